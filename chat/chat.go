@@ -1,0 +1,151 @@
+// Package chat holds a conversation in one form, whatever format it was read
+// from: messages made of parts, tool calls paired with their results.
+//
+// It is the leaf that every other package imports. A [Transcript] is never
+// modified in place; only package edit makes one transcript out of another.
+package chat
+
+import "strings"
+
+// A Role says whose message it is.
+type Role string
+
+// The roles that formats share. Every single tool result is a message of its
+// own with the role Tool, also where a format packs several into one object.
+const (
+	System    Role = "system"
+	Developer Role = "developer"
+	User      Role = "user"
+	Assistant Role = "assistant"
+	Tool      Role = "tool"
+)
+
+// A Kind says what a part holds.
+type Kind string
+
+// The kinds of part.
+const (
+	Text     Kind = "text"
+	Thinking Kind = "thinking"
+	Image    Kind = "image"
+	Call     Kind = "tool_call"
+	Result   Kind = "tool_result"
+	Summary  Kind = "compress" // a session summary; Text is its content
+)
+
+// A Part is a piece of a message. Which fields count depends on Kind.
+type Part struct {
+	Kind  Kind     `json:"type"`
+	Text  string   `json:"text,omitempty"`     // of text, thinking, result, summary
+	ID    string   `json:"id,omitempty"`       // of a call; of a result: the id of its call
+	Name  string   `json:"name,omitempty"`     // the tool; of a result only where the source names it
+	Args  string   `json:"args,omitempty"`     // of a call: the arguments as JSON text
+	Error bool     `json:"is_error,omitempty"` // of a result: the tool failed
+	Image *Picture `json:"image,omitempty"`
+	Raw   string   `json:"raw,omitempty"` // the block as read, JSON; empty once the part was changed or where the source has no blocks
+}
+
+// A Picture is an image, by its bytes or by its address.
+type Picture struct {
+	MediaType string `json:"media_type,omitempty"`
+	Data      string `json:"data,omitempty"` // base64
+	URL       string `json:"url,omitempty"`
+	Detail    string `json:"detail,omitempty"`
+	Width     int    `json:"width,omitempty"` // pixels, 0 where unknown
+	Height    int    `json:"height,omitempty"`
+}
+
+// A State says what compaction has made of a message. What is not Active is
+// settled: soft leaves it alone.
+type State string
+
+// The states of a message.
+const (
+	Active     State = ""         // as it was added
+	Outlined   State = "outlined" // a text in it was shortened
+	Summarized State = "summary"  // the session summary
+	Marked     State = "marker"   // put in by a round: it stands for dropped messages, or parts two roles
+)
+
+// A Source is the JSON object that a message was read from. Messages cut from
+// one object (several results in one user message) share one Source.
+type Source struct {
+	Format string `json:"format"`
+	JSON   string `json:"json"`  // byte for byte
+	Count  int    `json:"count"` // messages cut from it
+}
+
+// A Message is one entry of a conversation.
+type Message struct {
+	ID        string  `json:"id"`
+	Role      Role    `json:"role"`
+	Parts     []Part  `json:"parts"`
+	Protected bool    `json:"protected,omitempty"` // never changed, dropped or summarised
+	Machine   bool    `json:"machine,omitempty"`   // a user message that no person typed: a reminder, an environment, a file, an observation
+	State     State   `json:"state,omitempty"`
+	Recall    string  `json:"recall,omitempty"`  // the archive's id for what this message stands for
+	Source    *Source `json:"-"`                 // what it was read from; nil where it was not read
+	Index     int     `json:"-"`                 // place among the messages of its Source
+	Changed   bool    `json:"changed,omitempty"` // it is no longer what Source says; only Source's other fields still hold
+}
+
+// A Transcript is a conversation, oldest message first.
+type Transcript []Message
+
+// NewText returns a message of one text part.
+func NewText(role Role, text string) Message {
+	return Message{Role: role, Parts: []Part{{Kind: Text, Text: text}}}
+}
+
+// NewResult returns the message that answers call id.
+func NewResult(id, text string) Message {
+	return Message{Role: Tool, Parts: []Part{{Kind: Result, ID: id, Text: text}}}
+}
+
+// With returns a copy of m that holds parts instead, in the given state, and
+// counts as changed. A part whose text or arguments changed must have no Raw;
+// the others keep theirs and are written back as they were.
+func (m Message) With(state State, parts ...Part) Message {
+	m.Parts, m.State, m.Changed = parts, state, true
+	return m
+}
+
+// Text returns the text, result and summary parts of m, joined by line feeds.
+func (m Message) Text() string {
+	var texts []string
+	for _, p := range m.Parts {
+		if (p.Kind == Text || p.Kind == Result || p.Kind == Summary) && p.Text != "" {
+			texts = append(texts, p.Text)
+		}
+	}
+	if len(texts) == 1 {
+		return texts[0]
+	}
+	return strings.Join(texts, "\n")
+}
+
+// HasCalls reports whether m makes tool calls.
+func (m Message) HasCalls() bool {
+	for _, p := range m.Parts {
+		if p.Kind == Call {
+			return true
+		}
+	}
+	return false
+}
+
+// Typed reports whether m is a user message that a person wrote.
+func (m Message) Typed() bool {
+	if m.Role != User || m.Machine || m.State == Marked {
+		return false
+	}
+	for _, p := range m.Parts {
+		if p.Kind == Image || p.Kind == Text && strings.TrimSpace(p.Text) != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// IsSummary reports whether m is a session summary.
+func (m Message) IsSummary() bool { return m.State == Summarized }
