@@ -1,0 +1,225 @@
+package edit
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/tiercompact/tiercompact/chat"
+)
+
+// check reports the first invariant of DESIGN 1.5 that after breaks, before
+// being what the edits were made on.
+func check(before, after chat.Transcript, rules Rules) error {
+	at, err := positions(before)
+	if err != nil {
+		return fmt.Errorf("transcript: %w", err)
+	}
+	if _, err := positions(after); err != nil {
+		return fmt.Errorf("edited transcript: %w", err)
+	}
+	for _, check := range []func() error{
+		func() error { return checkLocked(before, after, rules.Locked) },
+		func() error { return checkOrder(after, at, rules.Locked) },
+		func() error { return checkMessages(before, after, at) },
+		func() error { return checkPairs(before, after) },
+		func() error { return checkUsers(before, after, rules.NoUser) },
+		func() error { return checkMeetings(before, after) },
+		func() error { return checkSize(before, after, rules.Size) },
+	} {
+		if err := check(); err != nil {
+			return fmt.Errorf("edited transcript: %w", err)
+		}
+	}
+	return nil
+}
+
+func positions(t chat.Transcript) (map[string]int, error) {
+	at := make(map[string]int, len(t))
+	for i, m := range t {
+		if j, twice := at[m.ID]; twice {
+			return nil, fmt.Errorf("messages %d and %d have one id, %q", j, i, m.ID)
+		}
+		at[m.ID] = i
+	}
+	return at, nil
+}
+
+func checkLocked(before, after chat.Transcript, locked func(int) bool) error {
+	if locked == nil {
+		return nil
+	}
+	next := 0
+	for i, m := range before {
+		if !locked(i) {
+			continue
+		}
+		for next < len(after) && after[next].ID != m.ID {
+			next++
+		}
+		if next == len(after) {
+			return fmt.Errorf("protected message %d (%s) is gone or out of order", i, m.ID)
+		}
+		if !Same(m, after[next]) {
+			return fmt.Errorf("protected message %d (%s) is changed", i, m.ID)
+		}
+	}
+	return nil
+}
+
+// checkOrder holds that the messages of before stand in after in their order,
+// but for locked ones, which may have moved.
+func checkOrder(after chat.Transcript, at map[string]int, locked func(int) bool) error {
+	last := -1
+	for _, m := range after {
+		i, old := at[m.ID]
+		if !old || locked != nil && locked(i) {
+			continue
+		}
+		if i < last {
+			return fmt.Errorf("message %d (%s) stands behind message %d", i, m.ID, last)
+		}
+		last = i
+	}
+	return nil
+}
+
+// checkMessages holds that no message was emptied, that changed text is UTF-8,
+// that changed arguments are JSON where they were, and that thinking stands as
+// it stood.
+func checkMessages(before, after chat.Transcript, at map[string]int) error {
+	for _, m := range after {
+		i, old := at[m.ID]
+		if old && Same(before[i], m) {
+			continue
+		}
+		if err := checkParts(m); err != nil {
+			return fmt.Errorf("message %s: %w", m.ID, err)
+		}
+		if old {
+			if err := checkChanged(before[i], m); err != nil {
+				return fmt.Errorf("message %d (%s): %w", i, m.ID, err)
+			}
+		}
+	}
+	return nil
+}
+
+func checkParts(m chat.Message) error {
+	if len(m.Parts) == 0 {
+		return errors.New("empty")
+	}
+	for _, p := range m.Parts {
+		if !utf8.ValidString(p.Text) || !utf8.ValidString(p.Args) {
+			return errors.New("text is not valid UTF-8")
+		}
+		if (p.Kind == chat.Text || p.Kind == chat.Summary) && strings.TrimSpace(p.Text) == "" && len(m.Parts) == 1 {
+			return errors.New("empty text")
+		}
+	}
+	return nil
+}
+
+func checkChanged(old, m chat.Message) error {
+	if old.Role != m.Role {
+		return errors.New("role changed")
+	}
+	if len(old.Parts) != len(m.Parts) {
+		return fmt.Errorf("%d parts were %d", len(m.Parts), len(old.Parts))
+	}
+	for i, p := range m.Parts {
+		q := old.Parts[i]
+		if p.Kind != q.Kind || p.ID != q.ID || p.Name != q.Name {
+			return fmt.Errorf("part %d became another", i)
+		}
+		if p.Kind == chat.Thinking && p != q {
+			return errors.New("thinking changed")
+		}
+		if p.Args != q.Args && json.Valid([]byte(q.Args)) && !json.Valid([]byte(p.Args)) {
+			return fmt.Errorf("arguments of call %s are no JSON", p.ID)
+		}
+	}
+	return nil
+}
+
+// A fault is a call without result or a result without call, by the messages
+// and the id.
+type fault struct {
+	message, call string
+	kind          chat.Kind
+}
+
+func faults(t chat.Transcript) map[fault]int {
+	p := chat.PairUp(t)
+	out := make(map[fault]int)
+	for i, m := range t {
+		if p.Unanswered[i] > 0 {
+			out[fault{m.ID, "", chat.Call}] = p.Unanswered[i]
+		}
+		for _, part := range m.Parts {
+			if part.Kind == chat.Result && p.CallOf[i] < 0 {
+				out[fault{m.ID, part.ID, chat.Result}]++
+			}
+		}
+	}
+	return out
+}
+
+// checkPairs holds that no call lost its result and no result its call, and
+// that the calls which still wait for a result at the end are still there.
+func checkPairs(before, after chat.Transcript) error {
+	was := faults(before)
+	for f, n := range faults(after) {
+		if n > was[f] {
+			return fmt.Errorf("message %s: %s without its partner", f.message, f.kind)
+		}
+	}
+	if open := chat.Open(before); open < len(before) {
+		for _, m := range before[open:] {
+			if chat.Newest(after, func(a chat.Message) bool { return a.ID == m.ID }) < 0 {
+				return fmt.Errorf("message %s of the open group is gone", m.ID)
+			}
+		}
+	}
+	return nil
+}
+
+func checkUsers(before, after chat.Transcript, noUser bool) error {
+	if noUser {
+		return nil
+	}
+	if i := chat.Newest(before, chat.Message.Typed); i >= 0 {
+		id := before[i].ID
+		if chat.Newest(after, func(m chat.Message) bool { return m.ID == id }) < 0 {
+			return fmt.Errorf("latest user message %d (%s) is gone", i, id)
+		}
+	}
+	if chat.Newest(before, isUser) >= 0 && chat.Newest(after, isUser) < 0 {
+		return errors.New("no user message is left")
+	}
+	return nil
+}
+
+func isUser(m chat.Message) bool {
+	return m.Role == chat.User && strings.TrimSpace(m.Text()) != ""
+}
+
+func checkSize(before, after chat.Transcript, size func(chat.Message) int) error {
+	if size == nil {
+		return nil
+	}
+	was, is := total(before, size), total(after, size)
+	if is > was {
+		return fmt.Errorf("%d tokens were %d", is, was)
+	}
+	return nil
+}
+
+func total(t chat.Transcript, size func(chat.Message) int) (sum int) {
+	for _, m := range t {
+		sum += size(m)
+	}
+	return sum
+}

@@ -1,0 +1,110 @@
+package edit
+
+import (
+	"fmt"
+
+	"github.com/tiercompact/tiercompact/chat"
+)
+
+// speaks returns the role that a strict chat template sees in m, where it
+// demands that user and assistant alternate: tool flow (calls and results) and
+// system messages do not count.
+func speaks(m chat.Message) (role chat.Role, counts bool) {
+	if m.Role == chat.User || m.Role == chat.Assistant && !m.HasCalls() {
+		return m.Role, true
+	}
+	return "", false
+}
+
+// neighbours returns, for each message that speaks, the one that spoke before it.
+func neighbours(t chat.Transcript) map[string]string {
+	before := make(map[string]string)
+	last := ""
+	for _, m := range t {
+		if _, counts := speaks(m); counts {
+			before[m.ID] = last
+			last = m.ID
+		}
+	}
+	return before
+}
+
+// meetings calls yield for each message of after that speaks behind another of
+// its own role, where the two did not meet in before.
+func meetings(before map[string]string, after chat.Transcript, yield func(i int)) {
+	last := -1
+	for i, m := range after {
+		role, counts := speaks(m)
+		if !counts {
+			continue
+		}
+		if last >= 0 && after[last].Role == role {
+			if was, old := before[m.ID]; !old || was != after[last].ID {
+				yield(i)
+			}
+		}
+		last = i
+	}
+}
+
+func checkMeetings(before, after chat.Transcript) (err error) {
+	meetings(neighbours(before), after, func(i int) {
+		if err == nil {
+			err = fmt.Errorf("message %d (%s): two %s messages meet that did not meet before", i, after[i].ID, after[i].Role)
+		}
+	})
+	return err
+}
+
+// Separate returns edits with a marker added wherever two user messages, or
+// two assistant texts, would meet that did not meet in t. The marker has the
+// other role and stands directly before the second of the two.
+func Separate(t chat.Transcript, edits []Edit, marker func(role chat.Role, before chat.Message) chat.Message) ([]Edit, error) {
+	edits = Sorted(edits)
+	after, err := assemble(t, edits)
+	if err != nil {
+		return nil, err
+	}
+	places := origins(t, edits)
+	inserted := make(map[int]int) // messages put into each edit so far
+	meetings(neighbours(t), after, func(i int) {
+		role := chat.User
+		if after[i].Role == chat.User {
+			role = chat.Assistant
+		}
+		m := marker(role, after[i])
+		p := places[i]
+		if p.edit < 0 {
+			edits = append(edits, Edit{Start: p.index, End: p.index, New: []chat.Message{m}, Why: "parts two messages of one role"})
+			return
+		}
+		e := &edits[p.edit]
+		at := p.index + inserted[p.edit]
+		e.New = append(append(append([]chat.Message(nil), e.New[:at]...), m), e.New[at:]...)
+		inserted[p.edit]++
+	})
+	return Sorted(edits), nil
+}
+
+// A place says where a message of an edited transcript comes from: New[index]
+// of an edit, or message index of the original where edit is -1.
+type place struct{ edit, index int }
+
+func origins(t chat.Transcript, edits []Edit) []place {
+	var out []place
+	next := 0
+	kept := func(end int) {
+		for ; next < end; next++ {
+			out = append(out, place{-1, next})
+		}
+	}
+	for i, e := range edits {
+		kept(e.Start)
+		for k := range e.New {
+			out = append(out, place{i, k})
+		}
+		next = e.End
+	}
+	kept(len(t))
+	return out
+}
