@@ -1,0 +1,69 @@
+package embed
+
+import (
+	"context"
+	"fmt"
+	"math"
+)
+
+// dimensions of lexical vectors: as many as those of nomic-embed-text.
+const dimensions = 768
+
+// Lexical makes vectors of the words in a text, by hashing: texts that share
+// words, pairs of words, or pieces of words point the same way. It needs no
+// model and always gives the same vector for the same text.
+type Lexical struct{}
+
+// Embed implements [Embedder]. Vectors have 768 dimensions. A text without
+// any word has the first axis as its vector.
+func (Lexical) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	vectors := make([][]float32, len(texts))
+	for i, text := range texts {
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("embed text %d: %w", i, err)
+		}
+		vectors[i] = lexicalVector(text)
+	}
+	return vectors, nil
+}
+
+// How much a pair of words and a piece of a word count beside a word.
+const (
+	pairWeight  = 0.5
+	pieceWeight = 0.25
+	piece       = 4 // bytes
+)
+
+func lexicalVector(text string) []float32 {
+	var sums [dimensions]float64
+	var before uint32
+	add := func(h uint32, weight float64) {
+		if h>>31 == 1 {
+			weight = -weight
+		}
+		sums[h%dimensions] += weight
+	}
+	eachWord(text, false, func(w *word) {
+		low := w.low[:w.n]
+		if w.parts == 1 && stop(low) {
+			return
+		}
+		h := hash(stem(low))
+		add(h, 1)
+		if before != 0 {
+			add(before*31+h*0x9e3779b1, pairWeight)
+		}
+		before = h
+		for i := 0; i+piece <= len(low); i++ {
+			add(hash(low[i:i+piece])*0x85ebca6b, pieceWeight)
+		}
+	})
+	v := make([]float32, dimensions)
+	for i, s := range sums {
+		v[i] = float32(math.Copysign(math.Sqrt(math.Abs(s)), s)) // a word said often does not drown the others
+	}
+	if !normalise(v, v) {
+		v[0] = 1
+	}
+	return v
+}

@@ -1,0 +1,78 @@
+package embed
+
+import (
+	"math"
+	"slices"
+)
+
+// The constants of BM25: how soon a count saturates, and how much a long
+// document is marked down.
+const (
+	saturation = 1.2
+	lengthNorm = 0.75
+)
+
+// Score returns how much each of docs says about query, in the manner of
+// BM25: counts saturate, long documents are marked down, and a term counts
+// the more, the fewer documents hold it. Scores are at least 0; a nil
+// document scores 0. Its time is linear in the terms of docs.
+func Score(query *Terms, docs []*Terms) []float64 {
+	scores := make([]float64, len(docs))
+	if query == nil || len(query.hashes) == 0 || len(docs) == 0 {
+		return scores
+	}
+	hits, in := match(query, docs)
+	weight := make([]float64, len(in))
+	for k, df := range in {
+		idf := math.Log(1 + (float64(len(docs))-float64(df)+0.5)/(float64(df)+0.5))
+		tf := float64(query.counts[k])
+		weight[k] = idf * tf * (saturation + 1) / (tf + saturation)
+	}
+	mean := meanLength(docs)
+	for _, h := range hits {
+		d := docs[h.doc]
+		tf := float64(d.counts[h.at])
+		norm := saturation * (1 - lengthNorm + lengthNorm*float64(d.length)/mean)
+		scores[h.doc] += weight[h.term] * tf * (saturation + 1) / (tf + norm)
+	}
+	return scores
+}
+
+// A hit is a term of the query in a document: which, and where there.
+type hit struct{ doc, term, at int32 }
+
+// match finds the terms of query in docs, in order of documents and terms,
+// and how many documents hold each.
+func match(query *Terms, docs []*Terms) (hits []hit, in []int) {
+	var seen [1 << 12 / 64]uint64 // the first 12 bits of the query's hashes: most terms are turned away here
+	for _, h := range query.hashes {
+		seen[h>>26] |= 1 << (h >> 20 & 63)
+	}
+	in = make([]int, len(query.hashes))
+	for d, t := range docs {
+		if t == nil {
+			continue
+		}
+		for at, h := range t.hashes {
+			if seen[h>>26]&(1<<(h>>20&63)) == 0 {
+				continue
+			}
+			if k, ok := slices.BinarySearch(query.hashes, h); ok {
+				hits = append(hits, hit{int32(d), int32(k), int32(at)})
+				in[k]++
+			}
+		}
+	}
+	return hits, in
+}
+
+func meanLength(docs []*Terms) float64 {
+	sum, n := 0, 0
+	for _, t := range docs {
+		if t != nil {
+			sum += t.length
+			n++
+		}
+	}
+	return max(1, float64(sum)/float64(max(1, n)))
+}

@@ -1,0 +1,209 @@
+package embed
+
+import (
+	"unicode"
+	"unicode/utf8"
+)
+
+// maxWord is the length in bytes up to which a word is told apart from
+// others; what is longer (base64, minified code) counts by its beginning.
+const maxWord = 48
+
+// A word is a run of letters, digits and underscores.
+type word struct {
+	low   [maxWord]byte // lower case
+	cut   [maxWord]bool // a part begins here: after an underscore, at an inner capital
+	n     int
+	parts int
+}
+
+// eachWord calls fn for each word of text. Ideographs, which stand without
+// spaces, come as pairs. In escaped text (JSON) the letter of an escape is no
+// part of a word. fn must not keep its argument.
+func eachWord(text string, escaped bool, fn func(*word)) {
+	var w word
+	var before rune // the ideograph before, 0 where none
+	last := other
+	for i := 0; i < len(text); {
+		c := text[i]
+		if c < utf8.RuneSelf {
+			k := classOf[c]
+			if k != other {
+				w.add(c, k, last)
+			} else {
+				w.flush(fn)
+				if escaped && c == '\\' {
+					i += escapeLen(text[i:])
+					last, before = other, 0
+					continue
+				}
+			}
+			last, before = k, 0
+			i++
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(text[i:])
+		i += size
+		switch {
+		case ideograph(r):
+			w.flush(fn)
+			if before != 0 {
+				w.addRune(before, other)
+				w.addRune(r, other)
+				w.flush(fn)
+			}
+			last, before = other, r
+		case unicode.IsLetter(r) || unicode.IsDigit(r):
+			w.addRune(r, last)
+			last, before = lower, 0
+		default:
+			w.flush(fn)
+			last, before = other, 0
+		}
+	}
+	w.flush(fn)
+}
+
+// The classes of ASCII characters.
+const (
+	other = iota
+	lower
+	upper
+	digit
+	under
+)
+
+// classOf is a constant table: nothing writes to it.
+var classOf = func() (t [utf8.RuneSelf]uint8) {
+	for c := range t {
+		switch {
+		case 'a' <= c && c <= 'z':
+			t[c] = lower
+		case 'A' <= c && c <= 'Z':
+			t[c] = upper
+		case '0' <= c && c <= '9':
+			t[c] = digit
+		case c == '_':
+			t[c] = under
+		}
+	}
+	return t
+}()
+
+// escapeLen returns how long the JSON escape is that s begins with.
+func escapeLen(s string) int {
+	if len(s) >= 6 && s[1] == 'u' {
+		return 6
+	}
+	return min(2, len(s))
+}
+
+func (w *word) add(c byte, class, last uint8) {
+	if w.n == maxWord {
+		return
+	}
+	if class == under {
+		return // the next letter begins a part, because last is under
+	}
+	if w.n > 0 && (last == under || class == upper && last != upper) {
+		w.cut[w.n] = true
+		w.parts++
+	}
+	if class == upper {
+		c += 'a' - 'A'
+	}
+	w.low[w.n] = c
+	w.n++
+}
+
+func (w *word) addRune(r rune, last uint8) {
+	var enc [utf8.UTFMax]byte
+	size := utf8.EncodeRune(enc[:], unicode.ToLower(r))
+	if w.n+size > maxWord {
+		return
+	}
+	if w.n > 0 && last == under {
+		w.cut[w.n] = true
+		w.parts++
+	}
+	w.n += copy(w.low[w.n:], enc[:size])
+}
+
+func (w *word) flush(fn func(*word)) {
+	if w.n > 0 {
+		w.parts++
+		fn(w)
+		clear(w.cut[:w.n])
+		w.n, w.parts = 0, 0
+	}
+}
+
+// ideograph reports whether r is of a script written without spaces.
+func ideograph(r rune) bool {
+	return r >= 0x2E80 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana) ||
+		r >= 0x0E00 && r < 0x0E80 // Thai
+}
+
+// stem cuts common English endings off a lower-case word, so that read,
+// reads, reading and reader's do meet. It returns a prefix of w.
+func stem(w []byte) []byte {
+	w = cutEnding(w)
+	if n := len(w); n > 3 && w[n-1] == 'e' {
+		w = w[:n-1]
+	}
+	if n := len(w); n > 3 && w[n-1] == w[n-2] && w[n-1] != 's' && w[n-1] != 'l' && 'a' <= w[n-1] && w[n-1] <= 'z' {
+		w = w[:n-1]
+	}
+	return w
+}
+
+func cutEnding(w []byte) []byte {
+	n := len(w)
+	if n < 4 {
+		return w
+	}
+	if w[n-1] == 's' && w[n-2] != 's' && w[n-2] != 'u' && w[n-2] != 'i' {
+		n--
+		w = w[:n]
+	}
+	switch {
+	case n >= 6 && ends(w, "ing"):
+		return w[:n-3]
+	case n >= 5 && ends(w, "ed"):
+		return w[:n-2]
+	case n >= 5 && ends(w, "ly"):
+		return w[:n-2]
+	case n >= 6 && ends(w, "er"):
+		return w[:n-2]
+	case n >= 4 && ends(w, "ie"), n >= 4 && ends(w, "y"):
+		return w[:n-1]
+	}
+	return w
+}
+
+func ends(w []byte, ending string) bool {
+	return string(w[len(w)-len(ending):]) == ending
+}
+
+// stop reports whether a lower-case word carries no meaning of its own.
+func stop(w []byte) bool {
+	if len(w) < 2 {
+		return true
+	}
+	if len(w) > 7 {
+		return false
+	}
+	switch string(w) {
+	case "about", "after", "again", "all", "also", "am", "an", "and", "any", "are", "as", "at",
+		"be", "because", "been", "before", "being", "but", "by", "can", "could", "did", "do", "does", "doing", "done", "down",
+		"each", "few", "for", "from", "get", "go", "got", "had", "has", "have", "having", "he", "her", "here", "hers", "him", "his", "how",
+		"if", "in", "into", "is", "it", "its", "just", "let", "like", "ll", "may", "me", "might", "more", "most", "must", "my",
+		"no", "nor", "not", "now", "of", "off", "ok", "okay", "on", "once", "one", "only", "or", "other", "our", "out", "over", "own",
+		"please", "re", "same", "shall", "she", "should", "so", "some", "such", "sure",
+		"than", "thanks", "that", "the", "their", "them", "then", "there", "these", "they", "this", "those", "through", "to", "too",
+		"under", "until", "up", "us", "ve", "very", "was", "we", "well", "were", "what", "when", "where", "which", "while", "who", "why", "will", "with", "would",
+		"yes", "yet", "you", "your", "yours":
+		return true
+	}
+	return false
+}
