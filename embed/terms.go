@@ -71,7 +71,7 @@ func (c *collector) word(w *word) {
 		return
 	}
 	c.content++
-	c.hashes = append(c.hashes, hash(w.low[:w.n]))
+	c.hashes = append(c.hashes, hash(stem(w.low[:w.n])))
 	start := 0
 	for i := 1; i <= w.n; i++ {
 		if i < w.n && !w.cut[i] {

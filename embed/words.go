@@ -23,11 +23,11 @@ type word struct {
 func eachWord(text string, escaped bool, fn func(*word)) {
 	var w word
 	var before rune // the ideograph before, 0 where none
-	last := other
+	last := uint8(other)
 	for i := 0; i < len(text); {
 		c := text[i]
 		if c < utf8.RuneSelf {
-			k := classOf[c]
+			k := class(c)
 			if k != other {
 				w.add(c, k, last)
 			} else {
@@ -73,22 +73,20 @@ const (
 	under
 )
 
-// classOf is a constant table: nothing writes to it.
-var classOf = func() (t [utf8.RuneSelf]uint8) {
-	for c := range t {
-		switch {
-		case 'a' <= c && c <= 'z':
-			t[c] = lower
-		case 'A' <= c && c <= 'Z':
-			t[c] = upper
-		case '0' <= c && c <= '9':
-			t[c] = digit
-		case c == '_':
-			t[c] = under
-		}
+// class returns the class of an ASCII character.
+func class(c byte) uint8 {
+	switch {
+	case 'a' <= c && c <= 'z':
+		return lower
+	case 'A' <= c && c <= 'Z':
+		return upper
+	case '0' <= c && c <= '9':
+		return digit
+	case c == '_':
+		return under
 	}
-	return t
-}()
+	return other
+}
 
 // escapeLen returns how long the JSON escape is that s begins with.
 func escapeLen(s string) int {
@@ -98,18 +96,22 @@ func escapeLen(s string) int {
 	return min(2, len(s))
 }
 
-func (w *word) add(c byte, class, last uint8) {
+func (w *word) add(c byte, k, last uint8) {
 	if w.n == maxWord {
 		return
 	}
-	if class == under {
+	if k == under {
 		return // the next letter begins a part, because last is under
 	}
-	if w.n > 0 && (last == under || class == upper && last != upper) {
-		w.cut[w.n] = true
+	switch at := w.n; {
+	case at > 0 && (last == under || k == upper && last != upper):
+		w.cut[at] = true
+		w.parts++
+	case at > 1 && k == lower && last == upper && !w.cut[at-1]: // HTTPServer
+		w.cut[at-1] = true
 		w.parts++
 	}
-	if class == upper {
+	if k == upper {
 		c += 'a' - 'A'
 	}
 	w.low[w.n] = c
