@@ -1,0 +1,163 @@
+package trace
+
+import (
+	"encoding/json"
+	"errors"
+)
+
+// Tokens are counted tokens; shares of the window are 0 to 1 (over 1 where the
+// conversation is larger than the window).
+type (
+	// A TokenEstimate is made at every check.
+	TokenEstimate struct {
+		Model     string    `json:"model"`
+		TEst      int       `json:"t_est"`      // tokens in the conversation
+		MaxTokens int       `json:"max_tokens"` // the window
+		UsagePct  float64   `json:"usage_pct"`  // TEst / MaxTokens
+		Breakdown Breakdown `json:"breakdown"`
+	}
+
+	// A Breakdown says what the tokens of a conversation are spent on.
+	Breakdown struct {
+		System      int `json:"system"`
+		Developer   int `json:"developer"`
+		ToolsSchema int `json:"tools_schema"`
+		Messages    int `json:"messages"`
+	}
+
+	// A TriggerDecision is made at every check, whether it compacts or not.
+	TriggerDecision struct {
+		Triggered   bool   `json:"triggered"`
+		Reason      string `json:"reason"` // why, or why not
+		Level       string `json:"level"`  // picked; "none" below every threshold
+		Policy      Policy `json:"policy"`
+		Kept        *Kept  `json:"kept,omitempty"`         // only where triggered
+		PrunedCount *int   `json:"pruned_count,omitempty"` // messages; only where triggered
+		Note        string `json:"note,omitempty"`         // of a manual compaction
+	}
+
+	// A Policy is what a decision was made by.
+	Policy struct {
+		TriggerPct    float64    `json:"trigger_pct"`
+		HardCapBuffer int        `json:"hard_cap_buffer"`
+		Strategy      string     `json:"strategy"`
+		Thresholds    Thresholds `json:"thresholds"`
+	}
+
+	// Thresholds are the shares of the window from which levels are due.
+	Thresholds struct {
+		Soft      float64 `json:"soft"`
+		Hard      float64 `json:"hard"`
+		Emergency float64 `json:"emergency"`
+	}
+
+	// Kept counts what a round keeps.
+	Kept struct {
+		Pinned      int `json:"pinned"`
+		RecentTurns int `json:"recent_turns"`
+		ToolPairs   int `json:"tool_pairs"`
+	}
+
+	// A LevelApplied is one level's part in a round.
+	LevelApplied struct {
+		Level         string `json:"level"`
+		Before        int    `json:"before"` // tokens
+		After         int    `json:"after"`
+		Freed         int    `json:"freed"`
+		FirstChanged  int    `json:"first_changed"`  // message; -1 where none
+		PrefillTokens int    `json:"prefill_tokens"` // that the server must read again
+	}
+
+	// A PrunedMessages says what the layers of the conversation hold after a
+	// round.
+	PrunedMessages struct {
+		Layers Layers `json:"layers"`
+	}
+
+	// Layers are the parts of a compacted conversation, in their order.
+	Layers struct {
+		Pinned  Layer `json:"pinned"`
+		Summary Layer `json:"summary"`
+		Recent  Layer `json:"recent"`
+	}
+
+	// A Layer is the size of one part.
+	Layer struct {
+		Messages int `json:"messages"`
+		Tokens   int `json:"tokens"`
+	}
+
+	// A SummaryCreated tells of a session summary; its span covers the
+	// summarizer's work.
+	SummaryCreated struct {
+		Strategy         string          `json:"strategy"`
+		InputMessages    int             `json:"input_messages"`
+		SummaryTokens    int             `json:"summary_tokens"`
+		CompressionRatio float64         `json:"compression_ratio"` // tokens of the summary / of what it stands for
+		Removed          int             `json:"removed_lines"`     // lines that verification took out
+		Fallback         string          `json:"fallback,omitempty"`
+		Payload          json.RawMessage `json:"payload"` // the summary
+	}
+
+	// An Archival tells where a round was archived.
+	Archival struct {
+		SessionID      string `json:"session_id"`
+		Step           int    `json:"step"`
+		StorageAdapter string `json:"storage_adapter"` // memory, dir, s3
+		FilePath       string `json:"file_path,omitempty"`
+		S3Key          string `json:"S3_key,omitempty"`
+	}
+
+	// An Error tells of what went wrong and what was done instead.
+	Error struct {
+		ErrorType string `json:"error_type"`
+		Message   string `json:"message"`
+		Fallback  string `json:"fallback"` // retry-half, brief, extractive, pruning-only; "" where there is none
+	}
+
+	// A Warning tells the user of something to change.
+	Warning struct {
+		Severity string `json:"severity"` // low, medium, high
+		Message  string `json:"message"`
+		Remedy   string `json:"remedy"`
+	}
+)
+
+// The names of the events.
+func (TokenEstimate) Event() string   { return "compact.token_estimate" }
+func (TriggerDecision) Event() string { return "compact.trigger_decision" }
+func (LevelApplied) Event() string    { return "compact.level_applied" }
+func (PrunedMessages) Event() string  { return "compact.pruned_messages" }
+func (SummaryCreated) Event() string  { return "compact.summary_created" }
+func (Archival) Event() string        { return "compact.archival" }
+func (Error) Event() string           { return "compact.error" }
+func (Warning) Event() string         { return "compact.warning" }
+
+// decodePayload returns the payload of the event called name.
+func decodePayload(name string, data []byte) (Payload, error) {
+	switch name {
+	case TokenEstimate{}.Event():
+		return decode[TokenEstimate](data)
+	case TriggerDecision{}.Event():
+		return decode[TriggerDecision](data)
+	case LevelApplied{}.Event():
+		return decode[LevelApplied](data)
+	case PrunedMessages{}.Event():
+		return decode[PrunedMessages](data)
+	case SummaryCreated{}.Event():
+		return decode[SummaryCreated](data)
+	case Archival{}.Event():
+		return decode[Archival](data)
+	case Error{}.Event():
+		return decode[Error](data)
+	case Warning{}.Event():
+		return decode[Warning](data)
+	}
+	return nil, errors.New("unknown kind of event")
+}
+
+func decode[P Payload](data []byte) (Payload, error) {
+	var p P
+	err := json.Unmarshal(data, &p)
+	return p, err
+}

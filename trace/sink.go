@@ -1,0 +1,33 @@
+package trace
+
+import (
+	"encoding/json"
+	"io"
+	"sync"
+)
+
+// JSONL returns a sink that writes each event to w as one line of JSON, in one
+// call of Write. It may be used concurrently. What w refuses is dropped.
+func JSONL(w io.Writer) Sink {
+	return lines(w, func(e Event) []byte {
+		b, err := json.Marshal(e)
+		if err != nil { // a payload from elsewhere, or one that holds no JSON
+			return nil
+		}
+		return append(b, '\n')
+	})
+}
+
+// lines returns a sink that writes what format returns, one event at a time.
+func lines(w io.Writer, format func(Event) []byte) Sink {
+	var mu sync.Mutex // held while w is written to
+	return func(e Event) {
+		b := format(e)
+		if len(b) == 0 {
+			return
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		_, _ = w.Write(b) // a sink drops what it cannot write
+	}
+}

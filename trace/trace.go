@@ -1,0 +1,111 @@
+// Package trace tells what a session did, as events that sinks write down or
+// send on. It knows nothing of how compaction works, and reads no clock: times
+// come from the caller.
+//
+// An [Event] is a span with a start and an end. What it says is its [Payload],
+// one type for each kind of event; [Check] says whether all that its kind
+// demands is there.
+package trace
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// Version is the format of encoded events; each carries it as "v".
+const Version = 1
+
+// A Status says how what an event tells of ended.
+type Status string
+
+// The statuses of an event.
+const (
+	OK     Status = "ok"
+	Failed Status = "error"
+)
+
+// An Event is one thing that a session did.
+type Event struct {
+	Name    string    // of the kind, as in [Names]
+	Session string    // never empty
+	Start   time.Time // of the span
+	End     time.Time // not before Start
+	Status  Status
+	Data    Payload // of the type that belongs to Name
+}
+
+// A Payload is what an event of one kind says.
+type Payload interface {
+	// Event returns the name of the kind.
+	Event() string
+}
+
+// New returns the event that p belongs to. Its status is OK, or Failed where p
+// is an [Error].
+func New(session string, start, end time.Time, p Payload) Event {
+	status := OK
+	if _, failed := p.(Error); failed {
+		status = Failed
+	}
+	return Event{Name: p.Event(), Session: session, Start: start, End: end, Status: status, Data: p}
+}
+
+// A Sink receives events. The nil Sink discards them. A sink never fails and
+// never blocks a session for long: what it cannot write, it drops.
+type Sink func(Event)
+
+// Emit gives e to s.
+func (s Sink) Emit(e Event) {
+	if s != nil {
+		s(e)
+	}
+}
+
+// Join gives each event to every sink in turn.
+func Join(sinks ...Sink) Sink {
+	return func(e Event) {
+		for _, s := range sinks {
+			s.Emit(e)
+		}
+	}
+}
+
+// encoded is the JSON form of an Event.
+type encoded struct {
+	V       int             `json:"v"`
+	Name    string          `json:"name"`
+	Session string          `json:"session"`
+	Start   time.Time       `json:"started_at"`
+	End     time.Time       `json:"ended_at"`
+	Status  Status          `json:"status"`
+	Data    json.RawMessage `json:"data"`
+}
+
+// MarshalJSON returns e as one JSON object {v, name, session, started_at,
+// ended_at, status, data}, times in UTC.
+func (e Event) MarshalJSON() ([]byte, error) {
+	data, err := json.Marshal(e.Data)
+	if err != nil {
+		return nil, fmt.Errorf("encode event %s: %w", e.Name, err)
+	}
+	return json.Marshal(encoded{Version, e.Name, e.Session, e.Start.UTC(), e.End.UTC(), e.Status, data})
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote. An event of an unknown kind, or
+// of a version from the future, is an error.
+func (e *Event) UnmarshalJSON(b []byte) error {
+	var x encoded
+	if err := json.Unmarshal(b, &x); err != nil {
+		return fmt.Errorf("decode event: %w", err)
+	}
+	if x.V > Version {
+		return fmt.Errorf("decode event %s: format version %d, this program reads %d; use a newer tiercompact", x.Name, x.V, Version)
+	}
+	data, err := decodePayload(x.Name, x.Data)
+	if err != nil {
+		return fmt.Errorf("decode event %s: %w", x.Name, err)
+	}
+	*e = Event{x.Name, x.Session, x.Start, x.End, x.Status, data}
+	return nil
+}
