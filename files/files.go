@@ -1,0 +1,79 @@
+// Package files knows which message holds, reads, writes, edits or names which
+// file, and says the same in fewer words: outlines of files, digests of tool
+// outputs, ledgers of identifiers.
+//
+// [Scan] looks at one message, once; what it finds, [Facts], is kept beside the
+// message. [NewIndex] joins the facts of a conversation. [Outline] and [Digest]
+// shorten one text. Nothing here changes a transcript, and no input panics.
+package files
+
+import "github.com/tiercompact/tiercompact/chat"
+
+// A CopyKind says how a text came to stand in a message.
+type CopyKind uint8
+
+// The kinds of copy.
+const (
+	Read     CopyKind = iota + 1 // the result of a read, cat, sed -n, Get-Content …
+	Write                        // the content argument of a write call
+	Edit                         // an old, new or patch argument of an edit call, or what the edit answered
+	Block                        // a fenced block with a path, or <file path=…>, inside a text
+	Attached                     // the message of an AddFile
+	Output                       // a tool output that is no file
+)
+
+// A Copy is a place where (part of) a file's text, or a tool output that is no
+// file, stands.
+type Copy struct {
+	Part  int      // index of the part
+	Arg   string   // of a call: the dotted key of the string leaf, as in "content" and "edits.0.oldText"; else empty
+	Kind  CopyKind // how it came there
+	Path  string   // as the message names it; empty for an Output
+	First int      // first line that it covers, 1-based; 0 where that is not known
+	Last  int      // last line that it covers; 0 where that is not known
+	Whole bool     // it is the whole file
+	Old   bool     // of an Edit: the text that the edit took away
+	Start int      // where the copy begins in the part's text or in the leaf, wrappers included, in bytes
+	End   int      // where it ends
+	Hash  uint64   // of the text without wrappers
+	Size  int      // bytes of the text without wrappers
+
+	shape *shape
+}
+
+// Facts is what one message holds and names. It is computed once a message,
+// never changed, and safe for concurrent use.
+type Facts struct {
+	Copies   []Copy
+	Mentions []string // paths that the message names outside of its copies, each once
+	Idents   []uint32 // hashes of the identifiers that it names outside of its copies, each once, sorted
+	Edits    []string // paths that its calls edit or write
+}
+
+// Calls returns, for each message of t, the call that its result answers, or
+// nil.
+func Calls(t chat.Transcript) []*chat.Part {
+	pairs := chat.PairUp(t)
+	calls := make([]*chat.Part, len(t))
+	for i, m := range t {
+		if at := pairs.CallOf[i]; at >= 0 {
+			calls[i] = callFor(m, t[at])
+		}
+	}
+	return calls
+}
+
+// callFor returns the call of asked that the first result of m answers.
+func callFor(m, asked chat.Message) *chat.Part {
+	for _, p := range m.Parts {
+		if p.Kind != chat.Result {
+			continue
+		}
+		for k := range asked.Parts {
+			if c := &asked.Parts[k]; c.Kind == chat.Call && c.ID == p.ID {
+				return c
+			}
+		}
+	}
+	return nil
+}
