@@ -1,0 +1,171 @@
+package wire
+
+import (
+	"strings"
+)
+
+// formats returns every format, in the order in which they are listed. Where
+// two match equally well, the first is taken.
+func formats() []format {
+	return []format{
+		openAI(),
+		anthropic(),
+		ollama(),
+		jsonLines(),
+	}
+}
+
+// A shape says how a source is laid out.
+type shape int
+
+// The shapes.
+const (
+	plain  shape = iota // no JSON
+	object              // one JSON object
+	array               // one JSON list
+	lines               // several JSON values, at least one of them on the first line
+)
+
+// A probe is what formats are told by: the outline of a source, never all of it.
+type probe struct {
+	shape  shape
+	head   string // the first 4 KiB of the text
+	values []peek // the object, the first elements of the list, or the first lines; at most 20, broken ones left out
+}
+
+// A peek is one JSON value that a probe has looked at.
+type peek struct {
+	raw    string
+	fields map[string]string // of an object: the raw values of its keys
+}
+
+const probed = 20
+
+func (v peek) has(key string) bool { _, ok := v.fields[key]; return ok }
+
+// text returns the string under key, "" where it is none.
+func (v peek) text(key string) string { return unquote(v.fields[key]) }
+
+// is reports whether the value under key begins with one of the bytes in
+// kinds: { [ " for objects, lists and strings.
+func (v peek) is(key, kinds string) bool {
+	raw := v.fields[key]
+	return raw != "" && strings.IndexByte(kinds, raw[0]) >= 0
+}
+
+// first returns the first value that holds all keys, and whether there is one.
+func (p probe) first(keys ...string) (peek, bool) {
+	for _, v := range p.values {
+		all := true
+		for _, key := range keys {
+			all = all && v.has(key)
+		}
+		if all {
+			return v, true
+		}
+	}
+	return peek{}, false
+}
+
+// look makes the probe of a source.
+func look(s *source) probe {
+	p := probe{head: s.text[:min(len(s.text), 4096)]}
+	start := skipSpace(s.text, 0)
+	switch end, err := scanValue(s.text, start); {
+	case s.text[start] == '[':
+		p.shape = array
+		p.values = peekElements(s.text[start:])
+	case s.text[start] != '{':
+	case err == nil && skipSpace(s.text, end) == len(s.text):
+		p.shape = object
+		p.values = []peek{peekAt(s.text[start:end])}
+	case err == nil && !strings.Contains(s.text[start:end], "\n") || looksLikeLines(s.text[start:]):
+		p.shape = lines
+		p.values = peekLines(s.text[start:])
+	default: // one object that is broken; what can be read of it tells the format
+		p.shape = object
+		p.values = []peek{peekAt(s.text[start:])}
+	}
+	return p
+}
+
+// looksLikeLines reports whether one of the first lines is an object that a
+// line ends.
+func looksLikeLines(text string) bool { return len(peekLines(text)) > 0 }
+
+func peekLines(text string) []peek {
+	var found []peek
+	n := 0
+	for line := range strings.Lines(text) {
+		if n++; n > probed {
+			break
+		}
+		for i := skipSpace(line, 0); i < len(line) && len(found) < probed; i = skipSpace(line, i) {
+			end, err := scanValue(line, i)
+			if err != nil {
+				break
+			}
+			if line[i] == '{' {
+				found = append(found, peekAt(line[i:end]))
+			}
+			i = end
+		}
+	}
+	return found
+}
+
+func peekElements(text string) []peek {
+	var found []peek
+	for start := range elements(text) {
+		if len(found) == probed {
+			break
+		}
+		end, err := scanValue(text, start)
+		if err != nil {
+			break
+		}
+		found = append(found, peekAt(text[start:end]))
+	}
+	return found
+}
+
+func peekAt(raw string) peek {
+	v := peek{raw: raw}
+	for m := range members(raw) {
+		if v.fields == nil {
+			v.fields = make(map[string]string)
+		}
+		v.fields[m.key] = raw[m.start:m.end]
+	}
+	return v
+}
+
+// choose returns the named format, or the one that matches best.
+func choose(s *source, name string) (format, error) {
+	all := formats()
+	names := make([]string, len(all))
+	for i, f := range all {
+		if names[i] = f.name; f.name == name {
+			return f, nil
+		}
+	}
+	if name != "" {
+		return format{}, s.fail(ErrUnknown, 0, "", "unknown format "+name, "--from takes one of "+strings.Join(names, ", "))
+	}
+	p := look(s)
+	best, surest := -1, 0
+	for i, f := range all {
+		if n := f.match(p); n > surest {
+			best, surest = i, n
+		}
+	}
+	if best >= 0 {
+		return all[best], nil
+	}
+	if p.shape == array || p.shape == object {
+		if _, err := s.document(); err != nil {
+			return format{}, err
+		}
+	}
+	return format{}, s.fail(ErrUnknown, 0, "", "unknown format; looked for "+strings.Join(names, ", "), "name one with --from")
+}

@@ -1,0 +1,92 @@
+package wire
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// What can be wrong with an input. Every [*Error] wraps one of them.
+var (
+	ErrEmpty        = errors.New("empty input")
+	ErrNotUTF8      = errors.New("not UTF-8")
+	ErrTooLarge     = errors.New("input too large")
+	ErrUnknown      = errors.New("unknown format")
+	ErrBroken       = errors.New("broken JSON")
+	ErrField        = errors.New("unexpected field")
+	ErrNoMessages   = errors.New("no messages")
+	ErrSeveralChats = errors.New("several chats")
+	ErrNoChat       = errors.New("no such chat")
+)
+
+// An Error says what is wrong with an input, where, and what to do about it.
+type Error struct {
+	File    string // "input" where it has no name
+	Line    int    // from 1; 0 where the problem is not in one line
+	Field   string // path like messages[3].content; "" where it is not in one field
+	Problem string
+	Remedy  string // "" where there is none
+
+	kind error
+}
+
+// Error returns "file:line: field: problem; remedy" without the parts that are
+// not known.
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString(e.File)
+	if e.Line > 0 {
+		fmt.Fprintf(&b, ":%d", e.Line)
+	}
+	b.WriteString(": ")
+	if e.Field != "" {
+		b.WriteString(e.Field + ": ")
+	}
+	b.WriteString(e.Problem)
+	if e.Remedy != "" {
+		b.WriteString("; " + e.Remedy)
+	}
+	return b.String()
+}
+
+// Unwrap returns the kind of the error, one of the Err variables.
+func (e *Error) Unwrap() error { return e.kind }
+
+// fail returns an error about the source. line 0 and field "" leave that out.
+func (s *source) fail(kind error, line int, field, problem, remedy string) *Error {
+	return &Error{s.name, line, field, problem, remedy, kind}
+}
+
+// broken returns the error for a line that is no JSON.
+func (s *source) broken(line int, err error) *Error {
+	return s.fail(ErrBroken, line, "", err.Error(), "repair the line, or leave such lines out with --lenient")
+}
+
+// brokenDocument returns the error for a document that is no JSON.
+func (s *source) brokenDocument(err error) *Error {
+	line := 0
+	if at := (*syntaxError)(nil); errors.As(err, &at) {
+		line = s.lineAt(min(at.offset, len(s.text)))
+	}
+	return s.fail(ErrBroken, line, "", err.Error(), "repair the file")
+}
+
+func (s *source) notUTF8() *Error {
+	if strings.HasPrefix(s.text, "\xff\xfe") || strings.HasPrefix(s.text, "\xfe\xff") {
+		return s.fail(ErrNotUTF8, 1, "", "is UTF-16, not UTF-8", "convert it to UTF-8")
+	}
+	at := 0
+	for i, r := range s.text {
+		if _, n := utf8.DecodeRuneInString(s.text[i:]); r == utf8.RuneError && n == 1 {
+			at = i
+			break
+		}
+	}
+	column := 1 + utf8.RuneCountInString(s.text[1+strings.LastIndexByte(s.text[:at], '\n'):at])
+	return s.fail(ErrNotUTF8, s.lineAt(at), "", fmt.Sprintf("not UTF-8 at column %d", column), "convert the file to UTF-8, or leave such lines out with --lenient")
+}
+
+func tooLarge(o Options, limit int64) *Error {
+	return &Error{nameOf(o), 0, "", fmt.Sprintf("is longer than %d bytes", limit), "split it, or raise the limit", ErrTooLarge}
+}

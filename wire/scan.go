@@ -1,0 +1,402 @@
+package wire
+
+import (
+	"iter"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// maxDepth is how deep JSON may nest, the same as in encoding/json.
+const maxDepth = 10000
+
+// A syntaxError says where a text is no JSON.
+type syntaxError struct {
+	offset int
+	what   string
+}
+
+func (e *syntaxError) Error() string { return e.what }
+
+// skipSpace returns the offset of what follows the white space at s[i:].
+func skipSpace(s string, i int) int {
+	for i < len(s) && (s[i] == ' ' || s[i] == '\n' || s[i] == '\r' || s[i] == '\t') {
+		i++
+	}
+	return i
+}
+
+// scanValue checks the JSON value that begins at s[i] and returns where it
+// ends. It is strict where encoding/json is.
+func scanValue(s string, i int) (int, error) {
+	var room [64]byte
+	open := room[:0] // the brackets that are open
+	var err error
+	for {
+		i = skipSpace(s, i)
+		opened := false
+		switch {
+		case i == len(s):
+			return i, &syntaxError{i, "unexpected end of JSON"}
+		case s[i] == '"':
+			i, err = scanString(s, i)
+		case s[i] == '{' || s[i] == '[':
+			if len(open) == maxDepth {
+				return i, &syntaxError{i, "JSON nested too deep"}
+			}
+			open = append(open, s[i])
+			i, opened, err = scanOpening(s, i)
+		default:
+			i, err = scanScalar(s, i)
+		}
+		if err != nil {
+			return i, err
+		}
+		if opened {
+			continue
+		}
+		if i, open, err = scanClosings(s, i, open); err != nil || len(open) == 0 {
+			return i, err
+		}
+	}
+}
+
+// scanOpening goes past a bracket, and past the first key of an object.
+// opened is false where the bracket is closed at once; that is left to read.
+func scanOpening(s string, i int) (next int, opened bool, err error) {
+	bracket := s[i]
+	i = skipSpace(s, i+1)
+	if i < len(s) && s[i] == bracket+2 {
+		return i, false, nil
+	}
+	if bracket == '{' {
+		i, err = scanKey(s, i)
+	}
+	return i, true, err
+}
+
+// scanClosings goes past what may follow a value: closing brackets, then a
+// comma and perhaps a key.
+func scanClosings(s string, i int, open []byte) (int, []byte, error) {
+	for len(open) > 0 {
+		i = skipSpace(s, i)
+		bracket := open[len(open)-1]
+		switch {
+		case i == len(s):
+			return i, open, &syntaxError{i, "unexpected end of JSON"}
+		case s[i] == bracket+2: // } stands two behind {, ] two behind [
+			open = open[:len(open)-1]
+			i++
+		case s[i] == ',':
+			i = skipSpace(s, i+1)
+			var err error
+			if bracket == '{' {
+				i, err = scanKey(s, i)
+			}
+			return i, open, err
+		default:
+			return i, open, unexpected(s, i, "a comma or the end of the list or object")
+		}
+	}
+	return i, open, nil
+}
+
+func scanKey(s string, i int) (int, error) {
+	if i == len(s) || s[i] != '"' {
+		return i, unexpected(s, i, "a key in double quotes")
+	}
+	i, err := scanString(s, i)
+	if err != nil {
+		return i, err
+	}
+	i = skipSpace(s, i)
+	if i == len(s) || s[i] != ':' {
+		return i, unexpected(s, i, "a colon")
+	}
+	return i + 1, nil
+}
+
+func scanString(s string, i int) (int, error) {
+	for i++; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '"':
+			return i + 1, nil
+		case c < ' ':
+			return i, &syntaxError{i, "control character in a JSON string"}
+		case c == '\\':
+			i++
+			if i == len(s) {
+				return i, &syntaxError{i, "unexpected end of JSON"}
+			}
+			if s[i] == 'u' {
+				if i+4 >= len(s) || hex4(s[i+1:]) < 0 {
+					return i, &syntaxError{i, `bad \u escape in a JSON string`}
+				}
+				i += 4
+			} else if strings.IndexByte(`"\/bfnrt`, s[i]) < 0 {
+				return i, &syntaxError{i, "bad escape in a JSON string"}
+			}
+		}
+	}
+	return i, &syntaxError{i, "unexpected end of JSON in a string"}
+}
+
+func scanScalar(s string, i int) (int, error) {
+	for _, word := range [...]string{"true", "false", "null"} {
+		if strings.HasPrefix(s[i:], word) {
+			return i + len(word), nil
+		}
+	}
+	start := i
+	if s[i] == '-' {
+		i++
+	}
+	whole := digits(s, i)
+	if whole == i || s[i] == '0' && whole > i+1 {
+		return start, unexpected(s, start, "a JSON value")
+	}
+	i = whole
+	if i < len(s) && s[i] == '.' {
+		if i = digits(s, i+1); s[i-1] == '.' {
+			return start, &syntaxError{start, "bad number in JSON"}
+		}
+	}
+	if i < len(s) && (s[i] == 'e' || s[i] == 'E') {
+		if i++; i < len(s) && (s[i] == '+' || s[i] == '-') {
+			i++
+		}
+		end := digits(s, i)
+		if end == i {
+			return start, &syntaxError{start, "bad number in JSON"}
+		}
+		i = end
+	}
+	return i, nil
+}
+
+func digits(s string, i int) int {
+	for i < len(s) && '0' <= s[i] && s[i] <= '9' {
+		i++
+	}
+	return i
+}
+
+func unexpected(s string, i int, want string) *syntaxError {
+	if i == len(s) {
+		return &syntaxError{i, "unexpected end of JSON"}
+	}
+	r, _ := utf8.DecodeRuneInString(s[i:])
+	return &syntaxError{i, "broken JSON: " + string(quote(nil, string(r))) + " where " + want + " is expected"}
+}
+
+// A member is one key of an object, as spans of the object's text.
+type member struct {
+	key        string // decoded
+	keyAt      int    // of its opening quote
+	start, end int    // of the value
+}
+
+// members yields the members of an object that is known to be valid. What is
+// no object has none.
+func members(s string) iter.Seq[member] {
+	return func(yield func(member) bool) {
+		if s == "" || s[0] != '{' {
+			return
+		}
+		for i := skipSpace(s, 1); i < len(s) && s[i] != '}'; {
+			m := member{keyAt: i}
+			i = skipValue(s, i)
+			m.key = unquote(s[m.keyAt:i])
+			m.start = skipSpace(s, skipSpace(s, i)+1)
+			m.end = skipValue(s, m.start)
+			if !yield(m) {
+				return
+			}
+			i = skipComma(s, m.end)
+		}
+	}
+}
+
+// elements yields the offsets of the elements of a list that is known to be
+// valid. What is no list has none.
+func elements(s string) iter.Seq2[int, int] {
+	return func(yield func(start, end int) bool) {
+		if s == "" || s[0] != '[' {
+			return
+		}
+		for i := skipSpace(s, 1); i < len(s) && s[i] != ']'; {
+			end := skipValue(s, i)
+			if !yield(i, end) {
+				return
+			}
+			i = skipComma(s, end)
+		}
+	}
+}
+
+func skipComma(s string, i int) int {
+	i = skipSpace(s, i)
+	if i < len(s) && s[i] == ',' {
+		i = skipSpace(s, i+1)
+	}
+	return i
+}
+
+// skipValue returns the end of the value at s[i], which is known to be valid.
+func skipValue(s string, i int) int {
+	depth := 0
+	for i < len(s) {
+		switch s[i] {
+		case '"':
+			i = skipString(s, i)
+		case '{', '[':
+			depth++
+			i++
+		case '}', ']':
+			depth--
+			i++
+		default:
+			if i++; depth == 0 {
+				for i < len(s) && strings.IndexByte(" \t\r\n,]}:", s[i]) < 0 {
+					i++
+				}
+			}
+		}
+		if depth <= 0 {
+			return i
+		}
+	}
+	return i
+}
+
+func skipString(s string, i int) int {
+	for from := i + 1; ; {
+		n := strings.IndexByte(s[from:], '"')
+		if n < 0 {
+			return len(s)
+		}
+		quoteAt := from + n
+		slashes := 0
+		for s[quoteAt-1-slashes] == '\\' {
+			slashes++
+		}
+		if from = quoteAt + 1; slashes%2 == 0 {
+			return from
+		}
+	}
+}
+
+// unquote returns the text of a JSON string that is known to be valid. It
+// shares memory with raw where nothing is escaped. A lone surrogate becomes
+// U+FFFD. What is no string gives "".
+func unquote(raw string) string {
+	if len(raw) < 2 || raw[0] != '"' {
+		return ""
+	}
+	raw = raw[1 : len(raw)-1]
+	slash := strings.IndexByte(raw, '\\')
+	if slash < 0 {
+		return raw
+	}
+	out := make([]byte, 0, len(raw))
+	for slash >= 0 && slash+1 < len(raw) {
+		out = append(out, raw[:slash]...)
+		var n int
+		out, n = appendEscape(out, raw[slash:])
+		raw = raw[slash+n:]
+		slash = strings.IndexByte(raw, '\\')
+	}
+	return string(append(out, raw...))
+}
+
+// appendEscape appends what the escape at the start of s means, and returns
+// the length of the escape.
+func appendEscape(out []byte, s string) ([]byte, int) {
+	switch s[1] {
+	case 'n':
+		return append(out, '\n'), 2
+	case 't':
+		return append(out, '\t'), 2
+	case 'r':
+		return append(out, '\r'), 2
+	case 'b':
+		return append(out, '\b'), 2
+	case 'f':
+		return append(out, '\f'), 2
+	case 'u':
+		r, n := hex4(s[2:]), 6
+		if utf16.IsSurrogate(r) {
+			low := rune(-1)
+			if strings.HasPrefix(s[6:], `\u`) {
+				low = hex4(s[8:])
+			}
+			if r = utf16.DecodeRune(r, low); r != utf8.RuneError {
+				n = 12
+			}
+		}
+		return utf8.AppendRune(out, r), n
+	}
+	return append(out, s[1]), 2
+}
+
+// hex4 returns the number that s begins with in four hexadecimal digits, or -1.
+func hex4(s string) rune {
+	if len(s) < 4 {
+		return -1
+	}
+	var r rune
+	for _, c := range []byte(s[:4]) {
+		switch {
+		case '0' <= c && c <= '9':
+			c -= '0'
+		case 'a' <= c && c <= 'f':
+			c -= 'a' - 10
+		case 'A' <= c && c <= 'F':
+			c -= 'A' - 10
+		default:
+			return -1
+		}
+		r = r<<4 | rune(c)
+	}
+	return r
+}
+
+// quote appends text as a JSON string with as few escapes as JSON allows.
+// What is not UTF-8 in it becomes U+FFFD.
+func quote(out []byte, text string) []byte {
+	const hex = "0123456789abcdef"
+	if !utf8.ValidString(text) {
+		text = strings.ToValidUTF8(text, "\ufffd")
+	}
+	out = append(out, '"')
+	from := 0
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		if c >= ' ' && c != '"' && c != '\\' {
+			continue
+		}
+		out = append(out, text[from:i]...)
+		from = i + 1
+		if n := strings.IndexByte("\"\\\n\t\r\b\f", c); n >= 0 {
+			out = append(out, '\\', `"\ntrbf`[n])
+		} else {
+			out = append(out, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+		}
+	}
+	return append(append(out, text[from:]...), '"')
+}
+
+// fieldOf returns the raw value of a key of an object, "" where it has none.
+// Of repeated keys the last one counts, as in encoding/json.
+func fieldOf(object, key string) string {
+	found := ""
+	for m := range members(object) {
+		if m.key == key {
+			found = object[m.start:m.end]
+		}
+	}
+	return found
+}
+
+// textOf returns the string under a key of an object, "" where it is none.
+func textOf(object, key string) string { return unquote(fieldOf(object, key)) }

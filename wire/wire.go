@@ -1,0 +1,255 @@
+// Package wire reads and writes conversations in the formats that assistants
+// and their APIs use.
+//
+// [Decode] finds out the format by the content and returns the conversation as
+// the model saw it. [Encode] writes one back: what was not touched comes out
+// byte for byte as it was read, unknown fields and key order included; what was
+// changed keeps the rest of its object; what is new is written fresh.
+package wire
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/tiercompact/tiercompact/chat"
+)
+
+// A Conversation is one chat as the model saw it.
+type Conversation struct {
+	Format   string          // name of the format it was read from
+	Messages chat.Transcript // canonical: each tool result is one message; the system prompt of a body comes first, as a message
+	Tools    []byte          // tool definitions as read (JSON array), nil without
+	Model    string          // "" where the source does not say
+	Title    string          // "" where the source does not say
+	Skipped  int             // broken lines left out under Lenient
+
+	layout *layout // the document around the messages; nil where they cannot be written back into it
+}
+
+// Options say how to read. The zero value detects the format, and refuses
+// broken lines and files that hold several chats.
+type Options struct {
+	Format   string // "" detects it by content
+	Lenient  bool   // leave broken lines out, and count them
+	Chat     int    // which chat of the file, from 1; 0 is the only one, and an error where there are several
+	Name     string // of the file, for errors
+	MaxBytes int64  // a longer input is an error; 0 is 1 GiB
+}
+
+// DefaultMaxBytes is the longest input that is read where Options set no limit.
+const DefaultMaxBytes = 1 << 30
+
+// A Format is what the package can read, and perhaps write.
+type Format struct {
+	Name     string
+	About    string // one line
+	Writable bool
+}
+
+// Formats returns all formats, those that can be written first.
+func Formats() []Format {
+	var written, read []Format
+	for _, f := range formats() {
+		if f.write {
+			written = append(written, Format{f.name, f.about, true})
+		} else {
+			read = append(read, Format{f.name, f.about, false})
+		}
+	}
+	return append(written, read...)
+}
+
+// Decode reads the conversation that r holds, to its end. Errors about the
+// content are of type [*Error].
+func Decode(r io.Reader, o Options) (Conversation, error) {
+	limit := cmp.Or(o.MaxBytes, DefaultMaxBytes)
+	var text strings.Builder // gives its bytes away as a string without a copy
+	n, err := io.Copy(&text, io.LimitReader(r, limit+1))
+	if err != nil {
+		return Conversation{}, fmt.Errorf("read %s: %w", nameOf(o), err)
+	}
+	if n > limit {
+		return Conversation{}, tooLarge(o, limit)
+	}
+	return decodeText(text.String(), o)
+}
+
+// DecodeBytes reads the conversation in data, which it copies once. See
+// [Decode].
+func DecodeBytes(data []byte, o Options) (Conversation, error) {
+	limit := cmp.Or(o.MaxBytes, DefaultMaxBytes)
+	if int64(len(data)) > limit {
+		return Conversation{}, tooLarge(o, limit)
+	}
+	return decodeText(string(data), o)
+}
+
+func decodeText(text string, o Options) (Conversation, error) {
+	src, err := newSource(text, o)
+	if err != nil {
+		return Conversation{}, err
+	}
+	f, err := choose(src, o.Format)
+	if err != nil {
+		return Conversation{}, err
+	}
+	chats, err := f.decode(src)
+	if err != nil {
+		return Conversation{}, err
+	}
+	return pick(src, chats, o.Chat)
+}
+
+// pick returns chat n of chats, or the only one for 0.
+func pick(src *source, chats []Conversation, n int) (Conversation, error) {
+	switch {
+	case len(chats) == 0:
+		return Conversation{}, src.fail(ErrNoMessages, 0, "", "holds no conversation", "give a file with messages in it")
+	case n == 0 && len(chats) > 1:
+		return Conversation{}, src.fail(ErrSeveralChats, 0, "", fmt.Sprintf("holds %d chats", len(chats)), "choose one with --chat N")
+	case n < 0 || n > len(chats):
+		return Conversation{}, src.fail(ErrNoChat, 0, "", fmt.Sprintf("has no chat %d, it holds %d", n, len(chats)), "choose one from 1 on with --chat N")
+	}
+	c := chats[max(n, 1)-1]
+	c.Skipped = src.skipped
+	return c, nil
+}
+
+// A format knows one file layout.
+type format struct {
+	name, about string
+	write       bool
+	match       func(p probe) int                         // 0 is no, higher is surer
+	decode      func(src *source) ([]Conversation, error) // all chats of the file
+	encode      func(w io.Writer, c Conversation) error   // nil where it is only read
+}
+
+// A source is an input that is being read. Its text is valid UTF-8 and has no
+// byte order mark.
+type source struct {
+	text    string // without the mark
+	bom     string // the mark, or ""
+	name    string // of the file, for errors
+	lenient bool
+	skipped int // broken lines met so far; lines and skip count them
+}
+
+// A value is one JSON value of a source.
+type value struct {
+	raw    string // byte for byte, no white space around it
+	line   int    // where it begins, from 1
+	offset int    // in source.text
+}
+
+// decode unmarshals v into a pointer. The value is known to be valid JSON, so
+// an error says that a field has another type than into asks for.
+func (v value) decode(into any) error { return json.Unmarshal([]byte(v.raw), into) }
+
+// lines calls each with every value of a source of JSON lines, several a line
+// too. A line that is no JSON is an error; where the source is lenient, the
+// rest of that line is left out and counted.
+func (s *source) lines(each func(v value) error) error {
+	line := 0
+	for start := 0; start < len(s.text); {
+		line++
+		end := len(s.text)
+		if n := strings.IndexByte(s.text[start:], '\n'); n >= 0 {
+			end = start + n + 1
+		}
+		if err := s.line(start, end, line, each); err != nil {
+			return err
+		}
+		start = end
+	}
+	return nil
+}
+
+func (s *source) line(start, end, line int, each func(v value) error) error {
+	text := s.text[:end]
+	for i := skipSpace(text, start); i < end; i = skipSpace(text, i) {
+		next, err := scanValue(text, i)
+		if err != nil {
+			return s.skip(s.broken(line, err))
+		}
+		if err := each(value{text[i:next], line, i}); err != nil {
+			if err = s.skip(err); err != nil {
+				return err
+			}
+		}
+		i = next
+	}
+	return nil
+}
+
+// skip returns err, or nil where the source is lenient: then it counts one
+// line as left out.
+func (s *source) skip(err error) error {
+	if !s.lenient {
+		return err
+	}
+	s.skipped++
+	return nil
+}
+
+// document returns the source as one JSON value.
+func (s *source) document() (value, error) {
+	i := skipSpace(s.text, 0)
+	end, err := scanValue(s.text, i)
+	if err != nil {
+		return value{}, s.brokenDocument(err)
+	}
+	if rest := skipSpace(s.text, end); rest < len(s.text) {
+		return value{}, s.fail(ErrBroken, s.lineAt(rest), "", "more text after the end of the JSON document", "one JSON document, or one object a line, is expected")
+	}
+	return value{s.text[i:end], s.lineAt(i), i}, nil
+}
+
+// lineAt returns the line of an offset, from 1.
+func (s *source) lineAt(offset int) int { return 1 + strings.Count(s.text[:offset], "\n") }
+
+// newSource checks what holds for every format: there is text, and it is UTF-8.
+func newSource(text string, o Options) (*source, error) {
+	src := &source{text: text, name: nameOf(o), lenient: o.Lenient}
+	if rest, ok := strings.CutPrefix(text, "\ufeff"); ok {
+		src.text, src.bom = rest, text[:len(text)-len(rest)]
+	}
+	if skipSpace(src.text, 0) == len(src.text) {
+		return nil, src.fail(ErrEmpty, 0, "", "is empty", "give a file with messages in it")
+	}
+	if !utf8.ValidString(src.text) {
+		if !o.Lenient {
+			return nil, src.notUTF8()
+		}
+		if err := src.dropInvalidLines(); err != nil {
+			return nil, err
+		}
+	}
+	return src, nil
+}
+
+// dropInvalidLines blanks the lines that are not UTF-8, so that line numbers stay.
+func (s *source) dropInvalidLines() error {
+	var kept strings.Builder
+	kept.Grow(len(s.text))
+	any := false
+	for line := range strings.Lines(s.text) {
+		if utf8.ValidString(line) {
+			kept.WriteString(line)
+			any = any || skipSpace(line, 0) < len(line)
+			continue
+		}
+		s.skipped++
+		kept.WriteString("\n")
+	}
+	if !any {
+		return s.notUTF8()
+	}
+	s.text = kept.String()
+	return nil
+}
+
+func nameOf(o Options) string { return cmp.Or(o.Name, "input") }
