@@ -1,0 +1,161 @@
+// Package archive keeps what compaction takes out of a conversation, so that
+// nothing is lost: each round is a [Step], put into a [Store] before the
+// conversation changes, and what an outline, a marker or a summary stands for
+// can be had back by its id.
+//
+// [Memory] and [Dir] are stores. [Undo] takes a round back, [Search] finds what
+// was removed by its words. A [SessionFile] is the conversation itself, on
+// disk, as it grows and is compacted. The package reads no clock; times come
+// from the caller.
+package archive
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/edit"
+)
+
+// Version is the format of everything that this package writes; each record
+// carries it as "v". What a later version wrote is refused, never guessed at.
+const Version = 1
+
+// What callers tell apart.
+var (
+	ErrNotFound = errors.New("not found")
+	ErrExists   = errors.New("already there")
+	ErrLocked   = errors.New("in use by another process")
+	ErrVersion  = errors.New("written by a newer tiercompact")
+	ErrDamaged  = errors.New("damaged")
+	ErrReadOnly = errors.New("opened for reading only")
+	ErrClosed   = errors.New("closed")
+)
+
+// A Step is one round as it is archived, before the conversation changes.
+type Step struct {
+	Session string
+	Number  int             // from 1; each is put once
+	Before  chat.Transcript // the full conversation before the round
+	Removed []Entry         // what each recall id stands for
+	Summary json.RawMessage // payload of the summary, nil where none was made; kept without insignificant space
+	Edits   edit.Round      // what the round does to Before
+	Reason  string
+	Level   string
+	Note    string
+	Time    time.Time
+	// Undoes is the number of the round that this step takes back, 0 where it
+	// is a compaction. Such a step has no edits.
+	Undoes int
+	// Redacted counts the messages of Before that are not as they were.
+	Redacted int
+}
+
+// An Entry is what one recall id stands for.
+type Entry struct {
+	ID       string
+	Messages []chat.Message
+	Below    []string // ids listed under it, where it is a marker or a summary
+	Text     string   // what was removed, where it is less than whole messages
+}
+
+// A StepInfo is a step without its messages.
+type StepInfo struct {
+	Session  string
+	Number   int
+	Messages int      // in the conversation before the round
+	Entries  []string // recall ids, in the order of the step
+	Reason   string
+	Level    string
+	Note     string
+	Time     time.Time
+	Undoes   int
+	Redacted int
+	Summary  bool // one was made
+}
+
+// A Store keeps the steps of sessions. What it was given it shares with the
+// caller: neither changes it. It may be used concurrently.
+type Store interface {
+	// Put keeps s, whole or not at all. ErrExists where the number is taken.
+	Put(ctx context.Context, s Step) error
+	// Steps returns the steps of a session by number; none is no error.
+	Steps(ctx context.Context, session string) ([]StepInfo, error)
+	// Get returns a step as it was put. ErrNotFound where there is none.
+	Get(ctx context.Context, session string, number int) (Step, error)
+	// Recall returns the newest entry with the id. ErrNotFound where there is none.
+	Recall(ctx context.Context, session, id string) (Entry, error)
+	// Event adds one line of JSON, an object, to the events of a session.
+	Event(ctx context.Context, session string, line []byte) error
+	// Close ends the use of the store; what was put stays where the store
+	// outlives its process.
+	Close() error
+}
+
+// Where returns the name of a store for traces (memory, dir, s3) and where it
+// keeps a step: a path, a key, or "" where it is nowhere.
+func Where(store Store, session string, number int) (adapter, location string) {
+	if w, ok := store.(interface {
+		Where(session string, number int) (adapter, location string)
+	}); ok {
+		return w.Where(session, number)
+	}
+	return "unknown", ""
+}
+
+// info returns what s is without its messages.
+func (s Step) info() StepInfo {
+	ids := make([]string, len(s.Removed))
+	for i, e := range s.Removed {
+		ids[i] = e.ID
+	}
+	return StepInfo{
+		Session: s.Session, Number: s.Number, Messages: len(s.Before), Entries: ids, Reason: s.Reason, Level: s.Level,
+		Note: s.Note, Time: s.Time, Undoes: s.Undoes, Redacted: s.Redacted, Summary: s.Summary != nil,
+	}
+}
+
+// checked returns s as a store keeps it, or what is wrong with it.
+func (s Step) checked() (Step, error) {
+	if s.Session == "" {
+		return s, errors.New("archive step: no session id")
+	}
+	if s.Number < 1 {
+		return s, fmt.Errorf("archive step %d of session %s: numbers start at 1", s.Number, s.Session)
+	}
+	seen := make(map[string]bool, len(s.Removed))
+	for _, e := range s.Removed {
+		if e.ID == "" || seen[e.ID] {
+			return s, fmt.Errorf("archive step %d of session %s: recall id %q is empty or given twice", s.Number, s.Session, e.ID)
+		}
+		seen[e.ID] = true
+	}
+	if s.Summary != nil {
+		var b bytes.Buffer
+		if err := json.Compact(&b, s.Summary); err != nil {
+			return s, fmt.Errorf("archive step %d of session %s: summary: %w", s.Number, s.Session, err)
+		}
+		s.Summary = b.Bytes()
+	}
+	return s, nil
+}
+
+// checkEvent returns line as it is kept: one JSON object on one line.
+func checkEvent(session string, line []byte) ([]byte, error) {
+	if session == "" {
+		return nil, errors.New("archive event: no session id")
+	}
+	var b bytes.Buffer
+	if err := json.Compact(&b, line); err != nil {
+		return nil, fmt.Errorf("archive event of session %s: %w", session, err)
+	}
+	if b.Bytes()[0] != '{' {
+		return nil, fmt.Errorf("archive event of session %s: not a JSON object", session)
+	}
+	b.WriteByte('\n')
+	return b.Bytes(), nil
+}

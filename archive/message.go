@@ -1,0 +1,89 @@
+package archive
+
+import (
+	"errors"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/tiercompact/tiercompact/chat"
+)
+
+// A message is the JSON form of a chat.Message. Messages that share the Source
+// of the one before them say so, and the source's JSON is written once.
+type message struct {
+	chat.Message
+	Source     *chat.Source `json:"source,omitempty"`
+	SameSource bool         `json:"same_source,omitempty"`
+	Index      int          `json:"index,omitempty"`
+	// Bytes says that some text is not UTF-8, which JSON cannot hold: each
+	// byte of each text is written as the character of its number.
+	Bytes bool `json:"bytes,omitempty"`
+}
+
+// A sharing remembers the source of the message before.
+type sharing struct{ last *chat.Source }
+
+// encode returns the JSON form of m.
+func (s *sharing) encode(m chat.Message) message {
+	same := m.Source != nil && m.Source == s.last
+	s.last = m.Source
+	out := message{Message: m, Source: m.Source, SameSource: same, Index: m.Index}
+	if same {
+		out.Source = nil
+	}
+	if !valid(m) || out.Source != nil && !utf8.ValidString(out.Source.JSON) {
+		out.Bytes = true
+		return out.with(widen)
+	}
+	return out
+}
+
+// decode returns the message that x is the JSON form of.
+func (s *sharing) decode(x message) (chat.Message, error) {
+	if x.Bytes {
+		if !x.check(narrow) {
+			return chat.Message{}, errors.New("text marked as bytes holds a character over 255")
+		}
+		x = x.with(func(t string) string { t, _ = narrow(t); return t })
+	}
+	m := x.Message
+	m.Source, m.Index = x.Source, x.Index
+	if x.SameSource {
+		if s.last == nil {
+			return m, errors.New("it shares the source of the message before, which has none")
+		}
+		m.Source = s.last
+	}
+	s.last = m.Source
+	return m, nil
+}
+
+// encodeAll returns the JSON form of messages, which shares sources only
+// within them.
+func encodeAll(messages []chat.Message) []message {
+	if messages == nil {
+		return nil
+	}
+	var s sharing
+	out := make([]message, len(messages))
+	for i, m := range messages {
+		out[i] = s.encode(m)
+	}
+	return out
+}
+
+// decodeAll returns the messages that xs are the JSON form of.
+func decodeAll(xs []message) ([]chat.Message, error) {
+	if xs == nil {
+		return nil, nil
+	}
+	var s sharing
+	out := make([]chat.Message, len(xs))
+	for i, x := range xs {
+		var err error
+		if out[i], err = s.decode(x); err != nil {
+			return nil, fmt.Errorf("message %d: %w", i+1, err)
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,64 @@
+package archive
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/tiercompact/tiercompact/chat"
+)
+
+// A transcriptLine is one line of an encoded transcript.
+type transcriptLine struct {
+	head
+	message
+}
+
+// EncodeTranscript writes t as JSON Lines, one message a line, each with the
+// format version and what it was read from. DecodeTranscript gives back the
+// same messages, byte for byte; those that share a Source share it again.
+func EncodeTranscript(w io.Writer, t chat.Transcript) error {
+	b := bufio.NewWriterSize(w, 1<<16)
+	e := encoder(b)
+	var s sharing
+	for i, m := range t {
+		if err := e.Encode(transcriptLine{head{Version}, s.encode(m)}); err != nil {
+			return fmt.Errorf("write message %d: %w", i+1, err)
+		}
+	}
+	if err := b.Flush(); err != nil {
+		return fmt.Errorf("write transcript: %w", err)
+	}
+	return nil
+}
+
+// DecodeTranscript reads what EncodeTranscript wrote. A broken line, and a last
+// line without its end, is an error that wraps ErrDamaged and says which line.
+func DecodeTranscript(r io.Reader) (chat.Transcript, error) {
+	var t chat.Transcript
+	var s sharing
+	err := eachLine(r, func(line []byte) error {
+		var x transcriptLine
+		if err := decodeLine(line, &x); err != nil {
+			return err
+		}
+		m, err := s.decode(x.message)
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrDamaged, err)
+		}
+		t = append(t, m)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read transcript: %w", err)
+	}
+	return t, nil
+}
+
+// encoder returns an encoder of lines that leaves <, > and & as they are.
+func encoder(w io.Writer) *json.Encoder {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	return e
+}

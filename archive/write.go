@@ -1,0 +1,93 @@
+package archive
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// A disk makes the files that are written; tests put a failing one in its
+// place.
+type disk func(path string, flag int) (file, error)
+
+type file interface {
+	io.Writer
+	Truncate(size int64) error
+	Sync() error
+	Close() error
+}
+
+// realDisk opens files that only their owner may read.
+func realDisk(path string, flag int) (file, error) { return os.OpenFile(path, flag, 0o600) }
+
+const tempMark = ".tmp~" // begins the names of files that are being written
+
+// A draft is a file that is complete under a name of its own and has yet to
+// get its final one.
+type draft struct{ temp, path string }
+
+// prepare writes what fill gives to a draft of path and syncs it. On an error
+// nothing is left behind.
+func (create disk) prepare(path string, fill func(io.Writer) error) (d draft, err error) {
+	d = draft{filepath.Join(filepath.Dir(path), tempMark+filepath.Base(path)), path}
+	f, err := create(d.temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC)
+	if err != nil {
+		return d, err
+	}
+	b := bufio.NewWriterSize(f, 1<<16)
+	err = errors.Join(fill(b), b.Flush())
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return d, errors.Join(err, os.Remove(d.temp))
+	}
+	return d, nil
+}
+
+// publish gives drafts of one folder their final names, and syncs the folder.
+func publish(drafts ...draft) error {
+	for _, d := range drafts {
+		if err := os.Rename(d.temp, d.path); err != nil {
+			return err
+		}
+	}
+	return syncFolder(filepath.Dir(drafts[0].path))
+}
+
+// writeFile writes a file whole before its name appears.
+func (create disk) writeFile(path string, fill func(io.Writer) error) error {
+	d, err := create.prepare(path, fill)
+	if err != nil {
+		return err
+	}
+	return publish(d)
+}
+
+// discard removes drafts that did not get their final names.
+func discard(drafts ...draft) {
+	for _, d := range drafts {
+		_ = os.Remove(d.temp) // what is left is removed when the folder is next opened
+	}
+}
+
+// removeDrafts removes what an interrupted process left in a folder.
+func removeDrafts(folder string) error {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), tempMark) {
+			continue
+		}
+		if err := os.Remove(filepath.Join(folder, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
