@@ -53,6 +53,9 @@ type Step struct {
 	Undoes int
 	// Redacted counts the messages of Before that are not as they were.
 	Redacted int
+	// Left is edit.Sum of what the round leaves, where that cannot be told from
+	// Before and Edits because they are redacted; else "".
+	Left string
 }
 
 // An Entry is what one recall id stands for.

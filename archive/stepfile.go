@@ -27,6 +27,7 @@ type (
 		Note     string    `json:"note,omitempty"`
 		Undoes   int       `json:"undoes,omitempty"`
 		Redacted int       `json:"redacted,omitempty"`
+		Left     string    `json:"left,omitempty"`
 		Messages int       `json:"messages"`
 		SHA256   string    `json:"transcript_sha256"`
 		Summary  bool      `json:"summary,omitempty"`
@@ -73,7 +74,7 @@ func (h headerLine) info() StepInfo {
 func header(s Step, sum string) headerLine {
 	i := s.info()
 	return headerLine{
-		head{Version}, i.Session, i.Number, i.Time, i.Level, i.Reason, i.Note, i.Undoes, i.Redacted,
+		head{Version}, i.Session, i.Number, i.Time, i.Level, i.Reason, i.Note, i.Undoes, i.Redacted, s.Left,
 		i.Messages, sum, i.Summary, i.Entries,
 	}
 }
@@ -258,7 +259,7 @@ func readStepFile(path string) (s Step, h headerLine, err error) {
 		err = fmt.Errorf("read %s: %w: %d entries of %d", path, ErrDamaged, len(s.Removed), len(h.Entries))
 	}
 	s.Session, s.Number, s.Time, s.Level, s.Reason = h.Session, h.Number, h.Time, h.Level, h.Reason
-	s.Note, s.Undoes, s.Redacted = h.Note, h.Undoes, h.Redacted
+	s.Note, s.Undoes, s.Redacted, s.Left = h.Note, h.Undoes, h.Redacted, h.Left
 	return s, h, err
 }
 

@@ -36,30 +36,48 @@ func InEffect(infos []StepInfo) []StepInfo {
 // with what was added to now since, and that round. The caller puts a step that
 // Undoes it, with now as Before, and goes on with the conversation returned.
 //
-// now must begin with what the round left. ErrNotFound where no round is in
-// effect. Where the round is Redacted, so is the conversation returned.
+// now must begin with what the round left; a round of which that is not so was
+// archived and never made, and is passed over. ErrNotFound where no round is
+// left. Where the round is Redacted, so is the conversation returned.
 func Undo(ctx context.Context, store Store, session string, now chat.Transcript) (chat.Transcript, StepInfo, error) {
 	infos, err := store.Steps(ctx, session)
 	if err != nil {
 		return nil, StepInfo{}, err
 	}
-	rounds := InEffect(infos)
-	if len(rounds) == 0 {
-		return nil, StepInfo{}, fmt.Errorf("undo in session %s: round %w", session, ErrNotFound)
+	for _, info := range slices.Backward(InEffect(infos)) {
+		step, err := store.Get(ctx, session, info.Number)
+		if err != nil {
+			return nil, info, err
+		}
+		if n, made := left(step, now); made {
+			return slices.Concat(step.Before, now[n:]), info, nil
+		}
 	}
-	newest := rounds[len(rounds)-1]
-	step, err := store.Get(ctx, session, newest.Number)
+	return nil, StepInfo{}, fmt.Errorf("undo in session %s: round of which this is the conversation: %w", session, ErrNotFound)
+}
+
+// left returns how many messages a round left, and whether now begins with
+// them.
+func left(s Step, now chat.Transcript) (int, bool) {
+	after, _, err := applyRound(s.Before, s.Edits.Steps)
+	if err != nil || len(now) < len(after) {
+		return 0, false
+	}
+	sum := s.Left
+	if sum == "" {
+		sum = edit.Sum(after)
+	}
+	return len(after), edit.Sum(now[:len(after)]) == sum
+}
+
+// leaves returns edit.Sum of what a round leaves, or "" where its edits do not
+// fit.
+func leaves(s Step) string {
+	after, _, err := applyRound(s.Before, s.Edits.Steps)
 	if err != nil {
-		return nil, newest, err
+		return ""
 	}
-	left, _, err := applyRound(step.Before, step.Edits.Steps)
-	if err != nil {
-		return nil, newest, fmt.Errorf("undo round %d of session %s: %w", newest.Number, session, err)
-	}
-	if len(now) < len(left) || step.Redacted == 0 && edit.Sum(now[:len(left)]) != edit.Sum(left) {
-		return nil, newest, fmt.Errorf("undo round %d of session %s: the conversation does not begin with what the round left; give the one that it was made on", newest.Number, session)
-	}
-	return slices.Concat(step.Before, now[len(left):]), newest, nil
+	return edit.Sum(after)
 }
 
 // applyRound makes the edits of a round on t, each list on what the one before

@@ -1,0 +1,186 @@
+package archive
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/edit"
+)
+
+// Redacted returns a store that keeps in store what redact makes of every text:
+// messages, what they were read from, entries, edits, summaries, notes, events.
+// Texts that are JSON stay JSON; one that redact would break is redacted string
+// by string, and where that is not enough, replaced. Step.Redacted says how
+// many messages came out other than they were.
+func Redacted(store Store, redact func(string) string) Store {
+	return redacted{store, redact}
+}
+
+type redacted struct {
+	Store
+	redact func(string) string
+}
+
+// Where says where the step is in the store beneath.
+func (r redacted) Where(session string, number int) (adapter, location string) {
+	return Where(r.Store, session, number)
+}
+
+// Put implements [Store].
+func (r redacted) Put(ctx context.Context, s Step) error {
+	if s.Left == "" {
+		s.Left = leaves(s)
+	}
+	before := s.Before
+	s.Before = r.messages(before)
+	for i, m := range s.Before {
+		if !edit.Same(m, before[i]) || m.Source != before[i].Source {
+			s.Redacted++
+		}
+	}
+	s.Removed = slices.Clone(s.Removed)
+	for i, e := range s.Removed {
+		e.Messages, e.Text = r.messages(e.Messages), r.redact(e.Text)
+		s.Removed[i] = e
+	}
+	s.Edits.Steps = r.rounds(s.Edits.Steps)
+	if s.Summary != nil {
+		s.Summary = []byte(r.json(string(s.Summary)))
+	}
+	s.Note, s.Reason = r.redact(s.Note), r.redact(s.Reason)
+	return r.Store.Put(ctx, s)
+}
+
+// Event implements [Store].
+func (r redacted) Event(ctx context.Context, session string, line []byte) error {
+	if !json.Valid(line) {
+		return r.Store.Event(ctx, session, line) // which refuses it
+	}
+	return r.Store.Event(ctx, session, []byte(r.json(string(line))))
+}
+
+func (r redacted) rounds(steps [][]edit.Edit) [][]edit.Edit {
+	out := make([][]edit.Edit, len(steps))
+	for i, edits := range steps {
+		out[i] = slices.Clone(edits)
+		for j, e := range edits {
+			out[i][j].New, out[i][j].Why = r.messages(e.New), r.redact(e.Why)
+		}
+	}
+	return out
+}
+
+// messages returns a redacted copy. What comes out as it was is shared, and so
+// are sources.
+func (r redacted) messages(in []chat.Message) []chat.Message {
+	if in == nil {
+		return nil
+	}
+	out := make([]chat.Message, len(in))
+	var from, to *chat.Source
+	for i, m := range in {
+		if m.Source != from || i == 0 {
+			from, to = m.Source, r.source(m.Source)
+		}
+		out[i] = r.message(m)
+		out[i].Source = to
+	}
+	return out
+}
+
+func (r redacted) source(s *chat.Source) *chat.Source {
+	if s == nil {
+		return nil
+	}
+	text := r.text(s.JSON)
+	if text == s.JSON {
+		return s
+	}
+	return &chat.Source{Format: s.Format, JSON: text, Count: s.Count}
+}
+
+func (r redacted) message(m chat.Message) chat.Message {
+	var parts []chat.Part
+	for i, p := range m.Parts {
+		q := p
+		q.Text, q.Args, q.Raw = r.redact(p.Text), r.text(p.Args), r.text(p.Raw)
+		if q == p {
+			continue
+		}
+		if parts == nil {
+			parts = slices.Clone(m.Parts)
+		}
+		parts[i] = q
+	}
+	if parts != nil {
+		m.Parts = parts
+	}
+	return m
+}
+
+// text redacts what may be JSON.
+func (r redacted) text(s string) string {
+	if s == "" {
+		return ""
+	}
+	if json.Valid([]byte(s)) {
+		return r.json(s)
+	}
+	return r.redact(s)
+}
+
+// replaced stands for JSON that cannot be redacted and stay JSON.
+const replaced = `{"redacted":true}`
+
+// json redacts a JSON text: each string in it as what it says, then the whole,
+// where names and values stand together.
+func (r redacted) json(s string) string {
+	s = r.strings(s)
+	whole := r.redact(s)
+	if whole == s || json.Valid([]byte(whole)) {
+		return whole
+	}
+	return replaced
+}
+
+// strings redacts each string of a valid JSON text. All else stays as it is.
+func (r redacted) strings(s string) string {
+	var out strings.Builder
+	for {
+		start := strings.IndexByte(s, '"')
+		if start < 0 {
+			out.WriteString(s)
+			return out.String()
+		}
+		out.WriteString(s[:start])
+		end := start + 1
+		for s[end] != '"' {
+			if s[end] == '\\' {
+				end++
+			}
+			end++
+		}
+		out.WriteString(r.literal(s[start : end+1]))
+		s = s[end+1:]
+	}
+}
+
+func (r redacted) literal(quoted string) string {
+	var text string
+	if err := json.Unmarshal([]byte(quoted), &text); err != nil {
+		return quoted
+	}
+	clean := r.redact(text)
+	if clean == text {
+		return quoted
+	}
+	var b bytes.Buffer
+	if err := encoder(&b).Encode(clean); err != nil {
+		return `""`
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
