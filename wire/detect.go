@@ -48,10 +48,7 @@ func (v peek) text(key string) string { return unquote(v.fields[key]) }
 
 // is reports whether the value under key begins with one of the bytes in
 // kinds: { [ " for objects, lists and strings.
-func (v peek) is(key, kinds string) bool {
-	raw := v.fields[key]
-	return raw != "" && strings.IndexByte(kinds, raw[0]) >= 0
-}
+func (v peek) is(key, kinds string) bool { return begins(v.fields[key], kinds) }
 
 // first returns the first value that holds all keys, and whether there is one.
 func (p probe) first(keys ...string) (peek, bool) {

@@ -385,18 +385,3 @@ func quote(out []byte, text string) []byte {
 	}
 	return append(append(out, text[from:]...), '"')
 }
-
-// fieldOf returns the raw value of a key of an object, "" where it has none.
-// Of repeated keys the last one counts, as in encoding/json.
-func fieldOf(object, key string) string {
-	found := ""
-	for m := range members(object) {
-		if m.key == key {
-			found = object[m.start:m.end]
-		}
-	}
-	return found
-}
-
-// textOf returns the string under a key of an object, "" where it is none.
-func textOf(object, key string) string { return unquote(fieldOf(object, key)) }
