@@ -16,6 +16,7 @@ import (
 	"errors"
 	"fmt"
 	"time"
+	"unicode/utf8"
 
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/edit"
@@ -124,8 +125,8 @@ func (s Step) info() StepInfo {
 
 // checked returns s as a store keeps it, or what is wrong with it.
 func (s Step) checked() (Step, error) {
-	if s.Session == "" {
-		return s, errors.New("archive step: no session id")
+	if err := checkSession(s.Session); err != nil {
+		return s, fmt.Errorf("archive step: %w", err)
 	}
 	if s.Number < 1 {
 		return s, fmt.Errorf("archive step %d of session %s: numbers start at 1", s.Number, s.Session)
@@ -147,10 +148,17 @@ func (s Step) checked() (Step, error) {
 	return s, nil
 }
 
+func checkSession(id string) error {
+	if id == "" || !utf8.ValidString(id) {
+		return fmt.Errorf("session id %q is empty or not UTF-8", id)
+	}
+	return nil
+}
+
 // checkEvent returns line as it is kept: one JSON object on one line.
 func checkEvent(session string, line []byte) ([]byte, error) {
-	if session == "" {
-		return nil, errors.New("archive event: no session id")
+	if err := checkSession(session); err != nil {
+		return nil, fmt.Errorf("archive event: %w", err)
 	}
 	var b bytes.Buffer
 	if err := json.Compact(&b, line); err != nil {

@@ -60,7 +60,11 @@ func OpenDir(root string, o DirOptions) (*Dir, error) {
 func openDir(root string, o DirOptions, disk disk) (*Dir, error) {
 	d := &Dir{root: root, disk: disk}
 	if o.ReadOnly {
-		return d, d.checkFormat()
+		err := d.checkFormat()
+		if errors.Is(err, fs.ErrNotExist) {
+			err = fmt.Errorf("no archive is there: %w", ErrNotFound)
+		}
+		return d, err
 	}
 	if err := os.MkdirAll(root, private); err != nil {
 		return nil, fmt.Errorf("%w; make its parent writable or choose another folder", err)

@@ -13,11 +13,17 @@ import (
 type Memory struct {
 	mu     sync.RWMutex // guards what follows; nothing waits under it
 	steps  map[string][]Step
-	newest map[entryKey]Entry
+	newest map[entryKey]numbered
 	closed bool
 }
 
-type entryKey struct{ session, id string }
+type (
+	entryKey struct{ session, id string }
+	numbered struct {
+		step  int
+		entry Entry
+	}
+)
 
 // NewMemory returns an empty store.
 func NewMemory() *Memory { return new(Memory) }
@@ -39,12 +45,12 @@ func (m *Memory) Put(ctx context.Context, s Step) error {
 		return fmt.Errorf("archive step %d of session %s: %w", s.Number, s.Session, ErrExists)
 	}
 	if m.steps == nil {
-		m.steps, m.newest = make(map[string][]Step), make(map[entryKey]Entry)
+		m.steps, m.newest = make(map[string][]Step), make(map[entryKey]numbered)
 	}
 	m.steps[s.Session] = slices.Insert(steps, at, s)
 	for _, e := range s.Removed {
-		if key := (entryKey{s.Session, e.ID}); at == len(steps) || m.newest[key].ID == "" {
-			m.newest[key] = e
+		if key := (entryKey{s.Session, e.ID}); m.newest[key].step < s.Number {
+			m.newest[key] = numbered{s.Number, e}
 		}
 	}
 	return nil
@@ -99,7 +105,7 @@ func (m *Memory) Recall(ctx context.Context, session, id string) (Entry, error) 
 	if !there {
 		return Entry{}, fmt.Errorf("recall id %s of session %s: %w", id, session, ErrNotFound)
 	}
-	return e, nil
+	return e.entry, nil
 }
 
 // Event implements [Store].

@@ -49,7 +49,7 @@ func (r redacted) Put(ctx context.Context, s Step) error {
 	}
 	s.Edits.Steps = r.rounds(s.Edits.Steps)
 	if s.Summary != nil {
-		s.Summary = []byte(r.json(string(s.Summary)))
+		s.Summary = r.json(s.Summary)
 	}
 	s.Note, s.Reason = r.redact(s.Note), r.redact(s.Reason)
 	return r.Store.Put(ctx, s)
@@ -60,10 +60,13 @@ func (r redacted) Event(ctx context.Context, session string, line []byte) error 
 	if !json.Valid(line) {
 		return r.Store.Event(ctx, session, line) // which refuses it
 	}
-	return r.Store.Event(ctx, session, []byte(r.json(string(line))))
+	return r.Store.Event(ctx, session, r.json(line))
 }
 
 func (r redacted) rounds(steps [][]edit.Edit) [][]edit.Edit {
+	if steps == nil {
+		return nil
+	}
 	out := make([][]edit.Edit, len(steps))
 	for i, edits := range steps {
 		out[i] = slices.Clone(edits)
@@ -92,13 +95,17 @@ func (r redacted) messages(in []chat.Message) []chat.Message {
 	return out
 }
 
+// source returns nil where what is left is no JSON.
 func (r redacted) source(s *chat.Source) *chat.Source {
 	if s == nil {
 		return nil
 	}
-	text := r.text(s.JSON)
+	text, ok := r.text(s.JSON)
 	if text == s.JSON {
 		return s
+	}
+	if !ok {
+		return nil
 	}
 	return &chat.Source{Format: s.Format, JSON: text, Count: s.Count}
 }
@@ -106,8 +113,7 @@ func (r redacted) source(s *chat.Source) *chat.Source {
 func (r redacted) message(m chat.Message) chat.Message {
 	var parts []chat.Part
 	for i, p := range m.Parts {
-		q := p
-		q.Text, q.Args, q.Raw = r.redact(p.Text), r.text(p.Args), r.text(p.Raw)
+		q := r.part(p)
 		if q == p {
 			continue
 		}
@@ -116,35 +122,49 @@ func (r redacted) message(m chat.Message) chat.Message {
 		}
 		parts[i] = q
 	}
-	if parts != nil {
-		m.Parts = parts
+	if parts == nil {
+		return m
 	}
-	return m
+	return m.With(m.State, parts...)
 }
 
-// text redacts what may be JSON.
-func (r redacted) text(s string) string {
-	if s == "" {
-		return ""
+func (r redacted) part(p chat.Part) chat.Part {
+	p.Text = r.redact(p.Text)
+	var ok bool
+	if p.Args, ok = r.text(p.Args); !ok {
+		p.Args = replaced
 	}
-	if json.Valid([]byte(s)) {
-		return r.json(s)
+	if p.Raw, ok = r.text(p.Raw); !ok {
+		p.Raw = ""
 	}
-	return r.redact(s)
+	return p
 }
 
 // replaced stands for JSON that cannot be redacted and stay JSON.
 const replaced = `{"redacted":true}`
 
-// json redacts a JSON text: each string in it as what it says, then the whole,
-// where names and values stand together.
-func (r redacted) json(s string) string {
+// text redacts what may be JSON: each string in it as what it says, then the
+// whole, where names and values stand together. It reports whether what was
+// JSON still is.
+func (r redacted) text(s string) (string, bool) {
+	if s == "" {
+		return "", true
+	}
+	if !json.Valid([]byte(s)) {
+		return r.redact(s), true
+	}
 	s = r.strings(s)
 	whole := r.redact(s)
-	if whole == s || json.Valid([]byte(whole)) {
-		return whole
+	return whole, whole == s || json.Valid([]byte(whole))
+}
+
+// json redacts a JSON text.
+func (r redacted) json(s []byte) []byte {
+	clean, ok := r.text(string(s))
+	if !ok {
+		return []byte(replaced)
 	}
-	return replaced
+	return []byte(clean)
 }
 
 // strings redacts each string of a valid JSON text. All else stays as it is.
@@ -174,9 +194,12 @@ func (r redacted) literal(quoted string) string {
 	if err := json.Unmarshal([]byte(quoted), &text); err != nil {
 		return quoted
 	}
-	clean := r.redact(text)
+	clean, ok := r.text(text)
 	if clean == text {
 		return quoted
+	}
+	if !ok {
+		clean = replaced
 	}
 	var b bytes.Buffer
 	if err := encoder(&b).Encode(clean); err != nil {

@@ -82,8 +82,8 @@ type (
 // CreateSession makes the session file path, readable by its owner only.
 // ErrExists where something is there.
 func CreateSession(path string, meta Meta) (*SessionFile, error) {
-	if meta.Session == "" {
-		return nil, fmt.Errorf("create session %s: no session id", path)
+	if err := checkSession(meta.Session); err != nil {
+		return nil, fmt.Errorf("create session %s: %w", path, err)
 	}
 	f, err := createSession(path, meta, realDisk)
 	if err != nil {

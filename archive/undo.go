@@ -19,7 +19,8 @@ func Next(infos []StepInfo) int {
 	return next
 }
 
-// InEffect returns the rounds that no later step takes back, oldest first.
+// InEffect returns the rounds that no later step takes back, oldest first. The
+// archive is written first, so the last step may be one that was never made.
 func InEffect(infos []StepInfo) []StepInfo {
 	var rounds []StepInfo
 	for _, i := range infos {
@@ -36,15 +37,18 @@ func InEffect(infos []StepInfo) []StepInfo {
 // with what was added to now since, and that round. The caller puts a step that
 // Undoes it, with now as Before, and goes on with the conversation returned.
 //
-// now must begin with what the round left; a round of which that is not so was
-// archived and never made, and is passed over. ErrNotFound where no round is
-// left. Where the round is Redacted, so is the conversation returned.
+// now must begin with what the round left, which decides: a round of which that
+// is not so was taken back, or archived and never made. ErrNotFound where none
+// fits. Where the round is Redacted, so is the conversation returned.
 func Undo(ctx context.Context, store Store, session string, now chat.Transcript) (chat.Transcript, StepInfo, error) {
 	infos, err := store.Steps(ctx, session)
 	if err != nil {
 		return nil, StepInfo{}, err
 	}
-	for _, info := range slices.Backward(InEffect(infos)) {
+	for _, info := range slices.Backward(infos) {
+		if info.Undoes > 0 {
+			continue
+		}
 		step, err := store.Get(ctx, session, info.Number)
 		if err != nil {
 			return nil, info, err
@@ -53,7 +57,7 @@ func Undo(ctx context.Context, store Store, session string, now chat.Transcript)
 			return slices.Concat(step.Before, now[n:]), info, nil
 		}
 	}
-	return nil, StepInfo{}, fmt.Errorf("undo in session %s: round of which this is the conversation: %w", session, ErrNotFound)
+	return nil, StepInfo{}, fmt.Errorf("undo in session %s: a round that left this conversation: %w", session, ErrNotFound)
 }
 
 // left returns how many messages a round left, and whether now begins with
