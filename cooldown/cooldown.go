@@ -21,8 +21,9 @@ func (s State) Added() State {
 	return s
 }
 
-// Start returns the state directly after a compaction.
-func Start() State { return State{Fired: true} }
+// Start returns the state after a compaction, since messages having come while
+// it was planned.
+func (g Gate) Start(since int) State { return State{Fired: true, Since: since} }
 
 // Open reports whether a conversation in state s may compact.
 func (g Gate) Open(s State) bool { return !s.Fired || s.Since > g.Messages }

@@ -19,6 +19,7 @@ type Edit struct {
 	Start, End int            // half-open run, in the transcript planned for; an empty run inserts
 	New        []chat.Message // what stands there afterwards; none drops the run
 	Why        string         // for dry runs, reports and traces
+	Recall     string         // the archive's id for the run as it stood; edits may share one; empty: nothing to recall
 }
 
 // Rules are what a transcript must keep through an edit beside what every

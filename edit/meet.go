@@ -6,14 +6,11 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// speaks returns the role that a strict chat template sees in m, where it
-// demands that user and assistant alternate: tool flow (calls and results) and
-// system messages do not count.
-func speaks(m chat.Message) (role chat.Role, counts bool) {
-	if m.Role == chat.User || m.Role == chat.Assistant && !m.HasCalls() {
-		return m.Role, true
-	}
-	return "", false
+// Speaks reports whether a strict chat template counts m where it demands that
+// user and assistant alternate: tool flow (calls and results) and system
+// messages do not count.
+func Speaks(m chat.Message) bool {
+	return m.Role == chat.User || m.Role == chat.Assistant && !m.HasCalls()
 }
 
 // neighbours returns, for each message that speaks, the one that spoke before it.
@@ -21,7 +18,7 @@ func neighbours(t chat.Transcript) map[string]string {
 	before := make(map[string]string)
 	last := ""
 	for _, m := range t {
-		if _, counts := speaks(m); counts {
+		if Speaks(m) {
 			before[m.ID] = last
 			last = m.ID
 		}
@@ -34,11 +31,10 @@ func neighbours(t chat.Transcript) map[string]string {
 func meetings(before map[string]string, after chat.Transcript, yield func(i int)) {
 	last := -1
 	for i, m := range after {
-		role, counts := speaks(m)
-		if !counts {
+		if !Speaks(m) {
 			continue
 		}
-		if last >= 0 && after[last].Role == role {
+		if last >= 0 && after[last].Role == m.Role {
 			if was, old := before[m.ID]; !old || was != after[last].ID {
 				yield(i)
 			}

@@ -1,0 +1,256 @@
+package tiercompact
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/tiercompact/tiercompact/archive"
+	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/cooldown"
+	"github.com/tiercompact/tiercompact/embed"
+	"github.com/tiercompact/tiercompact/levels"
+	"github.com/tiercompact/tiercompact/memory"
+	"github.com/tiercompact/tiercompact/summarize"
+	"github.com/tiercompact/tiercompact/tokens"
+	"github.com/tiercompact/tiercompact/trace"
+)
+
+// A Preset is a bundle of settings that go together.
+type Preset string
+
+// The presets. Default is the contract to the letter; Eager begins earlier;
+// Steady keeps the server's prompt cache and the most of what is needed next.
+const (
+	Default Preset = "default"
+	Eager   Preset = "eager"
+	Steady  Preset = "steady"
+)
+
+// A Trigger says after which messages a check runs.
+type Trigger string
+
+// The triggers.
+const (
+	EveryMessage  Trigger = "every_message"
+	AssistantOnly Trigger = "assistant_only" // after an assistant message without open calls
+	Manual        Trigger = "manual"         // never by itself
+)
+
+// An Escalation says what happens when a level above soft is due.
+type Escalation string
+
+// The escalations.
+const (
+	Direct  Escalation = "direct"  // the picked level alone
+	Cascade Escalation = "cascade" // soft first; the picked level only where that was not enough
+)
+
+// An Until says how far hard goes.
+type Until string
+
+// The ends of hard.
+const (
+	Half      Until = "half" // floor(n/2) of the old messages stay
+	UntilSoft Until = "soft" // half, then on, lowest first, until usage is below the soft threshold
+)
+
+// None is the value of a setting whose zero means its default and that is to
+// be zero: [Config.MinGain], [Config.HardCapBuffer], [Config.KeepLast].
+const None = -1
+
+// Config is how conversations are kept small. Only Window is required; the zero
+// value of every other field is a working default. Where a preset has a value
+// for a field, zero means the preset's.
+type Config struct {
+	Window int    // tokens that the model takes; required
+	Model  string // whose tokens are counted; "": cl100k_base
+	Preset Preset // "": Default
+
+	Thresholds levels.Thresholds // usage from which each level is due
+	Escalation Escalation
+	Ranking    string  // levels.Cosine or levels.Fused
+	HardUntil  Until   // how far hard goes
+	MinGain    float64 // share of the window that a round within the budget must free; None: any gain
+
+	Level            levels.Name // this level whenever usage is at the soft threshold; "": by usage
+	Trigger          Trigger     // "": EveryMessage
+	MessageThreshold int         // so many messages not yet summarised lead to a summary; 0: off
+	ContextThreshold float64     // usage that leads to a summary; 0: off
+	NoAuto           bool        // no automatic compaction at all, Preflight included
+
+	HardCapBuffer   int     // budget = Window - HardCapBuffer - Reserve; 0: 1,500, at most an eighth of Window; None: 0
+	Reserve         int     // tokens kept for the answer
+	TriggerPct      float64 // usage from which a preflight compacts; 0: 0.85
+	KeepRecentTurns int     // of a preflight or manual compaction; 0: 6
+	KeepToolIOPairs int     // the same; 0: 4
+	KeepLast        int     // newest messages that emergency keeps; 0: 4; None: only the latest user message
+	StaleAfter      int     // messages without a reference that make a file stale; 0: 3
+
+	RolesNeverPrune []chat.Role             // nil: system, developer
+	Protect         func(chat.Message) bool // further messages to protect; nil: none
+	NoPinFirstUser  bool                    // do not pin the first user message
+
+	Strategy         summarize.Strategy // "": TaskState
+	SummaryMaxTokens int                // 0: an eighth of Window, at most 1,024
+	SummaryRole      chat.Role          // chat.Assistant or chat.System; "": Assistant
+	SummaryFallback  string             // levels.FallbackExtractive or levels.FallbackPruning; "": extractive
+
+	Embedder       levels.Embedder      // ranks for hard; nil: the built-in lexical scorer
+	EmbedderName   string               // for reports
+	Summarizer     summarize.Summarizer // writes for emergency; nil: the built-in extractive one
+	SummarizerName string               // for reports
+
+	RankDeadline    time.Duration // 0: 20 s; None: none
+	SummaryDeadline time.Duration // of one call; 0: 120 s; None: none
+	RoundDeadline   time.Duration // 0: 300 s; None: none
+
+	Count           func(text string) int // overrides Model; must be safe for concurrent use
+	Archive         archive.Store         // nil: what is removed stays in memory
+	ArchiveOptional bool                  // where the archive cannot be written, go on without compacting instead of returning the error
+	Trace           trace.Sink            // nil: silence
+	Now             func() time.Time      // nil: time.Now
+}
+
+// settings are a Config with nothing left open.
+type settings struct {
+	Config
+	gate         cooldown.Gate
+	policy       memory.Policy
+	budget       tokens.Budget
+	weights      embed.Weights
+	countText    func(string) int
+	countMessage func(chat.Message) int
+	countTools   func([]byte) int
+}
+
+// bundle returns what a preset sets.
+func (p Preset) bundle() (Config, error) {
+	c := Config{
+		Thresholds: levels.Thresholds{Soft: 0.60, Hard: 0.75, Emergency: 0.90},
+		Escalation: Direct, Ranking: levels.Cosine, HardUntil: Half, MinGain: None,
+	}
+	switch p {
+	case "", Default:
+	case Eager:
+		c.Thresholds = levels.Thresholds{Soft: 0.50, Hard: 0.65, Emergency: 0.80}
+	case Steady:
+		c.Escalation, c.Ranking, c.HardUntil, c.MinGain = Cascade, levels.Fused, UntilSoft, 0.15
+	default:
+		return c, fmt.Errorf("preset must be default, eager or steady, is %q", p)
+	}
+	return c, nil
+}
+
+func (cfg Config) settle() (settings, error) {
+	if cfg.Window <= 0 {
+		return settings{}, errors.New("config needs Window, the tokens that the model takes")
+	}
+	preset, err := cfg.Preset.bundle()
+	if err != nil {
+		return settings{}, err
+	}
+	cfg = cfg.withDefaults(preset)
+	if err := cfg.validate(); err != nil {
+		return settings{}, err
+	}
+	s := settings{Config: cfg, gate: cooldown.Default(), weights: embed.DefaultWeights()}
+	if s.countText, s.countMessage, s.countTools, err = cfg.counter(); err != nil {
+		return settings{}, err
+	}
+	s.policy = memory.Policy{Roles: cfg.RolesNeverPrune, Match: cfg.Protect, NoPinFirst: cfg.NoPinFirstUser}
+	s.budget = tokens.NewBudget(cfg.Window, max(0, cfg.HardCapBuffer), cfg.Reserve, cfg.HardCapBuffer != 0)
+	return s, nil
+}
+
+// withDefaults fills what is zero, from the preset and from DESIGN 15. None
+// becomes zero here, and only here, but for HardCapBuffer.
+func (cfg Config) withDefaults(preset Config) Config {
+	t := &cfg.Thresholds
+	t.Soft, t.Hard, t.Emergency = cmp.Or(t.Soft, preset.Thresholds.Soft), cmp.Or(t.Hard, preset.Thresholds.Hard), cmp.Or(t.Emergency, preset.Thresholds.Emergency)
+	cfg.Escalation = cmp.Or(cfg.Escalation, preset.Escalation)
+	cfg.Ranking = cmp.Or(cfg.Ranking, preset.Ranking)
+	cfg.HardUntil = cmp.Or(cfg.HardUntil, preset.HardUntil)
+	cfg.MinGain = max(0, cmp.Or(cfg.MinGain, preset.MinGain))
+	cfg.Trigger = cmp.Or(cfg.Trigger, EveryMessage)
+	cfg.TriggerPct = cmp.Or(cfg.TriggerPct, 0.85)
+	cfg.KeepRecentTurns = cmp.Or(cfg.KeepRecentTurns, 6)
+	cfg.KeepToolIOPairs = cmp.Or(cfg.KeepToolIOPairs, 4)
+	cfg.KeepLast = max(0, cmp.Or(cfg.KeepLast, 4))
+	cfg.StaleAfter = cmp.Or(cfg.StaleAfter, 3)
+	if cfg.RolesNeverPrune == nil {
+		cfg.RolesNeverPrune = []chat.Role{chat.System, chat.Developer}
+	}
+	cfg.Strategy = cmp.Or(cfg.Strategy, summarize.TaskState)
+	cfg.SummaryMaxTokens = cmp.Or(cfg.SummaryMaxTokens, min(1024, cfg.Window/8))
+	cfg.SummaryRole = cmp.Or(cfg.SummaryRole, chat.Assistant)
+	cfg.SummaryFallback = cmp.Or(cfg.SummaryFallback, levels.FallbackExtractive)
+	if cfg.Summarizer == nil {
+		cfg.Summarizer, cfg.SummarizerName = summarize.Extractive{}, levels.FallbackExtractive
+	}
+	cfg.RankDeadline = max(0, cmp.Or(cfg.RankDeadline, 20*time.Second))
+	cfg.SummaryDeadline = max(0, cmp.Or(cfg.SummaryDeadline, 120*time.Second))
+	cfg.RoundDeadline = max(0, cmp.Or(cfg.RoundDeadline, 300*time.Second))
+	if cfg.Archive == nil {
+		cfg.Archive = archive.NewMemory()
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	return cfg
+}
+
+func (cfg Config) validate() error {
+	if err := cfg.Thresholds.Validate(); err != nil {
+		return err
+	}
+	if cfg.Level != "" {
+		if _, err := levels.Parse(string(cfg.Level)); err != nil {
+			return err
+		}
+	}
+	if _, err := summarize.ParseStrategy(string(cfg.Strategy)); err != nil {
+		return err
+	}
+	for _, c := range []error{
+		oneOf("trigger", cfg.Trigger, EveryMessage, AssistantOnly, Manual),
+		oneOf("escalation", cfg.Escalation, Direct, Cascade),
+		oneOf("ranking", cfg.Ranking, levels.Cosine, levels.Fused),
+		oneOf("hard.until", cfg.HardUntil, Half, UntilSoft),
+		oneOf("summary_role", cfg.SummaryRole, chat.Assistant, chat.System),
+		oneOf("summary.fallback", cfg.SummaryFallback, levels.FallbackExtractive, levels.FallbackPruning),
+		share("min_gain", cfg.MinGain), share("trigger_pct", cfg.TriggerPct), share("context_threshold", cfg.ContextThreshold),
+		atLeast("keep_recent_turns", cfg.KeepRecentTurns, 1), atLeast("keep_tool_io_pairs", cfg.KeepToolIOPairs, 1),
+		atLeast("message_threshold", cfg.MessageThreshold, 0), atLeast("reserve", cfg.Reserve, 0),
+		atLeast("hard_cap_buffer", cfg.HardCapBuffer, None), atLeast("summary_max_tokens", cfg.SummaryMaxTokens, 1),
+	} {
+		if c != nil {
+			return c
+		}
+	}
+	return nil
+}
+
+func oneOf[T ~string](name string, value T, allowed ...T) error {
+	for _, a := range allowed {
+		if value == a {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s must be one of %q, is %q", name, allowed, value)
+}
+
+func share(name string, value float64) error {
+	if !(value >= 0 && value <= 1) {
+		return fmt.Errorf("%s must be 0.0-1.0, is %g", name, value)
+	}
+	return nil
+}
+
+func atLeast(name string, value, least int) error {
+	if value < least {
+		return fmt.Errorf("%s must be at least %d, is %d", name, least, value)
+	}
+	return nil
+}

@@ -1,0 +1,210 @@
+package tiercompact
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/embed"
+	"github.com/tiercompact/tiercompact/files"
+	"github.com/tiercompact/tiercompact/levels"
+	"github.com/tiercompact/tiercompact/memory"
+)
+
+// newest is how many messages soft leaves alone, so that what is older can go
+// stale.
+const newest = 3
+
+// An entry is a message with what is computed of it once.
+type entry struct {
+	message chat.Message
+	size    int
+	terms   *embed.Terms
+}
+
+// measure computes what is kept beside a message. It is the costly part of
+// adding one, and needs no lock.
+func (cfg *settings) measure(m chat.Message) entry {
+	return entry{message: m, size: cfg.countMessage(m), terms: embed.TermsOf(m)}
+}
+
+// A conversation is a transcript with what is known of each message, and the
+// sums that a check needs. Copies share what they hold: it only grows at its
+// end, or is replaced as a whole.
+type conversation struct {
+	policy   memory.Policy
+	messages chat.Transcript
+	sizes    []int
+	terms    []*embed.Terms
+	facts    []*files.Facts
+	ids      map[string]bool        // of all messages ever added, so that none comes twice
+	calls    map[string][]chat.Part // by id, those without a result yet
+	added    int                    // messages ever added
+
+	system, developer, rest, tools int  // tokens
+	fixed                          int  // tokens of what is protected, and of the summary
+	pinned                         bool // the first typed user message was met
+	unsummarised                   int  // messages that no summary stands for
+}
+
+func newConversation(cfg settings) conversation {
+	return conversation{policy: cfg.policy, ids: make(map[string]bool), calls: make(map[string][]chat.Part)}
+}
+
+func (c *conversation) total() int { return c.system + c.developer + c.rest + c.tools }
+
+// add appends a message, gives it an id that no other has, and returns that.
+func (c *conversation) add(e entry) string {
+	c.added++
+	if e.message.ID == "" || c.ids[e.message.ID] {
+		e.message.ID = c.freshID()
+	}
+	c.ids[e.message.ID] = true
+	c.push(e, files.Scan(e.message, c.match(e.message)))
+	return e.message.ID
+}
+
+func (c *conversation) freshID() string {
+	for n := c.added; ; n++ {
+		if id := fmt.Sprintf("m%d", n); !c.ids[id] {
+			return id
+		}
+	}
+}
+
+// match keeps track of open calls, and returns the one that m answers.
+func (c *conversation) match(m chat.Message) *chat.Part {
+	var answered *chat.Part
+	for _, p := range m.Parts {
+		switch p.Kind {
+		case chat.Call:
+			c.calls[p.ID] = append(c.calls[p.ID], p)
+		case chat.Result:
+			if open := c.calls[p.ID]; len(open) > 0 {
+				call := open[len(open)-1] // a copy: the place is used again
+				answered = &call
+				c.calls[p.ID] = open[:len(open)-1]
+			}
+		}
+	}
+	return answered
+}
+
+// push appends a message with all that is known of it, and adds to the sums.
+func (c *conversation) push(e entry, f *files.Facts) {
+	m := e.message
+	c.messages, c.sizes = append(c.messages, m), append(c.sizes, e.size)
+	c.terms, c.facts = append(c.terms, e.terms), append(c.facts, f)
+	switch {
+	case m.Role == chat.System && !m.IsSummary():
+		c.system += e.size
+	case m.Role == chat.Developer:
+		c.developer += e.size
+	default:
+		c.rest += e.size
+	}
+	if m.IsSummary() || c.policy.Protects(m) || !c.pinned && !c.policy.NoPinFirst && m.Typed() {
+		c.fixed += e.size
+	}
+	c.pinned = c.pinned || m.Typed()
+	if m.IsSummary() {
+		c.unsummarised = 0
+	} else if m.State != chat.Marked {
+		c.unsummarised++
+	}
+}
+
+// snapshot returns a copy that later additions do not touch.
+func (c *conversation) snapshot() conversation {
+	s := *c
+	n := len(c.messages)
+	s.messages, s.sizes = c.messages[:n:n], c.sizes[:n:n]
+	s.terms, s.facts = c.terms[:n:n], c.facts[:n:n]
+	return s
+}
+
+// rewritten returns c with other messages: those whose content is as it was
+// keep what is known of them.
+func (c *conversation) rewritten(cfg *settings, messages chat.Transcript) conversation {
+	at := make(map[string]int, len(c.messages))
+	for i, m := range c.messages {
+		at[m.ID] = i
+	}
+	out := conversation{policy: c.policy, ids: c.ids, added: c.added, tools: c.tools, calls: make(map[string][]chat.Part)}
+	out.messages = make(chat.Transcript, 0, len(messages))
+	for _, m := range messages {
+		call := out.match(m)
+		if i, old := at[m.ID]; old && slices.Equal(c.messages[i].Parts, m.Parts) {
+			out.push(entry{m, c.sizes[i], c.terms[i]}, c.facts[i])
+			continue
+		}
+		out.push(cfg.measure(m), files.Scan(m, call))
+	}
+	return out
+}
+
+// reopened returns a copy of c, with its own record of open calls, that can be
+// added to.
+func (c conversation) reopened() conversation {
+	out := c.snapshot()
+	out.calls = make(map[string][]chat.Part)
+	for _, m := range c.messages {
+		out.match(m)
+	}
+	return out
+}
+
+// followed returns c with what was added to since behind its first n messages.
+func (c conversation) followed(since *conversation, n int) conversation {
+	for i := n; i < len(since.messages); i++ {
+		c.match(since.messages[i])
+		c.push(entry{since.messages[i], since.sizes[i], since.terms[i]}, since.facts[i])
+	}
+	c.added, c.tools = since.added, since.tools
+	return c
+}
+
+func (c *conversation) protect(id string) bool {
+	for i := range c.messages {
+		if c.messages[i].ID == id {
+			messages := slices.Clone(c.messages) // snapshots share the old ones
+			if !c.policy.Protects(messages[i]) {
+				c.fixed += c.sizes[i]
+			}
+			messages[i].Protected = true
+			c.messages = messages
+			return true
+		}
+	}
+	return false
+}
+
+// summaryNumber returns the number of the newest session summary, 0 for none.
+func (c *conversation) summaryNumber() int {
+	highest := 0
+	for _, m := range c.messages {
+		if m.IsSummary() {
+			n, _ := memory.SummaryContent(m)
+			highest = max(highest, n)
+		}
+	}
+	return highest
+}
+
+// stale returns the tokens of all but the newest messages.
+func (c *conversation) stale() int {
+	sum := c.total()
+	for _, n := range c.sizes[max(0, len(c.sizes)-newest):] {
+		sum -= n
+	}
+	return sum
+}
+
+// view returns what levels may know of c.
+func (c *conversation) view(cfg *settings, fresh map[string]bool) levels.View {
+	return levels.View{
+		Messages: c.messages, Sizes: c.sizes, Facts: c.facts, Terms: c.terms,
+		Holds: c.policy.Holds(c.messages), Fresh: fresh, Window: cfg.Window, Fixed: c.tools,
+		Count: cfg.countText, Size: cfg.countMessage,
+	}
+}

@@ -1,0 +1,116 @@
+package tiercompact
+
+import (
+	"fmt"
+
+	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/levels"
+)
+
+// A decision is what a check found: whether a round begins, and with what.
+type decision struct {
+	picked  levels.Name
+	reason  string // why no round begins; "" where one does
+	summary bool   // straight to the summary: a message or context threshold
+	over    bool   // the conversation does not fit the budget
+	noModel bool   // inside the cooldown: no model is asked
+	usage   Usage
+	warning string
+	t       conversation // as it is planned for
+}
+
+// decide is the check. Its caller holds the lock. Where it says that a round
+// begins, the session is busy until idle is called.
+func (s *Session) decide() decision {
+	d := decision{usage: s.usage(), picked: levels.None}
+	d.over = d.usage.Tokens > d.usage.Budget
+	d.warning = s.fixedWarning()
+	if s.cfg.NoAuto || s.cfg.Trigger == Manual {
+		d.reason = SwitchedOff
+		return d
+	}
+	d.picked, d.summary = s.pick(d.usage)
+	open := s.cfg.gate.Open(s.gate)
+	switch {
+	case d.picked == levels.None && !d.over:
+		d.reason = BelowThreshold
+	case s.busy:
+		d.reason = Busy
+	case !s.roleAllows(d.over):
+		d.reason = ByRole
+		if d.over {
+			d.warning = "the conversation is over the budget; run Preflight before the model is called, or it is dealt with after the assistant's next message"
+		}
+	case !d.over && !open:
+		d.reason = InCooldown
+	case !d.over && !d.summary && s.waits(d.picked):
+		d.reason = s.wait[d.picked].reason
+	default:
+		d.noModel = !open
+		d.t = s.t.snapshot()
+		s.busy = true
+	}
+	return d
+}
+
+// pick returns the level that is due, and whether a message or context
+// threshold leads straight to the summary.
+func (s *Session) pick(u Usage) (levels.Name, bool) {
+	if n := s.cfg.MessageThreshold; n > 0 && s.t.unsummarised >= n {
+		return levels.Emergency, true
+	}
+	if c := s.cfg.ContextThreshold; c > 0 && u.Share >= c {
+		return levels.Emergency, true
+	}
+	share := u.Share
+	if fixed := s.t.fixed + s.t.tools; 2*fixed > s.cfg.Window && fixed < s.cfg.Window {
+		share = float64(u.Tokens-fixed) / float64(s.cfg.Window-fixed)
+	}
+	picked := s.cfg.Thresholds.Select(share)
+	if picked != levels.None && s.cfg.Level != "" {
+		picked = s.cfg.Level
+	}
+	return picked, false
+}
+
+// fixedWarning returns the warning that the fixed part is over half of the
+// window, once.
+func (s *Session) fixedWarning() string {
+	fixed := s.t.fixed + s.t.tools
+	if s.warned || 2*fixed <= s.cfg.Window {
+		return ""
+	}
+	s.warned = true
+	return fmt.Sprintf("protected messages, tools and summary take %d of %d tokens, over half of the window: the thresholds apply to the rest; protect less, or use a larger window", fixed, s.cfg.Window)
+}
+
+// roleAllows reports whether the newest message may start a round.
+func (s *Session) roleAllows(over bool) bool {
+	if s.cfg.Trigger != AssistantOnly {
+		return true
+	}
+	m := s.t.messages[len(s.t.messages)-1]
+	return m.Role == chat.Assistant && !m.HasCalls() || over && m.Role == chat.Tool
+}
+
+// leastGain is the share of the window that must come or go stale before a
+// level that had nothing to offer is asked again.
+const leastGain = 0.02
+
+// waits reports whether a level had too little to offer and too little has come
+// or gone stale since.
+func (s *Session) waits(level levels.Name) bool {
+	w, waiting := s.wait[level]
+	if !waiting {
+		return false
+	}
+	need := int(max(s.cfg.MinGain, leastGain) * float64(s.cfg.Window))
+	return s.t.total()-w.added < need && s.t.stale()-w.staled < need
+}
+
+// putOff starts the cooldown after a round that changed nothing, and has its
+// level wait. Its caller holds the lock.
+func (s *Session) putOff(level levels.Name, reason string, planned *conversation) {
+	s.gate = s.cfg.gate.Start(len(s.t.messages) - len(planned.messages))
+	s.wait[level] = waiting{added: planned.total(), staled: planned.stale(), reason: reason}
+}

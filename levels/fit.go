@@ -1,0 +1,240 @@
+package levels
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/edit"
+	"github.com/tiercompact/tiercompact/files"
+	"github.com/tiercompact/tiercompact/memory"
+	"github.com/tiercompact/tiercompact/summarize"
+)
+
+// Fit proposes the last resort where a conversation exceeds limit tokens:
+// unprotected tool results, file bodies and string leaves of call arguments are
+// cut to head, errors and tail, largest first; then the summary, and the prose
+// of what else is kept; then all but the newest groups go. It goes on, where it
+// can, until an eighth of what is not fixed is free.
+func Fit(v View, limit int) []edit.Edit {
+	f := newFitting(v)
+	f.down(limit, limit-(limit-f.fixed())/8)
+	return f.edits()
+}
+
+// Floor returns the tokens below which [Fit] cannot bring v: system, tools,
+// protected messages, the user messages that stay, and stubs. It returns at
+// once where it finds limit to be enough.
+func Floor(v View, limit int) int {
+	least := v.Fixed
+	for i, n := range v.Sizes {
+		if v.Holds[i]&(memory.Protected|memory.Latest|memory.First|memory.Open) != 0 {
+			least += n
+		}
+	}
+	if least <= limit {
+		return least
+	}
+	f := newFitting(v)
+	f.down(limit, limit)
+	return f.total
+}
+
+// A fitting is a conversation while it is cut.
+type fitting struct {
+	v     View
+	now   []chat.Message
+	sizes []int
+	gone  []bool
+	total int
+}
+
+func newFitting(v View) *fitting {
+	return &fitting{
+		v: v, now: slices.Clone(v.Messages), sizes: slices.Clone(v.Sizes),
+		gone: make([]bool, len(v.Messages)), total: v.Total(),
+	}
+}
+
+// fixed returns the tokens of what cannot be cut.
+func (f *fitting) fixed() int {
+	sum := f.v.Fixed
+	for i, h := range f.v.Holds {
+		if h&memory.Protected != 0 {
+			sum += f.sizes[i]
+		}
+	}
+	return sum
+}
+
+// down cuts until the total is at most target, and gives up prose, summary and
+// groups only while it is above limit.
+func (f *fitting) down(limit, target int) {
+	for _, most := range []int{800, 400, 200, 100, 50, 0} {
+		f.cutAll(target, most, isBulk)
+	}
+	f.cutSummary(limit, 2)
+	f.cutSummary(limit, 1)
+	f.cutFirst(limit)
+	for _, most := range []int{200, 60, 0} {
+		f.cutAll(limit, most, isProse)
+	}
+	for _, keep := range []int{4, 2, 1} {
+		f.dropGroups(limit, keep)
+	}
+	f.cutSummary(limit, 0)
+}
+
+func (f *fitting) set(i int, m chat.Message) {
+	n := f.v.Size(m)
+	if n >= f.sizes[i] {
+		return
+	}
+	f.total += n - f.sizes[i]
+	f.now[i], f.sizes[i] = m, n
+}
+
+// isBulk: the texts of tool results, of attached files and machine-made user
+// messages, and the string leaves of arguments.
+func isBulk(m chat.Message, k chat.Kind, h memory.Hold) bool {
+	return k == chat.Result || k == chat.Call || k == chat.Text && m.Role == chat.User && m.Machine
+}
+
+// isProse: what user and assistant said, but for the user messages that stay.
+func isProse(m chat.Message, k chat.Kind, h memory.Hold) bool {
+	return k == chat.Text && h&(memory.First|memory.Latest|memory.Session) == 0 && m.State != chat.Marked
+}
+
+// cutAll cuts the parts that which names, the largest messages first, each to
+// at most most tokens, until the total is at most target.
+func (f *fitting) cutAll(target, most int, which func(chat.Message, chat.Kind, memory.Hold) bool) {
+	if f.total <= target {
+		return
+	}
+	order := make([]int, 0, len(f.now))
+	for i := range f.now {
+		if !f.gone[i] && f.v.Holds[i]&memory.Protected == 0 {
+			order = append(order, i)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(f.sizes[b], f.sizes[a]) })
+	for _, i := range order {
+		if f.total <= target || f.sizes[i] <= most {
+			return
+		}
+		f.set(i, f.cut(i, most, which))
+	}
+}
+
+// cut returns message i with its parts cut.
+func (f *fitting) cut(i, most int, which func(chat.Message, chat.Kind, memory.Hold) bool) chat.Message {
+	m, was := f.now[i], f.v.Messages[i]
+	parts := slices.Clone(m.Parts)
+	recall := files.RecallID(was.ID, "fit", was.Text())
+	options := files.DigestOptions{Max: most, Count: f.v.Count, Recall: recall}
+	changed := false
+	for k, p := range parts {
+		if !which(m, p.Kind, f.v.Holds[i]) {
+			continue
+		}
+		q := p
+		if p.Kind == chat.Call {
+			q.Args = files.ShortenArgs(was.Parts[k].Args, func(_, leaf string) string { return f.shorter(leaf, leaf, options) })
+		} else {
+			q.Text = f.shorter(was.Parts[k].Text, p.Text, options)
+		}
+		if q != p {
+			q.Raw = ""
+			parts[k], changed = q, true
+		}
+	}
+	if !changed {
+		return m
+	}
+	m = m.With(chat.Outlined, parts...)
+	m.Recall = recall
+	return m
+}
+
+// shorter returns text cut under o, or now where that is no longer.
+func (f *fitting) shorter(text, now string, o files.DigestOptions) string {
+	if f.v.Count(now) <= o.Max {
+		return now
+	}
+	short := files.Digest(text, o)
+	if o.Max == 0 {
+		short = fmt.Sprintf("[digest; recall %s]", o.Recall)
+	}
+	if len(short) >= len(now) {
+		return now
+	}
+	return short
+}
+
+// cutFirst cuts the middle of the first user message where it is over a fifth
+// of the limit.
+func (f *fitting) cutFirst(limit int) {
+	for i, h := range f.v.Holds {
+		if h&memory.First == 0 || h&memory.Protected != 0 || f.total <= limit || f.sizes[i] <= limit/5 {
+			continue
+		}
+		f.set(i, f.cut(i, limit/5*9/10, func(_ chat.Message, k chat.Kind, _ memory.Hold) bool { return k == chat.Text }))
+	}
+}
+
+// cutSummary brings the session summary down: to its facts and names (2), to
+// its facts (1), to a stub (0).
+func (f *fitting) cutSummary(limit, stage int) {
+	for i, m := range f.now {
+		if f.total <= limit || !m.IsSummary() || f.gone[i] || f.v.Holds[i]&memory.Protected != 0 {
+			continue
+		}
+		n, content := memory.SummaryContent(m)
+		_, facts, names := summarize.Split(content)
+		if stage < 2 {
+			names = nil
+		}
+		short := summarize.Finish("", facts, names, f.sizes[i], f.v.Count)
+		if stage == 0 || short == "" {
+			short = "earlier messages are in the archive; recall " + m.Recall
+		}
+		cut := memory.NewSummary(n, m.Role, short, m.Recall)
+		m.Parts = slices.Clone(m.Parts)
+		m.Parts[0].Text, m.Parts[0].Raw, m.Changed = cut.Parts[0].Text, "", true
+		f.set(i, m)
+	}
+}
+
+// dropGroups drops all but the newest keep groups, oldest first, until the
+// total is at most limit.
+func (f *fitting) dropGroups(limit, keep int) {
+	groups, _ := chat.Groups(f.v.Messages)
+	for _, members := range groups[:max(0, len(groups)-keep)] {
+		if f.total <= limit {
+			return
+		}
+		free := true
+		for _, i := range members {
+			free = free && f.v.Holds[i]&^memory.Unread == 0 && !f.gone[i]
+		}
+		if !free {
+			continue
+		}
+		for _, i := range members {
+			f.gone[i] = true
+			f.total -= f.sizes[i]
+		}
+	}
+}
+
+// edits are the changes as edits: dropped runs, and one for each message cut.
+func (f *fitting) edits() []edit.Edit {
+	out := gaps(f.v, f.gone, 0, "does not fit")
+	for i, m := range f.now {
+		if !f.gone[i] && !edit.Same(m, f.v.Messages[i]) {
+			out = append(out, edit.Edit{Start: i, End: i + 1, New: []chat.Message{m}, Why: "cut to fit the budget", Recall: m.Recall})
+		}
+	}
+	return edit.Sorted(out)
+}

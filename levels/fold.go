@@ -1,0 +1,179 @@
+package levels
+
+import (
+	"fmt"
+
+	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/edit"
+	"github.com/tiercompact/tiercompact/files"
+	"github.com/tiercompact/tiercompact/memory"
+)
+
+// A Cut says what a summary takes the place of, before anybody has written it.
+type Cut struct {
+	Gone  []bool // messages that the summary stands for; the old summary is one of them
+	Front []bool // messages that move before the summary, in their order; nil moves none
+}
+
+// Empty reports whether there is nothing to summarise.
+func (c Cut) Empty(t chat.Transcript) bool {
+	for i, gone := range c.Gone {
+		if gone && !t[i].IsSummary() && t[i].State != chat.Marked {
+			return false
+		}
+	}
+	return true
+}
+
+// EmergencyCut is the cut of the emergency level: only the newest keep messages
+// stay, and what is held.
+//
+// With keep 0, after a complete turn, everything unprotected goes, the first
+// user message included; the latest user message stays too, but where the
+// summary is a system message. In an open turn the latest user message and what
+// follows it stay.
+func EmergencyCut(v View, keep int, summary chat.Role) Cut {
+	groups, of := chat.Groups(v.Messages)
+	mask := ^memory.Session
+	if keep == 0 {
+		mask &^= memory.First
+		switch last := len(v.Messages) - 1; {
+		case last >= 0 && v.Messages[last].Role == chat.Assistant && !v.Messages[last].HasCalls():
+			if summary == chat.System {
+				mask &^= memory.Latest
+			}
+		default:
+			if latest := chat.Newest(v.Messages, chat.Message.Typed); latest >= 0 {
+				keep = len(v.Messages) - latest
+			}
+		}
+	}
+	return Cut{Gone: v.gone(tail(v, keep, groups, of), mask, groups)}
+}
+
+// LayersCut is the cut of a preflight and of a manual compaction: Pinned moves
+// to the front, then the summary, then what the keep-recent policy keeps.
+func LayersCut(v View, turns, pairs int) Cut {
+	groups, _ := chat.Groups(v.Messages)
+	c := Cut{Gone: v.gone(memory.Recent(v.Messages, turns, pairs), ^memory.Session, groups), Front: make([]bool, len(v.Messages))}
+	latest := chat.Newest(v.Messages, chat.Message.Typed)
+	for i := range v.Messages {
+		c.Front[i] = v.Holds[i]&memory.Pinned != 0 && (latest < 0 || i < latest)
+	}
+	for _, members := range groups { // a group moves as a whole or not at all
+		whole := len(members) == 1
+		for _, i := range members {
+			c.Front[i] = c.Front[i] && whole
+		}
+	}
+	return c
+}
+
+// gone returns what neither keep nor a hold of mask keeps, by whole groups. The session
+// summary goes with the rest, into the new one; a marker goes where it stands
+// beside what goes.
+func (v View) gone(keep []bool, mask memory.Hold, groups [][]int) []bool {
+	gone := make([]bool, len(v.Messages))
+	any := false
+	for _, members := range groups {
+		stays := false
+		for _, i := range members {
+			stays = stays || keep[i] && !v.Messages[i].IsSummary() || v.Holds[i]&mask != 0
+		}
+		if !stays {
+			mark(gone, members)
+			any = true
+		}
+	}
+	if any {
+		absorb(v, gone)
+	}
+	return gone
+}
+
+// Summarised returns the messages that a summary of c must tell of, without the
+// old summary and markers, and the old summary's content.
+func (c Cut) Summarised(t chat.Transcript) (messages []chat.Message, previous string) {
+	for i, m := range t {
+		switch {
+		case !c.Gone[i] || m.State == chat.Marked:
+		case m.IsSummary():
+			_, previous = memory.SummaryContent(m)
+		default:
+			messages = append(messages, m)
+		}
+	}
+	return messages, previous
+}
+
+// Tokens returns how many tokens c takes out.
+func (c Cut) Tokens(sizes []int) (sum int) {
+	for i, gone := range c.Gone {
+		if gone {
+			sum += sizes[i]
+		}
+	}
+	return sum
+}
+
+// Fold proposes the edits of c: the summary stands where the first summarised
+// message stood, or behind what moves to the front. Without a summary
+// (pruning only) the messages just go.
+func Fold(v View, c Cut, summary *chat.Message, why string) []edit.Edit {
+	recall := recallOf(pick(v.Messages, c.Gone, true))
+	if c.Front != nil {
+		return []edit.Edit{foldFront(v, c, summary, recall, why)}
+	}
+	var edits []edit.Edit
+	runs(c.Gone, func(start, end int) {
+		e := edit.Edit{Start: start, End: end, Recall: recall, Why: fmt.Sprintf("%s: %d messages", why, end-start)}
+		if summary != nil {
+			e.New, summary = []chat.Message{withRecall(*summary, recall)}, nil
+		}
+		edits = append(edits, e)
+	})
+	return edits
+}
+
+func withRecall(m chat.Message, id string) chat.Message {
+	m.Recall = id
+	return m
+}
+
+// foldFront is the one edit that reorders: from the first message that is not
+// of the front to the last that goes or moves.
+func foldFront(v View, c Cut, summary *chat.Message, recall, why string) edit.Edit {
+	e := edit.Edit{Start: len(v.Messages), Recall: recall}
+	var kept []chat.Message
+	gone := 0
+	for i := range v.Messages {
+		if !c.Front[i] {
+			e.Start = min(e.Start, i)
+		}
+		if c.Gone[i] || c.Front[i] {
+			e.End = i + 1
+		}
+	}
+	for i := e.Start; i < e.End; i++ {
+		switch {
+		case c.Front[i]:
+			e.New = append(e.New, v.Messages[i])
+		case c.Gone[i]:
+			gone++
+		default:
+			kept = append(kept, v.Messages[i])
+		}
+	}
+	if summary != nil {
+		e.New = append(e.New, withRecall(*summary, recall))
+	}
+	e.New = append(e.New, kept...)
+	e.Why = fmt.Sprintf("%s: %d messages, protected ones moved to the front", why, gone)
+	return e
+}
+
+// Names returns the names that c would take out of the whole conversation, at
+// most max tokens of them, those of the old summary and of markers included.
+func (c Cut) Names(v View, max int) []string {
+	return files.LedgerOf(pick(v.Messages, c.Gone, true), pick(v.Messages, c.Gone, false), max, v.Count)
+}

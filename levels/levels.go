@@ -1,0 +1,158 @@
+// Package levels holds the ways of making a conversation smaller, mildest
+// first, and the choice between them.
+//
+// A level only proposes: it is given a [View] and returns edits. It neither
+// counts tokens, nor stores what it removes, nor changes the conversation.
+package levels
+
+import (
+	"fmt"
+
+	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/embed"
+	"github.com/tiercompact/tiercompact/files"
+	"github.com/tiercompact/tiercompact/memory"
+)
+
+// A Name names a level.
+type Name string
+
+// The levels, mildest first. Fit is the last resort behind emergency; Layers
+// are the three layers of a preflight and of a manual compaction.
+const (
+	None      Name = "none"
+	SoftName  Name = "soft"
+	HardName  Name = "hard"
+	Emergency Name = "emergency"
+	LayerName Name = "layers"
+	FitName   Name = "fit"
+)
+
+// Parse returns the level of a name, or an error that lists the names.
+func Parse(s string) (Name, error) {
+	switch n := Name(s); n {
+	case SoftName, HardName, Emergency:
+		return n, nil
+	}
+	return "", fmt.Errorf("level must be soft, hard or emergency, is %q", s)
+}
+
+// Stronger reports whether a is a stronger level than b.
+func Stronger(a, b Name) bool { return strength(a) > strength(b) }
+
+func strength(n Name) int {
+	switch n {
+	case SoftName:
+		return 1
+	case HardName:
+		return 2
+	case Emergency, LayerName:
+		return 3
+	case FitName:
+		return 4
+	}
+	return 0
+}
+
+// Thresholds are the usages, as shares of the window, from which levels are due.
+type Thresholds struct {
+	Soft      float64 `json:"soft"`
+	Hard      float64 `json:"hard"`
+	Emergency float64 `json:"emergency"`
+}
+
+// Validate reports thresholds that do not rise, or that are no shares.
+func (t Thresholds) Validate() error {
+	for _, f := range []struct {
+		name  string
+		value float64
+	}{{"soft", t.Soft}, {"hard", t.Hard}, {"emergency", t.Emergency}} {
+		if !(f.value > 0 && f.value <= 1) {
+			return fmt.Errorf("thresholds.%s must be above 0 and at most 1, is %g", f.name, f.value)
+		}
+	}
+	if t.Soft >= t.Hard {
+		return fmt.Errorf("thresholds must rise: thresholds.soft %g is not below thresholds.hard %g", t.Soft, t.Hard)
+	}
+	if t.Hard >= t.Emergency {
+		return fmt.Errorf("thresholds must rise: thresholds.hard %g is not below thresholds.emergency %g", t.Hard, t.Emergency)
+	}
+	return nil
+}
+
+// Select returns the strongest level due at a usage. A threshold belongs to its level.
+func (t Thresholds) Select(usage float64) Name {
+	switch {
+	case usage >= t.Emergency:
+		return Emergency
+	case usage >= t.Hard:
+		return HardName
+	case usage >= t.Soft:
+		return SoftName
+	}
+	return None
+}
+
+// A View is what a level may know of a conversation. It is a snapshot, shared
+// and read-only. The slices hold one entry for each message.
+type View struct {
+	Messages chat.Transcript
+	Sizes    []int           // tokens
+	Facts    []*files.Facts  // files held and named
+	Terms    []*embed.Terms  // words, for the lexical score
+	Holds    []memory.Hold   // why a message may not be touched
+	Fresh    map[string]bool // ids of messages that this round has rewritten already
+	Window   int             // tokens
+	Fixed    int             // tokens of what is counted beside the messages: tool schemas
+	Count    func(text string) int
+	Size     func(chat.Message) int
+}
+
+// Locked reports whether message i must stay as it is.
+func (v View) Locked(i int) bool { return v.Holds[i] != 0 }
+
+// Total returns the tokens of the conversation, Fixed included.
+func (v View) Total() int {
+	sum := v.Fixed
+	for _, n := range v.Sizes {
+		sum += n
+	}
+	return sum
+}
+
+// tail returns the first index of the newest n messages, moved back to where
+// the groups that reach into them begin; of is the group of each message.
+func tail(v View, n int, groups [][]int, of []int) []bool {
+	kept := make([]bool, len(v.Messages))
+	for i := max(0, len(kept)-n); i < len(kept); i++ {
+		for _, m := range groups[of[i]] {
+			kept[m] = true
+		}
+	}
+	return kept
+}
+
+// runs calls yield for each run of neighbouring indices for which in is true.
+func runs(in []bool, yield func(start, end int)) {
+	for i := 0; i < len(in); i++ {
+		if !in[i] {
+			continue
+		}
+		start := i
+		for i < len(in) && in[i] {
+			i++
+		}
+		yield(start, i)
+	}
+}
+
+// pick returns the messages of t for which in is as wanted.
+func pick(t chat.Transcript, in []bool, want bool) []chat.Message {
+	var out []chat.Message
+	for i, m := range t {
+		if in[i] == want {
+			out = append(out, m)
+		}
+	}
+	return out
+}

@@ -1,0 +1,134 @@
+package levels
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/embed"
+)
+
+// An Embedder turns texts into vectors of length 1, one for each text.
+type Embedder interface {
+	Embed(ctx context.Context, texts []string) ([][]float32, error)
+}
+
+// The two ways of ranking.
+const (
+	Cosine = "cosine" // similarity to the last user message alone: the contract's letter
+	Fused  = "fused"  // with the lexical score, neighbours and recency, and a longer query
+)
+
+// A Ranker scores messages by their relevance to what is being worked on.
+type Ranker struct {
+	Ranking  string        // Cosine or Fused
+	Embedder Embedder      // nil: the built-in lexical scorer
+	Name     string        // of the embedder, for reports
+	Weights  embed.Weights // of Fused
+	Deadline time.Duration // for the whole ranking; 0: none
+	Query    string        // in place of the conversation's own; "" takes the last user message
+}
+
+// Scores are the relevance of each message, and how they were found.
+type Scores struct {
+	Of       []float64
+	Engine   string // "lexical" or the embedder's name
+	Fallback string // why not the embedder; "" where nothing went wrong
+}
+
+// Score ranks all messages of v. It fails only where ctx ends: an embedder
+// that fails or is late leaves the whole ranking to the lexical scorer.
+func (r Ranker) Score(ctx context.Context, v View) (Scores, error) {
+	query := r.query(v)
+	if r.Embedder == nil {
+		return Scores{Of: r.lexical(v, query), Engine: "lexical"}, nil
+	}
+	cos, err := r.cosine(ctx, v, query)
+	if ctx.Err() != nil {
+		return Scores{}, fmt.Errorf("rank messages: %w", ctx.Err())
+	}
+	if err != nil {
+		return Scores{Of: r.lexical(v, query), Engine: "lexical", Fallback: err.Error()}, nil
+	}
+	if r.Ranking == Fused {
+		cos = embed.Fuse(cos, embed.Score(embed.TermsOfText(query), v.Terms), r.Weights)
+	}
+	return Scores{Of: cos, Engine: r.Name}, nil
+}
+
+func (r Ranker) lexical(v View, query string) []float64 {
+	lex := embed.Score(embed.TermsOfText(query), v.Terms)
+	if r.Ranking == Fused {
+		return embed.Fuse(nil, lex, r.Weights)
+	}
+	return lex
+}
+
+func (r Ranker) cosine(ctx context.Context, v View, query string) ([]float64, error) {
+	if r.Deadline > 0 {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeout(ctx, r.Deadline)
+		defer stop()
+	}
+	texts := make([]string, 0, len(v.Messages)+1)
+	for _, m := range v.Messages {
+		texts = append(texts, EmbedText(m))
+	}
+	vectors, err := r.Embedder.Embed(ctx, append(texts, query))
+	if err != nil {
+		return nil, err
+	}
+	if len(vectors) != len(texts)+1 {
+		return nil, fmt.Errorf("%d vectors for %d texts", len(vectors), len(texts)+1)
+	}
+	return embed.Cosine(vectors[len(texts)], vectors[:len(texts)]), nil
+}
+
+// EmbedText is the text by which a message is ranked: what it says, and the
+// names and arguments of its calls.
+func EmbedText(m chat.Message) string {
+	var b strings.Builder
+	b.WriteString(m.Text())
+	for _, p := range m.Parts {
+		if p.Kind == chat.Call {
+			fmt.Fprintf(&b, "\n%s %s", p.Name, p.Args)
+		}
+	}
+	return b.String()
+}
+
+// minContent is how many content words a query needs to carry a meaning.
+const minContent = 3
+
+// query is the last user message. Under Fused a query that carries no meaning
+// is joined by the user message before it, and the assistant's text among the
+// last five messages joins too.
+func (r Ranker) query(v View) string {
+	if r.Query != "" {
+		return r.Query
+	}
+	last := chat.Newest(v.Messages, chat.Message.Typed)
+	if last < 0 {
+		last = chat.Newest(v.Messages, func(m chat.Message) bool { return m.Role == chat.User })
+	}
+	if last < 0 {
+		return ""
+	}
+	query := v.Messages[last].Text()
+	if r.Ranking != Fused {
+		return query
+	}
+	if embed.TermsOfText(query).Content() < minContent {
+		if before := chat.Newest(v.Messages[:last], chat.Message.Typed); before >= 0 {
+			query = v.Messages[before].Text() + "\n" + query
+		}
+	}
+	for _, m := range v.Messages[max(0, len(v.Messages)-keepHard):] {
+		if m.Role == chat.Assistant && !m.IsSummary() {
+			query += "\n" + m.Text()
+		}
+	}
+	return query
+}

@@ -1,0 +1,167 @@
+package levels
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/memory"
+	"github.com/tiercompact/tiercompact/summarize"
+)
+
+// What is done where a summarizer fails. FallbackRetry and FallbackBrief are
+// steps on the way; one of the last two ends it.
+const (
+	FallbackRetry      = "retry-half"   // again, with half the limit
+	FallbackBrief      = "brief"        // again, with the strategy brief
+	FallbackExtractive = "extractive"   // the same sections, without a model
+	FallbackPruning    = "pruning-only" // no summary is put in
+)
+
+// A Writer has a session summary written, checks it, and falls back where the
+// summarizer fails.
+type Writer struct {
+	Summarizer summarize.Summarizer
+	Name       string // of the summarizer, for reports
+	Strategy   summarize.Strategy
+	Role       chat.Role // of the summary
+	Fallback   string    // FallbackExtractive or FallbackPruning
+	Max        int       // tokens of the text
+	Facts      int       // tokens of the facts section
+	Ledger     int       // tokens of the names that would be lost
+	Note       string    // the user's wish
+	Deadline   time.Duration
+	Number     int // of the summary, from 1
+}
+
+// A Summary is a session summary and how it came about.
+type Summary struct {
+	Message       *chat.Message // nil where the fallback is pruning only
+	Engine        string        // who wrote the text
+	Fallback      string        // the last fallback taken; "" for none
+	Attempts      []Attempt     // what failed before, in order
+	InputMessages int
+	InputTokens   int
+	Tokens        int
+	Removed       int // lines that verification took out
+	Payload       json.RawMessage
+}
+
+// An Attempt is a text that was not accepted, or a call that failed.
+type Attempt struct {
+	Engine, Reason, Then string // Then is the fallback taken
+}
+
+// Cap returns the most tokens that the summary's message can have.
+func (w Writer) Cap() int { return w.Max + w.Facts + w.Ledger + 20 }
+
+// Write returns the summary of c. It fails only where ctx ends.
+func (w Writer) Write(ctx context.Context, v View, c Cut) (Summary, error) {
+	messages, previous := c.Summarised(v.Messages)
+	was, facts, _ := summarize.Split(previous)
+	facts = summarize.FactsOf(messages, facts, w.Facts, v.Count)
+	request := summarize.Request{
+		Messages: messages, Previous: was, Note: w.Note, Strategy: w.Strategy,
+		MaxTokens: w.Max, Count: v.Count, Facts: facts,
+	}
+	s := Summary{InputMessages: len(messages), InputTokens: c.Tokens(v.Sizes)}
+	text, err := w.text(ctx, request, &s)
+	if err != nil {
+		return s, fmt.Errorf("summarize %d messages: %w", len(messages), err)
+	}
+	if s.Fallback == FallbackPruning {
+		return s, nil
+	}
+	s.finish(w, v, c, text, facts)
+	return s, nil
+}
+
+func (s *Summary) finish(w Writer, v View, c Cut, text, facts string) {
+	content := summarize.Finish(text, facts, c.Names(v, w.Ledger), w.Max+w.Facts+w.Ledger, v.Count)
+	m := memory.NewSummary(w.Number, w.Role, content, "")
+	s.Message, s.Tokens = &m, v.Size(m)
+	s.Payload, _ = json.Marshal(struct { // strings and numbers: it cannot fail
+		Type     string `json:"type"`
+		Version  int    `json:"version"`
+		Strategy string `json:"strategy"`
+		Engine   string `json:"engine"`
+		Fallback string `json:"fallback,omitempty"`
+		Content  string `json:"content"`
+	}{string(chat.Summary), w.Number, string(w.Strategy), s.Engine, s.Fallback, content})
+}
+
+// text runs down the ladder: the summarizer, with half the limit where its text
+// is too long (twice at most), with brief where it refuses, then the fallback.
+func (w Writer) text(ctx context.Context, r summarize.Request, s *Summary) (string, error) {
+	replaced := s.InputTokens
+	for halved := 0; ; {
+		text, failure, err := w.try(ctx, r, replaced, s)
+		if err != nil || failure == "" {
+			return text, err
+		}
+		switch {
+		case isBuiltIn(w.Summarizer):
+			s.fall(w.Name, failure, FallbackPruning)
+			return "", nil
+		case failure == summarize.TooLong && halved < 2:
+			halved++
+			r.MaxTokens /= 2
+			s.fall(w.Name, failure, FallbackRetry)
+			continue
+		case failure == summarize.Refusal && r.Strategy != summarize.Brief:
+			r.Strategy = summarize.Brief
+			s.fall(w.Name, failure, FallbackBrief)
+			continue
+		}
+		s.fall(w.Name, failure, w.Fallback)
+		if w.Fallback == FallbackPruning {
+			return "", nil
+		}
+		r.Strategy, r.MaxTokens = w.Strategy, w.Max
+		s.Engine = FallbackExtractive
+		return summarize.Extractive{}.Summarize(ctx, r)
+	}
+}
+
+func isBuiltIn(s summarize.Summarizer) bool {
+	_, ok := s.(summarize.Extractive)
+	return ok
+}
+
+func (s *Summary) fall(engine, reason, then string) {
+	s.Attempts = append(s.Attempts, Attempt{engine, reason, then})
+	s.Fallback = then
+}
+
+// try makes one call. A failure is a reason not to use the text; err is only
+// the end of ctx.
+func (w Writer) try(ctx context.Context, r summarize.Request, replaced int, s *Summary) (text, failure string, err error) {
+	call := ctx
+	if w.Deadline > 0 {
+		var stop context.CancelFunc
+		call, stop = context.WithTimeout(ctx, w.Deadline)
+		defer stop()
+	}
+	text, callErr := w.Summarizer.Summarize(call, r)
+	if ctx.Err() != nil {
+		return "", "", ctx.Err()
+	}
+	if callErr != nil {
+		return "", callErr.Error(), nil
+	}
+	if reason := summarize.Accept(text, r, replaced); reason != "" {
+		return "", reason, nil
+	}
+	s.Engine = w.Name
+	clean := text
+	if !isBuiltIn(w.Summarizer) {
+		clean, s.Removed = summarize.Verify(text, r)
+	}
+	if strings.TrimSpace(clean) == "" && r.Facts == "" {
+		return "", "nothing in it occurs in the conversation", nil
+	}
+	return clean, "", nil
+}

@@ -1,0 +1,123 @@
+// Package memory says what a compaction must leave alone, and what it keeps
+// because it is recent: protection, the three layers, the keep-recent policy,
+// and how a session summary and a marker are written and recognised.
+package memory
+
+import (
+	"slices"
+
+	"github.com/tiercompact/tiercompact/chat"
+)
+
+// A Hold says why a message may not be touched. Holds combine.
+type Hold uint8
+
+// The reasons.
+const (
+	Protected Hold = 1 << iota // by role, mark or matcher; it counts into the Pinned layer
+	First                      // the first user message that a person typed
+	Session                    // the session summary: only a new summary replaces it
+	Open                       // a call whose results still come in, with those that came
+	Unread                     // a tool result or file that no assistant message follows
+	Latest                     // the latest user message that a person typed
+)
+
+// Pinned are the holds of the Pinned layer.
+const Pinned = Protected | First
+
+// A Policy says which messages are protected. The zero Policy protects what is
+// marked, and pins the first user message.
+type Policy struct {
+	Roles      []chat.Role             // every message of these roles
+	Match      func(chat.Message) bool // nil matches nothing
+	NoPinFirst bool                    // do not pin the first user message
+}
+
+// Holds returns the holds of each message of t. A session summary is
+// recognised before any rule on roles.
+func (p Policy) Holds(t chat.Transcript) []Hold {
+	h := make([]Hold, len(t))
+	pinned := p.NoPinFirst
+	for i, m := range t {
+		switch {
+		case m.IsSummary():
+			h[i] |= Session
+		case p.Protects(m):
+			h[i] |= Protected
+		}
+		if !pinned && h[i] == 0 && m.Typed() {
+			h[i] |= First
+			pinned = true
+		}
+	}
+	for i := chat.Open(t); i < len(t); i++ {
+		h[i] |= Open
+	}
+	for i := len(t) - 1; i >= 0 && t[i].Role != chat.Assistant; i-- {
+		if t[i].Role == chat.Tool || t[i].Role == chat.User && t[i].Machine {
+			h[i] |= Unread
+		}
+	}
+	if i := chat.Newest(t, chat.Message.Typed); i >= 0 {
+		h[i] |= Latest
+	}
+	return h
+}
+
+// Protects reports whether m is protected by role, mark or matcher.
+func (p Policy) Protects(m chat.Message) bool {
+	if m.State == chat.Marked || m.IsSummary() {
+		return false
+	}
+	return m.Protected || slices.Contains(p.Roles, m.Role) || p.Match != nil && p.Match(m)
+}
+
+// Recent returns which messages of t the keep-recent policy keeps: of the last
+// turns the user messages and the assistant's texts, and the last pairs groups
+// of calls with their results. A turn is a user message and the assistant's
+// text up to the next user message; parallel calls are one pair.
+func Recent(t chat.Transcript, turns, pairs int) []bool {
+	keep := make([]bool, len(t))
+	groups, _ := chat.Groups(t)
+	for i := len(groups) - 1; i >= 0 && pairs > 0; i-- {
+		if t[groups[i][0]].HasCalls() {
+			for _, m := range groups[i] {
+				keep[m] = true
+			}
+			pairs--
+		}
+	}
+	for i := len(t) - 1; i >= 0 && turns > 0; i-- {
+		m := t[i]
+		if m.Role == chat.User && m.State != chat.Marked || m.Role == chat.Assistant && !m.HasCalls() && !m.IsSummary() {
+			keep[i] = true
+		}
+		if m.Role == chat.User && m.State != chat.Marked {
+			turns--
+		}
+	}
+	return keep
+}
+
+// Reductions calls yield with ever smaller keep-recent policies, turns and
+// pairs lowered by one in turn, down to 1 and 1, until yield returns false.
+func Reductions(turns, pairs int) func(yield func(turns, pairs int) bool) {
+	return func(yield func(int, int) bool) {
+		lowerTurns := true
+		for yield(turns, pairs) && (turns > 1 || pairs > 1) {
+			if lowerTurns && turns > 1 || pairs <= 1 {
+				turns--
+			} else {
+				pairs--
+			}
+			lowerTurns = !lowerTurns
+		}
+	}
+}
+
+// The heads by which summaries and markers are recognised.
+const (
+	summaryHead   = "<COMPACT-SUMMARY v"
+	summarySystem = "[Compressed Message Summary]"
+	markerHead    = "[marker "
+)

@@ -1,0 +1,82 @@
+package memory
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/tiercompact/tiercompact/chat"
+)
+
+// NewSummary returns the message of a session's n-th summary. It is the
+// assistant's, or with the role System a system message.
+func NewSummary(n int, role chat.Role, content, recall string) chat.Message {
+	text := fmt.Sprintf("%s%d>\n%s", summaryHead, n, content)
+	if role == chat.System {
+		text = fmt.Sprintf("%s v%d\n%s", summarySystem, n, content)
+	} else {
+		role = chat.Assistant
+	}
+	return chat.Message{
+		ID: fmt.Sprintf("summary-%d", n), Role: role, State: chat.Summarized, Recall: recall,
+		Parts: []chat.Part{{Kind: chat.Summary, Text: text}},
+	}
+}
+
+// SummaryContent returns the number and the content of a summary.
+func SummaryContent(m chat.Message) (n int, content string) {
+	head, content, _ := strings.Cut(m.Text(), "\n")
+	head = strings.TrimPrefix(strings.TrimPrefix(head, summaryHead), summarySystem+" v")
+	number, rest, _ := strings.Cut(head, ">")
+	n, _ = strconv.Atoi(strings.TrimSpace(number))
+	if rest = strings.TrimSpace(rest); rest != "" {
+		content = rest + "\n" + content
+	}
+	return n, content
+}
+
+// NewSeparator returns a short message that parts two messages of one role. It
+// has the other role, and stands before m.
+func NewSeparator(role chat.Role, m chat.Message) chat.Message {
+	text := markerHead + "the reply that stood here was left out]"
+	if role == chat.User {
+		text = markerHead + "go on]"
+	}
+	return chat.Message{
+		ID: "marker-" + m.ID, Role: role, State: chat.Marked,
+		Parts: []chat.Part{{Kind: chat.Text, Text: text}},
+	}
+}
+
+// NewMarker returns the message that stands for dropped messages: how many,
+// their recall id, and the names that would be lost with them.
+func NewMarker(role chat.Role, dropped int, recall string, names []string) chat.Message {
+	return chat.Message{
+		ID: "marker-" + recall, Role: role, State: chat.Marked, Recall: recall,
+		Parts: []chat.Part{{Kind: chat.Text, Text: MarkerText(dropped, recall, names)}},
+	}
+}
+
+// MarkerText is the text of a marker.
+func MarkerText(dropped int, recall string, names []string) string {
+	noun := "messages"
+	if dropped == 1 {
+		noun = "message"
+	}
+	text := fmt.Sprintf("%s%d %s left out; recall %s]", markerHead, dropped, noun, recall)
+	if len(names) > 0 {
+		text += namesHead + strings.Join(names, " ")
+	}
+	return text
+}
+
+const namesHead = "\nnames: "
+
+// MarkerNames returns the names that a marker carries.
+func MarkerNames(m chat.Message) []string {
+	_, names, found := strings.Cut(m.Text(), namesHead)
+	if !found {
+		return nil
+	}
+	return strings.Fields(names)
+}

@@ -1,0 +1,230 @@
+package tiercompact
+
+import (
+	"context"
+	"fmt"
+	"hash/maphash"
+	"slices"
+	"sync"
+
+	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/edit"
+	"github.com/tiercompact/tiercompact/levels"
+)
+
+// Preflight compacts the session to three layers (what is protected, one
+// summary, what is recent) where its usage is at Config.TriggerPct or it is
+// over the budget. It is run before a model call. Neither cooldown nor MinGain
+// applies.
+func (s *Session) Preflight(ctx context.Context) (Report, error) {
+	return s.layers(ctx, "", func(u Usage) string { return preflightReason(&s.cfg, u) })
+}
+
+// Compact compacts the session to three layers now, whatever its usage, the
+// cooldown or the trigger. The note is the user's wish, which the summarizer is
+// given and the trace tells.
+func (s *Session) Compact(ctx context.Context, note string) (Report, error) {
+	return s.layers(ctx, note, func(Usage) string { return "" })
+}
+
+// preflightReason says why a preflight does nothing at a usage, "" where it compacts.
+func preflightReason(cfg *settings, u Usage) string {
+	switch {
+	case cfg.NoAuto:
+		return SwitchedOff
+	case u.Share < cfg.TriggerPct && u.Tokens <= u.Budget:
+		return BelowThreshold
+	}
+	return ""
+}
+
+func (s *Session) layers(ctx context.Context, note string, reason func(Usage) string) (Report, error) {
+	began := s.cfg.Now()
+	s.mu.Lock()
+	u := s.usage()
+	report := Report{Picked: levels.LayerName, Before: u.Tokens, After: u.Tokens, Usage: u, FirstChanged: -1, Reason: reason(u)}
+	switch {
+	case s.closed:
+		s.mu.Unlock()
+		return report, ErrClosed
+	case report.Reason == "" && s.busy:
+		s.mu.Unlock()
+		return report, ErrBusy
+	case report.Reason != "":
+		s.mu.Unlock()
+		s.tellEstimate(u)
+		s.tellDecision(report, nil, note)
+		return report, nil
+	}
+	s.busy = true
+	t := s.t.snapshot()
+	s.mu.Unlock()
+	defer s.idle()
+	s.tellEstimate(u)
+	r := s.newRound(t)
+	r.note = note
+	if err := r.layers(ctx); err != nil {
+		s.tellError(err, "")
+		return report, err
+	}
+	err := s.finish(ctx, r, &report, true)
+	report.Took = s.cfg.Now().Sub(began)
+	return report, err
+}
+
+// An Option says more of a conversation that is sent as a whole.
+type Option func(*whole)
+
+// WithTools gives the tool schemas that go with the request, as JSON; they count.
+func WithTools(raw []byte) Option { return func(w *whole) { w.tools = raw } }
+
+// whole is a conversation that is sent as a whole.
+type whole struct {
+	id       string
+	messages []chat.Message
+	tools    []byte
+	note     string
+	reason   func(Usage) string
+}
+
+// replayed is what is known of a conversation that is sent again and again.
+type replayed struct {
+	turn   chan struct{} // holds one token: requests of one id take turns
+	rounds []edit.Round
+	steps  int // archived
+	sizes  map[uint64]int
+}
+
+// Preflight is the form without a session, called before a model call with the
+// whole history. Where usage is at Config.TriggerPct, or over the budget, the
+// messages come back compacted to three layers, else as they were given.
+//
+// With an id, which is apart from the ids of sessions, earlier rounds are made
+// again first on what the client sends anew, so that a summary is made once and
+// the server's prompt cache stays valid; usage is taken after that. Without an
+// id nothing is remembered.
+func (c *Compactor) Preflight(ctx context.Context, id string, messages []chat.Message, options ...Option) (chat.Transcript, Report, error) {
+	w := whole{id: id, messages: messages, reason: func(u Usage) string { return preflightReason(&c.cfg, u) }}
+	return c.whole(ctx, w, options)
+}
+
+// Compact is the manual form of [Compactor.Preflight]: it compacts whatever the usage.
+func (c *Compactor) Compact(ctx context.Context, id string, messages []chat.Message, note string, options ...Option) (chat.Transcript, Report, error) {
+	w := whole{id: id, messages: messages, note: note, reason: func(Usage) string { return "" }}
+	return c.whole(ctx, w, options)
+}
+
+func (c *Compactor) whole(ctx context.Context, w whole, options []Option) (chat.Transcript, Report, error) {
+	for _, o := range options {
+		o(&w)
+	}
+	known := c.replayed(w.id)
+	select {
+	case known.turn <- struct{}{}:
+		defer func() { <-known.turn }()
+	case <-ctx.Done():
+		return w.messages, Report{FirstChanged: -1}, ctx.Err()
+	}
+	t, fit := edit.Replay(w.messages, known.rounds)
+	known.rounds = fit
+	u := known.usage(&c.cfg, t, c.cfg.countTools(w.tools))
+	report := Report{Picked: levels.LayerName, Before: u.Tokens, After: u.Tokens, Usage: u, FirstChanged: -1, Reason: w.reason(u)}
+	if report.Reason != "" {
+		return t, report, nil
+	}
+	return c.compactWhole(ctx, w, known, t, report)
+}
+
+// replayed returns what is known of an id. Without one nothing is.
+func (c *Compactor) replayed(id string) *replayed {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	known := c.replays[id]
+	if known == nil {
+		known = &replayed{turn: make(chan struct{}, 1), sizes: make(map[uint64]int)}
+		c.replays[id] = known
+	}
+	return known
+}
+
+// compactWhole makes a round on t, what earlier rounds have left of w.messages.
+func (c *Compactor) compactWhole(ctx context.Context, w whole, known *replayed, t chat.Transcript, report Report) (chat.Transcript, Report, error) {
+	began := c.cfg.Now()
+	conv := newConversation(c.cfg)
+	for _, m := range t {
+		conv.add(c.cfg.measure(m))
+	}
+	conv.tools = c.cfg.countTools(w.tools)
+	s := newSession(cmpID(w.id), c.cfg)
+	s.steps, s.t, s.summary = known.steps, conv, conv.summaryNumber()
+	r := s.newRound(conv.snapshot())
+	r.note = w.note
+	if err := r.layers(ctx); err != nil {
+		return t, report, err
+	}
+	err := s.finish(ctx, r, &report, true)
+	report.Took = c.cfg.Now().Sub(began)
+	if !report.Compacted() {
+		return t, report, err
+	}
+	known.steps = s.steps
+	if w.id != "" {
+		made := r.edits()
+		made.Seen, made.Sum = len(w.messages), edit.Sum(w.messages)
+		known.rounds = append(slices.Clip(known.rounds), made)
+	}
+	return s.Messages(), report, err
+}
+
+// cmpID is the archive's name for conversations without an id.
+func cmpID(id string) string {
+	if id == "" {
+		return "preflight"
+	}
+	return "preflight-" + id
+}
+
+// seed makes the hashes by which counts are remembered; they never leave the process.
+var seed = sync.OnceValue(maphash.MakeSeed)
+
+// usage counts t, each message once in the life of the compactor's id.
+func (k *replayed) usage(cfg *settings, t chat.Transcript, tools int) Usage {
+	u := Usage{Tools: tools, Window: cfg.Window, Budget: cfg.budget.Limit()}
+	for _, m := range t {
+		n := k.size(cfg, m)
+		switch m.Role {
+		case chat.System:
+			u.System += n
+		case chat.Developer:
+			u.Developer += n
+		default:
+			u.Messages += n
+		}
+	}
+	u.Tokens = u.System + u.Developer + u.Messages + u.Tools
+	u.Share = float64(u.Tokens) / float64(u.Window)
+	return u
+}
+
+func (k *replayed) size(cfg *settings, m chat.Message) int {
+	var h maphash.Hash
+	h.SetSeed(seed())
+	h.WriteString(string(m.Role))
+	for _, p := range m.Parts {
+		fmt.Fprintf(&h, "%s %d %d %d %d\n", p.Kind, len(p.Text), len(p.Args), len(p.Name), len(p.ID))
+		for _, s := range []string{p.Text, p.Args, p.Name, p.ID} {
+			h.WriteString(s)
+		}
+		if p.Image != nil {
+			fmt.Fprintf(&h, "%d %d %d %s", p.Image.Width, p.Image.Height, len(p.Image.Data), p.Image.Detail)
+			h.WriteString(p.Image.Data)
+		}
+	}
+	key := h.Sum64()
+	n, counted := k.sizes[key]
+	if !counted {
+		n = cfg.countMessage(m)
+		k.sizes[key] = n
+	}
+	return n
+}

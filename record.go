@@ -1,0 +1,101 @@
+package tiercompact
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/tiercompact/tiercompact/archive"
+	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/edit"
+)
+
+// A Recorder keeps a session as it goes on, so that it outlives its process.
+// [archive.SessionFile] is one. What it returned from must be safe.
+type Recorder interface {
+	Append(m chat.Message) error
+	Load(messages []chat.Message) error
+	Round(r archive.Round) error
+	Undo(at time.Time) error
+	Cut(n int) error
+	Set(i int, m chat.Message) error
+}
+
+// Record has f keep what happens to the session from now on. A session that
+// already has messages gives them to f first, unless it was resumed from f.
+func (s *Session) Record(f Recorder) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.resumed && len(s.t.messages) > 0 {
+		if err := f.Load(s.t.messages); err != nil {
+			return fmt.Errorf("record session: %w", err)
+		}
+	}
+	s.recorder = f
+	return nil
+}
+
+// record has the recorder, if there is one, write. Its caller holds the lock,
+// so that records have the order of what they tell.
+func (s *Session) record(write func(Recorder) error) error {
+	if s.recorder == nil {
+		return nil
+	}
+	if err := write(s.recorder); err != nil {
+		return fmt.Errorf("record session: %w", err)
+	}
+	return nil
+}
+
+// Resume starts a session where a session file ended: with its messages, the
+// rounds that can be undone, and the place in the cooldown, compacting nothing.
+func (c *Compactor) Resume(ctx context.Context, st archive.State) (*Session, error) {
+	id := st.Meta.Session
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.sessions[id] != nil {
+		return nil, fmt.Errorf("resume session %q: it is already open", id)
+	}
+	infos, err := c.cfg.Archive.Steps(ctx, id)
+	if err != nil {
+		return nil, fmt.Errorf("resume session %q: %w", id, err)
+	}
+	s := newSession(id, c.cfg)
+	s.resumed = true
+	for _, m := range st.Messages {
+		s.t.add(c.cfg.measure(m))
+	}
+	s.t.added = max(s.t.added, st.Added)
+	if st.Since >= 0 {
+		s.gate = c.cfg.gate.Start(st.Since)
+	}
+	s.steps = max(archive.Next(infos)-1, st.Number)
+	s.summary = s.t.summaryNumber()
+	if s.rounds, err = c.cfg.standing(st); err != nil {
+		return nil, fmt.Errorf("resume session %q: %w", id, err)
+	}
+	c.sessions[id] = s
+	return s, nil
+}
+
+// standing returns the rounds of st that can be undone, oldest first: what each
+// was planned for follows from its inverse, newest first.
+func (cfg *settings) standing(st archive.State) ([]done, error) {
+	rounds := make([]done, len(st.Rounds))
+	t := st.Messages
+	for i := len(st.Rounds) - 1; i >= 0; i-- {
+		r := st.Rounds[i]
+		back := edit.Round{Seen: len(t), Sum: edit.Sum(t), Steps: r.Inverse}
+		before, made := edit.Replay(t, []edit.Round{back})
+		if len(made) == 0 || len(before) < r.Edits.Seen {
+			return nil, fmt.Errorf("round %d cannot be taken back", r.Number)
+		}
+		conv := newConversation(*cfg)
+		for _, m := range before[:r.Edits.Seen] {
+			conv.add(cfg.measure(m))
+		}
+		rounds[i] = done{step: r.Number, before: conv, after: r.Edits.Seen + len(t) - len(before)}
+		t = before
+	}
+	return rounds, nil
+}

@@ -1,0 +1,281 @@
+package tiercompact
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/edit"
+	"github.com/tiercompact/tiercompact/levels"
+	"github.com/tiercompact/tiercompact/memory"
+	"github.com/tiercompact/tiercompact/summarize"
+)
+
+// A round is one compaction while it is planned: levels have their turn, each
+// on what the one before left. It changes nothing outside itself.
+type round struct {
+	cfg     *settings
+	ratio   float64      // tokens for the server / tokens counted here
+	before  conversation // as it was
+	t       conversation // as it stands
+	view    levels.View  // of t
+	fresh   map[string]bool
+	steps   []step
+	number  int    // of the next session summary
+	note    string // of a manual compaction
+	query   string // ranks in place of the conversation's own
+	noModel bool
+	kept    Kept
+}
+
+// A step is one application of edits.
+type step struct {
+	level            levels.Name
+	before           conversation
+	edits            []edit.Edit
+	from, to         int // tokens
+	engine, fallback string
+	summary          *levels.Summary
+	began, ended     time.Time
+}
+
+func newRound(cfg *settings, t conversation, ratio float64, summaries int) *round {
+	r := &round{cfg: cfg, ratio: ratio, before: t, fresh: make(map[string]bool), number: summaries + 1}
+	r.stand(t)
+	return r
+}
+
+func (r *round) stand(t conversation) {
+	r.t = t
+	r.view = t.view(r.cfg, r.fresh)
+}
+
+// tokens returns what a count made here is for the server.
+func (r *round) tokens(counted int) int { return int(float64(counted)*r.ratio + 0.5) }
+
+// counted is the reverse: the most that may be counted here for so many tokens.
+func (r *round) counted(tokens int) int { return int(float64(tokens) / r.ratio) }
+
+func (r *round) size() int  { return r.tokens(r.t.total()) }
+func (r *round) limit() int { return r.counted(r.cfg.budget.Limit()) }
+func (r *round) fits() bool { return r.t.total() <= r.limit() }
+
+// belowSoft reports whether usage is below the soft threshold.
+func (r *round) belowSoft() bool {
+	return float64(r.size())/float64(r.cfg.Window) < r.cfg.Thresholds.Soft
+}
+
+// run has the levels take their turn: the picked one (under cascade soft
+// first), then emergency and fit as long as the budget is exceeded.
+func (r *round) run(ctx context.Context, d decision) error {
+	if floor := levels.Floor(r.view, r.limit()); floor > r.limit() {
+		r.noModel = true
+	}
+	r.noModel = r.noModel || d.noModel
+	picked := d.picked
+	if !d.summary && r.cfg.Escalation == Cascade && r.cfg.Level == "" && levels.Stronger(picked, levels.SoftName) {
+		if err := r.soft(); err != nil {
+			return err
+		}
+		if r.belowSoft() && r.fits() {
+			return nil
+		}
+	}
+	if err := r.level(ctx, picked, d); err != nil {
+		return err
+	}
+	if !r.fits() && picked != levels.Emergency {
+		if err := r.emergency(ctx, d); err != nil {
+			return err
+		}
+	}
+	return r.fit()
+}
+
+func (r *round) level(ctx context.Context, name levels.Name, d decision) error {
+	switch name {
+	case levels.SoftName:
+		return r.soft()
+	case levels.HardName:
+		return r.hard(ctx)
+	case levels.Emergency:
+		return r.emergency(ctx, d)
+	}
+	return nil
+}
+
+func (r *round) soft() error {
+	s := step{level: levels.SoftName, began: r.cfg.Now()}
+	s.edits = levels.Soft{StaleAfter: r.cfg.StaleAfter}.Plan(r.view)
+	return r.apply(s, allHolds)
+}
+
+func (r *round) hard(ctx context.Context) error {
+	s := step{level: levels.HardName, began: r.cfg.Now()}
+	ranker := levels.Ranker{
+		Ranking: r.cfg.Ranking, Embedder: r.cfg.Embedder, Name: r.cfg.EmbedderName,
+		Weights: r.cfg.weights, Deadline: r.cfg.RankDeadline, Query: r.query,
+	}
+	if r.noModel {
+		ranker.Embedder = nil
+	}
+	scores, err := ranker.Score(ctx, r.view)
+	if err != nil {
+		return err
+	}
+	hard := levels.Hard{Ledger: r.ledger()}
+	if r.cfg.HardUntil == UntilSoft {
+		hard.Target = r.counted(int(r.cfg.Thresholds.Soft * float64(r.cfg.Window)))
+	}
+	s.edits = hard.Plan(r.view, scores.Of)
+	s.engine, s.fallback = scores.Engine, scores.Fallback
+	return r.apply(s, allHolds)
+}
+
+func (r *round) ledger() int { return r.cfg.Window * 8 / 100 }
+
+// emergency puts one summary in the place of all but the newest messages, and
+// compresses the files in what is left.
+func (r *round) emergency(ctx context.Context, d decision) error {
+	cut := levels.EmergencyCut(r.view, r.cfg.KeepLast, r.cfg.SummaryRole)
+	if err := r.fold(ctx, cut, levels.Emergency, d.over || d.summary); err != nil || d.summary {
+		return err
+	}
+	s := step{level: levels.Emergency, began: r.cfg.Now()}
+	s.edits = levels.Soft{StaleAfter: r.cfg.StaleAfter, All: true}.Plan(r.view)
+	return r.apply(s, allHolds)
+}
+
+// layers puts a summary between what is protected and what is recent, with the
+// largest keep-recent policy that fits the budget.
+func (r *round) layers(ctx context.Context) error {
+	w := r.writer()
+	var cut levels.Cut
+	for turns, pairs := range memory.Reductions(r.cfg.KeepRecentTurns, r.cfg.KeepToolIOPairs) {
+		cut = levels.LayersCut(r.view, turns, pairs)
+		r.kept = Kept{turns, pairs}
+		if r.t.total()-cut.Tokens(r.t.sizes)+w.Cap() <= r.limit() {
+			break
+		}
+	}
+	if err := r.fold(ctx, cut, levels.LayerName, true); err != nil {
+		return err
+	}
+	return r.fit()
+}
+
+// fold has a summary written and put in the place of what cut takes out. Where
+// the gain would be too small even before a model is asked, nothing is done
+// unless the round is forced.
+func (r *round) fold(ctx context.Context, cut levels.Cut, name levels.Name, forced bool) error {
+	if cut.Empty(r.t.messages) {
+		return nil
+	}
+	s := step{level: name, began: r.cfg.Now()}
+	w := r.writer()
+	_, builtIn := w.Summarizer.(summarize.Extractive)
+	gain := r.before.total() - r.t.total() + cut.Tokens(r.t.sizes) - w.Cap()
+	if !forced && !builtIn && (gain <= 0 || r.tooLittle(gain)) {
+		return nil
+	}
+	summary, err := r.write(ctx, w, cut)
+	if err != nil {
+		return err
+	}
+	s.summary, s.engine, s.fallback = &summary, summary.Engine, summary.Fallback
+	s.edits = levels.Fold(r.view, cut, summary.Message, "summarised")
+	mask := allHolds &^ memory.Session
+	if name == levels.Emergency && r.cfg.KeepLast == 0 {
+		mask &^= memory.First
+		if r.cfg.SummaryRole == chat.System {
+			mask &^= memory.Latest
+		}
+	}
+	return r.apply(s, mask)
+}
+
+// write has the summary written. Where the round's deadline ends before it is,
+// the built-in summarizer takes over.
+func (r *round) write(ctx context.Context, w levels.Writer, cut levels.Cut) (levels.Summary, error) {
+	limited, stop := ctx, context.CancelFunc(func() {})
+	if r.cfg.RoundDeadline > 0 {
+		limited, stop = context.WithTimeout(ctx, r.cfg.RoundDeadline)
+	}
+	defer stop()
+	summary, err := w.Write(limited, r.view, cut)
+	if err != nil && ctx.Err() == nil {
+		w.Summarizer, w.Name = summarize.Extractive{}, levels.FallbackExtractive
+		summary, err = w.Write(ctx, r.view, cut)
+		summary.Fallback = levels.FallbackExtractive
+	}
+	return summary, err
+}
+
+func (r *round) writer() levels.Writer {
+	w := levels.Writer{
+		Summarizer: r.cfg.Summarizer, Name: r.cfg.SummarizerName, Strategy: r.cfg.Strategy,
+		Role: r.cfg.SummaryRole, Fallback: r.cfg.SummaryFallback, Deadline: r.cfg.SummaryDeadline,
+		Max: r.cfg.SummaryMaxTokens, Facts: r.cfg.Window * 5 / 100, Ledger: r.ledger(),
+		Number: r.number, Note: r.note,
+	}
+	if r.noModel {
+		w.Summarizer, w.Name = summarize.Extractive{}, levels.FallbackExtractive
+	}
+	return w
+}
+
+// fit is the last resort where the budget is still exceeded.
+func (r *round) fit() error {
+	if r.fits() {
+		return nil
+	}
+	s := step{level: levels.FitName, began: r.cfg.Now()}
+	s.edits = levels.Fit(r.view, r.limit())
+	return r.apply(s, memory.Protected|memory.Open)
+}
+
+const allHolds = memory.Protected | memory.First | memory.Session | memory.Open | memory.Unread | memory.Latest
+
+// apply makes the edits of a step on the conversation as it stands. A step that
+// would not shrink it is not made.
+func (r *round) apply(s step, mask memory.Hold) error {
+	if len(s.edits) == 0 {
+		return nil
+	}
+	holds := r.view.Holds
+	edits, err := edit.Separate(r.t.messages, s.edits, memory.NewSeparator)
+	if err != nil {
+		return fmt.Errorf("%s: %w", s.level, err)
+	}
+	rules := edit.Rules{
+		Locked: func(i int) bool { return holds[i]&mask != 0 },
+		NoUser: mask&memory.Latest == 0 && s.level == levels.Emergency,
+	}
+	after, err := edit.Apply(r.t.messages, edits, rules)
+	if err != nil {
+		return fmt.Errorf("%s: %w", s.level, err)
+	}
+	next := r.t.rewritten(r.cfg, after)
+	if next.total() >= r.t.total() {
+		return nil
+	}
+	s.before, s.edits, s.from, s.to, s.ended = r.t, edits, r.size(), r.tokens(next.total()), r.cfg.Now()
+	for _, e := range edits {
+		for _, m := range e.New {
+			r.fresh[m.ID] = true
+		}
+	}
+	if s.summary != nil && s.summary.Message != nil {
+		r.number++
+	}
+	r.steps = append(r.steps, s)
+	r.stand(next)
+	return nil
+}
+
+// tooLittle reports whether a gain is below the least that a round within the
+// budget must free.
+func (r *round) tooLittle(gain int) bool {
+	return float64(r.tokens(gain)) < r.cfg.MinGain*float64(r.cfg.Window)
+}

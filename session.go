@@ -1,0 +1,218 @@
+package tiercompact
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/cooldown"
+	"github.com/tiercompact/tiercompact/files"
+	"github.com/tiercompact/tiercompact/levels"
+	"github.com/tiercompact/tiercompact/tokens"
+	"github.com/tiercompact/tiercompact/trace"
+)
+
+// A Session is one conversation. It is safe for concurrent use: planning never
+// holds its lock, and there is one round at a time.
+type Session struct {
+	id  string
+	cfg settings
+
+	mu      sync.Mutex // guards what follows; never held while a round is planned
+	t       conversation
+	tools   []byte
+	gate    cooldown.State
+	wait    map[levels.Name]waiting
+	cal     tokens.Calibration
+	anchor  int // estimated tokens at the last Observe
+	rounds  []done
+	steps   int // archived so far, undone ones included
+	summary int // number of the newest session summary
+	busy    bool
+	warned  bool // of a fixed part over half of the window
+	closed  bool
+
+	recorder Recorder
+	resumed  bool
+}
+
+// done is a round that was made and can be undone.
+type done struct {
+	step   int
+	before conversation // as it was planned for
+	after  int          // messages it left
+}
+
+// waiting says since when a level has had nothing to offer.
+type waiting struct {
+	added  int    // tokens of the conversation then
+	staled int    // tokens older than its newest messages then
+	reason string // why it was put off
+}
+
+func newSession(id string, cfg settings) *Session {
+	return &Session{id: id, cfg: cfg, t: newConversation(cfg), wait: make(map[levels.Name]waiting)}
+}
+
+// ID returns the id that the session was started with.
+func (s *Session) ID() string { return s.id }
+
+// AddMessage appends m and compacts the conversation if that is due. Whatever
+// error it returns, m is in the conversation and nothing is lost:
+// [ErrInsufficientBudget] where the conversation does not fit the budget, an
+// archive's error where nothing could be kept and so nothing was changed, or
+// ctx's.
+func (s *Session) AddMessage(ctx context.Context, m chat.Message) (Report, error) {
+	e := s.cfg.measure(m)
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return Report{}, ErrClosed
+	}
+	id := s.t.add(e)
+	s.gate = s.gate.Added()
+	err := s.record(func(f Recorder) error { return f.Append(s.t.messages[len(s.t.messages)-1]) })
+	if err != nil {
+		s.mu.Unlock()
+		return Report{Message: id, FirstChanged: -1}, err
+	}
+	d := s.decide()
+	s.mu.Unlock()
+	report, err := s.carryOut(ctx, d)
+	report.Message = id
+	return report, err
+}
+
+// AddFile adds a file that the user hands over, as a user message that holds
+// it. Text that is not UTF-8 is made valid.
+func (s *Session) AddFile(ctx context.Context, path, text string) (Report, error) {
+	m := chat.NewText(chat.User, files.AttachText(path, text))
+	m.Machine = true
+	return s.AddMessage(ctx, m)
+}
+
+// Load adds history without a check: nothing is compacted, and no cooldown begins.
+func (s *Session) Load(messages []chat.Message) error {
+	entries := make([]entry, len(messages))
+	for i, m := range messages {
+		entries[i] = s.cfg.measure(m)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return ErrClosed
+	}
+	from := len(s.t.messages)
+	for _, e := range entries {
+		s.t.add(e)
+	}
+	s.summary = max(s.summary, s.t.summaryNumber())
+	return s.record(func(f Recorder) error { return f.Load(s.t.messages[from:]) })
+}
+
+// Messages returns the conversation as it stands, each message with its state.
+// The slice is the caller's; what it holds must not be modified.
+func (s *Session) Messages() chat.Transcript {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.t.messages)
+}
+
+// Usage returns what the conversation's tokens are spent on.
+func (s *Session) Usage() Usage {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.usage()
+}
+
+// SetTools sets the tool schemas that go with every request, as JSON; they
+// count. Nil removes them.
+func (s *Session) SetTools(raw []byte) {
+	n := s.cfg.countTools(raw)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tools, s.t.tools = slices.Clone(raw), n
+}
+
+// SetWindow changes the window, and the budget with it. The next check uses it.
+func (s *Session) SetWindow(window int) error {
+	cfg := s.cfg.Config
+	cfg.Window = window
+	if window <= 0 {
+		return fmt.Errorf("window must be above 0, is %d", window)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cfg.Window = window
+	s.cfg.budget = tokens.NewBudget(window, max(0, cfg.HardCapBuffer), cfg.Reserve, cfg.HardCapBuffer != 0)
+	s.warned = false
+	return nil
+}
+
+// Protect marks the message of an id: no level changes or drops it.
+func (s *Session) Protect(id string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.busy {
+		return ErrBusy
+	}
+	if !s.t.protect(id) {
+		return fmt.Errorf("protect message %q: %w", id, ErrNotFound)
+	}
+	for i := range s.rounds {
+		s.rounds[i].before.protect(id) // what an undo brings back is protected too
+	}
+	i := position(s.t.messages, id)
+	return s.record(func(f Recorder) error { return f.Set(i, s.t.messages[i]) })
+}
+
+// Observe tells how many tokens the server counted for the conversation as it
+// stands (prompt_eval_count). Later counts are exact up to here, and estimated
+// by the ratio that was seen only for what is added.
+func (s *Session) Observe(promptTokens int) {
+	s.mu.Lock()
+	estimate := s.t.total()
+	cal, sample := s.cal.Observe(estimate, promptTokens, s.cfg.Window)
+	if sample.Taken {
+		s.cal, s.anchor = cal, estimate
+	}
+	s.mu.Unlock()
+	if !sample.Taken {
+		s.warn("high", "the server's count was not used: "+sample.Reason, "compact, or raise the server's num_ctx")
+	}
+}
+
+// Close ends the session: what is added afterwards is refused. The archive
+// stays open, it belongs to the compactor.
+func (s *Session) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	return nil
+}
+
+// tokens returns the tokens of the conversation as the server would count them.
+func (s *Session) tokens() int { return s.cal.Tokens(s.t.total(), s.anchor) }
+
+func (s *Session) usage() Usage {
+	u := Usage{
+		System: s.t.system, Developer: s.t.developer, Tools: s.t.tools, Messages: s.t.rest,
+		Tokens: s.tokens(), Window: s.cfg.Window, Budget: s.cfg.budget.Limit(),
+	}
+	u.Share = float64(u.Tokens) / float64(u.Window)
+	return u
+}
+
+func (s *Session) emit(p trace.Payload) {
+	if s.cfg.Trace == nil {
+		return
+	}
+	now := s.cfg.Now()
+	s.cfg.Trace.Emit(trace.New(s.id, now, now, p))
+}
+
+func (s *Session) warn(severity, message, remedy string) {
+	s.emit(trace.Warning{Severity: severity, Message: message, Remedy: remedy})
+}

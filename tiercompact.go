@@ -1,0 +1,101 @@
+// Package tiercompact keeps the conversation of a coding assistant inside the
+// context window of a local model, and loses nothing on the way.
+//
+// A [Compactor] holds the settings; a [Session] is one conversation. Each
+// message that is added may start a round of compaction:
+//
+//	AddMessage -> count -> cooldown -> select -> plan -> apply -> archive -> swap -> trace
+//
+// Soft turns stale files into outlines, hard keeps the more relevant half of
+// what is old, emergency writes one summary. What leaves the conversation is in
+// the archive, and comes back by [Session.Recall] and [Session.Undo].
+//
+// The package reads no file, no environment and no network, and needs no model.
+package tiercompact
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/tiercompact/tiercompact/archive"
+	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/tokens"
+)
+
+// What callers tell apart.
+var (
+	// ErrInsufficientBudget says that the conversation cannot be made small
+	// enough: see [BudgetError] for what the floor costs.
+	ErrInsufficientBudget = errors.New("conversation does not fit the budget")
+	// ErrNotFound says that an id stands for nothing in this session.
+	ErrNotFound = errors.New("not found")
+	// ErrNothingToUndo says that no round is left to take back.
+	ErrNothingToUndo = errors.New("no round to undo")
+	// ErrBusy says that a round is being planned.
+	ErrBusy = errors.New("a compaction is under way")
+	// ErrClosed says that the session was closed.
+	ErrClosed = errors.New("session is closed")
+)
+
+// A BudgetError says what cannot leave the conversation, and costs more than
+// the budget. It unwraps to [ErrInsufficientBudget].
+type BudgetError struct {
+	Budget, Tokens, Floor                int
+	System, Tools, Pinned, Last, Stubbed int // tokens of each part of the floor
+}
+
+// Unwrap returns [ErrInsufficientBudget].
+func (e *BudgetError) Unwrap() error { return ErrInsufficientBudget }
+
+func (e *BudgetError) Error() string {
+	return fmt.Sprintf("conversation does not fit the budget: at least %d tokens are left of %d allowed (system %d, tools %d, pinned %d, last turn %d, stubs %d); protect less, or use a larger window",
+		e.Floor, e.Budget, e.System, e.Tools, e.Pinned, e.Last, e.Stubbed)
+}
+
+// A Compactor makes sessions that share settings. It is safe for concurrent use.
+type Compactor struct {
+	cfg settings
+
+	mu       sync.Mutex // guards what follows; never held while a session works
+	sessions map[string]*Session
+	replays  map[string]*replayed
+}
+
+// New returns a compactor, or an error that names the setting at fault.
+func New(cfg Config) (*Compactor, error) {
+	s, err := cfg.settle()
+	if err != nil {
+		return nil, fmt.Errorf("tiercompact: %w", err)
+	}
+	return &Compactor{cfg: s, sessions: make(map[string]*Session), replays: make(map[string]*replayed)}, nil
+}
+
+// Session returns the session of an id; the first call for an id starts it.
+func (c *Compactor) Session(id string) *Session {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := c.sessions[id]
+	if s == nil {
+		s = newSession(id, c.cfg)
+		c.sessions[id] = s
+	}
+	return s
+}
+
+// Close closes the archive.
+func (c *Compactor) Close() error { return c.cfg.Archive.Close() }
+
+// counter returns the functions that count texts, messages and tool schemas.
+func (cfg Config) counter() (text func(string) int, message func(chat.Message) int, tools func([]byte) int, err error) {
+	c, err := tokens.ForModel(cfg.Model)
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("model: %w", err)
+	}
+	if cfg.Count == nil {
+		return c.Text, c.Message, c.Tools, nil
+	}
+	return cfg.Count, c.With(cfg.Count).Message, func(raw []byte) int { return cfg.Count(string(raw)) }, nil
+}
+
+var _ archive.Store = (*archive.Memory)(nil)

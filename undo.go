@@ -1,0 +1,130 @@
+package tiercompact
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/tiercompact/tiercompact/archive"
+	"github.com/tiercompact/tiercompact/chat"
+)
+
+// Undo reverts the newest round that was made in this process: the conversation
+// is again what it was, byte for byte, followed by the messages that came
+// since. The cooldown begins. The report warns where usage is over a threshold
+// afterwards. Called again, it reverts the round before.
+func (s *Session) Undo(ctx context.Context) (Report, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.editable(); err != nil {
+		return Report{FirstChanged: -1}, err
+	}
+	return s.undo(ctx)
+}
+
+// editable returns why the conversation cannot be changed by hand just now.
+func (s *Session) editable() error {
+	if s.closed {
+		return ErrClosed
+	}
+	if s.busy {
+		return ErrBusy
+	}
+	return nil
+}
+
+// undo is Undo. Its caller holds the lock.
+func (s *Session) undo(ctx context.Context) (Report, error) {
+	report := Report{FirstChanged: -1, Before: s.tokens()}
+	if len(s.rounds) == 0 {
+		return report, ErrNothingToUndo
+	}
+	last := s.rounds[len(s.rounds)-1]
+	step := archive.Step{
+		Session: s.id, Number: s.steps + 1, Before: s.t.messages, Reason: "undo", Undoes: last.step, Time: s.cfg.Now(),
+	}
+	if err := s.cfg.Archive.Put(ctx, step); err != nil {
+		return report, fmt.Errorf("archive undo of round %d: %w", last.step, err)
+	}
+	if err := s.record(func(f Recorder) error { return f.Undo(step.Time) }); err != nil {
+		return report, err
+	}
+	s.steps++
+	s.rounds = s.rounds[:len(s.rounds)-1]
+	s.t = last.before.reopened().followed(&s.t, last.after)
+	s.gate = s.cfg.gate.Start(0)
+	s.cal, s.anchor = s.cal.Void(), 0
+	s.summary = s.t.summaryNumber()
+	clear(s.wait)
+	report.Step, report.Usage = last.step, s.usage()
+	report.After = report.Usage.Tokens
+	if picked, _ := s.pick(report.Usage); picked != "none" {
+		report.Warnings = append(report.Warnings, fmt.Sprintf("usage is %.0f %% again: the next check after the cooldown may compact", 100*report.Usage.Share))
+	}
+	return report, nil
+}
+
+// Rewind takes the conversation back to the message of an id: the rounds made
+// after it was added are undone first, then what follows it is removed.
+func (s *Session) Rewind(ctx context.Context, id string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.editable(); err != nil {
+		return err
+	}
+	if !s.knows(id) {
+		return fmt.Errorf("rewind to message %q: %w", id, ErrNotFound)
+	}
+	for len(s.rounds) > 0 && position(s.rounds[len(s.rounds)-1].before.messages, id) >= 0 {
+		if _, err := s.undo(ctx); err != nil {
+			return err
+		}
+	}
+	keep := position(s.t.messages, id) + 1
+	if keep == 0 {
+		return fmt.Errorf("rewind to message %q: %w", id, ErrNotFound)
+	}
+	if err := s.record(func(f Recorder) error { return f.Cut(keep) }); err != nil {
+		return err
+	}
+	s.t = s.t.rewritten(&s.cfg, s.t.messages[:keep:keep])
+	s.cal, s.anchor = s.cal.Void(), 0
+	clear(s.wait)
+	return nil
+}
+
+// knows reports whether the message of an id stands in the conversation, or
+// stood in it before a round that can be undone.
+func (s *Session) knows(id string) bool {
+	for _, r := range s.rounds {
+		if position(r.before.messages, id) >= 0 {
+			return true
+		}
+	}
+	return position(s.t.messages, id) >= 0
+}
+
+func position(t chat.Transcript, id string) int {
+	for i, m := range t {
+		if m.ID == id {
+			return i
+		}
+	}
+	return -1
+}
+
+// Recall returns what an outline, marker or summary stands for, by its recall
+// id.
+func (s *Session) Recall(ctx context.Context, id string) (archive.Entry, error) {
+	e, err := s.cfg.Archive.Recall(ctx, s.id, id)
+	if errors.Is(err, archive.ErrNotFound) {
+		return e, fmt.Errorf("recall %q: %w", id, ErrNotFound)
+	}
+	return e, err
+}
+
+// Search finds what was removed from the conversation by its words, the best
+// first, at most n.
+func (s *Session) Search(ctx context.Context, text string, n int) ([]archive.Hit, error) {
+	return archive.Search(ctx, s.cfg.Archive, s.id, text, n)
+}
