@@ -1,0 +1,198 @@
+package wire
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/tiercompact/tiercompact/chat"
+)
+
+// A dialect reads and writes the message objects of one API.
+type dialect struct {
+	name string
+	// read returns the messages in an object, at least one.
+	read func(o jsonObject) ([]chat.Message, error)
+	// rewrite returns the object o again, for messages that are what became of
+	// some of those it held. It returns "" where nothing is left to write.
+	rewrite func(o jsonObject, group []chat.Message) string
+	// fresh returns an object for messages that were not read in this dialect,
+	// or "" where they hold nothing to write.
+	fresh func(group []chat.Message) string
+	// joins reports whether next, not read in this dialect, goes into one
+	// object with group. nil: one object for each message.
+	joins func(group []chat.Message, next chat.Message) bool
+	// id makes the id of a call acceptable; nil accepts every id.
+	id func(id string) string
+}
+
+// A fieldError says which field of a message is not as expected.
+type fieldError struct{ field, problem string }
+
+func (e *fieldError) Error() string { return e.field + ": " + e.problem }
+
+// kindOf names the type of a raw JSON value, with its article.
+func kindOf(raw string) string {
+	switch {
+	case raw == "":
+		return "missing"
+	case begins(raw, `"`):
+		return "a string"
+	case begins(raw, "{"):
+		return "an object"
+	case begins(raw, "["):
+		return "a list"
+	case begins(raw, "tf"):
+		return "true or false"
+	case raw == "null":
+		return "null"
+	}
+	return "a number"
+}
+
+// roleOf returns the role of a message object.
+func roleOf(o jsonObject) (chat.Role, error) {
+	raw := o.field("role")
+	if !begins(raw, `"`) {
+		return "", &fieldError{"role", "is " + kindOf(raw) + ", not a string"}
+	}
+	switch role := chat.Role(unquote(raw)); role {
+	case chat.System, chat.Developer, chat.User, chat.Assistant, chat.Tool:
+		return role, nil
+	case "function":
+		return chat.Tool, nil
+	default:
+		return "", &fieldError{"role", fmt.Sprintf("is %q, not system, developer, user, assistant or tool", role)}
+	}
+}
+
+// protectedBy reports whether an object marks its message as protected.
+func protectedBy(o jsonObject) bool {
+	return o.field("protected") == "true" || parse(o.field("meta")).field("protected") == "true"
+}
+
+// blockText is what stands for a block that is neither text nor an image: the
+// JSON itself, or just its type where that would be encoded bytes.
+func blockText(kind, raw string) string {
+	switch kind {
+	case "input_audio", "audio", "file", "document", "video_url", "input_file":
+		return "[" + kind + "]"
+	}
+	return raw
+}
+
+// pictureAt returns the picture at an address, which may hold the bytes.
+func pictureAt(url, detail string) *chat.Picture {
+	if head, data, ok := strings.Cut(url, ","); ok {
+		if kind, ok := strings.CutPrefix(head, "data:"); ok {
+			if kind, ok = strings.CutSuffix(kind, ";base64"); ok {
+				return &chat.Picture{MediaType: kind, Data: data, Detail: detail}
+			}
+		}
+	}
+	return &chat.Picture{URL: url, Detail: detail}
+}
+
+// addressOf returns the address of a picture, with the bytes in it where they
+// are known.
+func addressOf(p *chat.Picture) string {
+	if p.Data == "" {
+		return p.URL
+	}
+	return "data:" + mediaType(p) + ";base64," + p.Data
+}
+
+// mediaType returns the media type of a picture, by its first bytes where the
+// source did not say.
+func mediaType(p *chat.Picture) string {
+	switch {
+	case p.MediaType != "":
+		return p.MediaType
+	case strings.HasPrefix(p.Data, "/9j/"):
+		return "image/jpeg"
+	case strings.HasPrefix(p.Data, "R0lG"):
+		return "image/gif"
+	case strings.HasPrefix(p.Data, "UklGR"):
+		return "image/webp"
+	}
+	return "image/png"
+}
+
+// samePart reports whether two parts have one content.
+func samePart(a, b chat.Part) bool {
+	if (a.Image == nil) != (b.Image == nil) || a.Image != nil && *a.Image != *b.Image {
+		return false
+	}
+	a.Image, b.Image = nil, nil
+	return a == b
+}
+
+// textIn returns the texts of text, result and summary parts, a line feed
+// between them.
+func textIn(parts []chat.Part) string { return chat.Message{Parts: parts}.Text() }
+
+// partsOf returns the parts of the given kinds, in order.
+func partsOf(parts []chat.Part, kinds ...chat.Kind) []chat.Part {
+	var found []chat.Part
+	for _, p := range parts {
+		for _, k := range kinds {
+			if p.Kind == k {
+				found = append(found, p)
+			}
+		}
+	}
+	return found
+}
+
+// argsOf returns the arguments of a call as a JSON object. Text that is no
+// object becomes the only member, "input", of one.
+func argsOf(p chat.Part) string {
+	i := skipSpace(p.Args, 0)
+	if i == len(p.Args) {
+		return "{}"
+	}
+	end, err := scanValue(p.Args, i)
+	switch {
+	case err != nil || skipSpace(p.Args, end) < len(p.Args):
+		return objectOf(change{"input", quoted(p.Args)})
+	case p.Args[i] != '{':
+		return objectOf(change{"input", p.Args[i:end]})
+	}
+	return p.Args[i:end]
+}
+
+// A pool gives out, for parts that have changed, the blocks that they were
+// read from.
+type pool struct{ blocks []chat.Part }
+
+// poolOf returns the parts of before that are not among those of now as they were.
+func poolOf(before, now []chat.Part) *pool {
+	kept := make(map[string]bool)
+	for _, p := range now {
+		if p.Raw != "" {
+			kept[p.Raw] = true
+		}
+	}
+	var free []chat.Part
+	for _, p := range before {
+		if p.Raw != "" && !kept[p.Raw] {
+			free = append(free, p)
+		}
+	}
+	return &pool{free}
+}
+
+// take returns the object of the block that p was read from: of its kind and,
+// for calls and results, of its id. It has no members where there is none.
+func (b *pool) take(p chat.Part) jsonObject {
+	for i, block := range b.blocks {
+		if block.Kind != p.Kind || block.ID != p.ID && (p.Kind == chat.Call || p.Kind == chat.Result) {
+			continue
+		}
+		b.blocks[i].Raw, b.blocks[i].Kind = "", ""
+		for len(b.blocks) > 0 && b.blocks[0].Kind == "" {
+			b.blocks = b.blocks[1:]
+		}
+		return parse(block.Raw)
+	}
+	return jsonObject{raw: "{}"}
+}

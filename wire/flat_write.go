@@ -1,0 +1,277 @@
+package wire
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/tiercompact/tiercompact/chat"
+)
+
+// A flatWriter writes messages of the OpenAI family.
+type flatWriter struct {
+	bare bool // Ollama's form
+	meta bool // protection is written
+}
+
+// shown are the kinds of part that make up the content.
+var shown = []chat.Kind{chat.Text, chat.Summary, chat.Result, chat.Image}
+
+// rewrite puts what has changed in a message into its object. What is as it
+// was keeps its bytes.
+func (w flatWriter) rewrite(o jsonObject, group []chat.Message) string {
+	m := group[0]
+	read, err := readFlat(o)
+	if err != nil { // it was read before, so this cannot be
+		return o.raw
+	}
+	was := read[0]
+	changes := w.contentChanges(o, was.Parts, m.Parts)
+	before, now := partsOf(was.Parts, chat.Call), partsOf(m.Parts, chat.Call)
+	if !slices.EqualFunc(before, now, w.sameCall) {
+		changes = append(changes, w.callChanges(o, before, now)...)
+	}
+	if len(partsOf(m.Parts, chat.Thinking)) == 0 {
+		for _, key := range reasoningKeys {
+			changes = append(changes, change{key: key})
+		}
+	}
+	return o.with(changes...)
+}
+
+// sameCall ignores the ids, which are made up where the source has none.
+func (w flatWriter) sameCall(a, b chat.Part) bool {
+	return a.Name == b.Name && a.Args == b.Args
+}
+
+func (w flatWriter) contentChanges(o jsonObject, was, now []chat.Part) []change {
+	before, after := partsOf(was, shown...), partsOf(now, shown...)
+	if slices.EqualFunc(before, after, sameShown) {
+		return nil
+	}
+	if o.is("content", "[") && !w.bare {
+		return []change{{"content", rewriteBlocks(o.field("content"), after)}}
+	}
+	return w.content(after, len(partsOf(now, chat.Call)) > 0)
+}
+
+// sameShown ignores what is not in the content: ids and names.
+func sameShown(a, b chat.Part) bool {
+	a.ID, a.Name, b.ID, b.Name = "", "", "", ""
+	return samePart(a, b)
+}
+
+// rewriteBlocks returns a content list for parts; list is the one before.
+func rewriteBlocks(list string, parts []chat.Part) string {
+	before, _ := readContent(list)
+	free := poolOf(before, parts)
+	var blocks []string
+	for _, p := range parts {
+		if p.Raw != "" {
+			blocks = append(blocks, p.Raw)
+			continue
+		}
+		if p.Kind == chat.Image {
+			blocks = append(blocks, imageBlock(p.Image))
+			continue
+		}
+		text := p
+		text.Kind = chat.Text
+		blocks = append(blocks, free.take(text).with(change{"type", `"text"`}, change{"text", quoted(p.Text)}))
+	}
+	return listOf(blocks)
+}
+
+func imageBlock(p *chat.Picture) string {
+	in := []change{{"url", quoted(addressOf(p))}}
+	if p.Detail != "" {
+		in = append(in, change{"detail", quoted(p.Detail)})
+	}
+	return objectOf(change{"type", `"image_url"`}, change{"image_url", objectOf(in...)})
+}
+
+// content returns the members that hold parts: text and images.
+func (w flatWriter) content(parts []chat.Part, calls bool) []change {
+	text := textIn(parts)
+	images := partsOf(parts, chat.Image)
+	if w.bare {
+		return w.bareContent(text, images)
+	}
+	if len(images) > 0 {
+		return []change{{"content", rewriteBlocks("", parts)}}
+	}
+	if text == "" && calls {
+		return []change{{"content", "null"}}
+	}
+	return []change{{"content", quoted(text)}}
+}
+
+// bareContent puts the bytes of images beside the text, and addresses, which
+// Ollama does not take, into it.
+func (w flatWriter) bareContent(text string, images []chat.Part) []change {
+	var data []string
+	for _, p := range images {
+		if p.Image.Data != "" {
+			data = append(data, quoted(p.Image.Data))
+			continue
+		}
+		if text != "" {
+			text += "\n"
+		}
+		text += "[image: " + p.Image.URL + "]"
+	}
+	if len(data) == 0 {
+		return []change{{"content", quoted(text)}, {"images", ""}}
+	}
+	return []change{{"content", quoted(text)}, {"images", listOf(data)}}
+}
+
+// callChanges returns the member that holds calls, in the form it was in.
+func (w flatWriter) callChanges(o jsonObject, before, now []chat.Part) []change {
+	old := !o.is("tool_calls", "[") && o.is("function_call", "{")
+	if len(now) == 0 {
+		return []change{{key: "tool_calls"}, {key: "function_call"}}
+	}
+	if old && len(now) == 1 {
+		return []change{{"function_call", w.function(parse(o.field("function_call")), now[0])}}
+	}
+	free := poolOf(before, now)
+	var calls []string
+	for _, p := range now {
+		if p.Raw != "" {
+			calls = append(calls, p.Raw)
+			continue
+		}
+		calls = append(calls, w.call(free.take(p), p))
+	}
+	return []change{{"tool_calls", listOf(calls)}}
+}
+
+// call returns the object of a call, made out of the one it had.
+func (w flatWriter) call(o jsonObject, p chat.Part) string {
+	switch {
+	case len(o.members) == 0:
+		parts := []change{{"function", w.function(o, p)}}
+		if p.ID != "" {
+			parts = []change{{"id", quoted(p.ID)}, {"type", `"function"`}, parts[0]}
+		}
+		return objectOf(parts...)
+	case o.is("custom", "{"):
+		custom := parse(o.field("custom"))
+		return o.with(change{"custom", custom.with(change{"input", inputOf(p)})})
+	case o.is("function", "{"):
+		return o.with(change{"function", w.function(parse(o.field("function")), p)})
+	}
+	return w.function(o, p)
+}
+
+// function returns name and arguments; the arguments in the form they had, or
+// else in the dialect's.
+func (w flatWriter) function(o jsonObject, p chat.Part) string {
+	asObject := w.bare
+	if o.field("arguments") != "" {
+		asObject = !o.is("arguments", `"`)
+	}
+	args := argsOf(p)
+	if !asObject {
+		args = quoted(args)
+	}
+	if len(o.members) > 0 {
+		return o.with(change{"arguments", args})
+	}
+	return objectOf(change{"name", quoted(p.Name)}, change{"arguments", args})
+}
+
+// inputOf returns the free text of a custom tool's call, as a JSON string.
+func inputOf(p chat.Part) string {
+	if in := parse(p.Args).field("input"); begins(in, `"`) {
+		return in
+	}
+	return quoted(p.Args)
+}
+
+// fresh returns the object of one message.
+func (w flatWriter) fresh(group []chat.Message) string {
+	m := group[0]
+	calls := partsOf(m.Parts, chat.Call)
+	content := bareOf(partsOf(m.Parts, shown...))
+	if m.Role != chat.User && m.Role != chat.Tool {
+		content = noImages(content)
+	}
+	members := []change{{"role", quoted(string(w.role(m.Role)))}}
+	members = append(members, w.content(content, len(calls) > 0)...)
+	if thinking := thinkingOf(m.Parts); thinking != "" && m.Role == chat.Assistant {
+		members = append(members, change{w.thinkingKey(), quoted(thinking)})
+	}
+	if len(calls) > 0 {
+		members = append(members, w.callChanges(jsonObject{}, nil, bareOf(calls))...)
+	}
+	if results := partsOf(m.Parts, chat.Result); m.Role == chat.Tool && len(results) > 0 {
+		members = append(members, w.resultMembers(results[0])...)
+	}
+	if w.meta && m.Protected {
+		members = append(members, change{"meta", `{"protected":true}`})
+	}
+	return objectOf(members...)
+}
+
+func (w flatWriter) resultMembers(p chat.Part) []change {
+	key := "name"
+	if w.bare {
+		key = "tool_name"
+	}
+	var members []change
+	if p.Name != "" && (w.bare || p.ID == "") {
+		members = append(members, change{key, quoted(p.Name)})
+	}
+	if p.ID != "" {
+		members = append(members, change{"tool_call_id", quoted(p.ID)})
+	}
+	return members
+}
+
+func (w flatWriter) thinkingKey() string {
+	if w.bare {
+		return "thinking"
+	}
+	return "reasoning_content"
+}
+
+// role returns the role as the dialect knows it: Ollama has no developer.
+func (w flatWriter) role(r chat.Role) chat.Role {
+	if w.bare && r == chat.Developer {
+		return chat.System
+	}
+	return r
+}
+
+// thinkingOf returns the texts of the thinking parts.
+func thinkingOf(parts []chat.Part) string {
+	var texts []string
+	for _, p := range partsOf(parts, chat.Thinking) {
+		if p.Text != "" {
+			texts = append(texts, p.Text)
+		}
+	}
+	return strings.Join(texts, "\n")
+}
+
+// noImages puts a word in the place of each image.
+func noImages(parts []chat.Part) []chat.Part {
+	out := slices.Clone(parts)
+	for i, p := range out {
+		if p.Kind == chat.Image {
+			out[i] = chat.Part{Kind: chat.Text, Text: "[image]"}
+		}
+	}
+	return out
+}
+
+// bareOf returns parts without the blocks they were read from, which are of
+// another dialect.
+func bareOf(parts []chat.Part) []chat.Part {
+	out := slices.Clone(parts)
+	for i := range out {
+		out[i].Raw = ""
+	}
+	return out
+}
