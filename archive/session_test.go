@@ -1,0 +1,368 @@
+package archive
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/edit"
+)
+
+var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+
+func text(id string) chat.Message {
+	m := chat.NewText(chat.User, "text of "+id)
+	m.ID = id
+	return m
+}
+
+func ids(t chat.Transcript) string {
+	var all []string
+	for _, m := range t {
+		all = append(all, m.ID)
+	}
+	return strings.Join(all, " ")
+}
+
+// replace is a round of one list of one edit.
+func replace(number, start, end int, with ...chat.Message) Round {
+	return Round{Number: number, Level: "hard", Time: noon, Edits: edit.Round{
+		Steps: [][]edit.Edit{{{Start: start, End: end, New: with, Why: "test"}}},
+	}}
+}
+
+func must(t *testing.T, errs ...error) {
+	t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestSessionStandsAsItWas(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s.jsonl")
+	meta := Meta{Session: "s", Created: noon, Model: "llama3.2:3b", Window: 8192}
+	f, err := CreateSession(path, meta)
+	must(t, err)
+	for _, step := range []struct {
+		do    func() error
+		stand string
+		since int
+	}{
+		{func() error { return f.Load([]chat.Message{text("a"), text("b")}) }, "a b", -1},
+		{func() error { return f.Append(text("c")) }, "a b c", -1},
+		{func() error { return f.Round(replace(1, 0, 2, text("x"))) }, "x c", 0},
+		{func() error { return f.Append(text("d")) }, "x c d", 1},
+		{func() error { return f.Round(replace(2, 1, 2)) }, "x d", 0},
+		{func() error { return f.Append(text("e")) }, "x d e", 1},
+		{func() error { return f.Undo(noon) }, "x c d e", 0},
+		{func() error { return f.Append(text("f")) }, "x c d e f", 1},
+		{func() error { return f.Load([]chat.Message{text("g")}) }, "x c d e f g", 1},
+		{func() error { return f.Undo(noon) }, "a b c d e f g", 0},
+		{func() error { return f.Cut(5) }, "a b c d e", 0},
+		{func() error { return f.Set(4, text("E")) }, "a b c d E", 0},
+		{func() error { return f.Round(Round{Time: noon}) }, "a b c d E", 0},
+	} {
+		must(t, step.do())
+		s, err := ReadSession(path)
+		must(t, err)
+		if got := ids(s.Messages); got != step.stand || s.Since != step.since {
+			t.Errorf("it stands at %q, %d since; want %q, %d", got, s.Since, step.stand, step.since)
+		}
+	}
+	must(t, f.Close(), f.Close())
+	if err := f.Append(text("z")); !errors.Is(err, ErrClosed) {
+		t.Errorf("Append after Close: %v", err)
+	}
+	f, s, err := OpenSession(path)
+	must(t, err)
+	defer f.Close()
+	if s.Meta != meta || s.Number != 2 || s.Added != 7 || s.Torn != 0 || len(s.Rounds) != 0 {
+		t.Errorf("state %+v", s)
+	}
+}
+
+func TestReopenedSessionKnowsItsRounds(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s.jsonl")
+	f, err := CreateSession(path, Meta{Session: "s"})
+	must(t, err)
+	round := replace(3, 0, 1, text("x"))
+	round.Edits.Seen, round.Edits.Sum, round.Reason = 2, "sum", "usage"
+	must(t, f.Append(text("a")), f.Append(text("b")), f.Round(round), f.Append(text("c")), f.Close())
+	f, s, err := OpenSession(path)
+	must(t, err)
+	defer f.Close()
+	if len(s.Rounds) != 1 || !reflect.DeepEqual(s.Rounds[0].Round, round) {
+		t.Fatalf("rounds %+v, want %+v", s.Rounds, round)
+	}
+	before, _, err := applyRound(s.Messages, s.Rounds[0].Inverse)
+	if got := ids(before); err != nil || got != "a b c" {
+		t.Errorf("taken back it stands at %q, %v", got, err)
+	}
+}
+
+func TestSessionFileIsPrivateAndNotOverwritten(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s.jsonl")
+	f, err := CreateSession(path, Meta{Session: "s"})
+	must(t, err, f.Close())
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+	if _, err := CreateSession(path, Meta{Session: "s"}); !errors.Is(err, ErrExists) {
+		t.Errorf("CreateSession again: %v", err)
+	}
+	if _, err := CreateSession(path+"2", Meta{}); err == nil {
+		t.Error("a session without id was created")
+	}
+	if _, _, err := OpenSession(path + "3"); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("OpenSession of nothing: %v", err)
+	}
+}
+
+func TestSessionFileIsLocked(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s.jsonl")
+	f, err := CreateSession(path, Meta{Session: "s"})
+	must(t, err)
+	_, _, err = OpenSession(path)
+	if !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), path) {
+		t.Errorf("OpenSession of an open one: %v", err)
+	}
+	must(t, f.Close())
+	f, _, err = OpenSession(path)
+	must(t, err, f.Close())
+}
+
+// sessionBytes returns a session file with every kind of record, and the ids
+// of the conversation after each of them.
+func sessionBytes(t *testing.T) ([]byte, []string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "s.jsonl")
+	f, err := CreateSession(path, Meta{Session: "s"})
+	must(t, err)
+	source := &chat.Source{Format: "x", JSON: `{"a": 1}`, Count: 2}
+	first, second := text("a"), text("b\xff")
+	first.Source, second.Source, second.Index = source, source, 1
+	var stands []string
+	for _, err := range []error{
+		nil, f.Append(first), f.Append(second), f.Append(text("c")), f.Round(replace(1, 0, 2, text("x"))),
+		f.Append(text("d")), f.Undo(noon), f.Set(0, text("A")), f.Cut(3), f.Append(text("é")),
+	} {
+		must(t, err)
+	}
+	stands = []string{"", "a", "a b\xff", "a b\xff c", "x c", "x c d", "a b\xff c d", "A b\xff c d", "A b\xff c", "A b\xff c é"}
+	must(t, f.Close())
+	b, err := os.ReadFile(path)
+	must(t, err)
+	return b, stands
+}
+
+func TestTornSessionKeepsWhatWasWhole(t *testing.T) {
+	whole, stands := sessionBytes(t)
+	path := filepath.Join(t.TempDir(), "torn.jsonl")
+	headerEnd := bytes.IndexByte(whole, '\n')
+	for n := range len(whole) + 1 {
+		must(t, os.WriteFile(path, whole[:n], 0o600))
+		s, err := ReadSession(path)
+		if n < headerEnd {
+			if !errors.Is(err, ErrDamaged) {
+				t.Fatalf("%d bytes: %v, want ErrDamaged", n, err)
+			}
+			continue
+		}
+		must(t, err)
+		records := bytes.Count(whole[:n], []byte("\n"))
+		start := bytes.LastIndexByte(whole[:n], '\n') + 1
+		want, torn := stands[max(0, records-1)], n-start
+		if n < len(whole) && whole[n] == '\n' { // whole but for its end
+			want, torn = stands[records], 0
+		}
+		if got := ids(s.Messages); got != want || s.Torn != torn {
+			t.Fatalf("%d bytes: stands at %q, %d torn; want %q, %d", n, got, s.Torn, want, torn)
+		}
+	}
+}
+
+func TestTornSessionGoesOn(t *testing.T) {
+	whole, _ := sessionBytes(t)
+	for _, tail := range []string{"", `{"v":1,"mess`, "\x00\x00\x00", `{"v":1,"message":{"id":"w","role":"user","parts":null}}`} {
+		path := filepath.Join(t.TempDir(), "torn.jsonl")
+		must(t, os.WriteFile(path, append(bytes.Clone(whole), tail...), 0o600))
+		f, s, err := OpenSession(path)
+		must(t, err, f.Append(text("z")), f.Close())
+		again, err := ReadSession(path)
+		must(t, err)
+		if got, want := ids(again.Messages), ids(s.Messages)+" z"; got != want || again.Torn != 0 {
+			t.Errorf("tail %q: stands at %q, want %q", tail, got, want)
+		}
+	}
+}
+
+func TestDamagedSessionNamesTheLine(t *testing.T) {
+	const meta = `{"v":1,"session":{"session":"s","created":"2026-01-02T00:00:00Z"}}` + "\n"
+	tests := []struct {
+		name, file, says string
+		is               error
+	}{
+		{"no JSON", meta + "{\n", "line 2", ErrDamaged},
+		{"no version", meta + "{}\n", "no format version", ErrDamaged},
+		{"unknown record", meta + `{"v":1}` + "\n", "unknown kind", ErrDamaged},
+		{"two sessions", meta + meta, "line 2", ErrDamaged},
+		{"empty", "", "session's record", ErrDamaged},
+		{"another file", `{"role":"user","content":"hi"}` + "\n", "line 1", ErrDamaged},
+		{"from the future", meta + `{"v":2,"message":"?"}` + "\n", "format 2", ErrVersion},
+		{"from the future, torn", meta + `{"v":2,"message":"?"}`, "format 2", ErrVersion},
+		{"undo of nothing", meta + `{"v":1,"undo":{}}` + "\n", "without a round", ErrDamaged},
+		{"cut too long", meta + `{"v":1,"cut":1}` + "\n", "cut to 1 of 0", ErrDamaged},
+		{"set of nothing", meta + `{"v":1,"set":{"at":-1}}` + "\n", "message -1 of 0", ErrDamaged},
+		{"round that does not fit", meta + `{"v":1,"round":{"step":1,"edits":{"steps":[[{"start":3,"end":4}]]}}}` + "\n", "round 1", ErrDamaged},
+		{"overlapping edits", meta + `{"v":1,"round":{"step":1,"edits":{"steps":[[{"start":-1,"end":0}]]}}}` + "\n", "out of bounds", ErrDamaged},
+		{"source of nobody", meta + `{"v":1,"message":{"same_source":true}}` + "\n", "shares the source", ErrDamaged},
+		{"bytes that are none", meta + `{"v":1,"message":{"bytes":true,"id":"ā"}}` + "\n", "over 255", ErrDamaged},
+	}
+	for _, test := range tests {
+		path := filepath.Join(t.TempDir(), "s.jsonl")
+		must(t, os.WriteFile(path, []byte(test.file), 0o600))
+		_, _, err := OpenSession(path)
+		if !errors.Is(err, test.is) || !strings.Contains(err.Error(), test.says) || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: %v, want %v, %q and the path", test.name, err, test.is, test.says)
+		}
+		if now, _ := os.ReadFile(path); string(now) != test.file {
+			t.Errorf("%s: the file was changed", test.name)
+		}
+	}
+}
+
+// Random records give the conversation that they give in memory.
+func TestSessionEqualsModel(t *testing.T) {
+	dir := t.TempDir()
+	runs := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		runs++
+		path := filepath.Join(dir, fmt.Sprint(runs))
+		f, err := createSession(path, Meta{Session: "s"}, unsynced)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		defer f.Close()
+		m := model{}
+		for range rapid.IntRange(0, 30).Draw(rt, "records") {
+			if err := m.step(rt, f); err != nil {
+				rt.Fatal(err)
+			}
+		}
+		s, err := ReadSession(path)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		if got, want := ids(s.Messages), ids(m.t); got != want || len(s.Rounds) != len(m.before) {
+			rt.Fatalf("stands at %q with %d rounds, want %q with %d", got, len(s.Rounds), want, len(m.before))
+		}
+	})
+}
+
+// A model is a session in memory that keeps every conversation before a round.
+type model struct {
+	t      chat.Transcript
+	before []chat.Transcript
+	after  []int
+	ids    int
+}
+
+func (m *model) new() chat.Message {
+	m.ids++
+	return text(fmt.Sprint(m.ids))
+}
+
+func (m *model) step(rt *rapid.T, f *SessionFile) error {
+	switch kind := rapid.IntRange(0, 9).Draw(rt, "kind"); {
+	case kind < 4 || len(m.t) == 0:
+		added := m.new()
+		m.t = append(m.t[:len(m.t):len(m.t)], added)
+		return f.Append(added)
+	case kind < 7:
+		return m.round(rt, f)
+	case kind == 7 && len(m.before) > 0:
+		last := len(m.before) - 1
+		m.t = slices.Concat(m.before[last], m.t[m.after[last]:])
+		m.before, m.after = m.before[:last], m.after[:last]
+		return f.Undo(noon)
+	case kind == 8:
+		n := rapid.IntRange(0, len(m.t)).Draw(rt, "cut")
+		m.t = m.t[:n:n]
+		for i, after := range slices.Backward(m.after) {
+			if after > n {
+				m.before, m.after = m.before[i+1:], m.after[i+1:]
+				break
+			}
+		}
+		return f.Cut(n)
+	}
+	return f.Round(Round{Time: noon})
+}
+
+// round makes one or two lists of edits, which insert, drop and replace.
+func (m *model) round(rt *rapid.T, f *SessionFile) error {
+	r := Round{Number: len(m.before) + 1, Time: noon}
+	m.before = append(m.before, m.t)
+	for range rapid.IntRange(1, 2).Draw(rt, "levels") {
+		var edits []edit.Edit
+		var next chat.Transcript
+		at := 0
+		for range rapid.IntRange(0, 3).Draw(rt, "edits") {
+			e := edit.Edit{Start: rapid.IntRange(at, len(m.t)).Draw(rt, "start")}
+			e.End = rapid.IntRange(e.Start, len(m.t)).Draw(rt, "end")
+			for range rapid.IntRange(0, 2).Draw(rt, "new") {
+				e.New = append(e.New, m.new())
+			}
+			if n := len(edits); n > 0 && e.End == e.Start && edits[n-1].Start == e.Start {
+				continue // the order of two insertions in one place, or of one behind a run, is edit's
+			}
+			next = append(append(next, m.t[at:e.Start]...), e.New...)
+			edits, at = append(edits, e), e.End
+		}
+		m.t = append(next, m.t[at:]...)
+		r.Edits.Steps = append(r.Edits.Steps, edits)
+	}
+	m.after = append(m.after, len(m.t))
+	return f.Round(r)
+}
+
+// unsynced is a disk that does not wait.
+func unsynced(path string, flag int) (file, error) {
+	f, err := realDisk(path, flag)
+	return noSync{f}, err
+}
+
+type noSync struct{ file }
+
+func (noSync) Sync() error { return nil }
+
+func BenchmarkAppend(b *testing.B) {
+	for _, c := range []struct {
+		name string
+		disk disk
+	}{{"synced", realDisk}, {"unsynced", unsynced}} {
+		b.Run(c.name, func(b *testing.B) {
+			f, err := createSession(filepath.Join(b.TempDir(), "s"), Meta{Session: "s"}, c.disk)
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer f.Close()
+			m := text(strings.Repeat("x", 2000))
+			for b.Loop() {
+				if err := f.Append(m); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
