@@ -1,0 +1,249 @@
+package summarize
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// A verb says what a call does.
+type verb uint8
+
+const (
+	uses    verb = iota // any other tool
+	reads               // a file
+	changes             // a file
+	runs                // a command
+	finds               // searches
+	plans               // keeps the list of todos
+)
+
+// An action is what a call does, as far as its name and arguments tell.
+type action struct {
+	verb   verb
+	tool   string
+	object string   // path, command line, pattern
+	names  []string // changes: what is declared in the new text, else its first line
+	todos  []task   // plans
+	whole  bool     // plans: todos replace all earlier ones
+}
+
+// A task is an entry of a list of todos.
+type task struct {
+	id, text string
+	done     bool
+}
+
+// actionsOf returns what a call does: one action, or one for each file of a
+// patch.
+func actionsOf(name, args string) []action {
+	var fields map[string]any
+	if json.Unmarshal([]byte(args), &fields) != nil {
+		if strings.Contains(args, "*** Begin Patch") {
+			return patchActions(name, args)
+		}
+		return []action{{tool: name, object: clip(args, 80)}}
+	}
+	if a, ok := plan(name, fields); ok {
+		return []action{a}
+	}
+	low := strings.ToLower(name)
+	path := text(fields, "file_path", "path", "filePath", "filename", "target_file", "notebook_path", "file")
+	command := text(fields, "command", "cmd", "script")
+	for _, v := range []string{command, text(fields, "patch", "input", "patchText")} {
+		if strings.Contains(v, "*** Begin Patch") {
+			return patchActions(name, v)
+		}
+	}
+	switch {
+	case has(low, "grep", "glob", "search", "find"):
+		return []action{{verb: finds, tool: name, object: joinNonEmpty(text(fields, "pattern", "query", "q"), path)}}
+	case path != "" && (has(low, "edit", "write", "create", "replace", "insert", "patch") || slices.Contains([]string{"create", "str_replace", "insert"}, command)):
+		return []action{{verb: changes, tool: name, object: path, names: declared(fields)}}
+	case path != "" && (has(low, "read", "view", "cat", "open") || command == "view"):
+		return []action{{verb: reads, tool: name, object: path}}
+	case command != "" && (has(low, "bash", "shell", "exec", "run", "command", "terminal") || len(fields) <= 2 && path == ""):
+		return []action{{verb: runs, tool: name, object: commandLine(command)}}
+	}
+	return []action{{tool: name, object: clip(describe(fields), 100)}}
+}
+
+func has(s string, parts ...string) bool {
+	return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(s, p) })
+}
+
+// text returns the first of keys that holds a string, or a list of strings.
+func text(fields map[string]any, keys ...string) string {
+	for _, k := range keys {
+		switch v := fields[k].(type) {
+		case string:
+			if v != "" {
+				return v
+			}
+		case []any:
+			var words []string
+			for _, e := range v {
+				if s, ok := e.(string); ok {
+					words = append(words, s)
+				}
+			}
+			if len(words) > 2 && strings.HasPrefix(words[1], "-") { // bash -lc "…"
+				words = words[2:]
+			}
+			if len(words) > 0 {
+				return strings.Join(words, " ")
+			}
+		}
+	}
+	return ""
+}
+
+func joinNonEmpty(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " in ")
+}
+
+// describe returns the short string arguments of a tool that is not known.
+func describe(fields map[string]any) string {
+	var keys []string
+	for k, v := range fields {
+		if s, ok := v.(string); ok && s != "" {
+			keys = append(keys, k)
+		}
+	}
+	slices.Sort(keys)
+	var parts []string
+	for _, k := range keys {
+		parts = append(parts, k+" "+clip(fields[k].(string), 60))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// commandLine returns a shell command as one line, without the change of
+// directory before it and without the bodies of here documents.
+func commandLine(command string) string {
+	command = strings.TrimSpace(strings.ReplaceAll(command, " 2>&1", ""))
+	for strings.HasPrefix(command, "cd ") {
+		_, rest, ok := strings.Cut(command, "&&")
+		if !ok {
+			break
+		}
+		command = strings.TrimSpace(rest)
+	}
+	before, body, ok := strings.Cut(command, "<<")
+	if !ok {
+		return clip(command, 160)
+	}
+	before = strings.TrimRight(before, " $(\"'")
+	before = strings.TrimSuffix(before, "$(cat")
+	if strings.HasPrefix(before, "git ") {
+		_, body, _ = strings.Cut(body, "\n")
+		first, _, _ := strings.Cut(body, "\n")
+		return clip(before, 100) + " " + clip(first, 100)
+	}
+	return clip(before, 160)
+}
+
+// patchActions returns a change for each file that a patch names.
+func patchActions(name, patch string) []action {
+	var acts []action
+	for line := range strings.Lines(patch) {
+		line = strings.TrimSpace(line)
+		for _, head := range []string{"*** Update File: ", "*** Add File: ", "*** Delete File: "} {
+			if path, ok := strings.CutPrefix(line, head); ok {
+				acts = append(acts, action{verb: changes, tool: name, object: path})
+			}
+		}
+		if added, ok := strings.CutPrefix(line, "+"); ok && len(acts) > 0 {
+			last := &acts[len(acts)-1]
+			last.names = declaration(last.names, added)
+		}
+	}
+	return acts
+}
+
+// declared returns what the new text of an edit declares, or else the first
+// line that the old text has not.
+func declared(fields map[string]any) []string {
+	now := text(fields, "new_string", "new_str", "newText", "content", "file_text", "new_text", "text", "replacement")
+	old := text(fields, "old_string", "old_str", "oldText")
+	if edits, ok := fields["edits"].([]any); ok {
+		for _, e := range edits {
+			if f, ok := e.(map[string]any); ok {
+				now += "\n" + text(f, "new_string", "newText", "new_text")
+				old += "\n" + text(f, "old_string", "oldText", "old_text")
+			}
+		}
+	}
+	before := make(map[string]bool)
+	for line := range strings.Lines(old) {
+		before[strings.TrimSpace(line)] = true
+	}
+	var names []string
+	first := ""
+	for line := range strings.Lines(now) {
+		line = strings.TrimSpace(line)
+		names = declaration(names, line)
+		if len(line) > 3 && !before[line] && (first == "" || isComment(first) && !isComment(line)) {
+			first = line
+		}
+	}
+	if len(names) == 0 && first != "" {
+		names = []string{clip(first, 90)}
+	}
+	return names
+}
+
+func isComment(line string) bool {
+	return strings.HasPrefix(line, "//") || strings.HasPrefix(line, "#") || strings.HasPrefix(line, "*") || strings.HasPrefix(line, "/*")
+}
+
+// mostNames is how many declarations are named for one change.
+const mostNames = 8
+
+// declaration appends to names the name that line declares, if any.
+func declaration(names []string, line string) []string {
+	line = strings.TrimSpace(line)
+	line = strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(line, "export "), "pub "), "default "), "async ")
+	for _, word := range []string{"func ", "def ", "class ", "type ", "function ", "interface ", "struct ", "enum ", "trait ", "impl ", "fn "} {
+		rest, ok := strings.CutPrefix(line, word)
+		if !ok {
+			continue
+		}
+		if strings.HasPrefix(rest, "(") { // a Go method's receiver
+			_, rest, _ = strings.Cut(rest, ")")
+		}
+		for w := range tokens(rest) {
+			if len(names) < mostNames && !slices.Contains(names, w.text) {
+				names = append(names, w.text)
+			}
+			break
+		}
+	}
+	return names
+}
+
+// plan reads the list of todos that some tools keep.
+func plan(name string, fields map[string]any) (action, bool) {
+	a := action{verb: plans, tool: name, whole: true}
+	for _, key := range []string{"todos", "plan"} {
+		entries, _ := fields[key].([]any)
+		for _, e := range entries {
+			if f, ok := e.(map[string]any); ok {
+				status := text(f, "status")
+				a.todos = append(a.todos, task{text: text(f, "content", "step", "title", "text"), done: status == "completed" || status == "done" || status == "cancelled"})
+			}
+		}
+		if len(a.todos) > 0 {
+			return a, true
+		}
+	}
+	a.whole = false
+	switch {
+	case name == "TaskCreate":
+		a.todos = []task{{text: text(fields, "subject")}}
+	case name == "TaskUpdate":
+		status := text(fields, "status")
+		a.todos = []task{{id: text(fields, "taskId"), done: status == "completed" || status == "deleted"}}
+	}
+	return a, len(a.todos) > 0
+}

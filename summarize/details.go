@@ -1,0 +1,91 @@
+package summarize
+
+import "strings"
+
+// details takes notes of the values that a text names: ports, branches,
+// tickets, addresses, settings.
+func (w *walk) details(body string) {
+	taken := 0
+	name := ""
+	for field := range strings.FieldsSeq(prefix(body, maxScan)) {
+		if _, link, ok := strings.Cut(field, "]("); ok {
+			field = link
+		}
+		word := strings.Trim(field, "`\"'.,;:()[]{}*!?<>“”")
+		switch {
+		case word == "":
+		case isAddress(word), isSetting(word), isTicketWord(word):
+			w.note(detail, clip(word, 120))
+			taken++
+		case name != "" && isValue(name, word):
+			w.note(detail, name+" "+clip(word, 80))
+			taken++
+		}
+		if taken == mostDetails {
+			return
+		}
+		switch name {
+		case "":
+			name = valueName(word)
+		default:
+			if w := strings.ToLower(word); w != "is" && w != "=" && w != "to" && w != "id" && w != "named" && w != "called" && w != "" {
+				name = valueName(word)
+			}
+		}
+	}
+}
+
+// mostDetails is how many values are taken of one message.
+const mostDetails = 12
+
+// valueName returns word where what follows it is likely a value.
+func valueName(word string) string {
+	switch low := strings.ToLower(word); low {
+	case "port", "branch", "version", "ticket", "issue", "pr", "commit", "tag", "host", "database", "region", "bucket", "queue", "user", "account", "id", "timeout", "limit", "deadline", "budget", "environment", "cluster", "namespace", "release", "sha":
+		return low
+	}
+	return ""
+}
+
+// isValue reports whether word looks like a value of what is called name.
+func isValue(name, word string) bool {
+	if len(word) > 80 {
+		return false
+	}
+	digits := strings.ContainsAny(word, "0123456789")
+	switch name {
+	case "commit", "sha":
+		return len(word) >= 7 && digits && strings.Trim(word, "0123456789abcdef") == ""
+	case "id", "user", "account":
+		return len(word) >= 4 && digits
+	case "port", "issue", "pr", "timeout", "limit", "version", "ticket", "deadline", "budget", "release":
+		return digits
+	}
+	for t := range tokens(word) {
+		if checkable(t) {
+			return true
+		}
+	}
+	named := name == "branch" || name == "tag" || name == "cluster" || name == "namespace" || name == "bucket" || name == "queue" || name == "host" || name == "database"
+	return named && strings.ContainsAny(word, "/_-.") && len(word) > 3
+}
+
+// isAddress reports whether word is a URL or a host with a port.
+func isAddress(word string) bool {
+	if i := strings.Index(word, "://"); i > 1 {
+		return len(word) > i+4
+	}
+	host, port, ok := strings.Cut(word, ":")
+	return ok && (host == "localhost" || strings.Count(host, ".") >= 3) && port != "" && strings.Trim(port, "0123456789") == ""
+}
+
+// isSetting reports whether word sets a variable: NAME=value.
+func isSetting(word string) bool {
+	name, value, ok := strings.Cut(word, "=")
+	return ok && value != "" && len(name) >= 3 && strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789") == "" && name[0] > '9'
+}
+
+func isTicketWord(word string) bool {
+	before, after, ok := strings.Cut(word, "-")
+	return ok && len(before) >= 2 && isTicket(before, after) && strings.Trim(after, "0123456789") == ""
+}

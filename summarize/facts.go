@@ -1,0 +1,218 @@
+package summarize
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/tiercompact/tiercompact/chat"
+)
+
+// A factKind is a part of the facts section: what is in it, under which
+// heading, and how much its lines count beside those of other parts.
+type factKind struct {
+	kind   kind
+	title  string
+	weight float64
+}
+
+// factKinds returns the parts of the facts section in the order in which they
+// stand. The headings are read back from former summaries.
+func factKinds() []factKind {
+	return []factKind{
+		{request, "Asked by the user:", 0.9},
+		{rule, "Rules:", 2.2},
+		{detail, "Details:", 1},
+		{changed, "Files changed:", 1.2},
+		{read, "Files read:", 0.1},
+		{command, "Commands and how they ended:", 0.5},
+		{failure, "Last errors:", 1.1},
+		{todo, "Open todos:", 1.1},
+		{picture, "Images:", 0.6},
+	}
+}
+
+// A fact is a line of the facts section, with what it weighs.
+type fact struct {
+	kind  kind
+	line  string
+	order int // place among its kind
+	score float64
+	size  int
+}
+
+// FactsOf returns what the messages say without doubt, taken without a model:
+// what the user asked for, rules (must, never, always, don't), values, files
+// changed and read, commands and how they ended, errors that still stand, open
+// todos. previous is the facts section of the former summary; its lines are
+// carried over. Where all does not fit into maxTokens, the oldest and least
+// often mentioned go first; rules and what was asked go last. The result has
+// at most maxTokens tokens, counted by count, and is empty where nothing fits.
+// Its time is linear in the messages.
+func FactsOf(messages []chat.Message, previous string, maxTokens int, count func(string) int) string {
+	if maxTokens <= 0 {
+		return ""
+	}
+	count = counter(count)
+	n := notesOf(messages)
+	n.carry(previous)
+	facts := n.facts()
+	slices.SortStableFunc(facts, func(a, b *fact) int { return cmp.Compare(b.score, a.score) })
+	kept, used := facts[:0], 0
+	for _, f := range facts {
+		f.size = count(f.line) + 1
+		if used+f.size > maxTokens {
+			if f.size < maxTokens/8 {
+				break // full; what follows weighs less
+			}
+			continue
+		}
+		used += f.size
+		kept = append(kept, f)
+	}
+	for {
+		text := renderFacts(kept)
+		over := count(text) - maxTokens
+		if over <= 0 {
+			return text
+		}
+		for over > 0 && len(kept) > 0 { // the headings
+			over -= kept[len(kept)-1].size
+			kept = kept[:len(kept)-1]
+		}
+	}
+}
+
+// carry adds the facts of a former summary, as older than all else.
+func (n *notes) carry(previous string) {
+	if _, facts, _ := Split(previous); facts != "" {
+		previous = facts
+	}
+	var now *factKind
+	kinds := factKinds()
+	lines := strings.Split(previous, "\n")
+	for i, line := range lines {
+		if at := slices.IndexFunc(kinds, func(k factKind) bool { return k.title == strings.TrimSpace(line) }); at >= 0 {
+			now = &kinds[at]
+			continue
+		}
+		item, ok := strings.CutPrefix(line, "- ")
+		if !ok || now == nil {
+			continue
+		}
+		n.carryFact(now.kind, item, i-len(lines))
+	}
+}
+
+// carryFact adds one line of a former facts section, said at a negative index.
+func (n *notes) carryFact(k kind, item string, at int) {
+	key, end := item, ""
+	switch k {
+	case changed, command, request:
+		key, end, _ = strings.Cut(item, arrow)
+	case failure:
+		key, _, _ = strings.Cut(item, arrow)
+		if old := n.at[noteKey{command, strings.ToLower(key)}]; old != nil && !old.failed {
+			return // it has ended well since
+		}
+	}
+	if old := n.at[noteKey{k, strings.ToLower(key)}]; old != nil {
+		old.first, old.times = at, old.times+1
+		return
+	}
+	weight := 1.0
+	if k == command && explores(key) {
+		weight = 0
+	}
+	x := n.add(note{kind: k, text: key, last: at, weight: weight, end: end})
+	if k == failure {
+		x.text = item
+	}
+}
+
+// arrow stands between what was done and how it ended.
+const arrow = " → "
+
+// facts returns all facts with their scores.
+func (n *notes) facts() []*fact {
+	var facts []*fact
+	for _, k := range factKinds() {
+		for i, x := range n.of(k.kind) {
+			if x.weight < 0 {
+				continue
+			}
+			f := &fact{kind: k.kind, line: "- " + x.factLine(), order: i}
+			f.score = k.weight + n.recency(x) + 0.15*float64(min(x.times, 4)-1) + n.standing(x, i)
+			facts = append(facts, f)
+		}
+	}
+	return facts
+}
+
+// standing returns what a note weighs among its kind.
+func (n *notes) standing(x *note, i int) float64 {
+	switch {
+	case x.kind == request && i == 0:
+		return 1.2 // it states the task
+	case x.kind == request:
+		return x.weight - 1
+	case x.kind == rule:
+		return 1.5 * (x.weight - 1)
+	case x.kind == command || x.kind == failure || x.kind == todo:
+		return x.weight - 1
+	}
+	return 0
+}
+
+// recency returns 0 for what was said first, 1 for what was said last; what a
+// former summary carried has a share of the lower third.
+func (n *notes) recency(x *note) float64 {
+	if x.last < 0 {
+		return 0.3 / float64(-x.last)
+	}
+	return 0.3 + 0.7*float64(x.last+1)/float64(max(1, n.span))
+}
+
+// factLine returns a note as the facts section says it.
+func (x *note) factLine() string {
+	switch x.kind {
+	case changed:
+		if len(x.names) > 0 && !strings.Contains(x.names[0], " ") {
+			return x.text + arrow + strings.Join(x.names, ", ")
+		}
+		if len(x.names) == 0 && x.last < 0 && x.end != "" {
+			return x.text + arrow + x.end
+		}
+	case command:
+		if x.end != "" {
+			return x.text + arrow + x.end
+		}
+	case request:
+		if x.last < 0 && x.end != "" {
+			return x.text + arrow + x.end
+		}
+	}
+	return x.text
+}
+
+// renderFacts writes facts under their headings, each part in the order in
+// which it was said.
+func renderFacts(facts []*fact) string {
+	var b strings.Builder
+	for _, k := range factKinds() {
+		var part []*fact
+		for _, f := range facts {
+			if f.kind == k.kind {
+				part = append(part, f)
+			}
+		}
+		slices.SortFunc(part, func(a, b *fact) int { return cmp.Compare(a.order, b.order) })
+		for i, f := range part {
+			if i == 0 {
+				b.WriteString(k.title + "\n")
+			}
+			b.WriteString(f.line + "\n")
+		}
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}

@@ -1,0 +1,141 @@
+package summarize
+
+import "strings"
+
+// The headings of what follows the text in a session summary. They are read
+// back from former summaries, so they stay as they are.
+const (
+	ledgerHead = "## Names on record"
+	factsHead  = "## Facts on record"
+)
+
+// Finish joins the verified text, the ledger of identifiers (the most
+// important first) and the facts into the content of a session summary of at
+// most maxTokens tokens; 0 is no limit. Where all does not fit, the ledger
+// yields first, down to a quarter, then the text down to a quarter, then the
+// facts; each loses whole names or lines from its end.
+func Finish(text, facts string, ledger []string, maxTokens int, count func(string) int) string {
+	count = counter(count)
+	text, facts = withoutHeads(text), withoutHeads(facts)
+	names := cleanNames(ledger)
+	content := join(text, names, facts)
+	if maxTokens <= 0 || count(content) <= maxTokens {
+		return content
+	}
+	room := maxTokens - count(join("", nil, "x")) - count(join("", []string{"x"}, ""))
+	textSize, factsSize := count(text), count(facts)
+	names = fitNames(names, max(room/4, room-textSize-factsSize), count)
+	room -= count(strings.Join(names, ", "))
+	lines := fitLines(strings.Split(text, "\n"), max(maxTokens/4, room-factsSize), count)
+	text = strings.Join(lines, "\n")
+	facts = strings.Join(fitLines(strings.Split(facts, "\n"), room-count(text), count), "\n")
+	return shrink(text, names, facts, maxTokens, count)
+}
+
+// shrink drops what is left over the limit because joined pieces can count
+// more than their sum.
+func shrink(text string, names []string, facts string, maxTokens int, count func(string) int) string {
+	for {
+		content := join(text, names, facts)
+		switch {
+		case count(content) <= maxTokens:
+			return content
+		case len(names) > 0:
+			names = names[:len(names)/2]
+		case facts != "":
+			facts = halfLines(facts)
+		case text != "":
+			text = halfLines(text)
+		default:
+			return ""
+		}
+	}
+}
+
+func halfLines(s string) string {
+	lines := strings.Split(s, "\n")
+	return strings.Join(lines[:len(lines)/2], "\n")
+}
+
+// join writes the three parts under their headings; empty ones are left out.
+func join(text string, names []string, facts string) string {
+	var parts []string
+	if text != "" {
+		parts = append(parts, text)
+	}
+	if len(names) > 0 {
+		parts = append(parts, ledgerHead+"\n"+strings.Join(names, ", "))
+	}
+	if facts != "" {
+		parts = append(parts, factsHead+"\n"+facts)
+	}
+	return strings.Join(parts, "\n\n")
+}
+
+// Split takes the content of a session summary apart into what [Finish]
+// joined: the text, the facts section and the names of the ledger.
+func Split(content string) (text, facts string, ledger []string) {
+	text, facts = cutAtHead(content, factsHead)
+	text, names := cutAtHead(text, ledgerHead)
+	for name := range strings.SplitSeq(names, ", ") {
+		if name = strings.TrimSpace(name); name != "" {
+			ledger = append(ledger, name)
+		}
+	}
+	return text, facts, ledger
+}
+
+// cutAtHead cuts s at the line that is head.
+func cutAtHead(s, head string) (before, after string) {
+	if rest, ok := strings.CutPrefix(s, head+"\n"); ok {
+		return "", strings.TrimSpace(rest)
+	}
+	before, after, _ = strings.Cut(s, "\n"+head+"\n")
+	return strings.TrimSpace(before), strings.TrimSpace(after)
+}
+
+// withoutHeads removes lines that would be taken for one of the headings, and
+// space around.
+func withoutHeads(s string) string {
+	if !strings.Contains(s, ledgerHead) && !strings.Contains(s, factsHead) {
+		return strings.TrimSpace(s)
+	}
+	var kept []string
+	for line := range strings.SplitSeq(s, "\n") {
+		if t := strings.TrimSpace(line); t != ledgerHead && t != factsHead {
+			kept = append(kept, line)
+		}
+	}
+	return strings.TrimSpace(strings.Join(kept, "\n"))
+}
+
+// cleanNames drops names that could not be read back.
+func cleanNames(ledger []string) []string {
+	var names []string
+	for _, name := range ledger {
+		if name = strings.TrimSpace(name); name != "" && !strings.ContainsAny(name, "\n\r") && !strings.Contains(name, ", ") {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func fitNames(names []string, room int, count func(string) int) []string {
+	used := 0
+	for i, name := range names {
+		if used += count(name + ", "); used > room {
+			return names[:i]
+		}
+	}
+	return names
+}
+
+func fitLines(lines []string, room int, count func(string) int) []string {
+	used := 0
+	for i, line := range lines {
+		if used += count(line) + 1; used > room {
+			return lines[:i]
+		}
+	}
+	return lines
+}

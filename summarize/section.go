@@ -1,0 +1,109 @@
+package summarize
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// A section is a part of a summary: lines to choose from, the best first.
+type section struct {
+	title string // "" writes no heading
+	share float64
+	lines []line
+}
+
+// A line is one line of a section.
+type line struct {
+	text  string
+	order int // place in the conversation
+}
+
+// fill chooses lines of sections so that they fit into limit: each section
+// up to its share, then, in order of sections, whatever fits into the rest.
+// The lines of a section come out in the order of the conversation.
+func fill(sections []section, limit int, count func(string) int) string {
+	p := picker{count: count, room: limit}
+	chosen := make([][]line, len(sections))
+	next := make([]int, len(sections))
+	for i, s := range sections {
+		p.open(s)
+		chosen[i], next[i] = p.take(s.lines, int(s.share*float64(limit)))
+	}
+	for i, s := range sections {
+		more, _ := p.take(s.lines[next[i]:], p.room)
+		chosen[i] = append(chosen[i], more...)
+	}
+	var b strings.Builder
+	for i, s := range sections {
+		writeSection(&b, s.title, chosen[i])
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// A picker spends room on lines.
+type picker struct {
+	count func(string) int
+	room  int
+}
+
+// open pays for the heading of s.
+func (p *picker) open(s section) {
+	if s.title != "" && len(s.lines) > 0 {
+		p.room -= p.count("## "+s.title) + 1
+	}
+}
+
+// take chooses the lines that fit into share, in order, and returns how many
+// it looked at: it stops at the first that does not fit.
+func (p *picker) take(lines []line, share int) (chosen []line, looked int) {
+	share = min(share, p.room)
+	for _, l := range lines {
+		size := p.count(l.text) + 1
+		if size > share {
+			break
+		}
+		share -= size
+		p.room -= size
+		chosen = append(chosen, l)
+		looked++
+	}
+	return chosen, looked
+}
+
+func writeSection(b *strings.Builder, title string, lines []line) {
+	if len(lines) == 0 {
+		return
+	}
+	slices.SortStableFunc(lines, func(a, b line) int { return cmp.Compare(a.order, b.order) })
+	if title != "" {
+		b.WriteString("## " + title + "\n")
+	}
+	for _, l := range lines {
+		b.WriteString(l.text + "\n")
+	}
+}
+
+// carried returns the lines of a former summary's text by the titles they
+// stood under; lines under no title, or one that is not in titles, are
+// "Earlier".
+func carried(text string, titles []string) map[string][]line {
+	lines := make(map[string][]line)
+	title := earlier
+	all := strings.Split(text, "\n")
+	for i, l := range all {
+		l = strings.TrimSpace(l)
+		if head, ok := strings.CutPrefix(l, "## "); ok {
+			if title = head; !slices.Contains(titles, head) {
+				title = earlier
+			}
+			continue
+		}
+		if l != "" {
+			lines[title] = append(lines[title], line{l, i - len(all)})
+		}
+	}
+	return lines
+}
+
+const earlier = "Earlier"

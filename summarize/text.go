@@ -1,0 +1,171 @@
+package summarize
+
+import (
+	"iter"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// clip returns the beginning of s as one line of at most limit bytes: runs of
+// space become one space, and a cut falls between words and is shown by an
+// ellipsis. Quotation marks and backticks that have lost their partner go.
+func clip(s string, limit int) string {
+	var b strings.Builder
+	cut := false
+	for word := range strings.FieldsSeq(s[:min(len(s), 4*limit+utf8.UTFMax)]) {
+		if b.Len()+len(word) >= limit {
+			cut = true
+			break
+		}
+		if b.Len() > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(word)
+	}
+	line := b.String()
+	if line == "" && cut { // one word longer than the limit
+		line = prefix(strings.TrimSpace(s), limit)
+	}
+	cut = cut || len(s) > 4*limit+utf8.UTFMax
+	line = balance(balance(strings.ToValidUTF8(line, ""), `"`), "`")
+	if cut {
+		line = strings.TrimRight(line, " ,;:.(") + "…"
+	}
+	return strings.TrimSpace(line)
+}
+
+// prefix returns the beginning of s, at most limit bytes, whole characters.
+func prefix(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	for limit > 0 && !utf8.RuneStart(s[limit]) {
+		limit--
+	}
+	return s[:limit]
+}
+
+// balance removes mark from s where it does not come in pairs.
+func balance(s, mark string) string {
+	if strings.Count(s, mark)%2 == 1 {
+		return strings.ReplaceAll(s, mark, "")
+	}
+	return s
+}
+
+// sentences returns the sentences of text: lines without their markers, cut
+// where a sentence ends; a line that ends with a colon is joined with the next
+// one. Fenced code, tables and lines without letters are left out.
+func sentences(text string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		fenced, lead := false, ""
+		for line := range strings.Lines(text) {
+			line = strings.TrimSpace(line)
+			if strings.HasPrefix(line, "```") {
+				fenced = !fenced
+				continue
+			}
+			if fenced || strings.HasPrefix(line, "|") || strings.HasPrefix(line, "<") {
+				continue
+			}
+			line = strings.ReplaceAll(line[markerLen(line):], "**", "")
+			for s := range cutSentences(strings.TrimLeft(line, "•. \t")) {
+				s, lead = lead+s, ""
+				if strings.HasSuffix(s, ":") && len(s) < sentenceLen/2 {
+					lead = s + " "
+					continue
+				}
+				if strings.ContainsFunc(s, unicode.IsLetter) && !yield(s) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// cutSentences cuts line behind each full stop, question or exclamation mark
+// that a space follows.
+func cutSentences(line string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		start := 0
+		for i, r := range line {
+			end := i + utf8.RuneLen(r)
+			switch r {
+			case '。', '！', '？':
+			case '.', '!', '?':
+				if end < len(line) && line[end] != ' ' || i-start < 3 || strings.HasSuffix(line[:i], "e.g") || strings.HasSuffix(line[:i], "i.e") {
+					continue
+				}
+			default:
+				continue
+			}
+			if !yield(strings.TrimSpace(line[start:end])) {
+				return
+			}
+			start = end
+		}
+		if rest := strings.TrimSpace(line[min(start, len(line)):]); rest != "" {
+			yield(rest)
+		}
+	}
+}
+
+// padded returns s in lower case with a space for whatever is no letter,
+// digit or apostrophe, and one at each end, so that words can be found whole.
+func padded(s string) string {
+	var b strings.Builder
+	b.Grow(len(s) + 2)
+	b.WriteByte(' ')
+	for _, r := range s {
+		switch {
+		case r == '’':
+			b.WriteByte('\'')
+		case r == '\'' || isWord(r):
+			b.WriteRune(unicode.ToLower(r))
+		default:
+			b.WriteByte(' ')
+		}
+	}
+	b.WriteByte(' ')
+	return b.String()
+}
+
+// says reports whether a padded sentence holds one of phrases.
+func says(sentence string, phrases ...string) bool {
+	for _, p := range phrases {
+		if strings.Contains(sentence, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// withoutWrappers removes what tools wrap into a user's message: reminders,
+// outputs of local commands, and the tags of the rest.
+func withoutWrappers(text string) string {
+	if !strings.Contains(text, "<") {
+		return text
+	}
+	for _, tag := range []string{"system-reminder", "local-command-stdout", "command-message", "environment_context", "environment_details"} {
+		text = withoutBlocks(text, "<"+tag+">", "</"+tag+">")
+	}
+	return strings.NewReplacer("<command-name>", "", "</command-name>", "", "<command-args>", "", "</command-args>", "", "<user_query>", "", "</user_query>", "").Replace(text)
+}
+
+// withoutBlocks removes from text all that stands between begin and end.
+func withoutBlocks(text, begin, end string) string {
+	var b strings.Builder
+	for {
+		before, rest, ok := strings.Cut(text, begin)
+		b.WriteString(before)
+		if !ok {
+			return b.String()
+		}
+		_, after, closed := strings.Cut(rest, end)
+		if !closed {
+			return b.String()
+		}
+		text = after
+	}
+}

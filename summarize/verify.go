@@ -1,0 +1,267 @@
+package summarize
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/tiercompact/tiercompact/chat"
+)
+
+// Verify removes the lines of text with a path, an identifier, a number or a
+// quoted string that does not occur in the source: the messages with their
+// ids, the summary before, the facts and the note. Markers at the beginning
+// of a line (bullets, ordinals, step numbers) are not looked at. It returns
+// what is left and how many lines went; what it returned once it returns
+// again. Its time is linear in text and source.
+func Verify(text string, r Request) (clean string, removed int) {
+	src := sourceOf(r)
+	var kept []string
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\n")
+		if src.bears(line) {
+			kept = append(kept, line)
+		} else {
+			removed++
+		}
+	}
+	return strings.TrimSpace(strings.Join(kept, "\n")), removed
+}
+
+// A source knows the words of a text, and which follow each other.
+type source struct {
+	words map[uint64]struct{} // of words as written, and of pairs in lower case
+}
+
+func sourceOf(r Request) source {
+	s := source{make(map[uint64]struct{}, 1<<12)}
+	s.add(r.Previous)
+	s.add(r.Facts)
+	s.add(r.Note)
+	for _, m := range r.Messages {
+		s.add(m.ID)
+		for _, p := range m.Parts {
+			s.addPart(p)
+		}
+	}
+	return s
+}
+
+func (s source) addPart(p chat.Part) {
+	switch p.Kind {
+	case chat.Thinking:
+		return // what was only thought is no source
+	case chat.Image:
+		if p.Image != nil {
+			s.add(p.Image.MediaType)
+		}
+		return
+	}
+	s.add(p.Text)
+	s.add(p.ID)
+	s.add(p.Name)
+	if p.Args == "" {
+		return
+	}
+	var args any
+	if json.Unmarshal([]byte(p.Args), &args) == nil {
+		s.addLeaves(args)
+	} else {
+		s.add(p.Args)
+	}
+}
+
+func (s source) addLeaves(v any) {
+	switch v := v.(type) {
+	case string:
+		s.add(v)
+	case []any:
+		for _, e := range v {
+			s.addLeaves(e)
+		}
+	case map[string]any:
+		for k, e := range v {
+			s.add(k)
+			s.addLeaves(e)
+		}
+	case float64:
+		b, err := json.Marshal(v)
+		if err == nil {
+			s.add(string(b))
+		}
+	}
+}
+
+// abbreviations are the lengths to which tools cut hashes.
+const shortestHash, longestCut = 7, 12
+
+func (s source) add(text string) {
+	var before uint64
+	for w := range tokens(text) {
+		s.words[hashExact(w.text)] = struct{}{}
+		if w.hasDigit && len(w.text) > longestCut {
+			for n := shortestHash; n <= longestCut; n++ {
+				s.words[hashExact(w.text[:n])] = struct{}{}
+			}
+		}
+		h := hashFold(w.text)
+		s.words[pair(before, h)] = struct{}{}
+		before = h
+	}
+}
+
+func (s source) has(word string) bool {
+	_, ok := s.words[hashExact(word)]
+	return ok
+}
+
+func (s source) hasPair(before, word string) bool {
+	_, ok := s.words[pair(hashFold(before), hashFold(word))]
+	return ok
+}
+
+// bears reports whether the source bears out all that can be checked of line.
+func (s source) bears(line string) bool {
+	line = line[markerLen(line):]
+	for _, quoted := range quotes(line) {
+		if !s.chain(quoted) {
+			return false
+		}
+	}
+	for compound := range strings.FieldsFuncSeq(line, isBreak) {
+		if !s.compound(compound) {
+			return false
+		}
+	}
+	return true
+}
+
+// compound checks what stands between two spaces: a word, a name, a path, a
+// number.
+func (s source) compound(text string) bool {
+	text = strings.Trim(text, ".!?'-/")
+	if isPath(text) {
+		return s.chain(text)
+	}
+	for w := range tokens(text) {
+		if checkable(w) && !s.has(w.text) && !s.has(strings.ReplaceAll(text, ",", "")) {
+			return false
+		}
+	}
+	if t := strings.Index(text, "-"); t > 1 && isTicket(text[:t], text[t+1:]) {
+		return s.chain(text)
+	}
+	return true
+}
+
+// chain reports whether the words of text follow each other somewhere in the
+// source, pair by pair.
+func (s source) chain(text string) bool {
+	before := ""
+	for w := range tokens(text) {
+		if before == "" {
+			if !s.has(w.text) && checkable(w) {
+				return false
+			}
+		} else if !s.hasPair(before, w.text) {
+			return false
+		}
+		before = w.text
+	}
+	return true
+}
+
+// checkable reports whether w is a number or a name rather than a word.
+func checkable(w token) bool {
+	return w.hasDigit || w.hasUnder && len(w.text) >= 3 || w.innerUpper && len(w.text) >= 4
+}
+
+// isPath reports whether the words of text are joined as a path, a file name,
+// an address or a qualified name is.
+func isPath(text string) bool {
+	slashes := strings.Count(text, "/")
+	if slashes >= 2 {
+		return true
+	}
+	dot := strings.LastIndexByte(text, '.')
+	if dot <= 0 || dot == len(text)-1 || len(text)-dot > 12 {
+		return false
+	}
+	ext := text[dot+1:]
+	for i := range len(ext) {
+		if c := ext[i]; !('a' <= c && c <= 'z' || '0' <= c && c <= '9' || 'A' <= c && c <= 'Z') {
+			return false
+		}
+	}
+	return dot > 1 || slashes > 0
+}
+
+// isTicket reports whether before-after has the shape of a ticket's id.
+func isTicket(before, after string) bool {
+	for i := range len(before) {
+		if before[i] < 'A' || before[i] > 'Z' {
+			return false
+		}
+	}
+	return after != "" && after[0] >= '0' && after[0] <= '9'
+}
+
+// markerLen returns the length of the indentation, bullets, ordinals and step
+// numbers that line begins with.
+func markerLen(line string) int {
+	at := 0
+	for at < len(line) {
+		switch c := line[at]; {
+		case c == ' ' || c == '\t' || c == '-' || c == '*' || c == '#' || c == '>' || c == '+':
+			at++
+			continue
+		}
+		break
+	}
+	rest := line[at:]
+	digits := 0
+	bracket := strings.HasPrefix(rest, "[")
+	if bracket {
+		digits = 1
+	}
+	start := digits
+	for digits < len(rest) && rest[digits] >= '0' && rest[digits] <= '9' {
+		digits++
+	}
+	if digits == start || digits == len(rest) {
+		return at
+	}
+	if end := rest[digits]; bracket && end == ']' || !bracket && (end == '.' || end == ')') && (digits+1 == len(rest) || rest[digits+1] == ' ') {
+		return at + digits + 1
+	}
+	return at
+}
+
+// quotes returns what stands in quotation marks or backticks in line.
+func quotes(line string) []string {
+	var found []string
+	for _, mark := range [][2]string{{"`", "`"}, {`"`, `"`}, {"“", "”"}, {"«", "»"}, {"„", "“"}} {
+		rest := line
+		for {
+			_, after, ok := strings.Cut(rest, mark[0])
+			if !ok {
+				break
+			}
+			inside, next, ok := strings.Cut(after, mark[1])
+			if !ok {
+				break
+			}
+			found = append(found, inside)
+			rest = next
+		}
+	}
+	return found
+}
+
+// isBreak reports whether r separates compounds.
+func isBreak(r rune) bool {
+	switch r {
+	case ' ', '\t', ',', ';', ':', '(', ')', '[', ']', '{', '}', '<', '>', '"', '`', '|', '=', '*', '“', '”', '«', '»', '„', '…', '→', '—':
+		return true
+	}
+	return false
+}
