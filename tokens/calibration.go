@@ -1,0 +1,97 @@
+package tokens
+
+import (
+	"fmt"
+	"math"
+)
+
+const (
+	minRatio = 0.7 // bounds of a plausible ratio between encodings of one text
+	maxRatio = 1.6
+	weight   = 0.3 // of a new sample in the ratio
+
+	minShare    = 0.60 // of the estimate; a count below it was truncated
+	halfSlack   = 16   // tokens around the half window that servers cut to
+	fullShare   = 0.98 // of the window; a count from there on fills it
+	excessRatio = 1.3  // estimate over count, from which a full window was truncated
+)
+
+// A Calibration corrects estimates by the prompt tokens that a server reports.
+// It is a value; the zero value corrects nothing.
+type Calibration struct {
+	Ratio  float64 `json:"ratio,omitempty"`  // real tokens for each estimated one, 0.7 to 1.6; 0 means none seen, which counts as 1
+	Anchor int     `json:"anchor,omitempty"` // last exact count; 0 means none
+}
+
+// A Sample says what became of a reported count.
+type Sample struct {
+	Taken     bool
+	Truncated bool   // not taken: the server seems to have cut the prompt silently
+	Reason    string // why it was not taken
+}
+
+// Observe returns c after a server reported promptTokens for a prompt of
+// estimate tokens, as counted without calibration, in a window of window
+// tokens (0 means unknown). A sample that is not taken changes nothing.
+func (c Calibration) Observe(estimate, promptTokens, window int) (Calibration, Sample) {
+	switch {
+	case promptTokens <= 0:
+		return c, Sample{Reason: "the server reported no count"}
+	case estimate <= 0:
+		return c, Sample{Reason: "nothing was estimated"}
+	}
+	if reason := truncated(estimate, promptTokens, window); reason != "" {
+		return c, Sample{Truncated: true, Reason: reason}
+	}
+	seen := clampRatio(float64(promptTokens) / float64(estimate))
+	if c.Ratio > 0 {
+		// The conversions keep the compiler from fusing, which would round
+		// otherwise on some machines.
+		seen = clampRatio(float64(weight*seen) + float64((1-weight)*c.Ratio))
+	}
+	return Calibration{Ratio: seen, Anchor: promptTokens}, Sample{Taken: true}
+}
+
+// truncated returns why count looks like that of a prompt that the server cut,
+// or "". Ollama cuts to the window, newer versions to half of it and two.
+func truncated(estimate, count, window int) string {
+	e, n, w := float64(estimate), float64(count), float64(window)
+	if window > 0 && e >= excessRatio*n {
+		if math.Abs(n-(w/2+2)) <= halfSlack {
+			return fmt.Sprintf("%d tokens counted, %d estimated: the prompt seems to be cut to half of the window of %d", count, estimate, window)
+		}
+		if n >= fullShare*w {
+			return fmt.Sprintf("%d tokens counted, %d estimated: the prompt seems to be cut to the window of %d", count, estimate, window)
+		}
+	}
+	if n < minShare*e {
+		return fmt.Sprintf("%d tokens counted, %d estimated: the prompt seems to be cut", count, estimate)
+	}
+	return ""
+}
+
+// Tokens returns the tokens of a prompt that is estimated at estimateTotal,
+// estimateAtAnchor of which stood in the prompt of the last taken sample: that
+// sample's count, and the rest by the ratio. Without an anchor it is all by
+// the ratio.
+func (c Calibration) Tokens(estimateTotal, estimateAtAnchor int) int {
+	ratio := 1.0
+	if c.Ratio > 0 {
+		ratio = clampRatio(c.Ratio)
+	}
+	if c.Anchor <= 0 {
+		return scale(estimateTotal, ratio)
+	}
+	return max(0, c.Anchor+scale(estimateTotal-estimateAtAnchor, ratio))
+}
+
+// Void returns c without its anchor: the prompt that it was counted for is no
+// longer the beginning of the conversation. The ratio stays.
+func (c Calibration) Void() Calibration {
+	c.Anchor = 0
+	return c
+}
+
+func scale(n int, ratio float64) int { return int(math.Ceil(float64(n) * ratio)) }
+
+func clampRatio(r float64) float64 { return max(minRatio, min(maxRatio, r)) }

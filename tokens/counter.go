@@ -1,0 +1,96 @@
+package tokens
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/tiercompact/tiercompact/chat"
+)
+
+// callFrame is what Llama 3's template writes around the name and the
+// arguments of a tool call, {"name": "", "parameters": }, in tokens; Qwen's
+// takes about as many.
+const callFrame = 9
+
+// A Counter counts for one model. It is immutable and safe for concurrent use.
+type Counter struct {
+	count    func(string) int // already by the model's factor
+	encoding string
+	factor   float64
+	frame    int
+}
+
+// ForModel returns the counter for a model by its name. No name counts as
+// cl100k_base does. OpenAI's models count by their encoding, local ones as
+// cl100k_base by a factor: Llama 3 by 1.00, Qwen by 1.07, Gemma by 1.25, any
+// other name by 1.15.
+func ForModel(model string) (*Counter, error) {
+	f := familyOf(model)
+	e, err := Load(f.encoding)
+	if err != nil {
+		return nil, fmt.Errorf("count for model %q: %w", model, err)
+	}
+	count := e.Count
+	if f.percent != 100 {
+		count = func(text string) int { return (e.Count(text)*f.percent + 99) / 100 }
+	}
+	return &Counter{count, f.encoding, float64(f.percent) / 100, f.frame}, nil
+}
+
+// With returns a counter that counts text by count, and all else as c does.
+func (c *Counter) With(count func(string) int) *Counter {
+	with := *c
+	with.count = count
+	return &with
+}
+
+// Describe returns the encoding that c counts by, and the factor on it.
+func (c *Counter) Describe() (encoding string, factor float64) { return c.encoding, c.factor }
+
+// Text returns the tokens of text, rounded up.
+func (c *Counter) Text(text string) int { return c.count(text) }
+
+// Message returns the tokens of m, with those that a chat template puts around
+// it: 4 for OpenAI's models, 5 for others, and 9 for each tool call beside its
+// name and arguments. Images count by their size, see [ImageTokens].
+func (c *Counter) Message(m chat.Message) int {
+	n := c.frame
+	for i := range m.Parts {
+		n += c.part(&m.Parts[i])
+	}
+	return n
+}
+
+func (c *Counter) part(p *chat.Part) int {
+	switch p.Kind {
+	case chat.Call:
+		return callFrame + c.count(p.Name) + c.count(p.Args)
+	case chat.Image:
+		return ImageTokens(p.Image)
+	}
+	n := c.count(p.Text)
+	if p.Name != "" {
+		n += c.count(p.Name)
+	}
+	if p.Image != nil {
+		n += ImageTokens(p.Image)
+	}
+	return n
+}
+
+// Tools returns the tokens of tool schemas, given as JSON text, which count
+// without white space between values, as servers write them. None, null and
+// an empty list are 0.
+func (c *Counter) Tools(raw []byte) int {
+	var b bytes.Buffer
+	if err := json.Compact(&b, raw); err == nil {
+		raw = b.Bytes()
+	}
+	switch text := string(raw); text {
+	case "", "null", "[]", "{}":
+		return 0
+	default:
+		return c.count(text)
+	}
+}

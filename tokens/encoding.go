@@ -1,0 +1,120 @@
+// Package tokens counts what a text, a message or a tool schema costs a model,
+// says how many tokens a window leaves, and corrects estimates by the counts
+// that a server reports.
+//
+// An [Encoding] counts text as tiktoken does, a [Counter] messages for a named
+// model. [Budget] and [Calibration] are arithmetic. Nothing here reads a file,
+// a clock, the environment or the network: the vocabularies are embedded by
+// tiktoken-go-loader.
+package tokens
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/pkoukk/tiktoken-go-loader/assets"
+)
+
+// The encodings that [Load] knows.
+const (
+	CL100K = "cl100k_base"
+	O200K  = "o200k_base"
+)
+
+// An Encoding counts the tokens of text. It is immutable and safe for
+// concurrent use.
+type Encoding struct {
+	name    string
+	vocab   *vocab
+	classes *classes
+	split   splitter
+	scratch sync.Pool // of *scratch
+}
+
+// A splitter returns the end of the piece of s that begins at i < len(s).
+type splitter func(c *classes, s string, i int) int
+
+var (
+	loadCL100K = sync.OnceValues(func() (*Encoding, error) { return newEncoding(CL100K, splitCL100K) })
+	loadO200K  = sync.OnceValues(func() (*Encoding, error) { return newEncoding(O200K, splitO200K) })
+)
+
+// Load returns the encoding of that name, which is built once in a process.
+// Another name than [CL100K] or [O200K] is an error.
+func Load(name string) (*Encoding, error) {
+	switch name {
+	case CL100K:
+		return loadCL100K()
+	case O200K:
+		return loadO200K()
+	}
+	return nil, fmt.Errorf("unknown encoding %q", name)
+}
+
+func newEncoding(name string, split splitter) (*Encoding, error) {
+	file, err := assets.Assets.ReadFile(name + ".tiktoken")
+	if err != nil {
+		return nil, fmt.Errorf("load ranks of %s: %w", name, err)
+	}
+	v, err := parseVocab(file)
+	if err != nil {
+		return nil, fmt.Errorf("parse ranks of %s: %w", name, err)
+	}
+	return &Encoding{
+		name:    name,
+		vocab:   v,
+		classes: newClasses(),
+		split:   split,
+		scratch: sync.Pool{New: func() any { return new(scratch) }},
+	}, nil
+}
+
+// Count returns how many tokens text has. What looks like a special token is
+// ordinary text. A byte that is not part of valid UTF-8 counts as U+FFFD, as
+// in tiktoken-go. Count takes time linear in len(text), but for hostile runs
+// of thousands of letters, which take n log n. It allocates nothing once it
+// has run, unless text is not valid UTF-8.
+func (e *Encoding) Count(text string) int {
+	if !utf8.ValidString(text) {
+		text = replaceInvalid(text)
+	}
+	sc := e.scratch.Get().(*scratch)
+	n := 0
+	for i := 0; i < len(text); {
+		end := e.split(e.classes, text, i)
+		n += e.piece(text, i, end, sc)
+		i = end
+	}
+	sc.trim()
+	e.scratch.Put(sc)
+	return n
+}
+
+// piece returns the tokens of the piece s[i:end].
+func (e *Encoding) piece(s string, i, end int, sc *scratch) int {
+	if end-i == 1 || e.vocab.rank(s, i, end) != none {
+		return 1
+	}
+	if end-i > memoBytes {
+		return e.vocab.merge(s[i:end], sc)
+	}
+	k := newMemoKey(s, i, end)
+	m := &sc.memo[k.slot()]
+	if m.key != k {
+		m.key, m.tokens = k, uint32(e.vocab.merge(s[i:end], sc))
+	}
+	return int(m.tokens)
+}
+
+// replaceInvalid returns s with each byte that is not part of valid UTF-8
+// replaced by U+FFFD.
+func replaceInvalid(s string) string {
+	var b strings.Builder
+	b.Grow(len(s) + len(s)/8)
+	for _, r := range s {
+		b.WriteRune(r)
+	}
+	return b.String()
+}

@@ -1,0 +1,203 @@
+package tokens
+
+import (
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"math/bits"
+	"strconv"
+)
+
+// none is the rank of what is no token.
+const none = 1<<32 - 1
+
+// A vocab holds the rank of every token of an encoding. Tokens of two bytes
+// are looked up by their bytes; others in one of two hash tables with open
+// addressing, compared in full.
+type vocab struct {
+	pairs     [1 << 16]uint32 // by first byte + 256 * second byte
+	short     []shortToken    // of up to 8 bytes
+	long      []longToken     // of more
+	text      []byte          // all tokens, one after the other
+	longest   int             // bytes
+	shortBits uint            // log2 len(short)
+	longBits  uint
+}
+
+// A shortToken is a token of at most eight bytes; an empty slot has size 0.
+type shortToken struct {
+	word uint64 // the bytes, the first lowest
+	rank uint32
+	size uint32
+}
+
+// A longToken is a token of more than eight bytes. Up to 16 bytes head and
+// tail say it all.
+type longToken struct {
+	head, tail uint64 // the first and the last eight bytes
+	rank       uint32
+	start      uint32 // in vocab.text, shifted to make room for the size
+}
+
+// sizeBits is how many bits of longToken.start hold the size.
+const sizeBits = 8
+
+// parseVocab reads a file of lines that each hold a token in base64 and its
+// rank.
+func parseVocab(file []byte) (*vocab, error) {
+	v := &vocab{text: make([]byte, 0, len(file)/2)}
+	lines := bytes.Count(file, []byte{'\n'}) + 1
+	ends, ranks := make([]uint32, 0, lines), make([]uint32, 0, lines)
+	for len(file) > 0 {
+		var line []byte
+		line, file, _ = bytes.Cut(file, []byte{'\n'})
+		if len(line) == 0 {
+			continue
+		}
+		token, rank, ok := bytes.Cut(line, []byte{' '})
+		if !ok {
+			return nil, fmt.Errorf("line %d: no rank", len(ranks)+1)
+		}
+		var err error
+		if v.text, err = base64.StdEncoding.AppendDecode(v.text, token); err != nil {
+			return nil, fmt.Errorf("line %d: %w", len(ranks)+1, err)
+		}
+		r, err := strconv.ParseUint(string(rank), 10, 24)
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", len(ranks)+1, err)
+		}
+		ends, ranks = append(ends, uint32(len(v.text))), append(ranks, uint32(r))
+	}
+	return v, v.fill(ends, ranks)
+}
+
+// fill puts the tokens of v.text, which end at ends, into the tables.
+func (v *vocab) fill(ends, ranks []uint32) error {
+	singles, shorts, longs := 0, 0, 0
+	for i, start := 0, uint32(0); i < len(ends); i++ {
+		n := int(ends[i] - start)
+		switch {
+		case n == 0 || n >= 1<<sizeBits:
+			return fmt.Errorf("token %d has %d bytes", i, n)
+		case n <= 8:
+			shorts++
+		default:
+			longs++
+		}
+		if n == 1 {
+			singles++
+		}
+		v.longest = max(v.longest, n)
+		start = ends[i]
+	}
+	if singles != 256 {
+		return errors.New("not every byte is a token")
+	}
+	for i := range v.pairs {
+		v.pairs[i] = none
+	}
+	v.shortBits, v.longBits = tableBits(shorts), tableBits(longs)
+	v.short, v.long = make([]shortToken, 1<<v.shortBits), make([]longToken, 1<<v.longBits)
+	text := string(v.text)
+	for i, start := 0, uint32(0); i < len(ends); i++ {
+		v.put(text, int(start), int(ends[i]), ranks[i])
+		start = ends[i]
+	}
+	return nil
+}
+
+// tableBits returns the size of a table for n tokens that is at most half full.
+func tableBits(n int) uint { return uint(bits.Len(uint(2*n) | 1)) }
+
+func (v *vocab) put(text string, start, end int, rank uint32) {
+	switch n := end - start; {
+	case n <= 8:
+		if n == 2 {
+			v.pairs[uint(text[start])|uint(text[start+1])<<8] = rank
+		}
+		word := load(text, start, n)
+		slot := v.shortSlot(word)
+		for v.short[slot].size != 0 {
+			slot = (slot + 1) & (len(v.short) - 1)
+		}
+		v.short[slot] = shortToken{word, rank, uint32(n)}
+	default:
+		t := longToken{load(text, start, 8), load(text, end-8, 8), rank, uint32(start)<<sizeBits | uint32(n)}
+		slot := v.longSlot(t.head, t.tail, n)
+		for v.long[slot].start != 0 {
+			slot = (slot + 1) & (len(v.long) - 1)
+		}
+		v.long[slot] = t
+	}
+}
+
+const (
+	mix1 = 0x9e3779b97f4a7c15
+	mix2 = 0xd6e8feb86659fd93
+)
+
+func (v *vocab) shortSlot(word uint64) int {
+	return int(word * mix1 >> (64 - v.shortBits&63))
+}
+
+func (v *vocab) longSlot(head, tail uint64, n int) int {
+	return int((head*mix1 ^ bits.RotateLeft64(tail, 29) + uint64(n)) * mix2 >> (64 - v.longBits&63))
+}
+
+// rank returns the rank of the token s[i:end], or none.
+func (v *vocab) rank(s string, i, end int) uint32 {
+	n := end - i
+	if n > 8 {
+		return v.longRank(s, i, end)
+	}
+	word := load(s, i, n)
+	for slot := v.shortSlot(word); ; slot = (slot + 1) & (len(v.short) - 1) {
+		t := &v.short[slot]
+		if t.word == word && t.size == uint32(n) {
+			return t.rank
+		}
+		if t.size == 0 {
+			return none
+		}
+	}
+}
+
+func (v *vocab) longRank(s string, i, end int) uint32 {
+	n := end - i
+	if n > v.longest {
+		return none
+	}
+	head, tail := load(s, i, 8), load(s, end-8, 8)
+	for slot := v.longSlot(head, tail, n); ; slot = (slot + 1) & (len(v.long) - 1) {
+		t := &v.long[slot]
+		if t.start == 0 {
+			return none
+		}
+		if t.head == head && t.tail == tail && t.start&(1<<sizeBits-1) == uint32(n) {
+			at := int(t.start >> sizeBits)
+			if n <= 16 || string(v.text[at:at+n]) == s[i:end] {
+				return t.rank
+			}
+		}
+	}
+}
+
+// load returns the n <= 8 bytes of s at i, the first lowest.
+func load(s string, i, n int) uint64 {
+	if i+8 <= len(s) {
+		b := s[i : i+8]
+		word := uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 |
+			uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
+		return word & (1<<(8*uint(n)&127) - 1)
+	}
+	return loadTail(s[i : i+n])
+}
+
+func loadTail(s string) uint64 {
+	word := uint64(0)
+	for i := len(s) - 1; i >= 0; i-- {
+		word = word<<8 | uint64(s[i])
+	}
+	return word
+}
