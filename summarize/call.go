@@ -58,9 +58,11 @@ func actionsOf(name, args string) []action {
 	switch {
 	case has(low, "grep", "glob", "search", "find"):
 		return []action{{verb: finds, tool: name, object: joinNonEmpty(text(fields, "pattern", "query", "q"), path)}}
+	case path != "" && command == "view":
+		return []action{{verb: reads, tool: name, object: path}}
 	case path != "" && (has(low, "edit", "write", "create", "replace", "insert", "patch") || slices.Contains([]string{"create", "str_replace", "insert"}, command)):
 		return []action{{verb: changes, tool: name, object: path, names: declared(fields)}}
-	case path != "" && (has(low, "read", "view", "cat", "open") || command == "view"):
+	case path != "" && (has(low, "read", "view", "cat", "open")):
 		return []action{{verb: reads, tool: name, object: path}}
 	case command != "" && (has(low, "bash", "shell", "exec", "run", "command", "terminal") || len(fields) <= 2 && path == ""):
 		return []action{{verb: runs, tool: name, object: commandLine(command)}}

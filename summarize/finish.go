@@ -26,9 +26,8 @@ func Finish(text, facts string, ledger []string, maxTokens int, count func(strin
 	textSize, factsSize := count(text), count(facts)
 	names = fitNames(names, max(room/4, room-textSize-factsSize), count)
 	room -= count(strings.Join(names, ", "))
-	lines := fitLines(strings.Split(text, "\n"), max(maxTokens/4, room-factsSize), count)
-	text = strings.Join(lines, "\n")
-	facts = strings.Join(fitLines(strings.Split(facts, "\n"), room-count(text), count), "\n")
+	text = fitLines(text, max(maxTokens/4, room-factsSize), count)
+	facts = fitLines(facts, room-count(text), count)
 	return shrink(text, names, facts, maxTokens, count)
 }
 
@@ -130,12 +129,17 @@ func fitNames(names []string, room int, count func(string) int) []string {
 	return names
 }
 
-func fitLines(lines []string, room int, count func(string) int) []string {
-	used := 0
-	for i, line := range lines {
-		if used += count(line) + 1; used > room {
-			return lines[:i]
-		}
+// fitLines returns as many lines of text from its beginning as fit into room.
+func fitLines(text string, room int, count func(string) int) string {
+	if count(text) <= room {
+		return text
 	}
-	return lines
+	used, end := 0, 0
+	for line := range strings.Lines(text) {
+		if used += count(line) + 1; used > room {
+			break
+		}
+		end += len(line)
+	}
+	return strings.TrimSpace(text[:end])
 }

@@ -354,7 +354,9 @@ func (w *walk) sentence(s string) {
 	if weight > w.step.weight || w.step.text == "" {
 		w.step.text, w.step.weight = clip(s, sentenceLen), weight
 	}
-	w.reason = clip(s, sentenceLen)
+	if !says(low, " read ", " reading ", " look ", " looking ", " check ", " see ", " verify ", " pass ") {
+		w.reason = clip(s, sentenceLen)
+	}
 	if weight >= 1 {
 		n := w.note(decision, clip(s, sentenceLen))
 		n.weight = max(n.weight, weight)
@@ -366,7 +368,7 @@ func (w *walk) sentence(s string) {
 
 // isNoise reports whether a padded sentence only announces a look.
 func isNoise(s string) bool {
-	return says(s, " let me ", " let's look ", " now let's ", " i'll check ", " i'll look ", " i'll read ", " i'll start by ", " i'll also check ", " i need to look ", " i need to read ", " i need to check ", " i'll now ", " now i'll ", " now i need ", " now let ", " looking at ", " here's the ", " here is the ", " here's a summary ") ||
+	return says(s, " let me ", " let's look ", " now let's ", " i'll check ", " i'll look ", " i'll read ", " i'll start by ", " i'll also check ", " i need to look ", " i need to read ", " i need to check ", " i'll now ", " now i'll ", " now i need ", " now let ", " i see the issue ", " i see the problem ", " i now understand ", " i found the issue ", " i see now ", " looking at ", " here's the ", " here is the ", " here's a summary ") ||
 		len(s) < 16
 }
 

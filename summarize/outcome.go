@@ -30,13 +30,29 @@ func outcomeOf(a action, p chat.Part) outcome {
 	}
 	switch {
 	case o.line != "":
+	case o.failed && a.verb == runs:
+		o.line = complaint(text)
 	case o.failed || strings.HasPrefix(a.object, "git "):
 		o.line = firstTelling(text)
 	case a.verb == runs && !filters(a.object):
 		o.line = lastLine(text)
 	}
-	o.line = clip(strings.NewReplacer("<tool_use_error>", "", "</tool_use_error>", "").Replace(o.line), 160)
+	o.line = clip(plainLine(prefix(o.line, 1<<10)), 160)
 	return o
+}
+
+// plainLine returns line without tags of tools and without escape sequences
+// of terminals.
+func plainLine(line string) string {
+	line = strings.NewReplacer("<tool_use_error>", "", "</tool_use_error>", "").Replace(line)
+	for {
+		before, after, ok := strings.Cut(line, "\x1b[")
+		if !ok {
+			return line
+		}
+		after = strings.TrimLeft(after, "0123456789;?")
+		line = before + after[min(1, len(after)):]
+	}
 }
 
 // saidInstead returns what the user said where a call was rejected.
@@ -141,6 +157,20 @@ func firstTelling(text string) string {
 		}
 	}
 	return clip(text, 40)
+}
+
+// complaint returns the first line of a failed command's output that sounds
+// like one, else the last.
+func complaint(text string) string {
+	for line := range strings.Lines(prefix(text, maxScan)) {
+		if low := strings.ToLower(line); has(low, "error", "fail", "cannot", "not found", "denied", "invalid", "unknown", "undefined", "missing", "refused") {
+			return strings.TrimSpace(line)
+		}
+	}
+	if line := lastLine(text); !strings.HasPrefix(line, "Exit code ") {
+		return line
+	}
+	return ""
 }
 
 func lastLine(text string) string {

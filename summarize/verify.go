@@ -139,7 +139,7 @@ func (s source) bears(line string) bool {
 // number.
 func (s source) compound(text string) bool {
 	text = strings.Trim(text, ".!?'-/")
-	if isPath(text) {
+	if isPath(text) || strings.Contains(text, ".") && strings.Trim(text, "0123456789.") == "" {
 		return s.chain(text)
 	}
 	for w := range tokens(text) {

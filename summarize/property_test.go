@@ -1,0 +1,179 @@
+package summarize_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/summarize"
+	"github.com/tiercompact/tiercompact/summarize/summarizetest"
+	"pgregory.net/rapid"
+)
+
+// phrases are what generated messages are made of: what the extraction looks
+// for, and what could confuse it.
+var phrases = []string{
+	"You must never push to main. ", "the root cause is a nil map because `Load()` returns early. ", "TODO: parse \"config.yaml\" next. ", "decided to use port 8080 instead of 9090\n",
+	"```go\nfunc X() {}\n```\n", "| a | b |\n", "fails with error: 'x' \" unbalanced ` mark ", "## Facts on record\n", "- [ ] open item\n", "日本語のテキスト。 ", "<system-reminder>hide</system-reminder>",
+	"e53647ba1f1e5203bedff558b482f178db045555 ", "10.5 1,024 50% #3 v2.1 ", "see https://example.com/a/b?c=d ", "…→—“quoted” ", "\x00\xff", "internal/a_b/c-d.go:42 ",
+}
+
+func drawText(t *rapid.T, label string) string {
+	return strings.Join(rapid.SliceOfN(rapid.OneOf(rapid.SampledFrom(phrases), rapid.StringN(0, 20, 80)), 0, 8).Draw(t, label), "")
+}
+
+func drawSession(t *rapid.T) []chat.Message {
+	var session []chat.Message
+	for i := range rapid.IntRange(0, 12).Draw(t, "turns") {
+		id := fmt.Sprintf("c%d", rapid.IntRange(0, 4).Draw(t, "id"))
+		switch rapid.IntRange(0, 3).Draw(t, "kind") {
+		case 0:
+			session = append(session, chat.NewText(chat.User, drawText(t, "user")))
+		case 1:
+			session = append(session, chat.NewText(chat.Assistant, drawText(t, "assistant")))
+		case 2:
+			args := fmt.Sprintf(`{"command":%q,"path":%q,"content":%q}`, drawText(t, "command"), rapid.SampledFrom([]string{"", "a/b.go", "../x y.py"}).Draw(t, "path"), drawText(t, "content"))
+			name := rapid.SampledFrom([]string{"bash", "edit_file", "read_file", "grep", "other"}).Draw(t, "tool")
+			session = append(session, chat.Message{Role: chat.Assistant, Parts: []chat.Part{{Kind: chat.Text, Text: drawText(t, "say")}, {Kind: chat.Call, ID: id, Name: name, Args: args}}})
+		case 3:
+			session = append(session, chat.NewResult(id, drawText(t, "result")))
+		}
+		if len(session) > 0 && rapid.Bool().Draw(t, "named") {
+			session[len(session)-1].ID = fmt.Sprintf("m%d", i)
+		}
+	}
+	return session
+}
+
+func TestExtractiveIsVerifiedAndKeepsItsLimit(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		r := summarize.Request{
+			Messages:  drawSession(t),
+			Previous:  rapid.SampledFrom([]string{"", "## Goals\n- ship it\n## Odd\n- a line", "[m1] done :: - :: - :: -"}).Draw(t, "previous"),
+			Strategy:  rapid.SampledFrom(summarize.Strategies()).Draw(t, "strategy"),
+			MaxTokens: rapid.IntRange(16, 400).Draw(t, "max"),
+			Count:     func(s string) int { return len(s)/3 + 1 },
+		}
+		text, err := summarize.Extractive{}.Summarize(t.Context(), r)
+		if err != nil || strings.TrimSpace(text) == "" {
+			t.Fatalf("%q, %v", text, err)
+		}
+		if clean, removed := summarize.Verify(text, r); removed != 0 || clean != text {
+			t.Fatalf("verification removed %d lines of\n%s", removed, text)
+		}
+		if n := r.Count(text); n > max(r.MaxTokens, 40) {
+			t.Fatalf("%d tokens, at most %d:\n%s", n, r.MaxTokens, text)
+		}
+	})
+}
+
+func TestVerifyIsIdempotent(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		r := summarize.Request{Messages: drawSession(t), Previous: drawText(t, "previous")}
+		once, _ := summarize.Verify(drawText(t, "text")+"\n"+drawText(t, "more"), r)
+		if twice, removed := summarize.Verify(once, r); twice != once || removed != 0 {
+			t.Fatalf("%q became %q", once, twice)
+		}
+	})
+}
+
+func TestFactsKeepTheirLimitAndAreCarriedOver(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		count := func(s string) int { return len(s)/3 + 1 }
+		limit := rapid.IntRange(0, 300).Draw(t, "limit")
+		session := drawSession(t)
+		facts := summarize.FactsOf(session, drawText(t, "previous"), limit, count)
+		if facts != "" && count(facts) > limit {
+			t.Fatalf("%d tokens, at most %d:\n%s", count(facts), limit, facts)
+		}
+		if again := summarize.FactsOf(nil, facts, 10_000, count); again != facts {
+			t.Fatalf("carried over, facts changed:\n%s\nbecame\n%s", facts, again)
+		}
+	})
+}
+
+func FuzzVerify(f *testing.F) {
+	f.Add("- `a_b` at x/y/z.go:3\n[1] \"q", "a_b x/y/z.go 3", `{"k":"v"}`)
+	f.Fuzz(func(t *testing.T, text, source, args string) {
+		r := summarize.Request{Messages: []chat.Message{{Parts: []chat.Part{{Kind: chat.Text, Text: source}, {Kind: chat.Call, Args: args}}}}}
+		once, _ := summarize.Verify(text, r)
+		if twice, removed := summarize.Verify(once, r); twice != once || removed != 0 {
+			t.Errorf("%q became %q", once, twice)
+		}
+		summarize.Accept(text, r, 10)
+		summarize.Split(text)
+		summarize.Prompt(r)
+	})
+}
+
+func FuzzExtractive(f *testing.F) {
+	f.Add("must never. the fix is `x` because \"y\"", "bash", `{"command":"go test"}`, "--- FAIL: T")
+	f.Fuzz(func(t *testing.T, text, name, args, result string) {
+		session := []chat.Message{
+			chat.NewText(chat.User, text),
+			{ID: name, Role: chat.Assistant, Parts: []chat.Part{{Kind: chat.Text, Text: text}, {Kind: chat.Call, ID: "1", Name: name, Args: args}}},
+			chat.NewResult("1", result),
+		}
+		for _, s := range summarize.Strategies() {
+			r := summarize.Request{Messages: session, Strategy: s, Previous: text, MaxTokens: 200}
+			got, err := summarize.Extractive{}.Summarize(t.Context(), r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if clean, removed := summarize.Verify(got, r); removed != 0 || clean != got {
+				t.Errorf("not verified: %q", got)
+			}
+		}
+	})
+}
+
+// long makes a session of n bytes or a little more.
+func long(n int) []chat.Message {
+	var session []chat.Message
+	for size, i := 0, 0; size < n; i++ {
+		for _, m := range summarizetest.Session() {
+			for k := range m.Parts {
+				m.Parts[k].Text = strings.ReplaceAll(m.Parts[k].Text, "session", fmt.Sprintf("session%d", i))
+				m.Parts[k].Args = strings.ReplaceAll(m.Parts[k].Args, "session", fmt.Sprintf("session%d", i))
+				size += len(m.Parts[k].Text) + len(m.Parts[k].Args)
+			}
+			session = append(session, m)
+		}
+	}
+	return session
+}
+
+func BenchmarkExtractive1MB(b *testing.B) {
+	session := long(1 << 20)
+	b.SetBytes(1 << 20)
+	for _, s := range summarize.Strategies() {
+		b.Run(string(s), func(b *testing.B) {
+			for b.Loop() {
+				if _, err := (summarize.Extractive{}).Summarize(b.Context(), summarize.Request{Messages: session, Strategy: s}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkFactsOf1MB(b *testing.B) {
+	session := long(1 << 20)
+	b.SetBytes(1 << 20)
+	for b.Loop() {
+		summarize.FactsOf(session, "", 1000, nil)
+	}
+}
+
+func BenchmarkVerify1MB(b *testing.B) {
+	session := long(1 << 20)
+	text, err := summarize.Extractive{}.Summarize(b.Context(), summarize.Request{Messages: session})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.SetBytes(1 << 20)
+	for b.Loop() {
+		summarize.Verify(text, summarize.Request{Messages: session})
+	}
+}
