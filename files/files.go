@@ -38,7 +38,8 @@ type Copy struct {
 	Hash  uint64   // of the text without wrappers
 	Size  int      // bytes of the text without wrappers
 
-	shape *shape
+	leafAt int // where the JSON literal of Arg stands in the arguments
+	shape  *shape
 }
 
 // Facts is what one message holds and names. It is computed once a message,

@@ -1,0 +1,221 @@
+package files
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/tiercompact/tiercompact/chat"
+)
+
+// A leaf is a string value inside the arguments of a call.
+type leaf struct {
+	key   string // dotted: "content", "edits.0.oldText"
+	value string
+	at    int // where its JSON literal stands in the arguments
+	end   int
+}
+
+// name returns the last name of the leaf's key that is no number.
+func (l leaf) name() string {
+	key := l.key
+	for {
+		i := strings.LastIndexByte(key, '.')
+		last := key[i+1:]
+		if _, err := strconv.Atoi(last); err != nil || i < 0 {
+			return last
+		}
+		key = key[:i]
+	}
+}
+
+// group returns the key without its last name: what belongs together.
+func (l leaf) group() string { return l.key[:max(0, strings.LastIndexByte(l.key, '.'))] }
+
+// leaves returns the string leaves of args, in order. It returns nil where args
+// is no JSON object.
+func leaves(args string) []leaf {
+	if !strings.HasPrefix(strings.TrimLeft(args, " \n\t\r"), "{") || !json.Valid([]byte(args)) {
+		return nil
+	}
+	w := leafWalk{args: args}
+	for w.at < len(args) && len(w.out) < maxLeaves {
+		w.step()
+	}
+	return w.out
+}
+
+const (
+	maxLeaves = 2000 // of one call
+	maxDepth  = 16   // below which leaves are left alone
+)
+
+// A leafWalk goes once through valid JSON.
+type leafWalk struct {
+	args  string
+	at    int
+	stack []level
+	out   []leaf
+}
+
+// A level is an object or array that the walk is inside of.
+type level struct {
+	key   string // dotted key of what stands in it, its own name included
+	index int    // of an array: the element; of an object: -1
+	isKey bool   // of an object: the next string is a key
+	path  string // dotted key of the level itself
+}
+
+func (w *leafWalk) step() {
+	top := len(w.stack) - 1
+	switch c := w.args[w.at]; c {
+	case '{':
+		w.stack = append(w.stack, level{path: w.key(), index: -1, isKey: true})
+	case '[':
+		w.stack = append(w.stack, level{path: w.key()})
+	case '}', ']':
+		w.stack = w.stack[:top]
+	case ',':
+		if w.stack[top].index >= 0 {
+			w.stack[top].index++
+		} else {
+			w.stack[top].isKey = true
+		}
+	case ':':
+		w.stack[top].isKey = false
+	case '"':
+		w.str()
+		return
+	}
+	w.at++
+}
+
+// key returns the dotted key of the value at hand.
+func (w *leafWalk) key() string {
+	if len(w.stack) == 0 || len(w.stack) > maxDepth {
+		return ""
+	}
+	top := w.stack[len(w.stack)-1]
+	name := top.key
+	if top.index >= 0 {
+		name = strconv.Itoa(top.index)
+	}
+	if top.path == "" {
+		return name
+	}
+	return top.path + "." + name
+}
+
+func (w *leafWalk) str() {
+	end := stringEnd(w.args, w.at)
+	literal := w.args[w.at:end]
+	var top *level
+	if n := len(w.stack); n > 0 {
+		top = &w.stack[n-1]
+	}
+	switch {
+	case top == nil || len(w.stack) > maxDepth:
+	case top.index < 0 && top.isKey:
+		top.key = unquote(literal)
+	default:
+		w.out = append(w.out, leaf{w.key(), unquote(literal), w.at, end})
+	}
+	w.at = end
+}
+
+// stringEnd returns where the JSON string that begins at i ends.
+func stringEnd(s string, i int) int {
+	for i++; i < len(s); i++ {
+		switch s[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return len(s)
+}
+
+func unquote(literal string) string {
+	if !strings.Contains(literal, `\`) && utf8.ValidString(literal) {
+		return literal[1 : len(literal)-1]
+	}
+	var s string
+	if json.Unmarshal([]byte(literal), &s) != nil {
+		return ""
+	}
+	return s
+}
+
+// A Change puts another text in the place of a copy.
+type Change struct {
+	Copy Copy
+	Text string
+}
+
+// Replace returns part p with texts in the place of copies that stand in it.
+// In the arguments of a call, key order and all other values stay as they are,
+// and what was JSON is JSON afterwards. A part that changes has no Raw.
+func Replace(p chat.Part, changes []Change) (chat.Part, error) {
+	if p.Kind != chat.Call {
+		text, err := splice(p.Text, changes)
+		p.Text, p.Raw = text, ""
+		return p, err
+	}
+	var b strings.Builder
+	at := 0
+	for _, l := range leaves(p.Args) {
+		mine := changesOf(changes, l)
+		if len(mine) == 0 {
+			continue
+		}
+		text, err := splice(l.value, mine)
+		if err != nil {
+			return p, err
+		}
+		b.WriteString(p.Args[at:l.at])
+		b.WriteString(quote(text))
+		at = l.end
+	}
+	b.WriteString(p.Args[at:])
+	p.Args, p.Raw = b.String(), ""
+	return p, nil
+}
+
+func changesOf(changes []Change, l leaf) []Change {
+	var mine []Change
+	for _, c := range changes {
+		if c.Copy.Arg == l.key && c.Copy.leafAt == l.at {
+			mine = append(mine, c)
+		}
+	}
+	return mine
+}
+
+// splice puts texts in the place of copies, which follow one another.
+func splice(text string, changes []Change) (string, error) {
+	var b strings.Builder
+	at := 0
+	for _, c := range changes {
+		if c.Copy.Start < at || c.Copy.End < c.Copy.Start || c.Copy.End > len(text) {
+			return "", fmt.Errorf("replace copy of %q: bytes %d to %d of %d", c.Copy.Path, c.Copy.Start, c.Copy.End, len(text))
+		}
+		b.WriteString(text[at:c.Copy.Start])
+		b.WriteString(c.Text)
+		at = c.Copy.End
+	}
+	b.WriteString(text[at:])
+	return b.String(), nil
+}
+
+func quote(s string) string {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(s); err != nil {
+		return `""`
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}

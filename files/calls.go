@@ -1,0 +1,218 @@
+package files
+
+import (
+	"strings"
+
+	"github.com/tiercompact/tiercompact/chat"
+)
+
+// The names that tools give their arguments.
+var (
+	pathKeys    = list("file_path path filePath absolute_path filename file file_name target_file notebook_path")
+	oldKeys     = list("old_string oldText oldString old_str old_text search old_source")
+	newKeys     = list("new_string newText newString new_str new_text replace replacement new_source insert_text insertText insert_line_text")
+	contentKeys = list("content file_text contents text code")
+	patchKeys   = list("diff patch input code_edit edit patch_text patchText")
+	commandKeys = list("command cmd script")
+	readTools   = list("read view cat open read_file readfile view_file str_replace_editor str_replace_based_edit_tool file_editor edit_file fs_read read_text_file get_file_contents")
+)
+
+// arguments notes the file texts in the arguments of a call.
+func (s *scan) arguments(part int, p chat.Part) {
+	all := leaves(p.Args)
+	if all == nil {
+		s.names(p.Args)
+		return
+	}
+	path := pathIn(all)
+	for _, l := range all {
+		c := Copy{Part: part, Arg: l.key, leafAt: l.at, Path: path, End: len(l.value)}
+		if !c.classify(l) {
+			s.names(l.value)
+			continue
+		}
+		s.facts.Mentions = append(s.facts.Mentions, c.Path)
+		s.facts.Edits = append(s.facts.Edits, c.Path)
+		if len(l.value) < smallest {
+			s.names(l.value)
+			continue
+		}
+		s.add(c, unixLines(l.value[c.Start:c.End]))
+	}
+}
+
+// classify fills in what a leaf is; it reports whether it is a copy.
+func (c *Copy) classify(l leaf) bool {
+	name := l.name()
+	switch {
+	case patched(l.value) != "" && (patchKeys[name] || commandKeys[name]):
+		c.Kind, c.Path = Edit, patched(l.value)
+	case commandKeys[name]:
+		return c.heredoc(l.value)
+	case c.Path == "":
+		return false
+	case oldKeys[name]:
+		c.Kind, c.Old = Edit, true
+	case newKeys[name], patchKeys[name]:
+		c.Kind = Edit
+	case contentKeys[name]:
+		c.Kind, c.Whole, c.First = Write, true, 1
+	default:
+		return false
+	}
+	return true
+}
+
+// heredoc recognises cat > FILE <<'END'.
+func (c *Copy) heredoc(command string) bool {
+	head, body, ok := strings.Cut(command, "\n")
+	if !ok || len(head) > 500 {
+		return false
+	}
+	i := strings.Index(head, "<<")
+	if i < 0 || !strings.Contains(head, "cat") && !strings.Contains(head, "tee") {
+		return false
+	}
+	word := strings.Trim(strings.TrimSpace(strings.TrimLeft(head[i+2:], "-")), `'"`)
+	word, rest, _ := strings.Cut(word, " ")
+	word = strings.Trim(word, `'"`)
+	path := target(head[:i])
+	if path == "" {
+		path = target(rest)
+	}
+	end := strings.Index(body, "\n"+word)
+	if word == "" || path == "" || end < 0 {
+		return false
+	}
+	c.Kind, c.Whole, c.First, c.Path = Write, true, 1, path
+	c.Start = len(head) + 1
+	c.End = c.Start + end + 1
+	return true
+}
+
+// target returns the file that a command writes to.
+func target(s string) string {
+	if _, rest, ok := strings.Cut(s, ">"); ok {
+		s = strings.TrimPrefix(rest, ">")
+	} else if _, rest, ok := strings.Cut(s, "tee "); ok {
+		s = rest
+	} else {
+		return ""
+	}
+	w := fields(s)
+	if len(w) == 0 || strings.ContainsAny(w[0], "$&") {
+		return ""
+	}
+	return w[0]
+}
+
+// patched returns the first path of a patch in the form of *** Begin Patch or
+// of a diff.
+func patched(text string) string {
+	head := text[:min(len(text), 2000)]
+	if !strings.Contains(head, "*** ") && !strings.Contains(head, "+++ ") {
+		return ""
+	}
+	for _, mark := range []string{"*** Update File: ", "*** Add File: ", "+++ b/", "+++ "} {
+		if _, rest, ok := strings.Cut(head, mark); ok {
+			line, _, _ := strings.Cut(rest, "\n")
+			return strings.TrimSpace(line)
+		}
+	}
+	return ""
+}
+
+// pathIn returns the path among the leaves of a call.
+func pathIn(all []leaf) string {
+	for _, l := range all {
+		if pathKeys[l.name()] && l.value != "" && len(l.value) < 1000 && !strings.Contains(l.value, "\n") {
+			return l.value
+		}
+	}
+	return ""
+}
+
+// shownByCall returns the file that the result of a call shows, if it shows one.
+func shownByCall(call *chat.Part) (f shown, ok bool) {
+	if call == nil || len(editedBy(call)) > 0 {
+		return f, false
+	}
+	name := strings.ToLower(call.Name)
+	all := leaves(call.Args)
+	for _, l := range all {
+		if commandKeys[l.name()] && l.value != "view" {
+			return shownBy(l.value)
+		}
+	}
+	f.path = pathIn(all)
+	if f.path == "" || !readTools[name] && !strings.HasSuffix(name, "read") && !strings.HasSuffix(name, "read_file") {
+		return f, false
+	}
+	f.first, f.last = rangeIn(call.Args)
+	f.whole = f.first == 0
+	return f, true
+}
+
+// rangeIn returns the lines that the arguments of a read ask for, 0 and 0 for
+// all.
+func rangeIn(args string) (first, last int) {
+	offset, limit := numberOf(args, "offset", "start_line", "line_number", "startLine"), numberOf(args, "limit")
+	end := numberOf(args, "end_line", "endLine")
+	if i := strings.Index(args, `"view_range"`); i >= 0 {
+		first, last = numbers(args[i:])
+		return first, last
+	}
+	switch {
+	case offset == 0 && limit == 0 && end == 0:
+		return 0, 0
+	case end > 0:
+		return max(offset, 1), end
+	case limit > 0:
+		return max(offset, 1), max(offset, 1) + limit - 1
+	}
+	return offset, 0
+}
+
+// numberOf returns the value of the first of keys that args holds.
+func numberOf(args string, keys ...string) int {
+	for _, k := range keys {
+		if i := strings.Index(args, `"`+k+`"`); i >= 0 {
+			n, _ := numbers(args[i+len(k)+2 : min(len(args), i+len(k)+40)])
+			return n
+		}
+	}
+	return 0
+}
+
+// numbers returns the first two numbers of s.
+func numbers(s string) (a, b int) {
+	s = s[:min(len(s), 80)]
+	at := 0
+	for _, n := range []*int{&a, &b} {
+		for at < len(s) && (s[at] < '0' || s[at] > '9') {
+			if s[at] == '}' || s[at] == ']' {
+				return a, b
+			}
+			at++
+		}
+		for at < len(s) && s[at] >= '0' && s[at] <= '9' && *n < 1<<24 {
+			*n = *n*10 + int(s[at]-'0')
+			at++
+		}
+	}
+	return a, b
+}
+
+// editedBy returns the paths that a call edits or writes.
+func editedBy(call *chat.Part) []string {
+	all := leaves(call.Args)
+	path := pathIn(all)
+	var out []string
+	for _, l := range all {
+		c := Copy{Path: path}
+		if c.classify(l) {
+			out = append(out, c.Path)
+		}
+	}
+	return unique(out)
+}

@@ -1,0 +1,344 @@
+package files
+
+import "strings"
+
+// scanCode finds the declarations of a language that has comments, strings and
+// either braces or indentation. It goes once through text; code that is broken
+// or begins in the middle gives fewer declarations, never an error.
+func scanCode(text string, s *shape) {
+	c := codeScan{profile: s.lang, text: text, shape: s, pending: -1, lead: -1}
+	eachLine(text, c.lineAt)
+	for _, f := range c.frames {
+		c.end(f.decl, len(text))
+	}
+	c.end(c.pending, len(text))
+}
+
+// A frame is a block of code that the scan is inside of.
+type frame struct {
+	decl      int // the declaration it is the body of, or -1
+	container bool
+	exported  bool
+	indent    int
+}
+
+// A codeScan is the state between two lines.
+type codeScan struct {
+	*profile
+	text    string
+	shape   *shape
+	line    int32
+	shutBy  string // what ends the comment or string that the line begins in; empty in code
+	parens  int
+	frames  []frame
+	bodies  int // frames that are no container
+	pending int // a declaration whose body has not begun, or -1
+	holds   bool
+	kept    bool
+	lead    int // where the comments above the line begin, or -1
+	last    int // end of the last line that is not blank
+}
+
+func (c *codeScan) lineAt(start, end int) {
+	c.line++
+	line := c.text[start:end]
+	code := strings.TrimLeft(line, " \t")
+	if isBlank(code) {
+		c.lead = -1
+		return
+	}
+	at := end - start - len(code)
+	began := c.shutBy
+	if c.shutBy == "" {
+		if c.comment(code, start) {
+			c.skip(line, at, end)
+			return
+		}
+		c.begin(line, code, start, end, at)
+	}
+	c.skip(line, 0, end)
+	c.last = end
+	if began == "" || began != c.shut {
+		c.lead = -1
+	}
+}
+
+// comment reports whether a line is a comment or an attribute, which belongs
+// to the declaration below it.
+func (c *codeScan) comment(code string, start int) bool {
+	for _, mark := range c.profile.line {
+		if strings.HasPrefix(code, mark) {
+			c.describe(strings.TrimLeft(code, mark+"! "), start+len(code))
+			c.leads(start)
+			return true
+		}
+	}
+	if c.open != "" && strings.HasPrefix(code, c.open) || code[0] == '@' && !strings.Contains(code, "class ") && !strings.HasPrefix(code, "@interface") ||
+		strings.HasPrefix(code, "#[") || code[0] == '[' && c.name == "c#" {
+		c.leads(start)
+		return true
+	}
+	return false
+}
+
+func (c *codeScan) leads(start int) {
+	if c.lead < 0 {
+		c.lead = start
+	}
+}
+
+// describe takes the first comment of a file as its documentation.
+func (c *codeScan) describe(comment string, end int) {
+	if c.shape.doc.end == 0 && len(c.shape.decls) == 0 && len(strings.TrimSpace(comment)) > 12 && !strings.HasPrefix(comment, "/usr/bin") {
+		c.shape.doc = span{int32(end - len(comment)), int32(end)}
+	}
+}
+
+// begin looks at a line that begins in code.
+func (c *codeScan) begin(line, code string, start, end, indent int) {
+	if c.indent && c.parens == 0 {
+		c.dedent(code, indent)
+	}
+	if indent == 0 && c.parens > 0 && c.opensAtMargin(code) {
+		c.parens, c.frames, c.bodies, c.pending = 0, nil, 0, -1 // something was misread above
+	}
+	if c.parens > 0 || c.bodies > 0 {
+		return
+	}
+	if indent == 0 || len(c.frames) == 0 {
+		for _, word := range c.imports {
+			if strings.HasPrefix(code, word) || word == "require(" && strings.Contains(code, word) {
+				c.imported(start, end)
+				return
+			}
+		}
+	}
+	d, holds, ok := c.declaration(code)
+	if !ok {
+		return
+	}
+	c.end(c.pending, c.last)
+	c.pending = c.add(d, start, end, indent)
+	c.holds, c.kept = holds, c.shape.decls[c.pending].exported
+	if c.indent {
+		c.push(c.pending, indent)
+		c.pending = -1
+	}
+}
+
+// opensAtMargin reports whether a line begins with a word that declares.
+func (c *codeScan) opensAtMargin(code string) bool {
+	w, _ := nextWord(code)
+	return c.declares[w] || c.contains[w]
+}
+
+func (c *codeScan) imported(start, end int) {
+	if len(c.shape.imports) < markMax {
+		c.shape.imports = append(c.shape.imports, span{int32(start), int32(end)})
+	}
+}
+
+func (c *codeScan) add(d sign, start, end, indent int) int {
+	if n := len(c.frames); n > 0 {
+		d.inside, d.kept = true, c.frames[n-1].exported
+	}
+	lead := start
+	if c.lead >= 0 {
+		lead = c.lead
+	}
+	c.shape.decls = append(c.shape.decls, decl{
+		span: span{int32(start), int32(end)}, sig: int32(c.signature(start, end)), lead: int32(lead), line: c.line,
+		name: symbol(d.name), depth: uint8(min(len(c.frames), 9)), exported: c.exported(d),
+	})
+	return len(c.shape.decls) - 1
+}
+
+// signature returns where the signature that begins at start ends: with its
+// line, or up to 4 lines later where its parentheses are still open.
+func (c *codeScan) signature(start, end int) int {
+	open := 0
+	for n := 0; n < 5 && start < len(c.text); n++ {
+		stop := len(c.text)
+		if i := strings.IndexByte(c.text[start:], '\n'); i >= 0 {
+			stop = start + i + 1
+		}
+		line := c.text[start:min(stop, start+500)]
+		open += strings.Count(line, "(") - strings.Count(line, ")")
+		if open <= 0 {
+			return max(stop, end)
+		}
+		start = stop
+	}
+	return end
+}
+
+// symbol returns the hash of a name that can be quoted as a symbol, or 0.
+func symbol(name string) uint32 {
+	if len(name) < 5 {
+		return 0
+	}
+	return hashIdent(name)
+}
+
+func (c *codeScan) end(decl, at int) {
+	if decl >= 0 && int32(at) > c.shape.decls[decl].end {
+		c.shape.decls[decl].end = int32(at)
+	}
+}
+
+func (c *codeScan) push(decl, indent int) {
+	f := frame{decl: decl, indent: indent}
+	if decl >= 0 {
+		f.container, f.exported = c.holds, c.kept
+	}
+	if !f.container {
+		c.bodies++
+	}
+	c.frames = append(c.frames, f)
+}
+
+func (c *codeScan) pop(at int) {
+	n := len(c.frames) - 1
+	if n < 0 {
+		return
+	}
+	c.end(c.frames[n].decl, at)
+	if !c.frames[n].container {
+		c.bodies--
+	}
+	c.frames = c.frames[:n]
+}
+
+// dedent ends the blocks that a line stands outside of.
+func (c *codeScan) dedent(code string, indent int) {
+	for n := len(c.frames) - 1; n >= 0 && c.frames[n].indent >= indent; n-- {
+		at := c.last
+		if c.frames[n].indent == indent && strings.HasPrefix(code, "end") {
+			at += indent + len(code)
+		}
+		c.pop(at)
+	}
+}
+
+// skip goes through a line from at on, and keeps the state of strings,
+// comments, parentheses and braces. end is where the line ends in the text.
+func (c *codeScan) skip(line string, at, end int) {
+	prev := byte('(')
+	for at < len(line) {
+		if c.shutBy != "" {
+			at = c.inside(line, at)
+			continue
+		}
+		b := line[at]
+		switch b {
+		case ' ', '\t':
+			at++
+			continue
+		case '(', '[':
+			c.parens++
+		case ')', ']':
+			c.parens = max(0, c.parens-1)
+		case '{':
+			c.brace()
+		case '}':
+			c.unbrace(end)
+		case ';':
+			if c.parens == 0 && !c.profile.indent {
+				c.end(c.pending, end)
+				c.pending = -1
+			}
+		default:
+			if n := c.special(line, at, prev); n > 0 {
+				at += n
+				prev = b
+				continue
+			}
+		}
+		prev = b
+		at++
+	}
+}
+
+func (c *codeScan) brace() {
+	switch {
+	case c.profile.indent:
+		c.parens++
+	case c.parens > 0:
+		c.push(-1, 0)
+	default:
+		c.push(c.pending, 0)
+		c.pending = -1
+	}
+}
+
+func (c *codeScan) unbrace(end int) {
+	if c.profile.indent {
+		c.parens = max(0, c.parens-1)
+		return
+	}
+	c.pop(end)
+}
+
+// inside looks for the end of the comment or string that the line is in.
+func (c *codeScan) inside(line string, at int) int {
+	i := strings.Index(line[at:], c.shutBy)
+	if i < 0 {
+		return len(line)
+	}
+	if c.shutBy == "`" && i > 0 && line[at+i-1] == '\\' && c.name != "go" {
+		return at + i + 1
+	}
+	at += i + len(c.shutBy)
+	c.shutBy = ""
+	return at
+}
+
+// special returns how many bytes the comment, string or regular expression
+// that begins at at takes, or 0 where none begins there.
+func (c *codeScan) special(line string, at int, prev byte) int {
+	rest := line[at:]
+	switch rest[0] {
+	case '"', '\'', '`', '/', '#':
+	default:
+		return 0
+	}
+	for _, mark := range c.profile.line {
+		if strings.HasPrefix(rest, mark) && (mark != "#" || prev != '$' && prev != '{') {
+			return len(rest)
+		}
+	}
+	if c.open != "" && strings.HasPrefix(rest, c.open) {
+		c.shutBy = c.shut
+		return len(c.open)
+	}
+	for _, mark := range c.raw {
+		if strings.HasPrefix(rest, mark) {
+			c.shutBy = mark
+			return len(mark)
+		}
+	}
+	if strings.IndexByte(c.quotes, rest[0]) >= 0 {
+		return quoted(rest, rest[0], len(rest))
+	}
+	if rest[0] == '\'' && c.char {
+		return quoted(rest, '\'', 12)
+	}
+	if rest[0] == '/' && c.regex && strings.IndexByte("(,=:[!&|?{};+", prev) >= 0 {
+		return quoted(rest, '/', len(rest))
+	}
+	return 0
+}
+
+// quoted returns the length of the string that s begins with, closed within
+// limit bytes; 1 where it is not closed.
+func quoted(s string, quote byte, limit int) int {
+	for i := 1; i < len(s) && i < limit; i++ {
+		switch s[i] {
+		case '\\':
+			i++
+		case quote:
+			return i + 1
+		}
+	}
+	return 1
+}

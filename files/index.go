@@ -1,0 +1,343 @@
+package files
+
+import (
+	"path"
+	"strings"
+
+	"github.com/tiercompact/tiercompact/chat"
+)
+
+// An Index joins the facts of a conversation: which copies are of one file,
+// what is newer, what was referred to last. It serves one plan, and is not safe
+// for concurrent use.
+type Index struct {
+	t     chat.Transcript
+	facts []*Facts
+	names names
+	files [][]spot        // copies of each file, oldest first
+	edits map[int][]int   // messages that edit or write a file, oldest first
+	last  map[uint64]spot // newest copy of each text
+	refs  map[int]int     // newest message behind from that refers to a file
+	from  int             // messages from here on were looked through for refs
+	owner map[uint32]int  // file that alone defines a symbol, -1 where several do
+}
+
+// A spot is a copy in the conversation.
+type spot struct{ message, copy int }
+
+// NewIndex returns the index of t, given the facts of its messages. It is
+// linear in the number of copies.
+func NewIndex(t chat.Transcript, facts []*Facts) *Index {
+	x := &Index{t: t, facts: facts, edits: make(map[int][]int), last: make(map[uint64]spot), refs: make(map[int]int), from: len(t)}
+	x.names = newNames(facts)
+	x.files = make([][]spot, len(x.names.paths))
+	for i, f := range facts {
+		for k, c := range f.Copies {
+			x.last[c.Hash] = spot{i, k}
+			if id, ok := x.names.of(c.Path); ok {
+				x.files[id] = append(x.files[id], spot{i, k})
+			}
+		}
+		for _, p := range f.Edits {
+			if id, ok := x.names.of(p); ok {
+				x.edits[id] = append(x.edits[id], i)
+			}
+		}
+	}
+	return x
+}
+
+// at returns the copy at a spot.
+func (x *Index) at(s spot) *Copy { return &x.facts[s.message].Copies[s.copy] }
+
+// Stale reports whether the file or output c of message i was last referred to
+// at least after messages before the newest. The copy itself is a reference; a
+// later message refers to a file where it names the path, or the base name that
+// only this file has, reads or edits it, or quotes a symbol that only this file
+// defines.
+func (x *Index) Stale(i int, c Copy, after int) bool {
+	newest := len(x.t) - 1
+	if newest-i < after {
+		return false
+	}
+	id, ok := x.names.of(c.Path)
+	if !ok {
+		return true
+	}
+	x.lookBack(newest - after + 1)
+	at, referred := x.refs[id]
+	return !referred || newest-at >= after
+}
+
+// Last returns the newest message that refers to the file of path, or -1. It
+// looks through the whole conversation.
+func (x *Index) Last(path string) int {
+	id, ok := x.names.of(path)
+	if !ok {
+		return -1
+	}
+	x.lookBack(0)
+	if at, referred := x.refs[id]; referred {
+		return at
+	}
+	return -1
+}
+
+// lookBack gathers the references in the messages from from on.
+func (x *Index) lookBack(from int) {
+	for x.from > max(from, 0) {
+		x.from--
+		x.refer(x.from)
+	}
+}
+
+func (x *Index) refer(i int) {
+	note := func(id int) {
+		if _, known := x.refs[id]; !known {
+			x.refs[id] = i
+		}
+	}
+	f := x.facts[i]
+	for _, m := range f.Mentions {
+		if id, ok := x.names.of(m); ok {
+			note(id)
+		}
+	}
+	for _, c := range f.Copies {
+		if id, ok := x.names.of(c.Path); ok {
+			note(id)
+		}
+		if c.Kind == Edit && c.shape != nil {
+			for _, w := range c.shape.words {
+				x.symbol(w.hash, note)
+			}
+		}
+	}
+	for _, h := range f.Idents {
+		x.symbol(h, note)
+	}
+}
+
+func (x *Index) symbol(hash uint32, note func(id int)) {
+	if x.owner == nil {
+		x.findOwners()
+	}
+	if id, ok := x.owner[hash]; ok && id >= 0 {
+		note(id)
+	}
+}
+
+// findOwners finds which file alone defines a symbol.
+func (x *Index) findOwners() {
+	x.owner = make(map[uint32]int)
+	for id, spots := range x.files {
+		for _, s := range spots {
+			if c := x.at(s); c.shape != nil && c.Kind != Edit {
+				for _, d := range c.shape.decls {
+					x.define(d.name, id)
+				}
+			}
+		}
+	}
+}
+
+func (x *Index) define(name uint32, id int) {
+	if name == 0 {
+		return
+	}
+	if other, taken := x.owner[name]; taken && other != id {
+		id = -1
+	}
+	x.owner[name] = id
+}
+
+// Superseded returns the message whose newer copy shows all the lines that copy
+// c of message i shows, or -1. A text that an edit took away is superseded by
+// the edit itself.
+func (x *Index) Superseded(i int, c Copy) int {
+	id, ok := x.names.of(c.Path)
+	if !ok {
+		return -1
+	}
+	spots := x.files[id]
+	for k := len(spots) - 1; k >= max(0, len(spots)-maxNewer) && spots[k].message > i; k-- {
+		n := x.at(spots[k])
+		if n.Kind != Edit && n.covers(c) {
+			return spots[k].message
+		}
+	}
+	return -1
+}
+
+// maxNewer is how many of the newest copies of a file are compared.
+const maxNewer = 256
+
+// covers reports whether n shows the lines that an older copy shows.
+func (n *Copy) covers(old Copy) bool {
+	if n.Kind == Block && !n.Whole {
+		return false
+	}
+	if n.Whole {
+		return true
+	}
+	return old.Kind != Edit && n.First > 0 && old.First > 0 && n.First <= old.First && n.Last >= old.Last && old.Last > 0
+}
+
+// Repeated returns the newest message that holds the same text as copy c of
+// message i, or -1 where no later one does.
+func (x *Index) Repeated(i int, c Copy) int {
+	if s, ok := x.last[c.Hash]; ok && s.message > i && x.at(s).Size == c.Size {
+		return s.message
+	}
+	return -1
+}
+
+// ChangedSince returns the newest message behind i that edits or writes the
+// file of c, or -1.
+func (x *Index) ChangedSince(i int, c Copy) int {
+	id, ok := x.names.of(c.Path)
+	if !ok {
+		return -1
+	}
+	if e := x.edits[id]; len(e) > 0 && e[len(e)-1] > i {
+		return e[len(e)-1]
+	}
+	return -1
+}
+
+// ActiveEdit reports whether the file of path is being worked at: it was read
+// and edited within the last five messages.
+func (x *Index) ActiveEdit(path string) bool {
+	id, ok := x.names.of(path)
+	if !ok {
+		return false
+	}
+	from := len(x.t) - 5
+	e := x.edits[id]
+	if len(e) == 0 || e[len(e)-1] < from {
+		return false
+	}
+	spots := x.files[id]
+	for k := len(spots) - 1; k >= 0 && spots[k].message >= from; k-- {
+		if kind := x.at(spots[k]).Kind; kind == Read || kind == Attached {
+			return true
+		}
+	}
+	return false
+}
+
+// Edits returns the copies of what edits of the file of path took away and put
+// in, oldest first, each with its message, behind message after.
+func (x *Index) Edits(path string, after int, yield func(message int, c Copy)) {
+	id, ok := x.names.of(path)
+	if !ok {
+		return
+	}
+	for _, s := range x.files[id] {
+		if c := x.at(s); s.message > after && c.Kind == Edit {
+			yield(s.message, *c)
+		}
+	}
+}
+
+// names says which paths name one file.
+type names struct {
+	paths  []string         // of each file, the longest form seen
+	exact  map[string]int   // files of their clean paths
+	byBase map[string][]int // files of a base name
+	ids    map[string]int   // files of the paths as written, -1 where none is named
+}
+
+// newNames gathers the files that copies and edits name. A relative path is
+// the file whose absolute path ends with it, where there is only one.
+func newNames(facts []*Facts) names {
+	n := names{exact: make(map[string]int), byBase: make(map[string][]int), ids: make(map[string]int)}
+	var relative []string
+	each := func(p string) {
+		if _, known := n.ids[p]; known || p == "" {
+			return
+		}
+		if c := clean(p); isAbsolute(c) {
+			n.ids[p] = n.add(c)
+		} else {
+			n.ids[p] = -1
+			relative = append(relative, p)
+		}
+	}
+	for _, f := range facts {
+		for k := range f.Copies {
+			each(f.Copies[k].Path)
+		}
+		for _, p := range f.Edits {
+			each(p)
+		}
+	}
+	for _, p := range relative {
+		c := clean(p)
+		if id := n.find(c); id >= 0 {
+			n.ids[p] = id
+		} else {
+			n.ids[p] = n.add(c)
+		}
+	}
+	return n
+}
+
+// add returns the file of a clean path, a new one where it is not known.
+func (n *names) add(p string) int {
+	if id, known := n.exact[p]; known {
+		return id
+	}
+	base := path.Base(p)
+	n.paths = append(n.paths, p)
+	n.exact[p] = len(n.paths) - 1
+	n.byBase[base] = append(n.byBase[base], len(n.paths)-1)
+	return len(n.paths) - 1
+}
+
+// maxNamesakes is how many files of one base name are compared.
+const maxNamesakes = 64
+
+// find returns the only file that a clean path can name, or -1.
+func (n *names) find(p string) int {
+	if id, known := n.exact[p]; known {
+		return id
+	}
+	found := -1
+	same := n.byBase[path.Base(p)]
+	if len(same) > maxNamesakes {
+		return -1
+	}
+	for _, id := range same {
+		q := n.paths[id]
+		if strings.HasSuffix(q, "/"+p) || strings.HasSuffix(p, "/"+q) {
+			if found >= 0 {
+				return -1
+			}
+			found = id
+		}
+	}
+	return found
+}
+
+// of returns the file that a path as written names.
+func (n *names) of(p string) (id int, ok bool) {
+	if p == "" {
+		return 0, false
+	}
+	id, known := n.ids[p]
+	if !known {
+		id = n.find(clean(p))
+		n.ids[p] = id
+	}
+	return id, id >= 0
+}
+
+// clean returns p with slashes and without what says nothing.
+func clean(p string) string {
+	return path.Clean(strings.ReplaceAll(p, `\`, "/"))
+}
+
+func isAbsolute(p string) bool {
+	return strings.HasPrefix(p, "/") || strings.HasPrefix(p, "~") || len(p) > 2 && p[1] == ':' && p[2] == '/'
+}

@@ -1,0 +1,331 @@
+package files
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// OutlineOptions say how long an outline may be, and what the work is at.
+type OutlineOptions struct {
+	Max    int                   // tokens, all parts included
+	Count  func(text string) int // tokens of a text; nil estimates
+	Recall string                // id of the text in the archive
+	Focus  []string              // identifiers of recent messages
+	Near   *Focus                // the same, weighted; used where set
+	Edited []string              // texts that were edited: the blocks that hold them stay, verbatim
+	Note   string                // "changed since", for example; nothing where empty
+	Ledger []string              // identifiers that would be gone otherwise, most wanted first
+	First  int                   // number of the first line where text is a part of the file
+}
+
+func (o OutlineOptions) focus() *Focus {
+	if o.Near == nil && len(o.Focus) > 0 {
+		return NewFocus(o.Focus)
+	}
+	return o.Near
+}
+
+// Outline returns what the text of the file of path holds in at most o.Max
+// tokens: a head line; imports; the first line of documentation; exported
+// declarations with their lines, then the others; verbatim the blocks that the
+// work is at; what is to be done; a count of what was left out; the ledger. It
+// returns text where that is not longer, and nothing but the head where no more
+// has room.
+func Outline(path, text string, o OutlineOptions) string {
+	text = strip(text).text
+	c := Copy{Path: path, Kind: Read, Size: len(text), shape: shapeOf(path, text)}
+	return c.Outline(text, o)
+}
+
+// Outline is the function of that name, for a copy whose text without wrappers
+// is text.
+func (c Copy) Outline(text string, o OutlineOptions) string {
+	if c.shape == nil || int(c.shape.end()) > len(text) {
+		c.shape = shapeOf(c.Path, text)
+	}
+	d := draft{c: c, s: c.shape, text: text, o: o, first: int32(max(o.First, c.First, 1))}
+	d.rank()
+	return valid(fill(o.Max, o.Count, d.write))
+}
+
+func (s *shape) end() int32 {
+	if n := len(s.blocks); n > 0 {
+		return s.blocks[n-1].end
+	}
+	return 0
+}
+
+// A draft is an outline in the making.
+type draft struct {
+	c     Copy
+	s     *shape
+	text  string
+	o     OutlineOptions
+	first int32
+	order []int     // blocks, most wanted first
+	score []float32 // of each block
+}
+
+// rank orders the blocks by how much the work is at them.
+func (d *draft) rank() {
+	d.score = d.s.scores(d.o.focus())
+	for _, e := range d.o.Edited {
+		d.edited(e)
+	}
+	if len(d.s.decls) == 0 && len(d.score) > 0 {
+		d.score[0] += 2
+		d.score[len(d.score)-1]++
+	}
+	for i := range d.score {
+		if d.score[i] > 0 {
+			d.order = append(d.order, i)
+		}
+	}
+	slices.SortStableFunc(d.order, func(a, b int) int { return cmp.Compare(d.density(b), d.density(a)) })
+}
+
+// density is what a block is worth for its length. Long blocks hold more words
+// by chance.
+func (d *draft) density(i int) float32 {
+	b := d.s.blocks[i]
+	return d.score[i] / float32(b.end-b.start+300)
+}
+
+// edited marks the blocks that hold a text, or its longest line.
+func (d *draft) edited(text string) {
+	if text == "" {
+		return
+	}
+	at := strings.Index(d.text, text)
+	if at < 0 {
+		longest := ""
+		for line := range strings.SplitSeq(text, "\n") {
+			longest = longer(longest, line)
+		}
+		if text = longest; len(strings.TrimSpace(text)) < 12 {
+			return
+		}
+		at = strings.Index(d.text, text)
+	}
+	if at < 0 {
+		return
+	}
+	for i, b := range d.s.blocks {
+		if int(b.start) < at+len(text) && int(b.end) > at {
+			d.score[i] += 5
+		}
+	}
+}
+
+func (d *draft) head() string {
+	var b strings.Builder
+	b.WriteString("[outline " + oneLine(d.c.Path, 200) + ": ")
+	b.WriteString(d.s.lang.name + ", ")
+	if d.first > 1 {
+		fmt.Fprintf(&b, "lines %d-%d", d.first, d.first+d.s.lines-1)
+	} else {
+		fmt.Fprintf(&b, "%d lines", d.s.lines)
+	}
+	if d.c.Hash != 0 {
+		fmt.Fprintf(&b, ", hash %08x", uint32(d.c.Hash))
+	}
+	if d.o.Note != "" {
+		b.WriteString("; " + oneLine(d.o.Note, 120))
+	}
+	b.WriteString("; recall " + d.o.Recall + "]\n")
+	return b.String()
+}
+
+// write returns the outline in about size bytes.
+func (d *draft) write(size int) string {
+	head := d.head()
+	p := page{left: float64(size - len(head) - 24)}
+	ledger := d.ledgerRoom(&p)
+	intro := d.intro(&p)
+	shown := make([]bool, len(d.s.blocks))
+	declared := make([]bool, len(d.s.decls))
+	declRoom := page{left: p.left * d.declShare()}
+	all := declRoom.left
+	d.pickDecls(&declRoom, declared, true)
+	d.pickDecls(&declRoom, declared, false)
+	p.left -= all - declRoom.left
+	d.pickBlocks(&p, shown)
+	d.pickDecls(&p, declared, true)
+	d.pickDecls(&p, declared, false)
+
+	var b strings.Builder
+	b.WriteString(head)
+	b.WriteString(intro)
+	left := d.writeDecls(&b, declared, shown)
+	d.writeBlocks(&b, shown)
+	d.writeMarks(&b, &p, shown)
+	b.WriteString(left)
+	body := b.String()
+	return body + ledgerLine(d.o.Ledger, body, ledger+int(max(p.left, 0)))
+}
+
+// declShare is the share of the room that declarations are given first.
+func (d *draft) declShare() float64 {
+	if len(d.order) == 0 {
+		return 1
+	}
+	return 0.4
+}
+
+// ledgerRoom sets bytes aside for the ledger.
+func (d *draft) ledgerRoom(p *page) int {
+	need := 0
+	for _, id := range d.o.Ledger {
+		need += len(id) + 1
+	}
+	room := min(need, int(p.left/5))
+	if room <= 0 {
+		return 0
+	}
+	p.left -= float64(room)
+	return room
+}
+
+// intro returns the imports, on one line, and the first line of documentation.
+func (d *draft) intro(p *page) string {
+	var b strings.Builder
+	if doc := oneLine(strings.TrimSpace(d.s.doc.of(d.text)), 160); doc != "" && len(doc) < int(p.left/6) && p.takes(len(doc)) {
+		b.WriteString(doc + "\n")
+	}
+	if len(d.s.imports) == 0 {
+		return b.String()
+	}
+	line := "imports"
+	for _, i := range d.s.imports {
+		name := importName(i.of(d.text))
+		if len(line)+len(name) > int(p.left/8) {
+			line += " …"
+			break
+		}
+		line += " " + name
+	}
+	if len(line) > 12 && p.takes(len(line)) {
+		b.WriteString(line + "\n")
+	}
+	return b.String()
+}
+
+// importName returns what an import line imports, in short.
+func importName(line string) string {
+	line = strings.TrimRight(strings.TrimSpace(line), ";{( ")
+	if i := strings.IndexAny(line, `"'`); i >= 0 {
+		if j := strings.IndexByte(line[i+1:], line[i]); j > 0 {
+			return clip(line[i+1:i+1+j], 80)
+		}
+	}
+	for _, word := range []string{"import ", "from ", "use ", "using ", "#include ", "require ", "source ", "package ", "namespace "} {
+		line = strings.TrimPrefix(line, word)
+	}
+	return clip(strings.ReplaceAll(line, " ", ""), 80)
+}
+
+// pickDecls takes declarations, shallow ones first, while they have room.
+func (d *draft) pickDecls(p *page, taken []bool, exported bool) {
+	for depth := uint8(0); depth <= 3; depth++ {
+		for i, decl := range d.s.decls {
+			if taken[i] || decl.exported != exported || min(decl.depth, 3) != depth {
+				continue
+			}
+			if !p.takes(len(d.signature(i))) {
+				return
+			}
+			taken[i] = true
+		}
+	}
+}
+
+// signature returns declaration i on one line, behind its line number.
+func (d *draft) signature(i int) string {
+	decl := d.s.decls[i]
+	sig := span{decl.start, max(decl.sig, decl.start)}.of(d.text)
+	sig = strings.TrimRight(strings.TrimSpace(clip(sig, 600)), "{ \t")
+	if strings.IndexByte(sig, '\n') >= 0 {
+		sig = strings.Join(strings.Fields(sig), " ")
+	}
+	return strconv.Itoa(int(d.first+decl.line-1)) + ":" + strings.Repeat(" ", int(decl.depth)+1) + oneLine(sig, 180)
+}
+
+// pickBlocks takes the blocks that the work is at, while they have room.
+func (d *draft) pickBlocks(p *page, shown []bool) {
+	for _, i := range d.order {
+		b := d.s.blocks[i]
+		if p.left < 60 {
+			return
+		}
+		shown[i] = shown[i] || p.takes(int(b.end-b.start)+8)
+	}
+}
+
+// writeDecls writes the declarations that were taken and stand in no block that
+// is shown, and returns a count of what was left out.
+func (d *draft) writeDecls(b *strings.Builder, taken, shown []bool) (left string) {
+	visible := d.visible(shown)
+	var open [2]int
+	for k, exported := range []bool{true, false} {
+		for i, decl := range d.s.decls {
+			switch {
+			case decl.exported != exported || visible(decl.start):
+			case taken[i]:
+				b.WriteString(d.signature(i) + "\n")
+			default:
+				open[k]++
+			}
+		}
+	}
+	hidden := int32(0)
+	for i, block := range d.s.blocks {
+		if !shown[i] {
+			hidden += int32(strings.Count(block.of(d.text), "\n"))
+		}
+	}
+	if open[0]+open[1] == 0 {
+		return fmt.Sprintf("(left out: %d lines)\n", hidden)
+	}
+	return fmt.Sprintf("(left out: %d exported, %d other declarations, %d lines)\n", open[0], open[1], hidden)
+}
+
+// visible returns whether an offset stands in a block that is shown.
+func (d *draft) visible(shown []bool) func(at int32) bool {
+	return func(at int32) bool {
+		i, found := slices.BinarySearchFunc(d.s.blocks, at, func(b block, at int32) int { return cmp.Compare(b.start, at) })
+		if !found {
+			i--
+		}
+		return i >= 0 && i < len(shown) && shown[i]
+	}
+}
+
+// writeBlocks writes the blocks that are shown, neighbours as one.
+func (d *draft) writeBlocks(b *strings.Builder, shown []bool) {
+	for i := 0; i < len(shown); i++ {
+		if !shown[i] {
+			continue
+		}
+		k := i
+		for k+1 < len(shown) && shown[k+1] {
+			k++
+		}
+		body := strings.Trim(d.text[d.s.blocks[i].start:d.s.blocks[k].end], "\n")
+		from := d.first + d.s.blocks[i].line - 1
+		fmt.Fprintf(b, "%d:\n%s\n", from, body)
+		i = k
+	}
+}
+
+func (d *draft) writeMarks(b *strings.Builder, p *page, shown []bool) {
+	visible := d.visible(shown)
+	for _, m := range d.s.marks {
+		line := oneLine(strings.TrimSpace(m.of(d.text)), 120)
+		if !visible(m.start) && p.left > 200 && p.takes(len(line)) {
+			b.WriteString(line + "\n")
+		}
+	}
+}

@@ -1,0 +1,67 @@
+package files
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+)
+
+// RecallID returns the id under which the archive gives back what parts stand
+// for: the id of a message, the part, the text. It is a short hash, so the same
+// text of the same message has the same id in every run.
+func RecallID(parts ...string) string {
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
+	return hex.EncodeToString(sum[:4])
+}
+
+// The heads by which shortened texts are recognised.
+var heads = []string{"[outline ", "[digest ", "[superseded ", "[repeated "}
+
+// Shortened reports whether text is what an outline, a digest or a pointer
+// left.
+func Shortened(text string) bool {
+	for _, h := range heads {
+		if strings.HasPrefix(text, h) {
+			line, _, _ := strings.Cut(text, "\n")
+			return strings.Contains(line, "recall ") && strings.Contains(line, "]")
+		}
+	}
+	return false
+}
+
+// Superseded returns the pointer that stands for an older copy of a file.
+func Superseded(path, recall string) string {
+	return "[superseded " + oneLine(path, 200) + " by a newer copy below; recall " + recall + "]"
+}
+
+// Replaced returns the pointer that stands for text that an edit took away.
+func Replaced(path, recall string) string {
+	return "[superseded " + oneLine(path, 200) + ": old text of this edit; recall " + recall + "]"
+}
+
+// Repeated returns the pointer that stands for a text that stands again below.
+func Repeated(recall string) string {
+	return "[repeated below, word for word; recall " + recall + "]"
+}
+
+// oneLine returns s on one line, cut to size bytes.
+func oneLine(s string, size int) string {
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s[:min(len(s), size+4)], ""))
+	return clip(s, size)
+}
+
+// clip cuts s to at most size bytes, between characters.
+func clip(s string, size int) string {
+	if len(s) <= size {
+		return s
+	}
+	for size > 0 && s[size]&0xC0 == 0x80 {
+		size--
+	}
+	return s[:size] + "…"
+}

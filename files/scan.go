@@ -1,0 +1,267 @@
+package files
+
+import (
+	"hash/fnv"
+	"slices"
+	"strings"
+
+	"github.com/tiercompact/tiercompact/chat"
+)
+
+// smallest is the size in bytes below which a text is no copy: there is nothing
+// to gain from it.
+const smallest = 160
+
+// Scan returns what m holds and names. call is the call that m answers, nil for
+// any other message: it tells which tool showed which part of which file.
+func Scan(m chat.Message, call *chat.Part) *Facts {
+	s := scan{facts: &Facts{}, call: call, machine: m.Machine}
+	for i, p := range m.Parts {
+		switch {
+		case p.Kind == chat.Call:
+			s.arguments(i, p)
+		case p.Kind == chat.Result:
+			s.result(i, p)
+		case p.Kind == chat.Text && m.Role == chat.Tool:
+			s.result(i, p)
+		case p.Kind == chat.Text && m.State == chat.Active:
+			s.prose(i, p.Text)
+		case p.Kind == chat.Text || p.Kind == chat.Summary:
+			s.names(p.Text)
+		}
+	}
+	return s.finish()
+}
+
+// A scan gathers the facts of one message.
+type scan struct {
+	facts   *Facts
+	call    *chat.Part
+	machine bool
+}
+
+func (s *scan) finish() *Facts {
+	f := s.facts
+	slices.Sort(f.Idents)
+	f.Idents = slices.Clip(slices.Compact(f.Idents))
+	f.Mentions = unique(f.Mentions)
+	f.Edits = unique(f.Edits)
+	return f
+}
+
+func unique(list []string) []string {
+	slices.Sort(list)
+	return slices.Clip(slices.Compact(list))
+}
+
+// add notes a copy: text is what it holds, without wrappers.
+func (s *scan) add(c Copy, text string) {
+	c.Size = len(text)
+	if c.Kind == Output {
+		c.shape = shapeOfOutput(text)
+	} else {
+		c.shape = shapeOf(c.Path, text)
+		if c.First > 0 && c.Last == 0 {
+			c.Last = c.First + lineCount(text) - 1
+		}
+	}
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(text)) // never fails
+	c.Hash = h.Sum64()
+	s.facts.Copies = append(s.facts.Copies, c)
+}
+
+func lineCount(text string) int {
+	return strings.Count(text, "\n") + 1 - len(text) + len(strings.TrimSuffix(text, "\n"))
+}
+
+// names notes the paths and identifiers of a text that is no copy.
+func (s *scan) names(text string) {
+	f := s.facts
+	eachIdent(text, func(start, end int) {
+		id := text[start:end]
+		f.Idents = append(f.Idents, hashIdent(id))
+		if isPath(id) {
+			f.Mentions = append(f.Mentions, id)
+			if i := strings.LastIndexByte(id, '/'); i >= 0 {
+				f.Idents = append(f.Idents, hashIdent(id[i+1:]))
+			}
+		}
+	})
+	s.quoted(text)
+}
+
+// quoted notes plain words that are quoted as symbols: in backticks or called.
+func (s *scan) quoted(text string) {
+	for i := 0; i < len(text); i++ {
+		if text[i] != '(' && text[i] != '`' {
+			continue
+		}
+		start := i
+		for start > 0 && byteClass[text[start-1]]&word != 0 && i-start < 100 {
+			start--
+		}
+		if i-start >= 5 {
+			s.facts.Idents = append(s.facts.Idents, hashIdent(text[start:i]))
+		}
+	}
+}
+
+// isPath reports whether an identifier names a file.
+func isPath(id string) bool {
+	if strings.IndexByte(id, '/') >= 0 {
+		return true
+	}
+	i := strings.LastIndexByte(id, '.')
+	return i > 0 && fileExt(id[i+1:])
+}
+
+// result notes what a tool answered.
+func (s *scan) result(part int, p chat.Part) {
+	f, known := shownByCall(s.call)
+	if len(p.Text) < smallest {
+		s.names(p.Text)
+		return
+	}
+	c := Copy{Part: part, Kind: Output, End: len(p.Text)}
+	text := p.Text
+	clean := strip(p.Text)
+	switch {
+	case known && !p.Error && !failed(clean.text):
+		c.Kind, c.Path, c.First, c.Last, c.Whole = Read, f.path, f.first, f.last, f.whole
+		text = clean.text
+	case clean.path != "":
+		c.Kind, c.Path, c.Whole = Read, clean.path, true
+		text = clean.text
+	case s.call != nil && !p.Error && len(editedBy(s.call)) > 0:
+		c.Kind, c.Path = Edit, editedBy(s.call)[0]
+		text = clean.text
+	default:
+		text = trimReminders(unixLines(p.Text))
+		s.names(text)
+	}
+	if c.Kind != Output {
+		c.cover(clean)
+		s.facts.Mentions = append(s.facts.Mentions, c.Path)
+	}
+	s.add(c, text)
+}
+
+// failed reports whether a read answered with an error instead of a file.
+func failed(text string) bool {
+	return len(text) < 400 && (strings.HasPrefix(text, "<tool_use_error>") || strings.HasPrefix(text, "Error") || strings.Contains(text, "No such file"))
+}
+
+// cover takes over what the tool itself said of the lines that it showed.
+func (c *Copy) cover(s stripped) {
+	if s.first > 0 {
+		c.First = s.first
+		c.Last = s.first + lineCount(s.text) - 1
+	}
+	if s.part {
+		c.Whole = false
+	}
+	n := lineCount(s.text)
+	if c.First == 1 && c.Last > n && !s.part { // fewer lines than asked for
+		c.Whole = true
+	}
+	if c.Whole || c.Last > 0 && c.First > 0 && c.Last-c.First+1 > n {
+		c.First = max(c.First, 1)
+		c.Last = c.First + n - 1
+	}
+	if s.total > 0 && c.First <= 1 && c.Last >= s.total {
+		c.Whole = true
+	}
+	if c.First > 1 {
+		c.Whole = false
+	}
+}
+
+// prose notes the fenced blocks with a path and the <file path=…> blocks of a
+// text, and what stands between them.
+func (s *scan) prose(part int, text string) {
+	if s.machine && len(text) >= smallest {
+		if clean := strip(text); clean.tool { // an observation that the format gives as the user's
+			s.result(part, chat.Part{Text: text})
+			return
+		}
+	}
+	at := 0
+	eachBlock(text, func(path string, start, end int) {
+		s.names(text[at:start])
+		kind := Block
+		if s.machine && strings.TrimSpace(text[:start]) == attachHead(path) && strings.TrimSpace(text[end:]) == attachTail {
+			kind = Attached
+		}
+		body := unixLines(text[start:end])
+		if len(body) >= smallest {
+			s.add(Copy{Part: part, Kind: kind, Path: path, Start: start, End: end, Whole: kind == Attached}, body)
+		} else {
+			s.names(body)
+		}
+		s.facts.Mentions = append(s.facts.Mentions, path)
+		at = end
+	})
+	s.names(text[at:])
+}
+
+const attachTail = "</file>"
+
+func attachHead(path string) string {
+	return `<file path="` + strings.NewReplacer(`"`, "&quot;", "\n", " ").Replace(path) + `">`
+}
+
+// AttachText returns the text of a message that holds a file.
+func AttachText(path, text string) string {
+	return attachHead(path) + "\n" + strings.TrimSuffix(text, "\n") + "\n" + attachTail
+}
+
+// eachBlock calls yield with the body of each block of a file in text.
+func eachBlock(text string, yield func(path string, start, end int)) {
+	path, shut, start, before := "", "", 0, ""
+	eachLine(text, func(from, to int) {
+		line := strings.TrimSpace(text[from:min(to, from+600)])
+		switch {
+		case shut != "" && (line == shut || shut == attachTail && strings.HasPrefix(line, shut)):
+			if path != "" && from > start {
+				yield(path, start, from)
+			}
+			shut = ""
+		case shut != "":
+		case strings.HasPrefix(line, "<file ") && strings.HasSuffix(line, ">"):
+			path, shut, start = attribute(line, "path"), attachTail, to
+		case fenceOf(line) != "":
+			shut, start = fenceOf(line), to
+			path = fencePath(line[len(shut):], before)
+		}
+		if line != "" {
+			before = line
+		}
+	})
+}
+
+// attribute returns the value of an attribute of a tag.
+func attribute(tag, name string) string {
+	for _, quote := range []string{`"`, `'`} {
+		if _, rest, ok := strings.Cut(tag, name+"="+quote); ok {
+			value, _, _ := strings.Cut(rest, quote)
+			return strings.ReplaceAll(value, "&quot;", `"`)
+		}
+	}
+	return ""
+}
+
+// fencePath returns the path of a fenced block: in its info string, or alone on
+// the line before.
+func fencePath(info, before string) string {
+	for _, w := range strings.FieldsFunc(info, func(r rune) bool { return r == ' ' || r == ':' || r == '"' || r == '=' || r == '{' || r == '}' }) {
+		if isPath(w) && len(w) > 3 {
+			return w
+		}
+	}
+	name := strings.Trim(before, "*`#: ")
+	if isPath(name) && !strings.ContainsAny(name, " \t") {
+		return name
+	}
+	return ""
+}
