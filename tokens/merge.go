@@ -51,6 +51,49 @@ func (v *vocab) join(p string, parts []part, at, n int) uint32 {
 	return v.rank(p, int(parts[at].start), int(parts[at+n].start))
 }
 
+// mergeLong merges p, which is longer than a window. It takes linear time but
+// where windows of some size disagree; then larger ones are tried, up to all
+// of p.
 func (v *vocab) mergeLong(p string, sc *scratch) int {
-	return len(v.mergeShort(p, sc)) - 1
+	for size := window; ; size *= 8 {
+		if n, ok := v.stitch(p, size, sc); ok {
+			return n
+		}
+	}
+}
+
+// stitch merges p in windows of size bytes, and reports whether they agree.
+// Each window begins with a token of the one before, well before its end, and
+// must begin with the same token. That proves the count: a merge never looks
+// beyond two neighbours, so tokens are what p is merged into exactly where
+// each two neighbours, merged by themselves, stay those two; and every two
+// stand side by side in one of the windows.
+func (v *vocab) stitch(p string, size int, sc *scratch) (tokens int, ok bool) {
+	seam := 0 // size of the token that the window before has here
+	for {
+		parts := v.mergeWindow(p[:min(size, len(p))], sc)
+		if seam > 0 && int(parts[1].start) != seam {
+			return 0, false
+		}
+		if len(p) <= size {
+			return tokens + len(parts) - 1, true
+		}
+		at := len(parts) - 2
+		for at > 0 && int(parts[at].start) > size-size/4 {
+			at--
+		}
+		if at == 0 {
+			return 0, false
+		}
+		tokens += at
+		seam = int(parts[at+1].start - parts[at].start)
+		p = p[parts[at].start:]
+	}
+}
+
+func (v *vocab) mergeWindow(p string, sc *scratch) []part {
+	if len(p) <= window {
+		return v.mergeShort(p, sc)
+	}
+	return v.mergeQueued(p, sc)
 }

@@ -11,6 +11,8 @@ const (
 type scratch struct {
 	memo  [memoSlots]memo
 	parts []part
+	links []link
+	queue []candidate
 }
 
 // A memo is a piece that is no token, and how many it has.
@@ -48,7 +50,7 @@ func (k *memoKey) slot() int {
 
 // trim drops what a long piece made large.
 func (sc *scratch) trim() {
-	if cap(sc.parts) > 1<<16 {
-		sc.parts = nil
+	if cap(sc.links) > 1<<16 {
+		sc.parts, sc.links, sc.queue = nil, nil, nil
 	}
 }
