@@ -1,0 +1,107 @@
+package wire
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/tiercompact/tiercompact/chat"
+)
+
+func aider() format {
+	return format{
+		name:   "aider",
+		about:  "aider chat history (Markdown)",
+		match:  matchAider,
+		decode: decodeAider,
+	}
+}
+
+const aiderStart = "# aider chat started at "
+
+func matchAider(p probe) int {
+	if p.shape == plain && (strings.HasPrefix(p.head, aiderStart) || strings.Contains(p.head, "\n"+aiderStart)) {
+		return 90
+	}
+	if p.shape == plain && (strings.HasPrefix(p.head, "#### ") || strings.Contains(p.head, "\n#### ")) {
+		return 40
+	}
+	return 0
+}
+
+// decodeAider reads the history as aider itself restores it: all chats of the
+// file as one. The program's own lines, and what stands before the first
+// question of a chat, were not the model's.
+func decodeAider(src *source) ([]Conversation, error) {
+	var a aiderLog
+	text := strings.ReplaceAll(src.text, "\r\n", "\n")
+	all := strings.Split(text, "\n")
+	ends := editEnds(all)
+	for i := 0; i < len(all); i++ {
+		switch line := all[i]; {
+		case strings.HasPrefix(line, aiderStart):
+			a.flush()
+			a.asked = false
+		case line == "####" || strings.HasPrefix(line, "#### "):
+			a.write(chat.User, strings.TrimPrefix(strings.TrimPrefix(line, "####"), " "))
+		case line == ">" || strings.HasPrefix(line, "> "):
+			a.flush()
+		case !a.asked:
+		case line == editStart && ends[i] > 0:
+			a.write(chat.Assistant, all[i:ends[i]]...)
+			i = ends[i] - 1
+		case strings.TrimSpace(line) == "" && a.role != chat.Assistant:
+		default:
+			a.write(chat.Assistant, line)
+		}
+	}
+	a.flush()
+	return a.log.one(Conversation{Format: "aider"}), nil
+}
+
+const (
+	editStart = "<<<<<<< SEARCH"
+	editEnd   = ">>>>>>> REPLACE"
+)
+
+// editEnds returns, for each line, where the lines of an edit that begins
+// there end: between its marks every line is the model's. 0 is no end in this
+// chat.
+func editEnds(all []string) []int {
+	ends := make([]int, len(all))
+	end := 0
+	for i, line := range slices.Backward(all) {
+		if strings.HasPrefix(line, aiderStart) {
+			end = 0
+		} else if line == editEnd {
+			end = i + 1
+		}
+		ends[i] = end
+	}
+	return ends
+}
+
+// An aiderLog gathers lines into messages.
+type aiderLog struct {
+	log   log
+	asked bool      // the user has spoken in this chat
+	role  chat.Role // whose lines these are
+	lines []string
+}
+
+func (a *aiderLog) write(role chat.Role, lines ...string) {
+	if a.role != role {
+		a.flush()
+	}
+	a.role, a.asked = role, true
+	for _, line := range lines {
+		if role == chat.User {
+			line = strings.TrimSuffix(line, "  ") // a line break in Markdown
+		}
+		a.lines = append(a.lines, line)
+	}
+}
+
+func (a *aiderLog) flush() {
+	a.log.say("", a.role, strings.TrimSpace(strings.Join(a.lines, "\n")))
+	a.role, a.lines = "", nil
+}

@@ -1,0 +1,330 @@
+package wire
+
+import (
+	"slices"
+
+	"github.com/tiercompact/tiercompact/chat"
+)
+
+func claudeCode() format {
+	return format{
+		name:   "claudecode",
+		about:  "Claude Code session (JSON lines)",
+		match:  matchClaudeCode,
+		decode: decodeClaudeCode,
+	}
+}
+
+func matchClaudeCode(p probe) int {
+	if p.shape != lines && p.shape != object {
+		return 0
+	}
+	for _, v := range p.values {
+		switch {
+		case v.has("systemPayload") || v.at("message").has("parts"):
+			return 0 // Qwen Code
+		case v.has("parentUuid") && v.has("isSidechain"):
+			return 95
+		case v.has("sessionId") && v.has("uuid") && v.is("message", "{"):
+			return 90
+		}
+	}
+	for _, v := range p.values {
+		switch v.text("type") {
+		case "file-history-snapshot", "queue-operation", "permission-mode":
+			return 60
+		case "summary":
+			if v.has("leafUuid") {
+				return 60
+			}
+		}
+	}
+	return 0
+}
+
+// A claudeSession is the records of one file, linked by their parents.
+type claudeSession struct {
+	records []peek // of the main line, or of the side chain where the file is one
+	tree    tree
+	shown   map[int]bool    // records on the path, and those merged into them
+	family  map[string]int  // by id of an API message: its first record
+	kin     map[int][]int   // by first record: all records of that API message
+	late    map[int][]int   // by parent: results beside the path
+	paired  map[string]bool // calls that the path has a result of
+	cleared map[string]int  // by call: the record that cleared its result
+	log     log
+}
+
+func decodeClaudeCode(src *source) ([]Conversation, error) {
+	all, err := records(src)
+	if err != nil {
+		return nil, err
+	}
+	c := Conversation{Format: "claudecode"}
+	s := newClaudeSession(all)
+	path := s.path()
+	s.index(path)
+	for _, i := range path {
+		s.emit(i)
+		if model := s.records[i].at("message").text("model"); model != "" && model != "<synthetic>" {
+			c.Model = model
+		}
+	}
+	c.Title = s.title(all)
+	return s.log.one(c), nil
+}
+
+// newClaudeSession takes the records that are linked. Side chains are the
+// conversations of others, unless the file holds nothing else.
+func newClaudeSession(all []peek) *claudeSession {
+	side := !slices.ContainsFunc(all, func(r peek) bool { return spoken(r) && !r.flag("isSidechain") })
+	s := &claudeSession{}
+	for _, r := range all {
+		id := r.text("uuid")
+		if id == "" && !spoken(r) || r.flag("isSidechain") && !side {
+			continue
+		}
+		if twin, ok := s.tree.newest[id]; ok && s.records[twin].fields["message"] == r.fields["message"] {
+			continue // written again when the session was resumed
+		}
+		s.records = append(s.records, r)
+		s.tree.grow(id, r.fields["parentUuid"])
+	}
+	return s
+}
+
+// spoken reports whether a record is part of the conversation.
+func spoken(r peek) bool {
+	switch r.text("type") {
+	case "user", "assistant":
+		return r.is("message", "{")
+	case "tool_use", "tool_result":
+		return true
+	}
+	return false
+}
+
+func (s *claudeSession) starts(i int) bool {
+	return s.records[i].text("subtype") == "compact_boundary"
+}
+
+// path returns the records that the model saw, in order: from the newest
+// backwards to the last compaction. Where no record names another, all do.
+func (s *claudeSession) path() []int {
+	leaf := len(s.records) - 1
+	for leaf >= 0 && !spoken(s.records[leaf]) {
+		leaf--
+	}
+	if leaf < 0 {
+		return nil
+	}
+	if !s.tree.linked {
+		for i := range s.tree.parent {
+			s.tree.parent[i] = i - 1
+		}
+	}
+	path := s.tree.path(leaf, s.starts)
+	for at, i := range slices.Backward(path) {
+		if s.records[i].flag("isCompactSummary") {
+			kept := s.preserved(path[:at])
+			return slices.Concat(path[at:at+1], kept, path[at+1:])
+		}
+	}
+	return path
+}
+
+// preserved returns the records that a compaction kept behind its summary.
+// before ends with the record that says so.
+func (s *claudeSession) preserved(before []int) []int {
+	if len(before) == 0 {
+		return nil
+	}
+	about := s.records[before[len(before)-1]].at("compactMetadata")
+	var kept []int
+	have := make(map[int]bool)
+	for _, id := range about.at("preservedMessages").list("uuids") {
+		if i, ok := s.tree.newest[id.str()]; ok && !have[i] {
+			have[i] = true
+			kept = append(kept, i)
+		}
+	}
+	segment := about.at("preservedSegment")
+	tail, ok := s.tree.newest[segment.text("tailUuid")]
+	if kept != nil || !ok {
+		return kept
+	}
+	head, ok := s.tree.newest[segment.text("headUuid")]
+	if !ok || head > tail {
+		return nil
+	}
+	return s.tree.path(tail, func(i int) bool { return i <= head })
+}
+
+// index finds what belongs to the records of path: one API message is written
+// as a record for each of its blocks, and the results of parallel calls stand
+// beside the path.
+func (s *claudeSession) index(path []int) {
+	s.shown, s.family = make(map[int]bool), make(map[string]int)
+	s.kin, s.late, s.cleared = make(map[int][]int), make(map[int][]int), make(map[string]int)
+	s.paired = make(map[string]bool)
+	for _, i := range path {
+		s.shown[i] = true
+		for _, b := range s.records[i].at("message").list("content") {
+			if id := b.text("tool_use_id"); id != "" {
+				s.paired[id] = true
+			}
+		}
+		if id := s.apiID(i); id != "" {
+			if _, ok := s.family[id]; !ok {
+				s.family[id] = i
+			}
+		}
+	}
+	for i, r := range s.records {
+		if first, ok := s.family[s.apiID(i)]; ok {
+			s.kin[first] = append(s.kin[first], i)
+		}
+		if r.text("type") == "user" && !s.shown[i] && s.tree.parent[i] >= 0 {
+			parent := s.tree.parent[i]
+			s.late[parent] = append(s.late[parent], i)
+		}
+		for _, id := range r.at("microcompactMetadata").list("compactedToolIds") {
+			s.cleared[id.str()] = i
+		}
+	}
+}
+
+// apiID returns the id of the API message that an assistant's record is of.
+func (s *claudeSession) apiID(i int) string {
+	if r := s.records[i]; r.text("type") == "assistant" {
+		return r.at("message").text("id")
+	}
+	return ""
+}
+
+func (s *claudeSession) emit(i int) {
+	switch r := s.records[i]; r.text("type") {
+	case "user":
+		s.user(i)
+	case "assistant":
+		kin := []int{i}
+		if first, ok := s.family[s.apiID(i)]; ok {
+			if first != i {
+				return // it went with the first
+			}
+			kin = s.kin[first]
+		}
+		s.assistant(kin)
+	case "tool_use": // a client of 2025
+		id := s.log.calls.call(r.text("id"), r.text("name"))
+		s.log.add(chat.Message{ID: r.text("uuid"), Role: chat.Assistant, Parts: []chat.Part{
+			{Kind: chat.Call, ID: id, Name: r.text("name"), Args: argsIn(r.fields["input"])},
+		}})
+	case "tool_result":
+		text, images := resultParts(r.fields["output"])
+		id := s.log.calls.result(r.text("tool_use_id"), r.text("name"))
+		s.log.answer(r.text("uuid"), chat.Part{ID: id, Text: text}, images)
+	case "attachment":
+		if a := r.at("attachment"); a.text("type") == "queued_command" {
+			m := chat.Message{ID: r.text("uuid"), Role: chat.User, Parts: textParts(a.fields["prompt"])}
+			m.Machine = a.set("commandMode") && a.text("commandMode") != "prompt"
+			s.log.add(m)
+		}
+	}
+}
+
+// assistant emits one API message, and the results that stand beside the path.
+func (s *claudeSession) assistant(kin []int) {
+	if s.records[kin[0]].flag("isApiErrorMessage") {
+		return // the client's own words, never sent
+	}
+	m := chat.Message{ID: s.records[kin[0]].text("uuid"), Role: chat.Assistant}
+	mine := make(map[string]bool)
+	for _, i := range kin {
+		for _, p := range assistantParts(s.records[i].at("message").fields["content"], &s.log.calls) {
+			if p.Kind == chat.Call {
+				mine[p.ID] = true
+			}
+			m.Parts = append(m.Parts, p)
+		}
+	}
+	s.log.add(m)
+	for _, i := range kin {
+		for _, at := range s.late[i] {
+			for _, b := range s.records[at].at("message").list("content") {
+				if id := b.text("tool_use_id"); mine[id] && !s.paired[id] {
+					s.paired[id] = true
+					s.result(at, b)
+				}
+			}
+		}
+	}
+}
+
+// user emits a user's record: first its results, then what else it says.
+func (s *claudeSession) user(i int) {
+	r := s.records[i]
+	content := r.at("message").fields["content"]
+	kind := r.at("origin").text("kind")
+	m := chat.Message{ID: r.text("uuid"), Role: chat.User, Parts: textParts(content)}
+	m.Machine = r.flag("isMeta") || r.flag("isCompactSummary") || kind != "" && kind != "human"
+	for _, b := range listIn(content) {
+		if b.text("type") == "tool_result" {
+			s.result(i, b)
+		}
+	}
+	s.log.add(m)
+}
+
+// clearedResult stands where the client no longer sent an old result.
+const clearedResult = "[Old tool result content cleared]"
+
+func (s *claudeSession) result(i int, b peek) {
+	text, images := resultParts(b.fields["content"])
+	if at, ok := s.cleared[b.text("tool_use_id")]; ok && i < at {
+		text, images = clearedResult, nil
+	}
+	id := s.log.calls.result(b.text("tool_use_id"), "")
+	s.log.answer(s.records[i].text("uuid"), chat.Part{ID: id, Text: text, Error: b.flag("is_error")}, images)
+}
+
+// title returns the newest title of the session. A summary at the head of the
+// file may be the title of another one: its leaf tells.
+func (s *claudeSession) title(all []peek) string {
+	title := ""
+	for _, r := range all {
+		switch r.text("type") {
+		case "summary":
+			if _, ok := s.tree.newest[r.text("leafUuid")]; ok {
+				title = r.text("summary")
+			}
+		case "ai-title":
+			title = r.text("aiTitle")
+		case "custom-title":
+			title = r.text("customTitle")
+		}
+	}
+	return title
+}
+
+// assistantParts returns the parts of an Anthropic assistant content. Thinking
+// that is only known encrypted, and tools that run on the server, are left out.
+func assistantParts(content string, calls *nameless) []chat.Part {
+	var parts []chat.Part
+	for _, b := range blocksIn(content) {
+		switch b.text("type") {
+		case "thinking":
+			parts = append(parts, chat.Part{Kind: chat.Thinking, Text: b.text("thinking")})
+		case "tool_use":
+			id := calls.call(b.text("id"), b.text("name"))
+			parts = append(parts, chat.Part{Kind: chat.Call, ID: id, Name: b.text("name"), Args: argsIn(b.fields["input"])})
+		default:
+			if text, ok := plainText(b); ok {
+				parts = append(parts, chat.Part{Kind: chat.Text, Text: text})
+			} else if p := pictureIn(b); p != nil {
+				parts = append(parts, chat.Part{Kind: chat.Image, Image: p})
+			}
+		}
+	}
+	return parts
+}

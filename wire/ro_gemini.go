@@ -1,0 +1,149 @@
+package wire
+
+import (
+	"strings"
+
+	"github.com/tiercompact/tiercompact/chat"
+)
+
+func gemini() format {
+	return format{
+		name:   "gemini",
+		about:  "Gemini contents or request body",
+		match:  matchGemini,
+		decode: decodeGemini,
+	}
+}
+
+func matchGemini(p probe) int {
+	if len(p.values) == 0 {
+		return 0
+	}
+	switch p.shape {
+	case object:
+		v := geminiBody(p.values[0])
+		if v.is("contents", "[{") || len(v.list("history")) > 0 && v.list("history")[0].is("parts", "[") {
+			return 85
+		}
+	case array:
+		for _, v := range p.values {
+			if v.is("parts", "[") && v.has("role") {
+				return 85
+			}
+		}
+	}
+	return 0
+}
+
+// geminiBody returns the request proper, which Code Assist wraps.
+func geminiBody(v peek) peek {
+	if inner := v.at("request"); inner.has("contents") {
+		return inner
+	}
+	return v
+}
+
+func decodeGemini(src *source) ([]Conversation, error) {
+	doc, err := src.document()
+	if err != nil {
+		return nil, err
+	}
+	outer := peekAt(doc.raw)
+	body := geminiBody(outer)
+	c := Conversation{Format: "gemini", Model: outer.text("model"), Tools: functionsOf(body.fields["tools"])}
+	contents := body.raw
+	for _, key := range []string{"contents", "history"} {
+		if body.has(key) {
+			contents = body.fields[key]
+			break
+		}
+	}
+	var l log
+	for _, key := range []string{"systemInstruction", "system_instruction"} {
+		system := body.at(key)
+		l.add(chat.Message{Role: chat.System, Parts: textParts(firstOf(system.fields["parts"], system.raw))})
+	}
+	for _, content := range blocksIn(contents) {
+		l.content(chat.Message{ID: content.text("id")}, content.text("role"), content.list("parts"))
+	}
+	return l.one(c), nil
+}
+
+func firstOf(raw ...string) string {
+	for _, r := range raw {
+		if r != "" {
+			return r
+		}
+	}
+	return ""
+}
+
+// content appends a Gemini content. Its calls and results may have no ids:
+// then they pair by their order and tool, within the turn.
+func (l *log) content(m chat.Message, role string, parts []peek) {
+	m.Role = chat.User
+	switch role {
+	case "model", "assistant", "gemini":
+		m.Role = chat.Assistant
+		l.calls.turn()
+	case "system":
+		m.Role = chat.System
+	}
+	for _, p := range parts {
+		switch {
+		case p.is("functionCall", "{"):
+			call := p.at("functionCall")
+			id := l.calls.call(call.text("id"), call.text("name"))
+			m.Parts = append(m.Parts, chat.Part{Kind: chat.Call, ID: id, Name: call.text("name"), Args: argsIn(call.fields["args"])})
+		case p.is("functionResponse", "{"):
+			l.response(m.ID, p.at("functionResponse"))
+		case p.flag("thought"):
+			m.Parts = append(m.Parts, chat.Part{Kind: chat.Thinking, Text: p.text("text")})
+		default:
+			m.Parts = append(m.Parts, geminiPart(p)...)
+		}
+	}
+	l.add(m)
+}
+
+func geminiPart(p peek) []chat.Part {
+	if text, ok := plainText(p); ok {
+		return []chat.Part{{Kind: chat.Text, Text: text}}
+	}
+	if picture := pictureIn(p); picture != nil {
+		return []chat.Part{{Kind: chat.Image, Image: picture}}
+	}
+	for _, key := range []string{"executableCode", "codeExecutionResult"} {
+		if p.is(key, "{") {
+			return []chat.Part{{Kind: chat.Text, Text: firstOf(p.at(key).text("code"), p.at(key).text("output"))}}
+		}
+	}
+	for _, key := range []string{"inlineData", "fileData"} {
+		if p.is(key, "{") {
+			return []chat.Part{{Kind: chat.Text, Text: "[document " + p.at(key).text("mimeType") + "]"}}
+		}
+	}
+	return nil
+}
+
+func (l *log) response(id string, r peek) {
+	text, failed := responseText(r.at("response"))
+	p := chat.Part{ID: l.calls.result(r.text("id"), r.text("name")), Name: r.text("name"), Text: text, Error: failed}
+	_, images := resultParts(r.fields["parts"])
+	l.answer(id, p, images)
+}
+
+// responseText returns what a function response says: the string under the one
+// key it has, else its JSON.
+func responseText(r peek) (text string, failed bool) {
+	failed = r.set("error")
+	for _, key := range []string{"output", "error", "result", "content"} {
+		if len(r.fields) == 1 && r.is(key, `"`) {
+			return r.text(key), failed
+		}
+	}
+	if len(r.fields) == 0 {
+		return strings.TrimSpace(unquote(r.raw)), false
+	}
+	return compactJSON(r.raw), failed
+}

@@ -1,0 +1,182 @@
+package wire
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/tiercompact/tiercompact/chat"
+)
+
+// A log gathers the messages of a format that is only read.
+type log struct {
+	messages chat.Transcript
+	seen     map[string]bool // ids of messages
+	calls    nameless
+}
+
+// add appends m. Its empty parts are left out, and so is a message of which
+// nothing is left, or only white space, or only thinking: the model was never
+// sent it. An id that a message before has had is not given again.
+func (l *log) add(m chat.Message) {
+	m.Parts = withContent(m.Parts)
+	if !worthSending(m.Parts) {
+		return
+	}
+	if l.seen[m.ID] {
+		m.ID = ""
+	} else if m.ID != "" {
+		if l.seen == nil {
+			l.seen = make(map[string]bool)
+		}
+		l.seen[m.ID] = true
+	}
+	machine := m.Machine
+	classify(&m)
+	m.Machine = (m.Machine || machine) && m.Role == chat.User
+	l.messages = append(l.messages, m)
+}
+
+func (l *log) say(id string, role chat.Role, text string) {
+	m := chat.NewText(role, text)
+	m.ID = id
+	l.add(m)
+}
+
+// note appends a user message that no person typed.
+func (l *log) note(id, text string) {
+	m := chat.NewText(chat.User, text)
+	m.ID, m.Machine = id, true
+	l.add(m)
+}
+
+// answer appends the result of a call, images behind its text.
+func (l *log) answer(id string, result chat.Part, images []chat.Part) {
+	result.Kind = chat.Result
+	l.add(chat.Message{ID: id, Role: chat.Tool, Parts: append([]chat.Part{result}, images...)})
+}
+
+// one returns the single conversation of a file, none where it has no messages.
+func (l *log) one(c Conversation) []Conversation {
+	if len(l.messages) == 0 {
+		return nil
+	}
+	c.Messages = settle(l.messages)
+	return []Conversation{c}
+}
+
+func withContent(parts []chat.Part) []chat.Part {
+	var kept []chat.Part
+	for _, p := range parts {
+		if (p.Kind == chat.Text || p.Kind == chat.Thinking) && p.Text == "" {
+			continue
+		}
+		kept = append(kept, p)
+	}
+	return kept
+}
+
+func worthSending(parts []chat.Part) bool {
+	for _, p := range parts {
+		switch p.Kind {
+		case chat.Text:
+			if strings.TrimSpace(p.Text) != "" {
+				return true
+			}
+		case chat.Image, chat.Call, chat.Result:
+			return true
+		}
+	}
+	return false
+}
+
+// settle returns t with each result directly behind the message of its call,
+// in the order found: a log may have other records between them, the model's
+// API has not. A result without a call stays where it stands.
+func settle(t chat.Transcript) chat.Transcript {
+	pairs := chat.PairUp(t)
+	results := make(map[int][]int)
+	for i, call := range pairs.CallOf {
+		if call >= 0 {
+			results[call] = append(results[call], i)
+		}
+	}
+	out := make(chat.Transcript, 0, len(t))
+	for i, m := range t {
+		if pairs.CallOf[i] >= 0 {
+			continue
+		}
+		out = append(out, m)
+		for _, r := range results[i] {
+			out = append(out, t[r])
+		}
+	}
+	return out
+}
+
+// nameless gives ids to calls that have none, and finds the call that a result
+// without a usable id answers: the oldest open one of that tool, else the
+// oldest open one.
+type nameless struct {
+	given  int
+	known  map[string]bool // ids that calls came with
+	ids    []string        // of the calls without, oldest first
+	closed []bool
+	next   int              // ids before it are closed
+	byTool map[string][]int // places in ids
+}
+
+// call returns the id of a call: its own, or a new one.
+func (n *nameless) call(id, tool string) string {
+	if id != "" {
+		if n.known == nil {
+			n.known = make(map[string]bool)
+		}
+		n.known[id] = true
+		return id
+	}
+	if n.byTool == nil {
+		n.byTool = make(map[string][]int)
+	}
+	n.byTool[tool] = append(n.byTool[tool], len(n.ids))
+	n.ids, n.closed = append(n.ids, n.fresh()), append(n.closed, false)
+	return n.ids[len(n.ids)-1]
+}
+
+// result returns the id of the call that a result answers.
+func (n *nameless) result(id, tool string) string {
+	if id != "" && n.known[id] {
+		return id
+	}
+	queue := n.byTool[tool]
+	for len(queue) > 0 && n.closed[queue[0]] {
+		queue = queue[1:]
+	}
+	if n.byTool != nil {
+		n.byTool[tool] = queue
+	}
+	for n.next < len(n.ids) && n.closed[n.next] {
+		n.next++
+	}
+	at := n.next
+	if len(queue) > 0 {
+		at = queue[0]
+	}
+	switch {
+	case at < len(n.ids):
+		n.closed[at] = true
+		return n.ids[at]
+	case id != "":
+		return id
+	}
+	return n.fresh()
+}
+
+// turn closes what is open: results answer calls of the turn before them only.
+func (n *nameless) turn() {
+	n.ids, n.closed, n.next, n.byTool = nil, nil, 0, nil
+}
+
+func (n *nameless) fresh() string {
+	n.given++
+	return "call_" + strconv.Itoa(n.given)
+}

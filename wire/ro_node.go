@@ -1,0 +1,239 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"github.com/tiercompact/tiercompact/chat"
+)
+
+// The logs that are only read are taken apart with [peek]: what is missing, or
+// of another type than expected, reads as empty, since logs of many versions
+// are met. None of it is written back.
+
+// at returns the value under key.
+func (v peek) at(key string) peek { return peekAt(v.fields[key]) }
+
+// list returns the elements of the list under key.
+func (v peek) list(key string) []peek { return listIn(v.fields[key]) }
+
+// flag reports whether the value under key is true.
+func (v peek) flag(key string) bool { return v.fields[key] == "true" }
+
+// set reports whether the value under key is there and not null.
+func (v peek) set(key string) bool { return v.fields[key] != "" && v.fields[key] != "null" }
+
+// str returns the text of v where it is a string.
+func (v peek) str() string { return unquote(v.raw) }
+
+func listIn(raw string) []peek {
+	var found []peek
+	for start, end := range elements(raw) {
+		found = append(found, peekAt(raw[start:end]))
+	}
+	return found
+}
+
+// records returns the objects of a source of JSON lines, or its one object;
+// other values are no records of a log.
+func records(src *source) ([]peek, error) {
+	if look(src).shape == object {
+		doc, err := src.document()
+		return []peek{peekAt(doc.raw)}, err
+	}
+	var found []peek
+	err := src.lines(func(v value) error {
+		if r := peekAt(v.raw); r.fields != nil {
+			found = append(found, r)
+		}
+		return nil
+	})
+	return found, err
+}
+
+// blocksIn returns the pieces of a content that is a string, a list or one
+// object.
+func blocksIn(raw string) []peek {
+	switch {
+	case strings.HasPrefix(raw, "["):
+		return listIn(raw)
+	case raw == "" || raw == "null":
+		return nil
+	}
+	return []peek{peekAt(raw)}
+}
+
+// plainText returns the text of a piece that is a string or an object with a
+// text, and whether it is one.
+func plainText(b peek) (string, bool) {
+	if strings.HasPrefix(b.raw, `"`) {
+		return b.str(), true
+	}
+	switch b.text("type") {
+	case "", "text", "input_text", "output_text", "summary_text", "reasoning_text":
+		return b.text("text"), b.is("text", `"`)
+	case "refusal":
+		return b.text("refusal"), true
+	}
+	return "", false
+}
+
+// textParts returns a content's texts and images as parts, in order. What is
+// neither is left out.
+func textParts(raw string) []chat.Part {
+	var parts []chat.Part
+	for _, b := range blocksIn(raw) {
+		if text, ok := plainText(b); ok {
+			parts = append(parts, chat.Part{Kind: chat.Text, Text: text})
+		} else if p := pictureIn(b); p != nil {
+			parts = append(parts, chat.Part{Kind: chat.Image, Image: p})
+		} else if note := documentNote(b); note != "" {
+			parts = append(parts, chat.Part{Kind: chat.Text, Text: note})
+		}
+	}
+	return parts
+}
+
+// resultParts returns a tool result's content as one text and the images
+// behind it. Pieces of unknown type stand in the text as they are.
+func resultParts(raw string) (text string, images []chat.Part) {
+	var texts []string
+	for _, b := range blocksIn(raw) {
+		if t, ok := plainText(b); ok {
+			texts = append(texts, t)
+		} else if p := pictureIn(b); p != nil {
+			images = append(images, chat.Part{Kind: chat.Image, Image: p})
+		} else {
+			texts = append(texts, compactJSON(b.raw))
+		}
+	}
+	return strings.Join(texts, "\n"), images
+}
+
+// documentNote returns the text of an attached document, or the name of its
+// type where it is not text.
+func documentNote(b peek) string {
+	source := b.at("source")
+	switch {
+	case b.text("type") != "document" && b.text("type") != "file" && b.text("type") != "input_file":
+		return ""
+	case source.text("type") == "text":
+		return source.text("data")
+	}
+	for _, name := range []string{b.text("title"), b.text("filename"), source.text("media_type"), b.text("mime")} {
+		if name != "" {
+			return "[document " + name + "]"
+		}
+	}
+	return "[document]"
+}
+
+// pictureIn returns the image of a block in any of the forms that the logs
+// have, or nil.
+func pictureIn(b peek) *chat.Picture {
+	switch {
+	case b.text("type") == "image" && b.at("source").has("type"): // Anthropic
+		s := b.at("source")
+		return &chat.Picture{MediaType: s.text("media_type"), Data: s.text("data"), URL: s.text("url")}
+	case b.text("type") == "image" && b.is("data", `"`): // pi
+		return &chat.Picture{MediaType: b.text("mimeType"), Data: b.text("data")}
+	case b.is("inlineData", "{") && strings.HasPrefix(b.at("inlineData").text("mimeType"), "image/"): // Gemini
+		d := b.at("inlineData")
+		return &chat.Picture{MediaType: d.text("mimeType"), Data: d.text("data")}
+	case b.is("fileData", "{") && strings.HasPrefix(b.at("fileData").text("mimeType"), "image/"):
+		d := b.at("fileData")
+		return &chat.Picture{MediaType: d.text("mimeType"), URL: d.text("fileUri")}
+	case b.is("image_url", "{"): // OpenAI chat
+		u := b.at("image_url")
+		return linked(u.text("url"), u.text("detail"))
+	case b.is("image_url", `"`): // OpenAI Responses
+		return linked(b.text("image_url"), b.text("detail"))
+	case strings.HasPrefix(b.text("mime"), "image/"): // OpenCode
+		return linked(b.text("url"), "")
+	}
+	return nil
+}
+
+// linked returns the image behind an address; a data address holds it.
+func linked(url, detail string) *chat.Picture {
+	if url == "" {
+		return nil
+	}
+	if rest, ok := strings.CutPrefix(url, "data:"); ok {
+		if kind, data, ok := strings.Cut(rest, ";base64,"); ok {
+			return &chat.Picture{MediaType: kind, Data: data, Detail: detail}
+		}
+	}
+	return &chat.Picture{URL: url, Detail: detail}
+}
+
+// compactJSON returns a JSON value without white space between its tokens.
+func compactJSON(raw string) string {
+	var b bytes.Buffer
+	if err := json.Compact(&b, []byte(raw)); err != nil {
+		return raw // deeper than encoding/json goes
+	}
+	return b.String()
+}
+
+// argsIn returns a call's arguments as JSON text: an object as it is, a string
+// that holds JSON as that JSON, and free text as {"input": text}.
+func argsIn(raw string) string {
+	if raw == "" || raw == "null" {
+		return "{}"
+	}
+	if raw[0] != '"' {
+		return compactJSON(raw)
+	}
+	text := unquote(raw)
+	if strings.TrimSpace(text) == "" {
+		return "{}"
+	}
+	if json.Valid([]byte(text)) {
+		return text
+	}
+	return inputArgs(text)
+}
+
+// inputArgs returns the arguments of a tool that takes free text.
+func inputArgs(text string) string {
+	return string(append(quote([]byte(`{"input":`), text), '}'))
+}
+
+// functionsOf returns tool definitions of the Responses and Gemini kinds in the
+// form of OpenAI chat, since that is how these formats are written. Tools that
+// are no functions are left out; nil is none.
+func functionsOf(raw string) []byte {
+	var out []byte
+	for _, t := range listIn(raw) {
+		for _, f := range t.list("functionDeclarations") {
+			out = appendFunction(out, f)
+		}
+		switch {
+		case t.is("function", "{"):
+			out = append(append(out, ','), compactJSON(t.raw)...)
+		case t.text("type") == "function":
+			out = appendFunction(out, t)
+		}
+	}
+	if out == nil {
+		return nil
+	}
+	out[0] = '['
+	return append(out, ']')
+}
+
+func appendFunction(out []byte, f peek) []byte {
+	out = quote(append(out, `,{"type":"function","function":{"name":`...), f.text("name"))
+	if f.is("description", `"`) {
+		out = append(append(out, `,"description":`...), f.fields["description"]...)
+	}
+	for _, key := range []string{"parameters", "parametersJsonSchema", "input_schema"} {
+		if f.is(key, "{") {
+			out = append(append(out, `,"parameters":`...), compactJSON(f.fields[key])...)
+			break
+		}
+	}
+	return append(out, "}}"...)
+}
