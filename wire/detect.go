@@ -12,6 +12,18 @@ func formats() []format {
 		anthropic(),
 		ollama(),
 		jsonLines(),
+		claudeCode(),
+		codex(),
+		responses(),
+		gemini(),
+		geminiCLI(),
+		openCode(),
+		pi(),
+		openHands(),
+		sweAgent(),
+		miniSWEAgent(),
+		cline(),
+		aider(),
 	}
 }
 
@@ -31,6 +43,21 @@ type probe struct {
 	shape  shape
 	head   string // the first 4 KiB of the text
 	values []peek // the object, the first elements of the list, or the first lines; at most 20, broken ones left out
+	// dialect is the name of the format that the messages are in, where they
+	// are a list with roles and contents, or a body or several with such a list.
+	dialect string
+}
+
+// likely is how sure a format is that goes by roles and contents alone. Those
+// with marks of their own are surer.
+const likely = 40
+
+// speaks returns how sure the named format is that the messages are its own.
+func (p probe) speaks(name string) int {
+	if p.dialect == name {
+		return likely
+	}
+	return 0
 }
 
 // A peek is one JSON value that a probe has looked at.
@@ -67,22 +94,25 @@ func (p probe) first(keys ...string) (peek, bool) {
 // look makes the probe of a source.
 func look(s *source) probe {
 	p := probe{head: s.text[:min(len(s.text), 4096)]}
-	start := skipSpace(s.text, 0)
-	switch end, err := scanValue(s.text, start); {
-	case s.text[start] == '[':
+	start, end, err := s.first()
+	text := s.text[start:]
+	switch {
+	case text[0] == '[':
 		p.shape = array
-		p.values = peekElements(s.text[start:])
-	case s.text[start] != '{':
+		p.values = peekElements(text)
+	case text[0] != '{':
+		return p
 	case err == nil && skipSpace(s.text, end) == len(s.text):
 		p.shape = object
 		p.values = []peek{peekAt(s.text[start:end])}
-	case err == nil && !strings.Contains(s.text[start:end], "\n") || looksLikeLines(s.text[start:]):
+	case err == nil && !strings.Contains(s.text[start:end], "\n") || looksLikeLines(text):
 		p.shape = lines
-		p.values = peekLines(s.text[start:])
+		p.values = peekLines(text)
 	default: // one object that is broken; what can be read of it tells the format
 		p.shape = object
-		p.values = []peek{peekAt(s.text[start:])}
+		p.values = []peek{peekAt(text)}
 	}
+	p.dialect = dialectOf(p, text, err == nil)
 	return p
 }
 

@@ -23,6 +23,9 @@ type dialect struct {
 	joins func(group []chat.Message, next chat.Message) bool
 	// id makes the id of a call acceptable; nil accepts every id.
 	id func(id string) string
+	// system says that a body has a field for the system prompt, and the list
+	// of messages no role for it.
+	system bool
 }
 
 // A fieldError says which field of a message is not as expected.

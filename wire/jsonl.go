@@ -1,5 +1,81 @@
 package wire
 
+import (
+	"fmt"
+	"io"
+
+	"github.com/tiercompact/tiercompact/chat"
+)
+
+// jsonLines is one message a line: {role, content}, with the fields of OpenAI
+// or the blocks of Anthropic where a line has them, and meta.protected.
 func jsonLines() format {
-	return format{name: "jsonl", write: true, match: func(probe) int { return 0 }}
+	d := lineDialect()
+	return format{
+		name:   d.name,
+		about:  "JSON lines of {role, content}, with meta.protected",
+		write:  true,
+		match:  matchLines,
+		decode: func(src *source) ([]Conversation, error) { return readLines(src, d) },
+		encode: func(w io.Writer, c Conversation) error { return encodeChat(w, c, d) },
+	}
+}
+
+// matchLines takes lines, or one object, that have a role and a content.
+func matchLines(p probe) int {
+	if p.shape != lines && p.shape != object || len(p.values) == 0 {
+		return 0
+	}
+	for _, v := range p.values {
+		if !v.is("role", `"`) || !v.has("content") && !v.has("tool_calls") && !v.has("function_call") {
+			return 0
+		}
+	}
+	return likely
+}
+
+func lineDialect() dialect {
+	d := flat("jsonl", false)
+	plain := d.rewrite
+	d.read = func(o jsonObject) ([]chat.Message, error) {
+		if hasBlocks(o) {
+			return readAnthropic(o)
+		}
+		return readFlat(o)
+	}
+	d.rewrite = func(o jsonObject, group []chat.Message) string {
+		if hasBlocks(o) {
+			return rewriteAnthropic(o, group)
+		}
+		return plain(o, group)
+	}
+	return d
+}
+
+// hasBlocks reports whether the content of a message holds blocks of the kinds
+// that only Anthropic has.
+func hasBlocks(o jsonObject) bool {
+	_, is := blockDialect(o.field("content"))
+	return is
+}
+
+func readLines(src *source, d dialect) ([]Conversation, error) {
+	r := reader{src: src}
+	err := src.lines(func(v value) error {
+		return r.object(d, v.offset, v.offset+len(v.raw), "")
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(r.t) == 0 {
+		return nil, src.fail(ErrNoMessages, 0, "", fmt.Sprintf("no message in %d lines", src.skipped), "check the file")
+	}
+	if last := src.text[r.end:]; skipSpace(last, 0) == len(last) {
+		r.list.last = last
+	} else {
+		r.list.last = "\n"
+	}
+	fillIDs(r.t)
+	l := &layout{before: src.bom, lines: true, list: r.list}
+	return []Conversation{{Format: d.name, Messages: r.t, layout: l}}, nil
 }

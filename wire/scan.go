@@ -197,7 +197,7 @@ type member struct {
 }
 
 // members yields the members of an object that is known to be valid. What is
-// no object has none.
+// no object has none. Of a broken one it yields what can be told of it.
 func members(s string) iter.Seq[member] {
 	return func(yield func(member) bool) {
 		if s == "" || s[0] != '{' {
@@ -207,7 +207,7 @@ func members(s string) iter.Seq[member] {
 			m := member{keyAt: i}
 			i = skipValue(s, i)
 			m.key = unquote(s[m.keyAt:i])
-			m.start = skipSpace(s, skipSpace(s, i)+1)
+			m.start = skipSpace(s, min(skipSpace(s, i)+1, len(s)))
 			m.end = skipValue(s, m.start)
 			if !yield(m) {
 				return
@@ -324,6 +324,9 @@ func appendEscape(out []byte, s string) ([]byte, int) {
 	case 'f':
 		return append(out, '\f'), 2
 	case 'u':
+		if len(s) < 6 { // cut off, in a broken object
+			return utf8.AppendRune(out, utf8.RuneError), len(s)
+		}
 		r, n := hex4(s[2:]), 6
 		if utf16.IsSurrogate(r) {
 			low := rune(-1)

@@ -136,6 +136,24 @@ type source struct {
 	name    string // of the file, for errors
 	lenient bool
 	skipped int // broken lines met so far; lines and skip count them
+	scanned *scan
+}
+
+// A scan is the first value of a source, or why it is none.
+type scan struct {
+	start, end int
+	err        error
+}
+
+// first returns where the first value of the source stands; err says that it
+// is no JSON.
+func (s *source) first() (start, end int, err error) {
+	if s.scanned == nil {
+		start = skipSpace(s.text, 0)
+		end, err = scanValue(s.text, start)
+		s.scanned = &scan{start, end, err}
+	}
+	return s.scanned.start, s.scanned.end, s.scanned.err
 }
 
 // A value is one JSON value of a source.
@@ -197,8 +215,7 @@ func (s *source) skip(err error) error {
 
 // document returns the source as one JSON value.
 func (s *source) document() (value, error) {
-	i := skipSpace(s.text, 0)
-	end, err := scanValue(s.text, i)
+	i, end, err := s.first()
 	if err != nil {
 		return value{}, s.brokenDocument(err)
 	}

@@ -1,0 +1,204 @@
+package wire
+
+import (
+	"slices"
+
+	"github.com/tiercompact/tiercompact/chat"
+)
+
+// rewriteAnthropic puts what is left of an object's messages into it, results
+// first. Blocks that are as they were keep their bytes.
+func rewriteAnthropic(o jsonObject, group []chat.Message) string {
+	read, err := readAnthropic(o)
+	if err != nil { // it was read before, so this cannot be
+		return o.raw
+	}
+	if slices.EqualFunc(read, group, sameParts) {
+		return o.raw
+	}
+	content := blocksContent(o.field("content"), poolOf(allParts(read), allParts(group)), group)
+	if content == "" {
+		return ""
+	}
+	return o.with(change{"content", content})
+}
+
+func sameParts(a, b chat.Message) bool { return slices.EqualFunc(a.Parts, b.Parts, samePart) }
+
+func allParts(messages []chat.Message) []chat.Part {
+	var all []chat.Part
+	for _, m := range messages {
+		all = append(all, m.Parts...)
+	}
+	return all
+}
+
+// blocksContent returns the content that holds messages, in place of before:
+// a string where it was one, or nothing, and is only text. It returns "" where
+// it would be empty.
+func blocksContent(before string, free *pool, messages []chat.Message) string {
+	if len(messages) == 1 && !begins(before, "[") {
+		if parts := messages[0].Parts; len(parts) == 1 && isText(parts[0]) && parts[0].Text != "" {
+			return quoted(parts[0].Text)
+		}
+	}
+	var blocks []string
+	for _, m := range messages {
+		blocks = append(blocks, anthropicBlocks(free, m.Parts)...)
+	}
+	if len(blocks) == 0 {
+		return ""
+	}
+	return listOf(blocks)
+}
+
+func isText(p chat.Part) bool { return p.Kind == chat.Text || p.Kind == chat.Summary }
+
+// anthropicBlocks returns the blocks of parts. Images behind a result are part
+// of its block; empty texts, and thinking that the API did not sign, are left
+// out.
+func anthropicBlocks(free *pool, parts []chat.Part) []string {
+	var blocks []string
+	for len(parts) > 0 {
+		n := 1
+		for parts[0].Kind == chat.Result && n < len(parts) && parts[n].Kind == chat.Image {
+			n++
+		}
+		if b := anthropicBlock(free, parts[0], parts[1:n]); b != "" {
+			blocks = append(blocks, b)
+		}
+		parts = parts[n:]
+	}
+	return blocks
+}
+
+func anthropicBlock(free *pool, p chat.Part, images []chat.Part) string {
+	switch {
+	case p.Kind == chat.Result:
+		return resultBlock(free, p, images)
+	case p.Raw != "":
+		return p.Raw
+	case p.Kind == chat.Call:
+		o := free.take(p)
+		return o.with(change{"type", `"tool_use"`}, change{"id", quoted(p.ID)}, change{"name", quoted(p.Name)}, change{"input", argsOf(p)})
+	case p.Kind == chat.Image && p.Image != nil:
+		return sourceBlock(p.Image)
+	case isText(p) && p.Text != "":
+		p.Kind = chat.Text
+		return free.take(p).with(change{"type", `"text"`}, change{"text", quoted(p.Text)})
+	}
+	return ""
+}
+
+func sourceBlock(p *chat.Picture) string {
+	source := objectOf(change{"type", `"url"`}, change{"url", quoted(p.URL)})
+	if p.Data != "" {
+		source = objectOf(change{"type", `"base64"`}, change{"media_type", quoted(mediaType(p))}, change{"data", quoted(p.Data)})
+	}
+	return objectOf(change{"type", `"image"`}, change{"source", source})
+}
+
+// resultBlock returns the block of a result with its images. A block as it was
+// read is kept only where its images are all there still.
+func resultBlock(free *pool, p chat.Part, images []chat.Part) string {
+	if p.Raw != "" {
+		before := readResult(parse(p.Raw))
+		if slices.EqualFunc(before[1:], images, samePart) {
+			return p.Raw
+		}
+	}
+	o := free.take(p)
+	if p.Raw != "" {
+		o = parse(p.Raw)
+	}
+	changes := []change{{"type", `"tool_result"`}, {"tool_use_id", quoted(p.ID)}, {"content", resultContent(o, p, images)}}
+	if p.Error != (o.field("is_error") == "true") {
+		changes = append(changes, change{"is_error", map[bool]string{true: "true", false: ""}[p.Error]})
+	}
+	return o.with(changes...)
+}
+
+func resultContent(o jsonObject, p chat.Part, images []chat.Part) string {
+	if len(images) == 0 && !o.is("content", "[") {
+		return quoted(p.Text)
+	}
+	var blocks []string
+	if p.Text != "" {
+		text := jsonObject{raw: "{}"}
+		list := o.field("content")
+		for start, end := range elements(list) { // keeps what else the first text block says
+			if b := parse(list[start:end]); b.text("type") == "text" {
+				text = b
+				break
+			}
+		}
+		blocks = append(blocks, text.with(change{"type", `"text"`}, change{"text", quoted(p.Text)}))
+	}
+	for _, image := range images {
+		if image.Raw != "" {
+			blocks = append(blocks, image.Raw)
+		} else if image.Image != nil {
+			blocks = append(blocks, sourceBlock(image.Image))
+		}
+	}
+	if len(blocks) == 0 {
+		return `""`
+	}
+	return listOf(blocks)
+}
+
+// freshAnthropic returns the object of a group of messages: of an assistant
+// message, or of results and the user message behind them. A system message,
+// for which the list has no role, is the user's.
+func freshAnthropic(group []chat.Message) string {
+	role := chat.User
+	bare := slices.Clone(group)
+	for i, m := range group {
+		bare[i].Parts = bareOf(m.Parts)
+		for j, p := range m.Parts {
+			if p.Kind == chat.Thinking && signed(p.Raw) {
+				bare[i].Parts[j].Raw = p.Raw
+			}
+		}
+		if m.Role == chat.Assistant {
+			role = chat.Assistant
+			bare[i].Parts = noImages(bare[i].Parts)
+		}
+	}
+	content := blocksContent("", &pool{}, bare)
+	if content == "" {
+		return ""
+	}
+	return objectOf(change{"role", quoted(string(role))}, change{"content", content})
+}
+
+// signed reports whether raw is a thinking block that the API takes back.
+func signed(raw string) bool {
+	if raw == "" {
+		return false
+	}
+	o := parse(raw)
+	switch o.text("type") {
+	case "thinking":
+		return o.text("signature") != ""
+	case "redacted_thinking":
+		return o.text("data") != ""
+	}
+	return false
+}
+
+// systemField returns the value of a body's system field for messages, in
+// place of before: as it was where nothing changed, "" where there are none.
+func systemField(before string, messages []chat.Message) string {
+	if len(messages) == 0 {
+		return ""
+	}
+	if s := messages[0].Source; len(messages) == 1 && s != nil && !messages[0].Changed && s.JSON == before {
+		return before
+	}
+	was, err := readContent(before)
+	if err != nil {
+		was = nil
+	}
+	return blocksContent(before, poolOf(was, allParts(messages)), messages)
+}

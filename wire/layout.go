@@ -1,0 +1,233 @@
+package wire
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/tiercompact/tiercompact/chat"
+)
+
+// A layout is the document that the messages of a conversation stand in.
+//
+//	bom before { "model": …, "messages": [ ␣obj gap obj␣ ], … } after
+//	           └──────── body, where key is "messages" ───────┘
+//
+// Where key is "" the body is the list itself or, for JSON lines, the objects
+// without brackets.
+type layout struct {
+	before, body, after string
+	key                 string // of the list in the body
+	lines               bool
+	list                list
+}
+
+// A list is how message objects follow each other.
+type list struct {
+	objects     []*chat.Source
+	gaps        []string // gaps[i] stands before object i and behind another; gaps[0] is ""
+	first, last string   // before the first object, and behind the last
+}
+
+// gap returns what to write between two objects that did not follow each
+// other: what stands between the first two, or else the least.
+func (l *layout) gap() string {
+	for _, g := range l.list.gaps {
+		if g != "" && (!l.lines || strings.Contains(g, "\n")) {
+			return g
+		}
+	}
+	switch {
+	case l.lines && strings.HasSuffix(l.list.last, "\r\n"):
+		return "\r\n"
+	case l.lines:
+		return "\n"
+	}
+	return "," + l.list.first
+}
+
+// A reader reads the messages of one list or file.
+type reader struct {
+	src  *source
+	t    chat.Transcript
+	list list
+	end  int // offset in src.text of the end of the last object
+}
+
+// object adds the messages of the object at src.text[start:end]. path names it
+// in errors.
+func (r *reader) object(d dialect, start, end int, path string) error {
+	raw := r.src.text[start:end]
+	messages, err := readObject(d, raw)
+	if err != nil {
+		return r.src.skip(r.src.wrongField(start, path, err))
+	}
+	source := &chat.Source{Format: d.name, JSON: raw, Count: len(messages)}
+	for i := range messages {
+		messages[i].Source, messages[i].Index = source, i
+	}
+	gap := r.src.text[r.end:start]
+	switch {
+	case len(r.list.objects) == 0:
+		r.list.first, gap = gap, ""
+	case strings.Trim(gap, ", \t\r\n") != "": // something was left out
+		gap = ""
+	}
+	if strings.TrimSpace(r.list.first) != "" {
+		r.list.first = ""
+	}
+	r.list.objects = append(r.list.objects, source)
+	r.list.gaps = append(r.list.gaps, gap)
+	r.t = append(r.t, messages...)
+	r.end = end
+	return nil
+}
+
+func readObject(d dialect, raw string) ([]chat.Message, error) {
+	if raw[0] != '{' {
+		return nil, &fieldError{"", "is " + kindOf(raw) + ", not a message object"}
+	}
+	return d.read(parse(raw))
+}
+
+// wrongField returns the error for a message at an offset.
+func (s *source) wrongField(offset int, path string, err error) *Error {
+	problem := err.Error()
+	if f := (*fieldError)(nil); errors.As(err, &f) {
+		problem = f.problem
+		if path != "" && f.field != "" {
+			path += "."
+		}
+		path += f.field
+	}
+	return s.fail(ErrField, s.lineAt(offset), path, problem, "repair the message, or leave such ones out with --lenient")
+}
+
+// readList reads the messages of the list at src.text[start:end].
+func readList(src *source, d dialect, start, end int, path string) (chat.Transcript, list, error) {
+	r := reader{src: src, end: start + 1}
+	n := 0
+	for from, to := range elements(src.text[start:end]) {
+		if err := r.object(d, start+from, start+to, fmt.Sprintf("%s[%d]", path, n)); err != nil {
+			return nil, list{}, err
+		}
+		n++
+	}
+	inside := src.text[r.end : end-1]
+	if len(r.list.objects) == 0 {
+		r.list.first, inside = inside, ""
+	}
+	if strings.TrimSpace(inside) == "" {
+		r.list.last = inside
+	}
+	return r.t, r.list, nil
+}
+
+// readBody reads the conversation in v: a list of messages, or a body with the
+// list under "messages". around says that the conversation is the whole file.
+func readBody(src *source, d dialect, v value, around bool, path string) (Conversation, error) {
+	c := Conversation{Format: d.name, layout: &layout{body: v.raw}}
+	if around {
+		c.layout.before, c.layout.after = src.bom+src.text[:v.offset], src.text[v.offset+len(v.raw):]
+	}
+	start, end := 0, len(v.raw)
+	if v.raw[0] == '{' {
+		start = end
+		c.layout.key, path = "messages", path+"messages"
+		for m := range members(v.raw) {
+			switch raw := v.raw[m.start:m.end]; m.key {
+			case "messages":
+				start, end = m.start, m.end
+			case "model":
+				c.Model = unquote(raw)
+			case "tools":
+				if begins(raw, "[") {
+					c.Tools = []byte(raw)
+				}
+			}
+		}
+	}
+	if !begins(v.raw[start:end], "[") {
+		return c, src.fail(ErrField, v.line, path, "is "+kindOf(v.raw[start:end])+", not a list of messages", "")
+	}
+	var err error
+	c.Messages, c.layout.list, err = readList(src, d, v.offset+start, v.offset+end, path)
+	if err == nil && d.system {
+		c.Messages = append(readSystem(parse(v.raw)), c.Messages...)
+	}
+	fillIDs(c.Messages)
+	return c, err
+}
+
+// readChats reads a file of one conversation, or of several: a list of lists,
+// a list of objects with a list under "traj", or a body on each line.
+func readChats(src *source, d dialect) ([]Conversation, error) {
+	if start, end, err := src.first(); src.text[start] == '{' && err == nil && skipSpace(src.text, end) < len(src.text) {
+		return readBodies(src, d)
+	}
+	doc, err := src.document()
+	if err != nil {
+		return nil, err
+	}
+	switch doc.raw[0] {
+	case '[':
+		if chats := chatsIn(doc); len(chats) > 0 {
+			return readEach(src, d, chats)
+		}
+	case '{':
+	default:
+		return nil, src.fail(ErrField, doc.line, "", "is "+kindOf(doc.raw)+", not a list of messages or a request body", "")
+	}
+	c, err := readBody(src, d, doc, true, "")
+	if err != nil {
+		return nil, err
+	}
+	return []Conversation{c}, nil
+}
+
+// chatsIn returns the lists of messages in a list of chats, nothing where it
+// is a list of messages.
+func chatsIn(doc value) []value {
+	var chats []value
+	for start, end := range elements(doc.raw) {
+		at := start
+		if doc.raw[start] == '{' {
+			o := parse(doc.raw[start:end])
+			for _, m := range o.members {
+				if (m.key == "traj" || m.key == "messages") && begins(o.raw[m.start:], "[") {
+					at, end = start+m.start, start+m.end
+				}
+			}
+		}
+		if doc.raw[at] != '[' {
+			return nil
+		}
+		chats = append(chats, value{doc.raw[at:end], doc.line, doc.offset + at})
+	}
+	return chats
+}
+
+func readEach(src *source, d dialect, chats []value) ([]Conversation, error) {
+	var all []Conversation
+	for i, v := range chats {
+		c, err := readBody(src, d, v, false, fmt.Sprintf("chat %d", i+1))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, c)
+	}
+	return all, nil
+}
+
+func readBodies(src *source, d dialect) ([]Conversation, error) {
+	var all []Conversation
+	err := src.lines(func(v value) error {
+		if v.raw[0] != '{' {
+			return src.fail(ErrField, v.line, "", "is "+kindOf(v.raw)+", not a request body", "")
+		}
+		c, err := readBody(src, d, v, false, "")
+		all = append(all, c)
+		return err
+	})
+	return all, err
+}

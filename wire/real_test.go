@@ -1,0 +1,71 @@
+package wire
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/tiercompact/tiercompact/chat"
+)
+
+const sessions = "../../shared/transcripts"
+
+// realFiles returns the recorded sessions of this package's own formats.
+func realFiles(t testing.TB) []string {
+	t.Helper()
+	if _, err := os.Stat(sessions); err != nil {
+		t.Skip("no recorded sessions beside the repository")
+	}
+	var files []string
+	for _, glob := range []string{
+		"openai-chat/*.json", "go-openai/*.json", "http-bodies/*.json",
+		"openhands/*litellm*.json", "openhands/*message.json",
+	} {
+		found, err := filepath.Glob(filepath.Join(sessions, glob))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, found...)
+	}
+	return files
+}
+
+func TestRealSessionsComeBackByteForByte(t *testing.T) {
+	for _, file := range realFiles(t) {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		several := strings.Contains(file, "tau-bench")
+		if _, err := DecodeBytes(data, Options{Name: file}); (err != nil) != several {
+			t.Fatalf("%s: %v", file, err)
+		}
+		if several {
+			continue
+		}
+		c, err := DecodeBytes(data, Options{Name: file})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(c.Messages) < 2 || orphans(c.Messages) > 0 {
+			t.Errorf("%s: %s with %d messages, %d orphans", file, c.Format, len(c.Messages), orphans(c.Messages))
+		}
+		var out bytes.Buffer
+		if err := Encode(&out, c, ""); err != nil || !bytes.Equal(out.Bytes(), data) {
+			t.Errorf("%s: %d bytes became %d (%v)", file, len(data), out.Len(), err)
+		}
+	}
+}
+
+// orphans counts results without a call.
+func orphans(t chat.Transcript) int {
+	n := 0
+	for i, call := range chat.PairUp(t).CallOf {
+		if call < 0 && t[i].Role == chat.Tool {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,152 @@
+package wire
+
+import (
+	"iter"
+	"strings"
+)
+
+// dialectOf returns which of openai, anthropic and ollama the messages of a
+// source are in, or "". text begins at the first value of the source, which is
+// valid JSON where valid says so.
+//
+//	calls whose arguments are objects, images, tool_name, thinking → ollama
+//	blocks tool_use, tool_result, thinking, image with source      → anthropic
+//	a body with system, input_schema, or a claude model            → anthropic
+//	a body with options or keep_alive                              → ollama
+//	anything else with roles and contents                          → openai
+func dialectOf(p probe, text string, valid bool) string {
+	if len(p.values) == 0 {
+		if p.shape == array && valid {
+			return "openai"
+		}
+		return ""
+	}
+	first := p.values[0]
+	body := first.is("messages", "[") && !first.has("role")
+	switch {
+	case p.shape == array && (begins(first.raw, "[") || body || first.is("traj", "[")):
+		name, _ := dialectIn(firstList(first))
+		return name
+	case p.shape == array && valid:
+		name, _ := dialectIn(text)
+		return name
+	case p.shape == array:
+		raws := make([]string, len(p.values))
+		for i, v := range p.values {
+			raws[i] = v.raw
+		}
+		name, _ := dialectIn(listOf(raws))
+		return name
+	case !body:
+		return ""
+	}
+	return dialectOfBody(first, p.shape == lines || valid)
+}
+
+// firstList returns the messages of the first chat of several.
+func firstList(v peek) string {
+	for _, key := range []string{"traj", "messages"} {
+		if v.is(key, "[") {
+			return v.fields[key]
+		}
+	}
+	return v.raw
+}
+
+func dialectOfBody(body peek, valid bool) string {
+	messages := body.fields["messages"]
+	if !valid { // what stands before the break, by the first message
+		messages = "[]"
+		for _, v := range peekElements(body.fields["messages"]) {
+			messages = listOf([]string{v.raw})
+			break
+		}
+	}
+	name, sure := dialectIn(messages)
+	if sure || name == "" {
+		return name
+	}
+	tools, _ := firstOfList(body.fields["tools"])
+	switch {
+	case body.is("system", `"[`), body.has("anthropic_version"), parse(tools).field("input_schema") != "",
+		strings.HasPrefix(body.text("model"), "claude") && body.has("max_tokens"):
+		return "anthropic"
+	case body.is("options", "{"), body.has("keep_alive"):
+		return "ollama"
+	}
+	return name
+}
+
+func firstOfList(list string) (string, bool) {
+	for start, end := range elements(list) {
+		return list[start:end], true
+	}
+	return "", false
+}
+
+// dialectIn returns the dialect of a list of messages, "" where one is no
+// message. It is sure of it where a message can be in no other.
+func dialectIn(list string) (name string, sure bool) {
+	name = "openai"
+	n := 0
+	for m := range objectsIn(list) {
+		if n++; n <= probed && !isMessage(m) {
+			return "", false
+		}
+		if !sure {
+			if told, is := messageDialect(m); is {
+				name, sure = told, true
+			}
+		}
+		if sure && n >= probed {
+			break
+		}
+	}
+	return name, sure
+}
+
+// isMessage reports whether an object has a role and what a message says.
+func isMessage(m jsonObject) bool {
+	_, err := roleOf(m)
+	return err == nil && (m.field("content") != "" || m.field("tool_calls") != "" || m.field("function_call") != "")
+}
+
+func messageDialect(m jsonObject) (string, bool) {
+	if m.is("images", "[") || m.is("tool_name", `"`) || m.is("thinking", `"`) {
+		return "ollama", true
+	}
+	if call, is := firstOfList(m.field("tool_calls")); is {
+		if parse(parse(call).field("function")).is("arguments", "{") {
+			return "ollama", true
+		}
+		return "openai", true
+	}
+	return blockDialect(m.field("content"))
+}
+
+// blockDialect returns the dialect that a content can be in only, and whether
+// there is one.
+func blockDialect(content string) (string, bool) {
+	for b := range objectsIn(content) {
+		switch b.text("type") {
+		case "tool_use", "tool_result", "thinking", "redacted_thinking":
+			return "anthropic", true
+		case "image", "document":
+			if b.is("source", "{") {
+				return "anthropic", true
+			}
+		}
+	}
+	return "", false
+}
+
+// objectsIn yields the elements of a list; what is no object has no members.
+func objectsIn(list string) iter.Seq[jsonObject] {
+	return func(yield func(jsonObject) bool) {
+		for start, end := range elements(list) {
+			if !yield(parse(list[start:end])) {
+				return
+			}
+		}
+	}
+}
