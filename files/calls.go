@@ -33,7 +33,7 @@ func (s *scan) arguments(part int, p chat.Part) {
 		}
 		s.facts.Mentions = append(s.facts.Mentions, c.Path)
 		s.facts.Edits = append(s.facts.Edits, c.Path)
-		if len(l.value) < smallest {
+		if len(l.value) < smallest && c.Kind != Edit {
 			s.names(l.value)
 			continue
 		}

@@ -17,6 +17,7 @@ type Index struct {
 	files [][]spot        // copies of each file, oldest first
 	edits map[int][]int   // messages that edit or write a file, oldest first
 	last  map[uint64]spot // newest copy of each text
+	swaps map[int][]swap  // edits of a file, filled on demand
 	refs  map[int]int     // newest message behind from that refers to a file
 	from  int             // messages from here on were looked through for refs
 	owner map[uint32]int  // file that alone defines a symbol, -1 where several do
@@ -28,7 +29,7 @@ type spot struct{ message, copy int }
 // NewIndex returns the index of t, given the facts of its messages. It is
 // linear in the number of copies.
 func NewIndex(t chat.Transcript, facts []*Facts) *Index {
-	x := &Index{t: t, facts: facts, edits: make(map[int][]int), last: make(map[uint64]spot), refs: make(map[int]int), from: len(t)}
+	x := &Index{t: t, facts: facts, edits: make(map[int][]int), last: make(map[uint64]spot), swaps: make(map[int][]swap), refs: make(map[int]int), from: len(t)}
 	x.names = newNames(facts)
 	x.files = make([][]spot, len(x.names.paths))
 	for i, f := range facts {
@@ -224,20 +225,6 @@ func (x *Index) ActiveEdit(path string) bool {
 		}
 	}
 	return false
-}
-
-// Edits returns the copies of what edits of the file of path took away and put
-// in, oldest first, each with its message, behind message after.
-func (x *Index) Edits(path string, after int, yield func(message int, c Copy)) {
-	id, ok := x.names.of(path)
-	if !ok {
-		return
-	}
-	for _, s := range x.files[id] {
-		if c := x.at(s); s.message > after && c.Kind == Edit {
-			yield(s.message, *c)
-		}
-	}
 }
 
 // names says which paths name one file.

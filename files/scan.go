@@ -57,9 +57,12 @@ func unique(list []string) []string {
 // add notes a copy: text is what it holds, without wrappers.
 func (s *scan) add(c Copy, text string) {
 	c.Size = len(text)
-	if c.Kind == Output {
+	switch {
+	case len(text) < smallest: // an edit, kept for what it says of the file
+		s.names(text)
+	case c.Kind == Output:
 		c.shape = shapeOfOutput(text)
-	} else {
+	default:
 		c.shape = shapeOf(c.Path, text)
 		if c.First > 0 && c.Last == 0 {
 			c.Last = c.First + lineCount(text) - 1

@@ -1,0 +1,132 @@
+package files
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/tiercompact/tiercompact/chat"
+)
+
+// Text returns what copy c of m holds, without wrappers.
+func (c Copy) Text(m chat.Message) string {
+	if c.Part >= len(m.Parts) {
+		return ""
+	}
+	p := m.Parts[c.Part]
+	text := p.Text
+	if p.Kind == chat.Call {
+		text = ""
+		for _, l := range leaves(p.Args) {
+			if l.at == c.leafAt {
+				text = l.value
+			}
+		}
+	}
+	if c.Start > c.End || c.End > len(text) {
+		return ""
+	}
+	text = text[c.Start:c.End]
+	switch {
+	case c.Kind == Output:
+		return trimReminders(unixLines(text))
+	case p.Kind == chat.Call || c.Kind == Block || c.Kind == Attached:
+		return unixLines(text)
+	}
+	return strip(text).text
+}
+
+// Known is the set of identifiers that a conversation goes on naming.
+type Known struct {
+	slots []uint32 // open addressing, 0 is free
+	used  int
+}
+
+// Known returns the identifiers that the conversation names outside of the
+// copies for which changed reports true.
+func (x *Index) Known(changed func(message, copy int) bool) *Known {
+	k := &Known{slots: make([]uint32, 1<<12)}
+	for i, f := range x.facts {
+		for _, h := range f.Idents {
+			k.add(h)
+		}
+		for n := range f.Copies {
+			if c := &f.Copies[n]; c.shape != nil && !changed(i, n) {
+				for _, w := range c.shape.words {
+					k.add(w.hash)
+				}
+			}
+		}
+	}
+	return k
+}
+
+func (k *Known) add(h uint32) {
+	h |= 1 // 0 marks a free slot
+	if k.used*2 >= len(k.slots) {
+		k.grow()
+	}
+	for i := h * 2654435769 >> 7; ; i++ {
+		switch slot := &k.slots[i&uint32(len(k.slots)-1)]; *slot {
+		case h:
+			return
+		case 0:
+			*slot = h
+			k.used++
+			return
+		}
+	}
+}
+
+func (k *Known) grow() {
+	old := k.slots
+	k.slots, k.used = make([]uint32, 4*len(old)), 0
+	for _, h := range old {
+		if h != 0 {
+			k.add(h)
+		}
+	}
+}
+
+func (k *Known) has(h uint32) bool {
+	h |= 1
+	for i := h * 2654435769 >> 7; ; i++ {
+		switch k.slots[i&uint32(len(k.slots)-1)] {
+		case h:
+			return true
+		case 0:
+			return false
+		}
+	}
+}
+
+// Add notes the identifiers of a text.
+func (k *Known) Add(text string) {
+	eachIdent(text, func(start, end int) { k.add(hashIdent(text[start:end])) })
+}
+
+// Lost returns the identifiers of copy c, whose text without wrappers is text,
+// that are not known: those of the focus first, then in order. There are at
+// most limit.
+func (k *Known) Lost(c Copy, text string, near *Focus, limit int) []string {
+	if c.shape == nil {
+		return nil
+	}
+	var lost []place
+	seen := make(map[uint32]bool)
+	for _, w := range c.shape.words {
+		if !k.has(w.hash) && !seen[w.hash] && int(w.at) < len(text) {
+			seen[w.hash] = true
+			lost = append(lost, w)
+		}
+	}
+	slices.SortFunc(lost, func(a, b place) int {
+		return cmp.Or(cmp.Compare(near.of(b.hash), near.of(a.hash)), cmp.Compare(a.at, b.at))
+	})
+	out := make([]string, 0, min(limit, len(lost)))
+	for _, w := range lost[:min(limit, len(lost))] {
+		if id := w.ident(text); id != "" && len(id) <= 200 {
+			out = append(out, id)
+		}
+	}
+	return out
+}

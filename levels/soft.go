@@ -1,0 +1,218 @@
+package levels
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/edit"
+	"github.com/tiercompact/tiercompact/files"
+)
+
+// Soft puts outlines in the place of files that nothing refers to any more,
+// digests in the place of old tool outputs, and pointers in the place of what
+// stands again below. The zero Soft has the defaults.
+type Soft struct {
+	StaleAfter int  // messages without a reference that make a file stale; 0 means 3
+	Leave      int  // newest messages that are left alone; 0 means 3
+	OutlineMax int  // tokens of an outline; 0 means 500, 150 with All
+	DigestMax  int  // tokens of a digest; 0 means 200, 150 with All
+	All        bool // every file, stale or not, but those being edited: the first step of emergency
+}
+
+// Least tokens of a text that is shortened, and the share of a text that its
+// outline may take.
+const (
+	softLeast = 90
+	softShare = 0.4
+)
+
+// Plan returns one edit for each message that becomes smaller. It never touches
+// what is locked or settled.
+func (s Soft) Plan(ctx context.Context, v View) ([]edit.Edit, error) {
+	p := softPlan{Soft: s.defaults(), View: v, index: files.NewIndex(v.Messages, v.Facts)}
+	p.decide()
+	if len(p.todo) == 0 {
+		return nil, ctx.Err()
+	}
+	p.near = files.FocusOf(v.Messages, v.Facts)
+	p.known = p.index.Known(p.changes)
+	var edits []edit.Edit
+	for n := len(p.todo) - 1; n >= 0; n-- { // newest first: their ledgers come first
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if e, ok := p.shorten(p.todo[n]); ok {
+			edits = append(edits, e)
+		}
+	}
+	slices.Reverse(edits)
+	return edits, nil
+}
+
+func (s Soft) defaults() Soft {
+	outline, digest := 500, 200
+	if s.All {
+		outline, digest = 150, 150
+	}
+	s.StaleAfter, s.Leave = cmp.Or(s.StaleAfter, 3), cmp.Or(s.Leave, 3)
+	s.OutlineMax, s.DigestMax = cmp.Or(s.OutlineMax, outline), cmp.Or(s.DigestMax, digest)
+	return s
+}
+
+// A fate says what becomes of a copy.
+type fate uint8
+
+const (
+	stays fate = iota
+	outlined
+	digested
+	superseded
+	replaced
+	repeated
+)
+
+// A verdict is what becomes of the copies of a message.
+type verdict struct {
+	message int
+	fates   []fate
+}
+
+// A softPlan is one plan in the making.
+type softPlan struct {
+	Soft
+	View
+	index *files.Index
+	near  *files.Focus
+	known *files.Known
+	todo  []verdict // in order of messages
+	at    []int32   // for each message one more than its place in todo, or 0
+}
+
+// decide says what becomes of each copy.
+func (p *softPlan) decide() {
+	p.at = make([]int32, len(p.Messages))
+	for i, m := range p.Messages[:max(0, len(p.Messages)-p.Leave)] {
+		if p.Locked(i) || m.State != chat.Active || len(p.Facts[i].Copies) == 0 {
+			continue
+		}
+		fates, any := make([]fate, len(p.Facts[i].Copies)), false
+		for k, c := range p.Facts[i].Copies {
+			fates[k] = p.fate(i, c)
+			any = any || fates[k] != stays
+		}
+		if any {
+			p.todo = append(p.todo, verdict{i, fates})
+			p.at[i] = int32(len(p.todo))
+		}
+	}
+}
+
+func (p *softPlan) changes(message, copy int) bool {
+	at := p.at[message]
+	return at > 0 && p.todo[at-1].fates[copy] != stays
+}
+
+func (p *softPlan) fate(i int, c files.Copy) fate {
+	if c.Size < softLeast*3 {
+		return stays
+	}
+	switch {
+	case p.index.Repeated(i, c) >= 0:
+		return repeated
+	case p.index.Superseded(i, c) >= 0:
+		return superseded
+	case c.Kind == files.Output:
+		if len(p.Messages)-1-i >= p.StaleAfter {
+			return digested
+		}
+		return stays
+	case p.index.ActiveEdit(c.Path), !p.All && !p.index.Stale(i, c, p.StaleAfter):
+		return stays
+	case c.Old:
+		return replaced
+	}
+	return outlined
+}
+
+// shorten makes the edit of one message; ok is false where nothing is gained.
+func (p *softPlan) shorten(d verdict) (e edit.Edit, ok bool) {
+	m := p.Messages[d.message]
+	recall := p.recall(d, m)
+	byPart := make(map[int][]files.Change)
+	var why []string
+	for k, c := range p.Facts[d.message].Copies {
+		if d.fates[k] == stays {
+			continue
+		}
+		text, reason := p.text(d.message, c, d.fates[k], recall)
+		if text == "" || len(text) >= c.End-c.Start {
+			p.known.Add(c.Text(m))
+			continue
+		}
+		p.known.Add(text)
+		if c.Kind == files.Block || c.Kind == files.Attached {
+			text += "\n"
+		}
+		byPart[c.Part] = append(byPart[c.Part], files.Change{Copy: c, Text: text})
+		why = append(why, reason)
+	}
+	if len(why) == 0 {
+		return e, false
+	}
+	parts := slices.Clone(m.Parts)
+	for i := range parts {
+		if changes := byPart[i]; len(changes) > 0 {
+			part, err := files.Replace(parts[i], changes)
+			if err != nil {
+				return e, false
+			}
+			parts[i] = part
+		}
+	}
+	changed := m.With(chat.Outlined, parts...)
+	changed.Recall = recall
+	if p.Size(changed) >= p.Sizes[d.message] {
+		for _, c := range p.Facts[d.message].Copies {
+			p.known.Add(c.Text(m))
+		}
+		return e, false
+	}
+	slices.Sort(why)
+	return edit.Edit{Start: d.message, End: d.message + 1, New: []chat.Message{changed}, Why: strings.Join(slices.Compact(why), ", ")}, true
+}
+
+// recall returns the id of what a message held.
+func (p *softPlan) recall(d verdict, m chat.Message) string {
+	id := []string{m.ID}
+	for k, c := range p.Facts[d.message].Copies {
+		if d.fates[k] != stays {
+			part := m.Parts[c.Part]
+			id = append(id, part.ID, c.Arg, part.Text, part.Args)
+		}
+	}
+	return files.RecallID(id...)
+}
+
+// text returns what stands for copy c, and why.
+func (p *softPlan) text(i int, c files.Copy, f fate, recall string) (text, why string) {
+	switch f {
+	case superseded:
+		return files.Superseded(c.Path, recall), "superseded"
+	case replaced:
+		return files.Replaced(c.Path, recall), "old text of an edit"
+	case repeated:
+		return files.Repeated(recall), "repeated"
+	case digested:
+		text := c.Text(p.Messages[i])
+		limit := min(p.DigestMax, int(float64(p.Count(text))*softShare))
+		return c.Digest(text, files.DigestOptions{Max: limit, Count: p.Count, Recall: recall, Near: p.near,
+			Ledger: p.known.Lost(c, text, p.near, limit)}), "digest"
+	}
+	now := p.index.Current(i, c)
+	limit := min(p.OutlineMax, int(float64(p.Count(now.Text))*softShare))
+	return now.Copy.Outline(now.Text, files.OutlineOptions{Max: limit, Count: p.Count, Recall: recall, Near: p.near, Note: now.Note,
+		Edited: now.Edited, Ledger: p.known.Lost(c, c.Text(p.Messages[i]), p.near, limit)}), "outline of " + c.Path
+}
