@@ -115,7 +115,7 @@ func (l *layout) write(out []byte, t chat.Transcript, d dialect) []byte {
 
 // between returns what stands between the objects of two places.
 func (l *layout) between(a, b int) string {
-	if b == a+1 && b > 0 && l.list.gaps[b] != "" {
+	if b == a+1 && b > 0 {
 		return l.list.gaps[b]
 	}
 	return l.gap()

@@ -32,8 +32,8 @@ type list struct {
 // gap returns what to write between two objects that did not follow each
 // other: what stands between the first two, or else the least.
 func (l *layout) gap() string {
-	for _, g := range l.list.gaps {
-		if g != "" && (!l.lines || strings.Contains(g, "\n")) {
+	for i, g := range l.list.gaps {
+		if i > 0 && (!l.lines || strings.Contains(g, "\n")) {
 			return g
 		}
 	}
@@ -49,6 +49,7 @@ func (l *layout) gap() string {
 // A reader reads the messages of one list or file.
 type reader struct {
 	src  *source
+	sep  string // the least that parts two objects
 	t    chat.Transcript
 	list list
 	end  int // offset in src.text of the end of the last object
@@ -71,7 +72,7 @@ func (r *reader) object(d dialect, start, end int, path string) error {
 	case len(r.list.objects) == 0:
 		r.list.first, gap = gap, ""
 	case strings.Trim(gap, ", \t\r\n") != "": // something was left out
-		gap = ""
+		gap = r.sep
 	}
 	if strings.TrimSpace(r.list.first) != "" {
 		r.list.first = ""
@@ -105,7 +106,7 @@ func (s *source) wrongField(offset int, path string, err error) *Error {
 
 // readList reads the messages of the list at src.text[start:end].
 func readList(src *source, d dialect, start, end int, path string) (chat.Transcript, list, error) {
-	r := reader{src: src, end: start + 1}
+	r := reader{src: src, sep: ",", end: start + 1}
 	n := 0
 	for from, to := range elements(src.text[start:end]) {
 		if err := r.object(d, start+from, start+to, fmt.Sprintf("%s[%d]", path, n)); err != nil {
@@ -210,7 +211,7 @@ func chatsIn(doc value) []value {
 func readEach(src *source, d dialect, chats []value) ([]Conversation, error) {
 	var all []Conversation
 	for i, v := range chats {
-		c, err := readBody(src, d, v, false, fmt.Sprintf("chat %d", i+1))
+		c, err := readBody(src, d, v, len(chats) == 1, fmt.Sprintf("chat %d", i+1))
 		if err != nil {
 			return nil, err
 		}
