@@ -184,6 +184,22 @@ func Replace(p chat.Part, changes []Change) (chat.Part, error) {
 	return p, nil
 }
 
+// ShortenArgs returns args with what short makes of each string leaf, given its
+// dotted key and its value. Everything else stays as it is; what is no JSON
+// object comes back unchanged.
+func ShortenArgs(args string, short func(key, value string) string) string {
+	var b strings.Builder
+	at := 0
+	for _, l := range leaves(args) {
+		if value := short(l.key, l.value); value != l.value {
+			b.WriteString(args[at:l.at])
+			b.WriteString(quote(value))
+			at = l.end
+		}
+	}
+	return b.String() + args[at:]
+}
+
 func changesOf(changes []Change, l leaf) []Change {
 	var mine []Change
 	for _, c := range changes {
