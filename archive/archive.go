@@ -80,6 +80,9 @@ type StepInfo struct {
 	Undoes   int
 	Redacted int
 	Summary  bool // one was made
+	// Damaged says why the step cannot be read, ErrDamaged or ErrVersion; only
+	// its session and number are known then. Nil where it can.
+	Damaged error
 }
 
 // A Store keeps the steps of sessions. What it was given it shares with the
@@ -87,11 +90,13 @@ type StepInfo struct {
 type Store interface {
 	// Put keeps s, whole or not at all. ErrExists where the number is taken.
 	Put(ctx context.Context, s Step) error
-	// Steps returns the steps of a session by number; none is no error.
+	// Steps returns the steps of a session by number; none is no error, and
+	// neither is one that is damaged.
 	Steps(ctx context.Context, session string) ([]StepInfo, error)
 	// Get returns a step as it was put. ErrNotFound where there is none.
 	Get(ctx context.Context, session string, number int) (Step, error)
-	// Recall returns the newest entry with the id. ErrNotFound where there is none.
+	// Recall returns the newest entry with the id. ErrNotFound where there is
+	// none, with ErrDamaged where it may be in a step that cannot be read.
 	Recall(ctx context.Context, session, id string) (Entry, error)
 	// Event adds one line of JSON, an object, to the events of a session.
 	Event(ctx context.Context, session string, line []byte) error

@@ -129,10 +129,12 @@ func (d *Dir) steps(ctx context.Context, session string) ([]StepInfo, error) {
 			return nil, err
 		}
 		h, err := readHeader(stepPath(folder, n))
-		if err != nil {
+		switch {
+		case errors.Is(err, ErrDamaged) || errors.Is(err, ErrVersion):
+			infos = append(infos, StepInfo{Session: session, Number: n, Damaged: err})
+		case err != nil:
 			return nil, err
-		}
-		if h.Session == session {
+		case h.Session == session:
 			infos = append(infos, h.info())
 		}
 	}
@@ -167,12 +169,16 @@ func (d *Dir) Recall(ctx context.Context, session, id string) (Entry, error) {
 	if err != nil {
 		return Entry{}, fmt.Errorf("recall id %s of session %s: %w", id, session, err)
 	}
+	missing := ErrNotFound
 	for _, info := range slices.Backward(infos) {
+		if info.Damaged != nil {
+			missing = errors.Join(missing, info.Damaged)
+		}
 		if at := slices.Index(info.Entries, id); at >= 0 {
 			return readEntry(stepPath(d.folder(session), info.Number), at)
 		}
 	}
-	return Entry{}, fmt.Errorf("recall id %s of session %s: %w", id, session, ErrNotFound)
+	return Entry{}, fmt.Errorf("recall id %s of session %s: %w", id, session, missing)
 }
 
 // Event implements [Store].

@@ -3,11 +3,14 @@ package archive
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/philippgille/chromem-go"
 
@@ -18,21 +21,22 @@ import (
 // A Hit is an entry that a search found.
 type Hit struct {
 	ID    string
-	Score float64 // cosine, up to 1, and 1 more where the query stands in Text as it is but for case
+	Score float64 // cosine, and the share of the query's words that stand in Text: up to 2
 	Text  string  // the piece that fits best
 	Entry Entry
 }
 
 // Search returns the n entries of a session that fit the query best, best
-// first, ties by id. An entry that has no word of the query is no hit.
+// first, ties by id. An entry that shares nothing with the query is no hit.
+// With an error that wraps ErrDamaged, what could be read was searched.
 func Search(ctx context.Context, store Store, session, query string, n int) ([]Hit, error) {
 	x, err := NewIndex(ctx, store, session)
 	if err != nil {
 		return nil, fmt.Errorf("search session %s: %w", session, err)
 	}
 	hits, err := x.Search(ctx, query, n)
-	if err != nil {
-		return nil, fmt.Errorf("search session %s: %w", session, err)
+	if err = errors.Join(err, x.Damaged); err != nil {
+		return hits, fmt.Errorf("search session %s: %w", session, err)
 	}
 	return hits, nil
 }
@@ -40,6 +44,9 @@ func Search(ctx context.Context, store Store, session, query string, n int) ([]H
 // An Index finds entries by their words. It is built once and may be searched
 // concurrently.
 type Index struct {
+	// Damaged says which steps could not be read and are not in the index.
+	Damaged error
+
 	entries map[string]Entry
 	pieces  *chromem.Collection // nil where there is none
 	texts   []string            // of pieces, whose ids are places in it
@@ -55,10 +62,14 @@ func NewIndex(ctx context.Context, store Store, session string) (*Index, error) 
 	}
 	x := &Index{entries: make(map[string]Entry)}
 	for _, info := range slices.Backward(infos) {
-		if len(info.Entries) == 0 {
+		if len(info.Entries) == 0 && info.Damaged == nil {
 			continue
 		}
 		step, err := store.Get(ctx, session, info.Number)
+		if errors.Is(err, ErrDamaged) || errors.Is(err, ErrVersion) {
+			x.Damaged = errors.Join(x.Damaged, err)
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -97,7 +108,7 @@ func content(m chat.Message) string {
 	return b.String()
 }
 
-const pieceSize = 2000 // bytes; longer texts blur what they are about
+const pieceSize = 1000 // bytes; longer texts blur what they are about
 
 // cut cuts text into pieces of at most size bytes, behind a line feed where
 // there is one in the second half, never inside a character. Pieces without a
@@ -172,28 +183,63 @@ func (x *Index) Search(ctx context.Context, query string, n int) ([]Hit, error) 
 	return x.best(strings.ToLower(query), scores, n), nil
 }
 
-// best returns the n best hits of the pieces with the given scores.
-func (x *Index) best(query string, scores []float64, n int) []Hit {
+// best returns the n best hits, by the cosine of each piece and the share of
+// the query's words in it.
+func (x *Index) best(query string, cosines []float64, n int) []Hit {
 	found := make(map[string]Hit)
-	for i, score := range scores { // in the order of pieces: the first of equals counts
-		if strings.Contains(strings.ToLower(x.texts[i]), query) {
-			score++
+	for i, share := range x.shares(query) { // in the order of pieces: the first of equals counts
+		if share == 0 && cosines[i] < alike {
+			continue
 		}
-		score = math.Round(score*1e6) / 1e6
+		score := math.Round((cosines[i]+share)*1e6) / 1e6
 		id := x.owners[i]
-		if old, there := found[id]; score >= least && (!there || score > old.Score) {
+		if old, there := found[id]; !there || score > old.Score {
 			found[id] = Hit{ID: id, Score: score, Text: x.texts[i], Entry: x.entries[id]}
 		}
 	}
-	hits := make([]Hit, 0, len(found))
-	for _, h := range found {
-		hits = append(hits, h)
-	}
-	slices.SortFunc(hits, func(a, b Hit) int {
+	return slices.SortedFunc(maps.Values(found), func(a, b Hit) int {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.ID, b.ID))
-	})
-	return hits[:min(n, len(hits))]
+	})[:min(n, len(found))]
 }
 
-// least is the score below which what two texts share is chance.
-const least = 0.05
+// alike is the cosine from which texts that share no word are alike by more
+// than chance.
+const alike = 0.2
+
+// shares returns for each piece the share of the query's words that stand in
+// it, 0 to 1. A word counts the more, the fewer pieces have it.
+func (x *Index) shares(query string) []float64 {
+	words := strings.FieldsFunc(query, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' })
+	slices.Sort(words)
+	words = slices.Compact(words)
+	shares := make([]float64, len(x.texts))
+	lower := make([]string, len(x.texts))
+	for i, text := range x.texts {
+		lower[i] = strings.ToLower(text)
+	}
+	var total float64
+	for _, word := range words[:min(len(words), maxWords)] {
+		var with []int
+		for i, text := range lower {
+			if strings.Contains(text, word) {
+				with = append(with, i)
+			}
+		}
+		if len(with) == 0 {
+			continue
+		}
+		weight := math.Log(1 + float64(len(lower))/float64(len(with)))
+		total += weight
+		for _, i := range with {
+			shares[i] += weight
+		}
+	}
+	if total > 0 {
+		for i := range shares {
+			shares[i] /= total
+		}
+	}
+	return shares
+}
+
+const maxWords = 64 // of a query that are looked for

@@ -235,7 +235,9 @@ func readStep(folder string, n int) (Step, error) {
 
 // readStepFile returns a step without its transcript and summary.
 func readStepFile(path string) (s Step, h headerLine, err error) {
+	lines := 0
 	err = eachFileLine(path, func(n int, line []byte) error {
+		lines++
 		switch n {
 		case 0:
 			return decodeLine(line, &h)
@@ -255,8 +257,8 @@ func readStepFile(path string) (s Step, h headerLine, err error) {
 		s.Removed = append(s.Removed, e)
 		return err
 	})
-	if err == nil && len(s.Removed) != len(h.Entries) {
-		err = fmt.Errorf("read %s: %w: %d entries of %d", path, ErrDamaged, len(s.Removed), len(h.Entries))
+	if want := 2 + len(h.Entries); err == nil && lines != want {
+		err = fmt.Errorf("read %s: %w: it has %d lines, not %d", path, ErrDamaged, lines, want)
 	}
 	s.Session, s.Number, s.Time, s.Level, s.Reason = h.Session, h.Number, h.Time, h.Level, h.Reason
 	s.Note, s.Undoes, s.Redacted, s.Left = h.Note, h.Undoes, h.Redacted, h.Left

@@ -1,0 +1,421 @@
+package archive
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/edit"
+)
+
+// fullAfter is a disk that takes so many bytes more, over all files, and then
+// is full: the rest of a write is lost.
+type fullAfter struct{ left int }
+
+func (d *fullAfter) open(path string, flag int) (file, error) {
+	f, err := realDisk(path, flag)
+	return &fullFile{f, d}, err
+}
+
+type fullFile struct {
+	file
+	disk *fullAfter
+}
+
+func (f *fullFile) Write(b []byte) (int, error) {
+	n := min(len(b), f.disk.left)
+	f.disk.left -= n
+	written, err := f.file.Write(b[:n])
+	if err == nil && n < len(b) {
+		err = syscall.ENOSPC
+	}
+	return written, err
+}
+
+func (*fullFile) Sync() error { return nil }
+
+func smallStep(n int) Step {
+	before := chat.Transcript{text("a"), text("b")}
+	return Step{
+		Session: "s", Number: n, Before: before, Time: noon, Level: "hard",
+		Removed: []Entry{{ID: "r", Messages: before[:1]}}, Summary: []byte(`{"goal":"x"}`),
+		Edits: edit.Round{Seen: 2, Steps: [][]edit.Edit{{{Start: 0, End: 1}}}},
+	}
+}
+
+func TestFullDiskLeavesNothingHalfWritten(t *testing.T) {
+	root := t.TempDir()
+	full := &fullAfter{left: 1 << 20}
+	d, err := openDir(root, DirOptions{}, full.open)
+	must(t, err)
+	must(t, d.Put(t.Context(), smallStep(1)))
+	need := 1<<20 - full.left
+	for room := 0; room < need; room += 11 {
+		full.left = room
+		err := d.Put(t.Context(), smallStep(2))
+		if err == nil {
+			break // session.json is there already, so that it needs less than the first
+		}
+		if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "free space") {
+			t.Fatalf("room for %d: %v, want ENOSPC and a remedy", room, err)
+		}
+		infos, err := d.Steps(t.Context(), "s")
+		must(t, err)
+		if len(infos) != 1 {
+			t.Fatalf("room for %d: %d steps", room, len(infos))
+		}
+		checkOnlyWhole(t, filepath.Join(root, "s"))
+	}
+	full.left = 1 << 20
+	if err := d.Put(t.Context(), smallStep(3)); err != nil {
+		t.Errorf("with room again: %v", err)
+	}
+	must(t, d.Close())
+}
+
+// checkOnlyWhole holds that no draft is left and that every line has its end.
+func checkOnlyWhole(t *testing.T, folder string) {
+	t.Helper()
+	entries, err := os.ReadDir(folder)
+	must(t, err)
+	for _, e := range entries {
+		b, err := os.ReadFile(filepath.Join(folder, e.Name()))
+		must(t, err)
+		if strings.HasPrefix(e.Name(), tempMark) || !bytes.HasSuffix(b, []byte("\n")) {
+			t.Fatalf("%s is left, %d bytes", e.Name(), len(b))
+		}
+	}
+}
+
+func TestFullDiskLeavesTheSessionAsItWas(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s.jsonl")
+	full := &fullAfter{left: 1 << 20}
+	f, err := createSession(path, Meta{Session: "s"}, full.open)
+	must(t, err, f.Append(text("a")))
+	for room := range 40 {
+		full.left = room
+		if err := f.Append(text("lost")); !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), path) {
+			t.Fatalf("room for %d: %v", room, err)
+		}
+		s, err := ReadSession(path)
+		must(t, err)
+		if ids(s.Messages) != "a" || s.Torn != 0 {
+			t.Fatalf("room for %d: %+v", room, s)
+		}
+	}
+	full.left = 1 << 20
+	must(t, f.Append(text("b")), f.Close())
+	s, err := ReadSession(path)
+	must(t, err)
+	if ids(s.Messages) != "a b" {
+		t.Errorf("it stands at %q", ids(s.Messages))
+	}
+}
+
+func TestFullDiskMakesNoSession(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s.jsonl")
+	full := &fullAfter{}
+	if _, err := createSession(path, Meta{Session: "s"}, full.open); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("createSession: %v", err)
+	}
+	if _, err := openDir(filepath.Dir(path), DirOptions{}, full.open); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("openDir: %v", err)
+	}
+	f, err := CreateSession(path, Meta{Session: "s"})
+	must(t, err, f.Close())
+}
+
+// A disk of which nothing can be taken back makes the file unusable, rather
+// than half a record part of it.
+func TestSessionThatCannotBeMendedFails(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s.jsonl")
+	stuck := func(path string, flag int) (file, error) {
+		f, err := realDisk(path, flag)
+		return stuckFile{f, flag&os.O_APPEND != 0}, err
+	}
+	f, err := createSession(path, Meta{Session: "s"}, stuck)
+	must(t, err)
+	for range 2 {
+		if err := f.Append(text("a")); !errors.Is(err, io.ErrShortWrite) {
+			t.Errorf("Append: %v", err)
+		}
+	}
+	must(t, f.Close())
+	f, s, err := OpenSession(path)
+	must(t, err, f.Close())
+	if s.Torn == 0 || len(s.Messages) > 0 {
+		t.Errorf("state %+v", s)
+	}
+}
+
+type stuckFile struct {
+	file
+	stuck bool
+}
+
+func (f stuckFile) Write(b []byte) (int, error) {
+	if !f.stuck {
+		return f.file.Write(b)
+	}
+	n, err := f.file.Write(b[:len(b)/2])
+	return n, errors.Join(err, io.ErrShortWrite)
+}
+
+func (f stuckFile) Truncate(size int64) error { return syscall.EIO }
+
+func TestReallyFullDisk(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux has /dev/full")
+	}
+	full := func(path string, flag int) (file, error) { return os.OpenFile("/dev/full", os.O_WRONLY, 0) }
+	root := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(root, rootFile), []byte(rootText), 0o600))
+	d, err := openDir(root, DirOptions{}, full)
+	must(t, err)
+	defer d.Close()
+	if err := d.Put(t.Context(), smallStep(1)); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("Put: %v", err)
+	}
+	if infos, err := d.Steps(t.Context(), "s"); err != nil || len(infos) > 0 {
+		t.Errorf("Steps = %v, %v", infos, err)
+	}
+}
+
+func TestReadOnlyFolder(t *testing.T) {
+	blocked := filepath.Join(t.TempDir(), "file")
+	must(t, os.WriteFile(blocked, nil, 0o600))
+	_, err := OpenDir(filepath.Join(blocked, "archive"), DirOptions{})
+	if err == nil || !strings.Contains(err.Error(), blocked) || !strings.Contains(err.Error(), "choose another") {
+		t.Errorf("a folder below a file: %v", err)
+	}
+	denied := func(path string, flag int) (file, error) {
+		return nil, &os.PathError{Op: "open", Path: path, Err: syscall.EROFS}
+	}
+	_, err = openDir(t.TempDir(), DirOptions{}, denied)
+	if !errors.Is(err, syscall.EROFS) || !strings.Contains(err.Error(), "make the folder writable") {
+		t.Errorf("a file system that is read-only: %v", err)
+	}
+	if os.Getuid() == 0 {
+		t.Skip("nothing is read-only for root")
+	}
+	root := t.TempDir()
+	must(t, os.Chmod(root, 0o500))
+	_, err = OpenDir(root, DirOptions{})
+	if !errors.Is(err, os.ErrPermission) || !strings.Contains(err.Error(), "make the folder writable") {
+		t.Errorf("a folder without write permission: %v", err)
+	}
+}
+
+func TestArchiveOfAnotherProcessIsLocked(t *testing.T) {
+	if root := os.Getenv(killedFolder); root != "" {
+		_, err := OpenDir(root, DirOptions{})
+		if !errors.Is(err, ErrLocked) {
+			t.Fatalf("the second process: %v", err)
+		}
+		_, err = OpenDir(root, DirOptions{ReadOnly: true})
+		must(t, err)
+		return
+	}
+	root := t.TempDir()
+	d, err := OpenDir(root, DirOptions{})
+	must(t, err)
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestArchiveOfAnotherProcessIsLocked$")
+	cmd.Env = append(os.Environ(), killedFolder+"="+root)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+	_, err = OpenDir(root, DirOptions{})
+	for _, says := range []string{root, lockFile, "end that chat"} {
+		if err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("OpenDir again: %v, want it to say %q", err, says)
+		}
+	}
+	must(t, d.Close())
+	d, err = OpenDir(root, DirOptions{})
+	must(t, err, d.Close())
+}
+
+func TestReadOnlyArchive(t *testing.T) {
+	root := t.TempDir()
+	if _, err := OpenDir(root, DirOptions{ReadOnly: true}); !errors.Is(err, ErrNotFound) {
+		t.Errorf("OpenDir of nothing: %v", err)
+	}
+	w, err := OpenDir(root, DirOptions{})
+	must(t, err)
+	defer w.Close()
+	r, err := OpenDir(root, DirOptions{ReadOnly: true})
+	must(t, err, w.Put(t.Context(), smallStep(1)))
+	if e, err := r.Recall(t.Context(), "s", "r"); err != nil || ids(e.Messages) != "a" {
+		t.Errorf("Recall = %v, %v", e, err)
+	}
+	if err := r.Put(t.Context(), smallStep(2)); !errors.Is(err, ErrReadOnly) {
+		t.Errorf("Put: %v", err)
+	}
+	if err := r.Event(t.Context(), "s", []byte("{}")); !errors.Is(err, ErrReadOnly) {
+		t.Errorf("Event: %v", err)
+	}
+	must(t, r.Close())
+}
+
+func TestDamagedFilesOfAnArchive(t *testing.T) {
+	shorten := func(b []byte) []byte { return b[:len(b)-1] }
+	future := func(b []byte) []byte { return bytes.Replace(b, []byte(`"v":1`), []byte(`"v":2`), 1) }
+	change := func(b []byte) []byte { return bytes.Replace(b, []byte(`of a`), []byte(`of x`), 1) }
+	lastLine := func(b []byte) []byte { return b[:bytes.LastIndexByte(b[:len(b)-1], '\n')+1] }
+	nothing := func([]byte) []byte { return nil }
+	tests := []struct {
+		name, file string
+		spoil      func([]byte) []byte
+		is         error
+	}{
+		{"torn transcript", "transcript-pre-compact-001.jsonl", shorten, ErrDamaged},
+		{"shorter transcript", "transcript-pre-compact-001.jsonl", lastLine, ErrDamaged},
+		{"changed transcript", "transcript-pre-compact-001.jsonl", change, ErrDamaged},
+		{"transcript from the future", "transcript-pre-compact-001.jsonl", future, ErrVersion},
+		{"torn step", "step-001.jsonl", shorten, ErrDamaged},
+		{"step without an entry", "step-001.jsonl", lastLine, ErrDamaged},
+		{"step from the future", "step-001.jsonl", future, ErrVersion},
+		{"empty step", "step-001.jsonl", nothing, ErrDamaged},
+		{"torn summary", "summary-001.json", func(b []byte) []byte { return b[:len(b)/2] }, ErrDamaged},
+		{"summary from the future", "summary-001.json", future, ErrVersion},
+	}
+	for _, test := range tests {
+		root := t.TempDir()
+		d, err := OpenDir(root, DirOptions{})
+		must(t, err, d.Put(t.Context(), smallStep(1)))
+		path := filepath.Join(root, "s", test.file)
+		b, err := os.ReadFile(path)
+		must(t, err, os.WriteFile(path, test.spoil(b), 0o600))
+		if _, err := d.Get(t.Context(), "s", 1); !errors.Is(err, test.is) || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: %v, want %v and the path", test.name, err, test.is)
+		}
+		must(t, d.Put(t.Context(), smallStep(2)))
+		if _, err := d.Get(t.Context(), "s", 2); err != nil {
+			t.Errorf("%s: the next step: %v", test.name, err)
+		}
+		if infos, err := d.Steps(t.Context(), "s"); err != nil || len(infos) != 2 || Next(infos) != 3 {
+			t.Errorf("%s: steps %v, %v", test.name, infos, err)
+		}
+		if _, err := d.Recall(t.Context(), "s", "r"); err != nil {
+			t.Errorf("%s: Recall of an entry that is also in the next step: %v", test.name, err)
+		}
+		if hits, err := Search(t.Context(), d, "s", "text", 1); !errors.Is(err, test.is) || len(hits) != 1 {
+			t.Errorf("%s: Search = %v, %v; want a hit and %v", test.name, hits, err, test.is)
+		}
+		must(t, d.Close())
+	}
+}
+
+func TestMissingFilesOfAnArchive(t *testing.T) {
+	root := t.TempDir()
+	d, err := OpenDir(root, DirOptions{})
+	must(t, err)
+	defer d.Close()
+	for i, name := range []string{"transcript-pre-compact-001.jsonl", "summary-002.json"} {
+		must(t, d.Put(t.Context(), smallStep(i+1)), os.Remove(filepath.Join(root, "s", name)))
+		if _, err := d.Get(t.Context(), "s", i+1); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), name) {
+			t.Errorf("without %s: %v", name, err)
+		}
+	}
+}
+
+func TestArchiveFromTheFuture(t *testing.T) {
+	root := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(root, rootFile), []byte(`{"v":9,"other":[]}`), 0o600))
+	for _, o := range []DirOptions{{}, {ReadOnly: true}} {
+		if _, err := OpenDir(root, o); !errors.Is(err, ErrVersion) || !strings.Contains(err.Error(), root) {
+			t.Errorf("OpenDir %+v: %v", o, err)
+		}
+	}
+	must(t, os.WriteFile(filepath.Join(root, rootFile), []byte(rootText), 0o600))
+	d, err := OpenDir(root, DirOptions{}) // the refusal gave the lock back
+	must(t, err, os.Mkdir(filepath.Join(root, "s"), 0o700), os.WriteFile(filepath.Join(root, "s", sessionFile), []byte(`{"v":2}`), 0o600))
+	if err := d.Put(t.Context(), smallStep(1)); !errors.Is(err, ErrVersion) {
+		t.Errorf("Put into a session from the future: %v", err)
+	}
+	if _, err := d.Sessions(); !errors.Is(err, ErrVersion) {
+		t.Errorf("Sessions: %v", err)
+	}
+	must(t, d.Close())
+}
+
+func TestInterruptedPutIsCleanedUp(t *testing.T) {
+	root := t.TempDir()
+	d, err := OpenDir(root, DirOptions{})
+	must(t, err, d.Put(t.Context(), smallStep(1)))
+	folder := filepath.Join(root, "s")
+	for _, name := range []string{tempMark + "step-002.jsonl", "transcript-pre-compact-002.jsonl"} {
+		must(t, os.WriteFile(filepath.Join(folder, name), []byte("{"), 0o600))
+	}
+	must(t, d.Put(t.Context(), smallStep(2)))
+	if _, err := d.Get(t.Context(), "s", 2); err != nil {
+		t.Errorf("Get: %v", err)
+	}
+	checkOnlyWhole(t, folder)
+	must(t, d.Close())
+}
+
+func TestTornEventIsTakenOff(t *testing.T) {
+	root := t.TempDir()
+	d, err := OpenDir(root, DirOptions{})
+	must(t, err)
+	defer d.Close()
+	path := filepath.Join(root, "s", "events.jsonl")
+	must(t, d.Event(t.Context(), "s", []byte(`{"n":1}`)))
+	for _, tail := range []string{"{", strings.Repeat("x", 9000)} {
+		b, err := os.ReadFile(path)
+		must(t, err, os.WriteFile(path, append(b, tail...), 0o600), d.Event(t.Context(), "s", []byte(`{"n":2}`)))
+	}
+	b, err := os.ReadFile(path)
+	must(t, err)
+	if want := "{\"n\":1}\n{\"n\":2}\n{\"n\":2}\n"; string(b) != want {
+		t.Errorf("events %q, want %q", b, want)
+	}
+	must(t, os.WriteFile(path, []byte(strings.Repeat("x", 5000)), 0o600), d.Event(t.Context(), "s", []byte(`{"n":3}`)))
+	if b, _ = os.ReadFile(path); string(b) != "{\"n\":3}\n" {
+		t.Errorf("events %q", b)
+	}
+}
+
+func TestFullDiskKeepsEventsWhole(t *testing.T) {
+	root := t.TempDir()
+	full := &fullAfter{left: 1 << 20}
+	d, err := openDir(root, DirOptions{}, full.open)
+	must(t, err, d.Event(t.Context(), "s", []byte(`{"n":1}`)))
+	full.left = 3
+	if err := d.Event(t.Context(), "s", []byte(`{"n":2}`)); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("Event: %v", err)
+	}
+	if b, _ := os.ReadFile(filepath.Join(root, "s", "events.jsonl")); string(b) != "{\"n\":1}\n" {
+		t.Errorf("events %q", b)
+	}
+	must(t, d.Close())
+}
+
+func TestSessionsThatMeetInOneFolderAreApart(t *testing.T) {
+	root := t.TempDir()
+	d, err := OpenDir(root, DirOptions{})
+	must(t, err, d.Put(t.Context(), smallStep(1)))
+	defer d.Close()
+	// As on a file system that does not tell cases apart.
+	must(t, os.Rename(filepath.Join(root, "s"), filepath.Join(root, "S")))
+	other := smallStep(1)
+	other.Session = "S"
+	if err := d.Put(t.Context(), other); err == nil || !strings.Contains(err.Error(), `belongs to session "s"`) {
+		t.Errorf("Put: %v", err)
+	}
+	if infos, err := d.Steps(t.Context(), "S"); err != nil || len(infos) > 0 {
+		t.Errorf("Steps = %v, %v", infos, err)
+	}
+	if _, err := d.Get(t.Context(), "S", 1); !errors.Is(err, ErrNotFound) {
+		t.Errorf("Get: %v", err)
+	}
+}

@@ -1,0 +1,81 @@
+package archive
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/tiercompact/tiercompact/chat"
+)
+
+// rounds puts two rounds into an archive and returns it with the conversation
+// after them.
+func rounds(t *testing.T) (Store, chat.Transcript) {
+	t.Helper()
+	m := NewMemory()
+	now := chat.Transcript{text("a"), text("b"), text("c")}
+	for n := 1; n <= 2; n++ {
+		step := Step{Session: "s", Number: n, Before: now, Edits: replace(n, 0, 2, text("x"+now[0].ID)).Edits}
+		must(t, m.Put(t.Context(), step))
+		after, _, err := applyRound(now, step.Edits.Steps)
+		must(t, err)
+		now = append(after, text(string(rune('c'+n))))
+	}
+	return m, now // xxa d e
+}
+
+func TestUndoTakesRoundsBackOneByOne(t *testing.T) {
+	store, now := rounds(t)
+	for i, want := range []string{"xa c d e", "a b c d e"} {
+		before, info, err := Undo(t.Context(), store, "s", now)
+		if err != nil || ids(before) != want || info.Number != 2-i {
+			t.Fatalf("undo %d: %q, round %d, %v; want %q", i+1, ids(before), info.Number, err, want)
+		}
+		infos, err := store.Steps(t.Context(), "s")
+		must(t, err, store.Put(t.Context(), Step{Session: "s", Number: Next(infos), Undoes: info.Number, Before: now}))
+		now = before
+	}
+	if _, _, err := Undo(t.Context(), store, "s", now); !errors.Is(err, ErrNotFound) {
+		t.Errorf("a third undo: %v", err)
+	}
+	infos, err := store.Steps(t.Context(), "s")
+	must(t, err)
+	if left := InEffect(infos); len(left) > 0 || Next(infos) != 5 {
+		t.Errorf("in effect %v, next %d", left, Next(infos))
+	}
+}
+
+func TestUndoPassesOverARoundThatWasNeverMade(t *testing.T) {
+	store, now := rounds(t)
+	must(t, store.Put(t.Context(), Step{Session: "s", Number: 3, Before: now, Edits: replace(3, 0, 3, text("y")).Edits}))
+	if before, info, err := Undo(t.Context(), store, "s", now); err != nil || info.Number != 2 || ids(before) != "xa c d e" {
+		t.Errorf("Undo = %q, round %d, %v", ids(before), info.Number, err)
+	}
+}
+
+func TestUndoOfAnotherConversationIsRefused(t *testing.T) {
+	store, now := rounds(t)
+	for _, other := range []chat.Transcript{nil, {text("a")}, append(chat.Transcript{text("q")}, now[1:]...)} {
+		if _, _, err := Undo(t.Context(), store, "s", other); !errors.Is(err, ErrNotFound) {
+			t.Errorf("Undo of %q: %v", ids(other), err)
+		}
+	}
+	if _, _, err := Undo(t.Context(), store, "t", now); !errors.Is(err, ErrNotFound) {
+		t.Errorf("Undo of another session: %v", err)
+	}
+	must(t, store.Close())
+	if _, _, err := Undo(t.Context(), store, "s", now); !errors.Is(err, ErrClosed) {
+		t.Errorf("Undo in a closed archive: %v", err)
+	}
+}
+
+func TestInEffectForgetsWhatWasUndone(t *testing.T) {
+	infos := []StepInfo{{Number: 1}, {Number: 2}, {Number: 3, Undoes: 2}, {Number: 4}, {Number: 6, Undoes: 1}}
+	var numbers []int
+	for _, i := range InEffect(infos) {
+		numbers = append(numbers, i.Number)
+	}
+	if !slices.Equal(numbers, []int{4}) || Next(infos) != 7 || Next(nil) != 1 {
+		t.Errorf("in effect %v, next %d", numbers, Next(infos))
+	}
+}
