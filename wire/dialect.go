@@ -185,10 +185,11 @@ func poolOf(before, now []chat.Part) *pool {
 }
 
 // take returns the object of the block that p was read from: of its kind and,
-// for calls and results, of its id. It has no members where there is none.
+// for calls and results that were read with one, of its id. It has no members
+// where there is none.
 func (b *pool) take(p chat.Part) jsonObject {
 	for i, block := range b.blocks {
-		if block.Kind != p.Kind || block.ID != p.ID && (p.Kind == chat.Call || p.Kind == chat.Result) {
+		if block.Kind != p.Kind || block.ID != "" && block.ID != p.ID {
 			continue
 		}
 		b.blocks[i].Raw, b.blocks[i].Kind = "", ""

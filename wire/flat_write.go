@@ -150,7 +150,7 @@ func (w flatWriter) callChanges(o jsonObject, before, now []chat.Part) []change 
 func (w flatWriter) call(o jsonObject, p chat.Part) string {
 	switch {
 	case len(o.members) == 0:
-		parts := []change{{"function", w.function(o, p)}}
+		parts := []change{{"function", w.function(jsonObject{raw: "{}"}, p)}}
 		if p.ID != "" {
 			parts = []change{{"id", quoted(p.ID)}, {"type", `"function"`}, parts[0]}
 		}
@@ -175,10 +175,10 @@ func (w flatWriter) function(o jsonObject, p chat.Part) string {
 	if !asObject {
 		args = quoted(args)
 	}
-	if len(o.members) > 0 {
+	if len(o.members) > 0 && o.text("name") == p.Name {
 		return o.with(change{"arguments", args})
 	}
-	return objectOf(change{"name", quoted(p.Name)}, change{"arguments", args})
+	return o.with(change{"name", quoted(p.Name)}, change{"arguments", args})
 }
 
 // inputOf returns the free text of a custom tool's call, as a JSON string.

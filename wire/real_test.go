@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -56,6 +57,37 @@ func TestRealSessionsComeBackByteForByte(t *testing.T) {
 		if err := Encode(&out, c, ""); err != nil || !bytes.Equal(out.Bytes(), data) {
 			t.Errorf("%s: %d bytes became %d (%v)", file, len(data), out.Len(), err)
 		}
+	}
+}
+
+func TestRealSessionsAreWrittenAsEachAPIAsks(t *testing.T) {
+	faulty := 0
+	for _, file := range realFiles(t) {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n := range 20 {
+			c, err := DecodeBytes(data, Options{Name: file, Chat: n + 1})
+			if errors.Is(err, ErrNoChat) {
+				break
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if refused(t, c.Format, encoded(t, c, "")) != nil {
+				faulty++ // a call without its result, which stays as it is
+				continue
+			}
+			for _, to := range []string{"openai", "anthropic", "ollama", "jsonl"} {
+				if err := refused(t, to, encoded(t, c, to)); err != nil {
+					t.Errorf("%s, chat %d, as %s: %v", file, n+1, to, err)
+				}
+			}
+		}
+	}
+	if faulty > 6 {
+		t.Errorf("%d chats have faults", faulty)
 	}
 }
 
