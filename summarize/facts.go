@@ -136,10 +136,14 @@ const arrow = " → "
 // facts returns all facts with their scores.
 func (n *notes) facts() []*fact {
 	var facts []*fact
+	errors := make(map[string]bool)
+	for _, x := range n.of(failure) {
+		errors[x.text] = x.weight >= 0
+	}
 	for _, k := range factKinds() {
 		for i, x := range n.of(k.kind) {
-			if x.weight < 0 {
-				continue
+			if x.weight < 0 || k.kind == command && errors[x.factLine()] {
+				continue // mended, or said among the errors
 			}
 			f := &fact{kind: k.kind, line: "- " + x.factLine(), order: i}
 			f.score = k.weight + n.recency(x) + 0.15*float64(min(x.times, 4)-1) + n.standing(x, i)

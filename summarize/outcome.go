@@ -1,6 +1,7 @@
 package summarize
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -94,34 +95,48 @@ func (o *outcome) readLog(text string) {
 	if len(text) > 2*maxScan {
 		text = text[:maxScan] + "\n" + text[len(text)-maxScan:]
 	}
+	said := false // the line before named a failed test: this one says why
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
-		if name := failedTest(line); name != "" {
+		name, why := failedTest(line)
+		switch {
+		case name != "":
 			o.failed = true
 			if len(o.tests) < mostNames && !slices.Contains(o.tests, name) {
 				o.tests = append(o.tests, name)
 			}
-			continue
-		}
-		if o.line == "" && isError(line) {
-			o.failed = true
+			o.line = cmp.Or(o.line, why)
+		case o.line == "" && said && !isFailMark(line) && line != "":
 			o.line = line
+		case o.line == "" && isError(line):
+			o.failed = true
+			if !isFailMark(line) {
+				o.line = line
+			}
 		}
+		said = name != ""
 	}
 }
 
-// failedTest returns the name of the test that line reports as failed.
-func failedTest(line string) string {
+// isFailMark reports whether line says that something failed, but not what.
+func isFailMark(line string) bool { return strings.Trim(line, "FAIL- ") == "" }
+
+// failedTest returns the name of the test that line reports as failed, and
+// what it says about why.
+func failedTest(line string) (name, why string) {
 	for _, head := range []string{"--- FAIL: ", "FAILED ", "✗ ", "✕ ", "× ", "not ok "} {
 		if rest, ok := strings.CutPrefix(line, head); ok {
-			name, _, _ := strings.Cut(strings.TrimSpace(rest), " ")
-			return clip(name, 120)
+			name, why, _ = strings.Cut(strings.TrimSpace(rest), " ")
+			if !strings.HasPrefix(why, "- ") {
+				why = ""
+			}
+			return clip(name, 120), strings.TrimPrefix(why, "- ")
 		}
 	}
 	if rest, ok := strings.CutSuffix(line, " ... FAILED"); ok {
-		return clip(strings.TrimPrefix(rest, "test "), 120)
+		return clip(strings.TrimPrefix(rest, "test "), 120), ""
 	}
-	return ""
+	return "", ""
 }
 
 // isError reports whether line of a log names an error.

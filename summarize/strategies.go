@@ -21,9 +21,15 @@ func (e extract) taskState(r Request) []section {
 		{"Decisions", 0.22, asLines(e.ranked(decision, nil), (*note).factLine)},
 		{"Outstanding", 0.12, open},
 		{"Entities", 0.12, entities},
-		{"Actions", 0.1, asLines(e.ranked(command, func(n *note) bool { return n.weight > 0 && e.untold(n) }), (*note).factLine)},
+		{"Actions", 0.1, asLines(e.ranked(command, e.telling), (*note).factLine)},
 		{"Sources", 0.02, sources(r)},
 	}
+}
+
+// telling reports whether a command did more than look around, and is said
+// nowhere else.
+func (e extract) telling(n *note) bool {
+	return n.weight > 0 && e.untold(n) && !e.told["- "+n.text]
 }
 
 // goals returns what was asked for and what was answered, the task first.
@@ -152,7 +158,7 @@ func (e extract) codeDelta() []section {
 	for _, n := range e.ranked(changed, nil) {
 		lines = append(lines, line{"- " + n.delta(follow), n.last})
 	}
-	checks := asLines(e.ranked(command, func(n *note) bool { return n.weight > 0 && e.untold(n) }), func(n *note) string { return "ran " + n.factLine() })
+	checks := asLines(e.ranked(command, e.telling), func(n *note) string { return "ran " + n.factLine() })
 	open := append(asLines(failing, (*note).factLine), asLines(todos, (*note).factLine)...)
 	if len(lines) == 0 {
 		lines = append(asLines(e.ranked(decision, nil), (*note).factLine), e.state()...)

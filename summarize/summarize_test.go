@@ -13,7 +13,10 @@ import (
 	"github.com/tiercompact/tiercompact/summarize/summarizetest"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var (
+	update = flag.Bool("update", false, "write the golden files anew")
+	show   = flag.String("show", "", "print the summaries of this real session")
+)
 
 func golden(t *testing.T, name, got string) {
 	t.Helper()
