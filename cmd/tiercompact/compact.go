@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tiercompact/tiercompact"
+	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/levels"
+)
+
+func newCompactCommand() *cobra.Command {
+	var o compactOptions
+	cmd := &cobra.Command{
+		Use:   "compact [FILE|-]",
+		Short: "Write a transcript as small as its window demands",
+		Long: `compact reads a transcript, makes one check as if its last message had just
+been added, and writes what is left, in the format that it was read in. Where
+nothing is due, that is what was read, byte for byte.
+
+A level asked for by name is applied whatever the usage. With --layers or --note
+the conversation becomes what is protected, one summary, and what is recent.`,
+		Example: `  tiercompact compact session.jsonl --window 32768 > small.jsonl
+  tiercompact compact session.json --window 16384 --level hard --query "the login bug"
+  tiercompact compact - --window 8192 --to ollama < body.json
+  tiercompact compact session.jsonl -w 8192 --note "keep the API decisions" --out small.jsonl
+  tiercompact compact session.jsonl -w 8192 --archive .compact/archive --out small.jsonl`,
+		Args: atMost(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, fileOrStdin(args)) },
+	}
+	f := cmd.Flags()
+	f.StringVarP(&o.out, "out", "o", "-", "write to this `file`; it may be the one that is read")
+	f.StringVar(&o.to, "to", "", "write in this `format`: "+formatNames(true)+" (default: as read, else openai)")
+	f.BoolVar(&o.layers, "layers", false, "compact to what is protected, one summary, and what is recent")
+	f.StringVar(&o.note, "note", "", "the same, and tell the summary this wish")
+	o.report.register(cmd)
+	o.settings.register(cmd)
+	o.source.register(cmd)
+	o.sinks.register(cmd)
+	return cmd
+}
+
+type compactOptions struct {
+	source   source
+	settings settings
+	sinks    sinks
+	report   reportOptions
+	out, to  string
+	layers   bool
+	note     string
+}
+
+func (o *compactOptions) run(cmd *cobra.Command, path string) error {
+	if err := oneOf("--to", o.to, formatNames(true)); err != nil {
+		return err
+	}
+	in, err := o.source.read(cmd, path)
+	if err != nil {
+		return err
+	}
+	cfg, err := o.settings.config(cmd, in)
+	if err != nil {
+		return err
+	}
+	done, err := check{cfg, o.sinks, o.layers || o.note != "", o.note}.make(cmd.Context(), in)
+	var budget *tiercompact.BudgetError
+	if err != nil && !errors.As(err, &budget) {
+		return err
+	}
+	in.Messages = done.after
+	if e := writeConversation(cmd, o.out, in.Conversation, o.to); e != nil {
+		return e
+	}
+	if e := o.report.tell(cmd, done); e != nil {
+		return e
+	}
+	return err
+}
+
+// A check is what compact and plan do with a conversation.
+type check struct {
+	cfg    tiercompact.Config
+	sinks  sinks
+	layers bool // three layers, whatever the usage
+	note   string
+}
+
+// An outcome is what a check made of a conversation.
+type outcome struct {
+	tiercompact.Report
+	before, after chat.Transcript
+}
+
+// make makes the check. With an error the outcome holds what the conversation
+// is then.
+func (c check) make(ctx context.Context, in input) (outcome, error) {
+	if c.cfg.Level != "" && c.cfg.MinGain == 0 {
+		c.cfg.MinGain = tiercompact.None // who names a level wants what it frees
+	}
+	done, err := c.once(ctx, in)
+	if c.cfg.Level != "" && err == nil && done.Reason == tiercompact.BelowThreshold {
+		c.cfg.Thresholds = levels.Thresholds{Soft: 1e-9, Hard: 2e-9, Emergency: 3e-9}
+		c.cfg.HardUntil = tiercompact.Half // there is no threshold left to go below
+		return c.once(ctx, in)
+	}
+	return done, err
+}
+
+func (c check) once(ctx context.Context, in input) (done outcome, err error) {
+	r, err := c.sinks.start(ctx, c.cfg, in)
+	if err != nil {
+		return done, err
+	}
+	defer func() { err = errors.Join(err, r.close()) }()
+	s, last := r.session, len(in.Messages)-1
+	if c.layers {
+		last++
+	}
+	if err := s.Load(in.Messages[:last]); err != nil {
+		return done, err
+	}
+	done.before = in.Messages
+	if c.layers {
+		done.Report, err = s.Compact(ctx, c.note)
+	} else {
+		done.Report, err = s.AddMessage(ctx, in.Messages[last])
+	}
+	done.after = s.Messages()
+	return done, err
+}

@@ -1,0 +1,80 @@
+// Command tiercompact keeps the conversations of coding assistants inside the
+// context window of a local model.
+//
+// Each command has a file of its own; settings.go holds the flags that they
+// share, source.go and output.go what is read and written.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	err := newRootCommand().ExecuteContext(ctx)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "tiercompact:", oneLine(err.Error()))
+	}
+	os.Exit(exitCode(err))
+}
+
+const about = `tiercompact keeps the conversation of a coding assistant inside the context
+window of its model. Three levels, picked by how full the window is: soft turns
+stale files into outlines, hard keeps the more relevant half of what is old,
+emergency writes one summary. It needs no model, no server and no network.
+
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 does not fit the budget,
+4 invalid transcript.`
+
+func newRootCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "tiercompact",
+		Short: "Keep a coding assistant's conversation inside the context window",
+		Long:  about,
+		Example: `  tiercompact replay                                     # watch the three levels at work
+  tiercompact plan session.jsonl --window 32768          # what would be done, and why
+  tiercompact compact session.jsonl --window 32768 > small.jsonl`,
+		Args:          unknownCommand,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	cmd.AddCommand(
+		newCompactCommand(), newReplayCommand(), newPlanCommand(), newCheckCommand(),
+		newRecallCommand(), newUndoCommand(), newVersionCommand(),
+	)
+	cmd.InitDefaultCompletionCmd()
+	return cmd
+}
+
+// unknownCommand refuses what is no command, and names the nearest.
+func unknownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	near := "see tiercompact --help"
+	if names := cmd.SuggestionsFor(args[0]); len(names) > 0 {
+		near = "did you mean " + strings.Join(names, " or ") + "?"
+	}
+	return usagef("unknown command %q; %s", args[0], near)
+}
+
+// atMost refuses more than n arguments.
+func atMost(n int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) > n {
+			return usagef("%s takes at most %d argument, got %d: %s", cmd.Name(), n, len(args), strings.Join(args, " "))
+		}
+		return nil
+	}
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

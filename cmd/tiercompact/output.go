@@ -1,0 +1,76 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tiercompact/tiercompact/wire"
+)
+
+// write gives fill the file of a path, or stdout for "-". A file has its name
+// only once it is whole, so it may be the one that was read.
+func write(cmd *cobra.Command, path string, fill func(io.Writer) error) error {
+	if path == "-" {
+		return buffered(cmd.OutOrStdout(), fill)
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".tiercompact-*")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	err = buffered(f, fill)
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	if err == nil {
+		err = keepMode(path, f.Name())
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}
+
+// keepMode gives the new file the mode of the one that it will replace.
+func keepMode(old, fresh string) error {
+	mode := os.FileMode(0o644)
+	if info, err := os.Stat(old); err == nil {
+		mode = info.Mode().Perm()
+	}
+	return os.Chmod(fresh, mode)
+}
+
+func buffered(w io.Writer, fill func(io.Writer) error) error {
+	b := bufio.NewWriterSize(w, 1<<16)
+	if err := fill(b); err != nil {
+		return err
+	}
+	return b.Flush()
+}
+
+// writeConversation writes c in a format, its own for "".
+func writeConversation(cmd *cobra.Command, path string, c wire.Conversation, to string) error {
+	return write(cmd, path, func(w io.Writer) error { return wire.Encode(w, c, to) })
+}
+
+// writeJSON writes v, indented.
+func writeJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}
+
+// note says one line on stderr.
+func note(cmd *cobra.Command, format string, args ...any) {
+	fmt.Fprintln(cmd.ErrOrStderr(), "tiercompact:", oneLine(fmt.Sprintf(format, args...)))
+}

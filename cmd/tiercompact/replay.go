@@ -1,0 +1,190 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tiercompact/tiercompact"
+	"github.com/tiercompact/tiercompact/chat"
+)
+
+func newReplayCommand() *cobra.Command {
+	var o replayOptions
+	cmd := &cobra.Command{
+		Use:   "replay [FILE|-]",
+		Short: "Run a transcript message by message, and show what happens to it",
+		Long: `replay adds the messages of a transcript one after the other, as an assistant
+would, and shows the usage of the window after each, what was done, what it
+freed, and what was kept. Without FILE it runs a coding session that comes with
+the program.
+
+Stretches in which nothing happens are folded in long transcripts; --all shows
+every message. With --level, that level is applied whenever usage is at or above
+the soft threshold. Replay goes on after a message that does not fit the budget;
+exit code 3 is about the end.`,
+		Example: `  tiercompact replay
+  tiercompact replay session.jsonl --window 16384 --preset steady
+  tiercompact replay session.jsonl -w 32768 --level soft --all
+  tiercompact replay session.jsonl -w 8192 --out end.jsonl --requests requests/`,
+		Args: atMost(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) },
+	}
+	f := cmd.Flags()
+	f.StringVarP(&o.out, "out", "o", "", "write the conversation as it stands at the end to this `file`")
+	f.StringVar(&o.to, "to", "", "in this `format`: "+formatNames(true)+" (default: as read, else openai)")
+	f.StringVar(&o.requests, "requests", "", "write each request as it would have been sent into this `folder`")
+	f.BoolVarP(&o.all, "all", "a", false, "show every message, fold nothing")
+	f.BoolVar(&o.json, "json", false, "one JSON object for each message and one for the end instead of the timeline")
+	f.StringVar(&o.report, "report", "", "write the figures of the end to this `file`, as JSON")
+	o.look.register(cmd)
+	o.settings.register(cmd)
+	o.source.register(cmd)
+	o.sinks.register(cmd)
+	return cmd
+}
+
+type replayOptions struct {
+	source                    source
+	settings                  settings
+	sinks                     sinks
+	look                      look
+	out, to, requests, report string
+	all, json                 bool
+}
+
+// foldFrom is how many messages a transcript has from which on stretches
+// without events are folded.
+const foldFrom = 100
+
+func (o *replayOptions) run(cmd *cobra.Command, args []string) (err error) {
+	if err := oneOf("--to", o.to, formatNames(true)); err != nil {
+		return err
+	}
+	in, err := o.read(cmd, args)
+	if err != nil {
+		return err
+	}
+	cfg, err := o.settings.config(cmd, in)
+	if err != nil {
+		return err
+	}
+	r, err := o.sinks.start(cmd.Context(), cfg, in)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.close()) }()
+	w := cmd.OutOrStdout()
+	if o.out == "-" {
+		w = cmd.ErrOrStderr()
+	}
+	p := player{run: r, in: in}
+	if p.show, err = o.shower(w, in); err != nil {
+		return err
+	}
+	if o.requests != "" {
+		if p.requests, err = newRequests(o.requests); err != nil {
+			return err
+		}
+	}
+	end, err := p.play(cmd.Context())
+	if err != nil {
+		return err
+	}
+	return o.finish(cmd, r, in, end)
+}
+
+// read reads the transcript, or the session that comes with the program.
+func (o *replayOptions) read(cmd *cobra.Command, args []string) (input, error) {
+	if len(args) > 0 {
+		return o.source.read(cmd, args[0])
+	}
+	if o.settings.window == 0 && !cmd.Flags().Changed("window") {
+		o.settings.window = defaultWindow
+	}
+	return demo()
+}
+
+func (o *replayOptions) shower(w io.Writer, in input) (shower, error) {
+	if o.json {
+		return newJSONShower(w), nil
+	}
+	screen, err := o.look.on(w)
+	if err != nil {
+		return nil, err
+	}
+	return &timeline{w: w, screen: screen, title: in.name, messages: len(in.Messages), fold: !o.all && len(in.Messages) > foldFrom}, nil
+}
+
+func (o *replayOptions) finish(cmd *cobra.Command, r *run, in input, end ending) error {
+	if o.report != "" {
+		if err := write(cmd, o.report, func(w io.Writer) error { return writeJSON(w, end) }); err != nil {
+			return err
+		}
+	}
+	if o.out != "" {
+		in.Messages = r.session.Messages()
+		if err := writeConversation(cmd, o.out, in.Conversation, o.to); err != nil {
+			return err
+		}
+	}
+	return end.err()
+}
+
+// A player adds the messages of a transcript to a session.
+type player struct {
+	*run
+	in       input
+	show     shower
+	requests *requests // nil writes none
+}
+
+// A beat is what one message brought.
+type beat struct {
+	index    int // from 0
+	message  chat.Message
+	report   tiercompact.Report
+	standing int   // messages in the conversation before the check
+	left     int   // and after it
+	err      error // a BudgetError, or nil
+}
+
+// A shower shows a replay while it goes on.
+type shower interface {
+	begin(cfg tiercompact.Config)
+	beat(beat)
+	end(ending) error
+}
+
+func (p *player) play(ctx context.Context) (ending, error) {
+	p.show.begin(p.cfg)
+	tally := newTally(p.session.Usage())
+	left := 0
+	for i, m := range p.in.Messages {
+		if err := ctx.Err(); err != nil {
+			return ending{}, fmt.Errorf("replay message %d: %w", i+1, err)
+		}
+		if p.requests != nil && m.Role == chat.Assistant {
+			if err := p.requests.write(p.session.Messages()); err != nil {
+				return ending{}, err
+			}
+		}
+		b := beat{index: i, message: m, standing: left + 1}
+		b.report, b.err = p.session.AddMessage(ctx, m)
+		if b.err != nil && !errors.Is(b.err, tiercompact.ErrInsufficientBudget) {
+			return ending{}, fmt.Errorf("replay message %d: %w", i+1, b.err)
+		}
+		left++
+		if b.report.Compacted() {
+			left = len(p.session.Messages())
+		}
+		b.left = left
+		tally.add(b)
+		p.show.beat(b)
+	}
+	end := tally.ending(left)
+	return end, p.show.end(end)
+}

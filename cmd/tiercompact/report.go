@@ -1,0 +1,112 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tiercompact/tiercompact"
+	"github.com/tiercompact/tiercompact/levels"
+)
+
+// reportOptions say how a command tells what it did.
+type reportOptions struct {
+	file        string
+	json, quiet bool
+}
+
+func (o *reportOptions) register(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&o.file, "report", "", "write the report to this `file`, as JSON")
+	f.BoolVar(&o.json, "json", false, "tell the report as JSON on stderr")
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "tell nothing but warnings and errors")
+}
+
+// tell writes the report of an outcome.
+func (o reportOptions) tell(cmd *cobra.Command, done outcome) error {
+	for _, w := range done.Warnings {
+		note(cmd, "warning: %s", w)
+	}
+	if o.file != "" {
+		if err := write(cmd, o.file, func(w io.Writer) error { return writeJSON(w, done.Report) }); err != nil {
+			return err
+		}
+	}
+	switch {
+	case o.json:
+		return json.NewEncoder(cmd.ErrOrStderr()).Encode(done.Report)
+	case !o.quiet:
+		fmt.Fprint(cmd.ErrOrStderr(), summary(done))
+	}
+	return nil
+}
+
+// summary is an outcome in a few lines for people.
+func summary(done outcome) string {
+	u := done.Usage
+	if !done.Compacted() {
+		return fmt.Sprintf("nothing to do: %s (%s of %s tokens, %s)\n", why(done.Reason), grouped(u.Tokens), grouped(u.Window), percent(u.Share))
+	}
+	var b strings.Builder
+	for _, a := range done.Applied {
+		fmt.Fprintf(&b, "%-9s  %9s → %-9s %s\n", a.Level, grouped(a.Before), grouped(a.After), strings.Join(said(done.Report, a), ", "))
+	}
+	fmt.Fprintf(&b, "%s freed, %s of %s tokens left (%s), %d of %s\n", grouped(done.Freed()), grouped(done.After),
+		grouped(u.Window), percent(u.Share), len(done.after), plural(len(done.before), "message"))
+	return b.String()
+}
+
+// why is a reason as people say it.
+func why(reason string) string {
+	switch reason {
+	case tiercompact.BelowThreshold:
+		return "usage is below the threshold"
+	case tiercompact.InCooldown:
+		return "cooldown"
+	case tiercompact.ByRole:
+		return "the trigger waits for the assistant"
+	case tiercompact.ByMinGain:
+		return "too little would be freed"
+	case tiercompact.NothingToDo:
+		return "no message can be made smaller"
+	case tiercompact.SwitchedOff:
+		return "automatic compaction is off"
+	}
+	return reason
+}
+
+// said returns what a level did: how many messages were shortened, dropped or
+// summarised, and what ranked or wrote.
+func said(r tiercompact.Report, a tiercompact.Applied) []string {
+	shortened, gone := 0, 0
+	for _, e := range r.Edits {
+		switch {
+		case e.Level != a.Level:
+		case e.Put < e.End-e.Start || strings.HasPrefix(e.Why, "summarised"):
+			gone += e.End - e.Start
+		case e.End > e.Start:
+			shortened += e.End - e.Start
+		}
+	}
+	var out []string
+	if gone > 0 {
+		verb := "dropped"
+		if a.Level == levels.Emergency || a.Level == levels.LayerName {
+			verb = "summarised"
+		}
+		out = append(out, plural(gone, "message")+" "+verb)
+	}
+	if shortened > 0 {
+		out = append(out, grouped(shortened)+" shortened")
+	}
+	if a.Engine != "" {
+		out = append(out, a.Engine)
+	}
+	if a.Fallback != "" && a.Fallback != a.Engine {
+		out = append(out, "instead: "+a.Fallback)
+	}
+	return out
+}

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tiercompact/tiercompact"
+	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/levels"
+	"github.com/tiercompact/tiercompact/summarize"
+)
+
+const defaultWindow = 8192
+
+// settings are the flags of every command that compacts. -1 stands for a number
+// that was not given where 0 means something.
+type settings struct {
+	window, reserve, buffer, keepLast, keepTurns, keepPairs, summaryTokens int
+	model, level, preset, trigger, escalation, ranking, strategy, query    string
+	minGain                                                                float64
+	thresholds                                                             []float64
+	protect                                                                []string
+	noPin                                                                  bool
+	seed                                                                   int
+}
+
+func (s *settings) register(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.IntVarP(&s.window, "window", "w", 0, fmt.Sprintf("`tokens` that the model takes (default %d)", defaultWindow))
+	f.StringVar(&s.model, "model", "", "count tokens as this model does (default: the transcript's, else cl100k_base)")
+	f.StringVarP(&s.level, "level", "l", "", "this level instead of the one by usage: soft, hard, emergency")
+	f.StringVar(&s.preset, "preset", "", "bundle of settings: default, eager, steady (default \"default\")")
+	f.Float64SliceVar(&s.thresholds, "thresholds", nil, "usage from which soft, hard and emergency are due: `S,H,E` (default 0.60,0.75,0.90)")
+	f.StringVar(&s.trigger, "trigger", "", "when a check runs: every_message, assistant_only, manual")
+	f.StringVar(&s.escalation, "escalation", "", "direct: the picked level alone; cascade: soft first")
+	f.StringVar(&s.ranking, "ranking", "", "how hard ranks: cosine, fused")
+	f.StringVar(&s.query, "query", "", "hard ranks by this `text` in place of the last user message")
+	f.Float64Var(&s.minGain, "min-gain", -1, "`share` of the window that a round must free")
+	f.StringVar(&s.strategy, "strategy", "", "form of the summary: task_state, decision_log, code_delta, brief")
+	f.IntVar(&s.summaryTokens, "summary-max-tokens", 0, "length of the summary (default an eighth of the window, at most 1024)")
+	f.StringArrayVarP(&s.protect, "protect", "p", nil, "protect messages: an id, role:NAME, or /regexp/ over the text; repeatable")
+	f.BoolVar(&s.noPin, "no-pin-first-user", false, "let the first user message go like any other")
+	f.IntVar(&s.keepLast, "keep-last", -1, "newest `messages` that emergency keeps (default 4)")
+	f.IntVar(&s.keepTurns, "keep-recent-turns", 0, "turns that the three layers keep (default 6)")
+	f.IntVar(&s.keepPairs, "keep-tool-io-pairs", 0, "calls with results that the three layers keep (default 4)")
+	f.IntVar(&s.buffer, "hard-cap-buffer", -1, "`tokens` of the window that stay free (default 1500, at most an eighth of it)")
+	f.IntVar(&s.reserve, "reserve", 0, "`tokens` kept for the answer beside that")
+	f.IntVar(&s.seed, "seed", 42, "for models; what is built in gives the same bytes with any seed")
+	f.SortFlags = false
+	complete(cmd, "level", "soft", "hard", "emergency")
+	complete(cmd, "preset", "default", "eager", "steady")
+	complete(cmd, "trigger", "every_message", "assistant_only", "manual")
+	complete(cmd, "escalation", "direct", "cascade")
+	complete(cmd, "ranking", "cosine", "fused")
+	complete(cmd, "strategy", "task_state", "decision_log", "code_delta", "brief")
+}
+
+// config returns what the flags say, for a transcript.
+func (s *settings) config(cmd *cobra.Command, in input) (tiercompact.Config, error) {
+	cfg := tiercompact.Config{
+		Window: s.window, Model: s.model, Preset: tiercompact.Preset(s.preset),
+		Level: levels.Name(s.level), Query: s.query, Trigger: tiercompact.Trigger(s.trigger),
+		Escalation: tiercompact.Escalation(s.escalation), Ranking: s.ranking,
+		Strategy: summarize.Strategy(s.strategy), SummaryMaxTokens: s.summaryTokens,
+		MinGain: orNone(s.minGain), KeepLast: orNone(s.keepLast), HardCapBuffer: orNone(s.buffer),
+		KeepRecentTurns: s.keepTurns, KeepToolIOPairs: s.keepPairs, Reserve: s.reserve, NoPinFirstUser: s.noPin,
+	}
+	if cfg.Model == "" {
+		cfg.Model = in.Model
+	}
+	switch {
+	case s.window < 0 || cmd.Flags().Changed("window") && s.window == 0:
+		return cfg, usagef("--window must be above 0, is %d", s.window)
+	case s.window == 0:
+		cfg.Window = defaultWindow
+		note(cmd, "no --window given, so it is %s tokens", grouped(defaultWindow))
+	}
+	if err := s.thresholdsInto(&cfg); err != nil {
+		return cfg, err
+	}
+	err := s.protection(cmd, in.Messages, &cfg)
+	return cfg, err
+}
+
+// orNone turns a flag into a field of Config: -1, not given, is the default,
+// and 0 is zero.
+func orNone[T int | float64](value T) T {
+	switch value {
+	case -1:
+		return 0
+	case 0:
+		return tiercompact.None
+	}
+	return value
+}
+
+func (s *settings) thresholdsInto(cfg *tiercompact.Config) error {
+	switch t := s.thresholds; len(t) {
+	case 0:
+		return nil
+	case 3:
+		cfg.Thresholds = levels.Thresholds{Soft: t[0], Hard: t[1], Emergency: t[2]}
+		if err := cfg.Thresholds.Validate(); err != nil {
+			return usageError{err}
+		}
+		return nil
+	}
+	return usagef("--thresholds takes three shares like 0.60,0.75,0.90, got %d", len(s.thresholds))
+}
+
+// protection turns --protect into a role list and a matcher. A pattern that no
+// message fits is told, as a mistyped id would otherwise protect nothing.
+func (s *settings) protection(cmd *cobra.Command, t chat.Transcript, cfg *tiercompact.Config) error {
+	roles := []chat.Role{chat.System, chat.Developer}
+	var matchers []func(chat.Message) bool
+	for _, spec := range s.protect {
+		match, role, err := parseProtect(spec)
+		if err != nil {
+			return err
+		}
+		if role != "" {
+			roles = append(roles, role)
+			match = func(m chat.Message) bool { return m.Role == role }
+		} else {
+			matchers = append(matchers, match)
+		}
+		if !slices.ContainsFunc(t, match) {
+			note(cmd, "warning: --protect %s fits no message", spec)
+		}
+	}
+	cfg.RolesNeverPrune = roles
+	if len(matchers) > 0 {
+		cfg.Protect = func(m chat.Message) bool {
+			return slices.ContainsFunc(matchers, func(match func(chat.Message) bool) bool { return match(m) })
+		}
+	}
+	return nil
+}
+
+func parseProtect(spec string) (match func(chat.Message) bool, role chat.Role, err error) {
+	if name, ok := strings.CutPrefix(spec, "role:"); ok {
+		if !slices.Contains([]string{"system", "developer", "user", "assistant", "tool"}, name) {
+			return nil, "", usagef("--protect %s: no such role; take system, developer, user, assistant or tool", spec)
+		}
+		return nil, chat.Role(name), nil
+	}
+	if len(spec) > 2 && strings.HasPrefix(spec, "/") && strings.HasSuffix(spec, "/") {
+		re, err := regexp.Compile(spec[1 : len(spec)-1])
+		if err != nil {
+			return nil, "", usagef("--protect %s: %w", spec, err)
+		}
+		return func(m chat.Message) bool { return re.MatchString(m.Text()) }, "", nil
+	}
+	if spec == "" {
+		return nil, "", usagef("--protect is empty; give an id, role:NAME or /regexp/")
+	}
+	return func(m chat.Message) bool { return m.ID == spec }, "", nil
+}

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/tiercompact/tiercompact"
+	"github.com/tiercompact/tiercompact/levels"
+)
+
+// A levelSum is what one level did in a whole replay.
+type levelSum struct {
+	Level  levels.Name   `json:"level"`
+	Times  int           `json:"times"`
+	Freed  int           `json:"freed"` // tokens
+	Share  float64       `json:"share"` // of all that was freed
+	Took   time.Duration `json:"-"`
+	Millis float64       `json:"ms"`
+}
+
+// An ending is how a replay ended.
+type ending struct {
+	Levels   []levelSum        `json:"levels"`
+	Usage    tiercompact.Usage `json:"usage"`
+	Messages int               `json:"messages"` // that stand
+	Added    int               `json:"added"`
+	Rounds   int               `json:"rounds"`
+	Peak     float64           `json:"peak"`        // the highest usage before a check
+	Uncut    int               `json:"uncompacted"` // tokens of all that was added
+	Missed   int               `json:"did_not_fit"` // messages after which the conversation was over the budget
+	Fits     bool              `json:"fits"`
+
+	last error // of the last message
+}
+
+// err says of an end that does not fit the budget that it does not.
+func (e ending) err() error {
+	switch {
+	case e.Fits:
+		return nil
+	case e.last != nil:
+		return e.last
+	}
+	return fmt.Errorf("%w: %s tokens of %s allowed at the end; the trigger never had it compacted", tiercompact.ErrInsufficientBudget,
+		grouped(e.Usage.Tokens), grouped(e.Usage.Budget))
+}
+
+// A tally adds up what the messages of a replay brought.
+type tally struct {
+	end    ending
+	levels map[levels.Name]*levelSum
+}
+
+func newTally(u tiercompact.Usage) *tally {
+	return &tally{end: ending{Usage: u, Uncut: u.Tokens}, levels: make(map[levels.Name]*levelSum)}
+}
+
+func (t *tally) add(b beat) {
+	r, e := b.report, &t.end
+	e.Uncut += r.Before - e.Usage.Tokens
+	e.Peak = max(e.Peak, float64(r.Before)/float64(r.Usage.Window))
+	e.Usage, e.last = r.Usage, b.err
+	e.Added++
+	if r.Compacted() {
+		e.Rounds++
+	}
+	if r.Usage.Tokens > r.Usage.Budget {
+		e.Missed++
+	}
+	for _, a := range r.Applied {
+		sum := t.levels[a.Level]
+		if sum == nil {
+			sum = &levelSum{Level: a.Level}
+			t.levels[a.Level] = sum
+		}
+		sum.Times++
+		sum.Freed += a.Before - a.After
+		sum.Took += a.Took
+	}
+}
+
+// ending returns the end, with a line for each level that fired, and for each
+// of the three that a reader looks for.
+func (t *tally) ending(standing int) ending {
+	e := t.end
+	e.Messages, e.Fits = standing, e.Usage.Tokens <= e.Usage.Budget
+	total := 0
+	for _, sum := range t.levels {
+		total += sum.Freed
+	}
+	for _, name := range []levels.Name{levels.SoftName, levels.HardName, levels.Emergency, levels.LayerName, levels.FitName} {
+		sum := t.levels[name]
+		if sum == nil {
+			if name == levels.LayerName || name == levels.FitName {
+				continue
+			}
+			sum = &levelSum{Level: name}
+		}
+		if total > 0 {
+			sum.Share = float64(sum.Freed) / float64(total)
+		}
+		sum.Millis = float64(sum.Took.Microseconds()) / 1000
+		e.Levels = append(e.Levels, *sum)
+	}
+	return e
+}

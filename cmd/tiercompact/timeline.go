@@ -1,0 +1,220 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/tiercompact/tiercompact"
+	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/levels"
+)
+
+// A timeline shows a replay for people: one line a message, one more for each
+// level that was applied.
+type timeline struct {
+	w        io.Writer
+	screen   screen
+	title    string
+	messages int  // in the transcript
+	fold     bool // stretches without events
+
+	cfg    tiercompact.Config
+	bar    int    // columns of the bar
+	text   int    // columns of what stands behind it
+	quiet  []beat // since the last event, where stretches are folded
+	failed error  // of writing
+}
+
+// The columns of a line: index, role and percentage, with the gaps between.
+const columns = 4 + 2 + 9 + 2 + 2 + 5 + 2
+
+func (t *timeline) begin(cfg tiercompact.Config) {
+	t.cfg = cfg
+	t.bar = min(max(t.screen.width*3/10, 20), 40)
+	t.text = t.screen.width - columns - t.bar - 1
+	at := t.thresholds()
+	t.line("%s", t.screen.paint(bold, t.title))
+	t.line("%s", t.screen.paint(dim, fmt.Sprintf("%s, window %s tokens, preset %s", plural(t.messages, "message"),
+		grouped(cfg.Window), cmp.Or(cfg.Preset, tiercompact.Default))))
+	t.line("%s", t.screen.paint(dim, fmt.Sprintf("soft from %s, hard from %s, emergency from %s", percent(at.Soft), percent(at.Hard), percent(at.Emergency))))
+	t.line("")
+	t.line("%s", t.screen.paint(dim, fmt.Sprintf("   #  %-9s  %s    use", "role", scale(t.bar, at))))
+}
+
+// thresholds returns those of the run.
+func (t *timeline) thresholds() levels.Thresholds {
+	if t.cfg.Thresholds != (levels.Thresholds{}) {
+		return t.cfg.Thresholds
+	}
+	if t.cfg.Preset == tiercompact.Eager {
+		return levels.Thresholds{Soft: 0.50, Hard: 0.65, Emergency: 0.80}
+	}
+	return levels.Thresholds{Soft: 0.60, Hard: 0.75, Emergency: 0.90}
+}
+
+func (t *timeline) line(format string, args ...any) {
+	if _, err := fmt.Fprintf(t.w, format+"\n", args...); err != nil {
+		t.failed = cmp.Or(t.failed, err)
+	}
+}
+
+func (t *timeline) beat(b beat) {
+	event := b.report.Compacted() || b.err != nil || len(b.report.Warnings) > 0
+	if t.fold && !event {
+		t.quiet = append(t.quiet, b)
+		return
+	}
+	t.unfold()
+	t.row(b)
+	for _, a := range b.report.Applied {
+		t.level(b, a)
+	}
+	for _, w := range b.report.Warnings {
+		t.under(yellow, w)
+	}
+	if b.err != nil {
+		t.under(red, b.err.Error())
+	}
+}
+
+// unfold shows the stretch since the last event, in one line where it is long.
+func (t *timeline) unfold() {
+	const short = 3
+	if len(t.quiet) <= short {
+		for _, b := range t.quiet {
+			t.row(b)
+		}
+	} else {
+		first, last := t.quiet[0].report, t.quiet[len(t.quiet)-1].report
+		t.line("%s", t.screen.paint(dim, fmt.Sprintf("   %s  %s, %s %s %s", t.screen.sign("⋮", ":"), plural(len(t.quiet), "message"),
+			percent(before(first)), t.arrow(), percent(last.Usage.Share))))
+	}
+	t.quiet = t.quiet[:0]
+}
+
+func (t *timeline) arrow() string { return t.screen.sign("→", "->") }
+
+// before returns the usage before a round.
+func before(r tiercompact.Report) float64 {
+	if r.Usage.Window == 0 {
+		return 0
+	}
+	return float64(r.Before) / float64(r.Usage.Window)
+}
+
+// row shows a message: its usage, and what was done or else what it says.
+func (t *timeline) row(b beat) {
+	r, at := b.report, t.thresholds()
+	text := t.screen.paint(dim, clip(headline(b.message), t.text))
+	switch {
+	case r.Compacted():
+		text = t.screen.paint(paintOf(at, max(before(r), at.Soft)), t.action(r))
+	case r.Reason != tiercompact.BelowThreshold && r.Reason != tiercompact.SwitchedOff:
+		text = t.screen.paint(yellow, t.screen.sign("∥ ", "= ")+why(r.Reason))
+	}
+	t.line("%4d  %-9s  %s  %3.0f %%  %s", b.index+1, b.message.Role, t.screen.bar(t.bar, at, before(r), r.Usage.Share), 100*before(r), text)
+}
+
+// action says what a round has done, in a few words.
+func (t *timeline) action(r tiercompact.Report) string {
+	var names []string
+	for _, a := range r.Applied {
+		names = append(names, string(a.Level))
+	}
+	return fmt.Sprintf("%s %s%s %s %s", strings.Join(names, "+"), t.screen.sign("−", "-"), grouped(r.Freed()), t.arrow(), percent(r.Usage.Share))
+}
+
+// level shows what one level of a round has done.
+func (t *timeline) level(b beat, a tiercompact.Applied) {
+	parts := said(b.report, a)
+	if len(b.report.Applied) == 1 {
+		parts = append(parts, fmt.Sprintf("%d of %d kept", b.left, b.standing))
+	} else {
+		parts = append([]string{string(a.Level)}, parts...)
+	}
+	parts = append(parts, a.Took.Round(100*time.Microsecond).String())
+	t.under(dim, strings.Join(parts, t.screen.sign(" · ", ", ")))
+}
+
+// under shows a text below the line of its message.
+func (t *timeline) under(p paint, text string) {
+	const indent = "                 "
+	for i, line := range wrapped(text, t.screen.width-len(indent)-3) {
+		lead := t.screen.sign("└ ", "\\ ")
+		if i > 0 {
+			lead = "  "
+		}
+		t.line("%s%s", indent, t.screen.paint(p, lead+line))
+	}
+}
+
+// wrapped cuts text between words into lines of at most width columns.
+func wrapped(text string, width int) []string {
+	var lines []string
+	line := ""
+	for word := range strings.FieldsSeq(text) {
+		if line != "" && len([]rune(line))+1+len([]rune(word)) > width {
+			lines, line = append(lines, line), ""
+		}
+		line = strings.TrimSpace(line + " " + word)
+	}
+	return append(lines, line)
+}
+
+// headline is what a message says, in its first words.
+func headline(m chat.Message) string {
+	for _, p := range m.Parts {
+		switch {
+		case p.Kind == chat.Call:
+			return p.Name + " " + p.Args
+		case p.Kind == chat.Image:
+			return "(image)"
+		case p.Kind != chat.Thinking && strings.TrimSpace(p.Text) != "":
+			return p.Text
+		}
+	}
+	return ""
+}
+
+func (t *timeline) end(e ending) error {
+	t.unfold()
+	t.line("")
+	t.table(e)
+	t.line("")
+	u := e.Usage
+	state, p := "fits the budget of "+grouped(u.Budget), green
+	if !e.Fits {
+		state, p = "does not fit the budget of "+grouped(u.Budget), red
+	}
+	t.line("end    %s of %s tokens (%s), %s", grouped(u.Tokens), grouped(u.Window), percent(u.Share), t.screen.paint(p, state))
+	t.line("       %d of %s stand, %s", e.Messages, plural(e.Added, "message"), plural(e.Rounds, "round"))
+	if e.Uncut > u.Tokens {
+		t.line("       without compaction: %s tokens (%s)", grouped(e.Uncut), percent(float64(e.Uncut)/float64(u.Window)))
+	}
+	if e.Missed > 0 {
+		t.line("       over the budget after %s", plural(e.Missed, "message"))
+	}
+	return t.failed
+}
+
+func (t *timeline) table(e ending) {
+	t.line("%s", t.screen.paint(bold, "level      times     freed   share        ms"))
+	sum := levelSum{Level: "all", Share: 1}
+	for _, l := range e.Levels {
+		t.line("%s", tableRow(l))
+		sum.Times += l.Times
+		sum.Freed += l.Freed
+		sum.Millis += l.Millis
+	}
+	if sum.Freed == 0 {
+		sum.Share = 0
+	}
+	t.line("%s", tableRow(sum))
+}
+
+func tableRow(l levelSum) string {
+	return fmt.Sprintf("%-9s  %5d  %8s  %6s  %8.1f", l.Level, l.Times, grouped(l.Freed), percent(l.Share), l.Millis)
+}
