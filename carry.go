@@ -37,6 +37,38 @@ func (s *Session) carryOut(ctx context.Context, d decision) (Report, error) {
 	return report, err
 }
 
+// Plan returns what the next check would do with the conversation as it stands,
+// and why, and changes nothing. A model that the level needs is asked.
+func (s *Session) Plan(ctx context.Context) (Report, error) {
+	s.mu.Lock()
+	if len(s.t.messages) == 0 {
+		s.mu.Unlock()
+		return Report{Picked: levels.None, Reason: BelowThreshold, FirstChanged: -1}, nil
+	}
+	warned := s.warned
+	d := s.decide()
+	s.warned = warned
+	if d.reason == "" {
+		s.busy = false
+	}
+	s.mu.Unlock()
+	report := Report{Picked: d.picked, Reason: d.reason, Before: d.usage.Tokens, After: d.usage.Tokens, Usage: d.usage, FirstChanged: -1}
+	if d.reason != "" {
+		return report, nil
+	}
+	r := s.newRound(d.t)
+	if err := r.run(ctx, d); err != nil {
+		return report, err
+	}
+	if report.Reason = r.worthless(d.over || d.summary); report.Reason == "" {
+		r.report(&report, 0)
+	}
+	if !r.fits() {
+		return report, r.budgetError()
+	}
+	return report, nil
+}
+
 func (s *Session) newRound(t conversation) *round {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -56,12 +88,7 @@ func (s *Session) idle() {
 // finish archives a planned round and swaps it in, or puts its level off where
 // it has too little to offer. It fills the report.
 func (s *Session) finish(ctx context.Context, r *round, report *Report, forced bool) error {
-	gain := r.before.total() - r.t.total()
-	if len(r.steps) == 0 || !forced && r.tooLittle(gain) {
-		report.Reason = NothingToDo
-		if len(r.steps) > 0 {
-			report.Reason = ByMinGain
-		}
+	if report.Reason = r.worthless(forced); report.Reason != "" {
 		s.mu.Lock()
 		s.putOff(report.Picked, report.Reason, &r.before)
 		s.mu.Unlock()
@@ -88,6 +115,17 @@ func (s *Session) finish(ctx context.Context, r *round, report *Report, forced b
 	s.mu.Unlock()
 	s.tellRound(*report, r, number)
 	return s.overBudget(r)
+}
+
+// worthless returns why the round is not worth making, "" where it is.
+func (r *round) worthless(forced bool) string {
+	switch {
+	case len(r.steps) == 0:
+		return NothingToDo
+	case !forced && r.tooLittle(r.before.total()-r.t.total()):
+		return ByMinGain
+	}
+	return ""
 }
 
 // overBudget returns the error of a conversation that is as small as it can be

@@ -72,6 +72,7 @@ type Config struct {
 	Escalation Escalation
 	Ranking    string  // levels.Cosine or levels.Fused
 	HardUntil  Until   // how far hard goes
+	Query      string  // hard ranks by it; "": the last user message
 	MinGain    float64 // share of the window that a round within the budget must free; None: any gain
 
 	Level            levels.Name // this level whenever usage is at the soft threshold; "": by usage

@@ -24,7 +24,6 @@ type round struct {
 	steps   []step
 	number  int    // of the next session summary
 	note    string // of a manual compaction
-	query   string // ranks in place of the conversation's own
 	noModel bool
 	kept    Kept
 }
@@ -34,7 +33,8 @@ type step struct {
 	level            levels.Name
 	before           conversation
 	edits            []edit.Edit
-	from, to         int // tokens
+	front            []bool // messages that may move to the front; nil for none
+	from, to         int    // tokens
 	engine, fallback string
 	summary          *levels.Summary
 	began, ended     time.Time
@@ -75,7 +75,7 @@ func (r *round) run(ctx context.Context, d decision) error {
 	r.noModel = r.noModel || d.noModel
 	picked := d.picked
 	if !d.summary && r.cfg.Escalation == Cascade && r.cfg.Level == "" && levels.Stronger(picked, levels.SoftName) {
-		if err := r.soft(); err != nil {
+		if err := r.soft(ctx, levels.SoftName, false); err != nil {
 			return err
 		}
 		if r.belowSoft() && r.fits() {
@@ -96,7 +96,7 @@ func (r *round) run(ctx context.Context, d decision) error {
 func (r *round) level(ctx context.Context, name levels.Name, d decision) error {
 	switch name {
 	case levels.SoftName:
-		return r.soft()
+		return r.soft(ctx, levels.SoftName, false)
 	case levels.HardName:
 		return r.hard(ctx)
 	case levels.Emergency:
@@ -105,9 +105,13 @@ func (r *round) level(ctx context.Context, name levels.Name, d decision) error {
 	return nil
 }
 
-func (r *round) soft() error {
-	s := step{level: levels.SoftName, began: r.cfg.Now()}
-	s.edits = levels.Soft{StaleAfter: r.cfg.StaleAfter}.Plan(r.view)
+// soft compresses stale files, or with all every file, as a part of level.
+func (r *round) soft(ctx context.Context, level levels.Name, all bool) error {
+	s := step{level: level, began: r.cfg.Now()}
+	var err error
+	if s.edits, err = (levels.Soft{StaleAfter: r.cfg.StaleAfter, All: all}).Plan(ctx, r.view); err != nil {
+		return err
+	}
 	return r.apply(s, allHolds)
 }
 
@@ -115,7 +119,7 @@ func (r *round) hard(ctx context.Context) error {
 	s := step{level: levels.HardName, began: r.cfg.Now()}
 	ranker := levels.Ranker{
 		Ranking: r.cfg.Ranking, Embedder: r.cfg.Embedder, Name: r.cfg.EmbedderName,
-		Weights: r.cfg.weights, Deadline: r.cfg.RankDeadline, Query: r.query,
+		Weights: r.cfg.weights, Deadline: r.cfg.RankDeadline, Query: r.cfg.Query,
 	}
 	if r.noModel {
 		ranker.Embedder = nil
@@ -142,9 +146,7 @@ func (r *round) emergency(ctx context.Context, d decision) error {
 	if err := r.fold(ctx, cut, levels.Emergency, d.over || d.summary); err != nil || d.summary {
 		return err
 	}
-	s := step{level: levels.Emergency, began: r.cfg.Now()}
-	s.edits = levels.Soft{StaleAfter: r.cfg.StaleAfter, All: true}.Plan(r.view)
-	return r.apply(s, allHolds)
+	return r.soft(ctx, levels.Emergency, true)
 }
 
 // layers puts a summary between what is protected and what is recent, with the
@@ -192,6 +194,7 @@ func (r *round) fold(ctx context.Context, cut levels.Cut, name levels.Name, forc
 			mask &^= memory.Latest
 		}
 	}
+	s.front = cut.Front
 	return r.apply(s, mask)
 }
 
@@ -232,7 +235,7 @@ func (r *round) fit() error {
 	}
 	s := step{level: levels.FitName, began: r.cfg.Now()}
 	s.edits = levels.Fit(r.view, r.limit())
-	return r.apply(s, memory.Protected|memory.Open)
+	return r.apply(s, memory.Protected)
 }
 
 const allHolds = memory.Protected | memory.First | memory.Session | memory.Open | memory.Unread | memory.Latest
@@ -250,6 +253,7 @@ func (r *round) apply(s step, mask memory.Hold) error {
 	}
 	rules := edit.Rules{
 		Locked: func(i int) bool { return holds[i]&mask != 0 },
+		Moved:  func(i int) bool { return s.front != nil && s.front[i] },
 		NoUser: mask&memory.Latest == 0 && s.level == levels.Emergency,
 	}
 	after, err := edit.Apply(r.t.messages, edits, rules)

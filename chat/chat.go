@@ -136,11 +136,13 @@ func (m Message) HasCalls() bool {
 
 // Typed reports whether m is a user message that a person wrote.
 func (m Message) Typed() bool {
-	if m.Role != User || m.Machine || m.State == Marked {
-		return false
-	}
+	return m.Role == User && !m.Machine && m.State != Marked && m.Says()
+}
+
+// Says reports whether m holds any text or image.
+func (m Message) Says() bool {
 	for _, p := range m.Parts {
-		if p.Kind == Image || p.Kind == Text && strings.TrimSpace(p.Text) != "" {
+		if p.Kind == Image || p.Kind != Thinking && strings.TrimSpace(p.Text) != "" {
 			return true
 		}
 	}

@@ -22,7 +22,7 @@ func check(before, after chat.Transcript, rules Rules) error {
 	}
 	for _, check := range []func() error{
 		func() error { return checkLocked(before, after, rules.Locked) },
-		func() error { return checkOrder(after, at, rules.Locked) },
+		func() error { return checkOrder(after, at, rules.Moved) },
 		func() error { return checkMessages(before, after, at) },
 		func() error { return checkPairs(before, after) },
 		func() error { return checkUsers(before, after, rules.NoUser) },
@@ -51,18 +51,18 @@ func checkLocked(before, after chat.Transcript, locked func(int) bool) error {
 	if locked == nil {
 		return nil
 	}
-	next := 0
+	now, err := positions(after)
+	if err != nil {
+		return err
+	}
 	for i, m := range before {
 		if !locked(i) {
 			continue
 		}
-		for next < len(after) && after[next].ID != m.ID {
-			next++
-		}
-		if next == len(after) {
-			return fmt.Errorf("protected message %d (%s) is gone or out of order", i, m.ID)
-		}
-		if !Same(m, after[next]) {
+		switch k, stands := now[m.ID]; {
+		case !stands:
+			return fmt.Errorf("protected message %d (%s) is gone", i, m.ID)
+		case !Same(m, after[k]):
 			return fmt.Errorf("protected message %d (%s) is changed", i, m.ID)
 		}
 	}
@@ -70,18 +70,19 @@ func checkLocked(before, after chat.Transcript, locked func(int) bool) error {
 }
 
 // checkOrder holds that the messages of before stand in after in their order,
-// but for locked ones, which may have moved.
-func checkOrder(after chat.Transcript, at map[string]int, locked func(int) bool) error {
-	last := -1
+// those that may move and the others each among themselves.
+func checkOrder(after chat.Transcript, at map[string]int, moved func(int) bool) error {
+	last := map[bool]int{true: -1, false: -1}
 	for _, m := range after {
 		i, old := at[m.ID]
-		if !old || locked != nil && locked(i) {
+		if !old {
 			continue
 		}
-		if i < last {
-			return fmt.Errorf("message %d (%s) stands behind message %d", i, m.ID, last)
+		class := moved != nil && moved(i)
+		if i < last[class] {
+			return fmt.Errorf("message %d (%s) stands behind message %d", i, m.ID, last[class])
 		}
-		last = i
+		last[class] = i
 	}
 	return nil
 }
@@ -203,7 +204,7 @@ func checkUsers(before, after chat.Transcript, noUser bool) error {
 }
 
 func isUser(m chat.Message) bool {
-	return m.Role == chat.User && strings.TrimSpace(m.Text()) != ""
+	return m.Role == chat.User && m.State != chat.Marked && m.Says()
 }
 
 func checkSize(before, after chat.Transcript, size func(chat.Message) int) error {

@@ -25,9 +25,11 @@ type Edit struct {
 // Rules are what a transcript must keep through an edit beside what every
 // conversation must.
 type Rules struct {
-	// Locked reports the messages that must come out unchanged and in order.
-	// They may move to the front; nothing else moves. Nil locks nothing.
+	// Locked reports the messages that must come out unchanged. Nil locks nothing.
 	Locked func(i int) bool
+	// Moved reports the messages that may move to the front, in their order.
+	// Nothing else moves. Nil moves nothing.
+	Moved func(i int) bool
 	// Size returns the tokens of a message. Nil allows growth.
 	Size func(chat.Message) int
 	// NoUser allows a conversation that is left without a user message.

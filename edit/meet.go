@@ -63,12 +63,20 @@ func Separate(t chat.Transcript, edits []Edit, marker func(role chat.Role, befor
 	}
 	places := origins(t, edits)
 	inserted := make(map[int]int) // messages put into each edit so far
+	used := make(map[string]bool, len(after))
+	for _, m := range after {
+		used[m.ID] = true
+	}
 	meetings(neighbours(t), after, func(i int) {
 		role := chat.User
 		if after[i].Role == chat.User {
 			role = chat.Assistant
 		}
 		m := marker(role, after[i])
+		for used[m.ID] {
+			m.ID += "+"
+		}
+		used[m.ID] = true
 		p := places[i]
 		if p.edit < 0 {
 			edits = append(edits, Edit{Start: p.index, End: p.index, New: []chat.Message{m}, Why: "parts two messages of one role"})

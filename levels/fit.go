@@ -157,9 +157,12 @@ func (f *fitting) cut(i, most int, which func(chat.Message, chat.Kind, memory.Ho
 	return m
 }
 
+// leastCut is the tokens of a text that is not worth cutting: a path, a command.
+const leastCut = 24
+
 // shorter returns text cut under o, or now where that is no longer.
 func (f *fitting) shorter(text, now string, o files.DigestOptions) string {
-	if f.v.Count(now) <= o.Max {
+	if f.v.Count(now) <= max(o.Max, leastCut) {
 		return now
 	}
 	short := files.Digest(text, o)

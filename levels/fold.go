@@ -43,7 +43,7 @@ func EmergencyCut(v View, keep int, summary chat.Role) Cut {
 				mask &^= memory.Latest
 			}
 		default:
-			if latest := chat.Newest(v.Messages, chat.Message.Typed); latest >= 0 {
+			if latest := memory.LatestUser(v.Messages); latest >= 0 {
 				keep = len(v.Messages) - latest
 			}
 		}
@@ -56,14 +56,14 @@ func EmergencyCut(v View, keep int, summary chat.Role) Cut {
 func LayersCut(v View, turns, pairs int) Cut {
 	groups, _ := chat.Groups(v.Messages)
 	c := Cut{Gone: v.gone(memory.Recent(v.Messages, turns, pairs), ^memory.Session, groups), Front: make([]bool, len(v.Messages))}
-	latest := chat.Newest(v.Messages, chat.Message.Typed)
-	for i := range v.Messages {
-		c.Front[i] = v.Holds[i]&memory.Pinned != 0 && (latest < 0 || i < latest)
-	}
+	latest := memory.LatestUser(v.Messages)
 	for _, members := range groups { // a group moves as a whole or not at all
-		whole := len(members) == 1
+		pinned, last := false, members[len(members)-1]
 		for _, i := range members {
-			c.Front[i] = c.Front[i] && whole
+			pinned = pinned || v.Holds[i]&memory.Pinned != 0
+		}
+		if pinned && (latest < 0 || last < latest) && v.Holds[last]&memory.Open == 0 {
+			mark(c.Front, members)
 		}
 	}
 	return c

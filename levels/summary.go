@@ -106,7 +106,7 @@ func (w Writer) text(ctx context.Context, r summarize.Request, s *Summary) (stri
 		case isBuiltIn(w.Summarizer):
 			s.fall(w.Name, failure, FallbackPruning)
 			return "", nil
-		case failure == summarize.TooLong && halved < 2:
+		case isTooLong(failure) && halved < 2:
 			halved++
 			r.MaxTokens /= 2
 			s.fall(w.Name, failure, FallbackRetry)
@@ -124,6 +124,10 @@ func (w Writer) text(ctx context.Context, r summarize.Request, s *Summary) (stri
 		s.Engine = FallbackExtractive
 		return summarize.Extractive{}.Summarize(ctx, r)
 	}
+}
+
+func isTooLong(failure string) bool {
+	return failure == summarize.TooLong || failure == summarize.CutOff || failure == summarize.NotShorter
 }
 
 func isBuiltIn(s summarize.Summarizer) bool {

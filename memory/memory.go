@@ -19,7 +19,7 @@ const (
 	Session                    // the session summary: only a new summary replaces it
 	Open                       // a call whose results still come in, with those that came
 	Unread                     // a tool result or file that no assistant message follows
-	Latest                     // the latest user message that a person typed
+	Latest                     // the latest user message, see LatestUser
 )
 
 // Pinned are the holds of the Pinned layer.
@@ -58,10 +58,21 @@ func (p Policy) Holds(t chat.Transcript) []Hold {
 			h[i] |= Unread
 		}
 	}
-	if i := chat.Newest(t, chat.Message.Typed); i >= 0 {
+	if i := LatestUser(t); i >= 0 {
 		h[i] |= Latest
 	}
 	return h
+}
+
+// LatestUser returns the index of the latest user message that a person typed,
+// or, where nobody typed any, of the latest that says something; or -1.
+func LatestUser(t chat.Transcript) int {
+	if i := chat.Newest(t, chat.Message.Typed); i >= 0 {
+		return i
+	}
+	return chat.Newest(t, func(m chat.Message) bool {
+		return m.Role == chat.User && m.State != chat.Marked && m.Says()
+	})
 }
 
 // Protects reports whether m is protected by role, mark or matcher.

@@ -1,0 +1,89 @@
+// Package arch holds the architecture: which package of this module may import
+// which. A change to the table is a design decision.
+package arch
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const (
+	root   = "../.."
+	module = "github.com/tiercompact/tiercompact"
+)
+
+// may lists, for each package, the packages of this module it may import.
+// Tests may import anything.
+var may = map[string][]string{
+	".":                       {"archive", "chat", "cooldown", "edit", "embed", "files", "levels", "memory", "summarize", "tokens", "trace"},
+	"archive":                 {"chat", "edit", "embed"},
+	"archive/archivetest":     {"archive", "chat", "edit"},
+	"chat":                    {},
+	"cmd/tiercompact":         {".", "archive", "chat", "files", "levels", "memory", "summarize", "tokens", "trace", "wire"},
+	"cooldown":                {},
+	"edit":                    {"chat"},
+	"embed":                   {"chat"},
+	"embed/embedtest":         {"embed"},
+	"files":                   {"chat"},
+	"internal/arch":           {},
+	"levels":                  {"chat", "edit", "embed", "files", "memory", "summarize"},
+	"memory":                  {"chat"},
+	"summarize":               {"chat", "files"},
+	"summarize/summarizetest": {"chat", "summarize"},
+	"tokens":                  {"chat"},
+	"trace":                   {},
+	"wire":                    {"chat"},
+}
+
+func TestImports(t *testing.T) {
+	// The files are parsed here, not listed by the go command: go test caches
+	// a result until a file that the test itself opened changes.
+	seen := make(map[string]bool)
+	err := filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && (d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") && d.Name() != ".." && file != root) {
+			return fs.SkipDir
+		}
+		if filepath.Ext(file) != ".go" || strings.HasSuffix(file, "_test.go") {
+			return nil
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, filepath.Dir(file))
+		if err != nil {
+			return err
+		}
+		pkg := filepath.ToSlash(rel)
+		allowed, listed := may[pkg]
+		if !listed {
+			t.Errorf("%s: no such package in the table", pkg)
+		}
+		seen[pkg] = true
+		for _, spec := range f.Imports {
+			imp, _ := strconv.Unquote(spec.Path.Value) // parsed, so well formed
+			if rest, ours := strings.CutPrefix(imp, module); ours && !slices.Contains(allowed, path.Join(".", rest)) {
+				t.Errorf("%s imports %s, which the table does not allow", file, imp)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for pkg := range may {
+		if !seen[pkg] && pkg != "internal/arch" {
+			t.Errorf("%s is in the table, and is no package", pkg)
+		}
+	}
+}
