@@ -98,12 +98,12 @@ func (e *Encoding) piece(s string, i, end int, sc *scratch) int {
 		return 1
 	}
 	if end-i > memoBytes {
-		return e.vocab.merge(s[i:end], sc)
+		return e.vocab.count(s[i:end], sc)
 	}
 	k := newMemoKey(s, i, end)
 	m := &sc.memo[k.slot()]
 	if m.key != k {
-		m.key, m.tokens = k, uint32(e.vocab.merge(s[i:end], sc))
+		m.key, m.tokens = k, uint32(e.vocab.count(s[i:end], sc))
 	}
 	return int(m.tokens)
 }

@@ -1,56 +1,35 @@
 package tokens_test
 
 import (
-	"os"
-	"path/filepath"
-	"runtime"
-	"strings"
 	"testing"
 
 	"github.com/tiercompact/tiercompact/tokens"
 )
 
-func goCorpus(t testing.TB, limit int) string {
-	files, _ := filepath.Glob(filepath.Join(runtime.GOROOT(), "src/net/http/*.go"))
-	if len(files) == 0 {
-		t.Skip("no Go sources here")
-	}
-	var b strings.Builder
-	for _, f := range files {
-		d, _ := os.ReadFile(f)
-		b.Write(d)
-		if b.Len() > limit {
-			break
-		}
-	}
-	return b.String()[:limit]
-}
+var encodings = []string{tokens.CL100K, tokens.O200K}
 
-func TestCountEqualsTiktokenOnGo(t *testing.T) {
-	text := goCorpus(t, 300_000)
-	for _, name := range []string{tokens.CL100K, tokens.O200K} {
-		got, want := load(t, name).Count(text), len(reference[name]().EncodeOrdinary(text))
-		if got != want {
-			t.Errorf("%s: %d, want %d", name, got, want)
-		}
-	}
-}
-
-func BenchmarkGo(b *testing.B) {
-	text := goCorpus(b, 500_000)
-	for _, name := range []string{tokens.CL100K, tokens.O200K} {
-		b.Run(name, func(b *testing.B) {
-			e := load(b, name)
-			b.SetBytes(int64(len(text)))
-			b.ReportAllocs()
-			for b.Loop() {
-				e.Count(text)
+func TestCountEqualsTiktoken(t *testing.T) {
+	for _, c := range corpora(t) {
+		t.Run(c.name, func(t *testing.T) {
+			text := c.text(t)
+			text = text[:min(len(text), corpusBytes/3)]
+			for _, name := range encodings {
+				got, want := load(t, name).Count(text), len(reference[name]().EncodeOrdinary(text))
+				if got != want {
+					t.Errorf("%s: %d tokens, tiktoken-go has %d", name, got, want)
+				}
 			}
 		})
 	}
 }
 
-func BenchmarkLoad(b *testing.B) {
-	for b.Loop() {
+func TestCountEqualsTiktokenOnTrickyText(t *testing.T) {
+	for _, name := range encodings {
+		e, want := load(t, name), reference[name]()
+		for _, text := range tricky {
+			if got, want := e.Count(text), len(want.EncodeOrdinary(text)); got != want {
+				t.Errorf("%s: %q has %d tokens, in tiktoken-go %d", name, text, got, want)
+			}
+		}
 	}
 }

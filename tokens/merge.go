@@ -4,58 +4,18 @@ package tokens
 // whose join has the lowest rank, the leftmost first, until no two make a
 // token.
 
-// merge returns how many tokens the piece p is merged into.
-func (v *vocab) merge(p string, sc *scratch) int {
+// window is how many bytes are merged at once: what two levels of a tournament
+// hold. It is longer than any token.
+const window = fan * fan
+
+// count returns how many tokens the piece p is merged into. It takes linear
+// time but where windows of some size disagree; then larger ones are tried, up
+// to all of p.
+func (v *vocab) count(p string, sc *scratch) int {
 	if len(p) <= window {
-		return len(v.mergeShort(p, sc)) - 1
+		return sc.merge(p, v)
 	}
-	return v.mergeLong(p, sc)
-}
-
-// A part is a token of a merge: where it begins, and the rank of its join with
-// the next.
-type part struct{ rank, start uint32 }
-
-// mergeShort merges p, of at least two bytes, by looking at all parts for each
-// merge. It returns the tokens and one more part, which begins at len(p).
-func (v *vocab) mergeShort(p string, sc *scratch) []part {
-	parts := sc.parts[:0]
-	for i := range len(p) - 1 {
-		parts = append(parts, part{v.pairs[uint(p[i])|uint(p[i+1])<<8], uint32(i)})
-	}
-	parts = append(parts, part{none, uint32(len(p) - 1)}, part{none, uint32(len(p))})
-	sc.parts = parts
-	for {
-		lowest, at := uint32(none), -1
-		for i := range parts {
-			if parts[i].rank < lowest {
-				lowest, at = parts[i].rank, i
-			}
-		}
-		if at < 0 {
-			return parts
-		}
-		parts[at].rank = v.join(p, parts, at, 3)
-		if at > 0 {
-			parts[at-1].rank = v.join(p, parts, at-1, 3)
-		}
-		parts = append(parts[:at+1], parts[at+2:]...)
-	}
-}
-
-// join returns the rank of the n tokens from parts[at] on as one.
-func (v *vocab) join(p string, parts []part, at, n int) uint32 {
-	if at+n >= len(parts) {
-		return none
-	}
-	return v.rank(p, int(parts[at].start), int(parts[at+n].start))
-}
-
-// mergeLong merges p, which is longer than a window. It takes linear time but
-// where windows of some size disagree; then larger ones are tried, up to all
-// of p.
-func (v *vocab) mergeLong(p string, sc *scratch) int {
-	for size := window; ; size *= 8 {
+	for size := window; ; size *= fan {
 		if n, ok := v.stitch(p, size, sc); ok {
 			return n
 		}
@@ -69,31 +29,87 @@ func (v *vocab) mergeLong(p string, sc *scratch) int {
 // each two neighbours, merged by themselves, stay those two; and every two
 // stand side by side in one of the windows.
 func (v *vocab) stitch(p string, size int, sc *scratch) (tokens int, ok bool) {
-	seam := 0 // size of the token that the window before has here
+	last, n := "", 0 // the window that was merged last, and its tokens
+	overlap := 0     // size of the token that it has where the next one begins
 	for {
-		parts := v.mergeWindow(p[:min(size, len(p))], sc)
-		if seam > 0 && int(parts[1].start) != seam {
+		w := p[:min(size, len(p))]
+		if w != last { // else p repeats itself, and nothing changes
+			last, n = w, sc.merge(w, v)
+		}
+		if overlap > 0 && sc.tokenAt(0) != overlap {
 			return 0, false
 		}
 		if len(p) <= size {
-			return tokens + len(parts) - 1, true
+			return tokens + n, true
 		}
-		at := len(parts) - 2
-		for at > 0 && int(parts[at].start) > size-size/4 {
-			at--
-		}
-		if at == 0 {
+		before, seam := sc.seam(size - size/4)
+		if seam == 0 {
 			return 0, false
 		}
-		tokens += at
-		seam = int(parts[at+1].start - parts[at].start)
-		p = p[parts[at].start:]
+		overlap = sc.tokenAt(seam)
+		tokens += before
+		p = p[seam:]
 	}
 }
 
-func (v *vocab) mergeWindow(p string, sc *scratch) []part {
-	if len(p) <= window {
-		return v.mergeShort(p, sc)
+// merge merges p, of at least two bytes, and returns the number of tokens.
+func (sc *scratch) merge(p string, v *vocab) int {
+	sc.begin(p, v)
+	tokens := len(p)
+	for {
+		lowest := sc.ranks.lowest()
+		if lowest >= empty {
+			return tokens
+		}
+		at := uint32(lowest)
+		gone := sc.next[at]
+		after := sc.next[gone]
+		sc.next[at] = after
+		sc.ranks.set(gone, none)
+		sc.ranks.set(at, sc.join(p, v, at))
+		if int(after) < len(p) {
+			sc.prev[after] = at
+		}
+		low := at
+		if at > 0 {
+			low = sc.prev[at]
+			sc.ranks.set(low, sc.join(p, v, low))
+		}
+		sc.ranks.settle(low, at, gone)
+		tokens--
 	}
-	return v.mergeQueued(p, sc)
+}
+
+// begin makes a token of every byte of p.
+func (sc *scratch) begin(p string, v *vocab) {
+	sc.grow(len(p))
+	for i := range len(p) - 1 {
+		sc.next[i], sc.prev[i] = uint32(i)+1, uint32(i)-1
+		sc.ranks.set(uint32(i), v.pairs[uint(p[i])|uint(p[i+1])<<8])
+	}
+	last := uint32(len(p)) - 1
+	sc.next[last], sc.prev[last] = last+1, last-1
+	sc.ranks.set(last, none)
+	sc.ranks.build()
+}
+
+// join returns the rank of the token at with its next as one.
+func (sc *scratch) join(p string, v *vocab, at uint32) uint32 {
+	next := sc.next[at]
+	if int(next) == len(p) {
+		return none
+	}
+	return v.rank(p, int(at), int(sc.next[next]))
+}
+
+// tokenAt returns the size of the token that begins at.
+func (sc *scratch) tokenAt(at int) int { return int(sc.next[at]) - at }
+
+// seam returns where the last token that begins at limit or before begins, and
+// how many stand in front of it.
+func (sc *scratch) seam(limit int) (tokens, at int) {
+	for next := int(sc.next[0]); next <= limit; next = int(sc.next[at]) {
+		tokens, at = tokens+1, next
+	}
+	return tokens, at
 }

@@ -33,22 +33,76 @@ var (
 	anotherLocal = family{CL100K, 115, localFrame}
 )
 
-// familyOf returns the family of a model by its name.
+// openAI holds the encodings of OpenAI's models: those of tiktoken-go's table
+// that have one of ours, and models that are newer than it.
+var openAI = map[string]family{
+	"gpt-4.5":                openAIO200K,
+	"gpt-4.1":                openAIO200K,
+	"gpt-4o":                 openAIO200K,
+	"gpt-4":                  openAICL100K,
+	"gpt-3.5-turbo":          openAICL100K,
+	"text-embedding-ada-002": openAICL100K,
+	"text-embedding-3-large": openAICL100K,
+	"text-embedding-3-small": openAICL100K,
+
+	"gpt-3.5":      openAICL100K,
+	"gpt-35-turbo": openAICL100K,
+	"gpt-5":        openAIO200K,
+	"gpt-oss":      openAIO200K,
+	"chatgpt-4o":   openAIO200K,
+	"o1":           openAIO200K,
+	"o3":           openAIO200K,
+	"o4":           openAIO200K,
+	"codex-mini":   openAIO200K,
+}
+
+// familyOf returns the family of a model by its name, whatever stands before
+// the last slash (a registry, an owner). OpenAI's retired models with other
+// encodings count as a local one does.
 func familyOf(model string) family {
 	name := strings.ToLower(strings.TrimSpace(model))
-	switch {
-	case name == "":
+	name = name[strings.LastIndexByte(name, '/')+1:]
+	if name == "" {
 		return unnamed
-	case strings.HasPrefix(name, "gpt-4o"):
-		return openAIO200K
-	case strings.HasPrefix(name, "gpt-"):
-		return openAICL100K
-	case strings.Contains(name, "llama3"):
+	}
+	if f, ok := openAIFamily(name); ok {
+		return f
+	}
+	switch {
+	case isLlama3(name):
 		return llama3
-	case strings.Contains(name, "qwen"):
+	case strings.Contains(name, "qwen"), strings.HasPrefix(name, "qwq"):
 		return qwen
 	case strings.Contains(name, "gemma"):
 		return gemma
 	}
 	return anotherLocal
+}
+
+// openAIFamily looks up name, and what stands before each of its separators
+// from the last on: gpt-4o-mini-2024-07-18, gpt-4o-mini-2024-07, …, gpt-4o.
+// The separators are those of versions (-), fine-tunes and tags (:).
+func openAIFamily(name string) (family, bool) {
+	name = strings.TrimPrefix(name, "ft:")
+	for {
+		if f, ok := openAI[name]; ok {
+			return f, true
+		}
+		end := strings.LastIndexAny(name, "-:.")
+		if end < 0 {
+			return family{}, false
+		}
+		name = name[:end]
+	}
+}
+
+// isLlama3 reports whether name holds llama3, llama-3 or llama_3, and no
+// further digit behind it (llama-30b is of the first generation).
+func isLlama3(name string) bool {
+	for _, mark := range [...]string{"llama3", "llama-3", "llama_3"} {
+		if _, after, found := strings.Cut(name, mark); found {
+			return after == "" || after[0] < '0' || after[0] > '9'
+		}
+	}
+	return false
 }

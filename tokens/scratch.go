@@ -1,18 +1,19 @@
 package tokens
 
+import "slices"
+
 const (
 	memoBytes = 32      // the longest piece that is remembered
 	memoSlots = 1 << 12 // a power of two
-	window    = 128     // bytes up to which a merge looks at all parts
 )
 
 // A scratch is what a count needs beside its text. It is used by one count at
 // a time; that it is used again is what makes counting free of allocations.
 type scratch struct {
 	memo  [memoSlots]memo
-	parts []part
-	links []link
-	queue []candidate
+	next  []uint32   // for the token that begins at a byte of a piece: where the next one begins
+	prev  []uint32   // and the one before
+	ranks tournament // and the rank of its join with the next
 }
 
 // A memo is a piece that is no token, and how many it has.
@@ -48,9 +49,15 @@ func (k *memoKey) slot() int {
 	return int(h >> 40 & (memoSlots - 1))
 }
 
+// grow makes room for a piece of n bytes.
+func (sc *scratch) grow(n int) {
+	sc.next, sc.prev = slices.Grow(sc.next[:0], n)[:n], slices.Grow(sc.prev[:0], n)[:n]
+	sc.ranks.resize(n)
+}
+
 // trim drops what a long piece made large.
 func (sc *scratch) trim() {
-	if cap(sc.links) > 1<<16 {
-		sc.parts, sc.links, sc.queue = nil, nil, nil
+	if cap(sc.next) > 1<<16 {
+		sc.next, sc.prev, sc.ranks = nil, nil, tournament{}
 	}
 }

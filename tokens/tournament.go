@@ -1,0 +1,91 @@
+package tokens
+
+import "slices"
+
+// A tournament finds the lowest of many ranks that change one by one. Its
+// first level holds a key for each place, and each level above the lowest of
+// every fan keys below:
+//
+//	top                      3
+//	         5               3               7
+//	8 5 9 …        3 6 4 …        7 9 8 …
+type tournament struct {
+	levels [8][]uint64 // keys; each level but the last a multiple of fan
+	top    int         // the level that has fan keys
+	keys   []uint64    // all levels
+}
+
+// fan is how many keys have one above them.
+const fan = 16
+
+// empty is above every key that has a rank.
+const empty = none << 32
+
+// resize makes room for n ranks, all of them unset.
+func (t *tournament) resize(n int) {
+	total, level := 0, 0
+	var ends [8]int
+	for {
+		n = (n + fan - 1) / fan * fan
+		total += n
+		ends[level] = total
+		if n == fan {
+			break
+		}
+		n /= fan
+		level++
+	}
+	t.keys = slices.Grow(t.keys[:0], total)[:total]
+	t.top = level
+	start := 0
+	for i, end := range ends[:level+1] {
+		t.levels[i] = t.keys[start:end]
+		start = end
+	}
+	for i := range t.keys {
+		t.keys[i] = empty
+	}
+}
+
+// set puts rank at a place of the first level. The levels above hold once
+// [tournament.build] or [tournament.settle] has run.
+func (t *tournament) set(at, rank uint32) {
+	t.levels[0][at] = uint64(rank)<<32 | uint64(at)
+}
+
+// build makes all levels above the first.
+func (t *tournament) build() {
+	for l := range t.top {
+		for block := range len(t.levels[l]) / fan {
+			t.levels[l+1][block] = lowest(t.levels[l], block)
+		}
+	}
+}
+
+// settle makes right what is above three places in ascending order.
+func (t *tournament) settle(a, b, c uint32) {
+	for l := range t.top {
+		a, b, c = a/fan, b/fan, c/fan
+		t.levels[l+1][a] = lowest(t.levels[l], int(a))
+		if b != a {
+			t.levels[l+1][b] = lowest(t.levels[l], int(b))
+		}
+		if c != b {
+			t.levels[l+1][c] = lowest(t.levels[l], int(c))
+		}
+	}
+}
+
+// lowest returns the lowest rank and, in the lower half, the first place that
+// has it; empty or more where there is none.
+func (t *tournament) lowest() uint64 { return lowest(t.levels[t.top], 0) }
+
+// lowest returns the lowest of a block of keys.
+func lowest(keys []uint64, block int) uint64 {
+	k := (*[fan]uint64)(keys[block*fan:])
+	a := min(k[0], k[4], k[8], k[12])
+	b := min(k[1], k[5], k[9], k[13])
+	c := min(k[2], k[6], k[10], k[14])
+	d := min(k[3], k[7], k[11], k[15])
+	return min(min(a, b), min(c, d))
+}
