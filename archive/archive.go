@@ -69,20 +69,20 @@ type Entry struct {
 
 // A StepInfo is a step without its messages.
 type StepInfo struct {
-	Session  string
-	Number   int
-	Messages int      // in the conversation before the round
-	Entries  []string // recall ids, in the order of the step
-	Reason   string
-	Level    string
-	Note     string
-	Time     time.Time
-	Undoes   int
-	Redacted int
-	Summary  bool // one was made
+	Session  string    `json:"session"`
+	Number   int       `json:"step"`
+	Time     time.Time `json:"time"`
+	Level    string    `json:"level,omitempty"`
+	Reason   string    `json:"reason,omitempty"`
+	Note     string    `json:"note,omitempty"`
+	Undoes   int       `json:"undoes,omitempty"`
+	Redacted int       `json:"redacted,omitempty"`
+	Messages int       `json:"messages"` // in the conversation before the round
+	Summary  bool      `json:"summary,omitempty"`
+	Entries  []string  `json:"entries"` // recall ids, in the order of the step
 	// Damaged says why the step cannot be read, ErrDamaged or ErrVersion; only
 	// its session and number are known then. Nil where it can.
-	Damaged error
+	Damaged error `json:"-"`
 }
 
 // A Store keeps the steps of sessions. What it was given it shares with the

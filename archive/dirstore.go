@@ -135,7 +135,7 @@ func (d *Dir) steps(ctx context.Context, session string) ([]StepInfo, error) {
 		case err != nil:
 			return nil, err
 		case h.Session == session:
-			infos = append(infos, h.info())
+			infos = append(infos, h.StepInfo)
 		}
 	}
 	return infos, nil

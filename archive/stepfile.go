@@ -9,7 +9,6 @@ import (
 	"hash"
 	"io"
 	"os"
-	"time"
 
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/edit"
@@ -19,19 +18,9 @@ import (
 type (
 	headerLine struct {
 		head
-		Session  string    `json:"session"`
-		Number   int       `json:"step"`
-		Time     time.Time `json:"time"`
-		Level    string    `json:"level,omitempty"`
-		Reason   string    `json:"reason,omitempty"`
-		Note     string    `json:"note,omitempty"`
-		Undoes   int       `json:"undoes,omitempty"`
-		Redacted int       `json:"redacted,omitempty"`
-		Left     string    `json:"left,omitempty"`
-		Messages int       `json:"messages"`
-		SHA256   string    `json:"transcript_sha256"`
-		Summary  bool      `json:"summary,omitempty"`
-		Entries  []string  `json:"entries"`
+		StepInfo
+		Left   string `json:"left,omitempty"`
+		SHA256 string `json:"transcript_sha256"`
 	}
 
 	roundLine struct {
@@ -64,21 +53,6 @@ type (
 	}
 )
 
-func (h headerLine) info() StepInfo {
-	return StepInfo{
-		Session: h.Session, Number: h.Number, Messages: h.Messages, Entries: h.Entries, Reason: h.Reason, Level: h.Level,
-		Note: h.Note, Time: h.Time, Undoes: h.Undoes, Redacted: h.Redacted, Summary: h.Summary,
-	}
-}
-
-func header(s Step, sum string) headerLine {
-	i := s.info()
-	return headerLine{
-		head{Version}, i.Session, i.Number, i.Time, i.Level, i.Reason, i.Note, i.Undoes, i.Redacted, s.Left,
-		i.Messages, sum, i.Summary, i.Entries,
-	}
-}
-
 // prepareStep writes drafts of the files of s. It returns those written so far
 // also with an error.
 func (d *Dir) prepareStep(folder string, s Step) (content []draft, step draft, err error) {
@@ -106,7 +80,7 @@ func (d *Dir) prepareStep(folder string, s Step) (content []draft, step draft, e
 }
 
 func encodeStep(e *json.Encoder, s Step, sum hash.Hash) error {
-	if err := e.Encode(header(s, hex.EncodeToString(sum.Sum(nil)))); err != nil {
+	if err := e.Encode(headerLine{head{Version}, s.info(), s.Left, hex.EncodeToString(sum.Sum(nil))}); err != nil {
 		return err
 	}
 	if err := e.Encode(encodeRound(s.Edits)); err != nil {

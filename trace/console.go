@@ -43,7 +43,7 @@ func say(p Payload) string {
 	case SummaryCreated:
 		return fmt.Sprintf("%s, %d messages in %d tokens, ratio %.2f", p.Strategy, p.InputMessages, p.SummaryTokens, p.CompressionRatio)
 	case Archival:
-		return fmt.Sprintf("step %d of %s in %s %s%s", p.Step, p.SessionID, p.StorageAdapter, p.FilePath, p.S3Key)
+		return sayMore(fmt.Sprintf("step %d of %s, %s", p.Step, p.SessionID, p.StorageAdapter), "at", p.FilePath+p.S3Key)
 	case Error:
 		return sayMore(fmt.Sprintf("%s: %s", p.ErrorType, p.Message), "instead", p.Fallback)
 	case Warning:

@@ -1,7 +1,6 @@
 package trace
 
 import (
-	"encoding/json"
 	"io"
 	"sync"
 )
@@ -10,11 +9,11 @@ import (
 // call of Write. It may be used concurrently. What w refuses is dropped.
 func JSONL(w io.Writer) Sink {
 	return lines(w, func(e Event) []byte {
-		b, err := json.Marshal(e)
+		b, err := marshal(e)
 		if err != nil { // a payload from elsewhere, or one that holds no JSON
 			return nil
 		}
-		return append(b, '\n')
+		return b
 	})
 }
 

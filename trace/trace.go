@@ -8,6 +8,7 @@
 package trace
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -85,11 +86,21 @@ type encoded struct {
 // MarshalJSON returns e as one JSON object {v, name, session, started_at,
 // ended_at, status, data}, times in UTC.
 func (e Event) MarshalJSON() ([]byte, error) {
-	data, err := json.Marshal(e.Data)
+	data, err := marshal(e.Data)
 	if err != nil {
 		return nil, fmt.Errorf("encode event %s: %w", e.Name, err)
 	}
-	return json.Marshal(encoded{Version, e.Name, e.Session, e.Start.UTC(), e.End.UTC(), e.Status, data})
+	return marshal(encoded{Version, e.Name, e.Session, e.Start.UTC(), e.End.UTC(), e.Status, data})
+}
+
+// marshal returns the JSON of x, with <, > and & as they are, on one line with
+// its end.
+func marshal(x any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(x)
+	return b.Bytes(), err
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote. An event of an unknown kind, or

@@ -87,11 +87,11 @@ func Step(session string, number int) archive.Step {
 func checkEmpty(ctx context.Context, s archive.Store) error {
 	infos, err := s.Steps(ctx, "nobody")
 	if err != nil || len(infos) != 0 {
-		return fmt.Errorf("Steps: %v, %w; want none, no error", infos, err)
+		return fmt.Errorf("list steps: %v, %w; want none, no error", infos, err)
 	}
 	_, getErr := s.Get(ctx, "nobody", 1)
 	_, recallErr := s.Recall(ctx, "nobody", "r1")
-	return errors.Join(want(getErr, archive.ErrNotFound, "Get"), want(recallErr, archive.ErrNotFound, "Recall"))
+	return errors.Join(want(getErr, archive.ErrNotFound, "get"), want(recallErr, archive.ErrNotFound, "recall"))
 }
 
 func want(got, want error, what string) error {
@@ -116,24 +116,24 @@ func checkRoundTrip(ctx context.Context, s archive.Store) error {
 func checkInfos(ctx context.Context, s archive.Store, step archive.Step) error {
 	infos, err := s.Steps(ctx, step.Session)
 	if err != nil || len(infos) != 2 || infos[0].Number != 1 || infos[1].Number != 3 {
-		return fmt.Errorf("Steps: %v, %w; want 1 and 3", infos, err)
+		return fmt.Errorf("list steps: %v, %w; want 1 and 3", infos, err)
 	}
 	first := archive.StepInfo{
 		Session: step.Session, Number: 1, Messages: 6, Entries: []string{"r1", "same"}, Reason: "usage", Level: "hard",
 		Note: "by hand", Time: step.Time, Summary: true,
 	}
 	if !reflect.DeepEqual(infos[0], first) {
-		return fmt.Errorf("Steps: %+v, want %+v", infos[0], first)
+		return fmt.Errorf("list steps: %+v, want %+v", infos[0], first)
 	}
 	if infos[1].Undoes != 1 || infos[1].Summary {
-		return fmt.Errorf("Steps: %+v, want one that undoes 1", infos[1])
+		return fmt.Errorf("list steps: %+v, want one that undoes 1", infos[1])
 	}
 	e, err := s.Recall(ctx, step.Session, "r1")
 	if err != nil || !reflect.DeepEqual(e, step.Removed[0]) {
-		return fmt.Errorf("Recall: %+v, %w; want %+v", e, err, step.Removed[0])
+		return fmt.Errorf("recall: %+v, %w; want %+v", e, err, step.Removed[0])
 	}
 	_, err = s.Recall(ctx, step.Session, "r9")
-	return want(err, archive.ErrNotFound, "Recall of an unknown id")
+	return want(err, archive.ErrNotFound, "recall an unknown id")
 }
 
 // same reports where what Get returns is not step, byte for byte.
@@ -165,7 +165,7 @@ func checkNoOverwriting(ctx context.Context, s archive.Store) error {
 	if err := s.Put(ctx, first); err != nil {
 		return err
 	}
-	return errors.Join(want(s.Put(ctx, second), archive.ErrExists, "second Put"), same(ctx, s, first))
+	return errors.Join(want(s.Put(ctx, second), archive.ErrExists, "put again"), same(ctx, s, first))
 }
 
 func checkRefusals(ctx context.Context, s archive.Store) error {
@@ -199,7 +199,7 @@ func checkNewest(ctx context.Context, s archive.Store) error {
 	}
 	e, err := s.Recall(ctx, "newest", "same")
 	if err == nil && e.Text != "of step 3" {
-		err = fmt.Errorf("Recall gives the entry %s", e.Text)
+		err = fmt.Errorf("recall gives the entry %s", e.Text)
 	}
 	return err
 }
@@ -242,10 +242,10 @@ func checkCancelled(ctx context.Context, s archive.Store) error {
 	_, stepsErr := s.Steps(ctx, "cancelled")
 	_, getErr := s.Get(ctx, "cancelled", 1)
 	return errors.Join(
-		want(s.Put(ctx, Step("cancelled", 1)), context.Canceled, "Put"),
-		want(stepsErr, context.Canceled, "Steps"),
-		want(getErr, context.Canceled, "Get"),
-		want(s.Event(ctx, "cancelled", []byte("{}")), context.Canceled, "Event"),
+		want(s.Put(ctx, Step("cancelled", 1)), context.Canceled, "put"),
+		want(stepsErr, context.Canceled, "list steps"),
+		want(getErr, context.Canceled, "get"),
+		want(s.Event(ctx, "cancelled", []byte("{}")), context.Canceled, "add event"),
 	)
 }
 
@@ -295,5 +295,5 @@ func checkReopened(ctx context.Context, open func() archive.Store) error {
 	if err != nil || len(infos) == 0 {
 		return err
 	}
-	return errors.Join(same(ctx, s, step), want(s.Put(ctx, step), archive.ErrExists, "Put of a number that is taken"))
+	return errors.Join(same(ctx, s, step), want(s.Put(ctx, step), archive.ErrExists, "put a number that is taken"))
 }
