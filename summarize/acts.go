@@ -25,12 +25,16 @@ func (w *walk) act(a action, result chat.Part, answered bool) {
 		w.changed(a, o)
 	case reads:
 		if !o.failed {
-			w.note(read, a.object)
+			n := w.note(read, a.object)
+			n.names = contents(n.names, result.Text)
 		}
 		w.step.inputs = appendNew(w.step.inputs, shortPath(a.object))
 	case finds:
 		w.step.inputs = appendNew(w.step.inputs, clip(a.object, 60))
 	default:
+		what := strings.TrimSpace(a.tool + " " + a.object)
+		n := w.note(command, clip(what, 140))
+		n.end, n.failed, n.weight = clip(ending(o), 120), o.failed, 0.6
 		w.step.outputs = appendNew(w.step.outputs, ended(a.tool+" "+clip(a.object, 60), o))
 	}
 	w.failure(a, o)
@@ -49,6 +53,22 @@ func appendNew(list []string, s string) []string {
 		}
 	}
 	return append(list, s)
+}
+
+// contents appends to names what a file declares, or its headings.
+func contents(names []string, text string) []string {
+	for line := range strings.Lines(prefix(text, maxScan)) {
+		if len(names) >= mostNames {
+			return names
+		}
+		line = strings.TrimLeft(line, " 0123456789\t→|:")
+		if heading, ok := strings.CutPrefix(strings.TrimLeft(line, "#"), " "); ok && strings.HasPrefix(line, "#") {
+			names = appendName(names, clip(heading, 60))
+			continue
+		}
+		names = declaration(names, line)
+	}
+	return names
 }
 
 // shortPath returns the last two parts of a path.
@@ -120,8 +140,8 @@ func (w *walk) failure(a action, o outcome) {
 	if old := w.at[noteKey{failure, key}]; old != nil && !o.failed {
 		old.weight = -1
 	}
-	if !o.failed {
-		if a.verb == runs && strings.Contains(a.object, "test") && !filters(a.object) {
+	if !o.failed || a.verb == runs && explores(a.object) {
+		if a.verb == runs && !o.failed && strings.Contains(a.object, "test") && !filters(a.object) {
 			w.green = w.index
 		}
 		return
@@ -132,7 +152,7 @@ func (w *walk) failure(a action, o outcome) {
 	}
 	n := w.add(note{kind: failure, text: what, key: key, id: w.id, last: w.index})
 	n.text, n.weight, n.tests = ended(what, o), 1, len(o.tests) > 0
-	if explores(a.object) || a.verb == reads || a.verb == finds || o.misused() {
+	if a.verb == reads || a.verb == finds || o.misused() {
 		n.weight = 0.2
 	}
 	w.step.weight += 0.5

@@ -2,6 +2,7 @@ package summarize
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -64,7 +65,7 @@ func actionsOf(name, args string) []action {
 		return []action{{verb: changes, tool: name, object: path, names: declared(fields)}}
 	case path != "" && (has(low, "read", "view", "cat", "open")):
 		return []action{{verb: reads, tool: name, object: path}}
-	case command != "" && (has(low, "bash", "shell", "exec", "run", "command", "terminal") || len(fields) <= 2 && path == ""):
+	case command != "" && (has(low, "bash", "shell", "exec", "run", "command", "terminal") || path == "" && strings.Contains(command, " ")):
 		return []action{{verb: runs, tool: name, object: commandLine(command)}}
 	}
 	return []action{{tool: name, object: clip(describe(fields), 100)}}
@@ -104,18 +105,14 @@ func joinNonEmpty(parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " in ")
 }
 
-// describe returns the short string arguments of a tool that is not known.
+// describe returns the arguments of a tool that is not known, as far as they
+// are strings, each cut short.
 func describe(fields map[string]any) string {
-	var keys []string
-	for k, v := range fields {
-		if s, ok := v.(string); ok && s != "" {
-			keys = append(keys, k)
-		}
-	}
-	slices.Sort(keys)
 	var parts []string
-	for _, k := range keys {
-		parts = append(parts, k+" "+clip(fields[k].(string), 60))
+	for _, k := range slices.Sorted(maps.Keys(fields)) {
+		if v := text(fields, k); v != "" {
+			parts = append(parts, k+" "+clip(v, 60))
+		}
 	}
 	return strings.Join(parts, ", ")
 }

@@ -54,11 +54,14 @@ func decode(t testing.TB, b []byte) []chat.Message {
 	t.Helper()
 	var list []rawMessage
 	if json.Unmarshal(b, &list) != nil {
-		var pi struct{ Messages []rawMessage }
+		var pi struct {
+			Prompt   string
+			Messages []rawMessage
+		}
 		if err := json.Unmarshal(b, &pi); err != nil {
 			t.Fatal(err)
 		}
-		list = pi.Messages
+		list = append([]rawMessage{{Role: "user", Content: pi.Prompt}}, pi.Messages...)
 	}
 	var messages []chat.Message
 	for i, raw := range list {

@@ -36,7 +36,9 @@ func outcomeOf(a action, p chat.Part) outcome {
 	case o.failed || strings.HasPrefix(a.object, "git "):
 		o.line = firstTelling(text)
 	case a.verb == runs && !filters(a.object):
-		o.line = lastLine(text)
+		o.line = lastTelling(text, strings.Contains(a.object, "test"))
+	case a.verb == uses:
+		o.line = clip(text, 120)
 	}
 	o.line = clip(plainLine(prefix(o.line, 1<<10)), 160)
 	return o
@@ -73,7 +75,7 @@ func filters(command string) bool {
 // misused reports whether a failed call was only called wrongly: no fault of
 // what is worked on.
 func (o outcome) misused() bool {
-	return has(o.line, "unknown flag", "unknown option", "unrecognized", "permission denied", "command not found", "No such file", "does not exist", "not been read", "Sibling tool call", "usage:", "Usage:", "rejected by the user")
+	return has(o.line, "unknown flag", "unknown option", "unrecognized", "permission denied", "not found", "No such file", "does not exist", "not been read", "Sibling tool call", "usage:", "Usage:", "rejected by the user")
 }
 
 // failedAtOnce reports whether an output says in its first words that the
@@ -182,12 +184,42 @@ func complaint(text string) string {
 			return strings.TrimSpace(line)
 		}
 	}
-	if line := lastLine(text); !strings.HasPrefix(line, "Exit code ") {
-		return line
-	}
-	return ""
+	return lastTelling(text, false)
 }
 
-func lastLine(text string) string {
-	return strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:])
+// lastTelling returns the last line that says something; of tests, rather one
+// that says how they went. Data is shown from its beginning.
+func lastTelling(text string, tests bool) string {
+	if strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[{") {
+		return clip(text, 120)
+	}
+	last := ""
+	for range mostBack {
+		at := strings.LastIndexByte(text, '\n')
+		line := strings.TrimSpace(text[at+1:])
+		if isTelling(line) {
+			if !tests || has(strings.ToLower(line), "pass", "fail") {
+				return line
+			}
+			last = cmp.Or(last, line)
+		}
+		if at < 0 {
+			break
+		}
+		text = text[:at]
+	}
+	return last
+}
+
+// mostBack is how many lines from its end an output is looked at.
+const mostBack = 12
+
+// isTelling reports whether line is more than a bracket, a rule, an exit code
+// or the echo of a command.
+func isTelling(line string) bool {
+	letters := 0
+	for t := range tokens(prefix(line, 200)) {
+		letters += len(t.text)
+	}
+	return letters > 1 && line != "(no output)" && !strings.HasPrefix(line, "Exit code ") && !strings.HasPrefix(line, "> ")
 }

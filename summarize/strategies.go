@@ -10,7 +10,7 @@ import (
 func (e extract) taskState(r Request) []section {
 	entities := asLines(e.ranked(changed, e.untold), func(n *note) string { return "changed " + n.factLine() })
 	entities = append(entities, asLines(e.ranked(detail, e.untold), (*note).factLine)...)
-	entities = append(entities, asLines(e.ranked(read, e.untold), func(n *note) string { return "read " + n.text })...)
+	entities = append(entities, e.filesRead()...)
 	open := asLines(e.ranked(todo, e.untold), (*note).factLine)
 	open = append(open, asLines(e.ranked(failure, e.untold), (*note).factLine)...)
 	open = append(open, asLines(e.unanswered(), func(n *note) string { return "asked last: " + clip(n.text, 120) })...)
@@ -24,6 +24,16 @@ func (e extract) taskState(r Request) []section {
 		{"Actions", 0.1, asLines(e.ranked(command, e.telling), (*note).factLine)},
 		{"Sources", 0.02, sources(r)},
 	}
+}
+
+// filesRead returns the files read with what is in them.
+func (e extract) filesRead() []line {
+	return asLines(e.ranked(read, func(n *note) bool { return len(n.names) > 0 || e.untold(n) }), func(n *note) string {
+		if len(n.names) == 0 {
+			return "read " + n.text
+		}
+		return "read " + n.text + ": " + strings.Join(n.names, ", ")
+	})
 }
 
 // telling reports whether a command did more than look around, and is said
@@ -161,7 +171,8 @@ func (e extract) codeDelta() []section {
 	checks := asLines(e.ranked(command, e.telling), func(n *note) string { return "ran " + n.factLine() })
 	open := append(asLines(failing, (*note).factLine), asLines(todos, (*note).factLine)...)
 	if len(lines) == 0 {
-		lines = append(asLines(e.ranked(decision, nil), (*note).factLine), e.state()...)
+		lines = append([]line{{"- no file was changed", -1}}, e.state()...)
+		lines = append(append(lines, asLines(e.ranked(decision, nil), (*note).factLine)...), e.filesRead()...)
 	}
 	return []section{
 		{"Task", 0.1, firstOf(e.goals())},
@@ -216,6 +227,9 @@ func (e extract) brief() []section {
 	add("Changed: ", joined(e.ranked(changed, nil), 8), ".")
 	add("Decided: ", joined(e.ranked(decision, nil), 3), ".")
 	add("Still failing: ", joined(e.ranked(failure, nil), 3), ".")
+	if len(requests) == 0 && len(reports) == 0 {
+		add("Read: ", joined(e.ranked(read, nil), 8), ".")
+	}
 	add("Open: ", joined(e.ranked(todo, nil), 4), ".")
 	add("Ran: ", joined(e.ranked(command, func(n *note) bool { return n.weight > 0 }), 3), ".")
 	return []section{{"", 1, lines}}
