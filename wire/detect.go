@@ -24,6 +24,7 @@ func formats() []format {
 		miniSWEAgent(),
 		cline(),
 		aider(),
+		cassette(),
 	}
 }
 

@@ -11,20 +11,20 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-const sessions = "../../shared/transcripts"
+const recordings = "../../shared/transcripts"
 
-// realFiles returns the recorded sessions of this package's own formats.
+// realFiles returns the recorded recordings of this package's own formats.
 func realFiles(t testing.TB) []string {
 	t.Helper()
-	if _, err := os.Stat(sessions); err != nil {
-		t.Skip("no recorded sessions beside the repository")
+	if _, err := os.Stat(recordings); err != nil {
+		t.Skip("no recorded recordings beside the repository")
 	}
 	var files []string
 	for _, glob := range []string{
 		"openai-chat/*.json", "go-openai/*.json", "http-bodies/*.json",
 		"openhands/*litellm*.json", "openhands/*message.json",
 	} {
-		found, err := filepath.Glob(filepath.Join(sessions, glob))
+		found, err := filepath.Glob(filepath.Join(recordings, glob))
 		if err != nil {
 			t.Fatal(err)
 		}
