@@ -13,8 +13,8 @@ import (
 
 const recordings = "../../shared/transcripts"
 
-// realFiles returns the recorded recordings of this package's own formats.
-func realFiles(t testing.TB) []string {
+// ownFiles returns the recorded recordings of this package's own formats.
+func ownFiles(t testing.TB) []string {
 	t.Helper()
 	if _, err := os.Stat(recordings); err != nil {
 		t.Skip("no recorded recordings beside the repository")
@@ -34,7 +34,7 @@ func realFiles(t testing.TB) []string {
 }
 
 func TestRealSessionsComeBackByteForByte(t *testing.T) {
-	for _, file := range realFiles(t) {
+	for _, file := range ownFiles(t) {
 		data, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
@@ -62,7 +62,7 @@ func TestRealSessionsComeBackByteForByte(t *testing.T) {
 
 func TestRealSessionsAreWrittenAsEachAPIAsks(t *testing.T) {
 	faulty := 0
-	for _, file := range realFiles(t) {
+	for _, file := range ownFiles(t) {
 		data, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
