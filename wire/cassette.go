@@ -57,7 +57,7 @@ func requestBodies(src *source) ([]string, error) {
 		var line string
 		line, rest, _ = strings.Cut(rest, "\n")
 		n++
-		switch key := strings.TrimSpace(line); {
+		switch key := strings.TrimPrefix(strings.TrimSpace(line), "- "); {
 		case key == "request:" || key == "response:":
 			request = key == "request:"
 		case request && strings.HasPrefix(key, "body:"):
