@@ -50,6 +50,7 @@ func decodeAider(src *source) ([]Conversation, error) {
 			a.write(chat.Assistant, all[i:ends[i]]...)
 			i = ends[i] - 1
 		case strings.TrimSpace(line) == "" && a.role != chat.Assistant:
+			a.flush() // the next question may follow at once
 		default:
 			a.write(chat.Assistant, line)
 		}

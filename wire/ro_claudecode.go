@@ -264,6 +264,9 @@ func (s *claudeSession) assistant(kin []int) {
 // user emits a user's record: first its results, then what else it says.
 func (s *claudeSession) user(i int) {
 	r := s.records[i]
+	if r.flag("isVisibleInTranscriptOnly") && !r.flag("isCompactSummary") {
+		return
+	}
 	content := r.at("message").fields["content"]
 	kind := r.at("origin").text("kind")
 	m := chat.Message{ID: r.text("uuid"), Role: chat.User, Parts: textParts(content)}

@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -77,10 +76,7 @@ func clineView(messages []peek) []peek {
 }
 
 // A clineTask gathers messages in which results stand as text.
-type clineTask struct {
-	log
-	open []chat.Part // calls of the last assistant message that have no result yet
-}
+type clineTask struct{ log }
 
 func (t *clineTask) assistant(r peek) {
 	m := chat.Message{ID: r.text("id"), Role: chat.Assistant}
@@ -92,46 +88,48 @@ func (t *clineTask) assistant(r peek) {
 			m.Parts = append(m.Parts, chat.Part{Kind: chat.Thinking, Text: b.text("text")})
 		}
 	}
+	t.calls.turn()
 	m.Parts = append(m.Parts, assistantParts(r.fields["content"], &t.calls)...)
-	t.open = nil
-	for _, p := range m.Parts {
-		if p.Kind == chat.Call {
-			t.open = append(t.open, p)
-		}
-	}
 	t.add(m)
 }
 
 // user emits the results in a user's message, and then the rest of it.
 func (t *clineTask) user(r peek) {
 	m := chat.Message{ID: r.text("id"), Role: chat.User, Machine: r.flag("isSummary") || r.flag("isTruncationMarker")}
-	var current *clineResult
-	var results []*clineResult
+	var results []clineResult
+	inResult := false // the newest result may go on
 	for _, b := range blocksIn(r.fields["content"]) {
-		if b.text("type") == "tool_result" {
-			text, images := resultParts(b.fields["content"])
-			p := chat.Part{ID: t.take(b.text("tool_use_id"), ""), Text: text, Error: b.flag("is_error")}
-			current, results = nil, append(results, &clineResult{p, images})
+		if result, ok := t.result(b); ok {
+			results, inResult = append(results, result), true
 			continue
 		}
-		text, isText := plainText(b)
-		if tool := toolHeader(text); isText && tool != "" && len(t.open) > 0 {
-			current = &clineResult{part: chat.Part{ID: t.take("", tool), Text: text}}
-			results = append(results, current)
+		if inResult && results[len(results)-1].takes(b) {
 			continue
 		}
-		if isText && ownText(text) {
-			current = nil
-		}
-		if current != nil && current.takes(b, text, isText) {
-			continue
-		}
-		m.Parts = append(m.Parts, textParts("["+b.raw+"]")...)
+		inResult = inResult && pictureIn(b) != nil
+		m.Parts = append(m.Parts, textParts(b.raw)...)
 	}
 	for _, r := range results {
 		t.answer("", r.part, r.images)
 	}
 	t.add(m)
+}
+
+// result returns the result that begins with a block: a block of its own kind,
+// or a text that names the tool, right behind the calls.
+func (t *clineTask) result(b peek) (clineResult, bool) {
+	if b.text("type") == "tool_result" {
+		text, images := resultParts(b.fields["content"])
+		p := chat.Part{ID: t.calls.result(b.text("tool_use_id"), ""), Text: text, Error: b.flag("is_error")}
+		return clineResult{p, images}, true
+	}
+	text, _ := plainText(b)
+	if tool := toolHeader(text); tool != "" {
+		if id, ok := t.calls.open(tool); ok {
+			return clineResult{part: chat.Part{ID: id, Text: text}}, true
+		}
+	}
+	return clineResult{}, false
 }
 
 // A clineResult is a result that is being put together from blocks.
@@ -140,49 +138,47 @@ type clineResult struct {
 	images []chat.Part
 }
 
-// takes adds a block behind the result's header, if it belongs to it: the
-// text where the header came alone, and images.
-func (r *clineResult) takes(b peek, text string, isText bool) bool {
+// takes adds a block behind the one that the result began with, if it belongs
+// to it: the text where the header came alone, and images.
+func (r *clineResult) takes(b peek) bool {
 	if picture := pictureIn(b); picture != nil {
 		r.images = append(r.images, chat.Part{Kind: chat.Image, Image: picture})
 		return true
 	}
-	if isText && strings.HasSuffix(strings.TrimRight(r.part.Text, "\n"), "Result:") {
-		r.part.Text = strings.TrimRight(r.part.Text, "\n") + "\n" + text
-		return true
+	text, ok := plainText(b)
+	header := strings.TrimRight(r.part.Text, "\n")
+	if !ok || ownText(text) || toolHeader(header) == "" || !strings.HasSuffix(header, headerEnd) {
+		return false
 	}
-	return false
+	r.part.Text = header + "\n" + text
+	return true
 }
 
 // ownText reports whether a text is the client's and not part of a result.
 func ownText(text string) bool {
-	return strings.HasPrefix(text, "<environment_details>") || strings.HasPrefix(text, "<feedback>") || strings.HasPrefix(text, "<user_message>")
+	for _, tag := range []string{"<environment_details>", "<feedback>", "<user_message>", "<task>"} {
+		if strings.HasPrefix(text, tag) {
+			return true
+		}
+	}
+	return false
 }
 
-// take returns the id of the call that a result answers: the one it names,
-// else the first open one of that tool, else the first open one.
-func (t *clineTask) take(id, tool string) string {
-	at := slices.IndexFunc(t.open, func(p chat.Part) bool { return id != "" && p.ID == id || id == "" && p.Name == tool })
-	if at < 0 && id == "" && len(t.open) > 0 {
-		at = 0
-	}
-	if at < 0 {
-		return t.calls.result(id, tool)
-	}
-	id = t.open[at].ID
-	t.open = slices.Delete(t.open, at, at+1)
-	return id
-}
+const headerEnd = "] Result:"
 
 // toolHeader returns the tool that a result's text names in its first line, as
 // in "[read_file for 'a.go'] Result:", or "".
 func toolHeader(text string) string {
 	line, _, _ := strings.Cut(text, "\n")
-	if !strings.HasPrefix(line, "[") || len(line) > 4096 {
+	end := strings.Index(line, headerEnd)
+	if end < 0 || line[0] != '[' {
 		return ""
 	}
-	if m := regexp.MustCompile(`^\[(\w+)(?: .*)?\] Result:`).FindStringSubmatch(line); m != nil {
-		return m[1]
+	tool, _, _ := strings.Cut(line[1:end], " ")
+	for _, c := range tool {
+		if c != '_' && c != '-' && (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') {
+			return ""
+		}
 	}
-	return ""
+	return tool
 }

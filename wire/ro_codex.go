@@ -43,6 +43,7 @@ type rollout struct {
 	Conversation
 	instructions string
 	history      []peek // response items
+	kept         int    // items at its start that a compaction without a history kept
 }
 
 func decodeCodex(src *source) ([]Conversation, error) {
@@ -91,20 +92,31 @@ func (r *rollout) apply(v peek) {
 // sessions, a summary that follows what the user and the client had said.
 func (r *rollout) compact(payload peek) {
 	if payload.is("replacement_history", "[") {
-		r.history = payload.list("replacement_history")
+		r.history, r.kept = payload.list("replacement_history"), 0
+		for i, it := range r.history { // the summary stands in it as a user's words
+			if summary := payload.text("message"); summary != "" && it.text("role") == "user" && itemText(it) == summary {
+				r.history[i] = summaryItem(summary)
+			}
+		}
 		return
 	}
-	r.history = slices.DeleteFunc(slices.Clone(r.history), func(it peek) bool {
+	said := slices.DeleteFunc(r.history[r.kept:], func(it peek) bool {
 		role := it.text("role")
 		return role != "user" && role != "developer" && role != "system"
 	})
+	r.history = r.history[:r.kept+len(said)]
 	if summary := payload.text("message"); summary != "" {
-		r.history = append(r.history, peekAt(objectOf(
-			change{"type", `"agent_message"`},
-			change{"content", quoted(summary)},
-		)))
+		r.history = append(r.history, summaryItem(summary))
 	}
+	r.kept = len(r.history)
 }
+
+// summaryItem returns an item that the client wrote.
+func summaryItem(summary string) peek {
+	return peekAt(objectOf(change{"type", `"agent_message"`}, change{"content", quoted(summary)}))
+}
+
+func itemText(it peek) string { return chat.Message{Parts: textParts(it.fields["content"])}.Text() }
 
 // event applies the few events that change what is sent; the others mirror
 // items for the screen.
@@ -124,7 +136,7 @@ func (r *rollout) event(payload peek) {
 func (r *rollout) rollBack(turns int) {
 	for i := len(r.history) - 1; i >= 0 && turns > 0; i-- {
 		if it := r.history[i]; it.text("role") == "user" && typedItem(it) {
-			r.history = r.history[:i]
+			r.history, r.kept = r.history[:i], min(r.kept, i)
 			turns--
 		}
 	}

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/tiercompact/tiercompact/chat"
@@ -82,11 +83,11 @@ func firstOf(raw ...string) string {
 // then they pair by their order and tool, within the turn.
 func (l *log) content(m chat.Message, role string, parts []peek) {
 	m.Role = chat.User
-	switch role {
-	case "model", "assistant", "gemini":
+	switch calls := func(p peek) bool { return p.is("functionCall", "{") }; {
+	case role == "model", role == "assistant", role == "gemini", slices.ContainsFunc(parts, calls):
 		m.Role = chat.Assistant
 		l.calls.turn()
-	case "system":
+	case role == "system":
 		m.Role = chat.System
 	}
 	for _, p := range parts {

@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"strconv"
 	"strings"
 
 	"github.com/tiercompact/tiercompact/chat"
@@ -111,72 +110,4 @@ func settle(t chat.Transcript) chat.Transcript {
 		}
 	}
 	return out
-}
-
-// nameless gives ids to calls that have none, and finds the call that a result
-// without a usable id answers: the oldest open one of that tool, else the
-// oldest open one.
-type nameless struct {
-	given  int
-	known  map[string]bool // ids that calls came with
-	ids    []string        // of the calls without, oldest first
-	closed []bool
-	next   int              // ids before it are closed
-	byTool map[string][]int // places in ids
-}
-
-// call returns the id of a call: its own, or a new one.
-func (n *nameless) call(id, tool string) string {
-	if id != "" {
-		if n.known == nil {
-			n.known = make(map[string]bool)
-		}
-		n.known[id] = true
-		return id
-	}
-	if n.byTool == nil {
-		n.byTool = make(map[string][]int)
-	}
-	n.byTool[tool] = append(n.byTool[tool], len(n.ids))
-	n.ids, n.closed = append(n.ids, n.fresh()), append(n.closed, false)
-	return n.ids[len(n.ids)-1]
-}
-
-// result returns the id of the call that a result answers.
-func (n *nameless) result(id, tool string) string {
-	if id != "" && n.known[id] {
-		return id
-	}
-	queue := n.byTool[tool]
-	for len(queue) > 0 && n.closed[queue[0]] {
-		queue = queue[1:]
-	}
-	if n.byTool != nil {
-		n.byTool[tool] = queue
-	}
-	for n.next < len(n.ids) && n.closed[n.next] {
-		n.next++
-	}
-	at := n.next
-	if len(queue) > 0 {
-		at = queue[0]
-	}
-	switch {
-	case at < len(n.ids):
-		n.closed[at] = true
-		return n.ids[at]
-	case id != "":
-		return id
-	}
-	return n.fresh()
-}
-
-// turn closes what is open: results answer calls of the turn before them only.
-func (n *nameless) turn() {
-	n.ids, n.closed, n.next, n.byTool = nil, nil, 0, nil
-}
-
-func (n *nameless) fresh() string {
-	n.given++
-	return "call_" + strconv.Itoa(n.given)
 }

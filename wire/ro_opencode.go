@@ -87,45 +87,50 @@ func firstText(texts ...string) string {
 // and of those before the newest finished compaction only the tail it kept,
 // which then follows the summary.
 func openCodeView(messages []peek, reverted string) []peek {
-	if reverted != "" {
-		if i := slices.IndexFunc(messages, func(m peek) bool { return m.at("info").text("id") == reverted }); i >= 0 {
+	at := make(map[string]int)        // messages by id
+	ask := make([]int, len(messages)) // by message: the newest request to compact so far, or -1
+	last := -1
+	for i, m := range messages {
+		id := m.at("info").text("id")
+		if id == reverted && id != "" {
 			messages = messages[:i]
+			break
 		}
+		at[id] = i
+		if compactionOf(m).raw != "" {
+			last = i
+		}
+		ask[i] = last
 	}
 	for s, m := range slices.Backward(messages) {
-		if !m.at("info").flag("summary") || m.at("info").set("error") {
+		info := m.at("info")
+		if !info.flag("summary") || info.set("error") {
 			continue
 		}
-		ask, part := compactionBefore(messages[:s], m.at("info").text("parentID"))
-		if ask < 0 {
+		asked, ok := at[info.text("parentID")]
+		if !ok || asked > s {
+			asked = ask[s]
+		}
+		if asked < 0 || compactionOf(messages[asked]).raw == "" {
 			continue
 		}
-		view := []peek{messages[ask], m}
-		if tail := part.text("tail_start_id"); tail != "" {
-			if i := slices.IndexFunc(messages[:ask], func(m peek) bool { return m.at("info").text("id") == tail }); i >= 0 {
-				view = append(view, messages[i:ask]...)
-			}
+		view := []peek{messages[asked], m}
+		if tail, ok := at[compactionOf(messages[asked]).text("tail_start_id")]; ok && tail < asked {
+			view = append(view, messages[tail:asked]...)
 		}
-		view = append(view, messages[ask+1:s]...)
-		return append(view, messages[s+1:]...)
+		return slices.Concat(view, messages[asked+1:s], messages[s+1:])
 	}
 	return messages
 }
 
-// compactionBefore returns the message that asked for a compaction, by its id
-// or else the last one, and its part that says so; -1 where there is none.
-func compactionBefore(messages []peek, id string) (int, peek) {
-	for i, m := range slices.Backward(messages) {
-		if id != "" && m.at("info").text("id") != id {
-			continue
-		}
-		for _, p := range m.list("parts") {
-			if p.text("type") == "compaction" {
-				return i, p
-			}
+// compactionOf returns the part of a message that asks for a compaction.
+func compactionOf(m peek) peek {
+	for _, p := range m.list("parts") {
+		if p.text("type") == "compaction" {
+			return p
 		}
 	}
-	return -1, peek{}
+	return peek{}
 }
 
 func (l *log) openCodeMessage(r peek) {

@@ -52,7 +52,7 @@ func decodeOpenHands(src *source) ([]Conversation, error) {
 		if i == at {
 			s.note("", summary)
 		}
-		if gone[e.text("action_id")] || gone[e.fields["cause"]] || gone[e.fields["id"]] || gone[e.text("id")] {
+		if gone[firstText(e.text("action_id"), e.fields["cause"])] || gone[eventID(e)] {
 			continue
 		}
 		if e.has("kind") {
@@ -179,16 +179,18 @@ func (f *forgotten) has(e peek) bool {
 // goneHalves returns the actions that were forgotten without their
 // observation, or the other way round: OpenHands sends neither half then.
 func goneHalves(events, view []peek) map[string]bool {
-	inView := make(map[string]bool)
+	inView := make(map[string]bool) // by event
+	for _, e := range events {
+		inView[eventID(e)] = false
+	}
 	for _, e := range view {
 		inView[eventID(e)] = true
 	}
 	gone := make(map[string]bool)
 	for _, e := range events {
-		if action := cmp.Or(e.text("action_id"), e.fields["cause"]); action != "" && sent(e) {
-			if inView[action] != inView[eventID(e)] {
-				gone[action] = true
-			}
+		action := firstText(e.text("action_id"), e.fields["cause"])
+		if shown, ok := inView[action]; ok && sent(e) && shown != inView[eventID(e)] {
+			gone[action] = true
 		}
 	}
 	return gone

@@ -87,7 +87,7 @@ func soundParts(m chat.Message) error {
 		switch {
 		case p.Raw != "":
 			return fmt.Errorf("part %d has raw JSON", n)
-		case p.Kind == chat.Call && (m.Role != chat.Assistant || p.ID == "" || p.Name == ""):
+		case p.Kind == chat.Call && (m.Role != chat.Assistant || p.ID == ""):
 			return fmt.Errorf("call %q of %q in a message of role %s", p.ID, p.Name, m.Role)
 		case p.Kind == chat.Call && !json.Valid([]byte(p.Args)):
 			return fmt.Errorf("arguments are no JSON: %s", p.Args)

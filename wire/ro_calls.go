@@ -1,0 +1,119 @@
+package wire
+
+import "strconv"
+
+// nameless gives ids to calls that have none, and finds the call that a result
+// answers.
+type nameless struct {
+	given   int
+	known   map[string]bool // ids that calls came with
+	with    openCalls       // calls of this turn that came with an id
+	without openCalls       // and those that were given one
+}
+
+// call returns the id of a call: its own, or a new one.
+func (n *nameless) call(id, tool string) string {
+	if id == "" {
+		id = n.fresh()
+		n.without.add(id, tool)
+		return id
+	}
+	if n.known == nil {
+		n.known = make(map[string]bool)
+	}
+	n.known[id] = true
+	n.with.add(id, tool)
+	return id
+}
+
+// result returns the id of the call that a result answers. A result without
+// an id answers the oldest open call of its tool, else the oldest open one;
+// where its id is no call's, only calls that had none come into question.
+func (n *nameless) result(id, tool string) string {
+	if id != "" && n.known[id] {
+		n.with.take(id, "")
+		return id
+	}
+	if call, ok := n.without.take("", tool); ok {
+		return call
+	}
+	if id != "" {
+		return id
+	}
+	if call, ok := n.with.take("", tool); ok {
+		return call
+	}
+	return n.fresh()
+}
+
+// open returns the call that a result of a tool would answer, and takes it;
+// ok is false where no call of this turn is open.
+func (n *nameless) open(tool string) (id string, ok bool) {
+	if id, ok = n.without.take("", tool); ok {
+		return id, ok
+	}
+	return n.with.take("", tool)
+}
+
+// turn begins a turn of the model: results without an id answer its calls only.
+func (n *nameless) turn() { n.with, n.without = openCalls{}, openCalls{} }
+
+func (n *nameless) fresh() string {
+	n.given++
+	return "call_" + strconv.Itoa(n.given)
+}
+
+// openCalls is calls that have no result yet.
+type openCalls struct {
+	ids    []string // oldest first
+	closed []bool
+	next   int              // all before it are closed
+	byTool map[string][]int // places in ids, closed ones perhaps among them
+	byID   map[string][]int
+}
+
+func (o *openCalls) add(id, tool string) {
+	if o.byTool == nil {
+		o.byTool, o.byID = make(map[string][]int), make(map[string][]int)
+	}
+	at := len(o.ids)
+	o.ids, o.closed = append(o.ids, id), append(o.closed, false)
+	o.byTool[tool], o.byID[id] = append(o.byTool[tool], at), append(o.byID[id], at)
+}
+
+// take closes a call and returns its id: the oldest with the id where one is
+// given, else the oldest of the tool, else the oldest.
+func (o *openCalls) take(id, tool string) (string, bool) {
+	at := -1
+	switch {
+	case id != "":
+		at = o.first(o.byID, id)
+	default:
+		if at = o.first(o.byTool, tool); at < 0 {
+			for o.next < len(o.ids) && o.closed[o.next] {
+				o.next++
+			}
+			at = o.next
+		}
+	}
+	if at < 0 || at >= len(o.ids) {
+		return "", false
+	}
+	o.closed[at] = true
+	return o.ids[at], true
+}
+
+// first returns the first open call of a queue, -1 where there is none. It
+// drops the closed ones before it.
+func (o *openCalls) first(queues map[string][]int, key string) int {
+	queue := queues[key]
+	for len(queue) > 0 && o.closed[queue[0]] {
+		queue = queue[1:]
+	}
+	if len(queue) == 0 {
+		delete(queues, key)
+		return -1
+	}
+	queues[key] = queue
+	return queue[0]
+}
