@@ -250,3 +250,20 @@ func FuzzTerms(f *testing.F) {
 		}
 	})
 }
+
+func TestTheAnswerIsFoundThroughTheQuestionBesideIt(t *testing.T) {
+	dialogue := []string{
+		"Did you see the game on Sunday?", "No, we were travelling.",
+		"Where did Caroline move from?", "Sweden, four years ago.",
+		"How is the new kitchen?", "We painted it blue.", "Nice colour!",
+	}
+	var docs []*embed.Terms
+	for _, s := range dialogue {
+		docs = append(docs, embed.TermsOfText(s))
+	}
+	lex := embed.Score(embed.TermsOfText("What country did Caroline move from?"), docs)
+	got := embed.Rank(embed.Fuse(nil, lex, embed.Weights{Lexical: 0.5, Neighbour: 0.3}))
+	if got[0] != 2 || got[1] != 3 && got[2] != 3 {
+		t.Errorf("ranked %v, want the question, then its answer (3) among the next two", got)
+	}
+}

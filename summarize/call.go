@@ -163,16 +163,7 @@ func patchActions(name, patch string) []action {
 // declared returns what the new text of an edit declares, or else the first
 // line that the old text has not.
 func declared(fields map[string]any) []string {
-	now := text(fields, "new_string", "new_str", "newText", "content", "file_text", "new_text", "text", "replacement")
-	old := text(fields, "old_string", "old_str", "oldText")
-	if edits, ok := fields["edits"].([]any); ok {
-		for _, e := range edits {
-			if f, ok := e.(map[string]any); ok {
-				now += "\n" + text(f, "new_string", "newText", "new_text")
-				old += "\n" + text(f, "old_string", "oldText", "old_text")
-			}
-		}
-	}
+	now, old := texts(fields)
 	before := make(map[string]bool)
 	for line := range strings.Lines(old) {
 		before[strings.TrimSpace(line)] = true
@@ -190,6 +181,19 @@ func declared(fields map[string]any) []string {
 		names = []string{clip(first, 90)}
 	}
 	return names
+}
+
+// texts returns the new and the old text of an edit, or of each of several.
+func texts(fields map[string]any) (now, old string) {
+	edits, _ := fields["edits"].([]any)
+	var after, before []string
+	for _, e := range append([]any{fields}, edits...) {
+		if f, ok := e.(map[string]any); ok {
+			after = append(after, text(f, "new_string", "new_str", "newText", "content", "file_text", "new_text", "text", "replacement"))
+			before = append(before, text(f, "old_string", "old_str", "oldText", "old_text"))
+		}
+	}
+	return strings.Join(after, "\n"), strings.Join(before, "\n")
 }
 
 func isComment(line string) bool {

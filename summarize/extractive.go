@@ -93,14 +93,18 @@ func withCarried(sections []section, previous string) []section {
 		for _, l := range sections[i].lines {
 			seen[l.text] = true
 		}
-		sections[i].lines = appendUnseen(sections[i].lines, old[sections[i].title], seen)
+		lines := appendUnseen(sections[i].lines, old[sections[i].title], seen)
+		if n := len(sections[i].lines); i == 0 && len(lines) > n {
+			lines = slices.Concat(lines[n:n+1], lines[:n], lines[n+1:]) // the task, as it was first said
+		}
+		sections[i].lines = lines
 	}
 	if rest := appendUnseen(nil, old[earlier], seen); len(rest) > 0 {
 		title := earlier
 		if len(sections) > 0 && sections[0].title == "" {
 			title = ""
 		}
-		sections = append([]section{{title, 0.25, rest}}, sections...)
+		sections = append([]section{{title: title, share: 0.25, lines: rest, old: true}}, sections...)
 	}
 	return sections
 }

@@ -47,7 +47,7 @@ func outcomeOf(a action, p chat.Part) outcome {
 // plainLine returns line without tags of tools and without escape sequences
 // of terminals.
 func plainLine(line string) string {
-	line = strings.NewReplacer("<tool_use_error>", "", "</tool_use_error>", "").Replace(line)
+	line = strings.ReplaceAll(strings.ReplaceAll(line, "<tool_use_error>", ""), "</tool_use_error>", "")
 	for {
 		before, after, ok := strings.Cut(line, "\x1b[")
 		if !ok {

@@ -93,6 +93,46 @@ func TestFactsKeepTheirLimitAndAreCarriedOver(t *testing.T) {
 	})
 }
 
+// Each of these would take minutes if any step were quadratic.
+func TestHostileMessagesAreTakenInOnePass(t *testing.T) {
+	const n = 100_000
+	for _, piece := range []string{"a", "\"", "`", "=", " ", "\n", ".", ". ", "a.", "a/", "must ", "never a. ", "x:\n", "## \n", "- \n", "<system-reminder>", "</system-reminder>", "<thinking>", "日", "“", "1,", "port 1 ", "--- FAIL: x\n", "\x1b[", "cd && ", "<<", "a_b ", "*** Update File: x\n", "\xff"} {
+		text := strings.Repeat(piece, n/len(piece))
+		session := []chat.Message{
+			chat.NewText(chat.User, text),
+			{ID: "1", Role: chat.Assistant, Parts: []chat.Part{
+				{Kind: chat.Text, Text: text},
+				{Kind: chat.Call, ID: "1", Name: "bash", Args: fmt.Sprintf(`{"command":%q}`, text)},
+				{Kind: chat.Call, ID: "2", Name: "edit", Args: fmt.Sprintf(`{"path":"a.go","edits":[{"newText":%q}]}`, text)},
+				{Kind: chat.Call, ID: "3", Name: "x", Args: text},
+			}},
+			{Role: chat.Tool, Parts: []chat.Part{{Kind: chat.Result, ID: "1", Text: text, Error: true}}},
+		}
+		r := summarize.Request{Messages: session, Previous: text, MaxTokens: 100}
+		extract(t, r)
+		facts := summarize.FactsOf(session, text, 100, nil)
+		summarize.Verify(text, r)
+		summarize.Accept(text, r, n)
+		summarize.Prompt(r)
+		summarize.Split(summarize.Finish(text, facts, strings.Split(text, " "), 1000, nil))
+	}
+}
+
+func TestManySmallMessagesAreTakenInOnePass(t *testing.T) {
+	var session []chat.Message
+	for i := range 4_000 {
+		id := fmt.Sprint(i)
+		session = append(session,
+			chat.NewText(chat.User, "task "+id+" must never fail on port 8"+id),
+			chat.Message{Role: chat.Assistant, Parts: []chat.Part{{Kind: chat.Call, ID: id, Name: "TaskCreate", Args: `{"subject":"todo ` + id + `"}`}, {Kind: chat.Call, ID: "r" + id, Name: "bash", Args: `{"command":"make t` + id + `"}`}}},
+			chat.NewResult("r"+id, "error: "+id), chat.NewResult(id, "Task #"+id))
+	}
+	for _, s := range summarize.Strategies() {
+		facts := summarize.FactsOf(session, "", 1000, nil)
+		extract(t, summarize.Request{Messages: session, Facts: facts, Strategy: s, MaxTokens: 1000})
+	}
+}
+
 func FuzzVerify(f *testing.F) {
 	f.Add("- `a_b` at x/y/z.go:3\n[1] \"q", "a_b x/y/z.go 3", `{"k":"v"}`)
 	f.Fuzz(func(t *testing.T, text, source, args string) {

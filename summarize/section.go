@@ -11,6 +11,7 @@ type section struct {
 	title string // "" writes no heading
 	share float64
 	lines []line
+	old   bool // of a former summary: what its share leaves over comes after all others
 }
 
 // A line is one line of a section.
@@ -30,9 +31,13 @@ func fill(sections []section, limit int, count func(string) int) string {
 		p.open(s)
 		chosen[i], next[i] = p.take(s.lines, int(s.share*float64(limit)))
 	}
-	for i, s := range sections {
-		more, _ := p.take(s.lines[next[i]:], p.room)
-		chosen[i] = append(chosen[i], more...)
+	for _, old := range []bool{false, true} {
+		for i, s := range sections {
+			if s.old == old {
+				more, _ := p.take(s.lines[next[i]:], p.room)
+				chosen[i] = append(chosen[i], more...)
+			}
+		}
 	}
 	var b strings.Builder
 	for i, s := range sections {

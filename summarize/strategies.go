@@ -15,14 +15,14 @@ func (e extract) taskState(r Request) []section {
 	open = append(open, asLines(e.ranked(failure, e.untold), (*note).factLine)...)
 	open = append(open, asLines(e.unanswered(), func(n *note) string { return "asked last: " + clip(n.text, 120) })...)
 	return []section{
-		{"Goals", 0.28, e.goals()},
-		{"State", 0.16, e.state()},
-		{"Constraints", 0.12, asLines(e.ranked(rule, e.untold), (*note).factLine)},
-		{"Decisions", 0.22, asLines(e.ranked(decision, nil), (*note).factLine)},
-		{"Outstanding", 0.12, open},
-		{"Entities", 0.12, entities},
-		{"Actions", 0.1, asLines(e.ranked(command, e.telling), (*note).factLine)},
-		{"Sources", 0.02, sources(r)},
+		{title: "Goals", share: 0.28, lines: e.goals()},
+		{title: "State", share: 0.16, lines: e.state()},
+		{title: "Constraints", share: 0.12, lines: asLines(e.ranked(rule, e.untold), (*note).factLine)},
+		{title: "Decisions", share: 0.22, lines: asLines(e.ranked(decision, nil), (*note).factLine)},
+		{title: "Outstanding", share: 0.12, lines: open},
+		{title: "Entities", share: 0.12, lines: entities},
+		{title: "Actions", share: 0.1, lines: asLines(e.ranked(command, e.telling), (*note).factLine)},
+		{title: "Sources", share: 0.02, lines: sources(r)},
 	}
 }
 
@@ -74,10 +74,11 @@ func (e extract) state() []line {
 	return lines
 }
 
-// unanswered returns the last request where nothing was said to it.
+// unanswered returns the last of several requests, where nothing was said to
+// it.
 func (e extract) unanswered() []*note {
 	all := e.of(request)
-	if len(all) == 0 || all[len(all)-1].end != "" {
+	if len(all) < 2 || all[len(all)-1].end != "" {
 		return nil
 	}
 	return all[len(all)-1:]
@@ -119,7 +120,7 @@ func (e extract) decisionLog() []section {
 	if len(lines) == 0 {
 		lines = e.goals()
 	}
-	return []section{{"", 1, lines}}
+	return []section{{share: 1, lines: lines}}
 }
 
 // entry writes a step as decision :: rationale :: inputs :: outputs.
@@ -175,10 +176,10 @@ func (e extract) codeDelta() []section {
 		lines = append(append(lines, asLines(e.ranked(decision, nil), (*note).factLine)...), e.filesRead()...)
 	}
 	return []section{
-		{"Task", 0.1, firstOf(e.goals())},
-		{"Changes", 0.55, lines},
-		{"Checks", 0.15, checks},
-		{"Follow-up", 0.2, open},
+		{title: "Task", share: 0.1, lines: firstOf(e.goals())},
+		{title: "Changes", share: 0.55, lines: lines},
+		{title: "Checks", share: 0.15, lines: checks},
+		{title: "Follow-up", share: 0.2, lines: open},
 	}
 }
 
@@ -232,7 +233,7 @@ func (e extract) brief() []section {
 	}
 	add("Open: ", joined(e.ranked(todo, nil), 4), ".")
 	add("Ran: ", joined(e.ranked(command, func(n *note) bool { return n.weight > 0 }), 3), ".")
-	return []section{{"", 1, lines}}
+	return []section{{share: 1, lines: lines}}
 }
 
 // withoutStop cuts the full stop off a sentence, but not the dots off a path.

@@ -3,6 +3,7 @@ package summarize_test
 import (
 	"context"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -259,6 +260,41 @@ func TestPromptFencesTheConversationAsData(t *testing.T) {
 	for _, want := range []string{"[m1] user:", "an older record", "be short", "## Goals"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the prompt lacks %q", want)
+		}
+	}
+}
+
+func TestSummariesInTheUsersLanguageAreAccepted(t *testing.T) {
+	for name, session := range map[string][]chat.Message{
+		"German": {
+			chat.NewText(chat.User, "Bitte behebe den Fehler beim Speichern der Sitzung. Du darfst nicht auf den Port 8443 schreiben und die Tests müssen immer grün sein."),
+			chat.NewText(chat.Assistant, "Der Fehler ist behoben, weil die Datei nicht mehr mit dem alten Namen geschrieben wird. Die Tests sind grün und das Speichern ist wieder schnell."),
+		},
+		"Chinese": {
+			chat.NewText(chat.User, "请修复保存会话时出现的错误，端口是 8443。不要修改公共接口。"),
+			chat.NewText(chat.Assistant, "错误已经修复，测试通过了。"),
+		},
+	} {
+		for _, s := range summarize.Strategies() {
+			r := summarize.Request{Messages: session, Strategy: s}
+			if reason := summarize.Accept(extract(t, r), r, 10_000); reason != "" {
+				t.Errorf("%s, %s: %s\n%s", name, s, reason, extract(t, r))
+			}
+		}
+	}
+}
+
+func TestTheTaskOfTheFirstSummaryStaysTheFirstGoal(t *testing.T) {
+	previous, n := "", 0
+	for round := range 6 {
+		var session []chat.Message
+		for range 20 {
+			n++
+			session = append(session, chat.NewText(chat.User, fmt.Sprintf("Request number %d is about the module called part%d of the program.", n, n)), chat.NewText(chat.Assistant, fmt.Sprintf("The part%d was changed because it was slow.", n)))
+		}
+		previous = extract(t, summarize.Request{Messages: session, Previous: previous, MaxTokens: 500})
+		if !strings.HasPrefix(previous, "## Goals\n- Request number 1 ") {
+			t.Errorf("round %d:\n%s", round, previous)
 		}
 	}
 }

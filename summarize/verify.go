@@ -143,7 +143,7 @@ func (s source) compound(text string) bool {
 		return s.chain(text)
 	}
 	for w := range tokens(text) {
-		if checkable(w) && !s.has(w.text) && !s.has(strings.ReplaceAll(text, ",", "")) {
+		if checkable(w) && !s.has(w.text) {
 			return false
 		}
 	}

@@ -85,7 +85,7 @@ func TestAcceptSaysWhyATextMayNotBeUsed(t *testing.T) {
 		want       string
 	}{
 		{"good", englishText, english, 0, 1000, ""},
-		{"empty", " \n", english, 0, 1000, summarize.Empty},
+		{"empty B16", " \n", english, 0, 1000, summarize.Empty},
 		{"not shorter", englishText, english, 0, 10, summarize.NotShorter},
 		{"too long", strings.Repeat("word ", 100), english, 50, 1000, summarize.TooLong},
 		{"a little over", strings.Repeat("word. ", 14), english, 20, 1000, ""},
@@ -97,7 +97,7 @@ func TestAcceptSaysWhyATextMayNotBeUsed(t *testing.T) {
 		{"tool call as JSON", "{\"name\": \"read\", \"arguments\": {}}", english, 0, 1000, summarize.ToolCall},
 		{"tool call in a fence", "```json\n{\"name\": \"read\", \"parameters\": {}}\n```", english, 0, 1000, summarize.ToolCall},
 		{"a tool call is mentioned", "The parser reads `<tool_call>` tags.", english, 0, 1000, ""},
-		{"thinking", "<think>hm</think>\nThe record.", english, 0, 1000, summarize.Thinks},
+		{"thinking F44", "<think>hm</think>\nThe record.", english, 0, 1000, summarize.Thinks},
 		{"refusal", "I’m sorry, but I cannot help with that.", english, 0, 1000, summarize.Refusal},
 		{"goes on F44", "Let me read the file first.", english, 0, 1000, summarize.NoSummary},
 		{"German for English", germanText, english, 0, 1000, summarize.WrongTongue},

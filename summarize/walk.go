@@ -48,7 +48,8 @@ func (w *walk) images(m chat.Message) {
 func (w *walk) user(m chat.Message) {
 	body := m.Text()
 	if path, ok := attached(body); ok {
-		w.note(read, path)
+		n := w.note(read, path)
+		n.names = contents(n.names, body)
 	}
 	if !m.Typed() {
 		return
