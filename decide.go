@@ -89,6 +89,9 @@ func (s *Session) roleAllows(over bool) bool {
 	if s.cfg.Trigger != AssistantOnly {
 		return true
 	}
+	if len(s.t.messages) == 0 {
+		return false
+	}
 	m := s.t.messages[len(s.t.messages)-1]
 	return m.Role == chat.Assistant && !m.HasCalls() || over && m.Role == chat.Tool
 }

@@ -17,15 +17,31 @@ import (
 // over the budget. It is run before a model call. Neither cooldown nor MinGain
 // applies.
 func (s *Session) Preflight(ctx context.Context) (Report, error) {
-	return s.layers(ctx, "", func(u Usage) string { return preflightReason(&s.cfg, u) })
+	reason := func(u Usage) string { return preflightReason(&s.cfg, u) }
+	return s.now(ctx, levels.LayerName, "", reason, (*round).layers)
 }
 
 // Compact compacts the session to three layers now, whatever its usage, the
 // cooldown or the trigger. The note is the user's wish, which the summarizer is
 // given and the trace tells.
 func (s *Session) Compact(ctx context.Context, note string) (Report, error) {
-	return s.layers(ctx, note, func(Usage) string { return "" })
+	return s.now(ctx, levels.LayerName, note, always, (*round).layers)
 }
+
+// CompactLevel has one level do its work now, whatever the usage, the cooldown
+// or the trigger. Where the conversation does not fit the budget afterwards,
+// emergency and fit follow.
+func (s *Session) CompactLevel(ctx context.Context, level levels.Name) (Report, error) {
+	if _, err := levels.Parse(string(level)); err != nil {
+		return Report{FirstChanged: -1}, err
+	}
+	return s.now(ctx, level, "", always, func(r *round, ctx context.Context) error {
+		r.cfg.Level = level // asked for by name: without cascade
+		return r.run(ctx, decision{picked: level, over: true})
+	})
+}
+
+func always(Usage) string { return "" }
 
 // preflightReason says why a preflight does nothing at a usage, "" where it compacts.
 func preflightReason(cfg *settings, u Usage) string {
@@ -38,38 +54,45 @@ func preflightReason(cfg *settings, u Usage) string {
 	return ""
 }
 
-func (s *Session) layers(ctx context.Context, note string, reason func(Usage) string) (Report, error) {
+// now makes a round at once, unless reason has one against it.
+func (s *Session) now(ctx context.Context, picked levels.Name, note string, reason func(Usage) string, plan func(*round, context.Context) error) (Report, error) {
 	began := s.cfg.Now()
-	s.mu.Lock()
-	u := s.usage()
-	report := Report{Picked: levels.LayerName, Before: u.Tokens, After: u.Tokens, Usage: u, FirstChanged: -1, Reason: reason(u)}
-	switch {
-	case s.closed:
-		s.mu.Unlock()
-		return report, ErrClosed
-	case report.Reason == "" && s.busy:
-		s.mu.Unlock()
-		return report, ErrBusy
-	case report.Reason != "":
-		s.mu.Unlock()
-		s.tellEstimate(u)
+	report, t, err := s.begin(picked, reason)
+	if err != nil {
+		return report, err
+	}
+	s.tellEstimate(report.Usage)
+	if report.Reason != "" {
 		s.tellDecision(report, nil, note)
 		return report, nil
 	}
-	s.busy = true
-	t := s.t.snapshot()
-	s.mu.Unlock()
 	defer s.idle()
-	s.tellEstimate(u)
 	r := s.newRound(t)
 	r.note = note
-	if err := r.layers(ctx); err != nil {
+	if err := plan(r, ctx); err != nil {
 		s.tellError(err, "")
 		return report, err
 	}
-	err := s.finish(ctx, r, &report, true)
+	err = s.finish(ctx, r, &report, true)
 	report.Took = s.cfg.Now().Sub(began)
 	return report, err
+}
+
+// begin makes the session busy and returns what to plan for, unless reason has
+// something against it.
+func (s *Session) begin(picked levels.Name, reason func(Usage) string) (Report, conversation, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	u := s.usage()
+	report := Report{Picked: picked, Before: u.Tokens, After: u.Tokens, Usage: u, FirstChanged: -1}
+	if err := s.editable(); err != nil {
+		return report, conversation{}, err
+	}
+	if report.Reason = reason(u); report.Reason != "" {
+		return report, conversation{}, nil
+	}
+	s.busy = true
+	return report, s.t.snapshot(), nil
 }
 
 // An Option says more of a conversation that is sent as a whole.

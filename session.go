@@ -85,6 +85,18 @@ func (s *Session) AddMessage(ctx context.Context, m chat.Message) (Report, error
 	return report, err
 }
 
+// Check makes the check that follows a message, without one: after Load, say.
+func (s *Session) Check(ctx context.Context) (Report, error) {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return Report{FirstChanged: -1}, ErrClosed
+	}
+	d := s.decide()
+	s.mu.Unlock()
+	return s.carryOut(ctx, d)
+}
+
 // AddFile adds a file that the user hands over, as a user message that holds
 // it. Text that is not UTF-8 is made valid.
 func (s *Session) AddFile(ctx context.Context, path, text string) (Report, error) {
