@@ -16,13 +16,13 @@ const none = 1<<32 - 1
 // are looked up by their bytes; others in one of two hash tables with open
 // addressing, compared in full.
 type vocab struct {
-	pairs     [1 << 16]uint32 // by first byte + 256 * second byte
-	short     []shortToken    // of up to 8 bytes
-	long      []longToken     // of more
-	text      []byte          // all tokens, one after the other
-	longest   int             // bytes
-	shortBits uint            // log2 len(short)
-	longBits  uint
+	pairs   [1 << 16]uint32 // by first byte + 256 * second byte
+	short   []shortToken    // of up to 8 bytes
+	long    []longToken     // of more
+	text    []byte          // all tokens, one after the other
+	longest int             // bytes
+
+	shortShift, longShift uint // make a hash a place in a table
 }
 
 // A shortToken is a token of at most eight bytes; an empty slot has size 0.
@@ -37,10 +37,9 @@ type shortToken struct {
 type longToken struct {
 	head, tail uint64 // the first and the last eight bytes
 	rank       uint32
-	start      uint32 // in vocab.text, shifted to make room for the size
+	place      uint32 // where it begins in vocab.text, and in the lowest sizeBits its size; an empty slot has 0
 }
 
-// sizeBits is how many bits of longToken.start hold the size.
 const sizeBits = 8
 
 // parseVocab reads a file of lines that each hold a token in base64 and its
@@ -74,31 +73,9 @@ func parseVocab(file []byte) (*vocab, error) {
 
 // fill puts the tokens of v.text, which end at ends, into the tables.
 func (v *vocab) fill(ends, ranks []uint32) error {
-	singles, shorts, longs := 0, 0, 0
-	for i, start := 0, uint32(0); i < len(ends); i++ {
-		n := int(ends[i] - start)
-		switch {
-		case n == 0 || n >= 1<<sizeBits:
-			return fmt.Errorf("token %d has %d bytes", i, n)
-		case n <= 8:
-			shorts++
-		default:
-			longs++
-		}
-		if n == 1 {
-			singles++
-		}
-		v.longest = max(v.longest, n)
-		start = ends[i]
+	if err := v.makeTables(ends); err != nil {
+		return err
 	}
-	if singles != 256 {
-		return errors.New("not every byte is a token")
-	}
-	for i := range v.pairs {
-		v.pairs[i] = none
-	}
-	v.shortBits, v.longBits = tableBits(shorts), tableBits(longs)
-	v.short, v.long = make([]shortToken, 1<<v.shortBits), make([]longToken, 1<<v.longBits)
 	text := string(v.text)
 	for i, start := 0, uint32(0); i < len(ends); i++ {
 		v.put(text, int(start), int(ends[i]), ranks[i])
@@ -107,7 +84,36 @@ func (v *vocab) fill(ends, ranks []uint32) error {
 	return nil
 }
 
-// tableBits returns the size of a table for n tokens that is at most half full.
+func (v *vocab) makeTables(ends []uint32) error {
+	singles, shorts, longs := 0, 0, 0
+	for i, start := 0, uint32(0); i < len(ends); i++ {
+		n := int(ends[i] - start)
+		start = ends[i]
+		v.longest = max(v.longest, n)
+		switch {
+		case n == 0 || n >= 1<<sizeBits:
+			return fmt.Errorf("token %d has %d bytes", i, n)
+		case n > 8:
+			longs++
+			continue
+		case n == 1:
+			singles++
+		}
+		shorts++
+	}
+	if singles != 256 {
+		return errors.New("not every byte is a token")
+	}
+	for i := range v.pairs {
+		v.pairs[i] = none
+	}
+	shortBits, longBits := tableBits(shorts), tableBits(longs)
+	v.short, v.long = make([]shortToken, 1<<shortBits), make([]longToken, 1<<longBits)
+	v.shortShift, v.longShift = 64-shortBits, 64-longBits
+	return nil
+}
+
+// tableBits returns log2 of the size of a table that n tokens fill at most half.
 func tableBits(n int) uint { return uint(bits.Len(uint(2*n) | 1)) }
 
 func (v *vocab) put(text string, start, end int, rank uint32) {
@@ -125,7 +131,7 @@ func (v *vocab) put(text string, start, end int, rank uint32) {
 	default:
 		t := longToken{load(text, start, 8), load(text, end-8, 8), rank, uint32(start)<<sizeBits | uint32(n)}
 		slot := v.longSlot(t.head, t.tail, n)
-		for v.long[slot].start != 0 {
+		for v.long[slot].place != 0 {
 			slot = (slot + 1) & (len(v.long) - 1)
 		}
 		v.long[slot] = t
@@ -138,11 +144,11 @@ const (
 )
 
 func (v *vocab) shortSlot(word uint64) int {
-	return int(word * mix1 >> (64 - v.shortBits&63))
+	return int(word * mix1 >> (v.shortShift & 63))
 }
 
 func (v *vocab) longSlot(head, tail uint64, n int) int {
-	return int((head*mix1 ^ bits.RotateLeft64(tail, 29) + uint64(n)) * mix2 >> (64 - v.longBits&63))
+	return int((head*mix1 ^ bits.RotateLeft64(tail, 29) + uint64(n)) * mix2 >> (v.longShift & 63))
 }
 
 // rank returns the rank of the token s[i:end], or none.
@@ -171,11 +177,11 @@ func (v *vocab) longRank(s string, i, end int) uint32 {
 	head, tail := load(s, i, 8), load(s, end-8, 8)
 	for slot := v.longSlot(head, tail, n); ; slot = (slot + 1) & (len(v.long) - 1) {
 		t := &v.long[slot]
-		if t.start == 0 {
+		if t.place == 0 {
 			return none
 		}
-		if t.head == head && t.tail == tail && t.start&(1<<sizeBits-1) == uint32(n) {
-			at := int(t.start >> sizeBits)
+		if t.head == head && t.tail == tail && t.place&(1<<sizeBits-1) == uint32(n) {
+			at := int(t.place >> sizeBits)
 			if n <= 16 || string(v.text[at:at+n]) == s[i:end] {
 				return t.rank
 			}
@@ -189,7 +195,7 @@ func load(s string, i, n int) uint64 {
 		b := s[i : i+8]
 		word := uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 |
 			uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
-		return word & (1<<(8*uint(n)&127) - 1)
+		return word & (1<<(8*n) - 1)
 	}
 	return loadTail(s[i : i+n])
 }

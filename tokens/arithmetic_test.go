@@ -1,0 +1,126 @@
+package tokens_test
+
+import (
+	"encoding/json"
+	"math"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/tiercompact/tiercompact/tokens"
+)
+
+func TestBudgetLeavesTheBufferAndTheReserve(t *testing.T) {
+	for _, c := range []struct {
+		name                    string
+		window, buffer, reserve int
+		set                     bool
+		want                    int
+	}{
+		{"contract", 128_000, 0, 0, false, 126_500},
+		{"reserve", 128_000, 0, 4096, false, 122_404},
+		{"buffer at an eighth", 12_000, 0, 0, false, 10_500},
+		{"small window", 4096, 0, 0, false, 3584},
+		{"another default", 128_000, 3000, 0, false, 125_000},
+		{"set buffer is taken as it is", 4096, 1500, 0, true, 2596},
+		{"set to none", 4096, 0, 0, true, 4096},
+		{"negative", 4096, -5, -5, true, 4096},
+		{"nothing left", 1000, 900, 200, true, 0},
+		{"no window", 0, 0, 0, false, 0},
+		{"negative window", -10, 0, 0, false, 0},
+	} {
+		if got := tokens.NewBudget(c.window, c.buffer, c.reserve, c.set).Limit(); got != c.want {
+			t.Errorf("%s: limit %d, want %d", c.name, got, c.want)
+		}
+	}
+}
+
+func TestObserveRefusesTruncatedPrompts(t *testing.T) {
+	for _, c := range []struct {
+		name                     string
+		estimate, prompt, window int
+		taken, truncated         bool
+	}{
+		{"as estimated", 1000, 1000, 8192, true, false},
+		{"fewer", 1000, 700, 8192, true, false},
+		{"many more", 1000, 2500, 8192, true, false},
+		{"full window, rightly", 8192, 8192, 8192, true, false},
+		{"nearly full window, estimate a little higher", 9000, 8190, 8192, true, false},
+		{"cut to the window", 10_650, 8192, 8192, false, true},
+		{"cut just below the window", 12_000, 8100, 8192, false, true},
+		{"cut to half of the window", 6000, 4098, 8192, false, true},
+		{"half of the window, rightly", 4300, 4098, 8192, true, false},
+		{"half of the window, far below", 6000, 4000, 8192, true, false},
+		{"far below the estimate", 1000, 599, 0, false, true},
+		{"just not far below", 1000, 600, 0, true, false},
+		{"issue ollama#3839", 160_689, 16_387, 32_768, false, true},
+		{"no count", 1000, 0, 8192, false, false},
+		{"negative count", 1000, -1, 8192, false, false},
+		{"no estimate", 0, 10, 8192, false, false},
+	} {
+		before := tokens.Calibration{Ratio: 1.1, Anchor: 77}
+		after, s := before.Observe(c.estimate, c.prompt, c.window)
+		if s.Taken != c.taken || s.Truncated != c.truncated || (s.Reason == "") != c.taken {
+			t.Errorf("%s: %+v", c.name, s)
+		}
+		if !c.taken && after != before {
+			t.Errorf("%s: refused, but %+v", c.name, after)
+		}
+		if c.taken && after.Anchor != c.prompt {
+			t.Errorf("%s: anchor %d, want %d", c.name, after.Anchor, c.prompt)
+		}
+	}
+}
+
+func TestCalibrationEstimatesOnlyWhatFollowsTheAnchor(t *testing.T) {
+	var c tokens.Calibration
+	if got := c.Tokens(1000, 0); got != 1000 {
+		t.Errorf("nothing seen: %d tokens, want 1000", got)
+	}
+	c, _ = c.Observe(1000, 1200, 8192)
+	if got := c.Tokens(1000, 1000); got != 1200 {
+		t.Errorf("at the anchor: %d tokens, want 1200", got)
+	}
+	if got := c.Tokens(1500, 1000); got != 1800 {
+		t.Errorf("500 behind the anchor: %d tokens, want 1800", got)
+	}
+	if got := c.Tokens(900, 1000); got != 1080 {
+		t.Errorf("100 gone: %d tokens, want 1080", got)
+	}
+	c, _ = c.Observe(2000, 2000, 8192)
+	if got := c.Tokens(3000, 2000); got != 3140 {
+		t.Errorf("after a second sample: %d tokens, want 3140", got)
+	}
+	c = c.Void()
+	if got := c.Tokens(1000, 2000); got != 1140 {
+		t.Errorf("void: %d tokens, want 1140", got)
+	}
+}
+
+func TestCalibrationIsJSON(t *testing.T) {
+	data, err := json.Marshal(tokens.Calibration{Ratio: 1.25, Anchor: 9})
+	if err != nil || string(data) != `{"ratio":1.25,"anchor":9}` {
+		t.Errorf("%s, %v", data, err)
+	}
+}
+
+func TestCalibrationStaysInBounds(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := tokens.Calibration{Ratio: rapid.Float64().Draw(t, "ratio")}
+		size := rapid.IntRange(-10, 1_000_000)
+		for range rapid.IntRange(1, 20).Draw(t, "samples") {
+			var s tokens.Sample
+			c, s = c.Observe(size.Draw(t, "estimate"), size.Draw(t, "prompt"), size.Draw(t, "window"))
+			if s.Taken && (c.Ratio < 0.7 || c.Ratio > 1.6) {
+				t.Fatalf("ratio %v", c.Ratio)
+			}
+		}
+		n := rapid.IntRange(0, 1_000_000).Draw(t, "n")
+		if got := c.Void().Tokens(n, 0); float64(got) < math.Floor(0.7*float64(n)) || float64(got) > math.Ceil(1.6*float64(n))+1 {
+			t.Fatalf("%d tokens for an estimate of %d, ratio %v", got, n, c.Ratio)
+		}
+		if got := c.Tokens(n, 1_000_000); got < 0 {
+			t.Fatalf("%d tokens", got)
+		}
+	})
+}
