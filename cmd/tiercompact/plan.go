@@ -1,9 +1,95 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
 
-func newPlanCommand() *cobra.Command    { return &cobra.Command{Use: "plan"} }
-func newCheckCommand() *cobra.Command   { return &cobra.Command{Use: "check"} }
-func newRecallCommand() *cobra.Command  { return &cobra.Command{Use: "recall"} }
-func newUndoCommand() *cobra.Command    { return &cobra.Command{Use: "undo"} }
-func newVersionCommand() *cobra.Command { return &cobra.Command{Use: "version"} }
+	"github.com/spf13/cobra"
+
+	"github.com/tiercompact/tiercompact"
+)
+
+func newPlanCommand() *cobra.Command {
+	var o planOptions
+	cmd := &cobra.Command{
+		Use:   "plan [FILE|-]",
+		Short: "Show what compact would do, and why, and change nothing",
+		Example: `  tiercompact plan session.jsonl --window 32768
+  tiercompact plan session.jsonl -w 16384 --level hard --query "the login bug"
+  tiercompact plan session.jsonl -w 8192 --json | jq .edits`,
+		Args: atMost(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, fileOrStdin(args)) },
+	}
+	f := cmd.Flags()
+	f.BoolVar(&o.layers, "layers", false, "plan for what is protected, one summary, and what is recent")
+	f.BoolVar(&o.json, "json", false, "the plan as JSON")
+	o.look.register(cmd)
+	o.settings.register(cmd)
+	o.source.register(cmd)
+	return cmd
+}
+
+type planOptions struct {
+	source       source
+	settings     settings
+	look         look
+	layers, json bool
+}
+
+func (o *planOptions) run(cmd *cobra.Command, path string) error {
+	in, err := o.source.read(cmd, path)
+	if err != nil {
+		return err
+	}
+	cfg, err := o.settings.config(cmd, in)
+	if err != nil {
+		return err
+	}
+	done, err := check{cfg: cfg, layers: o.layers}.make(cmd.Context(), in)
+	if err != nil && !errors.Is(err, tiercompact.ErrInsufficientBudget) {
+		return err
+	}
+	if e := o.show(cmd, in, done); e != nil {
+		return e
+	}
+	return err
+}
+
+func (o *planOptions) show(cmd *cobra.Command, in input, done outcome) error {
+	w := cmd.OutOrStdout()
+	if o.json {
+		e := json.NewEncoder(w)
+		e.SetEscapeHTML(false)
+		e.SetIndent("", "  ")
+		return e.Encode(done.Report)
+	}
+	screen, err := o.look.on(w)
+	if err != nil {
+		return err
+	}
+	for _, warning := range done.Warnings {
+		note(cmd, "warning: %s", warning)
+	}
+	return buffered(w, func(w io.Writer) error {
+		fmt.Fprintf(w, "%s\n%s", screen.paint(bold, in.name), summary(done))
+		for _, e := range done.Edits {
+			fmt.Fprintln(w, planned(screen, e))
+		}
+		return nil
+	})
+}
+
+// planned is an edit on one line: its level, which messages, tokens, and why.
+func planned(s screen, e tiercompact.Edit) string {
+	which := fmt.Sprintf("message %d", e.Start+1)
+	switch {
+	case e.End == e.Start:
+		which = fmt.Sprintf("before %d", e.Start+1)
+	case e.End > e.Start+1:
+		which = fmt.Sprintf("messages %d-%d", e.Start+1, e.End)
+	}
+	text := fmt.Sprintf("%-9s  %-17s  %7s %s %-7s  ", e.Level, which, grouped(e.Before), s.sign("→", "->"), grouped(e.After))
+	return text + s.paint(dim, clip(e.Why, max(20, s.width-len([]rune(text)))))
+}

@@ -1,0 +1,199 @@
+package chat
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// A Severity says whether a problem makes a transcript invalid.
+type Severity string
+
+// The severities.
+const (
+	SeverityError   Severity = "error"
+	SeverityWarning Severity = "warning"
+)
+
+// The kinds of problem.
+const (
+	NoMessages   = "no messages"
+	NoUser       = "no user message"
+	EmptyMessage = "empty message"
+	Unanswered   = "unanswered call"
+	Orphan       = "orphan result"
+	Apart        = "result apart"
+	RepeatedID   = "repeated id"
+	BadArguments = "bad arguments"
+	LateSystem   = "late system message"
+	SameRole     = "same role twice"
+)
+
+// A Problem is a fault of a transcript, which some server or chat template
+// refuses.
+type Problem struct {
+	Index    int      `json:"index"`        // of the message, from 0; -1 where it is the whole transcript
+	ID       string   `json:"id,omitempty"` // of the call or result; "" where the problem is with none
+	Kind     string   `json:"kind"`
+	Text     string   `json:"text"` // what is wrong, without position and id
+	Severity Severity `json:"severity"`
+}
+
+// Check returns the problems of t, in the order of its messages. Real logs have
+// such faults, and compaction leaves them as they are, so each is a warning;
+// [New] makes errors of those that a compaction is to blame for.
+func Check(t Transcript) []Problem {
+	c := checker{t: t, pairs: PairUp(t), open: Open(t), calls: make(map[string]bool)}
+	c.answered = answers(t, c.pairs)
+	if len(t) == 0 {
+		c.add(-1, "", NoMessages, "the transcript holds no messages")
+		return c.found
+	}
+	if Newest(t, func(m Message) bool { return m.Role == User && says(m) }) < 0 {
+		c.add(-1, "", NoUser, "there is no user message that says anything")
+	}
+	for i := range t {
+		c.message(i)
+	}
+	return c.found
+}
+
+// New returns the problems of after that before does not account for, as
+// errors: of the same kind, with the same id and text, after has more.
+func New(before, after []Problem) []Problem {
+	type key struct{ kind, id, text string }
+	had := make(map[key]int, len(before))
+	for _, p := range before {
+		had[key{p.Kind, p.ID, p.Text}]++
+	}
+	var fresh []Problem
+	for _, p := range after {
+		k := key{p.Kind, p.ID, p.Text}
+		if had[k] > 0 {
+			had[k]--
+			continue
+		}
+		p.Severity = SeverityError
+		fresh = append(fresh, p)
+	}
+	return fresh
+}
+
+// A checker walks through a transcript once.
+type checker struct {
+	t     Transcript
+	pairs Pairs
+	open  int             // where the open group begins
+	calls map[string]bool // ids of the calls so far
+	found []Problem
+
+	answered map[answer]int // results not yet given to a call
+	flow     int  // the newest message that is no result; its results follow it directly
+	speaker  Role // who spoke last
+	speaking bool // a user or an assistant has spoken
+}
+
+func (c *checker) add(i int, id, kind, text string) {
+	c.found = append(c.found, Problem{i, id, kind, text, SeverityWarning})
+}
+
+func (c *checker) message(i int) {
+	m := c.t[i]
+	if m.Role != Tool && !says(m) && !m.HasCalls() {
+		c.add(i, "", EmptyMessage, fmt.Sprintf("the %s message says nothing", m.Role))
+	}
+	if (m.Role == System || m.Role == Developer) && c.speaking && !m.IsSummary() {
+		c.add(i, "", LateSystem, fmt.Sprintf("a %s message stands behind the first user or assistant message", m.Role))
+	}
+	c.alternation(i)
+	if m.Role != Tool {
+		c.flow = i
+	}
+	for _, p := range m.Parts {
+		switch p.Kind {
+		case Call:
+			c.call(i, p)
+		case Result:
+			c.result(i, p)
+		}
+	}
+	if c.pairs.Unanswered[i] > 0 && i < c.open {
+		c.unanswered(i)
+	}
+}
+
+// alternation finds two messages of one role where templates demand that user
+// and assistant alternate. Tool flow and system messages do not count.
+func (c *checker) alternation(i int) {
+	m := c.t[i]
+	c.speaking = c.speaking || m.Role == User || m.Role == Assistant
+	if m.Role != User && (m.Role != Assistant || m.HasCalls()) {
+		return
+	}
+	if c.speaker == m.Role {
+		c.add(i, "", SameRole, fmt.Sprintf("two %s messages follow each other", m.Role))
+	}
+	c.speaker = m.Role
+}
+
+func (c *checker) call(i int, p Part) {
+	if c.calls[p.ID] {
+		c.add(i, p.ID, RepeatedID, "another call has this id already")
+	}
+	c.calls[p.ID] = true
+	if !json.Valid([]byte(p.Args)) {
+		c.add(i, p.ID, BadArguments, fmt.Sprintf("the arguments of the call to %s are no JSON", p.Name))
+	}
+}
+
+func (c *checker) result(i int, p Part) {
+	switch call := c.pairs.CallOf[i]; {
+	case call < 0:
+		c.add(i, p.ID, Orphan, "the result answers no call before it")
+	case call != c.flow:
+		c.add(i, p.ID, Apart, "other messages stand between the call and its result")
+	}
+}
+
+// unanswered names the calls of message i that have no result.
+func (c *checker) unanswered(i int) {
+	for _, p := range c.t[i].Parts {
+		if p.Kind != Call {
+			continue
+		}
+		if a := (answer{i, p.ID}); c.answered[a] > 0 {
+			c.answered[a]--
+			continue
+		}
+		c.add(i, p.ID, Unanswered, fmt.Sprintf("the call to %s has no result", p.Name))
+	}
+}
+
+// An answer is the message that a result answers, and the id that both give.
+type answer struct {
+	call int
+	id   string
+}
+
+// answers counts the results of each call.
+func answers(t Transcript, p Pairs) map[answer]int {
+	n := make(map[answer]int)
+	for i, m := range t {
+		for _, part := range m.Parts {
+			if part.Kind == Result && p.CallOf[i] >= 0 {
+				n[answer{p.CallOf[i], part.ID}]++
+			}
+		}
+	}
+	return n
+}
+
+// says reports whether m has a text, an image or a result.
+func says(m Message) bool {
+	for _, p := range m.Parts {
+		if p.Kind == Image || p.Kind == Result || p.Kind != Call && strings.TrimSpace(p.Text) != "" {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tiercompact/tiercompact/chat"
+)
+
+func newCheckCommand() *cobra.Command {
+	var o checkOptions
+	cmd := &cobra.Command{
+		Use:   "check [FILE|-]",
+		Short: "Find what is wrong with a transcript",
+		Long: `check lists what servers and chat templates refuse: calls without results and
+results without calls, ids that repeat, empty messages, arguments that are no
+JSON, messages of one role in a row. Real logs have such faults, so they are
+warnings. With --against, what the transcript was compacted from, the faults
+that were not there before are errors.`,
+		Example: `  tiercompact check session.jsonl
+  tiercompact check session.jsonl --strict
+  tiercompact check small.jsonl --against session.jsonl`,
+		Args: atMost(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, fileOrStdin(args)) },
+	}
+	f := cmd.Flags()
+	f.BoolVar(&o.strict, "strict", false, "warnings are errors")
+	f.StringVar(&o.against, "against", "", "the transcript in this `file` is what was compacted")
+	f.BoolVar(&o.json, "json", false, "the problems as JSON")
+	o.source.register(cmd)
+	return cmd
+}
+
+type checkOptions struct {
+	source       source
+	against      string
+	strict, json bool
+}
+
+// checked is what a check found.
+type checked struct {
+	Format   string         `json:"format"`
+	Messages int            `json:"messages"`
+	Errors   int            `json:"errors"`
+	Warnings int            `json:"warnings"`
+	Problems []chat.Problem `json:"problems"`
+}
+
+func (o *checkOptions) run(cmd *cobra.Command, path string) error {
+	in, err := o.source.read(cmd, path)
+	if err != nil {
+		return err
+	}
+	problems, err := o.problems(cmd, in)
+	if err != nil {
+		return err
+	}
+	c := checked{Format: in.Format, Messages: len(in.Messages), Problems: problems}
+	for _, p := range problems {
+		if p.Severity == chat.SeverityError {
+			c.Errors++
+		} else {
+			c.Warnings++
+		}
+	}
+	if err := buffered(cmd.OutOrStdout(), func(w io.Writer) error { return o.show(w, in, c) }); err != nil {
+		return err
+	}
+	if c.Errors > 0 {
+		return fmt.Errorf("%s: %w: %s", in.name, errInvalid, plural(c.Errors, "error"))
+	}
+	return nil
+}
+
+// problems returns the problems of a transcript, by how bad they are.
+func (o *checkOptions) problems(cmd *cobra.Command, in input) ([]chat.Problem, error) {
+	problems := chat.Check(in.Messages)
+	if o.against != "" {
+		before := source{lenient: o.source.lenient, chat: o.source.chat}
+		was, err := before.read(cmd, o.against)
+		if err != nil {
+			return nil, err
+		}
+		fresh := make(map[chat.Problem]int)
+		for _, p := range chat.New(chat.Check(was.Messages), problems) {
+			p.Severity = chat.SeverityWarning // as it is in problems
+			fresh[p]++
+		}
+		for i, p := range problems {
+			if fresh[p] > 0 {
+				fresh[p]--
+				problems[i].Severity = chat.SeverityError
+			}
+		}
+	}
+	for i := range problems {
+		if o.strict {
+			problems[i].Severity = chat.SeverityError
+		}
+	}
+	return problems, nil
+}
+
+func (o *checkOptions) show(w io.Writer, in input, c checked) error {
+	if o.json {
+		return writeJSON(w, c)
+	}
+	for _, p := range c.Problems {
+		where := "transcript"
+		if p.Index >= 0 {
+			where = fmt.Sprintf("message %d (%s)", p.Index+1, in.Messages[p.Index].Role)
+		}
+		id := ""
+		if p.ID != "" {
+			id = " (" + clip(p.ID, 60) + ")"
+		}
+		fmt.Fprintf(w, "%s: %s: %s: %s%s\n", p.Severity, where, p.Kind, clip(p.Text, 200), id)
+	}
+	_, err := fmt.Fprintf(w, "%s, %s, %s, %s\n", c.Format, plural(c.Messages, "message"), plural(c.Errors, "error"), plural(c.Warnings, "warning"))
+	return err
+}

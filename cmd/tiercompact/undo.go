@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tiercompact/tiercompact/archive"
+	"github.com/tiercompact/tiercompact/chat"
+)
+
+func newUndoCommand() *cobra.Command {
+	var o undoOptions
+	cmd := &cobra.Command{
+		Use:   "undo FILE|- --archive DIR",
+		Short: "Take the newest compaction of a transcript back",
+		Long: `undo takes a compacted transcript, finds the round that left it in the archive,
+and writes the conversation as it was before, followed by the messages that came
+since. Run it on its own output to take the round before back too.`,
+		Example: `  tiercompact compact session.jsonl -w 8192 --archive .compact/archive --out small.jsonl
+  tiercompact undo small.jsonl --archive .compact/archive > session-again.jsonl`,
+		Args: atMost(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, fileOrStdin(args)) },
+	}
+	f := cmd.Flags()
+	o.place.register(cmd)
+	f.StringVarP(&o.out, "out", "o", "-", "write to this `file`; it may be the one that is read")
+	f.StringVar(&o.to, "to", "", "write in this `format`: "+formatNames(true)+" (default: as read)")
+	o.source.register(cmd)
+	return cmd
+}
+
+type undoOptions struct {
+	place   place
+	source  source
+	out, to string
+}
+
+func (o *undoOptions) run(cmd *cobra.Command, path string) (err error) {
+	if err := oneOf("--to", o.to, formatNames(true)); err != nil {
+		return err
+	}
+	in, err := o.source.read(cmd, path)
+	if err != nil {
+		return err
+	}
+	dir, sessions, err := o.place.open(archive.DirOptions{})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, dir.Close()) }()
+	back, info, err := undone(cmd.Context(), dir, sessions, in.Messages)
+	if err != nil {
+		return fmt.Errorf("undo %s: %w", in.name, err)
+	}
+	before := in.Messages
+	in.Messages = back
+	if err := writeConversation(cmd, o.out, in.Conversation, o.to); err != nil {
+		return err
+	}
+	if err := record(cmd.Context(), dir, info, before); err != nil {
+		return err
+	}
+	if info.Redacted > 0 {
+		note(cmd, "%s had a secret taken out for the archive and come back without it", plural(info.Redacted, "message"))
+	}
+	note(cmd, "round %d (%s) of session %s taken back: %d messages are %d again", info.Number, info.Level, info.Session, len(before), len(back))
+	return nil
+}
+
+// undone takes back the newest round that left t, of the first session with one.
+func undone(ctx context.Context, store archive.Store, sessions []string, t chat.Transcript) (chat.Transcript, archive.StepInfo, error) {
+	for _, s := range sessions {
+		back, info, err := archive.Undo(ctx, store, s, t)
+		if err == nil || !errors.Is(err, archive.ErrNotFound) {
+			return back, info, err
+		}
+	}
+	return nil, archive.StepInfo{}, fmt.Errorf("no round in this archive left this conversation: %w; give the file that compact or replay wrote, unchanged", archive.ErrNotFound)
+}
+
+// record puts the undo into the archive, so that what it removed stays there.
+func record(ctx context.Context, store archive.Store, info archive.StepInfo, before chat.Transcript) error {
+	infos, err := store.Steps(ctx, info.Session)
+	if err != nil {
+		return err
+	}
+	return store.Put(ctx, archive.Step{
+		Session: info.Session, Number: archive.Next(infos), Before: before, Reason: "undo", Undoes: info.Number, Time: time.Now(),
+	})
+}
