@@ -1,6 +1,7 @@
 package summarize
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/tiercompact/tiercompact/chat"
@@ -28,14 +29,14 @@ func (w *walk) act(a action, result chat.Part, answered bool) {
 			n := w.note(read, a.object)
 			n.names = contents(n.names, result.Text)
 		}
-		w.step.inputs = appendNew(w.step.inputs, shortPath(a.object))
+		w.step.took(shortPath(a.object))
 	case finds:
-		w.step.inputs = appendNew(w.step.inputs, clip(a.object, 60))
+		w.step.took(clip(a.object, 60))
 	default:
 		what := strings.TrimSpace(a.tool + " " + a.object)
 		n := w.note(command, clip(what, 140))
 		n.end, n.failed, n.weight = clip(ending(o), 120), o.failed, 0.6
-		w.step.outputs = appendNew(w.step.outputs, ended(a.tool+" "+clip(a.object, 60), o))
+		w.step.gave(ended(a.tool+" "+clip(a.object, 60), o))
 	}
 	w.failure(a, o)
 }
@@ -43,14 +44,22 @@ func (w *walk) act(a action, result chat.Part, answered bool) {
 // mostObjects is how many inputs and outputs a step lists.
 const mostObjects = 6
 
-func appendNew(list []string, s string) []string {
-	if s == "" || len(list) >= mostObjects {
-		return list
+// took and gave list what a step looked at and what came of it.
+func (s *step) took(input string) {
+	if len(s.inputs) < mostObjects {
+		s.inputs = appendNew(s.inputs, input)
 	}
-	for _, have := range list {
-		if have == s {
-			return list
-		}
+}
+
+func (s *step) gave(output string) {
+	if len(s.outputs) < mostObjects {
+		s.outputs = appendNew(s.outputs, output)
+	}
+}
+
+func appendNew(list []string, s string) []string {
+	if s == "" || slices.Contains(list, s) {
+		return list
 	}
 	return append(list, s)
 }
@@ -63,7 +72,7 @@ func contents(names []string, text string) []string {
 		}
 		line = strings.TrimLeft(line, " 0123456789\t→|:")
 		if heading, ok := strings.CutPrefix(strings.TrimLeft(line, "#"), " "); ok && strings.HasPrefix(line, "#") {
-			names = appendName(names, clip(heading, 60))
+			names = appendNew(names, clip(heading, 60))
 			continue
 		}
 		names = declaration(names, line)
@@ -89,17 +98,17 @@ func (w *walk) ran(a action, o outcome) {
 	}
 	if explores(a.object) {
 		n.weight = 0
-		w.step.inputs = appendNew(w.step.inputs, clip(a.object, 60))
+		w.step.took(clip(a.object, 60))
 		return
 	}
 	w.step.weight += 0.5
-	w.step.outputs = appendNew(w.step.outputs, clip(ended(clip(a.object, 80), o), 160))
+	w.step.gave(clip(ended(clip(a.object, 80), o), 160))
 }
 
 // changed takes a note of a file that was written or edited.
 func (w *walk) changed(a action, o outcome) {
 	if o.failed {
-		w.step.outputs = appendNew(w.step.outputs, ended("edit "+a.object, o))
+		w.step.gave(ended("edit "+a.object, o))
 		return
 	}
 	n := w.note(changed, a.object)
@@ -110,33 +119,27 @@ func (w *walk) changed(a action, o outcome) {
 		if len(n.names) == mostNames {
 			n.names = n.names[1:] // what was changed last is nearest to the work
 		}
-		n.names = appendName(n.names, name)
+		n.names = appendNew(n.names, name)
 	}
 	if w.reason != "" {
 		n.end = w.reason
 	}
 	w.step.weight++
-	w.step.outputs = appendNew(w.step.outputs, "edited "+shortPath(a.object))
+	w.step.gave("edited " + shortPath(a.object))
 }
 
 // mostCode is how many lines of code stand for the changes of a file where
 // nothing was declared.
 const mostCode = 2
 
-func appendName(names []string, name string) []string {
-	for _, have := range names {
-		if have == name {
-			return names
-		}
-	}
-	return append(names, name)
-}
-
 // failure takes a note of a call that failed; the same call's success strikes
 // it out.
 func (w *walk) failure(a action, o outcome) {
-	key, _, _ := strings.Cut(a.object, " | ")
-	key = a.tool + " " + key
+	key := a.object
+	if a.verb != runs {
+		key = a.tool + " " + key
+	}
+	key = callKey(key)
 	if old := w.at[noteKey{failure, key}]; old != nil && !o.failed {
 		old.weight = -1
 	}
@@ -158,6 +161,13 @@ func (w *walk) failure(a action, o outcome) {
 	w.step.weight += 0.5
 }
 
+// callKey returns a command without what its output is sent through, so that
+// the same call is known again.
+func callKey(call string) string {
+	key, _, _ := strings.Cut(call, " | ")
+	return key
+}
+
 // outlived marks down failed tests behind which a test run ended well.
 func (w *walk) outlived() {
 	for _, n := range w.list {
@@ -170,7 +180,7 @@ func (w *walk) outlived() {
 // ended returns what was done with how it ended.
 func ended(what string, o outcome) string {
 	if e := ending(o); e != "" {
-		return what + " → " + e
+		return what + arrow + e
 	}
 	return what
 }

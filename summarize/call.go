@@ -71,6 +71,7 @@ func actionsOf(name, args string) []action {
 	return []action{{tool: name, object: clip(describe(fields), 100)}}
 }
 
+// has reports whether s holds one of parts.
 func has(s string, parts ...string) bool {
 	return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(s, p) })
 }

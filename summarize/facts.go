@@ -112,11 +112,12 @@ func (n *notes) carryFact(k kind, item string, at int) {
 		key, end, _ = strings.Cut(item, arrow)
 	case failure:
 		key, _, _ = strings.Cut(item, arrow)
-		if old := n.at[noteKey{command, strings.ToLower(key)}]; old != nil && !old.failed {
+		key = callKey(key)
+		if old := n.at[noteKey{command, key}]; old != nil && !old.failed {
 			return // it has ended well since
 		}
 	}
-	if old := n.at[noteKey{k, strings.ToLower(key)}]; old != nil {
+	if old := n.at[noteKey{k, keyOf(k, key)}]; old != nil {
 		old.first, old.times = at, old.times+1
 		return
 	}
@@ -124,10 +125,11 @@ func (n *notes) carryFact(k kind, item string, at int) {
 	if k == command && explores(key) {
 		weight = 0
 	}
-	x := n.add(note{kind: k, text: key, last: at, weight: weight, end: end})
+	text := key
 	if k == failure {
-		x.text = item
+		text = item
 	}
+	n.add(note{kind: k, text: text, key: keyOf(k, key), last: at, weight: weight, end: end})
 }
 
 // arrow stands between what was done and how it ended.

@@ -23,7 +23,6 @@ const (
 	picture
 	decision
 	report
-	kinds
 )
 
 // A note is one thing worth keeping, as one line.
@@ -37,12 +36,12 @@ type note struct {
 	times  int
 	weight float64  // beside others of its kind
 	end    string   // request: what was answered; command: how it ended; changed: what it was for
-	names  []string // changed: what was declared
-	failed bool     // command
+	names  []string // changed, read: what was declared
+	failed bool     // command: it ended badly
 	tests  bool     // failure: tests failed
 }
 
-// Notes is what the messages say.
+// notes is what the messages say.
 type notes struct {
 	list  []*note
 	at    map[noteKey]*note
@@ -50,9 +49,20 @@ type notes struct {
 	span  int // messages
 }
 
+// A noteKey tells notes apart.
 type noteKey struct {
 	kind kind
 	key  string
+}
+
+// keyOf returns the key of a note that has no other: paths, commands and
+// values differ by case, sentences do not.
+func keyOf(k kind, text string) string {
+	switch k {
+	case changed, read, command, detail:
+		return text
+	}
+	return strings.ToLower(text)
 }
 
 // A step is what the assistant said, and the calls it made until it spoke
@@ -122,7 +132,7 @@ func (n *notes) add(add note) *note {
 		return &note{}
 	}
 	if add.key == "" {
-		add.key = strings.ToLower(add.text)
+		add.key = keyOf(add.kind, add.text)
 	}
 	k := noteKey{add.kind, add.key}
 	old := n.at[k]

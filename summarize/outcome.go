@@ -156,7 +156,7 @@ func isError(line string) bool {
 func explores(command string) bool {
 	first, _, _ := strings.Cut(command, " ")
 	switch first {
-	case "ls", "cat", "head", "tail", "grep", "rg", "find", "sed", "awk", "wc", "echo", "pwd", "which", "tree", "file", "stat", "jq", "diff", "cd", "sleep", "less", "sort", "env", "date":
+	case "ls", "cat", "head", "tail", "grep", "rg", "find", "sed", "awk", "wc", "echo", "pwd", "which", "tree", "file", "stat", "jq", "diff", "cd", "sleep", "less", "sort", "env", "date", "ps", "pgrep", "lsof", "du", "df", "for", "while", "test":
 		return true
 	case "git":
 		second, _, _ := strings.Cut(strings.TrimPrefix(command, "git "), " ")

@@ -1,7 +1,6 @@
 package summarize_test
 
 import (
-	"context"
 	"flag"
 	"fmt"
 	"os"
@@ -59,32 +58,6 @@ func TestExtractiveSummariesOfASession(t *testing.T) {
 	}
 	beside := extract(t, summarize.Request{Messages: session, MaxTokens: 900, Facts: facts})
 	golden(t, "finished", summarize.Finish(beside, facts, []string{"Restore", "loadSnapshot", "snapshot.json"}, 0, nil))
-}
-
-func TestExtractiveKeepsThePromisesOfASummarizer(t *testing.T) {
-	if err := summarizetest.Check(t.Context(), summarize.Extractive{}); err != nil {
-		t.Error(err)
-	}
-}
-
-type broken func(n int) (string, error)
-
-func (b broken) Summarize(ctx context.Context, r summarize.Request) (string, error) {
-	return b(len(r.Messages))
-}
-
-func TestCheckFindsBrokenSummarizers(t *testing.T) {
-	calls := 0
-	for name, b := range map[string]broken{
-		"empty":          func(int) (string, error) { return " ", nil },
-		"fails":          func(int) (string, error) { return "", context.DeadlineExceeded },
-		"changes":        func(int) (string, error) { calls++; return strings.Repeat("a record. ", calls), nil },
-		"never gives up": func(int) (string, error) { return "The gateway drops sessions.", nil },
-	} {
-		if summarizetest.Check(t.Context(), b) == nil {
-			t.Errorf("%s: nothing found", name)
-		}
-	}
 }
 
 func TestParseStrategyListsTheValidOnes(t *testing.T) {

@@ -131,23 +131,13 @@ func padded(s string) string {
 	return b.String()
 }
 
-// says reports whether a padded sentence holds one of phrases.
-func says(sentence string, phrases ...string) bool {
-	for _, p := range phrases {
-		if strings.Contains(sentence, p) {
-			return true
-		}
-	}
-	return false
-}
-
 // withoutWrappers removes what tools wrap into a user's message: reminders,
 // outputs of local commands, and the tags of the rest.
 func withoutWrappers(text string) string {
 	if !strings.Contains(text, "<") {
 		return text
 	}
-	for _, tag := range []string{"system-reminder", "local-command-stdout", "command-message", "environment_context", "environment_details"} {
+	for _, tag := range []string{"system-reminder", "local-command-stdout", "local-command-stderr", "local-command-caveat", "command-message", "environment_context", "environment_details"} {
 		text = withoutBlocks(text, "<"+tag+">", "</"+tag+">")
 	}
 	return strings.NewReplacer("<command-name>", "", "</command-name>", "", "<command-args>", "", "</command-args>", "", "<user_query>", "", "</user_query>", "").Replace(text)

@@ -54,8 +54,11 @@ func (w *walk) user(m chat.Message) {
 	if !m.Typed() {
 		return
 	}
-	w.endTurn()
 	body = withoutWrappers(body)
+	if strings.TrimSpace(body) == "" {
+		return
+	}
+	w.endTurn()
 	limit := requestLen
 	if w.asked == nil {
 		limit = taskLen
@@ -97,7 +100,7 @@ func (w *walk) rules(body string) {
 			return
 		}
 		low := padded(prefix(s, 4*sentenceLen))
-		if !isRule(low) {
+		if !isRule(low) || strings.HasSuffix(s, "?") {
 			continue
 		}
 		n := w.note(rule, clip(s, sentenceLen))
@@ -190,7 +193,7 @@ func (w *walk) sentence(s string) {
 	if weight > w.step.weight || w.step.text == "" {
 		w.step.text, w.step.weight = clip(s, sentenceLen), weight
 	}
-	if !says(low, " read ", " reading ", " look ", " looking ", " check ", " see ", " verify ", " pass ") {
+	if !has(low, " read ", " reading ", " look ", " looking ", " check ", " see ", " verify ", " pass ") {
 		w.reason = clip(s, sentenceLen)
 	}
 	if weight >= 1 {
