@@ -18,7 +18,7 @@ func NewFocus(identifiers []string) *Focus {
 }
 
 // focusSpan is how many of the newest messages make the focus.
-const focusSpan = 16
+const focusSpan = 60
 
 // FocusOf returns what the newest messages of t speak of. What an assistant or
 // user says weighs more than what tools print, the newest more than the older.
@@ -26,7 +26,7 @@ func FocusOf(t chat.Transcript, facts []*Facts) *Focus {
 	f := &Focus{weight: make(map[uint32]float32)}
 	for i := max(0, len(t)-focusSpan); i < len(t); i++ {
 		age := float32(len(t) - i)
-		near := 1 / (1 + age/8)
+		near := 1 / (1 + age/30)
 		spoken := near
 		if t[i].Role == chat.Tool {
 			spoken = near / 2
@@ -45,7 +45,7 @@ func (f *Focus) copied(c *Copy, near float32) {
 	if c.Kind == Edit {
 		near *= 2
 	} else {
-		near /= 4
+		near /= 2
 	}
 	if c.shape == nil {
 		return

@@ -105,28 +105,34 @@ func (k *Known) Add(text string) {
 }
 
 // Lost returns the identifiers of copy c, whose text without wrappers is text,
-// that are not known: those of the focus first, then in order. There are at
-// most limit.
+// that are not known, most wanted first: what the focus speaks of, and what is
+// short. There are at most limit.
 func (k *Known) Lost(c Copy, text string, near *Focus, limit int) []string {
-	if c.shape == nil {
+	if c.shape == nil || limit <= 0 {
 		return nil
 	}
-	var lost []place
+	var lost []name
 	seen := make(map[uint32]bool)
 	for _, w := range c.shape.words {
-		if !k.has(w.hash) && !seen[w.hash] && int(w.at) < len(text) {
-			seen[w.hash] = true
-			lost = append(lost, w)
+		if k.has(w.hash) || seen[w.hash] || int(w.at) >= len(text) {
+			continue
+		}
+		seen[w.hash] = true
+		if id := w.ident(text); id != "" && len(id) <= 200 {
+			lost = append(lost, name{id, w.at, (near.of(w.hash) + 0.2) / float32(len(id)+4)})
 		}
 	}
-	slices.SortFunc(lost, func(a, b place) int {
-		return cmp.Or(cmp.Compare(near.of(b.hash), near.of(a.hash)), cmp.Compare(a.at, b.at))
-	})
+	slices.SortFunc(lost, func(a, b name) int { return cmp.Or(cmp.Compare(b.worth, a.worth), cmp.Compare(a.at, b.at)) })
 	out := make([]string, 0, min(limit, len(lost)))
-	for _, w := range lost[:min(limit, len(lost))] {
-		if id := w.ident(text); id != "" && len(id) <= 200 {
-			out = append(out, id)
-		}
+	for _, n := range lost[:min(limit, len(lost))] {
+		out = append(out, n.id)
 	}
 	return out
+}
+
+// A name is an identifier that a ledger may hold.
+type name struct {
+	id    string
+	at    int32
+	worth float32
 }

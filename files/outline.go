@@ -91,7 +91,7 @@ func (d *draft) rank() {
 // by chance.
 func (d *draft) density(i int) float32 {
 	b := d.s.blocks[i]
-	return d.score[i] / float32(b.end-b.start+300)
+	return d.score[i] / float32(b.end-b.start+1000)
 }
 
 // edited marks the blocks that hold a text, or its longest line.
@@ -172,7 +172,7 @@ func (d *draft) declShare() float64 {
 	if len(d.order) == 0 {
 		return 1
 	}
-	return 0.4
+	return 0.25
 }
 
 // ledgerRoom sets bytes aside for the ledger.
@@ -181,7 +181,7 @@ func (d *draft) ledgerRoom(p *page) int {
 	for _, id := range d.o.Ledger {
 		need += len(id) + 1
 	}
-	room := min(need, int(p.left/5))
+	room := min(need, int(p.left/4))
 	if room <= 0 {
 		return 0
 	}

@@ -22,11 +22,11 @@ type Soft struct {
 	All        bool // every file, stale or not, but those being edited: the first step of emergency
 }
 
-// Least tokens of a text that is shortened, and the share of a text that its
-// outline may take.
 const (
-	softLeast = 90
-	softShare = 0.4
+	leastBytes  = 270  // of a text that is shortened
+	leastPart   = 1500 // of a part of a file: one that was asked for by its lines is what the work is at
+	fileShare   = 0.8  // of the tokens of a file, for its outline
+	outputShare = 0.3  // of the tokens of an output, for its digest
 )
 
 // Plan returns one edit for each message that becomes smaller. It never touches
@@ -116,7 +116,7 @@ func (p *softPlan) changes(message, copy int) bool {
 }
 
 func (p *softPlan) fate(i int, c files.Copy) fate {
-	if c.Size < softLeast*3 {
+	if c.Size < leastBytes {
 		return stays
 	}
 	switch {
@@ -133,6 +133,8 @@ func (p *softPlan) fate(i int, c files.Copy) fate {
 		return stays
 	case c.Old:
 		return replaced
+	case !c.Whole && c.Size < leastPart:
+		return stays
 	}
 	return outlined
 }
@@ -207,12 +209,12 @@ func (p *softPlan) text(i int, c files.Copy, f fate, recall string) (text, why s
 		return files.Repeated(recall), "repeated"
 	case digested:
 		text := c.Text(p.Messages[i])
-		limit := min(p.DigestMax, int(float64(p.Count(text))*softShare))
+		limit := min(p.DigestMax, int(float64(p.Count(text))*outputShare))
 		return c.Digest(text, files.DigestOptions{Max: limit, Count: p.Count, Recall: recall, Near: p.near,
 			Ledger: p.known.Lost(c, text, p.near, limit)}), "digest"
 	}
 	now := p.index.Current(i, c)
-	limit := min(p.OutlineMax, int(float64(p.Count(now.Text))*softShare))
+	limit := min(p.OutlineMax, int(float64(p.Count(now.Text))*fileShare))
 	return now.Copy.Outline(now.Text, files.OutlineOptions{Max: limit, Count: p.Count, Recall: recall, Near: p.near, Note: now.Note,
 		Edited: now.Edited, Ledger: p.known.Lost(c, c.Text(p.Messages[i]), p.near, limit)}), "outline of " + c.Path
 }
