@@ -62,7 +62,7 @@ func hasBlocks(o jsonObject) bool {
 func readLines(src *source, d dialect) ([]Conversation, error) {
 	r := reader{src: src, sep: "\n"}
 	err := src.lines(func(v value) error {
-		return r.object(d, v.offset, v.offset+len(v.raw), "")
+		return r.object(d, v.offset, v.offset+len(v.raw))
 	})
 	if err != nil {
 		return nil, err

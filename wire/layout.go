@@ -49,19 +49,25 @@ func (l *layout) gap() string {
 // A reader reads the messages of one list or file.
 type reader struct {
 	src  *source
-	sep  string // the least that parts two objects
+	path string // of the list, for errors
+	sep  string // the least that parts two objects: a comma in a list, a line feed in lines
 	t    chat.Transcript
 	list list
-	end  int // offset in src.text of the end of the last object
+	n    int // objects met
+	end  int // offset in src.text of the end of the last object that was read
 }
 
-// object adds the messages of the object at src.text[start:end]. path names it
-// in errors.
-func (r *reader) object(d dialect, start, end int, path string) error {
+// object adds the messages of the object at src.text[start:end].
+func (r *reader) object(d dialect, start, end int) error {
+	r.n++
 	raw := r.src.text[start:end]
 	messages, err := readObject(d, raw)
-	if err != nil {
-		return r.src.skip(r.src.wrongField(start, path, err))
+	switch {
+	case err != nil && r.src.lenient:
+		r.src.skipped++
+		return nil
+	case err != nil:
+		return r.wrongField(start, err)
 	}
 	source := &chat.Source{Format: d.name, JSON: raw, Count: len(messages)}
 	for i := range messages {
@@ -91,9 +97,12 @@ func readObject(d dialect, raw string) ([]chat.Message, error) {
 	return d.read(parse(raw))
 }
 
-// wrongField returns the error for a message at an offset.
-func (s *source) wrongField(offset int, path string, err error) *Error {
-	problem := err.Error()
+// wrongField returns the error for the object at an offset.
+func (r *reader) wrongField(offset int, err error) *Error {
+	path, problem := r.path, err.Error()
+	if r.sep == "," {
+		path += fmt.Sprintf("[%d]", r.n-1)
+	}
 	if f := (*fieldError)(nil); errors.As(err, &f) {
 		problem = f.problem
 		if path != "" && f.field != "" {
@@ -101,18 +110,16 @@ func (s *source) wrongField(offset int, path string, err error) *Error {
 		}
 		path += f.field
 	}
-	return s.fail(ErrField, s.lineAt(offset), path, problem, "repair the message, or leave such ones out with --lenient")
+	return r.src.fail(ErrField, r.src.lineAt(offset), path, problem, "repair the message, or leave such ones out with --lenient")
 }
 
 // readList reads the messages of the list at src.text[start:end].
 func readList(src *source, d dialect, start, end int, path string) (chat.Transcript, list, error) {
-	r := reader{src: src, sep: ",", end: start + 1}
-	n := 0
+	r := reader{src: src, path: path, sep: ",", end: start + 1}
 	for from, to := range elements(src.text[start:end]) {
-		if err := r.object(d, start+from, start+to, fmt.Sprintf("%s[%d]", path, n)); err != nil {
+		if err := r.object(d, start+from, start+to); err != nil {
 			return nil, list{}, err
 		}
-		n++
 	}
 	inside := src.text[r.end : end-1]
 	if len(r.list.objects) == 0 {

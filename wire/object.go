@@ -10,7 +10,16 @@ type jsonObject struct {
 
 // parse cuts raw, which is known to be valid, into members. What is no object
 // has none.
-func parse(raw string) jsonObject { return jsonObject{raw, slices.Collect(members(raw))} }
+func parse(raw string) jsonObject {
+	o := jsonObject{raw: raw}
+	for m := range members(raw) {
+		if o.members == nil {
+			o.members = make([]member, 0, 8)
+		}
+		o.members = append(o.members, m)
+	}
+	return o
+}
 
 // field returns the raw value of a key, "" where there is none. Of repeated
 // keys the last one counts, as in encoding/json.

@@ -298,34 +298,43 @@ func unquote(raw string) string {
 	if slash < 0 {
 		return raw
 	}
-	out := make([]byte, 0, len(raw))
+	var out strings.Builder // gives its bytes away without a copy
+	room := len(raw)
+	out.Grow(room)
 	for slash >= 0 && slash+1 < len(raw) {
-		out = append(out, raw[:slash]...)
-		var n int
-		out, n = appendEscape(out, raw[slash:])
+		out.WriteString(raw[:slash])
+		r, n := escape(raw[slash:])
+		if 0 <= r && r < utf8.RuneSelf {
+			out.WriteByte(byte(r))
+		} else {
+			out.WriteRune(r)
+		}
 		raw = raw[slash+n:]
 		slash = strings.IndexByte(raw, '\\')
 	}
-	return string(append(out, raw...))
+	out.WriteString(raw)
+	if out.Len() < room-room/8 {
+		return strings.Clone(out.String()) // keeps no empty room
+	}
+	return out.String()
 }
 
-// appendEscape appends what the escape at the start of s means, and returns
-// the length of the escape.
-func appendEscape(out []byte, s string) ([]byte, int) {
+// escape returns what the escape at the start of s means, and its length.
+func escape(s string) (rune, int) {
 	switch s[1] {
 	case 'n':
-		return append(out, '\n'), 2
+		return '\n', 2
 	case 't':
-		return append(out, '\t'), 2
+		return '\t', 2
 	case 'r':
-		return append(out, '\r'), 2
+		return '\r', 2
 	case 'b':
-		return append(out, '\b'), 2
+		return '\b', 2
 	case 'f':
-		return append(out, '\f'), 2
+		return '\f', 2
 	case 'u':
 		if len(s) < 6 { // cut off, in a broken object
-			return utf8.AppendRune(out, utf8.RuneError), len(s)
+			return utf8.RuneError, len(s)
 		}
 		r, n := hex4(s[2:]), 6
 		if utf16.IsSurrogate(r) {
@@ -337,9 +346,9 @@ func appendEscape(out []byte, s string) ([]byte, int) {
 				n = 12
 			}
 		}
-		return utf8.AppendRune(out, r), n
+		return r, n
 	}
-	return append(out, s[1]), 2
+	return rune(s[1]), 2
 }
 
 // hex4 returns the number that s begins with in four hexadecimal digits, or -1.
