@@ -25,65 +25,58 @@ func eachWord(text string, escaped bool, fn func(*word)) {
 	var before rune // the ideograph before, 0 where none
 	last := uint8(other)
 	for i := 0; i < len(text); {
-		c := text[i]
-		if c < utf8.RuneSelf {
-			k := class(c)
-			if k != other {
-				w.add(c, k, last)
-			} else {
-				w.flush(fn)
-				if escaped && c == '\\' {
-					i += escapeLen(text[i:])
-					last, before = other, 0
-					continue
-				}
-			}
-			last, before = k, 0
-			i++
-			continue
+		r, size := rune(text[i]), 1
+		if r >= utf8.RuneSelf {
+			r, size = utf8.DecodeRuneInString(text[i:])
 		}
-		r, size := utf8.DecodeRuneInString(text[i:])
-		i += size
-		switch {
-		case ideograph(r):
+		k := class(r)
+		switch k {
+		case ideo:
 			w.flush(fn)
-			if before != 0 {
-				w.addRune(before, other)
-				w.addRune(r, other)
-				w.flush(fn)
+			w.pair(before, r, fn)
+			before = r
+		case other:
+			w.flush(fn)
+			if escaped && r == '\\' {
+				size = escapeLen(text[i:])
 			}
-			last, before = other, r
-		case unicode.IsLetter(r) || unicode.IsDigit(r):
-			w.addRune(r, last)
-			last, before = lower, 0
+			before = 0
 		default:
-			w.flush(fn)
-			last, before = other, 0
+			w.add(r, k, last)
+			before = 0
 		}
+		last = k
+		i += size
 	}
 	w.flush(fn)
 }
 
-// The classes of ASCII characters.
+// The classes of characters. Letters beyond ASCII count as lower.
 const (
 	other = iota
 	lower
 	upper
 	digit
 	under
+	ideo
 )
 
-// class returns the class of an ASCII character.
-func class(c byte) uint8 {
+func class(r rune) uint8 {
 	switch {
-	case 'a' <= c && c <= 'z':
+	case 'a' <= r && r <= 'z':
 		return lower
-	case 'A' <= c && c <= 'Z':
+	case 'A' <= r && r <= 'Z':
 		return upper
-	case '0' <= c && c <= '9':
+	case '0' <= r && r <= '9':
 		return digit
-	case c == '_':
+	case r == '_':
 		return under
+	case r < utf8.RuneSelf:
+		return other
+	case ideograph(r):
+		return ideo
+	case unicode.IsLetter(r) || unicode.IsDigit(r):
+		return lower
 	}
 	return other
 }
@@ -96,14 +89,14 @@ func escapeLen(s string) int {
 	return min(2, len(s))
 }
 
-func (w *word) add(c byte, k, last uint8) {
-	if w.n == maxWord {
-		return
-	}
+// add appends a character of class k, which one of class last precedes.
+func (w *word) add(r rune, k, last uint8) {
 	if k == under {
 		return // the next letter begins a part, because last is under
 	}
 	switch at := w.n; {
+	case at == maxWord:
+		return
 	case at > 0 && (last == under || k == upper && last != upper):
 		w.cut[at] = true
 		w.parts++
@@ -111,24 +104,30 @@ func (w *word) add(c byte, k, last uint8) {
 		w.cut[at-1] = true
 		w.parts++
 	}
-	if k == upper {
-		c += 'a' - 'A'
-	}
-	w.low[w.n] = c
-	w.n++
-}
-
-func (w *word) addRune(r rune, last uint8) {
-	var enc [utf8.UTFMax]byte
-	size := utf8.EncodeRune(enc[:], unicode.ToLower(r))
-	if w.n+size > maxWord {
+	if r < utf8.RuneSelf {
+		if k == upper {
+			r += 'a' - 'A'
+		}
+		w.low[w.n] = byte(r)
+		w.n++
 		return
 	}
-	if w.n > 0 && last == under {
-		w.cut[w.n] = true
-		w.parts++
+	w.addRune(r)
+}
+
+func (w *word) addRune(r rune) {
+	if enc := utf8.AppendRune(nil, unicode.ToLower(r)); w.n+len(enc) <= maxWord {
+		w.n += copy(w.low[w.n:], enc)
 	}
-	w.n += copy(w.low[w.n:], enc[:size])
+}
+
+// pair is a word of two ideographs in a row.
+func (w *word) pair(before, r rune, fn func(*word)) {
+	if before != 0 {
+		w.addRune(before)
+		w.addRune(r)
+		w.flush(fn)
+	}
 }
 
 func (w *word) flush(fn func(*word)) {
