@@ -88,9 +88,9 @@ type checker struct {
 	found []Problem
 
 	answered map[answer]int // results not yet given to a call
-	flow     int  // the newest message that is no result; its results follow it directly
-	speaker  Role // who spoke last
-	speaking bool // a user or an assistant has spoken
+	flow     int            // the newest message that is no result; its results follow it directly
+	speaker  Role           // who spoke last
+	speaking bool           // a user or an assistant has spoken
 }
 
 func (c *checker) add(i int, id, kind, text string) {
