@@ -149,7 +149,9 @@ func (c *Compactor) whole(ctx context.Context, w whole, options []Option) (chat.
 		return w.messages, Report{FirstChanged: -1}, ctx.Err()
 	}
 	t, fit := edit.Replay(w.messages, known.rounds)
-	known.rounds = fit
+	if known.rounds = fit; len(fit) == 0 {
+		t = w.messages
+	}
 	u := known.usage(&c.cfg, t, c.cfg.countTools(w.tools))
 	report := Report{Picked: levels.LayerName, Before: u.Tokens, After: u.Tokens, Usage: u, FirstChanged: -1, Reason: w.reason(u)}
 	if report.Reason != "" {

@@ -3,6 +3,7 @@ package tiercompact
 import (
 	"context"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/tiercompact/tiercompact/chat"
@@ -52,7 +53,7 @@ func (r *round) stand(t conversation) {
 }
 
 // tokens returns what a count made here is for the server.
-func (r *round) tokens(counted int) int { return int(float64(counted)*r.ratio + 0.5) }
+func (r *round) tokens(counted int) int { return int(math.Ceil(float64(counted) * r.ratio)) }
 
 // counted is the reverse: the most that may be counted here for so many tokens.
 func (r *round) counted(tokens int) int { return int(float64(tokens) / r.ratio) }

@@ -58,8 +58,17 @@ type Attempt struct {
 // Cap returns the most tokens that the summary's message can have.
 func (w Writer) Cap() int { return w.Max + w.Facts + w.Ledger + 20 }
 
+// within returns w with limits under which the summary of so many tokens is
+// shorter than they are.
+func (w Writer) within(tokens int) Writer {
+	w.Max = min(w.Max, max(1, tokens/3))
+	w.Facts, w.Ledger = min(w.Facts, tokens/8), min(w.Ledger, tokens/8)
+	return w
+}
+
 // Write returns the summary of c. It fails only where ctx ends.
 func (w Writer) Write(ctx context.Context, v View, c Cut) (Summary, error) {
+	w = w.within(c.Tokens(v.Sizes))
 	messages, previous := c.Summarised(v.Messages)
 	was, facts, _ := summarize.Split(previous)
 	facts = summarize.FactsOf(messages, facts, w.Facts, v.Count)
