@@ -112,3 +112,35 @@ func (d dropLeft) Put(ctx context.Context, s archive.Step) error {
 	s.Left = ""
 	return d.Store.Put(ctx, s)
 }
+
+func BenchmarkDir(b *testing.B) {
+	d, err := archive.OpenDir(b.TempDir(), archive.DirOptions{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer d.Close()
+	n := 0
+	b.Run("put", func(b *testing.B) {
+		for b.Loop() {
+			n++
+			if err := d.Put(b.Context(), archivetest.Step("s", n)); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("event", func(b *testing.B) {
+		for b.Loop() {
+			if err := d.Event(b.Context(), "e", []byte(`{"v":1,"name":"compact.token_estimate"}`)); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("recall", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := d.Recall(b.Context(), "s", "r1"); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.ReportMetric(float64(n), "steps")
+	})
+}

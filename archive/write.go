@@ -39,7 +39,9 @@ func (create disk) prepare(path string, fill func(io.Writer) error) (d draft, er
 		return d, err
 	}
 	b := bufio.NewWriterSize(f, 1<<16)
-	err = errors.Join(fill(b), b.Flush())
+	if err = fill(b); err == nil {
+		err = b.Flush()
+	}
 	if err == nil {
 		err = f.Sync()
 	}
