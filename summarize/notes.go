@@ -47,6 +47,7 @@ type notes struct {
 	at    map[noteKey]*note
 	steps []*step
 	span  int // messages
+	green int // index of the message with the last test run that ended well, 0 where none did
 }
 
 // A noteKey tells notes apart.

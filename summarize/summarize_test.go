@@ -168,6 +168,15 @@ func TestAnErrorThatWasMendedIsNoLongerReported(t *testing.T) {
 	if strings.Contains(carried, "unreachable") {
 		t.Errorf("the former summary's error still stands:\n%s", carried)
 	}
+	green := append([]chat.Message{chat.NewText(chat.User, "once more")}, plantedSession()[3:4]...)
+	green = append(green, chat.NewResult("b", "ok billing"))
+	red := summarize.FactsOf([]chat.Message{
+		{Role: chat.Assistant, Parts: []chat.Part{{Kind: chat.Call, ID: "1", Name: "bash", Args: `{"command":"make test"}`}}},
+		chat.NewResult("1", "--- FAIL: TestOld"),
+	}, "", 200, nil)
+	if got := summarize.FactsOf(green, red, 200, nil); strings.Contains(got, "TestOld") && strings.Contains(got, "Last errors") {
+		t.Errorf("tests that failed before a green run still stand:\n%s", got)
+	}
 }
 
 func TestTodosFollowTheTools(t *testing.T) {

@@ -22,7 +22,6 @@ type walk struct {
 	byID   map[string]int // tasks that have an id
 	planID string
 	planAt int
-	green  int // index of the last test run that ended well
 }
 
 func (w *walk) note(k kind, text string) *note {
