@@ -33,10 +33,6 @@ func (s *scan) arguments(part int, p chat.Part) {
 		}
 		s.facts.Mentions = append(s.facts.Mentions, c.Path)
 		s.facts.Edits = append(s.facts.Edits, c.Path)
-		if len(l.value) < smallest && c.Kind != Edit {
-			s.names(l.value)
-			continue
-		}
 		s.add(c, unixLines(l.value[c.Start:c.End]))
 	}
 }

@@ -58,7 +58,7 @@ func unique(list []string) []string {
 func (s *scan) add(c Copy, text string) {
 	c.Size = len(text)
 	switch {
-	case len(text) < smallest: // an edit, kept for what it says of the file
+	case len(text) < smallest: // an edit or write, kept for what it says of the file
 		s.names(text)
 	case c.Kind == Output:
 		c.shape = shapeOfOutput(text)

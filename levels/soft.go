@@ -25,9 +25,13 @@ type Soft struct {
 const (
 	leastBytes  = 270  // of a text that is shortened
 	leastPart   = 1500 // of a part of a file: one that was asked for by its lines is what the work is at
-	fileShare   = 0.8  // of the tokens of a file, for its outline
-	outputShare = 0.3  // of the tokens of an output, for its digest
+	fileShare   = 0.8  // of a file, for its outline
+	outputShare = 0.3  // of an output, for its digest
 )
+
+// partOf returns about as many tokens as a part of text has. To count a long
+// text would take longer than to shorten it.
+func partOf(text string, part float64) int { return int(float64(len(text)) * part / 3.4) }
 
 // Plan returns one edit for each message that becomes smaller. It never touches
 // what is locked or settled.
@@ -209,12 +213,12 @@ func (p *softPlan) text(i int, c files.Copy, f fate, recall string) (text, why s
 		return files.Repeated(recall), "repeated"
 	case digested:
 		text := c.Text(p.Messages[i])
-		limit := min(p.DigestMax, int(float64(p.Count(text))*outputShare))
+		limit := min(p.DigestMax, partOf(text, outputShare))
 		return c.Digest(text, files.DigestOptions{Max: limit, Count: p.Count, Recall: recall, Near: p.near,
 			Ledger: p.known.Lost(c, text, p.near, limit)}), "digest"
 	}
 	now := p.index.Current(i, c)
-	limit := min(p.OutlineMax, int(float64(p.Count(now.Text))*fileShare))
+	limit := min(p.OutlineMax, partOf(now.Text, fileShare))
 	return now.Copy.Outline(now.Text, files.OutlineOptions{Max: limit, Count: p.Count, Recall: recall, Near: p.near, Note: now.Note,
 		Edited: now.Edited, Ledger: p.known.Lost(c, c.Text(p.Messages[i]), p.near, limit)}), "outline of " + c.Path
 }
