@@ -172,7 +172,7 @@ func (d *Dir) Recall(ctx context.Context, session, id string) (Entry, error) {
 	missing := ErrNotFound
 	for _, info := range slices.Backward(infos) {
 		if info.Damaged != nil {
-			missing = errors.Join(missing, info.Damaged)
+			missing = fmt.Errorf("%w; %w", missing, info.Damaged)
 		}
 		if at := slices.Index(info.Entries, id); at >= 0 {
 			return readEntry(stepPath(d.folder(session), info.Number), at)
