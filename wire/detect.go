@@ -78,20 +78,6 @@ func (v peek) text(key string) string { return unquote(v.fields[key]) }
 // kinds: { [ " for objects, lists and strings.
 func (v peek) is(key, kinds string) bool { return begins(v.fields[key], kinds) }
 
-// first returns the first value that holds all keys, and whether there is one.
-func (p probe) first(keys ...string) (peek, bool) {
-	for _, v := range p.values {
-		all := true
-		for _, key := range keys {
-			all = all && v.has(key)
-		}
-		if all {
-			return v, true
-		}
-	}
-	return peek{}, false
-}
-
 // look makes the probe of a source.
 func look(s *source) probe {
 	p := probe{head: s.text[:min(len(s.text), 4096)]}

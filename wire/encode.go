@@ -47,25 +47,30 @@ func encodeChat(w io.Writer, c Conversation, d dialect) error {
 		l = newLayout(c, d)
 	}
 	t := prepared(c.Messages, d)
-	var changes []change
-	if d.system && l.key != "" {
-		n := systemMessages(t, d)
-		changes = []change{{"system", systemField(parse(l.body).field("system"), t[:n])}}
-		t = t[n:]
-	}
-	out := append([]byte(nil), l.before...)
-	switch {
-	case l.lines:
+	out := append(make([]byte, 0, len(l.before)+len(l.body)+len(l.after)), l.before...)
+	if l.key == "" {
 		out = l.write(out, t, d)
-	case l.key == "":
-		out = append(l.write(append(out, '['), t, d), ']')
-	default:
-		written := append(l.write([]byte{'['}, t, d), ']')
-		changes = append(changes, change{l.key, string(written)})
-		out = append(out, parse(l.body).with(changes...)...)
+	} else {
+		out = l.writeBody(out, t, d)
 	}
 	_, err := w.Write(append(out, l.after...))
 	return err
+}
+
+// writeBody appends the body with the messages of t in it.
+func (l *layout) writeBody(out []byte, t chat.Transcript, d dialect) []byte {
+	body := parse(l.body)
+	if d.system {
+		n := systemMessages(t, d)
+		before := body.field("system")
+		if now := systemField(before, t[:n]); now != before {
+			body = parse(body.with(change{"system", now}))
+		}
+		t = t[n:]
+	}
+	start, end := body.span(l.key)
+	out = l.write(append(out, body.raw[:start]...), t, d)
+	return append(out, body.raw[end:]...)
 }
 
 // systemMessages returns how many messages at the front of t go into the
@@ -80,37 +85,42 @@ func systemMessages(t chat.Transcript, d dialect) int {
 
 // inList reports whether m was read from an object of a list of d's.
 func inList(m chat.Message, d dialect) bool {
-	return m.Source != nil && m.Source.Format == d.name && begins(m.Source.JSON, "{")
+	return readIn(m, d) && begins(m.Source.JSON, "{")
 }
 
-// write appends the objects of t, without the brackets around them.
+// write appends the list of the objects of t, in brackets but for JSON lines.
 func (l *layout) write(out []byte, t chat.Transcript, d dialect) []byte {
 	place := make(map[*chat.Source]int, len(l.list.objects))
 	for i, s := range l.list.objects {
 		place[s] = i
 	}
+	if !l.lines {
+		out = append(out, '[')
+	}
 	out = append(out, l.list.first...)
-	last, any := -1, false
+	last, some := -1, false
 	for len(t) > 0 {
 		n := groupOf(t, d)
 		text := written(t[:n], d)
 		at, known := place[t[0].Source]
-		t = t[n:]
-		if text == "" {
+		if t = t[n:]; text == "" {
 			continue
 		}
 		if !known {
-			at = -2
+			at = -2 // follows nothing, and nothing follows it
 		}
-		if any {
+		if some {
 			out = append(out, l.between(last, at)...)
 		}
-		out, last, any = append(out, text...), at, true
+		out, last, some = append(out, text...), at, true
 	}
-	if !any && len(l.list.objects) > 0 && l.lines {
-		return out
+	if some || len(l.list.objects) == 0 || !l.lines {
+		out = append(out, l.list.last...)
 	}
-	return append(out, l.list.last...)
+	if !l.lines {
+		out = append(out, ']')
+	}
+	return out
 }
 
 // between returns what stands between the objects of two places.

@@ -24,12 +24,19 @@ func parse(raw string) jsonObject {
 // field returns the raw value of a key, "" where there is none. Of repeated
 // keys the last one counts, as in encoding/json.
 func (o jsonObject) field(key string) string {
+	start, end := o.span(key)
+	return o.raw[start:end]
+}
+
+// span returns where the value of a key stands in the object; start and end
+// are 0 where there is none.
+func (o jsonObject) span(key string) (start, end int) {
 	for _, m := range slices.Backward(o.members) {
 		if m.key == key {
-			return o.raw[m.start:m.end]
+			return m.start, m.end
 		}
 	}
-	return ""
+	return 0, 0
 }
 
 // text returns the string under key, "" where it is none.

@@ -117,10 +117,13 @@ func (u *names) unique(name string) string {
 // acceptable ids, none of them twice where d makes ids, and results that name
 // their tool. Results follow the id of their call, paired as chat.PairUp does.
 func prepared(t chat.Transcript, d dialect) chat.Transcript {
+	if !slices.ContainsFunc(t, func(m chat.Message) bool { return !readIn(m, d) }) {
+		return t
+	}
 	out := slices.Clone(t)
 	ids := names{used: make(map[string]bool)}
 	for _, m := range t {
-		if m.Source != nil && m.Source.Format == d.name {
+		if readIn(m, d) {
 			for _, p := range partsOf(m.Parts, chat.Call) {
 				ids.used[p.ID] = true
 			}
@@ -128,7 +131,7 @@ func prepared(t chat.Transcript, d dialect) chat.Transcript {
 	}
 	open := make(map[string][]calls)
 	for i, m := range t {
-		fresh := m.Source == nil || m.Source.Format != d.name
+		fresh := !readIn(m, d)
 		if fresh {
 			out[i].Parts = slices.Clone(m.Parts)
 		}
@@ -155,6 +158,11 @@ func prepared(t chat.Transcript, d dialect) chat.Transcript {
 		}
 	}
 	return out
+}
+
+// readIn reports whether m was read in d.
+func readIn(m chat.Message, d dialect) bool {
+	return m.Source != nil && m.Source.Format == d.name
 }
 
 // callID returns the id that a fresh call gets.

@@ -9,7 +9,6 @@ package wire
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -18,7 +17,8 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// A Conversation is one chat as the model saw it.
+// A Conversation is one chat as the model saw it. Its messages share memory
+// with the text that was read.
 type Conversation struct {
 	Format   string          // name of the format it was read from
 	Messages chat.Transcript // canonical: each tool result is one message; the system prompt of a body comes first, as a message
@@ -162,10 +162,6 @@ type value struct {
 	line   int    // where it begins, from 1
 	offset int    // in source.text
 }
-
-// decode unmarshals v into a pointer. The value is known to be valid JSON, so
-// an error says that a field has another type than into asks for.
-func (v value) decode(into any) error { return json.Unmarshal([]byte(v.raw), into) }
 
 // lines calls each with every value of a source of JSON lines, several a line
 // too. A line that is no JSON is an error; where the source is lenient, the

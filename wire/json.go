@@ -1,0 +1,217 @@
+package wire
+
+import (
+	"iter"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// A member is one key of an object, as spans of the object's text.
+type member struct {
+	key        string // decoded
+	keyAt      int    // of its opening quote
+	start, end int    // of the value
+}
+
+// members yields the members of an object that is known to be valid. What is
+// no object has none. Of a broken one it yields what can be told of it.
+func members(s string) iter.Seq[member] {
+	return func(yield func(member) bool) {
+		if s == "" || s[0] != '{' {
+			return
+		}
+		for i := skipSpace(s, 1); i < len(s) && s[i] != '}'; {
+			m := member{keyAt: i}
+			i = skipValue(s, i)
+			m.key = unquote(s[m.keyAt:i])
+			m.start = skipSpace(s, min(skipSpace(s, i)+1, len(s)))
+			m.end = skipValue(s, m.start)
+			if !yield(m) {
+				return
+			}
+			i = skipComma(s, m.end)
+		}
+	}
+}
+
+// elements yields the offsets of the elements of a list that is known to be
+// valid. What is no list has none.
+func elements(s string) iter.Seq2[int, int] {
+	return func(yield func(start, end int) bool) {
+		if s == "" || s[0] != '[' {
+			return
+		}
+		for i := skipSpace(s, 1); i < len(s) && s[i] != ']'; {
+			end := skipValue(s, i)
+			if !yield(i, end) {
+				return
+			}
+			i = skipComma(s, end)
+		}
+	}
+}
+
+func skipComma(s string, i int) int {
+	i = skipSpace(s, i)
+	if i < len(s) && s[i] == ',' {
+		i = skipSpace(s, i+1)
+	}
+	return i
+}
+
+// skipValue returns the end of the value at s[i], which is known to be valid.
+func skipValue(s string, i int) int {
+	depth := 0
+	for i < len(s) {
+		switch s[i] {
+		case '"':
+			i = skipString(s, i)
+		case '{', '[':
+			depth++
+			i++
+		case '}', ']':
+			depth--
+			i++
+		default:
+			if i++; depth == 0 {
+				for i < len(s) && strings.IndexByte(" \t\r\n,]}:", s[i]) < 0 {
+					i++
+				}
+			}
+		}
+		if depth <= 0 {
+			return i
+		}
+	}
+	return i
+}
+
+func skipString(s string, i int) int {
+	for from := i + 1; ; {
+		n := strings.IndexByte(s[from:], '"')
+		if n < 0 {
+			return len(s)
+		}
+		quoteAt := from + n
+		slashes := 0
+		for s[quoteAt-1-slashes] == '\\' {
+			slashes++
+		}
+		if from = quoteAt + 1; slashes%2 == 0 {
+			return from
+		}
+	}
+}
+
+// unquote returns the text of a JSON string that is known to be valid. It
+// shares memory with raw where nothing is escaped. A lone surrogate becomes
+// U+FFFD. What is no string gives "".
+func unquote(raw string) string {
+	if len(raw) < 2 || raw[0] != '"' {
+		return ""
+	}
+	raw = raw[1 : len(raw)-1]
+	slash := strings.IndexByte(raw, '\\')
+	if slash < 0 {
+		return raw
+	}
+	var out strings.Builder // gives its bytes away without a copy
+	room := len(raw)
+	out.Grow(room)
+	for slash >= 0 && slash+1 < len(raw) {
+		out.WriteString(raw[:slash])
+		r, n := escape(raw[slash:])
+		if 0 <= r && r < utf8.RuneSelf {
+			out.WriteByte(byte(r))
+		} else {
+			out.WriteRune(r)
+		}
+		raw = raw[slash+n:]
+		slash = strings.IndexByte(raw, '\\')
+	}
+	out.WriteString(raw)
+	if out.Len() < room-room/8 {
+		return strings.Clone(out.String()) // keeps no empty room
+	}
+	return out.String()
+}
+
+// escape returns what the escape at the start of s means, and its length.
+func escape(s string) (rune, int) {
+	switch s[1] {
+	case 'n':
+		return '\n', 2
+	case 't':
+		return '\t', 2
+	case 'r':
+		return '\r', 2
+	case 'b':
+		return '\b', 2
+	case 'f':
+		return '\f', 2
+	case 'u':
+		if len(s) < 6 { // cut off, in a broken object
+			return utf8.RuneError, len(s)
+		}
+		r, n := hex4(s[2:]), 6
+		if utf16.IsSurrogate(r) {
+			low := rune(-1)
+			if strings.HasPrefix(s[6:], `\u`) {
+				low = hex4(s[8:])
+			}
+			if r = utf16.DecodeRune(r, low); r != utf8.RuneError {
+				n = 12
+			}
+		}
+		return r, n
+	}
+	return rune(s[1]), 2
+}
+
+// hex4 returns the number that s begins with in four hexadecimal digits, or -1.
+func hex4(s string) rune {
+	if len(s) < 4 {
+		return -1
+	}
+	var r rune
+	for _, c := range []byte(s[:4]) {
+		switch {
+		case '0' <= c && c <= '9':
+			c -= '0'
+		case 'a' <= c && c <= 'f':
+			c -= 'a' - 10
+		case 'A' <= c && c <= 'F':
+			c -= 'A' - 10
+		default:
+			return -1
+		}
+		r = r<<4 | rune(c)
+	}
+	return r
+}
+
+// quote appends text as a JSON string with as few escapes as JSON allows.
+// What is not UTF-8 in it becomes U+FFFD.
+func quote(out []byte, text string) []byte {
+	const hex = "0123456789abcdef"
+	if !utf8.ValidString(text) {
+		text = strings.ToValidUTF8(text, "\ufffd")
+	}
+	out = append(out, '"')
+	from := 0
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		if c >= ' ' && c != '"' && c != '\\' {
+			continue
+		}
+		out = append(out, text[from:i]...)
+		from = i + 1
+		if n := strings.IndexByte("\"\\\n\t\r\b\f", c); n >= 0 {
+			out = append(out, '\\', `"\ntrbf`[n])
+		} else {
+			out = append(out, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+		}
+	}
+	return append(append(out, text[from:]...), '"')
+}
