@@ -19,8 +19,6 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-func ptr(n int) *int { return &n }
-
 var start = time.Date(2026, 3, 4, 5, 6, 7, 8e6, time.UTC)
 
 // events returns one event of each kind, and more where they differ.
@@ -30,7 +28,7 @@ func events() []trace.Event {
 	for i, p := range []trace.Payload{
 		trace.TokenEstimate{Model: "llama3.2:3b", TEst: 20000, MaxTokens: 32000, UsagePct: 0.625, Breakdown: trace.Breakdown{System: 500, ToolsSchema: 700, Messages: 18800}},
 		trace.TriggerDecision{Reason: "cooldown", Level: "soft", Policy: policy},
-		trace.TriggerDecision{Triggered: true, Reason: "usage", Level: "hard", Policy: policy, Kept: &trace.Kept{Pinned: 1, RecentTurns: 2, ToolPairs: 3}, PrunedCount: ptr(0), Note: "by hand"},
+		trace.TriggerDecision{Triggered: true, Reason: "usage", Level: "hard", Policy: policy, Kept: &trace.Kept{Pinned: 1, RecentTurns: 2, ToolPairs: 3}, PrunedCount: new(0), Note: "by hand"},
 		trace.LevelApplied{Level: "soft", Before: 20000, After: 9250, Freed: 10750, FirstChanged: 4, PrefillTokens: 8000},
 		trace.PrunedMessages{Layers: trace.Layers{Pinned: trace.Layer{Messages: 1, Tokens: 2}, Summary: trace.Layer{Messages: 3, Tokens: 4}, Recent: trace.Layer{Messages: 5, Tokens: 6}}},
 		trace.SummaryCreated{Strategy: "task_state", InputMessages: 40, SummaryTokens: 900, CompressionRatio: 0.05, Fallback: "extractive", Payload: json.RawMessage(`{"goals":[]}`)},
