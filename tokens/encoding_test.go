@@ -1,6 +1,10 @@
 package tokens_test
 
 import (
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/tiercompact/tiercompact/tokens"
@@ -32,4 +36,44 @@ func TestCountEqualsTiktokenOnTrickyText(t *testing.T) {
 			}
 		}
 	}
+}
+
+// The beginnings of real sessions, as they stand on disk.
+func TestCountEqualsTiktokenOnTranscripts(t *testing.T) {
+	const root, files, bytes = "../../shared/transcripts", 60, 8000
+	var paths []string
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			paths = append(paths, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Skip("no transcripts here:", err)
+	}
+	for i := range min(files, len(paths)) {
+		path := paths[i*len(paths)/min(files, len(paths))]
+		text := head(t, path, bytes)
+		for _, name := range encodings {
+			got, want := load(t, name).Count(text), len(reference[name]().EncodeOrdinary(text))
+			if got != want {
+				t.Errorf("%s: %s has %d tokens, in tiktoken-go %d", name, path, got, want)
+			}
+		}
+	}
+}
+
+// head returns the first n bytes of a file.
+func head(t *testing.T, path string, n int64) string {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, n))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
 }
