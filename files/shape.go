@@ -117,7 +117,7 @@ func (s *shape) cut(text string) {
 	for i := range s.blocks {
 		s.findWords(text, &s.blocks[i])
 	}
-	s.words = slices.Clip(s.words)
+	s.words, s.blocks, s.decls = slices.Clone(s.words), slices.Clone(s.blocks), slices.Clone(s.decls) // as large as need be
 }
 
 func (s *shape) findWords(text string, b *block) {
