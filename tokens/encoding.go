@@ -26,7 +26,6 @@ const (
 // An Encoding counts the tokens of text. It is immutable and safe for
 // concurrent use.
 type Encoding struct {
-	name    string
 	vocab   *vocab
 	classes *classes
 	split   splitter
@@ -63,7 +62,6 @@ func newEncoding(name string, split splitter) (*Encoding, error) {
 		return nil, fmt.Errorf("parse ranks of %s: %w", name, err)
 	}
 	return &Encoding{
-		name:    name,
 		vocab:   v,
 		classes: newClasses(),
 		split:   split,
@@ -73,9 +71,10 @@ func newEncoding(name string, split splitter) (*Encoding, error) {
 
 // Count returns how many tokens text has. What looks like a special token is
 // ordinary text. A byte that is not part of valid UTF-8 counts as U+FFFD, as
-// in tiktoken-go. Count takes time linear in len(text), but for hostile runs
-// of thousands of letters, which take n log n. It allocates nothing once it
-// has run, unless text is not valid UTF-8.
+// in tiktoken-go. Count takes time linear in len(text), and n log n for
+// hostile pieces of hundreds of bytes. It allocates nothing once it has run,
+// unless text is not valid UTF-8 or has a piece of more than 64 KB whose
+// windows disagree.
 func (e *Encoding) Count(text string) int {
 	if !utf8.ValidString(text) {
 		text = replaceInvalid(text)

@@ -120,7 +120,7 @@ func TestWindowsAgreeOnlyOnTheCount(t *testing.T) {
 // it disagree.
 func TestCountLooksFartherThanAWindow(t *testing.T) {
 	v, ranks := chainVocab(t)
-	for _, n := range []int{2, 3, 17, 64, 128, 191, 192, 193, 230, 255, 256} {
+	for _, n := range []int{2, 17, 128, 192, 193, 255, 256} {
 		p := chain(n)
 		for len(p) < 700 {
 			p += chain(n)

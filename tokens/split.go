@@ -68,7 +68,7 @@ func splitO200K(c *classes, s string, i int) int {
 	return c.blanks(s, i)
 }
 
-// letters returns the end of the run of letters that begins at i.
+// letters returns the end of the run of letters at i.
 func (c *classes) letters(s string, i int) int { return c.run(s, i, letter) }
 
 // word returns the end of the word of o200k at i: capitals, then small

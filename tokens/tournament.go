@@ -10,7 +10,7 @@ import "slices"
 //	         5               3               7
 //	8 5 9 …        3 6 4 …        7 9 8 …
 type tournament struct {
-	levels [8][]uint64 // keys; each level but the last a multiple of fan
+	levels [8][]uint64 // each a multiple of fan long; a key is a rank and, in the lower half, its place
 	top    int         // the level that has fan keys
 	keys   []uint64    // all levels
 }
