@@ -1,0 +1,196 @@
+package tiercompact_test
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+
+	tiercompact "github.com/tiercompact/tiercompact"
+	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/embed"
+	"github.com/tiercompact/tiercompact/files"
+	"github.com/tiercompact/tiercompact/levels"
+	"github.com/tiercompact/tiercompact/memory"
+	"github.com/tiercompact/tiercompact/tokens"
+)
+
+// longSession is a coding session of n messages of about 200 bytes on average:
+// every fourth turn reads a file of 40 lines, others run tests, edit and talk.
+func longSession(n int) chat.Transcript {
+	var t chat.Transcript
+	for k := 0; len(t) < n; k++ {
+		path := fmt.Sprintf("internal/pkg%d/file%d.go", k%40, k%200)
+		switch k % 4 {
+		case 0:
+			t = append(t, call(k, "read", fmt.Sprintf(`{"path":%q}`, path)), chat.NewResult(fmt.Sprint("c", k), goSource(k, 1100)))
+		case 1:
+			t = append(t, call(k, "bash", `{"command":"go test ./..."}`), chat.NewResult(fmt.Sprint("c", k), "ok  \tgithub.com/acme/shop/internal\t0.01s\n"))
+		case 2:
+			t = append(t, call(k, "edit", fmt.Sprintf(`{"path":%q,"old_string":"limit := %d","new_string":"limit := %d"}`, path, k, k+1)), chat.NewResult(fmt.Sprint("c", k), "edited"))
+		case 3:
+			t = append(t, chat.NewText(chat.Assistant, fmt.Sprintf("The handler in %s now checks limit%d before it writes.", path, k)),
+				chat.NewText(chat.User, fmt.Sprintf("Good. Now make loadConfig%d read the timeout from the environment.", k)))
+		}
+	}
+	return t[:n]
+}
+
+func call(k int, tool, args string) chat.Message {
+	return chat.Message{Role: chat.Assistant, Parts: []chat.Part{{Kind: chat.Call, ID: fmt.Sprint("c", k), Name: tool, Args: args}}}
+}
+
+func goSource(k, size int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "package pkg%d\n", k%40)
+	for i := 0; b.Len() < size; i++ {
+		fmt.Fprintf(&b, "\n// handle%d_%d answers one request.\nfunc handle%d_%d(w http.ResponseWriter, r *http.Request) {\n\tlimit := %d\n\twrite(w, r, limit)\n}\n", k, i, k, i, k)
+	}
+	return b.String()
+}
+
+// BenchmarkAddMessage adds a message to a session of a size, without compaction
+// and with counting taken out.
+func BenchmarkAddMessage(b *testing.B) {
+	for _, n := range []int{100, 1000, 10000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			c, err := tiercompact.New(tiercompact.Config{Window: 1 << 40, Count: func(text string) int { return len(text) / 4 }})
+			if err != nil {
+				b.Fatal(err)
+			}
+			history := longSession(n)
+			m := chat.NewText(chat.Assistant, "The handler now checks the limit before it writes.")
+			var s *tiercompact.Session
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				if i%500 == 0 {
+					b.StopTimer()
+					s = c.Session(fmt.Sprint(n, i))
+					if err := s.Load(history); err != nil {
+						b.Fatal(err)
+					}
+					b.StartTimer()
+				}
+				if _, err := s.AddMessage(b.Context(), m); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// warm is a view of a session with all that AddMessage keeps.
+func warm(b *testing.B, t chat.Transcript) levels.View {
+	b.Helper()
+	c, err := tokens.ForModel("")
+	if err != nil {
+		b.Fatal(err)
+	}
+	v := levels.View{Messages: t, Window: 1 << 20, Count: c.Text, Size: c.Message, Holds: memory.Policy{}.Holds(t)}
+	calls := files.Calls(t)
+	for i, m := range t {
+		v.Messages[i].ID = fmt.Sprint("m", i)
+		v.Sizes = append(v.Sizes, c.Message(m))
+		v.Terms = append(v.Terms, embed.TermsOf(m))
+		v.Facts = append(v.Facts, files.Scan(m, calls[i]))
+	}
+	return v
+}
+
+// BenchmarkPlan plans soft and hard (lexical) on 10,000 messages of 2 MB; cold
+// is directly after a Load, with nothing kept.
+func BenchmarkPlan(b *testing.B) {
+	t := longSession(10000)
+	v := warm(b, t)
+	soft := func(v levels.View) {
+		if edits, err := (levels.Soft{}).Plan(b.Context(), v); err != nil || len(edits) == 0 {
+			b.Fatal(len(edits), err)
+		}
+	}
+	hard := func(v levels.View) {
+		scores, err := levels.Ranker{Ranking: levels.Fused, Weights: embed.DefaultWeights()}.Score(b.Context(), v)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if edits := (levels.Hard{Ledger: 600}).Plan(v, scores.Of); len(edits) == 0 {
+			b.Fatal("no edits")
+		}
+	}
+	for _, level := range []struct {
+		name string
+		plan func(levels.View)
+	}{{"soft", soft}, {"hard", hard}} {
+		b.Run(level.name+"/warm", func(b *testing.B) {
+			for b.Loop() {
+				level.plan(v)
+			}
+		})
+		b.Run(level.name+"/cold", func(b *testing.B) {
+			for b.Loop() {
+				level.plan(warm(b, t))
+			}
+		})
+	}
+}
+
+// BenchmarkMemory reports the heap of a session beside its text.
+func BenchmarkMemory(b *testing.B) {
+	var text int
+	for _, m := range longSession(10000) {
+		for _, p := range m.Parts {
+			text += len(p.Text) + len(p.Args)
+		}
+	}
+	for b.Loop() {
+		c, err := tiercompact.New(tiercompact.Config{Window: 1 << 40})
+		if err != nil {
+			b.Fatal(err)
+		}
+		runtime.GC()
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		s := c.Session("x")
+		if err := s.Load(longSession(10000)); err != nil {
+			b.Fatal(err)
+		}
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/float64(text), "heap/text")
+		runtime.KeepAlive(s)
+	}
+}
+
+// BenchmarkPreflight counts a conversation of 128,000 tokens, anew and again.
+func BenchmarkPreflight(b *testing.B) {
+	var t chat.Transcript
+	counter, err := tokens.ForModel("")
+	if err != nil {
+		b.Fatal(err)
+	}
+	for n, total := 1000, 0; total < 128000; n += 200 {
+		t = longSession(n)
+		total = 0
+		for _, m := range t {
+			total += counter.Message(m)
+		}
+	}
+	c, err := tiercompact.New(tiercompact.Config{Window: 1 << 20})
+	if err != nil {
+		b.Fatal(err)
+	}
+	run := func(id string) {
+		if _, _, err := c.Preflight(b.Context(), id, t); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.Run("first", func(b *testing.B) {
+		for i := 0; b.Loop(); i++ {
+			run(fmt.Sprint("id", i))
+		}
+	})
+	b.Run("again", func(b *testing.B) {
+		for b.Loop() {
+			run("same")
+		}
+	})
+}
