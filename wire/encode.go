@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/tiercompact/tiercompact/chat"
 )
@@ -22,19 +23,16 @@ var ErrReadOnly = errors.New("format is only read")
 // messages, Anthropic's system field takes those at the front; a later one
 // becomes a user message. Arguments that are no object come under "input".
 func Encode(w io.Writer, c Conversation, to string) error {
-	fallback := ""
-	for _, f := range formats() {
-		switch {
-		case to == "" && f.name == c.Format && f.write, to != "" && f.name == to && f.write:
-			return f.encode(w, c)
-		case f.name == to:
-			return fmt.Errorf("encode %s: %w", to, ErrReadOnly)
-		case f.name == c.Format:
-			fallback = "openai"
-		}
-	}
-	if to != "" || c.Format != "" && fallback == "" {
-		return fmt.Errorf("encode %q: %w", cmp.Or(to, c.Format), ErrUnknown)
+	all := formats()
+	name := cmp.Or(to, c.Format, "openai")
+	i := slices.IndexFunc(all, func(f format) bool { return f.name == name })
+	switch {
+	case i < 0:
+		return fmt.Errorf("encode %q: %w", name, ErrUnknown)
+	case all[i].write:
+		return all[i].encode(w, c)
+	case to != "":
+		return fmt.Errorf("encode %s: %w", to, ErrReadOnly)
 	}
 	return Encode(w, c, "openai")
 }

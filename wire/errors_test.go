@@ -133,3 +133,37 @@ func TestFormatsListsTheWrittenOnesFirst(t *testing.T) {
 		}
 	}
 }
+
+func TestEachOfSeveralChatsIsReadByItself(t *testing.T) {
+	a, b := `[{"role":"user","content":"a"}]`, `[ {"role":"user","content":"b"} , {"role":"assistant","content":"c"} ]`
+	for _, c := range []struct{ name, in, second string }{
+		{"list of lists", "[" + a + "," + b + "]", b},
+		{"list of runs", `[{"task_id":1,"traj":` + a + `},{"task_id":2,"traj":` + b + `,"x":1}]`, b},
+		{"list of bodies", `[{"messages":` + a + `},{"messages":` + b + `}]`, b},
+		{"lines of bodies", `{"messages":` + a + `}` + "\n" + `{"x":1, "messages":` + b + ` }` + "\n", `{"x":1, "messages":` + b + ` }`},
+	} {
+		read, err := DecodeBytes([]byte(c.in), Options{Chat: 2})
+		if err != nil || len(read.Messages) != 2 {
+			t.Errorf("%s: %v, %d messages", c.name, err, len(read.Messages))
+			continue
+		}
+		if got := encoded(t, read, ""); got != c.second {
+			t.Errorf("%s: %s, want %s", c.name, got, c.second)
+		}
+		if got := encoded(t, read, "jsonl"); got != "{\"role\":\"user\",\"content\":\"b\"}\n{\"role\":\"assistant\",\"content\":\"c\"}\n" {
+			t.Errorf("%s: %s", c.name, got)
+		}
+		for _, bad := range []string{strings.Replace(c.in, `"user"`, "3", 1), strings.Replace(c.in, "[ {", "{ {", 1), c.in + "7"} {
+			if _, err := DecodeBytes([]byte(bad), Options{Chat: 2, Format: "openai"}); err == nil {
+				t.Errorf("%s: no error for %s", c.name, bad)
+			}
+		}
+	}
+}
+
+func TestOneChatInAWrapperKeepsTheWrapper(t *testing.T) {
+	in := `[{"task_id":1,"traj":[{"role":"user","content":"a"}],"x":1}]`
+	if got := encoded(t, decoded(t, in), ""); got != in {
+		t.Error(got)
+	}
+}

@@ -68,6 +68,21 @@ func TestThinkingKeepsItsBytesWhenItsNeighbourChanges(t *testing.T) {
 	}
 }
 
+// Thinking that stands among the blocks of an OpenAI message goes on there.
+func TestThinkingAmongBlocksStays(t *testing.T) {
+	in := `[{"role":"assistant","content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]},{"type":"text","text":"long","n":1}]}]`
+	c := decoded(t, in)
+	c.Messages = retold(c.Messages, 0, 1, "l")
+	if got := encoded(t, c, ""); got != strings.Replace(in, "long", "l", 1) {
+		t.Error(got)
+	}
+	c = decoded(t, `[{"role":"assistant","content":"a","reasoning":"b","reasoning_details":[1]}]`)
+	c.Messages[0] = c.Messages[0].With(chat.Outlined, c.Messages[0].Parts[1])
+	if got := encoded(t, c, ""); got != `[{"role":"assistant","content":"a"}]` {
+		t.Error(got)
+	}
+}
+
 func TestImagesGoIntoEachFormsOwnPlace(t *testing.T) {
 	c := Conversation{Messages: chat.Transcript{{Role: chat.User, Parts: []chat.Part{
 		{Kind: chat.Text, Text: "see"},

@@ -32,6 +32,7 @@ func readFlat(o jsonObject) ([]chat.Message, error) {
 	content = append(content, readImages(o.field("images"))...)
 	if role == chat.Tool {
 		m.Parts = asResult(o, content)
+		classify(&m)
 		return []chat.Message{m}, nil
 	}
 	for _, key := range reasoningKeys {

@@ -13,7 +13,7 @@ type flatWriter struct {
 	meta bool // protection is written
 }
 
-// shown are the kinds of part that make up the content.
+// shown are the kinds of part that the content shows.
 var shown = []chat.Kind{chat.Text, chat.Summary, chat.Result, chat.Image}
 
 // rewrite puts what has changed in a message into its object. What is as it
@@ -31,6 +31,7 @@ func (w flatWriter) rewrite(o jsonObject, group []chat.Message) string {
 		changes = append(changes, w.callChanges(o, before, now)...)
 	}
 	if len(partsOf(m.Parts, chat.Thinking)) == 0 {
+		// With all of it gone, none of its other forms may stay.
 		for _, key := range reasoningKeys {
 			changes = append(changes, change{key: key})
 		}
@@ -44,7 +45,7 @@ func (w flatWriter) sameCall(a, b chat.Part) bool {
 }
 
 func (w flatWriter) contentChanges(o jsonObject, was, now []chat.Part) []change {
-	before, after := partsOf(was, shown...), partsOf(now, shown...)
+	before, after := inContent(was), inContent(now)
 	if slices.EqualFunc(before, after, sameShown) {
 		return nil
 	}
@@ -52,6 +53,18 @@ func (w flatWriter) contentChanges(o jsonObject, was, now []chat.Part) []change 
 		return []change{{"content", rewriteBlocks(o.field("content"), after)}}
 	}
 	return w.content(after, len(partsOf(now, chat.Call)) > 0)
+}
+
+// inContent returns the parts that make up the content: those that are shown,
+// and thinking that was a block of it.
+func inContent(parts []chat.Part) []chat.Part {
+	var found []chat.Part
+	for _, p := range parts {
+		if slices.Contains(shown, p.Kind) || p.Kind == chat.Thinking && p.Raw != "" {
+			found = append(found, p)
+		}
+	}
+	return found
 }
 
 // sameShown ignores what is not in the content: ids and names.

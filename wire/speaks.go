@@ -9,11 +9,11 @@ import (
 // source are in, or "". text begins at the first value of the source, which is
 // valid JSON where valid says so.
 //
-//	calls whose arguments are objects, images, tool_name, thinking → ollama
-//	blocks tool_use, tool_result, thinking, image with source      → anthropic
-//	a body with system, input_schema, or a claude model            → anthropic
-//	a body with options or keep_alive                              → ollama
-//	anything else with roles and contents                          → openai
+//	calls whose arguments are objects, images, tool_name, thinking   → ollama
+//	blocks tool_use, tool_result, signed thinking, image with source → anthropic
+//	a body with system, input_schema, or a claude model              → anthropic
+//	a body with options or keep_alive                                → ollama
+//	anything else with roles and contents                            → openai
 func dialectOf(p probe, text string, valid bool) string {
 	if len(p.values) == 0 {
 		if p.shape == array && valid {
@@ -23,24 +23,25 @@ func dialectOf(p probe, text string, valid bool) string {
 	}
 	first := p.values[0]
 	body := first.is("messages", "[") && !first.has("role")
+	if p.shape != array {
+		if !body {
+			return ""
+		}
+		return dialectOfBody(first, p.shape == lines || valid)
+	}
+	list := text
 	switch {
-	case p.shape == array && (begins(first.raw, "[") || body || first.is("traj", "[")):
-		name, _ := dialectIn(firstList(first))
-		return name
-	case p.shape == array && valid:
-		name, _ := dialectIn(text)
-		return name
-	case p.shape == array:
+	case begins(first.raw, "[") || body || first.is("traj", "["):
+		list = firstList(first)
+	case !valid:
 		raws := make([]string, len(p.values))
 		for i, v := range p.values {
 			raws[i] = v.raw
 		}
-		name, _ := dialectIn(listOf(raws))
-		return name
-	case !body:
-		return ""
+		list = listOf(raws)
 	}
-	return dialectOfBody(first, p.shape == lines || valid)
+	name, _ := dialectIn(list)
+	return name
 }
 
 // firstList returns the messages of the first chat of several.
@@ -129,8 +130,12 @@ func messageDialect(m jsonObject) (string, bool) {
 func blockDialect(content string) (string, bool) {
 	for b := range objectsIn(content) {
 		switch b.text("type") {
-		case "tool_use", "tool_result", "thinking", "redacted_thinking":
+		case "tool_use", "tool_result", "redacted_thinking":
 			return "anthropic", true
+		case "thinking":
+			if b.is("signature", `"`) {
+				return "anthropic", true
+			}
 		case "image", "document":
 			if b.is("source", "{") {
 				return "anthropic", true
