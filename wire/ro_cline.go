@@ -121,7 +121,7 @@ func (t *clineTask) result(b peek) (clineResult, bool) {
 	if b.text("type") == "tool_result" {
 		text, images := resultParts(b.fields["content"])
 		p := chat.Part{ID: t.calls.result(b.text("tool_use_id"), ""), Text: text, Error: b.flag("is_error")}
-		return clineResult{p, images}, true
+		return clineResult{p, images, true}, true
 	}
 	text, _ := plainText(b)
 	if tool := toolHeader(text); tool != "" {
@@ -136,6 +136,7 @@ func (t *clineTask) result(b peek) (clineResult, bool) {
 type clineResult struct {
 	part   chat.Part
 	images []chat.Part
+	whole  bool // its text has come, behind a header of its own
 }
 
 // takes adds a block behind the one that the result began with, if it belongs
@@ -147,10 +148,10 @@ func (r *clineResult) takes(b peek) bool {
 	}
 	text, ok := plainText(b)
 	header := strings.TrimRight(r.part.Text, "\n")
-	if !ok || ownText(text) || toolHeader(header) == "" || !strings.HasSuffix(header, headerEnd) {
+	if !ok || r.whole || ownText(text) || !strings.HasSuffix(header, headerEnd) {
 		return false
 	}
-	r.part.Text = header + "\n" + text
+	r.part.Text, r.whole = header+"\n"+text, true
 	return true
 }
 

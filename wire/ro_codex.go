@@ -44,6 +44,7 @@ type rollout struct {
 	instructions string
 	history      []peek // response items
 	kept         int    // items at its start that a compaction without a history kept
+	untyped      int    // items at its start of which none is typed, as a search has found
 }
 
 func decodeCodex(src *source) ([]Conversation, error) {
@@ -92,7 +93,7 @@ func (r *rollout) apply(v peek) {
 // sessions, a summary that follows what the user and the client had said.
 func (r *rollout) compact(payload peek) {
 	if payload.is("replacement_history", "[") {
-		r.history, r.kept = payload.list("replacement_history"), 0
+		r.history, r.kept, r.untyped = payload.list("replacement_history"), 0, 0
 		for i, it := range r.history { // the summary stands in it as a user's words
 			if summary := payload.text("message"); summary != "" && it.text("role") == "user" && itemText(it) == summary {
 				r.history[i] = summaryItem(summary)
@@ -108,7 +109,7 @@ func (r *rollout) compact(payload peek) {
 	if summary := payload.text("message"); summary != "" {
 		r.history = append(r.history, summaryItem(summary))
 	}
-	r.kept = len(r.history)
+	r.kept, r.untyped = len(r.history), min(r.untyped, r.kept)
 }
 
 // summaryItem returns an item that the client wrote.
@@ -134,7 +135,11 @@ func (r *rollout) event(payload peek) {
 
 // rollBack drops the newest turns, each from its user message on.
 func (r *rollout) rollBack(turns int) {
-	for i := len(r.history) - 1; i >= 0 && turns > 0; i-- {
+	for i := len(r.history) - 1; turns > 0; i-- {
+		if i < r.untyped {
+			r.untyped = len(r.history)
+			return
+		}
 		if it := r.history[i]; it.text("role") == "user" && typedItem(it) {
 			r.history, r.kept = r.history[:i], min(r.kept, i)
 			turns--

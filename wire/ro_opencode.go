@@ -89,6 +89,7 @@ func firstText(texts ...string) string {
 func openCodeView(messages []peek, reverted string) []peek {
 	at := make(map[string]int)        // messages by id
 	ask := make([]int, len(messages)) // by message: the newest request to compact so far, or -1
+	asks := make(map[int]peek)        // the requests
 	last := -1
 	for i, m := range messages {
 		id := m.at("info").text("id")
@@ -97,25 +98,27 @@ func openCodeView(messages []peek, reverted string) []peek {
 			break
 		}
 		at[id] = i
-		if compactionOf(m).raw != "" {
-			last = i
+		if p := compactionOf(m); p.raw != "" {
+			last, asks[i] = i, p
 		}
 		ask[i] = last
 	}
 	for s, m := range slices.Backward(messages) {
 		info := m.at("info")
-		if !info.flag("summary") || info.set("error") {
+		finished := info.set("finish") || info.at("time").set("completed")
+		if !info.flag("summary") || !finished || info.set("error") {
 			continue
 		}
 		asked, ok := at[info.text("parentID")]
 		if !ok || asked > s {
 			asked = ask[s]
 		}
-		if asked < 0 || compactionOf(messages[asked]).raw == "" {
+		request, ok := asks[asked]
+		if !ok {
 			continue
 		}
 		view := []peek{messages[asked], m}
-		if tail, ok := at[compactionOf(messages[asked]).text("tail_start_id")]; ok && tail < asked {
+		if tail, ok := at[request.text("tail_start_id")]; ok && tail < asked {
 			view = append(view, messages[tail:asked]...)
 		}
 		return slices.Concat(view, messages[asked+1:s], messages[s+1:])

@@ -1,9 +1,7 @@
 package wire
 
 import (
-	"cmp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/tiercompact/tiercompact/chat"
@@ -82,118 +80,6 @@ func openHandsEvents(src *source) ([]peek, error) {
 		}
 	}
 	return all, nil
-}
-
-// openHandsView returns the events that the model saw, and the summary that
-// stands before view[at]: not those that a condensation says are forgotten.
-// at is -1 where there is no summary.
-func openHandsView(events []peek) (view []peek, summary string, at int) {
-	var f forgotten
-	at = -1
-	for _, e := range events {
-		if e.text("kind") == "Condensation" {
-			f.add(e)
-		} else if e.text("action") == "condensation" {
-			f.add(e.at("args"))
-			e = e.at("args")
-		} else {
-			continue
-		}
-		if text := e.text("summary"); text != "" {
-			summary = text
-			at, _ = strconv.Atoi(e.fields["summary_offset"])
-		}
-	}
-	f.settle()
-	for _, e := range events {
-		if sent(e) && !f.has(e) {
-			view = append(view, e)
-		}
-	}
-	return view, summary, at
-}
-
-// sent reports whether events of this kind are part of the history: states of
-// the program and condensations are not.
-func sent(e peek) bool {
-	switch cmp.Or(e.text("kind"), e.text("action"), e.text("observation")) {
-	case "ConversationStateUpdateEvent", "PauseEvent", "Condensation", "CondensationRequest",
-		"condensation", "condensation_request", "change_agent_state", "agent_state_changed", "null":
-		return false
-	}
-	return true
-}
-
-// forgotten is the events that condensations took out, by id or range of ids.
-type forgotten struct {
-	ids    map[string]bool // raw ids, or the text of ids
-	ranges [][2]int64      // inclusive; sorted and apart once settled
-}
-
-func (f *forgotten) add(c peek) {
-	for _, id := range c.list("forgotten_event_ids") {
-		if f.ids == nil {
-			f.ids = make(map[string]bool)
-		}
-		f.ids[firstText(id.str(), id.raw)] = true
-	}
-	from, err := strconv.ParseInt(c.fields["forgotten_events_start_id"], 10, 64)
-	to, err2 := strconv.ParseInt(c.fields["forgotten_events_end_id"], 10, 64)
-	if err == nil && err2 == nil && from <= to {
-		f.ranges = append(f.ranges, [2]int64{from, to})
-	}
-}
-
-// settle sorts the ranges and joins those that overlap.
-func (f *forgotten) settle() {
-	slices.SortFunc(f.ranges, func(a, b [2]int64) int { return cmp.Compare(a[0], b[0]) })
-	var apart [][2]int64
-	for _, r := range f.ranges {
-		if n := len(apart); n > 0 && r[0] <= apart[n-1][1] {
-			apart[n-1][1] = max(apart[n-1][1], r[1])
-			continue
-		}
-		apart = append(apart, r)
-	}
-	f.ranges = apart
-}
-
-func (f *forgotten) has(e peek) bool {
-	raw := e.fields["id"]
-	if f.ids[firstText(e.text("id"), raw)] {
-		return true
-	}
-	id, err := strconv.ParseInt(raw, 10, 64)
-	if err != nil {
-		return false
-	}
-	i, _ := slices.BinarySearchFunc(f.ranges, id, func(r [2]int64, id int64) int {
-		if r[1] < id {
-			return -1
-		}
-		return 1
-	})
-	return i < len(f.ranges) && f.ranges[i][0] <= id
-}
-
-// goneHalves returns the actions that were forgotten without their
-// observation, or the other way round: OpenHands sends neither half then.
-func goneHalves(events, view []peek) map[string]bool {
-	inView := make(map[string]bool) // by event
-	for _, e := range events {
-		inView[eventID(e)] = false
-	}
-	for _, e := range view {
-		inView[eventID(e)] = true
-	}
-	gone := make(map[string]bool)
-	for _, e := range events {
-		action := firstText(e.text("action_id"), e.fields["cause"])
-		if shown, ok := inView[action]; ok && sent(e) && shown != inView[eventID(e)] {
-			gone[action] = true
-		}
-	}
-	return gone
 }
 
 func eventID(e peek) string { return firstText(e.text("id"), e.fields["id"]) }
@@ -315,54 +201,4 @@ func (s *eventLog) observation(e, meta peek) {
 	default:
 		s.note(eventID(e), text)
 	}
-}
-
-// event adds an event of V1.
-func (s *eventLog) event(e peek) {
-	id := eventID(e)
-	switch e.text("kind") {
-	case "SystemPromptEvent":
-		s.add(chat.Message{ID: id, Role: chat.System, Parts: textParts(e.fields["system_prompt"])})
-		s.Tools = functionsOf(e.fields["tools"])
-	case "MessageEvent":
-		s.spoken(e)
-	case "ActionEvent":
-		m := chat.Message{ID: id, Parts: []chat.Part{{Kind: chat.Thinking, Text: e.text("reasoning_content")}}}
-		m.Parts = append(m.Parts, textParts(e.fields["thought"])...)
-		m.Parts = append(m.Parts, chat.Part{
-			Kind: chat.Call,
-			ID:   e.text("tool_call_id"),
-			Name: e.text("tool_name"),
-			Args: argsIn(firstOf(e.at("tool_call").fields["arguments"], e.at("tool_call").at("function").fields["arguments"], e.fields["action"])),
-		})
-		s.call(e.text("llm_response_id"), m)
-	case "ObservationEvent":
-		o := e.at("observation")
-		text, images := resultParts(firstOf(o.fields["content"], o.fields["output"]))
-		s.reply(e, chat.Part{Text: text, Error: o.flag("is_error")}, images)
-	case "AgentErrorEvent":
-		s.reply(e, chat.Part{Text: e.text("error"), Error: true}, nil)
-	case "UserRejectObservation":
-		s.reply(e, chat.Part{Text: "Action rejected: " + e.text("rejection_reason"), Error: true}, nil)
-	case "CondensationSummaryEvent":
-		s.note(id, e.text("summary"))
-	}
-}
-
-func (s *eventLog) reply(e peek, p chat.Part, images []chat.Part) {
-	p.ID, p.Name = e.text("tool_call_id"), e.text("tool_name")
-	s.answer(eventID(e), p, images)
-}
-
-func (s *eventLog) spoken(e peek) {
-	said := e.at("llm_message")
-	m := chat.Message{ID: eventID(e), Role: chat.Role(said.text("role"))}
-	m.Parts = append(m.Parts, chat.Part{Kind: chat.Thinking, Text: said.text("reasoning_content")})
-	m.Parts = append(m.Parts, textParts(said.fields["content"])...)
-	m.Parts = append(m.Parts, textParts(e.fields["extended_content"])...)
-	m.Machine = e.text("source") == "environment"
-	if m.Role != chat.Assistant && m.Role != chat.System {
-		m.Role = chat.User
-	}
-	s.add(m)
 }
