@@ -1,0 +1,19 @@
+# The phases of .ci/run under their names, and what runs too long for it.
+.PHONY: all check test race cover property cross demo fuzz matrix long kill bench golden
+
+all: ## what a change must pass
+	.ci/run
+check test race cover property cross demo:
+	.ci/run $@
+fuzz: ## ten minutes for each target; FUZZTIME=1m make fuzz for less
+	FUZZTIME=$${FUZZTIME:-10m} .ci/run fuzz
+matrix: ## every session, window, level and preset
+	TIERCOMPACT_MATRIX=full go test . -run TestMatrix -v -timeout 3h
+long: ## a thousand long sessions
+	TIERCOMPACT_LONG=full go test . -run Long -v -timeout 3h
+kill: ## two hundred kills while the folder store writes
+	go test ./archive -run Killed -kills=200 -timeout 1h
+bench: ## ten runs, for benchstat
+	go test -run='^$$' -bench=. -benchmem -count=10 ./... | tee bench.out
+golden: ## rewrite the golden files; then read the diff
+	go test ./files ./cmd/... -update
