@@ -82,6 +82,7 @@ func TestLenientLeavesBrokenLinesOut(t *testing.T) {
 		{"rest of a line", a + b + " x " + c + "\n" + c + "\n", 1, a + b + "\n" + c + "\n"},
 		{"not UTF-8", a + "\n{\"role\":\"user\",\"content\":\"\xe9\"}\n" + b + "\n", 1, a + "\n\n" + b + "\n"},
 		{"no message", a + "\n{\"role\":\"wizard\",\"content\":\"\"}\n[]\n" + b + "\n", 2, a + "\n" + b + "\n"},
+		{"list as lines", "\xe9[\n" + a + ",\n" + b + "\n]", 3, "\n" + a + "\n" + b + "\n"},
 		{"element of a list", "[" + a + ",7 ," + b + ", {} ]", 2, "[" + a + "," + b + "]"},
 	} {
 		read, err := DecodeBytes([]byte(test.in), Options{Lenient: true, Format: map[bool]string{true: "openai", false: "jsonl"}[test.in[0] == '[']})

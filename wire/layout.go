@@ -77,7 +77,7 @@ func (r *reader) object(d dialect, start, end int) error {
 	switch {
 	case len(r.list.objects) == 0:
 		r.list.first, gap = gap, ""
-	case strings.Trim(gap, ", \t\r\n") != "": // something was left out
+	case strings.Trim(gap, r.sep+" \t\r\n") != "": // something was left out
 		gap = r.sep
 	}
 	if strings.TrimSpace(r.list.first) != "" {
@@ -139,30 +139,24 @@ func readBody(src *source, d dialect, v value, around bool, path string) (Conver
 		c.layout.before, c.layout.after = src.bom+src.text[:v.offset], src.text[v.offset+len(v.raw):]
 	}
 	start, end := 0, len(v.raw)
+	var system []chat.Message
 	if v.raw[0] == '{' {
-		start = end
+		body := parse(v.raw)
 		c.layout.key, path = "messages", path+"messages"
-		for m := range members(v.raw) {
-			switch raw := v.raw[m.start:m.end]; m.key {
-			case "messages":
-				start, end = m.start, m.end
-			case "model":
-				c.Model = unquote(raw)
-			case "tools":
-				if begins(raw, "[") {
-					c.Tools = []byte(raw)
-				}
-			}
+		c.Model = body.text("model")
+		if body.is("tools", "[") {
+			c.Tools = []byte(body.field("tools"))
 		}
+		if d.system {
+			system = readSystem(body)
+		}
+		start, end = body.span("messages")
 	}
 	if !begins(v.raw[start:end], "[") {
 		return c, src.fail(ErrField, v.line, path, "is "+kindOf(v.raw[start:end])+", not a list of messages", "")
 	}
-	var err error
-	c.Messages, c.layout.list, err = readList(src, d, v.offset+start, v.offset+end, path)
-	if err == nil && d.system {
-		c.Messages = append(readSystem(parse(v.raw)), c.Messages...)
-	}
+	messages, objects, err := readList(src, d, v.offset+start, v.offset+end, path)
+	c.Messages, c.layout.list = append(system, messages...), objects
 	fillIDs(c.Messages)
 	return c, err
 }
@@ -234,7 +228,9 @@ func readBodies(src *source, d dialect) ([]Conversation, error) {
 			return src.fail(ErrField, v.line, "", "is "+kindOf(v.raw)+", not a request body", "")
 		}
 		c, err := readBody(src, d, v, false, "")
-		all = append(all, c)
+		if err == nil {
+			all = append(all, c)
+		}
 		return err
 	})
 	return all, err

@@ -131,33 +131,37 @@ func prepared(t chat.Transcript, d dialect) chat.Transcript {
 	}
 	open := make(map[string][]calls)
 	for i, m := range t {
-		fresh := !readIn(m, d)
-		if fresh {
-			out[i].Parts = slices.Clone(m.Parts)
-		}
-		for j := range m.Parts {
-			p := m.Parts[j]
-			switch p.Kind {
-			case chat.Call:
-				was := p.ID
-				if fresh {
+		parts := make([]chat.Part, len(m.Parts))
+		for j, p := range m.Parts {
+			was := p.ID
+			switch {
+			case p.Kind == chat.Call:
+				if !readIn(m, d) {
 					p.ID = d.callID(p.ID, &ids)
 				}
 				open[was] = pushed(open[was], i, p)
-			case chat.Result:
-				answered, rest := popped(open[p.ID])
-				if open[p.ID] = rest; answered.Kind == chat.Call {
-					p.ID, p.Name = answered.ID, answered.Name
-				} else if d.id != nil {
-					p.ID = d.id(p.ID)
-				}
+			case p.Kind == chat.Result:
+				open[was] = d.answer(&p, open[was])
 			}
-			if fresh {
-				out[i].Parts[j] = p
-			}
+			parts[j] = p
+		}
+		if !readIn(m, d) {
+			out[i].Parts = parts
 		}
 	}
 	return out
+}
+
+// answer gives a result the id and the tool of the call that it answers, and
+// returns the calls of its id that are still open.
+func (d dialect) answer(p *chat.Part, open []calls) []calls {
+	call, rest := popped(open)
+	if call.Kind == chat.Call {
+		p.ID, p.Name = call.ID, call.Name
+	} else if d.id != nil {
+		p.ID = d.id(p.ID)
+	}
+	return rest
 }
 
 // readIn reports whether m was read in d.
