@@ -8,10 +8,23 @@ import "strings"
 func scanCode(text string, s *shape) {
 	c := codeScan{profile: s.lang, text: text, shape: s, pending: -1, lead: -1}
 	eachLine(text, c.lineAt)
+	for range 3 {
+		if c.shutBy == "" {
+			break
+		}
+		c.resume()
+	}
 	for _, f := range c.frames {
 		c.end(f.decl, len(text))
 	}
 	c.end(c.pending, len(text))
+}
+
+// resume goes on behind the line in which something began that never ended.
+func (c *codeScan) resume() {
+	at := c.openAt
+	*c = codeScan{profile: c.profile, text: c.text, shape: c.shape, pending: -1, lead: -1, line: c.openLine}
+	eachLine(c.text[at:], func(start, end int) { c.lineAt(at+start, at+end) })
 }
 
 // A frame is a block of code that the scan is inside of.
@@ -19,24 +32,34 @@ type frame struct {
 	decl      int // the declaration it is the body of, or -1
 	container bool
 	exported  bool
+	open      bool // an interface
 	indent    int
 }
+
+// interfaces declare what others fill in; frames only hold others' declarations.
+var (
+	interfaces = list("interface trait protocol @interface")
+	frames     = list("namespace module impl extension")
+)
 
 // A codeScan is the state between two lines.
 type codeScan struct {
 	*profile
-	text    string
-	shape   *shape
-	line    int32
-	shutBy  string // what ends the comment or string that the line begins in; empty in code
-	parens  int
-	frames  []frame
-	bodies  int // frames that are no container
-	pending int // a declaration whose body has not begun, or -1
-	holds   bool
-	kept    bool
-	lead    int // where the comments above the line begin, or -1
-	last    int // end of the last line that is not blank
+	text     string
+	shape    *shape
+	line     int32
+	shutBy   string // what ends the comment or string that the line begins in; empty in code
+	openAt   int    // end of the line in which that began
+	openLine int32  // its number
+	parens   int
+	frames   []frame
+	bodies   int // frames that are no container
+	pending  int // a declaration whose body has not begun, or -1
+	holds    bool
+	kept     bool
+	facing   bool
+	lead     int // where the comments above the line begin, or -1
+	last     int // end of the last line that is not blank
 }
 
 func (c *codeScan) lineAt(start, end int) {
@@ -52,11 +75,15 @@ func (c *codeScan) lineAt(start, end int) {
 	if c.shutBy == "" {
 		if c.comment(code, start) {
 			c.skip(line, at, end)
+			c.openAt, c.openLine = end, c.line
 			return
 		}
 		c.begin(line, code, start, end, at)
 	}
 	c.skip(line, 0, end)
+	if began == "" && c.shutBy != "" {
+		c.openAt, c.openLine = end, c.line
+	}
 	c.last = end
 	if began == "" || began != c.shut {
 		c.lead = -1
@@ -75,6 +102,7 @@ func (c *codeScan) comment(code string, start int) bool {
 	}
 	if c.open != "" && strings.HasPrefix(code, c.open) || code[0] == '@' && !strings.Contains(code, "class ") && !strings.HasPrefix(code, "@interface") ||
 		strings.HasPrefix(code, "#[") || code[0] == '[' && c.name == "c#" {
+		c.describe(strings.TrimLeft(code, c.open+"*! \n"), start+len(code))
 		c.leads(start)
 		return true
 	}
@@ -113,6 +141,9 @@ func (c *codeScan) begin(line, code string, start, end, indent int) {
 			}
 		}
 	}
+	if c.indent && indent == 0 && (strings.HasPrefix(code, `"""`) || strings.HasPrefix(code, "'''")) {
+		c.describe(strings.TrimLeft(code, `"'`), end)
+	}
 	d, holds, ok := c.declaration(code)
 	if !ok {
 		return
@@ -120,6 +151,7 @@ func (c *codeScan) begin(line, code string, start, end, indent int) {
 	c.end(c.pending, c.last)
 	c.pending = c.add(d, start, end, indent)
 	c.holds, c.kept = holds, c.shape.decls[c.pending].exported
+	c.facing = interfaces[d.word]
 	if c.indent {
 		c.push(c.pending, indent)
 		c.pending = -1
@@ -140,7 +172,7 @@ func (c *codeScan) imported(start, end int) {
 
 func (c *codeScan) add(d sign, start, end, indent int) int {
 	if n := len(c.frames); n > 0 {
-		d.inside, d.kept = true, c.frames[n-1].exported
+		d.inside, d.kept, d.open = true, c.frames[n-1].exported, c.frames[n-1].open
 	}
 	lead := start
 	if c.lead >= 0 {
@@ -148,7 +180,7 @@ func (c *codeScan) add(d sign, start, end, indent int) int {
 	}
 	c.shape.decls = append(c.shape.decls, decl{
 		span: span{int32(start), int32(end)}, sig: int32(c.signature(start, end)), lead: int32(lead), line: c.line,
-		name: symbol(d.name), depth: uint8(min(len(c.frames), 9)), exported: c.exported(d),
+		name: symbol(d.name), depth: uint8(min(len(c.frames), 9)), exported: c.exported(d) || frames[d.word] || d.open && d.kept,
 	})
 	return len(c.shape.decls) - 1
 }
@@ -189,7 +221,7 @@ func (c *codeScan) end(decl, at int) {
 func (c *codeScan) push(decl, indent int) {
 	f := frame{decl: decl, indent: indent}
 	if decl >= 0 {
-		f.container, f.exported = c.holds, c.kept
+		f.container, f.exported, f.open = c.holds, c.kept, c.facing
 	}
 	if !f.container {
 		c.bodies++

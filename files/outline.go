@@ -75,9 +75,10 @@ func (d *draft) rank() {
 	for _, e := range d.o.Edited {
 		d.edited(e)
 	}
-	if len(d.s.decls) == 0 && len(d.score) > 0 {
-		d.score[0] += 2
-		d.score[len(d.score)-1]++
+	if n := len(d.score); len(d.s.decls) == 0 && n > 0 { // head and tail
+		d.score[0] += 3
+		d.score[n-1] += 2
+		d.score[min(1, n-1)]++
 	}
 	for i := range d.score {
 		if d.score[i] > 0 {
@@ -161,6 +162,9 @@ func (d *draft) write(size int) string {
 	b.WriteString(intro)
 	left := d.writeDecls(&b, declared, shown)
 	d.writeBlocks(&b, shown)
+	if !slices.Contains(declared, true) && !slices.Contains(shown, true) {
+		d.writeEnds(&b, &p)
+	}
 	d.writeMarks(&b, &p, shown)
 	b.WriteString(left)
 	body := b.String()
@@ -192,7 +196,7 @@ func (d *draft) ledgerRoom(p *page) int {
 // intro returns the imports, on one line, and the first line of documentation.
 func (d *draft) intro(p *page) string {
 	var b strings.Builder
-	if doc := oneLine(strings.TrimSpace(d.s.doc.of(d.text)), 160); doc != "" && len(doc) < int(p.left/6) && p.takes(len(doc)) {
+	if doc := oneLine(strings.TrimRight(strings.TrimSpace(d.s.doc.of(d.text)), ` */"'`), 160); doc != "" && len(doc) < int(p.left/6) && p.takes(len(doc)) {
 		b.WriteString(doc + "\n")
 	}
 	if len(d.s.imports) == 0 {
@@ -220,6 +224,9 @@ func importName(line string) string {
 		if j := strings.IndexByte(line[i+1:], line[i]); j > 0 {
 			return clip(line[i+1:i+1+j], 80)
 		}
+	}
+	if from, _, ok := strings.Cut(line, " import "); ok {
+		line = from
 	}
 	for _, word := range []string{"import ", "from ", "use ", "using ", "#include ", "require ", "source ", "package ", "namespace "} {
 		line = strings.TrimPrefix(line, word)
@@ -286,10 +293,30 @@ func (d *draft) writeDecls(b *strings.Builder, taken, shown []bool) (left string
 			hidden += int32(strings.Count(block.of(d.text), "\n"))
 		}
 	}
-	if open[0]+open[1] == 0 {
+	switch {
+	case open[0]+open[1] == 0:
 		return fmt.Sprintf("(left out: %d lines)\n", hidden)
+	case d.s.lang.scan != nil && d.s.lang.name != "go":
+		return fmt.Sprintf("(left out: %d entries, %d lines)\n", open[0], hidden)
 	}
 	return fmt.Sprintf("(left out: %d exported, %d other declarations, %d lines)\n", open[0], open[1], hidden)
+}
+
+// writeEnds writes the beginning and the end of a text of which no whole line
+// has room.
+func (d *draft) writeEnds(b *strings.Builder, p *page) {
+	room := int(p.left) - 8
+	if room < 60 || len(d.text) == 0 {
+		return
+	}
+	text := strings.TrimSpace(d.text)
+	head := oneLine(text, room*2/3)
+	tail := text[max(0, len(text)-room/3):]
+	b.WriteString(head + "\n")
+	if len(text) > room {
+		b.WriteString(oneLine(tail, room/3) + "\n")
+	}
+	p.left -= float64(len(head) + len(tail))
 }
 
 // visible returns whether an offset stands in a block that is shown.

@@ -30,8 +30,10 @@ type profile struct {
 type sign struct {
 	name      string
 	modifiers []string
-	inside    bool // inside of a container
-	kept      bool // the container is itself exported
+	word      string // the word that declares, of a container
+	inside    bool   // inside of a container
+	kept      bool   // the container is itself exported
+	open      bool   // the container is an interface: what it holds is as exported as it is
 }
 
 func (d sign) has(modifier string) bool {

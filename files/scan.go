@@ -263,7 +263,7 @@ func fencePath(info, before string) string {
 		}
 	}
 	name := strings.Trim(before, "*`#: ")
-	if isPath(name) && !strings.ContainsAny(name, " \t") {
+	if isPath(name) && !strings.ContainsAny(name, " \t<>()|\"") {
 		return name
 	}
 	return ""

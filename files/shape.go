@@ -51,6 +51,7 @@ type place struct {
 const (
 	blockMin  = 6    // lines of a block before an empty line ends it
 	blockMax  = 24   // lines of a block
+	plainMax  = 8    // lines of a block of a text without declarations
 	blockSize = 4096 // bytes of a block before the next line ends it
 	markMax   = 40   // marks, imports of one text
 	textMax   = 1 << 30
@@ -92,6 +93,10 @@ func (s *shape) cut(text string) {
 	}
 	var b block
 	lines, line := 0, int32(0)
+	most := blockMax
+	if len(s.decls) == 0 {
+		most = plainMax
+	}
 	finish := func(end int) {
 		if b.end = int32(end); b.end > b.start {
 			s.blocks = append(s.blocks, b)
@@ -103,7 +108,7 @@ func (s *shape) cut(text string) {
 		for len(starts) > 0 && starts[0] < int32(start) {
 			starts = starts[1:]
 		}
-		if len(starts) > 0 && starts[0] == int32(start) || lines >= blockMax || start-int(b.start) > blockSize {
+		if len(starts) > 0 && starts[0] == int32(start) || lines >= most || start-int(b.start) > blockSize {
 			finish(start)
 		}
 		line++

@@ -18,7 +18,7 @@ func (c *codeScan) declaration(code string) (d sign, holds, ok bool) {
 		case c.assigned(&d, w, after):
 			return d, false, true
 		case c.contains[w] && c.opens(w, rest):
-			d.name = nameIn(after)
+			d.word, d.name = w, nameIn(after)
 			return d, true, true
 		case c.declares[w]:
 			d.name = nameIn(after)
