@@ -87,43 +87,45 @@ func firstText(texts ...string) string {
 // and of those before the newest finished compaction only the tail it kept,
 // which then follows the summary.
 func openCodeView(messages []peek, reverted string) []peek {
-	at := make(map[string]int)        // messages by id
-	ask := make([]int, len(messages)) // by message: the newest request to compact so far, or -1
-	asks := make(map[int]peek)        // the requests
-	last := -1
+	at := make(map[string]int)           // messages by id
+	before := make([]int, len(messages)) // by message: the newest request to compact before it, or -1
+	requests := make(map[int]peek)       // their parts that ask
+	newest := -1
 	for i, m := range messages {
 		id := m.at("info").text("id")
 		if id == reverted && id != "" {
 			messages = messages[:i]
 			break
 		}
-		at[id] = i
+		at[id], before[i] = i, newest
 		if p := compactionOf(m); p.raw != "" {
-			last, asks[i] = i, p
+			newest, requests[i] = i, p
 		}
-		ask[i] = last
 	}
 	for s, m := range slices.Backward(messages) {
-		info := m.at("info")
-		finished := info.set("finish") || info.at("time").set("completed")
-		if !info.flag("summary") || !finished || info.set("error") {
+		if !isSummary(m) {
 			continue
 		}
-		asked, ok := at[info.text("parentID")]
-		if !ok || asked > s {
-			asked = ask[s]
+		asked, ok := at[m.at("info").text("parentID")]
+		if !ok || asked >= s {
+			asked = before[s]
 		}
-		request, ok := asks[asked]
-		if !ok {
-			continue
+		if request, ok := requests[asked]; ok {
+			var tail []peek
+			if i, ok := at[request.text("tail_start_id")]; ok && i < asked {
+				tail = messages[i:asked]
+			}
+			return slices.Concat([]peek{messages[asked], m}, tail, messages[asked+1:s], messages[s+1:])
 		}
-		view := []peek{messages[asked], m}
-		if tail, ok := at[request.text("tail_start_id")]; ok && tail < asked {
-			view = append(view, messages[tail:asked]...)
-		}
-		return slices.Concat(view, messages[asked+1:s], messages[s+1:])
 	}
 	return messages
+}
+
+// isSummary reports whether a message is the summary of a compaction that came
+// to its end.
+func isSummary(m peek) bool {
+	info := m.at("info")
+	return info.flag("summary") && !info.set("error") && (info.set("finish") || info.at("time").set("completed"))
 }
 
 // compactionOf returns the part of a message that asks for a compaction.

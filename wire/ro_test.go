@@ -14,7 +14,7 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-var updateRO = flag.Bool("update-ro", false, "rewrite the golden files of the formats that are only read")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 // canonical returns a transcript with one line for each message.
 func canonical(c Conversation) string {
@@ -115,7 +115,7 @@ func TestReadOnlyFormatsReadAsRecorded(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := recorded(t, data, filepath.Base(filepath.Dir(input)))
-			if *updateRO {
+			if *update {
 				if err := os.WriteFile(name+".want", []byte(got), 0o644); err != nil {
 					t.Fatal(err)
 				}
