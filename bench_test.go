@@ -1,6 +1,7 @@
 package tiercompact_test
 
 import (
+	"bytes"
 	"fmt"
 	"runtime"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/tiercompact/tiercompact/levels"
 	"github.com/tiercompact/tiercompact/memory"
 	"github.com/tiercompact/tiercompact/tokens"
+	"github.com/tiercompact/tiercompact/wire"
 )
 
 // longSession is a coding session of n messages of about 200 bytes on average:
@@ -133,31 +135,46 @@ func BenchmarkPlan(b *testing.B) {
 	}
 }
 
-// BenchmarkMemory reports the heap of a session beside its text.
+// BenchmarkMemory reports the heap of a session of 10,000 messages, read from
+// OpenAI JSON, beside its text and raw JSON together. Rank tables are apart.
 func BenchmarkMemory(b *testing.B) {
-	var text int
-	for _, m := range longSession(10000) {
-		for _, p := range m.Parts {
-			text += len(p.Text) + len(p.Args)
-		}
+	var raw bytes.Buffer
+	if err := wire.Encode(&raw, wire.Conversation{Messages: longSession(10000)}, "openai"); err != nil {
+		b.Fatal(err)
+	}
+	c, err := tiercompact.New(tiercompact.Config{Window: 1 << 40})
+	if err != nil {
+		b.Fatal(err)
 	}
 	for b.Loop() {
-		c, err := tiercompact.New(tiercompact.Config{Window: 1 << 40})
+		before := heap()
+		in, err := wire.DecodeBytes(bytes.Clone(raw.Bytes()), wire.Options{})
 		if err != nil {
 			b.Fatal(err)
 		}
-		runtime.GC()
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
+		text := 0
+		for _, m := range in.Messages {
+			for _, p := range m.Parts {
+				text += len(p.Text) + len(p.Args)
+			}
+		}
 		s := c.Session("x")
-		if err := s.Load(longSession(10000)); err != nil {
+		if err := s.Load(in.Messages); err != nil {
 			b.Fatal(err)
 		}
-		runtime.GC()
-		runtime.ReadMemStats(&after)
-		b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/float64(text), "heap/text")
+		in = wire.Conversation{}
+		b.ReportMetric(float64(heap()-before)/float64(text+raw.Len()), "heap/(text+raw)")
 		runtime.KeepAlive(s)
+		c.Forget("x")
 	}
+}
+
+func heap() int64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
 }
 
 // BenchmarkPreflight counts a conversation of 128,000 tokens, anew and again.

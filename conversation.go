@@ -64,6 +64,12 @@ func (c *conversation) add(e entry) string {
 	return e.message.ID
 }
 
+// grow makes room for n more messages.
+func (c *conversation) grow(n int) {
+	c.messages, c.sizes = slices.Grow(c.messages, n), slices.Grow(c.sizes, n)
+	c.terms, c.facts = slices.Grow(c.terms, n), slices.Grow(c.facts, n)
+}
+
 func (c *conversation) freshID() string {
 	for n := c.added; ; n++ {
 		if id := fmt.Sprintf("m%d", n); !c.ids[id] {
@@ -83,7 +89,9 @@ func (c *conversation) match(m chat.Message) *chat.Part {
 			if open := c.calls[p.ID]; len(open) > 0 {
 				call := open[len(open)-1] // a copy: the place is used again
 				answered = &call
-				c.calls[p.ID] = open[:len(open)-1]
+				if c.calls[p.ID] = open[:len(open)-1]; len(open) == 1 {
+					delete(c.calls, p.ID)
+				}
 			}
 		}
 	}
@@ -131,7 +139,7 @@ func (c *conversation) rewritten(cfg *settings, messages chat.Transcript) conver
 		at[m.ID] = i
 	}
 	out := conversation{policy: c.policy, ids: c.ids, added: c.added, tools: c.tools, calls: make(map[string][]chat.Part)}
-	out.messages = make(chat.Transcript, 0, len(messages))
+	out.grow(len(messages))
 	for _, m := range messages {
 		call := out.match(m)
 		if i, old := at[m.ID]; old && slices.Equal(c.messages[i].Parts, m.Parts) {

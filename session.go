@@ -117,6 +117,7 @@ func (s *Session) Load(messages []chat.Message) error {
 		return ErrClosed
 	}
 	from := len(s.t.messages)
+	s.t.grow(len(entries))
 	for _, e := range entries {
 		s.t.add(e)
 	}

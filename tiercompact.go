@@ -83,6 +83,15 @@ func (c *Compactor) Session(id string) *Session {
 	return s
 }
 
+// Forget drops what the compactor holds of an id: a session, and what
+// [Compactor.Preflight] remembers. The archive keeps its part.
+func (c *Compactor) Forget(id string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.sessions, id)
+	delete(c.replays, id)
+}
+
 // Close closes the archive.
 func (c *Compactor) Close() error { return c.cfg.Archive.Close() }
 

@@ -80,13 +80,13 @@ type Message struct {
 	ID        string  `json:"id"`
 	Role      Role    `json:"role"`
 	Parts     []Part  `json:"parts"`
+	State     State   `json:"state,omitempty"`
+	Recall    string  `json:"recall,omitempty"`    // the archive's id for what this message stands for
 	Protected bool    `json:"protected,omitempty"` // never changed, dropped or summarised
 	Machine   bool    `json:"machine,omitempty"`   // a user message that no person typed: a reminder, an environment, a file, an observation
-	State     State   `json:"state,omitempty"`
-	Recall    string  `json:"recall,omitempty"`  // the archive's id for what this message stands for
-	Source    *Source `json:"-"`                 // what it was read from; nil where it was not read
-	Index     int     `json:"-"`                 // place among the messages of its Source
-	Changed   bool    `json:"changed,omitempty"` // it is no longer what Source says; only Source's other fields still hold
+	Changed   bool    `json:"changed,omitempty"`   // it is no longer what Source says; only Source's other fields still hold
+	Source    *Source `json:"-"`                   // what it was read from; nil where it was not read
+	Index     int     `json:"-"`                   // place among the messages of its Source
 }
 
 // A Transcript is a conversation, oldest message first.
