@@ -11,22 +11,24 @@ import (
 func (s screen) bar(width int, t levels.Thresholds, before, after float64) string {
 	full, eighth := split(after, width)
 	freed, _ := split(before, width)
+	used := strings.Repeat(s.sign("█", "#"), full)
+	if eighth > 0 && !s.ascii {
+		used += string([]rune("▏▎▍▌▋▊▉")[eighth-1])
+		full++
+	}
 	marks := map[int]bool{mark(t.Soft, width): true, mark(t.Hard, width): true, mark(t.Emergency, width): true}
-	var b strings.Builder
-	b.WriteString(s.paint(paintOf(t, after), strings.Repeat(s.sign("█", "#"), full)))
+	var rest strings.Builder
 	for i := full; i < width; i++ {
 		switch {
-		case i == full && eighth > 0 && !s.ascii:
-			b.WriteString(s.paint(paintOf(t, after), string([]rune("▏▎▍▌▋▊▉")[eighth-1])))
 		case i < freed:
-			b.WriteString(s.paint(dim, s.sign("▒", "-")))
+			rest.WriteString(s.sign("▒", "-"))
 		case marks[i]:
-			b.WriteString(s.paint(dim, s.sign("┊", "|")))
+			rest.WriteString(s.sign("┊", "|"))
 		default:
-			b.WriteString(s.paint(dim, s.sign("·", ".")))
+			rest.WriteString(s.sign("·", "."))
 		}
 	}
-	return b.String()
+	return s.paint(paintOf(t, after), used) + s.paint(dim, rest.String())
 }
 
 // split returns how many cells of width a share fills, and how many eighths of

@@ -114,14 +114,18 @@ func (c check) once(ctx context.Context, in input) (done outcome, err error) {
 		return done, err
 	}
 	defer func() { err = errors.Join(err, r.close()) }()
-	s, last := r.session, len(in.Messages)-1
+	s, last := r.session, max(0, len(in.Messages)-1)
 	if c.layers {
-		last++
+		last = len(in.Messages)
 	}
 	if err := s.Load(in.Messages[:last]); err != nil {
 		return done, err
 	}
 	done.before = in.Messages
+	if len(in.Messages) == 0 {
+		done.Report = tiercompact.Report{Picked: levels.None, Reason: tiercompact.NothingToDo, Usage: s.Usage(), FirstChanged: -1}
+		return done, nil
+	}
 	if c.layers {
 		done.Report, err = s.Compact(ctx, c.note)
 	} else {

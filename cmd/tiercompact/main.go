@@ -52,6 +52,7 @@ func newRootCommand() *cobra.Command {
 		newRecallCommand(), newUndoCommand(), newVersionCommand(),
 	)
 	cmd.InitDefaultCompletionCmd()
+	cmd.SuggestionsMinimumDistance = 2
 	return cmd
 }
 

@@ -79,6 +79,8 @@ func (t *tally) add(b beat) {
 	}
 }
 
+func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
 // ending returns the end, with a line for each level that fired, and for each
 // of the three that a reader looks for.
 func (t *tally) ending(standing int) ending {
@@ -99,7 +101,7 @@ func (t *tally) ending(standing int) ending {
 		if total > 0 {
 			sum.Share = float64(sum.Freed) / float64(total)
 		}
-		sum.Millis = float64(sum.Took.Microseconds()) / 1000
+		sum.Millis = millis(sum.Took)
 		e.Levels = append(e.Levels, *sum)
 	}
 	return e

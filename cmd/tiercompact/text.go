@@ -33,42 +33,46 @@ func grouped(n int) string {
 
 func percent(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) }
 
-// clip returns the first line of s that says something, at most width runes
-// long, without what would steer a terminal.
-func clip(s string, width int) string {
-	if width <= 0 {
-		return ""
+// clip returns the first line of s that says something, at most width columns
+// wide, without what would steer a terminal.
+func (s screen) clip(text string, width int) string {
+	text = firstLine(text)
+	if s.ascii {
+		text = asciiOnly(text)
 	}
-	const enough = 4096 // no line of a terminal is longer
-	s = strings.TrimSpace(s[:min(len(s), enough)])
-	if i := strings.IndexByte(s, '\n'); i >= 0 {
-		s = s[:i]
-	}
-	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool {
-		return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == unicode.ReplacementChar
-	}), " ")
-	used := 0
-	for i, r := range s {
-		used += cells(r)
-		if used > width {
-			return shorten(s[:i], width)
+	end, room := s.sign("…", "..."), s.sign(" ", "   ")
+	used, cut := 0, 0
+	for i, r := range text {
+		if used += cells(r); used > width {
+			return strings.TrimRight(text[:cut], " ") + end
+		}
+		if used+len(room) <= width {
+			cut = i + len(string(r))
 		}
 	}
-	return s
+	return text
 }
 
-// shorten ends s, which fills width cells or nearly so, with an ellipsis.
-func shorten(s string, width int) string {
-	total := 0
-	for _, r := range s {
-		total += cells(r)
-	}
-	runes := []rune(s)
-	for total >= width && len(runes) > 0 {
-		total -= cells(runes[len(runes)-1])
-		runes = runes[:len(runes)-1]
-	}
-	return strings.TrimRight(string(runes), " ") + "…"
+// clip is for what is not drawn on a screen.
+func clip(text string, width int) string { return screen{}.clip(text, width) }
+
+// firstLine returns the first line of text, with single blanks.
+func firstLine(text string) string {
+	const enough = 4096 // bytes; no line of a terminal is longer
+	text = strings.TrimSpace(text[:min(len(text), enough)])
+	text, _, _ = strings.Cut(text, "\n")
+	return strings.Join(strings.FieldsFunc(text, func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == unicode.ReplacementChar
+	}), " ")
+}
+
+func asciiOnly(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r > unicode.MaxASCII {
+			return '?'
+		}
+		return r
+	}, text)
 }
 
 // cells returns how many columns of a terminal r takes.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/chat"
@@ -36,7 +35,7 @@ func (t *timeline) begin(cfg tiercompact.Config) {
 	t.bar = min(max(t.screen.width*3/10, 20), 40)
 	t.text = t.screen.width - columns - t.bar - 1
 	at := t.thresholds()
-	t.line("%s", t.screen.paint(bold, t.title))
+	t.line("%s", t.screen.paint(bold, t.screen.clip(t.title, t.screen.width)))
 	t.line("%s", t.screen.paint(dim, fmt.Sprintf("%s, window %s tokens, preset %s", plural(t.messages, "message"),
 		grouped(cfg.Window), cmp.Or(cfg.Preset, tiercompact.Default))))
 	t.line("%s", t.screen.paint(dim, fmt.Sprintf("soft from %s, hard from %s, emergency from %s", percent(at.Soft), percent(at.Hard), percent(at.Emergency))))
@@ -108,7 +107,7 @@ func before(r tiercompact.Report) float64 {
 // row shows a message: its usage, and what was done or else what it says.
 func (t *timeline) row(b beat) {
 	r, at := b.report, t.thresholds()
-	text := t.screen.paint(dim, clip(headline(b.message), t.text))
+	text := t.screen.paint(dim, t.screen.clip(headline(b.message), t.text))
 	switch {
 	case r.Compacted():
 		text = t.screen.paint(paintOf(at, max(before(r), at.Soft)), t.action(r))
@@ -135,8 +134,8 @@ func (t *timeline) level(b beat, a tiercompact.Applied) {
 	} else {
 		parts = append([]string{string(a.Level)}, parts...)
 	}
-	parts = append(parts, a.Took.Round(100*time.Microsecond).String())
-	t.under(dim, strings.Join(parts, t.screen.sign(" · ", ", ")))
+	parts = append(parts, fmt.Sprintf("%.1f ms", millis(a.Took)))
+	t.under(plain, strings.Join(parts, t.screen.sign(" · ", ", ")))
 }
 
 // under shows a text below the line of its message.

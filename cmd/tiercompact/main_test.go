@@ -1,0 +1,40 @@
+package main
+
+import (
+	"flag"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+var update = flag.Bool("update", false, "rewrite the expected output in testdata")
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"tiercompact": main})
+}
+
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script", UpdateScripts: *update, RequireExplicitExec: true,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"make": makeFile},
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("COLUMNS", "80")
+			return nil
+		},
+	})
+}
+
+// makeFile writes n times a text into a file, with what stands around it:
+// make FILE N BEFORE TEXT AFTER.
+func makeFile(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 5 {
+		ts.Fatalf("usage: make FILE N BEFORE TEXT AFTER")
+	}
+	n := 0
+	for _, d := range args[1] {
+		n = 10*n + int(d-'0')
+	}
+	unescape := strings.NewReplacer(`\n`, "\n", `\xff`, "\xff").Replace
+	ts.Check(writeFile(ts.MkAbs(args[0]), unescape(args[2])+strings.Repeat(unescape(args[3]), n)+unescape(args[4])))
+}
