@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/tiercompact/tiercompact/archive"
@@ -234,10 +235,8 @@ func (cfg Config) validate() error {
 }
 
 func oneOf[T ~string](name string, value T, allowed ...T) error {
-	for _, a := range allowed {
-		if value == a {
-			return nil
-		}
+	if slices.Contains(allowed, value) {
+		return nil
 	}
 	return fmt.Errorf("%s must be one of %q, is %q", name, allowed, value)
 }

@@ -122,7 +122,7 @@ func bodyLines(ms []chat.Message) map[string]bool {
 				}
 			}
 			for _, s := range texts {
-				for _, l := range strings.Split(s, "\n") {
+				for l := range strings.SplitSeq(s, "\n") {
 					out[strings.TrimSpace(l)] = true
 				}
 			}
@@ -160,7 +160,7 @@ func anchors(pre, fut []chat.Message) [][]string {
 			}
 			if a.Old != nil {
 				var lines []string
-				for _, l := range strings.Split(*a.Old, "\n") {
+				for l := range strings.SplitSeq(*a.Old, "\n") {
 					if l = strings.TrimSpace(l); len(l) >= 12 {
 						lines = append(lines, l)
 					}
