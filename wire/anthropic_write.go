@@ -84,8 +84,7 @@ func anthropicBlock(free *pool, p chat.Part, images []chat.Part) string {
 	case p.Kind == chat.Image && p.Image != nil:
 		return sourceBlock(p.Image)
 	case isText(p) && p.Text != "":
-		p.Kind = chat.Text
-		return free.take(p).with(change{"type", `"text"`}, change{"text", quoted(p.Text)})
+		return free.text(p)
 	}
 	return ""
 }

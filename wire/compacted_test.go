@@ -83,6 +83,9 @@ func TestCompactedConversationKeepsWhatWasNotTouched(t *testing.T) {
 		{name: "calls gone", in: tool, edit: func(t chat.Transcript) chat.Transcript {
 			return chat.Transcript{t[0].With(chat.Outlined, chat.Part{Kind: chat.Text, Text: "called"})}
 		}, exact: `[{"role":"assistant","content":"called","z":1}]`},
+		{name: "block that is no text replaced", in: `[{"role":"user","content":[{"type":"input_audio","input_audio":{"data":"AAAA"}},"x"]}]`, edit: func(t chat.Transcript) chat.Transcript {
+			return retold(retold(t, 0, 0, "a"), 0, 1, "b")
+		}, exact: `[{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}]`},
 		{name: "block result changed", in: claude, edit: func(t chat.Transcript) chat.Transcript { return retold(t, 3, 0, "1") },
 			exact: strings.Replace(claude, `"one"`, `"1"`, 1)},
 		{name: "block result with an image changed", in: claude, edit: func(t chat.Transcript) chat.Transcript { return retold(t, 4, 0, "2") },

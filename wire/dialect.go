@@ -2,6 +2,7 @@ package wire
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tiercompact/tiercompact/chat"
@@ -133,14 +134,13 @@ func samePart(a, b chat.Part) bool {
 // between them.
 func textIn(parts []chat.Part) string { return chat.Message{Parts: parts}.Text() }
 
-// partsOf returns the parts of the given kinds, in order.
+// partsOf returns the parts of the given kinds, in order, but for image parts
+// that hold no picture.
 func partsOf(parts []chat.Part, kinds ...chat.Kind) []chat.Part {
 	var found []chat.Part
 	for _, p := range parts {
-		for _, k := range kinds {
-			if p.Kind == k {
-				found = append(found, p)
-			}
+		if slices.Contains(kinds, p.Kind) && (p.Kind != chat.Image || p.Image != nil) {
+			found = append(found, p)
 		}
 	}
 	return found
@@ -199,4 +199,16 @@ func (b *pool) take(p chat.Part) jsonObject {
 		return parse(block.Raw)
 	}
 	return jsonObject{raw: "{}"}
+}
+
+// text returns a text block for p, made out of the one that it was read from
+// where that was a text block too.
+func (b *pool) text(p chat.Part) string {
+	p.Kind = chat.Text
+	o := b.take(p)
+	switch o.text("type") {
+	case "text", "input_text", "output_text":
+		return o.with(change{"text", quoted(p.Text)})
+	}
+	return objectOf(change{"type", `"text"`}, change{"text", quoted(p.Text)})
 }

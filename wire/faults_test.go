@@ -101,3 +101,22 @@ func TestImagesGoIntoEachFormsOwnPlace(t *testing.T) {
 		}
 	}
 }
+
+func TestAnyPartCanBeWritten(t *testing.T) {
+	var parts []chat.Part
+	for _, k := range []chat.Kind{chat.Text, chat.Thinking, chat.Image, chat.Call, chat.Result, chat.Summary, "else"} {
+		parts = append(parts, chat.Part{Kind: k})
+	}
+	var all chat.Transcript
+	for _, role := range []chat.Role{chat.System, chat.Developer, chat.User, chat.Assistant, chat.Tool, "else"} {
+		all = append(all, chat.Message{Role: role, Parts: parts}, chat.Message{Role: role})
+	}
+	read := decoded(t, anthropicBlocksFixture)
+	for i, m := range read.Messages {
+		read.Messages[i] = m.With(chat.Outlined, parts...)
+	}
+	for _, to := range []string{"openai", "anthropic", "ollama", "jsonl"} {
+		checkJSON(t, encoded(t, Conversation{Messages: all}, to))
+		checkJSON(t, encoded(t, read, to))
+	}
+}

@@ -58,13 +58,10 @@ func (w flatWriter) contentChanges(o jsonObject, was, now []chat.Part) []change 
 // inContent returns the parts that make up the content: those that are shown,
 // and thinking that was a block of it.
 func inContent(parts []chat.Part) []chat.Part {
-	var found []chat.Part
-	for _, p := range parts {
-		if slices.Contains(shown, p.Kind) || p.Kind == chat.Thinking && p.Raw != "" {
-			found = append(found, p)
-		}
-	}
-	return found
+	blocks := slices.DeleteFunc(slices.Clone(parts), func(p chat.Part) bool {
+		return p.Kind == chat.Thinking && p.Raw == ""
+	})
+	return partsOf(blocks, append(slices.Clone(shown), chat.Thinking)...)
 }
 
 // sameShown ignores what is not in the content: ids and names.
@@ -87,9 +84,7 @@ func rewriteBlocks(list string, parts []chat.Part) string {
 			blocks = append(blocks, imageBlock(p.Image))
 			continue
 		}
-		text := p
-		text.Kind = chat.Text
-		blocks = append(blocks, free.take(text).with(change{"type", `"text"`}, change{"text", quoted(p.Text)}))
+		blocks = append(blocks, free.text(p))
 	}
 	return listOf(blocks)
 }
