@@ -38,9 +38,9 @@ func newRootCommand() *cobra.Command {
 		Use:   "tiercompact",
 		Short: "Keep a coding assistant's conversation inside the context window",
 		Long:  about,
-		Example: `  tiercompact replay                                     # watch the three levels at work
-  tiercompact plan session.jsonl --window 32768          # what would be done, and why
-  tiercompact compact session.jsonl --window 32768 > small.jsonl`,
+		Example: `  tiercompact replay                       # watch the three levels at work
+  tiercompact plan session.jsonl -w 32768  # what would be done, and why
+  tiercompact compact session.jsonl -w 32768 > small.jsonl`,
 		Args:          unknownCommand,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		SilenceErrors: true,

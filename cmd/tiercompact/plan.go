@@ -73,7 +73,7 @@ func (o *planOptions) show(cmd *cobra.Command, in input, done outcome) error {
 		note(cmd, "warning: %s", warning)
 	}
 	return buffered(w, func(w io.Writer) error {
-		fmt.Fprintf(w, "%s\n%s", screen.paint(bold, in.name), summary(done))
+		fmt.Fprintf(w, "%s\n%s", screen.paint(bold, in.name), screen.summary(done))
 		for _, e := range done.Edits {
 			fmt.Fprintln(w, planned(screen, e))
 		}

@@ -39,20 +39,20 @@ func (o reportOptions) tell(cmd *cobra.Command, done outcome) error {
 	case o.json:
 		return json.NewEncoder(cmd.ErrOrStderr()).Encode(done.Report)
 	case !o.quiet:
-		fmt.Fprint(cmd.ErrOrStderr(), summary(done))
+		fmt.Fprint(cmd.ErrOrStderr(), screen{}.summary(done))
 	}
 	return nil
 }
 
 // summary is an outcome in a few lines for people.
-func summary(done outcome) string {
+func (s screen) summary(done outcome) string {
 	u := done.Usage
 	if !done.Compacted() {
 		return fmt.Sprintf("nothing to do: %s (%s of %s tokens, %s)\n", why(done.Reason), grouped(u.Tokens), grouped(u.Window), percent(u.Share))
 	}
 	var b strings.Builder
 	for _, a := range done.Applied {
-		fmt.Fprintf(&b, "%-9s  %9s → %-9s %s\n", a.Level, grouped(a.Before), grouped(a.After), strings.Join(said(done.Report, a), ", "))
+		fmt.Fprintf(&b, "%-9s  %9s %s %-9s %s\n", a.Level, grouped(a.Before), s.sign("→", "->"), grouped(a.After), strings.Join(said(done.Report, a), ", "))
 	}
 	fmt.Fprintf(&b, "%s freed, %s of %s tokens left (%s), %d of %s\n", grouped(done.Freed()), grouped(done.After),
 		grouped(u.Window), percent(u.Share), len(done.after), plural(len(done.before), "message"))
@@ -78,17 +78,18 @@ func why(reason string) string {
 	return reason
 }
 
-// said returns what a level did: how many messages were shortened, dropped or
-// summarised, and what ranked or wrote.
+// said returns what a level did: how many messages were dropped or summarised,
+// what was shortened, and what ranked or wrote.
 func said(r tiercompact.Report, a tiercompact.Applied) []string {
-	shortened, gone := 0, 0
+	gone := 0
+	var reasons []string // of what was shortened
 	for _, e := range r.Edits {
 		switch {
 		case e.Level != a.Level:
 		case e.Put < e.End-e.Start || strings.HasPrefix(e.Why, "summarised"):
 			gone += e.End - e.Start
 		case e.End > e.Start:
-			shortened += e.End - e.Start
+			reasons = append(reasons, e.Why)
 		}
 	}
 	var out []string
@@ -99,14 +100,38 @@ func said(r tiercompact.Report, a tiercompact.Applied) []string {
 		}
 		out = append(out, plural(gone, "message")+" "+verb)
 	}
-	if shortened > 0 {
-		out = append(out, grouped(shortened)+" shortened")
-	}
+	out = append(out, few(reasons)...)
 	if a.Engine != "" {
 		out = append(out, a.Engine)
 	}
 	if a.Fallback != "" && a.Fallback != a.Engine {
 		out = append(out, "instead: "+a.Fallback)
+	}
+	return out
+}
+
+// few returns texts with each told once, and at most three of them.
+func few(texts []string) []string {
+	const most = 3
+	times := make(map[string]int)
+	var order []string
+	for _, t := range texts {
+		if times[t]++; times[t] == 1 {
+			order = append(order, t)
+		}
+	}
+	var out []string
+	left := len(texts)
+	for _, t := range order[:min(most, len(order))] {
+		left -= times[t]
+		text := clip(t, 48)
+		if times[t] > 1 {
+			text += fmt.Sprintf(" (%d)", times[t])
+		}
+		out = append(out, text)
+	}
+	if left > 0 {
+		out = append(out, fmt.Sprintf("%d more", left))
 	}
 	return out
 }

@@ -2,8 +2,11 @@ package main
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/tiercompact/tiercompact"
@@ -112,7 +115,7 @@ func (t *timeline) row(b beat) {
 	case r.Compacted():
 		text = t.screen.paint(paintOf(at, max(before(r), at.Soft)), t.action(r))
 	case r.Reason != tiercompact.BelowThreshold && r.Reason != tiercompact.SwitchedOff:
-		text = t.screen.paint(yellow, t.screen.sign("∥ ", "= ")+why(r.Reason))
+		text = t.screen.paint(yellow, t.screen.sign("∥ ", "= ")+r.Reason)
 	}
 	t.line("%4d  %-9s  %s  %3.0f %%  %s", b.index+1, b.message.Role, t.screen.bar(t.bar, at, before(r), r.Usage.Share), 100*before(r), text)
 }
@@ -130,12 +133,20 @@ func (t *timeline) action(r tiercompact.Report) string {
 func (t *timeline) level(b beat, a tiercompact.Applied) {
 	parts := said(b.report, a)
 	if len(b.report.Applied) == 1 {
-		parts = append(parts, fmt.Sprintf("%d of %d kept", b.left, b.standing))
+		parts = append(parts, kept(b))
 	} else {
 		parts = append([]string{string(a.Level)}, parts...)
 	}
 	parts = append(parts, fmt.Sprintf("%.1f ms", millis(a.Took)))
 	t.under(plain, strings.Join(parts, t.screen.sign(" · ", ", ")))
+}
+
+// kept says how many messages stand after a round.
+func kept(b beat) string {
+	if b.left == b.standing {
+		return "all " + plural(b.left, "message") + " kept"
+	}
+	return fmt.Sprintf("%d of %d kept", b.left, b.standing)
 }
 
 // under shows a text below the line of its message.
@@ -168,7 +179,7 @@ func headline(m chat.Message) string {
 	for _, p := range m.Parts {
 		switch {
 		case p.Kind == chat.Call:
-			return p.Name + " " + p.Args
+			return p.Name + " " + subject(p.Args)
 		case p.Kind == chat.Image:
 			return "(image)"
 		case p.Kind != chat.Thinking && strings.TrimSpace(p.Text) != "":
@@ -176,6 +187,22 @@ func headline(m chat.Message) string {
 		}
 	}
 	return ""
+}
+
+// subject returns what a call is about: the first text among its arguments, in
+// the order of their names, that is short; else all of them.
+func subject(args string) string {
+	const short = 200
+	var named map[string]any
+	if json.Unmarshal([]byte(args), &named) != nil {
+		return args
+	}
+	for _, name := range slices.Sorted(maps.Keys(named)) {
+		if text, ok := named[name].(string); ok && text != "" && len(text) <= short && name != "old" && name != "new" {
+			return text
+		}
+	}
+	return args
 }
 
 func (t *timeline) end(e ending) error {
