@@ -16,4 +16,4 @@ kill: ## two hundred kills while the folder store writes
 bench: ## ten runs, for benchstat
 	go test -run='^$$' -bench=. -benchmem -count=10 ./... | tee bench.out
 golden: ## rewrite the golden files; then read the diff
-	go test ./files ./cmd/... -update
+	go test ./files ./summarize ./trace ./cmd/... -update

@@ -1,0 +1,76 @@
+// Command undo hands a file to a conversation, sees it become an outline once
+// nobody speaks of it any more, and takes that back.
+package main
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"strings"
+
+	"github.com/tiercompact/tiercompact"
+	"github.com/tiercompact/tiercompact/chat"
+)
+
+func main() {
+	if err := run(context.Background()); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func run(ctx context.Context) error {
+	compactor, err := tiercompact.New(tiercompact.Config{Window: 8192})
+	if err != nil {
+		return err
+	}
+	defer compactor.Close()
+	session := compactor.Session("demo")
+	file, err := session.AddFile(ctx, "orders.go", source(200))
+	if err != nil {
+		return err
+	}
+	fmt.Println("with the file:", file.Usage.Tokens, "tokens")
+
+	var round tiercompact.Report
+	for _, m := range talk() {
+		report, err := session.AddMessage(ctx, m)
+		if err != nil {
+			return err
+		}
+		if report.Compacted() {
+			round = report
+			fmt.Println(report.Picked, "freed", report.Freed(), "tokens")
+		}
+	}
+	for _, e := range round.Edits {
+		was, err := session.Recall(ctx, e.Recall)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("recall %s: %d messages, the first of %d bytes\n", e.Recall, len(was.Messages), len(was.Messages[0].Text()))
+	}
+	if _, err := session.Undo(ctx); err != nil {
+		return err
+	}
+	fmt.Println("after the undo:", session.Usage().Tokens, "tokens")
+	return nil
+}
+
+func talk() []chat.Message {
+	return []chat.Message{
+		chat.NewText(chat.User, "Thanks. Something else now: how do I name a branch?"),
+		chat.NewText(chat.Assistant, "By the ticket, then two or three words: shop-12-retry."),
+		chat.NewText(chat.User, "And the commits?"),
+		chat.NewText(chat.Assistant, "The package, a colon, and what it does now."),
+	}
+}
+
+// source is a Go file of n functions.
+func source(n int) string {
+	var b strings.Builder
+	b.WriteString("package orders\n")
+	for i := range n {
+		fmt.Fprintf(&b, "\n// total%d adds the items of shelf %d.\nfunc total%d(items []int) int {\n\treturn sum(items, %d)\n}\n", i, i, i, i)
+	}
+	return b.String()
+}
