@@ -31,9 +31,6 @@ func (l leaf) name() string {
 	}
 }
 
-// group returns the key without its last name: what belongs together.
-func (l leaf) group() string { return l.key[:max(0, strings.LastIndexByte(l.key, '.'))] }
-
 // leaves returns the string leaves of args, in order. It returns nil where args
 // is no JSON object.
 func leaves(args string) []leaf {

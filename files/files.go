@@ -56,25 +56,31 @@ type Facts struct {
 func Calls(t chat.Transcript) []*chat.Part {
 	pairs := chat.PairUp(t)
 	calls := make([]*chat.Part, len(t))
+	asked, byID := -1, map[string]*chat.Part(nil) // the calls of one message
 	for i, m := range t {
-		if at := pairs.CallOf[i]; at >= 0 {
-			calls[i] = callFor(m, t[at])
+		at := pairs.CallOf[i]
+		if at < 0 {
+			continue
+		}
+		if at != asked {
+			asked, byID = at, callsOf(t[at])
+		}
+		for _, p := range m.Parts {
+			if c := byID[p.ID]; p.Kind == chat.Result && c != nil {
+				calls[i] = c
+				break
+			}
 		}
 	}
 	return calls
 }
 
-// callFor returns the call of asked that the first result of m answers.
-func callFor(m, asked chat.Message) *chat.Part {
-	for _, p := range m.Parts {
-		if p.Kind != chat.Result {
-			continue
-		}
-		for k := range asked.Parts {
-			if c := &asked.Parts[k]; c.Kind == chat.Call && c.ID == p.ID {
-				return c
-			}
+func callsOf(m chat.Message) map[string]*chat.Part {
+	byID := make(map[string]*chat.Part)
+	for k := range m.Parts {
+		if p := &m.Parts[k]; p.Kind == chat.Call {
+			byID[p.ID] = p
 		}
 	}
-	return nil
+	return byID
 }

@@ -127,18 +127,15 @@ func (s *scan) result(part int, p chat.Part) {
 		return
 	}
 	c := Copy{Part: part, Kind: Output, End: len(p.Text)}
-	text := p.Text
 	clean := strip(p.Text)
+	text := clean.text
 	switch {
 	case known && !p.Error && !failed(clean.text):
 		c.Kind, c.Path, c.First, c.Last, c.Whole = Read, f.path, f.first, f.last, f.whole
-		text = clean.text
 	case clean.path != "":
 		c.Kind, c.Path, c.Whole = Read, clean.path, true
-		text = clean.text
 	case s.call != nil && !p.Error && len(editedBy(s.call)) > 0:
 		c.Kind, c.Path = Edit, editedBy(s.call)[0]
-		text = clean.text
 	default:
 		text = trimReminders(unixLines(p.Text))
 		s.names(text)

@@ -254,13 +254,13 @@ func must[T any](v T, err error) T {
 }
 
 // longSession returns 10,000 messages of 2 MB: mostly short calls and answers,
-// with a read of 16 KB for every 200 messages and a log of 4 KB for every 100.
+// with a read of 28 KB for every 200 messages and a log of 4 KB for every 100.
 func longSession() chat.Transcript {
 	s := new(script).say(chat.User, "go on")
 	for len(s.t) < 10_000 {
 		switch n := len(s.t); {
 		case n%200 < 2:
-			s.call("read", map[string]any{"path": fmt.Sprintf("pkg%d/file.go", n)}, strings.ReplaceAll(goFile(16_000), "Step", fmt.Sprintf("Step%d", n)))
+			s.call("read", map[string]any{"path": fmt.Sprintf("pkg%d/file.go", n)}, strings.ReplaceAll(goFile(28_000), "Step", fmt.Sprintf("Step%d", n)))
 		case n%100 < 2:
 			s.call("bash", map[string]any{"command": "go test ./..."}, fmt.Sprint(n)+strings.Repeat("--- PASS: TestX (0.00s)\n", 170))
 		default:
