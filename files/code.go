@@ -73,7 +73,7 @@ func (c *codeScan) lineAt(start, end int) {
 	at := end - start - len(code)
 	began := c.shutBy
 	if c.shutBy == "" {
-		if c.comment(code, start) {
+		if c.comment(code, start, end) {
 			c.skip(line, at, end)
 			c.openAt, c.openLine = end, c.line
 			return
@@ -92,17 +92,17 @@ func (c *codeScan) lineAt(start, end int) {
 
 // comment reports whether a line is a comment or an attribute, which belongs
 // to the declaration below it.
-func (c *codeScan) comment(code string, start int) bool {
+func (c *codeScan) comment(code string, start, end int) bool {
 	for _, mark := range c.profile.line {
 		if strings.HasPrefix(code, mark) {
-			c.describe(strings.TrimLeft(code, mark+"! "), start+len(code))
+			c.describe(strings.TrimLeft(code, mark+"! "), end)
 			c.leads(start)
 			return true
 		}
 	}
 	if c.open != "" && strings.HasPrefix(code, c.open) || code[0] == '@' && !strings.Contains(code, "class ") && !strings.HasPrefix(code, "@interface") ||
 		strings.HasPrefix(code, "#[") || code[0] == '[' && c.name == "c#" {
-		c.describe(strings.TrimLeft(code, c.open+"*! \n"), start+len(code))
+		c.describe(strings.TrimLeft(code, c.open+"*! \n"), end)
 		c.leads(start)
 		return true
 	}

@@ -196,7 +196,7 @@ func (d *draft) ledgerRoom(p *page) int {
 // intro returns the imports, on one line, and the first line of documentation.
 func (d *draft) intro(p *page) string {
 	var b strings.Builder
-	if doc := oneLine(strings.TrimRight(strings.TrimSpace(d.s.doc.of(d.text)), ` */"'`), 160); doc != "" && len(doc) < int(p.left/6) && p.takes(len(doc)) {
+	if doc := oneLine(strings.TrimRight(strings.TrimSpace(d.s.doc.of(d.text)), ` */"'`), 160); doc != "" && d.first == 1 && len(doc) < int(p.left/6) && p.takes(len(doc)) {
 		b.WriteString(doc + "\n")
 	}
 	if len(d.s.imports) == 0 {

@@ -24,6 +24,8 @@ type Soft struct {
 
 const (
 	leastBytes  = 270  // of a text that is shortened
+	leastOutput = 500  // of a tool output that is
+	leastDigest = 60   // tokens of a digest
 	leastPart   = 1500 // of a part of a file: one that was asked for by its lines is what the work is at
 	fileShare   = 0.8  // of a file, for its outline
 	outputShare = 0.3  // of an output, for its digest
@@ -129,7 +131,7 @@ func (p *softPlan) fate(i int, c files.Copy) fate {
 	case p.index.Superseded(i, c) >= 0:
 		return superseded
 	case c.Kind == files.Output:
-		if len(p.Messages)-1-i >= p.StaleAfter {
+		if len(p.Messages)-1-i >= p.StaleAfter && c.Size >= leastOutput {
 			return digested
 		}
 		return stays
@@ -213,7 +215,7 @@ func (p *softPlan) text(i int, c files.Copy, f fate, recall string) (text, why s
 		return files.Repeated(recall), "repeated"
 	case digested:
 		text := c.Text(p.Messages[i])
-		limit := min(p.DigestMax, partOf(text, outputShare))
+		limit := min(p.DigestMax, max(leastDigest, partOf(text, outputShare)))
 		return c.Digest(text, files.DigestOptions{Max: limit, Count: p.Count, Recall: recall, Near: p.near,
 			Ledger: p.known.Lost(c, text, p.near, limit)}), "digest"
 	}
