@@ -2,6 +2,7 @@ package main
 
 import (
 	"flag"
+	"os"
 	"strings"
 	"testing"
 
@@ -36,5 +37,5 @@ func makeFile(ts *testscript.TestScript, neg bool, args []string) {
 		n = 10*n + int(d-'0')
 	}
 	unescape := strings.NewReplacer(`\n`, "\n", `\xff`, "\xff").Replace
-	ts.Check(writeFile(ts.MkAbs(args[0]), unescape(args[2])+strings.Repeat(unescape(args[3]), n)+unescape(args[4])))
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(unescape(args[2])+strings.Repeat(unescape(args[3]), n)+unescape(args[4])), 0o644))
 }

@@ -4,11 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/tiercompact/tiercompact"
+	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/levels"
 )
 
@@ -86,7 +88,7 @@ func said(r tiercompact.Report, a tiercompact.Applied) []string {
 	for _, e := range r.Edits {
 		switch {
 		case e.Level != a.Level:
-		case e.Put < e.End-e.Start || strings.HasPrefix(e.Why, "summarised"):
+		case e.Put < e.End-e.Start || stoodFor(e):
 			gone += e.End - e.Start
 		case e.End > e.Start:
 			reasons = append(reasons, e.Why)
@@ -110,28 +112,39 @@ func said(r tiercompact.Report, a tiercompact.Applied) []string {
 	return out
 }
 
-// few returns texts with each told once, and at most three of them.
-func few(texts []string) []string {
-	const most = 3
+// stoodFor reports whether an edit put a marker or a summary in.
+func stoodFor(e tiercompact.Edit) bool {
+	return slices.ContainsFunc(e.New, func(m chat.Message) bool { return m.State == chat.Marked || m.IsSummary() })
+}
+
+// few returns reasons with each told once: the first outlined files by name,
+// the rest by number.
+func few(reasons []string) []string {
+	const most = 2
 	times := make(map[string]int)
-	var order []string
-	for _, t := range texts {
-		if times[t]++; times[t] == 1 {
-			order = append(order, t)
+	var files, others []string
+	for _, r := range reasons {
+		times[r]++
+		if file, ok := strings.CutPrefix(r, "outline of "); ok {
+			files = append(files, clip(file, 40))
+		} else if times[r] == 1 {
+			others = append(others, r)
 		}
 	}
 	var out []string
-	left := len(texts)
-	for _, t := range order[:min(most, len(order))] {
-		left -= times[t]
-		text := clip(t, 48)
-		if times[t] > 1 {
-			text += fmt.Sprintf(" (%d)", times[t])
+	if n := min(most, len(files)); n > 0 {
+		text := "outlined " + strings.Join(files[:n], ", ")
+		if len(files) > n {
+			text += fmt.Sprintf(" and %d more", len(files)-n)
 		}
 		out = append(out, text)
 	}
-	if left > 0 {
-		out = append(out, fmt.Sprintf("%d more", left))
+	for _, r := range others[:min(most, len(others))] {
+		if times[r] == 1 {
+			out = append(out, clip(r, 40))
+		} else {
+			out = append(out, fmt.Sprintf("%s (%d)", clip(r, 40), times[r]))
+		}
 	}
 	return out
 }

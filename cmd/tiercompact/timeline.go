@@ -58,7 +58,7 @@ func (t *timeline) thresholds() levels.Thresholds {
 }
 
 func (t *timeline) line(format string, args ...any) {
-	if _, err := fmt.Fprintf(t.w, format+"\n", args...); err != nil {
+	if _, err := fmt.Fprintln(t.w, strings.TrimRight(fmt.Sprintf(format, args...), " ")); err != nil {
 		t.failed = cmp.Or(t.failed, err)
 	}
 }
@@ -135,7 +135,7 @@ func (t *timeline) level(b beat, a tiercompact.Applied) {
 	if len(b.report.Applied) == 1 {
 		parts = append(parts, kept(b))
 	} else {
-		parts = append([]string{string(a.Level)}, parts...)
+		parts = append([]string{fmt.Sprintf("%s %s%s", a.Level, t.screen.sign("−", "-"), grouped(a.Before-a.After))}, parts...)
 	}
 	parts = append(parts, fmt.Sprintf("%.1f ms", millis(a.Took)))
 	t.under(plain, strings.Join(parts, t.screen.sign(" · ", ", ")))

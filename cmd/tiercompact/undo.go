@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -30,6 +31,7 @@ since. Run it on its own output to take the round before back too.`,
 	o.place.register(cmd)
 	f.StringVarP(&o.out, "out", "o", "-", "write to this `file`; it may be the one that is read")
 	f.StringVar(&o.to, "to", "", "write in this `format`: "+formatNames(true)+" (default: as read)")
+	f.BoolVar(&o.json, "json", false, "tell what was taken back as JSON on stderr")
 	o.source.register(cmd)
 	return cmd
 }
@@ -38,6 +40,7 @@ type undoOptions struct {
 	place   place
 	source  source
 	out, to string
+	json    bool
 }
 
 func (o *undoOptions) run(cmd *cobra.Command, path string) (err error) {
@@ -65,11 +68,26 @@ func (o *undoOptions) run(cmd *cobra.Command, path string) (err error) {
 	if err := record(cmd.Context(), dir, info, before); err != nil {
 		return err
 	}
+	return o.tell(cmd, info, len(before), len(back))
+}
+
+// tell says which round was taken back.
+func (o *undoOptions) tell(cmd *cobra.Command, info archive.StepInfo, before, after int) error {
 	if info.Redacted > 0 {
 		note(cmd, "%s had a secret taken out for the archive and come back without it", plural(info.Redacted, "message"))
 	}
-	note(cmd, "round %d (%s) of session %s taken back: %d messages are %d again", info.Number, info.Level, info.Session, len(before), len(back))
-	return nil
+	if !o.json {
+		note(cmd, "round %d (%s) of session %s taken back: %s become %d", info.Number, info.Level, info.Session, plural(before, "message"), after)
+		return nil
+	}
+	return json.NewEncoder(cmd.ErrOrStderr()).Encode(struct {
+		Session  string `json:"session"`
+		Step     int    `json:"step"`
+		Level    string `json:"level"`
+		Redacted int    `json:"redacted"`
+		Before   int    `json:"before"` // messages
+		After    int    `json:"after"`
+	}{info.Session, info.Number, info.Level, info.Redacted, before, after})
 }
 
 // undone takes back the newest round that left t, of the first session with

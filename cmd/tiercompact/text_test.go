@@ -1,0 +1,66 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+func TestGroupedPutsCommasBetweenThousands(t *testing.T) {
+	for n, want := range map[int]string{0: "0", 12: "12", 999: "999", 1000: "1,000", -1234567: "-1,234,567"} {
+		if got := grouped(n); got != want {
+			t.Errorf("grouped(%d) = %q, want %q", n, got, want)
+		}
+	}
+}
+
+func TestClipKeepsToItsWidth(t *testing.T) {
+	tests := []struct {
+		text  string
+		width int
+		ascii bool
+		want  string
+	}{
+		{"fits", 4, false, "fits"},
+		{"does not fit", 8, false, "does no…"},
+		{"does not fit", 9, false, "does not…"},
+		{"does not fit", 8, true, "does..."},
+		{"\n\n  second\tline \n third", 20, false, "second line"},
+		{"no \x1b[31mcolours\x07 here", 30, false, "no [31mcolours here"},
+		{"漢字漢字", 8, false, "漢字漢字"},
+		{"漢字漢字", 7, false, "漢字漢…"},
+		{"漢字", 8, true, "??"},
+		{"anything", 0, false, "…"},
+		{"", 5, false, ""},
+	}
+	for _, test := range tests {
+		if got := (screen{ascii: test.ascii}).clip(test.text, test.width); got != test.want {
+			t.Errorf("clip(%q, %d) = %q, want %q", test.text, test.width, got, test.want)
+		}
+	}
+}
+
+func TestWrappedBreaksBetweenWords(t *testing.T) {
+	got := wrapped("one two three", 8)
+	if want := "one two|three"; strings.Join(got, "|") != want {
+		t.Errorf("wrapped = %q, want %q", got, want)
+	}
+}
+
+func FuzzClip(f *testing.F) {
+	f.Add("a \xff b漢\x1b[0m", 5, true)
+	f.Add("e\u0301e\u0301e\u0301", 2, false)
+	f.Fuzz(func(t *testing.T, text string, width int, ascii bool) {
+		got := screen{ascii: ascii}.clip(text, width)
+		used := 0
+		for _, r := range got {
+			used += cells(r)
+			if r < ' ' || r == 0x7f {
+				t.Errorf("clip(%q, %d) = %q has a control character", text, width, got)
+			}
+		}
+		if used > max(width, 3) || !utf8.ValidString(got) {
+			t.Errorf("clip(%q, %d) = %q takes %d columns", text, width, got, used)
+		}
+	})
+}
