@@ -1,11 +1,6 @@
 package files
 
-import (
-	"path"
-	"strings"
-
-	"github.com/tiercompact/tiercompact/chat"
-)
+import "github.com/tiercompact/tiercompact/chat"
 
 // An Index joins the facts of a conversation: which copies are of one file,
 // what is newer, what was referred to last. It serves one plan, and is not safe
@@ -225,106 +220,4 @@ func (x *Index) ActiveEdit(path string) bool {
 		}
 	}
 	return false
-}
-
-// names says which paths name one file.
-type names struct {
-	paths  []string         // of each file, the longest form seen
-	exact  map[string]int   // files of their clean paths
-	byBase map[string][]int // files of a base name
-	ids    map[string]int   // files of the paths as written, -1 where none is named
-}
-
-// newNames gathers the files that copies and edits name. A relative path is
-// the file whose absolute path ends with it, where there is only one.
-func newNames(facts []*Facts) names {
-	n := names{exact: make(map[string]int), byBase: make(map[string][]int), ids: make(map[string]int)}
-	var relative []string
-	each := func(p string) {
-		if _, known := n.ids[p]; known || p == "" {
-			return
-		}
-		if c := clean(p); isAbsolute(c) {
-			n.ids[p] = n.add(c)
-		} else {
-			n.ids[p] = -1
-			relative = append(relative, p)
-		}
-	}
-	for _, f := range facts {
-		for k := range f.Copies {
-			each(f.Copies[k].Path)
-		}
-		for _, p := range f.Edits {
-			each(p)
-		}
-	}
-	for _, p := range relative {
-		c := clean(p)
-		if id := n.find(c); id >= 0 {
-			n.ids[p] = id
-		} else {
-			n.ids[p] = n.add(c)
-		}
-	}
-	return n
-}
-
-// add returns the file of a clean path, a new one where it is not known.
-func (n *names) add(p string) int {
-	if id, known := n.exact[p]; known {
-		return id
-	}
-	base := path.Base(p)
-	n.paths = append(n.paths, p)
-	n.exact[p] = len(n.paths) - 1
-	n.byBase[base] = append(n.byBase[base], len(n.paths)-1)
-	return len(n.paths) - 1
-}
-
-// maxNamesakes is how many files of one base name are compared.
-const maxNamesakes = 64
-
-// find returns the only file that a clean path can name, or -1.
-func (n *names) find(p string) int {
-	if id, known := n.exact[p]; known {
-		return id
-	}
-	found := -1
-	same := n.byBase[path.Base(p)]
-	if len(same) > maxNamesakes {
-		return -1
-	}
-	for _, id := range same {
-		q := n.paths[id]
-		if strings.HasSuffix(q, "/"+p) || strings.HasSuffix(p, "/"+q) {
-			if found >= 0 {
-				return -1
-			}
-			found = id
-		}
-	}
-	return found
-}
-
-// of returns the file that a path as written names.
-func (n *names) of(p string) (id int, ok bool) {
-	if p == "" {
-		return 0, false
-	}
-	id, known := n.ids[p]
-	if !known {
-		id = n.find(clean(p))
-		n.ids[p] = id
-	}
-	return id, id >= 0
-}
-
-// clean returns p with slashes and without what says nothing.
-func clean(p string) string {
-	return path.Clean(strings.ReplaceAll(p, `\`, "/"))
-}
-
-func isAbsolute(p string) bool {
-	return strings.HasPrefix(p, "/") || strings.HasPrefix(p, "~") || len(p) > 2 && p[1] == ':' && p[2] == '/'
 }

@@ -149,8 +149,36 @@ func (p *softPlan) fate(i int, c files.Copy) fate {
 func (p *softPlan) shorten(d verdict) (e edit.Edit, ok bool) {
 	m := p.Messages[d.message]
 	recall := p.recall(d, m)
-	byPart := make(map[int][]files.Change)
-	var why []string
+	changes, why := p.changesOf(d, m, recall)
+	if len(changes) == 0 {
+		return e, false
+	}
+	parts := slices.Clone(m.Parts)
+	for i := range parts {
+		if changes[i] == nil {
+			continue
+		}
+		part, err := files.Replace(parts[i], changes[i])
+		if err != nil {
+			return e, false // facts of another message
+		}
+		parts[i] = part
+	}
+	changed := m.With(chat.Outlined, parts...)
+	changed.Recall = recall
+	if p.Size(changed) >= p.Sizes[d.message] {
+		for _, c := range p.Facts[d.message].Copies {
+			p.known.Add(c.Text(m))
+		}
+		return e, false
+	}
+	return edit.Edit{Start: d.message, End: d.message + 1, New: []chat.Message{changed}, Why: why}, true
+}
+
+// changesOf returns what stands for the copies of a message, by part, and why.
+// What is named in it counts as known from then on.
+func (p *softPlan) changesOf(d verdict, m chat.Message, recall string) (changes map[int][]files.Change, why string) {
+	var reasons []string
 	for k, c := range p.Facts[d.message].Copies {
 		if d.fates[k] == stays {
 			continue
@@ -164,32 +192,14 @@ func (p *softPlan) shorten(d verdict) (e edit.Edit, ok bool) {
 		if c.Kind == files.Block || c.Kind == files.Attached {
 			text += "\n"
 		}
-		byPart[c.Part] = append(byPart[c.Part], files.Change{Copy: c, Text: text})
-		why = append(why, reason)
-	}
-	if len(why) == 0 {
-		return e, false
-	}
-	parts := slices.Clone(m.Parts)
-	for i := range parts {
-		if changes := byPart[i]; len(changes) > 0 {
-			part, err := files.Replace(parts[i], changes)
-			if err != nil {
-				return e, false
-			}
-			parts[i] = part
+		if changes == nil {
+			changes = make(map[int][]files.Change)
 		}
+		changes[c.Part] = append(changes[c.Part], files.Change{Copy: c, Text: text})
+		reasons = append(reasons, reason)
 	}
-	changed := m.With(chat.Outlined, parts...)
-	changed.Recall = recall
-	if p.Size(changed) >= p.Sizes[d.message] {
-		for _, c := range p.Facts[d.message].Copies {
-			p.known.Add(c.Text(m))
-		}
-		return e, false
-	}
-	slices.Sort(why)
-	return edit.Edit{Start: d.message, End: d.message + 1, New: []chat.Message{changed}, Why: strings.Join(slices.Compact(why), ", ")}, true
+	slices.Sort(reasons)
+	return changes, strings.Join(slices.Compact(reasons), ", ")
 }
 
 // recall returns the id of what a message held.
