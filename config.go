@@ -58,7 +58,8 @@ const (
 )
 
 // None is the value of a setting whose zero means its default and that is to
-// be zero: [Config.MinGain], [Config.HardCapBuffer], [Config.KeepLast].
+// be zero: [Config.MinGain], [Config.HardCapBuffer], [Config.KeepLast],
+// [Config.KeepShare].
 const None = -1
 
 // Config is how conversations are kept small. Only Window is required; the zero
@@ -88,6 +89,7 @@ type Config struct {
 	KeepRecentTurns int     // of a preflight or manual compaction; 0: 6
 	KeepToolIOPairs int     // the same; 0: 4
 	KeepLast        int     // newest messages that emergency keeps; 0: 4; None: only the latest user message
+	KeepShare       float64 // emergency keeps more of the newest messages, while they fill less than this share of the window; None: KeepLast alone
 	StaleAfter      int     // messages without a reference that make a file stale; 0: 3
 
 	RolesNeverPrune []chat.Role             // nil: system, developer
@@ -131,14 +133,14 @@ type settings struct {
 func (p Preset) bundle() (Config, error) {
 	c := Config{
 		Thresholds: levels.Thresholds{Soft: 0.60, Hard: 0.75, Emergency: 0.90},
-		Escalation: Direct, Ranking: levels.Cosine, HardUntil: Half, MinGain: None,
+		Escalation: Direct, Ranking: levels.Cosine, HardUntil: Half, MinGain: None, KeepShare: None,
 	}
 	switch p {
 	case "", Default:
 	case Eager:
 		c.Thresholds = levels.Thresholds{Soft: 0.50, Hard: 0.65, Emergency: 0.80}
 	case Steady:
-		c.Escalation, c.Ranking, c.HardUntil, c.MinGain = Cascade, levels.Fused, UntilSoft, 0.15
+		c.Escalation, c.Ranking, c.HardUntil, c.MinGain, c.KeepShare = Cascade, levels.Fused, UntilSoft, 0.15, 0.30
 	default:
 		return c, fmt.Errorf("preset must be default, eager or steady, is %q", p)
 	}
@@ -175,6 +177,7 @@ func (cfg Config) withDefaults(preset Config) Config {
 	cfg.Ranking = cmp.Or(cfg.Ranking, preset.Ranking)
 	cfg.HardUntil = cmp.Or(cfg.HardUntil, preset.HardUntil)
 	cfg.MinGain = max(0, cmp.Or(cfg.MinGain, preset.MinGain))
+	cfg.KeepShare = max(0, cmp.Or(cfg.KeepShare, preset.KeepShare))
 	cfg.Trigger = cmp.Or(cfg.Trigger, EveryMessage)
 	cfg.TriggerPct = cmp.Or(cfg.TriggerPct, 0.85)
 	cfg.KeepRecentTurns = cmp.Or(cfg.KeepRecentTurns, 6)
@@ -222,7 +225,7 @@ func (cfg Config) validate() error {
 		oneOf("hard.until", cfg.HardUntil, Half, UntilSoft),
 		oneOf("summary_role", cfg.SummaryRole, chat.Assistant, chat.System),
 		oneOf("summary.fallback", cfg.SummaryFallback, levels.FallbackExtractive, levels.FallbackPruning),
-		share("min_gain", cfg.MinGain), share("trigger_pct", cfg.TriggerPct), share("context_threshold", cfg.ContextThreshold),
+		share("min_gain", cfg.MinGain), share("emergency.keep_share", cfg.KeepShare), share("trigger_pct", cfg.TriggerPct), share("context_threshold", cfg.ContextThreshold),
 		atLeast("keep_recent_turns", cfg.KeepRecentTurns, 1), atLeast("keep_tool_io_pairs", cfg.KeepToolIOPairs, 1),
 		atLeast("message_threshold", cfg.MessageThreshold, 0), atLeast("reserve", cfg.Reserve, 0),
 		atLeast("hard_cap_buffer", cfg.HardCapBuffer, None), atLeast("summary_max_tokens", cfg.SummaryMaxTokens, 1),

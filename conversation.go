@@ -209,10 +209,10 @@ func (c *conversation) stale() int {
 }
 
 // view returns what levels may know of c.
-func (c *conversation) view(cfg *settings, fresh map[string]bool) levels.View {
+func (c *conversation) view(cfg *settings, was map[string]chat.Message) levels.View {
 	return levels.View{
 		Messages: c.messages, Sizes: c.sizes, Facts: c.facts, Terms: c.terms,
-		Holds: c.policy.Holds(c.messages), Fresh: fresh, Window: cfg.Window, Fixed: c.tools,
+		Holds: c.policy.Holds(c.messages), Was: was, Window: cfg.Window, Fixed: c.tools,
 		Count: cfg.countText, Size: cfg.countMessage,
 	}
 }

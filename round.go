@@ -17,11 +17,11 @@ import (
 // on what the one before left. It changes nothing outside itself.
 type round struct {
 	cfg     *settings
-	ratio   float64      // tokens for the server / tokens counted here
-	before  conversation // as it was
-	t       conversation // as it stands
-	view    levels.View  // of t
-	fresh   map[string]bool
+	ratio   float64                 // tokens for the server / tokens counted here
+	before  conversation            // as it was
+	t       conversation            // as it stands
+	view    levels.View             // of t
+	was     map[string]chat.Message // by id: what was rewritten, as it was
 	steps   []step
 	number  int    // of the next session summary
 	note    string // of a manual compaction
@@ -42,14 +42,14 @@ type step struct {
 }
 
 func newRound(cfg *settings, t conversation, ratio float64, summaries int) *round {
-	r := &round{cfg: cfg, ratio: ratio, before: t, fresh: make(map[string]bool), number: summaries + 1}
+	r := &round{cfg: cfg, ratio: ratio, before: t, was: make(map[string]chat.Message), number: summaries + 1}
 	r.stand(t)
 	return r
 }
 
 func (r *round) stand(t conversation) {
 	r.t = t
-	r.view = t.view(r.cfg, r.fresh)
+	r.view = t.view(r.cfg, r.was)
 }
 
 // tokens returns what a count made here is for the server.
@@ -143,11 +143,27 @@ func (r *round) ledger() int { return r.cfg.Window * 8 / 100 }
 // emergency puts one summary in the place of all but the newest messages, and
 // compresses the files in what is left.
 func (r *round) emergency(ctx context.Context, d decision) error {
-	cut := levels.EmergencyCut(r.view, r.cfg.KeepLast, r.cfg.SummaryRole)
+	cut := levels.EmergencyCut(r.view, r.keepLast(), r.cfg.SummaryRole)
 	if err := r.fold(ctx, cut, levels.Emergency, d.over || d.summary); err != nil || d.summary {
 		return err
 	}
 	return r.soft(ctx, levels.Emergency, true)
+}
+
+// keepLast returns how many of the newest messages emergency keeps.
+func (r *round) keepLast() int {
+	n, sum := 0, 0
+	most := r.counted(int(r.cfg.KeepShare * float64(r.cfg.Window)))
+	for i := len(r.t.sizes) - 1; i >= 0; i-- {
+		if sum += r.t.sizes[i]; sum > most {
+			break
+		}
+		n++
+	}
+	if r.cfg.KeepLast == 0 {
+		return 0
+	}
+	return max(n, r.cfg.KeepLast)
 }
 
 // layers puts a summary between what is protected and what is recent, with the
@@ -267,8 +283,10 @@ func (r *round) apply(s step, mask memory.Hold) error {
 	}
 	s.before, s.edits, s.from, s.to, s.ended = r.t, edits, r.size(), r.tokens(next.total()), r.cfg.Now()
 	for _, e := range edits {
-		for _, m := range e.New {
-			r.fresh[m.ID] = true
+		for _, m := range replaced(r.t.messages[e.Start:e.End], e.New) {
+			if _, known := r.was[m.ID]; !known {
+				r.was[m.ID] = m
+			}
 		}
 	}
 	if s.summary != nil && s.summary.Message != nil {

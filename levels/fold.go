@@ -5,7 +5,6 @@ import (
 
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/edit"
-	"github.com/tiercompact/tiercompact/files"
 	"github.com/tiercompact/tiercompact/memory"
 )
 
@@ -93,8 +92,8 @@ func (v View) gone(keep []bool, mask memory.Hold, groups [][]int) []bool {
 
 // Summarised returns the messages that a summary of c must tell of, without the
 // old summary and markers, and the old summary's content.
-func (c Cut) Summarised(t chat.Transcript) (messages []chat.Message, previous string) {
-	for i, m := range t {
+func (c Cut) Summarised(v View) (messages []chat.Message, previous string) {
+	for i, m := range v.Messages {
 		switch {
 		case !c.Gone[i] || m.State == chat.Marked:
 		case m.IsSummary():
@@ -103,7 +102,7 @@ func (c Cut) Summarised(t chat.Transcript) (messages []chat.Message, previous st
 			messages = append(messages, m)
 		}
 	}
-	return messages, previous
+	return v.before(messages), previous
 }
 
 // Tokens returns how many tokens c takes out.
@@ -172,8 +171,8 @@ func foldFront(v View, c Cut, summary *chat.Message, recall, why string) edit.Ed
 	return e
 }
 
-// Names returns the names that c would take out of the whole conversation, at
-// most max tokens of them, those of the old summary and of markers included.
-func (c Cut) Names(v View, max int) []string {
-	return files.LedgerOf(pick(v.Messages, c.Gone, true), pick(v.Messages, c.Gone, false), max, v.Count)
+// Names returns the names that c would take out of the whole conversation, but
+// for those that stand in said, the text of the summary: at most max tokens.
+func (c Cut) Names(v View, said string, max int) []string {
+	return v.names(v.before(pick(v.Messages, c.Gone, true)), pick(v.Messages, c.Gone, false), said, max)
 }

@@ -130,7 +130,7 @@ func gaps(v View, drop []bool, ledger int, why string) []edit.Edit {
 	if len(edits) == 0 {
 		return nil
 	}
-	names := files.LedgerOf(pick(v.Messages, drop, true), pick(v.Messages, drop, false), ledger, v.Count)
+	names := v.names(v.before(pick(v.Messages, drop, true)), pick(v.Messages, drop, false), "", ledger)
 	return withMarkers(v, edits, names)
 }
 

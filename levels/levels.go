@@ -97,19 +97,30 @@ func (t Thresholds) Select(usage float64) Name {
 // and read-only. The slices hold one entry for each message.
 type View struct {
 	Messages chat.Transcript
-	Sizes    []int           // tokens
-	Facts    []*files.Facts  // files held and named
-	Terms    []*embed.Terms  // words, for the lexical score
-	Holds    []memory.Hold   // why a message may not be touched
-	Fresh    map[string]bool // ids of messages that this round has rewritten already
-	Window   int             // tokens
-	Fixed    int             // tokens of what is counted beside the messages: tool schemas
+	Sizes    []int                   // tokens
+	Facts    []*files.Facts          // files held and named
+	Terms    []*embed.Terms          // words, for the lexical score
+	Holds    []memory.Hold           // why a message may not be touched
+	Was      map[string]chat.Message // by id: messages that this round has rewritten, as they were before it
+	Window   int                     // tokens
+	Fixed    int                     // tokens of what is counted beside the messages: tool schemas
 	Count    func(text string) int
 	Size     func(chat.Message) int
 }
 
 // Locked reports whether message i must stay as it is.
 func (v View) Locked(i int) bool { return v.Holds[i] != 0 }
+
+// before returns messages as they were before this round: what a summary tells
+// of, and what names are lost, is judged by the full text.
+func (v View) before(messages []chat.Message) []chat.Message {
+	for i, m := range messages {
+		if was, rewritten := v.Was[m.ID]; rewritten {
+			messages[i] = was
+		}
+	}
+	return messages
+}
 
 // Total returns the tokens of the conversation, Fixed included.
 func (v View) Total() int {

@@ -69,7 +69,7 @@ func (w Writer) within(tokens int) Writer {
 // Write returns the summary of c. It fails only where ctx ends.
 func (w Writer) Write(ctx context.Context, v View, c Cut) (Summary, error) {
 	w = w.within(c.Tokens(v.Sizes))
-	messages, previous := c.Summarised(v.Messages)
+	messages, previous := c.Summarised(v)
 	was, facts, _ := summarize.Split(previous)
 	facts = summarize.FactsOf(messages, facts, w.Facts, v.Count)
 	request := summarize.Request{
@@ -89,7 +89,7 @@ func (w Writer) Write(ctx context.Context, v View, c Cut) (Summary, error) {
 }
 
 func (s *Summary) finish(w Writer, v View, c Cut, text, facts string) {
-	content := summarize.Finish(text, facts, c.Names(v, w.Ledger), w.Max+w.Facts+w.Ledger, v.Count)
+	content := summarize.Finish(text, facts, c.Names(v, text+"\n"+facts, w.Ledger), w.Max+w.Facts+w.Ledger, v.Count)
 	m := memory.NewSummary(w.Number, w.Role, content, "")
 	s.Message, s.Tokens = &m, v.Size(m)
 	s.Payload, _ = json.Marshal(struct { // strings and numbers: it cannot fail

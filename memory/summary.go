@@ -80,3 +80,41 @@ func MarkerNames(m chat.Message) []string {
 	}
 	return strings.Fields(names)
 }
+
+// RecallIDs returns the recall ids that stand in what compaction has written
+// into m. What was not rewritten has none.
+func RecallIDs(m chat.Message) []string {
+	if m.State == chat.Active {
+		return nil
+	}
+	var ids []string
+	for _, p := range m.Parts {
+		for _, text := range []string{p.Text, p.Args} {
+			for {
+				_, rest, found := strings.Cut(text, recallWord)
+				if !found {
+					break
+				}
+				if len(rest) >= recallLen && isHex(rest[:recallLen]) {
+					ids = append(ids, rest[:recallLen])
+				}
+				text = rest
+			}
+		}
+	}
+	return ids
+}
+
+const (
+	recallWord = "recall "
+	recallLen  = 8 // digits of an id
+)
+
+func isHex(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,65 @@
+package levels
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/files"
+	"github.com/tiercompact/tiercompact/memory"
+)
+
+// names returns the names that would leave the whole conversation with gone, at
+// most limit tokens of them, the most recently mentioned first. What stands in
+// kept, in said, or inside another name need not be told; recall ids are no
+// names, what takes the place of gone has its own.
+func (v View) names(gone, kept []chat.Message, said string, limit int) []string {
+	if limit <= 0 {
+		return nil
+	}
+	ours := make(map[string]bool)
+	for _, m := range gone {
+		ours[m.Recall] = true
+		for _, id := range memory.RecallIDs(m) {
+			ours[id] = true
+		}
+	}
+	const plenty = 8 // most names are inside another or stand in what is kept
+	names := files.LedgerOf(gone, kept, plenty*limit, v.Count)
+	names = slices.DeleteFunc(names, func(n string) bool { return ours[n] })
+	return v.fitting(untold(names, kept, said), limit)
+}
+
+// untold returns the names that stand neither in the texts nor inside another name.
+func untold(names []string, kept []chat.Message, said string) []string {
+	var told strings.Builder
+	told.WriteString(said)
+	for _, m := range kept {
+		told.WriteByte('\n')
+		told.WriteString(EmbedText(m))
+	}
+	texts := told.String()
+	longest := slices.SortedStableFunc(slices.Values(names), func(a, b string) int { return cmp.Compare(len(b), len(a)) })
+	var listed strings.Builder
+	drop := make(map[string]bool)
+	for _, n := range longest {
+		if strings.Contains(texts, n) || strings.Contains(listed.String(), n) {
+			drop[n] = true
+			continue
+		}
+		listed.WriteString(n + "\n")
+	}
+	return slices.DeleteFunc(names, func(n string) bool { return drop[n] })
+}
+
+// fitting returns as many of names, from the first on, as limit tokens hold.
+func (v View) fitting(names []string, limit int) []string {
+	used := 0
+	for i, n := range names {
+		if used += v.Count(" " + n + ","); used > limit {
+			return names[:i]
+		}
+	}
+	return names
+}
