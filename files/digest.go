@@ -19,7 +19,8 @@ type DigestOptions struct {
 
 // Digest returns what a tool output says in at most o.Max tokens: a head line,
 // the first and the last lines, every line with an error or a failed test that
-// has room, lines that speak of the focus, the ledger.
+// has room, lines that speak of the focus, the ledger. The empty string means
+// that not even the head has room.
 func Digest(text string, o DigestOptions) string {
 	text = trimReminders(unixLines(text))
 	return Copy{Kind: Output, Size: len(text), shape: shapeOfOutput(text)}.Digest(text, o)

@@ -31,8 +31,8 @@ func (o OutlineOptions) focus() *Focus {
 // tokens: a head line; imports; the first line of documentation; exported
 // declarations with their lines, then the others; verbatim the blocks that the
 // work is at; what is to be done; a count of what was left out; the ledger. It
-// returns text where that is not longer, and nothing but the head where no more
-// has room.
+// may be longer than a short text: the caller compares. The empty string means
+// that not even the head has room.
 func Outline(path, text string, o OutlineOptions) string {
 	text = strip(text).text
 	c := Copy{Path: path, Kind: Read, Size: len(text), shape: shapeOf(path, text)}

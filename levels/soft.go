@@ -16,7 +16,7 @@ import (
 // stands again below. The zero Soft has the defaults.
 type Soft struct {
 	StaleAfter int  // messages without a reference that make a file stale; 0 means 3
-	Leave      int  // newest messages that are left alone; 0 means 3
+	Leave      int  // newest messages that are left alone; 0 means 3, none with All
 	OutlineMax int  // tokens of an outline; 0 means 500, 150 with All
 	DigestMax  int  // tokens of a digest; 0 means 200, 150 with All
 	All        bool // every file, stale or not, but those being edited: the first step of emergency
@@ -59,11 +59,11 @@ func (s Soft) Plan(ctx context.Context, v View) ([]edit.Edit, error) {
 }
 
 func (s Soft) defaults() Soft {
-	outline, digest := 500, 200
+	outline, digest, leave := 500, 200, 3
 	if s.All {
-		outline, digest = 150, 150
+		outline, digest, leave = 150, 150, 0
 	}
-	s.StaleAfter, s.Leave = cmp.Or(s.StaleAfter, 3), cmp.Or(s.Leave, 3)
+	s.StaleAfter, s.Leave = cmp.Or(s.StaleAfter, 3), cmp.Or(s.Leave, leave)
 	s.OutlineMax, s.DigestMax = cmp.Or(s.OutlineMax, outline), cmp.Or(s.DigestMax, digest)
 	return s
 }
