@@ -3,8 +3,10 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -14,19 +16,45 @@ import (
 )
 
 // write gives fill the file of a path, or stdout for "-". A file has its name
-// only once it is whole, so it may be the one that was read.
-func write(cmd *cobra.Command, path string, fill func(io.Writer) error) error {
+// only once it is whole, so it may be the one that was read. What is no plain
+// file (a device, a pipe) is written to as it is, never replaced.
+func write(cmd *cobra.Command, path string, fill func(io.Writer) error) (err error) {
 	if path == "-" {
 		return buffered(cmd.OutOrStdout(), fill)
 	}
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("write %s: %w", path, err)
+		}
+	}()
+	target, err := filepath.EvalSymlinks(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return replace(path, fill)
+	}
+	if err != nil {
+		return err
+	}
+	info, err := os.Stat(target)
+	if err != nil {
+		return err
+	}
+	if info.Mode().IsRegular() {
+		return replace(target, fill)
+	}
+	f, err := os.OpenFile(target, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(buffered(f, fill), f.Close())
+}
+
+// replace writes a file beside path, and gives it that name.
+func replace(path string, fill func(io.Writer) error) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".tiercompact-*")
 	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
+		return err
 	}
-	err = buffered(f, fill)
-	if e := f.Close(); err == nil {
-		err = e
-	}
+	err = errors.Join(buffered(f, fill), f.Close())
 	if err == nil {
 		err = keepMode(path, f.Name())
 	}
@@ -35,9 +63,8 @@ func write(cmd *cobra.Command, path string, fill func(io.Writer) error) error {
 	}
 	if err != nil {
 		os.Remove(f.Name())
-		return fmt.Errorf("write %s: %w", path, err)
 	}
-	return nil
+	return err
 }
 
 // keepMode gives the new file the mode of the one that it will replace.

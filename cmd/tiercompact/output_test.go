@@ -1,0 +1,70 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func fill(text string) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := io.WriteString(w, text)
+		return err
+	}
+}
+
+func TestWriteReplacesAPlainFileAndKeepsItsMode(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "out.json")
+	if err := os.WriteFile(file, []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := write(nil, file, fill("new")); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, _ := os.ReadFile(file); string(text) != "new" || info.Mode().Perm()&0o077 != 0 && os.PathSeparator == '/' {
+		t.Errorf("the file holds %q with mode %v", text, info.Mode())
+	}
+}
+
+func TestWriteNeverReplacesALink(t *testing.T) {
+	dir := t.TempDir()
+	file, link := filepath.Join(dir, "file"), filepath.Join(dir, "link")
+	if err := os.WriteFile(file, []byte("old"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(file, link); err != nil {
+		t.Skip("no symbolic links here: ", err)
+	}
+	if err := write(nil, link, fill("new")); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Lstat(link)
+	if text, _ := os.ReadFile(file); err != nil || info.Mode()&os.ModeSymlink == 0 || string(text) != "new" {
+		t.Errorf("link is %v, its file holds %q", info.Mode(), text)
+	}
+}
+
+func TestWriteLeavesNothingBehindWhenItFails(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "out.json")
+	if err := os.WriteFile(file, []byte("old"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	broken := errors.New("broken")
+	if err := write(nil, file, func(io.Writer) error { return broken }); !errors.Is(err, broken) {
+		t.Errorf("write = %v, want %v", err, broken)
+	}
+	entries, err := os.ReadDir(dir)
+	if text, _ := os.ReadFile(file); err != nil || len(entries) != 1 || string(text) != "old" {
+		t.Errorf("%d files are left, the old one holds %q", len(entries), text)
+	}
+	if err := write(nil, dir, fill("new")); err == nil {
+		t.Error("a directory was written to")
+	}
+}
