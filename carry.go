@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/tiercompact/tiercompact/archive"
@@ -110,6 +111,7 @@ func (s *Session) finish(ctx context.Context, r *round, report *Report, forced b
 		return err
 	}
 	r.report(report, number)
+	s.tellWarning(report, r.warning)
 	s.mu.Lock()
 	report.Usage = s.usage()
 	s.mu.Unlock()
@@ -159,9 +161,10 @@ func (r *round) budgetError() *BudgetError {
 
 // archive puts the round into the archive, before anything changes.
 func (s *Session) archive(ctx context.Context, r *round, report *Report) (int, error) {
-	s.mu.Lock()
-	number := s.steps + 1
-	s.mu.Unlock()
+	number, err := s.nextStep(ctx)
+	if err != nil {
+		return 0, err
+	}
 	a := archive.Step{
 		Session: s.id, Number: number, Before: r.before.messages, Removed: r.removed(),
 		Edits: r.edits(), Reason: cmpReason(report), Level: string(report.Picked), Note: r.note, Time: s.cfg.Now(),
@@ -175,6 +178,22 @@ func (s *Session) archive(ctx context.Context, r *round, report *Report) (int, e
 		return 0, fmt.Errorf("archive round %d: %w", number, err)
 	}
 	return number, nil
+}
+
+// nextStep returns the number of the session's next step. The archive decides:
+// it may know the session from an earlier process.
+func (s *Session) nextStep(ctx context.Context) (int, error) {
+	s.mu.Lock()
+	number := s.steps + 1
+	s.mu.Unlock()
+	if number > 1 {
+		return number, nil
+	}
+	infos, err := s.cfg.Archive.Steps(ctx, s.id)
+	if err != nil {
+		return 0, fmt.Errorf("list archived rounds: %w", err)
+	}
+	return archive.Next(infos), nil
 }
 
 func cmpReason(r *Report) string {
@@ -311,7 +330,8 @@ func (s *Session) tellWarning(report *Report, text string) {
 		return
 	}
 	report.Warnings = append(report.Warnings, text)
-	s.warn("medium", text, "protect less, or use a larger window")
+	message, remedy, _ := strings.Cut(text, "; ")
+	s.warn("medium", message, remedy)
 }
 
 func (s *Session) tellEstimate(u Usage) {

@@ -2,6 +2,7 @@ package tiercompact
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -199,11 +200,23 @@ func (cfg Config) withDefaults(preset Config) Config {
 	cfg.RoundDeadline = max(0, cmp.Or(cfg.RoundDeadline, 300*time.Second))
 	if cfg.Archive == nil {
 		cfg.Archive = archive.NewMemory()
+	} else {
+		cfg.Trace = trace.Join(cfg.Trace, archived(cfg.Archive))
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
 	return cfg
+}
+
+// archived is the sink that puts every event into an archive. What cannot be
+// written is dropped: events are no part of the conversation.
+func archived(store archive.Store) trace.Sink {
+	return func(e trace.Event) {
+		if line, err := e.MarshalJSON(); err == nil {
+			_ = store.Event(context.Background(), e.Session, line) // a session that ends still tells how
+		}
+	}
 }
 
 func (cfg Config) validate() error {

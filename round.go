@@ -27,6 +27,7 @@ type round struct {
 	note    string // of a manual compaction
 	noModel bool
 	kept    Kept
+	warning string
 }
 
 // A step is one application of edits.
@@ -212,6 +213,9 @@ func (r *round) fold(ctx context.Context, cut levels.Cut, name levels.Name, forc
 		}
 	}
 	s.front = cut.Front
+	if w.Role == chat.System && r.t.system > 0 {
+		r.warning = "the summary is a second system message, which some chat templates refuse; use summary_role assistant"
+	}
 	return r.apply(s, mask)
 }
 

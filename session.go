@@ -192,8 +192,8 @@ func (s *Session) Observe(promptTokens int) {
 		s.cal, s.anchor = cal, estimate
 	}
 	s.mu.Unlock()
-	if !sample.Taken {
-		s.warn("high", "the server's count was not used: "+sample.Reason, "compact, or raise the server's num_ctx")
+	if sample.Truncated {
+		s.warn("high", sample.Reason, "compact, or raise the server's num_ctx")
 	}
 }
 

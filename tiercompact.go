@@ -14,6 +14,7 @@
 package tiercompact
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"sync"
@@ -71,8 +72,10 @@ func New(cfg Config) (*Compactor, error) {
 	return &Compactor{cfg: s, sessions: make(map[string]*Session), replays: make(map[string]*replayed)}, nil
 }
 
-// Session returns the session of an id; the first call for an id starts it.
+// Session returns the session of an id; the first call for an id starts it. The
+// empty id is "default".
 func (c *Compactor) Session(id string) *Session {
+	id = cmp.Or(id, "default")
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := c.sessions[id]

@@ -63,9 +63,11 @@ func Separate(t chat.Transcript, edits []Edit, marker func(role chat.Role, befor
 	}
 	places := origins(t, edits)
 	inserted := make(map[int]int) // messages put into each edit so far
-	used := make(map[string]bool, len(after))
-	for _, m := range after {
-		used[m.ID] = true
+	used := make(map[string]bool, len(t)+len(after)) // an id that went stands for what went
+	for _, all := range []chat.Transcript{t, after} {
+		for _, m := range all {
+			used[m.ID] = true
+		}
 	}
 	meetings(neighbours(t), after, func(i int) {
 		role := chat.User

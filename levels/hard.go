@@ -2,6 +2,7 @@ package levels
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/edit"
@@ -152,23 +153,24 @@ func recallOf(run []chat.Message) string {
 }
 
 // withMarkers gives each gap its marker where one is allowed, and each name to
-// the marker of the last gap that held it, else to the one before.
+// the marker of the last gap that held it, else to the nearest before that, else
+// to the first. Where no marker is allowed, an outline before the gap that this
+// round has written anyway carries the names.
 func withMarkers(v View, edits []edit.Edit, names []string) []edit.Edit {
 	roles := markerRoles(v.Messages, edits)
-	carrier, first := make([]int, len(edits)), -1
-	for k := range edits {
-		if roles[k] != "" && first < 0 {
-			first = k
-		}
+	first := slices.IndexFunc(roles, func(r chat.Role) bool { return r != "" })
+	if first < 0 && len(names) > 0 {
+		return onOutline(v, edits, names)
 	}
+	if first < 0 {
+		return edits
+	}
+	carrier := make([]int, len(edits))
 	for k, last := 0, first; k < len(edits); k++ {
 		if roles[k] != "" {
 			last = k
 		}
 		carrier[k] = last
-	}
-	if first < 0 {
-		return edits
 	}
 	lists := share(v, edits, carrier, names)
 	for k, role := range roles {
@@ -177,6 +179,23 @@ func withMarkers(v View, edits []edit.Edit, names []string) []edit.Edit {
 		}
 		e := &edits[k]
 		e.New = []chat.Message{memory.NewMarker(role, e.End-e.Start, e.Recall, lists[k])}
+	}
+	return edits
+}
+
+// onOutline adds what a marker would say to the last outline before the first
+// gap that this round has written.
+func onOutline(v View, edits []edit.Edit, names []string) []edit.Edit {
+	for i := edits[0].Start - 1; i >= 0; i-- {
+		m := v.Messages[i]
+		_, fresh := v.Was[m.ID]
+		last := len(m.Parts) - 1
+		if !fresh || m.State != chat.Outlined || m.Parts[last].Kind != chat.Result && m.Parts[last].Kind != chat.Text {
+			continue
+		}
+		parts := slices.Clone(m.Parts)
+		parts[last].Text += "\n" + memory.MarkerText(edits[0].End-edits[0].Start, edits[0].Recall, names)
+		return append([]edit.Edit{{Start: i, End: i + 1, New: []chat.Message{m.With(chat.Outlined, parts...)}, Why: "names of what is dropped behind it"}}, edits...)
 	}
 	return edits
 }
