@@ -3,7 +3,6 @@ package chat
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 )
 
 // A Severity says whether a problem makes a transcript invalid.
@@ -49,7 +48,7 @@ func Check(t Transcript) []Problem {
 		c.add(-1, "", NoMessages, "the transcript holds no messages")
 		return c.found
 	}
-	if Newest(t, func(m Message) bool { return m.Role == User && says(m) }) < 0 {
+	if Newest(t, func(m Message) bool { return m.Role == User && m.Says() }) < 0 {
 		c.add(-1, "", NoUser, "there is no user message that says anything")
 	}
 	for i := range t {
@@ -99,7 +98,7 @@ func (c *checker) add(i int, id, kind, text string) {
 
 func (c *checker) message(i int) {
 	m := c.t[i]
-	if m.Role != Tool && !says(m) && !m.HasCalls() {
+	if m.Role != Tool && !m.Says() && !m.HasCalls() {
 		c.add(i, "", EmptyMessage, fmt.Sprintf("the %s message says nothing", m.Role))
 	}
 	if (m.Role == System || m.Role == Developer) && c.speaking && !m.IsSummary() {
@@ -186,14 +185,4 @@ func answers(t Transcript, p Pairs) map[answer]int {
 		}
 	}
 	return n
-}
-
-// says reports whether m has a text, an image or a result.
-func says(m Message) bool {
-	for _, p := range m.Parts {
-		if p.Kind == Image || p.Kind == Result || p.Kind != Call && strings.TrimSpace(p.Text) != "" {
-			return true
-		}
-	}
-	return false
 }

@@ -53,6 +53,7 @@ func newRootCommand() *cobra.Command {
 	)
 	cmd.InitDefaultCompletionCmd()
 	cmd.SuggestionsMinimumDistance = 2
+	cmd.SetUsageTemplate(strings.ReplaceAll(cmd.UsageTemplate(), "FlagUsages |", "FlagUsagesWrapped 80 |"))
 	return cmd
 }
 

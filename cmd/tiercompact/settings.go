@@ -50,6 +50,10 @@ func (s *settings) register(cmd *cobra.Command) {
 	f.IntVar(&s.buffer, "hard-cap-buffer", -1, "`tokens` of the window that stay free (default 1500, at most an eighth of it)")
 	f.IntVar(&s.reserve, "reserve", 0, "`tokens` kept for the answer beside that")
 	f.IntVar(&s.seed, "seed", 42, "for models; what is built in gives the same bytes with any seed")
+	for _, name := range unset() {
+		f.Lookup(name).DefValue = "0" // so that help does not tell what stands for "not given"
+	}
+	f.Lookup("thresholds").DefValue = ""
 	f.SortFlags = false
 	complete(cmd, "level", "soft", "hard", "emergency")
 	complete(cmd, "preset", "default", "eager", "steady")
@@ -58,6 +62,9 @@ func (s *settings) register(cmd *cobra.Command) {
 	complete(cmd, "ranking", "cosine", "fused")
 	complete(cmd, "strategy", "task_state", "decision_log", "code_delta", "brief")
 }
+
+// unset names the flags whose value is -1 where they were not given.
+func unset() []string { return []string{"min-gain", "keep-last", "hard-cap-buffer"} }
 
 // config returns what the flags say, for a transcript.
 func (s *settings) config(cmd *cobra.Command, in input) (tiercompact.Config, error) {
@@ -78,6 +85,11 @@ func (s *settings) config(cmd *cobra.Command, in input) (tiercompact.Config, err
 	case s.window == 0:
 		cfg.Window = defaultWindow
 		note(cmd, "no --window given, so it is %s tokens", grouped(defaultWindow))
+	}
+	for _, name := range unset() {
+		if f := cmd.Flags().Lookup(name); f.Changed && strings.HasPrefix(f.Value.String(), "-") {
+			return cfg, usagef("--%s must not be below 0, is %s", name, f.Value)
+		}
 	}
 	if err := s.thresholdsInto(&cfg); err != nil {
 		return cfg, err
