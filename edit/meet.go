@@ -62,7 +62,7 @@ func Separate(t chat.Transcript, edits []Edit, marker func(role chat.Role, befor
 		return nil, err
 	}
 	places := origins(t, edits)
-	inserted := make(map[int]int) // messages put into each edit so far
+	inserted := make(map[int]int)                    // messages put into each edit so far
 	used := make(map[string]bool, len(t)+len(after)) // an id that went stands for what went
 	for _, all := range []chat.Transcript{t, after} {
 		for _, m := range all {
