@@ -3,6 +3,7 @@ package tiercompact
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -161,12 +162,11 @@ func (r *round) budgetError() *BudgetError {
 
 // archive puts the round into the archive, before anything changes.
 func (s *Session) archive(ctx context.Context, r *round, report *Report) (int, error) {
-	number, err := s.nextStep(ctx)
-	if err != nil {
-		return 0, err
-	}
+	s.mu.Lock()
+	next := s.steps + 1
+	s.mu.Unlock()
 	a := archive.Step{
-		Session: s.id, Number: number, Before: r.before.messages, Removed: r.removed(),
+		Session: s.id, Number: next, Before: r.before.messages, Removed: r.removed(),
 		Edits: r.edits(), Reason: cmpReason(report), Level: string(report.Picked), Note: r.note, Time: s.cfg.Now(),
 	}
 	for _, st := range r.steps {
@@ -174,26 +174,31 @@ func (s *Session) archive(ctx context.Context, r *round, report *Report) (int, e
 			a.Summary = json.RawMessage(st.summary.Payload)
 		}
 	}
-	if err := s.cfg.Archive.Put(ctx, a); err != nil {
+	number, err := put(ctx, s.cfg.Archive, a)
+	if err != nil {
 		return 0, fmt.Errorf("archive round %d: %w", number, err)
 	}
+	s.mu.Lock()
+	s.steps = number // taken, whatever follows
+	s.mu.Unlock()
 	return number, nil
 }
 
-// nextStep returns the number of the session's next step. The archive decides:
-// it may know the session from an earlier process.
-func (s *Session) nextStep(ctx context.Context) (int, error) {
-	s.mu.Lock()
-	number := s.steps + 1
-	s.mu.Unlock()
-	if number > 1 {
-		return number, nil
+// put archives a under its number, or the next one where the archive knows the
+// session from elsewhere: an earlier process, or a write that failed late.
+func put(ctx context.Context, store archive.Store, a archive.Step) (number int, err error) {
+	const tries = 100 // each means that somebody else took the number
+	for range tries {
+		if err = store.Put(ctx, a); !errors.Is(err, archive.ErrExists) {
+			break
+		}
+		infos, listErr := store.Steps(ctx, a.Session)
+		if listErr != nil {
+			return a.Number, errors.Join(err, listErr)
+		}
+		a.Number = max(a.Number+1, archive.Next(infos))
 	}
-	infos, err := s.cfg.Archive.Steps(ctx, s.id)
-	if err != nil {
-		return 0, fmt.Errorf("list archived rounds: %w", err)
-	}
-	return archive.Next(infos), nil
+	return a.Number, err
 }
 
 func cmpReason(r *Report) string {
@@ -281,8 +286,8 @@ func (s *Session) swap(r *round, number int) error {
 	s.t = r.t.followed(&s.t, n)
 	s.gate = s.cfg.gate.Start(arrived)
 	s.cal, s.anchor = s.cal.Void(), 0
-	s.steps, s.summary = number, r.number-1
-	s.rounds = append(s.rounds, done{number, r.before, len(r.t.messages)})
+	s.summary = r.number - 1
+	s.rounds = append(s.rounds, done{number, r.before, len(r.t.messages), true})
 	clear(s.wait)
 	return nil
 }
@@ -351,11 +356,13 @@ func (s *Session) tellError(err error, fallback string) {
 
 // tellDecision traces a check. r is the round that was planned, nil for none.
 func (s *Session) tellDecision(report Report, r *round, note string) {
-	t := s.cfg.Thresholds
+	s.mu.Lock()
+	t, buffer := s.cfg.Thresholds, s.cfg.budget.Buffer
+	s.mu.Unlock()
 	d := trace.TriggerDecision{
 		Triggered: report.Compacted(), Reason: cmpReason(&report), Level: string(report.Picked), Note: note,
 		Policy: trace.Policy{
-			TriggerPct: s.cfg.TriggerPct, HardCapBuffer: s.cfg.budget.Buffer, Strategy: string(s.cfg.Strategy),
+			TriggerPct: s.cfg.TriggerPct, HardCapBuffer: buffer, Strategy: string(s.cfg.Strategy),
 			Thresholds: trace.Thresholds{Soft: t.Soft, Hard: t.Hard, Emergency: t.Emergency},
 		},
 	}

@@ -165,8 +165,12 @@ func (cfg Config) settle() (settings, error) {
 		return settings{}, err
 	}
 	s.policy = memory.Policy{Roles: cfg.RolesNeverPrune, Match: cfg.Protect, NoPinFirst: cfg.NoPinFirstUser}
-	s.budget = tokens.NewBudget(cfg.Window, max(0, cfg.HardCapBuffer), cfg.Reserve, cfg.HardCapBuffer != 0)
+	s.budget = cfg.budgetOf(cfg.Window)
 	return s, nil
+}
+
+func (cfg Config) budgetOf(window int) tokens.Budget {
+	return tokens.NewBudget(window, max(0, cfg.HardCapBuffer), cfg.Reserve, cfg.HardCapBuffer != 0)
 }
 
 // withDefaults fills what is zero, from the preset and from DESIGN 15. None
@@ -189,7 +193,7 @@ func (cfg Config) withDefaults(preset Config) Config {
 		cfg.RolesNeverPrune = []chat.Role{chat.System, chat.Developer}
 	}
 	cfg.Strategy = cmp.Or(cfg.Strategy, summarize.TaskState)
-	cfg.SummaryMaxTokens = cmp.Or(cfg.SummaryMaxTokens, min(1024, cfg.Window/8))
+	cfg.SummaryMaxTokens = cmp.Or(cfg.SummaryMaxTokens, summaryMax(cfg.Window))
 	cfg.SummaryRole = cmp.Or(cfg.SummaryRole, chat.Assistant)
 	cfg.SummaryFallback = cmp.Or(cfg.SummaryFallback, levels.FallbackExtractive)
 	if cfg.Summarizer == nil {
@@ -218,6 +222,9 @@ func archived(store archive.Store) trace.Sink {
 		}
 	}
 }
+
+// summaryMax is the default length of a summary, in tokens.
+func summaryMax(window int) int { return min(1024, max(1, window/8)) }
 
 func (cfg Config) validate() error {
 	if err := cfg.Thresholds.Validate(); err != nil {

@@ -3,6 +3,8 @@ package tiercompact
 import (
 	"fmt"
 	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/embed"
@@ -22,10 +24,32 @@ type entry struct {
 	terms   *embed.Terms
 }
 
-// measure computes what is kept beside a message. It is the costly part of
-// adding one, and needs no lock.
+// measure computes what is kept beside a message, which it makes valid UTF-8.
+// It is the costly part of adding one, and needs no lock.
 func (cfg *settings) measure(m chat.Message) entry {
+	m = valid(m)
 	return entry{message: m, size: cfg.countMessage(m), terms: embed.TermsOf(m)}
+}
+
+// valid returns m with all of its text made valid UTF-8: no server takes
+// anything else. A message that is valid comes back as it is.
+func valid(m chat.Message) chat.Message {
+	m.ID = strings.ToValidUTF8(m.ID, "\uFFFD")
+	copied := false
+	for i, p := range m.Parts {
+		if utf8.ValidString(p.Text) && utf8.ValidString(p.Args) && utf8.ValidString(p.Name) && utf8.ValidString(p.ID) {
+			continue
+		}
+		if !copied {
+			m.Parts, m.Changed, copied = slices.Clone(m.Parts), true, true
+		}
+		for _, s := range []*string{&p.Text, &p.Args, &p.Name, &p.ID} {
+			*s = strings.ToValidUTF8(*s, "\uFFFD")
+		}
+		p.Raw = ""
+		m.Parts[i] = p
+	}
+	return m
 }
 
 // A conversation is a transcript with what is known of each message, and the
@@ -56,12 +80,19 @@ func (c *conversation) total() int { return c.system + c.developer + c.rest + c.
 // add appends a message, gives it an id that no other has, and returns that.
 func (c *conversation) add(e entry) string {
 	c.added++
-	if e.message.ID == "" || c.ids[e.message.ID] {
+	if e.message.ID == "" || c.ids[e.message.ID] || memory.Reserved(e.message) {
 		e.message.ID = c.freshID()
 	}
 	c.ids[e.message.ID] = true
 	c.push(e, files.Scan(e.message, c.match(e.message)))
 	return e.message.ID
+}
+
+// reserve keeps the ids of t from being given to others.
+func (c *conversation) reserve(t chat.Transcript) {
+	for _, m := range t {
+		c.ids[m.ID] = true
+	}
 }
 
 // grow makes room for n more messages.
@@ -164,6 +195,8 @@ func (c conversation) reopened() conversation {
 
 // followed returns c with what was added to since behind its first n messages.
 func (c conversation) followed(since *conversation, n int) conversation {
+	c.ids = since.ids
+	c.reserve(c.messages) // also what a round put in
 	for i := n; i < len(since.messages); i++ {
 		c.match(since.messages[i])
 		c.push(entry{since.messages[i], since.sizes[i], since.terms[i]}, since.facts[i])
@@ -191,12 +224,18 @@ func (c *conversation) protect(id string) bool {
 func (c *conversation) summaryNumber() int {
 	highest := 0
 	for _, m := range c.messages {
-		if m.IsSummary() {
-			n, _ := memory.SummaryContent(m)
-			highest = max(highest, n)
-		}
+		highest = max(highest, numberOf(m))
 	}
 	return highest
+}
+
+// numberOf returns the number of a session summary, 0 for what is none.
+func numberOf(m chat.Message) int {
+	if !m.IsSummary() {
+		return 0
+	}
+	n, _ := memory.SummaryContent(m)
+	return n
 }
 
 // stale returns the tokens of all but the newest messages.

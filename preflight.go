@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/tiercompact/tiercompact/chat"
@@ -17,7 +18,7 @@ import (
 // over the budget. It is run before a model call. Neither cooldown nor MinGain
 // applies.
 func (s *Session) Preflight(ctx context.Context) (Report, error) {
-	reason := func(u Usage) string { return preflightReason(&s.cfg, u) }
+	reason := func(u Usage) string { return preflightReason(&s.cfg, u) } // called under the lock
 	return s.now(ctx, levels.LayerName, "", reason, (*round).layers)
 }
 
@@ -68,7 +69,7 @@ func (s *Session) now(ctx context.Context, picked levels.Name, note string, reas
 	}
 	defer s.idle()
 	r := s.newRound(t)
-	r.note = note
+	r.note = strings.ToValidUTF8(note, "\uFFFD")
 	if err := plan(r, ctx); err != nil {
 		s.tellError(err, "")
 		return report, err
@@ -160,13 +161,16 @@ func (c *Compactor) whole(ctx context.Context, w whole, options []Option) (chat.
 	return c.compactWhole(ctx, w, known, t, report)
 }
 
-// replayed returns what is known of an id. Without one nothing is.
+// replayed returns what is known of an id. Without one nothing is, and requests
+// do not wait for each other.
 func (c *Compactor) replayed(id string) *replayed {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	known := c.replays[id]
 	if known == nil {
 		known = &replayed{turn: make(chan struct{}, 1), sizes: make(map[uint64]int)}
+	}
+	if id != "" {
 		c.replays[id] = known
 	}
 	return known
@@ -183,7 +187,7 @@ func (c *Compactor) compactWhole(ctx context.Context, w whole, known *replayed, 
 	s := newSession(cmpID(w.id), c.cfg)
 	s.steps, s.t, s.summary = known.steps, conv, conv.summaryNumber()
 	r := s.newRound(conv.snapshot())
-	r.note = w.note
+	r.note = strings.ToValidUTF8(w.note, "\uFFFD")
 	if err := r.layers(ctx); err != nil {
 		return t, report, err
 	}

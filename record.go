@@ -30,21 +30,46 @@ func (s *Session) Record(f Recorder) error {
 		if err := f.Load(s.t.messages); err != nil {
 			return fmt.Errorf("record session: %w", err)
 		}
+		s.unrecorded() // f has not seen the rounds so far
 	}
-	s.recorder = f
+	s.recorder, s.missed = f, nil
 	return nil
 }
 
-// record has the recorder, if there is one, write. Its caller holds the lock,
-// so that records have the order of what they tell.
+// unrecorded marks the rounds that can be undone as not in the record.
+func (s *Session) unrecorded() {
+	for i := range s.rounds {
+		s.rounds[i].recorded = false
+	}
+}
+
+// record has the recorder, if there is one, write, and before that what it has
+// missed. Its caller holds the lock, so that records have the order of what
+// they tell. Where it fails, what it was to tell must not happen.
 func (s *Session) record(write func(Recorder) error) error {
 	if s.recorder == nil {
 		return nil
+	}
+	for len(s.missed) > 0 {
+		if err := s.missed[0](s.recorder); err != nil {
+			return fmt.Errorf("record session: %w", err)
+		}
+		s.missed = s.missed[1:]
 	}
 	if err := write(s.recorder); err != nil {
 		return fmt.Errorf("record session: %w", err)
 	}
 	return nil
+}
+
+// recordDone is record for what has happened already: where it fails, it is
+// written before anything else is.
+func (s *Session) recordDone(write func(Recorder) error) error {
+	err := s.record(write)
+	if err != nil {
+		s.missed = append(s.missed, write)
+	}
+	return err
 }
 
 // Resume starts a session where a session file ended: with its messages, the
@@ -74,6 +99,9 @@ func (c *Compactor) Resume(ctx context.Context, st archive.State) (*Session, err
 	if s.rounds, err = c.cfg.standing(st); err != nil {
 		return nil, fmt.Errorf("resume session %q: %w", id, err)
 	}
+	for _, r := range s.rounds {
+		s.t.reserve(r.before.messages)
+	}
 	c.sessions[id] = s
 	return s, nil
 }
@@ -83,6 +111,10 @@ func (c *Compactor) Resume(ctx context.Context, st archive.State) (*Session, err
 func (cfg *settings) standing(st archive.State) ([]done, error) {
 	rounds := make([]done, len(st.Rounds))
 	t := st.Messages
+	protected := make(map[string]bool) // also where a round has put another text since
+	for _, m := range t {
+		protected[m.ID] = m.Protected
+	}
 	for i := len(st.Rounds) - 1; i >= 0; i-- {
 		r := st.Rounds[i]
 		back := edit.Round{Seen: len(t), Sum: edit.Sum(t), Steps: r.Inverse}
@@ -92,9 +124,10 @@ func (cfg *settings) standing(st archive.State) ([]done, error) {
 		}
 		conv := newConversation(*cfg)
 		for _, m := range before[:r.Edits.Seen] {
+			m.Protected = m.Protected || protected[m.ID]
 			conv.add(cfg.measure(m))
 		}
-		rounds[i] = done{step: r.Number, before: conv, after: r.Edits.Seen + len(t) - len(before)}
+		rounds[i] = done{step: r.Number, before: conv, after: r.Edits.Seen + len(t) - len(before), recorded: true}
 		t = before
 	}
 	return rounds, nil

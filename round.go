@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"sort"
 	"time"
 
 	"github.com/tiercompact/tiercompact/chat"
@@ -71,10 +72,7 @@ func (r *round) belowSoft() bool {
 // run has the levels take their turn: the picked one (under cascade soft
 // first), then emergency and fit as long as the budget is exceeded.
 func (r *round) run(ctx context.Context, d decision) error {
-	if floor := levels.Floor(r.view, r.limit()); floor > r.limit() {
-		r.noModel = true
-	}
-	r.noModel = r.noModel || d.noModel
+	r.noModel = d.noModel || r.hopeless()
 	picked := d.picked
 	if !d.summary && r.cfg.Escalation == Cascade && r.cfg.Level == "" && levels.Stronger(picked, levels.SoftName) {
 		if err := r.soft(ctx, levels.SoftName, false); err != nil {
@@ -94,6 +92,9 @@ func (r *round) run(ctx context.Context, d decision) error {
 	}
 	return r.fit()
 }
+
+// hopeless reports whether the floor is over the budget: no model is asked then.
+func (r *round) hopeless() bool { return levels.Floor(r.view, r.limit()) > r.limit() }
 
 func (r *round) level(ctx context.Context, name levels.Name, d decision) error {
 	switch name {
@@ -170,14 +171,16 @@ func (r *round) keepLast() int {
 // layers puts a summary between what is protected and what is recent, with the
 // largest keep-recent policy that fits the budget.
 func (r *round) layers(ctx context.Context) error {
+	r.noModel = r.hopeless()
 	w := r.writer()
 	var cut levels.Cut
-	for turns, pairs := range memory.Reductions(r.cfg.KeepRecentTurns, r.cfg.KeepToolIOPairs) {
-		cut = levels.LayersCut(r.view, turns, pairs)
-		r.kept = Kept{turns, pairs}
-		if r.t.total()-cut.Tokens(r.t.sizes)+w.Cap() <= r.limit() {
-			break
-		}
+	fits := func(k int) bool {
+		r.kept.Turns, r.kept.Pairs = memory.Reduced(r.cfg.KeepRecentTurns, r.cfg.KeepToolIOPairs, k)
+		cut = levels.LayersCut(r.view, r.kept.Turns, r.kept.Pairs)
+		return r.t.total()-cut.Tokens(r.t.sizes)+w.Cap() <= r.limit()
+	}
+	if last := r.cfg.KeepRecentTurns + r.cfg.KeepToolIOPairs - 2; !fits(0) {
+		fits(sort.Search(last, fits)) // each step keeps less than the one before
 	}
 	if err := r.fold(ctx, cut, levels.LayerName, true); err != nil {
 		return err

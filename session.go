@@ -35,6 +35,7 @@ type Session struct {
 	closed  bool
 
 	recorder Recorder
+	missed   []func(Recorder) error // what the recorder could not write, oldest first
 	resumed  bool
 }
 
@@ -43,6 +44,8 @@ type done struct {
 	step   int
 	before conversation // as it was planned for
 	after  int          // messages it left
+	// recorded says that the recorder knows the round, and can take it back.
+	recorded bool
 }
 
 // waiting says since when a level has had nothing to offer.
@@ -69,11 +72,13 @@ func (s *Session) AddMessage(ctx context.Context, m chat.Message) (Report, error
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()
-		return Report{}, ErrClosed
+		return Report{FirstChanged: -1}, ErrClosed
 	}
 	id := s.t.add(e)
 	s.gate = s.gate.Added()
-	err := s.record(func(f Recorder) error { return f.Append(s.t.messages[len(s.t.messages)-1]) })
+	added := s.t.messages[len(s.t.messages)-1]
+	s.summary = max(s.summary, numberOf(added))
+	err := s.recordDone(func(f Recorder) error { return f.Append(added) })
 	if err != nil {
 		s.mu.Unlock()
 		return Report{Message: id, FirstChanged: -1}, err
@@ -122,7 +127,8 @@ func (s *Session) Load(messages []chat.Message) error {
 		s.t.add(e)
 	}
 	s.summary = max(s.summary, s.t.summaryNumber())
-	return s.record(func(f Recorder) error { return f.Load(s.t.messages[from:]) })
+	loaded := s.t.messages[from:len(s.t.messages):len(s.t.messages)]
+	return s.recordDone(func(f Recorder) error { return f.Load(loaded) })
 }
 
 // Messages returns the conversation as it stands, each message with its state.
@@ -151,15 +157,16 @@ func (s *Session) SetTools(raw []byte) {
 
 // SetWindow changes the window, and the budget with it. The next check uses it.
 func (s *Session) SetWindow(window int) error {
-	cfg := s.cfg.Config
-	cfg.Window = window
 	if window <= 0 {
 		return fmt.Errorf("window must be above 0, is %d", window)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.cfg.SummaryMaxTokens == summaryMax(s.cfg.Window) {
+		s.cfg.SummaryMaxTokens = summaryMax(window) // it was not set
+	}
 	s.cfg.Window = window
-	s.cfg.budget = tokens.NewBudget(window, max(0, cfg.HardCapBuffer), cfg.Reserve, cfg.HardCapBuffer != 0)
+	s.cfg.budget = s.cfg.budgetOf(window)
 	s.warned = false
 	return nil
 }
@@ -178,7 +185,8 @@ func (s *Session) Protect(id string) error {
 		s.rounds[i].before.protect(id) // what an undo brings back is protected too
 	}
 	i := position(s.t.messages, id)
-	return s.record(func(f Recorder) error { return f.Set(i, s.t.messages[i]) })
+	m := s.t.messages[i]
+	return s.recordDone(func(f Recorder) error { return f.Set(i, m) })
 }
 
 // Observe tells how many tokens the server counted for the conversation as it

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/edit"
 )
 
 // Undo reverts the newest round that was made in this process: the conversation
@@ -43,15 +44,26 @@ func (s *Session) undo(ctx context.Context) (Report, error) {
 	step := archive.Step{
 		Session: s.id, Number: s.steps + 1, Before: s.t.messages, Reason: "undo", Undoes: last.step, Time: s.cfg.Now(),
 	}
-	if err := s.cfg.Archive.Put(ctx, step); err != nil {
+	number, err := put(ctx, s.cfg.Archive, step)
+	if err != nil {
 		return report, fmt.Errorf("archive undo of round %d: %w", last.step, err)
 	}
-	if err := s.record(func(f Recorder) error { return f.Undo(step.Time) }); err != nil {
+	s.steps = number
+	err = s.record(func(f Recorder) error {
+		if last.recorded {
+			return f.Undo(step.Time)
+		}
+		return f.Cut(0) // f does not know the round: all is told anew
+	})
+	if err != nil {
 		return report, err
 	}
-	s.steps++
+	was := s.t.messages
 	s.rounds = s.rounds[:len(s.rounds)-1]
 	s.t = last.before.reopened().followed(&s.t, last.after)
+	if err := s.recordUndone(last.recorded, was); err != nil {
+		return report, err
+	}
 	s.gate = s.cfg.gate.Start(0)
 	s.cal, s.anchor = s.cal.Void(), 0
 	s.summary = s.t.summaryNumber()
@@ -62,6 +74,27 @@ func (s *Session) undo(ctx context.Context) (Report, error) {
 		report.Warnings = append(report.Warnings, fmt.Sprintf("usage is %.0f %% again: the next check after the cooldown may compact", 100*report.Usage.Share))
 	}
 	return report, nil
+}
+
+// recordUndone records what an undo has brought back: all messages, or where
+// the recorder knows the round those that it may have from before they were
+// protected. Its caller holds the lock.
+func (s *Session) recordUndone(known bool, was chat.Transcript) error {
+	now := s.t.messages[:len(s.t.messages):len(s.t.messages)]
+	if !known {
+		return s.recordDone(func(f Recorder) error { return f.Load(now) })
+	}
+	stood := make(map[string]chat.Message, len(was))
+	for _, m := range was {
+		stood[m.ID] = m
+	}
+	var errs []error
+	for i, m := range now {
+		if m.Protected && !edit.Same(m, stood[m.ID]) {
+			errs = append(errs, s.recordDone(func(f Recorder) error { return f.Set(i, m) }))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // Rewind takes the conversation back to the message of an id: the rounds made
@@ -88,9 +121,22 @@ func (s *Session) Rewind(ctx context.Context, id string) error {
 		return err
 	}
 	s.t = s.t.rewritten(&s.cfg, s.t.messages[:keep:keep])
+	s.forget(keep)
 	s.cal, s.anchor = s.cal.Void(), 0
 	clear(s.wait)
 	return nil
+}
+
+// forget gives up the rounds that left more than keep messages, and those before
+// them: what is cut off now would come back with them. Its caller holds the lock.
+func (s *Session) forget(keep int) {
+	for i := len(s.rounds) - 1; i >= 0; i-- {
+		if s.rounds[i].after > keep {
+			s.rounds = s.rounds[i+1:]
+			break
+		}
+	}
+	s.unrecorded() // a record may have given up more of them
 }
 
 // knows reports whether the message of an id stands in the conversation, or

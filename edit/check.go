@@ -177,11 +177,13 @@ func checkPairs(before, after chat.Transcript) error {
 			return fmt.Errorf("message %s: %s without its partner", f.message, f.kind)
 		}
 	}
-	if open := chat.Open(before); open < len(before) {
-		for _, m := range before[open:] {
-			if chat.Newest(after, func(a chat.Message) bool { return a.ID == m.ID }) < 0 {
-				return fmt.Errorf("message %s of the open group is gone", m.ID)
-			}
+	now, err := positions(after)
+	if err != nil {
+		return err
+	}
+	for _, m := range before[chat.Open(before):] {
+		if _, stands := now[m.ID]; !stands {
+			return fmt.Errorf("message %s of the open group is gone", m.ID)
 		}
 	}
 	return nil

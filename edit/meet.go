@@ -62,7 +62,7 @@ func Separate(t chat.Transcript, edits []Edit, marker func(role chat.Role, befor
 		return nil, err
 	}
 	places := origins(t, edits)
-	inserted := make(map[int]int)                    // messages put into each edit so far
+	put := make(map[int]map[int]chat.Message)        // edit → place in its New → what is put before
 	used := make(map[string]bool, len(t)+len(after)) // an id that went stands for what went
 	for _, all := range []chat.Transcript{t, after} {
 		for _, m := range all {
@@ -84,12 +84,27 @@ func Separate(t chat.Transcript, edits []Edit, marker func(role chat.Role, befor
 			edits = append(edits, Edit{Start: p.index, End: p.index, New: []chat.Message{m}, Why: "parts two messages of one role"})
 			return
 		}
-		e := &edits[p.edit]
-		at := p.index + inserted[p.edit]
-		e.New = append(append(append([]chat.Message(nil), e.New[:at]...), m), e.New[at:]...)
-		inserted[p.edit]++
+		if put[p.edit] == nil {
+			put[p.edit] = make(map[int]chat.Message)
+		}
+		put[p.edit][p.index] = m
 	})
+	for i, before := range put {
+		edits[i].New = interleaved(edits[i].New, before)
+	}
 	return Sorted(edits), nil
+}
+
+// interleaved returns messages with before[i] put in front of each i.
+func interleaved(messages []chat.Message, before map[int]chat.Message) []chat.Message {
+	out := make([]chat.Message, 0, len(messages)+len(before))
+	for i, m := range messages {
+		if b, any := before[i]; any {
+			out = append(out, b)
+		}
+		out = append(out, m)
+	}
+	return out
 }
 
 // A place says where a message of an edited transcript comes from: New[index]

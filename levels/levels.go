@@ -122,6 +122,14 @@ func (v View) before(messages []chat.Message) []chat.Message {
 	return messages
 }
 
+// free returns id, made longer until no message has it.
+func (v View) free(id string) string {
+	for chat.Newest(v.Messages, func(m chat.Message) bool { return m.ID == id }) >= 0 {
+		id += "+"
+	}
+	return id
+}
+
 // Total returns the tokens of the conversation, Fixed included.
 func (v View) Total() int {
 	sum := v.Fixed

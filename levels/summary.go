@@ -91,6 +91,7 @@ func (w Writer) Write(ctx context.Context, v View, c Cut) (Summary, error) {
 func (s *Summary) finish(w Writer, v View, c Cut, text, facts string) {
 	content := summarize.Finish(text, facts, c.Names(v, text+"\n"+facts, w.Ledger), w.Max+w.Facts+w.Ledger, v.Count)
 	m := memory.NewSummary(w.Number, w.Role, content, "")
+	m.ID = v.free(m.ID)
 	s.Message, s.Tokens = &m, v.Size(m)
 	s.Payload, _ = json.Marshal(struct { // strings and numbers: it cannot fail
 		Type     string `json:"type"`
@@ -159,6 +160,7 @@ func (w Writer) try(ctx context.Context, r summarize.Request, replaced int, s *S
 		defer stop()
 	}
 	text, callErr := w.Summarizer.Summarize(call, r)
+	text = strings.ToValidUTF8(text, "\uFFFD")
 	if ctx.Err() != nil {
 		return "", "", ctx.Err()
 	}

@@ -5,6 +5,7 @@ package memory
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/tiercompact/tiercompact/chat"
 )
@@ -83,6 +84,12 @@ func (p Policy) Protects(m chat.Message) bool {
 	return m.Protected || slices.Contains(p.Roles, m.Role) || p.Match != nil && p.Match(m)
 }
 
+// Reserved reports whether m has an id of the form that summaries and markers
+// are given, and is neither.
+func Reserved(m chat.Message) bool {
+	return strings.HasPrefix(m.ID, summaryID) && !m.IsSummary() || strings.HasPrefix(m.ID, markerID) && m.State != chat.Marked
+}
+
 // Recent returns which messages of t the keep-recent policy keeps: of the last
 // turns the user messages and the assistant's texts, and the last pairs groups
 // of calls with their results. A turn is a user message and the assistant's
@@ -110,25 +117,19 @@ func Recent(t chat.Transcript, turns, pairs int) []bool {
 	return keep
 }
 
-// Reductions calls yield with ever smaller keep-recent policies, turns and
-// pairs lowered by one in turn, down to 1 and 1, until yield returns false.
-func Reductions(turns, pairs int) func(yield func(turns, pairs int) bool) {
-	return func(yield func(int, int) bool) {
-		lowerTurns := true
-		for yield(turns, pairs) && (turns > 1 || pairs > 1) {
-			if lowerTurns && turns > 1 || pairs <= 1 {
-				turns--
-			} else {
-				pairs--
-			}
-			lowerTurns = !lowerTurns
-		}
-	}
+// Reduced returns a keep-recent policy made k steps smaller, 0 to
+// turns+pairs-2: turns and pairs are lowered by one in turn, turns first, down
+// to 1 and 1.
+func Reduced(turns, pairs, k int) (int, int) {
+	t := min(k-min(k/2, pairs-1), turns-1) // what one cannot give, the other does
+	return turns - t, pairs - min(k-t, pairs-1)
 }
 
-// The heads by which summaries and markers are recognised.
+// The heads by which summaries and markers are recognised, and how their ids begin.
 const (
 	summaryHead   = "<COMPACT-SUMMARY v"
 	summarySystem = "[Compressed Message Summary]"
 	markerHead    = "[marker "
+	summaryID     = "summary-"
+	markerID      = "marker-"
 )

@@ -18,17 +18,22 @@ func NewSummary(n int, role chat.Role, content, recall string) chat.Message {
 		role = chat.Assistant
 	}
 	return chat.Message{
-		ID: fmt.Sprintf("summary-%d", n), Role: role, State: chat.Summarized, Recall: recall,
+		ID: fmt.Sprintf("%s%d", summaryID, n), Role: role, State: chat.Summarized, Recall: recall,
 		Parts: []chat.Part{{Kind: chat.Summary, Text: text}},
 	}
 }
+
+// mostSummaries is far more than a session can have.
+const mostSummaries = 1 << 30
 
 // SummaryContent returns the number and the content of a summary.
 func SummaryContent(m chat.Message) (n int, content string) {
 	head, content, _ := strings.Cut(m.Text(), "\n")
 	head = strings.TrimPrefix(strings.TrimPrefix(head, summaryHead), summarySystem+" v")
 	number, rest, _ := strings.Cut(head, ">")
-	n, _ = strconv.Atoi(strings.TrimSpace(number))
+	if n, _ = strconv.Atoi(strings.TrimSpace(number)); n < 0 || n > mostSummaries {
+		n = 0 // not a number of ours
+	}
 	if rest = strings.TrimSpace(rest); rest != "" {
 		content = rest + "\n" + content
 	}
@@ -43,7 +48,7 @@ func NewSeparator(role chat.Role, m chat.Message) chat.Message {
 		text = markerHead + "go on]"
 	}
 	return chat.Message{
-		ID: "marker-" + m.ID, Role: role, State: chat.Marked,
+		ID: markerID + m.ID, Role: role, State: chat.Marked,
 		Parts: []chat.Part{{Kind: chat.Text, Text: text}},
 	}
 }
@@ -52,7 +57,7 @@ func NewSeparator(role chat.Role, m chat.Message) chat.Message {
 // their recall id, and the names that would be lost with them.
 func NewMarker(role chat.Role, dropped int, recall string, names []string) chat.Message {
 	return chat.Message{
-		ID: "marker-" + recall, Role: role, State: chat.Marked, Recall: recall,
+		ID: markerID + recall, Role: role, State: chat.Marked, Recall: recall,
 		Parts: []chat.Part{{Kind: chat.Text, Text: MarkerText(dropped, recall, names)}},
 	}
 }
