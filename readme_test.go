@@ -45,6 +45,7 @@ func TestReadmeCommandsWork(t *testing.T) {
 	if out, err := exec.Command("go", "build", "-buildvcs=false", "-o", folder, "./cmd/tiercompact").CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
 	}
+	checkDemo(t, folder)
 	ran := 0
 	for _, block := range blocks(t, "sh") {
 		for line := range strings.Lines(block) {
@@ -61,6 +62,21 @@ func TestReadmeCommandsWork(t *testing.T) {
 	}
 	if ran < 5 {
 		t.Errorf("%d commands", ran)
+	}
+}
+
+// checkDemo holds that the table of the README is what a replay ends with, but
+// for the milliseconds.
+func checkDemo(t *testing.T, folder string) {
+	t.Helper()
+	out, err := exec.Command(filepath.Join(folder, "tiercompact"), "replay").Output()
+	if err != nil {
+		t.Fatal("replay:", err)
+	}
+	for line := range strings.Lines(blocks(t, "text")[0]) {
+		if line = strings.TrimSpace(line); !strings.Contains(string(out), "\n"+line) {
+			t.Errorf("a replay does not show %q", line)
+		}
 	}
 }
 
