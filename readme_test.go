@@ -74,7 +74,7 @@ func checkDemo(t *testing.T, folder string) {
 		t.Fatal("replay:", err)
 	}
 	for line := range strings.Lines(blocks(t, "text")[0]) {
-		if line = strings.TrimSpace(line); !strings.Contains(string(out), "\n"+line) {
+		if line = strings.TrimSpace(line); !strings.Contains(string(out), line) {
 			t.Errorf("a replay does not show %q", line)
 		}
 	}
