@@ -21,7 +21,7 @@ const newest = 3
 type entry struct {
 	message chat.Message
 	size    int
-	terms   *embed.Terms
+	terms   embed.Terms
 }
 
 // measure computes what is kept beside a message, which it makes valid UTF-8.
@@ -59,8 +59,8 @@ type conversation struct {
 	policy   memory.Policy
 	messages chat.Transcript
 	sizes    []int
-	terms    []*embed.Terms
-	facts    []*files.Facts
+	terms    []embed.Terms
+	facts    []files.Facts
 	ids      map[string]bool        // of all messages ever added, so that none comes twice
 	calls    map[string][]chat.Part // by id, those without a result yet
 	added    int                    // messages ever added
@@ -130,7 +130,7 @@ func (c *conversation) match(m chat.Message) *chat.Part {
 }
 
 // push appends a message with all that is known of it, and adds to the sums.
-func (c *conversation) push(e entry, f *files.Facts) {
+func (c *conversation) push(e entry, f files.Facts) {
 	m := e.message
 	c.messages, c.sizes = append(c.messages, m), append(c.sizes, e.size)
 	c.terms, c.facts = append(c.terms, e.terms), append(c.facts, f)

@@ -35,11 +35,11 @@ func BenchmarkTermsOf10000Messages(b *testing.B) {
 }
 
 func BenchmarkScore10000Messages(b *testing.B) {
-	var docs []*embed.Terms
+	var docs []embed.Terms
 	for _, s := range corpus(10_000, 200) {
 		docs = append(docs, embed.TermsOfText(s))
 	}
-	for name, query := range map[string]*embed.Terms{"short": docs[0], "long": embed.TermsOfText(strings.Join(corpus(50, 200), " "))} {
+	for name, query := range map[string]embed.Terms{"short": docs[0], "long": embed.TermsOfText(strings.Join(corpus(50, 200), " "))} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				embed.Rank(embed.Fuse(nil, embed.Score(query, docs), embed.Weights{}))

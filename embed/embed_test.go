@@ -88,7 +88,7 @@ func TestScorePrefersTheDocumentThatSharesWords(t *testing.T) {
 		"which port does the gateway listen on": 4,
 		"croissant":                             0,
 	} {
-		var terms []*embed.Terms
+		var terms []embed.Terms
 		for _, d := range docs {
 			terms = append(terms, embed.TermsOfText(d))
 		}
@@ -124,7 +124,7 @@ func TestContentCountsWordsWithMeaning(t *testing.T) {
 			t.Errorf("%q has %d words with meaning, want %d", text, got, want)
 		}
 	}
-	if (*embed.Terms)(nil).Content() != 0 {
+	if (embed.Terms{}).Content() != 0 {
 		t.Error("no terms have content")
 	}
 }
@@ -134,7 +134,7 @@ func TestTermsOfAMessageIncludeCallsAndResults(t *testing.T) {
 		{Kind: chat.Thinking, Text: "croissants"},
 		{Kind: chat.Call, Name: "read_file", Args: `{"path":"auth\/user_manager.py","note":"a\nbanana\u0020split"}`},
 	}}
-	docs := []*embed.Terms{embed.TermsOf(call), embed.TermsOf(chat.NewResult("1", "three failures"))}
+	docs := []embed.Terms{embed.TermsOf(call), embed.TermsOf(chat.NewResult("1", "three failures"))}
 	for query, want := range map[string][]bool{
 		"user manager": {true, false}, "banana": {true, false}, "split": {true, false}, "read": {true, false},
 		"failure": {false, true}, "croissants": {false, false},
@@ -151,9 +151,9 @@ func TestTermsOfAMessageIncludeCallsAndResults(t *testing.T) {
 func TestScoreOfNothingIsZero(t *testing.T) {
 	some := embed.TermsOfText("some words stand here")
 	for _, got := range [][]float64{
-		embed.Score(nil, []*embed.Terms{some}),
-		embed.Score(embed.TermsOfText(""), []*embed.Terms{some}),
-		embed.Score(some, []*embed.Terms{nil, embed.TermsOfText("")}),
+		embed.Score(embed.Terms{}, []embed.Terms{some}),
+		embed.Score(embed.TermsOfText(""), []embed.Terms{some}),
+		embed.Score(some, []embed.Terms{{}, embed.TermsOfText("")}),
 	} {
 		for _, s := range got {
 			if s != 0 {
@@ -169,7 +169,7 @@ func TestScoreOfNothingIsZero(t *testing.T) {
 func TestScoresAreFiniteAndNotNegative(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		texts := rapid.SliceOfN(rapid.String(), 1, 8).Draw(t, "texts")
-		var terms []*embed.Terms
+		var terms []embed.Terms
 		for _, s := range texts {
 			terms = append(terms, embed.TermsOfText(s))
 		}
@@ -194,7 +194,7 @@ func FuzzTerms(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text, args string) {
 		m := chat.Message{Parts: []chat.Part{{Kind: chat.Text, Text: text}, {Kind: chat.Call, Args: args}}}
 		terms := embed.TermsOf(m)
-		if s := embed.Score(terms, []*embed.Terms{terms}); terms.Content() > 0 && s[0] <= 0 {
+		if s := embed.Score(terms, []embed.Terms{terms}); terms.Content() > 0 && s[0] <= 0 {
 			t.Errorf("a text with words does not match itself: %v", s)
 		}
 		if _, err := (embed.Lexical{}).Embed(t.Context(), []string{text}); err != nil {
@@ -209,7 +209,7 @@ func TestTheAnswerIsFoundThroughTheQuestionBesideIt(t *testing.T) {
 		"Where did Caroline move from?", "Sweden, four years ago.",
 		"How is the new kitchen?", "We painted it blue.", "Nice colour!",
 	}
-	var docs []*embed.Terms
+	var docs []embed.Terms
 	for _, s := range dialogue {
 		docs = append(docs, embed.TermsOfText(s))
 	}

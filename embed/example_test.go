@@ -8,7 +8,7 @@ import (
 
 func ExampleScore() {
 	messages := []string{"The gateway listens on port 8443.", "Lunch was good.", "Sessions expire after 30 minutes."}
-	var docs []*embed.Terms
+	var docs []embed.Terms
 	for _, m := range messages {
 		docs = append(docs, embed.TermsOfText(m))
 	}

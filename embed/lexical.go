@@ -43,10 +43,10 @@ func lexicalVector(text string) []float32 {
 		}
 		sums[h%dimensions] += weight
 	}
-	eachWord(text, false, func(w *word) {
-		low := w.low[:w.n]
-		if w.parts == 1 && stop(low) {
-			return
+	for words := (words{text: text}); words.next(); {
+		low := words.low[:words.n]
+		if words.parts == 1 && stop(low) {
+			continue
 		}
 		h := hash(stem(low))
 		add(h, 1)
@@ -57,7 +57,7 @@ func lexicalVector(text string) []float32 {
 		for i := 0; i+piece <= len(low); i++ {
 			add(hash(low[i:i+piece])*0x85ebca6b, pieceWeight)
 		}
-	})
+	}
 	v := make([]float32, dimensions)
 	for i, s := range sums {
 		v[i] = float32(math.Copysign(math.Sqrt(math.Abs(s)), s)) // a word said often does not drown the others

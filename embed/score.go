@@ -14,24 +14,24 @@ const (
 
 // Score returns how much each of docs says about query, in the manner of
 // BM25: counts saturate, long documents are marked down, and a term counts
-// the more, the fewer documents hold it. Scores are at least 0; a nil
-// document scores 0. Its time is linear in the terms of docs.
-func Score(query *Terms, docs []*Terms) []float64 {
+// the more, the fewer documents hold it. Scores are at least 0; a document
+// without terms scores 0. Its time is linear in the terms of docs.
+func Score(query Terms, docs []Terms) []float64 {
 	scores := make([]float64, len(docs))
-	if query == nil || len(query.hashes) == 0 || len(docs) == 0 {
+	if len(query.data) == 0 || len(docs) == 0 {
 		return scores
 	}
 	hits, in := match(query, docs)
 	weight := make([]float64, len(in))
 	for k, df := range in {
 		idf := math.Log(1 + (float64(len(docs))-float64(df)+0.5)/(float64(df)+0.5))
-		tf := float64(query.counts[k])
+		tf := query.count(k)
 		weight[k] = idf * tf * (saturation + 1) / (tf + saturation)
 	}
 	mean := meanLength(docs)
 	for _, h := range hits {
-		d := docs[h.doc]
-		tf := float64(d.counts[h.at])
+		d := &docs[h.doc]
+		tf := d.count(int(h.at))
 		norm := saturation * (1 - lengthNorm + lengthNorm*float64(d.length)/mean)
 		scores[h.doc] += weight[h.term] * tf * (saturation + 1) / (tf + norm)
 	}
@@ -43,21 +43,19 @@ type hit struct{ doc, term, at int32 }
 
 // match finds the terms of query in docs, in order of documents and terms,
 // and how many documents hold each.
-func match(query *Terms, docs []*Terms) (hits []hit, in []int) {
+func match(query Terms, docs []Terms) (hits []hit, in []int) {
 	var seen [1 << 12 / 64]uint64 // the first 12 bits of the query's hashes: most terms are turned away here
-	for _, h := range query.hashes {
+	asked := query.hashes()
+	for _, h := range asked {
 		seen[h>>26] |= 1 << (h >> 20 & 63)
 	}
-	in = make([]int, len(query.hashes))
-	for d, t := range docs {
-		if t == nil {
-			continue
-		}
-		for at, h := range t.hashes {
+	in = make([]int, len(asked))
+	for d := range docs {
+		for at, h := range docs[d].hashes() {
 			if seen[h>>26]&(1<<(h>>20&63)) == 0 {
 				continue
 			}
-			if k, ok := slices.BinarySearch(query.hashes, h); ok {
+			if k, ok := slices.BinarySearch(asked, h); ok {
 				hits = append(hits, hit{int32(d), int32(k), int32(at)})
 				in[k]++
 			}
@@ -66,13 +64,10 @@ func match(query *Terms, docs []*Terms) (hits []hit, in []int) {
 	return hits, in
 }
 
-func meanLength(docs []*Terms) float64 {
-	sum, n := 0, 0
-	for _, t := range docs {
-		if t != nil {
-			sum += t.length
-			n++
-		}
+func meanLength(docs []Terms) float64 {
+	sum := 0
+	for i := range docs {
+		sum += int(docs[i].length)
 	}
-	return max(1, float64(sum)/float64(max(1, n)))
+	return max(1, float64(sum)/float64(max(1, len(docs))))
 }

@@ -9,24 +9,33 @@ import (
 
 // Terms is what the lexical scorer keeps of a text: the hashes of its terms
 // and how often each occurs. It is read-only; 5 bytes for each distinct term.
+// The zero Terms are those of no text.
 type Terms struct {
-	hashes  []uint32 // sorted, distinct
-	counts  []uint8  // of each hash, at most 255
-	length  int      // terms in all
-	content int
+	data    []uint32 // hashes, sorted and distinct, then their counts, four in each
+	length  int32    // terms in all
+	content int32
+}
+
+// hashes returns the hashes of t, sorted, each once.
+func (t Terms) hashes() []uint32 { return t.data[:len(t.data)*4/5] }
+
+// count returns how often the k-th hash occurs, at most 255.
+func (t Terms) count(k int) float64 {
+	return float64(t.data[len(t.data)*4/5+k/4] >> (k % 4 * 8) & math.MaxUint8)
 }
 
 // TermsOf returns the terms of m: of its text, its results, and the names and
 // arguments of its calls; not of thinking or images.
-func TermsOf(m chat.Message) *Terms {
-	var c collector
+func TermsOf(m chat.Message) Terms {
+	var buf [bufSize]uint32
+	c := collector{hashes: buf[:0]}
 	for _, p := range m.Parts {
 		switch p.Kind {
 		case chat.Text, chat.Result, chat.Summary:
-			c.take(p.Text, false)
+			c = c.take(p.Text, false)
 		case chat.Call:
-			c.take(p.Name, false)
-			c.take(p.Args, true)
+			c = c.take(p.Name, false)
+			c = c.take(p.Args, true)
 		}
 	}
 	return c.terms()
@@ -34,41 +43,45 @@ func TermsOf(m chat.Message) *Terms {
 
 // TermsOfText returns the terms of a text: words with their endings cut,
 // names as a whole and by their parts, parts of paths.
-func TermsOfText(text string) *Terms {
-	var c collector
-	c.take(text, false)
+func TermsOfText(text string) Terms {
+	var buf [bufSize]uint32
+	c := collector{hashes: buf[:0]}
+	c = c.take(text, false)
 	return c.terms()
 }
 
 // Content returns how many words of the text carry meaning: names count once,
 // words such as "the", "yes" and "please" do not. A query of fewer than 3
 // says little about what it is after.
-func (t *Terms) Content() int {
-	if t == nil {
-		return 0
-	}
-	return t.content
-}
+func (t Terms) Content() int { return int(t.content) }
 
-// A collector gathers the hashes of terms.
+// bufSize is how many terms are gathered without an allocation.
+const bufSize = 256
+
+// A collector gathers the hashes of terms. It is passed on by value, so that
+// its first hashes can stand on the stack.
 type collector struct {
 	hashes  []uint32
-	content int
+	content int32
 }
 
-func (c *collector) take(text string, escaped bool) {
+func (c collector) take(text string, escaped bool) collector {
 	c.hashes = slices.Grow(c.hashes, len(text)/6)
-	eachWord(text, escaped, c.word)
+	words := words{text: text, escaped: escaped}
+	for words.next() {
+		c = c.add(&words.word)
+	}
+	return c
 }
 
-// word adds a word, and where it is a name of several parts, its parts too.
-func (c *collector) word(w *word) {
+// add adds a word, and where it is a name of several parts, its parts too.
+func (c collector) add(w *word) collector {
 	if w.parts == 1 {
 		if !stop(w.low[:w.n]) {
 			c.content++
 			c.hashes = append(c.hashes, hash(stem(w.low[:w.n])))
 		}
-		return
+		return c
 	}
 	c.content++
 	c.hashes = append(c.hashes, hash(stem(w.low[:w.n])))
@@ -82,9 +95,10 @@ func (c *collector) word(w *word) {
 		}
 		start = i
 	}
+	return c
 }
 
-func (c *collector) terms() *Terms {
+func (c collector) terms() Terms {
 	slices.Sort(c.hashes)
 	distinct := 0
 	for i, h := range c.hashes {
@@ -92,18 +106,20 @@ func (c *collector) terms() *Terms {
 			distinct++
 		}
 	}
-	t := &Terms{
-		hashes:  make([]uint32, 0, distinct),
-		counts:  make([]uint8, 0, distinct),
-		length:  len(c.hashes),
-		content: c.content,
+	t := Terms{length: int32(len(c.hashes)), content: c.content}
+	if distinct == 0 {
+		return t
 	}
+	t.data = make([]uint32, distinct+(distinct+3)/4)
+	counts := t.data[distinct:]
+	k := -1
 	for i, h := range c.hashes {
 		if i == 0 || h != c.hashes[i-1] {
-			t.hashes = append(t.hashes, h)
-			t.counts = append(t.counts, 1)
-		} else if k := len(t.counts) - 1; t.counts[k] < math.MaxUint8 {
-			t.counts[k]++
+			k++
+			t.data[k] = h
+		}
+		if shift := k % 4 * 8; counts[k/4]>>shift&math.MaxUint8 < math.MaxUint8 {
+			counts[k/4] += 1 << shift
 		}
 	}
 	return t

@@ -17,38 +17,49 @@ type word struct {
 	parts int
 }
 
-// eachWord calls fn for each word of text. Ideographs, which stand without
+// words goes through the words of a text. Ideographs, which stand without
 // spaces, come as pairs. In escaped text (JSON) the letter of an escape is no
-// part of a word. fn must not keep its argument.
-func eachWord(text string, escaped bool, fn func(*word)) {
-	var w word
-	var before rune // the ideograph before, 0 where none
-	last := uint8(other)
-	for i := 0; i < len(text); {
-		r, size := rune(text[i]), 1
+// part of a word.
+type words struct {
+	word
+	text    string
+	escaped bool
+	at      int
+	before  rune  // the ideograph before, 0 where none
+	last    uint8 // class of the character before
+}
+
+// next goes to the next word; it reports whether there is one.
+func (s *words) next() bool {
+	s.reset()
+	for s.at < len(s.text) {
+		r, size := rune(s.text[s.at]), 1
 		if r >= utf8.RuneSelf {
-			r, size = utf8.DecodeRuneInString(text[i:])
+			r, size = utf8.DecodeRuneInString(s.text[s.at:])
 		}
 		k := class(r)
-		switch k {
-		case ideo:
-			w.flush(fn)
-			w.pair(before, r, fn)
-			before = r
-		case other:
-			w.flush(fn)
-			if escaped && r == '\\' {
-				size = escapeLen(text[i:])
-			}
-			before = 0
-		default:
-			w.add(r, k, last)
-			before = 0
+		if s.n > 0 && (k == ideo || k == other) {
+			break
 		}
-		last = k
-		i += size
+		before := s.before
+		s.before = 0
+		switch {
+		case k == ideo:
+			s.pair(before, r)
+			s.before = r
+		case k != other:
+			s.add(r, k, s.last)
+		case s.escaped && r == '\\':
+			size = escapeLen(s.text[s.at:])
+		}
+		s.last = k
+		s.at += size
+		if k == ideo && s.n > 0 {
+			break
+		}
 	}
-	w.flush(fn)
+	s.parts++
+	return s.n > 0
 }
 
 // The classes of characters. Letters beyond ASCII count as lower.
@@ -122,21 +133,16 @@ func (w *word) addRune(r rune) {
 }
 
 // pair is a word of two ideographs in a row.
-func (w *word) pair(before, r rune, fn func(*word)) {
+func (w *word) pair(before, r rune) {
 	if before != 0 {
 		w.addRune(before)
 		w.addRune(r)
-		w.flush(fn)
 	}
 }
 
-func (w *word) flush(fn func(*word)) {
-	if w.n > 0 {
-		w.parts++
-		fn(w)
-		clear(w.cut[:w.n])
-		w.n, w.parts = 0, 0
-	}
+func (w *word) reset() {
+	clear(w.cut[:w.n])
+	w.n, w.parts = 0, 0
 }
 
 // ideograph reports whether r is of a script written without spaces.

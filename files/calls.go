@@ -32,7 +32,6 @@ func (s *scan) arguments(part int, p chat.Part) {
 			continue
 		}
 		s.facts.Mentions = append(s.facts.Mentions, c.Path)
-		s.facts.Edits = append(s.facts.Edits, c.Path)
 		s.add(c, unixLines(l.value[c.Start:c.End]))
 	}
 }

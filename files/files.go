@@ -43,13 +43,15 @@ type Copy struct {
 }
 
 // Facts is what one message holds and names. It is computed once a message,
-// never changed, and safe for concurrent use.
+// and what it holds is never changed.
 type Facts struct {
 	Copies   []Copy
 	Mentions []string // paths that the message names outside of its copies, each once
 	Idents   []uint32 // hashes of the identifiers that it names outside of its copies, each once, sorted
-	Edits    []string // paths that its calls edit or write
 }
+
+// edits reports whether c is what a call edits or writes.
+func (c *Copy) edits() bool { return c.Arg != "" }
 
 // Calls returns, for each message of t, the call that its result answers, or
 // nil.

@@ -22,7 +22,7 @@ const focusSpan = 60
 
 // FocusOf returns what the newest messages of t speak of. What an assistant or
 // user says weighs more than what tools print, the newest more than the older.
-func FocusOf(t chat.Transcript, facts []*Facts) *Focus {
+func FocusOf(t chat.Transcript, facts []Facts) *Focus {
 	f := &Focus{weight: make(map[uint32]float32)}
 	for i := max(0, len(t)-focusSpan); i < len(t); i++ {
 		age := float32(len(t) - i)

@@ -7,10 +7,10 @@ import "github.com/tiercompact/tiercompact/chat"
 // for concurrent use.
 type Index struct {
 	t     chat.Transcript
-	facts []*Facts
+	facts []Facts
 	names names
 	files [][]spot        // copies of each file, oldest first
-	edits map[int][]int   // messages that edit or write a file, oldest first
+	edits map[int]int     // newest message that edits or writes a file
 	last  map[uint64]spot // newest copy of each text
 	swaps map[int][]swap  // edits of a file, filled on demand
 	refs  map[int]int     // newest message behind from that refers to a file
@@ -23,20 +23,21 @@ type spot struct{ message, copy int }
 
 // NewIndex returns the index of t, given the facts of its messages. It is
 // linear in the number of copies.
-func NewIndex(t chat.Transcript, facts []*Facts) *Index {
-	x := &Index{t: t, facts: facts, edits: make(map[int][]int), last: make(map[uint64]spot), swaps: make(map[int][]swap), refs: make(map[int]int), from: len(t)}
+func NewIndex(t chat.Transcript, facts []Facts) *Index {
+	x := &Index{t: t, facts: facts, edits: make(map[int]int), last: make(map[uint64]spot), swaps: make(map[int][]swap), refs: make(map[int]int), from: len(t)}
 	x.names = newNames(facts)
 	x.files = make([][]spot, len(x.names.paths))
-	for i, f := range facts {
-		for k, c := range f.Copies {
+	for i := range facts {
+		for k := range facts[i].Copies {
+			c := &facts[i].Copies[k]
 			x.last[c.Hash] = spot{i, k}
-			if id, ok := x.names.of(c.Path); ok {
-				x.files[id] = append(x.files[id], spot{i, k})
+			id, ok := x.names.of(c.Path)
+			if !ok {
+				continue
 			}
-		}
-		for _, p := range f.Edits {
-			if id, ok := x.names.of(p); ok {
-				x.edits[id] = append(x.edits[id], i)
+			x.files[id] = append(x.files[id], spot{i, k})
+			if c.edits() {
+				x.edits[id] = i
 			}
 		}
 	}
@@ -93,13 +94,14 @@ func (x *Index) refer(i int) {
 			x.refs[id] = i
 		}
 	}
-	f := x.facts[i]
+	f := &x.facts[i]
 	for _, m := range f.Mentions {
 		if id, ok := x.names.of(m); ok {
 			note(id)
 		}
 	}
-	for _, c := range f.Copies {
+	for k := range f.Copies {
+		c := &f.Copies[k]
 		if id, ok := x.names.of(c.Path); ok {
 			note(id)
 		}
@@ -195,8 +197,8 @@ func (x *Index) ChangedSince(i int, c Copy) int {
 	if !ok {
 		return -1
 	}
-	if e := x.edits[id]; len(e) > 0 && e[len(e)-1] > i {
-		return e[len(e)-1]
+	if at, edited := x.edits[id]; edited && at > i {
+		return at
 	}
 	return -1
 }
@@ -209,8 +211,7 @@ func (x *Index) ActiveEdit(path string) bool {
 		return false
 	}
 	from := len(x.t) - 5
-	e := x.edits[id]
-	if len(e) == 0 || e[len(e)-1] < from {
+	if at, edited := x.edits[id]; !edited || at < from {
 		return false
 	}
 	spots := x.files[id]

@@ -11,7 +11,7 @@ import (
 // A talk is a conversation in the making.
 type talk struct {
 	t     chat.Transcript
-	facts []*Facts
+	facts []Facts
 }
 
 func (k *talk) add(m chat.Message, c *chat.Part) {

@@ -45,7 +45,8 @@ type Known struct {
 // copies for which changed reports true.
 func (x *Index) Known(changed func(message, copy int) bool) *Known {
 	k := &Known{slots: make([]uint32, 1<<12)}
-	for i, f := range x.facts {
+	for i := range x.facts {
+		f := &x.facts[i]
 		for _, h := range f.Idents {
 			k.add(h)
 		}

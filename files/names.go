@@ -15,7 +15,7 @@ type names struct {
 
 // newNames gathers the files that copies and edits name. A relative path is
 // the file whose absolute path ends with it, where there is only one.
-func newNames(facts []*Facts) names {
+func newNames(facts []Facts) names {
 	n := names{exact: make(map[string]int), byBase: make(map[string][]int), ids: make(map[string]int)}
 	var relative []string
 	each := func(p string) {
@@ -29,12 +29,9 @@ func newNames(facts []*Facts) names {
 			relative = append(relative, p)
 		}
 	}
-	for _, f := range facts {
-		for k := range f.Copies {
-			each(f.Copies[k].Path)
-		}
-		for _, p := range f.Edits {
-			each(p)
+	for i := range facts {
+		for k := range facts[i].Copies {
+			each(facts[i].Copies[k].Path)
 		}
 	}
 	for _, p := range relative {

@@ -14,8 +14,8 @@ const smallest = 160
 
 // Scan returns what m holds and names. call is the call that m answers, nil for
 // any other message: it tells which tool showed which part of which file.
-func Scan(m chat.Message, call *chat.Part) *Facts {
-	s := scan{facts: &Facts{}, call: call, machine: m.Machine}
+func Scan(m chat.Message, call *chat.Part) Facts {
+	s := scan{call: call, machine: m.Machine}
 	for i, p := range m.Parts {
 		switch {
 		case p.Kind == chat.Call:
@@ -35,18 +35,26 @@ func Scan(m chat.Message, call *chat.Part) *Facts {
 
 // A scan gathers the facts of one message.
 type scan struct {
-	facts   *Facts
+	facts   Facts
 	call    *chat.Part
 	machine bool
 }
 
-func (s *scan) finish() *Facts {
+func (s *scan) finish() Facts {
 	f := s.facts
 	slices.Sort(f.Idents)
-	f.Idents = slices.Clip(slices.Compact(f.Idents))
-	f.Mentions = unique(f.Mentions)
-	f.Edits = unique(f.Edits)
+	f.Idents = trimmed(slices.Compact(f.Idents))
+	f.Mentions = trimmed(unique(f.Mentions))
+	f.Copies = trimmed(f.Copies)
 	return f
+}
+
+// trimmed returns list without the room that is left behind it.
+func trimmed[T any](list []T) []T {
+	if len(list) == cap(list) {
+		return list
+	}
+	return append([]T(nil), list...)[:len(list):len(list)]
 }
 
 func unique(list []string) []string {
@@ -80,7 +88,7 @@ func lineCount(text string) int {
 
 // names notes the paths and identifiers of a text that is no copy.
 func (s *scan) names(text string) {
-	f := s.facts
+	f := &s.facts
 	eachIdent(text, func(start, end int) {
 		id := text[start:end]
 		f.Idents = append(f.Idents, hashIdent(id))

@@ -226,7 +226,7 @@ func FuzzScan(f *testing.F) {
 		m := chat.Message{ID: "m", Role: chat.Assistant, Parts: []chat.Part{{Kind: chat.Text, Text: text}, c}}
 		r := result(text)
 		transcript := chat.Transcript{m, r, result(text)}
-		facts := []*Facts{Scan(m, nil), Scan(r, &c), Scan(r, call("sh", args{"command": command}))}
+		facts := []Facts{Scan(m, nil), Scan(r, &c), Scan(r, call("sh", args{"command": command}))}
 		x := NewIndex(transcript, facts)
 		for i, f := range facts {
 			for _, c := range f.Copies {

@@ -98,8 +98,8 @@ func (t Thresholds) Select(usage float64) Name {
 type View struct {
 	Messages chat.Transcript
 	Sizes    []int                   // tokens
-	Facts    []*files.Facts          // files held and named
-	Terms    []*embed.Terms          // words, for the lexical score
+	Facts    []files.Facts           // files held and named
+	Terms    []embed.Terms           // words, for the lexical score
 	Holds    []memory.Hold           // why a message may not be touched
 	Was      map[string]chat.Message // by id: messages that this round has rewritten, as they were before it
 	Window   int                     // tokens

@@ -294,7 +294,7 @@ func BenchmarkSoftPlanCold(b *testing.B) {
 	b.ResetTimer()
 	for b.Loop() {
 		cold := v
-		cold.Facts = make([]*files.Facts, len(t))
+		cold.Facts = make([]files.Facts, len(t))
 		calls := files.Calls(t)
 		for i, m := range t {
 			cold.Facts[i] = files.Scan(m, calls[i])
