@@ -15,6 +15,7 @@ import (
 	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/chat/chattest"
+	"github.com/tiercompact/tiercompact/edit"
 	"github.com/tiercompact/tiercompact/levels"
 )
 
@@ -69,6 +70,7 @@ func run(t *rapid.T, cfg tiercompact.Config, in chat.Transcript, manual bool) st
 		checkStep(t, cfg, before, s.Messages(), report, err, "manual")
 	}
 	checkNothingLost(t, store, in, s.Messages())
+	checkAlternation(t, in, s.Messages())
 	out, err := json.Marshal(s.Messages())
 	if err != nil {
 		t.Fatal(err)
@@ -187,6 +189,43 @@ func checkChanged(t *rapid.T, old, m chat.Message, at string) {
 			t.Fatalf("%s: arguments in %s are no longer JSON: %s", at, m.ID, p.Args)
 		}
 	}
+}
+
+// checkAlternation holds invariant 11 over the whole session: two messages of
+// one role meet only where they met in what was added. Nobody knows what will
+// speak first in a conversation of nothing but tool flow, so what speaks first
+// may meet the summary.
+func checkAlternation(t *rapid.T, in, now chat.Transcript) {
+	t.Helper()
+	met := make(map[string]bool)
+	pairs := func(ms chat.Transcript, yield func(a, b chat.Message)) {
+		last := -1
+		for i, m := range ms {
+			if !edit.Speaks(m) {
+				continue
+			}
+			if last >= 0 && ms[last].Role == m.Role {
+				yield(ms[last], m)
+			}
+			last = i
+		}
+	}
+	before := slices.Clone(in)
+	for i := range before {
+		before[i].ID = fmt.Sprintf("m%d", i+1)
+	}
+	pairs(before, func(a, b chat.Message) { met[b.ID] = true })
+	for _, m := range before {
+		if edit.Speaks(m) {
+			met[m.ID] = true
+			break
+		}
+	}
+	pairs(now, func(a, b chat.Message) {
+		if !met[b.ID] {
+			t.Fatalf("%s messages %s and %s meet\n%s", a.Role, a.ID, b.ID, show(now))
+		}
+	})
 }
 
 // checkNothingLost holds that every message ever added stands in the

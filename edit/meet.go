@@ -49,53 +49,100 @@ func checkMeetings(before, after chat.Transcript) (err error) {
 			err = fmt.Errorf("message %d (%s): two %s messages meet that did not meet before", i, after[i].ID, after[i].Role)
 		}
 	})
+	if i, role := turned(before, after); err == nil && i >= 0 {
+		err = fmt.Errorf("message %d (%s) speaks last, where the %s spoke last before", i, after[i].ID, role)
+	}
 	return err
 }
 
-// Separate returns edits with a marker added wherever two user messages, or
-// two assistant texts, would meet that did not meet in t. The marker has the
-// other role and stands directly before the second of the two.
-func Separate(t chat.Transcript, edits []Edit, marker func(role chat.Role, before chat.Message) chat.Message) ([]Edit, error) {
+// turned returns the last message of after that speaks, and the role that spoke
+// last in before, where the two differ: what is added next would meet one of its
+// own role that it would not have met. It returns -1 where they do not.
+func turned(before, after chat.Transcript) (i int, role chat.Role) {
+	was, is := chat.Newest(before, Speaks), chat.Newest(after, Speaks)
+	if was < 0 || is < 0 || before[was].Role == after[is].Role {
+		return -1, ""
+	}
+	return is, before[was].Role
+}
+
+// A Marker makes the message of a role that parts two others; m is the one that
+// it is there for.
+type Marker func(role chat.Role, m chat.Message) chat.Message
+
+// Separate returns edits with a marker added wherever two user messages, or two
+// assistant texts, would meet that did not meet in t; it stands directly before
+// the second of the two. Where another role than in t would have spoken last, a
+// marker follows that message, for what is added next.
+func Separate(t chat.Transcript, edits []Edit, marker Marker) ([]Edit, error) {
 	edits = Sorted(edits)
 	after, err := assemble(t, edits)
 	if err != nil {
 		return nil, err
 	}
-	places := origins(t, edits)
-	put := make(map[int]map[int]chat.Message)        // edit → place in its New → what is put before
-	used := make(map[string]bool, len(t)+len(after)) // an id that went stands for what went
-	for _, all := range []chat.Transcript{t, after} {
-		for _, m := range all {
-			used[m.ID] = true
-		}
+	s := newSeparation(t, edits, after, marker)
+	meetings(neighbours(t), after, func(i int) { s.put(s.places[i], other(after[i].Role), after[i]) })
+	if i, role := turned(t, after); i >= 0 {
+		behind := s.places[i]
+		behind.index++
+		s.put(behind, role, after[i])
 	}
-	meetings(neighbours(t), after, func(i int) {
-		role := chat.User
-		if after[i].Role == chat.User {
-			role = chat.Assistant
-		}
-		m := marker(role, after[i])
-		for used[m.ID] {
-			m.ID += "+"
-		}
-		used[m.ID] = true
-		p := places[i]
-		if p.edit < 0 {
-			edits = append(edits, Edit{Start: p.index, End: p.index, New: []chat.Message{m}, Why: "parts two messages of one role"})
-			return
-		}
-		if put[p.edit] == nil {
-			put[p.edit] = make(map[int]chat.Message)
-		}
-		put[p.edit][p.index] = m
-	})
-	for i, before := range put {
-		edits[i].New = interleaved(edits[i].New, before)
-	}
-	return Sorted(edits), nil
+	return s.edits(), nil
 }
 
-// interleaved returns messages with before[i] put in front of each i.
+func other(r chat.Role) chat.Role {
+	if r == chat.User {
+		return chat.Assistant
+	}
+	return chat.User
+}
+
+// A separation is the placing of markers into edits.
+type separation struct {
+	planned []Edit
+	places  []place
+	marker  Marker
+	used    map[string]bool              // ids, also of what goes: an id stands for one message
+	inside  map[int]map[int]chat.Message // edit → place in its New → what is put before it
+	apart   []Edit                       // markers between messages that stay
+}
+
+func newSeparation(t chat.Transcript, edits []Edit, after chat.Transcript, marker Marker) *separation {
+	s := &separation{planned: edits, places: origins(t, edits), marker: marker, inside: make(map[int]map[int]chat.Message)}
+	s.used = make(map[string]bool, len(t)+len(after))
+	for _, all := range []chat.Transcript{t, after} {
+		for _, m := range all {
+			s.used[m.ID] = true
+		}
+	}
+	return s
+}
+
+func (s *separation) put(at place, role chat.Role, m chat.Message) {
+	mark := s.marker(role, m)
+	for s.used[mark.ID] {
+		mark.ID += "+"
+	}
+	s.used[mark.ID] = true
+	if at.edit < 0 {
+		s.apart = append(s.apart, Edit{Start: at.index, End: at.index, New: []chat.Message{mark}, Why: "parts two messages of one role"})
+		return
+	}
+	if s.inside[at.edit] == nil {
+		s.inside[at.edit] = make(map[int]chat.Message)
+	}
+	s.inside[at.edit][at.index] = mark
+}
+
+func (s *separation) edits() []Edit {
+	for i, before := range s.inside {
+		s.planned[i].New = interleaved(s.planned[i].New, before)
+	}
+	return Sorted(append(s.planned, s.apart...))
+}
+
+// interleaved returns messages with before[i] put in front of each i, and
+// before[len(messages)] behind the last.
 func interleaved(messages []chat.Message, before map[int]chat.Message) []chat.Message {
 	out := make([]chat.Message, 0, len(messages)+len(before))
 	for i, m := range messages {
@@ -103,6 +150,9 @@ func interleaved(messages []chat.Message, before map[int]chat.Message) []chat.Me
 			out = append(out, b)
 		}
 		out = append(out, m)
+	}
+	if last, any := before[len(messages)]; any {
+		out = append(out, last)
 	}
 	return out
 }

@@ -255,7 +255,7 @@ func markerRoles(t chat.Transcript, edits []edit.Edit) []chat.Role {
 // which it may meet.
 func between(last, next chat.Role) chat.Role {
 	switch {
-	case last == chat.User && (next == chat.User || next == ""):
+	case last == chat.User && next == chat.User:
 		return chat.Assistant
 	case next == chat.Assistant && (last == chat.Assistant || last == ""):
 		return chat.User

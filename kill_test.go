@@ -1,0 +1,169 @@
+package tiercompact_test
+
+import (
+	"bufio"
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	tiercompact "github.com/tiercompact/tiercompact"
+	"github.com/tiercompact/tiercompact/archive"
+	"github.com/tiercompact/tiercompact/chat"
+)
+
+var kills = flag.Int("kills", 10, "how often TestKilled kills a session")
+
+// TestKilled kills processes in the middle of a session with the folder store,
+// each going on where the one before was killed. Every message that AddMessage
+// returned from is in the session file or in the archive, and both can be read.
+func TestKilled(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	dir, added, all := "", 0, 0
+	for n := range *kills {
+		if n%20 == 0 { // what is checked grows with every message
+			dir, added, all = t.TempDir(), 0, all+added
+		}
+		added = max(added, killOne(t, dir, time.Duration(r.IntN(120))*time.Millisecond))
+		checkKilled(t, dir, added, fmt.Sprintf("kill %d", n+1))
+	}
+	if all += added; all == 0 {
+		t.Error("no message was ever added")
+	}
+	t.Logf("%d kills, %d messages", *kills, all)
+}
+
+// killOne starts a session in a process of its own, kills it a while after its
+// first message, and returns how many messages it said it had added.
+func killOne(t *testing.T, dir string, after time.Duration) (added int) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], "-test.run", "^TestKilledChild$")
+	cmd.Env = append(os.Environ(), "TIERCOMPACT_KILLED="+dir)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stderr = os.Stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for s := bufio.NewScanner(out); s.Scan(); {
+		n, err := strconv.Atoi(strings.TrimPrefix(s.Text(), "added "))
+		if err != nil {
+			continue
+		}
+		if added == 0 {
+			time.AfterFunc(after, func() { cmd.Process.Kill() })
+		}
+		added = n
+	}
+	cmd.Wait() // it was killed
+	return added
+}
+
+// TestKilledChild is what TestKilled kills.
+func TestKilledChild(t *testing.T) {
+	dir := os.Getenv("TIERCOMPACT_KILLED")
+	if dir == "" {
+		t.Skip("only as a process of TestKilled")
+	}
+	s, n := openKilled(t, dir)
+	for {
+		n++
+		m := killedMessage(n)
+		if _, err := s.AddMessage(context.Background(), m); err != nil {
+			t.Fatal(err)
+		}
+		fmt.Printf("added %d\n", n)
+	}
+}
+
+func killedMessage(n int) chat.Message {
+	m := chat.NewText([]chat.Role{chat.Assistant, chat.User}[n%2], fmt.Sprintf("message %d: ", n)+prose(60, n))
+	m.ID = fmt.Sprint("n", n)
+	return m
+}
+
+func openKilled(t *testing.T, dir string) (*tiercompact.Session, int) {
+	t.Helper()
+	store, err := archive.OpenDir(filepath.Join(dir, "archive"), archive.DirOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := tiercompact.New(tiercompact.Config{Window: 2000, Archive: store, Count: quarter})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "session.jsonl")
+	if _, err := os.Stat(path); err != nil {
+		f, err := archive.CreateSession(path, archive.Meta{Session: "x", Created: time.Now()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := c.Session("x")
+		if err := s.Record(f); err != nil {
+			t.Fatal(err)
+		}
+		return s, 0
+	}
+	f, state, err := archive.OpenSession(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.Resume(t.Context(), state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Record(f); err != nil {
+		t.Fatal(err)
+	}
+	return s, state.Added
+}
+
+// checkKilled holds that messages 1 to added are all in the session file or in
+// the archive.
+func checkKilled(t *testing.T, dir string, added int, at string) {
+	t.Helper()
+	path := filepath.Join(dir, "session.jsonl")
+	if _, err := os.Stat(path); err != nil && added == 0 {
+		return // it was killed before there was a session
+	}
+	state, err := archive.ReadSession(path)
+	if err != nil {
+		t.Fatalf("%s: %v", at, err)
+	}
+	store, err := archive.OpenDir(filepath.Join(dir, "archive"), archive.DirOptions{})
+	if err != nil {
+		t.Fatalf("%s: %v", at, err)
+	}
+	defer store.Close()
+	have := make(map[string]bool)
+	for _, m := range state.Messages {
+		have[m.Text()] = true
+	}
+	steps, err := store.Steps(t.Context(), "x")
+	if err != nil {
+		t.Fatalf("%s: %v", at, err)
+	}
+	for _, info := range steps {
+		step, err := store.Get(t.Context(), "x", info.Number)
+		if err != nil {
+			t.Fatalf("%s: step %d: %v", at, info.Number, err)
+		}
+		for _, m := range step.Before {
+			have[m.Text()] = true
+		}
+	}
+	for n := 1; n <= added; n++ {
+		if !have[killedMessage(n).Text()] {
+			t.Errorf("%s: message %d of %d is lost (%d steps)", at, n, added, len(steps))
+		}
+	}
+}
