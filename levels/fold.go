@@ -65,6 +65,9 @@ func LayersCut(v View, turns, pairs int) Cut {
 			mark(c.Front, members)
 		}
 	}
+	for i := 0; i < len(c.Front) && (c.Front[i] || v.Holds[i]&memory.First != 0); i++ {
+		c.Front[i] = true // it stands there already
+	}
 	return c
 }
 
