@@ -12,7 +12,7 @@ matrix: ## every session, window, level and preset
 long: ## a thousand long sessions
 	TIERCOMPACT_LONG=full go test . -run Long -v -timeout 3h
 kill: ## two hundred kills while the folder store writes
-	go test ./archive -run Killed -kills=200 -timeout 1h
+	go test . ./archive -run Killed -kills=200 -timeout 1h
 bench: ## ten runs, for benchstat
 	go test -run='^$$' -bench=. -benchmem -count=10 ./... | tee bench.out
 golden: ## rewrite the golden files; then read the diff

@@ -121,6 +121,9 @@ func checkCell(t *testing.T, s session, cfg tiercompact.Config, how string) bool
 	if want, got := texts(s.Messages, protected), texts(first, protected); !slices.Equal(want, got) {
 		t.Errorf("%s: protected messages are not what they were", at)
 	}
+	if made := chat.New(chat.Check(s.Messages), chat.Check(first)); len(made) > 0 {
+		t.Errorf("%s: the check finds %v", at, made)
+	}
 	return err == nil
 }
 
