@@ -2,18 +2,12 @@ package tiercompact
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"strings"
-	"time"
 
 	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/chat"
-	"github.com/tiercompact/tiercompact/edit"
 	"github.com/tiercompact/tiercompact/levels"
 	"github.com/tiercompact/tiercompact/memory"
-	"github.com/tiercompact/tiercompact/trace"
 )
 
 // carryOut has the round planned that a check decided on, archives it, and puts
@@ -160,30 +154,6 @@ func (r *round) budgetError() *BudgetError {
 	return e
 }
 
-// archive puts the round into the archive, before anything changes.
-func (s *Session) archive(ctx context.Context, r *round, report *Report) (int, error) {
-	s.mu.Lock()
-	next := s.steps + 1
-	s.mu.Unlock()
-	a := archive.Step{
-		Session: s.id, Number: next, Before: r.before.messages, Removed: r.removed(),
-		Edits: r.edits(), Reason: cmpReason(report), Level: string(report.Picked), Note: r.note, Time: s.cfg.Now(),
-	}
-	for _, st := range r.steps {
-		if st.summary != nil {
-			a.Summary = json.RawMessage(st.summary.Payload)
-		}
-	}
-	number, err := put(ctx, s.cfg.Archive, a)
-	if err != nil {
-		return 0, fmt.Errorf("archive round %d: %w", number, err)
-	}
-	s.mu.Lock()
-	s.steps = number // taken, whatever follows
-	s.mu.Unlock()
-	return number, nil
-}
-
 // put archives a under its number, or the next one where the archive knows the
 // session from elsewhere: an earlier process, or a write that failed late.
 func put(ctx context.Context, store archive.Store, a archive.Step) (number int, err error) {
@@ -199,77 +169,6 @@ func put(ctx context.Context, store archive.Store, a archive.Step) (number int, 
 		a.Number = max(a.Number+1, archive.Next(infos))
 	}
 	return a.Number, err
-}
-
-func cmpReason(r *Report) string {
-	if r.Reason != "" {
-		return r.Reason
-	}
-	return "usage"
-}
-
-// edits returns the round as it can be made again on a history that is sent
-// anew.
-func (r *round) edits() edit.Round {
-	out := edit.Round{Seen: len(r.before.messages), Sum: edit.Sum(r.before.messages)}
-	for _, st := range r.steps {
-		out.Steps = append(out.Steps, st.edits)
-	}
-	return out
-}
-
-// removed returns what each recall id of the round stands for.
-func (r *round) removed() []archive.Entry {
-	var out []archive.Entry
-	at := make(map[string]int)
-	for _, st := range r.steps {
-		for _, e := range st.edits {
-			gone := replaced(st.before.messages[e.Start:e.End], e.New)
-			id := recallID(e)
-			if len(gone) == 0 || id == "" {
-				continue
-			}
-			k, seen := at[id]
-			if !seen {
-				k, at[id] = len(out), len(out)
-				out = append(out, archive.Entry{ID: id})
-			}
-			for _, m := range gone {
-				out[k].Messages = append(out[k].Messages, m)
-				if m.Recall != "" && m.Recall != id {
-					out[k].Below = append(out[k].Below, m.Recall)
-				}
-			}
-		}
-	}
-	return out
-}
-
-func recallID(e edit.Edit) string {
-	if e.Recall != "" {
-		return e.Recall
-	}
-	for _, m := range e.New {
-		if m.Recall != "" {
-			return m.Recall
-		}
-	}
-	return ""
-}
-
-// replaced returns the messages of run that do not stand unchanged in put.
-func replaced(run, put []chat.Message) []chat.Message {
-	stays := make(map[string]chat.Message, len(put))
-	for _, m := range put {
-		stays[m.ID] = m
-	}
-	var out []chat.Message
-	for _, m := range run {
-		if p, ok := stays[m.ID]; !ok || !edit.Same(m, p) {
-			out = append(out, m)
-		}
-	}
-	return out
 }
 
 // swap puts the round's outcome in the place of what it was planned for. The
@@ -290,149 +189,4 @@ func (s *Session) swap(r *round, number int) error {
 	s.rounds = append(s.rounds, done{number, r.before, len(r.t.messages), true})
 	clear(s.wait)
 	return nil
-}
-
-// report fills in what the round did.
-func (r *round) report(report *Report, number int) {
-	report.Reason, report.Step, report.Kept = "", number, r.kept
-	report.After = r.size()
-	for _, st := range r.steps {
-		if n := len(report.Applied); n > 0 && report.Applied[n-1].Level == st.level {
-			report.Applied[n-1].After = st.to
-			report.Applied[n-1].Took += st.ended.Sub(st.began)
-		} else {
-			report.Applied = append(report.Applied, Applied{st.level, st.from, st.to, st.engine, st.fallback, st.ended.Sub(st.began)})
-		}
-		report.Edits = append(report.Edits, st.reported(r.cfg)...)
-	}
-	report.FirstChanged = edit.FirstChanged(r.before.messages, r.t.messages)
-	if report.FirstChanged >= 0 {
-		for _, n := range r.t.sizes[report.FirstChanged:] {
-			report.Prefill += n
-		}
-		report.Prefill = r.tokens(report.Prefill)
-	}
-}
-
-func (st *step) reported(cfg *settings) []Edit {
-	out := make([]Edit, 0, len(st.edits))
-	for _, e := range st.edits {
-		x := Edit{Level: st.level, Start: e.Start, End: e.End, New: e.New, Put: len(e.New), Why: e.Why, Recall: recallID(e)}
-		for i := e.Start; i < e.End; i++ {
-			x.IDs = append(x.IDs, st.before.messages[i].ID)
-			x.Before += st.before.sizes[i]
-		}
-		for _, m := range e.New {
-			x.After += cfg.countMessage(m)
-		}
-		out = append(out, x)
-	}
-	return out
-}
-
-func (s *Session) tellWarning(report *Report, text string) {
-	if text == "" {
-		return
-	}
-	report.Warnings = append(report.Warnings, text)
-	message, remedy, _ := strings.Cut(text, "; ")
-	s.warn("medium", message, remedy)
-}
-
-func (s *Session) tellEstimate(u Usage) {
-	s.emit(trace.TokenEstimate{
-		Model: s.cfg.Model, TEst: u.Tokens, MaxTokens: u.Window, UsagePct: u.Share,
-		Breakdown: trace.Breakdown{System: u.System, Developer: u.Developer, ToolsSchema: u.Tools, Messages: u.Messages},
-	})
-}
-
-func (s *Session) tellError(err error, fallback string) {
-	kind := "compaction"
-	if _, ok := err.(*BudgetError); ok {
-		kind = "insufficient_budget"
-	}
-	s.emit(trace.Error{ErrorType: kind, Message: err.Error(), Fallback: fallback})
-}
-
-// tellDecision traces a check. r is the round that was planned, nil for none.
-func (s *Session) tellDecision(report Report, r *round, note string) {
-	s.mu.Lock()
-	t, buffer := s.cfg.Thresholds, s.cfg.budget.Buffer
-	s.mu.Unlock()
-	d := trace.TriggerDecision{
-		Triggered: report.Compacted(), Reason: cmpReason(&report), Level: string(report.Picked), Note: note,
-		Policy: trace.Policy{
-			TriggerPct: s.cfg.TriggerPct, HardCapBuffer: buffer, Strategy: string(s.cfg.Strategy),
-			Thresholds: trace.Thresholds{Soft: t.Soft, Hard: t.Hard, Emergency: t.Emergency},
-		},
-	}
-	if d.Triggered {
-		pruned := len(r.before.messages) - len(r.t.messages)
-		d.Kept, d.PrunedCount = r.keptCounts(), &pruned
-	}
-	s.emit(d)
-}
-
-func (r *round) keptCounts() *trace.Kept {
-	k := &trace.Kept{RecentTurns: r.kept.Turns, ToolPairs: r.kept.Pairs}
-	for _, h := range r.view.Holds {
-		if h&memory.Pinned != 0 {
-			k.Pinned++
-		}
-	}
-	return k
-}
-
-// tellRound traces a round that was made.
-func (s *Session) tellRound(report Report, r *round, number int) {
-	s.tellDecision(report, r, r.note)
-	for _, st := range r.steps {
-		if s.cfg.Trace == nil {
-			return
-		}
-		first := edit.FirstChanged(st.before.messages, r.t.messages)
-		s.emitSpan(st.began, st.ended, trace.LevelApplied{
-			Level: string(st.level), Before: st.from, After: st.to, Freed: st.from - st.to, FirstChanged: first, PrefillTokens: report.Prefill,
-		})
-		if sum := st.summary; sum != nil {
-			for _, a := range sum.Attempts {
-				s.emit(trace.Error{ErrorType: "summary", Message: a.Engine + ": " + a.Reason, Fallback: a.Then})
-			}
-			s.tellSummary(st, sum)
-		}
-	}
-	s.emit(trace.PrunedMessages{Layers: r.layersNow()})
-	adapter, where := archive.Where(s.cfg.Archive, s.id, number)
-	s.emit(trace.Archival{SessionID: s.id, Step: number, StorageAdapter: adapter, FilePath: where})
-}
-
-func (s *Session) tellSummary(st step, sum *levels.Summary) {
-	if sum.Message == nil {
-		return
-	}
-	s.emitSpan(st.began, st.ended, trace.SummaryCreated{
-		Strategy: string(s.cfg.Strategy), InputMessages: sum.InputMessages, SummaryTokens: sum.Tokens,
-		CompressionRatio: float64(sum.Tokens) / float64(max(1, sum.InputTokens)), Removed: sum.Removed,
-		Fallback: sum.Fallback, Payload: sum.Payload,
-	})
-}
-
-func (s *Session) emitSpan(began, ended time.Time, p trace.Payload) {
-	s.cfg.Trace.Emit(trace.New(s.id, began, ended, p))
-}
-
-func (r *round) layersNow() trace.Layers {
-	var l trace.Layers
-	for i, m := range r.t.messages {
-		layer := &l.Recent
-		switch {
-		case m.IsSummary():
-			layer = &l.Summary
-		case r.view.Holds[i]&memory.Pinned != 0:
-			layer = &l.Pinned
-		}
-		layer.Messages++
-		layer.Tokens += r.t.sizes[i]
-	}
-	return l
 }

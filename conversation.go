@@ -1,7 +1,6 @@
 package tiercompact
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -61,7 +60,7 @@ type conversation struct {
 	sizes    []int
 	terms    []embed.Terms
 	facts    []files.Facts
-	ids      map[string]bool        // of all messages ever added, so that none comes twice
+	ids      *idSet                 // of all messages ever added, so that none comes twice
 	calls    map[string][]chat.Part // by id, those without a result yet
 	added    int                    // messages ever added
 
@@ -72,7 +71,7 @@ type conversation struct {
 }
 
 func newConversation(cfg settings) conversation {
-	return conversation{policy: cfg.policy, ids: make(map[string]bool), calls: make(map[string][]chat.Part)}
+	return conversation{policy: cfg.policy, ids: new(idSet), calls: make(map[string][]chat.Part)}
 }
 
 func (c *conversation) total() int { return c.system + c.developer + c.rest + c.tools }
@@ -80,10 +79,10 @@ func (c *conversation) total() int { return c.system + c.developer + c.rest + c.
 // add appends a message, gives it an id that no other has, and returns that.
 func (c *conversation) add(e entry) string {
 	c.added++
-	if e.message.ID == "" || c.ids[e.message.ID] || memory.Reserved(e.message) {
-		e.message.ID = c.freshID()
+	if e.message.ID == "" || c.ids.has(e.message.ID) || memory.Reserved(e.message) {
+		e.message.ID = c.ids.fresh(c.added)
 	}
-	c.ids[e.message.ID] = true
+	c.ids.add(e.message.ID)
 	c.push(e, files.Scan(e.message, c.match(e.message)))
 	return e.message.ID
 }
@@ -91,7 +90,7 @@ func (c *conversation) add(e entry) string {
 // reserve keeps the ids of t from being given to others.
 func (c *conversation) reserve(t chat.Transcript) {
 	for _, m := range t {
-		c.ids[m.ID] = true
+		c.ids.add(m.ID)
 	}
 }
 
@@ -99,14 +98,6 @@ func (c *conversation) reserve(t chat.Transcript) {
 func (c *conversation) grow(n int) {
 	c.messages, c.sizes = slices.Grow(c.messages, n), slices.Grow(c.sizes, n)
 	c.terms, c.facts = slices.Grow(c.terms, n), slices.Grow(c.facts, n)
-}
-
-func (c *conversation) freshID() string {
-	for n := c.added; ; n++ {
-		if id := fmt.Sprintf("m%d", n); !c.ids[id] {
-			return id
-		}
-	}
 }
 
 // match keeps track of open calls, and returns the one that m answers.

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/edit"
 	"github.com/tiercompact/tiercompact/levels"
 )
 
@@ -87,4 +88,42 @@ type Edit struct {
 	Recall string         `json:"recall,omitempty"`
 	Before int            `json:"before"` // tokens
 	After  int            `json:"after"`
+}
+
+// report fills in what the round did.
+func (r *round) report(report *Report, number int) {
+	report.Reason, report.Step, report.Kept = "", number, r.kept
+	report.After = r.size()
+	for _, st := range r.steps {
+		if n := len(report.Applied); n > 0 && report.Applied[n-1].Level == st.level {
+			report.Applied[n-1].After = st.to
+			report.Applied[n-1].Took += st.ended.Sub(st.began)
+		} else {
+			report.Applied = append(report.Applied, Applied{st.level, st.from, st.to, st.engine, st.fallback, st.ended.Sub(st.began)})
+		}
+		report.Edits = append(report.Edits, st.reported(r.cfg)...)
+	}
+	report.FirstChanged = edit.FirstChanged(r.before.messages, r.t.messages)
+	if report.FirstChanged >= 0 {
+		for _, n := range r.t.sizes[report.FirstChanged:] {
+			report.Prefill += n
+		}
+		report.Prefill = r.tokens(report.Prefill)
+	}
+}
+
+func (st *step) reported(cfg *settings) []Edit {
+	out := make([]Edit, 0, len(st.edits))
+	for _, e := range st.edits {
+		x := Edit{Level: st.level, Start: e.Start, End: e.End, New: e.New, Put: len(e.New), Why: e.Why, Recall: recallID(e)}
+		for i := e.Start; i < e.End; i++ {
+			x.IDs = append(x.IDs, st.before.messages[i].ID)
+			x.Before += st.before.sizes[i]
+		}
+		for _, m := range e.New {
+			x.After += cfg.countMessage(m)
+		}
+		out = append(out, x)
+	}
+	return out
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/tiercompact/tiercompact/files"
 	"github.com/tiercompact/tiercompact/levels"
 	"github.com/tiercompact/tiercompact/tokens"
-	"github.com/tiercompact/tiercompact/trace"
 )
 
 // A Session is one conversation. It is safe for concurrent use: planning never
@@ -224,16 +223,4 @@ func (s *Session) usage() Usage {
 	}
 	u.Share = float64(u.Tokens) / float64(u.Window)
 	return u
-}
-
-func (s *Session) emit(p trace.Payload) {
-	if s.cfg.Trace == nil {
-		return
-	}
-	now := s.cfg.Now()
-	s.cfg.Trace.Emit(trace.New(s.id, now, now, p))
-}
-
-func (s *Session) warn(severity, message, remedy string) {
-	s.emit(trace.Warning{Severity: severity, Message: message, Remedy: remedy})
 }

@@ -1,0 +1,106 @@
+package tiercompact
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/tiercompact/tiercompact/archive"
+	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/edit"
+)
+
+// archive puts the round into the archive, before anything changes.
+func (s *Session) archive(ctx context.Context, r *round, report *Report) (int, error) {
+	s.mu.Lock()
+	next := s.steps + 1
+	s.mu.Unlock()
+	a := archive.Step{
+		Session: s.id, Number: next, Before: r.before.messages, Removed: r.removed(),
+		Edits: r.edits(), Reason: cmpReason(report), Level: string(report.Picked), Note: r.note, Time: s.cfg.Now(),
+	}
+	for _, st := range r.steps {
+		if st.summary != nil {
+			a.Summary = json.RawMessage(st.summary.Payload)
+		}
+	}
+	number, err := put(ctx, s.cfg.Archive, a)
+	if err != nil {
+		return 0, fmt.Errorf("archive round %d: %w", number, err)
+	}
+	s.mu.Lock()
+	s.steps = number // taken, whatever follows
+	s.mu.Unlock()
+	return number, nil
+}
+
+func cmpReason(r *Report) string {
+	if r.Reason != "" {
+		return r.Reason
+	}
+	return "usage"
+}
+
+// edits returns the round as it can be made again on a history that is sent
+// anew.
+func (r *round) edits() edit.Round {
+	out := edit.Round{Seen: len(r.before.messages), Sum: edit.Sum(r.before.messages)}
+	for _, st := range r.steps {
+		out.Steps = append(out.Steps, st.edits)
+	}
+	return out
+}
+
+// removed returns what each recall id of the round stands for.
+func (r *round) removed() []archive.Entry {
+	var out []archive.Entry
+	at := make(map[string]int)
+	for _, st := range r.steps {
+		for _, e := range st.edits {
+			gone := replaced(st.before.messages[e.Start:e.End], e.New)
+			id := recallID(e)
+			if len(gone) == 0 || id == "" {
+				continue
+			}
+			k, seen := at[id]
+			if !seen {
+				k, at[id] = len(out), len(out)
+				out = append(out, archive.Entry{ID: id})
+			}
+			for _, m := range gone {
+				out[k].Messages = append(out[k].Messages, m)
+				if m.Recall != "" && m.Recall != id {
+					out[k].Below = append(out[k].Below, m.Recall)
+				}
+			}
+		}
+	}
+	return out
+}
+
+func recallID(e edit.Edit) string {
+	if e.Recall != "" {
+		return e.Recall
+	}
+	for _, m := range e.New {
+		if m.Recall != "" {
+			return m.Recall
+		}
+	}
+	return ""
+}
+
+// replaced returns the messages of run that do not stand unchanged in put.
+func replaced(run, put []chat.Message) []chat.Message {
+	stays := make(map[string]chat.Message, len(put))
+	for _, m := range put {
+		stays[m.ID] = m
+	}
+	var out []chat.Message
+	for _, m := range run {
+		if p, ok := stays[m.ID]; !ok || !edit.Same(m, p) {
+			out = append(out, m)
+		}
+	}
+	return out
+}

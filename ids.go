@@ -1,0 +1,68 @@
+package tiercompact
+
+import (
+	"hash/maphash"
+	"strconv"
+)
+
+// An idSet is the ids of all messages that a session ever had. Those that it
+// gave itself, m1, m2 and so on, are one bit each; of others a hash is kept. Of
+// two ids with one hash the second is taken for known, and replaced.
+type idSet struct {
+	numbered []uint64 // bit n is m<n>
+	others   map[uint64]struct{}
+	next     int // below it no number is looked for again
+}
+
+// idNumber returns the number of an id that a session may have given, or -1.
+func idNumber(id string) int {
+	if len(id) < 2 || len(id) > 10 || id[0] != 'm' || id[1] == '0' {
+		return -1
+	}
+	n := 0
+	for _, c := range []byte(id[1:]) {
+		if c < '0' || c > '9' {
+			return -1
+		}
+		n = 10*n + int(c-'0')
+	}
+	return n
+}
+
+func (s *idSet) has(id string) bool {
+	if n := idNumber(id); n >= 0 && n/64 < len(s.numbered) && s.numbered[n/64]>>(n%64)&1 == 1 {
+		return true
+	}
+	if len(s.others) == 0 {
+		return false
+	}
+	_, known := s.others[maphash.String(seed(), id)]
+	return known
+}
+
+func (s *idSet) add(id string) {
+	n := idNumber(id)
+	if n < 0 || n/64 > len(s.numbered) {
+		if s.others == nil {
+			s.others = make(map[uint64]struct{})
+		}
+		s.others[maphash.String(seed(), id)] = struct{}{}
+		return
+	}
+	if n/64 == len(s.numbered) {
+		s.numbered = append(s.numbered, 0)
+	}
+	s.numbered[n/64] |= 1 << (n % 64)
+}
+
+// fresh returns an id that no message had, numbered n where that is free.
+func (s *idSet) fresh(n int) string {
+	var buf [24]byte
+	for n = max(n, s.next); ; n++ {
+		id := strconv.AppendInt(append(buf[:0], 'm'), int64(n), 10)
+		if !s.has(string(id)) {
+			s.next = n + 1
+			return string(id)
+		}
+	}
+}

@@ -1,0 +1,131 @@
+package tiercompact
+
+import (
+	"strings"
+	"time"
+
+	"github.com/tiercompact/tiercompact/archive"
+	"github.com/tiercompact/tiercompact/edit"
+	"github.com/tiercompact/tiercompact/levels"
+	"github.com/tiercompact/tiercompact/memory"
+	"github.com/tiercompact/tiercompact/trace"
+)
+
+func (s *Session) tellWarning(report *Report, text string) {
+	if text == "" {
+		return
+	}
+	report.Warnings = append(report.Warnings, text)
+	message, remedy, _ := strings.Cut(text, "; ")
+	s.warn("medium", message, remedy)
+}
+
+func (s *Session) tellEstimate(u Usage) {
+	s.emit(trace.TokenEstimate{
+		Model: s.cfg.Model, TEst: u.Tokens, MaxTokens: u.Window, UsagePct: u.Share,
+		Breakdown: trace.Breakdown{System: u.System, Developer: u.Developer, ToolsSchema: u.Tools, Messages: u.Messages},
+	})
+}
+
+func (s *Session) tellError(err error, fallback string) {
+	kind := "compaction"
+	if _, ok := err.(*BudgetError); ok {
+		kind = "insufficient_budget"
+	}
+	s.emit(trace.Error{ErrorType: kind, Message: err.Error(), Fallback: fallback})
+}
+
+// tellDecision traces a check. r is the round that was planned, nil for none.
+func (s *Session) tellDecision(report Report, r *round, note string) {
+	s.mu.Lock()
+	t, buffer := s.cfg.Thresholds, s.cfg.budget.Buffer
+	s.mu.Unlock()
+	d := trace.TriggerDecision{
+		Triggered: report.Compacted(), Reason: cmpReason(&report), Level: string(report.Picked), Note: note,
+		Policy: trace.Policy{
+			TriggerPct: s.cfg.TriggerPct, HardCapBuffer: buffer, Strategy: string(s.cfg.Strategy),
+			Thresholds: trace.Thresholds{Soft: t.Soft, Hard: t.Hard, Emergency: t.Emergency},
+		},
+	}
+	if d.Triggered {
+		pruned := len(r.before.messages) - len(r.t.messages)
+		d.Kept, d.PrunedCount = r.keptCounts(), &pruned
+	}
+	s.emit(d)
+}
+
+func (r *round) keptCounts() *trace.Kept {
+	k := &trace.Kept{RecentTurns: r.kept.Turns, ToolPairs: r.kept.Pairs}
+	for _, h := range r.view.Holds {
+		if h&memory.Pinned != 0 {
+			k.Pinned++
+		}
+	}
+	return k
+}
+
+// tellRound traces a round that was made.
+func (s *Session) tellRound(report Report, r *round, number int) {
+	s.tellDecision(report, r, r.note)
+	for _, st := range r.steps {
+		if s.cfg.Trace == nil {
+			return
+		}
+		first := edit.FirstChanged(st.before.messages, r.t.messages)
+		s.emitSpan(st.began, st.ended, trace.LevelApplied{
+			Level: string(st.level), Before: st.from, After: st.to, Freed: st.from - st.to, FirstChanged: first, PrefillTokens: report.Prefill,
+		})
+		if sum := st.summary; sum != nil {
+			for _, a := range sum.Attempts {
+				s.emit(trace.Error{ErrorType: "summary", Message: a.Engine + ": " + a.Reason, Fallback: a.Then})
+			}
+			s.tellSummary(st, sum)
+		}
+	}
+	s.emit(trace.PrunedMessages{Layers: r.layersNow()})
+	adapter, where := archive.Where(s.cfg.Archive, s.id, number)
+	s.emit(trace.Archival{SessionID: s.id, Step: number, StorageAdapter: adapter, FilePath: where})
+}
+
+func (s *Session) tellSummary(st step, sum *levels.Summary) {
+	if sum.Message == nil {
+		return
+	}
+	s.emitSpan(st.began, st.ended, trace.SummaryCreated{
+		Strategy: string(s.cfg.Strategy), InputMessages: sum.InputMessages, SummaryTokens: sum.Tokens,
+		CompressionRatio: float64(sum.Tokens) / float64(max(1, sum.InputTokens)), Removed: sum.Removed,
+		Fallback: sum.Fallback, Payload: sum.Payload,
+	})
+}
+
+func (s *Session) emitSpan(began, ended time.Time, p trace.Payload) {
+	s.cfg.Trace.Emit(trace.New(s.id, began, ended, p))
+}
+
+func (r *round) layersNow() trace.Layers {
+	var l trace.Layers
+	for i, m := range r.t.messages {
+		layer := &l.Recent
+		switch {
+		case m.IsSummary():
+			layer = &l.Summary
+		case r.view.Holds[i]&memory.Pinned != 0:
+			layer = &l.Pinned
+		}
+		layer.Messages++
+		layer.Tokens += r.t.sizes[i]
+	}
+	return l
+}
+
+func (s *Session) emit(p trace.Payload) {
+	if s.cfg.Trace == nil {
+		return
+	}
+	now := s.cfg.Now()
+	s.cfg.Trace.Emit(trace.New(s.id, now, now, p))
+}
+
+func (s *Session) warn(severity, message, remedy string) {
+	s.emit(trace.Warning{Severity: severity, Message: message, Remedy: remedy})
+}
