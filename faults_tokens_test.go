@@ -72,12 +72,13 @@ func TestFaultsOfTokens(t *testing.T) {
 		}
 	})
 	t.Run("27 lone surrogates pass in messages that stay", func(t *testing.T) {
-		lines := `{"role":"user","content":"half \ud83d of a face"}` + "\n"
+		var lines strings.Builder
+		lines.WriteString(`{"role":"user","content":"half \ud83d of a face"}` + "\n")
 		for i := range 20 {
-			lines += fmt.Sprintf(`{"role":%q,"content":%q}`, []string{"assistant", "user"}[i%2], prose(60, i)) + "\n"
+			lines.WriteString(fmt.Sprintf(`{"role":%q,"content":%q}`, []string{"assistant", "user"}[i%2], prose(60, i)) + "\n")
 		}
-		lines += `{"role":"assistant","content":"other half \ude00"}` + "\n"
-		c := decoded(t, lines)
+		lines.WriteString(`{"role":"assistant","content":"other half \ude00"}` + "\n")
+		c := decoded(t, lines.String())
 		out, err := addAll(t, tiercompact.Config{Window: 1000, Count: quarter}, c.Messages)
 		text := written(t, c, out, "")
 		if err != nil || len(out) == len(c.Messages) || !strings.Contains(text, `half \ud83d of`) || !strings.Contains(text, `half \ude00"`) {
