@@ -8,7 +8,6 @@ import (
 
 	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/chat"
-	"github.com/tiercompact/tiercompact/levels"
 )
 
 func newCompactCommand() *cobra.Command {
@@ -20,8 +19,9 @@ func newCompactCommand() *cobra.Command {
 been added, and writes what is left, in the format that it was read in. Where
 nothing is due, that is what was read, byte for byte.
 
-A level asked for by name is applied whatever the usage. With --layers or --note
-the conversation becomes what is protected, one summary, and what is recent.`,
+A level asked for by name is applied whatever the usage, the trigger and the
+gain. With --layers or --note the conversation becomes what is protected, one
+summary, and what is recent.`,
 		Example: `  tiercompact compact session.jsonl --window 32768 > small.jsonl
   tiercompact compact session.json --window 16384 --level hard --query "the login bug"
   tiercompact compact - --window 8192 --to ollama < body.json
@@ -95,42 +95,24 @@ type outcome struct {
 
 // make makes the check. With an error the outcome holds what the conversation
 // is then.
-func (c check) make(ctx context.Context, in input) (outcome, error) {
-	if c.cfg.Level != "" && c.cfg.MinGain == 0 {
-		c.cfg.MinGain = tiercompact.None // who names a level wants what it frees
-	}
-	done, err := c.once(ctx, in)
-	if c.cfg.Level != "" && err == nil && done.Reason == tiercompact.BelowThreshold {
-		c.cfg.Thresholds = levels.Thresholds{Soft: 1e-9, Hard: 2e-9, Emergency: 3e-9}
-		c.cfg.HardUntil = tiercompact.Half // there is no threshold left to go below
-		return c.once(ctx, in)
-	}
-	return done, err
-}
-
-func (c check) once(ctx context.Context, in input) (done outcome, err error) {
+func (c check) make(ctx context.Context, in input) (done outcome, err error) {
 	r, err := c.sinks.start(ctx, c.cfg, in)
 	if err != nil {
 		return done, err
 	}
 	defer func() { err = errors.Join(err, r.close()) }()
-	s, last := r.session, max(0, len(in.Messages)-1)
-	if c.layers {
-		last = len(in.Messages)
-	}
-	if err := s.Load(in.Messages[:last]); err != nil {
+	s := r.session
+	if err := s.Load(in.Messages); err != nil {
 		return done, err
 	}
-	done.before = in.Messages
-	if len(in.Messages) == 0 {
-		done.Report = tiercompact.Report{Picked: levels.None, Reason: tiercompact.NothingToDo, Usage: s.Usage(), FirstChanged: -1}
-		return done, nil
-	}
-	if c.layers {
+	switch {
+	case c.layers:
 		done.Report, err = s.Compact(ctx, c.note)
-	} else {
-		done.Report, err = s.AddMessage(ctx, in.Messages[last])
+	case c.cfg.Level != "":
+		done.Report, err = s.CompactLevel(ctx, c.cfg.Level)
+	default:
+		done.Report, err = s.Check(ctx)
 	}
-	done.after = s.Messages()
+	done.before, done.after = in.Messages, s.Messages()
 	return done, err
 }
