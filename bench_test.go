@@ -211,3 +211,61 @@ func BenchmarkPreflight(b *testing.B) {
 		}
 	})
 }
+
+// BenchmarkRound makes one round of a level on 10,000 messages of 2 MB, from
+// the plan to the archive, after a Load that is not counted.
+func BenchmarkRound(b *testing.B) {
+	history := longSession(10000)
+	for _, level := range []levels.Name{levels.SoftName, levels.HardName, levels.Emergency} {
+		b.Run(string(level), func(b *testing.B) {
+			c, err := tiercompact.New(tiercompact.Config{Window: 1 << 20})
+			if err != nil {
+				b.Fatal(err)
+			}
+			for b.Loop() {
+				b.StopTimer()
+				s := c.Session("x")
+				if err := s.Load(history); err != nil {
+					b.Fatal(err)
+				}
+				b.StartTimer()
+				if report, err := s.CompactLevel(b.Context(), level); err != nil || !report.Compacted() {
+					b.Fatal(report.Reason, err)
+				}
+				b.StopTimer()
+				c.Forget("x")
+				b.StartTimer()
+			}
+		})
+	}
+}
+
+// BenchmarkReplay runs a whole session through AddMessage at a window of 16k:
+// the time of a message stays what it is, however long the session is.
+func BenchmarkReplay(b *testing.B) {
+	for _, n := range []int{2500, 10000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			history := longSession(n)
+			rounds := 0
+			for b.Loop() {
+				c, err := tiercompact.New(tiercompact.Config{Window: 16 << 10})
+				if err != nil {
+					b.Fatal(err)
+				}
+				s := c.Session("x")
+				rounds = 0
+				for _, m := range history {
+					report, err := s.AddMessage(b.Context(), m)
+					if err != nil {
+						b.Fatal(err)
+					}
+					if report.Compacted() {
+						rounds++
+					}
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/message")
+			b.ReportMetric(float64(rounds), "rounds")
+		})
+	}
+}

@@ -94,8 +94,10 @@ func (c *conversation) reserve(t chat.Transcript) {
 	}
 }
 
-// grow makes room for n more messages.
+// grow makes room for n more messages, and for some behind them: what is added
+// next must not move them all.
 func (c *conversation) grow(n int) {
+	n += n / 16
 	c.messages, c.sizes = slices.Grow(c.messages, n), slices.Grow(c.sizes, n)
 	c.terms, c.facts = slices.Grow(c.terms, n), slices.Grow(c.facts, n)
 }
