@@ -1,8 +1,6 @@
 package levels
 
 import (
-	"fmt"
-
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/edit"
 	"github.com/tiercompact/tiercompact/memory"
@@ -128,7 +126,7 @@ func Fold(v View, c Cut, summary *chat.Message, why string) []edit.Edit {
 	}
 	var edits []edit.Edit
 	runs(c.Gone, func(start, end int) {
-		e := edit.Edit{Start: start, End: end, Recall: recall, Why: fmt.Sprintf("%s: %d messages", why, end-start)}
+		e := edit.Edit{Start: start, End: end, Recall: recall, Why: why + ": " + memory.Counted(end-start)}
 		if summary != nil {
 			e.New, summary = []chat.Message{withRecall(*summary, recall)}, nil
 		}
@@ -170,7 +168,7 @@ func foldFront(v View, c Cut, summary *chat.Message, recall, why string) edit.Ed
 		e.New = append(e.New, withRecall(*summary, recall))
 	}
 	e.New = append(e.New, kept...)
-	e.Why = fmt.Sprintf("%s: %d messages, protected ones moved to the front", why, gone)
+	e.Why = why + ": " + memory.Counted(gone) + ", protected ones moved to the front"
 	return e
 }
 

@@ -1,9 +1,6 @@
 package levels
 
 import (
-	"fmt"
-	"slices"
-
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/edit"
 	"github.com/tiercompact/tiercompact/embed"
@@ -125,7 +122,7 @@ func gaps(v View, drop []bool, ledger int, why string) []edit.Edit {
 	runs(drop, func(start, end int) {
 		edits = append(edits, edit.Edit{
 			Start: start, End: end, Recall: recallOf(v.Messages[start:end]),
-			Why: fmt.Sprintf("%s: %d messages", why, end-start),
+			Why: why + ": " + memory.Counted(end-start),
 		})
 	})
 	if len(edits) == 0 {
@@ -150,115 +147,4 @@ func recallOf(run []chat.Message) string {
 		ids = append(ids, m.ID)
 	}
 	return files.RecallID(ids...)
-}
-
-// withMarkers gives each gap its marker where one is allowed, and each name to
-// the marker of the last gap that held it, else to the nearest before that, else
-// to the first. Where no marker is allowed, an outline before the gap that this
-// round has written anyway carries the names.
-func withMarkers(v View, edits []edit.Edit, names []string) []edit.Edit {
-	roles := markerRoles(v.Messages, edits)
-	first := slices.IndexFunc(roles, func(r chat.Role) bool { return r != "" })
-	if first < 0 && len(names) > 0 {
-		return onOutline(v, edits, names)
-	}
-	if first < 0 {
-		return edits
-	}
-	carrier := make([]int, len(edits))
-	for k, last := 0, first; k < len(edits); k++ {
-		if roles[k] != "" {
-			last = k
-		}
-		carrier[k] = last
-	}
-	lists := share(v, edits, carrier, names)
-	for k, role := range roles {
-		if role == "" {
-			continue
-		}
-		e := &edits[k]
-		e.New = []chat.Message{memory.NewMarker(role, e.End-e.Start, e.Recall, lists[k])}
-	}
-	return edits
-}
-
-// onOutline adds what a marker would say to the last outline before the first
-// gap that this round has written.
-func onOutline(v View, edits []edit.Edit, names []string) []edit.Edit {
-	for i := edits[0].Start - 1; i >= 0; i-- {
-		m := v.Messages[i]
-		_, fresh := v.Was[m.ID]
-		last := len(m.Parts) - 1
-		if !fresh || m.State != chat.Outlined || m.Parts[last].Kind != chat.Result && m.Parts[last].Kind != chat.Text {
-			continue
-		}
-		parts := slices.Clone(m.Parts)
-		parts[last].Text += "\n" + memory.MarkerText(edits[0].End-edits[0].Start, edits[0].Recall, names)
-		return append([]edit.Edit{{Start: i, End: i + 1, New: []chat.Message{m.With(chat.Outlined, parts...)}, Why: "names of what is dropped behind it"}}, edits...)
-	}
-	return edits
-}
-
-// share returns the names of each gap's marker.
-func share(v View, edits []edit.Edit, carrier []int, names []string) [][]string {
-	wanted := make(map[string]bool, len(names))
-	for _, n := range names {
-		wanted[n] = true
-	}
-	lists := make([][]string, len(edits))
-	for k := len(edits) - 1; k >= 0; k-- {
-		for _, m := range v.Messages[edits[k].Start:edits[k].End] {
-			for _, n := range files.Identifiers(EmbedText(m)) {
-				if wanted[n] {
-					delete(wanted, n)
-					lists[carrier[k]] = append(lists[carrier[k]], n)
-				}
-			}
-		}
-	}
-	return lists
-}
-
-// markerRoles returns, for each gap, the role that a marker in it can have, or
-// "" where a marker would stand beside one of its own role.
-func markerRoles(t chat.Transcript, edits []edit.Edit) []chat.Role {
-	next := make([]chat.Role, len(edits)) // who speaks first behind each gap, of what stays
-	speaker := chat.Role("")
-	for i, gap := len(t)-1, len(edits)-1; i >= 0; i-- {
-		if gap >= 0 && i == edits[gap].End-1 {
-			next[gap] = speaker
-			i = edits[gap].Start
-			gap--
-		} else if edit.Speaks(t[i]) {
-			speaker = t[i].Role
-		}
-	}
-	roles := make([]chat.Role, len(edits))
-	speaker = ""
-	for i, gap := 0, 0; i < len(t); i++ {
-		if gap < len(edits) && i == edits[gap].Start {
-			roles[gap] = between(speaker, next[gap])
-			if roles[gap] != "" {
-				speaker = roles[gap]
-			}
-			i = edits[gap].End - 1
-			gap++
-		} else if edit.Speaks(t[i]) {
-			speaker = t[i].Role
-		}
-	}
-	return roles
-}
-
-// between returns the role that may speak between last and next, neither of
-// which it may meet.
-func between(last, next chat.Role) chat.Role {
-	switch {
-	case last == chat.User && next == chat.User:
-		return chat.Assistant
-	case next == chat.Assistant && (last == chat.Assistant || last == ""):
-		return chat.User
-	}
-	return ""
 }

@@ -64,15 +64,19 @@ func NewMarker(role chat.Role, dropped int, recall string, names []string) chat.
 
 // MarkerText is the text of a marker.
 func MarkerText(dropped int, recall string, names []string) string {
-	noun := "messages"
-	if dropped == 1 {
-		noun = "message"
-	}
-	text := fmt.Sprintf("%s%d %s left out; recall %s]", markerHead, dropped, noun, recall)
+	text := fmt.Sprintf("%s%s left out; recall %s]", markerHead, Counted(dropped), recall)
 	if len(names) > 0 {
 		text += namesHead + strings.Join(names, " ")
 	}
 	return text
+}
+
+// Counted says how many messages: "1 message", "2 messages".
+func Counted(n int) string {
+	if n == 1 {
+		return "1 message"
+	}
+	return fmt.Sprintf("%d messages", n)
 }
 
 const namesHead = "\nnames: "

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -90,29 +89,15 @@ func (o *undoOptions) tell(cmd *cobra.Command, info archive.StepInfo, before, af
 	}{info.Session, info.Number, info.Level, info.Redacted, before, after})
 }
 
-// undone takes back the newest round that left t, of the first session with
-// one. A summary that this process wrote was a block, one that was read is text.
+// undone takes back the newest round that left t, of the first session with one.
 func undone(ctx context.Context, store archive.Store, sessions []string, t chat.Transcript) (chat.Transcript, archive.StepInfo, error) {
-	for _, form := range []chat.Transcript{t, asBlocks(t)} {
-		for _, s := range sessions {
-			back, info, err := archive.Undo(ctx, store, s, form)
-			if err == nil || !errors.Is(err, archive.ErrNotFound) {
-				return back, info, err
-			}
+	for _, s := range sessions {
+		back, info, err := archive.Undo(ctx, store, s, t)
+		if err == nil || !errors.Is(err, archive.ErrNotFound) {
+			return back, info, err
 		}
 	}
 	return nil, archive.StepInfo{}, errors.New("no round in this archive left this conversation; give the file that compact or replay wrote, with nothing in it changed")
-}
-
-// asBlocks returns t with its summaries as blocks.
-func asBlocks(t chat.Transcript) chat.Transcript {
-	out := slices.Clone(t)
-	for i, m := range out {
-		if m.IsSummary() && len(m.Parts) == 1 {
-			out[i].Parts = []chat.Part{{Kind: chat.Summary, Text: m.Parts[0].Text}}
-		}
-	}
-	return out
 }
 
 // record puts the undo into the archive, so that what it removed stays there.

@@ -1,0 +1,146 @@
+package levels
+
+import (
+	"slices"
+
+	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/edit"
+	"github.com/tiercompact/tiercompact/files"
+	"github.com/tiercompact/tiercompact/memory"
+)
+
+// withMarkers gives each gap its marker where one stands there, and each name to
+// the marker of the last gap that held it, else to the nearest before that, else
+// to the first. A marker carries no more names than what it stands for has
+// freed. Where no marker stands, an outline before the gap that this round has
+// written anyway carries the names.
+func withMarkers(v View, edits []edit.Edit, names []string) []edit.Edit {
+	gains := v.gains(edits)
+	roles := markerRoles(v.Messages, edits, gains)
+	first := slices.IndexFunc(roles, func(r chat.Role) bool { return r != "" })
+	if first < 0 {
+		return onOutline(v, edits, names)
+	}
+	carrier, room := make([]int, len(edits)), make([]int, len(edits))
+	for k, last := 0, first; k < len(edits); k++ {
+		if roles[k] != "" {
+			last = k
+		}
+		carrier[k] = last
+		room[last] += gains[k]
+	}
+	lists := share(v, edits, carrier, names)
+	for k, role := range roles {
+		if role == "" {
+			continue
+		}
+		e := &edits[k]
+		e.New = []chat.Message{memory.NewMarker(role, e.End-e.Start, e.Recall, v.fitting(lists[k], room[k]))}
+	}
+	return edits
+}
+
+// gains returns how many tokens each gap would free with a bare marker in it.
+func (v View) gains(edits []edit.Edit) []int {
+	gains := make([]int, len(edits))
+	for k, e := range edits {
+		gains[k] = -v.Size(memory.NewMarker(chat.Assistant, e.End-e.Start, e.Recall, nil))
+		for _, n := range v.Sizes[e.Start:e.End] {
+			gains[k] += n
+		}
+	}
+	return gains
+}
+
+// onOutline adds what a marker would say to the last outline before the first
+// gap that this round has written, where it is worth the tokens.
+func onOutline(v View, edits []edit.Edit, names []string) []edit.Edit {
+	names = v.fitting(names, v.gains(edits[:1])[0])
+	if len(names) == 0 {
+		return edits
+	}
+	for i := edits[0].Start - 1; i >= 0; i-- {
+		m := v.Messages[i]
+		_, fresh := v.Was[m.ID]
+		last := len(m.Parts) - 1
+		if !fresh || m.State != chat.Outlined || m.Parts[last].Kind != chat.Result && m.Parts[last].Kind != chat.Text {
+			continue
+		}
+		parts := slices.Clone(m.Parts)
+		parts[last].Text += "\n" + memory.MarkerText(edits[0].End-edits[0].Start, edits[0].Recall, names)
+		return append([]edit.Edit{{Start: i, End: i + 1, New: []chat.Message{m.With(chat.Outlined, parts...)}, Why: "names of what is dropped behind it"}}, edits...)
+	}
+	return edits
+}
+
+// share returns the names of each gap's marker.
+func share(v View, edits []edit.Edit, carrier []int, names []string) [][]string {
+	wanted := make(map[string]bool, len(names))
+	for _, n := range names {
+		wanted[n] = true
+	}
+	lists := make([][]string, len(edits))
+	for k := len(edits) - 1; k >= 0; k-- {
+		for _, m := range v.Messages[edits[k].Start:edits[k].End] {
+			for _, n := range files.Identifiers(EmbedText(m)) {
+				if wanted[n] {
+					delete(wanted, n)
+					lists[carrier[k]] = append(lists[carrier[k]], n)
+				}
+			}
+		}
+	}
+	return lists
+}
+
+// markerRoles returns, for each gap, the role of the marker in it, or "" for
+// none. Between two messages that speak and stay one marker can stand, where it
+// meets none of its own role: in the first gap that it leaves a gain, or, where
+// there is none but the two did not meet before, in the first gap.
+func markerRoles(t chat.Transcript, edits []edit.Edit, gains []int) []chat.Role {
+	roles, gap := make([]chat.Role, len(edits)), 0
+	var since []int // gaps since somebody spoke who stays
+	spoke := false  // somebody did in them
+	last := chat.Role("")
+	for i, m := range t {
+		for gap < len(edits) && i >= edits[gap].End {
+			gap++
+		}
+		switch gone := gap < len(edits) && i >= edits[gap].Start; {
+		case gone:
+			if i == edits[gap].Start {
+				since = append(since, gap)
+			}
+			spoke = spoke || edit.Speaks(m)
+		case edit.Speaks(m):
+			if k := carrying(since, gains, spoke); k >= 0 {
+				roles[k] = between(last, m.Role)
+			}
+			since, spoke, last = since[:0], false, m.Role
+		}
+	}
+	return roles
+}
+
+// carrying returns which of gaps has the marker, or -1.
+func carrying(gaps, gains []int, needed bool) int {
+	if k := slices.IndexFunc(gaps, func(k int) bool { return gains[k] > 0 }); k >= 0 {
+		return gaps[k]
+	}
+	if needed {
+		return gaps[0]
+	}
+	return -1
+}
+
+// between returns the role that may speak between last and next, neither of
+// which it may meet.
+func between(last, next chat.Role) chat.Role {
+	switch {
+	case last == chat.User && next == chat.User:
+		return chat.Assistant
+	case next == chat.Assistant && (last == chat.Assistant || last == ""):
+		return chat.User
+	}
+	return ""
+}

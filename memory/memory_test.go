@@ -1,0 +1,197 @@
+package memory_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/memory"
+)
+
+func text(role chat.Role, s string) chat.Message { return chat.NewText(role, s) }
+
+func user() chat.Message { return text(chat.User, "do it") }
+
+func said() chat.Message { return text(chat.Assistant, "done") }
+
+func machine() chat.Message {
+	m := text(chat.User, "<reminder>")
+	m.Machine = true
+	return m
+}
+
+func protected(m chat.Message) chat.Message {
+	m.Protected = true
+	return m
+}
+
+func calls(ids ...string) chat.Message {
+	m := chat.Message{Role: chat.Assistant}
+	for _, id := range ids {
+		m.Parts = append(m.Parts, chat.Part{Kind: chat.Call, ID: id, Name: "run", Args: "{}"})
+	}
+	return m
+}
+
+func result(id string) chat.Message { return chat.NewResult(id, "ok") }
+
+func summary(role chat.Role) chat.Message { return memory.NewSummary(1, role, "so far", "") }
+
+func marker(role chat.Role) chat.Message { return memory.NewMarker(role, 2, "0123abcd", nil) }
+
+const (
+	protectedH = memory.Protected
+	first      = memory.First
+	session    = memory.Session
+	open       = memory.Open
+	unread     = memory.Unread
+	latest     = memory.Latest
+)
+
+func TestHolds(t *testing.T) {
+	roles := memory.Policy{Roles: []chat.Role{chat.System, chat.Developer}}
+	tests := []struct {
+		name   string
+		policy memory.Policy
+		t      chat.Transcript
+		want   []memory.Hold
+	}{
+		{"nothing", roles, nil, nil},
+		{"the first and the latest user message", roles, chat.Transcript{user(), said(), user(), said()}, []memory.Hold{first, 0, latest, 0}},
+		{"one user message is both", roles, chat.Transcript{user(), said()}, []memory.Hold{first | latest, 0}},
+		{"pin off", memory.Policy{NoPinFirst: true}, chat.Transcript{user(), said(), user()}, []memory.Hold{0, 0, latest}},
+		{"roles", roles, chat.Transcript{text(chat.System, "s"), text(chat.Developer, "d"), user()}, []memory.Hold{protectedH, protectedH, first | latest}},
+		{"no roles", memory.Policy{}, chat.Transcript{text(chat.System, "s"), user()}, []memory.Hold{0, first | latest}},
+		{"a mark", roles, chat.Transcript{user(), protected(said()), user()}, []memory.Hold{first, protectedH, latest}},
+		{"a protected user message is not the pinned one", roles, chat.Transcript{protected(user()), said(), user()},
+			[]memory.Hold{protectedH, 0, first | latest}},
+		{"a matcher", memory.Policy{Match: func(m chat.Message) bool { return strings.Contains(m.Text(), "done") }},
+			chat.Transcript{user(), said()}, []memory.Hold{first | latest, protectedH}},
+		{"what a machine wrote is neither first nor latest", roles, chat.Transcript{machine(), user(), said(), user(), said(), machine(), said()},
+			[]memory.Hold{0, first, 0, latest, 0, 0, 0}},
+		{"nobody typed: the latest that says something", roles, chat.Transcript{machine(), said(), machine(), said()}, []memory.Hold{0, 0, latest, 0}},
+		{"an empty user message", roles, chat.Transcript{text(chat.User, " "), user(), said(), text(chat.User, "")}, []memory.Hold{0, first | latest, 0, 0}},
+		{"a summary before role rules", roles, chat.Transcript{user(), summary(chat.System), said()}, []memory.Hold{first | latest, session, 0}},
+		{"a protected summary", roles, chat.Transcript{user(), protected(summary(chat.Assistant)), said()}, []memory.Hold{first | latest, session, 0}},
+		{"a marker is no message of anybody", roles, chat.Transcript{marker(chat.User), said(), user(), protected(marker(chat.Assistant)), marker(chat.User), said()},
+			[]memory.Hold{0, 0, first | latest, 0, 0, 0}},
+		{"an open group", roles, chat.Transcript{user(), calls("a", "b"), result("a")}, []memory.Hold{first | latest, open, open | unread}},
+		{"a call alone", roles, chat.Transcript{user(), calls("a")}, []memory.Hold{first | latest, open}},
+		{"a group that is closed by a user message", roles, chat.Transcript{user(), calls("a"), result("a"), user()}, []memory.Hold{first, 0, unread, latest}},
+		{"an unanswered call further up", roles, chat.Transcript{user(), calls("a"), user(), said()}, []memory.Hold{first, 0, latest, 0}},
+		{"a file that was not read", roles, chat.Transcript{user(), said(), machine(), user()}, []memory.Hold{first, 0, unread, latest}},
+		{"results that were read", roles, chat.Transcript{user(), calls("a"), result("a"), said()}, []memory.Hold{first | latest, 0, 0, 0}},
+	}
+	for _, test := range tests {
+		if got := test.policy.Holds(test.t); !slices.Equal(got, test.want) {
+			t.Errorf("%s: holds %06b, want %06b", test.name, got, test.want)
+		}
+	}
+}
+
+func TestLatestUser(t *testing.T) {
+	tests := []struct {
+		name string
+		t    chat.Transcript
+		want int
+	}{
+		{"nothing", nil, -1},
+		{"no user", chat.Transcript{said()}, -1},
+		{"typed before made", chat.Transcript{user(), said(), machine()}, 0},
+		{"made, where nobody typed", chat.Transcript{machine(), said()}, 0},
+		{"a marker is nobody's", chat.Transcript{said(), marker(chat.User)}, -1},
+		{"one that says nothing", chat.Transcript{text(chat.User, "")}, -1},
+	}
+	for _, test := range tests {
+		if got := memory.LatestUser(test.t); got != test.want {
+			t.Errorf("%s: %d, want %d", test.name, got, test.want)
+		}
+	}
+}
+
+func TestReserved(t *testing.T) {
+	named := func(id string, m chat.Message) chat.Message {
+		m.ID = id
+		return m
+	}
+	tests := []struct {
+		m    chat.Message
+		want bool
+	}{
+		{named("summary-1", said()), true},
+		{named("marker-x", user()), true},
+		{named("m1", user()), false},
+		{summary(chat.Assistant), false},
+		{marker(chat.User), false},
+	}
+	for _, test := range tests {
+		if got := memory.Reserved(test.m); got != test.want {
+			t.Errorf("%s (%q): %t, want %t", test.m.ID, test.m.State, got, test.want)
+		}
+	}
+}
+
+func TestRecentKeepsTurnsAndPairs(t *testing.T) {
+	in := chat.Transcript{
+		user(),            // 0
+		calls("a"),        // 1
+		result("a"),       // 2
+		said(),            // 3
+		summary("system"), // 4
+		user(),            // 5
+		calls("b", "c"),   // 6
+		result("c"),       // 7
+		result("b"),       // 8
+		said(),            // 9
+		marker(chat.User), // 10
+		said(),            // 11
+		user(),            // 12
+		calls("d"),        // 13
+		result("d"),       // 14
+	}
+	tests := []struct {
+		turns, pairs int
+		want         []int
+	}{
+		{0, 0, nil},
+		{1, 0, []int{12}},
+		{0, 1, []int{13, 14}},
+		{0, 2, []int{6, 7, 8, 13, 14}},
+		{1, 1, []int{12, 13, 14}},
+		{2, 1, []int{5, 9, 11, 12, 13, 14}},
+		{2, 2, []int{5, 6, 7, 8, 9, 11, 12, 13, 14}},
+		{3, 9, []int{0, 1, 2, 3, 5, 6, 7, 8, 9, 11, 12, 13, 14}},
+		{9, 0, []int{0, 3, 5, 9, 11, 12}},
+	}
+	for _, test := range tests {
+		var got []int
+		for i, kept := range memory.Recent(in, test.turns, test.pairs) {
+			if kept {
+				got = append(got, i)
+			}
+		}
+		if !slices.Equal(got, test.want) {
+			t.Errorf("%d turns, %d pairs: %v, want %v", test.turns, test.pairs, got, test.want)
+		}
+	}
+}
+
+func TestReducedLowersTurnsAndPairsInTurn(t *testing.T) {
+	tests := []struct {
+		turns, pairs int
+		want         [][2]int
+	}{
+		{6, 4, [][2]int{{6, 4}, {5, 4}, {5, 3}, {4, 3}, {4, 2}, {3, 2}, {3, 1}, {2, 1}, {1, 1}}},
+		{2, 5, [][2]int{{2, 5}, {1, 5}, {1, 4}, {1, 3}, {1, 2}, {1, 1}}},
+		{4, 1, [][2]int{{4, 1}, {3, 1}, {2, 1}, {1, 1}}},
+		{1, 1, [][2]int{{1, 1}}},
+	}
+	for _, test := range tests {
+		for k, want := range test.want {
+			if turns, pairs := memory.Reduced(test.turns, test.pairs, k); [2]int{turns, pairs} != want {
+				t.Errorf("%d,%d, step %d: %d,%d, want %v", test.turns, test.pairs, k, turns, pairs, want)
+			}
+		}
+	}
+}
