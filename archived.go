@@ -44,7 +44,10 @@ func cmpReason(r *Report) string {
 // edits returns the round as it can be made again on a history that is sent
 // anew.
 func (r *round) edits() edit.Round {
-	out := edit.Round{Seen: len(r.before.messages), Sum: edit.Sum(r.before.messages)}
+	if r.sum == "" {
+		r.sum = edit.Sum(r.before.messages)
+	}
+	out := edit.Round{Seen: len(r.before.messages), Sum: r.sum}
 	for _, st := range r.steps {
 		out.Steps = append(out.Steps, st.edits)
 	}

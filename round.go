@@ -29,6 +29,7 @@ type round struct {
 	noModel bool
 	kept    Kept
 	warning string
+	sum     string // of before; "" until it is asked for
 }
 
 // A step is one application of edits.
