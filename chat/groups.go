@@ -4,8 +4,11 @@ package chat
 // preceding call with its id that has no answer yet; ids repeat in real logs,
 // so they do not identify a call by themselves.
 type Pairs struct {
-	// CallOf holds, for each message, the message whose call it answers, or -1.
+	// CallOf holds, for each message, the message whose call it answers, or -1;
+	// of several the last.
 	CallOf []int
+	// Also holds the others, of a message that answers calls of several.
+	Also map[int][]int
 	// Unanswered holds, for each message, how many of its calls have no result.
 	Unanswered []int
 }
@@ -23,8 +26,7 @@ func PairUp(t Transcript) Pairs {
 				p.Unanswered[i]++
 			case Result:
 				if at := open[part.ID]; len(at) > 0 {
-					p.CallOf[i] = at[len(at)-1]
-					p.Unanswered[at[len(at)-1]]--
+					p.answer(i, at[len(at)-1])
 					open[part.ID] = at[:len(at)-1]
 				}
 			}
@@ -33,23 +35,61 @@ func PairUp(t Transcript) Pairs {
 	return p
 }
 
+func (p *Pairs) answer(i, call int) {
+	if was := p.CallOf[i]; was >= 0 && was != call {
+		if p.Also == nil {
+			p.Also = make(map[int][]int)
+		}
+		p.Also[i] = append(p.Also[i], was)
+	}
+	p.CallOf[i] = call
+	p.Unanswered[call]--
+}
+
 // Groups cuts t into what stays or goes together: a message with calls and all
 // its results, else one message. It returns the messages of each group, groups
 // in the order of their first message, and the group of each message.
 func Groups(t Transcript) (groups [][]int, of []int) {
 	p := PairUp(t)
 	of = make([]int, len(t))
-	flat := make([]int, len(t)) // backs the groups of one message
+	first := make(joined, len(t)) // a message of the same group that is no newer
+	flat := make([]int, len(t))   // backs the groups of one message
 	for i := range t {
+		first[i] = i
 		if c := p.CallOf[i]; c >= 0 {
-			of[i] = of[c]
-			groups[of[c]] = append(groups[of[c]], i)
+			first.join(c, i)
+		}
+		for _, c := range p.Also[i] {
+			first.join(c, i)
+		}
+	}
+	for i := range t {
+		if r := first.of(i); r < i {
+			of[i] = of[r]
+			groups[of[r]] = append(groups[of[r]], i)
 			continue
 		}
 		of[i], flat[i] = len(groups), i
 		groups = append(groups, flat[i:i+1:i+1])
 	}
 	return groups, of
+}
+
+// joined says which messages belong together: each points to one that is no
+// newer, the oldest of a group to itself.
+type joined []int
+
+func (j joined) of(i int) int {
+	for j[i] != i {
+		j[i] = j[j[i]]
+		i = j[i]
+	}
+	return i
+}
+
+func (j joined) join(a, b int) {
+	a, b = j.of(a), j.of(b)
+	j[max(a, b)] = min(a, b)
 }
 
 // Newest returns the index of the newest message of t for which is reports

@@ -80,28 +80,38 @@ func withoutWrapper(text string) (string, bool) {
 }
 
 // stateOf returns the state of a message that begins with text: what an
-// earlier compaction has written is known by how it begins.
+// earlier compaction has written is known by its whole first line, so that what
+// a person types about it is not taken for it.
 func stateOf(text string) chat.State {
-	if text == "" || text[0] != '[' && text[0] != '<' {
-		return chat.Active
-	}
-	for _, known := range [...]struct {
-		prefix string
-		state  chat.State
-	}{
-		{"<COMPACT-SUMMARY v", chat.Summarized},
-		{"[Compressed Message Summary]", chat.Summarized},
-		{"[outline ", chat.Outlined},
-		{"[digest ", chat.Outlined},
-		{"[superseded ", chat.Outlined},
-		{"[repeated ", chat.Outlined},
-		{"[marker ", chat.Marked},
-	} {
-		if strings.HasPrefix(text, known.prefix) {
-			return known.state
+	line, _, _ := strings.Cut(text, "\n")
+	switch head, rest, _ := strings.Cut(line, " "); head {
+	case "<COMPACT-SUMMARY":
+		if strings.HasPrefix(rest, "v") && strings.Contains(rest, ">") {
+			return chat.Summarized
+		}
+	case "[Compressed":
+		if strings.HasPrefix(rest, "Message Summary]") {
+			return chat.Summarized
+		}
+	case "[outline", "[digest", "[digest;", "[superseded", "[repeated":
+		if namesRecall(rest) {
+			return chat.Outlined
+		}
+	case "[marker":
+		if rest == "go on]" || rest == "the reply that stood here was left out]" || namesRecall(rest) && strings.HasSuffix(rest, "]") {
+			return chat.Marked
 		}
 	}
 	return chat.Active
+}
+
+// namesRecall reports whether a line names a recall id: eight hexadecimal digits.
+func namesRecall(line string) bool {
+	_, id, found := strings.Cut(line, "recall ")
+	if !found || len(id) < 8 {
+		return false
+	}
+	return strings.Trim(id[:8], "0123456789abcdef") == ""
 }
 
 // classify sets Machine and State of a message by its texts. Only the

@@ -43,7 +43,7 @@ func TestMachineTextIsLinear(t *testing.T) {
 	}
 }
 
-func TestStateIsToldByTheFirstWords(t *testing.T) {
+func TestStateIsToldByTheFirstLine(t *testing.T) {
 	for _, c := range []struct {
 		role chat.Role
 		text string
@@ -53,13 +53,18 @@ func TestStateIsToldByTheFirstWords(t *testing.T) {
 		{chat.Assistant, "<COMPACT-SUMMARY v3>\nx", chat.Summarized},
 		{chat.User, "<COMPACT-SUMMARY v3>\nx", chat.Active},
 		{chat.System, "[Compressed Message Summary]\nx", chat.Summarized},
-		{chat.User, "[outline a.go 3f]", chat.Outlined},
-		{chat.Tool, "[digest 3f]", chat.Outlined},
-		{chat.Tool, "[superseded 3f]", chat.Outlined},
-		{chat.Tool, "[repeated 3f]", chat.Outlined},
-		{chat.System, "[outline a.go 3f]", chat.Active},
-		{chat.Assistant, "[marker 3f]", chat.Marked},
-		{chat.Tool, "[marker 3f]", chat.Active},
+		{chat.User, "[outline a.go, 9 lines; recall 0123abcd]", chat.Outlined},
+		{chat.Tool, "[digest of 9 lines; recall 0123abcd]", chat.Outlined},
+		{chat.Tool, "[superseded by a later read of a.go; recall 0123abcd]", chat.Outlined},
+		{chat.Tool, "[repeated below; recall 0123abcd]", chat.Outlined},
+		{chat.System, "[outline a.go, 9 lines; recall 0123abcd]", chat.Active},
+		{chat.Assistant, "[marker 8 messages left out; recall 0123abcd]\nnames: a b", chat.Marked},
+		{chat.Tool, "[marker 8 messages left out; recall 0123abcd]\nnames: a b", chat.Active},
+		{chat.User, "[marker go on]", chat.Marked},
+		{chat.User, "[marker go on] is what it says, why?", chat.Active},
+		{chat.User, "[marker pen] is what I want to buy", chat.Active},
+		{chat.User, "[outline of the talk]", chat.Active},
+		{chat.User, "[digest; recall is broken]", chat.Active},
 		{chat.Assistant, "[note]", chat.Active},
 	} {
 		m := chat.NewText(c.role, c.text)
