@@ -1,9 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -33,14 +36,27 @@ func (p place) open(o archive.DirOptions) (*archive.Dir, []string, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if p.session != "" {
-		return dir, []string{p.session}, nil
-	}
 	sessions, err := dir.Sessions()
+	if err == nil && p.session != "" {
+		sessions, err = p.chosen(sessions)
+	}
 	if err != nil {
 		return nil, nil, errors.Join(err, dir.Close())
 	}
 	return dir, sessions, nil
+}
+
+// chosen returns the session that was asked for, alone.
+func (p place) chosen(there []string) ([]string, error) {
+	if slices.Contains(there, p.session) {
+		return []string{p.session}, nil
+	}
+	const most = 5 // names on a line
+	names := strings.Join(there[:min(most, len(there))], ", ")
+	if len(there) > most {
+		names += ", ..."
+	}
+	return nil, fmt.Errorf("archive folder %s has no session %q; it has %s", p.folder, p.session, cmp.Or(names, "none"))
 }
 
 // recalled returns the newest entry with an id, of the first session that has it.

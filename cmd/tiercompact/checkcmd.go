@@ -18,11 +18,11 @@ func newCheckCommand() *cobra.Command {
 results without calls, ids that repeat, empty messages, arguments that are no
 JSON, messages of one role in a row. Real logs have such faults, so they are
 warnings. With --against, what the transcript was compacted from, the faults
-that were not there before are errors.`,
+that were not there before are errors, and --chat is about that file.`,
 		Example: `  tiercompact check session.jsonl
   tiercompact check session.jsonl --strict
   tiercompact check small.jsonl --against session.jsonl`,
-		Args: atMost(1),
+		Args: fileOrPipe,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, fileOrStdin(args)) },
 	}
 	f := cmd.Flags()
@@ -49,7 +49,11 @@ type checked struct {
 }
 
 func (o *checkOptions) run(cmd *cobra.Command, path string) error {
-	in, err := o.source.read(cmd, path)
+	src := o.source
+	if o.against != "" {
+		src.chat = 0 // of the other file
+	}
+	in, err := src.read(cmd, path)
 	if err != nil {
 		return err
 	}

@@ -27,7 +27,7 @@ summary, and what is recent.`,
   tiercompact compact - --window 8192 --to ollama < body.json
   tiercompact compact session.jsonl -w 8192 --note "keep the API decisions" --out small.jsonl
   tiercompact compact session.jsonl -w 8192 --archive .compact/archive --out small.jsonl`,
-		Args: atMost(1),
+		Args: fileOrPipe,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, fileOrStdin(args)) },
 	}
 	f := cmd.Flags()
@@ -53,7 +53,7 @@ type compactOptions struct {
 }
 
 func (o *compactOptions) run(cmd *cobra.Command, path string) error {
-	if err := oneOf("--to", o.to, formatNames(true)); err != nil {
+	if err := o.valid(path); err != nil {
 		return err
 	}
 	in, err := o.source.read(cmd, path)
@@ -77,6 +77,27 @@ func (o *compactOptions) run(cmd *cobra.Command, path string) error {
 		return e
 	}
 	return err
+}
+
+func (o *compactOptions) valid(path string) error {
+	if err := oneOf("--to", o.to, formatNames(true)); err != nil {
+		return err
+	}
+	if err := layersAlone(o.layers || o.note != "", o.settings.level); err != nil {
+		return err
+	}
+	if err := o.sinks.valid(); err != nil {
+		return err
+	}
+	return apart(path, target{"--out", o.out}, target{"--report", o.report.file}, target{"--trace", o.sinks.trace})
+}
+
+// layersAlone refuses a level beside the three layers, which are none.
+func layersAlone(layers bool, level string) error {
+	if layers && level != "" {
+		return usagef("--level %s and the three layers (--layers, --note) exclude each other; give one", level)
+	}
+	return nil
 }
 
 // A check is what compact and plan do with a conversation.

@@ -7,6 +7,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -19,7 +20,11 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	err := newRootCommand().ExecuteContext(ctx)
-	if err != nil {
+	switch {
+	case err == nil:
+	case errors.Is(err, context.Canceled):
+		fmt.Fprintln(os.Stderr, "tiercompact: interrupted")
+	default:
 		fmt.Fprintln(os.Stderr, "tiercompact:", oneLine(err.Error()))
 	}
 	os.Exit(exitCode(err))
@@ -41,12 +46,13 @@ func newRootCommand() *cobra.Command {
 		Example: `  tiercompact replay                       # watch the three levels at work
   tiercompact plan session.jsonl -w 32768  # what would be done, and why
   tiercompact compact session.jsonl -w 32768 > small.jsonl`,
-		Args:          unknownCommand,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		SilenceErrors: true,
-		SilenceUsage:  true,
+		Args:              unknownCommand,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		PersistentPreRunE: noBlanks,
+		SilenceErrors:     true,
+		SilenceUsage:      true,
 	}
-	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	cmd.SetFlagErrorFunc(flagError)
 	cmd.AddCommand(
 		newCompactCommand(), newReplayCommand(), newPlanCommand(), newCheckCommand(),
 		newRecallCommand(), newUndoCommand(), newVersionCommand(),

@@ -24,7 +24,7 @@ func write(cmd *cobra.Command, path string, fill func(io.Writer) error) (err err
 	}
 	defer func() {
 		if err != nil {
-			err = fmt.Errorf("write %s: %w", path, err)
+			err = fmt.Errorf("write %s: %w", path, causeOf(err))
 		}
 	}()
 	target, err := filepath.EvalSymlinks(path)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -19,7 +18,7 @@ func newPlanCommand() *cobra.Command {
 		Example: `  tiercompact plan session.jsonl --window 32768
   tiercompact plan session.jsonl -w 16384 --level hard --query "the login bug"
   tiercompact plan session.jsonl -w 8192 --json | jq .edits`,
-		Args: atMost(1),
+		Args: fileOrPipe,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, fileOrStdin(args)) },
 	}
 	f := cmd.Flags()
@@ -39,6 +38,9 @@ type planOptions struct {
 }
 
 func (o *planOptions) run(cmd *cobra.Command, path string) error {
+	if err := layersAlone(o.layers, o.settings.level); err != nil {
+		return err
+	}
 	in, err := o.source.read(cmd, path)
 	if err != nil {
 		return err
@@ -60,10 +62,7 @@ func (o *planOptions) run(cmd *cobra.Command, path string) error {
 func (o *planOptions) show(cmd *cobra.Command, in input, done outcome) error {
 	w := cmd.OutOrStdout()
 	if o.json {
-		e := json.NewEncoder(w)
-		e.SetEscapeHTML(false)
-		e.SetIndent("", "  ")
-		return e.Encode(done.Report)
+		return writeJSON(w, done.Report)
 	}
 	screen, err := o.look.on(w)
 	if err != nil {

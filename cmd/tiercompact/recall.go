@@ -25,7 +25,7 @@ they show behind "recall". What is no id in the archive is searched for.`,
 		Example: `  tiercompact recall 3f9a1c2e --archive .compact/archive
   tiercompact recall "connection refused" --archive .compact/archive -n 3`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
+			if strings.TrimSpace(strings.Join(args, " ")) == "" {
 				return usagef("recall needs the id or the words of what is looked for")
 			}
 			return nil
@@ -46,6 +46,9 @@ type recallOptions struct {
 }
 
 func (o *recallOptions) run(cmd *cobra.Command, text string) (err error) {
+	if o.most < 1 {
+		return usagef("--most must be above 0, is %d", o.most)
+	}
 	dir, sessions, err := o.place.open(archive.DirOptions{ReadOnly: true})
 	if err != nil {
 		return err
@@ -91,7 +94,7 @@ func search(ctx context.Context, store archive.Store, sessions []string, text st
 	slices.SortFunc(all, func(a, b find) int {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Session, b.Session), cmp.Compare(a.ID, b.ID))
 	})
-	return all[:min(max(n, 0), len(all))], nil
+	return all[:min(n, len(all))], nil
 }
 
 func (o *recallOptions) entry(w io.Writer, e archive.Entry) error {

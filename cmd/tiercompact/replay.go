@@ -61,7 +61,7 @@ type replayOptions struct {
 const foldFrom = 100
 
 func (o *replayOptions) run(cmd *cobra.Command, args []string) (err error) {
-	if err := oneOf("--to", o.to, formatNames(true)); err != nil {
+	if err := o.valid(fileOrStdin(args)); err != nil {
 		return err
 	}
 	in, err := o.read(cmd, args)
@@ -97,10 +97,23 @@ func (o *replayOptions) run(cmd *cobra.Command, args []string) (err error) {
 	return o.finish(cmd, r, in, end)
 }
 
+func (o *replayOptions) valid(path string) error {
+	if err := oneOf("--to", o.to, formatNames(true)); err != nil {
+		return err
+	}
+	if err := o.sinks.valid(); err != nil {
+		return err
+	}
+	return apart(path, target{"--out", o.out}, target{"--report", o.report}, target{"--trace", o.sinks.trace})
+}
+
 // read reads the transcript, or the session that comes with the program.
 func (o *replayOptions) read(cmd *cobra.Command, args []string) (input, error) {
 	if len(args) > 0 {
 		return o.source.read(cmd, args[0])
+	}
+	if o.source != (source{}) {
+		return input{}, usagef("--from, --chat and --lenient are about a transcript; give its FILE, or - for stdin")
 	}
 	if o.settings.window == 0 && !cmd.Flags().Changed("window") {
 		o.settings.window = defaultWindow

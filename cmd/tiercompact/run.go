@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -24,6 +25,18 @@ func (k *sinks) register(cmd *cobra.Command) {
 	f.StringVar(&k.archive, "archive", "", "keep what is removed in this `folder`, for recall and undo")
 	f.StringVar(&k.session, "session", "", "`id` of the session in the archive (default: the file's name)")
 	f.StringVar(&k.trace, "trace", "", "write every event to this `file`, one JSON object a line")
+}
+
+func (k *sinks) valid() error {
+	switch {
+	case k.session != "" && k.archive == "":
+		return usagef("--session names a session of an archive; give --archive too")
+	case !utf8.ValidString(k.session):
+		return usagef("--session %q is not UTF-8; give another id", k.session)
+	case k.trace == "-":
+		return usagef("--trace - is no file; give the name of one")
+	}
+	return nil
 }
 
 // A run is one session with all that must be closed after it.
@@ -51,7 +64,7 @@ func (k sinks) start(ctx context.Context, cfg tiercompact.Config, in input) (_ *
 		return nil, err
 	}
 	if r.compactor, err = tiercompact.New(cfg); err != nil {
-		return nil, usageError{errors.Unwrap(err)} // what New says of itself is said by main
+		return nil, err
 	}
 	r.session, err = r.compactor.Resume(ctx, archive.State{Meta: archive.Meta{Session: id}, Since: -1})
 	if err != nil {

@@ -18,8 +18,10 @@ func (l *look) register(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.BoolVar(&l.ascii, "ascii", false, "draw with ASCII characters only")
 	f.StringVar(&l.color, "color", "auto", "colours: auto (on a terminal, unless NO_COLOR is set), always, never")
-	complete(cmd, "color", "auto", "always", "never")
+	complete(cmd, "color", colours)
 }
+
+const colours = "auto, always, never"
 
 // A screen is what is drawn on.
 type screen struct {
@@ -31,7 +33,7 @@ type screen struct {
 // on returns the screen behind w. What is no terminal is taken for one of 80
 // columns, or of COLUMNS, without colours.
 func (l look) on(w io.Writer) (screen, error) {
-	if err := oneOf("--color", l.color, "auto, always, never"); err != nil {
+	if err := oneOf("--color", l.color, colours); err != nil {
 		return screen{}, err
 	}
 	dumb := os.Getenv("TERM") == "dumb"

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -55,18 +56,27 @@ func (s *settings) register(cmd *cobra.Command) {
 	}
 	f.Lookup("thresholds").DefValue = ""
 	f.SortFlags = false
-	complete(cmd, "level", "soft", "hard", "emergency")
-	complete(cmd, "preset", "default", "eager", "steady")
-	complete(cmd, "trigger", "every_message", "assistant_only", "manual")
-	complete(cmd, "escalation", "direct", "cascade")
-	complete(cmd, "ranking", "cosine", "fused")
-	complete(cmd, "strategy", "task_state", "decision_log", "code_delta", "brief")
+	for _, c := range s.choices() {
+		complete(cmd, c.flag, c.words)
+	}
+}
+
+func (s *settings) choices() []choice {
+	return []choice{
+		{"level", &s.level, "soft, hard, emergency"},
+		{"preset", &s.preset, "default, eager, steady"},
+		{"trigger", &s.trigger, "every_message, assistant_only, manual"},
+		{"escalation", &s.escalation, "direct, cascade"},
+		{"ranking", &s.ranking, "cosine, fused"},
+		{"strategy", &s.strategy, "task_state, decision_log, code_delta, brief"},
+	}
 }
 
 // unset names the flags whose value is -1 where they were not given.
 func unset() []string { return []string{"min-gain", "keep-last", "hard-cap-buffer"} }
 
-// config returns what the flags say, for a transcript.
+// config returns what the flags say, for a transcript, and tells what they left
+// open.
 func (s *settings) config(cmd *cobra.Command, in input) (tiercompact.Config, error) {
 	cfg := tiercompact.Config{
 		Window: s.window, Model: s.model, Preset: tiercompact.Preset(s.preset),
@@ -76,26 +86,51 @@ func (s *settings) config(cmd *cobra.Command, in input) (tiercompact.Config, err
 		MinGain: orNone(s.minGain), KeepLast: orNone(s.keepLast), HardCapBuffer: orNone(s.buffer),
 		KeepRecentTurns: s.keepTurns, KeepToolIOPairs: s.keepPairs, Reserve: s.reserve, NoPinFirstUser: s.noPin,
 	}
+	if cfg.Window == 0 {
+		cfg.Window = defaultWindow
+	}
 	if cfg.Model == "" {
 		cfg.Model = in.Model
 	}
-	switch {
-	case s.window < 0 || cmd.Flags().Changed("window") && s.window == 0:
-		return cfg, usagef("--window must be above 0, is %d", s.window)
-	case s.window == 0:
-		cfg.Window = defaultWindow
-		note(cmd, "no --window given, so it is %s tokens", grouped(defaultWindow))
-	}
-	for _, name := range unset() {
-		if f := cmd.Flags().Lookup(name); f.Changed && strings.HasPrefix(f.Value.String(), "-") {
-			return cfg, usagef("--%s must not be below 0, is %s", name, f.Value)
-		}
+	if err := s.valid(cmd, cfg.Window); err != nil {
+		return cfg, err
 	}
 	if err := s.thresholdsInto(&cfg); err != nil {
 		return cfg, err
 	}
-	err := s.protection(cmd, in.Messages, &cfg)
-	return cfg, err
+	odd, err := s.protection(in.Messages, &cfg)
+	if err != nil {
+		return cfg, err
+	}
+	if _, err := tiercompact.New(cfg); err != nil {
+		return cfg, asFlag(cmd, errors.Unwrap(err)) // what New says of itself is said by main
+	}
+	if s.window == 0 {
+		note(cmd, "no --window given, so it is %s tokens", grouped(defaultWindow))
+	}
+	for _, spec := range odd {
+		note(cmd, "warning: --protect %s fits no message", spec)
+	}
+	return cfg, nil
+}
+
+// valid refuses what the configuration cannot tell from "not given".
+func (s *settings) valid(cmd *cobra.Command, window int) error {
+	if err := chosen(s.choices()); err != nil {
+		return err
+	}
+	if s.window < 0 || cmd.Flags().Changed("window") && s.window == 0 {
+		return usagef("--window must be above 0, is %d", s.window)
+	}
+	for _, name := range unset() {
+		if f := cmd.Flags().Lookup(name); f.Changed && strings.HasPrefix(f.Value.String(), "-") {
+			return usagef("--%s must not be below 0, is %s", name, f.Value)
+		}
+	}
+	if taken := max(0, s.buffer); taken >= window || s.reserve >= window-taken {
+		return usagef("--hard-cap-buffer and --reserve leave nothing of the window of %s tokens; lower them", grouped(window))
+	}
+	return nil
 }
 
 // orNone turns a flag into a field of Config: -1, not given, is the default,
@@ -124,15 +159,15 @@ func (s *settings) thresholdsInto(cfg *tiercompact.Config) error {
 	return usagef("--thresholds takes three shares like 0.60,0.75,0.90, got %d", len(s.thresholds))
 }
 
-// protection turns --protect into a role list and a matcher. A pattern that no
-// message fits is told, as a mistyped id would otherwise protect nothing.
-func (s *settings) protection(cmd *cobra.Command, t chat.Transcript, cfg *tiercompact.Config) error {
+// protection turns --protect into a role list and a matcher. It returns what no
+// message fits: a mistyped id would otherwise protect nothing in silence.
+func (s *settings) protection(t chat.Transcript, cfg *tiercompact.Config) (odd []string, err error) {
 	roles := []chat.Role{chat.System, chat.Developer}
 	var matchers []func(chat.Message) bool
 	for _, spec := range s.protect {
 		match, role, err := parseProtect(spec)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if role != "" {
 			roles = append(roles, role)
@@ -141,7 +176,7 @@ func (s *settings) protection(cmd *cobra.Command, t chat.Transcript, cfg *tierco
 			matchers = append(matchers, match)
 		}
 		if !slices.ContainsFunc(t, match) {
-			note(cmd, "warning: --protect %s fits no message", spec)
+			odd = append(odd, spec)
 		}
 	}
 	cfg.RolesNeverPrune = roles
@@ -150,7 +185,7 @@ func (s *settings) protection(cmd *cobra.Command, t chat.Transcript, cfg *tierco
 			return slices.ContainsFunc(matchers, func(match func(chat.Message) bool) bool { return match(m) })
 		}
 	}
-	return nil
+	return odd, nil
 }
 
 func parseProtect(spec string) (match func(chat.Message) bool, role chat.Role, err error) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -24,7 +25,7 @@ func (s *source) register(cmd *cobra.Command) {
 	f.StringVar(&s.from, "from", "", "`format` of the transcript: "+formatNames(false)+" (default: told by its content)")
 	f.IntVar(&s.chat, "chat", 0, "which chat, `n`, of a file that holds several, from 1")
 	f.BoolVar(&s.lenient, "lenient", false, "leave broken lines out, and say how many")
-	complete(cmd, "from", strings.Split(formatNames(false), ", ")...)
+	complete(cmd, "from", formatNames(false))
 }
 
 // formatNames lists the formats, or those that can be written.
@@ -36,14 +37,6 @@ func formatNames(written bool) string {
 		}
 	}
 	return strings.Join(names, ", ")
-}
-
-// complete has the shell complete the values of a flag.
-func complete(cmd *cobra.Command, flag string, values ...string) {
-	err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
-	if err != nil {
-		panic(err) // the flag was registered one line above
-	}
 }
 
 // An input is a transcript as it was read.
@@ -59,16 +52,19 @@ func (s source) read(cmd *cobra.Command, path string) (input, error) {
 	if err := oneOf("--from", s.from, formatNames(false)); err != nil {
 		return input{}, err
 	}
-	r, err := open(cmd, path)
-	if err != nil {
-		return input{}, err
-	}
-	defer r.Close()
 	in := input{name: path, session: sessionOf(path)}
 	if path == "-" {
 		in.name = "stdin"
 	}
-	in.Conversation, err = wire.Decode(r, wire.Options{Format: s.from, Lenient: s.lenient, Chat: s.chat, Name: in.name})
+	var err error
+	in.Conversation, err = interruptible(cmd.Context(), func() (wire.Conversation, error) {
+		r, err := open(cmd, path)
+		if err != nil {
+			return wire.Conversation{}, err
+		}
+		defer r.Close()
+		return wire.Decode(r, wire.Options{Format: s.from, Lenient: s.lenient, Chat: s.chat, Name: in.name})
+	})
 	if err != nil {
 		return input{}, err
 	}
@@ -83,8 +79,31 @@ func (s source) read(cmd *cobra.Command, path string) (input, error) {
 	return in, nil
 }
 
+// interruptible returns what read does, or that it was interrupted: a pipe that
+// nobody writes to would keep it for ever.
+func interruptible(ctx context.Context, read func() (wire.Conversation, error)) (wire.Conversation, error) {
+	type result struct {
+		c   wire.Conversation
+		err error
+	}
+	done := make(chan result, 1)
+	go func() {
+		c, err := read()
+		done <- result{c, err}
+	}()
+	select {
+	case r := <-done:
+		return r.c, r.err
+	case <-ctx.Done():
+		return wire.Conversation{}, ctx.Err()
+	}
+}
+
 func open(cmd *cobra.Command, path string) (io.ReadCloser, error) {
-	if path == "-" {
+	switch path {
+	case "":
+		return nil, usagef("the file's name is empty; give a FILE, or - for stdin")
+	case "-":
 		return io.NopCloser(cmd.InOrStdin()), nil
 	}
 	f, err := os.Open(path)
@@ -102,11 +121,24 @@ func sessionOf(path string) string {
 	if path == "-" {
 		return "stdin"
 	}
-	base := filepath.Base(path)
+	base := strings.ToValidUTF8(filepath.Base(path), "_")
 	if name := strings.TrimSuffix(base, filepath.Ext(base)); name != "" {
 		return name
 	}
 	return base
+}
+
+// fileOrPipe refuses to wait for what is typed where no file was named.
+func fileOrPipe(cmd *cobra.Command, args []string) error {
+	if err := atMost(1)(cmd, args); err != nil || len(args) > 0 {
+		return err
+	}
+	if f, ok := cmd.InOrStdin().(*os.File); ok {
+		if _, terminal := terminalWidth(f); terminal {
+			return usagef("%s needs a FILE, or - for what is typed", cmd.Name())
+		}
+	}
+	return nil
 }
 
 // fileOrStdin is the one argument of a command that reads a transcript.
@@ -115,17 +147,4 @@ func fileOrStdin(args []string) string {
 		return "-"
 	}
 	return args[0]
-}
-
-// oneOf refuses a value that is not in a comma-separated list; "" is allowed.
-func oneOf(flag, value, allowed string) error {
-	if value == "" {
-		return nil
-	}
-	for name := range strings.SplitSeq(allowed, ", ") {
-		if name == value {
-			return nil
-		}
-	}
-	return usagef("%s takes one of %s, not %q", flag, allowed, value)
 }

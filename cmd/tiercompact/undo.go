@@ -23,7 +23,7 @@ and writes the conversation as it was before, followed by the messages that came
 since. Run it on its own output to take the round before back too.`,
 		Example: `  tiercompact compact session.jsonl -w 8192 --archive .compact/archive --out small.jsonl
   tiercompact undo small.jsonl --archive .compact/archive > session-again.jsonl`,
-		Args: atMost(1),
+		Args: fileOrPipe,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, fileOrStdin(args)) },
 	}
 	f := cmd.Flags()
