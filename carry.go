@@ -186,7 +186,7 @@ func (s *Session) swap(r *round, number int) error {
 	s.gate = s.cfg.gate.Start(arrived)
 	s.cal, s.anchor = s.cal.Void(), 0
 	s.summary = r.number - 1
-	s.rounds = append(s.rounds, done{number, r.before, len(r.t.messages), true})
+	s.rounds = append(s.rounds, done{number, r.before.laidBy(), len(r.t.messages), true})
 	clear(s.wait)
 	return nil
 }

@@ -175,15 +175,23 @@ func (c *conversation) rewritten(cfg *settings, messages chat.Transcript) conver
 	return out
 }
 
-// reopened returns a copy of c, with its own record of open calls, that can be
-// added to.
+// laidBy returns c without what its messages tell anew: as it is kept for an undo.
+func (c conversation) laidBy() conversation {
+	c.terms, c.facts, c.calls = nil, nil, nil
+	return c
+}
+
+// reopened returns a copy of what was laid by, that can be added to.
 func (c conversation) reopened() conversation {
-	out := c.snapshot()
-	out.calls = make(map[string][]chat.Part)
+	n := len(c.messages)
+	c.messages, c.sizes = c.messages[:n:n], c.sizes[:n:n]
+	c.terms, c.facts = make([]embed.Terms, 0, n), make([]files.Facts, 0, n)
+	c.calls = make(map[string][]chat.Part)
 	for _, m := range c.messages {
-		out.match(m)
+		c.terms = append(c.terms, embed.TermsOf(m))
+		c.facts = append(c.facts, files.Scan(m, c.match(m)))
 	}
-	return out
+	return c
 }
 
 // followed returns c with what was added to since behind its first n messages.

@@ -127,7 +127,7 @@ func (cfg *settings) standing(st archive.State) ([]done, error) {
 			m.Protected = m.Protected || protected[m.ID]
 			conv.add(cfg.measure(m))
 		}
-		rounds[i] = done{step: r.Number, before: conv, after: r.Edits.Seen + len(t) - len(before), recorded: true}
+		rounds[i] = done{step: r.Number, before: conv.laidBy(), after: r.Edits.Seen + len(t) - len(before), recorded: true}
 		t = before
 	}
 	return rounds, nil
