@@ -46,6 +46,8 @@ func TestSummaryContentOfForeignTexts(t *testing.T) {
 		{"<COMPACT-SUMMARY vX>\nso far", 0, "so far"},
 		{"<COMPACT-SUMMARY v-4>\nso far", 0, "so far"},
 		{"<COMPACT-SUMMARY v99999999999999999999>\nso far", 0, "so far"},
+		{"[Compressed Message Summary]\nso far", 0, "so far"},
+		{"[Compressed Message Summary] v3\nso far", 3, "so far"},
 		{"", 0, ""},
 	}
 	for _, test := range tests {
