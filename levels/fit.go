@@ -166,7 +166,7 @@ func (f *fitting) shorter(text, now string, o files.DigestOptions) string {
 		return now
 	}
 	short := files.Digest(text, o)
-	if o.Max == 0 {
+	if o.Max == 0 || short == "" { // no room even for a head
 		short = fmt.Sprintf("[digest; recall %s]", o.Recall)
 	}
 	if len(short) >= len(now) {

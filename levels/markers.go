@@ -95,42 +95,26 @@ func share(v View, edits []edit.Edit, carrier []int, names []string) [][]string 
 
 // markerRoles returns, for each gap, the role of the marker in it, or "" for
 // none. Between two messages that speak and stay one marker can stand, where it
-// meets none of its own role: in the first gap that it leaves a gain, or, where
-// there is none but the two did not meet before, in the first gap.
+// meets none of its own role; it stands in the first gap that it leaves a gain.
+// Where it leaves none and the two must be parted, edit.Separate does it for less.
 func markerRoles(t chat.Transcript, edits []edit.Edit, gains []int) []chat.Role {
 	roles, gap := make([]chat.Role, len(edits)), 0
-	var since []int // gaps since somebody spoke who stays
-	spoke := false  // somebody did in them
-	last := chat.Role("")
+	last, at := chat.Role(""), -1 // who spoke last and stays; the gap with a gain since then
 	for i, m := range t {
 		for gap < len(edits) && i >= edits[gap].End {
 			gap++
 		}
 		switch gone := gap < len(edits) && i >= edits[gap].Start; {
-		case gone:
-			if i == edits[gap].Start {
-				since = append(since, gap)
+		case gone && at < 0 && gains[gap] > 0:
+			at = gap
+		case !gone && edit.Speaks(m):
+			if at >= 0 {
+				roles[at] = between(last, m.Role)
 			}
-			spoke = spoke || edit.Speaks(m)
-		case edit.Speaks(m):
-			if k := carrying(since, gains, spoke); k >= 0 {
-				roles[k] = between(last, m.Role)
-			}
-			since, spoke, last = since[:0], false, m.Role
+			last, at = m.Role, -1
 		}
 	}
 	return roles
-}
-
-// carrying returns which of gaps has the marker, or -1.
-func carrying(gaps, gains []int, needed bool) int {
-	if k := slices.IndexFunc(gaps, func(k int) bool { return gains[k] > 0 }); k >= 0 {
-		return gaps[k]
-	}
-	if needed {
-		return gaps[0]
-	}
-	return -1
 }
 
 // between returns the role that may speak between last and next, neither of

@@ -19,7 +19,11 @@ func (v View) names(gone, kept []chat.Message, said string, limit int) []string 
 		return nil
 	}
 	ours := make(map[string]bool)
-	for _, m := range gone {
+	for i, m := range gone {
+		if m.IsSummary() { // its head is no name
+			_, content := memory.SummaryContent(m)
+			gone[i] = m.With(m.State, chat.Part{Kind: chat.Summary, Text: content})
+		}
 		ours[m.Recall] = true
 		for _, id := range memory.RecallIDs(m) {
 			ours[id] = true

@@ -3,6 +3,7 @@ package levels
 import (
 	"context"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -83,7 +84,28 @@ func (r Ranker) cosine(ctx context.Context, v View, query string) ([]float64, er
 	if len(vectors) != len(texts)+1 {
 		return nil, fmt.Errorf("%d vectors for %d texts", len(vectors), len(texts)+1)
 	}
+	if err := checkVectors(vectors, len(texts)); err != nil {
+		return nil, err
+	}
 	return embed.Cosine(vectors[len(texts)], vectors[:len(texts)]), nil
+}
+
+// checkVectors reports vectors that cannot be compared with the query's: a
+// server that answers with such has failed. A document may be without direction.
+func checkVectors(vectors [][]float32, query int) error {
+	for i, v := range vectors {
+		if len(v) != len(vectors[query]) {
+			return fmt.Errorf("vector %d has %d dimensions, the query's %d", i, len(v), len(vectors[query]))
+		}
+		var sum float64
+		for _, x := range v {
+			sum += float64(x) * float64(x)
+		}
+		if math.IsNaN(sum) || math.IsInf(sum, 0) || sum == 0 && i == query {
+			return fmt.Errorf("vector %d has no direction", i)
+		}
+	}
+	return nil
 }
 
 // EmbedText is the text by which a message is ranked: what it says, and the
