@@ -90,5 +90,5 @@ func planned(s screen, e tiercompact.Edit) string {
 		which = fmt.Sprintf("messages %d-%d", e.Start+1, e.End)
 	}
 	text := fmt.Sprintf("%-9s  %-17s  %7s %s %-7s  ", e.Level, which, grouped(e.Before), s.sign("→", "->"), grouped(e.After))
-	return text + s.paint(dim, s.clip(e.Why, max(20, s.width-len([]rune(text)))))
+	return text + s.paint(dim, s.reason(e.Why, max(20, s.width-len([]rune(text)))))
 }

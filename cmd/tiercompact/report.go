@@ -41,12 +41,14 @@ func (o reportOptions) tell(cmd *cobra.Command, done outcome) error {
 	case o.json:
 		return json.NewEncoder(cmd.ErrOrStderr()).Encode(done.Report)
 	case !o.quiet:
-		fmt.Fprint(cmd.ErrOrStderr(), screen{}.summary(done))
+		w := cmd.ErrOrStderr()
+		fmt.Fprint(w, widthOf(w).summary(done))
 	}
 	return nil
 }
 
-// summary is an outcome in a few lines for people.
+// summary is an outcome in a few lines for people. A screen without a width
+// breaks none.
 func (s screen) summary(done outcome) string {
 	u := done.Usage
 	if !done.Compacted() {
@@ -54,7 +56,13 @@ func (s screen) summary(done outcome) string {
 	}
 	var b strings.Builder
 	for _, a := range done.Applied {
-		fmt.Fprintf(&b, "%-9s  %9s %s %-9s %s\n", a.Level, grouped(a.Before), s.sign("→", "->"), grouped(a.After), strings.Join(said(done.Report, a), ", "))
+		head := fmt.Sprintf("%-9s  %9s %s %-9s ", a.Level, grouped(a.Before), s.sign("→", "->"), grouped(a.After))
+		indent := strings.Repeat(" ", len([]rune(head)))
+		text := strings.Join(s.said(done.Report, a), ", ")
+		if s.width > 0 {
+			text = strings.Join(wrapped(text, s.width-len(indent)), "\n"+indent)
+		}
+		fmt.Fprintf(&b, "%s%s\n", head, text)
 	}
 	fmt.Fprintf(&b, "%s freed, %s of %s tokens left (%s), %d of %s\n", grouped(done.Freed()), grouped(done.After),
 		grouped(u.Window), percent(u.Share), len(done.after), plural(len(done.before), "message"))
@@ -82,7 +90,7 @@ func why(reason string) string {
 
 // said returns what a level did: how many messages were dropped or summarised,
 // what was shortened, and what ranked or wrote.
-func said(r tiercompact.Report, a tiercompact.Applied) []string {
+func (s screen) said(r tiercompact.Report, a tiercompact.Applied) []string {
 	gone := 0
 	var reasons []string // of what was shortened
 	for _, e := range r.Edits {
@@ -102,7 +110,7 @@ func said(r tiercompact.Report, a tiercompact.Applied) []string {
 		}
 		out = append(out, plural(gone, "message")+" "+verb)
 	}
-	out = append(out, few(reasons)...)
+	out = append(out, s.few(reasons)...)
 	if a.Engine != "" {
 		out = append(out, a.Engine)
 	}
@@ -117,18 +125,22 @@ func stoodFor(e tiercompact.Edit) bool {
 	return slices.ContainsFunc(e.New, func(m chat.Message) bool { return m.State == chat.Marked || m.IsSummary() })
 }
 
+const outlineOf = "outline of "
+
 // few returns reasons with each told once: the first outlined files by name,
 // the rest by number.
-func few(reasons []string) []string {
+func (s screen) few(reasons []string) []string {
 	const most = 2
 	times := make(map[string]int)
 	var files, others []string
 	for _, r := range reasons {
-		times[r]++
-		if file, ok := strings.CutPrefix(r, "outline of "); ok {
-			files = append(files, clip(file, 40))
-		} else if times[r] == 1 {
-			others = append(others, r)
+		for part := range strings.SplitSeq(r, ", ") {
+			times[part]++
+			if file, ok := strings.CutPrefix(part, outlineOf); ok {
+				files = append(files, s.pathEnd(file, 40))
+			} else if times[part] == 1 {
+				others = append(others, part)
+			}
 		}
 	}
 	var out []string
@@ -141,10 +153,22 @@ func few(reasons []string) []string {
 	}
 	for _, r := range others[:min(most, len(others))] {
 		if times[r] == 1 {
-			out = append(out, clip(r, 40))
+			out = append(out, s.clip(r, 40))
 		} else {
-			out = append(out, fmt.Sprintf("%s (%d)", clip(r, 40), times[r]))
+			out = append(out, fmt.Sprintf("%s (%d)", s.clip(r, 40), times[r]))
 		}
 	}
 	return out
+}
+
+// reason is why an edit was made, at most width columns wide, with the end of
+// a path rather than its beginning.
+func (s screen) reason(why string, width int) string {
+	parts := strings.Split(why, ", ")
+	for i, part := range parts {
+		if file, ok := strings.CutPrefix(part, outlineOf); ok {
+			parts[i] = outlineOf + s.pathEnd(file, width-len(outlineOf))
+		}
+	}
+	return s.clip(strings.Join(parts, ", "), width)
 }

@@ -23,6 +23,17 @@ func (l *look) register(cmd *cobra.Command) {
 
 const colours = "auto, always, never"
 
+// widthOf returns the screen behind w, without colours; one without a width
+// where it is no terminal.
+func widthOf(w io.Writer) screen {
+	if f, ok := w.(*os.File); ok {
+		if columns, terminal := terminalWidth(f); terminal && columns > 0 {
+			return screen{width: max(columns, 60)}
+		}
+	}
+	return screen{}
+}
+
 // A screen is what is drawn on.
 type screen struct {
 	width  int // columns

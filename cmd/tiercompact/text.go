@@ -56,6 +56,24 @@ func (s screen) clip(text string, width int) string {
 // clip is for what is not drawn on a screen.
 func clip(text string, width int) string { return screen{}.clip(text, width) }
 
+// pathEnd returns a path, at most width columns wide: where it is longer, as
+// many of its last names as there is room for.
+func (s screen) pathEnd(path string, width int) string {
+	path = s.clip(path, len(path)) // what would steer a terminal is out
+	if len([]rune(path)) <= width {
+		return path
+	}
+	cut := s.sign("…", "...")
+	room := width - len([]rune(cut))
+	for i, r := range path {
+		if (r == '/' || r == '\\') && i > 0 && i < len(path)-1 && len([]rune(path[i:])) <= room {
+			return cut + path[i:]
+		}
+	}
+	last := strings.LastIndexAny(strings.TrimRight(path, `/\`), `/\`)
+	return s.clip(path[last+1:], width)
+}
+
 // firstLine returns the first line of text, with single blanks.
 func firstLine(text string) string {
 	const enough = 4096 // bytes; no line of a terminal is longer

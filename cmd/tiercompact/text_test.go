@@ -40,11 +40,45 @@ func TestClipKeepsToItsWidth(t *testing.T) {
 	}
 }
 
+func TestPathEndKeepsTheFileName(t *testing.T) {
+	tests := []struct {
+		path  string
+		width int
+		ascii bool
+		want  string
+	}{
+		{"shop/db.py", 10, false, "shop/db.py"},
+		{"/home/dev1/shop/src/db.py", 14, false, "…/src/db.py"},
+		{"/home/dev1/shop/src/db.py", 14, true, ".../src/db.py"},
+		{`C:\Users\dev1\shop\db.py`, 13, false, `…\shop\db.py`},
+		{"/home/a-file-with-a-long-name.go", 10, false, "a-file-wi…"},
+		{"a/bb/", 3, false, "bb/"},
+		{"/", 0, false, "…"},
+		{"", 5, false, ""},
+	}
+	for _, test := range tests {
+		if got := (screen{ascii: test.ascii}).pathEnd(test.path, test.width); got != test.want {
+			t.Errorf("pathEnd(%q, %d) = %q, want %q", test.path, test.width, got, test.want)
+		}
+	}
+}
+
 func TestWrappedBreaksBetweenWords(t *testing.T) {
 	got := wrapped("one two three", 8)
 	if want := "one two|three"; strings.Join(got, "|") != want {
 		t.Errorf("wrapped = %q, want %q", got, want)
 	}
+}
+
+func FuzzPathEnd(f *testing.F) {
+	f.Add("/home/\xff/a\x1b[0m/b.go", 9, true)
+	f.Fuzz(func(t *testing.T, path string, width int, ascii bool) {
+		width = min(width, 1<<20)
+		got := screen{ascii: ascii}.pathEnd(path, width)
+		if len([]rune(got)) > max(width, 3) || !utf8.ValidString(got) {
+			t.Errorf("pathEnd(%q, %d) = %q", path, width, got)
+		}
+	})
 }
 
 func FuzzClip(f *testing.F) {

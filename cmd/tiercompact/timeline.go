@@ -131,7 +131,7 @@ func (t *timeline) action(r tiercompact.Report) string {
 
 // level shows what one level of a round has done.
 func (t *timeline) level(b beat, a tiercompact.Applied) {
-	parts := said(b.report, a)
+	parts := t.screen.said(b.report, a)
 	if len(b.report.Applied) == 1 {
 		parts = append(parts, kept(b))
 	} else {
