@@ -2,7 +2,8 @@
 // context window of a local model.
 //
 // Each command has a file of its own; settings.go holds the flags that they
-// share, source.go and output.go what is read and written.
+// share, flags.go what is refused of any flag, source.go and output.go what is
+// read and written.
 package main
 
 import (

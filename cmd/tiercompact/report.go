@@ -135,10 +135,12 @@ func (s screen) few(reasons []string) []string {
 	var files, others []string
 	for _, r := range reasons {
 		for part := range strings.SplitSeq(r, ", ") {
-			times[part]++
+			if times[part]++; times[part] > 1 {
+				continue
+			}
 			if file, ok := strings.CutPrefix(part, outlineOf); ok {
 				files = append(files, s.pathEnd(file, 40))
-			} else if times[part] == 1 {
+			} else {
 				others = append(others, part)
 			}
 		}
