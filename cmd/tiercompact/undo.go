@@ -97,7 +97,7 @@ func undone(ctx context.Context, store archive.Store, sessions []string, t chat.
 			return back, info, err
 		}
 	}
-	return nil, archive.StepInfo{}, errors.New("no round in this archive left this conversation; give the file that compact or replay wrote, with nothing in it changed")
+	return nil, archive.StepInfo{}, errors.New("no round in this archive left this conversation; give the file that compact or replay wrote, unchanged; where it was written with --to, the format may keep no call ids or thinking, so compact without --to")
 }
 
 // record puts the undo into the archive, so that what it removed stays there.
