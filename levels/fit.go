@@ -20,25 +20,67 @@ import (
 func Fit(v View, limit int) []edit.Edit {
 	f := newFitting(v)
 	f.down(limit, limit-(limit-f.fixed())/8)
-	return f.edits()
+	edits := f.edits()
+	for range 3 { // what goes may leave markers, which take room too
+		markers := v.after(edits) - f.total
+		if f.total+markers <= limit {
+			break
+		}
+		f.down(limit-markers, limit-markers)
+		edits = f.edits()
+	}
+	return edits
 }
 
 // Floor returns the tokens below which [Fit] cannot bring v: system, tools,
-// protected messages, the user messages that stay, and stubs. It returns at
-// once where it finds limit to be enough.
+// protected messages, the user messages that stay, and stubs. Where limit is
+// clearly enough it returns at once what stays as it is.
 func Floor(v View, limit int) int {
-	least := v.Fixed
-	for i, n := range v.Sizes {
-		if v.Holds[i]&(memory.Protected|memory.Latest|memory.First|memory.Open) != 0 {
-			least += n
-		}
-	}
-	if least <= limit {
-		return least
+	if most := v.heldTokens(); most <= limit {
+		return most
 	}
 	f := newFitting(v)
 	f.down(limit, limit)
-	return f.total
+	return v.after(f.edits())
+}
+
+// mostMarker is the most tokens that a marker before a message takes.
+const mostMarker = 30
+
+// heldTokens returns the tokens of what does not go, with its whole groups,
+// where nothing is cut.
+func (v View) heldTokens() int {
+	sum := v.Fixed
+	groups, _ := chat.Groups(v.Messages)
+	for g, members := range groups {
+		size, held := mostMarker, g == len(groups)-1
+		for _, i := range members {
+			size += v.Sizes[i]
+			held = held || v.Holds[i]&^memory.Unread != 0
+		}
+		if held {
+			sum += size
+		}
+	}
+	return sum
+}
+
+// after returns the tokens of v with edits made, and what must be parted parted.
+func (v View) after(edits []edit.Edit) int {
+	separated, err := edit.Separate(v.Messages, edits, memory.NewSeparator)
+	if err != nil {
+		separated = edits // they do not fit v, and will be refused
+	}
+	sum := v.Total()
+	for _, e := range separated {
+		for _, n := range v.Sizes[e.Start:e.End] {
+			sum -= n
+		}
+		for _, m := range e.New {
+			sum += v.Size(m)
+		}
+	}
+	return sum
 }
 
 // A fitting is a conversation while it is cut.
