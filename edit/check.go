@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -152,30 +153,47 @@ type fault struct {
 	kind          chat.Kind
 }
 
-func faults(t chat.Transcript) map[fault]int {
+// faults counts the faults of t, and all its results without call: those of a
+// message that holds some with a call too are not among the faults.
+func faults(t chat.Transcript) (out map[fault]int, orphans int) {
 	p := chat.PairUp(t)
-	out := make(map[fault]int)
+	out = make(map[fault]int)
 	for i, m := range t {
 		if p.Unanswered[i] > 0 {
 			out[fault{m.ID, "", chat.Call}] = p.Unanswered[i]
+			orphans += p.Unanswered[i]
 		}
 		for _, part := range m.Parts {
-			if part.Kind == chat.Result && p.CallOf[i] < 0 {
-				out[fault{m.ID, part.ID, chat.Result}]++
+			switch part.Kind {
+			case chat.Call:
+				orphans--
+			case chat.Result:
+				orphans++
+				if p.CallOf[i] < 0 {
+					out[fault{m.ID, part.ID, chat.Result}]++
+				}
 			}
 		}
 	}
-	return out
+	return out, orphans
 }
 
 // checkPairs holds that no call lost its result and no result its call, and
 // that the calls which still wait for a result at the end are still there.
 func checkPairs(before, after chat.Transcript) error {
-	was := faults(before)
-	for f, n := range faults(after) {
+	was, orphansWere := faults(before)
+	is, orphans := faults(after)
+	var made []string
+	for f, n := range is {
 		if n > was[f] {
-			return fmt.Errorf("message %s: %s without its partner", f.message, f.kind)
+			made = append(made, fmt.Sprintf("message %s: %s without its partner", f.message, f.kind))
 		}
+	}
+	if len(made) > 0 {
+		return errors.New(slices.Min(made))
+	}
+	if orphans > orphansWere {
+		return fmt.Errorf("%d results without their partner were %d", orphans, orphansWere)
 	}
 	now, err := positions(after)
 	if err != nil {

@@ -87,6 +87,8 @@ func TestApplyRefuses(t *testing.T) {
 	broken[1].Parts[0].Args = `{"command`
 	twin := talk("u a u a")
 	twin[1].ID = "0"
+	both := talk("u c1 c2 r1 a")
+	both[3].Parts = append(both[3].Parts, chat.Part{Kind: chat.Result, ID: "c2", Text: "done"})
 	tests := []struct {
 		name  string
 		t     chat.Transcript
@@ -104,6 +106,7 @@ func TestApplyRefuses(t *testing.T) {
 
 		{"2: a call without its result", tools, []edit.Edit{drop(3, 4)}, edit.Rules{}, "without its partner"},
 		{"2: a result without its call", tools, []edit.Edit{drop(2, 3)}, edit.Rules{}, "without its partner"},
+		{"2: one of two results without its call", both, []edit.Edit{drop(2, 3)}, edit.Rules{}, "1 results without their partner were 0"},
 		{"2: a result before its call", tools, []edit.Edit{put(2, 4, tools[3], tools[2])}, edit.Rules{Moved: only(3)}, "without its partner"},
 		{"2: an open group that goes", open, []edit.Edit{drop(3, 5)}, edit.Rules{}, "open group is gone"},
 
