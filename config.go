@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/tiercompact/tiercompact/archive"
@@ -254,6 +255,14 @@ func (cfg Config) validate() error {
 			return c
 		}
 	}
+	for _, part := range []struct {
+		name   string
+		tokens int
+	}{{"hard_cap_buffer", cfg.HardCapBuffer}, {"reserve", cfg.Reserve}} {
+		if part.tokens > cfg.Window {
+			return fmt.Errorf("%s must be at most the window, %d tokens, is %d", part.name, cfg.Window, part.tokens)
+		}
+	}
 	return nil
 }
 
@@ -261,7 +270,11 @@ func oneOf[T ~string](name string, value T, allowed ...T) error {
 	if slices.Contains(allowed, value) {
 		return nil
 	}
-	return fmt.Errorf("%s must be one of %q, is %q", name, allowed, value)
+	names := make([]string, len(allowed))
+	for i, a := range allowed {
+		names[i] = string(a)
+	}
+	return fmt.Errorf("%s must be one of %s, is %q", name, strings.Join(names, ", "), value)
 }
 
 func share(name string, value float64) error {

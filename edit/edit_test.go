@@ -13,7 +13,7 @@ import (
 // s system, c a call, r its result, t thinking and text; "u!" is empty. Ids are
 // the words' places.
 func talk(words string) (t chat.Transcript) {
-	for _, w := range strings.Fields(words) {
+	for w := range strings.FieldsSeq(words) {
 		m := message(w)
 		m.ID = string(rune('0' + len(t)))
 		t = append(t, m)

@@ -64,14 +64,14 @@ func (c *Copy) heredoc(command string) bool {
 	if !ok || len(head) > 500 {
 		return false
 	}
-	i := strings.Index(head, "<<")
-	if i < 0 || !strings.Contains(head, "cat") && !strings.Contains(head, "tee") {
+	before, after, ok0 := strings.Cut(head, "<<")
+	if !ok0 || !strings.Contains(head, "cat") && !strings.Contains(head, "tee") {
 		return false
 	}
-	word := strings.Trim(strings.TrimSpace(strings.TrimLeft(head[i+2:], "-")), `'"`)
+	word := strings.Trim(strings.TrimSpace(strings.TrimLeft(after, "-")), `'"`)
 	word, rest, _ := strings.Cut(word, " ")
 	word = strings.Trim(word, `'"`)
-	path := target(head[:i])
+	path := target(before)
 	if path == "" {
 		path = target(rest)
 	}

@@ -38,9 +38,9 @@ func (c Copy) Digest(text string, o DigestOptions) string {
 		near = NewFocus(o.Focus)
 	}
 	lines := digestLines(text, s, near)
-	return valid(fill(o.Max, o.Count, func(size int) string {
-		return writeDigest(text, s, lines, o, size)
-	}))
+	return fill(o.Max, o.Count, func(size int) string {
+		return valid(writeDigest(text, s, lines, o, size))
+	})
 }
 
 // digestLines returns lines of text, most wanted first, each once.

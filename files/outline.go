@@ -47,7 +47,7 @@ func (c Copy) Outline(text string, o OutlineOptions) string {
 	}
 	d := draft{c: c, s: c.shape, text: text, o: o, first: int32(max(o.First, c.First, 1))}
 	d.rank()
-	return valid(fill(o.Max, o.Count, d.write))
+	return fill(o.Max, o.Count, func(size int) string { return valid(d.write(size)) })
 }
 
 func (s *shape) end() int32 {

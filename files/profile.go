@@ -2,6 +2,7 @@ package files
 
 import (
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -37,12 +38,7 @@ type sign struct {
 }
 
 func (d sign) has(modifier string) bool {
-	for _, m := range d.modifiers {
-		if m == modifier {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(d.modifiers, modifier)
 }
 
 // A bareKind says where a name before a parenthesis declares a function.
@@ -59,7 +55,7 @@ type words map[string]bool
 
 func list(s string) words {
 	w := make(words)
-	for _, f := range strings.Fields(s) {
+	for f := range strings.FieldsSeq(s) {
 		w[f] = true
 	}
 	return w

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/tiercompact/tiercompact/chat"
@@ -70,18 +71,18 @@ func TestResultsStandBehindTheirCalls(t *testing.T) {
 	call := func(id string) chat.Message {
 		return chat.Message{Role: chat.Assistant, Parts: []chat.Part{{Kind: chat.Call, ID: id, Name: "f", Args: "{}"}}}
 	}
-	var got string
+	var got strings.Builder
 	for _, m := range settle(chat.Transcript{
 		chat.NewResult("a", "orphan"), call("a"), call("b"), chat.NewText(chat.User, "between"),
 		chat.NewResult("b", "of b"), chat.NewResult("a", "of a"), call("a"), chat.NewResult("a", "again"), chat.NewResult("a", "once more"),
 	}) {
-		got += m.Text() + "."
+		got.WriteString(m.Text() + ".")
 		if m.HasCalls() {
-			got += "call"
+			got.WriteString("call")
 		}
 	}
-	if want := "orphan..callof a..callof b.between..callagain.once more."; got != want {
-		t.Errorf("got %s, want %s", got, want)
+	if want := "orphan..callof a..callof b.between..callagain.once more."; got.String() != want {
+		t.Errorf("got %s, want %s", got.String(), want)
 	}
 }
 

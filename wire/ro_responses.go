@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/tiercompact/tiercompact/chat"
@@ -26,10 +27,8 @@ func matchResponses(p probe) int {
 			return 85
 		}
 	case p.shape == array:
-		for _, v := range p.values {
-			if isItem(v) {
-				return 85
-			}
+		if slices.ContainsFunc(p.values, isItem) {
+			return 85
 		}
 	}
 	return 0

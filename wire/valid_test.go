@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/tiercompact/tiercompact/chat"
@@ -206,16 +207,17 @@ func TestConvertedConversationIsWhatTheAPIAsksFor(t *testing.T) {
 
 // gist is what every format can say of a message.
 func gist(m chat.Message) string {
-	s := string(m.Role) + " " + m.Text()
+	var s strings.Builder
+	s.WriteString(string(m.Role) + " " + m.Text())
 	for _, p := range m.Parts {
 		switch p.Kind {
 		case chat.Call:
-			s += " call " + p.Name + compact(argsOf(p))
+			s.WriteString(" call " + p.Name + compact(argsOf(p)))
 		case chat.Image:
-			s += " image " + p.Image.Data + p.Image.URL
+			s.WriteString(" image " + p.Image.Data + p.Image.URL)
 		}
 	}
-	return s
+	return s.String()
 }
 
 func compact(raw string) string {
