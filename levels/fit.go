@@ -235,6 +235,10 @@ func (f *fitting) cutSummary(limit, stage int) {
 		if f.total <= limit || !m.IsSummary() || f.gone[i] || f.v.Holds[i]&memory.Protected != 0 {
 			continue
 		}
+		told := slices.IndexFunc(m.Parts, func(p chat.Part) bool { return p.Kind == chat.Summary || p.Kind == chat.Text })
+		if told < 0 {
+			continue
+		}
 		n, content := memory.SummaryContent(m)
 		_, facts, names := summarize.Split(content)
 		if stage < 2 {
@@ -246,7 +250,7 @@ func (f *fitting) cutSummary(limit, stage int) {
 		}
 		cut := memory.NewSummary(n, m.Role, short, m.Recall)
 		m.Parts = slices.Clone(m.Parts)
-		m.Parts[0].Text, m.Parts[0].Raw, m.Changed = cut.Parts[0].Text, "", true
+		m.Parts[told].Text, m.Parts[told].Raw, m.Changed = cut.Parts[0].Text, "", true
 		f.set(i, m)
 	}
 }
