@@ -20,16 +20,19 @@ import (
 func Fit(v View, limit int) []edit.Edit {
 	f := newFitting(v)
 	f.down(limit, limit-(limit-f.fixed())/8)
-	edits := f.edits()
-	for range 3 { // what goes may leave markers, which take room too
-		markers := v.after(edits) - f.total
-		if f.total+markers <= limit {
+	best := f.edits()
+	left := v.after(best)
+	for markers := left - f.total; left > limit && markers > 0; {
+		lower := limit - markers // what goes may leave markers, which take room too
+		f.down(lower, lower)
+		edits := f.edits()
+		n := v.after(edits)
+		if n >= left {
 			break
 		}
-		f.down(limit-markers, limit-markers)
-		edits = f.edits()
+		best, left, markers = edits, n, n-f.total
 	}
-	return edits
+	return best
 }
 
 // Floor returns the tokens below which [Fit] cannot bring v: system, tools,
@@ -39,9 +42,7 @@ func Floor(v View, limit int) int {
 	if most := v.heldTokens(); most <= limit {
 		return most
 	}
-	f := newFitting(v)
-	f.down(limit, limit)
-	return v.after(f.edits())
+	return v.after(Fit(v, limit))
 }
 
 // mostMarker is the most tokens that a marker before a message takes.
