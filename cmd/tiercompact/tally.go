@@ -5,22 +5,12 @@ import (
 	"time"
 
 	"github.com/tiercompact/tiercompact"
-	"github.com/tiercompact/tiercompact/levels"
+	"github.com/tiercompact/tiercompact/bench"
 )
-
-// A levelSum is what one level did in a whole replay.
-type levelSum struct {
-	Level  levels.Name   `json:"level"`
-	Times  int           `json:"times"`
-	Freed  int           `json:"freed"` // tokens
-	Share  float64       `json:"share"` // of all that was freed
-	Took   time.Duration `json:"-"`
-	Millis float64       `json:"ms"`
-}
 
 // An ending is how a replay ended.
 type ending struct {
-	Levels   []levelSum        `json:"levels"`
+	Levels   []bench.Level     `json:"levels"`
 	Usage    tiercompact.Usage `json:"usage"`
 	Messages int               `json:"messages"` // that stand
 	Added    int               `json:"added"`
@@ -47,12 +37,12 @@ func (e ending) err() error {
 
 // A tally adds up what the messages of a replay brought.
 type tally struct {
-	end    ending
-	levels map[levels.Name]*levelSum
+	end   ending
+	freed bench.Freed
 }
 
 func newTally(u tiercompact.Usage) *tally {
-	return &tally{end: ending{Usage: u, Uncut: u.Tokens}, levels: make(map[levels.Name]*levelSum)}
+	return &tally{end: ending{Usage: u, Uncut: u.Tokens}}
 }
 
 func (t *tally) add(b beat) {
@@ -67,16 +57,7 @@ func (t *tally) add(b beat) {
 	if r.Usage.Tokens > r.Usage.Budget {
 		e.Missed++
 	}
-	for _, a := range r.Applied {
-		sum := t.levels[a.Level]
-		if sum == nil {
-			sum = &levelSum{Level: a.Level}
-			t.levels[a.Level] = sum
-		}
-		sum.Times++
-		sum.Freed += a.Before - a.After
-		sum.Took += a.Took
-	}
+	t.freed.Add(r)
 }
 
 func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
@@ -85,24 +66,6 @@ func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 // of the three that a reader looks for.
 func (t *tally) ending(standing int) ending {
 	e := t.end
-	e.Messages, e.Fits = standing, e.Usage.Tokens <= e.Usage.Budget
-	total := 0
-	for _, sum := range t.levels {
-		total += sum.Freed
-	}
-	for _, name := range []levels.Name{levels.SoftName, levels.HardName, levels.Emergency, levels.LayerName, levels.FitName} {
-		sum := t.levels[name]
-		if sum == nil {
-			if name == levels.LayerName || name == levels.FitName {
-				continue
-			}
-			sum = &levelSum{Level: name}
-		}
-		if total > 0 {
-			sum.Share = float64(sum.Freed) / float64(total)
-		}
-		sum.Millis = millis(sum.Took)
-		e.Levels = append(e.Levels, *sum)
-	}
+	e.Messages, e.Fits, e.Levels = standing, e.Usage.Tokens <= e.Usage.Budget, t.freed.Levels()
 	return e
 }

@@ -60,13 +60,13 @@ func clip(text string, width int) string { return screen{}.clip(text, width) }
 // many of its last names as there is room for.
 func (s screen) pathEnd(path string, width int) string {
 	path = s.clip(path, len(path)) // what would steer a terminal is out
-	if len([]rune(path)) <= width {
+	if cellsOf(path) <= width {
 		return path
 	}
 	cut := s.sign("…", "...")
-	room := width - len([]rune(cut))
+	room := width - cellsOf(cut)
 	for i, r := range path {
-		if (r == '/' || r == '\\') && i > 0 && i < len(path)-1 && len([]rune(path[i:])) <= room {
+		if (r == '/' || r == '\\') && i > 0 && i < len(path)-1 && cellsOf(path[i:]) <= room {
 			return cut + path[i:]
 		}
 	}
@@ -91,6 +91,15 @@ func asciiOnly(text string) string {
 		}
 		return r
 	}, text)
+}
+
+// cellsOf returns how wide text is on a terminal.
+func cellsOf(text string) int {
+	n := 0
+	for _, r := range text {
+		n += cells(r)
+	}
+	return n
 }
 
 // cells returns how many columns of a terminal r takes.

@@ -75,7 +75,7 @@ func FuzzPathEnd(f *testing.F) {
 	f.Fuzz(func(t *testing.T, path string, width int, ascii bool) {
 		width = min(width, 1<<20)
 		got := screen{ascii: ascii}.pathEnd(path, width)
-		if len([]rune(got)) > max(width, 3) || !utf8.ValidString(got) {
+		if cellsOf(got) > max(width, 3) || !utf8.ValidString(got) {
 			t.Errorf("pathEnd(%q, %d) = %q", path, width, got)
 		}
 	})

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/tiercompact/tiercompact"
+	"github.com/tiercompact/tiercompact/bench"
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/levels"
 )
@@ -228,7 +229,7 @@ func (t *timeline) end(e ending) error {
 
 func (t *timeline) table(e ending) {
 	t.line("%s", t.screen.paint(bold, "level      times     freed   share        ms"))
-	sum := levelSum{Level: "all", Share: 1}
+	sum := bench.Level{Level: "all", Share: 1}
 	for _, l := range e.Levels {
 		t.line("%s", tableRow(l))
 		sum.Times += l.Times
@@ -241,6 +242,6 @@ func (t *timeline) table(e ending) {
 	t.line("%s", tableRow(sum))
 }
 
-func tableRow(l levelSum) string {
+func tableRow(l bench.Level) string {
 	return fmt.Sprintf("%-9s  %5d  %8s  %6s  %8.1f", l.Level, l.Times, grouped(l.Freed), percent(l.Share), l.Millis)
 }

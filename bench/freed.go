@@ -1,0 +1,69 @@
+// Package bench measures what compaction does to conversations: how many tokens
+// each level frees, and how long it takes.
+//
+// It takes the reports of a session as they come, and asks nothing of the
+// session itself.
+package bench
+
+import (
+	"time"
+
+	"github.com/tiercompact/tiercompact"
+	"github.com/tiercompact/tiercompact/levels"
+)
+
+// A Level is what one level did in a whole session.
+type Level struct {
+	Level  levels.Name   `json:"level"`
+	Times  int           `json:"times"`
+	Freed  int           `json:"freed"` // tokens, before less after
+	Share  float64       `json:"share"` // of all that was freed, 0 to 1
+	Took   time.Duration `json:"-"`
+	Millis float64       `json:"ms"` // Took, in milliseconds
+}
+
+// Freed adds up the tokens that each level freed. The zero Freed is ready.
+type Freed struct {
+	levels map[levels.Name]*Level
+}
+
+// Add adds what a check did. One that changed nothing adds nothing.
+func (f *Freed) Add(r tiercompact.Report) {
+	for _, a := range r.Applied {
+		l := f.levels[a.Level]
+		if l == nil {
+			if f.levels == nil {
+				f.levels = make(map[levels.Name]*Level)
+			}
+			l = &Level{Level: a.Level}
+			f.levels[a.Level] = l
+		}
+		l.Times++
+		l.Freed += a.Before - a.After
+		l.Took += a.Took
+	}
+}
+
+// Levels returns a line for each of soft, hard and emergency, and for layers
+// and fit where they fired, mildest first.
+func (f *Freed) Levels() []Level {
+	total := 0
+	for _, l := range f.levels {
+		total += l.Freed
+	}
+	var out []Level
+	for _, name := range []levels.Name{levels.SoftName, levels.HardName, levels.Emergency, levels.LayerName, levels.FitName} {
+		line := Level{Level: name}
+		if l := f.levels[name]; l != nil {
+			line = *l
+		} else if name == levels.LayerName || name == levels.FitName {
+			continue
+		}
+		if total > 0 {
+			line.Share = float64(line.Freed) / float64(total)
+		}
+		line.Millis = float64(line.Took.Microseconds()) / 1000
+		out = append(out, line)
+	}
+	return out
+}
