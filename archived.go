@@ -17,7 +17,7 @@ func (s *Session) archive(ctx context.Context, r *round, report *Report) (int, e
 	s.mu.Unlock()
 	a := archive.Step{
 		Session: s.id, Number: next, Before: r.before.messages, Removed: r.removed(),
-		Edits: r.edits(), Reason: cmpReason(report), Level: string(report.Picked), Note: r.note, Time: s.cfg.Now(),
+		Edits: r.edits(), Reason: roundReason(report), Level: string(report.Picked), Note: r.note, Time: s.cfg.Now(),
 	}
 	for _, st := range r.steps {
 		if st.summary != nil {
@@ -34,7 +34,7 @@ func (s *Session) archive(ctx context.Context, r *round, report *Report) (int, e
 	return number, nil
 }
 
-func cmpReason(r *Report) string {
+func roundReason(r *Report) string {
 	if r.Reason != "" {
 		return r.Reason
 	}

@@ -184,7 +184,7 @@ func (c *Compactor) compactWhole(ctx context.Context, w whole, known *replayed, 
 		conv.add(c.cfg.measure(m))
 	}
 	conv.tools = c.cfg.countTools(w.tools)
-	s := newSession(cmpID(w.id), c.cfg)
+	s := newSession(archiveID(w.id), c.cfg)
 	s.steps, s.t, s.summary = known.steps, conv, conv.summaryNumber()
 	r := s.newRound(conv.snapshot())
 	r.note = strings.ToValidUTF8(w.note, "\uFFFD")
@@ -205,8 +205,8 @@ func (c *Compactor) compactWhole(ctx context.Context, w whole, known *replayed, 
 	return s.Messages(), report, err
 }
 
-// cmpID is the archive's name for conversations without an id.
-func cmpID(id string) string {
+// archiveID is the archive's name for conversations without an id.
+func archiveID(id string) string {
 	if id == "" {
 		return "preflight"
 	}

@@ -41,7 +41,7 @@ func (s *Session) tellDecision(report Report, r *round, note string) {
 	t, buffer := s.cfg.Thresholds, s.cfg.budget.Buffer
 	s.mu.Unlock()
 	d := trace.TriggerDecision{
-		Triggered: report.Compacted(), Reason: cmpReason(&report), Level: string(report.Picked), Note: note,
+		Triggered: report.Compacted(), Reason: roundReason(&report), Level: string(report.Picked), Note: note,
 		Policy: trace.Policy{
 			TriggerPct: s.cfg.TriggerPct, HardCapBuffer: buffer, Strategy: string(s.cfg.Strategy),
 			Thresholds: trace.Thresholds{Soft: t.Soft, Hard: t.Hard, Emergency: t.Emergency},
