@@ -52,7 +52,7 @@ func spread(chunks []string) []string {
 // gives up at most half of what it could take for the better end.
 func cut(text string, most int) int {
 	line, space, spent := 0, 0, 0
-	var last kind
+	var last runeKind
 	for i, r := range text {
 		c, k := costOf(r, last)
 		last = k
@@ -98,21 +98,20 @@ func halves(chunk string) []string {
 // scale is how many units of cost make one token.
 const scale = 12
 
-// A kind of rune, as tokenizers of embedding models tell them apart.
-type kind int
+// A runeKind is what tokenizers of embedding models tell apart.
+type runeKind uint8
 
 const (
-	blank kind = iota
-	letter
-	upper
-	digit
-	other
+	isBlank runeKind = iota
+	isLetter
+	isDigit
+	isOther
 )
 
 // cost estimates, rather too high than too low, how many tokens text is.
 func cost(text string) int {
 	sum := 0
-	var last kind
+	var last runeKind
 	for _, r := range text {
 		c, k := costOf(r, last)
 		sum, last = sum+c, k
@@ -120,19 +119,19 @@ func cost(text string) int {
 	return sum
 }
 
-func costOf(r rune, last kind) (int, kind) {
+func costOf(r rune, last runeKind) (int, runeKind) {
 	switch {
 	case unicode.IsSpace(r):
-		return 0, blank
+		return 0, isBlank
 	case r >= utf8.RuneSelf:
-		return scale, other
+		return scale, isOther
 	case r >= '0' && r <= '9':
-		return scale * 2 / 3, digit
+		return scale * 2 / 3, isDigit
 	case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z':
-		if last == blank {
-			return scale / 2, letter
+		if last == isBlank {
+			return scale / 2, isLetter
 		}
-		return scale / 3, letter
+		return scale / 3, isLetter
 	}
-	return scale, other
+	return scale, isOther
 }
