@@ -105,14 +105,17 @@ type Config struct {
 
 	Embedder       levels.Embedder      // ranks for hard; nil: the built-in lexical scorer
 	EmbedderName   string               // for reports
+	EmbedderWhy    string               // for reports: why it is this one
 	Summarizer     summarize.Summarizer // writes for emergency; nil: the built-in extractive one
 	SummarizerName string               // for reports
+	SummarizerWhy  string               // for reports: why it is this one
 
 	RankDeadline    time.Duration // 0: 20 s; None: none
 	SummaryDeadline time.Duration // of one call; 0: 120 s; None: none
 	RoundDeadline   time.Duration // 0: 300 s; None: none
 
 	Count           func(text string) int // overrides Model; must be safe for concurrent use
+	Calibration     tokens.Calibration    // of earlier sessions with the same model and server
 	Archive         archive.Store         // nil: what is removed stays in memory
 	ArchiveOptional bool                  // where the archive cannot be written, go on without compacting instead of returning the error
 	Trace           trace.Sink            // nil: silence

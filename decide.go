@@ -13,7 +13,7 @@ type decision struct {
 	reason  string // why no round begins; "" where one does
 	summary bool   // straight to the summary: a message or context threshold
 	over    bool   // the conversation does not fit the budget
-	noModel bool   // inside the cooldown: no model is asked
+	noModel string // why no model is asked; "" where one may be
 	usage   Usage
 	warning string
 	t       conversation // as it is planned for
@@ -46,7 +46,9 @@ func (s *Session) decide() decision {
 	case !d.over && !d.summary && s.waits(d.picked):
 		d.reason = s.wait[d.picked].reason
 	default:
-		d.noModel = !open
+		if !open {
+			d.noModel = "inside the cooldown no model is asked"
+		}
 		d.t = s.t.snapshot()
 		s.busy = true
 	}

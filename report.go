@@ -65,8 +65,18 @@ type Applied struct {
 	Before   int           `json:"before"` // tokens
 	After    int           `json:"after"`
 	Engine   string        `json:"engine,omitempty"`   // what ranked or summarised
+	Why      string        `json:"why,omitempty"`      // why it was that one
 	Fallback string        `json:"fallback,omitempty"` // what was done instead of what was asked for
+	Attempts []Attempt     `json:"attempts,omitempty"` // what failed before, in order
+	Removed  int           `json:"removed,omitempty"`  // lines of a summary that its source did not bear out
 	Took     time.Duration `json:"took_ns"`
+}
+
+// An Attempt is a ranking or a summary that was not to be had, or not accepted.
+type Attempt struct {
+	Engine string `json:"engine"`
+	Reason string `json:"reason"`
+	Then   string `json:"then"` // what was done instead
 }
 
 // Kept is a keep-recent policy as it was applied.
@@ -99,7 +109,7 @@ func (r *round) report(report *Report, number int) {
 			report.Applied[n-1].After = st.to
 			report.Applied[n-1].Took += st.ended.Sub(st.began)
 		} else {
-			report.Applied = append(report.Applied, Applied{st.level, st.from, st.to, st.engine, st.fallback, st.ended.Sub(st.began)})
+			report.Applied = append(report.Applied, st.applied())
 		}
 		report.Edits = append(report.Edits, st.reported(r.cfg)...)
 	}
@@ -109,6 +119,13 @@ func (r *round) report(report *Report, number int) {
 			report.Prefill += n
 		}
 		report.Prefill = r.tokens(report.Prefill)
+	}
+}
+
+func (st *step) applied() Applied {
+	return Applied{
+		Level: st.level, Before: st.from, After: st.to, Engine: st.engine, Why: st.why, Fallback: st.fallback,
+		Attempts: st.attempts, Removed: st.removed, Took: st.ended.Sub(st.began),
 	}
 }
 

@@ -1,6 +1,7 @@
 package tiercompact
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -26,7 +27,7 @@ type round struct {
 	steps   []step
 	number  int    // of the next session summary
 	note    string // of a manual compaction
-	noModel bool
+	noModel string // why no model is asked; "" where one may be
 	kept    Kept
 	warning string
 	sum     string // of before; "" until it is asked for
@@ -40,6 +41,9 @@ type step struct {
 	front            []bool // messages that may move to the front; nil for none
 	from, to         int    // tokens
 	engine, fallback string
+	why              string // it was this engine
+	attempts         []Attempt
+	removed          int // lines of the summary
 	summary          *levels.Summary
 	began, ended     time.Time
 }
@@ -73,7 +77,7 @@ func (r *round) belowSoft() bool {
 // run has the levels take their turn: the picked one (under cascade soft
 // first), then emergency and fit as long as the budget is exceeded.
 func (r *round) run(ctx context.Context, d decision) error {
-	r.noModel = d.noModel || r.hopeless()
+	r.noModel = cmp.Or(d.noModel, r.hopeless())
 	picked := d.picked
 	if !d.summary && r.cfg.Escalation == Cascade && r.cfg.Level == "" && levels.Stronger(picked, levels.SoftName) {
 		if err := r.soft(ctx, levels.SoftName, false); err != nil {
@@ -94,8 +98,13 @@ func (r *round) run(ctx context.Context, d decision) error {
 	return r.fit()
 }
 
-// hopeless reports whether the floor is over the budget: no model is asked then.
-func (r *round) hopeless() bool { return levels.Floor(r.view, r.limit()) > r.limit() }
+// hopeless returns why no model can help: the floor is over the budget.
+func (r *round) hopeless() string {
+	if levels.Floor(r.view, r.limit()) <= r.limit() {
+		return ""
+	}
+	return "what cannot leave the conversation is over the budget: no model can help"
+}
 
 func (r *round) level(ctx context.Context, name levels.Name, d decision) error {
 	switch name {
@@ -125,8 +134,9 @@ func (r *round) hard(ctx context.Context) error {
 		Ranking: r.cfg.Ranking, Embedder: r.cfg.Embedder, Name: r.cfg.EmbedderName,
 		Weights: r.cfg.weights, Deadline: r.cfg.RankDeadline, Query: r.cfg.Query,
 	}
-	if r.noModel {
-		ranker.Embedder = nil
+	s.why = r.cfg.EmbedderWhy
+	if r.noModel != "" && r.cfg.Embedder != nil {
+		ranker.Embedder, s.why = nil, r.noModel
 	}
 	scores, err := ranker.Score(ctx, r.view)
 	if err != nil {
@@ -137,7 +147,11 @@ func (r *round) hard(ctx context.Context) error {
 		hard.Target = r.counted(int(r.cfg.Thresholds.Soft * float64(r.cfg.Window)))
 	}
 	s.edits = hard.Plan(r.view, scores.Of)
-	s.engine, s.fallback = scores.Engine, scores.Fallback
+	s.engine = scores.Engine
+	if scores.Fallback != "" {
+		s.fallback, s.why = scores.Engine, scores.Fallback
+		s.attempts = []Attempt{{r.cfg.EmbedderName, scores.Fallback, scores.Engine}}
+	}
 	return r.apply(s, allHolds)
 }
 
@@ -197,6 +211,9 @@ func (r *round) fold(ctx context.Context, cut levels.Cut, name levels.Name, forc
 		return nil
 	}
 	s := step{level: name, began: r.cfg.Now()}
+	if cut.Tokens(r.t.sizes) < leastForModel {
+		r.noModel = cmp.Or(r.noModel, "too little is summarised for a model to help")
+	}
 	w := r.writer()
 	_, builtIn := w.Summarizer.(summarize.Extractive)
 	gain := r.before.total() - r.t.total() + cut.Tokens(r.t.sizes) - w.Cap()
@@ -207,7 +224,11 @@ func (r *round) fold(ctx context.Context, cut levels.Cut, name levels.Name, forc
 	if err != nil {
 		return err
 	}
-	s.summary, s.engine, s.fallback = &summary, summary.Engine, summary.Fallback
+	s.summary, s.engine, s.fallback, s.removed = &summary, summary.Engine, summary.Fallback, summary.Removed
+	s.why = r.summarizerWhy()
+	for _, a := range summary.Attempts {
+		s.attempts, s.why = append(s.attempts, Attempt(a)), a.Reason
+	}
 	s.edits = levels.Fold(r.view, cut, summary.Message, "summarised")
 	mask := allHolds &^ memory.Session
 	if name == levels.Emergency && r.cfg.KeepLast == 0 {
@@ -223,6 +244,10 @@ func (r *round) fold(ctx context.Context, cut levels.Cut, name levels.Name, forc
 	return r.apply(s, mask)
 }
 
+// leastForModel is how many tokens a summary must stand for before a model is
+// asked: below, the facts and a line or two say all there is.
+const leastForModel = 200
+
 // write has the summary written. Where the round's deadline ends before it is,
 // the built-in summarizer takes over.
 func (r *round) write(ctx context.Context, w levels.Writer, cut levels.Cut) (levels.Summary, error) {
@@ -233,9 +258,10 @@ func (r *round) write(ctx context.Context, w levels.Writer, cut levels.Cut) (lev
 	defer stop()
 	summary, err := w.Write(limited, r.view, cut)
 	if err != nil && ctx.Err() == nil {
+		failed := append(summary.Attempts, levels.Attempt{Engine: w.Name, Reason: "the round's deadline passed", Then: levels.FallbackExtractive})
 		w.Summarizer, w.Name = summarize.Extractive{}, levels.FallbackExtractive
 		summary, err = w.Write(ctx, r.view, cut)
-		summary.Fallback = levels.FallbackExtractive
+		summary.Fallback, summary.Attempts = levels.FallbackExtractive, append(failed, summary.Attempts...)
 	}
 	return summary, err
 }
@@ -247,10 +273,23 @@ func (r *round) writer() levels.Writer {
 		Max: r.cfg.SummaryMaxTokens, Facts: r.cfg.Window * 5 / 100, Ledger: r.ledger(),
 		Number: r.number, Note: r.note,
 	}
-	if r.noModel {
+	if r.withoutModel() {
 		w.Summarizer, w.Name = summarize.Extractive{}, levels.FallbackExtractive
 	}
 	return w
+}
+
+// withoutModel reports whether the summarizer that was set is not asked.
+func (r *round) withoutModel() bool {
+	_, builtIn := r.cfg.Summarizer.(summarize.Extractive)
+	return r.noModel != "" && !builtIn
+}
+
+func (r *round) summarizerWhy() string {
+	if r.withoutModel() {
+		return r.noModel
+	}
+	return r.cfg.SummarizerWhy
 }
 
 // fit is the last resort where the budget is still exceeded.

@@ -55,7 +55,7 @@ type waiting struct {
 }
 
 func newSession(id string, cfg settings) *Session {
-	return &Session{id: id, cfg: cfg, t: newConversation(cfg), wait: make(map[levels.Name]waiting)}
+	return &Session{id: id, cfg: cfg, t: newConversation(cfg), wait: make(map[levels.Name]waiting), cal: cfg.Calibration.Void()}
 }
 
 // ID returns the id that the session was started with.
@@ -190,8 +190,10 @@ func (s *Session) Protect(id string) error {
 
 // Observe tells how many tokens the server counted for the conversation as it
 // stands (prompt_eval_count). Later counts are exact up to here, and estimated
-// by the ratio that was seen only for what is added.
-func (s *Session) Observe(promptTokens int) {
+// by the ratio that was seen only for what is added. Where the sample that it
+// returns says that the server cut the prompt silently, nothing is learnt, and
+// the conversation should be compacted and sent again.
+func (s *Session) Observe(promptTokens int) tokens.Sample {
 	s.mu.Lock()
 	estimate := s.t.total()
 	cal, sample := s.cal.Observe(estimate, promptTokens, s.cfg.Window)
@@ -202,6 +204,15 @@ func (s *Session) Observe(promptTokens int) {
 	if sample.Truncated {
 		s.warn("high", sample.Reason, "compact, or raise the server's num_ctx")
 	}
+	return sample
+}
+
+// Calibration returns what was learnt from [Session.Observe], for
+// [Config.Calibration] of later sessions with the same model and server.
+func (s *Session) Calibration() tokens.Calibration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.cal
 }
 
 // Close ends the session: what is added afterwards is refused. The archive

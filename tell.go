@@ -74,12 +74,17 @@ func (s *Session) tellRound(report Report, r *round, number int) {
 		first := edit.FirstChanged(st.before.messages, r.t.messages)
 		s.emitSpan(st.began, st.ended, trace.LevelApplied{
 			Level: string(st.level), Before: st.from, After: st.to, Freed: st.from - st.to, FirstChanged: first, PrefillTokens: report.Prefill,
+			Engine: st.engine, Why: st.why,
 		})
-		if sum := st.summary; sum != nil {
-			for _, a := range sum.Attempts {
-				s.emit(trace.Error{ErrorType: "summary", Message: a.Engine + ": " + a.Reason, Fallback: a.Then})
-			}
-			s.tellSummary(st, sum)
+		kind := "ranking"
+		if st.summary != nil {
+			kind = "summary"
+		}
+		for _, a := range st.attempts {
+			s.emit(trace.Error{ErrorType: kind, Message: a.Engine + ": " + a.Reason, Fallback: a.Then})
+		}
+		if st.summary != nil {
+			s.tellSummary(st, st.summary)
 		}
 	}
 	s.emit(trace.PrunedMessages{Layers: r.layersNow()})

@@ -64,8 +64,10 @@ type (
 		Before        int    `json:"before"` // tokens
 		After         int    `json:"after"`
 		Freed         int    `json:"freed"`
-		FirstChanged  int    `json:"first_changed"`  // message; -1 where none
-		PrefillTokens int    `json:"prefill_tokens"` // that the server must read again
+		FirstChanged  int    `json:"first_changed"`    // message; -1 where none
+		PrefillTokens int    `json:"prefill_tokens"`   // that the server must read again
+		Engine        string `json:"engine,omitempty"` // what ranked or summarised
+		Why           string `json:"why,omitempty"`    // it was that one
 	}
 
 	// A PrunedMessages says what the layers of the conversation hold after a
