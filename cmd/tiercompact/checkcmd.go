@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/internal/screen"
 )
 
 func newCheckCommand() *cobra.Command {
@@ -73,7 +74,7 @@ func (o *checkOptions) run(cmd *cobra.Command, path string) error {
 		return err
 	}
 	if c.Errors > 0 {
-		return fmt.Errorf("%s: %w: %s", in.name, errInvalid, plural(c.Errors, "error"))
+		return fmt.Errorf("%s: %w: %s", in.name, errInvalid, screen.Plural(c.Errors, "error"))
 	}
 	return nil
 }
@@ -118,10 +119,10 @@ func (o *checkOptions) show(w io.Writer, in input, c checked) error {
 		}
 		id := ""
 		if p.ID != "" {
-			id = " (" + clip(p.ID, 60) + ")"
+			id = " (" + screen.Clip(p.ID, 60) + ")"
 		}
-		fmt.Fprintf(w, "%s: %s: %s: %s%s\n", p.Severity, where, p.Kind, clip(p.Text, 200), id)
+		fmt.Fprintf(w, "%s: %s: %s: %s%s\n", p.Severity, where, p.Kind, screen.Clip(p.Text, 200), id)
 	}
-	_, err := fmt.Fprintf(w, "%s, %s, %s, %s\n", c.Format, plural(c.Messages, "message"), plural(c.Errors, "error"), plural(c.Warnings, "warning"))
+	_, err := fmt.Fprintf(w, "%s, %s, %s, %s\n", c.Format, screen.Plural(c.Messages, "message"), screen.Plural(c.Errors, "error"), screen.Plural(c.Warnings, "warning"))
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tiercompact/tiercompact"
+	"github.com/tiercompact/tiercompact/internal/screen"
 )
 
 func newPlanCommand() *cobra.Command {
@@ -64,7 +65,7 @@ func (o *planOptions) show(cmd *cobra.Command, in input, done outcome) error {
 	if o.json {
 		return writeJSON(w, done.Report)
 	}
-	screen, err := o.look.on(w)
+	s, err := o.look.on(w)
 	if err != nil {
 		return err
 	}
@@ -72,16 +73,16 @@ func (o *planOptions) show(cmd *cobra.Command, in input, done outcome) error {
 		note(cmd, "warning: %s", warning)
 	}
 	return buffered(w, func(w io.Writer) error {
-		fmt.Fprintf(w, "%s\n%s", screen.paint(bold, in.name), screen.summary(done))
+		fmt.Fprintf(w, "%s\n%s", s.Paint(screen.Bold, in.name), summary(s, done))
 		for _, e := range done.Edits {
-			fmt.Fprintln(w, planned(screen, e))
+			fmt.Fprintln(w, planned(s, e))
 		}
 		return nil
 	})
 }
 
 // planned is an edit on one line: its level, which messages, tokens, and why.
-func planned(s screen, e tiercompact.Edit) string {
+func planned(s screen.Screen, e tiercompact.Edit) string {
 	which := fmt.Sprintf("message %d", e.Start+1)
 	switch {
 	case e.End == e.Start:
@@ -89,6 +90,6 @@ func planned(s screen, e tiercompact.Edit) string {
 	case e.End > e.Start+1:
 		which = fmt.Sprintf("messages %d-%d", e.Start+1, e.End)
 	}
-	text := fmt.Sprintf("%-9s  %-17s  %7s %s %-7s  ", e.Level, which, grouped(e.Before), s.sign("→", "->"), grouped(e.After))
-	return text + s.paint(dim, s.reason(e.Why, max(20, s.width-len([]rune(text)))))
+	text := fmt.Sprintf("%-9s  %-17s  %7s %s %-7s  ", e.Level, which, screen.Grouped(e.Before), s.Sign("→", "->"), screen.Grouped(e.After))
+	return text + s.Paint(screen.Dim, s.Reason(e.Why, max(20, s.Width-len([]rune(text)))))
 }

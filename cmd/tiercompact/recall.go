@@ -13,6 +13,7 @@ import (
 
 	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/internal/screen"
 )
 
 func newRecallCommand() *cobra.Command {
@@ -106,35 +107,8 @@ func (o *recallOptions) entry(w io.Writer, e archive.Entry) error {
 			Messages []chat.Message `json:"messages"`
 		}{e.ID, e.Below, e.Text, e.Messages})
 	}
-	if len(e.Below) > 0 {
-		fmt.Fprintf(w, "below it: %s\n\n", strings.Join(e.Below, ", "))
-	}
-	if e.Text != "" {
-		fmt.Fprintln(w, e.Text)
-	}
-	for i, m := range e.Messages {
-		if i > 0 {
-			fmt.Fprintln(w)
-		}
-		fmt.Fprintf(w, "--- %s ---\n%s\n", m.Role, whole(m))
-	}
-	return nil
-}
-
-// whole is all that a message says, calls included.
-func whole(m chat.Message) string {
-	var parts []string
-	for _, p := range m.Parts {
-		switch {
-		case p.Kind == chat.Call:
-			parts = append(parts, p.Name+" "+p.Args)
-		case p.Kind == chat.Image:
-			parts = append(parts, "(image)")
-		case p.Kind != chat.Thinking && p.Text != "":
-			parts = append(parts, p.Text)
-		}
-	}
-	return strings.Join(parts, "\n")
+	_, err := io.WriteString(w, screen.Entry(e))
+	return err
 }
 
 func (o *recallOptions) hits(w io.Writer, hits []find) error {
@@ -142,7 +116,7 @@ func (o *recallOptions) hits(w io.Writer, hits []find) error {
 		return writeJSON(w, hits)
 	}
 	for _, h := range hits {
-		fmt.Fprintf(w, "%s  %.2f  %s\n", h.ID, h.Score, clip(h.Text, 60))
+		fmt.Fprintf(w, "%s  %.2f  %s\n", h.ID, h.Score, screen.Clip(h.Text, 60))
 	}
 	_, err := fmt.Fprintln(w, "tiercompact recall ID prints one of them in full")
 	return err

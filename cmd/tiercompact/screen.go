@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/spf13/cobra"
+	"github.com/tiercompact/tiercompact/internal/screen"
 )
 
 // look is how the timeline is drawn.
@@ -25,30 +26,23 @@ const colours = "auto, always, never"
 
 // widthOf returns the screen behind w, without colours; one without a width
 // where it is no terminal.
-func widthOf(w io.Writer) screen {
+func widthOf(w io.Writer) screen.Screen {
 	if f, ok := w.(*os.File); ok {
 		if columns, terminal := terminalWidth(f); terminal && columns > 0 {
-			return screen{width: max(columns, 60)}
+			return screen.Screen{Width: max(columns, 60)}
 		}
 	}
-	return screen{}
-}
-
-// A screen is what is drawn on.
-type screen struct {
-	width  int // columns
-	ascii  bool
-	colour bool
+	return screen.Screen{}
 }
 
 // on returns the screen behind w. What is no terminal is taken for one of 80
 // columns, or of COLUMNS, without colours.
-func (l look) on(w io.Writer) (screen, error) {
+func (l look) on(w io.Writer) (screen.Screen, error) {
 	if err := oneOf("--color", l.color, colours); err != nil {
-		return screen{}, err
+		return screen.Screen{}, err
 	}
 	dumb := os.Getenv("TERM") == "dumb"
-	s := screen{width: 80, ascii: l.ascii || dumb}
+	s := screen.Screen{Width: 80, ASCII: l.ascii || dumb}
 	columns, terminal := 0, false
 	if f, ok := w.(*os.File); ok {
 		columns, terminal = terminalWidth(f)
@@ -57,36 +51,8 @@ func (l look) on(w io.Writer) (screen, error) {
 		columns = n
 	}
 	if columns > 0 {
-		s.width = min(max(columns, 60), 200)
+		s.Width = min(max(columns, 60), 200)
 	}
-	s.colour = l.color == "always" || l.color != "never" && terminal && !dumb && os.Getenv("NO_COLOR") == ""
+	s.Colour = l.color == "always" || l.color != "never" && terminal && !dumb && os.Getenv("NO_COLOR") == ""
 	return s, nil
-}
-
-// A paint is an ANSI colour.
-type paint string
-
-const (
-	plain  paint = ""
-	dim    paint = "90"
-	bold   paint = "1"
-	green  paint = "32"
-	yellow paint = "33"
-	violet paint = "35"
-	red    paint = "31"
-)
-
-func (s screen) paint(p paint, text string) string {
-	if !s.colour || p == plain || text == "" {
-		return text
-	}
-	return "\x1b[" + string(p) + "m" + text + "\x1b[0m"
-}
-
-// sign returns the fine form of a sign, or the one in ASCII.
-func (s screen) sign(fine, ascii string) string {
-	if s.ascii {
-		return ascii
-	}
-	return fine
 }

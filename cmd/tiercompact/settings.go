@@ -11,6 +11,7 @@ import (
 
 	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/internal/screen"
 	"github.com/tiercompact/tiercompact/levels"
 	"github.com/tiercompact/tiercompact/summarize"
 )
@@ -106,7 +107,7 @@ func (s *settings) config(cmd *cobra.Command, in input) (tiercompact.Config, err
 		return cfg, asFlag(cmd, errors.Unwrap(err)) // what New says of itself is said by main
 	}
 	if s.window == 0 {
-		note(cmd, "no --window given, so it is %s tokens", grouped(defaultWindow))
+		note(cmd, "no --window given, so it is %s tokens", screen.Grouped(defaultWindow))
 	}
 	for _, spec := range odd {
 		note(cmd, "warning: --protect %s fits no message", spec)
@@ -128,7 +129,7 @@ func (s *settings) valid(cmd *cobra.Command, window int) error {
 		}
 	}
 	if taken := max(0, s.buffer); taken >= window || s.reserve >= window-taken {
-		return usagef("--hard-cap-buffer and --reserve leave nothing of the window of %s tokens; lower them", grouped(window))
+		return usagef("--hard-cap-buffer and --reserve leave nothing of the window of %s tokens; lower them", screen.Grouped(window))
 	}
 	return nil
 }

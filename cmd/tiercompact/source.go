@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tiercompact/tiercompact/internal/screen"
 	"github.com/tiercompact/tiercompact/wire"
 )
 
@@ -74,7 +75,7 @@ func (s source) read(cmd *cobra.Command, path string) (input, error) {
 		}
 	}
 	if in.Skipped > 0 {
-		note(cmd, "%s: %s left out", in.name, plural(in.Skipped, "broken line"))
+		note(cmd, "%s: %s left out", in.name, screen.Plural(in.Skipped, "broken line"))
 	}
 	return in, nil
 }

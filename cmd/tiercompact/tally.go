@@ -6,6 +6,7 @@ import (
 
 	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/bench"
+	"github.com/tiercompact/tiercompact/internal/screen"
 )
 
 // An ending is how a replay ended.
@@ -32,7 +33,7 @@ func (e ending) err() error {
 		return e.last
 	}
 	return fmt.Errorf("%w: %s tokens of %s allowed at the end; the trigger never had it compacted", tiercompact.ErrInsufficientBudget,
-		grouped(e.Usage.Tokens), grouped(e.Usage.Budget))
+		screen.Grouped(e.Usage.Tokens), screen.Grouped(e.Usage.Budget))
 }
 
 // A tally adds up what the messages of a replay brought.

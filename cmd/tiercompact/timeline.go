@@ -12,14 +12,14 @@ import (
 	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/bench"
 	"github.com/tiercompact/tiercompact/chat"
-	"github.com/tiercompact/tiercompact/levels"
+	"github.com/tiercompact/tiercompact/internal/screen"
 )
 
 // A timeline shows a replay for people: one line a message, one more for each
 // level that was applied.
 type timeline struct {
 	w        io.Writer
-	screen   screen
+	screen   screen.Screen
 	title    string
 	messages int  // in the transcript
 	fold     bool // stretches without events
@@ -36,26 +36,15 @@ const columns = 4 + 2 + 9 + 2 + 2 + 5 + 2
 
 func (t *timeline) begin(cfg tiercompact.Config) {
 	t.cfg = cfg
-	t.bar = min(max(t.screen.width*3/10, 20), 40)
-	t.text = t.screen.width - columns - t.bar - 1
-	at := t.thresholds()
-	t.line("%s", t.screen.paint(bold, t.screen.clip(t.title, t.screen.width)))
-	t.line("%s", t.screen.paint(dim, fmt.Sprintf("%s, window %s tokens, preset %s", plural(t.messages, "message"),
-		grouped(cfg.Window), cmp.Or(cfg.Preset, tiercompact.Default))))
-	t.line("%s", t.screen.paint(dim, fmt.Sprintf("soft from %s, hard from %s, emergency from %s", percent(at.Soft), percent(at.Hard), percent(at.Emergency))))
+	t.bar = min(max(t.screen.Width*3/10, 20), 40)
+	t.text = t.screen.Width - columns - t.bar - 1
+	at := screen.Thresholds(t.cfg)
+	t.line("%s", t.screen.Paint(screen.Bold, t.screen.Clip(t.title, t.screen.Width)))
+	t.line("%s", t.screen.Paint(screen.Dim, fmt.Sprintf("%s, window %s tokens, preset %s", screen.Plural(t.messages, "message"),
+		screen.Grouped(cfg.Window), cmp.Or(cfg.Preset, tiercompact.Default))))
+	t.line("%s", t.screen.Paint(screen.Dim, fmt.Sprintf("soft from %s, hard from %s, emergency from %s", screen.Percent(at.Soft), screen.Percent(at.Hard), screen.Percent(at.Emergency))))
 	t.line("")
-	t.line("%s", t.screen.paint(dim, fmt.Sprintf("   #  %-9s  %s    use", "role", scale(t.bar, at))))
-}
-
-// thresholds returns those of the run.
-func (t *timeline) thresholds() levels.Thresholds {
-	if t.cfg.Thresholds != (levels.Thresholds{}) {
-		return t.cfg.Thresholds
-	}
-	if t.cfg.Preset == tiercompact.Eager {
-		return levels.Thresholds{Soft: 0.50, Hard: 0.65, Emergency: 0.80}
-	}
-	return levels.Thresholds{Soft: 0.60, Hard: 0.75, Emergency: 0.90}
+	t.line("%s", t.screen.Paint(screen.Dim, fmt.Sprintf("   #  %-9s  %s    use", "role", screen.Scale(t.bar, at))))
 }
 
 func (t *timeline) line(format string, args ...any) {
@@ -76,10 +65,10 @@ func (t *timeline) beat(b beat) {
 		t.level(b, a)
 	}
 	for _, w := range b.report.Warnings {
-		t.under(yellow, w)
+		t.under(screen.Yellow, w)
 	}
 	if b.err != nil {
-		t.under(red, b.err.Error())
+		t.under(screen.Red, b.err.Error())
 	}
 }
 
@@ -92,13 +81,13 @@ func (t *timeline) unfold() {
 		}
 	} else {
 		first, last := t.quiet[0].report, t.quiet[len(t.quiet)-1].report
-		t.line("%s", t.screen.paint(dim, fmt.Sprintf("   %s  %s, %s %s %s", t.screen.sign("⋮", ":"), plural(len(t.quiet), "message"),
-			percent(before(first)), t.arrow(), percent(last.Usage.Share))))
+		t.line("%s", t.screen.Paint(screen.Dim, fmt.Sprintf("   %s  %s, %s %s %s", t.screen.Sign("⋮", ":"), screen.Plural(len(t.quiet), "message"),
+			screen.Percent(before(first)), t.arrow(), screen.Percent(last.Usage.Share))))
 	}
 	t.quiet = t.quiet[:0]
 }
 
-func (t *timeline) arrow() string { return t.screen.sign("→", "->") }
+func (t *timeline) arrow() string { return t.screen.Sign("→", "->") }
 
 // before returns the usage before a round.
 func before(r tiercompact.Report) float64 {
@@ -110,15 +99,15 @@ func before(r tiercompact.Report) float64 {
 
 // row shows a message: its usage, and what was done or else what it says.
 func (t *timeline) row(b beat) {
-	r, at := b.report, t.thresholds()
-	text := t.screen.paint(dim, t.screen.clip(headline(b.message), t.text))
+	r, at := b.report, screen.Thresholds(t.cfg)
+	text := t.screen.Paint(screen.Dim, t.screen.Clip(headline(b.message), t.text))
 	switch {
 	case r.Compacted():
-		text = t.screen.paint(paintOf(at, max(before(r), at.Soft)), t.action(r))
+		text = t.screen.Paint(screen.PaintOf(at, max(before(r), at.Soft)), t.action(r))
 	case r.Reason != tiercompact.BelowThreshold && r.Reason != tiercompact.SwitchedOff:
-		text = t.screen.paint(yellow, t.screen.sign("∥ ", "= ")+r.Reason)
+		text = t.screen.Paint(screen.Yellow, t.screen.Sign("∥ ", "= ")+r.Reason)
 	}
-	t.line("%4d  %-9s  %s  %3.0f %%  %s", b.index+1, b.message.Role, t.screen.bar(t.bar, at, before(r), r.Usage.Share), 100*before(r), text)
+	t.line("%4d  %-9s  %s  %3.0f %%  %s", b.index+1, b.message.Role, t.screen.Bar(t.bar, at, before(r), r.Usage.Share), 100*before(r), text)
 }
 
 // action says what a round has done, in a few words.
@@ -127,52 +116,39 @@ func (t *timeline) action(r tiercompact.Report) string {
 	for _, a := range r.Applied {
 		names = append(names, string(a.Level))
 	}
-	return fmt.Sprintf("%s %s%s %s %s", strings.Join(names, "+"), t.screen.sign("−", "-"), grouped(r.Freed()), t.arrow(), percent(r.Usage.Share))
+	return fmt.Sprintf("%s %s%s %s %s", strings.Join(names, "+"), t.screen.Sign("−", "-"), screen.Grouped(r.Freed()), t.arrow(), screen.Percent(r.Usage.Share))
 }
 
 // level shows what one level of a round has done.
 func (t *timeline) level(b beat, a tiercompact.Applied) {
-	parts := t.screen.said(b.report, a)
+	parts := t.screen.Said(b.report, a)
 	if len(b.report.Applied) == 1 {
 		parts = append(parts, kept(b))
 	} else {
-		parts = append([]string{fmt.Sprintf("%s %s%s", a.Level, t.screen.sign("−", "-"), grouped(a.Before-a.After))}, parts...)
+		parts = append([]string{fmt.Sprintf("%s %s%s", a.Level, t.screen.Sign("−", "-"), screen.Grouped(a.Before-a.After))}, parts...)
 	}
 	parts = append(parts, fmt.Sprintf("%.1f ms", millis(a.Took)))
-	t.under(plain, strings.Join(parts, t.screen.sign(" · ", ", ")))
+	t.under(screen.Plain, strings.Join(parts, t.screen.Sign(" · ", ", ")))
 }
 
 // kept says how many messages stand after a round.
 func kept(b beat) string {
 	if b.left == b.standing {
-		return "all " + plural(b.left, "message") + " kept"
+		return "all " + screen.Plural(b.left, "message") + " kept"
 	}
 	return fmt.Sprintf("%d of %d kept", b.left, b.standing)
 }
 
 // under shows a text below the line of its message.
-func (t *timeline) under(p paint, text string) {
+func (t *timeline) under(p screen.Paint, text string) {
 	const indent = "                 "
-	for i, line := range wrapped(text, t.screen.width-len(indent)-3) {
-		lead := t.screen.sign("└ ", "\\ ")
+	for i, line := range screen.Wrapped(text, t.screen.Width-len(indent)-3) {
+		lead := t.screen.Sign("└ ", "\\ ")
 		if i > 0 {
 			lead = "  "
 		}
-		t.line("%s%s", indent, t.screen.paint(p, lead+line))
+		t.line("%s%s", indent, t.screen.Paint(p, lead+line))
 	}
-}
-
-// wrapped cuts text between words into lines of at most width columns.
-func wrapped(text string, width int) []string {
-	var lines []string
-	line := ""
-	for word := range strings.FieldsSeq(text) {
-		if line != "" && len([]rune(line))+1+len([]rune(word)) > width {
-			lines, line = append(lines, line), ""
-		}
-		line = strings.TrimSpace(line + " " + word)
-	}
-	return append(lines, line)
 }
 
 // headline is what a message says, in its first words.
@@ -212,23 +188,23 @@ func (t *timeline) end(e ending) error {
 	t.table(e)
 	t.line("")
 	u := e.Usage
-	state, p := "fits the budget of "+grouped(u.Budget), green
+	state, p := "fits the budget of "+screen.Grouped(u.Budget), screen.Green
 	if !e.Fits {
-		state, p = "does not fit the budget of "+grouped(u.Budget), red
+		state, p = "does not fit the budget of "+screen.Grouped(u.Budget), screen.Red
 	}
-	t.line("end    %s of %s tokens (%s), %s", grouped(u.Tokens), grouped(u.Window), percent(u.Share), t.screen.paint(p, state))
-	t.line("       %d of %s stand, %s", e.Messages, plural(e.Added, "message"), plural(e.Rounds, "round"))
+	t.line("end    %s of %s tokens (%s), %s", screen.Grouped(u.Tokens), screen.Grouped(u.Window), screen.Percent(u.Share), t.screen.Paint(p, state))
+	t.line("       %d of %s stand, %s", e.Messages, screen.Plural(e.Added, "message"), screen.Plural(e.Rounds, "round"))
 	if e.Uncut > u.Tokens {
-		t.line("       without compaction: %s tokens (%s)", grouped(e.Uncut), percent(float64(e.Uncut)/float64(u.Window)))
+		t.line("       without compaction: %s tokens (%s)", screen.Grouped(e.Uncut), screen.Percent(float64(e.Uncut)/float64(u.Window)))
 	}
 	if e.Missed > 0 {
-		t.line("       over the budget after %s", plural(e.Missed, "message"))
+		t.line("       over the budget after %s", screen.Plural(e.Missed, "message"))
 	}
 	return t.failed
 }
 
 func (t *timeline) table(e ending) {
-	t.line("%s", t.screen.paint(bold, "level      times     freed   share        ms"))
+	t.line("%s", t.screen.Paint(screen.Bold, "level      times     freed   share        ms"))
 	sum := bench.Level{Level: "all", Share: 1}
 	for _, l := range e.Levels {
 		t.line("%s", tableRow(l))
@@ -243,5 +219,5 @@ func (t *timeline) table(e ending) {
 }
 
 func tableRow(l bench.Level) string {
-	return fmt.Sprintf("%-9s  %5d  %8s  %6s  %8.1f", l.Level, l.Times, grouped(l.Freed), percent(l.Share), l.Millis)
+	return fmt.Sprintf("%-9s  %5d  %8s  %6s  %8.1f", l.Level, l.Times, screen.Grouped(l.Freed), screen.Percent(l.Share), l.Millis)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/internal/screen"
 	"github.com/tiercompact/tiercompact/levels"
 )
 
@@ -49,10 +50,10 @@ func beats() []beat {
 
 func TestTimelineLooksAsItDid(t *testing.T) {
 	for name, line := range map[string]timeline{
-		"fine":   {screen: screen{width: 80}},
-		"ascii":  {screen: screen{width: 80, ascii: true}, fold: true},
-		"colour": {screen: screen{width: 120, colour: true}},
-		"narrow": {screen: screen{width: 60}, cfg: tiercompact.Config{Preset: tiercompact.Eager}},
+		"fine":   {screen: screen.Screen{Width: 80}},
+		"ascii":  {screen: screen.Screen{Width: 80, ASCII: true}, fold: true},
+		"colour": {screen: screen.Screen{Width: 120, Colour: true}},
+		"narrow": {screen: screen.Screen{Width: 60}, cfg: tiercompact.Config{Preset: tiercompact.Eager}},
 	} {
 		var b bytes.Buffer
 		line.w, line.title = &b, "session.jsonl"
@@ -100,7 +101,7 @@ type full struct{}
 func (full) Write([]byte) (int, error) { return 0, errors.New("disk full") }
 
 func TestTimelineTellsThatItCouldNotBeWritten(t *testing.T) {
-	line := timeline{w: full{}, screen: screen{width: 80}}
+	line := timeline{w: full{}, screen: screen.Screen{Width: 80}}
 	line.begin(tiercompact.Config{Window: 1000})
 	if err := line.end(ending{}); err == nil {
 		t.Error("no error from a full disk")
@@ -115,21 +116,5 @@ func TestEndThatDoesNotFitIsAnError(t *testing.T) {
 	over.Fits = true
 	if err := over.err(); err != nil {
 		t.Errorf("err() = %v where the end fits", err)
-	}
-}
-
-func TestBarIsAsWideAsItIsAskedFor(t *testing.T) {
-	at := levels.Thresholds{Soft: 0.6, Hard: 0.75, Emergency: 0.9}
-	for _, s := range []screen{{}, {ascii: true}} {
-		for width := 1; width < 50; width++ {
-			for share := -0.1; share < 1.5; share += 0.013 {
-				if n := len([]rune(s.bar(width, at, share+0.2, share))); n != width {
-					t.Fatalf("the bar of %v is %d wide, not %d", share, n, width)
-				}
-			}
-			if n := len([]rune(scale(width, at))); n != width {
-				t.Fatalf("the scale is %d wide, not %d", n, width)
-			}
-		}
 	}
 }

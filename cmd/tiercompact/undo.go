@@ -11,6 +11,7 @@ import (
 
 	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/internal/screen"
 )
 
 func newUndoCommand() *cobra.Command {
@@ -73,10 +74,10 @@ func (o *undoOptions) run(cmd *cobra.Command, path string) (err error) {
 // tell says which round was taken back.
 func (o *undoOptions) tell(cmd *cobra.Command, info archive.StepInfo, before, after int) error {
 	if info.Redacted > 0 {
-		note(cmd, "%s had a secret taken out for the archive and come back without it", plural(info.Redacted, "message"))
+		note(cmd, "%s had a secret taken out for the archive and come back without it", screen.Plural(info.Redacted, "message"))
 	}
 	if !o.json {
-		note(cmd, "round %d (%s) of session %s taken back: %s become %d", info.Number, info.Level, info.Session, plural(before, "message"), after)
+		note(cmd, "round %d (%s) of session %s taken back: %s become %d", info.Number, info.Level, info.Session, screen.Plural(before, "message"), after)
 		return nil
 	}
 	return json.NewEncoder(cmd.ErrOrStderr()).Encode(struct {

@@ -1,4 +1,4 @@
-package main
+package screen
 
 import (
 	"strings"
@@ -6,13 +6,13 @@ import (
 	"github.com/tiercompact/tiercompact/levels"
 )
 
-// bar draws the usage of a window against its thresholds. What a round has
+// Bar draws the usage of a window against its thresholds. What a round has
 // freed, from after to before, is drawn lightly.
-func (s screen) bar(width int, t levels.Thresholds, before, after float64) string {
+func (s Screen) Bar(width int, t levels.Thresholds, before, after float64) string {
 	full, eighth := split(after, width)
 	freed, _ := split(before, width)
-	used := strings.Repeat(s.sign("█", "#"), full)
-	if eighth > 0 && !s.ascii {
+	used := strings.Repeat(s.Sign("█", "#"), full)
+	if eighth > 0 && !s.ASCII {
 		used += string([]rune("▏▎▍▌▋▊▉")[eighth-1])
 		full++
 	}
@@ -21,14 +21,14 @@ func (s screen) bar(width int, t levels.Thresholds, before, after float64) strin
 	for i := full; i < width; i++ {
 		switch {
 		case i < freed:
-			rest.WriteString(s.sign("▒", "-"))
+			rest.WriteString(s.Sign("▒", "-"))
 		case marks[i]:
-			rest.WriteString(s.sign("┊", "|"))
+			rest.WriteString(s.Sign("┊", "|"))
 		default:
-			rest.WriteString(s.sign("·", "."))
+			rest.WriteString(s.Sign("·", "."))
 		}
 	}
-	return s.paint(paintOf(t, after), used) + s.paint(dim, rest.String())
+	return s.Paint(PaintOf(t, after), used) + s.Paint(Dim, rest.String())
 }
 
 // split returns how many cells of width a share fills, and how many eighths of
@@ -41,24 +41,24 @@ func split(share float64, width int) (full, eighth int) {
 // mark returns the cell in which a threshold lies.
 func mark(threshold float64, width int) int { return min(int(threshold*float64(width)), width-1) }
 
-// scale writes the thresholds, in percent, above their marks.
-func scale(width int, t levels.Thresholds) string {
+// Scale writes the thresholds, in percent, above their marks.
+func Scale(width int, t levels.Thresholds) string {
 	line := []rune(strings.Repeat(" ", width+3))
 	for _, x := range []float64{t.Emergency, t.Hard, t.Soft} { // the lower one wins where they meet
-		copy(line[mark(x, width):], []rune(grouped(int(100*x+0.5))))
+		copy(line[mark(x, width):], []rune(Grouped(int(100*x+0.5))))
 	}
 	return string(line[:width])
 }
 
-// paintOf returns the colour of a usage.
-func paintOf(t levels.Thresholds, usage float64) paint {
+// PaintOf returns the colour of a usage.
+func PaintOf(t levels.Thresholds, usage float64) Paint {
 	switch t.Select(usage) {
 	case levels.SoftName:
-		return yellow
+		return Yellow
 	case levels.HardName:
-		return violet
+		return Violet
 	case levels.Emergency:
-		return red
+		return Red
 	}
-	return green
+	return Green
 }

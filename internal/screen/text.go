@@ -1,4 +1,4 @@
-package main
+package screen
 
 import (
 	"fmt"
@@ -7,16 +7,16 @@ import (
 	"unicode"
 )
 
-// plural returns "1 file" or "3 files".
-func plural(n int, one string) string {
+// Plural returns "1 file" or "3 files".
+func Plural(n int, one string) string {
 	if n == 1 {
 		return "1 " + one
 	}
-	return grouped(n) + " " + one + "s"
+	return Grouped(n) + " " + one + "s"
 }
 
-// grouped returns n with a comma between thousands.
-func grouped(n int) string {
+// Grouped returns n with a comma between thousands.
+func Grouped(n int) string {
 	digits := strconv.Itoa(max(n, -n))
 	var b strings.Builder
 	if n < 0 {
@@ -31,19 +31,19 @@ func grouped(n int) string {
 	return b.String()
 }
 
-func percent(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) }
+func Percent(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) }
 
-// clip returns the first line of s that says something, at most width columns
+// Clip returns the first line of s that says something, at most width columns
 // wide, without what would steer a terminal.
-func (s screen) clip(text string, width int) string {
+func (s Screen) Clip(text string, width int) string {
 	text = firstLine(text)
-	if s.ascii {
+	if s.ASCII {
 		text = asciiOnly(text)
 	}
-	end, room := s.sign("…", "..."), s.sign(" ", "   ")
+	end, room := s.Sign("…", "..."), s.Sign(" ", "   ")
 	used, cut := 0, 0
 	for i, r := range text {
-		if used += cells(r); used > width {
+		if used += Cells(r); used > width {
 			return strings.TrimRight(text[:cut], " ") + end
 		}
 		if used+len(room) <= width {
@@ -53,25 +53,25 @@ func (s screen) clip(text string, width int) string {
 	return text
 }
 
-// clip is for what is not drawn on a screen.
-func clip(text string, width int) string { return screen{}.clip(text, width) }
+// Clip is for what is not drawn on a screen.
+func Clip(text string, width int) string { return Screen{}.Clip(text, width) }
 
-// pathEnd returns a path, at most width columns wide: where it is longer, as
+// PathEnd returns a path, at most width columns wide: where it is longer, as
 // many of its last names as there is room for.
-func (s screen) pathEnd(path string, width int) string {
-	path = s.clip(path, len(path)) // what would steer a terminal is out
-	if cellsOf(path) <= width {
+func (s Screen) PathEnd(path string, width int) string {
+	path = s.Clip(path, len(path)) // what would steer a terminal is out
+	if CellsOf(path) <= width {
 		return path
 	}
-	cut := s.sign("…", "...")
-	room := width - cellsOf(cut)
+	cut := s.Sign("…", "...")
+	room := width - CellsOf(cut)
 	for i, r := range path {
-		if (r == '/' || r == '\\') && i > 0 && i < len(path)-1 && cellsOf(path[i:]) <= room {
+		if (r == '/' || r == '\\') && i > 0 && i < len(path)-1 && CellsOf(path[i:]) <= room {
 			return cut + path[i:]
 		}
 	}
 	last := strings.LastIndexAny(strings.TrimRight(path, `/\`), `/\`)
-	return s.clip(path[last+1:], width)
+	return s.Clip(path[last+1:], width)
 }
 
 // firstLine returns the first line of text, with single blanks.
@@ -93,17 +93,17 @@ func asciiOnly(text string) string {
 	}, text)
 }
 
-// cellsOf returns how wide text is on a terminal.
-func cellsOf(text string) int {
+// CellsOf returns how wide text is on a terminal.
+func CellsOf(text string) int {
 	n := 0
 	for _, r := range text {
-		n += cells(r)
+		n += Cells(r)
 	}
 	return n
 }
 
-// cells returns how many columns of a terminal r takes.
-func cells(r rune) int {
+// Cells returns how many columns of a terminal r takes.
+func Cells(r rune) int {
 	switch {
 	case unicode.Is(unicode.Mn, r), unicode.Is(unicode.Me, r):
 		return 0
@@ -113,4 +113,17 @@ func cells(r rune) int {
 		return 2
 	}
 	return 1
+}
+
+// Wrapped cuts text between words into lines of at most width columns.
+func Wrapped(text string, width int) []string {
+	var lines []string
+	line := ""
+	for word := range strings.FieldsSeq(text) {
+		if line != "" && len([]rune(line))+1+len([]rune(word)) > width {
+			lines, line = append(lines, line), ""
+		}
+		line = strings.TrimSpace(line + " " + word)
+	}
+	return append(lines, line)
 }

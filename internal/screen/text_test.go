@@ -1,4 +1,4 @@
-package main
+package screen
 
 import (
 	"strings"
@@ -8,8 +8,8 @@ import (
 
 func TestGroupedPutsCommasBetweenThousands(t *testing.T) {
 	for n, want := range map[int]string{0: "0", 12: "12", 999: "999", 1000: "1,000", -1234567: "-1,234,567"} {
-		if got := grouped(n); got != want {
-			t.Errorf("grouped(%d) = %q, want %q", n, got, want)
+		if got := Grouped(n); got != want {
+			t.Errorf("Grouped(%d) = %q, want %q", n, got, want)
 		}
 	}
 }
@@ -34,8 +34,8 @@ func TestClipKeepsToItsWidth(t *testing.T) {
 		{"", 5, false, ""},
 	}
 	for _, test := range tests {
-		if got := (screen{ascii: test.ascii}).clip(test.text, test.width); got != test.want {
-			t.Errorf("clip(%q, %d) = %q, want %q", test.text, test.width, got, test.want)
+		if got := (Screen{ASCII: test.ascii}).Clip(test.text, test.width); got != test.want {
+			t.Errorf("Clip(%q, %d) = %q, want %q", test.text, test.width, got, test.want)
 		}
 	}
 }
@@ -57,16 +57,16 @@ func TestPathEndKeepsTheFileName(t *testing.T) {
 		{"", 5, false, ""},
 	}
 	for _, test := range tests {
-		if got := (screen{ascii: test.ascii}).pathEnd(test.path, test.width); got != test.want {
-			t.Errorf("pathEnd(%q, %d) = %q, want %q", test.path, test.width, got, test.want)
+		if got := (Screen{ASCII: test.ascii}).PathEnd(test.path, test.width); got != test.want {
+			t.Errorf("PathEnd(%q, %d) = %q, want %q", test.path, test.width, got, test.want)
 		}
 	}
 }
 
 func TestWrappedBreaksBetweenWords(t *testing.T) {
-	got := wrapped("one two three", 8)
+	got := Wrapped("one two three", 8)
 	if want := "one two|three"; strings.Join(got, "|") != want {
-		t.Errorf("wrapped = %q, want %q", got, want)
+		t.Errorf("Wrapped = %q, want %q", got, want)
 	}
 }
 
@@ -74,9 +74,9 @@ func FuzzPathEnd(f *testing.F) {
 	f.Add("/home/\xff/a\x1b[0m/b.go", 9, true)
 	f.Fuzz(func(t *testing.T, path string, width int, ascii bool) {
 		width = min(width, 1<<20)
-		got := screen{ascii: ascii}.pathEnd(path, width)
-		if cellsOf(got) > max(width, 3) || !utf8.ValidString(got) {
-			t.Errorf("pathEnd(%q, %d) = %q", path, width, got)
+		got := Screen{ASCII: ascii}.PathEnd(path, width)
+		if CellsOf(got) > max(width, 3) || !utf8.ValidString(got) {
+			t.Errorf("PathEnd(%q, %d) = %q", path, width, got)
 		}
 	})
 }
@@ -85,16 +85,16 @@ func FuzzClip(f *testing.F) {
 	f.Add("a \xff b漢\x1b[0m", 5, true)
 	f.Add("e\u0301e\u0301e\u0301", 2, false)
 	f.Fuzz(func(t *testing.T, text string, width int, ascii bool) {
-		got := screen{ascii: ascii}.clip(text, width)
+		got := Screen{ASCII: ascii}.Clip(text, width)
 		used := 0
 		for _, r := range got {
-			used += cells(r)
+			used += Cells(r)
 			if r < ' ' || r == 0x7f {
-				t.Errorf("clip(%q, %d) = %q has a control character", text, width, got)
+				t.Errorf("Clip(%q, %d) = %q has a control character", text, width, got)
 			}
 		}
 		if used > max(width, 3) || !utf8.ValidString(got) {
-			t.Errorf("clip(%q, %d) = %q takes %d columns", text, width, got, used)
+			t.Errorf("Clip(%q, %d) = %q takes %d columns", text, width, got, used)
 		}
 	})
 }

@@ -1,0 +1,23 @@
+package screen
+
+import (
+	"testing"
+
+	"github.com/tiercompact/tiercompact/levels"
+)
+
+func TestBarIsAsWideAsItIsAskedFor(t *testing.T) {
+	at := levels.Thresholds{Soft: 0.6, Hard: 0.75, Emergency: 0.9}
+	for _, s := range []Screen{{}, {ASCII: true}} {
+		for width := 1; width < 50; width++ {
+			for share := -0.1; share < 1.5; share += 0.013 {
+				if n := len([]rune(s.Bar(width, at, share+0.2, share))); n != width {
+					t.Fatalf("the bar of %v is %d wide, not %d", share, n, width)
+				}
+			}
+			if n := len([]rune(Scale(width, at))); n != width {
+				t.Fatalf("the scale is %d wide, not %d", n, width)
+			}
+		}
+	}
+}

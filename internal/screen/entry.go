@@ -1,0 +1,44 @@
+package screen
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/tiercompact/tiercompact/archive"
+	"github.com/tiercompact/tiercompact/chat"
+)
+
+// Entry is all that an entry of the archive holds, message by message, as it
+// was: what would steer a terminal is still in it.
+func Entry(e archive.Entry) string {
+	var b strings.Builder
+	if len(e.Below) > 0 {
+		fmt.Fprintf(&b, "below it: %s\n\n", strings.Join(e.Below, ", "))
+	}
+	if e.Text != "" {
+		fmt.Fprintln(&b, e.Text)
+	}
+	for i, m := range e.Messages {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		fmt.Fprintf(&b, "--- %s ---\n%s\n", m.Role, Whole(m))
+	}
+	return b.String()
+}
+
+// Whole is all that a message says, calls included.
+func Whole(m chat.Message) string {
+	var parts []string
+	for _, p := range m.Parts {
+		switch {
+		case p.Kind == chat.Call:
+			parts = append(parts, p.Name+" "+p.Args)
+		case p.Kind == chat.Image:
+			parts = append(parts, "(image)")
+		case p.Kind != chat.Thinking && p.Text != "":
+			parts = append(parts, p.Text)
+		}
+	}
+	return strings.Join(parts, "\n")
+}

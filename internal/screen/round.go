@@ -1,0 +1,128 @@
+package screen
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tiercompact/tiercompact"
+	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/levels"
+)
+
+// Thresholds returns those that cfg stands for.
+func Thresholds(cfg tiercompact.Config) levels.Thresholds {
+	if cfg.Thresholds != (levels.Thresholds{}) {
+		return cfg.Thresholds
+	}
+	if cfg.Preset == tiercompact.Eager {
+		return levels.Thresholds{Soft: 0.50, Hard: 0.65, Emergency: 0.80}
+	}
+	return levels.Thresholds{Soft: 0.60, Hard: 0.75, Emergency: 0.90}
+}
+
+// Why is a reason as people say it.
+func Why(reason string) string {
+	switch reason {
+	case tiercompact.BelowThreshold:
+		return "usage is below the threshold"
+	case tiercompact.InCooldown:
+		return "cooldown"
+	case tiercompact.ByRole:
+		return "the trigger waits for the assistant"
+	case tiercompact.ByMinGain:
+		return "too little would be freed"
+	case tiercompact.NothingToDo:
+		return "no message can be made smaller"
+	case tiercompact.SwitchedOff:
+		return "automatic compaction is off"
+	}
+	return reason
+}
+
+// Said returns what a level did: how many messages were dropped or summarised,
+// what was shortened, and what ranked or wrote.
+func (s Screen) Said(r tiercompact.Report, a tiercompact.Applied) []string {
+	gone := 0
+	var reasons []string // of what was shortened
+	for _, e := range r.Edits {
+		switch {
+		case e.Level != a.Level:
+		case e.Put < e.End-e.Start || stoodFor(e):
+			gone += e.End - e.Start
+		case e.End > e.Start:
+			reasons = append(reasons, e.Why)
+		}
+	}
+	var out []string
+	if gone > 0 {
+		verb := "dropped"
+		if a.Level == levels.Emergency || a.Level == levels.LayerName {
+			verb = "summarised"
+		}
+		out = append(out, Plural(gone, "message")+" "+verb)
+	}
+	out = append(out, s.few(reasons)...)
+	if a.Engine != "" {
+		out = append(out, a.Engine)
+	}
+	if a.Fallback != "" && a.Fallback != a.Engine {
+		out = append(out, "instead: "+a.Fallback)
+	}
+	return out
+}
+
+// stoodFor reports whether an edit put a marker or a summary in.
+func stoodFor(e tiercompact.Edit) bool {
+	return slices.ContainsFunc(e.New, func(m chat.Message) bool { return m.State == chat.Marked || m.IsSummary() })
+}
+
+const outlineOf = "outline of "
+
+// few returns reasons with each told once: the first outlined files by name,
+// the rest by number.
+func (s Screen) few(reasons []string) []string {
+	const most = 2
+	times := make(map[string]int)
+	var files, others []string
+	for _, r := range reasons {
+		for part := range strings.SplitSeq(r, ", ") {
+			if times[part]++; times[part] > 1 {
+				continue
+			}
+			if file, ok := strings.CutPrefix(part, outlineOf); ok {
+				files = append(files, s.PathEnd(file, 40))
+			} else {
+				others = append(others, part)
+			}
+		}
+	}
+	var out []string
+	if n := min(most, len(files)); n > 0 {
+		text := "outlined " + strings.Join(files[:n], ", ")
+		if len(files) > n {
+			text += fmt.Sprintf(" and %d more", len(files)-n)
+		}
+		out = append(out, text)
+	}
+	for _, r := range others[:min(most, len(others))] {
+		if times[r] == 1 {
+			out = append(out, s.Clip(r, 40))
+		} else {
+			out = append(out, fmt.Sprintf("%s (%d)", s.Clip(r, 40), times[r]))
+		}
+	}
+	return out
+}
+
+// Reason is why an edit was made, at most width columns wide, with the end of
+// a path rather than its beginning.
+func (s Screen) Reason(why string, width int) string {
+	parts := strings.Split(why, ", ")
+	for i, part := range parts {
+		if file, ok := strings.CutPrefix(part, outlineOf); ok {
+			parts[i] = outlineOf + s.PathEnd(file, width-len(outlineOf))
+		}
+	}
+	return s.Clip(strings.Join(parts, ", "), width)
+}
