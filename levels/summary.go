@@ -33,8 +33,9 @@ type Writer struct {
 	Facts      int       // tokens of the facts section
 	Ledger     int       // tokens of the names that would be lost
 	Note       string    // the user's wish
-	Deadline   time.Duration
-	Number     int // of the summary, from 1
+	Deadline   time.Duration            // of one model call; 0: none
+	Progress   func(summarize.Progress) // is told how the summarizer gets on; nil: nobody is
+	Number     int                      // of the summary, from 1
 }
 
 // A Summary is a session summary and how it came about.

@@ -54,6 +54,7 @@ type Request struct {
 	MaxTokens int              // of the text; 0 or less is no limit
 	Count     func(string) int // tokens of a text; nil counts four bytes as one
 	Facts     string           // the facts section that Finish attaches: what it says need not be said again
+	Progress  func(Progress)   // is told how a model gets on, by one goroutine; nil: nobody is
 }
 
 // A Summarizer writes the text of a summary. The same request gives the same
