@@ -1,0 +1,160 @@
+package fault
+
+import (
+	"bytes"
+	"net/http"
+	"strings"
+)
+
+// An answer is what a model says.
+type answer struct {
+	model          string
+	text, thinking string
+	calls          bool   // a tool
+	done           string // why it ended
+	prompt, tokens int
+}
+
+// pieces cuts a text into what a model writes at once: words with the blanks
+// before them.
+func pieces(text string) []string {
+	var out []string
+	start := 0
+	for i := 1; i < len(text); i++ {
+		if isBlank(text[i]) && !isBlank(text[i-1]) {
+			out = append(out, text[start:i])
+			start = i
+		}
+	}
+	if start < len(text) {
+		out = append(out, text[start:])
+	}
+	return out
+}
+
+func isBlank(b byte) bool { return b == ' ' || b == '\n' || b == '\t' }
+
+// cut ends the answer after most tokens, 0 for no limit, and counts them.
+func (a *answer) cut(most int) {
+	all := pieces(a.text)
+	if most > 0 && len(all) > most {
+		all, a.done = all[:most], "length"
+		a.text = strings.Join(all, "")
+	}
+	a.tokens = max(1, len(all))
+}
+
+func (a answer) write(w http.ResponseWriter, r *http.Request, q chatRequest) {
+	v1 := isV1(r.URL.Path)
+	switch {
+	case v1 && q.streams(r.URL.Path):
+		a.writeEvents(w, q.StreamOptions.IncludeUsage)
+	case v1:
+		reply(w, http.StatusOK, a.completion("chat.completion", "message", a.messageV1(), a.reason(), a.usage()))
+	case q.streams(r.URL.Path):
+		a.writeLines(w)
+	default:
+		reply(w, http.StatusOK, a.end(a.message(a.thinking, a.text)))
+	}
+}
+
+const toolName = "read_file"
+
+func (a answer) message(thinking, text string) map[string]any {
+	m := map[string]any{"role": "assistant", "content": text}
+	if thinking != "" {
+		m["thinking"] = thinking
+	}
+	if a.calls {
+		m["tool_calls"] = []any{map[string]any{"function": map[string]any{"index": 0, "name": toolName, "arguments": map[string]any{"path": "main.go"}}}}
+	}
+	return m
+}
+
+func (a answer) line(message map[string]any) map[string]any {
+	return map[string]any{"model": a.model, "created_at": day, "message": message, "done": false}
+}
+
+// end returns the last line of an answer, or all of it.
+func (a answer) end(message map[string]any) map[string]any {
+	line := a.line(message)
+	line["done"], line["done_reason"] = true, a.done
+	line["total_duration"], line["load_duration"] = 3_000_000, 1_000_000
+	line["prompt_eval_count"], line["prompt_eval_duration"] = a.prompt, 1_000_000
+	line["eval_count"], line["eval_duration"] = a.tokens, 1_000_000
+	return line
+}
+
+func (a answer) writeLines(w http.ResponseWriter) {
+	const form = "application/x-ndjson"
+	for _, p := range pieces(a.thinking) {
+		stream(w, form, encode(a.line(answer{}.message(p, ""))))
+	}
+	for _, p := range pieces(a.text) {
+		stream(w, form, encode(a.line(answer{}.message("", p))))
+	}
+	if a.calls {
+		stream(w, form, encode(a.line(a.message("", ""))))
+	}
+	stream(w, form, encode(a.end(answer{}.message("", ""))))
+}
+
+func (a answer) messageV1() map[string]any {
+	m := map[string]any{"role": "assistant", "content": a.text}
+	if a.thinking != "" {
+		m["reasoning"] = a.thinking
+	}
+	if a.calls {
+		m["tool_calls"] = []any{map[string]any{"id": "call_1", "index": 0, "type": "function", "function": map[string]any{"name": toolName, "arguments": `{"path":"main.go"}`}}}
+	}
+	return m
+}
+
+// reason returns why the answer ended, in OpenAI's words.
+func (a answer) reason() string {
+	if a.calls {
+		return "tool_calls"
+	}
+	return a.done
+}
+
+func (a answer) usage() map[string]any {
+	return map[string]any{"prompt_tokens": a.prompt, "completion_tokens": a.tokens, "total_tokens": a.prompt + a.tokens}
+}
+
+// completion returns an object of OpenAI's protocol; usage nil: none in it.
+func (a answer) completion(object, key string, message map[string]any, reason any, usage map[string]any) map[string]any {
+	choices := []any{}
+	if message != nil {
+		choices = append(choices, map[string]any{"index": 0, key: message, "finish_reason": reason})
+	}
+	c := map[string]any{"id": "chatcmpl-1", "object": object, "created": 1767323045, "model": a.model, "system_fingerprint": "fp_ollama", "choices": choices}
+	if usage != nil {
+		c["usage"] = usage
+	}
+	return c
+}
+
+func (a answer) writeEvents(w http.ResponseWriter, usage bool) {
+	chunk := func(message map[string]any, reason any, usage map[string]any) {
+		var b bytes.Buffer
+		b.WriteString("data: ")
+		b.Write(encode(a.completion("chat.completion.chunk", "delta", message, reason, usage)))
+		b.WriteByte('\n')
+		stream(w, "text/event-stream", b.Bytes())
+	}
+	for _, p := range pieces(a.thinking) {
+		chunk(map[string]any{"role": "assistant", "content": "", "reasoning": p}, nil, nil)
+	}
+	for _, p := range pieces(a.text) {
+		chunk(map[string]any{"role": "assistant", "content": p}, nil, nil)
+	}
+	if a.calls {
+		chunk(answer{calls: true}.messageV1(), nil, nil)
+	}
+	chunk(map[string]any{"role": "assistant", "content": ""}, a.reason(), nil)
+	if usage {
+		chunk(nil, nil, a.usage())
+	}
+	stream(w, "text/event-stream", []byte("data: [DONE]\n\n"))
+}

@@ -1,0 +1,167 @@
+package fault
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// A Model is one that a [Server] has.
+type Model struct {
+	Name         string // with its tag
+	Capabilities []string
+	Family       string // "": llama; bert for what embeds only
+	Window       int    // tokens that it was trained for; 0: 8,192
+	NumCtx       int    // of its Modelfile; 0: none set
+	Dimensions   int    // of its vectors; 0: 64
+}
+
+// What a model can do, as /api/show says it.
+const (
+	Completion = "completion"
+	Embedding  = "embedding"
+	Tools      = "tools"
+	Thinking   = "thinking"
+)
+
+// A Server is a scripted Ollama 0.17.4, which also has the /props of
+// llama.cpp's server. It counts a token for each four bytes, and embeds texts by
+// the words in them. Its fields may be set until the first request.
+type Server struct {
+	URL      string
+	Version  string
+	Models   []Model
+	Pullable []Model // what /api/pull finds
+	NumCtx   int     // window of a model that neither request nor Modelfile set one for
+	Props    int     // n_ctx that /props tells; 0: no such path, as at Ollama
+	// Answer writes the answers of chats, from the text of all messages.
+	Answer func(prompt string) string
+
+	mu     sync.Mutex     // guards Models and loaded while requests are served
+	loaded map[string]int // window by name
+}
+
+// Fake starts a server; it ends with the test. Without models, it has what
+// tiercompact asks for by default.
+func Fake(t testing.TB, models ...Model) *Server {
+	t.Helper()
+	if models == nil {
+		models = []Model{
+			{Name: "nomic-embed-text:latest", Capabilities: []string{Embedding}, Family: "nomic-bert", Window: 2048},
+			{Name: "llama3.2:3b", Capabilities: []string{Completion, Tools}, Window: 131072},
+		}
+	}
+	s := &Server{Version: "0.17.4", Models: models, NumCtx: 4096, Answer: Outline, loaded: make(map[string]int)}
+	server := httptest.NewServer(s.paths())
+	t.Cleanup(server.Close)
+	s.URL = server.URL
+	return s
+}
+
+func (s *Server) paths() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "Ollama is running") })
+	mux.HandleFunc("HEAD /{$}", func(http.ResponseWriter, *http.Request) {})
+	mux.HandleFunc("GET /api/version", func(w http.ResponseWriter, _ *http.Request) {
+		reply(w, http.StatusOK, map[string]any{"version": s.Version})
+	})
+	mux.HandleFunc("GET /api/tags", s.tags)
+	mux.HandleFunc("GET /api/ps", s.ps)
+	mux.HandleFunc("POST /api/show", s.show)
+	mux.HandleFunc("POST /api/pull", s.pull)
+	mux.HandleFunc("POST /api/chat", s.chat)
+	mux.HandleFunc("POST /api/embed", s.embed)
+	mux.HandleFunc("GET /v1/models", s.list)
+	mux.HandleFunc("POST /v1/chat/completions", s.chat)
+	mux.HandleFunc("POST /v1/embeddings", s.embed)
+	mux.HandleFunc("GET /props", s.props)
+	return mux
+}
+
+// model returns the model of a name; the tag latest may be left out.
+func (s *Server) model(name string) (Model, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := slices.IndexFunc(s.Models, func(m Model) bool { return m.Name == name || m.Name == name+":latest" })
+	if i < 0 {
+		return Model{}, false
+	}
+	return s.Models[i].settled(), true
+}
+
+func (m Model) settled() Model {
+	if m.Family == "" {
+		m.Family = "llama"
+	}
+	if m.Window == 0 {
+		m.Window = 8192
+	}
+	if m.Dimensions == 0 {
+		m.Dimensions = 64
+	}
+	return m
+}
+
+func (m Model) can(what string) bool { return slices.Contains(m.Capabilities, what) }
+
+// load returns the window that m is loaded with, where a request asks for so
+// many tokens, 0 for none.
+func (s *Server) load(m Model, asked int) int {
+	window := s.NumCtx
+	for _, set := range []int{m.NumCtx, asked} {
+		if set > 0 {
+			window = set
+		}
+	}
+	window = min(window, m.Window)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.loaded[m.Name] = window
+	return window
+}
+
+// maxBody is far above what a test sends.
+const maxBody = 64 << 20
+
+// decode reads the request's body, and answers where it is no JSON.
+func decode(w http.ResponseWriter, r *http.Request, into any) bool {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if err == nil {
+		err = json.Unmarshal(body, into)
+	}
+	if err != nil {
+		refuse(w, r, http.StatusBadRequest, err.Error())
+	}
+	return err == nil
+}
+
+func reply(w http.ResponseWriter, status int, body any) {
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.WriteHeader(status)
+	w.Write(encode(body))
+}
+
+// encode returns v as a line of JSON. What tests send can be encoded.
+func encode(v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return append(b, '\n')
+}
+
+// refuse answers with an error, in the form of the path's protocol.
+func refuse(w http.ResponseWriter, r *http.Request, status int, text string) {
+	if isV1(r.URL.Path) {
+		reply(w, status, map[string]any{"error": map[string]any{"message": text, "type": "api_error", "param": nil, "code": nil}})
+		return
+	}
+	reply(w, status, map[string]any{"error": text})
+}
+
+func isV1(path string) bool { return strings.HasPrefix(path, "/v1/") }
