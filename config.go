@@ -110,6 +110,8 @@ type Config struct {
 	SummarizerName string               // for reports
 	SummarizerWhy  string               // for reports: why it is this one
 
+	Progress func(summarize.Progress) // is told how a summarizer gets on; nil: nobody is
+
 	RankDeadline    time.Duration // 0: 20 s; None: none
 	SummaryDeadline time.Duration // of one call; 0: 120 s; None: none
 	RoundDeadline   time.Duration // 0: 300 s; None: none
