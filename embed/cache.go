@@ -3,67 +3,137 @@ package embed
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
 	"sync"
 )
 
-// A Key names a text as one model reads it.
-type Key [sha256.Size]byte
+// Bounds of a Cache.
+const (
+	defaultMaxBytes = 1 << 30
+	memoryBytes     = 64 << 20  // of a cache that has a folder
+	aloneBytes      = 256 << 20 // of one that has none
+)
 
-// keyOf returns the key of a text behind a prefix. The parts cannot run into
-// one another.
-func keyOf(parts ...string) Key {
-	h := sha256.New()
-	var size [8]byte
-	for _, p := range parts {
-		binary.LittleEndian.PutUint64(size[:], uint64(len(p)))
-		h.Write(size[:])
-		h.Write([]byte(p))
-	}
-	return Key(h.Sum(nil))
-}
-
-// maxDim is the highest dimension of a vector that is believed.
-const maxDim = 1 << 16
-
-// A Cache keeps vectors, in memory and, if it was opened on a folder, on disk.
-// The zero Cache is one in memory. Its methods are safe for concurrent use.
+// A Cache keeps vectors: in memory, and where [OpenCache] made it, in a folder,
+// so that a text is embedded once, whatever process asks. Processes may share
+// a folder. The zero Cache is one in memory alone, which forgets all when it
+// holds 256 MiB. Its methods are safe for concurrent use.
 type Cache struct {
-	// MaxBytes bounds what is on disk; the least recently written goes first.
+	// MaxBytes bounds the folder; what was written least recently goes first.
 	// It is set before the first use; 0: 1 GiB.
 	MaxBytes int64
 
-	dir string
+	dir string // "": in memory alone
 
-	mu     sync.Mutex
-	memory map[Key]vector
+	mu     sync.Mutex // guards what follows; no file is touched under it
+	memory map[key]vector
+	held   int // bytes in memory
+	sizes  [shards]int64
 	err    error
 }
 
-// OpenCache opens the cache in a folder, which it makes if need be.
+// OpenCache opens the cache in a folder, and makes the folder, for this user
+// alone, where there is none. It fails where nothing can be written there.
+//
+// A vector is a file of its own, <folder>/<2 hex digits>/<62 hex digits>, which
+// appears whole or not at all; one that is damaged counts as absent.
 func OpenCache(dir string) (*Cache, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("open vector cache %s: %w", dir, err)
+	}
+	f, err := os.CreateTemp(dir, "new-*")
+	if err != nil {
+		return nil, fmt.Errorf("open vector cache %s: %w", dir, err)
+	}
+	f.Close()
+	os.Remove(f.Name())
 	return &Cache{dir: dir}, nil
 }
 
 // Err returns the first error of reading or writing the folder, nil where there
-// was none. Such errors fail no embedding: what cannot be kept is embedded again.
+// was none. Such an error fails no embedding: what cannot be kept on disk is
+// embedded again by the next process.
 func (c *Cache) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.err
 }
 
-func (c *Cache) get(key Key) (vector, bool) {
+func (c *Cache) get(k key) (vector, bool) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	v, ok := c.memory[key]
+	v, ok := c.memory[k]
+	c.mu.Unlock()
+	if ok || c.dir == "" {
+		return v, ok
+	}
+	data, err := readEntry(c.path(k))
+	if err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			c.fail("read", err)
+		}
+		return vector{}, false
+	}
+	if v, ok = decode(k, data); ok {
+		c.remember(k, v)
+	}
 	return v, ok
 }
 
-func (c *Cache) put(key Key, v vector) {
+func (c *Cache) put(k key, v vector) {
+	c.remember(k, v)
+	if c.dir == "" {
+		return
+	}
+	if err := c.write(k, encode(k, v)); err != nil {
+		c.fail("write", err)
+	}
+}
+
+func (c *Cache) remember(k key, v vector) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.memory == nil {
-		c.memory = make(map[Key]vector)
+	most := memoryBytes
+	if c.dir == "" {
+		most = aloneBytes
 	}
-	c.memory[key] = v
+	if c.memory == nil || c.held > most {
+		c.memory, c.held = make(map[key]vector), 0
+	}
+	c.memory[k] = v
+	c.held += entrySize(v)
+}
+
+func (c *Cache) fail(verb string, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err == nil {
+		c.err = fmt.Errorf("%s vector cache: %w", verb, err)
+	}
+}
+
+func (c *Cache) path(k key) string {
+	name := hex.EncodeToString(k[:])
+	return filepath.Join(c.dir, name[:2], name[2:])
+}
+
+// A key names a text as one model reads it. Keys are spread evenly.
+type key [sha256.Size]byte
+
+// keyOf returns the key of a text behind a prefix. The parts cannot run into
+// one another.
+func keyOf(model, digest, prefix, text string) key {
+	h := sha256.New()
+	var size [8]byte
+	for _, part := range []string{strings.TrimSuffix(model, ":latest"), digest, prefix, text} {
+		binary.LittleEndian.PutUint64(size[:], uint64(len(part)))
+		h.Write(size[:])
+		h.Write([]byte(part))
+	}
+	return key(h.Sum(nil))
 }

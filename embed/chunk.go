@@ -2,7 +2,6 @@ package embed
 
 import (
 	"strings"
-	"unicode"
 	"unicode/utf8"
 )
 
@@ -18,7 +17,7 @@ func chunkTokens(window int, prefix string) int {
 	if window <= 0 {
 		window = defaultWindow
 	}
-	return max(8, min(maxChunkTokens, window*9/10)-2-int(cost(prefix)/scale))
+	return max(8, min(maxChunkTokens, window*9/10)-2-estimate(prefix))
 }
 
 // split cuts text into chunks of at most size estimated tokens, and returns at
@@ -27,7 +26,7 @@ func chunkTokens(window int, prefix string) int {
 func split(text string, size int) []string {
 	var chunks []string
 	for text != "" || chunks == nil {
-		n := cut(text, size*scale)
+		n := cut(text, size)
 		chunks = append(chunks, text[:n])
 		text = text[n:]
 	}
@@ -47,30 +46,27 @@ func spread(chunks []string) []string {
 	return append(kept, chunks[len(chunks)-end:]...)
 }
 
-// cut returns the length of the first chunk of text: as much as costs at most
-// most, ended where a line ends, else at a space, else at a rune's border. It
-// gives up at most half of what it could take for the better end.
-func cut(text string, most int) int {
-	line, space, spent := 0, 0, 0
-	var last runeKind
+// cut returns the length of the first chunk of text: what is estimated at no
+// more than size tokens, ended where a line ends, else at a space, else at a
+// rune's border. It gives up at most half for the better end.
+func cut(text string, size int) int {
+	var line, space int
+	var m meter
 	for i, r := range text {
-		c, k := costOf(r, last)
-		last = k
-		if spent += c; spent > most && i > 0 {
-			return best(line, space, i)
+		if m.add(r); m.tokens() > size && i > 0 {
+			return betterEnd(line, space, i)
 		}
 		switch {
 		case r == '\n':
 			line = i + 1
-		case unicode.IsSpace(r):
-			space = i + utf8.RuneLen(r)
+		case r == ' ' || r == '\t':
+			space = i + 1
 		}
 	}
 	return len(text)
 }
 
-// best returns the best end of a chunk that may be end bytes long.
-func best(line, space, end int) int {
+func betterEnd(line, space, end int) int {
 	switch {
 	case line > end/2:
 		return line
@@ -80,58 +76,95 @@ func best(line, space, end int) int {
 	return end
 }
 
-// halves cuts a chunk near its middle.
-func halves(chunk string) []string {
-	half := len(chunk) / 2
-	end := half
-	for end < len(chunk) && !utf8.RuneStart(chunk[end]) {
-		end++
+// halves cuts a chunk of at least two bytes before its middle, by the rule of
+// cut.
+func halves(chunk string) [2]string {
+	end := len(chunk) / 2
+	for n := range min(utf8.UTFMax, end) {
+		if utf8.RuneStart(chunk[end-n]) {
+			end -= n
+			break
+		}
 	}
-	if i := strings.LastIndexByte(chunk[:half], '\n') + 1; i > half/2 {
-		end = i
-	} else if i := strings.LastIndexByte(chunk[:half], ' ') + 1; i > half/2 {
-		end = i
-	}
-	return []string{chunk[:end], chunk[end:]}
+	head := chunk[:end]
+	end = betterEnd(strings.LastIndexByte(head, '\n')+1, strings.LastIndexAny(head, " \t")+1, end)
+	return [2]string{chunk[:end], chunk[end:]}
 }
 
-// scale is how many units of cost make one token.
-const scale = 12
+// estimate returns how many tokens text is, rather too many than too few.
+func estimate(text string) int {
+	var m meter
+	for _, r := range text {
+		m.add(r)
+	}
+	return m.tokens()
+}
 
-// A runeKind is what tokenizers of embedding models tell apart.
+// A meter estimates tokens rune by rune, by what the kinds of runes cost in the
+// vocabulary of BERT, which most embedding models read: a word of up to eight
+// letters is about one token, a mark is one, letters without sense (base64,
+// hashes) show by their changes of case and by their length.
+type meter struct {
+	percent int // of one token
+	last    runeKind
+	run     int // letters since the last change that began a word
+	word    int // letters and digits since the last blank or mark
+}
+
+// longWord is how many letters and digits in a row are still believed to be
+// words.
+const longWord = 20
+
+// A runeKind is what the vocabularies tell apart.
 type runeKind uint8
 
 const (
 	isBlank runeKind = iota
-	isLetter
+	isLower
+	isUpper
 	isDigit
 	isOther
 )
 
-// cost estimates, rather too high than too low, how many tokens text is.
-func cost(text string) int {
-	sum := 0
-	var last runeKind
-	for _, r := range text {
-		c, k := costOf(r, last)
-		sum, last = sum+c, k
+func (m *meter) tokens() int { return (m.percent + 99) / 100 }
+
+func (m *meter) add(r rune) {
+	kind, cost := isOther, 100
+	switch {
+	case r == ' ' || r >= '\t' && r <= '\r':
+		kind, cost = isBlank, 3
+	case r >= 'a' && r <= 'z':
+		kind = isLower
+	case r >= 'A' && r <= 'Z':
+		kind = isUpper
+	case r >= '0' && r <= '9':
+		kind, cost = isDigit, 65
+	case r < utf8.RuneSelf:
+		cost = 115
 	}
-	return sum
+	if kind == isLower || kind == isUpper {
+		cost = m.letter(kind)
+	}
+	if m.word++; kind == isBlank || kind == isOther {
+		m.word = 0
+	} else if m.word > longWord {
+		cost = max(cost, 65)
+	}
+	m.percent += cost
+	m.last = kind
 }
 
-func costOf(r rune, last runeKind) (int, runeKind) {
+func (m *meter) letter(kind runeKind) int {
 	switch {
-	case unicode.IsSpace(r):
-		return 0, isBlank
-	case r >= utf8.RuneSelf:
-		return scale, isOther
-	case r >= '0' && r <= '9':
-		return scale * 2 / 3, isDigit
-	case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z':
-		if last == isBlank {
-			return scale / 2, isLetter
-		}
-		return scale / 3, isLetter
+	case m.last != isLower && m.last != isUpper, kind == isUpper && m.last == isLower:
+		m.run = 1
+		return 105
+	case kind == isLower && m.last == isUpper && m.run > 1: // HTTPServer
+		m.run++
+		return 50
 	}
-	return scale, isOther
+	if m.run++; m.run > 8 {
+		return 50
+	}
+	return 5
 }

@@ -16,8 +16,9 @@ import (
 )
 
 // An Embedder makes vectors of texts: one for each, in order, of one
-// dimension and of length 1. The same text has the same vector. It returns an
-// error, never fewer vectors than texts.
+// dimension and of length 1. The same text has the same vector. A text that is
+// longer than what a model reads at once has one too, such as the mean of its
+// parts'. It returns an error, never fewer vectors than texts.
 type Embedder interface {
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 }

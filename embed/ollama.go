@@ -93,7 +93,7 @@ func (m *Model) embed(ctx context.Context, prefix string, texts []string) ([][][
 		return nil, errors.New("embedding model needs Server and Name")
 	}
 	for _, wary := range []bool{false, true} {
-		r := run{m: m, cache: m.cache(), prefix: prefix, wary: wary, known: make(map[Key]vector)}
+		r := run{m: m, cache: m.cache(), prefix: prefix, wary: wary, known: make(map[key]vector)}
 		vectors, err := r.texts(ctx, texts)
 		if err != nil {
 			return nil, err
@@ -155,22 +155,22 @@ type run struct {
 	cache    *Cache
 	prefix   string
 	wary     bool           // takes from the cache only what is of the server's dimension
-	known    map[Key]vector // of each chunk wanted; without a vector while it waits
-	waiting  []string       // chunks that the server must embed, each once
+	known    map[key]vector // of each chunk wanted; without a vector while the server has not been asked
 	done, of int
 }
 
 func (r *run) texts(ctx context.Context, texts []string) ([][][]float32, error) {
 	chunks := make([][]string, len(texts))
 	size := chunkTokens(r.m.Window, r.prefix)
+	var missing []string
 	for i, s := range texts {
 		chunks[i] = split(s, size)
 		for _, c := range chunks[i] {
-			r.want(c)
+			missing = append(missing, r.want(c)...)
 		}
 	}
-	r.of = len(r.waiting)
-	if err := r.send(ctx); err != nil {
+	r.of = len(missing)
+	if err := r.send(ctx, missing); err != nil {
 		return nil, err
 	}
 	vectors := make([][][]float32, len(texts))
@@ -182,42 +182,45 @@ func (r *run) texts(ctx context.Context, texts []string) ([][][]float32, error) 
 	return vectors, nil
 }
 
-func (r *run) key(chunk string) Key { return keyOf(r.m.Name, r.m.Digest, r.prefix, chunk) }
+func (r *run) key(chunk string) key { return keyOf(r.m.Name, r.m.Digest, r.prefix, chunk) }
 
-// want looks a chunk up, and puts it among those waiting where it is unknown.
-func (r *run) want(chunk string) {
-	key := r.key(chunk)
-	if _, seen := r.known[key]; seen {
-		return
+// want looks a chunk up, and returns what of it the server must embed: the
+// chunk, or those of its halves that are missing, or nothing. A chunk that was
+// wanted before is not missing.
+func (r *run) want(chunk string) (missing []string) {
+	k := r.key(chunk)
+	if _, seen := r.known[k]; seen {
+		return nil
 	}
-	v, ok := r.cache.get(key)
+	v, ok := r.cache.get(k)
 	dim := r.m.dimension()
 	switch {
 	case ok && v.long:
-		r.known[key] = v
+		r.known[k] = v
 		for _, half := range halves(chunk) {
-			r.want(half)
+			missing = append(missing, r.want(half)...)
 		}
+		return missing
 	case ok && (len(v.of) == dim || dim == 0 && !r.wary):
-		r.known[key] = v
-	default:
-		r.known[key] = vector{}
-		r.waiting = append(r.waiting, chunk)
+		r.known[k] = v
+		return nil
 	}
+	r.known[k] = vector{}
+	return []string{chunk}
 }
 
-// send has the server embed what waits, in batches.
-func (r *run) send(ctx context.Context) error {
-	for len(r.waiting) > 0 {
-		n := batch(r.waiting, cmp.Or(max(0, r.m.Batch), defaultBatch))
-		err := r.request(ctx, r.waiting[:n])
+// send has the server embed chunks, in batches.
+func (r *run) send(ctx context.Context, chunks []string) error {
+	for len(chunks) > 0 {
+		n := batch(chunks, cmp.Or(max(0, r.m.Batch), defaultBatch))
+		err := r.request(ctx, chunks[:n])
 		if errors.Is(err, model.ErrTooLong) {
-			err = r.single(ctx, r.waiting[:n])
+			err = r.single(ctx, chunks[:n])
 		}
 		if err != nil {
 			return err
 		}
-		r.waiting = r.waiting[n:]
+		chunks = chunks[n:]
 	}
 	return nil
 }
@@ -251,21 +254,16 @@ func (r *run) request(ctx context.Context, chunks []string) error {
 	for i, c := range chunks {
 		r.learn(c, vector{of: vectors[i]})
 	}
-	r.done += len(chunks)
-	r.progress()
+	if r.done += len(chunks); r.m.Progress != nil {
+		r.m.Progress(r.done, r.of)
+	}
 	return nil
 }
 
 func (r *run) learn(chunk string, v vector) {
-	key := r.key(chunk)
-	r.known[key] = v
-	r.cache.put(key, v)
-}
-
-func (r *run) progress() {
-	if r.m.Progress != nil {
-		r.m.Progress(r.done, r.of)
-	}
+	k := r.key(chunk)
+	r.known[k] = v
+	r.cache.put(k, v)
 }
 
 // single sends chunks one by one, and the halves of those that are too long.
@@ -274,22 +272,28 @@ func (r *run) progress() {
 func (r *run) single(ctx context.Context, chunks []string) error {
 	for _, c := range chunks {
 		err := r.request(ctx, []string{c})
-		if !errors.Is(err, model.ErrTooLong) {
-			if err != nil {
-				return err
-			}
-			continue
+		if errors.Is(err, model.ErrTooLong) {
+			err = r.halve(ctx, c, err)
 		}
-		if len(c) < minChunk {
-			return fmt.Errorf("%s: a text of %d bytes: %w", r.m.Name, len(c), err)
-		}
-		r.learn(c, vector{long: true})
-		r.of++
-		if err := r.single(ctx, halves(c)); err != nil {
+		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// halve embeds the halves of a chunk that the server refused as too long.
+func (r *run) halve(ctx context.Context, chunk string, refused error) error {
+	if len(chunk) < minChunk {
+		return fmt.Errorf("%s, a text of %d bytes: %w", r.m.Name, len(chunk), refused)
+	}
+	r.learn(chunk, vector{long: true})
+	var missing []string
+	for _, half := range halves(chunk) {
+		missing = append(missing, r.want(half)...)
+	}
+	r.of += len(missing) - 1
+	return r.single(ctx, missing)
 }
 
 // collect appends a chunk's vectors: its own, or those of its halves.

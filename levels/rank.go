@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -73,21 +74,64 @@ func (r Ranker) cosine(ctx context.Context, v View, query string) ([]float64, er
 		ctx, stop = context.WithTimeout(ctx, r.Deadline)
 		defer stop()
 	}
-	texts := make([]string, 0, len(v.Messages)+1)
-	for _, m := range v.Messages {
-		texts = append(texts, EmbedText(m))
+	texts := make([]string, len(v.Messages))
+	for i, m := range v.Messages {
+		texts[i] = EmbedText(m)
 	}
-	vectors, err := r.Embedder.Embed(ctx, append(texts, query))
+	about, of, err := vectors(ctx, r.Embedder, query, texts)
 	if err != nil {
 		return nil, err
 	}
-	if len(vectors) != len(texts)+1 {
-		return nil, fmt.Errorf("%d vectors for %d texts", len(vectors), len(texts)+1)
-	}
-	if err := checkVectors(vectors, len(texts)); err != nil {
+	flat := slices.Concat(of...)
+	if err := checkVectors(append(flat, about), len(flat)); err != nil {
 		return nil, err
 	}
-	return embed.Cosine(vectors[len(texts)], vectors[:len(texts)]), nil
+	return best(embed.Cosine(about, flat), of), nil
+}
+
+// A chunkEmbedder embeds a query in its own way, and long texts in chunks, each
+// of which may be what the query is about.
+type chunkEmbedder interface {
+	EmbedQuery(ctx context.Context, text string) ([]float32, error)
+	EmbedChunks(ctx context.Context, texts []string) ([][][]float32, error)
+}
+
+// vectors returns the query's vector, and those of each text: of its chunks
+// where e knows such, else one.
+func vectors(ctx context.Context, e Embedder, query string, texts []string) (about []float32, of [][][]float32, err error) {
+	if c, ok := e.(chunkEmbedder); ok {
+		if about, err = c.EmbedQuery(ctx, query); err != nil {
+			return nil, nil, err
+		}
+		if of, err = c.EmbedChunks(ctx, texts); err == nil && len(of) != len(texts) {
+			err = fmt.Errorf("vectors of %d texts for %d", len(of), len(texts))
+		}
+		return about, of, err
+	}
+	whole, err := e.Embed(ctx, append(texts, query))
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(whole) != len(texts)+1 {
+		return nil, nil, fmt.Errorf("%d vectors for %d texts", len(whole), len(texts)+1)
+	}
+	for i := range texts {
+		of = append(of, whole[i:i+1])
+	}
+	return whole[len(texts)], of, nil
+}
+
+// best returns the highest score among each text's vectors. A text without any
+// scores 0.
+func best(scores []float64, of [][][]float32) []float64 {
+	out := make([]float64, len(of))
+	for i, vectors := range of {
+		if n := len(vectors); n > 0 {
+			out[i] = slices.Max(scores[:n])
+			scores = scores[n:]
+		}
+	}
+	return out
 }
 
 // checkVectors reports vectors that cannot be compared with the query's: a

@@ -1,0 +1,156 @@
+package embed
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// An entry on disk, all little endian:
+//
+//	4 bytes       "tcv1", the format
+//	4 bytes       n, the dimension; 0 says that the text is too long for the model
+//	4 n bytes     float32s
+//	16 bytes      sha256 of the key and all above, cut
+const (
+	magic    = "tcv1"
+	headSize = 8
+	sumSize  = 16
+)
+
+// maxDim is the highest dimension of a vector that is believed.
+const maxDim = 1 << 16
+
+func entrySize(v vector) int { return headSize + 4*len(v.of) + sumSize }
+
+func encode(k key, v vector) []byte {
+	data := make([]byte, headSize, entrySize(v))
+	copy(data, magic)
+	binary.LittleEndian.PutUint32(data[4:], uint32(len(v.of)))
+	for _, x := range v.of {
+		data = binary.LittleEndian.AppendUint32(data, math.Float32bits(x))
+	}
+	return append(data, checksum(k, data)...)
+}
+
+// decode reports false for anything but what encode wrote for k.
+func decode(k key, data []byte) (vector, bool) {
+	body := len(data) - sumSize
+	if body < headSize || string(data[:4]) != magic || !bytes.Equal(data[body:], checksum(k, data[:body])) {
+		return vector{}, false
+	}
+	floats := data[headSize:body]
+	n := int(binary.LittleEndian.Uint32(data[4:]))
+	if n > maxDim || len(floats) != 4*n {
+		return vector{}, false
+	}
+	v := vector{long: n == 0, of: make([]float32, n)}
+	for i := range v.of {
+		v.of[i] = math.Float32frombits(binary.LittleEndian.Uint32(floats[4*i:]))
+	}
+	return v, true
+}
+
+func checksum(k key, data []byte) []byte {
+	h := sha256.New()
+	h.Write(k[:])
+	h.Write(data)
+	return h.Sum(nil)[:sumSize]
+}
+
+// readEntry reads no more of a file than an entry can be long.
+func readEntry(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, headSize+4*maxDim+sumSize+1))
+}
+
+// writeWhole writes a file for this user alone, which appears whole or not at
+// all. It is not forced to the disk: what a power cut damages is found by its
+// checksum.
+func writeWhole(path string, data []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), "new-*") // has mode 0600
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err = cmp.Or(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
+}
+
+// shards is the number of folders. Keys are spread evenly, so each of them
+// holds its share of what the cache may hold.
+const shards = 256
+
+// write writes an entry, and makes room for it in its folder first.
+func (c *Cache) write(k key, data []byte) error {
+	path, shard, size := c.path(k), k[0], int64(len(data))
+	share := cmp.Or(c.MaxBytes, defaultMaxBytes) / shards
+	c.mu.Lock()
+	c.sizes[shard] += size
+	known, full := c.sizes[shard] != size, c.sizes[shard] > share
+	c.mu.Unlock()
+	if !known || full {
+		// Other processes write here too, so what is there is looked up anew.
+		held, err := prune(filepath.Dir(path), share-size)
+		if err != nil {
+			return err
+		}
+		c.mu.Lock()
+		c.sizes[shard] = held + size
+		c.mu.Unlock()
+	}
+	return writeWhole(path, data)
+}
+
+// prune makes a folder where there is none, and removes the oldest files until
+// an eighth of most is free, where it holds more than most. It returns how many
+// bytes it holds then.
+func prune(dir string, most int64) (held int64, err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return 0, err
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return 0, err
+	}
+	var files []fs.FileInfo
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil { // else another process removed it
+			files = append(files, info)
+			held += info.Size()
+		}
+	}
+	if held <= most {
+		return held, nil
+	}
+	slices.SortFunc(files, func(a, b fs.FileInfo) int {
+		return cmp.Or(a.ModTime().Compare(b.ModTime()), cmp.Compare(a.Name(), b.Name()))
+	})
+	for _, f := range files {
+		if held <= most-most/8 {
+			break
+		}
+		if err := os.Remove(filepath.Join(dir, f.Name())); err != nil && !os.IsNotExist(err) {
+			return held, fmt.Errorf("remove old vector: %w", err)
+		}
+		held -= f.Size()
+	}
+	return held, nil
+}
