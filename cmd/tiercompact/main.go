@@ -56,7 +56,7 @@ func newRootCommand() *cobra.Command {
 	cmd.SetFlagErrorFunc(flagError)
 	cmd.AddCommand(
 		newCompactCommand(), newReplayCommand(), newPlanCommand(), newCheckCommand(),
-		newRecallCommand(), newUndoCommand(), newVersionCommand(),
+		newRecallCommand(), newUndoCommand(), newDoctorCommand(), newVersionCommand(),
 	)
 	cmd.InitDefaultCompletionCmd()
 	cmd.SuggestionsMinimumDistance = 2

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -60,7 +59,7 @@ func (k sinks) start(ctx context.Context, cfg tiercompact.Config, in input) (_ *
 	if k.session != "" {
 		id = k.session
 	}
-	if err := k.open(r, &cfg, id); err != nil {
+	if err := k.open(r, &cfg); err != nil {
 		return nil, err
 	}
 	if r.compactor, err = tiercompact.New(cfg); err != nil {
@@ -74,7 +73,7 @@ func (k sinks) start(ctx context.Context, cfg tiercompact.Config, in input) (_ *
 	return r, nil
 }
 
-func (k sinks) open(r *run, cfg *tiercompact.Config, id string) error {
+func (k sinks) open(r *run, cfg *tiercompact.Config) error {
 	if k.archive != "" {
 		dir, err := archive.OpenDir(k.archive, archive.DirOptions{})
 		if err != nil {
@@ -82,7 +81,6 @@ func (k sinks) open(r *run, cfg *tiercompact.Config, id string) error {
 		}
 		r.closers = append(r.closers, dir.Close)
 		cfg.Archive = dir
-		cfg.Trace = trace.Join(cfg.Trace, archived(dir, id))
 	}
 	if k.trace != "" {
 		f, err := os.Create(k.trace)
@@ -93,16 +91,6 @@ func (k sinks) open(r *run, cfg *tiercompact.Config, id string) error {
 		cfg.Trace = trace.Join(cfg.Trace, trace.JSONL(f))
 	}
 	return nil
-}
-
-// archived writes events beside the session's steps. Like every sink it drops
-// what cannot be written.
-func archived(store archive.Store, session string) trace.Sink {
-	return func(e trace.Event) {
-		if line, err := json.Marshal(e); err == nil {
-			_ = store.Event(context.Background(), session, line) // a sink has no context, and must not fail
-		}
-	}
 }
 
 func (r *run) close() error {

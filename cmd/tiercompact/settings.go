@@ -27,7 +27,8 @@ type settings struct {
 	thresholds                                                             []float64
 	protect                                                                []string
 	noPin                                                                  bool
-	seed                                                                   int
+
+	models models
 }
 
 func (s *settings) register(cmd *cobra.Command) {
@@ -51,7 +52,8 @@ func (s *settings) register(cmd *cobra.Command) {
 	f.IntVar(&s.keepPairs, "keep-tool-io-pairs", 0, "calls with results that the three layers keep (default 4)")
 	f.IntVar(&s.buffer, "hard-cap-buffer", -1, "`tokens` of the window that stay free (default 1500, at most an eighth of it)")
 	f.IntVar(&s.reserve, "reserve", 0, "`tokens` kept for the answer beside that")
-	f.IntVar(&s.seed, "seed", 42, "for models; what is built in gives the same bytes with any seed")
+	f.IntVar(&s.models.seed, "seed", 42, "for models; what is built in gives the same bytes with any seed")
+	s.models.register(cmd)
 	for _, name := range unset() {
 		f.Lookup(name).DefValue = "0" // so that help does not tell what stands for "not given"
 	}
@@ -112,7 +114,7 @@ func (s *settings) config(cmd *cobra.Command, in input) (tiercompact.Config, err
 	for _, spec := range odd {
 		note(cmd, "warning: --protect %s fits no message", spec)
 	}
-	return cfg, nil
+	return cfg, s.models.into(cmd, &cfg)
 }
 
 // valid refuses what the configuration cannot tell from "not given".

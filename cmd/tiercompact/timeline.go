@@ -43,8 +43,19 @@ func (t *timeline) begin(cfg tiercompact.Config) {
 	t.line("%s", t.screen.Paint(screen.Dim, fmt.Sprintf("%s, window %s tokens, preset %s", screen.Plural(t.messages, "message"),
 		screen.Grouped(cfg.Window), cmp.Or(cfg.Preset, tiercompact.Default))))
 	t.line("%s", t.screen.Paint(screen.Dim, fmt.Sprintf("soft from %s, hard from %s, emergency from %s", screen.Percent(at.Soft), screen.Percent(at.Hard), screen.Percent(at.Emergency))))
+	t.engine("ranking", cfg.EmbedderName, cfg.EmbedderWhy)
+	t.engine("summary", cfg.SummarizerName, cfg.SummarizerWhy)
 	t.line("")
 	t.line("%s", t.screen.Paint(screen.Dim, fmt.Sprintf("   #  %-9s  %s    use", "role", screen.Scale(t.bar, at))))
+}
+
+// engine says what ranks or summarises, and why.
+func (t *timeline) engine(what, name, why string) {
+	if why != "" {
+		for _, line := range screen.Wrapped(fmt.Sprintf("%s by %s: %s", what, name, why), t.screen.Width) {
+			t.line("%s", t.screen.Paint(screen.Dim, line))
+		}
+	}
 }
 
 func (t *timeline) line(format string, args ...any) {
@@ -129,6 +140,9 @@ func (t *timeline) level(b beat, a tiercompact.Applied) {
 	}
 	parts = append(parts, fmt.Sprintf("%.1f ms", millis(a.Took)))
 	t.under(screen.Plain, strings.Join(parts, t.screen.Sign(" · ", ", ")))
+	for _, tried := range screen.Tried(a) {
+		t.under(screen.Yellow, tried)
+	}
 }
 
 // kept says how many messages stand after a round.

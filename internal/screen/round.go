@@ -64,12 +64,35 @@ func (s Screen) Said(r tiercompact.Report, a tiercompact.Applied) []string {
 	}
 	out = append(out, s.few(reasons)...)
 	if a.Engine != "" {
-		out = append(out, a.Engine)
+		out = append(out, Wrote(a))
 	}
 	if a.Fallback != "" && a.Fallback != a.Engine {
 		out = append(out, "instead: "+a.Fallback)
 	}
 	return out
+}
+
+// Wrote names what ranked or summarised; of a model's summary it says that it
+// was accepted, and how many of its lines were not.
+func Wrote(a tiercompact.Applied) string {
+	summary := a.Level == levels.Emergency || a.Level == levels.LayerName
+	switch {
+	case !summary || a.Engine == levels.FallbackExtractive:
+		return a.Engine
+	case a.Removed > 0:
+		return a.Engine + " accepted without " + Plural(a.Removed, "line") + " that nothing bears out"
+	}
+	return a.Engine + " accepted"
+}
+
+// Tried returns what failed before a level had its ranking or its summary, a
+// line each.
+func Tried(a tiercompact.Applied) []string {
+	lines := make([]string, len(a.Attempts))
+	for i, t := range a.Attempts {
+		lines[i] = fmt.Sprintf("%s rejected: %s; then %s", t.Engine, t.Reason, t.Then)
+	}
+	return lines
 }
 
 // stoodFor reports whether an edit put a marker or a summary in.

@@ -1,0 +1,191 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/spf13/cobra"
+
+	"github.com/tiercompact/tiercompact"
+	"github.com/tiercompact/tiercompact/engine"
+	"github.com/tiercompact/tiercompact/internal/screen"
+)
+
+func newDoctorCommand() *cobra.Command {
+	var o doctorOptions
+	cmd := &cobra.Command{
+		Use:   "doctor [FILE|-]",
+		Short: "Say which models are there, what each level will use, and what to do",
+		Long: `doctor asks the server what it is, which models it has and how large their
+windows are, tries the one that ranks and the one that summarises, and says what
+each level will use, why, and what to do about each problem.
+
+With --model, the window is that of the session's model, as the server runs it.
+With FILE, a transcript, it says whether that session fits. Exit code 1 says that
+something asked for is not to be had; what is only not at its best exits with 0.`,
+		Example: `  tiercompact doctor
+  tiercompact doctor --pull
+  tiercompact doctor session.jsonl --model qwen2.5-coder:7b
+  tiercompact doctor --ollama-url http://127.0.0.1:11434 --json`,
+		Args: atMost(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) },
+	}
+	f := cmd.Flags()
+	f.BoolVar(&o.pull, "pull", false, "have the server pull the models that are missing")
+	f.BoolVar(&o.json, "json", false, "the findings as JSON")
+	f.StringVar(&o.model, "model", "", "the session's `model` (default: the transcript's)")
+	f.IntVarP(&o.window, "window", "w", 0, "`tokens` that the assistant asks the server for (num_ctx)")
+	o.look.register(cmd)
+	o.models.register(cmd)
+	o.source.register(cmd)
+	return cmd
+}
+
+type doctorOptions struct {
+	models     models
+	source     source
+	look       look
+	model      string
+	window     int
+	pull, json bool
+}
+
+func (o *doctorOptions) run(cmd *cobra.Command, args []string) error {
+	if err := oneOf("--engine", o.models.kind, engineKinds); err != nil {
+		return err
+	}
+	if o.window < 0 || cmd.Flags().Changed("window") && o.window == 0 {
+		return usagef("--window must be above 0, is %d", o.window)
+	}
+	patient, err := o.patient(cmd, args)
+	if err != nil {
+		return err
+	}
+	options := o.models.options()
+	if o.pull {
+		if err := o.pullMissing(cmd, options, patient.Model); err != nil {
+			return err
+		}
+	}
+	d, err := engine.Diagnose(cmd.Context(), options, patient)
+	if err != nil {
+		return err
+	}
+	if o.json {
+		err = writeJSON(cmd.OutOrStdout(), d)
+	} else {
+		err = o.show(cmd.OutOrStdout(), d)
+	}
+	if n := serious(d); err == nil && n > 0 {
+		return fmt.Errorf("%s to be solved, listed above", screen.Plural(n, "problem"))
+	}
+	return err
+}
+
+func serious(d engine.Diagnosis) int {
+	n := 0
+	for _, p := range d.Problems {
+		if p.Serious {
+			n++
+		}
+	}
+	return n
+}
+
+// patient is the session that the diagnosis is for.
+func (o *doctorOptions) patient(cmd *cobra.Command, args []string) (engine.Patient, error) {
+	p := engine.Patient{Model: o.model, Window: o.window}
+	if len(args) == 0 {
+		return p, nil
+	}
+	in, err := o.source.read(cmd, args[0])
+	if err != nil {
+		return p, err
+	}
+	p.Model = cmp.Or(p.Model, in.Model)
+	const vast = 1 << 30 // the session is only counted
+	s, err := loaded(in, p.Model, vast)
+	if err != nil {
+		return p, err
+	}
+	p.Needed = s.Usage().Tokens
+	p.Fits = func(window int) error {
+		s, err := loaded(in, p.Model, window)
+		if err == nil {
+			_, err = s.Plan(cmd.Context())
+		}
+		return err
+	}
+	return p, nil
+}
+
+// loaded returns a session of the transcript that is compacted by what is built in.
+func loaded(in input, model string, window int) (*tiercompact.Session, error) {
+	c, err := tiercompact.New(tiercompact.Config{Window: window, Model: model, Preset: tiercompact.Steady})
+	if err != nil {
+		return nil, err
+	}
+	s := c.Session("")
+	s.SetTools(in.Tools)
+	return s, s.Load(in.Messages)
+}
+
+// pullMissing has the server pull what the diagnosis would miss.
+func (o *doctorOptions) pullMissing(cmd *cobra.Command, options engine.Options, session string) error {
+	names, err := engine.Wanted(cmd.Context(), options, session)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if err := pull(cmd.Context(), cmd, options, name); err != nil {
+			return err
+		}
+	}
+	if len(names) == 0 {
+		note(cmd, "no model is missing")
+	}
+	return nil
+}
+
+// pull shows a bar on a terminal, and elsewhere a line when it is done.
+func pull(ctx context.Context, cmd *cobra.Command, options engine.Options, name string) error {
+	var w io.Writer = io.Discard
+	if newProgress(cmd).w != nil {
+		w = cmd.ErrOrStderr()
+	}
+	bar := progressbar.NewOptions64(-1, progressbar.OptionSetWriter(w), progressbar.OptionShowBytes(true),
+		progressbar.OptionSetDescription("pulling "+name), progressbar.OptionClearOnFinish(), progressbar.OptionUseANSICodes(os.Getenv("TERM") != "dumb"))
+	err := engine.Pull(ctx, options, name, func(status string, done, of int64) {
+		if of > 0 && bar.GetMax64() != of {
+			bar.ChangeMax64(of)
+		}
+		bar.Describe("pulling " + name + ": " + status)
+		_ = bar.Set64(done) // what a terminal refuses is lost
+	})
+	_ = bar.Finish()
+	if err == nil {
+		note(cmd, "pulled %s", name)
+	}
+	return err
+}
+
+// show writes a diagnosis for people.
+func (o *doctorOptions) show(out io.Writer, d engine.Diagnosis) error {
+	s, err := o.look.on(out)
+	if err != nil {
+		return err
+	}
+	w := &sheet{w: out, screen: s}
+	w.server(d.Server)
+	w.models(d.Models)
+	w.window(d.Window)
+	w.trip("embedding", d.Embed)
+	w.trip("summary", d.Summary)
+	w.levels(d.Levels)
+	w.problems(d.Problems)
+	return w.failed
+}

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tiercompact/tiercompact"
+	"github.com/tiercompact/tiercompact/engine"
+	"github.com/tiercompact/tiercompact/summarize"
+)
+
+const engineKinds = "auto, ollama, built-in"
+
+// models are the flags that say which models rank and summarise.
+type models struct {
+	kind, url, embedder, summarizer, embedURL, summaryURL, cache string
+	rank, summary, round                                         time.Duration
+	noCache                                                      bool
+	seed                                                         int
+}
+
+// keyVariable holds the bearer token of a server with OpenAI's protocol: it is
+// no flag, because other users of a machine can read those.
+const keyVariable = "COMPACT_API_KEY"
+
+func (m *models) register(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&m.kind, "engine", "", "what ranks and summarises: auto, ollama, built-in (default \"auto\": Ollama where it has the models, else what is built in)")
+	f.StringVar(&m.url, "ollama-url", "", "`address` of Ollama (default: OLLAMA_HOST, else http://127.0.0.1:11434)")
+	f.StringVar(&m.embedder, "embed-model", "", "`model` that ranks, or lexical (default "+engine.DefaultEmbedder+")")
+	f.StringVar(&m.summarizer, "summary-model", "", "`model` that summarises, or extractive (default "+engine.DefaultSummarizer+")")
+	f.StringVar(&m.embedURL, "embed-url", "", "`address` of a server with /v1/embeddings in place of Ollama")
+	f.StringVar(&m.summaryURL, "summary-url", "", "`address` of a server with /v1/chat/completions in place of Ollama")
+	f.StringVar(&m.cache, "embed-cache", "", "keep vectors in this `folder` (default: tiercompact in the user's cache folder)")
+	f.BoolVar(&m.noCache, "no-embed-cache", false, "keep vectors in memory alone")
+	f.DurationVar(&m.rank, "rank-deadline", 0, "most `time` for a ranking by a model; 0: none (default 20s)")
+	f.DurationVar(&m.summary, "summary-deadline", 0, "most `time` for one call of the summarizer; 0: none (default 2m)")
+	f.DurationVar(&m.round, "round-deadline", 0, "most `time` for the models of a whole round; 0: none (default 5m)")
+	complete(cmd, "engine", engineKinds)
+}
+
+func (m *models) options() engine.Options {
+	o := engine.Options{
+		Kind: engine.Kind(m.kind), URL: m.url, Embedder: m.embedder, Summarizer: m.summarizer,
+		EmbedURL: m.embedURL, SummaryURL: m.summaryURL, Key: os.Getenv(keyVariable), Cache: m.cache, Seed: m.seed,
+	}
+	if base, err := os.UserCacheDir(); err == nil && !m.noCache {
+		o.Cache = cmp.Or(o.Cache, filepath.Join(base, "tiercompact", "vectors"))
+	}
+	return o
+}
+
+// into looks for the models, and has cfg use them.
+func (m *models) into(cmd *cobra.Command, cfg *tiercompact.Config) error {
+	if err := oneOf("--engine", m.kind, engineKinds); err != nil {
+		return err
+	}
+	o := m.options()
+	p := newProgress(cmd)
+	o.Embedded = p.embedded
+	e, err := engine.Open(cmd.Context(), o)
+	if err != nil {
+		return err
+	}
+	e.Into(cfg)
+	cfg.Progress = p.summary
+	for _, d := range []struct {
+		flag  string
+		value time.Duration
+		into  *time.Duration
+	}{{"rank-deadline", m.rank, &cfg.RankDeadline}, {"summary-deadline", m.summary, &cfg.SummaryDeadline}, {"round-deadline", m.round, &cfg.RoundDeadline}} {
+		switch {
+		case d.value < 0:
+			return usagef("--%s must not be below 0, is %s", d.flag, d.value)
+		case d.value > 0:
+			*d.into = d.value
+		case cmd.Flags().Changed(d.flag):
+			*d.into = tiercompact.None
+		}
+	}
+	return nil
+}
+
+// A progress shows on a terminal, in one line that comes and goes, how a model
+// gets on. Elsewhere it shows nothing.
+type progress struct {
+	w     *os.File // nil: no terminal
+	shown bool
+}
+
+func newProgress(cmd *cobra.Command) *progress {
+	f, ok := cmd.ErrOrStderr().(*os.File)
+	if ok {
+		_, ok = terminalWidth(f)
+	}
+	if !ok {
+		return new(progress)
+	}
+	return &progress{w: f}
+}
+
+func (p *progress) embedded(done, of int) {
+	p.line(done < of, fmt.Sprintf("embedding: %d of %d texts", done, of))
+}
+
+func (p *progress) summary(s summarize.Progress) {
+	p.line(!s.Done, fmt.Sprintf("summary: %s %d of %d, %d tokens, %.0f tokens/s", s.Step, s.Call, s.Of, s.Tokens, s.PerSecond))
+}
+
+// line shows text in the place of what it showed before, or nothing where the
+// work is done.
+func (p *progress) line(on bool, text string) {
+	const clear = "\r\x1b[K"
+	switch {
+	case p.w == nil:
+	case on:
+		fmt.Fprint(p.w, clear, text)
+		p.shown = true
+	case p.shown:
+		fmt.Fprint(p.w, clear)
+		p.shown = false
+	}
+}

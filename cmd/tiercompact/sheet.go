@@ -1,0 +1,112 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/tiercompact/tiercompact/engine"
+	"github.com/tiercompact/tiercompact/internal/screen"
+)
+
+// A sheet shows a diagnosis for people: a heading at the left, and beside it
+// what is to be said.
+type sheet struct {
+	w      io.Writer
+	screen screen.Screen
+	failed error // of writing
+}
+
+const headings = 11 // columns
+
+func (s *sheet) line(text string) {
+	if _, err := fmt.Fprintln(s.w, strings.TrimRight(text, " ")); err != nil && s.failed == nil {
+		s.failed = err
+	}
+}
+
+// row writes texts, one below the other, beside a heading.
+func (s *sheet) row(heading string, texts ...string) {
+	for _, text := range texts {
+		for _, line := range screen.Wrapped(text, s.screen.Width-headings) {
+			s.line(s.screen.Paint(screen.Dim, fmt.Sprintf("%-*s", headings, heading)) + line)
+			heading = ""
+		}
+	}
+}
+
+func (s *sheet) server(state engine.ServerState) {
+	if !state.Reachable {
+		s.row("server", "no Ollama at "+state.URL)
+		return
+	}
+	s.row("server", "Ollama "+state.Version+" at "+state.URL)
+}
+
+func (s *sheet) models(models []engine.ModelState) {
+	texts := make([]string, 0, len(models))
+	for _, m := range models {
+		text := fmt.Sprintf("%s, %.1f GB, can %s", m.Name, float64(m.Size)/1e9, strings.Join(m.Can, " and "))
+		if m.Trained > 0 {
+			text += fmt.Sprintf(", trained for %s tokens", screen.Grouped(m.Trained))
+		}
+		if m.NumCtx > 0 {
+			text += fmt.Sprintf(", num_ctx %s", screen.Grouped(m.NumCtx))
+		}
+		texts = append(texts, text)
+	}
+	s.row("models", texts...)
+}
+
+func (s *sheet) window(w engine.WindowState) {
+	if w.Tokens == 0 {
+		s.row("window", "not known: give --model, or --window")
+		return
+	}
+	text := screen.Grouped(w.Tokens) + " tokens"
+	if w.Model != "" {
+		text += " for " + w.Model
+	}
+	text += ", from " + w.Source
+	if w.Needed > 0 {
+		text += fmt.Sprintf("; the session has %s", screen.Grouped(w.Needed))
+	}
+	s.row("window", text)
+}
+
+func (s *sheet) trip(heading string, t *engine.RoundTrip) {
+	switch {
+	case t == nil:
+	case t.Error != "":
+		s.row(heading, s.screen.Paint(screen.Red, t.Model+" fails: "+t.Error))
+	default:
+		s.row(heading, fmt.Sprintf("%s, %.0f tokens/s (%d tokens in %.1f s, loading included)", t.Model, t.PerSecond, t.Tokens, t.Took.Seconds()))
+	}
+}
+
+func (s *sheet) levels(levels []engine.LevelState) {
+	s.line("")
+	for _, l := range levels {
+		s.row(string(l.Level), l.Engine+": "+l.Why)
+	}
+}
+
+func (s *sheet) problems(problems []engine.Problem) {
+	s.line("")
+	if len(problems) == 0 {
+		s.row("to do", "nothing")
+	}
+	for _, p := range problems {
+		paint, heading := screen.Yellow, "better"
+		if p.Serious {
+			paint, heading = screen.Red, "to do"
+		}
+		for i, line := range screen.Wrapped(p.What, s.screen.Width-headings) {
+			if i > 0 {
+				heading = ""
+			}
+			s.line(fmt.Sprintf("%-*s", headings, heading) + s.screen.Paint(paint, line))
+		}
+		s.row("", s.screen.Sign("→ ", "> ")+p.Remedy)
+	}
+}

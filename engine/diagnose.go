@@ -1,0 +1,290 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/internal/ollama"
+	"github.com/tiercompact/tiercompact/levels"
+	"github.com/tiercompact/tiercompact/model"
+	"github.com/tiercompact/tiercompact/tokens"
+)
+
+// A Diagnosis says what is there of all that compaction can use, what will be
+// used, and what to do about what is missing.
+type Diagnosis struct {
+	Server   ServerState  `json:"server"`
+	Models   []ModelState `json:"models"`
+	Window   WindowState  `json:"window"`
+	Embed    *RoundTrip   `json:"embed,omitempty"`   // nil: no model ranks
+	Summary  *RoundTrip   `json:"summary,omitempty"` // nil: no model summarises
+	Levels   []LevelState `json:"levels"`
+	Problems []Problem    `json:"problems"`
+}
+
+// A ServerState is what Ollama says of itself.
+type ServerState struct {
+	URL       string `json:"url"`
+	Reachable bool   `json:"reachable"`
+	Version   string `json:"version,omitempty"`
+}
+
+// A ModelState is a model that the server has.
+type ModelState struct {
+	Name    string   `json:"name"`
+	Size    int64    `json:"bytes"`
+	Can     []string `json:"can"`            // chat, embed, tools, think
+	Trained int      `json:"trained_window"` // tokens; 0: not told
+	NumCtx  int      `json:"num_ctx"`        // in its Modelfile; 0: not set
+}
+
+// A WindowState is the window of the session's model, and what the session
+// needs of it. Needed is 0 where no session was given.
+type WindowState struct {
+	Model string `json:"model,omitempty"`
+	tokens.Window
+	Needed int `json:"needed,omitempty"`
+}
+
+// A RoundTrip is one call that was tried.
+type RoundTrip struct {
+	Model     string        `json:"model"`
+	Took      time.Duration `json:"took_ns"`
+	Tokens    int           `json:"tokens"` // read by an embedder, written by a summarizer
+	PerSecond float64       `json:"tokens_per_second"`
+	Error     string        `json:"error,omitempty"`
+}
+
+// A LevelState says what a level will use.
+type LevelState struct {
+	Level  levels.Name `json:"level"`
+	Engine string      `json:"engine"`
+	Why    string      `json:"why"`
+}
+
+// A Problem is something to be done. Serious ones keep a level from what was
+// asked for; the others only from its best.
+type Problem struct {
+	Serious bool   `json:"serious"`
+	What    string `json:"what"`
+	Remedy  string `json:"remedy"`
+}
+
+// A Patient is the session that a diagnosis is made for; all of it may be zero.
+type Patient struct {
+	Model  string // that the session talks to
+	Window int    // that the user set
+	Needed int    // tokens of the session
+	// Fits returns why the session cannot be made to fit a window, nil where it can.
+	Fits func(window int) error
+}
+
+// Diagnose looks at everything, and tries each model once. It fails only where
+// the options make no sense or ctx ends: what is not there is a problem in the
+// diagnosis.
+func Diagnose(ctx context.Context, o Options, p Patient) (Diagnosis, error) {
+	o, err := o.settled()
+	if err != nil {
+		return Diagnosis{}, err
+	}
+	c, err := ollama.New(o.URL)
+	if err != nil {
+		return Diagnosis{}, err
+	}
+	d := Diagnosis{Server: ServerState{URL: c.URL()}}
+	d.look(ctx, c, o)
+	e := d.open(ctx, o)
+	d.window(ctx, c, o, p)
+	if e.embedder != nil {
+		d.Embed = e.tryEmbedder(ctx)
+		d.tried("embedding", d.Embed)
+	}
+	if e.summarizer != nil {
+		d.Summary = e.trySummarizer(ctx)
+		d.tried("summary", d.Summary)
+	}
+	d.levels(e)
+	if ctx.Err() != nil {
+		return d, fmt.Errorf("diagnose: %w", ctx.Err())
+	}
+	return d, nil
+}
+
+func (d *Diagnosis) problem(serious bool, remedy, format string, args ...any) {
+	p := Problem{serious, fmt.Sprintf(format, args...), remedy}
+	if !slices.ContainsFunc(d.Problems, func(q Problem) bool { return q.What == p.What }) {
+		d.Problems = append(d.Problems, p)
+	}
+}
+
+// look asks the server what it is and has.
+func (d *Diagnosis) look(ctx context.Context, c *ollama.Client, o Options) {
+	short, stop := context.WithTimeout(ctx, o.Wait)
+	defer stop()
+	version, err := c.Version(short)
+	switch {
+	case errors.Is(err, model.ErrGarbled):
+		d.problem(o.Kind == Ollama, "give Ollama's address with --ollama-url; a server with OpenAI's protocol goes to --embed-url and --summary-url", "what answers at %s is not Ollama", c.URL())
+		return
+	case err != nil:
+		d.problem(o.Kind == Ollama, "start it: ollama serve; or give its address with --ollama-url or OLLAMA_HOST", "Ollama does not answer at %s", c.URL())
+		return
+	}
+	d.Server.Reachable, d.Server.Version = true, version
+	have, err := c.Models(short)
+	if err != nil {
+		d.problem(true, remedy(err), "%s", reason(err))
+		return
+	}
+	for _, m := range have {
+		info, err := c.Show(short, m.Name)
+		if err != nil {
+			d.problem(false, remedy(err), "%s", reason(err))
+			continue
+		}
+		d.Models = append(d.Models, ModelState{m.Name, m.Bytes, abilities(info), info.TrainedWindow, info.NumCtx})
+	}
+}
+
+func abilities(i ollama.Info) []string {
+	can := []string{}
+	for _, a := range []struct {
+		name string
+		has  bool
+	}{{"chat", i.CanChat()}, {"embed", i.CanEmbed()}, {"tools", i.CanCallTools()}, {"think", i.CanThink()}} {
+		if a.has {
+			can = append(can, a.name)
+		}
+	}
+	return can
+}
+
+// open finds the engine; where what was asked for is not there, it tells, and
+// goes on with what else is there.
+func (d *Diagnosis) open(ctx context.Context, o Options) *Engine {
+	e := new(Engine)
+	s := search{o: o}
+	for _, part := range []struct {
+		role   role
+		find   func(context.Context, *Engine) (Choice, error)
+		choice *Choice
+	}{{o.ranking(), s.embedder, &e.Ranking}, {o.summary(), s.summarizer, &e.Summary}} {
+		c, err := part.find(ctx, e)
+		if err != nil {
+			c = Choice{Engine: part.role.builtIn, Why: reason(err)}
+			d.problem(true, remedy(err), "%s", reason(err))
+		} else if c.Missing != "" && d.Server.Reachable {
+			d.problem(false, c.Missing, "%s", c.Why)
+		}
+		*part.choice = c
+	}
+	return e
+}
+
+// window says what the session's model can take, and whether the session fits.
+func (d *Diagnosis) window(ctx context.Context, c *ollama.Client, o Options, p Patient) {
+	known := tokens.Known{User: p.Window}
+	if p.Model != "" && d.Server.Reachable {
+		short, stop := context.WithTimeout(ctx, o.Wait)
+		defer stop()
+		switch k, err := c.Window(short, p.Model); {
+		case errors.Is(err, model.ErrNoModel):
+			d.problem(true, "ollama pull "+p.Model, "the session's model %s is not on the server", p.Model)
+		case err != nil:
+			d.problem(true, remedy(err), "%s", reason(err))
+		default:
+			known = k
+			known.User = p.Window
+		}
+	}
+	d.Window = WindowState{p.Model, tokens.Discover(known), p.Needed}
+	w := d.Window.Tokens
+	if text := d.Window.Warning; text != "" {
+		what, remedy, _ := strings.Cut(text, "; ")
+		d.problem(true, remedy, "%s", what)
+	}
+	raise := fmt.Sprintf("raise it: set OLLAMA_CONTEXT_LENGTH=%d for the server, or PARAMETER num_ctx in a Modelfile, or give --window where the assistant sends num_ctx", roundUp(cmp.Or(p.Needed, w)))
+	limit := tokens.NewBudget(w, 0, 0, false).Limit()
+	if w == 0 || p.Needed <= limit {
+		return
+	}
+	if err := p.Fits(w); err != nil {
+		d.problem(true, raise, "the session cannot be made to fit the window of %d tokens (%s): %s", w, d.Window.Source, reason(err))
+		return
+	}
+	d.problem(false, raise, "the session has %d tokens, the window of %d (%s) leaves %d for it: it will be compacted at once", p.Needed, w, d.Window.Source, limit)
+}
+
+// roundUp returns the next power of two that leaves room for an answer.
+func roundUp(n int) int {
+	w := 2048
+	for w < n+n/4 {
+		w *= 2
+	}
+	return w
+}
+
+// tried tells of a call that failed.
+func (d *Diagnosis) tried(what string, t *RoundTrip) {
+	if t.Error != "" {
+		d.problem(true, "see the server's log", "%s with %s fails: %s", what, t.Model, t.Error)
+	}
+}
+
+func (d *Diagnosis) levels(e *Engine) {
+	d.Levels = []LevelState{
+		{levels.SoftName, BuiltIn.String(), "outlines need no model"},
+		{levels.HardName, e.Ranking.Engine, e.Ranking.Why},
+		{levels.Emergency, e.Summary.Engine, e.Summary.Why},
+	}
+}
+
+// String returns k as it is written in a configuration.
+func (k Kind) String() string { return string(k) }
+
+const sample = "func validateSession(token string) error {\n\tif expired(token) {\n\t\treturn errExpired\n\t}\n\treturn nil\n}\n"
+
+func (e *Engine) tryEmbedder(ctx context.Context) *RoundTrip {
+	texts := make([]string, 8)
+	for i := range texts {
+		texts[i] = fmt.Sprintf("// part %d\n%s", i, sample)
+	}
+	began := time.Now()
+	m := *e.embedder
+	m.Cache = nil // what is measured is the model
+	_, err := m.Embed(ctx, texts)
+	t := &RoundTrip{Model: e.Ranking.Model, Took: time.Since(began)}
+	for _, text := range texts {
+		t.Tokens += (len(text) + 3) / 4
+	}
+	return t.ended(err, t.Took)
+}
+
+func (e *Engine) trySummarizer(ctx context.Context) *RoundTrip {
+	const most = 48
+	began := time.Now()
+	m := e.summarizer
+	a, err := m.Chat.Chat(ctx, model.Request{
+		Model: m.Name, Window: m.Window, MaxTokens: most, NoThink: true, Sampling: &model.Sampling{Seed: 42},
+		Messages: []chat.Message{chat.NewText(chat.User, "Say in one sentence what this does:\n\n"+sample)},
+	}, func(model.Delta) error { return nil })
+	t := &RoundTrip{Model: e.Summary.Model, Took: time.Since(began), Tokens: a.Tokens}
+	return t.ended(err, cmp.Or(a.Time, t.Took))
+}
+
+// ended fills in how a call ended.
+func (t *RoundTrip) ended(err error, spent time.Duration) *RoundTrip {
+	switch {
+	case err != nil:
+		t.Error = err.Error()
+	case spent > 0:
+		t.PerSecond = float64(t.Tokens) / spent.Seconds()
+	}
+	return t
+}

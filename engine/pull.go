@@ -1,0 +1,56 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/tiercompact/tiercompact/internal/ollama"
+)
+
+// Wanted returns the models that o and a session would use and that Ollama does
+// not have. session is the name of the session's model, "" for none.
+func Wanted(ctx context.Context, o Options, session string) ([]string, error) {
+	o, err := o.settled()
+	if err != nil {
+		return nil, err
+	}
+	c, err := ollama.New(o.URL)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	if session != "" {
+		names = append(names, session)
+	}
+	for _, r := range []role{o.ranking(), o.summary()} {
+		if o.Kind != BuiltIn && r.url == "" && r.named != r.builtIn {
+			names = append(names, cmp.Or(r.named, r.standard))
+		}
+	}
+	var absent []string
+	for _, name := range names {
+		short, stop := context.WithTimeout(ctx, o.Wait)
+		_, has, err := c.Has(short, name)
+		stop()
+		if err != nil {
+			return nil, err
+		}
+		if !has {
+			absent = append(absent, name)
+		}
+	}
+	return absent, nil
+}
+
+// Pull has Ollama pull a model, and tells each what is being done, and of how
+// many bytes (0: not known).
+func Pull(ctx context.Context, o Options, name string, each func(status string, done, of int64)) error {
+	c, err := ollama.New(o.URL)
+	if err != nil {
+		return err
+	}
+	return c.Pull(ctx, name, func(p ollama.Progress) error {
+		each(p.Status, p.Done, p.Of)
+		return nil
+	})
+}

@@ -1,0 +1,234 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tiercompact/tiercompact/embed"
+	"github.com/tiercompact/tiercompact/internal/ollama"
+	"github.com/tiercompact/tiercompact/internal/openai"
+	"github.com/tiercompact/tiercompact/model"
+	"github.com/tiercompact/tiercompact/summarize"
+	"github.com/tiercompact/tiercompact/tokens"
+)
+
+// A Server embeds and goes on with conversations.
+type Server interface {
+	embed.Server
+	summarize.Chatter
+	Window(ctx context.Context, model string) (tokens.Known, error)
+}
+
+// A role is what a model is looked for.
+type role struct {
+	verb            string // what it does
+	named, standard string // the model asked for, and the one where none is
+	builtIn         string
+	url             string // of a server with OpenAI's protocol
+	can             func(ollama.Info) bool
+}
+
+func (o Options) ranking() role {
+	return role{"embed", o.Embedder, DefaultEmbedder, Lexical, o.EmbedURL, ollama.Info.CanEmbed}
+}
+
+func (o Options) summary() role {
+	return role{"chat", o.Summarizer, DefaultSummarizer, Extractive, o.SummaryURL, ollama.Info.CanChat}
+}
+
+// required reports whether what is built in may not stand in.
+func (o Options) required(r role) bool { return o.Kind == Ollama || r.named != "" || r.url != "" }
+
+func (o Options) settled() (Options, error) {
+	o.Kind = cmp.Or(o.Kind, Auto)
+	o.Wait = cmp.Or(o.Wait, 3*time.Second)
+	if !slices.Contains([]Kind{Auto, Ollama, BuiltIn}, o.Kind) {
+		return o, fmt.Errorf("engine must be auto, ollama or built-in, is %q", o.Kind)
+	}
+	for _, r := range []role{o.ranking(), o.summary()} {
+		if o.Kind == BuiltIn && (r.url != "" || r.named != "" && r.named != r.builtIn) {
+			return o, fmt.Errorf("engine built-in asks no model, but %s was given; leave one of them out", cmp.Or(r.named, r.url))
+		}
+	}
+	return o, nil
+}
+
+// A search asks servers for models, and Ollama only once whether it is there.
+type search struct {
+	o      Options
+	ollama *ollama.Client
+	absent error // why Ollama cannot be asked; nil where it can
+}
+
+// A found is a model on a server.
+type found struct {
+	server Server
+	known  tokens.Known
+}
+
+// choose returns the model of a role; none, with a choice that says why, where
+// what is built in takes its place.
+func (s *search) choose(ctx context.Context, r role) (*found, Choice, error) {
+	switch {
+	case s.o.Kind == BuiltIn || r.named == r.builtIn:
+		return nil, Choice{Engine: r.builtIn, Why: "asked for"}, nil
+	case r.url != "":
+		return s.atURL(ctx, r)
+	}
+	f, c, err := s.atOllama(ctx, r)
+	if err == nil || s.o.required(r) || ctx.Err() != nil {
+		return f, c, err
+	}
+	return nil, Choice{Engine: r.builtIn, Why: reason(err), Missing: remedy(err)}, nil
+}
+
+// atURL looks at a server with OpenAI's protocol. One that lists a single model
+// serves it under any name.
+func (s *search) atURL(ctx context.Context, r role) (*found, Choice, error) {
+	c, err := openai.New(r.url, s.o.Key)
+	if err != nil {
+		return nil, Choice{}, err
+	}
+	short, stop := context.WithTimeout(ctx, s.o.Wait)
+	defer stop()
+	names, err := c.Models(short)
+	if err != nil {
+		return nil, Choice{}, err
+	}
+	name := r.named
+	switch {
+	case name == "" && len(names) == 0:
+		return nil, Choice{}, fmt.Errorf("%s lists no model; name the one that shall %s", r.url, r.verb)
+	case name == "" && len(names) > 1:
+		return nil, Choice{}, fmt.Errorf("%s has several models; name the one that shall %s: %s", r.url, r.verb, strings.Join(names, ", "))
+	case name == "":
+		name = names[0]
+	case len(names) > 1 && !slices.Contains(names, name):
+		return nil, Choice{}, fmt.Errorf("%w: %s has no %q; it has %s", model.ErrNoModel, r.url, name, strings.Join(names, ", "))
+	}
+	known, err := c.Window(short, name)
+	if err != nil {
+		return nil, Choice{}, err
+	}
+	return &found{c, known}, Choice{Engine: "openai/" + name, Model: name, Server: r.url, Why: "asked for by address"}, nil
+}
+
+func (s *search) atOllama(ctx context.Context, r role) (*found, Choice, error) {
+	short, stop := context.WithTimeout(ctx, s.o.Wait)
+	defer stop()
+	c, err := s.server(short)
+	if err != nil {
+		return nil, Choice{}, err
+	}
+	asked := cmp.Or(r.named, r.standard)
+	name, has, err := c.Has(short, asked)
+	switch {
+	case err != nil:
+		return nil, Choice{}, err
+	case !has:
+		return nil, Choice{}, &missing{asked, c.URL()}
+	}
+	info, err := c.Show(short, name)
+	if err != nil {
+		return nil, Choice{}, err
+	}
+	if !r.can(info) {
+		return nil, Choice{}, fmt.Errorf("%w: %s at %s does not %s; name another model", model.ErrCannot, asked, c.URL(), r.verb)
+	}
+	known, err := c.Window(short, name)
+	if err != nil {
+		return nil, Choice{}, err
+	}
+	why := "asked for by name"
+	if r.named == "" {
+		why = "Ollama answers at " + c.URL() + " and has it"
+	}
+	return &found{c, known}, Choice{Engine: "ollama/" + asked, Model: asked, Server: c.URL(), Why: why}, nil
+}
+
+// server returns Ollama's, once it has answered.
+func (s *search) server(ctx context.Context) (*ollama.Client, error) {
+	if s.ollama != nil || s.absent != nil {
+		return s.ollama, s.absent
+	}
+	c, err := ollama.New(s.o.URL)
+	if err != nil {
+		return nil, err
+	}
+	if _, s.absent = c.Version(ctx); s.absent == nil {
+		s.ollama = c
+	}
+	return s.ollama, s.absent
+}
+
+func (s *search) embedder(ctx context.Context, e *Engine) (Choice, error) {
+	f, c, err := s.choose(ctx, s.o.ranking())
+	if f == nil || err != nil {
+		return c, err
+	}
+	c.Window = smallest(f.known.Modelfile, f.known.Trained, f.known.Served)
+	query, document := embed.PrefixesFor(c.Model)
+	e.embedder = &embed.Model{Server: f.server, Name: c.Model, Window: c.Window, Query: query, Document: document, Progress: s.o.Embedded}
+	if s.o.Cache != "" {
+		e.embedder.Cache, err = embed.OpenCache(s.o.Cache)
+	}
+	return c, err
+}
+
+// defaultSummaryWindow is enough for a summary, and little memory.
+const defaultSummaryWindow = 8192
+
+func (s *search) summarizer(ctx context.Context, e *Engine) (Choice, error) {
+	f, c, err := s.choose(ctx, s.o.summary())
+	if f == nil || err != nil {
+		return c, err
+	}
+	k := f.known
+	c.Window = smallest(cmp.Or(s.o.SummaryWindow, k.Loaded, defaultSummaryWindow), k.Trained, k.Served)
+	e.summarizer = &summarize.Model{Chat: f.server, Name: c.Model, Window: c.Window, Seed: s.o.Seed}
+	return c, nil
+}
+
+// smallest returns the smallest of windows that are known; 0 for none.
+func smallest(windows ...int) int {
+	least := 0
+	for _, w := range windows {
+		if w > 0 && (least == 0 || w < least) {
+			least = w
+		}
+	}
+	return least
+}
+
+// missing says that Ollama does not have a model.
+type missing struct{ name, url string }
+
+func (m *missing) Error() string {
+	return fmt.Sprintf("%s is not on the server at %s; run: ollama pull %s", m.name, m.url, m.name)
+}
+
+func (m *missing) Unwrap() error { return model.ErrNoModel }
+
+// reason returns what err says, without what to do about it.
+func reason(err error) string {
+	text, _, _ := strings.Cut(err.Error(), ";")
+	return text
+}
+
+// remedy returns what to do about err.
+func remedy(err error) string {
+	var m *missing
+	switch {
+	case errors.As(err, &m):
+		return "ollama pull " + m.name
+	case errors.Is(err, model.ErrUnreachable):
+		return "ollama serve"
+	}
+	_, rest, _ := strings.Cut(err.Error(), "; ")
+	return rest
+}
