@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/embed"
 	"github.com/tiercompact/tiercompact/internal/ollama"
 	"github.com/tiercompact/tiercompact/levels"
 	"github.com/tiercompact/tiercompact/model"
@@ -256,8 +257,8 @@ func (e *Engine) tryEmbedder(ctx context.Context) *RoundTrip {
 		texts[i] = fmt.Sprintf("// part %d\n%s", i, sample)
 	}
 	began := time.Now()
-	m := *e.embedder
-	m.Cache = nil // what is measured is the model
+	with := e.embedder
+	m := embed.Model{Server: with.Server, Name: with.Name, Window: with.Window, Query: with.Query, Document: with.Document} // no cache: what is measured is the model
 	_, err := m.Embed(ctx, texts)
 	t := &RoundTrip{Model: e.Ranking.Model, Took: time.Since(began)}
 	for _, text := range texts {
