@@ -3,6 +3,7 @@ package main
 import (
 	"flag"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -21,6 +22,8 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"make": makeFile},
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("COLUMNS", "80")
+			e.Setenv("OLLAMA_HOST", "127.0.0.1:1") // nobody answers there
+			e.Setenv("XDG_CACHE_HOME", filepath.Join(e.WorkDir, "cache"))
 			return nil
 		},
 	})

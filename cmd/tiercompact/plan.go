@@ -75,21 +75,8 @@ func (o *planOptions) show(cmd *cobra.Command, in input, done outcome) error {
 	return buffered(w, func(w io.Writer) error {
 		fmt.Fprintf(w, "%s\n%s", s.Paint(screen.Bold, in.name), summary(s, done))
 		for _, e := range done.Edits {
-			fmt.Fprintln(w, planned(s, e))
+			fmt.Fprintln(w, s.Planned(e))
 		}
 		return nil
 	})
-}
-
-// planned is an edit on one line: its level, which messages, tokens, and why.
-func planned(s screen.Screen, e tiercompact.Edit) string {
-	which := fmt.Sprintf("message %d", e.Start+1)
-	switch {
-	case e.End == e.Start:
-		which = fmt.Sprintf("before %d", e.Start+1)
-	case e.End > e.Start+1:
-		which = fmt.Sprintf("messages %d-%d", e.Start+1, e.End)
-	}
-	text := fmt.Sprintf("%-9s  %-17s  %7s %s %-7s  ", e.Level, which, screen.Grouped(e.Before), s.Sign("→", "->"), screen.Grouped(e.After))
-	return text + s.Paint(screen.Dim, s.Reason(e.Why, max(20, s.Width-len([]rune(text)))))
 }
