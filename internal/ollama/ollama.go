@@ -6,70 +6,101 @@
 package ollama
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
 
+	"github.com/ollama/ollama/api"
+
+	"github.com/tiercompact/tiercompact/internal/remote"
 	"github.com/tiercompact/tiercompact/model"
-	"github.com/tiercompact/tiercompact/tokens"
+)
+
+const (
+	defaultHost = "127.0.0.1"
+	defaultPort = "11434"
+
+	// keepAlive outlasts the pauses of a conversation: a model that is loaded
+	// anew reads the whole prompt anew. The server's own default is 5 minutes.
+	keepAlive = 30 * time.Minute
 )
 
 // A Client asks one server. It is safe for concurrent use.
-type Client struct{ url string }
+type Client struct{ base *url.URL }
 
-var errTodo = errors.New("not there yet")
-
-func New(url string) (*Client, error)                         { return &Client{url}, nil }
-func (c *Client) URL() string                                 { return c.url }
-func (c *Client) Version(ctx context.Context) (string, error) { return "", errTodo }
-func (c *Client) Models(ctx context.Context) ([]Model, error) { return nil, errTodo }
-func (c *Client) Has(ctx context.Context, name string) (string, bool, error) {
-	return "", false, errTodo
-}
-func (c *Client) Show(ctx context.Context, name string) (Info, error) { return Info{}, errTodo }
-func (c *Client) Loaded(ctx context.Context, name string) (int, bool, error) {
-	return 0, false, errTodo
-}
-func (c *Client) Window(ctx context.Context, name string) (tokens.Known, error) {
-	return tokens.Known{}, errTodo
-}
-func (c *Client) Unload(ctx context.Context, name string) error { return errTodo }
-func (c *Client) Tokenizer(ctx context.Context, name string) (func(string) int, error) {
-	return nil, errTodo
-}
-func (c *Client) Embed(ctx context.Context, model string, texts []string) ([][]float32, error) {
-	return nil, errTodo
-}
-func (c *Client) Chat(ctx context.Context, r model.Request, each func(model.Delta) error) (model.Answer, error) {
-	return model.Answer{}, errTodo
-}
-func (c *Client) Pull(ctx context.Context, name string, each func(Progress) error) error {
-	return errTodo
+// New returns a client for the server at an address: a URL, or host:port. ""
+// is what OLLAMA_HOST says, as for Ollama's own tools, else
+// http://127.0.0.1:11434. It asks nothing yet.
+func New(address string) (*Client, error) {
+	from := ""
+	if address == "" {
+		address, from = strings.Trim(os.Getenv("OLLAMA_HOST"), "\"' \t"), "OLLAMA_HOST: "
+	}
+	base, err := remote.Address(cmp.Or(address, defaultHost), defaultPort)
+	if err != nil {
+		return nil, fmt.Errorf("find Ollama: %s%w", from, err)
+	}
+	return &Client{base}, nil
 }
 
-// A Model is one that the server has.
-type Model struct {
-	Name       string // in full, with its tag
-	Family     string
-	Parameters string // how many, for people: 3.2B
-	Bytes      int64  // on disk
-	Digest     string // of the weights
+// URL returns the server's address, without a password.
+func (c *Client) URL() string { return c.base.Redacted() }
+
+// local reports whether the server is on this machine.
+func (c *Client) local() bool {
+	host := c.base.Hostname()
+	return host == "localhost" || host == "::1" || strings.HasPrefix(host, "127.")
 }
 
-// Info is what a server tells of a model.
-type Info struct {
-	Capabilities  []string
-	Family        string
-	TrainedWindow int // tokens; 0: not told
-	NumCtx        int // of its own parameters; 0: not set
+// do makes one call, and says in its error what was to be done.
+func (c *Client) do(ctx context.Context, name, what string, call func(*api.Client) error) error {
+	var side remote.Call
+	return c.failed(name, what, side.Fault(ctx, call(c.through(&side))))
 }
 
-func (i Info) CanChat() bool      { return false }
-func (i Info) CanEmbed() bool     { return false }
-func (i Info) CanCallTools() bool { return false }
-func (i Info) CanThink() bool     { return false }
+func (c *Client) through(side *remote.Call) *api.Client { return api.NewClient(c.base, side.Client()) }
 
-// Progress says how far a pull is.
-type Progress struct {
-	Status   string
-	Done, Of int64 // bytes of what Status names; 0: not known
+// failed returns err with what was to be done, and what to do. name is the
+// model that was asked, "" for none.
+func (c *Client) failed(name, what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if name != "" {
+		what += " " + name
+	}
+	var f *remote.Failure
+	if !errors.As(err, &f) {
+		return fmt.Errorf("%s at %s: %w", what, c.URL(), err)
+	}
+	if name == "" && f.Status == http.StatusNotFound {
+		f.Kind = model.ErrGarbled // no model was named: there is no such path
+	}
+	return fmt.Errorf("%s at %s: %w; %s", what, c.URL(), f, remedy(f, name))
+}
+
+func remedy(f *remote.Failure, name string) string {
+	switch {
+	case f.Kind == model.ErrUnreachable:
+		return "start it: ollama serve"
+	case f.Kind == model.ErrNoModel:
+		return "run: ollama pull " + name
+	case f.Kind == model.ErrTooLong:
+		return "send less, or raise num_ctx"
+	case f.Kind == model.ErrCannot:
+		return "use another model"
+	case f.Kind == model.ErrGarbled:
+		return "check that this is Ollama's address, and the server's log"
+	case f.Status == http.StatusServiceUnavailable:
+		return "it is busy: try again later, or raise OLLAMA_MAX_QUEUE"
+	case f.Status == http.StatusUnauthorized:
+		return "run: ollama signin"
+	}
+	return "see the server's log"
 }

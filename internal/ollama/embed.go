@@ -1,0 +1,35 @@
+package ollama
+
+import (
+	"context"
+
+	"github.com/ollama/ollama/api"
+
+	"github.com/tiercompact/tiercompact/internal/remote"
+)
+
+// Embed returns one vector for each text, in order, all of one dimension. The
+// texts go as they are: a model's prefixes are the caller's. Where one text is
+// too long for the model, the whole call fails with [model.ErrTooLong]; the
+// server's own cutting is not asked for, because it fails too where the cut
+// text has more tokens when it is read again.
+func (c *Client) Embed(ctx context.Context, name string, texts []string) ([][]float32, error) {
+	if len(texts) == 0 {
+		return nil, nil
+	}
+	const what = "embed with"
+	whole, keep := false, &api.Duration{Duration: keepAlive}
+	var r *api.EmbedResponse
+	err := c.do(ctx, name, what, func(a *api.Client) (err error) {
+		// The legacy /api/embeddings takes one text, and does not normalise.
+		r, err = a.Embed(ctx, &api.EmbedRequest{Model: name, Input: texts, Truncate: &whole, KeepAlive: keep})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if bad := remote.CheckVectors(r.Embeddings, len(texts)); bad != nil {
+		return nil, c.failed(name, what, bad)
+	}
+	return r.Embeddings, nil
+}

@@ -1,0 +1,250 @@
+package ollama
+
+import (
+	"context"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ollama/ollama/api"
+	"github.com/ollama/ollama/types/model"
+
+	"github.com/tiercompact/tiercompact/internal/remote"
+	"github.com/tiercompact/tiercompact/tokens"
+)
+
+// Version returns the server's version. An error that is [model.ErrGarbled]
+// says that what answers is not Ollama.
+func (c *Client) Version(ctx context.Context) (version string, err error) {
+	const what = "ask Ollama's version"
+	err = c.do(ctx, "", what, func(a *api.Client) error {
+		version, err = a.Version(ctx)
+		return err
+	})
+	if err == nil && version == "" {
+		err = c.failed("", what, remote.Garbled("it has no version"))
+	}
+	return version, err
+}
+
+// A Model is one that the server has.
+type Model struct {
+	Name       string // in full, with its tag
+	Family     string
+	Parameters string // how many, for people: 3.2B
+	Bytes      int64  // on disk; 0 for a model that runs elsewhere
+	Digest     string // of the weights
+}
+
+// Models returns the models that the server has, in its order.
+func (c *Client) Models(ctx context.Context) ([]Model, error) {
+	var list *api.ListResponse
+	err := c.do(ctx, "", "list Ollama's models", func(a *api.Client) (err error) {
+		list, err = a.List(ctx)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	models := make([]Model, 0, len(list.Models))
+	for _, m := range list.Models {
+		models = append(models, Model{m.Name, m.Details.Family, m.Details.ParameterSize, m.Size, m.Digest})
+	}
+	return models, nil
+}
+
+// Has looks for a model by a name as people write it: without a tag it means
+// the tag latest. full is the name in the server's list.
+func (c *Client) Has(ctx context.Context, name string) (full string, ok bool, err error) {
+	models, err := c.Models(ctx)
+	if err != nil {
+		return "", false, err
+	}
+	for _, m := range models {
+		if sameModel(m.Name, name) {
+			return m.Name, true, nil
+		}
+	}
+	return "", false, nil
+}
+
+// sameModel compares names as the server does: with the default registry,
+// namespace and tag filled in, in whatever case.
+func sameModel(a, b string) bool {
+	return strings.EqualFold(model.ParseName(a).String(), model.ParseName(b).String()) && b != ""
+}
+
+// Info is what a server tells of a model.
+type Info struct {
+	Capabilities  []string // as the server names them: completion, embedding, tools, thinking, vision
+	Family        string
+	TrainedWindow int  // tokens; 0: not told
+	NumCtx        int  // of its own parameters; 0: not set
+	Elsewhere     bool // the server passes what it is asked on to another one
+}
+
+// CanChat reports whether the model goes on with conversations.
+func (i Info) CanChat() bool { return i.can(model.CapabilityCompletion) }
+
+// CanEmbed reports whether the model is made for vectors. A server makes some
+// with any model; those of models for chat say little.
+func (i Info) CanEmbed() bool { return i.can(model.CapabilityEmbedding) }
+
+// CanCallTools reports whether the model's template has a place for tools.
+func (i Info) CanCallTools() bool { return i.can(model.CapabilityTools) }
+
+// CanThink reports whether the model can think before it answers.
+func (i Info) CanThink() bool { return i.can(model.CapabilityThinking) }
+
+func (i Info) can(c model.Capability) bool { return slices.Contains(i.Capabilities, string(c)) }
+
+// Show returns what the server knows of a model, without loading it.
+func (c *Client) Show(ctx context.Context, name string) (Info, error) {
+	s, err := c.show(ctx, name, false)
+	if err != nil {
+		return Info{}, err
+	}
+	arch, _ := s.ModelInfo["general.architecture"].(string)
+	info := Info{
+		Family:        s.Details.Family,
+		TrainedWindow: whole(s.ModelInfo[arch+".context_length"]),
+		NumCtx:        numCtx(s.Parameters),
+		Elsewhere:     s.RemoteHost != "",
+	}
+	for _, capability := range s.Capabilities {
+		info.Capabilities = append(info.Capabilities, string(capability))
+	}
+	if len(info.Capabilities) == 0 { // a server before 0.6.4 does not tell
+		info.Capabilities = guess(arch, s)
+	}
+	return info, nil
+}
+
+func (c *Client) show(ctx context.Context, name string, verbose bool) (s *api.ShowResponse, err error) {
+	const what = "look at model"
+	err = c.do(ctx, name, what, func(a *api.Client) error {
+		s, err = a.Show(ctx, &api.ShowRequest{Model: name, Verbose: verbose})
+		return err
+	})
+	if err == nil && s.ModelInfo == nil && s.Details.Family == "" && len(s.Capabilities) == 0 {
+		err = c.failed(name, what, remote.Garbled("it says nothing of the model"))
+	}
+	return s, err
+}
+
+// guess tells from a model's metadata and template what it can do.
+func guess(arch string, s *api.ShowResponse) []string {
+	if _, pools := s.ModelInfo[arch+".pooling_type"]; pools {
+		return []string{string(model.CapabilityEmbedding)}
+	}
+	can := []string{string(model.CapabilityCompletion)}
+	if strings.Contains(s.Template, ".Tools") {
+		can = append(can, string(model.CapabilityTools))
+	}
+	return can
+}
+
+// numCtx finds num_ctx in parameters, one a line, as a Modelfile has them.
+func numCtx(parameters string) int {
+	n := 0
+	for line := range strings.Lines(parameters) {
+		if f := strings.Fields(line); len(f) == 2 && f[0] == "num_ctx" {
+			n, _ = strconv.Atoi(f[1]) // the server holds them as numbers
+		}
+	}
+	return max(0, n)
+}
+
+// whole returns a JSON number that counts something, 0 for anything else.
+func whole(v any) int {
+	f, ok := v.(float64)
+	if !ok || !(f > 0) || f > 1<<40 {
+		return 0
+	}
+	return int(f)
+}
+
+// Loaded returns the window that a model is loaded with now. ok is false where
+// it is not loaded, or where a server before 0.11 does not tell.
+func (c *Client) Loaded(ctx context.Context, name string) (window int, ok bool, err error) {
+	var running *api.ProcessResponse
+	err = c.do(ctx, "", "ask which models are loaded", func(a *api.Client) (err error) {
+		running, err = a.ListRunning(ctx)
+		return err
+	})
+	if err != nil {
+		return 0, false, err
+	}
+	for _, m := range running.Models {
+		if sameModel(m.Name, name) && m.ContextLength > 0 {
+			return m.ContextLength, true, nil
+		}
+	}
+	return 0, false, nil
+}
+
+// Window returns what the server knows of a model's window. What the server
+// tells in /api/ps is what holds: requests, the Modelfile and the trained
+// window only say what it was asked for, or could be.
+//
+// The server's default depends on its memory and its environment, and it tells
+// neither: it is what OLLAMA_CONTEXT_LENGTH says where the server is on this
+// machine, else the 4096 that a server without much graphics memory takes.
+func (c *Client) Window(ctx context.Context, name string) (tokens.Known, error) {
+	info, err := c.Show(ctx, name)
+	if err != nil {
+		return tokens.Known{}, err
+	}
+	k := tokens.Known{Modelfile: info.NumCtx, Trained: info.TrainedWindow, ServerDefault: c.defaultWindow()}
+	if info.Elsewhere {
+		k.Served = info.TrainedWindow
+	}
+	k.Loaded, _, err = c.Loaded(ctx, name)
+	return k, err
+}
+
+const smallestDefault = 4096
+
+func (c *Client) defaultWindow() int {
+	if n, err := strconv.Atoi(strings.TrimSpace(os.Getenv("OLLAMA_CONTEXT_LENGTH"))); err == nil && n > 0 && c.local() {
+		return n
+	}
+	return smallestDefault
+}
+
+// Unload has the server give back the memory of a model.
+func (c *Client) Unload(ctx context.Context, name string) error {
+	now := &api.Duration{}
+	return c.do(ctx, name, "unload model", func(a *api.Client) error {
+		return a.Generate(ctx, &api.GenerateRequest{Model: name, KeepAlive: now}, func(api.GenerateResponse) error { return nil })
+	})
+}
+
+// Progress says how far a pull is.
+type Progress struct {
+	Status   string
+	Done, Of int64 // bytes of what Status names; 0: not known
+}
+
+// Pull has the server fetch a model, and tells each how far it is. An error of
+// each ends the pull, and is returned as it is.
+func (c *Client) Pull(ctx context.Context, name string, each func(Progress) error) error {
+	const what = "pull model"
+	var stopped error
+	done := false
+	err := c.do(ctx, name, what, func(a *api.Client) error {
+		return a.Pull(ctx, &api.PullRequest{Model: name}, func(p api.ProgressResponse) error {
+			done = p.Status == "success"
+			stopped = each(Progress{p.Status, p.Completed, p.Total})
+			return stopped
+		})
+	})
+	switch {
+	case stopped != nil:
+		return stopped
+	case err == nil && !done:
+		return c.failed(name, what, remote.Garbled("it ends before the model is there"))
+	}
+	return err
+}

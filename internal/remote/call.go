@@ -1,0 +1,168 @@
+package remote
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"time"
+)
+
+const (
+	maxBody    = 64 << 20 // of an answer; the largest honest one is a vocabulary, 10 to 25 MB
+	maxLine    = 4 << 20  // of a streamed answer
+	maxRefusal = 64 << 10 // of an answer that says why not
+
+	// LineStream is the media type of an answer that comes line by line. The
+	// lines of such an answer are bounded, not their number.
+	LineStream = "application/x-ndjson"
+)
+
+var errRedirect = errors.New("server sends to another host")
+
+// transport has limits on what no server needs long for. Thinking about an
+// answer is not among it: contexts limit that. Loopback is never proxied.
+var transport = &http.Transport{
+	Proxy:               http.ProxyFromEnvironment,
+	DialContext:         (&net.Dialer{Timeout: 5 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+	TLSHandshakeTimeout: 5 * time.Second,
+	MaxIdleConnsPerHost: 4,
+	IdleConnTimeout:     30 * time.Second,
+}
+
+// A Call is one request and its answer. It is used once, by one goroutine. The
+// zero value is ready.
+type Call struct {
+	Secret string // is kept out of errors; "": nothing is
+
+	status int    // of a refusal; 0: none
+	text   string // of the refusal
+	class  string // and what else it says
+	broken error  // why the body could not be read to its end
+}
+
+// Client returns the client to make the call with.
+func (c *Call) Client() *http.Client {
+	return &http.Client{Transport: c, CheckRedirect: sameHost}
+}
+
+// sameHost keeps a conversation from being sent to a host that nobody named.
+func sameHost(r *http.Request, via []*http.Request) error {
+	if len(via) > 4 || r.URL.Host != via[0].URL.Host || r.URL.Scheme != via[0].URL.Scheme {
+		return errRedirect
+	}
+	return nil
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (c *Call) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := transport.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case resp.StatusCode >= http.StatusBadRequest:
+		c.refused(resp)
+	case r.Header.Get("Accept") == LineStream:
+		resp.Body = c.lines(resp.Body)
+	default:
+		resp.Body = &bounded{c, resp.Body, maxBody}
+	}
+	return resp, nil
+}
+
+// refused keeps what a refusal says, and puts it back for who reads it next.
+func (c *Call) refused(resp *http.Response) {
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxRefusal)) // a part of it says enough
+	resp.Body.Close()
+	resp.Body = io.NopCloser(bytes.NewReader(body))
+	c.status = resp.StatusCode
+	c.text, c.class = refusal(body)
+}
+
+// refusal returns the message in the body of a refusal, and the message with
+// all else that says of what kind it is.
+func refusal(body []byte) (text, class string) {
+	type said struct {
+		Message string `json:"message"`
+		Type    string `json:"type"`
+		Code    any    `json:"code"`
+		Detail  string `json:"detail"`
+	}
+	var b struct {
+		Error json.RawMessage `json:"error"`
+		said
+	}
+	if json.Unmarshal(body, &b) != nil {
+		return string(body), string(body)
+	}
+	s := b.said
+	if json.Unmarshal(b.Error, &text) != nil {
+		_ = json.Unmarshal(b.Error, &s) // what is no object says nothing
+		text = s.Message + s.Detail
+	}
+	if text == "" {
+		text = string(body)
+	}
+	return text, fmt.Sprint(text, " ", s.Type, " ", s.Code)
+}
+
+// A bounded body breaks the call when more than left bytes come.
+type bounded struct {
+	call *Call
+	io.ReadCloser
+	left int
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.left -= n
+	if b.left < 0 {
+		err = fmt.Errorf("it has more than %d bytes", maxBody)
+	}
+	if err != nil && err != io.EOF {
+		b.call.broken = err
+	}
+	return n, err
+}
+
+// lines returns a body that has only whole lines of JSON. Where anything else
+// comes, it ends, and the call is broken.
+func (c *Call) lines(body io.ReadCloser) io.ReadCloser {
+	scanner := bufio.NewScanner(body)
+	scanner.Buffer(nil, maxLine)
+	return &lineBody{call: c, Closer: body, scanner: scanner}
+}
+
+type lineBody struct {
+	call *Call
+	io.Closer
+	scanner *bufio.Scanner
+	line    []byte // being read
+	rest    []byte // of it
+}
+
+func (b *lineBody) Read(p []byte) (int, error) {
+	for len(b.rest) == 0 {
+		if !b.scanner.Scan() {
+			b.call.broken = b.scanner.Err()
+			return 0, io.EOF
+		}
+		line := bytes.TrimSpace(b.scanner.Bytes())
+		if len(line) > 0 && !json.Valid(line) {
+			b.call.broken = fmt.Errorf("it has a line that is no JSON: %s", line)
+			return 0, io.EOF
+		}
+		if len(line) > 0 {
+			b.line = append(append(b.line[:0], line...), '\n')
+			b.rest = b.line
+		}
+	}
+	n := copy(p, b.rest)
+	b.rest = b.rest[n:]
+	return n, nil
+}

@@ -1,0 +1,152 @@
+package remote
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"unicode"
+
+	"github.com/tiercompact/tiercompact/model"
+)
+
+// A Failure says why a call failed.
+type Failure struct {
+	Kind   error  // of package model; nil: none of those
+	Status int    // of HTTP; 0: the server did not refuse
+	Text   string // of the server or the network; one line, no semicolon
+}
+
+// Error returns one line without a semicolon.
+func (f *Failure) Error() string {
+	switch {
+	case f.Kind != nil:
+		return f.Kind.Error() + ": " + f.Text
+	case f.Status != 0:
+		return fmt.Sprintf("server answers %d: %s", f.Status, f.Text)
+	}
+	return "server fails: " + f.Text
+}
+
+// Unwrap returns the kind.
+func (f *Failure) Unwrap() error { return f.Kind }
+
+// Fault returns why the call failed, err being what the library says that made
+// it: an error of ctx, or a [*Failure]. It returns nil where nothing failed.
+func (c *Call) Fault(ctx context.Context, err error) error {
+	if err == nil && c.status == 0 && c.broken == nil {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	f := c.failure(err)
+	if c.Secret != "" {
+		f.Text = strings.ReplaceAll(f.Text, c.Secret, "…")
+	}
+	f.Text = oneLine(f.Text)
+	return f
+}
+
+func (c *Call) failure(err error) *Failure {
+	var network *url.Error
+	switch {
+	case c.status != 0:
+		return &Failure{kindOf(c.status, c.class), c.status, c.text}
+	case c.broken != nil:
+		return &Failure{Kind: model.ErrGarbled, Text: c.broken.Error()}
+	case errors.Is(err, errRedirect):
+		return &Failure{Kind: model.ErrGarbled, Text: errRedirect.Error()}
+	case errors.As(err, &network):
+		return &Failure{Kind: model.ErrUnreachable, Text: network.Err.Error()}
+	case isDecoding(err):
+		return &Failure{Kind: model.ErrGarbled, Text: err.Error()}
+	}
+	return &Failure{Kind: kindOf(0, err.Error()), Text: err.Error()}
+}
+
+func isDecoding(err error) bool {
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	return errors.As(err, &syntax) || errors.As(err, &kind) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF)
+}
+
+// Garbled returns a failure for an answer that came whole, and is wrong.
+func Garbled(format string, args ...any) *Failure {
+	return &Failure{Kind: model.ErrGarbled, Text: oneLine(fmt.Sprintf(format, args...))}
+}
+
+// What servers say of an input that does not fit. Ollama up to 0.17 names the
+// context length; newer ones, and llama.cpp, the available context size; some
+// models' templates fail because the truncation took the user's turn. vLLM
+// names the maximum context or model length, LM Studio what it cannot keep.
+var tooLong = []string{
+	"context length", "context_length", "context size", "context_size", "context window", "n_ctx",
+	"no user query found", "context the overflows", "maximum model length", "too large to process",
+	"prompt is too long", "input is too long", "must have less than",
+}
+
+var cannot = []string{"does not support", "not supported", "do not support"}
+
+// kindOf returns what kind a server's words are; nil for none.
+func kindOf(status int, words string) error {
+	words = strings.ToLower(words)
+	says := func(any []string) bool {
+		for _, s := range any {
+			if strings.Contains(words, s) {
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case status == http.StatusUnauthorized || status == http.StatusForbidden || status == http.StatusServiceUnavailable:
+		return nil
+	case status == http.StatusRequestEntityTooLarge || says(tooLong):
+		return model.ErrTooLong
+	case status == http.StatusNotImplemented || says(cannot):
+		return model.ErrCannot
+	case status == http.StatusNotFound || strings.Contains(words, "model") && says([]string{"not found", "not exist"}):
+		return model.ErrNoModel
+	case strings.Contains(words, "unsupported value: nan"):
+		return model.ErrGarbled // JSON has no NaN: the model computed none that can be told
+	}
+	return nil
+}
+
+const maxText = 300 // runes of a server's words in an error
+
+// oneLine makes a text of a server fit to stand in an error: one line, short,
+// and without semicolons, behind which errors say what to do.
+func oneLine(text string) string {
+	var b strings.Builder
+	n, blank := 0, false
+	for _, r := range strings.ToValidUTF8(text, "�") {
+		switch {
+		case unicode.IsSpace(r):
+			blank = b.Len() > 0
+			continue
+		case r == ';':
+			r = ','
+		case !unicode.IsPrint(r):
+			continue
+		}
+		if blank {
+			b.WriteByte(' ')
+			blank = false
+		}
+		if n++; n > maxText {
+			b.WriteString("…")
+			break
+		}
+		b.WriteRune(r)
+	}
+	if b.Len() == 0 {
+		return "it says nothing"
+	}
+	return b.String()
+}
