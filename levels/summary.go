@@ -3,6 +3,7 @@ package levels
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -27,12 +28,12 @@ type Writer struct {
 	Summarizer summarize.Summarizer
 	Name       string // of the summarizer, for reports
 	Strategy   summarize.Strategy
-	Role       chat.Role // of the summary
-	Fallback   string    // FallbackExtractive or FallbackPruning
-	Max        int       // tokens of the text
-	Facts      int       // tokens of the facts section
-	Ledger     int       // tokens of the names that would be lost
-	Note       string    // the user's wish
+	Role       chat.Role                // of the summary
+	Fallback   string                   // FallbackExtractive or FallbackPruning
+	Max        int                      // tokens of the text
+	Facts      int                      // tokens of the facts section
+	Ledger     int                      // tokens of the names that would be lost
+	Note       string                   // the user's wish
 	Deadline   time.Duration            // of one model call; 0: none
 	Progress   func(summarize.Progress) // is told how the summarizer gets on; nil: nobody is
 	Number     int                      // of the summary, from 1
@@ -49,6 +50,7 @@ type Summary struct {
 	Tokens        int
 	Removed       int // lines that verification took out
 	Payload       json.RawMessage
+	strategy      summarize.Strategy // of the text
 }
 
 // An Attempt is a text that was not accepted, or a call that failed.
@@ -101,7 +103,7 @@ func (s *Summary) finish(w Writer, v View, c Cut, text, facts string) {
 		Engine   string `json:"engine"`
 		Fallback string `json:"fallback,omitempty"`
 		Content  string `json:"content"`
-	}{string(chat.Summary), w.Number, string(w.Strategy), s.Engine, s.Fallback, content})
+	}{string(chat.Summary), w.Number, string(s.strategy), s.Engine, s.Fallback, content})
 }
 
 // text runs down the ladder: the summarizer, with half the limit where its text
@@ -119,7 +121,7 @@ func (w Writer) text(ctx context.Context, r summarize.Request, s *Summary) (stri
 			return "", nil
 		case isTooLong(failure) && halved < 2:
 			halved++
-			r.MaxTokens /= 2
+			r.MaxTokens = max(1, r.MaxTokens/2) // 0 would be no limit
 			s.fall(w.Name, failure, FallbackRetry)
 			continue
 		case failure == summarize.Refusal && r.Strategy != summarize.Brief:
@@ -132,7 +134,7 @@ func (w Writer) text(ctx context.Context, r summarize.Request, s *Summary) (stri
 			return "", nil
 		}
 		r.Strategy, r.MaxTokens = w.Strategy, w.Max
-		s.Engine = FallbackExtractive
+		s.Engine, s.strategy = FallbackExtractive, w.Strategy
 		return summarize.Extractive{}.Summarize(ctx, r)
 	}
 }
@@ -151,14 +153,16 @@ func (s *Summary) fall(engine, reason, then string) {
 	s.Fallback = then
 }
 
-// try makes one call. A failure is a reason not to use the text; err is only
-// the end of ctx.
+// try asks the summarizer once. A failure is a reason not to use the text; err
+// is only the end of ctx.
 func (w Writer) try(ctx context.Context, r summarize.Request, replaced int, s *Summary) (text, failure string, err error) {
-	call := ctx
-	if w.Deadline > 0 {
-		var stop context.CancelFunc
-		call, stop = context.WithTimeout(ctx, w.Deadline)
-		defer stop()
+	call, began, stop := w.timed(ctx)
+	defer stop()
+	r.Progress = func(p summarize.Progress) {
+		began(p.Call)
+		if w.Progress != nil {
+			w.Progress(p)
+		}
 	}
 	text, callErr := w.Summarizer.Summarize(call, r)
 	text = strings.ToValidUTF8(text, "\uFFFD")
@@ -166,12 +170,12 @@ func (w Writer) try(ctx context.Context, r summarize.Request, replaced int, s *S
 		return "", "", ctx.Err()
 	}
 	if callErr != nil {
-		return "", callErr.Error(), nil
+		return "", reasonOf(call, callErr), nil
 	}
 	if reason := summarize.Accept(text, r, replaced); reason != "" {
 		return "", reason, nil
 	}
-	s.Engine = w.Name
+	s.Engine, s.strategy = w.Name, r.Strategy
 	clean := text
 	if !isBuiltIn(w.Summarizer) {
 		clean, s.Removed = summarize.Verify(text, r)
@@ -180,4 +184,35 @@ func (w Writer) try(ctx context.Context, r summarize.Request, replaced int, s *S
 		return "", "nothing in it occurs in the conversation", nil
 	}
 	return clean, "", nil
+}
+
+// timed returns a context that ends when a model call has taken longer than
+// the deadline. began says that a call of that number is made: the time starts
+// anew with each. A summarizer that does not tell has one deadline for all.
+func (w Writer) timed(ctx context.Context) (call context.Context, began func(number int), stop func()) {
+	if w.Deadline <= 0 {
+		return ctx, func(int) {}, func() {}
+	}
+	call, cancel := context.WithCancelCause(ctx)
+	timer := time.AfterFunc(w.Deadline, func() { cancel(context.DeadlineExceeded) })
+	last := 0
+	began = func(number int) {
+		if number != last {
+			last = number
+			timer.Reset(w.Deadline)
+		}
+	}
+	return call, began, func() { timer.Stop(); cancel(nil) }
+}
+
+// reasonOf returns why a summarizer that was asked under call gave no text.
+func reasonOf(call context.Context, err error) string {
+	var rejected summarize.Rejection
+	switch {
+	case errors.As(err, &rejected):
+		return string(rejected)
+	case call.Err() != nil:
+		return context.Cause(call).Error()
+	}
+	return err.Error()
 }

@@ -5,9 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
+	"sync"
 
-	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/model"
 )
 
@@ -19,30 +18,51 @@ type Chatter interface {
 	Chat(ctx context.Context, r model.Request, each func(model.Delta) error) (model.Answer, error)
 }
 
-// A Model is a [Summarizer] over a chat model on a server. Its fields are set
-// before the first use; its methods are safe for concurrent use.
+// A Model is a [Summarizer] over a chat model on a server. What does not fit
+// into the model's window is summarised in chunks, whose summaries are merged,
+// as often as it takes; it never asks for more than the window. Its fields are
+// set before the first use; its methods are safe for concurrent use.
 type Model struct {
 	Chat   Chatter // required
 	Name   string  // of the model, as the server knows it; required
 	Window int     // tokens that the model is loaded with, the same for each call; 0: 4,096
 	Seed   int     // 0: 42
+
+	// MaxInput is how many tokens of messages are read for one summary, in at
+	// most 32 calls, so that a long session does not take hours; 0: 32,000.
+	// Tool results and arguments are shortened first, then all texts; where
+	// that is not enough, the oldest are left out.
+	MaxInput int
+
+	mu     sync.Mutex          // guards chunks; not held while the model is asked
+	chunks map[[32]byte]string // summaries of former chunks, by what was asked
 }
 
-// Defaults of a [Model].
+// Defaults and limits of a [Model].
 const (
 	defaultWindow = 4096
 	defaultSeed   = 42
+	defaultInput  = 32_000
+	maxChunks     = 32
 )
 
 // A Progress says how a summarizer gets on. It is told at the beginning of
-// each model call, while tokens come in, and at the end of the call.
+// each model call, at most ten times a second while tokens come in, and at the
+// end of the call.
 type Progress struct {
-	Step      string  // "chunk": a part of the messages is summarised; "merge": the summary is written
+	Step      string  // StepChunk or StepMerge
 	Call, Of  int     // from 1; Of is what is foreseen, and may grow
 	Tokens    int     // of the answer so far
 	PerSecond float64 // tokens of the answer; 0 until some have come in
 	Done      bool    // the call has ended
+	Rejected  string  // where Done: why this answer is not used; a part's messages are then summarised without a model
 }
+
+// The steps of a summary.
+const (
+	StepChunk = "chunk" // messages are summarised: a part of them, or all
+	StepMerge = "merge" // the summaries of parts are joined
+)
 
 // A Rejection is the error of a summarizer that got a text which may not be
 // used: one of the reasons that [Accept] knows.
@@ -50,35 +70,60 @@ type Rejection string
 
 func (r Rejection) Error() string { return string(r) }
 
-// Summarize implements [Summarizer].
+// Summarize implements [Summarizer]. A text that the model did not end, a tool
+// call, and thinking alone are a [Rejection]; a text whose end is only what it
+// said before is used up to there. The summary of a part that may not be used
+// is taken without a model; where that is so of half the parts, the first
+// reason is the error. Any other error is the server's, or says which window
+// is the least.
 func (m *Model) Summarize(ctx context.Context, r Request) (string, error) {
-	if err := ctx.Err(); err != nil {
-		return "", fmt.Errorf("summarize with %s: %w", m.Name, err)
-	}
-	limit := r.MaxTokens
-	if limit <= 0 {
-		limit = defaultTokens
-	}
-	ask := model.Request{
-		Model:     m.Name,
-		Messages:  []chat.Message{chat.NewText(chat.User, Prompt(r))},
-		Window:    cmp.Or(m.Window, defaultWindow),
-		MaxTokens: limit + limit/overMaxShare,
-		Sampling:  &model.Sampling{Seed: cmp.Or(m.Seed, defaultSeed)},
-		NoThink:   true,
-	}
-	answer, err := m.Chat.Chat(ctx, ask, func(model.Delta) error { return ctx.Err() })
+	text, err := m.summarize(ctx, r)
 	if err != nil {
 		return "", fmt.Errorf("summarize with %s: %w", m.Name, err)
 	}
-	text := strings.TrimSpace(answer.Message.Text())
-	switch {
-	case answer.Message.HasCalls():
-		return "", Rejection(ToolCall)
-	case answer.Done == model.CutOff:
-		return "", Rejection(CutOff)
-	case text == "":
-		return "", errors.New(Empty)
-	}
 	return text, nil
+}
+
+func (m *Model) summarize(ctx context.Context, r Request) (string, error) {
+	if err := ctx.Err(); err != nil {
+		return "", err
+	}
+	if m.Chat == nil || m.Name == "" {
+		return "", errors.New("a Model needs a Chat and a Name")
+	}
+	if _, err := ParseStrategy(string(r.Strategy)); err != nil {
+		return "", err
+	}
+	r.Count = counter(r.Count)
+	window := cmp.Or(m.Window, defaultWindow)
+	w := &writing{
+		model: m, r: r, window: window, ratio: firstRatio,
+		limit: min(cmp.Or(max(r.MaxTokens, 0), defaultTokens), window/4),
+		src:   sourceOf(r),
+	}
+	if room := w.room(w.limit); room < leastRoom {
+		return "", fmt.Errorf("its window of %d tokens has no room for messages beside the instructions and the answer: load it with at least %d", window, w.leastWindow(room))
+	}
+	return w.write(ctx)
+}
+
+func (m *Model) seed() int { return cmp.Or(m.Seed, defaultSeed) }
+
+// former returns the summary of a chunk that was asked for in the same words.
+func (m *Model) former(key [32]byte) (string, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	text, ok := m.chunks[key]
+	return text, ok
+}
+
+// keep remembers the summary of a chunk: where the summary itself is rejected,
+// the same chunks are asked for again.
+func (m *Model) keep(key [32]byte, text string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.chunks == nil || len(m.chunks) >= 2*maxChunks {
+		m.chunks = make(map[[32]byte]string)
+	}
+	m.chunks[key] = text
 }

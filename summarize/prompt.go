@@ -11,31 +11,84 @@ import (
 //go:embed prompts/*.md
 var prompts embed.FS
 
-// Prompt returns what a model is asked to summarise r: the rules, the form of
-// the strategy with an example, the former summary, the user's wish, and the
-// messages with their ids, fenced as data. A fence in the messages cannot
-// close the one around them. Thinking is left out, images are named.
+// Instructions returns what a model is told before it is given a [Prompt]: the
+// rules of every record, for the system message.
+func Instructions() string { return page("common") }
+
+// Prompt returns what a model is asked to summarise r: the former summary, the
+// messages with their ids, fenced as data, and behind them the form of the
+// strategy with an example, the user's wish and the length. A fence in the
+// messages cannot close the one around them. Thinking is left out, images are
+// named.
 func Prompt(r Request) string {
-	strategy, err := ParseStrategy(string(r.Strategy))
+	former, _, _ := Split(r.Previous)
+	return prompt{strategy: r.Strategy, note: r.Note, former: former, data: dataOf(pieces(r.Messages, counter(r.Count))), tokens: r.MaxTokens}.String()
+}
+
+// A prompt is the user message of a request to a model.
+type prompt struct {
+	strategy     Strategy
+	note, former string
+	data         string
+	records      bool // data are records of parts, not messages
+	partial      bool // data are not all
+	brief        bool // without an example
+	tokens       int  // of the answer; 0: no limit
+}
+
+// String returns the text of p.
+func (p prompt) String() string {
+	fence := fenceFor(p.former, p.data)
+	var parts []string
+	if p.former != "" {
+		parts = append(parts, "The record so far:", fenced(fence, "record", p.former))
+	}
+	if p.records {
+		parts = append(parts, "Records of the parts of the session, in order:", fenced(fence, "records", p.data))
+	} else {
+		parts = append(parts, "The messages, in order:", fenced(fence, "messages", p.data))
+	}
+	parts = append(parts, p.task(), p.form())
+	if note := strings.TrimSpace(p.note); note != "" {
+		parts = append(parts, "The user wishes for this record: "+clip(note, longestNote))
+	}
+	if p.tokens > 0 {
+		parts = append(parts, fmt.Sprintf("Write at most %d words. Begin with the record itself.", max(20, p.tokens*2/3)))
+	}
+	return strings.Join(parts, "\n\n") + "\n"
+}
+
+// longestNote is the most of a user's wish that is passed on, in bytes.
+const longestNote = 1000
+
+// task says what is to be done with what stands above.
+func (p prompt) task() string {
+	switch {
+	case p.records:
+		return "Join these records into one: what is still true or still open, each thing once. Where two differ, the later one holds."
+	case p.partial:
+		return "Write the record of these messages, which are a part of the session."
+	case p.former != "":
+		return "Write the record anew: what still holds of the record so far, and what the messages add to it."
+	}
+	return "Write the record of these messages."
+}
+
+// form returns the page of the strategy.
+func (p prompt) form() string {
+	strategy, err := ParseStrategy(string(p.strategy))
 	if err != nil {
 		strategy = TaskState
 	}
-	former, _, _ := Split(r.Previous)
-	data := conversation(r.Messages)
-	fence := fenceFor(former, data)
-	parts := []string{page("common"), page(string(strategy))}
-	if r.MaxTokens > 0 {
-		parts = append(parts, fmt.Sprintf("Write at most %d words.", max(20, r.MaxTokens*2/3)))
+	form := page(string(strategy))
+	if p.brief {
+		form, _, _ = strings.Cut(form, exampleHead)
 	}
-	if note := strings.TrimSpace(r.Note); note != "" {
-		parts = append(parts, "The user wishes for this record: "+clip(note, 1000))
-	}
-	if former != "" {
-		parts = append(parts, "The record so far. What still holds of it goes into the new one:", fenced(fence, "record", former))
-	}
-	parts = append(parts, "The messages:", fenced(fence, "messages", data), "Now write the record.")
-	return strings.Join(parts, "\n\n") + "\n"
+	return strings.TrimSpace(form)
 }
+
+// exampleHead is the line that the example of a form stands under.
+const exampleHead = "\nExample"
 
 // page returns an embedded page. All pages that are asked for are embedded.
 func page(name string) string {
@@ -65,22 +118,6 @@ func fenceFor(texts ...string) string {
 
 func fenced(fence, what, data string) string {
 	return fence + " " + what + "\n" + data + "\n" + fence + " end of " + what
-}
-
-// conversation writes messages as data, each under its id and role.
-func conversation(messages []chat.Message) string {
-	var b strings.Builder
-	for i, m := range messages {
-		id := m.ID
-		if id == "" {
-			id = fmt.Sprintf("#%d", i+1)
-		}
-		fmt.Fprintf(&b, "[%s] %s:\n", id, m.Role)
-		for _, p := range m.Parts {
-			writePart(&b, p)
-		}
-	}
-	return strings.TrimSuffix(b.String(), "\n")
 }
 
 func writePart(b *strings.Builder, p chat.Part) {

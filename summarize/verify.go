@@ -14,11 +14,16 @@ import (
 // what is left and how many lines went; what it returned once it returns
 // again. Its time is linear in text and source.
 func Verify(text string, r Request) (clean string, removed int) {
-	src := sourceOf(r)
+	return sourceOf(r).clean(text)
+}
+
+// clean removes the lines of text that s does not bear out, and returns how
+// many.
+func (s source) clean(text string) (clean string, removed int) {
 	var kept []string
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\n")
-		if src.bears(line) {
+		if s.bears(line) {
 			kept = append(kept, line)
 		} else {
 			removed++

@@ -1,0 +1,161 @@
+package summarize
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/model"
+)
+
+// An answered is what came of a call.
+type answered struct {
+	text     string
+	progress Progress
+}
+
+// ask makes one call, and returns the tidied text of the answer.
+func (w *writing) ask(ctx context.Context, step string, p prompt, limit int) (answered, error) {
+	w.call++
+	w.of = max(w.of, w.call)
+	l := &listener{ctx: ctx, tell: w.r.Progress, p: Progress{Step: step, Call: w.call, Of: w.of}, most: bytesOf(predicted(limit))}
+	l.told()
+	p.tokens = limit
+	prompt := p.String()
+	answer, err := w.model.Chat.Chat(ctx, w.request(prompt, limit), l.hear)
+	l.p.Tokens = max(l.p.Tokens, answer.Tokens)
+	got := answered{progress: l.p}
+	switch {
+	case ctx.Err() != nil:
+		return got, ctx.Err()
+	case l.looped:
+		got.text, _ = tidy(l.text.String())
+		return got, nil
+	case l.flooded:
+		return got, Rejection(TooLong)
+	case err != nil:
+		return got, err
+	}
+	w.learn(answer.PromptTokens, w.r.count(Instructions())+w.r.count(prompt))
+	got.text, err = judged(answer, limit, w.r.Count)
+	return got, err
+}
+
+// request returns what is sent to the server.
+func (w *writing) request(prompt string, limit int) model.Request {
+	return model.Request{
+		Model:     w.model.Name,
+		Messages:  []chat.Message{chat.NewText(chat.System, Instructions()), chat.NewText(chat.User, prompt)},
+		Window:    w.window,
+		MaxTokens: predicted(limit),
+		Sampling:  &model.Sampling{Seed: w.model.seed()},
+		NoThink:   true,
+	}
+}
+
+// learn takes from a prompt that the server counted how many tokens of the
+// model one of r.Count is. A count that is far too low tells of a cut prompt,
+// or of a server that counts only what it had not read before.
+func (w *writing) learn(counted, estimate int) {
+	seen := float64(counted-frame/2) / float64(max(1, estimate))
+	if seen < 0.6 {
+		return
+	}
+	w.most = max(w.most, seen)
+	w.ratio = max(leastRatio, w.most*spread)
+}
+
+// judged returns the text of an answer, or why it is none.
+func judged(a model.Answer, limit int, count func(string) int) (string, error) {
+	if a.Message.HasCalls() {
+		return "", Rejection(ToolCall)
+	}
+	text, repeats := tidy(a.Message.Text())
+	if text == "" {
+		for _, p := range a.Message.Parts {
+			if p.Kind == chat.Thinking && p.Text != "" {
+				return "", Rejection(Thinks)
+			}
+		}
+		return "", Rejection(Empty)
+	}
+	if a.Done != model.CutOff {
+		return text, nil
+	}
+	if whole := withoutEnd(text); repeats && whole != "" && count(whole) <= limit/2 {
+		return whole, nil
+	}
+	return "", Rejection(CutOff)
+}
+
+// A listener follows an answer as it comes in.
+type listener struct {
+	ctx     context.Context
+	tell    func(Progress)
+	p       Progress
+	text    strings.Builder
+	most    int // bytes that an answer may have
+	lines   looping
+	began   time.Time // when the first piece came
+	last    time.Time // when it was told last
+	looped  bool
+	flooded bool
+}
+
+// The reasons for which a listener ends a call.
+var (
+	errLoops = errors.New("the model repeats itself")
+	errFlood = errors.New("the answer is longer than it may be")
+)
+
+const tellEvery = 100 * time.Millisecond
+
+// hear takes a piece of the answer. It ends a call in which the model only
+// repeats itself.
+func (l *listener) hear(d model.Delta) error {
+	if err := l.ctx.Err(); err != nil {
+		return err
+	}
+	now := time.Now()
+	if l.began.IsZero() {
+		l.began = now
+	}
+	l.p.Tokens++
+	if spent := now.Sub(l.began).Seconds(); spent > 0 {
+		l.p.PerSecond = float64(l.p.Tokens-1) / spent
+	}
+	if now.Sub(l.last) >= tellEvery {
+		l.told()
+	}
+	l.text.WriteString(d.Text)
+	switch {
+	case l.text.Len() > l.most:
+		l.flooded = true
+		return errFlood
+	case l.lines.add(d.Text):
+		l.looped = true
+		return errLoops
+	}
+	return nil
+}
+
+func (l *listener) told() {
+	l.last = time.Now()
+	if l.tell != nil {
+		l.tell(l.p)
+	}
+}
+
+// bytesOf returns more bytes than so many tokens can be.
+func bytesOf(tokens int) int { return 64*tokens + 4096 }
+
+// done tells that a call has ended, and why its text is not used.
+func (w *writing) done(got answered, rejected string) {
+	p := got.progress
+	p.Done, p.Rejected = true, rejected
+	if w.r.Progress != nil {
+		w.r.Progress(p)
+	}
+}

@@ -1,0 +1,116 @@
+package summarize
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/files"
+)
+
+// A shortness says to how many tokens what is read of a message is shortened.
+type shortness struct{ result, arg, text int }
+
+// shortnesses returns the steps from mild to strong. What a summary says of a
+// tool's output stands in its first and last lines and its errors; what people
+// say is shortened last.
+func shortnesses() []shortness {
+	return []shortness{{400, 200, 4000}, {200, 100, 1000}, {100, 50, 400}, {40, 30, 200}, {20, 20, 80}}
+}
+
+// shortened returns what is read of the messages: at most the model's
+// MaxInput tokens, or what fits into the most calls.
+func (w *writing) shortened() []piece {
+	most := min(cmp.Or(w.model.MaxInput, defaultInput), maxChunks*w.room(leastPart))
+	var data []piece
+	for _, s := range shortnesses() {
+		data = pieces(s.messages(w.r.Messages, w.r.Count), w.r.Count)
+		if sizeOf(data) <= most {
+			return data
+		}
+	}
+	return newest(data, most)
+}
+
+// newest leaves out the oldest pieces, but for the first user message, until
+// the rest has room.
+func newest(data []piece, room int) []piece {
+	from, size := len(data), 0
+	for from > 0 && size+data[from-1].size <= room {
+		from--
+		size += data[from].size
+	}
+	for from < len(data) && data[from].follows {
+		from++
+	}
+	return data[from:]
+}
+
+// messages returns shortened copies of messages, with thinking left out.
+func (s shortness) messages(messages []chat.Message, count func(string) int) []chat.Message {
+	out := make([]chat.Message, len(messages))
+	for i, m := range messages {
+		parts := make([]chat.Part, 0, len(m.Parts))
+		for _, p := range m.Parts {
+			switch p.Kind {
+			case chat.Thinking:
+				continue
+			case chat.Result:
+				p.Text = digest(p.Text, s.result, count)
+			case chat.Call:
+				p.Args = files.ShortenArgs(p.Args, func(_, v string) string { return ends(v, s.arg, count) })
+				p.Args = ends(p.Args, 8*s.arg, count)
+			default:
+				p.Text = ends(p.Text, s.text, count)
+			}
+			parts = append(parts, p)
+		}
+		m.Parts = parts
+		out[i] = m
+	}
+	return out
+}
+
+// digest shortens a tool's output.
+func digest(text string, room int, count func(string) int) string {
+	if len(text) <= room || count(text) <= room {
+		return text
+	}
+	short := files.Digest(text, files.DigestOptions{Max: room, Count: count})
+	if short == "" || !strings.Contains(short, "\n") {
+		return ends(text, room, count)
+	}
+	return strings.Replace(short, "; recall ]", "]", 1)
+}
+
+// ends returns the beginning and the end of text, in about so many tokens.
+func ends(text string, room int, count func(string) int) string {
+	if len(text) <= room {
+		return text
+	}
+	size := count(text)
+	if size <= room {
+		return text
+	}
+	head := len(text) * room / size * 2 / 3
+	tail := len(text) - len(text)*room/size/3
+	for tail < len(text) && text[tail]&0xC0 == 0x80 {
+		tail++
+	}
+	return prefix(text, head) + " … " + text[tail:]
+}
+
+// shown returns what a request shows of a message: its id and role, and what
+// it says.
+func shown(m chat.Message, i int) (head, text string) {
+	id := m.ID
+	if id == "" {
+		id = fmt.Sprintf("#%d", i+1)
+	}
+	var b strings.Builder
+	for _, p := range m.Parts {
+		writePart(&b, p)
+	}
+	return fmt.Sprintf("[%s] %s:\n", id, m.Role), strings.TrimSuffix(b.String(), "\n")
+}
