@@ -149,3 +149,16 @@ func (s Screen) Reason(why string, width int) string {
 	}
 	return s.Clip(strings.Join(parts, ", "), width)
 }
+
+// Planned is an edit on one line: its level, which messages, tokens, and why.
+func (s Screen) Planned(e tiercompact.Edit) string {
+	which := fmt.Sprintf("message %d", e.Start+1)
+	switch {
+	case e.End == e.Start:
+		which = fmt.Sprintf("before %d", e.Start+1)
+	case e.End > e.Start+1:
+		which = fmt.Sprintf("messages %d-%d", e.Start+1, e.End)
+	}
+	text := fmt.Sprintf("%-9s  %-17s  %7s %s %-7s  ", e.Level, which, Grouped(e.Before), s.Sign("→", "->"), Grouped(e.After))
+	return text + s.Paint(Dim, s.Reason(e.Why, max(20, s.Width-len([]rune(text)))))
+}

@@ -1,0 +1,313 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"sync"
+
+	"charm.land/bubbles/v2/key"
+	"charm.land/bubbles/v2/textarea"
+	tea "charm.land/bubbletea/v2"
+	"charm.land/lipgloss/v2"
+
+	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/internal/screen"
+)
+
+// An app is the chat on a full screen.
+type app struct {
+	start  func(line string) (stop func()) // has a line of input done; finished follows
+	page   page
+	input  textarea.Model
+	pastes pastes
+	past   history
+	height int
+
+	status  Status
+	stop    func() // what is being done; nil: nothing is
+	doing   string
+	hint    string
+	leaving bool // the last key was Ctrl+C, with nothing to stop
+}
+
+// finished says that what was being done has ended.
+type finished struct{ err error }
+
+const most = 6 // lines of input that are shown
+
+func newApp(s screen.Screen, st Status) *app {
+	a := &app{page: page{screen: s}, input: newInput(s), status: st}
+	a.resize(80, 24)
+	return a
+}
+
+func newInput(s screen.Screen) textarea.Model {
+	in := textarea.New()
+	in.Prompt = "> "
+	in.Placeholder = "a message, or /help"
+	in.ShowLineNumbers = false
+	in.CharLimit = 0
+	in.DynamicHeight, in.MinHeight, in.MaxHeight = true, 1, most
+	in.KeyMap.InsertNewline = key.NewBinding(key.WithKeys("alt+enter", "ctrl+j", "shift+enter"))
+	in.KeyMap.Paste.SetEnabled(false) // pastes of the terminal are the ones that have placeholders
+	plain := textarea.StyleState{}
+	if s.Colour {
+		plain.Placeholder = lipgloss.NewStyle().Faint(true)
+	}
+	in.SetStyles(textarea.Styles{Focused: plain, Blurred: plain})
+	in.SetVirtualCursor(false)
+	in.Focus()
+	return in
+}
+
+// Init implements [tea.Model].
+func (a *app) Init() tea.Cmd { return nil }
+
+// Update implements [tea.Model].
+func (a *app) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		a.resize(msg.Width, msg.Height)
+	case tea.KeyPressMsg:
+		return a, a.key(msg)
+	case tea.PasteMsg:
+		a.input.InsertString(a.pastes.shown(msg.Content))
+	case Event:
+		a.event(msg)
+	case finished:
+		return a, a.finish(msg.err)
+	default:
+		var cmd tea.Cmd
+		a.input, cmd = a.input.Update(msg)
+		return a, cmd
+	}
+	return a, nil
+}
+
+func (a *app) resize(width, height int) {
+	a.page.screen.Width, a.height = width, height
+	a.input.MaxHeight = max(1, min(most, height/3))
+	a.input.SetWidth(width)
+}
+
+func (a *app) key(k tea.KeyPressMsg) tea.Cmd {
+	leaving := a.leaving
+	a.leaving, a.hint = false, ""
+	switch k.String() {
+	case "ctrl+c":
+		return a.interrupt(leaving)
+	case "ctrl+d":
+		if a.input.Length() == 0 {
+			return a.leave()
+		}
+	case "enter":
+		return a.submit()
+	case "pgup":
+		a.page.up += max(1, a.room()-1)
+		return nil
+	case "pgdown":
+		a.page.up = max(0, a.page.up-max(1, a.room()-1))
+		return nil
+	case "up", "down":
+		if a.recallInput(k.String() == "up") {
+			return nil
+		}
+	}
+	var cmd tea.Cmd
+	a.input, cmd = a.input.Update(k)
+	return cmd
+}
+
+// interrupt stops what is being done; where nothing is, the second time leaves.
+func (a *app) interrupt(again bool) tea.Cmd {
+	switch {
+	case a.stop != nil:
+		a.stop()
+		a.doing = "stopping"
+		return nil
+	case again:
+		return tea.Quit
+	}
+	a.leaving, a.hint = true, "Ctrl+C once more leaves; the session can be resumed"
+	return nil
+}
+
+func (a *app) leave() tea.Cmd {
+	if a.stop != nil {
+		a.stop()
+	}
+	return tea.Quit
+}
+
+// submit has the input done.
+func (a *app) submit() tea.Cmd {
+	typed := a.input.Value()
+	switch {
+	case strings.TrimSpace(typed) == "":
+		return nil
+	case strings.TrimSpace(typed) == "/quit":
+		return a.leave()
+	case a.stop != nil:
+		a.hint = "wait for the end, or stop it with Ctrl+C"
+		return nil
+	}
+	a.past.add(typed)
+	a.input.Reset()
+	a.page.up = 0
+	a.page.add(yours, typed)
+	a.doing = "working"
+	a.stop = a.start(a.pastes.expanded(typed))
+	return nil
+}
+
+// recallInput puts an earlier or later input in the place of this one, where
+// the cursor is at its edge.
+func (a *app) recallInput(up bool) bool {
+	edge := a.input.Line() == 0
+	if !up {
+		edge = a.input.Line() == a.input.LineCount()-1
+	}
+	if !edge {
+		return false
+	}
+	text, ok := a.past.move(up, a.input.Value())
+	if ok {
+		a.input.SetValue(text)
+		a.input.MoveToEnd()
+	}
+	return ok
+}
+
+// event shows what happened.
+func (a *app) event(e Event) {
+	a.status = e.Status
+	switch e.Kind {
+	case Said:
+		if e.Message.Role != chat.User { // what was typed stands there already
+			a.page.message(e.Message)
+		}
+		a.doing = "working"
+	case Asked:
+		a.doing = "waiting for the answer"
+	case Streamed:
+		a.doing = "answering"
+		if e.Delta.Thinking != "" {
+			a.page.think(e.Delta.Thinking)
+		}
+		a.page.stream(e.Delta.Text)
+	case Voided:
+		a.page.end("")
+		a.page.add(warned, e.Text)
+	case Compacted:
+		a.page.add(rounds, strings.Join(did(a.page.screen, e.Report), "\n"))
+		a.doing = "working"
+	case Summaries:
+		a.doing = progressing(e.Progress)
+	case Noted:
+		a.page.add(noted, e.Text)
+	case Warned:
+		a.page.add(warned, e.Text)
+	}
+}
+
+// finish shows how what was being done has ended.
+func (a *app) finish(err error) tea.Cmd {
+	a.stop, a.doing = nil, ""
+	a.page.answer, a.page.thought = nil, nil
+	switch {
+	case errors.Is(err, ErrQuit):
+		return tea.Quit
+	case errors.Is(err, context.Canceled):
+		a.page.add(noted, "stopped")
+	case err != nil:
+		a.page.add(failed, err.Error())
+	}
+	return nil
+}
+
+// room returns the lines that the transcript has.
+func (a *app) room() int { return max(0, a.height-2-a.input.Height()) }
+
+// View implements [tea.Model].
+func (a *app) View() tea.View {
+	s := a.page.screen
+	doing := a.doing
+	if a.stop != nil {
+		doing += s.Sign("…", "...") + " Ctrl+C stops"
+	}
+	status := statusLines(s, a.status, doing)
+	switch {
+	case a.hint != "":
+		status[1] = s.Paint(screen.Yellow, s.Clip(a.hint, s.Width))
+	case a.page.up > 0 && doing == "":
+		status[1] = s.Paint(screen.Dim, s.Clip(screen.Plural(a.page.up, "line")+" below, PgDn", s.Width))
+	}
+	lines := append(a.page.shown(a.room()), status[0], status[1], a.input.View())
+	v := tea.NewView(strings.Join(lines, "\n"))
+	v.AltScreen = true
+	if c := a.input.Cursor(); c != nil {
+		c.Y += a.room() + 2
+		v.Cursor = c
+	}
+	return v
+}
+
+// Run shows a chat on a full screen until the user leaves. What is being done
+// then is stopped, and kept. The chat is not closed.
+func Run(ctx context.Context, t *Talk, in io.Reader, out io.Writer) error {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // signals are the program's
+	defer cancel()
+	var working sync.WaitGroup
+	a := newApp(t.o.Screen, t.Status())
+	p := tea.NewProgram(a, tea.WithInput(in), tea.WithOutput(out))
+	t.told = func(e Event) { p.Send(e) }
+	a.start = func(line string) func() {
+		ctx, stop := context.WithCancel(ctx)
+		working.Go(func() {
+			err := t.Do(ctx, line)
+			stop()
+			p.Send(finished{err})
+		})
+		return stop
+	}
+	a.greet(t)
+	_, err := p.Run()
+	cancel()
+	working.Wait()
+	t.told = nil
+	if errors.Is(err, tea.ErrInterrupted) {
+		return nil
+	}
+	return err
+}
+
+// greet shows what there was, or what to do.
+func (a *app) greet(t *Talk) {
+	all := t.Messages()
+	for _, m := range all {
+		a.page.message(m)
+	}
+	for _, m := range all {
+		if m.Typed() {
+			a.past.add(m.Text())
+		}
+	}
+	if len(a.page.blocks) == 0 {
+		a.page.add(noted, "session "+t.Name()+" with "+t.model.Name+"; /help lists the commands")
+	} else {
+		a.page.add(noted, "session "+t.Name()+" goes on"+unanswered(all))
+	}
+	if t.model.Warning != "" {
+		a.page.add(warned, t.model.Warning)
+	}
+}
+
+// unanswered says what to do where the last message waits for an answer.
+func unanswered(t chat.Transcript) string {
+	if n := len(t); n > 0 && t[n-1].Role != chat.Assistant && t[n-1].Role != chat.System {
+		return "; /retry has the last message answered"
+	}
+	return ""
+}

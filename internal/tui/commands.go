@@ -1,0 +1,244 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/internal/screen"
+)
+
+// ErrQuit is what /quit returns.
+var ErrQuit = errors.New("quit")
+
+// A command is what a line that begins with a slash does.
+type command struct {
+	name, args, about string
+	run               func(t *Talk, ctx context.Context, arg string) error
+}
+
+// commands returns all commands, as /help lists them.
+func commands() []command {
+	return []command{
+		{"compact", "[NOTE]", "compact now; the note tells the summary what matters", (*Talk).compact},
+		{"undo", "", "take the newest compaction back", (*Talk).undo},
+		{"why", "", "what the newest compaction did, or why there was none", (*Talk).why},
+		{"pin", "[ID|last]", "never change or drop a message; without ID: list messages", (*Talk).pin},
+		{"files", "", "the files in the conversation", (*Talk).files},
+		{"add", "FILE", "put a file into the conversation", (*Talk).addFile},
+		{"recall", "ID|TEXT", "show what was moved out of the conversation", (*Talk).recall},
+		{"retry", "", "have the model answer again where it failed or was stopped", (*Talk).retry},
+		{"model", "[NAME]", "the models there are, or go on with another one", (*Talk).change},
+		{"help", "", "this list", (*Talk).help},
+		{"quit", "", "leave; the session can be resumed", func(*Talk, context.Context, string) error { return ErrQuit }},
+	}
+}
+
+// Do does what a line of input says: a command, or else a message to the model.
+// Two slashes begin a message with one.
+func (t *Talk) Do(ctx context.Context, line string) error {
+	rest, slash := strings.CutPrefix(line, "/")
+	switch {
+	case strings.TrimSpace(line) == "":
+		return nil
+	case !slash:
+		return t.Send(ctx, line)
+	case strings.HasPrefix(rest, "/"):
+		return t.Send(ctx, rest)
+	}
+	name, arg, _ := strings.Cut(strings.TrimSpace(rest), " ")
+	all := commands()
+	at := slices.IndexFunc(all, func(c command) bool { return c.name == name })
+	if at < 0 {
+		return fmt.Errorf("no command /%s; /help lists them, and a message may begin with //", screen.Clip(name, 40))
+	}
+	return all[at].run(t, ctx, strings.TrimSpace(arg))
+}
+
+func (t *Talk) help(context.Context, string) error {
+	var b strings.Builder
+	for _, c := range commands() {
+		fmt.Fprintf(&b, "%-18s  %s\n", strings.TrimSpace("/"+c.name+" "+c.args), c.about)
+	}
+	b.WriteString("Enter sends, Alt+Enter or Ctrl+J begins a line, PgUp and PgDn scroll\n")
+	b.WriteString("Ctrl+C stops an answer; where there is none, twice leaves, as Ctrl+D does")
+	t.note("%s", b.String())
+	return nil
+}
+
+func (t *Talk) compact(ctx context.Context, note string) error {
+	report, err := t.session.Compact(ctx, note)
+	t.checked(report)
+	if err == nil && !report.Compacted() {
+		t.note("nothing was compacted: %s", screen.Why(report.Reason))
+	}
+	return err
+}
+
+func (t *Talk) undo(ctx context.Context, _ string) error {
+	report, err := t.session.Undo(ctx)
+	if err != nil {
+		return err
+	}
+	t.pause = t.gate.Start(0)
+	t.freed = max(0, t.freed-(report.After-report.Before))
+	t.level, t.round = "", report
+	t.note("round %d is taken back: %s tokens, %s of the window", report.Step, screen.Grouped(report.After), screen.Percent(report.Usage.Share))
+	for _, w := range report.Warnings {
+		t.tell(Event{Kind: Warned, Text: w})
+	}
+	return nil
+}
+
+// pin protects a message, or lists those that can be.
+func (t *Talk) pin(_ context.Context, which string) error {
+	all := t.session.Messages()
+	if which == "" {
+		return t.listPins(all)
+	}
+	id := which
+	if which == "last" {
+		at := len(all) - 1
+		for at >= 0 && (all[at].Role == chat.System || all[at].State != chat.Active) {
+			at--
+		}
+		if at < 0 {
+			return errors.New("there is no message yet")
+		}
+		id = all[at].ID
+	}
+	if err := t.session.Protect(id); err != nil {
+		return err
+	}
+	t.note("message %s is pinned: no compaction changes or drops it", id)
+	return nil
+}
+
+func (t *Talk) listPins(all chat.Transcript) error {
+	const most = 20
+	var b strings.Builder
+	b.WriteString("/pin ID, one of the newest messages, or /pin last:")
+	for _, m := range all[max(0, len(all)-most):] {
+		mark := " "
+		if m.Protected {
+			mark = "*"
+		}
+		fmt.Fprintf(&b, "\n%s %-5s %-9s  %s", mark, m.ID, m.Role, screen.Clip(screen.Whole(m), 50))
+	}
+	t.note("%s", b.String())
+	return nil
+}
+
+// maxFile is the largest file that is added; one of that size fills a window of
+// 250,000 tokens.
+const maxFile = 1 << 20
+
+func (t *Talk) addFile(ctx context.Context, path string) error {
+	if path == "" {
+		return errors.New("/add needs the path of a file")
+	}
+	text, err := readText(path)
+	if err != nil {
+		return err
+	}
+	t.note("%s: %s bytes", path, screen.Grouped(len(text)))
+	report, err := t.session.AddFile(ctx, path, text)
+	t.pause = t.pause.Added()
+	t.checked(report)
+	return err
+}
+
+// readText returns the text of a file that is one.
+func readText(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", fmt.Errorf("add file: %w", err)
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return "", fmt.Errorf("add file %s: it is no plain file", path)
+	}
+	b, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("add file: %w", err)
+	case len(b) > maxFile:
+		return "", fmt.Errorf("add file %s: it is larger than %s bytes; add a part of it", path, screen.Grouped(maxFile))
+	case !utf8.Valid(b) || strings.ContainsRune(string(b), 0):
+		return "", fmt.Errorf("add file %s: it is no text in UTF-8", path)
+	}
+	return string(b), nil
+}
+
+func (t *Talk) recall(ctx context.Context, what string) error {
+	if what == "" {
+		return errors.New("/recall needs an id, as outlines and markers show it, or words to search for")
+	}
+	text, err := t.recalled(ctx, what, 1<<14)
+	if err != nil {
+		return err
+	}
+	t.note("%s", text)
+	return nil
+}
+
+func (t *Talk) retry(ctx context.Context, _ string) error {
+	all := t.session.Messages()
+	if len(all) == 0 || all[len(all)-1].Role == chat.System {
+		return errors.New("there is nothing to answer yet")
+	}
+	return t.Answer(ctx)
+}
+
+// change goes on with another model, or lists those that there are.
+func (t *Talk) change(ctx context.Context, name string) error {
+	if name == "" {
+		return t.listModels(ctx)
+	}
+	if t.o.Find == nil {
+		return errors.New("the server's models cannot be asked for; start anew with --model")
+	}
+	m, err := t.o.Find(ctx, name)
+	if err != nil {
+		return err
+	}
+	if err := t.session.SetWindow(m.Window); err != nil {
+		return fmt.Errorf("go on with %s: %w; start anew with --window", name, err)
+	}
+	t.model = m
+	t.session.SetTools(nil)
+	t.setTools()
+	t.note("going on with %s, window %s tokens (%s)", m.Name, screen.Grouped(m.Window), m.Source)
+	if m.Warning != "" {
+		t.tell(Event{Kind: Warned, Text: m.Warning})
+	}
+	report, err := t.session.Check(ctx)
+	t.checked(report)
+	return err
+}
+
+func (t *Talk) listModels(ctx context.Context) error {
+	if t.o.List == nil {
+		t.note("%s, window %s tokens (%s)", t.model.Name, screen.Grouped(t.model.Window), t.model.Source)
+		return nil
+	}
+	names, err := t.o.List(ctx)
+	if err != nil {
+		return err
+	}
+	for i, n := range names {
+		mark := "  "
+		if n == t.model.Name {
+			mark = "* "
+		}
+		names[i] = mark + n
+	}
+	t.note("/model NAME goes on with one of:\n%s", strings.Join(names, "\n"))
+	return nil
+}

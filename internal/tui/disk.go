@@ -1,0 +1,207 @@
+package tui
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tiercompact/tiercompact"
+	"github.com/tiercompact/tiercompact/archive"
+	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/cooldown"
+	"github.com/tiercompact/tiercompact/internal/screen"
+	"github.com/tiercompact/tiercompact/levels"
+	"github.com/tiercompact/tiercompact/summarize"
+)
+
+// Options say what a chat is made of.
+type Options struct {
+	Config tiercompact.Config                                    // Window, Archive and Progress are set by the chat
+	Chat   Chatter                                               // required
+	Model  Model                                                 // required, with a window
+	Find   func(ctx context.Context, name string) (Model, error) // another model; nil: there is none
+	List   func(ctx context.Context) (names []string, err error) // of the models that there are; nil: that is not known
+	Screen screen.Screen                                         // that texts are written for
+	Dir    string                                                // the folder of sessions and archive, made where it is missing
+	Name   string                                                // of the session; "": by the time
+	Resume bool                                                  // Name is there, and goes on
+	System string                                                // the first message of a new session; "": a short one
+}
+
+func (o Options) thresholds() levels.Thresholds { return screen.Thresholds(o.Config) }
+
+// defaultSystem is the system prompt where none is given.
+const defaultSystem = "You are a helpful assistant. Answer briefly and to the point."
+
+// Open starts a chat, or goes on with one. Another process that has the session
+// or the archive open makes it fail with [archive.ErrLocked].
+func Open(ctx context.Context, o Options) (_ *Talk, err error) {
+	if o.Model.Window <= 0 {
+		return nil, fmt.Errorf("the window of %s is not known; give it with --window", o.Model.Name)
+	}
+	t := &Talk{o: o, model: o.Model, gate: cooldown.Default()}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, t.Close())
+		}
+	}()
+	if err := prepare(o.Dir); err != nil {
+		return nil, err
+	}
+	if o.Resume {
+		return t, t.resume(ctx)
+	}
+	return t, t.create()
+}
+
+// prepare makes the folder of chats, which version control leaves alone.
+func prepare(dir string) error {
+	if err := os.MkdirAll(sessions(dir), 0o700); err != nil {
+		return fmt.Errorf("make folder of sessions: %w; choose another with --dir", err)
+	}
+	f, err := os.OpenFile(filepath.Join(dir, ".gitignore"), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err == nil {
+		_, err = f.WriteString("*\n")
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
+		return fmt.Errorf("make folder of sessions: %w", err)
+	}
+	return nil
+}
+
+func sessions(dir string) string { return filepath.Join(dir, "sessions") }
+
+func sessionPath(dir, name string) string { return filepath.Join(sessions(dir), name+".jsonl") }
+
+func (t *Talk) create() error {
+	now := time.Now()
+	name := cmp.Or(t.o.Name, now.Format("20060102-150405"))
+	if err := plainName(name); err != nil {
+		return err
+	}
+	file, err := archive.CreateSession(sessionPath(t.o.Dir, name), archive.Meta{
+		Session: name, Created: now, Model: t.model.Name, Window: t.model.Window,
+	})
+	if err != nil {
+		return err
+	}
+	t.close = append(t.close, file.Close)
+	c, err := t.compactor()
+	if err != nil {
+		return err
+	}
+	t.session = c.Session(name)
+	if err := t.session.Record(file); err != nil {
+		return err
+	}
+	t.setTools()
+	system := cmp.Or(t.o.System, defaultSystem) + "\n" + recallLine
+	return t.session.Load([]chat.Message{chat.NewText(chat.System, system)})
+}
+
+func (t *Talk) resume(ctx context.Context) error {
+	if err := plainName(t.o.Name); err != nil {
+		return err
+	}
+	file, state, err := archive.OpenSession(sessionPath(t.o.Dir, t.o.Name))
+	if err != nil {
+		return err
+	}
+	t.close = append(t.close, file.Close)
+	c, err := t.compactor()
+	if err != nil {
+		return err
+	}
+	if t.session, err = c.Resume(ctx, state); err != nil {
+		return err
+	}
+	if state.Since >= 0 {
+		t.pause = t.gate.Start(state.Since)
+	}
+	if n := len(state.Rounds); n > 0 {
+		t.level = state.Rounds[n-1].Level
+	}
+	t.setTools()
+	return t.session.Record(file)
+}
+
+// compactor opens the archive, and returns what compacts the session.
+func (t *Talk) compactor() (*tiercompact.Compactor, error) {
+	dir, err := archive.OpenDir(filepath.Join(t.o.Dir, "archive"), archive.DirOptions{})
+	if err != nil {
+		return nil, err
+	}
+	t.close = append(t.close, dir.Close)
+	cfg := t.o.Config
+	cfg.Window, cfg.Model, cfg.Archive = t.model.Window, cmp.Or(cfg.Model, t.model.Name), dir
+	cfg.Progress = t.progress
+	return tiercompact.New(cfg)
+}
+
+func (t *Talk) setTools() {
+	if !t.model.NoTools {
+		t.session.SetTools([]byte(recallTool))
+	}
+}
+
+// progress tells how a summary gets on.
+func (t *Talk) progress(p summarize.Progress) { t.tell(Event{Kind: Summaries, Progress: p}) }
+
+// plainName refuses names that would lead out of the folder of sessions.
+func plainName(name string) error {
+	if name == "" || name != filepath.Base(name) || strings.HasPrefix(name, ".") || strings.ContainsAny(name, `/\:`) {
+		return fmt.Errorf("session name %q must be a plain file name", name)
+	}
+	return nil
+}
+
+// Saved returns the names of the sessions in a folder, the one that was written
+// to last first.
+func Saved(dir string) ([]string, error) {
+	entries, err := os.ReadDir(sessions(dir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list sessions: %w", err)
+	}
+	times := make(map[string]time.Time)
+	var names []string
+	for _, e := range entries {
+		name, ok := strings.CutSuffix(e.Name(), ".jsonl")
+		info, err := e.Info()
+		if !ok || err != nil || plainName(name) != nil {
+			continue
+		}
+		names, times[name] = append(names, name), info.ModTime()
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(times[b].Compare(times[a]), cmp.Compare(b, a))
+	})
+	return names, nil
+}
+
+// SavedMeta returns what a saved session says of itself.
+func SavedMeta(dir, name string) (archive.Meta, error) {
+	if err := plainName(name); err != nil {
+		return archive.Meta{}, err
+	}
+	s, err := archive.ReadSession(sessionPath(dir, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		names, _ := Saved(dir) // without them the answer is still right
+		const most = 5
+		return s.Meta, fmt.Errorf("no session %q in %s; there are: %s", name, dir, cmp.Or(strings.Join(names[:min(most, len(names))], ", "), "none"))
+	}
+	return s.Meta, err
+}

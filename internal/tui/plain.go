@@ -1,0 +1,189 @@
+package tui
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+
+	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/internal/screen"
+)
+
+// maxLine is the longest line that Plain reads, in bytes.
+const maxLine = 1 << 20
+
+// Plain runs a chat line by line: each line of in is a command or a message,
+// answers go to out, all else to notes. A prompt is shown where in is a
+// terminal. It ends with in, or with /quit; where lines failed, with an error.
+// An interrupt stops what is being done; where nothing is, it ends the chat.
+func Plain(ctx context.Context, t *Talk, in io.Reader, out, notes io.Writer, prompt bool) error {
+	ctx = context.WithoutCancel(ctx) // signals are handled here
+	interrupts := make(chan os.Signal, 1)
+	signal.Notify(interrupts, os.Interrupt)
+	defer signal.Stop(interrupts)
+	l := lines{screen: t.o.Screen, out: out, notes: notes}
+	t.told = l.event
+	defer func() { t.told = nil }()
+	if t.model.Warning != "" {
+		l.say("warning: " + t.model.Warning)
+	}
+	input := make(chan typed)
+	quit := make(chan struct{})
+	defer close(quit)
+	go read(in, input, quit)
+	asked, wrong := 0, 0
+	for {
+		if prompt {
+			fmt.Fprint(out, "> ")
+		}
+		var line typed
+		select {
+		case <-interrupts:
+			return nil
+		case line = <-input:
+		}
+		if line.err == nil {
+			line.err = l.do(ctx, t, line.text, interrupts)
+			asked++
+		}
+		switch {
+		case errors.Is(line.err, io.EOF):
+			return failures(wrong, asked)
+		case errors.Is(line.err, ErrQuit):
+			return failures(wrong, asked)
+		case line.err != nil && line.last:
+			return line.err
+		case line.err != nil:
+			wrong++
+			l.say(line.err.Error())
+		}
+	}
+}
+
+// failures says how many lines failed, nil for none.
+func failures(wrong, asked int) error {
+	if wrong == 0 {
+		return nil
+	}
+	return fmt.Errorf("%d of %s failed, as told above", wrong, screen.Plural(asked, "line"))
+}
+
+// typed is a line of input, or why there is none.
+type typed struct {
+	text string
+	err  error
+	last bool // nothing more can be read
+}
+
+// read sends the lines of in until it ends, or quit is closed.
+func read(in io.Reader, to chan<- typed, quit <-chan struct{}) {
+	b := bufio.NewReaderSize(in, 1<<12)
+	for {
+		var x typed
+		x.text, x.err = readLine(b)
+		x.last = x.err != nil
+		select {
+		case to <- x:
+		case <-quit:
+			return
+		}
+		if x.last {
+			return
+		}
+	}
+}
+
+// readLine returns the next line without its end. The last line needs none.
+func readLine(b *bufio.Reader) (string, error) {
+	var line []byte
+	for {
+		part, err := b.ReadSlice('\n')
+		line = append(line, part...)
+		switch {
+		case len(line) > maxLine:
+			return "", fmt.Errorf("a line of input is longer than %s bytes; put it into a file, and /add that", screen.Grouped(maxLine))
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case err != nil && (len(line) == 0 || !errors.Is(err, io.EOF)):
+			return "", err
+		}
+		return strings.TrimRight(string(line), "\r\n"), nil
+	}
+}
+
+// lines tell what happens, line by line.
+type lines struct {
+	screen     screen.Screen
+	out, notes io.Writer
+	streaming  bool // out does not stand at the beginning of a line
+}
+
+// do has one line done, and an interrupt stop it.
+func (l *lines) do(ctx context.Context, t *Talk, line string, interrupts <-chan os.Signal) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	done := make(chan error, 1)
+	go func() { done <- t.Do(ctx, line) }()
+	for {
+		select {
+		case <-interrupts:
+			stop()
+		case err := <-done:
+			l.newline()
+			return err
+		}
+	}
+}
+
+func (l *lines) event(e Event) {
+	switch e.Kind {
+	case Asked:
+		l.newline()
+	case Streamed:
+		if e.Delta.Text != "" {
+			l.streaming = true
+			fmt.Fprint(l.out, sound(e.Delta.Text))
+		}
+	case Said:
+		l.said(e.Message)
+	case Compacted:
+		for _, line := range did(l.screen, e.Report) {
+			l.say(line)
+		}
+	case Noted:
+		l.say(e.Text)
+	case Voided, Warned:
+		l.say("warning: " + e.Text)
+	}
+}
+
+// said shows a message, as far as it did not stream in.
+func (l *lines) said(m chat.Message) {
+	if m.Role == chat.Assistant && !l.streaming && m.Text() != "" {
+		fmt.Fprint(l.out, sound(m.Text()))
+		l.streaming = true
+	}
+	l.newline()
+	for _, p := range m.Parts {
+		if p.Kind == chat.Call {
+			l.say(screen.Clip(p.Name+" "+p.Args, 200))
+		}
+	}
+}
+
+func (l *lines) newline() {
+	if l.streaming {
+		fmt.Fprintln(l.out)
+	}
+	l.streaming = false
+}
+
+func (l *lines) say(text string) {
+	l.newline()
+	fmt.Fprintln(l.notes, sound(text))
+}

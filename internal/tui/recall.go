@@ -1,0 +1,112 @@
+package tui
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tiercompact/tiercompact"
+	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/internal/screen"
+)
+
+// recallTool is the one tool that a model is given.
+const recallTool = `[{"type":"function","function":{"name":"recall","description":"Get back what was moved out of this conversation. Give the id that stands behind the word recall in an outline, a marker or a summary, or words to search for.","parameters":{"type":"object","properties":{"id":{"type":"string","description":"a recall id"},"text":{"type":"string","description":"words to search for"}}}}}]`
+
+// recallLine teaches a model what outlines, markers and summaries are.
+const recallLine = "Older parts of this conversation may be replaced by outlines, markers or a summary that show a recall id. Nothing is lost: the tool recall gives the whole text back, by that id or by words."
+
+// settleCalls answers the calls at the end of the conversation that have no
+// result yet, each of them whatever happens.
+func (t *Talk) settleCalls(ctx context.Context) error {
+	var errs []error
+	for _, call := range openCalls(t.session.Messages()) {
+		result := chat.NewResult(call.ID, "")
+		p := &result.Parts[0]
+		p.Name = call.Name
+		var err error
+		if p.Text, err = t.called(ctx, call); err != nil {
+			p.Text, p.Error = err.Error(), true
+		}
+		if p.Text == "" {
+			p.Text = "(empty)"
+		}
+		errs = append(errs, t.add(ctx, result))
+	}
+	return errors.Join(errs...)
+}
+
+// openCalls returns the calls of the last assistant message that nothing but
+// results follows, without those that have one.
+func openCalls(t chat.Transcript) []chat.Part {
+	var done []string
+	for _, m := range slices.Backward(t) {
+		if m.Role != chat.Tool {
+			return slices.DeleteFunc(slices.Clone(m.Parts), func(p chat.Part) bool {
+				return m.Role != chat.Assistant || p.Kind != chat.Call || slices.Contains(done, p.ID)
+			})
+		}
+		for _, p := range m.Parts {
+			done = append(done, p.ID)
+		}
+	}
+	return nil
+}
+
+// called returns the result of a call.
+func (t *Talk) called(ctx context.Context, call chat.Part) (string, error) {
+	if call.Name != "recall" {
+		return "", fmt.Errorf("there is no tool %q; the only one is recall", call.Name)
+	}
+	var args struct{ ID, Text string }
+	if err := json.Unmarshal([]byte(call.Args), &args); err != nil {
+		return "", fmt.Errorf("arguments of recall must be an object with id or text, as strings: %w", err)
+	}
+	what := strings.TrimSpace(args.ID)
+	if what == "" {
+		what = strings.TrimSpace(args.Text)
+	}
+	if what == "" {
+		return "", errors.New("recall needs an id or a text")
+	}
+	return t.recalled(ctx, what, 4*t.model.Window/4) // a quarter of the window, at four bytes a token
+}
+
+// recalled returns what an id stands for, or else what was removed that has
+// these words, in at most size bytes.
+func (t *Talk) recalled(ctx context.Context, what string, size int) (string, error) {
+	const most = 3 // hits
+	e, err := t.session.Recall(ctx, what)
+	if err == nil {
+		return clipped(screen.Entry(e), size), nil
+	}
+	if !errors.Is(err, tiercompact.ErrNotFound) {
+		return "", err
+	}
+	hits, err := t.session.Search(ctx, what, most)
+	if err != nil {
+		return "", err
+	}
+	if len(hits) == 0 {
+		return "", fmt.Errorf("nothing that was removed has the id or the words %q", screen.Clip(what, 60))
+	}
+	var b strings.Builder
+	for _, h := range hits {
+		fmt.Fprintf(&b, "recall %s:\n%s\n\n", h.ID, clipped(h.Text, size/most))
+	}
+	return strings.TrimSpace(b.String()), nil
+}
+
+// clipped cuts text to size bytes, between characters, and says so.
+func clipped(text string, size int) string {
+	if len(text) <= size {
+		return text
+	}
+	for size > 0 && text[size]&0xC0 == 0x80 {
+		size--
+	}
+	return fmt.Sprintf("%s\n[%d more bytes; search for words to see other parts]", text[:size], len(text)-size)
+}

@@ -1,0 +1,68 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+
+	"charm.land/lipgloss/v2"
+
+	"github.com/tiercompact/tiercompact/internal/screen"
+	"github.com/tiercompact/tiercompact/summarize"
+)
+
+// statusLines are the two lines that tell how a chat stands: how full the
+// window is and what was done about it, then whom it is with, or what is going
+// on.
+func statusLines(s screen.Screen, st Status, doing string) [2]string {
+	share := st.Usage.Share
+	parts := []string{
+		s.Bar(min(max(s.Width*3/10, 8), 30), st.Thresholds, share, share) + s.Paint(screen.PaintOf(st.Thresholds, share), fmt.Sprintf(" %3.0f %%", 100*share)),
+	}
+	if st.Level != "" {
+		parts = append(parts, st.Level)
+	}
+	if st.Cooldown > 0 {
+		parts = append(parts, s.Paint(screen.Yellow, fmt.Sprintf("cooldown %d of %d", st.Cooldown, st.Skipped)))
+	}
+	if st.Freed > 0 {
+		parts = append(parts, screen.Grouped(st.Freed)+" freed")
+	}
+	who := []string{st.Model.Name, screen.Grouped(st.Model.Window) + " tokens"}
+	if st.Model.Source != "" {
+		who[1] += " (" + st.Model.Source + ")"
+	}
+	if doing != "" {
+		who = []string{doing, st.Model.Name}
+	}
+	return [2]string{fitting(s, parts), s.Paint(screen.Dim, fitting(s, who))}
+}
+
+// fitting joins as many parts as fit on a line, from the first on.
+func fitting(s screen.Screen, parts []string) string {
+	line := ""
+	for i, p := range parts {
+		sep := "  "
+		switch {
+		case i == 0 && lipgloss.Width(p) > s.Width:
+			return s.Clip(p, s.Width) // what is first has no colours where it may be long
+		case i == 0:
+			sep = ""
+		case lipgloss.Width(line)+len(sep)+lipgloss.Width(p) > s.Width:
+			return line
+		}
+		line += sep + p
+	}
+	return line
+}
+
+// progressing says how a summary gets on.
+func progressing(p summarize.Progress) string {
+	text := "summarising"
+	if p.Step != "" {
+		text += fmt.Sprintf(": %s %d of %d", p.Step, p.Call, p.Of)
+	}
+	if p.PerSecond > 0 {
+		text += fmt.Sprintf(", %.1f tokens/s", p.PerSecond)
+	}
+	return strings.TrimSpace(text)
+}

@@ -1,0 +1,303 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/tiercompact/tiercompact"
+	"github.com/tiercompact/tiercompact/archive"
+	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/cooldown"
+	"github.com/tiercompact/tiercompact/levels"
+	"github.com/tiercompact/tiercompact/model"
+)
+
+// A Chatter has a model go on with a conversation. It calls the function with
+// each piece of the answer, in order, and stops with its error.
+type Chatter interface {
+	Chat(ctx context.Context, r model.Request, onDelta func(model.Delta) error) (model.Answer, error)
+}
+
+// A Model is one that a chat can talk to.
+type Model struct {
+	Name    string
+	Window  int    // tokens
+	Source  string // where the window is known from, in a few words
+	Warning string // what is wrong with the window; "" for nothing
+	NoTools bool   // it cannot call tools
+}
+
+// A Status is how a chat stands, for the line that tells it.
+type Status struct {
+	Model      Model
+	Usage      tiercompact.Usage
+	Thresholds levels.Thresholds
+	Level      string // the strongest level of the newest round, "" before the first
+	Cooldown   int    // messages that are still skipped
+	Skipped    int    // messages that a cooldown skips in all
+	Freed      int    // tokens, by all rounds of this process
+}
+
+// A Talk is a conversation with a model, on disk as it goes on. Its methods are
+// for one goroutine at a time.
+type Talk struct {
+	o       Options
+	session *tiercompact.Session
+	model   Model
+	told    func(Event)    // is told what happens, by the goroutine that calls the talk; nil: nobody is
+	close   []func() error // in order
+
+	gate  cooldown.Gate
+	pause cooldown.State
+	level string
+	freed int
+	round tiercompact.Report // the newest that changed something
+	check tiercompact.Report // the newest
+}
+
+// Bounds on what a model may ask for.
+const (
+	maxTurns = 8  // of an answer, each with tool calls; the last is without tools
+	maxCalls = 16 // of a turn
+)
+
+// Marks behind an answer that did not come to its end.
+const (
+	stoppedMark = "[stopped by the user]"
+	brokenMark  = "[cut off: the server did not finish]"
+)
+
+// errSilent says that there is nothing to add to the conversation.
+var errSilent = errors.New("the model said nothing; /retry asks it again")
+
+// Name returns the name of the session.
+func (t *Talk) Name() string { return t.session.ID() }
+
+// Messages returns the conversation as it stands.
+func (t *Talk) Messages() chat.Transcript { return t.session.Messages() }
+
+// Status returns how the chat stands.
+func (t *Talk) Status() Status {
+	return Status{
+		Model: t.model, Usage: t.session.Usage(), Thresholds: t.o.thresholds(), Level: t.level,
+		Cooldown: t.gate.Left(t.pause), Skipped: t.gate.Messages, Freed: t.freed,
+	}
+}
+
+func (t *Talk) tell(e Event) {
+	if t.told == nil {
+		return
+	}
+	e.Status = t.Status()
+	t.told(e)
+}
+
+func (t *Talk) note(format string, args ...any) {
+	t.tell(Event{Kind: Noted, Text: fmt.Sprintf(format, args...)})
+}
+
+// Send adds what the user wrote and has it answered. Whatever error it returns,
+// the text is in the conversation.
+func (t *Talk) Send(ctx context.Context, text string) error {
+	if err := t.settleCalls(ctx); err != nil {
+		return err
+	}
+	if err := t.add(ctx, chat.NewText(chat.User, text)); err != nil {
+		return err
+	}
+	return t.Answer(ctx)
+}
+
+// Answer has the model go on with the conversation as it stands, until it has
+// no more tool calls. Where ctx ends, what the model said so far is kept, marked
+// as stopped.
+func (t *Talk) Answer(ctx context.Context) error {
+	for n := 1; n <= maxTurns; n++ {
+		if err := t.settleCalls(ctx); err != nil {
+			return err
+		}
+		a, err := t.ask(ctx, !t.model.NoTools && n < maxTurns)
+		if err != nil {
+			return err
+		}
+		m := t.answered(a.Message, n < maxTurns)
+		if !m.Says() && !m.HasCalls() {
+			return errSilent
+		}
+		if err := t.add(ctx, m); err != nil {
+			return err
+		}
+		if a.Done == model.CutOff {
+			t.note("the answer was cut off: its limit, or the window, was reached")
+		}
+		if !m.HasCalls() {
+			return nil
+		}
+	}
+	return nil
+}
+
+// answered returns m as it enters the conversation: its calls bounded and with
+// ids, thinking only where calls go on from it.
+func (t *Talk) answered(m chat.Message, tools bool) chat.Message {
+	var parts []chat.Part
+	calls := 0
+	for _, p := range m.Parts {
+		switch {
+		case p.Kind == chat.Call && (!tools || calls == maxCalls):
+			continue
+		case p.Kind == chat.Call:
+			calls++
+			if p.ID == "" {
+				p.ID = fmt.Sprintf("call_%d_%d", len(t.Messages()), calls)
+			}
+		case p.Kind == chat.Thinking && !m.HasCalls(), p.Kind != chat.Thinking && strings.TrimSpace(p.Text) == "":
+			continue
+		}
+		parts = append(parts, p)
+	}
+	m.Role, m.Parts = chat.Assistant, parts
+	return m
+}
+
+// add adds m, and tells what the check after it did.
+func (t *Talk) add(ctx context.Context, m chat.Message) error {
+	t.tell(Event{Kind: Said, Message: m})
+	report, err := t.session.AddMessage(ctx, m)
+	t.pause = t.pause.Added()
+	t.checked(report)
+	return err
+}
+
+// checked takes in what a check or a round did.
+func (t *Talk) checked(r tiercompact.Report) {
+	t.check = r
+	if r.Compacted() || r.Took > 0 && r.Reason != "" { // a round that was put off starts the cooldown too
+		t.pause = t.gate.Start(0)
+	}
+	if r.Compacted() {
+		t.round, t.freed, t.level = r, t.freed+r.Freed(), ""
+		for _, a := range r.Applied {
+			if t.level == "" || levels.Stronger(a.Level, levels.Name(t.level)) {
+				t.level = string(a.Level)
+			}
+		}
+		t.tell(Event{Kind: Compacted, Report: r})
+	}
+	for _, w := range r.Warnings {
+		t.tell(Event{Kind: Warned, Text: w})
+	}
+}
+
+// ask asks the model once. Where the prompt was too long, or the server cut it
+// silently, the conversation is compacted one level harder, and sent once more.
+func (t *Talk) ask(ctx context.Context, tools bool) (model.Answer, error) {
+	again := false
+	for {
+		a, err := t.request(ctx, tools)
+		if tools && errors.Is(err, model.ErrCannot) {
+			t.withoutTools()
+			tools = false
+			continue
+		}
+		cause := t.tooLong(a, err)
+		if cause == "" || again && err != nil {
+			return a, err
+		}
+		if again {
+			t.tell(Event{Kind: Warned, Text: cause + "; the answer may miss what was cut"})
+			return a, nil
+		}
+		again = true
+		t.tell(Event{Kind: Voided, Text: cause + "; compacting harder, and asking once more"})
+		if err := t.harder(ctx); err != nil {
+			return a, err
+		}
+	}
+}
+
+// tooLong says why the prompt did not fit the model's window, "" where it did.
+// It learns from the server's count, before the answer is a part of the
+// conversation.
+func (t *Talk) tooLong(a model.Answer, err error) string {
+	if errors.Is(err, model.ErrTooLong) {
+		return err.Error()
+	}
+	if err != nil {
+		return ""
+	}
+	if s := t.session.Observe(a.PromptTokens); s.Truncated {
+		return s.Reason
+	}
+	return ""
+}
+
+// harder compacts by the level above the one that is due, or the first above
+// that frees anything.
+func (t *Talk) harder(ctx context.Context) error {
+	due := t.o.thresholds().Select(t.session.Usage().Share)
+	for _, level := range []levels.Name{levels.SoftName, levels.HardName, levels.Emergency} {
+		if due != levels.Emergency && !levels.Stronger(level, due) || due == levels.Emergency && level != due {
+			continue
+		}
+		report, err := t.session.CompactLevel(ctx, level)
+		t.checked(report)
+		if err != nil || report.Compacted() {
+			return err
+		}
+	}
+	return fmt.Errorf("%w, and nothing is left that could be made smaller; use a larger window, or start a new session", model.ErrTooLong)
+}
+
+// withoutTools goes on without tools, which the model cannot call.
+func (t *Talk) withoutTools() {
+	t.model.NoTools = true
+	t.session.SetTools(nil)
+	t.note("%s cannot call tools, so it cannot recall by itself; /recall does", t.model.Name)
+}
+
+// request asks the model once, and keeps what it said where it is stopped.
+func (t *Talk) request(ctx context.Context, tools bool) (model.Answer, error) {
+	r := model.Request{Model: t.model.Name, Messages: t.session.Messages(), Window: t.model.Window}
+	if tools {
+		r.Tools = []byte(recallTool)
+	}
+	var said strings.Builder
+	t.tell(Event{Kind: Asked})
+	a, err := t.o.Chat.Chat(ctx, r, func(d model.Delta) error {
+		said.WriteString(d.Text)
+		t.tell(Event{Kind: Streamed, Delta: d})
+		return ctx.Err()
+	})
+	if err == nil {
+		return a, nil
+	}
+	if stopped := ctx.Err(); stopped != nil {
+		err = stopped
+	}
+	if strings.TrimSpace(said.String()) == "" || errors.Is(err, model.ErrTooLong) {
+		return a, err
+	}
+	mark := brokenMark
+	if ctx.Err() != nil {
+		mark = stoppedMark
+	}
+	kept := t.add(ctx, chat.NewText(chat.Assistant, strings.TrimRight(said.String(), "\n ")+"\n\n"+mark))
+	if errors.Is(kept, context.Canceled) {
+		kept = nil // it is in the conversation; only the check was left out
+	}
+	return a, errors.Join(err, kept)
+}
+
+// Close ends the chat; its session can be resumed.
+func (t *Talk) Close() error {
+	var errs []error
+	for _, c := range t.close {
+		errs = append(errs, c())
+	}
+	return errors.Join(errs...)
+}
+
+var _ tiercompact.Recorder = (*archive.SessionFile)(nil)

@@ -1,0 +1,114 @@
+package tui
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/tiercompact/tiercompact"
+	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/files"
+	"github.com/tiercompact/tiercompact/internal/screen"
+	"github.com/tiercompact/tiercompact/levels"
+)
+
+// did says what a round did, one line a level and one for each attempt that
+// came to nothing.
+func did(s screen.Screen, r tiercompact.Report) []string {
+	var lines []string
+	for _, a := range r.Applied {
+		head := fmt.Sprintf("%s %s%s tokens", a.Level, s.Sign("−", "-"), screen.Grouped(a.Before-a.After))
+		parts := append([]string{head}, s.Said(r, a)...)
+		if summarises(a) {
+			parts = append(parts, "summary accepted")
+		}
+		if a.Removed > 0 {
+			parts = append(parts, screen.Plural(a.Removed, "line")+" removed that its source does not bear out")
+		}
+		lines = append(lines, strings.Join(parts, s.Sign(" · ", ", ")))
+		for _, x := range a.Attempts {
+			lines = append(lines, fmt.Sprintf("  %s: %s; then %s", x.Engine, x.Reason, x.Then))
+		}
+	}
+	lines = append(lines, fmt.Sprintf("%s %s %s of the window, %s freed", screen.Percent(share(r.Before, r.Usage)), s.Sign("→", "->"),
+		screen.Percent(r.Usage.Share), screen.Grouped(r.Freed())))
+	return lines
+}
+
+// summarises reports whether a level put a summary in.
+func summarises(a tiercompact.Applied) bool {
+	return (a.Level == levels.Emergency || a.Level == levels.LayerName) && a.Engine != "" && a.Fallback != levels.FallbackPruning
+}
+
+func share(tokens int, u tiercompact.Usage) float64 {
+	if u.Window == 0 {
+		return 0
+	}
+	return float64(tokens) / float64(u.Window)
+}
+
+// why tells what the newest round did, edit by edit, and what the newest check
+// found.
+func (t *Talk) why(context.Context, string) error {
+	var lines []string
+	if t.round.Compacted() {
+		lines = append(lines, fmt.Sprintf("round %d, picked level %s:", t.round.Step, t.round.Picked))
+		lines = append(lines, did(t.o.Screen, t.round)...)
+		for _, a := range t.round.Applied {
+			if a.Why != "" {
+				lines = append(lines, fmt.Sprintf("%s by %s: %s", a.Level, a.Engine, a.Why))
+			}
+		}
+		for _, e := range t.round.Edits {
+			lines = append(lines, t.o.Screen.Planned(e))
+		}
+	}
+	if len(lines) == 0 && t.check.Reason == "" {
+		lines = append(lines, "no check was made yet since the chat began")
+	}
+	if !t.check.Compacted() && t.check.Reason != "" {
+		u := t.session.Usage()
+		lines = append(lines, fmt.Sprintf("newest check: nothing to do, %s (%s of %s tokens, %s)", screen.Why(t.check.Reason),
+			screen.Grouped(u.Tokens), screen.Grouped(u.Window), screen.Percent(u.Share)))
+	}
+	t.note("%s", strings.Join(lines, "\n"))
+	return nil
+}
+
+// files lists the files that stand in the conversation.
+func (t *Talk) files(context.Context, string) error {
+	var paths []string
+	about := make(map[string]string)
+	all := t.session.Messages()
+	calls := files.Calls(all)
+	for i, m := range all {
+		for _, c := range files.Scan(m, calls[i]).Copies {
+			if c.Path == "" {
+				continue
+			}
+			if about[c.Path] == "" {
+				paths = append(paths, c.Path)
+			}
+			about[c.Path] = fmt.Sprintf("%7s bytes  %-8s  %s", screen.Grouped(c.Size), stateOf(m), m.ID)
+		}
+	}
+	if len(paths) == 0 {
+		t.note("no file stands in the conversation; /add FILE puts one in")
+		return nil
+	}
+	for i, p := range paths {
+		paths[i] = about[p] + "  " + p
+	}
+	t.note("%s", strings.Join(paths, "\n"))
+	return nil
+}
+
+func stateOf(m chat.Message) string {
+	if m.Protected {
+		return "pinned"
+	}
+	if m.State == chat.Active {
+		return "whole"
+	}
+	return string(m.State)
+}
