@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"context"
+	"slices"
 
 	"github.com/tiercompact/tiercompact/internal/ollama"
 )
@@ -28,7 +29,8 @@ func Wanted(ctx context.Context, o Options, session string) ([]string, error) {
 		}
 	}
 	var absent []string
-	for _, name := range names {
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
 		short, stop := context.WithTimeout(ctx, o.Wait)
 		_, has, err := c.Has(short, name)
 		stop()

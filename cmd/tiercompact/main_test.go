@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/tiercompact/tiercompact/internal/fault"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected output in testdata")
@@ -19,7 +21,7 @@ func TestMain(m *testing.M) {
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script", UpdateScripts: *update, RequireExplicitExec: true,
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"make": makeFile},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"make": makeFile, "ollama": func(ts *testscript.TestScript, neg bool, args []string) { startOllama(t, ts, neg, args) }},
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("COLUMNS", "80")
 			e.Setenv("OLLAMA_HOST", "127.0.0.1:1") // nobody answers there
@@ -27,6 +29,25 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 	})
+}
+
+// startOllama starts a scripted server, and has OLLAMA_HOST name it:
+// ollama MODEL=CAPABILITY,CAPABILITY…
+func startOllama(t *testing.T, ts *testscript.TestScript, neg bool, args []string) {
+	if neg {
+		ts.Fatalf("usage: ollama MODEL=CAPABILITY,…")
+	}
+	server := fault.Fake(t)
+	server.Models = nil
+	for _, arg := range args {
+		name, can, _ := strings.Cut(arg, "=")
+		server.Models = append(server.Models, fault.Model{Name: name, Capabilities: strings.Split(can, ","), Window: 8192})
+	}
+	server.Pullable = []fault.Model{
+		{Name: "nomic-embed-text:latest", Capabilities: []string{fault.Embedding}, Window: 2048},
+		{Name: "llama3.2:3b", Capabilities: []string{fault.Completion}, Window: 131072},
+	}
+	ts.Setenv("OLLAMA_HOST", server.URL)
 }
 
 // makeFile writes n times a text into a file, with what stands around it:
