@@ -1,9 +1,9 @@
 # The phases of .ci/run under their names, and what runs too long for it.
-.PHONY: all check test race cover property cross demo fuzz matrix long kill bench golden
+.PHONY: all check test race cover property cross demo ollama fuzz matrix long kill bench golden
 
 all: ## what a change must pass
 	.ci/run
-check test race cover property cross demo:
+check test race cover property cross demo ollama: ## ollama: builds a real server, and runs the tests that need one
 	.ci/run $@
 fuzz: ## ten minutes for each target; FUZZTIME=1m make fuzz for less
 	FUZZTIME=$${FUZZTIME:-10m} .ci/run fuzz

