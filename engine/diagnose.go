@@ -90,18 +90,14 @@ type Patient struct {
 // the options make no sense or ctx ends: what is not there is a problem in the
 // diagnosis.
 func Diagnose(ctx context.Context, o Options, p Patient) (Diagnosis, error) {
-	o, err := o.settled()
-	if err != nil {
-		return Diagnosis{}, err
-	}
-	c, err := ollama.New(o.URL)
+	c, o, err := o.client()
 	if err != nil {
 		return Diagnosis{}, err
 	}
 	d := Diagnosis{Server: ServerState{URL: c.URL()}}
 	d.look(ctx, c, o)
 	e := d.open(ctx, o)
-	d.window(ctx, c, o, p)
+	d.window(ctx, o, p)
 	if e.embedder != nil {
 		d.Embed = e.tryEmbedder(ctx)
 		d.tried("embedding", d.Embed)
@@ -189,24 +185,21 @@ func (d *Diagnosis) open(ctx context.Context, o Options) *Engine {
 }
 
 // window says what the session's model can take, and whether the session fits.
-func (d *Diagnosis) window(ctx context.Context, c *ollama.Client, o Options, p Patient) {
-	known := tokens.Known{User: p.Window}
+func (d *Diagnosis) window(ctx context.Context, o Options, p Patient) {
+	found := tokens.Discover(tokens.Known{User: p.Window})
 	if p.Model != "" && d.Server.Reachable {
-		short, stop := context.WithTimeout(ctx, o.Wait)
-		defer stop()
-		switch k, err := c.Window(short, p.Model); {
+		switch w, err := Window(ctx, o, p.Model, p.Window); {
 		case errors.Is(err, model.ErrNoModel):
 			d.problem(true, "ollama pull "+p.Model, "the session's model %s is not on the server", p.Model)
 		case err != nil:
 			d.problem(true, remedy(err), "%s", reason(err))
 		default:
-			known = k
-			known.User = p.Window
+			found = w
 		}
 	}
-	d.Window = WindowState{p.Model, tokens.Discover(known), p.Needed}
+	d.Window = WindowState{p.Model, found, p.Needed}
 	w := d.Window.Tokens
-	if text := d.Window.Warning; text != "" {
+	if text := d.Window.Warning; text != "" && w > 0 {
 		what, remedy, _ := strings.Cut(text, "; ")
 		d.problem(true, remedy, "%s", what)
 	}

@@ -11,11 +11,7 @@ import (
 // Wanted returns the models that o and a session would use and that Ollama does
 // not have. session is the name of the session's model, "" for none.
 func Wanted(ctx context.Context, o Options, session string) ([]string, error) {
-	o, err := o.settled()
-	if err != nil {
-		return nil, err
-	}
-	c, err := ollama.New(o.URL)
+	c, o, err := o.client()
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +43,7 @@ func Wanted(ctx context.Context, o Options, session string) ([]string, error) {
 // Pull has Ollama pull a model, and tells each what is being done, and of how
 // many bytes (0: not known).
 func Pull(ctx context.Context, o Options, name string, each func(status string, done, of int64)) error {
-	c, err := ollama.New(o.URL)
+	c, _, err := o.client()
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/engine"
 	"github.com/tiercompact/tiercompact/summarize"
+	"github.com/tiercompact/tiercompact/tokens"
 )
 
 const engineKinds = "auto, ollama, built-in"
@@ -20,6 +21,7 @@ const engineKinds = "auto, ollama, built-in"
 type models struct {
 	kind, url, embedder, summarizer, embedURL, summaryURL, cache string
 	rank, summary, round                                         time.Duration
+	exact                                                        bool
 	noCache                                                      bool
 	seed                                                         int
 }
@@ -32,6 +34,7 @@ func (m *models) register(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&m.kind, "engine", "", "what ranks and summarises: auto, ollama, built-in (default \"auto\": Ollama where it has the models, else what is built in)")
 	f.StringVar(&m.url, "ollama-url", "", "`address` of Ollama (default: OLLAMA_HOST, else http://127.0.0.1:11434)")
+	f.BoolVar(&m.exact, "exact-tokens", false, "count with the tokenizer of --model, as Ollama has it")
 	f.StringVar(&m.embedder, "embed-model", "", "`model` that ranks, or lexical (default "+engine.DefaultEmbedder+")")
 	f.StringVar(&m.summarizer, "summary-model", "", "`model` that summarises, or extractive (default "+engine.DefaultSummarizer+")")
 	f.StringVar(&m.embedURL, "embed-url", "", "`address` of a server with /v1/embeddings in place of Ollama")
@@ -84,6 +87,33 @@ func (m *models) into(cmd *cobra.Command, cfg *tiercompact.Config) error {
 		}
 	}
 	return nil
+}
+
+// window puts the window in that the model has on Ollama, where none is set, and
+// warns of one that is set above it; without a model or a server it is the
+// default. It returns where the number comes from.
+func (m *models) window(cmd *cobra.Command, cfg *tiercompact.Config) (source string, err error) {
+	ask := cfg.Model != "" && m.kind != string(engine.BuiltIn)
+	var w tokens.Window
+	if ask {
+		w, err = engine.Window(cmd.Context(), m.options(), cfg.Model, cfg.Window)
+	}
+	switch {
+	case m.exact && !ask:
+		return "", usagef("--exact-tokens takes the tokenizer from Ollama; give --model, and not --engine built-in")
+	case m.exact && err != nil:
+		return "", err
+	case !ask || err != nil || w.Tokens == 0: // the model may be another server's
+		cfg.Window = cmp.Or(cfg.Window, defaultWindow)
+		return "", nil
+	case w.Warning != "":
+		note(cmd, "warning: %s", w.Warning)
+	}
+	cfg.Window = w.Tokens
+	if m.exact {
+		cfg.Count, err = engine.Tokenizer(cmd.Context(), m.options(), cfg.Model)
+	}
+	return fmt.Sprintf(" (%s, for %s)", w.Source, cfg.Model), err
 }
 
 // A progress shows on a terminal, in one line that comes and goes, how a model

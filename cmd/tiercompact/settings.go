@@ -89,11 +89,12 @@ func (s *settings) config(cmd *cobra.Command, in input) (tiercompact.Config, err
 		MinGain: orNone(s.minGain), KeepLast: orNone(s.keepLast), HardCapBuffer: orNone(s.buffer),
 		KeepRecentTurns: s.keepTurns, KeepToolIOPairs: s.keepPairs, Reserve: s.reserve, NoPinFirstUser: s.noPin,
 	}
-	if cfg.Window == 0 {
-		cfg.Window = defaultWindow
-	}
 	if cfg.Model == "" {
 		cfg.Model = in.Model
+	}
+	source, err := s.models.window(cmd, &cfg)
+	if err != nil {
+		return cfg, err
 	}
 	if err := s.valid(cmd, cfg.Window); err != nil {
 		return cfg, err
@@ -109,7 +110,7 @@ func (s *settings) config(cmd *cobra.Command, in input) (tiercompact.Config, err
 		return cfg, asFlag(cmd, errors.Unwrap(err)) // what New says of itself is said by main
 	}
 	if s.window == 0 {
-		note(cmd, "no --window given, so it is %s tokens", screen.Grouped(defaultWindow))
+		note(cmd, "no --window given, so it is %s tokens%s", screen.Grouped(cfg.Window), source)
 	}
 	for _, spec := range odd {
 		note(cmd, "warning: --protect %s fits no message", spec)

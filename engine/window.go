@@ -1,0 +1,46 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/tiercompact/tiercompact/internal/ollama"
+	"github.com/tiercompact/tiercompact/tokens"
+)
+
+// Window returns the window of a model as Ollama runs it, where the user set so
+// many tokens, 0 for none. Its error says whether the server or the model is
+// missing.
+func Window(ctx context.Context, o Options, model string, user int) (tokens.Window, error) {
+	c, o, err := o.client()
+	if err != nil {
+		return tokens.Window{}, err
+	}
+	short, stop := context.WithTimeout(ctx, o.Wait)
+	defer stop()
+	known, err := c.Window(short, model)
+	if err != nil {
+		return tokens.Window{}, err
+	}
+	known.User = user
+	return tokens.Discover(known), nil
+}
+
+// Tokenizer returns the exact token counter of a model that Ollama has, for
+// [tiercompact.Config.Count]. The server sends the whole vocabulary, 10 MB and
+// more; nothing is loaded.
+func Tokenizer(ctx context.Context, o Options, model string) (func(string) int, error) {
+	c, _, err := o.client()
+	if err != nil {
+		return nil, err
+	}
+	return c.Tokenizer(ctx, model)
+}
+
+func (o Options) client() (*ollama.Client, Options, error) {
+	o, err := o.settled()
+	if err != nil {
+		return nil, o, err
+	}
+	c, err := ollama.New(o.URL)
+	return c, o, err
+}
