@@ -34,7 +34,7 @@ type Cache struct {
 	mu     sync.Mutex // guards what follows; no file is touched under it
 	memory map[key]vector
 	held   int // bytes in memory
-	sizes  [shards]int64
+	sizes  map[byte]int64 // bytes in each subfolder that was written to
 	err    error
 }
 
@@ -47,7 +47,7 @@ func OpenCache(dir string) (*Cache, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("open vector cache %s: %w", dir, err)
 	}
-	f, err := os.CreateTemp(dir, "new-*")
+	f, err := os.CreateTemp(dir, unfinished+"*")
 	if err != nil {
 		return nil, fmt.Errorf("open vector cache %s: %w", dir, err)
 	}

@@ -163,8 +163,11 @@ func (m *meter) letter(kind runeKind) int {
 		m.run++
 		return 50
 	}
-	if m.run++; m.run > 8 {
+	switch m.run++; {
+	case m.run > 8:
 		return 50
+	case m.run > 4:
+		return 18
 	}
 	return 5
 }

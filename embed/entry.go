@@ -12,6 +12,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+	"time"
 )
 
 // An entry on disk, all little endian:
@@ -76,11 +78,15 @@ func readEntry(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, headSize+4*maxDim+sumSize+1))
 }
 
+// unfinished begins the names of files that are being written. Those of
+// processes that were killed meanwhile are removed with the entries of their age.
+const unfinished = "new-"
+
 // writeWhole writes a file for this user alone, which appears whole or not at
 // all. It is not forced to the disk: what a power cut damages is found by its
 // checksum.
 func writeWhole(path string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "new-*") // has mode 0600
+	f, err := os.CreateTemp(filepath.Dir(path), unfinished+"*") // has mode 0600
 	if err != nil {
 		return err
 	}
@@ -103,20 +109,25 @@ func (c *Cache) write(k key, data []byte) error {
 	path, shard, size := c.path(k), k[0], int64(len(data))
 	share := cmp.Or(c.MaxBytes, defaultMaxBytes) / shards
 	c.mu.Lock()
-	c.sizes[shard] += size
-	known, full := c.sizes[shard] != size, c.sizes[shard] > share
+	held, known := c.sizes[shard]
 	c.mu.Unlock()
-	if !known || full {
+	var err error
+	if !known || held+size > share {
 		// Other processes write here too, so what is there is looked up anew.
-		held, err := prune(filepath.Dir(path), share-size)
-		if err != nil {
-			return err
-		}
-		c.mu.Lock()
-		c.sizes[shard] = held + size
-		c.mu.Unlock()
+		held, err = prune(filepath.Dir(path), share-size)
 	}
-	return writeWhole(path, data)
+	if err == nil {
+		err = writeWhole(path, data)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.sizes == nil {
+		c.sizes = make(map[byte]int64)
+	}
+	if c.sizes[shard] = held + size; err != nil {
+		delete(c.sizes, shard) // the next write looks again, and makes the folder again
+	}
+	return err
 }
 
 // prune makes a folder where there is none, and removes the oldest files until
@@ -137,15 +148,19 @@ func prune(dir string, most int64) (held int64, err error) {
 			held += info.Size()
 		}
 	}
-	if held <= most {
+	if held <= max(0, most) {
 		return held, nil
 	}
 	slices.SortFunc(files, func(a, b fs.FileInfo) int {
 		return cmp.Or(a.ModTime().Compare(b.ModTime()), cmp.Compare(a.Name(), b.Name()))
 	})
+	newest := files[len(files)-1].ModTime()
 	for _, f := range files {
 		if held <= most-most/8 {
 			break
+		}
+		if strings.HasPrefix(f.Name(), unfinished) && newest.Sub(f.ModTime()) < time.Hour {
+			continue // another process is writing it
 		}
 		if err := os.Remove(filepath.Join(dir, f.Name())); err != nil && !os.IsNotExist(err) {
 			return held, fmt.Errorf("remove old vector: %w", err)
