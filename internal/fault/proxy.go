@@ -1,0 +1,211 @@
+package fault
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// A Proxy stands between a client and a server, and lets things go wrong. What
+// no fault is set for passes unchanged, each part as soon as it comes in.
+type Proxy struct {
+	URL string // clients use it in the server's place
+
+	upstream, addr string
+
+	mu       sync.Mutex // guards what follows
+	server   *http.Server
+	rules    []rule // the last one that applies counts
+	requests []Request
+}
+
+// A Request is one that came in.
+type Request struct {
+	Method, Path string
+	Body         []byte
+	Fault        string // that it met; "" for none
+}
+
+// A rule is a fault and the requests that meet it.
+type rule struct {
+	fault Fault
+	path  string // "": all
+	nth   int    // of the path, from 1; 0: all
+	seen  int
+}
+
+// New starts a proxy before the server at upstream, a base address; it ends
+// with the test.
+func New(t testing.TB, upstream string) *Proxy {
+	t.Helper()
+	p := &Proxy{upstream: strings.TrimSuffix(upstream, "/"), addr: "127.0.0.1:0"}
+	if err := p.listen(); err != nil {
+		t.Fatal(err)
+	}
+	p.URL = "http://" + p.addr
+	t.Cleanup(func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.hangUp()
+	})
+	return p
+}
+
+// listen needs the lock, or nobody else who knows p.
+func (p *Proxy) listen() error {
+	l, err := net.Listen("tcp", p.addr)
+	if err != nil {
+		return err
+	}
+	p.addr = l.Addr().String()
+	p.server = &http.Server{Handler: http.HandlerFunc(p.serve), ReadHeaderTimeout: time.Minute}
+	go p.server.Serve(l)
+	return nil
+}
+
+// hangUp closes the port and all connections. It needs the lock.
+func (p *Proxy) hangUp() {
+	if p.server != nil {
+		p.server.Close()
+		p.server = nil
+	}
+}
+
+// Set has all requests meet f from now on, whatever was set before. The zero
+// Fault lets them pass.
+func (p *Proxy) Set(f Fault) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.rules = []rule{{fault: f}}
+	switch {
+	case f.down:
+		p.hangUp()
+	case p.server == nil:
+		if err := p.listen(); err != nil {
+			panic(err) // the port was ours a moment ago
+		}
+	}
+}
+
+// At has the requests of a path meet f, beside what was set before.
+func (p *Proxy) At(path string, f Fault) { p.add(rule{fault: f, path: path}) }
+
+// Nth has the nth request of a path from now on meet f, counted from 1, beside
+// what was set before; "" stands for all paths.
+func (p *Proxy) Nth(path string, n int, f Fault) { p.add(rule{fault: f, path: path, nth: n}) }
+
+func (p *Proxy) add(r rule) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.rules = append(p.rules, r)
+}
+
+// Requests returns what came in so far.
+func (p *Proxy) Requests() []Request {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.requests)
+}
+
+// meet notes a request, and returns the fault it meets.
+func (p *Proxy) meet(method, path string, body []byte) Fault {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var f Fault
+	for i := range p.rules {
+		r := &p.rules[i]
+		if r.path != "" && r.path != path {
+			continue
+		}
+		r.seen++
+		if r.nth == 0 || r.nth == r.seen {
+			f = r.fault
+		}
+	}
+	if f.models && !asksModel(path) {
+		f = Fault{}
+	}
+	p.requests = append(p.requests, Request{method, path, body, f.Name})
+	return f
+}
+
+// asksModel reports whether a model works for the answer of a path.
+func asksModel(path string) bool { return isChat(path) || isEmbed(path) }
+
+func isChat(path string) bool { return path == "/api/chat" || path == "/v1/chat/completions" }
+
+func isEmbed(path string) bool { return path == "/api/embed" || path == "/v1/embeddings" }
+
+func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if err != nil {
+		return // the client is gone
+	}
+	f := p.meet(r.Method, r.URL.Path, body)
+	if f.serve == nil {
+		f.serve = pass
+	}
+	f.serve(&exchange{ResponseWriter: w, r: r, body: body, upstream: p.upstream})
+}
+
+// An exchange is a request, and the way back to the client.
+type exchange struct {
+	http.ResponseWriter
+	r        *http.Request
+	body     []byte
+	upstream string
+}
+
+// forward asks the server.
+func (x *exchange) forward(ctx context.Context) (*http.Response, error) {
+	r, err := http.NewRequestWithContext(ctx, x.r.Method, x.upstream+x.r.URL.RequestURI(), bytes.NewReader(x.body))
+	if err != nil {
+		return nil, err
+	}
+	r.Header = x.r.Header.Clone()
+	r.Header.Del("Accept-Encoding") // the transport undoes what it asks for itself
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// relay asks the server and hands the body of its answer to each, with status
+// and form already sent. Without an answer, the connection is closed.
+func (x *exchange) relay(each func(body io.Reader)) {
+	answer, err := x.forward(x.r.Context())
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	defer answer.Body.Close()
+	x.Header().Set("Content-Type", answer.Header.Get("Content-Type"))
+	x.WriteHeader(answer.StatusCode)
+	each(answer.Body)
+}
+
+// send writes a part and sends it off.
+func (x *exchange) send(part []byte) {
+	x.Write(part)
+	http.NewResponseController(x.ResponseWriter).Flush() // it can, in a server
+}
+
+// pass hands on the server's answer.
+func pass(x *exchange) {
+	x.relay(func(body io.Reader) {
+		part := make([]byte, 32<<10)
+		for {
+			n, err := body.Read(part)
+			x.send(part[:n])
+			switch {
+			case err == io.EOF:
+				return
+			case err != nil:
+				panic(http.ErrAbortHandler) // what the server broke off, is broken off
+			}
+		}
+	})
+}
