@@ -33,7 +33,7 @@ type Cache struct {
 
 	mu     sync.Mutex // guards what follows; no file is touched under it
 	memory map[key]vector
-	held   int // bytes in memory
+	held   int            // bytes in memory
 	sizes  map[byte]int64 // bytes in each subfolder that was written to
 	err    error
 }

@@ -147,6 +147,44 @@ func TestBrokenVectorsLeaveTheRankingToTheLexicalScorer(t *testing.T) {
 	}
 }
 
+// chunked embeds a query and chunks as it is told, and nothing else.
+type chunked struct {
+	query          []float32
+	chunks         [][][]float32
+	noQuery, noDoc error
+}
+
+func (c chunked) Embed(context.Context, []string) ([][]float32, error) {
+	return nil, errors.New("whole texts were asked for")
+}
+
+func (c chunked) EmbedQuery(context.Context, string) ([]float32, error) { return c.query, c.noQuery }
+
+func (c chunked) EmbedChunks(context.Context, []string) ([][][]float32, error) {
+	return c.chunks, c.noDoc
+}
+
+func TestAMessageScoresAsItsBestChunk(t *testing.T) {
+	chunks := [][][]float32{{{0, 1}, {1, 0}, {0, -1}}, {{-1, 0}, {0, 1}}, {}}
+	e := chunked{query: []float32{1, 0}, chunks: chunks}
+	got, err := levels.Ranker{Ranking: levels.Cosine, Embedder: e, Name: "nomic"}.Score(t.Context(), parsers())
+	if err != nil || got.Engine != "nomic" || !slices.Equal(got.Of, []float64{1, 0, 0}) {
+		t.Errorf("%+v, error %v", got, err)
+	}
+	for want, e := range map[string]chunked{
+		"no query":                                 {query: e.query, chunks: chunks, noQuery: errors.New("no query")},
+		"no documents":                             {query: e.query, chunks: chunks, noDoc: errors.New("no documents")},
+		"vectors of 2 texts for 3":                 {query: e.query, chunks: chunks[:2]},
+		"vector 0 has 2 dimensions, the query's 1": {query: []float32{1}, chunks: chunks},
+		"vector 5 has no direction":                {query: []float32{0, 0}, chunks: chunks},
+	} {
+		got, err := levels.Ranker{Ranking: levels.Cosine, Embedder: e, Name: "nomic"}.Score(t.Context(), parsers())
+		if err != nil || got.Engine != "lexical" || got.Fallback != want {
+			t.Errorf("%s: %+v, error %v", want, got, err)
+		}
+	}
+}
+
 func TestQuery(t *testing.T) {
 	user := func(s string) chat.Message { return chat.NewText(chat.User, s) }
 	said := func(s string) chat.Message { return chat.NewText(chat.Assistant, s) }
