@@ -56,8 +56,9 @@ type WindowState struct {
 // A RoundTrip is one call that was tried.
 type RoundTrip struct {
 	Model     string        `json:"model"`
-	Took      time.Duration `json:"took_ns"`
-	Tokens    int           `json:"tokens"` // read by an embedder, written by a summarizer
+	Took      time.Duration `json:"took_ns"` // by the call that was measured
+	Load      time.Duration `json:"load_ns"` // by one before it, which had the server load the model where it was not
+	Tokens    int           `json:"tokens"`  // read by an embedder, written by a summarizer
 	PerSecond float64       `json:"tokens_per_second"`
 	Error     string        `json:"error,omitempty"`
 }
@@ -94,7 +95,7 @@ func Diagnose(ctx context.Context, o Options, p Patient) (Diagnosis, error) {
 	if err != nil {
 		return Diagnosis{}, err
 	}
-	d := Diagnosis{Server: ServerState{URL: c.URL()}}
+	d := Diagnosis{Server: ServerState{URL: c.URL()}, Models: []ModelState{}, Problems: []Problem{}}
 	d.look(ctx, c, o)
 	e := d.open(ctx, o)
 	d.window(ctx, o, p)
@@ -125,12 +126,9 @@ func (d *Diagnosis) look(ctx context.Context, c *ollama.Client, o Options) {
 	short, stop := context.WithTimeout(ctx, o.Wait)
 	defer stop()
 	version, err := c.Version(short)
-	switch {
-	case errors.Is(err, model.ErrGarbled):
-		d.problem(o.Kind == Ollama, "give Ollama's address with --ollama-url; a server with OpenAI's protocol goes to --embed-url and --summary-url", "what answers at %s is not Ollama", c.URL())
-		return
-	case err != nil:
-		d.problem(o.Kind == Ollama, "start it: ollama serve; or give its address with --ollama-url or OLLAMA_HOST", "Ollama does not answer at %s", c.URL())
+	if err != nil {
+		err = absence(err, c.URL())
+		d.problem(o.Kind == Ollama, remedy(err), "%s", reason(err))
 		return
 	}
 	d.Server.Reachable, d.Server.Version = true, version
@@ -252,8 +250,12 @@ func (e *Engine) tryEmbedder(ctx context.Context) *RoundTrip {
 	began := time.Now()
 	with := e.embedder
 	m := embed.Model{Server: with.Server, Name: with.Name, Window: with.Window, Query: with.Query, Document: with.Document} // no cache: what is measured is the model
-	_, err := m.Embed(ctx, texts)
-	t := &RoundTrip{Model: e.Ranking.Model, Took: time.Since(began)}
+	_, err := m.Embed(ctx, []string{"load"})
+	t := &RoundTrip{Model: e.Ranking.Model, Load: time.Since(began)}
+	if began = time.Now(); err == nil {
+		_, err = m.Embed(ctx, texts)
+	}
+	t.Took = time.Since(began)
 	for _, text := range texts {
 		t.Tokens += (len(text) + 3) / 4
 	}
@@ -261,14 +263,23 @@ func (e *Engine) tryEmbedder(ctx context.Context) *RoundTrip {
 }
 
 func (e *Engine) trySummarizer(ctx context.Context) *RoundTrip {
-	const most = 48
-	began := time.Now()
 	m := e.summarizer
-	a, err := m.Chat.Chat(ctx, model.Request{
-		Model: m.Name, Window: m.Window, MaxTokens: most, NoThink: true, Sampling: &model.Sampling{Seed: 42},
-		Messages: []chat.Message{chat.NewText(chat.User, "Say in one sentence what this does:\n\n"+sample)},
-	}, func(model.Delta) error { return nil })
-	t := &RoundTrip{Model: e.Summary.Model, Took: time.Since(began), Tokens: a.Tokens}
+	ask := func(most int) (model.Answer, time.Duration, error) {
+		began := time.Now()
+		a, err := m.Chat.Chat(ctx, model.Request{
+			Model: m.Name, Window: m.Window, MaxTokens: most, NoThink: true, Sampling: &model.Sampling{Seed: 42},
+			Messages: []chat.Message{chat.NewText(chat.User, "Say in one sentence what this does:\n\n"+sample)},
+		}, func(model.Delta) error { return nil })
+		return a, time.Since(began), err
+	}
+	const most = 48
+	var a model.Answer
+	t := &RoundTrip{Model: e.Summary.Model}
+	_, load, err := ask(1)
+	if t.Load = load; err == nil {
+		a, t.Took, err = ask(most)
+		t.Tokens = a.Tokens
+	}
 	return t.ended(err, cmp.Or(a.Time, t.Took))
 }
 

@@ -60,17 +60,17 @@ var (
 
 func TestAutoTakesWhatIsThere(t *testing.T) {
 	for name, c := range map[string]struct {
-		url               func(t *testing.T) string
-		ranking, summary  string
-		why, todo, window string
+		url              func(t *testing.T) string
+		ranking, summary string
+		why, todo        string
 	}{
-		"all":             {with(nomic, llama), "ollama/nomic-embed-text", "ollama/llama3.2:3b", "has it", "", ""},
-		"no server":       {nobody, engine.Lexical, engine.Extractive, "not reachable", "ollama serve", ""},
-		"silent server":   {silent, engine.Lexical, engine.Extractive, "", "", ""},
-		"another server":  {other, engine.Lexical, engine.Extractive, "", "", ""},
-		"no models":       {with(), engine.Lexical, engine.Extractive, "is not on the server", "ollama pull nomic-embed-text", ""},
-		"embeddings only": {with(nomic), "ollama/nomic-embed-text", engine.Extractive, "has it", "", ""},
-		"chat only":       {with(llama), engine.Lexical, "ollama/llama3.2:3b", "is not on the server", "ollama pull nomic-embed-text", ""},
+		"all":             {with(nomic, llama), "ollama/nomic-embed-text", "ollama/llama3.2:3b", "has it", ""},
+		"no server":       {nobody, engine.Lexical, engine.Extractive, "does not answer", "ollama serve"},
+		"silent server":   {silent, engine.Lexical, engine.Extractive, "in time", "log"},
+		"another server":  {other, engine.Lexical, engine.Extractive, "is not Ollama", "--ollama-url"},
+		"no models":       {with(), engine.Lexical, engine.Extractive, "is not on the server", "ollama pull nomic-embed-text"},
+		"embeddings only": {with(nomic), "ollama/nomic-embed-text", engine.Extractive, "has it", ""},
+		"chat only":       {with(llama), engine.Lexical, "ollama/llama3.2:3b", "is not on the server", "ollama pull nomic-embed-text"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e, err := engine.Open(t.Context(), engine.Options{URL: c.url(t), Wait: 300 * time.Millisecond})

@@ -160,11 +160,31 @@ func (s *search) server(ctx context.Context) (*ollama.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, s.absent = c.Version(ctx); s.absent == nil {
-		s.ollama = c
+	if _, err = c.Version(ctx); err != nil {
+		s.absent = absence(err, c.URL())
+		return nil, s.absent
 	}
-	return s.ollama, s.absent
+	s.ollama = c
+	return c, nil
 }
+
+// absence is why Ollama cannot be asked, in words for people who may never have
+// heard of it.
+func absence(err error, url string) error {
+	switch {
+	case errors.Is(err, model.ErrGarbled):
+		return fmt.Errorf("what answers at %s is not Ollama; give Ollama's address with --ollama-url, and that of a server with OpenAI's protocol with --embed-url or --summary-url%w", url, quiet{err})
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("Ollama at %s does not answer in time; see its log%w", url, quiet{err})
+	}
+	return fmt.Errorf("Ollama does not answer at %s; start it with: ollama serve, or give its address with --ollama-url or OLLAMA_HOST%w", url, quiet{err})
+}
+
+// quiet is an error that is there for errors.Is alone.
+type quiet struct{ error }
+
+func (quiet) Error() string   { return "" }
+func (q quiet) Unwrap() error { return q.error }
 
 func (s *search) embedder(ctx context.Context, e *Engine) (Choice, error) {
 	f, c, err := s.choose(ctx, s.o.ranking())
@@ -223,11 +243,8 @@ func reason(err error) string {
 // remedy returns what to do about err.
 func remedy(err error) string {
 	var m *missing
-	switch {
-	case errors.As(err, &m):
+	if errors.As(err, &m) {
 		return "ollama pull " + m.name
-	case errors.Is(err, model.ErrUnreachable):
-		return "ollama serve"
 	}
 	_, rest, _ := strings.Cut(err.Error(), "; ")
 	return rest

@@ -56,3 +56,13 @@ func (l look) on(w io.Writer) (screen.Screen, error) {
 	s.Colour = l.color == "always" || l.color != "never" && terminal && !dumb && os.Getenv("NO_COLOR") == ""
 	return s, nil
 }
+
+// isTerminal reports whether a stream is a terminal.
+func isTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
+	if !ok {
+		return false
+	}
+	_, terminal := terminalWidth(f)
+	return terminal
+}

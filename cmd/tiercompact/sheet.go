@@ -67,7 +67,7 @@ func (s *sheet) window(w engine.WindowState) {
 	if w.Model != "" {
 		text += " for " + w.Model
 	}
-	text += ", from " + w.Source
+	text += ", " + w.Source
 	if w.Needed > 0 {
 		text += fmt.Sprintf("; the session has %s", screen.Grouped(w.Needed))
 	}
@@ -80,7 +80,7 @@ func (s *sheet) trip(heading string, t *engine.RoundTrip) {
 	case t.Error != "":
 		s.row(heading, s.screen.Paint(screen.Red, t.Model+" fails: "+t.Error))
 	default:
-		s.row(heading, fmt.Sprintf("%s, %.0f tokens/s (%d tokens in %.1f s, loading included)", t.Model, t.PerSecond, t.Tokens, t.Took.Seconds()))
+		s.row(heading, fmt.Sprintf("%s, %.0f tokens/s (%d tokens in %.1f s), loaded in %.1f s", t.Model, t.PerSecond, t.Tokens, t.Took.Seconds(), t.Load.Seconds()))
 	}
 }
 

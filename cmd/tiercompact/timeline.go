@@ -43,16 +43,23 @@ func (t *timeline) begin(cfg tiercompact.Config) {
 	t.line("%s", t.screen.Paint(screen.Dim, fmt.Sprintf("%s, window %s tokens, preset %s", screen.Plural(t.messages, "message"),
 		screen.Grouped(cfg.Window), cmp.Or(cfg.Preset, tiercompact.Default))))
 	t.line("%s", t.screen.Paint(screen.Dim, fmt.Sprintf("soft from %s, hard from %s, emergency from %s", screen.Percent(at.Soft), screen.Percent(at.Hard), screen.Percent(at.Emergency))))
-	t.engine("ranking", cfg.EmbedderName, cfg.EmbedderWhy)
-	t.engine("summary", cfg.SummarizerName, cfg.SummarizerWhy)
+	t.engines(cfg)
 	t.line("")
 	t.line("%s", t.screen.Paint(screen.Dim, fmt.Sprintf("   #  %-9s  %s    use", "role", screen.Scale(t.bar, at))))
 }
 
-// engine says what ranks or summarises, and why.
-func (t *timeline) engine(what, name, why string) {
-	if why != "" {
-		for _, line := range screen.Wrapped(fmt.Sprintf("%s by %s: %s", what, name, why), t.screen.Width) {
+// engines says what ranks and what summarises, and why.
+func (t *timeline) engines(cfg tiercompact.Config) {
+	ranking, summary := "ranking by "+cfg.EmbedderName, "summary by "+cfg.SummarizerName
+	texts := []string{ranking + ": " + cfg.EmbedderWhy, summary + ": " + cfg.SummarizerWhy}
+	switch {
+	case cfg.EmbedderWhy == "" && cfg.SummarizerWhy == "":
+		return
+	case cfg.EmbedderWhy == cfg.SummarizerWhy:
+		texts = []string{ranking + ", " + summary + ": " + cfg.EmbedderWhy}
+	}
+	for _, text := range texts {
+		for _, line := range screen.Wrapped(text, t.screen.Width) {
 			t.line("%s", t.screen.Paint(screen.Dim, line))
 		}
 	}

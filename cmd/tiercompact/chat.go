@@ -1,0 +1,186 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tiercompact/tiercompact"
+	"github.com/tiercompact/tiercompact/internal/tui"
+)
+
+// newestSession is what --resume without a name stands for.
+const newestSession = "newest"
+
+func newChatCommand() *cobra.Command {
+	var o chatOptions
+	cmd := &cobra.Command{
+		Use:   "chat [MODEL]",
+		Short: "Chat with a local model, for as long as you like",
+		Long: `chat is a chat with a local model whose conversation never outgrows the model's
+window: it is compacted as it goes on, and nothing is lost. It is on disk after
+each message, and --resume goes on with it, also where the chat was killed.
+
+Where input or output is no terminal, or cannot place its cursor (TERM=dumb),
+each line that is read is a message or a command, and answers go to stdout.`,
+		Example: `  tiercompact chat llama3.2:3b
+  tiercompact chat --resume                # go on with the newest session
+  tiercompact chat --openai-url http://127.0.0.1:8080/v1 -w 16384
+  echo "why is the sky blue?" | tiercompact chat llama3.2:3b`,
+		Args: atMost(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.model, "model", "", "the `model`, instead of the argument")
+	f.StringVar(&o.url, "url", "", "`address` of Ollama (default: OLLAMA_HOST, else http://127.0.0.1:11434)")
+	f.StringVar(&o.openaiURL, "openai-url", "", "`address` of a server with OpenAI's protocol, in place of Ollama; its key is in "+keyVariable)
+	f.IntVarP(&o.window, "window", "w", 0, "`tokens` of the model's window (default: as the server has it)")
+	f.StringVar(&o.preset, "preset", string(tiercompact.Steady), "bundle of settings: default, eager, steady")
+	f.StringVar(&o.dir, "dir", ".compact", "`folder` of sessions and archive")
+	f.StringVar(&o.session, "session", "", "`name` of the new session (default: the time)")
+	f.StringVar(&o.resume, "resume", "", "go on with the session of this `name`, or the newest")
+	f.Lookup("resume").NoOptDefVal = newestSession
+	f.StringVar(&o.system, "system", "", "the system prompt of a new session, as `text`")
+	f.BoolVar(&o.plain, "plain", false, "line by line, also on a terminal")
+	o.look.register(cmd)
+	f.SortFlags = false
+	complete(cmd, "preset", o.presets().words)
+	return cmd
+}
+
+type chatOptions struct {
+	model, url, openaiURL, preset, dir, session, resume, system string
+	window                                                      int
+	plain                                                       bool
+	look                                                        look
+}
+
+func (o *chatOptions) presets() choice {
+	return choice{"preset", &o.preset, "default, eager, steady"}
+}
+
+func (o *chatOptions) run(cmd *cobra.Command, args []string) (err error) {
+	if err := o.valid(args); err != nil {
+		return err
+	}
+	t, err := newChat(cmd, o)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		err = errors.Join(err, t.Close())
+		note(cmd, "session %s is kept; tiercompact chat --resume=%s goes on with it", t.Name(), t.Name())
+	}()
+	in, out := cmd.InOrStdin(), cmd.OutOrStdout()
+	if o.plain || !isTerminal(in) || !isTerminal(out) || os.Getenv("TERM") == "dumb" {
+		return tui.Plain(cmd.Context(), t, in, out, cmd.ErrOrStderr(), isTerminal(in))
+	}
+	return tui.Run(cmd.Context(), t, in, out)
+}
+
+// valid refuses what contradicts, and sorts out the argument: behind --resume
+// it may be the name of a session.
+func (o *chatOptions) valid(args []string) error {
+	if err := chosen([]choice{o.presets()}); err != nil {
+		return err
+	}
+	if o.window < 0 {
+		return usagef("--window must be above 0, is %d", o.window)
+	}
+	if o.url != "" && o.openaiURL != "" {
+		return usagef("--url and --openai-url are two servers; give one")
+	}
+	if o.resume != "" && (o.session != "" || o.system != "") {
+		return usagef("--session and --system are for a new session; leave them out, or --resume")
+	}
+	if len(args) == 0 {
+		return nil
+	}
+	if o.resume == newestSession {
+		if _, err := tui.SavedMeta(o.dir, args[0]); err == nil {
+			o.resume = args[0]
+			return nil
+		}
+	}
+	if o.model != "" && o.model != args[0] {
+		return usagef("the argument says model %s, --model says %s; give one", args[0], o.model)
+	}
+	o.model = args[0]
+	return nil
+}
+
+// newChat finds the model, and opens the session.
+func newChat(cmd *cobra.Command, o *chatOptions) (*tui.Talk, error) {
+	name, err := o.saved()
+	if err != nil {
+		return nil, err
+	}
+	server, err := o.server()
+	if err != nil {
+		return nil, err
+	}
+	if o.model == "" {
+		if o.model, err = onlyModel(cmd.Context(), server); err != nil {
+			return nil, err
+		}
+	}
+	m, err := server.find(cmd.Context(), o.model)
+	if err != nil {
+		return nil, err
+	}
+	s, err := o.look.on(cmd.OutOrStdout())
+	if err != nil {
+		return nil, err
+	}
+	cfg := tiercompact.Config{Preset: tiercompact.Preset(o.preset)}
+	return tui.Open(cmd.Context(), tui.Options{
+		Config: cfg, Chat: server, Model: m, Find: server.find, List: server.names, Screen: s,
+		Dir: o.dir, Name: name, Resume: o.resume != "", System: o.system,
+	})
+}
+
+// saved returns the name of the session that is to be resumed, or else that of
+// the new one. A session that is resumed says which model it was with.
+func (o *chatOptions) saved() (string, error) {
+	if o.resume == "" {
+		return o.session, nil
+	}
+	name := o.resume
+	if name == newestSession {
+		names, err := tui.Saved(o.dir)
+		if err != nil {
+			return "", err
+		}
+		if len(names) == 0 {
+			return "", fmt.Errorf("no session is in %s; start one without --resume, or name the folder with --dir", o.dir)
+		}
+		name = names[0]
+	}
+	meta, err := tui.SavedMeta(o.dir, name)
+	if err != nil {
+		return "", err
+	}
+	o.model = cmp.Or(o.model, meta.Model)
+	return name, nil
+}
+
+// onlyModel returns the model of a server that has one, for a chat that names
+// none.
+func onlyModel(ctx context.Context, s chatServer) (string, error) {
+	names, err := s.names(ctx)
+	if err != nil {
+		return "", err
+	}
+	switch len(names) {
+	case 0:
+		return "", errors.New("the server has no model; pull one, such as: ollama pull llama3.2:3b")
+	case 1:
+		return names[0], nil
+	}
+	return "", usagef("name the model; the server has: %s", strings.Join(names, ", "))
+}
