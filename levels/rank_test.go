@@ -172,9 +172,9 @@ func TestAMessageScoresAsItsBestChunk(t *testing.T) {
 		t.Errorf("%+v, error %v", got, err)
 	}
 	for want, e := range map[string]chunked{
-		"no query":                                 {query: e.query, chunks: chunks, noQuery: errors.New("no query")},
-		"no documents":                             {query: e.query, chunks: chunks, noDoc: errors.New("no documents")},
-		"vectors of 2 texts for 3":                 {query: e.query, chunks: chunks[:2]},
+		"no query":                 {query: e.query, chunks: chunks, noQuery: errors.New("no query")},
+		"no documents":             {query: e.query, chunks: chunks, noDoc: errors.New("no documents")},
+		"vectors of 2 texts for 3": {query: e.query, chunks: chunks[:2]},
 		"vector 0 has 2 dimensions, the query's 1": {query: []float32{1}, chunks: chunks},
 		"vector 5 has no direction":                {query: []float32{0, 0}, chunks: chunks},
 	} {
