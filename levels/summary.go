@@ -175,15 +175,15 @@ func (w Writer) try(ctx context.Context, r summarize.Request, replaced int, s *S
 	if reason := summarize.Accept(text, r, replaced); reason != "" {
 		return "", reason, nil
 	}
-	s.Engine, s.strategy = w.Name, r.Strategy
-	clean := text
+	removed := 0
 	if !isBuiltIn(w.Summarizer) {
-		clean, s.Removed = summarize.Verify(text, r)
+		var reason string
+		if text, removed, reason = summarize.Vet(text, r); reason != "" {
+			return "", reason, nil
+		}
 	}
-	if strings.TrimSpace(clean) == "" && r.Facts == "" {
-		return "", "nothing in it occurs in the conversation", nil
-	}
-	return clean, "", nil
+	s.Engine, s.strategy, s.Removed = w.Name, r.Strategy, removed
+	return text, "", nil
 }
 
 // timed returns a context that ends when a model call has taken longer than

@@ -13,6 +13,9 @@ const (
 	Refusal      = "refusal"
 	NoSummary    = "goes on with the task"
 	WrongTongue  = "another language than the user's"
+	Unfounded    = "nothing in it occurs in the conversation"
+	Ungrounded   = "most of it does not occur in the conversation"
+	Unrelated    = "it names nothing of the conversation"
 	overMaxShare = 10 // a text may be a tenth over the limit
 )
 

@@ -31,7 +31,7 @@ func (w *writing) ask(ctx context.Context, step string, p prompt, limit int) (an
 	case ctx.Err() != nil:
 		return got, ctx.Err()
 	case l.looped:
-		got.text, _ = tidy(l.text.String())
+		got.text, _ = tidy(l.text.String()[:l.lines.end])
 		return got, nil
 	case l.flooded:
 		return got, Rejection(TooLong)

@@ -164,6 +164,8 @@ var exampleLines = sync.OnceValue(func() map[string]bool {
 type looping struct {
 	open []byte // what is not ended yet
 	last byte
+	read int // bytes, all in all
+	end  int // of them, up to the end of the last sentence or line
 	said map[uint64]int
 }
 
@@ -181,10 +183,12 @@ func (l *looping) add(text string) bool {
 	for _, c := range []byte(text) {
 		ends := c == '\n' || c == ' ' && strings.IndexByte(".!?", l.last) >= 0
 		l.last = c
+		l.read++
 		l.open = append(l.open, c)
 		if !ends {
 			continue
 		}
+		l.end = l.read
 		s := said(string(l.open))
 		l.open = l.open[:0]
 		if len(s) < shortestLoop || isHead(s) {

@@ -11,11 +11,52 @@ import (
 // quoted string that does not occur in the source: the messages with their
 // ids, the summary before, the facts and the note. Markers at the beginning
 // of a line (bullets, ordinals, step numbers) are not looked at. It returns
-// what is left and how many lines went; what it returned once it returns
-// again. Its time is linear in text and source.
+// what is left, without headings that have lost all their lines, and how many
+// lines went; what it returned once it returns again. Its time is linear in
+// text and source.
 func Verify(text string, r Request) (clean string, removed int) {
 	return sourceOf(r).clean(text)
 }
+
+// Vet does what [Verify] does, and returns also why what is left may not be
+// used: [Unfounded] where no line stays, [Ungrounded] where more lines went than
+// stayed, [Unrelated] where none of the many names in the source stands in a
+// long text; "" where it may.
+func Vet(text string, r Request) (clean string, removed int, reason string) {
+	return sourceOf(r).vet(text, counter(r.Count))
+}
+
+// Thresholds of Vet: names that the source has at least, tokens that a text
+// has at least.
+const manyNames, longText = 20, 60
+
+func (s source) vet(text string, count func(string) int) (clean string, removed int, reason string) {
+	clean, removed = s.clean(text)
+	kept, names := 0, 0
+	for line := range strings.Lines(clean) {
+		if said(line) != "" && !isHead(line) {
+			kept++
+		}
+	}
+	for w := range tokens(clean) {
+		if isName(w) {
+			names++
+		}
+	}
+	switch {
+	case kept == 0:
+		return "", removed, Unfounded
+	case removed > kept:
+		return clean, removed, Ungrounded
+	case names == 0 && len(s.names) >= manyNames && count(clean) >= longText:
+		return clean, removed, Unrelated
+	}
+	return clean, removed, ""
+}
+
+// isName reports whether w names one thing: not a short id or number, which
+// any text has.
+func isName(w token) bool { return checkable(w) && len(w.text) >= 4 }
 
 // clean removes the lines of text that s does not bear out, and returns how
 // many.
@@ -29,16 +70,20 @@ func (s source) clean(text string) (clean string, removed int) {
 			removed++
 		}
 	}
+	if removed > 0 {
+		kept = withoutBareHeads(kept)
+	}
 	return strings.TrimSpace(strings.Join(kept, "\n")), removed
 }
 
 // A source knows the words of a text, and which follow each other.
 type source struct {
 	words map[uint64]struct{} // of words as written, and of pairs in lower case
+	names map[uint64]struct{} // some of the names
 }
 
 func sourceOf(r Request) source {
-	s := source{make(map[uint64]struct{}, 1<<12)}
+	s := source{words: make(map[uint64]struct{}, 1<<12), names: make(map[uint64]struct{})}
 	s.add(r.Previous)
 	s.add(r.Facts)
 	s.add(r.Note)
@@ -102,7 +147,11 @@ const shortestHash, longestCut = 7, 12
 func (s source) add(text string) {
 	var before uint64
 	for w := range tokens(text) {
-		s.words[hashExact(w.text)] = struct{}{}
+		exact := hashExact(w.text)
+		s.words[exact] = struct{}{}
+		if len(s.names) < manyNames && isName(w) {
+			s.names[exact] = struct{}{}
+		}
 		if w.hasDigit && len(w.text) > longestCut {
 			for n := shortestHash; n <= longestCut; n++ {
 				s.words[hashExact(w.text[:n])] = struct{}{}

@@ -172,8 +172,7 @@ func (w *writing) part(ctx context.Context, chunk []piece, limit int) (text, rej
 		return "", "", err
 	}
 	if rejected = string(r); rejected == "" {
-		text, _ = w.src.clean(got.text)
-		rejected = w.unfit(text)
+		text, rejected = w.vetted(got.text)
 	}
 	w.done(got, rejected)
 	if rejected == "" {
@@ -182,14 +181,15 @@ func (w *writing) part(ctx context.Context, chunk []piece, limit int) (text, rej
 	return text, rejected, nil
 }
 
-// unfit returns why the summary of a part may not be used. That it lost its
-// end does not matter.
-func (w *writing) unfit(text string) string {
-	reason := Accept(text, Request{Messages: w.r.Messages, Count: w.r.Count}, math.MaxInt)
-	if reason == CutOff {
-		return ""
+// vetted returns what the source bears out of the summary of a part, or why it
+// may not be used. That it lost its end does not matter.
+func (w *writing) vetted(text string) (clean, rejected string) {
+	rejected = Accept(text, Request{Messages: w.r.Messages, Count: w.r.Count}, math.MaxInt)
+	if rejected != "" && rejected != CutOff {
+		return "", rejected
 	}
-	return reason
+	clean, _, rejected = w.src.vet(text, w.r.Count)
+	return clean, rejected
 }
 
 // withoutModel returns a record of a chunk that no model has written.
