@@ -116,9 +116,12 @@ func (a *answer) result(before []chat.Message) model.Answer {
 		m.Parts = append(m.Parts, chat.Part{Kind: chat.Text, Text: a.text.String()})
 	}
 	m.Parts = append(m.Parts, fromAPI(a.calls, before)...)
-	done := model.Stopped
-	if a.last.DoneReason == "length" {
+	var done model.Done
+	switch {
+	case a.last.DoneReason == "length":
 		done = model.CutOff
+	case a.ended:
+		done = model.Stopped
 	}
 	return model.Answer{
 		Message:      m,

@@ -227,10 +227,12 @@ type Progress struct {
 	Done, Of int64 // bytes of what Status names; 0: not known
 }
 
+const pulling = "pull model"
+
 // Pull has the server fetch a model, and tells each how far it is. An error of
 // each ends the pull, and is returned as it is.
 func (c *Client) Pull(ctx context.Context, name string, each func(Progress) error) error {
-	const what = "pull model"
+	const what = pulling
 	var stopped error
 	done := false
 	err := c.do(ctx, name, what, func(a *api.Client) error {

@@ -72,21 +72,24 @@ func (c *Client) failed(name, what string, err error) error {
 	if err == nil {
 		return nil
 	}
+	doing := what
 	if name != "" {
-		what += " " + name
+		doing += " " + name
 	}
 	var f *remote.Failure
 	if !errors.As(err, &f) {
-		return fmt.Errorf("%s at %s: %w", what, c.URL(), err)
+		return fmt.Errorf("%s at %s: %w", doing, c.URL(), err)
 	}
 	if name == "" && f.Status == http.StatusNotFound {
 		f.Kind = model.ErrGarbled // no model was named: there is no such path
 	}
-	return fmt.Errorf("%s at %s: %w; %s", what, c.URL(), f, remedy(f, name))
+	return fmt.Errorf("%s at %s: %w; %s", doing, c.URL(), f, remedy(f, what, name))
 }
 
-func remedy(f *remote.Failure, name string) string {
+func remedy(f *remote.Failure, what, name string) string {
 	switch {
+	case what == pulling && f.Kind != model.ErrUnreachable:
+		return "check its name at https://ollama.com/library, and the server's network"
 	case f.Kind == model.ErrUnreachable:
 		return "start it: ollama serve"
 	case f.Kind == model.ErrNoModel:

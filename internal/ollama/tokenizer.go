@@ -1,7 +1,248 @@
 package ollama
 
-import "context"
+import (
+	"context"
+	"fmt"
+	"strings"
 
+	"github.com/ollama/ollama/api"
+	"github.com/ollama/ollama/tokenizer"
+
+	"github.com/tiercompact/tiercompact/internal/remote"
+	"github.com/tiercompact/tiercompact/model"
+)
+
+// Tokenizer returns what counts the tokens of a text as the server does with a
+// model, where the text stands inside a prompt: nothing is put before or behind
+// it. What looks like a special token counts as that one token, because the
+// server reads it so.
+//
+// The server tells its vocabulary (some 10 MB) and loads no model for it. A
+// vocabulary of a kind that is not known here is [model.ErrCannot]. What is
+// returned is safe for concurrent use; it counts 1 to 4 MB a second.
 func (c *Client) Tokenizer(ctx context.Context, name string) (func(string) int, error) {
-	return nil, nil
+	const what = "read the vocabulary of"
+	s, err := c.show(ctx, name, true)
+	if err != nil {
+		return nil, err
+	}
+	v, err := newVocabulary(s)
+	if err != nil {
+		return nil, c.failed(name, what, err)
+	}
+	return v.count, nil
 }
+
+const (
+	pieceBytes = 64 << 10 // of text tokenised at once
+	wordBytes  = 64       // of a word: WordPiece takes time with the square of it
+)
+
+// A vocabulary counts tokens.
+type vocabulary struct {
+	encode   func(text string) int
+	specials specials
+	run      int // bytes of the longest run without blanks that is encoded whole
+}
+
+// newVocabulary makes one of what the server tells.
+func newVocabulary(s *api.ShowResponse) (*vocabulary, error) {
+	const key = "tokenizer.ggml."
+	values := list[string](s.ModelInfo[key+"tokens"])
+	types := list[float64](s.ModelInfo[key+"token_type"])
+	scores := list[float64](s.ModelInfo[key+"scores"])
+	merges := list[string](s.ModelInfo[key+"merges"])
+	if len(values) < 16 || len(types) != 0 && len(types) != len(values) {
+		return nil, remote.Garbled("it has %d tokens and %d types of them", len(values), len(types))
+	}
+	vocab := &tokenizer.Vocabulary{Values: values, Types: make([]int32, len(values)), Scores: make([]float32, len(values))}
+	v := &vocabulary{run: pieceBytes}
+	for i := range values {
+		// The library looks for one special token after the other, each time
+		// through the whole text: they are found here, in one pass.
+		vocab.Types[i] = tokenizer.TOKEN_TYPE_NORMAL
+		if i < len(scores) {
+			vocab.Scores[i] = float32(scores[i])
+		}
+		if i < len(types) && (types[i] == tokenizer.TOKEN_TYPE_CONTROL || types[i] == tokenizer.TOKEN_TYPE_USER_DEFINED) {
+			v.specials.add(values[i])
+		}
+	}
+	kind, _ := s.ModelInfo[key+"model"].(string)
+	pre, _ := s.ModelInfo[key+"pre"].(string)
+	switch {
+	case kind == "gpt2" && splits[pre] != "" && len(merges) > 0:
+		whole := splits[pre] == splits["llama-bpe"] || pre == "tekken"
+		v.encode = newPairs(values, merges, splits[pre], whole).count
+	case kind == "llama" && len(scores) == len(values):
+		v.encode = counting(tokenizer.NewSentencePiece(vocab).Encode)
+	case kind == "bert":
+		v.encode, v.run, v.specials = counting(tokenizer.NewWordPiece(vocab, true).Encode), wordBytes, specials{}
+	default:
+		return nil, &remote.Failure{Kind: model.ErrCannot, Text: fmt.Sprintf("its vocabulary is of the kind %q %q", kind, pre)}
+	}
+	return v, nil
+}
+
+// counting counts by one of the library's tokenizers.
+func counting(encode func(text string, addSpecial bool) ([]int32, error)) func(string) int {
+	return func(text string) int {
+		ids, err := encode(text, false)
+		if err != nil {
+			return len(text) // none fails; a byte is a token at worst
+		}
+		return len(ids)
+	}
+}
+
+// list returns the elements of a JSON array that are a T.
+func list[T any](v any) []T {
+	array, _ := v.([]any)
+	out := make([]T, 0, len(array))
+	for _, e := range array {
+		if t, ok := e.(T); ok {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// count returns the tokens of text.
+func (v *vocabulary) count(text string) int {
+	n := 0
+	for text != "" {
+		at, size := v.specials.find(text)
+		n += v.plain(text[:at])
+		if size > 0 {
+			n++
+		}
+		text = text[at+size:]
+	}
+	return n
+}
+
+// plain counts text without special tokens, in pieces, so that no text takes
+// time with the square of its length. A piece ends behind a line feed, or a
+// blank, where there is one; else there may be one token more.
+func (v *vocabulary) plain(text string) int {
+	n := 0
+	for text != "" {
+		end := pieceEnd(text, v.run)
+		n += v.encode(text[:end])
+		text = text[end:]
+	}
+	return n
+}
+
+// pieceEnd returns where to end the first piece of text: nowhere in it has a
+// run without blanks of more than run bytes, nor has it more than pieceBytes.
+func pieceEnd(text string, run int) int {
+	blank, line := 0, 0 // ends of the last ones
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '\n':
+			blank, line = i+1, i+1
+		case ' ', '\t', '\r':
+			blank = i + 1
+		}
+		if i-blank >= run {
+			return boundary(text, i)
+		}
+		if i >= pieceBytes {
+			if line > pieceBytes/2 {
+				return line
+			}
+			if blank > 0 {
+				return blank
+			}
+			return boundary(text, i)
+		}
+	}
+	return len(text)
+}
+
+// boundary returns the beginning of the character that i stands in.
+func boundary(text string, i int) int {
+	for i > 1 && text[i]&0xC0 == 0x80 {
+		i--
+	}
+	return i
+}
+
+// specials finds special tokens.
+type specials struct {
+	tokens  map[string]bool
+	lengths [256][]int // of the tokens that begin with a byte, longest first
+}
+
+func (s *specials) add(token string) {
+	if token == "" || s.tokens[token] {
+		return
+	}
+	if s.tokens == nil {
+		s.tokens = make(map[string]bool)
+	}
+	s.tokens[token] = true
+	lengths := s.lengths[token[0]]
+	at := 0
+	for at < len(lengths) && lengths[at] > len(token) {
+		at++
+	}
+	if at == len(lengths) || lengths[at] != len(token) {
+		lengths = append(lengths, 0)
+		copy(lengths[at+1:], lengths[at:])
+		lengths[at] = len(token)
+		s.lengths[token[0]] = lengths
+	}
+}
+
+// find returns where the first special token of text begins, and its length:
+// the end of text and 0 where there is none.
+func (s *specials) find(text string) (at, size int) {
+	for i := range len(text) {
+		for _, n := range s.lengths[text[i]] {
+			if i+n <= len(text) && s.tokens[text[i:i+n]] {
+				return i, n
+			}
+		}
+	}
+	return len(text), 0
+}
+
+// What cuts text into words before byte pairs are merged, by the names that
+// GGUF files give: the patterns of the vocabularies' own tokenizers, in one
+// expression each that matches everywhere.
+var splits = func() map[string]string {
+	const (
+		ending = `(?i:'s|'t|'re|'ve|'m|'ll|'d)`
+		blanks = `|\s*[\r\n]+|\s+(?!\S)|\s+`
+		symbol = `| ?[^\s\p{L}\p{N}]+[\r\n]*`
+		word   = `|[^\r\n\p{L}\p{N}]?\p{L}+`
+		high   = `[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]`
+		low    = `[\p{Ll}\p{Lm}\p{Lo}\p{M}]`
+		first  = `[^\r\n\p{L}\p{N}]?`
+		paths  = `| ?[^\s\p{L}\p{N}]+[\r\n/]*`
+
+		llama3 = ending + word + `|\p{N}{1,3}` + symbol + blanks
+		qwen2  = ending + word + `|\p{N}` + symbol + blanks
+		gpt2   = `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`
+		smollm = `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+|\s+(?=\p{N})|\s+(?!\S)|\s+` // as gpt2, once each digit was cut off
+		tekken = first + high + `*` + low + `+|` + first + high + `+` + low + `*|\p{N}` + paths + blanks
+		gpt4o  = first + high + `*` + low + `+` + ending + `?|` + first + high + `+` + low + `*` + ending + `?|\p{N}{1,3}` + paths + blanks
+	)
+	names := map[string]string{
+		llama3: "llama-bpe llama3 llama-v3 falcon3 falcon-h1 pixtral lfm2 glm4 chatglm-bpe smaug-bpe dbrx",
+		qwen2:  "qwen2 deepseek-r1-qwen stablelm2 megrez hunyuan grok-2",
+		gpt2:   "gpt-2 phi-2 mpt olmo jais exaone4 granite-docling",
+		smollm: "smollm starcoder refact command-r codeshell exaone minerva-7b",
+		tekken: "tekken",
+		gpt4o:  "gpt-4o llama4",
+	}
+	m := make(map[string]string)
+	for split, of := range names {
+		for name := range strings.FieldsSeq(of) {
+			m[name] = split
+		}
+	}
+	return m
+}()
