@@ -34,11 +34,11 @@ func say(p Payload) string {
 	case TriggerDecision:
 		return sayDecision(p)
 	case LevelApplied:
-		return fmt.Sprintf("%s, %d to %d tokens, %d freed, %d to prefill from message %d",
-			p.Level, p.Before, p.After, p.Freed, p.PrefillTokens, p.FirstChanged)
+		return sayMore(fmt.Sprintf("%s, %d to %d tokens, %d freed, %d to prefill from message %d",
+			p.Level, p.Before, p.After, p.Freed, p.PrefillTokens, p.FirstChanged), "by", p.Engine)
 	case PrunedMessages:
 		l := p.Layers
-		return fmt.Sprintf("pinned %d messages (%d tokens), summary %d (%d), recent %d (%d)",
+		return fmt.Sprintf("messages pinned %d (%d tokens), in the summary %d (%d), recent %d (%d)",
 			l.Pinned.Messages, l.Pinned.Tokens, l.Summary.Messages, l.Summary.Tokens, l.Recent.Messages, l.Recent.Tokens)
 	case SummaryCreated:
 		return fmt.Sprintf("%s, %d messages in %d tokens, ratio %.2f", p.Strategy, p.InputMessages, p.SummaryTokens, p.CompressionRatio)

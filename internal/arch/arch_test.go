@@ -32,7 +32,7 @@ var may = map[string][]string{
 	"cooldown":                       {},
 	"edit":                           {"chat"},
 	"embed":                          {"chat", "model"},
-	"engine":                         {".", "embed", "internal/ollama", "internal/openai", "levels", "model", "summarize", "tokens"},
+	"engine":                         {".", "chat", "embed", "internal/ollama", "internal/openai", "levels", "model", "summarize", "tokens"},
 	"embed/embedtest":                {"embed"},
 	"examples/minimal":               {".", "chat"},
 	"examples/preflight":             {".", "chat"},
