@@ -228,7 +228,16 @@ func (a *app) finish(err error) tea.Cmd {
 }
 
 // room returns the lines that the transcript has.
-func (a *app) room() int { return max(0, a.height-2-a.input.Height()) }
+func (a *app) room() int { return max(0, a.height-2-a.ruled()-a.input.Height()) }
+
+// ruled returns the lines that part the transcript from what is below it: none
+// where there is little room.
+func (a *app) ruled() int {
+	if a.height < 12 {
+		return 0
+	}
+	return 1
+}
 
 // View implements [tea.Model].
 func (a *app) View() tea.View {
@@ -244,11 +253,15 @@ func (a *app) View() tea.View {
 	case a.page.up > 0 && doing == "":
 		status[1] = s.Paint(screen.Dim, s.Clip(screen.Plural(a.page.up, "line")+" below, PgDn", s.Width))
 	}
-	lines := append(a.page.shown(a.room()), status[0], status[1], a.input.View())
+	lines := a.page.shown(a.room())
+	if a.ruled() > 0 {
+		lines = append(lines, s.Paint(screen.Dim, strings.Repeat(s.Sign("─", "-"), s.Width)))
+	}
+	lines = append(lines, status[0], status[1], a.input.View())
 	v := tea.NewView(strings.Join(lines, "\n"))
 	v.AltScreen = true
 	if c := a.input.Cursor(); c != nil {
-		c.Y += a.room() + 2
+		c.Y += a.room() + a.ruled() + 2
 		v.Cursor = c
 	}
 	return v

@@ -29,7 +29,7 @@ func statusLines(s screen.Screen, st Status, doing string) [2]string {
 	}
 	who := []string{st.Model.Name, screen.Grouped(st.Model.Window) + " tokens"}
 	if st.Model.Source != "" {
-		who[1] += " (" + st.Model.Source + ")"
+		who = append(who, "("+st.Model.Source+")")
 	}
 	if doing != "" {
 		who = []string{doing, st.Model.Name}

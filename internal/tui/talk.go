@@ -206,15 +206,19 @@ func (t *Talk) ask(ctx context.Context, tools bool) (model.Answer, error) {
 		if cause == "" || again && err != nil {
 			return a, err
 		}
-		if again {
-			t.tell(Event{Kind: Warned, Text: cause + "; the answer may miss what was cut"})
-			return a, nil
+		if !again {
+			again = true
+			hopeless := t.harder(ctx)
+			if hopeless == nil {
+				t.tell(Event{Kind: Voided, Text: cause + "; compacted harder, asking once more"})
+				continue
+			}
+			if err != nil || !errors.Is(hopeless, model.ErrTooLong) {
+				return a, hopeless
+			}
 		}
-		again = true
-		t.tell(Event{Kind: Voided, Text: cause + "; compacting harder, and asking once more"})
-		if err := t.harder(ctx); err != nil {
-			return a, err
-		}
+		t.tell(Event{Kind: Warned, Text: cause + "; the answer may miss what was cut"})
+		return a, nil
 	}
 }
 

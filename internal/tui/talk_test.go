@@ -1,0 +1,422 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tiercompact/tiercompact"
+	"github.com/tiercompact/tiercompact/archive"
+	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/model"
+)
+
+// A turn answers one request.
+type turn func(ctx context.Context, r model.Request, each func(model.Delta) error) (model.Answer, error)
+
+// A scripted chatter takes its turns in order, the last one again and again.
+type scripted struct {
+	turns []turn
+	asked []model.Request
+}
+
+func (s *scripted) Chat(ctx context.Context, r model.Request, each func(model.Delta) error) (model.Answer, error) {
+	s.asked = append(s.asked, r)
+	return s.turns[min(len(s.asked), len(s.turns))-1](ctx, r, each)
+}
+
+// says streams a text word by word; the server counts nothing.
+func says(text string) turn { return counts(text, 0) }
+
+func counts(text string, prompt int) turn {
+	return func(_ context.Context, _ model.Request, each func(model.Delta) error) (model.Answer, error) {
+		for _, w := range strings.SplitAfter(text, " ") {
+			if err := each(model.Delta{Text: w}); err != nil {
+				return model.Answer{}, err
+			}
+		}
+		return model.Answer{Message: chat.NewText(chat.Assistant, text), Done: model.Stopped, PromptTokens: prompt}, nil
+	}
+}
+
+func fails(err error) turn {
+	return func(context.Context, model.Request, func(model.Delta) error) (model.Answer, error) {
+		return model.Answer{}, err
+	}
+}
+
+func calls(parts ...chat.Part) turn {
+	for i := range parts {
+		parts[i].Kind = chat.Call
+	}
+	return func(context.Context, model.Request, func(model.Delta) error) (model.Answer, error) {
+		return model.Answer{Message: chat.Message{Role: chat.Assistant, Parts: parts}}, nil
+	}
+}
+
+// opened is a chat in a folder of the test, and what it told.
+type opened struct {
+	*Talk
+	chat   *scripted
+	events []Event
+}
+
+func open(t *testing.T, window int, turns ...turn) *opened {
+	t.Helper()
+	return reopen(t, Options{Dir: filepath.Join(t.TempDir(), ".compact"), Name: "test", Model: Model{Name: "smol", Window: window, Source: "test"}}, turns...)
+}
+
+func reopen(t *testing.T, o Options, turns ...turn) *opened {
+	t.Helper()
+	s := &scripted{turns: turns}
+	o.Chat = s
+	o.Config.Preset = tiercompact.Steady
+	talk, err := Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := &opened{Talk: talk, chat: s}
+	talk.told = func(e Event) { x.events = append(x.events, e) }
+	t.Cleanup(func() { talk.Close() })
+	return x
+}
+
+// texts returns what is told by events of a kind.
+func (x *opened) texts(k Kind) []string {
+	var out []string
+	for _, e := range x.events {
+		if e.Kind == k {
+			out = append(out, e.Text)
+		}
+	}
+	return out
+}
+
+// said returns the roles and texts of the conversation, without the system
+// prompt.
+func (x *opened) said() []string {
+	var out []string
+	for _, m := range x.Messages()[1:] {
+		out = append(out, string(m.Role)+": "+m.Text())
+	}
+	return out
+}
+
+// checkDisk compares the session file with the conversation.
+func (x *opened) checkDisk(t *testing.T) {
+	t.Helper()
+	s, err := archive.ReadSession(sessionPath(x.o.Dir, x.Name()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := s.Messages, x.Messages(); !reflect.DeepEqual(got, want) {
+		t.Errorf("on disk are %d messages\n%v\nnot the %d of the conversation\n%v", len(got), got, len(want), want)
+	}
+}
+
+func equal(t *testing.T, got, want []string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%q\nwant\n%q", got, want)
+	}
+}
+
+func TestEachMessageIsOnDisk(t *testing.T) {
+	x := open(t, 4096, func(ctx context.Context, r model.Request, each func(model.Delta) error) (model.Answer, error) {
+		s, err := archive.ReadSession(sessionPath(filepath.Join(t.TempDir(), ".compact"), "test"))
+		if err == nil || len(s.Messages) > 0 {
+			t.Error("another folder has the session")
+		}
+		return says("hello yourself")(ctx, r, each)
+	})
+	if err := x.Do(t.Context(), "hello"); err != nil {
+		t.Fatal(err)
+	}
+	equal(t, x.said(), []string{"user: hello", "assistant: hello yourself"})
+	x.checkDisk(t)
+	r := x.chat.asked[0]
+	if r.Model != "smol" || r.Window != 4096 || len(r.Messages) != 2 || !strings.Contains(string(r.Tools), `"recall"`) {
+		t.Errorf("asked for %+v", r)
+	}
+}
+
+func TestTheServersCountIsLearntBeforeTheAnswerIsAdded(t *testing.T) {
+	x := open(t, 4096, counts("four words of answer", 250))
+	if err := x.Do(t.Context(), "hello"); err != nil {
+		t.Fatal(err)
+	}
+	// An answer that counted among them would leave exactly those 250.
+	if n := x.Status().Usage.Tokens; n <= 250 || n > 270 {
+		t.Errorf("the conversation has %d tokens, want the 250 that were counted and those of the answer", n)
+	}
+}
+
+func TestATooLongPromptIsCompactedAndSentOnceMore(t *testing.T) {
+	long := fmt.Errorf("chat with smol: %w", model.ErrTooLong)
+	tests := []struct {
+		name  string
+		turns []turn
+		asked int
+		err   error
+	}{
+		{"an error, then an answer", []turn{fails(long), says("done")}, 2, nil},
+		{"an error twice", []turn{fails(long)}, 2, model.ErrTooLong},
+		{"cut silently, then an answer", []turn{counts("beheaded", 20), counts("done", 0)}, 2, nil},
+		{"cut silently twice", []turn{counts("done", 20)}, 2, nil},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			x := open(t, 8192, test.turns...)
+			source := "package main\n" + strings.Repeat("\nfunc doSomething() error {\n\treturn errors.New(\"nothing was done\")\n}\n", 100)
+			if _, err := x.session.AddFile(t.Context(), "main.go", source); err != nil {
+				t.Fatal(err)
+			}
+			for _, text := range []string{"one", "two", "three", "four"} {
+				if err := x.session.Load([]chat.Message{chat.NewText(chat.Assistant, "ok"), chat.NewText(chat.User, text)}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			x.session.Load([]chat.Message{chat.NewText(chat.Assistant, "ok")})
+			err := x.Do(t.Context(), "go on")
+			if !errors.Is(err, test.err) {
+				t.Errorf("err = %v, want %v", err, test.err)
+			}
+			if n := len(x.chat.asked); n != test.asked {
+				t.Fatalf("asked %d times, want %d", n, test.asked)
+			}
+			first, second := size(x.chat.asked[0]), size(x.chat.asked[1])
+			if second >= first {
+				t.Errorf("asked with %d bytes, then with %d", first, second)
+			}
+			if len(x.texts(Voided)) != 1 || len(x.texts(Compacted)) == 0 {
+				t.Errorf("told %d times that it is sent again, and of %d rounds", len(x.texts(Voided)), len(x.texts(Compacted)))
+			}
+			if last := x.said()[len(x.said())-1]; err == nil && last != "assistant: done" || err != nil && last != "user: go on" {
+				t.Errorf("the conversation ends with %q", last)
+			}
+			x.checkDisk(t)
+		})
+	}
+}
+
+func size(r model.Request) int {
+	n := 0
+	for _, m := range r.Messages {
+		n += len(m.Text())
+	}
+	return n
+}
+
+func TestAnAnswerToACutPromptIsKeptWhereNothingCanShrink(t *testing.T) {
+	x := open(t, 4096, counts("of what I saw", 20))
+	if err := x.Do(t.Context(), "hello"); err != nil {
+		t.Fatal(err)
+	}
+	if w := x.texts(Warned); len(w) != 1 || !strings.Contains(w[0], "may miss") {
+		t.Errorf("warned %q", w)
+	}
+	equal(t, x.said(), []string{"user: hello", "assistant: of what I saw"})
+}
+
+func TestNothingToShrinkIsSaid(t *testing.T) {
+	x := open(t, 4096, fails(model.ErrTooLong))
+	err := x.Do(t.Context(), "hello")
+	if !errors.Is(err, model.ErrTooLong) || !strings.Contains(err.Error(), "larger window") || len(x.chat.asked) != 1 {
+		t.Errorf("err = %v after %d requests", err, len(x.chat.asked))
+	}
+}
+
+func TestAStoppedAnswerIsKept(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	x := open(t, 4096, func(ctx context.Context, _ model.Request, each func(model.Delta) error) (model.Answer, error) {
+		each(model.Delta{Thinking: "hm"})
+		each(model.Delta{Text: "half an "})
+		stop()
+		return model.Answer{}, each(model.Delta{Text: "answer"})
+	}, says("the whole answer"))
+	if err := x.Do(ctx, "hello"); !errors.Is(err, context.Canceled) {
+		t.Errorf("err = %v", err)
+	}
+	equal(t, x.said(), []string{"user: hello", "assistant: half an answer\n\n" + stoppedMark})
+	x.checkDisk(t)
+	if err := x.Do(t.Context(), "/retry"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestABrokenAnswerIsKept(t *testing.T) {
+	x := open(t, 4096, func(_ context.Context, _ model.Request, each func(model.Delta) error) (model.Answer, error) {
+		each(model.Delta{Text: "half an"})
+		return model.Answer{}, model.ErrGarbled
+	}, fails(model.ErrUnreachable))
+	if err := x.Do(t.Context(), "hello"); !errors.Is(err, model.ErrGarbled) {
+		t.Errorf("err = %v", err)
+	}
+	if err := x.Do(t.Context(), "and now?"); !errors.Is(err, model.ErrUnreachable) {
+		t.Errorf("err = %v", err)
+	}
+	equal(t, x.said(), []string{"user: hello", "assistant: half an\n\n" + brokenMark, "user: and now?"})
+	x.checkDisk(t)
+}
+
+func TestAnEmptyAnswerIsNoMessage(t *testing.T) {
+	for _, parts := range [][]chat.Part{nil, {{Kind: chat.Text, Text: " \n"}}, {{Kind: chat.Thinking, Text: "hm"}}} {
+		x := open(t, 4096, func(context.Context, model.Request, func(model.Delta) error) (model.Answer, error) {
+			return model.Answer{Message: chat.Message{Parts: parts}}, nil
+		})
+		if err := x.Do(t.Context(), "hello"); !errors.Is(err, errSilent) {
+			t.Errorf("%v: err = %v", parts, err)
+		}
+		equal(t, x.said(), []string{"user: hello"})
+	}
+}
+
+func TestCallsAreAnswered(t *testing.T) {
+	x := open(t, 4096,
+		calls(chat.Part{Name: "recall", Args: `{"id":"00000000"}`}, chat.Part{ID: "a", Name: "recall", Args: `{"text":7}`},
+			chat.Part{ID: "b", Name: "rm", Args: `{}`}, chat.Part{ID: "c", Name: "recall", Args: `{}`}),
+		says("never mind"))
+	if err := x.Do(t.Context(), "what was it?"); err != nil {
+		t.Fatal(err)
+	}
+	equal(t, x.said()[2:], []string{
+		`tool: nothing that was removed has the id or the words "00000000"`,
+		`tool: arguments of recall must be an object with id or text, as strings: json: cannot unmarshal number into Go struct field .Text of type string`,
+		`tool: there is no tool "rm"; the only one is recall`,
+		`tool: recall needs an id or a text`,
+		"assistant: never mind",
+	})
+	for _, p := range chat.Check(x.Messages()) {
+		t.Error(p)
+	}
+	x.checkDisk(t)
+}
+
+func TestAModelThatOnlyCallsComesToAnEnd(t *testing.T) {
+	x := open(t, 32768, calls(slices.Repeat([]chat.Part{{Name: "recall", Args: `{"text":"x"}`}}, 50)...))
+	if err := x.Do(t.Context(), "go"); !errors.Is(err, errSilent) {
+		t.Errorf("err = %v", err)
+	}
+	if n := len(x.chat.asked); n != maxTurns {
+		t.Errorf("asked %d times, want %d", n, maxTurns)
+	}
+	if last := x.chat.asked[maxTurns-1]; last.Tools != nil {
+		t.Error("the last request has tools")
+	}
+	if n := len(x.Messages()); n > 2+maxTurns*(maxCalls+1) {
+		t.Errorf("%d messages", n)
+	}
+}
+
+func TestAModelWithoutToolsIsAskedWithout(t *testing.T) {
+	x := open(t, 4096, fails(model.ErrCannot), says("hello"))
+	if err := x.Do(t.Context(), "hi"); err != nil {
+		t.Fatal(err)
+	}
+	if x.chat.asked[0].Tools == nil || x.chat.asked[1].Tools != nil || x.Status().Usage.Tools != 0 {
+		t.Error("the second request, or the count, has tools")
+	}
+}
+
+func TestWhatIsRemovedIsRecalled(t *testing.T) {
+	x := open(t, 4096, says("noted"))
+	if err := x.Do(t.Context(), "the vault's number is 40417, remember it well"); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 12 {
+		if err := x.Do(t.Context(), fmt.Sprintf("%d: %s", i, strings.Repeat("tell me more of the sea and its ships ", 5))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := x.Do(t.Context(), "/compact keep the number"); err != nil {
+		t.Fatal(err)
+	}
+	x.chat.turns, x.chat.asked = []turn{calls(chat.Part{ID: "r", Name: "recall", Args: `{"text":"sea ships"}`}), says("of the sea")}, nil
+	if err := x.Do(t.Context(), "what did I ask?"); err != nil {
+		t.Fatal(err)
+	}
+	said := x.said()
+	if got := said[len(said)-2]; !strings.Contains(got, "tell me more of the sea") {
+		t.Errorf("recall gives %q", got)
+	}
+}
+
+func TestResumedAsItWas(t *testing.T) {
+	x := open(t, 2048, says(strings.Repeat("an answer of some length ", 12)))
+	for i := 0; i < 24 && x.Status().Level == ""; i++ {
+		if err := x.Do(t.Context(), fmt.Sprintf("question %d %s", i, strings.Repeat("about this and that ", 5))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before, status := x.Messages(), x.Status()
+	if status.Level == "" || status.Cooldown == 0 {
+		t.Fatal("nothing was compacted")
+	}
+	o := x.o
+	if _, err := Open(t.Context(), o); !errors.Is(err, archive.ErrExists) && !errors.Is(err, archive.ErrLocked) {
+		t.Errorf("a second chat of the same name: err = %v", err)
+	}
+	o.Resume = true
+	if _, err := Open(t.Context(), o); !errors.Is(err, archive.ErrLocked) || !strings.Contains(err.Error(), "end that chat") {
+		t.Errorf("a second process: err = %v", err)
+	}
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	y := reopen(t, o, says("hello again"))
+	if !reflect.DeepEqual(y.Messages(), before) {
+		t.Error("the messages are not those that were there")
+	}
+	if got := y.Status(); got.Cooldown != status.Cooldown || got.Level != status.Level || len(y.texts(Compacted)) > 0 {
+		t.Errorf("status %+v, was %+v", got, status)
+	}
+	if err := y.Do(t.Context(), "/undo"); err != nil {
+		t.Errorf("undo after resume: %v", err)
+	}
+}
+
+func TestCallsThatAKillLeftOpenAreAnswered(t *testing.T) {
+	x := open(t, 4096, says("so it is"))
+	open := chat.Message{Role: chat.Assistant, Parts: []chat.Part{{Kind: chat.Call, ID: "q", Name: "recall", Args: `{"text":"x"}`}}}
+	if err := x.session.Load([]chat.Message{chat.NewText(chat.User, "hi"), open}); err != nil {
+		t.Fatal(err)
+	}
+	if err := x.Do(t.Context(), "go on"); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range chat.Check(x.Messages()) {
+		if p.Severity == chat.SeverityError {
+			t.Error(p)
+		}
+	}
+}
+
+func TestOpenRefuses(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	good := Model{Name: "smol", Window: 4096}
+	for want, o := range map[string]Options{
+		"--window":             {Dir: dir, Model: Model{Name: "smol"}},
+		"plain file name":      {Dir: dir, Model: good, Name: "../x"},
+		"another with --dir":   {Dir: file, Model: good},
+		"no such file":         {Dir: dir, Model: good, Name: "x", Resume: true},
+		"plain file name, too": {Dir: dir, Model: good, Name: "", Resume: true},
+	} {
+		want, _, _ = strings.Cut(want, ", too")
+		if _, err := Open(t.Context(), o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("err = %v, want one with %q", err, want)
+		}
+	}
+	if _, err := SavedMeta(dir, "gone"); err == nil || !strings.Contains(err.Error(), "there are: none") {
+		t.Errorf("err = %v", err)
+	}
+}
