@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	"github.com/ollama/ollama/api"
 
@@ -13,8 +12,6 @@ import (
 	"github.com/tiercompact/tiercompact/internal/remote"
 	"github.com/tiercompact/tiercompact/model"
 )
-
-const maxAnswer = 16 << 20 // bytes; no window holds as much
 
 // Chat has a model go on with a conversation. Each piece of the answer goes to
 // each as it comes; an error of each ends the answer, and is returned as it is.
@@ -32,13 +29,13 @@ func (c *Client) Chat(ctx context.Context, r model.Request, each func(model.Delt
 	if err != nil {
 		return model.Answer{}, fmt.Errorf("%s %s: %w", what, r.Model, err)
 	}
-	a := answer{each: each}
+	a := answer{Reply: remote.Reply{Each: each}}
 	err = c.do(ctx, r.Model, what, func(client *api.Client) error { return client.Chat(ctx, request, a.add) })
 	switch {
-	case a.stopped != nil:
-		err = a.stopped
-	case err == nil && a.garbled != nil:
-		err = c.failed(r.Model, what, a.garbled)
+	case a.Stopped != nil:
+		err = a.Stopped
+	case a.Broken != nil:
+		err = c.failed(r.Model, what, a.Broken)
 	case err == nil && !a.ended:
 		err = c.failed(r.Model, what, remote.Garbled("it ends in the middle"))
 	}
@@ -81,41 +78,22 @@ func newRequest(r model.Request) (*api.ChatRequest, error) {
 
 // An answer is put together from the lines of a stream.
 type answer struct {
-	each           func(model.Delta) error
-	text, thinking strings.Builder
-	calls          []api.ToolCall
-	last           api.ChatResponse
-	ended          bool
-	stopped        error // by each
-	garbled        error
+	remote.Reply
+	last  api.ChatResponse
+	ended bool
 }
 
 func (a *answer) add(r api.ChatResponse) error {
-	a.text.WriteString(r.Message.Content)
-	a.thinking.WriteString(r.Message.Thinking)
-	a.calls = append(a.calls, r.Message.ToolCalls...)
+	for _, call := range r.Message.ToolCalls { // servers before 0.12 give no ids
+		a.Calls = append(a.Calls, chat.Part{ID: call.ID, Name: call.Function.Name, Args: fromArguments(&call.Function.Arguments)})
+	}
 	if r.Done {
 		a.last, a.ended = r, true
 	}
-	if a.text.Len()+a.thinking.Len() > maxAnswer || len(a.calls) > maxAnswer>>10 {
-		a.garbled = remote.Garbled("it does not end")
-		return a.garbled
-	}
-	if d := (model.Delta{Text: r.Message.Content, Thinking: r.Message.Thinking}); d != (model.Delta{}) && a.each != nil {
-		a.stopped = a.each(d)
-	}
-	return a.stopped
+	return a.Add(model.Delta{Text: r.Message.Content, Thinking: r.Message.Thinking})
 }
 
 func (a *answer) result(before []chat.Message) model.Answer {
-	m := chat.Message{Role: chat.Assistant}
-	if a.thinking.Len() > 0 {
-		m.Parts = append(m.Parts, chat.Part{Kind: chat.Thinking, Text: a.thinking.String()})
-	}
-	if a.text.Len() > 0 {
-		m.Parts = append(m.Parts, chat.Part{Kind: chat.Text, Text: a.text.String()})
-	}
-	m.Parts = append(m.Parts, fromAPI(a.calls, before)...)
 	var done model.Done
 	switch {
 	case a.last.DoneReason == "length":
@@ -124,38 +102,13 @@ func (a *answer) result(before []chat.Message) model.Answer {
 		done = model.Stopped
 	}
 	return model.Answer{
-		Message:      m,
+		Message:      a.Message(before),
 		Done:         done,
 		PromptTokens: max(0, a.last.PromptEvalCount),
 		Tokens:       max(0, a.last.EvalCount),
 		PromptTime:   max(0, a.last.PromptEvalDuration),
 		Time:         max(0, a.last.EvalDuration),
 	}
-}
-
-// fromAPI returns the parts of calls. Servers before 0.12 give them no ids; one
-// that has none, or one that another call has, gets one that no other has.
-func fromAPI(calls []api.ToolCall, before []chat.Message) []chat.Part {
-	used := make(map[string]bool)
-	if len(calls) > 0 {
-		for _, m := range before {
-			for _, p := range m.Parts {
-				used[p.ID] = true
-			}
-		}
-	}
-	var parts []chat.Part
-	n := len(before)
-	for _, call := range calls {
-		id := call.ID
-		for id == "" || used[id] {
-			id = fmt.Sprintf("call_%d", n)
-			n++
-		}
-		used[id] = true
-		parts = append(parts, chat.Part{Kind: chat.Call, ID: id, Name: call.Function.Name, Args: fromArguments(&call.Function.Arguments)})
-	}
-	return parts
 }
 
 // fromArguments returns arguments as JSON text, in the order that the model

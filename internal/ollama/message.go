@@ -1,6 +1,7 @@
 package ollama
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -9,78 +10,68 @@ import (
 	"github.com/ollama/ollama/api"
 
 	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/internal/remote"
 	"github.com/tiercompact/tiercompact/model"
 )
 
 // toAPI returns messages in Ollama's form. Several results in one message
 // become one message each, as the server wants them.
 func toAPI(messages []chat.Message) ([]api.Message, error) {
-	out := make([]api.Message, 0, len(messages))
-	names := make(map[string]string) // of the tools, by the ids of their newest calls
+	w := writer{names: make(map[string]string)}
 	for i, m := range messages {
-		main := api.Message{Role: role(m.Role), Content: said(m)}
-		results := 0
-		for _, p := range m.Parts {
-			switch p.Kind {
-			case chat.Thinking:
-				main.Thinking += p.Text
-			case chat.Call:
-				names[p.ID] = p.Name
-				main.ToolCalls = append(main.ToolCalls, toCall(p, len(main.ToolCalls)))
-			case chat.Result:
-				results++
-				r := api.Message{Role: string(chat.Tool), Content: p.Text, ToolCallID: p.ID, ToolName: p.Name}
-				if r.ToolName == "" {
-					r.ToolName = names[p.ID]
-				}
-				if err := addImage(&r, p.Image); err != nil {
-					return nil, fmt.Errorf("message %d: %w", i, err)
-				}
-				out = append(out, r)
-				continue
-			}
-			if err := addImage(&main, p.Image); err != nil {
-				return nil, fmt.Errorf("message %d: %w", i, err)
-			}
-		}
-		if results == 0 || main.Content != "" || len(main.Images) > 0 || len(main.ToolCalls) > 0 {
-			out = append(out, main)
+		if err := w.message(m); err != nil {
+			return nil, fmt.Errorf("message %d: %w", i, err)
 		}
 	}
-	return out, nil
+	return w.out, nil
 }
 
-// role returns a role that Ollama's templates know.
-func role(r chat.Role) string {
-	if r == chat.Developer {
-		return string(chat.System)
-	}
-	return string(r)
+// A writer writes messages one after the other.
+type writer struct {
+	out   []api.Message
+	names map[string]string // of the tools, by the ids of their newest calls
 }
 
-// said returns the text of a message that is no result.
-func said(m chat.Message) string {
-	var texts []string
+func (w *writer) message(m chat.Message) error {
+	main := api.Message{Role: remote.Role(m.Role), Content: remote.Said(m)}
+	results := 0
 	for _, p := range m.Parts {
-		if (p.Kind == chat.Text || p.Kind == chat.Summary) && p.Text != "" {
-			texts = append(texts, p.Text)
+		var err error
+		switch p.Kind {
+		case chat.Thinking:
+			main.Thinking += p.Text
+		case chat.Call:
+			err = w.call(&main, p)
+		case chat.Result:
+			results++
+			err = w.result(p)
+		default:
+			err = addImage(&main, p.Image)
+		}
+		if err != nil {
+			return err
 		}
 	}
-	return strings.Join(texts, "\n")
+	if results == 0 || main.Content != "" || len(main.Images) > 0 || len(main.ToolCalls) > 0 {
+		w.out = append(w.out, main)
+	}
+	return nil
 }
 
-// toCall returns a call in Ollama's form, whose arguments are an object.
-// Arguments that are none, as models write them now and then, go under a name
-// that says so.
-func toCall(p chat.Part, index int) api.ToolCall {
-	call := api.ToolCall{ID: p.ID, Function: api.ToolCallFunction{Index: index, Name: p.Name}}
-	if json.Unmarshal([]byte(p.Args), &call.Function.Arguments) != nil {
-		call.Function.Arguments = api.NewToolCallFunctionArguments()
-		if text := strings.TrimSpace(p.Args); text != "" {
-			call.Function.Arguments.Set("not_an_object", text)
-		}
-	}
-	return call
+func (w *writer) call(m *api.Message, p chat.Part) error {
+	w.names[p.ID] = p.Name
+	call := api.ToolCall{ID: p.ID, Function: api.ToolCallFunction{Index: len(m.ToolCalls), Name: p.Name}}
+	err := json.Unmarshal([]byte(remote.Arguments(p.Args)), &call.Function.Arguments)
+	m.ToolCalls = append(m.ToolCalls, call)
+	return err
+}
+
+// result writes a result with the name of its tool, which templates show.
+func (w *writer) result(p chat.Part) error {
+	r := api.Message{Role: string(chat.Tool), Content: p.Text, ToolCallID: p.ID, ToolName: cmp.Or(p.Name, w.names[p.ID])}
+	err := addImage(&r, p.Image)
+	w.out = append(w.out, r)
+	return err
 }
 
 // addImage adds the bytes of a picture. A server fetches none by itself.

@@ -8,7 +8,6 @@ package ollama
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -66,24 +65,10 @@ func (c *Client) do(ctx context.Context, name, what string, call func(*api.Clien
 
 func (c *Client) through(side *remote.Call) *api.Client { return api.NewClient(c.base, side.Client()) }
 
-// failed returns err with what was to be done, and what to do. name is the
-// model that was asked, "" for none.
+// failed returns err with what was to be done with which model, "" for none,
+// and what to do.
 func (c *Client) failed(name, what string, err error) error {
-	if err == nil {
-		return nil
-	}
-	doing := what
-	if name != "" {
-		doing += " " + name
-	}
-	var f *remote.Failure
-	if !errors.As(err, &f) {
-		return fmt.Errorf("%s at %s: %w", doing, c.URL(), err)
-	}
-	if name == "" && f.Status == http.StatusNotFound {
-		f.Kind = model.ErrGarbled // no model was named: there is no such path
-	}
-	return fmt.Errorf("%s at %s: %w; %s", doing, c.URL(), f, remedy(f, what, name))
+	return remote.Explain(err, what, name, c.URL(), func(f *remote.Failure) string { return remedy(f, what, name) })
 }
 
 func remedy(f *remote.Failure, what, name string) string {

@@ -1,28 +1,215 @@
-// Package openai asks a server that speaks OpenAI's protocol.
+// Package openai asks a server that speaks OpenAI's protocol: llama.cpp's, LM
+// Studio, vLLM, Ollama's /v1.
+//
+// Its errors unwrap to those of package model, and say after a semicolon what
+// to do. No call has a time limit of its own: give it a context that has one.
 package openai
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
 
+	"github.com/sashabaranov/go-openai"
+
+	"github.com/tiercompact/tiercompact/internal/remote"
 	"github.com/tiercompact/tiercompact/model"
 	"github.com/tiercompact/tiercompact/tokens"
 )
 
 // A Client asks one server. It is safe for concurrent use.
-type Client struct{ url, key string }
+type Client struct {
+	base *url.URL // without /v1
+	key  string
+}
 
-var errTodo = errors.New("not there yet")
+// New returns a client for the server at an address, with or without /v1 at
+// its end. key is sent as a bearer token; "": none is. It asks nothing yet.
+func New(address, key string) (*Client, error) {
+	base, err := remote.Address(address, "")
+	if err != nil {
+		return nil, fmt.Errorf("find the server: %w", err)
+	}
+	return &Client{base, key}, nil
+}
 
-func New(url, key string) (*Client, error)                     { return &Client{url, key}, nil }
-func (c *Client) URL() string                                  { return c.url }
-func (c *Client) Models(ctx context.Context) ([]string, error) { return nil, errTodo }
+// URL returns the server's address, without a password.
+func (c *Client) URL() string { return c.base.Redacted() }
+
+// do makes one call, and says in its error what was to be done. name is the
+// model that is asked, "" for none; settings are added to the request.
+func (c *Client) do(ctx context.Context, name, what string, settings []byte, call func(*openai.Client) error) error {
+	side := remote.Call{Secret: c.key}
+	config := openai.DefaultConfig(c.key)
+	config.BaseURL = c.base.JoinPath("v1").String()
+	config.HTTPClient = adding{side.Client(), settings}
+	config.EmptyMessagesLimit = 1 << 20 // servers send empty lines while they read a prompt; bytes are bounded
+	return c.failed(name, what, side.Fault(ctx, call(openai.NewClientWithConfig(config))))
+}
+
+func (c *Client) failed(name, what string, err error) error {
+	return remote.Explain(err, what, name, c.URL(), remedy)
+}
+
+func remedy(f *remote.Failure) string {
+	switch {
+	case f.Kind == model.ErrUnreachable:
+		return "start the server, or correct its address"
+	case f.Kind == model.ErrNoModel:
+		return "name a model that the server lists, or load it there"
+	case f.Kind == model.ErrTooLong:
+		return "send less, or start the server with a larger context"
+	case f.Kind == model.ErrCannot:
+		return "use another model, or start the server so that it can"
+	case f.Kind == model.ErrGarbled:
+		return "check that the address is that of a server with OpenAI's protocol"
+	case f.Status == http.StatusUnauthorized || f.Status == http.StatusForbidden:
+		return "check the key"
+	case f.Status == http.StatusServiceUnavailable || f.Status == http.StatusTooManyRequests:
+		return "it is busy or loads the model: try again later"
+	}
+	return "see the server's log"
+}
+
+// Models returns the names of the models that the server lists, in its order.
+func (c *Client) Models(ctx context.Context) ([]string, error) {
+	var list openai.ModelsList
+	err := c.do(ctx, "", "list models", nil, func(o *openai.Client) (err error) {
+		list, err = o.ListModels(ctx)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, 0, len(list.Models))
+	for _, m := range list.Models {
+		if m.ID != "" {
+			names = append(names, m.ID)
+		}
+	}
+	return names, nil
+}
+
+// Embed returns one vector for each text, in order, all of one dimension. Where
+// a text is too long for the model, servers fail with [model.ErrTooLong], or
+// cut it without a word: Ollama's /v1 does.
+func (c *Client) Embed(ctx context.Context, name string, texts []string) ([][]float32, error) {
+	if len(texts) == 0 {
+		return nil, nil
+	}
+	const what = "embed with"
+	var r openai.EmbeddingResponse
+	err := c.do(ctx, name, what, nil, func(o *openai.Client) (err error) {
+		r, err = o.CreateEmbeddings(ctx, openai.EmbeddingRequestStrings{Input: texts, Model: openai.EmbeddingModel(name), EncodingFormat: openai.EmbeddingEncodingFormatFloat})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	vectors := make([][]float32, len(texts))
+	if len(r.Data) != len(texts) {
+		return nil, c.failed(name, what, remote.Garbled("%d vectors for %d texts", len(r.Data), len(texts)))
+	}
+	for _, e := range r.Data {
+		if e.Index < 0 || e.Index >= len(texts) || vectors[e.Index] != nil {
+			return nil, c.failed(name, what, remote.Garbled("a vector for text %d of %d", e.Index, len(texts)))
+		}
+		vectors[e.Index] = e.Embedding
+	}
+	return vectors, c.failed(name, what, remote.CheckVectors(vectors, len(texts)))
+}
+
+// Window returns what the server tells of a model's window: llama.cpp in
+// /props, for each of its slots; vLLM and LM Studio in their lists of models. A
+// server that tells nothing is no error: its window is not known.
+//
+// Requests cannot ask such a server for a window, so what it tells is fixed.
 func (c *Client) Window(ctx context.Context, name string) (tokens.Known, error) {
-	return tokens.Known{}, errTodo
+	var props struct {
+		Settings struct {
+			Context float64 `json:"n_ctx"`
+		} `json:"default_generation_settings"`
+	}
+	switch err := c.get(ctx, name, "props", &props); {
+	case err == nil && whole(props.Settings.Context) > 0:
+		return tokens.Known{Served: whole(props.Settings.Context)}, nil
+	case err != nil && gone(ctx, err):
+		return tokens.Known{}, err
+	}
+	for _, path := range []string{"api/v0/models", "v1/models"} {
+		var list struct{ Data []listed }
+		err := c.get(ctx, name, path, &list)
+		if err != nil && gone(ctx, err) {
+			return tokens.Known{}, err
+		}
+		if k := known(list.Data, name); k != (tokens.Known{}) {
+			return k, nil
+		}
+	}
+	return tokens.Known{}, nil
 }
-func (c *Client) Embed(ctx context.Context, model string, texts []string) ([][]float32, error) {
-	return nil, errTodo
+
+// gone reports whether asking elsewhere at the same server is in vain.
+func gone(ctx context.Context, err error) bool {
+	return ctx.Err() != nil || errors.Is(err, model.ErrUnreachable)
 }
-func (c *Client) Chat(ctx context.Context, r model.Request, each func(model.Delta) error) (model.Answer, error) {
-	return model.Answer{}, errTodo
+
+// A listed model is what lists tell of windows: vLLM max_model_len; LM Studio
+// what it loaded the model with, and what it could; llama.cpp what the model was
+// trained for.
+type listed struct {
+	ID      string  `json:"id"`
+	Len     float64 `json:"max_model_len"`
+	Loaded  float64 `json:"loaded_context_length"`
+	Context float64 `json:"max_context_length"`
+	Meta    struct {
+		Trained float64 `json:"n_ctx_train"`
+	} `json:"meta"`
+}
+
+// known returns what a list tells of a model. A server that lists a single one
+// serves it under any name.
+func known(list []listed, name string) tokens.Known {
+	for _, m := range list {
+		if m.ID == name || len(list) == 1 {
+			return tokens.Known{
+				Served:  max(whole(m.Len), whole(m.Loaded)),
+				Trained: max(whole(m.Context), whole(m.Meta.Trained)),
+			}
+		}
+	}
+	return tokens.Known{}
+}
+
+// whole returns a number of tokens; 0 where it is none.
+func whole(f float64) int {
+	if !(f >= 1) || f > 1<<40 {
+		return 0
+	}
+	return int(f)
+}
+
+// get reads a JSON answer that is not in OpenAI's protocol. What the server
+// does not have, or has in another form, leaves v as far as it was read.
+func (c *Client) get(ctx context.Context, name, path string, v any) error {
+	side := remote.Call{Secret: c.key}
+	err := func() error {
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base.JoinPath(path).String(), nil)
+		if err != nil {
+			return err
+		}
+		if c.key != "" {
+			r.Header.Set("Authorization", "Bearer "+c.key)
+		}
+		resp, err := side.Client().Do(r)
+		if err != nil {
+			return err
+		}
+		defer resp.Body.Close()
+		return json.NewDecoder(resp.Body).Decode(v)
+	}()
+	return c.failed(name, "ask for the window of", side.Fault(ctx, err))
 }

@@ -150,3 +150,23 @@ func oneLine(text string) string {
 	}
 	return b.String()
 }
+
+// Explain returns err with what was to be done with which model ("" for none)
+// at which address, and, where it is a [*Failure], behind a semicolon what to
+// do about it. nil stays nil.
+func Explain(err error, what, name, address string, remedy func(*Failure) string) error {
+	if err == nil {
+		return nil
+	}
+	if name != "" {
+		what += " " + name
+	}
+	var f *Failure
+	if !errors.As(err, &f) {
+		return fmt.Errorf("%s at %s: %w", what, address, err)
+	}
+	if name == "" && f.Status == http.StatusNotFound {
+		f.Kind = model.ErrGarbled // no model was named: there is no such path
+	}
+	return fmt.Errorf("%s at %s: %w; %s", what, address, f, remedy(f))
+}
