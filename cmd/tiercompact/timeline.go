@@ -150,6 +150,9 @@ func (t *timeline) level(b beat, a tiercompact.Applied) {
 	for _, tried := range screen.Tried(a) {
 		t.under(screen.Yellow, tried)
 	}
+	if len(a.Attempts) == 0 && a.Why != "" && a.Why != t.cfg.EmbedderWhy && a.Why != t.cfg.SummarizerWhy {
+		t.under(screen.Yellow, a.Engine+": "+a.Why)
+	}
 }
 
 // kept says how many messages stand after a round.
