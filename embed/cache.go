@@ -25,8 +25,9 @@ const (
 // a folder. The zero Cache is one in memory alone, which forgets all when it
 // holds 256 MiB. Its methods are safe for concurrent use.
 type Cache struct {
-	// MaxBytes bounds the folder; what was written least recently goes first.
-	// It is set before the first use; 0: 1 GiB.
+	// MaxBytes bounds the folder: each of its 256 subfolders has an equal
+	// share, and what was written there least recently goes first. It is set
+	// before the first use; 0: 1 GiB.
 	MaxBytes int64
 
 	dir string // "": in memory alone

@@ -2,8 +2,9 @@
 // [Embedder], by the words they share, or by both.
 //
 // [Terms] and [Score] are the built-in lexical scorer, which needs no model;
-// [Lexical] is the same idea as vectors. [Cosine] compares vectors, [Fuse]
-// joins both measures with what the order of messages says, [Rank] sorts.
+// [Lexical] is the same idea as vectors. [Model] has a server make vectors, and
+// keeps them in a [Cache]. [Cosine] compares vectors, [Fuse] joins both measures
+// with what the order of messages says, [Rank] sorts.
 package embed
 
 import (

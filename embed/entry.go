@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -162,7 +163,7 @@ func prune(dir string, most int64) (held int64, err error) {
 		if strings.HasPrefix(f.Name(), unfinished) && newest.Sub(f.ModTime()) < time.Hour {
 			continue // another process is writing it
 		}
-		if err := os.Remove(filepath.Join(dir, f.Name())); err != nil && !os.IsNotExist(err) {
+		if err := os.Remove(filepath.Join(dir, f.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return held, fmt.Errorf("remove old vector: %w", err)
 		}
 		held -= f.Size()

@@ -65,23 +65,24 @@ func TestPrefixesReachTheServer(t *testing.T) {
 func TestChunksCoverTheWholeText(t *testing.T) {
 	s := &server{}
 	m := &embed.Model{Server: s, Name: "m", Window: 128, Document: "d: "}
-	var text string
+	var lines strings.Builder
 	for i := range 60 {
-		text += fmt.Sprintf("line %d of a file, with words\n", i)
+		fmt.Fprintf(&lines, "line %d of a file, with words\n", i)
 	}
+	text := lines.String()
 	chunks, err := m.EmbedChunks(t.Context(), []string{"short", text})
 	if err != nil || len(chunks[0]) != 1 || len(chunks[1]) < 3 {
 		t.Fatalf("%d and %d chunks, error %v", len(chunks[0]), len(chunks[1]), err)
 	}
-	whole := ""
+	var whole strings.Builder
 	for _, sent := range s.embedded[1:] {
 		if !strings.HasSuffix(sent, "\n") {
 			t.Errorf("a chunk does not end with a line: %q", sent)
 		}
-		whole += strings.TrimPrefix(sent, "d: ")
+		whole.WriteString(strings.TrimPrefix(sent, "d: "))
 	}
-	if whole != text {
-		t.Errorf("the chunks are not the text: %d bytes of %d", len(whole), len(text))
+	if whole.String() != text {
+		t.Errorf("the chunks are not the text: %d bytes of %d", whole.Len(), len(text))
 	}
 }
 
