@@ -73,8 +73,8 @@ func TestRealModelTakesTextOfAnyKind(t *testing.T) {
 			t.Errorf("text %d has no vector", i)
 		}
 	}
-	if counter.LongestPrompt() > 16*512 {
-		t.Errorf("a batch of %d tokens", counter.LongestPrompt())
+	if counter.Refusals() == 0 {
+		t.Error("nothing was refused: the test needs worse text")
 	}
 }
 
