@@ -45,20 +45,32 @@ func TestObserveRefusesTruncatedPrompts(t *testing.T) {
 		{"fewer", 1000, 700, 8192, true, false},
 		{"many more", 1000, 2500, 8192, true, false},
 		{"full window, rightly", 8192, 8192, 8192, true, false},
-		{"nearly full window, estimate a little higher", 9000, 8190, 8192, true, false},
-		{"cut to the window", 10_650, 8192, 8192, false, true},
-		{"cut just below the window", 12_000, 8100, 8192, false, true},
-		{"cut to half of the window", 6000, 4098, 8192, false, true},
 		{"half of the window, rightly", 4300, 4098, 8192, true, false},
+		{"half of a small window, rightly", 260, 258, 512, true, false},
+		{"half of the window, estimated a quarter too high", 5120, 4098, 8192, true, false},
 		{"half of the window, far below", 6000, 4000, 8192, true, false},
-		{"far below the estimate", 1000, 599, 0, false, true},
 		{"just not far below", 1000, 600, 0, true, false},
-		{"issue ollama#3839", 160_689, 16_387, 32_768, false, true},
 		{"no count", 1000, 0, 8192, false, false},
 		{"negative count", 1000, -1, 8192, false, false},
 		{"no estimate", 0, 10, 8192, false, false},
+
+		// Ollama 0.17 drops messages from the front, and leaves what is left.
+		{"messages dropped, 1480 in 512", 1480, 445, 512, false, true},
+		{"a message or two dropped", 8400, 7900, 8192, false, false},
+		{"a message dropped, estimate a little above", 8300, 8150, 8192, false, false},
+		{"nearly full window, estimate a little higher", 9000, 8190, 8192, false, false},
+		// Then it cuts the one message that is left to the window.
+		{"one message cut, 3000 in 512", 3010, 512, 512, false, true},
+		{"cut to the window", 10_650, 8192, 8192, false, true},
+		{"cut just below the window", 12_000, 8100, 8192, false, true},
+		// Newer ones keep half of the window and two.
+		{"cut to half of the window, 0.32", 65_550, 32_770, 65_536, false, true},
+		{"cut to half of 4096, 0.32.9", 7900, 2050, 4096, false, true},
+		{"cut to half of the window, estimate below it", 6000, 4098, 8192, false, true},
+		{"issue ollama#3839", 160_689, 16_387, 32_768, false, true},
+		{"far below the estimate", 1000, 599, 0, false, true},
 	} {
-		before := tokens.Calibration{Ratio: 1.1, Anchor: 77}
+		before := tokens.Calibration{Ratio: 1, Weight: 500, Anchor: 77, Base: 70}
 		after, s := before.Observe(c.estimate, c.prompt, c.window)
 		if s.Taken != c.taken || s.Truncated != c.truncated || (s.Reason == "") != c.taken {
 			t.Errorf("%s: %+v", c.name, s)
@@ -66,8 +78,8 @@ func TestObserveRefusesTruncatedPrompts(t *testing.T) {
 		if !c.taken && after != before {
 			t.Errorf("%s: refused, but %+v", c.name, after)
 		}
-		if c.taken && after.Anchor != c.prompt {
-			t.Errorf("%s: anchor %d, want %d", c.name, after.Anchor, c.prompt)
+		if c.taken && (after.Anchor != c.prompt || after.Base != c.estimate) {
+			t.Errorf("%s: %+v, want anchor %d", c.name, after, c.prompt)
 		}
 	}
 }
@@ -87,26 +99,56 @@ func TestCalibrationEstimatesOnlyWhatFollowsTheAnchor(t *testing.T) {
 	if got := c.Tokens(900, 1000); got != 1080 {
 		t.Errorf("100 gone: %d tokens, want 1080", got)
 	}
-	c, _ = c.Observe(2000, 2000, 8192)
-	if got := c.Tokens(3000, 2000); got != 3140 {
-		t.Errorf("after a second sample: %d tokens, want 3140", got)
+	c, _ = c.Observe(2000, 2200, 8192)
+	if got := c.Tokens(3000, 2000); got != 3300 {
+		t.Errorf("after a second sample: %d tokens, want 3300", got)
 	}
 	c = c.Void()
-	if got := c.Tokens(1000, 2000); got != 1140 {
-		t.Errorf("void: %d tokens, want 1140", got)
+	if got := c.Tokens(1000, 2000); got != 1100 {
+		t.Errorf("void: %d tokens, want 1100", got)
+	}
+}
+
+func TestCalibrationKeepsWhatATemplatePutsFirstOutOfTheRatio(t *testing.T) {
+	const preamble = 30
+	c, _ := tokens.Calibration{}.Observe(8, 8+preamble, 8192)
+	for n := 400; n <= 2000; n += 400 {
+		c, _ = c.Observe(8+n, 8+n+preamble, 8192)
+	}
+	if c.Ratio > 1.005 {
+		t.Errorf("ratio %.3f: the template's %d tokens are in it", c.Ratio, preamble)
+	}
+}
+
+func TestCalibrationForgetsSlowlyAndTakesLongTextsForMore(t *testing.T) {
+	c := tokens.Calibration{Ratio: 1.2, Weight: 4096}
+	small, _ := c.Observe(40, 40, 0)
+	large, _ := c.Observe(40_000, 40_000, 0)
+	if small.Ratio < 1.19 || large.Ratio > 1.02 || large.Weight != 4096 {
+		t.Errorf("after 40 tokens %+v, after 40,000 %+v", small, large)
+	}
+}
+
+func TestCalibrationBeginsAnewWhereTheConversationIsAnother(t *testing.T) {
+	c := tokens.Calibration{Ratio: 1, Weight: 100, Anchor: 5000, Base: 5000}
+	for _, s := range [][2]int{{300, 300}, {5000, 5100}, {5100, 4900}} {
+		got, sample := c.Observe(s[0], s[1], 8192)
+		if !sample.Taken || got.Anchor != s[1] || got.Ratio < 0.95 || got.Ratio > 1.05 {
+			t.Errorf("%v after 5000: %+v, %+v", s, got, sample)
+		}
 	}
 }
 
 func TestCalibrationIsJSON(t *testing.T) {
-	data, err := json.Marshal(tokens.Calibration{Ratio: 1.25, Anchor: 9})
-	if err != nil || string(data) != `{"ratio":1.25,"anchor":9}` {
+	data, err := json.Marshal(tokens.Calibration{Ratio: 1.25, Weight: 700, Anchor: 9, Base: 8})
+	if err != nil || string(data) != `{"ratio":1.25,"weight":700,"anchor":9,"base":8}` {
 		t.Errorf("%s, %v", data, err)
 	}
 }
 
 func TestCalibrationStaysInBounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		c := tokens.Calibration{Ratio: rapid.Float64().Draw(t, "ratio")}
+		c := tokens.Calibration{Ratio: rapid.Float64().Draw(t, "ratio"), Weight: rapid.Int().Draw(t, "weight")}
 		size := rapid.IntRange(-10, 1_000_000)
 		for range rapid.IntRange(1, 20).Draw(t, "samples") {
 			var s tokens.Sample

@@ -8,7 +8,7 @@ import (
 const (
 	minRatio = 0.7 // bounds of a plausible ratio between encodings of one text
 	maxRatio = 1.6
-	weight   = 0.3 // of a new sample in the ratio
+	memory   = 4096 // estimated tokens that weigh in the ratio beside what is new
 
 	minShare    = 0.60 // of the estimate; a count below it was truncated
 	halfSlack   = 16   // tokens around the half window that servers cut to
@@ -20,7 +20,9 @@ const (
 // It is a value; the zero value corrects nothing.
 type Calibration struct {
 	Ratio  float64 `json:"ratio,omitempty"`  // real tokens for each estimated one, 0.7 to 1.6; 0 means none seen, which counts as 1
+	Weight int     `json:"weight,omitempty"` // estimated tokens that the ratio was learnt from, at most 4096
 	Anchor int     `json:"anchor,omitempty"` // last exact count; 0 means none
+	Base   int     `json:"base,omitempty"`   // what was estimated where Anchor was counted
 }
 
 // A Sample says what became of a reported count.
@@ -33,6 +35,10 @@ type Sample struct {
 // Observe returns c after a server reported promptTokens for a prompt of
 // estimate tokens, as counted without calibration, in a window of window
 // tokens (0 means unknown). A sample that is not taken changes nothing.
+//
+// The ratio is learnt from what was added since the anchor: what a template
+// puts before each conversation is in the anchor, and no part of it. Tokens
+// weigh alike, however many messages they come in.
 func (c Calibration) Observe(estimate, promptTokens, window int) (Calibration, Sample) {
 	switch {
 	case promptTokens <= 0:
@@ -43,13 +49,37 @@ func (c Calibration) Observe(estimate, promptTokens, window int) (Calibration, S
 	if reason := truncated(estimate, promptTokens, window); reason != "" {
 		return c, Sample{Truncated: true, Reason: reason}
 	}
-	seen := clampRatio(float64(promptTokens) / float64(estimate))
-	if c.Ratio > 0 {
-		// The conversions keep the compiler from fusing, which would round
-		// otherwise on some machines.
-		seen = clampRatio(float64(weight*seen) + float64((1-weight)*c.Ratio))
+	if expected := scale(estimate, c.ratio()); window > 0 && expected > window && promptTokens <= window {
+		// A server that drops a message or two leaves a count that looks like
+		// a ratio a little lower.
+		return c, Sample{Reason: fmt.Sprintf("%d tokens counted, %d expected in a window of %d: the prompt may have been cut", promptTokens, expected, window)}
 	}
-	return Calibration{Ratio: seen, Anchor: promptTokens}, Sample{Taken: true}
+	return c.learn(estimate, promptTokens), Sample{Taken: true}
+}
+
+func (c Calibration) learn(estimate, count int) Calibration {
+	added, counted := estimate-c.Base, count-c.Anchor
+	if c.Anchor <= 0 || added <= 0 || counted <= 0 {
+		added, counted = estimate, count // another conversation, or another beginning
+	}
+	seen := clampRatio(float64(counted) / float64(added))
+	known, fresh := float64(min(memory, max(0, c.Weight))), float64(added)
+	// The conversions keep the compiler from fusing, which would round
+	// otherwise on some machines.
+	return Calibration{
+		Ratio:  clampRatio((float64(known*c.ratio()) + float64(fresh*seen)) / (known + fresh)),
+		Weight: min(memory, max(0, c.Weight)+added),
+		Anchor: count,
+		Base:   estimate,
+	}
+}
+
+// ratio returns the ratio that holds.
+func (c Calibration) ratio() float64 {
+	if c.Ratio > 0 {
+		return clampRatio(c.Ratio)
+	}
+	return 1
 }
 
 // truncated returns why count looks like that of a prompt that the server cut,
@@ -75,20 +105,16 @@ func truncated(estimate, count, window int) string {
 // sample's count, and the rest by the ratio. Without an anchor it is all by
 // the ratio.
 func (c Calibration) Tokens(estimateTotal, estimateAtAnchor int) int {
-	ratio := 1.0
-	if c.Ratio > 0 {
-		ratio = clampRatio(c.Ratio)
-	}
 	if c.Anchor <= 0 {
-		return scale(estimateTotal, ratio)
+		return scale(estimateTotal, c.ratio())
 	}
-	return max(0, c.Anchor+scale(estimateTotal-estimateAtAnchor, ratio))
+	return max(0, c.Anchor+scale(estimateTotal-estimateAtAnchor, c.ratio()))
 }
 
 // Void returns c without its anchor: the prompt that it was counted for is no
 // longer the beginning of the conversation. The ratio stays.
 func (c Calibration) Void() Calibration {
-	c.Anchor = 0
+	c.Anchor, c.Base = 0, 0
 	return c
 }
 
