@@ -5,8 +5,6 @@ import (
 	"strings"
 	"unicode"
 
-	"charm.land/lipgloss/v2"
-
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/internal/screen"
 )
@@ -187,16 +185,14 @@ func (p *page) wrap(b *block) {
 	b.tail = nil
 	for line := range strings.SplitSeq(rest, "\n") {
 		b.lines = append(b.lines, b.tail...)
-		broken := strings.Split(lipgloss.Wrap(line, room, ""), "\n")
-		last = broken[len(broken)-1]
-		for _, l := range broken[:len(broken)-1] {
+		lines := broken(line, room)
+		last = lines[len(lines)-1]
+		for _, l := range lines[:len(lines)-1] {
 			b.lines = append(b.lines, p.line(b, len(b.lines), l))
 		}
 		b.tail = []string{p.line(b, len(b.lines), last)}
 	}
-	if b.from = len(b.text) - len(last); b.text[b.from:] != last { // blanks at its end were dropped
-		b.from = len(strings.TrimRight(b.text, " ")) - len(strings.TrimRight(last, " "))
-	}
+	b.from = len(b.text) - len(last)
 }
 
 // line draws line i of b.

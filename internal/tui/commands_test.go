@@ -1,0 +1,167 @@
+package tui
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/tiercompact/tiercompact"
+	"github.com/tiercompact/tiercompact/model"
+)
+
+// does runs a line, and returns what it told.
+func (x *opened) does(t *testing.T, line string) (string, error) {
+	t.Helper()
+	x.events = nil
+	err := x.Do(t.Context(), line)
+	return strings.Join(append(x.texts(Noted), x.texts(Warned)...), "\n"), err
+}
+
+func TestCommands(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "main.go")
+	for name, text := range map[string]string{
+		"main.go": "package main\n\n" + strings.Repeat("// what it does\nfunc f() int { return 1 }\n\n", 30),
+		"binary":  "a\x00b", "latin1": "\xe9t\xe9", "large": strings.Repeat("x", maxFile+1),
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	x := open(t, 8192, says("fine"))
+	for _, test := range []struct{ line, told, err string }{
+		{"  ", "", ""},
+		{"/retry", "", "nothing to answer"},
+		{"/pin last", "", "no message yet"},
+		{"/why", "no check was made", ""},
+		{"/undo", "", tiercompact.ErrNothingToUndo.Error()},
+		{"/files", "no file stands", ""},
+		{"/bogus now", "", "no command /bogus"},
+		{"//etc/hosts is what?", "", ""},
+		{"/help", "/compact [NOTE]", ""},
+		{"/pin last", "message m3 is pinned", ""},
+		{"/pin", "* m3    assistant  fine", ""},
+		{"/pin m99", "", "not found"},
+		{"/add", "", "needs the path"},
+		{"/add " + dir, "", "no plain file"},
+		{"/add " + filepath.Join(dir, "gone"), "", "no such file"},
+		{"/add " + filepath.Join(dir, "binary"), "", "no text in UTF-8"},
+		{"/add " + filepath.Join(dir, "latin1"), "", "no text in UTF-8"},
+		{"/add " + filepath.Join(dir, "large"), "", "larger than 1,048,576 bytes"},
+		{"/add " + file, "main.go: ", ""},
+		{"/files", "whole     m4  " + file, ""},
+		{"what is in it?", "", ""},
+		{"/why", "below the threshold", ""},
+		{"/recall", "", "needs an id"},
+		{"/recall 12345678", "", "nothing that was removed"},
+		{"/model", "smol, window 8,192 tokens (test)", ""},
+		{"/model other", "", "cannot be asked for"},
+		{"/compact remember f", "nothing was compacted: no message can be made smaller", ""},
+		{"/undo", "", tiercompact.ErrNothingToUndo.Error()},
+		{"/quit", "", ErrQuit.Error()},
+	} {
+		told, err := x.does(t, test.line)
+		if !strings.Contains(told, test.told) {
+			t.Errorf("%s tells %q, want %q", test.line, told, test.told)
+		}
+		if test.err == "" && err != nil || test.err != "" && (err == nil || !strings.Contains(err.Error(), test.err)) {
+			t.Errorf("%s: err = %v, want %q", test.line, err, test.err)
+		}
+		x.checkDisk(t)
+	}
+	if got := x.said()[0]; got != "user: /etc/hosts is what?" {
+		t.Errorf("two slashes send %q", got)
+	}
+}
+
+func TestUndoneIsAsItWas(t *testing.T) {
+	x := open(t, 8192, says(strings.Repeat("an answer of some length ", 20)))
+	for range 10 {
+		if _, err := x.does(t, strings.Repeat("a question of some length ", 20)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := strings.Join(x.said(), "\n")
+	for _, line := range []string{"/compact", "/undo"} {
+		if told, err := x.does(t, line); err != nil {
+			t.Fatal(told, err)
+		}
+		if told, err := x.does(t, "/why"); err != nil || line == "/compact" && !strings.Contains(told, "picked level layers") {
+			t.Errorf("/why after %s tells %q, %v", line, told, err)
+		}
+		if same := strings.Join(x.said(), "\n") == before; same != (line == "/undo") {
+			t.Errorf("after %s the conversation is as it was: %v", line, same)
+		}
+		x.checkDisk(t)
+	}
+	if s := x.Status(); s.Freed != 0 || s.Cooldown != 2 {
+		t.Errorf("status %+v", s)
+	}
+	if told, err := x.does(t, "/compact"); err != nil || len(x.texts(Compacted)) != 1 {
+		t.Errorf("told %q, %v", told, err)
+	}
+}
+
+func TestChangeOfModel(t *testing.T) {
+	x := open(t, 8192, says("fine"))
+	x.o.List = func(context.Context) ([]string, error) { return []string{"smol", "tall"}, nil }
+	x.o.Find = func(_ context.Context, name string) (Model, error) {
+		if name != "tall" {
+			return Model{}, model.ErrNoModel
+		}
+		return Model{Name: name, Window: 2048, Source: "elsewhere", Warning: "it is small", NoTools: true}, nil
+	}
+	if told, err := x.does(t, "/model"); err != nil || !strings.Contains(told, "* smol\n  tall") {
+		t.Errorf("told %q, %v", told, err)
+	}
+	if _, err := x.does(t, "/model wide"); !errors.Is(err, model.ErrNoModel) || x.Status().Model.Name != "smol" {
+		t.Errorf("err = %v, model %s", err, x.Status().Model.Name)
+	}
+	told, err := x.does(t, "/model tall")
+	if s := x.Status(); err != nil || !strings.Contains(told, "going on with tall, window 2,048 tokens (elsewhere)\nit is small") || s.Usage.Window != 2048 || s.Usage.Tools != 0 {
+		t.Errorf("told %q, %v, %+v", told, err, s)
+	}
+	if _, err := x.does(t, "hello"); err != nil || x.chat.asked[0].Model != "tall" || x.chat.asked[0].Window != 2048 {
+		t.Errorf("asked %+v, %v", x.chat.asked, err)
+	}
+}
+
+func TestPlain(t *testing.T) {
+	x := open(t, 8192, says("an \x1b[31manswer"), fails(model.ErrUnreachable))
+	x.model.Warning = "the window is small"
+	var out, notes bytes.Buffer
+	err := Plain(t.Context(), x.Talk, strings.NewReader("hello\r\n\nagain\n/bogus\n/model"), &out, &notes, false)
+	if err == nil || err.Error() != "2 of 5 lines failed, as told above" {
+		t.Errorf("err = %v", err)
+	}
+	if got, want := out.String(), "an [31manswer\n"; got != want {
+		t.Errorf("out is %q, want %q", got, want)
+	}
+	for _, want := range []string{"warning: the window is small\n", "server is not reachable\n", "no command /bogus", "smol, window"} {
+		if !strings.Contains(notes.String(), want) {
+			t.Errorf("no %q in the notes:\n%s", want, notes.String())
+		}
+	}
+}
+
+func TestPlainEnds(t *testing.T) {
+	for in, want := range map[string]string{
+		"":                               "",
+		"/quit\nhello\n":                 "",
+		strings.Repeat("x", maxLine+100): "longer than 1,048,576 bytes",
+	} {
+		x := open(t, 8192, says("fine"))
+		var out bytes.Buffer
+		err := Plain(t.Context(), x.Talk, strings.NewReader(in), &out, &out, true)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("err = %v, want %q", err, want)
+		}
+		if len(x.chat.asked) > 0 || !strings.HasPrefix(out.String(), "> ") {
+			t.Errorf("asked %d times, out is %q", len(x.chat.asked), out.String())
+		}
+	}
+}

@@ -1,0 +1,58 @@
+package tui
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"charm.land/lipgloss/v2"
+)
+
+func TestBroken(t *testing.T) {
+	tests := []struct {
+		line  string
+		width int
+		want  []string
+	}{
+		{"", 5, []string{""}},
+		{"fits", 4, []string{"fits"}},
+		{"one two three", 8, []string{"one two", "three"}},
+		{"one two three", 7, []string{"one two", "three"}},
+		{"    indented code stays", 12, []string{"    indented", "code stays"}},
+		{"    abcdefghij", 8, []string{"    abcd", "efghij"}},
+		{"two  blanks", 5, []string{"two", "blank", "s"}},
+		{"abcdefgh", 3, []string{"abc", "def", "gh"}},
+		{"漢字漢字", 5, []string{"漢字", "漢字"}},
+		{"漢", 1, []string{"漢"}},
+		{"e\u0301e\u0301e\u0301", 2, []string{"e\u0301e\u0301", "e\u0301"}},
+		{"ends ", 5, []string{"ends "}},
+	}
+	for _, test := range tests {
+		got := broken(test.line, test.width)
+		if strings.Join(got, "|") != strings.Join(test.want, "|") {
+			t.Errorf("broken(%q, %d) = %q, want %q", test.line, test.width, got, test.want)
+		}
+	}
+}
+
+func FuzzBroken(f *testing.F) {
+	f.Add("one two  three 漢字 e\u0301 \u200d x", 7)
+	f.Fuzz(func(t *testing.T, text string, width int) {
+		text, width = sound(text), 2+abs(width)%80
+		got := broken(text, width)
+		for i, l := range got {
+			if lipgloss.Width(strings.TrimRight(l, " ")) > width && utf8.RuneCountInString(l) > 1 && len(got) > 1 && i < len(got)-1 {
+				t.Errorf("line %q of %q is wider than %d", l, text, width)
+			}
+		}
+		if !strings.HasSuffix(text, got[len(got)-1]) {
+			t.Errorf("the last line %q does not end %q", got[len(got)-1], text)
+		}
+		blanks := strings.NewReplacer(" ", "")
+		if blanks.Replace(strings.Join(got, "")) != blanks.Replace(text) {
+			t.Errorf("%q becomes %q", text, got)
+		}
+	})
+}
+
+func abs(n int) int { return max(n, -n, 0) }
