@@ -1,0 +1,128 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"github.com/tiercompact/tiercompact/tokens"
+)
+
+const (
+	calibrationsVersion = 1
+	maxCalibrations     = 256     // of the file; what was put least recently goes first
+	maxCalibrationsSize = 1 << 20 // bytes; a larger file is none of ours
+	calibrationsWait    = 2 * time.Second
+)
+
+// Calibrations keeps, in a file, what sessions learnt of how models count, for
+// each model and server. Processes may share the file. Its methods are safe for
+// concurrent use.
+type Calibrations struct{ path string }
+
+// A calibrated entry is one of the file. The anchor of a calibration is of one
+// conversation, and not kept.
+type calibrated struct {
+	Server string  `json:"server"`
+	Model  string  `json:"model"`
+	Ratio  float64 `json:"ratio"`
+	Weight int     `json:"weight"`
+}
+
+type calibrationsFile struct {
+	Version int          `json:"version"`
+	Entries []calibrated `json:"entries"` // what was put last is last
+}
+
+// OpenCalibrations returns those in the file at path, which need not exist.
+func OpenCalibrations(path string) *Calibrations { return &Calibrations{path} }
+
+// Get returns what was learnt of a model on a server: nothing where that is
+// unknown, and where the file is damaged or cannot be read.
+func (c *Calibrations) Get(server, model string) tokens.Calibration {
+	for _, e := range c.read() {
+		if e.Server == server && e.Model == model {
+			return tokens.Calibration{Ratio: e.Ratio, Weight: e.Weight}
+		}
+	}
+	return tokens.Calibration{}
+}
+
+// Put keeps what was learnt of a model on a server, in place of what was kept
+// before. The file is replaced as a whole; a damaged one begins anew. Where
+// nothing was learnt, nothing is written.
+func (c *Calibrations) Put(server, model string, learnt tokens.Calibration) error {
+	if learnt.Ratio <= 0 {
+		return nil
+	}
+	if err := c.put(calibrated{server, model, learnt.Ratio, learnt.Weight}); err != nil {
+		return fmt.Errorf("keep calibration of %s in %s: %w", model, c.path, err)
+	}
+	return nil
+}
+
+func (c *Calibrations) put(e calibrated) (err error) {
+	if err := os.MkdirAll(filepath.Dir(c.path), 0o700); err != nil {
+		return err
+	}
+	lock := flock.New(c.path + ".lock")
+	ctx, stop := context.WithTimeout(context.Background(), calibrationsWait)
+	defer stop()
+	if _, err := lock.TryLockContext(ctx, 5*time.Millisecond); err != nil {
+		return fmt.Errorf("wait for another process: %w", err)
+	}
+	defer func() { err = cmp.Or(err, lock.Unlock()) }()
+	entries := slices.DeleteFunc(c.read(), func(old calibrated) bool { return old.Server == e.Server && old.Model == e.Model })
+	entries = append(entries, e)
+	entries = entries[max(0, len(entries)-maxCalibrations):]
+	data, err := json.Marshal(calibrationsFile{calibrationsVersion, entries})
+	if err != nil {
+		return err
+	}
+	return replace(c.path, append(data, '\n'))
+}
+
+// read returns the entries of the file that make sense.
+func (c *Calibrations) read() []calibrated {
+	f, err := os.Open(c.path)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxCalibrationsSize+1))
+	var file calibrationsFile
+	if err != nil || len(data) > maxCalibrationsSize || json.Unmarshal(data, &file) != nil || file.Version != calibrationsVersion {
+		return nil
+	}
+	return slices.DeleteFunc(file.Entries, func(e calibrated) bool { return !(e.Ratio > 0) || e.Weight < 0 })
+}
+
+// replace writes a file whole before it has its name.
+func replace(path string, data []byte) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			os.Remove(f.Name())
+		}
+	}()
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err := errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
