@@ -23,11 +23,11 @@ type page struct {
 // A block is a text that is drawn in one manner.
 type block struct {
 	style style
-	text  string   // sound
-	width int      // that lines are drawn for; 0: they are not
-	lines []string // drawn, the tail left out
-	from  int      // where in text the tail begins, which may still be broken otherwise
-	tail  []string // drawn, at most one line
+	text  strings.Builder // sound
+	width int             // that lines are drawn for; 0: they are not
+	lines []string        // drawn, the tail left out
+	from  int             // where in text the tail begins, which may still be broken otherwise
+	tail  []string        // drawn, at most one line
 }
 
 // A style is how a block looks.
@@ -63,9 +63,10 @@ func sound(text string) string {
 
 // add puts a block at the end.
 func (p *page) add(s style, text string) *block {
-	b := &block{style: s, text: strings.Trim(sound(text), "\n")}
+	b := &block{style: s}
+	b.text.WriteString(strings.Trim(sound(text), "\n"))
 	p.blocks = append(p.blocks, b)
-	p.grown(0, len(p.drawn(b))+1)
+	p.grown(0, p.height(b)+1)
 	return b
 }
 
@@ -85,9 +86,9 @@ func (p *page) stream(text string) {
 		p.answer = p.add(theirs, "")
 		text = strings.TrimLeft(text, "\n")
 	}
-	before := len(p.drawn(p.answer))
-	p.answer.text += sound(text)
-	p.grown(before, len(p.drawn(p.answer)))
+	before := p.height(p.answer)
+	p.answer.text.WriteString(sound(text))
+	p.grown(before, p.height(p.answer))
 }
 
 // think counts a piece of thinking.
@@ -109,9 +110,9 @@ func (p *page) end(text string) {
 	case p.answer != nil && text == "":
 		p.drop(p.answer)
 	case p.answer != nil:
-		before := len(p.drawn(p.answer))
+		before := p.height(p.answer)
 		p.answer.replace(text)
-		p.grown(before, len(p.drawn(p.answer)))
+		p.grown(before, p.height(p.answer))
 	}
 	p.answer, p.thought = nil, nil
 }
@@ -119,7 +120,7 @@ func (p *page) end(text string) {
 func (p *page) drop(b *block) {
 	for i := range p.blocks {
 		if p.blocks[i] == b {
-			p.grown(len(p.drawn(b))+1, 0)
+			p.grown(p.height(b)+1, 0)
 			p.blocks = append(p.blocks[:i], p.blocks[i+1:]...)
 			return
 		}
@@ -127,7 +128,8 @@ func (p *page) drop(b *block) {
 }
 
 func (b *block) replace(text string) {
-	*b = block{style: b.style, text: text}
+	*b = block{style: b.style}
+	b.text.WriteString(text)
 }
 
 // message adds a message that stands in a conversation.
@@ -159,24 +161,36 @@ func (p *page) said(m chat.Message) {
 	}
 }
 
-// drawn returns the lines of b for the page's width.
-func (p *page) drawn(b *block) []string {
-	width := max(p.screen.Width, 8)
-	if b.width != width {
+// at returns line i of b, which is below its height.
+func (p *page) at(b *block, i int) string {
+	all := len(b.lines) + len(b.tail)
+	switch {
+	case i == b.style.most-1 && i < all-1:
+		return p.line(b, 1, fmt.Sprintf("(%s more)", screen.Plural(all-i, "line")))
+	case i < len(b.lines):
+		return b.lines[i]
+	}
+	return b.tail[i-len(b.lines)]
+}
+
+// height returns how many lines b takes.
+func (p *page) height(b *block) int {
+	if width := max(p.screen.Width, 8); b.width != width {
 		b.width, b.lines, b.from, b.tail = width, nil, 0, nil
 	}
 	p.wrap(b)
-	lines := append(b.lines[:len(b.lines):len(b.lines)], b.tail...)
-	if n := len(lines); b.style.most > 0 && n > b.style.most {
-		lines = append(lines[:b.style.most-1:b.style.most-1], p.line(b, 1, fmt.Sprintf("(%s more)", screen.Plural(n-b.style.most+1, "line"))))
+	n := len(b.lines) + len(b.tail)
+	if b.style.most > 0 {
+		n = min(n, b.style.most)
 	}
-	return lines
+	return n
 }
 
 // wrap breaks what b has more of since it was drawn. Only the last line can
 // still change, so a text that streams in is broken once.
 func (p *page) wrap(b *block) {
-	rest := b.text[b.from:]
+	text := b.text.String()
+	rest := text[b.from:]
 	if rest == "" && len(b.lines)+len(b.tail) > 0 {
 		return
 	}
@@ -192,7 +206,7 @@ func (p *page) wrap(b *block) {
 		}
 		b.tail = []string{p.line(b, len(b.lines), last)}
 	}
-	b.from = len(b.text) - len(last)
+	b.from = len(text) - len(last)
 }
 
 // line draws line i of b.
@@ -219,9 +233,8 @@ func (p *page) shown(height int) []string {
 	want := height + p.up
 	for i := len(p.blocks) - 1; i >= 0 && len(back) < want; i-- {
 		b := p.blocks[i]
-		lines := p.drawn(b)
-		for n := len(lines) - 1; n >= 0; n-- {
-			back = append(back, lines[n])
+		for n := p.height(b) - 1; n >= 0; n-- {
+			back = append(back, p.at(b, n))
 		}
 		if i > 0 && apart(p.blocks[i-1].style, b.style) {
 			back = append(back, "")
