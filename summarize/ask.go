@@ -13,20 +13,19 @@ import (
 // An answered is what came of a call.
 type answered struct {
 	text     string
+	prompt   int // tokens that the server counted; 0: not told
 	progress Progress
 }
 
 // ask makes one call, and returns the tidied text of the answer.
-func (w *writing) ask(ctx context.Context, step string, p prompt, limit int) (answered, error) {
+func (w *writing) ask(ctx context.Context, step, prompt string, limit int) (answered, error) {
 	w.call++
 	w.of = max(w.of, w.call)
 	l := &listener{ctx: ctx, tell: w.r.Progress, p: Progress{Step: step, Call: w.call, Of: w.of}, most: bytesOf(predicted(limit))}
 	l.told()
-	p.tokens = limit
-	prompt := p.String()
 	answer, err := w.model.Chat.Chat(ctx, w.request(prompt, limit), l.hear)
 	l.p.Tokens = max(l.p.Tokens, answer.Tokens)
-	got := answered{progress: l.p}
+	got := answered{prompt: answer.PromptTokens, progress: l.p}
 	switch {
 	case ctx.Err() != nil:
 		return got, ctx.Err()
@@ -38,7 +37,7 @@ func (w *writing) ask(ctx context.Context, step string, p prompt, limit int) (an
 	case err != nil:
 		return got, err
 	}
-	w.learn(answer.PromptTokens, w.r.count(Instructions())+w.r.count(prompt))
+	w.learn(answer.PromptTokens, prompt)
 	got.text, err = judged(answer, limit, w.r.Count)
 	return got, err
 }
@@ -55,11 +54,11 @@ func (w *writing) request(prompt string, limit int) model.Request {
 	}
 }
 
-// learn takes from a prompt that the server counted how many tokens of the
+// learn takes from a prompt that the server has counted how many tokens of the
 // model one of r.Count is. A count that is far too low tells of a cut prompt,
 // or of a server that counts only what it had not read before.
-func (w *writing) learn(counted, estimate int) {
-	seen := float64(counted-frame/2) / float64(max(1, estimate))
+func (w *writing) learn(counted int, prompt string) {
+	seen := float64(counted-frame/2) / float64(w.r.count(Instructions())+w.r.count(prompt))
 	if seen < 0.6 {
 		return
 	}

@@ -29,13 +29,13 @@ type Model struct {
 	Seed   int     // 0: 42
 
 	// MaxInput is how many tokens of messages are read for one summary, in at
-	// most 32 calls, so that a long session does not take hours; 0: 32,000.
+	// most 32 chunks, so that a long session does not take hours; 0: 32,000.
 	// Tool results and arguments are shortened first, then all texts; where
 	// that is not enough, the oldest are left out.
 	MaxInput int
 
-	mu     sync.Mutex          // guards chunks; not held while the model is asked
-	chunks map[[32]byte]string // summaries of former chunks, by what was asked
+	mu     sync.Mutex        // guards chunks; not held while the model is asked
+	chunks map[[32]byte]part // former chunks, by what was asked
 }
 
 // Defaults and limits of a [Model].
@@ -109,21 +109,27 @@ func (m *Model) summarize(ctx context.Context, r Request) (string, error) {
 
 func (m *Model) seed() int { return cmp.Or(m.Seed, defaultSeed) }
 
-// former returns the summary of a chunk that was asked for in the same words.
-func (m *Model) former(key [32]byte) (string, bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	text, ok := m.chunks[key]
-	return text, ok
+// A part is what came of a chunk.
+type part struct {
+	text   string // its summary
+	prompt int    // tokens that the server counted for the request
 }
 
-// keep remembers the summary of a chunk: where the summary itself is rejected,
+// former returns what came of a chunk that was asked for in the same words.
+func (m *Model) former(key [32]byte) (part, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	p, ok := m.chunks[key]
+	return p, ok
+}
+
+// keep remembers what came of a chunk: where the summary itself is rejected,
 // the same chunks are asked for again.
-func (m *Model) keep(key [32]byte, text string) {
+func (m *Model) keep(key [32]byte, p part) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.chunks == nil || len(m.chunks) >= 2*maxChunks {
-		m.chunks = make(map[[32]byte]string)
+		m.chunks = make(map[[32]byte]part)
 	}
-	m.chunks[key] = text
+	m.chunks[key] = p
 }

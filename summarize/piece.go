@@ -20,7 +20,7 @@ func pieces(messages []chat.Message, count func(string) int) []piece {
 	_, group := chat.Groups(messages)
 	all := make([]piece, 0, len(messages))
 	for i, m := range messages {
-		head, text := shown(m, i)
+		head, text := shown(m)
 		all = append(all, piece{
 			head: head, text: text, size: count(head) + count(text), message: i,
 			follows: i > 0 && group[i] == group[i-1],

@@ -2,7 +2,6 @@ package summarize
 
 import (
 	"cmp"
-	"fmt"
 	"strings"
 
 	"github.com/tiercompact/tiercompact/chat"
@@ -20,9 +19,12 @@ func shortnesses() []shortness {
 }
 
 // shortened returns what is read of the messages: at most the model's
-// MaxInput tokens, or what fits into the most calls.
+// MaxInput tokens, and what fits into so many chunks that their summaries can
+// be merged in two steps.
 func (w *writing) shortened() []piece {
-	most := min(cmp.Or(w.model.MaxInput, defaultInput), maxChunks*w.room(leastPart))
+	room := w.room(mostPartOf(w.window))
+	records := w.room(w.limit)/leastPart + 1 // that one request can merge
+	most := min(cmp.Or(w.model.MaxInput, defaultInput), min(maxChunks, records*records)*max(room, leastRoom/2))
 	var data []piece
 	for _, s := range shortnesses() {
 		data = pieces(s.messages(w.r.Messages, w.r.Count), w.r.Count)
@@ -33,8 +35,7 @@ func (w *writing) shortened() []piece {
 	return newest(data, most)
 }
 
-// newest leaves out the oldest pieces, but for the first user message, until
-// the rest has room.
+// newest leaves out the oldest pieces until the rest has room.
 func newest(data []piece, room int) []piece {
 	from, size := len(data), 0
 	for from > 0 && size+data[from-1].size <= room {
@@ -103,14 +104,14 @@ func ends(text string, room int, count func(string) int) string {
 
 // shown returns what a request shows of a message: its id and role, and what
 // it says.
-func shown(m chat.Message, i int) (head, text string) {
-	id := m.ID
-	if id == "" {
-		id = fmt.Sprintf("#%d", i+1)
+func shown(m chat.Message) (head, text string) {
+	head = string(m.Role) + ":\n"
+	if m.ID != "" {
+		head = "[" + m.ID + "] " + head
 	}
 	var b strings.Builder
 	for _, p := range m.Parts {
 		writePart(&b, p)
 	}
-	return fmt.Sprintf("[%s] %s:\n", id, m.Role), strings.TrimSuffix(b.String(), "\n")
+	return head, strings.TrimSuffix(b.String(), "\n")
 }

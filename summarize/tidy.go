@@ -46,16 +46,14 @@ func once(line string, seen map[string]bool) (rest string, again bool) {
 	}
 	marker := line[:markerLen(line)]
 	var kept []string
-	total := 0
+	total, before := 0, ""
 	for s := range cutSentences(line[len(marker):]) {
 		total++
 		key := "s " + said(s)
-		if len(key) >= shortestSaid+2 {
-			if seen[key] {
-				continue
-			}
-			seen[key] = true
+		if key == before || len(key) >= shortestSaid+2 && seen[key] {
+			continue
 		}
+		before, seen[key] = key, true
 		kept = append(kept, s)
 	}
 	if len(kept) == total {

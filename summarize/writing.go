@@ -71,7 +71,7 @@ func (w *writing) write(ctx context.Context) (string, error) {
 func (w *writing) final(ctx context.Context, former string, data []piece) (string, error) {
 	p := w.prompt(data)
 	p.former = former
-	got, err := w.ask(ctx, stepOf(data), p, w.limit)
+	got, err := w.ask(ctx, stepOf(data), p.String(), w.limit)
 	if err != nil {
 		return "", err
 	}
@@ -160,13 +160,14 @@ func (w *writing) partLimit(n, former int) int {
 // out, or why the model's text may not be used.
 func (w *writing) part(ctx context.Context, chunk []piece, limit int) (text, rejected string, err error) {
 	p := w.prompt(chunk)
-	p.partial = true
-	p.tokens = limit
-	key := sha256.Sum256(fmt.Appendf(nil, "%d\x00%s", limit, p))
+	p.partial, p.tokens = true, limit
+	asked := p.String()
+	key := sha256.Sum256(fmt.Appendf(nil, "%d\x00%s", limit, asked))
 	if former, ok := w.model.former(key); ok {
-		return former, "", nil
+		w.learn(former.prompt, asked)
+		return former.text, "", nil
 	}
-	got, err := w.ask(ctx, stepOf(chunk), p, limit)
+	got, err := w.ask(ctx, stepOf(chunk), asked, limit)
 	var r Rejection
 	if err != nil && !errors.As(err, &r) {
 		return "", "", err
@@ -176,7 +177,7 @@ func (w *writing) part(ctx context.Context, chunk []piece, limit int) (text, rej
 	}
 	w.done(got, rejected)
 	if rejected == "" {
-		w.model.keep(key, text)
+		w.model.keep(key, part{text, got.prompt})
 	}
 	return text, rejected, nil
 }
