@@ -35,7 +35,7 @@ func withMarkers(v View, edits []edit.Edit, names []string) []edit.Edit {
 			continue
 		}
 		e := &edits[k]
-		e.New = []chat.Message{memory.NewMarker(role, e.End-e.Start, e.Recall, v.fitting(lists[k], room[k]))}
+		e.New = []chat.Message{memory.NewMarker(role, e.End-e.Start, e.Recall, v.carried(lists[k], room[k]))}
 	}
 	return edits
 }
@@ -52,10 +52,17 @@ func (v View) gains(edits []edit.Edit) []int {
 	return gains
 }
 
+// carried returns as many names as a marker can carry for so many tokens, their
+// heading included.
+func (v View) carried(names []string, room int) []string {
+	bare, headed := memory.MarkerText(1, "", nil), memory.MarkerText(1, "", []string{""})
+	return v.fitting(names, room-(v.Count(headed)-v.Count(bare)))
+}
+
 // onOutline adds what a marker would say to the last outline before the first
 // gap that this round has written, where it is worth the tokens.
 func onOutline(v View, edits []edit.Edit, names []string) []edit.Edit {
-	names = v.fitting(names, v.gains(edits[:1])[0])
+	names = v.carried(names, v.gains(edits[:1])[0])
 	if len(names) == 0 {
 		return edits
 	}
