@@ -111,8 +111,9 @@ func (m *Model) seed() int { return cmp.Or(m.Seed, defaultSeed) }
 
 // A part is what came of a chunk.
 type part struct {
-	text   string // its summary
-	prompt int    // tokens that the server counted for the request
+	text     string // its summary
+	rejected string // why there is none
+	prompt   int    // tokens that the server counted for the request
 }
 
 // former returns what came of a chunk that was asked for in the same words.

@@ -150,9 +150,10 @@ func (w *writing) chunks(data []piece) (n, room int) {
 func mostPartOf(window int) int { return max(leastPart, min(mostPart, window/8)) }
 
 // partLimit returns the tokens of the summary of one of n parts: so many that
-// all fit into one request.
+// all fit into one request. It does not depend on the length of the summary, so
+// that one which is asked for again, shorter, is made of the same parts.
 func (w *writing) partLimit(n, former int) int {
-	room := w.room(w.limit) - former
+	room := w.room(w.window/4) - former
 	return max(leastPart, min(mostPartOf(w.window), room/n*9/10))
 }
 
@@ -165,7 +166,7 @@ func (w *writing) part(ctx context.Context, chunk []piece, limit int) (text, rej
 	key := sha256.Sum256(fmt.Appendf(nil, "%d\x00%s", limit, asked))
 	if former, ok := w.model.former(key); ok {
 		w.learn(former.prompt, asked)
-		return former.text, "", nil
+		return former.text, former.rejected, nil
 	}
 	got, err := w.ask(ctx, stepOf(chunk), asked, limit)
 	var r Rejection
@@ -176,9 +177,7 @@ func (w *writing) part(ctx context.Context, chunk []piece, limit int) (text, rej
 		text, rejected = w.vetted(got.text)
 	}
 	w.done(got, rejected)
-	if rejected == "" {
-		w.model.keep(key, part{text, got.prompt})
-	}
+	w.model.keep(key, part{text, rejected, got.prompt})
 	return text, rejected, nil
 }
 
