@@ -166,7 +166,7 @@ func (p *page) at(b *block, i int) string {
 	all := len(b.lines) + len(b.tail)
 	switch {
 	case i == b.style.most-1 && i < all-1:
-		return p.line(b, 1, fmt.Sprintf("(%s more)", screen.Plural(all-i, "line")))
+		return p.line(b, 1, fmt.Sprintf("(%s more lines)", screen.Grouped(all-i)))
 	case i < len(b.lines):
 		return b.lines[i]
 	}

@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"fmt"
+	"iter"
 	"strings"
 
 	"github.com/tiercompact/tiercompact"
@@ -30,8 +31,7 @@ func did(s screen.Screen, r tiercompact.Report) []string {
 			lines = append(lines, fmt.Sprintf("  %s: %s; then %s", x.Engine, x.Reason, x.Then))
 		}
 	}
-	lines = append(lines, fmt.Sprintf("%s %s %s of the window, %s freed", screen.Percent(share(r.Before, r.Usage)), s.Sign("→", "->"),
-		screen.Percent(r.Usage.Share), screen.Grouped(r.Freed())))
+	lines = append(lines, fmt.Sprintf("%s %s %s of the window", screen.Percent(share(r.Before, r.Usage)), s.Sign("→", "->"), screen.Percent(r.Usage.Share)))
 	return lines
 }
 
@@ -75,21 +75,19 @@ func (t *Talk) why(context.Context, string) error {
 	return nil
 }
 
-// files lists the files that stand in the conversation.
+// files lists the files that stand in the conversation, each as it stands
+// last.
 func (t *Talk) files(context.Context, string) error {
 	var paths []string
 	about := make(map[string]string)
 	all := t.session.Messages()
 	calls := files.Calls(all)
 	for i, m := range all {
-		for _, c := range files.Scan(m, calls[i]).Copies {
-			if c.Path == "" {
-				continue
+		for path, size := range filesOf(m, calls[i]) {
+			if about[path] == "" {
+				paths = append(paths, path)
 			}
-			if about[c.Path] == "" {
-				paths = append(paths, c.Path)
-			}
-			about[c.Path] = fmt.Sprintf("%7s bytes  %-8s  %s", screen.Grouped(c.Size), stateOf(m), m.ID)
+			about[path] = fmt.Sprintf("%7s bytes  %-8s  %s", screen.Grouped(size), stateOf(m), m.ID)
 		}
 	}
 	if len(paths) == 0 {
@@ -101,6 +99,22 @@ func (t *Talk) files(context.Context, string) error {
 	}
 	t.note("%s", strings.Join(paths, "\n"))
 	return nil
+}
+
+// filesOf yields the path and the size of each file in a message, outlines of
+// added files among them.
+func filesOf(m chat.Message, call *chat.Part) iter.Seq2[string, int] {
+	return func(yield func(string, int) bool) {
+		facts := files.Scan(m, call)
+		for _, c := range facts.Copies {
+			if c.Path != "" && !yield(c.Path, c.Size) {
+				return
+			}
+		}
+		if m.Machine && m.State == chat.Outlined && len(facts.Copies) == 0 && len(facts.Mentions) > 0 {
+			yield(facts.Mentions[0], len(m.Text()))
+		}
+	}
 }
 
 func stateOf(m chat.Message) string {
