@@ -3,6 +3,7 @@ package fault
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"net/http"
 	"strings"
 )
@@ -117,9 +118,16 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	window := s.load(m, q.Options.NumCtx)
-	whole := q.read(1 << 40)
+	whole := q.read(math.MaxInt)
 	if whole > window && q.Truncate != nil && !*q.Truncate {
 		refuse(w, r, http.StatusBadRequest, tooLong)
+		return
+	}
+	if whole > window && s.Props > 0 {
+		reply(w, http.StatusBadRequest, map[string]any{"error": map[string]any{
+			"code": http.StatusBadRequest, "type": "exceed_context_size_error", "n_prompt_tokens": whole, "n_ctx": window,
+			"message": fmt.Sprintf("request (%d tokens) exceeds the available context size (%d tokens), try increasing it", whole, window),
+		}})
 		return
 	}
 	a := answer{model: q.Model, text: s.Answer(q.prompt()), done: "stop", prompt: q.read(window)}

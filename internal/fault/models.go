@@ -22,7 +22,7 @@ func (m Model) details() map[string]any {
 }
 
 func (m Model) entry() map[string]any {
-	return map[string]any{"name": m.Name, "model": m.Name, "size": 2 << 30, "digest": m.digest(), "details": m.details()}
+	return map[string]any{"name": m.Name, "model": m.Name, "size": int64(2 << 30), "digest": m.digest(), "details": m.details()}
 }
 
 func (s *Server) tags(w http.ResponseWriter, _ *http.Request) {

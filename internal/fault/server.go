@@ -38,7 +38,7 @@ type Server struct {
 	Models   []Model
 	Pullable []Model // what /api/pull finds
 	NumCtx   int     // window of a model that neither request nor Modelfile set one for
-	Props    int     // n_ctx that /props tells; 0: no such path, as at Ollama
+	Props    int     // n_ctx of llama.cpp's server, which refuses what is longer; 0: it is Ollama, without /props
 	// Answer writes the answers of chats, from the text of all messages.
 	Answer func(prompt string) string
 
@@ -119,6 +119,9 @@ func (s *Server) load(m Model, asked int) int {
 		}
 	}
 	window = min(window, m.Window)
+	if s.Props > 0 {
+		window = s.Props
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.loaded[m.Name] = window

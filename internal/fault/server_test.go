@@ -127,3 +127,16 @@ func TestFakeKeepsToTheWindow(t *testing.T) {
 		}
 	}
 }
+
+func TestFakeCanBeLlamaServer(t *testing.T) {
+	s := fault.Fake(t)
+	s.Props = 100
+	if _, got := ask(t, s.URL+"/props", ""); !strings.Contains(got, `"n_ctx":100`) {
+		t.Errorf("/props: %s", got)
+	}
+	long := strings.Repeat("word ", 100)
+	status, got := ask(t, s.URL+"/v1/chat/completions", `{"model":"llama3.2:3b","messages":[{"role":"user","content":"`+long+`"}]}`)
+	if status != 400 || !strings.Contains(got, `"type":"exceed_context_size_error"`) {
+		t.Errorf("too long: %d %s", status, got)
+	}
+}
