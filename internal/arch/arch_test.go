@@ -46,7 +46,7 @@ var may = map[string][]string{
 	"internal/ollamatest":            {},
 	"internal/ollamatest/testmodels": {"internal/ollamatest"},
 	"internal/openai":                {"chat", "internal/remote", "model", "tokens"},
-	"internal/remote":                {"model"},
+	"internal/remote":                {"chat", "model"},
 	"levels":                         {"chat", "edit", "embed", "files", "memory", "summarize"},
 	"memory":                         {"chat"},
 	"model":                          {"chat"},
