@@ -106,7 +106,10 @@ func (t *Talk) create() error {
 		return err
 	}
 	t.setTools()
-	system := cmp.Or(t.o.System, defaultSystem) + "\n" + recallLine
+	system := cmp.Or(t.o.System, defaultSystem)
+	if !t.model.NoTools {
+		system += "\n" + recallLine
+	}
 	return t.session.Load([]chat.Message{chat.NewText(chat.System, system)})
 }
 

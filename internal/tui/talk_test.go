@@ -15,6 +15,7 @@ import (
 	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/model"
+	"github.com/tiercompact/tiercompact/summarize"
 )
 
 // A turn answers one request.
@@ -345,6 +346,42 @@ func TestWhatIsRemovedIsRecalled(t *testing.T) {
 	if got := said[len(said)-2]; !strings.Contains(got, "tell me more of the sea") {
 		t.Errorf("recall gives %q", got)
 	}
+}
+
+// A patient summarizer tells how it gets on, and ends with its context.
+type patient struct{ began func() }
+
+func (p patient) Summarize(ctx context.Context, r summarize.Request) (string, error) {
+	if r.Progress != nil {
+		r.Progress(summarize.Progress{Step: "chunk", Call: 1, Of: 3})
+	}
+	p.began()
+	<-ctx.Done()
+	return "", ctx.Err()
+}
+
+func TestALongSummaryTellsItsProgressAndCanBeStopped(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	x := reopen(t, Options{
+		Dir: filepath.Join(t.TempDir(), ".compact"), Name: "test", Model: Model{Name: "smol", Window: 4096},
+		Config: tiercompact.Config{Summarizer: patient{stop}, SummarizerName: "patient"},
+	}, says(strings.Repeat("an answer of some length ", 20)))
+	for range 8 {
+		if err := x.Do(ctx, strings.Repeat("a question of some length ", 20)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := x.Messages()
+	if err := x.Do(ctx, "/compact"); !errors.Is(err, context.Canceled) {
+		t.Errorf("err = %v", err)
+	}
+	if !reflect.DeepEqual(x.Messages(), before) {
+		t.Error("the conversation is not as it was")
+	}
+	if p := x.events[len(x.events)-1]; p.Kind != Summaries || p.Progress.Of != 3 {
+		t.Errorf("told last: %+v", p)
+	}
+	x.checkDisk(t)
 }
 
 func TestResumedAsItWas(t *testing.T) {
