@@ -213,7 +213,8 @@ func (c *Client) defaultWindow() int {
 	return smallestDefault
 }
 
-// Unload has the server give back the memory of a model.
+// Unload has the server give back the memory of a model, which it does soon
+// after it answers.
 func (c *Client) Unload(ctx context.Context, name string) error {
 	now := &api.Duration{}
 	return c.do(ctx, name, "unload model", func(a *api.Client) error {

@@ -77,7 +77,11 @@ func newVocabulary(s *api.ShowResponse) (*vocabulary, error) {
 	case kind == "llama" && len(scores) == len(values):
 		v.encode = counting(tokenizer.NewSentencePiece(vocab).Encode)
 	case kind == "bert":
-		v.encode, v.run, v.specials = counting(tokenizer.NewWordPiece(vocab, true).Encode), wordBytes, specials{}
+		// Ollama 0.17 lowers no text for the models of this family, though their
+		// vocabulary has small letters alone: a word with a capital is one token,
+		// [UNK].
+		lower := s.ModelInfo["general.architecture"] != "nomic-bert"
+		v.encode, v.run, v.specials = counting(tokenizer.NewWordPiece(vocab, lower).Encode), wordBytes, specials{}
 	default:
 		return nil, &remote.Failure{Kind: model.ErrCannot, Text: fmt.Sprintf("its vocabulary is of the kind %q %q", kind, pre)}
 	}
