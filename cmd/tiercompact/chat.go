@@ -37,7 +37,6 @@ each line that is read is a message or a command, and answers go to stdout.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.model, "model", "", "the `model`, instead of the argument")
-	f.StringVar(&o.url, "url", "", "`address` of Ollama (default: OLLAMA_HOST, else http://127.0.0.1:11434)")
 	f.StringVar(&o.openaiURL, "openai-url", "", "`address` of a server with OpenAI's protocol, in place of Ollama; its key is in "+keyVariable)
 	f.IntVarP(&o.window, "window", "w", 0, "`tokens` of the model's window (default: as the server has it)")
 	f.StringVar(&o.preset, "preset", string(tiercompact.Steady), "bundle of settings: default, eager, steady")
@@ -48,16 +47,18 @@ each line that is read is a message or a command, and answers go to stdout.`,
 	f.StringVar(&o.system, "system", "", "the system prompt of a new session, as `text`")
 	f.BoolVar(&o.plain, "plain", false, "line by line, also on a terminal")
 	o.look.register(cmd)
+	o.models.register(cmd)
 	f.SortFlags = false
 	complete(cmd, "preset", o.presets().words)
 	return cmd
 }
 
 type chatOptions struct {
-	model, url, openaiURL, preset, dir, session, resume, system string
-	window                                                      int
-	plain                                                       bool
-	look                                                        look
+	model, openaiURL, preset, dir, session, resume, system string
+	window                                                 int
+	plain                                                  bool
+	look                                                   look
+	models                                                 models
 }
 
 func (o *chatOptions) presets() choice {
@@ -91,9 +92,6 @@ func (o *chatOptions) valid(args []string) error {
 	}
 	if o.window < 0 {
 		return usagef("--window must be above 0, is %d", o.window)
-	}
-	if o.url != "" && o.openaiURL != "" {
-		return usagef("--url and --openai-url are two servers; give one")
 	}
 	if o.resume != "" && (o.session != "" || o.system != "") {
 		return usagef("--session and --system are for a new session; leave them out, or --resume")
@@ -137,7 +135,11 @@ func newChat(cmd *cobra.Command, o *chatOptions) (*tui.Talk, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg := tiercompact.Config{Preset: tiercompact.Preset(o.preset)}
+	cfg := tiercompact.Config{Preset: tiercompact.Preset(o.preset), Model: m.Name, Window: m.Window}
+	if err := o.models.into(cmd, &cfg, new(progress)); err != nil {
+		return nil, err
+	}
+	cfg.Model = "" // the chat's own, which can change
 	return tui.Open(cmd.Context(), tui.Options{
 		Config: cfg, Chat: server, Model: m, Find: server.find, List: server.names, Screen: s,
 		Dir: o.dir, Name: name, Resume: o.resume != "", System: o.system,

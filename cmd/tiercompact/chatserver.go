@@ -25,7 +25,7 @@ func (o *chatOptions) server() (chatServer, error) {
 		c, err := openai.New(o.openaiURL, os.Getenv(keyVariable))
 		return openaiChat{c, o.window}, err
 	}
-	c, err := ollama.New(o.url)
+	c, err := ollama.New(o.models.url)
 	return ollamaChat{c, o.window}, err
 }
 

@@ -36,7 +36,7 @@ func (m *models) register(cmd *cobra.Command) {
 	f.StringVar(&m.url, "ollama-url", "", "`address` of Ollama (default: OLLAMA_HOST, else http://127.0.0.1:11434)")
 	f.BoolVar(&m.exact, "exact-tokens", false, "count with the tokenizer of --model, as Ollama has it")
 	f.StringVar(&m.embedder, "embed-model", "", "`model` that ranks, or lexical (default "+engine.DefaultEmbedder+")")
-	f.StringVar(&m.summarizer, "summary-model", "", "`model` that summarises, or extractive (default "+engine.DefaultSummarizer+")")
+	f.StringVar(&m.summarizer, "summary-model", "", "`model` that summarises, or "+ownModel+", or extractive (default "+engine.DefaultSummarizer+")")
 	f.StringVar(&m.embedURL, "embed-url", "", "`address` of a server with /v1/embeddings in place of Ollama")
 	f.StringVar(&m.summaryURL, "summary-url", "", "`address` of a server with /v1/chat/completions in place of Ollama")
 	f.StringVar(&m.cache, "embed-cache", "", "keep vectors in this `folder` (default: tiercompact in the user's cache folder)")
@@ -58,14 +58,22 @@ func (m *models) options() engine.Options {
 	return o
 }
 
-// into looks for the models, and has cfg use them.
-func (m *models) into(cmd *cobra.Command, cfg *tiercompact.Config) error {
+// ownModel stands for the session's own model as the one that summarises.
+const ownModel = "session"
+
+// into looks for the models, and has cfg use them and tell p how they get on.
+func (m *models) into(cmd *cobra.Command, cfg *tiercompact.Config, p *progress) error {
 	if err := oneOf("--engine", m.kind, engineKinds); err != nil {
 		return err
 	}
 	o := m.options()
-	p := newProgress(cmd)
 	o.Embedded = p.embedded
+	if o.Summarizer == ownModel {
+		if cfg.Model == "" {
+			return usagef("--summary-model %s is the session's model; give --model", ownModel)
+		}
+		o.Summarizer, o.SummaryWindow = cfg.Model, cfg.Window
+	}
 	e, err := engine.Open(cmd.Context(), o)
 	if err != nil {
 		return err

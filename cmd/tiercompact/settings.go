@@ -115,7 +115,7 @@ func (s *settings) config(cmd *cobra.Command, in input) (tiercompact.Config, err
 	for _, spec := range odd {
 		note(cmd, "warning: --protect %s fits no message", spec)
 	}
-	return cfg, s.models.into(cmd, &cfg)
+	return cfg, s.models.into(cmd, &cfg, newProgress(cmd))
 }
 
 // valid refuses what the configuration cannot tell from "not given".
