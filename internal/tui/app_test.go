@@ -136,8 +136,8 @@ func (d *driven) told() {
 		Usage: tiercompact.Usage{Tokens: 3277, Window: 8192, Share: 0.4},
 		Applied: []tiercompact.Applied{
 			{Level: levels.SoftName, Before: 7536, After: 7000},
-			{Level: levels.Emergency, Before: 7000, After: 3277, Engine: "extractive", Fallback: "extractive", Removed: 2,
-				Attempts: []tiercompact.Attempt{{Engine: "ollama:smol", Reason: "it is a refusal", Then: "brief"}, {Engine: "ollama:smol", Reason: "deadline passed", Then: "extractive"}}},
+			{Level: levels.Emergency, Before: 7000, After: 3277, Engine: "ollama/llama", Fallback: "brief", Removed: 2,
+				Attempts: []tiercompact.Attempt{{Engine: "ollama/llama", Reason: "it is a refusal", Then: "brief"}}},
 		},
 		Edits: []tiercompact.Edit{
 			{Level: levels.SoftName, Start: 1, End: 2, Put: 1, Why: "outline of main.go"},

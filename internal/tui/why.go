@@ -10,7 +10,6 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/files"
 	"github.com/tiercompact/tiercompact/internal/screen"
-	"github.com/tiercompact/tiercompact/levels"
 )
 
 // did says what a round did, one line a level and one for each attempt that
@@ -20,24 +19,13 @@ func did(s screen.Screen, r tiercompact.Report) []string {
 	for _, a := range r.Applied {
 		head := fmt.Sprintf("%s %s%s tokens", a.Level, s.Sign("−", "-"), screen.Grouped(a.Before-a.After))
 		parts := append([]string{head}, s.Said(r, a)...)
-		if summarises(a) {
-			parts = append(parts, "summary accepted")
-		}
-		if a.Removed > 0 {
-			parts = append(parts, screen.Plural(a.Removed, "line")+" removed that its source does not bear out")
-		}
 		lines = append(lines, strings.Join(parts, s.Sign(" · ", ", ")))
-		for _, x := range a.Attempts {
-			lines = append(lines, fmt.Sprintf("  %s: %s; then %s", x.Engine, x.Reason, x.Then))
+		for _, tried := range screen.Tried(a) {
+			lines = append(lines, "  "+tried)
 		}
 	}
 	lines = append(lines, fmt.Sprintf("%s %s %s of the window", screen.Percent(share(r.Before, r.Usage)), s.Sign("→", "->"), screen.Percent(r.Usage.Share)))
 	return lines
-}
-
-// summarises reports whether a level put a summary in.
-func summarises(a tiercompact.Applied) bool {
-	return (a.Level == levels.Emergency || a.Level == levels.LayerName) && a.Engine != "" && a.Fallback != levels.FallbackPruning
 }
 
 func share(tokens int, u tiercompact.Usage) float64 {
