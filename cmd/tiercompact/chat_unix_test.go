@@ -234,7 +234,9 @@ func TestChatOnATerminal(t *testing.T) {
 	x.record("Soft: a file that nothing refers to any more is an outline")
 	x.typed("/files")
 	x.until("bytes  outlined")
-	x.record("/files")
+	x.typed("/why")
+	x.until("picked level soft")
+	x.record("/files and /why")
 	x.fill("hard", 40)
 	x.record("Hard: what matters least for the question at hand goes")
 	x.paste(strings.Repeat("all that is left of the window is filled by this text. ", 160))
@@ -251,9 +253,6 @@ func TestChatOnATerminal(t *testing.T) {
 		t.Errorf("%d messages after /undo, %d before", len(undone), len(before))
 	}
 	x.record("/undo takes it back")
-	x.typed("/why")
-	x.until("newest check")
-	x.record("/why")
 
 	x.typed("wait for me")
 	for range 500 {

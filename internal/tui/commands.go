@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/internal/screen"
 )
@@ -88,7 +89,8 @@ func (t *Talk) undo(ctx context.Context, _ string) error {
 	}
 	t.pause = t.gate.Start(0)
 	t.freed = max(0, t.freed-(report.After-report.Before))
-	t.level, t.round = "", report
+	t.level, t.round = "", tiercompact.Report{}
+	t.check = tiercompact.Report{Reason: fmt.Sprintf("round %d was taken back", report.Step)}
 	t.note("round %d is taken back: %s tokens, %s of the window", report.Step, screen.Grouped(report.After), screen.Percent(report.Usage.Share))
 	for _, w := range report.Warnings {
 		t.tell(Event{Kind: Warned, Text: w})

@@ -20,6 +20,7 @@ const (
 	Summaries             // Progress of a summary that a model writes
 	Noted                 // Text is for the user
 	Warned                // the same, and it matters
+	Checked               // a check was made: Status is new
 )
 
 // An Event is something that happened in a chat, with how it stands then.

@@ -189,6 +189,7 @@ func (t *Talk) checked(r tiercompact.Report) {
 	for _, w := range r.Warnings {
 		t.tell(Event{Kind: Warned, Text: w})
 	}
+	t.tell(Event{Kind: Checked})
 }
 
 // ask asks the model once. Where the prompt was too long, or the server cut it
