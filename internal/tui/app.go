@@ -35,7 +35,7 @@ type app struct {
 // finished says that what was being done has ended.
 type finished struct{ err error }
 
-const most = 6 // lines of input that are shown
+const inputLines = 6 // that are shown at most
 
 func newApp(s screen.Screen, st Status) *app {
 	a := &app{page: page{screen: s}, input: newInput(s), status: st}
@@ -49,7 +49,7 @@ func newInput(s screen.Screen) textarea.Model {
 	in.Placeholder = "a message, or /help"
 	in.ShowLineNumbers = false
 	in.CharLimit = 0
-	in.DynamicHeight, in.MinHeight, in.MaxHeight = true, 1, most
+	in.DynamicHeight, in.MinHeight, in.MaxHeight = true, 1, inputLines
 	in.KeyMap.InsertNewline = key.NewBinding(key.WithKeys("alt+enter", "ctrl+j", "shift+enter"))
 	in.KeyMap.Paste.SetEnabled(false) // pastes of the terminal are the ones that have placeholders
 	plain := textarea.StyleState{}
@@ -88,7 +88,7 @@ func (a *app) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 
 func (a *app) resize(width, height int) {
 	a.page.screen.Width, a.height = width, height
-	a.input.MaxHeight = max(1, min(most, height/3))
+	a.input.MaxHeight = max(1, min(inputLines, height/3))
 	a.input.SetWidth(width)
 }
 

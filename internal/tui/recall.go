@@ -72,7 +72,7 @@ func (t *Talk) called(ctx context.Context, call chat.Part) (string, error) {
 	if what == "" {
 		return "", errors.New("recall needs an id or a text")
 	}
-	return t.recalled(ctx, what, 4*t.model.Window/4) // a quarter of the window, at four bytes a token
+	return t.recalled(ctx, what, t.model.Window) // at four bytes a token, a quarter of the window
 }
 
 // recalled returns what an id stands for, or else what was removed that has

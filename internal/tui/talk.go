@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/tiercompact/tiercompact"
-	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/cooldown"
 	"github.com/tiercompact/tiercompact/levels"
@@ -244,7 +243,7 @@ func (t *Talk) tooLong(a model.Answer, err error) string {
 func (t *Talk) harder(ctx context.Context) error {
 	due := t.o.thresholds().Select(t.session.Usage().Share)
 	for _, level := range []levels.Name{levels.SoftName, levels.HardName, levels.Emergency} {
-		if due != levels.Emergency && !levels.Stronger(level, due) || due == levels.Emergency && level != due {
+		if level != levels.Emergency && !levels.Stronger(level, due) {
 			continue
 		}
 		report, err := t.session.CompactLevel(ctx, level)
@@ -304,5 +303,3 @@ func (t *Talk) Close() error {
 	}
 	return errors.Join(errs...)
 }
-
-var _ tiercompact.Recorder = (*archive.SessionFile)(nil)
