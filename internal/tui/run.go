@@ -1,0 +1,70 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/tiercompact/tiercompact/chat"
+)
+
+// Run shows a chat on a full screen until the user leaves. What is being done
+// then is stopped, and kept. The chat is not closed.
+func Run(ctx context.Context, t *Talk, in io.Reader, out io.Writer) error {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // signals are the program's
+	defer cancel()
+	var working sync.WaitGroup
+	a := newApp(t.o.Screen, t.Status())
+	p := tea.NewProgram(a, tea.WithInput(in), tea.WithOutput(out))
+	t.told = func(e Event) { p.Send(e) }
+	a.start = func(line string) func() {
+		ctx, stop := context.WithCancel(ctx)
+		working.Go(func() {
+			err := t.Do(ctx, line)
+			stop()
+			p.Send(finished{err})
+		})
+		return stop
+	}
+	a.greet(t)
+	_, err := p.Run()
+	cancel()
+	working.Wait()
+	t.told = nil
+	if errors.Is(err, tea.ErrInterrupted) {
+		return nil
+	}
+	return err
+}
+
+// greet shows what there was, or what to do.
+func (a *app) greet(t *Talk) {
+	all := t.Messages()
+	for _, m := range all {
+		a.page.message(m)
+	}
+	for _, m := range all {
+		if m.Typed() {
+			a.past.add(m.Text())
+		}
+	}
+	if len(a.page.blocks) == 0 {
+		a.page.add(noted, "session "+t.Name()+" with "+t.model.Name+"; /help lists the commands")
+	} else {
+		a.page.add(noted, "session "+t.Name()+" goes on"+unanswered(all))
+	}
+	if t.model.Warning != "" {
+		a.page.add(warned, t.model.Warning)
+	}
+}
+
+// unanswered says what to do where the last message waits for an answer.
+func unanswered(t chat.Transcript) string {
+	if n := len(t); n > 0 && t[n-1].Role != chat.Assistant && t[n-1].Role != chat.System {
+		return "; /retry has the last message answered"
+	}
+	return ""
+}
