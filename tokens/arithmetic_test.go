@@ -166,3 +166,16 @@ func TestCalibrationStaysInBounds(t *testing.T) {
 		}
 	})
 }
+
+func TestAModelThatCountsAThirdLessRaisesNoAlarm(t *testing.T) {
+	var c tokens.Calibration
+	var sample tokens.Sample
+	for estimate := 300; estimate < 3900; estimate += 300 { // through half of the window of 4,096
+		if c, sample = c.Observe(estimate, estimate*100/132, 4096); !sample.Taken {
+			t.Fatalf("estimate %d: %+v", estimate, sample)
+		}
+	}
+	if _, sample = c.Observe(5400, 2050, 4096); !sample.Truncated {
+		t.Errorf("a prompt that was cut to half: %+v", sample)
+	}
+}

@@ -46,10 +46,11 @@ func (c Calibration) Observe(estimate, promptTokens, window int) (Calibration, S
 	case estimate <= 0:
 		return c, Sample{Reason: "nothing was estimated"}
 	}
-	if reason := truncated(estimate, promptTokens, window); reason != "" {
+	expected := scale(estimate, c.ratio())
+	if reason := truncated(expected, promptTokens, window); reason != "" {
 		return c, Sample{Truncated: true, Reason: reason}
 	}
-	if expected := scale(estimate, c.ratio()); window > 0 && expected > window && promptTokens <= window {
+	if window > 0 && expected > window && promptTokens <= window {
 		// A server that drops a message or two leaves a count that looks like
 		// a ratio a little lower.
 		return c, Sample{Reason: fmt.Sprintf("%d tokens counted, %d expected in a window of %d: the prompt may have been cut", promptTokens, expected, window)}
@@ -83,7 +84,8 @@ func (c Calibration) ratio() float64 {
 }
 
 // truncated returns why count looks like that of a prompt that the server cut,
-// or "". Ollama cuts to the window, newer versions to half of it and two.
+// or "". estimate is by all that was learnt: a model that counts a third less
+// fills no window with what it reads whole. Ollama cuts to the window, newer versions to half of it and two.
 func truncated(estimate, count, window int) string {
 	e, n, w := float64(estimate), float64(count), float64(window)
 	if window > 0 && e >= excessRatio*n {
