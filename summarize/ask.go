@@ -17,7 +17,8 @@ type answered struct {
 	progress Progress
 }
 
-// ask makes one call, and returns the tidied text of the answer.
+// ask makes one call, and returns the tidied text of the answer. With the
+// [Rejection] of one that was cut off comes what is whole of it.
 func (w *writing) ask(ctx context.Context, step, prompt string, limit int) (answered, error) {
 	w.call++
 	w.of = max(w.of, w.call)
@@ -66,7 +67,9 @@ func (w *writing) learn(counted int, prompt string) {
 	w.ratio = max(leastRatio, w.most*spread)
 }
 
-// judged returns the text of an answer, or why it is none.
+// judged returns the text of an answer, or why it is none. One that was cut off
+// comes with what is whole of it; it is no rejection where the model only
+// repeated itself.
 func judged(a model.Answer, limit int, count func(string) int) (string, error) {
 	if a.Message.HasCalls() {
 		return "", Rejection(ToolCall)
@@ -83,10 +86,11 @@ func judged(a model.Answer, limit int, count func(string) int) (string, error) {
 	if a.Done != model.CutOff {
 		return text, nil
 	}
-	if whole := withoutEnd(text); repeats && whole != "" && count(whole) <= limit/2 {
-		return whole, nil
+	text = withoutEnd(text)
+	if repeats && text != "" && count(text) <= limit/2 {
+		return text, nil
 	}
-	return "", Rejection(CutOff)
+	return text, Rejection(CutOff)
 }
 
 // A listener follows an answer as it comes in.

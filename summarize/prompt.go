@@ -15,9 +15,10 @@ var prompts embed.FS
 // rules of every record, for the system message.
 func Instructions() string { return page("common") }
 
-// Prompt returns what a model is asked to summarise r: the former summary, the
-// messages with their ids, fenced as data, and behind them the form of the
-// strategy with an example, the user's wish and the length. A fence in the
+// Prompt returns what a model is asked to summarise r: the form of the strategy
+// with an example, the former summary, the messages with their ids, fenced as
+// data, and behind them the task, the user's wish and the length. An example
+// that stands last is what a small model repeats. A fence in the
 // messages cannot close the one around them. Thinking is left out, images are
 // named.
 func Prompt(r Request) string {
@@ -39,7 +40,7 @@ type prompt struct {
 // String returns the text of p.
 func (p prompt) String() string {
 	fence := fenceFor(p.former, p.data)
-	var parts []string
+	parts := []string{p.form()}
 	if p.former != "" {
 		parts = append(parts, "The record so far:", fenced(fence, "record", p.former))
 	}
@@ -48,7 +49,7 @@ func (p prompt) String() string {
 	} else {
 		parts = append(parts, "The messages, in order:", fenced(fence, "messages", p.data))
 	}
-	parts = append(parts, p.task(), p.form())
+	parts = append(parts, p.task())
 	if note := strings.TrimSpace(p.note); note != "" {
 		parts = append(parts, "The user wishes for this record: "+clip(note, longestNote))
 	}

@@ -173,7 +173,7 @@ func (w *writing) part(ctx context.Context, chunk []piece, limit int) (text, rej
 	if err != nil && !errors.As(err, &r) {
 		return "", "", err
 	}
-	if rejected = string(r); rejected == "" {
+	if rejected = string(r); rejected == "" || rejected == CutOff && got.text != "" {
 		text, rejected = w.vetted(got.text)
 	}
 	w.done(got, rejected)
