@@ -3,6 +3,7 @@ package openai
 import (
 	"cmp"
 	"fmt"
+	"strings"
 
 	"github.com/sashabaranov/go-openai"
 
@@ -21,12 +22,12 @@ func toOpenAI(m chat.Message) ([]openai.ChatCompletionMessage, error) {
 	var out []openai.ChatCompletionMessage
 	main := openai.ChatCompletionMessage{Role: remote.Role(m.Role)}
 	text := remote.Said(m)
-	thinking := ""
+	var thinking strings.Builder
 	var images []*chat.Picture
 	for _, p := range m.Parts {
 		switch p.Kind {
 		case chat.Thinking:
-			thinking += p.Text
+			thinking.WriteString(p.Text)
 		case chat.Call:
 			main.ToolCalls = append(main.ToolCalls, openai.ToolCall{
 				ID: p.ID, Type: openai.ToolTypeFunction,
@@ -52,7 +53,7 @@ func toOpenAI(m chat.Message) ([]openai.ChatCompletionMessage, error) {
 		return out, nil
 	}
 	if len(main.ToolCalls) > 0 {
-		main.ReasoningContent = thinking // some models go on with it; without calls, some servers refuse it
+		main.ReasoningContent = thinking.String() // some models go on with it; without calls, some servers refuse it
 	}
 	err := fill(&main, text, images)
 	return append(out, main), err
