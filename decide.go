@@ -3,6 +3,7 @@ package tiercompact
 import (
 	"fmt"
 
+	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/levels"
 )
@@ -118,4 +119,6 @@ func (s *Session) waits(level levels.Name) bool {
 func (s *Session) putOff(level levels.Name, reason string, planned *conversation) {
 	s.gate = s.cfg.gate.Start(len(s.t.messages) - len(planned.messages))
 	s.wait[level] = waiting{added: planned.total(), staled: planned.stale(), reason: reason}
+	began := archive.Round{Level: string(level), Reason: reason, Time: s.cfg.Now()}
+	_ = s.recordDone(func(f Recorder) error { return f.Round(began) }) // where it fails, it is made up for
 }

@@ -215,6 +215,14 @@ func (s *Session) Calibration() tokens.Calibration {
 	return s.cal
 }
 
+// SetCalibration has later counts use what was learnt elsewhere: of another
+// model that the session goes on with, say.
+func (s *Session) SetCalibration(c tokens.Calibration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cal, s.anchor = c.Void(), 0
+}
+
 // Close ends the session: what is added afterwards is refused. The archive
 // stays open, it belongs to the compactor.
 func (s *Session) Close() error {

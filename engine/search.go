@@ -69,6 +69,7 @@ type search struct {
 type found struct {
 	server Server
 	known  tokens.Known
+	digest string // of the weights; "" where the server does not tell
 }
 
 // choose returns the model of a role; none, with a choice that says why, where
@@ -115,7 +116,7 @@ func (s *search) atURL(ctx context.Context, r role) (*found, Choice, error) {
 	if err != nil {
 		return nil, Choice{}, err
 	}
-	return &found{c, known}, Choice{Engine: "openai/" + name, Model: name, Server: r.url, Why: "asked for by address"}, nil
+	return &found{c, known, ""}, Choice{Engine: "openai/" + name, Model: name, Server: r.url, Why: "asked for by address"}, nil
 }
 
 func (s *search) atOllama(ctx context.Context, r role) (*found, Choice, error) {
@@ -126,21 +127,21 @@ func (s *search) atOllama(ctx context.Context, r role) (*found, Choice, error) {
 		return nil, Choice{}, err
 	}
 	asked := cmp.Or(r.named, r.standard)
-	name, has, err := c.Has(short, asked)
+	m, has, err := c.Has(short, asked)
 	switch {
 	case err != nil:
 		return nil, Choice{}, err
 	case !has:
 		return nil, Choice{}, &missing{asked, c.URL()}
 	}
-	info, err := c.Show(short, name)
+	info, err := c.Show(short, m.Name)
 	if err != nil {
 		return nil, Choice{}, err
 	}
 	if !r.can(info) {
 		return nil, Choice{}, fmt.Errorf("%w: %s at %s does not %s; name another model", model.ErrCannot, asked, c.URL(), r.verb)
 	}
-	known, err := c.Window(short, name)
+	known, err := c.Window(short, m.Name)
 	if err != nil {
 		return nil, Choice{}, err
 	}
@@ -148,7 +149,7 @@ func (s *search) atOllama(ctx context.Context, r role) (*found, Choice, error) {
 	if r.named == "" {
 		why = "Ollama answers at " + c.URL() + " and has it"
 	}
-	return &found{c, known}, Choice{Engine: "ollama/" + asked, Model: asked, Server: c.URL(), Why: why}, nil
+	return &found{c, known, m.Digest}, Choice{Engine: "ollama/" + asked, Model: asked, Server: c.URL(), Why: why}, nil
 }
 
 // server returns Ollama's, once it has answered.
@@ -193,7 +194,7 @@ func (s *search) embedder(ctx context.Context, e *Engine) (Choice, error) {
 	}
 	c.Window = smallest(f.known.Modelfile, f.known.Trained, f.known.Served)
 	query, document := embed.PrefixesFor(c.Model)
-	e.embedder = &embed.Model{Server: f.server, Name: c.Model, Window: c.Window, Query: query, Document: document, Progress: s.o.Embedded}
+	e.embedder = &embed.Model{Server: f.server, Name: c.Model, Digest: f.digest, Window: c.Window, Query: query, Document: document, Progress: s.o.Embedded}
 	if s.o.Cache != "" {
 		e.embedder.Cache, err = embed.OpenCache(s.o.Cache)
 	}

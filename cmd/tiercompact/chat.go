@@ -6,12 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/tiercompact/tiercompact"
+	"github.com/tiercompact/tiercompact/engine"
 	"github.com/tiercompact/tiercompact/internal/tui"
+	"github.com/tiercompact/tiercompact/tokens"
 )
 
 // newestSession is what --resume without a name stands for.
@@ -140,10 +143,24 @@ func newChat(cmd *cobra.Command, o *chatOptions) (*tui.Talk, error) {
 		return nil, err
 	}
 	cfg.Model = "" // the chat's own, which can change
+	learnt, address := o.learnt(), server.URL()
 	return tui.Open(cmd.Context(), tui.Options{
+		Learnt: func(model string) tokens.Calibration { return learnt.Get(address, model) },
+		Learn: func(model string, c tokens.Calibration) {
+			_ = learnt.Put(address, model, c) // without it, the next chat learns it again
+		},
 		Config: cfg, Chat: server, Model: m, Find: server.find, List: server.names, Screen: s,
 		Dir: o.dir, Name: name, Resume: o.resume != "", System: o.system,
 	})
+}
+
+// learnt is where chats keep what they learnt of how models count.
+func (o *chatOptions) learnt() *engine.Calibrations {
+	folder, err := os.UserCacheDir()
+	if err != nil {
+		folder = o.dir
+	}
+	return engine.OpenCalibrations(filepath.Join(folder, "tiercompact", "calibrations.json"))
 }
 
 // saved returns the name of the session that is to be resumed, or else that of

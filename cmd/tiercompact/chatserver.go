@@ -17,6 +17,7 @@ type chatServer interface {
 	// find returns what is known of a model, with the window that it will have.
 	find(ctx context.Context, name string) (tui.Model, error)
 	names(ctx context.Context) ([]string, error)
+	URL() string
 }
 
 // server returns the one that the flags name.
@@ -35,13 +36,14 @@ type ollamaChat struct {
 }
 
 func (c ollamaChat) find(ctx context.Context, name string) (tui.Model, error) {
-	full, ok, err := c.Has(ctx, name)
+	had, ok, err := c.Has(ctx, name)
 	if err != nil {
 		return tui.Model{}, err
 	}
 	if !ok {
 		return tui.Model{}, fmt.Errorf("the server has no model %s; pull it: ollama pull %s", name, name)
 	}
+	full := had.Name
 	info, err := c.Show(ctx, full)
 	if err != nil {
 		return tui.Model{}, err

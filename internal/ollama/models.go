@@ -55,18 +55,18 @@ func (c *Client) Models(ctx context.Context) ([]Model, error) {
 }
 
 // Has looks for a model by a name as people write it: without a tag it means
-// the tag latest. full is the name in the server's list.
-func (c *Client) Has(ctx context.Context, name string) (full string, ok bool, err error) {
+// the tag latest.
+func (c *Client) Has(ctx context.Context, name string) (m Model, ok bool, err error) {
 	models, err := c.Models(ctx)
 	if err != nil {
-		return "", false, err
+		return Model{}, false, err
 	}
 	for _, m := range models {
 		if sameModel(m.Name, name) {
-			return m.Name, true, nil
+			return m, true, nil
 		}
 	}
-	return "", false, nil
+	return Model{}, false, nil
 }
 
 // sameModel compares names as the server does: with the default registry,

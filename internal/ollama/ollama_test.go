@@ -126,8 +126,8 @@ func TestModelsAreFoundByTheNamesThatPeopleWrite(t *testing.T) {
 		"nomic":                    "",
 		"":                         "",
 	} {
-		if full, ok, err := c.Has(t.Context(), name); err != nil || full != want || ok != (want != "") {
-			t.Errorf("%q: %q, %v, %v", name, full, ok, err)
+		if m, ok, err := c.Has(t.Context(), name); err != nil || m.Name != want || ok != (want != "") {
+			t.Errorf("%q: %q, %v, %v", name, m.Name, ok, err)
 		}
 	}
 }

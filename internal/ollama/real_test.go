@@ -72,9 +72,9 @@ func TestRealServerTellsOfItsModels(t *testing.T) {
 		t.Errorf("version %q, %v", v, err)
 	}
 	for name, want := range map[string]bool{ollamatest.Chat: true, ollamatest.Chat + ":latest": true, "REAL-smol": true, "real": false, "real-smol:1b": false, "": false} {
-		full, ok, err := c.Has(ctx, name)
-		if err != nil || ok != want || ok && full != ollamatest.Chat+":latest" {
-			t.Errorf("has %q: %q, %v, %v", name, full, ok, err)
+		m, ok, err := c.Has(ctx, name)
+		if err != nil || ok != want || ok && m.Name != ollamatest.Chat+":latest" {
+			t.Errorf("has %q: %q, %v, %v", name, m.Name, ok, err)
 		}
 	}
 	for name, want := range map[string]string{

@@ -214,6 +214,7 @@ func (t *Talk) change(ctx context.Context, name string) error {
 		return fmt.Errorf("go on with %s: %w; start anew with --window", name, err)
 	}
 	t.model = m
+	t.session.SetCalibration(t.learnt())
 	t.session.SetTools(nil)
 	t.setTools()
 	t.note("going on with %s, window %s tokens (%s)", m.Name, screen.Grouped(m.Window), m.Source)

@@ -19,11 +19,14 @@ import (
 	"github.com/tiercompact/tiercompact/internal/screen"
 	"github.com/tiercompact/tiercompact/levels"
 	"github.com/tiercompact/tiercompact/summarize"
+	"github.com/tiercompact/tiercompact/tokens"
 )
 
 // Options say what a chat is made of.
 type Options struct {
-	Config tiercompact.Config                                    // Window, Archive and Progress are set by the chat
+	Config tiercompact.Config                                    // Window, Archive, Progress and Calibration are set by the chat
+	Learnt func(model string) tokens.Calibration                 // of how a model counts; nil: nothing
+	Learn  func(model string, c tokens.Calibration)              // keeps it; nil: nobody does
 	Chat   Chatter                                               // required
 	Model  Model                                                 // required, with a window
 	Find   func(ctx context.Context, name string) (Model, error) // another model; nil: there is none
@@ -149,6 +152,7 @@ func (t *Talk) compactor() (*tiercompact.Compactor, error) {
 	cfg := t.o.Config
 	cfg.Window, cfg.Model, cfg.Archive = t.model.Window, cmp.Or(cfg.Model, t.model.Name), dir
 	cfg.Progress = t.progress
+	cfg.Calibration = t.learnt()
 	return tiercompact.New(cfg)
 }
 
@@ -156,6 +160,14 @@ func (t *Talk) setTools() {
 	if !t.model.NoTools {
 		t.session.SetTools([]byte(recallTool))
 	}
+}
+
+// learnt returns what earlier chats learnt of how the model counts.
+func (t *Talk) learnt() tokens.Calibration {
+	if t.o.Learnt == nil {
+		return tokens.Calibration{}
+	}
+	return t.o.Learnt(t.model.Name)
 }
 
 // progress tells how a summary gets on.

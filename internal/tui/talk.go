@@ -232,8 +232,12 @@ func (t *Talk) tooLong(a model.Answer, err error) string {
 	if err != nil {
 		return ""
 	}
-	if s := t.session.Observe(a.PromptTokens); s.Truncated {
+	s := t.session.Observe(a.PromptTokens)
+	switch {
+	case s.Truncated:
 		return s.Reason
+	case s.Taken && t.o.Learn != nil:
+		t.o.Learn(t.model.Name, t.session.Calibration())
 	}
 	return ""
 }
