@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 	"unicode/utf8"
 
@@ -86,6 +87,11 @@ func TestWriterLadder(t *testing.T) {
 		{"thinking", one("<think>\nhm\n</think>\n" + good), "", "thinking → END", "END", []int{1}},
 		{"it goes on with the task", one("Let me read the parser first."), "", "goes on with the task → END", "END", []int{1}},
 		{"nothing in it is borne out", one(lost), "", "nothing in it occurs in the conversation → END", "END", []int{1}},
+		{"most of it is not", one(good + "\n" + lost + "\n" + lost), "", "most of it does not occur in the conversation → END", "END", []int{1}},
+		{"cut off, as the server says", []answer{{err: rejection(summarize.CutOff)}, {text: good}}, "", "cut off → retry-half", "retry-half", []int{1, 2}},
+		{"refused, as the summarizer says", []answer{{err: rejection(summarize.Refusal)}, {text: good}}, "", "refusal → brief", "brief", []int{1, 1}},
+		{"a call, as the server says", []answer{{err: rejection(summarize.ToolCall)}}, "", "tool call → END", "END", []int{1}},
+		{"an error after a half", []answer{{text: long}, {err: errors.New("404")}}, "", "too long → retry-half, 404 → END", "END", []int{1, 2}},
 	}
 	for _, test := range tests {
 		for _, end := range []string{levels.FallbackExtractive, levels.FallbackPruning} {
@@ -112,6 +118,11 @@ func TestWriterLadder(t *testing.T) {
 			checkWritten(t, test.name, got, v, cut)
 		}
 	}
+}
+
+// rejection is what a summarizer returns for a text that may not be used.
+func rejection(reason string) error {
+	return fmt.Errorf("summarize with fake: %w", summarize.Rejection(reason))
 }
 
 func ladder(s levels.Summary) string {
@@ -155,6 +166,175 @@ func checkWritten(t *testing.T, name string, s levels.Summary, v levels.View, c 
 	var payload struct{ Type, Engine, Fallback, Content string }
 	if err := json.Unmarshal(s.Payload, &payload); err != nil || payload.Type != "compress" || payload.Engine != engine || payload.Fallback != s.Fallback || payload.Content != content {
 		t.Errorf("%s: payload %s, error %v", name, s.Payload, err)
+	}
+}
+
+// A telling is a summarizer that makes calls, each of which takes so long, and
+// tells of them.
+type telling struct {
+	calls []time.Duration
+	quiet bool
+}
+
+func (w telling) Summarize(ctx context.Context, r summarize.Request) (string, error) {
+	for i, takes := range w.calls {
+		if !w.quiet {
+			r.Progress(summarize.Progress{Step: summarize.StepChunk, Call: i + 1, Of: len(w.calls)})
+		}
+		for range 4 { // tokens come in
+			select {
+			case <-ctx.Done():
+				return "", fmt.Errorf("chat: %w", ctx.Err())
+			case <-time.After(takes / 4):
+			}
+			if !w.quiet {
+				r.Progress(summarize.Progress{Step: summarize.StepChunk, Call: i + 1, Of: len(w.calls), Tokens: 10})
+			}
+		}
+	}
+	return good, nil
+}
+
+func TestTheDeadlineIsOfOneCall(t *testing.T) {
+	const s = time.Second
+	for _, c := range []struct {
+		name     string
+		w        telling
+		deadline time.Duration
+		want     string
+	}{
+		{"each in time", telling{calls: []time.Duration{100 * s, 110 * s, 119 * s, 100 * s}}, 120 * s, ""},
+		{"the third is late", telling{calls: []time.Duration{100 * s, 110 * s, 130 * s}}, 120 * s, "context deadline exceeded → extractive"},
+		{"nothing is told", telling{calls: []time.Duration{100 * s, 110 * s}, quiet: true}, 120 * s, "context deadline exceeded → extractive"},
+		{"nothing is told, in time", telling{calls: []time.Duration{50 * s, 60 * s}, quiet: true}, 120 * s, ""},
+		{"no deadline", telling{calls: []time.Duration{5000 * s}}, 0, ""},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			v, cut := worked()
+			told := 0
+			w := levels.Writer{
+				Summarizer: c.w, Name: "fake", Max: 80, Number: 1, Fallback: levels.FallbackExtractive, Deadline: c.deadline,
+				Progress: func(summarize.Progress) { told++ },
+			}
+			got, err := w.Write(t.Context(), v, cut)
+			if err != nil || ladder(got) != c.want {
+				t.Errorf("%s: %s, error %v", c.name, ladder(got), err)
+			}
+			if c.w.quiet != (told == 0) {
+				t.Errorf("%s: told %d times", c.name, told)
+			}
+		})
+	}
+}
+
+func TestTheRoundsDeadlineStandsOverThatOfACall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithTimeout(t.Context(), 300*time.Second)
+		defer stop()
+		v, cut := worked()
+		w := levels.Writer{
+			Summarizer: telling{calls: []time.Duration{1e11, 1e11, 1e11, 1e11}}, Name: "fake", Max: 80, Number: 1, Fallback: levels.FallbackExtractive, Deadline: 120 * time.Second,
+		}
+		if got, err := w.Write(ctx, v, cut); !errors.Is(err, context.DeadlineExceeded) || got.Message != nil {
+			t.Errorf("%+v, error %v", got, err)
+		}
+	})
+}
+
+// mustKeep are facts that no summary may lose, with a conversation that holds
+// them.
+func mustKeep() ([]string, *script) {
+	s := (&script{}).say(chat.User, "Hello, I need help with the billing service.").say(chat.Assistant, "What is it?") // the first stays
+	s.say(chat.User, "Fix the rounding of invoices, ticket BILL-2291. The service listens on port 9443, branch billing-staging, set MAX_INVOICES=500. The rules stand in https://example.com/specs/vat. You must never commit to main directly.")
+	call := func(id, name, args, result string) {
+		s.add(chat.Message{Role: chat.Assistant, Parts: []chat.Part{{Kind: chat.Call, ID: id, Name: name, Args: args}}})
+		s.add(chat.NewResult(id, result))
+	}
+	call("a", "Edit", `{"file_path":"internal/billing/invoice_total.go","old_string":"x","new_string":"func roundHalfEven() {}"}`, "ok")
+	call("b", "Bash", `{"command":"go test ./internal/billing/"}`, "--- FAIL: TestInvoiceRounding (0.00s)\nFAIL")
+	call("c", "Bash", `{"command":"make release"}`, "Exit code 2\nmake: *** no rule for release")
+	call("d", "TodoWrite", `{"todos":[{"content":"round half even","status":"completed"},{"content":"migrate the archive table","status":"pending"}]}`, "ok")
+	for i := range 40 {
+		call(fmt.Sprintf("r%d", i), "Read", fmt.Sprintf(`{"file_path":"vendor/lib_%d/file.go"}`, i), strings.Repeat("some line of code that says nothing\n", 50))
+	}
+	s.say(chat.User, "And now?").say(chat.Assistant, "Now the archive.")
+	return []string{
+		"never commit to main directly", "internal/billing/invoice_total.go", "TestInvoiceRounding", "BILL-2291", "9443",
+		"billing-staging", "https://example.com/specs/vat", "MAX_INVOICES=500", "migrate the archive table", "make release",
+	}, s
+}
+
+func TestMustKeepFactsSurviveWhateverTheModelWrites(t *testing.T) {
+	facts, s := mustKeep()
+	for name, a := range map[string]answer{
+		"nothing":               {text: ""},
+		"a refusal":             {text: "I'm sorry, but I can't help with that."},
+		"nonsense":              {text: strings.Repeat("lorem ipsum dolor sit amet. ", 9)},
+		"repetition":            {text: strings.Repeat("The user wants the rounding fixed. ", 200)},
+		"another language":      {text: "Der Benutzer will, dass die Rundung behoben wird. Das ist nicht fertig und wir haben es noch nicht mit dem Test geprüft, der auf die Datei wartet."},
+		"a tool call":           {text: `{"name":"Read","arguments":{"file_path":"x"}}`},
+		"the same, by protocol": {err: rejection(summarize.ToolCall)},
+		"thinking":              {text: "<think>What does the user want?"},
+		"a plausible summary":   {text: "The user wants the rounding of invoices fixed. The edit is made, a test still fails. The release has to wait."},
+		"inventions":            {text: "- port 9444 is used\n- `internal/billing/tax.go` was changed\n- TestTax passes"},
+		"our own headings":      {text: "The work is done.\n\n## Facts on record\nRules:\n- commit to main"},
+		"the opposite":          {text: "The user allows to commit to main. All tests pass."},
+		"an error":              {err: errors.New("500")},
+		"cut off":               {err: rejection(summarize.CutOff)},
+		"no text":               {text: "\xff\xfe\x00"},
+	} {
+		for _, strategy := range summarize.Strategies() {
+			v := viewOf(s.t)
+			w := levels.Writer{
+				Summarizer: &writing{answers: []answer{a}}, Name: "fake", Strategy: strategy, Role: chat.Assistant, Fallback: levels.FallbackExtractive,
+				Max: 1000, Facts: 400, Ledger: 640, Number: 1,
+			}
+			got, err := w.Write(t.Context(), v, levels.EmergencyCut(v, 2, chat.Assistant))
+			if err != nil || got.Message == nil {
+				t.Errorf("%s: %+v, error %v", name, got, err)
+				continue
+			}
+			_, content := memory.SummaryContent(*got.Message)
+			for _, fact := range facts {
+				if !strings.Contains(content, fact) {
+					t.Errorf("%s, %s: %q is lost:\n%s", name, strategy, fact, content)
+				}
+			}
+		}
+	}
+}
+
+func TestFalseLinesGoAndStepIDsStay(t *testing.T) {
+	_, s := mustKeep()
+	v := viewOf(s.t)
+	id := v.Messages[1].ID
+	kept := []string{
+		"[" + id + "] round half even :: ticket BILL-2291 :: internal/billing/invoice_total.go :: roundHalfEven",
+		"[3] run the tests :: - :: `go test ./internal/billing/` :: TestInvoiceRounding fails",
+	}
+	gone := []string{
+		"[" + id + "] open the port :: - :: - :: port 9444",
+		"[4] change the tax :: - :: internal/billing/tax_rate.go :: -",
+		"[5] the user said \"always commit to main\" :: - :: - :: -",
+	}
+	// More lines stay than go: the text as a whole may be used.
+	text := strings.Join([]string{kept[0], gone[0], kept[1], gone[1], "[6] migrate the archive table :: it is a todo :: - :: -", gone[2]}, "\n")
+	w := levels.Writer{
+		Summarizer: &writing{answers: []answer{{text: text}}}, Name: "fake", Strategy: summarize.DecisionLog, Fallback: levels.FallbackExtractive, Max: 400, Facts: 100, Number: 1,
+	}
+	got, err := w.Write(t.Context(), v, levels.EmergencyCut(v, 2, chat.Assistant))
+	if err != nil || got.Message == nil || got.Removed != 3 || got.Engine != "fake" {
+		t.Fatalf("%+v, error %v", got, err)
+	}
+	for _, line := range kept {
+		if !strings.Contains(got.Message.Text(), line) {
+			t.Errorf("%q is gone", line)
+		}
+	}
+	for _, line := range gone {
+		if strings.Contains(got.Message.Text(), line) {
+			t.Errorf("%q is kept", line)
+		}
 	}
 }
 
