@@ -35,6 +35,7 @@ type Model struct {
 	Window   int    // tokens that the model reads at once; 0: 512
 	Query    string // put before a query, see PrefixesFor
 	Document string // put before any other text
+	Lower    bool   // the model knows small letters only, and its server does not lower texts
 	Cache    *Cache // nil: one in memory, of this Model alone
 	Batch    int    // texts in one request; 0: 16. A request has fewer where they are long
 

@@ -62,6 +62,17 @@ func TestPrefixesReachTheServer(t *testing.T) {
 	}
 }
 
+func TestTextsAreLoweredForAModelThatKnowsSmallLettersOnly(t *testing.T) {
+	s := &server{}
+	m := &embed.Model{Server: s, Name: "m", Document: "d: ", Lower: true}
+	if _, err := m.Embed(t.Context(), []string{"ParseError in Main.go", "parseerror in main.go"}); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"d: parseerror in main.go"}; !slices.Equal(s.embedded, want) {
+		t.Errorf("sent %q, want %q", s.embedded, want)
+	}
+}
+
 func TestChunksCoverTheWholeText(t *testing.T) {
 	s := &server{}
 	m := &embed.Model{Server: s, Name: "m", Window: 128, Document: "d: "}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/tiercompact/tiercompact/model"
 )
@@ -34,6 +35,9 @@ func (r *run) texts(ctx context.Context, texts []string) ([][][]float32, error) 
 	size := chunkTokens(r.m.Window, r.prefix)
 	var missing []string
 	for i, s := range texts {
+		if r.m.Lower {
+			s = strings.ToLower(s)
+		}
 		chunks[i] = split(s, size)
 		for _, c := range chunks[i] {
 			missing = append(missing, r.want(c)...)

@@ -249,7 +249,7 @@ func (e *Engine) tryEmbedder(ctx context.Context) *RoundTrip {
 	}
 	began := time.Now()
 	with := e.embedder
-	m := embed.Model{Server: with.Server, Name: with.Name, Window: with.Window, Query: with.Query, Document: with.Document} // no cache: what is measured is the model
+	m := embed.Model{Server: with.Server, Name: with.Name, Window: with.Window, Query: with.Query, Document: with.Document, Lower: with.Lower} // no cache: what is measured is the model
 	_, err := m.Embed(ctx, []string{"load"})
 	t := &RoundTrip{Model: e.Ranking.Model, Load: time.Since(began)}
 	if began = time.Now(); err == nil {

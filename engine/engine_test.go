@@ -65,7 +65,7 @@ func TestAutoTakesWhatIsThere(t *testing.T) {
 		why, todo        string
 	}{
 		"all":             {with(nomic, llama), "ollama/nomic-embed-text", "ollama/llama3.2:3b", "has it", ""},
-		"no server":       {nobody, engine.Lexical, engine.Extractive, "does not answer", "ollama serve"},
+		"no server":       {nobody, engine.Lexical, engine.Extractive, "no Ollama answers", "ollama serve"},
 		"silent server":   {silent, engine.Lexical, engine.Extractive, "in time", "log"},
 		"another server":  {other, engine.Lexical, engine.Extractive, "is not Ollama", "--ollama-url"},
 		"no models":       {with(), engine.Lexical, engine.Extractive, "is not on the server", "ollama pull nomic-embed-text"},
@@ -210,8 +210,8 @@ func TestDiagnosisFindsWhatIsWrong(t *testing.T) {
 		remedy  string
 		serious bool
 	}{
-		"no server":             {nobody, engine.Options{}, engine.Patient{}, "does not answer", "ollama serve", false},
-		"no server, asked for":  {nobody, engine.Options{Kind: engine.Ollama}, engine.Patient{}, "does not answer", "ollama serve", true},
+		"no server":             {nobody, engine.Options{}, engine.Patient{}, "no Ollama answers", "ollama serve", false},
+		"no server, asked for":  {nobody, engine.Options{Kind: engine.Ollama}, engine.Patient{}, "no Ollama answers", "ollama serve", true},
 		"wrong port":            {other, engine.Options{}, engine.Patient{}, "is not Ollama", "--ollama-url", false},
 		"no models":             {with(), engine.Options{}, engine.Patient{}, "llama3.2:3b is not on the server", "ollama pull llama3.2:3b", false},
 		"cannot embed":          {with(llama), engine.Options{Embedder: "llama3.2:3b"}, engine.Patient{}, "does not embed", "name another model", true},

@@ -70,6 +70,7 @@ type found struct {
 	server Server
 	known  tokens.Known
 	digest string // of the weights; "" where the server does not tell
+	family string // architecture; "" where the server does not tell
 }
 
 // choose returns the model of a role; none, with a choice that says why, where
@@ -116,7 +117,7 @@ func (s *search) atURL(ctx context.Context, r role) (*found, Choice, error) {
 	if err != nil {
 		return nil, Choice{}, err
 	}
-	return &found{c, known, ""}, Choice{Engine: "openai/" + name, Model: name, Server: r.url, Why: "asked for by address"}, nil
+	return &found{server: c, known: known}, Choice{Engine: "openai/" + name, Model: name, Server: r.url, Why: "asked for by address"}, nil
 }
 
 func (s *search) atOllama(ctx context.Context, r role) (*found, Choice, error) {
@@ -149,7 +150,7 @@ func (s *search) atOllama(ctx context.Context, r role) (*found, Choice, error) {
 	if r.named == "" {
 		why = "Ollama answers at " + c.URL() + " and has it"
 	}
-	return &found{c, known, m.Digest}, Choice{Engine: "ollama/" + asked, Model: asked, Server: c.URL(), Why: why}, nil
+	return &found{c, known, m.Digest, info.Family}, Choice{Engine: "ollama/" + asked, Model: asked, Server: c.URL(), Why: why}, nil
 }
 
 // server returns Ollama's, once it has answered.
@@ -176,9 +177,9 @@ func absence(err error, url string) error {
 	case errors.Is(err, model.ErrGarbled):
 		return fmt.Errorf("what answers at %s is not Ollama; give Ollama's address with --ollama-url, and that of a server with OpenAI's protocol with --embed-url or --summary-url%w", url, quiet{err})
 	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("Ollama at %s does not answer in time; see its log%w", url, quiet{err})
+		return fmt.Errorf("no answer in time from Ollama at %s; see its log%w", url, quiet{err})
 	}
-	return fmt.Errorf("Ollama does not answer at %s; start it with: ollama serve, or give its address with --ollama-url or OLLAMA_HOST%w", url, quiet{err})
+	return fmt.Errorf("no Ollama answers at %s; start it with: ollama serve, or give its address with --ollama-url or OLLAMA_HOST%w", url, quiet{err})
 }
 
 // quiet is an error that is there for errors.Is alone.
@@ -187,6 +188,10 @@ type quiet struct{ error }
 func (quiet) Error() string   { return "" }
 func (q quiet) Unwrap() error { return q.error }
 
+// smallLetters is an architecture whose vocabulary has no others, and whose
+// texts Ollama does not lower: every word with a capital would be unknown.
+const smallLetters = "nomic-bert"
+
 func (s *search) embedder(ctx context.Context, e *Engine) (Choice, error) {
 	f, c, err := s.choose(ctx, s.o.ranking())
 	if f == nil || err != nil {
@@ -194,7 +199,10 @@ func (s *search) embedder(ctx context.Context, e *Engine) (Choice, error) {
 	}
 	c.Window = smallest(f.known.Modelfile, f.known.Trained, f.known.Served)
 	query, document := embed.PrefixesFor(c.Model)
-	e.embedder = &embed.Model{Server: f.server, Name: c.Model, Digest: f.digest, Window: c.Window, Query: query, Document: document, Progress: s.o.Embedded}
+	e.embedder = &embed.Model{
+		Server: f.server, Name: c.Model, Digest: f.digest, Window: c.Window,
+		Query: query, Document: document, Lower: f.family == smallLetters, Progress: s.o.Embedded,
+	}
 	if s.o.Cache != "" {
 		e.embedder.Cache, err = embed.OpenCache(s.o.Cache)
 	}

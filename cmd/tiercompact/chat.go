@@ -143,6 +143,11 @@ func newChat(cmd *cobra.Command, o *chatOptions) (*tui.Talk, error) {
 		return nil, err
 	}
 	cfg.Model = "" // the chat's own, which can change
+	if o.openaiURL == "" {
+		// Where the vocabulary is of a kind that is not known, counts are
+		// estimates, as they are for every other model.
+		cfg.Count, _ = engine.Tokenizer(cmd.Context(), o.models.options(), m.Name)
+	}
 	learnt, address := o.learnt(), server.URL()
 	return tui.Open(cmd.Context(), tui.Options{
 		Learnt: func(model string) tokens.Calibration { return learnt.Get(address, model) },
