@@ -35,6 +35,7 @@ var may = map[string][]string{
 	"engine":                         {".", "chat", "embed", "internal/ollama", "internal/openai", "levels", "model", "summarize", "tokens"},
 	"embed/embedtest":                {"embed"},
 	"examples/minimal":               {".", "chat"},
+	"examples/models":                {".", "chat", "engine"},
 	"examples/preflight":             {".", "chat"},
 	"examples/undo":                  {".", "chat"},
 	"files":                          {"chat"},

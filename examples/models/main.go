@@ -1,0 +1,36 @@
+// Command models ranks and summarises with the models that are there: those of
+// Ollama, else what is built in. It says which, and why.
+package main
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"github.com/tiercompact/tiercompact"
+	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/engine"
+)
+
+func main() {
+	ctx := context.Background()
+	found, err := engine.Open(ctx, engine.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("hard ranks by %s: %s\n", found.Ranking.Engine, found.Ranking.Why)
+	fmt.Printf("emergency summarises by %s: %s\n", found.Summary.Engine, found.Summary.Why)
+
+	cfg := tiercompact.Config{Window: 8192, Preset: tiercompact.Steady}
+	found.Into(&cfg)
+	compactor, err := tiercompact.New(cfg)
+	if err != nil {
+		log.Fatal(err)
+	}
+	session := compactor.Session("demo")
+	report, err := session.AddMessage(ctx, chat.NewText(chat.User, "Why does the login fail?"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%d of %d tokens, %s\n", report.Usage.Tokens, report.Usage.Window, report.Reason)
+}
