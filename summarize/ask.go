@@ -31,7 +31,9 @@ func (w *writing) ask(ctx context.Context, step, prompt string, limit int) (answ
 	case ctx.Err() != nil:
 		return got, ctx.Err()
 	case l.looped:
-		got.text, _ = tidy(l.text.String()[:l.lines.end])
+		if got.text, _ = tidy(l.text.String()[:l.lines.end]); got.text == "" {
+			return got, Rejection(Empty)
+		}
 		return got, nil
 	case l.flooded:
 		return got, Rejection(TooLong)

@@ -39,6 +39,7 @@ type prompt struct {
 
 // String returns the text of p.
 func (p prompt) String() string {
+	p.former, p.data = shortRuns(p.former), shortRuns(p.data)
 	fence := fenceFor(p.former, p.data)
 	parts := []string{p.form()}
 	if p.former != "" {
@@ -98,6 +99,28 @@ func page(name string) string {
 		panic(err) // a strategy without a page; a test asks for each
 	}
 	return strings.TrimSpace(string(b))
+}
+
+// longestRun is the most of the fence's sign in a row that data may have: a
+// longer fence would cost the window.
+const longestRun = 16
+
+// shortRuns returns s with longer runs cut short.
+func shortRuns(s string) string {
+	if !strings.Contains(s, strings.Repeat("=", longestRun+1)) {
+		return s
+	}
+	var b strings.Builder
+	run := 0
+	for i := range len(s) {
+		if run++; s[i] != '=' {
+			run = 0
+		}
+		if run <= longestRun {
+			b.WriteByte(s[i])
+		}
+	}
+	return b.String()
 }
 
 // fenceFor returns a fence that occurs in none of texts.

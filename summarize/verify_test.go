@@ -71,6 +71,37 @@ func TestVerifyKeepsTheOtherLines(t *testing.T) {
 	}
 }
 
+func TestVerifyDropsHeadingsThatLoseTheirLines(t *testing.T) {
+	r := summarize.Request{Messages: summarizetest.Session()}
+	clean, removed := summarize.Verify("## Goals\n- `made_up.go` is deleted\n\n## Empty\n## Open\n- parse snapshot.json", r)
+	if clean != "## Open\n- parse snapshot.json" || removed != 1 {
+		t.Errorf("%d removed:\n%s", removed, clean)
+	}
+}
+
+func TestVetSaysWhatMayNotBeUsed(t *testing.T) {
+	r := summarize.Request{Messages: append(summarizetest.Session(), plantedSession()...)}
+	const prose = "The decision was made by a team that wanted to go on with the application. "
+	for text, want := range map[string]string{
+		"- the port is 8443\n- snapshot.json is parsed next":            "",
+		"- the port is 8443\n- the port is 8444":                        "",
+		"- the port is 8443\n- the port is 8444\n- `made_up.go` is new": summarize.Ungrounded,
+		"## Goals\n- the port is 8444":                                  summarize.Unfounded,
+		"":                                                              summarize.Unfounded,
+		prose:                                                           "",
+		strings.Repeat(prose, 4):                                        summarize.Unrelated,
+		strings.Repeat(prose, 4) + "It is in loadSnapshot.": "",
+	} {
+		if clean, _, got := summarize.Vet(text, r); got != want || clean == "" && want == "" {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+	few := summarize.Request{Messages: talk(2, 80)}
+	if _, _, got := summarize.Vet(strings.Repeat(prose, 4), few); got != "" {
+		t.Errorf("a conversation without many names: %q", got)
+	}
+}
+
 func TestAcceptSaysWhyATextMayNotBeUsed(t *testing.T) {
 	english := []chat.Message{chat.NewText(chat.User, "Why is the build of this project failing and what should we do with it? Please fix the tests that are red.")}
 	german := []chat.Message{chat.NewText(chat.User, "Bitte behebe den Fehler, der beim Speichern auftritt. Die Sitzung ist nicht mehr da und wir brauchen das für den Test. Das ist wichtig und eilt.")}

@@ -49,7 +49,7 @@ func (w *writing) write(ctx context.Context) (string, error) {
 	data := w.shortened()
 	if size := w.r.count(former); size > w.room(w.limit)/2 {
 		head := "[record] of what was before:\n"
-		data, former = append([]piece{{head: head, text: former, size: size + w.r.count(head)}}, data...), ""
+		data, former = append([]piece{{head: head, text: former, size: size + w.r.count(head), message: -1}}, data...), ""
 	}
 	for range mostTurns {
 		var text string
@@ -73,6 +73,7 @@ func (w *writing) final(ctx context.Context, former string, data []piece) (strin
 	p.former = former
 	got, err := w.ask(ctx, stepOf(data), p.String(), w.limit)
 	if err != nil {
+		w.done(got, err.Error())
 		return "", err
 	}
 	w.done(got, "")
@@ -171,6 +172,7 @@ func (w *writing) part(ctx context.Context, chunk []piece, limit int) (text, rej
 	got, err := w.ask(ctx, stepOf(chunk), asked, limit)
 	var r Rejection
 	if err != nil && !errors.As(err, &r) {
+		w.done(got, err.Error())
 		return "", "", err
 	}
 	if rejected = string(r); rejected == "" || rejected == CutOff && got.text != "" {
@@ -194,7 +196,7 @@ func (w *writing) vetted(text string) (clean, rejected string) {
 
 // withoutModel returns a record of a chunk that no model has written.
 func (w *writing) withoutModel(chunk []piece, limit int) string {
-	if isRecords(chunk) {
+	if isRecords(chunk) || chunk[0].message < 0 {
 		return fitLines(dataOf(chunk), limit, w.r.Count)
 	}
 	from, to := chunk[0].message, chunk[len(chunk)-1].message+1
