@@ -70,6 +70,19 @@ func TestRealSummaryIsTheSameEveryTime(t *testing.T) {
 	}
 }
 
+// A promise that the small model breaks is one that the ladder knows: a text
+// that it did not end.
+func TestRealModelKeepsThePromisesOfASummarizer(t *testing.T) {
+	m, _, _ := realModel(t, 4096)
+	for _, err := range strings.Split(fmt.Sprint(summarizetest.Check(t.Context(), m)), "\n") {
+		if err != "<nil>" && !strings.HasSuffix(err, summarize.CutOff) {
+			t.Error(err)
+		} else {
+			t.Log(err)
+		}
+	}
+}
+
 // What is left of the small model's text is borne out, and the facts stand
 // beside it.
 func TestRealSummaryIsGrounded(t *testing.T) {

@@ -6,13 +6,13 @@ import (
 )
 
 // tidy returns the record in what a model wrote: without thinking that is
-// closed, the fence and the sentence around it, lines of the form's example,
-// headings without lines, and whatever it said before. repeats reports whether
-// it said something again.
+// closed, the fence and the sentence around it, lines of the form, headings
+// without lines, and whatever it said before. repeats reports whether it said
+// something again.
 func tidy(text string) (clean string, repeats bool) {
 	text = withoutThought(strings.TrimSpace(text))
 	text = unfenced(text)
-	seen, echoes := make(map[string]bool), exampleLines()
+	seen, echoes := make(map[string]bool), formLines()
 	var kept []string
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, " \t\r\n")
@@ -143,12 +143,12 @@ func withoutEnd(text string) string {
 	return strings.Join(kept[:max(0, len(kept)-1)], " ")
 }
 
-// exampleLines returns what the examples of the forms say, line by line.
-var exampleLines = sync.OnceValue(func() map[string]bool {
+// formLines returns what the forms and their examples say, line by line: what
+// no record says.
+var formLines = sync.OnceValue(func() map[string]bool {
 	lines := make(map[string]bool)
 	for _, s := range Strategies() {
-		_, example, _ := strings.Cut(page(string(s)), exampleHead)
-		for line := range strings.Lines(example) {
+		for line := range strings.Lines(page(string(s))) {
 			if s := said(line); len(s) >= shortestSaid && !isHead(line) {
 				lines[s] = true
 			}

@@ -50,6 +50,7 @@ func TestWhatStandsAroundARecordIsTakenOff(t *testing.T) {
 		"a line twice":        record + "\n- loadSnapshot reads no file (m8).",
 		"an empty section":    record + "\n\n## Sources\n\n## Entities\n",
 		"the example":         strings.Replace(record, "\n\n", "\n- never touch the valve_table (x3)\n\n", 1),
+		"the form":            strings.Replace(record, "\n\n", "\n- What the user wants, and when it is done\n\n", 1),
 		"a sentence, doubled": strings.Replace(record, "- loadSnapshot reads no file (m8)", "- loadSnapshot reads no file (m8)\n- loadSnapshot reads no file (m8)", 1),
 	} {
 		got, err := (&summarize.Model{Chat: &server{answer: always(saying(text))}, Name: "fake"}).Summarize(t.Context(), summarize.Request{Messages: summarizetest.Session(), MaxTokens: 200})
