@@ -74,7 +74,7 @@ func TestRealSummaryIsTheSameEveryTime(t *testing.T) {
 // that it did not end.
 func TestRealModelKeepsThePromisesOfASummarizer(t *testing.T) {
 	m, _, _ := realModel(t, 4096)
-	for _, err := range strings.Split(fmt.Sprint(summarizetest.Check(t.Context(), m)), "\n") {
+	for err := range strings.SplitSeq(fmt.Sprint(summarizetest.Check(t.Context(), m)), "\n") {
 		if err != "<nil>" && !strings.HasSuffix(err, summarize.CutOff) {
 			t.Error(err)
 		} else {
