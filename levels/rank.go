@@ -2,6 +2,7 @@ package levels
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -52,12 +53,20 @@ func (r Ranker) Score(ctx context.Context, v View) (Scores, error) {
 		return Scores{}, fmt.Errorf("rank messages: %w", ctx.Err())
 	}
 	if err != nil {
-		return Scores{Of: r.lexical(v, query), Engine: "lexical", Fallback: err.Error()}, nil
+		return Scores{Of: r.lexical(v, query), Engine: "lexical", Fallback: r.reason(err)}, nil
 	}
 	if r.Ranking == Fused {
 		cos = embed.Fuse(cos, embed.Score(embed.TermsOfText(query), v.Terms), r.Weights)
 	}
 	return Scores{Of: cos, Engine: r.Name}, nil
+}
+
+// reason says why the embedder's vectors are not to be had.
+func (r Ranker) reason(err error) string {
+	if errors.Is(err, context.DeadlineExceeded) && r.Deadline > 0 {
+		return fmt.Sprintf("no ranking within %s", r.Deadline)
+	}
+	return err.Error()
 }
 
 func (r Ranker) lexical(v View, query string) []float64 {

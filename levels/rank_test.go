@@ -76,7 +76,7 @@ func TestLexicalScorerTakesOver(t *testing.T) {
 		{"it is late", func(ctx context.Context, _ []string) ([][]float32, error) {
 			<-ctx.Done()
 			return nil, ctx.Err()
-		}, "deadline"},
+		}, "no ranking within 1ms"},
 		{"too few vectors", func(context.Context, []string) ([][]float32, error) { return make([][]float32, 3), nil }, "3 vectors for 4 texts"},
 		{"no vectors", func(context.Context, []string) ([][]float32, error) { return nil, nil }, "0 vectors for 4 texts"},
 	}

@@ -194,7 +194,7 @@ func (w Writer) timed(ctx context.Context) (call context.Context, began func(num
 		return ctx, func(int) {}, func() {}
 	}
 	call, cancel := context.WithCancelCause(ctx)
-	timer := time.AfterFunc(w.Deadline, func() { cancel(context.DeadlineExceeded) })
+	timer := time.AfterFunc(w.Deadline, func() { cancel(fmt.Errorf("no answer within %s", w.Deadline)) })
 	last := 0
 	began = func(number int) {
 		if number != last {

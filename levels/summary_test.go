@@ -81,7 +81,7 @@ func TestWriterLadder(t *testing.T) {
 		{"too long, then refused, then an error", []answer{{text: long}, {text: "I cannot help."}, {err: errors.New("500")}}, "",
 			"too long → retry-half, refusal → brief, 500 → END", "END", []int{1, 2, 2}},
 		{"an error", []answer{{err: errors.New("connection refused")}}, "", "connection refused → END", "END", []int{1}},
-		{"late", []answer{{late: true}}, "", "context deadline exceeded → END", "END", []int{1}},
+		{"late", []answer{{late: true}}, "", "no answer within 1ms → END", "END", []int{1}},
 		{"empty", one(" \n"), "", "empty → END", "END", []int{1}},
 		{"a tool call", one(`<tool_call>{"name":"read","arguments":{}}</tool_call>`), "", "tool call → END", "END", []int{1}},
 		{"thinking", one("<think>\nhm\n</think>\n" + good), "", "thinking → END", "END", []int{1}},
@@ -204,8 +204,8 @@ func TestTheDeadlineIsOfOneCall(t *testing.T) {
 		want     string
 	}{
 		{"each in time", telling{calls: []time.Duration{100 * s, 110 * s, 119 * s, 100 * s}}, 120 * s, ""},
-		{"the third is late", telling{calls: []time.Duration{100 * s, 110 * s, 130 * s}}, 120 * s, "context deadline exceeded → extractive"},
-		{"nothing is told", telling{calls: []time.Duration{100 * s, 110 * s}, quiet: true}, 120 * s, "context deadline exceeded → extractive"},
+		{"the third is late", telling{calls: []time.Duration{100 * s, 110 * s, 130 * s}}, 120 * s, "no answer within 2m0s → extractive"},
+		{"nothing is told", telling{calls: []time.Duration{100 * s, 110 * s}, quiet: true}, 120 * s, "no answer within 2m0s → extractive"},
 		{"nothing is told, in time", telling{calls: []time.Duration{50 * s, 60 * s}, quiet: true}, 120 * s, ""},
 		{"no deadline", telling{calls: []time.Duration{5000 * s}}, 0, ""},
 	} {
