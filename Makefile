@@ -1,5 +1,5 @@
 # The phases of .ci/run under their names, and what runs too long for it.
-.PHONY: all check test race cover property cross demo ollama fuzz matrix long kill bench golden
+.PHONY: all check test race cover property cross demo ollama fuzz matrix long kill long-summary bench golden
 
 all: ## what a change must pass
 	.ci/run
@@ -11,6 +11,8 @@ matrix: ## every session, window, level and preset
 	TIERCOMPACT_MATRIX=full go test . -run TestMatrix -v -timeout 3h
 long: ## a thousand long sessions
 	TIERCOMPACT_LONG=full go test . -run Long -v -timeout 3h
+long-summary: ## 30,000 tokens on a real model of 8k; start a server as .ci/run does, and name it in TIERCOMPACT_OLLAMA
+	TIERCOMPACT_LONG=full go test ./summarize -run TestRealLong -v -timeout 1h
 kill: ## two hundred kills while the folder store writes
 	go test . ./archive -run Killed -kills=200 -timeout 1h
 bench: ## ten runs, for benchstat
