@@ -100,11 +100,11 @@ func Diagnose(ctx context.Context, o Options, p Patient) (Diagnosis, error) {
 	e := d.open(ctx, o)
 	d.window(ctx, o, p)
 	if e.embedder != nil {
-		d.Embed = e.tryEmbedder(ctx)
+		d.Embed = o.try(ctx, e.Ranking.Model, e.tryEmbedder)
 		d.tried("embedding", d.Embed)
 	}
 	if e.summarizer != nil {
-		d.Summary = e.trySummarizer(ctx)
+		d.Summary = o.try(ctx, e.Summary.Model, e.trySummarizer)
 		d.tried("summary", d.Summary)
 	}
 	d.levels(e)
@@ -114,11 +114,26 @@ func Diagnose(ctx context.Context, o Options, p Patient) (Diagnosis, error) {
 	return d, nil
 }
 
+// try has f call a model, for so long as the options allow.
+func (o Options) try(ctx context.Context, model string, f func(context.Context) *RoundTrip) *RoundTrip {
+	o.Trying(model)
+	ctx, stop := context.WithTimeout(ctx, o.Try)
+	defer stop()
+	t := f(ctx)
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		t.Error = fmt.Sprintf("no answer within %s", o.Try)
+	}
+	return t
+}
+
 func (d *Diagnosis) problem(serious bool, remedy, format string, args ...any) {
 	p := Problem{serious, fmt.Sprintf(format, args...), remedy}
-	if !slices.ContainsFunc(d.Problems, func(q Problem) bool { return q.What == p.What }) {
+	i := slices.IndexFunc(d.Problems, func(q Problem) bool { return q.What == p.What })
+	if i < 0 {
 		d.Problems = append(d.Problems, p)
+		return
 	}
+	d.Problems[i].Serious = d.Problems[i].Serious || serious
 }
 
 // look asks the server what it is and has.
@@ -128,7 +143,7 @@ func (d *Diagnosis) look(ctx context.Context, c *ollama.Client, o Options) {
 	version, err := c.Version(short)
 	if err != nil {
 		err = absence(err, c.URL())
-		d.problem(o.Kind == Ollama, remedy(err), "%s", reason(err))
+		d.problem(o.needsOllama(), remedy(err), "%s", reason(err))
 		return
 	}
 	d.Server.Reachable, d.Server.Version = true, version
@@ -145,6 +160,16 @@ func (d *Diagnosis) look(ctx context.Context, c *ollama.Client, o Options) {
 		}
 		d.Models = append(d.Models, ModelState{m.Name, m.Bytes, abilities(info), info.TrainedWindow, info.NumCtx})
 	}
+}
+
+// needsOllama reports whether something was asked for that only Ollama can give.
+func (o Options) needsOllama() bool {
+	for _, r := range []role{o.ranking(), o.summary()} {
+		if r.url == "" && r.named != r.builtIn && o.required(r) {
+			return true
+		}
+	}
+	return false
 }
 
 func abilities(i ollama.Info) []string {
@@ -225,7 +250,7 @@ func roundUp(n int) int {
 // tried tells of a call that failed.
 func (d *Diagnosis) tried(what string, t *RoundTrip) {
 	if t.Error != "" {
-		d.problem(true, "see the server's log", "%s with %s fails: %s", what, t.Model, t.Error)
+		d.problem(true, "see the server's log; a slow machine may need --summary-deadline and --rank-deadline", "%s with %s fails: %s", what, t.Model, t.Error)
 	}
 }
 

@@ -48,11 +48,16 @@ type Options struct {
 	SummaryURL string // the same for summaries
 	Key        string // bearer token for those two; "": none
 
-	Seed          int                // of summaries; 0: 42
-	SummaryWindow int                // tokens to load the summarizer with; 0: as it is loaded, else 8,192 or what it was trained for
-	Cache         string             // folder that keeps vectors; "": they live in memory
-	Embedded      func(done, of int) // is told how embedding gets on; nil: nobody is
-	Wait          time.Duration      // for a server to say what it has; 0: 3 s
+	Seed          int // of summaries; 0: 42
+	SummaryWindow int // tokens to load the summarizer with; 0: as it is loaded, else 8,192 or what it was trained for
+	// CacheIfPossible has vectors live in memory where Cache cannot be opened;
+	// Engine.Warning says so.
+	CacheIfPossible bool
+	Cache           string             // folder that keeps vectors; "": they live in memory
+	Embedded        func(done, of int) // is told how embedding gets on; nil: nobody is
+	Try             time.Duration      // for each call of Diagnose to a model; 0: 2 min
+	Trying          func(model string) // is told before such calls; nil: nobody is
+	Wait            time.Duration      // for a server to say what it has; 0: 3 s
 }
 
 // A Choice is what was found for a role.
@@ -71,6 +76,7 @@ func (c Choice) BuiltIn() bool { return c.Model == "" }
 // An Engine is what ranks and what summarises.
 type Engine struct {
 	Ranking, Summary Choice
+	Warning          string // of something that is not as it should be, and after a semicolon what to do; "": nothing
 
 	embedder   *embed.Model // nil: built in
 	summarizer *summarize.Model
@@ -90,6 +96,9 @@ func Open(ctx context.Context, o Options) (*Engine, error) {
 	e.Summary, summaryErr = s.summarizer(ctx, e)
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("look for models: %w", ctx.Err())
+	}
+	if rankErr != nil && summaryErr != nil && rankErr.Error() == summaryErr.Error() {
+		summaryErr = nil // one server is missing, not two
 	}
 	if err := errors.Join(rankErr, summaryErr); err != nil {
 		return nil, err

@@ -6,6 +6,8 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -200,6 +202,30 @@ func TestOpenEndsWithItsContext(t *testing.T) {
 	}
 }
 
+// hanging has models that never answer.
+func hanging(t *testing.T) string {
+	p := fault.New(t, fake(t, nomic, llama).URL)
+	p.At("/api/embed", fault.Hang())
+	p.At("/api/chat", fault.Hang())
+	return p.URL
+}
+
+func TestACacheThatCannotBeOpenedIsAnErrorOrAWarning(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o := engine.Options{URL: fake(t, nomic).URL, Cache: filepath.Join(file, "vectors")}
+	if _, err := engine.Open(t.Context(), o); err == nil {
+		t.Error("a cache inside a file was opened")
+	}
+	o.CacheIfPossible = true
+	e, err := engine.Open(t.Context(), o)
+	if err != nil || e.Ranking.BuiltIn() || !strings.Contains(e.Warning, "--no-embed-cache") {
+		t.Errorf("%+v, %v", e, err)
+	}
+}
+
 func TestDiagnosisFindsWhatIsWrong(t *testing.T) {
 	tooLong := errors.New("at least 9000 tokens are left of 3584 allowed")
 	for name, c := range map[string]struct {
@@ -212,6 +238,8 @@ func TestDiagnosisFindsWhatIsWrong(t *testing.T) {
 	}{
 		"no server":             {nobody, engine.Options{}, engine.Patient{}, "no Ollama answers", "ollama serve", false},
 		"no server, asked for":  {nobody, engine.Options{Kind: engine.Ollama}, engine.Patient{}, "no Ollama answers", "ollama serve", true},
+		"no server for a name":  {nobody, engine.Options{Embedder: "nomic-embed-text"}, engine.Patient{}, "no Ollama answers", "ollama serve", true},
+		"models hang":           {hanging, engine.Options{Try: 100 * time.Millisecond}, engine.Patient{}, "nomic-embed-text fails: no answer within 100ms", "log", true},
 		"wrong port":            {other, engine.Options{}, engine.Patient{}, "is not Ollama", "--ollama-url", false},
 		"no models":             {with(), engine.Options{}, engine.Patient{}, "llama3.2:3b is not on the server", "ollama pull llama3.2:3b", false},
 		"cannot embed":          {with(llama), engine.Options{Embedder: "llama3.2:3b"}, engine.Patient{}, "does not embed", "name another model", true},

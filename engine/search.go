@@ -47,6 +47,10 @@ func (o Options) required(r role) bool { return o.Kind == Ollama || r.named != "
 func (o Options) settled() (Options, error) {
 	o.Kind = cmp.Or(o.Kind, Auto)
 	o.Wait = cmp.Or(o.Wait, 3*time.Second)
+	o.Try = cmp.Or(o.Try, 2*time.Minute)
+	if o.Trying == nil {
+		o.Trying = func(string) {}
+	}
 	if !slices.Contains([]Kind{Auto, Ollama, BuiltIn}, o.Kind) {
 		return o, fmt.Errorf("engine must be auto, ollama or built-in, is %q", o.Kind)
 	}
@@ -205,6 +209,10 @@ func (s *search) embedder(ctx context.Context, e *Engine) (Choice, error) {
 	}
 	if s.o.Cache != "" {
 		e.embedder.Cache, err = embed.OpenCache(s.o.Cache)
+	}
+	if err != nil && s.o.CacheIfPossible {
+		e.Warning = fmt.Sprintf("vectors are kept in memory alone: %v; name a folder with --embed-cache, or none with --no-embed-cache", err)
+		e.embedder.Cache, err = nil, nil
 	}
 	return c, err
 }

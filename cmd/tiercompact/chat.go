@@ -132,7 +132,7 @@ func newChat(cmd *cobra.Command, o *chatOptions) (*tui.Talk, error) {
 	}
 	m, err := server.find(cmd.Context(), o.model)
 	if err != nil {
-		return nil, err
+		return nil, o.mistaken(err)
 	}
 	s, err := o.look.on(cmd.OutOrStdout())
 	if err != nil {
@@ -168,6 +168,15 @@ func (o *chatOptions) learnt() *engine.Calibrations {
 	return engine.OpenCalibrations(filepath.Join(folder, "tiercompact", "calibrations.json"))
 }
 
+// mistaken says of a model that is not there, behind --resume, that it may have
+// been meant as a session.
+func (o *chatOptions) mistaken(err error) error {
+	if o.resume == newestSession {
+		return fmt.Errorf("%w; no session of that name is in %s either", err, o.dir)
+	}
+	return err
+}
+
 // saved returns the name of the session that is to be resumed, or else that of
 // the new one. A session that is resumed says which model it was with.
 func (o *chatOptions) saved() (string, error) {
@@ -189,7 +198,9 @@ func (o *chatOptions) saved() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	o.model = cmp.Or(o.model, meta.Model)
+	if o.model = cmp.Or(o.model, meta.Model); o.model == meta.Model {
+		o.window = cmp.Or(o.window, meta.Window)
+	}
 	return name, nil
 }
 

@@ -191,6 +191,7 @@ func TestChatOnATerminal(t *testing.T) {
 	server.Answer = answerer(ended)
 	t.Cleanup(func() { close(ended) }) // before the server is closed
 	t.Setenv("OLLAMA_HOST", server.URL)
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	if err := os.WriteFile(filepath.Join(x.dir, "price.go"), []byte(goFile(24)), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -42,6 +42,7 @@ something asked for is not to be had; what is only not at its best exits with 0.
 	o.look.register(cmd)
 	o.models.register(cmd)
 	o.source.register(cmd)
+	f.SortFlags = false
 	return cmd
 }
 
@@ -55,7 +56,7 @@ type doctorOptions struct {
 }
 
 func (o *doctorOptions) run(cmd *cobra.Command, args []string) error {
-	if err := oneOf("--engine", o.models.kind, engineKinds); err != nil {
+	if err := o.models.valid(); err != nil {
 		return err
 	}
 	if o.window < 0 || cmd.Flags().Changed("window") && o.window == 0 {
@@ -66,12 +67,16 @@ func (o *doctorOptions) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	options := o.models.options()
+	p := newProgress(cmd)
+	options.Try = max(o.models.rank, o.models.summary)
+	options.Trying = func(model string) { p.line(true, "trying "+model+" ...") }
 	if o.pull {
 		if err := o.pullMissing(cmd, options, patient.Model); err != nil {
 			return err
 		}
 	}
 	d, err := engine.Diagnose(cmd.Context(), options, patient)
+	p.line(false, "")
 	if err != nil {
 		return err
 	}

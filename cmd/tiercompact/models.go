@@ -52,10 +52,21 @@ func (m *models) options() engine.Options {
 		Kind: engine.Kind(m.kind), URL: m.url, Embedder: m.embedder, Summarizer: m.summarizer,
 		EmbedURL: m.embedURL, SummaryURL: m.summaryURL, Key: os.Getenv(keyVariable), Cache: m.cache, Seed: m.seed,
 	}
-	if base, err := os.UserCacheDir(); err == nil && !m.noCache {
-		o.Cache = cmp.Or(o.Cache, filepath.Join(base, "tiercompact", "vectors"))
+	if base, err := os.UserCacheDir(); err == nil && !m.noCache && m.cache == "" {
+		o.Cache, o.CacheIfPossible = filepath.Join(base, "tiercompact", "vectors"), true
 	}
 	return o
+}
+
+// valid refuses what contradicts.
+func (m *models) valid() error {
+	if err := oneOf("--engine", m.kind, engineKinds); err != nil {
+		return err
+	}
+	if m.noCache && m.cache != "" {
+		return usagef("--embed-cache and --no-embed-cache contradict; give one")
+	}
+	return nil
 }
 
 // ownModel stands for the session's own model as the one that summarises.
@@ -63,7 +74,7 @@ const ownModel = "session"
 
 // into looks for the models, and has cfg use them and tell p how they get on.
 func (m *models) into(cmd *cobra.Command, cfg *tiercompact.Config, p *progress) error {
-	if err := oneOf("--engine", m.kind, engineKinds); err != nil {
+	if err := m.valid(); err != nil {
 		return err
 	}
 	o := m.options()
@@ -79,6 +90,9 @@ func (m *models) into(cmd *cobra.Command, cfg *tiercompact.Config, p *progress) 
 		return err
 	}
 	e.Into(cfg)
+	if e.Warning != "" {
+		note(cmd, "warning: %s", e.Warning)
+	}
 	cfg.Progress = p.summary
 	for _, d := range []struct {
 		flag  string

@@ -158,14 +158,19 @@ func (t *Talk) addFile(ctx context.Context, path string) error {
 
 // readText returns the text of a file that is one.
 func readText(path string) (string, error) {
+	// Before it is opened: to open a pipe waits for its other end.
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", fmt.Errorf("add file: %w", err)
+	}
+	if !info.Mode().IsRegular() {
+		return "", fmt.Errorf("add file %s: it is no plain file", path)
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return "", fmt.Errorf("add file: %w", err)
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return "", fmt.Errorf("add file %s: it is no plain file", path)
-	}
 	b, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	switch {
 	case err != nil:

@@ -93,17 +93,20 @@ func (t *Talk) create() error {
 	if err := plainName(name); err != nil {
 		return err
 	}
+	c, err := t.compactor() // before there is a file, which another chat's lock would leave behind
+	if err != nil {
+		return err
+	}
 	file, err := archive.CreateSession(sessionPath(t.o.Dir, name), archive.Meta{
 		Session: name, Created: now, Model: t.model.Name, Window: t.model.Window,
 	})
+	if errors.Is(err, archive.ErrExists) {
+		return fmt.Errorf("%w: session %s; go on with it by --resume=%s, or choose another name", archive.ErrExists, name, name)
+	}
 	if err != nil {
 		return err
 	}
 	t.close = append(t.close, file.Close)
-	c, err := t.compactor()
-	if err != nil {
-		return err
-	}
 	t.session = c.Session(name)
 	if err := t.session.Record(file); err != nil {
 		return err
@@ -145,6 +148,9 @@ func (t *Talk) resume(ctx context.Context) error {
 // compactor opens the archive, and returns what compacts the session.
 func (t *Talk) compactor() (*tiercompact.Compactor, error) {
 	dir, err := archive.OpenDir(filepath.Join(t.o.Dir, "archive"), archive.DirOptions{})
+	if errors.Is(err, archive.ErrLocked) {
+		return nil, fmt.Errorf("%w: another chat has the folder %s open; give this one a folder of its own with --dir", archive.ErrLocked, t.o.Dir)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -52,6 +52,8 @@ func Plain(ctx context.Context, t *Talk, in io.Reader, out, notes io.Writer, pro
 			asked++
 		}
 		switch {
+		case l.failed != nil:
+			return l.failed // answers are in the session
 		case errors.Is(line.err, io.EOF):
 			return failures(wrong, asked)
 		case errors.Is(line.err, ErrQuit):
@@ -120,7 +122,14 @@ func readLine(b *bufio.Reader) (string, error) {
 type lines struct {
 	screen     screen.Screen
 	out, notes io.Writer
-	streaming  bool // out does not stand at the beginning of a line
+	streaming  bool  // out does not stand at the beginning of a line
+	failed     error // of writing to out
+}
+
+func (l *lines) print(text string) {
+	if _, err := io.WriteString(l.out, text); err != nil && l.failed == nil {
+		l.failed = fmt.Errorf("write answer: %w", err)
+	}
 }
 
 // do has one line done, and an interrupt stop it.
@@ -147,7 +156,7 @@ func (l *lines) event(e Event) {
 	case Streamed:
 		if e.Delta.Text != "" {
 			l.streaming = true
-			fmt.Fprint(l.out, sound(e.Delta.Text))
+			l.print(sound(e.Delta.Text))
 		}
 	case Said:
 		l.said(e.Message)
@@ -165,7 +174,7 @@ func (l *lines) event(e Event) {
 // said shows a message, as far as it did not stream in.
 func (l *lines) said(m chat.Message) {
 	if m.Role == chat.Assistant && !l.streaming && m.Text() != "" {
-		fmt.Fprint(l.out, sound(m.Text()))
+		l.print(sound(m.Text()))
 		l.streaming = true
 	}
 	l.newline()
@@ -178,7 +187,7 @@ func (l *lines) said(m chat.Message) {
 
 func (l *lines) newline() {
 	if l.streaming {
-		fmt.Fprintln(l.out)
+		l.print("\n")
 	}
 	l.streaming = false
 }

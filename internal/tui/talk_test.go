@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -454,7 +455,34 @@ func TestOpenRefuses(t *testing.T) {
 			t.Errorf("err = %v, want one with %q", err, want)
 		}
 	}
+	t.Run("another chat's folder", func(t *testing.T) {
+		dir := t.TempDir()
+		lock, err := archive.OpenDir(filepath.Join(dir, "archive"), archive.DirOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer lock.Close()
+		if _, err := Open(t.Context(), Options{Dir: dir, Model: good, Name: "second"}); !errors.Is(err, archive.ErrLocked) || !strings.Contains(err.Error(), "--dir") {
+			t.Errorf("err = %v", err)
+		}
+		if names, err := Saved(dir); err != nil || len(names) > 0 {
+			t.Errorf("a session that never began is there: %v, %v", names, err)
+		}
+	})
 	if _, err := SavedMeta(dir, "gone"); err == nil || !strings.Contains(err.Error(), "there are: none") {
 		t.Errorf("err = %v", err)
+	}
+}
+
+// full takes nothing.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("no space left") }
+
+func TestAnAnswerThatCannotBeWrittenIsAnError(t *testing.T) {
+	l := lines{out: full{}, notes: io.Discard}
+	l.event(Event{Kind: Streamed, Delta: model.Delta{Text: "hi"}})
+	if l.failed == nil || !strings.Contains(l.failed.Error(), "no space left") {
+		t.Errorf("err = %v", l.failed)
 	}
 }
