@@ -25,7 +25,7 @@ var may = map[string][]string{
 	".":                              {"archive", "chat", "cooldown", "edit", "embed", "files", "levels", "memory", "summarize", "tokens", "trace"},
 	"archive":                        {"chat", "edit", "embed"},
 	"archive/archivetest":            {"archive", "chat", "edit"},
-	"bench":                          {".", "levels"},
+	"bench":                          {".", "chat", "embed", "levels"},
 	"chat":                           {},
 	"chat/chattest":                  {"chat"},
 	"cmd/tiercompact":                {".", "archive", "bench", "chat", "engine", "files", "internal/ollama", "internal/openai", "internal/screen", "internal/tui", "levels", "memory", "summarize", "tokens", "trace", "wire"},

@@ -1,0 +1,135 @@
+package bench
+
+import (
+	"math/rand/v2"
+
+	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/embed"
+)
+
+// A Way is a way to make a conversation smaller.
+type Way struct {
+	Name string
+	Make func(t chat.Transcript, count func(string) int) (chat.Transcript, error)
+}
+
+// a simple way does not fail.
+func simple(name string, make func(chat.Transcript, func(string) int) chat.Transcript) Way {
+	return Way{name, func(t chat.Transcript, count func(string) int) (chat.Transcript, error) { return make(t, count), nil }}
+}
+
+// Baselines returns what a figure is compared with.
+func Baselines() []Way {
+	return []Way{
+		simple("keep everything", func(t chat.Transcript, _ func(string) int) chat.Transcript { return t }),
+		simple("newest 0.20", newestShare(0.20)),
+		simple("newest 0.30", newestShare(0.30)),
+		simple("newest 0.40", newestShare(0.40)),
+		simple("newest 0.50", newestShare(0.50)),
+		simple("mask but 10", mask),
+		simple("drop oldest to 0.58", dropOldest(0.58)),
+		simple("drop to half", dropOldest(0.50)),
+		simple("BM25 top half", bm25Half),
+		simple("random half", randomHalf),
+	}
+}
+
+// newestShare keeps the first message and the newest that fill a share of the tokens.
+func newestShare(share float64) func(chat.Transcript, func(string) int) chat.Transcript {
+	return func(t chat.Transcript, count func(string) int) chat.Transcript {
+		budget, used, from := share*float64(Size(t, count)), 0, len(t)
+		for from > 0 {
+			if used += Size(t[from-1:from], count); float64(used) > budget {
+				break
+			}
+			from--
+		}
+		for from < len(t) && t[from].Role == chat.Tool {
+			from++
+		}
+		return joined(t[:min(1, len(t))], t[max(from, min(1, len(t))):])
+	}
+}
+
+// mask clears the text of all tool results but those among the last ten messages.
+func mask(t chat.Transcript, _ func(string) int) chat.Transcript {
+	out := append(chat.Transcript(nil), t...)
+	for i := range max(0, len(t)-10) {
+		if out[i].Role == chat.Tool && len(out[i].Parts) > 0 {
+			p := out[i].Parts[0]
+			p.Text = "[cleared]"
+			out[i].Parts = []chat.Part{p}
+		}
+	}
+	return out
+}
+
+// dropOldest drops the oldest groups until at most a share of the tokens is left.
+func dropOldest(share float64) func(chat.Transcript, func(string) int) chat.Transcript {
+	return func(t chat.Transcript, count func(string) int) chat.Transcript {
+		left, limit := Size(t, count), share*float64(Size(t, count))
+		groups, _ := chat.Groups(t)
+		drop := make([]bool, len(t))
+		for _, g := range groups {
+			if float64(left) <= limit {
+				break
+			}
+			for _, i := range g {
+				drop[i] = true
+				left -= Size(t[i:i+1], count)
+			}
+		}
+		return without(t, drop)
+	}
+}
+
+// bm25Half keeps the half of the groups that say most about the last user message.
+func bm25Half(t chat.Transcript, _ func(string) int) chat.Transcript {
+	terms := make([]embed.Terms, len(t))
+	for i, m := range t {
+		terms[i] = embed.TermsOf(m)
+	}
+	last := chat.Newest(t, chat.Message.Typed)
+	if last < 0 {
+		return t
+	}
+	score := embed.Score(terms[last], terms)
+	groups, _ := chat.Groups(t)
+	best := make([]float64, len(groups))
+	for g, members := range groups {
+		for _, i := range members {
+			best[g] = max(best[g], score[i])
+		}
+	}
+	return keepHalf(t, groups, embed.Rank(best))
+}
+
+// randomHalf keeps a half of the groups, by a fixed seed.
+func randomHalf(t chat.Transcript, _ func(string) int) chat.Transcript {
+	groups, _ := chat.Groups(t)
+	return keepHalf(t, groups, rand.New(rand.NewPCG(42, 0)).Perm(len(groups)))
+}
+
+// keepHalf keeps the first half of the groups in order.
+func keepHalf(t chat.Transcript, groups [][]int, order []int) chat.Transcript {
+	drop := make([]bool, len(t))
+	for _, g := range order[len(order)/2:] {
+		for _, i := range groups[g] {
+			drop[i] = true
+		}
+	}
+	return without(t, drop)
+}
+
+func without(t chat.Transcript, drop []bool) (out chat.Transcript) {
+	for i, m := range t {
+		if !drop[i] {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+func joined(a, b chat.Transcript) chat.Transcript {
+	return append(append(chat.Transcript(nil), a...), b...)
+}

@@ -1,0 +1,275 @@
+package bench
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+
+	"github.com/tiercompact/tiercompact/chat"
+)
+
+// identifier is what the measures take for one: paths, snake_case and camelCase
+// names, hashes, tickets, names of text files.
+var identifier = regexp.MustCompile(`(?:[\pL\pN_.-]+/)+[\pL\pN_.-]+` +
+	`|[A-Za-z]+_[A-Za-z_0-9]{2,}` +
+	`|[a-z]+[A-Z][\pL\pN_]+` +
+	`|\b[0-9a-f]{7,40}\b` +
+	`|\b[A-Z]{2,}-[\pL\pN_]+\b` +
+	`|\b[\pL\pN_]+\.(?:ts|js|json|md|cjs|go|py|rs|tsx|cs|java|c|h|cpp|yaml|yml|toml)\b`)
+
+const leastIdentifier = 4 // characters
+
+// addIdentifiers adds the identifiers of a text to a set.
+func addIdentifiers(set map[string]bool, text string) {
+	for _, id := range identifier.FindAllString(text, -1) {
+		if len(id) >= leastIdentifier {
+			set[id] = true
+		}
+	}
+}
+
+func identifiersOf(t chat.Transcript) map[string]bool {
+	set := make(map[string]bool)
+	for _, m := range t {
+		addIdentifiers(set, TextOf(m))
+	}
+	return set
+}
+
+// TextOf is what the measures see of a message: its texts, and the names and
+// arguments of its calls, joined by line feeds.
+func TextOf(m chat.Message) string {
+	var texts []string
+	if text := m.Text(); text != "" {
+		texts = append(texts, text)
+	}
+	for _, p := range m.Parts {
+		if p.Kind != chat.Call {
+			continue
+		}
+		for _, s := range []string{p.Name, p.Args} {
+			if s != "" {
+				texts = append(texts, s)
+			}
+		}
+	}
+	return strings.Join(texts, "\n")
+}
+
+// frame is the tokens that a message counts beside its text.
+const frame = 4
+
+// Size returns the tokens of t as the measures count them.
+func Size(t chat.Transcript, count func(string) int) int {
+	sum := 0
+	for _, m := range t {
+		sum += count(TextOf(m)) + frame
+	}
+	return sum
+}
+
+// SafeCut returns the last place at or before at where t can be cut with no
+// call left open.
+func SafeCut(t chat.Transcript, at int) int {
+	for at > 0 && at < len(t) && t[at].Role == chat.Tool {
+		at--
+	}
+	return at
+}
+
+// recent is how many messages before a cut are too near to ask for.
+const recent = 5
+
+func newest(t chat.Transcript) chat.Transcript { return t[max(0, len(t)-recent):] }
+
+// Needed returns the identifiers that the assistant uses in after, that occur in
+// before, and that neither the last five messages of before nor its first hold.
+func Needed(before, after chat.Transcript) map[string]bool {
+	used := make(map[string]bool)
+	for _, m := range after {
+		if m.Role == chat.Assistant {
+			addIdentifiers(used, TextOf(m))
+		}
+	}
+	had, near := identifiersOf(before), identifiersOf(newest(before))
+	if len(before) > 0 {
+		addIdentifiers(near, TextOf(before[0]))
+	}
+	for id := range used {
+		if !had[id] || near[id] {
+			delete(used, id)
+		}
+	}
+	return used
+}
+
+// Present returns how many of need occur in t.
+func Present(need map[string]bool, t chat.Transcript) int {
+	texts := make([]string, len(t))
+	for i, m := range t {
+		texts[i] = TextOf(m)
+	}
+	hay, n := strings.Join(texts, "\n"), 0
+	for id := range need {
+		if strings.Contains(hay, id) {
+			n++
+		}
+	}
+	return n
+}
+
+// An Anchor is the old text of an edit, by its lines of 12 characters and more.
+type Anchor []string
+
+const leastLine = 12 // characters of a line that identifies a place
+
+// Anchors returns the edits of after that could go on from before without
+// reading again: their lines all stand in before, not all of them in its last
+// five messages, and their file is neither read nor edited in between.
+func Anchors(before, after chat.Transcript) []Anchor {
+	stand, near, seen := linesOf(before), linesOf(newest(before)), make(map[string]bool)
+	var out []Anchor
+	for _, m := range after {
+		for _, p := range m.Parts {
+			if p.Kind != chat.Call {
+				continue
+			}
+			c, name := editOf(p), strings.ToLower(p.Name)
+			if name == "read" || name == "view" || name == "cat" {
+				seen[c.path] = true
+			}
+			for _, old := range c.old {
+				a := anchorOf(old)
+				if len(a) > 0 && !seen[c.path] && a.in(stand) && !a.in(near) {
+					out = append(out, a)
+				}
+			}
+			if c.edits || name == "write" {
+				seen[c.path] = true
+			}
+		}
+	}
+	return out
+}
+
+// A call is what the measure of edits sees of a tool call.
+type call struct {
+	path  string
+	old   []string // texts that it takes away
+	edits bool
+}
+
+func editOf(p chat.Part) (c call) {
+	args := stringsOf(p.Args)
+	c.path = args["file_path"]
+	if c.path == "" {
+		c.path = args["path"]
+	}
+	if old, ok := args["old_string"]; ok {
+		c.old, c.edits = []string{old}, true
+		return c
+	}
+	var many struct {
+		Edits []struct {
+			Old string `json:"old_string"`
+		} `json:"edits"`
+	}
+	if json.Unmarshal([]byte(p.Args), &many) == nil {
+		for _, e := range many.Edits {
+			c.old, c.edits = append(c.old, e.Old), true
+		}
+	}
+	return c
+}
+
+// stringsOf returns the members of a JSON object that are strings.
+func stringsOf(args string) map[string]string {
+	var all map[string]any
+	if json.Unmarshal([]byte(args), &all) != nil {
+		return nil
+	}
+	out := make(map[string]string)
+	for k, v := range all {
+		if s, ok := v.(string); ok {
+			out[k] = s
+		}
+	}
+	return out
+}
+
+func anchorOf(text string) (a Anchor) {
+	for line := range strings.SplitSeq(text, "\n") {
+		if line = strings.TrimSpace(line); len([]rune(line)) >= leastLine {
+			a = append(a, line)
+		}
+	}
+	return a
+}
+
+func (a Anchor) in(lines map[string]bool) bool {
+	for _, line := range a {
+		if !lines[line] {
+			return false
+		}
+	}
+	return true
+}
+
+// linesOf returns the lines of t, without the space around them.
+func linesOf(t chat.Transcript) map[string]bool {
+	lines := make(map[string]bool)
+	add := func(text string) {
+		for line := range strings.SplitSeq(text, "\n") {
+			lines[strings.TrimSpace(line)] = true
+		}
+	}
+	for _, m := range t {
+		add(TextOf(m))
+		for _, p := range m.Parts {
+			if p.Kind == chat.Call {
+				for _, text := range stringsOf(p.Args) {
+					add(text)
+				}
+			}
+		}
+	}
+	return lines
+}
+
+// Holding returns how many of anchors have all their lines in t.
+func Holding(anchors []Anchor, t chat.Transcript) int {
+	lines, n := linesOf(t), 0
+	for _, a := range anchors {
+		if a.in(lines) {
+			n++
+		}
+	}
+	return n
+}
+
+// Orphans returns the calls that have no result before the next message that is
+// none, and the results that answer no open call.
+func Orphans(t chat.Transcript) (calls, results int) {
+	open := make(map[string]int)
+	waiting := 0
+	for _, m := range t {
+		if m.Role != chat.Tool {
+			calls += waiting
+			clear(open)
+			waiting = 0
+		}
+		for _, p := range m.Parts {
+			switch {
+			case p.Kind == chat.Call:
+				open[p.ID]++
+				waiting++
+			case p.Kind == chat.Result && open[p.ID] > 0:
+				open[p.ID]--
+				waiting--
+			case p.Kind == chat.Result:
+				results++
+			}
+		}
+	}
+	return calls + waiting, results
+}
