@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/internal/screen"
 )
 
@@ -55,13 +56,27 @@ func summary(s screen.Screen, done outcome) string {
 	for _, a := range done.Applied {
 		head := fmt.Sprintf("%-9s  %9s %s %-9s ", a.Level, screen.Grouped(a.Before), s.Sign("→", "->"), screen.Grouped(a.After))
 		indent := strings.Repeat(" ", len([]rune(head)))
-		text := strings.Join(s.Said(done.Report, a), ", ")
-		if s.Width > 0 {
-			text = strings.Join(screen.Wrapped(text, s.Width-len(indent)), "\n"+indent)
+		for _, text := range append([]string{strings.Join(s.Said(done.Report, a), ", ")}, whose(a)...) {
+			if s.Width > 0 {
+				text = strings.Join(screen.Wrapped(text, s.Width-len(indent)), "\n"+indent)
+			}
+			fmt.Fprintf(&b, "%s%s\n", head, text)
+			head = indent
 		}
-		fmt.Fprintf(&b, "%s%s\n", head, text)
 	}
 	fmt.Fprintf(&b, "%s freed, %s of %s tokens left (%s), %d of %s\n", screen.Grouped(done.Freed()), screen.Grouped(done.After),
 		screen.Grouped(u.Window), screen.Percent(u.Share), len(done.after), screen.Plural(len(done.before), "message"))
 	return b.String()
+}
+
+// whose says why what ranked or summarised is what it is: what was tried
+// before, or what the choice rests on.
+func whose(a tiercompact.Applied) []string {
+	if len(a.Attempts) > 0 {
+		return screen.Tried(a)
+	}
+	if a.Engine == "" || a.Why == "" {
+		return nil
+	}
+	return []string{a.Engine + ": " + a.Why}
 }
