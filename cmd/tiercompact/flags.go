@@ -101,6 +101,9 @@ func apart(in string, targets ...target) error {
 		case i > 0 && in != "-" && sameFile(t.path, in):
 			return usagef("%s %s is the transcript that is read; give another file", t.flag, t.path)
 		}
+		if folder := filepath.Dir(t.path); t.path != "-" && !isFolder(folder) {
+			return usagef("%s %s: there is no folder %s; make it first", t.flag, t.path, folder)
+		}
 		path := onePath(t.path)
 		if other, ok := taken[path]; ok && isPlain(t.path) {
 			return usagef("%s and %s are both %s; give two files", other, t.flag, t.path)
@@ -108,6 +111,11 @@ func apart(in string, targets ...target) error {
 		taken[path] = t.flag
 	}
 	return nil
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 // onePath returns a path in the one form that paths are compared in.
