@@ -57,6 +57,7 @@ func other(t *testing.T) string {
 var (
 	nomic = fault.Model{Name: "nomic-embed-text:latest", Capabilities: []string{fault.Embedding}, Family: "nomic-bert", Window: 2048}
 	llama = fault.Model{Name: "llama3.2:3b", Capabilities: []string{fault.Completion, fault.Tools}, Window: 131072}
+	cloud = fault.Model{Name: "llama3.2:3b", Capabilities: []string{fault.Completion}, Window: 131072, RemoteHost: "https://models.example:443"}
 	small = fault.Model{Name: "small:latest", Capabilities: []string{fault.Completion}, Window: 2048}
 )
 
@@ -72,6 +73,7 @@ func TestAutoTakesWhatIsThere(t *testing.T) {
 		"another server":  {other, engine.Lexical, engine.Extractive, "is not Ollama", "--ollama-url"},
 		"no models":       {with(), engine.Lexical, engine.Extractive, "is not on the server", "ollama pull nomic-embed-text"},
 		"embeddings only": {with(nomic), "ollama/nomic-embed-text", engine.Extractive, "has it", ""},
+		"elsewhere":       {with(nomic, cloud), "ollama/nomic-embed-text", engine.Extractive, "has it", ""},
 		"chat only":       {with(llama), engine.Lexical, "ollama/llama3.2:3b", "is not on the server", "ollama pull nomic-embed-text"},
 	} {
 		t.Run(name, func(t *testing.T) {

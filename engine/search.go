@@ -146,6 +146,9 @@ func (s *search) atOllama(ctx context.Context, r role) (*found, Choice, error) {
 	if !r.can(info) {
 		return nil, Choice{}, fmt.Errorf("%w: %s at %s does not %s; name another model", model.ErrCannot, asked, c.URL(), r.verb)
 	}
+	if info.Elsewhere && r.named == "" { // what is said stays here, unless the user names a model that is not
+		return nil, Choice{}, fmt.Errorf("%w: %s at %s runs on another machine; name it where that is meant", model.ErrCannot, asked, c.URL())
+	}
 	known, err := c.Window(short, m.Name)
 	if err != nil {
 		return nil, Choice{}, err

@@ -71,6 +71,9 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request) {
 		},
 		"capabilities": m.Capabilities, "modified_at": day,
 	}
+	if m.RemoteHost != "" {
+		body["remote_host"] = m.RemoteHost
+	}
 	if m.NumCtx > 0 {
 		body["parameters"] = fmt.Sprintf("num_ctx                        %d\nstop                           \"<|eot_id|>\"", m.NumCtx)
 	}

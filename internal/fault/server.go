@@ -19,6 +19,7 @@ type Model struct {
 	Window       int    // tokens that it was trained for; 0: 8,192
 	NumCtx       int    // of its Modelfile; 0: none set
 	Dimensions   int    // of its vectors; 0: 64
+	RemoteHost   string // that the server passes requests on to; "": it runs the model
 }
 
 // What a model can do, as /api/show says it.
