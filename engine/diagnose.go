@@ -256,14 +256,11 @@ func (d *Diagnosis) tried(what string, t *RoundTrip) {
 
 func (d *Diagnosis) levels(e *Engine) {
 	d.Levels = []LevelState{
-		{levels.SoftName, BuiltIn.String(), "outlines need no model"},
+		{levels.SoftName, string(BuiltIn), "outlines need no model"},
 		{levels.HardName, e.Ranking.Engine, e.Ranking.Why},
 		{levels.Emergency, e.Summary.Engine, e.Summary.Why},
 	}
 }
-
-// String returns k as it is written in a configuration.
-func (k Kind) String() string { return string(k) }
 
 const sample = "func validateSession(token string) error {\n\tif expired(token) {\n\t\treturn errExpired\n\t}\n\treturn nil\n}\n"
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"io"
 	"os"
@@ -146,7 +145,7 @@ func (o *doctorOptions) pullMissing(cmd *cobra.Command, options engine.Options, 
 		return err
 	}
 	for _, name := range names {
-		if err := pull(cmd.Context(), cmd, options, name); err != nil {
+		if err := pull(cmd, options, name); err != nil {
 			return err
 		}
 	}
@@ -157,14 +156,14 @@ func (o *doctorOptions) pullMissing(cmd *cobra.Command, options engine.Options, 
 }
 
 // pull shows a bar on a terminal, and elsewhere a line when it is done.
-func pull(ctx context.Context, cmd *cobra.Command, options engine.Options, name string) error {
+func pull(cmd *cobra.Command, options engine.Options, name string) error {
 	var w io.Writer = io.Discard
 	if newProgress(cmd).w != nil {
 		w = cmd.ErrOrStderr()
 	}
 	bar := progressbar.NewOptions64(-1, progressbar.OptionSetWriter(w), progressbar.OptionShowBytes(true),
 		progressbar.OptionSetDescription("pulling "+name), progressbar.OptionClearOnFinish(), progressbar.OptionUseANSICodes(os.Getenv("TERM") != "dumb"))
-	err := engine.Pull(ctx, options, name, func(status string, done, of int64) {
+	err := engine.Pull(cmd.Context(), options, name, func(status string, done, of int64) {
 		if of > 0 && bar.GetMax64() != of {
 			bar.ChangeMax64(of)
 		}

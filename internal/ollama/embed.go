@@ -21,7 +21,7 @@ func (c *Client) Embed(ctx context.Context, name string, texts []string) ([][]fl
 	whole, keep := false, &api.Duration{Duration: keepAlive}
 	var r *api.EmbedResponse
 	err := c.do(ctx, name, what, func(a *api.Client) (err error) {
-		// The legacy /api/embeddings takes one text, and does not normalise.
+		// Not /api/embeddings: that takes one text, and does not normalise.
 		r, err = a.Embed(ctx, &api.EmbedRequest{Model: name, Input: texts, Truncate: &whole, KeepAlive: keep})
 		return err
 	})
