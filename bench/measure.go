@@ -105,13 +105,18 @@ func Needed(before, after chat.Transcript) map[string]bool {
 
 // Present returns how many of need occur in t.
 func Present(need map[string]bool, t chat.Transcript) int {
-	texts := make([]string, len(t))
-	for i, m := range t {
-		texts[i] = TextOf(m)
-	}
-	hay, n := strings.Join(texts, "\n"), 0
+	stand, n := identifiersOf(t), 0
+	var rest []string // what may stand inside a longer one
 	for id := range need {
-		if strings.Contains(hay, id) {
+		if stand[id] {
+			n++
+		} else {
+			rest = append(rest, id)
+		}
+	}
+	text := newFinder(t, len(rest))
+	for _, id := range rest {
+		if text.has(id) {
 			n++
 		}
 	}

@@ -51,12 +51,12 @@ type Row struct {
 	Level  string  `json:"level,omitempty"`  // auto, soft, hard or emergency; "" for baselines
 	Window float64 `json:"window,omitempty"` // of a replay: share of the tokens that the window takes
 
-	Freed       FreedTokens  `json:"freed"`       // by compacting whole sessions
-	Identifiers Figure  `json:"identifiers"` // needed after the cut
-	Edits       Figure  `json:"edits"`       // that can go on without reading again
-	Facts       Figure  `json:"facts"`       // planted; Size is Freed's
-	ByKind      []Facts `json:"facts_by_kind,omitempty"`
-	Orphans     int     `json:"orphans"` // calls and results that lost their partner, at all cuts and ends
+	Freed       FreedTokens `json:"freed"`       // by compacting whole sessions
+	Identifiers Figure      `json:"identifiers"` // needed after the cut
+	Edits       Figure      `json:"edits"`       // that can go on without reading again
+	Facts       Figure      `json:"facts"`       // planted; Size is Freed's
+	ByKind      []Facts     `json:"facts_by_kind,omitempty"`
+	Orphans     int         `json:"orphans"` // calls and results that lost their partner, at all cuts and ends
 
 	Prefill *Prefilled `json:"prefill,omitempty"` // nil for what is done once
 	Cost    *Cost      `json:"cost,omitempty"`
