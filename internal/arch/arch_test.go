@@ -27,6 +27,7 @@ var may = map[string][]string{
 	"archive/archivetest":            {"archive", "chat", "edit"},
 	"bench":                          {".", "bench/corpus", "chat", "embed", "levels"},
 	"bench/corpus":                   {"chat"},
+	"bench/evidence":                 {"bench", "chat", "embed", "levels"},
 	"chat":                           {},
 	"chat/chattest":                  {"chat"},
 	"cmd/tiercompact":                {".", "archive", "bench", "chat", "engine", "files", "internal/ollama", "internal/openai", "internal/screen", "internal/tui", "levels", "memory", "summarize", "tokens", "trace", "wire"},

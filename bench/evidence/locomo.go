@@ -1,0 +1,200 @@
+package evidence
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// adversarial is LoCoMo's category of questions that the conversation does not
+// answer.
+const adversarial = 5
+
+type locomoSample struct {
+	ID           string          `json:"sample_id"`
+	Conversation json.RawMessage `json:"conversation"`
+	QA           json.RawMessage `json:"qa"`
+}
+
+type locomoTurn struct {
+	Speaker string `json:"speaker"`
+	ID      string `json:"dia_id"`
+	Text    string `json:"text"`
+	Caption string `json:"blip_caption"`
+}
+
+type locomoQuestion struct {
+	Question    string          `json:"question"`
+	Evidence    json.RawMessage `json:"evidence"`
+	Category    int             `json:"category"`
+	Adversarial json.RawMessage `json:"adversarial_answer"`
+}
+
+func locomo(raw json.RawMessage, f field) (Sample, error) {
+	var l locomoSample
+	if err := f.decode(raw, &l, "an object with a text as sample_id"); err != nil {
+		return Sample{}, err
+	}
+	s := Sample{ID: l.ID}
+	if s.ID == "" {
+		s.ID = strings.Trim(f.path, "[]")
+	}
+	var err error
+	if s.Turns, err = locomoTurns(l.Conversation, f.at("conversation")); err != nil {
+		return Sample{}, err
+	}
+	var list []json.RawMessage
+	f = f.at("qa")
+	if err := f.decode(l.QA, &list, "a list of questions"); err != nil {
+		return Sample{}, err
+	}
+	places := s.places()
+	for i, raw := range list {
+		if err := s.ask(raw, i, places, f.at(i)); err != nil {
+			return Sample{}, err
+		}
+	}
+	return s, nil
+}
+
+var sessionKey = regexp.MustCompile(`^session_([0-9]{1,9})$`)
+
+// locomoTurns returns the turns of all sessions, by the sessions' numbers.
+func locomoTurns(raw json.RawMessage, f field) ([]Turn, error) {
+	var conversation map[string]json.RawMessage
+	if err := f.decode(raw, &conversation, "an object with session_1, session_2 and so on"); err != nil {
+		return nil, err
+	}
+	numbers := make(map[int]string)
+	for key := range conversation {
+		if m := sessionKey.FindStringSubmatch(key); m != nil {
+			n, _ := strconv.Atoi(m[1])
+			numbers[n] = key
+		}
+	}
+	var turns []Turn
+	for _, n := range slices.Sorted(maps.Keys(numbers)) {
+		var session []json.RawMessage
+		at := f.at(numbers[n])
+		if err := at.decode(conversation[numbers[n]], &session, "a list of turns"); err != nil {
+			return nil, err
+		}
+		for i, raw := range session {
+			var t locomoTurn
+			if err := at.at(i).decode(raw, &t, "an object with the texts speaker, dia_id, text and blip_caption"); err != nil {
+				return nil, err
+			}
+			turns = append(turns, t.turn(n, i))
+		}
+	}
+	return turns, nil
+}
+
+// turn returns the i-th turn of a session.
+func (t locomoTurn) turn(session, i int) Turn {
+	id := strings.TrimSpace(t.ID)
+	if id == "" {
+		id = fmt.Sprintf("D%d:%d", session, i+1)
+	}
+	text := t.Text
+	if t.Caption != "" {
+		text = strings.TrimSpace(text + " [" + t.Caption + "]")
+	}
+	return Turn{id, t.Speaker, text}
+}
+
+// places returns where the turns of an id stand.
+func (s *Sample) places() map[string][]int {
+	at := make(map[string][]int, len(s.Turns))
+	for i, t := range s.Turns {
+		at[t.ID] = append(at[t.ID], i)
+	}
+	return at
+}
+
+// ask adds the i-th question, or counts it among what is left out.
+func (s *Sample) ask(raw json.RawMessage, i int, places map[string][]int, f field) error {
+	var q locomoQuestion
+	if err := f.decode(raw, &q, "an object with a text as question and a number as category"); err != nil {
+		return err
+	}
+	if q.Category == adversarial || q.Category == 0 && q.Adversarial != nil {
+		s.LeftOut.Adversarial++
+		return nil
+	}
+	if strings.TrimSpace(q.Question) == "" {
+		return f.at("question").error("is missing", "give the question's text")
+	}
+	refs, err := references(q.Evidence, f.at("evidence"))
+	if err != nil {
+		return err
+	}
+	var pieces [][]int
+	for _, ref := range refs {
+		if at, ok := places[ref]; ok {
+			pieces = append(pieces, at)
+		}
+	}
+	if len(pieces) == 0 {
+		s.LeftOut.NoEvidence++
+		return nil
+	}
+	s.Questions = append(s.Questions, Question{q.Question, i, kindOf(q.Category), pieces})
+	return nil
+}
+
+func kindOf(category int) string {
+	if category == 0 {
+		return ""
+	}
+	return "category " + strconv.Itoa(category)
+}
+
+// turnRef is how evidence names a turn: D8:6, and by mistake D:8:6 or D08:06.
+var turnRef = regexp.MustCompile(`D:?([0-9]{1,9}):([0-9]{1,9})`)
+
+// references returns the ids of the turns that evidence names, each once. One
+// text may name several.
+func references(raw json.RawMessage, f field) ([]string, error) {
+	var list []string
+	var one string
+	switch {
+	case raw == nil:
+		return nil, nil
+	case json.Unmarshal(raw, &one) == nil:
+		list = []string{one}
+	default:
+		if err := f.decode(raw, &list, "a list of texts like D1:3"); err != nil {
+			return nil, err
+		}
+	}
+	var refs []string
+	seen := make(map[string]bool)
+	for _, text := range list {
+		found := turnRef.FindAllStringSubmatch(text, -1)
+		names := make([]string, 0, len(found)+1)
+		for _, m := range found {
+			names = append(names, "D"+plain(m[1])+":"+plain(m[2]))
+		}
+		if len(found) == 0 {
+			names = append(names, strings.TrimSpace(text)) // an id of another form
+		}
+		for _, name := range names {
+			if !seen[name] {
+				seen[name] = true
+				refs = append(refs, name)
+			}
+		}
+	}
+	return refs, nil
+}
+
+// plain returns a number without the zeros in front.
+func plain(number string) string {
+	n, _ := strconv.Atoi(number)
+	return strconv.Itoa(n)
+}

@@ -1,0 +1,77 @@
+package evidence
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/embed"
+	"github.com/tiercompact/tiercompact/levels"
+)
+
+// A Ranking is a way to score turns by a question. The zero Ranker takes the
+// newest turns first.
+type Ranking struct {
+	Name   string
+	About  string // what it goes by, in a few words
+	Ranker levels.Ranker
+}
+
+// Rankings returns the rankings that need no model and, where an embedder is
+// given, those by its vectors. The name is the embedder's.
+func Rankings(e levels.Embedder, name string) []Ranking {
+	weights := embed.DefaultWeights()
+	weights.Recency = 0 // the question comes after everything: age says nothing of what it is about
+	all := []Ranking{
+		{Name: "recency", About: "the newest turns"},
+		{"bm25", "words of the question", levels.Ranker{Ranking: levels.Cosine}},
+		{"lexical", "bm25, and the better neighbour's", levels.Ranker{Ranking: levels.Fused, Weights: weights}},
+	}
+	if e == nil {
+		return all
+	}
+	return append(all,
+		Ranking{name, "vectors", levels.Ranker{Ranking: levels.Cosine, Embedder: e, Name: name}},
+		Ranking{"fused", "vectors, lexical and neighbours", levels.Ranker{Ranking: levels.Fused, Embedder: e, Name: name, Weights: weights}},
+	)
+}
+
+// order returns the turns of v by their scores for a question, the best first.
+func (r Ranking) order(ctx context.Context, v levels.View, question string) ([]int, error) {
+	if r.Ranker.Ranking == "" {
+		return embed.Rank(make([]float64, len(v.Messages))), nil // of equals the newer is first
+	}
+	by := r.Ranker
+	by.Query = question
+	scores, err := by.Score(ctx, v)
+	if err != nil {
+		return nil, err
+	}
+	if scores.Fallback != "" {
+		return nil, fmt.Errorf("rank by %s: %s", r.Name, scores.Fallback)
+	}
+	return embed.Rank(scores.Of), nil
+}
+
+// view returns what a ranker may know of turns.
+func view(messages chat.Transcript) levels.View {
+	v := levels.View{Messages: messages, Terms: make([]embed.Terms, len(messages))}
+	for i, m := range messages {
+		v.Terms[i] = embed.TermsOf(m)
+	}
+	return v
+}
+
+// fill returns which turns are kept: in order, as many as have room. One that
+// has none is passed over.
+func fill(order, sizes []int, room float64) []bool {
+	kept := make([]bool, len(sizes))
+	left := room
+	for _, i := range order {
+		if size := float64(sizes[i]); size <= left {
+			kept[i] = true
+			left -= size
+		}
+	}
+	return kept
+}

@@ -1,0 +1,258 @@
+package evidence
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"sort"
+	"strings"
+)
+
+// A FormatError says where a file is not what it should be, and what to do.
+type FormatError struct {
+	File    string
+	Line    int    // from 1, where the sample begins or the JSON breaks; 0: not known
+	Field   string // path like [3].qa[2].question; "" where it is not in one field
+	Problem string
+	Remedy  string
+}
+
+// Error returns "file:line: field: problem; remedy" without what is not known.
+func (e *FormatError) Error() string {
+	var b strings.Builder
+	b.WriteString(e.File)
+	if e.Line > 0 {
+		fmt.Fprintf(&b, ":%d", e.Line)
+	}
+	b.WriteString(": ")
+	if e.Field != "" {
+		b.WriteString(e.Field + ": ")
+	}
+	return b.String() + e.Problem + "; " + e.Remedy
+}
+
+const shapes = "give a file of LoCoMo (a list of objects with conversation and qa) or of LongMemEval (with question, haystack_sessions and answer_session_ids)"
+
+// Read goes through the samples of a file, one in memory at a time. Both
+// formats are told by their fields. The file may also be one object, or objects
+// one after the other. It ends with the first error: a [*FormatError], or that
+// of the reader.
+func Read(r io.Reader, name string) iter.Seq2[Sample, error] {
+	return func(yield func(Sample, error) bool) {
+		s := newStream(r, name)
+		n := 0
+		for raw, err := range s.values() {
+			if err != nil {
+				yield(Sample{}, err)
+				return
+			}
+			sample, err := s.sample(raw, n)
+			if !yield(sample, err) || err != nil {
+				return
+			}
+			n++
+		}
+		if n == 0 {
+			yield(Sample{}, &FormatError{name, 0, "", "no sample in it", shapes})
+		}
+	}
+}
+
+// A stream gives the values of a JSON list one by one.
+type stream struct {
+	name  string
+	lines *lineReader
+	json  *json.Decoder
+	list  bool // the values stand in a list, not alone
+}
+
+func newStream(r io.Reader, name string) *stream {
+	lines := &lineReader{r: bufio.NewReader(r)}
+	return &stream{name: name, lines: lines, json: json.NewDecoder(lines)}
+}
+
+func (s *stream) values() iter.Seq2[json.RawMessage, error] {
+	return func(yield func(json.RawMessage, error) bool) {
+		if err := s.open(); err != nil {
+			yield(nil, err)
+			return
+		}
+		for s.json.More() {
+			var raw json.RawMessage
+			if err := s.json.Decode(&raw); err != nil {
+				yield(nil, s.broken(err))
+				return
+			}
+			s.lines.pass(s.json.InputOffset() - int64(len(raw)))
+			if !yield(raw, nil) {
+				return
+			}
+		}
+		if err := s.close(); err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
+// open finds out whether the values stand in a list.
+func (s *stream) open() error {
+	first, err := s.lines.skip()
+	if err == io.EOF {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read %s: %w", s.name, err)
+	}
+	if first != '[' {
+		return nil
+	}
+	s.list = true
+	if _, err := s.json.Token(); err != nil {
+		return s.broken(err)
+	}
+	return nil
+}
+
+func (s *stream) close() error {
+	if s.list {
+		if _, err := s.json.Token(); err != nil {
+			return s.broken(err)
+		}
+	}
+	switch _, err := s.json.Token(); err {
+	case io.EOF:
+		return nil
+	case nil:
+		return s.broken(errors.New("something stands behind the list"))
+	default:
+		return s.broken(err)
+	}
+}
+
+// broken says where the JSON breaks.
+func (s *stream) broken(err error) error {
+	at := s.json.InputOffset()
+	var syntax *json.SyntaxError
+	switch {
+	case errors.As(err, &syntax):
+		at = syntax.Offset
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+		err = errors.New("the file ends too soon")
+		at = s.lines.read
+	case s.lines.err != nil && s.lines.err != io.EOF:
+		return fmt.Errorf("read %s: %w", s.name, s.lines.err)
+	}
+	s.lines.pass(at)
+	return &FormatError{s.name, s.lines.line(), "", "broken JSON: " + err.Error(), "give the file as it was published, whole"}
+}
+
+// sample decodes the n-th value by what fields it has.
+func (s *stream) sample(raw json.RawMessage, n int) (Sample, error) {
+	f := field{file: s.name, line: s.lines.line(), path: fmt.Sprintf("[%d]", n)}
+	var has struct {
+		Conversation, QA json.RawMessage
+		Haystack         json.RawMessage `json:"haystack_sessions"`
+	}
+	if trimmed := bytes.TrimSpace(raw); len(trimmed) == 0 || trimmed[0] != '{' {
+		return Sample{}, f.error("is no object", shapes)
+	}
+	if err := json.Unmarshal(raw, &has); err != nil {
+		return Sample{}, f.error(err.Error(), shapes)
+	}
+	switch {
+	case has.Conversation != nil:
+		return locomo(raw, f)
+	case has.Haystack != nil:
+		return longMemEval(raw, f)
+	}
+	return Sample{}, f.error("has neither conversation nor haystack_sessions", shapes)
+}
+
+// A field is a place in a file.
+type field struct {
+	file string
+	line int
+	path string
+}
+
+// at returns the place of a key, or of an index where it is a number.
+func (f field) at(key any) field {
+	if i, ok := key.(int); ok {
+		f.path += fmt.Sprintf("[%d]", i)
+	} else {
+		f.path += fmt.Sprintf(".%v", key)
+	}
+	return f
+}
+
+func (f field) error(problem, remedy string) error {
+	return &FormatError{f.file, f.line, f.path, problem, remedy}
+}
+
+// decode decodes the value of a field, and says what it should be.
+func (f field) decode(raw json.RawMessage, into any, what string) error {
+	if raw == nil {
+		return f.error("is missing", "it must be "+what)
+	}
+	err := json.Unmarshal(raw, into)
+	var wrong *json.UnmarshalTypeError
+	if errors.As(err, &wrong) && wrong.Field != "" {
+		f = f.at(wrong.Field)
+		return f.error("is a "+wrong.Value, "the whole must be "+what)
+	}
+	if err != nil {
+		return f.error("is not "+what, "make it so")
+	}
+	return nil
+}
+
+// A lineReader counts lines up to a place that was passed. It keeps the ends of
+// the lines behind it alone.
+type lineReader struct {
+	r      *bufio.Reader
+	read   int64   // bytes
+	ends   []int64 // of lines, behind the place
+	passed int     // lines that end before the place
+	err    error   // of r
+}
+
+// Read implements io.Reader.
+func (l *lineReader) Read(p []byte) (int, error) {
+	n, err := l.r.Read(p)
+	l.err = err
+	for i, c := range p[:n] {
+		if c == '\n' {
+			l.ends = append(l.ends, l.read+int64(i))
+		}
+	}
+	l.read += int64(n)
+	return n, err
+}
+
+// skip passes blanks, and returns the first byte that is none, still unread.
+func (l *lineReader) skip() (byte, error) {
+	for {
+		c, err := l.r.ReadByte()
+		switch {
+		case err != nil:
+			return 0, err
+		case c == '\n':
+			l.passed++
+		case c != ' ' && c != '\t' && c != '\r':
+			return c, l.r.UnreadByte()
+		}
+	}
+}
+
+// pass goes on to an offset, counted from the first byte that was read.
+func (l *lineReader) pass(offset int64) {
+	n := sort.Search(len(l.ends), func(i int) bool { return l.ends[i] >= offset })
+	l.passed += n
+	l.ends = l.ends[n:]
+}
+
+func (l *lineReader) line() int { return l.passed + 1 }

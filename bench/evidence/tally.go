@@ -1,0 +1,127 @@
+package evidence
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/tiercompact/tiercompact/bench"
+)
+
+// Shares returns the shares of a conversation's tokens at which recall is
+// measured.
+func Shares() []float64 { return []float64{0.05, 0.10, 0.25, 0.50} }
+
+// A Tally adds up what rankings keep, over samples.
+type Tally struct {
+	Rankings []Ranking
+	Count    func(string) int // tokens of a text
+	// Detail, if set, is told what was kept, for each question, ranking and share.
+	Detail func(Choice) error
+	// Progress, if set, is told after each question.
+	Progress func()
+
+	Samples, Turns, Tokens, Questions int
+	LeftOut                           LeftOut
+	Recall                            [][]Recall // for each ranking, at each of Shares
+}
+
+// A Recall is how many questions have their evidence among what was kept.
+type Recall struct {
+	Share    float64
+	Any, All bench.Share // any piece of the evidence, all of it; of the questions
+}
+
+// A Choice is what a ranking kept for a question.
+type Choice struct {
+	Sample   string   `json:"sample"`
+	Question string   `json:"question"`
+	Index    int      `json:"index"` // of the question in the sample's list, from 0
+	Ranking  string   `json:"ranking"`
+	Share    float64  `json:"p"`
+	Kept     []string `json:"kept"` // ids of the turns, in their order
+}
+
+// frame is what a turn costs beside its text, as everywhere in bench.
+const frame = 4
+
+// Add ranks the turns of a sample for each of its questions, fills each share of
+// the tokens with the best, and adds up what evidence is among them.
+func (t *Tally) Add(ctx context.Context, s *Sample) error {
+	if t.Recall == nil {
+		t.Recall = empty(len(t.Rankings))
+	}
+	sizes, total := make([]int, len(s.Turns)), 0
+	for i, turn := range s.Turns {
+		sizes[i] = t.Count(turn.String()) + frame
+		total += sizes[i]
+	}
+	t.Samples++
+	t.Turns += len(s.Turns)
+	t.Tokens += total
+	t.LeftOut.add(s.LeftOut)
+	v := view(s.messages())
+	for _, q := range s.Questions {
+		for r, ranking := range t.Rankings {
+			order, err := ranking.order(ctx, v, q.Text)
+			if err != nil {
+				return fmt.Errorf("sample %s, question %d: %w", s.ID, q.Index, err)
+			}
+			for p := range t.Recall[r] {
+				kept := fill(order, sizes, t.Recall[r][p].Share*float64(total))
+				t.Recall[r][p].add(q.Evidence, kept)
+				if err := t.tell(s, q, ranking, t.Recall[r][p].Share, kept); err != nil {
+					return err
+				}
+			}
+		}
+		t.Questions++
+		if t.Progress != nil {
+			t.Progress()
+		}
+	}
+	return nil
+}
+
+func empty(rankings int) [][]Recall {
+	all := make([][]Recall, rankings)
+	for r := range all {
+		for _, p := range Shares() {
+			all[r] = append(all[r], Recall{Share: p})
+		}
+	}
+	return all
+}
+
+// add counts the question whose evidence is given.
+func (r *Recall) add(evidence [][]int, kept []bool) {
+	found := 0
+	for _, piece := range evidence {
+		for _, i := range piece {
+			if kept[i] {
+				found++
+				break
+			}
+		}
+	}
+	r.Any.Whole++
+	r.All.Whole++
+	if found > 0 {
+		r.Any.Part++
+	}
+	if found == len(evidence) {
+		r.All.Part++
+	}
+}
+
+func (t *Tally) tell(s *Sample, q Question, r Ranking, share float64, kept []bool) error {
+	if t.Detail == nil {
+		return nil
+	}
+	c := Choice{Sample: s.ID, Question: q.Text, Index: q.Index, Ranking: r.Name, Share: share, Kept: []string{}}
+	for i, turn := range s.Turns {
+		if kept[i] {
+			c.Kept = append(c.Kept, turn.ID)
+		}
+	}
+	return t.Detail(c)
+}
