@@ -104,8 +104,11 @@ func Needed(before, after chat.Transcript) map[string]bool {
 }
 
 // Present returns how many of need occur in t.
-func Present(need map[string]bool, t chat.Transcript) int {
-	stand, n := identifiersOf(t), 0
+func Present(need map[string]bool, t chat.Transcript) int { return present(need, identifiersOf(t), t) }
+
+// present is Present where the identifiers of t, stand, are known.
+func present(need, stand map[string]bool, t chat.Transcript) int {
+	n := 0
 	var rest []string // what may stand inside a longer one
 	for id := range need {
 		if stand[id] {

@@ -1,0 +1,192 @@
+package bench_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/tiercompact/tiercompact/bench"
+	"github.com/tiercompact/tiercompact/chat"
+)
+
+const rule = "Always run make check before you commit anything here."
+
+// asked is work with a system message and two things that a person typed.
+func asked() (before, after chat.Transcript) {
+	before, after = work()
+	before = append(chat.Transcript{chat.NewText(chat.System, rule)}, before...)
+	return append(before, chat.NewText(chat.User, "now fix the store as well, please, and its tests")), after
+}
+
+func TestWhatDidNotChangeIsWhole(t *testing.T) {
+	before, next := asked()
+	c := bench.Compare(before, before, next, words)
+	if c.After != c.Before || c.Refill != 0 || c.Orphans != 0 || c.Invented != 0 {
+		t.Errorf("%+v", c.Figures)
+	}
+	if want := (bench.Fates{Unchanged: len(before)}); c.Messages != want {
+		t.Errorf("messages: %+v, want %+v", c.Messages, want)
+	}
+	if c.Identifiers.Of() != 1 || c.Needed.Kept.Of() != 1 || c.Edits.Kept.Of() != 1 || c.Needed.Size.Of() != 1 {
+		t.Errorf("%+v", c.Figures)
+	}
+	if want := (bench.Protected{System: bench.FateKept, FirstUser: bench.FateKept, LatestUser: bench.FateKept}); c.Protected != want {
+		t.Errorf("%+v", c.Protected)
+	}
+}
+
+func TestComparisonFollowsEachMessage(t *testing.T) {
+	before, next := asked()
+	summary := chat.NewText(chat.Assistant, "<summary> read src/user.go, then made up src/other.go </summary>")
+	masked := before[3]
+	masked.Parts = []chat.Part{{Kind: chat.Result, ID: "c", Text: "[cleared]"}}
+	after := chat.Transcript{before[0], before[1], summary, before[2], masked, before[len(before)-1]}
+	c := bench.Compare(before, after, next, words)
+	if want := (bench.Fates{Unchanged: 4, Changed: 1, Gone: 5, New: 1, NewTokens: 12}); c.Messages != want {
+		t.Errorf("messages: %+v, want %+v", c.Messages, want)
+	}
+	if c.Invented != 1 {
+		t.Errorf("%d invented, want src/other.go alone", c.Invented)
+	}
+	if want := bench.Size(before[:2], words); c.Prefix != want || c.Prefix+c.Refill != c.After.Tokens {
+		t.Errorf("prefix %d and refill %d of %d tokens, want a prefix of %d", c.Prefix, c.Refill, c.After.Tokens, want)
+	}
+	if c.Edits.Kept != (bench.Share{Part: 0, Whole: 1}) || c.Newest.Tokens == 0 || c.Newest.Tokens >= c.Before.Tokens {
+		t.Errorf("edits %+v, newest %+v", c.Edits, c.Newest)
+	}
+}
+
+func TestProtectedSaysHowMuchStands(t *testing.T) {
+	before, _ := asked()
+	last := before[len(before)-1]
+	tests := []struct {
+		name  string
+		after chat.Transcript
+		want  bench.Protected
+	}{
+		{"gone", before[2:5], bench.Protected{System: bench.FateGone, FirstUser: bench.FateGone, LatestUser: bench.FateGone}},
+		{"in a summary", chat.Transcript{chat.NewText(chat.User, "Rules: "+rule+" Task: fix first_name."), last},
+			bench.Protected{System: bench.FateQuoted, FirstUser: bench.FateQuoted, LatestUser: bench.FateKept}},
+		{"cut short", chat.Transcript{chat.NewText(chat.System, rule[:45]), chat.NewText(chat.User, last.Text()[:42])},
+			bench.Protected{System: bench.FateChanged, FirstUser: bench.FateGone, LatestUser: bench.FateChanged}},
+		{"as a developer's", append(chat.Transcript{chat.NewText(chat.Developer, rule)}, before[1:]...),
+			bench.Protected{System: bench.FateKept, FirstUser: bench.FateKept, LatestUser: bench.FateKept}},
+	}
+	for _, test := range tests {
+		c := bench.Compare(before, test.after, nil, words)
+		if c.Protected != test.want {
+			t.Errorf("%s: %+v, want %+v", test.name, c.Protected, test.want)
+		}
+		if c.Needed.Kept.Whole+c.Edits.Kept.Whole > 0 {
+			t.Errorf("%s: nothing is known of what came next", test.name)
+		}
+	}
+	if c := bench.Compare(nil, nil, nil, words); c.Protected != (bench.Protected{}) || !c.Protected.Whole() {
+		t.Errorf("of nothing: %+v", c.Protected)
+	}
+}
+
+func TestComparisonLooksThroughFormats(t *testing.T) {
+	before := chat.Transcript{
+		chat.NewText(chat.User, "read it"),
+		{Role: chat.Assistant, Parts: []chat.Part{{Kind: chat.Text, Text: "I read."}, {Kind: chat.Call, ID: "toolu_1", Name: "Read", Args: `{"path": "a.go", "n": 12345678901234567890}`}}},
+		chat.NewResult("toolu_1", "     1→package a"),
+	}
+	after := chat.Transcript{
+		before[0],
+		{Role: chat.Assistant, Parts: []chat.Part{{Kind: chat.Text, Text: "I read."}, {Kind: chat.Call, ID: "call_0", Name: "Read", Args: `{"n":12345678901234567890,"path":"a.go"}`}}},
+		chat.NewResult("call_0", "package a"),
+	}
+	c := bench.Compare(before, after, nil, words)
+	if c.Messages.Unchanged != 3 || c.Refill != 0 {
+		t.Errorf("%+v", c.Figures)
+	}
+	after[1].Parts[1].Args = `{"n":12345678901234567891,"path":"a.go"}`
+	if c := bench.Compare(before, after, nil, words); c.Messages.Unchanged != 2 {
+		t.Errorf("another number: %+v", c.Messages)
+	}
+}
+
+func TestTotalAddsUp(t *testing.T) {
+	before, next := asked()
+	var total bench.Total
+	total.Add(bench.Compare(before, before, next, words))
+	total.Add(bench.Compare(before, before[2:3], nil, words))
+	if total.Pairs != 2 || total.Lost != 1 || total.Before.Messages != 2*len(before) || total.Orphans != 1 {
+		t.Errorf("%+v", total)
+	}
+	if total.Needed.Size.Of() != 1 || total.Identifiers.Of() >= 1 {
+		t.Errorf("a pair of which nothing is known has no part in what was needed: %+v", total.Figures)
+	}
+	data, err := json.Marshal(total)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"pairs":2`, `"needed":{"kept":{"part":5,"whole":5,"share":1}`} {
+		if !strings.Contains(string(data), want) {
+			t.Errorf("%s has no %s", data, want)
+		}
+	}
+	if data, _ := json.Marshal(bench.Share{}); string(data) != `{"part":0,"whole":0,"share":null}` {
+		t.Errorf("a share of nothing: %s", data)
+	}
+}
+
+func TestPresentFindsWhatStandsInsideOthers(t *testing.T) {
+	need := make(map[string]bool)
+	var text strings.Builder
+	for i := range 400 {
+		need[fmt.Sprintf("name_%d", 1000+i)] = true
+		if i%2 == 0 {
+			fmt.Fprintf(&text, "pre_name_%d_post ", 1000+i)
+		}
+	}
+	if got := bench.Present(need, chat.Transcript{chat.NewText(chat.User, text.String())}); got != 200 {
+		t.Errorf("%d of 400 stand, want 200", got)
+	}
+}
+
+// The figures of tools/scorers for the same files and ways.
+func TestComparisonAgreesWithTheScorers(t *testing.T) {
+	const root = "../../shared/transcripts/"
+	if _, err := os.Stat(root); err != nil {
+		t.Skip("no real sessions: ", err)
+	}
+	if testing.Short() {
+		t.Skip("a minute of sessions")
+	}
+	all, count := sessions(t, root+"go-openai/* "+root+"claude-code/go-* "+root+"claude-code/45-* "+root+"claude-code/68-* "+root+"claude-code/8c-*"), counter(t)
+	want := map[string][4]float64{ // identifiers and their size, edits and theirs
+		"mask but 10": {0.778, 0.293, 0.582, 0.268},
+	}
+	for _, way := range bench.Baselines() {
+		w, ok := want[way.Name]
+		if !ok {
+			continue
+		}
+		var total, at60 bench.Total
+		for _, session := range all {
+			for percent := 30; percent < 100 && len(session) >= 40; percent += 10 {
+				cut := bench.SafeCut(session, len(session)*percent/100)
+				left, err := way.Make(session[:cut:cut], count)
+				if err != nil {
+					t.Fatal(err)
+				}
+				c := bench.Compare(session[:cut:cut], left, session[cut:], count)
+				if total.Add(c); percent == 60 {
+					at60.Add(c)
+				}
+			}
+		}
+		for i, got := range []float64{at60.Needed.Kept.Of(), at60.Needed.Size.Of(), total.Edits.Kept.Of(), total.Edits.Size.Of()} {
+			if got < w[i]-0.01 || got > w[i]+0.01 {
+				t.Errorf("%s: figure %d is %.3f, the scorers say %.3f", way.Name, i, got, w[i])
+			}
+		}
+		if total.Orphans > 0 {
+			t.Errorf("%s: %d orphans", way.Name, total.Orphans)
+		}
+	}
+}

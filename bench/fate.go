@@ -1,0 +1,218 @@
+package bench
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/tiercompact/tiercompact/chat"
+)
+
+// Fates says what became of the messages of a conversation. Unchanged, Changed
+// and Gone are all that were there; New are those that were not.
+type Fates struct {
+	Unchanged int `json:"unchanged"`
+	Changed   int `json:"changed"` // another text under the same call, or with the same beginning
+	Gone      int `json:"gone"`
+	New       int `json:"new"`
+	NewTokens int `json:"new_tokens"`
+}
+
+func (f *Fates) add(g Fates) {
+	f.Unchanged += g.Unchanged
+	f.Changed += g.Changed
+	f.Gone += g.Gone
+	f.New += g.New
+	f.NewTokens += g.NewTokens
+}
+
+// formOf is what a model sees of a message: two formats that say the same have
+// the same form, whatever their ids and the blanks in their arguments.
+func formOf(m chat.Message) string {
+	var b strings.Builder
+	if m.Role == chat.Developer {
+		m.Role = chat.System
+	}
+	b.WriteString(string(m.Role) + "\n" + m.Text())
+	for _, p := range m.Parts {
+		if p.Kind == chat.Call {
+			b.WriteString("\x00" + p.Name + "\x00" + argsForm(p.Args))
+		}
+	}
+	return b.String()
+}
+
+// argsForm returns arguments in the one way that they are compared in.
+func argsForm(args string) string {
+	d := json.NewDecoder(strings.NewReader(args))
+	d.UseNumber() // a float64 would make two long numbers one
+	var v any
+	if d.Decode(&v) != nil || d.More() {
+		return args
+	}
+	out, err := json.Marshal(v)
+	if err != nil {
+		return args
+	}
+	return string(out)
+}
+
+// marksOf returns what tells a message whose text was changed: the ids of its
+// calls, and the beginning of its text.
+func marksOf(m chat.Message) (marks []string) {
+	for _, p := range m.Parts {
+		if (p.Kind == chat.Call || p.Kind == chat.Result) && p.ID != "" {
+			marks = append(marks, string(p.Kind)+"\n"+p.ID)
+		}
+	}
+	if text := m.Text(); len(text) >= leastPrefix {
+		marks = append(marks, string(m.Role)+"\n"+text[:leastPrefix])
+	}
+	return marks
+}
+
+// fatesOf follows the messages of before into after, each at most once.
+func fatesOf(before, after chat.Transcript, count func(string) int) (f Fates) {
+	same := make(map[string]int)
+	for _, m := range before {
+		same[formOf(m)]++
+	}
+	var rest chat.Transcript // of after
+	for _, m := range after {
+		if form := formOf(m); same[form] > 0 {
+			same[form]--
+			f.Unchanged++
+		} else {
+			rest = append(rest, m)
+		}
+	}
+	var lost chat.Transcript // of before
+	for _, m := range before {
+		if form := formOf(m); same[form] > 0 {
+			same[form]--
+			lost = append(lost, m)
+		}
+	}
+	fresh := changedOf(lost, rest)
+	f.New, f.NewTokens = len(fresh), Size(fresh, count)
+	f.Changed = len(rest) - len(fresh)
+	f.Gone = len(lost) - f.Changed
+	return f
+}
+
+// changedOf takes out of rest what are messages of lost with another text, and
+// returns what is left.
+func changedOf(lost, rest chat.Transcript) (fresh chat.Transcript) {
+	marked := make(map[string][]int)
+	for i, m := range lost {
+		for _, mark := range marksOf(m) {
+			marked[mark] = append(marked[mark], i)
+		}
+	}
+	taken := make([]bool, len(lost))
+	take := func(mark string) bool {
+		for list := marked[mark]; len(list) > 0; list = marked[mark] {
+			marked[mark] = list[1:]
+			if i := list[0]; !taken[i] {
+				taken[i] = true
+				return true
+			}
+		}
+		return false
+	}
+	for _, m := range rest {
+		found := false
+		for _, mark := range marksOf(m) {
+			if found = take(mark); found {
+				break
+			}
+		}
+		if !found {
+			fresh = append(fresh, m)
+		}
+	}
+	return fresh
+}
+
+// A Fate says what became of a message.
+type Fate string
+
+// The fates of a message that should stay, from best to worst. FateNone is that
+// of a message that was never there.
+const (
+	FateNone    Fate = ""
+	FateKept    Fate = "kept"
+	FateQuoted  Fate = "quoted"  // its text stands whole in another message
+	FateChanged Fate = "changed" // its beginning stands
+	FateGone    Fate = "gone"
+)
+
+// Protected says what became of the messages that no compaction should touch.
+type Protected struct {
+	System     Fate `json:"system"` // the worst of all system messages
+	FirstUser  Fate `json:"first_user"`
+	LatestUser Fate `json:"latest_user"`
+}
+
+// Whole reports whether all of them stand as they were.
+func (p Protected) Whole() bool {
+	for _, f := range []Fate{p.System, p.FirstUser, p.LatestUser} {
+		if f != FateNone && f != FateKept {
+			return false
+		}
+	}
+	return true
+}
+
+func protectedIn(before, after chat.Transcript) (p Protected) {
+	s := newStanding(after, len(before)) // all may be system messages
+	rank := map[Fate]int{FateKept: 1, FateQuoted: 2, FateChanged: 3, FateGone: 4}
+	first, latest := -1, -1
+	for i, m := range before {
+		if m.Role == chat.System || m.Role == chat.Developer {
+			if f := s.fate(m); rank[f] > rank[p.System] {
+				p.System = f
+			}
+		}
+		if m.Typed() {
+			if latest = i; first < 0 {
+				first = i
+			}
+		}
+	}
+	if first >= 0 {
+		p.FirstUser, p.LatestUser = s.fate(before[first]), s.fate(before[latest])
+	}
+	return p
+}
+
+// standing is what can be asked about the messages of a conversation.
+type standing struct {
+	forms, marks map[string]bool
+	text         finder
+}
+
+func newStanding(t chat.Transcript, searches int) standing {
+	s := standing{make(map[string]bool), make(map[string]bool), newFinder(t, searches)}
+	for _, m := range t {
+		s.forms[formOf(m)] = true
+		for _, mark := range marksOf(m) {
+			s.marks[mark] = true
+		}
+	}
+	return s
+}
+
+func (s standing) fate(m chat.Message) Fate {
+	if s.forms[formOf(m)] {
+		return FateKept
+	}
+	if text := m.Text(); text == "" || s.text.has(text) {
+		return FateQuoted
+	}
+	for _, mark := range marksOf(m) {
+		if s.marks[mark] {
+			return FateChanged
+		}
+	}
+	return FateGone
+}

@@ -1,0 +1,38 @@
+package bench
+
+import (
+	"index/suffixarray"
+	"strings"
+
+	"github.com/tiercompact/tiercompact/chat"
+)
+
+// A finder finds texts in a conversation.
+type finder struct {
+	text  string
+	index *suffixarray.Index // nil searches the text
+}
+
+// worthIndex is how many searches make up for an index: with that many, the
+// time of one must not grow with the conversation.
+const worthIndex = 200
+
+// newFinder returns a finder for about so many searches.
+func newFinder(t chat.Transcript, searches int) finder {
+	texts := make([]string, len(t))
+	for i, m := range t {
+		texts[i] = TextOf(m)
+	}
+	f := finder{text: strings.Join(texts, "\n")}
+	if searches >= worthIndex {
+		f.index = suffixarray.New([]byte(f.text))
+	}
+	return f
+}
+
+func (f finder) has(text string) bool {
+	if f.index == nil {
+		return strings.Contains(f.text, text)
+	}
+	return len(f.index.Lookup([]byte(text), 1)) > 0
+}
