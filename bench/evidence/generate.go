@@ -1,0 +1,221 @@
+package evidence
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"time"
+)
+
+// conversations is how many a generated file has.
+const conversations = 10
+
+// speakers are the two who talk in each.
+var speakers = [conversations][2]string{
+	{"Mirela", "Jonas"}, {"Tavi", "Odette"}, {"Renske", "Malik"}, {"Soren", "Beatriz"}, {"Anouk", "Desmond"},
+	{"Ilya", "Carmen"}, {"Fenna", "Rashid"}, {"Gwen", "Lazlo"}, {"Hana", "Piotr"}, {"Esme", "Viktor"},
+}
+
+// Generate writes a file of LoCoMo's shape: ten conversations of 400 to 600
+// turns between two friends, over some 25 sessions, and questions about what
+// was said, most of them in other words. Some need two turns, the turn before
+// the evidence often says what the question says, and others talk of the same
+// things. The same seed gives the same bytes.
+func Generate(w io.Writer, seed uint64) error {
+	s := parse(scenesText)
+	all := make([]any, conversations)
+	for i := range all {
+		d := dialogue{script: s, names: speakers[i], rand: rand.New(rand.NewPCG(seed, uint64(i))), decks: make(map[string][]string)}
+		all[i] = d.sample(fmt.Sprintf("dialogue-%d", i+1))
+	}
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", " ")
+	if err := e.Encode(all); err != nil {
+		return fmt.Errorf("write dialogues: %w", err)
+	}
+	return nil
+}
+
+// A dialogue is one conversation while it is made.
+type dialogue struct {
+	script
+	names    [2]string
+	rand     *rand.Rand
+	decks    map[string][]string // what is left of each list
+	sessions [][]block
+	asked    []*question
+}
+
+// A block is a run of turns that stay together in a session.
+type block []*turn
+
+// A turn of the file. Where it stands is known only in the end.
+type turn struct {
+	Speaker string `json:"speaker"`
+	ID      string `json:"dia_id"`
+	Text    string `json:"text"`
+	Caption string `json:"blip_caption,omitempty"`
+}
+
+// A question of the file.
+type question struct {
+	Question    string   `json:"question"`
+	Answer      string   `json:"answer,omitempty"`
+	Evidence    []string `json:"evidence"`
+	Category    int      `json:"category"`
+	Adversarial string   `json:"adversarial_answer,omitempty"`
+
+	turns []*turn
+}
+
+// How full a dialogue is.
+const (
+	leastSessions = 23
+	moreSessions  = 5
+	played        = 0.85 // share of the scenes
+	noises        = 2    // in a session, at most
+)
+
+func (d *dialogue) sample(id string) any {
+	d.sessions = make([][]block, leastSessions+d.rand.IntN(moreSessions))
+	for _, scene := range d.scenes["scene"] {
+		for side := range d.names {
+			if d.rand.Float64() < played {
+				d.play(scene, side)
+			} else {
+				d.mislead(scene, side)
+			}
+		}
+	}
+	conversation := map[string]any{"speaker_a": d.names[0], "speaker_b": d.names[1]}
+	day := time.Date(2024, time.January, 3+d.rand.IntN(20), 9, 0, 0, 0, time.UTC)
+	for n := range d.sessions {
+		key := fmt.Sprintf("session_%d", n+1)
+		conversation[key] = d.session(n)
+		conversation[key+"_date_time"] = day.Add(time.Duration(d.rand.IntN(720)) * time.Minute).Format("3:04 pm on 2 January, 2006")
+		day = day.AddDate(0, 0, 3+d.rand.IntN(14))
+	}
+	for _, q := range d.asked {
+		for _, t := range q.turns {
+			q.Evidence = append(q.Evidence, t.ID)
+		}
+	}
+	return map[string]any{"sample_id": id, "conversation": conversation, "qa": d.asked}
+}
+
+// session returns the turns of the n-th session, in their places.
+func (d *dialogue) session(n int) []*turn {
+	blocks := d.sessions[n]
+	for range d.rand.IntN(noises + 1) {
+		blocks = append(blocks, d.say(d.any("noise"), d.rand.IntN(2), nil))
+	}
+	d.rand.Shuffle(len(blocks), func(i, j int) { blocks[i], blocks[j] = blocks[j], blocks[i] })
+	first := d.rand.IntN(2)
+	turns := slices.Concat(d.say(d.any("hello"), first, nil), d.say(d.any("chat"), first, nil), slices.Concat(blocks...), d.say(d.any("bye"), first, nil))
+	for i, t := range turns {
+		t.ID = fmt.Sprintf("D%d:%d", n+1, i+1)
+	}
+	return turns
+}
+
+func (d *dialogue) any(kind string) scene {
+	of := d.scenes[kind]
+	return of[d.rand.IntN(len(of))]
+}
+
+// A part is a scene as it is played: with what stands for its names.
+type part struct {
+	values   map[string]string
+	way      int
+	evidence map[string]*turn
+	later    block
+}
+
+// play puts a scene of one side into a session, what is later into a later one,
+// and asks about it.
+func (d *dialogue) play(s scene, side int) {
+	p := d.part(side)
+	n := d.rand.IntN(len(d.sessions))
+	d.sessions[n] = append(d.sessions[n], d.say(s, side, p))
+	if len(p.later) > 0 {
+		n += d.rand.IntN(len(d.sessions) - n)
+		d.sessions[n] = append(d.sessions[n], p.later)
+	}
+	for _, a := range s.questions {
+		q := &question{Question: d.text(pick(a.ways, p.way), p), Evidence: []string{}, Category: a.category}
+		for _, e := range a.evidence {
+			q.turns = append(q.turns, p.evidence[e])
+		}
+		q.Answer = q.turns[0].Text
+		d.asked = append(d.asked, q)
+	}
+}
+
+// mislead asks, now and then, about a scene that was never played.
+func (d *dialogue) mislead(s scene, side int) {
+	if p := d.part(side); len(s.questions) > 0 && d.rand.IntN(2) == 0 {
+		d.asked = append(d.asked, &question{Question: d.text(pick(s.questions[0].ways, p.way), p), Evidence: []string{}, Category: adversarial, Adversarial: "not mentioned"})
+	}
+}
+
+func (d *dialogue) part(side int) *part {
+	return &part{
+		values: map[string]string{"A": d.names[side], "B": d.names[1-side]},
+		way:    d.rand.IntN(2), evidence: make(map[string]*turn),
+	}
+}
+
+// say returns the turns of a scene of one side; what is later stays in p.
+func (d *dialogue) say(s scene, side int, p *part) block {
+	if p == nil {
+		p = d.part(side)
+	}
+	var now block
+	for _, l := range s.lines {
+		way := p.way
+		if l.evidence == "" {
+			way = d.rand.IntN(len(l.ways))
+		}
+		t := &turn{Speaker: p.values[string(l.speaker)], Text: d.text(pick(l.ways, way), p), Caption: d.text(pick(l.picture, way), p)}
+		if l.evidence != "" {
+			p.evidence[l.evidence] = t
+		}
+		if l.later {
+			p.later = block{t, {Speaker: p.values["B"], Text: d.text(pick(d.scenes["reply"][0].lines[0].ways, d.rand.IntN(4)), p)}}
+			continue
+		}
+		now = append(now, t)
+	}
+	return now
+}
+
+func pick(ways []string, i int) string { return ways[i%len(ways)] }
+
+var slot = regexp.MustCompile(`\{[A-Za-z]+\}`)
+
+// text puts what p has for the names into text, and draws what it has not yet.
+func (d *dialogue) text(text string, p *part) string {
+	return slot.ReplaceAllStringFunc(text, func(name string) string {
+		name = name[1 : len(name)-1]
+		if p.values[name] == "" {
+			p.values[name] = d.draw(name)
+		}
+		return p.values[name]
+	})
+}
+
+// draw takes a word off a list, none twice before all were drawn.
+func (d *dialogue) draw(list string) string {
+	if len(d.decks[list]) == 0 {
+		deck := slices.Clone(d.lists[list])
+		d.rand.Shuffle(len(deck), func(i, j int) { deck[i], deck[j] = deck[j], deck[i] })
+		d.decks[list] = deck
+	}
+	deck := d.decks[list]
+	d.decks[list] = deck[1:]
+	return deck[0]
+}

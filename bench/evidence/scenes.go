@@ -1,0 +1,86 @@
+package evidence
+
+import (
+	_ "embed"
+	"regexp"
+	"strings"
+)
+
+//go:embed scenes.txt
+var scenesText string
+
+// A script is what dialogues are made of.
+type script struct {
+	lists  map[string][]string
+	scenes map[string][]scene // by what they are for: scene, noise, hello …
+}
+
+// A scene is a few lines that belong together, and what is asked about them.
+type scene struct {
+	lines     []line
+	questions []asked
+}
+
+// A line is said by the one whose scene it is, A, or by the other.
+type line struct {
+	speaker  byte   // 'A' or 'B'
+	evidence string // number of the evidence that it is; "" where it is none
+	later    bool   // in a later session
+	ways     []string
+	picture  []string // what is shown with each way; "" where nothing is
+}
+
+// An asked is a question in its ways; those of a line of as many belong to them.
+type asked struct {
+	category int
+	evidence []string
+	ways     []string
+}
+
+var (
+	sceneLine    = regexp.MustCompile(`^([AB])([0-9]?): (later: )?(.+)$`)
+	sceneAsk     = regexp.MustCompile(`^Q([1-4])((?: [0-9])+): (.+)$`)
+	sceneList    = regexp.MustCompile(`^list ([a-z]+): (.+)$`)
+	scenePicture = regexp.MustCompile(`^(.*) \[(.+)\]$`)
+)
+
+// parse reads scenes.txt, whose head says how it is written.
+func parse(text string) script {
+	s := script{lists: make(map[string][]string), scenes: make(map[string][]scene)}
+	kind := ""
+	for l := range strings.SplitSeq(text, "\n") {
+		if m := sceneList.FindStringSubmatch(l); m != nil {
+			s.lists[m[1]] = strings.Split(m[2], ", ")
+			continue
+		}
+		if m := sceneAsk.FindStringSubmatch(l); m != nil {
+			last := s.last(kind)
+			last.questions = append(last.questions, asked{int(m[1][0] - '0'), strings.Fields(m[2]), strings.Split(m[3], " | ")})
+			continue
+		}
+		if m := sceneLine.FindStringSubmatch(l); m != nil {
+			last := s.last(kind)
+			last.lines = append(last.lines, newLine(m))
+			continue
+		}
+		if l != "" && l[0] != '#' {
+			kind, _, _ = strings.Cut(l, " ")
+			s.scenes[kind] = append(s.scenes[kind], scene{})
+		}
+	}
+	return s
+}
+
+func (s script) last(kind string) *scene { return &s.scenes[kind][len(s.scenes[kind])-1] }
+
+func newLine(m []string) line {
+	l := line{speaker: m[1][0], evidence: m[2], later: m[3] != ""}
+	for way := range strings.SplitSeq(m[4], " | ") {
+		picture := ""
+		if m := scenePicture.FindStringSubmatch(way); m != nil {
+			way, picture = m[1], m[2]
+		}
+		l.ways, l.picture = append(l.ways, way), append(l.picture, picture)
+	}
+	return l
+}
