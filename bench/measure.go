@@ -104,9 +104,9 @@ func Needed(before, after chat.Transcript) map[string]bool {
 }
 
 // Present returns how many of need occur in t.
-func Present(need map[string]bool, t chat.Transcript) int { return present(need, identifiersOf(t), t) }
+func Present(need map[string]bool, t chat.Transcript) int { return present(need, nil, t) }
 
-// present is Present where the identifiers of t, stand, are known.
+// present is Present where the identifiers of t, stand, may be known.
 func present(need, stand map[string]bool, t chat.Transcript) int {
 	n := 0
 	var rest []string // what may stand inside a longer one
