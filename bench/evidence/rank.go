@@ -17,23 +17,29 @@ type Ranking struct {
 	Ranker levels.Ranker
 }
 
-// Rankings returns the rankings that need no model and, where an embedder is
-// given, those by its vectors. The name is the embedder's.
-func Rankings(e levels.Embedder, name string) []Ranking {
-	weights := embed.DefaultWeights()
-	weights.Recency = 0 // the question comes after everything: age says nothing of what it is about
-	all := []Ranking{
-		{Name: "recency", About: "the newest turns"},
+// Rankings returns those that need no model.
+func Rankings() []Ranking {
+	return []Ranking{
+		{"recency", "the newest turns", levels.Ranker{}},
 		{"bm25", "words of the question", levels.Ranker{Ranking: levels.Cosine}},
-		{"lexical", "bm25, and the better neighbour's", levels.Ranker{Ranking: levels.Fused, Weights: weights}},
+		{"lexical", "words, and the neighbours' words", levels.Ranker{Ranking: levels.Fused, Weights: weights()}},
 	}
-	if e == nil {
-		return all
+}
+
+// ModelRankings returns those by the vectors of an embedder.
+func ModelRankings(e levels.Embedder, name string) []Ranking {
+	return []Ranking{
+		{name, "vectors", levels.Ranker{Ranking: levels.Cosine, Embedder: e, Name: name}},
+		{"fused " + name, "vectors and words, and the neighbours'", levels.Ranker{Ranking: levels.Fused, Embedder: e, Name: name, Weights: weights()}},
 	}
-	return append(all,
-		Ranking{name, "vectors", levels.Ranker{Ranking: levels.Cosine, Embedder: e, Name: name}},
-		Ranking{"fused", "vectors, lexical and neighbours", levels.Ranker{Ranking: levels.Fused, Embedder: e, Name: name, Weights: weights}},
-	)
+}
+
+// weights are those of hard, but for age: the question comes after everything,
+// and when a thing was said tells nothing of whether it answers it.
+func weights() embed.Weights {
+	w := embed.DefaultWeights()
+	w.Recency = 0
+	return w
 }
 
 // order returns the turns of v by their scores for a question, the best first.

@@ -22,7 +22,16 @@ type Tally struct {
 
 	Samples, Turns, Tokens, Questions int
 	LeftOut                           LeftOut
-	Recall                            [][]Recall // for each ranking, at each of Shares
+
+	recall [][]Recall // of each ranking, at each of Shares
+}
+
+// Recalls returns what the i-th ranking kept at each of [Shares].
+func (t *Tally) Recalls(i int) []Recall {
+	if t.recall == nil {
+		return empty(len(t.Rankings))[i]
+	}
+	return t.recall[i]
 }
 
 // A Recall is how many questions have their evidence among what was kept.
@@ -47,8 +56,8 @@ const frame = 4
 // Add ranks the turns of a sample for each of its questions, fills each share of
 // the tokens with the best, and adds up what evidence is among them.
 func (t *Tally) Add(ctx context.Context, s *Sample) error {
-	if t.Recall == nil {
-		t.Recall = empty(len(t.Rankings))
+	if t.recall == nil {
+		t.recall = empty(len(t.Rankings))
 	}
 	sizes, total := make([]int, len(s.Turns)), 0
 	for i, turn := range s.Turns {
@@ -66,10 +75,10 @@ func (t *Tally) Add(ctx context.Context, s *Sample) error {
 			if err != nil {
 				return fmt.Errorf("sample %s, question %d: %w", s.ID, q.Index, err)
 			}
-			for p := range t.Recall[r] {
-				kept := fill(order, sizes, t.Recall[r][p].Share*float64(total))
-				t.Recall[r][p].add(q.Evidence, kept)
-				if err := t.tell(s, q, ranking, t.Recall[r][p].Share, kept); err != nil {
+			for p := range t.recall[r] {
+				kept := fill(order, sizes, t.recall[r][p].Share*float64(total))
+				t.recall[r][p].add(q.Evidence, kept)
+				if err := t.tell(s, q, ranking, t.recall[r][p].Share, kept); err != nil {
 					return err
 				}
 			}

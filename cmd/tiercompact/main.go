@@ -56,7 +56,7 @@ func newRootCommand() *cobra.Command {
 	cmd.SetFlagErrorFunc(flagError)
 	cmd.AddCommand(
 		newCompactCommand(), newReplayCommand(), newPlanCommand(), newCheckCommand(),
-		newRecallCommand(), newUndoCommand(), newDoctorCommand(), newChatCommand(), newVersionCommand(),
+		newRecallCommand(), newUndoCommand(), newDoctorCommand(), newChatCommand(), newBenchCommand(), newVersionCommand(),
 	)
 	cmd.InitDefaultCompletionCmd()
 	cmd.SuggestionsMinimumDistance = 2

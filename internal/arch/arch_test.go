@@ -30,7 +30,7 @@ var may = map[string][]string{
 	"bench/evidence":                 {"bench", "chat", "embed", "levels"},
 	"chat":                           {},
 	"chat/chattest":                  {"chat"},
-	"cmd/tiercompact":                {".", "archive", "bench", "chat", "engine", "files", "internal/ollama", "internal/openai", "internal/screen", "internal/tui", "levels", "memory", "summarize", "tokens", "trace", "wire"},
+	"cmd/tiercompact":                {".", "archive", "bench", "bench/evidence", "chat", "engine", "files", "internal/ollama", "internal/openai", "internal/screen", "internal/tui", "levels", "memory", "summarize", "tokens", "trace", "wire"},
 	"cooldown":                       {},
 	"edit":                           {"chat"},
 	"embed":                          {"chat", "model"},

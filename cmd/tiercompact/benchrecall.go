@@ -1,0 +1,191 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tiercompact/tiercompact"
+	"github.com/tiercompact/tiercompact/bench/evidence"
+	"github.com/tiercompact/tiercompact/engine"
+	"github.com/tiercompact/tiercompact/tokens"
+)
+
+func newBenchRecallCommand() *cobra.Command {
+	var o benchRecallOptions
+	cmd := &cobra.Command{
+		Use:   "recall [DATA|-]",
+		Short: "Measure how often a ranking keeps what a question is answered from",
+		Long: `recall takes long dialogues with questions about them, ranks the turns of each
+dialogue by each question, keeps the best that fill 5, 10, 25 and 50 % of its
+tokens, and counts the questions whose evidence is among them: any of it, all of
+it. DATA is a file of LoCoMo or of LongMemEval, which you have to get yourself.
+Without DATA it measures dialogues that a seed makes.
+
+No model is asked unless one is named; its vectors are then ranked by alone, and
+fused with the words.`,
+		Example: `  tiercompact bench recall
+  tiercompact bench recall locomo10.json --embed-model all-minilm
+  tiercompact bench recall longmemeval_s.json --json --detail kept.jsonl
+  tiercompact bench recall --generate dialogues.json --seed 7`,
+		Args: atMost(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) },
+	}
+	f := cmd.Flags()
+	f.StringArrayVar(&o.embedders, "embed-model", nil, "rank by this `model` too; may be given several times")
+	f.StringVar(&o.models.kind, "engine", "", "where the model is: ollama, or built-in for none (default: ollama where a model is named)")
+	f.StringVar(&o.models.url, "ollama-url", "", "`address` of Ollama (default: OLLAMA_HOST, else http://127.0.0.1:11434)")
+	f.StringVar(&o.models.embedURL, "embed-url", "", "`address` of a server with /v1/embeddings in place of Ollama")
+	f.StringVar(&o.models.cache, "embed-cache", "", "keep vectors in this `folder` (default: tiercompact in the user's cache folder)")
+	f.BoolVar(&o.models.noCache, "no-embed-cache", false, "keep vectors in memory alone")
+	f.StringVar(&o.detail, "detail", "", "write what was kept for each question to this `file`, as JSON lines")
+	f.StringVar(&o.generate, "generate", "", "write the dialogues of --seed to this `file` (- for stdout), and measure nothing")
+	f.Uint64Var(&o.seed, "seed", 42, "`number` that dialogues are made from")
+	f.BoolVar(&o.json, "json", false, "as JSON")
+	complete(cmd, "engine", recallEngines)
+	return cmd
+}
+
+const recallEngines = "ollama, built-in"
+
+type benchRecallOptions struct {
+	models           models
+	embedders        []string
+	detail, generate string
+	seed             uint64
+	json             bool
+}
+
+func (o *benchRecallOptions) run(cmd *cobra.Command, args []string) error {
+	if err := o.valid(args); err != nil {
+		return err
+	}
+	if o.generate != "" {
+		return write(cmd, o.generate, func(w io.Writer) error { return evidence.Generate(w, o.seed) })
+	}
+	bar := newRecallBar(cmd)
+	defer bar.close()
+	t := &evidence.Tally{Progress: bar.question}
+	var err error
+	if t.Rankings, err = o.rankings(cmd, bar); err != nil {
+		return err
+	}
+	cl100k, err := tokens.Load(tokens.CL100K)
+	if err != nil {
+		return err
+	}
+	t.Count = cl100k.Count
+	name, err := o.measure(cmd, args, t, bar)
+	if err != nil {
+		return err
+	}
+	bar.close()
+	return buffered(cmd.OutOrStdout(), func(w io.Writer) error { return o.show(w, name, t) })
+}
+
+func (o *benchRecallOptions) valid(args []string) error {
+	if err := oneOf("--engine", o.models.kind, recallEngines); err != nil {
+		return err
+	}
+	switch named := len(o.embedders) > 0 || o.models.embedURL != ""; {
+	case o.generate != "" && (len(args) > 0 || o.detail != "" || o.json || named):
+		return usagef("--generate only writes dialogues; leave DATA and the other flags but --seed out")
+	case o.models.kind == string(engine.BuiltIn) && named:
+		return usagef("--engine built-in asks no model; leave --embed-model and --embed-url out")
+	case o.detail == "-":
+		return usagef("--detail - is no file; give the name of one")
+	}
+	if err := o.models.valid(); err != nil {
+		return err
+	}
+	return apart(fileOrStdin(args), target{"--generate", o.generate}, target{"--detail", o.detail})
+}
+
+// rankings are those without a model, and those of each model.
+func (o *benchRecallOptions) rankings(cmd *cobra.Command, bar *recallBar) ([]evidence.Ranking, error) {
+	names := o.embedders
+	if len(names) == 0 && (o.models.kind == string(engine.Ollama) || o.models.embedURL != "") {
+		names = []string{""} // the engine's choice
+	}
+	all := evidence.Rankings()
+	for _, name := range names {
+		options := o.models.options()
+		options.Kind, options.Embedder, options.Summarizer, options.Embedded = engine.Ollama, name, engine.Extractive, bar.embedded
+		e, err := engine.Open(cmd.Context(), options)
+		if err != nil {
+			return nil, err
+		}
+		if e.Warning != "" {
+			note(cmd, "warning: %s", e.Warning)
+		}
+		var cfg tiercompact.Config
+		e.Into(&cfg)
+		all = append(all, evidence.ModelRankings(cfg.Embedder, e.Ranking.Model)...)
+	}
+	return all, nil
+}
+
+// add adds samples to t, until the first error.
+func add(ctx context.Context, t *evidence.Tally, samples iter.Seq2[evidence.Sample, error]) error {
+	for s, err := range samples {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err == nil {
+			err = t.Add(ctx, &s)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// measure adds up the samples of DATA, or of the seed, and returns its name.
+func (o *benchRecallOptions) measure(cmd *cobra.Command, args []string, t *evidence.Tally, bar *recallBar) (string, error) {
+	if len(args) == 0 {
+		var b bytes.Buffer
+		if err := evidence.Generate(&b, o.seed); err != nil {
+			return "", err
+		}
+		name := fmt.Sprintf("dialogues of seed %d", o.seed)
+		return name, o.detailed(cmd, t, evidence.Read(bar.reading(&b, int64(b.Len())), name))
+	}
+	name := args[0]
+	if name == "-" {
+		name = "stdin"
+	}
+	f, err := open(cmd, args[0])
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	ctx := cmd.Context()
+	r, w := io.Pipe() // a read that waits for ever ends with ctx
+	stop := context.AfterFunc(ctx, func() { r.CloseWithError(ctx.Err()) })
+	defer stop()
+	defer r.Close()
+	go func() {
+		_, err := io.Copy(w, f)
+		w.CloseWithError(err)
+	}()
+	return name, o.detailed(cmd, t, evidence.Read(bar.reading(r, sizeOf(f)), name))
+}
+
+// detailed adds samples to t, and writes down what was kept.
+func (o *benchRecallOptions) detailed(cmd *cobra.Command, t *evidence.Tally, samples iter.Seq2[evidence.Sample, error]) error {
+	if o.detail == "" {
+		return add(cmd.Context(), t, samples)
+	}
+	return write(cmd, o.detail, func(w io.Writer) error {
+		e := json.NewEncoder(w)
+		e.SetEscapeHTML(false)
+		t.Detail = func(c evidence.Choice) error { return e.Encode(c) }
+		return add(cmd.Context(), t, samples)
+	})
+}

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/spf13/cobra"
+
+	"github.com/tiercompact/tiercompact/bench/evidence"
+	"github.com/tiercompact/tiercompact/internal/screen"
+)
+
+// show writes the figures of t.
+func (o *benchRecallOptions) show(w io.Writer, name string, t *evidence.Tally) error {
+	if o.json {
+		return writeJSON(w, recallFigures(name, t))
+	}
+	fmt.Fprintf(w, "evidence kept of %s\n", name)
+	fmt.Fprintf(w, "%s, %s, %s tokens (cl100k), %s\n", screen.Plural(t.Samples, "conversation"), screen.Plural(t.Turns, "turn"),
+		screen.Grouped(t.Tokens), screen.Plural(t.Questions, "question"))
+	fmt.Fprintf(w, "left out: %s adversarial, %s without evidence\n\n", screen.Grouped(t.LeftOut.Adversarial), screen.Grouped(t.LeftOut.NoEvidence))
+	wide := len("of the tokens")
+	for _, r := range t.Rankings {
+		wide = max(wide, screen.CellsOf(r.Name))
+	}
+	wide = min(wide, 28)
+	fmt.Fprintf(w, "%-*s", wide, "of the tokens")
+	for _, p := range evidence.Shares() {
+		fmt.Fprintf(w, "%13s", screen.Percent(p))
+	}
+	fmt.Fprintf(w, "\n%-*s", wide, "")
+	for range evidence.Shares() {
+		fmt.Fprintf(w, "%7s %5s", "any", "all")
+	}
+	for i, r := range t.Rankings {
+		fmt.Fprintf(w, "\n%-*s", wide, screen.Clip(r.Name, wide))
+		for _, at := range t.Recalls(i) {
+			fmt.Fprintf(w, "  %.3f %.3f", at.Any.Of(), at.All.Of())
+		}
+	}
+	_, err := fmt.Fprintln(w)
+	return err
+}
+
+// recallFigures returns the figures of t for --json.
+func recallFigures(name string, t *evidence.Tally) any {
+	type at struct {
+		Share float64 `json:"p"`
+		Any   float64 `json:"any"`
+		All   float64 `json:"all"`
+	}
+	type ranking struct {
+		Name  string `json:"name"`
+		About string `json:"about"`
+		At    []at   `json:"at"`
+	}
+	rankings := []ranking{}
+	for i, r := range t.Rankings {
+		one := ranking{Name: r.Name, About: r.About, At: []at{}}
+		for _, k := range t.Recalls(i) {
+			one.At = append(one.At, at{k.Share, k.Any.Of(), k.All.Of()})
+		}
+		rankings = append(rankings, one)
+	}
+	return struct {
+		Data          string           `json:"data"`
+		Conversations int              `json:"conversations"`
+		Turns         int              `json:"turns"`
+		Tokens        int              `json:"tokens"`
+		Questions     int              `json:"questions"`
+		LeftOut       evidence.LeftOut `json:"left_out"`
+		Rankings      []ranking        `json:"rankings"`
+	}{name, t.Samples, t.Turns, t.Tokens, t.Questions, t.LeftOut, rankings}
+}
+
+// A recallBar shows on a terminal how far a measurement is. Elsewhere it shows
+// nothing.
+type recallBar struct {
+	w         io.Writer
+	bar       *progressbar.ProgressBar // nil: not reading yet
+	questions int
+}
+
+func newRecallBar(cmd *cobra.Command) *recallBar {
+	if newProgress(cmd).w == nil {
+		return &recallBar{w: io.Discard}
+	}
+	return &recallBar{w: cmd.ErrOrStderr()}
+}
+
+// reading returns a reader that moves the bar; size is -1 where it is not known.
+func (b *recallBar) reading(r io.Reader, size int64) io.Reader {
+	b.bar = progressbar.NewOptions64(size, progressbar.OptionSetWriter(b.w), progressbar.OptionSetDescription("reading"),
+		progressbar.OptionClearOnFinish(), progressbar.OptionSetWidth(20), progressbar.OptionUseANSICodes(os.Getenv("TERM") != "dumb"))
+	return io.TeeReader(r, b.bar)
+}
+
+func (b *recallBar) question() {
+	b.questions++
+	b.bar.Describe(screen.Plural(b.questions, "question"))
+}
+
+func (b *recallBar) embedded(done, of int) {
+	if b.bar != nil && of > 1 { // a question's own text is not worth a word
+		b.bar.Describe(fmt.Sprintf("embedding %d of %d texts", done, of))
+	}
+}
+
+func (b *recallBar) close() {
+	if b.bar != nil {
+		_ = b.bar.Finish() // what a terminal refuses is lost
+	}
+}
+
+// sizeOf returns how long a file is, -1 where that is not known.
+func sizeOf(r io.Reader) int64 {
+	f, ok := r.(*os.File)
+	if !ok {
+		return -1
+	}
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return -1
+	}
+	return info.Size()
+}
