@@ -161,3 +161,16 @@ func (t *Total) Add(c Comparison) {
 }
 
 func (e *Extent) add(f Extent) { e.Tokens += f.Tokens; e.Messages += f.Messages }
+
+// Following returns what comes in session after the messages of before, and
+// how many of these session begins with: all of them, or nothing follows.
+func Following(session, before chat.Transcript) (next chat.Transcript, same int) {
+	session, before = Plain(session), Plain(before)
+	for same < min(len(before), len(session)) && formOf(before[same]) == formOf(session[same]) {
+		same++
+	}
+	if same < len(before) {
+		return nil, same
+	}
+	return session[same:], same
+}

@@ -9,6 +9,6 @@ func newBenchCommand() *cobra.Command {
 		Args:  unknownCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newBenchRecallCommand())
+	cmd.AddCommand(newBenchRecallCommand(), newBenchScoreCommand())
 	return cmd
 }
