@@ -5,7 +5,11 @@
 // Nothing is stored: the same seed gives the same bytes.
 package corpus
 
-import "github.com/tiercompact/tiercompact/chat"
+import (
+	"fmt"
+
+	"github.com/tiercompact/tiercompact/chat"
+)
 
 // A Session is a conversation to measure with.
 type Session struct {
@@ -46,4 +50,25 @@ func Kinds() []Kind {
 // MustKeep reports whether facts of this kind must outlive every level.
 func (k Kind) MustKeep() bool {
 	return k == Rule || k == Changed || k == Error || k == Todo
+}
+
+// Default returns the built-in sessions: from 20 messages to 10,000.
+func Default(seed uint64) []Session {
+	return sized(seed, 20, 30, 45, 60, 80, 100, 120, 150, 200, 250, 300, 400, 600, 1000, 2500, 10000)
+}
+
+// Small returns the short ones of the built-in sessions.
+func Small(seed uint64) []Session { return sized(seed, 20, 30, 45, 60, 80, 100, 120, 150, 200) }
+
+func sized(seed uint64, sizes ...int) []Session {
+	out := make([]Session, len(sizes))
+	for i, n := range sizes {
+		out[i] = Of(seed, n)
+	}
+	return out
+}
+
+// Of returns a session of about so many messages, of 20 at least.
+func Of(seed uint64, messages int) Session {
+	return write(fmt.Sprintf("made-%05d", messages), seed, messages, messages)
 }

@@ -1,0 +1,167 @@
+package corpus
+
+import (
+	"fmt"
+	"strings"
+)
+
+// A language is what generated files look like: a head, functions, and the
+// statements in them. In templates {P} is the module, {F} a function, {T} a
+// type, {K} a constant, {v} and {w} variables, {n} a number, {s} a few words.
+type language struct {
+	ext    string
+	test   string // command, with the module
+	snake  bool
+	head   []string
+	open   []string // of a function
+	close  []string
+	plain  []string // statements of one line: what edits change
+	blocks [][]string
+}
+
+func goLanguage() language {
+	return language{
+		ext: ".go", test: "go test ./internal/%s/... -v",
+		head:  []string{"// Package {P} keeps the {s} of a tenant.", "package {P}", "", "import (", "\t\"context\"", "\t\"errors\"", "\t\"fmt\"", "\t\"time\"", ")", "", "// {T} holds the {s} of {P}.", "type {T} struct {", "\t{v} map[string]int", "\t{w} time.Duration", "\tlimit int // {s}", "}", "", "const {K} = {n}", ""},
+		open:  []string{"// {F} returns the {s} after the {s}.", "func (s *{T}) {F}(ctx context.Context, {v} string) (int, error) {"},
+		close: []string{"\treturn {n}, nil", "}", ""},
+		plain: []string{
+			"\t{v} := s.{F}Of({w}, {n})", "\ts.log.Debug(\"{s}\", \"{v}\", {v})", "\t{v} := make(map[string]int, {n})",
+			"\tdefer s.{F}({v})", "\ts.{v}[{w}] += {n} // {s}", "\t{v}, {w} := s.{F}Pair(ctx, {n})", "\tmetrics.{K}.Add(float64(len({v})))",
+			"\t{v} = append({v}, s.{F}({w})...)", "\tdeadline := time.Duration({n}) * time.Millisecond // {s}",
+		},
+		blocks: [][]string{
+			{"\tif err := s.{F}(ctx, {v}); err != nil {", "\t\treturn 0, fmt.Errorf(\"{s} %s: %w\", {v}, err)", "\t}"},
+			{"\tfor i, {v} := range s.{F}All({w}) {", "\t\tif i > {n} {", "\t\t\tbreak // {s}", "\t\t}", "\t\ttotal += {v}.{w}", "\t}"},
+			{"\tif len({v}) == 0 {", "\t\treturn 0, errors.New(\"{P}: no {s}\")", "\t}"},
+		},
+	}
+}
+
+func pythonLanguage() language {
+	return language{
+		ext: ".py", test: "pytest internal/%s -v", snake: true,
+		head:  []string{"\"\"\"The {s} of {P}.\"\"\"", "import logging", "from dataclasses import dataclass", "", "{K} = {n}", "", "", "@dataclass", "class {T}:", "    {v}: dict", "    limit: int = {n}  # {s}", ""},
+		open:  []string{"    def {F}(self, {v}, {w}={n}):", "        \"\"\"Return the {s} of {v}.\"\"\""},
+		close: []string{"        return {n}", ""},
+		plain: []string{
+			"        {v} = self.{F}_of({w}, {n})", "        log.debug(\"{s} %s\", {v})", "        self.{v}[{w}] = {n}  # {s}",
+			"        {v}, {w} = self.{F}_pair({n})", "        {v} = [self.{F}(x) for x in {w}]",
+		},
+		blocks: [][]string{
+			{"        if not {v}:", "            raise ValueError(\"{P}: no {s}\")"},
+			{"        for i, {v} in enumerate(self.{F}_all({w})):", "            if i > {n}:", "                break  # {s}", "            total += {v}.{w}"},
+		},
+	}
+}
+
+func scriptLanguage() language {
+	return language{
+		ext: ".ts", test: "npm test -- internal/%s",
+		head:  []string{"// The {s} of {P}.", "import { Clock } from './clock';", "", "export const {K} = {n};", "", "export class {T} {", "  private {v}: Map<string, number> = new Map();", "  limit = {n}; // {s}", ""},
+		open:  []string{"  // {F} returns the {s}.", "  async {F}({v}: string, {w} = {n}): Promise<number> {"},
+		close: []string{"    return {n};", "  }", ""},
+		plain: []string{
+			"    const {v} = await this.{F}Of({w}, {n});", "    log.debug('{s}', { {v} });", "    this.{v}.set({w}, {n}); // {s}",
+			"    const [{v}, {w}] = this.{F}Pair({n});", "    {v}.push(...this.{F}({w}));",
+		},
+		blocks: [][]string{
+			{"    if ({v}.length === 0) {", "      throw new Error('{P}: no {s}');", "    }"},
+			{"    for (const {v} of this.{F}All({w})) {", "      if ({v}.{w} > {n}) break; // {s}", "      total += {v}.{w};", "    }"},
+		},
+	}
+}
+
+// A file is one of a project, as it stands.
+type file struct {
+	path  string
+	lang  language
+	lines []string
+	funcs []string // names
+}
+
+// A coder writes the text of one file.
+type coder struct {
+	dice
+	lang   language
+	module string
+	typ    string
+}
+
+// newFile writes a file of about so many lines.
+func newFile(d dice, lang language, module, role, folder string, lines int) *file {
+	c := coder{dice: d, lang: lang, module: module, typ: title(module) + title(role)}
+	f := &file{path: folder + "/" + role + lang.ext, lang: lang}
+	f.add(c, lang.head...)
+	for len(f.lines) < lines {
+		c.function(f)
+	}
+	if lang.ext == ".ts" {
+		f.lines = append(f.lines, "}")
+	}
+	return f
+}
+
+// function adds a function to f.
+func (c coder) function(f *file) {
+	name := c.name()
+	f.funcs = append(f.funcs, name)
+	for _, line := range c.lang.open {
+		f.add(c, strings.ReplaceAll(line, "{F}", name))
+	}
+	for range c.between(3, 9) {
+		if c.chance(60) {
+			f.add(c, c.of(c.lang.plain))
+		} else {
+			f.add(c, c.lang.blocks[c.IntN(len(c.lang.blocks))]...)
+		}
+	}
+	f.add(c, c.lang.close...)
+}
+
+// add writes lines, which share their variables, to f.
+func (f *file) add(c coder, templates ...string) {
+	v, w := c.variable(), c.variable()
+	for _, t := range templates {
+		f.lines = append(f.lines, c.filled(t, v, w))
+	}
+}
+
+// filled returns a template with its places filled.
+func (c coder) filled(t, v, w string) string {
+	for strings.Contains(t, "{F}") {
+		t = strings.Replace(t, "{F}", c.name(), 1)
+	}
+	for strings.Contains(t, "{s}") {
+		t = strings.Replace(t, "{s}", c.words(), 1)
+	}
+	for strings.Contains(t, "{n}") {
+		t = strings.Replace(t, "{n}", fmt.Sprint(c.between(2, 9999)), 1)
+	}
+	constant := "max" + title(c.of(nouns)) + title(c.of(nouns)) + "s"
+	if c.lang.snake {
+		constant = strings.ToUpper("max_" + c.of(nouns) + "_" + c.of(nouns))
+	}
+	return strings.NewReplacer("{P}", c.module, "{T}", c.typ, "{K}", constant, "{v}", v, "{w}", w).Replace(t)
+}
+
+// name returns a name for a function.
+func (c coder) name() string {
+	verb, first, second := c.of(verbs), c.of(adjectives), c.of(nouns)
+	if c.lang.snake {
+		return verb + "_" + first + "_" + second
+	}
+	return verb + title(first) + title(second)
+}
+
+func (c coder) variable() string {
+	if c.chance(50) {
+		return c.of(nouns)
+	}
+	if c.lang.snake {
+		return c.of(adjectives) + "_" + c.of(nouns)
+	}
+	return c.of(adjectives) + title(c.of(nouns))
+}
+
+func (c coder) words() string { return c.of(adjectives) + " " + c.of(nouns) + "s" }

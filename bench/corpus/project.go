@@ -1,0 +1,127 @@
+package corpus
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A module is a part of a project that a task is about.
+type module struct {
+	name  string
+	files []*file
+	// known are files whose text the assistant has seen.
+	known map[*file]bool
+}
+
+// A project is what a session works on.
+type project struct {
+	dice
+	name    string
+	modules []*module
+}
+
+// newProject makes up a project of so many modules.
+func newProject(d dice, modules int) *project {
+	p := &project{dice: d, name: d.of(projects)}
+	names := slices.Clone(subjects)
+	d.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+	for i := range modules {
+		name := names[i%len(names)]
+		if i >= len(names) {
+			name += fmt.Sprint(i / len(names))
+		}
+		p.modules = append(p.modules, p.module(name))
+	}
+	return p
+}
+
+func (p *project) module(name string) *module {
+	m := &module{name: name, known: make(map[*file]bool)}
+	lang := goLanguage()
+	switch n := p.IntN(10); {
+	case n >= 9:
+		lang = scriptLanguage()
+	case n >= 7:
+		lang = pythonLanguage()
+	}
+	names := slices.Clone(roles)
+	p.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+	for i := range p.between(2, 5) {
+		lines := p.between(30, 140)
+		if p.chance(15) {
+			lines = p.between(250, 500)
+		}
+		m.files = append(m.files, newFile(p.dice, lang, name, names[i], "internal/"+name, lines))
+	}
+	return m
+}
+
+// file returns a file of m, one that was seen where seen is true and there is
+// one.
+func (p *project) file(m *module, seen bool) *file {
+	if seen && len(m.known) > 0 {
+		for {
+			if f := m.files[p.IntN(len(m.files))]; m.known[f] {
+				return f
+			}
+		}
+	}
+	return m.files[p.IntN(len(m.files))]
+}
+
+// A change is an edit of a file.
+type change struct{ old, new string }
+
+// change edits f: a run of statements gets another number, name or line. ok is
+// false where f has no run that stands once.
+func (p *project) change(f *file) (c change, ok bool) {
+	for range 40 {
+		at, n := p.IntN(len(f.lines)), p.between(1, 4)
+		if n = statements(f, at, n); n == 0 {
+			continue
+		}
+		old := strings.Join(f.lines[at:at+n], "\n")
+		if strings.Count(strings.Join(f.lines, "\n"), old) != 1 {
+			continue
+		}
+		fresh := p.rewritten(f, f.lines[at:at+n])
+		f.lines = slices.Replace(f.lines, at, at+n, fresh...)
+		return change{old, strings.Join(fresh, "\n")}, true
+	}
+	return change{}, false
+}
+
+// statements returns how many lines from at on, at most n, are statements that
+// can be changed one by one.
+func statements(f *file, at, n int) int {
+	for k := range n {
+		if at+k >= len(f.lines) {
+			return k
+		}
+		line := strings.TrimSpace(f.lines[at+k])
+		opens := strings.HasSuffix(line, "{") || strings.HasSuffix(line, ":") || strings.HasPrefix(line, "}")
+		if len(line) < 14 || opens || f.lines[at+k] == line {
+			return k
+		}
+	}
+	return n
+}
+
+// rewritten returns lines with some of them changed, and often one more.
+func (p *project) rewritten(f *file, lines []string) []string {
+	c := coder{dice: p.dice, lang: f.lang, module: "x"}
+	out := slices.Clone(lines)
+	k := p.IntN(len(out))
+	indent := out[k][:len(out[k])-len(strings.TrimLeft(out[k], "\t "))]
+	fresh := indent + strings.TrimLeft(c.filled(p.of(f.lang.plain), c.variable(), c.variable()), "\t ")
+	if p.chance(40) {
+		out[k] = fresh
+		return out
+	}
+	for range p.between(1, 3) {
+		out = slices.Insert(out, k+1, fresh)
+		fresh = indent + strings.TrimLeft(c.filled(p.of(f.lang.plain), c.variable(), c.variable()), "\t ")
+	}
+	return out
+}

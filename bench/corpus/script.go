@@ -1,0 +1,104 @@
+package corpus
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/tiercompact/tiercompact/chat"
+)
+
+// A script is a session while it is written.
+type script struct {
+	*project
+	t     chat.Transcript
+	facts []Fact
+	calls int
+
+	todos   []todo
+	seen    []string // functions that the assistant met, oldest first
+	marks   []string // hashes and ids that it met
+	changed map[string]bool
+	failing string // the error of the last run of tests; "" where it passed
+}
+
+type todo struct {
+	text string
+	done bool
+}
+
+// put adds a message. What the assistant says before it does something is one
+// message with it.
+func (s *script) put(m chat.Message) {
+	if n := len(s.t); n > 0 && m.Role == chat.Assistant && s.t[n-1].Role == chat.Assistant {
+		s.t[n-1].Parts = append(s.t[n-1].Parts, m.Parts...)
+		return
+	}
+	m.ID = fmt.Sprintf("m%d", len(s.t)+1)
+	s.t = append(s.t, m)
+}
+
+func (s *script) system(text string) { s.put(chat.NewText(chat.System, text)) }
+func (s *script) user(text string)   { s.put(chat.NewText(chat.User, text)) }
+func (s *script) says(text string)   { s.put(chat.NewText(chat.Assistant, text)) }
+
+// run is a call and its result. A text goes before the call unless it is empty.
+func (s *script) run(text, tool, args, result string) {
+	s.calls++
+	id := fmt.Sprintf("call_%04d", s.calls)
+	m := chat.Message{Role: chat.Assistant}
+	if text != "" {
+		m.Parts = append(m.Parts, chat.Part{Kind: chat.Text, Text: text})
+	}
+	m.Parts = append(m.Parts, chat.Part{Kind: chat.Call, ID: id, Name: tool, Args: args})
+	s.put(m)
+	s.put(chat.NewResult(id, result))
+}
+
+// plant notes that a fact stands in the newest message, or so many before it.
+func (s *script) plant(kind Kind, back int, text, query string) {
+	s.facts = append(s.facts, Fact{
+		ID: fmt.Sprintf("f%d", len(s.facts)+1), Kind: kind, Message: len(s.t) - 1 - back, Text: text, Query: query,
+	})
+}
+
+// old returns a function that was met long ago, or one of f where there is none.
+func (s *script) old(f *file) string {
+	if len(s.seen) < 12 {
+		return s.of(f.funcs)
+	}
+	return s.seen[s.IntN(len(s.seen)*2/3)]
+}
+
+// arguments returns a JSON object of pairs of keys and texts, in this order.
+func arguments(pairs ...any) string {
+	var b strings.Builder
+	b.WriteByte('{')
+	for i := 0; i < len(pairs); i += 2 {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(quoted(pairs[i]) + ":" + quoted(pairs[i+1]))
+	}
+	b.WriteByte('}')
+	return b.String()
+}
+
+func quoted(v any) string {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		panic(err) // texts, numbers and lists of them alone are put in
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// numbered returns lines as a read shows them, the first of which is number from.
+func numbered(lines []string, from int) string {
+	var b strings.Builder
+	for i, line := range lines {
+		fmt.Fprintf(&b, "%6d→%s\n", from+i, line)
+	}
+	return b.String()
+}
