@@ -77,7 +77,8 @@ const (
 	leastSessions = 23
 	moreSessions  = 5
 	played        = 0.85 // share of the scenes
-	noises        = 2    // in a session, at most
+	noises        = 3    // in a session, at most
+	trailing      = 0.4  // share of the turns that say a little more
 )
 
 func (d *dialogue) sample(id string) any {
@@ -181,16 +182,25 @@ func (d *dialogue) say(s scene, side int, p *part) block {
 			way = d.rand.IntN(len(l.ways))
 		}
 		t := &turn{Speaker: p.values[string(l.speaker)], Text: d.text(pick(l.ways, way), p), Caption: d.text(pick(l.picture, way), p)}
+		if d.rand.Float64() < trailing {
+			t.Text += " " + d.text(d.way("tail"), p)
+		}
 		if l.evidence != "" {
 			p.evidence[l.evidence] = t
 		}
 		if l.later {
-			p.later = block{t, {Speaker: p.values["B"], Text: d.text(pick(d.scenes["reply"][0].lines[0].ways, d.rand.IntN(4)), p)}}
+			p.later = block{t, {Speaker: p.values["B"], Text: d.text(d.way("reply"), p)}}
 			continue
 		}
 		now = append(now, t)
 	}
 	return now
+}
+
+// way draws one of the ways of a kind that has a single line.
+func (d *dialogue) way(kind string) string {
+	ways := d.scenes[kind][0].lines[0].ways
+	return ways[d.rand.IntN(len(ways))]
 }
 
 func pick(ways []string, i int) string { return ways[i%len(ways)] }
