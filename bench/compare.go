@@ -77,16 +77,17 @@ func (s Share) MarshalJSON() ([]byte, error) {
 func Compare(before, after, next chat.Transcript, count func(string) int) Comparison {
 	before, after, next = Plain(before), Plain(after), Plain(next)
 	w := wants{identifiersOf(before), Needed(before, next), Anchors(before, next), Size(before, count)}
-	c := Comparison{Protected: protectedIn(before, after)}
+	was, is := tracedIn(before), tracedIn(after)
+	c := Comparison{Protected: protectedIn(was, is)}
 	c.Before, c.After = Extent{w.size, len(before)}, Extent{Size(after, count), len(after)}
-	c.Messages = fatesOf(before, after, count)
+	c.Messages = fatesOf(was, is, count)
 	said := identifiersOf(after)
 	c.Identifiers, c.Needed, c.Edits = w.in(after, said, c.After.Tokens)
 	c.Invented = len(said) - present(said, w.all, before)
 	calls, results := Orphans(before)
 	newCalls, newResults := Orphans(after)
 	c.Orphans = max(0, newCalls-calls) + max(0, newResults-results)
-	c.Prefix = prefixOf(before, after, count)
+	c.Prefix = prefixOf(was, is, count)
 	c.Refill = c.After.Tokens - c.Prefix
 
 	newest := newestShare(float64(c.After.Tokens)/float64(max(1, w.size)))(before, count)
@@ -116,16 +117,16 @@ func (w wants) in(t chat.Transcript, said map[string]bool, size int) (identifier
 
 // prefixOf returns the tokens of after that are the same from the start, as
 // [Prefill] counts them.
-func prefixOf(before, after chat.Transcript, count func(string) int) int {
-	same, n := 0, min(len(before), len(after))
-	for same < n && formOf(before[same]) == formOf(after[same]) {
-		same++
-	}
-	tokens := Size(after[:same], count)
-	if same < n {
-		if shared := commonPrefix(TextOf(before[same]), TextOf(after[same])); len(shared) > leastPrefix {
-			tokens += count(shared)
+func prefixOf(before, after []traced, count func(string) int) (tokens int) {
+	for i := range min(len(before), len(after)) {
+		text := TextOf(after[i].Message)
+		if before[i].form != after[i].form {
+			if shared := commonPrefix(TextOf(before[i].Message), text); len(shared) > leastPrefix {
+				tokens += count(shared)
+			}
+			break
 		}
+		tokens += count(text) + frame
 	}
 	return tokens
 }

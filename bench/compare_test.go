@@ -103,6 +103,10 @@ func TestComparisonLooksThroughFormats(t *testing.T) {
 	if c.Messages.Unchanged != 3 || c.Refill != 0 {
 		t.Errorf("%+v", c.Figures)
 	}
+	masked := append(chat.Transcript(nil), after[:2]...)
+	if c := bench.Compare(before, append(masked, chat.NewResult("call_0", "[cleared]")), nil, words); c.Messages.Changed != 1 {
+		t.Errorf("a result whose text and id changed: %+v", c.Messages)
+	}
 	after[1].Parts[1].Args = `{"n":12345678901234567891,"path":"a.go"}`
 	if c := bench.Compare(before, after, nil, words); c.Messages.Unchanged != 2 {
 		t.Errorf("another number: %+v", c.Messages)

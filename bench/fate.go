@@ -2,6 +2,7 @@ package bench
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/tiercompact/tiercompact/chat"
@@ -11,7 +12,7 @@ import (
 // and Gone are all that were there; New are those that were not.
 type Fates struct {
 	Unchanged int `json:"unchanged"`
-	Changed   int `json:"changed"` // another text under the same call, or with the same beginning
+	Changed   int `json:"changed"` // another text of the same call, or with the same beginning
 	Gone      int `json:"gone"`
 	New       int `json:"new"`
 	NewTokens int `json:"new_tokens"`
@@ -57,12 +58,16 @@ func argsForm(args string) string {
 }
 
 // marksOf returns what tells a message whose text was changed: the ids of its
-// calls, and the beginning of its text.
-func marksOf(m chat.Message) (marks []string) {
+// calls, the calls that it answers, and the beginning of its text. Asked is the
+// form of the message with the calls.
+func marksOf(m chat.Message, asked string) (marks []string) {
 	for _, p := range m.Parts {
 		if (p.Kind == chat.Call || p.Kind == chat.Result) && p.ID != "" {
 			marks = append(marks, string(p.Kind)+"\n"+p.ID)
 		}
+	}
+	if m.Role == chat.Tool && asked != "" {
+		marks = append(marks, "answer\n"+asked)
 	}
 	if text := m.Text(); len(text) >= leastPrefix {
 		marks = append(marks, string(m.Role)+"\n"+text[:leastPrefix])
@@ -70,41 +75,58 @@ func marksOf(m chat.Message) (marks []string) {
 	return marks
 }
 
+// A traced message can be found again.
+type traced struct {
+	chat.Message
+	form  string
+	marks []string
+}
+
+func tracedIn(t chat.Transcript) []traced {
+	out, asked := make([]traced, len(t)), ""
+	for i, m := range t {
+		out[i] = traced{m, formOf(m), marksOf(m, asked)}
+		if m.Role != chat.Tool {
+			asked = out[i].form
+		}
+	}
+	return out
+}
+
 // fatesOf follows the messages of before into after, each at most once.
-func fatesOf(before, after chat.Transcript, count func(string) int) (f Fates) {
+func fatesOf(before, after []traced, count func(string) int) (f Fates) {
 	same := make(map[string]int)
 	for _, m := range before {
-		same[formOf(m)]++
+		same[m.form]++
 	}
-	var rest chat.Transcript // of after
+	var rest []traced // of after
 	for _, m := range after {
-		if form := formOf(m); same[form] > 0 {
-			same[form]--
+		if same[m.form] > 0 {
+			same[m.form]--
 			f.Unchanged++
 		} else {
 			rest = append(rest, m)
 		}
 	}
-	var lost chat.Transcript // of before
+	var lost []traced // of before
 	for _, m := range before {
-		if form := formOf(m); same[form] > 0 {
-			same[form]--
+		if same[m.form] > 0 {
+			same[m.form]--
 			lost = append(lost, m)
 		}
 	}
-	fresh := changedOf(lost, rest)
+	fresh := freshOf(lost, rest)
 	f.New, f.NewTokens = len(fresh), Size(fresh, count)
 	f.Changed = len(rest) - len(fresh)
 	f.Gone = len(lost) - f.Changed
 	return f
 }
 
-// changedOf takes out of rest what are messages of lost with another text, and
-// returns what is left.
-func changedOf(lost, rest chat.Transcript) (fresh chat.Transcript) {
+// freshOf returns the messages of rest that are none of lost with another text.
+func freshOf(lost, rest []traced) (fresh chat.Transcript) {
 	marked := make(map[string][]int)
 	for i, m := range lost {
-		for _, mark := range marksOf(m) {
+		for _, mark := range m.marks {
 			marked[mark] = append(marked[mark], i)
 		}
 	}
@@ -120,14 +142,8 @@ func changedOf(lost, rest chat.Transcript) (fresh chat.Transcript) {
 		return false
 	}
 	for _, m := range rest {
-		found := false
-		for _, mark := range marksOf(m) {
-			if found = take(mark); found {
-				break
-			}
-		}
-		if !found {
-			fresh = append(fresh, m)
+		if !slices.ContainsFunc(m.marks, take) {
+			fresh = append(fresh, m.Message)
 		}
 	}
 	return fresh
@@ -163,7 +179,7 @@ func (p Protected) Whole() bool {
 	return true
 }
 
-func protectedIn(before, after chat.Transcript) (p Protected) {
+func protectedIn(before, after []traced) (p Protected) {
 	s := newStanding(after, len(before)) // all may be system messages
 	rank := map[Fate]int{FateKept: 1, FateQuoted: 2, FateChanged: 3, FateGone: 4}
 	first, latest := -1, -1
@@ -191,28 +207,29 @@ type standing struct {
 	text         finder
 }
 
-func newStanding(t chat.Transcript, searches int) standing {
-	s := standing{make(map[string]bool), make(map[string]bool), newFinder(t, searches)}
-	for _, m := range t {
-		s.forms[formOf(m)] = true
-		for _, mark := range marksOf(m) {
+func newStanding(t []traced, searches int) standing {
+	s := standing{forms: make(map[string]bool), marks: make(map[string]bool)}
+	messages := make(chat.Transcript, len(t))
+	for i, m := range t {
+		messages[i] = m.Message
+		s.forms[m.form] = true
+		for _, mark := range m.marks {
 			s.marks[mark] = true
 		}
 	}
+	s.text = newFinder(messages, searches)
 	return s
 }
 
-func (s standing) fate(m chat.Message) Fate {
-	if s.forms[formOf(m)] {
+func (s standing) fate(m traced) Fate {
+	if s.forms[m.form] {
 		return FateKept
 	}
 	if text := m.Text(); text == "" || s.text.has(text) {
 		return FateQuoted
 	}
-	for _, mark := range marksOf(m) {
-		if s.marks[mark] {
-			return FateChanged
-		}
+	if slices.ContainsFunc(m.marks, func(mark string) bool { return s.marks[mark] }) {
+		return FateChanged
 	}
 	return FateGone
 }

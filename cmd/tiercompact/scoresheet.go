@@ -27,7 +27,7 @@ func (s *scoreSheet) one() {
 	s.row("pairs", s.orphans(c.Orphans))
 	s.row("next time", fmt.Sprintf("%s tokens are the same from the start; a prompt cache reads the other %s anew", screen.Grouped(c.Prefix), screen.Grouped(c.Refill)))
 	if c.Invented > 0 {
-		s.row("made up", fmt.Sprintf("%s that stand nowhere before", screen.Plural(c.Invented, "identifier")))
+		s.row("made up", fmt.Sprintf("identifiers that BEFORE does not have: %s", screen.Grouped(c.Invented)))
 	}
 	s.line("")
 	s.line(fmt.Sprintf("%-28s%-22s%s", "", "kept", "newest tokens"))
@@ -78,9 +78,9 @@ func (s *scoreSheet) orphans(n int) string {
 }
 
 // scoreColumns are the figures of a line of the table.
-const scoreColumns = "%10s %10s %6s %6s %6s %6s %5s %9s"
+const scoreColumns = "%9s %9s %5s %6s %6s %5s %4s %8s"
 
-const scoreWidth = 65
+const scoreWidth = 59
 
 // many shows a line for each pair, and one for all.
 func (s *scoreSheet) many() {
@@ -90,7 +90,7 @@ func (s *scoreSheet) many() {
 	}
 	names = min(names, max(12, s.screen.Width-scoreWidth-1))
 	line := func(name, text string) {
-		name = s.screen.PathEnd(name, names)
+		name = s.middle(name, names)
 		s.line(name + strings.Repeat(" ", max(0, names-screen.CellsOf(name))) + " " + text)
 	}
 	line("", fmt.Sprintf(scoreColumns, "before", "after", "left", "idents", "needed", "edits", "lost", "refill"))
@@ -107,6 +107,18 @@ func (s *scoreSheet) many() {
 			s.line(s.screen.Paint(screen.Dim, l))
 		}
 	}
+}
+
+// middle returns a name, at most width columns wide: where it is longer, its
+// beginning and its end, as names of one folder often differ in either alone.
+func (s *scoreSheet) middle(name string, width int) string {
+	name = s.screen.Clip(name, len(name)) // what would steer a terminal is out
+	letters, cut := []rune(name), s.screen.Sign("…", "..")
+	for keep := width - screen.CellsOf(cut); screen.CellsOf(name) > width && keep > 0; keep-- {
+		end := len(letters) - keep/2
+		name = string(letters[:max(0, min(keep-keep/2, end))]) + cut + string(letters[max(0, end):])
+	}
+	return name
 }
 
 func (s *scoreSheet) figures(f bench.Figures, lost int) string {
