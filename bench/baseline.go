@@ -11,33 +11,45 @@ import (
 type Way struct {
 	Name string
 	Make func(t chat.Transcript, count func(string) int) (chat.Transcript, error)
+
+	trim trim // nil: of none but baselines
 }
 
-// a simple way does not fail.
-func simple(name string, make func(chat.Transcript, func(string) int) chat.Transcript) Way {
-	return Way{name, func(t chat.Transcript, count func(string) int) (chat.Transcript, error) { return make(t, count), nil }}
+// A trim makes t smaller. Where it keeps a share, that is a share of whole tokens.
+type trim func(t chat.Transcript, count func(string) int, whole int) chat.Transcript
+
+func baseline(name string, trim trim) Way {
+	return Way{Name: name, trim: trim, Make: func(t chat.Transcript, count func(string) int) (chat.Transcript, error) {
+		return trim(t, count, Size(t, count)), nil
+	}}
 }
 
 // Baselines returns what a figure is compared with.
-func Baselines() []Way {
+func Baselines() []Way { return baselines(42) }
+
+// baselines are those with a seed for what is random.
+func baselines(seed uint64) []Way {
 	return []Way{
-		simple("keep everything", func(t chat.Transcript, _ func(string) int) chat.Transcript { return t }),
-		simple("newest 0.20", newestShare(0.20)),
-		simple("newest 0.30", newestShare(0.30)),
-		simple("newest 0.40", newestShare(0.40)),
-		simple("newest 0.50", newestShare(0.50)),
-		simple("mask but 10", mask),
-		simple("drop oldest to 0.58", dropOldest(0.58)),
-		simple("drop to half", dropOldest(0.50)),
-		simple("BM25 top half", bm25Half),
-		simple("random half", randomHalf),
+		baseline(everything, func(t chat.Transcript, _ func(string) int, _ int) chat.Transcript { return t }),
+		baseline("newest 0.20", newestShare(0.20)),
+		baseline("newest 0.30", newestShare(0.30)),
+		baseline("newest 0.40", newestShare(0.40)),
+		baseline("newest 0.50", newestShare(0.50)),
+		baseline("mask but 10", mask),
+		baseline("drop oldest to 0.58", dropOldest(0.58)),
+		baseline("drop to half", dropOldest(0.50)),
+		baseline("BM25 top half", bm25Half),
+		baseline("random half", randomHalf(seed)),
 	}
 }
 
+// everything is the baseline that makes nothing smaller.
+const everything = "keep everything"
+
 // newestShare keeps the first message and the newest that fill a share of the tokens.
-func newestShare(share float64) func(chat.Transcript, func(string) int) chat.Transcript {
-	return func(t chat.Transcript, count func(string) int) chat.Transcript {
-		budget, used, from := share*float64(Size(t, count)), 0, len(t)
+func newestShare(share float64) trim {
+	return func(t chat.Transcript, count func(string) int, whole int) chat.Transcript {
+		budget, used, from := share*float64(whole), 0, len(t)
 		for from > 0 {
 			if used += Size(t[from-1:from], count); float64(used) > budget {
 				break
@@ -52,12 +64,13 @@ func newestShare(share float64) func(chat.Transcript, func(string) int) chat.Tra
 }
 
 // mask clears the text of all tool results but those among the last ten messages.
-func mask(t chat.Transcript, _ func(string) int) chat.Transcript {
+func mask(t chat.Transcript, _ func(string) int, _ int) chat.Transcript {
+	const cleared = "[cleared]"
 	out := append(chat.Transcript(nil), t...)
 	for i := range max(0, len(t)-10) {
-		if out[i].Role == chat.Tool && len(out[i].Parts) > 0 {
+		if out[i].Role == chat.Tool && len(out[i].Parts) > 0 && out[i].Parts[0].Text != cleared {
 			p := out[i].Parts[0]
-			p.Text = "[cleared]"
+			p.Text = cleared
 			out[i].Parts = []chat.Part{p}
 		}
 	}
@@ -65,9 +78,9 @@ func mask(t chat.Transcript, _ func(string) int) chat.Transcript {
 }
 
 // dropOldest drops the oldest groups until at most a share of the tokens is left.
-func dropOldest(share float64) func(chat.Transcript, func(string) int) chat.Transcript {
-	return func(t chat.Transcript, count func(string) int) chat.Transcript {
-		left, limit := Size(t, count), share*float64(Size(t, count))
+func dropOldest(share float64) trim {
+	return func(t chat.Transcript, count func(string) int, whole int) chat.Transcript {
+		left, limit := Size(t, count), share*float64(whole)
 		groups, _ := chat.Groups(t)
 		drop := make([]bool, len(t))
 		for _, g := range groups {
@@ -84,7 +97,7 @@ func dropOldest(share float64) func(chat.Transcript, func(string) int) chat.Tran
 }
 
 // bm25Half keeps the half of the groups that say most about the last user message.
-func bm25Half(t chat.Transcript, _ func(string) int) chat.Transcript {
+func bm25Half(t chat.Transcript, _ func(string) int, _ int) chat.Transcript {
 	terms := make([]embed.Terms, len(t))
 	for i, m := range t {
 		terms[i] = embed.TermsOf(m)
@@ -104,10 +117,12 @@ func bm25Half(t chat.Transcript, _ func(string) int) chat.Transcript {
 	return keepHalf(t, groups, embed.Rank(best))
 }
 
-// randomHalf keeps a half of the groups, by a fixed seed.
-func randomHalf(t chat.Transcript, _ func(string) int) chat.Transcript {
-	groups, _ := chat.Groups(t)
-	return keepHalf(t, groups, rand.New(rand.NewPCG(42, 0)).Perm(len(groups)))
+// randomHalf keeps a half of the groups, by a seed.
+func randomHalf(seed uint64) trim {
+	return func(t chat.Transcript, _ func(string) int, _ int) chat.Transcript {
+		groups, _ := chat.Groups(t)
+		return keepHalf(t, groups, rand.New(rand.NewPCG(seed, 0)).Perm(len(groups)))
+	}
 }
 
 // keepHalf keeps the first half of the groups in order.

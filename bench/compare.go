@@ -90,7 +90,7 @@ func Compare(before, after, next chat.Transcript, count func(string) int) Compar
 	c.Prefix = prefixOf(was, is, count)
 	c.Refill = c.After.Tokens - c.Prefix
 
-	newest := newestShare(float64(c.After.Tokens)/float64(max(1, w.size)))(before, count)
+	newest := newestShare(float64(c.After.Tokens)/float64(max(1, w.size)))(before, count, w.size)
 	c.Newest.Tokens = Size(newest, count)
 	c.Newest.Identifiers, c.Newest.Needed, c.Newest.Edits = w.in(newest, identifiersOf(newest), c.Newest.Tokens)
 	return c

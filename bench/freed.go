@@ -30,18 +30,23 @@ type Freed struct {
 // Add adds what a check did. One that changed nothing adds nothing.
 func (f *Freed) Add(r tiercompact.Report) {
 	for _, a := range r.Applied {
-		l := f.levels[a.Level]
-		if l == nil {
-			if f.levels == nil {
-				f.levels = make(map[levels.Name]*Level)
-			}
-			l = &Level{Level: a.Level}
-			f.levels[a.Level] = l
-		}
+		l := f.level(a.Level)
 		l.Times++
 		l.Freed += a.Before - a.After
 		l.Took += a.Took
 	}
+}
+
+func (f *Freed) level(name levels.Name) *Level {
+	l := f.levels[name]
+	if l == nil {
+		if f.levels == nil {
+			f.levels = make(map[levels.Name]*Level)
+		}
+		l = &Level{Level: name}
+		f.levels[name] = l
+	}
+	return l
 }
 
 // Levels returns a line for each of soft, hard and emergency, and for layers

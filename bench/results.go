@@ -60,6 +60,8 @@ type Row struct {
 
 	Prefill *Prefilled `json:"prefill,omitempty"` // nil for what is done once
 	Cost    *Cost      `json:"cost,omitempty"`
+
+	left Share // tokens at all cuts
 }
 
 // A Figure is a share of something that was kept, and at what size. Of 0 means
@@ -117,7 +119,9 @@ type Prefilled struct {
 
 // Cost is what differs from run to run.
 type Cost struct {
-	Millis    float64 `json:"ms"`         // of one session, on average
+	Session   string  `json:"session"` // that was measured, alone on the machine
+	Messages  int     `json:"messages"`
+	Millis    float64 `json:"ms"`         // of the whole session
 	PeakBytes uint64  `json:"peak_bytes"` // of the heap, above what it held before
 }
 
@@ -156,7 +160,7 @@ type Growth struct {
 	Messages    int     `json:"messages"`
 	Tokens      int     `json:"tokens"`
 	AddMicros   float64 `json:"add_us"`       // one AddMessage, on average, compaction included
-	SoftMillis  float64 `json:"soft_ms"`      // one plan of soft, made and applied
+	SoftMillis  float64 `json:"soft_ms"`      // one round of soft over all messages, which are counted and scanned first
 	HardMillis  float64 `json:"hard_ms"`      // the same of hard
 	FinalMillis float64 `json:"emergency_ms"` // the same of emergency, without a model
 	Bytes       uint64  `json:"bytes"`        // of the heap that a session of this length holds

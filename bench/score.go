@@ -49,35 +49,12 @@ type Kept struct {
 // each cut smaller, and adds what it kept. A session of fewer than 40 messages
 // adds nothing.
 func (k *Kept) Add(session chat.Transcript, way Way, count func(string) int) error {
-	if len(session) < leastSession {
-		return nil
-	}
-	for percent := 30; percent < 100; percent += 10 {
-		cut := SafeCut(session, len(session)*percent/100)
-		before, after := session[:cut:cut], session[cut:]
-		anchors, need := Anchors(before, after), map[string]bool(nil)
-		if percent == 60 {
-			need = Needed(before, after)
-		}
-		if len(anchors) == 0 && len(need) == 0 {
-			continue
-		}
-		left, err := way.Make(before, count)
+	for _, c := range cuttings(session, false, count) {
+		left, err := way.Make(c.before, count)
 		if err != nil {
-			return fmt.Errorf("%s, cut at %d: %w", way.Name, cut, err)
+			return fmt.Errorf("%s, cut at %d: %w", way.Name, len(c.before), err)
 		}
-		was, is := Size(before, count), Size(left, count)
-		if len(need) > 0 {
-			k.Identifiers.add(Present(need, left), len(need))
-			k.IdentifierSize.add(is, was)
-		}
-		if len(anchors) > 0 {
-			k.Edits.add(Holding(anchors, left), len(anchors))
-			k.EditSize.add(is, was)
-		}
-		calls, results := Orphans(before)
-		newCalls, newResults := Orphans(left)
-		k.Orphans += max(0, newCalls-calls) + max(0, newResults-results)
+		k.measure(c, left, count)
 	}
 	return nil
 }
@@ -88,8 +65,9 @@ const leastSession = 40
 // Replayed returns the way of cfg: the messages go through AddMessage one by one,
 // in a window of a share of their tokens.
 func Replayed(name string, cfg tiercompact.Config, window float64) Way {
-	return Way{name, func(t chat.Transcript, count func(string) int) (chat.Transcript, error) {
-		s, err := replay(t, cfg, int(window*float64(Size(t, count))), nil, nil)
+	return Way{Name: name, Make: func(t chat.Transcript, count func(string) int) (chat.Transcript, error) {
+		cfg.Window = int(window * float64(Size(t, count)))
+		s, err := replay(context.Background(), t, cfg, nil, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -98,9 +76,8 @@ func Replayed(name string, cfg tiercompact.Config, window float64) Way {
 }
 
 // replay adds t to a session of its own, and calls each before each message
-// with what stands then.
-func replay(t chat.Transcript, cfg tiercompact.Config, window int, each func(i int, s *tiercompact.Session), done func(tiercompact.Report)) (*tiercompact.Session, error) {
-	cfg.Window = window
+// with what stands then, done after it.
+func replay(ctx context.Context, t chat.Transcript, cfg tiercompact.Config, each func(i int, s *tiercompact.Session), done func(tiercompact.Report)) (*tiercompact.Session, error) {
 	c, err := tiercompact.New(cfg)
 	if err != nil {
 		return nil, err
@@ -110,8 +87,8 @@ func replay(t chat.Transcript, cfg tiercompact.Config, window int, each func(i i
 		if each != nil {
 			each(i, s)
 		}
-		report, err := s.AddMessage(context.Background(), m)
-		if err != nil && !errors.Is(err, tiercompact.ErrInsufficientBudget) {
+		report, err := s.AddMessage(ctx, m)
+		if fitting(err) != nil {
 			return nil, err
 		}
 		if done != nil {
@@ -121,35 +98,11 @@ func replay(t chat.Transcript, cfg tiercompact.Config, window int, each func(i i
 	return s, nil
 }
 
-// Refill adds up what a server must read anew over a whole session, with
-// compaction and without.
-type Refill struct {
-	Prefill  Share // tokens with compaction, of those without
-	Rounds   int   // compactions
-	Sessions int
-}
-
-// Add replays a session in a window of a share of its tokens, with a request
-// before each message of the assistant.
-func (r *Refill) Add(session chat.Transcript, cfg tiercompact.Config, window float64, count func(string) int) error {
-	if len(session) < leastSession {
+// fitting returns err, but for one that says that a conversation does not fit:
+// it is measured as it is.
+func fitting(err error) error {
+	if errors.Is(err, tiercompact.ErrInsufficientBudget) {
 		return nil
 	}
-	with, without := NewPrefill(count), NewPrefill(count)
-	_, err := replay(session, cfg, int(window*float64(Size(session, count))), func(i int, s *tiercompact.Session) {
-		if i > 0 && session[i].Role == chat.Assistant {
-			with.Request(s.Messages())
-			without.Request(session[:i:i])
-		}
-	}, func(report tiercompact.Report) {
-		if report.Compacted() {
-			r.Rounds++
-		}
-	})
-	if err != nil {
-		return err
-	}
-	r.Prefill.add(with.Tokens, without.Tokens)
-	r.Sessions++
-	return nil
+	return err
 }

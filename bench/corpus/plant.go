@@ -71,7 +71,7 @@ func (s *script) probe(m *module) {
 	}
 	s.run("", "Bash", arguments("command", fmt.Sprintf("%sctl status %s", s.name, m.name)), b.String())
 	s.marks = append(s.marks, id)
-	s.plant(InResult, 0, "lease="+id, about(m))
+	s.plant(InResult, 0, id, about(m))
 }
 
 // plantInFile takes a line with a number of a file that was just read.

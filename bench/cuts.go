@@ -1,0 +1,60 @@
+package bench
+
+import "github.com/tiercompact/tiercompact/chat"
+
+// A cutting is a place where a session is cut, and what is needed after it.
+type cutting struct {
+	before  chat.Transcript
+	need    map[string]bool
+	anchors []Anchor
+	size    int // tokens of before
+	orphans int // in before
+}
+
+// cuttings returns the cuts of a session at which something is needed: none of
+// one of fewer than 40 messages. With once it is cut at 60 % alone.
+func cuttings(session chat.Transcript, once bool, count func(string) int) (out []cutting) {
+	if len(session) < leastSession {
+		return nil
+	}
+	for percent := 30; percent < 100; percent += 10 {
+		if once && percent != identifierCut {
+			continue
+		}
+		cut := SafeCut(session, len(session)*percent/100)
+		c := cutting{before: session[:cut:cut]}
+		c.anchors = Anchors(c.before, session[cut:])
+		if percent == identifierCut {
+			c.need = Needed(c.before, session[cut:])
+		}
+		if len(c.anchors) == 0 && len(c.need) == 0 {
+			continue
+		}
+		c.size, c.orphans = Size(c.before, count), orphans(c.before)
+		out = append(out, c)
+	}
+	return out
+}
+
+// identifierCut is where a session is cut for identifiers, in percent of its messages.
+const identifierCut = 60
+
+// measure adds what was left at a cut.
+func (k *Kept) measure(c cutting, left chat.Transcript, count func(string) int) {
+	is := Size(left, count)
+	if len(c.need) > 0 {
+		k.Identifiers.add(Present(c.need, left), len(c.need))
+		k.IdentifierSize.add(is, c.size)
+	}
+	if len(c.anchors) > 0 {
+		k.Edits.add(Holding(c.anchors, left), len(c.anchors))
+		k.EditSize.add(is, c.size)
+	}
+	k.Orphans += max(0, orphans(left)-c.orphans)
+}
+
+// orphans returns the calls and results without a partner.
+func orphans(t chat.Transcript) int {
+	calls, results := Orphans(t)
+	return calls + results
+}

@@ -1,0 +1,116 @@
+package bench
+
+import (
+	"context"
+
+	"github.com/tiercompact/tiercompact"
+	"github.com/tiercompact/tiercompact/chat"
+)
+
+// Refill adds up what a server must read anew over a whole session, with
+// compaction and without.
+type Refill struct {
+	Prefill  Share // tokens with compaction, of those without
+	Rounds   int   // compactions
+	Sessions int
+}
+
+// Add replays a session in a window of a share of its tokens, with a request
+// before each message of the assistant. One of fewer than 40 messages adds nothing.
+func (r *Refill) Add(session chat.Transcript, cfg tiercompact.Config, window float64, count func(string) int) error {
+	if len(session) < leastSession {
+		return nil
+	}
+	cfg.Window = int(window * float64(Size(session, count)))
+	_, err := r.replay(context.Background(), session, cfg, count, func(tiercompact.Report) {})
+	return err
+}
+
+// replay adds what the replay of a session takes, and returns what stands at
+// its end. Each round is told.
+func (r *Refill) replay(ctx context.Context, session chat.Transcript, cfg tiercompact.Config, count func(string) int, told func(tiercompact.Report)) (chat.Transcript, error) {
+	with := NewPrefill(count)
+	s, err := replay(ctx, session, cfg, func(i int, s *tiercompact.Session) {
+		if asks(session, i) {
+			with.Request(s.Messages())
+		}
+	}, func(report tiercompact.Report) {
+		if report.Compacted() {
+			r.Rounds++
+			told(report)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	r.Prefill.add(with.Tokens, withoutCompaction(session, count))
+	r.Sessions++
+	return s.Messages(), nil
+}
+
+// asks reports whether a request stands before message i of a session.
+func asks(session chat.Transcript, i int) bool { return i > 0 && session[i].Role == chat.Assistant }
+
+// withoutCompaction returns the tokens that the requests of a session take
+// where each begins with the one before: each message is read once.
+func withoutCompaction(session chat.Transcript, count func(string) int) int {
+	for i := len(session) - 1; i > 0; i-- {
+		if asks(session, i) {
+			return Size(session[:i], count)
+		}
+	}
+	return 0
+}
+
+// trimFrom is the usage of the window from which a baseline is applied before
+// a request.
+const trimFrom = 0.60
+
+// addPolicy adds what a session takes where a baseline is applied before each
+// request that would take more than 0.60 of the window. Shares of the baseline
+// are shares of the window then.
+func (r *Refill) addPolicy(session chat.Transcript, b Way, window int, count func(string) int) {
+	with, sizes := NewPrefill(count), sizer{count: count, known: make(map[*chat.Part]int)}
+	var t chat.Transcript
+	used := 0
+	for i, m := range session {
+		if asks(session, i) {
+			if float64(used) > trimFrom*float64(window) {
+				t = b.trim(t, count, window)
+				left := sizes.size(t)
+				if left < used {
+					r.Rounds++
+				}
+				used = left
+			}
+			with.Request(t[:len(t):len(t)])
+		}
+		t = append(t, m)
+		used += sizes.size(t[len(t)-1:])
+	}
+	r.Prefill.add(with.Tokens, withoutCompaction(session, count))
+	r.Sessions++
+}
+
+// A sizer counts messages that it has seen before by their parts, which are
+// never modified.
+type sizer struct {
+	count func(string) int
+	known map[*chat.Part]int
+}
+
+func (s sizer) size(t chat.Transcript) (sum int) {
+	for i, m := range t {
+		if len(m.Parts) == 0 {
+			sum += frame
+			continue
+		}
+		n, ok := s.known[&m.Parts[0]]
+		if !ok {
+			n = Size(t[i:i+1], s.count)
+			s.known[&m.Parts[0]] = n
+		}
+		sum += n
+	}
+	return sum
+}
