@@ -28,9 +28,10 @@ var may = map[string][]string{
 	"bench":                          {".", "bench/corpus", "chat", "embed", "levels"},
 	"bench/corpus":                   {"chat"},
 	"bench/evidence":                 {"bench", "chat", "embed", "levels"},
+	"bench/report":                   {"bench"},
 	"chat":                           {},
 	"chat/chattest":                  {"chat"},
-	"cmd/tiercompact":                {".", "archive", "bench", "bench/evidence", "chat", "engine", "files", "internal/ollama", "internal/openai", "internal/screen", "internal/tui", "levels", "memory", "summarize", "tokens", "trace", "wire"},
+	"cmd/tiercompact":                {".", "archive", "bench", "bench/evidence", "bench/report", "chat", "engine", "files", "internal/ollama", "internal/openai", "internal/screen", "internal/tui", "levels", "memory", "summarize", "tokens", "trace", "wire"},
 	"cooldown":                       {},
 	"edit":                           {"chat"},
 	"embed":                          {"chat", "model"},
@@ -68,6 +69,7 @@ var only = map[string][]string{
 	"github.com/sashabaranov/":        {"internal/openai"},
 	"github.com/schollz/progressbar/": {"cmd/tiercompact"},
 	"github.com/spf13/":               {"cmd/tiercompact"},
+	"gonum.org/v1/plot":               {"bench/report"},
 	"net/http":                        {"internal/fault", "internal/ollama", "internal/ollamatest", "internal/ollamatest/testmodels", "internal/openai", "internal/remote"},
 }
 

@@ -1,0 +1,69 @@
+package report
+
+import (
+	"math"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/tiercompact/tiercompact/bench"
+)
+
+// A measure is one line over the length of a session.
+type measure struct {
+	name string
+	look look
+	of   func(bench.Growth) float64
+}
+
+func drawCost(c draw.Canvas, r bench.Report) {
+	times := []measure{
+		{"a message", look{"blue", draw.CircleGlyph{}, nil}, func(g bench.Growth) float64 { return g.AddMicros / 1000 }},
+		{"soft", look{"green", draw.BoxGlyph{}, nil}, func(g bench.Growth) float64 { return g.SoftMillis }},
+		{"hard", look{"ochre", draw.PyramidGlyph{}, nil}, func(g bench.Growth) float64 { return g.HardMillis }},
+		{"emergency", look{"pink", draw.SquareGlyph{}, nil}, func(g bench.Growth) float64 { return g.FinalMillis }},
+	}
+	memory := []measure{{"memory", look{"purple", draw.CircleGlyph{}, nil}, func(g bench.Growth) float64 { return float64(g.Bytes) / 1e6 }}}
+	legendHeight := 0.22 * vg.Inch
+	left, right := halves(within(c, c.Min.X, c.Min.Y+legendHeight, c.Max.X, c.Max.Y))
+	costPanel(left, r.Growth, "time, milliseconds", times)
+	costPanel(right, r.Growth, "memory that a session holds, MB", memory)
+	keys := make([]key, len(times))
+	for i, m := range times {
+		keys[i] = key{m.name, thumb{m.look, true, true}}
+	}
+	legend(within(left, left.Min.X+0.6*vg.Inch, c.Min.Y, left.Max.X, c.Min.Y+legendHeight), keys, len(keys))
+}
+
+func costPanel(c draw.Canvas, growth []bench.Growth, y string, measures []measure) {
+	p := newPanel("messages", y)
+	drawn := false
+	for _, m := range measures {
+		var points plotter.XYs
+		for _, g := range growth {
+			if v := m.of(g); v > 0 && g.Messages > 0 { // a logarithm has no other
+				points = append(points, plotter.XY{X: float64(g.Messages), Y: v})
+			}
+		}
+		drawn = addSeries(p, points, m.look, true) || drawn
+	}
+	if !drawn {
+		nothing(c, "was not measured")
+		return
+	}
+	for _, axis := range []*plot.Axis{&p.X, &p.Y} {
+		axis.Scale, axis.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
+		axis.Min, axis.Max = decade(axis.Min, -1), decade(axis.Max, 1)
+	}
+	p.Draw(c)
+}
+
+// decade returns the power of ten at or below x, or at or above it.
+func decade(x float64, direction float64) float64 {
+	if direction < 0 {
+		return math.Pow(10, math.Floor(math.Log10(x)))
+	}
+	return math.Pow(10, math.Ceil(math.Log10(x)))
+}

@@ -1,0 +1,133 @@
+package report
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/tiercompact/tiercompact/bench"
+)
+
+// A series is the points that belong together.
+type series struct {
+	name  string
+	look  look
+	rows  []bench.Row
+	joins bool // by a line
+}
+
+// presetLook is how a preset is drawn everywhere.
+func presetLook(preset string) look {
+	switch preset {
+	case "steady":
+		return look{"blue", draw.CircleGlyph{}, nil}
+	case "default":
+		return look{"orange", draw.BoxGlyph{}, []vg.Length{vg.Points(6), vg.Points(3)}}
+	case "eager":
+		return look{"purple", draw.PyramidGlyph{}, []vg.Length{vg.Points(2), vg.Points(2)}}
+	}
+	return look{"green", draw.SquareGlyph{}, nil}
+}
+
+// presetsOf returns the presets of rows, in the order in which they come.
+func presetsOf(rows []bench.Row) (names []string) {
+	for _, r := range rows {
+		if r.Preset != "" && !slices.Contains(names, r.Preset) {
+			names = append(names, r.Preset)
+		}
+	}
+	return names
+}
+
+// retentionSeries are the presets over their windows, and the baselines: the
+// newest tokens as a line, every other as a point.
+func retentionSeries(r bench.Report) (all []series) {
+	for _, preset := range presetsOf(r.Rows) {
+		s := series{name: preset, look: presetLook(preset), joins: true}
+		for _, row := range r.Rows {
+			if row.Preset == preset && row.Kind == bench.Replay && row.Level == bench.Auto {
+				s.rows = append(s.rows, row)
+			}
+		}
+		all = append(all, s)
+	}
+	newest := series{name: "newest tokens", look: look{"gray", draw.RingGlyph{}, []vg.Length{vg.Points(1), vg.Points(2)}}, joins: true}
+	glyphs := []draw.GlyphDrawer{draw.CrossGlyph{}, draw.PlusGlyph{}, draw.TriangleGlyph{}, draw.SquareGlyph{}, draw.PyramidGlyph{}, draw.BoxGlyph{}, draw.CircleGlyph{}}
+	var others []series
+	for _, row := range r.Rows {
+		switch {
+		case row.Kind != bench.Baseline:
+		case strings.HasPrefix(row.Name, "newest "):
+			newest.rows = append(newest.rows, row)
+		default:
+			others = append(others, series{name: row.Name, look: look{"ink", glyphs[len(others)%len(glyphs)], nil}, rows: []bench.Row{row}})
+		}
+	}
+	all = append(append(all, newest), others...)
+	return slices.DeleteFunc(all, func(s series) bool { return len(s.rows) == 0 })
+}
+
+func drawRetention(c draw.Canvas, r bench.Report) {
+	all := retentionSeries(r)
+	const columns = 4
+	legendHeight := 0.21 * vg.Inch * vg.Length((len(all)+columns-1)/columns)
+	left, right := halves(within(c, c.Min.X, c.Min.Y+legendHeight, c.Max.X, c.Max.Y))
+	retentionPanel(left, all, "identifiers kept, of those needed next", func(row bench.Row) bench.Figure { return row.Identifiers })
+	retentionPanel(right, all, "edits that can go on, of all", func(row bench.Row) bench.Figure { return row.Edits })
+	keys := make([]key, len(all))
+	for i, s := range all {
+		keys[i] = key{s.name, thumb{s.look, s.joins, true}}
+	}
+	legend(within(c, c.Min.X+0.6*vg.Inch, c.Min.Y, c.Max.X, c.Min.Y+legendHeight), keys, columns)
+}
+
+func retentionPanel(c draw.Canvas, all []series, y string, of func(bench.Row) bench.Figure) {
+	p := newPanel("tokens left, share", y+", share")
+	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = 0, 1, 0, 1
+	p.X.Tick.Marker, p.Y.Tick.Marker = fifths{}, fifths{}
+	drawn := false
+	for _, s := range all {
+		var points plotter.XYs
+		for _, row := range s.rows {
+			if f := of(row); f.Of > 0 {
+				points = append(points, plotter.XY{X: min(f.Size, 1), Y: f.Share})
+			}
+		}
+		slices.SortFunc(points, func(a, b plotter.XY) int { return cmp.Compare(a.X, b.X) })
+		drawn = addSeries(p, points, s.look, s.joins) || drawn
+	}
+	if !drawn {
+		nothing(c, "nothing to keep was measured")
+		return
+	}
+	p.Draw(c)
+}
+
+// addSeries adds points to a panel, and reports whether there were any that can
+// be drawn.
+func addSeries(p *plot.Plot, points plotter.XYs, l look, joins bool) bool {
+	scatter, err := plotter.NewScatter(points)
+	if err != nil { // none, or no numbers
+		return false
+	}
+	scatter.GlyphStyle = l.point()
+	if line, err := plotter.NewLine(points); err == nil && joins {
+		line.LineStyle = l.stroke()
+		p.Add(line)
+	}
+	p.Add(scatter)
+	return true
+}
+
+// fifths marks an axis from 0 to 1.
+type fifths struct{}
+
+// Ticks implements [plot.Ticker].
+func (fifths) Ticks(_, _ float64) []plot.Tick {
+	return []plot.Tick{{Value: 0, Label: "0"}, {Value: 0.2, Label: "0.2"}, {Value: 0.4, Label: "0.4"}, {Value: 0.6, Label: "0.6"}, {Value: 0.8, Label: "0.8"}, {Value: 1, Label: "1"}}
+}

@@ -1,0 +1,85 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"image/color"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// A hue is a colour in both themes. Its name is a CSS class.
+type hue struct {
+	name        string
+	light, dark color.RGBA
+}
+
+// The hues are told apart by people who see two of the three colours, and by
+// their lightness; lines and points differ in form too.
+func hues() []hue {
+	return []hue{
+		{"ink", rgb(0x1f2328), rgb(0xe6edf3)},
+		{"dim", rgb(0x59636e), rgb(0x9da7b3)},
+		{"grid", rgb(0xd8dee4), rgb(0x3d444d)},
+		{"blue", rgb(0x0072b2), rgb(0x58a6e8)},
+		{"orange", rgb(0xd55e00), rgb(0xf0883e)},
+		{"purple", rgb(0x6b4fa3), rgb(0xb9a3f0)},
+		{"green", rgb(0x008f68), rgb(0x3fc79a)},
+		{"ochre", rgb(0xb07d00), rgb(0xe3b341)},
+		{"pink", rgb(0xb4568b), rgb(0xe39bc6)},
+		{"gray", rgb(0x7d8590), rgb(0x8b949e)},
+	}
+}
+
+// paint returns the light form of a hue, which plots are drawn with.
+func paint(name string) color.RGBA {
+	all := hues()
+	return all[slices.IndexFunc(all, func(h hue) bool { return h.name == name })].light // every name in this package is in the list
+}
+
+func rgb(hex uint32) color.RGBA {
+	return color.RGBA{R: uint8(hex >> 16), G: uint8(hex >> 8), B: uint8(hex), A: 0xff}
+}
+
+func hexOf(c color.RGBA) string { return fmt.Sprintf("#%02X%02X%02X", c.R, c.G, c.B) }
+
+// styled is what an element of a drawing is painted with.
+var styled = regexp.MustCompile(`style="([^"]*)"`)
+
+// themed has the colours of a drawing follow the theme of the reader: each hue
+// becomes a class, and a style sheet gives it one colour in light and another in
+// dark. The ground stays clear.
+func themed(svg []byte) []byte {
+	classes := make(map[string]string)
+	for _, h := range hues() {
+		classes["fill:"+hexOf(h.light)] = "f-" + h.name
+		classes["stroke:"+hexOf(h.light)] = "s-" + h.name
+	}
+	svg = styled.ReplaceAllFunc(svg, func(style []byte) []byte {
+		var class, rest []string
+		for d := range strings.SplitSeq(string(style[len(`style="`):len(style)-1]), ";") {
+			if c, ok := classes[d]; ok {
+				class = append(class, c)
+			} else {
+				rest = append(rest, d)
+			}
+		}
+		return fmt.Appendf(nil, `class="%s" style="%s"`, strings.Join(class, " "), strings.Join(rest, ";"))
+	})
+	svg = bytes.ReplaceAll(svg, []byte("font-family:Liberation Sans"), []byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif"))
+	at := bytes.IndexByte(svg[bytes.Index(svg, []byte("<svg")):], '>') + bytes.Index(svg, []byte("<svg")) + 1
+	return slices.Concat(svg[:at], []byte("\n<style>\n"+sheet()+"</style>"), svg[at:])
+}
+
+// sheet is the style sheet of themed drawings.
+func sheet() string {
+	var light, dark strings.Builder
+	for _, h := range hues() {
+		for _, p := range []struct{ class, property string }{{"f-", "fill"}, {"s-", "stroke"}} {
+			fmt.Fprintf(&light, ".%s%s{%s:%s}\n", p.class, h.name, p.property, hexOf(h.light))
+			fmt.Fprintf(&dark, ".%s%s{%s:%s}\n", p.class, h.name, p.property, hexOf(h.dark))
+		}
+	}
+	return light.String() + "@media (prefers-color-scheme: dark){\n" + dark.String() + "}\n"
+}
