@@ -77,7 +77,7 @@ func drawFreed(c draw.Canvas, r bench.Report) {
 		nothing(c, "no level freed anything")
 		return
 	}
-	p.X.Max = nice(float64(most) / unit)
+	p.X.Max = endOf(float64(most) / unit)
 	legendHeight := 0.22 * vg.Inch
 	drawBars(within(c, c.Min.X, c.Min.Y+legendHeight, c.Max.X, c.Max.Y), p, rows)
 	legend(within(c, c.Min.X+nameWidth, c.Min.Y, c.Max.X, c.Min.Y+legendHeight), keys, 5)
@@ -158,7 +158,7 @@ func drawPrefill(c draw.Canvas, r bench.Report) {
 		one.LineStyle = draw.LineStyle{Color: paint("ink"), Width: vg.Points(1), Dashes: []vg.Length{vg.Points(3), vg.Points(2)}}
 		p.Add(one)
 	}
-	p.X.Max = nice(most * 1.06)
+	p.X.Max = endOf(most * 1.06)
 	drawBars(c, p, rows)
 }
 
@@ -197,11 +197,8 @@ func newBars(values plotter.Values, hue string) *plotter.BarChart {
 	return bars
 }
 
-// nice returns the end of an axis that holds x.
-func nice(x float64) float64 {
-	if !(x > 0) || math.IsInf(x, 0) {
-		return 1
-	}
-	step := math.Pow(10, math.Floor(math.Log10(x))) / 4
-	return math.Ceil(x/step) * step
+// endOf returns the end of an axis from 0 that holds x.
+func endOf(x float64) float64 {
+	step := stepOf(x) / 2
+	return max(1, math.Ceil(x/step)) * step
 }

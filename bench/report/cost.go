@@ -20,7 +20,7 @@ type measure struct {
 
 func drawCost(c draw.Canvas, r bench.Report) {
 	times := []measure{
-		{"a message", look{"blue", draw.CircleGlyph{}, nil}, func(g bench.Growth) float64 { return g.AddMicros / 1000 }},
+		{"a message added", look{"blue", draw.CircleGlyph{}, nil}, func(g bench.Growth) float64 { return g.AddMicros / 1000 }},
 		{"soft", look{"green", draw.BoxGlyph{}, nil}, func(g bench.Growth) float64 { return g.SoftMillis }},
 		{"hard", look{"ochre", draw.PyramidGlyph{}, nil}, func(g bench.Growth) float64 { return g.HardMillis }},
 		{"emergency", look{"pink", draw.SquareGlyph{}, nil}, func(g bench.Growth) float64 { return g.FinalMillis }},
@@ -34,7 +34,7 @@ func drawCost(c draw.Canvas, r bench.Report) {
 	for i, m := range times {
 		keys[i] = key{m.name, thumb{m.look, true, true}}
 	}
-	legend(within(left, left.Min.X+0.6*vg.Inch, c.Min.Y, left.Max.X, c.Min.Y+legendHeight), keys, len(keys))
+	legend(within(c, c.Min.X+0.6*vg.Inch, c.Min.Y, c.Max.X, c.Min.Y+legendHeight), keys, len(keys))
 }
 
 func costPanel(c draw.Canvas, growth []bench.Growth, y string, measures []measure) {
@@ -44,7 +44,7 @@ func costPanel(c draw.Canvas, growth []bench.Growth, y string, measures []measur
 		var points plotter.XYs
 		for _, g := range growth {
 			if v := m.of(g); v > 0 && g.Messages > 0 { // a logarithm has no other
-				points = append(points, plotter.XY{X: float64(g.Messages), Y: v})
+				points = append(points, plotter.XY{X: math.Log10(float64(g.Messages)), Y: math.Log10(v)})
 			}
 		}
 		drawn = addSeries(p, points, m.look, true) || drawn
@@ -53,17 +53,9 @@ func costPanel(c draw.Canvas, growth []bench.Growth, y string, measures []measur
 		nothing(c, "was not measured")
 		return
 	}
-	for _, axis := range []*plot.Axis{&p.X, &p.Y} {
-		axis.Scale, axis.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
-		axis.Min, axis.Max = decade(axis.Min, -1), decade(axis.Max, 1)
+	for _, axis := range []*plot.Axis{&p.X, &p.Y} { // a LogScale would place the axis's name off its middle
+		axis.Tick.Marker = decades{}
+		axis.Min, axis.Max = axis.Min-0.1, axis.Max+0.1
 	}
-	p.Draw(c)
-}
-
-// decade returns the power of ten at or below x, or at or above it.
-func decade(x float64, direction float64) float64 {
-	if direction < 0 {
-		return math.Pow(10, math.Floor(math.Log10(x)))
-	}
-	return math.Pow(10, math.Ceil(math.Log10(x)))
+	p.Draw(inset(c))
 }

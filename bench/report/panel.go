@@ -16,7 +16,8 @@ func textStyle(hue string, size vg.Length) text.Style {
 	}
 }
 
-// newPanel returns a panel with axes of these names.
+// newPanel returns a panel with axes of these names; one without a name has no
+// scale.
 func newPanel(x, y string) *plot.Plot {
 	p := plot.New()
 	p.BackgroundColor = nil
@@ -33,9 +34,13 @@ func newPanel(x, y string) *plot.Plot {
 		a.Label.Padding = vg.Points(4)
 		a.LineStyle.Color, a.Tick.LineStyle.Color = paint("dim"), paint("dim")
 	}
+	p.X.Tick.Marker, p.Y.Tick.Marker = steps{}, steps{}
 	grid := plotter.NewGrid()
 	grid.Vertical = draw.LineStyle{Color: paint("grid"), Width: vg.Points(0.5)}
 	grid.Horizontal = grid.Vertical
+	if y == "" { // names, not numbers
+		grid.Horizontal.Width = 0
+	}
 	p.Add(grid)
 	return p
 }
@@ -107,4 +112,9 @@ func nothing(c draw.Canvas, why string) {
 	style := textStyle("dim", 10)
 	style.XAlign, style.YAlign = draw.XCenter, draw.YCenter
 	c.FillText(style, c.Center(), why)
+}
+
+// inset leaves room around a panel for points at its ends.
+func inset(c draw.Canvas) draw.Canvas {
+	return within(c, c.Min.X+0.08*vg.Inch, c.Min.Y, c.Max.X-0.12*vg.Inch, c.Max.Y-0.06*vg.Inch)
 }

@@ -57,7 +57,7 @@ func retentionSeries(r bench.Report) (all []series) {
 		all = append(all, s)
 	}
 	newest := series{name: "newest tokens", look: look{"gray", draw.RingGlyph{}, []vg.Length{vg.Points(1), vg.Points(2)}}, joins: true}
-	glyphs := []draw.GlyphDrawer{draw.CrossGlyph{}, draw.PlusGlyph{}, draw.TriangleGlyph{}, draw.SquareGlyph{}, draw.PyramidGlyph{}, draw.BoxGlyph{}, draw.CircleGlyph{}}
+	glyphs := []draw.GlyphDrawer{draw.CrossGlyph{}, draw.PlusGlyph{}, draw.TriangleGlyph{}, draw.SquareGlyph{}, draw.PyramidGlyph{}, draw.CircleGlyph{}, draw.BoxGlyph{}}
 	var others []series
 	for _, row := range r.Rows {
 		switch {
@@ -77,8 +77,8 @@ func drawRetention(c draw.Canvas, r bench.Report) {
 	const columns = 4
 	legendHeight := 0.21 * vg.Inch * vg.Length((len(all)+columns-1)/columns)
 	left, right := halves(within(c, c.Min.X, c.Min.Y+legendHeight, c.Max.X, c.Max.Y))
-	retentionPanel(left, all, "identifiers kept, of those needed next", func(row bench.Row) bench.Figure { return row.Identifiers })
-	retentionPanel(right, all, "edits that can go on, of all", func(row bench.Row) bench.Figure { return row.Edits })
+	retentionPanel(left, all, "needed identifiers kept, share", func(row bench.Row) bench.Figure { return row.Identifiers })
+	retentionPanel(right, all, "edits that can go on, share", func(row bench.Row) bench.Figure { return row.Edits })
 	keys := make([]key, len(all))
 	for i, s := range all {
 		keys[i] = key{s.name, thumb{s.look, s.joins, true}}
@@ -87,9 +87,8 @@ func drawRetention(c draw.Canvas, r bench.Report) {
 }
 
 func retentionPanel(c draw.Canvas, all []series, y string, of func(bench.Row) bench.Figure) {
-	p := newPanel("tokens left, share", y+", share")
+	p := newPanel("tokens left, share", y)
 	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = 0, 1, 0, 1
-	p.X.Tick.Marker, p.Y.Tick.Marker = fifths{}, fifths{}
 	drawn := false
 	for _, s := range all {
 		var points plotter.XYs
@@ -105,7 +104,7 @@ func retentionPanel(c draw.Canvas, all []series, y string, of func(bench.Row) be
 		nothing(c, "nothing to keep was measured")
 		return
 	}
-	p.Draw(c)
+	p.Draw(inset(c))
 }
 
 // addSeries adds points to a panel, and reports whether there were any that can
@@ -122,12 +121,4 @@ func addSeries(p *plot.Plot, points plotter.XYs, l look, joins bool) bool {
 	}
 	p.Add(scatter)
 	return true
-}
-
-// fifths marks an axis from 0 to 1.
-type fifths struct{}
-
-// Ticks implements [plot.Ticker].
-func (fifths) Ticks(_, _ float64) []plot.Tick {
-	return []plot.Tick{{Value: 0, Label: "0"}, {Value: 0.2, Label: "0.2"}, {Value: 0.4, Label: "0.4"}, {Value: 0.6, Label: "0.6"}, {Value: 0.8, Label: "0.8"}, {Value: 1, Label: "1"}}
 }
