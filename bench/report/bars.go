@@ -197,8 +197,11 @@ func newBars(values plotter.Values, hue string) *plotter.BarChart {
 	return bars
 }
 
-// endOf returns the end of an axis from 0 that holds x.
+// endOf returns the end of an axis from 0 that holds x, where x is a length.
 func endOf(x float64) float64 {
+	if !(x > 0) || math.IsInf(x, 0) {
+		return 1
+	}
 	step := stepOf(x) / 2
 	return max(1, math.Ceil(x/step)) * step
 }

@@ -51,23 +51,32 @@ func Plot(w io.Writer, r bench.Report, name, format string) error {
 }
 
 func drawSVG(w io.Writer, r bench.Report, shown []part) error {
-	width, height := extent(r, shown)
-	canvas := vgsvg.New(width, height)
-	stack(draw.New(canvas), r, shown)
-	var raw bytes.Buffer
-	if _, err := canvas.WriteTo(&raw); err != nil {
+	svg, err := drawn(r, shown, true)
+	if err != nil {
 		return err
 	}
-	_, err := w.Write(themed(raw.Bytes()))
+	_, err = w.Write(styledAlone(svg))
 	return err
+}
+
+// drawn returns parts as SVG without its style sheet, with titles or without.
+func drawn(r bench.Report, shown []part, titles bool) ([]byte, error) {
+	width, height := extent(r, shown, titles)
+	canvas := vgsvg.New(width, height)
+	stack(draw.New(canvas), r, shown, titles)
+	var raw bytes.Buffer
+	if _, err := canvas.WriteTo(&raw); err != nil {
+		return nil, err
+	}
+	return themed(raw.Bytes()), nil
 }
 
 const dotsPerInch = 144
 
 func drawPNG(w io.Writer, r bench.Report, shown []part) error {
-	width, height := extent(r, shown)
+	width, height := extent(r, shown, true)
 	canvas := vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(dotsPerInch), vgimg.UseBackgroundColor(color.White))}
-	stack(draw.New(canvas), r, shown)
+	stack(draw.New(canvas), r, shown, true)
 	_, err := canvas.WriteTo(w)
 	return err
 }
@@ -104,21 +113,26 @@ const (
 	between   = 0.12 * vg.Inch
 )
 
-func extent(r bench.Report, shown []part) (width, height vg.Length) {
+func extent(r bench.Report, shown []part, titles bool) (width, height vg.Length) {
 	for _, p := range shown {
-		height += p.height(r) + titleSize + between
+		height += p.height(r) + between
+		if titles {
+			height += titleSize
+		}
 	}
 	return pageWidth, height
 }
 
-// stack draws parts one below the other, each with its title.
-func stack(c draw.Canvas, r bench.Report, shown []part) {
+// stack draws parts one below the other.
+func stack(c draw.Canvas, r bench.Report, shown []part, titles bool) {
 	top := c.Max.Y
 	for _, p := range shown {
-		title := textStyle("ink", 13)
-		title.XAlign, title.YAlign = draw.XLeft, draw.YTop
-		c.FillText(title, vg.Point{X: c.Min.X + 0.1*vg.Inch, Y: top - 0.12*vg.Inch}, p.title)
-		top -= titleSize
+		if titles {
+			title := textStyle("ink", 13)
+			title.XAlign, title.YAlign = draw.XLeft, draw.YTop
+			c.FillText(title, vg.Point{X: c.Min.X + 0.1*vg.Inch, Y: top - 0.12*vg.Inch}, p.title)
+			top -= titleSize
+		}
 		p.draw(within(c, c.Min.X, top-p.height(r), c.Max.X, top), r)
 		top -= p.height(r) + between
 	}

@@ -48,7 +48,7 @@ func hexOf(c color.RGBA) string { return fmt.Sprintf("#%02X%02X%02X", c.R, c.G, 
 var styled = regexp.MustCompile(`style="([^"]*)"`)
 
 // themed has the colours of a drawing follow the theme of the reader: each hue
-// becomes a class, and a style sheet gives it one colour in light and another in
+// becomes a class, to which [sheet] gives one colour in light and another in
 // dark. The ground stays clear.
 func themed(svg []byte) []byte {
 	classes := make(map[string]string)
@@ -67,8 +67,13 @@ func themed(svg []byte) []byte {
 		}
 		return fmt.Appendf(nil, `class="%s" style="%s"`, strings.Join(class, " "), strings.Join(rest, ";"))
 	})
-	svg = bytes.ReplaceAll(svg, []byte("font-family:Liberation Sans"), []byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif"))
-	at := bytes.IndexByte(svg[bytes.Index(svg, []byte("<svg")):], '>') + bytes.Index(svg, []byte("<svg")) + 1
+	return bytes.ReplaceAll(svg, []byte("font-family:Liberation Sans"), []byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif"))
+}
+
+// styledAlone puts the style sheet into a themed drawing.
+func styledAlone(svg []byte) []byte {
+	start := max(0, bytes.Index(svg, []byte("<svg")))
+	at := start + bytes.IndexByte(svg[start:], '>') + 1
 	return slices.Concat(svg[:at], []byte("\n<style>\n"+sheet()+"</style>"), svg[at:])
 }
 
