@@ -51,11 +51,56 @@ func goSource(k, size int) string {
 	return b.String()
 }
 
+// The lengths that growth is shown over. Benchmarks over a length are named
+// BenchmarkX/messages=N, which is how make bench-compare finds them.
+var lengths = []int{100, 1000, 10000}
+
+func messages(n int) string { return fmt.Sprint("messages=", n) }
+
+// BenchmarkCount counts the tokens of a session of a length, with nothing kept.
+func BenchmarkCount(b *testing.B) {
+	for _, n := range lengths {
+		b.Run(messages(n), func(b *testing.B) {
+			c, err := tokens.ForModel("")
+			if err != nil {
+				b.Fatal(err)
+			}
+			history := longSession(n)
+			b.ReportAllocs()
+			for b.Loop() {
+				for _, m := range history {
+					c.Message(m)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkLoad loads a session of a length, and counts it.
+func BenchmarkLoad(b *testing.B) {
+	for _, n := range lengths {
+		b.Run(messages(n), func(b *testing.B) {
+			c, err := tiercompact.New(tiercompact.Config{Window: 1 << 40})
+			if err != nil {
+				b.Fatal(err)
+			}
+			history := longSession(n)
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := c.Session("x").Load(history); err != nil {
+					b.Fatal(err)
+				}
+				c.Forget("x")
+			}
+		})
+	}
+}
+
 // BenchmarkAddMessage adds a message to a session of a size, without compaction
 // and with counting taken out.
 func BenchmarkAddMessage(b *testing.B) {
-	for _, n := range []int{100, 1000, 10000} {
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
+	for _, n := range lengths {
+		b.Run(messages(n), func(b *testing.B) {
 			c, err := tiercompact.New(tiercompact.Config{Window: 1 << 40, Count: func(text string) int { return len(text) / 4 }})
 			if err != nil {
 				b.Fatal(err)
@@ -99,11 +144,9 @@ func warm(b *testing.B, t chat.Transcript) levels.View {
 	return v
 }
 
-// BenchmarkPlan plans soft and hard (lexical) on 10,000 messages of 2 MB; cold
-// is directly after a Load, with nothing kept.
+// BenchmarkPlan plans soft and hard (lexical) on sessions of a length, 10,000
+// messages being 2 MB; cold is directly after a Load, with nothing kept.
 func BenchmarkPlan(b *testing.B) {
-	t := longSession(10000)
-	v := warm(b, t)
 	soft := func(v levels.View) {
 		if edits, err := (levels.Soft{}).Plan(b.Context(), v); err != nil || len(edits) == 0 {
 			b.Fatal(len(edits), err)
@@ -118,28 +161,38 @@ func BenchmarkPlan(b *testing.B) {
 			b.Fatal("no edits")
 		}
 	}
-	for _, level := range []struct {
-		name string
-		plan func(levels.View)
-	}{{"soft", soft}, {"hard", hard}} {
-		b.Run(level.name+"/warm", func(b *testing.B) {
-			for b.Loop() {
-				level.plan(v)
-			}
-		})
-		b.Run(level.name+"/cold", func(b *testing.B) {
-			for b.Loop() {
-				level.plan(warm(b, t))
-			}
-		})
+	for _, n := range lengths {
+		t := longSession(n)
+		v := warm(b, t)
+		for _, level := range []struct {
+			name string
+			plan func(levels.View)
+		}{{"soft", soft}, {"hard", hard}} {
+			b.Run(messages(n)+"/"+level.name+"/warm", func(b *testing.B) {
+				for b.Loop() {
+					level.plan(v)
+				}
+			})
+			b.Run(messages(n)+"/"+level.name+"/cold", func(b *testing.B) {
+				for b.Loop() {
+					level.plan(warm(b, t))
+				}
+			})
+		}
 	}
 }
 
-// BenchmarkMemory reports the heap of a session of 10,000 messages, read from
-// OpenAI JSON, beside its text and raw JSON together. Rank tables are apart.
+// BenchmarkMemory reports the heap of a session of a length, read from OpenAI
+// JSON, beside its text and raw JSON together. Rank tables are apart.
 func BenchmarkMemory(b *testing.B) {
+	for _, n := range lengths {
+		b.Run(messages(n), func(b *testing.B) { heapOf(b, n) })
+	}
+}
+
+func heapOf(b *testing.B, n int) {
 	var raw bytes.Buffer
-	if err := wire.Encode(&raw, wire.Conversation{Messages: longSession(10000)}, "openai"); err != nil {
+	if err := wire.Encode(&raw, wire.Conversation{Messages: longSession(n)}, "openai"); err != nil {
 		b.Fatal(err)
 	}
 	c, err := tiercompact.New(tiercompact.Config{Window: 1 << 40})
@@ -163,7 +216,9 @@ func BenchmarkMemory(b *testing.B) {
 			b.Fatal(err)
 		}
 		in = wire.Conversation{}
-		b.ReportMetric(float64(heap()-before)/float64(text+raw.Len()), "heap/(text+raw)")
+		held := float64(heap() - before)
+		b.ReportMetric(held, "heap-B")
+		b.ReportMetric(held/float64(text+raw.Len()), "heap/(text+raw)")
 		runtime.KeepAlive(s)
 		c.Forget("x")
 	}
@@ -177,74 +232,70 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// BenchmarkPreflight counts a conversation of 128,000 tokens, anew and again.
+// BenchmarkPreflight counts a conversation of a length, anew and again.
 func BenchmarkPreflight(b *testing.B) {
-	var t chat.Transcript
-	counter, err := tokens.ForModel("")
-	if err != nil {
-		b.Fatal(err)
+	for _, n := range lengths {
+		t := longSession(n)
+		c, err := tiercompact.New(tiercompact.Config{Window: 1 << 40})
+		if err != nil {
+			b.Fatal(err)
+		}
+		run := func(id string) {
+			if _, _, err := c.Preflight(b.Context(), id, t); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.Run(messages(n)+"/first", func(b *testing.B) {
+			for i := 0; b.Loop(); i++ {
+				run(fmt.Sprint("id", i))
+				c.Forget(fmt.Sprint("id", i))
+			}
+		})
+		b.Run(messages(n)+"/again", func(b *testing.B) {
+			for b.Loop() {
+				run("same")
+			}
+		})
 	}
-	for n, total := 1000, 0; total < 128000; n += 200 {
-		t = longSession(n)
-		total = 0
-		for _, m := range t {
-			total += counter.Message(m)
+}
+
+// BenchmarkRound makes one round of a level on a session of a length, from the
+// plan to the archive, after a Load that is not counted.
+func BenchmarkRound(b *testing.B) {
+	for _, n := range lengths {
+		history := longSession(n)
+		for _, level := range []levels.Name{levels.SoftName, levels.HardName, levels.Emergency} {
+			b.Run(messages(n)+"/"+string(level), func(b *testing.B) { round(b, history, level) })
 		}
 	}
+}
+
+func round(b *testing.B, history chat.Transcript, level levels.Name) {
 	c, err := tiercompact.New(tiercompact.Config{Window: 1 << 20})
 	if err != nil {
 		b.Fatal(err)
 	}
-	run := func(id string) {
-		if _, _, err := c.Preflight(b.Context(), id, t); err != nil {
+	for b.Loop() {
+		b.StopTimer()
+		s := c.Session("x")
+		if err := s.Load(history); err != nil {
 			b.Fatal(err)
 		}
-	}
-	b.Run("first", func(b *testing.B) {
-		for i := 0; b.Loop(); i++ {
-			run(fmt.Sprint("id", i))
+		b.StartTimer()
+		if report, err := s.CompactLevel(b.Context(), level); err != nil || !report.Compacted() {
+			b.Fatal(report.Reason, err)
 		}
-	})
-	b.Run("again", func(b *testing.B) {
-		for b.Loop() {
-			run("same")
-		}
-	})
-}
-
-// BenchmarkRound makes one round of a level on 10,000 messages of 2 MB, from
-// the plan to the archive, after a Load that is not counted.
-func BenchmarkRound(b *testing.B) {
-	history := longSession(10000)
-	for _, level := range []levels.Name{levels.SoftName, levels.HardName, levels.Emergency} {
-		b.Run(string(level), func(b *testing.B) {
-			c, err := tiercompact.New(tiercompact.Config{Window: 1 << 20})
-			if err != nil {
-				b.Fatal(err)
-			}
-			for b.Loop() {
-				b.StopTimer()
-				s := c.Session("x")
-				if err := s.Load(history); err != nil {
-					b.Fatal(err)
-				}
-				b.StartTimer()
-				if report, err := s.CompactLevel(b.Context(), level); err != nil || !report.Compacted() {
-					b.Fatal(report.Reason, err)
-				}
-				b.StopTimer()
-				c.Forget("x")
-				b.StartTimer()
-			}
-		})
+		b.StopTimer()
+		c.Forget("x")
+		b.StartTimer()
 	}
 }
 
 // BenchmarkReplay runs a whole session through AddMessage at a window of 16k:
 // the time of a message stays what it is, however long the session is.
 func BenchmarkReplay(b *testing.B) {
-	for _, n := range []int{2500, 10000} {
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
+	for _, n := range lengths {
+		b.Run(messages(n), func(b *testing.B) {
 			history := longSession(n)
 			rounds := 0
 			for b.Loop() {

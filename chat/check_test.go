@@ -1,6 +1,7 @@
 package chat_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -93,11 +94,15 @@ func TestNewKeepsWhatWasNotThereBefore(t *testing.T) {
 }
 
 func BenchmarkCheck(b *testing.B) {
-	var t chat.Transcript
-	for range 5000 {
-		t = append(t, calls("a", "b"), result("a"))
-	}
-	for b.Loop() {
-		chat.Check(t)
+	for _, n := range []int{100, 1000, 10000} {
+		var t chat.Transcript
+		for range n / 2 {
+			t = append(t, calls("a", "b"), result("a"))
+		}
+		b.Run(fmt.Sprint("messages=", n), func(b *testing.B) {
+			for b.Loop() {
+				chat.Check(t)
+			}
+		})
 	}
 }

@@ -144,18 +144,23 @@ func wasBroken(t chat.Transcript, id string) bool {
 }
 
 func BenchmarkApply(b *testing.B) {
-	t := talk(strings.Repeat("u c1 r1 a ", 2500))
-	for i := range t {
-		t[i].ID = fmt.Sprintf("m%d", i)
-	}
-	edits := []edit.Edit{drop(4, 4000)}
-	for b.Loop() {
-		separated, err := edit.Separate(t, edits, mark)
-		if err != nil {
-			b.Fatal(err)
+	for _, n := range []int{100, 1000, 10000} {
+		t := talk(strings.Repeat("u c1 r1 a ", n/4))
+		for i := range t {
+			t[i].ID = fmt.Sprintf("m%d", i)
 		}
-		if _, err := edit.Apply(t, separated, edit.Rules{Size: size}); err != nil {
-			b.Fatal(err)
-		}
+		edits := []edit.Edit{drop(4, n*2/5)}
+		b.Run(fmt.Sprint("messages=", n), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				separated, err := edit.Separate(t, edits, mark)
+				if err != nil {
+					b.Fatal(err)
+				}
+				if _, err := edit.Apply(t, separated, edit.Rules{Size: size}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }

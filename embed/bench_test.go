@@ -23,38 +23,52 @@ func corpus(n, size int) []string {
 	return texts
 }
 
-func BenchmarkTermsOf10000Messages(b *testing.B) {
-	texts := corpus(10_000, 200)
-	b.SetBytes(10_000 * 200)
-	b.ReportAllocs()
-	for b.Loop() {
-		for _, s := range texts {
-			embed.TermsOfText(s)
-		}
-	}
-}
+var lengths = []int{100, 1000, 10000}
 
-func BenchmarkScore10000Messages(b *testing.B) {
-	var docs []embed.Terms
-	for _, s := range corpus(10_000, 200) {
-		docs = append(docs, embed.TermsOfText(s))
-	}
-	for name, query := range map[string]embed.Terms{"short": docs[0], "long": embed.TermsOfText(strings.Join(corpus(50, 200), " "))} {
-		b.Run(name, func(b *testing.B) {
+func messages(n int) string { return fmt.Sprint("messages=", n) }
+
+func BenchmarkTermsOf(b *testing.B) {
+	for _, n := range lengths {
+		texts := corpus(n, 200)
+		b.Run(messages(n), func(b *testing.B) {
+			b.SetBytes(int64(n) * 200)
+			b.ReportAllocs()
 			for b.Loop() {
-				embed.Rank(embed.Fuse(nil, embed.Score(query, docs), embed.Weights{}))
+				for _, s := range texts {
+					embed.TermsOfText(s)
+				}
 			}
 		})
 	}
 }
 
+func BenchmarkScore(b *testing.B) {
+	for _, n := range lengths {
+		var docs []embed.Terms
+		for _, s := range corpus(n, 200) {
+			docs = append(docs, embed.TermsOfText(s))
+		}
+		for _, query := range []struct {
+			name  string
+			terms embed.Terms
+		}{{"short", docs[0]}, {"long", embed.TermsOfText(strings.Join(corpus(50, 200), " "))}} {
+			b.Run(messages(n)+"/"+query.name, func(b *testing.B) {
+				for b.Loop() {
+					embed.Rank(embed.Fuse(nil, embed.Score(query.terms, docs), embed.Weights{}))
+				}
+			})
+		}
+	}
+}
+
+// BenchmarkCosine compares one vector with that of each message.
 func BenchmarkCosine(b *testing.B) {
-	for _, n := range []int{100, 10_000} {
+	for _, n := range lengths {
 		vectors, err := embed.Lexical{}.Embed(b.Context(), corpus(n, 20))
 		if err != nil {
 			b.Fatal(err)
 		}
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
+		b.Run(messages(n), func(b *testing.B) {
 			for b.Loop() {
 				embed.Cosine(vectors[0], vectors)
 			}

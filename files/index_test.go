@@ -169,11 +169,15 @@ func TestLedgerHoldsWhatIsGone(t *testing.T) {
 }
 
 func BenchmarkNewIndex(b *testing.B) {
-	k := new(talk)
-	for i := range 5000 {
-		k.does("read", args{"path": fmt.Sprintf("/r/pkg%d/file.go", i%500)}, body)
-	}
-	for b.Loop() {
-		NewIndex(k.t, k.facts)
+	for _, n := range []int{100, 1000, 10000} {
+		k := new(talk)
+		for i := range n / 2 {
+			k.does("read", args{"path": fmt.Sprintf("/r/pkg%d/file.go", i%(n/20))}, body)
+		}
+		b.Run(fmt.Sprint("messages=", n), func(b *testing.B) {
+			for b.Loop() {
+				NewIndex(k.t, k.facts)
+			}
+		})
 	}
 }

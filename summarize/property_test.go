@@ -184,17 +184,23 @@ func long(n int) []chat.Message {
 	return session
 }
 
-func BenchmarkExtractive1MB(b *testing.B) {
-	session := long(1 << 20)
-	b.SetBytes(1 << 20)
-	for _, s := range summarize.Strategies() {
-		b.Run(string(s), func(b *testing.B) {
-			for b.Loop() {
-				if _, err := (summarize.Extractive{}).Summarize(b.Context(), summarize.Request{Messages: session, Strategy: s}); err != nil {
-					b.Fatal(err)
+func BenchmarkExtractive(b *testing.B) {
+	session, bytes := long(16<<20), 0
+	for _, n := range []int{100, 1000, 10000} {
+		for _, m := range session[:n] {
+			bytes += len(m.Text())
+		}
+		for _, s := range summarize.Strategies() {
+			b.Run(fmt.Sprintf("messages=%d/%s", n, s), func(b *testing.B) {
+				b.SetBytes(int64(bytes))
+				for b.Loop() {
+					if _, err := (summarize.Extractive{}).Summarize(b.Context(), summarize.Request{Messages: session[:n], Strategy: s}); err != nil {
+						b.Fatal(err)
+					}
 				}
-			}
-		})
+			})
+		}
+		bytes = 0
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -175,8 +176,14 @@ func (odd) Event() string { return "odd" }
 
 func BenchmarkJSONL(b *testing.B) {
 	s, e := trace.JSONL(io.Discard), events()[2]
-	b.ReportAllocs()
-	for b.Loop() {
-		s.Emit(e)
+	for _, n := range []int{100, 1000, 10000} {
+		b.Run(fmt.Sprint("messages=", n), func(b *testing.B) { // an event each
+			b.ReportAllocs()
+			for b.Loop() {
+				for range n {
+					s.Emit(e)
+				}
+			}
+		})
 	}
 }

@@ -24,30 +24,40 @@ func session(n int) string {
 	return b.String()
 }
 
-func BenchmarkDecode(b *testing.B) {
-	data := []byte(session(500))
-	b.SetBytes(int64(len(data)))
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := DecodeBytes(data, Options{}); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
+var lengths = []int{100, 1000, 10000}
 
-func BenchmarkEncode(b *testing.B) {
-	text := session(500)
-	c := decoded(b, text)
-	for _, to := range []string{"openai", "anthropic", "ollama", "jsonl"} {
-		b.Run(to, func(b *testing.B) {
-			b.SetBytes(int64(len(text)))
+func messages(n int) string { return fmt.Sprint("messages=", n) }
+
+func BenchmarkDecode(b *testing.B) {
+	for _, n := range lengths {
+		data := []byte(session(n / 4))
+		b.Run(messages(n), func(b *testing.B) {
+			b.SetBytes(int64(len(data)))
 			b.ReportAllocs()
 			for b.Loop() {
-				if err := Encode(io.Discard, c, to); err != nil {
+				if _, err := DecodeBytes(data, Options{}); err != nil {
 					b.Fatal(err)
 				}
 			}
 		})
+	}
+}
+
+func BenchmarkEncode(b *testing.B) {
+	for _, n := range lengths {
+		text := session(n / 4)
+		c := decoded(b, text)
+		for _, to := range []string{"openai", "anthropic", "ollama", "jsonl"} {
+			b.Run(messages(n)+"/"+to, func(b *testing.B) {
+				b.SetBytes(int64(len(text)))
+				b.ReportAllocs()
+				for b.Loop() {
+					if err := Encode(io.Discard, c, to); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
 	}
 }
 
