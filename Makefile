@@ -1,5 +1,10 @@
 # The phases of .ci/run under their names, and what runs too long for it.
-.PHONY: all check test race cover property cross demo ollama fuzz matrix long kill long-summary bench golden
+.PHONY: all check test race cover property cross demo ollama fuzz matrix long kill long-summary bench bench-compare bench-baseline golden
+
+# Benchmarks over the length of a session are named BenchmarkX/messages=N.
+MESSAGES = go test -run='^$$' -bench=/messages= -cpu=2 -count=$${COUNT:-6} -benchtime=$${BENCHTIME:-200ms} $\
+  . ./archive ./chat ./cooldown ./edit ./embed ./files ./levels ./summarize ./trace ./wire
+BENCHSTAT = go run golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da -ignore cpu,cores
 
 all: ## what a change must pass
 	.ci/run
@@ -17,5 +22,11 @@ kill: ## two hundred kills while the folder store writes
 	go test . ./archive -run Killed -kills=200 -timeout 1h
 bench: ## ten runs, for benchstat
 	go test -run='^$$' -bench=. -benchmem -count=10 ./... | tee bench.out
+bench-compare: ## what a message goes through, against the baseline; COUNT=4 BENCHTIME=20ms make bench-compare for less
+	$(MESSAGES) > bench.out || { cat bench.out; exit 1; }
+	$(BENCHSTAT) bench/testdata/baseline.txt bench.out
+bench-baseline: ## the baseline anew, on a machine that does nothing else
+	$(MESSAGES) > bench.out || { cat bench.out; exit 1; }
+	{ echo "cores: 2"; sed -e '/^cpu:/d' -e '/^ok/d' -e '/^PASS/d' bench.out; } > bench/testdata/baseline.txt
 golden: ## rewrite the golden files; then read the diff
-	go test ./files ./summarize ./trace ./cmd/... -update
+	go test ./files ./summarize ./trace ./bench/report ./cmd/... -update

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	tiercompact "github.com/tiercompact/tiercompact"
+	made "github.com/tiercompact/tiercompact/bench/corpus"
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/embed"
 	"github.com/tiercompact/tiercompact/files"
@@ -259,11 +260,11 @@ func BenchmarkPreflight(b *testing.B) {
 	}
 }
 
-// BenchmarkRound makes one round of a level on a session of a length, from the
-// plan to the archive, after a Load that is not counted.
+// BenchmarkRound makes one round of a level on a made-up session of a length and
+// of many names, from the plan to the archive, after a Load that is not counted.
 func BenchmarkRound(b *testing.B) {
 	for _, n := range lengths {
-		history := longSession(n)
+		history := made.Of(42, n).Messages
 		for _, level := range []levels.Name{levels.SoftName, levels.HardName, levels.Emergency} {
 			b.Run(messages(n)+"/"+string(level), func(b *testing.B) { round(b, history, level) })
 		}
@@ -271,7 +272,7 @@ func BenchmarkRound(b *testing.B) {
 }
 
 func round(b *testing.B, history chat.Transcript, level levels.Name) {
-	c, err := tiercompact.New(tiercompact.Config{Window: 1 << 20})
+	c, err := tiercompact.New(tiercompact.Config{Window: 1 << 22})
 	if err != nil {
 		b.Fatal(err)
 	}
