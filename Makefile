@@ -3,7 +3,7 @@
 
 # Benchmarks over the length of a session are named BenchmarkX/messages=N.
 MESSAGES = go test -run='^$$' -bench=/messages= -cpu=2 -count=$${COUNT:-6} -benchtime=$${BENCHTIME:-200ms} $\
-  . ./archive ./chat ./cooldown ./edit ./embed ./files ./levels ./summarize ./trace ./wire
+  . ./archive ./bench ./chat ./cooldown ./edit ./embed ./files ./levels ./summarize ./trace ./wire
 BENCHSTAT = go run golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da -ignore cpu,cores
 
 all: ## what a change must pass

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/tiercompact/tiercompact/bench"
+	"github.com/tiercompact/tiercompact/bench/corpus"
 	"github.com/tiercompact/tiercompact/chat"
 )
 
@@ -192,5 +193,17 @@ func TestComparisonAgreesWithTheScorers(t *testing.T) {
 		if total.Orphans > 0 {
 			t.Errorf("%s: %d orphans", way.Name, total.Orphans)
 		}
+	}
+}
+
+func BenchmarkCompare(b *testing.B) {
+	for _, n := range []int{100, 1000, 10000} {
+		before := corpus.Of(42, n).Messages
+		after := before[len(before)/2:]
+		b.Run(fmt.Sprint("messages=", n), func(b *testing.B) {
+			for b.Loop() {
+				bench.Compare(before, after, after[:10], words)
+			}
+		})
 	}
 }

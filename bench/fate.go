@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -58,8 +59,8 @@ func argsForm(args string) string {
 }
 
 // marksOf returns what tells a message whose text was changed: the ids of its
-// calls, the calls that it answers, and the beginning of its text. Asked is the
-// form of the message with the calls.
+// calls, the calls that it answers, and the beginning of its text. Asked stands
+// for the message with the calls.
 func marksOf(m chat.Message, asked string) (marks []string) {
 	for _, p := range m.Parts {
 		if (p.Kind == chat.Call || p.Kind == chat.Result) && p.ID != "" {
@@ -86,8 +87,9 @@ func tracedIn(t chat.Transcript) []traced {
 	out, asked := make([]traced, len(t)), ""
 	for i, m := range t {
 		out[i] = traced{m, formOf(m), marksOf(m, asked)}
-		if m.Role != chat.Tool {
-			asked = out[i].form
+		if m.Role != chat.Tool { // its sum, for results of one long message are many
+			sum := sha256.Sum256([]byte(out[i].form))
+			asked = string(sum[:])
 		}
 	}
 	return out
