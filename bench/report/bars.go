@@ -33,7 +33,7 @@ func freedRows(r bench.Report) []bench.Row {
 }
 
 func levelHue(level string) string {
-	return map[string]string{"soft": "green", "hard": "ochre", "emergency": "pink", "fit": "gray"}[level]
+	return map[string]string{"soft": "sky", "hard": "ochre", "emergency": "plum", "fit": "silver"}[level]
 }
 
 func drawFreed(c draw.Canvas, r bench.Report) {

@@ -20,12 +20,12 @@ type measure struct {
 
 func drawCost(c draw.Canvas, r bench.Report) {
 	times := []measure{
-		{"a message added", look{"blue", draw.CircleGlyph{}, nil}, func(g bench.Growth) float64 { return g.AddMicros / 1000 }},
-		{"soft", look{"green", draw.BoxGlyph{}, nil}, func(g bench.Growth) float64 { return g.SoftMillis }},
-		{"hard", look{"ochre", draw.PyramidGlyph{}, nil}, func(g bench.Growth) float64 { return g.HardMillis }},
-		{"emergency", look{"pink", draw.SquareGlyph{}, nil}, func(g bench.Growth) float64 { return g.FinalMillis }},
+		{"a message added", look{"ink", draw.CircleGlyph{}, nil}, func(g bench.Growth) float64 { return g.AddMicros / 1000 }},
+		{"soft", look{levelHue("soft"), draw.BoxGlyph{}, nil}, func(g bench.Growth) float64 { return g.SoftMillis }},
+		{"hard", look{levelHue("hard"), draw.PyramidGlyph{}, nil}, func(g bench.Growth) float64 { return g.HardMillis }},
+		{"emergency", look{levelHue("emergency"), draw.SquareGlyph{}, nil}, func(g bench.Growth) float64 { return g.FinalMillis }},
 	}
-	memory := []measure{{"memory", look{"purple", draw.CircleGlyph{}, nil}, func(g bench.Growth) float64 { return float64(g.Bytes) / 1e6 }}}
+	memory := []measure{{"memory", look{"blue", draw.CircleGlyph{}, nil}, func(g bench.Growth) float64 { return float64(g.Bytes) / 1e6 }}}
 	legendHeight := 0.22 * vg.Inch
 	left, right := halves(within(c, c.Min.X, c.Min.Y+legendHeight, c.Max.X, c.Max.Y))
 	costPanel(left, r.Growth, "time, milliseconds", times)

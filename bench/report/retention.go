@@ -29,9 +29,9 @@ func presetLook(preset string) look {
 	case "default":
 		return look{"orange", draw.BoxGlyph{}, []vg.Length{vg.Points(6), vg.Points(3)}}
 	case "eager":
-		return look{"purple", draw.PyramidGlyph{}, []vg.Length{vg.Points(2), vg.Points(2)}}
+		return look{"wine", draw.PyramidGlyph{}, []vg.Length{vg.Points(2), vg.Points(2)}}
 	}
-	return look{"green", draw.SquareGlyph{}, nil}
+	return look{"sky", draw.SquareGlyph{}, nil}
 }
 
 // presetsOf returns the presets of rows, in the order in which they come.

@@ -15,8 +15,9 @@ type hue struct {
 	light, dark color.RGBA
 }
 
-// The hues are told apart by people who see two of the three colours, and by
-// their lightness; lines and points differ in form too.
+// The hues of presets, blue to wine and gray, and those of levels, sky to plum
+// and silver, are told apart in both themes by people who see two of the three
+// colours too; lines and points differ in form besides.
 func hues() []hue {
 	return []hue{
 		{"ink", rgb(0x1f2328), rgb(0xe6edf3)},
@@ -24,11 +25,12 @@ func hues() []hue {
 		{"grid", rgb(0xd8dee4), rgb(0x3d444d)},
 		{"blue", rgb(0x0072b2), rgb(0x58a6e8)},
 		{"orange", rgb(0xd55e00), rgb(0xf0883e)},
-		{"purple", rgb(0x6b4fa3), rgb(0xb9a3f0)},
-		{"green", rgb(0x008f68), rgb(0x3fc79a)},
-		{"ochre", rgb(0xb07d00), rgb(0xe3b341)},
-		{"pink", rgb(0xb4568b), rgb(0xe39bc6)},
-		{"gray", rgb(0x7d8590), rgb(0x8b949e)},
+		{"wine", rgb(0x8a1c5a), rgb(0xf7c6e4)},
+		{"sky", rgb(0x4aa8de), rgb(0x79c0ff)},
+		{"ochre", rgb(0xc79100), rgb(0xe3b341)},
+		{"plum", rgb(0x5b2a86), rgb(0x8957e5)},
+		{"gray", rgb(0x7d8590), rgb(0x767e88)},
+		{"silver", rgb(0x8a9199), rgb(0xb1bac4)},
 	}
 }
 
