@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/tiercompact/tiercompact/bench"
 	"github.com/tiercompact/tiercompact/bench/corpus"
 	"github.com/tiercompact/tiercompact/chat"
@@ -137,6 +139,41 @@ func TestTotalAddsUp(t *testing.T) {
 	if data, _ := json.Marshal(bench.Share{}); string(data) != `{"part":0,"whole":0,"share":null}` {
 		t.Errorf("a share of nothing: %s", data)
 	}
+}
+
+func TestEveryMessageHasOneFate(t *testing.T) {
+	roles := []chat.Role{chat.System, chat.User, chat.Assistant, chat.Tool}
+	message := rapid.Custom(func(t *rapid.T) chat.Message {
+		text := rapid.SampledFrom([]string{"", "a", "see src/a.go", "\xff\xfe", strings.Repeat("the same beginning, ", 3) + "x", strings.Repeat("the same beginning, ", 3) + "y"}).Draw(t, "text")
+		id := rapid.SampledFrom([]string{"", "c", "d"}).Draw(t, "id")
+		switch role := rapid.SampledFrom(roles).Draw(t, "role"); role {
+		case chat.Tool:
+			return chat.NewResult(id, text)
+		case chat.Assistant:
+			m := call("Edit", rapid.SampledFrom([]string{"{", "{}", `{"old_string":"see src/a.go"}`, "[[["}).Draw(t, "args"))
+			m.Parts[0].ID = id
+			return m
+		default:
+			return chat.NewText(role, text)
+		}
+	})
+	talk := rapid.SliceOfN(message, 0, 12)
+	rapid.Check(t, func(t *rapid.T) {
+		before, after, next := chat.Transcript(talk.Draw(t, "before")), chat.Transcript(talk.Draw(t, "after")), chat.Transcript(talk.Draw(t, "next"))
+		c := bench.Compare(before, after, next, words)
+		m := c.Messages
+		if m.Unchanged+m.Changed+m.Gone != len(before) || m.Unchanged+m.Changed+m.New != len(after) {
+			t.Errorf("%+v of %d and %d messages", m, len(before), len(after))
+		}
+		if c.Prefix+c.Refill != c.After.Tokens || c.Prefix < 0 || c.Refill < 0 || m.NewTokens > c.After.Tokens {
+			t.Errorf("%+v", c.Figures)
+		}
+		for _, s := range []bench.Share{c.Identifiers, c.Needed.Kept, c.Edits.Kept, c.Newest.Identifiers} {
+			if s.Part < 0 || s.Part > s.Whole {
+				t.Errorf("%+v", s)
+			}
+		}
+	})
 }
 
 func TestPresentFindsWhatStandsInsideOthers(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/tiercompact/tiercompact/bench"
+	"github.com/tiercompact/tiercompact/internal/screen"
 )
 
 //go:embed page.html
@@ -65,11 +66,11 @@ func HTML(w io.Writer, r bench.Report) error {
 // about says what was measured, in a few texts.
 func about(s bench.Set) []string {
 	texts := []string{
-		fmt.Sprintf("%d sessions, %s messages, %s tokens (cl100k_base unless a model was named)", s.Sessions, grouped(s.Messages), grouped(s.Tokens)),
+		fmt.Sprintf("%d sessions, %s messages, %s tokens (cl100k_base unless a model was named)", s.Sessions, screen.Grouped(s.Messages), screen.Grouped(s.Tokens)),
 		fmt.Sprintf("hard ranks by %s, emergency summarises by %s", s.Ranking, s.Summarizer),
 	}
 	if s.Facts > 0 {
-		texts = append(texts, fmt.Sprintf("%s planted facts", grouped(s.Facts)))
+		texts = append(texts, fmt.Sprintf("%s planted facts", screen.Grouped(s.Facts)))
 	}
 	if len(s.Short) > 0 {
 		texts = append(texts, fmt.Sprintf("%d of the sessions have fewer than 40 messages: they count for planted facts alone", len(s.Short)))

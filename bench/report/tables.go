@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/tiercompact/tiercompact/bench"
+	"github.com/tiercompact/tiercompact/internal/screen"
 )
 
 // tables are those of the page that have something to show.
@@ -85,12 +86,12 @@ func freedTable(r bench.Report) table {
 			{"fit", "tokens"}, {"soft: stale files", "tokens"}, {"soft: said again", "tokens"}, {"soft: outputs", "tokens"}},
 	}
 	for _, row := range r.Rows {
-		cells := []string{row.Name, grouped(row.Freed.Before), grouped(row.Freed.Tokens), three(row.Freed.Share)}
+		cells := []string{row.Name, screen.Grouped(row.Freed.Before), screen.Grouped(row.Freed.Tokens), three(row.Freed.Share)}
 		for _, level := range levelNames() {
-			cells = append(cells, grouped(partOf(row, level).Freed))
+			cells = append(cells, screen.Grouped(partOf(row, level).Freed))
 		}
 		s := row.Freed.Soft
-		t.Rows = append(t.Rows, append(cells, grouped(s.Files), grouped(s.Again), grouped(s.Outputs)))
+		t.Rows = append(t.Rows, append(cells, screen.Grouped(s.Files), screen.Grouped(s.Again), screen.Grouped(s.Outputs)))
 	}
 	return t
 }
@@ -105,7 +106,7 @@ func serverTable(r bench.Report) table {
 	for _, row := range r.Rows {
 		cells := []string{row.Name, none, none, none, none, none, none}
 		if p := row.Prefill; p != nil {
-			copy(cells[1:], []string{three(p.Ratio), grouped(p.Tokens), fmt.Sprintf("%.1f", p.Rounds), fmt.Sprintf("%.2f", p.Window)})
+			copy(cells[1:], []string{three(p.Ratio), screen.Grouped(p.Tokens), fmt.Sprintf("%.1f", p.Rounds), fmt.Sprintf("%.2f", p.Window)})
 		}
 		if c := row.Cost; c != nil {
 			copy(cells[5:], []string{fmt.Sprintf("%.1f", c.Millis), megabytes(c.PeakBytes)})
@@ -157,7 +158,7 @@ func growthTable(r bench.Report) table {
 			{"memory held", "MB"}},
 	}
 	for _, g := range r.Growth {
-		t.Rows = append(t.Rows, []string{grouped(g.Messages), grouped(g.Tokens), fmt.Sprintf("%.0f", g.AddMicros), fmt.Sprintf("%.1f", g.SoftMillis),
+		t.Rows = append(t.Rows, []string{screen.Grouped(g.Messages), screen.Grouped(g.Tokens), fmt.Sprintf("%.0f", g.AddMicros), fmt.Sprintf("%.1f", g.SoftMillis),
 			fmt.Sprintf("%.1f", g.HardMillis), fmt.Sprintf("%.1f", g.FinalMillis), megabytes(g.Bytes)})
 	}
 	return t
@@ -180,16 +181,3 @@ func sizeOf(f bench.Figure) string {
 func three(x float64) string { return fmt.Sprintf("%.3f", x) }
 
 func megabytes(n uint64) string { return fmt.Sprintf("%.1f", float64(n)/1e6) }
-
-// grouped is a number with a comma between thousands.
-func grouped(n int) string {
-	digits := strconv.Itoa(n)
-	sign := ""
-	if n < 0 {
-		sign, digits = "-", digits[1:]
-	}
-	for at := len(digits) - 3; at > 0; at -= 3 {
-		digits = digits[:at] + "," + digits[at:]
-	}
-	return sign + digits
-}

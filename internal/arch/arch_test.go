@@ -28,7 +28,7 @@ var may = map[string][]string{
 	"bench":                          {".", "bench/corpus", "chat", "embed", "levels"},
 	"bench/corpus":                   {"chat"},
 	"bench/evidence":                 {"bench", "chat", "embed", "levels"},
-	"bench/report":                   {"bench"},
+	"bench/report":                   {"bench", "internal/screen"},
 	"chat":                           {},
 	"chat/chattest":                  {"chat"},
 	"cmd/tiercompact":                {".", "archive", "bench", "bench/evidence", "bench/report", "chat", "engine", "files", "internal/ollama", "internal/openai", "internal/screen", "internal/tui", "levels", "memory", "summarize", "tokens", "trace", "wire"},
