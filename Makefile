@@ -1,5 +1,5 @@
 # The phases of .ci/run under their names, and what runs too long for it.
-.PHONY: all check test race cover property cross demo ollama fuzz matrix long kill long-summary bench bench-compare bench-baseline golden
+.PHONY: all check test race cover property cross demo ollama fuzz matrix long kill long-summary bench bench-compare bench-growth bench-baseline golden
 
 # Benchmarks over the length of a session are named BenchmarkX/messages=N.
 MESSAGES = go test -run='^$$' -bench=/messages= -cpu=2 -count=$${COUNT:-6} -benchtime=$${BENCHTIME:-200ms} $\
@@ -25,6 +25,8 @@ bench: ## ten runs, for benchstat
 bench-compare: ## what a message goes through, against the baseline; COUNT=4 BENCHTIME=20ms make bench-compare for less
 	$(MESSAGES) > bench.out || { cat bench.out; exit 1; }
 	$(BENCHSTAT) bench/testdata/baseline.txt bench.out
+bench-growth: ## what the baseline says of 100, 1,000 and 10,000 messages
+	@$(BENCHSTAT),pkg -filter .unit:sec/op -col /messages bench/testdata/baseline.txt
 bench-baseline: ## the baseline anew, on a machine that does nothing else
 	$(MESSAGES) > bench.out || { cat bench.out; exit 1; }
 	{ echo "cores: 2"; sed -e '/^cpu:/d' -e '/^ok/d' -e '/^PASS/d' bench.out; } > bench/testdata/baseline.txt
