@@ -9,13 +9,13 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// mostQueries is how many questions are asked of one session: each costs a
-// compaction of its own.
-const mostQueries = 8
+// mostQueries is how many questions are asked of a session of so many messages:
+// each costs a compaction of its own.
+func mostQueries(messages int) int { return max(3, min(12, 2400/max(1, messages))) }
 
-// asked returns the questions of facts that are asked: all, or some of them
-// from all over the session.
-func asked(facts []corpus.Fact) []string {
+// asked returns the questions of facts that are asked: at most so many, from
+// all over the session.
+func asked(facts []corpus.Fact, most int) []string {
 	var all []string
 	known := make(map[string]bool)
 	for _, f := range facts {
@@ -24,12 +24,12 @@ func asked(facts []corpus.Fact) []string {
 			all = append(all, f.Query)
 		}
 	}
-	if len(all) <= mostQueries {
+	if len(all) <= most {
 		return all
 	}
-	out := make([]string, mostQueries)
+	out := make([]string, most)
 	for i := range out {
-		out[i] = all[i*len(all)/mostQueries]
+		out[i] = all[i*len(all)/most]
 	}
 	return out
 }

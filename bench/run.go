@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/bench/corpus"
@@ -97,15 +98,16 @@ func (o Options) settled() (Options, error) {
 	return o, nil
 }
 
-// The windows where none are asked for: those of auto reach from a fifth to
-// most of the tokens left, so that baselines can be met at their own size.
-func (o Options) windows(level string) []float64 {
+// windows are those that a row is for where none are asked for. Those of steady
+// reach from a fifth to most of the tokens left, so that baselines can be met at
+// their own size.
+func (o Options) windows(preset tiercompact.Preset, level string) []float64 {
 	switch {
 	case len(o.Windows) > 0:
 		return o.Windows
 	case level != Auto:
 		return []float64{half}
-	case o.Quick:
+	case o.Quick || preset != compared:
 		return []float64{0.3, half, 1}
 	}
 	return []float64{0.3, half, 0.75, 1, 1.3}
@@ -118,14 +120,14 @@ func (o Options) ways() []*way {
 	var out []*way
 	for _, preset := range o.Presets {
 		for _, level := range o.Levels {
-			if level != Auto {
+			if level != Auto && !o.sameAlone(preset) {
 				out = append(out, o.alone(preset, level))
 			}
 		}
 	}
 	for _, preset := range o.Presets {
 		for _, level := range o.Levels {
-			for _, w := range o.windows(level) {
+			for _, w := range o.windows(preset, level) {
 				out = append(out, o.replayed(preset, level, w))
 			}
 		}
@@ -136,6 +138,12 @@ func (o Options) ways() []*way {
 		}
 	}
 	return out
+}
+
+// sameAlone reports whether the levels of a preset do alone what those of
+// default do: eager has other thresholds, which are not asked then.
+func (o Options) sameAlone(preset tiercompact.Preset) bool {
+	return preset == tiercompact.Eager && slices.Contains(o.Presets, tiercompact.Default)
 }
 
 // set says what is measured, and with what.

@@ -53,7 +53,7 @@ func (r *runner) prepare(ctx context.Context) error {
 		s.size = Size(s.messages, r.Config.Count)
 		s.cuts = cuttings(s.messages, len(s.messages) > longSession, r.Config.Count)
 		s.orphans = orphans(s.messages)
-		s.queries = asked(s.facts)
+		s.queries = asked(s.facts, mostQueries(len(s.messages)))
 		return nil
 	})
 }

@@ -15,7 +15,7 @@ import (
 type Session struct {
 	Name     string
 	Messages chat.Transcript
-	Facts    []Fact // planted, in order of messages
+	Facts    []Fact // planted
 }
 
 // A Fact is a text that must be found again after compaction.
@@ -52,12 +52,12 @@ func (k Kind) MustKeep() bool {
 	return k == Rule || k == Changed || k == Error || k == Todo
 }
 
-// Default returns the built-in sessions: from 20 messages to 10,000.
+// Default returns the built-in sessions, of 20 messages to 2,500.
 func Default(seed uint64) []Session {
-	return sized(seed, 20, 30, 45, 60, 80, 100, 120, 150, 200, 250, 300, 400, 600, 1000, 2500, 10000)
+	return append(Small(seed), sized(seed, 250, 300, 400, 600, 1000, 2500)...)
 }
 
-// Small returns the short ones of the built-in sessions.
+// Small returns the short ones of the built-in sessions, of up to 200 messages.
 func Small(seed uint64) []Session { return sized(seed, 20, 30, 45, 60, 80, 100, 120, 150, 200) }
 
 func sized(seed uint64, sizes ...int) []Session {
@@ -68,7 +68,8 @@ func sized(seed uint64, sizes ...int) []Session {
 	return out
 }
 
-// Of returns a session of about so many messages, of 20 at least.
+// Of returns a session of about so many messages, of 20 to 20,000.
 func Of(seed uint64, messages int) Session {
+	messages = min(20000, max(20, messages))
 	return write(fmt.Sprintf("made-%05d", messages), seed, messages, messages)
 }

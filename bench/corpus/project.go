@@ -73,11 +73,12 @@ func (p *project) file(m *module, seen bool) *file {
 // A change is an edit of a file.
 type change struct{ old, new string }
 
-// change edits f: a run of statements gets another number, name or line. ok is
-// false where f has no run that stands once.
-func (p *project) change(f *file) (c change, ok bool) {
+// change edits f in the function of a name, or near to it: a run of statements
+// gets another line or more. ok is false where no run stands once.
+func (p *project) change(f *file, name string) (c change, ok bool) {
+	from := slices.IndexFunc(f.lines, func(line string) bool { return strings.Contains(line, name+"(") && !isStatement(line) })
 	for range 40 {
-		at, n := p.IntN(len(f.lines)), p.between(1, 4)
+		at, n := min(len(f.lines)-1, max(0, from)+p.IntN(24)), p.between(1, 4)
 		if n = statements(f, at, n); n == 0 {
 			continue
 		}
@@ -99,13 +100,19 @@ func statements(f *file, at, n int) int {
 		if at+k >= len(f.lines) {
 			return k
 		}
-		line := strings.TrimSpace(f.lines[at+k])
-		opens := strings.HasSuffix(line, "{") || strings.HasSuffix(line, ":") || strings.HasPrefix(line, "}")
-		if len(line) < 14 || opens || f.lines[at+k] == line {
+		if !isStatement(f.lines[at+k]) {
 			return k
 		}
 	}
 	return n
+}
+
+// isStatement reports whether a line is one in a function that opens and
+// closes nothing.
+func isStatement(line string) bool {
+	text := strings.TrimSpace(line)
+	opens := strings.HasSuffix(text, "{") || strings.HasSuffix(text, ":") || strings.HasPrefix(text, "}")
+	return len(text) >= 14 && !opens && text != line
 }
 
 // rewritten returns lines with some of them changed, and often one more.

@@ -15,11 +15,30 @@ type script struct {
 	facts []Fact
 	calls int
 
+	goals   []goal // of the topic
+	earlier []goal // of all topics
 	todos   []todo
 	seen    []string // functions that the assistant met, oldest first
 	marks   []string // hashes and ids that it met
 	changed map[string]bool
 	failing string // the error of the last run of tests; "" where it passed
+}
+
+// A goal is a function that the work is about.
+type goal struct {
+	module *module
+	file   *file
+	name   string
+}
+
+// aim chooses what a topic is about: most of its edits are there.
+func (s *script) aim(m *module) {
+	s.goals = nil
+	for range s.between(2, 3) {
+		f := s.file(m, false)
+		s.goals = append(s.goals, goal{m, f, s.of(f.funcs)})
+	}
+	s.earlier = append(s.earlier, s.goals...)
 }
 
 type todo struct {

@@ -22,19 +22,22 @@ func (s *script) read(m *module, f *file) {
 	m.known[f] = true
 }
 
-// edit changes a file that was seen. Where it was seen long ago and is not read
-// again, the work needs what stood before.
-func (s *script) edit(m *module, f *file) {
+// edit changes a file that was seen, most often in the function of a name. Where
+// it was seen long ago and is not read again, the work needs what stood before.
+func (s *script) edit(m *module, f *file, name string) {
 	for !m.known[f] {
 		s.read(m, f)
 	}
-	c, ok := s.change(f)
+	if !s.chance(80) {
+		name = s.of(f.funcs)
+	}
+	c, ok := s.change(f, name)
 	if !ok {
 		return
 	}
 	text := ""
 	if s.chance(35) {
-		text = fmt.Sprintf("I change `%s` so that it agrees with `%s`.", s.of(f.funcs), s.old(f))
+		text = fmt.Sprintf("I change `%s` so that it agrees with `%s`.", name, s.old(f))
 	}
 	lines := strings.Count(c.new, "\n") + 1
 	s.run(text, "Edit", arguments("file_path", f.path, "old_string", c.old, "new_string", c.new),
@@ -56,9 +59,12 @@ func (s *script) write(m *module) {
 // search looks for a name in the files of m.
 func (s *script) search(m *module) {
 	f := m.files[s.IntN(len(m.files))]
-	name := s.of(nouns)
-	if s.chance(40) {
-		name = s.of(f.funcs)
+	name := s.of(f.funcs)
+	switch {
+	case s.chance(30):
+		name = s.of(nouns)
+	case s.chance(60):
+		name = s.goals[s.IntN(len(s.goals))].name
 	}
 	var hits []string
 	for _, g := range m.files {

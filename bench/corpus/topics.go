@@ -10,16 +10,14 @@ import (
 func write(name string, seed uint64, stream, messages int) Session {
 	d := newDice(seed, stream)
 	s := &script{project: newProject(d, max(2, messages/70)), changed: make(map[string]bool)}
+	ending := min(20, messages/4)
 	s.system(fmt.Sprintf("You are a coding assistant in the repository /src/%s. Read files before you change them, run the tests after a change, and say briefly what you did.", s.name))
 	for topic := 0; len(s.t) < messages-ending; topic++ {
 		s.topic(s.next(topic), min(messages-ending-len(s.t), s.between(24, 90)))
 	}
-	s.end()
+	s.end(messages)
 	return Session{Name: name, Messages: s.t, Facts: s.facts}
 }
-
-// ending is about how many messages the last lines of a session are.
-const ending = 6
 
 // next returns the module of a topic: a new one, or one that the session comes
 // back to.
@@ -45,7 +43,7 @@ func (s *script) topic(m *module, messages int) {
 		s.step(m)
 	}
 	if s.failing != "" {
-		s.edit(m, s.file(m, true))
+		s.edit(m, s.goals[0].file, s.goals[0].name)
 	}
 	s.test(m, false)
 	s.done(m)
@@ -59,12 +57,16 @@ func (s *script) survey(m *module, messages int) {
 	if messages > 20 && s.chance(60) {
 		s.search(m)
 	}
-	files := slices.Clone(m.files)
-	s.Shuffle(len(files), func(i, j int) { files[i], files[j] = files[j], files[i] })
+	var files []*file
+	for _, g := range s.goals {
+		if !slices.Contains(files, g.file) {
+			files = append(files, g.file)
+		}
+	}
 	for i, f := range files[:min(len(files), 1+messages/20)] {
 		s.read(m, f)
 		if i == 0 {
-			s.plantInFile(m, f)
+			s.plantInFile(f)
 		}
 	}
 }
@@ -73,7 +75,8 @@ func (s *script) survey(m *module, messages int) {
 func (s *script) step(m *module) {
 	switch n := s.IntN(100); {
 	case n < 36:
-		s.edit(m, s.file(m, true))
+		g := s.goals[s.IntN(len(s.goals))]
+		s.edit(m, g.file, g.name)
 	case n < 52:
 		s.test(m, s.chance(45))
 	case n < 66:
@@ -91,8 +94,8 @@ func (s *script) step(m *module) {
 	case n < 97:
 		s.probe(m)
 	default: // back to where the work was before
-		if g := s.modules[s.IntN(len(s.modules))]; len(g.known) > 0 {
-			s.edit(g, s.file(g, true))
+		if g := s.earlier[s.IntN(len(s.earlier))]; g.module != m {
+			s.edit(g.module, g.file, g.name)
 		}
 	}
 }
@@ -110,15 +113,16 @@ func (s *script) tick() {
 
 // done ends a topic.
 func (s *script) done(m *module) {
-	f := s.file(m, true)
+	g := s.goals[0]
 	if s.chance(60) {
 		s.git(m, true)
 	}
-	s.says(fmt.Sprintf("Done: `%s` in %s now agrees with `%s`, and the tests of %s pass.", s.of(f.funcs), f.path, s.old(f), m.name))
+	s.says(fmt.Sprintf("Done: `%s` in %s now agrees with `%s`, and the tests of %s pass.", g.name, g.file.path, s.old(g.file), m.name))
 }
 
-// end leaves a session with tests that fail, and with things to do.
-func (s *script) end() {
+// end leaves a session with things to do and tests that fail, for which it
+// looks until it has so many messages.
+func (s *script) end(messages int) {
 	m := s.modules[s.IntN(min(len(s.modules), 2))]
 	for _, g := range s.modules {
 		if len(g.known) > 0 {
@@ -130,6 +134,14 @@ func (s *script) end() {
 	s.plan()
 	s.plantOpen()
 	s.test(m, true)
-	s.plant(Error, 0, s.failing, "Which test failed last in "+m.name+", and with what error?")
+	s.plant(Error, 0, s.failing, ask(Error, m))
 	s.says("The tests fail now; I look into it.")
+	for len(s.t) < messages {
+		if s.chance(50) {
+			s.search(m)
+		} else {
+			s.read(m, s.file(m, false))
+		}
+	}
+	s.says("I have not found it yet.")
 }
