@@ -126,12 +126,16 @@ func drawPrefill(c draw.Canvas, r bench.Report) {
 		return
 	}
 	p := barPanel(rows, "prompt tokens read, without compaction = 1")
-	most := 0.0
+	most, longest := 0.0, longestBar(rows)
 	byHue := make(map[string]plotter.Values)
 	var labels plotter.XYLabels
 	var order []string
 	for i, row := range rows {
 		y, ratio, hue := len(rows)-1-i, row.Prefill.Ratio, "gray"
+		label := fmt.Sprintf("%.2f", ratio)
+		if ratio > longest {
+			ratio, label = longest, label+" (bar cut)"
+		}
 		if row.Kind != bench.Baseline {
 			hue = presetLook(row.Preset).hue
 		}
@@ -141,7 +145,7 @@ func drawPrefill(c draw.Canvas, r bench.Report) {
 		byHue[hue][y] = ratio
 		most = max(most, ratio)
 		labels.XYs = append(labels.XYs, plotter.XY{X: ratio, Y: float64(y)})
-		labels.Labels = append(labels.Labels, fmt.Sprintf("%.2f", ratio))
+		labels.Labels = append(labels.Labels, label)
 	}
 	for _, hue := range order {
 		p.Add(newBars(byHue[hue], hue))
@@ -158,8 +162,19 @@ func drawPrefill(c draw.Canvas, r bench.Report) {
 		one.LineStyle = draw.LineStyle{Color: paint("ink"), Width: vg.Points(1), Dashes: []vg.Length{vg.Points(3), vg.Points(2)}}
 		p.Add(one)
 	}
-	p.X.Max = endOf(most * 1.06)
+	p.X.Max = endOf(most * 1.12)
 	drawBars(c, p, rows)
+}
+
+// longestBar returns the ratio at which bars are cut, so that one policy that is
+// far worse than the others does not make them all alike.
+func longestBar(rows []bench.Row) float64 {
+	ratios := make([]float64, len(rows))
+	for i, row := range rows {
+		ratios[i] = row.Prefill.Ratio
+	}
+	slices.Sort(ratios)
+	return max(2, 3*ratios[len(ratios)/2])
 }
 
 // barPanel is a panel of lying bars, the first row on top.
