@@ -39,7 +39,7 @@ func (r *runner) left(ctx context.Context, preset tiercompact.Preset, rows []Row
 	known := []point{{0, 0}, {2, 1}}
 	for _, row := range rows {
 		if row.Kind == Replay && row.Preset == string(preset) && row.Level == Auto {
-			known = append(known, point{row.Window, leftIn(row)})
+			known = append(known, point{row.Window, row.Left})
 		}
 	}
 	best := Left{Preset: string(preset), Target: r.Left, Size: math.Inf(1)}
@@ -49,7 +49,7 @@ func (r *runner) left(ctx context.Context, preset tiercompact.Preset, rows []Row
 		if err != nil {
 			return best, err
 		}
-		size := leftIn(row[0])
+		size := row[0].Left
 		if size == 0 {
 			return best, fmt.Errorf("bench: nothing is needed after the cuts of these sessions: leave out left, or give longer sessions")
 		}
@@ -80,9 +80,4 @@ func between(known []point, target float64, try int) float64 {
 		part = min(0.95, max(0.05, (target-low.left)/(high.left-low.left)))
 	}
 	return math.Round(1e4*(low.window+part*(high.window-low.window))) / 1e4
-}
-
-// leftIn is the share of the tokens that a row left at all its cuts.
-func leftIn(row Row) float64 {
-	return row.left.Of()
 }

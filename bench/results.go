@@ -51,6 +51,7 @@ type Row struct {
 	Level  string  `json:"level,omitempty"`  // auto, soft, hard or emergency; "" for baselines
 	Window float64 `json:"window,omitempty"` // of a replay: share of the tokens that the window takes
 
+	Left        float64     `json:"left"`        // share of the tokens, at all cuts of both measures
 	Freed       FreedTokens `json:"freed"`       // by compacting whole sessions
 	Identifiers Figure      `json:"identifiers"` // needed after the cut
 	Edits       Figure      `json:"edits"`       // that can go on without reading again
@@ -60,8 +61,6 @@ type Row struct {
 
 	Prefill *Prefilled `json:"prefill,omitempty"` // nil for what is done once
 	Cost    *Cost      `json:"cost,omitempty"`
-
-	left Share // tokens at all cuts
 }
 
 // A Figure is a share of something that was kept, and at what size. Of 0 means

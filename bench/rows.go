@@ -32,7 +32,7 @@ func rowOf(row Row, parts []part) Row {
 	row.Freed.Share = Share{row.Freed.Tokens, row.Freed.Before}.Of()
 	row.Freed.Levels = freed.parts()
 	row.Identifiers, row.Edits = figure(kept.Identifiers, kept.IdentifierSize), figure(kept.Edits, kept.EditSize)
-	row.left.add(kept.IdentifierSize.Part+kept.EditSize.Part, kept.IdentifierSize.Whole+kept.EditSize.Whole)
+	row.Left = Share{kept.IdentifierSize.Part + kept.EditSize.Part, kept.IdentifierSize.Whole + kept.EditSize.Whole}.Of()
 	row.Orphans = kept.Orphans
 	row.addFacts(facts)
 	if refill.Sessions > 0 {
