@@ -1,14 +1,240 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tiercompact/tiercompact"
+	"github.com/tiercompact/tiercompact/bench"
+	"github.com/tiercompact/tiercompact/bench/corpus"
+	"github.com/tiercompact/tiercompact/bench/report"
+	"github.com/tiercompact/tiercompact/engine"
+)
 
 func newBenchCommand() *cobra.Command {
+	var o benchOptions
 	cmd := &cobra.Command{
-		Use:   "bench",
+		Use:   "bench [FILES or folders]",
 		Short: "Measure what compaction keeps, frees and costs",
-		Args:  unknownCommand,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Long: `bench measures what each level and preset makes of whole sessions: tokens freed;
+the identifiers and the edits that the work needs after a cut, and that still
+stand; planted facts; calls and results that lost their partner; what a prompt
+cache must read anew. Beside it stand plain ways to make a conversation smaller,
+so that a figure means something.
+
+FILES are transcripts of any format; folders are searched for them. Without any
+it measures sessions that a seed makes up. Windows are shares of the tokens of a
+session: 0.5 is a window of half of them.`,
+		Example: `  tiercompact bench --quick
+  tiercompact bench sessions/ --preset steady --left 0.31
+  tiercompact bench --html report.html --plot report.svg
+  tiercompact bench a.jsonl b.json --level auto --window 0.3,0.5 --json > figures.json`,
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) },
 	}
+	o.register(cmd)
 	cmd.AddCommand(newBenchRecallCommand(), newBenchScoreCommand())
 	return cmd
+}
+
+type benchOptions struct {
+	presets, levels              []string
+	windows                      []float64
+	left                         float64
+	baselines, quick, json, cost bool
+	summarizer                   string
+	seed                         uint64
+	csv, html, plot, plotOf      string
+	models                       models
+	look                         look
+}
+
+func (o *benchOptions) register(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringSliceVar(&o.presets, "preset", nil, "`presets` to measure: default, eager, steady (default: all)")
+	f.StringSliceVarP(&o.levels, "level", "l", nil, "`levels` to measure: auto, soft, hard, emergency (default: all)")
+	f.Float64SliceVarP(&o.windows, "window", "w", nil, "`shares` of the tokens that windows take (default: some for auto, 0.5 for each level)")
+	f.Float64Var(&o.left, "left", 0, "find the window in which auto leaves this `share` of the tokens, and report at it")
+	f.BoolVar(&o.baselines, "baselines", true, "measure plain ways too")
+	f.BoolVar(&o.quick, "quick", false, "fewer windows, and the shorter ones of the made-up sessions")
+	f.BoolVar(&o.cost, "cost", true, "measure times and memory too; without, two runs are the same to the byte")
+	f.StringVar(&o.models.kind, "engine", "", "what ranks: "+benchRankers+" (default \"lexical\")")
+	f.StringVar(&o.summarizer, "summarizer", "", "what summarises: "+benchWriters+" (default \"extractive\")")
+	f.StringVar(&o.models.url, "ollama-url", "", "`address` of Ollama (default: OLLAMA_HOST, else http://127.0.0.1:11434)")
+	f.StringVar(&o.models.embedder, "embed-model", "", "`model` that ranks (default "+engine.DefaultEmbedder+")")
+	f.StringVar(&o.models.summarizer, "summary-model", "", "`model` that summarises (default "+engine.DefaultSummarizer+")")
+	f.Uint64Var(&o.seed, "seed", 42, "`number` that sessions and what is random are made from")
+	f.BoolVar(&o.json, "json", false, "all figures as JSON")
+	f.StringVar(&o.csv, "csv", "", "write a line for each row to this `file`")
+	f.StringVar(&o.html, "html", "", "write one page with tables and plots to this `file`")
+	f.StringVar(&o.plot, "plot", "", "draw plots into this `file`, .svg or .png")
+	f.StringVar(&o.plotOf, "plot-of", report.All, "which plot: "+strings.Join(report.Plots(), ", "))
+	o.look.register(cmd)
+	f.SortFlags = false
+	for flag, words := range map[string]string{"preset": benchPresets, "level": benchLevels, "engine": benchRankers, "summarizer": benchWriters, "plot-of": strings.Join(report.Plots(), ", ")} {
+		complete(cmd, flag, words)
+	}
+}
+
+const (
+	benchPresets = "default, eager, steady"
+	benchLevels  = "auto, soft, hard, emergency"
+	benchRankers = "lexical, ollama"
+	benchWriters = "extractive, ollama"
+)
+
+func (o *benchOptions) run(cmd *cobra.Command, args []string) error {
+	if err := o.valid(cmd); err != nil {
+		return err
+	}
+	s, err := o.look.on(cmd.OutOrStdout())
+	if err != nil {
+		return err
+	}
+	options := bench.Options{
+		Name: fmt.Sprintf("made-up sessions, seed %d", o.seed), Levels: o.levels, Windows: o.windows, Left: o.left,
+		Seed: o.seed, Quick: o.quick, Bare: !o.baselines, NoCost: !o.cost,
+	}
+	for _, preset := range o.presets {
+		options.Presets = append(options.Presets, tiercompact.Preset(preset))
+	}
+	if err := o.engines(cmd, &options.Config); err != nil {
+		return err
+	}
+	sessions, err := o.sessions(cmd, args)
+	if err != nil {
+		return err
+	}
+	if len(args) > 0 {
+		options.Name = setName(args)
+	}
+	bar := newBenchBar(cmd)
+	options.Told = bar.told
+	r, err := bench.Run(cmd.Context(), options, sessions)
+	bar.close()
+	if err != nil {
+		return err
+	}
+	if err := o.files(cmd, r); err != nil {
+		return err
+	}
+	return buffered(cmd.OutOrStdout(), func(w io.Writer) error {
+		if o.json {
+			return writeJSON(w, r)
+		}
+		return showBench(w, s, r)
+	})
+}
+
+func (o *benchOptions) valid(cmd *cobra.Command) error {
+	for flag, list := range map[string][]string{"preset": o.presets, "level": o.levels} {
+		if cmd.Flags().Changed(flag) && len(list) == 0 {
+			return usagef("--%s is empty; give it a value, or leave it out", flag)
+		}
+	}
+	for _, preset := range o.presets {
+		if err := oneOf("--preset", preset, benchPresets); err != nil {
+			return err
+		}
+	}
+	for _, level := range o.levels {
+		if err := oneOf("--level", level, benchLevels); err != nil {
+			return err
+		}
+	}
+	for _, w := range o.windows {
+		if !(w > 0 && w <= 100) {
+			return usagef("--window takes shares of the tokens of a session, above 0 and at most 100, not %g", w)
+		}
+	}
+	if cmd.Flags().Changed("left") && !(o.left > 0 && o.left < 1) {
+		return usagef("--left takes a share of the tokens, above 0 and below 1, not %g", o.left)
+	}
+	if err := chosen([]choice{{"engine", &o.models.kind, benchRankers}, {"summarizer", &o.summarizer, benchWriters}, {"plot-of", &o.plotOf, strings.Join(report.Plots(), ", ")}}); err != nil {
+		return err
+	}
+	if o.plot == "" && cmd.Flags().Changed("plot-of") {
+		return usagef("--plot-of says what --plot draws; give --plot FILE too")
+	}
+	if o.plot != "" && !slices.Contains(report.Formats(), formatOf(o.plot)) {
+		return usagef("--plot %s must end in .svg or .png", o.plot)
+	}
+	for _, t := range []target{{"--csv", o.csv}, {"--html", o.html}, {"--plot", o.plot}} {
+		if t.path == "-" {
+			return usagef("%s - is no file; give the name of one", t.flag)
+		}
+	}
+	return apart("-", target{"--csv", o.csv}, target{"--html", o.html}, target{"--plot", o.plot})
+}
+
+func formatOf(path string) string {
+	return strings.TrimPrefix(strings.ToLower(filepath.Ext(path)), ".")
+}
+
+// engines has cfg rank and summarise with what the flags name.
+func (o *benchOptions) engines(cmd *cobra.Command, cfg *tiercompact.Config) error {
+	ranks, writes := o.models.kind == "ollama", o.summarizer == "ollama"
+	switch {
+	case !ranks && o.models.embedder != "":
+		return usagef("--embed-model is a model of Ollama; give --engine ollama too")
+	case !writes && o.models.summarizer != "":
+		return usagef("--summary-model is a model of Ollama; give --summarizer ollama too")
+	}
+	m := o.models
+	m.seed = int(o.seed)
+	e := m.options()
+	e.Kind = engine.BuiltIn
+	if ranks || writes {
+		e.Kind = engine.Ollama
+	}
+	if !ranks {
+		e.Embedder = engine.Lexical
+	}
+	if !writes {
+		e.Summarizer = engine.Extractive
+	}
+	found, err := engine.Open(cmd.Context(), e)
+	if err != nil {
+		return err
+	}
+	if found.Warning != "" {
+		note(cmd, "warning: %s", found.Warning)
+	}
+	found.Into(cfg)
+	return nil
+}
+
+// sessions are those of files and folders, or made up.
+func (o *benchOptions) sessions(cmd *cobra.Command, args []string) ([]corpus.Session, error) {
+	switch {
+	case len(args) > 0:
+		return readSessions(cmd, args)
+	case o.quick:
+		return corpus.Small(o.seed), nil
+	}
+	return corpus.Default(o.seed), nil
+}
+
+// files writes what the flags name.
+func (o *benchOptions) files(cmd *cobra.Command, r bench.Report) error {
+	for _, f := range []struct {
+		path string
+		fill func(io.Writer) error
+	}{
+		{o.csv, func(w io.Writer) error { return report.CSV(w, r) }},
+		{o.html, func(w io.Writer) error { return report.HTML(w, r) }},
+		{o.plot, func(w io.Writer) error { return report.Plot(w, r, o.plotOf, formatOf(o.plot)) }},
+	} {
+		if f.path == "" {
+			continue
+		}
+		if err := write(cmd, f.path, f.fill); err != nil {
+			return err
+		}
+	}
+	return nil
 }

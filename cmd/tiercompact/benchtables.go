@@ -1,0 +1,121 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/tiercompact/tiercompact/bench"
+	"github.com/tiercompact/tiercompact/bench/corpus"
+	"github.com/tiercompact/tiercompact/internal/screen"
+)
+
+// facts shows the planted facts by kind.
+func (b *benchSheet) facts() {
+	if b.Set.Facts == 0 {
+		return
+	}
+	heads := map[corpus.Kind]string{
+		corpus.Rule: "rule", corpus.Changed: "file", corpus.Error: "error", corpus.Todo: "todo", corpus.Decision: "choice",
+		corpus.Prose: "prose", corpus.InResult: "tool", corpus.InFile: "body",
+	}
+	line := fmt.Sprintf("%-*s", nameWidth+2, "facts kept")
+	for _, kind := range corpus.Kinds() {
+		line += fmt.Sprintf("%7s", heads[kind])
+	}
+	b.line("")
+	b.line(line)
+	for _, g := range b.groups() {
+		b.title(g.title)
+		for _, r := range g.rows {
+			if r.Kind == bench.Replay && r.Level != bench.Auto {
+				continue // all in JSON and CSV
+			}
+			shares := map[corpus.Kind]string{}
+			for _, f := range r.ByKind {
+				shares[f.Kind] = fmt.Sprintf("%.2f", f.Share)
+			}
+			text := ""
+			for _, kind := range corpus.Kinds() {
+				text += fmt.Sprintf("%7s", shares[kind])
+			}
+			b.named(nameOf(r), text)
+		}
+	}
+	b.dim("rule, file, error, todo: what the user ruled, files changed, the last error, open todos. choice: decisions. prose: names and numbers in what the user wrote. tool, body: what stands inside the result of a tool, or the text of a file. Hard alone is asked questions, and counts the facts that these are about.")
+}
+
+// atSize shows who keeps more at the same size.
+func (b *benchSheet) atSize() {
+	if len(b.AtSize) == 0 {
+		return
+	}
+	const columns = "%6s %6s %6s %7s"
+	b.line("")
+	b.line(fmt.Sprintf("%-*s", nameWidth+4, "") + b.rule("identifiers", 26) + "   " + b.rule("edits", 26))
+	head := fmt.Sprintf(columns, "size", "it", b.AtSize[0].Preset, "more")
+	b.line(fmt.Sprintf("%-*s%s %s", nameWidth+2, "at its own size", head, head))
+	for _, a := range b.AtSize {
+		b.named(a.Baseline, b.compared(columns, a.Identifiers)+" "+b.compared(columns, a.Edits))
+	}
+	b.dim(fmt.Sprintf("What a plain way keeps, and what %s keeps at the same size, between two of its windows. - where it was not measured at that size: give smaller windows.", b.AtSize[0].Preset))
+}
+
+// rule is a heading over so many columns.
+func (b *benchSheet) rule(text string, width int) string {
+	line := b.screen.Sign("─", "-")
+	return line + line + " " + text + " " + strings.Repeat(line, max(0, width-len(text)-4))
+}
+
+func (b *benchSheet) compared(columns string, c *bench.Compared) string {
+	if c == nil {
+		return fmt.Sprintf(columns, "-", "-", "-", "-")
+	}
+	text := fmt.Sprintf(columns, fmt.Sprintf("%.2f", c.Size), fmt.Sprintf("%.3f", c.Baseline), fmt.Sprintf("%.3f", c.Preset), fmt.Sprintf("%+.3f", c.Difference))
+	cut := len(text) - len("+0.000")
+	paint := screen.Green
+	if c.Difference < 0 {
+		paint = screen.Red
+	}
+	return text[:cut] + b.screen.Paint(paint, text[cut:])
+}
+
+// left shows the windows that leave the share that was asked for.
+func (b *benchSheet) left() {
+	if len(b.Left) == 0 {
+		return
+	}
+	const columns = "%7s %6s %14s %14s %10s"
+	b.line("")
+	b.line(fmt.Sprintf("%-*s", nameWidth+2, fmt.Sprintf("auto, %.3f left", b.Left[0].Target)) + fmt.Sprintf(columns, "window", "left", "idents", "edits", "re-prefill"))
+	for _, l := range b.Left {
+		prefill := "-"
+		if l.Row.Prefill != nil {
+			prefill = fmt.Sprintf("%.2f", l.Row.Prefill.Ratio)
+		}
+		b.named(l.Preset, fmt.Sprintf(columns, fmt.Sprintf("%.3f", l.Window), fmt.Sprintf("%.3f", l.Size),
+			sized(l.Row.Identifiers), sized(l.Row.Edits), prefill))
+	}
+	b.dim("After @ the share of the tokens that is left at the cuts of that measure; left is over all cuts.")
+}
+
+func sized(f bench.Figure) string {
+	if f.Of == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.3f @ %.2f", f.Share, f.Size)
+}
+
+// growth shows what things take at a length.
+func (b *benchSheet) growth() {
+	if len(b.Growth) == 0 {
+		return
+	}
+	const columns = "%10s %9s %9s %9s %10s %6s"
+	b.line("")
+	b.line(fmt.Sprintf("%-*s", nameWidth+2, "growth, messages") + fmt.Sprintf(columns, "tokens", "add, us", "soft, ms", "hard, ms", "emerg, ms", "MB"))
+	for _, g := range b.Growth {
+		b.named(screen.Grouped(g.Messages), fmt.Sprintf(columns, screen.Grouped(g.Tokens), fmt.Sprintf("%.0f", g.AddMicros),
+			fmt.Sprintf("%.1f", g.SoftMillis), fmt.Sprintf("%.1f", g.HardMillis), fmt.Sprintf("%.1f", g.FinalMillis), fmt.Sprintf("%.1f", float64(g.Bytes)/1e6)))
+	}
+	b.dim("add: one AddMessage, on average, compaction included, steady in a window of half of the tokens. soft, hard, emergency: one round over all messages. MB: what a session holds beside its messages.")
+}
