@@ -2,7 +2,7 @@
 .PHONY: all check test race cover property cross demo ollama fuzz matrix long kill long-summary bench bench-compare bench-growth bench-baseline golden
 
 # Benchmarks over the length of a session are named BenchmarkX/messages=N.
-MESSAGES = go test -run='^$$' -bench=/messages= -cpu=2 -count=$${COUNT:-6} -benchtime=$${BENCHTIME:-200ms} $\
+MESSAGES = go test -run='^$$' -bench=/messages= -cpu=2 -count=$${COUNT:-6} -benchtime=$${BENCHTIME:-50ms} $\
   . ./archive ./bench ./chat ./cooldown ./edit ./embed ./files ./levels ./summarize ./trace ./wire
 BENCHSTAT = go run golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da -ignore cpu,cores
 
@@ -22,7 +22,7 @@ kill: ## two hundred kills while the folder store writes
 	go test . ./archive -run Killed -kills=200 -timeout 1h
 bench: ## ten runs, for benchstat
 	go test -run='^$$' -bench=. -benchmem -count=10 ./... | tee bench.out
-bench-compare: ## what a message goes through, against the baseline; COUNT=4 BENCHTIME=20ms make bench-compare for less
+bench-compare: ## what a message goes through, against the baseline; COUNT=4 BENCHTIME=5ms make bench-compare for less
 	$(MESSAGES) > bench.out || { cat bench.out; exit 1; }
 	$(BENCHSTAT) bench/testdata/baseline.txt bench.out
 bench-growth: ## what the baseline says of 100, 1,000 and 10,000 messages

@@ -111,10 +111,14 @@ func BenchmarkAddMessage(b *testing.B) {
 			var s *tiercompact.Session
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
-				if i%500 == 0 {
+				if i%max(50, n/10) == 0 { // the length stays near n
 					b.StopTimer()
-					s = c.Session(fmt.Sprint(n, i))
+					c.Forget("x")
+					s = c.Session("x")
 					if err := s.Load(history); err != nil {
+						b.Fatal(err)
+					}
+					if _, err := s.AddMessage(b.Context(), m); err != nil { // makes room for more
 						b.Fatal(err)
 					}
 					b.StartTimer()

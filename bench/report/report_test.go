@@ -23,7 +23,7 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 
 // sample is a report with all that a report can have.
 func sample() bench.Report {
-	r := bench.Report{Set: bench.Set{Name: "built-in, seed 7", Sessions: 3, Short: []string{"a"}, Messages: 1234, Tokens: 56789, Facts: 12, Ranking: "lexical", Summarizer: "extractive", Seed: 7, Quick: true}}
+	r := bench.Report{Set: bench.Set{Name: "made-up sessions, seed 7", Sessions: 3, Short: []string{"a"}, Messages: 1234, Tokens: 56789, Facts: 12, Ranking: "lexical", Summarizer: "extractive", Seed: 7, Quick: true}}
 	figure := func(share, size float64) bench.Figure {
 		return bench.Figure{Kept: int(share * 100), Of: 100, Share: share, Size: size}
 	}
@@ -193,7 +193,7 @@ func TestPageNeedsNothingElse(t *testing.T) {
 
 func TestPageLeavesOutWhatWasNotMeasured(t *testing.T) {
 	r := sample()
-	r.Set.Name, r.AtSize, r.Left, r.Growth = "sessions/", nil, nil, nil
+	r.Set.Name, r.Set.Facts, r.AtSize, r.Left, r.Growth = "sessions/", 0, nil, nil, nil
 	html := page(t, r)
 	for _, gone := range []string{"Against each baseline", "How it grows", "leaves a share"} {
 		if strings.Contains(html, gone) {
