@@ -1,8 +1,9 @@
 // Package bench measures what compaction does to conversations: how many tokens
-// each level frees, and how long it takes.
+// each level frees, what it keeps of what the work needs next, what a prompt
+// cache must read anew, and how long it takes. Baselines are measured beside it.
 //
-// It takes the reports of a session as they come, and asks nothing of the
-// session itself.
+// [Run] measures whole sets of sessions, made up by package corpus or read from
+// files; [Compare] measures what any compactor made of one conversation.
 package bench
 
 import (

@@ -110,7 +110,7 @@ func (o Options) windows(preset tiercompact.Preset, level string) []float64 {
 	case o.Quick || preset != compared:
 		return []float64{0.3, half, 1}
 	}
-	return []float64{0.3, half, 0.75, 1, 1.3}
+	return []float64{0.2, 0.3, half, 0.75, 1, 1.3}
 }
 
 const half = 0.5

@@ -14,11 +14,11 @@ import (
 
 // body is what stands in a message, with the arguments of calls.
 func body(m chat.Message) string {
-	text := m.Text()
+	texts := []string{m.Text()}
 	for _, p := range m.Parts {
-		text += "\n" + p.Args
+		texts = append(texts, p.Args)
 	}
-	return text
+	return strings.Join(texts, "\n")
 }
 
 func TestSessionsAreWhole(t *testing.T) {

@@ -119,20 +119,15 @@ func (b *benchSheet) kept() {
 }
 
 func (b *benchSheet) keptLegend() string {
-	text := "left: share of the tokens. idents, edits: share kept of what the work needs after a cut"
-	for _, r := range b.Rows {
-		if r.Identifiers.Of+r.Edits.Of > 0 {
-			text += fmt.Sprintf(" (%s identifiers, %s edits)", screen.Grouped(r.Identifiers.Of), screen.Grouped(r.Edits.Of))
-			break
-		}
+	needed, cost := "", ""
+	if i := slices.IndexFunc(b.Rows, func(r bench.Row) bool { return r.Identifiers.Of+r.Edits.Of > 0 }); i >= 0 {
+		needed = fmt.Sprintf(" (%s identifiers, %s edits)", screen.Grouped(b.Rows[i].Identifiers.Of), screen.Grouped(b.Rows[i].Edits.Of))
 	}
-	text += ". facts: planted, share kept. orphans: calls and results that lost their partner. re-prefill: tokens that a prompt cache reads anew, of those without compaction; plain ways are applied at 0.60 of a window of 0.50. rounds: compactions a session."
-	for _, r := range b.Rows {
-		if r.Cost != nil && b.screen.Width >= wideFrom {
-			return text + fmt.Sprintf(" ms, MB: time and heap for one session of %s.", screen.Plural(r.Cost.Messages, "message"))
-		}
+	if i := slices.IndexFunc(b.Rows, func(r bench.Row) bool { return r.Cost != nil }); i >= 0 && b.screen.Width >= wideFrom {
+		cost = fmt.Sprintf(" ms, MB: time and heap for one session of %s.", screen.Plural(b.Rows[i].Cost.Messages, "message"))
 	}
-	return text
+	return "left: share of the tokens. idents, edits: share kept of what the work needs after a cut" + needed +
+		". facts: planted, share kept. orphans: calls and results that lost their partner. re-prefill: tokens that a prompt cache reads anew, of those without compaction; plain ways are applied at 0.60 of a window of 0.50. rounds: compactions a session." + cost
 }
 
 func retained(f bench.Figure) string {

@@ -18,12 +18,8 @@ func (b *benchSheet) facts() {
 		corpus.Rule: "rule", corpus.Changed: "file", corpus.Error: "error", corpus.Todo: "todo", corpus.Decision: "choice",
 		corpus.Prose: "prose", corpus.InResult: "tool", corpus.InFile: "body",
 	}
-	line := fmt.Sprintf("%-*s", nameWidth+2, "facts kept")
-	for _, kind := range corpus.Kinds() {
-		line += fmt.Sprintf("%7s", heads[kind])
-	}
 	b.line("")
-	b.line(line)
+	b.line(fmt.Sprintf("%-*s", nameWidth+2, "facts kept") + byKind(heads))
 	for _, g := range b.groups() {
 		b.title(g.title)
 		for _, r := range g.rows {
@@ -34,14 +30,19 @@ func (b *benchSheet) facts() {
 			for _, f := range r.ByKind {
 				shares[f.Kind] = fmt.Sprintf("%.2f", f.Share)
 			}
-			text := ""
-			for _, kind := range corpus.Kinds() {
-				text += fmt.Sprintf("%7s", shares[kind])
-			}
-			b.named(nameOf(r), text)
+			b.named(nameOf(r), byKind(shares))
 		}
 	}
 	b.dim("rule, file, error, todo: what the user ruled, files changed, the last error, open todos. choice: decisions. prose: names and numbers in what the user wrote. tool, body: what stands inside the result of a tool, or the text of a file. Hard alone is asked questions, and counts the facts that these are about.")
+}
+
+// byKind writes texts in the order of kinds.
+func byKind(texts map[corpus.Kind]string) string {
+	var b strings.Builder
+	for _, kind := range corpus.Kinds() {
+		fmt.Fprintf(&b, "%7s", texts[kind])
+	}
+	return b.String()
 }
 
 // atSize shows who keeps more at the same size.
