@@ -72,10 +72,16 @@ type meter struct {
 
 func newMeter() *meter {
 	m := &meter{sample: []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}}
-	runtime.GC()
+	settle()
 	m.before = m.heap()
 	m.began = time.Now()
 	return m
+}
+
+// settle frees all that is not held: what pools keep goes in the second turn.
+func settle() {
+	runtime.GC()
+	runtime.GC()
 }
 
 func (m *meter) heap() uint64 {
@@ -143,7 +149,7 @@ func (r *runner) held(t chat.Transcript, g *Growth) error {
 	if err := s.Load(t); err != nil {
 		return err
 	}
-	runtime.GC()
+	settle()
 	m.look()
 	g.Bytes = m.peak
 	runtime.KeepAlive(s)
