@@ -43,7 +43,7 @@ func (r *runner) costs(ctx context.Context, report *Report) error {
 // costly returns the longest session that is not too long, nil for none.
 func (r *runner) costly() (best *subject) {
 	for _, s := range r.sessions {
-		if n := len(s.messages); n > 0 && (n <= costSession+costSession/10) && (best == nil || n > len(best.messages)) {
+		if n := len(s.messages); n > 0 && n <= costSession+costSession/10 && (best == nil || n > len(best.messages)) {
 			best = s
 		}
 	}

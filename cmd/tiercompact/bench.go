@@ -74,6 +74,7 @@ func (o *benchOptions) register(cmd *cobra.Command) {
 	f.StringVar(&o.plot, "plot", "", "draw plots into this `file`, .svg or .png")
 	f.StringVar(&o.plotOf, "plot-of", report.All, "which plot: "+strings.Join(report.Plots(), ", "))
 	o.look.register(cmd)
+	f.Lookup("window").DefValue = ""
 	f.SortFlags = false
 	for flag, words := range map[string]string{"preset": benchPresets, "level": benchLevels, "engine": benchRankers, "summarizer": benchWriters, "plot-of": strings.Join(report.Plots(), ", ")} {
 		complete(cmd, flag, words)
