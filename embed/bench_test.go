@@ -54,7 +54,7 @@ func BenchmarkScore(b *testing.B) {
 		}{{"short", docs[0]}, {"long", embed.TermsOfText(strings.Join(corpus(50, 200), " "))}} {
 			b.Run(messages(n)+"/"+query.name, func(b *testing.B) {
 				for b.Loop() {
-					embed.Rank(embed.Fuse(nil, embed.Score(query.terms, docs), embed.Weights{}))
+					embed.Rank(embed.Fuse(nil, embed.Match(query.terms, docs), embed.Weights{}))
 				}
 			})
 		}

@@ -69,58 +69,73 @@ func normalise(dst, v []float32) bool {
 }
 
 // Weights says how much each measure counts beside the cosine, which counts 1.
+// What is asked and what answers it belong together, and share few words: so
+// the scores of those beside a message count for it too.
 type Weights struct {
-	Lexical   float64 // of the lexical score, as a share of the highest
-	Neighbour float64 // of the better neighbour's score: a question and its answer belong together
+	Lexical   float64 // of the words shared with the query
+	Neighbour float64 // of the better neighbour's cosine
+	Nearby    float64 // of the better neighbour's words, beside the message's own
+	Further   float64 // of the words of the better one behind the neighbours
 	Recency   float64 // of the place: 0 oldest, 1 newest
 }
 
-// DefaultWeights returns the weights that kept most in measurements on long
-// dialogues and coding sessions.
-func DefaultWeights() Weights { return Weights{Lexical: 0.5, Neighbour: 0.3, Recency: 0.6} }
+// DefaultWeights returns the weights that kept most in measurements on coding
+// sessions, where what comes next goes on from what is newest.
+func DefaultWeights() Weights {
+	return Weights{Lexical: 0.5, Neighbour: 0.3, Nearby: 0.3, Recency: 0.6}
+}
 
-// Fuse joins the cosines and the lexical scores of documents in the order of
-// the conversation into one score each. Without cosines (nil) the lexical
-// share takes their place, at weight 1. The zero Weights stands for
+// DialogueWeights returns the weights for a question that is asked after a long
+// dialogue and may be about any of it: age says nothing then.
+func DialogueWeights() Weights {
+	return Weights{Lexical: 0.5, Neighbour: 0.2, Nearby: 0.5, Further: 0.25}
+}
+
+// Fuse joins the cosines and the lexical shares ([Match]) of documents in the
+// order of the conversation into one score each. Without cosines (nil) the
+// lexical share takes their place, at weight 1. The zero Weights stands for
 // [DefaultWeights]. Scores are rounded to 1e-6; what is no number counts 0.
 func Fuse(cos, lex []float64, w Weights) []float64 {
 	if w == (Weights{}) {
 		w = DefaultWeights()
 	}
-	n := max(len(cos), len(lex))
-	own := make([]float64, n)
-	lexical := w.Lexical
 	if cos == nil {
-		lexical = 1
+		w.Lexical = 1
 	}
-	top := highest(lex)
-	for i := range own {
-		if i < len(cos) && finite(cos[i]) {
-			own[i] = cos[i]
-		}
-		if i < len(lex) && top > 0 && finite(lex[i]) {
-			own[i] += lexical * lex[i] / top
-		}
-	}
+	n := max(len(cos), len(lex))
+	cos, lex = numbers(cos, n), numbers(lex, n)
 	scores := make([]float64, n)
 	for i := range scores {
-		scores[i] = round(own[i] + w.Neighbour*betterNeighbour(own, i) + w.Recency*place(i, n))
+		meant := cos[i] + w.Neighbour*better(cos, i, 1)
+		said := lex[i] + w.Nearby*better(lex, i, 1) + w.Further*better(lex, i, 2)
+		scores[i] = round(meant + w.Lexical*said + w.Recency*place(i, n))
 	}
 	return scores
 }
 
-// betterNeighbour returns the higher of the scores beside i, 0 where i stands
-// alone.
-func betterNeighbour(scores []float64, i int) float64 {
-	switch {
-	case len(scores) == 1:
-		return 0
-	case i == 0:
-		return scores[1]
-	case i == len(scores)-1:
-		return scores[i-1]
+// numbers returns n scores, with 0 for what is missing or no number.
+func numbers(scores []float64, n int) []float64 {
+	out := make([]float64, n)
+	for i, s := range scores {
+		if finite(s) {
+			out[i] = s
+		}
 	}
-	return max(scores[i-1], scores[i+1])
+	return out
+}
+
+// better returns the higher of the scores that stand d before and behind i, 0
+// where there is none.
+func better(scores []float64, i, d int) float64 {
+	switch before, behind := i-d >= 0, i+d < len(scores); {
+	case before && behind:
+		return max(scores[i-d], scores[i+d])
+	case before:
+		return scores[i-d]
+	case behind:
+		return scores[i+d]
+	}
+	return 0
 }
 
 // place returns where i stands among n: 0 oldest, 1 newest.

@@ -30,16 +30,17 @@ func TestCosineOfVectors(t *testing.T) {
 	}
 }
 
-func TestFuseAddsShareNeighbourAndRecency(t *testing.T) {
-	w := embed.Weights{Lexical: 0.5, Neighbour: 0.3, Recency: 0.6}
+func TestFuseAddsWordsNeighboursAndRecency(t *testing.T) {
+	w := embed.Weights{Lexical: 0.5, Neighbour: 0.2, Nearby: 0.4, Further: 0.1, Recency: 0.6}
 	for _, c := range []struct {
 		name     string
 		cos, lex []float64
 		w        embed.Weights
 		want     []float64
 	}{
-		{"all", []float64{0.2, 0.8, 0}, []float64{0, 4, 2}, w, []float64{0.2 + 0.3*1.3, 1.3 + 0.3*0.25 + 0.3, 0.25 + 0.3*1.3 + 0.6}},
-		{"no cosines", nil, []float64{1, 2}, w, []float64{0.5 + 0.3, 1 + 0.15 + 0.6}},
+		{"cosines", []float64{0.2, 0.8, 0}, nil, w, []float64{0.2 + 0.2*0.8, 0.8 + 0.2*0.2 + 0.3, 0.2*0.8 + 0.6}},
+		{"words", []float64{0, 0, 0}, []float64{0, 1, 0.5}, w, []float64{0.5 * (0.4 + 0.1*0.5), 0.5*(1+0.4*0.5) + 0.3, 0.5*(0.5+0.4) + 0.6}},
+		{"no cosines", nil, []float64{0.5, 1}, w, []float64{0.5 + 0.4, 1 + 0.2 + 0.6}},
 		{"no words shared", []float64{0.5, 0.5}, []float64{0, 0}, embed.Weights{Lexical: 1}, []float64{0.5, 0.5}},
 		{"default weights", []float64{1}, []float64{1}, embed.Weights{}, []float64{2.1}},
 		{"not a number", []float64{math.NaN(), 1}, []float64{math.Inf(1), 0}, embed.Weights{Lexical: 1}, []float64{0, 1}},
@@ -49,6 +50,23 @@ func TestFuseAddsShareNeighbourAndRecency(t *testing.T) {
 		if !slices.EqualFunc(got, c.want, func(a, b float64) bool { return math.Abs(a-b) < 1e-6 }) {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
+	}
+}
+
+func TestMatchIsAShareOfTheBestButNotOfALittle(t *testing.T) {
+	docs := []embed.Terms{
+		embed.TermsOfText("Ada likes tea"), embed.TermsOfText("Ada has a dog"), embed.TermsOfText("Ada sleeps"), embed.TermsOfText("nothing"),
+	}
+	good := embed.Match(embed.TermsOfText("the dog of Ada"), docs)
+	if good[1] != 1 || good[0] <= 0 || good[0] >= 0.5 || good[3] != 0 {
+		t.Errorf("the best match is the whole, others a part: %v", good)
+	}
+	poor := embed.Match(embed.TermsOfText("Which vessel carried Ada across northern seas?"), docs)
+	if top := slices.Max(poor); top <= 0 || top > 0.5 {
+		t.Errorf("a name alone passes for a match: %v", poor)
+	}
+	if none := embed.Match(embed.TermsOfText("xyzzy"), docs); slices.Max(none) != 0 {
+		t.Errorf("nothing is shared: %v", none)
 	}
 }
 
@@ -179,7 +197,11 @@ func TestScoresAreFiniteAndNotNegative(t *testing.T) {
 				t.Fatalf("scores %v", scores)
 			}
 		}
-		order := embed.Rank(embed.Fuse(nil, scores, embed.Weights{}))
+		shares := embed.Match(terms[0], terms)
+		if slices.Min(shares) < 0 || slices.Max(shares) > 1 {
+			t.Fatalf("shares %v", shares)
+		}
+		order := embed.Rank(embed.Fuse(nil, shares, embed.Weights{}))
 		slices.Sort(order)
 		for i, at := range order {
 			if i != at {
@@ -213,8 +235,8 @@ func TestTheAnswerIsFoundThroughTheQuestionBesideIt(t *testing.T) {
 	for _, s := range dialogue {
 		docs = append(docs, embed.TermsOfText(s))
 	}
-	lex := embed.Score(embed.TermsOfText("What country did Caroline move from?"), docs)
-	got := embed.Rank(embed.Fuse(nil, lex, embed.Weights{Lexical: 0.5, Neighbour: 0.3}))
+	lex := embed.Match(embed.TermsOfText("What country did Caroline move from?"), docs)
+	got := embed.Rank(embed.Fuse(nil, lex, embed.DialogueWeights()))
 	if got[0] != 2 || got[1] != 3 && got[2] != 3 {
 		t.Errorf("ranked %v, want the question, then its answer (3) among the next two", got)
 	}

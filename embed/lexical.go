@@ -48,7 +48,7 @@ func lexicalVector(text string) []float32 {
 		if words.parts == 1 && stop(low) {
 			continue
 		}
-		h := hash(stem(low))
+		h := term(low)
 		add(h, 1)
 		if before != 0 {
 			add(before*31+h*0x9e3779b1, pairWeight)

@@ -12,14 +12,39 @@ const (
 	lengthNorm = 0.75
 )
 
+// leastMatch is the share of a query that the best document must say to count
+// as a whole match.
+const leastMatch = 1.0 / 3
+
 // Score returns how much each of docs says about query, in the manner of
 // BM25: counts saturate, long documents are marked down, and a term counts
 // the more, the fewer documents hold it. Scores are at least 0; a document
 // without terms scores 0. Its time is linear in the terms of docs.
 func Score(query Terms, docs []Terms) []float64 {
-	scores := make([]float64, len(docs))
+	scores, _ := score(query, docs)
+	return scores
+}
+
+// Match returns the same as a share, 0 to 1: of the best score, or of a third
+// of what a document would score that said all of query once, where that is
+// more. So the best of documents that share but a common word with the query
+// does not pass for a match.
+func Match(query Terms, docs []Terms) []float64 {
+	scores, whole := score(query, docs)
+	if top := max(highest(scores), leastMatch*whole); top > 0 {
+		for i := range scores {
+			scores[i] /= top
+		}
+	}
+	return scores
+}
+
+// score returns the scores, and what a document of mean length would score that
+// held each term of query once.
+func score(query Terms, docs []Terms) (scores []float64, whole float64) {
+	scores = make([]float64, len(docs))
 	if len(query.data) == 0 || len(docs) == 0 {
-		return scores
+		return scores, 0
 	}
 	hits, in := match(query, docs)
 	weight := make([]float64, len(in))
@@ -27,6 +52,7 @@ func Score(query Terms, docs []Terms) []float64 {
 		idf := math.Log(1 + (float64(len(docs))-float64(df)+0.5)/(float64(df)+0.5))
 		tf := query.count(k)
 		weight[k] = idf * tf * (saturation + 1) / (tf + saturation)
+		whole += weight[k]
 	}
 	mean := meanLength(docs)
 	for _, h := range hits {
@@ -35,7 +61,7 @@ func Score(query Terms, docs []Terms) []float64 {
 		norm := saturation * (1 - lengthNorm + lengthNorm*float64(d.length)/mean)
 		scores[h.doc] += weight[h.term] * tf * (saturation + 1) / (tf + norm)
 	}
-	return scores
+	return scores, whole
 }
 
 // A hit is a term of the query in a document: which, and where there.

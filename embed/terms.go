@@ -79,19 +79,19 @@ func (c collector) add(w *word) collector {
 	if w.parts == 1 {
 		if !stop(w.low[:w.n]) {
 			c.content++
-			c.hashes = append(c.hashes, hash(stem(w.low[:w.n])))
+			c.hashes = append(c.hashes, term(w.low[:w.n]))
 		}
 		return c
 	}
 	c.content++
-	c.hashes = append(c.hashes, hash(stem(w.low[:w.n])))
+	c.hashes = append(c.hashes, term(w.low[:w.n]))
 	start := 0
 	for i := 1; i <= w.n; i++ {
 		if i < w.n && !w.cut[i] {
 			continue
 		}
 		if part := w.low[start:i]; !stop(part) {
-			c.hashes = append(c.hashes, hash(stem(part)))
+			c.hashes = append(c.hashes, term(part))
 		}
 		start = i
 	}
@@ -126,10 +126,10 @@ func (c collector) terms() Terms {
 }
 
 // hash is FNV-1a with a last mix, so that its high bits can be used alone.
-func hash(b []byte) uint32 {
+func hash[T string | []byte](b T) uint32 {
 	h := uint32(2166136261)
-	for _, c := range b {
-		h = (h ^ uint32(c)) * 16777619
+	for i := range len(b) {
+		h = (h ^ uint32(b[i])) * 16777619
 	}
 	h ^= h >> 16
 	h *= 0x7feb352d

@@ -56,7 +56,7 @@ func (r Ranker) Score(ctx context.Context, v View) (Scores, error) {
 		return Scores{Of: r.lexical(v, query), Engine: "lexical", Fallback: r.reason(err)}, nil
 	}
 	if r.Ranking == Fused {
-		cos = embed.Fuse(cos, embed.Score(embed.TermsOfText(query), v.Terms), r.Weights)
+		cos = embed.Fuse(cos, embed.Match(embed.TermsOfText(query), v.Terms), r.Weights)
 	}
 	return Scores{Of: cos, Engine: r.Name}, nil
 }
@@ -70,11 +70,11 @@ func (r Ranker) reason(err error) string {
 }
 
 func (r Ranker) lexical(v View, query string) []float64 {
-	lex := embed.Score(embed.TermsOfText(query), v.Terms)
+	terms := embed.TermsOfText(query)
 	if r.Ranking == Fused {
-		return embed.Fuse(nil, lex, r.Weights)
+		return embed.Fuse(nil, embed.Match(terms, v.Terms), r.Weights)
 	}
-	return lex
+	return embed.Score(terms, v.Terms)
 }
 
 func (r Ranker) cosine(ctx context.Context, v View, query string) ([]float64, error) {

@@ -22,7 +22,7 @@ func Rankings() []Ranking {
 	return []Ranking{
 		{"recency", "the newest turns", levels.Ranker{}},
 		{"bm25", "words of the question", levels.Ranker{Ranking: levels.Cosine}},
-		{"lexical", "words, and the neighbours' words", levels.Ranker{Ranking: levels.Fused, Weights: weights()}},
+		{"lexical", "words, and the neighbours' words", levels.Ranker{Ranking: levels.Fused, Weights: embed.DialogueWeights()}},
 	}
 }
 
@@ -30,16 +30,8 @@ func Rankings() []Ranking {
 func ModelRankings(e levels.Embedder, name string) []Ranking {
 	return []Ranking{
 		{name, "vectors", levels.Ranker{Ranking: levels.Cosine, Embedder: e, Name: name}},
-		{"fused " + name, "vectors and words, and the neighbours'", levels.Ranker{Ranking: levels.Fused, Embedder: e, Name: name, Weights: weights()}},
+		{"fused " + name, "vectors and words, and the neighbours'", levels.Ranker{Ranking: levels.Fused, Embedder: e, Name: name, Weights: embed.DialogueWeights()}},
 	}
-}
-
-// weights are those of hard, but for age: the question comes after everything,
-// and when a thing was said tells nothing of whether it answers it.
-func weights() embed.Weights {
-	w := embed.DefaultWeights()
-	w.Recency = 0
-	return w
 }
 
 // order returns the turns of v by their scores for a question, the best first.
