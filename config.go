@@ -61,7 +61,7 @@ const (
 
 // None is the value of a setting whose zero means its default and that is to
 // be zero: [Config.MinGain], [Config.HardCapBuffer], [Config.KeepLast],
-// [Config.KeepShare].
+// [Config.KeepShare], [Config.Fill].
 const None = -1
 
 // Config is how conversations are kept small. Only Window is required; the zero
@@ -90,8 +90,9 @@ type Config struct {
 	TriggerPct      float64 // usage from which a preflight compacts; 0: 0.85
 	KeepRecentTurns int     // of a preflight or manual compaction; 0: 6
 	KeepToolIOPairs int     // the same; 0: 4
-	KeepLast        int     // newest messages that emergency keeps; 0: 4; None: only the latest user message
+	KeepLast        int     // newest messages that emergency keeps; 0: 4, 2 of steady; None: only the latest user message
 	KeepShare       float64 // emergency keeps more of the newest messages, while they fill less than this share of the window; None: KeepLast alone
+	Fill            float64 // usage up to which a round leaves of files what the work is at: longer outlines, parts in the summary; None: nothing beyond their caps
 	StaleAfter      int     // messages without a reference that make a file stale; 0: 3
 
 	RolesNeverPrune []chat.Role             // nil: system, developer
@@ -140,14 +141,16 @@ type settings struct {
 func (p Preset) bundle() (Config, error) {
 	c := Config{
 		Thresholds: levels.Thresholds{Soft: 0.60, Hard: 0.75, Emergency: 0.90},
-		Escalation: Direct, Ranking: levels.Cosine, HardUntil: Half, MinGain: None, KeepShare: None,
+		Escalation: Direct, Ranking: levels.Cosine, HardUntil: Half, MinGain: None, KeepShare: None, Fill: None,
 	}
 	switch p {
 	case "", Default:
 	case Eager:
 		c.Thresholds = levels.Thresholds{Soft: 0.50, Hard: 0.65, Emergency: 0.80}
 	case Steady:
-		c.Escalation, c.Ranking, c.HardUntil, c.MinGain, c.KeepShare = Cascade, levels.Fused, UntilSoft, 0.15, 0.30
+		c.Thresholds = levels.Thresholds{Soft: 0.70, Hard: 0.80, Emergency: 0.90}
+		c.Escalation, c.Ranking, c.HardUntil = Cascade, levels.Fused, UntilSoft
+		c.MinGain, c.Fill, c.KeepLast, c.KeepShare = 0.45, 0.48, 2, 0.05
 	default:
 		return c, fmt.Errorf("preset must be default, eager or steady, is %q", p)
 	}
@@ -189,11 +192,12 @@ func (cfg Config) withDefaults(preset Config) Config {
 	cfg.HardUntil = cmp.Or(cfg.HardUntil, preset.HardUntil)
 	cfg.MinGain = max(0, cmp.Or(cfg.MinGain, preset.MinGain))
 	cfg.KeepShare = max(0, cmp.Or(cfg.KeepShare, preset.KeepShare))
+	cfg.Fill = max(0, cmp.Or(cfg.Fill, preset.Fill))
 	cfg.Trigger = cmp.Or(cfg.Trigger, EveryMessage)
 	cfg.TriggerPct = cmp.Or(cfg.TriggerPct, 0.85)
 	cfg.KeepRecentTurns = cmp.Or(cfg.KeepRecentTurns, 6)
 	cfg.KeepToolIOPairs = cmp.Or(cfg.KeepToolIOPairs, 4)
-	cfg.KeepLast = max(0, cmp.Or(cfg.KeepLast, 4))
+	cfg.KeepLast = max(0, cmp.Or(cfg.KeepLast, preset.KeepLast, 4))
 	cfg.StaleAfter = cmp.Or(cfg.StaleAfter, 3)
 	if cfg.RolesNeverPrune == nil {
 		cfg.RolesNeverPrune = []chat.Role{chat.System, chat.Developer}
@@ -251,7 +255,7 @@ func (cfg Config) validate() error {
 		oneOf("hard.until", cfg.HardUntil, Half, UntilSoft),
 		oneOf("summary_role", cfg.SummaryRole, chat.Assistant, chat.System),
 		oneOf("summary.fallback", cfg.SummaryFallback, levels.FallbackExtractive, levels.FallbackPruning),
-		share("min_gain", cfg.MinGain), share("emergency.keep_share", cfg.KeepShare), share("trigger_pct", cfg.TriggerPct), share("context_threshold", cfg.ContextThreshold),
+		share("min_gain", cfg.MinGain), share("emergency.keep_share", cfg.KeepShare), share("fill", cfg.Fill), share("trigger_pct", cfg.TriggerPct), share("context_threshold", cfg.ContextThreshold),
 		atLeast("keep_recent_turns", cfg.KeepRecentTurns, 1), atLeast("keep_tool_io_pairs", cfg.KeepToolIOPairs, 1),
 		atLeast("message_threshold", cfg.MessageThreshold, 0), atLeast("reserve", cfg.Reserve, 0),
 		atLeast("hard_cap_buffer", cfg.HardCapBuffer, None), atLeast("summary_max_tokens", cfg.SummaryMaxTokens, 1),

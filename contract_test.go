@@ -104,16 +104,14 @@ func staleFile(t *testing.T, s *tiercompact.Session) {
 }
 
 func TestSoftAt62Percent(t *testing.T) {
-	for _, preset := range []tiercompact.Preset{tiercompact.Default, tiercompact.Steady} {
-		s := start(t, tiercompact.Config{Window: 32000, Preset: preset})
-		staleFile(t, s)
-		r := add(t, s, said(chat.Assistant, 100, 9))
-		if r.Before != 20000 || r.Picked != levels.SoftName || !slices.Equal(applied(r), []levels.Name{levels.SoftName}) {
-			t.Fatalf("%s: at %d tokens picked %s, applied %v (%s)", preset, r.Before, r.Picked, applied(r), r.Reason)
-		}
-		if r.After > 9250 || s.Usage().Tokens != r.After {
-			t.Errorf("%s: %d tokens are left, report says %d; want at most 9,250", preset, s.Usage().Tokens, r.After)
-		}
+	s := start(t, tiercompact.Config{Window: 32000})
+	staleFile(t, s)
+	r := add(t, s, said(chat.Assistant, 100, 9))
+	if r.Before != 20000 || r.Picked != levels.SoftName || !slices.Equal(applied(r), []levels.Name{levels.SoftName}) {
+		t.Fatalf("at %d tokens picked %s, applied %v (%s)", r.Before, r.Picked, applied(r), r.Reason)
+	}
+	if r.After > 9250 || s.Usage().Tokens != r.After {
+		t.Errorf("%d tokens are left, report says %d; want at most 9,250", s.Usage().Tokens, r.After)
 	}
 }
 
@@ -193,9 +191,9 @@ func TestHardCountsPinnedApart(t *testing.T) {
 	}
 }
 
-// Under steady soft comes first, and hard goes on below the soft threshold.
-func TestHardUnderSteady(t *testing.T) {
-	_, r := ranked(t, tiercompact.Config{Preset: tiercompact.Steady})
+// Under cascade soft comes first, and hard goes on below the soft threshold.
+func TestHardUnderCascade(t *testing.T) {
+	_, r := ranked(t, tiercompact.Config{Escalation: tiercompact.Cascade, Ranking: levels.Fused, HardUntil: tiercompact.UntilSoft})
 	if got := applied(r); !slices.Contains(got, levels.HardName) || r.Usage.Share >= 0.60 {
 		t.Errorf("applied %v, usage %.2f", got, r.Usage.Share)
 	}
@@ -203,9 +201,10 @@ func TestHardUnderSteady(t *testing.T) {
 
 // breathing is at 61 % with a stale file of 6.5 % and a second one that goes
 // stale later.
-func breathing(t *testing.T, preset tiercompact.Preset) (*tiercompact.Session, tiercompact.Report) {
+func breathing(t *testing.T, cfg tiercompact.Config) (*tiercompact.Session, tiercompact.Report) {
 	t.Helper()
-	s := start(t, tiercompact.Config{Window: 100000, Preset: preset})
+	cfg.Window = 100000
+	s := start(t, cfg)
 	messages := append([]chat.Message{said(chat.User, 500, 1)}, readOf("r1", "users.go", 6500)...)
 	messages = append(messages, said(chat.Assistant, 40000, 2), said(chat.User, 500, 3))
 	fill(t, s, 0, append(messages, readOf("r2", "other.go", 8000)...)...)
@@ -213,7 +212,7 @@ func breathing(t *testing.T, preset tiercompact.Preset) (*tiercompact.Session, t
 }
 
 func TestCooldown(t *testing.T) {
-	s, r := breathing(t, tiercompact.Default)
+	s, r := breathing(t, tiercompact.Config{})
 	if !r.Compacted() || r.Before != 61000 || r.After > 55000 {
 		t.Fatalf("61 %%: %v, %d tokens to %d", r.Reason, r.Before, r.After)
 	}
@@ -229,9 +228,9 @@ func TestCooldown(t *testing.T) {
 	}
 }
 
-// Under steady the round at 61 % would free too little: it is put off.
-func TestMinGainUnderSteady(t *testing.T) {
-	s, r := breathing(t, tiercompact.Steady)
+// With a least gain the round at 61 % would free too little: it is put off.
+func TestMinGain(t *testing.T) {
+	s, r := breathing(t, tiercompact.Config{MinGain: 0.15})
 	if r.Reason != tiercompact.ByMinGain || s.Usage().Tokens != 61000 {
 		t.Errorf("%q, %d tokens", r.Reason, s.Usage().Tokens)
 	}
@@ -252,7 +251,9 @@ func TestThresholds(t *testing.T) {
 		{tiercompact.Eager, 5000, levels.SoftName},
 		{tiercompact.Eager, 6500, levels.HardName},
 		{tiercompact.Eager, 8000, levels.Emergency},
-		{tiercompact.Steady, 6000, levels.SoftName},
+		{tiercompact.Steady, 6999, levels.None},
+		{tiercompact.Steady, 7000, levels.SoftName},
+		{tiercompact.Steady, 8000, levels.HardName},
 		{tiercompact.Steady, 9000, levels.Emergency},
 	}
 	for _, test := range tests {

@@ -79,7 +79,10 @@ func (r *round) belowSoft() bool {
 func (r *round) run(ctx context.Context, d decision) error {
 	r.noModel = cmp.Or(d.noModel, r.hopeless())
 	picked := d.picked
-	if !d.summary && r.cfg.Escalation == Cascade && r.cfg.Level == "" && levels.Stronger(picked, levels.SoftName) {
+	if r.cfg.Fill > 0 && r.cfg.Level == "" && !r.fits() {
+		picked = levels.Emergency
+	}
+	if r.softFirst(picked, d) {
 		if err := r.soft(ctx, levels.SoftName, false); err != nil {
 			return err
 		}
@@ -96,6 +99,13 @@ func (r *round) run(ctx context.Context, d decision) error {
 		}
 	}
 	return r.fit()
+}
+
+// softFirst reports whether soft is tried before a stronger level. A summary
+// that holds parts of files takes them from the whole files.
+func (r *round) softFirst(picked levels.Name, d decision) bool {
+	return r.cfg.Escalation == Cascade && r.cfg.Level == "" && !d.summary &&
+		levels.Stronger(picked, levels.SoftName) && (picked != levels.Emergency || r.cfg.Fill == 0)
 }
 
 // hopeless returns why no model can help: the floor is over the budget.
@@ -121,8 +131,14 @@ func (r *round) level(ctx context.Context, name levels.Name, d decision) error {
 // soft compresses stale files, or with all every file, as a part of level.
 func (r *round) soft(ctx context.Context, level levels.Name, all bool) error {
 	s := step{level: level, began: r.cfg.Now()}
+	soft := levels.Soft{StaleAfter: r.cfg.StaleAfter, All: all}
 	var err error
-	if s.edits, err = (levels.Soft{StaleAfter: r.cfg.StaleAfter, All: all}).Plan(ctx, r.view); err != nil {
+	if r.cfg.Fill > 0 && !all {
+		s.edits, err = soft.Fill(ctx, r.view, r.target())
+	} else {
+		s.edits, err = soft.Plan(ctx, r.view)
+	}
+	if err != nil {
 		return err
 	}
 	return r.apply(s, allHolds)
@@ -155,13 +171,19 @@ func (r *round) hard(ctx context.Context) error {
 	return r.apply(s, allHolds)
 }
 
-func (r *round) ledger() int { return r.cfg.Window * 8 / 100 }
+// ledger returns the tokens for names that would be lost.
+func (r *round) ledger() int {
+	if r.cfg.Fill > 0 {
+		return r.cfg.Window * 10 / 100
+	}
+	return r.cfg.Window * 8 / 100
+}
 
 // emergency puts one summary in the place of all but the newest messages, and
 // compresses the files in what is left.
 func (r *round) emergency(ctx context.Context, d decision) error {
 	cut := levels.EmergencyCut(r.view, r.keepLast(), r.cfg.SummaryRole)
-	if err := r.fold(ctx, cut, levels.Emergency, d.over || d.summary); err != nil || d.summary {
+	if err := r.fold(ctx, cut, levels.Emergency, d.over || d.summary); err != nil || d.summary || r.cfg.Fill > 0 {
 		return err
 	}
 	return r.soft(ctx, levels.Emergency, true)
@@ -215,8 +237,9 @@ func (r *round) fold(ctx context.Context, cut levels.Cut, name levels.Name, forc
 		r.noModel = cmp.Or(r.noModel, "too little is summarised for a model to help")
 	}
 	w := r.writer()
+	w.Target = r.filled(cut, w.Cap())
 	_, builtIn := w.Summarizer.(summarize.Extractive)
-	gain := r.before.total() - r.t.total() + cut.Tokens(r.t.sizes) - w.Cap()
+	gain := r.before.total() - max(r.t.total()-cut.Tokens(r.t.sizes)+w.Cap(), w.Target)
 	if !forced && !builtIn && (gain <= 0 || r.tooLittle(gain)) {
 		return nil
 	}
@@ -277,6 +300,24 @@ func (r *round) writer() levels.Writer {
 		w.Summarizer, w.Name = summarize.Extractive{}, levels.FallbackExtractive
 	}
 	return w
+}
+
+// target returns how many tokens a round that fills leaves; 0 where none does.
+func (r *round) target() int { return r.share(r.cfg.Fill) }
+
+// share returns a share of the window, as counted here.
+func (r *round) share(of float64) int { return r.counted(int(of * float64(r.cfg.Window))) }
+
+// filled returns how many tokens the conversation has where parts of files fill
+// it up around a summary of at most cap tokens. What cannot leave it may take up
+// so much that nothing would be left for them: they have 18 % of the window
+// as long as all stays below three quarters.
+func (r *round) filled(cut levels.Cut, cap int) int {
+	if r.cfg.Fill == 0 {
+		return 0
+	}
+	rest := r.t.total() - cut.Tokens(r.t.sizes)
+	return min(max(r.target(), min(rest+cap+r.share(0.18), r.share(0.75))), r.limit())
 }
 
 // withoutModel reports whether the summarizer that was set is not asked.

@@ -34,14 +34,20 @@ func (l leaf) name() string {
 // leaves returns the string leaves of args, in order. It returns nil where args
 // is no JSON object.
 func leaves(args string) []leaf {
+	_, values := leafNames(args)
+	return values
+}
+
+// leafNames returns the names of the members of args too.
+func leafNames(args string) (names []string, values []leaf) {
 	if !strings.HasPrefix(strings.TrimLeft(args, " \n\t\r"), "{") || !json.Valid([]byte(args)) {
-		return nil
+		return nil, nil
 	}
 	w := leafWalk{args: args}
 	for w.at < len(args) && len(w.out) < maxLeaves {
 		w.step()
 	}
-	return w.out
+	return w.names, w.out
 }
 
 const (
@@ -54,6 +60,7 @@ type leafWalk struct {
 	args  string
 	at    int
 	stack []level
+	names []string // of members, in order
 	out   []leaf
 }
 
@@ -116,6 +123,7 @@ func (w *leafWalk) str() {
 	case top == nil || len(w.stack) > maxDepth:
 	case top.index < 0 && top.isKey:
 		top.key = unquote(literal)
+		w.names = append(w.names, top.key)
 	default:
 		w.out = append(w.out, leaf{w.key(), unquote(literal), w.at, end})
 	}

@@ -37,7 +37,7 @@ func (x *Index) Current(i int, c Copy) Current {
 			missed = true
 		}
 	}
-	if changed && len(now.Text) >= smallest {
+	if changed {
 		now.Copy.shape = shapeOf(c.Path, now.Text)
 		now.Copy.Size = len(now.Text)
 	}

@@ -38,7 +38,8 @@ type Copy struct {
 	Hash  uint64   // of the text without wrappers
 	Size  int      // bytes of the text without wrappers
 
-	leafAt int // where the JSON literal of Arg stands in the arguments
+	held   bool // in a session summary
+	leafAt int  // where the JSON literal of Arg stands in the arguments
 	shape  *shape
 }
 

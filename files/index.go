@@ -222,3 +222,27 @@ func (x *Index) ActiveEdit(path string) bool {
 	}
 	return false
 }
+
+// Edited reports whether the file of path was edited or written at all.
+func (x *Index) Edited(path string) bool {
+	id, ok := x.names.of(path)
+	if !ok {
+		return false
+	}
+	_, edited := x.edits[id]
+	return edited
+}
+
+// A Span is a block of a text, in bytes, and the number of its first line.
+type Span struct{ Start, End, Line int }
+
+// Blocks returns the blocks of c, and how much each speaks of the focus.
+func (c Copy) Blocks(near *Focus) (spans []Span, scores []float32) {
+	if c.shape == nil {
+		return nil, nil
+	}
+	for _, b := range c.shape.blocks {
+		spans = append(spans, Span{int(b.start), int(b.end), int(b.line)})
+	}
+	return spans, c.shape.scores(near)
+}

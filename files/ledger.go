@@ -1,6 +1,9 @@
 package files
 
 import (
+	"cmp"
+	"math"
+	"slices"
 	"strings"
 
 	"github.com/tiercompact/tiercompact/chat"
@@ -33,28 +36,66 @@ func ledgerLine(ledger []string, body string, size int) string {
 }
 
 // LedgerOf returns the identifiers that removed messages name and no kept
-// message does, the most recently mentioned first, as many as maxTokens hold
-// when they are joined by blanks. removed and kept stand in the order of the
-// conversation.
+// message does, the most wanted first, as many as maxTokens hold when they are
+// joined by blanks. Wanted is what the assistant itself named, what many
+// messages name, what was named lately, and what is short. removed and kept
+// stand in the order of the conversation.
 func LedgerOf(removed, kept []chat.Message, maxTokens int, count func(string) int) []string {
 	known := make(map[string]bool)
 	for _, m := range kept {
-		eachText(m, func(text string) {
-			eachIdent(text, func(start, end int) { known[text[start:end]] = true })
+		eachName(m, func(id string) { known[id] = true })
+	}
+	var found []mention
+	at := make(map[string]int) // place in found
+	for i := len(removed) - 1; i >= 0; i-- {
+		said := removed[i].Role == chat.Assistant
+		eachName(removed[i], func(id string) {
+			if known[id] || len(id) > longestName {
+				return
+			}
+			k, seen := at[id]
+			if !seen {
+				k = len(found)
+				at[id] = k
+				found = append(found, mention{id: id, last: i, newest: i})
+			}
+			found[k].add(i, said)
 		})
 	}
-	var out []string
-	for i := len(removed) - 1; i >= 0; i-- {
-		eachText(removed[i], func(text string) {
-			eachIdent(text, func(start, end int) {
-				if id := text[start:end]; !known[id] && end-start <= 200 {
-					known[id] = true
-					out = append(out, id)
-				}
-			})
-		})
+	slices.SortStableFunc(found, func(a, b mention) int { return cmp.Compare(b.wanted(len(removed)), a.wanted(len(removed))) })
+	out := make([]string, len(found))
+	for i, m := range found {
+		out[i] = m.id
 	}
 	return fitting(out, maxTokens, count)
+}
+
+const longestName = 200 // bytes
+
+// A mention is an identifier and who names it.
+type mention struct {
+	id           string
+	newest, last int // the newest message that names it, and the one counted last
+	times        int // messages that name it
+	said         bool
+}
+
+func (m *mention) add(i int, said bool) {
+	if m.times == 0 || m.last != i {
+		m.times++
+	}
+	m.last = i
+	m.said = m.said || said
+}
+
+// wanted returns how likely an identifier of one of n messages is to be used
+// again, for what it costs.
+func (m *mention) wanted(n int) float64 {
+	w := float64(m.newest+1)/float64(max(1, n)) + 0.3*float64(min(m.times, 5))
+	if m.said {
+		w++
+	}
+	return w / math.Sqrt(float64(len(m.id)+6))
 }
 
 // fitting returns as many of ids, from the first on, as limit tokens hold.
@@ -74,21 +115,40 @@ func fitting(ids []string, limit int, count func(string) int) []string {
 	return ids[:low]
 }
 
-// eachText calls yield with the texts of a message that a ledger is made of.
-func eachText(m chat.Message, yield func(text string)) {
+// eachName calls yield with the identifiers of a message. One that begins a
+// line of an argument comes with the escape that stands before it in the call:
+// that is how the next call will name it.
+func eachName(m chat.Message, yield func(id string)) {
+	each := func(text string) {
+		eachIdent(text, func(start, end int) { yield(text[start:end]) })
+	}
 	for _, p := range m.Parts {
 		switch p.Kind {
 		case chat.Text, chat.Result, chat.Summary:
-			yield(p.Text)
+			each(p.Text)
 		case chat.Call:
-			yield(p.Name)
-			if all := leaves(p.Args); all != nil {
-				for _, l := range all {
-					yield(l.value)
-				}
-			} else {
-				yield(p.Args)
+			each(p.Name)
+			names, values := leafNames(p.Args)
+			if values == nil {
+				each(p.Args)
+			}
+			for _, n := range names {
+				each(n)
+			}
+			for _, l := range values {
+				eachIdent(l.value, func(start, end int) { yield(escapeBefore(l.value, start) + l.value[start:end]) })
 			}
 		}
 	}
+}
+
+// escapeBefore returns the escape that JSON has for the space before text[at].
+func escapeBefore(text string, at int) string {
+	switch {
+	case at > 0 && text[at-1] == '\t':
+		return `\t`
+	case at > 0 && text[at-1] == '\n':
+		return `\n`
+	}
+	return ""
 }

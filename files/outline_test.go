@@ -92,7 +92,7 @@ func TestDigestKeepsFailures(t *testing.T) {
 }
 
 func TestShortenedIsRecognised(t *testing.T) {
-	for _, text := range []string{Superseded("a\nb.go", "id"), Replaced("a.go", "id"), Repeated("id"),
+	for _, text := range []string{Superseded("a\nb.go", "id"), Replaced("id"), Repeated("id"),
 		Outline("a.go", "package a\n", OutlineOptions{Max: 100, Recall: "id"}), Digest("a\n", DigestOptions{Max: 100, Recall: "id"})} {
 		if !Shortened(text) {
 			t.Errorf("%q", text)

@@ -35,8 +35,8 @@ func Superseded(path, recall string) string {
 }
 
 // Replaced returns the pointer that stands for text that an edit took away.
-func Replaced(path, recall string) string {
-	return "[superseded " + oneLine(path, 200) + ": old text of this edit; recall " + recall + "]"
+func Replaced(recall string) string {
+	return "[superseded old text of this edit; recall " + recall + "]"
 }
 
 // Repeated returns the pointer that stands for a text that stands again below.

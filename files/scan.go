@@ -26,6 +26,8 @@ func Scan(m chat.Message, call *chat.Part) Facts {
 			s.result(i, p)
 		case p.Kind == chat.Text && m.State == chat.Active:
 			s.prose(i, p.Text)
+		case m.IsSummary() && (p.Kind == chat.Text || p.Kind == chat.Summary):
+			s.held(i, p.Text)
 		case p.Kind == chat.Text || p.Kind == chat.Summary:
 			s.names(p.Text)
 		}
@@ -66,7 +68,7 @@ func unique(list []string) []string {
 func (s *scan) add(c Copy, text string) {
 	c.Size = len(text)
 	switch {
-	case len(text) < smallest: // an edit or write, kept for what it says of the file
+	case len(text) < smallest && !c.held: // an edit or write, kept for what it says of the file
 		s.names(text)
 	case c.Kind == Output:
 		c.shape = shapeOfOutput(text)

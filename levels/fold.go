@@ -175,5 +175,5 @@ func foldFront(v View, c Cut, summary *chat.Message, recall, why string) edit.Ed
 // Names returns the names that c would take out of the whole conversation, but
 // for those that stand in said, the text of the summary: at most max tokens.
 func (c Cut) Names(v View, said string, max int) []string {
-	return v.names(v.before(pick(v.Messages, c.Gone, true)), pick(v.Messages, c.Gone, false), said, max)
+	return v.names(v.lost(c.Gone), pick(v.Messages, c.Gone, false), said, max)
 }

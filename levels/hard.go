@@ -128,7 +128,7 @@ func gaps(v View, drop []bool, ledger int, why string) []edit.Edit {
 	if len(edits) == 0 {
 		return nil
 	}
-	names := v.names(v.before(pick(v.Messages, drop, true)), pick(v.Messages, drop, false), "", ledger)
+	names := v.names(v.lost(drop), pick(v.Messages, drop, false), "", ledger)
 	return withMarkers(v, edits, names)
 }
 

@@ -9,6 +9,7 @@ import (
 	"fmt"
 
 	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/edit"
 	"github.com/tiercompact/tiercompact/embed"
 	"github.com/tiercompact/tiercompact/files"
 	"github.com/tiercompact/tiercompact/memory"
@@ -122,6 +123,18 @@ func (v View) before(messages []chat.Message) []chat.Message {
 	return messages
 }
 
+// lost returns, as they were before this round, the messages that go and those
+// that it has shortened.
+func (v View) lost(gone []bool) []chat.Message {
+	var out []chat.Message
+	for i, m := range v.Messages {
+		if _, shortened := v.Was[m.ID]; gone[i] || shortened {
+			out = append(out, m)
+		}
+	}
+	return v.before(out)
+}
+
 // free returns id, made longer until no message has it.
 func (v View) free(id string) string {
 	for chat.Newest(v.Messages, func(m chat.Message) bool { return m.ID == id }) >= 0 {
@@ -174,4 +187,17 @@ func pick(t chat.Transcript, in []bool, want bool) []chat.Message {
 		}
 	}
 	return out
+}
+
+// gain returns how many tokens edits free.
+func (v View) gain(edits []edit.Edit) (sum int) {
+	for _, e := range edits {
+		for _, n := range v.Sizes[e.Start:e.End] {
+			sum += n
+		}
+		for _, m := range e.New {
+			sum -= v.Size(m)
+		}
+	}
+	return sum
 }

@@ -33,7 +33,10 @@ const (
 
 // partOf returns about as many tokens as a part of text has. To count a long
 // text would take longer than to shorten it.
-func partOf(text string, part float64) int { return int(float64(len(text)) * part / 3.4) }
+func partOf(text string, part float64) int { return int(float64(tokensIn(len(text))) * part) }
+
+// tokensIn returns about as many tokens as n bytes of text have.
+func tokensIn(n int) int { return n * 10 / 34 }
 
 // Plan returns one edit for each message that becomes smaller. It never touches
 // what is locked or settled.
@@ -56,6 +59,29 @@ func (s Soft) Plan(ctx context.Context, v View) ([]edit.Edit, error) {
 	}
 	slices.Reverse(edits)
 	return edits, nil
+}
+
+// mostAmple is how many times its cap an outline or digest of a fill may have.
+const mostAmple = 16
+
+// Fill returns the plan with the largest outlines and digests that bring v down
+// to target tokens: a round costs a prefill however much it takes away. Where
+// none does, it is Plan.
+func (s Soft) Fill(ctx context.Context, v View, target int) ([]edit.Edit, error) {
+	s = s.defaults()
+	best, err := s.Plan(ctx, v)
+	for low, high := 2, mostAmple; low <= high && len(best) > 0 && err == nil; {
+		ample := (low + high) / 2
+		larger := s
+		larger.OutlineMax, larger.DigestMax = s.OutlineMax*ample, s.DigestMax*ample
+		var edits []edit.Edit
+		if edits, err = larger.Plan(ctx, v); v.Total()-v.gain(edits) <= target {
+			best, low = edits, ample+1
+		} else {
+			high = ample - 1
+		}
+	}
+	return best, err
 }
 
 func (s Soft) defaults() Soft {
@@ -220,7 +246,7 @@ func (p *softPlan) text(i int, c files.Copy, f fate, recall string) (text, why s
 	case superseded:
 		return files.Superseded(c.Path, recall), "superseded"
 	case replaced:
-		return files.Replaced(c.Path, recall), "old text of an edit"
+		return files.Replaced(recall), "old text of an edit"
 	case repeated:
 		return files.Repeated(recall), "repeated"
 	case digested:

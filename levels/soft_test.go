@@ -56,7 +56,14 @@ func soften(t *testing.T, s levels.Soft, in chat.Transcript) chat.Transcript {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := edit.Apply(in, plan, edit.Rules{Locked: v.Locked, Size: size})
+	return applied(t, v, plan)
+}
+
+// applied returns what edits leave of v. A summary may take a former one's place.
+func applied(t *testing.T, v levels.View, edits []edit.Edit) chat.Transcript {
+	t.Helper()
+	locked := func(i int) bool { return v.Holds[i]&^memory.Session != 0 }
+	out, err := edit.Apply(v.Messages, edits, edit.Rules{Locked: locked, Size: size})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +196,7 @@ func TestArgumentsThatAreNoJSONStay(t *testing.T) {
 func TestOldTextOfAnEditGoes(t *testing.T) {
 	s := new(script).call("Edit", map[string]any{"file_path": "a.go", "old_string": goFile(2000), "new_string": "short"}, "done").talk(4)
 	got := soften(t, levels.Soft{}, s.t)[0].Parts[0].Args
-	if !strings.Contains(got, "[superseded a.go: old text of this edit; recall ") || !strings.Contains(got, `"new_string":"short"`) {
+	if !strings.Contains(got, "[superseded old text of this edit; recall ") || !strings.Contains(got, `"new_string":"short"`) {
 		t.Error(got)
 	}
 }

@@ -33,6 +33,7 @@ type Writer struct {
 	Max        int                      // tokens of the text
 	Facts      int                      // tokens of the facts section
 	Ledger     int                      // tokens of the names that would be lost
+	Target     int                      // tokens up to which parts of files fill the conversation; 0: none do
 	Note       string                   // the user's wish
 	Deadline   time.Duration            // of one model call; 0: none
 	Progress   func(summarize.Progress) // is told how the summarizer gets on; nil: nobody is
@@ -59,13 +60,13 @@ type Attempt struct {
 }
 
 // Cap returns the most tokens that the summary's message can have.
-func (w Writer) Cap() int { return w.Max + w.Facts + w.Ledger + 20 }
+func (w Writer) Cap() int { return w.Max + w.Facts + w.Ledger + headings }
 
 // within returns w with limits under which the summary of so many tokens is
 // shorter than they are.
 func (w Writer) within(tokens int) Writer {
 	w.Max = min(w.Max, max(1, tokens/3))
-	w.Facts, w.Ledger = min(w.Facts, tokens/8), min(w.Ledger, tokens/8)
+	w.Facts, w.Ledger = min(w.Facts, tokens/8), min(w.Ledger, tokens/4)
 	return w
 }
 
@@ -92,7 +93,10 @@ func (w Writer) Write(ctx context.Context, v View, c Cut) (Summary, error) {
 }
 
 func (s *Summary) finish(w Writer, v View, c Cut, text, facts string) {
-	content := summarize.Finish(text, facts, c.Names(v, text+"\n"+facts, w.Ledger), w.Max+w.Facts+w.Ledger, v.Count)
+	said := text + "\n" + facts
+	files := atHand(v, c, w.room(v, c, said))
+	content := summarize.Finish(text, facts, c.Names(v, said+"\n"+files, w.Ledger), w.Max+w.Facts+w.Ledger, v.Count)
+	content = summarize.WithFiles(content, files)
 	m := memory.NewSummary(w.Number, w.Role, content, "")
 	m.ID = v.free(m.ID)
 	s.Message, s.Tokens = &m, v.Size(m)
@@ -104,6 +108,17 @@ func (s *Summary) finish(w Writer, v View, c Cut, text, facts string) {
 		Fallback string `json:"fallback,omitempty"`
 		Content  string `json:"content"`
 	}{string(chat.Summary), w.Number, string(s.strategy), s.Engine, s.Fallback, content})
+}
+
+// headings are about the tokens of what stands between the parts of a summary.
+const headings = 20
+
+// room returns the tokens that are left for parts of files beside what stays,
+// what is said and the names. They never take more than three quarters of what
+// the summary stands for.
+func (w Writer) room(v View, c Cut, said string) int {
+	gone := c.Tokens(v.Sizes)
+	return min(w.Target-(v.Total()-gone), gone*3/4) - v.Count(said) - w.Ledger - headings
 }
 
 // text runs down the ladder: the summarizer, with half the limit where its text

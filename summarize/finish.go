@@ -7,6 +7,7 @@ import "strings"
 const (
 	ledgerHead = "## Names on record"
 	factsHead  = "## Facts on record"
+	filesHead  = "## Files at hand"
 )
 
 // Finish joins the verified text, the ledger of identifiers (the most
@@ -71,9 +72,19 @@ func join(text string, names []string, facts string) string {
 	return strings.Join(parts, "\n\n")
 }
 
+// WithFiles adds parts of files to the content of a session summary.
+func WithFiles(content, files string) string {
+	if files == "" {
+		return content
+	}
+	return content + "\n\n" + filesHead + "\n" + files
+}
+
 // Split takes the content of a session summary apart into what [Finish]
-// joined: the text, the facts section and the names of the ledger.
+// joined: the text, the facts section and the names of the ledger. Parts of
+// files are left out.
 func Split(content string) (text, facts string, ledger []string) {
+	content, _ = cutAtHead(content, filesHead)
 	text, facts = cutAtHead(content, factsHead)
 	text, names := cutAtHead(text, ledgerHead)
 	for name := range strings.SplitSeq(names, ", ") {
@@ -96,12 +107,12 @@ func cutAtHead(s, head string) (before, after string) {
 // withoutHeads removes lines that would be taken for one of the headings, and
 // space around.
 func withoutHeads(s string) string {
-	if !strings.Contains(s, ledgerHead) && !strings.Contains(s, factsHead) {
+	if !strings.Contains(s, ledgerHead) && !strings.Contains(s, factsHead) && !strings.Contains(s, filesHead) {
 		return strings.TrimSpace(s)
 	}
 	var kept []string
 	for line := range strings.SplitSeq(s, "\n") {
-		if t := strings.TrimSpace(line); t != ledgerHead && t != factsHead {
+		if t := strings.TrimSpace(line); t != ledgerHead && t != factsHead && t != filesHead {
 			kept = append(kept, line)
 		}
 	}

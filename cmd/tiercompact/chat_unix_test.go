@@ -196,7 +196,7 @@ func TestChatOnATerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	x.run("tiercompact chat llama3.2:1b --window 4096 --session demo")
+	x.run("tiercompact chat llama3.2:1b --window 4096 --preset default --session demo")
 	x.until("session demo with llama3.2:1b")
 	x.record("A new chat")
 
@@ -240,7 +240,7 @@ func TestChatOnATerminal(t *testing.T) {
 	x.record("/files and /why")
 	x.fill("hard", 40)
 	x.record("Hard: what matters least for the question at hand goes")
-	x.paste(strings.Repeat("all that is left of the window is filled by this text. ", 160))
+	x.paste(strings.Repeat("all that is left of the window is filled by this text. ", 168))
 	x.keys("Enter")
 	x.until("↓ emergency")
 	x.until("You said: ")
@@ -272,7 +272,7 @@ func TestChatOnATerminal(t *testing.T) {
 		t.Error("the kill changed the session file")
 	}
 
-	x.run("tiercompact chat --resume --window 4096")
+	x.run("tiercompact chat --resume --preset default --window 4096")
 	x.until("session demo goes on; /retry")
 	x.record("It goes on where it was")
 	now, again := x.session("demo")
