@@ -18,8 +18,10 @@ const leastMatch = 1.0 / 3
 
 // Score returns how much each of docs says about query, in the manner of
 // BM25: counts saturate, long documents are marked down, and a term counts
-// the more, the fewer documents hold it. Scores are at least 0; a document
-// without terms scores 0. Its time is linear in the terms of docs.
+// the more, the fewer documents hold it. That is reckoned on both sides, so its
+// square counts: words such as "what" and "did" decide where nothing else does,
+// and nowhere else. Scores are at least 0; a document without terms scores 0.
+// Its time is linear in the terms of docs.
 func Score(query Terms, docs []Terms) []float64 {
 	scores, _ := score(query, docs)
 	return scores
@@ -49,9 +51,10 @@ func score(query Terms, docs []Terms) (scores []float64, whole float64) {
 	hits, in := match(query, docs)
 	weight := make([]float64, len(in))
 	for k, df := range in {
+		df = max(1, df) // what nobody says is as rare as what one says
 		idf := math.Log(1 + (float64(len(docs))-float64(df)+0.5)/(float64(df)+0.5))
 		tf := query.count(k)
-		weight[k] = idf * tf * (saturation + 1) / (tf + saturation)
+		weight[k] = idf * idf * tf * (saturation + 1) / (tf + saturation)
 		whole += weight[k]
 	}
 	mean := meanLength(docs)

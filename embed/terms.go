@@ -42,7 +42,7 @@ func TermsOf(m chat.Message) Terms {
 }
 
 // TermsOfText returns the terms of a text: words with their endings cut,
-// names as a whole and by their parts, parts of paths.
+// names as a whole and by their parts, parts of paths; single letters are none.
 func TermsOfText(text string) Terms {
 	var buf [bufSize]uint32
 	c := collector{hashes: buf[:0]}
@@ -79,6 +79,8 @@ func (c collector) add(w *word) collector {
 	if w.parts == 1 {
 		if !stop(w.low[:w.n]) {
 			c.content++
+		}
+		if w.n > 1 {
 			c.hashes = append(c.hashes, term(w.low[:w.n]))
 		}
 		return c
@@ -90,7 +92,7 @@ func (c collector) add(w *word) collector {
 		if i < w.n && !w.cut[i] {
 			continue
 		}
-		if part := w.low[start:i]; !stop(part) {
+		if part := w.low[start:i]; len(part) > 1 {
 			c.hashes = append(c.hashes, term(part))
 		}
 		start = i
