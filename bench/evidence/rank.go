@@ -21,16 +21,22 @@ type Ranking struct {
 func Rankings() []Ranking {
 	return []Ranking{
 		{"recency", "the newest turns", levels.Ranker{}},
-		{"bm25", "words of the question", levels.Ranker{Ranking: levels.Cosine}},
-		{"lexical", "words, and the neighbours' words", levels.Ranker{Ranking: levels.Fused, Weights: embed.DialogueWeights()}},
+		{"bm25", "words", levels.Ranker{Ranking: levels.Cosine}},
+		{"lexical", "words, and the neighbours'", levels.Ranker{Ranking: levels.Fused, Weights: embed.DialogueWeights()}},
+		{"lexical in hard", "words, the neighbours', and age", levels.Ranker{Ranking: levels.Fused, Weights: embed.DefaultWeights()}},
 	}
 }
 
 // ModelRankings returns those by the vectors of an embedder.
 func ModelRankings(e levels.Embedder, name string) []Ranking {
+	r := levels.Ranker{Ranking: levels.Cosine, Embedder: e, Name: name}
+	fused, hard := r, r
+	fused.Ranking, fused.Weights = levels.Fused, embed.DialogueWeights()
+	hard.Ranking, hard.Weights = levels.Fused, embed.DefaultWeights()
 	return []Ranking{
-		{name, "vectors", levels.Ranker{Ranking: levels.Cosine, Embedder: e, Name: name}},
-		{"fused " + name, "vectors and words, and the neighbours'", levels.Ranker{Ranking: levels.Fused, Embedder: e, Name: name, Weights: embed.DialogueWeights()}},
+		{name, "vectors", r},
+		{"fused " + name, "vectors and words, and the neighbours'", fused},
+		{name + " in hard", "vectors and words, the neighbours', and age", hard},
 	}
 }
 
