@@ -1,7 +1,7 @@
 // Package embed says how near messages are to a query: by vectors of an
 // [Embedder], by the words they share, or by both.
 //
-// [Terms] and [Score] are the built-in lexical scorer, which needs no model;
+// [Terms], [Score] and [Match] are the built-in lexical scorer, without a model;
 // [Lexical] is the same idea as vectors. [Model] has a server make vectors, and
 // keeps them in a [Cache]. [Cosine] compares vectors, [Fuse] joins both measures
 // with what the order of messages says, [Rank] sorts.
