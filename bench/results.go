@@ -16,9 +16,10 @@ type Report struct {
 
 // Set says what was measured, and with what.
 type Set struct {
-	Name       string   `json:"name"`            // "built-in, seed 42", or what was given
-	Sessions   int      `json:"sessions"`        // all of them
-	Short      []string `json:"short,omitempty"` // names of those of under 40 messages: they count for planted facts alone
+	Name       string   `json:"name"`              // "made-up sessions, seed 42", or what was given
+	Command    []string `json:"command,omitempty"` // words of the command that measures this
+	Sessions   int      `json:"sessions"`          // all of them
+	Short      []string `json:"short,omitempty"`   // names of those of under 40 messages: they count for planted facts alone
 	Messages   int      `json:"messages"`
 	Tokens     int      `json:"tokens"`
 	Facts      int      `json:"facts"`      // planted

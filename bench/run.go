@@ -16,6 +16,7 @@ import (
 // Options say what to measure. The zero value measures everything.
 type Options struct {
 	Name    string               // of the set, for people
+	Command []string             // words of the command that measures this, for the report; nil: none does
 	Config  tiercompact.Config   // what ranks, summarises and counts; Window, Preset and Level are those of each row
 	Presets []tiercompact.Preset // nil: all
 	Levels  []string             // Auto, soft, hard, emergency; nil: all
@@ -82,6 +83,7 @@ func (o Options) settled() (Options, error) {
 	if !(o.Left >= 0 && o.Left < 1) {
 		return o, fmt.Errorf("left must be a share of the tokens, above 0 and below 1, is %g", o.Left)
 	}
+	o.Presets, o.Levels, o.Windows = distinct(o.Presets), distinct(o.Levels), distinct(o.Windows)
 	for _, preset := range o.Presets {
 		if _, err := tiercompact.New(tiercompact.Config{Window: 1 << 20, Preset: preset}); err != nil {
 			return o, errors.Unwrap(err)
@@ -96,6 +98,16 @@ func (o Options) settled() (Options, error) {
 	}
 	o.Config.Count = Counted(o.Config.Count)
 	return o, nil
+}
+
+// distinct returns what is in list, each once, in its order: a row is measured once.
+func distinct[T comparable](list []T) (once []T) {
+	for _, x := range list {
+		if !slices.Contains(once, x) {
+			once = append(once, x)
+		}
+	}
+	return once
 }
 
 // windows are those that a row is for where none are asked for. Those of steady
@@ -149,7 +161,7 @@ func (o Options) sameAlone(preset tiercompact.Preset) bool {
 // set says what is measured, and with what.
 func (r *runner) set() Set {
 	s := Set{
-		Name: r.Name, Sessions: len(r.sessions), Seed: r.Seed, Quick: r.Quick,
+		Name: r.Name, Command: r.Command, Sessions: len(r.sessions), Seed: r.Seed, Quick: r.Quick,
 		Ranking: cmp.Or(r.Config.EmbedderName, "lexical"), Summarizer: cmp.Or(r.Config.SummarizerName, levels.FallbackExtractive),
 	}
 	for _, x := range r.sessions {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -66,6 +67,18 @@ func TestRunsDifferInCostAlone(t *testing.T) {
 	}
 	if strings.Contains(reports[0], `"ms"`) {
 		t.Error("a report without cost has times")
+	}
+}
+
+func TestARowIsMeasuredOnceAndNamedByItsWindow(t *testing.T) {
+	r := run(t, bench.Options{NoCost: true, Bare: true, Presets: []tiercompact.Preset{"steady", "steady"}, Levels: []string{"auto", "auto"},
+		Windows: []float64{0.5, 0.501, 0.5, 1, 0.0625}}, tiny())
+	var names []string
+	for _, row := range r.Rows {
+		names = append(names, row.Name)
+	}
+	if want := []string{"steady auto 0.50", "steady auto 0.501", "steady auto 1.00", "steady auto 0.0625"}; !slices.Equal(names, want) {
+		t.Errorf("rows %q, want %q", names, want)
 	}
 }
 

@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"fmt"
+	"strconv"
 
 	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/bench/corpus"
@@ -22,8 +23,18 @@ func (o Options) alone(preset tiercompact.Preset, level string) *way {
 }
 
 func (o Options) replayed(preset tiercompact.Preset, level string, window float64) *way {
-	name := fmt.Sprintf("%s %s %.2f", preset, level, window)
+	name := fmt.Sprintf("%s %s %s", preset, level, shareName(window))
 	return &way{row: Row{Name: name, Kind: Replay, Preset: string(preset), Level: level, Window: window}, preset: preset}
+}
+
+// shareName is a share in two digits behind the point, or in all that it has:
+// each is another.
+func shareName(share float64) string {
+	exact := strconv.FormatFloat(share, 'f', -1, 64)
+	if short := strconv.FormatFloat(share, 'f', 2, 64); len(short) >= len(exact) {
+		return short
+	}
+	return exact
 }
 
 // A part is what a way did to one session.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"regexp"
 	"strings"
 
 	"github.com/tiercompact/tiercompact/bench"
@@ -60,7 +61,7 @@ func HTML(w io.Writer, r bench.Report) error {
 		Pictures []picture
 		Tables   []table
 		Measures []measured
-	}{r.Set, about(r.Set), command(r), template.CSS(sheet()), pictures, tables(r), measures()})
+	}{r.Set, about(r.Set), command(r.Set), template.CSS(sheet()), pictures, tables(r), measures()})
 }
 
 // about says what was measured, in a few texts.
@@ -81,17 +82,27 @@ func about(s bench.Set) []string {
 	return texts
 }
 
-// command is how such a report is made. Facts are planted in made-up sessions
-// alone.
-func command(r bench.Report) string {
-	words := []string{"tiercompact bench", "FILES"}
-	if r.Set.Facts > 0 {
-		words[1] = fmt.Sprintf("--seed %d", r.Set.Seed)
+// command is what makes such a page, "" where no command does.
+func command(s bench.Set) string {
+	if len(s.Command) == 0 {
+		return ""
 	}
-	if r.Set.Quick {
-		words = append(words, "--quick")
+	words := make([]string, len(s.Command))
+	for i, word := range s.Command {
+		words[i] = quoted(word)
 	}
 	return strings.Join(append(words, "--html report.html"), " ")
+}
+
+// plainWord is what a shell takes as it is.
+var plainWord = regexp.MustCompile(`^[\w./:,=@%+-]+$`)
+
+// quoted returns a word as a shell has to be given it.
+func quoted(word string) string {
+	if plainWord.MatchString(word) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 // A measured is a measure, and what it means.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"html"
 	"image/png"
 	"io"
 	"math"
@@ -23,7 +24,7 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 
 // sample is a report with all that a report can have.
 func sample() bench.Report {
-	r := bench.Report{Set: bench.Set{Name: "made-up sessions, seed 7", Sessions: 3, Short: []string{"a"}, Messages: 1234, Tokens: 56789, Facts: 12, Ranking: "lexical", Summarizer: "extractive", Seed: 7, Quick: true}}
+	r := bench.Report{Set: bench.Set{Name: "made-up sessions, seed 7", Command: []string{"tiercompact", "bench", "--quick", "--seed", "7"}, Sessions: 3, Short: []string{"a"}, Messages: 1234, Tokens: 56789, Facts: 12, Ranking: "lexical", Summarizer: "extractive", Seed: 7, Quick: true}}
 	figure := func(share, size float64) bench.Figure {
 		return bench.Figure{Kept: int(share * 100), Of: 100, Share: share, Size: size}
 	}
@@ -170,38 +171,44 @@ func page(t *testing.T, r bench.Report) string {
 }
 
 func TestPageNeedsNothingElse(t *testing.T) {
-	html := page(t, sample())
-	if html != page(t, sample()) {
+	text := page(t, sample())
+	if text != page(t, sample()) {
 		t.Error("the page differs from run to run")
 	}
 	loads := regexp.MustCompile(`(?i)(src|href)="?[^#"]|url\(|@import|<link|<iframe`)
-	if bad := loads.FindString(html); bad != "" {
+	if bad := loads.FindString(text); bad != "" {
 		t.Errorf("the page loads something: %q", bad)
 	}
 	for _, want := range []string{
-		"tiercompact bench --seed 7 --quick --html report.html", "prefers-color-scheme: dark", "56,789 tokens",
+		"<code>tiercompact bench --quick --seed 7 --html report.html</code>", "prefers-color-scheme: dark", "56,789 tokens",
 		"Against each baseline", "<small>ms per session</small>", `<td class="words">steady auto 0.50</td>`, "&#43;0.100",
 	} {
-		if !strings.Contains(html, want) {
+		if !strings.Contains(text, want) {
 			t.Errorf("the page has no %q", want)
 		}
 	}
-	if n := strings.Count(html, "<svg"); n != len(report.Plots())-1 {
+	if n := strings.Count(text, "<svg"); n != len(report.Plots())-1 {
 		t.Errorf("%d plots on the page", n)
 	}
 }
 
 func TestPageLeavesOutWhatWasNotMeasured(t *testing.T) {
 	r := sample()
-	r.Set.Name, r.Set.Facts, r.AtSize, r.Left, r.Growth = "sessions/", 0, nil, nil, nil
-	html := page(t, r)
-	for _, gone := range []string{"Against each baseline", "How it grows", "leaves a share"} {
-		if strings.Contains(html, gone) {
+	r.Set.Name, r.Set.Command, r.Set.Facts, r.AtSize, r.Left, r.Growth = "sessions/", nil, 0, nil, nil, nil
+	text := page(t, r)
+	for _, gone := range []string{"Against each baseline", "How it grows", "leaves a share", "Made by"} {
+		if strings.Contains(text, gone) {
 			t.Errorf("the page still has %q", gone)
 		}
 	}
-	if !strings.Contains(html, "tiercompact bench FILES") {
-		t.Error("the command names no files")
+}
+
+func TestPageQuotesTheCommandForAShell(t *testing.T) {
+	r := sample()
+	r.Set.Command = []string{"tiercompact", "bench", "my sessions/it's.json", "$HOME", "--window", "0.3,0.5"}
+	want := `tiercompact bench 'my sessions/it'\''s.json' '$HOME' --window 0.3,0.5 --html report.html`
+	if got := html.UnescapeString(page(t, r)); !strings.Contains(got, "<code>"+want+"</code>") {
+		t.Errorf("no %s", want)
 	}
 }
 

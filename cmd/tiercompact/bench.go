@@ -1,10 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -113,6 +112,7 @@ func (o *benchOptions) run(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		options.Name = setName(args)
 	}
+	options.Command = o.command(cmd, args)
 	bar := newBenchBar(cmd)
 	options.Told = bar.told
 	r, err := bench.Run(cmd.Context(), options, sessions)
@@ -120,15 +120,12 @@ func (o *benchOptions) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := o.files(cmd, r); err != nil {
-		return err
-	}
-	return buffered(cmd.OutOrStdout(), func(w io.Writer) error {
+	return errors.Join(o.files(cmd, r), buffered(cmd.OutOrStdout(), func(w io.Writer) error {
 		if o.json {
 			return writeJSON(w, r)
 		}
 		return showBench(w, s, r)
-	})
+	}))
 }
 
 func (o *benchOptions) valid(cmd *cobra.Command) error {
@@ -158,22 +155,7 @@ func (o *benchOptions) valid(cmd *cobra.Command) error {
 	if err := chosen([]choice{{"engine", &o.models.kind, benchRankers}, {"summarizer", &o.summarizer, benchWriters}, {"plot-of", &o.plotOf, strings.Join(report.Plots(), ", ")}}); err != nil {
 		return err
 	}
-	if o.plot == "" && cmd.Flags().Changed("plot-of") {
-		return usagef("--plot-of says what --plot draws; give --plot FILE too")
-	}
-	if o.plot != "" && !slices.Contains(report.Formats(), formatOf(o.plot)) {
-		return usagef("--plot %s must end in .svg or .png", o.plot)
-	}
-	for _, t := range []target{{"--csv", o.csv}, {"--html", o.html}, {"--plot", o.plot}} {
-		if t.path == "-" {
-			return usagef("%s - is no file; give the name of one", t.flag)
-		}
-	}
-	return apart("-", target{"--csv", o.csv}, target{"--html", o.html}, target{"--plot", o.plot})
-}
-
-func formatOf(path string) string {
-	return strings.TrimPrefix(strings.ToLower(filepath.Ext(path)), ".")
+	return o.validTargets(cmd)
 }
 
 // engines has cfg rank and summarise with what the flags name.
@@ -213,29 +195,16 @@ func (o *benchOptions) engines(cmd *cobra.Command, cfg *tiercompact.Config) erro
 func (o *benchOptions) sessions(cmd *cobra.Command, args []string) ([]corpus.Session, error) {
 	switch {
 	case len(args) > 0:
-		return readSessions(cmd, args)
+		g, err := transcripts(cmd, args)
+		if err != nil {
+			return nil, err
+		}
+		if err := o.spare(g.paths); err != nil {
+			return nil, err
+		}
+		return g.sessions()
 	case o.quick:
 		return corpus.Small(o.seed), nil
 	}
 	return corpus.Default(o.seed), nil
-}
-
-// files writes what the flags name.
-func (o *benchOptions) files(cmd *cobra.Command, r bench.Report) error {
-	for _, f := range []struct {
-		path string
-		fill func(io.Writer) error
-	}{
-		{o.csv, func(w io.Writer) error { return report.CSV(w, r) }},
-		{o.html, func(w io.Writer) error { return report.HTML(w, r) }},
-		{o.plot, func(w io.Writer) error { return report.Plot(w, r, o.plotOf, formatOf(o.plot)) }},
-	} {
-		if f.path == "" {
-			continue
-		}
-		if err := write(cmd, f.path, f.fill); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -15,40 +16,30 @@ import (
 // mostChats is how many chats of one file are measured: each is read anew.
 const mostChats = 50
 
-// readSessions reads the transcripts of files, and of folders and all below
-// them. What cannot be read is named on stderr; it fails where nothing can.
-func readSessions(cmd *cobra.Command, args []string) (out []corpus.Session, err error) {
-	paths, err := transcripts(args)
-	if err != nil {
-		return nil, err
-	}
-	failed := 0
-	for _, path := range paths {
-		sessions, err := sessionsIn(cmd, path)
-		if cmd.Context().Err() != nil {
-			return nil, fmt.Errorf("read %s: %w", path, cmd.Context().Err())
-		}
-		if err != nil {
-			failed++
-			note(cmd, "%v; left out", err)
-			continue
-		}
-		out = append(out, sessions...)
-	}
-	if failed > 0 {
-		note(cmd, "%s of %d could not be read", screen.Plural(failed, "file"), len(paths))
-	}
-	if len(out) == 0 {
-		return nil, errors.New("read sessions: there is none; give transcripts, or folders that hold some")
-	}
-	return out, nil
+// mostLeftOut is how many files that are left out are named; a folder may hold
+// thousands that are no transcripts.
+const mostLeftOut = 20
+
+// A given is the transcripts that a run is given.
+type given struct {
+	cmd     *cobra.Command
+	paths   []string
+	seen    map[string]bool // of paths, in the form that they are compared in
+	leftOut int
 }
 
-// transcripts returns args with the files of folders in their place.
-func transcripts(args []string) (paths []string, err error) {
+// transcripts finds the files that args name, and those of folders and all
+// below them, each once. What was named must be there; what a folder holds may
+// be of any kind.
+func transcripts(cmd *cobra.Command, args []string) (*given, error) {
+	g := &given{cmd: cmd, seen: make(map[string]bool)}
 	for _, arg := range args {
-		if !isFolder(arg) {
-			paths = append(paths, arg)
+		folder, err := namesFolder(arg)
+		if err != nil {
+			return nil, err
+		}
+		if !folder {
+			g.add(arg)
 			continue
 		}
 		names, err := filesIn(arg)
@@ -56,15 +47,92 @@ func transcripts(args []string) (paths []string, err error) {
 			return nil, err
 		}
 		for _, name := range names {
-			paths = append(paths, filepath.Join(arg, name))
+			g.found(filepath.Join(arg, name))
 		}
 	}
-	return paths, nil
+	return g, nil
+}
+
+func (g *given) add(path string) {
+	key := path
+	if path != "-" {
+		key = onePath(path)
+	}
+	if g.seen[key] {
+		note(g.cmd, "%s is given twice; measured once", path)
+		return
+	}
+	g.seen[key] = true
+	g.paths = append(g.paths, path)
+}
+
+// found adds what a folder holds, unless it is no file: a link may lead back to
+// the folder, and a pipe that nobody writes to would never end.
+func (g *given) found(path string) {
+	switch info, err := os.Stat(path); {
+	case err != nil:
+		g.leave(fmt.Errorf("read %s: %w", path, causeOf(err)))
+	case info.IsDir():
+		g.leave(fmt.Errorf("%s is a folder that is not searched", path))
+	case !info.Mode().IsRegular():
+		g.leave(fmt.Errorf("%s is no plain file", path))
+	default:
+		g.add(path)
+	}
+}
+
+// leave names what is left out, on stderr.
+func (g *given) leave(why error) {
+	if g.leftOut++; g.leftOut <= mostLeftOut {
+		note(g.cmd, "%v; left out", why)
+	}
+}
+
+// sessions reads the transcripts. It fails where none can be read.
+func (g *given) sessions() (out []corpus.Session, err error) {
+	all := len(g.paths) + g.leftOut
+	for _, path := range g.paths {
+		sessions, err := sessionsIn(g.cmd, path)
+		switch {
+		case g.cmd.Context().Err() != nil:
+			return nil, fmt.Errorf("read %s: %w", path, g.cmd.Context().Err())
+		case err != nil && all == 1:
+			return nil, err
+		case err != nil:
+			g.leave(err)
+		}
+		out = append(out, sessions...)
+	}
+	if g.leftOut > 0 {
+		note(g.cmd, "%s of %d could not be read", screen.Plural(g.leftOut, "file"), all)
+	}
+	if len(out) == 0 {
+		return nil, errors.New("read sessions: there is none; give transcripts, or folders that hold some")
+	}
+	return out, nil
+}
+
+// namesFolder reports whether arg is a folder; it must be there.
+func namesFolder(arg string) (bool, error) {
+	switch arg {
+	case "-":
+		return false, nil
+	case "":
+		return false, usagef("a file's name is empty; give transcripts or folders, or - for stdin")
+	}
+	info, err := os.Stat(arg)
+	if err != nil {
+		return false, fmt.Errorf("read %s: %w; give transcripts, or folders that hold some (see tiercompact bench --help)", arg, causeOf(err))
+	}
+	return info.IsDir(), nil
 }
 
 // sessionsIn reads the chats of a file.
 func sessionsIn(cmd *cobra.Command, path string) ([]corpus.Session, error) {
 	in, err := source{lenient: true}.read(cmd, path)
+	if err == nil && len(in.Messages) == 0 {
+		return nil, fmt.Errorf("%s: holds no messages; give a file with messages in it", in.name)
+	}
 	if err == nil {
 		return []corpus.Session{{Name: in.name, Messages: in.Messages}}, nil
 	}

@@ -31,7 +31,7 @@ func showBench(w io.Writer, s screen.Screen, r bench.Report) error {
 
 func (b *benchSheet) head() {
 	s := b.Set
-	b.title(s.Name)
+	b.title(b.screen.Clip(s.Name, len(s.Name))) // without what would steer a terminal
 	text := fmt.Sprintf("%s, %s, %s tokens (cl100k)", screen.Plural(s.Sessions, "session"), screen.Plural(s.Messages, "message"), screen.Grouped(s.Tokens))
 	if s.Facts > 0 {
 		text += fmt.Sprintf(", %s planted facts", screen.Grouped(s.Facts))

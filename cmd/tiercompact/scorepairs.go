@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"path/filepath"
@@ -120,18 +121,27 @@ func (n named) path(name string) string {
 func stem(name string) string { return strings.TrimSuffix(name, filepath.Ext(name)) }
 
 // filesIn lists the files below a folder, relative to it, in order. What begins
-// with a dot is left out.
+// with a dot is left out, and so are pipes and devices. A folder in it that
+// cannot be listed stands for what it holds: who reads it is told why.
 func filesIn(folder string) (names []string, err error) {
+	named := folder
+	if real, err := filepath.EvalSymlinks(folder); err == nil {
+		folder = real // a link to a folder is not walked
+	}
 	err = filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
 		switch {
-		case err != nil:
+		case err != nil && (path == folder || d == nil):
 			return err
+		case err != nil:
+			name, err := filepath.Rel(folder, path)
+			names = append(names, name)
+			return cmp.Or(err, fs.SkipDir)
 		case path != folder && strings.HasPrefix(d.Name(), "."):
 			if d.IsDir() {
 				return fs.SkipDir
 			}
 			return nil
-		case d.IsDir():
+		case !d.Type().IsRegular() && d.Type() != fs.ModeSymlink:
 			return nil
 		}
 		name, err := filepath.Rel(folder, path)
@@ -139,7 +149,7 @@ func filesIn(folder string) (names []string, err error) {
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("list %s: %w", folder, causeOf(err))
+		return nil, fmt.Errorf("list %s: %w", named, causeOf(err))
 	}
 	return names, nil
 }
