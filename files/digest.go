@@ -37,45 +37,33 @@ func (c Copy) Digest(text string, o DigestOptions) string {
 	if near == nil && len(o.Focus) > 0 {
 		near = NewFocus(o.Focus)
 	}
-	lines := digestLines(text, s, near)
-	return fill(o.Max, o.Count, func(size int) string {
-		return valid(writeDigest(text, s, lines, o, size))
-	})
+	d := digest{DigestOptions: o, text: text, of: s.lines}
+	d.lines, d.first = digestLines(text, s, near)
+	return fill(o.Max, o.Count, func(size int) string { return valid(d.write(size)) })
 }
 
-// digestLines returns lines of text, most wanted first, each once.
-func digestLines(text string, s *shape, near *Focus) []span {
-	var out []span
+// digestLines returns lines of text, most wanted first, each once. The first so
+// many of them go before the ledger: what went wrong, and where the text begins.
+func digestLines(text string, s *shape, near *Focus) (lines []span, first int) {
 	taken := make(map[int32]bool)
-	add := func(l span) {
-		if !taken[l.start] && !isBlank(l.of(text)) {
-			taken[l.start] = true
-			out = append(out, l)
+	add := func(more ...span) {
+		for _, l := range more {
+			if !taken[l.start] && !isBlank(l.of(text)) {
+				taken[l.start] = true
+				lines = append(lines, l)
+			}
 		}
 	}
-	head, tail := firstLines(text, 2), lastLines(text, 3)
-	for _, l := range head[:min(1, len(head))] {
-		add(l)
-	}
-	for _, l := range tail {
-		add(l)
-	}
-	for _, l := range s.marks[:min(8, len(s.marks))] {
-		add(l)
-	}
-	for _, l := range head {
-		add(l)
-	}
-	for _, l := range focusLines(text, s, near) {
-		add(l)
-	}
-	for _, l := range s.marks {
-		add(l)
-	}
-	for _, l := range firstLines(text, 30) {
-		add(l)
-	}
-	return out
+	head := firstLines(text, 30)
+	add(s.marks[:min(12, len(s.marks))]...)
+	add(head[:min(1, len(head))]...)
+	first = len(lines)
+	add(lastLines(text, 3)...)
+	add(head[:min(2, len(head))]...)
+	add(focusLines(text, s, near)...)
+	add(s.marks...)
+	add(head...)
+	return lines, first
 }
 
 // focusLines returns the lines that speak most of the focus, the best first.
@@ -132,32 +120,53 @@ func lastLines(text string, n int) []span {
 // lineSize is how many bytes of a line a digest shows.
 const lineSize = 240
 
-func writeDigest(text string, s *shape, lines []span, o DigestOptions, size int) string {
-	head := fmt.Sprintf("[digest of %d lines; recall %s]\n", s.lines, o.Recall)
+// A digest is one in the making.
+type digest struct {
+	DigestOptions
+	text  string
+	lines []span // most wanted first
+	first int    // so many of them go before the ledger
+	of    int32  // lines of the text
+}
+
+// write returns the digest in about size bytes.
+func (d *digest) write(size int) string {
+	head := fmt.Sprintf("[digest of %d lines; recall %s]\n", d.of, d.Recall)
 	p := page{left: float64(size - len(head))}
-	need := 0
-	for _, id := range o.Ledger {
-		need += len(id) + 1
-	}
-	room := min(need, int(p.left/2))
-	p.left -= float64(max(room, 0))
+	taken := p.pick(d.lines[:d.first])
+	names := unshown(d.Ledger, d.joined(taken))
+	room := max(0, min(ledgerSize(names), int(p.left*ledgerShare)))
+	p.left -= float64(room)
+	taken = append(taken, p.pick(d.lines[d.first:])...)
+	body := head + d.joined(taken)
+	return body + ledgerLine(d.Ledger, body, room+int(max(p.left, 0)))
+}
+
+// ledgerShare is how much of the room the ledger has before plain lines.
+const ledgerShare = 0.5
+
+// pick returns the lines that have room.
+func (p *page) pick(lines []span) []span {
 	var taken []span
 	for _, l := range lines {
 		if p.takes(min(lineSize, int(l.end-l.start)) + 4) {
 			taken = append(taken, l)
 		}
 	}
-	slices.SortFunc(taken, func(a, b span) int { return cmp.Compare(a.start, b.start) })
+	return taken
+}
+
+// joined returns lines in the order of the text, with a sign for each gap.
+func (d *digest) joined(lines []span) string {
+	slices.SortFunc(lines, func(a, b span) int { return cmp.Compare(a.start, b.start) })
 	var b strings.Builder
-	b.WriteString(head)
 	at := int32(0)
-	for _, l := range taken {
+	for _, l := range lines {
 		if l.start > at {
 			b.WriteString("…\n")
 		}
-		b.WriteString(clip(strings.TrimRight(l.of(text), "\n"), lineSize) + "\n")
+		b.WriteString(clip(strings.TrimRight(l.of(d.text), "\n"), lineSize) + "\n")
 		at = l.end
 	}
-	body := b.String()
-	return body + ledgerLine(o.Ledger, body, max(room, 0)+int(max(p.left, 0)))
+	return b.String()
 }

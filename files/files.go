@@ -48,7 +48,7 @@ type Copy struct {
 type Facts struct {
 	Copies   []Copy
 	Mentions []string // paths that the message names outside of its copies, each once
-	Idents   []uint32 // hashes of the identifiers that it names outside of its copies, each once, sorted
+	Idents   []uint32 // hashes of the identifiers that it names outside of its copies of files, each once, sorted
 }
 
 // edits reports whether c is what a call edits or writes.

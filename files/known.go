@@ -47,8 +47,11 @@ func (x *Index) Known(changed func(message, copy int) bool) *Known {
 	k := &Known{slots: make([]uint32, 1<<12)}
 	for i := range x.facts {
 		f := &x.facts[i]
+		gone := f.outputs(func(copy int) bool { return changed(i, copy) })
 		for _, h := range f.Idents {
-			k.add(h)
+			if !gone[h] {
+				k.add(h)
+			}
 		}
 		for n := range f.Copies {
 			if c := &f.Copies[n]; c.shape != nil && !changed(i, n) {
@@ -59,6 +62,25 @@ func (x *Index) Known(changed func(message, copy int) bool) *Known {
 		}
 	}
 	return k
+}
+
+// outputs returns the identifiers of the outputs for which changed reports
+// true: those are among the Idents.
+func (f *Facts) outputs(changed func(copy int) bool) map[uint32]bool {
+	var found map[uint32]bool
+	for n := range f.Copies {
+		c := &f.Copies[n]
+		if c.Kind != Output || c.shape == nil || !changed(n) {
+			continue
+		}
+		if found == nil {
+			found = make(map[uint32]bool, len(c.shape.words))
+		}
+		for _, w := range c.shape.words {
+			found[w.hash] = true
+		}
+	}
+	return found
 }
 
 func (k *Known) add(h uint32) {

@@ -12,25 +12,46 @@ import (
 // ledgerHead begins the line that holds a ledger.
 const ledgerHead = "also: "
 
-// ledgerLine returns the identifiers of ledger that body does not show, as many
-// as size bytes hold, or the empty string.
-func ledgerLine(ledger []string, body string, size int) string {
+// ledgerSize returns the bytes that a line with all of ledger has.
+func ledgerSize(ledger []string) int {
+	size := 0
+	for _, id := range ledger {
+		size += len(id) + 1
+	}
+	if size == 0 {
+		return 0
+	}
+	return len(ledgerHead) - 1 + size
+}
+
+// unshown returns the identifiers of ledger that body does not show.
+func unshown(ledger []string, body string) []string {
 	if len(ledger) == 0 {
-		return ""
+		return nil
 	}
 	shown := make(map[uint32]bool)
 	eachIdent(body, func(start, end int) { shown[hashIdent(body[start:end])] = true })
-	var b strings.Builder
+	var out []string
 	for _, id := range ledger {
-		if shown[hashIdent(id)] || b.Len()+len(id)+len(ledgerHead) >= size {
-			continue
+		if !shown[hashIdent(id)] {
+			out = append(out, id)
 		}
+	}
+	return out
+}
+
+// ledgerLine returns the identifiers of ledger that body does not show, as many
+// as size bytes hold, or the empty string.
+func ledgerLine(ledger []string, body string, size int) string {
+	var b strings.Builder
+	for _, id := range unshown(ledger, body) {
+		before := " "
 		if b.Len() == 0 {
-			b.WriteString(ledgerHead)
-		} else {
-			b.WriteByte(' ')
+			before = ledgerHead
 		}
-		b.WriteString(id)
+		if b.Len()+len(before)+len(id) <= size {
+			b.WriteString(before + id)
+		}
 	}
 	return b.String()
 }

@@ -180,14 +180,7 @@ func (d *draft) declShare() float64 {
 
 // ledgerRoom sets bytes aside for the ledger.
 func (d *draft) ledgerRoom(p *page) int {
-	need := 0
-	for _, id := range d.o.Ledger {
-		need += len(id) + 1
-	}
-	room := min(need, int(p.left/4))
-	if room <= 0 {
-		return 0
-	}
+	room := max(0, min(ledgerSize(d.o.Ledger), int(p.left/4)))
 	p.left -= float64(room)
 	return room
 }

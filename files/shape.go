@@ -81,7 +81,7 @@ func shapeOfOutput(text string) *shape {
 	}
 	s := &shape{lang: plain}
 	s.cut(text)
-	s.mark(text, notable)
+	s.mark(text, telling())
 	return s
 }
 
@@ -157,6 +157,24 @@ func (s *shape) mark(text string, is func(line string) bool) {
 		}
 	})
 }
+
+// telling returns a function that reports, of line after line of a tool output,
+// whether it tells of something wrong: what stands below such a line, further
+// in, says what it was.
+func telling() func(line string) bool {
+	below := -1 // what is further in than that
+	return func(line string) bool {
+		if notable(line) {
+			below = indent(line)
+			return true
+		}
+		tells := below >= 0 && indent(line) > below && !isBlank(line)
+		below = -1
+		return tells
+	}
+}
+
+func indent(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }
 
 // eachLine calls yield with each line of text, its line feed included.
 func eachLine(text string, yield func(start, end int)) {
