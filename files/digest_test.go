@@ -23,19 +23,19 @@ func statuses(lines int, name string) string {
 }
 
 func TestDigestKeepsTheNameThatStandsNowhereElse(t *testing.T) {
-	talk := chat.Transcript{
+	messages := chat.Transcript{
 		chat.NewResult("a", statuses(16, "b450b717")),
 		chat.NewResult("b", statuses(18, "0c5de1aa")),
 		chat.NewText(chat.Assistant, "0c5de1aa is the one that I look for"),
 	}
-	facts := make([]Facts, len(talk))
-	for i, m := range talk {
+	facts := make([]Facts, len(messages))
+	for i, m := range messages {
 		facts[i] = Scan(m, nil)
 	}
-	known := NewIndex(talk, facts).Known(func(message, _ int) bool { return message < 2 })
+	known := NewIndex(messages, facts).Known(func(message, _ int) bool { return message < 2 })
 	for i, want := range []string{"b450b717", ""} {
 		c := facts[i].Copies[0]
-		text := c.Text(talk[i])
+		text := c.Text(messages[i])
 		lost := strings.Join(known.Lost(c, text, nil, 60), " ")
 		if lost != want {
 			t.Errorf("lost of message %d: %q, want %q", i, lost, want)
