@@ -80,6 +80,9 @@ func locomoTurns(raw json.RawMessage, f field) ([]Turn, error) {
 	for _, n := range slices.Sorted(maps.Keys(numbers)) {
 		var session []json.RawMessage
 		at := f.at(numbers[n])
+		if missing(conversation[numbers[n]]) {
+			continue // a session in which nothing was said
+		}
 		if err := at.decode(conversation[numbers[n]], &session, "a list of turns"); err != nil {
 			return nil, err
 		}
@@ -163,7 +166,7 @@ func references(raw json.RawMessage, f field) ([]string, error) {
 	var list []string
 	var one string
 	switch {
-	case raw == nil:
+	case missing(raw):
 		return nil, nil
 	case json.Unmarshal(raw, &one) == nil:
 		list = []string{one}

@@ -92,7 +92,7 @@ func (s *Sample) addSessions(sessions [][]longMemTurn, ids, answers []string) []
 // texts decodes a list of texts, which may be missing.
 func texts(raw json.RawMessage, f field) ([]string, error) {
 	var list []string
-	if raw == nil {
+	if missing(raw) {
 		return nil, nil
 	}
 	err := f.decode(raw, &list, "a list of texts")

@@ -195,19 +195,30 @@ func (f field) error(problem, remedy string) error {
 
 // decode decodes the value of a field, and says what it should be.
 func (f field) decode(raw json.RawMessage, into any, what string) error {
-	if raw == nil {
+	if missing(raw) {
 		return f.error("is missing", "it must be "+what)
 	}
 	err := json.Unmarshal(raw, into)
 	var wrong *json.UnmarshalTypeError
 	if errors.As(err, &wrong) && wrong.Field != "" {
 		f = f.at(wrong.Field)
-		return f.error("is a "+wrong.Value, "the whole must be "+what)
+		return f.error("is "+article(wrong.Value)+" "+wrong.Value, "the whole must be "+what)
 	}
 	if err != nil {
 		return f.error("is not "+what, "make it so")
 	}
 	return nil
+}
+
+// missing reports whether a value is not there, or null.
+func missing(raw json.RawMessage) bool { return raw == nil || string(raw) == "null" }
+
+// article is the one of a kind of JSON value.
+func article(kind string) string {
+	if strings.HasPrefix(kind, "a") || strings.HasPrefix(kind, "o") {
+		return "an"
+	}
+	return "a"
 }
 
 // A lineReader counts lines up to a place that was passed. It keeps the ends of
@@ -233,8 +244,15 @@ func (l *lineReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// skip passes blanks, and returns the first byte that is none, still unread.
+// byteOrder begins files that some editors have saved.
+const byteOrder = "\ufeff"
+
+// skip passes a byte order mark and blanks, and returns the first byte that is
+// none, still unread.
 func (l *lineReader) skip() (byte, error) {
+	if mark, err := l.r.Peek(len(byteOrder)); err == nil && string(mark) == byteOrder {
+		_, _ = l.r.Discard(len(byteOrder)) // it was just seen
+	}
 	for {
 		c, err := l.r.ReadByte()
 		switch {

@@ -80,13 +80,25 @@ func TestLongMemEvalTakesMarkedTurnsElseSessions(t *testing.T) {
 
 func TestASampleMayStandAloneOrInLines(t *testing.T) {
 	one := `{"conversation":{"session_1":[{"text":"a"}]},"qa":[]}`
-	for text, want := range map[string]int{one: 1, one + "\n" + one: 2, "\n [" + one + "," + one + "]\n": 2} {
+	for text, want := range map[string]int{one: 1, one + "\n" + one: 2, "\ufeff" + one: 1, "\ufeff\n [" + one + "]": 1, "\n [" + one + "," + one + "]\n": 2} {
 		all, err := samples(strings.NewReader(text), "x")
 		if err != nil || len(all) != want {
 			t.Errorf("%s: %d samples, %v", text, len(all), err)
 		}
 		if len(all) > 0 && all[0].Turns[0].ID != "D1:1" {
 			t.Errorf("a turn without an id is %q", all[0].Turns[0].ID)
+		}
+	}
+}
+
+func TestWhatMayBeMissingMayBeNull(t *testing.T) {
+	for text, want := range map[string]evidence.LeftOut{
+		`{"conversation":{"session_1":[{"text":null}],"session_2":null},"qa":[{"question":"a","evidence":null,"category":null}]}`:                         {NoEvidence: 1},
+		`{"question_id":"a","question":"b","haystack_sessions":[[{"role":"user","content":null}]],"haystack_session_ids":null,"answer_session_ids":null}`: {NoEvidence: 1},
+	} {
+		all, err := samples(strings.NewReader(text), "x")
+		if err != nil || len(all) != 1 || len(all[0].Turns) != 1 || all[0].LeftOut != want {
+			t.Errorf("%s: %+v, %v", text, all, err)
 		}
 	}
 }
@@ -105,6 +117,10 @@ func TestErrorsNamePlaceAndRemedy(t *testing.T) {
 		"broken behind":      {`[{"conversation":{},"qa":[]}] ]`, "x:1: broken JSON: invalid character ']'"},
 		"second sample":      {"[{\"conversation\":{},\"qa\":[]},\n\n{\"qa\":[]}]", "x:3: [1]: has neither"},
 		"no questions":       {`[{"conversation":{}}]`, "x:1: [0].qa: is missing; it must be a list of questions"},
+		"null for questions": {`[{"conversation":{},"qa":null}]`, "x:1: [0].qa: is missing; it must be a list of questions"},
+		"null for sessions":  {`[{"conversation":null,"qa":[]}]`, "x:1: [0].conversation: is missing; it must be an object with session_1"},
+		"null for a turn":    {`[{"conversation":{"session_3":[null]},"qa":[]}]`, "x:1: [0].conversation.session_3[0]: is missing; it must be"},
+		"list for a text":    {`[{"conversation":{"session_3":[{"blip_caption":[]}]},"qa":[]}]`, "session_3[0].blip_caption: is an array; the whole must be"},
 		"session":            {`[{"conversation":{"session_3":7},"qa":[]}]`, "[0].conversation.session_3: is not a list of turns; make it so"},
 		"turn":               {`[{"conversation":{"session_3":[{"text":7}]},"qa":[]}]`, "[0].conversation.session_3[0].text: is a number; the whole must be an object with the texts"},
 		"question":           {fmt.Sprintf(qa, `{"evidence":["D1:1"]}`), "x:1: [0].qa[1].question: is missing; give the question's text"},

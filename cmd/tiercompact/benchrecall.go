@@ -85,6 +85,9 @@ func (o *benchRecallOptions) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	bar.close()
+	if t.Questions == 0 {
+		note(cmd, "%s: no question has its evidence in the conversation; nothing was measured", name)
+	}
 	return buffered(cmd.OutOrStdout(), func(w io.Writer) error { return o.show(w, name, t) })
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 
+	"github.com/tiercompact/tiercompact/bench"
 	"github.com/tiercompact/tiercompact/bench/evidence"
 	"github.com/tiercompact/tiercompact/internal/screen"
 )
@@ -17,7 +18,7 @@ func (o *benchRecallOptions) show(w io.Writer, name string, t *evidence.Tally) e
 	if o.json {
 		return writeJSON(w, recallFigures(name, t))
 	}
-	fmt.Fprintf(w, "evidence kept of %s\n", name)
+	fmt.Fprintf(w, "evidence kept of %s\n", screen.Clip(name, len(name))) // without what would steer a terminal
 	fmt.Fprintf(w, "%s, %s, %s tokens (cl100k), %s\n", screen.Plural(t.Samples, "conversation"), screen.Plural(t.Turns, "turn"),
 		screen.Grouped(t.Tokens), screen.Plural(t.Questions, "question"))
 	fmt.Fprintf(w, "left out: %s adversarial, %s without evidence\n\n", screen.Grouped(t.LeftOut.Adversarial), screen.Grouped(t.LeftOut.NoEvidence))
@@ -37,7 +38,7 @@ func (o *benchRecallOptions) show(w io.Writer, name string, t *evidence.Tally) e
 	for i, r := range t.Rankings {
 		fmt.Fprintf(w, "\n%-*s", wide, screen.Clip(r.Name, wide))
 		for _, at := range t.Recalls(i) {
-			fmt.Fprintf(w, "  %.3f %.3f", at.Any.Of(), at.All.Of())
+			fmt.Fprintf(w, "%7s %5s", shareOf(at.Any), shareOf(at.All))
 		}
 	}
 	_, err := fmt.Fprintln(w)
@@ -47,9 +48,9 @@ func (o *benchRecallOptions) show(w io.Writer, name string, t *evidence.Tally) e
 // recallFigures returns the figures of t for --json.
 func recallFigures(name string, t *evidence.Tally) any {
 	type at struct {
-		Share float64 `json:"p"`
-		Any   float64 `json:"any"`
-		All   float64 `json:"all"`
+		Share float64  `json:"p"`
+		Any   *float64 `json:"any"` // null where nothing was asked
+		All   *float64 `json:"all"`
 	}
 	type ranking struct {
 		Name  string `json:"name"`
@@ -60,7 +61,7 @@ func recallFigures(name string, t *evidence.Tally) any {
 	for i, r := range t.Rankings {
 		one := ranking{Name: r.Name, About: r.About, At: []at{}}
 		for _, k := range t.Recalls(i) {
-			one.At = append(one.At, at{k.Share, k.Any.Of(), k.All.Of()})
+			one.At = append(one.At, at{k.Share, ofWhole(k.Any), ofWhole(k.All)})
 		}
 		rankings = append(rankings, one)
 	}
@@ -73,6 +74,15 @@ func recallFigures(name string, t *evidence.Tally) any {
 		LeftOut       evidence.LeftOut `json:"left_out"`
 		Rankings      []ranking        `json:"rankings"`
 	}{name, t.Samples, t.Turns, t.Tokens, t.Questions, t.LeftOut, rankings}
+}
+
+// ofWhole is a share, nil where there is no whole.
+func ofWhole(s bench.Share) *float64 {
+	of := s.Of()
+	if s.Whole == 0 {
+		return nil
+	}
+	return &of
 }
 
 // A recallBar shows on a terminal how far a measurement is. Elsewhere it shows
