@@ -110,14 +110,15 @@ type measured struct{ Name, Means string }
 
 func measures() []measured {
 	return []measured{
+		{"The ways", "Alone: one level, once, on a conversation that fits its window. Replay: a conversation message by message, in a window whose size stands in the name as a share of its tokens; auto picks the level by how full the window is, soft, hard or emergency takes that level alone. Baseline: a plain way to make a conversation smaller; its number is the share of the tokens that it leaves, or how many of the newest messages keep the results of tools. Fit is what frees the last tokens where a level has not freed enough."},
 		{"Tokens freed", "Tokens before less tokens after, counted once over whole sessions, and as a share of those before."},
 		{"Identifiers", "A session is cut at 60 % of its messages. Of the paths, names, hashes and tickets that the assistant uses afterwards, that stand before the cut, and neither in the five messages before it nor in the first: the share that still stands after compaction."},
 		{"Edits", "A session is cut at 30, 40 … 90 %. Of the edits that come next, whose old lines all stand before the cut and whose file is not read again: the share whose lines still stand, word for word. Those can go on without reading again."},
 		{"Size", "The share of the tokens that is left, at the cuts that the share beside it is about. A share says nothing without its size."},
-		{"Planted facts", "Rules, decisions, errors, open tasks and the like, put into made-up sessions: the share that can still be found."},
+		{"Planted facts", "Rules, decisions, errors, open tasks and the like, put into made-up sessions: the share that can still be found. Hard alone is asked questions, and only the facts that these are about count."},
 		{"Orphans", "Tool calls and results that lost their partner. Servers refuse such conversations: it must be 0."},
-		{"Re-prefill", "The tokens that a server with a prompt cache must read anew over a session, one request before each message of the assistant, divided by the same without compaction. 1 is as much as without."},
+		{"Re-prefill", "The tokens that a server with a prompt cache must read anew over a session, one request before each message of the assistant, divided by the same without compaction. 1 is as much as without. A baseline is applied whenever a request would take more than 0.60 of the window."},
 		{"Rounds", "Compactions a session, on average."},
-		{"Time, memory", "Milliseconds for one session on average, without model calls, and the most memory beside what was there before, on the machine of the run."},
+		{"Time, memory", "Milliseconds for a whole session, and the most that the heap grew beyond what was there before, without what models take that run elsewhere."},
 	}
 }

@@ -39,7 +39,7 @@ func sample() bench.Report {
 				Identifiers: figure(share, 0.2+0.2*float64(w)), Edits: figure(share-0.3, 0.2+0.2*float64(w)), Facts: figure(1, 0.352),
 				ByKind:  []bench.Facts{{Kind: "user rule", Kept: 3, Of: 3, Share: 1}, {Kind: "open todo"}},
 				Prefill: &bench.Prefilled{Tokens: 160, Without: 100, Ratio: 1.6 + float64(p), Rounds: 3.4, Window: window},
-				Cost:    &bench.Cost{Millis: 12.34, PeakBytes: 5_600_000},
+				Cost:    &bench.Cost{Session: "a.jsonl", Messages: 200, Millis: 12.34, PeakBytes: 5_600_000},
 			})
 		}
 	}
@@ -181,7 +181,7 @@ func TestPageNeedsNothingElse(t *testing.T) {
 	}
 	for _, want := range []string{
 		"<code>tiercompact bench --quick --seed 7 --html report.html</code>", "prefers-color-scheme: dark", "56,789 tokens",
-		"Against each baseline", "<small>ms per session</small>", `<td class="words">steady auto 0.50</td>`, "&#43;0.100",
+		"Against each baseline", "<small>ms</small>", "those of one session of 200 messages (a.jsonl), on the machine", `<td class="words">steady auto 0.50</td>`, "&#43;0.100",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page has no %q", want)
@@ -199,6 +199,19 @@ func TestPageLeavesOutWhatWasNotMeasured(t *testing.T) {
 	for _, gone := range []string{"Against each baseline", "How it grows", "leaves a share", "Made by"} {
 		if strings.Contains(text, gone) {
 			t.Errorf("the page still has %q", gone)
+		}
+	}
+}
+
+func TestAnAxisOfOneDecadeHasMoreThanOneLabel(t *testing.T) {
+	r := sample()
+	for i, bytes := range []uint64{60_000, 300_000, 700_000} {
+		r.Growth[i].Bytes = bytes
+	}
+	svg := string(drawn(t, r, "cost", "svg"))
+	for _, label := range []string{">0.1<", ">0.2<", ">0.5<"} {
+		if !strings.Contains(svg, label) {
+			t.Errorf("the axis of memory has no label %s", label)
 		}
 	}
 }

@@ -99,9 +99,9 @@ func freedTable(r bench.Report) table {
 func serverTable(r bench.Report) table {
 	t := table{
 		Title: "What it costs",
-		About: "For a server with a prompt cache, and on this machine. Times and memory differ from run to run.",
+		About: "For a server with a prompt cache, over whole sessions." + costOf(r),
 		Columns: []head{{"way", ""}, {"re-prefill", "ratio"}, {"read anew", "tokens"}, {"rounds", "per session"}, {"window", "share"},
-			{"time", "ms per session"}, {"memory, at most", "MB"}},
+			{"time", "ms"}, {"heap, at most", "MB"}},
 	}
 	for _, row := range r.Rows {
 		cells := []string{row.Name, none, none, none, none, none, none}
@@ -114,6 +114,16 @@ func serverTable(r bench.Report) table {
 		t.Rows = append(t.Rows, cells)
 	}
 	return t
+}
+
+// costOf says whose times and memory stand in the rows of r.
+func costOf(r bench.Report) string {
+	for _, row := range r.Rows {
+		if c := row.Cost; c != nil {
+			return fmt.Sprintf(" Times and memory are those of one session of %s messages (%s), on the machine of the run; they differ from run to run.", screen.Grouped(c.Messages), c.Session)
+		}
+	}
+	return ""
 }
 
 // factsTable has a column for each kind of fact, in the order of the first row
@@ -153,7 +163,7 @@ func factsTable(r bench.Report) table {
 func growthTable(r bench.Report) table {
 	t := table{
 		Title: "How it grows",
-		About: "Time and memory by the length of a session. A level's time is one plan, made and applied, without a model.",
+		About: "Time and memory by the length of a session that the seed makes up. A message is added by steady in a window of half of the tokens, compaction included. A level's time is one plan, made and applied, without a model.",
 		Columns: []head{{"messages", "count"}, {"tokens", "count"}, {"a message added", "µs"}, {"soft", "ms"}, {"hard", "ms"}, {"emergency", "ms"},
 			{"memory held", "MB"}},
 	}

@@ -36,16 +36,17 @@ func stepOf(length float64) float64 {
 }
 
 // decades marks an axis of decimal logarithms at powers of ten, and without a
-// name in between.
+// name in between. An axis with less than two of them has 2 and 5 times them too.
 type decades struct{}
 
 // Ticks implements [plot.Ticker].
 func (decades) Ticks(least, most float64) (ticks []plot.Tick) {
+	few := math.Floor(most)-math.Ceil(least) < 1
 	for e := math.Floor(least); e <= most; e++ {
 		for of := 1.0; of < 10; of++ {
 			label := ""
-			if of == 1 {
-				label = strconv.FormatFloat(math.Pow(10, e), 'f', -1, 64)
+			if of == 1 || few && (of == 2 || of == 5) {
+				label = strconv.FormatFloat(of*math.Pow(10, e), 'f', max(0, -int(e)), 64)
 			}
 			if v := e + math.Log10(of); v >= least && v <= most {
 				ticks = append(ticks, plot.Tick{Value: v, Label: label})

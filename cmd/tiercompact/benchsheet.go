@@ -142,7 +142,11 @@ func (b *benchSheet) freed() {
 	const columns = "%6s %6s %6s %6s %8s %6s %10s %3s"
 	b.line("")
 	b.line(fmt.Sprintf("%-*s", nameWidth+15, "") + b.rule("soft", 22))
-	b.line(fmt.Sprintf("%-*s", nameWidth+2, "freed, k tokens") + fmt.Sprintf(columns, "all", "share", "files", "again", "outputs", "hard", "emergency", "fit"))
+	unit, tokens := "freed, k tokens", thousands
+	if b.Set.Tokens < 100_000 {
+		unit, tokens = "freed, tokens", whole // they fit
+	}
+	b.line(fmt.Sprintf("%-*s", nameWidth+2, unit) + fmt.Sprintf(columns, "all", "share", "files", "again", "outputs", "hard", "emergency", "fit"))
 	for _, g := range b.groups() {
 		if g.rows[0].Kind == bench.Baseline {
 			continue // what they leave is in the table above
@@ -154,8 +158,8 @@ func (b *benchSheet) freed() {
 			for _, l := range f.Levels {
 				parts[l.Level] = l.Freed
 			}
-			b.named(nameOf(r), fmt.Sprintf(columns, thousands(f.Tokens), screen.Percent(f.Share), thousands(f.Soft.Files), thousands(f.Soft.Again),
-				thousands(f.Soft.Outputs), thousands(parts["hard"]), thousands(parts["emergency"]), thousands(parts["fit"])))
+			b.named(nameOf(r), fmt.Sprintf(columns, tokens(f.Tokens), screen.Percent(f.Share), tokens(f.Soft.Files), tokens(f.Soft.Again),
+				tokens(f.Soft.Outputs), tokens(parts["hard"]), tokens(parts["emergency"]), tokens(parts["fit"])))
 		}
 	}
 	b.dim("Of whole sessions. files: stale files, as outlines. again: superseded or repeated text. outputs: logs, listings, searches, as digests. Later rounds free again what earlier ones put in.")
@@ -166,4 +170,11 @@ func thousands(tokens int) string {
 		return "-"
 	}
 	return screen.Grouped((tokens + 500) / 1000)
+}
+
+func whole(tokens int) string {
+	if tokens == 0 {
+		return "-"
+	}
+	return screen.Grouped(tokens)
 }

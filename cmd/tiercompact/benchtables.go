@@ -118,5 +118,5 @@ func (b *benchSheet) growth() {
 		b.named(screen.Grouped(g.Messages), fmt.Sprintf(columns, screen.Grouped(g.Tokens), fmt.Sprintf("%.0f", g.AddMicros),
 			fmt.Sprintf("%.1f", g.SoftMillis), fmt.Sprintf("%.1f", g.HardMillis), fmt.Sprintf("%.1f", g.FinalMillis), fmt.Sprintf("%.1f", float64(g.Bytes)/1e6)))
 	}
-	b.dim("add: one AddMessage, on average, compaction included, steady in a window of half of the tokens. soft, hard, emergency: one round over all messages. MB: what a session holds beside its messages.")
+	b.dim("Of sessions that the seed makes up. add: one AddMessage, on average, compaction included, steady in a window of half of the tokens. soft, hard, emergency: one round over all messages. MB: what a session holds beside its messages.")
 }
