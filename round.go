@@ -311,13 +311,13 @@ func (r *round) share(of float64) int { return r.counted(int(of * float64(r.cfg.
 // filled returns how many tokens the conversation has where parts of files fill
 // it up around a summary of at most cap tokens. What cannot leave it may take up
 // so much that nothing would be left for them: they have 18 % of the window
-// as long as all stays below three quarters.
+// as long as all stays below 80 %.
 func (r *round) filled(cut levels.Cut, cap int) int {
 	if r.cfg.Fill == 0 {
 		return 0
 	}
 	rest := r.t.total() - cut.Tokens(r.t.sizes)
-	return min(max(r.target(), min(rest+cap+r.share(0.18), r.share(0.75))), r.limit())
+	return min(max(r.target(), min(rest+cap+r.share(0.18), r.share(0.80))), r.limit())
 }
 
 // withoutModel reports whether the summarizer that was set is not asked.

@@ -1,7 +1,8 @@
 package levels
 
 import (
-	"cmp"
+	"index/suffixarray"
+	"maps"
 	"slices"
 	"strings"
 
@@ -37,24 +38,29 @@ func (v View) names(gone, kept []chat.Message, said string, limit int) []string 
 
 // untold returns the names that stand neither in the texts nor inside another name.
 func untold(names []string, kept []chat.Message, said string) []string {
-	var told strings.Builder
-	told.WriteString(said)
+	words := make(map[string]bool)
+	addWords(words, said)
 	for _, m := range kept {
-		told.WriteByte('\n')
-		told.WriteString(EmbedText(m))
+		addWords(words, EmbedText(m))
 	}
-	texts := told.String()
-	longest := slices.SortedStableFunc(slices.Values(names), func(a, b string) int { return cmp.Compare(len(b), len(a)) })
-	var listed strings.Builder
-	drop := make(map[string]bool)
-	for _, n := range longest {
-		if strings.Contains(texts, n) || strings.Contains(listed.String(), n) {
-			drop[n] = true
-			continue
-		}
-		listed.WriteString(n + "\n")
+	told := within(slices.Collect(maps.Keys(words)))
+	listed := within(names)
+	return slices.DeleteFunc(names, func(n string) bool {
+		return len(told.Lookup([]byte(n), 1)) > 0 || len(listed.Lookup([]byte(n), 2)) > 1
+	})
+}
+
+// within returns an index that finds what any of words holds. A name holds no
+// line feed.
+func within(words []string) *suffixarray.Index {
+	return suffixarray.New([]byte(strings.Join(words, "\n")))
+}
+
+// addWords adds the runs of text between blanks.
+func addWords(words map[string]bool, text string) {
+	for w := range strings.FieldsSeq(text) {
+		words[w] = true
 	}
-	return slices.DeleteFunc(names, func(n string) bool { return drop[n] })
 }
 
 // fitting returns as many of names, from the first on, as limit tokens hold.
