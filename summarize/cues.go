@@ -26,26 +26,46 @@ func isRule(s string) bool {
 
 // isNoise reports whether a padded sentence only announces a look.
 func isNoise(s string) bool {
-	return has(s, " let me ", " let's look ", " now let's ", " i'll check ", " i'll look ", " i'll read ", " i'll start by ", " i'll also check ", " i need to look ", " i need to read ", " i need to check ", " i'll now ", " now i'll ", " now i need ", " now let ", " i see the issue ", " i see the problem ", " i now understand ", " i found the issue ", " i see now ", " looking at ", " here's the ", " here is the ", " here's a summary ") ||
+	return has(s, " let me ", " let's look ", " now let's ", " i'll check ", " i'll look ", " i'll read ", " i'll start by ", " i'll also check ", " i need to look ", " i need to read ", " i need to check ", " i'll now ", " now i'll ", " now i need ", " now let ", " i see the issue ", " i see the problem ", " i now understand ", " i found the issue ", " i see now ", " looking at ", " to see where ", " to see what ", " to see how ", " to see if ", " to locate ", " here's the ", " here is the ", " here's a summary ") ||
 		len(s) < 16
 }
 
-// decisionWeight returns how much a padded sentence of the assistant decides
-// or finds: 0 nothing, 1 and more something.
+// firm is the weight from which on a sentence says what was chosen, or what
+// turned out to be so: the facts section has it.
+const firm = 2
+
+// decisionWeight returns how much a padded sentence decides or finds: 0
+// nothing, 1 something, [firm] and more what the work rests on from then on.
 func decisionWeight(s string) float64 {
 	weight := 0.0
-	if has(s, " decided ", " decide to ", " going with ", " chose ", " chosen ", " instead of ", " rather than ", " switch to ", " switched to ", " the fix is ", " root cause ", " the cause ", " the reason ",
-		" we'll use ", " i'll use ", " should use ", " let's use ", " decision ", " agreed ", " the approach ", " design ", " wir nehmen ", " entschieden ", " décidé ", " decidido ", " statt ") {
-		weight += 2
+	if chooses(s) {
+		weight = firm
+	}
+	if has(s, " instead of ", " rather than ", " statt ") {
+		weight++
+		if has(s, " i'll ", " i will ", " we ", " we'll ", " let's ", " should ", " now uses ", " the fix ", " approach ", " so that ", " to avoid ") {
+			weight++
+		}
 	}
 	if has(s, " the issue ", " the problem ", " turns out ", " because ", " so that ", " therefore ", " confirmed ", " found ", " fails ", " failed ", " failing ", " pass ", " passes ", " fixed ", " added ", " removed ", " renamed ", " updated ", " implemented ",
-		" committed ", " refactored ", " needs to ", " doesn't ", " does not ", " was caused ", " due to ", " i'll add ", " i'll fix ", " i'll change ", " need to add ", " need to update ", " weil ", " parce que ", " porque ") {
+		" committed ", " refactored ", " needs to ", " doesn't ", " does not ", " was caused ", " root cause ", " the cause ", " the reason ", " the fix is ", " the approach ", " design ", " due to ", " i'll add ", " i'll fix ", " i'll change ", " need to add ", " need to update ", " weil ", " parce que ", " porque ") &&
+		weight != 1 { // what was done and found is said elsewhere too: together with a contrast it is no choice yet
 		weight++
 	}
 	if isNoise(s) {
 		weight -= 1.5
 	}
 	return max(0, weight)
+}
+
+// chooses reports whether a padded sentence says what was chosen, or what was
+// found to be the cause.
+func chooses(s string) bool {
+	return strings.HasPrefix(s, " decision ") || strings.HasPrefix(s, " root cause ") ||
+		has(s, " decided ", " decide to ", " we decide ", " going with ", " go with ", " chose ", " i've chosen ", " have chosen ", " was chosen ", " settled on ", " stick with ", " sticking with ", " agreed to ", " agreed that ", " agreed on ",
+			" i'll switch to ", " i'm switching to ", " let's switch to ", " we switch to ", " switched to ", " decision is ", " decision was ", " the fix is to ", " simplest fix ", " simplest approach ", " the approach is ", " the plan is to ",
+			" root cause is that ", " root cause is the ", " root cause was ", " the cause is ", " the cause was ", " the reason is ",
+			" we'll use ", " i'll use ", " should use ", " let's use ", " we keep ", " we'll keep ", " i'll keep ", " let's keep ", " wir nehmen ", " entschieden ", " décidé ", " decidido ")
 }
 
 // isTodo reports whether a padded sentence says what is still to be done.

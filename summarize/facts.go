@@ -22,6 +22,7 @@ func factKinds() []factKind {
 	return []factKind{
 		{request, "Asked by the user:", 0.9},
 		{rule, "Rules:", 2.2},
+		{decision, "Decided:", 0.3},
 		{detail, "Details:", 1},
 		{changed, "Files changed:", 1.2},
 		{read, "Files read:", 0.1},
@@ -42,9 +43,9 @@ type fact struct {
 }
 
 // FactsOf returns what the messages say without doubt, taken without a model:
-// what the user asked for, rules (must, never, always, don't), values, files
-// changed and read, commands and how they ended, errors that still stand, open
-// todos. previous is the facts section of the former summary; its lines are
+// what the user asked for, rules (must, never, always, don't), what was decided,
+// values, files changed and read, commands and how they ended, errors that still
+// stand, open todos. previous is the facts section of the former summary; its lines are
 // carried over. Where all does not fit into maxTokens, the oldest and least
 // often mentioned go first; rules and what was asked go last. The result has
 // at most maxTokens tokens, counted by count, and is empty where nothing fits.
@@ -125,8 +126,11 @@ func (n *notes) carryFact(k kind, item string, at int) {
 		return
 	}
 	weight := 1.0
-	if k == command && explores(key) {
+	switch {
+	case k == command && explores(key):
 		weight = 0
+	case k == decision:
+		weight = firm
 	}
 	text := key
 	if k == failure {
@@ -147,8 +151,9 @@ func (n *notes) facts() []*fact {
 	}
 	for _, k := range factKinds() {
 		for i, x := range n.of(k.kind) {
-			if x.weight < 0 || k.kind == command && errors[x.factLine()] {
-				continue // mended, or said among the errors
+			said := k.kind == command && errors[x.factLine()]
+			if x.weight < 0 || said || k.kind == decision && !n.stands(x) {
+				continue // mended, said among the errors, or not firm
 			}
 			f := &fact{kind: k.kind, line: "- " + x.factLine(), order: i}
 			f.score = k.weight + n.recency(x) + 0.15*float64(min(x.times, 4)-1) + n.standing(x, i)
@@ -156,6 +161,11 @@ func (n *notes) facts() []*fact {
 		}
 	}
 	return facts
+}
+
+// stands reports whether a decision is firm, and no rule or todo.
+func (n *notes) stands(x *note) bool {
+	return x.weight >= firm && n.at[noteKey{rule, x.key}] == nil && n.at[noteKey{todo, x.key}] == nil
 }
 
 // standing returns what a note weighs among its kind.
@@ -167,6 +177,8 @@ func (n *notes) standing(x *note, i int) float64 {
 		return x.weight - 1
 	case x.kind == rule:
 		return 1.5 * (x.weight - 1)
+	case x.kind == decision:
+		return 0.05 * (min(x.weight, 2*firm) - firm)
 	case x.kind == command || x.kind == failure || x.kind == todo:
 		return x.weight - 1
 	}

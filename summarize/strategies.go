@@ -18,7 +18,7 @@ func (e extract) taskState(r Request) []section {
 		{title: "Goals", share: 0.28, lines: e.goals()},
 		{title: "State", share: 0.16, lines: e.state()},
 		{title: "Constraints", share: 0.12, lines: asLines(e.ranked(rule, e.untold), (*note).factLine)},
-		{title: "Decisions", share: 0.22, lines: asLines(e.ranked(decision, nil), (*note).factLine)},
+		{title: "Decisions", share: 0.22, lines: asLines(e.ranked(decision, e.untold), (*note).factLine)},
 		{title: "Outstanding", share: 0.12, lines: open},
 		{title: "Entities", share: 0.12, lines: entities},
 		{title: "Actions", share: 0.1, lines: asLines(e.ranked(command, e.telling), (*note).factLine)},
@@ -173,7 +173,7 @@ func (e extract) codeDelta() []section {
 	open := append(asLines(failing, (*note).factLine), asLines(todos, (*note).factLine)...)
 	if len(lines) == 0 {
 		lines = append([]line{{"- no file was changed", -1}}, e.state()...)
-		lines = append(append(lines, asLines(e.ranked(decision, nil), (*note).factLine)...), e.filesRead()...)
+		lines = append(append(lines, asLines(e.ranked(decision, e.untold), (*note).factLine)...), e.filesRead()...)
 	}
 	return []section{
 		{title: "Task", share: 0.1, lines: firstOf(e.goals())},
@@ -226,7 +226,7 @@ func (e extract) brief() []section {
 	}
 	add("Rules: ", joined(e.ranked(rule, nil), 4), ".")
 	add("Changed: ", joined(e.ranked(changed, nil), 8), ".")
-	add("Decided: ", joined(e.ranked(decision, nil), 3), ".")
+	add("Decided: ", joined(e.ranked(decision, e.untold), 3), ".")
 	add("Still failing: ", joined(e.ranked(failure, nil), 3), ".")
 	if len(requests) == 0 && len(reports) == 0 {
 		add("Read: ", joined(e.ranked(read, nil), 8), ".")

@@ -66,6 +66,7 @@ func (w *walk) user(m chat.Message) {
 	w.asked.weight = substance(body)
 	w.fresh = true
 	w.rules(body)
+	w.decisions(body)
 	w.details(body)
 }
 
@@ -108,6 +109,35 @@ func (w *walk) rules(body string) {
 		}
 		taken++
 	}
+}
+
+// decisions takes notes of what the user decided, where the request does not
+// say it already.
+func (w *walk) decisions(body string) {
+	if len(body) >= longRequest {
+		return
+	}
+	taken := 0
+	for s := range sentences(body) {
+		low := padded(prefix(s, 4*sentenceLen))
+		if taken == mostRules || isRule(low) || strings.Contains(w.asked.text, clip(s, sentenceLen)) {
+			continue
+		}
+		if w.decides(s, low) >= firm {
+			taken++
+		}
+	}
+}
+
+// decides takes a note of a sentence that decides something, and returns how
+// much. A question decides nothing.
+func (w *walk) decides(s, low string) float64 {
+	weight := decisionWeight(low)
+	if weight >= 1 && !strings.HasSuffix(s, "?") {
+		n := w.note(decision, clip(s, sentenceLen))
+		n.weight = max(n.weight, weight)
+	}
+	return weight
 }
 
 // endTurn gives the request of the turn the last thing that was said to it.
@@ -188,16 +218,12 @@ func (w *walk) speak(body string) {
 // sentence weighs a sentence of the assistant.
 func (w *walk) sentence(s string) {
 	low := padded(prefix(s, 4*sentenceLen))
-	weight := decisionWeight(low)
+	weight := w.decides(s, low)
 	if weight > w.step.weight || w.step.text == "" {
 		w.step.text, w.step.weight = clip(s, sentenceLen), weight
 	}
 	if !has(low, " read ", " reading ", " look ", " looking ", " check ", " see ", " verify ", " pass ") {
 		w.reason = clip(s, sentenceLen)
-	}
-	if weight >= 1 {
-		n := w.note(decision, clip(s, sentenceLen))
-		n.weight = max(n.weight, weight)
 	}
 	if isTodo(low) && !isNoise(low) {
 		w.note(todo, clip(s, sentenceLen)).weight = 0.5
