@@ -145,25 +145,32 @@ func (d *digest) write(size int) string {
 // ledgerShare is how much of the room the ledger has before plain lines.
 const ledgerShare = 0.5
 
-// pick returns the lines that have room.
+// gap stands where lines are left out.
+const gap = "…\n"
+
+// pick returns the lines that have room, each with the gap before it.
 func (p *page) pick(lines []span) []span {
 	var taken []span
 	for _, l := range lines {
-		if p.takes(min(lineSize, int(l.end-l.start)) + 4) {
+		size := min(lineSize, int(l.end-l.start))
+		if l.start > 0 {
+			size += len(gap)
+		}
+		if p.takes(size) {
 			taken = append(taken, l)
 		}
 	}
 	return taken
 }
 
-// joined returns lines in the order of the text, with a sign for each gap.
+// joined returns lines in the order of the text, with a sign where some are left out.
 func (d *digest) joined(lines []span) string {
 	slices.SortFunc(lines, func(a, b span) int { return cmp.Compare(a.start, b.start) })
 	var b strings.Builder
 	at := int32(0)
 	for _, l := range lines {
 		if l.start > at {
-			b.WriteString("…\n")
+			b.WriteString(gap)
 		}
 		b.WriteString(clip(strings.TrimRight(l.of(d.text), "\n"), lineSize) + "\n")
 		at = l.end
