@@ -120,10 +120,8 @@ func (w *walk) decisions(body string) {
 	taken := 0
 	for s := range sentences(body) {
 		low := padded(prefix(s, 4*sentenceLen))
-		if taken == mostRules || isRule(low) || strings.Contains(w.asked.text, clip(s, sentenceLen)) {
-			continue
-		}
-		if w.decides(s, low) >= firm {
+		if taken < mostRules && decisionWeight(low) >= firm && !isRule(low) && !strings.Contains(w.asked.text, clip(s, sentenceLen)) {
+			w.decides(s, low)
 			taken++
 		}
 	}
