@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -163,21 +164,50 @@ func (o *benchRecallOptions) measure(cmd *cobra.Command, args []string, t *evide
 	if name == "-" {
 		name = "stdin"
 	}
-	f, err := open(cmd, args[0])
+	ctx := cmd.Context()
+	r, size, err := reading(cmd, args[0])
 	if err != nil {
 		return "", err
 	}
-	defer f.Close()
-	ctx := cmd.Context()
-	r, w := io.Pipe() // a read that waits for ever ends with ctx
-	stop := context.AfterFunc(ctx, func() { r.CloseWithError(ctx.Err()) })
-	defer stop()
 	defer r.Close()
+	err = o.detailed(cmd, t, evidence.Read(bar.reading(r, size), name))
+	if ctx.Err() != nil {
+		err = ctx.Err() // what else is said follows from it
+	}
+	return name, err
+}
+
+// reading opens a file, and returns how long it is. An interrupt ends what would
+// wait for ever: a read, and the opening of a pipe that nobody writes to.
+func reading(cmd *cobra.Command, path string) (*io.PipeReader, int64, error) {
+	ctx := cmd.Context()
+	type opened struct {
+		f   io.ReadCloser
+		err error
+	}
+	done := make(chan opened, 1)
 	go func() {
-		_, err := io.Copy(w, f)
-		w.CloseWithError(err)
+		f, err := open(cmd, path)
+		done <- opened{f, err}
 	}()
-	return name, o.detailed(cmd, t, evidence.Read(bar.reading(r, sizeOf(f)), name))
+	var in opened
+	select {
+	case <-ctx.Done():
+		return nil, 0, ctx.Err()
+	case in = <-done:
+	}
+	if in.err != nil {
+		return nil, 0, in.err
+	}
+	size := sizeOf(in.f)
+	r, w := io.Pipe()
+	stop := context.AfterFunc(ctx, func() { r.CloseWithError(ctx.Err()) })
+	go func() {
+		defer stop()
+		_, err := io.Copy(w, in.f)
+		w.CloseWithError(errors.Join(err, in.f.Close()))
+	}()
+	return r, size, nil
 }
 
 // detailed adds samples to t, and writes down what was kept.

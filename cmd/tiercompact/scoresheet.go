@@ -47,7 +47,7 @@ func (s *scoreSheet) share(name string, kept, newest bench.Share) {
 	if kept.Whole == 0 {
 		text = "none to keep"
 	}
-	s.line(fmt.Sprintf("%-28s%-22s%s", name, text, shareOf(newest)))
+	s.line(fmt.Sprintf("%-28s%-21s %s", name, text, shareOf(newest)))
 }
 
 func (s *scoreSheet) protected(p bench.Protected) string {
