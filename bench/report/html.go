@@ -46,7 +46,7 @@ func HTML(w io.Writer, r bench.Report) error {
 		return err
 	}
 	var pictures []picture
-	for _, p := range parts() {
+	for _, p := range measuredParts(r) {
 		svg, err := drawn(r, []part{p}, false)
 		if err != nil {
 			return err

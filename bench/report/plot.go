@@ -34,9 +34,9 @@ func Formats() []string { return []string{"svg", "png"} }
 
 // Plot draws a plot of r, by its name, in a format.
 func Plot(w io.Writer, r bench.Report, name, format string) error {
-	shown := parts()
+	shown := measuredParts(r)
 	if name != All {
-		shown = slices.DeleteFunc(shown, func(p part) bool { return p.name != name })
+		shown = slices.DeleteFunc(parts(), func(p part) bool { return p.name != name })
 	}
 	if len(shown) == 0 {
 		return fmt.Errorf("draw %q: no such plot; take one of %s", name, strings.Join(Plots(), ", "))
@@ -105,6 +105,11 @@ func parts() []part {
 		{"cost", "Time and memory, over the length of the session", "Both scales are logarithmic: a line that rises as steeply as its scale grows in proportion.",
 			fixed(3.5 * vg.Inch), drawCost},
 	}
+}
+
+// measuredParts are the plots that r has figures for.
+func measuredParts(r bench.Report) []part {
+	return slices.DeleteFunc(parts(), func(p part) bool { return p.name == "cost" && len(r.Growth) == 0 })
 }
 
 const (
