@@ -67,7 +67,7 @@ func flagError(cmd *cobra.Command, err error) error {
 		return usagef("%w; see %s --help", err, cmd.CommandPath())
 	}
 	f := invalid.GetFlag()
-	kind := map[string]string{"int": "a whole number", "float64": "a number", "float64Slice": "numbers like 0.60,0.75,0.90", "bool": "true or false"}[f.Value.Type()]
+	kind := map[string]string{"int": "a whole number", "uint64": "a whole number from 0 on", "float64": "a number", "float64Slice": "numbers like 0.60,0.75,0.90", "bool": "true or false"}[f.Value.Type()]
 	if kind == "" {
 		return usageError{err}
 	}

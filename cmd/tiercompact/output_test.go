@@ -68,3 +68,9 @@ func TestWriteLeavesNothingBehindWhenItFails(t *testing.T) {
 		t.Error("a directory was written to")
 	}
 }
+
+func TestWhatIsSaidIsOneLineThatATerminalDoesNotObey(t *testing.T) {
+	if got := oneLine("read a\x1b[31m.json:\n\tno\u0085 such file"); got != "read a[31m.json: no such file" {
+		t.Errorf("%q", got)
+	}
+}
