@@ -51,7 +51,7 @@ func (h *hand) standing(c Cut) {
 	for i, m := range h.Messages {
 		for _, copy := range h.Facts[i].Copies {
 			if !c.Gone[i] && copy.Kind != files.Output && !copy.Old {
-				h.show(copy.Path, copy.Text(m))
+				h.show(linesOf(copy.Path, copy.Text(m)))
 			}
 		}
 	}
@@ -60,23 +60,31 @@ func (h *hand) standing(c Cut) {
 // leastLine is how many bytes a line has that is not found everywhere.
 const leastLine = 12
 
-// show notes the lines of a text, and returns which part of them is new.
-func (h *hand) show(path, text string) float64 {
-	lines, fresh := 0, 0
+// linesOf returns the lines of a text of a file that say which place it is.
+func linesOf(path, text string) (lines []string) {
 	for line := range strings.Lines(text) {
-		if line = strings.TrimSpace(line); len(line) < leastLine {
-			continue
-		}
-		lines++
-		if key := path + "\x00" + line; !h.shown[key] {
-			h.shown[key] = true
-			fresh++
+		if line = strings.TrimSpace(line); len(line) >= leastLine {
+			lines = append(lines, path+"\x00"+line)
 		}
 	}
-	if lines == 0 {
-		return 0
+	return lines
+}
+
+func (h *hand) show(lines []string) {
+	for _, line := range lines {
+		h.shown[line] = true
 	}
-	return float64(fresh) / float64(lines)
+}
+
+// fresh returns the part of lines that stands nowhere yet.
+func (h *hand) fresh(lines []string) float64 {
+	n := 0
+	for _, line := range lines {
+		if !h.shown[line] {
+			n++
+		}
+	}
+	return float64(n) / float64(max(1, len(lines)))
 }
 
 // leastFresh is the part of a block's lines that must not stand elsewhere.
@@ -88,7 +96,11 @@ func (h *hand) pick(units []unit, room int) []unit {
 	var picked []unit
 	used := 0
 	for _, u := range units {
-		if used+u.size <= room && h.show(u.piece.Path, u.piece.Text) >= leastFresh {
+		if used+u.size > room {
+			continue
+		}
+		if lines := linesOf(u.piece.Path, u.piece.Text); h.fresh(lines) >= leastFresh {
+			h.show(lines)
 			used += u.size
 			picked = append(picked, u)
 		}
@@ -116,7 +128,7 @@ func (h *hand) units(c Cut) (out []unit) {
 func (h *hand) blocks(out []unit, i, k int, called bool) []unit {
 	c := h.Facts[i].Copies[k]
 	now := h.index.Current(i, c)
-	worth := h.worth(i, c, called) * h.fresh(i, c)
+	worth := h.worth(i, c, called) * h.lasting(i, c)
 	spans, scores := now.Copy.Blocks(h.near)
 	if spans == nil && now.Text != "" {
 		spans, scores = []files.Span{{End: len(now.Text), Line: 1}}, []float32{0}

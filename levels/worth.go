@@ -30,8 +30,8 @@ func (v View) ages() []float64 {
 	return ages
 }
 
-// fresh returns the share of its worth that age has left copy c of message i.
-func (h *hand) fresh(i int, c files.Copy) float64 {
+// lasting returns the share of its worth that age has left copy c of message i.
+func (h *hand) lasting(i int, c files.Copy) float64 {
 	age := h.ages[i]
 	if m := h.Messages[i]; m.IsSummary() { // it holds what is of many ages
 		behind := tokensIn(len(m.Parts[c.Part].Text) - c.End)
