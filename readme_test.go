@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -73,7 +74,11 @@ func checkDemo(t *testing.T, folder string) {
 	if err != nil {
 		t.Fatal("replay:", err)
 	}
-	for line := range strings.Lines(blocks(t, "text")[0]) {
+	tables := slices.DeleteFunc(blocks(t, "text"), func(b string) bool { return !strings.HasPrefix(b, "level ") })
+	if len(tables) != 1 {
+		t.Fatalf("%d tables of levels", len(tables))
+	}
+	for line := range strings.Lines(tables[0]) {
 		if line = strings.TrimSpace(line); !strings.Contains(string(out), line) {
 			t.Errorf("a replay does not show %q", line)
 		}
