@@ -5,14 +5,12 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"sort"
 	"time"
 
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/edit"
 	"github.com/tiercompact/tiercompact/levels"
 	"github.com/tiercompact/tiercompact/memory"
-	"github.com/tiercompact/tiercompact/summarize"
 )
 
 // A round is one compaction while it is planned: levels have their turn, each
@@ -180,7 +178,8 @@ func (r *round) ledger() int {
 }
 
 // emergency puts one summary in the place of all but the newest messages, and
-// compresses the files in what is left.
+// compresses the files in what is left, but where the summary holds parts of
+// files.
 func (r *round) emergency(ctx context.Context, d decision) error {
 	cut := levels.EmergencyCut(r.view, r.keepLast(), r.cfg.SummaryRole)
 	if err := r.fold(ctx, cut, levels.Emergency, d.over || d.summary); err != nil || d.summary || r.cfg.Fill > 0 {
@@ -203,134 +202,6 @@ func (r *round) keepLast() int {
 		return 0
 	}
 	return max(n, r.cfg.KeepLast)
-}
-
-// layers puts a summary between what is protected and what is recent, with the
-// largest keep-recent policy that fits the budget.
-func (r *round) layers(ctx context.Context) error {
-	r.noModel = r.hopeless()
-	w := r.writer()
-	var cut levels.Cut
-	fits := func(k int) bool {
-		r.kept.Turns, r.kept.Pairs = memory.Reduced(r.cfg.KeepRecentTurns, r.cfg.KeepToolIOPairs, k)
-		cut = levels.LayersCut(r.view, r.kept.Turns, r.kept.Pairs)
-		return r.t.total()-cut.Tokens(r.t.sizes)+w.Cap() <= r.limit()
-	}
-	if last := r.cfg.KeepRecentTurns + r.cfg.KeepToolIOPairs - 2; !fits(0) {
-		fits(sort.Search(last, fits)) // each step keeps less than the one before
-	}
-	if err := r.fold(ctx, cut, levels.LayerName, true); err != nil {
-		return err
-	}
-	return r.fit()
-}
-
-// fold has a summary written and put in the place of what cut takes out. Where
-// the gain would be too small even before a model is asked, nothing is done
-// unless the round is forced.
-func (r *round) fold(ctx context.Context, cut levels.Cut, name levels.Name, forced bool) error {
-	if cut.Empty(r.t.messages) {
-		return nil
-	}
-	s := step{level: name, began: r.cfg.Now()}
-	if cut.Tokens(r.t.sizes) < leastForModel {
-		r.noModel = cmp.Or(r.noModel, "too little is summarised for a model to help")
-	}
-	w := r.writer()
-	w.Target = r.filled(cut, w.Cap())
-	_, builtIn := w.Summarizer.(summarize.Extractive)
-	gain := r.before.total() - max(r.t.total()-cut.Tokens(r.t.sizes)+w.Cap(), w.Target)
-	if !forced && !builtIn && (gain <= 0 || r.tooLittle(gain)) {
-		return nil
-	}
-	summary, err := r.write(ctx, w, cut)
-	if err != nil {
-		return err
-	}
-	s.summary, s.engine, s.fallback, s.removed = &summary, summary.Engine, summary.Fallback, summary.Removed
-	s.why = r.summarizerWhy()
-	for _, a := range summary.Attempts {
-		s.attempts, s.why = append(s.attempts, Attempt(a)), a.Reason
-	}
-	s.edits = levels.Fold(r.view, cut, summary.Message, "summarised")
-	mask := allHolds &^ memory.Session
-	if name == levels.Emergency && r.cfg.KeepLast == 0 {
-		mask &^= memory.First
-		if r.cfg.SummaryRole == chat.System {
-			mask &^= memory.Latest
-		}
-	}
-	s.front = cut.Front
-	if w.Role == chat.System && r.t.system > 0 {
-		r.warning = "the summary is a second system message, which some chat templates refuse; use summary_role assistant"
-	}
-	return r.apply(s, mask)
-}
-
-// leastForModel is how many tokens a summary must stand for before a model is
-// asked: below, the facts and a line or two say all there is.
-const leastForModel = 200
-
-// write has the summary written. Where the round's deadline ends before it is,
-// the built-in summarizer takes over.
-func (r *round) write(ctx context.Context, w levels.Writer, cut levels.Cut) (levels.Summary, error) {
-	limited, stop := ctx, context.CancelFunc(func() {})
-	if r.cfg.RoundDeadline > 0 {
-		limited, stop = context.WithTimeout(ctx, r.cfg.RoundDeadline)
-	}
-	defer stop()
-	summary, err := w.Write(limited, r.view, cut)
-	if err != nil && ctx.Err() == nil {
-		failed := append(summary.Attempts, levels.Attempt{Engine: w.Name, Reason: "the round's deadline passed", Then: levels.FallbackExtractive})
-		w.Summarizer, w.Name = summarize.Extractive{}, levels.FallbackExtractive
-		summary, err = w.Write(ctx, r.view, cut)
-		summary.Fallback, summary.Attempts = levels.FallbackExtractive, append(failed, summary.Attempts...)
-	}
-	return summary, err
-}
-
-func (r *round) writer() levels.Writer {
-	w := levels.Writer{
-		Summarizer: r.cfg.Summarizer, Name: r.cfg.SummarizerName, Strategy: r.cfg.Strategy,
-		Role: r.cfg.SummaryRole, Fallback: r.cfg.SummaryFallback, Deadline: r.cfg.SummaryDeadline,
-		Max: r.cfg.SummaryMaxTokens, Facts: r.cfg.Window * 5 / 100, Ledger: r.ledger(),
-		Number: r.number, Note: r.note, Progress: r.cfg.Progress,
-	}
-	if r.withoutModel() {
-		w.Summarizer, w.Name = summarize.Extractive{}, levels.FallbackExtractive
-	}
-	return w
-}
-
-// target returns how many tokens a round that fills leaves; 0 where none does.
-func (r *round) target() int { return r.share(r.cfg.Fill) }
-
-// share returns a share of the window, as counted here.
-func (r *round) share(of float64) int { return r.counted(int(of * float64(r.cfg.Window))) }
-
-// filled returns how many tokens the conversation has where parts of files fill
-// it up around a summary of at most cap tokens. What cannot leave it may take up
-// so much that nothing would be left for them: they have 18 % of the window
-// as long as all stays below 80 %.
-func (r *round) filled(cut levels.Cut, cap int) int {
-	if r.cfg.Fill == 0 {
-		return 0
-	}
-	rest := r.t.total() - cut.Tokens(r.t.sizes)
-	return min(max(r.target(), min(rest+cap+r.share(0.18), r.share(0.80))), r.limit())
-}
-
-// withoutModel reports whether the summarizer that was set is not asked.
-func (r *round) withoutModel() bool {
-	_, builtIn := r.cfg.Summarizer.(summarize.Extractive)
-	return r.noModel != "" && !builtIn
-}
-
-func (r *round) summarizerWhy() string {
-	if r.withoutModel() {
-		return r.noModel
-	}
-	return r.cfg.SummarizerWhy
 }
 
 // fit is the last resort where the budget is still exceeded.
