@@ -41,12 +41,24 @@ func tokensIn(n int) int { return n * 10 / 34 }
 // Plan returns one edit for each message that becomes smaller. It never touches
 // what is locked or settled.
 func (s Soft) Plan(ctx context.Context, v View) ([]edit.Edit, error) {
-	p := softPlan{Soft: s.defaults(), View: v, index: files.NewIndex(v.Messages, v.Facts)}
-	p.decide()
+	return s.decided(v).edits(ctx)
+}
+
+// decided returns a plan that says what becomes of each copy, but not yet in how
+// many tokens.
+func (s Soft) decided(v View) *softPlan {
+	p := &softPlan{Soft: s.defaults(), View: v, index: files.NewIndex(v.Messages, v.Facts)}
+	if p.decide(); len(p.todo) > 0 {
+		p.near = files.FocusOf(v.Messages, v.Facts)
+	}
+	return p
+}
+
+// edits returns the edits that what was decided asks for.
+func (p *softPlan) edits(ctx context.Context) ([]edit.Edit, error) {
 	if len(p.todo) == 0 {
 		return nil, ctx.Err()
 	}
-	p.near = files.FocusOf(v.Messages, v.Facts)
 	p.known = p.index.Known(p.changes)
 	var edits []edit.Edit
 	for n := len(p.todo) - 1; n >= 0; n-- { // newest first: their ledgers come first
@@ -68,14 +80,14 @@ const mostAmple = 16
 // to target tokens: a round costs a prefill however much it takes away. Where
 // none does, it is Plan.
 func (s Soft) Fill(ctx context.Context, v View, target int) ([]edit.Edit, error) {
-	s = s.defaults()
-	best, err := s.Plan(ctx, v)
+	p := s.decided(v)
+	outline, digest := p.OutlineMax, p.DigestMax
+	best, err := p.edits(ctx)
 	for low, high := 2, mostAmple; low <= high && len(best) > 0 && err == nil; {
 		ample := (low + high) / 2
-		larger := s
-		larger.OutlineMax, larger.DigestMax = s.OutlineMax*ample, s.DigestMax*ample
+		p.OutlineMax, p.DigestMax = outline*ample, digest*ample
 		var edits []edit.Edit
-		if edits, err = larger.Plan(ctx, v); v.Total()-v.gain(edits) <= target {
+		if edits, err = p.edits(ctx); v.Total()-v.gain(edits) <= target {
 			best, low = edits, ample+1
 		} else {
 			high = ample - 1
