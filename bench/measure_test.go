@@ -157,8 +157,18 @@ func TestPlainTakesOffLineNumbersAndThinking(t *testing.T) {
 	}
 }
 
-// The figures of tools/scorers for the same files.
-func TestMeasuresAgreeWithTheScorers(t *testing.T) {
+// scored are the figures of tools/scorers for the Go sessions: identifiers and
+// their size, edits and theirs.
+var scored = map[string][4]float64{
+	"newest 0.30": {0.569, 0.264, 0.450, 0.252},
+	"newest 0.50": {0.818, 0.464, 0.725, 0.454},
+	"mask but 10": {0.778, 0.293, 0.582, 0.268},
+}
+
+// goSessions reads real sessions of Go work; the test is skipped where they are
+// not there, or where time is short.
+func goSessions(t *testing.T) []chat.Transcript {
+	t.Helper()
 	const root = "../../shared/transcripts/"
 	if _, err := os.Stat(root); err != nil {
 		t.Skip("no real sessions: ", err)
@@ -166,14 +176,13 @@ func TestMeasuresAgreeWithTheScorers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a minute of sessions")
 	}
-	all, count := sessions(t, root+"go-openai/* "+root+"claude-code/go-* "+root+"claude-code/45-* "+root+"claude-code/68-* "+root+"claude-code/8c-*"), counter(t)
-	want := map[string][4]float64{ // identifiers and their size, edits and theirs
-		"newest 0.30": {0.569, 0.264, 0.450, 0.252},
-		"newest 0.50": {0.818, 0.464, 0.725, 0.454},
-		"mask but 10": {0.778, 0.293, 0.582, 0.268},
-	}
+	return sessions(t, root+"go-openai/* "+root+"claude-code/go-* "+root+"claude-code/45-* "+root+"claude-code/68-* "+root+"claude-code/8c-*")
+}
+
+func TestMeasuresAgreeWithTheScorers(t *testing.T) {
+	all, count := goSessions(t), counter(t)
 	for _, way := range bench.Baselines() {
-		w, ok := want[way.Name]
+		w, ok := scored[way.Name]
 		if !ok {
 			continue
 		}
