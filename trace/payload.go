@@ -119,10 +119,17 @@ type (
 
 	// A Warning tells the user of something to change.
 	Warning struct {
-		Severity string `json:"severity"` // low, medium, high
+		Severity string `json:"severity"` // Low, Medium or High
 		Message  string `json:"message"`
 		Remedy   string `json:"remedy"`
 	}
+)
+
+// The severities of a warning.
+const (
+	Low    = "low"
+	Medium = "medium"
+	High   = "high"
 )
 
 // The names of the events.
