@@ -54,6 +54,9 @@ var may = map[string][]string{
 	"levels":                         {"chat", "edit", "embed", "files", "memory", "summarize"},
 	"memory":                         {"chat"},
 	"model":                          {"chat"},
+	"redact":                         {},
+	"redact/gitleaks":                {"redact"},
+	"redact/redacttest":              {},
 	"summarize":                      {"chat", "files", "model"},
 	"summarize/summarizetest":        {"chat", "summarize"},
 	"tokens":                         {"chat"},
@@ -69,6 +72,7 @@ var only = map[string][]string{
 	"github.com/sashabaranov/":        {"internal/openai"},
 	"github.com/schollz/progressbar/": {"cmd/tiercompact"},
 	"github.com/spf13/":               {"cmd/tiercompact"},
+	"github.com/zricethezav/":         {"redact/gitleaks"},
 	"gonum.org/v1/plot":               {"bench/report"},
 	"net/http":                        {"internal/fault", "internal/ollama", "internal/ollamatest", "internal/ollamatest/testmodels", "internal/openai", "internal/remote"},
 }
