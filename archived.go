@@ -15,8 +15,9 @@ func (s *Session) archive(ctx context.Context, r *round, report *Report) (int, e
 	s.mu.Lock()
 	next := s.steps + 1
 	s.mu.Unlock()
+	r.gone = r.removed()
 	a := archive.Step{
-		Session: s.id, Number: next, Before: r.before.messages, Removed: r.removed(),
+		Session: s.id, Number: next, Before: r.before.messages, Removed: r.gone,
 		Edits: r.edits(), Reason: roundReason(report), Level: string(report.Picked), Note: r.note, Time: s.cfg.Now(),
 	}
 	for _, st := range r.steps {

@@ -24,13 +24,13 @@ func (s *Session) carryOut(ctx context.Context, d decision) (Report, error) {
 	defer s.idle()
 	r := s.newRound(d.t)
 	if err := r.run(ctx, d); err != nil {
-		s.tellError(err, "")
-		return report, err
+		s.tellError("plan", err)
+		return report, s.cfg.shown(err)
 	}
 	forced := d.over || d.summary
 	err := s.finish(ctx, r, &report, forced)
 	report.Took = s.cfg.Now().Sub(began)
-	return report, err
+	return report, s.cfg.shown(err)
 }
 
 // Plan returns what the next check would do with the conversation as it stands,
@@ -54,7 +54,7 @@ func (s *Session) Plan(ctx context.Context) (Report, error) {
 	}
 	r := s.newRound(d.t)
 	if err := r.run(ctx, d); err != nil {
-		return report, err
+		return report, s.cfg.shown(err)
 	}
 	if report.Reason = r.worthless(d.over || d.summary); report.Reason == "" {
 		r.report(&report, 0)
@@ -93,16 +93,16 @@ func (s *Session) finish(ctx context.Context, r *round, report *Report, forced b
 	}
 	number, err := s.archive(ctx, r, report)
 	if err != nil {
-		s.tellError(err, "")
+		s.tellError("archive", err)
 		if s.cfg.ArchiveOptional {
 			report.Reason = NothingToDo
-			report.Warnings = append(report.Warnings, err.Error())
+			report.Warnings = append(report.Warnings, s.cfg.shown(err).Error())
 			return nil
 		}
 		return err
 	}
 	if err := s.swap(r, number); err != nil {
-		s.tellError(err, "")
+		s.tellError("record", err)
 		return err
 	}
 	r.report(report, number)
@@ -132,7 +132,7 @@ func (s *Session) overBudget(r *round) error {
 		return nil
 	}
 	err := r.budgetError()
-	s.tellError(err, "")
+	s.tellError("insufficient_budget", err)
 	return err
 }
 
@@ -186,7 +186,7 @@ func (s *Session) swap(r *round, number int) error {
 	s.gate = s.cfg.gate.Start(arrived)
 	s.cal, s.anchor = s.cal.Void(), 0
 	s.summary = r.number - 1
-	s.rounds = append(s.rounds, done{number, r.before.laidBy(), len(r.t.messages), true})
+	s.rounds = append(s.rounds, done{step: number, before: r.before.laidBy(), after: len(r.t.messages), recorded: true, removed: r.gone})
 	clear(s.wait)
 	return nil
 }

@@ -2,7 +2,6 @@ package tiercompact
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -122,6 +121,9 @@ type Config struct {
 	Archive         archive.Store         // nil: what is removed stays in memory
 	ArchiveOptional bool                  // where the archive cannot be written, go on without compacting instead of returning the error
 	Trace           trace.Sink            // nil: silence
+	Redact          func(string) string   // what Archive, Trace, errors and reports are given of a text; nil: the rules of package redact
+	NoRedact        bool                  // they are given texts as they are
+	RedactPrompts   bool                  // Summarizer and Embedder, too, are given redacted texts
 	Now             func() time.Time      // nil: time.Now
 }
 
@@ -212,25 +214,11 @@ func (cfg Config) withDefaults(preset Config) Config {
 	cfg.RankDeadline = max(0, cmp.Or(cfg.RankDeadline, 20*time.Second))
 	cfg.SummaryDeadline = max(0, cmp.Or(cfg.SummaryDeadline, 120*time.Second))
 	cfg.RoundDeadline = max(0, cmp.Or(cfg.RoundDeadline, 300*time.Second))
-	if cfg.Archive == nil {
-		cfg.Archive = archive.NewMemory()
-	} else {
-		cfg.Trace = trace.Join(cfg.Trace, archived(cfg.Archive))
-	}
+	cfg = cfg.redacted()
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
 	return cfg
-}
-
-// archived is the sink that puts every event into an archive. What cannot be
-// written is dropped: events are no part of the conversation.
-func archived(store archive.Store) trace.Sink {
-	return func(e trace.Event) {
-		if line, err := e.MarshalJSON(); err == nil {
-			_ = store.Event(context.Background(), e.Session, line) // a session that ends still tells how
-		}
-	}
 }
 
 // summaryMax is the default length of a summary, in tokens.

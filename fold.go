@@ -100,7 +100,7 @@ func (r *round) writer() levels.Writer {
 		Summarizer: r.cfg.Summarizer, Name: r.cfg.SummarizerName, Strategy: r.cfg.Strategy,
 		Role: r.cfg.SummaryRole, Fallback: r.cfg.SummaryFallback, Deadline: r.cfg.SummaryDeadline,
 		Max: r.cfg.SummaryMaxTokens, Facts: r.cfg.Window * 5 / 100, Ledger: r.ledger(),
-		Number: r.number, Note: r.note, Progress: r.cfg.Progress,
+		Number: r.number, Note: r.note, Progress: r.cfg.Progress, Redact: r.cfg.prompts(),
 	}
 	if r.withoutModel() {
 		w.Summarizer, w.Name = summarize.Extractive{}, levels.FallbackExtractive

@@ -71,12 +71,12 @@ func (s *Session) now(ctx context.Context, picked levels.Name, note string, reas
 	r := s.newRound(t)
 	r.note = strings.ToValidUTF8(note, "\uFFFD")
 	if err := plan(r, ctx); err != nil {
-		s.tellError(err, "")
-		return report, err
+		s.tellError("plan", err)
+		return report, s.cfg.shown(err)
 	}
 	err = s.finish(ctx, r, &report, true)
 	report.Took = s.cfg.Now().Sub(began)
-	return report, err
+	return report, s.cfg.shown(err)
 }
 
 // begin makes the session busy and returns what to plan for, unless reason has
@@ -155,10 +155,13 @@ func (c *Compactor) whole(ctx context.Context, w whole, options []Option) (chat.
 	}
 	u := known.usage(&c.cfg, t, c.cfg.countTools(w.tools))
 	report := Report{Picked: levels.LayerName, Before: u.Tokens, After: u.Tokens, Usage: u, FirstChanged: -1, Reason: w.reason(u)}
+	s := c.begin(archiveID(w.id))
+	s.tellEstimate(u)
 	if report.Reason != "" {
+		s.tellDecision(report, nil, w.note)
 		return t, report, nil
 	}
-	return c.compactWhole(ctx, w, known, t, report)
+	return c.compactWhole(ctx, s, w, known, t, report)
 }
 
 // replayed returns what is known of an id. Without one nothing is, and requests
@@ -176,23 +179,25 @@ func (c *Compactor) replayed(id string) *replayed {
 	return known
 }
 
-// compactWhole makes a round on t, what earlier rounds have left of w.messages.
-func (c *Compactor) compactWhole(ctx context.Context, w whole, known *replayed, t chat.Transcript, report Report) (chat.Transcript, Report, error) {
+// compactWhole makes a round on t, what earlier rounds have left of w.messages,
+// with s, a session of its own.
+func (c *Compactor) compactWhole(ctx context.Context, s *Session, w whole, known *replayed, t chat.Transcript, report Report) (chat.Transcript, Report, error) {
 	began := c.cfg.Now()
 	conv := newConversation(c.cfg)
 	for _, m := range t {
 		conv.add(c.cfg.measure(m))
 	}
 	conv.tools = c.cfg.countTools(w.tools)
-	s := newSession(archiveID(w.id), c.cfg)
 	s.steps, s.t, s.summary = known.steps, conv, conv.summaryNumber()
 	r := s.newRound(conv.snapshot())
 	r.note = strings.ToValidUTF8(w.note, "\uFFFD")
 	if err := r.layers(ctx); err != nil {
-		return t, report, err
+		s.tellError("plan", err)
+		return t, report, s.cfg.shown(err)
 	}
 	err := s.finish(ctx, r, &report, true)
 	report.Took = c.cfg.Now().Sub(began)
+	err = s.cfg.shown(err)
 	if !report.Compacted() {
 		return t, report, err
 	}

@@ -7,6 +7,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/edit"
 	"github.com/tiercompact/tiercompact/levels"
@@ -28,7 +29,8 @@ type round struct {
 	noModel string // why no model is asked; "" where one may be
 	kept    Kept
 	warning string
-	sum     string // of before; "" until it is asked for
+	sum     string          // of before; "" until it is asked for
+	gone    []archive.Entry // what its recall ids stand for, once it is archived
 }
 
 // A step is one application of edits.
@@ -146,7 +148,7 @@ func (r *round) hard(ctx context.Context) error {
 	s := step{level: levels.HardName, began: r.cfg.Now()}
 	ranker := levels.Ranker{
 		Ranking: r.cfg.Ranking, Embedder: r.cfg.Embedder, Name: r.cfg.EmbedderName,
-		Weights: r.cfg.weights, Deadline: r.cfg.RankDeadline, Query: r.cfg.Query,
+		Weights: r.cfg.weights, Deadline: r.cfg.RankDeadline, Query: r.cfg.Query, Redact: r.cfg.prompts(),
 	}
 	s.why = r.cfg.EmbedderWhy
 	if r.noModel != "" && r.cfg.Embedder != nil {
@@ -216,12 +218,23 @@ func (r *round) fit() error {
 
 const allHolds = memory.Protected | memory.First | memory.Session | memory.Open | memory.Unread | memory.Latest
 
+// shown returns s with what it says of models as it may be shown: a server may
+// quote in an error what it was sent.
+func (s step) shown(redact func(string) string) step {
+	s.why = redact(s.why)
+	for i := range s.attempts {
+		s.attempts[i].Reason = redact(s.attempts[i].Reason)
+	}
+	return s
+}
+
 // apply makes the edits of a step on the conversation as it stands. A step that
 // would not shrink it is not made.
 func (r *round) apply(s step, mask memory.Hold) error {
 	if len(s.edits) == 0 {
 		return nil
 	}
+	s = s.shown(r.cfg.Redact)
 	holds := r.view.Holds
 	edits, err := edit.Separate(r.t.messages, s.edits, memory.NewSeparator)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/cooldown"
 	"github.com/tiercompact/tiercompact/files"
@@ -45,6 +46,7 @@ type done struct {
 	after  int          // messages it left
 	// recorded says that the recorder knows the round, and can take it back.
 	recorded bool
+	removed  []archive.Entry // as they were, where the archive has them redacted
 }
 
 // waiting says since when a level has had nothing to offer.
@@ -80,7 +82,7 @@ func (s *Session) AddMessage(ctx context.Context, m chat.Message) (Report, error
 	err := s.recordDone(func(f Recorder) error { return f.Append(added) })
 	if err != nil {
 		s.mu.Unlock()
-		return Report{Message: id, FirstChanged: -1}, err
+		return Report{Message: id, FirstChanged: -1}, s.cfg.shown(err)
 	}
 	d := s.decide()
 	s.mu.Unlock()

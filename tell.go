@@ -27,12 +27,10 @@ func (s *Session) tellEstimate(u Usage) {
 	})
 }
 
-func (s *Session) tellError(err error, fallback string) {
-	kind := "compaction"
-	if _, ok := err.(*BudgetError); ok {
-		kind = "insufficient_budget"
-	}
-	s.emit(trace.Error{ErrorType: kind, Message: err.Error(), Fallback: fallback})
+// tellError traces what a check failed by: plan, archive, record or
+// insufficient_budget.
+func (s *Session) tellError(kind string, err error) {
+	s.emit(trace.Error{ErrorType: kind, Message: err.Error()})
 }
 
 // tellDecision traces a check. r is the round that was planned, nil for none.

@@ -58,6 +58,7 @@ func (e *BudgetError) Error() string {
 type Compactor struct {
 	cfg settings
 
+	unsafe   sync.Once  // the warning that nothing is redacted
 	mu       sync.Mutex // guards what follows; never held while a session works
 	sessions map[string]*Session
 	replays  map[string]*replayed
@@ -80,8 +81,20 @@ func (c *Compactor) Session(id string) *Session {
 	defer c.mu.Unlock()
 	s := c.sessions[id]
 	if s == nil {
-		s = newSession(id, c.cfg)
+		s = c.begin(id)
 		c.sessions[id] = s
+	}
+	return s
+}
+
+// begin returns a new session. The first one tells that nothing is redacted,
+// where that is so.
+func (c *Compactor) begin(id string) *Session {
+	s := newSession(id, c.cfg)
+	if c.cfg.NoRedact {
+		c.unsafe.Do(func() {
+			s.warn("high", "redaction is off: archive, events and errors hold what the conversation holds, secrets included", "turn redaction on, or keep them where nobody else reads")
+		})
 	}
 	return s
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/chat"
@@ -20,7 +21,8 @@ func (s *Session) Undo(ctx context.Context) (Report, error) {
 	if err := s.editable(); err != nil {
 		return Report{FirstChanged: -1}, err
 	}
-	return s.undo(ctx)
+	report, err := s.undo(ctx)
+	return report, s.cfg.shown(err)
 }
 
 // editable returns why the conversation cannot be changed by hand just now.
@@ -110,7 +112,7 @@ func (s *Session) Rewind(ctx context.Context, id string) error {
 	}
 	for len(s.rounds) > 0 && position(s.rounds[len(s.rounds)-1].before.messages, id) >= 0 {
 		if _, err := s.undo(ctx); err != nil {
-			return err
+			return s.cfg.shown(err)
 		}
 	}
 	keep := position(s.t.messages, id) + 1
@@ -160,13 +162,31 @@ func position(t chat.Transcript, id string) int {
 }
 
 // Recall returns what an outline, marker or summary stands for, by its recall
-// id.
+// id. What a standing round of this process took out comes back as it was, all
+// else as it is archived, which is redacted.
 func (s *Session) Recall(ctx context.Context, id string) (archive.Entry, error) {
+	if e, ok := s.gone(id); ok {
+		return e, nil
+	}
 	e, err := s.cfg.Archive.Recall(ctx, s.id, id)
 	if errors.Is(err, archive.ErrNotFound) {
 		return e, fmt.Errorf("recall %q: %w", id, ErrNotFound)
 	}
-	return e, err
+	return e, s.cfg.shown(err)
+}
+
+// gone returns what a standing round took out under a recall id.
+func (s *Session) gone(id string) (archive.Entry, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range slices.Backward(s.rounds) {
+		for _, e := range r.removed {
+			if e.ID == id {
+				return e, true
+			}
+		}
+	}
+	return archive.Entry{}, false
 }
 
 // Search finds what was removed from the conversation by its words, the best

@@ -26,12 +26,13 @@ const (
 
 // A Ranker scores messages by their relevance to what is being worked on.
 type Ranker struct {
-	Ranking  string        // Cosine or Fused
-	Embedder Embedder      // nil: the built-in lexical scorer
-	Name     string        // of the embedder, for reports
-	Weights  embed.Weights // of Fused
-	Deadline time.Duration // for the whole ranking; 0: none
-	Query    string        // in place of the conversation's own; "" takes the last user message
+	Ranking  string              // Cosine or Fused
+	Embedder Embedder            // nil: the built-in lexical scorer
+	Name     string              // of the embedder, for reports
+	Weights  embed.Weights       // of Fused
+	Deadline time.Duration       // for the whole ranking; 0: none
+	Query    string              // in place of the conversation's own; "" takes the last user message
+	Redact   func(string) string // of what the embedder is given; nil: nothing is
 }
 
 // Scores are the relevance of each message, and how they were found.
@@ -84,9 +85,14 @@ func (r Ranker) cosine(ctx context.Context, v View, query string) ([]float64, er
 		defer stop()
 	}
 	texts := make([]string, len(v.Messages))
-	for i, m := range v.Messages {
-		texts[i] = EmbedText(m)
+	redact := r.Redact
+	if redact == nil {
+		redact = func(text string) string { return text }
 	}
+	for i, m := range v.Messages {
+		texts[i] = redact(EmbedText(m))
+	}
+	query = redact(query)
 	about, of, err := vectors(ctx, r.Embedder, query, texts)
 	if err != nil {
 		return nil, err

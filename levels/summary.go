@@ -38,6 +38,7 @@ type Writer struct {
 	Deadline   time.Duration            // of one model call; 0: none
 	Progress   func(summarize.Progress) // is told how the summarizer gets on; nil: nobody is
 	Number     int                      // of the summary, from 1
+	Redact     func(string) string      // of what the summarizer is given; nil: nothing is
 }
 
 // A Summary is a session summary and how it came about.
@@ -178,6 +179,9 @@ func (w Writer) try(ctx context.Context, r summarize.Request, replaced int, s *S
 		if w.Progress != nil {
 			w.Progress(p)
 		}
+	}
+	if w.Redact != nil {
+		r = r.Redacted(w.Redact) // what it wrote is borne out by what it was given
 	}
 	text, callErr := w.Summarizer.Summarize(call, r)
 	text = strings.ToValidUTF8(text, "\uFFFD")

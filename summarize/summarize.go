@@ -11,9 +11,11 @@ package summarize
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/redact"
 )
 
 // A Strategy is a form of summary.
@@ -55,6 +57,20 @@ type Request struct {
 	Count     func(string) int // tokens of a text; nil counts four bytes as one
 	Facts     string           // the facts section that Finish attaches: what it says need not be said again
 	Progress  func(Progress)   // is told how a model gets on, by one goroutine; nil: nobody is
+}
+
+// Redacted returns r with what f makes of each text that a summarizer is shown.
+func (r Request) Redacted(f func(string) string) Request {
+	messages := make([]chat.Message, len(r.Messages))
+	for i, m := range r.Messages {
+		m.Parts = slices.Clone(m.Parts)
+		for j, p := range m.Parts {
+			m.Parts[j].Text, m.Parts[j].Args = f(p.Text), redact.JSON(f, p.Args)
+		}
+		messages[i] = m
+	}
+	r.Messages, r.Previous, r.Note, r.Facts = messages, f(r.Previous), f(r.Note), f(r.Facts)
+	return r
 }
 
 // A Summarizer writes the text of a summary. The same request gives the same
