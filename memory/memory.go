@@ -54,7 +54,7 @@ func (p Policy) Holds(t chat.Transcript) []Hold {
 	for i := chat.Open(t); i < len(t); i++ {
 		h[i] |= Open
 	}
-	for i := len(t) - 1; i >= 0 && t[i].Role != chat.Assistant; i-- {
+	for i := len(t) - 1; i >= 0 && !answers(t[i]); i-- {
 		if t[i].Role == chat.Tool || t[i].Role == chat.User && t[i].Machine {
 			h[i] |= Unread
 		}
@@ -63,6 +63,12 @@ func (p Policy) Holds(t chat.Transcript) []Hold {
 		h[i] |= Latest
 	}
 	return h
+}
+
+// answers reports whether the assistant itself said m: what a round has put in
+// shows nothing of what the model has read.
+func answers(m chat.Message) bool {
+	return m.Role == chat.Assistant && m.State != chat.Marked && !m.IsSummary()
 }
 
 // LatestUser returns the index of the latest user message that a person typed,

@@ -81,6 +81,8 @@ func TestHolds(t *testing.T) {
 		{"a group that is closed by a user message", roles, chat.Transcript{user(), calls("a"), result("a"), user()}, []memory.Hold{first, 0, unread, latest}},
 		{"an unanswered call further up", roles, chat.Transcript{user(), calls("a"), user(), said()}, []memory.Hold{first, 0, latest, 0}},
 		{"a file that was not read", roles, chat.Transcript{user(), said(), machine(), user()}, []memory.Hold{first, 0, unread, latest}},
+		{"what a round has put in behind a file has not read it", roles, chat.Transcript{user(), machine(), marker(chat.Assistant), summary(chat.Assistant), user()},
+			[]memory.Hold{first, unread, 0, session, latest}},
 		{"results that were read", roles, chat.Transcript{user(), calls("a"), result("a"), said()}, []memory.Hold{first | latest, 0, 0, 0}},
 	}
 	for _, test := range tests {
