@@ -1,44 +1,46 @@
 package trace
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
+	"slices"
 	"strings"
+	"time"
 )
 
 // Names returns the names of all kinds of event.
 func Names() []string {
-	return []string{
-		TokenEstimate{}.Event(), TriggerDecision{}.Event(), LevelApplied{}.Event(), PrunedMessages{}.Event(),
-		SummaryCreated{}.Event(), Archival{}.Event(), Error{}.Event(), Warning{}.Event(),
+	var names []string
+	for _, p := range kinds() {
+		names = append(names, p.Event())
 	}
+	return names
 }
 
 // Required returns the properties that the data of an event called name must
 // have, those of inner objects with a dot. It returns nil for an unknown name.
 func Required(name string) []string {
-	switch name {
-	case TokenEstimate{}.Event():
-		return []string{"model", "t_est", "max_tokens", "usage_pct",
-			"breakdown.system", "breakdown.developer", "breakdown.tools_schema", "breakdown.messages"}
-	case TriggerDecision{}.Event():
-		return []string{"triggered", "reason", "level",
-			"policy.trigger_pct", "policy.hard_cap_buffer", "policy.strategy", "policy.thresholds"}
-	case LevelApplied{}.Event():
-		return []string{"level", "before", "after", "freed", "first_changed", "prefill_tokens"}
-	case PrunedMessages{}.Event():
-		return []string{"layers"}
-	case SummaryCreated{}.Event():
-		return []string{"strategy", "input_messages", "summary_tokens", "compression_ratio", "payload"}
-	case Archival{}.Event():
-		return []string{"session_id", "step", "storage_adapter"}
-	case Error{}.Event():
-		return []string{"error_type", "message", "fallback"}
-	case Warning{}.Event():
-		return []string{"severity", "message", "remedy"}
+	if t := kind(name); t != nil {
+		return required("", t)
 	}
 	return nil
+}
+
+func required(prefix string, t reflect.Type) []string {
+	var names []string
+	for f := range t.Fields() {
+		switch name, omit := tag(f); {
+		case omit:
+		case f.Type.Kind() == reflect.Struct:
+			names = append(names, required(prefix+name+".", f.Type)...)
+		default:
+			names = append(names, prefix+name)
+		}
+	}
+	return names
 }
 
 // Check returns what is missing or wrong in e, all of it.
@@ -50,55 +52,129 @@ func Check(e Event) error {
 	return CheckJSON(b)
 }
 
-// CheckJSON returns what is missing or wrong in an encoded event.
+// CheckJSON returns what is missing or wrong in an encoded event, all of it:
+// properties, their types and values, and what contradicts itself.
 func CheckJSON(line []byte) error {
 	var e encoded
-	if err := json.Unmarshal(line, &e); err != nil {
+	d := json.NewDecoder(bytes.NewReader(line))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&e); err != nil {
 		return fmt.Errorf("decode event: %w", err)
 	}
+	c := checker{name: e.Name}
+	c.wrong(d.More(), "more than one JSON value on its line")
+	c.wrong(e.V != Version, "format version %d, want %d", e.V, Version)
+	c.wrong(e.Session == "", "no session")
+	c.wrong(e.Start.IsZero(), "no start")
+	c.wrong(e.End.Before(e.Start), "ends before it starts")
+	c.wrong(e.Start.Location() != time.UTC || e.End.Location() != time.UTC, "times are not UTC")
+	c.wrong(e.Status != OK && e.Status != Failed, "status %q", e.Status)
+	c.wrong((e.Name == Error{}.Event()) != (e.Status == Failed), "status %q does not fit", e.Status)
+	c.data(e)
+	return errors.Join(c.errs...)
+}
+
+// CheckData returns what is missing or wrong in the data of an event called
+// name, all of it.
+func CheckData(name string, data []byte) error {
+	c := checker{name: name}
+	c.data(encoded{Name: name, Data: data})
+	return errors.Join(c.errs...)
+}
+
+type checker struct {
+	name string
+	errs []error
+}
+
+func (c *checker) wrong(is bool, problem string, args ...any) {
+	if is {
+		c.errs = append(c.errs, fmt.Errorf("event %s: %s", c.name, fmt.Sprintf(problem, args...)))
+	}
+}
+
+func (c *checker) data(e encoded) {
+	t := kind(e.Name)
+	if t == nil {
+		c.wrong(true, "unknown name")
+		return
+	}
+	d := json.NewDecoder(bytes.NewReader(e.Data))
+	d.UseNumber()
 	var data map[string]any
-	if err := json.Unmarshal(e.Data, &data); err != nil {
-		return fmt.Errorf("decode event %s: data: %w", e.Name, err)
+	if err := d.Decode(&data); err != nil {
+		c.wrong(true, "data: %v", err)
+		return
 	}
-	var errs []error
-	wrong := func(is bool, problem string) {
-		if is {
-			errs = append(errs, fmt.Errorf("event %s: %s", e.Name, problem))
+	found := len(c.errs)
+	c.object("", t, data)
+	if len(c.errs) > found {
+		return // values of a wrong type have no rules
+	}
+	p, err := decodePayload(e.Name, e.Data)
+	c.wrong(err != nil, "data: %v", err)
+	c.values(p)
+}
+
+// object compares the names and types in data with the fields of t.
+func (c *checker) object(prefix string, t reflect.Type, data map[string]any) {
+	names := make(map[string]bool)
+	for f := range t.Fields() {
+		name, omit := tag(f)
+		names[name] = true
+		value := data[name]
+		if value == nil {
+			c.wrong(!omit, "no %s", prefix+name)
+			continue
 		}
+		c.value(prefix+name, f.Type, value)
 	}
-	wrong(e.V != Version, fmt.Sprintf("format version %d, want %d", e.V, Version))
-	wrong(Required(e.Name) == nil, "unknown name")
-	wrong(e.Session == "", "no session")
-	wrong(e.Start.IsZero(), "no start")
-	wrong(e.End.Before(e.Start), "ends before it starts")
-	wrong(e.Status != OK && e.Status != Failed, fmt.Sprintf("status %q", e.Status))
-	wrong((e.Name == Error{}.Event()) != (e.Status == Failed), fmt.Sprintf("status %q does not fit", e.Status))
-	for _, path := range required(e.Name, data) {
-		wrong(!has(data, path), "no "+path)
+	for _, name := range sorted(data) {
+		c.wrong(!names[name], "%s is no property of it", prefix+name)
 	}
-	return errors.Join(errs...)
 }
 
-// required returns what the data of this event must have, given what it says.
-func required(name string, data map[string]any) []string {
-	paths := Required(name)
-	switch {
-	case name == TriggerDecision{}.Event() && data["triggered"] == true:
-		paths = append(paths, "kept.pinned", "kept.recent_turns", "kept.tool_pairs", "pruned_count")
-	case name == Archival{}.Event() && data["storage_adapter"] == "s3":
-		paths = append(paths, "S3_key")
-	case name == Archival{}.Event() && data["storage_adapter"] != "memory":
-		paths = append(paths, "file_path")
+func (c *checker) value(name string, t reflect.Type, value any) {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
 	}
-	return paths
+	ok := true
+	switch t.Kind() {
+	case reflect.Struct:
+		var inner map[string]any
+		if inner, ok = value.(map[string]any); ok {
+			c.object(name+".", t, inner)
+		}
+	case reflect.String:
+		_, ok = value.(string)
+	case reflect.Bool:
+		_, ok = value.(bool)
+	case reflect.Int:
+		n, is := value.(json.Number)
+		ok = is && !strings.ContainsAny(n.String(), ".eE")
+	case reflect.Float64:
+		_, ok = value.(json.Number)
+	}
+	c.wrong(!ok, "%s must be of type %s, is %v", name, typeName(t), value)
 }
 
-func has(data map[string]any, path string) bool {
-	key, rest, inner := strings.Cut(path, ".")
-	value, there := data[key]
-	if !inner {
-		return there && value != nil
+func typeName(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Struct:
+		return "object"
+	case reflect.Int:
+		return "integer"
+	case reflect.Float64:
+		return "number"
 	}
-	object, _ := value.(map[string]any)
-	return has(object, rest)
+	return t.Kind().String()
+}
+
+func sorted(data map[string]any) []string {
+	var names []string
+	for name := range data {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
 }

@@ -3,6 +3,7 @@ package trace
 import (
 	"encoding/json"
 	"errors"
+	"reflect"
 )
 
 // Tokens are counted tokens; shares of the window are 0 to 1 (over 1 where the
@@ -105,7 +106,7 @@ type (
 	Archival struct {
 		SessionID      string `json:"session_id"`
 		Step           int    `json:"step"`
-		StorageAdapter string `json:"storage_adapter"` // memory, dir, s3
+		StorageAdapter string `json:"storage_adapter"` // memory, dir, s3, or of a store from elsewhere
 		FilePath       string `json:"file_path,omitempty"`
 		S3Key          string `json:"S3_key,omitempty"`
 	}
@@ -142,31 +143,36 @@ func (Archival) Event() string        { return "compact.archival" }
 func (Error) Event() string           { return "compact.error" }
 func (Warning) Event() string         { return "compact.warning" }
 
-// decodePayload returns the payload of the event called name.
-func decodePayload(name string, data []byte) (Payload, error) {
-	switch name {
-	case TokenEstimate{}.Event():
-		return decode[TokenEstimate](data)
-	case TriggerDecision{}.Event():
-		return decode[TriggerDecision](data)
-	case LevelApplied{}.Event():
-		return decode[LevelApplied](data)
-	case PrunedMessages{}.Event():
-		return decode[PrunedMessages](data)
-	case SummaryCreated{}.Event():
-		return decode[SummaryCreated](data)
-	case Archival{}.Event():
-		return decode[Archival](data)
-	case Error{}.Event():
-		return decode[Error](data)
-	case Warning{}.Event():
-		return decode[Warning](data)
+// kinds returns an empty payload of each kind.
+func kinds() []Payload {
+	return []Payload{
+		TokenEstimate{}, TriggerDecision{}, LevelApplied{}, PrunedMessages{}, SummaryCreated{}, Archival{}, Error{}, Warning{},
 	}
-	return nil, errors.New("unknown kind of event")
 }
 
-func decode[P Payload](data []byte) (Payload, error) {
-	var p P
-	err := json.Unmarshal(data, &p)
-	return p, err
+// kind returns the type of the payload of the event called name, nil for an
+// unknown one.
+func kind(name string) reflect.Type {
+	for _, p := range kinds() {
+		if p.Event() == name {
+			return reflect.TypeOf(p)
+		}
+	}
+	return nil
+}
+
+// known reports whether p is of a type of this package.
+func known(p Payload) bool {
+	return p != nil && kind(p.Event()) == reflect.TypeOf(p)
+}
+
+// decodePayload returns the payload of the event called name.
+func decodePayload(name string, data []byte) (Payload, error) {
+	t := kind(name)
+	if t == nil {
+		return nil, errors.New("unknown kind of event")
+	}
+	p := reflect.New(t)
+	err := json.Unmarshal(data, p.Interface())
+	return p.Elem().Interface().(Payload), err
 }

@@ -14,14 +14,11 @@ import (
 // "json".
 func Properties(p Payload) iter.Seq2[string, any] {
 	return func(yield func(string, any) bool) {
-		v := reflect.ValueOf(p)
-		if v.Kind() != reflect.Struct || Required(p.Event()) == nil {
-			if b, err := json.Marshal(p); err == nil {
-				yield("json", string(b))
-			}
-			return
+		if known(p) {
+			properties("", reflect.ValueOf(p), yield)
+		} else if b, err := json.Marshal(p); err == nil {
+			yield("json", string(b))
 		}
-		properties("", v, yield)
 	}
 }
 

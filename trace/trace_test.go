@@ -60,34 +60,73 @@ func TestEveryEventHasWhatItsKindDemands(t *testing.T) {
 	}
 }
 
-func TestCheckNamesWhatIsMissing(t *testing.T) {
+func TestCheckNamesWhatIsWrong(t *testing.T) {
 	ok := events()
-	tests := []struct {
-		name  string
-		spoil func() trace.Event
-		says  string
-	}{
-		{"session", func() trace.Event { e := ok[0]; e.Session = ""; return e }, "no session"},
-		{"name", func() trace.Event { e := ok[0]; e.Name = "compact.x"; return e }, "unknown name"},
-		{"order", func() trace.Event { e := ok[0]; e.End = start.Add(-1); return e }, "ends before it starts"},
-		{"start", func() trace.Event { e := ok[0]; e.Start = time.Time{}; return e }, "no start"},
-		{"status", func() trace.Event { e := ok[0]; e.Status = "fine"; return e }, `status "fine"`},
-		{"error that is ok", func() trace.Event { e := ok[9]; e.Status = trace.OK; return e }, "does not fit"},
-		{"kept", func() trace.Event { return trace.New("s", start, start, trace.TriggerDecision{Triggered: true}) }, "no kept.pinned"},
-		{"pruned", func() trace.Event { return trace.New("s", start, start, trace.TriggerDecision{Triggered: true}) }, "no pruned_count"},
-		{"path", func() trace.Event { return trace.New("s", start, start, trace.Archival{StorageAdapter: "dir"}) }, "no file_path"},
-		{"key", func() trace.Event { return trace.New("s", start, start, trace.Archival{StorageAdapter: "s3"}) }, "no S3_key"},
-		{"payload", func() trace.Event { return trace.New("s", start, start, trace.SummaryCreated{}) }, "no payload"},
-		{"broken payload", func() trace.Event {
-			return trace.New("s", start, start, trace.SummaryCreated{Payload: json.RawMessage("{")})
-		}, "encode event compact.summary_created"},
-	}
-	for _, test := range tests {
-		if err := trace.Check(test.spoil()); err == nil || !strings.Contains(err.Error(), test.says) {
-			t.Errorf("%s: %v, want %q", test.name, err, test.says)
+	spoil := func(i int, f func(*trace.Event)) trace.Event { e := ok[i]; f(&e); return e }
+	says := func(p trace.Payload) trace.Event { return trace.New("s", start, start, p) }
+	count := -1
+	rising := trace.Policy{Thresholds: trace.Thresholds{Soft: 0.6, Hard: 0.5, Emergency: 0.9}}
+	for want, e := range map[string]trace.Event{
+		"no session":           spoil(0, func(e *trace.Event) { e.Session = "" }),
+		"unknown name":         spoil(0, func(e *trace.Event) { e.Name = "compact.x" }),
+		"ends before it":       spoil(0, func(e *trace.Event) { e.End = start.Add(-1) }),
+		"no start":             spoil(0, func(e *trace.Event) { e.Start = time.Time{} }),
+		`status "fine"`:        spoil(0, func(e *trace.Event) { e.Status = "fine" }),
+		"does not fit":         spoil(9, func(e *trace.Event) { e.Status = trace.OK }),
+		"no kept":              says(trace.TriggerDecision{Triggered: true}),
+		"no pruned_count":      says(trace.TriggerDecision{Triggered: true}),
+		"no reason":            says(trace.TriggerDecision{}),
+		"kept, and nothing":    says(trace.TriggerDecision{Kept: &trace.Kept{}}),
+		"pruned_count, and":    says(trace.TriggerDecision{PrunedCount: &count}),
+		"at least 0, is -1":    says(trace.TriggerDecision{PrunedCount: &count}),
+		"do not rise":          says(trace.TriggerDecision{Policy: rising}),
+		"layers, fit, is":      says(trace.TriggerDecision{Level: "mild"}),
+		"before - after is 5":  says(trace.LevelApplied{Level: "soft", Before: 10, After: 5, Freed: 4}),
+		"at least -1, is -2":   says(trace.LevelApplied{FirstChanged: -2}),
+		"usage_pct must be at": says(trace.TokenEstimate{UsagePct: -0.1}),
+		"no file_path":         says(trace.Archival{StorageAdapter: "dir"}),
+		"no S3_key":            says(trace.Archival{StorageAdapter: "s3"}),
+		"no storage_adapter":   says(trace.Archival{}),
+		"no session_id":        says(trace.Archival{}),
+		"step must be at":      says(trace.Archival{}),
+		"no payload":           says(trace.SummaryCreated{}),
+		"pruning-only, is":     says(trace.SummaryCreated{Payload: []byte("{}"), Fallback: "lexical"}),
+		"lexical, is":          says(trace.Error{Fallback: "none"}),
+		"no error_type":        says(trace.Error{}),
+		"medium, high, is":     says(trace.Warning{Severity: "bad"}),
+		"encode event":         says(trace.SummaryCreated{Payload: []byte("{")}),
+	} {
+		if err := trace.Check(e); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
 		}
 	}
-	for _, line := range []string{"", "1", `{"v":1,"data":3}`, `{"v":1,"name":"compact.warning"}`} {
+}
+
+func TestCheckNamesWrongTypesAndNames(t *testing.T) {
+	const head = `{"v":1,"name":"compact.%s","session":"s","started_at":"2026-03-04T05:06:07%s","ended_at":"2026-03-04T05:06:07%[2]s","status":"ok","data":%s}`
+	for _, test := range []struct{ kind, zone, data, want string }{
+		{"warning", "Z", `{"severity":"low","message":"m","remedy":""}`, ""},
+		{"warning", "Z", `{"severity":"low","message":"m"}`, "no remedy"},
+		{"warning", "Z", `{"severity":"low","message":"m","remedy":null}`, "no remedy"},
+		{"warning", "Z", `{"severity":1,"message":"m","remedy":""}`, "severity must be of type string, is 1"},
+		{"warning", "Z", `{"severity":"low","message":"m","remedy":"","cure":""}`, "cure is no property"},
+		{"warning", "Z", `{"Severity":"low","message":"m","remedy":""}`, "Severity is no property"},
+		{"warning", "+01:00", `{"severity":"low","message":"m","remedy":""}`, "not UTC"},
+		{"warning", "Z", `[]`, "data: json"},
+		{"warning", "Z", `{}} {}`, "more than one"},
+		{"pruned_messages", "Z", `{"layers":3}`, "layers must be of type object"},
+		{"pruned_messages", "Z", `{"layers":{"pinned":{"messages":1.5,"tokens":"2"}}}`, "layers.pinned.messages must be of type integer, is 1.5"},
+		{"pruned_messages", "Z", `{"layers":{"pinned":{"messages":1e400,"tokens":2}}}`, "layers.pinned.messages must be of type integer"},
+		{"pruned_messages", "Z", `{"layers":{"pinned":{"messages":99999999999999999999,"tokens":2},"summary":{"messages":0,"tokens":0},"recent":{"messages":0,"tokens":0}}}`, "data: json"},
+		{"token_estimate", "Z", `{"model":"","t_est":1,"max_tokens":2,"usage_pct":"half","breakdown":{"system":0,"developer":0,"tools_schema":0,"messages":1}}`, "usage_pct must be of type number"},
+		{"trigger_decision", "Z", `{"triggered":"no"}`, "triggered must be of type bool"},
+	} {
+		err := trace.CheckJSON(fmt.Appendf(nil, head, test.kind, test.zone, test.data))
+		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v, want %q", test.data, err, test.want)
+		}
+	}
+	for _, line := range []string{"", "1", `{"v":1,"data":3}`, `{"v":1,"name":"compact.warning"}`, `{"v":1,"extra":2}`} {
 		if trace.CheckJSON([]byte(line)) == nil {
 			t.Errorf("%q is an event", line)
 		}
