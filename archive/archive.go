@@ -87,6 +87,10 @@ type StepInfo struct {
 
 // A Store keeps the steps of sessions. What it was given it shares with the
 // caller: neither changes it. It may be used concurrently.
+//
+// What a store can do beyond that are methods of their own, which [Where],
+// [Sessions], [Verify] and [Prune] look for; a store that wraps another has a
+// method Unwrap() Store.
 type Store interface {
 	// Put keeps s, whole or not at all. ErrExists where the number is taken.
 	Put(ctx context.Context, s Step) error
@@ -106,14 +110,39 @@ type Store interface {
 }
 
 // Where returns the name of a store for traces (memory, dir, s3) and where it
-// keeps a step: a path, a key, or "" where it is nowhere.
+// keeps a step: a path, an address, or "" where it is nowhere.
 func Where(store Store, session string, number int) (adapter, location string) {
-	if w, ok := store.(interface {
+	if w, ok := as[interface {
 		Where(session string, number int) (adapter, location string)
-	}); ok {
+	}](store); ok {
 		return w.Where(session, number)
 	}
 	return "unknown", ""
+}
+
+// Sessions returns the ids of the sessions in store, sorted.
+func Sessions(ctx context.Context, store Store) ([]string, error) {
+	if s, ok := as[interface {
+		Sessions(ctx context.Context) ([]string, error)
+	}](store); ok {
+		return s.Sessions(ctx)
+	}
+	return nil, errors.New("list sessions: this store cannot; name the session")
+}
+
+// as returns what store, or a store that it wraps, can do beyond [Store].
+func as[T any](store Store) (T, bool) {
+	for {
+		if t, ok := store.(T); ok {
+			return t, true
+		}
+		w, ok := store.(interface{ Unwrap() Store })
+		if !ok {
+			var no T
+			return no, false
+		}
+		store = w.Unwrap()
+	}
 }
 
 // info returns what s is without its messages.

@@ -86,7 +86,7 @@ func TestArchiveFromTheFuture(t *testing.T) {
 	if err := d.Put(t.Context(), smallStep(1)); !errors.Is(err, ErrVersion) {
 		t.Errorf("Put into a session from the future: %v", err)
 	}
-	if _, err := d.Sessions(); !errors.Is(err, ErrVersion) {
+	if _, err := d.Sessions(t.Context()); !errors.Is(err, ErrVersion) {
 		t.Errorf("Sessions: %v", err)
 	}
 	must(t, d.Close())

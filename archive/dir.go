@@ -41,7 +41,6 @@ type Dir struct {
 }
 
 const (
-	rootFile = "archive.json"
 	lockFile = ".lock"
 	private  = 0o700 // of folders
 )
@@ -60,7 +59,7 @@ func OpenDir(root string, o DirOptions) (*Dir, error) {
 func openDir(root string, o DirOptions, disk disk) (*Dir, error) {
 	d := &Dir{root: root, disk: disk}
 	if o.ReadOnly {
-		err := d.checkFormat()
+		err := d.library().checkFormat(context.Background())
 		if errors.Is(err, fs.ErrNotExist) {
 			err = fmt.Errorf("no archive is there: %w", ErrNotFound)
 		}
@@ -97,7 +96,7 @@ func (d *Dir) prepareRoot() error {
 	if err := removeDrafts(d.root); err != nil {
 		return err
 	}
-	err := d.checkFormat()
+	err := d.library().checkFormat(context.Background())
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -116,9 +115,11 @@ func constant(text string) func(io.Writer) error {
 	}
 }
 
+func (d *Dir) library() library { return library{shelf: folders{d.root}} }
+
 // Where returns the path of the transcript before a step.
 func (d *Dir) Where(session string, number int) (adapter, location string) {
-	return "dir", transcriptPath(d.folder(session), number)
+	return "dir", filepath.Join(d.folder(session), transcriptName(number))
 }
 
 // Close implements [Store]; another process may open the folder then.

@@ -4,33 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
-	"strconv"
-	"strings"
 )
-
-func transcriptPath(folder string, n int) string {
-	return filepath.Join(folder, fmt.Sprintf("transcript-pre-compact-%03d.jsonl", n))
-}
-
-func summaryPath(folder string, n int) string {
-	return filepath.Join(folder, fmt.Sprintf("summary-%03d.json", n))
-}
-
-func stepPath(folder string, n int) string {
-	return filepath.Join(folder, fmt.Sprintf("step-%03d.jsonl", n))
-}
-
-// stepNumber returns the number in the name of a step file.
-func stepNumber(name string) (int, bool) {
-	digits, isStep := strings.CutPrefix(name, "step-")
-	digits, isJSONL := strings.CutSuffix(digits, ".jsonl")
-	n, err := strconv.Atoi(digits)
-	return n, isStep && isJSONL && err == nil && n > 0
-}
 
 // Put implements [Store]. On an error nothing stands under a final name that
 // Steps would list.
@@ -63,24 +41,32 @@ func (d *Dir) put(s Step) error {
 	if err != nil {
 		return withRemedy(err)
 	}
-	switch _, err := os.Lstat(stepPath(folder, s.Number)); {
+	path := filepath.Join(folder, stepName(s.Number))
+	switch _, err := os.Lstat(path); {
 	case err == nil:
-		return fmt.Errorf("%w: %s", ErrExists, stepPath(folder, s.Number))
+		return fmt.Errorf("%w: %s", ErrExists, path)
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
 	if err := removeDrafts(folder); err != nil {
 		return err
 	}
-	content, step, err := d.prepareStep(folder, s)
-	if err == nil {
-		err = publish(content...)
-	}
+	var drafts []draft
+	err = pack(s, func(name string, fill func(io.Writer) error) error {
+		d, err := d.disk.prepare(filepath.Join(folder, name), fill)
+		if err == nil {
+			drafts = append(drafts, d)
+		}
+		return err
+	})
 	if err == nil { // the step is there with its step file, so that one is last
-		err = publish(step)
+		last := len(drafts) - 1
+		if err = publish(drafts[:last]...); err == nil {
+			err = publish(drafts[last])
+		}
 	}
 	if err != nil {
-		discard(append(content, step)...)
+		discard(drafts...)
 		return withRemedy(err)
 	}
 	return nil
@@ -95,90 +81,40 @@ func withRemedy(err error) error {
 
 // Steps implements [Store].
 func (d *Dir) Steps(ctx context.Context, session string) ([]StepInfo, error) {
-	d.mu.RLock()
-	defer d.mu.RUnlock()
-	if err := d.usable(ctx); err != nil {
-		return nil, err
-	}
-	infos, err := d.steps(ctx, session)
-	if err != nil {
-		return nil, fmt.Errorf("list steps of session %s: %w", session, err)
-	}
-	return infos, nil
+	return reading(ctx, d, func(l library) ([]StepInfo, error) { return l.steps(ctx, session) })
 }
 
-func (d *Dir) steps(ctx context.Context, session string) ([]StepInfo, error) {
-	folder := d.folder(session)
-	entries, err := os.ReadDir(folder)
-	if errors.Is(err, fs.ErrNotExist) || session == "" {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	var numbers []int
-	for _, e := range entries {
-		if n, ok := stepNumber(e.Name()); ok {
-			numbers = append(numbers, n)
-		}
-	}
-	slices.Sort(numbers)
-	var infos []StepInfo
-	for _, n := range numbers {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		h, err := readHeader(stepPath(folder, n))
-		switch {
-		case errors.Is(err, ErrDamaged) || errors.Is(err, ErrVersion):
-			infos = append(infos, StepInfo{Session: session, Number: n, Damaged: err})
-		case err != nil:
-			return nil, err
-		case h.Session == session:
-			infos = append(infos, h.StepInfo)
-		}
-	}
-	return infos, nil
-}
-
-// Get implements [Store]. ErrDamaged where a file is not as it was written.
+// Get implements [Store]. The error wraps a [Damage] where a file is not as it
+// was written.
 func (d *Dir) Get(ctx context.Context, session string, number int) (Step, error) {
-	d.mu.RLock()
-	defer d.mu.RUnlock()
-	if err := d.usable(ctx); err != nil {
-		return Step{}, err
-	}
-	s, err := readStep(d.folder(session), number)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && s.Session != session {
-		err = ErrNotFound
-	}
-	if err != nil {
-		return Step{}, fmt.Errorf("step %d of session %s: %w", number, session, err)
-	}
-	return s, nil
+	return reading(ctx, d, func(l library) (Step, error) { return l.get(ctx, session, number) })
 }
 
-// Recall implements [Store].
+// Recall implements [Store]. The error wraps a [Damage] where the entry is not
+// as it was written.
 func (d *Dir) Recall(ctx context.Context, session, id string) (Entry, error) {
+	return reading(ctx, d, func(l library) (Entry, error) { return l.recall(ctx, session, id) })
+}
+
+// Verify implements what [Verify] asks of a store.
+func (d *Dir) Verify(ctx context.Context, session string) (Findings, error) {
+	return reading(ctx, d, func(l library) (Findings, error) { return l.verify(ctx, session) })
+}
+
+// Sessions returns the ids of the sessions in the archive, sorted.
+func (d *Dir) Sessions(ctx context.Context) ([]string, error) {
+	return reading(ctx, d, func(l library) ([]string, error) { return l.sessions(ctx) })
+}
+
+// reading reads in d while nothing is written.
+func reading[T any](ctx context.Context, d *Dir, read func(library) (T, error)) (T, error) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	if err := d.usable(ctx); err != nil {
-		return Entry{}, err
+		var nothing T
+		return nothing, err
 	}
-	infos, err := d.steps(ctx, session)
-	if err != nil {
-		return Entry{}, fmt.Errorf("recall id %s of session %s: %w", id, session, err)
-	}
-	missing := ErrNotFound
-	for _, info := range slices.Backward(infos) {
-		if info.Damaged != nil {
-			missing = fmt.Errorf("%w; %w", missing, info.Damaged)
-		}
-		if at := slices.Index(info.Entries, id); at >= 0 {
-			return readEntry(stepPath(d.folder(session), info.Number), at)
-		}
-	}
-	return Entry{}, fmt.Errorf("recall id %s of session %s: %w", id, session, missing)
+	return read(d.library())
 }
 
 // Event implements [Store].
@@ -194,7 +130,7 @@ func (d *Dir) Event(ctx context.Context, session string, line []byte) error {
 	}
 	folder, err := d.prepareFolder(session)
 	if err == nil {
-		err = d.disk.appendLine(filepath.Join(folder, "events.jsonl"), line)
+		err = d.disk.appendLine(filepath.Join(folder, eventsName(1)), line)
 	}
 	if err != nil {
 		return fmt.Errorf("archive event of session %s: %w", session, withRemedy(err))

@@ -2,70 +2,16 @@ package archive
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
+	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
-	"slices"
-	"strings"
 )
-
-// formatFile is what rootFile and session.json hold.
-type formatFile struct {
-	head
-	Format  string `json:"format"`
-	Session string `json:"session,omitempty"`
-}
-
-const (
-	rootText    = `{"v":1,"format":"tiercompact archive"}` + "\n"
-	sessionFile = "session.json"
-)
-
-// checkFormat returns fs.ErrNotExist where the root has no format yet.
-func (d *Dir) checkFormat() error {
-	var f formatFile
-	return readFormat(filepath.Join(d.root, rootFile), &f)
-}
-
-func readFormat(path string, f *formatFile) error {
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	if err := decodeLine(b, f); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	return nil
-}
 
 // folder returns the folder of a session.
 func (d *Dir) folder(session string) string { return filepath.Join(d.root, folderName(session)) }
-
-var (
-	plainName = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]{0,78}[A-Za-z0-9_-]$|^[A-Za-z0-9_]$`)
-	// Windows gives these names, with any extension, to devices.
-	deviceName = regexp.MustCompile(`(?i)^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)`)
-	unsafeRun  = regexp.MustCompile(`[^A-Za-z0-9_-]+`)
-)
-
-// folderName returns a name for the folder of a session that every file system
-// takes: the id where it is plain, else what is plain of it and a hash, parted
-// by a character that plain ids do not have.
-func folderName(session string) string {
-	if plainName.MatchString(session) && !deviceName.MatchString(session) {
-		return session
-	}
-	sum := sha256.Sum256([]byte(session))
-	start := strings.Trim(unsafeRun.ReplaceAllString(session[:min(len(session), 40)], "-"), "-")
-	return "s" + "~" + start + "~" + hex.EncodeToString(sum[:10])
-}
 
 // prepareFolder returns the folder of a session, which it makes where it is
 // missing. A folder that belongs to another session is an error: on some file
@@ -73,10 +19,9 @@ func folderName(session string) string {
 func (d *Dir) prepareFolder(session string) (string, error) {
 	folder := d.folder(session)
 	path := filepath.Join(folder, sessionFile)
-	var f formatFile
-	err := readFormat(path, &f)
-	if err == nil && f.Session != session {
-		return "", fmt.Errorf("folder %s belongs to session %q; choose another session id", folder, f.Session)
+	owner, err := d.library().owner(context.Background(), filepath.Base(folder))
+	if err == nil && owner != session {
+		return "", notOwner(folder, owner)
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
 		return folder, err
@@ -84,36 +29,44 @@ func (d *Dir) prepareFolder(session string) (string, error) {
 	if err := os.MkdirAll(folder, private); err != nil {
 		return "", err
 	}
-	text, err := json.Marshal(formatFile{head{Version}, "tiercompact session", session})
-	if err != nil {
-		return "", err
-	}
-	if err := d.disk.writeFile(path, constant(string(text)+"\n")); err != nil {
+	if err := d.disk.writeFile(path, constant(sessionText(session))); err != nil {
 		return "", err
 	}
 	return folder, syncFolder(d.root)
 }
 
-// Sessions returns the ids of the sessions in the archive, sorted.
-func (d *Dir) Sessions() ([]string, error) {
-	entries, err := os.ReadDir(d.root)
+// folders is the shelf of a Dir.
+type folders struct{ root string }
+
+func (f folders) path(folder, name string) string { return filepath.Join(f.root, folder, name) }
+
+func (f folders) open(_ context.Context, folder, name string) (io.ReadCloser, error) {
+	return os.Open(f.path(folder, name))
+}
+
+func (f folders) names(_ context.Context, folder string) ([]string, error) {
+	return f.list(folder, func(fs.DirEntry) bool { return true })
+}
+
+func (f folders) folders(context.Context) ([]string, error) {
+	return f.list("", fs.DirEntry.IsDir)
+}
+
+func (f folders) list(folder string, wanted func(fs.DirEntry) bool) ([]string, error) {
+	entries, err := os.ReadDir(filepath.Join(f.root, folder))
+	if errors.Is(err, fs.ErrNotExist) && folder != "" {
+		return nil, nil
+	}
 	if err != nil {
-		return nil, fmt.Errorf("list archive folder: %w", err)
+		return nil, err
 	}
-	var ids []string
+	var names []string
 	for _, e := range entries {
-		var f formatFile
-		err := readFormat(filepath.Join(d.root, e.Name(), sessionFile), &f)
-		if errors.Is(err, fs.ErrNotExist) || !e.IsDir() {
-			continue
+		if wanted(e) {
+			names = append(names, e.Name())
 		}
-		if err != nil {
-			return nil, fmt.Errorf("list archive folder: %w", err)
-		}
-		ids = append(ids, f.Session)
 	}
-	slices.Sort(ids)
-	return ids, nil
+	return names, nil
 }
 
 // appendLine adds line to the file path in one write. A tail without a line

@@ -4,34 +4,28 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
+	"iter"
 )
 
-// errStop ends eachLine early, without an error.
-var errStop = errors.New("stop")
-
-// eachLine calls f with each line of r, without its line feed. The error names
-// the line. A last line without a line feed is damaged.
-func eachLine(r io.Reader, f func(line []byte) error) error {
-	b := bufio.NewReaderSize(r, 1<<16)
-	for n := 1; ; n++ {
-		line, err := readLine(b)
-		if err == io.EOF && len(line) == 0 {
-			return nil
-		}
-		if err == io.EOF {
-			return fmt.Errorf("line %d: %w: the end is missing", n, ErrDamaged)
-		}
-		if err == nil {
-			err = f(line)
-		}
-		if err == errStop {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("line %d: %w", n, err)
+// linesOf yields the lines of r, without their line feeds; each is valid until
+// the next. An error is the last that it yields: a last line without a line feed
+// is damaged.
+func linesOf(r io.Reader) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		b := bufio.NewReaderSize(r, 1<<16)
+		for {
+			line, err := readLine(b)
+			switch {
+			case err == io.EOF && len(line) == 0:
+				return
+			case err == io.EOF:
+				yield(line, errTorn)
+				return
+			case !yield(line, err) || err != nil:
+				return
+			}
 		}
 	}
 }

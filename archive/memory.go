@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 )
@@ -106,6 +107,16 @@ func (m *Memory) Recall(ctx context.Context, session, id string) (Entry, error) 
 		return Entry{}, fmt.Errorf("recall id %s of session %s: %w", id, session, ErrNotFound)
 	}
 	return e.entry, nil
+}
+
+// Sessions returns the ids of the sessions, sorted.
+func (m *Memory) Sessions(ctx context.Context) ([]string, error) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	if err := m.usable(ctx); err != nil {
+		return nil, err
+	}
+	return slices.Sorted(maps.Keys(m.steps)), nil
 }
 
 // Event implements [Store].

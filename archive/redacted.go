@@ -25,10 +25,8 @@ type redacted struct {
 	redact func(string) string
 }
 
-// Where says where the step is in the store beneath.
-func (r redacted) Where(session string, number int) (adapter, location string) {
-	return Where(r.Store, session, number)
-}
+// Unwrap returns the store beneath.
+func (r redacted) Unwrap() Store { return r.Store }
 
 // Put implements [Store].
 func (r redacted) Put(ctx context.Context, s Step) error {

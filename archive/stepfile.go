@@ -6,11 +6,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"hash"
 	"io"
-	"os"
 
-	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/edit"
 )
 
@@ -19,8 +16,17 @@ type (
 	headerLine struct {
 		head
 		StepInfo
-		Left   string `json:"left,omitempty"`
-		SHA256 string `json:"transcript_sha256"`
+		Left string `json:"left,omitempty"`
+		hashes
+	}
+
+	// hashes are of what they name, as it is on disk, lines without their line
+	// feed. Steps of the first releases have that of the transcript alone.
+	hashes struct {
+		Transcript string   `json:"transcript_sha256"`
+		OfSummary  string   `json:"summary_sha256,omitempty"`
+		OfRound    string   `json:"round_sha256,omitempty"`
+		OfEntries  []string `json:"entry_sha256,omitempty"`
 	}
 
 	roundLine struct {
@@ -53,43 +59,116 @@ type (
 	}
 )
 
-// prepareStep writes drafts of the files of s. It returns those written so far
-// also with an error.
-func (d *Dir) prepareStep(folder string, s Step) (content []draft, step draft, err error) {
-	sum := sha256.New()
-	transcript, err := d.disk.prepare(transcriptPath(folder, s.Number), func(w io.Writer) error {
-		return EncodeTranscript(io.MultiWriter(w, sum), s.Before)
-	})
-	if err != nil {
-		return nil, step, err
+// ofEntry returns the hash of an entry's line, "" where there is none.
+func (h hashes) ofEntry(at int) string {
+	if at < len(h.OfEntries) {
+		return h.OfEntries[at]
 	}
-	content = append(content, transcript)
+	return ""
+}
+
+// pack gives write the files of s, the step file last: its header has the
+// hashes of the others.
+func pack(s Step, write func(name string, fill func(io.Writer) error) error) error {
+	h := headerLine{head: head{Version}, StepInfo: s.info(), Left: s.Left}
+	hashed := func(name string, fill func(io.Writer) error) (string, error) {
+		sum := sha256.New()
+		err := write(name, func(w io.Writer) error { return fill(io.MultiWriter(w, sum)) })
+		return hex.EncodeToString(sum.Sum(nil)), err
+	}
+	var err error
+	h.Transcript, err = hashed(transcriptName(s.Number), func(w io.Writer) error { return EncodeTranscript(w, s.Before) })
+	if err != nil {
+		return err
+	}
 	if s.Summary != nil {
-		summary, err := d.disk.prepare(summaryPath(folder, s.Number), func(w io.Writer) error {
+		h.OfSummary, err = hashed(summaryName(s.Number), func(w io.Writer) error {
 			return encoder(w).Encode(summaryFile{head{Version}, s.Session, s.Number, s.Summary})
 		})
 		if err != nil {
-			return content, step, err
+			return err
 		}
-		content = append(content, summary)
 	}
-	step, err = d.disk.prepare(stepPath(folder, s.Number), func(w io.Writer) error {
-		return encodeStep(encoder(w), s, sum)
-	})
-	return content, step, err
+	return write(stepName(s.Number), func(w io.Writer) error { return encodeStep(w, h, s) })
 }
 
-func encodeStep(e *json.Encoder, s Step, sum hash.Hash) error {
-	if err := e.Encode(headerLine{head{Version}, s.info(), s.Left, hex.EncodeToString(sum.Sum(nil))}); err != nil {
-		return err
+// encodeStep writes the step file of s, whose header is h but for the hashes of
+// the lines that follow.
+func encodeStep(w io.Writer, h headerLine, s Step) error {
+	var lines bytes.Buffer
+	hashed := func(x any) (string, error) {
+		start := lines.Len()
+		err := encoder(&lines).Encode(x)
+		return hashOf(bytes.TrimSuffix(lines.Bytes()[start:], []byte("\n"))), err
 	}
-	if err := e.Encode(encodeRound(s.Edits)); err != nil {
+	var err error
+	if h.OfRound, err = hashed(encodeRound(s.Edits)); err != nil {
 		return err
 	}
 	for _, x := range s.Removed {
-		if err := e.Encode(entryLine{head{Version}, x.ID, encodeAll(x.Messages), x.Below, x.Text}); err != nil {
+		sum, err := hashed(entryLine{head{Version}, x.ID, encodeAll(x.Messages), x.Below, x.Text})
+		if err != nil {
 			return err
 		}
+		h.OfEntries = append(h.OfEntries, sum)
+	}
+	header, err := encodeHeader(h)
+	if err != nil {
+		return err
+	}
+	if _, err := w.Write(header); err != nil {
+		return err
+	}
+	_, err = lines.WriteTo(w)
+	return err
+}
+
+// headerSum begins the last field of a header: the hash of the line without it.
+const headerSum = `,"header_sha256":"`
+
+func encodeHeader(h headerLine) ([]byte, error) {
+	var b bytes.Buffer
+	if err := encoder(&b).Encode(h); err != nil {
+		return nil, err
+	}
+	line := bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	return fmt.Appendf(nil, "%s%s%s\"}\n", line[:len(line)-1], headerSum, hashOf(line)), nil
+}
+
+// decodeHeader returns the header of step n.
+func decodeHeader(line []byte, n int) (h headerLine, err error) {
+	if err := decodeLine(line, &h); err != nil {
+		return h, err
+	}
+	if h.Number != n {
+		return h, fmt.Errorf("%w: it is of step %d", ErrDamaged, h.Number)
+	}
+	at := bytes.LastIndex(line, []byte(headerSum))
+	if at < 0 && h.OfRound == "" {
+		return h, nil
+	}
+	if at < 0 || string(line[at:]) != headerSum+hashOf(line[:at], []byte("}"))+`"}` {
+		return h, errChanged
+	}
+	if len(h.OfEntries) != len(h.Entries) {
+		return h, fmt.Errorf("%w: %d hashes for %d entries", ErrDamaged, len(h.OfEntries), len(h.Entries))
+	}
+	return h, nil
+}
+
+func hashOf(parts ...[]byte) string {
+	sum := sha256.New()
+	for _, p := range parts {
+		sum.Write(p)
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// unchanged returns errChanged where line does not have the hash sum. An empty
+// sum, of a step from before there were any, fits everything.
+func unchanged(line []byte, sum string) error {
+	if sum != "" && hashOf(line) != sum {
+		return errChanged
 	}
 	return nil
 }
@@ -122,139 +201,34 @@ func (l roundLine) round() (edit.Round, error) {
 	return out, nil
 }
 
-func (l entryLine) entry() (Entry, error) {
+// decodeRound returns the round in a line that must have the hash sum.
+func decodeRound(line []byte, sum string) (r edit.Round, err error) {
+	if err := unchanged(line, sum); err != nil {
+		return r, err
+	}
+	var l roundLine
+	if err := decodeLine(line, &l); err != nil {
+		return r, err
+	}
+	return l.round()
+}
+
+// decodeEntry returns the entry in a line that must have the id and the hash
+// sum.
+func decodeEntry(line []byte, id, sum string) (Entry, error) {
+	if err := unchanged(line, sum); err != nil {
+		return Entry{}, err
+	}
+	var l entryLine
+	if err := decodeLine(line, &l); err != nil {
+		return Entry{}, err
+	}
 	messages, err := decodeAll(l.Messages)
 	if err != nil {
-		return Entry{}, fmt.Errorf("%w: entry %s: %w", ErrDamaged, l.ID, err)
+		return Entry{}, fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	if l.ID != id {
+		return Entry{}, fmt.Errorf("%w: it has the id %q", ErrDamaged, l.ID)
 	}
 	return Entry{l.ID, messages, l.Below, l.Text}, nil
 }
-
-// readHeader returns the header of a step file.
-func readHeader(path string) (h headerLine, err error) {
-	read := false
-	err = eachFileLine(path, func(n int, line []byte) error {
-		read = true
-		if err := decodeLine(line, &h); err != nil {
-			return err
-		}
-		return errStop
-	})
-	if err == nil && !read {
-		err = fmt.Errorf("read %s: %w: empty", path, ErrDamaged)
-	}
-	return h, err
-}
-
-// readEntry returns the entry at a place of a step file.
-func readEntry(path string, at int) (e Entry, err error) {
-	found := false
-	err = eachFileLine(path, func(n int, line []byte) error {
-		if n != at+2 {
-			return nil
-		}
-		var l entryLine
-		if err := decodeLine(line, &l); err != nil {
-			return err
-		}
-		found = true
-		if e, err = l.entry(); err != nil {
-			return err
-		}
-		return errStop
-	})
-	if err == nil && !found {
-		err = fmt.Errorf("read %s: %w: an entry is missing", path, ErrDamaged)
-	}
-	return e, err
-}
-
-// eachFileLine calls f with the number, from 0, and the text of each line.
-func eachFileLine(path string, f func(n int, line []byte) error) error {
-	file, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	n := -1
-	if err := eachLine(file, func(line []byte) error { n++; return f(n, line) }); err != nil {
-		return fmt.Errorf("read %s: %w", path, err)
-	}
-	return nil
-}
-
-// readStep returns step n of a session's folder.
-func readStep(folder string, n int) (Step, error) {
-	s, h, err := readStepFile(stepPath(folder, n))
-	if err != nil {
-		return s, err
-	}
-	if s.Before, err = readTranscript(transcriptPath(folder, n), h.SHA256); err != nil {
-		return s, err
-	}
-	if !h.Summary {
-		return s, nil
-	}
-	b, err := os.ReadFile(summaryPath(folder, n))
-	if err != nil {
-		return s, damaged(err)
-	}
-	var f summaryFile
-	if err := decodeLine(b, &f); err != nil {
-		return s, fmt.Errorf("read %s: %w", summaryPath(folder, n), err)
-	}
-	s.Summary = f.Summary
-	return s, nil
-}
-
-// readStepFile returns a step without its transcript and summary.
-func readStepFile(path string) (s Step, h headerLine, err error) {
-	lines := 0
-	err = eachFileLine(path, func(n int, line []byte) error {
-		lines++
-		switch n {
-		case 0:
-			return decodeLine(line, &h)
-		case 1:
-			var l roundLine
-			if err := decodeLine(line, &l); err != nil {
-				return err
-			}
-			s.Edits, err = l.round()
-			return err
-		}
-		var l entryLine
-		if err := decodeLine(line, &l); err != nil {
-			return err
-		}
-		e, err := l.entry()
-		s.Removed = append(s.Removed, e)
-		return err
-	})
-	if want := 2 + len(h.Entries); err == nil && lines != want {
-		err = fmt.Errorf("read %s: %w: it has %d lines, not %d", path, ErrDamaged, lines, want)
-	}
-	s.Session, s.Number, s.Time, s.Level, s.Reason = h.Session, h.Number, h.Time, h.Level, h.Reason
-	s.Note, s.Undoes, s.Redacted, s.Left = h.Note, h.Undoes, h.Redacted, h.Left
-	return s, h, err
-}
-
-// readTranscript reads the transcript at path, which must have the hash sum.
-func readTranscript(path, sum string) (chat.Transcript, error) {
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return nil, damaged(err)
-	}
-	got := sha256.Sum256(b)
-	t, err := DecodeTranscript(bytes.NewReader(b))
-	if err == nil && hex.EncodeToString(got[:]) != sum {
-		err = fmt.Errorf("%w: it is not as it was written", ErrDamaged)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", path, err)
-	}
-	return t, nil
-}
-
-// damaged is for a file that is missing although its step is there.
-func damaged(err error) error { return fmt.Errorf("%w: %v", ErrDamaged, err) }

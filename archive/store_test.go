@@ -100,7 +100,7 @@ func TestFilesOfADir(t *testing.T) {
 	if text, _ := os.ReadFile(filepath.Join(root, ".gitignore")); strings.TrimSpace(string(text)) != "*" {
 		t.Errorf(".gitignore holds %q", text)
 	}
-	if ids, err := d.Sessions(); err != nil || !slices.Equal(ids, []string{"talk"}) {
+	if ids, err := d.Sessions(t.Context()); err != nil || !slices.Equal(ids, []string{"talk"}) {
 		t.Errorf("Sessions = %v, %v", ids, err)
 	}
 }

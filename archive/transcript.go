@@ -36,24 +36,33 @@ func EncodeTranscript(w io.Writer, t chat.Transcript) error {
 // DecodeTranscript reads what EncodeTranscript wrote. A broken line, and a last
 // line without its end, is an error that wraps ErrDamaged and says which line.
 func DecodeTranscript(r io.Reader) (chat.Transcript, error) {
-	var t chat.Transcript
+	t, line, err := decodeTranscript(r)
+	if err != nil {
+		return nil, fmt.Errorf("read transcript: line %d: %w", line, err)
+	}
+	return t, nil
+}
+
+// decodeTranscript returns with an error the number of the line that is at
+// fault.
+func decodeTranscript(r io.Reader) (t chat.Transcript, line int, err error) {
 	var s sharing
-	err := eachLine(r, func(line []byte) error {
+	for text, err := range linesOf(r) {
+		line++
+		if err != nil {
+			return nil, line, err
+		}
 		var x transcriptLine
-		if err := decodeLine(line, &x); err != nil {
-			return err
+		if err := decodeLine(text, &x); err != nil {
+			return nil, line, err
 		}
 		m, err := s.decode(x.message)
 		if err != nil {
-			return fmt.Errorf("%w: %w", ErrDamaged, err)
+			return nil, line, fmt.Errorf("%w: %w", ErrDamaged, err)
 		}
 		t = append(t, m)
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read transcript: %w", err)
 	}
-	return t, nil
+	return t, 0, nil
 }
 
 // encoder returns an encoder of lines that leaves <, > and & as they are.

@@ -36,7 +36,7 @@ func (p place) open(o archive.DirOptions) (*archive.Dir, []string, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	sessions, err := dir.Sessions()
+	sessions, err := dir.Sessions(context.Background())
 	if err == nil && p.session != "" {
 		sessions, err = p.chosen(sessions)
 	}

@@ -1,0 +1,35 @@
+package archive
+
+import "fmt"
+
+// A Damage is a place in an archive that is not as it was written. As an error,
+// it unwraps to what is wrong: [ErrDamaged], [ErrVersion], or why it cannot be
+// read.
+type Damage struct {
+	Session string
+	Step    int    // 0: it belongs to no step
+	Entry   string // recall id; "": it is no entry
+	File    string // path or address; "": the store has no files
+	Line    int    // from 1; 0: the whole file
+	Err     error
+}
+
+func (d *Damage) Error() string {
+	text := "read " + d.File
+	if d.Line > 0 {
+		text += fmt.Sprintf(": line %d", d.Line)
+	}
+	if d.Entry != "" {
+		text += ": entry " + d.Entry
+	}
+	return text + ": " + d.Err.Error()
+}
+
+func (d *Damage) Unwrap() error { return d.Err }
+
+// What is wrong with what can be read.
+var (
+	errMissing = fmt.Errorf("%w: it is missing", ErrDamaged)
+	errChanged = fmt.Errorf("%w: it is not as it was written", ErrDamaged)
+	errTorn    = fmt.Errorf("%w: the end is missing", ErrDamaged)
+)

@@ -1,0 +1,78 @@
+package archive
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// The files of an archive, and those of a session's folder in it.
+const (
+	rootFile    = "archive.json"
+	sessionFile = "session.json"
+)
+
+func transcriptName(n int) string { return fmt.Sprintf("transcript-pre-compact-%03d.jsonl", n) }
+func summaryName(n int) string    { return fmt.Sprintf("summary-%03d.json", n) }
+func stepName(n int) string       { return fmt.Sprintf("step-%03d.jsonl", n) }
+
+// stepFiles are the names of a step's files. The step is there with the first,
+// so that one is written last and removed first.
+func stepFiles(n int) [3]string { return [3]string{stepName(n), transcriptName(n), summaryName(n)} }
+
+// stepNumber returns the number in the name of a step file.
+func stepNumber(name string) (int, bool) { return numberIn(name, "step-", stepName) }
+
+// contentNumber returns the number in the name of a transcript or a summary.
+func contentNumber(name string) (int, bool) {
+	if n, ok := numberIn(name, "transcript-pre-compact-", transcriptName); ok {
+		return n, true
+	}
+	return numberIn(name, "summary-", summaryName)
+}
+
+// eventsName is the name of one of the files of events: a store that cannot add
+// to a file begins another.
+func eventsName(n int) string {
+	if n == 1 {
+		return "events.jsonl"
+	}
+	return fmt.Sprintf("events-%03d.jsonl", n)
+}
+
+func eventsNumber(name string) (int, bool) {
+	if name == eventsName(1) {
+		return 1, true
+	}
+	return numberIn(name, "events-", eventsName)
+}
+
+// numberIn returns n where name is nameOf(n).
+func numberIn(name, start string, nameOf func(n int) string) (n int, ok bool) {
+	rest, ok := strings.CutPrefix(name, start)
+	digits, _, _ := strings.Cut(rest, ".")
+	n, err := strconv.Atoi(digits)
+	return n, ok && err == nil && n > 0 && name == nameOf(n)
+}
+
+var (
+	plainName = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]{0,78}[A-Za-z0-9_-]$|^[A-Za-z0-9_]$`)
+	// Windows gives these names, with any extension, to devices.
+	deviceName = regexp.MustCompile(`(?i)^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)`)
+	unsafeRun  = regexp.MustCompile(`[^A-Za-z0-9_-]+`)
+)
+
+// folderName returns a name for the folder of a session that every file system
+// takes: the id where it is plain, else what is plain of it and a hash, parted
+// by a character that plain ids do not have.
+func folderName(session string) string {
+	if plainName.MatchString(session) && !deviceName.MatchString(session) {
+		return session
+	}
+	sum := sha256.Sum256([]byte(session))
+	start := strings.Trim(unsafeRun.ReplaceAllString(session[:min(len(session), 40)], "-"), "-")
+	return "s" + "~" + start + "~" + hex.EncodeToString(sum[:10])
+}
