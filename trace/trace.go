@@ -52,6 +52,16 @@ func New(session string, start, end time.Time, p Payload) Event {
 	return Event{Name: p.Event(), Session: session, Start: start, End: end, Status: status, Data: p}
 }
 
+// Span returns the start and end of e by the wall clock, in UTC, the end not
+// before the start, even where that clock was set back in between.
+func (e Event) Span() (start, end time.Time) {
+	start, end = e.Start.Round(0).UTC(), e.End.Round(0).UTC()
+	if end.Before(start) {
+		end = start
+	}
+	return start, end
+}
+
 // A Sink receives events. The nil Sink discards them. A sink never fails and
 // never blocks a session for long: what it cannot write, it drops.
 type Sink func(Event)

@@ -61,6 +61,8 @@ var may = map[string][]string{
 	"summarize/summarizetest":        {"chat", "summarize"},
 	"tokens":                         {"chat"},
 	"trace":                          {},
+	"trace/ariadne":                  {"trace"},
+	"trace/ariadne/ariadnetest":      {"trace"},
 	"wire":                           {"chat"},
 }
 
@@ -74,7 +76,7 @@ var only = map[string][]string{
 	"github.com/spf13/":               {"cmd/tiercompact"},
 	"github.com/zricethezav/":         {"redact/gitleaks"},
 	"gonum.org/v1/plot":               {"bench/report"},
-	"net/http":                        {"internal/fault", "internal/ollama", "internal/ollamatest", "internal/ollamatest/testmodels", "internal/openai", "internal/remote"},
+	"net/http":                        {"internal/fault", "internal/ollama", "internal/ollamatest", "internal/ollamatest/testmodels", "internal/openai", "internal/remote", "trace/ariadne", "trace/ariadne/ariadnetest"},
 }
 
 func TestImports(t *testing.T) {

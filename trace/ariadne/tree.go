@@ -1,0 +1,152 @@
+package ariadne
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strconv"
+	"time"
+
+	"github.com/tiercompact/tiercompact/trace"
+)
+
+// traceEvent and spanEvent are what Ariadne takes in.
+type (
+	traceEvent struct {
+		Type      string            `json:"type"`
+		TraceID   string            `json:"trace_id"`
+		Name      string            `json:"name"`
+		GroupID   string            `json:"group_id"`
+		StartedAt string            `json:"started_at"`
+		Metadata  map[string]string `json:"metadata"`
+	}
+
+	spanEvent struct {
+		Type      string          `json:"type"`
+		TraceID   string          `json:"trace_id"`
+		SpanID    string          `json:"span_id"`
+		ParentID  *string         `json:"parent_id"` // null of a root
+		Kind      string          `json:"kind"`
+		Name      string          `json:"name"`
+		StartedAt string          `json:"started_at"`
+		EndedAt   string          `json:"ended_at"`
+		Data      json.RawMessage `json:"data"`
+		Status    trace.Status    `json:"status"`
+	}
+)
+
+// A tree gives events their places in traces. Ids are hashes of the session,
+// the time of its first event and the number of the span: the same events have
+// the same ids, another process has others.
+type tree struct {
+	cfg      Config
+	sessions map[string]*session
+}
+
+// maxSessions bounds what is kept of sessions that may have ended. Beyond it
+// all are forgotten; those that go on begin another trace.
+const maxSessions = 4096
+
+type session struct {
+	trace        json.RawMessage // its event
+	id           string
+	declared     bool // the server has it
+	spans        int
+	check, round *string // spans that the next ones belong to
+}
+
+// batch returns the body for events, the sessions in it, and how many events
+// it leaves out because they are no JSON.
+func (t *tree) batch(events []trace.Event) (body []byte, in map[*session]bool, left int) {
+	in = make(map[*session]bool)
+	var all []any
+	for _, e := range events {
+		data, err := json.Marshal(e.Data)
+		if err != nil {
+			left++
+			continue
+		}
+		s := t.session(e)
+		if !s.declared && !in[s] {
+			all = append(all, s.trace)
+		}
+		in[s] = true
+		all = append(all, t.span(s, e, data))
+	}
+	if len(all) == 0 {
+		return nil, nil, left
+	}
+	body, err := json.Marshal(map[string][]any{"batch": all})
+	if err != nil { // each part was encoded before
+		return nil, nil, len(events)
+	}
+	return body, in, left
+}
+
+func (t *tree) session(e trace.Event) *session {
+	if s := t.sessions[e.Session]; s != nil {
+		return s
+	}
+	if len(t.sessions) >= maxSessions {
+		clear(t.sessions)
+	}
+	start, _ := e.Span()
+	s := &session{id: hash(32, e.Session, stamp(start))}
+	metadata := map[string]string{"session": e.Session}
+	maps.Copy(metadata, t.cfg.Metadata)
+	s.trace, _ = json.Marshal(traceEvent{ // strings are always JSON
+		Type: "trace", TraceID: s.id, Name: cmp.Or(t.cfg.Name, "compaction of "+e.Session),
+		GroupID: cmp.Or(t.cfg.GroupID, e.Session), StartedAt: stamp(start), Metadata: metadata,
+	})
+	t.sessions[e.Session] = s
+	return s
+}
+
+func (t *tree) span(s *session, e trace.Event, data []byte) spanEvent {
+	start, end := e.Span()
+	s.spans++
+	id := hash(16, s.id, strconv.Itoa(s.spans))
+	return spanEvent{
+		Type: "span", TraceID: s.id, SpanID: id, ParentID: s.place(id, e.Data), Kind: t.cfg.Kind,
+		Name: e.Name, StartedAt: stamp(start), EndedAt: stamp(end), Data: data, Status: e.Status,
+	}
+}
+
+// place returns the parent of the span called id, and notes what follows it.
+func (s *session) place(id string, p trace.Payload) (parent *string) {
+	switch p := p.(type) {
+	case trace.TokenEstimate:
+		s.check, s.round = &id, nil
+		return nil
+	case trace.TriggerDecision:
+		s.round = nil
+		if p.Triggered {
+			s.round = &id
+		}
+		return s.check
+	}
+	return cmp.Or(s.round, s.check)
+}
+
+// taken notes whether the server has what sessions sent. Where it does not,
+// later spans must not name those as parents.
+func taken(sessions map[*session]bool, ok bool) {
+	for s := range sessions {
+		if ok {
+			s.declared = true
+		} else {
+			s.check, s.round = nil, nil
+		}
+	}
+}
+
+func stamp(t time.Time) string { return t.Format(time.RFC3339Nano) }
+
+// hash returns n hexadecimal digits that stand for parts.
+func hash(n int, parts ...string) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q", parts))
+	return hex.EncodeToString(sum[:])[:n]
+}
