@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -26,7 +27,10 @@ func (d *Dir) prepareFolder(session string) (string, error) {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return folder, err
 	}
-	if err := os.MkdirAll(folder, private); err != nil {
+	switch err := os.Mkdir(folder, private); {
+	case errors.Is(err, fs.ErrNotExist): // one made anew would hide what is in the old one, and not be locked
+		return "", fmt.Errorf("the archive folder %s is gone; bring it back, or open the archive again: %w", d.root, err)
+	case err != nil && !errors.Is(err, fs.ErrExist):
 		return "", err
 	}
 	if err := d.disk.writeFile(path, constant(sessionText(session))); err != nil {
