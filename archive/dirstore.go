@@ -117,6 +117,40 @@ func reading[T any](ctx context.Context, d *Dir, read func(library) (T, error)) 
 	return read(d.library())
 }
 
+// Remove removes a step, the file with which it is there first, or what an
+// interrupted process left of one. None is no error.
+func (d *Dir) Remove(ctx context.Context, session string, number int) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.writable(ctx); err != nil {
+		return err
+	}
+	if owner, err := d.library().owner(ctx, folderName(session)); err == nil && owner != session {
+		return nil // see prepareFolder
+	}
+	for _, name := range stepFiles(number) {
+		if err := d.remove(session, name); err != nil {
+			return fmt.Errorf("remove step %d of session %s: %w; make the folder writable", number, session, err)
+		}
+	}
+	return nil
+}
+
+func (d *Dir) remove(session, name string) error {
+	err := os.Remove(filepath.Join(d.folder(session), name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return syncFolder(d.folder(session))
+}
+
+func (d *Dir) leftovers(ctx context.Context, session string) ([]int, error) {
+	return reading(ctx, d, func(l library) ([]int, error) { return l.leftovers(ctx, session) })
+}
+
 // Event implements [Store].
 func (d *Dir) Event(ctx context.Context, session string, line []byte) error {
 	line, err := checkEvent(session, line)

@@ -49,11 +49,7 @@ func (m *Memory) Put(ctx context.Context, s Step) error {
 		m.steps, m.newest = make(map[string][]Step), make(map[entryKey]numbered)
 	}
 	m.steps[s.Session] = slices.Insert(steps, at, s)
-	for _, e := range s.Removed {
-		if key := (entryKey{s.Session, e.ID}); m.newest[key].step < s.Number {
-			m.newest[key] = numbered{s.Number, e}
-		}
-	}
+	m.remember(s)
 	return nil
 }
 
@@ -117,6 +113,42 @@ func (m *Memory) Sessions(ctx context.Context) ([]string, error) {
 		return nil, err
 	}
 	return slices.Sorted(maps.Keys(m.steps)), nil
+}
+
+// Remove removes a step. None is no error.
+func (m *Memory) Remove(ctx context.Context, session string, number int) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.usable(ctx); err != nil {
+		return err
+	}
+	steps := m.steps[session]
+	at, there := slices.BinarySearchFunc(steps, number, byNumber)
+	if !there {
+		return nil
+	}
+	gone := steps[at]
+	steps = slices.Delete(slices.Clone(steps), at, at+1) // readers may have the old one
+	m.steps[session] = steps
+	for _, e := range gone.Removed {
+		if m.newest[entryKey{session, e.ID}].step == number {
+			delete(m.newest, entryKey{session, e.ID})
+		}
+	}
+	for _, s := range steps[:at] { // an older entry of the same id is the newest now
+		m.remember(s)
+	}
+	return nil
+}
+
+// remember makes the entries of s those that are recalled, where no later step
+// has others. It is called under mu.
+func (m *Memory) remember(s Step) {
+	for _, e := range s.Removed {
+		if key := (entryKey{s.Session, e.ID}); m.newest[key].step < s.Number {
+			m.newest[key] = numbered{s.Number, e}
+		}
+	}
 }
 
 // Event implements [Store].

@@ -90,6 +90,22 @@ func numbersOf(names []string) []int {
 	return numbers
 }
 
+// leftovers returns the numbers of transcripts and summaries that have no step.
+func (l library) leftovers(ctx context.Context, session string) ([]int, error) {
+	names, err := l.names(ctx, folderName(session))
+	if err != nil {
+		return nil, fmt.Errorf("list files of session %s: %w", session, err)
+	}
+	var numbers []int
+	for _, name := range names {
+		if n, ok := contentNumber(name); ok && !slices.Contains(names, stepName(n)) {
+			numbers = append(numbers, n)
+		}
+	}
+	slices.Sort(numbers)
+	return slices.Compact(numbers), nil
+}
+
 // unreadable reports whether a step is there, and cannot be read.
 func unreadable(err error) bool { return errors.Is(err, ErrDamaged) || errors.Is(err, ErrVersion) }
 
