@@ -1,0 +1,84 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/knadh/koanf/providers/env/v2"
+)
+
+const envPrefix = "COMPACT_"
+
+// KeyVariable holds the bearer token of servers with OpenAI's protocol. It is no
+// setting, because settings can be read by others.
+const KeyVariable = "COMPACT_API_KEY"
+
+// variables returns the path that each environment variable sets. Sections are
+// left out from the front as long as what is left names no other setting.
+func variables() map[string]string {
+	out, shared := make(map[string]string), make(map[string]bool)
+	for _, k := range keys() {
+		parts := strings.Split(k.path, ".")
+		for i := 1; i < len(parts); i++ {
+			name := variable(parts[i:])
+			_, there := out[name]
+			shared[name] = shared[name] || there
+			out[name] = k.path
+		}
+	}
+	maps.DeleteFunc(out, func(name, _ string) bool { return shared[name] })
+	for _, k := range keys() {
+		out[variable(strings.Split(k.path, "."))] = k.path
+	}
+	return out
+}
+
+func variable(parts []string) string { return envPrefix + strings.ToUpper(strings.Join(parts, "_")) }
+
+// Variables returns the environment variables that set a path, the shortest
+// first.
+func Variables(path string) (names []string) {
+	for name, p := range variables() {
+		if p == path {
+			names = append(names, name)
+		}
+	}
+	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) })
+	return names
+}
+
+// environment returns what variables set.
+func environment(environ []string) *layer {
+	l, known := newLayer(), variables()
+	provider := env.Provider("", env.Opt{
+		Prefix:        envPrefix,
+		EnvironFunc:   func() []string { return slices.Sorted(slices.Values(environ)) },
+		TransformFunc: func(name, value string) (string, any) { l.variable(known, name, value); return "", nil },
+	})
+	_, _ = provider.Read() // cannot fail; what it reads is in l
+	return l
+}
+
+// variable takes one variable.
+func (l *layer) variable(known map[string]string, name, value string) {
+	at := Origin{Kind: Env, Name: name}
+	path, ok := known[name]
+	if !ok {
+		if name != KeyVariable && name != FileVariable {
+			l.fail(unknown(name, at, append(slices.Sorted(maps.Keys(known)), KeyVariable, FileVariable)))
+		}
+		return
+	}
+	k, _ := byPath(path)
+	switch {
+	case strings.TrimSpace(value) == "":
+		l.fail(&Error{Path: path, Want: "given", Origin: at, Remedy: name + " is empty; give it a value, or unset it"})
+	case l.values[path] != nil:
+		l.fail(&Error{Path: path, Want: "given once", Origin: at, Remedy: fmt.Sprintf("%s sets it too; unset one", l.origins[path])})
+	default:
+		l.set(k, loosely(value), at)
+	}
+}

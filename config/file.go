@@ -1,0 +1,91 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+)
+
+// FileVariable names the variable that holds the path of the file.
+const FileVariable = "COMPACT_CONFIG"
+
+// Names are those of files that are found by themselves, in the current folder.
+func Names() []string { return []string{"compact.yaml", "compact.yml", "compact.json"} }
+
+// mostBytes is how large a file may be.
+const mostBytes = 1 << 20
+
+// Find returns the file of settings in a folder, or "". Two are an error: one of
+// them would be passed over in silence.
+func Find(dir string) (string, error) {
+	var found []string
+	for _, name := range Names() {
+		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+			found = append(found, filepath.Join(dir, name))
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return "", fmt.Errorf("look for settings: %w", err)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return "", nil
+	case 1:
+		return found[0], nil
+	}
+	return "", fmt.Errorf("find settings: there are %s; keep one, or name it with --config", strings.Join(found, " and "))
+}
+
+// readFile returns what a file holds, without a byte order mark.
+func readFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("read settings: %w", err)
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		return nil, fmt.Errorf("read settings: %s is a folder; name the file in it", path)
+	}
+	data, err := io.ReadAll(io.LimitReader(f, mostBytes+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("read settings: %w", err)
+	case len(data) > mostBytes:
+		return nil, fmt.Errorf("read settings: %s is larger than 1 MB, which no file of settings is; name another", path)
+	}
+	return bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), nil
+}
+
+// parse returns the settings of a file. The error is about its form.
+func parse(name string, data []byte) (node, *Error) {
+	n, err := node{}, error(nil)
+	switch {
+	case !utf8.Valid(data):
+		valid := 0
+		for r, size := utf8.DecodeRune(data); r != utf8.RuneError || size > 1; r, size = utf8.DecodeRune(data[valid:]) {
+			valid += size
+		}
+		err = &lineError{1 + bytes.Count(data[:valid], []byte("\n")), "it is no UTF-8 text; save it as such"}
+	case isJSON(name):
+		n, err = parseJSON(data)
+	default:
+		n, err = parseYAML(data)
+	}
+	if err == nil {
+		return n, nil
+	}
+	bad := &Error{Want: "YAML that can be read", Remedy: err.Error(), Origin: Origin{Kind: File, Name: name}}
+	if isJSON(name) {
+		bad.Want = "JSON that can be read"
+	}
+	var at *lineError
+	if errors.As(err, &at) {
+		bad.Origin.Line = at.line
+	}
+	return n, bad
+}

@@ -1,0 +1,127 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// parseJSON returns the one value of a JSON text, or an empty node.
+func parseJSON(data []byte) (node, error) {
+	if len(bytes.TrimSpace(data)) == 0 {
+		return node{value: []entry{}}, nil
+	}
+	r := jsonReader{data: data, d: json.NewDecoder(bytes.NewReader(data))}
+	r.d.UseNumber()
+	n, err := r.value(0)
+	if err != nil {
+		return n, r.fault(err)
+	}
+	if _, err := r.d.Token(); !errors.Is(err, io.EOF) {
+		return n, &lineError{r.line(), "something follows the JSON object; keep one"}
+	}
+	return n, nil
+}
+
+type jsonReader struct {
+	data []byte
+	d    *json.Decoder
+	seen int // bytes whose lines are counted
+	at   int // line of the byte seen, less 1
+}
+
+// line is that of what was read last. Tokens have no line breaks inside.
+func (r *jsonReader) line() int {
+	end := min(int(r.d.InputOffset()), len(r.data))
+	r.at += bytes.Count(r.data[r.seen:end], []byte("\n"))
+	r.seen = end
+	return r.at + 1
+}
+
+func (r *jsonReader) fault(err error) error {
+	var shaped *lineError
+	if errors.As(err, &shaped) {
+		return err
+	}
+	var syntax *json.SyntaxError
+	text, line := err.Error(), r.line()
+	if errors.As(err, &syntax) {
+		line = 1 + bytes.Count(r.data[:min(int(syntax.Offset), len(r.data))], []byte("\n"))
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		text, line = "it ends too early", 1+bytes.Count(bytes.TrimSpace(r.data), []byte("\n"))
+	}
+	return &lineError{line, "it is no JSON: " + text}
+}
+
+func (r *jsonReader) value(depth int) (node, error) {
+	t, err := r.d.Token()
+	if err != nil {
+		return node{}, err
+	}
+	n := node{line: r.line()}
+	if depth > mostDeep {
+		return n, &lineError{n.line, "it nests too deep"}
+	}
+	switch v := t.(type) {
+	case json.Delim:
+		if v == '[' {
+			return r.list(n, depth)
+		}
+		return r.object(n, depth)
+	case json.Number:
+		n.text, n.value = v.String(), number(v.String())
+	case bool:
+		n.text, n.value = strconv.FormatBool(v), v
+	case string:
+		n.text, n.value = v, v
+	}
+	return n, nil
+}
+
+func number(s string) any {
+	if i, err := strconv.Atoi(s); err == nil {
+		return i
+	}
+	f, _ := strconv.ParseFloat(s, 64) // infinite where it is too large, which no setting takes
+	return f
+}
+
+func (r *jsonReader) list(n node, depth int) (node, error) {
+	items := []node{}
+	for r.d.More() {
+		item, err := r.value(depth + 1)
+		if err != nil {
+			return n, err
+		}
+		items = append(items, item)
+	}
+	n.value = items
+	_, err := r.d.Token()
+	return n, err
+}
+
+func (r *jsonReader) object(n node, depth int) (node, error) {
+	entries := []entry{}
+	for r.d.More() {
+		name, err := r.d.Token()
+		if err != nil {
+			return n, err
+		}
+		e := entry{line: r.line()}
+		e.name, _ = name.(string)
+		if e.node, err = r.value(depth + 1); err != nil {
+			return n, err
+		}
+		entries = append(entries, e)
+	}
+	n.value = entries
+	_, err := r.d.Token()
+	return n, err
+}
+
+// isJSON reports whether the name of a file says that it is JSON.
+func isJSON(name string) bool { return strings.HasSuffix(strings.ToLower(name), ".json") }

@@ -1,0 +1,143 @@
+package config
+
+import (
+	"strings"
+	"time"
+)
+
+// A key is one setting, and all that is known of it.
+type key struct {
+	path  string
+	kind  kind
+	value any    // by default
+	words string // that kind word or words takes, separated by ", "
+	least float64
+	above bool   // least itself is too little
+	auto  bool   // Auto may be given
+	blank bool   // a word may be ""
+	flag  string // "no-…" says the opposite; "": there is none
+	doc   string // what it means; the word in backquotes is what its flag takes
+
+	eager, steady any // what a preset sets in place of value; nil: nothing
+}
+
+// leaf is the last part of the path.
+func (k key) leaf() string { return k.path[strings.LastIndexByte(k.path, '.')+1:] }
+
+// section is the path without its last part; "" at the top.
+func (k key) section() string { return strings.TrimSuffix(strings.TrimSuffix(k.path, k.leaf()), ".") }
+
+// text is doc without what is for flags.
+func (k key) text() string { return strings.ReplaceAll(k.doc, "`", "") }
+
+// preset is what a preset sets, or nil.
+func (k key) preset(name string) any {
+	switch name {
+	case "eager":
+		return k.eager
+	case "steady":
+		return k.steady
+	}
+	return nil
+}
+
+const (
+	levelWords  = "soft, hard, emergency"
+	presetWords = "default, eager, steady"
+	roleWords   = "system, developer, user, assistant, tool"
+)
+
+// keys is the table: every setting, in the order of files and documents.
+func keys() []key {
+	return []key{
+		{path: "preset", kind: word, value: "default", words: presetWords, flag: "preset", doc: "bundle of settings: " + presetWords},
+		{path: "model", kind: text, value: "", flag: "model", doc: "count tokens as this `model` does (default: the transcript's, else cl100k_base)"},
+		{path: "window", kind: count, value: Auto, auto: true, least: 1, flag: "window", doc: "`tokens` that the model takes; auto: as the server has it, else 8192"},
+		{path: "auto", kind: toggle, value: true, flag: "auto", doc: "compact by itself at all, preflights included"},
+		{path: "trigger", kind: word, value: "every_message", words: "every_message, assistant_only, manual", flag: "trigger", doc: "when a check runs: every_message, assistant_only, manual"},
+		{path: "level", kind: word, value: "", words: levelWords, blank: true, flag: "level", doc: "this level instead of the one by usage: " + levelWords},
+		{path: "escalation", kind: word, value: "direct", steady: "cascade", words: "direct, cascade", flag: "escalation", doc: "direct: the picked level alone; cascade: soft first"},
+		{path: "ranking", kind: word, value: "cosine", steady: "fused", words: "cosine, fused", flag: "ranking", doc: "how hard ranks: cosine, fused"},
+		{path: "min_gain", kind: share, value: 0.0, steady: 0.45, flag: "min-gain", doc: "`share` of the window that a round must free; 0: any gain"},
+		{path: "fill", kind: share, value: 0.0, steady: 0.48, flag: "fill", doc: "usage up to which a round leaves of files what the work is at; 0: off"},
+		{path: "summary_role", kind: word, value: "assistant", words: "assistant, system", flag: "summary-role", doc: "whose message the summary is: assistant, system"},
+		{path: "archive_required", kind: toggle, value: true, flag: "archive-required", doc: "where the archive cannot be written: an error; false: go on without compacting"},
+		{path: "engine", kind: word, value: "auto", words: "auto, ollama, built-in", flag: "engine", doc: "what ranks and summarises: auto (Ollama where it has the models, else what is built in), ollama, built-in"},
+		{path: "ollama_url", kind: address, value: "", flag: "ollama-url", doc: "`address` of Ollama (default: OLLAMA_HOST, else http://127.0.0.1:11434)"},
+		{path: "exact_tokens", kind: toggle, value: false, flag: "exact-tokens", doc: "count with the tokenizer of the model, as Ollama has it"},
+		{path: "seed", kind: count, value: 42, flag: "seed", doc: "for models; what is built in gives the same bytes with any seed"},
+
+		{path: "thresholds.soft", kind: share, above: true, value: 0.60, eager: 0.50, steady: 0.70, flag: thresholdsFlag, doc: "usage from which soft is due"},
+		{path: "thresholds.hard", kind: share, above: true, value: 0.75, eager: 0.65, steady: 0.80, flag: thresholdsFlag, doc: "usage from which hard is due"},
+		{path: "thresholds.emergency", kind: share, above: true, value: 0.90, eager: 0.80, steady: 0.90, flag: thresholdsFlag, doc: "usage from which emergency is due"},
+
+		{path: "policy.trigger_pct", kind: share, above: true, value: 0.85, flag: "trigger-pct", doc: "`usage` from which a preflight compacts"},
+		{path: "policy.hard_cap_buffer", kind: count, value: Auto, auto: true, flag: "hard-cap-buffer", doc: "`tokens` of the window that stay free; auto: 1500, at most an eighth of it"},
+		{path: "policy.reserve", kind: count, value: 0, flag: "reserve", doc: "`tokens` kept for the answer beside that"},
+		{path: "policy.keep_recent_turns", kind: count, value: 6, least: 1, flag: "keep-recent-turns", doc: "turns that the three layers keep"},
+		{path: "policy.keep_tool_io_pairs", kind: count, value: 4, least: 1, flag: "keep-tool-io-pairs", doc: "calls with results that the three layers keep"},
+		{path: "policy.roles_never_prune", kind: words, value: []string{"system", "developer"}, words: roleWords, flag: "roles-never-prune", doc: "`roles` whose messages no level touches"},
+		{path: "policy.pin_first_user", kind: toggle, value: true, flag: "no-pin-first-user", doc: "let the first user message stay, whatever happens"},
+		{path: "policy.protect", kind: rules, value: []string{}, flag: "protect", doc: "further messages that no level touches: an id, role:NAME, or /regexp/ over the text"},
+		{path: "policy.strategy", kind: word, value: "task_state", words: "task_state, decision_log, code_delta, brief", flag: "strategy", doc: "form of the summary: task_state, decision_log, code_delta, brief"},
+		{path: "policy.message_threshold", kind: count, value: 0, flag: "message-threshold", doc: "so many `messages` not yet summarised lead to a summary; 0: off"},
+		{path: "policy.context_threshold", kind: share, value: 0.0, flag: "context-threshold", doc: "`usage` that leads to a summary; 0: off"},
+
+		{path: "soft.stale_after", kind: count, value: 3, least: 1, flag: "stale-after", doc: "`messages` without a reference that make a file stale"},
+
+		{path: "hard.until", kind: word, value: "half", steady: "soft", words: "half, soft", flag: "hard-until", doc: "half: half of the old messages stay; soft: on, until usage is below the soft threshold"},
+		{path: "hard.query", kind: text, value: "", flag: "query", doc: "hard ranks by this `text` in place of the last user message"},
+
+		{path: "emergency.keep_last", kind: count, value: 4, steady: 2, flag: "keep-last", doc: "newest `messages` that emergency keeps; 0: only the latest user message"},
+		{path: "emergency.keep_share", kind: share, value: 0.0, steady: 0.05, flag: "keep-share", doc: "emergency keeps more, while it fills less than this `share` of the window"},
+
+		{path: "summary.model", kind: text, value: "", flag: "summary-model", doc: "`model` that summarises, or session, or extractive (default llama3.2:3b)"},
+		{path: "summary.url", kind: address, value: "", flag: "summary-url", doc: "`address` of a server with /v1/chat/completions in place of Ollama"},
+		{path: "summary.max_tokens", kind: count, value: Auto, auto: true, least: 1, flag: "summary-max-tokens", doc: "`tokens` of a summary; auto: an eighth of the window, at most 1024"},
+		{path: "summary.fallback", kind: word, value: "extractive", words: "extractive, pruning-only", flag: "summary-fallback", doc: "where the model fails: extractive (a summary without one), pruning-only (none)"},
+
+		{path: "embed.model", kind: text, value: "", flag: "embed-model", doc: "`model` that ranks, or lexical (default nomic-embed-text)"},
+		{path: "embed.url", kind: address, value: "", flag: "embed-url", doc: "`address` of a server with /v1/embeddings in place of Ollama"},
+		{path: "embed.cache", kind: text, value: CacheAuto, flag: "embed-cache", doc: "keep vectors in this `folder`; auto: tiercompact in the user's cache folder; none: in memory alone"},
+
+		{path: "deadlines.ranking", kind: span, value: 20 * time.Second, flag: "rank-deadline", doc: "most `time` for a ranking by a model; 0: none"},
+		{path: "deadlines.summary", kind: span, value: 2 * time.Minute, flag: "summary-deadline", doc: "most `time` for one call of the summarizer; 0: none"},
+		{path: "deadlines.round", kind: span, value: 5 * time.Minute, flag: "round-deadline", doc: "most `time` for the models of a whole round; 0: none"},
+
+		{path: "archive.adapter", kind: word, value: Memory, words: "memory, dir, s3", doc: "where removed messages go: memory, dir, s3"},
+		{path: "archive.dir", kind: text, value: ".compact/archive", doc: "folder of adapter dir"},
+		{path: "archive.s3.bucket", kind: text, value: "", doc: "bucket of adapter s3; credentials come from the standard chain"},
+		{path: "archive.s3.prefix", kind: text, value: "", doc: "what keys in the bucket begin with"},
+		{path: "archive.s3.region", kind: text, value: "", doc: "region of the bucket (default: as the environment says)"},
+		{path: "archive.s3.endpoint", kind: address, value: "", doc: "address of a server other than AWS"},
+		{path: "archive.s3.kms_key", kind: text, value: "", doc: "id of the KMS key that encrypts"},
+
+		{path: "redact.enabled", kind: toggle, value: true, flag: "redact", doc: "take secrets out of archive, traces, logs and error texts"},
+		{path: "redact.pii", kind: toggle, value: false, flag: "redact-pii", doc: "take out e-mail addresses and phone numbers too"},
+		{path: "redact.prompts", kind: toggle, value: false, flag: "redact-prompts", doc: "models that rank and summarise get redacted texts too"},
+		{path: "redact.gitleaks", kind: toggle, value: false, flag: "redact-gitleaks", doc: "look by the rules of gitleaks too, which takes longer"},
+		{path: "redact.patterns", kind: patterns, value: []Pattern{}, doc: "further rules, each a mapping of name and regexp"},
+
+		{path: "trace.console", kind: toggle, value: false, flag: "trace-console", doc: "tell of each event in a line on stderr"},
+		{path: "trace.jsonl", kind: text, value: "", flag: "trace", doc: "write every event to this `file`, one JSON object a line"},
+		{path: "trace.ariadne.url", kind: address, value: "", flag: "ariadne-url", doc: "`address` of an Ariadne server that is sent every event"},
+		{path: "trace.ariadne.name", kind: text, value: "tiercompact", doc: "name of its traces"},
+		{path: "trace.ariadne.group", kind: text, value: "", doc: "group of its traces (default: the session)"},
+		{path: "trace.otlp.endpoint", kind: address, value: "", flag: "otlp-endpoint", doc: "`address` of a collector that is sent spans by OTLP over HTTP"},
+		{path: "trace.otlp.service", kind: text, value: "tiercompact", doc: "name of the service in its spans"},
+		{path: "trace.prometheus.listen", kind: listen, value: "", flag: "prometheus-listen", doc: "serve /metrics for Prometheus at this `host:port`; a port alone is on loopback"},
+	}
+}
+
+// thresholdsFlag sets the three thresholds at once.
+const thresholdsFlag = "thresholds"
+
+// byPath returns the setting of a path.
+func byPath(path string) (key, bool) {
+	for _, k := range keys() {
+		if k.path == path {
+			return k, true
+		}
+	}
+	return key{}, false
+}

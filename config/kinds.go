@@ -1,0 +1,303 @@
+package config
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A kind is what a setting takes.
+type kind int
+
+const (
+	text     kind = iota // a string
+	word                 // one of a few
+	words                // some of a few: []string
+	address              // of a server, an http URL
+	listen               // host:port
+	toggle               // a bool
+	count                // an int
+	share                // a float64, 0 to 1
+	span                 // a time.Duration
+	rules                // []string, as ParseRule takes them
+	patterns             // []Pattern
+)
+
+// takes says what a kind takes, for documents.
+func (k key) takes() string {
+	switch k.kind {
+	case word:
+		return "one of " + k.words
+	case words:
+		return "a list of " + k.words
+	case address:
+		return "an address"
+	case listen:
+		return "host:port"
+	case toggle:
+		return "true or false"
+	case count:
+		return k.whole() + k.orAuto()
+	case share:
+		if k.above {
+			return "above 0.0, to 1.0"
+		}
+		return "0.0-1.0"
+	case span:
+		return "a time like 20s"
+	case rules:
+		return "a list of texts"
+	case patterns:
+		return "a list of {name, regexp}"
+	}
+	return "text"
+}
+
+func (k key) whole() string { return fmt.Sprintf("a whole number from %g on", k.least) }
+
+func (k key) orAuto() string {
+	if k.auto {
+		return ", or auto"
+	}
+	return ""
+}
+
+// read returns the value that n stands for, in the type of the kind.
+func (k key) read(n node, at Origin) (any, *Error) {
+	if n.line > 0 {
+		at.Line = n.line
+	}
+	v, want, remedy := k.take(n)
+	if bad, ok := v.(*Error); ok { // inside a list
+		if bad.Origin.Line == 0 {
+			bad.Origin.Line = at.Line
+		}
+		bad.Origin.Kind, bad.Origin.Name = at.Kind, at.Name
+		return nil, bad
+	}
+	if want == "" {
+		return v, nil
+	}
+	return nil, &Error{Path: k.path, Want: want, Value: k.shown(n), Origin: at, Remedy: remedy}
+}
+
+// shown is n for an error, without the password of an address.
+func (k key) shown(n node) string {
+	if s, ok := n.value.(string); ok && k.kind == address && strings.Contains(s, "@") {
+		return "one with a user or a password"
+	}
+	return n.shown()
+}
+
+// take returns the value of n, or what it must be and what to do.
+func (k key) take(n node) (v any, want, remedy string) {
+	switch k.kind {
+	case toggle:
+		b, ok := n.truth()
+		return b, unless(ok, "true or false"), ""
+	case count:
+		return k.takeCount(n)
+	case share:
+		return k.takeShare(n)
+	case span:
+		return takeSpan(n)
+	case words, rules, patterns:
+		return k.takeList(n)
+	}
+	s, ok := n.value.(string)
+	if !ok {
+		return nil, "text", unless(n.value == nil, "put it in quotes")
+	}
+	if strings.ContainsFunc(s, func(r rune) bool { return r == 0 || r == '\n' || r == '\r' }) && k.path != "hard.query" {
+		return nil, "one line of text", ""
+	}
+	switch k.kind {
+	case word:
+		return s, unless(k.has(s) || k.blank && s == "", "one of "+k.words), ""
+	case address:
+		return s, unless(s == "" || isAddress(s), "an address like http://127.0.0.1:8080, without user and password"), ""
+	case listen:
+		return listenAt(s)
+	}
+	return s, "", ""
+}
+
+func unless(ok bool, want string) string {
+	if ok {
+		return ""
+	}
+	return want
+}
+
+// has reports whether s is one of the words.
+func (k key) has(s string) bool { return slices.Contains(strings.Split(k.words, ", "), s) }
+
+func (k key) takeCount(n node) (any, string, string) {
+	if s, ok := n.value.(string); ok && k.auto && s == "auto" {
+		return Auto, "", ""
+	}
+	i, ok := n.whole()
+	switch {
+	case !ok:
+		return nil, "a whole number" + k.orAuto(), ""
+	case float64(i) < k.least && k.least == 1:
+		return nil, "above 0" + k.orAuto(), ""
+	case float64(i) < k.least:
+		return nil, fmt.Sprintf("at least %g", k.least) + k.orAuto(), ""
+	}
+	return i, "", ""
+}
+
+func (k key) takeShare(n node) (any, string, string) {
+	f, ok := n.number()
+	switch {
+	case !ok:
+		return nil, "a number 0.0-1.0", ""
+	case !(f >= 0 && f <= 1):
+		return nil, "0.0-1.0", ""
+	case k.above && f == 0:
+		return nil, "above 0.0", ""
+	}
+	return f, "", ""
+}
+
+func takeSpan(n node) (any, string, string) {
+	const want = "a time like 20s or 2m, or 0 for none"
+	if i, ok := n.whole(); ok && i == 0 {
+		return time.Duration(0), "", ""
+	}
+	s, ok := n.value.(string)
+	d, err := time.ParseDuration(s)
+	switch {
+	case !ok || err != nil:
+		return nil, want, ""
+	case d < 0:
+		return nil, "at least 0", ""
+	}
+	return d, "", ""
+}
+
+func (k key) takeList(n node) (any, string, string) {
+	items, ok := n.list()
+	if !ok {
+		return nil, "a list", unless(n.value == nil, "write [] around one value")
+	}
+	if k.kind == patterns {
+		return k.takePatterns(items)
+	}
+	out := make([]string, len(items))
+	for i, item := range items {
+		s, ok := item.value.(string)
+		bad := &Error{Path: fmt.Sprintf("%s[%d]", k.path, i), Value: item.shown(), Origin: Origin{Line: item.line}}
+		if len(items) == 1 && n.loose {
+			bad.Path = k.path
+		}
+		switch {
+		case !ok:
+			bad.Want, bad.Remedy = "text", "put it in quotes"
+		case k.kind == words && !k.has(s):
+			bad.Want = "one of " + k.words
+		case k.kind == rules:
+			_, err := ParseRule(s)
+			bad.Want, bad.Remedy = ruleWanted, fmt.Sprint(err)
+			if err == nil {
+				bad.Want = ""
+			}
+		}
+		if bad.Want != "" {
+			return bad, "", ""
+		}
+		out[i] = s
+	}
+	return out, "", ""
+}
+
+// takePatterns reads a list of mappings with a name and a regexp.
+func (k key) takePatterns(items []node) (any, string, string) {
+	out := make([]Pattern, len(items))
+	for i, item := range items {
+		fields, ok := item.value.([]entry)
+		at := fmt.Sprintf("%s[%d]", k.path, i)
+		if !ok {
+			return &Error{Path: at, Want: "a mapping of name and regexp", Value: item.shown(), Origin: Origin{Line: item.line}}, "", ""
+		}
+		p, bad := pattern(at, fields)
+		if bad == nil && p.Regexp == "" {
+			bad = &Error{Path: at + ".regexp", Want: "given", Origin: Origin{Line: item.line}}
+		}
+		if bad != nil {
+			return bad, "", ""
+		}
+		out[i] = p
+		if p.Name == "" {
+			out[i].Name = "pattern " + strconv.Itoa(i+1)
+		}
+	}
+	return out, "", ""
+}
+
+func pattern(at string, fields []entry) (p Pattern, _ *Error) {
+	for _, f := range fields {
+		bad := &Error{Path: at + "." + clip(f.name), Value: f.node.shown(), Origin: Origin{Line: f.line}}
+		s, ok := f.node.value.(string)
+		into := map[string]*string{"name": &p.Name, "regexp": &p.Regexp}[f.name]
+		switch {
+		case into == nil:
+			bad.Want = "name or regexp, which a pattern has"
+			bad.Value = ""
+		case *into != "":
+			bad.Want = "given once"
+		case !ok || s == "":
+			bad.Want = "text"
+		case f.name == "regexp":
+			if _, err := regexp.Compile(s); err != nil {
+				bad.Want, bad.Remedy = "a regular expression of Go", reason(err)
+			}
+		}
+		if bad.Want != "" {
+			return p, bad
+		}
+		*into = s
+	}
+	return p, nil
+}
+
+// reason is what is wrong with a regular expression.
+func reason(err error) string { return strings.TrimPrefix(err.Error(), "error parsing regexp: ") }
+
+// isAddress reports whether s is the address of a server.
+func isAddress(s string) bool {
+	if strings.ContainsAny(s, " \t@") {
+		return false
+	}
+	if !strings.Contains(s, "://") { // as OLLAMA_HOST has it
+		s = "http://" + s
+	}
+	u, err := url.Parse(s)
+	return err == nil && u.Host != "" && u.Hostname() != "" && (u.Scheme == "http" || u.Scheme == "https")
+}
+
+// listenAt returns host and port; a port alone is on loopback.
+func listenAt(s string) (any, string, string) {
+	const want = "host:port, like 127.0.0.1:9464"
+	if s == "" {
+		return "", "", ""
+	}
+	if !strings.Contains(s, ":") {
+		s = ":" + s
+	}
+	host, port, err := net.SplitHostPort(s)
+	n, bad := strconv.ParseUint(port, 10, 16)
+	if err != nil || bad != nil || n == 0 && port != "0" || strings.ContainsAny(host, " /") {
+		return nil, want, ""
+	}
+	if host == "" {
+		host = "127.0.0.1"
+	}
+	return net.JoinHostPort(host, port), "", ""
+}

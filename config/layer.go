@@ -1,0 +1,195 @@
+package config
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/knadh/koanf/providers/confmap"
+)
+
+// A layer is what one source sets.
+type layer struct {
+	values  map[string]any // by path
+	origins map[string]Origin
+	errs    Errors
+}
+
+func newLayer() *layer {
+	return &layer{values: make(map[string]any), origins: make(map[string]Origin)}
+}
+
+// mostErrors is how many errors of a file are told.
+const mostErrors = 100
+
+// provider gives the layer to koanf.
+func (l *layer) provider() *confmap.Confmap { return confmap.Provider(l.values, ".") }
+
+func (l *layer) fail(e *Error) {
+	if len(l.errs) < mostErrors {
+		l.errs = append(l.errs, e)
+	}
+}
+
+// set takes the value of a setting.
+func (l *layer) set(k key, n node, at Origin) {
+	v, bad := k.read(n, at)
+	if bad != nil {
+		l.fail(bad)
+		return
+	}
+	l.values[k.path], l.origins[k.path] = v, at
+}
+
+// file takes the settings of a file.
+func (l *layer) file(name string, n node) {
+	if n.value == nil { // nothing but comments
+		return
+	}
+	at := Origin{Kind: File, Name: name, Line: n.line}
+	if _, ok := n.value.([]entry); !ok {
+		l.fail(&Error{Want: "settings, each a name and a value", Value: n.shown(), Origin: at})
+		return
+	}
+	l.section("", n, at, make(map[string]int))
+}
+
+// section takes the settings below a path. A section with nothing in it, as
+// where all of it is commented out, sets nothing.
+func (l *layer) section(path string, n node, at Origin, seen map[string]int) {
+	entries, ok := n.value.([]entry)
+	if !ok {
+		if n.value != nil {
+			l.fail(&Error{Path: path, Want: "a section with " + strings.Join(below(path), ", "), Value: n.shown(), Origin: at})
+		}
+		return
+	}
+	for _, e := range entries {
+		if len(l.errs) >= mostErrors {
+			return
+		}
+		at.Line = e.line
+		name := e.name
+		if path != "" {
+			name = path + "." + name
+		}
+		k, known := byPath(name)
+		first, twice := seen[name]
+		seen[name] = e.line
+		switch {
+		case twice:
+			l.fail(&Error{Path: clip(name), Want: "given once", Remedy: "it stands in line " + strconv.Itoa(first) + " too", Origin: at})
+		case known:
+			l.set(k, e.node, at)
+		case len(below(name)) > 0:
+			l.section(name, e.node, at, seen)
+		default:
+			l.fail(unknown(name, at, paths()))
+		}
+	}
+}
+
+// below returns the names that stand directly below a section.
+func below(path string) (names []string) {
+	for _, k := range keys() {
+		if rest, ok := strings.CutPrefix(k.path, path+"."); ok {
+			name, _, _ := strings.Cut(rest, ".")
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+func paths() (out []string) {
+	for _, k := range keys() {
+		out = append(out, k.path)
+	}
+	return out
+}
+
+// unknown is the error for a name that no setting has. What it was to be set to
+// is not shown: it may be a secret under a wrong name.
+func unknown(name string, at Origin, known []string) *Error {
+	e := &Error{Path: clip(name), Want: "a known setting", Origin: at}
+	switch {
+	case isSecret(name):
+		e.Want, e.Remedy = "left out: credentials do not belong in settings", remedyFor(name)
+	default:
+		if near := nearest(name, known); near != "" {
+			e.Remedy = "did you mean " + near + "?"
+		} else {
+			e.Remedy = "tiercompact config init writes all that there are"
+		}
+	}
+	return e
+}
+
+// isSecret reports whether a name looks like that of credentials.
+func isSecret(name string) bool {
+	plain := strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(name[strings.LastIndexByte(name, '.')+1:]))
+	return slices.ContainsFunc([]string{"accesskey", "secret", "token", "passw", "credential", "apikey", "privatekey", "bearer"},
+		func(s string) bool { return strings.Contains(plain, s) })
+}
+
+func remedyFor(name string) string {
+	low := strings.ToLower(name)
+	if strings.Contains(low, "archive") || strings.Contains(low, "s3") || strings.Contains(low, "access") || strings.Contains(low, "secret") {
+		return "S3 takes them from the standard chain: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, the shared credentials file, the role of the machine"
+	}
+	return "put the key of a server into the environment, as COMPACT_API_KEY"
+}
+
+// nearest returns the known name that is most like name, or "" where none is.
+func nearest(name string, known []string) string {
+	const longest = 64
+	if len(name) > longest {
+		return ""
+	}
+	best, least := "", 0
+	for _, k := range known {
+		d := distance(name, k)
+		if leaf := k[strings.LastIndexByte(k, '.')+1:]; leaf != k {
+			d = min(d, 1+distance(name[strings.LastIndexByte(name, '.')+1:], leaf))
+		}
+		if best == "" || d < least {
+			best, least = k, d
+		}
+	}
+	if least > max(2, len(name)/3) {
+		return ""
+	}
+	return best
+}
+
+// distance is how many letters must be put in, taken out or replaced to make b
+// of a.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		before := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			d := before
+			if a[i] != b[j] {
+				d = 1 + min(before, row[j], row[j+1])
+			}
+			before, row[j+1] = row[j+1], d
+		}
+	}
+	return row[len(b)]
+}
+
+// lookup returns the strongest value that layers have for a path.
+func lookup(layers []*layer, path string) (any, Origin) {
+	for _, l := range slices.Backward(layers) {
+		if v, ok := l.values[path]; ok {
+			return v, l.origins[path]
+		}
+	}
+	return nil, Origin{}
+}

@@ -1,0 +1,174 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/knadh/koanf/v2"
+	"github.com/spf13/pflag"
+)
+
+// Options say where settings come from. The zero value is the current folder
+// and the environment.
+type Options struct {
+	File    string         // "": COMPACT_CONFIG, else what Find finds in Dir
+	Dir     string         // "": the current folder
+	Environ []string       // as os.Environ has it; nil: os.Environ()
+	Flags   *pflag.FlagSet // that were parsed; nil: none
+	Preset  string         // where nobody sets one; "": default
+}
+
+// Loaded is what was read.
+type Loaded struct {
+	Config Config
+	File   string // that was read; "": none
+	Found  bool   // File was not named, but found
+
+	merged *koanf.Koanf
+	layers []*layer
+}
+
+// Load reads all sources. A later one wins: defaults, what the preset sets, the
+// file, the environment, flags. The error holds all [Errors] of the values, each
+// with its path, or says that the file cannot be read.
+func Load(o Options) (*Loaded, error) {
+	if o.Environ == nil {
+		o.Environ = os.Environ()
+	}
+	l := new(Loaded)
+	var err error
+	if l.File, l.Found, err = o.path(); err != nil {
+		return nil, err
+	}
+	file := newLayer()
+	if l.File != "" {
+		if file, err = fileLayer(l.File); err != nil {
+			return nil, err
+		}
+	}
+	given := []*layer{file, environment(o.Environ), flags(o.Flags)}
+	var errs Errors
+	for _, g := range given {
+		errs = append(errs, g.errs...)
+	}
+	base, preset := defaults(o.Preset, given)
+	l.layers = append([]*layer{base, preset}, given...)
+	if len(errs) == 0 {
+		errs = l.contradictions()
+	}
+	if err := errs.sorted(); err != nil {
+		return nil, err
+	}
+	return l, l.merge()
+}
+
+// path returns the file that is to be read, and whether it was found.
+func (o Options) path() (path string, found bool, err error) {
+	const named = FileVariable + "="
+	i := slices.IndexFunc(o.Environ, func(v string) bool { return len(v) > len(named) && v[:len(named)] == named })
+	switch {
+	case o.File != "":
+		return o.File, false, nil
+	case i >= 0:
+		return o.Environ[i][len(named):], false, nil
+	}
+	path, err = Find(o.Dir)
+	return path, path != "", err
+}
+
+// Validate returns what is wrong with a file, alone.
+func Validate(path string) error {
+	_, err := Load(Options{File: path, Environ: []string{}})
+	return err
+}
+
+func fileLayer(path string) (*layer, error) {
+	data, err := readFile(path)
+	if err != nil {
+		return nil, err
+	}
+	l := newLayer()
+	n, bad := parse(path, data)
+	if bad != nil {
+		l.fail(bad)
+		return l, nil
+	}
+	l.file(path, n)
+	return l, nil
+}
+
+// defaults returns the layers of what nobody set: by the table, and by the
+// preset that the stronger layers name.
+func defaults(name string, given []*layer) (base, preset *layer) {
+	base, preset = newLayer(), newLayer()
+	for _, k := range keys() {
+		base.values[k.path], base.origins[k.path] = k.value, Origin{}
+	}
+	if name != "" {
+		base.values["preset"], base.origins["preset"] = name, Origin{Name: "default of the command"}
+	}
+	v, _ := lookup(append([]*layer{base}, given...), "preset")
+	chosen, _ := v.(string)
+	for _, k := range keys() {
+		if v := k.preset(chosen); v != nil {
+			preset.values[k.path], preset.origins[k.path] = v, Origin{Kind: Preset, Name: chosen}
+		}
+	}
+	return base, preset
+}
+
+// merge lays the layers over each other.
+func (l *Loaded) merge() error {
+	l.merged = koanf.New(".")
+	for _, layer := range l.layers {
+		if err := l.merged.Load(layer.provider(), nil); err != nil {
+			return fmt.Errorf("merge settings: %w", err)
+		}
+	}
+	if err := l.merged.Unmarshal("", &l.Config); err != nil {
+		return fmt.Errorf("merge settings: %w", err)
+	}
+	return nil
+}
+
+// Origin says where the value of a path comes from.
+func (l *Loaded) Origin(path string) Origin {
+	_, at := lookup(l.layers, path)
+	return at
+}
+
+// contradictions are values that are wrong beside others.
+func (l *Loaded) contradictions() (errs Errors) {
+	value := func(path string) any { v, _ := lookup(l.layers, path); return v }
+	for _, pair := range [][2]string{{"thresholds.soft", "thresholds.hard"}, {"thresholds.hard", "thresholds.emergency"}} {
+		low, high := value(pair[0]).(float64), value(pair[1]).(float64)
+		if low >= high {
+			at := later(l.Origin(pair[0]), l.Origin(pair[1]))
+			errs = append(errs, &Error{Path: pair[1], Value: fmt.Sprint(high), Origin: at,
+				Want: fmt.Sprintf("above %s, %v", pair[0], low), Remedy: "thresholds must rise"})
+		}
+	}
+	adapter := value("archive.adapter")
+	for _, only := range []struct{ path, adapter string }{
+		{"archive.dir", Dir}, {"archive.s3.bucket", S3}, {"archive.s3.prefix", S3}, {"archive.s3.region", S3}, {"archive.s3.endpoint", S3}, {"archive.s3.kms_key", S3},
+	} {
+		if at := l.Origin(only.path); at.Kind != Default && adapter == Memory {
+			errs = append(errs, &Error{Path: only.path, Want: "left out", Origin: at,
+				Remedy: "archive.adapter is memory; set it to " + only.adapter})
+		}
+	}
+	if at := l.Origin("archive.adapter"); adapter == S3 && value("archive.s3.bucket") == "" {
+		errs = append(errs, &Error{Path: "archive.s3.bucket", Want: "given", Origin: at, Remedy: "archive.adapter s3 needs it"})
+	}
+	return errs
+}
+
+// later returns the origin that wins, or stands below.
+func later(a, b Origin) Origin {
+	if cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Line, b.Line)) > 0 {
+		return a
+	}
+	return b
+}

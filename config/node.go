@@ -1,0 +1,115 @@
+package config
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// A node is a value as it was written, in whatever form.
+type node struct {
+	line  int
+	value any    // nil, bool, int, float64, string, []node, []entry
+	text  string // of a scalar, as written
+	loose bool   // it is text that may stand for a number: from a variable or a flag
+}
+
+// An entry is a name and its value in a mapping.
+type entry struct {
+	name string
+	line int
+	node node
+}
+
+// loosely returns the node of what a variable or a flag says.
+func loosely(text string) node { return node{value: text, text: text, loose: true} }
+
+// mostShown is how many characters of a value an error shows.
+const mostShown = 60
+
+// shown is the value for an error.
+func (n node) shown() string {
+	switch v := n.value.(type) {
+	case nil:
+		return "null"
+	case []node:
+		return fmt.Sprintf("a list of %d", len(v))
+	case []entry:
+		return fmt.Sprintf("a section of %d", len(v))
+	case string:
+		if _, err := strconv.ParseFloat(v, 64); err != nil || !n.loose {
+			return strconv.Quote(clip(v))
+		}
+	}
+	return clip(n.text)
+}
+
+func clip(s string) string {
+	if utf8.RuneCountInString(s) <= mostShown {
+		return s
+	}
+	return string([]rune(s)[:mostShown]) + "…"
+}
+
+// number returns the value as a number.
+func (n node) number() (float64, bool) {
+	switch v := n.value.(type) {
+	case int:
+		return float64(v), true
+	case float64:
+		return v, true
+	case string:
+		f, err := strconv.ParseFloat(v, 64)
+		return f, err == nil && n.loose
+	}
+	return 0, false
+}
+
+// whole returns the value as a whole number.
+func (n node) whole() (int, bool) {
+	switch v := n.value.(type) {
+	case int:
+		return v, true
+	case string:
+		i, err := strconv.Atoi(v)
+		return i, err == nil && n.loose
+	}
+	return 0, false
+}
+
+// truth returns the value as true or false.
+func (n node) truth() (value, ok bool) {
+	switch v := n.value.(type) {
+	case bool:
+		return v, true
+	case string:
+		b, err := strconv.ParseBool(v)
+		return b, err == nil && n.loose
+	}
+	return false, false
+}
+
+// list returns the values of a list; in a variable, those between commas, or
+// those of a list as YAML writes it.
+func (n node) list() ([]node, bool) {
+	switch v := n.value.(type) {
+	case []node:
+		return v, true
+	case string:
+		if !n.loose {
+			return nil, false
+		}
+		if strings.HasPrefix(strings.TrimSpace(v), "[") {
+			inner, err := parseYAML([]byte(v))
+			items, ok := inner.value.([]node)
+			return items, ok && err == nil
+		}
+		var items []node
+		for part := range strings.SplitSeq(v, ",") {
+			items = append(items, loosely(strings.TrimSpace(part)))
+		}
+		return items, true
+	}
+	return nil, false
+}

@@ -1,0 +1,93 @@
+package config
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+)
+
+// Sample returns a file with every setting at its default, each commented out,
+// so that what a preset or a flag says still holds, and with what it means.
+func Sample() []byte {
+	const head = `# Settings of tiercompact. Every line shows a default; take its # away to set
+# it. The environment (COMPACT_TRIGGER_PCT=0.9) and flags win over this file.
+
+`
+	all := keys()
+	lines := make([]line, len(all))
+	for i, k := range all {
+		lines[i] = line{key: k, value: k.written(k.value), comment: k.key()}
+		lines[i].off = true
+	}
+	return append([]byte(head), sheet(lines)...)
+}
+
+// key is what is said of a setting beside its default.
+func (k key) key() string {
+	doc := k.text()
+	if k.steady != nil || k.eager != nil {
+		doc += " (" + k.presets() + ")"
+	}
+	return doc
+}
+
+// presets says what other presets set.
+func (k key) presets() string {
+	var out []string
+	for _, name := range []string{"eager", "steady"} {
+		if v := k.preset(name); v != nil {
+			out = append(out, "preset "+name+": "+k.written(v))
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// Reference returns the documentation of every setting, as Markdown.
+func Reference() []byte {
+	var b bytes.Buffer
+	b.WriteString(referenceHead)
+	section := ""
+	for i, k := range keys() {
+		if s := k.section(); s != section || i == 0 {
+			section = s
+			if s == "" {
+				s = "At the top"
+			} else {
+				s = "`" + s + "`"
+			}
+			fmt.Fprintf(&b, "\n## %s\n\n| setting | default | takes | flag | variable | what it means |\n|---|---|---|---|---|---|\n", s)
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | `%s` | %s |\n", k.leaf(), cell(k.written(k.value)), k.takes(), k.flagCell(), Variables(k.path)[0], k.key())
+	}
+	return b.Bytes()
+}
+
+func cell(s string) string { return "`" + s + "`" }
+
+func (k key) flagCell() string {
+	if k.flag == "" {
+		return ""
+	}
+	return cell("--" + k.flag)
+}
+
+const referenceHead = `# Configuration
+
+Every setting of tiercompact, with its default. ` + "`go test ./config -update`" + ` writes this page.
+
+Settings come from these places; a later one wins:
+
+1. the defaults below, and what the preset sets in place of them;
+2. a file: ` + "`--config FILE`, else the one that `COMPACT_CONFIG` names, else `compact.yaml`, `compact.yml` or `compact.json`" + ` in the current folder;
+3. the environment: ` + "`COMPACT_TRIGGER_PCT=0.9`. The name is the path in capitals, with `_` for each dot (`COMPACT_POLICY_TRIGGER_PCT`)" + `; sections are left out from the front where no other setting has the rest;
+4. flags.
+
+` + "`tiercompact config show` tells each value and where it comes from, `config validate` what is wrong with a file, `config init`" + ` writes a file with
+all of them. A name that does not exist, a value that is out of bounds, a setting that is given twice: each is an error that names path, value, file and
+line, and nothing runs (exit code 2).
+
+No credentials stand in a file. S3 takes them from the standard chain (environment, shared file, role of the machine); the bearer token of model servers
+is in ` + "`COMPACT_API_KEY`" + `.
+
+A list in the environment has commas between its parts, or is written as in YAML: ` + "`COMPACT_PROTECT='[\"role:tool\", \"/a, b/\"]'`" + `.
+`

@@ -1,0 +1,150 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// YAML returns the settings as a file that says the same, each with where its
+// value comes from as a comment. With changed it has only what is not by default.
+func (l *Loaded) YAML(changed bool) []byte {
+	var lines []line
+	for _, k := range keys() {
+		v, at := lookup(l.layers, k.path)
+		if !changed || at.Kind != Default {
+			lines = append(lines, line{key: k, value: k.written(v), comment: at.String()})
+		}
+	}
+	return sheet(lines)
+}
+
+// JSON returns the settings as one object, in which each path has its value and
+// its source. With changed it has only what is not by default.
+func (l *Loaded) JSON(changed bool) ([]byte, error) {
+	type shown struct {
+		Value  any    `json:"value"`
+		Source string `json:"source"`
+	}
+	out := make(map[string]shown)
+	for _, k := range keys() {
+		v, at := lookup(l.layers, k.path)
+		if d, ok := v.(time.Duration); ok {
+			v = short(d)
+		}
+		if v == Auto && k.auto {
+			v = "auto"
+		}
+		if !changed || at.Kind != Default {
+			out[k.path] = shown{v, at.String()}
+		}
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	err := e.Encode(out)
+	return b.Bytes(), err
+}
+
+// A line is one setting in a file.
+type line struct {
+	key
+	value, comment string
+	off            bool // commented out
+}
+
+// text is the line without its comment.
+func (l line) text() string {
+	off := ""
+	if l.off {
+		off = "#"
+	}
+	return strings.Repeat("  ", strings.Count(l.path, ".")) + off + l.leaf() + ": " + l.value
+}
+
+// sheet writes lines below the headings of their sections.
+func sheet(lines []line) []byte {
+	const widest = 44 // from here on comments are not aligned
+	width := 0
+	for _, l := range lines {
+		if n := utf8.RuneCountInString(l.text()); n <= widest {
+			width = max(width, n)
+		}
+	}
+	var b bytes.Buffer
+	var open []string
+	for _, l := range lines {
+		parts := strings.Split(l.path, ".")
+		parts = parts[:len(parts)-1]
+		for i := range parts {
+			if i < len(open) && open[i] == parts[i] {
+				continue
+			}
+			open = open[:min(i, len(open))]
+			if i == 0 && b.Len() > 0 {
+				b.WriteByte('\n')
+			}
+			fmt.Fprintf(&b, "%s%s:\n", strings.Repeat("  ", i), parts[i])
+			open = append(open, parts[i])
+		}
+		open = open[:len(parts)]
+		fmt.Fprintf(&b, "%-*s  # %s\n", width, l.text(), l.comment)
+	}
+	return b.Bytes()
+}
+
+// written is a value as a file has it, in YAML, on one line.
+func (k key) written(v any) string {
+	switch v := v.(type) {
+	case string:
+		if k.kind == word && v != "" {
+			return v
+		}
+		return strconv.Quote(v)
+	case int:
+		if v == Auto && k.auto {
+			return "auto"
+		}
+	case float64:
+		s := strconv.FormatFloat(v, 'f', -1, 64)
+		if !strings.Contains(s, ".") {
+			s += ".0"
+		}
+		return s
+	case time.Duration:
+		return short(v)
+	case []string:
+		items := make([]string, len(v))
+		for i, s := range v {
+			items[i] = s
+			if k.kind == rules {
+				items[i] = strconv.Quote(s)
+			}
+		}
+		return "[" + strings.Join(items, ", ") + "]"
+	case []Pattern:
+		items := make([]string, len(v))
+		for i, p := range v {
+			items[i] = fmt.Sprintf("{name: %q, regexp: %q}", p.Name, p.Regexp)
+		}
+		return "[" + strings.Join(items, ", ") + "]"
+	}
+	return fmt.Sprint(v)
+}
+
+// short is a duration without the units that are 0.
+func short(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = s[:len(s)-2]
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = s[:len(s)-2]
+	}
+	return s
+}

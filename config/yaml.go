@@ -1,0 +1,127 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// A lineError is what is wrong with the form of a file.
+type lineError struct {
+	line int // from 1; 0: not known
+	text string
+}
+
+func (e *lineError) Error() string { return e.text }
+
+// mostDeep is how deep a file may nest; what is needed is 4.
+const mostDeep = 20
+
+// parseYAML returns the one document of a YAML text, or an empty node.
+func parseYAML(data []byte) (node, error) {
+	var doc, more yaml.Node
+	d := yaml.NewDecoder(bytes.NewReader(data))
+	switch err := d.Decode(&doc); {
+	case errors.Is(err, io.EOF):
+		return node{value: []entry{}}, nil
+	case err != nil:
+		return node{}, yamlFault(data, err)
+	}
+	if err := d.Decode(&more); err == nil {
+		return node{}, &lineError{more.Line, "it holds several documents; keep one"}
+	} else if !errors.Is(err, io.EOF) {
+		return node{}, yamlFault(data, err)
+	}
+	return fromYAML(doc.Content[0], 0)
+}
+
+var (
+	yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
+	tabbed   = regexp.MustCompile(`(?m)^[ ]*\t`)
+)
+
+// yamlFault says what is wrong with a text that is no YAML, and where.
+func yamlFault(data []byte, err error) error {
+	text := strings.Join(strings.Fields(err.Error()), " ")
+	e := &lineError{text: "it is no YAML: " + yamlLine.ReplaceAllString(text, "")}
+	if at := yamlLine.FindStringSubmatch(text); at != nil {
+		e.line, _ = strconv.Atoi(at[1])
+	}
+	if at := tabbed.FindIndex(data); at != nil {
+		e.line, e.text = 1+bytes.Count(data[:at[0]], []byte("\n")), "it is no YAML: a line begins with a tab; indent with spaces"
+	}
+	return e
+}
+
+// fromYAML takes no aliases: they make a small file a vast one.
+func fromYAML(y *yaml.Node, depth int) (node, error) {
+	n := node{line: y.Line, text: y.Value}
+	var err error
+	switch {
+	case depth > mostDeep:
+		return n, &lineError{y.Line, "it nests too deep"}
+	case y.Kind == yaml.AliasNode:
+		return n, &lineError{y.Line, fmt.Sprintf("the alias *%s is not taken; write the value out", clip(y.Value))}
+	case y.Kind == yaml.SequenceNode:
+		items := make([]node, len(y.Content))
+		for i, item := range y.Content {
+			if items[i], err = fromYAML(item, depth+1); err != nil {
+				return n, err
+			}
+		}
+		n.value = items
+	case y.Kind == yaml.MappingNode:
+		entries := make([]entry, 0, len(y.Content)/2)
+		for i := 0; i+1 < len(y.Content); i += 2 {
+			name := y.Content[i]
+			if name.Kind != yaml.ScalarNode || name.ShortTag() == "!!merge" {
+				return n, &lineError{name.Line, "the names of settings are words, not lists, mappings or <<"}
+			}
+			v, err := fromYAML(y.Content[i+1], depth+1)
+			if err != nil {
+				return n, err
+			}
+			entries = append(entries, entry{name.Value, name.Line, v})
+		}
+		n.value = entries
+	default:
+		return yamlScalar(y, n)
+	}
+	return n, nil
+}
+
+func yamlScalar(y *yaml.Node, n node) (node, error) {
+	n.value = y.Value
+	switch y.ShortTag() {
+	case "!!null":
+		n.value = nil
+	case "!!bool":
+		n.value = strings.EqualFold(y.Value, "true")
+	case "!!int":
+		var i int
+		if y.Decode(&i) == nil {
+			n.value = i
+		} else {
+			n.value = decoded(y)
+		}
+	case "!!float":
+		n.value = decoded(y)
+	case "!!str", "!!timestamp":
+	default:
+		return n, &lineError{y.Line, fmt.Sprintf("the tag %s is not taken; leave it out", clip(y.ShortTag()))}
+	}
+	return n, nil
+}
+
+// decoded is a number that is no int.
+func decoded(y *yaml.Node) float64 {
+	var f float64
+	_ = y.Decode(&f) // what is none stays 0, and its tag said that it is one
+	return f
+}
