@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/tiercompact/tiercompact/bench"
+	"github.com/tiercompact/tiercompact/internal/chart"
 )
 
 const (
@@ -32,14 +33,10 @@ func freedRows(r bench.Report) []bench.Row {
 	})
 }
 
-func levelHue(level string) string {
-	return map[string]string{"soft": "sky", "hard": "ochre", "emergency": "plum", "fit": "silver"}[level]
-}
-
 func drawFreed(c draw.Canvas, r bench.Report) {
 	rows := freedRows(r)
 	if len(rows) == 0 {
-		nothing(c, "no replay was measured")
+		chart.Nothing(c, "no replay was measured")
 		return
 	}
 	most := 0
@@ -53,7 +50,7 @@ func drawFreed(c draw.Canvas, r bench.Report) {
 	unit, name := unitOf(most)
 	p := barPanel(rows, name+" freed over all sessions")
 	var under *plotter.BarChart
-	var keys []key
+	var keys []chart.Key
 	for _, level := range levelNames() {
 		values := make(plotter.Values, len(rows))
 		any := false
@@ -65,22 +62,22 @@ func drawFreed(c draw.Canvas, r bench.Report) {
 		if !any {
 			continue
 		}
-		bars := newBars(values, levelHue(level))
+		bars := newBars(values, chart.LevelHue(level))
 		if under != nil {
 			bars.StackOn(under)
 		}
 		under = bars
 		p.Add(bars)
-		keys = append(keys, key{level, block{levelHue(level)}})
+		keys = append(keys, chart.Key{Name: level, Thumb: chart.Block{Hue: chart.LevelHue(level)}})
 	}
 	if under == nil {
-		nothing(c, "no level freed anything")
+		chart.Nothing(c, "no level freed anything")
 		return
 	}
 	p.X.Max = endOf(float64(most) / unit)
 	legendHeight := 0.22 * vg.Inch
-	drawBars(within(c, c.Min.X, c.Min.Y+legendHeight, c.Max.X, c.Max.Y), p, rows)
-	legend(within(c, c.Min.X+nameWidth, c.Min.Y, c.Max.X, c.Min.Y+legendHeight), keys, 5)
+	drawBars(chart.Within(c, c.Min.X, c.Min.Y+legendHeight, c.Max.X, c.Max.Y), p, rows)
+	chart.Legend(chart.Within(c, c.Min.X+nameWidth, c.Min.Y, c.Max.X, c.Min.Y+legendHeight), keys, 5)
 }
 
 // unitOf returns the unit in which tokens up to most are shown.
@@ -122,7 +119,7 @@ func prefillRows(r bench.Report) (rows []bench.Row) {
 func drawPrefill(c draw.Canvas, r bench.Report) {
 	rows := prefillRows(r)
 	if len(rows) == 0 {
-		nothing(c, "no replay was measured")
+		chart.Nothing(c, "no replay was measured")
 		return
 	}
 	p := barPanel(rows, "prompt tokens read, without compaction = 1")
@@ -137,7 +134,7 @@ func drawPrefill(c draw.Canvas, r bench.Report) {
 			ratio, label = longest, label+" (bar cut)"
 		}
 		if row.Kind != bench.Baseline {
-			hue = presetLook(row.Preset).hue
+			hue = presetLook(row.Preset).Hue
 		}
 		if byHue[hue] == nil {
 			byHue[hue], order = make(plotter.Values, len(rows)), append(order, hue)
@@ -152,14 +149,14 @@ func drawPrefill(c draw.Canvas, r bench.Report) {
 	}
 	if values, err := plotter.NewLabels(labels); err == nil {
 		for i := range values.TextStyle {
-			values.TextStyle[i] = textStyle("dim", 9)
+			values.TextStyle[i] = chart.Text("dim", 9)
 			values.TextStyle[i].YAlign = draw.YCenter
 		}
 		values.Offset.X = vg.Points(4)
 		p.Add(values)
 	}
 	if one, err := plotter.NewLine(plotter.XYs{{X: 1, Y: -0.5}, {X: 1, Y: float64(len(rows)) - 0.5}}); err == nil {
-		one.LineStyle = draw.LineStyle{Color: paint("ink"), Width: vg.Points(1), Dashes: []vg.Length{vg.Points(3), vg.Points(2)}}
+		one.LineStyle = draw.LineStyle{Color: chart.Paint("ink"), Width: vg.Points(1), Dashes: []vg.Length{vg.Points(3), vg.Points(2)}}
 		p.Add(one)
 	}
 	p.X.Max = endOf(most * 1.12)
@@ -179,13 +176,13 @@ func longestBar(rows []bench.Row) float64 {
 
 // barPanel is a panel of lying bars, the first row on top.
 func barPanel(rows []bench.Row, x string) *plot.Plot {
-	p := newPanel(x, "")
+	p := chart.NewPanel(x, "")
 	names := make([]string, len(rows))
 	for i, row := range rows {
 		names[len(rows)-1-i] = row.Name
 	}
 	p.NominalY(names...)
-	p.Y.Tick.Label.Color = paint("ink")
+	p.Y.Tick.Label.Color = chart.Paint("ink")
 	p.Y.LineStyle.Width = vg.Points(0.5)
 	p.X.Min = 0
 	return p
@@ -208,7 +205,7 @@ func newBars(values plotter.Values, hue string) *plotter.BarChart {
 	if err != nil {
 		return &plotter.BarChart{Width: barWidth, Horizontal: true} // values that are no numbers show nothing
 	}
-	bars.Horizontal, bars.Color, bars.LineStyle.Width = true, paint(hue), 0
+	bars.Horizontal, bars.Color, bars.LineStyle.Width = true, chart.Paint(hue), 0
 	return bars
 }
 
@@ -217,6 +214,6 @@ func endOf(x float64) float64 {
 	if !(x > 0) || math.IsInf(x, 0) {
 		return 1
 	}
-	step := stepOf(x) / 2
+	step := chart.StepOf(x) / 2
 	return max(1, math.Ceil(x/step)) * step
 }

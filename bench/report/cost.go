@@ -9,36 +9,37 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/tiercompact/tiercompact/bench"
+	"github.com/tiercompact/tiercompact/internal/chart"
 )
 
 // A measure is one line over the length of a session.
 type measure struct {
 	name string
-	look look
+	look chart.Look
 	of   func(bench.Growth) float64
 }
 
 func drawCost(c draw.Canvas, r bench.Report) {
 	times := []measure{
-		{"a message added", look{"ink", draw.CircleGlyph{}, nil}, func(g bench.Growth) float64 { return g.AddMicros / 1000 }},
-		{"soft", look{levelHue("soft"), draw.BoxGlyph{}, nil}, func(g bench.Growth) float64 { return g.SoftMillis }},
-		{"hard", look{levelHue("hard"), draw.PyramidGlyph{}, nil}, func(g bench.Growth) float64 { return g.HardMillis }},
-		{"emergency", look{levelHue("emergency"), draw.SquareGlyph{}, nil}, func(g bench.Growth) float64 { return g.FinalMillis }},
+		{"a message added", chart.Look{Hue: "ink", Glyph: draw.CircleGlyph{}}, func(g bench.Growth) float64 { return g.AddMicros / 1000 }},
+		{"soft", chart.Look{Hue: chart.LevelHue("soft"), Glyph: draw.BoxGlyph{}}, func(g bench.Growth) float64 { return g.SoftMillis }},
+		{"hard", chart.Look{Hue: chart.LevelHue("hard"), Glyph: draw.PyramidGlyph{}}, func(g bench.Growth) float64 { return g.HardMillis }},
+		{"emergency", chart.Look{Hue: chart.LevelHue("emergency"), Glyph: draw.SquareGlyph{}}, func(g bench.Growth) float64 { return g.FinalMillis }},
 	}
-	memory := []measure{{"memory", look{"blue", draw.CircleGlyph{}, nil}, func(g bench.Growth) float64 { return float64(g.Bytes) / 1e6 }}}
+	memory := []measure{{"memory", chart.Look{Hue: "blue", Glyph: draw.CircleGlyph{}}, func(g bench.Growth) float64 { return float64(g.Bytes) / 1e6 }}}
 	legendHeight := 0.22 * vg.Inch
-	left, right := halves(within(c, c.Min.X, c.Min.Y+legendHeight, c.Max.X, c.Max.Y))
+	left, right := halves(chart.Within(c, c.Min.X, c.Min.Y+legendHeight, c.Max.X, c.Max.Y))
 	costPanel(left, r.Growth, "time, milliseconds", times)
 	costPanel(right, r.Growth, "memory that a session holds, MB", memory)
-	keys := make([]key, len(times))
+	keys := make([]chart.Key, len(times))
 	for i, m := range times {
-		keys[i] = key{m.name, thumb{m.look, true, true}}
+		keys[i] = chart.Key{Name: m.name, Thumb: chart.Thumb{Look: m.look, Line: true, Points: true}}
 	}
-	legend(within(c, c.Min.X+0.6*vg.Inch, c.Min.Y, c.Max.X, c.Min.Y+legendHeight), keys, len(keys))
+	chart.Legend(chart.Within(c, c.Min.X+0.6*vg.Inch, c.Min.Y, c.Max.X, c.Min.Y+legendHeight), keys, len(keys))
 }
 
 func costPanel(c draw.Canvas, growth []bench.Growth, y string, measures []measure) {
-	p := newPanel("messages", y)
+	p := chart.NewPanel("messages", y)
 	drawn := false
 	for _, m := range measures {
 		var points plotter.XYs
@@ -50,12 +51,12 @@ func costPanel(c draw.Canvas, growth []bench.Growth, y string, measures []measur
 		drawn = addSeries(p, points, m.look, true) || drawn
 	}
 	if !drawn {
-		nothing(c, "was not measured")
+		chart.Nothing(c, "was not measured")
 		return
 	}
 	for _, axis := range []*plot.Axis{&p.X, &p.Y} { // a LogScale would place the axis's name off its middle
 		axis.Tick.Marker = decades{}
 		axis.Min, axis.Max = axis.Min-0.1, axis.Max+0.1
 	}
-	p.Draw(inset(c))
+	p.Draw(chart.Inset(c))
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/tiercompact/tiercompact/bench"
+	"github.com/tiercompact/tiercompact/internal/chart"
 	"github.com/tiercompact/tiercompact/internal/screen"
 )
 
@@ -61,7 +62,7 @@ func HTML(w io.Writer, r bench.Report) error {
 		Pictures []picture
 		Tables   []table
 		Measures []measured
-	}{r.Set, about(r.Set), command(r.Set), template.CSS(sheet()), pictures, tables(r), measures()})
+	}{r.Set, about(r.Set), command(r.Set), template.CSS(chart.Sheet()), pictures, tables(r), measures()})
 }
 
 // about says what was measured, in a few texts.

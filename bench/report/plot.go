@@ -1,7 +1,6 @@
 package report
 
 import (
-	"bytes"
 	"fmt"
 	"image/color"
 	"io"
@@ -11,9 +10,9 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
-	"gonum.org/v1/plot/vg/vgsvg"
 
 	"github.com/tiercompact/tiercompact/bench"
+	"github.com/tiercompact/tiercompact/internal/chart"
 )
 
 // All is the name of the plot that shows all others.
@@ -55,20 +54,14 @@ func drawSVG(w io.Writer, r bench.Report, shown []part) error {
 	if err != nil {
 		return err
 	}
-	_, err = w.Write(styledAlone(svg))
+	_, err = w.Write(chart.Alone(svg))
 	return err
 }
 
 // drawn returns parts as SVG without its style sheet, with titles or without.
 func drawn(r bench.Report, shown []part, titles bool) ([]byte, error) {
 	width, height := extent(r, shown, titles)
-	canvas := vgsvg.New(width, height)
-	stack(draw.New(canvas), r, shown, titles)
-	var raw bytes.Buffer
-	if _, err := canvas.WriteTo(&raw); err != nil {
-		return nil, err
-	}
-	return themed(raw.Bytes()), nil
+	return chart.SVG(width, height, func(c draw.Canvas) { stack(c, r, shown, titles) })
 }
 
 const dotsPerInch = 144
@@ -133,23 +126,18 @@ func stack(c draw.Canvas, r bench.Report, shown []part, titles bool) {
 	top := c.Max.Y
 	for _, p := range shown {
 		if titles {
-			title := textStyle("ink", 13)
+			title := chart.Text("ink", 13)
 			title.XAlign, title.YAlign = draw.XLeft, draw.YTop
 			c.FillText(title, vg.Point{X: c.Min.X + 0.1*vg.Inch, Y: top - 0.12*vg.Inch}, p.title)
 			top -= titleSize
 		}
-		p.draw(within(c, c.Min.X, top-p.height(r), c.Max.X, top), r)
+		p.draw(chart.Within(c, c.Min.X, top-p.height(r), c.Max.X, top), r)
 		top -= p.height(r) + between
 	}
-}
-
-// within is a part of a canvas.
-func within(c draw.Canvas, x0, y0, x1, y1 vg.Length) draw.Canvas {
-	return draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{Min: vg.Point{X: x0, Y: y0}, Max: vg.Point{X: x1, Y: y1}}}
 }
 
 // halves are the left and the right half of a canvas.
 func halves(c draw.Canvas) (left, right draw.Canvas) {
 	middle := (c.Min.X + c.Max.X) / 2
-	return within(c, c.Min.X, c.Min.Y, middle-between, c.Max.Y), within(c, middle+between, c.Min.Y, c.Max.X, c.Max.Y)
+	return chart.Within(c, c.Min.X, c.Min.Y, middle-between, c.Max.Y), chart.Within(c, middle+between, c.Min.Y, c.Max.X, c.Max.Y)
 }

@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"github.com/tiercompact/tiercompact/bench"
+	"github.com/tiercompact/tiercompact/internal/chart"
 )
 
 // A column is one column of the CSV.
@@ -44,7 +45,7 @@ func CSV(w io.Writer, r bench.Report) error {
 		}
 	}
 	for _, l := range r.Left {
-		if err := write(l.Row, number(l.Target)); err != nil {
+		if err := write(l.Row, chart.Number(l.Target)); err != nil {
 			return err
 		}
 	}
@@ -62,7 +63,7 @@ func columns() []column {
 		{"before_tokens", func(r bench.Row) string { return strconv.Itoa(r.Freed.Before) }},
 		{"after_tokens", func(r bench.Row) string { return strconv.Itoa(r.Freed.After) }},
 		{"freed_tokens", func(r bench.Row) string { return strconv.Itoa(r.Freed.Tokens) }},
-		{"freed_share", func(r bench.Row) string { return number(r.Freed.Share) }},
+		{"freed_share", func(r bench.Row) string { return chart.Number(r.Freed.Share) }},
 		{"soft_stale_files_tokens", func(r bench.Row) string { return strconv.Itoa(r.Freed.Soft.Files) }},
 		{"soft_superseded_or_repeated_tokens", func(r bench.Row) string { return strconv.Itoa(r.Freed.Soft.Again) }},
 		{"soft_tool_outputs_tokens", func(r bench.Row) string { return strconv.Itoa(r.Freed.Soft.Outputs) }},
@@ -77,10 +78,10 @@ func columns() []column {
 		column{"orphans", func(r bench.Row) string { return strconv.Itoa(r.Orphans) }},
 		column{"prefill_tokens", prefilled(func(p *bench.Prefilled) string { return strconv.Itoa(p.Tokens) })},
 		column{"prefill_without_tokens", prefilled(func(p *bench.Prefilled) string { return strconv.Itoa(p.Without) })},
-		column{"prefill_ratio", prefilled(func(p *bench.Prefilled) string { return number(p.Ratio) })},
-		column{"rounds_per_session", prefilled(func(p *bench.Prefilled) string { return number(p.Rounds) })},
-		column{"prefill_window_share", prefilled(func(p *bench.Prefilled) string { return number(p.Window) })},
-		column{"ms_per_session", cost(func(c *bench.Cost) string { return number(c.Millis) })},
+		column{"prefill_ratio", prefilled(func(p *bench.Prefilled) string { return chart.Number(p.Ratio) })},
+		column{"rounds_per_session", prefilled(func(p *bench.Prefilled) string { return chart.Number(p.Rounds) })},
+		column{"prefill_window_share", prefilled(func(p *bench.Prefilled) string { return chart.Number(p.Window) })},
+		column{"ms_per_session", cost(func(c *bench.Cost) string { return chart.Number(c.Millis) })},
 		column{"peak_bytes", cost(func(c *bench.Cost) string { return strconv.FormatUint(c.PeakBytes, 10) })},
 	)
 }
@@ -98,8 +99,8 @@ func figure(name string, of func(bench.Row) bench.Figure) []column {
 	return []column{
 		{name + "_kept", known(func(f bench.Figure) string { return strconv.Itoa(f.Kept) })},
 		{name + "_of", func(r bench.Row) string { return strconv.Itoa(of(r).Of) }},
-		{name + "_share", known(func(f bench.Figure) string { return number(f.Share) })},
-		{name + "_size_share", known(func(f bench.Figure) string { return number(f.Size) })},
+		{name + "_share", known(func(f bench.Figure) string { return chart.Number(f.Share) })},
+		{name + "_size_share", known(func(f bench.Figure) string { return chart.Number(f.Size) })},
 	}
 }
 
@@ -134,18 +135,9 @@ func partOf(r bench.Row, level string) bench.LevelPart {
 	return bench.LevelPart{Level: level}
 }
 
-// number is a number in as few digits as say it, at most four behind the point.
-func number(x float64) string {
-	rounded, err := strconv.ParseFloat(strconv.FormatFloat(x, 'f', 4, 64), 64)
-	if err != nil {
-		return ""
-	}
-	return strconv.FormatFloat(rounded, 'f', -1, 64)
-}
-
 func unlessZero(x float64) string {
 	if x == 0 {
 		return ""
 	}
-	return number(x)
+	return chart.Number(x)
 }

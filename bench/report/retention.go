@@ -11,27 +11,28 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/tiercompact/tiercompact/bench"
+	"github.com/tiercompact/tiercompact/internal/chart"
 )
 
 // A series is the points that belong together.
 type series struct {
 	name  string
-	look  look
+	look  chart.Look
 	rows  []bench.Row
 	joins bool // by a line
 }
 
 // presetLook is how a preset is drawn everywhere.
-func presetLook(preset string) look {
+func presetLook(preset string) chart.Look {
 	switch preset {
 	case "steady":
-		return look{"blue", draw.CircleGlyph{}, nil}
+		return chart.Look{Hue: "blue", Glyph: draw.CircleGlyph{}}
 	case "default":
-		return look{"orange", draw.BoxGlyph{}, []vg.Length{vg.Points(6), vg.Points(3)}}
+		return chart.Look{Hue: "orange", Glyph: draw.BoxGlyph{}, Dashes: []vg.Length{vg.Points(6), vg.Points(3)}}
 	case "eager":
-		return look{"wine", draw.PyramidGlyph{}, []vg.Length{vg.Points(2), vg.Points(2)}}
+		return chart.Look{Hue: "wine", Glyph: draw.PyramidGlyph{}, Dashes: []vg.Length{vg.Points(2), vg.Points(2)}}
 	}
-	return look{"sky", draw.SquareGlyph{}, nil}
+	return chart.Look{Hue: "sky", Glyph: draw.SquareGlyph{}}
 }
 
 // presetsOf returns the presets of rows, in the order in which they come.
@@ -56,7 +57,7 @@ func retentionSeries(r bench.Report) (all []series) {
 		}
 		all = append(all, s)
 	}
-	newest := series{name: "newest tokens", look: look{"gray", draw.RingGlyph{}, []vg.Length{vg.Points(1), vg.Points(2)}}, joins: true}
+	newest := series{name: "newest tokens", look: chart.Look{Hue: "gray", Glyph: draw.RingGlyph{}, Dashes: []vg.Length{vg.Points(1), vg.Points(2)}}, joins: true}
 	glyphs := []draw.GlyphDrawer{draw.CrossGlyph{}, draw.PlusGlyph{}, draw.TriangleGlyph{}, draw.SquareGlyph{}, draw.PyramidGlyph{}, draw.CircleGlyph{}, draw.BoxGlyph{}}
 	var others []series
 	for _, row := range r.Rows {
@@ -65,7 +66,7 @@ func retentionSeries(r bench.Report) (all []series) {
 		case strings.HasPrefix(row.Name, "newest "):
 			newest.rows = append(newest.rows, row)
 		default:
-			others = append(others, series{name: row.Name, look: look{"ink", glyphs[len(others)%len(glyphs)], nil}, rows: []bench.Row{row}})
+			others = append(others, series{name: row.Name, look: chart.Look{Hue: "ink", Glyph: glyphs[len(others)%len(glyphs)]}, rows: []bench.Row{row}})
 		}
 	}
 	all = append(append(all, newest), others...)
@@ -76,18 +77,18 @@ func drawRetention(c draw.Canvas, r bench.Report) {
 	all := retentionSeries(r)
 	const columns = 4
 	legendHeight := 0.21 * vg.Inch * vg.Length((len(all)+columns-1)/columns)
-	left, right := halves(within(c, c.Min.X, c.Min.Y+legendHeight, c.Max.X, c.Max.Y))
+	left, right := halves(chart.Within(c, c.Min.X, c.Min.Y+legendHeight, c.Max.X, c.Max.Y))
 	retentionPanel(left, all, "needed identifiers kept, share", func(row bench.Row) bench.Figure { return row.Identifiers })
 	retentionPanel(right, all, "edits that can go on, share", func(row bench.Row) bench.Figure { return row.Edits })
-	keys := make([]key, len(all))
+	keys := make([]chart.Key, len(all))
 	for i, s := range all {
-		keys[i] = key{s.name, thumb{s.look, s.joins, true}}
+		keys[i] = chart.Key{Name: s.name, Thumb: chart.Thumb{Look: s.look, Line: s.joins, Points: true}}
 	}
-	legend(within(c, c.Min.X+0.6*vg.Inch, c.Min.Y, c.Max.X, c.Min.Y+legendHeight), keys, columns)
+	chart.Legend(chart.Within(c, c.Min.X+0.6*vg.Inch, c.Min.Y, c.Max.X, c.Min.Y+legendHeight), keys, columns)
 }
 
 func retentionPanel(c draw.Canvas, all []series, y string, of func(bench.Row) bench.Figure) {
-	p := newPanel("tokens left, share", y)
+	p := chart.NewPanel("tokens left, share", y)
 	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = 0, 1, 0, 1
 	drawn := false
 	for _, s := range all {
@@ -101,22 +102,22 @@ func retentionPanel(c draw.Canvas, all []series, y string, of func(bench.Row) be
 		drawn = addSeries(p, points, s.look, s.joins) || drawn
 	}
 	if !drawn {
-		nothing(c, "nothing to keep was measured")
+		chart.Nothing(c, "nothing to keep was measured")
 		return
 	}
-	p.Draw(inset(c))
+	p.Draw(chart.Inset(c))
 }
 
 // addSeries adds points to a panel, and reports whether there were any that can
 // be drawn.
-func addSeries(p *plot.Plot, points plotter.XYs, l look, joins bool) bool {
+func addSeries(p *plot.Plot, points plotter.XYs, l chart.Look, joins bool) bool {
 	scatter, err := plotter.NewScatter(points)
 	if err != nil { // none, or no numbers
 		return false
 	}
-	scatter.GlyphStyle = l.point()
+	scatter.GlyphStyle = l.Point()
 	if line, err := plotter.NewLine(points); err == nil && joins {
-		line.LineStyle = l.stroke()
+		line.LineStyle = l.Stroke()
 		p.Add(line)
 	}
 	p.Add(scatter)

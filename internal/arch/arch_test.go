@@ -28,7 +28,7 @@ var may = map[string][]string{
 	"bench":                          {".", "bench/corpus", "chat", "embed", "levels", "tokens"},
 	"bench/corpus":                   {"chat"},
 	"bench/evidence":                 {"bench", "chat", "embed", "levels"},
-	"bench/report":                   {"bench", "internal/screen"},
+	"bench/report":                   {"bench", "internal/chart", "internal/screen"},
 	"chat":                           {},
 	"chat/chattest":                  {"chat"},
 	"cmd/tiercompact":                {".", "archive", "bench", "bench/corpus", "bench/evidence", "bench/report", "chat", "config", "engine", "files", "internal/ollama", "internal/openai", "internal/screen", "internal/tui", "levels", "memory", "summarize", "tokens", "trace", "wire"},
@@ -44,6 +44,7 @@ var may = map[string][]string{
 	"examples/undo":                  {".", "chat"},
 	"files":                          {"chat"},
 	"internal/arch":                  {},
+	"internal/chart":                 {},
 	"internal/screen":                {".", "archive", "chat", "levels"},
 	"internal/tui":                   {".", "archive", "chat", "cooldown", "files", "internal/screen", "levels", "model", "summarize", "tokens"},
 	"internal/fault":                 {},
@@ -78,7 +79,7 @@ var only = map[string][]string{
 	"github.com/spf13/":               {"cmd/tiercompact", "config"},
 	"go.yaml.in/yaml/":                {"config"},
 	"github.com/zricethezav/":         {"redact/gitleaks"},
-	"gonum.org/v1/plot":               {"bench/report"},
+	"gonum.org/v1/plot":               {"bench/report", "internal/chart", "trace/timeline"},
 	"net/http":                        {"internal/fault", "internal/ollama", "internal/ollamatest", "internal/ollamatest/testmodels", "internal/openai", "internal/remote", "trace/ariadne", "trace/ariadne/ariadnetest"},
 }
 

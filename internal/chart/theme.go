@@ -1,4 +1,4 @@
-package report
+package chart
 
 import (
 	"bytes"
@@ -34,10 +34,27 @@ func hues() []hue {
 	}
 }
 
-// paint returns the light form of a hue, which plots are drawn with.
-func paint(name string) color.RGBA {
+// Paint returns the light form of a hue, which plots are drawn with: ink, dim,
+// grid, blue, orange, wine, sky, ochre, plum, gray, silver. Another name is a
+// fault of the program, and panics.
+func Paint(name string) color.RGBA {
 	all := hues()
-	return all[slices.IndexFunc(all, func(h hue) bool { return h.name == name })].light // every name in this package is in the list
+	return all[slices.IndexFunc(all, func(h hue) bool { return h.name == name })].light // callers name those that are in the list
+}
+
+// LevelHue is the hue in which a level is drawn everywhere.
+func LevelHue(level string) string {
+	switch level {
+	case "soft":
+		return "sky"
+	case "hard":
+		return "ochre"
+	case "emergency":
+		return "plum"
+	case "layers":
+		return "blue"
+	}
+	return "silver"
 }
 
 func rgb(hex uint32) color.RGBA {
@@ -50,7 +67,7 @@ func hexOf(c color.RGBA) string { return fmt.Sprintf("#%02X%02X%02X", c.R, c.G, 
 var styled = regexp.MustCompile(`style="([^"]*)"`)
 
 // themed has the colours of a drawing follow the theme of the reader: each hue
-// becomes a class, to which [sheet] gives one colour in light and another in
+// becomes a class, to which [Sheet] gives one colour in light and another in
 // dark. The ground stays clear.
 func themed(svg []byte) []byte {
 	classes := make(map[string]string)
@@ -72,15 +89,8 @@ func themed(svg []byte) []byte {
 	return bytes.ReplaceAll(svg, []byte("font-family:Liberation Sans"), []byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif"))
 }
 
-// styledAlone puts the style sheet into a themed drawing.
-func styledAlone(svg []byte) []byte {
-	start := max(0, bytes.Index(svg, []byte("<svg")))
-	at := start + bytes.IndexByte(svg[start:], '>') + 1
-	return slices.Concat(svg[:at], []byte("\n<style>\n"+sheet()+"</style>"), svg[at:])
-}
-
-// sheet is the style sheet of themed drawings.
-func sheet() string {
+// Sheet is the style sheet of themed drawings.
+func Sheet() string {
 	var light, dark strings.Builder
 	for _, h := range hues() {
 		for _, p := range []struct{ class, property string }{{"f-", "fill"}, {"s-", "stroke"}} {
