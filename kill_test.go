@@ -3,6 +3,7 @@ package tiercompact_test
 import (
 	"bufio"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -75,6 +76,7 @@ func TestKilledChild(t *testing.T) {
 		t.Skip("only as a process of TestKilled")
 	}
 	s, n := openKilled(t, dir)
+	r := rand.New(rand.NewPCG(uint64(n), 3))
 	for {
 		n++
 		m := killedMessage(n)
@@ -82,7 +84,25 @@ func TestKilledChild(t *testing.T) {
 			t.Fatal(err)
 		}
 		fmt.Printf("added %d\n", n)
+		if err := byHand(s, r); err != nil {
+			t.Fatal(err)
+		}
 	}
+}
+
+// byHand now and then does what a person does to a session.
+func byHand(s killed, r *rand.Rand) error {
+	var err error
+	switch r.IntN(40) {
+	case 0:
+		_, err = s.Compact(context.Background(), "by hand")
+	case 1:
+		_, err = s.Undo(context.Background())
+	}
+	if errors.Is(err, tiercompact.ErrNothingToUndo) {
+		return nil
+	}
+	return err
 }
 
 func killedMessage(n int) chat.Message {
@@ -91,7 +111,18 @@ func killedMessage(n int) chat.Message {
 	return m
 }
 
-func openKilled(t *testing.T, dir string) (*tiercompact.Session, int) {
+// A killed session is one on disk that is killed, or whose disk fails.
+type killed struct {
+	*tiercompact.Session
+	file  *archive.SessionFile
+	store *archive.Dir
+}
+
+func (k killed) Close() error { return errors.Join(k.file.Close(), k.store.Close()) }
+
+// openKilled goes on with the session of dir, to which so many messages were
+// added, or starts it.
+func openKilled(t *testing.T, dir string) (killed, int) {
 	t.Helper()
 	store, err := archive.OpenDir(filepath.Join(dir, "archive"), archive.DirOptions{})
 	if err != nil {
@@ -111,7 +142,7 @@ func openKilled(t *testing.T, dir string) (*tiercompact.Session, int) {
 		if err := s.Record(f); err != nil {
 			t.Fatal(err)
 		}
-		return s, 0
+		return killed{s, f, store}, 0
 	}
 	f, state, err := archive.OpenSession(path)
 	if err != nil {
@@ -124,11 +155,11 @@ func openKilled(t *testing.T, dir string) (*tiercompact.Session, int) {
 	if err := s.Record(f); err != nil {
 		t.Fatal(err)
 	}
-	return s, state.Added
+	return killed{s, f, store}, state.Added
 }
 
 // checkKilled holds that messages 1 to added are all in the session file or in
-// the archive.
+// the archive, and that nothing in that is damaged.
 func checkKilled(t *testing.T, dir string, added int, at string) {
 	t.Helper()
 	path := filepath.Join(dir, "session.jsonl")
@@ -144,6 +175,13 @@ func checkKilled(t *testing.T, dir string, added int, at string) {
 		t.Fatalf("%s: %v", at, err)
 	}
 	defer store.Close()
+	found, err := archive.Verify(t.Context(), store, "x")
+	if err != nil {
+		t.Fatalf("%s: %v", at, err)
+	}
+	for _, d := range found.Damages {
+		t.Errorf("%s: %v", at, d)
+	}
 	have := make(map[string]bool)
 	for _, m := range state.Messages {
 		have[m.Text()] = true
@@ -164,6 +202,41 @@ func checkKilled(t *testing.T, dir string, added int, at string) {
 	for n := 1; n <= added; n++ {
 		if !have[killedMessage(n).Text()] {
 			t.Errorf("%s: message %d of %d is lost (%d steps)", at, n, added, len(steps))
+		}
+	}
+}
+
+// TestASecondProcessOnASessionIsRefused holds that it is told who is in the way,
+// and that the first goes on.
+func TestASecondProcessOnASessionIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	s, _ := openKilled(t, dir)
+	cmd := exec.Command(os.Args[0], "-test.run", "^TestSecondProcess$")
+	cmd.Env = append(os.Environ(), "TIERCOMPACT_SECOND="+dir)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if _, err := s.AddMessage(t.Context(), killedMessage(1)); err != nil {
+		t.Error(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	checkKilled(t, dir, 1, "after the second process")
+}
+
+// TestSecondProcess is the process that TestASecondProcessOnASessionIsRefused starts.
+func TestSecondProcess(t *testing.T) {
+	dir := os.Getenv("TIERCOMPACT_SECOND")
+	if dir == "" {
+		t.Skip("only as a process of TestASecondProcessOnASessionIsRefused")
+	}
+	folder, file := filepath.Join(dir, "archive"), filepath.Join(dir, "session.jsonl")
+	_, archiveErr := archive.OpenDir(folder, archive.DirOptions{})
+	_, _, fileErr := archive.OpenSession(file)
+	for path, err := range map[string]error{folder: archiveErr, file: fileErr} {
+		if !errors.Is(err, archive.ErrLocked) || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s is opened twice: %v", path, err)
 		}
 	}
 }
