@@ -1,6 +1,10 @@
 package trace
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/tiercompact/tiercompact/redact"
+)
 
 // Redacted returns a sink that gives events to sink with f applied to
 // every text that quotes something: reasons, notes, messages, remedies, models,
@@ -57,7 +61,7 @@ func redactedJSON(raw json.RawMessage, f func(string) string) json.RawMessage {
 	if len(raw) == 0 {
 		return raw
 	}
-	return json.RawMessage(redactJSON(f, string(raw)))
+	return json.RawMessage(redact.JSON(f, string(raw)))
 }
 
 // foreign is a payload of a kind that this package does not know.
@@ -74,30 +78,4 @@ func redactedForeign(p Payload, f func(string) string) Payload {
 		raw = []byte("null")
 	}
 	return foreign{p.Event(), redactedJSON(raw, f)}
-}
-
-// redactJSON stands for redact.JSON until that is there.
-func redactJSON(f func(string) string, raw string) string {
-	var x any
-	if json.Unmarshal([]byte(raw), &x) != nil {
-		return f(raw)
-	}
-	out, _ := json.Marshal(walk(f, x))
-	return string(out)
-}
-
-func walk(f func(string) string, x any) any {
-	switch x := x.(type) {
-	case string:
-		return f(x)
-	case []any:
-		for i := range x {
-			x[i] = walk(f, x[i])
-		}
-	case map[string]any:
-		for k := range x {
-			x[k] = walk(f, x[k])
-		}
-	}
-	return x
 }

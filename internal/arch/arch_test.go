@@ -62,9 +62,13 @@ var may = map[string][]string{
 	"summarize":                      {"chat", "files", "model", "redact"},
 	"summarize/summarizetest":        {"chat", "summarize"},
 	"tokens":                         {"chat"},
-	"trace":                          {},
-	"trace/ariadne":                  {"trace"},
+	"trace":                          {"redact"},
+	"trace/ariadne":                  {"trace", "trace/internal/loss"},
 	"trace/ariadne/ariadnetest":      {"trace"},
+	"trace/internal/loss":            {},
+	"trace/otel":                     {"trace"},
+	"trace/otlp":                     {"trace", "trace/internal/loss", "trace/otel"},
+	"trace/prometheus":               {"trace"},
 	"wire":                           {"chat"},
 }
 
@@ -79,6 +83,9 @@ var only = map[string][]string{
 	"github.com/spf13/":               {"cmd/tiercompact", "config"},
 	"go.yaml.in/yaml/":                {"config"},
 	"github.com/zricethezav/":         {"redact/gitleaks"},
+	"github.com/prometheus/":          {"trace/prometheus"},
+	"go.opentelemetry.io/otel/sdk/":   {"trace/otlp"},
+	"go.opentelemetry.io/":            {"trace/otel", "trace/otlp"},
 	"gonum.org/v1/plot":               {"bench/report", "internal/chart", "trace/timeline"},
 	"net/http":                        {"internal/fault", "internal/ollama", "internal/ollamatest", "internal/ollamatest/testmodels", "internal/openai", "internal/remote", "trace/ariadne", "trace/ariadne/ariadnetest"},
 }

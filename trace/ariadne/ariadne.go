@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/tiercompact/tiercompact/trace"
+	"github.com/tiercompact/tiercompact/trace/internal/loss"
 )
 
 // Config says where events go, and under which names.
@@ -67,7 +68,7 @@ func New(cfg Config) (*Sink, error) {
 	s := &Sink{closing: make(chan struct{}), cancel: cancel}
 	s.sender = &sender{
 		ctx: ctx, closing: s.closing, client: client(cfg.Client), url: target.JoinPath("ingest"),
-		tree: tree{cfg: cfg, sessions: make(map[string]*session)}, says: reporter{w: cfg.Stderr, url: target.Redacted()},
+		tree: tree{cfg: cfg, sessions: make(map[string]*session)}, says: loss.NewReport(cfg.Stderr, "Ariadne"),
 	}
 	s.queue = trace.NewBatchQueue(s.sender.send, trace.QueueOptions{Size: cfg.Size, Batch: most, Wait: gather})
 	return s, nil
@@ -103,7 +104,7 @@ func (s *Sink) Emit(e trace.Event) { s.queue.Emit(e) }
 func (s *Sink) Flush(ctx context.Context) error { return s.queue.Flush(ctx) }
 
 // Lost returns how many events did not get to the server so far.
-func (s *Sink) Lost() int { return s.queue.Dropped() + s.sender.says.count() }
+func (s *Sink) Lost() int { return s.queue.Dropped() + s.sender.says.Events() }
 
 // Close sends what waits, says how much was lost, and ends the sink. A server
 // that fails is not tried again. When ctx ends first, what is left is dropped.
@@ -111,7 +112,7 @@ func (s *Sink) Close(ctx context.Context) error {
 	s.sender.end(s.closing)
 	err := s.queue.Close(ctx)
 	s.cancel()
-	s.sender.says.last(s.queue.Dropped())
+	s.sender.says.End(s.queue.Dropped())
 	s.sender.client.CloseIdleConnections()
 	return err
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/tiercompact/tiercompact/trace"
+	"github.com/tiercompact/tiercompact/trace/internal/loss"
 )
 
 // A sender posts batches. All but end and says belongs to the goroutine of the
@@ -28,7 +29,7 @@ type sender struct {
 	failed  int    // requests in a row
 	problem string // of the last of them
 	lastTry bool   // was made, or is under way
-	says    reporter
+	says    *loss.Report
 }
 
 const (
@@ -52,7 +53,7 @@ func (s *sender) end(closing chan struct{}) {
 func (s *sender) send(events []trace.Event) {
 	body, sessions, left := s.tree.batch(events)
 	if left > 0 {
-		s.says.lost(left, "events that are no JSON are left out")
+		s.says.Add(left, "events that are no JSON are left out")
 	}
 	if body == nil {
 		return
@@ -74,7 +75,7 @@ func (s *sender) send(events []trace.Event) {
 		}
 	}
 	taken(sessions, false)
-	s.says.lost(len(events)-left, s.problem)
+	s.says.Add(len(events)-left, s.url.Redacted()+": "+s.problem)
 }
 
 // pause waits after failures, twice as long each time, and reports whether to

@@ -51,11 +51,11 @@ type tree struct {
 const maxSessions = 4096
 
 type session struct {
-	trace        json.RawMessage // its event
-	id           string
-	declared     bool // the server has it
-	spans        int
-	check, round *string // spans that the next ones belong to
+	trace    json.RawMessage // its event
+	id       string
+	declared bool // the server has it
+	spans    int
+	parents  trace.Parents[string]
 }
 
 // batch returns the body for events, the sessions in it, and how many events
@@ -109,26 +109,12 @@ func (t *tree) span(s *session, e trace.Event, data []byte) spanEvent {
 	start, end := e.Span()
 	s.spans++
 	id := hash(16, s.id, strconv.Itoa(s.spans))
+	parent := s.parents.Of(e.Data)
+	s.parents.Add(e.Data, id)
 	return spanEvent{
-		Type: "span", TraceID: s.id, SpanID: id, ParentID: s.place(id, e.Data), Kind: t.cfg.Kind,
+		Type: "span", TraceID: s.id, SpanID: id, ParentID: parent, Kind: t.cfg.Kind,
 		Name: e.Name, StartedAt: stamp(start), EndedAt: stamp(end), Data: data, Status: e.Status,
 	}
-}
-
-// place returns the parent of the span called id, and notes what follows it.
-func (s *session) place(id string, p trace.Payload) (parent *string) {
-	switch p := p.(type) {
-	case trace.TokenEstimate:
-		s.check, s.round = &id, nil
-		return nil
-	case trace.TriggerDecision:
-		s.round = nil
-		if p.Triggered {
-			s.round = &id
-		}
-		return s.check
-	}
-	return cmp.Or(s.round, s.check)
 }
 
 // taken notes whether the server has what sessions sent. Where it does not,
@@ -138,7 +124,7 @@ func taken(sessions map[*session]bool, ok bool) {
 		if ok {
 			s.declared = true
 		} else {
-			s.check, s.round = nil, nil
+			s.parents.Forget()
 		}
 	}
 }

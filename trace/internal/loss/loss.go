@@ -1,0 +1,88 @@
+// Package loss tells people, in a few lines, of events that got nowhere.
+package loss
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+)
+
+// A Report tells what was lost: the first time at once, later at most once a
+// minute, and the sum at the end. It may be used concurrently.
+type Report struct {
+	w    io.Writer
+	name string
+
+	mu     sync.Mutex // guards what follows, and is held while w is written to
+	events int        // lost so far
+	told   int        // of them
+	at     time.Time  // when
+}
+
+// NewReport returns a report that writes lines to w; each begins with the name
+// of the sink in brackets.
+func NewReport(w io.Writer, name string) *Report {
+	return &Report{w: w, name: name}
+}
+
+const quiet = time.Minute
+
+// Add counts events, and says what the problem was.
+func (r *Report) Add(events int, problem string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.events += events
+	now := time.Now()
+	if r.told > 0 && now.Sub(r.at) < quiet {
+		return
+	}
+	r.told, r.at = r.events, now
+	r.say("%s; %s lost so far, the session goes on", problem, counted(r.events))
+}
+
+// End says the sum, where that is news. full are the events that found no room
+// in a queue; they are not in what was added.
+func (r *Report) End(full int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if all := r.events + full; all > r.told {
+		r.told = all
+		r.say("%s lost in all, %d of them for want of room in the queue", counted(all), full)
+	}
+}
+
+// Events returns how many were added so far.
+func (r *Report) Events() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.events
+}
+
+func (r *Report) say(format string, args ...any) {
+	_, _ = fmt.Fprintf(r.w, "[%s] %s\n", r.name, plain(fmt.Sprintf(format, args...))) // nobody is left to be told
+}
+
+func counted(events int) string {
+	if events == 1 {
+		return "1 event is"
+	}
+	return fmt.Sprintf("%d events are", events)
+}
+
+// plain returns s as one line of some 400 characters that steers no terminal.
+func plain(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\uFFFD"))
+	const head, tail = 300, 100
+	if r := []rune(s); len(r) > head+tail {
+		s = string(r[:head]) + " … " + string(r[len(r)-tail:])
+	}
+	return s
+}

@@ -1,0 +1,154 @@
+// Package otel makes an OpenTelemetry span of each event, with the event's own
+// start and end, through the tracer provider of the program.
+//
+// A session is a trace. Its root is a span of no length, compact.session, made
+// and ended at the first event: a span that stays open until its session ends
+// would be lost whenever a process is. Each check is a child of it, its
+// compact.token_estimate; below that stand the decision and what a round did,
+// as [trace.Parents] says. After 2,000 spans a session goes on in a new trace,
+// whose root is linked to the root before: backends refuse traces without end.
+//
+// Each property is an attribute, tiercompact. and its name as in
+// [trace.Properties]; where the conventions for generative AI have a name for
+// it, that is there too.
+package otel
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	semconv "go.opentelemetry.io/otel/semconv/v1.41.0"
+	oteltrace "go.opentelemetry.io/otel/trace"
+
+	"github.com/tiercompact/tiercompact/trace"
+)
+
+// Scope names what makes the spans.
+const Scope = "github.com/tiercompact/tiercompact"
+
+const (
+	maxSpans    = 2000 // in a trace
+	maxSessions = 4096 // beyond, all are forgotten; those that go on begin another trace
+)
+
+// New returns a sink that makes spans through provider. It may be used
+// concurrently, and takes some microseconds an event: a [trace.Queue] in front
+// keeps them from sessions. Where spans go, and when, is the provider's matter.
+func New(provider oteltrace.TracerProvider) trace.Sink {
+	s := &spans{
+		tracer:   provider.Tracer(Scope, oteltrace.WithSchemaURL(semconv.SchemaURL)),
+		sessions: make(map[string]*session),
+	}
+	return s.emit
+}
+
+type spans struct {
+	tracer oteltrace.Tracer
+
+	mu       sync.Mutex // guards what follows
+	sessions map[string]*session
+}
+
+type session struct {
+	root    oteltrace.SpanContext
+	made    int // spans below root
+	parents trace.Parents[oteltrace.SpanContext]
+}
+
+func (s *spans) emit(e trace.Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	in := s.session(e)
+	parent := in.root
+	if p := in.parents.Of(e.Data); p != nil {
+		parent = *p
+	}
+	start, end := e.Span()
+	span := s.start(parent, e.Name, start, oteltrace.WithAttributes(attributes(e)...))
+	if e.Status == trace.Failed {
+		span.SetStatus(codes.Error, message(e.Data))
+	}
+	span.End(oteltrace.WithTimestamp(end))
+	in.parents.Add(e.Data, span.SpanContext())
+	in.made++
+}
+
+// session returns the one that e belongs to, with a root for its span.
+func (s *spans) session(e trace.Event) *session {
+	in := s.sessions[e.Session]
+	if in != nil && (in.made < maxSpans || !begins(e)) {
+		return in
+	}
+	if in == nil && len(s.sessions) >= maxSessions {
+		clear(s.sessions)
+	}
+	opts := []oteltrace.SpanStartOption{oteltrace.WithNewRoot(), oteltrace.WithAttributes(conversation(e)...)}
+	if in != nil {
+		opts = append(opts, oteltrace.WithLinks(oteltrace.Link{SpanContext: in.root}))
+	}
+	start, _ := e.Span()
+	root := s.start(oteltrace.SpanContext{}, "compact.session", start, opts...)
+	root.End(oteltrace.WithTimestamp(start))
+	in = &session{root: root.SpanContext()}
+	s.sessions[e.Session] = in
+	return in
+}
+
+// begins reports whether e begins a check, whose spans stay in one trace.
+func begins(e trace.Event) bool {
+	_, is := e.Data.(trace.TokenEstimate)
+	return is
+}
+
+func (s *spans) start(parent oteltrace.SpanContext, name string, at time.Time, opts ...oteltrace.SpanStartOption) oteltrace.Span {
+	ctx := oteltrace.ContextWithSpanContext(context.Background(), parent)
+	_, span := s.tracer.Start(ctx, name, append(opts, oteltrace.WithTimestamp(at))...)
+	return span
+}
+
+func message(p trace.Payload) string {
+	if e, is := p.(trace.Error); is {
+		return e.Message
+	}
+	return ""
+}
+
+func conversation(e trace.Event) []attribute.KeyValue {
+	return []attribute.KeyValue{semconv.GenAIConversationID(e.Session), semconv.GenAIOperationNameKey.String("compact")}
+}
+
+// attributes returns all that e says. Text that is no UTF-8, which exporters
+// refuse, is made so by the SDK.
+func attributes(e trace.Event) []attribute.KeyValue {
+	out := conversation(e)
+	switch p := e.Data.(type) {
+	case trace.TokenEstimate:
+		out = append(out, semconv.GenAIUsageInputTokens(p.TEst))
+		if p.Model != "" {
+			out = append(out, semconv.GenAIRequestModel(p.Model))
+		}
+	case trace.Error:
+		out = append(out, semconv.ErrorTypeKey.String(p.ErrorType))
+	}
+	for name, value := range trace.Properties(e.Data) {
+		out = append(out, property("tiercompact."+name, value))
+	}
+	return out
+}
+
+func property(key string, value any) attribute.KeyValue {
+	switch v := value.(type) {
+	case string:
+		return attribute.String(key, v)
+	case bool:
+		return attribute.Bool(key, v)
+	case int:
+		return attribute.Int(key, v)
+	case float64:
+		return attribute.Float64(key, v)
+	}
+	return attribute.String(key, "") // trace.Properties has no other types
+}

@@ -1,0 +1,159 @@
+// Package otlp sends events as spans to an OpenTelemetry collector, by OTLP
+// over HTTP. How they look is told in package otel beside it.
+package otlp
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+
+	"github.com/tiercompact/tiercompact/trace"
+	"github.com/tiercompact/tiercompact/trace/internal/loss"
+	"github.com/tiercompact/tiercompact/trace/otel"
+)
+
+// Config says where spans go. What it leaves open is taken from the standard
+// variables OTEL_EXPORTER_OTLP_*, OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES
+// and OTEL_TRACES_SAMPLER, and then from the defaults of OpenTelemetry.
+type Config struct {
+	Endpoint    string            // host:port, or a URL; a URL without a path gets /v1/traces; "": http://localhost:4318
+	Headers     map[string]string // of each request
+	Insecure    bool              // http, where Endpoint is host:port
+	ServiceName string            // "": tiercompact
+	Stderr      io.Writer         // where failures are told; nil: os.Stderr
+	Size        int               // events that wait at most; 0: 1,024
+}
+
+// A Sink sends events to a collector. It never makes a session wait: events go
+// through a bounded queue, spans through another one, and what finds no room
+// or no collector is dropped, counted and told on stderr. It must be closed.
+type Sink struct {
+	queue    *trace.Queue
+	provider *sdktrace.TracerProvider
+	says     *loss.Report
+}
+
+// New returns a sink for the collector of cfg, which need not be there. The
+// error is of settings that are none.
+func New(ctx context.Context, cfg Config) (*Sink, error) {
+	opts, err := options(cfg)
+	if err != nil {
+		return nil, err
+	}
+	client, err := otlptrace.New(ctx, otlptracehttp.NewClient(opts...))
+	if err != nil {
+		return nil, fmt.Errorf("open OTLP: %w", err)
+	}
+	about, err := about(ctx, cfg.ServiceName)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.Stderr == nil {
+		cfg.Stderr = os.Stderr
+	}
+	s := &Sink{says: loss.NewReport(cfg.Stderr, "OTLP")}
+	s.provider = sdktrace.NewTracerProvider(
+		sdktrace.WithResource(about),
+		sdktrace.WithBatcher(exporter{client, s.says}, sdktrace.WithBatchTimeout(200*time.Millisecond), sdktrace.WithExportTimeout(retry+10*time.Second)),
+	)
+	s.queue = trace.NewQueue(otel.New(s.provider), cfg.Size)
+	return s, nil
+}
+
+// retry is how long a batch is sent again while a collector cannot take it.
+const retry = 10 * time.Second
+
+func options(cfg Config) ([]otlptracehttp.Option, error) {
+	opts := []otlptracehttp.Option{otlptracehttp.WithRetry(otlptracehttp.RetryConfig{
+		Enabled: true, InitialInterval: time.Second, MaxInterval: 5 * time.Second, MaxElapsedTime: retry,
+	})}
+	if len(cfg.Headers) > 0 {
+		opts = append(opts, otlptracehttp.WithHeaders(cfg.Headers))
+	}
+	switch {
+	case cfg.Endpoint == "":
+		if cfg.Insecure {
+			opts = append(opts, otlptracehttp.WithInsecure())
+		}
+	case strings.Contains(cfg.Endpoint, "://"):
+		u, err := url.Parse(cfg.Endpoint)
+		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+			return nil, errors.New("open OTLP: endpoint must be host:port or like http://localhost:4318")
+		}
+		if strings.Trim(u.Path, "/") == "" {
+			u.Path = "/v1/traces"
+		}
+		opts = append(opts, otlptracehttp.WithEndpointURL(u.String()))
+	default:
+		opts = append(opts, otlptracehttp.WithEndpoint(cfg.Endpoint))
+		if cfg.Insecure {
+			opts = append(opts, otlptracehttp.WithInsecure())
+		}
+	}
+	return opts, nil
+}
+
+// about says who makes the spans: the name that was given, else that of the
+// environment, else our own.
+func about(ctx context.Context, name string) (*resource.Resource, error) {
+	opts := []resource.Option{
+		resource.WithTelemetrySDK(),
+		resource.WithAttributes(semconv.ServiceName("tiercompact")),
+		resource.WithFromEnv(),
+	}
+	if name = cmp.Or(name, ""); name != "" {
+		opts = append(opts, resource.WithAttributes(semconv.ServiceName(name)))
+	}
+	r, err := resource.New(ctx, opts...)
+	if err != nil && !errors.Is(err, resource.ErrPartialResource) {
+		return nil, fmt.Errorf("open OTLP: read OTEL_RESOURCE_ATTRIBUTES: %w", err)
+	}
+	return r, nil
+}
+
+// exporter tells of spans that were not exported, and ends the matter there:
+// the library would tell a handler that all of the program shares.
+type exporter struct {
+	sdktrace.SpanExporter
+	says *loss.Report
+}
+
+// ExportSpans sends spans, or counts them as lost.
+func (e exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
+	if err := e.SpanExporter.ExportSpans(ctx, spans); err != nil {
+		e.says.Add(len(spans), err.Error())
+	}
+	return nil
+}
+
+// Emit queues e. It never waits. It is a [trace.Sink].
+func (s *Sink) Emit(e trace.Event) { s.queue.Emit(e) }
+
+// Lost returns how many events and spans are known not to have got to the
+// collector so far.
+func (s *Sink) Lost() int { return s.queue.Dropped() + s.says.Events() }
+
+// Flush sends what waits, or returns when ctx ends.
+func (s *Sink) Flush(ctx context.Context) error {
+	return errors.Join(s.queue.Flush(ctx), s.provider.ForceFlush(ctx))
+}
+
+// Close sends what waits, says how much was lost, and ends the sink. When ctx
+// ends first, what is left is dropped.
+func (s *Sink) Close(ctx context.Context) error {
+	err := errors.Join(s.queue.Close(ctx), s.provider.Shutdown(ctx))
+	s.says.End(s.queue.Dropped())
+	return err
+}

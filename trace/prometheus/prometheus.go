@@ -1,0 +1,134 @@
+// Package prometheus keeps metrics of what sessions did. Labels are levels,
+// kinds of error and severities, never sessions or texts: their number is
+// bounded, whatever the events say.
+package prometheus
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/tiercompact/tiercompact/trace"
+)
+
+// metrics are those of the sessions of one registry.
+type metrics struct {
+	checks, compactions, freed, pruned, errors, warnings, summaries, archived *prometheus.CounterVec
+
+	usage, levelSeconds, summarySeconds, prefill, ratio *prometheus.HistogramVec
+
+	tokens, window *prometheus.GaugeVec
+}
+
+// New registers the metrics with reg, and returns the sink that keeps them. It
+// may be used concurrently. Where reg has them already, both sinks keep the
+// same ones. The error is that of a registry that has others of their names.
+func New(reg prometheus.Registerer) (trace.Sink, error) {
+	r := registry{reg: reg}
+	m := &metrics{
+		checks:      r.counter("checks_total", "Checks, by whether a round was made.", "triggered"),
+		compactions: r.counter("compactions_total", "Times that a level was applied.", "level"),
+		freed:       r.counter("freed_tokens_total", "Tokens freed.", "level"),
+		pruned:      r.counter("pruned_messages_total", "Messages that left a conversation."),
+		errors:      r.counter("errors_total", "Errors, by kind.", "type"),
+		warnings:    r.counter("warnings_total", "Warnings.", "severity"),
+		summaries:   r.counter("summaries_total", "Summaries, by what stood in for the summarizer.", "fallback"),
+		archived:    r.counter("archived_steps_total", "Rounds put into an archive.", "adapter"),
+
+		tokens: r.gauge("conversation_tokens", "Tokens of the conversation that was checked last."),
+		window: r.gauge("window_tokens", "Window of the conversation that was checked last."),
+
+		usage:          r.histogram("usage_ratio", "Share of the window in use, at each check.", []float64{.1, .2, .3, .4, .5, .6, .7, .75, .8, .85, .9, .95, 1, 1.25}),
+		levelSeconds:   r.histogram("level_duration_seconds", "Time that a level took.", prometheus.ExponentialBuckets(.0001, 4, 11), "level"),
+		summarySeconds: r.histogram("summary_duration_seconds", "Time that a summary took.", prometheus.ExponentialBuckets(.001, 4, 10)),
+		prefill:        r.histogram("prefill_tokens", "Tokens that the server must read again after a round.", prometheus.ExponentialBuckets(256, 2, 11)),
+		ratio:          r.histogram("summary_compression_ratio", "Tokens of a summary, of those that it stands for.", []float64{.01, .02, .05, .1, .2, .3, .5, .75, 1}),
+	}
+	if r.err != nil {
+		return nil, fmt.Errorf("register metrics: %w", r.err)
+	}
+	return m.emit, nil
+}
+
+func (m *metrics) emit(e trace.Event) {
+	start, end := e.Span()
+	seconds := end.Sub(start).Seconds()
+	switch p := e.Data.(type) {
+	case trace.TokenEstimate:
+		m.tokens.WithLabelValues().Set(float64(p.TEst))
+		m.window.WithLabelValues().Set(float64(p.MaxTokens))
+		m.usage.WithLabelValues().Observe(p.UsagePct)
+	case trace.TriggerDecision:
+		m.checks.WithLabelValues(strconv.FormatBool(p.Triggered)).Inc()
+		if p.PrunedCount != nil {
+			add(m.pruned, *p.PrunedCount)
+		}
+	case trace.LevelApplied:
+		level := one(p.Level, "soft", "hard", "emergency", "layers", "fit")
+		m.compactions.WithLabelValues(level).Inc()
+		add(m.freed, p.Freed, level)
+		m.levelSeconds.WithLabelValues(level).Observe(seconds)
+		m.prefill.WithLabelValues().Observe(float64(p.PrefillTokens))
+	case trace.SummaryCreated:
+		m.summaries.WithLabelValues(one(p.Fallback, "", "retry-half", "brief", "extractive", "pruning-only")).Inc()
+		m.summarySeconds.WithLabelValues().Observe(seconds)
+		m.ratio.WithLabelValues().Observe(p.CompressionRatio)
+	case trace.Archival:
+		m.archived.WithLabelValues(one(p.StorageAdapter, "memory", "dir", "s3")).Inc()
+	case trace.Error:
+		m.errors.WithLabelValues(one(p.ErrorType, "plan", "ranking", "summary", "archive", "record", "insufficient_budget")).Inc()
+	case trace.Warning:
+		m.warnings.WithLabelValues(one(p.Severity, trace.Low, trace.Medium, trace.High)).Inc()
+	}
+}
+
+// add counts n; a counter takes nothing below zero.
+func add(c *prometheus.CounterVec, n int, labels ...string) {
+	c.WithLabelValues(labels...).Add(float64(max(0, n)))
+}
+
+// one returns s where it is among known, else "other"; none is "none".
+func one(s string, known ...string) string {
+	switch {
+	case !slices.Contains(known, s):
+		return "other"
+	case s == "":
+		return "none"
+	}
+	return s
+}
+
+// registry makes metrics and registers them, and keeps the first error.
+type registry struct {
+	reg prometheus.Registerer
+	err error
+}
+
+const namespace = "tiercompact"
+
+func (r *registry) counter(name, help string, labels ...string) *prometheus.CounterVec {
+	return register(r, prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help}, labels))
+}
+
+func (r *registry) gauge(name, help string) *prometheus.GaugeVec {
+	return register(r, prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: namespace, Name: name, Help: help}, nil))
+}
+
+func (r *registry) histogram(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+	return register(r, prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: namespace, Name: name, Help: help, Buckets: buckets}, labels))
+}
+
+// register returns c, or what was registered in its place before.
+func register[C prometheus.Collector](r *registry, c C) C {
+	err := r.reg.Register(c)
+	if there, is := errors.AsType[prometheus.AlreadyRegisteredError](err); is {
+		if old, same := there.ExistingCollector.(C); same {
+			return old
+		}
+	}
+	r.err = errors.Join(r.err, err)
+	return c
+}
