@@ -52,8 +52,9 @@ type Step struct {
 	// Undoes is the number of the round that this step takes back, 0 where it
 	// is a compaction. Such a step has no edits.
 	Undoes int
-	// Redacted counts the messages of Before that are not as they were.
-	Redacted int
+	// Redacted are the positions in Before of messages that are not as they
+	// were, ascending.
+	Redacted []int
 	// Left is edit.Sum of what the round leaves, where that cannot be told from
 	// Before and Edits because they are redacted; else "".
 	Left string
@@ -76,8 +77,8 @@ type StepInfo struct {
 	Reason   string    `json:"reason,omitempty"`
 	Note     string    `json:"note,omitempty"`
 	Undoes   int       `json:"undoes,omitempty"`
-	Redacted int       `json:"redacted,omitempty"`
-	Messages int       `json:"messages"` // in the conversation before the round
+	Redacted []int     `json:"redacted,omitempty"` // positions in the conversation before the round
+	Messages int       `json:"messages"`           // in the conversation before the round
 	Summary  bool      `json:"summary,omitempty"`
 	Entries  []string  `json:"entries"` // recall ids, in the order of the step
 	// Damaged says why the step cannot be read, ErrDamaged or ErrVersion; only

@@ -14,8 +14,8 @@ import (
 // Redacted returns a store that keeps in store what redact makes of every text:
 // messages, what they were read from, entries, edits, summaries, notes, events.
 // Texts that are JSON stay JSON; one that redact would break is redacted string
-// by string, and where that is not enough, replaced. Step.Redacted says how
-// many messages came out other than they were.
+// by string, and where that is not enough, replaced. Step.Redacted says
+// which messages came out other than they were.
 func Redacted(store Store, redact func(string) string) Store {
 	return redacted{store, redact}
 }
@@ -34,10 +34,10 @@ func (r redacted) Put(ctx context.Context, s Step) error {
 		s.Left = leaves(s)
 	}
 	before := s.Before
-	s.Before = r.messages(before)
+	s.Before, s.Redacted = r.messages(before), nil
 	for i, m := range s.Before {
 		if !edit.Same(m, before[i]) || m.Source != before[i].Source {
-			s.Redacted++
+			s.Redacted = append(s.Redacted, i)
 		}
 	}
 	s.Removed = slices.Clone(s.Removed)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -64,8 +65,8 @@ func checkRedacted(t *testing.T, store Store) {
 	t.Helper()
 	got, err := store.Get(t.Context(), "s", 1)
 	must(t, err)
-	if got.Redacted != 3 || !got.Before[0].Changed || got.Before[3].Changed {
-		t.Errorf("%d messages are said to be redacted, of %+v", got.Redacted, got.Before)
+	if len(got.Redacted) != 3 || !got.Before[0].Changed || got.Before[3].Changed {
+		t.Errorf("%v are said to be redacted, of %+v", got.Redacted, got.Before)
 	}
 	if s := got.Before[0].Source; s == nil || s.JSON != `{"content":"set api_key=<REDACTED> now","n":1.50}` {
 		t.Errorf("source %+v", s)
@@ -89,12 +90,16 @@ func checkRedacted(t *testing.T, store Store) {
 func TestUndoOfARedactedRound(t *testing.T) {
 	m := NewMemory()
 	store := Redacted(m, redactKey)
-	now := chat.Transcript{chat.NewText(chat.User, "api_key="+secret), chat.NewText(chat.User, "b")}
+	now := chat.Transcript{chat.NewText(chat.User, "api_key="+secret), chat.NewText(chat.User, "and api_key="+secret)}
+	now[0].ID, now[1].ID = "stays", "goes"
 	step := Step{Session: "s", Number: 1, Before: now, Edits: replace(1, 1, 2).Edits}
 	must(t, store.Put(t.Context(), step))
 	before, info, err := Undo(t.Context(), store, "s", now[:1])
-	if err != nil || info.Redacted != 1 || len(before) != 2 || before[0].Text() != "api_key=<REDACTED>" {
-		t.Errorf("Undo = %+v, %+v, %v", before, info, err)
+	if err != nil || !slices.Equal(info.Redacted, []int{1}) || len(before) != 2 {
+		t.Fatalf("Undo = %+v, %+v, %v", before, info, err)
+	}
+	if before[0].Text() != now[0].Text() || before[1].Text() != "and api_key=<REDACTED>" {
+		t.Errorf("came back as %q, %q", before[0].Text(), before[1].Text())
 	}
 	if _, _, err := Undo(t.Context(), store, "s", chat.Transcript{text("other")}); err == nil {
 		t.Error("another conversation was taken for this one")

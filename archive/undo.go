@@ -39,8 +39,9 @@ func InEffect(infos []StepInfo) []StepInfo {
 //
 // now must begin with what the round left, which decides: a round of which that
 // is not so was taken back, or archived and never made. ErrNotFound where none
-// fits. Where the round is Redacted, so is the conversation returned.
-func Undo(ctx context.Context, store Store, session string, now chat.Transcript) (chat.Transcript, StepInfo, error) {
+// fits. Redacted messages come back from now, where the round left them as they
+// were; info.Redacted are the positions of those that do not.
+func Undo(ctx context.Context, store Store, session string, now chat.Transcript) (before chat.Transcript, info StepInfo, err error) {
 	infos, err := store.Steps(ctx, session)
 	if err != nil {
 		return nil, StepInfo{}, err
@@ -53,25 +54,51 @@ func Undo(ctx context.Context, store Store, session string, now chat.Transcript)
 		if err != nil {
 			return nil, info, err
 		}
-		if n, made := left(step, now); made {
-			return slices.Concat(step.Before, now[n:]), info, nil
+		if after, made := left(step, now); made {
+			step.Before, info.Redacted = mended(step, after, now)
+			return slices.Concat(step.Before, now[len(after):]), info, nil
 		}
 	}
 	return nil, StepInfo{}, fmt.Errorf("undo in session %s: a round that left this conversation: %w", session, ErrNotFound)
 }
 
-// left returns how many messages a round left, and whether now begins with
-// them.
-func left(s Step, now chat.Transcript) (int, bool) {
+// left returns what a round left, as it is archived, and whether now begins
+// with it.
+func left(s Step, now chat.Transcript) (after chat.Transcript, made bool) {
 	after, _, err := applyRound(s.Before, s.Edits.Steps)
 	if err != nil || len(now) < len(after) {
-		return 0, false
+		return nil, false
 	}
 	sum := s.Left
 	if sum == "" {
 		sum = edit.Sum(after)
 	}
-	return len(after), edit.Sum(now[:len(after)]) == sum
+	return after, edit.Sum(now[:len(after)]) == sum
+}
+
+// mended returns the conversation before a round that left after, with redacted
+// messages as now has them where the round did not touch them, and the positions
+// of the others.
+func mended(s Step, after, now chat.Transcript) (before chat.Transcript, redacted []int) {
+	if len(s.Redacted) == 0 {
+		return s.Before, nil
+	}
+	at := make(map[string]int, len(after)) // -1 where an id stands twice
+	for i, m := range after {
+		if _, twice := at[m.ID]; twice {
+			i = -1
+		}
+		at[m.ID] = i
+	}
+	before = slices.Clone(s.Before)
+	for _, i := range s.Redacted {
+		if j, ok := at[before[i].ID]; ok && j >= 0 && edit.Same(after[j], before[i]) {
+			before[i] = now[j]
+			continue
+		}
+		redacted = append(redacted, i)
+	}
+	return before, redacted
 }
 
 // leaves returns edit.Sum of what a round leaves, or "" where its edits do not

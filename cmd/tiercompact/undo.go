@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -73,8 +75,8 @@ func (o *undoOptions) run(cmd *cobra.Command, path string) (err error) {
 
 // tell says which round was taken back.
 func (o *undoOptions) tell(cmd *cobra.Command, info archive.StepInfo, before, after int) error {
-	if info.Redacted > 0 {
-		note(cmd, "%s had a secret taken out for the archive and come back without it", screen.Plural(info.Redacted, "message"))
+	if n := len(info.Redacted); n > 0 {
+		note(cmd, "%s came back with secrets taken out, as they are in the archive: message %s", screen.Plural(n, "message"), positions(info.Redacted))
 	}
 	if !o.json {
 		note(cmd, "round %d (%s) of session %s taken back: %s become %d", info.Number, info.Level, info.Session, screen.Plural(before, "message"), after)
@@ -84,10 +86,23 @@ func (o *undoOptions) tell(cmd *cobra.Command, info archive.StepInfo, before, af
 		Session  string `json:"session"`
 		Step     int    `json:"step"`
 		Level    string `json:"level"`
-		Redacted int    `json:"redacted"`
-		Before   int    `json:"before"` // messages
+		Redacted []int  `json:"redacted"` // positions of messages that came back without a secret
+		Before   int    `json:"before"`   // messages
 		After    int    `json:"after"`
 	}{info.Session, info.Number, info.Level, info.Redacted, before, after})
+}
+
+// positions names the first messages, counted from 1, as files show them.
+func positions(at []int) string {
+	const most = 10
+	var names []string
+	for _, i := range at[:min(most, len(at))] {
+		names = append(names, strconv.Itoa(i+1))
+	}
+	if len(at) > most {
+		names = append(names, "...")
+	}
+	return strings.Join(names, ", ")
 }
 
 // undone takes back the newest round that left t, of the first session with one.
