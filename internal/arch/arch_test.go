@@ -25,13 +25,14 @@ var may = map[string][]string{
 	".":                              {"archive", "chat", "cooldown", "edit", "embed", "files", "levels", "memory", "redact", "summarize", "tokens", "trace"},
 	"archive":                        {"chat", "edit", "embed", "redact"},
 	"archive/archivetest":            {"archive", "chat", "edit"},
+	"archive/s3":                     {"archive"},
 	"bench":                          {".", "bench/corpus", "chat", "embed", "levels", "tokens"},
 	"bench/corpus":                   {"chat"},
 	"bench/evidence":                 {"bench", "chat", "embed", "levels"},
 	"bench/report":                   {"bench", "internal/chart", "internal/screen"},
 	"chat":                           {},
 	"chat/chattest":                  {"chat"},
-	"cmd/tiercompact":                {".", "archive", "bench", "bench/corpus", "bench/evidence", "bench/report", "chat", "config", "engine", "files", "internal/ollama", "internal/openai", "internal/screen", "internal/tui", "levels", "memory", "summarize", "tokens", "trace", "wire"},
+	"cmd/tiercompact":                {".", "archive", "archive/s3", "bench", "bench/corpus", "bench/evidence", "bench/report", "chat", "config", "engine", "files", "internal/ollama", "internal/openai", "internal/screen", "internal/tui", "levels", "memory", "summarize", "tokens", "trace", "wire"},
 	"config":                         {".", "archive", "archive/s3", "chat", "engine", "levels", "redact", "redact/gitleaks", "summarize", "trace", "trace/ariadne", "trace/otel", "trace/otlp", "trace/prometheus"},
 	"cooldown":                       {},
 	"edit":                           {"chat"},
@@ -76,6 +77,7 @@ var may = map[string][]string{
 // package and all it imports stay light.
 var only = map[string][]string{
 	"charm.land/":                     {"internal/tui", "cmd/tiercompact"},
+	"github.com/minio/":               {"archive/s3"},
 	"github.com/ollama/ollama/":       {"internal/ollama", "internal/ollamatest/testmodels"},
 	"github.com/sashabaranov/":        {"internal/openai"},
 	"github.com/schollz/progressbar/": {"cmd/tiercompact"},
@@ -87,7 +89,7 @@ var only = map[string][]string{
 	"go.opentelemetry.io/otel/sdk/":   {"trace/otlp"},
 	"go.opentelemetry.io/":            {"trace/otel", "trace/otlp"},
 	"gonum.org/v1/plot":               {"bench/report", "internal/chart", "trace/timeline"},
-	"net/http":                        {"internal/fault", "internal/ollama", "internal/ollamatest", "internal/ollamatest/testmodels", "internal/openai", "internal/remote", "trace/ariadne", "trace/ariadne/ariadnetest"},
+	"net/http":                        {"archive/s3", "internal/fault", "internal/ollama", "internal/ollamatest", "internal/ollamatest/testmodels", "internal/openai", "internal/remote", "trace/ariadne", "trace/ariadne/ariadnetest"},
 }
 
 func TestImports(t *testing.T) {

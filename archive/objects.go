@@ -1,0 +1,248 @@
+package archive
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+	"sync"
+)
+
+// A Bucket keeps whole objects by key. Keys are paths with slashes.
+type Bucket interface {
+	// Open returns an object. ErrNotFound where there is none.
+	Open(ctx context.Context, key string) (io.ReadCloser, error)
+	// Put keeps an object, whole or not at all. With fresh, ErrExists where the
+	// key is taken: of several that try, one gets it. A Put that was made again
+	// because its answer was lost is one try.
+	Put(ctx context.Context, key string, body []byte, fresh bool) error
+	// List returns what stands below a folder, which is "" or ends with a
+	// slash: the names of objects, and those of folders with a slash behind.
+	List(ctx context.Context, folder string) ([]string, error)
+	// Remove removes an object. None is no error.
+	Remove(ctx context.Context, key string) error
+	// Where is the name of the kind of bucket for traces, and the address of a
+	// key.
+	Where(key string) (adapter, address string)
+}
+
+// Objects is a store in a [Bucket], with the files of a [Dir] as objects. A
+// number belongs to the process that put an object of it first: so several may
+// write, each its own steps, and a number of which a process left only part is
+// passed over.
+//
+// Events are kept in memory and written with each step and by Close: a process
+// that is killed loses those since. They are in events.jsonl, and where that is
+// full or another process's in events-002.jsonl and so on.
+type Objects struct {
+	bucket Bucket
+	lib    library
+
+	mu     sync.Mutex // guards what follows; nothing waits under it
+	closed bool
+	ready  map[string]bool // folders whose session.json is there; "" for archive.json
+	events map[string]*eventLog
+}
+
+// OpenObjects opens the archive in a bucket; it is made with the first step.
+// ErrVersion where a newer tiercompact made it.
+func OpenObjects(ctx context.Context, b Bucket) (*Objects, error) {
+	o := &Objects{
+		bucket: b, lib: library{objects{b}, new(sync.Map)},
+		ready: make(map[string]bool), events: make(map[string]*eventLog),
+	}
+	switch err := o.lib.checkFormat(ctx); {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		_, address := b.Where("")
+		return nil, fmt.Errorf("open archive %s: %w", address, err)
+	default:
+		o.ready[""] = true
+	}
+	return o, nil
+}
+
+// objects is the shelf of Objects.
+type objects struct{ bucket Bucket }
+
+func keyOf(folder, name string) string {
+	if folder == "" {
+		return name
+	}
+	return folder + "/" + name
+}
+
+func (o objects) path(folder, name string) string {
+	_, address := o.bucket.Where(keyOf(folder, name))
+	return address
+}
+
+func (o objects) open(ctx context.Context, folder, name string) (io.ReadCloser, error) {
+	r, err := o.bucket.Open(ctx, keyOf(folder, name))
+	if errors.Is(err, ErrNotFound) {
+		err = fs.ErrNotExist
+	}
+	return r, err
+}
+
+func (o objects) names(ctx context.Context, folder string) ([]string, error) {
+	return o.bucket.List(ctx, folder+"/")
+}
+
+func (o objects) folders(ctx context.Context) ([]string, error) {
+	names, err := o.bucket.List(ctx, "")
+	var folders []string
+	for _, name := range names {
+		if folder, is := strings.CutSuffix(name, "/"); is {
+			folders = append(folders, folder)
+		}
+	}
+	return folders, err
+}
+
+// usable returns why the store cannot be used.
+func (o *Objects) usable(ctx context.Context) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.closed {
+		_, address := o.bucket.Where("")
+		return fmt.Errorf("archive %s: %w", address, ErrClosed)
+	}
+	return ctx.Err()
+}
+
+// Put implements [Store]. With an error, the step is not there, but for one
+// that the bucket took and could not say so; its number is not used again.
+func (o *Objects) Put(ctx context.Context, s Step) error {
+	s, err := s.checked()
+	if err != nil {
+		return err
+	}
+	if err := o.usable(ctx); err != nil {
+		return err
+	}
+	if err := o.put(ctx, s); err != nil {
+		return fmt.Errorf("archive step %d of session %s: %w", s.Number, s.Session, err)
+	}
+	o.flush(ctx, s.Session) // what cannot be written now is kept for the next time
+	return nil
+}
+
+func (o *Objects) put(ctx context.Context, s Step) error {
+	folder, err := o.prepareFolder(ctx, s.Session)
+	if err != nil {
+		return err
+	}
+	switch _, err := o.lib.readHeader(ctx, s.Session, s.Number); {
+	case err == nil || unreadable(err): // before all the rest is sent
+		return fmt.Errorf("%w: %s", ErrExists, o.lib.path(folder, stepName(s.Number)))
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	return pack(s, func(name string, fill func(io.Writer) error) error {
+		var b bytes.Buffer
+		if err := fill(&b); err != nil {
+			return err
+		}
+		return o.bucket.Put(ctx, keyOf(folder, name), b.Bytes(), true)
+	})
+}
+
+// prepareFolder returns the folder of a session, which says whose it is.
+func (o *Objects) prepareFolder(ctx context.Context, session string) (string, error) {
+	folder := folderName(session)
+	if err := o.prepare(ctx, "", rootFile, rootText); err != nil {
+		return "", err
+	}
+	return folder, o.prepare(ctx, folder, sessionFile, sessionText(session))
+}
+
+func (o *Objects) prepare(ctx context.Context, folder, name, text string) error {
+	o.mu.Lock()
+	ready := o.ready[folder]
+	o.mu.Unlock()
+	if ready {
+		return nil
+	}
+	_, err := o.lib.format(ctx, folder, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = o.bucket.Put(ctx, keyOf(folder, name), []byte(text), true); errors.Is(err, ErrExists) {
+			_, err = o.lib.format(ctx, folder, name)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.ready[folder] = true
+	return nil
+}
+
+// Steps implements [Store].
+func (o *Objects) Steps(ctx context.Context, session string) ([]StepInfo, error) {
+	if err := o.usable(ctx); err != nil {
+		return nil, err
+	}
+	return o.lib.steps(ctx, session)
+}
+
+// Get implements [Store]. The error wraps a [Damage] where an object is not as
+// it was written.
+func (o *Objects) Get(ctx context.Context, session string, number int) (Step, error) {
+	if err := o.usable(ctx); err != nil {
+		return Step{}, err
+	}
+	return o.lib.get(ctx, session, number)
+}
+
+// Recall implements [Store]. The error wraps a [Damage] where the entry is not
+// as it was written.
+func (o *Objects) Recall(ctx context.Context, session, id string) (Entry, error) {
+	if err := o.usable(ctx); err != nil {
+		return Entry{}, err
+	}
+	return o.lib.recall(ctx, session, id)
+}
+
+// Sessions returns the ids of the sessions in the archive, sorted.
+func (o *Objects) Sessions(ctx context.Context) ([]string, error) {
+	if err := o.usable(ctx); err != nil {
+		return nil, err
+	}
+	return o.lib.sessions(ctx)
+}
+
+// Verify implements what [Verify] asks of a store.
+func (o *Objects) Verify(ctx context.Context, session string) (Findings, error) {
+	if err := o.usable(ctx); err != nil {
+		return Findings{Session: session}, err
+	}
+	return o.lib.verify(ctx, session)
+}
+
+// Remove removes a step, the object with which it is there first, or what an
+// interrupted process left of one. None is no error.
+func (o *Objects) Remove(ctx context.Context, session string, number int) error {
+	if err := o.usable(ctx); err != nil {
+		return err
+	}
+	for _, name := range stepFiles(number) {
+		if err := o.bucket.Remove(ctx, keyOf(folderName(session), name)); err != nil {
+			return fmt.Errorf("remove step %d of session %s: %w", number, session, err)
+		}
+	}
+	return nil
+}
+
+func (o *Objects) leftovers(ctx context.Context, session string) ([]int, error) {
+	return o.lib.leftovers(ctx, session)
+}
+
+// Where returns the address of the transcript before a step.
+func (o *Objects) Where(session string, number int) (adapter, location string) {
+	return o.bucket.Where(keyOf(folderName(session), transcriptName(number)))
+}

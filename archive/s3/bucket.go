@@ -1,0 +1,153 @@
+package s3
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/minio/minio-go/v7"
+	"github.com/minio/minio-go/v7/pkg/encrypt"
+
+	"github.com/tiercompact/tiercompact/archive"
+)
+
+// A bucket is an [archive.Bucket] on a server.
+type bucket struct {
+	client  minio.Core
+	name    string
+	prefix  string // "" or with a slash behind
+	sse     encrypt.ServerSide
+	timeout time.Duration
+	secrets func() []string // what no error may hold
+}
+
+// Where implements [archive.Bucket].
+func (b *bucket) Where(key string) (adapter, address string) {
+	return "s3", "s3://" + b.name + "/" + b.prefix + key
+}
+
+// Open implements [archive.Bucket].
+func (b *bucket) Open(ctx context.Context, key string) (io.ReadCloser, error) {
+	ctx, stop := context.WithTimeout(ctx, b.timeout)
+	body, _, _, err := b.client.GetObject(ctx, b.name, b.prefix+key, minio.GetObjectOptions{})
+	if err != nil {
+		stop()
+		return nil, b.failed(ctx, "get", key, err)
+	}
+	return &reader{body, stop, func(err error) error { return b.failed(ctx, "get", key, err) }}, nil
+}
+
+// A reader reads an object, within the time for it.
+type reader struct {
+	io.ReadCloser
+	stop   func()
+	failed func(error) error
+}
+
+func (r *reader) Read(p []byte) (int, error) {
+	n, err := r.ReadCloser.Read(p)
+	if err != nil && err != io.EOF {
+		err = r.failed(err)
+	}
+	return n, err
+}
+
+func (r *reader) Close() error {
+	r.stop() // first: what is left of the object is not read
+	return r.ReadCloser.Close()
+}
+
+// putMark names what tells whose an object is that was there already: a request
+// whose answer was lost is sent again, and must know its own.
+const putMark = "Tiercompact-Put"
+
+// Put implements [archive.Bucket].
+func (b *bucket) Put(ctx context.Context, key string, body []byte, fresh bool) error {
+	ctx, stop := context.WithTimeout(ctx, b.timeout)
+	defer stop()
+	mark := rand.Text()
+	o := minio.PutObjectOptions{
+		ContentType: contentType(key), ServerSideEncryption: b.sse, SendContentMd5: true, DisableMultipart: true,
+		UserMetadata: map[string]string{putMark: mark},
+	}
+	if fresh {
+		o.SetMatchETagExcept("*")
+	}
+	var err error
+	for wait := 50 * time.Millisecond; ; wait *= 2 {
+		_, err = b.client.Client.PutObject(ctx, b.name, b.prefix+key, bytes.NewReader(body), int64(len(body)), o)
+		if codeOf(err) != conflict || wait > time.Second {
+			break
+		}
+		select { // two conditional writes met: who is first is not settled yet
+		case <-time.After(wait):
+		case <-ctx.Done():
+		}
+	}
+	if codeOf(err) == minio.PreconditionFailed {
+		return b.taken(ctx, key, mark)
+	}
+	if err != nil {
+		return b.failed(ctx, "put", key, err)
+	}
+	return nil
+}
+
+const conflict = "ConditionalRequestConflict"
+
+// taken returns whose a key is that is there already: nil where it is the
+// mark's.
+func (b *bucket) taken(ctx context.Context, key, mark string) error {
+	info, err := b.client.StatObject(ctx, b.name, b.prefix+key, minio.StatObjectOptions{})
+	if err != nil {
+		return b.failed(ctx, "look at", key, err)
+	}
+	if info.UserMetadata[putMark] == mark {
+		return nil
+	}
+	_, address := b.Where(key)
+	return &failure{address + ": another process has put it", archive.ErrExists}
+}
+
+func contentType(key string) string {
+	if strings.HasSuffix(key, ".jsonl") {
+		return "application/jsonl"
+	}
+	return "application/json"
+}
+
+// List implements [archive.Bucket].
+func (b *bucket) List(ctx context.Context, folder string) ([]string, error) {
+	ctx, stop := context.WithTimeout(ctx, b.timeout)
+	defer stop()
+	var names []string
+	prefix := b.prefix + folder
+	for o := range b.client.Client.ListObjectsIter(ctx, b.name, minio.ListObjectsOptions{Prefix: prefix}) {
+		if o.Err != nil {
+			return nil, b.failed(ctx, "list", folder, o.Err)
+		}
+		if name := strings.TrimPrefix(o.Key, prefix); name != "" {
+			names = append(names, name)
+		}
+	}
+	return names, ctx.Err()
+}
+
+// Remove implements [archive.Bucket]. Where the bucket keeps versions, the
+// older ones stay in it.
+func (b *bucket) Remove(ctx context.Context, key string) error {
+	ctx, stop := context.WithTimeout(ctx, b.timeout)
+	defer stop()
+	err := b.client.RemoveObject(ctx, b.name, b.prefix+key, minio.RemoveObjectOptions{})
+	if err == nil {
+		return nil
+	}
+	if err := b.failed(ctx, "remove", key, err); !errors.Is(err, archive.ErrNotFound) {
+		return err
+	}
+	return nil
+}
