@@ -73,7 +73,7 @@ func TestDiskChild(t *testing.T) {
 // addKilled adds messages of a range of numbers, and returns the number of
 // rounds and the last error. The message that an error comes with is in the
 // conversation all the same, and so is all that was there.
-func addKilled(t *testing.T, s killed, from, to int) (rounds int, failed error) {
+func addKilled(t *testing.T, s onDisk, from, to int) (rounds int, failed error) {
 	t.Helper()
 	for n := from; n <= to; n++ {
 		before := len(s.Messages())

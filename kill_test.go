@@ -91,7 +91,7 @@ func TestKilledChild(t *testing.T) {
 }
 
 // byHand now and then does what a person does to a session.
-func byHand(s killed, r *rand.Rand) error {
+func byHand(s onDisk, r *rand.Rand) error {
 	var err error
 	switch r.IntN(40) {
 	case 0:
@@ -111,24 +111,30 @@ func killedMessage(n int) chat.Message {
 	return m
 }
 
-// A killed session is one on disk that is killed, or whose disk fails.
-type killed struct {
+// onDisk is a session with its file and its archive.
+type onDisk struct {
 	*tiercompact.Session
 	file  *archive.SessionFile
 	store *archive.Dir
 }
 
-func (k killed) Close() error { return errors.Join(k.file.Close(), k.store.Close()) }
+func (o onDisk) Close() error { return errors.Join(o.file.Close(), o.store.Close()) }
 
-// openKilled goes on with the session of dir, to which so many messages were
+func openKilled(t *testing.T, dir string) (onDisk, int) {
+	t.Helper()
+	return openOnDisk(t, dir, tiercompact.Config{Window: 2000})
+}
+
+// openOnDisk goes on with the session of dir, to which so many messages were
 // added, or starts it.
-func openKilled(t *testing.T, dir string) (killed, int) {
+func openOnDisk(t *testing.T, dir string, cfg tiercompact.Config) (onDisk, int) {
 	t.Helper()
 	store, err := archive.OpenDir(filepath.Join(dir, "archive"), archive.DirOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := tiercompact.New(tiercompact.Config{Window: 2000, Archive: store, Count: quarter})
+	cfg.Archive, cfg.Count = store, quarter
+	c, err := tiercompact.New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +148,7 @@ func openKilled(t *testing.T, dir string) (killed, int) {
 		if err := s.Record(f); err != nil {
 			t.Fatal(err)
 		}
-		return killed{s, f, store}, 0
+		return onDisk{s, f, store}, 0
 	}
 	f, state, err := archive.OpenSession(path)
 	if err != nil {
@@ -155,7 +161,7 @@ func openKilled(t *testing.T, dir string) (killed, int) {
 	if err := s.Record(f); err != nil {
 		t.Fatal(err)
 	}
-	return killed{s, f, store}, state.Added
+	return onDisk{s, f, store}, state.Added
 }
 
 // checkKilled holds that messages 1 to added are all in the session file or in
