@@ -23,7 +23,7 @@ func (c Config) Compaction() tiercompact.Config {
 		Strategy: c.Policy.Strategy, SummaryMaxTokens: orDefault(c.Summary.MaxTokens),
 		SummaryRole: c.SummaryRole, SummaryFallback: c.Summary.Fallback,
 		RankDeadline: orNone(c.Deadlines.Ranking), SummaryDeadline: orNone(c.Deadlines.Summary), RoundDeadline: orNone(c.Deadlines.Round),
-		ArchiveOptional: !c.ArchiveRequired,
+		ArchiveOptional: !c.ArchiveRequired, NoRedact: !c.Redact.Enabled, RedactPrompts: c.Redact.Prompts,
 	}
 }
 

@@ -51,11 +51,7 @@ type Error struct {
 
 // Error returns all of it in one line.
 func (e *Error) Error() string {
-	text := e.Problem()
-	if e.Path != "" {
-		text = e.Path + " " + text
-	}
-	return fmt.Sprintf("%s (%s)", text, e.Origin)
+	return fmt.Sprintf("%s %s (%s)", cmp.Or(e.Path, "the file"), e.Problem(), e.Origin)
 }
 
 // Problem returns what is wrong without the path and the origin, which a

@@ -70,7 +70,7 @@ func parse(name string, data []byte) (node, *Error) {
 		for r, size := utf8.DecodeRune(data); r != utf8.RuneError || size > 1; r, size = utf8.DecodeRune(data[valid:]) {
 			valid += size
 		}
-		err = &lineError{1 + bytes.Count(data[:valid], []byte("\n")), "it is no UTF-8 text; save it as such"}
+		err = &lineError{lineOf(data, valid), "it is no UTF-8 text; save it as such"}
 	case isJSON(name):
 		n, err = parseJSON(data)
 	default:
@@ -79,9 +79,9 @@ func parse(name string, data []byte) (node, *Error) {
 	if err == nil {
 		return n, nil
 	}
-	bad := &Error{Want: "YAML that can be read", Remedy: err.Error(), Origin: Origin{Kind: File, Name: name}}
+	bad := &Error{Want: "plain YAML", Remedy: err.Error(), Origin: Origin{Kind: File, Name: name}}
 	if isJSON(name) {
-		bad.Want = "JSON that can be read"
+		bad.Want = "plain JSON"
 	}
 	var at *lineError
 	if errors.As(err, &at) {

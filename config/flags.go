@@ -53,7 +53,7 @@ func flags(fs *pflag.FlagSet) *layer {
 	}
 	provider := posflag.ProviderWithFlag(fs, "", nil, func(f *pflag.Flag) (string, any) {
 		if f.Changed {
-			l.flag(f)
+			l.flag(fs, f)
 		}
 		return "", nil
 	})
@@ -62,10 +62,11 @@ func flags(fs *pflag.FlagSet) *layer {
 }
 
 // flag takes one flag. Those that no setting has are the command's own.
-func (l *layer) flag(f *pflag.Flag) {
+func (l *layer) flag(fs *pflag.FlagSet, f *pflag.Flag) {
 	at := Origin{Kind: Flag, Name: "--" + f.Name}
 	if f.Name == thresholdsFlag {
-		l.thresholds(f, at)
+		shares, _ := fs.GetFloat64Slice(f.Name) // a command may have another flag of that name
+		l.thresholds(shares, at)
 		return
 	}
 	i := slices.IndexFunc(keys(), func(k key) bool { return k.flag == f.Name })
@@ -88,15 +89,14 @@ func (l *layer) flag(f *pflag.Flag) {
 }
 
 // thresholds takes the one flag that sets three.
-func (l *layer) thresholds(f *pflag.Flag, at Origin) {
-	list, ok := f.Value.(pflag.SliceValue)
-	if !ok || len(list.GetSlice()) != 3 {
-		l.fail(&Error{Path: thresholdsFlag, Want: "three shares like 0.60,0.75,0.90", Value: f.Value.String(), Origin: at})
+func (l *layer) thresholds(shares []float64, at Origin) {
+	if len(shares) != 3 {
+		l.fail(&Error{Path: thresholdsFlag, Want: "three shares like 0.60,0.75,0.90", Value: fmt.Sprint(shares), Origin: at})
 		return
 	}
 	for i, level := range strings.Split(levelWords, ", ") {
-		k, _ := byPath("thresholds." + level)
-		l.set(k, loosely(list.GetSlice()[i]), at)
+		k, _ := byPath(thresholdsFlag + "." + level)
+		l.set(k, node{value: shares[i], text: fmt.Sprint(shares[i])}, at)
 	}
 }
 

@@ -49,12 +49,12 @@ func (r *jsonReader) fault(err error) error {
 	var syntax *json.SyntaxError
 	text, line := err.Error(), r.line()
 	if errors.As(err, &syntax) {
-		line = 1 + bytes.Count(r.data[:min(int(syntax.Offset), len(r.data))], []byte("\n"))
+		line = lineOf(r.data, int(syntax.Offset))
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		text, line = "it ends too early", 1+bytes.Count(bytes.TrimSpace(r.data), []byte("\n"))
+		text, line = "it ends too early", lineOf(bytes.TrimSpace(r.data), len(r.data))
 	}
-	return &lineError{line, "it is no JSON: " + text}
+	return &lineError{line, text}
 }
 
 func (r *jsonReader) value(depth int) (node, error) {

@@ -84,7 +84,7 @@ func (l *layer) section(path string, n node, at Origin, seen map[string]int) {
 		case len(below(name)) > 0:
 			l.section(name, e.node, at, seen)
 		default:
-			l.fail(unknown(name, at, paths()))
+			l.fail(unknown(name, at, Paths()))
 		}
 	}
 }
@@ -102,7 +102,8 @@ func below(path string) (names []string) {
 	return names
 }
 
-func paths() (out []string) {
+// Paths returns the paths of all settings, in the order of the table.
+func Paths() (out []string) {
 	for _, k := range keys() {
 		out = append(out, k.path)
 	}

@@ -154,8 +154,8 @@ func (l *Loaded) contradictions() (errs Errors) {
 	for _, only := range []struct{ path, adapter string }{
 		{"archive.dir", Dir}, {"archive.s3.bucket", S3}, {"archive.s3.prefix", S3}, {"archive.s3.region", S3}, {"archive.s3.endpoint", S3}, {"archive.s3.kms_key", S3},
 	} {
-		if at := l.Origin(only.path); at.Kind != Default && adapter == Memory {
-			errs = append(errs, &Error{Path: only.path, Want: "left out", Origin: at,
+		if k, _ := byPath(only.path); value(only.path) != k.value && adapter == Memory {
+			errs = append(errs, &Error{Path: only.path, Want: "left out", Origin: l.Origin(only.path),
 				Remedy: "archive.adapter is memory; set it to " + only.adapter})
 		}
 	}

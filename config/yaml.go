@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -49,15 +50,22 @@ var (
 // yamlFault says what is wrong with a text that is no YAML, and where.
 func yamlFault(data []byte, err error) error {
 	text := strings.Join(strings.Fields(err.Error()), " ")
-	e := &lineError{text: "it is no YAML: " + yamlLine.ReplaceAllString(text, "")}
-	if at := yamlLine.FindStringSubmatch(text); at != nil {
+	e := &lineError{1, yamlLine.ReplaceAllString(text, "")} // of line 1 the parser tells no number
+	if at := yamlLine.FindStringSubmatch(text); at != nil && at[1] != "" {
 		e.line, _ = strconv.Atoi(at[1])
 	}
 	if at := tabbed.FindIndex(data); at != nil {
-		e.line, e.text = 1+bytes.Count(data[:at[0]], []byte("\n")), "it is no YAML: a line begins with a tab; indent with spaces"
+		e.line, e.text = lineOf(data, at[0]), "a line begins with a tab; indent with spaces"
+	} else if i := bytes.IndexFunc(data, isControl); i >= 0 {
+		e.line = lineOf(data, i)
 	}
 	return e
 }
+
+func isControl(r rune) bool { return r != '\n' && r != '\r' && unicode.IsControl(r) }
+
+// lineOf is the line, from 1, in which the byte at i stands.
+func lineOf(data []byte, i int) int { return 1 + bytes.Count(data[:min(i, len(data))], []byte("\n")) }
 
 // fromYAML takes no aliases: they make a small file a vast one.
 func fromYAML(y *yaml.Node, depth int) (node, error) {

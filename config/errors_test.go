@@ -1,0 +1,284 @@
+package config_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+
+	"github.com/tiercompact/tiercompact/config"
+)
+
+// A wrong is a source with one error in it, and all that the error must say.
+type wrong struct {
+	name, file, text string   // file "": none
+	environ, args    []string // variables and flags
+	path, want       string
+	value            string // "": none is shown
+	origin           string // "": the file and line
+	line             int
+}
+
+func wrongs() []wrong {
+	yaml := func(name, text, path, want, value string, line int) wrong {
+		return wrong{name: name, file: "compact.yaml", text: text, path: path, want: want, value: value, line: line}
+	}
+	json := func(name, text, path, want, value string, line int) wrong {
+		return wrong{name: name, file: "compact.json", text: text, path: path, want: want, value: value, line: line}
+	}
+	variable := func(name, environ, path, want, value string) wrong {
+		at, _, _ := strings.Cut(environ, "=")
+		return wrong{name: name, environ: []string{environ}, path: path, want: want, value: value, origin: at}
+	}
+	flag := func(name string, args []string, path, want, value string) wrong {
+		at, _, _ := strings.Cut(args[0], "=")
+		return wrong{name: name, args: args, path: path, want: want, value: value, origin: at}
+	}
+	deep := strings.Repeat("{a: ", 30) + "1" + strings.Repeat("}", 30)
+	return []wrong{
+		yaml("share too large", "preset: steady\n\npolicy:\n  trigger_pct: 1.7\n", "policy.trigger_pct", "0.0-1.0", "1.7", 4),
+		yaml("share below 0", "fill: -0.1\n", "fill", "0.0-1.0", "-0.1", 1),
+		yaml("share not a number", "min_gain: .nan\n", "min_gain", "0.0-1.0", ".nan", 1),
+		yaml("share as text", "min_gain: \"0.5\"\n", "min_gain", "a number 0.0-1.0", `"0.5"`, 1),
+		yaml("share of nothing", "policy:\n  trigger_pct: 0\n", "policy.trigger_pct", "above 0.0", "0", 2),
+		yaml("number as text", "window: many\n", "window", "a whole number, or auto", `"many"`, 1),
+		yaml("number with a fraction", "policy:\n  keep_recent_turns: 2.5\n", "policy.keep_recent_turns", "a whole number", "2.5", 2),
+		yaml("number too small", "window: 0\n", "window", "above 0, or auto", "0", 1),
+		yaml("number below 0", "policy: {reserve: -1}\n", "policy.reserve", "at least 0", "-1", 1),
+		yaml("number too large", "window: 99999999999999999999\n", "window", "a whole number, or auto", "99999999999999999999", 1),
+		yaml("truth that is none", "auto: no\n", "auto", "true or false", `"no"`, 1),
+		yaml("word that is none", "\npreset: fast\n", "preset", "one of default, eager, steady", `"fast"`, 2),
+		yaml("word of another case", "trigger: Manual\n", "trigger", "one of every_message, assistant_only, manual", `"Manual"`, 1),
+		yaml("role that is none", "policy:\n  roles_never_prune:\n    - system\n    - boss\n", "policy.roles_never_prune[1]", "one of system, developer, user, assistant, tool", `"boss"`, 4),
+		yaml("time without a unit", "deadlines:\n  ranking: 20\n", "deadlines.ranking", "a time like 20s or 2m, or 0 for none", "20", 2),
+		yaml("time below 0", "deadlines:\n  round: -5s\n", "deadlines.round", "at least 0", `"-5s"`, 2),
+		yaml("expression that is none", "policy:\n  protect: [\"m1\", \"/(/\"]\n", "policy.protect[1]", "an id, role:NAME or /regexp/", `"/(/"`, 2),
+		yaml("pattern that is none", "redact:\n  patterns:\n  - name: ticket\n    regexp: \"T-[0-9\"\n", "redact.patterns[0].regexp", "a regular expression of Go", `"T-[0-9"`, 4),
+		yaml("pattern with more", "redact:\n  patterns:\n  - name: ticket\n    regex: T-1\n", "redact.patterns[0].regex", "name or regexp", "", 4),
+		yaml("list that is none", "policy:\n  protect: role:tool\n", "policy.protect", "a list", `"role:tool"`, 2),
+		yaml("section in place of a value", "model:\n  name: x\n", "model", "text", "a section of 1", 2),
+		yaml("value in place of a section", "policy: strict\n", "policy", "a section with trigger_pct", `"strict"`, 1),
+		yaml("null", "policy:\n  reserve:\n", "policy.reserve", "a whole number", "null", 2),
+		yaml("address that is none", "ollama_url: ftp://host\n", "ollama_url", "an address like http://127.0.0.1:8080", `"ftp://host"`, 1),
+		yaml("port that is none", "trace: {prometheus: {listen: \"127.0.0.1:http\"}}\n", "trace.prometheus.listen", "host:port", `"127.0.0.1:http"`, 1),
+		yaml("name that is mistyped", "policy:\n  triger_pct: 0.8\n", "policy.triger_pct", "a known setting", "", 2),
+		yaml("name without its section", "trigger_pct: 0.8\n", "trigger_pct", "a known setting", "", 1),
+		yaml("credentials", "archive:\n  s3:\n    secret_key: x\n", "archive.s3.secret_key", "left out", "", 3),
+		yaml("twice", "model: a\nmodel: b\n", "model", "given once", "", 2),
+		yaml("a section twice", "soft:\n  stale_after: 2\nsoft:\n  stale_after: 3\n", "soft", "given once", "", 3),
+		yaml("thresholds that fall", "thresholds:\n  soft: 0.8\n  hard: 0.7\n", "thresholds.hard", "above thresholds.soft, 0.8", "0.7", 3),
+		yaml("a bucket for no s3", "archive:\n  s3:\n    bucket: b\n", "archive.s3.bucket", "left out", "", 3),
+		yaml("s3 without a bucket", "archive:\n  adapter: s3\n", "archive.s3.bucket", "given", "", 2),
+		yaml("a tab", "policy:\n\ttrigger_pct: 0.8\n", "", "plain YAML", "", 2),
+		yaml("broken YAML", "model: \"x\nwindow: 3\n", "", "plain YAML", "", 3),
+		yaml("a list at the top", "- model\n", "", "settings, each a name and a value", "a list of 1", 1),
+		yaml("an alias", "model: &m x\nsummary:\n  model: *m\n", "", "plain YAML", "", 3),
+		yaml("a merge", "a: &a {x: 1}\nb:\n  <<: *a\n", "", "plain YAML", "", 3),
+		yaml("two documents", "model: a\n---\nmodel: b\n", "", "plain YAML", "", 2),
+		yaml("a tag", "model: !!binary eA==\n", "", "plain YAML", "", 1),
+		yaml("a file that nests", deep, "", "plain YAML", "", 1),
+		yaml("no UTF-8", "model: a\nquery: \xff\n", "", "plain YAML", "", 2),
+		json("in JSON", "{\n  \"policy\": {\n    \"trigger_pct\": 1.7\n  }\n}", "policy.trigger_pct", "0.0-1.0", "1.7", 3),
+		json("twice in JSON", "{\"window\": 1,\n\"window\": 2}", "window", "given once", "", 2),
+		json("broken JSON", "{\"window\": 1,\n}", "", "plain JSON", "", 2),
+		json("JSON that ends", "{\"window\": 1,\n\"model\"", "", "plain JSON", "", 2),
+		json("JSON with more", "{}\n{}", "", "plain JSON", "", 2),
+		json("YAML in JSON", "window: 1", "", "plain JSON", "", 1),
+		json("number of no size", "{\"fill\": 1e999}", "fill", "0.0-1.0", "1e999", 1),
+		variable("variable out of bounds", "COMPACT_TRIGGER_PCT=1.7", "policy.trigger_pct", "0.0-1.0", "1.7"),
+		variable("variable of a wrong type", "COMPACT_WINDOW=many", "window", "a whole number", `"many"`),
+		variable("variable that is mistyped", "COMPACT_TRIGER_PCT=0.7", "COMPACT_TRIGER_PCT", "a known setting", ""),
+		variable("variable with nothing", "COMPACT_MODEL=", "model", "given", ""),
+		variable("variable with credentials", "COMPACT_S3_SECRET_KEY=x", "COMPACT_S3_SECRET_KEY", "left out", ""),
+		variable("list in a variable", "COMPACT_PROTECT=m1,role:boss", "policy.protect[1]", "an id, role:NAME or /regexp/", `"role:boss"`),
+		flag("flag out of bounds", []string{"--trigger-pct=1.7"}, "policy.trigger_pct", "0.0-1.0", "1.7"),
+		flag("flag of an unknown word", []string{"--preset=fast"}, "preset", "one of default, eager, steady", `"fast"`),
+		flag("thresholds that fall in a flag", []string{"--thresholds=0.7,0.6,0.9"}, "thresholds.hard", "above thresholds.soft, 0.7", "0.6"),
+		flag("two thresholds in a flag", []string{"--thresholds=0.7,0.8"}, "thresholds", "three shares like 0.60,0.75,0.90", "[0.7 0.8]"),
+	}
+}
+
+// load loads what a case says, and returns the name of its file.
+func (w wrong) load(t *testing.T) (path string, err error) {
+	t.Helper()
+	o := config.Options{Dir: t.TempDir(), Environ: append([]string{}, w.environ...), Flags: flagSet(t, w.args...)}
+	if w.file != "" {
+		path = filepath.Join(o.Dir, w.file)
+		write(t, path, w.text)
+	}
+	_, err = config.Load(o)
+	return path, err
+}
+
+func flagSet(t *testing.T, args ...string) *pflag.FlagSet {
+	t.Helper()
+	fs := pflag.NewFlagSet("test", pflag.ContinueOnError)
+	config.Register(fs, config.Paths()...)
+	if err := fs.Parse(args); err != nil {
+		t.Fatal(err)
+	}
+	return fs
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestEveryErrorSaysPathValueExpectationAndPlace(t *testing.T) {
+	for _, w := range wrongs() {
+		t.Run(w.name, func(t *testing.T) {
+			path, err := w.load(t)
+			var all config.Errors
+			if !errors.As(err, &all) || len(all) != 1 {
+				t.Fatalf("error is %v, want one", err)
+			}
+			e := all[0]
+			if e.Path != w.path || !strings.Contains(e.Want, w.want) || e.Value != w.value {
+				t.Errorf("path %q, want %q, value %q: should be %q, %q, %q", e.Path, e.Want, e.Value, w.path, w.want, w.value)
+			}
+			at := config.Origin{Kind: config.File, Name: path, Line: w.line}.String()
+			if w.origin != "" {
+				at = w.origin
+			}
+			if e.Origin.String() != at {
+				t.Errorf("it is at %q, want %q", e.Origin, at)
+			}
+			text := err.Error()
+			for _, part := range []string{w.path, w.want, w.value, "(" + at + ")"} {
+				if !strings.Contains(text, part) {
+					t.Errorf("%q does not say %q", text, part)
+				}
+			}
+			if strings.Contains(text, "\n") {
+				t.Errorf("%q is more than a line", text)
+			}
+		})
+	}
+	if n := len(wrongs()); n < 40 {
+		t.Errorf("%d errors, want 40", n)
+	}
+}
+
+func TestErrorOfTheDesignReadsAsItSays(t *testing.T) {
+	t.Chdir(t.TempDir())
+	write(t, "compact.yaml", "preset: steady\n# a comment\npolicy:\n  trigger_pct: 1.7\n")
+	_, err := config.Load(config.Options{Environ: []string{}})
+	if want := "policy.trigger_pct must be 0.0-1.0, is 1.7 (compact.yaml:4)"; err == nil || err.Error() != want {
+		t.Errorf("error is %q, want %q", err, want)
+	}
+}
+
+func TestAllErrorsAreToldInTheOrderOfTheFile(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "compact.yml")
+	write(t, path, "policy:\n  reserve: x\n  nothing: 1\nwindow: 0\nauto: maybe\n")
+	_, err := config.Load(config.Options{Dir: dir, Environ: []string{"COMPACT_FILL=9", "COMPACT_AUTO=5"}})
+	var all config.Errors
+	if !errors.As(err, &all) {
+		t.Fatalf("error is %v", err)
+	}
+	var got []string
+	for _, e := range all {
+		got = append(got, strings.TrimPrefix(e.Origin.String(), path))
+	}
+	if want := ":2 :3 :4 :5 COMPACT_AUTO COMPACT_FILL"; strings.Join(got, " ") != want {
+		t.Errorf("errors at %v, want %s", got, want)
+	}
+	if lines := strings.Split(err.Error(), "\n"); len(lines) != len(all) {
+		t.Errorf("%d lines for %d errors", len(lines), len(all))
+	}
+	var one *config.Error
+	if !errors.As(err, &one) || one.Path != "policy.reserve" {
+		t.Errorf("the first is %v", one)
+	}
+}
+
+func TestNearestNamesAreTold(t *testing.T) {
+	for given, want := range map[string]string{
+		"policy.triger_pct": "policy.trigger_pct", "trigger_pct": "policy.trigger_pct", "summary.role": "summary_role",
+		"Preset": "preset", "hard_until": "hard.until", "archive.required": "archive_required", "protect": "policy.protect",
+		"xyzzy": "", strings.Repeat("policy", 50): "",
+	} {
+		dir := t.TempDir()
+		write(t, filepath.Join(dir, "compact.json"), `{"`+given+`": 1}`)
+		_, err := config.Load(config.Options{Dir: dir, Environ: []string{}})
+		if want == "" {
+			want = "tiercompact config init writes all that there are"
+		} else {
+			want = "did you mean " + want + "?"
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error is %v, want %q", given, err, want)
+		}
+	}
+}
+
+func TestNoErrorShowsWhatMayBeASecret(t *testing.T) {
+	secret := strings.Repeat("hunter", 2)
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "compact.yaml"), "ollama_url: http://me:"+secret+"@host\napi_token: "+secret+"\nunknown: "+secret+"\narchive:\n  s3:\n    access_key: "+secret+"\n")
+	_, err := config.Load(config.Options{Dir: dir, Environ: []string{"COMPACT_PASSWORD=" + secret, "COMPACT_SUMMARY_URL=https://u:" + secret + "@h"}})
+	if err == nil || strings.Contains(err.Error(), secret) {
+		t.Errorf("error is %v", err)
+	}
+	for _, remedy := range []string{"standard chain", "COMPACT_API_KEY", "without user and password"} {
+		if !strings.Contains(err.Error(), remedy) {
+			t.Errorf("error does not say %q: %v", remedy, err)
+		}
+	}
+}
+
+func TestFilesThatCannotBeReadAreErrors(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "large.yaml"), strings.Repeat("# nothing\n", 1<<20/10+10))
+	for name, want := range map[string]string{"none.yaml": "no such file", ".": "is a folder", "large.yaml": "larger than 1 MB"} {
+		path := filepath.Join(dir, name)
+		_, err := config.Load(config.Options{File: path, Environ: []string{}})
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), filepath.Base(path)) {
+			t.Errorf("%s: error is %v, want %q", name, err, want)
+		}
+	}
+	write(t, filepath.Join(dir, "compact.yaml"), "")
+	write(t, filepath.Join(dir, "compact.json"), "")
+	if _, err := config.Load(config.Options{Dir: dir, Environ: []string{}}); err == nil || !strings.Contains(err.Error(), "keep one") {
+		t.Errorf("two files: error is %v", err)
+	}
+}
+
+func TestManyErrorsAreCutOff(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "compact.yaml"), strings.Repeat("abcdefghijklmnopqrst: 1\n", 30000))
+	_, err := config.Load(config.Options{Dir: dir, Environ: []string{}})
+	var all config.Errors
+	if !errors.As(err, &all) || len(all) > 100 {
+		t.Errorf("%d errors", len(all))
+	}
+}
+
+func FuzzFile(f *testing.F) {
+	for _, w := range wrongs() {
+		f.Add(w.text, w.file == "compact.json")
+	}
+	f.Fuzz(func(t *testing.T, text string, json bool) {
+		path := filepath.Join(t.TempDir(), "compact.yaml")
+		if json {
+			path = strings.TrimSuffix(path, "yaml") + "json"
+		}
+		write(t, path, text)
+		l, err := config.Load(config.Options{File: path, Environ: []string{}})
+		if err != nil {
+			return
+		}
+		again := filepath.Join(t.TempDir(), "again.yaml")
+		write(t, again, string(l.YAML(false)))
+		if back, err := config.Load(config.Options{File: again, Environ: []string{}}); err != nil || !same(back.Config, l.Config) {
+			t.Errorf("%q is shown as what is another: %v", text, err)
+		}
+	})
+}
