@@ -43,7 +43,7 @@ type Objects struct {
 
 	mu     sync.Mutex // guards what follows; nothing waits under it
 	closed bool
-	ready  map[string]bool // folders whose session.json is there; "" for archive.json
+	ready  map[string]bool // folders that have their session.json; "": the archive its archive.json
 	events map[string]*eventLog
 }
 
@@ -54,13 +54,9 @@ func OpenObjects(ctx context.Context, b Bucket) (*Objects, error) {
 		bucket: b, lib: library{objects{b}, new(sync.Map)},
 		ready: make(map[string]bool), events: make(map[string]*eventLog),
 	}
-	switch err := o.lib.checkFormat(ctx); {
-	case errors.Is(err, fs.ErrNotExist):
-	case err != nil:
+	if err := o.lib.checkFormat(ctx); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		_, address := b.Where("")
 		return nil, fmt.Errorf("open archive %s: %w", address, err)
-	default:
-		o.ready[""] = true
 	}
 	return o, nil
 }
@@ -154,26 +150,51 @@ func (o *Objects) put(ctx context.Context, s Step) error {
 // prepareFolder returns the folder of a session, which says whose it is.
 func (o *Objects) prepareFolder(ctx context.Context, session string) (string, error) {
 	folder := folderName(session)
-	if err := o.prepare(ctx, "", rootFile, rootText); err != nil {
+	if err := o.once("", func() error { return o.begin(ctx) }); err != nil {
 		return "", err
 	}
-	return folder, o.prepare(ctx, folder, sessionFile, sessionText(session))
+	return folder, o.once(folder, func() error {
+		_, err := o.lib.owner(ctx, folder)
+		if !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return o.claim(ctx, keyOf(folder, sessionFile), sessionText(session))
+	})
 }
 
-func (o *Objects) prepare(ctx context.Context, folder, name, text string) error {
+// begin makes archive.json. That it cannot be made twice shows that the bucket
+// keeps what is there, on which the numbers of steps depend.
+func (o *Objects) begin(ctx context.Context) error {
+	for range 2 {
+		err := o.bucket.Put(ctx, rootFile, []byte(rootText), true)
+		if errors.Is(err, ErrExists) {
+			return o.lib.checkFormat(ctx)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return errors.New("this server overwrites what is there although it is asked not to (If-None-Match: *); take one that knows conditional writes")
+}
+
+// claim puts an object where none is.
+func (o *Objects) claim(ctx context.Context, key, text string) error {
+	err := o.bucket.Put(ctx, key, []byte(text), true)
+	if errors.Is(err, ErrExists) {
+		return nil // another process was faster
+	}
+	return err
+}
+
+// once does what makes a folder ready, unless that was done.
+func (o *Objects) once(folder string, do func() error) error {
 	o.mu.Lock()
 	ready := o.ready[folder]
 	o.mu.Unlock()
 	if ready {
 		return nil
 	}
-	_, err := o.lib.format(ctx, folder, name)
-	if errors.Is(err, fs.ErrNotExist) {
-		if err = o.bucket.Put(ctx, keyOf(folder, name), []byte(text), true); errors.Is(err, ErrExists) {
-			_, err = o.lib.format(ctx, folder, name)
-		}
-	}
-	if err != nil {
+	if err := do(); err != nil {
 		return err
 	}
 	o.mu.Lock()
