@@ -44,7 +44,7 @@ type Objects struct {
 	mu     sync.Mutex // guards what follows; nothing waits under it
 	closed bool
 	ready  map[string]bool // folders that have their session.json; "": the archive its archive.json
-	events map[string]*eventLog
+	desks  map[string]*desk
 }
 
 // OpenObjects opens the archive in a bucket; it is made with the first step.
@@ -52,7 +52,7 @@ type Objects struct {
 func OpenObjects(ctx context.Context, b Bucket) (*Objects, error) {
 	o := &Objects{
 		bucket: b, lib: library{objects{b}, new(sync.Map)},
-		ready: make(map[string]bool), events: make(map[string]*eventLog),
+		ready: make(map[string]bool), desks: make(map[string]*desk),
 	}
 	if err := o.lib.checkFormat(ctx); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		_, address := b.Where("")
@@ -120,10 +120,16 @@ func (o *Objects) Put(ctx context.Context, s Step) error {
 	if err := o.usable(ctx); err != nil {
 		return err
 	}
-	if err := o.put(ctx, s); err != nil {
+	err = o.inTurn(ctx, s.Session, func(d *desk) error {
+		if err := o.put(ctx, s); err != nil {
+			return err
+		}
+		_ = o.flush(ctx, s.Session, d) // what cannot be written now waits for the next time
+		return nil
+	})
+	if err != nil {
 		return fmt.Errorf("archive step %d of session %s: %w", s.Number, s.Session, err)
 	}
-	o.flush(ctx, s.Session) // what cannot be written now is kept for the next time
 	return nil
 }
 

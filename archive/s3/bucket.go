@@ -35,8 +35,9 @@ func (b *bucket) Open(ctx context.Context, key string) (io.ReadCloser, error) {
 	ctx, stop := context.WithTimeout(ctx, b.timeout)
 	body, _, _, err := b.client.GetObject(ctx, b.name, b.prefix+key, minio.GetObjectOptions{})
 	if err != nil {
+		err = b.failed(ctx, "get", key, err)
 		stop()
-		return nil, b.failed(ctx, "get", key, err)
+		return nil, err
 	}
 	return &reader{body, stop, func(err error) error { return b.failed(ctx, "get", key, err) }}, nil
 }

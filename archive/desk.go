@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
 	"time"
 )
 
@@ -16,17 +15,43 @@ const (
 	eventsMost  = 4 << 20 // that wait to be written; what comes then is dropped
 )
 
-// An eventLog is what a process writes of a session's events.
-type eventLog struct {
-	writing sync.Mutex // held while an object is written, one after the other
+// A desk is where a process writes a session.
+type desk struct {
+	// turn holds one token while something is written: of two that put one
+	// number here, the second finds it there.
+	turn chan struct{}
 
 	// Guarded by the store's mu.
-	waiting []byte // whole lines
+	waiting []byte // events that wait to be written, whole lines
 	dropped int    // lines
 
-	// Guarded by writing.
-	number  int    // of the object that this process writes; 0: none yet
+	// Guarded by turn.
+	number  int    // of the object of events that this process writes; 0: none yet
 	written []byte // what that object holds
+}
+
+// desk returns that of a session. It is called under mu.
+func (o *Objects) desk(session string) *desk {
+	d := o.desks[session]
+	if d == nil {
+		d = &desk{turn: make(chan struct{}, 1)}
+		o.desks[session] = d
+	}
+	return d
+}
+
+// inTurn writes at the desk of a session when nobody else does.
+func (o *Objects) inTurn(ctx context.Context, session string, write func(*desk) error) error {
+	o.mu.Lock()
+	d := o.desk(session)
+	o.mu.Unlock()
+	select {
+	case d.turn <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-d.turn }()
+	return write(d)
 }
 
 // Event implements [Store]: it keeps the line for the next step or Close, and
@@ -42,16 +67,12 @@ func (o *Objects) Event(ctx context.Context, session string, line []byte) error 
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	log := o.events[session]
-	if log == nil {
-		log = new(eventLog)
-		o.events[session] = log
-	}
-	if len(log.waiting)+len(line) > eventsMost {
-		log.dropped++
+	d := o.desk(session)
+	if len(d.waiting)+len(line) > eventsMost {
+		d.dropped++
 		return nil
 	}
-	log.waiting = append(log.waiting, line...)
+	d.waiting = append(d.waiting, line...)
 	return nil
 }
 
@@ -60,56 +81,48 @@ func (o *Objects) Dropped() int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	n := 0
-	for _, log := range o.events {
-		n += log.dropped
+	for _, d := range o.desks {
+		n += d.dropped
 	}
 	return n
 }
 
-// flush writes the events of a session that wait.
-func (o *Objects) flush(ctx context.Context, session string) error {
+// flush writes the events of a session that wait, in turn.
+func (o *Objects) flush(ctx context.Context, session string, d *desk) error {
 	o.mu.Lock()
-	log := o.events[session]
-	o.mu.Unlock()
-	if log == nil {
-		return nil
-	}
-	log.writing.Lock()
-	defer log.writing.Unlock()
-	o.mu.Lock()
-	lines := log.waiting
+	lines := d.waiting
 	o.mu.Unlock()
 	if len(lines) == 0 {
 		return nil
 	}
 	folder, err := o.prepareFolder(ctx, session)
 	if err == nil {
-		err = o.write(ctx, log, folder, lines)
+		err = o.write(ctx, d, folder, lines)
 	}
 	if err != nil {
 		return fmt.Errorf("archive events of session %s: %w", session, err)
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	log.waiting = slices.Clone(log.waiting[len(lines):])
+	d.waiting = slices.Clone(d.waiting[len(lines):])
 	return nil
 }
 
 // write adds lines to the object that this process writes, or begins one.
-func (o *Objects) write(ctx context.Context, log *eventLog, folder string, lines []byte) error {
-	if log.number > 0 && len(log.written) < eventObject {
-		body := slices.Concat(log.written, lines)
-		if err := o.bucket.Put(ctx, keyOf(folder, eventsName(log.number)), body, false); err != nil {
+func (o *Objects) write(ctx context.Context, d *desk, folder string, lines []byte) error {
+	if d.number > 0 && len(d.written) < eventObject {
+		body := slices.Concat(d.written, lines)
+		if err := o.bucket.Put(ctx, keyOf(folder, eventsName(d.number)), body, false); err != nil {
 			return err
 		}
-		log.written = body
+		d.written = body
 		return nil
 	}
 	names, err := o.lib.names(ctx, folder)
 	if err != nil {
 		return err
 	}
-	next := log.number + 1
+	next := d.number + 1
 	for _, name := range names {
 		if n, ok := eventsNumber(name); ok {
 			next = max(next, n+1)
@@ -119,7 +132,7 @@ func (o *Objects) write(ctx context.Context, log *eventLog, folder string, lines
 		err := o.bucket.Put(ctx, keyOf(folder, eventsName(next)), lines, true)
 		if !errors.Is(err, ErrExists) {
 			if err == nil {
-				log.number, log.written = next, lines
+				d.number, d.written = next, lines
 			}
 			return err
 		}
@@ -136,7 +149,7 @@ func (o *Objects) Close() error {
 	o.mu.Lock()
 	closed := o.closed
 	o.closed = true
-	sessions := slices.Sorted(maps.Keys(o.events))
+	sessions := slices.Sorted(maps.Keys(o.desks))
 	o.mu.Unlock()
 	if closed {
 		return nil
@@ -145,7 +158,7 @@ func (o *Objects) Close() error {
 	defer stop()
 	var errs []error
 	for _, s := range sessions {
-		errs = append(errs, o.flush(ctx, s))
+		errs = append(errs, o.inTurn(ctx, s, func(d *desk) error { return o.flush(ctx, s, d) }))
 	}
 	if n := o.Dropped(); n > 0 {
 		errs = append(errs, fmt.Errorf("%d events were dropped: too many came between two steps", n))
