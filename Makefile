@@ -18,8 +18,8 @@ long: ## a thousand long sessions
 	TIERCOMPACT_LONG=full go test . -run Long -v -timeout 3h
 long-summary: ## 30,000 tokens on a real model of 8k; start a server as .ci/run does, and name it in TIERCOMPACT_OLLAMA
 	TIERCOMPACT_LONG=full go test ./summarize -run TestRealLong -v -timeout 1h
-kill: ## two hundred kills while the folder store writes
-	go test . ./archive -run Killed -kills=200 -timeout 1h
+kill: ## a thousand kills while a session and its archive are written
+	go test . ./archive -run Killed -kills=1000 -timeout 2h
 bench: ## ten runs, for benchstat
 	go test -run='^$$' -bench=. -benchmem -count=10 ./... | tee bench.out
 bench-compare: ## what a message goes through, against the baseline; COUNT=4 BENCHTIME=5ms make bench-compare for less
