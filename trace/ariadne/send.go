@@ -26,12 +26,14 @@ type sender struct {
 	client  *http.Client
 	url     *url.URL
 	tree    tree
-	failed  int    // requests in a row
-	problem string // of the last of them
-	lastTry bool   // was made, or is under way
+	failed  int       // requests in a row
+	resume  time.Time // when the next is due
+	problem string    // of the last of them
+	lastTry bool      // was made, or is under way
 	says    *loss.Report
 }
 
+// The pause after a failure doubles with each in a row.
 const (
 	firstPause   = 250 * time.Millisecond
 	longestPause = 8 * time.Second
@@ -69,6 +71,7 @@ func (s *sender) send(events []trace.Event) {
 			return
 		}
 		s.failed++
+		s.resume = time.Now().Add(min(firstPause<<min(s.failed-1, 10), longestPause))
 		s.problem = no.problem
 		if !no.again {
 			break
@@ -78,8 +81,8 @@ func (s *sender) send(events []trace.Event) {
 	s.says.Add(len(events)-left, s.url.Redacted()+": "+s.problem)
 }
 
-// pause waits after failures, twice as long each time, and reports whether to
-// send: a server that failed is tried once while the sink is being closed.
+// pause waits until it is time after a failure, and reports whether to send: a
+// server that failed is tried once while the sink is being closed.
 func (s *sender) pause() bool {
 	select {
 	case <-s.closing:
@@ -91,7 +94,7 @@ func (s *sender) pause() bool {
 	if s.failed == 0 {
 		return true
 	}
-	t := time.NewTimer(min(firstPause<<min(s.failed-1, 10), longestPause))
+	t := time.NewTimer(time.Until(s.resume))
 	defer t.Stop()
 	select {
 	case <-t.C:

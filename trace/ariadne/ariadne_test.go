@@ -1,0 +1,323 @@
+package ariadne_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/tiercompact/tiercompact"
+	"github.com/tiercompact/tiercompact/trace"
+	"github.com/tiercompact/tiercompact/trace/ariadne"
+	"github.com/tiercompact/tiercompact/trace/ariadne/ariadnetest"
+)
+
+func decode(raw []byte, into any) { _ = json.Unmarshal(raw, into) }
+
+var at = time.Date(2026, 3, 4, 5, 6, 7, 8e6, time.UTC)
+
+func warning(session string, i int) trace.Event {
+	return trace.New(session, at, at.Add(time.Duration(i)*time.Second), trace.Warning{Severity: trace.Low, Message: fmt.Sprint("number ", i)})
+}
+
+// lines is a log that several goroutines may write to.
+type lines struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+func open(t *testing.T, url string, client *http.Client) (*ariadne.Sink, *lines) {
+	t.Helper()
+	log := new(lines)
+	sink, err := ariadne.New(ariadne.Config{URL: url, Client: client, Stderr: log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sink, log
+}
+
+func TestURLMustBeOne(t *testing.T) {
+	for _, url := range []string{"", "localhost:8080", "ftp://x", "http://", "://", "/ingest", "http://u:pa55@x:port"} {
+		if _, err := ariadne.New(ariadne.Config{URL: url}); err == nil || !strings.HasPrefix(err.Error(), "open Ariadne: URL must be like") || strings.Contains(err.Error(), "pa55") {
+			t.Errorf("%q: %v", url, err)
+		}
+	}
+}
+
+// answer is a server that says one thing.
+func answer(code int, header, body string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		if header != "" {
+			w.Header().Set("Location", header)
+		}
+		w.WriteHeader(code)
+		_, _ = io.WriteString(w, body)
+	}
+}
+
+func TestWhatFailsIsToldAndTheSessionGoesOn(t *testing.T) {
+	hang := func(w http.ResponseWriter, r *http.Request) { // after the head and a part of the body
+		w.Header().Set("Content-Length", "100")
+		_, _ = io.Copy(io.Discard, r.Body) // so that it notices who leaves
+		_, _ = io.WriteString(w, "half")
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+	}
+	slow := func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		select {
+		case <-time.After(10 * time.Second):
+		case <-r.Context().Done():
+		}
+	}
+	tests := []struct {
+		name   string
+		server http.HandlerFunc // nil: a port that is closed
+		says   string
+	}{
+		{"dead", nil, "connection refused"},
+		{"slow", slow, "no whole answer within 2s"},
+		{"hangs in its answer", hang, "no whole answer within 2s"},
+		{"refuses", answer(400, "", "{\"error\":\"batch[1].ended_at\x1b[2J is before started_at\"}"), `answers 400 Bad Request: {"error":"batch[1].ended_at [2J is before started_at"}`},
+		{"fails", answer(500, "", strings.Repeat("x", 5000)), "answers 500 Internal Server Error: xxx"},
+		{"is busy", answer(503, "", ""), "answers 503 Service Unavailable;"},
+		{"redirects", answer(307, "http://elsewhere/ingest", ""), `answers 307 Temporary Redirect to "http://elsewhere/ingest", and redirects are not followed`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			url := closedPort(t)
+			if test.server != nil {
+				server := httptest.NewServer(test.server)
+				defer server.Close()
+				url = server.URL
+			}
+			sink, log := open(t, url, nil)
+			c, err := tiercompact.New(tiercompact.Config{Window: 8000, Trace: sink.Emit})
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := c.Session("s")
+			for _, m := range turns(20) {
+				if _, err := s.AddMessage(t.Context(), m); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := sink.Close(t.Context()); err != nil || sink.Lost() == 0 {
+				t.Errorf("%v, %d lost", err, sink.Lost())
+			}
+			got := log.String()
+			if !strings.HasPrefix(got, "[Ariadne] "+url+"/ingest: ") || !strings.Contains(got, test.says) || !strings.Contains(got, "the session goes on") {
+				t.Errorf("%s", got)
+			}
+			if n := strings.Count(got, "\n"); n > 2 || strings.Count(got, "[Ariadne]") != n {
+				t.Errorf("%d lines: %s", n, got)
+			}
+		})
+	}
+}
+
+// closedPort returns the URL of a server that is not there.
+func closedPort(t testing.TB) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return "http://" + l.Addr().String()
+}
+
+func TestEventsReachAServerOverTheNetwork(t *testing.T) {
+	server := ariadnetest.New()
+	over := httptest.NewServer(server)
+	defer over.Close()
+	sink, log := open(t, over.URL+"/", nil)
+	sink.Emit(warning("one", 0))
+	sink.Emit(warning("two", 1))
+	if err := sink.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	sink.Emit(warning("one", 2))
+	if err := sink.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, a := range server.Arrivals() {
+		got = append(got, a.Type+" "+a.Trace[:4])
+	}
+	one, two := got[0][6:], got[2][6:]
+	if want := []string{"trace " + one, "span " + one, "trace " + two, "span " + two, "span " + one}; fmt.Sprint(got) != fmt.Sprint(want) || one == two {
+		t.Errorf("%v %v", got, server.Problems())
+	}
+	if log.String() != "" {
+		t.Error(log.String())
+	}
+}
+
+func TestSameEventsHaveTheSameIDs(t *testing.T) {
+	var runs [3]string
+	for i, first := range []int{0, 0, 1} {
+		server := ariadnetest.New()
+		sink, _ := open(t, "http://x", server.Client())
+		e := warning("s", 2)
+		e.Start = at.Add(time.Duration(first))
+		sink.Emit(e)
+		_ = sink.Close(t.Context())
+		for _, a := range server.Arrivals() {
+			runs[i] += a.Trace + a.Span
+		}
+	}
+	if runs[0] == "" || runs[0] != runs[1] || runs[0] == runs[2] {
+		t.Errorf("%q", runs)
+	}
+}
+
+// flaky answers with codes in turn, and then as an Ariadne server.
+type flaky struct {
+	codes []int
+	then  *ariadnetest.Server
+	at    []time.Time
+}
+
+func (f *flaky) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	f.at = append(f.at, time.Now())
+	if len(f.codes) == 0 {
+		f.then.ServeHTTP(w, r)
+		return
+	}
+	w.WriteHeader(f.codes[0])
+	f.codes = f.codes[1:]
+}
+
+func TestServerThatComesBackGetsWhatFollowsAndItsTrace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begin := time.Now()
+		f := &flaky{codes: []int{503, 500, 400}, then: ariadnetest.New()}
+		sink, log := open(t, "http://x", ariadnetest.Client(f))
+		for i := range 4 {
+			sink.Emit(trace.New("s", at, at, trace.TokenEstimate{}))
+			sink.Emit(trace.New("s", at, at, trace.TriggerDecision{Reason: "usage", Level: "none"}))
+			time.Sleep(2 * time.Second)
+			if i == 2 {
+				sink.Emit(trace.New("s", at, at, trace.TriggerDecision{Reason: "usage", Level: "none"}))
+			}
+		}
+		if err := sink.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if len(f.then.Problems()) > 0 || len(f.then.Spans()) != 5 || sink.Lost() != 4 {
+			t.Errorf("%v, %d spans, %d lost", f.then.Problems(), len(f.then.Spans()), sink.Lost())
+		}
+		var waits []time.Duration // 503 is tried again; after a failure pauses double
+		for _, at := range f.at {
+			waits = append(waits, at.Sub(begin))
+		}
+		if want := "[50ms 300ms 2.05s 4.05s 6.05s]"; fmt.Sprint(waits[:min(5, len(waits))]) != want {
+			t.Errorf("%v, want %s", waits, want)
+		}
+		if want := "[Ariadne] http://x/ingest: answers 500 Internal Server Error; 2 events are lost so far, the session goes on\n[Ariadne] 4 events are lost in all, 0 of them for want of room in the queue\n"; log.String() != want {
+			t.Error(log.String())
+		}
+	})
+}
+
+func TestDeadServerIsAskedEverMoreSeldom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		posts := 0
+		f := ariadnetest.Client(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			posts++
+			w.WriteHeader(http.StatusInternalServerError)
+		}))
+		sink, log := open(t, "http://x", f)
+		for i := range 100000 { // 1,000 seconds
+			sink.Emit(warning("s", i))
+			time.Sleep(10 * time.Millisecond)
+		}
+		if posts > 130 || strings.Count(log.String(), "\n") > 17 {
+			t.Errorf("%d requests, %s", posts, log.String())
+		}
+		begin := time.Now()
+		if err := sink.Close(t.Context()); err != nil || time.Since(begin) > time.Second || sink.Lost() < 100000 {
+			t.Errorf("%v after %v, %d lost", err, time.Since(begin), sink.Lost())
+		}
+	})
+}
+
+func TestCloseEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		never := ariadnetest.Client(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+		sink, log := open(t, "http://x", never)
+		for i := range 2000 {
+			sink.Emit(warning("s", i))
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		begin := time.Now()
+		err := sink.Close(ctx)
+		if took := time.Since(begin); !errors.Is(err, context.DeadlineExceeded) || took > time.Second {
+			t.Errorf("%v after %v", err, took)
+		}
+		synctest.Wait()
+		if sink.Lost() != 2000 || !strings.Contains(log.String(), "[Ariadne]") {
+			t.Errorf("%d lost, %s", sink.Lost(), log.String())
+		}
+	})
+}
+
+func TestEventsThatAreNoJSONAreLeftOut(t *testing.T) {
+	server := ariadnetest.New()
+	sink, log := open(t, "http://x", server.Client())
+	bad := trace.New("s", at, at, trace.SummaryCreated{Payload: json.RawMessage("{")})
+	sink.Emit(bad)
+	_ = sink.Flush(t.Context())
+	sink.Emit(warning("s", 1))
+	sink.Emit(bad)
+	_ = sink.Close(t.Context())
+	if len(server.Spans()) != 1 || sink.Lost() != 2 || !strings.Contains(log.String(), "[Ariadne] events that are no JSON are left out; 1 event is lost") {
+		t.Errorf("%d spans, %d lost, %s", len(server.Spans()), sink.Lost(), log.String())
+	}
+}
+
+func TestManySessionsAreForgottenAndBeginAnew(t *testing.T) {
+	server := ariadnetest.New()
+	sink, err := ariadne.New(ariadne.Config{URL: "http://x", Client: server.Client(), Size: 20000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 5000 {
+		sink.Emit(warning(fmt.Sprint("s", i), i))
+	}
+	later := warning("s1", 7)
+	later.Start = at.Add(time.Second)
+	sink.Emit(later)
+	_ = sink.Close(t.Context())
+	if n := len(server.Spans()); n != 5001 || len(server.Problems()) > 0 {
+		t.Errorf("%d spans, %v", n, server.Problems())
+	}
+	if n := len(server.Arrivals()) - 5001; n != 5001 {
+		t.Errorf("%d traces", n)
+	}
+}
