@@ -166,14 +166,15 @@ type Trace struct {
 
 // Ariadne is a server of Ariadne.
 type Ariadne struct {
-	URL   string `koanf:"url"` // "": none
-	Name  string `koanf:"name"`
+	URL   string `koanf:"url"`   // "": none
+	Name  string `koanf:"name"`  // "": as package ariadne has it
 	Group string `koanf:"group"` // "": the session
 }
 
 // OTLP is a collector that speaks OTLP over HTTP.
 type OTLP struct {
 	Endpoint string `koanf:"endpoint"` // an address; "": none
+	Insecure bool   `koanf:"insecure"`
 	Service  string `koanf:"service"`
 }
 

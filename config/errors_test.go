@@ -57,6 +57,7 @@ func wrongs() []wrong {
 		yaml("time below 0", "deadlines:\n  round: -5s\n", "deadlines.round", "at least 0", `"-5s"`, 2),
 		yaml("expression that is none", "policy:\n  protect: [\"m1\", \"/(/\"]\n", "policy.protect[1]", "an id, role:NAME or /regexp/", `"/(/"`, 2),
 		yaml("pattern that is none", "redact:\n  patterns:\n  - name: ticket\n    regexp: \"T-[0-9\"\n", "redact.patterns[0].regexp", "a regular expression of Go", `"T-[0-9"`, 4),
+		yaml("pattern of nothing", "redact: {patterns: [{regexp: x*}]}\n", "redact.patterns[0].regexp", "one that does not match the empty text", `"x*"`, 1),
 		yaml("pattern with more", "redact:\n  patterns:\n  - name: ticket\n    regex: T-1\n", "redact.patterns[0].regex", "name or regexp", "", 4),
 		yaml("list that is none", "policy:\n  protect: role:tool\n", "policy.protect", "a list", `"role:tool"`, 2),
 		yaml("section in place of a value", "model:\n  name: x\n", "model", "text", "a section of 1", 2),

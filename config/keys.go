@@ -121,10 +121,11 @@ func keys() []key {
 		{path: "trace.console", kind: toggle, value: false, flag: "trace-console", doc: "tell of each event in a line on stderr"},
 		{path: "trace.jsonl", kind: text, value: "", flag: "trace", doc: "write every event to this `file`, one JSON object a line"},
 		{path: "trace.ariadne.url", kind: address, value: "", flag: "ariadne-url", doc: "`address` of an Ariadne server that is sent every event"},
-		{path: "trace.ariadne.name", kind: text, value: "tiercompact", doc: "name of its traces"},
+		{path: "trace.ariadne.name", kind: text, value: "", doc: "name of its traces (default: compaction of, and the session)"},
 		{path: "trace.ariadne.group", kind: text, value: "", doc: "group of its traces (default: the session)"},
 		{path: "trace.otlp.endpoint", kind: address, value: "", flag: "otlp-endpoint", doc: "`address` of a collector that is sent spans by OTLP over HTTP"},
-		{path: "trace.otlp.service", kind: text, value: "tiercompact", doc: "name of the service in its spans"},
+		{path: "trace.otlp.insecure", kind: toggle, value: false, doc: "http, not https, where the address is host:port alone"},
+		{path: "trace.otlp.service", kind: text, value: "", doc: "name of the service in its spans (default: OTEL_SERVICE_NAME, else tiercompact)"},
 		{path: "trace.prometheus.listen", kind: listen, value: "", flag: "prometheus-listen", doc: "serve /metrics for Prometheus at this `host:port`; a port alone is on loopback"},
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/tiercompact/tiercompact/redact"
 )
 
 // A kind is what a setting takes.
@@ -255,9 +257,7 @@ func pattern(at string, fields []entry) (p Pattern, _ *Error) {
 		case !ok || s == "":
 			bad.Want = "text"
 		case f.name == "regexp":
-			if _, err := regexp.Compile(s); err != nil {
-				bad.Want, bad.Remedy = "a regular expression of Go", reason(err)
-			}
+			bad.Want, bad.Remedy = expression(s)
 		}
 		if bad.Want != "" {
 			return p, bad
@@ -265,6 +265,21 @@ func pattern(at string, fields []entry) (p Pattern, _ *Error) {
 		*into = s
 	}
 	return p, nil
+}
+
+// expression says what is wrong with the regular expression of a pattern.
+func expression(s string) (want, remedy string) {
+	re, err := regexp.Compile(s)
+	switch {
+	case err != nil:
+		return "a regular expression of Go", reason(err)
+	case re.MatchString(""):
+		return "one that does not match the empty text", ""
+	}
+	if _, err := redact.New(redact.Options{Patterns: []redact.Pattern{{Regexp: s}}}); err != nil {
+		return "one that redaction can use", err.Error()
+	}
+	return "", ""
 }
 
 // reason is what is wrong with a regular expression.
@@ -275,10 +290,7 @@ func isAddress(s string) bool {
 	if strings.ContainsAny(s, " \t@") {
 		return false
 	}
-	if !strings.Contains(s, "://") { // as OLLAMA_HOST has it
-		s = "http://" + s
-	}
-	u, err := url.Parse(s)
+	u, err := url.Parse(schemed(s))
 	return err == nil && u.Host != "" && u.Hostname() != "" && (u.Scheme == "http" || u.Scheme == "https")
 }
 
@@ -300,4 +312,12 @@ func listenAt(s string) (any, string, string) {
 		host = "127.0.0.1"
 	}
 	return net.JoinHostPort(host, port), "", ""
+}
+
+// schemed is an address with its scheme, which may be left out.
+func schemed(address string) string {
+	if strings.Contains(address, "://") {
+		return address
+	}
+	return "http://" + address
 }

@@ -85,11 +85,11 @@ var only = map[string][]string{
 	"github.com/spf13/":               {"cmd/tiercompact", "config"},
 	"go.yaml.in/yaml/":                {"config"},
 	"github.com/zricethezav/":         {"redact/gitleaks"},
-	"github.com/prometheus/":          {"trace/prometheus"},
+	"github.com/prometheus/":          {"config", "trace/prometheus"},
 	"go.opentelemetry.io/otel/sdk/":   {"trace/otlp"},
 	"go.opentelemetry.io/":            {"trace/otel", "trace/otlp"},
 	"gonum.org/v1/plot":               {"bench/report", "internal/chart", "trace/timeline"},
-	"net/http":                        {"archive/s3", "internal/fault", "internal/ollama", "internal/ollamatest", "internal/ollamatest/testmodels", "internal/openai", "internal/remote", "trace/ariadne", "trace/ariadne/ariadnetest"},
+	"net/http":                        {"archive/s3", "config", "internal/fault", "internal/ollama", "internal/ollamatest", "internal/ollamatest/testmodels", "internal/openai", "internal/remote", "trace/ariadne", "trace/ariadne/ariadnetest"},
 }
 
 func TestImports(t *testing.T) {

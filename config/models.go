@@ -1,0 +1,75 @@
+package config
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+
+	"github.com/tiercompact/tiercompact"
+	"github.com/tiercompact/tiercompact/engine"
+)
+
+// DefaultWindow is the window where neither settings nor a server tell it.
+const DefaultWindow = 8192
+
+// SessionModel, as [Summary.Model], is the session's own model.
+const SessionModel = "session"
+
+// EngineOptions say which models to look for. The bearer token of servers is
+// taken from [KeyVariable].
+func (c Config) EngineOptions() (engine.Options, error) {
+	o := engine.Options{
+		Kind: engine.Kind(c.Engine), URL: c.OllamaURL, Embedder: c.Embed.Model, Summarizer: c.Summary.Model,
+		EmbedURL: c.Embed.URL, SummaryURL: c.Summary.URL, Key: os.Getenv(KeyVariable), Cache: c.Embed.Cache, Seed: c.Seed,
+	}
+	switch base, err := os.UserCacheDir(); {
+	case c.Embed.Cache == CacheNone:
+		o.Cache = ""
+	case c.Embed.Cache == CacheAuto && err == nil:
+		o.Cache, o.CacheIfPossible = filepath.Join(base, "tiercompact", "vectors"), true
+	case c.Embed.Cache == CacheAuto:
+		o.Cache = ""
+	}
+	if c.Summary.Model == SessionModel {
+		if c.Model == "" {
+			return o, errors.New("summary.model session is the session's model; set model too")
+		}
+		o.Summarizer, o.SummaryWindow = c.Model, max(0, c.Window)
+	}
+	return o, nil
+}
+
+// A Window says where the tokens of a window come from.
+type Window struct {
+	Source  string // "" where it was set, or is DefaultWindow
+	Warning string // "": none
+}
+
+// Measure puts the window into cfg that its model has on Ollama, where none is
+// set, and warns of one that is set above it; without a model or a server it is
+// DefaultWindow. With ExactTokens, cfg counts by the model's tokenizer.
+func (c Config) Measure(ctx context.Context, cfg *tiercompact.Config) (w Window, err error) {
+	ask := cfg.Model != "" && c.Engine != string(engine.BuiltIn)
+	o := engine.Options{Kind: engine.Kind(c.Engine), URL: c.OllamaURL}
+	if c.ExactTokens && !ask {
+		return w, errors.New("exact_tokens takes the tokenizer from Ollama; set model, and another engine than built-in")
+	}
+	cfg.Window = max(0, cfg.Window)
+	if ask {
+		known, failed := engine.Window(ctx, o, cfg.Model, cfg.Window)
+		if failed != nil && c.ExactTokens {
+			return w, failed
+		}
+		if failed == nil && known.Tokens > 0 { // else the model may be another server's
+			w = Window{known.Source, known.Warning}
+			cfg.Window = known.Tokens
+		}
+	}
+	cfg.Window = cmp.Or(cfg.Window, DefaultWindow)
+	if c.ExactTokens {
+		cfg.Count, err = engine.Tokenizer(ctx, o, cfg.Model)
+	}
+	return w, err
+}

@@ -1,0 +1,127 @@
+package config
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/tiercompact/tiercompact"
+	"github.com/tiercompact/tiercompact/archive"
+	"github.com/tiercompact/tiercompact/archive/s3"
+	"github.com/tiercompact/tiercompact/engine"
+	"github.com/tiercompact/tiercompact/redact"
+	"github.com/tiercompact/tiercompact/redact/gitleaks"
+)
+
+// Opened is all that settings name, in the form that a compactor takes.
+type Opened struct {
+	tiercompact.Config                // with window, archive, sinks, models and redaction
+	Engine             *engine.Engine // which models there are, and why
+	Window             Window         // where Config.Window comes from
+	Warnings           []string       // what is not as it should be, and after a semicolon what to do
+
+	closers []func(context.Context) error
+}
+
+// Close sends what waits in sinks, and closes them and the archive. Compactors
+// must be done before. When ctx ends first, events are dropped.
+func (o *Opened) Close(ctx context.Context) error {
+	var errs []error
+	for _, c := range slices.Backward(o.closers) {
+		errs = append(errs, c(ctx))
+	}
+	o.closers = nil
+	return errors.Join(errs...)
+}
+
+// Open opens the archive and the sinks, looks for the models and the window, and
+// makes the rules of redaction. Failures of sinks are told on stderr; nil is
+// os.Stderr. What it opened is closed where it fails.
+func (c Config) Open(ctx context.Context, stderr io.Writer) (_ *Opened, err error) {
+	if stderr == nil {
+		stderr = os.Stderr
+	}
+	o := &Opened{Config: c.Compaction()}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, o.Close(ctx))
+		}
+	}()
+	if o.Redact, err = c.Redact.Open(); err != nil {
+		return nil, err
+	}
+	if o.Window, err = c.Measure(ctx, &o.Config); err != nil {
+		return nil, err
+	}
+	e, err := c.EngineOptions()
+	if err != nil {
+		return nil, err
+	}
+	if o.Engine, err = engine.Open(ctx, e); err != nil {
+		return nil, err
+	}
+	o.Engine.Into(&o.Config)
+	if o.Archive, err = c.Archive.Open(ctx); err != nil {
+		return nil, err
+	}
+	if o.Archive != nil {
+		o.closers = append(o.closers, func(context.Context) error { return o.Archive.Close() })
+	}
+	sinks, err := c.Trace.Open(ctx, stderr)
+	if err != nil {
+		return nil, err
+	}
+	o.Trace, o.closers = sinks.Sink, append(o.closers, sinks.Close)
+	o.warn(o.Window.Warning, o.Engine.Warning)
+	o.warn(sinks.Warnings...)
+	return o, nil
+}
+
+func (o *Opened) warn(texts ...string) {
+	for _, text := range texts {
+		if text != "" {
+			o.Warnings = append(o.Warnings, text)
+		}
+	}
+}
+
+// Open opens the archive; nil is the memory of the compactor. It must be closed.
+func (a Archive) Open(ctx context.Context) (archive.Store, error) {
+	switch a.Adapter {
+	case Dir:
+		return archive.OpenDir(a.Dir, archive.DirOptions{})
+	case S3:
+		return s3.Open(ctx, a.S3.config())
+	}
+	return nil, nil
+}
+
+func (b S3Bucket) config() s3.Config {
+	return s3.Config{Bucket: b.Bucket, Prefix: b.Prefix, Region: b.Region, Endpoint: b.Endpoint, KMSKey: b.KMSKey}
+}
+
+// Open makes what texts are redacted by; nil where redaction is off.
+func (r Redact) Open() (func(string) string, error) {
+	if !r.Enabled {
+		return nil, nil
+	}
+	o := redact.Options{PII: r.PII}
+	for _, p := range r.Patterns {
+		o.Patterns = append(o.Patterns, redact.Pattern(p))
+	}
+	if r.Gitleaks {
+		extra, err := gitleaks.New()
+		if err != nil {
+			return nil, fmt.Errorf("make the rules of redaction: %w", err)
+		}
+		o.Extra = append(o.Extra, extra)
+	}
+	rules, err := redact.New(o)
+	if err != nil {
+		return nil, fmt.Errorf("make the rules of redaction: %w", err)
+	}
+	return rules.String, nil
+}
