@@ -46,7 +46,7 @@ func (p Policy) Holds(t chat.Transcript) []Hold {
 		case p.Protects(m):
 			h[i] |= Protected
 		}
-		if !pinned && h[i] == 0 && m.Typed() {
+		if !pinned && m.Typed() && !m.IsSummary() {
 			h[i] |= First
 			pinned = true
 		}
