@@ -111,8 +111,9 @@ func (f *fitting) fixed() int {
 	return sum
 }
 
-// down cuts until the total is at most target, and gives up prose, summary and
-// groups only while it is above limit.
+// down cuts until the total is at most target, prose to what still says
+// something. It gives up more of that, summary and groups only while it is above
+// limit.
 func (f *fitting) down(limit, target int) {
 	for _, most := range []int{800, 400, 200, 100, 50, 0} {
 		f.cutAll(target, most, isBulk)
@@ -120,9 +121,9 @@ func (f *fitting) down(limit, target int) {
 	f.cutSummary(limit, 2)
 	f.cutSummary(limit, 1)
 	f.cutFirst(limit)
-	for _, most := range []int{200, 60, 0} {
-		f.cutAll(limit, most, isProse)
-	}
+	f.cutAll(target, 200, isProse)
+	f.cutAll(limit, 60, isProse)
+	f.cutAll(limit, 0, isProse)
 	for _, keep := range []int{4, 2, 1} {
 		f.dropGroups(limit, keep)
 	}
