@@ -31,4 +31,4 @@ bench-baseline: ## the baseline anew, on a machine that does nothing else
 	$(MESSAGES) > bench.out || { cat bench.out; exit 1; }
 	{ echo "cores: 2"; sed -e '/^cpu:/d' -e '/^ok/d' -e '/^PASS/d' bench.out; } > bench/testdata/baseline.txt
 golden: ## rewrite the golden files; then read the diff
-	go test ./files ./summarize ./trace ./bench/report ./cmd/... -update
+	go test ./files ./summarize ./trace ./trace/timeline ./bench/report ./cmd/... -update

@@ -29,6 +29,7 @@ exit code 3 is about the end.`,
 		Example: `  tiercompact replay
   tiercompact replay session.jsonl --window 16384 --preset steady
   tiercompact replay session.jsonl -w 32768 --level soft --all
+  tiercompact replay session.jsonl --timeline session.svg
   tiercompact replay session.jsonl -w 8192 --out end.jsonl --requests requests/`,
 		Args: atMost(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) },
@@ -44,6 +45,7 @@ exit code 3 is about the end.`,
 	o.settings.register(cmd)
 	o.source.register(cmd)
 	o.sinks.register(cmd)
+	o.picture.register(cmd)
 	return cmd
 }
 
@@ -51,6 +53,7 @@ type replayOptions struct {
 	source                    source
 	settings                  settings
 	sinks                     sinks
+	picture                   picture
 	look                      look
 	out, to, requests, report string
 	all, json                 bool
@@ -72,6 +75,7 @@ func (o *replayOptions) run(cmd *cobra.Command, args []string) (err error) {
 	if err != nil {
 		return err
 	}
+	o.picture.into(&cfg)
 	r, err := o.sinks.start(cmd.Context(), cfg, in)
 	if err != nil {
 		return err
@@ -101,10 +105,10 @@ func (o *replayOptions) valid(path string) error {
 	if err := oneOf("--to", o.to, formatNames(true)); err != nil {
 		return err
 	}
-	if err := o.sinks.valid(); err != nil {
+	if err := errors.Join(o.sinks.valid(), o.picture.valid()); err != nil {
 		return err
 	}
-	return apart(path, target{"--out", o.out}, target{"--report", o.report}, target{"--trace", o.sinks.trace})
+	return apart(path, target{"--out", o.out}, target{"--report", o.report}, target{"--trace", o.sinks.trace}, target{"--timeline", o.picture.path})
 }
 
 // read reads the transcript, or the session that comes with the program.
@@ -137,6 +141,9 @@ func (o *replayOptions) finish(cmd *cobra.Command, r *run, in input, end ending)
 		if err := write(cmd, o.report, func(w io.Writer) error { return writeJSON(w, end) }); err != nil {
 			return err
 		}
+	}
+	if err := o.picture.write(cmd); err != nil {
+		return err
 	}
 	if o.out != "" {
 		in.Messages = r.session.Messages()

@@ -32,7 +32,7 @@ var may = map[string][]string{
 	"bench/report":                   {"bench", "internal/chart", "internal/screen"},
 	"chat":                           {},
 	"chat/chattest":                  {"chat"},
-	"cmd/tiercompact":                {".", "archive", "archive/s3", "bench", "bench/corpus", "bench/evidence", "bench/report", "chat", "config", "engine", "files", "internal/ollama", "internal/openai", "internal/screen", "internal/tui", "levels", "memory", "summarize", "tokens", "trace", "wire"},
+	"cmd/tiercompact":                {".", "archive", "archive/s3", "bench", "bench/corpus", "bench/evidence", "bench/report", "chat", "config", "engine", "files", "internal/ollama", "internal/openai", "internal/screen", "internal/tui", "levels", "memory", "summarize", "tokens", "trace", "trace/timeline", "wire"},
 	"config":                         {".", "archive", "archive/s3", "chat", "engine", "levels", "redact", "redact/gitleaks", "summarize", "trace", "trace/ariadne", "trace/otel", "trace/otlp", "trace/prometheus"},
 	"cooldown":                       {},
 	"edit":                           {"chat"},
@@ -70,6 +70,7 @@ var may = map[string][]string{
 	"trace/otel":                     {"trace"},
 	"trace/otlp":                     {"trace", "trace/internal/loss", "trace/otel"},
 	"trace/prometheus":               {"trace"},
+	"trace/timeline":                 {"internal/chart", "internal/screen", "trace"},
 	"wire":                           {"chat"},
 }
 

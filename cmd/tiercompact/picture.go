@@ -1,0 +1,43 @@
+package main
+
+import (
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tiercompact/tiercompact"
+	"github.com/tiercompact/tiercompact/trace"
+	traced "github.com/tiercompact/tiercompact/trace/timeline"
+)
+
+// A picture is the timeline of a replay as a file.
+type picture struct {
+	path   string
+	events []trace.Event
+}
+
+func (p *picture) register(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&p.path, "timeline", "", "draw what happened into this `file`, as SVG")
+}
+
+func (p *picture) valid() error {
+	if p.path == "-" {
+		return usagef("--timeline - is no file; give the name of one")
+	}
+	return nil
+}
+
+// into has a session's events come to the picture, where one is asked for.
+func (p *picture) into(cfg *tiercompact.Config) {
+	if p.path != "" {
+		cfg.Trace = trace.Join(cfg.Trace, func(e trace.Event) { p.events = append(p.events, e) }) // a replay has one goroutine
+	}
+}
+
+// write draws the picture.
+func (p *picture) write(cmd *cobra.Command) error {
+	if p.path == "" || len(p.events) == 0 {
+		return nil
+	}
+	return write(cmd, p.path, func(w io.Writer) error { return traced.SVG(w, p.events) })
+}

@@ -1,0 +1,196 @@
+package timeline
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/tiercompact/tiercompact/internal/chart"
+	"github.com/tiercompact/tiercompact/internal/screen"
+)
+
+// usage is the panel of the window: the share that is used over the checks, the
+// limits as dashed lines, and each round as a drop.
+func (s story) usage() *plot.Plot {
+	p := chart.NewPanel("", "window used, %")
+	p.X.Min, p.X.Max = s.span()
+	p.Y.Min, p.Y.Max = 0, s.highest()
+	p.X.Tick.Marker, p.X.LineStyle.Width, p.X.Tick.Length = checkTicks{}, 0, 0 // the panel below has the axis
+	var used plotter.XYs
+	for i, k := range s.checks {
+		used = append(used, plotter.XY{X: float64(i + 1), Y: 100 * k.used})
+		if len(k.steps) > 0 {
+			used = append(used, plotter.XY{X: float64(i + 1), Y: 100 * k.left()})
+		}
+	}
+	for _, l := range kindsOfLimit() {
+		add(p, s.limit(l), draw.LineStyle{Color: chart.Paint(l.hue), Width: vg.Points(1), Dashes: l.dashes})
+	}
+	add(p, used, draw.LineStyle{Color: chart.Paint("ink"), Width: vg.Points(1.2)})
+	p.Add(drops{s})
+	return p
+}
+
+// add draws a line, where there are points for one.
+func add(p *plot.Plot, points plotter.XYs, style draw.LineStyle) {
+	if line, err := plotter.NewLine(points); err == nil {
+		line.LineStyle = style
+		p.Add(line)
+	}
+}
+
+// span returns the ends of the axis of checks.
+func (s story) span() (least, most float64) { return 0, float64(len(s.checks)) + 1 }
+
+// highest returns the end of the axis of usage, in percent.
+func (s story) highest() float64 {
+	most := 1.0
+	for _, k := range s.checks {
+		most = max(most, k.used)
+	}
+	return 10 * math.Ceil(10*most+0.5)
+}
+
+// A kindOfLimit is a line that usage is held to.
+type kindOfLimit struct {
+	name, hue string
+	dashes    []vg.Length
+	of        func(limits) float64
+}
+
+func kindsOfLimit() []kindOfLimit {
+	dashed := []vg.Length{vg.Points(5), vg.Points(3)}
+	return []kindOfLimit{
+		{"soft", chart.LevelHue("soft"), dashed, func(l limits) float64 { return l.soft }},
+		{"hard", chart.LevelHue("hard"), dashed, func(l limits) float64 { return l.hard }},
+		{"emergency", chart.LevelHue("emergency"), dashed, func(l limits) float64 { return l.emergency }},
+		{"budget", "orange", []vg.Length{vg.Points(1.5), vg.Points(2)}, func(l limits) float64 { return l.budget }},
+	}
+}
+
+// limit returns the line of one limit: level from a check to the next that
+// knows another.
+func (s story) limit(of kindOfLimit) (points plotter.XYs) {
+	least, most := s.span()
+	last := 0.0
+	for i, k := range s.checks {
+		y := 100 * of.of(k.limits)
+		if y == 0 || y == last {
+			continue
+		}
+		x := float64(i+1) - 0.5
+		if last == 0 {
+			x = least
+		} else {
+			points = append(points, plotter.XY{X: x, Y: last})
+		}
+		points, last = append(points, plotter.XY{X: x, Y: y}), y
+	}
+	if last > 0 {
+		points = append(points, plotter.XY{X: most, Y: last})
+	}
+	return points
+}
+
+// limits names the limits, as they are at the end, right of the panel. Names
+// that would touch are moved apart.
+func (s story) limits(p *plot.Plot, c draw.Canvas) {
+	const apart = 11.5
+	type name struct {
+		text string
+		y    vg.Length
+	}
+	var names []name
+	_, y := p.Transforms(&c)
+	for _, l := range kindsOfLimit() {
+		if line := s.limit(l); len(line) > 0 {
+			at := line[len(line)-1].Y
+			names = append(names, name{l.name + " " + chart.Number(math.Round(at*10)/10) + " %", y(at)})
+		}
+	}
+	slices.SortStableFunc(names, func(a, b name) int { return cmp.Compare(a.y, b.y) })
+	style := chart.Text("ink", 9)
+	style.YAlign = draw.YCenter
+	for i, l := range names {
+		if i > 0 {
+			names[i].y = max(l.y, names[i-1].y+vg.Points(apart))
+		}
+		c.FillText(style, vg.Point{X: c.Max.X + vg.Points(5), Y: names[i].y}, l.text)
+	}
+}
+
+// drops draws rounds: each level's part from what it found down to what it left,
+// in its colour, and what was freed below.
+type drops struct{ story }
+
+// Plot implements [plot.Plotter].
+func (d drops) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	for i, k := range d.checks {
+		at := x(float64(i + 1))
+		for _, st := range k.steps {
+			from, to := y(100*share(st.from, k.window)), y(100*share(st.to, k.window))
+			style := draw.LineStyle{Color: chart.Paint(chart.LevelHue(st.level)), Width: vg.Points(4)}
+			c.StrokeLine2(style, at, from, at, to)
+			c.DrawGlyph(draw.GlyphStyle{Color: style.Color, Radius: vg.Points(3.2), Shape: draw.BoxGlyph{}}, vg.Point{X: at, Y: to})
+		}
+	}
+	style := chart.Text("ink", 9)
+	style.XAlign, style.YAlign = draw.XCenter, draw.YTop
+	for _, l := range d.labels(x, y) {
+		c.FillText(style, vg.Point{X: (l.Min.X + l.Max.X) / 2, Y: l.Max.Y}, l.text)
+	}
+}
+
+// A label is a text, and where it stands.
+type label struct {
+	vg.Rectangle
+	text string
+}
+
+func (l label) touches(other label) bool {
+	return l.Min.X < other.Max.X && other.Min.X < l.Max.X && l.Min.Y < other.Max.Y && other.Min.Y < l.Max.Y
+}
+
+// mostLabels keeps the picture of a long session readable.
+const mostLabels = 60
+
+// labels are what rounds freed, each below its drop: the largest first, and none
+// that would touch another.
+func (d drops) labels(x, y func(float64) vg.Length) (chosen []label) {
+	var rounds []int
+	for i, k := range d.checks {
+		if len(k.steps) > 0 {
+			rounds = append(rounds, i)
+		}
+	}
+	slices.SortStableFunc(rounds, func(a, b int) int { return cmp.Compare(d.checks[b].freed(), d.checks[a].freed()) })
+	style := chart.Text("ink", 9)
+	for _, i := range rounds {
+		l := label{text: "−" + screen.Grouped(d.checks[i].freed())}
+		half, top := style.Width(l.text)/2+vg.Points(1.5), y(100*d.checks[i].left())-vg.Points(6)
+		l.Min, l.Max = vg.Point{X: x(float64(i+1)) - half, Y: top - vg.Points(10)}, vg.Point{X: x(float64(i+1)) + half, Y: top}
+		if len(chosen) < mostLabels && !slices.ContainsFunc(chosen, l.touches) {
+			chosen = append(chosen, l)
+		}
+	}
+	return chosen
+}
+
+// keys are the entries of the legend.
+func (s story) keys() []chart.Key {
+	keys := []chart.Key{{Name: "used", Thumb: chart.Thumb{Look: chart.Look{Hue: "ink"}, Line: true}}}
+	for _, level := range []string{"soft", "hard", "emergency", "layers", "fit"} {
+		if slices.ContainsFunc(s.checks, func(k check) bool {
+			return slices.ContainsFunc(k.steps, func(st step) bool { return st.level == level })
+		}) {
+			keys = append(keys, chart.Key{Name: "freed by " + level, Thumb: chart.Block{Hue: chart.LevelHue(level)}})
+		}
+	}
+	return keys
+}
