@@ -66,10 +66,9 @@ func Parse(address string) (Config, error) {
 // Open opens the archive in a bucket, which it asks at once, so that what is
 // wrong with the address, the credentials or the clock is found out here.
 func Open(ctx context.Context, c Config) (*Store, error) {
-	c.Prefix = strings.Trim(c.Prefix, "/")
 	b, err := open(ctx, c)
 	if err != nil {
-		return nil, fmt.Errorf("open archive s3://%s: %w", strings.TrimSuffix(c.Bucket+"/"+c.Prefix, "/"), err)
+		return nil, fmt.Errorf("open archive s3://%s/%s: %w", c.Bucket, strings.Trim(c.Prefix, "/"), err)
 	}
 	o, err := archive.OpenObjects(ctx, b)
 	if err != nil {
@@ -104,8 +103,8 @@ func open(ctx context.Context, c Config) (*bucket, error) {
 		return nil, err
 	}
 	b := &bucket{client: minio.Core{Client: client}, name: c.Bucket, timeout: cmp.Or(c.Timeout, defaultTimeout), secrets: secrets}
-	if c.Prefix != "" {
-		b.prefix = c.Prefix + "/"
+	if prefix := strings.Trim(c.Prefix, "/"); prefix != "" {
+		b.prefix = prefix + "/"
 	}
 	if c.KMSKey != "" {
 		if b.sse, err = encrypt.NewSSEKMS(c.KMSKey, nil); err != nil {
