@@ -107,10 +107,11 @@ func (s *Session) Rewind(ctx context.Context, id string) error {
 	if err := s.editable(); err != nil {
 		return err
 	}
-	if !s.knows(id) {
+	first := s.firstRoundAfter(id)
+	if first == len(s.rounds) && position(s.t.messages, id) < 0 {
 		return fmt.Errorf("rewind to message %q: %w", id, ErrNotFound)
 	}
-	for len(s.rounds) > 0 && position(s.rounds[len(s.rounds)-1].before.messages, id) >= 0 {
+	for len(s.rounds) > first {
 		if _, err := s.undo(ctx); err != nil {
 			return s.cfg.shown(err)
 		}
@@ -141,15 +142,16 @@ func (s *Session) forget(keep int) {
 	s.unrecorded() // a record may have given up more of them
 }
 
-// knows reports whether the message of an id stands in the conversation, or
-// stood in it before a round that can be undone.
-func (s *Session) knows(id string) bool {
-	for _, r := range s.rounds {
+// firstRoundAfter returns the index of the first round that was made after the
+// message of an id was added: it may have taken the message out, and later ones
+// have not met it. Where there is none, it returns the number of rounds.
+func (s *Session) firstRoundAfter(id string) int {
+	for i, r := range s.rounds {
 		if position(r.before.messages, id) >= 0 {
-			return true
+			return i
 		}
 	}
-	return position(s.t.messages, id) >= 0
+	return len(s.rounds)
 }
 
 func position(t chat.Transcript, id string) int {
