@@ -23,45 +23,53 @@ func Redacted(sink Sink, f func(string) string) Sink {
 	}
 }
 
+// redacted returns p where nothing in it is to be redacted, which is the rule.
 func redacted(p Payload, f func(string) string) Payload {
-	each := func(texts ...*string) {
-		for _, s := range texts {
-			*s = f(*s)
-		}
-	}
-	switch p := p.(type) {
+	switch q := p.(type) {
 	case TokenEstimate:
-		each(&p.Model)
-		return p
+		if texts(f, &q.Model) {
+			return q
+		}
 	case TriggerDecision:
-		each(&p.Reason, &p.Note)
-		return p
+		if texts(f, &q.Reason, &q.Note) {
+			return q
+		}
 	case LevelApplied:
-		each(&p.Engine, &p.Why)
-		return p
+		if texts(f, &q.Engine, &q.Why) {
+			return q
+		}
 	case PrunedMessages:
-		return p
 	case SummaryCreated:
-		p.Payload = redactedJSON(p.Payload, f)
-		return p
+		if len(q.Payload) > 0 {
+			q.Payload = json.RawMessage(redact.JSON(f, string(q.Payload)))
+			return q
+		}
 	case Archival:
-		each(&p.FilePath, &p.S3Key)
-		return p
+		if texts(f, &q.FilePath, &q.S3Key) {
+			return q
+		}
 	case Error:
-		each(&p.Message)
-		return p
+		if texts(f, &q.Message) {
+			return q
+		}
 	case Warning:
-		each(&p.Message, &p.Remedy)
-		return p
+		if texts(f, &q.Message, &q.Remedy) {
+			return q
+		}
+	default:
+		return redactedForeign(p, f)
 	}
-	return redactedForeign(p, f)
+	return p
 }
 
-func redactedJSON(raw json.RawMessage, f func(string) string) json.RawMessage {
-	if len(raw) == 0 {
-		return raw
+// texts redacts each text, and reports whether one of them changed.
+func texts(f func(string) string, texts ...*string) (changed bool) {
+	for _, s := range texts {
+		if r := f(*s); r != *s {
+			*s, changed = r, true
+		}
 	}
-	return json.RawMessage(redact.JSON(f, string(raw)))
+	return changed
 }
 
 // foreign is a payload of a kind that this package does not know.
@@ -77,5 +85,5 @@ func redactedForeign(p Payload, f func(string) string) Payload {
 	if err != nil {
 		raw = []byte("null")
 	}
-	return foreign{p.Event(), redactedJSON(raw, f)}
+	return foreign{p.Event(), json.RawMessage(redact.JSON(f, string(raw)))}
 }

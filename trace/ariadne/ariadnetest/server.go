@@ -117,7 +117,11 @@ func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
 	answer := make(chan *http.Response, 1)
 	go func() {
 		w := httptest.NewRecorder()
-		d.ServeHTTP(w, r)
+		got := r.Clone(r.Context())
+		if got.Body == nil {
+			got.Body = http.NoBody
+		}
+		d.ServeHTTP(w, got)
 		answer <- w.Result()
 	}()
 	select {
