@@ -174,7 +174,11 @@ func (o *Objects) begin(ctx context.Context) error {
 	for range 2 {
 		err := o.bucket.Put(ctx, rootFile, []byte(rootText), true)
 		if errors.Is(err, ErrExists) {
-			return o.lib.checkFormat(ctx)
+			err = o.lib.checkFormat(ctx)
+			if errors.Is(err, fs.ErrNotExist) { // another process is just putting it
+				err = nil
+			}
+			return err
 		}
 		if err != nil {
 			return err

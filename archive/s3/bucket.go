@@ -110,7 +110,7 @@ const conflict = "ConditionalRequestConflict"
 // mark's.
 func (b *bucket) taken(ctx context.Context, key, mark string) error {
 	info, err := b.client.StatObject(ctx, b.name, b.prefix+key, minio.StatObjectOptions{})
-	if err != nil {
+	if err != nil && codeOf(err) != minio.NoSuchKey { // another's that is not whole yet
 		return b.failed(ctx, "look at", key, err)
 	}
 	if info.UserMetadata[putMark] == mark {

@@ -76,7 +76,7 @@ func remedyFor(r minio.ErrorResponse, err error) string {
 		return "make the bucket, or correct its name"
 	case minio.AccessDenied, "AllAccessDisabled", "AccountProblem":
 		return "let the credentials do s3:GetObject, s3:PutObject and s3:ListBucket there, s3:DeleteObject to prune, and with a key kms:GenerateDataKey and kms:Decrypt"
-	case "InvalidAccessKeyId", "SignatureDoesNotMatch", "InvalidToken", "ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired", "InvalidClientTokenId", "UnrecognizedClientException":
+	case "InvalidAccessKeyId", "SignatureDoesNotMatch", "InvalidToken", "ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired", "InvalidClientTokenId", "UnrecognizedClientException", "XAdminUserNotFound":
 		return "the credentials are wrong or have expired; renew them, and look at AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN and AWS_PROFILE"
 	case "RequestTimeTooSkewed", "RequestExpired", "RequestNotYetValid":
 		return "the clock of this machine differs from the server's by more than 15 minutes; set it"
