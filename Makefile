@@ -1,5 +1,5 @@
 # The phases of .ci/run under their names, and what runs too long for it.
-.PHONY: all check test race cover property cross demo ollama fuzz matrix long kill long-summary bench bench-compare bench-growth bench-baseline golden
+.PHONY: all check test race cover property cross demo ollama s3 fuzz matrix long kill long-summary bench bench-compare bench-growth bench-baseline golden
 
 # Benchmarks over the length of a session are named BenchmarkX/messages=N.
 MESSAGES = go test -run='^$$' -bench=/messages= -cpu=2 -count=$${COUNT:-6} -benchtime=$${BENCHTIME:-50ms} $\
@@ -8,7 +8,7 @@ BENCHSTAT = go run golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c
 
 all: ## what a change must pass
 	.ci/run
-check test race cover property cross demo ollama: ## ollama: builds a real server, and runs the tests that need one
+check test race cover property cross demo ollama s3: ## ollama, s3: build a real server, and run the tests that need one
 	.ci/run $@
 fuzz: ## ten minutes for each target; FUZZTIME=1m make fuzz for less
 	FUZZTIME=$${FUZZTIME:-10m} .ci/run fuzz
