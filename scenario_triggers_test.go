@@ -224,3 +224,41 @@ func TestContextThresholdIsReachedAtIt(t *testing.T) {
 		}
 	}
 }
+
+func TestEveryCheckIsToldAlsoWhereNothingIsDone(t *testing.T) {
+	for _, test := range []struct {
+		reason string
+		cfg    tiercompact.Config
+		tokens int
+		before func(s *tiercompact.Session) error
+	}{
+		{tiercompact.BelowThreshold, tiercompact.Config{}, 1000, nil},
+		{tiercompact.ByRole, tiercompact.Config{Trigger: tiercompact.AssistantOnly}, 7000, nil},
+		{tiercompact.SwitchedOff, tiercompact.Config{NoAuto: true}, 7000, nil},
+		{tiercompact.ByMinGain, tiercompact.Config{MinGain: 0.9}, 8000, nil},
+		{tiercompact.NothingToDo, tiercompact.Config{}, 6500, nil},
+		{tiercompact.InCooldown, tiercompact.Config{}, 6500, func(s *tiercompact.Session) error {
+			_, err := s.Compact(t.Context(), "")
+			if err == nil {
+				err = s.Load(turns("n", 4, 450))
+			}
+			return err
+		}},
+		{"usage", tiercompact.Config{}, 8000, nil},
+	} {
+		test.cfg.Window = 10000
+		heard := hearing(&test.cfg)
+		s := loaded(t, test.cfg, turns("", 20, test.tokens/40)...)
+		if test.before != nil {
+			if err := test.before(s); err != nil {
+				t.Fatal(err)
+			}
+		}
+		*heard = nil
+		add(t, s, user("go on"))
+		d := told[trace.TriggerDecision](*heard)
+		if len(told[trace.TokenEstimate](*heard)) != 1 || len(d) != 1 || d[0].Reason != test.reason || d[0].Triggered != (test.reason == "usage") {
+			t.Errorf("want %q: told %d estimates, decisions %+v", test.reason, len(told[trace.TokenEstimate](*heard)), d)
+		}
+	}
+}
