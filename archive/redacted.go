@@ -1,14 +1,13 @@
 package archive
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"slices"
-	"strings"
 
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/edit"
+	"github.com/tiercompact/tiercompact/redact"
 )
 
 // Redacted returns a store that keeps in store what redact makes of every text:
@@ -141,17 +140,19 @@ func (r redacted) part(p chat.Part) chat.Part {
 // replaced stands for JSON that cannot be redacted and stay JSON.
 const replaced = `{"redacted":true}`
 
-// text redacts what may be JSON: each string in it as what it says, then the
-// whole, where names and values stand together. It reports whether what was
-// JSON still is.
+// text redacts what may be JSON: first each string in it and what stands under a
+// secret's name, then the whole, for rules that need a name and its value
+// together. It reports whether what was JSON still is.
 func (r redacted) text(s string) (string, bool) {
-	if s == "" {
-		return "", true
-	}
-	if !json.Valid([]byte(s)) {
+	if s == "" || !json.Valid([]byte(s)) {
 		return r.redact(s), true
 	}
-	s = r.strings(s)
+	s = redact.JSON(func(inner string) string {
+		if clean, ok := r.text(inner); ok {
+			return clean
+		}
+		return replaced
+	}, s)
 	whole := r.redact(s)
 	return whole, whole == s || json.Valid([]byte(whole))
 }
@@ -163,45 +164,4 @@ func (r redacted) json(s []byte) []byte {
 		return []byte(replaced)
 	}
 	return []byte(clean)
-}
-
-// strings redacts each string of a valid JSON text. All else stays as it is.
-func (r redacted) strings(s string) string {
-	var out strings.Builder
-	for {
-		start := strings.IndexByte(s, '"')
-		if start < 0 {
-			out.WriteString(s)
-			return out.String()
-		}
-		out.WriteString(s[:start])
-		end := start + 1
-		for s[end] != '"' {
-			if s[end] == '\\' {
-				end++
-			}
-			end++
-		}
-		out.WriteString(r.literal(s[start : end+1]))
-		s = s[end+1:]
-	}
-}
-
-func (r redacted) literal(quoted string) string {
-	var text string
-	if err := json.Unmarshal([]byte(quoted), &text); err != nil {
-		return quoted
-	}
-	clean, ok := r.text(text)
-	if clean == text {
-		return quoted
-	}
-	if !ok {
-		clean = replaced
-	}
-	var b bytes.Buffer
-	if err := encoder(&b).Encode(clean); err != nil {
-		return `""`
-	}
-	return strings.TrimSuffix(b.String(), "\n")
 }

@@ -10,11 +10,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/philippgille/chromem-go"
 
-	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/embed"
 )
 
@@ -30,145 +30,128 @@ type Hit struct {
 // first, ties by id. An entry that shares nothing with the query is no hit.
 // With an error that wraps ErrDamaged, what could be read was searched.
 func Search(ctx context.Context, store Store, session, query string, n int) ([]Hit, error) {
-	x, err := NewIndex(ctx, store, session)
+	f, err := SearchBy(ctx, store, session, query, n, Meaning{})
+	return f.Hits, err
+}
+
+// Meaning has a search compare meanings beside words. The zero value does not.
+type Meaning struct {
+	// Embedder makes the vectors; nil: [embed.Lexical] alone. Where it has a
+	// method EmbedQuery, as [embed.Model] has, that one makes the query's.
+	Embedder embed.Embedder
+	// Within bounds its work on the entries, and on each query; 0: no bound.
+	Within time.Duration
+}
+
+// Found is what a search found, and by what.
+type Found struct {
+	Hits []Hit
+	// ByMeaning says that the embedder's vectors were compared: then the nearest
+	// are hits, however far they are.
+	ByMeaning bool
+	// Failed is why the embedder that was given was not used, else nil.
+	Failed error
+}
+
+// SearchBy is [Search] by meaning too. Where the embedder fails, the search is
+// by words, and Found says so.
+func SearchBy(ctx context.Context, store Store, session, query string, n int, by Meaning) (Found, error) {
+	x, err := NewIndexBy(ctx, store, session, by)
 	if err != nil {
-		return nil, fmt.Errorf("search session %s: %w", session, err)
+		return Found{}, fmt.Errorf("search session %s: %w", session, err)
 	}
-	hits, err := x.Search(ctx, query, n)
+	f, err := x.Find(ctx, query, n)
 	if err = errors.Join(err, x.Damaged); err != nil {
-		return hits, fmt.Errorf("search session %s: %w", session, err)
+		return f, fmt.Errorf("search session %s: %w", session, err)
 	}
-	return hits, nil
+	return f, nil
 }
 
-// An Index finds entries by their words. It is built once and may be searched
-// concurrently.
-type Index struct {
-	// Damaged says which steps could not be read and are not in the index.
-	Damaged error
-
-	entries map[string]Entry
-	pieces  *chromem.Collection // nil where there is none
-	texts   []string            // of pieces, whose ids are places in it
-	owners  []string            // recall ids of pieces
+func (m Meaning) bound(ctx context.Context) (context.Context, context.CancelFunc) {
+	if m.Within <= 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, m.Within)
 }
 
-// NewIndex indexes what was removed from a session so far. Where several
-// entries have one id, the newest counts.
-func NewIndex(ctx context.Context, store Store, session string) (*Index, error) {
-	infos, err := store.Steps(ctx, session)
+// query returns the vector of a query.
+func (m Meaning) query(ctx context.Context, text string) ([]float32, error) {
+	ctx, stop := m.bound(ctx)
+	defer stop()
+	if q, ok := m.Embedder.(interface {
+		EmbedQuery(ctx context.Context, text string) ([]float32, error)
+	}); ok {
+		return q.EmbedQuery(ctx, text)
+	}
+	vectors, err := m.Embedder.Embed(ctx, []string{text})
+	if err == nil && len(vectors) != 1 {
+		err = fmt.Errorf("%d vectors for a query", len(vectors))
+	}
 	if err != nil {
 		return nil, err
 	}
-	x := &Index{entries: make(map[string]Entry)}
-	for _, info := range slices.Backward(infos) {
-		if len(info.Entries) == 0 && info.Damaged == nil {
-			continue
-		}
-		step, err := store.Get(ctx, session, info.Number)
-		if errors.Is(err, ErrDamaged) || errors.Is(err, ErrVersion) {
-			x.Damaged = errors.Join(x.Damaged, err)
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		for _, e := range step.Removed {
-			x.add(e)
-		}
-	}
-	return x, x.embed(ctx)
-}
-
-func (x *Index) add(e Entry) {
-	if _, there := x.entries[e.ID]; there {
-		return
-	}
-	x.entries[e.ID] = e
-	texts := []string{e.Text}
-	for _, m := range e.Messages {
-		texts = append(texts, content(m))
-	}
-	for _, text := range texts {
-		for _, piece := range cut(text, pieceSize) {
-			x.texts, x.owners = append(x.texts, piece), append(x.owners, e.ID)
-		}
-	}
-}
-
-// content is what a search sees of m: its texts, and its calls with arguments.
-func content(m chat.Message) string {
-	var b strings.Builder
-	b.WriteString(m.Text())
-	for _, p := range m.Parts {
-		if p.Kind == chat.Call {
-			b.WriteString("\n" + p.Name + " " + p.Args)
-		}
-	}
-	return b.String()
-}
-
-const pieceSize = 1000 // bytes; longer texts blur what they are about
-
-// cut cuts text into pieces of at most size bytes, behind a line feed where
-// there is one in the second half, never inside a character. Pieces without a
-// visible character are left out.
-func cut(text string, size int) []string {
-	text = strings.ToValidUTF8(text, "\uFFFD")
-	var pieces []string
-	for text != "" {
-		end := min(size, len(text))
-		for end < len(text) && text[end]&0xC0 == 0x80 {
-			end--
-		}
-		if at := strings.LastIndexByte(text[:end], '\n'); end < len(text) && at >= size/2 {
-			end = at + 1
-		}
-		if strings.TrimSpace(text[:end]) != "" {
-			pieces = append(pieces, text[:end])
-		}
-		text = text[end:]
-	}
-	return pieces
-}
-
-func (x *Index) embed(ctx context.Context) error {
-	if len(x.texts) == 0 {
-		return nil
-	}
-	vectors, err := embed.Lexical{}.Embed(ctx, x.texts)
-	if err != nil {
-		return err
-	}
-	pieces, err := chromem.NewDB().CreateCollection("removed", nil, neverEmbed)
-	if err != nil {
-		return err
-	}
-	for i, v := range vectors {
-		if err := pieces.AddDocument(ctx, chromem.Document{ID: strconv.Itoa(i), Embedding: v}); err != nil {
-			return err
-		}
-	}
-	x.pieces = pieces
-	return nil
-}
-
-// neverEmbed stands where chromem would otherwise call a service.
-func neverEmbed(context.Context, string) ([]float32, error) {
-	panic("archive: every document has its vector") // this package gives each one
+	return vectors[0], nil
 }
 
 // Search returns the n entries that fit the query best, as [Search] does.
 func (x *Index) Search(ctx context.Context, query string, n int) ([]Hit, error) {
+	f, err := x.Find(ctx, query, n)
+	return f.Hits, err
+}
+
+// Find is Search, and says by what it found.
+func (x *Index) Find(ctx context.Context, query string, n int) (Found, error) {
 	query = strings.TrimSpace(query)
-	if x.pieces == nil || query == "" || n <= 0 {
-		return nil, nil
+	f := Found{ByMeaning: x.meaning != nil, Failed: x.failed}
+	if len(x.texts) == 0 || query == "" || n <= 0 {
+		return f, ctx.Err()
+	}
+	var cosines []float64
+	var err error
+	if f.ByMeaning {
+		if cosines, err = x.byMeaning(ctx, query); err != nil {
+			f.ByMeaning, f.Failed = false, err
+		}
+	}
+	if ctx.Err() != nil {
+		return f, ctx.Err()
+	}
+	if !f.ByMeaning {
+		if cosines, err = x.byWords(ctx, query); err != nil {
+			return f, err
+		}
+	}
+	least := alike
+	if f.ByMeaning {
+		least = -1
+	}
+	f.Hits = x.best(strings.ToLower(query), cosines, least, n)
+	return f, nil
+}
+
+func (x *Index) byMeaning(ctx context.Context, query string) ([]float64, error) {
+	vector, err := x.by.query(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	return x.cosines(ctx, x.meaning, vector)
+}
+
+func (x *Index) byWords(ctx context.Context, query string) ([]float64, error) {
+	words, err := x.words()
+	if err != nil {
+		return nil, err
 	}
 	vectors, err := embed.Lexical{}.Embed(ctx, []string{query})
 	if err != nil {
 		return nil, err
 	}
-	results, err := x.pieces.QueryEmbedding(ctx, vectors[0], len(x.texts), nil, nil)
+	return x.cosines(ctx, words, vectors[0])
+}
+
+// cosines returns that of each piece with a query.
+func (x *Index) cosines(ctx context.Context, pieces *chromem.Collection, query []float32) ([]float64, error) {
+	results, err := pieces.QueryEmbedding(ctx, query, len(x.texts), nil, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -180,15 +163,16 @@ func (x *Index) Search(ctx context.Context, query string, n int) ([]Hit, error) 
 		}
 		scores[at] = float64(r.Similarity)
 	}
-	return x.best(strings.ToLower(query), scores, n), nil
+	return scores, nil
 }
 
 // best returns the n best hits, by the cosine of each piece and the share of
-// the query's words in it.
-func (x *Index) best(query string, cosines []float64, n int) []Hit {
+// the query's words in it. A piece with none of them is one from a cosine of
+// least on.
+func (x *Index) best(query string, cosines []float64, least float64, n int) []Hit {
 	found := make(map[string]Hit)
 	for i, share := range x.shares(query) { // in the order of pieces: the first of equals counts
-		if share == 0 && cosines[i] < alike {
+		if share == 0 && cosines[i] < least {
 			continue
 		}
 		score := math.Round((cosines[i]+share)*1e6) / 1e6

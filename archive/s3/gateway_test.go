@@ -111,4 +111,3 @@ func (g *gateway) open(c Config) *Store {
 	}
 	return s
 }
-
