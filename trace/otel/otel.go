@@ -15,6 +15,7 @@ package otel
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"time"
 
@@ -111,27 +112,29 @@ func (s *spans) start(parent oteltrace.SpanContext, name string, at time.Time, o
 
 func message(p trace.Payload) string {
 	if e, is := p.(trace.Error); is {
-		return e.Message
+		return valid(e.Message)
 	}
 	return ""
 }
 
 func conversation(e trace.Event) []attribute.KeyValue {
-	return []attribute.KeyValue{semconv.GenAIConversationID(e.Session), semconv.GenAIOperationNameKey.String("compact")}
+	return []attribute.KeyValue{semconv.GenAIConversationID(valid(e.Session)), semconv.GenAIOperationNameKey.String("compact")}
 }
 
-// attributes returns all that e says. Text that is no UTF-8, which exporters
-// refuse, is made so by the SDK.
+// valid makes text UTF-8: exporters refuse whole batches for want of it.
+func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+
+// attributes returns all that e says.
 func attributes(e trace.Event) []attribute.KeyValue {
 	out := conversation(e)
 	switch p := e.Data.(type) {
 	case trace.TokenEstimate:
 		out = append(out, semconv.GenAIUsageInputTokens(p.TEst))
 		if p.Model != "" {
-			out = append(out, semconv.GenAIRequestModel(p.Model))
+			out = append(out, semconv.GenAIRequestModel(valid(p.Model)))
 		}
 	case trace.Error:
-		out = append(out, semconv.ErrorTypeKey.String(p.ErrorType))
+		out = append(out, semconv.ErrorTypeKey.String(valid(p.ErrorType)))
 	}
 	for name, value := range trace.Properties(e.Data) {
 		out = append(out, property("tiercompact."+name, value))
@@ -142,7 +145,7 @@ func attributes(e trace.Event) []attribute.KeyValue {
 func property(key string, value any) attribute.KeyValue {
 	switch v := value.(type) {
 	case string:
-		return attribute.String(key, v)
+		return attribute.String(key, valid(v))
 	case bool:
 		return attribute.Bool(key, v)
 	case int:

@@ -3,7 +3,6 @@
 package otlp
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,11 +36,13 @@ type Config struct {
 }
 
 // A Sink sends events to a collector. It never makes a session wait: events go
-// through a bounded queue, spans through another one, and what finds no room
-// or no collector is dropped, counted and told on stderr. It must be closed.
+// through a bounded queue, spans through another one behind it, and what finds
+// no room or no collector is dropped, counted, and told on stderr in lines that
+// begin with [OTLP]. It must be closed.
 type Sink struct {
 	queue    *trace.Queue
 	provider *sdktrace.TracerProvider
+	client   *otlptrace.Exporter
 	says     *loss.Report
 }
 
@@ -63,10 +64,13 @@ func New(ctx context.Context, cfg Config) (*Sink, error) {
 	if cfg.Stderr == nil {
 		cfg.Stderr = os.Stderr
 	}
-	s := &Sink{says: loss.NewReport(cfg.Stderr, "OTLP")}
+	s := &Sink{client: client, says: loss.NewReport(cfg.Stderr, "OTLP")}
 	s.provider = sdktrace.NewTracerProvider(
 		sdktrace.WithResource(about),
-		sdktrace.WithBatcher(exporter{client, s.says}, sdktrace.WithBatchTimeout(200*time.Millisecond), sdktrace.WithExportTimeout(retry+10*time.Second)),
+		// It blocks the goroutine of the queue, which drops and counts: what the
+		// library drops by itself is not told.
+		sdktrace.WithBatcher(exporter{client, s.says}, sdktrace.WithBlocking(),
+			sdktrace.WithBatchTimeout(200*time.Millisecond), sdktrace.WithExportTimeout(retry+10*time.Second)),
 	)
 	s.queue = trace.NewQueue(otel.New(s.provider), cfg.Size)
 	return s, nil
@@ -113,7 +117,7 @@ func about(ctx context.Context, name string) (*resource.Resource, error) {
 		resource.WithAttributes(semconv.ServiceName("tiercompact")),
 		resource.WithFromEnv(),
 	}
-	if name = cmp.Or(name, ""); name != "" {
+	if name != "" {
 		opts = append(opts, resource.WithAttributes(semconv.ServiceName(name)))
 	}
 	r, err := resource.New(ctx, opts...)
@@ -141,8 +145,7 @@ func (e exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan
 // Emit queues e. It never waits. It is a [trace.Sink].
 func (s *Sink) Emit(e trace.Event) { s.queue.Emit(e) }
 
-// Lost returns how many events and spans are known not to have got to the
-// collector so far.
+// Lost returns how many events and spans did not get to the collector so far.
 func (s *Sink) Lost() int { return s.queue.Dropped() + s.says.Events() }
 
 // Flush sends what waits, or returns when ctx ends.
@@ -154,6 +157,9 @@ func (s *Sink) Flush(ctx context.Context) error {
 // ends first, what is left is dropped.
 func (s *Sink) Close(ctx context.Context) error {
 	err := errors.Join(s.queue.Close(ctx), s.provider.Shutdown(ctx))
+	if err != nil {
+		_ = s.client.Shutdown(ctx) // ends the request that is under way
+	}
 	s.says.End(s.queue.Dropped())
 	return err
 }
