@@ -4,13 +4,15 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"os"
 
 	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/trace"
 )
 
 func main() {
-	compactor, err := tiercompact.New(tiercompact.Config{Window: 8192})
+	compactor, err := tiercompact.New(tiercompact.Config{Window: 8192, Trace: trace.Console(os.Stderr)})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -1,0 +1,131 @@
+// Command coding_session is a coding assistant at work on a small project: it
+// reads, searches, edits and tests files, and its conversation never outgrows
+// the window of its model. The model is a script, so that nothing is needed.
+// Events go to the Ariadne server of ARIADNE_URL, else to one in this process.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/tiercompact/tiercompact"
+	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/trace"
+	"github.com/tiercompact/tiercompact/trace/ariadne"
+	"github.com/tiercompact/tiercompact/trace/ariadne/ariadnetest"
+)
+
+func main() {
+	if err := run(context.Background()); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func run(ctx context.Context) error {
+	server := ariadnetest.New()
+	to := ariadne.Config{URL: os.Getenv("ARIADNE_URL")}
+	if to.URL == "" {
+		to.URL, to.Client = "http://ariadne.invalid", server.Client() // no network in between
+	}
+	sink, err := ariadne.New(to)
+	if err != nil {
+		return err
+	}
+	clock := time.Date(2026, 7, 1, 9, 0, 0, 0, time.UTC)
+	compactor, err := tiercompact.New(tiercompact.Config{
+		Window: 3300, Trace: sink.Emit, Now: func() time.Time { clock = clock.Add(time.Millisecond); return clock },
+	})
+	if err != nil {
+		return err
+	}
+	defer compactor.Close()
+
+	a := assistant{session: compactor.Session("meters"), files: project()}
+	for _, t := range script() {
+		if err := a.play(ctx, t); err != nil {
+			return err
+		}
+	}
+	before := a.session.Usage().Tokens
+	if _, err := a.session.Undo(ctx); err != nil {
+		return err
+	}
+	fmt.Printf("\nundo of the newest round: %d -> %d tokens, %d messages\n", before, a.session.Usage().Tokens, len(a.session.Messages()))
+
+	if err := sink.Close(ctx); err != nil {
+		return err
+	}
+	if to.Client == nil {
+		fmt.Printf("events: sent to %s, %d were dropped\n", to.URL, sink.Lost())
+		return nil
+	}
+	arrived := make(map[string]int)
+	for _, span := range server.Spans() {
+		arrived[span.Name]++
+	}
+	fmt.Printf("events: %d arrived in this process, %d were dropped\n", len(server.Spans()), sink.Lost())
+	for _, name := range trace.Names() {
+		fmt.Printf("  %-26s %3d\n", name, arrived[name])
+	}
+	return nil
+}
+
+// An assistant answers the turns of a script, with tools that work on files.
+type assistant struct {
+	session *tiercompact.Session
+	files   map[string]string
+	calls   int
+}
+
+// play adds what one turn brings: a text, or a call with its result.
+func (a *assistant) play(ctx context.Context, t turn) error {
+	if t.tool == "" {
+		return a.add(ctx, chat.NewText(t.role, t.text))
+	}
+	a.calls++
+	id := fmt.Sprintf("call_%02d", a.calls)
+	args, err := json.Marshal(map[string]string{"path": t.path, "text": t.text, "new": t.new})
+	if err != nil {
+		return err
+	}
+	call := chat.Message{Role: chat.Assistant, Parts: []chat.Part{{Kind: chat.Call, ID: id, Name: t.tool, Args: string(args)}}}
+	if err := a.add(ctx, call); err != nil {
+		return err
+	}
+	result, err := a.use(ctx, t)
+	if err != nil {
+		result = err.Error()
+	}
+	return a.add(ctx, chat.NewResult(id, result))
+}
+
+// add adds a message, and says what that led to.
+func (a *assistant) add(ctx context.Context, m chat.Message) error {
+	report, err := a.session.AddMessage(ctx, m)
+	if m.Role == chat.User {
+		fmt.Printf("\nuser: %s\n", m.Text())
+	}
+	for _, done := range report.Applied {
+		fmt.Printf("  %3.0f %% full: %s, %d -> %d tokens, %d messages stand\n",
+			100*float64(report.Before)/float64(report.Usage.Window), done.Level, done.Before, done.After, len(a.session.Messages()))
+	}
+	for _, e := range report.Edits {
+		fmt.Printf("      %s (recall %s)\n", strings.TrimSpace(e.Why), e.Recall)
+	}
+	return err
+}
+
+// recall gives the model back what was taken out of its sight.
+func (a *assistant) recall(ctx context.Context, words string) (string, error) {
+	hits, err := a.session.Search(ctx, words, 1)
+	if err != nil || len(hits) == 0 {
+		return "nothing was found", err
+	}
+	fmt.Printf("  recall of %q found %s: %.60q\n", words, hits[0].ID, hits[0].Text)
+	return hits[0].Text, nil
+}

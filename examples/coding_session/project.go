@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+)
+
+//go:embed project output
+var embedded embed.FS
+
+// project returns the files that the assistant works on, by path.
+func project() map[string]string {
+	files := make(map[string]string)
+	_ = fs.WalkDir(embedded, "project", func(path string, d fs.DirEntry, err error) error { // what is embedded can be read
+		if !d.IsDir() {
+			files[strings.TrimPrefix(path, "project/")] = text(path)
+		}
+		return err
+	})
+	return files
+}
+
+func text(path string) string {
+	b, _ := embedded.ReadFile(path)
+	return string(b)
+}
+
+// use is what the tools do.
+func (a *assistant) use(ctx context.Context, t turn) (string, error) {
+	switch t.tool {
+	case "read_file":
+		return a.files[t.path], nil
+	case "edit_file":
+		if strings.Count(a.files[t.path], t.text) != 1 {
+			return "", fmt.Errorf("the text does not stand in %s exactly once", t.path)
+		}
+		a.files[t.path] = strings.Replace(a.files[t.path], t.text, t.new, 1)
+		return "edited " + t.path, nil
+	case "search":
+		return a.search(t.text), nil
+	case "run_tests":
+		return tested(a.files), nil
+	case "recall":
+		return a.recall(ctx, t.text)
+	}
+	return "", fmt.Errorf("no tool %s", t.tool)
+}
+
+// search returns the lines that hold a text, with their places.
+func (a *assistant) search(want string) string {
+	var found strings.Builder
+	for _, path := range slices.Sorted(maps.Keys(a.files)) {
+		for n, line := range strings.Split(a.files[path], "\n") {
+			if strings.Contains(line, want) {
+				fmt.Fprintf(&found, "%s:%d: %s\n", path, n+1, line)
+			}
+		}
+	}
+	return found.String()
+}
+
+// tested is what pytest says of the files, before and after both repairs.
+func tested(files map[string]string) string {
+	if strings.Contains(files["meters/tariff.py"], "+ 500") && strings.Contains(files["meters/bill.py"], "astimezone(ZONE)") {
+		return text("output/passed.txt")
+	}
+	return text("output/failed.txt")
+}
