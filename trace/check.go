@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"reflect"
 	"slices"
 	"strings"
@@ -62,7 +63,8 @@ func CheckJSON(line []byte) error {
 		return fmt.Errorf("decode event: %w", err)
 	}
 	c := checker{name: e.Name}
-	c.wrong(d.More(), "more than one JSON value on its line")
+	_, err := d.Token()
+	c.wrong(!errors.Is(err, io.EOF), "more than one JSON value on its line")
 	c.wrong(e.V != Version, "format version %d, want %d", e.V, Version)
 	c.wrong(e.Session == "", "no session")
 	c.wrong(e.Start.IsZero(), "no start")

@@ -3,6 +3,7 @@ package trace
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -10,18 +11,19 @@ import (
 
 // Console returns a sink that writes each event to w as one line for people:
 // the time of its end in UTC, the session, the event without "compact.", and
-// what it says. Control characters are shown as spaces. It may be used
+// what it says, and how long it took where that is a millisecond or more. Control characters are shown as spaces. It may be used
 // concurrently. What w refuses is dropped.
 func Console(w io.Writer) Sink {
 	return lines(w, func(e Event) []byte {
-		return append([]byte(plain(line(e))), '\n')
+		return append([]byte(Plain(line(e))), '\n')
 	})
 }
 
 func line(e Event) string {
+	start, end := e.Span()
 	name := strings.TrimPrefix(e.Name, "compact.")
-	s := fmt.Sprintf("%s %s %s: %s", e.End.UTC().Format("15:04:05.000"), e.Session, name, say(e.Data))
-	if took := e.End.Sub(e.Start).Round(time.Millisecond); took > 0 {
+	s := fmt.Sprintf("%s %s  %-16s  %s", end.Format("15:04:05.000"), e.Session, name, say(e.Data))
+	if took := end.Sub(start).Round(time.Millisecond); took > 0 {
 		s += fmt.Sprintf(" (%v)", took)
 	}
 	return s
@@ -30,20 +32,22 @@ func line(e Event) string {
 func say(p Payload) string {
 	switch p := p.(type) {
 	case TokenEstimate:
-		return fmt.Sprintf("%d of %d tokens, %.1f %%", p.TEst, p.MaxTokens, 100*p.UsagePct)
+		return fmt.Sprintf("%s of %s tokens, %.1f %%", grouped(p.TEst), grouped(p.MaxTokens), 100*p.UsagePct)
 	case TriggerDecision:
 		return sayDecision(p)
 	case LevelApplied:
-		return sayMore(fmt.Sprintf("%s, %d to %d tokens, %d freed, %d to prefill from message %d",
-			p.Level, p.Before, p.After, p.Freed, p.PrefillTokens, p.FirstChanged), "by", p.Engine)
+		return sayLevel(p)
 	case PrunedMessages:
 		l := p.Layers
-		return fmt.Sprintf("messages pinned %d (%d tokens), in the summary %d (%d), recent %d (%d)",
-			l.Pinned.Messages, l.Pinned.Tokens, l.Summary.Messages, l.Summary.Tokens, l.Recent.Messages, l.Recent.Tokens)
+		return fmt.Sprintf("pinned %s; summary %s; recent %s", sayLayer(l.Pinned), sayLayer(l.Summary), sayLayer(l.Recent))
 	case SummaryCreated:
-		return fmt.Sprintf("%s, %d messages in %d tokens, ratio %.2f", p.Strategy, p.InputMessages, p.SummaryTokens, p.CompressionRatio)
+		s := fmt.Sprintf("%s, %s in %s, ratio %.2f", p.Strategy, counted(p.InputMessages, "message"), counted(p.SummaryTokens, "token"), p.CompressionRatio)
+		if p.Removed > 0 {
+			s += fmt.Sprintf(", %s taken out", counted(p.Removed, "line"))
+		}
+		return sayMore(s, "instead", p.Fallback)
 	case Archival:
-		return sayMore(fmt.Sprintf("step %d of %s, %s", p.Step, p.SessionID, p.StorageAdapter), "at", p.FilePath+p.S3Key)
+		return sayMore(fmt.Sprintf("step %d, %s", p.Step, p.StorageAdapter), "at", p.FilePath+p.S3Key)
 	case Error:
 		return sayMore(fmt.Sprintf("%s: %s", p.ErrorType, p.Message), "instead", p.Fallback)
 	case Warning:
@@ -54,13 +58,25 @@ func say(p Payload) string {
 
 func sayDecision(p TriggerDecision) string {
 	if !p.Triggered {
-		return "no: " + p.Reason
+		return "no, " + p.Reason
 	}
-	s := fmt.Sprintf("%s: %s", p.Level, p.Reason)
-	if p.PrunedCount != nil {
-		s += fmt.Sprintf(", %d messages pruned", *p.PrunedCount)
+	s := fmt.Sprintf("%s, %s", p.Level, p.Reason)
+	if p.PrunedCount != nil && *p.PrunedCount > 0 {
+		s += fmt.Sprintf(", %s fewer", counted(*p.PrunedCount, "message"))
 	}
 	return sayMore(s, "note", p.Note)
+}
+
+func sayLevel(p LevelApplied) string {
+	s := fmt.Sprintf("%s, %s to %s, %s freed", p.Level, grouped(p.Before), counted(p.After, "token"), grouped(p.Freed))
+	if p.FirstChanged >= 0 {
+		s += fmt.Sprintf(", %s to prefill from message %d on", grouped(p.PrefillTokens), p.FirstChanged)
+	}
+	return sayMore(sayMore(s, "by", p.Engine), "because", p.Why)
+}
+
+func sayLayer(l Layer) string {
+	return counted(l.Messages, "message") + ", " + counted(l.Tokens, "token")
 }
 
 func sayMore(s, label, more string) string {
@@ -70,8 +86,25 @@ func sayMore(s, label, more string) string {
 	return s + "; " + label + ": " + more
 }
 
-// plain keeps what an event quotes from steering a terminal.
-func plain(s string) string {
+// counted returns n of something, in its plural where it needs one.
+func counted(n int, of string) string {
+	if n != 1 {
+		of += "s"
+	}
+	return grouped(n) + " " + of
+}
+
+// grouped returns n with a comma between thousands.
+func grouped(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// Plain returns s on one line, with what could steer a terminal shown as spaces.
+func Plain(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
 			return ' '

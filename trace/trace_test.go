@@ -29,10 +29,10 @@ func events() []trace.Event {
 	for i, p := range []trace.Payload{
 		trace.TokenEstimate{Model: "llama3.2:3b", TEst: 20000, MaxTokens: 32000, UsagePct: 0.625, Breakdown: trace.Breakdown{System: 500, ToolsSchema: 700, Messages: 18800}},
 		trace.TriggerDecision{Reason: "cooldown", Level: "soft", Policy: policy},
-		trace.TriggerDecision{Triggered: true, Reason: "usage", Level: "hard", Policy: policy, Kept: &trace.Kept{Pinned: 1, RecentTurns: 2, ToolPairs: 3}, PrunedCount: new(0), Note: "by hand"},
+		trace.TriggerDecision{Triggered: true, Reason: "usage", Level: "hard", Policy: policy, Kept: &trace.Kept{Pinned: 1, RecentTurns: 2, ToolPairs: 3}, PrunedCount: new(1), Note: "by hand"},
 		trace.LevelApplied{Level: "soft", Before: 20000, After: 9250, Freed: 10750, FirstChanged: 4, PrefillTokens: 8000},
 		trace.PrunedMessages{Layers: trace.Layers{Pinned: trace.Layer{Messages: 1, Tokens: 2}, Summary: trace.Layer{Messages: 3, Tokens: 4}, Recent: trace.Layer{Messages: 5, Tokens: 6}}},
-		trace.SummaryCreated{Strategy: "task_state", InputMessages: 40, SummaryTokens: 900, CompressionRatio: 0.05, Fallback: "extractive", Payload: json.RawMessage(`{"goals":[]}`)},
+		trace.SummaryCreated{Strategy: "task_state", InputMessages: 40, SummaryTokens: 900, CompressionRatio: 0.05, Removed: 1, Fallback: "extractive", Payload: json.RawMessage(`{"goals":[]}`)},
 		trace.Archival{SessionID: "s", Step: 1, StorageAdapter: "dir", FilePath: "a/transcript-pre-compact-001.jsonl"},
 		trace.Archival{SessionID: "s", Step: 2, StorageAdapter: "s3", S3Key: "p/s/transcript-pre-compact-002.jsonl"},
 		trace.Archival{SessionID: "s", Step: 3, StorageAdapter: "memory"},
@@ -204,9 +204,38 @@ func (refusing) Write([]byte) (int, error) { return 0, errors.New("full") }
 func TestConsoleShowsAnUnknownPayload(t *testing.T) {
 	var b bytes.Buffer
 	trace.Console(&b).Emit(trace.New("s", start, start, odd("x")))
-	if got := b.String(); got != "05:06:07.008 s odd: x\n" {
+	if got := b.String(); got != "05:06:07.008 s  odd               x\n" {
 		t.Errorf("%q", got)
 	}
+}
+
+// FuzzCheckJSON has whatever is found right come back as it was.
+func FuzzCheckJSON(f *testing.F) {
+	for _, e := range events() {
+		b, err := e.MarshalJSON()
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
+	f.Fuzz(func(t *testing.T, line []byte) {
+		if trace.CheckJSON(line) != nil {
+			return
+		}
+		var e, again trace.Event
+		if err := json.Unmarshal(line, &e); err != nil {
+			t.Fatal(err)
+		}
+		b, err := json.Marshal(e)
+		if err != nil || trace.CheckJSON(b) != nil {
+			t.Fatalf("%s: %v, %v", b, err, trace.CheckJSON(b))
+		}
+		if err := json.Unmarshal(b, &again); err != nil || again.Name != e.Name || !again.Start.Equal(e.Start) {
+			t.Fatalf("%s came back as %+v, %v", line, again, err)
+		}
+		trace.Console(io.Discard).Emit(e)
+		trace.Redacted(trace.Console(io.Discard), strings.ToUpper).Emit(e)
+	})
 }
 
 type odd string

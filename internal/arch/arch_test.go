@@ -68,7 +68,7 @@ var may = map[string][]string{
 	"trace":                          {"redact"},
 	"trace/ariadne":                  {"trace", "trace/internal/loss"},
 	"trace/ariadne/ariadnetest":      {"trace"},
-	"trace/internal/loss":            {},
+	"trace/internal/loss":            {"trace"},
 	"trace/otel":                     {"trace"},
 	"trace/otlp":                     {"trace", "trace/internal/loss", "trace/otel"},
 	"trace/prometheus":               {"trace"},

@@ -4,10 +4,10 @@ package loss
 import (
 	"fmt"
 	"io"
-	"strings"
 	"sync"
 	"time"
-	"unicode"
+
+	"github.com/tiercompact/tiercompact/trace"
 )
 
 // A Report tells what was lost: the first time at once, later at most once a
@@ -74,15 +74,9 @@ func counted(events int) string {
 
 // plain returns s as one line of some 400 characters that steers no terminal.
 func plain(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(s, "\uFFFD"))
 	const head, tail = 300, 100
 	if r := []rune(s); len(r) > head+tail {
 		s = string(r[:head]) + " … " + string(r[len(r)-tail:])
 	}
-	return s
+	return trace.Plain(s)
 }
