@@ -1,9 +1,180 @@
 package redact
 
+import (
+	"encoding/json"
+	"strings"
+)
+
 // JSON redacts a JSON text: each string in it by f, and each string or number
 // under a name that is a secret's, such as "password". All else stays byte for
 // byte, and what comes out is valid JSON. A text that is no JSON goes to f as a
 // whole.
 func JSON(f func(string) string, raw string) string {
-	return f(raw)
+	if !json.Valid([]byte(raw)) {
+		return f(raw)
+	}
+	w := &walker{f: f, raw: raw}
+	w.walk()
+	if w.done == 0 {
+		return raw
+	}
+	w.out.WriteString(raw[w.done:])
+	return w.out.String()
+}
+
+// A walker goes through a valid JSON text.
+type walker struct {
+	f    func(string) string
+	raw  string
+	out  strings.Builder
+	done int // how much of raw is in out
+	at   int
+}
+
+// A frame is an object or a list that the walker is in.
+type frame struct {
+	object bool
+	grade  grade // what the name of a list says about what is in it
+	pair   grade // of a member "name", about the member "value"; of a flag, about the next of a list
+}
+
+// walk goes through the text. It keeps a stack of its own: nesting may be deep.
+func (w *walker) walk() {
+	stack := []frame{{}}
+	var g grade // of the name before the value
+	name, pair := false, false
+	for w.at < len(w.raw) {
+		top := &stack[len(stack)-1]
+		switch c := w.raw[w.at]; {
+		case c == '{', c == '[':
+			if c == '{' {
+				g = 0
+			}
+			stack = append(stack, frame{object: c == '{', grade: g})
+			name = c == '{'
+		case c == '}', c == ']':
+			stack = stack[:len(stack)-1]
+			name = false
+		case c == ',':
+			name, g = top.object, top.grade
+		case c == '"' && name:
+			var text string
+			g, text = w.name()
+			name, pair = false, text == "name" || text == "key" || text == "Name" || text == "Key"
+			if text == "value" || text == "Value" {
+				g = max(g, top.pair)
+			}
+			continue
+		case c == '"':
+			text := w.text(max(g, top.flag()))
+			if top.pair = 0; top.object && pair || !top.object && strings.HasPrefix(text, "-") {
+				top.pair = gradeOf(text)
+			}
+			continue
+		case c == '-' || digit[c]:
+			w.number(g)
+			continue
+		}
+		w.at++
+	}
+}
+
+// flag returns what the flag before says about a string in a list.
+func (f *frame) flag() grade {
+	if f.object {
+		return 0
+	}
+	return f.pair
+}
+
+// literal returns the end of the string at w.at, and what it says.
+func (w *walker) literal() (end int, text string) {
+	end = w.at + 1
+	for w.raw[end] != '"' {
+		if w.raw[end] == '\\' {
+			end++
+		}
+		end++
+	}
+	end++
+	if text = w.raw[w.at+1 : end-1]; strings.IndexByte(text, '\\') < 0 {
+		return end, text
+	}
+	if err := json.Unmarshal([]byte(w.raw[w.at:end]), &text); err != nil {
+		return end, w.raw[w.at+1 : end-1] // cannot be: the whole is valid
+	}
+	return end, text
+}
+
+// name redacts the name at w.at, and returns it and what it says about its
+// value.
+func (w *walker) name() (grade, string) {
+	end, text := w.literal()
+	if clean := w.f(text); clean != text {
+		w.put(end, clean)
+	}
+	w.at = end
+	return gradeOf(text), text
+}
+
+// text redacts the string at w.at, and returns what it said.
+func (w *walker) text(g grade) string {
+	end, text := w.literal()
+	clean := text
+	switch v := (value{from: 0, to: len(text), quoted: true}); {
+	case g > 0 && (v.secret(text, g, false) || userAndPassword(text)):
+		clean = Mark
+	default:
+		clean = w.f(text)
+	}
+	if clean != text {
+		w.put(end, clean)
+	}
+	w.at = end
+	return text
+}
+
+// number redacts the number at w.at, which becomes a string.
+func (w *walker) number(g grade) {
+	end := skip(w.raw, w.at, &numbers)
+	if g >= firm {
+		w.put(end, Mark)
+	}
+	w.at = end
+}
+
+var numbers = bytesOf(digits + "+-.eE")
+
+// put writes text as a string in place of what is between w.at and end.
+func (w *walker) put(end int, text string) {
+	w.out.WriteString(w.raw[w.done:w.at])
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(text) // a string can always be encoded
+	w.out.WriteString(strings.TrimSuffix(b.String(), "\n"))
+	w.done = end
+}
+
+// gradeOf returns what a whole name says about its value.
+func gradeOf(text string) (best grade) {
+	switch {
+	case len(text) > 64:
+		return 0
+	case strings.EqualFold(text, "auth"):
+		return loose
+	}
+	a := builtin()
+	var row uint32
+	for i := range len(text) {
+		if row = a.next[row+uint32(a.class[text[i]])]; row < a.accept {
+			continue
+		}
+		for _, x := range a.ends[int(row-a.accept)/a.width] {
+			if x.grade > 0 {
+				best = max(best, graded(x.grade, text[i+1:]))
+			}
+		}
+	}
+	return best
 }

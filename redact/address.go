@@ -1,0 +1,117 @@
+package redact
+
+import "strings"
+
+// userinfo finds the password in scheme://user:password@host, and a token in
+// the user's place.
+func userinfo(s string, from, to int) span {
+	web := from > 0 && (s[from-1]|0x20 == 'p' || strings.HasSuffix(strings.ToLower(s[max(0, from-5):from]), "https"))
+	last, colon := -1, -1
+	i := to
+scan:
+	for ; i < len(s) && i < to+512; i++ {
+		switch c := s[i]; {
+		case c == '@':
+			last = i
+		case c == ':' && colon < 0:
+			colon = i
+		case quotes[c] || c == '\\':
+			next := bridge(s, i)
+			if next < 0 {
+				break scan
+			}
+			i = next - 1
+		case space[c] || c == '>' && s[i-1] != 'D' || c == ',' && last > 0:
+			break scan
+		case (c == '/' || c == '?' || c == '#') && (web || last >= 0 || colon < 0 || skip(s, colon+1, &digit) == i):
+			break scan
+		}
+	}
+	if last < 0 {
+		return span{}
+	}
+	start := to
+	if colon >= 0 && colon < last {
+		start = colon + 1
+	}
+	text := s[start:last]
+	switch {
+	case text == Mark:
+		return span{start, last}
+	case text == "" || strings.ContainsAny(text[:1], "${<%[*") || template(text) || strings.Trim(text, ".x*") == "":
+		return span{}
+	case start == to && !opaque(text):
+		return span{}
+	}
+	return span{start, last}
+}
+
+// parameter finds the value of a parameter in a URL whose name is too common
+// to be taken elsewhere.
+func parameter(s string, _, to int) span {
+	end := to
+	for end < len(s) && !space[s[end]] && strings.IndexByte("&#\"'`<>\\)]}", s[end]) < 0 {
+		end++
+	}
+	if strings.HasPrefix(s[to:], Mark) {
+		return span{to, to + len(Mark)}
+	}
+	end = trimmed(s, to, end)
+	if text := s[to:end]; !opaque(text) {
+		return span{}
+	}
+	if next := bridge(s, end); next > 0 {
+		end = skip(s, next, &bearers)
+	}
+	return span{to, end}
+}
+
+// account finds the password in -u user:password and --user=user:password, of
+// commands that fetch.
+func account(s string, from, to int) span {
+	before := s[max(0, from-400):from]
+	if line := strings.LastIndex(before, "\n\n"); line >= 0 {
+		before = before[line:]
+	}
+	if !strings.Contains(before, "curl") && !strings.Contains(before, "wget") && !strings.Contains(before, "http ") {
+		return span{}
+	}
+	v := valueAt(s, margined(s, to))
+	colon := strings.IndexByte(s[v.from:max(v.from, v.to)], ':')
+	if colon < 0 {
+		return span{}
+	}
+	i := v.from + colon + 1
+	if text := s[i:v.to]; text != Mark && (text == "" || placeholder(text) || skip(text, 0, &digit) == len(text)) {
+		return span{}
+	}
+	return span{i, v.to}
+}
+
+// passed finds the password that is given as -pPASSWORD, or -p PASSWORD, to a
+// program that takes it so.
+func passed(s string, from, to int) span {
+	if !begins(s, from) {
+		return span{}
+	}
+	line := s[to:min(len(s), to+256)]
+	if n := strings.IndexByte(line, '\n'); n >= 0 {
+		line = line[:n]
+	}
+	n := strings.Index(line, " -p")
+	if n < 0 || strings.ContainsAny(line[:n], "|;&") {
+		return span{}
+	}
+	i := to + n + len(" -p")
+	if at(s, i) == ' ' {
+		if !strings.EqualFold(s[from:to], "sshpass") {
+			return span{}
+		}
+		i++
+	}
+	v := valueAt(s, i)
+	if text := s[v.from:max(v.from, v.to)]; len(text) < 3 || text != Mark && (placeholder(text) || text[0] == '-' || strings.HasPrefix(text, "ort")) {
+		return span{}
+	}
+	return span{v.from, v.to}
+}

@@ -1,0 +1,161 @@
+package redact
+
+// A span says that s[from:to] is a secret. The zero span, and any other with a
+// to that is 0, says that nothing was found.
+type span struct{ from, to int }
+
+// An anchor is a word, in lower case, that secrets are found by. Find looks
+// around one such word, s[from:to], whatever its case; what it finds ends behind
+// the word's start. It must not look at more than a bounded part of s, or at
+// no more than what it then returns or what only words of other kinds follow.
+type anchor struct {
+	word  string
+	find  func(s string, from, to int) span
+	grade grade // of a name that ends with the word; 0 where it is no such word
+}
+
+// An automaton finds all anchors in one pass over a text.
+type automaton struct {
+	class  [256]uint8 // of a byte, 0 for one that is in no anchor
+	width  int        // the number of classes
+	next   []uint32   // at row + class; a row is the number of a state times width
+	accept uint32     // the first row of a state where an anchor ends
+	ends   [][]anchor // of those states, in order; longer ones first
+}
+
+// A node of the trie that an automaton is made from.
+type node struct {
+	next map[byte]int
+	fail int
+	ends []anchor
+}
+
+func newAutomaton(anchors []anchor) *automaton {
+	nodes := trie(anchors)
+	a := &automaton{width: 1}
+	for _, x := range anchors {
+		for i := range len(x.word) {
+			a.classify(x.word[i])
+		}
+	}
+	order := link(nodes)
+	rows := a.number(nodes)
+	a.next = make([]uint32, len(nodes)*a.width)
+	for _, n := range order {
+		row, fail := rows[n], rows[nodes[n].fail]
+		copy(a.next[row:], a.next[fail:int(fail)+a.width])
+		if n == 0 {
+			clear(a.next[:a.width])
+		}
+		for c, to := range nodes[n].next {
+			a.next[int(row)+int(a.class[c])] = rows[to]
+		}
+	}
+	return a
+}
+
+// classify gives c, and its upper case, a class.
+func (a *automaton) classify(c byte) {
+	if a.class[c] != 0 {
+		return
+	}
+	a.class[c] = uint8(a.width) // there are fewer than 256 bytes
+	if 'a' <= c && c <= 'z' {
+		a.class[c-'a'+'A'] = a.class[c]
+	}
+	a.width++
+}
+
+func trie(anchors []anchor) []node {
+	nodes := []node{{next: map[byte]int{}}}
+	for _, x := range anchors {
+		at := 0
+		for i := range len(x.word) {
+			to, ok := nodes[at].next[x.word[i]]
+			if !ok {
+				to = len(nodes)
+				nodes[at].next[x.word[i]] = to
+				nodes = append(nodes, node{next: map[byte]int{}})
+			}
+			at = to
+		}
+		nodes[at].ends = append(nodes[at].ends, x)
+	}
+	return nodes
+}
+
+// link sets where each node fails to, and returns the nodes with shorter
+// prefixes before longer ones.
+func link(nodes []node) []int {
+	order := []int{0}
+	for i := 0; i < len(order); i++ {
+		n := order[i]
+		for c, to := range nodes[n].next {
+			order = append(order, to)
+			if n == 0 {
+				continue
+			}
+			fail := nodes[n].fail
+			for fail != 0 && !has(nodes[fail].next, c) {
+				fail = nodes[fail].fail
+			}
+			nodes[to].fail = nodes[fail].next[c]
+			nodes[to].ends = append(nodes[to].ends, nodes[nodes[to].fail].ends...)
+		}
+	}
+	return order
+}
+
+func has(m map[byte]int, c byte) bool {
+	_, ok := m[c]
+	return ok
+}
+
+// number returns the row of each node: those where an anchor ends come last.
+func (a *automaton) number(nodes []node) []uint32 {
+	rows := make([]uint32, len(nodes))
+	var row uint32
+	for _, accepting := range []bool{false, true} {
+		if accepting {
+			a.accept = row
+		}
+		for i, n := range nodes {
+			if (n.ends != nil) == accepting {
+				rows[i] = row
+				row += uint32(a.width)
+				if accepting {
+					a.ends = append(a.ends, n.ends)
+				}
+			}
+		}
+	}
+	return rows
+}
+
+// spans calls yield with what the anchors find in s, in order and without
+// overlaps.
+func (a *automaton) spans(s string, yield func(span)) {
+	var row uint32
+	free := 0
+	for i := 0; i < len(s); i++ {
+		row = a.next[row+uint32(a.class[s[i]])]
+		if row < a.accept {
+			continue
+		}
+		found := a.find(s, i+1, free, a.ends[int(row-a.accept)/a.width])
+		if found.to > 0 {
+			yield(found)
+			free, i, row = found.to, max(found.to, i+1)-1, 0
+		}
+	}
+}
+
+// find returns the first of what the anchors that end at end find behind free.
+func (a *automaton) find(s string, end, free int, anchors []anchor) span {
+	for _, x := range anchors {
+		if found := x.find(s, end-len(x.word), end); found.to > 0 && found.from >= free {
+			return found
+		}
+	}
+	return span{}
+}

@@ -1,0 +1,32 @@
+package redact_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/tiercompact/tiercompact/redact"
+	"github.com/tiercompact/tiercompact/redact/redacttest"
+)
+
+func TestNoSecretIsLeft(t *testing.T) {
+	r := redact.Default()
+	for seed := range uint64(50) {
+		bad := 0
+		for _, s := range redacttest.Seeded(seed + 1) {
+			got := r.String(s.Text)
+			if leak := s.Leaks(got); leak != "" {
+				bad++
+				t.Errorf("seed %d: %s in %s leaves %q in\n%s", seed, s.Kind, s.Form, leak, got)
+			}
+			if json.Valid([]byte(s.Text)) && !json.Valid([]byte(got)) {
+				t.Errorf("%s in %s is no JSON any more: %s", s.Kind, s.Form, got)
+			}
+			if again := r.String(got); again != got {
+				t.Errorf("%s in %s: first\n%s\nthen\n%s", s.Kind, s.Form, got, again)
+			}
+		}
+		if t.Failed() {
+			t.Fatalf("%d leak", bad)
+		}
+	}
+}

@@ -1,0 +1,218 @@
+package redact
+
+import (
+	"math"
+	"strings"
+)
+
+// secret reports whether v looks like a secret, given what its name says and
+// whether it stands in an environment.
+func (v value) secret(s string, g grade, environment bool) bool {
+	text := flat(s[v.from:v.to])
+	if text == Mark {
+		return true
+	}
+	if variable(text) || g < must && placeholder(text) {
+		return false
+	}
+	if v.quoted {
+		switch g {
+		case must:
+			return true
+		case firm:
+			return len(text) >= 4 && !strings.ContainsAny(text, " \t") && !template(text) || opaque(text)
+		}
+		return opaque(text)
+	}
+	switch {
+	case g == loose || code(text):
+		return opaque(text) && !code(text)
+	case environment:
+		return true
+	}
+	return len(text) >= 4 && strings.ContainsAny(text, digits) && strings.ContainsAny(text, letters) || g == must && skip(text, 0, &digit) == len(text)
+}
+
+// flat returns text, of a string that is split over lines, without the breaks.
+func flat(text string) string {
+	if strings.IndexByte(text, '\n') < 0 {
+		return text
+	}
+	var b strings.Builder
+	for i := 0; i < len(text); {
+		end := len(text)
+		if n := strings.IndexByte(text[i:], '\n'); n >= 0 {
+			end = i + n
+		}
+		part := strings.TrimRight(text[i:end], " \t\r\\\"'`+.&")
+		if i > 0 || !yamlMark(part) {
+			b.WriteString(strings.TrimLeft(part, "\"'`"))
+		}
+		i = margin(text, min(end+1, len(text)))
+	}
+	return b.String()
+}
+
+// yamlMark reports whether text announces a block of lines.
+func yamlMark(text string) bool {
+	return text != "" && (text[0] == '|' || text[0] == '>') && strings.Trim(text[1:], "+-123456789") == ""
+}
+
+// words that stand where a secret belongs.
+var words = map[string]bool{
+	"": true, "null": true, "nil": true, "none": true, "true": true, "false": true, "undefined": true, "string": true, "str": true, "int": true, "bool": true,
+	"required": true, "optional": true, "changeme": true, "change_me": true, "redacted": true, "secret": true, "token": true, "example": true, "here": true,
+}
+
+// placeholder reports whether text stands for a secret that is not written out:
+// a variable, a mask, a word that says so.
+func placeholder(text string) bool {
+	if variable(text) {
+		return true
+	}
+	lower := strings.ToLower(strings.Trim(text, "\"'`.,;:"))
+	if words[lower] || lower == strings.ToLower(strings.Trim(Mark, "<>")) {
+		return true
+	}
+	for _, p := range []string{"your", "my_", "my-", "env.", "env:", "process.env", "os.environ", "os.getenv", "vault:", "placeholder", "dummy", "fake"} {
+		if strings.HasPrefix(lower, p) {
+			return true
+		}
+	}
+	for _, p := range []string{"...", "…", "xxxx", "_here", "-here", "example"} {
+		if strings.Contains(lower, p) {
+			return true
+		}
+	}
+	return few(lower)
+}
+
+// variable reports whether text is a variable or a template of some language,
+// or a mask.
+func variable(text string) bool {
+	if text == "" || strings.Trim(text, "*") == "" || strings.Trim(text, ".") == "" || strings.Trim(text, "xX") == "" {
+		return true
+	}
+	last := text[len(text)-1]
+	switch text[0] {
+	case '$':
+		return len(text) > 1 && (text[1] == '{' || text[1] == '(' || skip(text, 1, &word) == len(text) && !digit[text[1]])
+	case '{':
+		return last == '}'
+	case '<':
+		return last == '>' && text != Mark
+	case '[':
+		return last == ']'
+	case '%':
+		return len(text) == 2 || last == '%' && skip(text, 1, &word) == len(text)-1 || strings.HasPrefix(text, "%(") && strings.HasSuffix(text, ")s")
+	}
+	return false
+}
+
+// few reports whether text has fewer than three different bytes, or few in
+// many.
+func few(text string) bool {
+	var seen set
+	n := 0
+	for i := range min(len(text), 64) {
+		if !seen[text[i]] {
+			seen[text[i]] = true
+			n++
+		}
+	}
+	return n < 3 || len(text) >= 20 && n < 6
+}
+
+// template reports whether parts of text are filled in later.
+func template(text string) bool {
+	return strings.Contains(text, "${") || strings.Contains(text, "{{") || strings.Contains(text, "$(") || strings.Contains(text, "%s") || strings.Contains(text, "<") && strings.Contains(text, ">")
+}
+
+// code reports whether an unquoted text is an expression: a call, a field, an
+// operator.
+func code(text string) bool {
+	if strings.ContainsAny(text, "()[]{}<>|*\\") || strings.HasPrefix(text, "&") || strings.Contains(text, "::") || strings.Contains(text, "->") {
+		return true
+	}
+	for part := range strings.SplitSeq(text, ".") {
+		if part == "" || !('a' <= part[0]|0x20 && part[0]|0x20 <= 'z') || skip(part, 0, &word) < len(part) || len(part) > 24 {
+			return false
+		}
+	}
+	return strings.Contains(text, ".")
+}
+
+// opaque reports whether text looks random: no word, path, number, date, id or
+// expression of a language.
+func opaque(text string) bool {
+	if len(text) < 8 || len(text) > 8192 || placeholder(text) || template(text) {
+		return false
+	}
+	var count [256]int
+	kinds := [3]int{} // digits, lower, upper
+	turns, last := 0, byte(0)
+	for i := range len(text) {
+		c := text[i]
+		k := byte(0)
+		switch {
+		case c <= ' ' || c >= 0x7f:
+			if c != '\n' && c != '\r' && c != '\\' {
+				return false
+			}
+			continue
+		case digit[c]:
+			k = 1
+		case 'a' <= c && c <= 'z':
+			k = 2
+		case 'A' <= c && c <= 'Z':
+			k = 3
+		}
+		if k > 0 {
+			kinds[k-1]++
+		}
+		if k != last {
+			turns++
+		}
+		count[c]++
+		last = k
+	}
+	if kinds[1]+kinds[2] == 0 || route(text) {
+		return false
+	}
+	h := entropy(&count, len(text))
+	if kinds[0] == 0 {
+		return len(text) >= 16 && kinds[1] > 0 && kinds[2] > 0 && h >= 3.5 && turns*3 >= len(text)
+	}
+	return h >= min(3, 0.8*math.Log2(float64(len(text)))) && turns >= 4
+}
+
+// route reports whether text is a path, an address, a time or a version.
+func route(text string) bool {
+	if strings.Contains(text, "://") || strings.HasPrefix(text, "/") || strings.HasPrefix(text, "./") || strings.HasPrefix(text, "../") || strings.HasPrefix(text, "~/") {
+		return true
+	}
+	if skip(text, 0, &addresses) == len(text) {
+		return true
+	}
+	long := 0 // the longest run of letters and digits
+	for i := 0; i < len(text); {
+		end := skip(text, i, &alnum)
+		long = max(long, end-i)
+		i = end + 1
+	}
+	return long < 8 && strings.ContainsAny(text, "/.") && !strings.ContainsAny(text, "!@#$%^&*+=")
+}
+
+// addresses are the bytes of numbers, times, versions and addresses.
+var addresses = bytesOf(digits + ".:-+TZvrc/_ ")
+
+func entropy(count *[256]int, n int) float64 {
+	h := 0.0
+	for _, c := range count {
+		if c > 0 {
+			p := float64(c) / float64(n)
+			h -= p * math.Log2(p)
+		}
+	}
+	return h
+}

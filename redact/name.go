@@ -1,0 +1,205 @@
+package redact
+
+import "strings"
+
+// A grade says how much the name of a value says about it.
+type grade int
+
+const (
+	loose grade = iota + 1 // "token": only what looks random is a secret
+	firm                   // "secret": what is written out is a secret, code is none
+	must                   // "password": whatever stands there
+)
+
+// names are the words that names of secrets end with.
+var names = map[string]grade{
+	"password": must, "apikey": must, "api_key": must, "api-key": must,
+
+	"api key": firm, "passwd": firm, "passphrase": firm, "passcode": firm, "pwd": firm, "secret": firm, "credential": firm,
+	"access_key": firm, "access-key": firm, "accesskey": firm, "account_key": firm, "accountkey": firm,
+	"private_key": firm, "private-key": firm, "privatekey": firm, "encryption_key": firm, "encryptionkey": firm,
+	"signing_key": firm, "signingkey": firm, "master_key": firm, "masterkey": firm, "auth_key": firm, "authkey": firm,
+	"_pass": firm, "userpass": firm, "_auth": firm,
+
+	"token": loose, "authorization": loose, "cookie": loose, "_key": loose, "storekey": loose, "salt": loose, "\"auth": loose, "'auth": loose,
+	"session_key": loose, "webhook": loose, "jwt": loose, "bearer": loose, "signature": loose,
+}
+
+// suffixes are what a name of a secret may end with and be one as before.
+var suffixes = []string{"", "_key", "-key", "key", "_access_key", "accesskey", "_value", "value", "_token", "token", "_base", "_key_base"}
+
+// plain are ends of names that speak of a secret and hold none.
+var plain = []string{
+	"name", "type", "kind", "path", "file", "dir", "url", "uri", "id", "ids", "count", "length", "len", "size", "limit", "hash", "ref", "field",
+	"policy", "regex", "pattern", "label", "hint", "prompt", "date", "time", "at", "ttl", "expiry", "expires", "version", "s", "index", "offset", "estimate", "usage",
+}
+
+// graded returns what a name says where g stands for its word and rest for what
+// follows; 0 is nothing.
+func graded(g grade, rest string) grade {
+	rest = strings.ToLower(rest)
+	for _, s := range suffixes {
+		if rest == s {
+			return g
+		}
+	}
+	rest = strings.Trim(rest, digits+"_-")
+	for _, s := range plain {
+		if strings.HasSuffix(rest, s) {
+			return 0
+		}
+	}
+	return loose
+}
+
+// A name finds the values that are given to names with its word in it.
+type name struct {
+	grade grade
+}
+
+// A use is one way to give a value to a name that ends at end. It returns the
+// index of the value, or -1.
+type use struct {
+	value func(s string, from, end int) int
+	least grade // what a value must look like, at least: loose, like something random
+}
+
+var uses = []use{
+	{assigned, must}, {indexed, must}, {tagged, must}, {typed, firm}, {flagged, firm}, {listed, loose}, {called, loose}, {paired, firm}, {said, loose}, {netrc, must},
+}
+
+func (n name) find(s string, from, to int) span {
+	end := skip(s, to, &dashed)
+	if end > to+32 {
+		return span{}
+	}
+	g := graded(n.grade, s[to:end])
+	if i := opened(s, end); g > 0 && i > 0 {
+		if found := privateKey(s, i, i+len(begin)); found.to > 0 {
+			return found
+		}
+	}
+	if n.grade == must && end == to {
+		if i := assigned(s, from, to); i >= 0 {
+			return demanded(s, from, i)
+		}
+		if i := assignedBelow(s, to); i >= 0 {
+			return demanded(s, from, i)
+		}
+	}
+	if g == 0 {
+		return span{}
+	}
+	for _, u := range uses {
+		i := u.value(s, from, end)
+		if i < 0 {
+			continue
+		}
+		v := valueFor(s, from, i)
+		if v.to > v.from && v.secret(s, min(g, u.least), environment(s, from, end)) {
+			return span{v.from, v.to}
+		}
+		return span{}
+	}
+	return span{}
+}
+
+// demanded returns the value at i, whatever it is.
+func demanded(s string, from, i int) span {
+	if end := block(s, from, i); end > i {
+		return span{i, end}
+	}
+	v := valueAt(s, i)
+	if v.quoted {
+		return span{v.from, v.to}
+	}
+	if skip(s[:max(v.from, v.to)], v.from, &hollow) >= v.to {
+		return span{}
+	}
+	if end := retyped(s, v); end > 0 {
+		return span{v.from, end}
+	}
+	return span{v.from, continued(s, from, v.to)}
+}
+
+var hollow = bytesOf("(){}[]\"'`,;\\")
+
+// valueFor is valueAt but for URLs and connection strings, where a value ends
+// before the next name.
+func valueFor(s string, from, i int) value {
+	if end := block(s, from, i); end > i {
+		return value{from: i, to: end, quoted: true}
+	}
+	v := valueAt(s, i)
+	if v.quoted || v.to <= v.from {
+		return v
+	}
+	ends := ";"
+	if c := at(s, skipBack(s, from, &dotted)-1); c == '?' || c == '&' {
+		ends = "&#"
+	}
+	if cut := strings.IndexAny(s[v.from:v.to], ends); cut >= 0 {
+		v.to = v.from + cut
+		return v
+	}
+	end := continued(s, from, v.to)
+	if cut := strings.IndexAny(s[v.to:end], ends); cut >= 0 {
+		end = v.to + cut
+	}
+	v.to = end
+	return v
+}
+
+// continued returns where an unquoted value ends that has come to i, where what
+// it stands in, a string or a plain scalar of YAML, may go on on the next line.
+func continued(s string, name, i int) int {
+	if next := bridge(s, i); next > 0 && next < len(s) && !space[s[next]] {
+		return trimmed(s, next, bareEnd(s, next))
+	}
+	return folded(s, name, i)
+}
+
+// skipBack returns the first index before i from which on s has only bytes of
+// m, at most 64 of them.
+func skipBack(s string, i int, m *set) int {
+	for low := max(0, i-64); i > low && m[s[i-1]]; {
+		i--
+	}
+	return i
+}
+
+// opened returns where a private key begins that is the value of the name that
+// ends at end; 0 where none does.
+func opened(s string, end int) int {
+	i := indexed(s, 0, end)
+	if i < 0 {
+		i = assigned(s, 0, end)
+	}
+	if i < 0 {
+		return 0
+	}
+	if i = opening(s, i); strings.HasPrefix(s[i:], begin) {
+		return i
+	}
+	return 0
+}
+
+// environment reports whether s[from:end] ends a name in capitals that begins
+// its line, as in an env file or a shell.
+func environment(s string, from, end int) bool {
+	start := skipBack(s, from, &word)
+	name := s[start:end]
+	if at(s, end) != '=' || name != strings.ToUpper(name) {
+		return false
+	}
+	before := s[lineStart(s, start):start]
+	before = strings.TrimSuffix(before, "export ")
+	before = strings.TrimSuffix(before, "ENV ")
+	return before == "" || margin(before, 0) == len(before) || space[before[len(before)-1]]
+}
+
+// lineStart returns where the line of i begins, or a place 128 bytes before.
+func lineStart(s string, i int) int {
+	low := max(0, i-128)
+	return low + strings.LastIndexByte(s[low:i], '\n') + 1
+}

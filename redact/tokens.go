@@ -1,0 +1,176 @@
+package redact
+
+import (
+	"encoding/base64"
+	"strings"
+)
+
+// A token is a kind of secret that one knows by how it begins.
+type token struct {
+	prefix string
+	bytes  *set
+	least  int // bytes behind the prefix
+	most   int // 0 is no limit
+}
+
+var (
+	lowerHex  = bytesOf(digits + "abcdef")
+	capitals  = bytesOf(digits + "ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+	hookPaths = bytesOf(letters + digits + "/_-")
+)
+
+// tokens are those of clouds, forges, shops, models and registries.
+var tokens = []token{
+	{"AKIA", &capitals, 16, 16}, {"ASIA", &capitals, 16, 16}, {"ABIA", &capitals, 16, 16}, {"ACCA", &capitals, 16, 16},
+	{"AIza", &dashed, 35, 40}, {"ya29.", &dotted, 20, 0}, {"GOCSPX-", &dashed, 20, 40},
+	{"ghp_", &alnum, 30, 0}, {"gho_", &alnum, 30, 0}, {"ghu_", &alnum, 30, 0}, {"ghs_", &alnum, 30, 0}, {"ghr_", &alnum, 30, 0}, {"github_pat_", &word, 40, 0},
+	{"glpat-", &dotted, 20, 0}, {"gldt-", &dotted, 20, 0}, {"glrt-", &dotted, 20, 0}, {"glptt-", &dotted, 20, 0}, {"glcbt-", &dotted, 20, 0},
+	{"xoxb-", &dashed, 10, 0}, {"xoxp-", &dashed, 10, 0}, {"xoxa-", &dashed, 10, 0}, {"xoxr-", &dashed, 10, 0}, {"xoxs-", &dashed, 10, 0}, {"xoxe-", &dashed, 10, 0}, {"xoxc-", &dashed, 10, 0}, {"xoxd-", &dashed, 10, 0}, {"xapp-", &dashed, 10, 0},
+	{"hooks.slack.com/services/", &hookPaths, 20, 0}, {"discord.com/api/webhooks/", &hookPaths, 30, 0}, {"discordapp.com/api/webhooks/", &hookPaths, 30, 0},
+	{"sk_live_", &alnum, 10, 0}, {"sk_test_", &alnum, 10, 0}, {"rk_live_", &alnum, 10, 0}, {"rk_test_", &alnum, 10, 0}, {"whsec_", &base64s, 24, 0},
+	{"sk-", &dashed, 20, 0}, {"hf_", &alnum, 30, 0}, {"gsk_", &alnum, 40, 0}, {"xai-", &alnum, 40, 0}, {"r8_", &alnum, 37, 0}, {"pplx-", &alnum, 40, 0},
+	{"npm_", &alnum, 36, 0}, {"pypi-", &dashed, 50, 0}, {"rubygems_", &lowerHex, 48, 48}, {"dckr_pat_", &dashed, 20, 0},
+	{"SG.", &dotted, 40, 0}, {"shpat_", &hex, 32, 32}, {"shpca_", &hex, 32, 32}, {"shppa_", &hex, 32, 32}, {"shpss_", &hex, 32, 32},
+	{"dapi", &lowerHex, 32, 32}, {"dop_v1_", &lowerHex, 64, 64}, {"doo_v1_", &lowerHex, 64, 64}, {"lin_api_", &alnum, 32, 0}, {"hvs.", &dashed, 20, 0}, {"hvb.", &dashed, 20, 0},
+	{"PMAK-", &dashed, 40, 0}, {"NRAK-", &capitals, 27, 0}, {"ATATT3", &base64s, 40, 0}, {"AGE-SECRET-KEY-1", &capitals, 58, 58}, {"tskey-", &dashed, 20, 0}, {"sntrys_", &base64s, 40, 0},
+}
+
+func (t token) find(s string, from, to int) span {
+	if s[from:to] != t.prefix || !begins(s, from) {
+		return span{}
+	}
+	end := wrapped(s, to, t.bytes, t.least)
+	text := s[to:end]
+	if len(text) < t.least || t.most > 0 && end == skip(s, to, t.bytes) && len(text) > t.most || few(text) || strings.Contains(strings.ToLower(text), "example") {
+		return span{}
+	}
+	if t.bytes != &capitals && !mixed(text) {
+		return span{}
+	}
+	if strings.HasSuffix(t.prefix, "/") { // an address, of which the end is the secret
+		return span{to, end}
+	}
+	return span{from, end}
+}
+
+// mixed reports whether text has digits and letters in one of the parts that
+// are joined by dashes and the like, 12 bytes long or longer. Names have none.
+func mixed(text string) bool {
+	for i := 0; i < len(text); {
+		end := skip(text, i, &alnum)
+		if p := text[i:end]; len(p) >= 8 && strings.ContainsAny(p, digits) && strings.ContainsAny(p, letters) {
+			return true
+		}
+		i = end + 1
+	}
+	return false
+}
+
+// wrapped is run, and also goes on where a line ends before least bytes have
+// come, if the next line has nothing but bytes of m.
+func wrapped(s string, i int, m *set, least int) int {
+	end := run(s, i, m)
+	for end-i < least {
+		k := newline(s, end)
+		if k == end || end == i {
+			break
+		}
+		j := margin(s, k)
+		stop := run(s, j, m)
+		if stop < j+8 || stop < len(s) && newline(s, stop) == stop && !quotes[s[stop]] {
+			break
+		}
+		end = stop
+	}
+	return end
+}
+
+// jwt finds JSON web tokens: two or more parts of base64, of which the first
+// begins as {" does.
+func jwt(s string, from, to int) span {
+	if !begins(s, from) || strings.IndexByte("+/_-", at(s, from-1)) >= 0 && from > 0 || s[from:to] != "eyJ" {
+		return span{}
+	}
+	end := wrapped(s, to, &dotted, 0)
+	for {
+		k := newline(s, end)
+		j := margin(s, k)
+		stop := run(s, j, &dotted)
+		if k == end || stop < j+16 || stop < len(s) && newline(s, stop) == stop && !quotes[s[stop]] || !opaque(s[j:stop]) {
+			break
+		}
+		end = stop
+	}
+	parts := strings.Split(s[from:end], ".")
+	if len(parts) < 3 || len(parts[0]) < 10 || len(parts[1]) < 8 {
+		return span{}
+	}
+	return span{from, end}
+}
+
+// scheme finds what follows Bearer, and the like, in a header.
+func scheme(s string, from, to int) span {
+	i := blanks(s, to)
+	end := wrapped(s, i, &bearers, 0)
+	text := s[i:end]
+	switch {
+	case text == "" && strings.HasPrefix(s[i:], Mark):
+		return span{i, i + len(Mark)}
+	case len(text) < 8 || placeholder(text):
+		return span{}
+	case opaque(text), headed(s, from) && strings.ContainsAny(text, digits):
+		return span{i, end}
+	}
+	return span{}
+}
+
+var bearers = bytesOf(letters + digits + "-._~+/=")
+
+// headed reports whether a header that authorizes begins on the same line,
+// shortly before i.
+func headed(s string, i int) bool {
+	return strings.Contains(strings.ToLower(s[max(0, i-32):i]), "authorization")
+}
+
+// basic finds what follows Basic: base64 of a user and a password.
+func basic(s string, _, to int) span {
+	i := blanks(s, to)
+	end := run(s, i, &base64s)
+	if userAndPassword(s[i:end]) {
+		return span{i, end}
+	}
+	return span{}
+}
+
+// auth finds the value of the name auth, as in the files of Docker: base64 of
+// a user and a password, or what looks random.
+func auth(s string, from, to int) span {
+	i := assigned(s, from, to)
+	if i < 0 {
+		i = indexed(s, from, to)
+	}
+	if i < 0 {
+		return span{}
+	}
+	v := valueFor(s, from, i)
+	if v.to > v.from && (userAndPassword(s[v.from:v.to]) || v.secret(s, loose, false)) {
+		return span{v.from, v.to}
+	}
+	return span{}
+}
+
+func userAndPassword(text string) bool {
+	if len(text) < 6 || len(text) > 2048 {
+		return false
+	}
+	if b, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(text, "=")); err == nil {
+		for _, c := range b {
+			if c < ' ' {
+				return false
+			}
+		}
+		return strings.Contains(string(b), ":")
+	}
+	// A break of line is in it.
+	return strings.Contains(text, "\n") && opaque(text)
+}

@@ -1,0 +1,242 @@
+package redact
+
+import "strings"
+
+// How far a value is looked for that is in quotes or brackets.
+const (
+	longest  = 2048 // bytes
+	tallest  = 8    // lines
+	bracketd = 512  // bytes, on one line
+)
+
+// A value is what stands behind a name: s[from:to], without its quotes.
+type value struct {
+	from, to int
+	quoted   bool
+	open     int // the opening quote
+	after    int // behind the closing quote
+}
+
+// valueAt returns the value at i: a string in quotes, or several that are
+// joined; what is in brackets; else all up to the next space, but for what
+// closes something that was opened before. It is empty where nothing but
+// punctuation stands at i.
+func valueAt(s string, i int) value {
+	if v, ok := quotedAt(s, i); ok {
+		return joined(s, v)
+	}
+	if c := at(s, i); c == '(' {
+		if v, ok := quotedAt(s, margined(s, i+1)); ok {
+			return joined(s, v)
+		}
+	}
+	end := i
+	if strings.IndexByte("([{", at(s, i)) >= 0 {
+		end = bracketEnd(s, i)
+	}
+	end = trimmed(s, i, bareEnd(s, end))
+	return value{from: i, to: end, open: i, after: end}
+}
+
+// margined skips spaces and at most one line break with the margin behind it.
+func margined(s string, i int) int {
+	i = blanks(s, i)
+	if k := newline(s, i); k > i {
+		return margin(s, k)
+	}
+	return i
+}
+
+// quotedAt returns the string in quotes at i, which may have a prefix as in
+// Python. Within JSON its quotes have backslashes.
+func quotedAt(s string, i int) (value, bool) {
+	j := i
+	for j < i+2 && strings.IndexByte("rRbBuUfF@$", at(s, j)) >= 0 && j < len(s) {
+		j++
+	}
+	open := opening(s, j)
+	if open == j {
+		return value{}, false
+	}
+	quote, depth := s[open-1], open-1-j
+	mark := s[j:open]
+	if triple := strings.Repeat(string(quote), 3); depth == 0 && strings.HasPrefix(s[j:], triple) {
+		mark = triple
+	}
+	from := j + len(mark)
+	end := closing(s, from, quote, depth, len(mark) == 3 && depth == 0)
+	if end < 0 {
+		return value{}, false
+	}
+	after := end
+	if strings.HasPrefix(s[end:], mark) {
+		after += len(mark)
+	}
+	return value{from, end, true, j, after}, true
+}
+
+// closing returns where the string that begins at i ends, -1 where that is too
+// far away. Its quotes have depth backslashes before them; one with fewer ends
+// what the string is in.
+func closing(s string, i int, quote byte, depth int, triple bool) int {
+	lines, slashes := 0, 0
+	for end := min(len(s), i+longest); i < end; i++ {
+		switch c := s[i]; {
+		case c == '\\':
+			slashes++
+			continue
+		case c == '\n':
+			if lines++; lines == tallest || depth > 0 {
+				return -1
+			}
+		case c != quote:
+		case triple && slashes%2 == 0 && !(at(s, i+1) == quote && at(s, i+2) == quote):
+		case slashes < depth:
+			return i - slashes
+		case slashes%(2*depth+2) == depth:
+			if !triple && depth == 0 && quote == '\'' && at(s, i+1) == quote && alnum[at(s, i+2)] {
+				i++ // doubled, as in YAML and SQL
+				break
+			}
+			return i - depth
+		}
+		slashes = 0
+	}
+	return -1
+}
+
+// joined returns v with what is joined to it: text that follows its quote at
+// once, as in a shell, and further strings behind an operator or on the next
+// line.
+func joined(s string, v value) value {
+	for range 4 * tallest {
+		next := v.after
+		if c := at(s, next); alnum[c] || c == '_' || c == '$' || quotes[c] && alnum[at(s, next+1)] {
+			end := trimmed(s, next, bareEnd(s, next))
+			if end > next {
+				v.from, v.to, v.after = v.open, end, end
+			}
+			return v
+		}
+		if next = another(s, v.after); next < 0 {
+			return v
+		}
+		w, ok := quotedAt(s, next)
+		if c := at(s, blanks(s, w.after)); !ok || c == ':' || c == '=' { // a name
+			return v
+		}
+		v.to, v.after = w.to, w.after
+	}
+	return v
+}
+
+// another returns where the string begins that is joined to the one that ends
+// at i, or -1.
+func another(s string, i int) int {
+	j := blanks(s, i)
+	plus := j < len(s) && strings.IndexByte("+.&", s[j]) >= 0
+	if plus {
+		j = blanks(s, j+1)
+	}
+	if at(s, j) == '\\' {
+		j++
+	}
+	k := newline(s, j)
+	if k > j {
+		k = margin(s, k)
+	}
+	if quotes[at(s, k)] && (plus || k > j) {
+		return k
+	}
+	return -1
+}
+
+// bracketEnd returns the index behind what closes the bracket at i, on the same
+// line; i where nothing does.
+func bracketEnd(s string, i int) int {
+	depth := 0
+	for j := i; j < min(len(s), i+bracketd); j++ {
+		switch s[j] {
+		case '(', '[', '{':
+			depth++
+		case ')', ']', '}':
+			if depth--; depth == 0 {
+				return j + 1
+			}
+		case '\n':
+			return i
+		}
+	}
+	return i
+}
+
+var (
+	closers = bytesOf("\"'`,;)]}")
+	stops   = bytesOf(" \t\r\n\v\f,:;)]}>\"'`\\")
+)
+
+// bareEnd returns where what begins at i ends: before a space, or before a
+// quote that closes what was opened before i.
+func bareEnd(s string, i int) int {
+	start := i
+	for i < len(s) && !space[s[i]] {
+		switch c := s[i]; {
+		case c == '\\':
+			if k := newline(s, i+1); k > i+1 {
+				if k = margin(s, k); k >= len(s) || space[s[k]] {
+					return i
+				}
+				i = k
+				continue
+			}
+		case quotes[c] && i > start:
+			if i+1 == len(s) || stops[s[i+1]] {
+				for s[i-1] == '\\' && i-1 > start {
+					i--
+				}
+				return i
+			}
+			if end := closing(s, i+1, c, 0, false); end > 0 && strings.IndexByte("([{=,:+", s[i-1]) >= 0 && !strings.Contains(s[i:end], "\n") {
+				i = end
+			}
+		}
+		i++
+	}
+	return i
+}
+
+// trimmed returns end without the punctuation at the end of s[i:end] that
+// closes what was opened before.
+func trimmed(s string, i, end int) int {
+	var count [256]int
+	for j := i; j < end; j++ {
+		count[s[j]]++
+	}
+	for end > i {
+		c := s[end-1]
+		open := byte(0)
+		switch c {
+		case ')':
+			open = '('
+		case ']':
+			open = '['
+		case '}':
+			open = '{'
+		case '>':
+			open = '<'
+		case ',', ';':
+		case '"', '\'', '`':
+			if count[c]%2 == 0 {
+				return end
+			}
+		default:
+			return end
+		}
+		if open != 0 && count[open] >= count[c] {
+			return end
+		}
+		count[c]--
+		end--
+	}
+	return end
+}
