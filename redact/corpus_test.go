@@ -30,3 +30,24 @@ func TestNoSecretIsLeft(t *testing.T) {
 		}
 	}
 }
+
+func TestLookAlikesStay(t *testing.T) {
+	r := redact.Default()
+	for seed := range uint64(50) {
+		all := redacttest.SeededLookAlikes(seed + 1)
+		if len(all) != 200 {
+			t.Fatalf("%d look-alikes", len(all))
+		}
+		for _, s := range all {
+			if got := r.String(s); got != s {
+				t.Errorf("%s\nbecame\n%s", s, got)
+			}
+			if got := redact.JSON(r.String, s); got != s {
+				t.Errorf("as JSON, %s\nbecame\n%s", s, got)
+			}
+		}
+		if t.Failed() {
+			return
+		}
+	}
+}

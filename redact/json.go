@@ -172,7 +172,7 @@ func gradeOf(text string) (best grade) {
 		}
 		for _, x := range a.ends[int(row-a.accept)/a.width] {
 			if x.grade > 0 {
-				best = max(best, graded(x.grade, text[i+1:]))
+				best = max(best, graded(x.grade, text[i], text[i+1:]))
 			}
 		}
 	}

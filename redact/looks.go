@@ -10,7 +10,7 @@ import (
 func (v value) secret(s string, g grade, environment bool) bool {
 	text := flat(s[v.from:v.to])
 	if text == Mark {
-		return true
+		return v.to-v.from == len(Mark) // else it is a block with a mark in it
 	}
 	if variable(text) || g < must && placeholder(text) {
 		return false
@@ -74,7 +74,7 @@ func placeholder(text string) bool {
 	if words[lower] || lower == strings.ToLower(strings.Trim(Mark, "<>")) {
 		return true
 	}
-	for _, p := range []string{"your", "my_", "my-", "env.", "env:", "process.env", "os.environ", "os.getenv", "vault:", "placeholder", "dummy", "fake"} {
+	for _, p := range []string{"your", "my_", "env.", "env:", "process.env", "os.environ", "os.getenv", "vault:", "placeholder", "dummy", "fake"} {
 		if strings.HasPrefix(lower, p) {
 			return true
 		}
@@ -176,7 +176,7 @@ func opaque(text string) bool {
 		count[c]++
 		last = k
 	}
-	if kinds[1]+kinds[2] == 0 || route(text) {
+	if kinds[1]+kinds[2] == 0 || route(text) || phrase(text) {
 		return false
 	}
 	h := entropy(&count, len(text))
@@ -188,7 +188,7 @@ func opaque(text string) bool {
 
 // route reports whether text is a path, an address, a time or a version.
 func route(text string) bool {
-	if strings.Contains(text, "://") || strings.HasPrefix(text, "/") || strings.HasPrefix(text, "./") || strings.HasPrefix(text, "../") || strings.HasPrefix(text, "~/") {
+	if strings.Contains(text, "://") {
 		return true
 	}
 	if skip(text, 0, &addresses) == len(text) {
@@ -200,7 +200,29 @@ func route(text string) bool {
 		long = max(long, end-i)
 		i = end + 1
 	}
+	for _, p := range []string{"/", "./", "../", "~/"} {
+		if long < 20 && strings.HasPrefix(text, p) {
+			return true
+		}
+	}
 	return long < 8 && strings.ContainsAny(text, "/.") && !strings.ContainsAny(text, "!@#$%^&*+=")
+}
+
+// phrase reports whether text is words and numbers that are joined by dashes and
+// the like, or one short word.
+func phrase(text string) bool {
+	for i := 0; i < len(text); {
+		end := skip(text, i, &alnum)
+		name := strings.TrimRight(text[i:end], digits)
+		if strings.ContainsAny(name, digits) || len(name) > 16 || end-i == len(text) && len(text) >= 12 {
+			return false
+		}
+		if end < len(text) && strings.IndexByte("_-.", text[end]) < 0 {
+			return false
+		}
+		i = end + 1
+	}
+	return true
 }
 
 // addresses are the bytes of numbers, times, versions and addresses.

@@ -21,12 +21,11 @@ var names = map[string]grade{
 	"signing_key": firm, "signingkey": firm, "master_key": firm, "masterkey": firm, "auth_key": firm, "authkey": firm,
 	"_pass": firm, "userpass": firm, "_auth": firm,
 
-	"token": loose, "authorization": loose, "cookie": loose, "_key": loose, "storekey": loose, "salt": loose, "\"auth": loose, "'auth": loose,
-	"session_key": loose, "webhook": loose, "jwt": loose, "bearer": loose, "signature": loose,
+	"token": loose, "authorization": loose, "cookie": loose, "jwt": loose, "bearer": loose, "session_key": loose, "ssh_key": loose, "webhook": loose,
 }
 
 // suffixes are what a name of a secret may end with and be one as before.
-var suffixes = []string{"", "_key", "-key", "key", "_access_key", "accesskey", "_value", "value", "_token", "token", "_base", "_key_base"}
+var suffixes = []string{"_key", "-key", "key", "_access_key", "accesskey", "_value", "value", "_token", "token", "_base", "_key_base"}
 
 // plain are ends of names that speak of a secret and hold none.
 var plain = []string{
@@ -34,14 +33,21 @@ var plain = []string{
 	"policy", "regex", "pattern", "label", "hint", "prompt", "date", "time", "at", "ttl", "expiry", "expires", "version", "s", "index", "offset", "estimate", "usage",
 }
 
-// graded returns what a name says where g stands for its word and rest for what
-// follows; 0 is nothing.
-func graded(g grade, rest string) grade {
+// graded returns what a name says where g stands for its word, which ends with
+// the byte last, and rest for what follows; 0 is nothing.
+func graded(g grade, last byte, rest string) grade {
+	if rest == "" {
+		return g
+	}
+	goesOn := 'a' <= rest[0] && rest[0] <= 'z' && last >= 'a' || 'A' <= rest[0] && rest[0] <= 'Z' && last <= 'Z'
 	rest = strings.ToLower(rest)
 	for _, s := range suffixes {
 		if rest == s {
 			return g
 		}
+	}
+	if goesOn { // it is another word
+		return 0
 	}
 	rest = strings.Trim(rest, digits+"_-")
 	for _, s := range plain {
@@ -73,7 +79,7 @@ func (n name) find(s string, from, to int) span {
 	if end > to+32 {
 		return span{}
 	}
-	g := graded(n.grade, s[to:end])
+	g := graded(n.grade, s[to-1], s[to:end])
 	if i := opened(s, end); g > 0 && i > 0 {
 		if found := privateKey(s, i, i+len(begin)); found.to > 0 {
 			return found

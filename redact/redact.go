@@ -80,7 +80,7 @@ func rules() []anchor {
 		{userinfo, []string{"://"}},
 		{account, []string{" -u", " -u ", " --user ", " --user="}},
 		{passed, []string{"mysql", "mysqldump", "sshpass"}},
-		{parameter, []string{"?key=", "&key=", "?sig=", "&sig=", "signature=", "?code=", "&code=", "?auth=", "&auth=", "?pass=", "&pass="}},
+		{parameter, []string{"?key=", "&key=", "?sig=", "&sig=", "?signature=", "&signature=", "-signature=", "?code=", "&code=", "?auth=", "&auth=", "?pass=", "&pass="}},
 	} {
 		for _, w := range x.words {
 			all = append(all, anchor{word: w, find: x.find})

@@ -15,9 +15,12 @@ type token struct {
 
 var (
 	lowerHex  = bytesOf(digits + "abcdef")
-	capitals  = bytesOf(digits + "ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+	capitals  = bytesOf(capital)
 	hookPaths = bytesOf(letters + digits + "/_-")
 )
+
+// capital are the bytes that no token is without.
+const capital = digits + "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 // tokens are those of clouds, forges, shops, models and registries.
 var tokens = []token{
@@ -40,12 +43,12 @@ func (t token) find(s string, from, to int) span {
 		return span{}
 	}
 	end := wrapped(s, to, t.bytes, t.least)
-	text := s[to:end]
+	text := flat(s[to:end])
 	if len(text) < t.least || t.most > 0 && end == skip(s, to, t.bytes) && len(text) > t.most || few(text) || strings.Contains(strings.ToLower(text), "example") {
 		return span{}
 	}
-	if t.bytes != &capitals && !mixed(text) {
-		return span{}
+	if words := t.prefix == "sk-"; words && !mixed(text) && !opaque(text) || !words && !strings.ContainsAny(text, capital) {
+		return span{} // it may be words with dashes
 	}
 	if strings.HasSuffix(t.prefix, "/") { // an address, of which the end is the secret
 		return span{to, end}
