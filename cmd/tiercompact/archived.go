@@ -11,39 +11,79 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tiercompact/tiercompact/archive"
+	"github.com/tiercompact/tiercompact/archive/s3"
 )
 
-// A place is an archive folder, and a session in it.
-type place struct{ folder, session string }
+// archiveOptions say how an archive is opened, beside where it is.
+type archiveOptions struct {
+	bucket s3.Config // how that of an s3:// address is reached
+	read   bool      // nothing is written; a folder must be there
+}
+
+// openArchive opens the archive in a folder, or at an address like
+// s3://bucket/prefix.
+func openArchive(ctx context.Context, where string, o archiveOptions) (archive.Store, error) {
+	if !strings.HasPrefix(where, "s3://") {
+		d, err := archive.OpenDir(where, archive.DirOptions{ReadOnly: o.read})
+		if err != nil {
+			return nil, err // not a nil *Dir in an interface
+		}
+		return d, nil
+	}
+	c, err := s3.Parse(where)
+	if err != nil {
+		return nil, usagef("--archive: %w", err)
+	}
+	o.bucket.Bucket, o.bucket.Prefix = c.Bucket, c.Prefix
+	s, err := s3.Open(ctx, o.bucket)
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// A place is an archive, and a session in it.
+type place struct {
+	where, session string
+	bucket         s3.Config
+}
 
 func (p *place) register(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&p.folder, "archive", "", "the archive `folder` that compact or replay was given (required)")
+	f.StringVar(&p.where, "archive", "", "the archive that compact or replay was given: a `folder`, or s3://bucket/prefix (required)")
 	f.StringVar(&p.session, "session", "", "`id` of the session (default: every session of the archive)")
+	f.StringVar(&p.bucket.Endpoint, "s3-endpoint", "", "`address` of a server with the protocol of S3 (default: AWS_ENDPOINT_URL, else Amazon's)")
+	f.StringVar(&p.bucket.Region, "s3-region", "", "`region` of the bucket (default: AWS_REGION, else what the server says)")
+	f.StringVar(&p.bucket.KMSKey, "kms-key", "", "`id` of the key that the server encrypts with what is written")
 }
 
 // open opens the archive, and returns the sessions to look through.
-func (p place) open(o archive.DirOptions) (*archive.Dir, []string, error) {
-	if p.folder == "" {
-		return nil, nil, usagef("--archive is missing; give the folder that compact or replay was given")
+func (p place) open(ctx context.Context, o archiveOptions) (archive.Store, []string, error) {
+	if p.where == "" {
+		return nil, nil, usagef("--archive is missing; give the folder or the address that compact or replay was given")
 	}
-	if !o.ReadOnly { // never make an archive where there is none
-		if _, err := archive.OpenDir(p.folder, archive.DirOptions{ReadOnly: true}); err != nil {
+	o.bucket = p.bucket
+	if !o.read { // never make an archive where there is none
+		there, err := openArchive(ctx, p.where, archiveOptions{bucket: p.bucket, read: true})
+		if err != nil {
+			return nil, nil, err
+		}
+		if err := there.Close(); err != nil {
 			return nil, nil, err
 		}
 	}
-	dir, err := archive.OpenDir(p.folder, o)
+	store, err := openArchive(ctx, p.where, o)
 	if err != nil {
 		return nil, nil, err
 	}
-	sessions, err := dir.Sessions(context.Background())
+	sessions, err := archive.Sessions(ctx, store)
 	if err == nil && p.session != "" {
 		sessions, err = p.chosen(sessions)
 	}
 	if err != nil {
-		return nil, nil, errors.Join(err, dir.Close())
+		return nil, nil, errors.Join(err, store.Close())
 	}
-	return dir, sessions, nil
+	return store, sessions, nil
 }
 
 // chosen returns the session that was asked for, alone.
@@ -51,12 +91,17 @@ func (p place) chosen(there []string) ([]string, error) {
 	if slices.Contains(there, p.session) {
 		return []string{p.session}, nil
 	}
-	const most = 5 // names on a line
-	names := strings.Join(there[:min(most, len(there))], ", ")
-	if len(there) > most {
-		names += ", ..."
+	return nil, fmt.Errorf("archive %s has no session %q; it has %s", p.where, p.session, few(there))
+}
+
+// few lists names on a line, the first of many.
+func few(names []string) string {
+	const most = 5
+	text := strings.Join(names[:min(most, len(names))], ", ")
+	if len(names) > most {
+		text += ", ..."
 	}
-	return nil, fmt.Errorf("archive folder %s has no session %q; it has %s", p.folder, p.session, cmp.Or(names, "none"))
+	return cmp.Or(text, "none")
 }
 
 // recalled returns the newest entry with an id, of the first session that has it.

@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script", UpdateScripts: *update, RequireExplicitExec: true,
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"make": makeFile, "ollama": func(ts *testscript.TestScript, neg bool, args []string) { startOllama(t, ts, neg, args) }},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"make": makeFile, "spoil": spoilFile, "ollama": func(ts *testscript.TestScript, neg bool, args []string) { startOllama(t, ts, neg, args) }},
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("COLUMNS", "80")
 			e.Setenv("OLLAMA_HOST", "127.0.0.1:1") // nobody answers there
@@ -62,4 +62,16 @@ func makeFile(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	unescape := strings.NewReplacer(`\n`, "\n", `\xff`, "\xff").Replace
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(unescape(args[2])+strings.Repeat(unescape(args[3]), n)+unescape(args[4])), 0o644))
+}
+
+// spoilFile replaces a text in a file: spoil FILE OLD NEW.
+func spoilFile(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: spoil FILE OLD NEW")
+	}
+	text := ts.ReadFile(args[0])
+	if !strings.Contains(text, args[1]) {
+		ts.Fatalf("%s does not hold %q", args[0], args[1])
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.Replace(text, args[1], args[2], 1)), 0o600))
 }

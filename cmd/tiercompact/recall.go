@@ -1,12 +1,8 @@
 package main
 
 import (
-	"cmp"
-	"context"
 	"errors"
-	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -50,74 +46,37 @@ func (o *recallOptions) run(cmd *cobra.Command, text string) (err error) {
 	if o.most < 1 {
 		return usagef("--most must be above 0, is %d", o.most)
 	}
-	dir, sessions, err := o.place.open(archive.DirOptions{ReadOnly: true})
+	store, sessions, err := o.place.open(cmd.Context(), archiveOptions{read: true})
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, dir.Close()) }()
-	e, err := recalled(cmd.Context(), dir, sessions, text)
+	defer func() { err = errors.Join(err, store.Close()) }()
+	e, err := recalled(cmd.Context(), store, sessions, text)
 	if err == nil {
 		return buffered(cmd.OutOrStdout(), func(w io.Writer) error { return o.entry(w, e) })
 	}
 	if !errors.Is(err, archive.ErrNotFound) {
 		return err
 	}
-	hits, err := search(cmd.Context(), dir, sessions, text, o.most)
-	if err != nil {
+	r := searched{most: o.most}
+	if err := r.search(cmd.Context(), store, sessions, text, archive.Meaning{}); err != nil {
 		return err
 	}
-	if len(hits) == 0 {
-		return fmt.Errorf("recall %q: %w: no such id, and no removed text has these words", text, archive.ErrNotFound)
-	}
-	return buffered(cmd.OutOrStdout(), func(w io.Writer) error { return o.hits(w, hits) })
-}
-
-// A find is a hit and the session in which it is.
-type find struct {
-	Session string  `json:"session"`
-	ID      string  `json:"id"`
-	Score   float64 `json:"score"`
-	Text    string  `json:"text"`
-}
-
-// search returns the n best hits of all sessions.
-func search(ctx context.Context, store archive.Store, sessions []string, text string, n int) ([]find, error) {
-	var all []find
-	for _, s := range sessions {
-		hits, err := archive.Search(ctx, store, s, text, n)
-		if err != nil {
-			return nil, err
-		}
-		for _, h := range hits {
-			all = append(all, find{s, h.ID, h.Score, h.Text})
-		}
-	}
-	slices.SortFunc(all, func(a, b find) int {
-		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Session, b.Session), cmp.Compare(a.ID, b.ID))
-	})
-	return all[:min(n, len(all))], nil
+	return r.tell(cmd, o.json)
 }
 
 func (o *recallOptions) entry(w io.Writer, e archive.Entry) error {
 	if o.json {
-		return writeJSON(w, struct {
-			ID       string         `json:"id"`
-			Below    []string       `json:"below,omitempty"`
-			Text     string         `json:"text,omitempty"`
-			Messages []chat.Message `json:"messages"`
-		}{e.ID, e.Below, e.Text, e.Messages})
+		return writeJSON(w, shownEntry(e))
 	}
 	_, err := io.WriteString(w, screen.Entry(e))
 	return err
 }
 
-func (o *recallOptions) hits(w io.Writer, hits []find) error {
-	if o.json {
-		return writeJSON(w, hits)
-	}
-	for _, h := range hits {
-		fmt.Fprintf(w, "%s  %.2f  %s\n", h.ID, h.Score, screen.Clip(h.Text, 60))
-	}
-	_, err := fmt.Fprintln(w, "tiercompact recall ID prints one of them in full")
-	return err
+// A shownEntry is an entry as JSON.
+type shownEntry struct {
+	ID       string         `json:"id"`
+	Messages []chat.Message `json:"messages"`
+	Below    []string       `json:"below,omitempty"`
+	Text     string         `json:"text,omitempty"`
 }

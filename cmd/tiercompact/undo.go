@@ -53,12 +53,12 @@ func (o *undoOptions) run(cmd *cobra.Command, path string) (err error) {
 	if err != nil {
 		return err
 	}
-	dir, sessions, err := o.place.open(archive.DirOptions{})
+	store, sessions, err := o.place.open(cmd.Context(), archiveOptions{})
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, dir.Close()) }()
-	back, info, err := undone(cmd.Context(), dir, sessions, in.Messages)
+	defer func() { err = errors.Join(err, store.Close()) }()
+	back, info, err := undone(cmd.Context(), store, sessions, in.Messages)
 	if err != nil {
 		return fmt.Errorf("undo %s: %w", in.name, err)
 	}
@@ -67,7 +67,7 @@ func (o *undoOptions) run(cmd *cobra.Command, path string) (err error) {
 	if err := writeConversation(cmd, o.out, in.Conversation, o.to); err != nil {
 		return err
 	}
-	if err := record(cmd.Context(), dir, info, before); err != nil {
+	if err := record(cmd.Context(), store, info, before); err != nil {
 		return err
 	}
 	return o.tell(cmd, info, len(before), len(back))

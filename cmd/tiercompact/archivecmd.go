@@ -1,0 +1,141 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tiercompact/tiercompact/archive"
+)
+
+func newArchiveCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "archive",
+		Short: "Look at what was removed: list, show, search, verify, prune",
+		Long: `archive looks at an archive: a folder that compact, replay or chat wrote to, or
+a bucket, with credentials from the standard chain (AWS_ACCESS_KEY_ID and so on,
+AWS_PROFILE, the role of the machine).`,
+		Example: `  tiercompact archive list --archive .compact/archive
+  tiercompact archive verify --archive s3://bucket/prefix
+  tiercompact archive prune --archive .compact/archive --older-than 720h --dry-run`,
+		Args: unknownCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.SuggestionsMinimumDistance = 2
+	cmd.AddCommand(newArchiveListCommand(), newArchiveShowCommand(), newArchiveSearchCommand(), newArchiveVerifyCommand(), newArchivePruneCommand())
+	return cmd
+}
+
+func newArchiveListCommand() *cobra.Command {
+	var o archiveListOptions
+	cmd := &cobra.Command{
+		Use:   "list --archive DIR",
+		Short: "List the sessions of an archive and their steps",
+		Example: `  tiercompact archive list --archive .compact/archive
+  tiercompact archive list --archive s3://bucket/prefix --session talk --json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
+	}
+	o.place.register(cmd)
+	cmd.Flags().BoolVar(&o.json, "json", false, "as JSON")
+	return cmd
+}
+
+type archiveListOptions struct {
+	place place
+	json  bool
+}
+
+// A listed session is one with its steps.
+type listed struct {
+	Session string       `json:"session"`
+	Steps   []listedStep `json:"steps"`
+}
+
+type listedStep struct {
+	archive.StepInfo
+	Damaged string `json:"damaged,omitempty"`
+}
+
+func (o *archiveListOptions) run(cmd *cobra.Command) (err error) {
+	store, sessions, err := o.place.open(cmd.Context(), archiveOptions{read: true})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	all, err := list(cmd.Context(), store, sessions)
+	if err != nil {
+		return err
+	}
+	return buffered(cmd.OutOrStdout(), func(w io.Writer) error {
+		if o.json {
+			return writeJSON(w, all)
+		}
+		return writeList(w, all)
+	})
+}
+
+func list(ctx context.Context, store archive.Store, sessions []string) ([]listed, error) {
+	all := []listed{}
+	for _, id := range sessions {
+		infos, err := store.Steps(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		l := listed{Session: id, Steps: []listedStep{}}
+		for _, info := range infos {
+			s := listedStep{StepInfo: info}
+			if info.Damaged != nil {
+				s.Damaged = info.Damaged.Error()
+			}
+			l.Steps = append(l.Steps, s)
+		}
+		all = append(all, l)
+	}
+	return all, nil
+}
+
+func writeList(w io.Writer, all []listed) error {
+	if len(all) == 0 {
+		_, err := fmt.Fprintln(w, "no session is in this archive")
+		return err
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "session\tstep\ttime\tlevel\treason\tmessages\tentries\tsummary\tredacted")
+	for _, l := range all {
+		for _, s := range l.Steps {
+			fmt.Fprintln(t, strings.Join(append([]string{oneLine(l.Session), strconv.Itoa(s.Number)}, s.cells()...), "\t"))
+		}
+		if len(l.Steps) == 0 {
+			fmt.Fprintf(t, "%s\tno steps\n", oneLine(l.Session))
+		}
+	}
+	return t.Flush()
+}
+
+// cells are what the table has of a step behind its number.
+func (s listedStep) cells() []string {
+	if s.Damaged != "" {
+		return []string{oneLine(s.Damaged)}
+	}
+	level := cmp.Or(s.Level, "-")
+	if s.Undoes > 0 {
+		level = fmt.Sprintf("undo of %d", s.Undoes)
+	}
+	summary := "-"
+	if s.Summary {
+		summary = "yes"
+	}
+	return []string{
+		s.Time.UTC().Format(time.RFC3339), oneLine(level), cmp.Or(oneLine(s.Reason), "-"),
+		strconv.Itoa(s.Messages), strconv.Itoa(len(s.Entries)), summary, strconv.Itoa(len(s.Redacted)),
+	}
+}

@@ -1,0 +1,259 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tiercompact/tiercompact/archive"
+	"github.com/tiercompact/tiercompact/internal/screen"
+)
+
+func newArchiveVerifyCommand() *cobra.Command {
+	var o archiveVerifyOptions
+	cmd := &cobra.Command{
+		Use:   "verify --archive DIR",
+		Short: "Read everything, and say what is not as it was written",
+		Long: `verify reads all files of an archive and compares each transcript, summary,
+round and entry with the hash that was taken when it was written. Where something
+is damaged, it says which session, step, entry, file and line, and exits 1.`,
+		Example: `  tiercompact archive verify --archive .compact/archive
+  tiercompact archive verify --archive s3://bucket/prefix --session talk --json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
+	}
+	o.place.register(cmd)
+	cmd.Flags().BoolVar(&o.json, "json", false, "as JSON")
+	return cmd
+}
+
+type archiveVerifyOptions struct {
+	place place
+	json  bool
+}
+
+// verified is what verify tells of a session.
+type verified struct {
+	Session  string          `json:"session"`
+	Steps    int             `json:"steps"`
+	Entries  int             `json:"entries"`
+	Events   int             `json:"events"`
+	Unhashed int             `json:"unhashed"` // steps from before there were hashes of entries
+	Damages  []verifiedPlace `json:"damages"`
+	Notes    []verifiedPlace `json:"notes"`
+}
+
+type verifiedPlace struct {
+	Step    int    `json:"step,omitempty"`
+	Entry   string `json:"entry,omitempty"`
+	File    string `json:"file,omitempty"`
+	Line    int    `json:"line,omitempty"`
+	Problem string `json:"problem"`
+}
+
+func (o *archiveVerifyOptions) run(cmd *cobra.Command) (err error) {
+	store, sessions, err := o.place.open(cmd.Context(), archiveOptions{read: true})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	all, damages := []verified{}, 0
+	for _, id := range sessions {
+		f, err := archive.Verify(cmd.Context(), store, id)
+		if err != nil {
+			return err
+		}
+		all, damages = append(all, verifiedOf(f)), damages+len(f.Damages)
+	}
+	err = buffered(cmd.OutOrStdout(), func(w io.Writer) error {
+		if o.json {
+			return writeJSON(w, all)
+		}
+		return writeVerified(w, all)
+	})
+	if err == nil && damages > 0 {
+		err = fmt.Errorf("archive %s: %s; what is left can still be read", o.place.where, screen.Plural(damages, "damage"))
+	}
+	return err
+}
+
+func verifiedOf(f archive.Findings) verified {
+	v := verified{f.Session, f.Steps, f.Entries, f.Events, f.Unhashed, []verifiedPlace{}, []verifiedPlace{}}
+	for _, d := range f.Damages {
+		v.Damages = append(v.Damages, verifiedPlace{d.Step, d.Entry, d.File, d.Line, d.Err.Error()})
+	}
+	for _, n := range f.Notes {
+		v.Notes = append(v.Notes, verifiedPlace{File: n.File, Problem: n.Text})
+	}
+	return v
+}
+
+func writeVerified(w io.Writer, all []verified) error {
+	for _, v := range all {
+		state := "as it was written"
+		if len(v.Damages) > 0 {
+			state = "damaged"
+		}
+		fmt.Fprintf(w, "session %s: %s, %s, %s: %s\n", oneLine(v.Session), screen.Plural(v.Steps, "step"), count(v.Entries, "entry", "entries"), screen.Plural(v.Events, "event"), state)
+		for _, d := range v.Damages {
+			fmt.Fprintln(w, "  damaged:", oneLine(d.String()))
+		}
+		if v.Unhashed > 0 {
+			fmt.Fprintf(w, "  note: %s from before entries had hashes: only the transcript is checked\n", screen.Plural(v.Unhashed, "step"))
+		}
+		for _, n := range v.Notes {
+			fmt.Fprintln(w, "  note:", oneLine(n.String()))
+		}
+	}
+	if len(all) == 0 {
+		fmt.Fprintln(w, "no session is in this archive")
+	}
+	return nil
+}
+
+func count(n int, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return screen.Grouped(n) + " " + more
+}
+
+func (p verifiedPlace) String() string {
+	text := p.File
+	if p.Line > 0 {
+		text += fmt.Sprintf(": line %d", p.Line)
+	}
+	if p.Step > 0 {
+		text = fmt.Sprintf("step %d: ", p.Step) + text
+	}
+	if p.Entry != "" {
+		text += ": entry " + p.Entry
+	}
+	return text + ": " + p.Problem
+}
+
+func newArchivePruneCommand() *cobra.Command {
+	var o archivePruneOptions
+	cmd := &cobra.Command{
+		Use:   "prune --archive DIR",
+		Short: "Remove old steps that nothing refers to",
+		Long: `prune removes steps by number and age, and what interrupted processes left. The
+newest step always stays. So does, without --force, each whose entries the
+conversation still refers to, directly or below a summary: recall needs it.
+Where a step is gone, undo from the archive cannot take its round back.`,
+		Example: `  tiercompact archive prune --archive .compact/archive --keep 20 --dry-run
+  tiercompact archive prune --archive .compact/archive --older-than 720h --session talk`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
+	}
+	f := cmd.Flags()
+	o.place.register(cmd)
+	f.IntVar(&o.keep, "keep", 0, "this many of the newest `steps` of each session stay")
+	f.DurationVar(&o.olderThan, "older-than", 0, "only steps older than this `time` go, such as 720h")
+	f.BoolVar(&o.force, "force", false, "also what something still refers to; recall and undo fail for it then")
+	f.BoolVar(&o.dry, "dry-run", false, "say what would go, and remove nothing")
+	f.BoolVar(&o.json, "json", false, "as JSON")
+	return cmd
+}
+
+type archivePruneOptions struct {
+	place            place
+	keep             int
+	olderThan        time.Duration
+	force, dry, json bool
+}
+
+func (o *archivePruneOptions) options() (archive.PruneOptions, error) {
+	p := archive.PruneOptions{Keep: o.keep, Force: o.force, Dry: o.dry}
+	switch {
+	case o.keep < 0:
+		return p, usagef("--keep must be above 0, is %d", o.keep)
+	case o.olderThan < 0:
+		return p, usagef("--older-than must be above 0, is %s", o.olderThan)
+	case o.keep == 0 && o.olderThan == 0:
+		return p, usagef("prune needs --keep or --older-than")
+	}
+	if o.olderThan > 0 {
+		p.Before = time.Now().Add(-o.olderThan)
+	}
+	return p, nil
+}
+
+func (o *archivePruneOptions) run(cmd *cobra.Command) (err error) {
+	options, err := o.options()
+	if err != nil {
+		return err
+	}
+	store, sessions, err := o.place.open(cmd.Context(), archiveOptions{read: o.dry})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	all, pruneErr := prunedSessions(cmd.Context(), store, sessions, options)
+	err = buffered(cmd.OutOrStdout(), func(w io.Writer) error {
+		if o.json {
+			return writeJSON(w, all)
+		}
+		return writePruned(w, all, o.dry)
+	})
+	return errors.Join(pruneErr, err)
+}
+
+// pruned is what prune tells of a session.
+type pruned struct {
+	Session   string   `json:"session"`
+	Steps     []int    `json:"steps"`
+	Leftovers []int    `json:"leftovers"`
+	Spared    []spared `json:"spared"`
+}
+
+type spared struct {
+	Step int    `json:"step"`
+	Why  string `json:"why"`
+}
+
+// prunedSessions prunes sessions until an error; what had gone by then is
+// returned too.
+func prunedSessions(ctx context.Context, store archive.Store, sessions []string, o archive.PruneOptions) ([]pruned, error) {
+	all := []pruned{}
+	for _, id := range sessions {
+		p, err := archive.Prune(ctx, store, id, o)
+		out := pruned{id, []int{}, append([]int{}, p.Leftovers...), []spared{}}
+		for _, s := range p.Steps {
+			out.Steps = append(out.Steps, s.Number)
+		}
+		for _, s := range p.Spared {
+			out.Spared = append(out.Spared, spared{s.Number, s.Why})
+		}
+		all = append(all, out)
+		if err != nil {
+			return all, err
+		}
+	}
+	return all, nil
+}
+
+func writePruned(w io.Writer, all []pruned, dry bool) error {
+	verb, steps := "removed", 0
+	if dry {
+		verb = "would remove"
+	}
+	for _, p := range all {
+		for _, n := range p.Steps {
+			fmt.Fprintf(w, "session %s: %s step %d\n", oneLine(p.Session), verb, n)
+		}
+		for _, n := range p.Leftovers {
+			fmt.Fprintf(w, "session %s: %s what is left of step %d\n", oneLine(p.Session), verb, n)
+		}
+		for _, s := range p.Spared {
+			fmt.Fprintf(w, "session %s: step %d stays: %s\n", oneLine(p.Session), s.Step, oneLine(s.Why))
+		}
+		steps += len(p.Steps)
+	}
+	_, err := fmt.Fprintf(w, "%s %s\n", verb, screen.Plural(steps, "step"))
+	return err
+}
