@@ -51,7 +51,11 @@ type Error struct {
 
 // Error returns all of it in one line.
 func (e *Error) Error() string {
-	return fmt.Sprintf("%s %s (%s)", cmp.Or(e.Path, "the file"), e.Problem(), e.Origin)
+	text := cmp.Or(e.Path, "the file") + " " + e.Problem()
+	if e.Origin == (Origin{}) { // it is about several values
+		return text
+	}
+	return fmt.Sprintf("%s (%s)", text, e.Origin)
 }
 
 // Problem returns what is wrong without the path and the origin, which a

@@ -46,7 +46,7 @@ func wrongs() []wrong {
 		yaml("share of nothing", "policy:\n  trigger_pct: 0\n", "policy.trigger_pct", "above 0.0", "0", 2),
 		yaml("number as text", "window: many\n", "window", "a whole number, or auto", `"many"`, 1),
 		yaml("number with a fraction", "policy:\n  keep_recent_turns: 2.5\n", "policy.keep_recent_turns", "a whole number", "2.5", 2),
-		yaml("number too small", "window: 0\n", "window", "above 0, or auto", "0", 1),
+		yaml("number too small", "window: 0\n", "window", "above 0", "0", 1),
 		yaml("number below 0", "policy: {reserve: -1}\n", "policy.reserve", "at least 0", "-1", 1),
 		yaml("number too large", "window: 99999999999999999999\n", "window", "a whole number, or auto", "99999999999999999999", 1),
 		yaml("truth that is none", "auto: no\n", "auto", "true or false", `"no"`, 1),

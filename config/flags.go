@@ -2,22 +2,48 @@ package config
 
 import (
 	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/knadh/koanf/providers/posflag"
 	"github.com/spf13/pflag"
+
+	"github.com/tiercompact/tiercompact/archive/s3"
 )
 
-// Register adds to fs the flags of the settings whose paths are given, in the
-// order of the table. What they hold is read by [Load] alone.
-func Register(fs *pflag.FlagSet, paths ...string) {
+// Flags that stand for more than one setting, or for a value of one.
+const (
+	thresholdsFlag = "thresholds" // sets the three at once
+	archiveFlag    = "archive"    // a folder or s3://bucket/prefix: adapter and place
+	noCacheFlag    = "no-embed-cache"
+)
+
+// Register adds to fs the flags of the settings that are named by their paths
+// or their sections, in the order of the table, and returns the words that those
+// take that take one of a few. What they hold is read by [Load] alone.
+func Register(fs *pflag.FlagSet, names ...string) (words map[string][]string) {
+	words = make(map[string][]string)
 	for _, k := range keys() {
-		if k.flag == "" || !slices.Contains(paths, k.path) || fs.Lookup(k.flag) != nil {
+		named := slices.ContainsFunc(names, func(n string) bool { return k.path == n || strings.HasPrefix(k.path, n+".") })
+		if !named {
 			continue
 		}
-		k.register(fs)
+		if k.flag != "" && fs.Lookup(k.flag) == nil {
+			k.register(fs)
+		}
+		if k.kind == word && k.flag != "" {
+			words[k.flag] = strings.Split(k.words, ", ")
+		}
+		switch k.path {
+		case "archive.dir":
+			fs.String(archiveFlag, "", "keep what is removed in this `folder` or s3://bucket/prefix, for recall and undo")
+		case "embed.cache":
+			fs.Bool(noCacheFlag, false, "keep vectors in memory alone")
+		}
 	}
+	return words
 }
 
 func (k key) register(fs *pflag.FlagSet) {
@@ -69,6 +95,19 @@ func (l *layer) flag(fs *pflag.FlagSet, f *pflag.Flag) {
 		l.thresholds(shares, at)
 		return
 	}
+	switch f.Name {
+	case archiveFlag:
+		l.archive(f.Value.String(), at)
+		return
+	case noCacheFlag:
+		if k, _ := byPath("embed.cache"); f.Value.String() == "true" {
+			l.set(k, loosely(CacheNone), at)
+		}
+		if fs.Changed("embed-cache") {
+			l.fail(&Error{Path: "embed.cache", Want: "given once", Origin: at, Remedy: "--embed-cache and --no-embed-cache contradict; give one"})
+		}
+		return
+	}
 	i := slices.IndexFunc(keys(), func(k key) bool { return k.flag == f.Name })
 	if i < 0 {
 		return
@@ -97,6 +136,23 @@ func (l *layer) thresholds(shares []float64, at Origin) {
 	for i, level := range strings.Split(levelWords, ", ") {
 		k, _ := byPath(thresholdsFlag + "." + level)
 		l.set(k, node{value: shares[i], text: fmt.Sprint(shares[i])}, at)
+	}
+}
+
+// archive takes the place of an archive, and with it the adapter.
+func (l *layer) archive(place string, at Origin) {
+	values := map[string]string{"archive.adapter": Dir, "archive.dir": place}
+	if strings.HasPrefix(place, "s3://") {
+		b, err := s3.Parse(place)
+		if err != nil {
+			l.fail(&Error{Path: "archive.s3.bucket", Want: "like s3://bucket/prefix", Value: strconv.Quote(clip(place)), Origin: at})
+			return
+		}
+		values = map[string]string{"archive.adapter": S3, "archive.s3.bucket": b.Bucket, "archive.s3.prefix": b.Prefix}
+	}
+	for _, path := range slices.Sorted(maps.Keys(values)) {
+		k, _ := byPath(path)
+		l.set(k, loosely(values[path]), at)
 	}
 }
 

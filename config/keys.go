@@ -98,7 +98,7 @@ func keys() []key {
 
 		{path: "embed.model", kind: text, value: "", flag: "embed-model", doc: "`model` that ranks, or lexical (default nomic-embed-text)"},
 		{path: "embed.url", kind: address, value: "", flag: "embed-url", doc: "`address` of a server with /v1/embeddings in place of Ollama"},
-		{path: "embed.cache", kind: text, value: CacheAuto, flag: "embed-cache", doc: "keep vectors in this `folder`; auto: tiercompact in the user's cache folder; none: in memory alone"},
+		{path: "embed.cache", kind: text, value: CacheAuto, flag: "embed-cache", doc: "keep vectors in this `folder`; auto: tiercompact in the user's cache folder; none: nowhere"},
 
 		{path: "deadlines.ranking", kind: span, value: 20 * time.Second, flag: "rank-deadline", doc: "most `time` for a ranking by a model; 0: none"},
 		{path: "deadlines.summary", kind: span, value: 2 * time.Minute, flag: "summary-deadline", doc: "most `time` for one call of the summarizer; 0: none"},
@@ -129,9 +129,6 @@ func keys() []key {
 		{path: "trace.prometheus.listen", kind: listen, value: "", flag: "prometheus-listen", doc: "serve /metrics for Prometheus at this `host:port`; a port alone is on loopback"},
 	}
 }
-
-// thresholdsFlag sets the three thresholds at once.
-const thresholdsFlag = "thresholds"
 
 // byPath returns the setting of a path.
 func byPath(path string) (key, bool) {

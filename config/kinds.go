@@ -148,9 +148,9 @@ func (k key) takeCount(n node) (any, string, string) {
 	case !ok:
 		return nil, "a whole number" + k.orAuto(), ""
 	case float64(i) < k.least && k.least == 1:
-		return nil, "above 0" + k.orAuto(), ""
+		return nil, "above 0", ""
 	case float64(i) < k.least:
-		return nil, fmt.Sprintf("at least %g", k.least) + k.orAuto(), ""
+		return nil, fmt.Sprintf("at least %g", k.least), ""
 	}
 	return i, "", ""
 }

@@ -78,6 +78,13 @@ func (o Options) path() (path string, found bool, err error) {
 	return path, path != "", err
 }
 
+// Path returns the file that settings would be read from where none is named, or
+// "".
+func Path() (string, error) {
+	path, _, err := Options{Environ: os.Environ()}.path()
+	return path, err
+}
+
 // Validate returns what is wrong with a file, alone.
 func Validate(path string) error {
 	_, err := Load(Options{File: path, Environ: []string{}})

@@ -3,7 +3,6 @@ package config
 import (
 	"cmp"
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 
@@ -17,8 +16,8 @@ const DefaultWindow = 8192
 // SessionModel, as [Summary.Model], is the session's own model.
 const SessionModel = "session"
 
-// EngineOptions say which models to look for. The bearer token of servers is
-// taken from [KeyVariable].
+// EngineOptions says which models to look for. The bearer token of servers is
+// taken from [KeyVariable]. The error is an [Error].
 func (c Config) EngineOptions() (engine.Options, error) {
 	o := engine.Options{
 		Kind: engine.Kind(c.Engine), URL: c.OllamaURL, Embedder: c.Embed.Model, Summarizer: c.Summary.Model,
@@ -34,7 +33,7 @@ func (c Config) EngineOptions() (engine.Options, error) {
 	}
 	if c.Summary.Model == SessionModel {
 		if c.Model == "" {
-			return o, errors.New("summary.model session is the session's model; set model too")
+			return o, &Error{Path: "summary.model", Want: "the name of a model", Value: SessionModel, Remedy: "that is the session's model; set model too"}
 		}
 		o.Summarizer, o.SummaryWindow = c.Model, max(0, c.Window)
 	}
@@ -54,7 +53,7 @@ func (c Config) Measure(ctx context.Context, cfg *tiercompact.Config) (w Window,
 	ask := cfg.Model != "" && c.Engine != string(engine.BuiltIn)
 	o := engine.Options{Kind: engine.Kind(c.Engine), URL: c.OllamaURL}
 	if c.ExactTokens && !ask {
-		return w, errors.New("exact_tokens takes the tokenizer from Ollama; set model, and another engine than built-in")
+		return w, &Error{Path: "exact_tokens", Want: "false", Value: "true", Remedy: "it takes the tokenizer from Ollama; set model, and another engine than built-in"}
 	}
 	cfg.Window = max(0, cfg.Window)
 	if ask {

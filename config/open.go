@@ -92,9 +92,17 @@ func (o *Opened) warn(texts ...string) {
 func (a Archive) Open(ctx context.Context) (archive.Store, error) {
 	switch a.Adapter {
 	case Dir:
-		return archive.OpenDir(a.Dir, archive.DirOptions{})
+		d, err := archive.OpenDir(a.Dir, archive.DirOptions{})
+		if err != nil {
+			return nil, err // not a nil *Dir in an interface
+		}
+		return d, nil
 	case S3:
-		return s3.Open(ctx, a.S3.config())
+		s, err := s3.Open(ctx, a.S3.config())
+		if err != nil {
+			return nil, err
+		}
+		return s, nil
 	}
 	return nil, nil
 }

@@ -3,6 +3,7 @@ package config
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -65,10 +66,13 @@ func Reference() []byte {
 func cell(s string) string { return "`" + s + "`" }
 
 func (k key) flagCell() string {
-	if k.flag == "" {
-		return ""
+	switch {
+	case k.flag != "":
+		return cell("--" + k.flag)
+	case slices.Contains([]string{"archive.adapter", "archive.dir", "archive.s3.bucket", "archive.s3.prefix"}, k.path):
+		return cell("--" + archiveFlag)
 	}
-	return cell("--" + k.flag)
+	return ""
 }
 
 const referenceHead = `# Configuration

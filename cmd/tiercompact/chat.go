@@ -12,9 +12,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tiercompact/tiercompact"
+	"github.com/tiercompact/tiercompact/config"
 	"github.com/tiercompact/tiercompact/engine"
 	"github.com/tiercompact/tiercompact/internal/tui"
 	"github.com/tiercompact/tiercompact/tokens"
+	"github.com/tiercompact/tiercompact/trace"
 )
 
 // newestSession is what --resume without a name stands for.
@@ -39,10 +41,7 @@ each line that is read is a message or a command, and answers go to stdout.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.model, "model", "", "the `model`, instead of the argument")
-	f.StringVar(&o.openaiURL, "openai-url", "", "`address` of a server with OpenAI's protocol, in place of Ollama; its key is in "+keyVariable)
-	f.IntVarP(&o.window, "window", "w", 0, "`tokens` of the model's window (default: as the server has it)")
-	f.StringVar(&o.preset, "preset", string(tiercompact.Steady), "bundle of settings: default, eager, steady")
+	f.StringVar(&o.openaiURL, "openai-url", "", "`address` of a server with OpenAI's protocol, in place of Ollama; its key is in "+config.KeyVariable)
 	f.StringVar(&o.dir, "dir", ".compact", "`folder` of sessions and archive")
 	f.StringVar(&o.session, "session", "", "`name` of the new session (default: the time)")
 	f.StringVar(&o.resume, "resume", "", "go on with the session of this `name`, or the newest")
@@ -50,26 +49,22 @@ each line that is read is a message or a command, and answers go to stdout.`,
 	f.StringVar(&o.system, "system", "", "the system prompt of a new session, as `text`")
 	f.BoolVar(&o.plain, "plain", false, "line by line, also on a terminal")
 	o.look.register(cmd)
-	o.models.register(cmd)
-	f.SortFlags = false
-	complete(cmd, "preset", o.presets().words)
+	o.settings.register(cmd, append([]string{"preset", "model", "window", "redact", "trace"}, settingsOfModels()...)...)
+	f.Lookup("preset").DefValue = string(tiercompact.Steady)
 	return cmd
 }
 
 type chatOptions struct {
-	model, openaiURL, preset, dir, session, resume, system string
-	window                                                 int
-	plain                                                  bool
-	look                                                   look
-	models                                                 models
-}
-
-func (o *chatOptions) presets() choice {
-	return choice{"preset", &o.preset, "default, eager, steady"}
+	model, openaiURL, dir, session, resume, system string
+	window                                         int // 0: none was set
+	plain                                          bool
+	look                                           look
+	settings                                       settings
+	flush                                          func(context.Context) error // of the sinks
 }
 
 func (o *chatOptions) run(cmd *cobra.Command, args []string) (err error) {
-	if err := o.valid(args); err != nil {
+	if err := o.valid(cmd, args); err != nil {
 		return err
 	}
 	t, err := newChat(cmd, o)
@@ -77,11 +72,11 @@ func (o *chatOptions) run(cmd *cobra.Command, args []string) (err error) {
 		return err
 	}
 	defer func() {
-		err = errors.Join(err, t.Close())
+		err = errors.Join(err, t.Close(), flushed(cmd.Context(), o.flush))
 		note(cmd, "session %s is kept; tiercompact chat --resume=%s goes on with it", t.Name(), t.Name())
 	}()
 	in, out := cmd.InOrStdin(), cmd.OutOrStdout()
-	if o.plain || !isTerminal(in) || !isTerminal(out) || os.Getenv("TERM") == "dumb" {
+	if o.lines(cmd) {
 		return tui.Plain(cmd.Context(), t, in, out, cmd.ErrOrStderr(), isTerminal(in))
 	}
 	return tui.Run(cmd.Context(), t, in, out)
@@ -89,12 +84,15 @@ func (o *chatOptions) run(cmd *cobra.Command, args []string) (err error) {
 
 // valid refuses what contradicts, and sorts out the argument: behind --resume
 // it may be the name of a session.
-func (o *chatOptions) valid(args []string) error {
-	if err := chosen([]choice{o.presets()}); err != nil {
+func (o *chatOptions) valid(cmd *cobra.Command, args []string) error {
+	if err := o.settings.load(cmd, string(tiercompact.Steady)); err != nil {
 		return err
 	}
-	if o.window < 0 {
-		return usagef("--window must be above 0, is %d", o.window)
+	if o.settings.Origin("model").Kind == config.Flag {
+		o.model = o.settings.Config.Model
+	}
+	if o.settings.Origin("window").Kind == config.Flag {
+		o.window = max(0, o.settings.Config.Window)
 	}
 	if o.resume != "" && (o.session != "" || o.system != "") {
 		return usagef("--session and --system are for a new session; leave them out, or --resume")
@@ -121,6 +119,8 @@ func newChat(cmd *cobra.Command, o *chatOptions) (*tui.Talk, error) {
 	if err != nil {
 		return nil, err
 	}
+	o.model = cmp.Or(o.model, o.settings.Config.Model)
+	o.window = cmp.Or(o.window, max(0, o.settings.Config.Window))
 	server, err := o.server()
 	if err != nil {
 		return nil, err
@@ -138,15 +138,12 @@ func newChat(cmd *cobra.Command, o *chatOptions) (*tui.Talk, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg := tiercompact.Config{Preset: tiercompact.Preset(o.preset), Model: m.Name, Window: m.Window}
-	if err := o.models.into(cmd, &cfg, new(progress)); err != nil {
+	cfg, err := o.config(cmd, m)
+	if err != nil {
 		return nil, err
 	}
-	cfg.Model = "" // the chat's own, which can change
-	if o.openaiURL == "" {
-		// Where the vocabulary is of a kind that is not known, counts are
-		// estimates, as they are for every other model.
-		cfg.Count, _ = engine.Tokenizer(cmd.Context(), o.models.options(), m.Name)
+	if cfg.Trace, err = o.sinks(cmd); err != nil {
+		return nil, err
 	}
 	learnt, address := o.learnt(), server.URL()
 	return tui.Open(cmd.Context(), tui.Options{
@@ -157,6 +154,50 @@ func newChat(cmd *cobra.Command, o *chatOptions) (*tui.Talk, error) {
 		Config: cfg, Chat: server, Model: m, Find: server.find, List: server.names, Screen: s,
 		Dir: o.dir, Name: name, Resume: o.resume != "", System: o.system,
 	})
+}
+
+// config is what the settings say, for a model.
+func (o *chatOptions) config(cmd *cobra.Command, m tui.Model) (cfg tiercompact.Config, err error) {
+	c := o.settings.Config
+	c.Model, c.Window = m.Name, m.Window
+	cfg = c.Compaction()
+	if cfg.Redact, err = c.Redact.Open(); err != nil {
+		return cfg, err
+	}
+	if err := lookFor(cmd, c, &cfg, new(progress)); err != nil {
+		return cfg, err
+	}
+	if c.Archive.Adapter != config.Memory {
+		note(cmd, "warning: the chat keeps its archive in %s; archive.adapter is for other commands", o.dir)
+	}
+	cfg.Model = "" // the chat's own, which can change
+	if o.openaiURL == "" {
+		// Where the vocabulary is of a kind that is not known, counts are
+		// estimates, as they are for every other model.
+		cfg.Count, _ = engine.Tokenizer(cmd.Context(), engine.Options{Kind: engine.Kind(c.Engine), URL: c.OllamaURL}, m.Name)
+	}
+	return cfg, nil
+}
+
+// sinks opens those that the settings name. On a terminal that the chat draws
+// on, the console is none.
+func (o *chatOptions) sinks(cmd *cobra.Command) (trace.Sink, error) {
+	t := o.settings.Config.Trace
+	t.Console = t.Console && o.lines(cmd)
+	s, err := t.Open(cmd.Context(), cmd.ErrOrStderr())
+	if err != nil {
+		return nil, err
+	}
+	for _, warning := range s.Warnings {
+		note(cmd, "warning: %s", warning)
+	}
+	o.flush = s.Close
+	return s.Sink, nil
+}
+
+// lines reports whether the chat goes line by line.
+func (o *chatOptions) lines(cmd *cobra.Command) bool {
+	return o.plain || !isTerminal(cmd.InOrStdin()) || !isTerminal(cmd.OutOrStdout()) || os.Getenv("TERM") == "dumb"
 }
 
 // learnt is where chats keep what they learnt of how models count.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/tiercompact/tiercompact/config"
 	"github.com/tiercompact/tiercompact/internal/ollama"
 	"github.com/tiercompact/tiercompact/internal/openai"
 	"github.com/tiercompact/tiercompact/internal/tui"
@@ -23,10 +24,10 @@ type chatServer interface {
 // server returns the one that the flags name.
 func (o *chatOptions) server() (chatServer, error) {
 	if o.openaiURL != "" {
-		c, err := openai.New(o.openaiURL, os.Getenv(keyVariable))
+		c, err := openai.New(o.openaiURL, os.Getenv(config.KeyVariable))
 		return openaiChat{c, o.window}, err
 	}
-	c, err := ollama.New(o.models.url)
+	c, err := ollama.New(o.settings.Config.OllamaURL)
 	return ollamaChat{c, o.window}, err
 }
 

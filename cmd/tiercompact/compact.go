@@ -36,7 +36,7 @@ summary, and what is recent.`,
 	f.BoolVar(&o.layers, "layers", false, "compact to what is protected, one summary, and what is recent")
 	f.StringVar(&o.note, "note", "", "the same, and tell the summary this wish")
 	o.report.register(cmd)
-	o.settings.register(cmd)
+	o.settings.register(cmd, append(settingsOfCompaction(), settingsOfSinks()...)...)
 	o.source.register(cmd)
 	o.sinks.register(cmd)
 	return cmd
@@ -53,7 +53,7 @@ type compactOptions struct {
 }
 
 func (o *compactOptions) run(cmd *cobra.Command, path string) error {
-	if err := o.valid(path); err != nil {
+	if err := o.valid(cmd, path); err != nil {
 		return err
 	}
 	in, err := o.source.read(cmd, path)
@@ -79,22 +79,25 @@ func (o *compactOptions) run(cmd *cobra.Command, path string) error {
 	return err
 }
 
-func (o *compactOptions) valid(path string) error {
+func (o *compactOptions) valid(cmd *cobra.Command, path string) error {
 	if err := oneOf("--to", o.to, formatNames(true)); err != nil {
 		return err
 	}
-	if err := layersAlone(o.layers || o.note != "", o.settings.level); err != nil {
+	if err := o.settings.load(cmd, ""); err != nil {
 		return err
 	}
-	if err := o.sinks.valid(); err != nil {
+	if err := layersAlone(o.layers || o.note != "", &o.settings); err != nil {
 		return err
 	}
-	return apart(path, target{"--out", o.out}, target{"--report", o.report.file}, target{"--trace", o.sinks.trace})
+	if err := o.sinks.take(cmd, &o.settings); err != nil {
+		return err
+	}
+	return apart(path, target{"--out", o.out}, target{"--report", o.report.file}, target{"--trace", o.sinks.trace.JSONL})
 }
 
 // layersAlone refuses a level beside the three layers, which are none.
-func layersAlone(layers bool, level string) error {
-	if layers && level != "" {
+func layersAlone(layers bool, s *settings) error {
+	if level := s.Config.Level; layers && level != "" {
 		return usagef("--level %s and the three layers (--layers, --note) exclude each other; give one", level)
 	}
 	return nil

@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 
 	"github.com/tiercompact/tiercompact"
+	"github.com/tiercompact/tiercompact/config"
 	"github.com/tiercompact/tiercompact/engine"
 	"github.com/tiercompact/tiercompact/internal/screen"
 )
@@ -36,38 +38,36 @@ something asked for is not to be had; what is only not at its best exits with 0.
 	f := cmd.Flags()
 	f.BoolVar(&o.pull, "pull", false, "have the server pull the models that are missing")
 	f.BoolVar(&o.json, "json", false, "the findings as JSON")
-	f.StringVar(&o.model, "model", "", "the session's `model` (default: the transcript's)")
-	f.IntVarP(&o.window, "window", "w", 0, "`tokens` that the assistant asks the server for (num_ctx)")
 	o.look.register(cmd)
-	o.models.register(cmd)
+	o.settings.register(cmd, append([]string{"model", "window"}, settingsOfModels()...)...)
 	o.source.register(cmd)
 	f.SortFlags = false
 	return cmd
 }
 
 type doctorOptions struct {
-	models     models
+	settings   settings
 	source     source
 	look       look
-	model      string
-	window     int
 	pull, json bool
 }
 
 func (o *doctorOptions) run(cmd *cobra.Command, args []string) error {
-	if err := o.models.valid(); err != nil {
+	if err := o.settings.load(cmd, string(tiercompact.Steady)); err != nil {
 		return err
-	}
-	if o.window < 0 || cmd.Flags().Changed("window") && o.window == 0 {
-		return usagef("--window must be above 0, is %d", o.window)
 	}
 	patient, err := o.patient(cmd, args)
 	if err != nil {
 		return err
 	}
-	options := o.models.options()
+	c := o.settings.Config
+	c.Model = patient.Model
+	options, err := c.EngineOptions()
+	if err != nil {
+		return settingsError(err)
+	}
 	p := newProgress(cmd)
-	options.Try = max(o.models.rank, o.models.summary)
+	options.Try = o.try()
 	options.Trying = func(model string) { p.line(true, "trying "+model+" ...") }
 	if o.pull {
 		if err := o.pullMissing(cmd, options, patient.Model); err != nil {
@@ -90,6 +90,17 @@ func (o *doctorOptions) run(cmd *cobra.Command, args []string) error {
 	return err
 }
 
+// try is the longer of the deadlines that somebody set; 0 is the default.
+func (o *doctorOptions) try() (longest time.Duration) {
+	d := o.settings.Config.Deadlines
+	for path, deadline := range map[string]time.Duration{"deadlines.ranking": d.Ranking, "deadlines.summary": d.Summary} {
+		if o.settings.Origin(path).Kind != config.Default {
+			longest = max(longest, deadline)
+		}
+	}
+	return longest
+}
+
 func serious(d engine.Diagnosis) int {
 	n := 0
 	for _, p := range d.Problems {
@@ -102,7 +113,7 @@ func serious(d engine.Diagnosis) int {
 
 // patient is the session that the diagnosis is for.
 func (o *doctorOptions) patient(cmd *cobra.Command, args []string) (engine.Patient, error) {
-	p := engine.Patient{Model: o.model, Window: o.window}
+	p := engine.Patient{Model: o.settings.Config.Model, Window: max(0, o.settings.Config.Window)}
 	if len(args) == 0 {
 		return p, nil
 	}

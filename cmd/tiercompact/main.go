@@ -57,7 +57,7 @@ func newRootCommand() *cobra.Command {
 	cmd.SetFlagErrorFunc(flagError)
 	cmd.AddCommand(
 		newCompactCommand(), newReplayCommand(), newPlanCommand(), newCheckCommand(),
-		newRecallCommand(), newUndoCommand(), newDoctorCommand(), newChatCommand(), newBenchCommand(), newVersionCommand(),
+		newRecallCommand(), newUndoCommand(), newArchiveCommand(), newDoctorCommand(), newChatCommand(), newBenchCommand(), newConfigCommand(), newVersionCommand(),
 	)
 	cmd.InitDefaultCompletionCmd()
 	cmd.SuggestionsMinimumDistance = 2

@@ -26,7 +26,7 @@ func newPlanCommand() *cobra.Command {
 	f.BoolVar(&o.layers, "layers", false, "plan for what is protected, one summary, and what is recent")
 	f.BoolVar(&o.json, "json", false, "the plan as JSON")
 	o.look.register(cmd)
-	o.settings.register(cmd)
+	o.settings.register(cmd, settingsOfCompaction()...)
 	o.source.register(cmd)
 	return cmd
 }
@@ -39,7 +39,10 @@ type planOptions struct {
 }
 
 func (o *planOptions) run(cmd *cobra.Command, path string) error {
-	if err := layersAlone(o.layers, o.settings.level); err != nil {
+	if err := o.settings.load(cmd, ""); err != nil {
+		return err
+	}
+	if err := layersAlone(o.layers, &o.settings); err != nil {
 		return err
 	}
 	in, err := o.source.read(cmd, path)

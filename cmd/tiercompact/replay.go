@@ -10,6 +10,7 @@ import (
 
 	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/config"
 )
 
 func newReplayCommand() *cobra.Command {
@@ -42,7 +43,7 @@ exit code 3 is about the end.`,
 	f.BoolVar(&o.json, "json", false, "one JSON object for each message and one for the end instead of the timeline")
 	f.StringVar(&o.report, "report", "", "write the figures of the end to this `file`, as JSON")
 	o.look.register(cmd)
-	o.settings.register(cmd)
+	o.settings.register(cmd, append(settingsOfCompaction(), settingsOfSinks()...)...)
 	o.source.register(cmd)
 	o.sinks.register(cmd)
 	o.picture.register(cmd)
@@ -64,7 +65,7 @@ type replayOptions struct {
 const foldFrom = 100
 
 func (o *replayOptions) run(cmd *cobra.Command, args []string) (err error) {
-	if err := o.valid(fileOrStdin(args)); err != nil {
+	if err := o.valid(cmd, fileOrStdin(args)); err != nil {
 		return err
 	}
 	in, err := o.read(cmd, args)
@@ -101,14 +102,17 @@ func (o *replayOptions) run(cmd *cobra.Command, args []string) (err error) {
 	return o.finish(cmd, r, in, end)
 }
 
-func (o *replayOptions) valid(path string) error {
+func (o *replayOptions) valid(cmd *cobra.Command, path string) error {
 	if err := oneOf("--to", o.to, formatNames(true)); err != nil {
 		return err
 	}
-	if err := errors.Join(o.sinks.valid(), o.picture.valid()); err != nil {
+	if err := o.settings.load(cmd, ""); err != nil {
 		return err
 	}
-	return apart(path, target{"--out", o.out}, target{"--report", o.report}, target{"--trace", o.sinks.trace}, target{"--timeline", o.picture.path})
+	if err := errors.Join(o.sinks.take(cmd, &o.settings), o.picture.valid()); err != nil {
+		return err
+	}
+	return apart(path, target{"--out", o.out}, target{"--report", o.report}, target{"--trace", o.sinks.trace.JSONL}, target{"--timeline", o.picture.path})
 }
 
 // read reads the transcript, or the session that comes with the program.
@@ -119,8 +123,8 @@ func (o *replayOptions) read(cmd *cobra.Command, args []string) (input, error) {
 	if o.source != (source{}) {
 		return input{}, usagef("--from, --chat and --lenient are about a transcript; give its FILE, or - for stdin")
 	}
-	if o.settings.window == 0 && !cmd.Flags().Changed("window") {
-		o.settings.window = defaultWindow
+	if o.settings.Config.Window == config.Auto {
+		o.settings.Config.Window = config.DefaultWindow
 	}
 	return demo()
 }

@@ -4,35 +4,48 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"slices"
+	"time"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
 	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/archive"
+	"github.com/tiercompact/tiercompact/config"
 	"github.com/tiercompact/tiercompact/trace"
 )
 
-// sinks say where what happens is written down, beside the output.
+// sinks say where what happens is written down, beside the output. The zero
+// value writes nothing.
 type sinks struct {
-	archive, session, trace string
+	session string
+	archive config.Archive
+	trace   config.Trace
+	fresh   bool // the trace begins anew
+	cmd     *cobra.Command
 }
 
 func (k *sinks) register(cmd *cobra.Command) {
-	f := cmd.Flags()
-	f.StringVar(&k.archive, "archive", "", "keep what is removed in this `folder`, for recall and undo")
-	f.StringVar(&k.session, "session", "", "`id` of the session in the archive (default: the file's name)")
-	f.StringVar(&k.trace, "trace", "", "write every event to this `file`, one JSON object a line")
+	cmd.Flags().StringVar(&k.session, "session", "", "`id` of the session in the archive (default: the file's name)")
 }
 
-func (k *sinks) valid() error {
+// settingsOfSinks name the settings that sinks are made of.
+func settingsOfSinks() []string { return []string{"archive_required", "archive", "trace"} }
+
+// take takes the settings, and refuses what they contradict. A trace that a
+// flag names is written anew, one that a file names goes on.
+func (k *sinks) take(cmd *cobra.Command, s *settings) error {
+	k.cmd, k.archive, k.trace = cmd, s.Config.Archive, s.Config.Trace
+	k.fresh = s.Origin("trace.jsonl").Kind == config.Flag
 	switch {
-	case k.session != "" && k.archive == "":
+	case k.session != "" && k.archive.Adapter == config.Memory:
 		return usagef("--session names a session of an archive; give --archive too")
 	case !utf8.ValidString(k.session):
 		return usagef("--session %q is not UTF-8; give another id", k.session)
-	case k.trace == "-":
+	case k.trace.JSONL == "-":
 		return usagef("--trace - is no file; give the name of one")
 	}
 	return nil
@@ -59,7 +72,7 @@ func (k sinks) start(ctx context.Context, cfg tiercompact.Config, in input) (_ *
 	if k.session != "" {
 		id = k.session
 	}
-	if err := k.open(r, &cfg); err != nil {
+	if err := k.open(ctx, r, &cfg); err != nil {
 		return nil, err
 	}
 	if r.compactor, err = tiercompact.New(cfg); err != nil {
@@ -73,29 +86,47 @@ func (k sinks) start(ctx context.Context, cfg tiercompact.Config, in input) (_ *
 	return r, nil
 }
 
-func (k sinks) open(r *run, cfg *tiercompact.Config) error {
-	if k.archive != "" {
-		dir, err := archive.OpenDir(k.archive, archive.DirOptions{})
-		if err != nil {
-			return err
-		}
-		r.closers = append(r.closers, dir.Close)
-		cfg.Archive = dir
+func (k sinks) open(ctx context.Context, r *run, cfg *tiercompact.Config) (err error) {
+	if k.cmd == nil {
+		return nil
 	}
-	if k.trace != "" {
-		f, err := os.Create(k.trace)
-		if err != nil {
+	if cfg.Archive, err = k.archive.Open(ctx); err != nil {
+		return err
+	}
+	if cfg.Archive != nil {
+		r.closers = append(r.closers, cfg.Archive.Close)
+	}
+	if k.fresh {
+		if err := os.Truncate(k.trace.JSONL, 0); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("write trace: %w", err)
 		}
-		r.closers = append(r.closers, f.Close)
-		cfg.Trace = trace.Join(cfg.Trace, trace.JSONL(f))
 	}
+	out, err := k.trace.Open(ctx, k.cmd.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	for _, warning := range out.Warnings {
+		note(k.cmd, "warning: %s", warning)
+	}
+	r.closers = append(r.closers, func() error { return flushed(ctx, out.Close) })
+	cfg.Trace = trace.Join(cfg.Trace, out.Sink)
 	return nil
 }
 
+// mostFlush is how long the end of a command waits for its sinks.
+const mostFlush = 5 * time.Second
+
+// flushed ends sinks, also where ctx has ended.
+func flushed(ctx context.Context, end func(context.Context) error) error {
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), mostFlush)
+	defer stop()
+	return end(ctx)
+}
+
+// close closes what was opened last first.
 func (r *run) close() error {
 	var errs []error
-	for _, c := range r.closers {
+	for _, c := range slices.Backward(r.closers) {
 		errs = append(errs, c())
 	}
 	return errors.Join(errs...)
