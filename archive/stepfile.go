@@ -16,9 +16,14 @@ type (
 	headerLine struct {
 		head
 		StepInfo
-		Left string `json:"left,omitempty"`
+		Redacted positions `json:"redacted,omitempty"` // in the place of StepInfo's
+		Left     string    `json:"left,omitempty"`
 		hashes
 	}
+
+	// positions are of messages. The first releases wrote only how many there
+	// are, which is read as a single -1.
+	positions []int
 
 	// hashes are of what they name, as it is on disk, lines without their line
 	// feed. Steps of the first releases have that of the transcript alone.
@@ -59,6 +64,19 @@ type (
 	}
 )
 
+// UnmarshalJSON implements [json.Unmarshaler].
+func (p *positions) UnmarshalJSON(b []byte) error {
+	var count int
+	if json.Unmarshal(b, &count) == nil {
+		*p = nil
+		if count > 0 {
+			*p = positions{-1}
+		}
+		return nil
+	}
+	return json.Unmarshal(b, (*[]int)(p))
+}
+
 // ofEntry returns the hash of an entry's line, "" where there is none.
 func (h hashes) ofEntry(at int) string {
 	if at < len(h.OfEntries) {
@@ -70,7 +88,7 @@ func (h hashes) ofEntry(at int) string {
 // pack gives write the files of s, the step file last: its header has the
 // hashes of the others.
 func pack(s Step, write func(name string, fill func(io.Writer) error) error) error {
-	h := headerLine{head: head{Version}, StepInfo: s.info(), Left: s.Left}
+	h := headerLine{head: head{Version}, StepInfo: s.info(), Redacted: s.Redacted, Left: s.Left}
 	hashed := func(name string, fill func(io.Writer) error) (string, error) {
 		sum := sha256.New()
 		err := write(name, func(w io.Writer) error { return fill(io.MultiWriter(w, sum)) })
@@ -139,6 +157,12 @@ func encodeHeader(h headerLine) ([]byte, error) {
 func decodeHeader(line []byte, n int) (h headerLine, err error) {
 	if err := decodeLine(line, &h); err != nil {
 		return h, err
+	}
+	if h.StepInfo.Redacted = h.Redacted; len(h.Redacted) > 0 && h.Redacted[0] < 0 { // any of them
+		h.StepInfo.Redacted = nil
+		for i := range h.Messages {
+			h.StepInfo.Redacted = append(h.StepInfo.Redacted, i)
+		}
 	}
 	if h.Number != n {
 		return h, fmt.Errorf("%w: it is of step %d", ErrDamaged, h.Number)
