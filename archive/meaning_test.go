@@ -1,0 +1,95 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+)
+
+// topics makes vectors of what texts are about: animals, or machines.
+type topics struct {
+	fail  error
+	query string // what a query is asked for with
+	wait  bool   // until the context ends
+}
+
+func (m *topics) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	if m.wait {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	vectors := make([][]float32, len(texts))
+	for i, t := range texts {
+		vectors[i] = []float32{0, 1}
+		if strings.Contains(t, "cat") || strings.Contains(t, "dog") {
+			vectors[i] = []float32{1, 0}
+		}
+	}
+	return vectors, m.fail
+}
+
+// asking has queries of their own, as a model with prefixes has.
+type asking struct{ topics }
+
+func (m *asking) EmbedQuery(ctx context.Context, text string) ([]float32, error) {
+	if m.fail != nil {
+		return nil, m.fail
+	}
+	m.query = text
+	return []float32{1, 0}, nil
+}
+
+func TestSearchByMeaning(t *testing.T) {
+	store := searched(t, entry("pet", "the cat sleeps"), entry("car", "the engine runs"))
+	f, err := SearchBy(t.Context(), store, "s", "dogs", 1, Meaning{Embedder: new(topics)})
+	if err != nil || len(f.Hits) != 1 || f.Hits[0].ID != "pet" || !f.ByMeaning || f.Failed != nil {
+		t.Errorf("SearchBy = %+v, %v", f, err)
+	}
+	m := new(asking)
+	f, err = SearchBy(t.Context(), store, "s", "something furry", 2, Meaning{Embedder: m, Within: time.Minute})
+	if err != nil || len(f.Hits) != 2 || f.Hits[0].ID != "pet" || m.query != "something furry" {
+		t.Errorf("with a query of its own: %+v, %v", f, err)
+	}
+	if f, err := SearchBy(t.Context(), store, "s", "dogs", 1, Meaning{}); err != nil || len(f.Hits) > 0 || f.ByMeaning {
+		t.Errorf("by words alone: %+v, %v", f, err)
+	}
+}
+
+// few gives fewer vectors than it was asked for.
+type fewVectors struct{}
+
+func (fewVectors) Embed(context.Context, []string) ([][]float32, error) { return nil, nil }
+
+func TestSearchIsByWordsWhereMeaningFails(t *testing.T) {
+	store := searched(t, entry("pet", "the cat sleeps"), entry("car", "the engine runs"))
+	down := errors.New("the server is down")
+	for name, by := range map[string]Meaning{
+		"it fails":             {Embedder: &topics{fail: down}},
+		"it fails for a query": {Embedder: queryless{}},
+		"it takes too long":    {Embedder: &topics{wait: true}, Within: time.Millisecond},
+		"it gives fewer":       {Embedder: fewVectors{}},
+	} {
+		f, err := SearchBy(t.Context(), store, "s", "the engine", 1, by)
+		if err != nil || len(f.Hits) != 1 || f.Hits[0].ID != "car" || f.ByMeaning || f.Failed == nil {
+			t.Errorf("%s: %+v, %v", name, f, err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := NewIndexBy(ctx, store, "s", Meaning{Embedder: &topics{wait: true}}); !errors.Is(err, context.Canceled) {
+		t.Errorf("when the caller's time is over: %v", err)
+	}
+}
+
+// queryless embeds documents alone.
+type queryless struct{ topics }
+
+func (queryless) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	return new(topics).Embed(ctx, texts)
+}
+
+func (queryless) EmbedQuery(context.Context, string) ([]float32, error) {
+	return nil, errors.New("no query")
+}
