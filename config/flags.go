@@ -9,8 +9,6 @@ import (
 
 	"github.com/knadh/koanf/providers/posflag"
 	"github.com/spf13/pflag"
-
-	"github.com/tiercompact/tiercompact/archive/s3"
 )
 
 // Flags that stand for more than one setting, or for a value of one.
@@ -141,14 +139,14 @@ func (l *layer) thresholds(shares []float64, at Origin) {
 
 // archive takes the place of an archive, and with it the adapter.
 func (l *layer) archive(place string, at Origin) {
-	values := map[string]string{"archive.adapter": Dir, "archive.dir": place}
-	if strings.HasPrefix(place, "s3://") {
-		b, err := s3.Parse(place)
-		if err != nil {
-			l.fail(&Error{Path: "archive.s3.bucket", Want: "like s3://bucket/prefix", Value: strconv.Quote(clip(place)), Origin: at})
-			return
-		}
-		values = map[string]string{"archive.adapter": S3, "archive.s3.bucket": b.Bucket, "archive.s3.prefix": b.Prefix}
+	a, err := ParseArchive(place)
+	if err != nil {
+		l.fail(&Error{Path: "archive.s3.bucket", Want: "like s3://bucket/prefix", Value: strconv.Quote(clip(place)), Origin: at})
+		return
+	}
+	values := map[string]string{"archive.adapter": a.Adapter, "archive.dir": a.Dir}
+	if a.Adapter == S3 {
+		values = map[string]string{"archive.adapter": S3, "archive.s3.bucket": a.S3.Bucket, "archive.s3.prefix": a.S3.Prefix}
 	}
 	for _, path := range slices.Sorted(maps.Keys(values)) {
 		k, _ := byPath(path)

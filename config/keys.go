@@ -108,9 +108,9 @@ func keys() []key {
 		{path: "archive.dir", kind: text, value: ".compact/archive", doc: "folder of adapter dir"},
 		{path: "archive.s3.bucket", kind: text, value: "", doc: "bucket of adapter s3; credentials come from the standard chain"},
 		{path: "archive.s3.prefix", kind: text, value: "", doc: "what keys in the bucket begin with"},
-		{path: "archive.s3.region", kind: text, value: "", doc: "region of the bucket (default: as the environment says)"},
-		{path: "archive.s3.endpoint", kind: address, value: "", doc: "address of a server other than AWS"},
-		{path: "archive.s3.kms_key", kind: text, value: "", doc: "id of the KMS key that encrypts"},
+		{path: "archive.s3.region", kind: text, value: "", flag: "s3-region", doc: "`region` of the bucket (default: as the environment says)"},
+		{path: "archive.s3.endpoint", kind: address, value: "", flag: "s3-endpoint", doc: "`address` of a server with the protocol of S3 (default: AWS_ENDPOINT_URL, else Amazon's)"},
+		{path: "archive.s3.kms_key", kind: text, value: "", flag: "kms-key", doc: "`id` of the key that the server encrypts with"},
 
 		{path: "redact.enabled", kind: toggle, value: true, flag: "redact", doc: "take secrets out of archive, traces, logs and error texts"},
 		{path: "redact.pii", kind: toggle, value: false, flag: "redact-pii", doc: "take out e-mail addresses and phone numbers too"},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/knadh/koanf/v2"
 	"github.com/spf13/pflag"
@@ -67,10 +68,12 @@ func Load(o Options) (*Loaded, error) {
 // path returns the file that is to be read, and whether it was found.
 func (o Options) path() (path string, found bool, err error) {
 	const named = FileVariable + "="
-	i := slices.IndexFunc(o.Environ, func(v string) bool { return len(v) > len(named) && v[:len(named)] == named })
+	i := slices.IndexFunc(o.Environ, func(v string) bool { return strings.HasPrefix(v, named) })
 	switch {
 	case o.File != "":
 		return o.File, false, nil
+	case i >= 0 && o.Environ[i] == named:
+		return "", false, fmt.Errorf("%s is empty; give it the name of a file, or unset it", FileVariable)
 	case i >= 0:
 		return o.Environ[i][len(named):], false, nil
 	}

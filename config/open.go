@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"slices"
+	"strings"
 
 	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/archive"
@@ -64,7 +66,7 @@ func (c Config) Open(ctx context.Context, stderr io.Writer) (_ *Opened, err erro
 		return nil, err
 	}
 	o.Engine.Into(&o.Config)
-	if o.Archive, err = c.Archive.Open(ctx); err != nil {
+	if o.Archive, err = c.Archive.Open(ctx, false); err != nil {
 		return nil, err
 	}
 	if o.Archive != nil {
@@ -88,11 +90,33 @@ func (o *Opened) warn(texts ...string) {
 	}
 }
 
-// Open opens the archive; nil is the memory of the compactor. It must be closed.
-func (a Archive) Open(ctx context.Context) (archive.Store, error) {
+// ParseArchive returns the archive in a folder, or at an address like
+// s3://bucket/prefix.
+func ParseArchive(place string) (Archive, error) {
+	if !strings.HasPrefix(place, "s3://") {
+		return Archive{Adapter: Dir, Dir: place}, nil
+	}
+	c, err := s3.Parse(place)
+	return Archive{Adapter: S3, S3: S3Bucket{Bucket: c.Bucket, Prefix: c.Prefix}}, err
+}
+
+// Place is what [ParseArchive] takes; "" for the memory.
+func (a Archive) Place() string {
 	switch a.Adapter {
 	case Dir:
-		d, err := archive.OpenDir(a.Dir, archive.DirOptions{})
+		return a.Dir
+	case S3:
+		return "s3://" + path.Join(a.S3.Bucket, a.S3.Prefix)
+	}
+	return ""
+}
+
+// Open opens the archive; nil is the memory of the compactor. It must be closed.
+// Where it is only read, a folder must be there.
+func (a Archive) Open(ctx context.Context, readOnly bool) (archive.Store, error) {
+	switch a.Adapter {
+	case Dir:
+		d, err := archive.OpenDir(a.Dir, archive.DirOptions{ReadOnly: readOnly})
 		if err != nil {
 			return nil, err // not a nil *Dir in an interface
 		}

@@ -11,46 +11,36 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tiercompact/tiercompact/archive"
-	"github.com/tiercompact/tiercompact/archive/s3"
+	"github.com/tiercompact/tiercompact/config"
 )
 
 // archiveOptions say how an archive is opened, beside where it is.
 type archiveOptions struct {
-	bucket s3.Config // how that of an s3:// address is reached
-	read   bool      // nothing is written; a folder must be there
+	bucket config.S3Bucket // how that of an s3:// address is reached
+	read   bool            // nothing is written; a folder must be there
 }
 
 // openArchive opens the archive in a folder, or at an address like
 // s3://bucket/prefix.
 func openArchive(ctx context.Context, where string, o archiveOptions) (archive.Store, error) {
-	if !strings.HasPrefix(where, "s3://") {
-		d, err := archive.OpenDir(where, archive.DirOptions{ReadOnly: o.read})
-		if err != nil {
-			return nil, err // not a nil *Dir in an interface
-		}
-		return d, nil
-	}
-	c, err := s3.Parse(where)
+	a, err := config.ParseArchive(where)
 	if err != nil {
 		return nil, usagef("--archive: %w", err)
 	}
-	o.bucket.Bucket, o.bucket.Prefix = c.Bucket, c.Prefix
-	s, err := s3.Open(ctx, o.bucket)
-	if err != nil {
-		return nil, err
-	}
-	return s, nil
+	o.bucket.Bucket, o.bucket.Prefix = a.S3.Bucket, a.S3.Prefix
+	a.S3 = o.bucket
+	return a.Open(ctx, o.read)
 }
 
 // A place is an archive, and a session in it.
 type place struct {
 	where, session string
-	bucket         s3.Config
+	bucket         config.S3Bucket
 }
 
 func (p *place) register(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&p.where, "archive", "", "the archive that compact or replay was given: a `folder`, or s3://bucket/prefix (required)")
+	f.StringVar(&p.where, "archive", "", "the archive that compact or replay was given: a `folder`, or s3://bucket/prefix (default: that of the settings)")
 	f.StringVar(&p.session, "session", "", "`id` of the session (default: every session of the archive)")
 	f.StringVar(&p.bucket.Endpoint, "s3-endpoint", "", "`address` of a server with the protocol of S3 (default: AWS_ENDPOINT_URL, else Amazon's)")
 	f.StringVar(&p.bucket.Region, "s3-region", "", "`region` of the bucket (default: AWS_REGION, else what the server says)")
@@ -60,7 +50,9 @@ func (p *place) register(cmd *cobra.Command) {
 // open opens the archive, and returns the sessions to look through.
 func (p place) open(ctx context.Context, o archiveOptions) (archive.Store, []string, error) {
 	if p.where == "" {
-		return nil, nil, usagef("--archive is missing; give the folder or the address that compact or replay was given")
+		if err := p.fromSettings(); err != nil {
+			return nil, nil, err
+		}
 	}
 	o.bucket = p.bucket
 	if !o.read { // never make an archive where there is none
@@ -84,6 +76,22 @@ func (p place) open(ctx context.Context, o archiveOptions) (archive.Store, []str
 		return nil, nil, errors.Join(err, store.Close())
 	}
 	return store, sessions, nil
+}
+
+// fromSettings takes the archive of the settings, where flags name none.
+func (p *place) fromSettings() error {
+	l, err := config.Load(config.Options{})
+	if err != nil {
+		return usageError{settingsError(err)}
+	}
+	a := l.Config.Archive
+	if p.where = a.Place(); p.where == "" {
+		return usagef("--archive is missing; give the folder or the address that compact or replay was given")
+	}
+	p.bucket = config.S3Bucket{
+		Endpoint: cmp.Or(p.bucket.Endpoint, a.S3.Endpoint), Region: cmp.Or(p.bucket.Region, a.S3.Region), KMSKey: cmp.Or(p.bucket.KMSKey, a.S3.KMSKey),
+	}
+	return nil
 }
 
 // chosen returns the session that was asked for, alone.

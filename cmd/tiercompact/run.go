@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"slices"
 	"time"
@@ -90,14 +89,18 @@ func (k sinks) open(ctx context.Context, r *run, cfg *tiercompact.Config) (err e
 	if k.cmd == nil {
 		return nil
 	}
-	if cfg.Archive, err = k.archive.Open(ctx); err != nil {
+	if cfg.Archive, err = k.archive.Open(ctx, false); err != nil {
 		return err
 	}
 	if cfg.Archive != nil {
 		r.closers = append(r.closers, cfg.Archive.Close)
 	}
 	if k.fresh {
-		if err := os.Truncate(k.trace.JSONL, 0); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		f, err := os.OpenFile(k.trace.JSONL, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+		if err != nil {
+			return fmt.Errorf("write trace: %w", err)
+		}
+		if err := f.Close(); err != nil {
 			return fmt.Errorf("write trace: %w", err)
 		}
 	}
