@@ -73,6 +73,9 @@ func TestFullDiskLeavesNothingHalfWritten(t *testing.T) {
 			t.Fatalf("room for %d: %d steps", room, len(infos))
 		}
 		checkOnlyWhole(t, filepath.Join(root, "s"))
+		if f, err := Verify(t.Context(), d, "s"); err != nil || !f.Clean() {
+			t.Fatalf("room for %d: %+v, %v", room, f, err)
+		}
 	}
 	full.left = 1 << 20
 	if err := d.Put(t.Context(), smallStep(3)); err != nil {

@@ -27,10 +27,11 @@ func (d *Dir) prepareFolder(session string) (string, error) {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return folder, err
 	}
-	switch err := os.Mkdir(folder, private); {
-	case errors.Is(err, fs.ErrNotExist): // one made anew would hide what is in the old one, and not be locked
+	// One made anew would hide what is in the old one, and not be locked.
+	if err := d.library().checkFormat(context.Background()); errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("the archive folder %s is gone; bring it back, or open the archive again: %w", d.root, err)
-	case err != nil && !errors.Is(err, fs.ErrExist):
+	}
+	if err := os.Mkdir(folder, private); err != nil && !errors.Is(err, fs.ErrExist) {
 		return "", err
 	}
 	if err := d.disk.writeFile(path, constant(sessionText(session))); err != nil {

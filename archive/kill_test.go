@@ -86,6 +86,9 @@ func checkKilled(t *testing.T, folder string, said []string, most int) {
 	defer d.Close()
 	infos, err := d.Steps(context.Background(), "s")
 	must(t, err)
+	if f, err := Verify(context.Background(), d, "s"); err != nil || !f.Clean() {
+		t.Errorf("Verify = %+v, %v", f, err)
+	}
 	for _, info := range infos {
 		step, err := d.Get(context.Background(), "s", info.Number)
 		must(t, err)
