@@ -21,7 +21,7 @@ scan:
 				break scan
 			}
 			i = next - 1
-		case space[c] || c == '>' && s[i-1] != 'D' || c == ',' && last > 0:
+		case space[c] || strings.HasPrefix(s[i:], "://") || c == '>' && s[i-1] != 'D' || c == ',' && last > 0:
 			break scan
 		case (c == '/' || c == '?' || c == '#') && (web || last >= 0 || colon < 0 || skip(s, colon+1, &digit) == i):
 			break scan
@@ -49,34 +49,27 @@ scan:
 // parameter finds the value of a parameter in a URL whose name is too common
 // to be taken elsewhere.
 func parameter(s string, _, to int) span {
-	end := to
-	for end < len(s) && !space[s[end]] && strings.IndexByte("&#\"'`<>\\)]}", s[end]) < 0 {
-		end++
-	}
 	if strings.HasPrefix(s[to:], Mark) {
 		return span{to, to + len(Mark)}
 	}
-	end = trimmed(s, to, end)
-	if text := s[to:end]; !opaque(text) {
+	end := skipTo(s, to, enough, &inQuery)
+	if text := s[to:trimmed(s, to, end)]; !opaque(text) {
 		return span{}
 	}
+	end = trimmed(s, to, skip(s, end, &inQuery))
 	if next := bridge(s, end); next > 0 {
 		end = skip(s, next, &bearers)
 	}
 	return span{to, end}
 }
 
+// inQuery are the bytes of a value in a URL.
+var inQuery = bytesOf(letters + digits + "-._~+/=%!*$(),:;@|^{}[")
+
 // account finds the password in -u user:password and --user=user:password, of
 // commands that fetch.
 func account(s string, from, to int) span {
-	before := s[max(0, from-400):from]
-	if line := strings.LastIndex(before, "\n\n"); line >= 0 {
-		before = before[line:]
-	}
-	if !strings.Contains(before, "curl") && !strings.Contains(before, "wget") && !strings.Contains(before, "http ") {
-		return span{}
-	}
-	v := valueAt(s, margined(s, to))
+	v := valueAt(s[:min(len(s), to+enough)], margined(s, to))
 	colon := strings.IndexByte(s[v.from:max(v.from, v.to)], ':')
 	if colon < 0 {
 		return span{}
@@ -85,7 +78,12 @@ func account(s string, from, to int) span {
 	if text := s[i:v.to]; text != Mark && (text == "" || placeholder(text) || skip(text, 0, &digit) == len(text)) {
 		return span{}
 	}
-	return span{i, v.to}
+	for _, program := range []string{"curl", "wget", "http "} {
+		if strings.Contains(s[max(0, from-400):from], program) {
+			return span{i, v.to}
+		}
+	}
+	return span{}
 }
 
 // passed finds the password that is given as -pPASSWORD, or -p PASSWORD, to a

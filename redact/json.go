@@ -13,7 +13,12 @@ func JSON(f func(string) string, raw string) string {
 	if !json.Valid([]byte(raw)) {
 		return f(raw)
 	}
-	w := &walker{f: f, raw: raw}
+	return walk(f, nil, raw)
+}
+
+// walk redacts what is valid JSON. It tells seen what is a secret by its name.
+func walk(f func(string) string, seen func(string), raw string) string {
+	w := &walker{f: f, seen: seen, raw: raw}
 	w.walk()
 	if w.done == 0 {
 		return raw
@@ -25,6 +30,7 @@ func JSON(f func(string) string, raw string) string {
 // A walker goes through a valid JSON text.
 type walker struct {
 	f    func(string) string
+	seen func(string) // nil: nobody is told
 	raw  string
 	out  strings.Builder
 	done int // how much of raw is in out
@@ -124,6 +130,9 @@ func (w *walker) text(g grade) string {
 	switch v := (value{from: 0, to: len(text), quoted: true}); {
 	case g > 0 && (v.secret(text, g, false) || userAndPassword(text)):
 		clean = Mark
+		if w.seen != nil && text != Mark {
+			w.seen(text)
+		}
 	default:
 		clean = w.f(text)
 	}

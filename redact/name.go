@@ -63,11 +63,10 @@ type name struct {
 	grade grade
 }
 
-// A use is one way to give a value to a name that ends at end. It returns the
-// index of the value, or -1.
+// A use is one way to give a value to a name.
 type use struct {
-	value func(s string, from, end int) int
-	least grade // what a value must look like, at least: loose, like something random
+	value func(s string, from, end int) int // the index of the value of the name s[from:end], or -1
+	most  grade                             // what a name can say that is used so
 }
 
 var uses = []use{
@@ -75,7 +74,7 @@ var uses = []use{
 }
 
 func (n name) find(s string, from, to int) span {
-	end := skip(s, to, &dashed)
+	end := skipTo(s, to, 40, &dashed)
 	if end > to+32 {
 		return span{}
 	}
@@ -101,13 +100,25 @@ func (n name) find(s string, from, to int) span {
 		if i < 0 {
 			continue
 		}
-		v := valueFor(s, from, i)
-		if v.to > v.from && v.secret(s, min(g, u.least), environment(s, from, end)) {
-			return span{v.from, v.to}
-		}
-		return span{}
+		return judged(s, from, i, func(v value) bool { return v.secret(s, min(g, u.most), environment(s, from, end)) })
 	}
 	return span{}
+}
+
+// enough is how much of a value is looked at before it is known to be a secret.
+const enough = 256
+
+// judged returns the value at i if secret says so of it, or of its beginning.
+func judged(s string, from, i int, secret func(value) bool) span {
+	short := s[:min(len(s), i+enough)]
+	v := valueFor(short, from, i)
+	if v.to <= v.from || !secret(v) {
+		return span{}
+	}
+	if v.to+tallest > len(short) {
+		v = valueFor(s, from, i)
+	}
+	return span{v.from, max(v.from, v.to)}
 }
 
 // demanded returns the value at i, whatever it is.

@@ -34,6 +34,7 @@ type Options struct {
 type Redactor struct {
 	steps []step
 	extra []func(string) string
+	seen  func(value string) // is told what was taken out; nil: nobody is
 }
 
 // A step calls yield with the secrets of one sort in s, in order and without
@@ -101,7 +102,7 @@ func rules() []anchor {
 func (r *Redactor) String(s string) string {
 	out := r.text(s)
 	if out != s && strings.IndexByte("{[\"", at(strings.TrimLeft(s, " \t\r\n"), 0)) >= 0 && json.Valid([]byte(s)) {
-		return JSON(r.String, s)
+		return walk(r.String, r.seen, s)
 	}
 	return out
 }
@@ -109,7 +110,7 @@ func (r *Redactor) String(s string) string {
 // text redacts s as a text.
 func (r *Redactor) text(s string) string {
 	for _, step := range r.steps {
-		s = replace(s, step)
+		s = replace(s, step, r.seen)
 	}
 	for _, f := range r.extra {
 		s = f(s)
@@ -117,13 +118,16 @@ func (r *Redactor) text(s string) string {
 	return s
 }
 
-// replace puts a mark in place of what find finds.
-func replace(s string, find step) string {
+// replace puts a mark in place of what find finds, and tells seen of it.
+func replace(s string, find step, seen func(string)) string {
 	var b strings.Builder
 	done := 0
 	find(s, func(x span) {
 		if s[x.from:x.to] == Mark {
 			return
+		}
+		if seen != nil {
+			seen(s[x.from:x.to])
 		}
 		if b.Len() == 0 {
 			b.Grow(len(s))

@@ -46,6 +46,11 @@ func skip(s string, i int, m *set) int {
 	return i
 }
 
+// skipTo is skip that stops at most n bytes behind i.
+func skipTo(s string, i, n int, m *set) int {
+	return skip(s[:min(len(s), i+n)], i, m)
+}
+
 // blanks skips spaces and tabs.
 func blanks(s string, i int) int {
 	for i < len(s) && (s[i] == ' ' || s[i] == '\t') {
@@ -145,15 +150,22 @@ func opening(s string, i int) int {
 	return i
 }
 
-// run returns the end of the bytes of m from i on, over the ends of lines where
-// they are bridged.
+// run returns the end of the bytes of m from i on, over the ends of up to 32
+// lines where they are bridged.
 func run(s string, i int, m *set) int {
-	for {
-		i = skip(s, i, m)
+	i = skip(s, i, m)
+	for range 4 * tallest {
 		next := bridge(s, i)
 		if next < 0 || !m[at(s, next)] {
 			return i
 		}
-		i = next
+		i = skip(s, next, m)
 	}
+	return i
+}
+
+// starts reports whether what consists of bytes of m can begin at i: none of
+// them stands before, but for a dash that begins the line.
+func starts(s string, i int, m *set) bool {
+	return begins(s, i) && (i == 0 || alnum[s[i-1]] || !m[s[i-1]] || s[i-1] == '-' && (i == 1 || s[i-2] == '\n'))
 }

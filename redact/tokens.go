@@ -39,7 +39,7 @@ var tokens = []token{
 }
 
 func (t token) find(s string, from, to int) span {
-	if s[from:to] != t.prefix || !begins(s, from) {
+	if s[from:to] != t.prefix || !starts(s, from, t.bytes) {
 		return span{}
 	}
 	end := wrapped(s, to, t.bytes, t.least)
@@ -91,11 +91,11 @@ func wrapped(s string, i int, m *set, least int) int {
 // jwt finds JSON web tokens: two or more parts of base64, of which the first
 // begins as {" does.
 func jwt(s string, from, to int) span {
-	if !begins(s, from) || strings.IndexByte("+/_-", at(s, from-1)) >= 0 && from > 0 || s[from:to] != "eyJ" {
+	if s[from:to] != "eyJ" || !starts(s, from, &base64s) && at(s, from-1) != '=' {
 		return span{}
 	}
-	end := wrapped(s, to, &dotted, 0)
-	for {
+	end := run(s, to, &dotted)
+	for range 4 * tallest {
 		k := newline(s, end)
 		j := margin(s, k)
 		stop := run(s, j, &dotted)
@@ -155,11 +155,7 @@ func auth(s string, from, to int) span {
 	if i < 0 {
 		return span{}
 	}
-	v := valueFor(s, from, i)
-	if v.to > v.from && (userAndPassword(s[v.from:v.to]) || v.secret(s, loose, false)) {
-		return span{v.from, v.to}
-	}
-	return span{}
+	return judged(s, from, i, func(v value) bool { return userAndPassword(s[v.from:v.to]) || v.secret(s, loose, false) })
 }
 
 func userAndPassword(text string) bool {

@@ -80,7 +80,7 @@ func typed(s string, _, end int) int {
 	if at(s, j) == ':' {
 		j = blanks(s, j+1)
 	}
-	k := skip(s, j, &dotted)
+	k := skipTo(s, j, 48, &dotted)
 	if j == end || k == j || k > j+40 {
 		return -1
 	}

@@ -4,9 +4,9 @@ import "strings"
 
 // How far a value is looked for that is in quotes or brackets.
 const (
-	longest  = 2048 // bytes
-	tallest  = 8    // lines
-	bracketd = 512  // bytes, on one line
+	longest = 2048 // bytes, in quotes
+	tallest = 8    // lines, in quotes
+	widest  = 128  // bytes, in brackets
 )
 
 // A value is what stands behind a name: s[from:to], without its quotes.
@@ -155,7 +155,7 @@ func another(s string, i int) int {
 // line; i where nothing does.
 func bracketEnd(s string, i int) int {
 	depth := 0
-	for j := i; j < min(len(s), i+bracketd); j++ {
+	for j := i; j < min(len(s), i+widest); j++ {
 		switch s[j] {
 		case '(', '[', '{':
 			depth++
