@@ -2,6 +2,7 @@ package trace_test
 
 import (
 	"encoding/json"
+	"maps"
 	"reflect"
 	"strings"
 	"testing"
@@ -117,9 +118,7 @@ func flat(prefix string, data map[string]any) map[string]string {
 	for name, value := range data {
 		inner, object := value.(map[string]any)
 		if object && name != "payload" {
-			for n, v := range flat(prefix+name+".", inner) {
-				out[n] = v
-			}
+			maps.Copy(out, flat(prefix+name+".", inner))
 			continue
 		}
 		b, _ := json.Marshal(value)

@@ -67,21 +67,22 @@ func New(cfg Config) (*Sink, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Sink{closing: make(chan struct{}), cancel: cancel}
 	s.sender = &sender{
-		ctx: ctx, closing: s.closing, client: client(cfg.Client), url: target.JoinPath("ingest"),
+		ctx: ctx, closing: s.closing, client: client(cfg.Client), url: target.JoinPath("ingest").String(),
 		tree: tree{cfg: cfg, sessions: make(map[string]*session)}, says: loss.NewReport(cfg.Stderr, "Ariadne"),
 	}
 	s.queue = trace.NewBatchQueue(s.sender.send, trace.QueueOptions{Size: cfg.Size, Batch: most, Wait: gather})
 	return s, nil
 }
 
-// shown returns a URL without its password; one that is no URL may hold
-// anything.
+// shown returns a URL without what may be secret in it; one that is no URL may
+// hold anything.
 func shown(s string) string {
 	u, err := url.Parse(s)
 	if err != nil {
 		return "no URL"
 	}
-	return u.Redacted()
+	u.User, u.RawQuery, u.Fragment = nil, "", ""
+	return u.String()
 }
 
 // client returns a copy of c that does not follow redirects: they would turn
@@ -107,7 +108,7 @@ func (s *Sink) Flush(ctx context.Context) error { return s.queue.Flush(ctx) }
 func (s *Sink) Lost() int { return s.queue.Dropped() + s.sender.says.Events() }
 
 // Close sends what waits, says how much was lost, and ends the sink. A server
-// that fails is not tried again. When ctx ends first, what is left is dropped.
+// that has failed, or does now, is tried once. When ctx ends first, what is left is dropped.
 func (s *Sink) Close(ctx context.Context) error {
 	s.sender.end(s.closing)
 	err := s.queue.Close(ctx)

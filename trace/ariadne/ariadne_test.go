@@ -58,9 +58,21 @@ func open(t *testing.T, url string, client *http.Client) (*ariadne.Sink, *lines)
 	return sink, log
 }
 
+// word stands for a secret.
+const word = "w0rd"
+
+func TestWhatIsToldHoldsNoSecretOfTheURL(t *testing.T) {
+	sink, log := open(t, "http://user:"+word+"@x/a?q="+word, ariadnetest.Client(answer(400, "", "")))
+	sink.Emit(warning("s", 0))
+	_ = sink.Close(t.Context())
+	if want := "[Ariadne] http://x/a/ingest: answers 400 Bad Request; 1 event is lost so far, the session goes on\n"; log.String() != want {
+		t.Error(log.String())
+	}
+}
+
 func TestURLMustBeOne(t *testing.T) {
-	for _, url := range []string{"", "localhost:8080", "ftp://x", "http://", "://", "/ingest", "http://u:pa55@x:port"} {
-		if _, err := ariadne.New(ariadne.Config{URL: url}); err == nil || !strings.HasPrefix(err.Error(), "open Ariadne: URL must be like") || strings.Contains(err.Error(), "pa55") {
+	for _, url := range []string{"", "localhost:8080", "ftp://x", "http://", "://", "/ingest", "http://u:" + word + "@x:port"} {
+		if _, err := ariadne.New(ariadne.Config{URL: url}); err == nil || !strings.HasPrefix(err.Error(), "open Ariadne: URL must be like") || strings.Contains(err.Error(), word) {
 			t.Errorf("%q: %v", url, err)
 		}
 	}

@@ -20,11 +20,11 @@ import (
 // A sender posts batches. All but end and says belongs to the goroutine of the
 // queue.
 type sender struct {
-	ctx     context.Context // of all requests; ends when the sink is closed in a hurry
+	ctx     context.Context // of all requests, which no caller waits for; ends with the sink
 	closing <-chan struct{}
 	ended   sync.Once
 	client  *http.Client
-	url     *url.URL
+	url     string
 	tree    tree
 	failed  int       // requests in a row
 	resume  time.Time // when the next is due
@@ -78,7 +78,7 @@ func (s *sender) send(events []trace.Event) {
 		}
 	}
 	taken(sessions, false)
-	s.says.Add(len(events)-left, s.url.Redacted()+": "+s.problem)
+	s.says.Add(len(events)-left, shown(s.url)+": "+s.problem)
 }
 
 // pause waits until it is time after a failure, and reports whether to send: a
@@ -108,7 +108,7 @@ func (s *sender) pause() bool {
 func (s *sender) post(body []byte) *refusal {
 	ctx, cancel := context.WithTimeout(s.ctx, timeout)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url.String(), bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url, bytes.NewReader(body))
 	if err != nil {
 		return &refusal{problem: err.Error()}
 	}

@@ -96,6 +96,9 @@ func options(cfg Config) ([]otlptracehttp.Option, error) {
 		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 			return nil, errors.New("open OTLP: endpoint must be host:port or like http://localhost:4318")
 		}
+		if u.User != nil {
+			return nil, errors.New("open OTLP: endpoint must hold no credentials; they go into headers, OTEL_EXPORTER_OTLP_HEADERS")
+		}
 		if strings.Trim(u.Path, "/") == "" {
 			u.Path = "/v1/traces"
 		}
