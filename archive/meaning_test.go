@@ -84,7 +84,7 @@ func TestSearchIsByWordsWhereMeaningFails(t *testing.T) {
 }
 
 // queryless embeds documents alone.
-type queryless struct{ topics }
+type queryless struct{}
 
 func (queryless) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	return new(topics).Embed(ctx, texts)

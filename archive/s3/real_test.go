@@ -15,11 +15,30 @@ import (
 	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/archive/archivetest"
 	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/internal/s3test"
 )
 
+// A real is a server with an archive.
+type real struct{ *s3test.Server }
+
+func startReal(t *testing.T) real { return real{s3test.Start(t)} }
+
+func (r real) config() Config {
+	return Config{Bucket: s3test.Bucket, Prefix: "kept", Region: "us-east-1", Endpoint: r.URL, Attempts: 2, Timeout: 10 * time.Second}
+}
+
+func (r real) open(t *testing.T, c Config) *Store {
+	t.Helper()
+	s, err := Open(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 func TestRealServerKeepsAnArchive(t *testing.T) {
-	g := startGateway(t)
-	if err := archivetest.Check(t.Context(), func() archive.Store { return g.open(g.config()) }); err != nil {
+	g := startReal(t)
+	if err := archivetest.Check(t.Context(), func() archive.Store { return g.open(t, g.config()) }); err != nil {
 		t.Error(err)
 	}
 }
@@ -27,13 +46,13 @@ func TestRealServerKeepsAnArchive(t *testing.T) {
 // Stores that know nothing of each other, as in several processes, race for
 // numbers.
 func TestRealNumberIsTakenOnce(t *testing.T) {
-	g := startGateway(t)
+	g := startReal(t)
 	const processes, numbers = 4, 10
 	var mu sync.Mutex
 	owner := make(map[int]string)
 	var wg sync.WaitGroup
 	for p := range processes {
-		s := g.open(g.config())
+		s := g.open(t, g.config())
 		defer s.Close()
 		wg.Go(func() {
 			for n := 1; n <= numbers; n++ {
@@ -54,7 +73,7 @@ func TestRealNumberIsTakenOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	s := g.open(g.config())
+	s := g.open(t, g.config())
 	defer s.Close()
 	for n, note := range owner {
 		if step, err := s.Get(t.Context(), "race", n); err != nil || step.Note != note {
@@ -112,21 +131,21 @@ func (f after) Read([]byte) (int, error) {
 // round. Nothing leaves the conversation that is not in the archive, and the
 // archive is whole.
 func TestRealServerKilled(t *testing.T) {
-	g := startGateway(t)
+	g := startReal(t)
 	kills := 0
 	for at := range 12 {
 		session := fmt.Sprint("killed ", at)
-		transport := &cut{left: at, do: func() { kills++; g.kill() }}
+		transport := &cut{left: at, do: func() { kills++; g.Kill() }}
 		c := g.config()
 		c.Transport = transport
-		s := g.open(c)
-		added, conversation := talk(t, s, session, g.again)
-		g.again() // it may have been killed while it was given events
-		if err := s.Close(); err != nil && g.cmd.ProcessState == nil {
+		s := g.open(t, c)
+		added, conversation := talk(t, s, session, g.Again)
+		g.Again() // it may have been killed while it was given events
+		if err := s.Close(); err != nil && !g.Killed() {
 			t.Errorf("%s: Close: %v", session, err)
 		}
-		g.again()
-		s = g.open(g.config())
+		g.Again()
+		s = g.open(t, g.config())
 		checkNothingLost(t, s, conversation, added)
 		checkClean(t, s, session, 1)
 		s.Close()
@@ -184,9 +203,9 @@ func checkNothingLost(t *testing.T, s archive.Store, session *tiercompact.Sessio
 }
 
 func TestRealWrongCredentials(t *testing.T) {
-	g := startGateway(t)
+	g := startReal(t)
 	other := strings.Repeat("another-", 5)
-	for _, c := range [][2]string{{madeKey, other}, {"nobody-s-key", madeSecret}} {
+	for _, c := range [][2]string{{s3test.Key, other}, {"nobody-s-key", s3test.Secret}} {
 		t.Setenv("AWS_ACCESS_KEY_ID", c[0])
 		t.Setenv("AWS_SECRET_ACCESS_KEY", c[1])
 		_, err := Open(t.Context(), g.config())
@@ -197,7 +216,7 @@ func TestRealWrongCredentials(t *testing.T) {
 }
 
 func TestRealBucketThatIsNotThere(t *testing.T) {
-	g := startGateway(t)
+	g := startReal(t)
 	c := g.config()
 	c.Bucket = "no-such-bucket"
 	_, err := Open(t.Context(), c)
@@ -219,7 +238,7 @@ func (l late) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 func TestRealClockThatIsWrong(t *testing.T) {
-	g := startGateway(t)
+	g := startReal(t)
 	for _, by := range []time.Duration{-time.Hour, time.Hour} {
 		c := g.config()
 		c.Transport = late(by)
@@ -241,13 +260,13 @@ func TestRealClockThatIsWrong(t *testing.T) {
 }
 
 func TestRealDamageIsNamed(t *testing.T) {
-	g := startGateway(t)
-	s := g.open(g.config())
+	g := startReal(t)
+	s := g.open(t, g.config())
 	defer s.Close()
 	if err := s.Put(t.Context(), archivetest.Step("s", 1)); err != nil {
 		t.Fatal(err)
 	}
-	path := g.folder + "/objects/bucket/kept/s/step-001.jsonl"
+	path := g.Objects + "/bucket/kept/s/step-001.jsonl"
 	b, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)

@@ -9,6 +9,8 @@ import (
 	"sort"
 	"strings"
 	"time"
+
+	"github.com/tiercompact/tiercompact/internal/s3test"
 )
 
 // resigned signs a request anew, as of another time: a right signature at a
@@ -32,13 +34,13 @@ func resigned(r *http.Request, at time.Time) *http.Request {
 	scope := date + "/us-east-1/s3/aws4_request"
 	hash := sha256.Sum256([]byte(canonical.String()))
 	text := "AWS4-HMAC-SHA256\n" + r.Header.Get("X-Amz-Date") + "\n" + scope + "\n" + hex.EncodeToString(hash[:])
-	key := []byte("AWS4" + madeSecret)
+	key := []byte("AWS4" + s3test.Secret)
 	for _, part := range []string{date, "us-east-1", "s3", "aws4_request", text} {
 		m := hmac.New(sha256.New, key)
 		m.Write([]byte(part))
 		key = m.Sum(nil)
 	}
-	r.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential="+madeKey+"/"+scope+", SignedHeaders="+names+", Signature="+hex.EncodeToString(key))
+	r.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential="+s3test.Key+"/"+scope+", SignedHeaders="+names+", Signature="+hex.EncodeToString(key))
 	return r
 }
 

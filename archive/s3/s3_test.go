@@ -17,29 +17,7 @@ import (
 
 	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/archive/archivetest"
-)
-
-// alone takes everything from the environment that is part of the chain, and
-// gives credentials in its place.
-func alone(t *testing.T, key, secret string) {
-	t.Helper()
-	for _, v := range os.Environ() {
-		if name, _, _ := strings.Cut(v, "="); strings.HasPrefix(name, "AWS_") {
-			t.Setenv(name, "")
-		}
-	}
-	none := filepath.Join(t.TempDir(), "none")
-	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", none)
-	t.Setenv("AWS_CONFIG_FILE", none)
-	t.Setenv("AWS_EC2_METADATA_DISABLED", "true")
-	t.Setenv("AWS_ACCESS_KEY_ID", key)
-	t.Setenv("AWS_SECRET_ACCESS_KEY", secret)
-}
-
-// madeKey and madeSecret are nobody's.
-var (
-	madeKey    = "made" + "-up-" + "key"
-	madeSecret = strings.Repeat("made-up-", 5)
+	"github.com/tiercompact/tiercompact/internal/s3test"
 )
 
 // A fake is a server in this process that keeps a bucket in memory.
@@ -52,7 +30,7 @@ type fake struct {
 
 func newFake(t *testing.T) *fake {
 	t.Helper()
-	alone(t, madeKey, madeSecret)
+	s3test.Alone(t, s3test.Key, s3test.Secret)
 	backend := s3mem.New()
 	if err := backend.CreateBucket("bucket"); err != nil {
 		t.Fatal(err)
@@ -261,14 +239,14 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 	} {
 		f := newFake(t)
 		s := f.open(t)
-		f.answers(test.status, test.code, "for "+madeKey+" and "+madeSecret)
+		f.answers(test.status, test.code, "for "+s3test.Key+" and "+s3test.Secret)
 		_, openErr := Open(t.Context(), f.config())
 		_, stepsErr := s.Steps(t.Context(), "s")
 		for verb, err := range map[string]error{"Open": openErr, "Put": s.Put(t.Context(), archivetest.Step("s", 1)), "Steps": stepsErr} {
 			if err == nil || !strings.Contains(err.Error(), test.says) || !strings.Contains(err.Error(), "s3://bucket/some/prefix/") {
 				t.Errorf("%s: %s: %v; want it to say %q and the address", test.code, verb, err, test.says)
 			}
-			if err != nil && (strings.Contains(err.Error(), madeKey) || strings.Contains(err.Error(), madeSecret)) {
+			if err != nil && (strings.Contains(err.Error(), s3test.Key) || strings.Contains(err.Error(), s3test.Secret)) {
 				t.Errorf("%s: %s tells credentials: %v", test.code, verb, err)
 			}
 		}
@@ -304,7 +282,7 @@ func TestAServerThatDoesNotAnswerIsGivenUp(t *testing.T) {
 }
 
 func TestWithoutCredentials(t *testing.T) {
-	alone(t, "", "")
+	s3test.Alone(t, "", "")
 	_, err := Open(t.Context(), Config{Bucket: "bucket", Endpoint: "http://127.0.0.1:1"})
 	if err == nil || !strings.Contains(err.Error(), "no credentials; set AWS_ACCESS_KEY_ID") {
 		t.Errorf("Open: %v", err)
@@ -318,22 +296,22 @@ func TestWithoutCredentials(t *testing.T) {
 
 func TestCredentialsOfAProfile(t *testing.T) {
 	f := newFake(t)
-	alone(t, "", "")
+	s3test.Alone(t, "", "")
 	file := filepath.Join(t.TempDir(), "credentials")
-	text := "[other]\naws_access_key_id = " + madeKey + "\naws_secret_access_key = " + madeSecret + "\n"
+	text := "[other]\naws_access_key_id = " + s3test.Key + "\naws_secret_access_key = " + s3test.Secret + "\n"
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", file)
 	t.Setenv("AWS_PROFILE", "other")
 	f.open(t)
-	if got := f.requests[0].Header.Get("Authorization"); !strings.Contains(got, "Credential="+madeKey+"/") {
+	if got := f.requests[0].Header.Get("Authorization"); !strings.Contains(got, "Credential="+s3test.Key+"/") {
 		t.Errorf("signed with %s", got)
 	}
 }
 
 func TestRefusedConfigs(t *testing.T) {
-	alone(t, madeKey, madeSecret)
+	s3test.Alone(t, s3test.Key, s3test.Secret)
 	for _, c := range []Config{
 		{}, {Bucket: "No Such Name"}, {Bucket: "bucket", Endpoint: "http://me:word@host"}, {Bucket: "bucket", Endpoint: "ftp://host"},
 		{Bucket: "bucket", Endpoint: "http://host/path"}, {Bucket: "bucket", Endpoint: "://"},
