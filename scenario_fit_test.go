@@ -35,12 +35,20 @@ func fits(t *testing.T, s *tiercompact.Session, r tiercompact.Report, fixed int)
 	}
 }
 
-func TestFitFollowsEmergencyAndNeverHard(t *testing.T) {
+func TestOverTheBudgetEmergencyThenFitFollowThePickedLevelAndNeverHard(t *testing.T) {
 	s := tight(t, turns("", 6, 100)...)
 	fill(t, s, 0, calling("p"))
 	r := add(t, s, chat.NewResult("p", logged(4000, 1)))
 	if got := fmt.Sprint(applied(r)); got != "[emergency fit]" {
 		t.Errorf("over the budget applied %s", got)
+	}
+	s = loaded(t, tiercompact.Config{Window: 10000, Reserve: 4000, HardCapBuffer: tiercompact.None}, join(turns("", 10, 200), reads("alpha", 1000), turns("e", 2, 300))...)
+	if r = add(t, s, user("go on")); r.Picked != levels.SoftName || fmt.Sprint(applied(r)) != "[soft]" {
+		t.Errorf("at %d of 10,000, the budget 6,000: picked %s, applied %v", r.Before, r.Picked, applied(r))
+	}
+	s = loaded(t, tiercompact.Config{Window: 10000, Reserve: 4000, HardCapBuffer: tiercompact.None}, turns("", 16, 200)...)
+	if r = add(t, s, user("go on")); r.Picked != levels.SoftName || fmt.Sprint(applied(r)) != "[emergency]" {
+		t.Errorf("without a file: picked %s, applied %v", r.Picked, applied(r))
 	}
 }
 
@@ -187,7 +195,7 @@ func TestFitCutsTheMiddleOfALongPinnedMessage(t *testing.T) {
 			t.Errorf("%s: %v; %d bytes\n%s", test.name, err, len(m.Text()), m.Text())
 		}
 	}
-	s := tight(t, user("the task is to port it\n"+prose(700, 1)))
+	s := tight(t, user("the task is to port it\n"+strings.ReplaceAll(prose(775, 1), "0 ", "0\n")))
 	fill(t, s, 0, thought("t", 3300))
 	if _, err := s.Check(t.Context()); !errors.Is(err, tiercompact.ErrInsufficientBudget) || s.Messages()[0].State != chat.Active {
 		t.Errorf("a pinned message below a fifth of the budget is %q: %v", s.Messages()[0].State, err)

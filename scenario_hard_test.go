@@ -152,8 +152,8 @@ func TestAnAddedFileIsNeitherQueryNorPinNorLatestUserMessage(t *testing.T) {
 }
 
 func TestSoftHardAndEmergencyNeverTouch(t *testing.T) {
-	summary := func(t *testing.T) chat.Message {
-		s := loaded(t, tiercompact.Config{Window: 100000}, turns("s", 9, 200)...)
+	summary := func(role chat.Role) chat.Message {
+		s := loaded(t, tiercompact.Config{Window: 100000, SummaryRole: role}, turns("s", 9, 200)...)
 		if _, err := s.Compact(t.Context(), ""); err != nil {
 			t.Fatal(err)
 		}
@@ -173,7 +173,8 @@ func TestSoftHardAndEmergencyNeverTouch(t *testing.T) {
 		{name: "an open group", in: join(old, turns("e", 2, 200), reads("alpha", 500)), keep: "alpha-call alpha"},
 		{name: "a result that no assistant message follows", in: join(old, reads("alpha", 500), asked), keep: "alpha-call alpha"},
 		{name: "a file that no assistant message follows", in: join(old, chat.Transcript{file}, asked), keep: "file"},
-		{name: "the session summary", in: join(chat.Transcript{old[0], as("summary-1", summary(t))}, old, turns("e", 4, 200)), keep: "summary-1", summary: true},
+		{name: "the session summary", in: join(chat.Transcript{old[0], summary(chat.Assistant)}, old[1:], turns("e", 4, 200)), keep: "summary-1", summary: true},
+		{name: "the session summary as a system message", in: join(chat.Transcript{old[0], summary(chat.System)}, old[1:], turns("e", 4, 200)), keep: "summary-1", summary: true},
 	} {
 		for _, level := range []levels.Name{levels.SoftName, levels.HardName, levels.Emergency} {
 			if test.summary && level == levels.Emergency {

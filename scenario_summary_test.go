@@ -95,6 +95,22 @@ func TestASummaryThatAClientSendsBackIsReplacedByTheNext(t *testing.T) {
 	}
 }
 
+func TestOneSummaryIsLeftWhereTheOldOneStandsAmongTheNewest(t *testing.T) {
+	old := loaded(t, tiercompact.Config{Window: 100000}, turns("", 10, 200)...)
+	compactTo(t, old, levels.Emergency)
+	for _, level := range []levels.Name{levels.Emergency, levels.LayerName} {
+		s := loaded(t, tiercompact.Config{Window: 100000, KeepRecentTurns: 1}, join(turns("o", 6, 300), summaries(old.Messages()), turns("n", 1, 100))...)
+		if level == levels.LayerName {
+			s.Compact(t.Context(), "")
+		} else {
+			compactTo(t, s, level)
+		}
+		if sum := summaries(s.Messages()); len(sum) != 1 || sum[0].ID == "summary-1" {
+			t.Errorf("%s: summaries\n%s", level, show(s.Messages()))
+		}
+	}
+}
+
 func TestImagesAmongTheSummarisedAreCountedAndNamed(t *testing.T) {
 	in := turns("", 10, 200)
 	in[2].Parts = append(in[2].Parts, chat.Part{Kind: chat.Image, Image: &chat.Picture{MediaType: "image/png", Data: "AAAA", Width: 64, Height: 64}})
