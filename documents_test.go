@@ -2,6 +2,8 @@ package tiercompact_test
 
 import (
 	"maps"
+	"os"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
@@ -77,6 +79,21 @@ func TestEveryEventAndPropertyIsDocumented(t *testing.T) {
 		}
 		if missing := slices.Sorted(maps.Keys(want)); len(missing)+len(required) > 0 {
 			t.Errorf("%s: docs/OBSERVABILITY.md does not have %v %v", p.Event(), missing, required)
+		}
+	}
+}
+
+func TestDocumentsLinkToWhatIsThere(t *testing.T) {
+	documents, err := filepath.Glob("docs/*.md")
+	if err != nil || len(documents) == 0 {
+		t.Fatal("no documents", err)
+	}
+	link := regexp.MustCompile(`\]\(([^)#:]+)\)`)
+	for _, document := range append(documents, "README.md", "CONTRIBUTING.md") {
+		for _, found := range link.FindAllStringSubmatch(string(readFile(t, document)), -1) {
+			if _, err := os.Stat(filepath.Join(filepath.Dir(document), filepath.FromSlash(found[1]))); err != nil {
+				t.Errorf("%s links to %s: %v", document, found[1], err)
+			}
 		}
 	}
 }
