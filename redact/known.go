@@ -7,18 +7,27 @@ import (
 
 // A Known is a redactor that also knows secrets by sight. What it has seen to
 // be a secret in one text it takes out of every other, also where nothing tells
-// it apart any more: in a list of names, on a line of its own, or cut short. It
+// it apart any more: in a list of names, on a line of its own, or in part. It
 // may be used by many goroutines.
 type Known struct {
 	rules *Redactor
 
 	mu     sync.RWMutex
-	values map[string][]string // secrets by the bytes they begin with, as many as sight
-	begins *[1 << 16]bool      // the first two bytes of one; nil where there is none
+	values []string
+	whole  map[[sight]byte][]int // values by their first bytes
+	parts  map[[sight]byte]part  // places in values by the bytes there
+	begins *[1 << 16]bool        // the first two bytes of a value; nil where there is none
+	size   int                   // bytes of all values
 }
 
-// sight is how many bytes of a secret tell it from other text.
-const sight = 8
+// A part is a place in a value.
+type part struct{ value, at int }
+
+const (
+	sight   = 8       // bytes by which a secret is known
+	partial = 12      // bytes of a part of one that are no chance
+	most    = 1 << 18 // bytes of secrets that are known; what comes later is known by the rules alone
+)
 
 // Known returns a redactor that follows r and knows no secrets yet.
 func (r *Redactor) Known() *Known {
@@ -38,14 +47,16 @@ func (k *Known) learn(value string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	whole := flat(value)
-	if !opaque(whole) {
-		return
+	random := opaque(whole)
+	if random {
+		k.add(whole)
 	}
-	k.add(whole)
-	for piece := range strings.FieldsFuncSeq(breaks.Replace(value), func(c rune) bool { return c == '\n' || c == '\r' }) {
-		piece = strings.Trim(piece[margin(piece, 0):], " \t\\\"'`+.&")
-		if skip(piece, 0, &lower) < len(piece) && !strings.ContainsAny(piece, " \t") {
-			k.add(piece)
+	for line := range strings.Lines(breaks.Replace(value)) {
+		for piece := range strings.FieldsSeq(line[margin(line, 0):]) {
+			piece = strings.Trim(piece, "\\\"'`+.&")
+			if random && skip(piece, 0, &lower) < len(piece) || opaque(piece) {
+				k.add(piece)
+			}
 		}
 	}
 }
@@ -57,21 +68,28 @@ var lower = bytesOf("abcdefghijklmnopqrstuvwxyz")
 
 // add is called with the lock held.
 func (k *Known) add(value string) {
-	if len(value) < sight {
+	if len(value) < sight || k.size+len(value) > most {
 		return
 	}
 	if k.begins == nil {
-		k.values, k.begins = make(map[string][]string), new([1 << 16]bool)
+		k.whole, k.parts, k.begins = make(map[[sight]byte][]int), make(map[[sight]byte]part), new([1 << 16]bool)
 	}
-	head := value[:sight]
-	for _, v := range k.values[head] {
-		if v == value {
+	head := [sight]byte([]byte(value[:sight]))
+	for _, i := range k.whole[head] {
+		if k.values[i] == value {
 			return
 		}
 	}
-	k.values[head] = append(k.values[head], value)
-	k.begins[uint16(value[0])<<8|uint16(value[1])] = true
+	n := len(k.values)
+	k.values, k.size = append(k.values, value), k.size+len(value)
+	k.whole[head] = append(k.whole[head], n)
+	k.begins[pair(value)] = true
+	for at := 0; at+partial <= len(value); at++ {
+		k.parts[[sight]byte([]byte(value[at:at+sight]))] = part{n, at}
+	}
 }
+
+func pair(s string) uint16 { return uint16(s[0])<<8 | uint16(s[1]) }
 
 // String returns s without secrets, those of the rules and those that k knows.
 func (k *Known) String(s string) string {
@@ -84,28 +102,44 @@ func (k *Known) String(s string) string {
 	return replace(s, k.spans, nil)
 }
 
+// spans finds whole values anywhere, and parts where a word begins.
 func (k *Known) spans(s string, yield func(span)) {
 	for i := 0; i+sight <= len(s); i++ {
-		if !k.begins[uint16(s[i])<<8|uint16(s[i+1])] {
-			continue
+		n := 0
+		if k.begins[pair(s[i:])] {
+			n = k.wholeAt(s[i:])
 		}
-		if n := k.at(s[i:]); n > 0 {
+		if n == 0 && (i == 0 || !alnum[s[i-1]]) {
+			n = k.partAt(s[i:])
+		}
+		if n > 0 {
 			yield(span{i, i + n})
 			i += n - 1
 		}
 	}
 }
 
-// at returns how much of a known secret s begins with, 0 where it is none. A
-// part is one where the text is cut behind it.
-func (k *Known) at(s string) (longest int) {
-	for _, v := range k.values[s[:sight]] {
-		n := common(s, v)
-		if n == len(v) || 2*n >= len(v) && cut(s[n:]) {
-			longest = max(longest, n)
+// wholeAt returns the length of the longest value that s begins with.
+func (k *Known) wholeAt(s string) (longest int) {
+	for _, i := range k.whole[[sight]byte([]byte(s[:sight]))] {
+		if v := k.values[i]; strings.HasPrefix(s, v) {
+			longest = max(longest, len(v))
 		}
 	}
 	return longest
+}
+
+// partAt returns how much of a value s begins with, 0 where that may be chance.
+func (k *Known) partAt(s string) int {
+	p, ok := k.parts[[sight]byte([]byte(s[:sight]))]
+	if !ok {
+		return 0
+	}
+	n := common(s, k.values[p.value][p.at:])
+	if n < partial || !opaque(s[:n]) {
+		return 0
+	}
+	return n
 }
 
 // common returns the length of what a and b both begin with.
@@ -117,9 +151,4 @@ func common(a, b string) int {
 		}
 	}
 	return n
-}
-
-// cut reports whether a text seems to have been cut short before s.
-func cut(s string) bool {
-	return s == "" || space[s[0]] || strings.HasPrefix(s, "…") || strings.HasPrefix(s, "...") || s[0] == '[' || s[0] == '"'
 }

@@ -12,7 +12,7 @@ func (v value) secret(s string, g grade, environment bool) bool {
 	if text == Mark {
 		return v.to-v.from == len(Mark) // else it is a block with a mark in it
 	}
-	if variable(text) || g < must && placeholder(text) {
+	if variable(text) || g == firm && placeholder(text) {
 		return false
 	}
 	if v.quoted {
@@ -26,7 +26,7 @@ func (v value) secret(s string, g grade, environment bool) bool {
 	}
 	switch {
 	case g == loose || code(text):
-		return opaque(text) && !code(text)
+		return !code(text) && opaque(text)
 	case environment:
 		return true
 	}
@@ -145,7 +145,7 @@ func code(text string) bool {
 // opaque reports whether text looks random: no word, path, number, date, id or
 // expression of a language.
 func opaque(text string) bool {
-	if len(text) < 8 || len(text) > 8192 || placeholder(text) || template(text) {
+	if len(text) < 8 || len(text) > 8192 {
 		return false
 	}
 	var count [256]int
@@ -180,10 +180,10 @@ func opaque(text string) bool {
 		return false
 	}
 	h := entropy(&count, len(text))
-	if kinds[0] == 0 {
-		return len(text) >= 16 && kinds[1] > 0 && kinds[2] > 0 && h >= 3.5 && turns*3 >= len(text)
+	if kinds[0] == 0 && (len(text) < 16 || kinds[1] == 0 || kinds[2] == 0 || h < 3.5 || turns*3 < len(text)) {
+		return false
 	}
-	return h >= min(3, 0.8*math.Log2(float64(len(text)))) && turns >= 4
+	return turns >= 4 && h >= min(3, 0.8*math.Log2(float64(len(text)))) && !placeholder(text) && !template(text)
 }
 
 // route reports whether text is a path, an address, a time or a version.

@@ -1,10 +1,85 @@
-// Package gitleaks redacts by the rules of gitleaks, some two hundred kinds of
-// credentials. It is slow, about half a megabyte a second, and heavy: it is for
-// those who ask for it.
+// Package gitleaks redacts by the rules of gitleaks, more than two hundred
+// kinds of credentials. It is slow, about half a megabyte a second, and heavy
+// to link: it is for those who ask for it. Texts that it has seen lately it does
+// not read again.
 package gitleaks
 
-// New returns a function that redacts what gitleaks finds. It belongs into
-// [redact.Options.Extra].
+import (
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/zricethezav/gitleaks/v8/detect"
+
+	"github.com/tiercompact/tiercompact/redact"
+)
+
+// remembered is how many texts a function of New remembers.
+const remembered = 4096
+
+// New returns a function that puts [redact.Mark] in place of what gitleaks
+// finds with the rules it comes with. It belongs into [redact.Options.Extra],
+// behind the built-in rules, and may be used by many goroutines; they wait for
+// each other.
 func New() (func(string) string, error) {
-	return func(s string) string { return s }, nil
+	d, err := detect.NewDetectorDefaultConfig()
+	if err != nil {
+		return nil, fmt.Errorf("load rules of gitleaks: %w; leave them out, the built-in rules stay", err)
+	}
+	d.IgnoreGitleaksAllow = true // the text cannot ask to be left alone
+	c := &cache{detect: func(s string) []string { return secrets(d, s) }}
+	return c.redact, nil
+}
+
+// secrets returns what d finds in s, longer ones first.
+func secrets(d *detect.Detector, s string) []string {
+	var all []string
+	for _, f := range d.DetectString(s) {
+		if f.Secret != "" && !strings.Contains(redact.Mark, f.Secret) {
+			all = append(all, f.Secret)
+		}
+	}
+	slices.SortFunc(all, func(a, b string) int {
+		if len(a) != len(b) {
+			return len(b) - len(a)
+		}
+		return strings.Compare(a, b)
+	})
+	return slices.Compact(all)
+}
+
+// A cache remembers what was found in texts, by their hash. It forgets the
+// older half at a time: it holds two generations of texts.
+type cache struct {
+	detect func(string) []string
+
+	mu         sync.Mutex // guards what follows, and the detector
+	young, old map[[sha256.Size]byte][]string
+}
+
+func (c *cache) redact(s string) string {
+	for _, secret := range c.found(s) {
+		s = strings.ReplaceAll(s, secret, redact.Mark)
+	}
+	return s
+}
+
+func (c *cache) found(s string) []string {
+	key := sha256.Sum256([]byte(s))
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all, ok := c.young[key]
+	if ok {
+		return all
+	}
+	if all, ok = c.old[key]; !ok {
+		all = c.detect(s)
+	}
+	if c.young == nil || len(c.young) >= remembered/2 {
+		c.old, c.young = c.young, make(map[[sha256.Size]byte][]string)
+	}
+	c.young[key] = all
+	return all
 }
