@@ -66,6 +66,7 @@ func (s *Session) Plan(ctx context.Context) (Report, error) {
 }
 
 func (s *Session) newRound(t conversation) *round {
+	s.learn(t.messages)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	cfg := s.cfg

@@ -14,6 +14,7 @@ import (
 	"github.com/tiercompact/tiercompact/embed"
 	"github.com/tiercompact/tiercompact/levels"
 	"github.com/tiercompact/tiercompact/memory"
+	"github.com/tiercompact/tiercompact/redact"
 	"github.com/tiercompact/tiercompact/summarize"
 	"github.com/tiercompact/tiercompact/tokens"
 	"github.com/tiercompact/tiercompact/trace"
@@ -121,7 +122,7 @@ type Config struct {
 	Archive         archive.Store         // nil: what is removed stays in memory
 	ArchiveOptional bool                  // where the archive cannot be written, go on without compacting instead of returning the error
 	Trace           trace.Sink            // nil: silence
-	Redact          func(string) string   // what Archive, Trace, errors and reports are given of a text; nil: the rules of package redact
+	Redact          *redact.Redactor      // of what Archive, Trace, errors and reports are given; nil: redact.Default
 	NoRedact        bool                  // they are given texts as they are
 	RedactPrompts   bool                  // Summarizer and Embedder, too, are given redacted texts
 	Now             func() time.Time      // nil: time.Now
@@ -134,6 +135,8 @@ type settings struct {
 	policy       memory.Policy
 	budget       tokens.Budget
 	weights      embed.Weights
+	outside      bool          // the archive is the caller's; else nothing leaves the process with it
+	known        *redact.Known // what a session has seen to be secret; nil where nothing is redacted
 	countText    func(string) int
 	countMessage func(chat.Message) int
 	countTools   func([]byte) int
@@ -167,11 +170,12 @@ func (cfg Config) settle() (settings, error) {
 	if err != nil {
 		return settings{}, err
 	}
+	outside := cfg.Archive != nil
 	cfg = cfg.withDefaults(preset)
 	if err := cfg.validate(); err != nil {
 		return settings{}, err
 	}
-	s := settings{Config: cfg, gate: cooldown.Default(), weights: embed.DefaultWeights()}
+	s := settings{Config: cfg, outside: outside, gate: cooldown.Default(), weights: embed.DefaultWeights()}
 	if s.countText, s.countMessage, s.countTools, err = cfg.counter(); err != nil {
 		return settings{}, err
 	}
@@ -214,7 +218,12 @@ func (cfg Config) withDefaults(preset Config) Config {
 	cfg.RankDeadline = max(0, cmp.Or(cfg.RankDeadline, 20*time.Second))
 	cfg.SummaryDeadline = max(0, cmp.Or(cfg.SummaryDeadline, 120*time.Second))
 	cfg.RoundDeadline = max(0, cmp.Or(cfg.RoundDeadline, 300*time.Second))
-	cfg = cfg.redacted()
+	if cfg.Archive == nil {
+		cfg.Archive = archive.NewMemory()
+	}
+	if cfg.Redact == nil {
+		cfg.Redact = redact.Default()
+	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}

@@ -4,36 +4,29 @@ import (
 	"context"
 
 	"github.com/tiercompact/tiercompact/archive"
-	"github.com/tiercompact/tiercompact/redact"
+	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/trace"
 )
 
-// redacted returns cfg with an archive and a sink that are given redacted
-// texts. The archive in memory is not one of them: nothing leaves the process
-// with it.
-func (cfg Config) redacted() Config {
-	switch {
-	case cfg.NoRedact:
-		cfg.Redact = asIs
-	case cfg.Redact == nil:
-		cfg.Redact = redact.Default().String
-	}
-	if cfg.Archive != nil {
+// guarded returns the settings of one session, of which archive and sink are
+// given redacted texts. What the session has seen to be a secret is taken out of
+// all that leaves it, also where only a part of its surroundings is left.
+func (cfg settings) guarded() settings {
+	if cfg.outside {
 		cfg.Trace = trace.Join(cfg.Trace, archived(cfg.Archive))
 	}
-	if cfg.Trace != nil && !cfg.NoRedact {
-		cfg.Trace = trace.Redacted(cfg.Trace, cfg.Redact)
+	if cfg.NoRedact {
+		return cfg
 	}
-	switch {
-	case cfg.Archive == nil:
-		cfg.Archive = archive.NewMemory()
-	case !cfg.NoRedact:
-		cfg.Archive = archive.Redacted(cfg.Archive, cfg.Redact)
+	cfg.known = cfg.Redact.Known()
+	if cfg.Trace != nil {
+		cfg.Trace = trace.Redacted(cfg.Trace, cfg.known.String)
+	}
+	if cfg.outside {
+		cfg.Archive = archive.Redacted(cfg.Archive, cfg.known.String)
 	}
 	return cfg
 }
-
-func asIs(text string) string { return text }
 
 // archived is the sink that puts every event into an archive. What cannot be
 // written is dropped: events are no part of the conversation.
@@ -45,12 +38,37 @@ func archived(store archive.Store) trace.Sink {
 	}
 }
 
+// learn has the session know the secrets in messages before a round takes them
+// apart.
+func (s *Session) learn(messages chat.Transcript) {
+	if s.cfg.known == nil {
+		return
+	}
+	for _, m := range messages {
+		if _, known := s.learnt.LoadOrStore(m.ID, true); known {
+			continue
+		}
+		for _, p := range m.Parts {
+			s.cfg.known.Learn(p.Text)
+			s.cfg.known.Learn(p.Args)
+		}
+	}
+}
+
+// clean returns text as it may leave the session.
+func (cfg *settings) clean(text string) string {
+	if cfg.known == nil {
+		return text
+	}
+	return cfg.known.String(text)
+}
+
 // shown returns err as it may be shown: what its text quotes is redacted.
 func (cfg *settings) shown(err error) error {
 	if err == nil {
 		return nil
 	}
-	if text := cfg.Redact(err.Error()); text != err.Error() {
+	if text := cfg.clean(err.Error()); text != err.Error() {
 		return shownError{err, text}
 	}
 	return err
@@ -70,5 +88,5 @@ func (cfg *settings) prompts() func(string) string {
 	if !cfg.RedactPrompts {
 		return nil
 	}
-	return cfg.Redact
+	return cfg.clean
 }

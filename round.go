@@ -234,7 +234,7 @@ func (r *round) apply(s step, mask memory.Hold) error {
 	if len(s.edits) == 0 {
 		return nil
 	}
-	s = s.shown(r.cfg.Redact)
+	s = s.shown(r.cfg.clean)
 	holds := r.view.Holds
 	edits, err := edit.Separate(r.t.messages, s.edits, memory.NewSeparator)
 	if err != nil {

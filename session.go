@@ -17,8 +17,9 @@ import (
 // A Session is one conversation. It is safe for concurrent use: planning never
 // holds its lock, and there is one round at a time.
 type Session struct {
-	id  string
-	cfg settings
+	id     string
+	cfg    settings
+	learnt sync.Map // ids of the messages whose secrets are known
 
 	mu      sync.Mutex // guards what follows; never held while a round is planned
 	t       conversation
@@ -57,7 +58,7 @@ type waiting struct {
 }
 
 func newSession(id string, cfg settings) *Session {
-	return &Session{id: id, cfg: cfg, t: newConversation(cfg), wait: make(map[levels.Name]waiting), cal: cfg.Calibration.Void()}
+	return &Session{id: id, cfg: cfg.guarded(), t: newConversation(cfg), wait: make(map[levels.Name]waiting), cal: cfg.Calibration.Void()}
 }
 
 // ID returns the id that the session was started with.

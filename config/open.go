@@ -136,7 +136,7 @@ func (b S3Bucket) config() s3.Config {
 }
 
 // Open makes what texts are redacted by; nil where redaction is off.
-func (r Redact) Open() (func(string) string, error) {
+func (r Redact) Open() (*redact.Redactor, error) {
 	if !r.Enabled {
 		return nil, nil
 	}
@@ -155,5 +155,5 @@ func (r Redact) Open() (func(string) string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the rules of redaction: %w", err)
 	}
-	return rules.String, nil
+	return rules, nil
 }

@@ -1,0 +1,99 @@
+package redact_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/tiercompact/tiercompact/redact"
+	"github.com/tiercompact/tiercompact/redact/redacttest"
+)
+
+func learnt(t testing.TB) *redact.Known {
+	t.Helper()
+	k := redact.Default().Known()
+	for _, x := range redacttest.Secrets() {
+		k.Learn(x.Text)
+	}
+	return k
+}
+
+func TestWhatIsKnownIsFoundWhereNothingTellsItApart(t *testing.T) {
+	k := learnt(t)
+	for _, x := range redacttest.Secrets() {
+		for _, part := range x.Parts {
+			if len(part) < 8 {
+				continue
+			}
+			for _, around := range []string{"%", "names: a, %, b", "x\n%\ny", "…%…"} {
+				text := strings.ReplaceAll(around, "%", part)
+				if got := k.String(text); strings.Contains(got, part) {
+					t.Errorf("%s in %s: %q is left as %q", x.Kind, x.Form, text, got)
+				}
+			}
+		}
+	}
+}
+
+func TestAPartOfWhatIsKnownIsFound(t *testing.T) {
+	k := redact.Default().Known()
+	token := "Zq7Lm2" + "Xw9Rt4Vb8Np1Kc6Hd3Js5Gf0"
+	k.Learn("api_key=" + token)
+	for from, to := range map[int]int{0: 14, 5: 20, 10: len(token), 16: len(token)} {
+		if got := k.String("see " + token[from:to] + ", and so on"); got != "see "+redact.Mark+", and so on" {
+			t.Errorf("%d to %d: %s", from, to, got)
+		}
+	}
+	if text := "see " + token[:7]; k.String(text) != text {
+		t.Error("seven characters are no sign")
+	}
+}
+
+func TestWordsAreNotKnown(t *testing.T) {
+	k := redact.Default().Known()
+	for _, text := range []string{"password: string", "api_key = the key of the account", `{"password":"correct horse battery"}`, "password: hunter2", "api_key=config.APIKey"} {
+		k.Learn(text)
+	}
+	for _, text := range []string{"string", "the key of the account", "correct horse battery", "hunter2", "config.APIKey"} {
+		if got := k.String(text); got != text {
+			t.Errorf("%q became %q", text, got)
+		}
+	}
+}
+
+func TestWhatOnlyLooksAlikeStaysWhateverIsKnown(t *testing.T) {
+	k := learnt(t)
+	for _, text := range redacttest.LookAlikes() {
+		if got := k.String(text); got != text {
+			t.Errorf("%q became %q", text, got)
+		}
+	}
+}
+
+// More secrets than a redactor can know are known by the rules alone.
+func TestKnownIsBounded(t *testing.T) {
+	k := redact.Default().Known()
+	value := func(i int) string { return fmt.Sprintf("Zq7Lm2%05dXw9Rt4Vb8Np1Kc6Hd3", i) }
+	const n = 20_000 // of 29 bytes
+	for i := range n {
+		k.Learn("api_key=" + value(i))
+	}
+	if got := k.String("see " + value(0)); got != "see "+redact.Mark {
+		t.Error("the first is not known: ", got)
+	}
+	if got := k.String("see " + value(n-1)); got == "see "+redact.Mark {
+		t.Error("the last is known: there is no bound")
+	}
+	if got := k.String("api_key=" + value(n-1)); got != "api_key="+redact.Mark {
+		t.Error("the rules do not find the last: ", got)
+	}
+}
+
+func BenchmarkKnown(b *testing.B) {
+	k := learnt(b)
+	text := strings.Repeat("func (s *Session) Undo(ctx context.Context) (Report, error) {\n\treturn s.undo(ctx)\n}\n", 4000)
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		k.String(text)
+	}
+}

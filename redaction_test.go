@@ -1,0 +1,246 @@
+package tiercompact_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	tiercompact "github.com/tiercompact/tiercompact"
+	"github.com/tiercompact/tiercompact/archive"
+	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/levels"
+	"github.com/tiercompact/tiercompact/redact/redacttest"
+	"github.com/tiercompact/tiercompact/summarize"
+	"github.com/tiercompact/tiercompact/trace"
+)
+
+// A quoting model fails, and says in its error what it was sent, as servers do.
+type quoting struct{ seen *bytes.Buffer }
+
+func (q quoting) Summarize(_ context.Context, r summarize.Request) (string, error) {
+	var b strings.Builder
+	for _, m := range r.Messages {
+		for _, p := range m.Parts {
+			fmt.Fprintln(&b, p.Text, p.Args)
+		}
+	}
+	fmt.Fprintln(&b, r.Previous, r.Note, r.Facts)
+	q.seen.WriteString(b.String())
+	return "", errors.New("cannot write a summary of: " + b.String())
+}
+
+func (q quoting) Embed(_ context.Context, texts []string) ([][]float32, error) {
+	all := strings.Join(texts, "\n")
+	q.seen.WriteString(all)
+	return nil, errors.New("cannot embed: " + all)
+}
+
+// A refusing archive keeps nothing, and quotes what it was given.
+type refusing struct{ *archive.Memory }
+
+func (refusing) Put(_ context.Context, s archive.Step) error {
+	return fmt.Errorf("no room for %v, %s", s.Before, s.Note)
+}
+
+// spilled is all that leaves a session of secrets, beside its messages.
+type spilled struct {
+	dir            string
+	console, jsonl bytes.Buffer
+	errs           []error
+	reports        bytes.Buffer
+	seen           bytes.Buffer // by models
+}
+
+func (o *spilled) note(r tiercompact.Report, err error) {
+	if err != nil {
+		o.errs = append(o.errs, err)
+	}
+	_ = json.NewEncoder(&o.reports).Encode(r)
+}
+
+// all returns every text that left.
+func (o *spilled) all(t *testing.T) map[string]string {
+	t.Helper()
+	out := map[string]string{
+		"console": o.console.String(), "jsonl": o.jsonl.String(), "reports": o.reports.String(),
+		"errors": fmt.Sprintf("%v %+v %q", o.errs, o.errs, o.errs),
+	}
+	err := filepath.WalkDir(o.dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		out[strings.TrimPrefix(path, o.dir)] = string(b)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// spill has a session of secrets compacted in every way, and returns what left it.
+func spill(t *testing.T, secrets []string, cfg tiercompact.Config) (*spilled, chat.Transcript, *tiercompact.Session) {
+	t.Helper()
+	o := &spilled{dir: t.TempDir()}
+	store, err := archive.OpenDir(o.dir, archive.DirOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	model := quoting{&o.seen}
+	cfg.Window, cfg.Trigger, cfg.Archive = 1<<20, tiercompact.Manual, store
+	cfg.Trace = trace.Join(trace.Console(&o.console), trace.JSONL(&o.jsonl))
+	cfg.Embedder, cfg.EmbedderName, cfg.Summarizer, cfg.SummarizerName = model, "quoting", model, "quoting"
+	s := start(t, cfg)
+	if err := s.Load(holding(secrets)); err != nil {
+		t.Fatal(err)
+	}
+	was := slices.Clone(s.Messages())
+	for _, level := range []levels.Name{levels.SoftName, levels.HardName, levels.Emergency} {
+		o.note(s.CompactLevel(t.Context(), level))
+		o.note(s.Undo(t.Context()))
+	}
+	o.note(s.Compact(t.Context(), strings.Join(secrets, "\n")))
+	cfg.Archive = refusing{archive.NewMemory()}
+	c, err := tiercompact.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, r, err := c.Compact(t.Context(), "y", holding(secrets), strings.Join(secrets, "\n"))
+	o.note(r, err)
+	if len(o.errs) == 0 {
+		t.Fatal("the archive that refuses has not been asked")
+	}
+	return o, was, s
+}
+
+// holding returns messages that hold texts: said, in a call, and in its result.
+func holding(texts []string) chat.Transcript {
+	out := chat.Transcript{chat.NewText(chat.User, "Set the service up.")}
+	for i, text := range texts {
+		id := fmt.Sprint("c", i)
+		args, err := json.Marshal(map[string]string{"path": fmt.Sprintf("conf/f%d.txt", i), "content": text})
+		if err != nil {
+			panic(err) // a map of strings
+		}
+		out = append(out,
+			chat.NewText(chat.User, text),
+			chat.Message{Role: chat.Assistant, Parts: []chat.Part{{Kind: chat.Call, ID: id, Name: "write", Args: string(args)}}},
+			chat.NewResult(id, "wrote:\n"+text),
+			chat.NewText(chat.Assistant, fmt.Sprintf("File %d is there.", i)))
+	}
+	return append(out, chat.NewText(chat.User, "Go on."))
+}
+
+func TestNoSecretLeavesASession(t *testing.T) {
+	secrets := redacttest.Secrets()
+	if len(secrets) < 200 {
+		t.Fatalf("%d secrets, want 200", len(secrets))
+	}
+	var texts []string
+	for _, x := range secrets {
+		texts = append(texts, x.Text)
+	}
+	o, was, s := spill(t, texts, tiercompact.Config{RedactPrompts: true})
+	left := o.all(t)
+	left["prompts"] = o.seen.String()
+	for where, text := range left {
+		for _, x := range secrets {
+			for _, part := range append(x.Parts, x.Value) {
+				if len(part) >= 8 && strings.Contains(text, part) {
+					t.Errorf("%s: a secret of kind %s stands there (%s)", where, x.Kind, x.Form)
+				}
+			}
+		}
+	}
+	if _, err := s.Undo(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	sameAs(t, s.Messages(), was) // the conversation itself keeps them
+}
+
+func TestWhatOnlyLooksLikeASecretStays(t *testing.T) {
+	alike := slices.DeleteFunc(redacttest.LookAlikes(), func(s string) bool { return strings.Contains(s, "REDACTED") })
+	if len(alike) < 190 {
+		t.Fatalf("%d texts, want about 200", len(alike))
+	}
+	o, _, s := spill(t, alike, tiercompact.Config{})
+	for where, text := range o.all(t) {
+		if strings.Contains(text, "REDACTED") {
+			t.Errorf("%s: something is redacted", where)
+		}
+	}
+	back, info, err := archive.Undo(t.Context(), archiveOf(t, o.dir), s.ID(), s.Messages())
+	if err != nil || len(info.Redacted) > 0 {
+		t.Errorf("messages %v come back other than they were, %v", info.Redacted, err)
+	}
+	if len(back) != len(holding(alike)) {
+		t.Errorf("%d messages come back", len(back))
+	}
+}
+
+// archiveOf opens an archive that is in use for reading.
+func archiveOf(t *testing.T, dir string) archive.Store {
+	t.Helper()
+	store, err := archive.OpenDir(dir, archive.DirOptions{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store
+}
+
+func TestRedactionThatIsOffIsAWarning(t *testing.T) {
+	var events []trace.Event
+	cfg := tiercompact.Config{Window: 1000, NoRedact: true, Trace: func(e trace.Event) { events = append(events, e) }}
+	c, err := tiercompact.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{"a", "b", "a"} {
+		if _, err := c.Session(id).AddMessage(t.Context(), chat.NewText(chat.User, "password = hunter2")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var warnings []trace.Warning
+	for _, e := range events {
+		if w, ok := e.Data.(trace.Warning); ok {
+			warnings = append(warnings, w)
+		}
+	}
+	if len(warnings) != 1 || warnings[0].Severity != "high" || warnings[0].Remedy == "" {
+		t.Errorf("warnings %+v, want one of high severity", warnings)
+	}
+}
+
+// What a standing round took out comes back as it was; from the archive it
+// comes back redacted.
+func TestRecallGivesBackWhatWasThereInTheSameProcess(t *testing.T) {
+	k := keep(t, append(holding([]string{"the key is password = hunter2, see conf " + prose(500, 1)}), working(10, 500)...))
+	r, err := k.Compact(t.Context(), "")
+	if err != nil || len(r.Edits) == 0 {
+		t.Fatalf("%q, %v", r.Reason, err)
+	}
+	id := r.Edits[0].Recall
+	has := func() bool {
+		e, err := k.Recall(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Contains(fmt.Sprint(e), "hunter2")
+	}
+	if !has() {
+		t.Error("the process has forgotten it")
+	}
+	k.restart()
+	if has() {
+		t.Error("it stands in the archive")
+	}
+}
