@@ -132,9 +132,9 @@ func (a *automaton) number(nodes []node) []uint32 {
 	return rows
 }
 
-// spans calls yield with what the anchors find in s, in order and without
-// overlaps.
-func (a *automaton) spans(s string, yield func(span)) {
+// redact returns s with marks in place of what the anchors find.
+func (a *automaton) redact(s string, seen func(string)) string {
+	e := editor{text: s, seen: seen}
 	var row uint32
 	free := 0
 	for i := 0; i < len(s); i++ {
@@ -144,10 +144,11 @@ func (a *automaton) spans(s string, yield func(span)) {
 		}
 		found := a.find(s, i+1, free, a.ends[int(row-a.accept)/a.width])
 		if found.to > 0 {
-			yield(found)
+			e.mark(found)
 			free, i, row = found.to, max(found.to, i+1)-1, 0
 		}
 	}
+	return e.result()
 }
 
 // find returns the first of what the anchors that end at end find behind free.

@@ -99,11 +99,12 @@ func (k *Known) String(s string) string {
 	if len(k.values) == 0 {
 		return s
 	}
-	return replace(s, k.spans, nil)
+	return k.redact(s)
 }
 
-// spans finds whole values anywhere, and parts where a word begins.
-func (k *Known) spans(s string, yield func(span)) {
+// redact takes out whole values anywhere, and parts where a word begins.
+func (k *Known) redact(s string) string {
+	e := editor{text: s}
 	for i := 0; i+sight <= len(s); i++ {
 		n := 0
 		if k.begins[pair(s[i:])] {
@@ -113,10 +114,11 @@ func (k *Known) spans(s string, yield func(span)) {
 			n = k.partAt(s[i:])
 		}
 		if n > 0 {
-			yield(span{i, i + n})
+			e.mark(span{i, i + n})
 			i += n - 1
 		}
 	}
+	return e.result()
 }
 
 // wholeAt returns the length of the longest value that s begins with.

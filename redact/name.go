@@ -152,7 +152,9 @@ func valueFor(s string, from, i int) value {
 		return v
 	}
 	ends := ";"
-	if c := at(s, skipBack(s, from, &dotted)-1); c == '?' || c == '&' {
+	if at(s, i-1) == '>' {
+		ends = "<"
+	} else if c := at(s, skipBack(s, from, &dotted)-1); c == '?' || c == '&' {
 		ends = "&#"
 	}
 	if cut := strings.IndexAny(s[v.from:v.to], ends); cut >= 0 {

@@ -13,7 +13,7 @@ type Pattern struct {
 	Regexp string // in Go's syntax; must not match the empty string
 }
 
-// compile returns what finds the pattern, which is number i of the options.
+// compile returns what redacts by the pattern, which is number i of the options.
 func (p Pattern) compile(i int) (step, error) {
 	label := fmt.Sprintf("pattern %d", i)
 	if p.Name != "" {
@@ -33,18 +33,20 @@ func (p Pattern) compile(i int) (step, error) {
 	if group == 0 && re.NumSubexp() > 0 {
 		group = 1
 	}
-	return func(s string, yield func(span)) {
-		var last span
+	return func(s string, seen func(string)) string {
+		e := editor{text: s, seen: seen}
+		free := 0
 		for _, m := range re.FindAllStringSubmatchIndex(s, -1) {
 			x := span{m[2*group], m[2*group+1]}
 			if x.from < 0 || x.from == x.to {
 				continue
 			}
-			if x = widened(s, x); x.from >= last.to {
-				yield(x)
-				last = x
+			if x = widened(s, x); x.from >= free {
+				e.mark(x)
+				free = x.to
 			}
 		}
+		return e.result()
 	}, nil
 }
 

@@ -1,7 +1,8 @@
 package redact
 
-// personal finds e-mail addresses and phone numbers.
-func personal(s string, yield func(span)) {
+// personal returns s with marks in place of e-mail addresses and phone numbers.
+func personal(s string, seen func(string)) string {
+	e := editor{text: s, seen: seen}
 	free := 0
 	for i := 0; i < len(s); i++ {
 		var x span
@@ -12,11 +13,12 @@ func personal(s string, yield func(span)) {
 			x = phone(s, i)
 		}
 		if x.to > 0 && x.from >= free {
-			yield(x)
+			e.mark(x)
 			free = x.to
 			i = max(i, x.to-1)
 		}
 	}
+	return e.result()
 }
 
 var (

@@ -37,9 +37,9 @@ type Redactor struct {
 	seen  func(value string) // is told what was taken out; nil: nobody is
 }
 
-// A step calls yield with the secrets of one sort in s, in order and without
-// overlaps.
-type step func(s string, yield func(span))
+// A step puts marks in place of the secrets of one sort in s, and tells seen of
+// each, if that is not nil.
+type step func(s string, seen func(string)) string
 
 // New returns a redactor. An error names the pattern that cannot be used, and
 // says why.
@@ -61,7 +61,7 @@ func New(o Options) (*Redactor, error) {
 
 // Default returns a redactor with the built-in rules alone.
 func Default() *Redactor {
-	return &Redactor{steps: []step{builtin().spans}}
+	return &Redactor{steps: []step{builtin().redact}}
 }
 
 // builtin returns the automaton of the built-in rules, which is made once.
@@ -97,20 +97,14 @@ func rules() []anchor {
 }
 
 // String returns s with [Mark] in place of every secret. What comes out of it
-// goes through it unchanged, and valid JSON stays valid JSON. Where nothing is
-// found, s itself is returned.
+// goes through it unchanged, and valid JSON stays valid JSON, as of [JSON].
+// Where nothing is found, s itself is returned.
 func (r *Redactor) String(s string) string {
-	out := r.text(s)
-	if out != s && strings.IndexByte("{[\"", at(strings.TrimLeft(s, " \t\r\n"), 0)) >= 0 && json.Valid([]byte(s)) {
+	if start := skip(s, 0, &space); strings.IndexByte("{[\"", at(s, start)) >= 0 && start < len(s) && json.Valid([]byte(s)) {
 		return walk(r.String, r.seen, s)
 	}
-	return out
-}
-
-// text redacts s as a text.
-func (r *Redactor) text(s string) string {
 	for _, step := range r.steps {
-		s = replace(s, step, r.seen)
+		s = step(s, r.seen)
 	}
 	for _, f := range r.extra {
 		s = f(s)
@@ -118,27 +112,35 @@ func (r *Redactor) text(s string) string {
 	return s
 }
 
-// replace puts a mark in place of what find finds, and tells seen of it.
-func replace(s string, find step, seen func(string)) string {
-	var b strings.Builder
-	done := 0
-	find(s, func(x span) {
-		if s[x.from:x.to] == Mark {
-			return
-		}
-		if seen != nil {
-			seen(s[x.from:x.to])
-		}
-		if b.Len() == 0 {
-			b.Grow(len(s))
-		}
-		b.WriteString(s[done:x.from])
-		b.WriteString(Mark)
-		done = x.to
-	})
-	if done == 0 {
-		return s
+// An editor puts marks into a text, from its beginning to its end.
+type editor struct {
+	text string
+	seen func(string) // is told what is replaced, if not nil
+	out  strings.Builder
+	done int // how much of text is in out
+}
+
+// mark replaces x, which begins behind what was replaced before.
+func (e *editor) mark(x span) {
+	if e.text[x.from:x.to] == Mark {
+		return
 	}
-	b.WriteString(s[done:])
-	return b.String()
+	if e.seen != nil {
+		e.seen(e.text[x.from:x.to])
+	}
+	if e.done == 0 {
+		e.out.Grow(len(e.text))
+	}
+	e.out.WriteString(e.text[e.done:x.from])
+	e.out.WriteString(Mark)
+	e.done = x.to
+}
+
+// result returns the text with its marks.
+func (e *editor) result() string {
+	if e.done == 0 {
+		return e.text
+	}
+	e.out.WriteString(e.text[e.done:])
+	return e.out.String()
 }

@@ -39,7 +39,8 @@ var tokens = []token{
 }
 
 func (t token) find(s string, from, to int) span {
-	if s[from:to] != t.prefix || !starts(s, from, t.bytes) {
+	address := strings.HasSuffix(t.prefix, "/") // the end of which is the secret
+	if s[from:to] != t.prefix || !address && !starts(s, from, t.bytes) {
 		return span{}
 	}
 	end := wrapped(s, to, t.bytes, t.least)
@@ -50,7 +51,7 @@ func (t token) find(s string, from, to int) span {
 	if words := t.prefix == "sk-"; words && !mixed(text) && !opaque(text) || !words && !strings.ContainsAny(text, capital) {
 		return span{} // it may be words with dashes
 	}
-	if strings.HasSuffix(t.prefix, "/") { // an address, of which the end is the secret
+	if address {
 		return span{to, end}
 	}
 	return span{from, end}

@@ -28,7 +28,7 @@ func assigned(s string, _, end int) int {
 	if at(s, j) == '\\' && newline(s, j+1) > j+1 {
 		j = margin(s, newline(s, j+1))
 	}
-	if newline(s, j) > j {
+	if j < len(s) && space[s[j]] {
 		return -1
 	}
 	return j

@@ -111,12 +111,8 @@ func closing(s string, i int, quote byte, depth int, triple bool) int {
 func joined(s string, v value) value {
 	for range 4 * tallest {
 		next := v.after
-		if c := at(s, next); alnum[c] || c == '_' || c == '$' || quotes[c] && alnum[at(s, next+1)] {
-			end := trimmed(s, next, bareEnd(s, next))
-			if end > next {
-				v.from, v.to, v.after = v.open, end, end
-			}
-			return v
+		if end := attached(s, next); end > next {
+			return value{v.open, end, true, v.open, end}
 		}
 		if next = another(s, v.after); next < 0 {
 			return v
@@ -128,6 +124,20 @@ func joined(s string, v value) value {
 		v.to, v.after = w.to, w.after
 	}
 	return v
+}
+
+// attached returns the end of what follows a closing quote at once, as in
+// 'a'"b"c in a shell; i where nothing does.
+func attached(s string, i int) int {
+	switch c := at(s, i); {
+	case alnum[c] || c == '_' || c == '$':
+		return trimmed(s, i, bareEnd(s, i))
+	case quotes[c] && alnum[at(s, i+1)]:
+		if w, ok := quotedAt(s, i); ok && w.after > w.to {
+			return max(w.after, attached(s, w.after))
+		}
+	}
+	return i
 }
 
 // another returns where the string begins that is joined to the one that ends
