@@ -16,10 +16,15 @@ import (
 // demanded are the patterns that must find nothing in what is redacted.
 var demanded = regexp.MustCompile(`(?i)(?:api[_-]?key|password)\s*[:=]\s*(\S+)`)
 
-// left returns what the demanded patterns find in text that is neither a mark
-// nor punctuation.
+var ended = regexp.MustCompile("^[\"'`\\\\]*[])},;]")
+
+// left returns what the demanded patterns find in text that is neither a mark,
+// nor punctuation, nor what follows the end of a string or a bracket.
 func left(text string) string {
 	for _, m := range demanded.FindAllStringSubmatch(text, -1) {
+		if ended.MatchString(m[1]) {
+			continue
+		}
 		value := strings.TrimLeft(m[1], "\"'`([{\\,;:=>-+|#*}])")
 		if value != "" && !strings.Contains(value, redact.Mark) {
 			return m[0]

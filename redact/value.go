@@ -30,7 +30,7 @@ func valueAt(s string, i int) value {
 			return joined(s, v)
 		}
 	}
-	end := i
+	end := skip(s, i, &openers) // quotes that nothing closes
 	if strings.IndexByte("([{", at(s, i)) >= 0 {
 		end = bracketEnd(s, i)
 	}
@@ -181,7 +181,7 @@ func bracketEnd(s string, i int) int {
 }
 
 var (
-	closers = bytesOf("\"'`,;)]}")
+	openers = bytesOf("\"'`\\")
 	stops   = bytesOf(" \t\r\n\v\f,:;)]}>\"'`\\")
 )
 
