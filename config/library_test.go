@@ -1,0 +1,161 @@
+package config_test
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/tiercompact/tiercompact"
+	"github.com/tiercompact/tiercompact/config"
+)
+
+// settled is the Config that a compactor works with, by field.
+func settled(t *testing.T, cfg tiercompact.Config) reflect.Value {
+	t.Helper()
+	c, err := tiercompact.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return reflect.ValueOf(c).Elem().FieldByName("cfg").FieldByName("Config")
+}
+
+func TestDefaultsAndPresetsAreThoseOfTheLibrary(t *testing.T) {
+	for _, preset := range []string{"default", "eager", "steady"} {
+		mine := load(t, config.Options{Preset: preset}).Config.Compaction()
+		mine.Window = 8192
+		got, want := settled(t, mine), settled(t, tiercompact.Config{Window: 8192, Preset: tiercompact.Preset(preset)})
+		for i := range want.NumField() {
+			if name := want.Type().Field(i).Name; plain(want.Field(i)) != plain(got.Field(i)) {
+				t.Errorf("preset %s: %s is %s, the library has %s", preset, name, plain(got.Field(i)), plain(want.Field(i)))
+			}
+		}
+	}
+}
+
+// plain is a field as text; functions and stores, which cannot be compared, are
+// there or not.
+func plain(v reflect.Value) string {
+	switch v.Kind() {
+	case reflect.Func, reflect.Interface, reflect.Pointer:
+		return map[bool]string{true: "none", false: "some"}[v.IsNil()]
+	}
+	return reflect.Indirect(v).String() + reflectText(v)
+}
+
+func reflectText(v reflect.Value) string {
+	switch v.Kind() {
+	case reflect.Struct:
+		var b strings.Builder
+		for _, field := range v.Fields() {
+			b.WriteString(reflectText(field) + " ")
+		}
+		return b.String()
+	case reflect.Slice:
+		var b strings.Builder
+		for i := range v.Len() {
+			b.WriteString(reflectText(v.Index(i)) + " ")
+		}
+		return b.String()
+	case reflect.Float64:
+		return strings.TrimSpace(jsonText(v.Float()))
+	case reflect.Int, reflect.Int64:
+		return jsonText(v.Int())
+	case reflect.Bool:
+		return jsonText(v.Bool())
+	}
+	return v.String()
+}
+
+func jsonText(v any) string { b, _ := json.Marshal(v); return string(b) }
+
+// notInFiles are the fields of tiercompact.Config that no file can set, and why.
+func notInFiles() map[string]string {
+	return map[string]string{
+		"Embedder":       "Open finds it, by engine and embed",
+		"EmbedderName":   "Open tells it",
+		"EmbedderWhy":    "Open tells it",
+		"Summarizer":     "Open finds it, by engine and summary",
+		"SummarizerName": "Open tells it",
+		"SummarizerWhy":  "Open tells it",
+		"Progress":       "a function of the program",
+		"Count":          "Open finds it, by exact_tokens",
+		"Calibration":    "what earlier sessions learnt",
+		"Archive":        "Open opens it, by archive",
+		"Trace":          "Open opens it, by trace",
+		"Redact":         "Open makes it, by redact",
+		"Now":            "a function of the program",
+	}
+}
+
+// others sets each path to something that is not its default.
+const others = `
+preset: eager
+model: m
+window: 4096
+auto: false
+trigger: manual
+level: hard
+escalation: cascade
+ranking: fused
+min_gain: 0.2
+fill: 0.3
+summary_role: system
+archive_required: false
+engine: built-in
+ollama_url: http://h:1
+exact_tokens: true
+seed: 7
+thresholds: {soft: 0.1, hard: 0.2, emergency: 0.3}
+policy: {trigger_pct: 0.4, hard_cap_buffer: 5, reserve: 6, keep_recent_turns: 7, keep_tool_io_pairs: 8, roles_never_prune: [tool], pin_first_user: false,
+  protect: [m1], strategy: brief, message_threshold: 9, context_threshold: 0.6}
+soft: {stale_after: 10}
+hard: {until: soft, query: q}
+emergency: {keep_last: 11, keep_share: 0.7}
+summary: {model: m, url: http://h, max_tokens: 12, fallback: pruning-only}
+embed: {model: m, url: http://h, cache: none}
+deadlines: {ranking: 1s, summary: 2s, round: 3s}
+archive: {adapter: s3, dir: d, s3: {bucket: b, prefix: p, region: r, endpoint: http://h, kms_key: k}}
+redact: {enabled: false, pii: true, prompts: true, gitleaks: true, patterns: [{name: n, regexp: r}]}
+trace: {console: true, jsonl: f, ariadne: {url: http://h, name: n, group: g}, otlp: {endpoint: http://h, insecure: true, service: s}, prometheus: {listen: "127.0.0.1:1"}}
+`
+
+func TestEveryFieldOfTheLibraryHasASettingOrAReason(t *testing.T) {
+	set := loadText(t, "compact.yaml", others)
+	for _, path := range config.Paths() {
+		if set.Origin(path).Kind != config.File {
+			t.Errorf("this test does not set %s", path)
+		}
+	}
+	before, after := reflect.ValueOf(load(t, config.Options{}).Config.Compaction()), reflect.ValueOf(set.Config.Compaction())
+	for i := range before.NumField() {
+		name := before.Type().Field(i).Name
+		_, reason := notInFiles()[name]
+		if changed := plain(before.Field(i)) != plain(after.Field(i)); changed == reason {
+			t.Errorf("field %s: set by a file %v, a reason that it cannot be %v", name, changed, reason)
+		}
+	}
+	for name := range notInFiles() {
+		if _, ok := before.Type().FieldByName(name); !ok {
+			t.Errorf("there is no field %s any more", name)
+		}
+	}
+}
+
+func TestEveryPathSetsAFieldOfConfig(t *testing.T) {
+	before, after := reflect.ValueOf(load(t, config.Options{}).Config), reflect.ValueOf(loadText(t, "compact.yaml", others).Config)
+	unchanged(t, "", before, after)
+}
+
+func unchanged(t *testing.T, path string, a, b reflect.Value) {
+	t.Helper()
+	for i := range a.NumField() {
+		name := path + a.Type().Field(i).Name
+		switch {
+		case a.Field(i).Kind() == reflect.Struct:
+			unchanged(t, name+".", a.Field(i), b.Field(i))
+		case reflect.DeepEqual(a.Field(i).Interface(), b.Field(i).Interface()):
+			t.Errorf("no setting changes %s", name)
+		}
+	}
+}

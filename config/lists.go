@@ -1,0 +1,111 @@
+package config
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/tiercompact/tiercompact/redact"
+)
+
+func (k key) takeList(n node) (any, string, string) {
+	items, ok := n.list()
+	if !ok {
+		return nil, "a list", unless(n.value == nil, "write [] around one value")
+	}
+	if k.kind == patterns {
+		return k.takePatterns(items)
+	}
+	out := make([]string, len(items))
+	for i, item := range items {
+		s, ok := item.value.(string)
+		bad := &Error{Path: fmt.Sprintf("%s[%d]", k.path, i), Value: item.shown(), Origin: Origin{Line: item.line}}
+		if len(items) == 1 && n.loose {
+			bad.Path = k.path
+		}
+		switch {
+		case !ok:
+			bad.Want, bad.Remedy = "text", "put it in quotes"
+		case k.kind == words && !k.has(s):
+			bad.Want = "one of " + k.words
+		case k.kind == rules:
+			_, err := ParseRule(s)
+			bad.Want, bad.Remedy = ruleWanted, fmt.Sprint(err)
+			if err == nil {
+				bad.Want = ""
+			}
+		}
+		if bad.Want != "" {
+			return bad, "", ""
+		}
+		out[i] = s
+	}
+	return out, "", ""
+}
+
+// takePatterns reads a list of mappings with a name and a regexp.
+func (k key) takePatterns(items []node) (any, string, string) {
+	out := make([]Pattern, len(items))
+	for i, item := range items {
+		fields, ok := item.value.([]entry)
+		at := fmt.Sprintf("%s[%d]", k.path, i)
+		if !ok {
+			return &Error{Path: at, Want: "a mapping of name and regexp", Value: item.shown(), Origin: Origin{Line: item.line}}, "", ""
+		}
+		p, bad := pattern(at, fields)
+		if bad == nil && p.Regexp == "" {
+			bad = &Error{Path: at + ".regexp", Want: "given", Origin: Origin{Line: item.line}}
+		}
+		if bad != nil {
+			return bad, "", ""
+		}
+		out[i] = p
+		if p.Name == "" {
+			out[i].Name = "pattern " + strconv.Itoa(i+1)
+		}
+	}
+	return out, "", ""
+}
+
+func pattern(at string, fields []entry) (p Pattern, _ *Error) {
+	for _, f := range fields {
+		bad := &Error{Path: at + "." + clip(f.name), Value: f.node.shown(), Origin: Origin{Line: f.line}}
+		s, ok := f.node.value.(string)
+		into := map[string]*string{"name": &p.Name, "regexp": &p.Regexp}[f.name]
+		switch {
+		case into == nil:
+			bad.Want = "name or regexp, which a pattern has"
+			bad.Value = ""
+		case *into != "":
+			bad.Want = "given once"
+		case !ok || s == "":
+			bad.Want = "text"
+		case f.name == "regexp":
+			bad.Want, bad.Remedy = expression(s)
+		}
+		if bad.Want != "" {
+			return p, bad
+		}
+		*into = s
+	}
+	return p, nil
+}
+
+// expression says what is wrong with the regular expression of a pattern.
+func expression(s string) (want, remedy string) {
+	re, err := regexp.Compile(s)
+	switch {
+	case err != nil:
+		return "a regular expression of Go", reason(err)
+	case re.MatchString(""):
+		return "one that does not match the empty text", ""
+	}
+	if _, err := redact.New(redact.Options{Patterns: []redact.Pattern{{Regexp: s}}}); err != nil {
+		return "one that redaction can use", err.Error()
+	}
+	return "", ""
+}
+
+// reason is what is wrong with a regular expression.
+func reason(err error) string { return strings.TrimPrefix(err.Error(), "error parsing regexp: ") }
