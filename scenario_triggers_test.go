@@ -201,15 +201,17 @@ func TestMessageAndContextThresholdsLeadStraightToTheSummary(t *testing.T) {
 }
 
 func TestMessageThresholdCountsWhatNoSummaryStandsForTheNewOneIncluded(t *testing.T) {
-	s := loaded(t, tiercompact.Config{Window: 1000000, MessageThreshold: 10, NoPinFirstUser: true}, turns("", 4, 50)...)
-	made := []int(nil)
-	for i := 9; i <= 24; i++ {
-		if r := add(t, s, said([]chat.Role{chat.Assistant, chat.User}[i%2], 50, i)); r.Compacted() {
-			made = append(made, i)
+	for _, noPin := range []bool{false, true} { // the pinned message stands before the summary, and no longer counts
+		s := loaded(t, tiercompact.Config{Window: 1000000, MessageThreshold: 10, NoPinFirstUser: noPin}, turns("", 4, 50)...)
+		made := []int(nil)
+		for i := 9; i <= 24; i++ {
+			if r := add(t, s, said([]chat.Role{chat.Assistant, chat.User}[i%2], 50, i)); r.Compacted() {
+				made = append(made, i)
+			}
 		}
-	}
-	if want := []int{10, 16, 22}; !slices.Equal(made, want) { // four stay each time, six more come
-		t.Errorf("rounds at message %v, want %v", made, want)
+		if want := []int{10, 16, 22}; !slices.Equal(made, want) { // four stay each time, six more come
+			t.Errorf("pin off %t: rounds at message %v, want %v", noPin, made, want)
+		}
 	}
 }
 

@@ -36,10 +36,12 @@ func TestUndoStartsTheCooldownAndWarnsOfAThresholdThatIsReachedAgain(t *testing.
 	if r := add(t, s, said(chat.User, 100, 1)); r.Picked != levels.HardName || !r.Compacted() {
 		t.Fatalf("picked %s, %q", r.Picked, r.Reason)
 	}
-	for range 3 { // the cooldown of the round itself is over
-		fill(t, s, 0, reply("x"))
+	for i := range 3 { // behind which the cooldown of the round itself is over
+		if r := add(t, s, said([]chat.Role{chat.Assistant, chat.User}[i%2], 20, 10+i)); r.Compacted() {
+			t.Fatalf("message %d: %v", i+1, applied(r))
+		}
 	}
-	if r := undone(t, s); len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "79 %") || r.Usage.Share < 0.75 {
+	if r := undone(t, s); len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "80 %") || r.Usage.Share < 0.75 {
 		t.Errorf("warnings %q at %.2f", r.Warnings, r.Usage.Share)
 	}
 	for i, compacts := range []bool{false, false, true} {
