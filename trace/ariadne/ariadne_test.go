@@ -89,78 +89,112 @@ func answer(code int, header, body string) http.HandlerFunc {
 	}
 }
 
+// gone is a server that is not there, and stuck one that begins an answer.
+type (
+	gone  struct{}
+	stuck struct{}
+)
+
+func (gone) RoundTrip(*http.Request) (*http.Response, error) {
+	return nil, &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}
+}
+
+func (stuck) RoundTrip(r *http.Request) (*http.Response, error) {
+	rest, w := io.Pipe()
+	context.AfterFunc(r.Context(), func() { _ = w.CloseWithError(r.Context().Err()) })
+	return &http.Response{StatusCode: 200, Status: "200 OK", Body: rest, Request: r}, nil
+}
+
+func slow(_ http.ResponseWriter, r *http.Request) {
+	_, _ = io.Copy(io.Discard, r.Body) // so that a server notices who leaves
+	select {
+	case <-time.After(10 * time.Second):
+	case <-r.Context().Done():
+	}
+}
+
 func TestWhatFailsIsToldAndTheSessionGoesOn(t *testing.T) {
-	hang := func(w http.ResponseWriter, r *http.Request) { // after the head and a part of the body
-		w.Header().Set("Content-Length", "100")
-		_, _ = io.Copy(io.Discard, r.Body) // so that it notices who leaves
-		_, _ = io.WriteString(w, "half")
-		w.(http.Flusher).Flush()
-		<-r.Context().Done()
-	}
-	slow := func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body)
-		select {
-		case <-time.After(10 * time.Second):
-		case <-r.Context().Done():
-		}
-	}
 	tests := []struct {
 		name   string
-		server http.HandlerFunc // nil: a port that is closed
+		client *http.Client
 		says   string
 	}{
-		{"dead", nil, "connection refused"},
-		{"slow", slow, "no whole answer within 2s"},
-		{"hangs in its answer", hang, "no whole answer within 2s"},
-		{"refuses", answer(400, "", "{\"error\":\"batch[1].ended_at\x1b[2J is before started_at\"}"), `answers 400 Bad Request: {"error":"batch[1].ended_at [2J is before started_at"}`},
-		{"fails", answer(500, "", strings.Repeat("x", 5000)), "answers 500 Internal Server Error: xxx"},
-		{"is busy", answer(503, "", ""), "answers 503 Service Unavailable;"},
-		{"redirects", answer(307, "http://elsewhere/ingest", ""), `answers 307 Temporary Redirect to "http://elsewhere/ingest", and redirects are not followed`},
+		{"dead", &http.Client{Transport: gone{}}, "dial tcp: connection refused; "},
+		{"slow", ariadnetest.Client(http.HandlerFunc(slow)), "no whole answer within 2s; "},
+		{"hangs in its answer", &http.Client{Transport: stuck{}}, "no whole answer within 2s; "},
+		{"refuses", ariadnetest.Client(answer(400, "", "{\"error\":\"batch[1].ended_at\x1b[2J is before started_at\"}")), `answers 400 Bad Request: {"error":"batch[1].ended_at [2J is before started_at"}; `},
+		{"fails", ariadnetest.Client(answer(500, "", strings.Repeat("x", 5000))), "answers 500 Internal Server Error: xxx"},
+		{"is busy", ariadnetest.Client(answer(503, "", "")), "answers 503 Service Unavailable; "},
+		{"redirects", ariadnetest.Client(answer(307, "http://elsewhere/ingest", "")), `answers 307 Temporary Redirect to "http://elsewhere/ingest", and redirects are not followed`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			url := closedPort(t)
-			if test.server != nil {
-				server := httptest.NewServer(test.server)
-				defer server.Close()
-				url = server.URL
-			}
-			sink, log := open(t, url, nil)
-			c, err := tiercompact.New(tiercompact.Config{Window: 8000, Trace: sink.Emit})
-			if err != nil {
-				t.Fatal(err)
-			}
-			s := c.Session("s")
-			for _, m := range turns(20) {
-				if _, err := s.AddMessage(t.Context(), m); err != nil {
-					t.Fatal(err)
+			synctest.Test(t, func(t *testing.T) {
+				sink, log := open(t, "http://x", test.client)
+				if took := talkOn(t, sink); took > 0 {
+					t.Errorf("the session waited %v", took)
 				}
-			}
-			if err := sink.Close(t.Context()); err != nil || sink.Lost() == 0 {
-				t.Errorf("%v, %d lost", err, sink.Lost())
-			}
-			got := log.String()
-			if !strings.HasPrefix(got, "[Ariadne] "+url+"/ingest: ") || !strings.Contains(got, test.says) || !strings.Contains(got, "the session goes on") {
-				t.Errorf("%s", got)
-			}
-			if n := strings.Count(got, "\n"); n > 2 || strings.Count(got, "[Ariadne]") != n {
-				t.Errorf("%d lines: %s", n, got)
-			}
+				got := log.String()
+				if !strings.HasPrefix(got, "[Ariadne] http://x/ingest: "+test.says) || !strings.Contains(got, "the session goes on") {
+					t.Errorf("%s", got)
+				}
+				if n := strings.Count(got, "\n"); n > 2 || strings.Count(got, "[Ariadne]") != n {
+					t.Errorf("%d lines: %s", n, got)
+				}
+			})
 		})
 	}
 }
 
-// closedPort returns the URL of a server that is not there.
-func closedPort(t testing.TB) string {
+// talkOn has a session make events that a sink cannot send, closes the sink,
+// and returns how long the session took.
+func talkOn(t *testing.T, sink *ariadne.Sink) (took time.Duration) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	c, err := tiercompact.New(tiercompact.Config{Window: 8000, Trace: sink.Emit})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	return "http://" + l.Addr().String()
+	s, events := c.Session("s"), 0
+	begin := time.Now()
+	for _, m := range turns(20) {
+		if _, err := s.AddMessage(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+		events += 2
+	}
+	took = time.Since(begin)
+	if err := sink.Close(t.Context()); err != nil || sink.Lost() < events {
+		t.Errorf("%v, %d lost of %d or more", err, sink.Lost(), events)
+	}
+	return took
 }
+
+func TestDeadServerOnTheNetworkIsToldOf(t *testing.T) {
+	sink, log := open(t, closedPort, nil)
+	talkOn(t, sink)
+	if got := log.String(); !strings.HasPrefix(got, "[Ariadne] "+closedPort+"/ingest: ") {
+		t.Error(got)
+	}
+}
+
+func TestServerThatHangsOnTheNetworkIsToldOf(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.Header().Set("Content-Length", "100")
+		_, _ = io.WriteString(w, "half")
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+	}))
+	defer server.Close()
+	sink, log := open(t, server.URL, nil)
+	talkOn(t, sink)
+	if got := log.String(); !strings.Contains(got, "no whole answer within 2s") {
+		t.Error(got)
+	}
+}
+
+// closedPort is the URL of a server that is not there.
+const closedPort = "http://127.0.0.1:1"
 
 func TestEventsReachAServerOverTheNetwork(t *testing.T) {
 	server := ariadnetest.New()

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -195,12 +194,6 @@ func TestEndpointHasManyForms(t *testing.T) {
 }
 
 func TestDeadCollectorIsToldOfAndTheSessionGoesOn(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	dead := l.Addr().String()
-	_ = l.Close()
 	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadRequest) }))
 	defer refusing.Close()
 	hanging := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -209,7 +202,7 @@ func TestDeadCollectorIsToldOfAndTheSessionGoesOn(t *testing.T) {
 	}))
 	defer hanging.Close()
 	for name, cfg := range map[string]otlp.Config{
-		"dead": {Endpoint: dead, Insecure: true, Size: 4}, "refusing": {Endpoint: refusing.URL, Size: 4}, "hanging": {Endpoint: hanging.URL, Size: 4},
+		"dead": {Endpoint: "127.0.0.1:1", Insecure: true, Size: 4}, "refusing": {Endpoint: refusing.URL, Size: 4}, "hanging": {Endpoint: hanging.URL, Size: 4},
 	} {
 		t.Run(name, func(t *testing.T) {
 			sink, log := open(t, cfg)
