@@ -102,7 +102,7 @@ func passed(s string, from, to int) span {
 	}
 	i := to + n + len(" -p")
 	if at(s, i) == ' ' {
-		if !strings.EqualFold(s[from:to], "sshpass") {
+		if program := s[from:to]; !strings.EqualFold(program, "sshpass") && !strings.EqualFold(program, "docker login") {
 			return span{}
 		}
 		i++

@@ -132,8 +132,24 @@ func (a *automaton) number(nodes []node) []uint32 {
 	return rows
 }
 
-// redact returns s with marks in place of what the anchors find.
+// redact returns s with marks in place of what the anchors find, and of what
+// they then find where quotes and lines end elsewhere than before.
 func (a *automaton) redact(s string, seen func(string)) string {
+	for range passes {
+		out := a.pass(s, seen)
+		if out == s {
+			break
+		}
+		s = out
+	}
+	return s
+}
+
+// passes is how often a text is gone through, at most. The second nearly always
+// finds nothing.
+const passes = 8
+
+func (a *automaton) pass(s string, seen func(string)) string {
 	e := editor{text: s, seen: seen}
 	var row uint32
 	free := 0

@@ -70,7 +70,7 @@ type use struct {
 }
 
 var uses = []use{
-	{assigned, must}, {indexed, must}, {tagged, must}, {typed, firm}, {flagged, firm}, {listed, loose}, {called, loose}, {paired, firm}, {said, loose}, {netrc, must},
+	{assigned, must}, {indexed, must}, {tagged, must}, {typed, firm}, {flagged, firm}, {listed, loose}, {called, loose}, {paired, firm}, {said, loose}, {netrc, must}, {beside, loose},
 }
 
 func (n name) find(s string, from, to int) span {
@@ -125,6 +125,9 @@ func judged(s string, from, i int, secret func(value) bool) span {
 func demanded(s string, from, i int) span {
 	if end := block(s, from, i); end > i {
 		return span{i, end}
+	}
+	if next := labelled(s, i); next > i {
+		return span{i, max(block(s, from, next), valueAt(s, next).after)}
 	}
 	v := valueAt(s, i)
 	if v.quoted {

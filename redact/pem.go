@@ -17,15 +17,14 @@ func privateKey(s string, from, to int) span {
 	if n := strings.Index(s[start:], "-----"); n >= 0 {
 		end = start + n
 	}
-	whole := strings.HasPrefix(s[end:], "-----END")
-	stop := keyEnd(s[start:end])
-	if stop == 0 {
+	stop := start + keyEnd(s[start:end])
+	switch {
+	case stop == start:
 		return span{}
+	case strings.HasPrefix(s[end:], "-----END") && end-stop < 128: // what is between is no text
+		return span{start, end}
 	}
-	if whole && lacks(s[start+stop:end]) {
-		stop = end - start
-	}
-	return span{start, start + stop}
+	return span{start, stop}
 }
 
 // keyEnd returns how much of body looks like a key, in lines that are broken
@@ -77,6 +76,3 @@ func lineEnds(s string, i int) bool {
 	}
 	return i == len(s) || s[i] == '\n' || s[i] == '\\'
 }
-
-// lacks reports whether text has no words in it.
-func lacks(text string) bool { return len(text) < 128 }

@@ -1,5 +1,10 @@
 package redact
 
+import (
+	"slices"
+	"strings"
+)
+
 // personal returns s with marks in place of e-mail addresses and phone numbers.
 func personal(s string, seen func(string)) string {
 	e := editor{text: s, seen: seen}
@@ -51,54 +56,57 @@ func email(s string, i, free int) span {
 // phone returns the number that begins at i: an international one, or one of
 // North America with its parts apart.
 func phone(s string, i int) span {
-	if !begins(s, i) || i > 0 && (s[i-1] == '.' || s[i-1] == '-' || s[i-1] == '/' || s[i-1] == '_' || s[i-1] == ':' || s[i-1] == '=') {
+	if !begins(s, i) || i > 0 && strings.IndexByte(".-/_:=", s[i-1]) >= 0 {
 		return span{}
 	}
-	international := s[i] == '+'
-	j, n, groups := i, 0, 0
-	var sizes [16]int
-	if international {
+	end, sizes := groups(s, i)
+	if c := at(s, end); word[c] || c == '-' || c == '.' && digit[at(s, end+1)] {
+		return span{}
+	}
+	n := 0
+	for _, size := range sizes {
+		n += size
+	}
+	international := s[i] == '+' && n >= 9 && n <= 15 && (len(sizes) > 1 || n >= 11)
+	if s[i] == '1' && len(sizes) == 4 && sizes[0] == 1 {
+		sizes = sizes[1:]
+	}
+	if international || slices.Equal(sizes, []int{3, 3, 4}) {
+		return span{i, end}
+	}
+	return span{}
+}
+
+// groups returns how many digits the groups have of the number that begins at i,
+// and where it ends. Of what has more than 15 groups it returns none.
+func groups(s string, i int) (end int, sizes []int) {
+	j := i
+	if s[j] == '+' {
 		j++
 	}
-	for j < len(s) && groups < len(sizes) {
+	for len(sizes) < 16 {
 		open := j
-		if s[j] == '(' {
+		if at(s, j) == '(' {
 			open++
 		}
-		end := skip(s, open, &digit)
-		if end == open {
-			break
+		if j = skip(s, open, &digit); j == open {
+			return i, nil
 		}
-		sizes[groups] = end - open
-		groups++
-		n += end - open
-		j = end
+		sizes = append(sizes, j-open)
+		end = j
 		if open > 0 && s[open-1] == '(' {
 			if at(s, j) != ')' {
-				return span{}
+				return i, nil
 			}
 			j++
 		}
-		if k := separated(s, j); k > j {
-			j = k
-			continue
+		next := separated(s, j)
+		if next == j {
+			return end, sizes
 		}
-		break
+		j = next
 	}
-	for j > i && !digit[s[j-1]] {
-		j--
-	}
-	if alnum[at(s, j)] || at(s, j) == '_' || at(s, j) == '-' || at(s, j) == '.' && digit[at(s, j+1)] {
-		return span{}
-	}
-	switch {
-	case international && n >= 9 && n <= 15 && (groups > 1 || n >= 11):
-	case groups == 3 && sizes[0] == 3 && sizes[1] == 3 && sizes[2] == 4:
-	case groups == 4 && sizes[0] == 1 && s[i] == '1' && sizes[1] == 3 && sizes[2] == 3 && sizes[3] == 4:
-	default:
-		return span{}
-	}
-	return span{i, j}
+	return i, nil
 }
 
 // separated returns the index behind what stands between the groups of a

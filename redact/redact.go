@@ -80,7 +80,7 @@ func rules() []anchor {
 		{auth, []string{"auth"}},
 		{userinfo, []string{"://"}},
 		{account, []string{" -u", " -u ", " --user ", " --user="}},
-		{passed, []string{"mysql", "mysqldump", "sshpass"}},
+		{passed, []string{"mysql", "mysqldump", "sshpass", "docker login"}},
 		{parameter, []string{"?key=", "&key=", "?sig=", "&sig=", "?signature=", "&signature=", "-signature=", "?code=", "&code=", "?auth=", "&auth=", "?pass=", "&pass="}},
 	} {
 		for _, w := range x.words {

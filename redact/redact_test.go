@@ -61,6 +61,13 @@ func TestString(t *testing.T) {
 		{"https://hooks.slack.com/services/T00000001/B0/" + tok, "https://hooks.slack.com/services/<REDACTED>"},
 		{"a\\nghp_" + tok + tok, "a\\n<REDACTED>"},
 		{"-sk-" + tok + "AbCd", "-<REDACTED>"},
+		{"| token | " + tok + " |", "| token | <REDACTED> |"},
+		{"#define AUTH_TOKEN \"" + tok + "\"", "#define AUTH_TOKEN \"<REDACTED>\""},
+		{"**Secret**: " + tok + ", ok", "**Secret**: <REDACTED>, ok"},
+		{"Authorization: ApiKey " + tok, "Authorization: ApiKey <REDACTED>"},
+		{"docker login -u bob -p " + pw + " r.test", "docker login -u bob -p <REDACTED> r.test"},
+		{"password: !vault |\n  abc\n  def\nx: 1", "password: <REDACTED>\nx: 1"},
+		{"password: &pw " + pw + " # it", "password: <REDACTED> # it"},
 		{"token = (\n  \"" + tok[:10] + "\"\n  \"" + tok[10:] + "\"\n)", "token = (\n  \"<REDACTED>\"\n)"},
 	} {
 		r := redact.Default()

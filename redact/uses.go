@@ -162,9 +162,9 @@ func paired(s string, _, end int) int {
 
 // said is "the name is value".
 func said(s string, _, end int) int {
-	for _, verb := range []string{" is ", " was ", " to ", " ", " is: "} {
-		if strings.HasPrefix(s[end:], verb) && verb != " " {
-			return end + len(verb)
+	for _, verb := range []string{" is: ", " is ", " was ", " to "} {
+		if strings.HasPrefix(s[end:], verb) {
+			return blanks(s, end+len(verb))
 		}
 	}
 	return -1
@@ -177,6 +177,42 @@ func netrc(s string, from, end int) int {
 		return -1
 	}
 	return blanks(s, end)
+}
+
+// beside is what stands next to a name with nothing but marks between, as in
+// tables, prose and the commands of shells.
+func beside(s string, _, end int) int {
+	j := skipTo(s, end, 24, &marks)
+	if strings.HasPrefix(s[j:], "→") {
+		j = blanks(s, j+len("→"))
+	}
+	for _, scheme := range []string{"ApiKey ", "Token ", "token "} {
+		if strings.HasPrefix(s[j:], scheme) {
+			j += len(scheme)
+		}
+	}
+	if j > end && quotes[s[j-1]] {
+		j--
+	}
+	if j == end || j >= len(s) || space[s[j]] || strings.Trim(s[end:j], "\"'`") == "" {
+		return -1
+	}
+	return j
+}
+
+var marks = bytesOf(" \t*|-:=_\"'`")
+
+// labelled returns where the value begins behind the tag or anchor of YAML at
+// i; i where there is none.
+func labelled(s string, i int) int {
+	if c := at(s, i); c != '!' && c != '&' {
+		return i
+	}
+	j := skipTo(s, i+1, 48, &dashed)
+	if next := blanks(s, j); j > i+1 && next > j && next < len(s) && !space[s[next]] {
+		return next
+	}
+	return i
 }
 
 // block returns where the block of lines ends that a YAML scalar at i, | or >,

@@ -221,11 +221,11 @@ var forms = []form{
 		return "--- a/config.yml\n+++ b/config.yml\n@@ -1,3 +1,3 @@\n retries: 3\n" + indented("  "+k.field+": |\n"+indented(k.held(v), "    ")+"\n"+k.env+"="+quoted(k.held(v)), "+") + "\n-port: 80\n"
 	}},
 	{"split", func(k kind, v string) string { // of what has lines by itself
-		text := "cat -n key.pem\n"
+		var b strings.Builder
 		for i, line := range strings.Split(pem(v), "\n") {
-			text += fmt.Sprintf("%6d\t%s\n", i+1, line)
+			fmt.Fprintf(&b, "%6d\t%s\n", i+1, line)
 		}
-		return text + "done\n"
+		return "cat -n key.pem\n" + b.String() + "done\n"
 	}},
 }
 
