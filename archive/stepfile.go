@@ -64,6 +64,9 @@ type (
 	}
 )
 
+// mostUnknown bounds what a header that says anything can make grow.
+const mostUnknown = 1 << 16
+
 // UnmarshalJSON implements [json.Unmarshaler].
 func (p *positions) UnmarshalJSON(b []byte) error {
 	var count int
@@ -160,7 +163,7 @@ func decodeHeader(line []byte, n int) (h headerLine, err error) {
 	}
 	if h.StepInfo.Redacted = h.Redacted; len(h.Redacted) > 0 && h.Redacted[0] < 0 { // any of them
 		h.StepInfo.Redacted = nil
-		for i := range h.Messages {
+		for i := range min(h.Messages, mostUnknown) {
 			h.StepInfo.Redacted = append(h.StepInfo.Redacted, i)
 		}
 	}
