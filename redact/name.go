@@ -164,6 +164,10 @@ func valueFor(s string, from, i int) value {
 		v.to = v.from + cut
 		return v
 	}
+	if cut := strings.Index(s[v.from:v.to], `,"`); cut >= 0 { // a number in JSON
+		v.to = v.from + cut
+		return v
+	}
 	end := continued(s, from, v.to)
 	if cut := strings.IndexAny(s[v.to:end], ends); cut >= 0 {
 		end = v.to + cut

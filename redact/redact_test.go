@@ -68,6 +68,7 @@ func TestString(t *testing.T) {
 		{"docker login -u bob -p " + pw + " r.test", "docker login -u bob -p <REDACTED> r.test"},
 		{"password: !vault |\n  abc\n  def\nx: 1", "password: <REDACTED>\nx: 1"},
 		{"password: &pw " + pw + " # it", "password: <REDACTED> # it"},
+		{`log: {"api_token":1371,"response_id":"r-17aB3"}`, `log: {"api_token":1371,"response_id":"r-17aB3"}`},
 		{"token = (\n  \"" + tok[:10] + "\"\n  \"" + tok[10:] + "\"\n)", "token = (\n  \"<REDACTED>\"\n)"},
 	} {
 		r := redact.Default()

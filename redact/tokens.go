@@ -45,10 +45,11 @@ func (t token) find(s string, from, to int) span {
 	}
 	end := wrapped(s, to, t.bytes, t.least)
 	text := flat(s[to:end])
-	if len(text) < t.least || t.most > 0 && end == skip(s, to, t.bytes) && len(text) > t.most || few(text) || strings.Contains(strings.ToLower(text), "example") {
+	tooLong := t.most > 0 && len(text) > t.most && end == skip(s, to, t.bytes)
+	if len(text) < t.least || tooLong || few(text) || strings.Contains(strings.ToLower(text), "example") {
 		return span{}
 	}
-	if words := t.prefix == "sk-"; words && !mixed(text) && !opaque(text) || !words && !strings.ContainsAny(text, capital) {
+	if t.prefix == "sk-" && !mixed(text) && !opaque(text) || !strings.ContainsAny(text, capital) {
 		return span{} // it may be words with dashes
 	}
 	if address {
@@ -58,7 +59,7 @@ func (t token) find(s string, from, to int) span {
 }
 
 // mixed reports whether text has digits and letters in one of the parts that
-// are joined by dashes and the like, 12 bytes long or longer. Names have none.
+// are joined by dashes and the like, 8 bytes long or longer. Names have none.
 func mixed(text string) bool {
 	for i := 0; i < len(text); {
 		end := skip(text, i, &alnum)

@@ -30,9 +30,12 @@ func valueAt(s string, i int) value {
 			return joined(s, v)
 		}
 	}
-	end := skip(s, i, &openers) // quotes that nothing closes
+	end := i
 	if strings.IndexByte("([{", at(s, i)) >= 0 {
 		end = bracketEnd(s, i)
+	}
+	if end == i {
+		end = skip(s, i, &openers) // which nothing closes
 	}
 	end = trimmed(s, i, bareEnd(s, end))
 	return value{from: i, to: end, open: i, after: end}
@@ -181,7 +184,7 @@ func bracketEnd(s string, i int) int {
 }
 
 var (
-	openers = bytesOf("\"'`\\")
+	openers = bytesOf("([{\"'`\\")
 	stops   = bytesOf(" \t\r\n\v\f,:;)]}>\"'`\\")
 )
 
