@@ -228,4 +228,3 @@ func TestCloseEndsWithItsContext(t *testing.T) {
 		}
 	})
 }
-
