@@ -30,7 +30,7 @@ func (c Cut) Empty(t chat.Transcript) bool {
 // summary is a system message. In an open turn the latest user message and what
 // follows it stay.
 func EmergencyCut(v View, keep int, summary chat.Role) Cut {
-	groups, of := chat.Groups(v.Messages)
+	groups, _ := chat.Groups(v.Messages)
 	mask := ^memory.Session
 	if keep == 0 {
 		mask &^= memory.First
@@ -45,7 +45,7 @@ func EmergencyCut(v View, keep int, summary chat.Role) Cut {
 			}
 		}
 	}
-	return Cut{Gone: v.gone(tail(v, keep, groups, of), mask, groups)}
+	return Cut{Gone: v.gone(tail(v, keep), mask, groups)}
 }
 
 // LayersCut is the cut of a preflight and of a manual compaction: Pinned moves

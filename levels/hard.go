@@ -55,8 +55,8 @@ func (h Hard) old(v View) ([]bool, [][]int) {
 	if last := len(v.Messages) - 1; last >= 0 && v.Messages[last].Typed() {
 		keep++ // the query stands apart
 	}
-	groups, of := chat.Groups(v.Messages)
-	newest := tail(v, keep, groups, of)
+	groups, _ := chat.Groups(v.Messages)
+	newest := tail(v, keep)
 	old := make([]bool, len(groups))
 	for g, members := range groups {
 		old[g] = true

@@ -152,16 +152,14 @@ func (v View) Total() int {
 	return sum
 }
 
-// tail returns the first index of the newest n messages, moved back to where
-// the groups that reach into them begin; of is the group of each message.
-func tail(v View, n int, groups [][]int, of []int) []bool {
-	kept := make([]bool, len(v.Messages))
-	for i := max(0, len(kept)-n); i < len(kept); i++ {
-		for _, m := range groups[of[i]] {
-			kept[m] = true
-		}
+// tail returns which messages are the newest n. A group that reaches into them
+// stays as a whole: whoever drops groups asks for each of its messages.
+func tail(v View, n int) []bool {
+	newest := make([]bool, len(v.Messages))
+	for i := max(0, len(newest)-n); i < len(newest); i++ {
+		newest[i] = true
 	}
-	return kept
+	return newest
 }
 
 // runs calls yield for each run of neighbouring indices for which in is true.
