@@ -19,7 +19,7 @@ const (
 
 // The sets that rules are made of.
 var (
-	space   = bytesOf(" \t\r\n\v\f")
+	space   = bytesOf(" \t\r\n\f") // as \s is
 	digit   = bytesOf(digits)
 	hex     = bytesOf(digits + "abcdefABCDEF")
 	alnum   = bytesOf(letters + digits)

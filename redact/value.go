@@ -185,7 +185,7 @@ func bracketEnd(s string, i int) int {
 
 var (
 	openers = bytesOf("([{\"'`\\")
-	stops   = bytesOf(" \t\r\n\v\f,:;)]}>\"'`\\")
+	stops   = bytesOf(" \t\r\n\f,:;)]}>\"'`\\")
 )
 
 // bareEnd returns where what begins at i ends: before a space, or before a
