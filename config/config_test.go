@@ -38,9 +38,9 @@ func load(t *testing.T, o config.Options) *config.Loaded {
 
 func loadText(t *testing.T, name, text string) *config.Loaded {
 	t.Helper()
-	dir := t.TempDir()
-	write(t, filepath.Join(dir, name), text)
-	return load(t, config.Options{Dir: dir})
+	path := filepath.Join(t.TempDir(), name)
+	write(t, path, text)
+	return load(t, config.Options{File: path})
 }
 
 func TestLaterSourcesWin(t *testing.T) {

@@ -51,7 +51,7 @@ func (k key) register(fs *pflag.FlagSet) {
 		fs.Float64Slice(k.flag, nil, "usage from which soft, hard and emergency are due: `S,H,E`")
 		fs.Lookup(k.flag).DefValue = ""
 	case strings.HasPrefix(k.flag, "no-"):
-		fs.Bool(k.flag, false, "do not "+k.text())
+		fs.Bool(k.flag, false, k.not)
 	case k.kind == toggle:
 		fs.Bool(k.flag, k.value == true, k.doc)
 	case k.kind == count && k.value != Auto:

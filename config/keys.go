@@ -16,6 +16,7 @@ type key struct {
 	auto  bool   // Auto may be given
 	blank bool   // a word may be ""
 	flag  string // "no-…" says the opposite; "": there is none
+	not   string // what a flag "no-…" does
 	doc   string // what it means; the word in backquotes is what its flag takes
 
 	eager, steady any // what a preset sets in place of value; nil: nothing
@@ -77,7 +78,7 @@ func keys() []key {
 		{path: "policy.keep_recent_turns", kind: count, value: 6, least: 1, flag: "keep-recent-turns", doc: "turns that the three layers keep"},
 		{path: "policy.keep_tool_io_pairs", kind: count, value: 4, least: 1, flag: "keep-tool-io-pairs", doc: "calls with results that the three layers keep"},
 		{path: "policy.roles_never_prune", kind: words, value: []string{"system", "developer"}, words: roleWords, flag: "roles-never-prune", doc: "`roles` whose messages no level touches"},
-		{path: "policy.pin_first_user", kind: toggle, value: true, flag: "no-pin-first-user", doc: "let the first user message stay, whatever happens"},
+		{path: "policy.pin_first_user", kind: toggle, value: true, flag: "no-pin-first-user", doc: "the first user message stays, whatever happens", not: "let the first user message go like any other"},
 		{path: "policy.protect", kind: rules, value: []string{}, flag: "protect", doc: "further messages that no level touches: an id, role:NAME, or /regexp/ over the text"},
 		{path: "policy.strategy", kind: word, value: "task_state", words: "task_state, decision_log, code_delta, brief", flag: "strategy", doc: "form of the summary: task_state, decision_log, code_delta, brief"},
 		{path: "policy.message_threshold", kind: count, value: 0, flag: "message-threshold", doc: "so many `messages` not yet summarised lead to a summary; 0: off"},

@@ -57,7 +57,7 @@ func Load(o Options) (*Loaded, error) {
 	base, preset := defaults(o.Preset, given)
 	l.layers = append([]*layer{base, preset}, given...)
 	if len(errs) == 0 {
-		errs = l.contradictions()
+		errs = slices.Concat(l.contradictions(), l.keySent(o.Environ), l.outside())
 	}
 	if err := errs.sorted(); err != nil {
 		return nil, err

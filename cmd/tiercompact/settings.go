@@ -52,6 +52,9 @@ func (s *settings) load(cmd *cobra.Command, preset string) error {
 	if s.Loaded = l; l.Found {
 		note(cmd, "settings from %s", l.File)
 	}
+	for _, notice := range l.Notices() {
+		note(cmd, "warning: %s", notice)
+	}
 	return nil
 }
 
