@@ -24,7 +24,7 @@ func (s *Session) carryOut(ctx context.Context, d decision) (Report, error) {
 	defer s.idle()
 	r := s.newRound(d.t)
 	if err := r.run(ctx, d); err != nil {
-		s.tellError("plan", err)
+		s.tellFailure(report, "plan", err)
 		return report, s.cfg.shown(err)
 	}
 	forced := d.over || d.summary
@@ -94,7 +94,7 @@ func (s *Session) finish(ctx context.Context, r *round, report *Report, forced b
 	}
 	number, err := s.archive(ctx, r, report)
 	if err != nil {
-		s.tellError("archive", err)
+		s.tellFailure(*report, "archive", err)
 		if s.cfg.ArchiveOptional {
 			report.Reason = NothingToDo
 			report.Warnings = append(report.Warnings, s.cfg.shown(err).Error())
@@ -103,7 +103,7 @@ func (s *Session) finish(ctx context.Context, r *round, report *Report, forced b
 		return err
 	}
 	if err := s.swap(r, number); err != nil {
-		s.tellError("record", err)
+		s.tellFailure(*report, "record", err)
 		return err
 	}
 	r.report(report, number)

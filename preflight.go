@@ -71,7 +71,7 @@ func (s *Session) now(ctx context.Context, picked levels.Name, note string, reas
 	r := s.newRound(t)
 	r.note = strings.ToValidUTF8(note, "\uFFFD")
 	if err := plan(r, ctx); err != nil {
-		s.tellError("plan", err)
+		s.tellFailure(report, "plan", err)
 		return report, s.cfg.shown(err)
 	}
 	err = s.finish(ctx, r, &report, true)
@@ -192,7 +192,7 @@ func (c *Compactor) compactWhole(ctx context.Context, s *Session, w whole, known
 	r := s.newRound(conv.snapshot())
 	r.note = strings.ToValidUTF8(w.note, "\uFFFD")
 	if err := r.layers(ctx); err != nil {
-		s.tellError("plan", err)
+		s.tellFailure(report, "plan", err)
 		return t, report, s.cfg.shown(err)
 	}
 	err := s.finish(ctx, r, &report, true)

@@ -27,8 +27,14 @@ func (s *Session) tellEstimate(u Usage) {
 	})
 }
 
-// tellError traces what a check failed by: plan, archive, record or
-// insufficient_budget.
+// tellFailure traces a check whose round was not made, and what it failed by:
+// plan, archive or record.
+func (s *Session) tellFailure(report Report, kind string, err error) {
+	report.Reason = kind + " failed"
+	s.tellDecision(report, nil, "")
+	s.tellError(kind, err)
+}
+
 func (s *Session) tellError(kind string, err error) {
 	s.emit(trace.Error{ErrorType: kind, Message: err.Error()})
 }
@@ -65,15 +71,18 @@ func (r *round) keptCounts() *trace.Kept {
 // tellRound traces a round that was made.
 func (s *Session) tellRound(report Report, r *round, number int) {
 	s.tellDecision(report, r, r.note)
-	for _, st := range r.steps {
+	for i, st := range r.steps {
 		if s.cfg.Trace == nil {
 			return
 		}
-		first := edit.FirstChanged(st.before.messages, r.t.messages)
-		s.emitSpan(st.began, st.ended, trace.LevelApplied{
-			Level: string(st.level), Before: st.from, After: st.to, Freed: st.from - st.to, FirstChanged: first, PrefillTokens: report.Prefill,
-			Engine: st.engine, Why: st.why,
-		})
+		applied := trace.LevelApplied{
+			Level: string(st.level), Before: st.from, After: st.to, Freed: st.from - st.to, Engine: st.engine, Why: st.why,
+			FirstChanged: edit.FirstChanged(st.before.messages, r.t.messages),
+		}
+		if i == len(r.steps)-1 { // the server reads again once a round, however many levels it has
+			applied.PrefillTokens = report.Prefill
+		}
+		s.emitSpan(st.began, st.ended, applied)
 		kind := "ranking"
 		if st.summary != nil {
 			kind = "summary"
@@ -87,7 +96,13 @@ func (s *Session) tellRound(report Report, r *round, number int) {
 	}
 	s.emit(trace.PrunedMessages{Layers: r.layersNow()})
 	adapter, where := archive.Where(s.cfg.Archive, s.id, number)
-	s.emit(trace.Archival{SessionID: s.id, Step: number, StorageAdapter: adapter, FilePath: where})
+	put := trace.Archival{SessionID: s.id, Step: number, StorageAdapter: adapter}
+	if adapter == "s3" {
+		put.S3Key = where
+	} else {
+		put.FilePath = where
+	}
+	s.emit(put)
 }
 
 func (s *Session) tellSummary(st step, sum *levels.Summary) {

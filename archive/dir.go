@@ -101,6 +101,9 @@ func (d *Dir) prepareRoot() error {
 		return err
 	}
 	for name, text := range map[string]string{".gitignore": "*\n", rootFile: rootText} {
+		if _, err := os.Lstat(filepath.Join(d.root, name)); err == nil {
+			continue // a .gitignore of somebody's own
+		}
 		if err := d.disk.writeFile(filepath.Join(d.root, name), constant(text)); err != nil {
 			return fmt.Errorf("%w; free space, make the folder writable or choose another", err)
 		}

@@ -66,7 +66,7 @@ type (
 		After         int    `json:"after"`
 		Freed         int    `json:"freed"`
 		FirstChanged  int    `json:"first_changed"`    // message; -1 where none
-		PrefillTokens int    `json:"prefill_tokens"`   // that the server must read again
+		PrefillTokens int    `json:"prefill_tokens"`   // that the server must read again; told of the last level of a round
 		Engine        string `json:"engine,omitempty"` // what ranked or summarised
 		Why           string `json:"why,omitempty"`    // it was that one
 	}
