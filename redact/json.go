@@ -112,15 +112,16 @@ func (w *walker) literal() (end int, text string) {
 	return end, text
 }
 
-// name redacts the name at w.at, and returns it and what it says about its
-// value.
+// name redacts the name at w.at, and returns what is left of it and what that
+// says about its value.
 func (w *walker) name() (grade, string) {
 	end, text := w.literal()
-	if clean := w.f(text); clean != text {
+	clean := w.f(text)
+	if clean != text {
 		w.put(end, clean)
 	}
 	w.at = end
-	return gradeOf(text), text
+	return gradeOf(clean), clean
 }
 
 // text redacts the string at w.at, and returns what it said.
