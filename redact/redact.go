@@ -100,16 +100,26 @@ func rules() []anchor {
 // goes through it unchanged, and valid JSON stays valid JSON, as of [JSON].
 // Where nothing is found, s itself is returned.
 func (r *Redactor) String(s string) string {
-	if start := skip(s, 0, &space); strings.IndexByte("{[\"", at(s, start)) >= 0 && start < len(s) && json.Valid([]byte(s)) {
+	if isJSON(s) {
 		return walk(r.String, r.seen, s)
 	}
+	out := s
 	for _, step := range r.steps {
-		s = step(s, r.seen)
+		out = step(out, r.seen)
 	}
 	for _, f := range r.extra {
-		s = f(s)
+		out = f(out)
 	}
-	return s
+	if out != s && isJSON(out) { // now that a mark is in it
+		return walk(r.String, r.seen, out)
+	}
+	return out
+}
+
+// isJSON reports whether s is an object, a list or a string of JSON.
+func isJSON(s string) bool {
+	start := skip(s, 0, &space)
+	return start < len(s) && strings.IndexByte("{[\"", s[start]) >= 0 && json.Valid([]byte(s))
 }
 
 // An editor puts marks into a text, from its beginning to its end.
