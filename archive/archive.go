@@ -3,8 +3,10 @@
 // conversation changes, and what an outline, a marker or a summary stands for
 // can be had back by its id.
 //
-// [Memory] and [Dir] are stores. [Undo] takes a round back, [Search] finds what
-// was removed by its words. A [SessionFile] is the conversation itself, on
+// [Memory] and [Dir] are stores, and [Objects] is one in whatever keeps whole
+// objects, such as package s3. [Undo] takes a round back, [Search] finds what
+// was removed by its words, [Verify] what is not as it was written, and [Prune]
+// removes what nothing refers to. A [SessionFile] is the conversation itself, on
 // disk, as it grows and is compacted. The package reads no clock; times come
 // from the caller.
 package archive

@@ -128,16 +128,17 @@ func (o *Objects) write(ctx context.Context, d *desk, folder string, lines []byt
 			next = max(next, n+1)
 		}
 	}
-	for {
-		err := o.bucket.Put(ctx, keyOf(folder, eventsName(next)), lines, true)
-		if !errors.Is(err, ErrExists) {
-			if err == nil {
-				d.number, d.written = next, lines
-			}
-			return err
+	const tries = 100 // each means that another process began the object meanwhile
+	for range tries {
+		if err = o.bucket.Put(ctx, keyOf(folder, eventsName(next)), lines, true); !errors.Is(err, ErrExists) {
+			break
 		}
-		next++ // another process began it meanwhile
+		next++
 	}
+	if err == nil {
+		d.number, d.written = next, lines
+	}
+	return err
 }
 
 // closeWait is how long Close waits for the last events to be written.
