@@ -1,6 +1,9 @@
 package redact
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // A grade says how much the name of a value says about it.
 type grade int
@@ -41,10 +44,8 @@ func graded(g grade, last byte, rest string) grade {
 	}
 	goesOn := 'a' <= rest[0] && rest[0] <= 'z' && last >= 'a' || 'A' <= rest[0] && rest[0] <= 'Z' && last <= 'Z'
 	rest = strings.ToLower(rest)
-	for _, s := range suffixes {
-		if rest == s {
-			return g
-		}
+	if slices.Contains(suffixes, rest) {
+		return g
 	}
 	if goesOn { // it is another word
 		return 0

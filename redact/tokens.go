@@ -116,7 +116,7 @@ func jwt(s string, from, to int) span {
 // scheme finds what follows Bearer, and the like, in a header.
 func scheme(s string, from, to int) span {
 	i := blanks(s, to)
-	end := wrapped(s, i, &bearers, 0)
+	end := run(s, i, &bearers)
 	text := s[i:end]
 	switch {
 	case text == "" && strings.HasPrefix(s[i:], Mark):

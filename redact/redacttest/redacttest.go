@@ -103,7 +103,7 @@ func prefixed(prefix, set string, n int) func(source) string {
 }
 
 var kinds = []kind{
-	{"password", "DB_PASSWORD", "password", "https://app.test/login?password=%s", "X-Password: %s", "log in as alice, password: %s please", func(r source) string { return r.from(alnum+"!#%^*-_", 12) }},
+	{"password", "DB_PASSWORD", "password", "https://app.test/login?password=%s", "X-Password: %s", "log in as alice, password: %s please", func(r source) string { return r.from(alnum+"!^*-_", 18) }},
 	{"api-key", "SERVICE_API_KEY", "api_key", "https://api.test/v1?api_key=%s", "X-Api-Key: %s", "you can use api_key=%s for it", prefixed("", alnum, 24)},
 	{"client-secret", "OAUTH_CLIENT_SECRET", "client_secret", "https://id.test/token?client_secret=%s", "X-Client-Secret: %s", "the client_secret is %s for staging", prefixed("", alnum+"~-", 34)},
 	{"bearer", "ACCESS_TOKEN", "access_token", "https://api.test/me?access_token=%s", "Authorization: Bearer %s", "send it with Bearer %s in the header", prefixed("", alnum, 40)},
@@ -199,9 +199,6 @@ var forms = []form{
 		return "service:\n  port: 8080\n  " + k.field + ": " + held + "\n  retries: 3\n"
 	}},
 	{"url", func(k kind, v string) string {
-		if k.name != "private-key" && !strings.Contains(k.url, ":%s@") {
-			v = strings.NewReplacer("%", "%25", "#", "%23").Replace(v)
-		}
 		return "GET " + fmt.Sprintf(k.url, strings.ReplaceAll(v, "\n", "")) + " failed with 500"
 	}},
 	{"shell", func(k kind, v string) string {
