@@ -1,12 +1,14 @@
 package ariadne
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"time"
 
@@ -25,16 +27,16 @@ type (
 	}
 
 	spanEvent struct {
-		Type      string          `json:"type"`
-		TraceID   string          `json:"trace_id"`
-		SpanID    string          `json:"span_id"`
-		ParentID  *string         `json:"parent_id"` // null of a root
-		Kind      string          `json:"kind"`
-		Name      string          `json:"name"`
-		StartedAt string          `json:"started_at"`
-		EndedAt   string          `json:"ended_at"`
-		Data      json.RawMessage `json:"data"`
-		Status    trace.Status    `json:"status"`
+		Type      string        `json:"type"`
+		TraceID   string        `json:"trace_id"`
+		SpanID    string        `json:"span_id"`
+		ParentID  *string       `json:"parent_id"` // null of a root
+		Kind      string        `json:"kind"`
+		Name      string        `json:"name"`
+		StartedAt string        `json:"started_at"`
+		EndedAt   string        `json:"ended_at"`
+		Data      trace.Payload `json:"data"`
+		Status    trace.Status  `json:"status"`
 	}
 )
 
@@ -51,39 +53,35 @@ type tree struct {
 const maxSessions = 4096
 
 type session struct {
-	trace    json.RawMessage // its event
+	trace    []byte // its event, as JSON
 	id       string
 	declared bool // the server has it
 	spans    int
 	parents  trace.Parents[string]
 }
 
-// batch returns the body for events, the sessions in it, and how many events
-// it leaves out because they are no JSON.
+// batch returns the body for events, nil where nothing is left of them, the
+// sessions in it, and how many events it leaves out because they are no JSON.
 func (t *tree) batch(events []trace.Event) (body []byte, in map[*session]bool, left int) {
 	in = make(map[*session]bool)
-	var all []any
+	var all [][]byte
 	for _, e := range events {
-		data, err := json.Marshal(e.Data)
+		s := t.session(e)
+		span, err := json.Marshal(t.span(s, e))
 		if err != nil {
 			left++
 			continue
 		}
-		s := t.session(e)
 		if !s.declared && !in[s] {
 			all = append(all, s.trace)
 		}
 		in[s] = true
-		all = append(all, t.span(s, e, data))
+		all = append(all, span)
 	}
 	if len(all) == 0 {
 		return nil, nil, left
 	}
-	body, err := json.Marshal(map[string][]any{"batch": all})
-	if err != nil { // each part was encoded before
-		return nil, nil, len(events)
-	}
-	return body, in, left
+	return slices.Concat([]byte(`{"batch":[`), bytes.Join(all, []byte(",")), []byte("]}")), in, left
 }
 
 func (t *tree) session(e trace.Event) *session {
@@ -105,7 +103,7 @@ func (t *tree) session(e trace.Event) *session {
 	return s
 }
 
-func (t *tree) span(s *session, e trace.Event, data []byte) spanEvent {
+func (t *tree) span(s *session, e trace.Event) spanEvent {
 	start, end := e.Span()
 	s.spans++
 	id := hash(16, s.id, strconv.Itoa(s.spans))
@@ -113,7 +111,7 @@ func (t *tree) span(s *session, e trace.Event, data []byte) spanEvent {
 	s.parents.Add(e.Data, id)
 	return spanEvent{
 		Type: "span", TraceID: s.id, SpanID: id, ParentID: parent, Kind: t.cfg.Kind,
-		Name: e.Name, StartedAt: stamp(start), EndedAt: stamp(end), Data: data, Status: e.Status,
+		Name: e.Name, StartedAt: stamp(start), EndedAt: stamp(end), Data: e.Data, Status: e.Status,
 	}
 }
 
