@@ -79,12 +79,12 @@ func placeholder(text string) bool {
 			return true
 		}
 	}
-	for _, p := range []string{"...", "…", "xxxx", "_here", "-here", "example"} {
+	for _, p := range []string{"...", "…", "_here", "-here", "example"} {
 		if strings.Contains(lower, p) {
 			return true
 		}
 	}
-	return few(lower)
+	return few(lower) || strings.Contains(text, "xxxx") || strings.Contains(text, "XXXX")
 }
 
 // variable reports whether text is a variable or a template of some language,

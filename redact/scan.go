@@ -20,6 +20,7 @@ const (
 // The sets that rules are made of.
 var (
 	space   = bytesOf(" \t\r\n\f") // as \s is
+	blank   = bytesOf(" \t")
 	digit   = bytesOf(digits)
 	hex     = bytesOf(digits + "abcdefABCDEF")
 	alnum   = bytesOf(letters + digits)
@@ -90,17 +91,19 @@ func newline(s string, i int) int {
 func margin(s string, i int) int {
 	start := i
 	i = blanks(s, i)
+	sign := i == start // one that needs no space behind it
 	if n := skip(s, i, &digit); n > i && n < i+8 {
 		switch rest := s[n:]; {
 		case strings.HasPrefix(rest, "→"), strings.HasPrefix(rest, "│"):
-			i = n + len("→")
-		case rest != "" && strings.IndexByte("\t:|-", rest[0]) >= 0 || strings.HasPrefix(rest, "  "):
-			i = n + 1
+			i, sign = n+len("→"), true
+		case rest != "" && strings.IndexByte("\t:|", rest[0]) >= 0, strings.HasPrefix(rest, "  "), sign && strings.HasPrefix(rest, "-"):
+			i, sign = n+1, true
 		}
 		i = blanks(s, i)
 	}
-	for i < len(s) && i < start+64 && strings.IndexByte("+->|#*", s[i]) >= 0 {
+	for i < len(s) && i < start+64 && strings.IndexByte("+->|#*", s[i]) >= 0 && (sign || blank[at(s, i+1)]) {
 		i = blanks(s, i+1)
+		sign = false
 	}
 	return i
 }

@@ -46,7 +46,8 @@ func (t token) find(s string, from, to int) span {
 	end := wrapped(s, to, t.bytes, t.least)
 	text := flat(s[to:end])
 	tooLong := t.most > 0 && len(text) > t.most && end == skip(s, to, t.bytes)
-	if len(text) < t.least || tooLong || few(text) || strings.Contains(strings.ToLower(text), "example") {
+	lost := 8 * strings.Count(s[to:end], "\n") // what may look like the margin of a line
+	if len(text)+lost < t.least || tooLong || few(text) || strings.Contains(strings.ToLower(text), "example") {
 		return span{}
 	}
 	if t.prefix == "sk-" && !mixed(text) && !opaque(text) || !strings.ContainsAny(text, capital) {
