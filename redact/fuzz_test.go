@@ -16,7 +16,7 @@ import (
 // demanded are the patterns that must find nothing in what is redacted.
 var demanded = regexp.MustCompile(`(?i)(?:api[_-]?key|password)\s*[:=]\s*(\S+)`)
 
-var ended = regexp.MustCompile("^[:=>]*[\"'`\\\\]*[])},;]")
+var ended = regexp.MustCompile("^[:=>([{\"'`\\\\]*[])},;]")
 
 // left returns what the demanded patterns find in text that is neither a mark,
 // nor punctuation, nor what follows the end of a string or a bracket.
