@@ -43,7 +43,9 @@ func assignedBelow(s string, end int) int {
 	}
 	k := skip(s, j, &space)
 	if strings.IndexByte(s[j:k], '\n') >= 0 {
-		k = margin(s, k)
+		if m := margin(s, k); m < len(s) && !space[s[m]] {
+			k = m
+		}
 	}
 	if k < len(s) && !space[s[k]] {
 		return k
