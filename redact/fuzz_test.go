@@ -22,7 +22,7 @@ var ended = regexp.MustCompile("^[:=>([{\"'`\\\\]*[])},;]")
 // nor punctuation, nor what follows the end of a string or a bracket.
 func left(text string) string {
 	for _, m := range demanded.FindAllStringSubmatch(text, -1) {
-		numbered := strings.Contains(m[0], "\n") && strings.Trim(m[1], "0123456789") == "" // the number of a line
+		numbered := strings.Contains(m[0], "\n") && strings.Trim(m[1], "0123456789→│:|-") == "" // the number of a line
 		if ended.MatchString(m[1]) || numbered {
 			continue
 		}
