@@ -236,7 +236,9 @@ func trimmed(s string, i, end int) int {
 		case '}':
 			open = '{'
 		case '>':
-			open = '<'
+			if open = '<'; end == i+1 { // a redirection, or nothing known
+				return end
+			}
 		case ',', ';':
 		case '"', '\'', '`':
 			if count[c]%2 == 0 {
