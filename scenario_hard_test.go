@@ -182,7 +182,7 @@ func TestSoftHardAndEmergencyNeverTouch(t *testing.T) {
 			}
 			s := loaded(t, tiercompact.Config{Window: 100000}, test.in...)
 			var want chat.Transcript
-			for _, id := range strings.Fields(test.keep) {
+			for id := range strings.FieldsSeq(test.keep) {
 				m, _ := byID(s, id)
 				want = append(want, m)
 			}
