@@ -13,24 +13,30 @@ import (
 // carryOut has the round planned that a check decided on, archives it, and puts
 // its outcome in the conversation's place.
 func (s *Session) carryOut(ctx context.Context, d decision) (Report, error) {
-	began := s.cfg.Now()
 	report := Report{Picked: d.picked, Reason: d.reason, Before: d.usage.Tokens, After: d.usage.Tokens, Usage: d.usage, FirstChanged: -1}
 	s.tellWarning(&report, d.warning)
 	s.tellEstimate(d.usage)
 	if d.reason != "" {
-		s.tellDecision(report, nil, "")
+		s.tellDecision(report, nil)
 		return report, nil
 	}
 	defer s.idle()
 	r := s.newRound(d.t)
-	if err := r.run(ctx, d); err != nil {
-		s.tellFailure(report, "plan", err)
-		return report, s.cfg.shown(err)
+	err := s.make(ctx, r, &report, d.over || d.summary, r.run(ctx, d))
+	return report, err
+}
+
+// make has a round made that was planned, with the error that planning ended
+// in. The report says what came of it.
+func (s *Session) make(ctx context.Context, r *round, report *Report, forced bool, planned error) error {
+	err := planned
+	if err != nil {
+		s.tellFailure(*report, r, "plan", err)
+	} else {
+		err = s.finish(ctx, r, report, forced)
 	}
-	forced := d.over || d.summary
-	err := s.finish(ctx, r, &report, forced)
-	report.Took = s.cfg.Now().Sub(began)
-	return report, s.cfg.shown(err)
+	report.Took = s.cfg.Now().Sub(r.began)
+	return s.cfg.shown(err)
 }
 
 // Plan returns what the next check would do with the conversation as it stands,
@@ -89,12 +95,12 @@ func (s *Session) finish(ctx context.Context, r *round, report *Report, forced b
 		s.mu.Lock()
 		s.putOff(report.Picked, report.Reason, &r.before)
 		s.mu.Unlock()
-		s.tellDecision(*report, r, "")
+		s.tellDecision(*report, r)
 		return s.overBudget(r)
 	}
 	number, err := s.archive(ctx, r, report)
 	if err != nil {
-		s.tellFailure(*report, "archive", err)
+		s.tellFailure(*report, r, "archive", err)
 		if s.cfg.ArchiveOptional {
 			report.Reason = NothingToDo
 			report.Warnings = append(report.Warnings, s.cfg.shown(err).Error())
@@ -103,7 +109,7 @@ func (s *Session) finish(ctx context.Context, r *round, report *Report, forced b
 		return err
 	}
 	if err := s.swap(r, number); err != nil {
-		s.tellFailure(*report, "record", err)
+		s.tellFailure(*report, r, "record", err)
 		return err
 	}
 	r.report(report, number)

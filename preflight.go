@@ -57,26 +57,20 @@ func preflightReason(cfg *settings, u Usage) string {
 
 // now makes a round at once, unless reason has one against it.
 func (s *Session) now(ctx context.Context, picked levels.Name, note string, reason func(Usage) string, plan func(*round, context.Context) error) (Report, error) {
-	began := s.cfg.Now()
 	report, t, err := s.begin(picked, reason)
 	if err != nil {
 		return report, err
 	}
 	s.tellEstimate(report.Usage)
 	if report.Reason != "" {
-		s.tellDecision(report, nil, note)
+		s.tellDecision(report, nil)
 		return report, nil
 	}
 	defer s.idle()
 	r := s.newRound(t)
 	r.note = strings.ToValidUTF8(note, "\uFFFD")
-	if err := plan(r, ctx); err != nil {
-		s.tellFailure(report, "plan", err)
-		return report, s.cfg.shown(err)
-	}
-	err = s.finish(ctx, r, &report, true)
-	report.Took = s.cfg.Now().Sub(began)
-	return report, s.cfg.shown(err)
+	err = s.make(ctx, r, &report, true, plan(r, ctx))
+	return report, err
 }
 
 // begin makes the session busy and returns what to plan for, unless reason has
@@ -158,7 +152,7 @@ func (c *Compactor) whole(ctx context.Context, w whole, options []Option) (chat.
 	s := c.begin(archiveID(w.id))
 	s.tellEstimate(u)
 	if report.Reason != "" {
-		s.tellDecision(report, nil, w.note)
+		s.tellDecision(report, nil)
 		return t, report, nil
 	}
 	return c.compactWhole(ctx, s, w, known, t, report)
@@ -182,22 +176,16 @@ func (c *Compactor) replayed(id string) *replayed {
 // compactWhole makes a round on t, what earlier rounds have left of w.messages,
 // with s, a session of its own.
 func (c *Compactor) compactWhole(ctx context.Context, s *Session, w whole, known *replayed, t chat.Transcript, report Report) (chat.Transcript, Report, error) {
-	began := c.cfg.Now()
 	conv := newConversation(c.cfg)
 	for _, m := range t {
 		conv.add(c.cfg.measure(m))
 	}
 	conv.tools = c.cfg.countTools(w.tools)
 	s.steps, s.t, s.summary = known.steps, conv, conv.summaryNumber()
+	s.learn(w.messages) // the replayed ones may have lost what tells a secret
 	r := s.newRound(conv.snapshot())
 	r.note = strings.ToValidUTF8(w.note, "\uFFFD")
-	if err := r.layers(ctx); err != nil {
-		s.tellFailure(report, "plan", err)
-		return t, report, s.cfg.shown(err)
-	}
-	err := s.finish(ctx, r, &report, true)
-	report.Took = c.cfg.Now().Sub(began)
-	err = s.cfg.shown(err)
+	err := s.make(ctx, r, &report, true, r.layers(ctx))
 	if !report.Compacted() {
 		return t, report, err
 	}

@@ -101,6 +101,7 @@ func (c *Compactor) Resume(ctx context.Context, st archive.State) (*Session, err
 	}
 	for _, r := range s.rounds {
 		s.t.reserve(r.before.messages)
+		s.learn(r.before.messages)
 	}
 	c.sessions[id] = s
 	return s, nil

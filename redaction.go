@@ -45,7 +45,7 @@ func (s *Session) learn(messages chat.Transcript) {
 		return
 	}
 	for _, m := range messages {
-		if _, known := s.learnt.LoadOrStore(m.ID, true); known {
+		if _, known := s.learnt.LoadOrStore(m.ID, true); known && m.ID != "" {
 			continue
 		}
 		for _, p := range m.Parts {

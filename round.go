@@ -31,6 +31,7 @@ type round struct {
 	warning string
 	sum     string          // of before; "" until it is asked for
 	gone    []archive.Entry // what its recall ids stand for, once it is archived
+	began   time.Time
 }
 
 // A step is one application of edits.
@@ -49,7 +50,7 @@ type step struct {
 }
 
 func newRound(cfg *settings, t conversation, ratio float64, summaries int) *round {
-	r := &round{cfg: cfg, ratio: ratio, before: t, was: make(map[string]chat.Message), number: summaries + 1}
+	r := &round{cfg: cfg, ratio: ratio, before: t, was: make(map[string]chat.Message), number: summaries + 1, began: cfg.Now()}
 	r.stand(t)
 	return r
 }

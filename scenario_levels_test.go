@@ -149,10 +149,8 @@ func TestSeveralLevelsAreOneRound(t *testing.T) {
 	if len(r.Applied) != 2 || steps(t, store) != 1 || len(told[trace.Archival](*heard)) != 1 {
 		t.Fatalf("applied %v in %d steps", applied(r), steps(t, store))
 	}
-	for _, l := range told[trace.LevelApplied](*heard) {
-		if l.PrefillTokens != r.Prefill {
-			t.Errorf("%s prefills %d, the round %d", l.Level, l.PrefillTokens, r.Prefill)
-		}
+	if l := told[trace.LevelApplied](*heard); l[0].PrefillTokens != 0 || l[1].PrefillTokens != r.Prefill {
+		t.Errorf("the levels prefill %d and %d, the round %d", l[0].PrefillTokens, l[1].PrefillTokens, r.Prefill)
 	}
 	for i, want := range []string{tiercompact.InCooldown, tiercompact.InCooldown} {
 		if r := add(t, s, said([]chat.Role{chat.Assistant, chat.User}[i], 1500, 95+i)); r.Reason != want {

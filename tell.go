@@ -29,9 +29,9 @@ func (s *Session) tellEstimate(u Usage) {
 
 // tellFailure traces a check whose round was not made, and what it failed by:
 // plan, archive or record.
-func (s *Session) tellFailure(report Report, kind string, err error) {
+func (s *Session) tellFailure(report Report, r *round, kind string, err error) {
 	report.Reason = kind + " failed"
-	s.tellDecision(report, nil, "")
+	s.tellDecision(report, r)
 	s.tellError(kind, err)
 }
 
@@ -40,22 +40,28 @@ func (s *Session) tellError(kind string, err error) {
 }
 
 // tellDecision traces a check. r is the round that was planned, nil for none.
-func (s *Session) tellDecision(report Report, r *round, note string) {
+func (s *Session) tellDecision(report Report, r *round) {
 	s.mu.Lock()
 	t, buffer := s.cfg.Thresholds, s.cfg.budget.Buffer
 	s.mu.Unlock()
 	d := trace.TriggerDecision{
-		Triggered: report.Compacted(), Reason: roundReason(&report), Level: string(report.Picked), Note: note,
+		Triggered: report.Compacted(), Reason: roundReason(&report), Level: string(report.Picked),
 		Policy: trace.Policy{
 			TriggerPct: s.cfg.TriggerPct, HardCapBuffer: buffer, Strategy: string(s.cfg.Strategy),
 			Thresholds: trace.Thresholds{Soft: t.Soft, Hard: t.Hard, Emergency: t.Emergency},
 		},
 	}
+	now := s.cfg.Now()
+	if r == nil {
+		s.emitSpan(now, now, d)
+		return
+	}
+	d.Note = r.note
 	if d.Triggered {
-		pruned := len(r.before.messages) - len(r.t.messages)
+		pruned := max(0, len(r.before.messages)-len(r.t.messages)) // markers may be more than what they stand for
 		d.Kept, d.PrunedCount = r.keptCounts(), &pruned
 	}
-	s.emit(d)
+	s.emitSpan(r.began, now, d)
 }
 
 func (r *round) keptCounts() *trace.Kept {
@@ -70,7 +76,7 @@ func (r *round) keptCounts() *trace.Kept {
 
 // tellRound traces a round that was made.
 func (s *Session) tellRound(report Report, r *round, number int) {
-	s.tellDecision(report, r, r.note)
+	s.tellDecision(report, r)
 	for i, st := range r.steps {
 		if s.cfg.Trace == nil {
 			return
