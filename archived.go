@@ -18,7 +18,7 @@ func (s *Session) archive(ctx context.Context, r *round, report *Report) (int, e
 	r.gone = r.removed()
 	a := archive.Step{
 		Session: s.id, Number: next, Before: r.before.messages, Removed: r.gone,
-		Edits: r.edits(), Reason: roundReason(report), Level: string(report.Picked), Note: r.note, Time: s.cfg.Now(),
+		Edits: r.edits(), Reason: r.reason(report), Level: string(report.Picked), Note: r.note, Time: s.cfg.Now(),
 	}
 	for _, st := range r.steps {
 		if st.summary != nil {
@@ -35,11 +35,13 @@ func (s *Session) archive(ctx context.Context, r *round, report *Report) (int, e
 	return number, nil
 }
 
-func roundReason(r *Report) string {
-	if r.Reason != "" {
-		return r.Reason
+// reason returns why nothing was done, or else why the round is made. r is nil
+// where none was planned.
+func (r *round) reason(report *Report) string {
+	if report.Reason != "" || r == nil {
+		return report.Reason
 	}
-	return "usage"
+	return r.cause
 }
 
 // edits returns the round as it can be made again on a history that is sent

@@ -21,7 +21,7 @@ func (s *Session) carryOut(ctx context.Context, d decision) (Report, error) {
 		return report, nil
 	}
 	defer s.idle()
-	r := s.newRound(d.t)
+	r := s.newRound(d.t, d.cause)
 	err := s.make(ctx, r, &report, d.over || d.summary, r.run(ctx, d))
 	return report, err
 }
@@ -58,7 +58,7 @@ func (s *Session) Plan(ctx context.Context) (Report, error) {
 	if d.reason != "" {
 		return report, nil
 	}
-	r := s.newRound(d.t)
+	r := s.newRound(d.t, d.cause)
 	if err := r.run(ctx, d); err != nil {
 		return report, s.cfg.shown(err)
 	}
@@ -71,14 +71,16 @@ func (s *Session) Plan(ctx context.Context) (Report, error) {
 	return report, nil
 }
 
-func (s *Session) newRound(t conversation) *round {
+func (s *Session) newRound(t conversation, cause string) *round {
 	s.learn(t.messages)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	cfg := s.cfg
 	const many = 1 << 20
 	ratio := float64(s.cal.Void().Tokens(many, 0)) / many
-	return newRound(&cfg, t, ratio, s.summary)
+	r := newRound(&cfg, t, ratio, s.summary)
+	r.cause = cause
+	return r
 }
 
 // idle ends the session's one round.
@@ -124,6 +126,8 @@ func (s *Session) finish(ctx context.Context, r *round, report *Report, forced b
 // worthless returns why the round is not worth making, "" where it is.
 func (r *round) worthless(forced bool) string {
 	switch {
+	case len(r.steps) == 0 && r.little:
+		return ByMinGain
 	case len(r.steps) == 0:
 		return NothingToDo
 	case !forced && r.tooLittle(r.before.total()-r.t.total()):
@@ -148,6 +152,8 @@ func (r *round) budgetError() *BudgetError {
 	for i, m := range r.t.messages {
 		n := r.tokens(r.t.sizes[i])
 		switch h := r.view.Holds[i]; {
+		case m.IsSummary():
+			e.Stubbed += n
 		case m.Role == chat.System || m.Role == chat.Developer:
 			e.System += n
 		case h&memory.Latest != 0:

@@ -12,6 +12,7 @@ import (
 type decision struct {
 	picked  levels.Name
 	reason  string // why no round begins; "" where one does
+	cause   string // why one does
 	summary bool   // straight to the summary: a message or context threshold
 	over    bool   // the conversation does not fit the budget
 	noModel string // why no model is asked; "" where one may be
@@ -30,8 +31,12 @@ func (s *Session) decide() decision {
 		d.reason = SwitchedOff
 		return d
 	}
-	d.picked, d.summary = s.pick(d.usage)
+	d.picked, d.cause = s.pick(d.usage)
+	d.summary = d.cause != byUsage
 	open := s.cfg.gate.Open(s.gate)
+	if d.over && d.cause == byUsage {
+		d.cause = overBudget
+	}
 	switch {
 	case d.picked == levels.None && !d.over:
 		d.reason = BelowThreshold
@@ -48,7 +53,7 @@ func (s *Session) decide() decision {
 		d.reason = s.wait[d.picked].reason
 	default:
 		if !open {
-			d.noModel = "inside the cooldown no model is asked"
+			d.noModel, d.cause = "inside the cooldown no model is asked", overBudgetAnyway
 		}
 		d.t = s.t.snapshot()
 		s.busy = true
@@ -56,24 +61,24 @@ func (s *Session) decide() decision {
 	return d
 }
 
-// pick returns the level that is due, and whether a message or context
-// threshold leads straight to the summary.
-func (s *Session) pick(u Usage) (levels.Name, bool) {
+// pick returns the level that is due and why; a message or context threshold
+// leads straight to the summary.
+func (s *Session) pick(u Usage) (picked levels.Name, cause string) {
 	if n := s.cfg.MessageThreshold; n > 0 && s.t.unsummarised >= n {
-		return levels.Emergency, true
+		return levels.Emergency, byMessages
 	}
 	if c := s.cfg.ContextThreshold; c > 0 && u.Share >= c {
-		return levels.Emergency, true
+		return levels.Emergency, byContext
 	}
 	share := u.Share
 	if fixed := s.t.fixed + s.t.tools; 2*fixed > s.cfg.Window && fixed < s.cfg.Window {
 		share = float64(u.Tokens-fixed) / float64(s.cfg.Window-fixed)
 	}
-	picked := s.cfg.Thresholds.Select(share)
+	picked = s.cfg.Thresholds.Select(share)
 	if picked != levels.None && s.cfg.Level != "" {
 		picked = s.cfg.Level
 	}
-	return picked, false
+	return picked, byUsage
 }
 
 // fixedWarning returns the warning that the fixed part is over half of the

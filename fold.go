@@ -46,7 +46,7 @@ func (r *round) fold(ctx context.Context, cut levels.Cut, name levels.Name, forc
 	w.Target = r.filled(cut, w.Cap())
 	_, builtIn := w.Summarizer.(summarize.Extractive)
 	gain := r.before.total() - max(r.t.total()-cut.Tokens(r.t.sizes)+w.Cap(), w.Target)
-	if !forced && !builtIn && (gain <= 0 || r.tooLittle(gain)) {
+	if r.little = !forced && !builtIn && (gain <= 0 || r.tooLittle(gain)); r.little {
 		return nil
 	}
 	summary, err := r.write(ctx, w, cut)

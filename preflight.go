@@ -18,15 +18,15 @@ import (
 // over the budget. It is run before a model call. Neither cooldown nor MinGain
 // applies.
 func (s *Session) Preflight(ctx context.Context) (Report, error) {
-	reason := func(u Usage) string { return preflightReason(&s.cfg, u) } // called under the lock
-	return s.now(ctx, levels.LayerName, "", reason, (*round).layers)
+	due := func(u Usage) (string, string) { return preflightDue(&s.cfg, u) } // called under the lock
+	return s.now(ctx, levels.LayerName, "", due, (*round).layers)
 }
 
 // Compact compacts the session to three layers now, whatever its usage, the
 // cooldown or the trigger. The note is the user's wish, which the summarizer is
 // given and the trace tells.
 func (s *Session) Compact(ctx context.Context, note string) (Report, error) {
-	return s.now(ctx, levels.LayerName, note, always, (*round).layers)
+	return s.now(ctx, levels.LayerName, note, byHandNow, (*round).layers)
 }
 
 // CompactLevel has one level do its work now, whatever the usage, the cooldown
@@ -36,28 +36,32 @@ func (s *Session) CompactLevel(ctx context.Context, level levels.Name) (Report, 
 	if _, err := levels.Parse(string(level)); err != nil {
 		return Report{FirstChanged: -1}, err
 	}
-	return s.now(ctx, level, "", always, func(r *round, ctx context.Context) error {
+	return s.now(ctx, level, "", byHandNow, func(r *round, ctx context.Context) error {
 		r.cfg.Level = level // asked for by name: without cascade
 		return r.run(ctx, decision{picked: level, over: true})
 	})
 }
 
-func always(Usage) string { return "" }
+// A due says why a round is made at a usage, or what is against it.
+type due func(Usage) (cause, against string)
 
-// preflightReason says why a preflight does nothing at a usage, "" where it compacts.
-func preflightReason(cfg *settings, u Usage) string {
+func byHandNow(Usage) (cause, against string) { return byHand, "" }
+
+func preflightDue(cfg *settings, u Usage) (cause, against string) {
 	switch {
 	case cfg.NoAuto:
-		return SwitchedOff
-	case u.Share < cfg.TriggerPct && u.Tokens <= u.Budget:
-		return BelowThreshold
+		return "", SwitchedOff
+	case u.Tokens > u.Budget:
+		return overBudget, ""
+	case u.Share < cfg.TriggerPct:
+		return "", BelowThreshold
 	}
-	return ""
+	return byUsage, ""
 }
 
-// now makes a round at once, unless reason has one against it.
-func (s *Session) now(ctx context.Context, picked levels.Name, note string, reason func(Usage) string, plan func(*round, context.Context) error) (Report, error) {
-	report, t, err := s.begin(picked, reason)
+// now makes a round at once, unless there is something against it.
+func (s *Session) now(ctx context.Context, picked levels.Name, note string, due due, plan func(*round, context.Context) error) (Report, error) {
+	report, t, cause, err := s.begin(picked, due)
 	if err != nil {
 		return report, err
 	}
@@ -67,27 +71,27 @@ func (s *Session) now(ctx context.Context, picked levels.Name, note string, reas
 		return report, nil
 	}
 	defer s.idle()
-	r := s.newRound(t)
+	r := s.newRound(t, cause)
 	r.note = strings.ToValidUTF8(note, "\uFFFD")
 	err = s.make(ctx, r, &report, true, plan(r, ctx))
 	return report, err
 }
 
-// begin makes the session busy and returns what to plan for, unless reason has
-// something against it.
-func (s *Session) begin(picked levels.Name, reason func(Usage) string) (Report, conversation, error) {
+// begin makes the session busy and returns what to plan for and why, unless
+// there is something against it.
+func (s *Session) begin(picked levels.Name, due due) (report Report, t conversation, cause string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	u := s.usage()
-	report := Report{Picked: picked, Before: u.Tokens, After: u.Tokens, Usage: u, FirstChanged: -1}
+	report = Report{Picked: picked, Before: u.Tokens, After: u.Tokens, Usage: u, FirstChanged: -1}
 	if err := s.editable(); err != nil {
-		return report, conversation{}, err
+		return report, t, "", err
 	}
-	if report.Reason = reason(u); report.Reason != "" {
-		return report, conversation{}, nil
+	if cause, report.Reason = due(u); report.Reason != "" {
+		return report, t, "", nil
 	}
 	s.busy = true
-	return report, s.t.snapshot(), nil
+	return report, s.t.snapshot(), cause, nil
 }
 
 // An Option says more of a conversation that is sent as a whole.
@@ -102,7 +106,7 @@ type whole struct {
 	messages []chat.Message
 	tools    []byte
 	note     string
-	reason   func(Usage) string
+	due      due
 }
 
 // replayed is what is known of a conversation that is sent again and again.
@@ -122,13 +126,13 @@ type replayed struct {
 // the server's prompt cache stays valid; usage is taken after that. Without an
 // id nothing is remembered.
 func (c *Compactor) Preflight(ctx context.Context, id string, messages []chat.Message, options ...Option) (chat.Transcript, Report, error) {
-	w := whole{id: id, messages: messages, reason: func(u Usage) string { return preflightReason(&c.cfg, u) }}
+	w := whole{id: id, messages: messages, due: func(u Usage) (string, string) { return preflightDue(&c.cfg, u) }}
 	return c.whole(ctx, w, options)
 }
 
 // Compact is the manual form of [Compactor.Preflight]: it compacts whatever the usage.
 func (c *Compactor) Compact(ctx context.Context, id string, messages []chat.Message, note string, options ...Option) (chat.Transcript, Report, error) {
-	w := whole{id: id, messages: messages, note: note, reason: func(Usage) string { return "" }}
+	w := whole{id: id, messages: messages, note: note, due: byHandNow}
 	return c.whole(ctx, w, options)
 }
 
@@ -148,14 +152,15 @@ func (c *Compactor) whole(ctx context.Context, w whole, options []Option) (chat.
 		t = w.messages
 	}
 	u := known.usage(&c.cfg, t, c.cfg.countTools(w.tools))
-	report := Report{Picked: levels.LayerName, Before: u.Tokens, After: u.Tokens, Usage: u, FirstChanged: -1, Reason: w.reason(u)}
+	cause, against := w.due(u)
+	report := Report{Picked: levels.LayerName, Before: u.Tokens, After: u.Tokens, Usage: u, FirstChanged: -1, Reason: against}
 	s := c.begin(archiveID(w.id))
 	s.tellEstimate(u)
 	if report.Reason != "" {
 		s.tellDecision(report, nil)
 		return t, report, nil
 	}
-	return c.compactWhole(ctx, s, w, known, t, report)
+	return c.compactWhole(ctx, s, w, known, t, cause, report)
 }
 
 // replayed returns what is known of an id. Without one nothing is, and requests
@@ -175,7 +180,7 @@ func (c *Compactor) replayed(id string) *replayed {
 
 // compactWhole makes a round on t, what earlier rounds have left of w.messages,
 // with s, a session of its own.
-func (c *Compactor) compactWhole(ctx context.Context, s *Session, w whole, known *replayed, t chat.Transcript, report Report) (chat.Transcript, Report, error) {
+func (c *Compactor) compactWhole(ctx context.Context, s *Session, w whole, known *replayed, t chat.Transcript, cause string, report Report) (chat.Transcript, Report, error) {
 	conv := newConversation(c.cfg)
 	for _, m := range t {
 		conv.add(c.cfg.measure(m))
@@ -183,7 +188,7 @@ func (c *Compactor) compactWhole(ctx context.Context, s *Session, w whole, known
 	conv.tools = c.cfg.countTools(w.tools)
 	s.steps, s.t, s.summary = known.steps, conv, conv.summaryNumber()
 	s.learn(w.messages) // the replayed ones may have lost what tells a secret
-	r := s.newRound(conv.snapshot())
+	r := s.newRound(conv.snapshot(), cause)
 	r.note = strings.ToValidUTF8(w.note, "\uFFFD")
 	err := s.make(ctx, r, &report, true, r.layers(ctx))
 	if !report.Compacted() {

@@ -33,6 +33,16 @@ const (
 	SwitchedOff    = "off" // trigger manual, or automatic compaction turned off
 )
 
+// Why a round was made, as the archive and the trace have it.
+const (
+	byUsage          = "usage"
+	byMessages       = "message_threshold"
+	byContext        = "context_threshold"
+	byHand           = "by hand"
+	overBudget       = "over the budget"
+	overBudgetAnyway = "over the budget, in the cooldown"
+)
+
 // A Report says what a check did, or why it did nothing.
 type Report struct {
 	Message string      `json:"message,omitempty"` // id of the message that was added
@@ -132,7 +142,7 @@ func (st *step) applied() Applied {
 func (st *step) reported(cfg *settings) []Edit {
 	out := make([]Edit, 0, len(st.edits))
 	for _, e := range st.edits {
-		x := Edit{Level: st.level, Start: e.Start, End: e.End, New: e.New, Put: len(e.New), Why: e.Why, Recall: recallID(e)}
+		x := Edit{Level: st.level, Start: e.Start, End: e.End, New: e.New, Put: len(e.New), Why: cfg.clean(e.Why), Recall: recallID(e)}
 		for i := e.Start; i < e.End; i++ {
 			x.IDs = append(x.IDs, st.before.messages[i].ID)
 			x.Before += st.before.sizes[i]

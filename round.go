@@ -32,6 +32,8 @@ type round struct {
 	sum     string          // of before; "" until it is asked for
 	gone    []archive.Entry // what its recall ids stand for, once it is archived
 	began   time.Time
+	cause   string // why it is made
+	little  bool   // a summary was not asked for: it would free too little
 }
 
 // A step is one application of edits.

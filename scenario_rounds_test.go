@@ -94,9 +94,10 @@ func TestAStrongerLevelDoesNotWait(t *testing.T) {
 
 func TestTheGainOfEmergencyIsJudgedBeforeAModelIsAsked(t *testing.T) {
 	for _, test := range []struct {
-		gain  float64
-		asked int
-	}{{0.80, 0}, {0.30, 1}} { // 9,300, at most about 2,300 of them the summary
+		gain   float64
+		asked  int
+		reason string
+	}{{0.80, 0, tiercompact.ByMinGain}, {0.30, 1, ""}} { // 9,300, at most about 2,300 of them the summary
 		asked := 0
 		cfg := counted(&asked)
 		cfg.Window, cfg.MinGain, cfg.HardCapBuffer = 10000, test.gain, tiercompact.None
@@ -104,6 +105,9 @@ func TestTheGainOfEmergencyIsJudgedBeforeAModelIsAsked(t *testing.T) {
 		r := add(t, s, said(chat.User, 300, 1))
 		if r.Picked != levels.Emergency || asked != test.asked || r.Compacted() != (test.asked > 0) {
 			t.Errorf("least gain %.2f: picked %s, applied %v, asked %d times", test.gain, r.Picked, applied(r), asked)
+		}
+		if r.Reason != test.reason {
+			t.Errorf("least gain %.2f: %q, want %q", test.gain, r.Reason, test.reason)
 		}
 	}
 }
@@ -129,9 +133,12 @@ func TestARoundInsideTheCooldownAsksNoModel(t *testing.T) {
 	if !r.Compacted() || asked != 1 || r.After > r.Usage.Budget {
 		t.Errorf("over the budget in the cooldown: %v (%s), asked %d times", applied(r), r.Reason, asked)
 	}
-	all := told[trace.LevelApplied](*heard)
-	if last := all[len(all)-1]; !slices.ContainsFunc(all, func(l trace.LevelApplied) bool { return strings.Contains(l.Why, "cooldown") }) {
-		t.Errorf("the trace does not say that the cooldown was passed over: %+v", last)
+	var reasons []string
+	for _, d := range told[trace.TriggerDecision](*heard) {
+		reasons = append(reasons, d.Reason)
+	}
+	if want := []string{"by hand", "over the budget, in the cooldown"}; !slices.Equal(reasons, want) {
+		t.Errorf("the trace says %q, want %q", reasons, want)
 	}
 }
 

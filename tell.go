@@ -45,7 +45,7 @@ func (s *Session) tellDecision(report Report, r *round) {
 	t, buffer := s.cfg.Thresholds, s.cfg.budget.Buffer
 	s.mu.Unlock()
 	d := trace.TriggerDecision{
-		Triggered: report.Compacted(), Reason: roundReason(&report), Level: string(report.Picked),
+		Triggered: report.Compacted(), Reason: r.reason(&report), Level: string(report.Picked),
 		Policy: trace.Policy{
 			TriggerPct: s.cfg.TriggerPct, HardCapBuffer: buffer, Strategy: string(s.cfg.Strategy),
 			Thresholds: trace.Thresholds{Soft: t.Soft, Hard: t.Hard, Emergency: t.Emergency},
