@@ -38,6 +38,7 @@ type Dir struct {
 
 	mu     sync.RWMutex // held to write while the folder is written to
 	closed bool
+	ours   map[string]bool // sessions whose folder was found to be theirs
 }
 
 const (
@@ -57,7 +58,7 @@ func OpenDir(root string, o DirOptions) (*Dir, error) {
 }
 
 func openDir(root string, o DirOptions, disk disk) (*Dir, error) {
-	d := &Dir{root: root, disk: disk}
+	d := &Dir{root: root, disk: disk, ours: make(map[string]bool)}
 	if o.ReadOnly {
 		err := d.library().checkFormat(context.Background())
 		if errors.Is(err, fs.ErrNotExist) {

@@ -151,6 +151,22 @@ func (d *Dir) leftovers(ctx context.Context, session string) ([]int, error) {
 	return reading(ctx, d, func(l library) ([]int, error) { return l.leftovers(ctx, session) })
 }
 
+// event is called under mu. There is one at every check, so the folder is not
+// looked at again as long as it is there.
+func (d *Dir) event(session string, line []byte) error {
+	path := filepath.Join(d.folder(session), eventsName(1))
+	if d.ours[session] {
+		if err := d.disk.appendLine(path, line); !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	if _, err := d.prepareFolder(session); err != nil {
+		return err
+	}
+	d.ours[session] = true
+	return d.disk.appendLine(path, line)
+}
+
 // Event implements [Store].
 func (d *Dir) Event(ctx context.Context, session string, line []byte) error {
 	line, err := checkEvent(session, line)
@@ -162,11 +178,7 @@ func (d *Dir) Event(ctx context.Context, session string, line []byte) error {
 	if err := d.writable(ctx); err != nil {
 		return err
 	}
-	folder, err := d.prepareFolder(session)
-	if err == nil {
-		err = d.disk.appendLine(filepath.Join(folder, eventsName(1)), line)
-	}
-	if err != nil {
+	if err := d.event(session, line); err != nil {
 		return fmt.Errorf("archive event of session %s: %w", session, withRemedy(err))
 	}
 	return nil
