@@ -187,6 +187,62 @@ func TestWhatOnlyLooksLikeASecretStays(t *testing.T) {
 	}
 }
 
+// What is changed is reported with its path, and archived with the name of the
+// tool and the address of an image.
+func TestASecretInAPathAToolOrAnAddressLeavesNoSession(t *testing.T) {
+	secret := "gh" + "p_" + strings.Repeat("aB3dE6gH9", 4)
+	c, dir := newArchived(t)
+	args, err := json.Marshal(map[string]string{"path": "/srv/" + secret + "/main.go"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := prose(1500, 1)
+	s := c.Session("x")
+	var reports bytes.Buffer
+	messages := append(chat.Transcript{
+		chat.NewText(chat.User, "Read it."),
+		{Role: chat.Assistant, Parts: []chat.Part{{Kind: chat.Call, ID: "c", Name: "read_" + secret, Args: string(args)}}},
+		{Role: chat.Tool, Parts: []chat.Part{{Kind: chat.Result, ID: "c", Text: "package main\n" + text}}},
+		{Role: chat.User, Parts: []chat.Part{{Kind: chat.Image, Image: &chat.Picture{URL: "https://example.org/a.png?X-Signature=" + secret, Detail: secret}}}},
+	}, working(12, 200)...)
+	if err := s.Load(messages); err != nil {
+		t.Fatal(err)
+	}
+	for _, level := range []levels.Name{levels.SoftName, levels.HardName, levels.Emergency} {
+		r, err := s.CompactLevel(t.Context(), level)
+		if err != nil || !r.Compacted() {
+			t.Fatalf("%s: %q, %v", level, r.Reason, err)
+		}
+		if err := json.NewEncoder(&reports).Encode(r); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Undo(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o := spilled{dir: dir, reports: reports}
+	for where, text := range o.all(t) {
+		if strings.Contains(text, secret) {
+			t.Errorf("%s: the secret stands there", where)
+		}
+	}
+}
+
+// newArchived returns a compactor with an archive in a folder.
+func newArchived(t *testing.T) (*tiercompact.Compactor, string) {
+	t.Helper()
+	dir := t.TempDir()
+	store, err := archive.OpenDir(dir, archive.DirOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := tiercompact.New(tiercompact.Config{Window: 1 << 20, Trigger: tiercompact.Manual, Archive: store})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, dir
+}
+
 // archiveOf opens an archive that is in use for reading.
 func archiveOf(t *testing.T, dir string) archive.Store {
 	t.Helper()

@@ -11,7 +11,8 @@ import (
 )
 
 // Redacted returns a store that keeps in store what redact makes of every text:
-// messages, what they were read from, entries, edits, summaries, notes, events.
+// messages, names of tools, addresses of images, what messages were read from,
+// entries, edits, summaries, notes, events. Ids and pixels stay as they are.
 // Texts that are JSON stay JSON; one that redact would break is redacted string
 // by string, and where that is not enough, replaced. Step.Redacted says
 // which messages came out other than they were.
@@ -126,7 +127,7 @@ func (r redacted) message(m chat.Message) chat.Message {
 }
 
 func (r redacted) part(p chat.Part) chat.Part {
-	p.Text = r.redact(p.Text)
+	p.Text, p.Name, p.Image = r.redact(p.Text), r.redact(p.Name), r.picture(p.Image)
 	var ok bool
 	if p.Args, ok = r.text(p.Args); !ok {
 		p.Args = replaced
@@ -135,6 +136,19 @@ func (r redacted) part(p chat.Part) chat.Part {
 		p.Raw = ""
 	}
 	return p
+}
+
+// picture redacts all but the image itself.
+func (r redacted) picture(p *chat.Picture) *chat.Picture {
+	if p == nil {
+		return nil
+	}
+	out := *p
+	out.URL, out.Detail, out.MediaType = r.redact(p.URL), r.redact(p.Detail), r.redact(p.MediaType)
+	if out == *p {
+		return p
+	}
+	return &out
 }
 
 // replaced stands for JSON that cannot be redacted and stay JSON.

@@ -31,7 +31,8 @@ func TestNothingSecretIsInTheArchive(t *testing.T) {
 	before := chat.Transcript{
 		{ID: "a", Role: chat.User, Source: source, Parts: []chat.Part{{Kind: chat.Text, Text: "set api_key=" + secret + " now"}}},
 		{ID: "b", Role: chat.Assistant, Source: unfit, Parts: []chat.Part{{Kind: chat.Call, ID: "1", Args: unfit.JSON, Raw: `{"input":` + unfit.JSON + `}`}}},
-		{ID: "c", Role: chat.Assistant, Parts: []chat.Part{{Kind: chat.Call, ID: "2", Args: `{"cmd":"echo \"api_key: ` + secret + ` \""}`}, {Kind: chat.Call, ID: "3", Args: "api_key=" + secret + "{"}}},
+		{ID: "c", Role: chat.Assistant, Parts: []chat.Part{{Kind: chat.Call, ID: "2", Args: `{"cmd":"echo \"api_key: ` + secret + ` \""}`}, {Kind: chat.Call, ID: "3", Args: "api_key=" + secret + "{", Name: "api_key=" + secret}}},
+		{ID: "d", Role: chat.User, Parts: []chat.Part{{Kind: chat.Image, Image: &chat.Picture{URL: "https://example.org/?api_key=" + secret, Data: "AAAA"}}}},
 		text("untouched"),
 	}
 	step := Step{
@@ -65,7 +66,7 @@ func checkRedacted(t *testing.T, store Store) {
 	t.Helper()
 	got, err := store.Get(t.Context(), "s", 1)
 	must(t, err)
-	if len(got.Redacted) != 3 || !got.Before[0].Changed || got.Before[3].Changed {
+	if len(got.Redacted) != 4 || !got.Before[0].Changed || got.Before[4].Changed || got.Before[3].Parts[0].Image.Data != "AAAA" {
 		t.Errorf("%v are said to be redacted, of %+v", got.Redacted, got.Before)
 	}
 	if s := got.Before[0].Source; s == nil || s.JSON != `{"content":"set api_key=<REDACTED> now","n":1.50}` {
