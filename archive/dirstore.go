@@ -73,7 +73,7 @@ func (d *Dir) put(s Step) error {
 }
 
 func withRemedy(err error) error {
-	if errors.Is(err, ErrVersion) {
+	if unreadable(err) {
 		return err
 	}
 	return fmt.Errorf("%w; free space, make the folder writable or choose another archive", err)

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 // folder returns the folder of a session.
@@ -46,7 +47,29 @@ type folders struct{ root string }
 func (f folders) path(folder, name string) string { return filepath.Join(f.root, folder, name) }
 
 func (f folders) open(_ context.Context, folder, name string) (io.ReadCloser, error) {
-	return os.Open(f.path(folder, name))
+	file, err := os.Open(f.path(folder, name))
+	if err != nil {
+		return nil, spoilt(err)
+	}
+	return readable{file}, nil
+}
+
+// A readable is a file whose damage is one of the archive: a bad sector, a folder
+// or a loop of links in its place, no right to read it.
+type readable struct{ *os.File }
+
+func (r readable) Read(p []byte) (int, error) {
+	n, err := r.File.Read(p)
+	return n, spoilt(err)
+}
+
+// spoilt returns err as ErrDamaged where a file is there and cannot be read, and
+// that is not for want of descriptors.
+func spoilt(err error) error {
+	if err == nil || err == io.EOF || errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrDamaged, err)
 }
 
 func (f folders) names(_ context.Context, folder string) ([]string, error) {

@@ -3,7 +3,10 @@ package archive
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
+	"strings"
 )
 
 // formatFile is what archive.json and session.json hold.
@@ -26,13 +29,19 @@ func sessionText(session string) string {
 
 func (l library) format(ctx context.Context, folder, name string) (f formatFile, err error) {
 	b, err := l.readAll(ctx, folder, name)
-	if err != nil {
-		return f, err
+	if err == nil {
+		err = decodeLine(b, &f)
 	}
-	if err := decodeLine(b, &f); err != nil {
-		return f, &Damage{File: l.path(folder, name), Err: err}
+	if err == nil && folder != "" && !strings.EqualFold(folderName(f.Session), folder) {
+		err = fmt.Errorf("%w: it is of session %q", ErrDamaged, f.Session)
 	}
-	return f, nil
+	if errors.Is(err, ErrDamaged) {
+		err = fmt.Errorf("%w; it is written anew where it is missing: remove it, and go on with the session", err)
+	}
+	if unreadable(err) {
+		err = &Damage{File: l.path(folder, name), Err: err}
+	}
+	return f, err
 }
 
 // checkFormat returns fs.ErrNotExist where the root has no format yet.
@@ -41,10 +50,38 @@ func (l library) checkFormat(ctx context.Context) error {
 	return err
 }
 
-// owner returns the session that a folder belongs to.
+// owner returns the session that a folder belongs to. On some file systems, it is
+// one whose id differs in case.
 func (l library) owner(ctx context.Context, folder string) (string, error) {
 	f, err := l.format(ctx, folder, sessionFile)
 	return f.Session, err
+}
+
+// resident is owner, and where session.json is missing or damaged, the session
+// that a step of the folder is of. It is "" where none says so.
+func (l library) resident(ctx context.Context, folder string) (string, error) {
+	id, err := l.owner(ctx, folder)
+	if err == nil || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrDamaged) {
+		return id, err
+	}
+	names, err := l.names(ctx, folder)
+	if err != nil {
+		return "", err
+	}
+	numbers := numbersOf(names)
+	for _, n := range numbers {
+		text, err := l.readLineOf(ctx, folder, n, 1)
+		if err != nil {
+			continue
+		}
+		if h, err := decodeHeader(text, n); err == nil && folderName(h.Session) == folder {
+			return h.Session, nil
+		}
+	}
+	if len(numbers) > 0 && folderName(folder) == folder {
+		return folder, nil
+	}
+	return "", ctx.Err()
 }
 
 func notOwner(folder, owner string) error {

@@ -69,7 +69,7 @@ var (
 // takes: the id where it is plain, else what is plain of it and a hash, parted
 // by a character that plain ids do not have.
 func folderName(session string) string {
-	if plainName.MatchString(session) && !deviceName.MatchString(session) {
+	if plainName.MatchString(session) && !deviceName.MatchString(session) && !strings.EqualFold(session, rootFile) {
 		return session
 	}
 	sum := sha256.Sum256([]byte(session))

@@ -39,14 +39,13 @@ func (l library) sessions(ctx context.Context) ([]string, error) {
 	}
 	var ids []string
 	for _, folder := range folders {
-		id, err := l.owner(ctx, folder)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
+		id, err := l.resident(ctx, folder)
 		if err != nil {
 			return nil, fmt.Errorf("list sessions: %w", err)
 		}
-		ids = append(ids, id)
+		if id != "" {
+			ids = append(ids, id)
+		}
 	}
 	slices.Sort(ids)
 	return ids, nil
