@@ -1,9 +1,12 @@
 package config
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"net/netip"
 	"net/url"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -23,6 +26,10 @@ func (l *Loaded) Notices() []string {
 		case at.Kind != File:
 		case k.kind == address && !isLocal(v.(string)):
 			out = append(out, fmt.Sprintf("texts of conversations go to %s, as %s says (%s)", v, k.path, at))
+		case k.path == "archive.s3.bucket" && l.value("archive.adapter") == S3:
+			out = append(out, fmt.Sprintf("what is removed of conversations goes to the bucket %s, as %s says (%s)", v, k.path, at))
+		case k.kind == listen && !isLocal(v.(string)):
+			out = append(out, fmt.Sprintf("others can read figures of this session at %s, as %s says (%s)", v, k.path, at))
 		case k.path == "redact.enabled" && v == false:
 			out = append(out, fmt.Sprintf("secrets are not taken out of what leaves a conversation, as %s says (%s)", k.path, at))
 		}
@@ -30,21 +37,37 @@ func (l *Loaded) Notices() []string {
 	return out
 }
 
-// keySent are errors where a file that was found would have the key of the
-// user's server sent elsewhere.
+// value is what holds for a path.
+func (l *Loaded) value(path string) any { v, _ := lookup(l.layers, path); return v }
+
+// keySent are errors where a file that was found would have a key of the user's
+// server sent elsewhere.
 func (l *Loaded) keySent(environ []string) (errs Errors) {
-	holdsKey := func(v string) bool { return strings.HasPrefix(v, KeyVariable+"=") && v != KeyVariable+"=" }
-	if !l.Found || !slices.ContainsFunc(environ, holdsKey) {
+	if !l.Found {
 		return nil
 	}
-	for _, path := range []string{"summary.url", "embed.url"} {
-		v, at := lookup(l.layers, path)
-		if at.Kind == File && !isLocal(v.(string)) {
-			errs = append(errs, &Error{Path: path, Want: "left out of a file that nobody named", Origin: at,
-				Remedy: fmt.Sprintf("%s would be sent there; name the file with --config, or set %s", KeyVariable, Variables(path)[0])})
+	for _, to := range []struct {
+		path string
+		keys []string
+	}{
+		{"summary.url", []string{KeyVariable}}, {"embed.url", []string{KeyVariable}},
+		{"trace.otlp.endpoint", []string{"OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS"}},
+	} {
+		v, at := lookup(l.layers, to.path)
+		if at.Kind != File || isLocal(v.(string)) {
+			continue
+		}
+		if i := slices.IndexFunc(to.keys, func(name string) bool { return isGiven(environ, name) }); i >= 0 {
+			errs = append(errs, &Error{Path: to.path, Want: "left out of a file that nobody named", Origin: at,
+				Remedy: fmt.Sprintf("%s would be sent there; name the file with --config, or set %s", to.keys[i], Variables(to.path)[0])})
 		}
 	}
 	return errs
+}
+
+// isGiven reports whether a variable has a value.
+func isGiven(environ []string, name string) bool {
+	return slices.ContainsFunc(environ, func(v string) bool { return len(v) > len(name)+1 && strings.HasPrefix(v, name+"=") })
 }
 
 // outside are errors where a file that was found would have files written
@@ -55,12 +78,27 @@ func (l *Loaded) outside() (errs Errors) {
 	}
 	for _, path := range []string{"trace.jsonl", "archive.dir", "embed.cache"} {
 		v, at := lookup(l.layers, path)
-		if s := v.(string); at.Kind == File && s != "" && !filepath.IsLocal(s) {
+		s := v.(string)
+		if path == "archive.dir" && at.Kind == Default && l.value("archive.adapter") == Dir {
+			at = l.Origin("archive.adapter") // which has it used
+		}
+		if at.Kind == File && s != "" && !isInside(filepath.Dir(l.File), s) {
 			errs = append(errs, &Error{Path: path, Want: "inside this folder", Value: strconv.Quote(clip(s)), Origin: at,
 				Remedy: "to write elsewhere, name the file with --config"})
 		}
 	}
 	return errs
+}
+
+// isInside reports whether a path is in a folder, also by the links on its way.
+func isInside(dir, path string) bool {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return false
+	}
+	defer root.Close()
+	_, err = root.Stat(path)
+	return filepath.IsLocal(path) && (err == nil || errors.Is(err, fs.ErrNotExist))
 }
 
 // isLocal reports whether an address is none, or on this machine.

@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -49,5 +50,50 @@ func TestAFileThatNobodyNamedWritesInItsFolder(t *testing.T) {
 	}
 	if _, err := config.Load(config.Options{File: path, Environ: []string{}}); err != nil {
 		t.Errorf("of a file that was named: %v", err)
+	}
+}
+
+func TestAFileThatNobodyNamedWritesThroughNoLink(t *testing.T) {
+	dir, far := t.TempDir(), t.TempDir()
+	for name, to := range map[string]string{"out": far, "gone": filepath.Join(far, "gone"), "up": filepath.Join("..", filepath.Base(far)), ".compact": far, "in": "kept"} {
+		if err := os.Symlink(to, filepath.Join(dir, name)); err != nil {
+			t.Skipf("no links here: %v", err)
+		}
+	}
+	for text, wrong := range map[string]string{
+		"trace: {jsonl: out/events.jsonl}": "trace.jsonl", "trace: {jsonl: gone}": "trace.jsonl", "embed: {cache: up/vectors}": "embed.cache",
+		"archive: {adapter: dir, dir: out}": "archive.dir", "archive: {adapter: dir}": "archive.dir",
+		"archive: {adapter: dir, dir: in/archive}": "", "trace: {jsonl: events.jsonl}": "", "preset: eager": "",
+	} {
+		write(t, filepath.Join(dir, "compact.yaml"), text)
+		_, err := config.Load(config.Options{Dir: dir, Environ: []string{}})
+		if wrong == "" && err != nil || wrong != "" && (err == nil || !strings.HasPrefix(err.Error(), wrong+" must be inside this folder")) {
+			t.Errorf("%s: error is %v, want one of %q", text, err, wrong)
+		}
+	}
+}
+
+func TestAFileThatNobodyNamedSendsNoHeadersOfTheUsers(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "compact.yaml"), "trace: {otlp: {endpoint: far.example}}")
+	for _, name := range []string{"OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS"} {
+		_, err := config.Load(config.Options{Dir: dir, Environ: []string{name + "=a=b"}})
+		if err == nil || !strings.Contains(err.Error(), "trace.otlp.endpoint must be left out of a file that nobody named; "+name+" would be sent there") {
+			t.Errorf("%s: error is %v", name, err)
+		}
+	}
+	load(t, config.Options{Dir: dir, Environ: []string{"OTEL_EXPORTER_OTLP_HEADERS="}})
+	load(t, config.Options{Dir: dir, Environ: []string{"OTEL_EXPORTER_OTLP_HEADERS=a=b", "COMPACT_OTLP_ENDPOINT=mine.example"}})
+}
+
+func TestAFileThatNobodyNamedSaysWhichBucketItFills(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "compact.yaml"), "archive: {adapter: s3, s3: {bucket: theirs}}\ntrace: {prometheus: {listen: '0.0.0.0:1'}}")
+	notices := load(t, config.Options{Dir: dir}).Notices()
+	if len(notices) != 2 || !strings.Contains(notices[0], "goes to the bucket theirs") || !strings.Contains(notices[1], "at 0.0.0.0:1") {
+		t.Errorf("notices are %q", notices)
+	}
+	if mine := load(t, config.Options{Dir: dir, Environ: []string{"COMPACT_BUCKET=mine", "COMPACT_LISTEN=1"}}).Notices(); mine != nil {
+		t.Errorf("of what the environment says: %q", mine)
 	}
 }

@@ -151,25 +151,24 @@ func (l *Loaded) Origin(path string) Origin {
 
 // contradictions are values that are wrong beside others.
 func (l *Loaded) contradictions() (errs Errors) {
-	value := func(path string) any { v, _ := lookup(l.layers, path); return v }
 	for _, pair := range [][2]string{{"thresholds.soft", "thresholds.hard"}, {"thresholds.hard", "thresholds.emergency"}} {
-		low, high := value(pair[0]).(float64), value(pair[1]).(float64)
+		low, high := l.value(pair[0]).(float64), l.value(pair[1]).(float64)
 		if low >= high {
 			at := later(l.Origin(pair[0]), l.Origin(pair[1]))
 			errs = append(errs, &Error{Path: pair[1], Value: fmt.Sprint(high), Origin: at,
 				Want: fmt.Sprintf("above %s, %v", pair[0], low), Remedy: "thresholds must rise"})
 		}
 	}
-	adapter := value("archive.adapter")
+	adapter := l.value("archive.adapter")
 	for _, only := range []struct{ path, adapter string }{
 		{"archive.dir", Dir}, {"archive.s3.bucket", S3}, {"archive.s3.prefix", S3}, {"archive.s3.region", S3}, {"archive.s3.endpoint", S3}, {"archive.s3.kms_key", S3},
 	} {
-		if k, _ := byPath(only.path); value(only.path) != k.value && adapter == Memory {
+		if k, _ := byPath(only.path); l.value(only.path) != k.value && adapter == Memory {
 			errs = append(errs, &Error{Path: only.path, Want: "left out", Origin: l.Origin(only.path),
 				Remedy: "archive.adapter is memory; set it to " + only.adapter})
 		}
 	}
-	if at := l.Origin("archive.adapter"); adapter == S3 && value("archive.s3.bucket") == "" {
+	if at := l.Origin("archive.adapter"); adapter == S3 && l.value("archive.s3.bucket") == "" {
 		errs = append(errs, &Error{Path: "archive.s3.bucket", Want: "given", Origin: at, Remedy: "archive.adapter s3 needs it"})
 	}
 	return errs

@@ -94,7 +94,8 @@ No credentials stand in a file. S3 takes them from the standard chain (environme
 is in ` + "`COMPACT_API_KEY`" + `.
 
 A file that is found, not named, may belong to somebody else's project. The commands say so where it has texts sent to another machine or turns redaction
-off, and refuse to send ` + "`COMPACT_API_KEY`" + ` to an address that only such a file names, or to write outside of its folder for it.
+off, and refuse to send ` + "`COMPACT_API_KEY` or `OTEL_EXPORTER_OTLP_HEADERS`" + ` to an address that only such a file names, or to write outside of its folder for
+it, also where links lead there.
 
 A list in the environment has commas between its parts, or is written as in YAML: ` + "`COMPACT_PROTECT='[\"role:tool\", \"/a, b/\"]'`" + `.
 `
