@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"sync"
 	"time"
 
 	promclient "github.com/prometheus/client_golang/prometheus"
@@ -47,6 +48,7 @@ const mostQueued = 1 << 16
 // on where it ends.
 func (t Trace) Open(ctx context.Context, stderr io.Writer) (_ *Sinks, err error) {
 	s := new(Sinks)
+	stderr = &serial{w: stderr}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.Close(ctx))
@@ -61,6 +63,18 @@ func (t Trace) Open(ctx context.Context, stderr io.Writer) (_ *Sinks, err error)
 		}
 	}
 	return s, nil
+}
+
+// serial has writes of several sinks follow one another.
+type serial struct {
+	mu sync.Mutex // held while w is written to
+	w  io.Writer
+}
+
+func (s *serial) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.w.Write(b)
 }
 
 func (s *Sinks) add(sink trace.Sink, closer func(context.Context) error) {
