@@ -16,6 +16,8 @@ import (
 	"unicode"
 
 	"github.com/spf13/cobra"
+
+	"github.com/tiercompact/tiercompact/redact"
 )
 
 func main() {
@@ -27,7 +29,7 @@ func main() {
 	case errors.Is(err, context.Canceled):
 		fmt.Fprintln(os.Stderr, "tiercompact: interrupted")
 	default:
-		fmt.Fprintln(os.Stderr, "tiercompact:", oneLine(err.Error()))
+		fmt.Fprintln(os.Stderr, "tiercompact:", told(err.Error()))
 	}
 	os.Exit(exitCode(err))
 }
@@ -86,6 +88,10 @@ func atMost(n int) cobra.PositionalArgs {
 		return nil
 	}
 }
+
+// told returns s as it may stand on stderr: what it quotes, of a file, a
+// setting or a server, is without secrets.
+func told(s string) string { return oneLine(redact.Default().String(s)) }
 
 // oneLine returns s with blanks for line breaks, and without what a terminal
 // would obey: names of files are whatever somebody called them.

@@ -99,5 +99,5 @@ func writeJSON(w io.Writer, v any) error {
 
 // note says one line on stderr.
 func note(cmd *cobra.Command, format string, args ...any) {
-	fmt.Fprintln(cmd.ErrOrStderr(), "tiercompact:", oneLine(fmt.Sprintf(format, args...)))
+	fmt.Fprintln(cmd.ErrOrStderr(), "tiercompact:", told(fmt.Sprintf(format, args...)))
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/tiercompact/tiercompact/bench"
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/internal/screen"
+	"github.com/tiercompact/tiercompact/redact"
 )
 
 // A timeline shows a replay for people: one line a message, one more for each
@@ -118,7 +119,7 @@ func before(r tiercompact.Report) float64 {
 // row shows a message: its usage, and what was done or else what it says.
 func (t *timeline) row(b beat) {
 	r, at := b.report, screen.Thresholds(t.cfg)
-	text := t.screen.Paint(screen.Dim, t.screen.Clip(headline(b.message), t.text))
+	text := t.screen.Paint(screen.Dim, t.screen.Clip(headline(b.message, t.clean), t.text))
 	switch {
 	case r.Compacted():
 		text = t.screen.Paint(screen.PaintOf(at, max(before(r), at.Soft)), t.action(r))
@@ -175,16 +176,28 @@ func (t *timeline) under(p screen.Paint, text string) {
 	}
 }
 
-// headline is what a message says, in its first words.
-func headline(m chat.Message) string {
+// clean takes secrets out of what is shown, unless that is turned off.
+func (t *timeline) clean(text string) string {
+	switch {
+	case t.cfg.NoRedact:
+		return text
+	case t.cfg.Redact == nil:
+		return redact.Default().String(text)
+	}
+	return t.cfg.Redact.String(text)
+}
+
+// headline is what a message says, in its first words, and cleaned before it is
+// cut: of a name and its value only the value may be left.
+func headline(m chat.Message, clean func(string) string) string {
 	for _, p := range m.Parts {
 		switch {
 		case p.Kind == chat.Call:
-			return p.Name + " " + subject(p.Args)
+			return clean(p.Name + " " + subject(clean(p.Args)))
 		case p.Kind == chat.Image:
 			return "(image)"
 		case p.Kind != chat.Thinking && strings.TrimSpace(p.Text) != "":
-			return p.Text
+			return clean(p.Text)
 		}
 	}
 	return ""

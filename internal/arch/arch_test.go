@@ -32,7 +32,7 @@ var may = map[string][]string{
 	"bench/report":                   {"bench", "internal/chart", "internal/screen"},
 	"chat":                           {},
 	"chat/chattest":                  {"chat"},
-	"cmd/tiercompact":                {".", "archive", "bench", "bench/corpus", "bench/evidence", "bench/report", "chat", "config", "engine", "files", "internal/ollama", "internal/openai", "internal/screen", "internal/tui", "levels", "memory", "summarize", "tokens", "trace", "trace/timeline", "wire"},
+	"cmd/tiercompact":                {".", "archive", "bench", "bench/corpus", "bench/evidence", "bench/report", "chat", "config", "engine", "files", "internal/ollama", "internal/openai", "internal/screen", "internal/tui", "levels", "memory", "redact", "summarize", "tokens", "trace", "trace/timeline", "wire"},
 	"config":                         {".", "archive", "archive/s3", "chat", "engine", "levels", "redact", "redact/gitleaks", "summarize", "trace", "trace/ariadne", "trace/otlp", "trace/prometheus"},
 	"cooldown":                       {},
 	"edit":                           {"chat"},
