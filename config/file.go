@@ -22,11 +22,12 @@ func Names() []string { return []string{"compact.yaml", "compact.yml", "compact.
 const mostBytes = 1 << 20
 
 // Find returns the file of settings in a folder, or "". Two are an error: one of
-// them would be passed over in silence.
+// them would be passed over in silence. So are a link that leads nowhere, and a
+// pipe, for which every command would wait.
 func Find(dir string) (string, error) {
 	var found []string
 	for _, name := range Names() {
-		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
 			found = append(found, filepath.Join(dir, name))
 		} else if !errors.Is(err, fs.ErrNotExist) {
 			return "", fmt.Errorf("look for settings: %w", err)
@@ -36,9 +37,23 @@ func Find(dir string) (string, error) {
 	case 0:
 		return "", nil
 	case 1:
-		return found[0], nil
+		return found[0], readable(found[0])
 	}
 	return "", fmt.Errorf("find settings: there are %s; keep one, or name it with --config", strings.Join(found, " and "))
+}
+
+// readable refuses what is there under the name of a file, and is none.
+func readable(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("find settings: %s is a link that leads nowhere; take it away, or name another file with --config", path)
+	case err != nil:
+		return fmt.Errorf("find settings: %w", err)
+	case !info.Mode().IsRegular() && !info.IsDir(): // of a folder it is said where it is read
+		return fmt.Errorf("find settings: %s is no file; take it away, or name one with --config", path)
+	}
+	return nil
 }
 
 // readFile returns what a file holds, without a byte order mark.
