@@ -17,17 +17,21 @@ const envPrefix = "COMPACT_"
 const KeyVariable = "COMPACT_API_KEY"
 
 // variables returns the path that each environment variable sets. Sections are
-// left out from the front as long as what is left names no other setting.
+// left out from the front as long as what is left names no other setting and no
+// section: COMPACT_SUMMARY is no deadline.
 func variables() map[string]string {
 	out, shared := make(map[string]string), make(map[string]bool)
 	for _, k := range keys() {
 		parts := strings.Split(k.path, ".")
-		for i := 1; i < len(parts); i++ {
+		for i := 1; i < len(parts) && !k.full; i++ {
 			name := variable(parts[i:])
 			_, there := out[name]
 			shared[name] = shared[name] || there
 			out[name] = k.path
 		}
+	}
+	for _, section := range sections() {
+		shared[variable(strings.Split(section, "."))] = true
 	}
 	maps.DeleteFunc(out, func(name, _ string) bool { return shared[name] })
 	for _, k := range keys() {

@@ -15,6 +15,7 @@ type key struct {
 	above bool   // least itself is too little
 	auto  bool   // Auto may be given
 	blank bool   // a word may be ""
+	full  bool   // its variable has the sections: without them it would seem to be another
 	flag  string // "no-…" says the opposite; "": there is none
 	not   string // what a flag "no-…" does
 	doc   string // what it means; the word in backquotes is what its flag takes
@@ -113,7 +114,7 @@ func keys() []key {
 		{path: "archive.s3.endpoint", kind: address, value: "", flag: "s3-endpoint", doc: "`address` of a server with the protocol of S3 (default: AWS_ENDPOINT_URL, else Amazon's)"},
 		{path: "archive.s3.kms_key", kind: text, value: "", flag: "kms-key", doc: "`id` of the key that the server encrypts with"},
 
-		{path: "redact.enabled", kind: toggle, value: true, flag: "redact", doc: "take secrets out of archive, traces, logs and error texts"},
+		{path: "redact.enabled", kind: toggle, full: true, value: true, flag: "redact", doc: "take secrets out of archive, traces, logs and error texts"},
 		{path: "redact.pii", kind: toggle, value: false, flag: "redact-pii", doc: "take out e-mail addresses and phone numbers too"},
 		{path: "redact.prompts", kind: toggle, value: false, flag: "redact-prompts", doc: "models that rank and summarise get redacted texts too"},
 		{path: "redact.gitleaks", kind: toggle, value: false, flag: "redact-gitleaks", doc: "look by the rules of gitleaks too, which takes longer"},

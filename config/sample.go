@@ -83,7 +83,7 @@ Settings come from these places; a later one wins:
 
 1. the defaults below, and what the preset sets in place of them;
 2. a file: ` + "`--config FILE`, else the one that `COMPACT_CONFIG` names, else `compact.yaml`, `compact.yml` or `compact.json`" + ` in the current folder;
-3. the environment: ` + "`COMPACT_TRIGGER_PCT=0.9`. The name is the path in capitals, with `_` for each dot (`COMPACT_POLICY_TRIGGER_PCT`)" + `; sections are left out from the front where no other setting has the rest;
+3. the environment: ` + "`COMPACT_TRIGGER_PCT=0.9`. The name is the path in capitals, with `_` for each dot (`COMPACT_POLICY_TRIGGER_PCT`)" + `; sections are left out from the front where no other setting and no section has the rest;
 4. flags.
 
 ` + "`tiercompact config show` tells each value and where it comes from, `config validate` what is wrong with a file, `config init`" + ` writes a file with
