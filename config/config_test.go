@@ -182,6 +182,7 @@ func TestVariablesAreNamedAsTheDesignSays(t *testing.T) {
 		"policy.trigger_pct": "COMPACT_TRIGGER_PCT COMPACT_POLICY_TRIGGER_PCT", "summary.max_tokens": "COMPACT_MAX_TOKENS COMPACT_SUMMARY_MAX_TOKENS",
 		"summary.model": "COMPACT_SUMMARY_MODEL", "model": "COMPACT_MODEL", "trace.ariadne.url": "COMPACT_ARIADNE_URL COMPACT_TRACE_ARIADNE_URL",
 		"summary_role": "COMPACT_SUMMARY_ROLE", "deadlines.ranking": "COMPACT_DEADLINES_RANKING",
+		"deadlines.summary": "COMPACT_DEADLINES_SUMMARY", "thresholds.soft": "COMPACT_THRESHOLDS_SOFT", "redact.enabled": "COMPACT_REDACT_ENABLED",
 	} {
 		if got := strings.Join(config.Variables(path), " "); got != want {
 			t.Errorf("%s is set by %s, want %s", path, got, want)
@@ -203,6 +204,19 @@ func TestVariablesAreNamedAsTheDesignSays(t *testing.T) {
 	both := []string{"COMPACT_TRIGGER_PCT=0.8", "COMPACT_POLICY_TRIGGER_PCT=0.9", "COMPACT_API_KEY=x"}
 	if _, err := config.Load(config.Options{Dir: t.TempDir(), Environ: both}); err == nil || !strings.Contains(err.Error(), "given once") {
 		t.Errorf("two variables for one setting: error is %v", err)
+	}
+}
+
+func TestAStrongerSourceTurnsTheArchiveOff(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "compact.yaml")
+	write(t, path, "archive: {adapter: s3, dir: kept, s3: {bucket: b, region: r}}\n")
+	l := load(t, config.Options{File: path, Environ: []string{"COMPACT_ADAPTER=memory"}})
+	if got := l.Config.Archive.Adapter; got != config.Memory {
+		t.Errorf("adapter is %s", got)
+	}
+	if _, err := config.Load(config.Options{File: path, Environ: []string{"COMPACT_ADAPTER=memory", "COMPACT_DIR=other"}}); err == nil || !strings.Contains(err.Error(), "archive.dir must be left out") {
+		t.Errorf("a folder for no archive: error is %v", err)
 	}
 }
 

@@ -2,6 +2,7 @@ package config_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -39,6 +40,7 @@ func wrongs() []wrong {
 	}
 	deep := strings.Repeat("{a: ", 30) + "1" + strings.Repeat("}", 30)
 	return []wrong{
+		yaml("word that is a number", "preset: 3\n", "preset", "one of default, eager, steady", "3", 1),
 		yaml("share too large", "preset: steady\n\npolicy:\n  trigger_pct: 1.7\n", "policy.trigger_pct", "0.0-1.0", "1.7", 4),
 		yaml("share below 0", "fill: -0.1\n", "fill", "0.0-1.0", "-0.1", 1),
 		yaml("share not a number", "min_gain: .nan\n", "min_gain", "0.0-1.0", ".nan", 1),
@@ -204,7 +206,7 @@ func TestNearestNamesAreTold(t *testing.T) {
 	for given, want := range map[string]string{
 		"policy.triger_pct": "policy.trigger_pct", "trigger_pct": "policy.trigger_pct", "summary.role": "summary_role",
 		"Preset": "preset", "hard_until": "hard.until", "archive.required": "archive_required", "protect": "policy.protect",
-		"xyzzy": "", strings.Repeat("policy", 50): "",
+		"polcy": "policy", "POLICY": "policy", "trace.otpl": "trace.otlp", "xyzzy": "", strings.Repeat("policy", 50): "",
 	} {
 		dir := t.TempDir()
 		write(t, filepath.Join(dir, "compact.json"), `{"`+given+`": 1}`)
@@ -217,6 +219,27 @@ func TestNearestNamesAreTold(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error is %v, want %q", given, err, want)
 		}
+	}
+}
+
+func TestEachErrorOfAListIsTold(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "compact.yaml"), "policy:\n  protect:\n  - role:bob\n  - m1\n  - /(/\n  - [x]\nredact:\n  patterns:\n  - name: a\n  - {regexp: x}\n  - {regexp: '['}\n  - y\n")
+	_, err := config.Load(config.Options{Dir: dir, Environ: []string{}})
+	var all config.Errors
+	if !errors.As(err, &all) {
+		t.Fatalf("error is %v", err)
+	}
+	var got []string
+	for _, e := range all {
+		got = append(got, fmt.Sprintf("%s:%d", e.Path, e.Origin.Line))
+		if strings.Contains(e.Remedy, "quotes") {
+			t.Errorf("quotes make no text of a list: %v", e)
+		}
+	}
+	want := "policy.protect[0]:3 policy.protect[2]:5 policy.protect[3]:6 redact.patterns[0].regexp:9 redact.patterns[2].regexp:11 redact.patterns[3]:12"
+	if strings.Join(got, " ") != want {
+		t.Errorf("errors are %v, want %s", got, want)
 	}
 }
 
@@ -249,6 +272,16 @@ func TestFilesThatCannotBeReadAreErrors(t *testing.T) {
 	write(t, filepath.Join(dir, "compact.json"), "")
 	if _, err := config.Load(config.Options{Dir: dir, Environ: []string{}}); err == nil || !strings.Contains(err.Error(), "keep one") {
 		t.Errorf("two files: error is %v", err)
+	}
+}
+
+func TestALinkThatLeadsNowhereIsNotPassedOver(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Symlink("none", filepath.Join(dir, "compact.yaml")); err != nil {
+		t.Skipf("no links here: %v", err)
+	}
+	if _, err := config.Load(config.Options{Dir: dir, Environ: []string{}}); err == nil || !strings.Contains(err.Error(), "compact.yaml is a link that leads nowhere") {
+		t.Errorf("error is %v", err)
 	}
 }
 

@@ -66,23 +66,26 @@ func (k key) orAuto() string {
 	return ""
 }
 
-// read returns the value that n stands for, in the type of the kind.
-func (k key) read(n node, at Origin) (any, *Error) {
+// read returns the value that n stands for, in the type of the kind, or what is
+// wrong with it.
+func (k key) read(n node, at Origin) (any, Errors) {
 	if n.line > 0 {
 		at.Line = n.line
 	}
 	v, want, remedy := k.take(n)
-	if bad, ok := v.(*Error); ok { // inside a list
-		if bad.Origin.Line == 0 {
-			bad.Origin.Line = at.Line
+	if bad, ok := v.(Errors); ok { // inside a list
+		for _, e := range bad {
+			if e.Origin.Line == 0 {
+				e.Origin.Line = at.Line
+			}
+			e.Origin.Kind, e.Origin.Name = at.Kind, at.Name
 		}
-		bad.Origin.Kind, bad.Origin.Name = at.Kind, at.Name
 		return nil, bad
 	}
 	if want == "" {
 		return v, nil
 	}
-	return nil, &Error{Path: k.path, Want: want, Value: k.shown(n), Origin: at, Remedy: remedy}
+	return nil, Errors{{Path: k.path, Want: want, Value: k.shown(n), Origin: at, Remedy: remedy}}
 }
 
 // shown is n for an error, without the password of an address.
@@ -93,7 +96,8 @@ func (k key) shown(n node) string {
 	return n.shown()
 }
 
-// take returns the value of n, or what it must be and what to do.
+// take returns the value of n, or what it must be and what to do; of a list, the
+// [Errors] of its values in place of it.
 func (k key) take(n node) (v any, want, remedy string) {
 	switch k.kind {
 	case toggle:
@@ -109,8 +113,11 @@ func (k key) take(n node) (v any, want, remedy string) {
 		return k.takeList(n)
 	}
 	s, ok := n.value.(string)
-	if !ok {
-		return nil, "text", unless(n.value == nil, "put it in quotes")
+	switch {
+	case !ok && k.kind == word:
+		return nil, "one of " + k.words, ""
+	case !ok:
+		return nil, "text", unless(!n.isScalar(), "put it in quotes")
 	}
 	if strings.ContainsFunc(s, func(r rune) bool { return r == 0 || r == '\n' || r == '\r' }) && k.path != "hard.query" {
 		return nil, "one line of text", ""

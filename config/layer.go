@@ -34,8 +34,10 @@ func (l *layer) fail(e *Error) {
 // set takes the value of a setting.
 func (l *layer) set(k key, n node, at Origin) {
 	v, bad := k.read(n, at)
-	if bad != nil {
-		l.fail(bad)
+	if len(bad) > 0 {
+		for _, e := range bad {
+			l.fail(e)
+		}
 		return
 	}
 	l.values[k.path], l.origins[k.path] = v, at
@@ -84,7 +86,7 @@ func (l *layer) section(path string, n node, at Origin, seen map[string]int) {
 		case len(below(name)) > 0:
 			l.section(name, e.node, at, seen)
 		default:
-			l.fail(unknown(name, at, Paths()))
+			l.fail(unknown(name, at, append(Paths(), sections()...)))
 		}
 	}
 }
@@ -100,6 +102,16 @@ func below(path string) (names []string) {
 		}
 	}
 	return names
+}
+
+// sections returns the names of all sections, in the order of the table.
+func sections() (out []string) {
+	for _, k := range keys() {
+		if s := k.section(); s != "" && !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	return out
 }
 
 // Paths returns the paths of all settings, in the order of the table.
@@ -149,9 +161,11 @@ func nearest(name string, known []string) string {
 		return ""
 	}
 	best, least := "", 0
+	name = strings.ToLower(name)
 	for _, k := range known {
-		d := distance(name, k)
-		if leaf := k[strings.LastIndexByte(k, '.')+1:]; leaf != k {
+		low := strings.ToLower(k)
+		d := distance(name, low)
+		if leaf := low[strings.LastIndexByte(low, '.')+1:]; leaf != low {
 			d = min(d, 1+distance(name[strings.LastIndexByte(name, '.')+1:], leaf))
 		}
 		if best == "" || d < least {

@@ -18,6 +18,7 @@ func (k key) takeList(n node) (any, string, string) {
 		return k.takePatterns(items)
 	}
 	out := make([]string, len(items))
+	var errs Errors
 	for i, item := range items {
 		s, ok := item.value.(string)
 		bad := &Error{Path: fmt.Sprintf("%s[%d]", k.path, i), Value: item.shown(), Origin: Origin{Line: item.line}}
@@ -26,20 +27,21 @@ func (k key) takeList(n node) (any, string, string) {
 		}
 		switch {
 		case !ok:
-			bad.Want, bad.Remedy = "text", "put it in quotes"
+			bad.Want, bad.Remedy = "text", unless(!item.isScalar(), "put it in quotes")
 		case k.kind == words && !k.has(s):
 			bad.Want = "one of " + k.words
 		case k.kind == rules:
-			_, err := ParseRule(s)
-			bad.Want, bad.Remedy = ruleWanted, fmt.Sprint(err)
-			if err == nil {
-				bad.Want = ""
+			if _, err := ParseRule(s); err != nil {
+				bad.Want, bad.Remedy = ruleWanted, err.Error()
 			}
 		}
 		if bad.Want != "" {
-			return bad, "", ""
+			errs = append(errs, bad)
 		}
 		out[i] = s
+	}
+	if len(errs) > 0 {
+		return errs, "", ""
 	}
 	return out, "", ""
 }
@@ -47,23 +49,28 @@ func (k key) takeList(n node) (any, string, string) {
 // takePatterns reads a list of mappings with a name and a regexp.
 func (k key) takePatterns(items []node) (any, string, string) {
 	out := make([]Pattern, len(items))
+	var errs Errors
 	for i, item := range items {
 		fields, ok := item.value.([]entry)
 		at := fmt.Sprintf("%s[%d]", k.path, i)
 		if !ok {
-			return &Error{Path: at, Want: "a mapping of name and regexp", Value: item.shown(), Origin: Origin{Line: item.line}}, "", ""
+			errs = append(errs, &Error{Path: at, Want: "a mapping of name and regexp", Value: item.shown(), Origin: Origin{Line: item.line}})
+			continue
 		}
 		p, bad := pattern(at, fields)
 		if bad == nil && p.Regexp == "" {
 			bad = &Error{Path: at + ".regexp", Want: "given", Origin: Origin{Line: item.line}}
 		}
 		if bad != nil {
-			return bad, "", ""
+			errs = append(errs, bad)
 		}
 		out[i] = p
 		if p.Name == "" {
 			out[i].Name = "pattern " + strconv.Itoa(i+1)
 		}
+	}
+	if len(errs) > 0 {
+		return errs, "", ""
 	}
 	return out, "", ""
 }

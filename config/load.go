@@ -159,12 +159,13 @@ func (l *Loaded) contradictions() (errs Errors) {
 				Want: fmt.Sprintf("above %s, %v", pair[0], low), Remedy: "thresholds must rise"})
 		}
 	}
-	adapter := l.value("archive.adapter")
+	adapter, chosen := l.value("archive.adapter"), l.Origin("archive.adapter").Kind
 	for _, only := range []struct{ path, adapter string }{
 		{"archive.dir", Dir}, {"archive.s3.bucket", S3}, {"archive.s3.prefix", S3}, {"archive.s3.region", S3}, {"archive.s3.endpoint", S3}, {"archive.s3.kms_key", S3},
 	} {
-		if k, _ := byPath(only.path); l.value(only.path) != k.value && adapter == Memory {
-			errs = append(errs, &Error{Path: only.path, Want: "left out", Origin: l.Origin(only.path),
+		k, _ := byPath(only.path)
+		if at := l.Origin(only.path); l.value(only.path) != k.value && adapter == Memory && at.Kind >= chosen { // else a stronger source turns the archive off
+			errs = append(errs, &Error{Path: only.path, Want: "left out", Origin: at,
 				Remedy: "archive.adapter is memory; set it to " + only.adapter})
 		}
 	}

@@ -52,6 +52,15 @@ func clip(s string) string {
 	return string([]rune(s)[:mostShown]) + "…"
 }
 
+// isScalar reports whether the value is one, and not null.
+func (n node) isScalar() bool {
+	switch n.value.(type) {
+	case nil, []node, []entry:
+		return false
+	}
+	return true
+}
+
 // number returns the value as a number.
 func (n node) number() (float64, bool) {
 	switch v := n.value.(type) {
