@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tiercompact/tiercompact/archive"
+	"github.com/tiercompact/tiercompact/internal/screen"
 )
 
 func newArchiveCommand() *cobra.Command {
@@ -25,7 +26,7 @@ a bucket, with credentials from the standard chain (AWS_ACCESS_KEY_ID and so on,
 AWS_PROFILE, the role of the machine).`,
 		Example: `  tiercompact archive list --archive .compact/archive
   tiercompact archive verify --archive s3://bucket/prefix
-  tiercompact archive prune --archive .compact/archive --older-than 720h --dry-run`,
+  tiercompact archive prune --archive .compact/archive --keep 5 --dry-run`,
 		Args: unknownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -41,7 +42,7 @@ func newArchiveListCommand() *cobra.Command {
 		Short: "List the sessions of an archive and their steps",
 		Example: `  tiercompact archive list --archive .compact/archive
   tiercompact archive list --archive s3://bucket/prefix --session talk --json`,
-		Args: cobra.NoArgs,
+		Args: atMost(0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}
 	o.place.register(cmd)
@@ -108,15 +109,28 @@ func writeList(w io.Writer, all []listed) error {
 		_, err := fmt.Fprintln(w, "no session is in this archive")
 		return err
 	}
+	for i, l := range all {
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
+		fmt.Fprintf(w, "session %s: %s\n", oneLine(l.Session), screen.Plural(len(l.Steps), "step"))
+		if err := writeSteps(w, l.Steps); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeSteps writes the table of a session's steps, at most 80 columns wide.
+// Reasons stand in show.
+func writeSteps(w io.Writer, steps []listedStep) error {
+	if len(steps) == 0 {
+		return nil
+	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "session\tstep\ttime\tlevel\treason\tmessages\tentries\tsummary\tredacted")
-	for _, l := range all {
-		for _, s := range l.Steps {
-			fmt.Fprintln(t, strings.Join(append([]string{oneLine(l.Session), strconv.Itoa(s.Number)}, s.cells()...), "\t"))
-		}
-		if len(l.Steps) == 0 {
-			fmt.Fprintf(t, "%s\tno steps\n", oneLine(l.Session))
-		}
+	fmt.Fprintln(t, "step\ttime (UTC)\tlevel\tbefore\tentries\tsummary\tredacted")
+	for _, s := range steps {
+		fmt.Fprintln(t, strings.Join(append([]string{strconv.Itoa(s.Number)}, s.cells()...), "\t"))
 	}
 	return t.Flush()
 }
@@ -135,7 +149,7 @@ func (s listedStep) cells() []string {
 		summary = "yes"
 	}
 	return []string{
-		s.Time.UTC().Format(time.RFC3339), oneLine(level), cmp.Or(oneLine(s.Reason), "-"),
+		s.Time.UTC().Format(time.DateTime), oneLine(level),
 		strconv.Itoa(s.Messages), strconv.Itoa(len(s.Entries)), summary, strconv.Itoa(len(s.Redacted)),
 	}
 }

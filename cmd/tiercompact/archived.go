@@ -44,7 +44,7 @@ func (p *place) register(cmd *cobra.Command) {
 	f.StringVar(&p.session, "session", "", "`id` of the session (default: every session of the archive)")
 	f.StringVar(&p.bucket.Endpoint, "s3-endpoint", "", "`address` of a server with the protocol of S3 (default: AWS_ENDPOINT_URL, else Amazon's)")
 	f.StringVar(&p.bucket.Region, "s3-region", "", "`region` of the bucket (default: AWS_REGION, else what the server says)")
-	f.StringVar(&p.bucket.KMSKey, "kms-key", "", "`id` of the key that the server encrypts with what is written")
+	f.StringVar(&p.bucket.KMSKey, "kms-key", "", "`id` of the key that the server encrypts with")
 }
 
 // open opens the archive, and returns the sessions to look through.
@@ -86,7 +86,7 @@ func (p *place) fromSettings() error {
 	}
 	a := l.Config.Archive
 	if p.where = a.Place(); p.where == "" {
-		return usagef("--archive is missing; give the folder or the address that compact or replay was given")
+		return usagef("--archive is missing; give the folder or the address that compact or replay was given, here or as archive in compact.yaml")
 	}
 	p.bucket = config.S3Bucket{
 		Endpoint: cmp.Or(p.bucket.Endpoint, a.S3.Endpoint), Region: cmp.Or(p.bucket.Region, a.S3.Region), KMSKey: cmp.Or(p.bucket.KMSKey, a.S3.KMSKey),

@@ -19,11 +19,12 @@ func newArchiveVerifyCommand() *cobra.Command {
 		Use:   "verify --archive DIR",
 		Short: "Read everything, and say what is not as it was written",
 		Long: `verify reads all files of an archive and compares each transcript, summary,
-round and entry with the hash that was taken when it was written. Where something
-is damaged, it says which session, step, entry, file and line, and exits 1.`,
+round and entry with the hash that was taken when it was written. Where
+something is damaged, it says which session, step, entry, file and line, and
+exits 1.`,
 		Example: `  tiercompact archive verify --archive .compact/archive
   tiercompact archive verify --archive s3://bucket/prefix --session talk --json`,
-		Args: cobra.NoArgs,
+		Args: atMost(0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}
 	o.place.register(cmd)
@@ -146,8 +147,8 @@ newest step always stays. So does, without --force, each whose entries the
 conversation still refers to, directly or below a summary: recall needs it.
 Where a step is gone, undo from the archive cannot take its round back.`,
 		Example: `  tiercompact archive prune --archive .compact/archive --keep 20 --dry-run
-  tiercompact archive prune --archive .compact/archive --older-than 720h --session talk`,
-		Args: cobra.NoArgs,
+  tiercompact archive prune --archive .compact/archive --older-than 720h`,
+		Args: atMost(0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}
 	f := cmd.Flags()

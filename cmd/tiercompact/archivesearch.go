@@ -22,11 +22,11 @@ func newArchiveSearchCommand() *cobra.Command {
 	var o archiveSearchOptions
 	cmd := &cobra.Command{
 		Use:   "search TEXT --archive DIR",
-		Short: "Find what was removed by its words, and by its meaning where a model is there",
+		Short: "Find what was removed by its words, and by meaning",
 		Long: `search finds the entries that fit a text best: by their words, and by their
 meaning where an embedding model is there. Which it was stands on stderr.`,
 		Example: `  tiercompact archive search "connection refused" --archive .compact/archive
-  tiercompact archive search why postgres --archive s3://bucket/prefix --engine built-in -n 3`,
+  tiercompact archive search why postgres --archive s3://bucket/prefix -n 3`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, strings.Join(args, " ")) },
 	}

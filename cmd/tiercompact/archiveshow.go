@@ -22,7 +22,7 @@ func newArchiveShowCommand() *cobra.Command {
 	var o archiveShowOptions
 	cmd := &cobra.Command{
 		Use:   "show STEP --archive DIR",
-		Short: "Show one step: what it removed, its edits, its summary, the transcript before",
+		Short: "Show one step: removed messages, edits, summary, what was before",
 		Example: `  tiercompact archive show 3 --archive .compact/archive --session talk
   tiercompact archive show 3 --archive .compact/archive --session talk --summary`,
 		Args: func(cmd *cobra.Command, args []string) error {

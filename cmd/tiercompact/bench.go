@@ -32,7 +32,7 @@ session: 0.5 is a window of half of them.`,
 		Example: `  tiercompact bench --quick
   tiercompact bench sessions/ --preset steady --left 0.31
   tiercompact bench --html report.html --plot report.svg
-  tiercompact bench a.jsonl b.json --level auto --window 0.3,0.5 --json > figures.json`,
+  tiercompact bench a.jsonl b.json --level auto --window 0.3,0.5 --json`,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) },
 	}
 	o.register(cmd)

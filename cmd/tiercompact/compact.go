@@ -16,17 +16,18 @@ func newCompactCommand() *cobra.Command {
 		Use:   "compact [FILE|-]",
 		Short: "Write a transcript as small as its window demands",
 		Long: `compact reads a transcript, makes one check as if its last message had just
-been added, and writes what is left, in the format that it was read in. Where
-nothing is due, that is what was read, byte for byte.
+been added, and writes what is left, in the format that it was read in, or as
+openai where that cannot be written. Where nothing is due, the first is what was
+read, byte for byte.
 
 A level asked for by name is applied whatever the usage, the trigger and the
 gain. With --layers or --note the conversation becomes what is protected, one
 summary, and what is recent.`,
 		Example: `  tiercompact compact session.jsonl --window 32768 > small.jsonl
-  tiercompact compact session.json --window 16384 --level hard --query "the login bug"
+  tiercompact compact session.json -w 16384 --level hard --query "the login bug"
   tiercompact compact - --window 8192 --to ollama < body.json
-  tiercompact compact session.jsonl -w 8192 --note "keep the API decisions" --out small.jsonl
-  tiercompact compact session.jsonl -w 8192 --archive .compact/archive --out small.jsonl`,
+  tiercompact compact session.jsonl -w 8192 --note "keep the API" -o small.jsonl
+  tiercompact compact session.jsonl -w 8192 --archive kept --out small.jsonl`,
 		Args: fileOrPipe,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, fileOrStdin(args)) },
 	}

@@ -22,8 +22,8 @@ of settings, or writes one.
 
 Settings come from the defaults, a preset, a file (--config FILE, else what
 ` + config.FileVariable + ` names, else compact.yaml, compact.yml or compact.json in the
-current folder), the environment (COMPACT_TRIGGER_PCT=0.9) and flags; a later one
-wins. docs/CONFIG.md lists them all.`,
+current folder), the environment (COMPACT_TRIGGER_PCT=0.9) and flags; a later
+one wins. docs/CONFIG.md lists them all.`,
 		Example: `  tiercompact config show --changed
   tiercompact config validate compact.yaml
   tiercompact config init`,
@@ -40,9 +40,9 @@ func newConfigShowCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show",
 		Short: "Show each setting that holds, and where it comes from",
-		Long: `show writes the settings that hold as YAML that can be read back, each with where
-it comes from. It takes the flags of all other commands, and shows what those
-would do.`,
+		Long: `show writes the settings that hold as YAML that can be read back, each with
+where it comes from. It takes the flags of all other commands, and shows what
+those would do.`,
 		Example: `  tiercompact config show
   tiercompact config show --changed --preset steady
   tiercompact config show --json | jq '."policy.trigger_pct"'`,

@@ -20,14 +20,15 @@ func newDoctorCommand() *cobra.Command {
 	var o doctorOptions
 	cmd := &cobra.Command{
 		Use:   "doctor [FILE|-]",
-		Short: "Say which models are there, what each level will use, and what to do",
+		Short: "Say which models are there, and what each level will use",
 		Long: `doctor asks the server what it is, which models it has and how large their
 windows are, tries the one that ranks and the one that summarises, and says what
 each level will use, why, and what to do about each problem.
 
 With --model, the window is that of the session's model, as the server runs it.
-With FILE, a transcript, it says whether that session fits. Exit code 1 says that
-something asked for is not to be had; what is only not at its best exits with 0.`,
+With FILE, a transcript, it says whether that session fits. Exit code 1 says
+that something asked for is not to be had; what is only not at its best exits
+with 0.`,
 		Example: `  tiercompact doctor
   tiercompact doctor --pull
   tiercompact doctor session.jsonl --model qwen2.5-coder:7b

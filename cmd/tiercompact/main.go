@@ -82,7 +82,10 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 // atMost refuses more than n arguments.
 func atMost(n int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		if len(args) > n {
+		switch {
+		case len(args) > n && n == 0:
+			return usagef("%s takes no argument, got %s; see %s --help", cmd.Name(), strings.Join(args, " "), cmd.CommandPath())
+		case len(args) > n:
 			return usagef("%s takes at most %d argument, got %d: %s", cmd.Name(), n, len(args), strings.Join(args, " "))
 		}
 		return nil

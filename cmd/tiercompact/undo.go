@@ -24,8 +24,8 @@ func newUndoCommand() *cobra.Command {
 		Long: `undo takes a compacted transcript, finds the round that left it in the archive,
 and writes the conversation as it was before, followed by the messages that came
 since. Run it on its own output to take the round before back too.`,
-		Example: `  tiercompact compact session.jsonl -w 8192 --archive .compact/archive --out small.jsonl
-  tiercompact undo small.jsonl --archive .compact/archive > session-again.jsonl`,
+		Example: `  tiercompact compact session.jsonl -w 8192 --archive kept --out small.jsonl
+  tiercompact undo small.jsonl --archive kept > session-again.jsonl`,
 		Args: fileOrPipe,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, fileOrStdin(args)) },
 	}
