@@ -41,13 +41,21 @@ func split(share float64, width int) (full, eighth int) {
 // mark returns the cell in which a threshold lies.
 func mark(threshold float64, width int) int { return min(int(threshold*float64(width)), width-1) }
 
-// Scale writes the thresholds, in percent, above their marks.
+// Scale writes the thresholds, in percent, above their marks, with a blank
+// between two of them: one column aside, or else the lower one alone.
 func Scale(width int, t levels.Thresholds) string {
-	line := []rune(strings.Repeat(" ", width+3))
-	for _, x := range []float64{t.Emergency, t.Hard, t.Soft} { // the lower one wins where they meet
-		copy(line[mark(x, width):], []rune(Grouped(int(100*x+0.5))))
+	line := []rune(strings.Repeat(" ", width))
+	free := 0
+	for _, x := range []float64{t.Soft, t.Hard, t.Emergency} {
+		label := []rune(Grouped(int(100*x + 0.5)))
+		at := max(mark(x, width), free)
+		if at > mark(x, width)+1 || at+len(label) > width {
+			continue
+		}
+		copy(line[at:], label)
+		free = at + len(label) + 1
 	}
-	return string(line[:width])
+	return string(line)
 }
 
 // PaintOf returns the colour of a usage.

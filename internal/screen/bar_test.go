@@ -21,3 +21,20 @@ func TestBarIsAsWideAsItIsAskedFor(t *testing.T) {
 		}
 	}
 }
+
+func TestScaleKeepsTheThresholdsApart(t *testing.T) {
+	for _, test := range []struct {
+		width int
+		at    levels.Thresholds
+		want  string
+	}{
+		{22, levels.Thresholds{Soft: 0.6, Hard: 0.75, Emergency: 0.9}, "             60 75 90 "},
+		{24, levels.Thresholds{Soft: 0.7, Hard: 0.8, Emergency: 0.9}, "                70 80 90"},
+		{24, levels.Thresholds{Soft: 0.7, Hard: 0.71, Emergency: 0.9}, "                70   90 "},
+		{10, levels.Thresholds{Soft: 0.5, Hard: 0.9, Emergency: 1}, "     50   "},
+	} {
+		if got := Scale(test.width, test.at); got != test.want {
+			t.Errorf("%d columns, %v:\n%q, want\n%q", test.width, test.at, got, test.want)
+		}
+	}
+}
