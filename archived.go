@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/edit"
+	"github.com/tiercompact/tiercompact/levels"
 )
 
 // archive puts the round into the archive, before anything changes.
@@ -18,7 +20,7 @@ func (s *Session) archive(ctx context.Context, r *round, report *Report) (int, e
 	r.gone = r.removed()
 	a := archive.Step{
 		Session: s.id, Number: next, Before: r.before.messages, Removed: r.gone,
-		Edits: r.edits(), Reason: r.reason(report), Level: string(report.Picked), Note: r.note, Time: s.cfg.Now(),
+		Edits: r.edits(), Reason: r.reason(report), Level: r.strongest(), Note: r.note, Time: s.cfg.Now(),
 	}
 	for _, st := range r.steps {
 		if st.summary != nil {
@@ -42,6 +44,17 @@ func (r *round) reason(report *Report) string {
 		return report.Reason
 	}
 	return r.cause
+}
+
+// strongest returns the last level of the round; fit, which only trims what the
+// others left, only where it was alone.
+func (r *round) strongest() string {
+	for _, st := range slices.Backward(r.steps) {
+		if st.level != levels.FitName {
+			return string(st.level)
+		}
+	}
+	return string(levels.FitName)
 }
 
 // edits returns the round as it can be made again on a history that is sent

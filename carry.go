@@ -189,7 +189,7 @@ func put(ctx context.Context, store archive.Store, a archive.Step) (number int, 
 func (s *Session) swap(r *round, number int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	made := archive.Round{Number: number, Level: string(r.steps[len(r.steps)-1].level), Edits: r.edits(), Time: s.cfg.Now()}
+	made := archive.Round{Number: number, Level: r.strongest(), Edits: r.edits(), Time: s.cfg.Now()}
 	if err := s.record(func(f Recorder) error { return f.Round(made) }); err != nil {
 		return err
 	}

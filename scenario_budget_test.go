@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	tiercompact "github.com/tiercompact/tiercompact"
+	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/levels"
 	"github.com/tiercompact/tiercompact/summarize"
@@ -161,5 +162,21 @@ func TestCompactOfAWholeHistoryRunsBelowEveryThreshold(t *testing.T) {
 	out, r, err := c.Compact(t.Context(), "x", pairs(20, 9000), "keep the port")
 	if err != nil || !slices.Equal(applied(r), []levels.Name{levels.LayerName}) || len(summaries(out)) != 1 || note != "keep the port" {
 		t.Errorf("applied %v, %d summaries, note %q, %v", applied(r), len(summaries(out)), note, err)
+	}
+}
+
+func TestTheArchiveNamesTheLevelThatWasAppliedNotTheOneByUsage(t *testing.T) {
+	store := archive.NewMemory()
+	s := start(t, tiercompact.Config{Window: 10000, HardCapBuffer: 6000, Archive: store})
+	var last tiercompact.Report
+	for i := range 12 {
+		last = add(t, s, said(chat.Assistant, 400, i))
+		if last.Compacted() {
+			break
+		}
+	}
+	infos, err := store.Steps(t.Context(), s.ID())
+	if err != nil || len(infos) != 1 || last.Picked != levels.None || infos[0].Level != string(levels.Emergency) {
+		t.Errorf("picked %s, archived %+v, %v; want one step of emergency", last.Picked, infos, err)
 	}
 }

@@ -48,7 +48,7 @@ type Step struct {
 	Summary json.RawMessage // payload of the summary, nil where none was made; kept without insignificant space
 	Edits   edit.Round      // what the round does to Before
 	Reason  string
-	Level   string
+	Level   string // applied
 	Note    string
 	Time    time.Time
 	// Undoes is the number of the round that this step takes back, 0 where it
