@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spf13/pflag"
+
 	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/config"
@@ -232,6 +234,23 @@ func TestListsInVariables(t *testing.T) {
 	l := load(t, config.Options{Environ: []string{`COMPACT_REDACT_PATTERNS=[{name: a, regexp: 'x+'}]`}})
 	if got := l.Config.Redact.Patterns; !slices.Equal(got, []config.Pattern{{Name: "a", Regexp: "x+"}}) {
 		t.Errorf("patterns are %v", got)
+	}
+}
+
+func TestFlagsTakeAutoAndAnEmptyList(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "compact.yaml")
+	write(t, path, "window: 9\npolicy: {hard_cap_buffer: 9, protect: [m1]}\nsummary: {max_tokens: 9}\n")
+	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
+	config.Register(fs, config.Paths()...)
+	if err := fs.Parse([]string{"--window=auto", "--hard-cap-buffer=auto", "--summary-max-tokens=auto", "--roles-never-prune=[]", "--protect=[]"}); err != nil {
+		t.Fatal(err)
+	}
+	c := load(t, config.Options{File: path, Flags: fs}).Config
+	if c.Window != config.Auto || c.Policy.HardCapBuffer != config.Auto || c.Summary.MaxTokens != config.Auto {
+		t.Errorf("numbers are %d, %d, %d", c.Window, c.Policy.HardCapBuffer, c.Summary.MaxTokens)
+	}
+	if len(c.Policy.RolesNeverPrune)+len(c.Policy.Protect) > 0 {
+		t.Errorf("protected are %v, %v", c.Policy.RolesNeverPrune, c.Policy.Protect)
 	}
 }
 

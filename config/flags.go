@@ -56,8 +56,8 @@ func (k key) register(fs *pflag.FlagSet) {
 		fs.Bool(k.flag, k.value == true, k.doc)
 	case k.kind == count && k.value != Auto:
 		fs.IntP(k.flag, short, k.value.(int), k.doc)
-	case k.kind == count:
-		fs.IntP(k.flag, short, 0, k.doc)
+	case k.kind == count: // a number or auto
+		fs.StringP(k.flag, short, "", k.doc)
 	case k.kind == share:
 		fs.Float64(k.flag, k.value.(float64), k.doc)
 	case k.kind == rules:
@@ -113,16 +113,28 @@ func (l *layer) flag(fs *pflag.FlagSet, f *pflag.Flag) {
 	k := keys()[i]
 	n := loosely(f.Value.String())
 	if list, ok := f.Value.(pflag.SliceValue); ok {
-		var items []node
-		for _, s := range list.GetSlice() {
-			items = append(items, loosely(s))
+		items := list.GetSlice()
+		if len(items) == 0 { // as where a variable of the shell is not set
+			l.fail(&Error{Path: k.path, Want: "given", Origin: at, Remedy: "it is empty; give [] for none, or leave it out"})
+			return
 		}
-		n = node{value: items}
+		n = listed(items)
 	}
 	if strings.HasPrefix(k.flag, "no-") {
 		n = loosely(fmt.Sprint(f.Value.String() != "true"))
 	}
 	l.set(k, n, at)
+}
+
+// listed is the list that a flag was given; [] is an empty one.
+func listed(items []string) node {
+	nodes := []node{}
+	if !slices.Equal(items, []string{"[]"}) {
+		for _, s := range items {
+			nodes = append(nodes, loosely(s))
+		}
+	}
+	return node{value: nodes}
 }
 
 // thresholds takes the one flag that sets three.

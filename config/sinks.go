@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"slices"
 	"sync"
 	"time"
@@ -91,9 +90,9 @@ func (t Trace) openFile(_ context.Context, s *Sinks, _ io.Writer) error {
 	if t.JSONL == "" {
 		return nil
 	}
-	f, err := os.OpenFile(t.JSONL, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	f, err := openTraceFile(t.JSONL)
 	if err != nil {
-		return fmt.Errorf("write trace: %w", err)
+		return err
 	}
 	s.closers = append(s.closers, func(context.Context) error { return f.Close() })
 	s.queued(trace.JSONL(f))
