@@ -14,13 +14,15 @@ import (
 // its outcome in the conversation's place.
 func (s *Session) carryOut(ctx context.Context, d decision) (Report, error) {
 	report := Report{Picked: d.picked, Reason: d.reason, Before: d.usage.Tokens, After: d.usage.Tokens, Usage: d.usage, FirstChanged: -1}
+	if d.reason == "" {
+		defer s.idle() // before a sink is called: whatever it does, the session is not busy for ever
+	}
 	s.tellWarning(&report, d.warning)
 	s.tellEstimate(d.usage)
 	if d.reason != "" {
 		s.tellDecision(report, nil)
 		return report, nil
 	}
-	defer s.idle()
 	r := s.newRound(d.t, d.cause)
 	err := s.make(ctx, r, &report, d.over || d.summary, r.run(ctx, d))
 	return report, err

@@ -65,12 +65,14 @@ func (s *Session) now(ctx context.Context, picked levels.Name, note string, due 
 	if err != nil {
 		return report, err
 	}
+	if report.Reason == "" {
+		defer s.idle() // before a sink is called, as in carryOut
+	}
 	s.tellEstimate(report.Usage)
 	if report.Reason != "" {
 		s.tellDecision(report, nil)
 		return report, nil
 	}
-	defer s.idle()
 	r := s.newRound(t, cause)
 	r.note = strings.ToValidUTF8(note, "\uFFFD")
 	err = s.make(ctx, r, &report, true, plan(r, ctx))
