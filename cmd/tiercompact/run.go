@@ -95,12 +95,8 @@ func (k sinks) open(ctx context.Context, r *run, cfg *tiercompact.Config) (err e
 	if cfg.Archive != nil {
 		r.closers = append(r.closers, cfg.Archive.Close)
 	}
-	if k.fresh {
-		f, err := os.OpenFile(k.trace.JSONL, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-		if err != nil {
-			return fmt.Errorf("write trace: %w", err)
-		}
-		if err := f.Close(); err != nil {
+	if info, err := os.Stat(k.trace.JSONL); k.fresh && err == nil && info.Mode().IsRegular() {
+		if err := os.Truncate(k.trace.JSONL, 0); err != nil {
 			return fmt.Errorf("write trace: %w", err)
 		}
 	}

@@ -1,0 +1,94 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"sync"
+	"syscall"
+)
+
+// A traceFile is what events are added to. A sink does not fail: what could not
+// be written is told when it is closed.
+type traceFile struct {
+	path string
+	file *os.File
+
+	mu   sync.Mutex // guards what follows; not held while the file is written to
+	torn bool       // the last line has no end
+	lost int        // events
+	why  error      // of the first
+}
+
+// openTraceFile opens the file path for adding events. A pipe that nobody reads
+// is an error: to wait for somebody would have no end.
+func openTraceFile(path string) (*traceFile, error) {
+	flag := os.O_WRONLY | os.O_CREATE | os.O_APPEND
+	info, err := os.Stat(path)
+	pipe := err == nil && info.Mode()&fs.ModeNamedPipe != 0
+	if pipe {
+		flag |= syscall.O_NONBLOCK
+	}
+	f, err := os.OpenFile(path, flag, 0o600)
+	switch {
+	case pipe && errors.Is(err, syscall.ENXIO):
+		return nil, fmt.Errorf("write trace: nobody reads the pipe %s; start what reads it first", path)
+	case err != nil:
+		return nil, fmt.Errorf("write trace: %w", err)
+	}
+	return &traceFile{path: path, file: f, torn: unended(path)}, nil
+}
+
+// unended reports whether path is a file whose last line has no end: an event of
+// a process that was killed, or of a full disk.
+func unended(path string) bool {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
+		return false
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return false // only its owner may read it, who is another
+	}
+	defer f.Close()
+	last := make([]byte, 1)
+	_, err = f.ReadAt(last, info.Size()-1)
+	return err == nil && last[0] != '\n'
+}
+
+// Write writes an event. What a write that failed has left of one gets its end
+// first.
+func (t *traceFile) Write(line []byte) (int, error) {
+	t.mu.Lock()
+	torn := t.torn
+	t.mu.Unlock()
+	out := line
+	if torn {
+		out = append([]byte{'\n'}, line...)
+	}
+	n, err := t.file.Write(out)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if n > 0 {
+		t.torn = out[n-1] != '\n'
+	}
+	if err == nil {
+		return len(line), nil
+	}
+	if t.lost++; t.why == nil {
+		t.why = err
+	}
+	return 0, err
+}
+
+// Close says what was not written, and ends a write that is under way.
+func (t *traceFile) Close() error {
+	err := t.file.Close()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.lost > 0 {
+		err = errors.Join(fmt.Errorf("write trace %s: %d events are lost: %w", t.path, t.lost, t.why), err)
+	}
+	return err
+}
