@@ -61,6 +61,9 @@ func (o *compactOptions) run(cmd *cobra.Command, path string) error {
 	if err != nil {
 		return err
 	}
+	if err := placed(cmd, in.Conversation, path, o.out, o.to, o.report.quiet || o.report.json); err != nil {
+		return err
+	}
 	cfg, err := o.settings.config(cmd, in)
 	if err != nil {
 		return err

@@ -72,6 +72,11 @@ func (o *replayOptions) run(cmd *cobra.Command, args []string) (err error) {
 	if err != nil {
 		return err
 	}
+	if o.out != "" && len(args) > 0 {
+		if err := placed(cmd, in.Conversation, args[0], o.out, o.to, o.json); err != nil {
+			return err
+		}
+	}
 	cfg, err := o.settings.config(cmd, in)
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -38,6 +39,30 @@ func formatNames(written bool) string {
 		}
 	}
 	return strings.Join(names, ", ")
+}
+
+// readOnly returns the format of c where it can only be read, and what is
+// written of it is openai; else "".
+func readOnly(c wire.Conversation, to string) string {
+	if to != "" || slices.Contains(strings.Split(formatNames(true), ", "), c.Format) {
+		return ""
+	}
+	return c.Format
+}
+
+// placed refuses to put another format in the place of a file that was read,
+// and tells where one is written.
+func placed(cmd *cobra.Command, c wire.Conversation, in, out, to string, quiet bool) error {
+	format := readOnly(c, to)
+	switch {
+	case format == "":
+		return nil
+	case in != "-" && sameFile(out, in):
+		return usagef("--out %s is the transcript that is read, in the format %s, which cannot be written; give another file, or say --to openai", out, format)
+	case !quiet:
+		note(cmd, "written as openai: %s can only be read", format)
+	}
+	return nil
 }
 
 // An input is a transcript as it was read.
