@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
@@ -43,6 +44,7 @@ type Sink struct {
 	queue    *trace.Queue
 	provider *sdktrace.TracerProvider
 	client   *otlptrace.Exporter
+	exporter *exporter
 	says     *loss.Report
 }
 
@@ -64,12 +66,13 @@ func New(ctx context.Context, cfg Config) (*Sink, error) {
 	if cfg.Stderr == nil {
 		cfg.Stderr = os.Stderr
 	}
-	s := &Sink{client: client, says: loss.NewReport(cfg.Stderr, "OTLP")}
+	says := loss.NewReport(cfg.Stderr, "OTLP")
+	s := &Sink{client: client, exporter: &exporter{SpanExporter: client, says: says}, says: says}
 	s.provider = sdktrace.NewTracerProvider(
 		sdktrace.WithResource(about),
 		// It blocks the goroutine of the queue, which drops and counts: what the
 		// library drops by itself is not told.
-		sdktrace.WithBatcher(exporter{client, s.says}, sdktrace.WithBlocking(),
+		sdktrace.WithBatcher(s.exporter, sdktrace.WithBlocking(),
 			sdktrace.WithBatchTimeout(200*time.Millisecond), sdktrace.WithExportTimeout(retry+10*time.Second)),
 	)
 	s.queue = trace.NewQueue(otel.New(s.provider), cfg.Size)
@@ -134,12 +137,20 @@ func about(ctx context.Context, name string) (*resource.Resource, error) {
 // the library would tell a handler that all of the program shares.
 type exporter struct {
 	sdktrace.SpanExporter
-	says *loss.Report
+	says    *loss.Report
+	closing atomic.Bool
+	failed  atomic.Bool // since closing began
 }
 
-// ExportSpans sends spans, or counts them as lost.
-func (e exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
+// ExportSpans sends spans, or counts them as lost. At the end, a collector that
+// does not take one batch is not asked to take the next.
+func (e *exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
+	if e.failed.Load() {
+		e.says.Add(len(spans), "the collector did not take what came before")
+		return nil
+	}
 	if err := e.SpanExporter.ExportSpans(ctx, spans); err != nil {
+		e.failed.Store(e.closing.Load())
 		e.says.Add(len(spans), err.Error())
 	}
 	return nil
@@ -157,8 +168,9 @@ func (s *Sink) Flush(ctx context.Context) error {
 }
 
 // Close sends what waits, says how much was lost, and ends the sink. When ctx
-// ends first, what is left is dropped.
+// ends first, or a batch is not taken, what is left is dropped.
 func (s *Sink) Close(ctx context.Context) error {
+	s.exporter.closing.Store(true)
 	err := errors.Join(s.queue.Close(ctx), s.provider.Shutdown(ctx))
 	if err != nil {
 		_ = s.client.Shutdown(ctx) // ends the request that is under way

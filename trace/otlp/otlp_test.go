@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"sync"
 	"testing"
 	"time"
@@ -216,5 +217,28 @@ func TestDeadCollectorIsToldOfAndTheSessionGoesOn(t *testing.T) {
 				t.Errorf("%d lost, %s", sink.Lost(), log)
 			}
 		})
+	}
+}
+
+func TestCloseDoesNotTryAgainAndAgain(t *testing.T) {
+	var requests atomic.Int32
+	closing := make(chan struct{})
+	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		requests.Add(1)
+		<-closing
+		w.WriteHeader(http.StatusBadRequest)
+	}))
+	defer refusing.Close()
+	sink, _ := open(t, otlp.Config{Endpoint: refusing.URL, Size: 8192})
+	const events = 6000
+	for range events {
+		sink.Emit(trace.New("s", at, at, trace.Warning{Severity: "low", Message: "m"}))
+	}
+	time.AfterFunc(100*time.Millisecond, func() { close(closing) })
+	if err := sink.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if n := requests.Load(); n > 3 || sink.Lost() < events {
+		t.Errorf("%d requests, %d lost", n, sink.Lost())
 	}
 }
