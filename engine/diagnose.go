@@ -83,6 +83,9 @@ type Patient struct {
 	Model  string // that the session talks to
 	Window int    // that the user set
 	Needed int    // tokens of the session
+
+	HardCapBuffer, Reserve int // of the window, as in tiercompact.Config
+
 	// Fits returns why the session cannot be made to fit a window, nil where it can.
 	Fits func(window int) error
 }
@@ -226,8 +229,11 @@ func (d *Diagnosis) window(ctx context.Context, o Options, p Patient) {
 		what, remedy, _ := strings.Cut(text, "; ")
 		d.problem(true, remedy, "%s", what)
 	}
-	raise := fmt.Sprintf("raise it: set OLLAMA_CONTEXT_LENGTH=%d for the server, or PARAMETER num_ctx in a Modelfile, or give --window where the assistant sends num_ctx", roundUp(cmp.Or(p.Needed, w)))
-	limit := tokens.NewBudget(w, 0, 0, false).Limit()
+	raise := "raise it, where the model takes more: --window, or window in compact.yaml"
+	if p.Window == 0 {
+		raise = fmt.Sprintf("raise it: set OLLAMA_CONTEXT_LENGTH=%d for the server, or PARAMETER num_ctx in a Modelfile, or give --window where the assistant sends num_ctx", roundUp(cmp.Or(p.Needed, w)))
+	}
+	limit := tokens.NewBudget(w, max(0, p.HardCapBuffer), p.Reserve, p.HardCapBuffer != 0).Limit()
 	if w == 0 || p.Needed <= limit {
 		return
 	}

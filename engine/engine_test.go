@@ -248,6 +248,7 @@ func TestDiagnosisFindsWhatIsWrong(t *testing.T) {
 		"session's model":       {with(nomic, llama), engine.Options{}, engine.Patient{Model: "qwen3:8b"}, "qwen3:8b is not on the server", "ollama pull qwen3:8b", true},
 		"num_ctx below session": {with(nomic, llama), engine.Options{}, engine.Patient{Model: "llama3.2:3b", Needed: 20000, Fits: func(int) error { return nil }}, "compacted at once", "OLLAMA_CONTEXT_LENGTH=32768", false},
 		"num_ctx below floor":   {with(nomic, llama), engine.Options{}, engine.Patient{Model: "llama3.2:3b", Needed: 20000, Fits: func(int) error { return tooLong }}, "cannot be made to fit the window of 4096", "num_ctx", true},
+		"window below session":  {with(nomic, llama), engine.Options{}, engine.Patient{Window: 8000, Reserve: 2000, Needed: 6000, Fits: func(int) error { return nil }}, "leaves 5000 for it", "window in compact.yaml", false},
 		"set above training":    {with(nomic, small), engine.Options{}, engine.Patient{Model: "small", Window: 32768}, "32768", "2048", true},
 	} {
 		t.Run(name, func(t *testing.T) {

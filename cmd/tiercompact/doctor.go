@@ -114,7 +114,8 @@ func serious(d engine.Diagnosis) int {
 
 // patient is the session that the diagnosis is for.
 func (o *doctorOptions) patient(cmd *cobra.Command, args []string) (engine.Patient, error) {
-	p := engine.Patient{Model: o.settings.Config.Model, Window: max(0, o.settings.Config.Window)}
+	cfg := o.settings.Config.Compaction()
+	p := engine.Patient{Model: cfg.Model, Window: max(0, cfg.Window), HardCapBuffer: cfg.HardCapBuffer, Reserve: cfg.Reserve}
 	if len(args) == 0 {
 		return p, nil
 	}
@@ -123,14 +124,15 @@ func (o *doctorOptions) patient(cmd *cobra.Command, args []string) (engine.Patie
 		return p, err
 	}
 	p.Model = cmp.Or(p.Model, in.Model)
-	const vast = 1 << 30 // the session is only counted
-	s, err := loaded(in, p.Model, vast)
+	cfg.Model, cfg.Window = p.Model, 1<<30 // the session is only counted
+	s, err := loaded(in, cfg)
 	if err != nil {
 		return p, err
 	}
 	p.Needed = s.Usage().Tokens
 	p.Fits = func(window int) error {
-		s, err := loaded(in, p.Model, window)
+		cfg.Window = window
+		s, err := loaded(in, cfg)
 		if err == nil {
 			_, err = s.Plan(cmd.Context())
 		}
@@ -140,8 +142,8 @@ func (o *doctorOptions) patient(cmd *cobra.Command, args []string) (engine.Patie
 }
 
 // loaded returns a session of the transcript that is compacted by what is built in.
-func loaded(in input, model string, window int) (*tiercompact.Session, error) {
-	c, err := tiercompact.New(tiercompact.Config{Window: window, Model: model, Preset: tiercompact.Steady})
+func loaded(in input, cfg tiercompact.Config) (*tiercompact.Session, error) {
+	c, err := tiercompact.New(cfg)
 	if err != nil {
 		return nil, err
 	}
