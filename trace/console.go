@@ -10,9 +10,10 @@ import (
 )
 
 // Console returns a sink that writes each event to w as one line for people:
-// the time of its end in UTC, the session, the event without "compact.", and
-// what it says, and how long it took where that is a millisecond or more. Control characters are shown as spaces. It may be used
-// concurrently. What w refuses is dropped.
+// the time of its end in UTC, the session, the event without "compact.", what
+// it says, and how long it took where that is a millisecond or more. Control
+// characters are shown as spaces. It may be used concurrently. What w refuses is
+// dropped.
 func Console(w io.Writer) Sink {
 	return lines(w, func(e Event) []byte {
 		return append([]byte(Plain(line(e))), '\n')
@@ -70,7 +71,7 @@ func sayDecision(p TriggerDecision) string {
 func sayLevel(p LevelApplied) string {
 	s := fmt.Sprintf("%s, %s to %s, %s freed", p.Level, grouped(p.Before), counted(p.After, "token"), grouped(p.Freed))
 	if p.FirstChanged >= 0 {
-		s += fmt.Sprintf(", %s to prefill from message %d on", grouped(p.PrefillTokens), p.FirstChanged)
+		s += fmt.Sprintf(", %s to prefill from message %d on", grouped(p.PrefillTokens), p.FirstChanged+1) // for people, the first is 1
 	}
 	return sayMore(sayMore(s, "by", p.Engine), "because", p.Why)
 }

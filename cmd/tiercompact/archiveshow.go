@@ -180,12 +180,14 @@ func writeStep(w io.Writer, s archive.Step) error {
 		row("undoes", strconv.Itoa(s.Undoes))
 	}
 	row("before", screen.Plural(len(s.Before), "message"))
-	row("edits", strconv.Itoa(len(editsOf(s))))
+	if n := len(editsOf(s)); n > 0 {
+		row("edits", strconv.Itoa(n)+"; --edits shows them")
+	}
 	if n := len(s.Redacted); n > 0 {
 		row("redacted", screen.Plural(n, "message"))
 	}
 	if s.Summary != nil {
-		row("summary", screen.Clip(string(s.Summary), 60))
+		row("summary", "there is one; --summary shows it")
 	}
 	for i, e := range s.Removed {
 		if i == 0 {
