@@ -139,9 +139,9 @@ func retained(f bench.Figure) string {
 
 // freed shows what presets freed of whole sessions, and by what.
 func (b *benchSheet) freed() {
-	const columns = "%6s %6s %6s %6s %8s %6s %10s %3s"
+	const columns = "%6s %6s %6s %6s %7s %6s %9s %5s"
 	b.line("")
-	b.line(fmt.Sprintf("%-*s", nameWidth+15, "") + b.rule("soft", 22))
+	b.line(fmt.Sprintf("%-*s", nameWidth+15, "") + b.rule("soft", 21))
 	unit, tokens := "freed, k tokens", thousands
 	if b.Set.Tokens < 100_000 {
 		unit, tokens = "freed, tokens", whole // they fit

@@ -47,12 +47,12 @@ func run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		fmt.Printf("recall %s: %d messages, the first of %d bytes\n", e.Recall, len(was.Messages), len(was.Messages[0].Text()))
+		fmt.Printf("recall %s: %d bytes\n", e.Recall, len(was.Messages[0].Text()))
 	}
 	if _, err := session.Undo(ctx); err != nil {
 		return err
 	}
-	fmt.Println("after the undo:", session.Usage().Tokens, "tokens")
+	fmt.Println("after the undo, with the talk since:", session.Usage().Tokens, "tokens")
 	return nil
 }
 
