@@ -101,6 +101,7 @@ func wrongs() []wrong {
 		flag("flag of an unknown word", []string{"--preset=fast"}, "preset", "one of default, eager, steady", `"fast"`),
 		flag("thresholds that fall in a flag", []string{"--thresholds=0.7,0.6,0.9"}, "thresholds.hard", "above thresholds.soft, 0.7", "0.6"),
 		flag("number that is none in a flag", []string{"--window=8k"}, "window", "a whole number, or auto", `"8k"`),
+		flag("bucket with credentials in a flag", []string{"--archive=s3://key:word@bucket"}, "archive.s3.bucket", "like s3://BUCKET/PREFIX, without credentials", "one with a user or a password"),
 		flag("nothing in a flag", []string{"--roles-never-prune="}, "policy.roles_never_prune", "given", ""),
 		flag("two thresholds in a flag", []string{"--thresholds=0.7,0.8"}, "thresholds", "three shares like 0.60,0.75,0.90", "[0.7 0.8]"),
 	}

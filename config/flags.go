@@ -153,7 +153,11 @@ func (l *layer) thresholds(shares []float64, at Origin) {
 func (l *layer) archive(place string, at Origin) {
 	a, err := ParseArchive(place)
 	if err != nil {
-		l.fail(&Error{Path: "archive.s3.bucket", Want: "like s3://bucket/prefix", Value: strconv.Quote(clip(place)), Origin: at})
+		bad := &Error{Path: "archive.s3.bucket", Want: "like s3://BUCKET/PREFIX, without credentials", Value: strconv.Quote(clip(place)), Origin: at}
+		if strings.Contains(place, "@") {
+			bad.Value = "one with a user or a password"
+		}
+		l.fail(bad)
 		return
 	}
 	values := map[string]string{"archive.adapter": a.Adapter, "archive.dir": a.Dir}

@@ -8,12 +8,12 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/archive"
+	"github.com/tiercompact/tiercompact/config"
 	"github.com/tiercompact/tiercompact/engine"
 	"github.com/tiercompact/tiercompact/internal/screen"
 )
@@ -33,23 +33,15 @@ meaning where an embedding model is there. Which it was stands on stderr.`,
 	f := cmd.Flags()
 	o.place.register(cmd)
 	f.IntVarP(&o.most, "most", "n", 5, "at most so many `hits`")
-	f.StringVar(&o.engine.kind, "engine", "", "what compares: auto, ollama, built-in (default \"auto\": Ollama where it has the model, else the words alone)")
-	f.StringVar(&o.engine.url, "ollama-url", "", "`address` of Ollama (default: OLLAMA_HOST, else http://127.0.0.1:11434)")
-	f.StringVar(&o.engine.embedder, "embed-model", "", "`model` that compares, or lexical (default "+engine.DefaultEmbedder+")")
-	f.StringVar(&o.engine.embedURL, "embed-url", "", "`address` of a server with /v1/embeddings in place of Ollama")
-	f.StringVar(&o.engine.cache, "embed-cache", "", "keep vectors in this `folder` (default: tiercompact in the user's cache folder)")
-	f.BoolVar(&o.engine.noCache, "no-embed-cache", false, "keep vectors in memory alone")
-	f.DurationVar(&o.within, "rank-deadline", 20*time.Second, "most `time` for the model; then the words alone count")
+	registerSettings(cmd, "engine", "ollama_url", "embed", "deadlines.ranking")
 	f.BoolVar(&o.json, "json", false, "as JSON")
 	return cmd
 }
 
 type archiveSearchOptions struct {
-	place  place
-	most   int
-	engine models
-	within time.Duration
-	json   bool
+	place place
+	most  int
+	json  bool
 }
 
 func (o *archiveSearchOptions) run(cmd *cobra.Command, text string) (err error) {
@@ -58,14 +50,6 @@ func (o *archiveSearchOptions) run(cmd *cobra.Command, text string) (err error) 
 		return usagef("search needs the words of what is looked for")
 	case o.most < 1:
 		return usagef("--most must be above 0, is %d", o.most)
-	case o.within < 0:
-		return usagef("--rank-deadline must not be below 0, is %s", o.within)
-	}
-	if err := o.engine.valid(); err != nil {
-		return err
-	}
-	if err := oneOf("--engine", o.engine.kind, "auto, ollama, built-in"); err != nil {
-		return err
 	}
 	store, sessions, err := o.place.open(cmd.Context(), archiveOptions{read: true})
 	if err != nil {
@@ -90,8 +74,12 @@ func (o *archiveSearchOptions) run(cmd *cobra.Command, text string) (err error) 
 
 // meaning returns what compares by meaning, and its name.
 func (o *archiveSearchOptions) meaning(ctx context.Context) (archive.Meaning, string, error) {
-	options := o.engine.options()
-	options.Summarizer = engine.Extractive // nothing is summarised
+	c := o.place.Config
+	c.Summary = config.Summary{Model: engine.Extractive} // nothing is summarised
+	options, err := c.EngineOptions()
+	if err != nil {
+		return archive.Meaning{}, "", settingsError(err)
+	}
 	e, err := engine.Open(ctx, options)
 	if err != nil {
 		return archive.Meaning{}, "", err
@@ -101,7 +89,7 @@ func (o *archiveSearchOptions) meaning(ctx context.Context) (archive.Meaning, st
 	if cfg.Embedder == nil {
 		return archive.Meaning{}, "words alone: " + e.Ranking.Why, nil
 	}
-	return archive.Meaning{Embedder: cfg.Embedder, Within: o.within}, "words and " + e.Ranking.Engine, nil
+	return archive.Meaning{Embedder: cfg.Embedder, Within: c.Deadlines.Ranking}, "words and " + e.Ranking.Engine, nil
 }
 
 // searched is what a search of an archive found.

@@ -23,12 +23,17 @@ type settings struct {
 // register adds --config, and the flags of the settings that are named by path
 // or section.
 func (s *settings) register(cmd *cobra.Command, names ...string) {
+	registerSettings(cmd, names...)
 	f := cmd.Flags()
-	for flag, words := range config.Register(f, names...) {
-		complete(cmd, flag, strings.Join(words, ", "))
-	}
 	f.StringVar(&s.file, "config", "", "settings from this `file` (default: "+config.FileVariable+", else "+strings.Join(config.Names(), ", ")+" in the current folder)")
 	f.SortFlags = false
+}
+
+// registerSettings adds the flags of settings.
+func registerSettings(cmd *cobra.Command, names ...string) {
+	for flag, words := range config.Register(cmd.Flags(), names...) {
+		complete(cmd, flag, strings.Join(words, ", "))
+	}
 }
 
 // settingsOfCompaction name what every command that compacts takes.
