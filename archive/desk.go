@@ -157,12 +157,21 @@ func (o *Objects) Close() error {
 	}
 	ctx, stop := context.WithTimeout(context.Background(), closeWait)
 	defer stop()
-	var errs []error
+	var failed error // the first: where a server is gone, all are alike
+	more := 0
 	for _, s := range sessions {
-		errs = append(errs, o.inTurn(ctx, s, func(d *desk) error { return o.flush(ctx, s, d) }))
+		err := o.inTurn(ctx, s, func(d *desk) error { return o.flush(ctx, s, d) })
+		if err != nil && failed != nil {
+			more++
+		} else if err != nil {
+			failed = err
+		}
+	}
+	if more > 0 {
+		failed = fmt.Errorf("%w; and so it is with %d more sessions", failed, more)
 	}
 	if n := o.Dropped(); n > 0 {
-		errs = append(errs, fmt.Errorf("%d events were dropped: too many came between two steps", n))
+		failed = errors.Join(failed, fmt.Errorf("%d events were dropped: too many came between two steps", n))
 	}
-	return errors.Join(errs...)
+	return failed
 }
