@@ -198,7 +198,7 @@ func TestArchivesAreNamedByPlaces(t *testing.T) {
 	if got := (config.Archive{Adapter: config.Memory, Dir: "kept"}).Place(); got != "" {
 		t.Errorf("memory is at %q", got)
 	}
-	if _, err := config.Load(config.Options{Dir: t.TempDir(), Environ: []string{}, Flags: flagSet(t, "--archive", "s3://")}); err == nil || !strings.Contains(err.Error(), "s3://bucket/prefix") {
+	if _, err := config.Load(config.Options{Dir: t.TempDir(), Environ: []string{}, Flags: flagSet(t, "--archive", "s3://")}); err == nil || !strings.Contains(err.Error(), "s3://BUCKET/PREFIX") {
 		t.Errorf("no bucket: error is %v", err)
 	}
 }
