@@ -19,14 +19,14 @@ func newLayer() *layer {
 	return &layer{values: make(map[string]any), origins: make(map[string]Origin)}
 }
 
-// mostErrors is how many errors of a file are told.
-const mostErrors = 100
+// MostErrors is how many errors of a file are told; so many may be more.
+const MostErrors = 100
 
 // provider gives the layer to koanf.
 func (l *layer) provider() *confmap.Confmap { return confmap.Provider(l.values, ".") }
 
 func (l *layer) fail(e *Error) {
-	if len(l.errs) < mostErrors {
+	if len(l.errs) < MostErrors {
 		l.errs = append(l.errs, e)
 	}
 }
@@ -67,7 +67,7 @@ func (l *layer) section(path string, n node, at Origin, seen map[string]int) {
 		return
 	}
 	for _, e := range entries {
-		if len(l.errs) >= mostErrors {
+		if len(l.errs) >= MostErrors {
 			return
 		}
 		at.Line = e.line

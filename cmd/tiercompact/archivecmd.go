@@ -30,7 +30,6 @@ AWS_PROFILE, the role of the machine).`,
 		Args: unknownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.SuggestionsMinimumDistance = 2
 	cmd.AddCommand(newArchiveListCommand(), newArchiveShowCommand(), newArchiveSearchCommand(), newArchiveVerifyCommand(), newArchivePruneCommand())
 	return cmd
 }

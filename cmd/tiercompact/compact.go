@@ -34,6 +34,7 @@ summary, and what is recent.`,
 	f := cmd.Flags()
 	f.StringVarP(&o.out, "out", "o", "-", "write to this `file`; it may be the one that is read")
 	f.StringVar(&o.to, "to", "", "write in this `format`: "+formatNames(true)+" (default: as read, else openai)")
+	complete(cmd, "to", formatNames(true))
 	f.BoolVar(&o.layers, "layers", false, "compact to what is protected, one summary, and what is recent")
 	f.StringVar(&o.note, "note", "", "the same, and tell the summary this wish")
 	o.report.register(cmd)

@@ -6,6 +6,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -111,7 +113,11 @@ func (s *settings) validate(cmd *cobra.Command, args []string) error {
 		for _, e := range all {
 			note(cmd, "%s", e.Error())
 		}
-		return usagef("%s has %s", path, screen.Plural(len(all), "error"))
+		least := ""
+		if len(all) >= config.MostErrors {
+			least = "at least "
+		}
+		return usagef("%s has %s%s", path, least, screen.Plural(len(all), "error"))
 	case err != nil:
 		return usageError{err}
 	}
@@ -133,6 +139,9 @@ A file that is there is never written over.`,
 			path := config.Names()[0]
 			if len(args) > 0 {
 				path = args[0]
+			}
+			if path == "" || strings.EqualFold(filepath.Ext(path), ".json") {
+				return usagef("init writes YAML, not %q; give a name like %s", path, config.Names()[0])
 			}
 			return initialize(cmd, path)
 		},
@@ -156,6 +165,6 @@ func initialize(cmd *cobra.Command, path string) error {
 	if err := errors.Join(err, f.Close()); err != nil {
 		return errors.Join(fmt.Errorf("write %s: %w", path, causeOf(err)), os.Remove(path))
 	}
-	note(cmd, "wrote %s; every line in it is commented out", path)
+	note(cmd, "wrote %s; every setting in it is commented out", path)
 	return nil
 }

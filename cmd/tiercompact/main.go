@@ -62,7 +62,6 @@ func newRootCommand() *cobra.Command {
 		newRecallCommand(), newUndoCommand(), newArchiveCommand(), newDoctorCommand(), newChatCommand(), newBenchCommand(), newConfigCommand(), newVersionCommand(),
 	)
 	cmd.InitDefaultCompletionCmd()
-	cmd.SuggestionsMinimumDistance = 2
 	cmd.SetUsageTemplate(strings.ReplaceAll(cmd.UsageTemplate(), "FlagUsages |", "FlagUsagesWrapped 80 |"))
 	return cmd
 }
@@ -72,7 +71,8 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	near := "see tiercompact --help"
+	near := "see " + cmd.CommandPath() + " --help"
+	cmd.SuggestionsMinimumDistance = 2
 	if names := cmd.SuggestionsFor(args[0]); len(names) > 0 {
 		near = "did you mean " + strings.Join(names, " or ") + "?"
 	}

@@ -38,6 +38,7 @@ exit code 3 is about the end.`,
 	f := cmd.Flags()
 	f.StringVarP(&o.out, "out", "o", "", "write the conversation as it stands at the end to this `file`")
 	f.StringVar(&o.to, "to", "", "in this `format`: "+formatNames(true)+" (default: as read, else openai)")
+	complete(cmd, "to", formatNames(true))
 	f.StringVar(&o.requests, "requests", "", "write each request as it would have been sent into this `folder`")
 	f.BoolVarP(&o.all, "all", "a", false, "show every message, fold nothing")
 	f.BoolVar(&o.json, "json", false, "one JSON object for each message and one for the end instead of the timeline")

@@ -33,6 +33,7 @@ since. Run it on its own output to take the round before back too.`,
 	o.place.register(cmd)
 	f.StringVarP(&o.out, "out", "o", "-", "write to this `file`; it may be the one that is read")
 	f.StringVar(&o.to, "to", "", "write in this `format`: "+formatNames(true)+" (default: as read)")
+	complete(cmd, "to", formatNames(true))
 	f.BoolVar(&o.json, "json", false, "tell what was taken back as JSON on stderr")
 	o.source.register(cmd)
 	return cmd
