@@ -67,6 +67,7 @@ func wrongs() []wrong {
 		yaml("null", "policy:\n  reserve:\n", "policy.reserve", "a whole number", "null", 2),
 		yaml("address that is none", "ollama_url: ftp://host\n", "ollama_url", "an address like http://127.0.0.1:8080", `"ftp://host"`, 1),
 		yaml("port that is none", "trace: {prometheus: {listen: \"127.0.0.1:http\"}}\n", "trace.prometheus.listen", "host:port", `"127.0.0.1:http"`, 1),
+		yaml("trace to stdout", "trace:\n  jsonl: \"-\"\n", "trace.jsonl", "the name of a file", `"-"`, 2),
 		yaml("name that is mistyped", "policy:\n  triger_pct: 0.8\n", "policy.triger_pct", "a known setting", "", 2),
 		yaml("name without its section", "trigger_pct: 0.8\n", "trigger_pct", "a known setting", "", 1),
 		yaml("credentials", "archive:\n  s3:\n    secret_key: x\n", "archive.s3.secret_key", "left out", "", 3),

@@ -122,6 +122,9 @@ func (k key) take(n node) (v any, want, remedy string) {
 	if strings.ContainsFunc(s, func(r rune) bool { return r == 0 || r == '\n' || r == '\r' }) && k.path != "hard.query" {
 		return nil, "one line of text", ""
 	}
+	if k.path == "trace.jsonl" && s == "-" { // stdout has what the command writes
+		return nil, "the name of a file", ""
+	}
 	switch k.kind {
 	case word:
 		return s, unless(k.has(s) || k.blank && s == "", "one of "+k.words), ""

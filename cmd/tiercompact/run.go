@@ -44,8 +44,6 @@ func (k *sinks) take(cmd *cobra.Command, s *settings) error {
 		return usagef("--session names a session of an archive; give --archive too")
 	case !utf8.ValidString(k.session):
 		return usagef("--session %q is not UTF-8; give another id", k.session)
-	case k.trace.JSONL == "-":
-		return usagef("--trace - is no file; give the name of one")
 	}
 	return nil
 }
