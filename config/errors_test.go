@@ -68,6 +68,8 @@ func wrongs() []wrong {
 		yaml("address that is none", "ollama_url: ftp://host\n", "ollama_url", "an address like http://127.0.0.1:8080", `"ftp://host"`, 1),
 		yaml("port that is none", "trace: {prometheus: {listen: \"127.0.0.1:http\"}}\n", "trace.prometheus.listen", "host:port", `"127.0.0.1:http"`, 1),
 		yaml("trace to stdout", "trace:\n  jsonl: \"-\"\n", "trace.jsonl", "the name of a file", `"-"`, 2),
+		yaml("path with an escape", "trace:\n  jsonl: \"C:\\t.jsonl\"\n", "trace.jsonl", "one line of text, without control characters", `"C:\t.jsonl"`, 2),
+		yaml("path with a wrong escape", "model: x\narchive: {adapter: dir, dir: \"C:\\Users\\x\"}\n", "", "plain YAML", "", 2),
 		yaml("name that is mistyped", "policy:\n  triger_pct: 0.8\n", "policy.triger_pct", "a known setting", "", 2),
 		yaml("name without its section", "trigger_pct: 0.8\n", "trigger_pct", "a known setting", "", 1),
 		yaml("credentials", "archive:\n  s3:\n    secret_key: x\n", "archive.s3.secret_key", "left out", "", 3),
@@ -286,6 +288,16 @@ func TestALinkThatLeadsNowhereIsNotPassedOver(t *testing.T) {
 	}
 	if _, err := config.Load(config.Options{Dir: dir, Environ: []string{}}); err == nil || !strings.Contains(err.Error(), "compact.yaml is a link that leads nowhere") {
 		t.Errorf("error is %v", err)
+	}
+}
+
+func TestAPathOfWindowsInDoubleQuotesIsExplained(t *testing.T) {
+	for _, path := range []string{`C:\Users\x`, `C:\t.jsonl`, `C:\q`} {
+		dir := t.TempDir()
+		write(t, filepath.Join(dir, "compact.yaml"), `embed: {cache: "`+path+`"}`)
+		if _, err := config.Load(config.Options{Dir: dir, Environ: []string{}}); err == nil || !strings.Contains(err.Error(), "a backslash begins an escape") {
+			t.Errorf("%s: error is %v", path, err)
+		}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // A kind is what a setting takes.
@@ -119,8 +120,8 @@ func (k key) take(n node) (v any, want, remedy string) {
 	case !ok:
 		return nil, "text", unless(!n.isScalar(), "put it in quotes")
 	}
-	if strings.ContainsFunc(s, func(r rune) bool { return r == 0 || r == '\n' || r == '\r' }) && k.path != "hard.query" {
-		return nil, "one line of text", ""
+	if strings.ContainsFunc(s, unicode.IsControl) && k.path != "hard.query" {
+		return nil, "one line of text, without control characters", unless(n.loose, escapes)
 	}
 	if k.path == "trace.jsonl" && s == "-" { // stdout has what the command writes
 		return nil, "the name of a file", ""

@@ -47,6 +47,9 @@ var (
 	tabbed   = regexp.MustCompile(`(?m)^[ ]*\t`)
 )
 
+// escapes is what those learn who write a path of Windows in double quotes.
+const escapes = `in double quotes a backslash begins an escape; write \\ for each`
+
 // yamlFault says what is wrong with a text that is no YAML, and where.
 func yamlFault(data []byte, err error) error {
 	text := strings.Join(strings.Fields(err.Error()), " ")
@@ -54,7 +57,9 @@ func yamlFault(data []byte, err error) error {
 	if at := yamlLine.FindStringSubmatch(text); at != nil && at[1] != "" {
 		e.line, _ = strconv.Atoi(at[1])
 	}
-	if at := tabbed.FindIndex(data); at != nil {
+	if strings.Contains(e.text, "escape character") || strings.Contains(e.text, "hexdecimal") {
+		e.text = escapes
+	} else if at := tabbed.FindIndex(data); at != nil {
 		e.line, e.text = lineOf(data, at[0]), "a line begins with a tab; indent with spaces"
 	} else if i := bytes.IndexFunc(data, isControl); i >= 0 {
 		e.line = lineOf(data, i)
