@@ -70,7 +70,7 @@ func TestWriteLeavesNothingBehindWhenItFails(t *testing.T) {
 }
 
 func TestWhatIsSaidIsOneLineThatATerminalDoesNotObey(t *testing.T) {
-	if got := oneLine("read a\x1b[31m.json:\n\tno\u0085 such file"); got != "read a[31m.json: no such file" {
+	if got := oneLine("read a\x1b[31m.json:\n\tno\u0085 such\u202e file"); got != "read a[31m.json: no such file" {
 		t.Errorf("%q", got)
 	}
 }
