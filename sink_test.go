@@ -30,7 +30,9 @@ func TestASinkThatPanicsLeavesTheSessionUsable(t *testing.T) {
 		}
 		broken = true
 		for range 30 {
-			safely(func() { s.AddMessage(t.Context(), chat.NewText(chat.Assistant, strings.Repeat("one of many words ", 40))) })
+			safely(func() {
+				s.AddMessage(t.Context(), chat.NewText(chat.Assistant, strings.Repeat("one of many words ", 40)))
+			})
 			safely(func() { s.Compact(t.Context(), "") })
 		}
 		broken = false

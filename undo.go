@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/chat"
@@ -16,13 +17,22 @@ import (
 // since. The cooldown begins. The report warns where usage is over a threshold
 // afterwards. Called again, it reverts the round before.
 func (s *Session) Undo(ctx context.Context) (Report, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.editable(); err != nil {
+	if err := s.occupy(); err != nil {
 		return Report{FirstChanged: -1}, err
 	}
+	defer s.idle()
 	report, err := s.undo(ctx)
 	return report, s.cfg.shown(err)
+}
+
+// occupy makes the session busy until idle is called, or returns why the
+// conversation cannot be changed by hand just now.
+func (s *Session) occupy() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err := s.editable()
+	s.busy = s.busy || err == nil
+	return err
 }
 
 // editable returns why the conversation cannot be changed by hand just now.
@@ -36,35 +46,49 @@ func (s *Session) editable() error {
 	return nil
 }
 
-// undo is Undo. Its caller holds the lock.
+// undo is Undo. Its caller has made the session busy, and does not hold the
+// lock: messages may come while the archive is written.
 func (s *Session) undo(ctx context.Context) (Report, error) {
+	s.mu.Lock()
 	report := Report{FirstChanged: -1, Before: s.tokens()}
 	if len(s.rounds) == 0 {
+		s.mu.Unlock()
 		return report, ErrNothingToUndo
 	}
-	last := s.rounds[len(s.rounds)-1]
+	undoes, now := s.rounds[len(s.rounds)-1].step, s.t.snapshot()
 	step := archive.Step{
-		Session: s.id, Number: s.steps + 1, Before: s.t.messages, Reason: "undo", Undoes: last.step, Time: s.cfg.Now(),
+		Session: s.id, Number: s.steps + 1, Before: now.messages, Reason: "undo", Undoes: undoes, Time: s.cfg.Now(),
 	}
+	s.mu.Unlock()
 	number, err := put(ctx, s.cfg.Archive, step)
 	if err != nil {
-		return report, fmt.Errorf("archive undo of round %d: %w", last.step, err)
+		return report, fmt.Errorf("archive undo of round %d: %w", undoes, err)
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.steps = number
-	err = s.record(func(f Recorder) error {
+	err = s.takeBack(step.Time, &report)
+	return report, err
+}
+
+// takeBack puts the conversation before the newest round in the place of what it
+// left, and fills the report. Its caller holds the lock.
+func (s *Session) takeBack(at time.Time, report *Report) error {
+	last := s.rounds[len(s.rounds)-1]
+	err := s.record(func(f Recorder) error {
 		if last.recorded {
-			return f.Undo(step.Time)
+			return f.Undo(at)
 		}
 		return f.Cut(0) // f does not know the round: all is told anew
 	})
 	if err != nil {
-		return report, err
+		return err
 	}
 	was := s.t.messages
 	s.rounds = s.rounds[:len(s.rounds)-1]
 	s.t = last.before.reopened().followed(&s.t, last.after)
 	if err := s.recordUndone(last.recorded, was); err != nil {
-		return report, err
+		return err
 	}
 	s.gate = s.cfg.gate.Start(0)
 	s.cal, s.anchor = s.cal.Void(), 0
@@ -75,7 +99,7 @@ func (s *Session) undo(ctx context.Context) (Report, error) {
 	if picked, _ := s.pick(report.Usage); picked != "none" {
 		report.Warnings = append(report.Warnings, fmt.Sprintf("usage is %.0f %% again: the next check after the cooldown may compact", 100*report.Usage.Share))
 	}
-	return report, nil
+	return nil
 }
 
 // recordUndone records what an undo has brought back: all messages, or where
@@ -102,20 +126,29 @@ func (s *Session) recordUndone(known bool, was chat.Transcript) error {
 // Rewind takes the conversation back to the message of an id: the rounds made
 // after it was added are undone first, then what follows it is removed.
 func (s *Session) Rewind(ctx context.Context, id string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.editable(); err != nil {
+	if err := s.occupy(); err != nil {
 		return err
 	}
-	first := s.firstRoundAfter(id)
-	if first == len(s.rounds) && position(s.t.messages, id) < 0 {
+	defer s.idle()
+	s.mu.Lock()
+	first, rounds := s.firstRoundAfter(id), len(s.rounds)
+	there := position(s.t.messages, id) >= 0
+	s.mu.Unlock()
+	if first == rounds && !there {
 		return fmt.Errorf("rewind to message %q: %w", id, ErrNotFound)
 	}
-	for len(s.rounds) > first {
+	for range rounds - first { // no others are made while the session is busy
 		if _, err := s.undo(ctx); err != nil {
 			return s.cfg.shown(err)
 		}
 	}
+	return s.cut(id)
+}
+
+// cut removes what follows the message of an id.
+func (s *Session) cut(id string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	keep := position(s.t.messages, id) + 1
 	if keep == 0 {
 		return fmt.Errorf("rewind to message %q: %w", id, ErrNotFound)
