@@ -108,6 +108,7 @@ var hostile = map[string]string{
 	"begin-key":     "-----BEGIN PRIVATE KEY-----\n",
 	"sk-":           "sk-",
 	"jwt":           "eyJ",
+	"jwt-parts":     "eyJa.",
 	"urls":          "://",
 	"users":         "://a:b",
 	"ats":           "a@b.c ",

@@ -94,7 +94,7 @@ func wrapped(s string, i int, m *set, least int) int {
 // jwt finds JSON web tokens: two or more parts of base64, of which the first
 // begins as {" does.
 func jwt(s string, from, to int) span {
-	if s[from:to] != "eyJ" || !starts(s, from, &base64s) && at(s, from-1) != '=' {
+	if s[from:to] != "eyJ" || !starts(s, from, &base64s) && at(s, from-1) != '=' || shortParts(s, from, to) {
 		return span{}
 	}
 	end := run(s, to, &dotted)
@@ -107,11 +107,28 @@ func jwt(s string, from, to int) span {
 		}
 		end = stop
 	}
-	parts := strings.Split(s[from:end], ".")
-	if len(parts) < 3 || len(parts[0]) < 10 || len(parts[1]) < 8 {
+	parts := strings.SplitN(s[from:end], ".", 3)
+	if len(parts) < 3 || len(parts[0]) < header || len(parts[1]) < claims {
 		return span{}
 	}
 	return span{from, end}
+}
+
+// The least bytes of the first two parts of a token.
+const (
+	header = 10
+	claims = 8
+)
+
+// shortParts reports whether the parts at from are too short for a token. It
+// does not look at what follows: a part may begin at each of many dots.
+func shortParts(s string, from, to int) bool {
+	first := run(s, to, &dashed)
+	if at(s, first) != '.' {
+		return false
+	}
+	second := run(s, first+1, &dashed)
+	return first-from < header || at(s, second) == '.' && second-first-1 < claims
 }
 
 // scheme finds what follows Bearer, and the like, in a header.
