@@ -20,3 +20,11 @@ func TestAPipeThatNobodyNamedIsNotWaitedFor(t *testing.T) {
 		t.Errorf("error is %v", err)
 	}
 }
+
+func TestWhatIsShownStaysInItsLineWhateverTheFileIsCalled(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a\nwindow: 7\n.yaml")
+	write(t, path, "preset: eager\n")
+	if shown := string(load(t, config.Options{File: path}).YAML(true)); strings.Contains(shown, "\nwindow") {
+		t.Errorf("shown is\n%s", shown)
+	}
+}

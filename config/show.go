@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -93,9 +94,17 @@ func sheet(lines []line) []byte {
 			open = append(open, parts[i])
 		}
 		open = open[:len(parts)]
-		fmt.Fprintf(&b, "%-*s  # %s\n", width, l.text(), l.comment)
+		fmt.Fprintf(&b, "%-*s  # %s\n", width, l.text(), strings.Map(plain, l.comment))
 	}
 	return b.Bytes()
+}
+
+// plain is what a comment has for a rune: names of files may end its line.
+func plain(r rune) rune {
+	if unicode.IsControl(r) {
+		return '?'
+	}
+	return r
 }
 
 // written is a value as a file has it, in YAML, on one line.
