@@ -89,11 +89,16 @@ func few(names []string) string {
 
 // recalled returns the newest entry with an id, of the first session that has it.
 func recalled(ctx context.Context, store archive.Store, sessions []string, id string) (archive.Entry, error) {
+	missing := fmt.Errorf("recall %q: %w", id, archive.ErrNotFound)
 	for _, s := range sessions {
 		e, err := store.Recall(ctx, s, id)
-		if err == nil || !errors.Is(err, archive.ErrNotFound) {
+		switch {
+		case errors.Is(err, archive.ErrNotFound):
+		case errors.Is(err, archive.ErrDamaged) || errors.Is(err, archive.ErrVersion): // another may have the same
+			missing = err
+		default:
 			return e, err
 		}
 	}
-	return archive.Entry{}, fmt.Errorf("recall %q: %w", id, archive.ErrNotFound)
+	return archive.Entry{}, missing
 }

@@ -107,12 +107,20 @@ func positions(at []int) string {
 }
 
 // undone takes back the newest round that left t, of the first session with one.
+// A session that is damaged counts where no other has one.
 func undone(ctx context.Context, store archive.Store, sessions []string, t chat.Transcript) (chat.Transcript, archive.StepInfo, error) {
+	var damaged error
 	for _, s := range sessions {
 		back, info, err := archive.Undo(ctx, store, s, t)
-		if err == nil || !errors.Is(err, archive.ErrNotFound) {
+		switch {
+		case errors.Is(err, archive.ErrDamaged) || errors.Is(err, archive.ErrVersion):
+			damaged = errors.Join(damaged, err)
+		case err == nil || !errors.Is(err, archive.ErrNotFound):
 			return back, info, err
 		}
+	}
+	if damaged != nil {
+		return nil, archive.StepInfo{}, damaged
 	}
 	return nil, archive.StepInfo{}, errors.New("no round in this archive left this conversation; give the file that compact or replay wrote, unchanged; where it was written with --to, the format may keep no call ids or thinking, so compact without --to")
 }
