@@ -249,6 +249,19 @@ func TestEachErrorOfAListIsTold(t *testing.T) {
 	}
 }
 
+func TestNearestVariablesAreTold(t *testing.T) {
+	for given, want := range map[string]string{
+		"COMPACT_ENABLED": "did you mean COMPACT_REDACT_ENABLED?", "COMPACT_SOFT": "did you mean COMPACT_THRESHOLDS_SOFT?",
+		"COMPACT_SUMMARY": "did you mean COMPACT_DEADLINES_SUMMARY?", "COMPACT_WNDOW": "did you mean COMPACT_WINDOW?", "COMPACT_policy.reserve": "did you mean COMPACT_POLICY_RESERVE?",
+		"COMPACT_": "tiercompact config init writes all", "COMPACT_ZZZZ": "tiercompact config init writes all",
+	} {
+		_, err := config.Load(config.Options{Dir: t.TempDir(), Environ: []string{given + "=1"}})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error is %v, want %q", given, err, want)
+		}
+	}
+}
+
 func TestNoErrorShowsWhatMayBeASecret(t *testing.T) {
 	secret := strings.Repeat("hunter", 2)
 	dir := t.TempDir()

@@ -162,6 +162,10 @@ func nearest(name string, known []string) string {
 	}
 	best, least := "", 0
 	name = strings.ToLower(name)
+	own := strings.TrimPrefix(name, strings.ToLower(envPrefix)) // without what all variables share
+	if i := slices.IndexFunc(known, func(k string) bool { return strings.HasSuffix(k, "_"+strings.ToUpper(own)) && own != name }); i >= 0 {
+		return known[i]
+	}
 	for _, k := range known {
 		low := strings.ToLower(k)
 		d := distance(name, low)
@@ -172,7 +176,7 @@ func nearest(name string, known []string) string {
 			best, least = k, d
 		}
 	}
-	if least > max(2, len(name)/3) {
+	if least > max(2, len(own)/3) {
 		return ""
 	}
 	return best
