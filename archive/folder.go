@@ -82,11 +82,13 @@ func (f folders) folders(context.Context) ([]string, error) {
 
 func (f folders) list(folder string, wanted func(fs.DirEntry) bool) ([]string, error) {
 	entries, err := os.ReadDir(filepath.Join(f.root, folder))
-	if errors.Is(err, fs.ErrNotExist) && folder != "" {
-		return nil, nil
-	}
-	if err != nil {
+	switch {
+	case folder == "" && err != nil:
 		return nil, err
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, spoilt(err)
 	}
 	var names []string
 	for _, e := range entries {

@@ -65,6 +65,10 @@ func (l library) resident(ctx context.Context, folder string) (string, error) {
 		return id, err
 	}
 	names, err := l.names(ctx, folder)
+	plain := folderName(folder) == folder
+	if err != nil && unreadable(err) && plain {
+		return folder, nil
+	}
 	if err != nil {
 		return "", err
 	}
@@ -78,7 +82,7 @@ func (l library) resident(ctx context.Context, folder string) (string, error) {
 			return h.Session, nil
 		}
 	}
-	if len(numbers) > 0 && folderName(folder) == folder {
+	if len(numbers) > 0 && plain {
 		return folder, nil
 	}
 	return "", ctx.Err()

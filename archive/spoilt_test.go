@@ -113,3 +113,23 @@ func TestADamagedFormatSaysWhatToDo(t *testing.T) {
 		t.Errorf("Verify = %+v, %v", f, err)
 	}
 }
+
+// A folder that cannot be listed, as one of another user, is a damage of its
+// session alone.
+func TestAFolderThatCannotBeListedHidesNoOther(t *testing.T) {
+	root, d := twoSessions(t)
+	folder := filepath.Join(root, "s")
+	must(t, os.RemoveAll(folder), os.WriteFile(folder, nil, 0o600)) // a file is none, whoever runs this
+	if f, err := Verify(t.Context(), d, "s"); err != nil || len(f.Damages) != 1 || !strings.Contains(f.Damages[0].Error(), folder) {
+		t.Errorf("Verify = %+v, %v", f, err)
+	}
+	if _, err := d.Steps(t.Context(), "s"); !errors.Is(err, ErrDamaged) {
+		t.Errorf("Steps: %v", err)
+	}
+	if os.Getuid() > 0 {
+		must(t, os.Remove(folder), os.Mkdir(folder, 0))
+		if ids, err := d.Sessions(t.Context()); err != nil || !slices.Equal(ids, []string{"s", "t/t"}) {
+			t.Errorf("Sessions = %v, %v", ids, err)
+		}
+	}
+}

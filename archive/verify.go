@@ -80,6 +80,10 @@ func (l library) verify(ctx context.Context, session string) (Findings, error) {
 	if err == nil && len(names) > 0 {
 		err = v.all(ctx, names)
 	}
+	if unreadable(err) { // the folder as a whole
+		v.damage("", 0, err)
+		return v.Findings, nil
+	}
 	if err != nil {
 		err = fmt.Errorf("verify session %s: %w", session, err)
 	}
