@@ -33,8 +33,8 @@ var (
 	ErrNotFound = errors.New("not found")
 	// ErrNothingToUndo says that no round is left to take back.
 	ErrNothingToUndo = errors.New("no round to undo")
-	// ErrBusy says that a round is being planned.
-	ErrBusy = errors.New("a compaction is under way")
+	// ErrBusy says that a round is being made, or taken back.
+	ErrBusy = errors.New("a compaction or an undo is under way")
 	// ErrClosed says that the session was closed.
 	ErrClosed = errors.New("session is closed")
 )

@@ -147,6 +147,16 @@ func (d *Dir) remove(session, name string) error {
 	return syncFolder(d.folder(session))
 }
 
+// tidy removes the drafts that an interrupted process left of a session.
+func (d *Dir) tidy(session string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed || d.lock == nil {
+		return nil
+	}
+	return removeDrafts(d.folder(session))
+}
+
 func (d *Dir) leftovers(ctx context.Context, session string) ([]int, error) {
 	return reading(ctx, d, func(l library) ([]int, error) { return l.leftovers(ctx, session) })
 }

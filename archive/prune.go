@@ -111,7 +111,7 @@ func dueSteps(infos []StepInfo, o PruneOptions) []StepInfo {
 	return due
 }
 
-// sweep removes what has no step, but for numbers behind the newest, which
+// sweep removes drafts, and what has no step, but for numbers behind the newest, which
 // another process may be writing.
 func (p *Pruned) sweep(ctx context.Context, store Store, r remover, newest int, dry bool) error {
 	l, ok := as[interface {
@@ -119,6 +119,11 @@ func (p *Pruned) sweep(ctx context.Context, store Store, r remover, newest int, 
 	}](store)
 	if !ok {
 		return nil
+	}
+	if t, ok := as[interface{ tidy(session string) error }](store); ok && !dry {
+		if err := t.tidy(p.Session); err != nil {
+			return err
+		}
 	}
 	numbers, err := l.leftovers(ctx, p.Session)
 	if err != nil {
