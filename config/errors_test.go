@@ -2,7 +2,6 @@ package config_test
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -208,60 +207,6 @@ func TestAllErrorsAreToldInTheOrderOfTheFile(t *testing.T) {
 	}
 }
 
-func TestNearestNamesAreTold(t *testing.T) {
-	for given, want := range map[string]string{
-		"policy.triger_pct": "policy.trigger_pct", "trigger_pct": "policy.trigger_pct", "summary.role": "summary_role",
-		"Preset": "preset", "hard_until": "hard.until", "archive.required": "archive_required", "protect": "policy.protect",
-		"polcy": "policy", "POLICY": "policy", "trace.otpl": "trace.otlp", "xyzzy": "", strings.Repeat("policy", 50): "",
-	} {
-		dir := t.TempDir()
-		write(t, filepath.Join(dir, "compact.json"), `{"`+given+`": 1}`)
-		_, err := config.Load(config.Options{Dir: dir, Environ: []string{}})
-		if want == "" {
-			want = "tiercompact config init writes all that there are"
-		} else {
-			want = "did you mean " + want + "?"
-		}
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error is %v, want %q", given, err, want)
-		}
-	}
-}
-
-func TestEachErrorOfAListIsTold(t *testing.T) {
-	dir := t.TempDir()
-	write(t, filepath.Join(dir, "compact.yaml"), "policy:\n  protect:\n  - role:bob\n  - m1\n  - /(/\n  - [x]\nredact:\n  patterns:\n  - name: a\n  - {regexp: x}\n  - {regexp: '['}\n  - y\n")
-	_, err := config.Load(config.Options{Dir: dir, Environ: []string{}})
-	var all config.Errors
-	if !errors.As(err, &all) {
-		t.Fatalf("error is %v", err)
-	}
-	var got []string
-	for _, e := range all {
-		got = append(got, fmt.Sprintf("%s:%d", e.Path, e.Origin.Line))
-		if strings.Contains(e.Remedy, "quotes") {
-			t.Errorf("quotes make no text of a list: %v", e)
-		}
-	}
-	want := "policy.protect[0]:3 policy.protect[2]:5 policy.protect[3]:6 redact.patterns[0].regexp:9 redact.patterns[2].regexp:11 redact.patterns[3]:12"
-	if strings.Join(got, " ") != want {
-		t.Errorf("errors are %v, want %s", got, want)
-	}
-}
-
-func TestNearestVariablesAreTold(t *testing.T) {
-	for given, want := range map[string]string{
-		"COMPACT_ENABLED": "did you mean COMPACT_REDACT_ENABLED?", "COMPACT_SOFT": "did you mean COMPACT_THRESHOLDS_SOFT?",
-		"COMPACT_SUMMARY": "did you mean COMPACT_DEADLINES_SUMMARY?", "COMPACT_WNDOW": "did you mean COMPACT_WINDOW?", "COMPACT_policy.reserve": "did you mean COMPACT_POLICY_RESERVE?",
-		"COMPACT_": "tiercompact config init writes all", "COMPACT_ZZZZ": "tiercompact config init writes all",
-	} {
-		_, err := config.Load(config.Options{Dir: t.TempDir(), Environ: []string{given + "=1"}})
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error is %v, want %q", given, err, want)
-		}
-	}
-}
-
 func TestNoErrorShowsWhatMayBeASecret(t *testing.T) {
 	secret := strings.Repeat("hunter", 2)
 	dir := t.TempDir()
@@ -301,16 +246,6 @@ func TestALinkThatLeadsNowhereIsNotPassedOver(t *testing.T) {
 	}
 	if _, err := config.Load(config.Options{Dir: dir, Environ: []string{}}); err == nil || !strings.Contains(err.Error(), "compact.yaml is a link that leads nowhere") {
 		t.Errorf("error is %v", err)
-	}
-}
-
-func TestAPathOfWindowsInDoubleQuotesIsExplained(t *testing.T) {
-	for _, path := range []string{`C:\Users\x`, `C:\t.jsonl`, `C:\q`} {
-		dir := t.TempDir()
-		write(t, filepath.Join(dir, "compact.yaml"), `embed: {cache: "`+path+`"}`)
-		if _, err := config.Load(config.Options{Dir: dir, Environ: []string{}}); err == nil || !strings.Contains(err.Error(), "a backslash begins an escape") {
-			t.Errorf("%s: error is %v", path, err)
-		}
 	}
 }
 
