@@ -11,6 +11,7 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/edit"
 	"github.com/tiercompact/tiercompact/levels"
+	"github.com/tiercompact/tiercompact/redact"
 )
 
 // Preflight compacts the session to three layers (what is protected, one
@@ -117,6 +118,7 @@ type replayed struct {
 	rounds []edit.Round
 	steps  int // archived
 	sizes  map[uint64]int
+	known  *redact.Known // secrets that a request held, which later ones may hold without their names
 }
 
 // Preflight is the form without a session, called before a model call with the
@@ -156,7 +158,7 @@ func (c *Compactor) whole(ctx context.Context, w whole, options []Option) (chat.
 	u := known.usage(&c.cfg, t, c.cfg.countTools(w.tools))
 	cause, against := w.due(u)
 	report := Report{Picked: levels.LayerName, Before: u.Tokens, After: u.Tokens, Usage: u, FirstChanged: -1, Reason: against}
-	s := c.begin(archiveID(w.id))
+	s := c.begin(archiveID(w.id), known.known)
 	s.tellEstimate(u)
 	if report.Reason != "" {
 		s.tellDecision(report, nil)
@@ -172,7 +174,7 @@ func (c *Compactor) replayed(id string) *replayed {
 	defer c.mu.Unlock()
 	known := c.replays[id]
 	if known == nil {
-		known = &replayed{turn: make(chan struct{}, 1), sizes: make(map[uint64]int)}
+		known = &replayed{turn: make(chan struct{}, 1), sizes: make(map[uint64]int), known: c.cfg.Redact.Known()}
 	}
 	if id != "" {
 		c.replays[id] = known

@@ -85,7 +85,7 @@ func (c *Compactor) Resume(ctx context.Context, st archive.State) (*Session, err
 	if err != nil {
 		return nil, fmt.Errorf("resume session %q: %w", id, err)
 	}
-	s := c.begin(id)
+	s := c.begin(id, nil)
 	s.resumed = true
 	for _, m := range st.Messages {
 		s.t.add(c.cfg.measure(m))

@@ -16,9 +16,12 @@ func (cfg settings) guarded() settings {
 		cfg.Trace = trace.Join(cfg.Trace, archived(cfg.Archive))
 	}
 	if cfg.NoRedact {
+		cfg.known = nil
 		return cfg
 	}
-	cfg.known = cfg.Redact.Known()
+	if cfg.known == nil {
+		cfg.known = cfg.Redact.Known()
+	}
 	if cfg.Trace != nil {
 		cfg.Trace = trace.Redacted(cfg.Trace, cfg.known.String)
 	}

@@ -228,6 +228,25 @@ func TestASecretInAPathAToolOrAnAddressLeavesNoSession(t *testing.T) {
 	}
 }
 
+// A client may leave out the message that told what is secret.
+func TestAnIDOfPreflightsKnowsItsSecrets(t *testing.T) {
+	secret := "Xk29" + "dkfj39fk" + "LLq2Zw8"
+	c, dir := newArchived(t)
+	for _, said := range []string{"password=" + secret, "Hello."} {
+		messages := append(chat.Transcript{chat.NewText(chat.User, said), chat.NewText(chat.Assistant, "I take "+secret+" then.")}, working(12, 200)...)
+		_, r, err := c.Compact(t.Context(), "x", messages, "")
+		if err != nil || !r.Compacted() {
+			t.Fatalf("%q, %v", r.Reason, err)
+		}
+	}
+	o := spilled{dir: dir}
+	for where, text := range o.all(t) {
+		if strings.Contains(text, secret) {
+			t.Errorf("%s: the secret stands there", where)
+		}
+	}
+}
+
 // newArchived returns a compactor with an archive in a folder.
 func newArchived(t *testing.T) (*tiercompact.Compactor, string) {
 	t.Helper()

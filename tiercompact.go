@@ -21,6 +21,7 @@ import (
 
 	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/redact"
 	"github.com/tiercompact/tiercompact/tokens"
 )
 
@@ -81,16 +82,18 @@ func (c *Compactor) Session(id string) *Session {
 	defer c.mu.Unlock()
 	s := c.sessions[id]
 	if s == nil {
-		s = c.begin(id)
+		s = c.begin(id, nil)
 		c.sessions[id] = s
 	}
 	return s
 }
 
-// begin returns a new session. The first one tells that nothing is redacted,
-// where that is so.
-func (c *Compactor) begin(id string) *Session {
-	s := newSession(id, c.cfg)
+// begin returns a new session that knows secrets, nil for none yet. The first
+// one tells that nothing is redacted, where that is so.
+func (c *Compactor) begin(id string, known *redact.Known) *Session {
+	cfg := c.cfg
+	cfg.known = known
+	s := newSession(id, cfg)
 	if c.cfg.NoRedact {
 		c.unsafe.Do(func() {
 			s.warn("high", "redaction is off: archive, events and errors hold what the conversation holds, secrets included", "turn redaction on, or keep them where nobody else reads")
