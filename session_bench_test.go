@@ -2,14 +2,12 @@ package tiercompact_test
 
 import (
 	"fmt"
-	"io"
 	"testing"
 	"time"
 
 	tiercompact "github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/chat"
-	"github.com/tiercompact/tiercompact/trace"
 )
 
 // turn is what a person asks, a file that the assistant reads for it, and what
@@ -25,8 +23,8 @@ func turn(k int) []chat.Message {
 }
 
 // BenchmarkSession runs a session of 1,000 turns, in which five compactions
-// fall due, with the built-in engines, an archive on disk, events and
-// redaction. A model call is a wait of 20 ms, one a turn.
+// fall due, with the built-in engines, an archive on disk (and events in it)
+// and redaction. A model call is a wait of 20 ms, one a turn.
 func BenchmarkSession(b *testing.B) {
 	const turns, modelCall = 1000, 20 * time.Millisecond
 	for b.Loop() {
@@ -34,7 +32,7 @@ func BenchmarkSession(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		c, err := tiercompact.New(tiercompact.Config{Window: 120_000, Preset: tiercompact.Steady, Archive: store, Trace: trace.JSONL(io.Discard)})
+		c, err := tiercompact.New(tiercompact.Config{Window: 120_000, Preset: tiercompact.Steady, Archive: store})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -110,21 +110,25 @@ func TestInterruptedPutIsCleanedUp(t *testing.T) {
 
 func TestTornEventIsTakenOff(t *testing.T) {
 	root := t.TempDir()
-	d, err := OpenDir(root, DirOptions{})
-	must(t, err)
-	defer d.Close()
 	path := filepath.Join(root, "s", "events.jsonl")
-	must(t, d.Event(t.Context(), "s", []byte(`{"n":1}`)))
+	event := func(line string) { // of a process of its own
+		t.Helper()
+		d, err := OpenDir(root, DirOptions{})
+		must(t, err, d.Event(t.Context(), "s", []byte(line)), d.Close())
+	}
+	event(`{"n":1}`)
 	for _, tail := range []string{"{", strings.Repeat("x", 9000)} {
 		b, err := os.ReadFile(path)
-		must(t, err, os.WriteFile(path, append(b, tail...), 0o600), d.Event(t.Context(), "s", []byte(`{"n":2}`)))
+		must(t, err, os.WriteFile(path, append(b, tail...), 0o600))
+		event(`{"n":2}`)
 	}
 	b, err := os.ReadFile(path)
 	must(t, err)
 	if want := "{\"n\":1}\n{\"n\":2}\n{\"n\":2}\n"; string(b) != want {
 		t.Errorf("events %q, want %q", b, want)
 	}
-	must(t, os.WriteFile(path, []byte(strings.Repeat("x", 5000)), 0o600), d.Event(t.Context(), "s", []byte(`{"n":3}`)))
+	must(t, os.WriteFile(path, []byte(strings.Repeat("x", 5000)), 0o600))
+	event(`{"n":3}`)
 	if b, _ = os.ReadFile(path); string(b) != "{\"n\":3}\n" {
 		t.Errorf("events %q", b)
 	}

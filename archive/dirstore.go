@@ -161,20 +161,29 @@ func (d *Dir) leftovers(ctx context.Context, session string) ([]int, error) {
 	return reading(ctx, d, func(l library) ([]int, error) { return l.leftovers(ctx, session) })
 }
 
-// event is called under mu. There is one at every check, so the folder is not
-// looked at again as long as it is there.
+// event is called under mu. There is one at every check, so folder and file are
+// looked at once, and again after a failure.
 func (d *Dir) event(session string, line []byte) error {
 	path := filepath.Join(d.folder(session), eventsName(1))
-	if d.ours[session] {
-		if err := d.disk.appendLine(path, line); !errors.Is(err, fs.ErrNotExist) {
+	for again := false; ; again = true {
+		if !d.ours[session] {
+			if _, err := d.prepareFolder(session); err != nil {
+				return err
+			}
+			if err := trimTail(path); err != nil {
+				return err
+			}
+			d.ours[session] = true
+		}
+		err := d.disk.appendLine(path, line)
+		if err == nil {
+			return nil
+		}
+		delete(d.ours, session)
+		if again || !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
-	if _, err := d.prepareFolder(session); err != nil {
-		return err
-	}
-	d.ours[session] = true
-	return d.disk.appendLine(path, line)
 }
 
 // Event implements [Store].

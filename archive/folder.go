@@ -99,44 +99,39 @@ func (f folders) list(folder string, wanted func(fs.DirEntry) bool) ([]string, e
 	return names, nil
 }
 
-// appendLine adds line to the file path in one write. A tail without a line
-// feed, left by an interrupted process or a full disk, is taken off.
+// appendLine adds line to the file path in one write. What a failure leaves of
+// it is taken off.
 func (create disk) appendLine(path string, line []byte) (err error) {
-	size, err := trimTail(path)
-	if err != nil {
-		return err
-	}
 	f, err := create(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	if _, err := f.Write(line); err != nil {
-		return errors.Join(err, f.Truncate(size))
+	if _, err = f.Write(line); err != nil {
+		return errors.Join(err, f.Close(), trimTail(path))
 	}
-	return nil
+	return f.Close()
 }
 
-// trimTail takes what stands behind the last line feed off a file, and returns
-// its size. A missing file has size 0.
-func trimTail(path string) (int64, error) {
+// trimTail takes what stands behind the last line feed off a file, left by an
+// interrupted process or a full disk. A missing file has none.
+func trimTail(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {
-		return 0, nil
+		return nil
 	}
 	if err != nil {
-		return 0, err
+		return err
 	}
 	defer f.Close()
 	size, err := f.Seek(0, io.SeekEnd)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	end, err := lastLineEnd(f, size)
 	if err != nil || end == size {
-		return end, err
+		return err
 	}
-	return end, f.Truncate(end)
+	return f.Truncate(end)
 }
 
 // lastLineEnd returns the offset behind the last line feed of the first size
