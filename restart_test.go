@@ -135,3 +135,55 @@ func TestThreeUndosInARow(t *testing.T) {
 		})
 	}
 }
+
+// An asked embedder finds all texts alike, or fails.
+type asked struct {
+	times *int
+	fails bool
+}
+
+func (a asked) Embed(_ context.Context, texts []string) ([][]float32, error) {
+	*a.times++
+	if a.fails {
+		return nil, errors.New("no such model")
+	}
+	out := make([][]float32, len(texts))
+	for i := range texts {
+		out[i] = []float32{1, 0}
+	}
+	return out, nil
+}
+
+func TestSearchIsByMeaningWhereAnEmbedderAnswers(t *testing.T) {
+	for name, test := range map[string]struct {
+		cfg             tiercompact.Config
+		fails, asked    bool
+		strange, spoken bool // whether a query of other words finds something, and one of the same
+	}{
+		"an embedder":          {asked: true, strange: true, spoken: true},
+		"one that fails":       {fails: true, asked: true, spoken: true},
+		"prompts are redacted": {cfg: tiercompact.Config{RedactPrompts: true}, spoken: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			times := 0
+			test.cfg.Window, test.cfg.NoAuto = 20000, true
+			test.cfg.Embedder, test.cfg.EmbedderName = asked{&times, test.fails}, "asked"
+			s := start(t, test.cfg)
+			if err := s.Load(working(20, 600)); err != nil {
+				t.Fatal(err)
+			}
+			if r, err := s.Compact(t.Context(), ""); err != nil || !r.Compacted() {
+				t.Fatal(r.Reason, err)
+			}
+			for query, want := range map[string]bool{"zzzz qqqq": test.strange, "please fix bug 3": test.spoken} {
+				hits, err := s.Search(t.Context(), query, 3)
+				if err != nil || len(hits) > 0 != want {
+					t.Errorf("%q: %d hits, %v", query, len(hits), err)
+				}
+			}
+			if times > 0 != test.asked {
+				t.Errorf("the model was asked %d times", times)
+			}
+		})
+	}
+}

@@ -224,8 +224,14 @@ func (s *Session) gone(id string) (archive.Entry, bool) {
 	return archive.Entry{}, false
 }
 
-// Search finds what was removed from the conversation by its words, the best
-// first, at most n.
+// Search finds what was removed from the conversation, the best first, at most
+// n: by meaning, where Config.Embedder answers within Config.RankDeadline, else
+// by words. With Config.RedactPrompts no model is asked.
 func (s *Session) Search(ctx context.Context, text string, n int) ([]archive.Hit, error) {
-	return archive.Search(ctx, s.cfg.Archive, s.id, text, n)
+	by := archive.Meaning{Embedder: s.cfg.Embedder, Within: s.cfg.RankDeadline}
+	if s.cfg.RedactPrompts {
+		by.Embedder = nil
+	}
+	found, err := archive.SearchBy(ctx, s.cfg.Archive, s.id, text, n, by)
+	return found.Hits, s.cfg.shown(err)
 }
