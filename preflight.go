@@ -2,11 +2,8 @@ package tiercompact
 
 import (
 	"context"
-	"fmt"
-	"hash/maphash"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/edit"
@@ -116,9 +113,9 @@ type whole struct {
 type replayed struct {
 	turn   chan struct{} // holds one token: requests of one id take turns
 	rounds []edit.Round
-	steps  int // archived
-	sizes  map[uint64]int
-	known  *redact.Known // secrets that a request held, which later ones may hold without their names
+	steps  int            // archived
+	sizes  map[uint64]int // by keyOf; nil without an id
+	known  *redact.Known  // secrets that a request held, which later ones may hold without their names
 }
 
 // Preflight is the form without a session, called before a model call with the
@@ -174,10 +171,11 @@ func (c *Compactor) replayed(id string) *replayed {
 	defer c.mu.Unlock()
 	known := c.replays[id]
 	if known == nil {
-		known = &replayed{turn: make(chan struct{}, 1), sizes: make(map[uint64]int), known: c.cfg.Redact.Known()}
-	}
-	if id != "" {
-		c.replays[id] = known
+		known = &replayed{turn: make(chan struct{}, 1), known: c.cfg.Redact.Known()}
+		if id != "" {
+			known.sizes = make(map[uint64]int)
+			c.replays[id] = known
+		}
 	}
 	return known
 }
@@ -213,49 +211,4 @@ func archiveID(id string) string {
 		return "preflight"
 	}
 	return "preflight-" + id
-}
-
-// seed makes the hashes by which counts are remembered; they never leave the process.
-var seed = sync.OnceValue(maphash.MakeSeed)
-
-// usage counts t, each message once in the life of the compactor's id.
-func (k *replayed) usage(cfg *settings, t chat.Transcript, tools int) Usage {
-	u := Usage{Tools: tools, Window: cfg.Window, Budget: cfg.budget.Limit()}
-	for _, m := range t {
-		n := k.size(cfg, m)
-		switch m.Role {
-		case chat.System:
-			u.System += n
-		case chat.Developer:
-			u.Developer += n
-		default:
-			u.Messages += n
-		}
-	}
-	u.Tokens = u.System + u.Developer + u.Messages + u.Tools
-	u.Share = float64(u.Tokens) / float64(u.Window)
-	return u
-}
-
-func (k *replayed) size(cfg *settings, m chat.Message) int {
-	var h maphash.Hash
-	h.SetSeed(seed())
-	h.WriteString(string(m.Role))
-	for _, p := range m.Parts {
-		fmt.Fprintf(&h, "%s %d %d %d %d\n", p.Kind, len(p.Text), len(p.Args), len(p.Name), len(p.ID))
-		for _, s := range []string{p.Text, p.Args, p.Name, p.ID} {
-			h.WriteString(s)
-		}
-		if p.Image != nil {
-			fmt.Fprintf(&h, "%d %d %d %s", p.Image.Width, p.Image.Height, len(p.Image.Data), p.Image.Detail)
-			h.WriteString(p.Image.Data)
-		}
-	}
-	key := h.Sum64()
-	n, counted := k.sizes[key]
-	if !counted {
-		n = cfg.countMessage(m)
-		k.sizes[key] = n
-	}
-	return n
 }

@@ -1,0 +1,101 @@
+package tiercompact
+
+import (
+	"encoding/binary"
+	"hash/maphash"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/tiercompact/tiercompact/chat"
+)
+
+// seed makes the hashes by which counts are remembered; they never leave the process.
+var seed = sync.OnceValue(maphash.MakeSeed)
+
+// usage counts t, each message once in the life of the compactor's id.
+func (k *replayed) usage(cfg *settings, t chat.Transcript, tools int) Usage {
+	sizes, keys := make([]int, len(t)), make([]uint64, len(t))
+	cores := runtime.GOMAXPROCS(0)
+	if cfg.Count != nil { // the caller's, which may panic: not in a goroutine of ours
+		cores = 1
+	}
+	spread(cores, len(t), func(i int) {
+		counted := false
+		if k.sizes != nil {
+			keys[i] = keyOf(t[i])
+			sizes[i], counted = k.sizes[keys[i]]
+		}
+		if !counted {
+			sizes[i] = cfg.countMessage(t[i])
+		}
+	})
+	u := Usage{Tools: tools, Window: cfg.Window, Budget: cfg.budget.Limit()}
+	for i, m := range t {
+		if k.sizes != nil {
+			k.sizes[keys[i]] = sizes[i]
+		}
+		switch m.Role {
+		case chat.System:
+			u.System += sizes[i]
+		case chat.Developer:
+			u.Developer += sizes[i]
+		default:
+			u.Messages += sizes[i]
+		}
+	}
+	u.Tokens = u.System + u.Developer + u.Messages + u.Tools
+	u.Share = float64(u.Tokens) / float64(u.Window)
+	return u
+}
+
+// spread calls f with 0 to n-1, on so many cores: a model call waits for it.
+func spread(cores, n int, f func(i int)) {
+	const block = 16
+	var next atomic.Int64
+	work := func() {
+		for {
+			end := int(next.Add(block))
+			for i := end - block; i < min(end, n); i++ {
+				f(i)
+			}
+			if end >= n {
+				return
+			}
+		}
+	}
+	var others sync.WaitGroup
+	for range min(cores, n/block) - 1 {
+		others.Go(work)
+	}
+	work()
+	others.Wait()
+}
+
+// keyOf tells messages apart by what counts in them.
+func keyOf(m chat.Message) uint64 {
+	var h maphash.Hash
+	h.SetSeed(seed())
+	number := func(n int) {
+		var b [8]byte
+		binary.LittleEndian.PutUint64(b[:], uint64(n))
+		h.Write(b[:])
+	}
+	text := func(s string) {
+		number(len(s))
+		h.WriteString(s)
+	}
+	text(string(m.Role))
+	for _, p := range m.Parts {
+		for _, s := range []string{string(p.Kind), p.Text, p.Args, p.Name, p.ID} {
+			text(s)
+		}
+		if p.Image != nil {
+			number(p.Image.Width)
+			number(p.Image.Height)
+			text(p.Image.Detail)
+			text(p.Image.Data)
+		}
+	}
+	return h.Sum64()
+}
