@@ -223,7 +223,8 @@ func TestCloseEndsWithItsContext(t *testing.T) {
 			t.Errorf("%v after %v", err, took)
 		}
 		synctest.Wait()
-		if sink.Lost() != 2000 || !strings.Contains(log.String(), "[Ariadne]") {
+		// The warning in the place of what found no room may be lost too.
+		if lost := sink.Lost(); lost < 2000 || lost > 2001 || !strings.Contains(log.String(), "[Ariadne]") {
 			t.Errorf("%d lost, %s", sink.Lost(), log.String())
 		}
 	})
