@@ -111,11 +111,11 @@ type whole struct {
 
 // replayed is what is known of a conversation that is sent again and again.
 type replayed struct {
-	turn   chan struct{} // holds one token: requests of one id take turns
-	rounds []edit.Round
-	steps  int            // archived
-	sizes  map[uint64]int // by keyOf; nil without an id
-	known  *redact.Known  // secrets that a request held, which later ones may hold without their names
+	turn    chan struct{} // holds one token: requests of one id take turns
+	rounds  []edit.Round
+	steps   int            // archived
+	sizes   map[uint64]int // by keyOf; nil without an id
+	secrets *redact.Known  // secrets that a request held, which later ones may hold without their names
 }
 
 // Preflight is the form without a session, called before a model call with the
@@ -155,7 +155,7 @@ func (c *Compactor) whole(ctx context.Context, w whole, options []Option) (chat.
 	u := known.usage(&c.cfg, t, c.cfg.countTools(w.tools))
 	cause, against := w.due(u)
 	report := Report{Picked: levels.LayerName, Before: u.Tokens, After: u.Tokens, Usage: u, FirstChanged: -1, Reason: against}
-	s := c.begin(archiveID(w.id), known.known)
+	s := c.begin(archiveID(w.id), known.secrets)
 	s.tellEstimate(u)
 	if report.Reason != "" {
 		s.tellDecision(report, nil)
@@ -171,7 +171,7 @@ func (c *Compactor) replayed(id string) *replayed {
 	defer c.mu.Unlock()
 	known := c.replays[id]
 	if known == nil {
-		known = &replayed{turn: make(chan struct{}, 1), known: c.cfg.Redact.Known()}
+		known = &replayed{turn: make(chan struct{}, 1), secrets: c.cfg.Redact.Known()}
 		if id != "" {
 			known.sizes = make(map[uint64]int)
 			c.replays[id] = known
@@ -189,7 +189,9 @@ func (c *Compactor) compactWhole(ctx context.Context, s *Session, w whole, known
 	}
 	conv.tools = c.cfg.countTools(w.tools)
 	s.steps, s.t, s.summary = known.steps, conv, conv.summaryNumber()
-	s.learn(w.messages) // the replayed ones may have lost what tells a secret
+	if len(known.rounds) > 0 {
+		s.learn(w.messages) // the replayed ones may have lost what tells a secret
+	}
 	r := s.newRound(conv.snapshot(), cause)
 	r.note = strings.ToValidUTF8(w.note, "\uFFFD")
 	err := s.make(ctx, r, &report, true, r.layers(ctx))

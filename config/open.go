@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/tiercompact/tiercompact"
@@ -25,18 +24,13 @@ type Opened struct {
 	Window             Window         // where Config.Window comes from
 	Warnings           []string       // what is not as it should be, and after a semicolon what to do
 
-	closers []func(context.Context) error
+	closers closers
 }
 
 // Close sends what waits in sinks, and closes them and the archive. Compactors
 // must be done before. When ctx ends first, events are dropped.
 func (o *Opened) Close(ctx context.Context) error {
-	var errs []error
-	for _, c := range slices.Backward(o.closers) {
-		errs = append(errs, c(ctx))
-	}
-	o.closers = nil
-	return errors.Join(errs...)
+	return o.closers.close(ctx)
 }
 
 // Open opens the archive and the sinks, looks for the models and the window, and

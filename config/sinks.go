@@ -25,17 +25,24 @@ type Sinks struct {
 	Sink     trace.Sink // nil: nobody is told
 	Warnings []string   // of sinks that are not there, and what to do
 
-	closers []func(context.Context) error
+	closers closers
 }
 
 // Close sends what waits, and ends the sinks. When ctx ends first, what is left
 // is dropped.
 func (s *Sinks) Close(ctx context.Context) error {
+	return s.closers.close(ctx)
+}
+
+// closers end what was opened, the last first, once.
+type closers []func(context.Context) error
+
+func (c *closers) close(ctx context.Context) error {
 	var errs []error
-	for _, c := range slices.Backward(s.closers) {
-		errs = append(errs, c(ctx))
+	for _, end := range slices.Backward(*c) {
+		errs = append(errs, end(ctx))
 	}
-	s.closers = nil
+	*c = nil
 	return errors.Join(errs...)
 }
 
