@@ -10,6 +10,7 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/edit"
 	"github.com/tiercompact/tiercompact/levels"
+	"github.com/tiercompact/tiercompact/memory"
 )
 
 // archive puts the round into the archive, before anything changes.
@@ -88,8 +89,10 @@ func (r *round) removed() []archive.Entry {
 			}
 			for _, m := range gone {
 				out[k].Messages = append(out[k].Messages, m)
-				if m.Recall != "" && m.Recall != id {
-					out[k].Below = append(out[k].Below, m.Recall)
+				for _, below := range append([]string{m.Recall}, memory.RecallIDs(m)...) {
+					if below != "" && below != id && !slices.Contains(out[k].Below, below) {
+						out[k].Below = append(out[k].Below, below)
+					}
 				}
 			}
 		}

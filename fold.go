@@ -61,7 +61,7 @@ func (r *round) fold(ctx context.Context, cut levels.Cut, name levels.Name, forc
 	s.edits = levels.Fold(r.view, cut, summary.Message, "summarised")
 	mask := allHolds &^ memory.Session
 	if name == levels.Emergency && r.cfg.KeepLast == 0 {
-		mask &^= memory.First
+		mask &^= memory.First | memory.Correction
 		if r.cfg.SummaryRole == chat.System {
 			mask &^= memory.Latest
 		}

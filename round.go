@@ -219,7 +219,7 @@ func (r *round) fit() error {
 	return r.apply(s, memory.Protected)
 }
 
-const allHolds = memory.Protected | memory.First | memory.Session | memory.Open | memory.Unread | memory.Latest
+const allHolds = memory.Protected | memory.First | memory.Session | memory.Open | memory.Unread | memory.Latest | memory.Correction
 
 // shown returns s with what it says of models as it may be shown: a server may
 // quote in an error what it was sent.
@@ -239,7 +239,7 @@ func (r *round) apply(s step, mask memory.Hold) error {
 	}
 	s = s.shown(r.cfg.clean)
 	holds := r.view.Holds
-	edits, err := edit.Separate(r.t.messages, s.edits, memory.NewSeparator)
+	edits, err := edit.Separate(r.t.messages, s.edits, r.view.Separator(s.level))
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.level, err)
 	}

@@ -26,9 +26,9 @@ func neighbours(t chat.Transcript) map[string]string {
 	return before
 }
 
-// meetings calls yield for each message of after that speaks behind another of
-// its own role, where the two did not meet in before.
-func meetings(before map[string]string, after chat.Transcript, yield func(i int)) {
+// meetings calls yield for each message of after that speaks after another of
+// its own role, last, if the two did not meet in before.
+func meetings(before map[string]string, after chat.Transcript, yield func(last, i int)) {
 	last := -1
 	for i, m := range after {
 		if !Speaks(m) {
@@ -36,7 +36,7 @@ func meetings(before map[string]string, after chat.Transcript, yield func(i int)
 		}
 		if last >= 0 && after[last].Role == m.Role {
 			if was, old := before[m.ID]; !old || was != after[last].ID {
-				yield(i)
+				yield(last, i)
 			}
 		}
 		last = i
@@ -44,7 +44,7 @@ func meetings(before map[string]string, after chat.Transcript, yield func(i int)
 }
 
 func checkMeetings(before, after chat.Transcript) (err error) {
-	meetings(neighbours(before), after, func(i int) {
+	meetings(neighbours(before), after, func(_, i int) {
 		if err == nil {
 			err = fmt.Errorf("message %d (%s): two %s messages meet that did not meet before", i, after[i].ID, after[i].Role)
 		}
@@ -67,8 +67,9 @@ func turned(before, after chat.Transcript) (i int, role chat.Role) {
 }
 
 // A Marker makes the message of a role that parts two others; m is the one that
-// it is there for.
-type Marker func(role chat.Role, m chat.Message) chat.Message
+// it is there for. left are the runs of messages that edits take away between
+// the two, the one next to m first: it may say what one of them said.
+type Marker func(role chat.Role, m chat.Message, left [][]chat.Message) chat.Message
 
 // Separate returns edits with a marker added wherever two user messages, or two
 // assistant texts, would meet that did not meet in t; it stands directly before
@@ -81,11 +82,13 @@ func Separate(t chat.Transcript, edits []Edit, marker Marker) ([]Edit, error) {
 		return nil, err
 	}
 	s := newSeparation(t, edits, after, marker)
-	meetings(neighbours(t), after, func(i int) { s.put(s.places[i], other(after[i].Role), after[i]) })
+	meetings(neighbours(t), after, func(last, i int) {
+		s.put(s.places[i], other(after[i].Role), after[i], s.left(after[last], after[i]))
+	})
 	if i, role := turned(t, after); i >= 0 {
 		behind := s.places[i]
 		behind.index++
-		s.put(behind, role, after[i])
+		s.put(behind, role, after[i], s.left(after[i], chat.Message{}))
 	}
 	return s.edits(), nil
 }
@@ -99,6 +102,9 @@ func other(r chat.Role) chat.Role {
 
 // A separation is the placing of markers into edits.
 type separation struct {
+	before  chat.Transcript
+	at      map[string]int  // index in before
+	stays   map[string]bool // ids of what is left
 	planned []Edit
 	places  []place
 	marker  Marker
@@ -108,7 +114,14 @@ type separation struct {
 }
 
 func newSeparation(t chat.Transcript, edits []Edit, after chat.Transcript, marker Marker) *separation {
-	s := &separation{planned: edits, places: origins(t, edits), marker: marker, inside: make(map[int]map[int]chat.Message)}
+	s := &separation{before: t, planned: edits, places: origins(t, edits), marker: marker, inside: make(map[int]map[int]chat.Message)}
+	s.at, s.stays = make(map[string]int, len(t)), make(map[string]bool, len(after))
+	for i, m := range t {
+		s.at[m.ID] = i
+	}
+	for _, m := range after {
+		s.stays[m.ID] = true
+	}
 	s.used = make(map[string]bool, len(t)+len(after))
 	for _, all := range []chat.Transcript{t, after} {
 		for _, m := range all {
@@ -118,8 +131,32 @@ func newSeparation(t chat.Transcript, edits []Edit, after chat.Transcript, marke
 	return s
 }
 
-func (s *separation) put(at place, role chat.Role, m chat.Message) {
-	mark := s.marker(role, m)
+// left returns the runs of messages that go between two that stay, the last run
+// first. They are none if one of the two is new. The zero message stands for the end.
+func (s *separation) left(from, to chat.Message) (runs [][]chat.Message) {
+	first, known := s.at[from.ID]
+	end, stays := s.at[to.ID]
+	if to.ID == "" {
+		end, stays = len(s.before), true
+	}
+	if !known || !stays {
+		return nil
+	}
+	for i := end - 1; i > first; i-- {
+		if s.stays[s.before[i].ID] {
+			continue
+		}
+		last := i + 1
+		for i > first+1 && !s.stays[s.before[i-1].ID] {
+			i--
+		}
+		runs = append(runs, s.before[i:last:last])
+	}
+	return runs
+}
+
+func (s *separation) put(at place, role chat.Role, m chat.Message, left [][]chat.Message) {
+	mark := s.marker(role, m, left)
 	for s.used[mark.ID] {
 		mark.ID += "+"
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // mark is a Marker whose ids begin with the role's first letter.
-func mark(role chat.Role, m chat.Message) chat.Message {
+func mark(role chat.Role, m chat.Message, _ [][]chat.Message) chat.Message {
 	return chat.Message{ID: "[" + string(role[0]) + m.ID + "]", Role: role, State: chat.Marked, Parts: []chat.Part{{Kind: chat.Text, Text: "left out"}}}
 }
 
@@ -51,7 +51,9 @@ func TestSeparateParts(t *testing.T) {
 
 func TestSeparatorsHaveIDsOfTheirOwn(t *testing.T) {
 	in := talk("u a u a u a")
-	always := func(role chat.Role, m chat.Message) chat.Message { return named("1", mark(role, m)) } // also the id of what goes
+	always := func(role chat.Role, m chat.Message, left [][]chat.Message) chat.Message {
+		return named("1", mark(role, m, left))
+	} // also the id of what goes
 	edits, err := edit.Separate(in, []edit.Edit{drop(1, 2), drop(3, 4)}, always)
 	if err != nil {
 		t.Fatal(err)

@@ -21,12 +21,12 @@ func Fit(v View, limit int) []edit.Edit {
 	f := newFitting(v)
 	f.down(limit, limit-(limit-f.fixed())/8)
 	best := f.edits()
-	left := v.after(best)
+	left := v.after(best, v.Separator(FitName))
 	for markers := left - f.total; left > limit && markers > 0; {
 		lower := limit - markers // what goes may leave markers, which take room too
 		f.down(lower, lower)
 		edits := f.edits()
-		n := v.after(edits)
+		n := v.after(edits, v.Separator(FitName))
 		if n >= left {
 			break
 		}
@@ -42,7 +42,7 @@ func Floor(v View, limit int) int {
 	if most := v.heldTokens(); most <= limit {
 		return most
 	}
-	return v.after(Fit(v, limit))
+	return v.after(Fit(v, limit), v.Separator(FitName))
 }
 
 // mostMarker is the most tokens that a marker before a message takes.
@@ -67,8 +67,8 @@ func (v View) heldTokens() int {
 }
 
 // after returns the tokens of v with edits made, and what must be parted parted.
-func (v View) after(edits []edit.Edit) int {
-	separated, err := edit.Separate(v.Messages, edits, memory.NewSeparator)
+func (v View) after(edits []edit.Edit, marker edit.Marker) int {
+	separated, err := edit.Separate(v.Messages, edits, marker)
 	if err != nil {
 		separated = edits // they do not fit v, and will be refused
 	}
@@ -128,6 +128,7 @@ func (f *fitting) down(limit, target int) {
 		f.dropGroups(limit, keep)
 	}
 	f.cutSummary(limit, 0)
+	f.cutAll(limit, 0, isCorrection)
 }
 
 func (f *fitting) set(i int, m chat.Message) {
@@ -147,7 +148,12 @@ func isBulk(m chat.Message, k chat.Kind, h memory.Hold) bool {
 
 // isProse: what user and assistant said, but for the user messages that stay.
 func isProse(m chat.Message, k chat.Kind, h memory.Hold) bool {
-	return k == chat.Text && h&(memory.First|memory.Latest|memory.Session) == 0 && m.State != chat.Marked
+	return k == chat.Text && h&(memory.First|memory.Latest|memory.Session|memory.Correction) == 0 && m.State != chat.Marked
+}
+
+// isCorrection: what corrects a message that stays, the last to be cut.
+func isCorrection(_ chat.Message, k chat.Kind, h memory.Hold) bool {
+	return k == chat.Text && h&memory.Correction != 0 && h&memory.Latest == 0
 }
 
 // cutAll cuts the parts that which names, the largest messages first, each to
@@ -281,7 +287,7 @@ func (f *fitting) dropGroups(limit, keep int) {
 
 // edits are the changes as edits: dropped runs, and one for each message cut.
 func (f *fitting) edits() []edit.Edit {
-	out := gaps(f.v, f.gone, 0, "does not fit")
+	out := gaps(f.v, f.gone, 0, 0, "does not fit")
 	for i, m := range f.now {
 		if !f.gone[i] && !edit.Same(m, f.v.Messages[i]) {
 			out = append(out, edit.Edit{Start: i, End: i + 1, New: []chat.Message{m}, Why: "cut to fit the budget", Recall: m.Recall})

@@ -33,7 +33,7 @@ func EmergencyCut(v View, keep int, summary chat.Role) Cut {
 	groups, _ := chat.Groups(v.Messages)
 	mask := ^memory.Session
 	if keep == 0 {
-		mask &^= memory.First
+		mask &^= memory.First | memory.Correction
 		switch last := len(v.Messages) - 1; {
 		case last >= 0 && v.Messages[last].Role == chat.Assistant && !v.Messages[last].HasCalls():
 			if summary == chat.System {
@@ -96,7 +96,7 @@ func (v View) gone(keep []bool, mask memory.Hold, groups [][]int) []bool {
 func (c Cut) Summarised(v View) (messages []chat.Message, previous string) {
 	for i, m := range v.Messages {
 		switch {
-		case !c.Gone[i] || m.State == chat.Marked:
+		case !c.Gone[i] || m.State == chat.Marked && !memory.IsAnswer(m):
 		case m.IsSummary():
 			_, previous = memory.SummaryContent(m)
 		default:

@@ -178,7 +178,7 @@ func (c planCase) number(t *testing.T, name string) int {
 	return must(strconv.Atoi(c.options[name]))
 }
 
-const allHolds = memory.Protected | memory.First | memory.Session | memory.Open | memory.Unread | memory.Latest
+const allHolds = memory.Protected | memory.First | memory.Session | memory.Open | memory.Unread | memory.Latest | memory.Correction
 
 // run plans and applies as a round does.
 func (c planCase) run(t *testing.T) (edits []edit.Edit, after chat.Transcript) {
@@ -190,7 +190,7 @@ func (c planCase) run(t *testing.T) (edits []edit.Edit, after chat.Transcript) {
 	case "cut":
 		mask &^= memory.Session
 		if c.number(t, "keep") == 0 {
-			mask &^= memory.First
+			mask &^= memory.First | memory.Correction
 			if c.options["role"] == "system" {
 				mask &^= memory.Latest
 				rules.NoUser = true
@@ -210,7 +210,7 @@ func (c planCase) run(t *testing.T) (edits []edit.Edit, after chat.Transcript) {
 		t.Fatalf("no level %q", c.level)
 	}
 	rules.Locked = func(i int) bool { return c.view.Holds[i]&mask != 0 }
-	edits = must(edit.Separate(c.view.Messages, edits, memory.NewSeparator))
+	edits = must(edit.Separate(c.view.Messages, edits, c.view.Separator(levels.Name(c.level))))
 	after, err := edit.Apply(c.view.Messages, edits, rules)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, showPlan(edits))

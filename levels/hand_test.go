@@ -8,7 +8,6 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/edit"
 	"github.com/tiercompact/tiercompact/levels"
-	"github.com/tiercompact/tiercompact/memory"
 	"github.com/tiercompact/tiercompact/summarize"
 )
 
@@ -22,7 +21,7 @@ func folded(t *testing.T, in chat.Transcript, keep, target int) chat.Transcript 
 	if err != nil {
 		t.Fatal(err)
 	}
-	edits, err := edit.Separate(v.Messages, levels.Fold(v, cut, s.Message, "summarised"), memory.NewSeparator)
+	edits, err := edit.Separate(v.Messages, levels.Fold(v, cut, s.Message, "summarised"), v.Separator(levels.Emergency))
 	if err != nil {
 		t.Fatal(err)
 	}

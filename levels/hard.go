@@ -1,6 +1,8 @@
 package levels
 
 import (
+	"slices"
+
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/edit"
 	"github.com/tiercompact/tiercompact/embed"
@@ -10,6 +12,8 @@ import (
 
 // keepHard is how many of the newest messages hard always keeps.
 const keepHard = 5
+
+const reasonHard = "less relevant"
 
 // Hard drops the less relevant half of the old messages.
 type Hard struct {
@@ -21,7 +25,7 @@ type Hard struct {
 // Plan proposes which messages go, given the score of each message of v. The
 // old messages are all but the last five, the query (the last user message),
 // and what is held; floor(n/2) of those n stay. Groups are taken by score; one
-// that does not fit is passed over.
+// that does not fit is passed over. A message and what corrects it are one group.
 func (h Hard) Plan(v View, scores []float64) []edit.Edit {
 	old, groups := h.old(v)
 	order := rankGroups(old, groups, scores)
@@ -40,9 +44,9 @@ func (h Hard) Plan(v View, scores []float64) []edit.Edit {
 		mark(drop, groups[g])
 	}
 	if h.Target > 0 {
-		h.until(v, groups, stay, drop)
+		return h.until(v, groups, stay, drop)
 	}
-	return gaps(v, drop, h.Ledger, "less relevant")
+	return gaps(v, drop, h.Ledger, mostAnswer, reasonHard)
 }
 
 // old returns which messages are old and free, by group: a group stays out as a
@@ -55,7 +59,7 @@ func (h Hard) old(v View) ([]bool, [][]int) {
 	if last := len(v.Messages) - 1; last >= 0 && v.Messages[last].Typed() {
 		keep++ // the query stands apart
 	}
-	groups, _ := chat.Groups(v.Messages)
+	groups, of := chat.Groups(v.Messages)
 	newest := tail(v, keep)
 	old := make([]bool, len(groups))
 	for g, members := range groups {
@@ -64,6 +68,26 @@ func (h Hard) old(v View) ([]bool, [][]int) {
 			if newest[i] || v.Locked(i) || v.Messages[i].State == chat.Marked {
 				old[g] = false
 			}
+		}
+	}
+	return joinCorrections(v.Messages, old, groups, of)
+}
+
+// joinCorrections adds each old message that corrects another old one to that
+// one's group. What corrects a message that is held is held itself.
+func joinCorrections(t chat.Transcript, old []bool, groups [][]int, of []int) ([]bool, [][]int) {
+	root := make([]int, len(groups)) // the group that a group has been added to
+	for g := range root {
+		root[g] = g
+	}
+	for i, corrected := range memory.Corrections(t) {
+		if corrected < 0 {
+			continue
+		}
+		g, to := of[i], root[of[corrected]]
+		if old[g] && old[to] && g != to {
+			groups[to] = slices.Concat(groups[to], groups[g])
+			old[g], root[g] = false, to
 		}
 	}
 	return old, groups
@@ -91,18 +115,31 @@ func rankGroups(old []bool, groups [][]int, scores []float64) []int {
 	return order
 }
 
-// until drops further groups of stay, the lowest first, until v is below Target.
-func (h Hard) until(v View, groups [][]int, stay []int, drop []bool) {
+// until drops further groups of stay, the lowest first, until v is below Target
+// with what must stand in the gaps. What may stand there beside that does so
+// where it has room.
+func (h Hard) until(v View, groups [][]int, stay []int, drop []bool) []edit.Edit {
 	total := v.Total()
 	for i, gone := range drop {
 		if gone {
 			total -= v.Sizes[i]
 		}
 	}
-	for k := len(stay) - 1; k >= 0 && total >= h.Target; k-- {
-		mark(drop, groups[stay[k]])
-		for _, i := range groups[stay[k]] {
-			total -= v.Sizes[i]
+	limit := h.Target
+	for k := len(stay) - 1; ; {
+		for ; k >= 0 && total >= limit; k-- {
+			mark(drop, groups[stay[k]])
+			for _, i := range groups[stay[k]] {
+				total -= v.Sizes[i]
+			}
+		}
+		for _, answer := range []int{mostAnswer, 0} {
+			edits := gaps(v, slices.Clone(drop), h.Ledger, answer, reasonHard)
+			left := v.after(edits, v.Separator(HardName))
+			if left < h.Target || k < 0 && answer == 0 {
+				return edits
+			}
+			limit = min(limit, total-(left-h.Target)) // what stands in the gaps takes room too
 		}
 	}
 }
@@ -115,8 +152,10 @@ func mark(in []bool, members []int) {
 
 // gaps makes the edits that drop messages: one for each run, with a marker
 // where invariant 11 asks for one or allows it. Markers of earlier rounds that
-// touch a gap go with it, and their names are carried over.
-func gaps(v View, drop []bool, ledger int, why string) []edit.Edit {
+// are no longer needed where messages go, go with them, and their names are
+// carried over: gaps that meet have one marker. answer is the most tokens of a
+// text that stands for an answer.
+func gaps(v View, drop []bool, ledger, answer int, why string) []edit.Edit {
 	absorb(v, drop)
 	var edits []edit.Edit
 	runs(drop, func(start, end int) {
@@ -129,14 +168,30 @@ func gaps(v View, drop []bool, ledger int, why string) []edit.Edit {
 		return nil
 	}
 	names := v.names(v.lost(drop), pick(v.Messages, drop, false), "", ledger)
-	return withMarkers(v, edits, names)
+	return withMarkers(v, edits, names, answer)
 }
 
-// absorb adds markers of earlier rounds that stand beside a dropped message.
+// absorb adds the markers of earlier rounds beside a dropped message, and those
+// that part what no longer meets: of the two that speak around them one goes.
 func absorb(v View, drop []bool) {
-	for i := range drop {
-		if v.Messages[i].State == chat.Marked && !drop[i] && (i > 0 && drop[i-1] || i+1 < len(drop) && drop[i+1]) {
-			drop[i] = true
+	var marked []int // since one spoke that is no marker
+	gone := false    // whether that one goes
+	for i, m := range v.Messages {
+		switch {
+		case m.State == chat.Marked:
+			if gone || i > 0 && drop[i-1] {
+				drop[i] = true
+			}
+			marked = append(marked, i)
+		case edit.Speaks(m):
+			if gone = drop[i]; gone {
+				for _, k := range marked {
+					drop[k] = true
+				}
+			}
+			marked = nil
+		case drop[i] && len(marked) > 0 && marked[len(marked)-1] == i-1:
+			drop[i-1] = true
 		}
 	}
 }

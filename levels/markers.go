@@ -9,42 +9,78 @@ import (
 	"github.com/tiercompact/tiercompact/memory"
 )
 
-// withMarkers gives each gap its marker where one stands there, and each name to
-// the marker of the last gap that held it, else to the nearest before that, else
-// to the first. A marker carries no more names than what it stands for has
-// freed. Where no marker stands, an outline before the gap that this round has
-// written anyway carries the names.
-func withMarkers(v View, edits []edit.Edit, names []string) []edit.Edit {
+// mostAnswer is the most tokens of a text that stands for an answer which a
+// round takes out.
+const mostAnswer = 80
+
+// Separator makes the messages that part two of one role at a level: under fit
+// they take no more room than a bare record.
+func (v View) Separator(level Name) edit.Marker {
+	s := memory.Separators{Max: mostAnswer, Count: v.Count}
+	if level == FitName {
+		s.Max = 0
+	}
+	return s.New
+}
+
+// withMarkers gives each gap what stands in it. A marker stands for its gap and
+// for those up to the next one, the first also for those before it: it counts
+// their messages, carries their names, the newest most wanted, and all have its
+// recall id. It carries no more names than they have freed. Where no marker
+// stands, an outline stands for all gaps.
+func withMarkers(v View, edits []edit.Edit, names []string, answer int) []edit.Edit {
 	gains := v.gains(edits)
-	roles := markerRoles(v.Messages, edits, gains)
-	first := slices.IndexFunc(roles, func(r chat.Role) bool { return r != "" })
+	stands := standIns(v, edits, gains, answer, len(names) > 0)
+	first := slices.IndexFunc(stands, func(s standIn) bool { return s.marker })
 	if first < 0 {
 		return onOutline(v, edits, names)
 	}
 	carrier, room := make([]int, len(edits)), make([]int, len(edits))
 	for k, last := 0, first; k < len(edits); k++ {
-		if roles[k] != "" {
+		if stands[k].marker {
 			last = k
 		}
 		carrier[k] = last
 		room[last] += gains[k]
 	}
 	lists := share(v, edits, carrier, names)
-	for k, role := range roles {
-		if role == "" {
-			continue
+	for k := 0; k < len(edits); {
+		end := k + 1
+		for end < len(edits) && carrier[end] == carrier[k] {
+			end++
 		}
-		e := &edits[k]
-		e.New = []chat.Message{memory.NewMarker(role, e.End-e.Start, e.Recall, v.carried(lists[k], room[k]))}
+		c, count := carrier[k], v.joinGaps(edits[k:end])
+		mark := memory.NewMarker(chat.User, count, edits[c].Recall, v.carried(lists[c], room[c]))
+		edits[c].New = slices.Concat(stands[c].before, []chat.Message{mark}, stands[c].after)
+		for i := range edits[c].New {
+			edits[c].New[i].Recall = edits[c].Recall
+		}
+		k = end
 	}
 	return edits
+}
+
+// joinGaps gives edits one recall id, and returns how many messages they drop.
+func (v View) joinGaps(edits []edit.Edit) (count int) {
+	if len(edits) == 1 {
+		return edits[0].End - edits[0].Start
+	}
+	var gone []chat.Message
+	for _, e := range edits {
+		gone = append(gone, v.Messages[e.Start:e.End]...)
+	}
+	id := recallOf(gone)
+	for k := range edits {
+		edits[k].Recall = id
+	}
+	return len(gone)
 }
 
 // gains returns how many tokens each gap would free with a bare marker in it.
 func (v View) gains(edits []edit.Edit) []int {
 	gains := make([]int, len(edits))
 	for k, e := range edits {
-		gains[k] = -v.Size(memory.NewMarker(chat.Assistant, e.End-e.Start, e.Recall, nil))
+		gains[k] = -v.Size(memory.NewMarker(chat.User, e.End-e.Start, e.Recall, nil))
 		for _, n := range v.Sizes[e.Start:e.End] {
 			gains[k] += n
 		}
@@ -59,25 +95,56 @@ func (v View) carried(names []string, room int) []string {
 	return v.fitting(names, room-(v.Count(headed)-v.Count(bare)))
 }
 
-// onOutline adds what a marker would say to the last outline before the first
-// gap that this round has written, where it is worth the tokens.
+// onOutline adds what a marker for all gaps would say to an outline, where it is
+// worth the tokens: to the last one before the first gap that this round has
+// written, else to the first one after that gap, where the server must read again
+// anyway. An outline that tells of earlier gaps tells of all in one marker.
 func onOutline(v View, edits []edit.Edit, names []string) []edit.Edit {
-	names = v.carried(names, v.gains(edits[:1])[0])
-	if len(names) == 0 {
+	room := 0
+	for _, gain := range v.gains(edits) {
+		room += gain
+	}
+	names = v.carried(names, room)
+	i := v.outlineBy(edits)
+	if len(names) == 0 || i < 0 {
 		return edits
 	}
-	for i := edits[0].Start - 1; i >= 0; i-- {
+	m := v.Messages[i]
+	parts := slices.Clone(m.Parts)
+	last := &parts[len(parts)-1]
+	text, before, told := memory.CutMarker(last.Text)
+	count := v.joinGaps(edits)
+	last.Text, last.Raw = text+"\n"+memory.MarkerText(before+count, edits[0].Recall, slices.Concat(told, names)), ""
+	return edit.Sorted(append(edits, edit.Edit{
+		Start: i, End: i + 1, New: []chat.Message{m.With(chat.Outlined, parts...)},
+		Why: "names of what is dropped beside it", Recall: edits[0].Recall, // under which it stands as it was
+	}))
+}
+
+// outlineBy returns the outline that can tell of edits, or -1.
+func (v View) outlineBy(edits []edit.Edit) int {
+	can := func(i int) bool {
 		m := v.Messages[i]
-		_, fresh := v.Was[m.ID]
 		last := len(m.Parts) - 1
-		if !fresh || m.State != chat.Outlined || m.Parts[last].Kind != chat.Result && m.Parts[last].Kind != chat.Text {
-			continue
-		}
-		parts := slices.Clone(m.Parts)
-		parts[last].Text += "\n" + memory.MarkerText(edits[0].End-edits[0].Start, edits[0].Recall, names)
-		return append([]edit.Edit{{Start: i, End: i + 1, New: []chat.Message{m.With(chat.Outlined, parts...)}, Why: "names of what is dropped behind it"}}, edits...)
+		return m.State == chat.Outlined && !v.Locked(i) && (m.Parts[last].Kind == chat.Result || m.Parts[last].Kind == chat.Text && m.Role == chat.User)
 	}
-	return edits
+	for i := edits[0].Start - 1; i >= 0; i-- {
+		if _, fresh := v.Was[v.Messages[i].ID]; fresh && can(i) {
+			return i
+		}
+	}
+	for k, e := range edits {
+		end := len(v.Messages)
+		if k+1 < len(edits) {
+			end = edits[k+1].Start
+		}
+		for i := e.End; i < end; i++ {
+			if can(i) {
+				return i
+			}
+		}
+	}
+	return -1
 }
 
 // share returns the names of each gap's marker.
@@ -100,38 +167,136 @@ func share(v View, edits []edit.Edit, carrier []int, names []string) [][]string 
 	return lists
 }
 
-// markerRoles returns, for each gap, the role of the marker in it, or "" for
-// none. Between two messages that speak and stay one marker can stand, where it
-// meets none of its own role; it stands in the first gap that it leaves a gain.
-// Where it leaves none and the two must be parted, edit.Separate does it for less.
-func markerRoles(t chat.Transcript, edits []edit.Edit, gains []int) []chat.Role {
-	roles, gap := make([]chat.Role, len(edits)), 0
-	last, at := chat.Role(""), -1 // who spoke last and stays; the gap with a gain since then
-	for i, m := range t {
+// A standIn is what stands in a gap: a marker of the user, and around it what
+// the assistant answered to the request before the gap, and to the last one in it.
+// A model imitates what it finds in its own voice: that holds no record.
+type standIn struct {
+	marker        bool
+	before, after []chat.Message
+}
+
+// standIns returns what stands in each gap. A marker stands between two texts of
+// the assistant that stay, in the first gap between them that it leaves a gain,
+// and between a request and the answer to another one. If there is none and
+// names are to be carried, one stands where whole turns go, in the gap with the
+// largest gain. Where two requests meet, edit.Separate puts what was answered to
+// the first; where nothing has room, it parts two of one role for less.
+//
+// What the messages around a marker take is no longer in gains.
+func standIns(v View, edits []edit.Edit, gains []int, answer int, named bool) []standIn {
+	out, turns := make([]standIn, len(edits)), -1
+	var best standIn
+	any, gap := false, 0
+	b := newBetween("")
+	for i, m := range v.Messages {
 		for gap < len(edits) && i >= edits[gap].End {
 			gap++
 		}
-		switch gone := gap < len(edits) && i >= edits[gap].Start; {
-		case gone && at < 0 && gains[gap] > 0:
-			at = gap
-		case !gone && edit.Speaks(m):
-			if at >= 0 {
-				roles[at] = between(last, m.Role)
-			}
-			last, at = m.Role, -1
+		if gap < len(edits) && i >= edits[gap].Start {
+			b.drop(m, i, gap, gains)
+			continue
 		}
+		if !edit.Speaks(m) {
+			continue
+		}
+		k, s := b.standIn(v, m.Role, answer)
+		switch cost := s.cost(v); {
+		case k < 0:
+		case len(s.after) == 0 && gains[k] > 2*cost:
+			out[k], any = s, true
+			gains[k] -= cost
+		case len(s.after) > 0 && gains[k] > 2*cost && (turns < 0 || gains[k] > gains[turns]):
+			turns, best = k, s
+		}
+		b = newBetween(m.Role)
 	}
-	return roles
+	if named && !any && turns >= 0 {
+		out[turns] = best
+		gains[turns] -= best.cost(v)
+	}
+	return out
 }
 
-// between returns the role that may speak between last and next, neither of
-// which it may meet.
-func between(last, next chat.Role) chat.Role {
-	switch {
-	case last == chat.User && next == chat.User:
-		return chat.Assistant
-	case next == chat.Assistant && (last == chat.Assistant || last == ""):
-		return chat.User
+// cost returns the tokens of what stands around the marker.
+func (s standIn) cost(v View) (sum int) {
+	for _, m := range s.before {
+		sum += v.Size(m)
 	}
-	return ""
+	for _, m := range s.after {
+		sum += v.Size(m)
+	}
+	return sum
+}
+
+// between is what lies between two messages that speak and stay, so far.
+type between struct {
+	last   chat.Role // who spoke before it
+	at     int       // the first gap that leaves a gain, or -1
+	asked  int       // the first request that goes, or -1
+	first  at        // the last answer that goes before a request does
+	newest at        // the last answer that goes after a request did
+}
+
+// at is a message that goes and the gap that it stood in.
+type at struct{ message, gap int }
+
+func newBetween(last chat.Role) between {
+	return between{last: last, at: -1, asked: -1, first: at{-1, -1}, newest: at{-1, -1}}
+}
+
+func (b *between) drop(m chat.Message, i, gap int, gains []int) {
+	if b.at < 0 && gains[gap] > 0 {
+		b.at = gap
+	}
+	switch {
+	case m.Role == chat.User && m.State != chat.Marked:
+		if b.asked < 0 {
+			b.asked = gap
+		}
+		b.newest = at{-1, -1}
+	case !memory.IsAnswer(m):
+	case b.asked < 0:
+		b.first = at{i, gap}
+	default:
+		b.newest = at{i, gap}
+	}
+}
+
+// standIn returns what may stand before a message of role next, and in which
+// gap; -1 where nothing may.
+func (b *between) standIn(v View, next chat.Role, answer int) (gap int, s standIn) {
+	s.marker = true
+	if next == chat.Assistant && b.last != chat.User {
+		return b.at, s
+	}
+	if b.asked < 0 || answer == 0 {
+		return -1, s
+	}
+	gap = b.newest.gap
+	if b.last == chat.User {
+		if gap = b.first.gap; gap < 0 {
+			return -1, s
+		}
+		s.before = v.saidBy(b.first.message, answer)
+	}
+	if next == chat.User {
+		if b.newest.gap != gap || gap < 0 {
+			return -1, s
+		}
+		s.after = v.saidBy(b.newest.message, answer)
+	}
+	if b.last == chat.User && len(s.before) == 0 || next == chat.User && len(s.after) == 0 {
+		return -1, s
+	}
+	return gap, s
+}
+
+// saidBy returns the message that says what answer i ended with, in at most most
+// tokens; none where nothing has room.
+func (v View) saidBy(i, most int) []chat.Message {
+	text := memory.Excerpt(v.Messages[i].Text(), most, v.Count)
+	if text == "" {
+		return nil
+	}
+	return []chat.Message{memory.NewAnswer(text, v.Messages[i])}
 }

@@ -29,9 +29,9 @@ func drawView(t *rapid.T) levels.View {
 }
 
 // accepted applies edits as a round does.
-func accepted(t *rapid.T, v levels.View, edits []edit.Edit, mask memory.Hold, rules edit.Rules) chat.Transcript {
+func accepted(t *rapid.T, v levels.View, level levels.Name, edits []edit.Edit, mask memory.Hold, rules edit.Rules) chat.Transcript {
 	t.Helper()
-	edits, err := edit.Separate(v.Messages, edits, memory.NewSeparator)
+	edits, err := edit.Separate(v.Messages, edits, v.Separator(level))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func TestHardIsAcceptedAndItsMarkersCostLessThanTheyStandFor(t *testing.T) {
 		}
 		h := levels.Hard{Target: rapid.SampledFrom([]int{0, 0, 1, 500}).Draw(t, "target"), Ledger: rapid.SampledFrom([]int{0, 50, 500}).Draw(t, "ledger")}
 		edits := h.Plan(v, scores)
-		accepted(t, v, edits, allHolds, edit.Rules{})
+		accepted(t, v, levels.HardName, edits, allHolds, edit.Rules{})
 		freed := 0
 		for _, e := range edits {
 			for _, n := range v.Sizes[e.Start:e.End] {
@@ -80,7 +80,7 @@ func TestSummaryCutsAreAccepted(t *testing.T) {
 			cut = levels.LayersCut(v, rapid.IntRange(1, 6).Draw(t, "turns"), rapid.IntRange(1, 4).Draw(t, "pairs"))
 			rules.Moved = func(i int) bool { return cut.Front[i] }
 		case keep == 0:
-			mask &^= memory.First
+			mask &^= memory.First | memory.Correction
 			if role == chat.System {
 				mask &^= memory.Latest
 				rules.NoUser = true
@@ -94,7 +94,7 @@ func TestSummaryCutsAreAccepted(t *testing.T) {
 		if rapid.Bool().Draw(t, "pruning only") {
 			with = nil
 		}
-		after := accepted(t, v, levels.Fold(v, cut, with, "summarised"), mask, rules)
+		after := accepted(t, v, levels.Emergency, levels.Fold(v, cut, with, "summarised"), mask, rules)
 		summaries := 0
 		for _, m := range after {
 			if m.IsSummary() {
@@ -113,7 +113,7 @@ func TestFitIsAcceptedAndReachesItsFloor(t *testing.T) {
 		limit := rapid.IntRange(10, 4000).Draw(t, "limit")
 		floor := levels.Floor(v, limit)
 		left := v.Fixed
-		for _, m := range accepted(t, v, levels.Fit(v, limit), memory.Protected, edit.Rules{}) {
+		for _, m := range accepted(t, v, levels.FitName, levels.Fit(v, limit), memory.Protected, edit.Rules{}) {
 			left += sizeOfFour(m)
 		}
 		if left > max(limit, floor) {

@@ -15,12 +15,13 @@ type Hold uint8
 
 // The reasons.
 const (
-	Protected Hold = 1 << iota // by role, mark or matcher; it counts into the Pinned layer
-	First                      // the first user message that a person typed
-	Session                    // the session summary: only a new summary replaces it
-	Open                       // a call whose results still come in, with those that came
-	Unread                     // a tool result or file that no assistant message follows
-	Latest                     // the latest user message, see LatestUser
+	Protected  Hold = 1 << iota // by role, mark or matcher; it counts into the Pinned layer
+	First                       // the first user message that a person typed
+	Session                     // the session summary: only a new summary replaces it
+	Open                        // a call whose results still come in, with those that came
+	Unread                      // a tool result or file that no assistant message follows
+	Latest                      // the latest user message, see LatestUser
+	Correction                  // it corrects what is protected or pinned, which would be wrong without it
 )
 
 // Pinned are the holds of the Pinned layer.
@@ -62,7 +63,32 @@ func (p Policy) Holds(t chat.Transcript) []Hold {
 	if i := LatestUser(t); i >= 0 {
 		h[i] |= Latest
 	}
+	p.holdCorrections(t, h)
 	return h
+}
+
+// What is held of corrections, in bytes: each is short, and the newest count.
+const (
+	correctionBytes  = 800
+	correctionsBytes = 2400
+)
+
+// holdCorrections holds what corrects a message that stays by its own right, and
+// what corrects that.
+func (p Policy) holdCorrections(t chat.Transcript, h []Hold) {
+	var held []int
+	for i, of := range Corrections(t) {
+		if of >= 0 && h[of]&(Pinned|Correction) != 0 && h[i]&Pinned == 0 && len(t[i].Text()) <= correctionBytes {
+			h[i] |= Correction
+			held = append(held, i)
+		}
+	}
+	room := correctionsBytes
+	for k := len(held) - 1; k >= 0; k-- {
+		if room -= len(t[held[k]].Text()); room < 0 {
+			h[held[k]] &^= Correction
+		}
+	}
 }
 
 // answers reports whether the assistant itself said m: what a round has put in

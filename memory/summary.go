@@ -40,25 +40,20 @@ func SummaryContent(m chat.Message) (n int, content string) {
 	return n, content
 }
 
-// NewSeparator returns a short message that parts two messages of one role. It
-// has the other role, and stands before m.
-func NewSeparator(role chat.Role, m chat.Message) chat.Message {
-	text := markerHead + "the reply that stood here was left out]"
-	if role == chat.User {
-		text = markerHead + "go on]"
-	}
-	return chat.Message{
-		ID: markerID + m.ID, Role: role, State: chat.Marked,
-		Parts: []chat.Part{{Kind: chat.Text, Text: text}},
-	}
-}
-
 // NewMarker returns the message that stands for dropped messages: how many,
 // their recall id, and the names that would be lost with them.
 func NewMarker(role chat.Role, dropped int, recall string, names []string) chat.Message {
 	return chat.Message{
 		ID: markerID + recall, Role: role, State: chat.Marked, Recall: recall,
 		Parts: []chat.Part{{Kind: chat.Text, Text: MarkerText(dropped, recall, names)}},
+	}
+}
+
+// NewAnswer returns the message that stands for the answer m: a text of it.
+func NewAnswer(text string, m chat.Message) chat.Message {
+	return chat.Message{
+		ID: markerID + m.ID, Role: chat.Assistant, State: chat.Marked,
+		Parts: []chat.Part{{Kind: chat.Text, Text: text}},
 	}
 }
 
@@ -69,6 +64,24 @@ func MarkerText(dropped int, recall string, names []string) string {
 		text += namesHead + strings.Join(names, " ")
 	}
 	return text
+}
+
+// CutMarker returns text without the marker at its end, how many messages that
+// one counts, and the names that it carries.
+func CutMarker(text string) (rest string, count int, names []string) {
+	at := strings.LastIndex(text, "\n"+markerHead)
+	if at < 0 {
+		return text, 0, nil
+	}
+	head, list, _ := strings.Cut(text[at+1:], namesHead)
+	var id string
+	if n, _ := fmt.Sscanf(head, markerHead+"%d", &count); n != 1 || strings.Contains(head+list, "\n") {
+		return text, 0, nil
+	}
+	if _, id, _ = strings.Cut(head, "left out; "+recallWord); len(id) != recallLen+1 || !isHex(id[:recallLen]) {
+		return text, 0, nil
+	}
+	return text[:at], count, strings.Fields(list)
 }
 
 // Counted says how many messages: "1 message", "2 messages".

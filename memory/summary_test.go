@@ -75,17 +75,6 @@ func TestMarkerSaysHowManyAndCarriesNames(t *testing.T) {
 	}
 }
 
-func TestSeparatorHasTheRoleAskedFor(t *testing.T) {
-	next := user()
-	next.ID = "m7"
-	for _, role := range []chat.Role{chat.User, chat.Assistant} {
-		m := memory.NewSeparator(role, next)
-		if m.Role != role || m.State != chat.Marked || m.ID != "marker-m7" || !strings.HasPrefix(m.Text(), "[marker ") {
-			t.Errorf("%+v", m)
-		}
-	}
-}
-
 func TestRecallIDs(t *testing.T) {
 	outlined := func(parts ...chat.Part) chat.Message { return chat.Message{State: chat.Outlined, Parts: parts} }
 	said := func(s string) chat.Part { return chat.Part{Kind: chat.Text, Text: s} }

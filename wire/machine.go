@@ -98,7 +98,7 @@ func stateOf(text string) chat.State {
 			return chat.Outlined
 		}
 	case "[marker":
-		if rest == "go on]" || rest == "the reply that stood here was left out]" || namesRecall(rest) && strings.HasSuffix(rest, "]") {
+		if rest == "a gap]" || rest == "the reply that stood here was left out]" || rest == "go on]" || namesRecall(rest) && strings.HasSuffix(rest, "]") {
 			return chat.Marked
 		}
 	}

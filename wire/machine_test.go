@@ -60,7 +60,8 @@ func TestStateIsToldByTheFirstLine(t *testing.T) {
 		{chat.System, "[outline a.go, 9 lines; recall 0123abcd]", chat.Active},
 		{chat.Assistant, "[marker 8 messages left out; recall 0123abcd]\nnames: a b", chat.Marked},
 		{chat.Tool, "[marker 8 messages left out; recall 0123abcd]\nnames: a b", chat.Active},
-		{chat.User, "[marker go on]", chat.Marked},
+		{chat.User, "[marker a gap]", chat.Marked},
+		{chat.User, "[marker go on]", chat.Marked}, // as it once was written
 		{chat.User, "[marker go on] is what it says, why?", chat.Active},
 		{chat.User, "[marker pen] is what I want to buy", chat.Active},
 		{chat.User, "[outline of the talk]", chat.Active},
