@@ -16,16 +16,26 @@ type leaf struct {
 	value string
 	at    int // where its JSON literal stands in the arguments
 	end   int
+	named int // where the literal of the name that it stands under ends
 }
 
-// name returns the last name of the leaf's key that is no number.
+// LeftOut ends the name of a member whose value was shortened.
+//
+// A model imitates the calls that it sees. A write whose content is an outline
+// would put that outline into a file, one whose content ends early would put half
+// of a file there, and a shortened command might run. A call without the member
+// that its tool requires is refused, whatever the syntax of calls is.
+const LeftOut = "_left_out"
+
+// name returns the last name of the leaf's key that is no number, as it was
+// before its value was shortened.
 func (l leaf) name() string {
 	key := l.key
 	for {
 		i := strings.LastIndexByte(key, '.')
 		last := key[i+1:]
 		if _, err := strconv.Atoi(last); err != nil || i < 0 {
-			return last
+			return strings.TrimSuffix(last, LeftOut)
 		}
 		key = key[:i]
 	}
@@ -69,6 +79,7 @@ type level struct {
 	key   string // dotted key of what stands in it, its own name included
 	index int    // of an array: the element; of an object: -1
 	isKey bool   // of an object: the next string is a key
+	named int    // of an object: where the literal of key ends
 	path  string // dotted key of the level itself
 }
 
@@ -112,6 +123,17 @@ func (w *leafWalk) key() string {
 	return top.path + "." + name
 }
 
+// named returns where the literal of the name ends that the value at hand stands
+// under, or 0.
+func (w *leafWalk) named() int {
+	for i := len(w.stack) - 1; i >= 0; i-- {
+		if w.stack[i].index < 0 {
+			return w.stack[i].named
+		}
+	}
+	return 0
+}
+
 func (w *leafWalk) str() {
 	end := stringEnd(w.args, w.at)
 	literal := w.args[w.at:end]
@@ -122,10 +144,10 @@ func (w *leafWalk) str() {
 	switch {
 	case top == nil || len(w.stack) > maxDepth:
 	case top.index < 0 && top.isKey:
-		top.key = unquote(literal)
+		top.key, top.named = unquote(literal), end
 		w.names = append(w.names, top.key)
 	default:
-		w.out = append(w.out, leaf{w.key(), unquote(literal), w.at, end})
+		w.out = append(w.out, leaf{w.key(), unquote(literal), w.at, end, w.named()})
 	}
 	w.at = end
 }
@@ -162,30 +184,30 @@ type Change struct {
 
 // Replace returns part p with texts in the place of copies that stand in it.
 // In the arguments of a call, key order and all other values stay as they are,
-// and what was JSON is JSON afterwards. A part that changes has no Raw.
+// what was JSON is JSON afterwards, and the names of what changes end in
+// [LeftOut]. A part that changes has no Raw.
 func Replace(p chat.Part, changes []Change) (chat.Part, error) {
 	if p.Kind != chat.Call {
 		text, err := splice(p.Text, changes)
 		p.Text, p.Raw = text, ""
 		return p, err
 	}
-	var b strings.Builder
-	at := 0
-	for _, l := range leaves(p.Args) {
+	var failed error
+	args := rewriteArgs(p.Args, true, func(l leaf) string {
 		mine := changesOf(changes, l)
 		if len(mine) == 0 {
-			continue
+			return l.value
 		}
 		text, err := splice(l.value, mine)
-		if err != nil {
-			return p, err
+		if failed == nil {
+			failed = err
 		}
-		b.WriteString(p.Args[at:l.at])
-		b.WriteString(quote(text))
-		at = l.end
+		return text
+	})
+	if failed != nil {
+		return p, failed
 	}
-	b.WriteString(p.Args[at:])
-	p.Args, p.Raw = b.String(), ""
+	p.Args, p.Raw = args, ""
 	return p, nil
 }
 
@@ -193,17 +215,45 @@ func Replace(p chat.Part, changes []Change) (chat.Part, error) {
 // dotted key and its value. Everything else stays as it is; what is no JSON
 // object comes back unchanged.
 func ShortenArgs(args string, short func(key, value string) string) string {
+	return rewriteArgs(args, false, func(l leaf) string { return short(l.key, l.value) })
+}
+
+// LeaveOutArgs is ShortenArgs for a conversation that a model reads: the names
+// of what changes end in [LeftOut].
+func LeaveOutArgs(args string, short func(key, value string) string) string {
+	return rewriteArgs(args, true, func(l leaf) string { return short(l.key, l.value) })
+}
+
+// rewriteArgs returns args with other values of leaves. With rename, the names
+// that they stand under change too.
+func rewriteArgs(args string, rename bool, value func(leaf) string) string {
+	names, all := leafNames(args)
+	if len(names) == 1 && names[0] == freeText {
+		rename = false // formats that have the text alone find it under this name
+	}
 	var b strings.Builder
-	at := 0
-	for _, l := range leaves(args) {
-		if value := short(l.key, l.value); value != l.value {
-			b.WriteString(args[at:l.at])
-			b.WriteString(quote(value))
-			at = l.end
+	at, named := 0, 0
+	for _, l := range all {
+		text := value(l)
+		if text == l.value {
+			continue
 		}
+		if rename && l.named > max(named, at) {
+			named = l.named
+			if b.WriteString(args[at : named-1]); !strings.HasSuffix(args[:named-1], LeftOut) {
+				b.WriteString(LeftOut)
+			}
+			at = named - 1
+		}
+		b.WriteString(args[at:l.at])
+		b.WriteString(quote(text))
+		at = l.end
 	}
 	return b.String() + args[at:]
 }
+
+// freeText is the one argument of a tool that takes text in place of JSON.
+const freeText = "input"
 
 func changesOf(changes []Change, l leaf) []Change {
 	var mine []Change

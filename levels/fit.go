@@ -190,7 +190,7 @@ func (f *fitting) cut(i, most int, which func(chat.Message, chat.Kind, memory.Ho
 		}
 		q := p
 		if p.Kind == chat.Call {
-			q.Args = files.ShortenArgs(was.Parts[k].Args, func(_, leaf string) string { return f.shorter(leaf, leaf, options) })
+			q.Args = files.LeaveOutArgs(was.Parts[k].Args, func(_, leaf string) string { return f.shorter(leaf, leaf, options) })
 		} else {
 			q.Text = f.shorter(was.Parts[k].Text, p.Text, options)
 		}

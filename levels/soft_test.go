@@ -179,7 +179,7 @@ func TestArgumentsStayJSONAndKeepTheirOrder(t *testing.T) { // FAULTS 22
 	if !json.Valid([]byte(got.Args)) || got.Raw != "" {
 		t.Fatalf("raw %q, arguments %s", got.Raw, got.Args)
 	}
-	if !strings.HasPrefix(got.Args, `{"b": 1, "path":"a.go" , "content":"[outline a.go`) || !strings.HasSuffix(got.Args, `, "z":[true,{"content":"kept"}], "a": "\ud83d\ude00"}`) {
+	if !strings.HasPrefix(got.Args, `{"b": 1, "path":"a.go" , "content_left_out":"[outline a.go`) || !strings.HasSuffix(got.Args, `, "z":[true,{"content":"kept"}], "a": "\ud83d\ude00"}`) {
 		t.Error(got.Args)
 	}
 }

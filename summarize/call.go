@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/tiercompact/tiercompact/files"
 )
 
 // A verb says what a call does.
@@ -79,7 +81,11 @@ func has(s string, parts ...string) bool {
 // text returns the first of keys that holds a string, or a list of strings.
 func text(fields map[string]any, keys ...string) string {
 	for _, k := range keys {
-		switch v := fields[k].(type) {
+		value, whole := fields[k]
+		if !whole {
+			value = fields[k+files.LeftOut]
+		}
+		switch v := value.(type) {
 		case string:
 			if v != "" {
 				return v
