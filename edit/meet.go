@@ -68,7 +68,7 @@ func turned(before, after chat.Transcript) (i int, role chat.Role) {
 
 // A Marker makes the message of a role that parts two others; m is the one that
 // it is there for. left are the runs of messages that edits take away between
-// the two, the one next to m first: it may say what one of them said.
+// the two, in order: it may say what one of them said.
 type Marker func(role chat.Role, m chat.Message, left [][]chat.Message) chat.Message
 
 // Separate returns edits with a marker added wherever two user messages, or two
@@ -131,8 +131,8 @@ func newSeparation(t chat.Transcript, edits []Edit, after chat.Transcript, marke
 	return s
 }
 
-// left returns the runs of messages that go between two that stay, the last run
-// first. They are none if one of the two is new. The zero message stands for the end.
+// left returns the runs of messages that go between two that stay, in order. They
+// are none if one of the two is new. The zero message stands for the end.
 func (s *separation) left(from, to chat.Message) (runs [][]chat.Message) {
 	first, known := s.at[from.ID]
 	end, stays := s.at[to.ID]
@@ -142,15 +142,14 @@ func (s *separation) left(from, to chat.Message) (runs [][]chat.Message) {
 	if !known || !stays {
 		return nil
 	}
-	for i := end - 1; i > first; i-- {
-		if s.stays[s.before[i].ID] {
-			continue
+	for i := first + 1; i < end; i++ {
+		start := i
+		for i < end && !s.stays[s.before[i].ID] {
+			i++
 		}
-		last := i + 1
-		for i > first+1 && !s.stays[s.before[i-1].ID] {
-			i--
+		if i > start {
+			runs = append(runs, s.before[start:i:i])
 		}
-		runs = append(runs, s.before[i:last:last])
 	}
 	return runs
 }

@@ -95,6 +95,11 @@ func (v View) carried(names []string, room int) []string {
 	return v.fitting(names, room-(v.Count(headed)-v.Count(bare)))
 }
 
+// settledNames is the part of the window that names may take in an outline of an
+// earlier round: each round adds some, and they stay as long as it does. With
+// more of them the next round comes earlier.
+const settledNames = 0.02
+
 // onOutline adds what a marker for all gaps would say to an outline, where it is
 // worth the tokens: to the last one before the first gap that this round has
 // written, else to the first one after that gap, where the server must read again
@@ -104,12 +109,17 @@ func onOutline(v View, edits []edit.Edit, names []string) []edit.Edit {
 	for _, gain := range v.gains(edits) {
 		room += gain
 	}
-	names = v.carried(names, room)
 	i := v.outlineBy(edits)
-	if len(names) == 0 || i < 0 {
+	if i < 0 {
 		return edits
 	}
 	m := v.Messages[i]
+	if _, fresh := v.Was[m.ID]; !fresh {
+		room = min(room, int(settledNames*float64(v.Window)))
+	}
+	if names = v.carried(names, room); len(names) == 0 {
+		return edits
+	}
 	parts := slices.Clone(m.Parts)
 	last := &parts[len(parts)-1]
 	text, before, told := memory.CutMarker(last.Text)
@@ -249,7 +259,7 @@ func (b *between) drop(m chat.Message, i, gap int, gains []int) {
 		b.at = gap
 	}
 	switch {
-	case m.Role == chat.User && m.State != chat.Marked:
+	case m.Role == chat.User: // a marker stands for requests
 		if b.asked < 0 {
 			b.asked = gap
 		}

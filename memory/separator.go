@@ -26,7 +26,8 @@ const (
 )
 
 // New returns the message of a role that stands before m. left are the runs of
-// messages that leave the conversation there, the one next to m first.
+// messages that leave the conversation there, in order: the first answer is the
+// one to the request that stays.
 func (s Separators) New(role chat.Role, m chat.Message, left [][]chat.Message) chat.Message {
 	text, most := replyLeftOut, s.Max
 	if role == chat.User {
@@ -81,7 +82,7 @@ func FinalAnswer(run []chat.Message) int {
 	found := -1
 	for i, m := range run {
 		switch {
-		case m.Role == chat.User && m.State != chat.Marked:
+		case m.Role == chat.User: // a marker stands for requests
 			if found >= 0 {
 				return found
 			}

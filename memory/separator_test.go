@@ -37,7 +37,7 @@ func TestSeparatorsSayWhatWasAnswered(t *testing.T) {
 		{"the last text of the turn", chat.Assistant, runs([]chat.Message{text(chat.Assistant, "I begin."), call("now"), done}), "Done: the flag is --target."},
 		{"not the answer to the next request", chat.Assistant, runs([]chat.Message{done, asked, text(chat.Assistant, "The other thing is done too.")}), "Done: the flag is --target."},
 		{"one answer to two requests", chat.Assistant, runs([]chat.Message{asked, done}), "Done: the flag is --target."},
-		{"the run next to what follows", chat.Assistant, runs([]chat.Message{done}, []chat.Message{text(chat.Assistant, "Earlier.")}), "Done: the flag is --target."},
+		{"the first run that has one", chat.Assistant, runs([]chat.Message{call("now")}, []chat.Message{done}, []chat.Message{text(chat.Assistant, "Later.")}), "Done: the flag is --target."},
 		{"an earlier round left it", chat.Assistant, runs([]chat.Message{earlier}), "Done: the flag is --target."},
 		{"a long answer", chat.Assistant, runs([]chat.Message{long}), "The export runs. … Nothing is left to do."},
 		{"what announces a call is no answer", chat.Assistant, runs([]chat.Message{call("I look at it.")}), "[marker the reply that stood here was left out]"},
