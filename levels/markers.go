@@ -211,11 +211,11 @@ func standIns(v View, edits []edit.Edit, gains []int, answer int, named bool) []
 		}
 		k, s := b.standIn(v, m.Role, answer)
 		switch cost := s.cost(v); {
-		case k < 0:
-		case len(s.after) == 0 && gains[k] > 2*cost:
+		case k < 0 || b.room <= 2*cost:
+		case len(s.after) == 0:
 			out[k], any = s, true
 			gains[k] -= cost
-		case len(s.after) > 0 && gains[k] > 2*cost && (turns < 0 || gains[k] > gains[turns]):
+		case gains[k] > 2*cost && (turns < 0 || gains[k] > gains[turns]):
 			turns, best = k, s
 		}
 		b = newBetween(m.Role)
@@ -242,6 +242,8 @@ func (s standIn) cost(v View) (sum int) {
 type between struct {
 	last   chat.Role // who spoke before it
 	at     int       // the first gap that leaves a gain, or -1
+	room   int       // what its gaps gain
+	gap    int       // the newest of them, or -1
 	asked  int       // the first request that goes, or -1
 	first  at        // the last answer that goes before a request does
 	newest at        // the last answer that goes after a request did
@@ -251,12 +253,16 @@ type between struct {
 type at struct{ message, gap int }
 
 func newBetween(last chat.Role) between {
-	return between{last: last, at: -1, asked: -1, first: at{-1, -1}, newest: at{-1, -1}}
+	return between{last: last, at: -1, gap: -1, asked: -1, first: at{-1, -1}, newest: at{-1, -1}}
 }
 
 func (b *between) drop(m chat.Message, i, gap int, gains []int) {
 	if b.at < 0 && gains[gap] > 0 {
 		b.at = gap
+	}
+	if gap != b.gap {
+		b.gap = gap
+		b.room += gains[gap]
 	}
 	switch {
 	case m.Role == chat.User: // a marker stands for requests
