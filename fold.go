@@ -49,12 +49,16 @@ func (r *round) fold(ctx context.Context, cut levels.Cut, name levels.Name, forc
 	if r.little = !forced && !builtIn && (gain <= 0 || r.tooLittle(gain)); r.little {
 		return nil
 	}
+	why := r.summarizerWhy()
 	summary, err := r.write(ctx, w, cut)
 	if err != nil {
 		return err
 	}
+	if _, builtIn := w.Summarizer.(summarize.Extractive); !builtIn {
+		r.models.summary = r.models.summary.after(summary.Failed != "", r.added)
+	}
 	s.summary, s.engine, s.fallback, s.removed = &summary, summary.Engine, summary.Fallback, summary.Removed
-	s.why = r.summarizerWhy()
+	s.why = why
 	for _, a := range summary.Attempts {
 		s.attempts, s.why = append(s.attempts, Attempt(a)), a.Reason
 	}
@@ -87,10 +91,11 @@ func (r *round) write(ctx context.Context, w levels.Writer, cut levels.Cut) (lev
 	defer stop()
 	summary, err := w.Write(limited, r.view, cut)
 	if err != nil && ctx.Err() == nil {
-		failed := append(summary.Attempts, levels.Attempt{Engine: w.Name, Reason: "the round's deadline passed", Then: levels.FallbackExtractive})
+		const passed = "the round's deadline passed"
+		failed := append(summary.Attempts, levels.Attempt{Engine: w.Name, Reason: passed, Then: levels.FallbackExtractive})
 		w.Summarizer, w.Name = summarize.Extractive{}, levels.FallbackExtractive
 		summary, err = w.Write(ctx, r.view, cut)
-		summary.Fallback, summary.Attempts = levels.FallbackExtractive, append(failed, summary.Attempts...)
+		summary.Fallback, summary.Attempts, summary.Failed = levels.FallbackExtractive, append(failed, summary.Attempts...), passed
 	}
 	return summary, err
 }
@@ -102,7 +107,7 @@ func (r *round) writer() levels.Writer {
 		Max: r.cfg.SummaryMaxTokens, Facts: r.cfg.Window * 5 / 100, Ledger: r.ledger(),
 		Number: r.number, Note: r.note, Progress: r.cfg.Progress, Redact: r.cfg.prompts(),
 	}
-	if r.withoutModel() {
+	if r.withoutModel() != "" {
 		w.Summarizer, w.Name = summarize.Extractive{}, levels.FallbackExtractive
 	}
 	return w
@@ -126,15 +131,13 @@ func (r *round) filled(cut levels.Cut, summary int) int {
 	return min(max(r.target(), min(rest+summary+r.share(0.18), r.share(0.80))), r.limit())
 }
 
-// withoutModel reports whether the summarizer that was set is not asked.
-func (r *round) withoutModel() bool {
-	_, builtIn := r.cfg.Summarizer.(summarize.Extractive)
-	return r.noModel != "" && !builtIn
+// withoutModel returns why the summarizer that was set is not asked, "" if it
+// is, or needs no model.
+func (r *round) withoutModel() string {
+	if _, builtIn := r.cfg.Summarizer.(summarize.Extractive); builtIn {
+		return ""
+	}
+	return cmp.Or(r.noModel, r.leftOut(r.models.summary, r.cfg.SummarizerName))
 }
 
-func (r *round) summarizerWhy() string {
-	if r.withoutModel() {
-		return r.noModel
-	}
-	return r.cfg.SummarizerWhy
-}
+func (r *round) summarizerWhy() string { return cmp.Or(r.withoutModel(), r.cfg.SummarizerWhy) }

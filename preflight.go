@@ -1,10 +1,12 @@
 package tiercompact
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
 
+	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/edit"
 	"github.com/tiercompact/tiercompact/levels"
@@ -73,7 +75,7 @@ func (s *Session) now(ctx context.Context, picked levels.Name, note string, due 
 	}
 	r := s.newRound(t, cause)
 	r.note = strings.ToValidUTF8(note, "\uFFFD")
-	err = s.make(ctx, r, &report, true, plan(r, ctx))
+	err = s.make(ctx, r, &report, true, func(ctx context.Context) error { return plan(r, ctx) })
 	return report, err
 }
 
@@ -113,7 +115,9 @@ type whole struct {
 type replayed struct {
 	turn    chan struct{} // holds one token: requests of one id take turns
 	rounds  []edit.Round
-	steps   int            // archived
+	steps   int // archived
+	models  outages
+	unkept  *archive.Step
 	sizes   map[uint64]int // by keyOf; nil without an id
 	secrets *redact.Known  // secrets that a request held, which later ones may hold without their names
 }
@@ -155,7 +159,7 @@ func (c *Compactor) whole(ctx context.Context, w whole, options []Option) (chat.
 	u := known.usage(&c.cfg, t, c.cfg.countTools(w.tools))
 	cause, against := w.due(u)
 	report := Report{Picked: levels.LayerName, Before: u.Tokens, After: u.Tokens, Usage: u, FirstChanged: -1, Reason: against}
-	s := c.begin(archiveID(w.id), known.secrets)
+	s := c.begin(cmp.Or(w.id, unnamed), known.secrets)
 	s.tellEstimate(u)
 	if report.Reason != "" {
 		s.tellDecision(report, nil)
@@ -189,16 +193,18 @@ func (c *Compactor) compactWhole(ctx context.Context, s *Session, w whole, known
 	}
 	conv.tools = c.cfg.countTools(w.tools)
 	s.steps, s.t, s.summary = known.steps, conv, conv.summaryNumber()
+	s.models, s.unkept = known.models, known.unkept
 	if len(known.rounds) > 0 {
 		s.learn(w.messages) // the replayed ones may have lost what tells a secret
 	}
 	r := s.newRound(conv.snapshot(), cause)
 	r.note = strings.ToValidUTF8(w.note, "\uFFFD")
-	err := s.make(ctx, r, &report, true, r.layers(ctx))
+	r.added = len(w.messages)
+	err := s.make(ctx, r, &report, true, r.layers)
+	known.models, known.unkept, known.steps = s.models, s.unkept, s.steps
 	if !report.Compacted() {
 		return t, report, err
 	}
-	known.steps = s.steps
 	if w.id != "" {
 		made := r.edits()
 		made.Seen, made.Sum = len(w.messages), edit.Sum(w.messages)
@@ -207,10 +213,5 @@ func (c *Compactor) compactWhole(ctx context.Context, s *Session, w whole, known
 	return s.Messages(), report, err
 }
 
-// archiveID is the archive's name for conversations without an id.
-func archiveID(id string) string {
-	if id == "" {
-		return "preflight"
-	}
-	return "preflight-" + id
-}
+// unnamed is the archive's name for conversations without an id.
+const unnamed = "preflight"

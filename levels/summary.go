@@ -50,7 +50,8 @@ type Summary struct {
 	InputMessages int
 	InputTokens   int
 	Tokens        int
-	Removed       int // lines that verification took out
+	Removed       int    // lines that verification took out
+	Failed        string // why the last call of a model gave no answer; "" if it answered, or none was made
 	Payload       json.RawMessage
 	strategy      summarize.Strategy // of the text
 }
@@ -188,8 +189,13 @@ func (w Writer) try(ctx context.Context, r summarize.Request, replaced int, s *S
 	if ctx.Err() != nil {
 		return "", "", ctx.Err()
 	}
+	s.Failed = ""
 	if callErr != nil {
-		return "", reasonOf(call, callErr), nil
+		reason, answered := reasonOf(call, callErr)
+		if !answered {
+			s.Failed = reason
+		}
+		return "", reason, nil
 	}
 	if reason := summarize.Accept(text, r, replaced); reason != "" {
 		return "", reason, nil
@@ -224,14 +230,15 @@ func (w Writer) timed(ctx context.Context) (call context.Context, began func(num
 	return call, began, func() { timer.Stop(); cancel(nil) }
 }
 
-// reasonOf returns why a summarizer that was asked under call gave no text.
-func reasonOf(call context.Context, err error) string {
+// reasonOf returns why a summarizer that was asked under call gave no text, and
+// whether it answered: with what is no summary.
+func reasonOf(call context.Context, err error) (reason string, answered bool) {
 	var rejected summarize.Rejection
 	switch {
 	case errors.As(err, &rejected):
-		return string(rejected)
+		return string(rejected), true
 	case call.Err() != nil:
-		return context.Cause(call).Error()
+		return context.Cause(call).Error(), false
 	}
-	return err.Error()
+	return err.Error(), false
 }
