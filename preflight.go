@@ -3,7 +3,6 @@ package tiercompact
 import (
 	"cmp"
 	"context"
-	"slices"
 	"strings"
 
 	"github.com/tiercompact/tiercompact/archive"
@@ -114,7 +113,7 @@ type whole struct {
 // replayed is what is known of a conversation that is sent again and again.
 type replayed struct {
 	turn    chan struct{} // holds one token: requests of one id take turns
-	rounds  []edit.Round
+	rounds  []edit.Rewrite
 	steps   int // archived
 	models  outages
 	unkept  *archive.Step
@@ -152,10 +151,8 @@ func (c *Compactor) whole(ctx context.Context, w whole, options []Option) (chat.
 	case <-ctx.Done():
 		return w.messages, Report{FirstChanged: -1}, ctx.Err()
 	}
-	t, fit := edit.Replay(w.messages, known.rounds)
-	if known.rounds = fit; len(fit) == 0 {
-		t = w.messages
-	}
+	t, fit := edit.Reapply(w.messages, known.rounds)
+	known.rounds = fit
 	u := known.usage(&c.cfg, t, c.cfg.countTools(w.tools))
 	cause, against := w.due(u)
 	report := Report{Picked: levels.LayerName, Before: u.Tokens, After: u.Tokens, Usage: u, FirstChanged: -1, Reason: against}
@@ -206,9 +203,9 @@ func (c *Compactor) compactWhole(ctx context.Context, s *Session, w whole, known
 		return t, report, err
 	}
 	if w.id != "" {
-		made := r.edits()
-		made.Seen, made.Sum = len(w.messages), edit.Sum(w.messages)
-		known.rounds = append(slices.Clip(known.rounds), made)
+		if made, ok := edit.NewRewrite(t, r.before.messages, r.edits().Steps); ok {
+			known.rounds = append(known.rounds, made)
+		}
 	}
 	return s.Messages(), report, err
 }
