@@ -100,7 +100,7 @@ type Config struct {
 	NoPinFirstUser  bool                    // do not pin the first user message
 
 	Strategy         summarize.Strategy // "": TaskState
-	SummaryMaxTokens int                // 0: an eighth of Window, at most 1,024
+	SummaryMaxTokens int                // of the whole message, without parts of files (Fill); 0: an eighth of Window, at most 1,024 but for Steady
 	SummaryRole      chat.Role          // chat.Assistant or chat.System; "": Assistant
 	SummaryFallback  string             // levels.FallbackExtractive or levels.FallbackPruning; "": extractive
 
@@ -231,8 +231,17 @@ func (cfg Config) withDefaults(preset Config) Config {
 	return cfg
 }
 
-// summaryMax is the default limit of a summary, in tokens.
-func (p Preset) summaryMax(window int) int { return min(1024, max(1, window/8)) }
+// summaryMax is the default limit of a summary, in tokens: where a summary holds
+// what few rounds leave, its names need more room (docs/LEVELS.md).
+func (p Preset) summaryMax(window int) int {
+	if p == Steady {
+		return max(1, window/8)
+	}
+	return textMax(window)
+}
+
+// textMax is the default limit of what a model writes for a summary.
+func textMax(window int) int { return min(1024, max(1, window/8)) }
 
 func (cfg Config) validate() error {
 	if err := cfg.Thresholds.Validate(); err != nil {

@@ -20,7 +20,7 @@ func (r *round) layers(ctx context.Context) error {
 	fits := func(k int) bool {
 		r.kept.Turns, r.kept.Pairs = memory.Reduced(r.cfg.KeepRecentTurns, r.cfg.KeepToolIOPairs, k)
 		cut = levels.LayersCut(r.view, r.kept.Turns, r.kept.Pairs)
-		return r.t.total()-cut.Tokens(r.t.sizes)+w.Cap() <= r.limit()
+		return r.t.total()-cut.Tokens(r.t.sizes)+w.Max <= r.limit()
 	}
 	if last := r.cfg.KeepRecentTurns + r.cfg.KeepToolIOPairs - 2; !fits(0) {
 		fits(sort.Search(last, fits)) // each step keeps less than the one before
@@ -43,9 +43,9 @@ func (r *round) fold(ctx context.Context, cut levels.Cut, name levels.Name, forc
 		r.noModel = cmp.Or(r.noModel, "too little is summarised for a model to help")
 	}
 	w := r.writer()
-	w.Target = r.filled(cut, w.Cap())
+	w.Target = r.filled(cut, w.Max)
 	_, builtIn := w.Summarizer.(summarize.Extractive)
-	gain := r.before.total() - max(r.t.total()-cut.Tokens(r.t.sizes)+w.Cap(), w.Target)
+	gain := r.before.total() - max(r.t.total()-cut.Tokens(r.t.sizes)+w.Max, w.Target)
 	if r.little = !forced && !builtIn && (gain <= 0 || r.tooLittle(gain)); r.little {
 		return nil
 	}
@@ -104,13 +104,24 @@ func (r *round) writer() levels.Writer {
 	w := levels.Writer{
 		Summarizer: r.cfg.Summarizer, Name: r.cfg.SummarizerName, Strategy: r.cfg.Strategy,
 		Role: r.cfg.SummaryRole, Fallback: r.cfg.SummaryFallback, Deadline: r.cfg.SummaryDeadline,
-		Max: r.cfg.SummaryMaxTokens, Facts: r.cfg.Window * 5 / 100, Ledger: r.ledger(),
+		Max: r.cfg.SummaryMaxTokens, Facts: r.cfg.Window * 5 / 100, Ledger: r.names(),
 		Number: r.number, Note: r.note, Progress: r.cfg.Progress, Redact: r.cfg.prompts(),
+	}
+	if !r.cfg.summarySet {
+		w.Text = textMax(r.cfg.Window)
 	}
 	if r.withoutModel() != "" {
 		w.Summarizer, w.Name = summarize.Extractive{}, levels.FallbackExtractive
 	}
 	return w
+}
+
+// names returns the most tokens of the names in a summary.
+func (r *round) names() int {
+	if r.cfg.Fill > 0 {
+		return r.cfg.Window * 10 / 100
+	}
+	return r.cfg.Window * 3 / 100
 }
 
 // target returns how many tokens a round that fills leaves; 0 where none does.
