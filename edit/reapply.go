@@ -361,7 +361,7 @@ func (m matching) since(moved []bool) sentSince {
 		case w >= 0 && moved[i]:
 		case w >= 0:
 			s.before[i], wait = wait, nil
-			behind, replaced = i, false
+			behind, replaced = i, w == len(m.was)-1 // behind the end also what the round added there
 		case replaced:
 			wait = append(wait, i)
 		case behind < 0:

@@ -134,6 +134,20 @@ func TestReapplyMakesRoundsOnTopOfEachOther(t *testing.T) {
 	}
 }
 
+func TestReapplyPutsWhatIsNewBehindWhatTheRoundAddedAtItsEnd(t *testing.T) {
+	first := sent("s0 u1 a1 u2 a2")
+	before := numbered(first)
+	r, ok := edit.NewRewrite(first, before, [][]edit.Edit{{put(2, 3, named("n", chat.NewText(chat.Assistant, "SUM"))), put(5, 5, named("d", chat.NewText(chat.System, "END")))}})
+	if !ok {
+		t.Fatal("the round does not fit")
+	}
+	for in, want := range map[string]string{"s0 u1 a1 u2 a2 u3 a3": "s0 u1 SUM u2 a2 END u3 a3", "s9 u1 a1 u2 a2 u3 a3": "s9 u1 SUM u2 a2 END u3 a3"} {
+		if out, fit := edit.Reapply(sent(in), []edit.Rewrite{r}); said(out) != want || len(fit) != 1 {
+			t.Errorf("%q, want %q", said(out), want)
+		}
+	}
+}
+
 func TestNewRewriteRefusesStepsThatDoNotFit(t *testing.T) {
 	in := sent("u1 a1")
 	if _, ok := edit.NewRewrite(in, numbered(in), [][]edit.Edit{{drop(1, 7)}}); ok {
