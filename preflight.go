@@ -110,7 +110,8 @@ type whole struct {
 	due      due
 }
 
-// replayed is what is known of a conversation that is sent again and again.
+// replayed is what is known of a conversation that is sent again and again. Its
+// models and unkept are as in [Session].
 type replayed struct {
 	turn    chan struct{} // holds one token: requests of one id take turns
 	rounds  []edit.Rewrite
@@ -125,10 +126,12 @@ type replayed struct {
 // whole history. Where usage is at Config.TriggerPct, or over the budget, the
 // messages come back compacted to three layers, else as they were given.
 //
-// With an id, which is apart from the ids of sessions, earlier rounds are made
-// again first on what the client sends anew, so that a summary is made once and
-// the server's prompt cache stays valid; usage is taken after that. Without an
-// id nothing is remembered.
+// With an id, earlier rounds are made again first on what the client sends anew,
+// so that a summary is made once and the server's prompt cache stays valid; usage
+// is taken after that. A round is made again while what it replaced is in the
+// history as it was; what it kept may change. It knows nothing of the session of
+// the same id, if there is one; in the archive they share the id, and no step
+// number is taken twice. Without an id nothing is remembered.
 func (c *Compactor) Preflight(ctx context.Context, id string, messages []chat.Message, options ...Option) (chat.Transcript, Report, error) {
 	w := whole{id: id, messages: messages, due: func(u Usage) (string, string) { return preflightDue(&c.cfg, u) }}
 	return c.whole(ctx, w, options)
