@@ -28,14 +28,39 @@ func (s *Session) archive(ctx context.Context, r *round, report *Report) (int, e
 			a.Summary = json.RawMessage(st.summary.Payload)
 		}
 	}
+	return s.put(ctx, a)
+}
+
+// put archives a step. One that could not be written is kept, to ask the
+// archive by it before another round is planned.
+func (s *Session) put(ctx context.Context, a archive.Step) (int, error) {
 	number, err := put(ctx, s.cfg.Archive, a)
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if err != nil {
+		s.unkept = &a
 		return 0, fmt.Errorf("archive round %d: %w", number, err)
 	}
-	s.mu.Lock()
+	s.unkept = nil
 	s.steps = number // taken, whatever follows
-	s.mu.Unlock()
 	return number, nil
+}
+
+// archiveAgain puts the step that could not be archived, if there is one. The
+// round itself is not made: it was planned for an earlier conversation, and an
+// archive may hold steps of which nothing came.
+func (s *Session) archiveAgain(ctx context.Context) error {
+	s.mu.Lock()
+	a := s.unkept
+	if a != nil {
+		a.Number = max(a.Number, s.steps+1)
+	}
+	s.mu.Unlock()
+	if a == nil {
+		return nil
+	}
+	_, err := s.put(ctx, *a)
+	return err
 }
 
 // reason returns why nothing was done, or else why the round is made. r is nil

@@ -8,6 +8,7 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/levels"
 	"github.com/tiercompact/tiercompact/memory"
+	"github.com/tiercompact/tiercompact/trace"
 )
 
 // carryOut has the round planned that a check decided on, archives it, and puts
@@ -24,21 +25,39 @@ func (s *Session) carryOut(ctx context.Context, d decision) (Report, error) {
 		return report, nil
 	}
 	r := s.newRound(d.t, d.cause)
-	err := s.make(ctx, r, &report, d.over || d.summary, r.run(ctx, d))
+	err := s.make(ctx, r, &report, d.over || d.summary, func(ctx context.Context) error { return r.run(ctx, d) })
 	return report, err
 }
 
-// make has a round made that was planned, with the error that planning ended
-// in. The report says what came of it.
-func (s *Session) make(ctx context.Context, r *round, report *Report, forced bool, planned error) error {
-	err := planned
+// make has a round planned and made. The report says what came of it. While
+// the archive cannot be written, nothing is planned: no model is asked for what
+// could not be kept.
+func (s *Session) make(ctx context.Context, r *round, report *Report, forced bool, plan func(context.Context) error) error {
+	err := s.archiveAgain(ctx)
 	if err != nil {
+		err = s.unarchived(r, report, err)
+	} else if err = plan(ctx); err != nil {
 		s.tellFailure(*report, r, "plan", err)
 	} else {
 		err = s.finish(ctx, r, report, forced)
 	}
+	s.mu.Lock()
+	s.models = r.models
+	s.mu.Unlock()
 	report.Took = s.cfg.Now().Sub(r.began)
 	return s.cfg.shown(err)
+}
+
+// unarchived reports a round that could not be archived: as the error, or where
+// the archive is optional as a warning.
+func (s *Session) unarchived(r *round, report *Report, err error) error {
+	s.tellFailure(*report, r, "archive", err)
+	if !s.cfg.ArchiveOptional {
+		return err
+	}
+	report.Reason = NothingToDo
+	report.Warnings = append(report.Warnings, s.cfg.shown(err).Error())
+	return nil
 }
 
 // Plan returns what the next check would do with the conversation as it stands,
@@ -81,7 +100,7 @@ func (s *Session) newRound(t conversation, cause string) *round {
 	const many = 1 << 20
 	ratio := float64(s.cal.Void().Tokens(many, 0)) / many
 	r := newRound(&cfg, t, ratio, s.summary)
-	r.cause = cause
+	r.cause, r.models, r.added = cause, s.models, s.t.added
 	return r
 }
 
@@ -104,13 +123,7 @@ func (s *Session) finish(ctx context.Context, r *round, report *Report, forced b
 	}
 	number, err := s.archive(ctx, r, report)
 	if err != nil {
-		s.tellFailure(*report, r, "archive", err)
-		if s.cfg.ArchiveOptional {
-			report.Reason = NothingToDo
-			report.Warnings = append(report.Warnings, s.cfg.shown(err).Error())
-			return nil
-		}
-		return err
+		return s.unarchived(r, report, err)
 	}
 	if err := s.swap(r, number); err != nil {
 		s.tellFailure(*report, r, "record", err)
@@ -145,7 +158,7 @@ func (s *Session) overBudget(r *round) error {
 		return nil
 	}
 	err := r.budgetError()
-	s.tellError("insufficient_budget", err)
+	s.emit(trace.Error{ErrorType: "insufficient_budget", Message: err.Error(), Fallback: string(levels.FitName)})
 	return err
 }
 

@@ -100,7 +100,7 @@ type Config struct {
 	NoPinFirstUser  bool                    // do not pin the first user message
 
 	Strategy         summarize.Strategy // "": TaskState
-	SummaryMaxTokens int                // 0: an eighth of Window, at most 1,024
+	SummaryMaxTokens int                // of the whole message, without parts of files (Fill); 0: an eighth of Window, at most 1,024 but for Steady
 	SummaryRole      chat.Role          // chat.Assistant or chat.System; "": Assistant
 	SummaryFallback  string             // levels.FallbackExtractive or levels.FallbackPruning; "": extractive
 
@@ -136,6 +136,7 @@ type settings struct {
 	budget       tokens.Budget
 	weights      embed.Weights
 	outside      bool          // the archive is the caller's; else nothing leaves the process with it
+	summarySet   bool          // SummaryMaxTokens is the caller's
 	known        *redact.Known // what a session has seen to be secret; nil where nothing is redacted
 	countText    func(string) int
 	countMessage func(chat.Message) int
@@ -170,12 +171,12 @@ func (cfg Config) settle() (settings, error) {
 	if err != nil {
 		return settings{}, err
 	}
-	outside := cfg.Archive != nil
+	outside, summarySet := cfg.Archive != nil, cfg.SummaryMaxTokens != 0
 	cfg = cfg.withDefaults(preset)
 	if err := cfg.validate(); err != nil {
 		return settings{}, err
 	}
-	s := settings{Config: cfg, outside: outside, gate: cooldown.Default(), weights: embed.DefaultWeights()}
+	s := settings{Config: cfg, outside: outside, summarySet: summarySet, gate: cooldown.Default(), weights: embed.DefaultWeights()}
 	if s.countText, s.countMessage, s.countTools, err = cfg.counter(); err != nil {
 		return settings{}, err
 	}
@@ -209,7 +210,7 @@ func (cfg Config) withDefaults(preset Config) Config {
 		cfg.RolesNeverPrune = []chat.Role{chat.System, chat.Developer}
 	}
 	cfg.Strategy = cmp.Or(cfg.Strategy, summarize.TaskState)
-	cfg.SummaryMaxTokens = cmp.Or(cfg.SummaryMaxTokens, summaryMax(cfg.Window))
+	cfg.SummaryMaxTokens = cmp.Or(cfg.SummaryMaxTokens, cfg.Preset.summaryMax(cfg.Window))
 	cfg.SummaryRole = cmp.Or(cfg.SummaryRole, chat.Assistant)
 	cfg.SummaryFallback = cmp.Or(cfg.SummaryFallback, levels.FallbackExtractive)
 	if cfg.Summarizer == nil {
@@ -230,8 +231,17 @@ func (cfg Config) withDefaults(preset Config) Config {
 	return cfg
 }
 
-// summaryMax is the default length of a summary, in tokens.
-func summaryMax(window int) int { return min(1024, max(1, window/8)) }
+// summaryMax is the default limit of a summary, in tokens: where a summary holds
+// what few rounds leave, its names need more room (docs/LEVELS.md).
+func (p Preset) summaryMax(window int) int {
+	if p == Steady {
+		return max(1, window/8)
+	}
+	return textMax(window)
+}
+
+// textMax is the default limit of what a model writes for a summary.
+func textMax(window int) int { return min(1024, max(1, window/8)) }
 
 func (cfg Config) validate() error {
 	if err := cfg.Thresholds.Validate(); err != nil {

@@ -74,7 +74,10 @@ func newConversation(cfg settings) conversation {
 	return conversation{policy: cfg.policy, ids: new(idSet), calls: make(map[string][]chat.Part)}
 }
 
-func (c *conversation) total() int { return c.system + c.developer + c.rest + c.tools }
+func (c *conversation) total() int { return c.spoken() + c.tools }
+
+// spoken returns the tokens of the messages, without the tool schemas.
+func (c *conversation) spoken() int { return c.system + c.developer + c.rest }
 
 // add appends a message, gives it an id that no other has, and returns that.
 func (c *conversation) add(e entry) string {
@@ -241,7 +244,7 @@ func numberOf(m chat.Message) int {
 
 // stale returns the tokens of all but the newest messages.
 func (c *conversation) stale() int {
-	sum := c.total()
+	sum := c.spoken()
 	for _, n := range c.sizes[max(0, len(c.sizes)-newest):] {
 		sum -= n
 	}

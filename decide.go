@@ -5,6 +5,7 @@ import (
 
 	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/edit"
 	"github.com/tiercompact/tiercompact/levels"
 )
 
@@ -15,7 +16,6 @@ type decision struct {
 	cause   string // why one does
 	summary bool   // straight to the summary: a message or context threshold
 	over    bool   // the conversation does not fit the budget
-	noModel string // why no model is asked; "" where one may be
 	usage   Usage
 	warning string
 	t       conversation // as it is planned for
@@ -49,11 +49,11 @@ func (s *Session) decide() decision {
 		}
 	case !d.over && !open:
 		d.reason = InCooldown
-	case !d.over && !d.summary && s.waits(d.picked):
+	case !d.over && s.waits(d.picked, d.summary):
 		d.reason = s.wait[d.picked].reason
 	default:
 		if !open {
-			d.noModel, d.cause = "inside the cooldown no model is asked", overBudgetAnyway
+			d.cause = overBudgetAnyway
 		}
 		d.t = s.t.snapshot()
 		s.busy = true
@@ -108,22 +108,34 @@ func (s *Session) roleAllows(over bool) bool {
 // level that had nothing to offer is asked again.
 const leastGain = 0.02
 
-// waits reports whether a level had too little to offer and too little has come
-// or gone stale since.
-func (s *Session) waits(level levels.Name) bool {
+// waits reports whether a level had too little to offer and too little was added
+// or went stale since. For a message or context threshold (summary) the least
+// gain does not count: only a summary that changed nothing waits.
+func (s *Session) waits(level levels.Name, summary bool) bool {
 	w, waiting := s.wait[level]
-	if !waiting {
+	if !waiting || summary && w.reason != NothingToDo {
 		return false
 	}
-	need := int(max(s.cfg.MinGain, leastGain) * float64(s.cfg.Window))
-	return s.t.total()-w.added < need && s.t.stale()-w.staled < need
+	least := max(s.cfg.MinGain, leastGain)
+	if summary {
+		least = leastGain
+	}
+	need := int(least * float64(s.cfg.Window))
+	return s.t.spoken()-w.added < need && s.t.stale()-w.staled < need
 }
 
-// putOff starts the cooldown after a round that changed nothing, and has its
-// level wait. Its caller holds the lock.
+// putOff has the level of a round that changed nothing wait. No cooldown
+// starts: only a compaction starts one, and a stronger level does not wait. Its
+// caller holds the lock.
 func (s *Session) putOff(level levels.Name, reason string, planned *conversation) {
-	s.gate = s.cfg.gate.Start(len(s.t.messages) - len(planned.messages))
-	s.wait[level] = waiting{added: planned.total(), staled: planned.stale(), reason: reason}
-	began := archive.Round{Level: string(level), Reason: reason, Time: s.cfg.Now()}
-	_ = s.recordDone(func(f Recorder) error { return f.Round(began) }) // where it fails, it is made up for
+	if level == levels.LayerName {
+		return // it is never due by itself
+	}
+	s.wait[level] = waitingSince(planned, reason)
+	none := archive.Round{Level: string(level), Reason: reason, Edits: edit.Round{Seen: len(planned.messages)}, Time: s.cfg.Now()}
+	_ = s.recordDone(func(f Recorder) error { return f.Round(none) }) // if it fails, it is written before the next record
+}
+
+func waitingSince(planned *conversation, reason string) waiting {
+	return waiting{added: planned.spoken(), staled: planned.stale(), reason: reason}
 }

@@ -77,7 +77,7 @@ func stages() []staged {
 		{levels.SoftName, 62, "x", addLast},
 		{levels.HardName, 78, "x", addLast},
 		{levels.Emergency, 94, "x", addLast},
-		{levels.LayerName, 90, "preflight-x", func(t *testing.T, cfg tiercompact.Config, in chat.Transcript) (chat.Transcript, tiercompact.Report, error) {
+		{levels.LayerName, 90, "x", func(t *testing.T, cfg tiercompact.Config, in chat.Transcript) (chat.Transcript, tiercompact.Report, error) {
 			c, err := tiercompact.New(cfg)
 			if err != nil {
 				t.Fatal(err)

@@ -20,7 +20,7 @@ func (r *round) layers(ctx context.Context) error {
 	fits := func(k int) bool {
 		r.kept.Turns, r.kept.Pairs = memory.Reduced(r.cfg.KeepRecentTurns, r.cfg.KeepToolIOPairs, k)
 		cut = levels.LayersCut(r.view, r.kept.Turns, r.kept.Pairs)
-		return r.t.total()-cut.Tokens(r.t.sizes)+w.Cap() <= r.limit()
+		return r.t.total()-cut.Tokens(r.t.sizes)+w.Max <= r.limit()
 	}
 	if last := r.cfg.KeepRecentTurns + r.cfg.KeepToolIOPairs - 2; !fits(0) {
 		fits(sort.Search(last, fits)) // each step keeps less than the one before
@@ -43,18 +43,22 @@ func (r *round) fold(ctx context.Context, cut levels.Cut, name levels.Name, forc
 		r.noModel = cmp.Or(r.noModel, "too little is summarised for a model to help")
 	}
 	w := r.writer()
-	w.Target = r.filled(cut, w.Cap())
+	w.Target = r.filled(cut, w.Max)
 	_, builtIn := w.Summarizer.(summarize.Extractive)
-	gain := r.before.total() - max(r.t.total()-cut.Tokens(r.t.sizes)+w.Cap(), w.Target)
+	gain := r.before.total() - max(r.t.total()-cut.Tokens(r.t.sizes)+w.Max, w.Target)
 	if r.little = !forced && !builtIn && (gain <= 0 || r.tooLittle(gain)); r.little {
 		return nil
 	}
+	why := r.summarizerWhy()
 	summary, err := r.write(ctx, w, cut)
 	if err != nil {
 		return err
 	}
+	if _, builtIn := w.Summarizer.(summarize.Extractive); !builtIn {
+		r.models.summary = r.models.summary.after(summary.Failed != "", r.added)
+	}
 	s.summary, s.engine, s.fallback, s.removed = &summary, summary.Engine, summary.Fallback, summary.Removed
-	s.why = r.summarizerWhy()
+	s.why = why
 	for _, a := range summary.Attempts {
 		s.attempts, s.why = append(s.attempts, Attempt(a)), a.Reason
 	}
@@ -87,10 +91,11 @@ func (r *round) write(ctx context.Context, w levels.Writer, cut levels.Cut) (lev
 	defer stop()
 	summary, err := w.Write(limited, r.view, cut)
 	if err != nil && ctx.Err() == nil {
-		failed := append(summary.Attempts, levels.Attempt{Engine: w.Name, Reason: "the round's deadline passed", Then: levels.FallbackExtractive})
+		const passed = "the round's deadline passed"
+		failed := append(summary.Attempts, levels.Attempt{Engine: w.Name, Reason: passed, Then: levels.FallbackExtractive})
 		w.Summarizer, w.Name = summarize.Extractive{}, levels.FallbackExtractive
 		summary, err = w.Write(ctx, r.view, cut)
-		summary.Fallback, summary.Attempts = levels.FallbackExtractive, append(failed, summary.Attempts...)
+		summary.Fallback, summary.Attempts, summary.Failed = levels.FallbackExtractive, append(failed, summary.Attempts...), passed
 	}
 	return summary, err
 }
@@ -99,13 +104,24 @@ func (r *round) writer() levels.Writer {
 	w := levels.Writer{
 		Summarizer: r.cfg.Summarizer, Name: r.cfg.SummarizerName, Strategy: r.cfg.Strategy,
 		Role: r.cfg.SummaryRole, Fallback: r.cfg.SummaryFallback, Deadline: r.cfg.SummaryDeadline,
-		Max: r.cfg.SummaryMaxTokens, Facts: r.cfg.Window * 5 / 100, Ledger: r.ledger(),
+		Max: r.cfg.SummaryMaxTokens, Facts: r.cfg.Window * 5 / 100, Ledger: r.names(),
 		Number: r.number, Note: r.note, Progress: r.cfg.Progress, Redact: r.cfg.prompts(),
 	}
-	if r.withoutModel() {
+	if !r.cfg.summarySet {
+		w.Text = textMax(r.cfg.Window)
+	}
+	if r.withoutModel() != "" {
 		w.Summarizer, w.Name = summarize.Extractive{}, levels.FallbackExtractive
 	}
 	return w
+}
+
+// names returns the most tokens of the names in a summary.
+func (r *round) names() int {
+	if r.cfg.Fill > 0 {
+		return r.cfg.Window * 10 / 100
+	}
+	return r.cfg.Window * 3 / 100
 }
 
 // target returns how many tokens a round that fills leaves; 0 where none does.
@@ -126,15 +142,13 @@ func (r *round) filled(cut levels.Cut, summary int) int {
 	return min(max(r.target(), min(rest+summary+r.share(0.18), r.share(0.80))), r.limit())
 }
 
-// withoutModel reports whether the summarizer that was set is not asked.
-func (r *round) withoutModel() bool {
-	_, builtIn := r.cfg.Summarizer.(summarize.Extractive)
-	return r.noModel != "" && !builtIn
+// withoutModel returns why the summarizer that was set is not asked, "" if it
+// is, or needs no model.
+func (r *round) withoutModel() string {
+	if _, builtIn := r.cfg.Summarizer.(summarize.Extractive); builtIn {
+		return ""
+	}
+	return cmp.Or(r.noModel, r.leftOut(r.models.summary, r.cfg.SummarizerName))
 }
 
-func (r *round) summarizerWhy() string {
-	if r.withoutModel() {
-		return r.noModel
-	}
-	return r.cfg.SummarizerWhy
-}
+func (r *round) summarizerWhy() string { return cmp.Or(r.withoutModel(), r.cfg.SummarizerWhy) }

@@ -1,10 +1,11 @@
 package tiercompact
 
 import (
+	"cmp"
 	"context"
-	"slices"
 	"strings"
 
+	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/edit"
 	"github.com/tiercompact/tiercompact/levels"
@@ -73,7 +74,7 @@ func (s *Session) now(ctx context.Context, picked levels.Name, note string, due 
 	}
 	r := s.newRound(t, cause)
 	r.note = strings.ToValidUTF8(note, "\uFFFD")
-	err = s.make(ctx, r, &report, true, plan(r, ctx))
+	err = s.make(ctx, r, &report, true, func(ctx context.Context) error { return plan(r, ctx) })
 	return report, err
 }
 
@@ -109,11 +110,14 @@ type whole struct {
 	due      due
 }
 
-// replayed is what is known of a conversation that is sent again and again.
+// replayed is what is known of a conversation that is sent again and again. Its
+// models and unkept are as in [Session].
 type replayed struct {
 	turn    chan struct{} // holds one token: requests of one id take turns
-	rounds  []edit.Round
-	steps   int            // archived
+	rounds  []edit.Rewrite
+	steps   int // archived
+	models  outages
+	unkept  *archive.Step
 	sizes   map[uint64]int // by keyOf; nil without an id
 	secrets *redact.Known  // secrets that a request held, which later ones may hold without their names
 }
@@ -122,10 +126,12 @@ type replayed struct {
 // whole history. Where usage is at Config.TriggerPct, or over the budget, the
 // messages come back compacted to three layers, else as they were given.
 //
-// With an id, which is apart from the ids of sessions, earlier rounds are made
-// again first on what the client sends anew, so that a summary is made once and
-// the server's prompt cache stays valid; usage is taken after that. Without an
-// id nothing is remembered.
+// With an id, earlier rounds are made again first on what the client sends anew,
+// so that a summary is made once and the server's prompt cache stays valid; usage
+// is taken after that. A round is made again while what it replaced is in the
+// history as it was; what it kept may change. It knows nothing of the session of
+// the same id, if there is one; in the archive they share the id, and no step
+// number is taken twice. Without an id nothing is remembered.
 func (c *Compactor) Preflight(ctx context.Context, id string, messages []chat.Message, options ...Option) (chat.Transcript, Report, error) {
 	w := whole{id: id, messages: messages, due: func(u Usage) (string, string) { return preflightDue(&c.cfg, u) }}
 	return c.whole(ctx, w, options)
@@ -148,14 +154,12 @@ func (c *Compactor) whole(ctx context.Context, w whole, options []Option) (chat.
 	case <-ctx.Done():
 		return w.messages, Report{FirstChanged: -1}, ctx.Err()
 	}
-	t, fit := edit.Replay(w.messages, known.rounds)
-	if known.rounds = fit; len(fit) == 0 {
-		t = w.messages
-	}
+	t, fit := edit.Reapply(w.messages, known.rounds)
+	known.rounds = fit
 	u := known.usage(&c.cfg, t, c.cfg.countTools(w.tools))
 	cause, against := w.due(u)
 	report := Report{Picked: levels.LayerName, Before: u.Tokens, After: u.Tokens, Usage: u, FirstChanged: -1, Reason: against}
-	s := c.begin(archiveID(w.id), known.secrets)
+	s := c.begin(cmp.Or(w.id, unnamed), known.secrets)
 	s.tellEstimate(u)
 	if report.Reason != "" {
 		s.tellDecision(report, nil)
@@ -189,28 +193,25 @@ func (c *Compactor) compactWhole(ctx context.Context, s *Session, w whole, known
 	}
 	conv.tools = c.cfg.countTools(w.tools)
 	s.steps, s.t, s.summary = known.steps, conv, conv.summaryNumber()
+	s.models, s.unkept = known.models, known.unkept
 	if len(known.rounds) > 0 {
 		s.learn(w.messages) // the replayed ones may have lost what tells a secret
 	}
 	r := s.newRound(conv.snapshot(), cause)
 	r.note = strings.ToValidUTF8(w.note, "\uFFFD")
-	err := s.make(ctx, r, &report, true, r.layers(ctx))
+	r.added = len(w.messages)
+	err := s.make(ctx, r, &report, true, r.layers)
+	known.models, known.unkept, known.steps = s.models, s.unkept, s.steps
 	if !report.Compacted() {
 		return t, report, err
 	}
-	known.steps = s.steps
 	if w.id != "" {
-		made := r.edits()
-		made.Seen, made.Sum = len(w.messages), edit.Sum(w.messages)
-		known.rounds = append(slices.Clip(known.rounds), made)
+		if made, ok := edit.NewRewrite(t, r.before.messages, r.edits().Steps); ok {
+			known.rounds = append(known.rounds, made)
+		}
 	}
 	return s.Messages(), report, err
 }
 
-// archiveID is the archive's name for conversations without an id.
-func archiveID(id string) string {
-	if id == "" {
-		return "preflight"
-	}
-	return "preflight-" + id
-}
+// unnamed is the archive's name for conversations without an id.
+const unnamed = "preflight"

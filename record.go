@@ -8,6 +8,8 @@ import (
 	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/edit"
+	"github.com/tiercompact/tiercompact/files"
+	"github.com/tiercompact/tiercompact/levels"
 )
 
 // A Recorder keeps a session as it goes on, so that it outlives its process.
@@ -73,7 +75,8 @@ func (s *Session) recordDone(write func(Recorder) error) error {
 }
 
 // Resume starts a session where a session file ended: with its messages, the
-// rounds that can be undone, and the place in the cooldown, compacting nothing.
+// rounds that can be undone, the place in the cooldown and the levels that wait,
+// compacting nothing.
 func (c *Compactor) Resume(ctx context.Context, st archive.State) (*Session, error) {
 	id := st.Meta.Session
 	c.mu.Lock()
@@ -96,6 +99,7 @@ func (c *Compactor) Resume(ctx context.Context, st archive.State) (*Session, err
 	}
 	s.steps = max(archive.Next(infos)-1, st.Number)
 	s.summary = s.t.summaryNumber()
+	s.resumeWaits(st)
 	if s.rounds, err = c.cfg.standing(st); err != nil {
 		return nil, fmt.Errorf("resume session %q: %w", id, err)
 	}
@@ -105,6 +109,17 @@ func (c *Compactor) Resume(ctx context.Context, st archive.State) (*Session, err
 	}
 	c.sessions[id] = s
 	return s, nil
+}
+
+// resumeWaits has the levels wait that waited when the session ended.
+func (s *Session) resumeWaits(st archive.State) {
+	for _, w := range st.Waiting {
+		planned := newConversation(s.cfg)
+		for i, m := range s.t.messages[:min(w.Seen, len(s.t.messages))] {
+			planned.push(entry{message: m, size: s.t.sizes[i]}, files.Facts{})
+		}
+		s.wait[levels.Name(w.Level)] = waitingSince(&planned, w.Reason)
+	}
 }
 
 // standing returns the rounds of st that can be undone, oldest first: what each

@@ -27,6 +27,8 @@ type round struct {
 	number  int    // of the next session summary
 	note    string // of a manual compaction
 	noModel string // why no model is asked; "" where one may be
+	models  outages
+	added   int // messages ever added to the conversation
 	kept    Kept
 	warning string
 	sum     string          // of before; "" until it is asked for
@@ -80,7 +82,7 @@ func (r *round) belowSoft() bool {
 // run has the levels take their turn: the picked one (under cascade soft
 // first), then emergency and fit as long as the budget is exceeded.
 func (r *round) run(ctx context.Context, d decision) error {
-	r.noModel = cmp.Or(d.noModel, r.hopeless())
+	r.noModel = r.hopeless()
 	picked := d.picked
 	if r.cfg.Fill > 0 && r.cfg.Level == "" && !r.fits() {
 		picked = levels.Emergency
@@ -154,12 +156,17 @@ func (r *round) hard(ctx context.Context) error {
 		Weights: r.cfg.weights, Deadline: r.cfg.RankDeadline, Query: r.cfg.Query, Redact: r.cfg.prompts(),
 	}
 	s.why = r.cfg.EmbedderWhy
-	if r.noModel != "" && r.cfg.Embedder != nil {
-		ranker.Embedder, s.why = nil, r.noModel
+	if r.cfg.Embedder != nil {
+		if without := cmp.Or(r.noModel, r.leftOut(r.models.ranking, r.cfg.EmbedderName)); without != "" {
+			ranker.Embedder, s.why = nil, without
+		}
 	}
 	scores, err := ranker.Score(ctx, r.view)
 	if err != nil {
 		return err
+	}
+	if ranker.Embedder != nil {
+		r.models.ranking = r.models.ranking.after(scores.Fallback != "", r.added)
 	}
 	hard := levels.Hard{Ledger: r.ledger()}
 	if r.cfg.HardUntil == UntilSoft {

@@ -124,7 +124,7 @@ func TestPreflightWithAnIDMakesASummaryOnceAndReplaysIt(t *testing.T) {
 	if _, r, _ = c.Preflight(t.Context(), "", history); !r.Compacted() || asked != 2 {
 		t.Errorf("without an id something was remembered: %q, asked %d times", r.Reason, asked)
 	}
-	history[0] = said(chat.User, 225, 77) // another conversation under the id
+	history[2] = said(history[2].Role, 225, 77) // another conversation under the id
 	if _, r, _ = c.Preflight(t.Context(), "x", history); !r.Compacted() || asked != 3 {
 		t.Errorf("a round was replayed on what it has not seen: %q, asked %d times", r.Reason, asked)
 	}

@@ -217,7 +217,7 @@ func TestMessageThresholdCountsWhatNoSummaryStandsForTheNewOneIncluded(t *testin
 
 func TestMessageThresholdDoesNotWaitWhereEmergencyDoes(t *testing.T) {
 	s := loaded(t, tiercompact.Config{Window: 10000, MinGain: 0.99, MessageThreshold: 24, HardCapBuffer: tiercompact.None}, turns("", 10, 450)...)
-	for i, want := range []string{tiercompact.ByMinGain, tiercompact.InCooldown, tiercompact.InCooldown, ""} {
+	for i, want := range []string{tiercompact.ByMinGain, tiercompact.ByMinGain, tiercompact.ByMinGain, ""} {
 		if r := add(t, s, said([]chat.Role{chat.User, chat.Assistant}[i%2], 50, i)); r.Picked != levels.Emergency || r.Reason != want {
 			t.Errorf("message %d: picked %s, %q, want %q", 21+i, r.Picked, r.Reason, want)
 		}

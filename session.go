@@ -31,6 +31,8 @@ type Session struct {
 	rounds  []done
 	steps   int // archived so far, undone ones included
 	summary int // number of the newest session summary
+	models  outages
+	unkept  *archive.Step // the last one, where it could not be archived
 	busy    bool
 	warned  bool // of a fixed part over half of the window
 	closed  bool
@@ -164,12 +166,13 @@ func (s *Session) SetWindow(window int) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.cfg.SummaryMaxTokens == summaryMax(s.cfg.Window) {
-		s.cfg.SummaryMaxTokens = summaryMax(window) // it was not set
+	if !s.cfg.summarySet {
+		s.cfg.SummaryMaxTokens = s.cfg.Preset.summaryMax(window)
 	}
 	s.cfg.Window = window
 	s.cfg.budget = s.cfg.budgetOf(window)
 	s.warned = false
+	clear(s.wait) // what a level can offer depends on the window
 	return nil
 }
 

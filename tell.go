@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/tiercompact/tiercompact/archive"
+	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/edit"
 	"github.com/tiercompact/tiercompact/levels"
 	"github.com/tiercompact/tiercompact/memory"
@@ -65,12 +66,15 @@ func (s *Session) tellDecision(report Report, r *round) {
 }
 
 func (r *round) keptCounts() *trace.Kept {
-	k := &trace.Kept{RecentTurns: r.kept.Turns, ToolPairs: r.kept.Pairs}
-	for _, h := range r.view.Holds {
-		if h&memory.Pinned != 0 {
+	stands := make(map[string]bool, len(r.t.messages))
+	k := new(trace.Kept)
+	for i, m := range r.t.messages {
+		stands[m.ID] = true
+		if r.view.Holds[i]&memory.Pinned != 0 {
 			k.Pinned++
 		}
 	}
+	k.RecentTurns, k.ToolPairs = memory.Kept(r.before.messages, func(m chat.Message) bool { return stands[m.ID] })
 	return k
 }
 

@@ -27,9 +27,9 @@ type Meta struct {
 
 // A Round is one compaction as the session file keeps it.
 type Round struct {
-	Number int        // of its step in the archive; 0 where nothing changed and only the cooldown began
-	Level  string     // applied
-	Reason string     //
+	Number int        // of its step in the archive; 0 if nothing changed, and Level waits from now on
+	Level  string     // applied, or the one that had nothing to offer
+	Reason string     // why nothing changed
 	Edits  edit.Round // on the conversation as it stands; messages behind what it had seen are kept
 	Time   time.Time
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -66,7 +67,8 @@ func TestSessionStandsAsItWas(t *testing.T) {
 		{func() error { return f.Undo(noon) }, "a b c d e f g", 0},
 		{func() error { return f.Cut(5) }, "a b c d e", 0},
 		{func() error { return f.Set(4, text("E")) }, "a b c d E", 0},
-		{func() error { return f.Round(Round{Time: noon}) }, "a b c d E", 0},
+		{func() error { return f.Append(text("h")) }, "a b c d E h", 1},
+		{func() error { return f.Round(Round{Level: "soft", Time: noon}) }, "a b c d E h", 1}, // it starts no cooldown
 	} {
 		must(t, step.do())
 		s, err := ReadSession(path)
@@ -82,8 +84,43 @@ func TestSessionStandsAsItWas(t *testing.T) {
 	f, s, err := OpenSession(path)
 	must(t, err)
 	defer f.Close()
-	if s.Meta != meta || s.Number != 2 || s.Added != 7 || s.Torn != 0 || len(s.Rounds) != 0 {
+	if s.Meta != meta || s.Number != 2 || s.Added != 8 || s.Torn != 0 || len(s.Rounds) != 0 {
 		t.Errorf("state %+v", s)
+	}
+}
+
+func TestSessionKnowsWhichLevelsWait(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s.jsonl")
+	f, err := CreateSession(path, Meta{Session: "s"})
+	must(t, err)
+	defer f.Close()
+	waits := func(level, reason string, seen int) func() error {
+		return func() error {
+			return f.Round(Round{Level: level, Reason: reason, Time: noon, Edits: edit.Round{Seen: seen}})
+		}
+	}
+	soft, hard := Wait{"soft", "nothing to do", 2}, Wait{"hard", "min_gain", 1}
+	for i, step := range []struct {
+		do   func() error
+		want []Wait
+	}{
+		{func() error { return f.Load([]chat.Message{text("a"), text("b"), text("c")}) }, nil},
+		{waits("soft", "nothing to do", 2), []Wait{soft}},
+		{waits("hard", "min_gain", 1), []Wait{soft, hard}},
+		{waits("soft", "nothing to do", 0), []Wait{hard, {"soft", "nothing to do", 3}}}, // as earlier versions wrote it
+		{func() error { return f.Append(text("d")) }, []Wait{hard, {"soft", "nothing to do", 3}}},
+		{func() error { return f.Round(replace(1, 0, 1)) }, nil},
+		{waits("hard", "min_gain", 9), []Wait{{"hard", "min_gain", 3}}}, // more than there are
+		{func() error { return f.Undo(noon) }, nil},
+		{waits("hard", "min_gain", 1), []Wait{hard}},
+		{func() error { return f.Cut(2) }, nil},
+	} {
+		must(t, step.do())
+		s, err := ReadSession(path)
+		must(t, err)
+		if !slices.Equal(s.Waiting, step.want) {
+			t.Errorf("step %d: %+v wait, want %+v", i, s.Waiting, step.want)
+		}
 	}
 }
 

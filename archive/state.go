@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/edit"
@@ -16,10 +17,12 @@ type State struct {
 	Meta     Meta
 	Messages chat.Transcript
 	Rounds   []Standing // in effect, oldest first
-	// Since counts the messages added since the newest round, undo or round
-	// without a change; -1 where there was none. It is the place in the
-	// cooldown.
+	// Since counts the messages added since the newest round or undo; -1 where
+	// there was none. It is the place in the cooldown.
 	Since int
+	// Waiting are the levels that had nothing to offer since then, in the order
+	// in which that was found.
+	Waiting []Wait
 	// Number is the highest number of a round, standing or not. The archive
 	// may hold one more, whose round the process did not live to make.
 	Number int
@@ -37,6 +40,12 @@ type Standing struct {
 	// behind this round and all later ones taken back.
 	Inverse [][]edit.Edit
 	after   int // messages when it was made
+}
+
+// A Wait is a level that had nothing to offer, or too little.
+type Wait struct {
+	Level, Reason string
+	Seen          int // messages of the conversation when that was found
 }
 
 // ReadSession returns how the session in the file path stands, without opening
@@ -150,10 +159,11 @@ func (s *State) round(x roundMade) error {
 	if err != nil {
 		return err
 	}
-	s.Since, s.Number = 0, max(s.Number, x.Number)
 	if x.Number == 0 {
+		s.wait(Wait{x.Level, x.Reason, edits.Seen})
 		return nil
 	}
+	s.Since, s.Number, s.Waiting = 0, max(s.Number, x.Number), nil
 	after, inverse, err := applyRound(s.Messages, edits.Steps)
 	if err != nil {
 		return fmt.Errorf("round %d: %w", x.Number, err)
@@ -161,6 +171,15 @@ func (s *State) round(x roundMade) error {
 	s.Messages = after
 	s.Rounds = append(s.Rounds, Standing{Round{x.Number, x.Level, x.Reason, edits, x.Time}, inverse, len(after)})
 	return nil
+}
+
+// wait notes a level that waits from now on.
+func (s *State) wait(w Wait) {
+	if w.Seen <= 0 || w.Seen > len(s.Messages) {
+		w.Seen = len(s.Messages) // files of earlier versions do not say
+	}
+	s.Waiting = slices.DeleteFunc(s.Waiting, func(old Wait) bool { return old.Level == w.Level })
+	s.Waiting = append(s.Waiting, w)
 }
 
 func (s *State) undo() error {
@@ -172,7 +191,7 @@ func (s *State) undo() error {
 	if err != nil {
 		return fmt.Errorf("undo of round %d: %w", newest.Number, err)
 	}
-	s.Messages, s.Rounds, s.Since = before, s.Rounds[:len(s.Rounds)-1], 0
+	s.Messages, s.Rounds, s.Since, s.Waiting = before, s.Rounds[:len(s.Rounds)-1], 0, nil
 	return nil
 }
 
@@ -182,7 +201,7 @@ func (s *State) cut(n int) error {
 	if n < 0 || n > len(s.Messages) {
 		return fmt.Errorf("cut to %d of %d messages", n, len(s.Messages))
 	}
-	s.Messages = s.Messages[:n:n]
+	s.Messages, s.Waiting = s.Messages[:n:n], nil
 	for i := len(s.Rounds) - 1; i >= 0; i-- {
 		if s.Rounds[i].after > n {
 			s.Rounds = s.Rounds[i+1:]

@@ -30,9 +30,10 @@ type Writer struct {
 	Strategy   summarize.Strategy
 	Role       chat.Role                // of the summary
 	Fallback   string                   // FallbackExtractive or FallbackPruning
-	Max        int                      // tokens of the text
-	Facts      int                      // tokens of the facts section
-	Ledger     int                      // tokens of the names that would be lost
+	Max        int                      // tokens of the whole message, without parts of files
+	Text       int                      // most tokens of the text, within Max; 0: what the rest leaves
+	Facts      int                      // most tokens of the facts section, within Max
+	Ledger     int                      // most tokens of the names that would be lost, within Max
 	Target     int                      // tokens up to which parts of files fill the conversation; 0: none do
 	Note       string                   // the user's wish
 	Deadline   time.Duration            // of one model call; 0: none
@@ -50,7 +51,8 @@ type Summary struct {
 	InputMessages int
 	InputTokens   int
 	Tokens        int
-	Removed       int // lines that verification took out
+	Removed       int    // lines that verification took out
+	Failed        string // why the last call of a model gave no answer; "" if it answered, or none was made
 	Payload       json.RawMessage
 	strategy      summarize.Strategy // of the text
 }
@@ -60,15 +62,32 @@ type Attempt struct {
 	Engine, Reason, Then string // Then is the fallback taken
 }
 
-// Cap returns the most tokens that the summary's message can have.
-func (w Writer) Cap() int { return w.Max + w.Facts + w.Ledger + headings }
-
 // within returns w with limits under which the summary of so many tokens is
 // shorter than they are.
 func (w Writer) within(tokens int) Writer {
-	w.Max = min(w.Max, max(1, tokens/3))
-	w.Facts, w.Ledger = min(w.Facts, tokens/8), min(w.Ledger, tokens/4)
+	w.Max = min(w.Max, max(1, tokens*2/3))
 	return w
+}
+
+// content returns the tokens of w.Max that the message has for its content.
+func (w Writer) content(v View) int {
+	empty := memory.NewSummary(w.Number, w.Role, "", "")
+	return max(0, w.Max-v.Size(empty))
+}
+
+// factsWithin and namesWithin are the most tokens of the facts section and of
+// the names in so many tokens of content: a quarter each, so that half is left
+// for the text. What the facts do not take the text may, and what the text does
+// not take the names may.
+func (w Writer) factsWithin(content int) int { return min(w.Facts, content/4) }
+func (w Writer) namesWithin(content int) int { return min(w.Ledger, content/4) }
+
+// textWithin is the most tokens of the text where so many are left for it.
+func (w Writer) textWithin(left int) int {
+	if w.Text > 0 {
+		left = min(left, w.Text)
+	}
+	return max(1, left) // 0 would be no limit
 }
 
 // Write returns the summary of c. It fails only where ctx ends.
@@ -76,10 +95,11 @@ func (w Writer) Write(ctx context.Context, v View, c Cut) (Summary, error) {
 	w = w.within(c.Tokens(v.Sizes))
 	messages, previous := c.Summarised(v)
 	was, facts, _ := summarize.Split(previous)
-	facts = summarize.FactsOf(messages, facts, w.Facts, v.Count)
+	content := w.content(v)
+	facts = summarize.FactsOf(messages, facts, w.factsWithin(content), v.Count)
 	request := summarize.Request{
 		Messages: messages, Previous: was, Note: w.Note, Strategy: w.Strategy,
-		MaxTokens: w.Max, Count: v.Count, Facts: facts,
+		MaxTokens: w.textWithin(content - v.Count(facts) - w.namesWithin(content)), Count: v.Count, Facts: facts,
 	}
 	s := Summary{InputMessages: len(messages), InputTokens: c.Tokens(v.Sizes)}
 	text, err := w.text(ctx, request, &s)
@@ -96,9 +116,17 @@ func (w Writer) Write(ctx context.Context, v View, c Cut) (Summary, error) {
 func (s *Summary) finish(w Writer, v View, c Cut, text, facts string) {
 	said := text + "\n" + facts
 	files := atHand(v, c, w.room(v, c, said))
-	content := summarize.Finish(text, facts, c.Names(v, said+"\n"+files, w.Ledger), w.Max+w.Facts+w.Ledger, v.Count)
-	content = summarize.WithFiles(content, files)
-	m := memory.NewSummary(w.Number, w.Role, content, "")
+	room := w.content(v)
+	names := c.Names(v, said+"\n"+files, w.namesBeside(v, said))
+	content, m := w.joined(text, facts, names, room, v)
+	if content == "" {
+		s.fall(s.Engine, "no line fits into the limit", FallbackPruning)
+		return
+	}
+	if files != "" {
+		content = summarize.WithFiles(content, files)
+		m = memory.NewSummary(w.Number, w.Role, content, "")
+	}
 	m.ID = v.free(m.ID)
 	s.Message, s.Tokens = &m, v.Size(m)
 	s.Payload, _ = json.Marshal(struct { // strings and numbers: it cannot fail
@@ -111,6 +139,26 @@ func (s *Summary) finish(w Writer, v View, c Cut, text, facts string) {
 	}{string(chat.Summary), w.Number, string(s.strategy), s.Engine, s.Fallback, content})
 }
 
+// namesBeside returns the most tokens of names beside what is said.
+func (w Writer) namesBeside(v View, said string) int {
+	return max(0, min(w.Ledger, w.content(v)-v.Count(said)))
+}
+
+// joined returns the content without parts of files, and its message, which has
+// at most w.Max tokens; "" if nothing fits into that.
+func (w Writer) joined(text, facts string, names []string, room int, v View) (content string, m chat.Message) {
+	for room > 0 {
+		content = summarize.Finish(text, facts, names, room, v.Count)
+		m = memory.NewSummary(w.Number, w.Role, content, "")
+		over := v.Size(m) - w.Max
+		if content == "" || over <= 0 {
+			return content, m
+		}
+		room -= over // head and content together may count more than each alone
+	}
+	return "", m
+}
+
 // headings are about the tokens of what stands between the parts of a summary.
 const headings = 20
 
@@ -119,13 +167,13 @@ const headings = 20
 // the summary stands for.
 func (w Writer) room(v View, c Cut, said string) int {
 	gone := c.Tokens(v.Sizes)
-	return min(w.Target-(v.Total()-gone), gone*3/4) - v.Count(said) - w.Ledger - headings
+	return min(w.Target-(v.Total()-gone), gone*3/4) - v.Count(said) - w.namesBeside(v, said) - headings
 }
 
 // text runs down the ladder: the summarizer, with half the limit where its text
 // is too long (twice at most), with brief where it refuses, then the fallback.
 func (w Writer) text(ctx context.Context, r summarize.Request, s *Summary) (string, error) {
-	replaced := s.InputTokens
+	replaced, most := s.InputTokens, r.MaxTokens
 	for halved := 0; ; {
 		text, failure, err := w.try(ctx, r, replaced, s)
 		if err != nil || failure == "" {
@@ -149,7 +197,7 @@ func (w Writer) text(ctx context.Context, r summarize.Request, s *Summary) (stri
 		if w.Fallback == FallbackPruning {
 			return "", nil
 		}
-		r.Strategy, r.MaxTokens = w.Strategy, w.Max
+		r.Strategy, r.MaxTokens = w.Strategy, most
 		s.Engine, s.strategy = FallbackExtractive, w.Strategy
 		return summarize.Extractive{}.Summarize(ctx, r)
 	}
@@ -188,8 +236,13 @@ func (w Writer) try(ctx context.Context, r summarize.Request, replaced int, s *S
 	if ctx.Err() != nil {
 		return "", "", ctx.Err()
 	}
+	s.Failed = ""
 	if callErr != nil {
-		return "", reasonOf(call, callErr), nil
+		reason, answered := reasonOf(call, callErr)
+		if !answered {
+			s.Failed = reason
+		}
+		return "", reason, nil
 	}
 	if reason := summarize.Accept(text, r, replaced); reason != "" {
 		return "", reason, nil
@@ -224,14 +277,15 @@ func (w Writer) timed(ctx context.Context) (call context.Context, began func(num
 	return call, began, func() { timer.Stop(); cancel(nil) }
 }
 
-// reasonOf returns why a summarizer that was asked under call gave no text.
-func reasonOf(call context.Context, err error) string {
+// reasonOf returns why a summarizer that was asked under call gave no text, and
+// whether it answered: with what is no summary.
+func reasonOf(call context.Context, err error) (reason string, answered bool) {
 	var rejected summarize.Rejection
 	switch {
 	case errors.As(err, &rejected):
-		return string(rejected)
+		return string(rejected), true
 	case call.Err() != nil:
-		return context.Cause(call).Error()
+		return context.Cause(call).Error(), false
 	}
-	return err.Error()
+	return err.Error(), false
 }

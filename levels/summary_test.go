@@ -98,7 +98,7 @@ func TestWriterLadder(t *testing.T) {
 			fake := &writing{answers: test.answers}
 			v, cut := worked()
 			w := levels.Writer{
-				Summarizer: fake, Name: "fake", Strategy: test.strategy, Role: chat.Assistant, Fallback: end, Max: 80, Number: 3,
+				Summarizer: fake, Name: "fake", Strategy: test.strategy, Role: chat.Assistant, Fallback: end, Max: 95, Number: 3,
 			}
 			if test.answers[0].late {
 				w.Deadline = time.Millisecond
@@ -357,8 +357,8 @@ func TestBuiltInSummarizer(t *testing.T) {
 	if err != nil || got.Fallback != "" || got.Message == nil || got.Message.Role != chat.System {
 		t.Errorf("%+v, error %v", got, err)
 	}
-	if got.Message != nil && v.Size(*got.Message) > w.Cap() {
-		t.Errorf("%d tokens, cap %d", v.Size(*got.Message), w.Cap())
+	if got.Message != nil && v.Size(*got.Message) > w.Max {
+		t.Errorf("%d tokens, limit %d", v.Size(*got.Message), w.Max)
 	}
 	w.Max, w.Facts = 1, 0 // no line fits
 	got, err = w.Write(t.Context(), v, cut)

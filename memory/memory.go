@@ -149,6 +149,37 @@ func Recent(t chat.Transcript, turns, pairs int) []bool {
 	return keep
 }
 
+// Kept returns how many of the newest turns of t, and how many of the newest
+// groups of calls with their results, stand as a whole: those before the newest
+// one that lost a message do not count. Of a turn its user message and the
+// assistant's texts count, as in [Recent].
+func Kept(t chat.Transcript, stands func(chat.Message) bool) (turns, pairs int) {
+	groups, _ := chat.Groups(t)
+	for i := len(groups) - 1; i >= 0; i-- {
+		if !t[groups[i][0]].HasCalls() {
+			continue
+		}
+		if slices.ContainsFunc(groups[i], func(m int) bool { return !stands(t[m]) }) {
+			break
+		}
+		pairs++
+	}
+	for i := len(t) - 1; i >= 0; i-- {
+		m := t[i]
+		user := m.Role == chat.User && m.State != chat.Marked
+		if !user && (m.Role != chat.Assistant || m.HasCalls() || m.IsSummary() || m.State == chat.Marked) {
+			continue
+		}
+		if !stands(m) {
+			break
+		}
+		if user {
+			turns++
+		}
+	}
+	return turns, pairs
+}
+
 // Reduced returns a keep-recent policy made k steps smaller, 0 to
 // turns+pairs-2: turns and pairs are lowered by one in turn, turns first, down
 // to 1 and 1.

@@ -1,0 +1,426 @@
+package edit
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"hash"
+	"io"
+	"slices"
+	"sort"
+	"strconv"
+
+	"github.com/tiercompact/tiercompact/chat"
+)
+
+// A Rewrite is what one round did to a conversation that its client sends again
+// with every request. It knows the messages that the round was made on, and
+// which of them it kept, so that the round can be made again after the client
+// has changed something that the round only passed by: a clock in the system
+// prompt, a reminder that stands in the newest request alone.
+type Rewrite struct {
+	was   []known
+	after []piece
+}
+
+// A known is a message that a round was made on.
+type known struct {
+	sum  digest
+	role chat.Role
+	kept bool
+}
+
+// A piece is a message of what a round left.
+type piece struct {
+	was   int           // its place before the round; -1: none
+	made  *chat.Message // what stands in place of that message, or is new; nil: the message itself
+	sum   digest        // of made
+	moved bool          // it went before others that stood before it
+}
+
+// NewRewrite returns the round whose steps were made on before. sent is before
+// as the client sent it, and as former rewrites left it: one message for each.
+// ok is false if the steps do not fit before.
+func NewRewrite(sent, before chat.Transcript, steps [][]Edit) (r Rewrite, ok bool) {
+	r = Rewrite{was: make([]known, len(sent)), after: make([]piece, len(before))}
+	for i, m := range sent {
+		r.was[i] = known{sum: digestOf(m), role: m.Role}
+		r.after[i].was = i
+	}
+	now := before
+	for _, edits := range steps {
+		edits = Sorted(edits)
+		next, err := assemble(now, edits)
+		if err != nil {
+			return Rewrite{}, false
+		}
+		var after []piece
+		at := 0
+		for _, e := range edits {
+			after = append(after, r.after[at:e.Start]...)
+			after = append(after, pieces(now[e.Start:e.End], r.after[e.Start:e.End], e.New)...)
+			at = e.End
+		}
+		r.after, now = append(after, r.after[at:]...), next
+	}
+	for _, p := range r.after {
+		if p.made == nil {
+			r.was[p.was].kept = true
+		}
+	}
+	return r, true
+}
+
+// pieces returns what an edit puts in the place of run, whose messages are old.
+func pieces(run chat.Transcript, old []piece, put []chat.Message) []piece {
+	at := make(map[string]int, len(run))
+	for i, m := range run {
+		at[m.ID] = i
+	}
+	out := make([]piece, len(put))
+	stays := make([]int, len(put)) // place in run of what stays as it is; -1: it does not
+	gone := make([]bool, len(run))
+	for i := range gone {
+		gone[i] = true
+	}
+	for k, m := range put {
+		i, stood := at[m.ID]
+		if stays[k] = -1; stood && Same(run[i], m) {
+			stays[k], gone[i], out[k] = i, false, old[i]
+			continue
+		}
+		out[k] = piece{was: -1, made: &put[k], sum: digestOf(m)}
+		if stood {
+			out[k].was = old[i].was
+		}
+	}
+	first := slices.Index(gone, true) // what stands for it is the first message that is made
+	made, least := false, len(run)
+	for k := len(put) - 1; k >= 0; k-- {
+		if i := stays[k]; i >= 0 {
+			out[k].moved = out[k].moved || made && first >= 0 && first < i || least < i
+			least = min(least, i)
+		} else {
+			made = made || put[k].State != chat.Marked
+		}
+	}
+	return out
+}
+
+// A line is a message of a conversation that rewrites are made on.
+type line struct {
+	message chat.Message
+	sum     digest
+}
+
+// Reapply makes rewrites again, in order, on a conversation that was sent anew.
+// What a rewrite replaces must stand in it, each run in one piece and in the same
+// order; what it keeps may have changed, come or gone, and stands in the result
+// as it was sent. The first rewrite of which that is not so, or whose result
+// would break what [Apply] checks, is forgotten with those after it: fit are
+// those that were made.
+func Reapply(sent chat.Transcript, rewrites []Rewrite) (t chat.Transcript, fit []Rewrite) {
+	if len(rewrites) == 0 {
+		return sent, nil
+	}
+	now := make([]line, len(sent))
+	for i, m := range sent {
+		now[i] = line{m, digestOf(m)}
+	}
+	for _, r := range rewrites {
+		next, ok := r.on(now)
+		if !ok {
+			break
+		}
+		now, fit = next, append(fit, r)
+	}
+	t = make(chat.Transcript, len(now))
+	for i, l := range now {
+		t[i] = l.message
+	}
+	return t, fit
+}
+
+// on returns what the round leaves of now.
+func (r Rewrite) on(now []line) ([]line, bool) {
+	if r.begins(now) {
+		out := make([]line, 0, len(r.after)+len(now)-len(r.was))
+		for _, p := range r.after {
+			out = append(out, p.line(now, p.was))
+		}
+		return append(out, now[len(r.was):]...), true
+	}
+	m, ok := r.match(now)
+	if !ok {
+		return nil, false
+	}
+	return m.rewritten()
+}
+
+// begins reports whether now begins with what the round was made on.
+func (r Rewrite) begins(now []line) bool {
+	if len(now) < len(r.was) {
+		return false
+	}
+	for i, w := range r.was {
+		if w.sum != now[i].sum {
+			return false
+		}
+	}
+	return true
+}
+
+// line returns the message of p, which stands at place at of now.
+func (p piece) line(now []line, at int) line {
+	if p.made != nil {
+		return line{*p.made, p.sum}
+	}
+	return now[at]
+}
+
+// A matching says where the messages that a round was made on stand in another
+// conversation.
+type matching struct {
+	Rewrite
+	now    []line
+	places map[digest][]int // of each message of now
+	to     []int            // place in now of each message; -1: none
+	from   []int            // the reverse; -1: the client sent it since
+}
+
+// match finds the messages of r in now; ok is false if one that the round
+// replaces does not stand where it stood.
+func (r Rewrite) match(now []line) (m matching, ok bool) {
+	m = matching{Rewrite: r, now: now, places: make(map[digest][]int, len(now)), to: make([]int, len(r.was)), from: make([]int, len(now))}
+	for i, l := range now {
+		m.from[i] = -1
+		m.places[l.sum] = append(m.places[l.sum], i)
+	}
+	gap, at := 0, 0 // behind the last run that was found
+	for i := 0; i < len(r.was); {
+		if r.was[i].kept {
+			m.to[i] = -1
+			i++
+			continue
+		}
+		end := i
+		for end < len(r.was) && !r.was[end].kept {
+			end++
+		}
+		start, found := m.find(i, end, at)
+		if !found {
+			return m, false
+		}
+		m.matchKept(gap, i, at, start)
+		for k := i; k < end; k++ {
+			m.pair(k, start+k-i)
+		}
+		gap, at, i = end, start+end-i, end
+	}
+	m.matchKept(gap, len(r.was), at, len(now))
+	return m, true
+}
+
+func (m *matching) pair(was, now int) { m.to[was], m.from[now] = now, was }
+
+// mostTried bounds the places that are looked at for a run: one that begins like
+// so many others is not worth the search.
+const mostTried = 64
+
+// find returns where the run of messages start to end stands, from place at on:
+// behind the message that it stood behind, else before the one that it stood
+// before, else where it is first found.
+func (m *matching) find(start, end, at int) (place int, found bool) {
+	candidates := m.places[m.was[start].sum]
+	candidates = candidates[sort.SearchInts(candidates, at):]
+	best := 0
+	for _, c := range candidates[:min(len(candidates), mostTried)] {
+		if !m.stands(start, end, c) {
+			continue
+		}
+		rank := 1
+		switch {
+		case start == 0 && c == 0 || start > 0 && c > 0 && m.was[start-1].sum == m.now[c-1].sum:
+			return c, true
+		case end < len(m.was) && c+end-start < len(m.now) && m.was[end].sum == m.now[c+end-start].sum:
+			rank = 2
+		}
+		if rank > best {
+			place, best = c, rank
+		}
+	}
+	return place, best > 0
+}
+
+// stands reports whether the messages start to end stand at place c.
+func (m *matching) stands(start, end, c int) bool {
+	if c+end-start > len(m.now) {
+		return false
+	}
+	for k := start; k < end; k++ {
+		if m.was[k].sum != m.now[c+k-start].sum {
+			return false
+		}
+	}
+	return true
+}
+
+// matchKept matches what the round keeps between two runs: what says the same,
+// and between that what has changed in its place.
+func (m *matching) matchKept(start, end, at, stop int) {
+	next := at
+	for k := start; k < end; k++ {
+		same := m.places[m.was[k].sum]
+		if i := sort.SearchInts(same, next); i < len(same) && same[i] < stop {
+			m.pair(k, same[i])
+			next = same[i] + 1
+		}
+	}
+	for k, place := start, at; k < end; k++ {
+		if m.to[k] >= 0 {
+			place = m.to[k] + 1
+			continue
+		}
+		until := k
+		for until < end && m.to[until] < 0 {
+			until++
+		}
+		limit := stop
+		if until < end {
+			limit = m.to[until]
+		}
+		if limit-place == until-k {
+			for i := k; i < until; i++ {
+				if p := place + i - k; m.was[i].role == m.now[p].message.Role {
+					m.pair(i, p)
+				}
+			}
+		}
+		k = until - 1
+	}
+}
+
+// rewritten returns what the round leaves: its outcome with what was sent since
+// in its place. ok is false if that would break a rule.
+func (m matching) rewritten() (out []line, ok bool) {
+	moved := make([]bool, len(m.now))
+	for _, p := range m.after {
+		if p.made == nil && p.moved && m.to[p.was] >= 0 {
+			moved[m.to[p.was]] = true
+		}
+	}
+	s := m.since(moved)
+	var ids []string
+	put := func(l line, id string) { out, ids = append(out, l), append(ids, id) }
+	sent := func(places []int) {
+		for _, i := range places {
+			put(m.now[i], strconv.Itoa(i))
+		}
+	}
+	sent(s.first)
+	for k, p := range m.after {
+		at := -1
+		if p.was >= 0 {
+			at = m.to[p.was]
+		}
+		switch {
+		case p.made == nil && at < 0:
+			continue // the client has taken it out
+		case p.made == nil:
+			sent(s.before[at])
+			put(m.now[at], strconv.Itoa(at))
+			sent(s.after[at])
+		case at >= 0:
+			put(p.line(nil, 0), strconv.Itoa(at))
+		default:
+			put(p.line(nil, 0), "made "+strconv.Itoa(k))
+		}
+	}
+	sent(s.last)
+	return out, m.holds(out, ids, moved)
+}
+
+// sentSince are the places of messages that the round was not made on, by where
+// they stand in its outcome.
+type sentSince struct {
+	first, last   []int
+	before, after map[int][]int // by the place of a message that the round keeps
+}
+
+// since returns where the messages stand that the client has sent since: behind
+// the message that the round keeps before them, or where it replaces that one
+// before the next that it keeps.
+func (m matching) since(moved []bool) sentSince {
+	s := sentSince{before: make(map[int][]int), after: make(map[int][]int)}
+	behind, replaced := -1, false
+	var wait []int
+	for i := range m.now {
+		w := m.from[i]
+		switch {
+		case w >= 0 && !m.was[w].kept:
+			replaced = true
+		case w >= 0 && moved[i]:
+		case w >= 0:
+			s.before[i], wait = wait, nil
+			behind, replaced = i, w == len(m.was)-1 // behind the end also what the round added there
+		case replaced:
+			wait = append(wait, i)
+		case behind < 0:
+			s.first = append(s.first, i)
+		default:
+			s.after[behind] = append(s.after[behind], i)
+		}
+	}
+	s.last = wait
+	return s
+}
+
+// holds reports whether out, whose messages have ids by their places in m.now,
+// keeps what Apply checks. The newest message stays as it is.
+func (m matching) holds(out []line, ids []string, moved []bool) bool {
+	if last := len(m.now) - 1; last >= 0 && m.from[last] >= 0 && !m.was[m.from[last]].kept {
+		return false
+	}
+	before, after := make(chat.Transcript, len(m.now)), make(chat.Transcript, len(out))
+	for i, l := range m.now {
+		before[i] = l.message
+		before[i].ID = strconv.Itoa(i)
+	}
+	for i, l := range out {
+		after[i] = l.message
+		after[i].ID = ids[i]
+	}
+	return check(before, after, Rules{Moved: func(i int) bool { return moved[i] }}) == nil
+}
+
+// A digest tells contents of messages apart.
+type digest [16]byte
+
+// digestOf returns the digest of what m says: role, parts and pairing, not its
+// id, which a client need not send. A summary's part is the same as a block and
+// as the text that it is on the wire.
+func digestOf(m chat.Message) digest {
+	h := sha256.New()
+	put(h, string(m.Role))
+	for _, p := range m.Parts {
+		kind := p.Kind
+		if kind == chat.Summary {
+			kind = chat.Text
+		}
+		for _, s := range []string{string(kind), p.Text, p.ID, p.Name, p.Args} {
+			put(h, s)
+		}
+		if p.Image != nil {
+			for _, s := range []string{p.Image.MediaType, p.Image.Data, p.Image.URL} {
+				put(h, s)
+			}
+		}
+	}
+	return digest(h.Sum(nil)[:16])
+}
+
+func put(h hash.Hash, s string) {
+	var size [8]byte
+	binary.LittleEndian.PutUint64(size[:], uint64(len(s)))
+	h.Write(size[:])
+	io.WriteString(h, s)
+}
