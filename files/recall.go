@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"strings"
+
+	"github.com/tiercompact/tiercompact/chat"
 )
 
 // RecallID returns the id under which the archive gives back what parts stand
@@ -46,12 +48,8 @@ func Repeated(recall string) string {
 
 // oneLine returns s on one line, cut to size bytes.
 func oneLine(s string, size int) string {
-	s = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(s[:min(len(s), size+4)], ""))
+	s = chat.Visible(strings.ToValidUTF8(s[:min(len(s), size+4)], ""))
+	s = strings.NewReplacer("\n", " ", "\t", " ").Replace(s)
 	return clip(s, size)
 }
 

@@ -1,7 +1,7 @@
-// Package outcome knows what a line of a tool output says of how things went:
+// Package logline knows what a line of a tool output says of how things went:
 // an error, a failed test, that all is well. It is the one list of them, for
 // what a digest keeps and for what decides how a command ended.
-package outcome
+package logline
 
 import (
 	"strings"

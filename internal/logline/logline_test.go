@@ -1,4 +1,4 @@
-package outcome
+package logline
 
 import (
 	"strings"
