@@ -185,14 +185,18 @@ const testShare = 0.75
 // writeTests returns the lines of the failed tests where all have room, else one
 // line with their names, as many as have room, and a count of the rest.
 func (d *digest) writeTests(p *page) (lines []span, names string) {
+	const least = 60 // bytes, for one name and a count
 	size := 0
 	for _, l := range d.failures {
 		size += min(lineSize, int(l.end-l.start)) + len(gap)
 	}
 	room := int(p.left * testShare)
-	if size <= room {
+	switch {
+	case size == 0 || room < least:
+		return nil, ""
+	case size <= room:
 		p.left -= float64(size)
-		return d.failures, ""
+		return slices.Clone(d.failures), ""
 	}
 	names = testNames(d.tests, room)
 	p.left -= float64(len(names))

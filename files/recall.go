@@ -3,6 +3,7 @@ package files
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"strings"
 
 	"github.com/tiercompact/tiercompact/chat"
@@ -44,6 +45,17 @@ func Replaced(recall string) string {
 // Repeated returns the pointer that stands for a text that stands again below.
 func Repeated(recall string) string {
 	return "[repeated below, word for word; recall " + recall + "]"
+}
+
+// RepeatedCall returns the head of the first of so many results of one call in a
+// row, of which some are gone. same says that the last is the first, word for
+// word: it stands below.
+func RepeatedCall(calls, gone int, same bool, recall string) string {
+	text := fmt.Sprintf("[repeated call: %d times in a row, %d left out; ", calls, gone)
+	if same {
+		return text + "the result was the one that stands below; recall " + recall + "]"
+	}
+	return text + "the results were like this first one and the last one below; recall " + recall + "]"
 }
 
 // oneLine returns s on one line, cut to size bytes.

@@ -1,6 +1,8 @@
 package levels
 
 import (
+	"slices"
+
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/edit"
 	"github.com/tiercompact/tiercompact/embed"
@@ -23,13 +25,18 @@ type Hard struct {
 // and what is held; floor(n/2) of those n stay. Groups are taken by score; one
 // that does not fit is passed over.
 func (h Hard) Plan(v View, scores []float64) []edit.Edit {
-	old, groups := h.old(v)
+	old, groups, repeats := h.old(v)
 	order := rankGroups(old, groups, scores)
-	n := 0
+	n, drop := 0, make([]bool, len(v.Messages))
 	for _, g := range order {
 		n += len(groups[g])
 	}
-	room, drop := n/2, make([]bool, len(v.Messages))
+	for _, r := range repeats {
+		for i := r.start; i < r.end; i++ {
+			drop[i], n = true, n+1
+		}
+	}
+	room := n / 2
 	var stay []int // groups, best first
 	for _, g := range order {
 		if len(groups[g]) <= room {
@@ -42,12 +49,25 @@ func (h Hard) Plan(v View, scores []float64) []edit.Edit {
 	if h.Target > 0 {
 		h.until(v, groups, stay, drop)
 	}
-	return gaps(v, drop, h.Ledger, "less relevant")
+	return h.counted(v, gaps(v, drop, h.Ledger, "less relevant"), repeats, drop)
+}
+
+// counted adds to edits those that say how often a call was made, where its first
+// result stays.
+func (h Hard) counted(v View, edits []edit.Edit, repeats []repeat, drop []bool) []edit.Edit {
+	for _, r := range repeats {
+		gap := slices.IndexFunc(edits, func(e edit.Edit) bool { return e.Start == r.start && e.End >= r.end })
+		if gap >= 0 && !drop[r.first] {
+			edits = append(edits, v.noted(r, r.gone, edits[gap].Recall, digestMax))
+		}
+	}
+	return edit.Sorted(edits)
 }
 
 // old returns which messages are old and free, by group: a group stays out as a
-// whole where one of its messages is held, new, or the query.
-func (h Hard) old(v View) ([]bool, [][]int) {
+// whole where one of its messages is held, new, or the query. What stands
+// between the first and the last of a repeated call is apart: it goes.
+func (h Hard) old(v View) (old []bool, groups [][]int, repeats []repeat) {
 	keep := h.Keep
 	if keep == 0 {
 		keep = keepHard
@@ -55,18 +75,30 @@ func (h Hard) old(v View) ([]bool, [][]int) {
 	if last := len(v.Messages) - 1; last >= 0 && v.Messages[last].Typed() {
 		keep++ // the query stands apart
 	}
-	groups, _ := chat.Groups(v.Messages)
+	groups, of := chat.Groups(v.Messages)
 	newest := tail(v, keep)
-	old := make([]bool, len(groups))
+	stays := make([]bool, len(groups))
 	for g, members := range groups {
-		old[g] = true
 		for _, i := range members {
-			if newest[i] || v.Locked(i) || v.Messages[i].State == chat.Marked {
-				old[g] = false
-			}
+			stays[g] = stays[g] || newest[i] || v.Locked(i) || v.Messages[i].State == chat.Marked
 		}
 	}
-	return old, groups
+	v.withReferents(stays, of)
+	old = make([]bool, len(groups))
+	for g := range groups {
+		old[g] = !stays[g]
+		for _, i := range groups[g] {
+			newest[i] = newest[i] || stays[g]
+		}
+	}
+	repeats = v.repeats(newest)
+	for _, r := range repeats {
+		for i := r.start; i < r.end; i++ {
+			old[of[i]] = false
+		}
+	}
+	v.joinReferents(old, groups, of)
+	return old, groups, repeats
 }
 
 // rankGroups returns the groups that are old, best first. A group scores as
