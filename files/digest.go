@@ -65,15 +65,20 @@ func (d *digest) rank(s *shape, near *Focus) {
 		}
 	}
 	for _, t := range d.tests {
-		taken[d.lines[t.line].start] = true
 		d.failures = append(d.failures, d.lines[t.line].span)
+	}
+	for _, l := range d.lines { // those of a test that is told already, too
+		if l.kind == logline.FailedTest {
+			taken[l.start] = true
+		}
 	}
 	head, errors := firstLines(d.text, 2), d.errors()
 	add(errors[:min(mostErrors, len(errors))]...)
 	add(head[:min(1, len(head))]...)
 	d.first = len(d.wanted)
-	add(lastLines(d.text, 3)...)
-	add(head[:min(2, len(head))]...)
+	last := lastLines(d.text, 3)
+	add(last[:min(1, len(last))]...)
+	add(d.news(append(last, head...))...)
 	rare := d.rare()
 	add(rare[:min(mostRare, len(rare))]...)
 	add(focusLines(d.text, s, near)...)
@@ -81,11 +86,17 @@ func (d *digest) rank(s *shape, near *Focus) {
 	add(errors...)
 	add(rare...)
 	add(d.ends(d.common)...)
-	for _, l := range d.lines[:min(mostHead, len(d.lines))] {
-		if !d.common(l) {
-			add(l.span)
+	add(d.news(firstLines(d.text, mostHead))...)
+}
+
+// news returns those of lines that are not like many others.
+func (d *digest) news(lines []span) (out []span) {
+	for _, l := range lines {
+		if form, lead := formOf(l.of(d.text)); !d.common(outputLine{form: form, lead: lead}) {
+			out = append(out, l)
 		}
 	}
+	return out
 }
 
 // mostHead is how many lines from its beginning a digest may show.

@@ -95,7 +95,7 @@ func isFrame(line string) bool {
 
 // plainLine returns line without tags of tools and without what no reader sees.
 func plainLine(line string) string {
-	return chat.Visible(strings.NewReplacer("<tool_use_error>", "", "</tool_use_error>", "").Replace(line))
+	return chat.Visible(strings.NewReplacer("<tool_use_error>", "", "</tool_use_error>", "").Replace(strings.TrimPrefix(line, "Stdout: ")))
 }
 
 // saidInstead returns what the user said where a call was rejected.
