@@ -155,6 +155,9 @@ func rangeIn(args string) (first, last int) {
 	end := numberOf(args, "end_line", "endLine")
 	if i := strings.Index(args, `"view_range"`); i >= 0 {
 		first, last = numbers(args[i:])
+		if last < first { // -1 is the end
+			last = 0
+		}
 		return first, last
 	}
 	switch {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/tiercompact/tiercompact/internal/logline"
 )
 
 // DigestOptions say how long a digest may be, and what the work is at.
@@ -18,9 +20,11 @@ type DigestOptions struct {
 }
 
 // Digest returns what a tool output says in at most o.Max tokens: a head line,
-// the first and the last lines, every line with an error or a failed test that
-// has room, lines that speak of the focus, the ledger. The empty string means
-// that not even the head has room.
+// the failed tests and the errors, the first and the last lines, lines that are
+// like no other, lines that speak of the focus, the ledger. Where failed tests
+// have no room, their names stand for them, and a count of the rest. Of lines
+// that are alike the first and the last are told, and how many stand between.
+// The empty string means that not even the head has room.
 func Digest(text string, o DigestOptions) string {
 	text = trimReminders(unixLines(text))
 	return Copy{Kind: Output, Size: len(text), shape: shapeOfOutput(text)}.Digest(text, o)
@@ -29,6 +33,9 @@ func Digest(text string, o DigestOptions) string {
 // Digest is the function of that name, for a copy whose text without wrappers
 // is text.
 func (c Copy) Digest(text string, o DigestOptions) string {
+	if len(text) > textMax {
+		text = text[:textMax]
+	}
 	s := c.shape
 	if s == nil || int(s.end()) > len(text) {
 		s = shapeOfOutput(text)
@@ -37,34 +44,66 @@ func (c Copy) Digest(text string, o DigestOptions) string {
 	if near == nil && len(o.Focus) > 0 {
 		near = NewFocus(o.Focus)
 	}
-	d := digest{DigestOptions: o, text: text, of: s.lines}
-	d.lines, d.first = digestLines(text, s, near)
+	d := digest{DigestOptions: o, output: readOutput(text)}
+	d.rank(s, near)
 	return fill(o.Max, o.Count, func(size int) string { return valid(d.write(size)) })
 }
 
-// digestLines returns lines of text, most wanted first, each once. The first so
-// many of them go before the ledger: what went wrong, and where the text begins.
-func digestLines(text string, s *shape, near *Focus) (lines []span, first int) {
+// mostErrors is how many lines with an error go before names.
+const mostErrors = 12
+
+// rank puts the lines in order, most wanted first, each once: what went wrong,
+// and where the text begins, go before the ledger.
+func (d *digest) rank(s *shape, near *Focus) {
 	taken := make(map[int32]bool)
 	add := func(more ...span) {
 		for _, l := range more {
-			if !taken[l.start] && !isBlank(l.of(text)) {
+			if !taken[l.start] && !isBlank(l.of(d.text)) {
 				taken[l.start] = true
-				lines = append(lines, l)
+				d.wanted = append(d.wanted, l)
 			}
 		}
 	}
-	head := firstLines(text, 30)
-	add(s.marks[:min(12, len(s.marks))]...)
+	for _, t := range d.tests {
+		d.failures = append(d.failures, d.lines[t.line].span)
+	}
+	for _, l := range d.lines { // those of a test that is told already, too
+		if l.kind == logline.FailedTest {
+			taken[l.start] = true
+		}
+	}
+	head, errors := firstLines(d.text, 2), d.errors()
+	add(errors[:min(mostErrors, len(errors))]...)
 	add(head[:min(1, len(head))]...)
-	first = len(lines)
-	add(lastLines(text, 3)...)
-	add(head[:min(2, len(head))]...)
-	add(focusLines(text, s, near)...)
-	add(s.marks...)
-	add(head...)
-	return lines, first
+	d.first = len(d.wanted)
+	last := lastLines(d.text, 3)
+	add(last[:min(1, len(last))]...)
+	add(d.news(append(last, head...))...)
+	rare := d.rare()
+	add(rare[:min(mostRare, len(rare))]...)
+	add(focusLines(d.text, s, near)...)
+	add(d.ends(func(l outputLine) bool { return l.kind == logline.Trouble })...)
+	add(errors...)
+	add(rare...)
+	add(d.ends(d.common)...)
+	add(d.news(firstLines(d.text, mostHead))...)
 }
+
+// news returns those of lines that are not like many others.
+func (d *digest) news(lines []span) (out []span) {
+	for _, l := range lines {
+		if form, lead := formOf(l.of(d.text)); !d.common(outputLine{form: form, lead: lead}) {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// mostHead is how many lines from its beginning a digest may show.
+const mostHead = 30
+
+// mostRare is how many lines that are like no other go before the focus.
+const mostRare = 6
 
 // focusLines returns the lines that speak most of the focus, the best first.
 func focusLines(text string, s *shape, near *Focus) []span {
@@ -123,23 +162,112 @@ const lineSize = 240
 // A digest is one in the making.
 type digest struct {
 	DigestOptions
-	text  string
-	lines []span // most wanted first
-	first int    // so many of them go before the ledger
-	of    int32  // lines of the text
+	*output
+	failures []span // lines of failed tests
+	wanted   []span // other lines, most wanted first
+	first    int    // so many of them go before the ledger
 }
 
 // write returns the digest in about size bytes.
 func (d *digest) write(size int) string {
-	head := fmt.Sprintf("[digest of %d lines; recall %s]\n", d.of, d.Recall)
+	head := fmt.Sprintf("[digest of %s; recall %s]\n", counted(len(d.lines)), d.Recall)
 	p := page{left: float64(size - len(head))}
-	taken := p.pick(d.lines[:d.first])
-	names := unshown(d.Ledger, d.joined(taken))
-	room := max(0, min(ledgerSize(names), int(p.left*ledgerShare)))
+	taken, names := d.writeTests(&p)
+	head += names
+	taken = append(taken, p.pick(d.wanted[:d.first])...)
+	lost := unshown(d.Ledger, names+d.joined(taken))
+	room := max(0, min(ledgerSize(lost), int(p.left*ledgerShare)))
 	p.left -= float64(room)
-	taken = append(taken, p.pick(d.lines[d.first:])...)
+	taken = append(taken, p.pick(d.wanted[d.first:])...)
 	body := head + d.joined(taken)
 	return body + ledgerLine(d.Ledger, body, room+int(max(p.left, 0)))
+}
+
+func counted(lines int) string {
+	if lines == 1 {
+		return "1 line"
+	}
+	return fmt.Sprintf("%d lines", lines)
+}
+
+// testShare is how much of the room failed tests have.
+const testShare = 0.75
+
+// writeTests returns the lines of the failed tests where all have room, else one
+// line with their names, as many as have room, and a count of the rest.
+func (d *digest) writeTests(p *page) (lines []span, names string) {
+	const least = 60 // bytes, for one name and a count
+	size := 0
+	for _, l := range d.failures {
+		size += min(lineSize, int(l.end-l.start)) + len(gap)
+	}
+	room := int(p.left * testShare)
+	switch {
+	case size == 0 || room < least:
+		return nil, ""
+	case size <= room:
+		p.left -= float64(size)
+		return slices.Clone(d.failures), ""
+	}
+	names = testNames(d.tests, room)
+	p.left -= float64(len(names))
+	return nil, names
+}
+
+// shortestTest is how many bytes of a test's name are told at least.
+const shortestTest = 24
+
+// testNames returns a line of at most about size bytes with the names of tests.
+// What they all begin with is said once; long names lose their middle.
+func testNames(tests []failedTest, size int) string {
+	all := make([]string, len(tests))
+	for i, t := range tests {
+		all[i] = oneLine(t.name, 200)
+	}
+	prefix := sharedPrefix(all)
+	head := fmt.Sprintf("%d failed tests", len(all))
+	if len(prefix) > 0 {
+		head += " of " + clip(prefix, 80)
+	}
+	head += ": "
+	const more = len(", and 1000 more\n")
+	each := max(shortestTest, (size-len(head)-more)/len(all)-len(", "))
+	var b strings.Builder
+	b.WriteString(head)
+	for i, name := range all {
+		name = middleCut(name[len(prefix):], each)
+		if b.Len()+len(name)+more > size && i > 0 {
+			fmt.Fprintf(&b, ", and %d more", len(all)-i)
+			break
+		}
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(name)
+	}
+	return b.String() + "\n"
+}
+
+// sharedPrefix returns what all names begin with, up to a separator.
+func sharedPrefix(names []string) string {
+	shared := names[0]
+	for _, n := range names[1:] {
+		i := 0
+		for i < len(shared) && i < len(n) && shared[i] == n[i] {
+			i++
+		}
+		shared = shared[:i]
+	}
+	return shared[:strings.LastIndexAny(shared, "/:.> ")+1]
+}
+
+// middleCut returns s in at most size bytes and a sign: where names differ is
+// their end.
+func middleCut(s string, size int) string {
+	if len(s) <= size {
+		return s
+	}
+	return strings.ToValidUTF8(s[:size/3], "") + "…" + strings.ToValidUTF8(s[len(s)-size*2/3:], "")
 }
 
 // ledgerShare is how much of the room the ledger has before plain lines.
@@ -163,17 +291,32 @@ func (p *page) pick(lines []span) []span {
 	return taken
 }
 
-// joined returns lines in the order of the text, with a sign where some are left out.
+// joined returns lines in the order of the text, with a sign where some are left
+// out: how many of them are like the line before.
 func (d *digest) joined(lines []span) string {
 	slices.SortFunc(lines, func(a, b span) int { return cmp.Compare(a.start, b.start) })
 	var b strings.Builder
-	at := int32(0)
+	next := 0 // index in d.lines
 	for _, l := range lines {
-		if l.start > at {
-			b.WriteString(gap)
+		at, _ := slices.BinarySearchFunc(d.lines, l.start, func(o outputLine, start int32) int { return cmp.Compare(o.start, start) })
+		if at > next {
+			b.WriteString(d.gap(next, at))
 		}
-		b.WriteString(clip(strings.TrimRight(l.of(d.text), "\n"), lineSize) + "\n")
-		at = l.end
+		b.WriteString(clip(strings.TrimRight(l.of(d.text), "\r\n"), lineSize) + "\n")
+		next = at + 1
 	}
 	return b.String()
+}
+
+// leastAlike is from how many lines on it is said that they are alike.
+const leastAlike = 3
+
+// gap is what stands for lines from to, exclusive.
+func (d *digest) gap(from, to int) string {
+	if from > 0 {
+		if n := d.alike(from-1, from, to); n >= leastAlike {
+			return fmt.Sprintf("… %d more like it\n", n)
+		}
+	}
+	return gap
 }

@@ -39,6 +39,7 @@ type Copy struct {
 	Size  int      // bytes of the text without wrappers
 
 	held   bool // in a session summary
+	total  int  // lines of the whole file, as the tool said; 0 where it did not
 	leafAt int  // where the JSON literal of Arg stands in the arguments
 	shape  *shape
 }

@@ -1,6 +1,11 @@
 package files
 
-import "github.com/tiercompact/tiercompact/chat"
+import (
+	"cmp"
+	"slices"
+
+	"github.com/tiercompact/tiercompact/chat"
+)
 
 // An Index joins the facts of a conversation: which copies are of one file,
 // what is newer, what was referred to last. It serves one plan, and is not safe
@@ -160,7 +165,7 @@ func (x *Index) Superseded(i int, c Copy) int {
 	spots := x.files[id]
 	for k := len(spots) - 1; k >= max(0, len(spots)-maxNewer) && spots[k].message > i; k-- {
 		n := x.at(spots[k])
-		if n.Kind != Edit && n.covers(c) {
+		if n.Kind != Edit && n.covers(c, x.editedBetween(id, i, spots[k].message)) {
 			return spots[k].message
 		}
 	}
@@ -170,13 +175,29 @@ func (x *Index) Superseded(i int, c Copy) int {
 // maxNewer is how many of the newest copies of a file are compared.
 const maxNewer = 256
 
-// covers reports whether n shows the lines that an older copy shows.
-func (n *Copy) covers(old Copy) bool {
+// editedBetween reports whether a call between two messages edits a file, so that
+// it may have fewer lines than before.
+func (x *Index) editedBetween(id, from, to int) bool {
+	spots := x.files[id]
+	at, _ := slices.BinarySearchFunc(spots, from, func(s spot, m int) int { return cmp.Compare(s.message, m) })
+	for seen := 0; at < len(spots) && spots[at].message <= to && seen < maxNewer; at, seen = at+1, seen+1 {
+		if spots[at].message >= from && x.at(spots[at]).edits() {
+			return true
+		}
+	}
+	return false
+}
+
+// covers reports whether n shows the lines that an older copy shows. A read that
+// asked for no lines is of the whole file, unless it shows fewer than were
+// there: a tool may have a limit. edited says that the file was edited since.
+func (n *Copy) covers(old Copy, edited bool) bool {
 	if n.Kind == Block && !n.Whole {
 		return false
 	}
 	if n.Whole {
-		return true
+		sure := edited || n.Kind != Read || n.total > 0 || old.Kind == Edit
+		return sure || old.Last == 0 && old.First == 0 || n.Last >= old.Last
 	}
 	return old.Kind != Edit && n.First > 0 && old.First > 0 && n.First <= old.First && n.Last >= old.Last && old.Last > 0
 }

@@ -2,7 +2,8 @@ package files
 
 import (
 	"strings"
-	"unicode/utf8"
+
+	"github.com/tiercompact/tiercompact/chat"
 )
 
 // A page is filled up to a number of tokens. Until the whole is counted, what a
@@ -61,10 +62,8 @@ func longer(a, b string) string {
 	return b
 }
 
-// valid returns text as valid UTF-8, as every message must be.
+// valid returns text as valid UTF-8, as every message must be, and without what
+// no reader sees.
 func valid(text string) string {
-	if utf8.ValidString(text) {
-		return text
-	}
-	return strings.ToValidUTF8(text, "�")
+	return chat.Visible(strings.ToValidUTF8(text, "\uFFFD"))
 }

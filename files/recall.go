@@ -3,7 +3,10 @@ package files
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"strings"
+
+	"github.com/tiercompact/tiercompact/chat"
 )
 
 // RecallID returns the id under which the archive gives back what parts stand
@@ -44,14 +47,21 @@ func Repeated(recall string) string {
 	return "[repeated below, word for word; recall " + recall + "]"
 }
 
+// RepeatedCall returns the head of the first of so many results of one call in a
+// row, of which some are gone. same says that the last is the first, word for
+// word: it stands below.
+func RepeatedCall(calls, gone int, same bool, recall string) string {
+	text := fmt.Sprintf("[repeated call: %d times in a row, %d left out; ", calls, gone)
+	if same {
+		return text + "the result was the one that stands below; recall " + recall + "]"
+	}
+	return text + "the results were like this first one and the last one below; recall " + recall + "]"
+}
+
 // oneLine returns s on one line, cut to size bytes.
 func oneLine(s string, size int) string {
-	s = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(s[:min(len(s), size+4)], ""))
+	s = chat.Visible(strings.ToValidUTF8(s[:min(len(s), size+4)], ""))
+	s = strings.NewReplacer("\n", " ", "\t", " ").Replace(s)
 	return clip(s, size)
 }
 

@@ -142,6 +142,9 @@ func (s *scan) result(part int, p chat.Part) {
 	switch {
 	case known && !p.Error && !failed(clean.text):
 		c.Kind, c.Path, c.First, c.Last, c.Whole = Read, f.path, f.first, f.last, f.whole
+		if f.unnumbered { // its numbers are not those of lines
+			clean.first, clean.last, clean.holes = 0, 0, cutInside(text)
+		}
 	case clean.path != "":
 		c.Kind, c.Path, c.Whole = Read, clean.path, true
 	case s.call != nil && !p.Error && len(editedBy(s.call)) > 0:
@@ -162,25 +165,32 @@ func failed(text string) bool {
 	return len(text) < 400 && (strings.HasPrefix(text, "<tool_use_error>") || strings.HasPrefix(text, "Error") || strings.Contains(text, "No such file"))
 }
 
-// cover takes over what the tool itself said of the lines that it showed.
+// cover says which lines c shows, from what the tool said and what it printed. What
+// the call asked for is no more than the most that it can be: a tool may show less.
 func (c *Copy) cover(s stripped) {
+	n := lineCount(s.text)
+	if s.holes {
+		c.First, c.Last, c.Whole = 0, 0, false
+		return
+	}
+	asked := c.First == 1 && c.Last > n // more lines than there are
 	if s.first > 0 {
-		c.First = s.first
-		c.Last = s.first + lineCount(s.text) - 1
+		c.First, c.Last = s.first, s.first+n-1
+		if s.last >= s.first {
+			c.Last = s.last
+		}
 	}
 	if s.part {
 		c.Whole = false
 	}
-	n := lineCount(s.text)
-	if c.First == 1 && c.Last > n && !s.part { // fewer lines than asked for
-		c.Whole = true
-	}
-	if c.Whole || c.Last > 0 && c.First > 0 && c.Last-c.First+1 > n {
+	c.Whole = c.Whole || asked && !s.part && c.First == 1
+	if c.Whole || c.First > 0 && (c.Last == 0 || c.Last-c.First+1 > n && s.last == 0) {
 		c.First = max(c.First, 1)
 		c.Last = c.First + n - 1
 	}
-	if s.total > 0 && c.First <= 1 && c.Last >= s.total {
-		c.Whole = true
+	c.total = s.total
+	if s.total > 0 {
+		c.Whole = c.First <= 1 && c.First+n-1 >= s.total
 	}
 	if c.First > 1 {
 		c.Whole = false

@@ -15,7 +15,7 @@ type shape struct {
 	blocks  []block // cut the whole text
 	words   []place // identifiers, those of one block behind one another
 	imports []span
-	marks   []span // lines with an error, a TODO, a failed test
+	marks   []span // of a file: lines with a TODO
 	doc     span   // first line of documentation
 }
 
@@ -81,7 +81,6 @@ func shapeOfOutput(text string) *shape {
 	}
 	s := &shape{lang: plain}
 	s.cut(text)
-	s.mark(text, telling())
 	return s
 }
 
@@ -158,22 +157,6 @@ func (s *shape) mark(text string, is func(line string) bool) {
 	})
 }
 
-// telling returns a function that reports, of line after line of a tool output,
-// whether it tells of something wrong: what stands below such a line, further
-// in, says what it was.
-func telling() func(line string) bool {
-	below := -1 // what is further in than that
-	return func(line string) bool {
-		if notable(line) {
-			below = indent(line)
-			return true
-		}
-		tells := below >= 0 && indent(line) > below && !isBlank(line)
-		below = -1
-		return tells
-	}
-}
-
 func indent(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }
 
 // eachLine calls yield with each line of text, its line feed included.
@@ -199,22 +182,4 @@ func isBlank(line string) bool {
 
 func todo(line string) bool {
 	return strings.Contains(line, "TODO") || strings.Contains(line, "FIXME")
-}
-
-// alarms are the words, in lower case, that make a line of output worth keeping.
-var alarms = []string{"error", "fail", "panic", "exception", "fatal", "traceback", "undefined", "cannot ", "not found", "denied", "assert", "warning", "expected"}
-
-// notable reports whether a line of a tool output tells of something wrong.
-func notable(line string) bool {
-	for i := 0; i < len(line); i++ {
-		switch line[i] | 0x20 {
-		case 'e', 'f', 'p', 't', 'u', 'c', 'n', 'd', 'a', 'w':
-			for _, a := range alarms {
-				if len(line)-i >= len(a) && line[i]|0x20 == a[0] && strings.EqualFold(line[i:i+len(a)], a) {
-					return true
-				}
-			}
-		}
-	}
-	return false
 }

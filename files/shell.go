@@ -1,20 +1,24 @@
 package files
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 // A shown file is what a call shows of a file.
 type shown struct {
 	path        string
-	first, last int // lines; 0 where the call does not say
-	whole       bool
+	first, last int  // lines; 0 where the call does not say
+	whole       bool // all lines
+	unnumbered  bool // numbers before the lines are not those of lines
 }
 
 // shownBy returns the file that a shell command prints, if it prints one and
-// nothing else: cat FILE, sed -n 'A,Bp' FILE, head, tail, nl, type,
+// nothing else: cat FILE, sed -n 'A,Bp' FILE, head, tail, nl, awk 'NR>=A', type,
 // Get-Content, each also behind cd DIR && and before | head.
 func shownBy(command string) (f shown, ok bool) {
 	command = strings.TrimSpace(command)
-	if len(command) > 1000 || strings.ContainsAny(command, "\n`$(<") {
+	if len(command) > 1000 || strings.ContainsAny(bare(command), "\n`$(<") {
 		return f, false
 	}
 	dir := ""
@@ -30,10 +34,10 @@ func shownBy(command string) (f shown, ok bool) {
 	}
 	command = strings.TrimSuffix(strings.TrimSpace(command), "2>&1")
 	command = strings.TrimSuffix(strings.TrimSpace(command), "2>/dev/null")
-	if strings.ContainsAny(command, ";&>") {
+	if strings.ContainsAny(bare(command), ";&>") {
 		return f, false
 	}
-	stages := strings.Split(command, "|")
+	stages := splitStages(command)
 	f, ok = firstStage(fields(stages[0]))
 	for _, s := range stages[1:] {
 		ok = ok && f.narrow(fields(s))
@@ -41,44 +45,150 @@ func shownBy(command string) (f shown, ok bool) {
 	if ok && dir != "" && !strings.HasPrefix(f.path, "/") {
 		f.path = strings.TrimSuffix(dir, "/") + "/" + strings.TrimPrefix(f.path, "./")
 	}
-	return f, ok && f.path != "" && !strings.ContainsAny(f.path, "*?{")
+	return f, ok && f.path != "" && !strings.ContainsAny(f.path, "*?{$`")
+}
+
+// bare returns a command with a blank for each byte that is quoted.
+func bare(command string) string {
+	out, quote := []byte(command), byte(0)
+	for i, c := range out {
+		switch {
+		case quote == 0 && (c == '\'' || c == '"'):
+			quote = c
+		case quote != 0 && c == quote:
+			quote = 0
+		case quote != 0:
+			out[i] = ' '
+		}
+	}
+	return string(out)
+}
+
+// splitStages cuts a command at its pipes.
+func splitStages(command string) []string {
+	var stages []string
+	at := 0
+	for i, c := range []byte(bare(command)) {
+		if c == '|' {
+			stages = append(stages, command[at:i])
+			at = i + 1
+		}
+	}
+	return append(stages, command[at:])
+}
+
+// reader is what a command of the shell says of a file that it prints.
+type reader struct {
+	shown
+	tool  string
+	paths []string
+	bad   bool // it prints something else, too
 }
 
 func firstStage(words []string) (f shown, ok bool) {
 	if len(words) < 2 {
 		return f, false
 	}
-	tool := strings.ToLower(words[0])
-	var paths []string
-	for i := 1; i < len(words); i++ {
-		w := words[i]
-		switch {
-		case tool == "sed" && !strings.HasPrefix(w, "-") && f.last == 0:
-			if f.first, f.last, ok = printedRange(w); !ok {
-				return f, false
-			}
-		case (tool == "head" || tool == "tail") && w == "-n" && i+1 < len(words):
-			f.limit(tool, words[i+1])
-			i++
-		case (tool == "head" || tool == "tail") && strings.HasPrefix(w, "-"):
-			f.limit(tool, strings.TrimPrefix(w[1:], "n"))
-		case strings.HasPrefix(w, "-"):
-		default:
-			paths = append(paths, w)
-		}
-	}
-	switch tool {
-	case "cat", "bat", "nl", "type", "get-content", "gc", "less", "more":
-		f.whole = true
-	case "sed", "head", "tail":
+	r := reader{tool: strings.ToLower(words[0])}
+	switch r.tool {
+	case "cat", "bat", "batcat", "nl", "type", "get-content", "gc", "less", "more":
+		r.whole = true
+	case "sed", "head", "tail", "awk", "gawk", "mawk":
 	default:
 		return f, false
 	}
-	if len(paths) != 1 {
+	if r.tool == "head" {
+		r.first, r.last = 1, 10
+	}
+	r.unnumbered = r.tool == "nl"
+	for i := 1; i < len(words); i++ {
+		next := ""
+		if i+1 < len(words) {
+			next = words[i+1]
+		}
+		if r.word(words[i], next) {
+			i++
+		}
+	}
+	if r.bad || len(r.paths) != 1 || (r.tool == "sed" || strings.HasSuffix(r.tool, "awk")) && r.first == 0 {
 		return f, false
 	}
-	f.path = paths[0]
-	return f, true
+	r.path = r.paths[0]
+	return r.shown, true
+}
+
+// word reads a word of the command; it reports whether the next one belongs to it.
+func (r *reader) word(w, next string) (two bool) {
+	low := strings.ToLower(w)
+	switch {
+	case r.tool == "sed" && !strings.HasPrefix(w, "-") && r.first == 0:
+		var ok bool
+		r.first, r.last, ok = printedRange(w)
+		r.bad = r.bad || !ok
+	case strings.HasSuffix(r.tool, "awk") && r.first == 0:
+		var ok bool
+		r.first, r.last, ok = awkRange(w)
+		r.bad = r.bad || !ok
+	case (r.tool == "head" || r.tool == "tail") && (w == "-n" || w == "--lines"):
+		r.limit(next)
+		return true
+	case (r.tool == "head" || r.tool == "tail") && (strings.HasPrefix(w, "-c") || strings.HasPrefix(w, "--bytes")):
+		r.bad = true // bytes are no lines
+	case (r.tool == "head" || r.tool == "tail") && (strings.HasPrefix(w, "-") || r.tool == "tail" && strings.HasPrefix(w, "+")) && hasDigit(w):
+		r.limit(strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(w, "--lines="), "-n"), "-"))
+	case r.tool == "get-content" || r.tool == "gc":
+		return r.powerShell(low, w, next)
+	case strings.HasPrefix(r.tool, "bat") && (w == "-r" || w == "--line-range"):
+		r.span(next)
+		return true
+	case strings.HasPrefix(r.tool, "bat") && strings.HasPrefix(w, "--line-range="):
+		r.span(strings.TrimPrefix(w, "--line-range="))
+	case r.tool == "nl" && (w == "-ba" || w == "-b" && next == "a"):
+		r.unnumbered = false
+		return w == "-b"
+	case r.tool == "cat" && strings.HasPrefix(w, "-") && strings.ContainsAny(w, "bs"):
+		r.unnumbered = true // blank lines have no number, or are not there
+		r.bad = r.bad || strings.Contains(w, "s")
+	case (r.tool == "less" || r.tool == "more") && strings.HasPrefix(w, "+"):
+		r.whole = false
+	case strings.HasPrefix(w, "-"):
+	default:
+		r.paths = append(r.paths, w)
+	}
+	return false
+}
+
+func hasDigit(w string) bool { return strings.ContainsAny(w, "0123456789") }
+
+// powerShell reads a word of Get-Content.
+func (r *reader) powerShell(low, w, next string) (two bool) {
+	switch low {
+	case "-head", "-totalcount", "-first":
+		r.whole, r.first, r.last = false, 1, number(next)
+		return true
+	case "-tail", "-last":
+		r.whole, r.first, r.last = false, 0, 0
+		return true
+	case "-path", "-literalpath":
+		r.paths = append(r.paths, next)
+		return true
+	case "-encoding", "-delimiter", "-readcount":
+		return true
+	}
+	if !strings.HasPrefix(w, "-") {
+		r.paths = append(r.paths, w)
+	}
+	return false
+}
+
+// span reads the A:B of bat.
+func (r *reader) span(s string) {
+	from, to, both := strings.Cut(s, ":")
+	r.whole, r.first, r.last = false, max(number(from), 1), number(to)
+	if !both {
+		r.last = r.first
+	}
+	r.bad = r.bad || strings.HasPrefix(from, "-")
 }
 
 // narrow applies a later stage of a pipe; it reports whether lines of the file
@@ -87,43 +197,142 @@ func (f *shown) narrow(words []string) bool {
 	if len(words) == 0 {
 		return false
 	}
-	f.whole = false
-	switch words[0] {
-	case "head":
-		n := 10
-		for _, w := range words[1:] {
-			if k := number(strings.TrimLeft(w, "-n")); k > 0 {
-				n = k
+	r := reader{tool: strings.ToLower(words[0])}
+	switch r.tool {
+	case "cat", "nl": // they number what comes in
+		all := r.tool == "cat" || strings.Contains(strings.Join(words, " "), "-ba") || strings.Contains(strings.Join(words, " "), "-b a")
+		f.unnumbered = f.unnumbered || !all || !f.whole && f.first != 1
+		return len(words) < 3 || words[1] == "-b"
+	case "head", "tail", "sed", "awk":
+		if r.tool == "head" {
+			r.first, r.last = 1, 10
+		}
+		for i := 1; i < len(words); i++ {
+			next := ""
+			if i+1 < len(words) {
+				next = words[i+1]
+			}
+			if r.word(words[i], next) {
+				i++
 			}
 		}
-		f.first = max(f.first, 1)
-		f.last = f.first + n - 1
-		return true
-	case "sed":
-		if len(words) == 3 && words[1] == "-n" {
-			first, last, ok := printedRange(words[2])
-			f.first, f.last = first, last
-			return ok
+	case "select-object", "select":
+		r.selected(words[1:])
+	default:
+		return false
+	}
+	if r.bad || len(r.paths) > 0 {
+		return false
+	}
+	f.take(r.first, r.last)
+	return true
+}
+
+// selected reads Select-Object -Skip N -First M.
+func (r *reader) selected(words []string) {
+	skip := 0
+	for i := 0; i+1 < len(words); i += 2 {
+		switch n := number(words[i+1]); strings.ToLower(words[i]) {
+		case "-first":
+			r.first, r.last = 1, n
+		case "-skip":
+			skip = n
+		default:
+			r.first, r.last = 0, 0
+			return
 		}
-	case "cat", "nl":
-		return true
 	}
-	return false
-}
-
-func (f *shown) limit(tool, n string) {
-	switch k := number(n); {
-	case tool == "head" && k > 0:
-		f.first, f.last = 1, k
-	case tool == "tail" && strings.HasPrefix(n, "+"):
-		f.first = number(n[1:])
+	if r.first == 0 && skip > 0 {
+		r.first = 1
+	}
+	r.first += skip
+	if r.last > 0 {
+		r.last += skip
 	}
 }
 
-// printedRange reads the A,Bp of a sed command.
+// take leaves of what f shows the lines first to last: those of the file, where f
+// begins at a known one. Without first, they are counted from the end.
+func (f *shown) take(first, last int) {
+	from := f.first
+	if f.whole {
+		from = 1
+	}
+	f.whole = false
+	if first == 0 || from == 0 {
+		f.first, f.last = 0, 0
+		return
+	}
+	end := f.last
+	f.first, f.last = from+first-1, 0
+	if last > 0 {
+		f.last = from + last - 1
+	}
+	if end > 0 && (f.last == 0 || f.last > end) {
+		f.last = end
+	}
+}
+
+// limit reads the number of lines of head and tail.
+func (r *reader) limit(n string) {
+	switch k := number(strings.TrimPrefix(n, "+")); {
+	case r.tool == "head" && k > 0:
+		r.first, r.last = 1, k
+	case r.tool == "head":
+		r.first, r.last = 1, 0 // all but the last
+	case strings.HasPrefix(n, "+"):
+		r.first, r.last = max(k, 1), 0
+	default:
+		r.first, r.last = 0, 0 // from the end
+	}
+}
+
+var awkLines = []struct {
+	program     *regexp.Regexp
+	from, until int // what is added to the first and the last line
+}{
+	{regexp.MustCompile(`^F?NR\s*>=\s*(\d+)\s*&&\s*F?NR\s*<=\s*(\d+)$`), 0, 0},
+	{regexp.MustCompile(`^F?NR\s*>\s*(\d+)\s*&&\s*F?NR\s*<=\s*(\d+)$`), 1, 0},
+	{regexp.MustCompile(`^F?NR\s*>=\s*(\d+)\s*&&\s*F?NR\s*<\s*(\d+)$`), 0, -1},
+	{regexp.MustCompile(`^F?NR\s*>\s*(\d+)\s*&&\s*F?NR\s*<\s*(\d+)$`), 1, -1},
+	{regexp.MustCompile(`^F?NR\s*==\s*(\d+)\s*,\s*F?NR\s*==\s*(\d+)$`), 0, 0},
+	{regexp.MustCompile(`^F?NR\s*==\s*(\d+)()$`), 0, 0},
+	{regexp.MustCompile(`^F?NR\s*>=\s*(\d+)()$`), 0, 0},
+	{regexp.MustCompile(`^F?NR\s*>\s*(\d+)()$`), 1, 0},
+	{regexp.MustCompile(`^()F?NR\s*<=\s*(\d+)$`), 1, 0},
+	{regexp.MustCompile(`^()F?NR\s*<\s*(\d+)$`), 1, -1},
+}
+
+// awkRange reads a program that prints lines by their numbers.
+func awkRange(program string) (first, last int, ok bool) {
+	program = strings.TrimSpace(program)
+	for _, action := range []string{"{print}", "{print $0}", "{ print }", "{ print $0 }"} {
+		program = strings.TrimSpace(strings.TrimSuffix(program, action))
+	}
+	for i, a := range awkLines {
+		m := a.program.FindStringSubmatch(program)
+		if m == nil {
+			continue
+		}
+		if first = number(m[1]) + a.from; m[2] != "" {
+			last = number(m[2]) + a.until
+		} else if i == 5 {
+			last = first
+		}
+		return first, last, first > 0
+	}
+	return 0, 0, false
+}
+
+// printedRange reads the A,Bp of a sed command, also where it ends with the line
+// at which to stop.
 func printedRange(s string) (first, last int, ok bool) {
 	s = strings.Trim(s, `'"`)
-	body, found := strings.CutSuffix(s, "p")
+	s, quit, _ := strings.Cut(s, ";")
+	if rest := strings.TrimSuffix(strings.TrimSpace(quit), "q"); quit != "" && (rest == strings.TrimSpace(quit) || number(rest) == 0) {
+		return 0, 0, false
+	}
+	body, found := strings.CutSuffix(strings.TrimSpace(s), "p")
 	if !found {
 		return 0, 0, false
 	}
@@ -134,6 +343,9 @@ func printedRange(s string) (first, last int, ok bool) {
 	}
 	if to == "$" {
 		return first, 0, first > 0
+	}
+	if more, ok := strings.CutPrefix(to, "+"); ok {
+		return first, first + number(more), first > 0
 	}
 	return first, number(to), first > 0 && number(to) >= first
 }

@@ -10,8 +10,10 @@ import (
 type stripped struct {
 	text  string
 	first int  // number of its first line, 0 where the tool did not say
+	last  int  // number of its last line as the tool gave it, 0 where it did not
 	total int  // lines of the whole file, 0 where the tool did not say
 	part  bool // the tool said that this is not the whole file
+	holes bool // lines are missing inside
 	path  string
 	tool  bool // a header of a tool stood before it
 }
@@ -29,7 +31,7 @@ var (
 		regexp.MustCompile(`^The file [^\n]{1,400} has been (?:updated|edited)\. Here's the result of running ` + "`cat -n` on a snippet of (?:the edited file|[^\n]+?):?\n"),
 	}
 	footers = []*regexp.Regexp{
-		regexp.MustCompile(`\n+\[Showing lines (\d+)-\d+ of (\d+)[^\n]*\]\s*$`),
+		regexp.MustCompile(`\n+[\[(][^\n\[(]*?[Ss]howing (?:lines )?(\d+) ?(?:-|–|to) ?(\d+)(?: (?:of|out of) (\d+))?[^\n]*[\])]\s*$`),
 		regexp.MustCompile(`\n+\[\d+ more lines in file[^\n]*\]\s*$`),
 		regexp.MustCompile(`\n+\(End of file - total (\d+) lines\)\s*$`),
 		regexp.MustCompile(`\n+\((?:File has more lines|Output capped)[^\n]*\)\s*$`),
@@ -56,7 +58,34 @@ func strip(text string) stripped {
 		}
 	}
 	s.trimNumbers()
+	s.holes = s.holes || cutInside(s.text)
 	return s
+}
+
+// cuts are what tools put where they have cut a text.
+var cuts = regexp.MustCompile(`(?i)^[ \t]*(?:\[|\(|<|…|\.\.\.|\*\*\*|---|==)[^\n]{0,80}\b(?:truncated|omitted|elided|characters removed|clipped|more lines|lines left out)\b|…\d+ (?:tokens|chars|characters|lines) truncated…`)
+
+// cutInside reports whether a tool says that it has left out lines of text: in its
+// middle, where most are cut, or at its end.
+func cutInside(text string) bool {
+	low := strings.ToLower(text)
+	for _, word := range []string{"truncated", "omitted", "elided", "characters removed", "clipped", "more lines", "left out"} {
+		for at := 0; ; {
+			i := strings.Index(low[at:], word)
+			if i < 0 {
+				break
+			}
+			at += i + len(word)
+			if at > len(text) { // letters of another length in lower case
+				break
+			}
+			start := strings.LastIndexByte(text[:at], '\n') + 1
+			if at-start < 160 && cuts.MatchString(lineFrom(text, start).of(text)) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func unixLines(text string) string {
@@ -93,7 +122,7 @@ func (s *stripped) trimHeader() {
 			continue
 		}
 		if at := showing.FindStringSubmatch(head[:m[1]]); at != nil {
-			s.first, s.part = number(at[1]), true
+			s.first, s.last, s.part = number(at[1]), number(at[2]), true
 			s.total = number(at[3])
 		}
 		if i < 4 && len(m) > 3 {
@@ -123,8 +152,11 @@ func (s *stripped) trimFooter() bool {
 		}
 		switch i {
 		case 0:
-			s.first, s.total = number(tail[m[2]:m[3]]), number(tail[m[4]:m[5]])
-			s.part = true
+			s.first, s.last = number(tail[m[2]:m[3]]), number(tail[m[4]:m[5]])
+			if s.part = true; m[6] >= 0 {
+				s.total = number(tail[m[6]:m[7]])
+				s.part = s.first > 1 || s.last < s.total
+			}
 		case 1, 3, 4:
 			s.part = true
 		case 2:
@@ -155,14 +187,19 @@ func (s *stripped) trimNumbers() {
 	s.first = first
 	var b strings.Builder
 	b.Grow(len(s.text))
+	last := first - 1
 	for line := range strings.SplitSeq(s.text, "\n") {
-		if _, at, ok := lineNumber(line); ok {
+		if n, at, ok := lineNumber(line); ok {
 			line = line[at:]
+			s.holes = s.holes || n != last+1
+			last = n
 		}
 		b.WriteString(line)
 		b.WriteByte('\n')
 	}
-	s.text = strings.TrimSuffix(b.String(), "\n")
+	if s.text = strings.TrimSuffix(b.String(), "\n"); !s.holes {
+		s.last = last
+	}
 }
 
 // numbered reports whether the first lines of text count up by one.

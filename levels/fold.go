@@ -69,18 +69,22 @@ func LayersCut(v View, turns, pairs int) Cut {
 	return c
 }
 
-// gone returns what neither keep nor a hold of mask keeps, by whole groups. The session
+// gone returns what neither keep nor a hold of mask keeps, by whole groups, nor
+// what a stub that stays refers to. The session
 // summary goes with the rest, into the new one; a marker goes where it stands
 // beside what goes.
 func (v View) gone(keep []bool, mask memory.Hold, groups [][]int) []bool {
 	gone := make([]bool, len(v.Messages))
-	any := false
-	for _, members := range groups {
-		stays := false
+	any, stays, of := false, make([]bool, len(groups)), make([]int, len(v.Messages))
+	for g, members := range groups {
 		for _, i := range members {
-			stays = stays || keep[i] && !v.Messages[i].IsSummary() || v.Holds[i]&mask != 0
+			of[i] = g
+			stays[g] = stays[g] || keep[i] && !v.Messages[i].IsSummary() || v.Holds[i]&mask != 0
 		}
-		if !stays {
+	}
+	v.withReferents(stays, of)
+	for g, members := range groups {
+		if !stays[g] {
 			mark(gone, members)
 			any = true
 		}

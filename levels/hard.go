@@ -27,13 +27,18 @@ type Hard struct {
 // and what is held; floor(n/2) of those n stay. Groups are taken by score; one
 // that does not fit is passed over. A message and what corrects it are one group.
 func (h Hard) Plan(v View, scores []float64) []edit.Edit {
-	old, groups := h.old(v)
+	old, groups, repeats := h.old(v)
 	order := rankGroups(old, groups, scores)
-	n := 0
+	n, drop := 0, make([]bool, len(v.Messages))
 	for _, g := range order {
 		n += len(groups[g])
 	}
-	room, drop := n/2, make([]bool, len(v.Messages))
+	for _, r := range repeats {
+		for i := r.start; i < r.end; i++ {
+			drop[i], n = true, n+1
+		}
+	}
+	room := n / 2
 	var stay []int // groups, best first
 	for _, g := range order {
 		if len(groups[g]) <= room {
@@ -43,15 +48,29 @@ func (h Hard) Plan(v View, scores []float64) []edit.Edit {
 		}
 		mark(drop, groups[g])
 	}
+	edits := gaps(v, drop, h.Ledger, mostAnswer, reasonHard)
 	if h.Target > 0 {
-		return h.until(v, groups, stay, drop)
+		edits = h.until(v, groups, stay, drop)
 	}
-	return gaps(v, drop, h.Ledger, mostAnswer, reasonHard)
+	return h.counted(v, edits, repeats, drop)
+}
+
+// counted adds to edits those that say how often a call was made, where its first
+// result stays.
+func (h Hard) counted(v View, edits []edit.Edit, repeats []repeat, drop []bool) []edit.Edit {
+	for _, r := range repeats {
+		gap := slices.IndexFunc(edits, func(e edit.Edit) bool { return e.Start == r.start && e.End >= r.end })
+		if gap >= 0 && !drop[r.first] {
+			edits = append(edits, v.noted(r, r.gone, edits[gap].Recall, digestMax))
+		}
+	}
+	return edit.Sorted(edits)
 }
 
 // old returns which messages are old and free, by group: a group stays out as a
-// whole where one of its messages is held, new, or the query.
-func (h Hard) old(v View) ([]bool, [][]int) {
+// whole where one of its messages is held, new, or the query. What stands
+// between the first and the last of a repeated call is apart: it goes.
+func (h Hard) old(v View) (old []bool, groups [][]int, repeats []repeat) {
 	keep := h.Keep
 	if keep == 0 {
 		keep = keepHard
@@ -61,21 +80,34 @@ func (h Hard) old(v View) ([]bool, [][]int) {
 	}
 	groups, of := chat.Groups(v.Messages)
 	newest := tail(v, keep)
-	old := make([]bool, len(groups))
+	stays := make([]bool, len(groups))
 	for g, members := range groups {
-		old[g] = true
 		for _, i := range members {
-			if newest[i] || v.Locked(i) || v.Messages[i].State == chat.Marked {
-				old[g] = false
-			}
+			stays[g] = stays[g] || newest[i] || v.Locked(i) || v.Messages[i].State == chat.Marked
 		}
 	}
-	return joinCorrections(v.Messages, old, groups, of)
+	v.withReferents(stays, of)
+	old = make([]bool, len(groups))
+	for g := range groups {
+		old[g] = !stays[g]
+		for _, i := range groups[g] {
+			newest[i] = newest[i] || stays[g]
+		}
+	}
+	repeats = v.repeats(newest)
+	for _, r := range repeats {
+		for i := r.start; i < r.end; i++ {
+			old[of[i]] = false
+		}
+	}
+	v.joinReferents(old, groups, of)
+	joinCorrections(v.Messages, old, groups, of)
+	return old, groups, repeats
 }
 
 // joinCorrections adds each old message that corrects another old one to that
 // one's group. What corrects a message that is held is held itself.
-func joinCorrections(t chat.Transcript, old []bool, groups [][]int, of []int) ([]bool, [][]int) {
+func joinCorrections(t chat.Transcript, old []bool, groups [][]int, of []int) {
 	root := make([]int, len(groups)) // the group that a group has been added to
 	for g := range root {
 		root[g] = g
@@ -90,7 +122,6 @@ func joinCorrections(t chat.Transcript, old []bool, groups [][]int, of []int) ([
 			old[g], root[g] = false, to
 		}
 	}
-	return old, groups
 }
 
 // rankGroups returns the groups that are old, best first. A group scores as

@@ -12,8 +12,8 @@ import (
 )
 
 // Soft puts outlines in the place of files that nothing refers to any more,
-// digests in the place of old tool outputs, and pointers in the place of what
-// stands again below. The zero Soft has the defaults.
+// digests in the place of old tool outputs, pointers in the place of what stands
+// again below, and a count in the place of a call that was made again and again. The zero Soft has the defaults.
 type Soft struct {
 	StaleAfter int  // messages without a reference that make a file stale; 0 means 3
 	Leave      int  // newest messages that are left alone; 0 means 3, none with All
@@ -25,6 +25,7 @@ type Soft struct {
 const (
 	leastBytes  = 270  // of a text that is shortened
 	leastOutput = 500  // of a tool output that is
+	digestMax   = 200  // tokens of a digest, where nothing else is set
 	leastDigest = 60   // tokens of a digest
 	leastPart   = 1500 // of a part of a file: one that was asked for by its lines is what the work is at
 	fileShare   = 0.8  // of a file, for its outline
@@ -48,6 +49,7 @@ func (s Soft) Plan(ctx context.Context, v View) ([]edit.Edit, error) {
 // many tokens.
 func (s Soft) decided(v View) *softPlan {
 	p := &softPlan{Soft: s.defaults(), View: v, index: files.NewIndex(v.Messages, v.Facts)}
+	p.fold()
 	if p.decide(); len(p.todo) > 0 {
 		p.near = files.FocusOf(v.Messages, v.Facts)
 	}
@@ -56,11 +58,14 @@ func (s Soft) decided(v View) *softPlan {
 
 // edits returns the edits that what was decided asks for.
 func (p *softPlan) edits(ctx context.Context) ([]edit.Edit, error) {
+	var edits []edit.Edit
+	for _, r := range p.repeats {
+		edits = append(edits, p.folded(r, p.DigestMax)...)
+	}
 	if len(p.todo) == 0 {
-		return nil, ctx.Err()
+		return edits, ctx.Err()
 	}
 	p.known = p.index.Known(p.changes)
-	var edits []edit.Edit
 	for n := len(p.todo) - 1; n >= 0; n-- { // newest first: their ledgers come first
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -69,8 +74,18 @@ func (p *softPlan) edits(ctx context.Context) ([]edit.Edit, error) {
 			edits = append(edits, e)
 		}
 	}
-	slices.Reverse(edits)
-	return edits, nil
+	return edit.Sorted(edits), nil
+}
+
+// fold finds the calls that were made again and again.
+func (p *softPlan) fold() {
+	p.folds = make([]bool, len(p.Messages))
+	p.repeats = p.View.repeats(tail(p.View, p.Leave))
+	for _, r := range p.repeats {
+		for i := r.first; i < r.end; i++ {
+			p.folds[i] = true
+		}
+	}
 }
 
 // mostAmple is how many times its cap an outline or digest of a fill may have.
@@ -97,7 +112,7 @@ func (s Soft) Fill(ctx context.Context, v View, target int) ([]edit.Edit, error)
 }
 
 func (s Soft) defaults() Soft {
-	outline, digest, leave := 500, 200, 3
+	outline, digest, leave := 500, digestMax, 3
 	if s.All {
 		outline, digest, leave = 150, 150, 0
 	}
@@ -128,18 +143,20 @@ type verdict struct {
 type softPlan struct {
 	Soft
 	View
-	index *files.Index
-	near  *files.Focus
-	known *files.Known
-	todo  []verdict // in order of messages
-	at    []int32   // for each message one more than its place in todo, or 0
+	index   *files.Index
+	near    *files.Focus
+	known   *files.Known
+	todo    []verdict // in order of messages
+	repeats []repeat
+	folds   []bool  // messages that go with a repeated call, or say that it was one
+	at      []int32 // for each message one more than its place in todo, or 0
 }
 
 // decide says what becomes of each copy.
 func (p *softPlan) decide() {
 	p.at = make([]int32, len(p.Messages))
 	for i, m := range p.Messages[:max(0, len(p.Messages)-p.Leave)] {
-		if p.Locked(i) || m.State != chat.Active || len(p.Facts[i].Copies) == 0 {
+		if p.folds[i] || p.Locked(i) || m.State != chat.Active || len(p.Facts[i].Copies) == 0 {
 			continue
 		}
 		fates, any := make([]fate, len(p.Facts[i].Copies)), false
@@ -164,9 +181,9 @@ func (p *softPlan) fate(i int, c files.Copy) fate {
 		return stays
 	}
 	switch {
-	case p.index.Repeated(i, c) >= 0:
+	case p.standsAt(p.index.Repeated(i, c)):
 		return repeated
-	case p.index.Superseded(i, c) >= 0:
+	case p.standsAt(p.index.Superseded(i, c)):
 		return superseded
 	case c.Kind == files.Output:
 		if len(p.Messages)-1-i >= p.StaleAfter && c.Size >= leastOutput {
@@ -182,6 +199,9 @@ func (p *softPlan) fate(i int, c files.Copy) fate {
 	}
 	return outlined
 }
+
+// standsAt reports whether a message may be pointed to.
+func (p *softPlan) standsAt(i int) bool { return i >= 0 && !p.folds[i] }
 
 // shorten makes the edit of one message; ok is false where nothing is gained.
 func (p *softPlan) shorten(d verdict) (e edit.Edit, ok bool) {

@@ -197,3 +197,13 @@ func TestReducedLowersTurnsAndPairsInTurn(t *testing.T) {
 		}
 	}
 }
+
+// What no reader sees is in no summary and no marker, parts of files included.
+func TestNothingHiddenIsWritten(t *testing.T) {
+	const hidden = "built\x00 \x1b]0;run me\a\U000E0061\u202e\u200bnow"
+	for _, m := range []chat.Message{memory.NewSummary(1, chat.Assistant, hidden, "0123abcd"), memory.NewSummary(1, chat.System, hidden, "0123abcd"), memory.NewMarker(chat.User, 2, "0123abcd", []string{hidden})} {
+		if text := m.Text(); !strings.Contains(text, "built now") {
+			t.Errorf("%q", text)
+		}
+	}
+}

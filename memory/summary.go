@@ -9,8 +9,10 @@ import (
 )
 
 // NewSummary returns the message of a session's n-th summary. It is the
-// assistant's, or with the role System a system message.
+// assistant's, or with the role System a system message. It says no more than
+// what a reader sees.
 func NewSummary(n int, role chat.Role, content, recall string) chat.Message {
+	content = chat.Visible(content)
 	text := fmt.Sprintf("%s%d>\n%s", summaryHead, n, content)
 	if role == chat.System {
 		text = fmt.Sprintf("%s v%d\n%s", summarySystem, n, content)
@@ -61,7 +63,7 @@ func NewAnswer(text string, m chat.Message) chat.Message {
 func MarkerText(dropped int, recall string, names []string) string {
 	text := fmt.Sprintf("%s%s left out; recall %s]", markerHead, Counted(dropped), recall)
 	if len(names) > 0 {
-		text += namesHead + strings.Join(names, " ")
+		text += namesHead + chat.Visible(strings.Join(names, " "))
 	}
 	return text
 }

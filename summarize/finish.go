@@ -1,6 +1,10 @@
 package summarize
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/tiercompact/tiercompact/chat"
+)
 
 // The headings of what follows the text in a session summary. They are read
 // back from former summaries, so they stay as they are.
@@ -17,7 +21,7 @@ const (
 // facts; each loses whole names or lines from its end.
 func Finish(text, facts string, ledger []string, maxTokens int, count func(string) int) string {
 	count = counter(count)
-	text, facts = withoutHeads(text), withoutHeads(facts)
+	text, facts = withoutHeads(chat.Visible(text)), withoutHeads(chat.Visible(facts))
 	names := cleanNames(ledger)
 	content := join(text, names, facts)
 	if maxTokens <= 0 || count(content) <= maxTokens {
@@ -123,7 +127,7 @@ func withoutHeads(s string) string {
 func cleanNames(ledger []string) []string {
 	var names []string
 	for _, name := range ledger {
-		if name = strings.TrimSpace(name); name != "" && !strings.ContainsAny(name, "\n\r") && !strings.Contains(name, ", ") {
+		if name = strings.TrimSpace(chat.Visible(name)); name != "" && !strings.ContainsAny(name, "\n\r") && !strings.Contains(name, ", ") {
 			names = append(names, name)
 		}
 	}

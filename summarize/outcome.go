@@ -2,10 +2,12 @@ package summarize
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/internal/logline"
 )
 
 // An outcome says how a call ended.
@@ -19,15 +21,24 @@ type outcome struct {
 // maxScan is how much of either end of an output is looked at.
 const maxScan = 32 << 10
 
-// outcomeOf reads the result of a.
+// outcomeOf reads the result of a. The exit code that the tool gives decides how
+// a command ended; only where there is none, or it is that of the last of
+// several commands, do the words of the output.
 func outcomeOf(a action, p chat.Part) outcome {
 	text := strings.TrimSpace(withoutBlocks(p.Text, "<system-reminder>", "</system-reminder>"))
 	if strings.Contains(prefix(text, 200), "tool use was rejected") {
 		return outcome{failed: true, rejected: true, line: "rejected by the user" + saidInstead(text)}
 	}
-	o := outcome{failed: p.Error || failedAtOnce(text)}
+	code, known := 0, false
+	if a.verb == runs || a.verb == uses {
+		code, known = logline.ExitCode(text)
+	}
+	o := outcome{failed: p.Error || code != 0 || !known && failedAtOnce(text)}
 	if a.verb == runs && (o.failed || !explores(a.object)) {
-		o.readLog(text)
+		o.readLog(text, o.failed || known && !masks(a.object))
+	}
+	if body := withoutFrame(text); body != "" {
+		text = body
 	}
 	switch {
 	case o.line != "":
@@ -41,21 +52,50 @@ func outcomeOf(a action, p chat.Part) outcome {
 		o.line = clip(text, 120)
 	}
 	o.line = clip(plainLine(prefix(o.line, 1<<10)), 160)
+	if code != 0 {
+		o.line = strings.TrimSuffix(fmt.Sprintf("exit code %d: %s", code, o.line), ": ")
+	}
 	return o
 }
 
-// plainLine returns line without tags of tools and without escape sequences
-// of terminals.
-func plainLine(line string) string {
-	line = strings.ReplaceAll(strings.ReplaceAll(line, "<tool_use_error>", ""), "</tool_use_error>", "")
-	for {
-		before, after, ok := strings.Cut(line, "\x1b[")
-		if !ok {
-			return line
+// masks reports whether the exit code of a command may be that of another than
+// the one it is about.
+func masks(command string) bool {
+	return strings.Contains(command, "|") || strings.Contains(command, ";") || strings.Contains(command, "\n")
+}
+
+// withoutFrame returns an output without the lines and tags in which tools say
+// with which code it ended.
+func withoutFrame(text string) string {
+	text = strings.NewReplacer("<output>", "", "</output>", "").Replace(text)
+	var kept []string
+	all := strings.Split(text, "\n")
+	for i, line := range all {
+		if edge := i < 8 || i >= len(all)-12; edge && isFrame(line) {
+			continue
 		}
-		after = strings.TrimLeft(after, "0123456789;?")
-		line = before + after[min(1, len(after)):]
+		kept = append(kept, line)
 	}
+	return strings.TrimSpace(strings.Join(kept, "\n"))
+}
+
+// isFrame reports whether a line is of what a tool puts around an output.
+func isFrame(line string) bool {
+	line = strings.TrimSpace(line)
+	if _, known := logline.ExitCode(line); known {
+		return true
+	}
+	for _, head := range []string{"Wall time:", "Output:", "Chunk ID:", "Original token count:", "Total output lines:", "Directory:", "Command:", "Signal: (none)", "Error: (none)", "Stderr: (empty)", "Stdout: (empty)", "Background PIDs: (none)", "Process Group PGID:", "[Current working directory:", "[Python interpreter:"} {
+		if strings.HasPrefix(line, head) {
+			return line != "Output:" || len(line) == len("Output:")
+		}
+	}
+	return false
+}
+
+// plainLine returns line without tags of tools and without what no reader sees.
+func plainLine(line string) string {
+	return chat.Visible(strings.NewReplacer("<tool_use_error>", "", "</tool_use_error>", "").Replace(strings.TrimPrefix(line, "Stdout: ")))
 }
 
 // saidInstead returns what the user said where a call was rejected.
@@ -81,75 +121,51 @@ func (o outcome) misused() bool {
 // failedAtOnce reports whether an output says in its first words that the
 // call failed.
 func failedAtOnce(text string) bool {
-	if code, ok := strings.CutPrefix(text, "Exit code "); ok {
-		return !strings.HasPrefix(code, "0")
-	}
+	first, _, _ := strings.Cut(text, "\n")
 	for _, head := range []string{"<tool_use_error>", "Error:", "error:", "fatal:", "Traceback (most recent call last)", "panic:", "bash: ", "command not found"} {
-		if strings.HasPrefix(text, head) {
-			return true
+		if strings.HasPrefix(first, head) {
+			return logline.Of(strings.TrimPrefix(first, "<tool_use_error>")) != logline.Success
 		}
 	}
 	return strings.HasSuffix(text, "command not found")
 }
 
-// readLog looks for failed tests and for errors, line by line.
-func (o *outcome) readLog(text string) {
+// readLog looks for failed tests and for errors, line by line. Where it is
+// decided how the command ended, it looks for no more than why.
+func (o *outcome) readLog(text string, decided bool) {
 	if len(text) > 2*maxScan {
 		text = text[:maxScan] + "\n" + text[len(text)-maxScan:]
 	}
+	if decided && !o.failed {
+		return
+	}
+	reader := logline.NewReader(text)
 	said := false // the line before named a failed test: this one says why
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
-		name, why := failedTest(line)
+		kind := reader.Of(line)
 		switch {
-		case name != "":
+		case kind == logline.FailedTest:
+			name, why := reader.FailedTest(line)
 			o.failed = true
-			if len(o.tests) < mostNames && !slices.Contains(o.tests, name) {
-				o.tests = append(o.tests, name)
+			if len(o.tests) < mostNames && !slices.Contains(o.tests, clip(name, 120)) {
+				o.tests = append(o.tests, clip(name, 120))
 			}
 			o.line = cmp.Or(o.line, why)
-		case o.line == "" && said && !isFailMark(line) && line != "":
+		case o.line == "" && said && !isFailMark(line) && line != "" && !isFrame(line):
 			o.line = line
-		case o.line == "" && isError(line):
+		case o.line == "" && kind == logline.Error && !isFrame(line):
 			o.failed = true
 			if !isFailMark(line) {
 				o.line = line
 			}
 		}
-		said = name != ""
+		said = kind == logline.FailedTest
 	}
 }
 
 // isFailMark reports whether line says that something failed, but not what.
 func isFailMark(line string) bool { return strings.Trim(line, "FAIL- ") == "" }
-
-// failedTest returns the name of the test that line reports as failed, and
-// what it says about why.
-func failedTest(line string) (name, why string) {
-	for _, head := range []string{"--- FAIL: ", "FAILED ", "✗ ", "✕ ", "× ", "not ok "} {
-		if rest, ok := strings.CutPrefix(line, head); ok {
-			name, why, _ = strings.Cut(strings.TrimSpace(rest), " ")
-			if !strings.HasPrefix(why, "- ") {
-				why = ""
-			}
-			return clip(name, 120), strings.TrimPrefix(why, "- ")
-		}
-	}
-	if rest, ok := strings.CutSuffix(line, " ... FAILED"); ok {
-		return clip(strings.TrimPrefix(rest, "test "), 120), ""
-	}
-	return "", ""
-}
-
-// isError reports whether line of a log names an error.
-func isError(line string) bool {
-	for _, head := range []string{"FAIL", "panic:", "fatal:", "Error:", "error:", "error[", "ERROR", "npm ERR!", "Traceback", "E   ", "undefined:", "AssertionError", "TypeError", "ValueError", "SyntaxError", "make: ***"} {
-		if strings.HasPrefix(line, head) {
-			return true
-		}
-	}
-	return strings.Contains(line, ": error: ") || strings.Contains(line, ": undefined: ") || strings.Contains(line, "Error: ")
-}
 
 // explores reports whether a command only looks around: what it prints may
 // hold any word, and says nothing about how it ended.
@@ -176,15 +192,19 @@ func firstTelling(text string) string {
 	return clip(text, 40)
 }
 
-// complaint returns the first line of a failed command's output that sounds
-// like one, else the last.
+// complaint returns the first line of a failed command's output that names an
+// error, else the first that tells of trouble, else the last.
 func complaint(text string) string {
+	reader, trouble := logline.NewReader(text), ""
 	for line := range strings.Lines(prefix(text, maxScan)) {
-		if low := strings.ToLower(line); has(low, "error", "fail", "cannot", "not found", "denied", "invalid", "unknown", "undefined", "missing", "refused") {
+		switch kind := reader.Of(line); {
+		case kind >= logline.Error:
 			return strings.TrimSpace(line)
+		case kind == logline.Trouble && trouble == "":
+			trouble = strings.TrimSpace(line)
 		}
 	}
-	return lastTelling(text, false)
+	return cmp.Or(trouble, lastTelling(text, false))
 }
 
 // lastTelling returns the last line that says something; of tests, rather one

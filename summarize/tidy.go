@@ -3,14 +3,16 @@ package summarize
 import (
 	"strings"
 	"sync"
+
+	"github.com/tiercompact/tiercompact/chat"
 )
 
-// tidy returns the record in what a model wrote: without thinking that is
-// closed, the fence and the sentence around it, lines of the form, headings
-// without lines, and whatever it said before. repeats reports whether it said
-// something again.
+// tidy returns the record in what a model wrote: without what no reader sees,
+// thinking that is closed, the fence and the sentence around it, lines of the
+// form, headings without lines, and whatever it said before. repeats reports
+// whether it said something again.
 func tidy(text string) (clean string, repeats bool) {
-	text = withoutThought(strings.TrimSpace(text))
+	text = withoutThought(strings.TrimSpace(chat.Visible(text)))
 	text = unfenced(text)
 	seen, echoes := make(map[string]bool), formLines()
 	var kept []string

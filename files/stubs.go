@@ -1,0 +1,191 @@
+package files
+
+import (
+	"path"
+	"strings"
+
+	"github.com/tiercompact/tiercompact/chat"
+)
+
+// A stub is what a tool or compactor puts in the place of a text that stands
+// elsewhere in the conversation: above, or below.
+type stub uint8
+
+const (
+	noStub stub = iota
+	above       // "File unchanged since last read … refer to that"
+	below       // "This file read has been removed … Refer to the latest file read"
+)
+
+// longestStub is how many bytes a stub has at most.
+const longestStub = 600
+
+// The words of stubs, in lower case: those of Claude Code, Cline, Roo, OpenCode,
+// Gemini CLI and what is built on them, and our own.
+var (
+	saysAbove = []string{"unchanged since", "file_unchanged", "not changed since", "hasn't changed since", "no changes since", "content unchanged", "contents unchanged", "already read", "already been read", "already in context", "already in the conversation", "already have the content", "refer to that instead", "refer to the earlier", "refer to the previous", "see the earlier", "see previous read", "same content as"}
+	saysBelow = []string{"file read has been removed", "refer to the latest", "by a newer copy below", "repeated below, word for word"}
+)
+
+// stubOf returns what kind of stub a text is.
+func stubOf(text string) stub {
+	text = strings.TrimSpace(trimReminders(text))
+	if text == "" || len(text) > longestStub || strings.Count(text, "\n") > 6 {
+		return noStub
+	}
+	text = strings.ToLower(text)
+	for _, s := range saysBelow {
+		if strings.Contains(text, s) {
+			return below
+		}
+	}
+	for _, s := range saysAbove {
+		if strings.Contains(text, s) {
+			return above
+		}
+	}
+	return noStub
+}
+
+// A reference is what a message shows of a file, or the stub that stands for it.
+type reference struct {
+	key  string // the path, or the call where it names none
+	stub stub
+}
+
+// Referents returns, for each message that is a stub, the message that holds the
+// text that it refers to, and -1 for any other: it is worth nothing without. It
+// returns nil where there is no stub.
+func Referents(t chat.Transcript) []int {
+	any := false
+	for _, m := range t {
+		any = any || stubIn(m) != noStub
+	}
+	if !any {
+		return nil
+	}
+	shows, calls := make([]reference, len(t)), Calls(t)
+	for i, m := range t {
+		shows[i] = referenceOf(m, calls[i])
+	}
+	out := make([]int, len(t))
+	newest := make(latest)
+	for i := range t {
+		out[i] = -1
+		switch s := shows[i]; {
+		case s.stub == above:
+			out[i] = newest.of(s.key)
+		case s.stub == noStub:
+			newest.put(s.key, i)
+		}
+	}
+	later := make(latest)
+	for i := len(t) - 1; i >= 0; i-- {
+		switch s := shows[i]; {
+		case s.stub == below:
+			out[i] = later.of(s.key)
+		case s.stub == noStub && later.of(s.key) < 0:
+			later.put(s.key, i)
+		}
+	}
+	return out
+}
+
+// stubIn returns what kind of stub a message of a tool is.
+func stubIn(m chat.Message) stub {
+	if m.Role != chat.Tool && !m.Machine {
+		return noStub
+	}
+	for _, p := range m.Parts {
+		if p.Kind == chat.Result || p.Kind == chat.Text {
+			if s := stubOf(p.Text); s != noStub {
+				return s
+			}
+		}
+	}
+	return noStub
+}
+
+// referenceOf returns what message m, which answers call, shows.
+func referenceOf(m chat.Message, call *chat.Part) reference {
+	s := reference{stub: stubIn(m)}
+	if call != nil {
+		if f, ok := shownByCall(call); ok {
+			s.key = f.path
+		} else if s.key = pathIn(leaves(call.Args)); s.key != "" && len(editedBy(call)) > 0 {
+			s.key = ""
+		} else if s.key == "" {
+			s.key = "\x00" + call.Name + "\x00" + call.Args
+		}
+		return s
+	}
+	for _, p := range m.Parts {
+		if (p.Kind == chat.Text || p.Kind == chat.Result) && (m.Machine || m.Role == chat.Tool) {
+			if found := shownPath(p.Text); found != "" {
+				s.key = found
+			}
+		}
+	}
+	return s
+}
+
+// shownPath returns the path of the file that a text says it shows.
+func shownPath(text string) string {
+	if f := strip(text[:min(len(text), edge)]); f.path != "" {
+		return f.path
+	}
+	if head, _, ok := strings.Cut(strings.TrimSpace(text), "\n"); ok && strings.HasPrefix(head, "<file ") {
+		return attribute(head, "path")
+	}
+	return ""
+}
+
+// latest says which message showed a file last, by the last name of its path.
+type latest map[string][]seen
+
+type seen struct {
+	path    string
+	message int
+}
+
+func (l latest) put(key string, message int) {
+	if key == "" {
+		return
+	}
+	base, full := baseOf(key)
+	for i, s := range l[base] {
+		if s.path == full {
+			l[base][i].message = message
+			return
+		}
+	}
+	if len(l[base]) < maxNamesakes {
+		l[base] = append(l[base], seen{full, message})
+	}
+}
+
+// of returns the message, or -1.
+func (l latest) of(key string) int {
+	if key == "" {
+		return -1
+	}
+	base, full := baseOf(key)
+	at := -1
+	for _, s := range l[base] {
+		switch {
+		case s.path == full:
+			return s.message
+		case strings.HasSuffix(s.path, "/"+full), strings.HasSuffix(full, "/"+s.path):
+			at = s.message
+		}
+	}
+	return at
+}
+
+func baseOf(key string) (base, full string) {
+	if key[0] == 0 { // a call
+		return key, key
+	}
+	full = clean(key)
+	return path.Base(full), full
+}

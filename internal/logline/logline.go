@@ -1,0 +1,99 @@
+// Package logline knows what a line of a tool output says of how things went:
+// an error, a failed test, that all is well. It is the one list of them, for
+// what a digest keeps and for what decides how a command ended.
+package logline
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/tiercompact/tiercompact/chat"
+)
+
+// A Kind says what a line of output tells, the gravest last.
+type Kind uint8
+
+// The kinds of line.
+const (
+	Plain      Kind = iota
+	Success         // that all went well: "0 errors", "ok 3 - adds", "Exit Code: 0"
+	Trouble         // a word of trouble that decides nothing: a warning, what was expected
+	Error           // an error, or that something failed
+	FailedTest      // that a test failed, with its name
+)
+
+// longest is how many bytes of a line are looked at.
+const longest = 1 << 10
+
+// Of returns what a line tells by itself.
+func Of(line string) Kind { return Reader{}.Of(line) }
+
+// A Reader reads the lines of one output: in some, a numbered line is a failed
+// test. The zero Reader knows nothing of the output.
+type Reader struct{ listed bool }
+
+// NewReader returns a Reader for the lines of text.
+func NewReader(text string) Reader {
+	for _, head := range []string{" failing", "Failures:", "FAILURES!", "ERRORS!", " failure:", " failures:", " error:\n", " errors:\n", " failure\n", " failures\n", " failed\n", " failures,", " failure,"} {
+		if strings.Contains(text, head) {
+			return Reader{listed: true}
+		}
+	}
+	return Reader{}
+}
+
+// Of returns what a line of the output tells.
+func (r Reader) Of(line string) Kind {
+	line = tidy(line)
+	switch {
+	case line == "":
+		return Plain
+	case passes(line):
+		return Success
+	}
+	if name, _ := r.failedTest(line); name != "" {
+		return FailedTest
+	}
+	return wordsOf(line)
+}
+
+// FailedTest returns the name of the test that line reports as failed, and why
+// where the line says so; "" where it reports none.
+func (r Reader) FailedTest(line string) (name, why string) {
+	if line = tidy(line); line == "" || passes(line) {
+		return "", ""
+	}
+	return r.failedTest(line)
+}
+
+// tidy returns line as its words are looked for.
+func tidy(line string) string {
+	if len(line) > longest {
+		cut := longest
+		for cut > 0 && !utf8.RuneStart(line[cut]) {
+			cut--
+		}
+		line = line[:cut]
+	}
+	return strings.TrimSpace(chat.Visible(line))
+}
+
+// passes reports whether line says that one test or step went well, whatever
+// its name says.
+func passes(line string) bool {
+	for _, head := range []string{"ok ", "ok\t", "--- PASS", "--- SKIP", "=== RUN", "PASS", "✓ ", "✔ ", "√ ", "[       OK ]", "[  PASSED  ]", "[ RUN "} {
+		if strings.HasPrefix(line, head) {
+			return !strings.HasPrefix(line, "PASS:") || !strings.Contains(line, "FAIL:")
+		}
+	}
+	if rest, ok := strings.CutPrefix(line, "not ok "); ok {
+		up := strings.ToUpper(rest)
+		return strings.Contains(up, "# TODO") || strings.Contains(up, "# SKIP")
+	}
+	for _, end := range []string{" ... ok", " ... ignored", " PASSED", " SKIPPED", " XFAIL", "...ok", "... OK"} {
+		if strings.HasSuffix(line, end) {
+			return true
+		}
+	}
+	return strings.Contains(line, " PASSED [") || strings.Contains(line, " XFAIL [") || strings.Contains(line, " SKIPPED [")
+}
