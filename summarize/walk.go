@@ -53,8 +53,7 @@ func (w *walk) user(m chat.Message) {
 	if !m.Typed() {
 		return
 	}
-	body = withoutWrappers(body)
-	if strings.TrimSpace(body) == "" {
+	if body = m.TypedText(); body == "" {
 		return
 	}
 	w.endTurn()
