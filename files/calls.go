@@ -31,6 +31,12 @@ func (s *scan) arguments(part int, p chat.Part) {
 			s.names(l.value)
 			continue
 		}
+		if blocks := searchReplace(l.value, c.Path); len(blocks) > 0 && c.Kind == Edit && !c.Old {
+			for _, r := range blocks {
+				s.sides(Copy{Part: part, Arg: l.key, leafAt: l.at}, l.value, r)
+			}
+			continue
+		}
 		s.facts.Mentions = append(s.facts.Mentions, c.Path)
 		s.add(c, unixLines(l.value[c.Start:c.End]))
 	}
@@ -109,7 +115,8 @@ func patched(text string) string {
 		return ""
 	}
 	for _, mark := range []string{"*** Update File: ", "*** Add File: ", "+++ b/", "+++ "} {
-		if _, rest, ok := strings.Cut(head, mark); ok {
+		before, rest, ok := strings.Cut(head, mark)
+		if ok && (mark[0] == '*' || !strings.HasSuffix(before, "+")) { // +++++++ REPLACE is the end of a block
 			line, _, _ := strings.Cut(rest, "\n")
 			return strings.TrimSpace(line)
 		}
