@@ -33,9 +33,9 @@ type TextEdit struct {
 }
 
 // TextEdits returns the edits that an assistant's text makes, and the text
-// without them.
-func TextEdits(text string) (edits []TextEdit, rest string) {
-	blocks := searchReplace(text, "")
+// without them. path is the file of a block for which the text names none.
+func TextEdits(text, path string) (edits []TextEdit, rest string) {
+	blocks := searchReplace(text, path)
 	if len(blocks) == 0 {
 		return nil, text
 	}

@@ -40,7 +40,7 @@ func TestTextEditsAreFoundInAllForms(t *testing.T) {
 		"a conflict of git":          {"a.go\n<<<<<<< HEAD\nold\n=======\nnew\n>>>>>>> main\n", ""},
 		"talk of them":               {"Use <<<<<<< SEARCH and >>>>>>> REPLACE in a.go.", ""},
 	} {
-		edits, rest := TextEdits(c.in)
+		edits, rest := TextEdits(c.in, "")
 		got := ""
 		for _, e := range edits {
 			got += e.Path + ":old\n" + e.Old + "new\n" + e.New
@@ -154,6 +154,6 @@ func TestTextEditsAreReplacedInPlace(t *testing.T) {
 
 func TestTextEditsAreFoundInLinearTime(t *testing.T) {
 	for _, text := range []string{"<<<<<<< SEARCH\n", "a.go\n<<<<<<< SEARCH\n=======\n", "=======\n SEARCH\n", "a.go\n<<<<<<< SEARCH\n=======\n>>>>>>> REPLACE\n", "------- SEARCH\n:start_line:1\n"} {
-		TextEdits(strings.Repeat(text, 1<<15)) // would not end if it were not
+		TextEdits(strings.Repeat(text, 1<<15), "") // would not end if it were not
 	}
 }
