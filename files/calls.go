@@ -31,7 +31,7 @@ func (s *scan) arguments(part int, p chat.Part) {
 			s.names(l.value)
 			continue
 		}
-		if blocks := searchReplace(l.value, c.Path); len(blocks) > 0 && c.Kind == Edit && !c.Old {
+		if blocks := searchReplace(l.value, c.Path); len(blocks) > 0 && c.takes(blocks[0], l.value) {
 			for _, r := range blocks {
 				s.sides(Copy{Part: part, Arg: l.key, leafAt: l.at}, l.value, r)
 			}
@@ -40,6 +40,13 @@ func (s *scan) arguments(part int, p chat.Part) {
 		s.facts.Mentions = append(s.facts.Mentions, c.Path)
 		s.add(c, unixLines(l.value[c.Start:c.End]))
 	}
+}
+
+// takes reports whether the blocks in a leaf, of which r is the first, are edits
+// of the file: a file that is written may hold such blocks, but does not begin
+// with one.
+func (c *Copy) takes(r replacement, value string) bool {
+	return c.Kind == Edit && !c.Old || c.Kind == Write && strings.TrimSpace(value[:r.all.start]) == ""
 }
 
 // classify fills in what a leaf is; it reports whether it is a copy.

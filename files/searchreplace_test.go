@@ -77,11 +77,16 @@ func TestBothSidesOfATextEditAreCopiesOfTheFile(t *testing.T) {
 		"Cline, in a call":      {Role: chat.Assistant, Parts: []chat.Part{*call("replace_in_file", args{"path": "src/store.go", "diff": clineEdit})}},
 		"Roo, in a call":        {Role: chat.Assistant, Parts: []chat.Part{*call("apply_diff", args{"path": "src/store.go", "diff": rooEdit})}},
 		"in the second of two":  {Role: chat.Assistant, Parts: []chat.Part{{Kind: chat.Text, Text: "Now."}, {Kind: chat.Text, Text: aiderEdit}}},
+		"Roo, of many files":    {Role: chat.Assistant, Parts: []chat.Part{*call("apply_diff", args{"args": args{"file": []args{{"path": "src/store.go", "diff": []args{{"content": rooEdit}}}}}})}},
 		"an older Cline's call": {Role: chat.Assistant, Parts: []chat.Part{*call("replace_in_file", args{"path": "src/store.go", "diff": strings.NewReplacer("-------", "<<<<<<<", "+++++++", ">>>>>>>").Replace(clineEdit)})}},
 	} {
 		if got := sidesOf(m); got != want {
 			t.Errorf("%s: %q", name, got)
 		}
+	}
+	doc := chat.Message{Role: chat.Assistant, Parts: []chat.Part{*call("write", args{"path": "a.md", "content": "# How to edit\n" + aiderEdit})}}
+	if got := sidesOf(doc); !strings.HasPrefix(got, "no edit a.md # How") {
+		t.Errorf("a file with such blocks is written: %q", got)
 	}
 	if got := sidesOf(chat.NewText(chat.User, aiderEdit)); strings.Contains(got, "old ") {
 		t.Errorf("a user edits: %q", got)
