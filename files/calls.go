@@ -31,9 +31,9 @@ func (s *scan) arguments(part int, p chat.Part) {
 			s.names(l.value)
 			continue
 		}
-		if blocks := searchReplace(l.value, c.Path); len(blocks) > 0 && c.takes(blocks[0], l.value) {
+		if blocks := searchReplace(l.value, c.Path); len(blocks) > 0 && c.holdsEdits(blocks[0], l.value) {
 			for _, r := range blocks {
-				s.sides(Copy{Part: part, Arg: l.key, leafAt: l.at}, l.value, r)
+				s.addSides(Copy{Part: part, Arg: l.key, leafAt: l.at}, l.value, r)
 			}
 			continue
 		}
@@ -42,10 +42,10 @@ func (s *scan) arguments(part int, p chat.Part) {
 	}
 }
 
-// takes reports whether the blocks in a leaf, of which r is the first, are edits
+// holdsEdits reports whether the blocks in a leaf, of which r is the first, are edits
 // of the file: a file that is written may hold such blocks, but does not begin
 // with one.
-func (c *Copy) takes(r replacement, value string) bool {
+func (c *Copy) holdsEdits(r replacement, value string) bool {
 	return c.Kind == Edit && !c.Old || c.Kind == Write && strings.TrimSpace(value[:r.all.start]) == ""
 }
 

@@ -198,7 +198,7 @@ func (s *scan) prose(part int, text string) {
 		}
 	}
 	if s.edits {
-		s.edited(part, text, searchReplace(text, ""))
+		s.addTextEdits(part, text, searchReplace(text, ""))
 		return
 	}
 	s.blocks(part, text, 0, len(text))

@@ -142,7 +142,7 @@ func (f *blockFinder) between(i, k int) span {
 }
 
 // hints goes past the lines that say where the old text stands, and the rule
-// behind them.
+// after them.
 func (f *blockFinder) hints(i, divider int, r *replacement) int {
 	for k := i; k < divider; k++ {
 		line := f.line(k)
@@ -226,20 +226,20 @@ func isMark(line, signs string, words ...string) bool {
 	return false
 }
 
-// edited notes both sides of the blocks of an assistant's text, and what stands
+// addTextEdits notes both sides of the blocks of an assistant's text, and what stands
 // between the blocks.
-func (s *scan) edited(part int, text string, blocks []replacement) {
+func (s *scan) addTextEdits(part int, text string, blocks []replacement) {
 	at := 0
 	for _, r := range blocks {
 		s.blocks(part, text, at, int(r.all.start))
-		s.sides(Copy{Part: part}, text, r)
+		s.addSides(Copy{Part: part}, text, r)
 		at = int(r.all.end)
 	}
 	s.blocks(part, text, at, len(text))
 }
 
-// sides notes the two sides of a block. c says where text stands.
-func (s *scan) sides(c Copy, text string, r replacement) {
+// addSides notes the two sides of a block. c says where text stands.
+func (s *scan) addSides(c Copy, text string, r replacement) {
 	c.Kind, c.Path, c.marked, c.First = Edit, r.path, true, r.first
 	s.facts.Mentions = append(s.facts.Mentions, r.path)
 	for _, side := range []struct {

@@ -73,7 +73,7 @@ func (s *source) brokenDocument(err error) *Error {
 }
 
 func (s *source) notUTF8() *Error {
-	text := s.text + s.half
+	text := s.text + s.partialRune
 	if isUTF16(text) {
 		return s.fail(ErrNotUTF8, 1, "", "is UTF-16, not UTF-8", "convert it to UTF-8")
 	}

@@ -88,7 +88,7 @@ func newClaudeSession(all []peek) *claudeSession {
 			continue
 		}
 		if twin, ok := s.tree.newest[id]; ok && sameMessage(s.records[twin], r) {
-			s.move(twin, r)
+			s.reparent(twin, r)
 			continue
 		}
 		parent := r.text("parentUuid")
@@ -98,7 +98,7 @@ func newClaudeSession(all []peek) *claudeSession {
 		s.records = append(s.records, r)
 		s.tree.grow(id, r.fields["parentUuid"])
 	}
-	s.linkAhead(ahead)
+	s.linkLaterParents(ahead)
 	return s
 }
 
@@ -113,17 +113,17 @@ func sameMessage(a, b peek) bool {
 	return was.has("content") && was.fields["content"] == is.fields["content"] && was.text("id") == is.text("id") && was.text("model") == is.text("model")
 }
 
-// move gives a record that is written again the parent that it has now, where
-// that one was written since: the record was kept behind it.
-func (s *claudeSession) move(i int, again peek) {
+// reparent gives a record that is written again the parent that it has now, where
+// that one was written since: the record was kept after it.
+func (s *claudeSession) reparent(i int, again peek) {
 	id := again.text("parentUuid")
 	if parent, ok := s.tree.newest[id]; ok && parent > i && id != again.text("uuid") {
 		s.tree.parent[i] = parent
 	}
 }
 
-// linkAhead links records whose parent is written behind them, where it is.
-func (s *claudeSession) linkAhead(records []int) {
+// linkLaterParents links records whose parent is written after them.
+func (s *claudeSession) linkLaterParents(records []int) {
 	for _, i := range records {
 		if parent, ok := s.tree.newest[s.records[i].text("parentUuid")]; ok {
 			s.tree.parent[i], s.tree.linked = parent, true

@@ -15,16 +15,16 @@ import "slices"
 //     that it always had: the file is only appended to. The boundary names it in
 //     compactMetadata, older versions as preservedSegment{headUuid, anchorUuid,
 //     tailUuid}, newer ones as preservedMessages{anchorUuid, uuids, allUuids} too.
-//   - anchorUuid is what the kept records stand behind: the summary, or the
+//   - anchorUuid is what the kept records stand after: the summary, or the
 //     boundary, where the end of the session was summarised and its beginning
 //     kept. Then the summary follows the kept records.
 //   - The next prompt has the last kept record as its parent, so that its parents
 //     lead past the boundary into what was compacted away.
 //   - Only the newest boundary counts. One without either field keeps nothing.
 //   - Some versions write kept records, and older boundaries among them, again
-//     behind the summary, with the ids that they had.
+//     after the summary, with the ids that they had.
 //
-// A microcompact_boundary is no boundary: it only clears the results it names.
+// A microcompact_boundary is not a boundary: it only clears the results it names.
 
 // A compaction is one boundary and what belongs to it.
 type compaction struct {
@@ -53,7 +53,7 @@ func (s *claudeSession) view(leaf, end int) []int {
 		}
 		tried++
 		c := s.compaction(b)
-		if rest, ok := s.behind(c, way); ok {
+		if rest, ok := s.recordsAfter(c, way); ok {
 			return c.view(rest)
 		}
 	}
@@ -146,11 +146,11 @@ func (s *claudeSession) segment(of peek, b int) []int {
 	return nil
 }
 
-// behind returns the records of way that came after compaction c, and whether
+// recordsAfter returns the records of way that came after compaction c, and whether
 // way goes on from there: through the boundary or the summary, or from a record
 // that was kept or was the last one before. Where the boundary says what it
 // kept, nothing else that is older goes on.
-func (s *claudeSession) behind(c compaction, way []int) ([]int, bool) {
+func (s *claudeSession) recordsAfter(c compaction, way []int) ([]int, bool) {
 	for at, i := range slices.Backward(way) {
 		if i == c.summary || i == c.boundary {
 			return way[at+1:], true

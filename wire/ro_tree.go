@@ -38,7 +38,7 @@ func (t *tree) grow(id, parent string) int {
 // that lead in a circle, each is taken once.
 func (t *tree) path(leaf int, first func(i int) bool) []int {
 	var way []int
-	var seen map[int]bool // once a parent stands behind its child
+	var seen map[int]bool // once a parent stands after its child
 	for i := leaf; i >= 0 && !seen[i]; {
 		way = append(way, i)
 		if first(i) {

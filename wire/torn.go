@@ -6,7 +6,7 @@ import (
 )
 
 // A program that is killed, or whose disk is full, leaves a record torn. The
-// program that opens the file again appends behind it, so that the next whole
+// program that opens the file again appends after it, so that the next whole
 // record stands on the same line:
 //
 //	{"type":"user","text":"half of a sen{"type":"user","text":"the next one"}
@@ -14,11 +14,11 @@ import (
 // The record that follows is told by the place where the torn one stops being
 // JSON: its bracket is there, or it reads as a value inside of the torn one.
 
-// nextRecord returns where the record begins that is glued behind the torn one
-// at text[i:], of which text[broken] is the first byte that is no JSON; -1 where
+// nextRecord returns where the record begins that is glued after the torn one
+// at text[i:], of which text[broken] is the first byte that is not JSON; -1 where
 // there is none. text ends with the line.
 func nextRecord(text string, i, broken int) int {
-	keys, last := outlineOf(text[:broken], i)
+	keys, last := tornMembers(text[:broken], i)
 	if last > i && sharesKeys(text[last:broken], keys) && followed(text, broken) {
 		return last
 	}
@@ -29,13 +29,13 @@ func nextRecord(text string, i, broken int) int {
 	if len(keys) > 0 {
 		head = "{" + string(quote(nil, keys[0]))
 	}
-	return opening(text, head, broken)
+	return recordOpening(text, head, broken)
 }
 
-// outlineOf goes through the torn record at text[i:] to where it is broken. It
+// tornMembers goes through the torn record at text[i:] to where it is broken. It
 // returns the names of its members, and where the value begins that ends there,
 // -1 where none does.
-func outlineOf(text string, i int) (keys []string, last int) {
+func tornMembers(text string, i int) (keys []string, last int) {
 	var open []int
 	last = -1
 	key := false // a string is the name of a member of the record itself
@@ -89,7 +89,7 @@ func sharesKeys(text string, keys []string) bool {
 }
 
 // bracketAt returns where the bracket stands at which the text breaks: the
-// broken byte itself, or what stands behind a bracket and the quote of its
+// broken byte itself, or what stands after a bracket and the quote of its
 // first name, where that quote has ended a torn string.
 func bracketAt(text string, i, broken int) int {
 	at := strings.LastIndexByte(text[i:min(broken+1, len(text))], '{')
@@ -103,13 +103,13 @@ func bracketAt(text string, i, broken int) int {
 	return at
 }
 
-// mostOpenings is how many places are tried behind the broken byte, so that a
+// mostOpenings is how many places are tried after the broken byte, so that a
 // long line costs no more than a few times its length.
 const mostOpenings = 16
 
-// opening returns where behind the broken byte a whole record begins that opens
+// recordOpening returns where after the broken byte a whole record begins that opens
 // with head.
-func opening(text, head string, broken int) int {
+func recordOpening(text, head string, broken int) int {
 	at := broken
 	for range mostOpenings {
 		n := strings.Index(text[at:], head)
@@ -154,9 +154,9 @@ func readAsUTF8(text string) (string, int) {
 	return out.String(), n
 }
 
-// halfRune returns how many bytes at the end of text are the beginning of a
+// partialRuneLen returns how many bytes at the end of text are the beginning of a
 // character of which the rest is missing.
-func halfRune(text string) int {
+func partialRuneLen(text string) int {
 	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
 		if c := text[len(text)-n]; utf8.RuneStart(c) {
 			if c >= utf8.RuneSelf && !utf8.FullRuneInString(text[len(text)-n:]) {

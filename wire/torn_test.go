@@ -37,7 +37,7 @@ func TestTornRecordCostsItselfAlone(t *testing.T) {
 				if err != nil {
 					t.Fatalf("%s cut at %d, %s between: %v", name, cut, between, err)
 				}
-				if said(c) != "next third" || c.Skipped != 1 || c.Unended != 0 {
+				if said(c) != "next third" || c.Skipped != 1 || c.Unfinished != 0 {
 					t.Errorf("%s cut at %d, %q between: %q, %d left out: %s", name, cut, between, said(c), c.Skipped, in)
 				}
 				if _, err := DecodeBytes([]byte(in), Options{Format: name}); !errors.Is(err, ErrBroken) {
@@ -97,13 +97,13 @@ func TestRecordThatIsBeingWrittenIsLeftOut(t *testing.T) {
 			for _, lenient := range []bool{false, true} {
 				in := lines[0] + "\n" + lines[1][:cut]
 				c, err := DecodeBytes([]byte(in), Options{Lenient: lenient, Format: name})
-				if err != nil || said(c) != "next" || c.Unended != 2 || c.Skipped != 0 {
-					t.Errorf("%s cut at %d, lenient %v: %q, line %d without an end, %d left out, %v", name, cut, lenient, said(c), c.Unended, c.Skipped, err)
+				if err != nil || said(c) != "next" || c.Unfinished != 2 || c.Skipped != 0 {
+					t.Errorf("%s cut at %d, lenient %v: %q, line %d without an end, %d left out, %v", name, cut, lenient, said(c), c.Unfinished, c.Skipped, err)
 				}
 			}
 		}
 		whole, err := DecodeBytes([]byte(lines[0]+"\n"+lines[1]), Options{Format: name})
-		if err != nil || len(whole.Messages) != 2 || whole.Unended != 0 {
+		if err != nil || len(whole.Messages) != 2 || whole.Unfinished != 0 {
 			t.Errorf("%s: %d messages, %v", name, len(whole.Messages), err)
 		}
 	}

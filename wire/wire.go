@@ -21,14 +21,14 @@ import (
 // A Conversation is one chat as the model saw it. Its messages share memory
 // with the text that was read.
 type Conversation struct {
-	Format   string          // name of the format it was read from
-	Messages chat.Transcript // canonical: each tool result is one message; the system prompt of a body comes first, as a message
-	Tools    []byte          // tool definitions as read (JSON array), nil without
-	Model    string          // "" where the source does not say
-	Title    string          // "" where the source does not say
-	Skipped  int             // broken records left out under Lenient
-	Replaced int             // bytes that are not UTF-8, read as U+FFFD under Lenient
-	Unended  int             // line of the last record, left out because it was not written to its end; 0 without
+	Format     string          // name of the format it was read from
+	Messages   chat.Transcript // canonical: each tool result is one message; the system prompt of a body comes first, as a message
+	Tools      []byte          // tool definitions as read (JSON array), nil without
+	Model      string          // "" where the source does not say
+	Title      string          // "" where the source does not say
+	Skipped    int             // broken records left out under Lenient
+	Replaced   int             // bytes that are not UTF-8, read as U+FFFD under Lenient
+	Unfinished int             // line of the last record, left out because it was not written to its end; 0 without
 
 	layout *layout // the document around the messages; nil where they cannot be written back into it
 }
@@ -36,7 +36,7 @@ type Conversation struct {
 // Options say how to read. The zero value detects the format, and refuses
 // broken lines and files that hold several chats. The last line of a file of
 // JSON lines, if it has no end and is the beginning of a record, belongs to a
-// session that is being written: it is left out, see [Conversation.Unended].
+// session that is being written: it is left out, see [Conversation.Unfinished].
 type Options struct {
 	Format   string // "" detects it by content
 	Lenient  bool   // leave broken records out, read bytes that are not UTF-8 as U+FFFD, and count both
@@ -120,7 +120,7 @@ func pick(src *source, chats []Conversation, n int) (Conversation, error) {
 		return Conversation{}, src.fail(ErrNoChat, 0, "", fmt.Sprintf("has no chat %d, it holds %d", n, len(chats)), "choose one from 1 on with --chat N")
 	}
 	c := chats[max(n, 1)-1]
-	c.Skipped, c.Replaced, c.Unended = src.skipped, src.replaced, src.unended
+	c.Skipped, c.Replaced, c.Unfinished = src.skipped, src.replaced, src.unfinishedLine
 	return c, nil
 }
 
@@ -136,15 +136,15 @@ type format struct {
 // A source is an input that is being read. Its text is valid UTF-8 and has no
 // byte order mark.
 type source struct {
-	text     string // without the mark
-	bom      string // the mark, or ""
-	half     string // the bytes behind text that begin a character and do not end it, or ""
-	name     string // of the file, for errors
-	lenient  bool
-	skipped  int // broken records met so far; lines and skip count them
-	replaced int // bytes that were not UTF-8
-	unended  int // line of the last record, where it has no end
-	scanned  *scan
+	text           string // without the mark
+	bom            string // the mark, or ""
+	partialRune    string // the bytes behind text that begin a character and do not end it, or ""
+	name           string // of the file, for errors
+	lenient        bool
+	skipped        int // broken records met so far; lines and skip count them
+	replaced       int // bytes that were not UTF-8
+	unfinishedLine int // line of the last record, if it was not written to its end
+	scanned        *scan
 }
 
 // A scan is the first value of a source, or why it is none.
@@ -188,8 +188,8 @@ func (s *source) lines(each func(v value) error) error {
 		}
 		start = end
 	}
-	if s.unended == 0 {
-		return s.noHalf()
+	if s.unfinishedLine == 0 {
+		return s.checkPartialRune()
 	}
 	return nil
 }
@@ -200,7 +200,7 @@ func (s *source) line(start, end, line int, each func(v value) error) error {
 		next, err := scanValue(text, i)
 		if err != nil {
 			if end == len(s.text) && s.unfinished(i, err) {
-				s.unended = line
+				s.unfinishedLine = line
 				return nil
 			}
 			if err := s.skip(s.broken(line, err)); err != nil {
@@ -228,7 +228,7 @@ func (s *source) unfinished(i int, err error) bool {
 	return errors.As(err, &at) && at.cut && s.text[i] == '{' && i > skipSpace(s.text, 0) && !strings.HasSuffix(s.text, "\n")
 }
 
-// brokenAt returns the offset of the first byte that is no JSON.
+// brokenAt returns the offset of the first byte that is not JSON.
 func brokenAt(err error) int {
 	at := (*syntaxError)(nil)
 	if !errors.As(err, &at) {
@@ -237,16 +237,16 @@ func brokenAt(err error) int {
 	return at.offset
 }
 
-// noHalf returns an error where half a character ends the source and no record
-// that is being written.
-func (s *source) noHalf() error {
+// checkPartialRune returns an error if half a character ends the source, but no
+// record that is being written.
+func (s *source) checkPartialRune() error {
 	switch {
-	case s.half == "":
+	case s.partialRune == "":
 		return nil
 	case !s.lenient:
 		return s.notUTF8()
 	}
-	s.replaced = len(s.half)
+	s.replaced = len(s.partialRune)
 	return nil
 }
 
@@ -266,7 +266,7 @@ func (s *source) document() (value, error) {
 	if err != nil {
 		return value{}, s.brokenDocument(err)
 	}
-	if err := s.noHalf(); err != nil {
+	if err := s.checkPartialRune(); err != nil {
 		return value{}, err
 	}
 	if rest := skipSpace(s.text, end); rest < len(s.text) {
@@ -290,9 +290,9 @@ func newSource(text string, o Options) (*source, error) {
 	if utf8.ValidString(src.text) {
 		return src, nil
 	}
-	if n := halfRune(src.text); n > 0 && src.text[skipSpace(src.text, 0)] == '{' && utf8.ValidString(src.text[:len(src.text)-n]) {
+	if n := partialRuneLen(src.text); n > 0 && src.text[skipSpace(src.text, 0)] == '{' && utf8.ValidString(src.text[:len(src.text)-n]) {
 		// The last line of a session that is being written may end anywhere.
-		src.text, src.half = src.text[:len(src.text)-n], src.text[len(src.text)-n:]
+		src.text, src.partialRune = src.text[:len(src.text)-n], src.text[len(src.text)-n:]
 		return src, nil
 	}
 	if !o.Lenient || isUTF16(src.text) {

@@ -105,8 +105,8 @@ func (s source) read(cmd *cobra.Command, path string) (input, error) {
 	if in.Replaced > 0 {
 		note(cmd, "%s: %s not UTF-8, read as U+FFFD", in.name, screen.Plural(in.Replaced, "byte"))
 	}
-	if in.Unended > 0 {
-		note(cmd, "%s:%d: the last record has no end, it is still being written; left out", in.name, in.Unended)
+	if in.Unfinished > 0 {
+		note(cmd, "%s:%d: the last record has no end, it is still being written; left out", in.name, in.Unfinished)
 	}
 	return in, nil
 }
