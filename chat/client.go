@@ -22,9 +22,9 @@ const (
 	line                     // from a line that begins so to the end of the text
 )
 
-// clientTexts is every text that is known to be a client's. Sessions are those
-// that the client itself has written, source is its program, public descriptions
-// are by others.
+// clientTexts is every text that is known to be a client's. Sessions are files
+// that the client itself has written, a path is one of its program, public
+// descriptions and sessions are those that others show.
 var clientTexts = [...]clientText{
 	{"system-reminder", element, "Claude Code and OpenCode: sessions; Roo's condensing: source"},
 	{"local-command-stdout", element, "Claude Code: sessions"},
@@ -94,7 +94,9 @@ var clientTexts = [...]clientText{
 	{"workspace_info", element, "Copilot in VS Code: agentPrompt.tsx, public descriptions"},
 	{"reminderInstructions", element, "Copilot in VS Code: agentPrompt.tsx, public descriptions"},
 	{"editorContext", element, "Copilot in VS Code: agentPrompt.tsx, public descriptions"},
-	{"current_datetime", element, "Copilot CLI: sessions"},
+	{"current_datetime", element, "Copilot CLI, transformedContent: public sessions"},
+	{"system_reminder", element, "Copilot CLI, transformedContent: public sessions"},
+	{"system_notification", element, "Copilot CLI, transformedContent: public sessions"},
 
 	{"<returncode>", opening, "mini-swe-agent: sessions"},
 	{"<observation", opening, "agents with observations in the user's name: sessions"},

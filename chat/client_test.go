@@ -64,6 +64,7 @@ func TestTypedTextIsWhatAPersonWrote(t *testing.T) {
 		"This is the Gemini CLI, and I like it":                                                                                                            "This is the Gemini CLI, and I like it",
 		"<environment_info>\nmacOS\n</environment_info>\n<workspace_info>\nx\n</workspace_info>":                                                           "",
 		"<context>\ndate\n</context>\n<reminderInstructions>\nbe good\n</reminderInstructions>\n<userRequest>\nhello\n</userRequest>":                      "hello",
+		"<current_datetime>2026-01-01</current_datetime>\n\nwhat is here?\n\n<system_notification>x</system_notification>":                                 "what is here?",
 		"<additional_data>x</additional_data>\n<user_query>\nfix it\n</user_query>":                                                                        "fix it",
 		"<context>I wrote this</context> and this":                                                                                                         "<context>I wrote this</context> and this",
 	} {
