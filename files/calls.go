@@ -31,9 +31,22 @@ func (s *scan) arguments(part int, p chat.Part) {
 			s.names(l.value)
 			continue
 		}
+		if blocks := searchReplace(l.value, c.Path); len(blocks) > 0 && c.holdsEdits(blocks[0], l.value) {
+			for _, r := range blocks {
+				s.addSides(Copy{Part: part, Arg: l.key, leafAt: l.at}, l.value, r)
+			}
+			continue
+		}
 		s.facts.Mentions = append(s.facts.Mentions, c.Path)
 		s.add(c, unixLines(l.value[c.Start:c.End]))
 	}
+}
+
+// holdsEdits reports whether the blocks in a leaf, of which r is the first, are edits
+// of the file: a file that is written may hold such blocks, but does not begin
+// with one.
+func (c *Copy) holdsEdits(r replacement, value string) bool {
+	return c.Kind == Edit && !c.Old || c.Kind == Write && strings.TrimSpace(value[:r.all.start]) == ""
 }
 
 // classify fills in what a leaf is; it reports whether it is a copy.
@@ -109,7 +122,8 @@ func patched(text string) string {
 		return ""
 	}
 	for _, mark := range []string{"*** Update File: ", "*** Add File: ", "+++ b/", "+++ "} {
-		if _, rest, ok := strings.Cut(head, mark); ok {
+		before, rest, ok := strings.Cut(head, mark)
+		if ok && (mark[0] == '*' || !strings.HasSuffix(before, "+")) { // +++++++ REPLACE is the end of a block
 			line, _, _ := strings.Cut(rest, "\n")
 			return strings.TrimSpace(line)
 		}

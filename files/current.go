@@ -27,13 +27,12 @@ func (x *Index) Current(i int, c Copy) Current {
 		if e.put != "" {
 			now.Edited = append(now.Edited, e.put)
 		}
-		if e.message <= i || c.Kind == Edit {
+		if e.message <= i || c.Old {
 			continue
 		}
-		if e.took != "" && strings.Contains(now.Text, e.took) {
-			now.Text = strings.Replace(now.Text, e.took, e.put, 1)
-			changed = true
-		} else if c.Whole || e.took == "" {
+		if text, ok := e.apply(now.Text); ok {
+			now.Text, changed = text, true
+		} else if c.Kind != Edit && (c.Whole || e.took == "") {
 			missed = true
 		}
 	}
@@ -54,6 +53,30 @@ func (x *Index) Current(i int, c Copy) Current {
 type swap struct {
 	message   int
 	took, put string
+	lines     bool // both are whole lines, without the end of the last
+}
+
+// apply returns text with the edit made, and whether it could be made.
+func (e swap) apply(text string) (string, bool) {
+	if e.took == "" {
+		return text, false
+	}
+	for from := 0; ; {
+		n := strings.Index(text[from:], e.took)
+		if n < 0 {
+			return text, false
+		}
+		start, end := from+n, from+n+len(e.took)
+		switch {
+		case !e.lines:
+		case start > 0 && text[start-1] != '\n' || end < len(text) && text[end] != '\n':
+			from = end
+			continue
+		case e.put == "" && end < len(text):
+			end++ // no empty line is left
+		}
+		return text[:start] + e.put + text[end:], true
+	}
 }
 
 // editsOf returns the newest edits of the file of path, oldest first. A write
@@ -71,11 +94,20 @@ func (x *Index) editsOf(path string) []swap {
 	for _, s := range spots[max(0, len(spots)-4*maxEdits):] {
 		c := x.at(s)
 		isCall := x.t[s.message].Parts[c.Part].Kind == chat.Call
-		if !isCall || c.Kind != Edit && c.Kind != Write {
+		if !isCall && !c.marked || c.Kind != Edit && c.Kind != Write {
 			continue
 		}
 		text := c.Text(x.t[s.message])
+		if c.marked { // whole lines, the last of a file perhaps without its end
+			text = strings.TrimSuffix(text, "\n")
+		}
 		switch n := len(out); {
+		case c.marked && (c.Old || n == 0 || out[n-1].message != s.message || out[n-1].put != ""):
+			e := swap{message: s.message, took: text, lines: true}
+			if !c.Old {
+				e.took, e.put = "", text
+			}
+			out = append(out, e)
 		case c.Kind == Write:
 			out = append(out, swap{message: s.message})
 		case n > 0 && out[n-1].message == s.message && !c.Old && out[n-1].put == "":

@@ -16,7 +16,7 @@ type CopyKind uint8
 const (
 	Read     CopyKind = iota + 1 // the result of a read, cat, sed -n, Get-Content …
 	Write                        // the content argument of a write call
-	Edit                         // an old, new or patch argument of an edit call, or what the edit answered
+	Edit                         // an old, new or patch argument of an edit call, a side of a SEARCH/REPLACE block, or what the edit answered
 	Block                        // a fenced block with a path, or <file path=…>, inside a text
 	Attached                     // the message of an AddFile
 	Output                       // a tool output that is no file
@@ -40,6 +40,7 @@ type Copy struct {
 
 	held   bool // in a session summary
 	total  int  // lines of the whole file, as the tool said; 0 where it did not
+	marked bool // a side of a SEARCH/REPLACE block
 	leafAt int  // where the JSON literal of Arg stands in the arguments
 	shape  *shape
 }
@@ -52,8 +53,13 @@ type Facts struct {
 	Idents   []uint32 // hashes of the identifiers that it names outside of its copies of files, each once, sorted
 }
 
-// edits reports whether c is what a call edits or writes.
-func (c *Copy) edits() bool { return c.Arg != "" }
+// edits reports whether c is what a call, or the assistant's text, edits or
+// writes.
+func (c *Copy) edits() bool { return c.Arg != "" || c.marked }
+
+// Framed reports whether marks stand on the lines around c, so that what takes
+// its place has to end its line.
+func (c Copy) Framed() bool { return c.Kind == Block || c.Kind == Attached || c.marked }
 
 // Calls returns, for each message of t, the call that its result answers, or
 // nil.

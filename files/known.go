@@ -29,7 +29,7 @@ func (c Copy) Text(m chat.Message) string {
 	switch {
 	case c.Kind == Output:
 		return trimReminders(unixLines(text))
-	case p.Kind == chat.Call || c.held || c.Kind == Block || c.Kind == Attached:
+	case p.Kind == chat.Call || c.held || c.Framed():
 		return unixLines(text)
 	}
 	return strip(text).text

@@ -15,7 +15,7 @@ const smallest = 160
 // Scan returns what m holds and names. call is the call that m answers, nil for
 // any other message: it tells which tool showed which part of which file.
 func Scan(m chat.Message, call *chat.Part) Facts {
-	s := scan{call: call, machine: m.Machine}
+	s := scan{call: call, machine: m.Machine, edits: m.Role == chat.Assistant}
 	for i, p := range m.Parts {
 		switch {
 		case p.Kind == chat.Call:
@@ -40,6 +40,7 @@ type scan struct {
 	facts   Facts
 	call    *chat.Part
 	machine bool
+	edits   bool // what is written edits files
 }
 
 func (s *scan) finish() Facts {
@@ -197,8 +198,8 @@ func (c *Copy) cover(s stripped) {
 	}
 }
 
-// prose notes the fenced blocks with a path and the <file path=…> blocks of a
-// text, and what stands between them.
+// prose notes the fenced blocks with a path, the <file path=…> blocks and the
+// edits of a text, and what stands between them.
 func (s *scan) prose(part int, text string) {
 	if s.machine && len(text) >= smallest {
 		if clean := strip(text); clean.tool { // an observation that the format gives as the user's
@@ -206,8 +207,18 @@ func (s *scan) prose(part int, text string) {
 			return
 		}
 	}
-	at := 0
-	eachBlock(text, func(path string, start, end int) {
+	if s.edits {
+		s.addTextEdits(part, text, searchReplace(text, ""))
+		return
+	}
+	s.blocks(part, text, 0, len(text))
+}
+
+// blocks notes the blocks of files in text[from:to].
+func (s *scan) blocks(part int, text string, from, to int) {
+	at := from
+	eachBlock(text[from:to], func(path string, start, end int) {
+		start, end = from+start, from+end
 		s.names(text[at:start])
 		kind := Block
 		if s.machine && strings.TrimSpace(text[:start]) == attachHead(path) && strings.TrimSpace(text[end:]) == attachTail {
@@ -222,7 +233,7 @@ func (s *scan) prose(part int, text string) {
 		s.facts.Mentions = append(s.facts.Mentions, path)
 		at = end
 	})
-	s.names(text[at:])
+	s.names(text[at:to])
 }
 
 const attachTail = "</file>"

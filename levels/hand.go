@@ -118,7 +118,7 @@ func (h *hand) units(c Cut) (out []unit) {
 			if copy.Kind == files.Output || copy.Old || h.index.Superseded(i, copy) >= 0 || h.index.Repeated(i, copy) >= 0 {
 				continue
 			}
-			out = h.blocks(out, i, k, m.Parts[copy.Part].Kind == chat.Call)
+			out = h.blocks(out, i, k, m.Parts[copy.Part].Kind == chat.Call || copy.Framed())
 		}
 	}
 	return out

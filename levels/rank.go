@@ -1,6 +1,7 @@
 package levels
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -197,13 +198,13 @@ func (r Ranker) query(v View) string {
 	if last < 0 {
 		return ""
 	}
-	query := v.Messages[last].Text()
+	query := cmp.Or(v.Messages[last].TypedText(), v.Messages[last].Text())
 	if r.Ranking != Fused {
 		return query
 	}
 	if embed.TermsOfText(query).Content() < minContent {
 		if before := chat.Newest(v.Messages[:last], chat.Message.Typed); before >= 0 {
-			query = v.Messages[before].Text() + "\n" + query
+			query = v.Messages[before].TypedText() + "\n" + query
 		}
 	}
 	for _, m := range v.Messages[max(0, len(v.Messages)-keepHard):] {

@@ -206,6 +206,8 @@ func TestQuery(t *testing.T) {
 		{"a summary does not join", append(long[:1:1], memory.NewSummary(1, chat.Assistant, "so far", "")), "", "repair the broken parser module", "repair the broken parser module"},
 		{"text far above does not join", append([]chat.Message{said("old")}, append(long, user("show another interesting example please"))...), "",
 			"show another interesting example please", "show another interesting example please\nfirst answer\nsecond answer"},
+		{"what a client put around it is left out", append(long[:2:2], user("<command-name>/review</command-name><command-args>review the failing network tests</command-args>\n<system-reminder>be careful with the widgets</system-reminder>")), "",
+			"review the failing network tests", "review the failing network tests\nfirst answer"},
 		{"one that was set", long, "port number", "port number", "port number"},
 	}
 	for _, test := range tests {

@@ -247,7 +247,7 @@ func (p *softPlan) changesOf(d verdict, m chat.Message, recall string) (changes 
 			continue
 		}
 		p.known.Add(text)
-		if c.Kind == files.Block || c.Kind == files.Attached {
+		if c.Framed() {
 			text += "\n"
 		}
 		if changes == nil {

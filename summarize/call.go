@@ -63,7 +63,7 @@ func actionsOf(name, args string) []action {
 		return []action{{verb: finds, tool: name, object: joinNonEmpty(text(fields, "pattern", "query", "q"), path)}}
 	case path != "" && command == "view":
 		return []action{{verb: reads, tool: name, object: path}}
-	case path != "" && (has(low, "edit", "write", "create", "replace", "insert", "patch") || slices.Contains([]string{"create", "str_replace", "insert"}, command)):
+	case path != "" && (has(low, "edit", "write", "create", "replace", "insert", "patch", "apply_diff") || slices.Contains([]string{"create", "str_replace", "insert"}, command)):
 		return []action{{verb: changes, tool: name, object: path, names: declared(fields)}}
 	case path != "" && (has(low, "read", "view", "cat", "open")):
 		return []action{{verb: reads, tool: name, object: path}}
@@ -170,7 +170,12 @@ func patchActions(name, patch string) []action {
 // declared returns what the new text of an edit declares, or else the first
 // line that the old text has not.
 func declared(fields map[string]any) []string {
-	now, old := texts(fields)
+	return newNames(texts(fields))
+}
+
+// newNames returns what the new text declares, or else the first line that the
+// old text has not.
+func newNames(now, old string) []string {
 	before := make(map[string]bool)
 	for line := range strings.Lines(old) {
 		before[strings.TrimSpace(line)] = true
@@ -198,6 +203,10 @@ func texts(fields map[string]any) (now, old string) {
 		if f, ok := e.(map[string]any); ok {
 			after = append(after, text(f, "new_string", "new_str", "newText", "content", "file_text", "new_text", "text", "replacement"))
 			before = append(before, text(f, "old_string", "old_str", "oldText", "old_text"))
+			blocks, _ := files.TextEdits(text(f, "diff"), "the file of the call")
+			for _, b := range blocks {
+				after, before = append(after, b.New), append(before, b.Old)
+			}
 		}
 	}
 	return strings.Join(after, "\n"), strings.Join(before, "\n")

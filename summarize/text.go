@@ -131,18 +131,6 @@ func padded(s string) string {
 	return b.String()
 }
 
-// withoutWrappers removes what tools wrap into a user's message: reminders,
-// outputs of local commands, and the tags of the rest.
-func withoutWrappers(text string) string {
-	if !strings.Contains(text, "<") {
-		return text
-	}
-	for _, tag := range []string{"system-reminder", "local-command-stdout", "local-command-stderr", "local-command-caveat", "command-message", "environment_context", "environment_details"} {
-		text = withoutBlocks(text, "<"+tag+">", "</"+tag+">")
-	}
-	return strings.NewReplacer("<command-name>", "", "</command-name>", "", "<command-args>", "", "</command-args>", "", "<user_query>", "", "</user_query>", "").Replace(text)
-}
-
 // withoutBlocks removes from text all that stands between begin and end.
 func withoutBlocks(text, begin, end string) string {
 	var b strings.Builder

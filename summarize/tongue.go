@@ -43,7 +43,7 @@ func userText(messages []chat.Message) string {
 	size := 0
 	for i := len(messages) - 1; i >= 0 && size < maxSample; i-- {
 		if messages[i].Typed() {
-			body := prefix(withoutWrappers(messages[i].Text()), 4<<10)
+			body := prefix(messages[i].TypedText(), 4<<10)
 			texts = append(texts, body)
 			size += len(body)
 		}

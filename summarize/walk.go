@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/files"
 )
 
 // A walk is the state of one pass over messages.
@@ -53,8 +54,7 @@ func (w *walk) user(m chat.Message) {
 	if !m.Typed() {
 		return
 	}
-	body = withoutWrappers(body)
-	if strings.TrimSpace(body) == "" {
+	if body = m.TypedText(); body == "" {
 		return
 	}
 	w.endTurn()
@@ -174,8 +174,12 @@ func (w *walk) assistant(m chat.Message, answers map[string]chat.Part) {
 	if m.IsSummary() {
 		return
 	}
-	if body := withoutBlocks(plainText(m), "<thinking>", "</thinking>"); strings.TrimSpace(body) != "" {
+	edits, body := files.TextEdits(withoutBlocks(plainText(m), "<thinking>", "</thinking>"), "")
+	if strings.TrimSpace(body) != "" {
 		w.speak(body)
+	}
+	for _, e := range edits {
+		w.act(action{verb: changes, tool: "edit", object: e.Path, names: newNames(e.New, e.Old)}, chat.Part{}, false)
 	}
 	for _, p := range m.Parts {
 		if p.Kind != chat.Call {

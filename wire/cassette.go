@@ -1,27 +1,50 @@
 package wire
 
 import (
+	"bytes"
+	"compress/gzip"
+	"compress/zlib"
+	"encoding/base64"
 	"fmt"
+	"io"
+	"regexp"
+	"strconv"
 	"strings"
+
+	"go.yaml.in/yaml/v3"
 )
 
-// cassette is HTTP traffic as go-vcr records it, in YAML: each request body is
-// a chat, in whatever format it has.
+// cassette is HTTP traffic as a recorder keeps it: each request body is a chat,
+// in whatever format it has. The recorders differ in where a body stands:
+//
+//	go-vcr, YAML          interactions: [{request: {body: string}}]
+//	vcrpy, YAML or JSON   interactions: [{request: {body: string, binary or none}}]
+//	vcrpy, a file or an iterator was sent
+//	                      body: !!python/object/new:_io.BytesIO {state: [binary, …]}
+//	                      body: !!python/object/apply:builtins.iter {args: [[binary, …]]}
+//	VCR of Ruby, YAML     http_interactions: [{request: {body: {string: string} or {base64_string: string}}}]
 func cassette() format {
 	return format{
 		name:   "cassette",
-		about:  "HTTP requests recorded by go-vcr: the body of each is a chat",
+		about:  "HTTP requests recorded by go-vcr or vcrpy: the body of each is a chat",
 		match:  matchCassette,
 		decode: decodeCassette,
 	}
 }
 
 func matchCassette(p probe) int {
-	if p.shape == plain && strings.Contains("\n"+p.head, "\ninteractions:") && strings.Contains(p.head, "request:") {
+	switch {
+	case p.shape == plain && strings.Contains(p.head, "interactions:") && strings.Contains(p.head, "request:") && interactionsLine.MatchString(p.head):
 		return 90
+	case p.shape == object && len(p.values) > 0 && p.values[0].is("interactions", "["):
+		if list := p.values[0].list("interactions"); len(list) > 0 && list[0].is("request", "{") {
+			return 90
+		}
 	}
 	return 0
 }
+
+var interactionsLine = regexp.MustCompile(`(?m)^(?:http_)?interactions:`)
 
 func decodeCassette(src *source) ([]Conversation, error) {
 	bodies, err := requestBodies(src)
@@ -29,10 +52,14 @@ func decodeCassette(src *source) ([]Conversation, error) {
 		return nil, err
 	}
 	var all []Conversation
+	empty := 0
 	for i, text := range bodies {
 		body, err := newSource(text, Options{Name: fmt.Sprintf("%s: request %d", src.name, i+1), Lenient: src.lenient})
+		if text == "" {
+			empty++
+		}
 		if err != nil {
-			continue // no body
+			continue // no body, or one that is no text
 		}
 		f, err := choose(body, "")
 		if err != nil || f.name == "cassette" {
@@ -45,76 +72,198 @@ func decodeCassette(src *source) ([]Conversation, error) {
 		src.skipped += body.skipped
 		all = append(all, chats...)
 	}
+	if len(all) == 0 {
+		problem := fmt.Sprintf("holds no chat in the bodies of its requests (recorded: %d, without a body: %d)", len(bodies), empty)
+		return nil, src.fail(ErrNoMessages, 0, "", problem, "record the requests to a model, with their bodies")
+	}
 	return all, nil
 }
 
-// requestBodies returns the strings under the keys "body" of requests.
+// requestBodies returns the bodies of the requests, "" for one without.
 func requestBodies(src *source) ([]string, error) {
-	var bodies []string
-	request := false
-	n, rest := 0, src.text
-	for rest != "" {
-		var line string
-		line, rest, _ = strings.Cut(rest, "\n")
-		n++
-		switch key := strings.TrimPrefix(strings.TrimSpace(line), "- "); {
-		case key == "request:" || key == "response:":
-			request = key == "request:"
-		case request && strings.HasPrefix(key, "body:"):
-			text, lines, err := scalar(strings.TrimSpace(key[len("body:"):]), rest)
-			if err != nil {
-				return nil, src.fail(ErrBroken, n, "body", err.Error(), "record it again with go-vcr")
-			}
-			bodies = append(bodies, text)
-			for range lines {
-				_, rest, _ = strings.Cut(rest, "\n")
-				n++
-			}
+	if look(src).shape == object {
+		doc, err := src.document()
+		if err != nil {
+			return nil, err
 		}
+		return jsonBodies(src, peekAt(doc.raw))
+	}
+	var doc yaml.Node
+	if err := yaml.Unmarshal([]byte(src.text), &doc); err != nil {
+		line, problem := yamlError(err)
+		return nil, src.fail(ErrBroken, line, "", problem, "record it again, or repair the file")
+	}
+	if doc.Kind != yaml.DocumentNode || len(doc.Content) == 0 {
+		return nil, nil
+	}
+	list := under(doc.Content[0], "interactions")
+	if list == nil {
+		list = under(doc.Content[0], "http_interactions")
+	}
+	var bodies []string
+	for _, interaction := range children(list) {
+		request := under(interaction, "request")
+		if request == nil {
+			continue
+		}
+		text, err := bodyText(under(request, "body"))
+		if err != nil {
+			return nil, src.fail(ErrBroken, request.Line, "request.body", err.Error(), "record it again")
+		}
+		bodies = append(bodies, text)
 	}
 	return bodies, nil
 }
 
-// scalar returns the string that a YAML value is, and how many lines of rest
-// belong to it. Quoted strings are on one line, as go-vcr writes them.
-func scalar(first, rest string) (text string, lines int, err error) {
-	switch {
-	case begins(first, "|"):
-		text, lines = block(rest)
-		return text, lines, nil
-	case begins(first, `'`):
-		if len(first) < 2 || first[len(first)-1] != '\'' {
-			return "", 0, fmt.Errorf("a quoted string of several lines")
+func jsonBodies(src *source, doc peek) ([]string, error) {
+	var bodies []string
+	for i, interaction := range doc.list("interactions") {
+		body := interaction.at("request").at("body")
+		text := body.str()
+		if body.has("string") {
+			text = body.text("string")
 		}
-		return strings.ReplaceAll(first[1:len(first)-1], "''", "'"), 0, nil
-	case begins(first, `"`):
-		if end, err := scanValue(first, 0); err != nil || end != len(first) {
-			return "", 0, fmt.Errorf("a quoted string that is not one of JSON too")
+		text, err := unpacked([]byte(text))
+		if err != nil {
+			return nil, src.fail(ErrBroken, 0, fmt.Sprintf("interactions[%d].request.body", i), err.Error(), "record it again")
 		}
-		return unquote(first), 0, nil
+		bodies = append(bodies, text)
 	}
-	return first, 0, nil
+	return bodies, nil
 }
 
-// block returns the block of lines at the start of rest that are as deep as
-// its first, and how many they are.
-func block(rest string) (string, int) {
-	var out strings.Builder
-	lines := 0
-	indent := rest[:len(rest)-len(strings.TrimLeft(rest, " "))]
-	if indent == "" {
-		return "", 0
+// yamlError returns the line that an error of the YAML reader names, 0 where it
+// names none, and what it says.
+func yamlError(err error) (line int, problem string) {
+	problem = strings.TrimPrefix(err.Error(), "yaml: ")
+	if m := yamlLine.FindStringSubmatch(problem); m != nil {
+		line, _ = strconv.Atoi(m[1])
+		problem = problem[len(m[0]):]
 	}
-	for line := range strings.Lines(rest) {
-		text, in := strings.CutPrefix(line, indent)
-		if !in && strings.TrimSpace(line) != "" {
-			break
-		}
-		if !in {
-			text = "\n"
-		}
-		out.WriteString(text)
-		lines++
+	return line, "broken YAML: " + problem
+}
+
+var yamlLine = regexp.MustCompile(`^line (\d+): `)
+
+// under returns the value of a key of a mapping, nil without.
+func under(n *yaml.Node, key string) *yaml.Node {
+	n = aliased(n)
+	if n == nil || n.Kind != yaml.MappingNode {
+		return nil
 	}
-	return out.String(), lines
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == key {
+			return aliased(n.Content[i+1])
+		}
+	}
+	return nil
+}
+
+// children returns the elements of a sequence.
+func children(n *yaml.Node) []*yaml.Node {
+	if n = aliased(n); n == nil || n.Kind != yaml.SequenceNode {
+		return nil
+	}
+	return n.Content
+}
+
+func aliased(n *yaml.Node) *yaml.Node {
+	if n != nil && n.Kind == yaml.AliasNode {
+		return n.Alias
+	}
+	return n
+}
+
+// bodyText returns the text of a body.
+func bodyText(n *yaml.Node) (string, error) {
+	if n == nil {
+		return "", nil
+	}
+	if n.Kind == yaml.ScalarNode {
+		data, err := scalarBytes(n)
+		if err != nil {
+			return "", err
+		}
+		return unpacked(data)
+	}
+	if text := under(n, "string"); text != nil {
+		return bodyText(text)
+	}
+	if text := under(n, "base64_string"); text != nil && text.Kind == yaml.ScalarNode {
+		data, err := unbase64(text.Value)
+		if err != nil {
+			return "", err
+		}
+		return unpacked(data)
+	}
+	pieces := children(under(n, "args"))
+	if len(pieces) > 0 {
+		pieces = children(pieces[0])
+	} else if state := children(under(n, "state")); len(state) > 0 {
+		pieces = state[:1]
+	}
+	var all []byte
+	for _, p := range pieces {
+		if p = aliased(p); p.Kind == yaml.ScalarNode {
+			data, err := scalarBytes(p)
+			if err != nil {
+				return "", err
+			}
+			all = append(all, data...)
+		}
+	}
+	return unpacked(all)
+}
+
+// scalarBytes returns what a scalar holds; null holds nothing.
+func scalarBytes(n *yaml.Node) ([]byte, error) {
+	switch n.ShortTag() {
+	case "!!binary":
+		return unbase64(n.Value)
+	case "!!null":
+		return nil, nil
+	}
+	return []byte(n.Value), nil
+}
+
+func unbase64(text string) ([]byte, error) {
+	data, err := base64.StdEncoding.DecodeString(strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\r' || r == ' ' || r == '\t' {
+			return -1
+		}
+		return r
+	}, text))
+	if err != nil {
+		return nil, fmt.Errorf("not base64: %w", err)
+	}
+	return data, nil
+}
+
+// unpacked returns the text of a body that may be compressed, and that as
+// base64 too.
+func unpacked(data []byte) (string, error) {
+	if bytes.HasPrefix(data, []byte("H4sI")) { // gzip as base64
+		if packed, err := unbase64(string(data)); err == nil {
+			data = packed
+		}
+	}
+	var r io.ReadCloser
+	var err error
+	switch {
+	case bytes.HasPrefix(data, []byte{0x1f, 0x8b}):
+		r, err = gzip.NewReader(bytes.NewReader(data))
+	case len(data) > 2 && data[0] == 0x78 && (uint(data[0])<<8|uint(data[1]))%31 == 0 && data[1] >= 0x80 || bytes.HasPrefix(data, []byte{0x78, 0x01}):
+		r, err = zlib.NewReader(bytes.NewReader(data))
+	default:
+		return string(data), nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("unpack: %w", err)
+	}
+	defer r.Close()
+	text, err := io.ReadAll(io.LimitReader(r, DefaultMaxBytes))
+	if err != nil {
+		return "", fmt.Errorf("unpack: %w", err)
+	}
+	return string(text), nil
 }

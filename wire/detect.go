@@ -92,9 +92,9 @@ func look(s *source) probe {
 	case err == nil && skipSpace(s.text, end) == len(s.text):
 		p.shape = object
 		p.values = []peek{peekAt(s.text[start:end])}
-	case err == nil && !strings.Contains(s.text[start:end], "\n") || looksLikeLines(text):
+	case err == nil && !strings.Contains(s.text[start:end], "\n") || looksLikeLines(text, s.lenient):
 		p.shape = lines
-		p.values = peekLines(text)
+		p.values = peekLines(text, s.lenient)
 	default: // one object that is broken; what can be read of it tells the format
 		p.shape = object
 		p.values = []peek{peekAt(text)}
@@ -105,9 +105,9 @@ func look(s *source) probe {
 
 // looksLikeLines reports whether one of the first lines is an object that a
 // line ends.
-func looksLikeLines(text string) bool { return len(peekLines(text)) > 0 }
+func looksLikeLines(text string, lenient bool) bool { return len(peekLines(text, lenient)) > 0 }
 
-func peekLines(text string) []peek {
+func peekLines(text string, lenient bool) []peek {
 	var found []peek
 	n := 0
 	for line := range strings.Lines(text) {
@@ -117,6 +117,9 @@ func peekLines(text string) []peek {
 		for i := skipSpace(line, 0); i < len(line) && len(found) < probed; i = skipSpace(line, i) {
 			end, err := scanValue(line, i)
 			if err != nil {
+				if i = nextRecord(line, i, brokenAt(err)); lenient && i >= 0 {
+					continue
+				}
 				break
 			}
 			if line[i] == '{' {

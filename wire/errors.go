@@ -60,7 +60,7 @@ func (s *source) fail(kind error, line int, field, problem, remedy string) *Erro
 
 // broken returns the error for a line that is no JSON.
 func (s *source) broken(line int, err error) *Error {
-	return s.fail(ErrBroken, line, "", err.Error(), "repair the line, or leave such lines out with --lenient")
+	return s.fail(ErrBroken, line, "", err.Error(), "repair the line, or leave such records out with --lenient")
 }
 
 // brokenDocument returns the error for a document that is no JSON.
@@ -73,18 +73,28 @@ func (s *source) brokenDocument(err error) *Error {
 }
 
 func (s *source) notUTF8() *Error {
-	if strings.HasPrefix(s.text, "\xff\xfe") || strings.HasPrefix(s.text, "\xfe\xff") {
+	text := s.text + s.partialRune
+	if isUTF16(text) {
 		return s.fail(ErrNotUTF8, 1, "", "is UTF-16, not UTF-8", "convert it to UTF-8")
 	}
-	at := 0
-	for i, r := range s.text {
-		if _, n := utf8.DecodeRuneInString(s.text[i:]); r == utf8.RuneError && n == 1 {
+	at := len(text)
+	for i, r := range text {
+		if r != utf8.RuneError {
+			continue
+		}
+		if _, n := utf8.DecodeRuneInString(text[i:]); n == 1 {
 			at = i
 			break
 		}
 	}
-	column := 1 + utf8.RuneCountInString(s.text[1+strings.LastIndexByte(s.text[:at], '\n'):at])
-	return s.fail(ErrNotUTF8, s.lineAt(at), "", fmt.Sprintf("not UTF-8 at column %d", column), "convert the file to UTF-8, or leave such lines out with --lenient")
+	line := 1 + strings.Count(text[:at], "\n")
+	problem := fmt.Sprintf("not UTF-8: byte 0x%02x at offset %d", text[at:min(at+1, len(text))], len(s.bom)+at)
+	return s.fail(ErrNotUTF8, line, "", problem, "convert the file to UTF-8, or have such bytes read as U+FFFD with --lenient")
+}
+
+// isUTF16 reports whether text begins with the byte order mark of UTF-16.
+func isUTF16(text string) bool {
+	return strings.HasPrefix(text, "\xff\xfe") || strings.HasPrefix(text, "\xfe\xff")
 }
 
 func tooLarge(o Options, limit int64) *Error {

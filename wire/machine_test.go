@@ -1,47 +1,10 @@
 package wire
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/tiercompact/tiercompact/chat"
 )
-
-func TestMachineTextIsWhatNoPersonTyped(t *testing.T) {
-	for text, want := range map[string]bool{
-		"":                          false,
-		"fix the test":              false,
-		"see <b>this</b>":           false,
-		"<div>why is this not red?": false,
-		"[1] is a list, [2] too":    false,
-		"<system-reminder>x":        true,
-		"<system-reminder>x</system-reminder>\n<system-reminder>y</system-reminder> ": true,
-		"<system-reminder>x</system-reminder>\nand fix it":                            false,
-		"fix it\n<system-reminder>x</system-reminder>":                                false,
-		"<task>do it</task>\n<environment_details>x</environment_details>":            false,
-		"  <environment_context>\n<cwd>/x</cwd></environment_context>":                true,
-		"<environment_details>\n# Files\n</environment_details>":                      true,
-		"# AGENTS.md instructions for /x\n\n<INSTRUCTIONS>be good</INSTRUCTIONS>":     true,
-		"<returncode>0</returncode>\n<output>ok</output>":                             true,
-		"OBSERVATION:\nok":                           true,
-		"EXECUTION RESULT of [terminal]:\nok":        true,
-		"[read_file for 'a.go'] Result:\npackage a":  true,
-		"[Request interrupted by user for tool use]": true,
-		"<command-name>/clear</command-name>\n<command-message>clear</command-message>\n<command-args></command-args>": true,
-		"<local-command-stdout></local-command-stdout>":                                                                true,
-		"<command-named>x": false,
-	} {
-		if got := machineText(text); got != want {
-			t.Errorf("%q: %v", text, got)
-		}
-	}
-}
-
-func TestMachineTextIsLinear(t *testing.T) {
-	for _, text := range []string{"<skill>", "<skill></skill>", "<skill </skill>", "[x", "< "} {
-		machineText(strings.Repeat(text, 1<<17)) // would not end if it were not
-	}
-}
 
 func TestStateIsToldByTheFirstLine(t *testing.T) {
 	for _, c := range []struct {
@@ -92,6 +55,54 @@ func TestMessageWithTypedTextOrImageIsNotTheMachines(t *testing.T) {
 		m := chat.Message{Role: chat.User, Parts: c.parts}
 		if classify(&m); m.Machine != c.want {
 			t.Errorf("%v: %v", c.parts, m.Machine)
+		}
+	}
+}
+
+// A slash command's wrapper is Claude Code's, what stands in its arguments a
+// person's.
+func TestArgumentsOfASlashCommandAreTyped(t *testing.T) {
+	record := func(content string) string {
+		return `{"parentUuid":null,"isSidechain":false,"type":"user","uuid":"u","message":{"role":"user","content":` + content + `}}` + "\n"
+	}
+	for content, want := range map[string]string{
+		`"<command-message>review is running…</command-message>\n<command-name>/review</command-name>\n<command-args>the lexer first</command-args>"`:              "the lexer first",
+		`[{"type":"text","text":"<command-message>review</command-message>\n<command-name>/review</command-name>\n<command-args>the lexer first</command-args>"}]`: "the lexer first",
+		`"<command-name>/clear</command-name>\n            <command-message>clear</command-message>\n            <command-args></command-args>"`:                   "",
+		`"<command-name>/clear</command-name>\n<command-args> \n</command-args>"`:                                                                                  "",
+		`"<command-name>/compact</command-name>"`: "",
+		`[{"type":"text","text":"<command-name>/clear</command-name>\n<command-args></command-args>"},{"type":"text","text":"and then?"}]`: "and then?",
+	} {
+		m := decoded(t, record(content)).Messages[0]
+		if m.TypedText() != want || m.Typed() != (want != "") {
+			t.Errorf("%s: %q, typed %v, want %q", content, m.TypedText(), m.Typed(), want)
+		}
+	}
+}
+
+// A user's message of Cline is the task, an answer or the client's own words.
+func TestClientTextsOfClineAreNotTyped(t *testing.T) {
+	text := func(s string) string { return `{"type":"text","text":` + string(quote(nil, s)) + `}` }
+	todo := text("\n\n\t\t\t\t# TODO LIST UPDATE REQUIRED - You MUST include the task_progress parameter in your NEXT tool call.\n\n- [ ] fix\n")
+	around := text("<environment_details>\n# Current Mode\nACT MODE\n</environment_details>")
+	in := `[{"role":"user","content":[` + text("<task>\nFix the parser.\n</task>") + `,` + todo + `,` + around + `]},` +
+		`{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"read_file","input":{"path":"a.go"}}]},` +
+		`{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"x"},` + todo + `,` + around + `]},` +
+		`{"role":"assistant","content":"Done."},` +
+		`{"role":"user","content":[` + text("[ERROR] You did not use a tool in your previous response! Please retry with a tool use.") + `,` + around + `]}]`
+	for _, format := range []string{"cline", "anthropic"} {
+		c, err := DecodeBytes([]byte(in), Options{Format: format})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var typed []string
+		for _, m := range c.Messages {
+			if m.Typed() {
+				typed = append(typed, m.TypedText())
+			}
+		}
+		if len(typed) != 1 || typed[0] != "Fix the parser." {
+			t.Errorf("%s: %q", format, typed)
 		}
 	}
 }

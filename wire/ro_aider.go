@@ -30,7 +30,8 @@ func matchAider(p probe) int {
 
 // decodeAider reads the history as aider itself restores it: all chats of the
 // file as one. The program's own lines, and what stands before the first
-// question of a chat, were not the model's.
+// question of a chat, were not the model's. The user's lines that are commands
+// to aider are no requests; /ask, /code and /architect carry one.
 func decodeAider(src *source) ([]Conversation, error) {
 	var a aiderLog
 	text := strings.ReplaceAll(src.text, "\r\n", "\n")
@@ -87,6 +88,8 @@ type aiderLog struct {
 	asked bool      // the user has spoken in this chat
 	role  chat.Role // whose lines these are
 	lines []string
+	// prompt is what the command before this line has sent to the model.
+	prompt string
 }
 
 func (a *aiderLog) write(role chat.Role, lines ...string) {
@@ -103,6 +106,48 @@ func (a *aiderLog) write(role chat.Role, lines ...string) {
 }
 
 func (a *aiderLog) flush() {
-	a.log.say("", a.role, strings.TrimSpace(strings.Join(a.lines, "\n")))
+	text := strings.TrimSpace(strings.Join(a.lines, "\n"))
+	switch {
+	case a.role != chat.User:
+		a.log.say("", a.role, text)
+		if text != "" {
+			a.prompt = ""
+		}
+	case !isCommand(text):
+		if text != a.prompt { // aider notes what follows a command once more
+			a.log.say("", chat.User, text)
+		}
+		a.prompt = ""
+	default:
+		if a.prompt = promptOf(text); a.prompt != "" {
+			a.log.say("", chat.User, a.prompt)
+		} else {
+			a.log.note("", text)
+		}
+	}
 	a.role, a.lines = "", nil
+}
+
+// isCommand reports whether a line is for aider itself, as its commands.py tells
+// them: it begins with / and the name of a command, or with ! and what a shell
+// shall run. What looks like a path is no command.
+func isCommand(text string) bool {
+	name, _, _ := strings.Cut(text, "\n")
+	name, _, _ = strings.Cut(name, " ")
+	if strings.HasPrefix(name, "!") {
+		return true
+	}
+	name, is := strings.CutPrefix(name, "/")
+	return is && name != "" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz-_") == ""
+}
+
+// promptOf returns what a command sends to the model in the user's words: those
+// that change the chat mode for one request do.
+func promptOf(command string) string {
+	name, rest, _ := strings.Cut(command, " ")
+	switch name {
+	case "/ask", "/architect", "/code", "/context":
+		return strings.TrimSpace(rest)
+	}
+	return ""
 }

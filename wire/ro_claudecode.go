@@ -53,6 +53,8 @@ type claudeSession struct {
 	paired  map[string]bool // calls that the path has a result of
 	cleared map[string]int  // by call: the record that cleared its result
 	log     log
+
+	replayed int // views made of what was there before a compaction
 }
 
 func decodeClaudeCode(src *source) ([]Conversation, error) {
@@ -79,18 +81,54 @@ func decodeClaudeCode(src *source) ([]Conversation, error) {
 func newClaudeSession(all []peek) *claudeSession {
 	side := !slices.ContainsFunc(all, func(r peek) bool { return spoken(r) && !r.flag("isSidechain") })
 	s := &claudeSession{}
+	var ahead []int // records whose parent was not there yet
 	for _, r := range all {
 		id := r.text("uuid")
 		if id == "" && !spoken(r) || r.flag("isSidechain") && !side {
 			continue
 		}
-		if twin, ok := s.tree.newest[id]; ok && s.records[twin].fields["message"] == r.fields["message"] {
-			continue // written again when the session was resumed
+		if twin, ok := s.tree.newest[id]; ok && sameMessage(s.records[twin], r) {
+			s.reparent(twin, r)
+			continue
+		}
+		parent := r.text("parentUuid")
+		if _, known := s.tree.newest[parent]; !known && parent != "" && parent != id {
+			ahead = append(ahead, len(s.records))
 		}
 		s.records = append(s.records, r)
 		s.tree.grow(id, r.fields["parentUuid"])
 	}
+	s.linkLaterParents(ahead)
 	return s
+}
+
+// sameMessage reports whether two records of one id say the same: a session
+// writes what it keeps again when it is resumed or compacted, some clients with
+// the token counts set to nothing.
+func sameMessage(a, b peek) bool {
+	if a.fields["message"] == b.fields["message"] {
+		return true
+	}
+	was, is := a.at("message"), b.at("message")
+	return was.has("content") && was.fields["content"] == is.fields["content"] && was.text("id") == is.text("id") && was.text("model") == is.text("model")
+}
+
+// reparent gives a record that is written again the parent that it has now, where
+// that one was written since: the record was kept after it.
+func (s *claudeSession) reparent(i int, again peek) {
+	id := again.text("parentUuid")
+	if parent, ok := s.tree.newest[id]; ok && parent > i && id != again.text("uuid") {
+		s.tree.parent[i] = parent
+	}
+}
+
+// linkLaterParents links records whose parent is written after them.
+func (s *claudeSession) linkLaterParents(records []int) {
+	for _, i := range records {
+		if parent, ok := s.tree.newest[s.records[i].text("parentUuid")]; ok {
+			s.tree.parent[i], s.tree.linked = parent, true
+		}
+	}
 }
 
 // spoken reports whether a record is part of the conversation.
@@ -104,12 +142,8 @@ func spoken(r peek) bool {
 	return false
 }
 
-func (s *claudeSession) starts(i int) bool {
-	return s.records[i].text("subtype") == "compact_boundary"
-}
-
-// path returns the records that the model saw, in order: from the newest
-// backwards to the last compaction. Where no record names another, all do.
+// path returns the records that the model saw, in order. Where no record names
+// another, all follow one another.
 func (s *claudeSession) path() []int {
 	leaf := len(s.records) - 1
 	for leaf >= 0 && !spoken(s.records[leaf]) {
@@ -123,41 +157,26 @@ func (s *claudeSession) path() []int {
 			s.tree.parent[i] = i - 1
 		}
 	}
-	path := s.tree.path(leaf, s.starts)
-	for at, i := range slices.Backward(path) {
-		if s.records[i].flag("isCompactSummary") {
-			kept := s.preserved(path[:at])
-			return slices.Concat(path[at:at+1], kept, path[at+1:])
-		}
-	}
-	return path
+	return s.view(s.newestBelow(leaf), len(s.records))
 }
 
-// preserved returns the records that a compaction kept behind its summary.
-// before ends with the record that says so.
-func (s *claudeSession) preserved(before []int) []int {
-	if len(before) == 0 {
-		return nil
-	}
-	about := s.records[before[len(before)-1]].at("compactMetadata")
-	var kept []int
-	have := make(map[int]bool)
-	for _, id := range about.at("preservedMessages").list("uuids") {
-		if i, ok := s.tree.newest[id.str()]; ok && !have[i] {
-			have[i] = true
-			kept = append(kept, i)
+// newestBelow returns the newest record that continues record i, where such
+// records are written before it, or i.
+func (s *claudeSession) newestBelow(i int) int {
+	child := make(map[int]int)
+	for k, parent := range s.tree.parent[:i] {
+		if parent > k {
+			child[parent] = k
 		}
 	}
-	segment := about.at("preservedSegment")
-	tail, ok := s.tree.newest[segment.text("tailUuid")]
-	if kept != nil || !ok {
-		return kept
+	for range s.records {
+		next, ok := child[i]
+		if !ok {
+			break
+		}
+		i = next
 	}
-	head, ok := s.tree.newest[segment.text("headUuid")]
-	if !ok || head > tail {
-		return nil
-	}
-	return s.tree.path(tail, func(i int) bool { return i <= head })
+	return i
 }
 
 // index finds what belongs to the records of path: one API message is written

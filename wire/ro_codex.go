@@ -150,7 +150,7 @@ func (r *rollout) rollBack(turns int) {
 // typedItem reports whether a person wrote a user's item.
 func typedItem(it peek) bool {
 	for _, p := range textParts(it.fields["content"]) {
-		if p.Kind == chat.Image || !machineText(p.Text) {
+		if p.Kind == chat.Image || !chat.ClientText(p.Text) {
 			return true
 		}
 	}

@@ -219,6 +219,9 @@ func TestAiderHistoryHoldsNoConsoleLines(t *testing.T) {
 		questions, before := 0, false
 		for line := range strings.Lines(string(data)) {
 			asks := strings.HasPrefix(line, "#### ") && strings.TrimSpace(line) != "####"
+			if command := strings.TrimPrefix(line, "#### "); strings.HasPrefix(command, "/") || strings.HasPrefix(command, "!") {
+				asks = false // what it sends to the model follows on a line of its own
+			}
 			if asks && !before {
 				questions++
 			}

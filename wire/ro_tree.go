@@ -3,7 +3,7 @@ package wire
 import "slices"
 
 // A tree holds records that name the record before them, as logs with rewinds
-// do. A parent stands before its children, so there are no cycles.
+// do. A parent stands before its children, but for those that a reader moves.
 type tree struct {
 	parent []int          // of each record, -1 for a root
 	newest map[string]int // record of each id; of repeated ids the last
@@ -34,14 +34,26 @@ func (t *tree) grow(id, parent string) int {
 }
 
 // path returns the way to leaf, oldest record first. It begins behind the
-// root, or with the last record on it for which first reports true.
+// root, or with the last record on it for which first reports true. Of parents
+// that lead in a circle, each is taken once.
 func (t *tree) path(leaf int, first func(i int) bool) []int {
 	var way []int
-	for i := leaf; i >= 0; i = t.parent[i] {
+	var seen map[int]bool // once a parent stands after its child
+	for i := leaf; i >= 0 && !seen[i]; {
 		way = append(way, i)
 		if first(i) {
 			break
 		}
+		parent := t.parent[i]
+		if parent > i && seen == nil {
+			seen = make(map[int]bool)
+			for _, k := range way {
+				seen[k] = true
+			}
+		} else if seen != nil {
+			seen[i] = true
+		}
+		i = parent
 	}
 	slices.Reverse(way)
 	return way

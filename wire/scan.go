@@ -12,6 +12,7 @@ const maxDepth = 10000
 type syntaxError struct {
 	offset int
 	what   string
+	cut    bool // the text ends there, and could go on as JSON
 }
 
 func (e *syntaxError) Error() string { return e.what }
@@ -35,12 +36,12 @@ func scanValue(s string, i int) (int, error) {
 		opened := false
 		switch {
 		case i == len(s):
-			return i, &syntaxError{i, "unexpected end of JSON"}
+			return i, &syntaxError{i, "unexpected end of JSON", true}
 		case s[i] == '"':
 			i, err = scanString(s, i)
 		case s[i] == '{' || s[i] == '[':
 			if len(open) == maxDepth {
-				return i, &syntaxError{i, "JSON nested too deep"}
+				return i, &syntaxError{i, "JSON nested too deep", false}
 			}
 			open = append(open, s[i])
 			i, opened, err = scanOpening(s, i)
@@ -81,7 +82,7 @@ func scanClosings(s string, i int, open []byte) (int, []byte, error) {
 		bracket := open[len(open)-1]
 		switch {
 		case i == len(s):
-			return i, open, &syntaxError{i, "unexpected end of JSON"}
+			return i, open, &syntaxError{i, "unexpected end of JSON", true}
 		case s[i] == bracket+2: // } stands two behind {, ] two behind [
 			open = open[:len(open)-1]
 			i++
@@ -120,23 +121,23 @@ func scanString(s string, i int) (int, error) {
 		case c == '"':
 			return i + 1, nil
 		case c < ' ':
-			return i, &syntaxError{i, "control character in a JSON string"}
+			return i, &syntaxError{i, "control character in a JSON string", false}
 		case c == '\\':
 			i++
 			if i == len(s) {
-				return i, &syntaxError{i, "unexpected end of JSON"}
+				return i, &syntaxError{i, "unexpected end of JSON", true}
 			}
 			if s[i] == 'u' {
 				if i+4 >= len(s) || hex4(s[i+1:]) < 0 {
-					return i, &syntaxError{i, `bad \u escape in a JSON string`}
+					return i, &syntaxError{i, `bad \u escape in a JSON string`, cutEscape(s, i)}
 				}
 				i += 4
 			} else if strings.IndexByte(`"\/bfnrt`, s[i]) < 0 {
-				return i, &syntaxError{i, "bad escape in a JSON string"}
+				return i, &syntaxError{i, "bad escape in a JSON string", false}
 			}
 		}
 	}
-	return i, &syntaxError{i, "unexpected end of JSON in a string"}
+	return i, &syntaxError{i, "unexpected end of JSON in a string", true}
 }
 
 func scanScalar(s string, i int) (int, error) {
@@ -156,7 +157,7 @@ func scanScalar(s string, i int) (int, error) {
 	i = whole
 	if i < len(s) && s[i] == '.' {
 		if i = digits(s, i+1); s[i-1] == '.' {
-			return start, &syntaxError{start, "bad number in JSON"}
+			return start, &syntaxError{start, "bad number in JSON", i == len(s)}
 		}
 	}
 	if i < len(s) && (s[i] == 'e' || s[i] == 'E') {
@@ -165,7 +166,7 @@ func scanScalar(s string, i int) (int, error) {
 		}
 		end := digits(s, i)
 		if end == i {
-			return start, &syntaxError{start, "bad number in JSON"}
+			return start, &syntaxError{start, "bad number in JSON", end == len(s)}
 		}
 		i = end
 	}
@@ -181,8 +182,23 @@ func digits(s string, i int) int {
 
 func unexpected(s string, i int, want string) *syntaxError {
 	if i == len(s) {
-		return &syntaxError{i, "unexpected end of JSON"}
+		return &syntaxError{i, "unexpected end of JSON", true}
 	}
 	r, _ := utf8.DecodeRuneInString(s[i:])
-	return &syntaxError{i, "broken JSON: " + string(quote(nil, string(r))) + " where " + want + " is expected"}
+	return &syntaxError{i, "broken JSON: " + string(quote(nil, string(r))) + " where " + want + " is expected", cutWord(s[i:])}
+}
+
+// cutWord reports whether s is the beginning of a word of JSON, or of a number.
+func cutWord(s string) bool {
+	for _, word := range [...]string{"true", "false", "null", "-0"} {
+		if strings.HasPrefix(word, s) {
+			return true
+		}
+	}
+	return false
+}
+
+// cutEscape reports whether s ends in the \u escape of which s[i] is the u.
+func cutEscape(s string, i int) bool {
+	return len(s)-i < 5 && strings.Trim(s[i+1:], "0123456789abcdefABCDEF") == ""
 }

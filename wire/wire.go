@@ -9,6 +9,7 @@ package wire
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -20,21 +21,25 @@ import (
 // A Conversation is one chat as the model saw it. Its messages share memory
 // with the text that was read.
 type Conversation struct {
-	Format   string          // name of the format it was read from
-	Messages chat.Transcript // canonical: each tool result is one message; the system prompt of a body comes first, as a message
-	Tools    []byte          // tool definitions as read (JSON array), nil without
-	Model    string          // "" where the source does not say
-	Title    string          // "" where the source does not say
-	Skipped  int             // broken lines left out under Lenient
+	Format     string          // name of the format it was read from
+	Messages   chat.Transcript // canonical: each tool result is one message; the system prompt of a body comes first, as a message
+	Tools      []byte          // tool definitions as read (JSON array), nil without
+	Model      string          // "" where the source does not say
+	Title      string          // "" where the source does not say
+	Skipped    int             // broken records left out under Lenient
+	Replaced   int             // bytes that are not UTF-8, read as U+FFFD under Lenient
+	Unfinished int             // line of the last record, left out because it was not written to its end; 0 without
 
 	layout *layout // the document around the messages; nil where they cannot be written back into it
 }
 
 // Options say how to read. The zero value detects the format, and refuses
-// broken lines and files that hold several chats.
+// broken lines and files that hold several chats. The last line of a file of
+// JSON lines, if it has no end and is the beginning of a record, belongs to a
+// session that is being written: it is left out, see [Conversation.Unfinished].
 type Options struct {
 	Format   string // "" detects it by content
-	Lenient  bool   // leave broken lines out, and count them
+	Lenient  bool   // leave broken records out, read bytes that are not UTF-8 as U+FFFD, and count both
 	Chat     int    // which chat of the file, from 1; 0 is the only one, and an error where there are several
 	Name     string // of the file, for errors
 	MaxBytes int64  // a longer input is an error; 0 is 1 GiB
@@ -115,7 +120,7 @@ func pick(src *source, chats []Conversation, n int) (Conversation, error) {
 		return Conversation{}, src.fail(ErrNoChat, 0, "", fmt.Sprintf("has no chat %d, it holds %d", n, len(chats)), "choose one from 1 on with --chat N")
 	}
 	c := chats[max(n, 1)-1]
-	c.Skipped = src.skipped
+	c.Skipped, c.Replaced, c.Unfinished = src.skipped, src.replaced, src.unfinishedLine
 	return c, nil
 }
 
@@ -131,12 +136,15 @@ type format struct {
 // A source is an input that is being read. Its text is valid UTF-8 and has no
 // byte order mark.
 type source struct {
-	text    string // without the mark
-	bom     string // the mark, or ""
-	name    string // of the file, for errors
-	lenient bool
-	skipped int // broken lines met so far; lines and skip count them
-	scanned *scan
+	text           string // without the mark
+	bom            string // the mark, or ""
+	partialRune    string // the bytes behind text that begin a character and do not end it, or ""
+	name           string // of the file, for errors
+	lenient        bool
+	skipped        int // broken records met so far; lines and skip count them
+	replaced       int // bytes that were not UTF-8
+	unfinishedLine int // line of the last record, if it was not written to its end
+	scanned        *scan
 }
 
 // A scan is the first value of a source, or why it is none.
@@ -165,7 +173,8 @@ type value struct {
 
 // lines calls each with every value of a source of JSON lines, several a line
 // too. A line that is no JSON is an error; where the source is lenient, the
-// rest of that line is left out and counted.
+// broken record is left out and counted, and it is read on at the next one, be
+// it on the same line.
 func (s *source) lines(each func(v value) error) error {
 	line := 0
 	for start := 0; start < len(s.text); {
@@ -179,6 +188,9 @@ func (s *source) lines(each func(v value) error) error {
 		}
 		start = end
 	}
+	if s.unfinishedLine == 0 {
+		return s.checkPartialRune()
+	}
 	return nil
 }
 
@@ -187,7 +199,17 @@ func (s *source) line(start, end, line int, each func(v value) error) error {
 	for i := skipSpace(text, start); i < end; i = skipSpace(text, i) {
 		next, err := scanValue(text, i)
 		if err != nil {
-			return s.skip(s.broken(line, err))
+			if end == len(s.text) && s.unfinished(i, err) {
+				s.unfinishedLine = line
+				return nil
+			}
+			if err := s.skip(s.broken(line, err)); err != nil {
+				return err
+			}
+			if i = nextRecord(text, i, brokenAt(err)); i < 0 {
+				return nil
+			}
+			continue
 		}
 		if err := each(value{text[i:next], line, i}); err != nil {
 			if err = s.skip(err); err != nil {
@@ -199,8 +221,37 @@ func (s *source) line(start, end, line int, each func(v value) error) error {
 	return nil
 }
 
+// unfinished reports whether the value at s.text[i], on the last line, is what
+// has been written so far of the last record: the text ends inside of it.
+func (s *source) unfinished(i int, err error) bool {
+	at := (*syntaxError)(nil)
+	return errors.As(err, &at) && at.cut && s.text[i] == '{' && i > skipSpace(s.text, 0) && !strings.HasSuffix(s.text, "\n")
+}
+
+// brokenAt returns the offset of the first byte that is not JSON.
+func brokenAt(err error) int {
+	at := (*syntaxError)(nil)
+	if !errors.As(err, &at) {
+		return 0
+	}
+	return at.offset
+}
+
+// checkPartialRune returns an error if half a character ends the source, but no
+// record that is being written.
+func (s *source) checkPartialRune() error {
+	switch {
+	case s.partialRune == "":
+		return nil
+	case !s.lenient:
+		return s.notUTF8()
+	}
+	s.replaced = len(s.partialRune)
+	return nil
+}
+
 // skip returns err, or nil where the source is lenient: then it counts one
-// line as left out.
+// record as left out.
 func (s *source) skip(err error) error {
 	if !s.lenient {
 		return err
@@ -214,6 +265,9 @@ func (s *source) document() (value, error) {
 	i, end, err := s.first()
 	if err != nil {
 		return value{}, s.brokenDocument(err)
+	}
+	if err := s.checkPartialRune(); err != nil {
+		return value{}, err
 	}
 	if rest := skipSpace(s.text, end); rest < len(s.text) {
 		return value{}, s.fail(ErrBroken, s.lineAt(rest), "", "more text after the end of the JSON document", "one JSON document, or one object a line, is expected")
@@ -233,36 +287,19 @@ func newSource(text string, o Options) (*source, error) {
 	if skipSpace(src.text, 0) == len(src.text) {
 		return nil, src.fail(ErrEmpty, 0, "", "is empty", "give a file with messages in it")
 	}
-	if !utf8.ValidString(src.text) {
-		if !o.Lenient {
-			return nil, src.notUTF8()
-		}
-		if err := src.dropInvalidLines(); err != nil {
-			return nil, err
-		}
+	if utf8.ValidString(src.text) {
+		return src, nil
 	}
+	if n := partialRuneLen(src.text); n > 0 && src.text[skipSpace(src.text, 0)] == '{' && utf8.ValidString(src.text[:len(src.text)-n]) {
+		// The last line of a session that is being written may end anywhere.
+		src.text, src.partialRune = src.text[:len(src.text)-n], src.text[len(src.text)-n:]
+		return src, nil
+	}
+	if !o.Lenient || isUTF16(src.text) {
+		return nil, src.notUTF8()
+	}
+	src.text, src.replaced = readAsUTF8(src.text)
 	return src, nil
-}
-
-// dropInvalidLines blanks the lines that are not UTF-8, so that line numbers stay.
-func (s *source) dropInvalidLines() error {
-	var kept strings.Builder
-	kept.Grow(len(s.text))
-	any := false
-	for line := range strings.Lines(s.text) {
-		if utf8.ValidString(line) {
-			kept.WriteString(line)
-			any = any || skipSpace(line, 0) < len(line)
-			continue
-		}
-		s.skipped++
-		kept.WriteString("\n")
-	}
-	if !any {
-		return s.notUTF8()
-	}
-	s.text = kept.String()
-	return nil
 }
 
 func nameOf(o Options) string { return cmp.Or(o.Name, "input") }

@@ -55,7 +55,7 @@ images count nothing.`,
 	f.StringVar(&o.model, "model", "", "count tokens as this model does (default: cl100k_base)")
 	f.StringVar(&o.from, "from", "", "`format` of BEFORE, and of what came next (default: told by its content)")
 	f.StringVar(&o.to, "to", "", "`format` of AFTER (default: told by its content)")
-	f.BoolVar(&o.lenient, "lenient", false, "leave broken lines out, and say how many")
+	f.BoolVar(&o.lenient, "lenient", false, "leave broken records out and read bytes that are not UTF-8 as U+FFFD; say how many")
 	f.BoolVar(&o.json, "json", false, "all figures as JSON")
 	o.look.register(cmd)
 	f.SortFlags = false

@@ -26,7 +26,7 @@ func (s *source) register(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&s.from, "from", "", "`format` of the transcript: "+formatNames(false)+" (default: told by its content)")
 	f.IntVar(&s.chat, "chat", 0, "which chat, `n`, of a file that holds several, from 1")
-	f.BoolVar(&s.lenient, "lenient", false, "leave broken lines out, and say how many")
+	f.BoolVar(&s.lenient, "lenient", false, "leave broken records out and read bytes that are not UTF-8 as U+FFFD; say how many")
 	complete(cmd, "from", formatNames(false))
 }
 
@@ -100,7 +100,13 @@ func (s source) read(cmd *cobra.Command, path string) (input, error) {
 		}
 	}
 	if in.Skipped > 0 {
-		note(cmd, "%s: %s left out", in.name, screen.Plural(in.Skipped, "broken line"))
+		note(cmd, "%s: %s left out", in.name, screen.Plural(in.Skipped, "broken record"))
+	}
+	if in.Replaced > 0 {
+		note(cmd, "%s: %s not UTF-8, read as U+FFFD", in.name, screen.Plural(in.Replaced, "byte"))
+	}
+	if in.Unfinished > 0 {
+		note(cmd, "%s:%d: the last record has no end, it is still being written; left out", in.name, in.Unfinished)
 	}
 	return in, nil
 }

@@ -88,7 +88,7 @@ var only = map[string][]string{
 	"github.com/schollz/progressbar/": {"cmd/tiercompact"},
 	"github.com/knadh/koanf/":         {"config"},
 	"github.com/spf13/":               {"cmd/tiercompact", "config"},
-	"go.yaml.in/yaml/":                {"config"},
+	"go.yaml.in/yaml/":                {"config", "wire"},
 	"github.com/zricethezav/":         {"redact/gitleaks"},
 	"github.com/prometheus/":          {"config", "trace/prometheus"},
 	"go.opentelemetry.io/otel/sdk/":   {"trace/otlp"},

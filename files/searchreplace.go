@@ -1,0 +1,254 @@
+package files
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Some assistants edit files in their answers, in blocks that say what stands in
+// the file and what is to stand there:
+//
+//	parse.go
+//	```go
+//	<<<<<<< SEARCH
+//	old
+//	=======
+//	new
+//	>>>>>>> REPLACE
+//	```
+//
+// aider writes them so, and takes five to nine signs for a mark, and a name up to
+// three lines before it, or that of the block before (its editblock_coder.py).
+// Cline's replace_in_file has ------- SEARCH and +++++++ REPLACE too
+// (core/assistant-message/diff.ts). Roo's apply_diff has lines of the form
+// :start_line:12 and a rule between the first mark and the old text
+// (core/diff/strategies/multi-search-replace.ts). Both stand in the diff argument
+// of a call, or in <path> and <diff> tags of a text. aider of 2023 said ORIGINAL
+// and UPDATED.
+
+// A TextEdit is one block that edits a file.
+type TextEdit struct {
+	Path     string
+	Old, New string // whole lines
+}
+
+// TextEdits returns the edits that an assistant's text makes, and the text
+// without them. path is the file of a block for which the text names none.
+func TextEdits(text, path string) (edits []TextEdit, rest string) {
+	blocks := searchReplace(text, path)
+	if len(blocks) == 0 {
+		return nil, text
+	}
+	var b strings.Builder
+	at := 0
+	for _, r := range blocks {
+		edits = append(edits, TextEdit{r.path, unixLines(r.old.of(text)), unixLines(r.put.of(text))})
+		b.WriteString(text[at:r.all.start])
+		at = int(r.all.end)
+	}
+	b.WriteString(text[at:])
+	return edits, b.String()
+}
+
+// A replacement is a block of an edit, by where its parts stand in the text.
+type replacement struct {
+	path  string
+	all   span // with its marks, and the fence around it
+	old   span
+	put   span
+	first int // line of the file at which old begins; 0 where that is not said
+}
+
+// searchReplace returns the blocks in text, in order. path is the file where
+// the text does not name it; a block without a file is none.
+func searchReplace(text, path string) []replacement {
+	if !strings.Contains(text, " SEARCH") && !strings.Contains(text, " ORIGINAL") {
+		return nil
+	}
+	f := blockFinder{text: text, path: path}
+	eachLine(text, func(from, to int) { f.lines = append(f.lines, span{int32(from), int32(to)}) })
+	for i := 0; i < len(f.lines); {
+		i = f.step(i)
+	}
+	return f.found
+}
+
+// A blockFinder goes through the lines of a text.
+type blockFinder struct {
+	text  string
+	path  string // of the block before, or as a <path> tag says
+	lines []span
+	found []replacement
+}
+
+// line returns line i without the white space around it.
+func (f *blockFinder) line(i int) string { return strings.TrimSpace(f.lines[i].of(f.text)) }
+
+// step looks at line i and returns the next one to look at.
+func (f *blockFinder) step(i int) int {
+	line := f.line(i)
+	if name, ok := strings.CutPrefix(line, "<path>"); ok {
+		if name, ok = strings.CutSuffix(name, "</path>"); ok && name != "" {
+			f.path = name
+		}
+		return i + 1
+	}
+	if !isMark(line, "<-", " SEARCH", " ORIGINAL") {
+		return i + 1
+	}
+	divider := f.until(i+1, func(line string) bool { return isMark(line, "=", "") })
+	if divider < 0 {
+		return i + 1
+	}
+	end := f.until(divider+1, func(line string) bool { return isMark(line, ">+", " REPLACE", " UPDATED") })
+	if end < 0 {
+		return i + 1
+	}
+	if name := f.named(i); name != "" {
+		f.path = name
+	}
+	if f.path == "" {
+		return end + 1
+	}
+	r := replacement{path: f.path, all: f.between(i, end+1), put: f.between(divider+1, end)}
+	old := f.hints(i+1, divider, &r)
+	r.old = f.between(old, divider)
+	next := f.fence(i, end, &r)
+	f.found = append(f.found, r)
+	return next
+}
+
+// until returns the next line from i on that is reports true for, before
+// another block begins; -1 without.
+func (f *blockFinder) until(i int, is func(line string) bool) int {
+	for ; i < len(f.lines); i++ {
+		line := f.line(i)
+		if is(line) {
+			return i
+		}
+		if isMark(line, "<-", " SEARCH", " ORIGINAL") {
+			return -1
+		}
+	}
+	return -1
+}
+
+// between returns where the lines from i to before k stand.
+func (f *blockFinder) between(i, k int) span {
+	if i >= k {
+		return span{f.lines[k].start, f.lines[k].start}
+	}
+	return span{f.lines[i].start, f.lines[k-1].end}
+}
+
+// hints goes past the lines that say where the old text stands, and the rule
+// after them.
+func (f *blockFinder) hints(i, divider int, r *replacement) int {
+	for k := i; k < divider; k++ {
+		line := f.line(k)
+		if isMark(line, "-", "") && k > i {
+			return k + 1
+		}
+		name, value, _ := strings.Cut(strings.TrimPrefix(line, ":"), ":")
+		if !strings.HasPrefix(line, ":") || name != "start_line" && name != "end_line" {
+			return i
+		}
+		if n, err := strconv.Atoi(strings.TrimSpace(value)); err == nil && name == "start_line" {
+			r.first = max(n, 0)
+		}
+	}
+	return i
+}
+
+// fence takes the fence into the block that stands around the lines i to end.
+func (f *blockFinder) fence(i, end int, r *replacement) (next int) {
+	if i > 0 && fenceOf(f.line(i-1)) != "" {
+		r.all.start = f.lines[i-1].start
+	}
+	if end+1 < len(f.lines) {
+		if line := f.line(end + 1); line != "" && line == fenceOf(line) {
+			r.all.end = f.lines[end+1].end
+			return end + 2
+		}
+	}
+	return end + 1
+}
+
+// nameLines is how many lines before a block are looked at for its file.
+const nameLines = 3
+
+// named returns the file that the lines before line i name: in the fence or
+// alone on the line before it.
+func (f *blockFinder) named(i int) string {
+	for k := i - 1; k >= max(0, i-nameLines); k-- {
+		line := f.line(k)
+		fence := fenceOf(line)
+		if fence == "" && line != "" {
+			return fileName(line)
+		}
+		if fence != "" {
+			if name := fencePath(line[len(fence):], ""); name != "" {
+				return name
+			}
+		}
+	}
+	return ""
+}
+
+// fileName returns the name of a file that stands alone on a line, or "".
+func fileName(line string) string {
+	name := strings.Trim(strings.TrimSpace(strings.TrimLeft(strings.TrimRight(line, ":"), "#")), "`* ")
+	switch {
+	case name == "" || len(name) > 300 || strings.ContainsAny(name, " \t<>()|\"'{}="):
+		return ""
+	case strings.Contains(name, "/"), strings.HasSuffix(name, "file"):
+		return name
+	}
+	if dot := strings.LastIndexByte(name, '.'); dot >= 0 && dot < len(name)-1 {
+		return name
+	}
+	return ""
+}
+
+// isMark reports whether a line is five to nine of one of the signs, and then
+// one of words.
+func isMark(line, signs string, words ...string) bool {
+	if len(line) < 5 || strings.IndexByte(signs, line[0]) < 0 {
+		return false
+	}
+	n := len(line) - len(strings.TrimLeft(line, line[:1]))
+	rest := strings.TrimSuffix(line[n:], ">")
+	for _, word := range words {
+		if rest == word {
+			return n >= 5 && n <= 9 && (word != "" || rest == line[n:])
+		}
+	}
+	return false
+}
+
+// addTextEdits notes both sides of the blocks of an assistant's text, and what stands
+// between the blocks.
+func (s *scan) addTextEdits(part int, text string, blocks []replacement) {
+	at := 0
+	for _, r := range blocks {
+		s.blocks(part, text, at, int(r.all.start))
+		s.addSides(Copy{Part: part}, text, r)
+		at = int(r.all.end)
+	}
+	s.blocks(part, text, at, len(text))
+}
+
+// addSides notes the two sides of a block. c says where text stands.
+func (s *scan) addSides(c Copy, text string, r replacement) {
+	c.Kind, c.Path, c.marked, c.First = Edit, r.path, true, r.first
+	s.facts.Mentions = append(s.facts.Mentions, r.path)
+	for _, side := range []struct {
+		span
+		old bool
+	}{{r.old, true}, {r.put, false}} {
+		c.Start, c.End, c.Old, c.Last = int(side.start), int(side.end), side.old, 0
+		if body := unixLines(side.of(text)); body != "" {
+			s.add(c, body)
+		}
+	}
+}

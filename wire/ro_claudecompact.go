@@ -1,0 +1,194 @@
+package wire
+
+import "slices"
+
+// How Claude Code writes a compaction down, as its own loader of sessions reads
+// it back (known from public descriptions of that loader's relinking of the
+// preserved segment, from other programs that read these files, and from the
+// records of the versions 2.1.220 to 2.1.239 that they quote):
+//
+//   - A record of type system and subtype compact_boundary has no parent. Its
+//     logicalParentUuid is the last record before it.
+//   - The summary follows: a user's record with isCompactSummary, whose parent is
+//     the boundary.
+//   - What was kept word for word stands before the boundary, with the parents
+//     that it always had: the file is only appended to. The boundary names it in
+//     compactMetadata, older versions as preservedSegment{headUuid, anchorUuid,
+//     tailUuid}, newer ones as preservedMessages{anchorUuid, uuids, allUuids} too.
+//   - anchorUuid is what the kept records stand after: the summary, or the
+//     boundary, where the end of the session was summarised and its beginning
+//     kept. Then the summary follows the kept records.
+//   - The next prompt has the last kept record as its parent, so that its parents
+//     lead past the boundary into what was compacted away.
+//   - Only the newest boundary counts. One without either field keeps nothing.
+//   - Some versions write kept records, and older boundaries among them, again
+//     after the summary, with the ids that they had.
+//
+// A microcompact_boundary is not a boundary: it only clears the results it names.
+
+// A compaction is one boundary and what belongs to it.
+type compaction struct {
+	boundary int
+	summary  int   // -1 where it is missing
+	kept     []int // in order
+	named    bool  // the boundary says what was kept
+	first    bool  // the kept records stand before the summary
+}
+
+// How many boundaries are tried for one view, and how many views are made to
+// find what earlier compactions left.
+const (
+	mostTried    = 16
+	mostReplayed = 16
+)
+
+// view returns what the model saw when record leaf was the newest, of the
+// boundaries before record end.
+func (s *claudeSession) view(leaf, end int) []int {
+	way := s.tree.path(leaf, s.isBoundary)
+	tried := 0
+	for b := end - 1; b >= 0 && tried < mostTried; b-- {
+		if !s.isBoundary(b) {
+			continue
+		}
+		tried++
+		c := s.compaction(b)
+		if rest, ok := s.recordsAfter(c, way); ok {
+			return c.view(rest)
+		}
+	}
+	return way
+}
+
+func (s *claudeSession) isBoundary(i int) bool {
+	return s.records[i].text("subtype") == "compact_boundary"
+}
+
+// compaction returns what boundary b says.
+func (s *claudeSession) compaction(b int) compaction {
+	about := s.records[b].at("compactMetadata")
+	messages, segment := about.at("preservedMessages"), about.at("preservedSegment")
+	c := compaction{boundary: b, summary: -1}
+	anchor, anchored := s.tree.newest[messages.text("anchorUuid")]
+	if !anchored {
+		anchor, anchored = s.tree.newest[segment.text("anchorUuid")]
+	}
+	c.summary = s.summaryOf(b, anchor, anchored)
+	c.first = anchored && anchor == b && c.summary > b
+	c.kept = s.listed(messages)
+	if c.kept == nil {
+		c.kept = s.segment(segment, b)
+	}
+	c.named = len(c.kept) > 0 || segment.has("tailUuid")
+	c.kept = slices.DeleteFunc(c.kept, func(i int) bool { return i == b || i == c.summary })
+	return c
+}
+
+// summaryOf returns the summary of boundary b: its anchor, or the next one that
+// follows it.
+func (s *claudeSession) summaryOf(b, anchor int, anchored bool) int {
+	if anchored && s.isSummary(anchor) {
+		return anchor
+	}
+	for i := b + 1; i < len(s.records) && !s.isBoundary(i); i++ {
+		if s.isSummary(i) {
+			return i
+		}
+	}
+	return -1
+}
+
+func (s *claudeSession) isSummary(i int) bool { return s.records[i].flag("isCompactSummary") }
+
+// listed returns the records of a list of kept messages, without those that are
+// missing.
+func (s *claudeSession) listed(messages peek) []int {
+	uuids := messages.list("uuids")
+	if len(uuids) == 0 {
+		uuids = messages.list("allUuids")
+	}
+	var kept []int
+	have := make(map[int]bool)
+	for _, id := range uuids {
+		if i, ok := s.tree.newest[id.str()]; ok && !have[i] {
+			have[i] = true
+			kept = append(kept, i)
+		}
+	}
+	return kept
+}
+
+// segment returns the records from the head of a kept segment to its tail. They
+// are found by their parents or, where those lead past an earlier boundary, in
+// what the model saw before boundary b. Where one end is missing, nothing of the
+// segment is known, and the summary has to do.
+func (s *claudeSession) segment(of peek, b int) []int {
+	head, ok := s.tree.newest[of.text("headUuid")]
+	if !ok {
+		return nil
+	}
+	tail, ok := s.tree.newest[of.text("tailUuid")]
+	if !ok {
+		if tail, ok = s.tree.newest[s.records[b].text("logicalParentUuid")]; !ok {
+			return nil
+		}
+	}
+	if way := s.tree.path(tail, func(i int) bool { return i == head }); way[0] == head {
+		return way
+	}
+	if s.replayed++; s.replayed > mostReplayed {
+		return nil
+	}
+	before := s.view(tail, b)
+	if at := slices.Index(before, head); at >= 0 {
+		return before[at:]
+	}
+	return nil
+}
+
+// recordsAfter returns the records of way that came after compaction c, and whether
+// way goes on from there: through the boundary or the summary, or from a record
+// that was kept or was the last one before. Where the boundary says what it
+// kept, nothing else that is older goes on.
+func (s *claudeSession) recordsAfter(c compaction, way []int) ([]int, bool) {
+	for at, i := range slices.Backward(way) {
+		if i == c.summary || i == c.boundary {
+			return way[at+1:], true
+		}
+	}
+	last, ok := s.tree.newest[s.records[c.boundary].text("logicalParentUuid")]
+	if !ok {
+		last = c.boundary - 1
+		for last >= 0 && !spoken(s.records[last]) {
+			last--
+		}
+	}
+	kept := make(map[int]bool, len(c.kept))
+	for _, i := range c.kept {
+		kept[i] = true
+	}
+	newest := way[len(way)-1]
+	for at, i := range slices.Backward(way) {
+		if kept[i] || i < c.boundary {
+			return way[at+1:], newest > c.boundary && (c.named || i == last || kept[i])
+		}
+	}
+	return nil, false
+}
+
+// view returns what the model saw, where rest came after the compaction.
+func (c compaction) view(rest []int) []int {
+	after := make(map[int]bool, len(rest))
+	for _, i := range rest {
+		after[i] = true
+	}
+	kept := slices.DeleteFunc(slices.Clone(c.kept), func(i int) bool { return after[i] })
+	var summary []int
+	if c.summary >= 0 && !after[c.summary] {
+		summary = []int{c.summary}
+	}
+	if c.first {
+		return slices.Concat(kept, summary, rest)
+	}
+	return slices.Concat(summary, kept, rest)
+}
