@@ -22,13 +22,13 @@ func TestString(t *testing.T) {
 		{"(password=" + pw + ")", "(password=<REDACTED>)"},
 		{"password = \"two words\"; rest", "password = \"<REDACTED>\"; rest"},
 		{"password='it''s " + pw + "' x", "password='<REDACTED>' x"},
-		{"password: string", "password: <REDACTED>"},
-		{"password: str = \"" + pw + "\", n: int", "password: <REDACTED>, n: int"},
+		{"password: string", "password: string"},
+		{"password: str = \"" + pw + "\", n: int", "password: str = \"<REDACTED>\", n: int"},
 		{"password := \"" + pw + "\"", "password := \"<REDACTED>\""},
-		{"password := os.Getenv(\"PW\")", "password := <REDACTED>"},
-		{"connect(password=get(\"a b\"), n=1)", "connect(password=<REDACTED>, n=1)"},
+		{"password := os.Getenv(\"PW\")", "password := os.Getenv(\"PW\")"},
+		{"connect(password=get(\"a b\"), n=1)", "connect(password=get(\"a b\"), n=1)"},
 		{"password=a&b=c d", "password=<REDACTED> d"},
-		{"password=\"\"", "password=\"<REDACTED>\""},
+		{"password=\"\"", "password=\"\""},
 		{"password: {", "password: {"},
 		{"Password:\n" + pw + "\n", "Password:\n<REDACTED>\n"},
 		{"password: \"\"\"a\nb\"\"\" c", "password: \"\"\"<REDACTED>\"\"\" c"},
@@ -103,7 +103,7 @@ func TestJSON(t *testing.T) {
 		{`{"a":"x\u003cy","in":"{\"password\":\"` + pw + `\"}"}`, `{"a":"x\u003cy","in":"{\"password\":\"<REDACTED>\"}"}`},
 		{`no JSON, password=` + pw, `no JSON, password=<REDACTED>`},
 		{` "password=` + pw + ` <b>" `, ` "password=<REDACTED> <b>" `},
-		{`{"token":"word","signature":"` + tok + tok + `","max_tokens":9}`, `{"token":"word","signature":"` + tok + tok + `","max_tokens":9}`},
+		{`{"token":"word","signature":"` + tok + tok + `","max_tokens":9}`, `{"token":"<REDACTED>","signature":"` + tok + tok + `","max_tokens":9}`},
 	} {
 		f := redact.Default().String
 		if got := redact.JSON(f, c.in); got != c.want {
