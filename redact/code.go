@@ -30,10 +30,14 @@ func stated(s string, from, to, end, i int, g grade) span {
 		return span{i, max(block(s, from, next), valueAt(s, next).after)}
 	}
 	short := s[:min(len(s), i+enough)]
-	if opening(s, i) > i || at(s, i) == '(' {
-		short = s[:min(len(s), i+longest+enough)]
-	}
 	v := x.value(short, g)
+	if open := opening(s, i); open > i && !v.quoted { // a long string, or an open one
+		if g < must && strings.ContainsAny(short[open:], " \t") {
+			return span{} // a sentence
+		}
+		short = s[:min(len(s), i+longest+enough)]
+		v = x.value(short, g)
+	}
 	if below := strings.IndexByte(s[end:i], '\n') >= 0; below && x.statement(short, v) {
 		return span{}
 	} else if next := retyped(short, v); !below && next > 0 {
