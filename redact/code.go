@@ -207,9 +207,13 @@ func (x given) operator() string {
 
 // code reports whether an unquoted value is an expression.
 func (x given) code(s string, v value) bool {
-	text := strings.TrimRight(s[v.from:v.to], "):;,?|]}")
+	whole := s[v.from:v.to]
+	if end := strings.Index(whole, `\n`); end > 0 { // in a string of JSON
+		whole = whole[:end]
+	}
+	text := strings.TrimRight(whole, "):;,?|]}")
 	if text == "" || strings.ContainsAny(text, "([{") {
-		text = s[v.from:v.to]
+		text = whole
 	}
 	op := x.operator()
 	switch {
@@ -231,6 +235,9 @@ func (x given) code(s string, v value) bool {
 	}
 	if inner := strings.TrimLeft(text, "([{"); len(inner) < len(text) && inner != "" { // a list, an object, parameters
 		name := skip(inner, 0, &identifier)
+		if text[0] == '{' && opening(inner, 0) > 0 { // of JSON: its own names say what is in it
+			return true
+		}
 		return expressed(inner) > 0 || name > 0 && !digit[inner[0]] && (name < len(inner) && strings.IndexByte(",: )=", inner[name]) >= 0 || strings.IndexAny(inner, digits) < 0)
 	}
 	strength := -1 // of the signs of code, once it is asked for
@@ -310,7 +317,7 @@ func callAt(text string, i int) int {
 	switch c := at(text, i); {
 	case c == '(' || c == '[':
 		next := at(text, i+1)
-		if next == 0 || next == ')' || next == ']' || identifier[next] || quotes[next] || strings.IndexByte("&*{[(-:$@.", next) >= 0 {
+		if next == 0 || next == ')' || next == ']' || identifier[next] || quotes[next] || strings.IndexByte("&*{[(-:$@.\\", next) >= 0 {
 			return i
 		}
 	case c == '<' && strings.HasSuffix(text, ">") && !strings.HasSuffix(text, Mark):
@@ -328,7 +335,7 @@ var receivers = wordSet("self this cls process os sys env config cfg conf settin
 // read from, or the last is named as secrets are.
 func receiver(text string) bool {
 	first, _, _ := strings.Cut(text, ".")
-	return receivers[strings.ToLower(first)] || named(text[strings.LastIndexByte(text, '.')+1:])
+	return receivers[strings.ToLower(first)] || class(first) || named(text[strings.LastIndexByte(text, '.')+1:])
 }
 
 // named reports whether a variable has a name as those of secrets and texts.
@@ -382,11 +389,11 @@ func (x given) same(text string) bool {
 func (x given) lineOfCode(s string, v value, op string) int {
 	start := lineStart(s, x.from)
 	name := skipBack(s, x.from, &identifier)
-	before := s[start:max(start, name)]
+	before := escapedLine(s[start:max(start, name)])
 	text := strings.TrimLeft(before[margin(before, 0):], "{(")
 	first := text[:skip(text, 0, &identifier)]
 	behind := s[v.to:min(len(s), v.to+128)]
-	if n := strings.IndexByte(behind, '\n'); n >= 0 {
+	if n := strings.IndexAny(behind, "\n\\\""); n >= 0 {
 		behind = behind[:n]
 	}
 	behind = strings.TrimRight(behind, " \t\r")
@@ -403,6 +410,18 @@ func (x given) lineOfCode(s string, v value, op string) int {
 		return 1
 	}
 	return 0
+}
+
+// escapedLine returns what of before is on the same line, where the text is a
+// string of JSON.
+func escapedLine(before string) string {
+	if i := strings.LastIndex(before, `\n`); i >= 0 {
+		before = before[i+len(`\n`):]
+	}
+	if i := strings.LastIndex(before, `":"`); i >= 0 {
+		before = before[i+len(`":"`):]
+	}
+	return before
 }
 
 // member reports whether before is one name and a dot, as in w.token = t.

@@ -1,6 +1,7 @@
 package redact_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -66,9 +67,17 @@ func TestCodeStays(t *testing.T) {
 		"the password: <your password>", "password: ********", "token: ...", "token=<token>", "export TOKEN=your-token-here", "secret: vault:kv/app", "template<typename Token>", "Token::new(a)", "password::verify(a)",
 		"password: &str,", "token: Arc<Mutex<Token>>,", "let secret = &config.secret;", "secret: config.secret,", "auth_token: str = Field(...)", "password = getpass.getpass()", "password = request.form['password']", "token = token.strip()",
 		"async def token(self) -> str:", "token: async () => {", "pass = pass + 1", "secret = new Secret(a)", "\"password\": password,", "\"token\": user.token,", "'secret' => $secret,", "params[:password]", "has_secret = !secret.nil?",
+		`schema: {"properties":{"token":{"type":"string","description":"The token of the user"}}}`,
 	} {
-		if got := r.String(s); got != s {
-			t.Errorf("%q became %q", s, got)
+		var b bytes.Buffer
+		e := json.NewEncoder(&b)
+		e.SetEscapeHTML(false)
+		_ = e.Encode(s)
+		quoted := strings.TrimSuffix(b.String(), "\n")
+		for _, text := range []string{s, `{"content":` + quoted + `}`, "write {\"content\":" + quoted + ",\"n\":1}\n"} {
+			if got := r.String(text); got != text {
+				t.Errorf("%q became %q", text, got)
+			}
 		}
 	}
 }
