@@ -106,7 +106,7 @@ func (x given) value(s string, g grade) value {
 }
 
 func (x given) secret(s string, v value, g grade) bool {
-	text := flat(s[v.from:v.to])
+	text := unescaped(flat(s[v.from:v.to]))
 	switch {
 	case text == Mark:
 		return true // which is left as it is
@@ -129,8 +129,18 @@ func blankToFill(s string, i int, text string) bool {
 		return false
 	}
 	line, _, _ := strings.Cut(s[i:min(len(s), i+64)], "\n")
-	return strings.Contains(line, ">")
+	return strings.Contains(line, ">") || strings.Contains(line, `\u003e`)
 }
+
+// unescaped returns text with the signs that encoders of JSON escape for HTML.
+func unescaped(text string) string {
+	if !strings.Contains(text, `\u00`) {
+		return text
+	}
+	return signs.Replace(text)
+}
+
+var signs = strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&")
 
 // writtenOut reports whether a text in quotes may be a secret: it is no sentence
 // and no template.
@@ -207,7 +217,7 @@ func (x given) operator() string {
 
 // code reports whether an unquoted value is an expression.
 func (x given) code(s string, v value) bool {
-	whole := s[v.from:v.to]
+	whole := unescaped(s[v.from:v.to])
 	if end := strings.Index(whole, `\n`); end > 0 { // in a string of JSON
 		whole = whole[:end]
 	}

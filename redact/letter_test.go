@@ -74,7 +74,8 @@ func TestCodeStays(t *testing.T) {
 		e.SetEscapeHTML(false)
 		_ = e.Encode(s)
 		quoted := strings.TrimSuffix(b.String(), "\n")
-		for _, text := range []string{s, `{"content":` + quoted + `}`, "write {\"content\":" + quoted + ",\"n\":1}\n"} {
+		escaped, _ := json.Marshal(s)
+		for _, text := range []string{s, "write {\"content\":" + string(escaped) + ",\"n\":1}\n", `{"content":` + quoted + `}`, "write {\"content\":" + quoted + ",\"n\":1}\n"} {
 			if got := r.String(text); got != text {
 				t.Errorf("%q became %q", text, got)
 			}
