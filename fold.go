@@ -102,6 +102,9 @@ func (r *round) writer() levels.Writer {
 		Max: r.cfg.SummaryMaxTokens, Facts: r.cfg.Window * 5 / 100, Ledger: r.ledger(),
 		Number: r.number, Note: r.note, Progress: r.cfg.Progress, Redact: r.cfg.prompts(),
 	}
+	if r.cfg.known != nil {
+		w.Clean = r.cfg.known.Secrets
+	}
 	if r.withoutModel() {
 		w.Summarizer, w.Name = summarize.Extractive{}, levels.FallbackExtractive
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -39,6 +40,7 @@ type Writer struct {
 	Progress   func(summarize.Progress) // is told how the summarizer gets on; nil: nobody is
 	Number     int                      // of the summary, from 1
 	Redact     func(string) string      // of what the summarizer is given; nil: nothing is
+	Clean      func(string) string      // takes secrets out of the summary; nil: nothing does
 }
 
 // A Summary is a session summary and how it came about.
@@ -94,9 +96,17 @@ func (w Writer) Write(ctx context.Context, v View, c Cut) (Summary, error) {
 }
 
 func (s *Summary) finish(w Writer, v View, c Cut, text, facts string) {
+	clean := func(text string) string {
+		if w.Clean == nil {
+			return text
+		}
+		return w.Clean(text)
+	}
+	text, facts = clean(text), clean(facts)
 	said := text + "\n" + facts
-	files := atHand(v, c, w.room(v, c, said))
-	content := summarize.Finish(text, facts, c.Names(v, said+"\n"+files, w.Ledger), w.Max+w.Facts+w.Ledger, v.Count)
+	files := clean(atHand(v, c, w.room(v, c, said)))
+	names := slices.DeleteFunc(c.Names(v, said+"\n"+files, w.Ledger), func(name string) bool { return clean(name) != name })
+	content := summarize.Finish(text, facts, names, w.Max+w.Facts+w.Ledger, v.Count)
 	content = summarize.WithFiles(content, files)
 	m := memory.NewSummary(w.Number, w.Role, content, "")
 	m.ID = v.free(m.ID)

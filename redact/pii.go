@@ -6,8 +6,8 @@ import (
 )
 
 // personal returns s with marks in place of e-mail addresses and phone numbers.
-func personal(s string, seen func(string)) string {
-	e := editor{text: s, seen: seen}
+func personal(s string) string {
+	e := editor{text: s}
 	free := 0
 	for i := 0; i < len(s); i++ {
 		var x span

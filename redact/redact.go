@@ -36,6 +36,7 @@ type Options struct {
 // A Redactor takes secrets out of texts. It may be used by many goroutines.
 type Redactor struct {
 	steps []step
+	pii   bool // e-mail addresses and phone numbers go, too
 	extra []func(string) string
 	seen  func(value string) // is told what was taken out; nil: nobody is
 }
@@ -55,16 +56,14 @@ func New(o Options) (*Redactor, error) {
 		}
 		r.steps = append(r.steps, s)
 	}
-	if !o.KeepPII {
-		r.steps = append(r.steps, personal)
-	}
+	r.pii = !o.KeepPII
 	r.extra = slices.Clone(o.Extra)
 	return r, nil
 }
 
 // Default returns a redactor with the built-in rules alone.
 func Default() *Redactor {
-	return &Redactor{steps: []step{builtin().redact, personal}}
+	return &Redactor{steps: []step{builtin().redact}, pii: true}
 }
 
 // builtin returns the automaton of the built-in rules, which is made once.
@@ -109,6 +108,9 @@ func (r *Redactor) String(s string) string {
 	out := s
 	for _, step := range r.steps {
 		out = step(out, r.seen)
+	}
+	if r.pii {
+		out = personal(out)
 	}
 	for _, f := range r.extra {
 		out = f(out)
