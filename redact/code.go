@@ -180,7 +180,7 @@ func (x given) counted(text string, quoted bool) bool {
 	if !strings.EqualFold(word, "token") && !strings.EqualFold(word, "pass") {
 		return false
 	}
-	if n := skip(text, 0, &amounts); n == len(text) && strings.Count(text, "")-1 < 6 {
+	if n := skip(text, 0, &amounts); n == len(text) && len(text) < 6 {
 		return true
 	}
 	if x.operator()[0] != ':' {
@@ -190,16 +190,16 @@ func (x given) counted(text string, quoted bool) bool {
 		return true
 	}
 	before := strings.TrimRight(x.s[lineStart(x.s, x.from):x.from], " \t\"'`*")
-	adjective := before[skipBack(before, len(before), &word1):]
+	adjective := before[skipBack(before, len(before), &letter):]
 	verb := len(adjective) > 3 && strings.HasSuffix(adjective, "s") && strings.EqualFold(word, "pass") // all checks pass: build, test
-	return (verb || parsed[strings.ToLower(adjective)]) && !opaque(text) && (quoted || skip(text, 0, &names1) == len(text))
+	return (verb || parsed[strings.ToLower(adjective)]) && !opaque(text) && (quoted || skip(text, 0, &wordlike) == len(text))
 }
 
 var (
-	amounts = bytesOf(digits + ".,_%kKmM/")
-	word1   = bytesOf(letters)
-	names1  = bytesOf(letters + "_-.()[]{}<>+*/=")
-	parsed  = wordSet("unexpected invalid unknown illegal bad missing expected next current each every per last first second third final single one")
+	amounts  = bytesOf(digits + ".,_%kKmM/")
+	letter   = bytesOf(letters)
+	wordlike = bytesOf(letters + "_-.()[]{}<>+*/=")
+	parsed   = wordSet("unexpected invalid unknown illegal bad missing expected next current each every per last first second third final single one")
 )
 
 // operator returns what stands between the name and the value.

@@ -41,7 +41,7 @@ var ordinary = []string{
 func own(g grade, s string, from, to int) grade {
 	switch word := s[from:to]; {
 	case strings.EqualFold(word, "pass"):
-		if alnum[at(s, from-1)] && begins(s, from) == false && !(word[0] == 'P' && 'a' <= s[from-1] && s[from-1] <= 'z') {
+		if alnum[at(s, from-1)] && !begins(s, from) && !(word[0] == 'P' && 'a' <= s[from-1] && s[from-1] <= 'z') {
 			return 0 // compass, bypass
 		}
 	case strings.EqualFold(word, "token"):

@@ -57,7 +57,7 @@ func email(s string, i, free int) span {
 // topLevel reports whether an address may end so: a file, a unit and a field of
 // an object end otherwise.
 func topLevel(top string) bool {
-	return len(top) >= 2 && len(top) <= 24 && skip(top, 0, &word1) == len(top) && !files[strings.ToLower(top)]
+	return len(top) >= 2 && len(top) <= 24 && skip(top, 0, &letter) == len(top) && !files[strings.ToLower(top)]
 }
 
 // files are ends of names of files and units.
@@ -108,7 +108,7 @@ func telephone(s string, i int) bool {
 	if j == i || j == 0 || s[j-1]|0x20 < 'a' || s[j-1]|0x20 > 'z' {
 		return false
 	}
-	start := skipBack(s, j, &word1)
+	start := skipBack(s, j, &letter)
 	for _, w := range []string{"phone", "telephone", "tel", "mobile", "fax", "telefon", "handy", "whatsapp"} {
 		if strings.EqualFold(s[start:j], w) {
 			return true
