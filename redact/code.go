@@ -72,10 +72,16 @@ func (x given) closesString() bool {
 	return open
 }
 
-// documented reports whether the name is one in the documentation of a
-// parameter: ":param token: what it is for".
+// documented reports whether the name is one of a test with what it says, or in
+// the documentation of a parameter: ":param token: what it is for".
 func (x given) documented() bool {
-	before := strings.TrimRight(x.s[lineStart(x.s, x.from):skipBack(x.s, x.from, &word)], " *")
+	name := skipBack(x.s, x.from, &word)
+	for _, test := range []string{"Test", "Benchmark", "Fuzz"} { // TestToken: what it wanted
+		if rest, ok := strings.CutPrefix(x.s[name:x.end], test); ok && x.operator() == ":" && rest != "" && 'A' <= rest[0] && rest[0] <= 'Z' {
+			return true
+		}
+	}
+	before := strings.TrimRight(x.s[lineStart(x.s, x.from):name], " *")
 	for _, tag := range []string{":param", ":type", ":keyword", ":ivar", ":attr", "@param", "@property", ":param str", "}"} {
 		if strings.HasSuffix(before, tag) && x.operator()[0] == ':' {
 			return tag != "}" || strings.Contains(before, "@param {")

@@ -66,7 +66,7 @@ func TestCodeStays(t *testing.T) {
 		"--- PASS: TestParse (0.00s)", "PASS: 3", "pass: 12, fail: 0", "first pass: parse the file", "bypass: fully", "compass=north", "Unexpected token: identifier", "unexpected token: '}'", "SyntaxError: Invalid token: foo", "passing: yes", "passed=3",
 		"the password: <your password>", "password: ********", "token: ...", "token=<token>", "export TOKEN=your-token-here", "secret: vault:kv/app", "template<typename Token>", "Token::new(a)", "password::verify(a)",
 		"password: &str,", "token: Arc<Mutex<Token>>,", "let secret = &config.secret;", "secret: config.secret,", "auth_token: str = Field(...)", "password = getpass.getpass()", "password = request.form['password']", "token = token.strip()",
-		"async def token(self) -> str:", "token: async () => {", "pass = pass + 1", "secret = new Secret(a)", "\"password\": password,", "\"token\": user.token,", "'secret' => $secret,", "params[:password]", "has_secret = !secret.nil?", "client_secret: {{ .Values.oauth.clientSecret }}\naccess_key: \"{{ access_key }}\"",
+		"async def token(self) -> str:", "token: async () => {", "pass = pass + 1", "secret = new Secret(a)", "\"password\": password,", "\"token\": user.token,", "'secret' => $secret,", "params[:password]", "has_secret = !secret.nil?", "npm test → failed: TestDrainOrderedToken: drain poplar: want 2875", "client_secret: {{ .Values.oauth.clientSecret }}\naccess_key: \"{{ access_key }}\"",
 		`schema: {"properties":{"token":{"type":"string","description":"The token of the user"}}}`,
 	} {
 		var b bytes.Buffer
