@@ -110,6 +110,9 @@ func (r *round) writer() levels.Writer {
 	if !r.cfg.summarySet {
 		w.Text = textMax(r.cfg.Window)
 	}
+	if r.cfg.known != nil {
+		w.Clean = r.cfg.known.Secrets
+	}
 	if r.withoutModel() != "" {
 		w.Summarizer, w.Name = summarize.Extractive{}, levels.FallbackExtractive
 	}

@@ -319,3 +319,38 @@ func TestRecallGivesBackWhatWasThereInTheSameProcess(t *testing.T) {
 		t.Error("it stands in the archive")
 	}
 }
+
+// A summary is text that was made of messages: what is a secret in them is not
+// in it, by its value. Whom to write to stays.
+func TestNoSecretIsInASummary(t *testing.T) {
+	first, second := "Winter"+"2031Kx7", "Herbst"+"2030Qm42"
+	ask := chat.NewText(chat.User, `the queue is amqp://app:`+first+`@mq.internal:5672/v and the login is {"pass":"`+second+`"}; tell ops@example.com`)
+	messages := chat.Transcript{chat.NewText(chat.User, "Fix the migration."), ask}
+	for i := range 12 {
+		messages = append(messages, chat.NewText(chat.Assistant, fmt.Sprintf("Part %d. %s", i, prose(600, i))), chat.NewText(chat.User, fmt.Sprintf("Go on with part %d, as %s says.", i+1, second)))
+	}
+	for _, off := range []bool{false, true} {
+		s := start(t, tiercompact.Config{Window: 4000, Trigger: tiercompact.Manual, NoRedact: off})
+		if err := s.Load(messages); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.CompactLevel(t.Context(), levels.Emergency); err != nil {
+			t.Fatal(err)
+		}
+		summary := ""
+		for _, m := range s.Messages() {
+			if m.IsSummary() {
+				summary += m.Text()
+			}
+		}
+		if n := strings.Count(summary, first) + strings.Count(summary, second); summary == "" || off != (n > 0) || !strings.Contains(summary, "ops@example.com") {
+			t.Errorf("redaction off: %v; a secret stands %d times in\n%s", off, n, summary)
+		}
+		if _, err := s.Undo(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if all := s.Messages(); !strings.Contains(all[1].Text(), first) {
+			t.Errorf("what comes back is %s", all[1].Text())
+		}
+	}
+}

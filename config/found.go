@@ -30,6 +30,8 @@ func (l *Loaded) Notices() []string {
 			out = append(out, fmt.Sprintf("what is removed of conversations goes to the bucket %s, as %s says (%s)", v, k.path, at))
 		case k.kind == listen && !isLocal(v.(string)):
 			out = append(out, fmt.Sprintf("others can read figures of this session at %s, as %s says (%s)", v, k.path, at))
+		case k.path == "redact.pii" && v == false && l.value("redact.enabled") == true:
+			out = append(out, fmt.Sprintf("e-mail addresses and phone numbers are not taken out of what leaves a conversation, as %s says (%s)", k.path, at))
 		case k.path == "redact.enabled" && v == false:
 			out = append(out, fmt.Sprintf("secrets are not taken out of what leaves a conversation, as %s says (%s)", k.path, at))
 		}

@@ -24,6 +24,12 @@ func TestAFileThatNobodyNamedIsNotTrustedInSilence(t *testing.T) {
 		t.Errorf("of a file that was named: %q", named.Notices())
 	}
 
+	mail := t.TempDir()
+	write(t, filepath.Join(mail, "compact.yaml"), "redact: {pii: false}\n")
+	if notices := load(t, config.Options{Dir: mail}).Notices(); len(notices) != 1 || !strings.Contains(notices[0], "e-mail addresses") {
+		t.Errorf("of personal data: %q", notices)
+	}
+
 	key := []string{config.KeyVariable + "=x"}
 	_, err := config.Load(config.Options{Dir: dir, Environ: key})
 	if err == nil || !strings.Contains(err.Error(), "summary.url must be left out of a file that nobody named; COMPACT_API_KEY would be sent there") || strings.Contains(err.Error(), "embed.url") {

@@ -115,15 +115,15 @@ func keys() []key {
 		{path: "archive.s3.kms_key", kind: text, value: "", flag: "kms-key", doc: "`id` of the key that the server encrypts with"},
 
 		{path: "redact.enabled", kind: toggle, full: true, value: true, flag: "redact", doc: "take secrets out of archive, traces, logs and error texts"},
-		{path: "redact.pii", kind: toggle, value: false, flag: "redact-pii", doc: "take out e-mail addresses and phone numbers too"},
+		{path: "redact.pii", kind: toggle, value: true, flag: "redact-pii", doc: "take e-mail addresses and phone numbers out, too"},
 		{path: "redact.prompts", kind: toggle, value: false, flag: "redact-prompts", doc: "models that rank and summarise get redacted texts too"},
 		{path: "redact.gitleaks", kind: toggle, value: false, flag: "redact-gitleaks", doc: "look by the rules of gitleaks too, which takes longer"},
 		{path: "redact.patterns", kind: patterns, value: []Pattern{}, doc: "further rules, each a mapping of name and regexp"},
 
 		{path: "trace.console", kind: toggle, value: false, flag: "trace-console", doc: "tell of each event in a line on stderr"},
 		{path: "trace.jsonl", kind: text, value: "", flag: "trace", doc: "write every event to this `file`, one JSON object a line"},
-		{path: "trace.ariadne.url", kind: address, value: "", flag: "ariadne-url", doc: "`address` of an Ariadne server that is sent every event"},
-		{path: "trace.ariadne.name", kind: text, value: "", doc: "name of its traces (default: compaction of, and the session)"},
+		{path: "trace.ariadne.url", kind: address, value: "", flag: "ariadne-url", doc: "`address` of an Ariadne server that is sent every event, like http://localhost:5175; /ingest may stand at its end"},
+		{path: "trace.ariadne.name", kind: text, value: "", doc: "stands in brackets behind the name of each of its traces, as in check 3: soft (NAME)"},
 		{path: "trace.ariadne.group", kind: text, value: "", doc: "group of its traces (default: the session)"},
 		{path: "trace.otlp.endpoint", kind: address, value: "", flag: "otlp-endpoint", doc: "`address` of a collector that is sent spans by OTLP over HTTP"},
 		{path: "trace.otlp.insecure", kind: toggle, value: false, doc: "http, not https, where the address is host:port alone"},

@@ -116,7 +116,7 @@ summary: {model: m, url: http://h, max_tokens: 12, fallback: pruning-only}
 embed: {model: m, url: http://h, cache: none}
 deadlines: {ranking: 1s, summary: 2s, round: 3s}
 archive: {adapter: s3, dir: d, s3: {bucket: b, prefix: p, region: r, endpoint: http://h, kms_key: k}}
-redact: {enabled: false, pii: true, prompts: true, gitleaks: true, patterns: [{name: n, regexp: r}]}
+redact: {enabled: false, pii: false, prompts: true, gitleaks: true, patterns: [{name: n, regexp: r}]}
 trace: {console: true, jsonl: f, ariadne: {url: http://h, name: n, group: g}, otlp: {endpoint: http://h, insecure: true, service: s}, prometheus: {listen: "127.0.0.1:1"}}
 `
 

@@ -134,7 +134,7 @@ func (r Redact) Open() (*redact.Redactor, error) {
 	if !r.Enabled {
 		return nil, nil
 	}
-	o := redact.Options{PII: r.PII}
+	o := redact.Options{KeepPII: !r.PII}
 	for _, p := range r.Patterns {
 		o.Patterns = append(o.Patterns, redact.Pattern(p))
 	}

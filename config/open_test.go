@@ -206,10 +206,11 @@ func TestArchivesAreNamedByPlaces(t *testing.T) {
 func TestRedactionIsAsTheSettingsSay(t *testing.T) {
 	mail, key := "someone@"+"example.org", "api_key="+strings.Repeat("k3", 10)
 	for text, want := range map[string][2]bool{ // whether mail and key stay
-		"":                         {true, false},
-		"redact: {pii: true}":      {false, false},
-		"redact: {gitleaks: true}": {true, false},
-		"redact: {patterns: [{regexp: someone.*}]}": {false, false},
+		"":                                     {false, false},
+		"redact: {pii: true}":                  {false, false},
+		"redact: {pii: false}":                 {true, false},
+		"redact: {pii: false, gitleaks: true}": {true, false},
+		"redact: {pii: false, patterns: [{regexp: someone.*}]}": {false, false},
 	} {
 		r, err := loadText(t, "compact.yaml", text).Config.Redact.Open()
 		if err != nil {

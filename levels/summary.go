@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -40,6 +41,7 @@ type Writer struct {
 	Progress   func(summarize.Progress) // is told how the summarizer gets on; nil: nobody is
 	Number     int                      // of the summary, from 1
 	Redact     func(string) string      // of what the summarizer is given; nil: nothing is
+	Clean      func(string) string      // takes secrets out of the summary; nil: nothing does
 }
 
 // A Summary is a session summary and how it came about.
@@ -114,10 +116,17 @@ func (w Writer) Write(ctx context.Context, v View, c Cut) (Summary, error) {
 }
 
 func (s *Summary) finish(w Writer, v View, c Cut, text, facts string) {
+	clean := func(text string) string {
+		if w.Clean == nil {
+			return text
+		}
+		return w.Clean(text)
+	}
+	text, facts = clean(text), clean(facts)
 	said := text + "\n" + facts
-	files := atHand(v, c, w.room(v, c, said))
+	files := clean(atHand(v, c, w.room(v, c, said)))
 	room := w.content(v)
-	names := c.Names(v, said+"\n"+files, w.namesBeside(v, said))
+	names := slices.DeleteFunc(c.Names(v, said+"\n"+files, w.namesBeside(v, said)), func(name string) bool { return clean(name) != name })
 	content, m := w.joined(text, facts, names, room, v)
 	if content == "" {
 		s.fall(s.Engine, "no line fits into the limit", FallbackPruning)

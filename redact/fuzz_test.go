@@ -13,21 +13,16 @@ import (
 	"github.com/tiercompact/tiercompact/redact/redacttest"
 )
 
-// demanded are the patterns that must find nothing in what is redacted.
-var demanded = regexp.MustCompile(`(?i)(?:api[_-]?key|password)\s*[:=]\s*(\S+)`)
+// demanded are the patterns that must find nothing in what is redacted, but for
+// code: the value has letters and digits, and its line has no sign of code.
+var demanded = regexp.MustCompile(`(?im)^(.*?)(?:api[_-]?key|password)[ \t]*[:=][ \t]*([a-z!#+-]+[0-9][a-z0-9!#+-]*)(?:[\s,]|$)`)
 
-var ended = regexp.MustCompile("^[:=>([{\"'`\\\\]*[])},;]")
+var codeInLine = regexp.MustCompile(`(?i)\b(?:const|let|var|val|final|static|public|private|protected|readonly|def|func|fn|function|async|await|return|mut|param|type|keyword|ivar|attr|property)\b|self\.|this\.`)
 
-// left returns what the demanded patterns find in text that is neither a mark,
-// nor punctuation, nor what follows the end of a string or a bracket.
+// left returns what the demanded patterns find in text.
 func left(text string) string {
 	for _, m := range demanded.FindAllStringSubmatch(text, -1) {
-		numbered := strings.Contains(m[0], "\n") && strings.Trim(m[1], "0123456789→│:|-") == "" // the number of a line
-		if ended.MatchString(m[1]) || numbered {
-			continue
-		}
-		value := strings.TrimLeft(m[1], "\"'`([{\\,;:=>-+|#*}])")
-		if value != "" && !strings.Contains(value, redact.Mark) {
+		if !codeInLine.MatchString(m[1]) {
 			return m[0]
 		}
 	}
@@ -63,6 +58,7 @@ func FuzzString(f *testing.F) {
 		f.Add(s)
 	}
 	for _, s := range []string{
+		"if (password == b) {", "token: Token = x", "let password = a1;", "token = t[0]", "password: a.b", "pass: 12", "PASS: x", "secret = (a, b)", "f('Password: ') + 'x'", "if password:\n  x = 1", "mail a@b.co, +49 30 901820", "tel: 030 901820",
 		`password = "a" + "b"`, "password: 'it''s'", `api_key="abc"def "x"`, `{"password":["a",1,{"b":2}]}`, "password:\n  | x", `password=\"a\",\"b\"`,
 		"password=a\\\n  b", `password: str = "x"`, "password := f(\"a b\")", "<password>x</password>", "password=\"\"", "password='''a'b'''", "password=<REDACTED>x",
 	} {

@@ -147,7 +147,7 @@ func (w *walker) text(g grade) string {
 // number redacts the number at w.at, which becomes a string.
 func (w *walker) number(g grade) {
 	end := skip(w.raw, w.at, &numbers)
-	if g >= firm {
+	if g == must || g >= firm && end-w.at >= 6 { // a shorter one counts something
 		w.put(end, Mark)
 	}
 	w.at = end
@@ -182,7 +182,8 @@ func gradeOf(text string) (best grade) {
 		}
 		for _, x := range a.ends[int(row-a.accept)/a.width] {
 			if x.grade > 0 {
-				best = max(best, graded(x.grade, text[i], text[i+1:]))
+				from := i + 1 - len(x.word)
+				best = max(best, own(graded(x.grade, text[i], text[i+1:]), text, from, i+1))
 			}
 		}
 	}

@@ -92,8 +92,17 @@ func (k *Known) add(value string) {
 func pair(s string) uint16 { return uint16(s[0])<<8 | uint16(s[1]) }
 
 // String returns s without secrets, those of the rules and those that k knows.
-func (k *Known) String(s string) string {
-	s = k.rules.String(s)
+func (k *Known) String(s string) string { return k.without(k.rules.String(s)) }
+
+// Secrets is String, but e-mail addresses and phone numbers stay.
+func (k *Known) Secrets(s string) string {
+	rules := *k.rules
+	rules.pii = false
+	return k.without(rules.String(s))
+}
+
+// without returns s without what k knows.
+func (k *Known) without(s string) string {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
 	if len(k.values) == 0 {

@@ -12,13 +12,15 @@ func (v value) secret(s string, g grade, environment bool) bool {
 	if text == Mark {
 		return v.to-v.from == len(Mark) // else it is a block with a mark in it
 	}
-	if variable(text) || g == firm && placeholder(text) {
+	if variable(text) || (g == firm || g == strong && !v.quoted) && placeholder(text) {
 		return false
 	}
 	if v.quoted {
 		switch g {
 		case must:
 			return true
+		case strong:
+			return writtenOut(text)
 		case firm:
 			return len(text) >= 4 && !strings.ContainsAny(text, " \t") && !template(text) || opaque(text)
 		}
@@ -30,7 +32,7 @@ func (v value) secret(s string, g grade, environment bool) bool {
 	case environment:
 		return true
 	}
-	return len(text) >= 4 && strings.ContainsAny(text, digits) && strings.ContainsAny(text, letters) || g == must && skip(text, 0, &digit) == len(text)
+	return len(text) >= 4 && strings.ContainsAny(text, digits) && strings.ContainsAny(text, letters) || g >= strong && skip(text, 0, &digit) == len(text)
 }
 
 // flat returns text, of a string that is split over lines, without the breaks.

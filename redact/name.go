@@ -9,22 +9,50 @@ import (
 type grade int
 
 const (
-	loose grade = iota + 1 // "token": only what looks random is a secret
-	firm                   // "secret": what is written out is a secret, code is none
-	must                   // "password": whatever stands there
+	loose  grade = iota + 1 // "cookie": only what looks random is a secret
+	firm                    // "credential": what is written out, and looks like more than a word
+	strong                  // "token", "secret": any value that is written out; a sentence, a count and a placeholder are none
+	must                    // "password", "api_key": any value that is written out
 )
 
 // names are the words that names of secrets end with.
 var names = map[string]grade{
 	"password": must, "apikey": must, "api_key": must, "api-key": must,
 
-	"api key": firm, "passwd": firm, "passphrase": firm, "passcode": firm, "pwd": firm, "secret": firm, "credential": firm,
-	"access_key": firm, "access-key": firm, "accesskey": firm, "account_key": firm, "accountkey": firm,
-	"private_key": firm, "private-key": firm, "privatekey": firm, "encryption_key": firm, "encryptionkey": firm,
-	"signing_key": firm, "signingkey": firm, "master_key": firm, "masterkey": firm, "auth_key": firm, "authkey": firm,
-	"_pass": firm, "userpass": firm, "_auth": firm,
+	"token": strong, "secret": strong, "pass": strong, "userpass": strong, "passwd": strong, "passphrase": strong, "passcode": strong, "pwd": strong,
+	"api key": strong, "access_key": strong, "access-key": strong, "accesskey": strong, "account_key": strong, "accountkey": strong,
+	"private_key": strong, "private-key": strong, "privatekey": strong, "private key": strong, "encryption_key": strong, "encryptionkey": strong,
+	"signing_key": strong, "signingkey": strong, "master_key": strong, "masterkey": strong, "auth_key": strong, "authkey": strong,
 
-	"token": loose, "authorization": loose, "cookie": loose, "jwt": loose, "bearer": loose, "session_key": loose, "ssh_key": loose, "webhook": loose,
+	"credential": firm, "_auth": firm,
+
+	"authorization": loose, "cookie": loose, "jwt": loose, "bearer": loose, "session_key": loose, "ssh_key": loose, "webhook": loose,
+}
+
+// ordinary are the words before "token" that make it one of a text, a page or a
+// program, and no secret.
+var ordinary = []string{
+	"eos", "bos", "pad", "unk", "sep", "cls", "mask", "special", "stop", "start", "end", "cancellation", "cancel", "next", "page", "continuation", "prev", "previous", "sync", "cursor",
+	"first", "last", "max", "min", "num", "per", "sub", "word", "image", "audio", "text", "input", "output", "prompt", "completion", "total", "lex", "syntax",
+}
+
+// own returns what the word s[from:to] says by itself, given what stands before
+// it in the same name.
+func own(g grade, s string, from, to int) grade {
+	switch word := s[from:to]; {
+	case strings.EqualFold(word, "pass"):
+		if alnum[at(s, from-1)] && !begins(s, from) && !(word[0] == 'P' && 'a' <= s[from-1] && s[from-1] <= 'z') {
+			return 0 // compass, bypass
+		}
+	case strings.EqualFold(word, "token"):
+		before := strings.ToLower(strings.TrimRight(s[skipBack(s, from, &dashed):from], "_-"))
+		for _, w := range ordinary {
+			if strings.HasSuffix(before, w) {
+				return loose
+			}
+		}
+	}
+	return g
 }
 
 // suffixes are what a name of a secret may end with and be one as before.
@@ -79,21 +107,28 @@ func (n name) find(s string, from, to int) span {
 	if end > to+32 {
 		return span{}
 	}
-	g := graded(n.grade, s[to-1], s[to:end])
+	g := own(graded(n.grade, s[to-1], s[to:end]), s, from, to)
 	if i := opened(s, end); g > 0 && i > 0 {
 		if found := privateKey(s, i, i+len(begin)); found.to > 0 {
 			return found
 		}
 	}
-	if n.grade == must && end == to {
-		if i := assigned(s, from, to); i >= 0 {
-			return demanded(s, from, i)
+	if g >= strong {
+		for _, value := range []func(string, int, int) int{assigned, indexed, tagged} {
+			if i := value(s, from, end); i >= 0 {
+				return stated(s, from, to, end, i, g)
+			}
 		}
+	}
+	if g == must && end == to {
 		if i := assignedBelow(s, to); i >= 0 {
-			return demanded(s, from, i)
+			return stated(s, from, to, end, i, g)
 		}
 	}
 	if g == 0 {
+		return span{}
+	}
+	if strings.EqualFold(s[from:end], "pass") && !dashed[at(s, from-1)] { // a verb as like as not
 		return span{}
 	}
 	for _, u := range uses {
@@ -120,27 +155,6 @@ func judged(s string, from, i int, secret func(value) bool) span {
 		v = valueFor(s, from, i)
 	}
 	return span{v.from, max(v.from, v.to)}
-}
-
-// demanded returns the value at i, whatever it is.
-func demanded(s string, from, i int) span {
-	if end := block(s, from, i); end > i {
-		return span{i, end}
-	}
-	if next := labelled(s, i); next > i {
-		return span{i, max(block(s, from, next), valueAt(s, next).after)}
-	}
-	v := valueAt(s, i)
-	if v.quoted {
-		return span{v.from, v.to}
-	}
-	if skip(s[:max(v.from, v.to)], v.from, &hollow) >= v.to {
-		return span{}
-	}
-	if end := retyped(s, v); end > 0 {
-		return span{v.from, end}
-	}
-	return span{v.from, continued(s, from, v.to)}
 }
 
 var hollow = bytesOf("(){}[]\"'`,;\\")

@@ -6,8 +6,8 @@ import (
 )
 
 // personal returns s with marks in place of e-mail addresses and phone numbers.
-func personal(s string, seen func(string)) string {
-	e := editor{text: s, seen: seen}
+func personal(s string) string {
+	e := editor{text: s}
 	free := 0
 	for i := 0; i < len(s); i++ {
 		var x span
@@ -47,16 +47,32 @@ func email(s string, i, free int) span {
 		from++
 	}
 	top := host[dot:]
-	if from == i || dot < 2 || len(top) < 2 || skip(top, 0, &digit) > 0 || at(s, i+1) == '.' || at(s, end) == ':' && at(s, end+1) != ' ' {
+	if from == i || dot < 2 || at(s, i+1) == '.' || !topLevel(top) || at(s, end) == ':' && alnum[at(s, end+1)] || versions(host[:dot]) ||
+		s[from:i] == "git" || strings.HasSuffix(s[:from], "://") { // who logs in
 		return span{}
 	}
 	return span{from, end}
 }
 
-// phone returns the number that begins at i: an international one, or one of
-// North America with its parts apart.
+// topLevel reports whether an address may end so: a file, a unit and a field of
+// an object end otherwise.
+func topLevel(top string) bool {
+	return len(top) >= 2 && len(top) <= 24 && skip(top, 0, &letter) == len(top) && !files[strings.ToLower(top)]
+}
+
+// files are ends of names of files and units.
+var files = wordSet("png jpg jpeg gif svg webp ico css scss js jsx mjs cjs ts tsx json html htm xml yaml yml toml txt log lock zip gz tgz tar jar whl exe dll go java class php vue map pdf csv service socket timer mount target slice local localdomain")
+
+// versions reports whether a name is numbers, as in pkg@v1.2.3.zip.
+func versions(s string) bool {
+	return skip(strings.TrimPrefix(s, "v"), 0, &amounts) == len(strings.TrimPrefix(s, "v"))
+}
+
+// phone returns the number that begins at i: an international one, one of North
+// America with its parts apart, or one with the word phone before it.
 func phone(s string, i int) span {
-	if !begins(s, i) || i > 0 && strings.IndexByte(".-/_:=", s[i-1]) >= 0 {
+	labelled := telephone(s, i)
+	if !labelled && (!begins(s, i) || i > 0 && (strings.IndexByte(".-/_", s[i-1]) >= 0 || s[i] != '+' && strings.IndexByte(":=", s[i-1]) >= 0)) {
 		return span{}
 	}
 	end, sizes := groups(s, i)
@@ -67,6 +83,9 @@ func phone(s string, i int) span {
 	for _, size := range sizes {
 		n += size
 	}
+	if labelled && n >= 7 && n <= 15 {
+		return span{i, end}
+	}
 	international := s[i] == '+' && n >= 9 && n <= 15 && (len(sizes) > 1 || n >= 11)
 	if s[i] == '1' && len(sizes) == 4 && sizes[0] == 1 {
 		sizes = sizes[1:]
@@ -75,6 +94,27 @@ func phone(s string, i int) span {
 		return span{i, end}
 	}
 	return span{}
+}
+
+// telephone reports whether a word that says so stands before the number at i.
+func telephone(s string, i int) bool {
+	if i < 3 {
+		return false
+	}
+	j := i
+	for low := max(0, i-6); j > low && strings.IndexByte(" :=.\"'#", s[j-1]) >= 0; {
+		j--
+	}
+	if j == i || j == 0 || s[j-1]|0x20 < 'a' || s[j-1]|0x20 > 'z' {
+		return false
+	}
+	start := skipBack(s, j, &letter)
+	for _, w := range []string{"phone", "telephone", "tel", "mobile", "fax", "telefon", "handy", "whatsapp"} {
+		if strings.EqualFold(s[start:j], w) {
+			return true
+		}
+	}
+	return false
 }
 
 // groups returns how many digits the groups have of the number that begins at i,

@@ -1,10 +1,13 @@
 // Package redact takes secrets out of text: keys, passwords, tokens, private
-// keys, credentials in URLs and headers. Only the value goes, what names it
-// stays: api_key=abc becomes api_key=<REDACTED>.
+// keys, credentials in URLs and headers; and, unless they are to stay, e-mail
+// addresses and phone numbers. Only the value goes, what names it stays:
+// api_key=abc becomes api_key=<REDACTED>.
 //
 // The rules are made for text on its way out of a session, which is source
-// code, logs, shell output and prose. What follows "password" or "api_key" and
-// a colon or an equals sign always goes; all other rules take only what looks
+// code, logs, shell output and prose. What follows "password", "api_key",
+// "token", "secret", "pass" or "private_key" and a colon or an equals sign goes,
+// whatever it is, where it is written out; what stands for a value in code, as
+// a variable, a call or a type, stays. All other rules take only what looks
 // like a secret, so that hashes, ids and code stay readable. Time is linear in
 // the length of the text.
 //
@@ -26,13 +29,14 @@ const Mark = "<REDACTED>"
 // Options say what a Redactor takes beyond the built-in rules.
 type Options struct {
 	Patterns []Pattern             // of the user, after the built-in rules
-	PII      bool                  // e-mail addresses and phone numbers too
+	KeepPII  bool                  // e-mail addresses and phone numbers stay
 	Extra    []func(string) string // made of the text at last, in this order
 }
 
 // A Redactor takes secrets out of texts. It may be used by many goroutines.
 type Redactor struct {
 	steps []step
+	pii   bool // e-mail addresses and phone numbers go, too
 	extra []func(string) string
 	seen  func(value string) // is told what was taken out; nil: nobody is
 }
@@ -44,7 +48,7 @@ type step func(s string, seen func(string)) string
 // New returns a redactor. An error names the pattern that cannot be used, and
 // says why.
 func New(o Options) (*Redactor, error) {
-	r := Default()
+	r := &Redactor{steps: []step{builtin().redact}}
 	for i, p := range o.Patterns {
 		s, err := p.compile(i)
 		if err != nil {
@@ -52,16 +56,14 @@ func New(o Options) (*Redactor, error) {
 		}
 		r.steps = append(r.steps, s)
 	}
-	if o.PII {
-		r.steps = append(r.steps, personal)
-	}
+	r.pii = !o.KeepPII
 	r.extra = slices.Clone(o.Extra)
 	return r, nil
 }
 
 // Default returns a redactor with the built-in rules alone.
 func Default() *Redactor {
-	return &Redactor{steps: []step{builtin().redact}}
+	return &Redactor{steps: []step{builtin().redact}, pii: true}
 }
 
 // builtin returns the automaton of the built-in rules, which is made once.
@@ -106,6 +108,9 @@ func (r *Redactor) String(s string) string {
 	out := s
 	for _, step := range r.steps {
 		out = step(out, r.seen)
+	}
+	if r.pii {
+		out = personal(out)
 	}
 	for _, f := range r.extra {
 		out = f(out)

@@ -22,13 +22,13 @@ func TestString(t *testing.T) {
 		{"(password=" + pw + ")", "(password=<REDACTED>)"},
 		{"password = \"two words\"; rest", "password = \"<REDACTED>\"; rest"},
 		{"password='it''s " + pw + "' x", "password='<REDACTED>' x"},
-		{"password: string", "password: <REDACTED>"},
-		{"password: str = \"" + pw + "\", n: int", "password: <REDACTED>, n: int"},
+		{"password: string", "password: string"},
+		{"password: str = \"" + pw + "\", n: int", "password: str = \"<REDACTED>\", n: int"},
 		{"password := \"" + pw + "\"", "password := \"<REDACTED>\""},
-		{"password := os.Getenv(\"PW\")", "password := <REDACTED>"},
-		{"connect(password=get(\"a b\"), n=1)", "connect(password=<REDACTED>, n=1)"},
+		{"password := os.Getenv(\"PW\")", "password := os.Getenv(\"PW\")"},
+		{"connect(password=get(\"a b\"), n=1)", "connect(password=get(\"a b\"), n=1)"},
 		{"password=a&b=c d", "password=<REDACTED> d"},
-		{"password=\"\"", "password=\"<REDACTED>\""},
+		{"password=\"\"", "password=\"\""},
 		{"password: {", "password: {"},
 		{"Password:\n" + pw + "\n", "Password:\n<REDACTED>\n"},
 		{"password: \"\"\"a\nb\"\"\" c", "password: \"\"\"<REDACTED>\"\"\" c"},
@@ -103,7 +103,7 @@ func TestJSON(t *testing.T) {
 		{`{"a":"x\u003cy","in":"{\"password\":\"` + pw + `\"}"}`, `{"a":"x\u003cy","in":"{\"password\":\"<REDACTED>\"}"}`},
 		{`no JSON, password=` + pw, `no JSON, password=<REDACTED>`},
 		{` "password=` + pw + ` <b>" `, ` "password=<REDACTED> <b>" `},
-		{`{"token":"word","signature":"` + tok + tok + `","max_tokens":9}`, `{"token":"word","signature":"` + tok + tok + `","max_tokens":9}`},
+		{`{"token":"word","signature":"` + tok + tok + `","max_tokens":9}`, `{"token":"<REDACTED>","signature":"` + tok + tok + `","max_tokens":9}`},
 	} {
 		f := redact.Default().String
 		if got := redact.JSON(f, c.in); got != c.want {
@@ -158,29 +158,42 @@ func TestABadPatternIsNamed(t *testing.T) {
 	}
 }
 
-func TestPersonalDataIsAnOption(t *testing.T) {
-	r, err := redact.New(redact.Options{PII: true})
+func TestPersonalDataGoesUnlessItIsToStay(t *testing.T) {
+	keep, err := redact.New(redact.Options{KeepPII: true})
 	if err != nil {
 		t.Fatal(err)
 	}
+	r := redact.Default()
 	for _, c := range []struct{ in, want string }{
 		{"write to a.b+c@mail.example.org.", "write to <REDACTED>."},
 		{"<bob@example.com>", "<<REDACTED>>"},
+		{"mail: bob@example.com:\nhi", "mail: <REDACTED>:\nhi"},
+		{"mailto:bob@example.com?subject=a", "mailto:<REDACTED>?subject=a"},
+		{"Author: Bob <bob@dev.example.co.uk>", "Author: Bob <<REDACTED>>"},
+		{`{"email":"bob@example.com","n":1}`, `{"email":"<REDACTED>","n":1}`},
+		{"a@b.co,c@d.io", "<REDACTED>,<REDACTED>"},
 		{"call +49 30 901820 now", "call <REDACTED> now"},
 		{"call +4915112345678, or (555) 123-4567", "call <REDACTED>, or <REDACTED>"},
 		{"1-800-555-0199; 555.123.4567", "<REDACTED>; <REDACTED>"},
+		{"tel:+4915112345678", "tel:<REDACTED>"},
+		{"phone: 555-123-4567", "phone: <REDACTED>"},
+		{"phone=5551234567", "phone=<REDACTED>"},
+		{"Tel. 030 901820, Mobile: 0151 2345678", "Tel. <REDACTED>, Mobile: <REDACTED>"},
+		{`{"phone":"+1 555 123 4567"}`, `{"phone":"<REDACTED>"}`},
 	} {
 		if got := r.String(c.in); got != c.want || r.String(got) != got {
 			t.Errorf("%s\nbecame %s\nwant   %s", c.in, got, c.want)
 		}
-		if got := redact.Default().String(c.in); got != c.in {
-			t.Errorf("without the option, %s became %s", c.in, got)
+		if got := keep.String(c.in); got != c.in {
+			t.Errorf("where it is to stay, %s became %s", c.in, got)
 		}
 	}
 	for _, s := range []string{
 		"v1.2.3", "10.0.0.1:8080", "2024-01-02 10:11:12", "2024-01-02T10:11:12.123456789Z", "line 1234567", "id 4155551234567", "555-1234", "1,234,567",
 		"@decorator", "user@host", "git@github.com:a/b.git", "pkg@v1.2.3", "a@1.2", "0x4155551234", "call_123-456-7890-12", "+12 -3", "@@ -12,7 +14,9 @@",
 		"1700000000", "123 456 78901", "file.go:120:14", "550e8400-e29b-41d4-a716-446655440000", "+1234567", "192.168.100.1000",
+		"icon@2x.png", "getty@tty1.service", "react-dom@18.2.0", "pkg@v1.2.3.zip", "vite@npm:rolldown", "sd_IN@devanagari.UTF-8", "node_modules/@scope/pkg.js", "@media screen", "x@y", "bytes: 1234567890", "size=1234567890", "sha256:1234567890abcdef",
+		"phoneNumber: string", "tel: 12", "10:11:12.123456 4567 89", "1700000000.123", "id=4155551234", "offset 415 555", "a[0] = 1234567890",
 	} {
 		if got := r.String(s); got != s {
 			t.Errorf("%s became %s", s, got)

@@ -5,6 +5,9 @@ import "strings"
 // operator returns the index behind the colon, the equals sign or the operator
 // with one of them at i; -1 where none is.
 func operator(s string, i int) int {
+	if at(s, i) == '!' && at(s, i+1) == '=' {
+		i++
+	}
 	j := i
 	for j < i+3 && strings.IndexByte(":=", at(s, j)) >= 0 && j < len(s) {
 		j++
@@ -96,18 +99,17 @@ func typed(s string, _, end int) int {
 	return k
 }
 
-// retyped returns where the value ends that follows what v took for one and is
-// a type: name: type = value. It returns 0 where there is none.
+// retyped returns where the value is that follows what v took for one and is a
+// type: name: type = value. It returns 0 where there is none.
 func retyped(s string, v value) int {
 	k := blanks(s, v.to)
-	if at(s, k) != '=' || at(s, k+1) == '=' || v.to-v.from > 64 {
+	if v.quoted || at(s, k) != '=' || at(s, k+1) == '=' || at(s, k+1) == '>' || v.to-v.from > 64 {
 		return 0
 	}
-	w := valueAt(s, blanks(s, k+1))
-	if w.to <= w.from {
-		return 0
+	if k = blanks(s, k+1); k < len(s) && !space[s[k]] {
+		return k
 	}
-	return w.after
+	return 0
 }
 
 // flagged is --name value.

@@ -36,6 +36,8 @@ func valueAt(s string, i int) value {
 	}
 	if end == i {
 		end = skip(s, i, &openers) // which nothing closes
+	} else if quotes[at(s, end)] && (end+1 == len(s) || stops[s[end+1]]) || at(s, end) == '\\' && strings.IndexByte("nrt\"", at(s, end+1)) >= 0 { // what the brackets are in ends
+		return value{from: i, to: end, open: i, after: end}
 	}
 	end = trimmed(s, i, bareEnd(s, end))
 	return value{from: i, to: end, open: i, after: end}

@@ -23,14 +23,15 @@ func Console(w io.Writer) Sink {
 func line(e Event) string {
 	start, end := e.Span()
 	name := strings.TrimPrefix(e.Name, "compact.")
-	s := fmt.Sprintf("%s %s  %-16s  %s", end.Format("15:04:05.000"), e.Session, name, say(e.Data))
+	s := fmt.Sprintf("%s %s  %-16s  %s", end.Format("15:04:05.000"), e.Session, name, Describe(e.Data))
 	if took := end.Sub(start).Round(time.Millisecond); took > 0 {
 		s += fmt.Sprintf(" (%v)", took)
 	}
 	return s
 }
 
-func say(p Payload) string {
+// Describe returns what p says in one line for people.
+func Describe(p Payload) string {
 	switch p := p.(type) {
 	case TokenEstimate:
 		return fmt.Sprintf("%s of %s tokens, %.1f %%", grouped(p.TEst), grouped(p.MaxTokens), 100*p.UsagePct)

@@ -1,7 +1,7 @@
 // Command coding_session is a coding assistant at work on a small project: it
 // reads, searches, edits and tests files, and its conversation never outgrows
 // the window of its model. The model is a script, so that nothing is needed.
-// Events go to the Ariadne server of ARIADNE_URL, else to one in this process.
+// Events go to the Ariadne server at ARIADNE_ENDPOINT, else to one in this process.
 package main
 
 import (
@@ -28,7 +28,7 @@ func main() {
 
 func run(ctx context.Context) error {
 	server := ariadnetest.New()
-	to := ariadne.Config{URL: os.Getenv("ARIADNE_URL")}
+	to := ariadne.Config{URL: os.Getenv("ARIADNE_ENDPOINT")}
 	if to.URL == "" {
 		to.URL, to.Client = "http://ariadne.invalid", server.Client() // no network in between
 	}

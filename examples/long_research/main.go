@@ -1,7 +1,8 @@
 // Command long_research is a long session of somebody who reads source after
 // source: far more than the window holds. Instructions are pinned, notes are
 // protected by a matcher, sources go and can be found again. At the end a table
-// says what is left of each source.
+// says what is left of each source. Events go to the Ariadne server at
+// ARIADNE_ENDPOINT, where that is set.
 package main
 
 import (
@@ -9,10 +10,13 @@ import (
 	_ "embed"
 	"fmt"
 	"log"
+	"os"
 	"strings"
 
 	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/trace"
+	"github.com/tiercompact/tiercompact/trace/ariadne"
 )
 
 //go:embed sources.txt
@@ -25,8 +29,18 @@ func main() {
 }
 
 func run(ctx context.Context) error {
+	var events trace.Sink // nil: nobody is told
+	if address := os.Getenv("ARIADNE_ENDPOINT"); address != "" {
+		sink, err := ariadne.New(ariadne.Config{URL: address})
+		if err != nil {
+			return err
+		}
+		defer sink.Close(ctx)
+		events = sink.Emit
+	}
 	compactor, err := tiercompact.New(tiercompact.Config{
 		Window:  1400,
+		Trace:   events,
 		Protect: func(m chat.Message) bool { return m.Role == chat.Assistant && strings.HasPrefix(m.Text(), "NOTE") },
 	})
 	if err != nil {

@@ -1,15 +1,19 @@
 // Command undo hands a file to a conversation, sees it become an outline once
-// nobody speaks of it any more, and takes that back.
+// nobody speaks of it any more, and takes that back. Events go to the Ariadne
+// server at ARIADNE_ENDPOINT, where that is set.
 package main
 
 import (
 	"context"
 	"fmt"
 	"log"
+	"os"
 	"strings"
 
 	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/trace"
+	"github.com/tiercompact/tiercompact/trace/ariadne"
 )
 
 func main() {
@@ -19,7 +23,16 @@ func main() {
 }
 
 func run(ctx context.Context) error {
-	compactor, err := tiercompact.New(tiercompact.Config{Window: 8192})
+	var events trace.Sink // nil: nobody is told
+	if address := os.Getenv("ARIADNE_ENDPOINT"); address != "" {
+		sink, err := ariadne.New(ariadne.Config{URL: address})
+		if err != nil {
+			return err
+		}
+		defer sink.Close(ctx)
+		events = sink.Emit
+	}
+	compactor, err := tiercompact.New(tiercompact.Config{Window: 8192, Trace: events})
 	if err != nil {
 		return err
 	}

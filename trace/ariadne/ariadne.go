@@ -1,18 +1,19 @@
-// Package ariadne sends events to an Ariadne server, where a session is a
-// trace and each event a span of it.
+// Package ariadne sends events to an Ariadne server, where each check of a
+// session is a trace, and each event a span of it.
 //
 // A [Sink] never makes a session wait and never fails: events go through a
 // bounded queue, are sent in batches within 200 ms, and what cannot be sent is
 // dropped, counted, and told on stderr in lines that begin with [Ariadne].
 //
-// The spans of a session stand in a tree: each check is a root, its
+// The spans of a trace stand in a tree: the root is the check's
 // compact.token_estimate; the decision is a child of it, and what a round did
-// are children of the decision. A session that goes on in another process is a
-// new trace in the same group.
+// are children of the decision. Traces of one session are in one group. Each
+// has an end from the first on, so that none runs for ever on the page, also
+// where the process is killed. A session that goes on in another process has
+// new traces in the same group.
 package ariadne
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -20,6 +21,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/tiercompact/tiercompact/trace"
@@ -28,11 +30,13 @@ import (
 
 // Config says where events go, and under which names.
 type Config struct {
-	URL      string            // of the server, to which /ingest is added; required
-	Name     string            // of each trace; "": "compaction of" and the session
+	// URL is the address of the server, as http://localhost:5175, or the whole
+	// address of its /ingest. It is required. A scheme may be left out.
+	URL      string
+	Name     string            // stands in brackets behind the name of each trace; "": nothing does
 	GroupID  string            // of each trace; "": the session
-	Kind     string            // of each span; "": "compaction"
-	Metadata map[string]string // of each trace, beside "session"
+	Kind     string            // of each span; "": one that says what the span is
+	Metadata map[string]string // of each trace, beside "session" and "agent_name", the heading of the group
 	Client   *http.Client      // nil: one of its own; redirects are never followed
 	Stderr   io.Writer         // where failures are told; nil: os.Stderr
 	Size     int               // events that wait at most; 0: 1,024
@@ -55,23 +59,39 @@ type Sink struct {
 // New returns a sink for the server at cfg.URL, which need not be there. The
 // error is of a URL that is none.
 func New(cfg Config) (*Sink, error) {
-	target, err := url.Parse(cfg.URL)
-	if err != nil || target.Host == "" || target.Scheme != "http" && target.Scheme != "https" {
-		return nil, fmt.Errorf("open Ariadne: URL must be like http://localhost:8080, is %q", shown(cfg.URL))
+	target, err := endpoint(cfg.URL)
+	if err != nil {
+		return nil, err
 	}
 	cfg.Metadata = maps.Clone(cfg.Metadata)
-	cfg.Kind = cmp.Or(cfg.Kind, "compaction")
 	if cfg.Stderr == nil {
 		cfg.Stderr = os.Stderr
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Sink{closing: make(chan struct{}), cancel: cancel}
 	s.sender = &sender{
-		ctx: ctx, closing: s.closing, client: client(cfg.Client), url: target.JoinPath("ingest").String(),
+		ctx: ctx, closing: s.closing, client: client(cfg.Client), url: target,
 		tree: tree{cfg: cfg, sessions: make(map[string]*session)}, says: loss.NewReport(cfg.Stderr, "Ariadne"),
 	}
 	s.queue = trace.NewBatchQueue(s.sender.send, trace.QueueOptions{Size: cfg.Size, Batch: most, Wait: gather})
 	return s, nil
+}
+
+// endpoint returns the address of /ingest on the server at address, which may
+// have it at its end already, as in Ariadne's own ARIADNE_ENDPOINT.
+func endpoint(address string) (string, error) {
+	whole := strings.TrimSpace(address)
+	if !strings.Contains(whole, "://") {
+		whole = "http://" + whole
+	}
+	u, err := url.Parse(whole)
+	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return "", fmt.Errorf("open Ariadne: URL must be like http://localhost:5175, is %q", shown(address))
+	}
+	u = u.JoinPath() // no slash stands twice
+	u.Path = strings.TrimSuffix(strings.TrimRight(u.Path, "/"), "/ingest")
+	u.RawPath, u.Fragment = "", ""
+	return u.JoinPath("ingest").String(), nil
 }
 
 // shown returns a URL without what may be secret in it; one that is no URL may

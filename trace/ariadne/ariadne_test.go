@@ -65,9 +65,35 @@ func TestWhatIsToldHoldsNoSecretOfTheURL(t *testing.T) {
 }
 
 func TestURLMustBeOne(t *testing.T) {
-	for _, url := range []string{"", "localhost:8080", "ftp://x", "http://", "://", "/ingest", "http://u:" + word + "@x:port"} {
+	for _, url := range []string{"", " ", "ftp://x", "http://", "http://:5175", "://", "/ingest", "http://u:" + word + "@x:port"} {
 		if _, err := ariadne.New(ariadne.Config{URL: url}); err == nil || !strings.HasPrefix(err.Error(), "open Ariadne: URL must be like") || strings.Contains(err.Error(), word) {
 			t.Errorf("%q: %v", url, err)
+		}
+	}
+}
+
+func TestAddressMayHaveIngestAtItsEndAndMayLackAScheme(t *testing.T) {
+	for address, want := range map[string]string{
+		"http://localhost:5175":          "http://localhost:5175/ingest",
+		"http://localhost:5175/":         "http://localhost:5175/ingest",
+		"http://localhost:5175/ingest":   "http://localhost:5175/ingest",
+		"http://localhost:5175/ingest/":  "http://localhost:5175/ingest",
+		"http://localhost:5175//ingest/": "http://localhost:5175/ingest",
+		"localhost:5175":                 "http://localhost:5175/ingest",
+		"localhost:5175/ingest":          "http://localhost:5175/ingest",
+		"127.0.0.1:5175":                 "http://127.0.0.1:5175/ingest",
+		" http://localhost:5175\n":       "http://localhost:5175/ingest",
+		"[::1]:5175":                     "http://[::1]:5175/ingest",
+		"https://h/traces/":              "https://h/traces/ingest",
+		"https://h/traces/ingest":        "https://h/traces/ingest",
+		"https://h/my-ingest":            "https://h/my-ingest/ingest",
+		"https://h/ingest?key=k#top":     "https://h/ingest?key=k",
+	} {
+		var got string
+		sink, log := open(t, address, ariadnetest.Client(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r.URL.String() })))
+		sink.Emit(warning("s", 0))
+		if err := sink.Close(t.Context()); err != nil || got != want || log.String() != "" {
+			t.Errorf("%q goes to %q, want %q; %v %s", address, got, want, err, log)
 		}
 	}
 }
@@ -91,7 +117,7 @@ func TestEventsReachAServerOverTheNetwork(t *testing.T) {
 		got = append(got, a.Type+" "+a.Trace[:4])
 	}
 	one, two := got[0][6:], got[2][6:]
-	if want := []string{"trace " + one, "span " + one, "trace " + two, "span " + two, "span " + one}; fmt.Sprint(got) != fmt.Sprint(want) || one == two {
+	if want := []string{"trace " + one, "span " + one, "trace " + two, "span " + two, "trace " + one, "span " + one}; fmt.Sprint(got) != fmt.Sprint(want) || one == two {
 		t.Errorf("%v %v", got, server.Problems())
 	}
 	if log.String() != "" {
@@ -117,17 +143,99 @@ func TestSameEventsHaveTheSameIDs(t *testing.T) {
 	}
 }
 
-func TestEventsThatAreNoJSONAreLeftOut(t *testing.T) {
+// foreign is a payload of a kind that package trace does not know.
+type foreign struct{ json.RawMessage }
+
+func (foreign) Event() string { return "other.event" }
+
+func TestOddEventsAreTakenToo(t *testing.T) {
 	server := ariadnetest.New()
 	sink, log := open(t, "http://x", server.Client())
-	bad := trace.New("s", at, at, trace.SummaryCreated{Payload: json.RawMessage("{")})
-	sink.Emit(bad)
-	_ = sink.Flush(t.Context())
-	sink.Emit(warning("s", 1))
-	sink.Emit(bad)
+	far := warning("far", 0)
+	far.Start, far.End = time.Date(-5, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(12026, 1, 1, 0, 0, 0, 0, time.UTC)
+	back := warning("back", 0)
+	back.Start, back.End = at.In(time.FixedZone("", 3600)), at.Add(-time.Hour)
+	odd := warning("odd", 0)
+	odd.Name, odd.Status = "", "maybe"
+	for _, e := range []trace.Event{
+		far, back, odd,
+		trace.New("no JSON", at, at, trace.SummaryCreated{Payload: json.RawMessage("{")}),
+		trace.New("no text", at, at, trace.SummaryCreated{Payload: json.RawMessage(`[1]`)}),
+		trace.New("nothing", at, at, foreign{json.RawMessage("null")}),
+		trace.New("list", at, at, foreign{json.RawMessage(`["a"]`)}),
+		trace.New("own output", at, at, foreign{json.RawMessage(`{"output":{"text":"its own"}}`)}),
+		trace.New("bad UTF-8 \xff", at, at, foreign{json.RawMessage("{\"a\":\"\xff\"}")}),
+		trace.New("empty", at, at, trace.Warning{}),
+	} {
+		sink.Emit(e)
+	}
 	_ = sink.Close(t.Context())
-	if len(server.Spans()) != 1 || sink.Lost() != 2 || !strings.Contains(log.String(), "[Ariadne] events that are no JSON are left out; 1 event is lost") {
-		t.Errorf("%d spans, %d lost, %s", len(server.Spans()), sink.Lost(), log.String())
+	faults := server.Faults()
+	if len(server.Spans()) != 10 || sink.Lost() != 0 || len(faults) != 1 || !strings.HasSuffix(faults[0], "has no name") {
+		t.Errorf("%d spans, %d lost, %s, %q", len(server.Spans()), sink.Lost(), log, faults)
+	}
+	for _, a := range server.Spans() {
+		if strings.Contains(string(a.Data), "its own") && !strings.Contains(string(a.Data), `{"text":"its own"}`) {
+			t.Errorf("%s", a.Data)
+		}
+	}
+}
+
+func TestNoRequestIsLargerThanTheServerTakes(t *testing.T) {
+	long := func(n int, of string) json.RawMessage {
+		b, _ := json.Marshal(map[string]any{"engine": "ollama/m", "content": strings.Repeat(of, n)})
+		return b
+	}
+	many := make(map[string]string)
+	for i := range 25000 {
+		many[fmt.Sprint("key", i)] = "short"
+	}
+	keys, _ := json.Marshal(many)
+	tests := []struct {
+		name     string
+		events   int
+		payload  json.RawMessage
+		response string // its beginning
+	}{
+		{"many events", 70, long(9000, "word "), "word word"},
+		{"events of nearly half the size", 7, long(20000, "word "), "word word"},
+		{"one that is too large", 1, long(300000, "word "), "word word"},
+		{"one of many megabytes", 1, long(1<<20, "word "), "word word"},
+		{"one that grows when it is written", 1, long(100000, "\x00\"<"), "\x00\"<"},
+		{"long texts in a list", 1, json.RawMessage(`{"engine":"m","content":"it is","more":["` + strings.Repeat("x", 400000) + `","b"]}`), "it is"},
+		{"many short texts", 1, keys, "240,000"},
+		{"characters of many bytes", 3, long(90000, "\u65e5"), "\u65e5\u65e5"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			server := ariadnetest.New()
+			sink, log := open(t, "http://x", server.Client())
+			name := strings.Repeat("n\u00e9", 3000) // a session of this name is too much for any tree
+			for range test.events {
+				sink.Emit(trace.New(name, at, at, trace.SummaryCreated{Strategy: "brief", Payload: test.payload}))
+			}
+			if err := sink.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if n := len(server.Spans()); n != test.events || sink.Lost() > 0 || server.Largest() > 262144 || len(server.Faults()) > 0 {
+				t.Errorf("%d spans of %d, %d lost, a body of %d, %q, %s", n, test.events, sink.Lost(), server.Largest(), server.Faults(), log)
+			}
+			for _, g := range server.Page() {
+				for _, tr := range g.Traces {
+					tr.Walk(func(s *ariadnetest.Span, _ int) {
+						if test.name != "many short texts" && !strings.HasPrefix(s.Response, test.response) {
+							t.Errorf("the response is %.40q", s.Response)
+						}
+						if s.Kind == "" {
+							t.Error("no kind")
+						}
+					})
+				}
+			}
+			if whole := len(test.payload) < 130000; whole == strings.Contains(string(server.Spans()[0].Data), `"cut":`) && test.name != "many short texts" {
+				t.Errorf("whole: %v, data %.200s", whole, server.Spans()[0].Data)
+			}
+		})
 	}
 }
 

@@ -62,4 +62,7 @@ func replay(t *testing.T, preset tiercompact.Preset, messages []chat.Message) {
 	if err := sink.Close(t.Context()); err != nil || log.String() != "" || sink.Lost() > 0 || len(server.Spans()) != sent {
 		t.Errorf("%d of %d events, %v, %s", len(server.Spans()), sent, err, log)
 	}
+	for _, fault := range server.Faults() {
+		t.Error(fault)
+	}
 }

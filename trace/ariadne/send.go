@@ -50,16 +50,22 @@ func (s *sender) end(closing chan struct{}) {
 	s.ended.Do(func() { close(closing) })
 }
 
-// send posts events as one batch. Where the server could not be reached, or
-// asks to come later, it is posted once more.
+// send posts events in as few requests as the server takes.
 func (s *sender) send(events []trace.Event) {
-	body, sessions, left := s.tree.batch(events)
-	if left > 0 {
-		s.says.Add(left, "events that are no JSON are left out")
+	for len(events) > 0 {
+		b, n := s.tree.batch(events)
+		ok := s.deliver(s.tree.body(b))
+		b.sent(ok)
+		if !ok {
+			s.says.Add(n, shown(s.url)+": "+s.problem)
+		}
+		events = events[n:]
 	}
-	if body == nil {
-		return
-	}
+}
+
+// deliver posts one body, and reports whether it was taken. Where the server
+// could not be reached, or asks to come later, it is posted once more.
+func (s *sender) deliver(body []byte) bool {
 	for range 2 {
 		if !s.pause() {
 			break
@@ -67,8 +73,7 @@ func (s *sender) send(events []trace.Event) {
 		no := s.post(body)
 		if no == nil {
 			s.failed = 0
-			taken(sessions, true)
-			return
+			return true
 		}
 		s.failed++
 		s.resume = time.Now().Add(min(firstPause<<min(s.failed-1, 10), longestPause))
@@ -77,8 +82,7 @@ func (s *sender) send(events []trace.Event) {
 			break
 		}
 	}
-	taken(sessions, false)
-	s.says.Add(len(events)-left, shown(s.url)+": "+s.problem)
+	return false
 }
 
 // pause waits until it is time after a failure, and reports whether to send: a

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -135,7 +136,7 @@ func TestEveryEventOfASessionIsTakenInTime(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				server := ariadnetest.New()
 				var log bytes.Buffer
-				sink, err := ariadne.New(ariadne.Config{URL: "http://ariadne.test/base", Client: server.Client(), Stderr: &log})
+				sink, err := ariadne.New(ariadne.Config{URL: "http://ariadne.test/base", Client: ariadnetest.Client(http.StripPrefix("/base", server)), Stderr: &log})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -162,21 +163,21 @@ func TestEveryEventOfASessionIsTakenInTime(t *testing.T) {
 // check compares what arrived with when it was sent, name by name.
 func check(t *testing.T, server *ariadnetest.Server, want []string, sent map[string][]time.Time) {
 	t.Helper()
-	for _, p := range server.Problems() {
-		t.Error(p)
+	for _, fault := range server.Faults() {
+		t.Error(fault)
 	}
-	all := server.Arrivals()
-	if len(all) == 0 || all[0].Type != "trace" || all[0].Group != "a/b c" || all[0].Metadata["session"] != "a/b c" || all[0].Name != "compaction of a/b c" {
-		t.Fatalf("the first of %d events is %+v", len(all), all[:min(1, len(all))])
+	page := server.Page()
+	if len(page) != 1 || page[0].ID != "a/b c" || page[0].Label != "a/b c" {
+		t.Fatalf("%d groups, the first is %+v", len(page), page[:min(1, len(page))])
+	}
+	for _, tr := range page[0].Traces {
+		checkTrace(t, tr)
 	}
 	var heard []string
 	arrived := make(map[string][]time.Time)
 	for _, a := range server.Spans() {
 		heard = append(heard, told(a)...)
 		arrived[a.Name] = append(arrived[a.Name], a.At)
-		if a.Kind != "compaction" {
-			t.Errorf("kind %q", a.Kind)
-		}
 	}
 	for _, name := range want {
 		if !slices.Contains(heard, name) {
@@ -196,44 +197,114 @@ func check(t *testing.T, server *ariadnetest.Server, want []string, sent map[str
 	}
 }
 
-func TestWhatARoundDidStandsBelowItsDecision(t *testing.T) {
+// checkTrace looks at one check: its root is the estimate, or what came before
+// the first check, and all of the rest stands below it.
+func checkTrace(t *testing.T, tr *ariadnetest.Trace) {
+	t.Helper()
+	if tr.Metadata["session"] != "a/b c" || tr.Took < 0 {
+		t.Errorf("%+v", tr)
+	}
+	if len(tr.Spans) > 1 && tr.Name != "before the first check" {
+		t.Errorf("trace %s has %d roots", tr.Name, len(tr.Spans))
+	}
+	parents := []string{""}
+	tr.Walk(func(s *ariadnetest.Span, depth int) {
+		parents = append(parents[:depth+1], s.Name)
+		want := "compact.trigger_decision"
+		switch s.Name {
+		case "compact.token_estimate":
+			want = ""
+		case "compact.trigger_decision":
+			want = "compact.token_estimate"
+		case "compact.warning", "compact.error": // beside a check too
+			want = parents[depth]
+		}
+		if parents[depth] != want {
+			t.Errorf("%s stands below %q, want %q", s.Name, parents[depth], want)
+		}
+		if want, ok := icons[s.Kind]; !ok || want != s.Icon {
+			t.Errorf("%s of kind %q has the icon %q, want %q", s.Name, s.Kind, s.Icon, want)
+		}
+	})
+}
+
+// icons are the signs of the page that kinds lead to.
+var icons = map[string]string{
+	"check": "agent", "decision": "agent", "layers": "agent", "error": "agent", "warning": "agent", "llm": "api",
+	"tool.outline": "tool", "tool.ranking": "tool", "tool.summarize": "tool", "tool.cut": "tool", "tool.summary": "tool", "tool.archive": "tool",
+}
+
+func TestTracesAreNamedAsConfigured(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := ariadnetest.New()
 		sink, err := ariadne.New(ariadne.Config{URL: "http://x", Client: server.Client(), Name: "n", GroupID: "g", Kind: "k", Metadata: map[string]string{"user": "u"}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := tiercompact.New(tiercompact.Config{Window: 8000, Level: "emergency", Trace: sink.Emit})
+		c, err := tiercompact.New(tiercompact.Config{Window: 8000, Level: "emergency", Summarizer: model{}, SummarizerName: "ollama/m", Trace: sink.Emit})
 		if err != nil {
 			t.Fatal(err)
 		}
 		talk(t, c.Session("s"))
-		if err := sink.Close(t.Context()); err != nil {
-			t.Fatal(err)
+		if err := sink.Close(t.Context()); err != nil || len(server.Faults()) > 0 {
+			t.Fatal(err, server.Faults())
 		}
-		first := server.Arrivals()[0]
-		if first.Name != "n" || first.Group != "g" || first.Metadata["user"] != "u" || first.Metadata["session"] != "s" {
-			t.Errorf("%+v", first)
+		page := server.Page()
+		if len(page) != 1 || page[0].ID != "g" {
+			t.Fatalf("%d groups, %+v", len(page), page[0])
 		}
-		names := map[string]string{"": ""}
-		rounds := 0
-		for _, a := range server.Spans() {
-			names[a.Span] = a.Name
-			want := "compact.trigger_decision"
-			switch a.Name {
-			case "compact.token_estimate":
-				want = ""
-			case "compact.trigger_decision":
-				want = "compact.token_estimate"
-			case "compact.level_applied":
-				rounds++
+		named := make(map[string]bool)
+		for _, tr := range page[0].Traces {
+			named[tr.Name] = true
+			if tr.Metadata["user"] != "u" || tr.Metadata["session"] != "s" {
+				t.Errorf("%+v", tr.Metadata)
 			}
-			if got := names[a.Parent]; got != want {
-				t.Errorf("%s stands below %q, want %q", a.Name, got, want)
+			tr.Walk(func(s *ariadnetest.Span, _ int) {
+				if s.Kind != "k" {
+					t.Errorf("kind %q", s.Kind)
+				}
+				if s.Name == "compact.summary_created" && !strings.Contains(s.Response, "the work is half done") {
+					t.Errorf("the response of a summary is %.80q", s.Response)
+				}
+			})
+		}
+		if n := len(page[0].Traces); !named["check 1 (n)"] || !named[fmt.Sprintf("check %d (n)", n)] || !slices.ContainsFunc(page[0].Traces, func(tr *ariadnetest.Trace) bool { return strings.HasSuffix(tr.Name, ": emergency (n)") }) {
+			t.Errorf("%d traces: %v", n, named)
+		}
+	})
+}
+
+// model is a summarizer that answers.
+type model struct{}
+
+func (model) Summarize(context.Context, summarize.Request) (string, error) {
+	return "## Task\nthe work is half done\n", nil
+}
+
+// A process that is killed leaves no trace that runs for ever, and what comes
+// after a pause extends its trace.
+func TestTracesAreFinishedBeforeTheSinkIsClosed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := ariadnetest.New()
+		sink, _ := open(t, "http://x", server.Client())
+		end := at
+		for _, p := range []trace.Payload{trace.Warning{Message: "early"}, trace.TokenEstimate{}, trace.TriggerDecision{Triggered: true, Level: "hard"}, trace.LevelApplied{Level: "hard"}, trace.Warning{Message: "late"}} {
+			sink.Emit(trace.New("s", end, end.Add(time.Second), p))
+			end = end.Add(time.Second)
+			time.Sleep(time.Second)
+			if faults := server.Faults(); len(faults) > 0 {
+				t.Error(faults)
 			}
 		}
-		if rounds == 0 {
-			t.Error("no round was made")
+		last := make(map[string]ariadnetest.Arrival) // as the server keeps them
+		for _, a := range server.Arrivals() {
+			if a.Type == "trace" {
+				last[a.Name] = a
+			}
 		}
+		if a := last["check 1: hard"]; len(last) != 3 || !a.Start.Equal(at.Add(time.Second)) || !a.End.Equal(end) {
+			t.Errorf("%+v", last)
+		}
+		_ = sink.Close(t.Context())
 	})
 }

@@ -8,14 +8,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"slices"
 	"strconv"
 	"time"
 
 	"github.com/tiercompact/tiercompact/trace"
 )
 
-// traceEvent and spanEvent are what Ariadne takes in.
+// traceEvent and spanEvent are what Ariadne takes in. It refuses null and the
+// whole batch with it: what is empty is left out.
 type (
 	traceEvent struct {
 		Type      string            `json:"type"`
@@ -23,65 +23,149 @@ type (
 		Name      string            `json:"name"`
 		GroupID   string            `json:"group_id"`
 		StartedAt string            `json:"started_at"`
+		EndedAt   string            `json:"ended_at"`
 		Metadata  map[string]string `json:"metadata"`
 	}
 
 	spanEvent struct {
-		Type      string        `json:"type"`
-		TraceID   string        `json:"trace_id"`
-		SpanID    string        `json:"span_id"`
-		ParentID  *string       `json:"parent_id"` // null of a root
-		Kind      string        `json:"kind"`
-		Name      string        `json:"name"`
-		StartedAt string        `json:"started_at"`
-		EndedAt   string        `json:"ended_at"`
-		Data      trace.Payload `json:"data"`
-		Status    trace.Status  `json:"status"`
+		Type      string          `json:"type"`
+		TraceID   string          `json:"trace_id"`
+		SpanID    string          `json:"span_id"`
+		ParentID  string          `json:"parent_id,omitempty"` // none of a root
+		Kind      string          `json:"kind"`
+		Name      string          `json:"name"`
+		StartedAt string          `json:"started_at"`
+		EndedAt   string          `json:"ended_at"`
+		Data      json.RawMessage `json:"data"`
+		Status    trace.Status    `json:"status,omitempty"`
 	}
 )
 
 // A tree gives events their places in traces. Ids are hashes of the session,
-// the time of its first event and the number of the span: the same events have
-// the same ids, another process has others.
+// the time of its first event and the numbers of the check and the span: the
+// same events have the same ids, another process has others.
 type tree struct {
 	cfg      Config
 	sessions map[string]*session
 }
 
 // maxSessions bounds what is kept of sessions that may have ended. Beyond it
-// all are forgotten; those that go on begin another trace.
+// all are forgotten; those that go on begin with check 1 again.
 const maxSessions = 4096
 
+// A session is what the tree knows of one. A copy of it is another session.
 type session struct {
-	trace    []byte // its event, as JSON
-	id       string
-	declared bool // the server has it
-	spans    int
-	parents  trace.Parents[string]
+	name    string // as events name it
+	id      string // what ids of it are made from
+	checks  int
+	spans   int // of the current trace
+	now     check
+	told    check // what the server has; zero: not the current trace
+	parents trace.Parents[string]
 }
 
-// batch returns the body for events, nil where nothing is left of them, the
-// sessions in it, and how many events it leaves out because they are no JSON.
-func (t *tree) batch(events []trace.Event) (body []byte, in map[*session]bool, left int) {
-	in = make(map[*session]bool)
-	var all [][]byte
-	for _, e := range events {
-		s := t.session(e)
-		span, err := json.Marshal(t.span(s, e))
-		if err != nil {
-			left++
+// A check is one trace.
+type check struct {
+	id         string
+	number     int    // from 1; 0 is what came before the first check
+	level      string // of its round, "" where none was made
+	start, end time.Time
+}
+
+// A batch is what goes into one request.
+type batch struct {
+	parts  [][]byte // events; nil in the place of a trace
+	traces []traced
+	size   int // bytes, and what traces may grow by
+}
+
+// A traced is a trace in a batch.
+type traced struct {
+	session *session
+	check   check
+	part    int // place in parts
+}
+
+// growth is how much longer a trace event gets by its level, at most.
+const growth = 64
+
+// batch returns a request for the first events, and how many of them are in it:
+// one at least, and as many as Ariadne takes in one request.
+func (t *tree) batch(events []trace.Event) (b batch, n int) {
+	for n < len(events) {
+		s := t.session(events[n])
+		next := *s
+		span := t.span(&next, events[n])
+		more := len(span) + 1
+		fresh := b.find(s, next.now.id) < 0
+		if fresh {
+			more += len(t.trace(next)) + growth
+		}
+		if n > 0 && b.size+more > maxBody-len(`{"batch":[]}`) {
+			break
+		}
+		*s = next
+		b.size += more
+		b.add(s, span, fresh)
+		n++
+	}
+	return b, n
+}
+
+// find returns the place of a trace in the batch, or -1.
+func (b *batch) find(s *session, id string) int {
+	for i := len(b.traces) - 1; i >= 0; i-- {
+		if x := b.traces[i]; x.session == s && x.check.id == id {
+			return i
+		}
+	}
+	return -1
+}
+
+func (b *batch) add(s *session, span []byte, fresh bool) {
+	if fresh {
+		b.traces = append(b.traces, traced{s, s.now, len(b.parts)})
+		b.parts = append(b.parts, nil)
+	}
+	b.traces[b.find(s, s.now.id)].check = s.now
+	b.parts = append(b.parts, span)
+}
+
+// body returns the request. A trace that the server has as it is now is not
+// sent again.
+func (t *tree) body(b batch) []byte {
+	for _, x := range b.traces {
+		if x.check != x.session.told {
+			s := *x.session
+			s.now = x.check
+			b.parts[x.part] = t.trace(s)
+		}
+	}
+	body := []byte(`{"batch":[`)
+	for _, part := range b.parts {
+		if part == nil {
 			continue
 		}
-		if !s.declared && !in[s] {
-			all = append(all, s.trace)
+		if body[len(body)-1] != '[' {
+			body = append(body, ',')
 		}
-		in[s] = true
-		all = append(all, span)
+		body = append(body, part...)
 	}
-	if len(all) == 0 {
-		return nil, nil, left
+	return append(body, "]}"...)
+}
+
+// sent notes whether the server has what is in the batch. Where it does not,
+// later spans must not name those as parents.
+func (b *batch) sent(ok bool) {
+	for _, x := range b.traces {
+		switch {
+		case x.session.now.id != x.check.id: // it is over
+		case ok:
+			x.session.told = x.check
+		default:
+			x.session.parents.Forget()
+		}
 	}
-	return slices.Concat([]byte(`{"batch":[`), bytes.Join(all, []byte(",")), []byte("]}")), in, left
 }
 
 func (t *tree) session(e trace.Event) *session {
@@ -92,42 +176,105 @@ func (t *tree) session(e trace.Event) *session {
 		clear(t.sessions)
 	}
 	start, _ := e.Span()
-	s := &session{id: hash(32, e.Session, stamp(start))}
-	metadata := map[string]string{"session": e.Session}
-	maps.Copy(metadata, t.cfg.Metadata)
-	s.trace, _ = json.Marshal(traceEvent{ // strings are always JSON
-		Type: "trace", TraceID: s.id, Name: cmp.Or(t.cfg.Name, "compaction of "+e.Session),
-		GroupID: cmp.Or(t.cfg.GroupID, e.Session), StartedAt: stamp(start), Metadata: metadata,
-	})
+	s := &session{name: e.Session, id: hash(32, e.Session, start.Format(time.RFC3339Nano))}
+	s.begin(0)
 	t.sessions[e.Session] = s
 	return s
 }
 
-func (t *tree) span(s *session, e trace.Event) spanEvent {
+// begin begins the trace of a check.
+func (s *session) begin(number int) {
+	s.now = check{id: hash(32, s.id, strconv.Itoa(number)), number: number}
+	s.told, s.spans = check{}, 0
+	s.parents.Forget()
+}
+
+// span returns an event of s as JSON, and takes it into s.
+func (t *tree) span(s *session, e trace.Event) []byte {
+	if _, ok := e.Data.(trace.TokenEstimate); ok {
+		s.checks++
+		s.begin(s.checks)
+	}
 	start, end := e.Span()
+	s.now.cover(start, end, e.Data)
 	s.spans++
-	id := hash(16, s.id, strconv.Itoa(s.spans))
-	parent := s.parents.Of(e.Data)
+	id := hash(16, s.now.id, strconv.Itoa(s.spans))
+	out := spanEvent{
+		Type: "span", TraceID: s.now.id, SpanID: id, Kind: cmp.Or(t.cfg.Kind, kind(e.Data)), Name: clip(e.Name),
+		StartedAt: stamp(start), EndedAt: stamp(end), Data: data(e.Data),
+	}
+	if e.Status == trace.OK || e.Status == trace.Failed {
+		out.Status = e.Status
+	}
+	if parent := s.parents.Of(e.Data); parent != nil {
+		out.ParentID = *parent
+	}
 	s.parents.Add(e.Data, id)
-	return spanEvent{
-		Type: "span", TraceID: s.id, SpanID: id, ParentID: parent, Kind: t.cfg.Kind,
-		Name: e.Name, StartedAt: stamp(start), EndedAt: stamp(end), Data: e.Data, Status: e.Status,
+	line := encode(out)
+	for limit := longText; len(line) > maxSpan; limit /= 4 {
+		out.Data = cutData(out.Data, limit)
+		line = encode(out)
+	}
+	return line
+}
+
+// cover has the trace begin and end with its spans, and know its level.
+func (c *check) cover(start, end time.Time, p trace.Payload) {
+	if c.start.IsZero() || start.Before(c.start) {
+		c.start = start
+	}
+	if end.After(c.end) {
+		c.end = end
+	}
+	if d, ok := p.(trace.TriggerDecision); ok && d.Triggered {
+		c.level = d.Level
 	}
 }
 
-// taken notes whether the server has what sessions sent. Where it does not,
-// later spans must not name those as parents.
-func taken(sessions map[*session]bool, ok bool) {
-	for s := range sessions {
-		if ok {
-			s.declared = true
-		} else {
-			s.parents.Forget()
-		}
+// trace returns the event of the current trace of s. It always has an end: the
+// page shows the first event of a trace that it got, and a trace that has none
+// as one that is still at work.
+func (t *tree) trace(s session) []byte {
+	group := clip(cmp.Or(t.cfg.GroupID, s.name))
+	metadata := map[string]string{"session": clip(s.name), "agent_name": group}
+	for k, v := range t.cfg.Metadata {
+		metadata[clip(k)] = clip(v)
 	}
+	name := "before the first check"
+	if s.now.number > 0 {
+		name = fmt.Sprintf("check %d", s.now.number)
+	}
+	if s.now.level != "" {
+		name += ": " + s.now.level
+	}
+	if t.cfg.Name != "" {
+		name += " (" + t.cfg.Name + ")"
+	}
+	return encode(traceEvent{
+		Type: "trace", TraceID: s.now.id, Name: clip(name), GroupID: group,
+		StartedAt: stamp(s.now.start), EndedAt: stamp(s.now.end), Metadata: maps.Clone(metadata),
+	})
 }
 
-func stamp(t time.Time) string { return t.Format(time.RFC3339Nano) }
+// encode returns the JSON of an event, which always has one.
+func encode(event any) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(event)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}
+
+// stamp returns t as Ariadne wants times: in UTC with Z, in years of four digits.
+func stamp(t time.Time) string {
+	switch t = t.UTC(); {
+	case t.Year() < 0:
+		t = time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC)
+	case t.Year() > 9999:
+		t = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
+	}
+	return t.Format("2006-01-02T15:04:05.000000Z")
+}
 
 // hash returns n hexadecimal digits that stand for parts.
 func hash(n int, parts ...string) string {

@@ -1,5 +1,9 @@
-// Package ariadnetest is an Ariadne server for tests: it takes what keeps to
-// the contract of /ingest to the letter, and answers 400 to all else.
+// Package ariadnetest is an Ariadne server for tests, and its page.
+//
+// Both are made from the source of the real ones, ThomasRohde/ariadne at
+// 284187b, and not from what this project sends: [Server] takes, cuts and
+// refuses what api/src and packages/shared do, and [Server.Page] shows what
+// web/src makes of it.
 package ariadnetest
 
 import (
@@ -9,71 +13,95 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
 
-// An Arrival is one event, a trace or a span, as the server took it.
+// An Arrival is one event, a trace or a span, as the server stored it. A field
+// that the event did not have is empty.
 type Arrival struct {
-	At    time.Time
-	Type  string // "trace" or "span"
-	Trace string // id
-	Span  string // id, of a span
-	// Parent is the span that it belongs to, "" of a root.
-	Parent string
-	Name   string
-	Kind   string
-	Group  string // of a trace
-	Start  time.Time
-	End    time.Time // of a span
-	Status string    // of a span
-	Data   json.RawMessage
-	// Metadata is of a trace.
-	Metadata map[string]string
+	At       time.Time
+	Type     string // "trace" or "span"
+	Trace    string // id
+	Span     string // id, of a span
+	Parent   string // id, of a span
+	Name     string
+	Kind     string            // of a span
+	Group    string            // of a trace
+	Start    time.Time         // zero: the event had none
+	End      time.Time         // zero: the event had none
+	Status   string            // of a span
+	Data     json.RawMessage   // of a span
+	Metadata map[string]string // of a trace
 }
 
-// A Server takes events. It is an [http.Handler] for any path that ends with
-// /ingest, and may be used concurrently.
-type Server struct {
-	mu       sync.Mutex // guards what follows
-	arrivals []Arrival
-	traces   map[string]string // event of each trace, by id
-	spans    map[string]bool   // trace and span
-	problems []Problem
-	posts    int
-}
-
-// A Problem is why a request was answered with 400.
+// A Problem is why a request was refused, in more words than the real server
+// has for it.
 type Problem struct {
-	Field string `json:"field"` // in the body: batch[2].ended_at
-	Text  string `json:"error"`
+	Status int    // of the answer
+	Field  string // in the body: batch[2].ended_at
+	Text   string
 }
 
 // Error returns the field and what is wrong with it.
-func (p Problem) Error() string { return p.Field + ": " + p.Text }
+func (p Problem) Error() string { return fmt.Sprintf("%d %s: %s", p.Status, p.Field, p.Text) }
 
-// New returns a server that has seen nothing.
-func New() *Server {
-	return &Server{traces: make(map[string]string), spans: make(map[string]bool)}
+// A Server takes events at /ingest. It is an [http.Handler], and may be used
+// concurrently.
+type Server struct {
+	mu       sync.Mutex // guards what follows
+	arrivals []Arrival
+	problems []Problem
+	posts    int
+	largest  int
 }
 
-// ServeHTTP takes one request: all of its events, or none.
+// New returns a server that has seen nothing.
+func New() *Server { return new(Server) }
+
+// maxBody is the largest Content-Length that is taken.
+const maxBody = 256 << 10
+
+// ServeHTTP takes all events of a request, or none.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	at := time.Now()
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		return // the other side left
+		return // the client left
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.posts++
-	if err := s.take(r, body, at); err != nil {
-		s.problems = append(s.problems, *err)
-		w.WriteHeader(http.StatusBadRequest)
-		_ = json.NewEncoder(w).Encode(err)
+	s.largest = max(s.largest, len(body))
+	events, p := s.take(r, body, at)
+	w.Header().Set("Content-Type", "application/json")
+	if p == nil {
+		s.arrivals = append(s.arrivals, events...)
+		_, _ = fmt.Fprintf(w, `{"success":true,"count":%d}`, len(events))
 		return
 	}
-	w.WriteHeader(http.StatusAccepted)
+	s.problems = append(s.problems, *p)
+	w.WriteHeader(p.Status)
+	_, _ = io.WriteString(w, answers[p.Status])
+}
+
+// answers are the bodies of refusals.
+var answers = map[int]string{
+	http.StatusNotFound:              "404 Not Found",
+	http.StatusBadRequest:            `{"error":"Validation failed","details":[{"path":[],"message":"Invalid input"}]}`,
+	http.StatusRequestEntityTooLarge: `{"error":"Payload too large","message":"Request size exceeds maximum of 262144 bytes"}`,
+	http.StatusInternalServerError:   `{"error":"Internal server error","message":"Unexpected token"}`,
+}
+
+func (s *Server) take(r *http.Request, body []byte, at time.Time) ([]Arrival, *Problem) {
+	switch {
+	case r.Method != http.MethodPost || r.URL.Path != "/ingest":
+		return nil, &Problem{http.StatusNotFound, "path", "there is POST /ingest, not " + r.Method + " " + r.URL.Path}
+	case r.ContentLength > maxBody: // the body itself is not measured
+		return nil, &Problem{http.StatusRequestEntityTooLarge, "Content-Length", fmt.Sprint(r.ContentLength)}
+	}
+	return decode([]byte(strings.ToValidUTF8(string(body), "\uFFFD")), at)
 }
 
 // Arrivals returns what was taken, in its order.
@@ -100,6 +128,13 @@ func (s *Server) Posts() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.posts
+}
+
+// Largest returns the bytes of the largest body that came.
+func (s *Server) Largest() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.largest
 }
 
 // Client returns a client whose requests go straight to the server, with no

@@ -1,0 +1,251 @@
+package ariadnetest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"time"
+	"unicode/utf16"
+)
+
+// decode returns the events of a body: one, or those of {"batch": [...]}. One
+// event that breaks a rule refuses all.
+func decode(body []byte, at time.Time) ([]Arrival, *Problem) {
+	if !json.Valid(body) {
+		return nil, &Problem{http.StatusInternalServerError, "body", "is no JSON"}
+	}
+	var outer map[string]json.RawMessage
+	if json.Unmarshal(body, &outer) != nil {
+		return nil, &Problem{http.StatusBadRequest, "body", "must be an object"}
+	}
+	raw, batch := outer["batch"]
+	if !batch {
+		a, p := event("", body, at)
+		return []Arrival{a}, p
+	}
+	var all []json.RawMessage
+	if json.Unmarshal(raw, &all) != nil || all == nil {
+		return nil, &Problem{http.StatusInternalServerError, "batch", "must be an array"}
+	}
+	events := []Arrival{}
+	for i, raw := range all {
+		a, p := event(fmt.Sprintf("batch[%d].", i), raw, at)
+		if p != nil {
+			return nil, p
+		}
+		events = append(events, a)
+	}
+	return events, nil
+}
+
+// A reader reads the fields of one event, and keeps the first problem.
+type reader struct {
+	where   string // of the event in the body, with a dot
+	fields  map[string]json.RawMessage
+	problem *Problem
+}
+
+func (r *reader) refuse(field, text string, args ...any) {
+	if r.problem == nil {
+		r.problem = &Problem{http.StatusBadRequest, r.where + field, fmt.Sprintf(text, args...)}
+	}
+}
+
+// event reads one event. Fields that the server does not know are dropped.
+func event(where string, raw json.RawMessage, at time.Time) (Arrival, *Problem) {
+	r := reader{where: where}
+	_ = json.Unmarshal(raw, &r.fields) // what is no object has no fields
+	a := Arrival{At: at, Type: r.text("type"), Trace: r.id("trace_id"), Name: cut(r.text("name"), maxName), Start: r.time("started_at"), End: r.time("ended_at")}
+	switch a.Type {
+	case "trace":
+		a.Group = r.text("group_id")
+		a.Metadata = r.metadata()
+	case "span":
+		a.Span, a.Parent, a.Kind = r.id("span_id"), r.text("parent_id"), r.text("kind")
+		a.Data = r.data()
+		if a.Status = r.text("status"); a.Status != "ok" && a.Status != "error" && r.fields["status"] != nil {
+			r.refuse("status", "must be ok or error, is %q", a.Status)
+		}
+	default:
+		r.refuse("type", "must be trace or span, is %q", a.Type)
+	}
+	if !a.Start.IsZero() && !a.End.IsZero() && a.End.UnixMilli() < a.Start.UnixMilli() {
+		r.refuse("ended_at", "must not be before started_at")
+	}
+	return a, r.problem
+}
+
+// text returns a string that may be absent, and may not be null.
+func (r *reader) text(field string) string {
+	raw, there := r.fields[field]
+	var s *string
+	if !there {
+		return ""
+	}
+	if json.Unmarshal(raw, &s) != nil || s == nil {
+		r.refuse(field, "must be a string, or absent")
+		return ""
+	}
+	return *s
+}
+
+// id returns a string that must be there.
+func (r *reader) id(field string) string {
+	s := r.text(field)
+	if s == "" {
+		r.refuse(field, "must be a string that is not empty")
+	}
+	return s
+}
+
+// datetime is a time in UTC with Z, and without an offset.
+var datetime = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$`)
+
+func (r *reader) time(field string) time.Time {
+	if _, there := r.fields[field]; !there {
+		return time.Time{}
+	}
+	s := r.text(field)
+	t, err := time.Parse(time.RFC3339Nano, s)
+	if err != nil || !datetime.MatchString(s) {
+		r.refuse(field, "must be a time in UTC like 2026-01-02T03:04:05.678Z, is %q", s)
+	}
+	return t
+}
+
+func (r *reader) metadata() map[string]string {
+	raw, there := r.fields["metadata"]
+	if !there {
+		return nil
+	}
+	var values map[string]*string
+	if json.Unmarshal(raw, &values) != nil || values == nil {
+		r.refuse("metadata", "must be an object of strings, or absent")
+		return nil
+	}
+	m := make(map[string]string, len(values))
+	for k, v := range values {
+		if v == nil {
+			r.refuse("metadata", "must be an object of strings, or absent")
+			return nil
+		}
+		m[k] = *v
+	}
+	return m
+}
+
+// data is an object. The real server makes one of a list, too; nothing here
+// should count on that.
+func (r *reader) data() json.RawMessage {
+	raw, there := r.fields["data"]
+	if !there {
+		return nil
+	}
+	if !bytes.HasPrefix(raw, []byte("{")) {
+		r.refuse("data", "must be an object, or absent")
+		return nil
+	}
+	return cutData(raw)
+}
+
+// Longer texts are cut, in characters as JavaScript counts them.
+const (
+	maxName = 1024
+	maxText = 100 << 10
+)
+
+func cut(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	units := utf16.Encode([]rune(s))
+	if len(units) <= most {
+		return s
+	}
+	return string(utf16.Decode(units[:most])) + "... [truncated]"
+}
+
+// cutData returns an object with its strings cut, those of inner objects too,
+// and those in lists not.
+func cutData(raw json.RawMessage) json.RawMessage {
+	if len(raw) <= maxText {
+		return raw
+	}
+	var out bytes.Buffer
+	out.WriteByte('{')
+	for i, m := range members(raw) {
+		if i > 0 {
+			out.WriteByte(',')
+		}
+		value := m.value
+		var s string
+		switch {
+		case bytes.HasPrefix(value, []byte("{")):
+			value = cutData(value)
+		case json.Unmarshal(value, &s) == nil:
+			value, _ = json.Marshal(cut(s, maxText)) // a string is always JSON
+		}
+		name, _ := json.Marshal(m.name)
+		out.Write(name)
+		out.WriteByte(':')
+		out.Write(value)
+	}
+	out.WriteByte('}')
+	return out.Bytes()
+}
+
+// A member is a name in an object, with its value.
+type member struct {
+	name  string
+	value json.RawMessage
+}
+
+// members returns what is in an object, in its order; nil for what is none.
+func members(raw json.RawMessage) (all []member) {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return nil
+	}
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			return all
+		}
+		var value json.RawMessage
+		if d.Decode(&value) != nil {
+			return all
+		}
+		all = append(all, member{fmt.Sprint(name), value})
+	}
+	return all
+}
+
+// find returns the value of a name in an object, nil where it has none.
+func find(raw json.RawMessage, path ...string) json.RawMessage {
+	for _, name := range path {
+		var next json.RawMessage
+		for _, m := range members(raw) {
+			if m.name == name {
+				next = m.value
+			}
+		}
+		if raw = next; raw == nil {
+			return nil
+		}
+	}
+	return raw
+}
+
+// has reports whether s has one of words in it, in whatever case.
+func has(s string, words ...string) bool {
+	s = strings.ToLower(s)
+	for _, w := range words {
+		if strings.Contains(s, w) {
+			return true
+		}
+	}
+	return false
+}
