@@ -18,6 +18,8 @@ type Options struct {
 	Dir     string         // "": the current folder
 	Environ []string       // as os.Environ has it; nil: os.Environ()
 	Flags   *pflag.FlagSet // that were parsed; nil: none
+	// FlagsAlone has neither a file nor the environment read.
+	FlagsAlone bool
 	// Defaults are the values of paths where nobody sets them, in place of those
 	// of the table, written as a variable would have them.
 	Defaults map[string]string
@@ -42,7 +44,9 @@ func Load(o Options) (*Loaded, error) {
 	}
 	l := new(Loaded)
 	var err error
-	if l.File, l.Found, err = o.path(); err != nil {
+	if o.FlagsAlone {
+		o.Environ = []string{}
+	} else if l.File, l.Found, err = o.path(); err != nil {
 		return nil, err
 	}
 	file := newLayer()
