@@ -124,7 +124,7 @@ func (t *Talk) Answer(ctx context.Context) error {
 		if err := t.settleCalls(ctx); err != nil {
 			return err
 		}
-		if err := t.makeRoom(ctx); err != nil {
+		if err := t.preflight(ctx); err != nil {
 			return err
 		}
 		a, err := t.ask(ctx, !t.model.NoTools && n < maxTurns)
@@ -154,12 +154,12 @@ func (t *Talk) Answer(ctx context.Context) error {
 func (t *Talk) addAnswer(ctx context.Context, m chat.Message) error {
 	rounds := t.rounds
 	err := t.add(ctx, m)
-	if err == nil && !m.HasCalls() && t.rounds == rounds && t.o.Config.Trigger == tiercompact.AssistantOnly {
+	u := t.session.Usage()
+	tight := u.Tokens+t.nextMessage() > u.Budget
+	if err == nil && tight && !m.HasCalls() && t.rounds == rounds && t.o.Config.Trigger == tiercompact.AssistantOnly {
 		var report tiercompact.Report
 		report, err = t.session.MakeRoom(ctx, t.nextMessage())
-		if report.Reason != tiercompact.BelowThreshold {
-			t.checked(report)
-		}
+		t.checked(report)
 	}
 	if err != nil && errors.Is(err, ctx.Err()) && !m.HasCalls() {
 		t.note("the compaction was stopped and changed nothing; the answer is kept")
@@ -178,10 +178,10 @@ func (t *Talk) nextMessage() int {
 	return min(n, t.model.Window/4)
 }
 
-// makeRoom compacts the conversation if the next request would not fit. What
+// preflight compacts the conversation if the next request would not fit. What
 // cannot be made to fit is an error: it is never sent, because a server cuts it
 // without a word.
-func (t *Talk) makeRoom(ctx context.Context) error {
+func (t *Talk) preflight(ctx context.Context) error {
 	report, err := t.session.Preflight(ctx)
 	if report.Reason != tiercompact.BelowThreshold {
 		t.checked(report)
@@ -243,7 +243,7 @@ func (t *Talk) checked(r tiercompact.Report) {
 		}
 		t.tell(Event{Kind: Compacted, Report: r})
 	}
-	if r.Reason != tiercompact.ByRole || r.Usage.Tokens <= r.Usage.Budget { // else makeRoom does what the warning says
+	if r.Reason != tiercompact.ByRole || r.Usage.Tokens <= r.Usage.Budget { // else preflight does what the warning says
 		for _, w := range r.Warnings {
 			t.tell(Event{Kind: Warned, Text: w})
 		}
