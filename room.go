@@ -26,7 +26,7 @@ func (s *Session) MakeRoom(ctx context.Context, tokens int) (Report, error) {
 		r.cfg.MinGain = float64(missing) / float64(r.cfg.Window)
 		r.noModel = r.hopeless()
 		err := r.emergency(ctx, decision{})
-		if len(r.steps) > 0 && r.tooLittle(r.before.total() - r.t.total()) {
+		if len(r.steps) > 0 && r.tooLittle(r.before.total()-r.t.total()) {
 			r.steps, r.little = nil, true
 		}
 		return err
