@@ -33,8 +33,8 @@ each message, and --resume goes on with it, also where the chat was killed.
 
 A compaction follows an answer, while you read it; what you type meanwhile is
 sent when it has ended. Your own message leads to one only if the request would
-otherwise not fit the window. --trigger every_message compacts after any message,
---trigger manual by /compact alone, and where a request would not fit.
+otherwise not fit the window. --trigger every_message compacts after any
+message, --trigger manual by /compact alone, and where a request would not fit.
 
 Where input or output is no terminal, or cannot place its cursor (TERM=dumb),
 each line that is read is a message or a command, and answers go to stdout.`,
