@@ -60,8 +60,8 @@ const (
 )
 
 // None is the value of a setting whose zero means its default and that is to
-// be zero: [Config.MinGain], [Config.HardCapBuffer], [Config.KeepLast],
-// [Config.KeepShare], [Config.Fill].
+// be zero: [Config.MinGain], [Config.HardCapBuffer], [Config.TriggerPct],
+// [Config.KeepLast], [Config.KeepShare], [Config.Fill].
 const None = -1
 
 // Config is how conversations are kept small. Only Window is required; the zero
@@ -87,7 +87,7 @@ type Config struct {
 
 	HardCapBuffer   int     // budget = Window - HardCapBuffer - Reserve; 0: 1,500, at most an eighth of Window; None: 0
 	Reserve         int     // tokens kept for the answer
-	TriggerPct      float64 // usage from which a preflight compacts; 0: 0.85
+	TriggerPct      float64 // usage from which a preflight compacts; 0: 0.85; None: every one does
 	KeepRecentTurns int     // of a preflight or manual compaction; 0: 6
 	KeepToolIOPairs int     // the same; 0: 4
 	KeepLast        int     // newest messages that emergency keeps; 0: 4, 2 of steady; None: only the latest user message
@@ -201,7 +201,7 @@ func (cfg Config) withDefaults(preset Config) Config {
 	cfg.KeepShare = max(0, cmp.Or(cfg.KeepShare, preset.KeepShare))
 	cfg.Fill = max(0, cmp.Or(cfg.Fill, preset.Fill))
 	cfg.Trigger = cmp.Or(cfg.Trigger, EveryMessage)
-	cfg.TriggerPct = cmp.Or(cfg.TriggerPct, 0.85)
+	cfg.TriggerPct = max(0, cmp.Or(cfg.TriggerPct, 0.85))
 	cfg.KeepRecentTurns = cmp.Or(cfg.KeepRecentTurns, 6)
 	cfg.KeepToolIOPairs = cmp.Or(cfg.KeepToolIOPairs, 4)
 	cfg.KeepLast = max(0, cmp.Or(cfg.KeepLast, preset.KeepLast, 4))

@@ -39,6 +39,7 @@ const (
 	byMessages       = "message_threshold"
 	byContext        = "context_threshold"
 	byHand           = "by hand"
+	forNextMessage   = "room for the next message"
 	overBudget       = "over the budget"
 	overBudgetAnyway = "over the budget, in the cooldown"
 )

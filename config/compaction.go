@@ -16,7 +16,7 @@ func (c Config) Compaction() tiercompact.Config {
 		MinGain: orNone(c.MinGain), Fill: orNone(c.Fill),
 		Level: c.Level, Trigger: c.Trigger, NoAuto: !c.Auto,
 		MessageThreshold: c.Policy.MessageThreshold, ContextThreshold: c.Policy.ContextThreshold,
-		HardCapBuffer: orDefault(c.Policy.HardCapBuffer), Reserve: c.Policy.Reserve, TriggerPct: c.Policy.TriggerPct,
+		HardCapBuffer: orDefault(c.Policy.HardCapBuffer), Reserve: c.Policy.Reserve, TriggerPct: orNone(c.Policy.TriggerPct),
 		KeepRecentTurns: c.Policy.KeepRecentTurns, KeepToolIOPairs: c.Policy.KeepToolIOPairs,
 		KeepLast: orNone(c.Emergency.KeepLast), KeepShare: orNone(c.Emergency.KeepShare), StaleAfter: c.Soft.StaleAfter,
 		RolesNeverPrune: roles, Protect: protect, NoPinFirstUser: !c.Policy.PinFirstUser,

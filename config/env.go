@@ -35,6 +35,11 @@ func variables() map[string]string {
 	}
 	maps.DeleteFunc(out, func(name, _ string) bool { return shared[name] })
 	for _, k := range keys() {
+		if k.also != "" {
+			out[variable([]string{k.also})] = k.path
+		}
+	}
+	for _, k := range keys() {
 		out[variable(strings.Split(k.path, "."))] = k.path
 	}
 	return out
@@ -42,15 +47,24 @@ func variables() map[string]string {
 
 func variable(parts []string) string { return envPrefix + strings.ToUpper(strings.Join(parts, "_")) }
 
-// Variables returns the environment variables that set a path, the shortest
-// first.
+// Variables returns the environment variables that set a path: those with its
+// own name, the shortest first, then that of its other name.
 func Variables(path string) (names []string) {
 	for name, p := range variables() {
 		if p == path {
 			names = append(names, name)
 		}
 	}
-	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) })
+	own := variable([]string{path[strings.LastIndexByte(path, '.')+1:]})
+	other := func(name string) int { // 0 or 1
+		if strings.HasSuffix(name, strings.TrimPrefix(own, envPrefix)) {
+			return 0
+		}
+		return 1
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(cmp.Compare(other(a), other(b)), cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
+	})
 	return names
 }
 
@@ -72,7 +86,8 @@ func (l *layer) variable(known map[string]string, name, value string) {
 	path, ok := known[name]
 	if !ok {
 		if name != KeyVariable && name != FileVariable {
-			l.fail(unknown(name, at, append(slices.Sorted(maps.Keys(known)), KeyVariable, FileVariable)))
+			e := unknown(name, at, append(slices.Sorted(maps.Keys(known)), KeyVariable, FileVariable))
+			l.unknown = append(l.unknown, fmt.Sprintf("%s is no setting and changes nothing; %s", e.Path, e.Remedy))
 		}
 		return
 	}

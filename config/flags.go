@@ -41,25 +41,35 @@ func Register(fs *pflag.FlagSet, names ...string) (words map[string][]string) {
 			fs.Bool(noCacheFlag, false, "keep vectors in memory alone")
 		}
 	}
+	fs.SetNormalizeFunc(flagName)
 	return words
+}
+
+// flagName returns the flag that a name stands for: its own, or another of the
+// setting.
+func flagName(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+	for _, k := range keys() {
+		if k.also != "" && strings.ReplaceAll(k.also, "_", "-") == name {
+			return pflag.NormalizedName(k.flag)
+		}
+	}
+	return pflag.NormalizedName(name)
 }
 
 func (k key) register(fs *pflag.FlagSet) {
 	short := map[string]string{"window": "w", "level": "l", "protect": "p"}[k.flag]
 	switch {
 	case k.flag == thresholdsFlag:
-		fs.Float64Slice(k.flag, nil, "usage from which soft, hard and emergency are due: `S,H,E`")
+		fs.StringSlice(k.flag, nil, "usage from which soft, hard and emergency are due: `S,H,E`")
 		fs.Lookup(k.flag).DefValue = ""
 	case strings.HasPrefix(k.flag, "no-"):
 		fs.Bool(k.flag, false, k.not)
 	case k.kind == toggle:
 		fs.Bool(k.flag, k.value == true, k.doc)
-	case k.kind == count && k.value != Auto:
+	case k.kind == count:
 		fs.IntP(k.flag, short, k.value.(int), k.doc)
-	case k.kind == count: // a number or auto
+	case k.value == Auto:
 		fs.StringP(k.flag, short, "", k.doc)
-	case k.kind == share:
-		fs.Float64(k.flag, k.value.(float64), k.doc)
 	case k.kind == rules:
 		fs.StringArrayP(k.flag, short, nil, k.doc+"; repeatable")
 	case k.kind == words:
@@ -89,7 +99,7 @@ func flags(fs *pflag.FlagSet) *layer {
 func (l *layer) flag(fs *pflag.FlagSet, f *pflag.Flag) {
 	at := Origin{Kind: Flag, Name: "--" + f.Name}
 	if f.Name == thresholdsFlag {
-		shares, _ := fs.GetFloat64Slice(f.Name) // a command may have another flag of that name
+		shares, _ := fs.GetStringSlice(f.Name) // a command may have another flag of that name
 		l.thresholds(shares, at)
 		return
 	}
@@ -138,14 +148,14 @@ func listed(items []string) node {
 }
 
 // thresholds takes the one flag that sets three.
-func (l *layer) thresholds(shares []float64, at Origin) {
+func (l *layer) thresholds(shares []string, at Origin) {
 	if len(shares) != 3 {
 		l.fail(&Error{Path: thresholdsFlag, Want: "three shares like 0.60,0.75,0.90", Value: fmt.Sprint(shares), Origin: at})
 		return
 	}
 	for i, level := range strings.Split(levelWords, ", ") {
 		k, _ := byPath(thresholdsFlag + "." + level)
-		l.set(k, node{value: shares[i], text: fmt.Sprint(shares[i])}, at)
+		l.set(k, loosely(strings.TrimSpace(shares[i])), at)
 	}
 }
 

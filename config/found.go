@@ -13,13 +13,17 @@ import (
 	"strings"
 )
 
-// Notices say what a file that was found, not named, does that whoever runs
-// this should know: the folder may be somebody else's project.
+// Notices say what whoever runs this should know: which variables that begin
+// with COMPACT_ are no settings, and what a file that was found, not named,
+// does, since its folder may be somebody else's project.
 func (l *Loaded) Notices() []string {
-	if !l.Found {
-		return nil
-	}
 	var out []string
+	for _, layer := range l.layers {
+		out = append(out, layer.unknown...)
+	}
+	if !l.Found {
+		return out
+	}
 	for _, k := range keys() {
 		v, at := lookup(l.layers, k.path)
 		switch {

@@ -3,6 +3,7 @@ package config
 import (
 	"strings"
 	"time"
+	"unicode"
 )
 
 // A key is one setting, and all that is known of it.
@@ -14,11 +15,14 @@ type key struct {
 	least float64
 	above bool   // least itself is too little
 	auto  bool   // Auto may be given
-	blank bool   // a word may be ""
-	full  bool   // its variable has the sections: without them it would seem to be another
-	flag  string // "no-…" says the opposite; "": there is none
-	not   string // what a flag "no-…" does
-	doc   string // what it means; the word in backquotes is what its flag takes
+	also  string // another name of it, which other tools use; "": none
+	// synonyms are other words for those of words; nil: none.
+	synonyms map[string]string
+	blank    bool   // a word may be ""
+	full     bool   // its variable has the sections: without them it would seem to be another
+	flag     string // "no-…" says the opposite; "": there is none
+	not      string // what a flag "no-…" does
+	doc      string // what it means; the word in backquotes is what its flag takes
 
 	eager, steady any // what a preset sets in place of value; nil: nothing
 }
@@ -30,7 +34,13 @@ func (k key) leaf() string { return k.path[strings.LastIndexByte(k.path, '.')+1:
 func (k key) section() string { return strings.TrimSuffix(strings.TrimSuffix(k.path, k.leaf()), ".") }
 
 // text is doc without what is for flags.
-func (k key) text() string { return strings.ReplaceAll(k.doc, "`", "") }
+func (k key) text() string {
+	doc := strings.ReplaceAll(k.doc, "`", "")
+	if k.also != "" {
+		doc += "; also named " + k.also
+	}
+	return doc
+}
 
 // preset is what a preset sets, or nil.
 func (k key) preset(name string) any {
@@ -54,8 +64,8 @@ func keys() []key {
 	return []key{
 		{path: "preset", kind: word, value: "default", words: presetWords, flag: "preset", doc: "bundle of settings: " + presetWords},
 		{path: "model", kind: text, value: "", flag: "model", doc: "count tokens as this `model` does (default: the transcript's, else cl100k_base)"},
-		{path: "window", kind: count, value: Auto, auto: true, least: 1, flag: "window", doc: "`tokens` that the model takes; auto: as the server has it, else 8192"},
-		{path: "auto", kind: toggle, value: true, flag: "auto", doc: "compact by itself at all, preflights included"},
+		{path: "window", kind: size, value: Auto, auto: true, least: 1, also: "max_context_tokens", flag: "window", doc: "`tokens` that the model takes; auto: as the server has it, else 8192"},
+		{path: "auto", kind: toggle, value: true, also: "auto_compact", flag: "auto", doc: "compact by itself at all, preflights included"},
 		{path: "trigger", kind: word, value: "every_message", words: "every_message, assistant_only, manual", flag: "trigger", doc: "when a check runs: every_message, assistant_only, manual"},
 		{path: "level", kind: word, value: "", words: levelWords, blank: true, flag: "level", doc: "this level instead of the one by usage: " + levelWords},
 		{path: "escalation", kind: word, value: "direct", steady: "cascade", words: "direct, cascade", flag: "escalation", doc: "direct: the picked level alone; cascade: soft first"},
@@ -73,16 +83,16 @@ func keys() []key {
 		{path: "thresholds.hard", kind: share, above: true, value: 0.75, eager: 0.65, steady: 0.80, flag: thresholdsFlag, doc: "usage from which hard is due"},
 		{path: "thresholds.emergency", kind: share, above: true, value: 0.90, eager: 0.80, steady: 0.90, flag: thresholdsFlag, doc: "usage from which emergency is due"},
 
-		{path: "policy.trigger_pct", kind: share, above: true, value: 0.85, flag: "trigger-pct", doc: "`usage` from which a preflight compacts"},
-		{path: "policy.hard_cap_buffer", kind: count, value: Auto, auto: true, flag: "hard-cap-buffer", doc: "`tokens` of the window that stay free; auto: 1500, at most an eighth of it"},
-		{path: "policy.reserve", kind: count, value: 0, flag: "reserve", doc: "`tokens` kept for the answer beside that"},
+		{path: "policy.trigger_pct", kind: share, value: 0.85, flag: "trigger-pct", doc: "`usage` from which a preflight compacts; 0: every preflight does"},
+		{path: "policy.hard_cap_buffer", kind: size, value: Auto, auto: true, flag: "hard-cap-buffer", doc: "`tokens` of the window that stay free; auto: 1500, at most an eighth of it"},
+		{path: "policy.reserve", kind: size, value: 0, flag: "reserve", doc: "`tokens` kept for the answer beside that"},
 		{path: "policy.keep_recent_turns", kind: count, value: 6, least: 1, flag: "keep-recent-turns", doc: "turns that the three layers keep"},
 		{path: "policy.keep_tool_io_pairs", kind: count, value: 4, least: 1, flag: "keep-tool-io-pairs", doc: "calls with results that the three layers keep"},
 		{path: "policy.roles_never_prune", kind: words, value: []string{"system", "developer"}, words: roleWords, flag: "roles-never-prune", doc: "`roles` whose messages no level touches"},
 		{path: "policy.pin_first_user", kind: toggle, value: true, flag: "no-pin-first-user", doc: "the first user message stays, whatever happens", not: "let the first user message go like any other"},
 		{path: "policy.protect", kind: rules, value: []string{}, flag: "protect", doc: "further messages that no level touches: an id, role:NAME, or /regexp/ over the text"},
 		{path: "policy.strategy", kind: word, value: "task_state", words: "task_state, decision_log, code_delta, brief", flag: "strategy", doc: "form of the summary: task_state, decision_log, code_delta, brief"},
-		{path: "policy.message_threshold", kind: count, value: 0, flag: "message-threshold", doc: "so many `messages` not yet summarised lead to a summary; 0: off"},
+		{path: "policy.message_threshold", kind: count, value: 0, also: "compact_threshold", flag: "message-threshold", doc: "so many `messages` not yet summarised lead to a summary; 0: off"},
 		{path: "policy.context_threshold", kind: share, value: 0.0, flag: "context-threshold", doc: "`usage` that leads to a summary; 0: off"},
 
 		{path: "soft.stale_after", kind: count, value: 3, least: 1, flag: "stale-after", doc: "`messages` without a reference that make a file stale"},
@@ -95,7 +105,7 @@ func keys() []key {
 
 		{path: "summary.model", kind: text, value: "", flag: "summary-model", doc: "`model` that summarises, or session, or extractive (default llama3.2:3b)"},
 		{path: "summary.url", kind: address, value: "", flag: "summary-url", doc: "`address` of a server with /v1/chat/completions in place of Ollama"},
-		{path: "summary.max_tokens", kind: count, value: Auto, auto: true, least: 1, flag: "summary-max-tokens", doc: "`tokens` of a whole summary; auto: an eighth of the window, at most 1024 but for steady"},
+		{path: "summary.max_tokens", kind: size, value: Auto, auto: true, least: 1, flag: "summary-max-tokens", doc: "`tokens` of a whole summary; auto: an eighth of the window, at most 1024 but for steady"},
 		{path: "summary.fallback", kind: word, value: "extractive", words: "extractive, pruning-only", flag: "summary-fallback", doc: "where the model fails: extractive (a summary without one), pruning-only (none)"},
 
 		{path: "embed.model", kind: text, value: "", flag: "embed-model", doc: "`model` that ranks, or lexical (default nomic-embed-text)"},
@@ -106,7 +116,7 @@ func keys() []key {
 		{path: "deadlines.summary", kind: span, value: 2 * time.Minute, flag: "summary-deadline", doc: "most `time` for one call of the summarizer; 0: none"},
 		{path: "deadlines.round", kind: span, value: 5 * time.Minute, flag: "round-deadline", doc: "most `time` for the models of a whole round; 0: none"},
 
-		{path: "archive.adapter", kind: word, value: Memory, words: "memory, dir, s3", doc: "where removed messages go: memory, dir, s3"},
+		{path: "archive.adapter", kind: word, value: Memory, words: "memory, dir, s3", synonyms: map[string]string{"fs": Dir}, doc: "where removed messages go: memory, dir (or fs), s3"},
 		{path: "archive.dir", kind: text, value: ".compact/archive", doc: "folder of adapter dir"},
 		{path: "archive.s3.bucket", kind: text, value: "", doc: "bucket of adapter s3; credentials come from the standard chain"},
 		{path: "archive.s3.prefix", kind: text, value: "", doc: "what keys in the bucket begin with"},
@@ -118,7 +128,7 @@ func keys() []key {
 		{path: "redact.pii", kind: toggle, value: true, flag: "redact-pii", doc: "take e-mail addresses and phone numbers out, too"},
 		{path: "redact.prompts", kind: toggle, value: false, flag: "redact-prompts", doc: "models that rank and summarise get redacted texts too"},
 		{path: "redact.gitleaks", kind: toggle, value: false, flag: "redact-gitleaks", doc: "look by the rules of gitleaks too, which takes longer"},
-		{path: "redact.patterns", kind: patterns, value: []Pattern{}, doc: "further rules, each a mapping of name and regexp"},
+		{path: "redact.patterns", kind: patterns, value: []Pattern{}, doc: "further rules, each a regular expression, or a mapping of name and regexp"},
 
 		{path: "trace.console", kind: toggle, value: false, flag: "trace-console", doc: "tell of each event in a line on stderr"},
 		{path: "trace.jsonl", kind: text, value: "", flag: "trace", doc: "write every event to this `file`, one JSON object a line"},
@@ -140,4 +150,42 @@ func byPath(path string) (key, bool) {
 		}
 	}
 	return key{}, false
+}
+
+// canonical returns the path of the setting that a file names: by its path, by
+// the same in camelCase, or, at the top and in policy, by the name that other
+// tools give it. Other names come back as they are.
+func canonical(name string) string {
+	if _, known := byPath(name); known {
+		return name
+	}
+	plain := snakeCase(name)
+	if _, known := byPath(plain); known {
+		return plain
+	}
+	leaf := strings.TrimPrefix(plain, "policy.")
+	for _, k := range keys() {
+		if k.also == leaf || k.section() == "policy" && k.leaf() == leaf && plain != name {
+			return k.path
+		}
+	}
+	return name
+}
+
+// snakeCase returns a name in camelCase with an underscore before each capital,
+// which has become small. A part of a path that begins with a capital is left.
+func snakeCase(name string) string {
+	var b strings.Builder
+	camel := false
+	for i, r := range name {
+		if begins := i == 0 || name[i-1] == '.'; begins {
+			camel = unicode.IsLower(r)
+		}
+		if camel && unicode.IsUpper(r) {
+			b.WriteByte('_')
+			r = unicode.ToLower(r)
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
 }

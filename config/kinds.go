@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"net/url"
@@ -22,7 +23,8 @@ const (
 	listen               // host:port
 	toggle               // a bool
 	count                // an int
-	share                // a float64, 0 to 1
+	size                 // an int of tokens, as readSize takes it
+	share                // a float64, 0 to 1, as readShare takes it
 	span                 // a time.Duration
 	rules                // []string, as ParseRule takes them
 	patterns             // []Pattern
@@ -43,6 +45,8 @@ func (k key) takes() string {
 		return "true or false"
 	case count:
 		return k.whole() + k.orAuto()
+	case size:
+		return fmt.Sprintf("tokens, from %g on", k.least) + k.orAuto()
 	case share:
 		if k.above {
 			return "above 0.0, to 1.0"
@@ -53,7 +57,7 @@ func (k key) takes() string {
 	case rules:
 		return "a list of texts"
 	case patterns:
-		return "a list of {name, regexp}"
+		return "a list of texts or {name, regexp}"
 	}
 	return "text"
 }
@@ -104,7 +108,7 @@ func (k key) take(n node) (v any, want, remedy string) {
 	case toggle:
 		b, ok := n.truth()
 		return b, unless(ok, "true or false"), ""
-	case count:
+	case count, size:
 		return k.takeCount(n)
 	case share:
 		return k.takeShare(n)
@@ -128,6 +132,7 @@ func (k key) take(n node) (v any, want, remedy string) {
 	}
 	switch k.kind {
 	case word:
+		s = cmp.Or(k.synonyms[s], s)
 		return s, unless(k.has(s) || k.blank && s == "", "one of "+k.words), ""
 	case address:
 		return s, unless(s == "" || isAddress(s), "an address like http://127.0.0.1:8080, without user and password"), ""
@@ -152,9 +157,14 @@ func (k key) takeCount(n node) (any, string, string) {
 		return Auto, "", ""
 	}
 	i, ok := n.whole()
+	want := "a whole number"
+	if k.kind == size {
+		i, ok = readSize(n)
+		want = "a whole number like 8192 or 32k"
+	}
 	switch {
 	case !ok:
-		return nil, "a whole number" + k.orAuto(), ""
+		return nil, want + k.orAuto(), ""
 	case float64(i) < k.least && k.least == 1:
 		return nil, "above 0", ""
 	case float64(i) < k.least:
@@ -164,10 +174,10 @@ func (k key) takeCount(n node) (any, string, string) {
 }
 
 func (k key) takeShare(n node) (any, string, string) {
-	f, ok := n.number()
+	f, ok := readShare(n)
 	switch {
 	case !ok:
-		return nil, "a number 0.0-1.0", ""
+		return nil, "a number 0.0-1.0, or one like 75%", ""
 	case !(f >= 0 && f <= 1):
 		return nil, "0.0-1.0", ""
 	case k.above && f == 0:

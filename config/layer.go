@@ -13,6 +13,7 @@ type layer struct {
 	values  map[string]any // by path
 	origins map[string]Origin
 	errs    Errors
+	unknown []string // what is said of variables that no setting has
 }
 
 func newLayer() *layer {
@@ -75,6 +76,7 @@ func (l *layer) section(path string, n node, at Origin, seen map[string]int) {
 		if path != "" {
 			name = path + "." + name
 		}
+		name = canonical(name)
 		k, known := byPath(name)
 		first, twice := seen[name]
 		seen[name] = e.line
@@ -127,8 +129,8 @@ func Paths() (out []string) {
 func unknown(name string, at Origin, known []string) *Error {
 	e := &Error{Path: clip(name), Want: "a known setting", Origin: at}
 	switch {
-	case isSecret(name):
-		e.Want, e.Remedy = "left out: credentials do not belong in settings", remedyFor(name)
+	case isCredential(name):
+		e.Want, e.Remedy = "left out", "credentials do not belong in settings; "+remedyFor(name)
 	default:
 		if near := nearest(name, known); near != "" {
 			e.Remedy = "did you mean " + near + "?"
@@ -137,21 +139,6 @@ func unknown(name string, at Origin, known []string) *Error {
 		}
 	}
 	return e
-}
-
-// isSecret reports whether a name looks like that of credentials.
-func isSecret(name string) bool {
-	plain := strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(name[strings.LastIndexByte(name, '.')+1:]))
-	return slices.ContainsFunc([]string{"accesskey", "secret", "token", "passw", "credential", "apikey", "privatekey", "bearer"},
-		func(s string) bool { return strings.Contains(plain, s) })
-}
-
-func remedyFor(name string) string {
-	low := strings.ToLower(name)
-	if strings.Contains(low, "archive") || strings.Contains(low, "s3") || strings.Contains(low, "access") || strings.Contains(low, "secret") {
-		return "S3 takes them from the standard chain: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, the shared credentials file, the role of the machine"
-	}
-	return "put the key of a server into the environment, as COMPACT_API_KEY"
 }
 
 // nearest returns the known name that is most like name, or "" where none is.

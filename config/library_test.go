@@ -22,7 +22,7 @@ func settled(t *testing.T, cfg tiercompact.Config) reflect.Value {
 
 func TestDefaultsAndPresetsAreThoseOfTheLibrary(t *testing.T) {
 	for _, preset := range []string{"default", "eager", "steady"} {
-		mine := load(t, config.Options{Preset: preset}).Config.Compaction()
+		mine := load(t, config.Options{Defaults: map[string]string{"preset": preset}}).Config.Compaction()
 		mine.Window = 8192
 		got, want := settled(t, mine), settled(t, tiercompact.Config{Window: 8192, Preset: tiercompact.Preset(preset)})
 		for i := range want.NumField() {

@@ -11,6 +11,9 @@ import (
 
 func (k key) takeList(n node) (any, string, string) {
 	items, ok := n.list()
+	if s, isText := n.value.(string); k.kind == patterns && isText && n.loose && !strings.HasPrefix(strings.TrimSpace(s), "[") {
+		items, ok = []node{loosely(s)}, true // a comma is a part of the expression
+	}
 	if !ok {
 		return nil, "a list", unless(n.value == nil, "write [] around one value")
 	}
@@ -46,21 +49,13 @@ func (k key) takeList(n node) (any, string, string) {
 	return out, "", ""
 }
 
-// takePatterns reads a list of mappings with a name and a regexp.
+// takePatterns reads a list of expressions, and of mappings with a name and a
+// regexp.
 func (k key) takePatterns(items []node) (any, string, string) {
 	out := make([]Pattern, len(items))
 	var errs Errors
 	for i, item := range items {
-		fields, ok := item.value.([]entry)
-		at := fmt.Sprintf("%s[%d]", k.path, i)
-		if !ok {
-			errs = append(errs, &Error{Path: at, Want: "a mapping of name and regexp", Value: item.shown(), Origin: Origin{Line: item.line}})
-			continue
-		}
-		p, bad := pattern(at, fields)
-		if bad == nil && p.Regexp == "" {
-			bad = &Error{Path: at + ".regexp", Want: "given", Origin: Origin{Line: item.line}}
-		}
+		p, bad := pattern(fmt.Sprintf("%s[%d]", k.path, i), item)
 		if bad != nil {
 			errs = append(errs, bad)
 		}
@@ -75,7 +70,25 @@ func (k key) takePatterns(items []node) (any, string, string) {
 	return out, "", ""
 }
 
-func pattern(at string, fields []entry) (p Pattern, _ *Error) {
+// pattern reads one rule of redaction.
+func pattern(at string, n node) (p Pattern, bad *Error) {
+	switch v := n.value.(type) {
+	case string:
+		bad = &Error{Path: at, Value: n.shown(), Origin: Origin{Line: n.line}}
+		if bad.Want, bad.Remedy = expression(v); bad.Want != "" {
+			return p, bad
+		}
+		return Pattern{Regexp: v}, nil
+	case []entry:
+		if p, bad = fieldsOfPattern(at, v); bad == nil && p.Regexp == "" {
+			bad = &Error{Path: at + ".regexp", Want: "given", Origin: Origin{Line: n.line}}
+		}
+		return p, bad
+	}
+	return p, &Error{Path: at, Want: "a regular expression, or a mapping of name and regexp", Value: n.shown(), Origin: Origin{Line: n.line}}
+}
+
+func fieldsOfPattern(at string, fields []entry) (p Pattern, _ *Error) {
 	for _, f := range fields {
 		bad := &Error{Path: at + "." + clip(f.name), Value: f.node.shown(), Origin: Origin{Line: f.line}}
 		s, ok := f.node.value.(string)

@@ -18,7 +18,11 @@ type Options struct {
 	Dir     string         // "": the current folder
 	Environ []string       // as os.Environ has it; nil: os.Environ()
 	Flags   *pflag.FlagSet // that were parsed; nil: none
-	Preset  string         // where nobody sets one; "": default
+	// FlagsAlone has neither a file nor the environment read.
+	FlagsAlone bool
+	// Defaults are the values of paths where nobody sets them, in place of those
+	// of the table, written as a variable would have them.
+	Defaults map[string]string
 }
 
 // Loaded is what was read.
@@ -40,7 +44,9 @@ func Load(o Options) (*Loaded, error) {
 	}
 	l := new(Loaded)
 	var err error
-	if l.File, l.Found, err = o.path(); err != nil {
+	if o.FlagsAlone {
+		o.Environ = []string{}
+	} else if l.File, l.Found, err = o.path(); err != nil {
 		return nil, err
 	}
 	file := newLayer()
@@ -54,7 +60,8 @@ func Load(o Options) (*Loaded, error) {
 	for _, g := range given {
 		errs = append(errs, g.errs...)
 	}
-	base, preset := defaults(o.Preset, given)
+	base, preset := defaults(o.Defaults, given)
+	errs = append(errs, base.errs...)
 	l.layers = append([]*layer{base, preset}, given...)
 	if len(errs) == 0 {
 		errs = slices.Concat(l.contradictions(), l.keySent(o.Environ), l.outside())
@@ -109,15 +116,15 @@ func fileLayer(path string) (*layer, error) {
 	return l, nil
 }
 
-// defaults returns the layers of what nobody set: by the table, and by the
-// preset that the stronger layers name.
-func defaults(name string, given []*layer) (base, preset *layer) {
+// defaults returns the layers of what nobody set: by the table and the command,
+// and by the preset that the stronger layers name.
+func defaults(command map[string]string, given []*layer) (base, preset *layer) {
 	base, preset = newLayer(), newLayer()
 	for _, k := range keys() {
 		base.values[k.path], base.origins[k.path] = k.value, Origin{}
-	}
-	if name != "" {
-		base.values["preset"], base.origins["preset"] = name, Origin{Name: "default of the command"}
+		if text, ok := command[k.path]; ok {
+			base.set(k, loosely(text), Origin{Name: "default of the command"})
+		}
 	}
 	v, _ := lookup(append([]*layer{base}, given...), "preset")
 	chosen, _ := v.(string)

@@ -88,7 +88,8 @@ Settings come from these places; a later one wins:
 
 ` + "`tiercompact config show` tells each value and where it comes from, `config validate` what is wrong with a file, `config init`" + ` writes a file with
 all of them. A name that does not exist, a value that is out of bounds, a setting that is given twice: each is an error that names path, value, file and
-line, and nothing runs (exit code 2).
+line, and nothing runs (exit code 2). A variable that begins with ` + "`COMPACT_`" + ` and that no setting has is a warning, with the nearest name: it may be another
+program's.
 
 No credentials stand in a file. S3 takes them from the standard chain (environment, shared file, role of the machine); the bearer token of model servers
 is in ` + "`COMPACT_API_KEY`" + `.
@@ -97,5 +98,9 @@ A file that is found, not named, may belong to somebody else's project. The comm
 off, and refuse to send ` + "`COMPACT_API_KEY` or `OTEL_EXPORTER_OTLP_HEADERS`" + ` to an address that only such a file names, or to write outside of its folder for
 it, also where links lead there.
 
-A list in the environment has commas between its parts, or is written as in YAML: ` + "`COMPACT_PROTECT='[\"role:tool\", \"/a, b/\"]'`" + `.
+A list in the environment has commas between its parts, or is written as in YAML: ` + "`COMPACT_PROTECT='[\"role:tool\", \"/a, b/\"]'`" + `. ` + "`COMPACT_PATTERNS`" + ` without brackets is one
+expression, commas included.
+
+Shares may be percentages: ` + "`75%` is 0.75. Numbers of tokens may end in k or m, which stand for 1,024 and 1,048,576: `32k` is 32,768" + `. Names may be in camelCase
+in a file, and some settings have a second name that other tools use; it may stand at the top or in ` + "`policy`" + `.
 `

@@ -30,22 +30,29 @@ func TestNearestNamesAreTold(t *testing.T) {
 	}
 }
 
-func TestNearestVariablesAreTold(t *testing.T) {
+// A variable may be for a program of the same prefix, so it is no error.
+func TestUnknownVariablesAreWarnedOf(t *testing.T) {
 	for given, want := range map[string]string{
 		"COMPACT_ENABLED": "did you mean COMPACT_REDACT_ENABLED?", "COMPACT_SOFT": "did you mean COMPACT_THRESHOLDS_SOFT?",
 		"COMPACT_SUMMARY": "did you mean COMPACT_DEADLINES_SUMMARY?", "COMPACT_WNDOW": "did you mean COMPACT_WINDOW?", "COMPACT_policy.reserve": "did you mean COMPACT_POLICY_RESERVE?",
 		"COMPACT_": "tiercompact config init writes all", "COMPACT_ZZZZ": "tiercompact config init writes all",
+		"COMPACT_TRIGER_PCT": "did you mean COMPACT_TRIGGER_PCT?", "COMPACT_S3_SECRET_KEY": "credentials do not belong", "COMPACT_PASSWORD": "COMPACT_API_KEY",
 	} {
-		_, err := config.Load(config.Options{Dir: t.TempDir(), Environ: []string{given + "=1"}})
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error is %v, want %q", given, err, want)
+		const secret = "correct horse"
+		l := load(t, config.Options{Environ: []string{given + "=" + secret, "COMPACT_FILL=0.3", "COMPACT_API_KEY=x", "OTHER=1"}})
+		notices := l.Notices()
+		if len(notices) != 1 || !strings.HasPrefix(notices[0], given+" is no setting and changes nothing; ") || !strings.Contains(notices[0], want) || strings.Contains(notices[0], secret) {
+			t.Errorf("%s: notices are %q, want one with %q", given, notices, want)
+		}
+		if l.Config.Fill != 0.3 {
+			t.Errorf("%s: the other variables do not hold", given)
 		}
 	}
 }
 
 func TestEachErrorOfAListIsTold(t *testing.T) {
 	dir := t.TempDir()
-	write(t, filepath.Join(dir, "compact.yaml"), "policy:\n  protect:\n  - role:bob\n  - m1\n  - /(/\n  - [x]\nredact:\n  patterns:\n  - name: a\n  - {regexp: x}\n  - {regexp: '['}\n  - y\n")
+	write(t, filepath.Join(dir, "compact.yaml"), "policy:\n  protect:\n  - role:bob\n  - m1\n  - /(/\n  - [x]\nredact:\n  patterns:\n  - name: a\n  - {regexp: x}\n  - {regexp: '['}\n  - 7\n  - y\n")
 	_, err := config.Load(config.Options{Dir: dir, Environ: []string{}})
 	var all config.Errors
 	if !errors.As(err, &all) {

@@ -39,7 +39,7 @@ func (p *place) register(cmd *cobra.Command) {
 
 // open opens the archive, and returns the sessions to look through.
 func (p *place) open(ctx context.Context, o archiveOptions) (archive.Store, []string, error) {
-	if err := p.load(p.cmd, ""); err != nil {
+	if err := p.load(p.cmd, nil); err != nil {
 		return nil, nil, err
 	}
 	a := p.Config.Archive

@@ -45,7 +45,6 @@ type benchOptions struct {
 	windows                      []float64
 	left                         float64
 	baselines, quick, json, cost bool
-	summarizer                   string
 	seed                         uint64
 	csv, html, plot, plotOf      string
 	models                       models
@@ -61,11 +60,7 @@ func (o *benchOptions) register(cmd *cobra.Command) {
 	f.BoolVar(&o.baselines, "baselines", true, "measure plain ways too")
 	f.BoolVar(&o.quick, "quick", false, "fewer windows, and the shorter ones of the made-up sessions")
 	f.BoolVar(&o.cost, "cost", true, "measure times and memory too; without, two runs are the same to the byte")
-	f.StringVar(&o.models.kind, "engine", "", "what ranks: "+benchRankers+" (default \"lexical\")")
-	f.StringVar(&o.summarizer, "summarizer", "", "what summarises: "+benchWriters+" (default \"extractive\")")
-	f.StringVar(&o.models.url, "ollama-url", "", "`address` of Ollama (default: OLLAMA_HOST, else http://127.0.0.1:11434)")
-	f.StringVar(&o.models.embedder, "embed-model", "", "`model` that ranks (default "+engine.DefaultEmbedder+")")
-	f.StringVar(&o.models.summarizer, "summary-model", "", "`model` that summarises (default "+engine.DefaultSummarizer+")")
+	o.models.register(cmd, "engine", "ollama_url", "summary.model", "summary.url", "embed")
 	f.Uint64Var(&o.seed, "seed", 42, "`number` that sessions and what is random are made from")
 	f.BoolVar(&o.json, "json", false, "all figures as JSON")
 	f.StringVar(&o.csv, "csv", "", "write a line for each row to this `file`")
@@ -75,7 +70,7 @@ func (o *benchOptions) register(cmd *cobra.Command) {
 	o.look.register(cmd)
 	f.Lookup("window").DefValue = ""
 	f.SortFlags = false
-	for flag, words := range map[string]string{"preset": benchPresets, "level": benchLevels, "engine": benchRankers, "summarizer": benchWriters, "plot-of": strings.Join(report.Plots(), ", ")} {
+	for flag, words := range map[string]string{"preset": benchPresets, "level": benchLevels, "plot-of": strings.Join(report.Plots(), ", ")} {
 		complete(cmd, flag, words)
 	}
 }
@@ -83,8 +78,6 @@ func (o *benchOptions) register(cmd *cobra.Command) {
 const (
 	benchPresets = "default, eager, steady"
 	benchLevels  = "auto, soft, hard, emergency"
-	benchRankers = "lexical, ollama"
-	benchWriters = "extractive, ollama"
 )
 
 func (o *benchOptions) run(cmd *cobra.Command, args []string) error {
@@ -152,7 +145,7 @@ func (o *benchOptions) valid(cmd *cobra.Command) error {
 	if cmd.Flags().Changed("left") && !(o.left > 0 && o.left < 1) {
 		return usagef("--left takes a share of the tokens, above 0 and below 1, not %g", o.left)
 	}
-	if err := chosen([]choice{{"engine", &o.models.kind, benchRankers}, {"summarizer", &o.summarizer, benchWriters}, {"plot-of", &o.plotOf, strings.Join(report.Plots(), ", ")}}); err != nil {
+	if err := chosen([]choice{{"plot-of", &o.plotOf, strings.Join(report.Plots(), ", ")}}); err != nil {
 		return err
 	}
 	return o.validTargets(cmd)
@@ -160,26 +153,11 @@ func (o *benchOptions) valid(cmd *cobra.Command) error {
 
 // engines has cfg rank and summarise with what the flags name.
 func (o *benchOptions) engines(cmd *cobra.Command, cfg *tiercompact.Config) error {
-	ranks, writes := o.models.kind == "ollama", o.summarizer == "ollama"
-	switch {
-	case !ranks && o.models.embedder != "":
-		return usagef("--embed-model is a model of Ollama; give --engine ollama too")
-	case !writes && o.models.summarizer != "":
-		return usagef("--summary-model is a model of Ollama; give --summarizer ollama too")
+	e, err := o.models.options(cmd, false)
+	if err != nil {
+		return err
 	}
-	m := o.models
-	m.seed = int(o.seed)
-	e := m.options()
-	e.Kind = engine.BuiltIn
-	if ranks || writes {
-		e.Kind = engine.Ollama
-	}
-	if !ranks {
-		e.Embedder = engine.Lexical
-	}
-	if !writes {
-		e.Summarizer = engine.Extractive
-	}
+	e.Seed = int(o.seed)
 	found, err := engine.Open(cmd.Context(), e)
 	if err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 
 // notMeasured are the flags that change where figures go, not what they are.
 // The address of a server is nobody's business who reads them.
-var notMeasured = []string{"json", "csv", "html", "plot", "plot-of", "ascii", "color", "ollama-url", "help"}
+var notMeasured = []string{"json", "csv", "html", "plot", "plot-of", "ascii", "color", "ollama-url", "embed-url", "summary-url", "embed-cache", "no-embed-cache", "help"}
 
 // command returns the words of the command that measures what this one does,
 // whatever it shows of that.

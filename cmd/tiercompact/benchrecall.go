@@ -39,23 +39,17 @@ fused with the words.`,
 	}
 	f := cmd.Flags()
 	f.StringArrayVar(&o.embedders, "embed-model", nil, "rank by this `model` too; may be given several times")
-	f.StringVar(&o.models.kind, "engine", "", "where the model is: ollama, or built-in for none (default: ollama where a model is named)")
-	f.StringVar(&o.models.url, "ollama-url", "", "`address` of Ollama (default: OLLAMA_HOST, else http://127.0.0.1:11434)")
-	f.StringVar(&o.models.embedURL, "embed-url", "", "`address` of a server with /v1/embeddings in place of Ollama")
-	f.StringVar(&o.models.cache, "embed-cache", "", "keep vectors in this `folder` (default: tiercompact in the user's cache folder)")
-	f.BoolVar(&o.models.noCache, "no-embed-cache", false, "keep vectors in memory alone")
+	o.models.register(cmd, "engine", "ollama_url", "embed.url", "embed.cache")
 	f.StringVar(&o.detail, "detail", "", "write what was kept for each question to this `file`, as JSON lines")
 	f.StringVar(&o.generate, "generate", "", "write the dialogues of --seed to this `file` (- for stdout), and measure nothing")
 	f.Uint64Var(&o.seed, "seed", 42, "`number` that dialogues are made from")
 	f.BoolVar(&o.json, "json", false, "as JSON")
-	complete(cmd, "engine", recallEngines)
 	return cmd
 }
 
-const recallEngines = "ollama, built-in"
-
 type benchRecallOptions struct {
 	models           models
+	engine           engine.Options
 	embedders        []string
 	detail, generate string
 	seed             uint64
@@ -63,7 +57,7 @@ type benchRecallOptions struct {
 }
 
 func (o *benchRecallOptions) run(cmd *cobra.Command, args []string) error {
-	if err := o.valid(args); err != nil {
+	if err := o.valid(cmd, args); err != nil {
 		return err
 	}
 	if o.generate != "" {
@@ -92,20 +86,16 @@ func (o *benchRecallOptions) run(cmd *cobra.Command, args []string) error {
 	return buffered(cmd.OutOrStdout(), func(w io.Writer) error { return o.show(w, name, t) })
 }
 
-func (o *benchRecallOptions) valid(args []string) error {
-	if err := oneOf("--engine", o.models.kind, recallEngines); err != nil {
+func (o *benchRecallOptions) valid(cmd *cobra.Command, args []string) error {
+	e, err := o.models.options(cmd, len(o.embedders) > 0)
+	if err != nil {
 		return err
 	}
-	switch named := len(o.embedders) > 0 || o.models.embedURL != ""; {
-	case o.generate != "" && (len(args) > 0 || o.detail != "" || o.json || named):
+	switch o.engine = e; {
+	case o.generate != "" && (len(args) > 0 || o.detail != "" || o.json || len(o.embedders) > 0 || e.EmbedURL != ""):
 		return usagef("--generate only writes dialogues; leave DATA and the other flags but --seed out")
-	case o.models.kind == string(engine.BuiltIn) && named:
-		return usagef("--engine built-in asks no model; leave --embed-model and --embed-url out")
 	case o.detail == "-":
 		return usagef("--detail - is no file; give the name of one")
-	}
-	if err := o.models.valid(); err != nil {
-		return err
 	}
 	return apart(fileOrStdin(args), target{"--generate", o.generate}, target{"--detail", o.detail})
 }
@@ -113,19 +103,23 @@ func (o *benchRecallOptions) valid(args []string) error {
 // rankings are those without a model, and those of each model.
 func (o *benchRecallOptions) rankings(cmd *cobra.Command, bar *recallBar) ([]evidence.Ranking, error) {
 	names := o.embedders
-	if len(names) == 0 && (o.models.kind == string(engine.Ollama) || o.models.embedURL != "") {
+	if len(names) == 0 && (o.engine.Kind != engine.BuiltIn) {
 		names = []string{""} // the engine's choice
 	}
 	all := evidence.Rankings()
 	for _, name := range names {
-		options := o.models.options()
-		options.Kind, options.Embedder, options.Summarizer, options.Embedded = engine.Ollama, name, engine.Extractive, bar.embedded
+		options := o.engine
+		options.Embedder, options.Summarizer, options.Embedded = name, engine.Extractive, bar.embedded
 		e, err := engine.Open(cmd.Context(), options)
 		if err != nil {
 			return nil, err
 		}
 		if e.Warning != "" {
 			note(cmd, "warning: %s", e.Warning)
+		}
+		if e.Ranking.BuiltIn() {
+			note(cmd, "no model ranks: %s", e.Ranking.Why)
+			continue
 		}
 		var cfg tiercompact.Config
 		e.Into(&cfg)

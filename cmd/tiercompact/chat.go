@@ -31,6 +31,11 @@ func newChatCommand() *cobra.Command {
 window: it is compacted as it goes on, and nothing is lost. It is on disk after
 each message, and --resume goes on with it, also where the chat was killed.
 
+A compaction follows an answer, while you read it; what you type meanwhile is
+sent when it has ended. Your own message leads to one only if the request would
+otherwise not fit the window. --trigger every_message compacts after any
+message, --trigger manual by /compact alone, and where a request would not fit.
+
 Where input or output is no terminal, or cannot place its cursor (TERM=dumb),
 each line that is read is a message or a command, and answers go to stdout.`,
 		Example: `  tiercompact chat llama3.2:3b
@@ -49,9 +54,17 @@ each line that is read is a message or a command, and answers go to stdout.`,
 	f.StringVar(&o.system, "system", "", "the system prompt of a new session, as `text`")
 	f.BoolVar(&o.plain, "plain", false, "line by line, also on a terminal")
 	o.look.register(cmd)
-	o.settings.register(cmd, append([]string{"preset", "model", "window", "redact", "trace"}, settingsOfModels()...)...)
-	f.Lookup("preset").DefValue = string(tiercompact.Steady)
+	o.settings.register(cmd, append([]string{"preset", "model", "window", "trigger", "redact", "trace"}, settingsOfModels()...)...)
+	for _, name := range []string{"preset", "trigger"} {
+		f.Lookup(name).DefValue = chatDefaults()[name]
+	}
 	return cmd
+}
+
+// chatDefaults are what a chat sets where nobody does: rounds follow answers,
+// while the user reads, and a preflight compacts only what would not fit.
+func chatDefaults() map[string]string {
+	return map[string]string{"preset": string(tiercompact.Steady), "trigger": string(tiercompact.AssistantOnly), "policy.trigger_pct": "1"}
 }
 
 type chatOptions struct {
@@ -85,7 +98,7 @@ func (o *chatOptions) run(cmd *cobra.Command, args []string) (err error) {
 // valid refuses what contradicts, and sorts out the argument: behind --resume
 // it may be the name of a session.
 func (o *chatOptions) valid(cmd *cobra.Command, args []string) error {
-	if err := o.settings.load(cmd, string(tiercompact.Steady)); err != nil {
+	if err := o.settings.load(cmd, chatDefaults()); err != nil {
 		return err
 	}
 	if o.settings.Origin("model").Kind == config.Flag {

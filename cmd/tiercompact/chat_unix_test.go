@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -18,6 +19,8 @@ import (
 	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/internal/fault"
+	"github.com/tiercompact/tiercompact/levels"
+	"github.com/tiercompact/tiercompact/trace"
 )
 
 // A terminal is one of tmux, with a command in it.
@@ -100,6 +103,20 @@ func (x *terminal) until(text string) string {
 	return ""
 }
 
+// while waits for a text to be shown, whatever the program is doing.
+func (x *terminal) while(text string) string {
+	x.t.Helper()
+	var now string
+	for range 500 {
+		if now = x.shown(); strings.Contains(now, text) {
+			return now
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	x.t.Fatalf("%q is not shown, but:\n%s", text, now)
+	return ""
+}
+
 // record adds what is shown to the recording.
 func (x *terminal) record(what string) {
 	x.t.Helper()
@@ -158,14 +175,17 @@ func lastTyped(t chat.Transcript) string {
 	return text
 }
 
-// answerer answers with what was asked last; what begins with "wait" it never
-// answers, until the test ends.
+// answerer answers with what was asked last: what begins with "wait" never,
+// until the test ends, what begins with "tell" or "list" at length.
 func answerer(ended <-chan struct{}) func(prompt string) string {
 	return func(prompt string) string {
 		lines := strings.Split(strings.TrimSpace(prompt), "\n")
 		last := lines[len(lines)-1]
 		if strings.HasPrefix(last, "wait") {
 			<-ended
+		}
+		if times := map[string]int{"tell": 40, "list": 110}[last[:min(4, len(last))]]; times > 0 {
+			return "You said: " + last + "\n" + strings.Repeat("There is much to be told of the harbour, and of all who came there. ", times) + "\nThat is all."
 		}
 		if len(last) > 60 {
 			last = last[:60]
@@ -196,7 +216,7 @@ func TestChatOnATerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	x.run("tiercompact chat llama3.2:1b --window 4096 --preset default --session demo")
+	x.run("tiercompact chat llama3.2:1b --window 4096 --preset default --session demo --trace trace.jsonl")
 	x.until("session demo with llama3.2:1b")
 	x.record("A new chat")
 
@@ -240,11 +260,14 @@ func TestChatOnATerminal(t *testing.T) {
 	x.record("/files and /why")
 	x.fill("hard", 40)
 	x.record("Hard: what matters least for the question at hand goes")
+	x.typed("list all you know of it")
+	x.until("↓ emergency")
+	x.record("Emergency: a long answer fills the window, and a summary takes the place of the rest")
 	x.paste(strings.Repeat("all that is left of the window is filled by this text. ", 168))
 	x.keys("Enter")
-	x.until("↓ emergency")
 	x.until("You said: ")
-	x.record("Emergency: a long paste fills the window, and a summary takes the place of the rest")
+	x.record("A paste that would not fit: room is made before it is sent, as it must be")
+	x.checkRounds(server, 4096)
 
 	_, before := x.session("demo")
 	x.typed("/undo")
@@ -272,7 +295,7 @@ func TestChatOnATerminal(t *testing.T) {
 		t.Error("the kill changed the session file")
 	}
 
-	x.run("tiercompact chat --resume --preset default --window 4096")
+	x.run("tiercompact chat --resume --preset default --window 4096 --trace trace.jsonl")
 	x.until("session demo goes on; /retry")
 	x.record("It goes on where it was")
 	now, again := x.session("demo")
@@ -294,6 +317,166 @@ func TestChatOnATerminal(t *testing.T) {
 	x.keys("C-c")
 	x.gone()
 	golden(t, filepath.Join("..", "..", "docs", "chat.txt"), append([]byte(recordedBy), x.screen.Bytes()...))
+}
+
+// checkRounds checks that rounds followed answers, by the events, and that no
+// request was above the window. A check of the user's message is followed by the
+// preflight of the request, one of the answer by the user's next message.
+func (x *terminal) checkRounds(server *fault.Server, window int) {
+	x.t.Helper()
+	raw, err := os.ReadFile(filepath.Join(x.dir, "trace.jsonl"))
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	made, preflight := 0, ""
+	for line := range bytes.Lines(raw) {
+		var e trace.Event
+		if err := json.Unmarshal(line, &e); err != nil {
+			x.t.Fatal(err)
+		}
+		d, ok := e.Data.(trace.TriggerDecision)
+		switch {
+		case !ok:
+			continue
+		case d.Level == string(levels.LayerName) && d.Triggered && d.Reason != "over the budget":
+			x.t.Errorf("a preflight compacted for the reason %q", d.Reason)
+		case d.Level != string(levels.LayerName) && d.Triggered:
+			made++
+			if preflight != string(levels.LayerName) && d.Reason != "room for the next message" {
+				x.t.Errorf("a round of %s, by %s, did not follow an answer", d.Level, d.Reason)
+			}
+		}
+		preflight = d.Level
+	}
+	if made < 3 {
+		x.t.Errorf("%d rounds followed answers", made)
+	}
+	for i, a := range server.Asked() {
+		if a.Tokens > window {
+			x.t.Errorf("request %d has %d tokens, the window %d", i, a.Tokens, window)
+		}
+	}
+}
+
+// roundShown is what the status says while a model writes a summary.
+const roundShown = "summarising"
+
+// tells sends messages that have long answers until a round is made after one,
+// and returns the message.
+func (x *terminal) tells(text string) string {
+	x.t.Helper()
+	for i := range 10 {
+		line := fmt.Sprintf("%s, part %d", text, i)
+		x.typed(line)
+		for range 500 {
+			s := x.shown()
+			_, m := x.session("demo")
+			if strings.Contains(s, roundShown) {
+				return line
+			}
+			if lastTyped(m) == line && m[len(m)-1].Role == chat.Assistant && !strings.Contains(s, "Ctrl+C stops") {
+				break
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+	}
+	x.t.Fatalf("no round was made:\n%s", x.shown())
+	return ""
+}
+
+// released lets summaries be written until a text is shown and the program is
+// idle.
+func (x *terminal) released(write chan<- struct{}, text string) string {
+	x.t.Helper()
+	for range 500 {
+		select {
+		case write <- struct{}{}:
+		case <-time.After(20 * time.Millisecond):
+		}
+		if s := x.shown(); strings.Contains(s, text) && !strings.Contains(s, "Ctrl+C stops") {
+			return s
+		}
+	}
+	x.t.Fatalf("%q is not shown, but:\n%s", text, x.shown())
+	return ""
+}
+
+// A round after an answer is made while the user reads: what is typed is sent
+// when it has ended, it can be stopped and undone, and to leave is safe.
+func TestChatCompactsWhileTheUserReads(t *testing.T) {
+	x := newTerminal(t)
+	server := fault.Fake(t,
+		fault.Model{Name: "llama3.2:1b", Capabilities: []string{fault.Completion}, Window: 8192},
+		fault.Model{Name: "writer:3b", Capabilities: []string{fault.Completion}, Window: 8192})
+	ended, write := make(chan struct{}), make(chan struct{})
+	chatted := answerer(ended)
+	server.Answer = func(prompt string) string {
+		if strings.Contains(prompt, "helpful assistant") {
+			return chatted(prompt)
+		}
+		select {
+		case <-write:
+		case <-ended:
+		}
+		return fault.Outline(prompt)
+	}
+	t.Cleanup(func() { close(ended) })
+	t.Setenv("OLLAMA_HOST", server.URL)
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	t.Setenv("COMPACT_LEVEL", "emergency") // at 60 %, so that the next message still fits
+	x.run("tiercompact chat llama3.2:1b --window 4096 --preset default --session demo --embed-model lexical --summary-model writer:3b")
+	x.until("session demo with llama3.2:1b")
+	for _, text := range []string{"one", "two", "three"} {
+		x.typed(text + " " + strings.Repeat("of the harbour ", 20))
+		x.until("You said: " + text)
+	}
+
+	first := x.tells("tell me all")
+	if s := x.while(roundShown); !strings.Contains(s, "That is all.") {
+		t.Errorf("the answer is not there to be read:\n%s", s)
+	}
+	x.typed("and then?")
+	x.while("your message waits")
+	if _, m := x.session("demo"); lastTyped(m) != first {
+		t.Errorf("sent during the round was %q", lastTyped(m))
+	}
+	if s := x.released(write, "You said: and then?"); !strings.Contains(s, "↓ emergency") {
+		t.Errorf("no round is shown:\n%s", s)
+	}
+
+	x.tells("tell me more")
+	_, before := x.session("demo")
+	x.keys("C-c")
+	x.until("the compaction was stopped")
+	if _, after := x.session("demo"); !reflect.DeepEqual(after, before) {
+		t.Error("a round that was stopped changed the session")
+	}
+
+	x.typed("go on")
+	x.while(roundShown) // it is due all the more
+	x.typed("/undo")
+	x.while("your message waits")
+	x.released(write, "is taken back")
+	if _, after := x.session("demo"); len(after) <= len(before) || lastTyped(after) != "go on" {
+		t.Errorf("%d messages after /undo, the last of them %q", len(after), lastTyped(after))
+	}
+
+	x.tells("tell me the rest")
+	x.typed("/quit")
+	x.gone()
+	raw, left := x.session("demo")
+	x.run("tiercompact chat --resume --window 4096 --preset default --summary-model extractive")
+	x.until("session demo goes on")
+	if now, again := x.session("demo"); !bytes.Equal(now, raw) || !reflect.DeepEqual(again, left) {
+		t.Error("to resume changed the session")
+	}
+	x.typed("thank you")
+	x.until("You said: thank you")
+	for i, a := range server.Asked() {
+		if a.Tokens > 4096 && a.Model == "llama3.2:1b" {
+			t.Errorf("request %d has %d tokens", i, a.Tokens)
+		}
+	}
 }
 
 const recordedBy = `A chat, as it was recorded by

@@ -88,7 +88,7 @@ func (o *compactOptions) valid(cmd *cobra.Command, path string) error {
 	if err := oneOf("--to", o.to, formatNames(true)); err != nil {
 		return err
 	}
-	if err := o.settings.load(cmd, ""); err != nil {
+	if err := o.settings.load(cmd, nil); err != nil {
 		return err
 	}
 	if err := layersAlone(o.layers || o.note != "", &o.settings); err != nil {

@@ -50,7 +50,7 @@ those would do.`,
   tiercompact config show --json | jq '."policy.trigger_pct"'`,
 		Args: atMost(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := s.load(cmd, ""); err != nil {
+			if err := s.load(cmd, nil); err != nil {
 				return err
 			}
 			text := s.YAML(changed)

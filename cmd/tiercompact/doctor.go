@@ -54,7 +54,7 @@ type doctorOptions struct {
 }
 
 func (o *doctorOptions) run(cmd *cobra.Command, args []string) error {
-	if err := o.settings.load(cmd, string(tiercompact.Steady)); err != nil {
+	if err := o.settings.load(cmd, map[string]string{"preset": string(tiercompact.Steady)}); err != nil {
 		return err
 	}
 	patient, err := o.patient(cmd, args)

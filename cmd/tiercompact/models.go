@@ -1,11 +1,11 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/config"
@@ -13,32 +13,53 @@ import (
 	"github.com/tiercompact/tiercompact/summarize"
 )
 
-// models are the flags of bench that say which models rank and summarise: what
-// it measures follows from its command, never from a file or a variable.
-type models struct {
-	kind, url, embedder, summarizer, embedURL, cache string
-	noCache                                          bool
-	seed                                             int
+// models are the flags of bench that say which models rank and summarise, those
+// of all commands. What it measures follows from its command, never from a file
+// or a variable, and without such flags no model is asked.
+type models struct{ flags []string }
+
+// register adds the flags of the settings of these paths or sections.
+func (m *models) register(cmd *cobra.Command, paths ...string) {
+	before := make(map[string]bool)
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { before[f.Name] = true })
+	registerSettings(cmd, paths...)
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !before[f.Name] {
+			m.flags = append(m.flags, f.Name)
+		}
+	})
+	cmd.Flags().Lookup("engine").DefValue = string(engine.BuiltIn) + ", but for models that are named"
 }
 
-// options are what to look for.
-func (m *models) options() engine.Options {
-	c := config.Config{Engine: m.kind, OllamaURL: m.url, Seed: m.seed}
-	c.Summary.Model = m.summarizer
-	c.Embed = config.Embed{Model: m.embedder, URL: m.embedURL, Cache: cmp.Or(m.cache, config.CacheAuto)}
-	if m.noCache {
-		c.Embed.Cache = config.CacheNone
+// options are what to look for. Where no engine was given and a model is named,
+// by these flags or by others, the role of the other stays with what is built in.
+func (m *models) options(cmd *cobra.Command, named bool) (engine.Options, error) {
+	own := pflag.NewFlagSet("", pflag.ContinueOnError)
+	for _, name := range m.flags { // others of bench have names of settings, and are none
+		own.AddFlag(cmd.Flags().Lookup(name))
 	}
-	o, _ := c.EngineOptions() // fails for the session's model alone, which bench has not
-	return o
-}
-
-// valid refuses what contradicts.
-func (m *models) valid() error {
-	if m.noCache && m.cache != "" {
-		return usagef("--embed-cache and --no-embed-cache contradict; give one")
+	l, err := config.Load(config.Options{FlagsAlone: true, Flags: own, Defaults: map[string]string{"engine": string(engine.BuiltIn)}})
+	if err != nil {
+		return engine.Options{}, settingsError(err)
 	}
-	return nil
+	c := l.Config
+	if l.Origin("engine").Kind == config.Default {
+		ranks, writes := c.Embed.Model != "" || c.Embed.URL != "", c.Summary.Model != "" || c.Summary.URL != ""
+		if named || ranks || writes {
+			c.Engine = string(engine.Auto)
+		}
+		if !ranks && !named {
+			c.Embed.Model = engine.Lexical
+		}
+		if !writes {
+			c.Summary.Model = engine.Extractive
+		}
+	}
+	o, err := c.EngineOptions()
+	if err != nil {
+		return o, settingsError(err)
+	}
+	return o, nil
 }
 
 // lookFor looks for the models, and has cfg use them and tell p how they get on.

@@ -39,7 +39,7 @@ type planOptions struct {
 }
 
 func (o *planOptions) run(cmd *cobra.Command, path string) error {
-	if err := o.settings.load(cmd, ""); err != nil {
+	if err := o.settings.load(cmd, nil); err != nil {
 		return err
 	}
 	if err := layersAlone(o.layers, &o.settings); err != nil {

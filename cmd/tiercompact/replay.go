@@ -112,7 +112,7 @@ func (o *replayOptions) valid(cmd *cobra.Command, path string) error {
 	if err := oneOf("--to", o.to, formatNames(true)); err != nil {
 		return err
 	}
-	if err := o.settings.load(cmd, ""); err != nil {
+	if err := o.settings.load(cmd, nil); err != nil {
 		return err
 	}
 	if err := errors.Join(o.sinks.take(cmd, &o.settings), o.picture.valid()); err != nil {

@@ -47,10 +47,10 @@ func settingsOfModels() []string {
 	return []string{"engine", "ollama_url", "exact_tokens", "summary.model", "summary.url", "embed", "deadlines"}
 }
 
-// load reads the settings, with a preset for where nobody sets one. A file that
-// was not named is told of.
-func (s *settings) load(cmd *cobra.Command, preset string) error {
-	l, err := config.Load(config.Options{File: s.file, Flags: cmd.Flags(), Preset: preset})
+// load reads the settings, with the command's own values for where nobody sets
+// one. A file that was not named is told of.
+func (s *settings) load(cmd *cobra.Command, defaults map[string]string) error {
+	l, err := config.Load(config.Options{File: s.file, Flags: cmd.Flags(), Defaults: defaults})
 	if err != nil {
 		return usageError{settingsError(err)}
 	}

@@ -14,15 +14,9 @@ import (
 
 func main() {
 	ctx := context.Background()
-	found, err := engine.Open(ctx, engine.Options{})
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Printf("hard ranks by %s: %s\n", found.Ranking.Engine, found.Ranking.Why)
-	fmt.Printf("emergency summarises by %s: %s\n", found.Summary.Engine, found.Summary.Why)
-
 	cfg := tiercompact.Config{Window: 8192, Preset: tiercompact.Steady}
-	found.Into(&cfg)
+	fmt.Println(engine.Find(ctx, &cfg))
+
 	compactor, err := tiercompact.New(cfg)
 	if err != nil {
 		log.Fatal(err)

@@ -70,6 +70,14 @@ func (q chatRequest) prompt() string {
 	return b.String()
 }
 
+// last returns the text of the last message.
+func (q chatRequest) last() string {
+	if len(q.Messages) == 0 {
+		return ""
+	}
+	return textOf(q.Messages[len(q.Messages)-1].Content)
+}
+
 // textOf returns the text of a content: a string, or OpenAI's list of parts.
 func textOf(content []byte) string {
 	var text string
@@ -119,6 +127,9 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 	}
 	window := s.load(m, q.Options.NumCtx)
 	whole := q.read(math.MaxInt)
+	s.mu.Lock()
+	s.asked = append(s.asked, Asked{q.Model, whole, window, q.last()})
+	s.mu.Unlock()
 	if whole > window && q.Truncate != nil && !*q.Truncate {
 		refuse(w, r, http.StatusBadRequest, tooLong)
 		return

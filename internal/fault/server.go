@@ -43,8 +43,24 @@ type Server struct {
 	// Answer writes the answers of chats, from the text of all messages.
 	Answer func(prompt string) string
 
-	mu     sync.Mutex     // guards Models and loaded while requests are served
+	mu     sync.Mutex     // guards Models and what follows while requests are served
 	loaded map[string]int // window by name
+	asked  []Asked
+}
+
+// Asked is what a chat asked for.
+type Asked struct {
+	Model          string
+	Tokens, Window int    // of the whole prompt, as this server counts it; that it is given
+	Last           string // the text of the last message
+}
+
+// Asked returns the chats that were asked for, in order, those that were refused
+// for their length among them.
+func (s *Server) Asked() []Asked {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.asked)
 }
 
 // Fake starts a server; it ends with the test. Without models, it has what

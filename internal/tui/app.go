@@ -12,6 +12,7 @@ import (
 
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/internal/screen"
+	"github.com/tiercompact/tiercompact/longtext"
 )
 
 // An app is the chat on a full screen.
@@ -19,15 +20,19 @@ type app struct {
 	start  func(line string) (stop func()) // has a line of input done; finished follows
 	page   page
 	input  textarea.Model
-	pastes pastes
+	pastes longtext.Pastes
 	past   history
 	height int
 
-	status  Status
-	stop    func() // what is being done; nil: nothing is
-	doing   string
-	hint    string
-	leaving bool // the last key was Ctrl+C, with nothing to stop
+	status Status
+	stop   func() // what is being done; nil: nothing is
+	doing  string
+	// answered says that the answer is complete: what is still being done is a
+	// round, and the user reads.
+	answered bool
+	waits    bool // the input is sent when that has ended
+	hint     string
+	leaving  bool // the last key was Ctrl+C, with nothing to stop
 }
 
 // finished says that what was being done has ended.
@@ -71,7 +76,7 @@ func (a *app) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.KeyPressMsg:
 		return a, a.key(msg)
 	case tea.PasteMsg:
-		a.input.InsertString(a.pastes.shown(msg.Content))
+		a.input.InsertString(a.pastes.Add(msg.Content))
 	case Event:
 		a.event(msg)
 	case finished:
@@ -93,6 +98,11 @@ func (a *app) resize(width, height int) {
 func (a *app) key(k tea.KeyPressMsg) tea.Cmd {
 	leaving := a.leaving
 	a.leaving, a.hint = false, ""
+	switch k.String() {
+	case "ctrl+c", "enter", "pgup", "pgdown":
+	default:
+		a.waits = false // it is not ready yet
+	}
 	switch k.String() {
 	case "ctrl+c":
 		return a.interrupt(leaving)
@@ -147,6 +157,9 @@ func (a *app) submit() tea.Cmd {
 		return nil
 	case strings.TrimSpace(typed) == "/quit":
 		return a.leave()
+	case a.stop != nil && a.answered:
+		a.waits = true
+		return nil
 	case a.stop != nil:
 		a.hint = "wait for the end, or stop it with Ctrl+C"
 		return nil
@@ -156,7 +169,7 @@ func (a *app) submit() tea.Cmd {
 	a.page.up = 0
 	a.page.add(yours, typed)
 	a.doing = "working"
-	a.stop = a.start(a.pastes.expanded(typed))
+	a.stop = a.start(a.pastes.Expand(typed))
 	return nil
 }
 
@@ -187,6 +200,9 @@ func (a *app) event(e Event) {
 			a.page.message(e.Message)
 		}
 		a.doing = "working"
+		if a.answered = e.Message.Role == chat.Assistant && !e.Message.HasCalls(); a.answered {
+			a.doing = "compacting if it is due"
+		}
 	case Asked:
 		a.doing = "waiting for the answer"
 	case Streamed:
@@ -212,7 +228,8 @@ func (a *app) event(e Event) {
 
 // finish shows how what was being done has ended.
 func (a *app) finish(err error) tea.Cmd {
-	a.stop, a.doing = nil, ""
+	sends := a.waits && (err == nil || errors.Is(err, context.Canceled))
+	a.stop, a.doing, a.answered, a.waits = nil, "", false, false
 	a.page.answer, a.page.thought = nil, nil
 	switch {
 	case errors.Is(err, ErrQuit):
@@ -221,6 +238,9 @@ func (a *app) finish(err error) tea.Cmd {
 		a.page.add(noted, "stopped")
 	case err != nil:
 		a.page.add(failed, err.Error())
+	}
+	if sends {
+		return a.submit()
 	}
 	return nil
 }
@@ -243,6 +263,9 @@ func (a *app) View() tea.View {
 	doing := a.doing
 	if a.stop != nil {
 		doing += s.Sign("…", "...") + " Ctrl+C stops"
+	}
+	if a.waits {
+		doing = "your message waits: " + doing
 	}
 	status := statusLines(s, a.status, doing)
 	switch {

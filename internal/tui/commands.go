@@ -153,6 +153,9 @@ func (t *Talk) addFile(ctx context.Context, path string) error {
 	report, err := t.session.AddFile(ctx, path, text)
 	t.pause = t.pause.Added()
 	t.checked(report)
+	if u := t.session.Usage(); err == nil && u.Tokens > u.Budget {
+		t.note("the conversation is over its budget; it is made to fit before the next answer, or now by /compact")
+	}
 	return err
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/cooldown"
+	"github.com/tiercompact/tiercompact/internal/screen"
 	"github.com/tiercompact/tiercompact/levels"
 	"github.com/tiercompact/tiercompact/model"
 )
@@ -48,12 +49,14 @@ type Talk struct {
 	told    func(Event)    // is told what happens, by the goroutine that calls the talk; nil: nobody is
 	close   []func() error // in order
 
-	gate  cooldown.Gate
-	pause cooldown.State
-	level string
-	freed int
-	round tiercompact.Report // the newest that changed something
-	check tiercompact.Report // the newest
+	gate   cooldown.Gate
+	pause  cooldown.State
+	level  string
+	freed  int
+	rounds int                // that were made
+	round  tiercompact.Report // the newest that changed something
+	check  tiercompact.Report // the newest
+	typed  []int              // tokens of the newest messages that the user sent
 }
 
 // Bounds on what a model may ask for.
@@ -103,18 +106,25 @@ func (t *Talk) Send(ctx context.Context, text string) error {
 	if err := t.settleCalls(ctx); err != nil {
 		return err
 	}
+	before := t.session.Usage().Tokens
 	if err := t.add(ctx, chat.NewText(chat.User, text)); err != nil {
 		return err
 	}
+	const newest = 3
+	t.typed = append(t.typed, t.session.Usage().Tokens-before)
+	t.typed = t.typed[max(0, len(t.typed)-newest):]
 	return t.Answer(ctx)
 }
 
 // Answer has the model go on with the conversation as it stands, until it has
-// no more tool calls. Where ctx ends, what the model said so far is kept, marked
-// as stopped.
+// no more tool calls; then a round is made if one is due. If ctx ends, what the
+// model said so far is kept, marked as stopped.
 func (t *Talk) Answer(ctx context.Context) error {
 	for n := 1; n <= maxTurns; n++ {
 		if err := t.settleCalls(ctx); err != nil {
+			return err
+		}
+		if err := t.preflight(ctx); err != nil {
 			return err
 		}
 		a, err := t.ask(ctx, !t.model.NoTools && n < maxTurns)
@@ -125,7 +135,7 @@ func (t *Talk) Answer(ctx context.Context) error {
 		if !m.Says() && !m.HasCalls() {
 			return errSilent
 		}
-		if err := t.add(ctx, m); err != nil {
+		if err := t.addAnswer(ctx, m); err != nil {
 			return err
 		}
 		if a.Done == model.CutOff {
@@ -134,6 +144,53 @@ func (t *Talk) Answer(ctx context.Context) error {
 		if !m.HasCalls() {
 			return nil
 		}
+	}
+	return nil
+}
+
+// addAnswer adds what the model said. If that is all, a round follows while the
+// user reads: one that is due, or one without which the user's next message
+// would have to wait for it. A round that is stopped is none, and no error.
+func (t *Talk) addAnswer(ctx context.Context, m chat.Message) error {
+	rounds := t.rounds
+	err := t.add(ctx, m)
+	u := t.session.Usage()
+	tight := u.Tokens+t.nextMessage() > u.Budget
+	if err == nil && tight && !m.HasCalls() && t.rounds == rounds && t.o.Config.Trigger == tiercompact.AssistantOnly {
+		var report tiercompact.Report
+		report, err = t.session.MakeRoom(ctx, t.nextMessage())
+		t.checked(report)
+	}
+	if err != nil && errors.Is(err, ctx.Err()) && !m.HasCalls() {
+		t.note("the compaction was stopped and changed nothing; the answer is kept")
+		return nil
+	}
+	return err
+}
+
+// nextMessage returns the tokens that the user's next message may have: as many
+// as the longest of the newest ones, within bounds.
+func (t *Talk) nextMessage() int {
+	n := t.model.Window / 16
+	for _, tokens := range t.typed {
+		n = max(n, tokens)
+	}
+	return min(n, t.model.Window/4)
+}
+
+// preflight compacts the conversation if the next request would not fit. What
+// cannot be made to fit is an error: it is never sent, because a server cuts it
+// without a word.
+func (t *Talk) preflight(ctx context.Context) error {
+	report, err := t.session.Preflight(ctx)
+	if report.Reason != tiercompact.BelowThreshold {
+		t.checked(report)
+	}
+	if err != nil {
+		return err
+	}
+	if u := t.session.Usage(); u.Tokens > u.Window { // automatic compaction is off
+		return fmt.Errorf("%w: the conversation has %s tokens, the window %s; /compact makes it smaller", model.ErrTooLong, screen.Grouped(u.Tokens), screen.Grouped(u.Window))
 	}
 	return nil
 }
@@ -178,6 +235,7 @@ func (t *Talk) checked(r tiercompact.Report) {
 	}
 	if r.Compacted() {
 		t.round, t.freed, t.level = r, t.freed+r.Freed(), ""
+		t.rounds++
 		for _, a := range r.Applied {
 			if t.level == "" || levels.Stronger(a.Level, levels.Name(t.level)) {
 				t.level = string(a.Level)
@@ -185,8 +243,10 @@ func (t *Talk) checked(r tiercompact.Report) {
 		}
 		t.tell(Event{Kind: Compacted, Report: r})
 	}
-	for _, w := range r.Warnings {
-		t.tell(Event{Kind: Warned, Text: w})
+	if r.Reason != tiercompact.ByRole || r.Usage.Tokens <= r.Usage.Budget { // else preflight does what the warning says
+		for _, w := range r.Warnings {
+			t.tell(Event{Kind: Warned, Text: w})
+		}
 	}
 	t.tell(Event{Kind: Checked})
 }

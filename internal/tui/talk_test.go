@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -78,7 +79,7 @@ func reopen(t *testing.T, o Options, turns ...turn) *opened {
 	t.Helper()
 	s := &scripted{turns: turns}
 	o.Chat = s
-	o.Config.Preset = tiercompact.Steady
+	o.Config.Preset = cmp.Or(o.Config.Preset, tiercompact.Steady)
 	talk, err := Open(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
