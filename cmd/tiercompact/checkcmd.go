@@ -8,6 +8,7 @@ import (
 
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/internal/screen"
+	"github.com/tiercompact/tiercompact/wire"
 )
 
 func newCheckCommand() *cobra.Command {
@@ -89,7 +90,7 @@ func (o *checkOptions) problems(cmd *cobra.Command, in input) ([]chat.Problem, e
 			return nil, err
 		}
 		fresh := make(map[chat.Problem]int)
-		for _, p := range chat.New(chat.Check(was.Messages), problems) {
+		for _, p := range chat.New(faultsIn(was.Conversation, in.Format), problems) {
 			p.Severity = chat.SeverityWarning // as it is in problems
 			fresh[p]++
 		}
@@ -106,6 +107,20 @@ func (o *checkOptions) problems(cmd *cobra.Command, in input) ([]chat.Problem, e
 		}
 	}
 	return problems, nil
+}
+
+// faultsIn returns the problems of c, and those that only come with a format:
+// one knows no developer, and takes each of its messages for a late system
+// message. No compaction is to blame for them.
+func faultsIn(c wire.Conversation, format string) []chat.Problem {
+	all := chat.Check(c.Messages)
+	if format == c.Format {
+		return all
+	}
+	for _, file := range reread(c, format) {
+		all = append(all, chat.New(all, chat.Check(file.Messages))...)
+	}
+	return all
 }
 
 func (o *checkOptions) show(w io.Writer, in input, c checked) error {
