@@ -1,7 +1,10 @@
 package archive
 
 import (
+	"encoding/json"
+	"io"
 	"slices"
+	"strings"
 
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/edit"
@@ -43,13 +46,38 @@ func NewWritten(readings, clean []Reading) []Written {
 }
 
 // sumsOf returns a hash of each message: the half of edit.Sum, as each step has
-// many of them.
+// many of them. It is the same if a program has written the file anew, with
+// other white space or another order of keys in the arguments of a call.
 func sumsOf(t chat.Transcript) []string {
 	sums := make([]string, len(t))
-	for i := range t {
-		sums[i] = edit.Sum(t[i : i+1])[:16]
+	for i, m := range t {
+		m.Parts = slices.Clone(m.Parts)
+		for j := range m.Parts {
+			p := &m.Parts[j]
+			p.Args = sameJSON(p.Args)
+			if p.Text == p.Raw { // a block that is only known as it was read
+				p.Text = sameJSON(p.Text)
+			}
+		}
+		sums[i] = edit.Sum(chat.Transcript{m})[:16]
 	}
 	return sums
+}
+
+// sameJSON returns one text for all that are the same JSON value, numbers as
+// they are written. What is not JSON it returns as it is.
+func sameJSON(text string) string {
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	var v any
+	if d.Decode(&v) != nil || d.Decode(new(any)) != io.EOF {
+		return text
+	}
+	same, err := json.Marshal(v)
+	if err != nil {
+		return text
+	}
+	return string(same)
 }
 
 // changedSums returns those of clean that are not as in sums, "" for the others.

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -109,16 +110,18 @@ func (o *checkOptions) problems(cmd *cobra.Command, in input) ([]chat.Problem, e
 	return problems, nil
 }
 
-// faultsIn returns the problems of c, and those that only come with a format:
-// one knows no developer, and takes each of its messages for a late system
-// message. No compaction is to blame for them.
+// faultsIn returns the problems of c, and if it was compacted into another
+// format, those that come with any: without developers, their messages are late
+// system messages. No compaction is to blame for them.
 func faultsIn(c wire.Conversation, format string) []chat.Problem {
 	all := chat.Check(c.Messages)
 	if format == c.Format {
 		return all
 	}
-	for _, file := range reread(c, format) {
-		all = append(all, chat.New(all, chat.Check(file.Messages))...)
+	for to := range strings.SplitSeq(formatNames(true), ", ") {
+		for _, file := range reread(c, to) {
+			all = append(all, chat.New(all, chat.Check(file.Messages))...)
+		}
 	}
 	return all
 }
