@@ -24,7 +24,11 @@ func newUndoCommand() *cobra.Command {
 		Short: "Take the newest compaction of a transcript back",
 		Long: `undo takes a compacted transcript, finds the round that left it in the archive,
 and writes the conversation as it was before, followed by the messages that came
-since. Run it on its own output to take the round before back too.`,
+since. Run it on its own output to take the round before back too.
+
+The file may be in any format that compact writes, messages may have been added
+to it, and it may have been converted since. The messages that compact wrote
+must all be there, as they were written.`,
 		Example: `  tiercompact compact session.jsonl -w 8192 --archive kept --out small.jsonl
   tiercompact undo small.jsonl --archive kept > session-again.jsonl`,
 		Args: fileOrPipe,
@@ -33,7 +37,7 @@ since. Run it on its own output to take the round before back too.`,
 	f := cmd.Flags()
 	o.place.register(cmd)
 	f.StringVarP(&o.out, "out", "o", "-", "write to this `file`; it may be the one that is read")
-	f.StringVar(&o.to, "to", "", "write in this `format`: "+formatNames(true)+" (default: as read)")
+	f.StringVar(&o.to, "to", "", "write in this `format`: "+formatNames(true)+" (default: the one that compact wrote)")
 	complete(cmd, "to", formatNames(true))
 	f.BoolVar(&o.json, "json", false, "tell what was taken back as JSON on stderr")
 	o.source.register(cmd)
