@@ -238,3 +238,30 @@ func TestUndoKnowsAConvertedFile(t *testing.T) {
 		d.same("back", "whole")
 	})
 }
+
+// A replay makes many rounds, each on a conversation that goes on; they are taken
+// back down to the first, and the file is what the session was.
+func TestUndoTakesBackAWholeReplay(t *testing.T) {
+	all, formats := sessions(), append(strings.Split(formatNames(true), ", "), "")
+	for i, name := range slices.Sorted(maps.Keys(all)) {
+		to := formats[i%len(formats)]
+		t.Run(name+" to "+to, func(t *testing.T) {
+			t.Parallel()
+			d := desk{t, t.TempDir()}
+			d.write("file", all[name])
+			d.run(append([]string{"replay", d.path("file"), "--engine", "built-in", "-w", "2500", "--archive", d.path("kept"), "--out", d.path("now")}, in(to)...)...)
+			steps, err := filepath.Glob(d.path("kept/*/step-*.jsonl"))
+			if err != nil || len(steps) < 2 {
+				t.Fatalf("%d rounds, %v", len(steps), err)
+			}
+			for range steps {
+				d.undo("now", "now", "")
+			}
+			d.converted("file", "whole", to)
+			if !bytes.Equal(d.read("now"), d.read("whole")) {
+				d.same("now", "whole")
+				t.Errorf("%d bytes come back, and the file written anew has %d", len(d.read("now")), len(d.read("whole")))
+			}
+		})
+	}
+}
