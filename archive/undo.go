@@ -50,23 +50,12 @@ type Undone struct {
 // error is a [*NotLeftError]. Redacted messages come back from now, where the
 // round left them as they were.
 func Undo(ctx context.Context, store Store, session string, now chat.Transcript) (Undone, error) {
-	infos, err := store.Steps(ctx, session)
-	if err != nil {
-		return Undone{}, err
+	u := undoing{store: store, session: session, now: now, sums: sumsOf(now)}
+	done, found, err := u.find(ctx)
+	if err == nil && !found {
+		err = u.explain(ctx)
 	}
-	u := undoing{store: store, session: session, now: now, sums: sumsOf(now), miss: &NotLeftError{Sessions: []string{session}}}
-	for _, info := range slices.Backward(infos) {
-		if info.Undoes > 0 {
-			continue
-		}
-		if done, found, err := u.round(ctx, info); found || err != nil {
-			return done, err
-		}
-	}
-	if u.miss.Rounds == 0 {
-		u.miss.Empty = u.miss.Sessions
-	}
-	return Undone{}, u.explain(ctx, infos)
+	return done, err
 }
 
 // An undoing is the search for the round that left a conversation.
@@ -75,7 +64,29 @@ type undoing struct {
 	session string
 	now     chat.Transcript
 	sums    []string // of its messages
-	miss    *NotLeftError
+	infos   []StepInfo
+	miss    NotLeftError
+}
+
+// find returns the conversation before the newest round that left now, and
+// whether there is one.
+func (u *undoing) find(ctx context.Context) (done Undone, found bool, err error) {
+	u.miss.Sessions = []string{u.session}
+	if u.infos, err = u.store.Steps(ctx, u.session); err != nil {
+		return done, false, err
+	}
+	for _, info := range slices.Backward(u.infos) {
+		if info.Undoes > 0 {
+			continue
+		}
+		if done, found, err := u.round(ctx, info); found || err != nil {
+			return done, found, err
+		}
+	}
+	if u.miss.Rounds == 0 {
+		u.miss.Empty = u.miss.Sessions
+	}
+	return done, false, nil
 }
 
 // round returns the conversation before a round, if now begins with what the
@@ -96,20 +107,32 @@ func (u *undoing) round(ctx context.Context, info StepInfo) (done Undone, found 
 		return done, false, nil // damaged by hand, or by another program
 	}
 	done = Undone{Round: info, Left: len(after), Format: w.Format}
-	if ok {
-		done.Left = len(w.Sums)
-	} else if !left(step, after, u.now) {
-		return done, false, nil
-	}
-	at := aligned(after, u.now[:done.Left])
-	for j, k := range at {
-		if ok && k >= 0 && u.sums[k] != w.Sums[k] {
-			at[j] = -1 // it came without its secrets
+	var at []int
+	switch {
+	case ok:
+		done.Left, at = len(w.Sums), u.places(w, after)
+	case left(step, after, u.now):
+		for j := range after {
+			at = append(at, j)
 		}
+	default:
+		return done, false, nil
 	}
 	before, redacted := mended(step, after, at, u.now)
 	done.Messages, done.Round.Redacted = slices.Concat(before, u.now[done.Left:]), redacted
 	return done, true, nil
+}
+
+// places returns where each message of after stands in now, which begins with w;
+// -1 where that is not known, or where it stands without its secrets.
+func (u *undoing) places(w Written, after chat.Transcript) []int {
+	at := aligned(after, u.now[:len(w.Sums)])
+	for j, k := range at {
+		if k >= 0 && u.sums[k] != w.Sums[k] {
+			at[j] = -1
+		}
+	}
+	return at
 }
 
 // near remembers the round that left the most messages at the front of now.
@@ -122,16 +145,16 @@ func (u *undoing) near(info StepInfo) {
 }
 
 // explain returns why no round left now.
-func (u *undoing) explain(ctx context.Context, infos []StepInfo) error {
-	byNumber := make(map[int]StepInfo, len(infos))
-	for _, info := range infos {
+func (u *undoing) explain(ctx context.Context) error {
+	byNumber := make(map[int]StepInfo, len(u.infos))
+	for _, info := range u.infos {
 		byNumber[info.Number] = info
 	}
-	for _, info := range slices.Backward(infos) {
+	for _, info := range slices.Backward(u.infos) {
 		if info.Undoes > 0 {
 			if _, ok := begins(info.Written, u.sums); ok {
 				u.miss.Made = byNumber[info.Undoes]
-				return u.miss
+				return &u.miss
 			}
 			continue
 		}
@@ -141,10 +164,10 @@ func (u *undoing) explain(ctx context.Context, infos []StepInfo) error {
 		}
 		if r := step.Edits; r.Seen <= len(u.now) && r.Seen > 0 && r.Sum == edit.Sum(u.now[:r.Seen]) {
 			u.miss.Made = info
-			return u.miss
+			return &u.miss
 		}
 	}
-	return u.miss
+	return &u.miss
 }
 
 // left reports whether now begins with after, which a round left.

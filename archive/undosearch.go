@@ -62,20 +62,21 @@ func (e *AmbiguousError) Error() string {
 // counts where no other has one.
 func UndoIn(ctx context.Context, store Store, sessions []string, now chat.Transcript) (Undone, error) {
 	var found []Undone
-	var miss NotLeftError
+	var others []*undoing
 	var damaged error
+	sums := sumsOf(now)
 	for _, s := range sessions {
-		u, err := Undo(ctx, store, s, now)
-		var other *NotLeftError
+		u := &undoing{store: store, session: s, now: now, sums: sums}
+		done, ok, err := u.find(ctx)
 		switch {
-		case err == nil:
-			found = append(found, u)
-		case errors.As(err, &other):
-			miss.add(other)
-		case errors.Is(err, ErrDamaged) || errors.Is(err, ErrVersion):
+		case unread(err):
 			damaged = errors.Join(damaged, err)
+		case err != nil:
+			return done, err
+		case ok:
+			found = append(found, done)
 		default:
-			return u, err
+			others = append(others, u)
 		}
 	}
 	switch {
@@ -84,7 +85,23 @@ func UndoIn(ctx context.Context, store Store, sessions []string, now chat.Transc
 	case damaged != nil:
 		return Undone{}, damaged
 	}
-	return Undone{}, &miss
+	return Undone{}, explained(ctx, others)
+}
+
+func unread(err error) bool { return errors.Is(err, ErrDamaged) || errors.Is(err, ErrVersion) }
+
+// explained returns why no round of several sessions left a conversation.
+func explained(ctx context.Context, sessions []*undoing) error {
+	var all NotLeftError
+	for _, u := range sessions {
+		err := u.explain(ctx)
+		var miss *NotLeftError
+		if !errors.As(err, &miss) {
+			return err
+		}
+		all.add(miss)
+	}
+	return &all
 }
 
 // newest returns the newest round of those that left one conversation.

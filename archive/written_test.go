@@ -168,3 +168,15 @@ func TestNotLeftErrorSaysWhatIsKnown(t *testing.T) {
 		}
 	}
 }
+
+// A message that only thinks is brought back with what is secret in it, where
+// the conversation is met as the round left it.
+func TestUndoBringsASecretThoughtBack(t *testing.T) {
+	hm := chat.Message{ID: "h", Role: chat.Assistant, Parts: []chat.Part{{Kind: chat.Thinking, Text: "api_key=" + secret}}}
+	m := NewMemory()
+	must(t, Redacted(m, redactKey).Put(t.Context(), Step{Session: "s", Number: 1, Before: chat.Transcript{text("a"), hm}, Edits: replace(1, 0, 1).Edits}))
+	u, err := Undo(t.Context(), m, "s", chat.Transcript{hm})
+	if err != nil || len(u.Round.Redacted) > 0 || u.Messages[1].Parts[0].Text != "api_key="+secret {
+		t.Errorf("%+v, %v", u, err)
+	}
+}
