@@ -228,15 +228,20 @@ func TestUndoTakesBackRoundAfterRoundInEveryFormat(t *testing.T) {
 
 // A file that was converted after it was compacted is known too.
 func TestUndoKnowsAConvertedFile(t *testing.T) {
-	formats := strings.Split(formatNames(true), ", ")
-	eachSession(t, func(d desk, level, to string) {
-		at := slices.Index(formats, to) + 1
-		d.compact("file", "small", level, to)
-		d.converted("small", "other", formats[at%len(formats)])
-		d.undo("other", "back", "openai")
-		d.converted("file", "whole", "openai")
-		d.same("back", "whole")
-	})
+	all, formats := sessions(), strings.Split(formatNames(true), ", ")
+	for i, name := range slices.Sorted(maps.Keys(all)) {
+		to := formats[i%len(formats)]
+		t.Run(name+" to "+to, func(t *testing.T) {
+			t.Parallel()
+			d := desk{t, t.TempDir()}
+			d.write("file", all[name])
+			d.compact("file", "small", "emergency", to)
+			d.converted("small", "other", formats[(i+i/4+1)%len(formats)])
+			d.undo("other", "back", "openai")
+			d.converted("file", "whole", "openai")
+			d.same("back", "whole")
+		})
+	}
 }
 
 // A replay makes many rounds, each on a conversation that goes on; they are taken
