@@ -21,7 +21,7 @@ func (s *Session) archive(ctx context.Context, r *round, report *Report) (int, e
 	r.gone = r.removed()
 	a := archive.Step{
 		Session: s.id, Number: next, Before: r.before.messages, Removed: r.gone,
-		Edits: r.edits(), Reason: r.reason(report), Level: r.strongest(), Note: r.note, Time: s.cfg.Now(),
+		Edits: r.edits(), Reason: r.reason(report), Level: r.strongest(), Note: r.note, Time: s.cfg.Now(), Written: s.cfg.written(r.t.messages),
 	}
 	for _, st := range r.steps {
 		if st.summary != nil {
@@ -61,6 +61,20 @@ func (s *Session) archiveAgain(ctx context.Context) error {
 	}
 	_, err := s.put(ctx, *a)
 	return err
+}
+
+// written returns what the file is known by that left is written to.
+func (cfg *settings) written(left chat.Transcript) []archive.Written {
+	if cfg.ReadBack == nil || !cfg.outside {
+		return nil
+	}
+	var clean []archive.Reading
+	if cfg.known != nil {
+		if t, changed := archive.Clean(left, cfg.known.String); changed {
+			clean = cfg.ReadBack(t)
+		}
+	}
+	return archive.NewWritten(cfg.ReadBack(left), clean)
 }
 
 // reason returns why nothing was done, or else why the round is made. r is nil

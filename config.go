@@ -126,6 +126,11 @@ type Config struct {
 	NoRedact        bool                  // they are given texts as they are
 	RedactPrompts   bool                  // Summarizer and Embedder, too, are given redacted texts
 	Now             func() time.Time      // nil: time.Now
+
+	// ReadBack returns what readers get of the file that the caller writes the
+	// conversation to that a round left. Archive is told, so that archive.Undo
+	// knows the conversation by the file. Nil: it goes into no file.
+	ReadBack func(left chat.Transcript) []archive.Reading
 }
 
 // settings are a Config with nothing left open.

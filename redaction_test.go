@@ -178,12 +178,12 @@ func TestWhatOnlyLooksLikeASecretStays(t *testing.T) {
 			t.Errorf("%s: something is redacted", where)
 		}
 	}
-	back, info, err := archive.Undo(t.Context(), archiveOf(t, o.dir), s.ID(), s.Messages())
-	if err != nil || len(info.Redacted) > 0 {
-		t.Errorf("messages %v come back other than they were, %v", info.Redacted, err)
+	back, err := archive.Undo(t.Context(), archiveOf(t, o.dir), s.ID(), s.Messages())
+	if err != nil || len(back.Round.Redacted) > 0 {
+		t.Errorf("messages %v come back other than they were, %v", back.Round.Redacted, err)
 	}
-	if len(back) != len(holding(alike)) {
-		t.Errorf("%d messages come back", len(back))
+	if len(back.Messages) != len(holding(alike)) {
+		t.Errorf("%d messages come back", len(back.Messages))
 	}
 }
 

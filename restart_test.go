@@ -100,11 +100,11 @@ func TestUndoAfterEachLevelAndARestart(t *testing.T) {
 func (k *kept) before(from string) chat.Transcript {
 	k.t.Helper()
 	if from == "the archive" {
-		back, info, err := archive.Undo(k.t.Context(), k.store, "x", k.Messages())
-		if err != nil || len(info.Redacted) > 0 {
-			k.t.Fatalf("messages %v come back other than they were, %v", info.Redacted, err)
+		back, err := archive.Undo(k.t.Context(), k.store, "x", k.Messages())
+		if err != nil || len(back.Round.Redacted) > 0 {
+			k.t.Fatalf("messages %v come back other than they were, %v", back.Round.Redacted, err)
 		}
-		return back
+		return back.Messages
 	}
 	if from == "the session file" {
 		k.restart()

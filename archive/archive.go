@@ -60,6 +60,10 @@ type Step struct {
 	// Left is edit.Sum of what the round leaves, where that cannot be told from
 	// Before and Edits because they are redacted; else "".
 	Left string
+	// Written is what readers get of the file that the conversation is written
+	// to after the step; nil where it goes into no file. Undo then knows the
+	// conversation by it alone.
+	Written []Written
 }
 
 // An Entry is what one recall id stands for.
@@ -83,6 +87,7 @@ type StepInfo struct {
 	Messages int       `json:"messages"`           // in the conversation before the round
 	Summary  bool      `json:"summary,omitempty"`
 	Entries  []string  `json:"entries"` // recall ids, in the order of the step
+	Written  []Written `json:"-"`
 	// Damaged says why the step cannot be read, ErrDamaged or ErrVersion; only
 	// its session and number are known then. Nil where it can.
 	Damaged error `json:"-"`
@@ -156,7 +161,7 @@ func (s Step) info() StepInfo {
 	}
 	return StepInfo{
 		Session: s.Session, Number: s.Number, Messages: len(s.Before), Entries: ids, Reason: s.Reason, Level: s.Level,
-		Note: s.Note, Time: s.Time, Undoes: s.Undoes, Redacted: s.Redacted, Summary: s.Summary != nil,
+		Note: s.Note, Time: s.Time, Undoes: s.Undoes, Redacted: s.Redacted, Summary: s.Summary != nil, Written: s.Written,
 	}
 }
 

@@ -37,8 +37,8 @@ func Example() {
 	}
 	fmt.Println(hits[0].ID, hits[0].Text)
 
-	again, round, err := archive.Undo(ctx, store, "s", after)
-	fmt.Println(len(again), round.Number, err)
+	again, err := archive.Undo(ctx, store, "s", after)
+	fmt.Println(len(again.Messages), again.Round.Number, err)
 	// Output:
 	// k3f9 The staging database listens on port 5433.
 	// 2 1 <nil>

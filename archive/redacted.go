@@ -20,6 +20,15 @@ func Redacted(store Store, redact func(string) string) Store {
 	return redacted{store, redact}
 }
 
+// Clean returns t as a [Redacted] store keeps it, and whether that changed it.
+func Clean(t chat.Transcript, redact func(string) string) (clean chat.Transcript, changes bool) {
+	clean = redacted{redact: redact}.messages(t)
+	for i, m := range clean {
+		changes = changes || changed(m, t[i])
+	}
+	return clean, changes
+}
+
 type redacted struct {
 	Store
 	redact func(string) string
@@ -36,7 +45,7 @@ func (r redacted) Put(ctx context.Context, s Step) error {
 	before := s.Before
 	s.Before, s.Redacted = r.messages(before), nil
 	for i, m := range s.Before {
-		if !edit.Same(m, before[i]) || m.Source != before[i].Source {
+		if changed(m, before[i]) {
 			s.Redacted = append(s.Redacted, i)
 		}
 	}
@@ -52,6 +61,8 @@ func (r redacted) Put(ctx context.Context, s Step) error {
 	s.Note, s.Reason = r.redact(s.Note), r.redact(s.Reason)
 	return r.Store.Put(ctx, s)
 }
+
+func changed(m, was chat.Message) bool { return !edit.Same(m, was) || m.Source != was.Source }
 
 // Event implements [Store].
 func (r redacted) Event(ctx context.Context, session string, line []byte) error {

@@ -95,14 +95,15 @@ func TestUndoOfARedactedRound(t *testing.T) {
 	now[0].ID, now[1].ID = "stays", "goes"
 	step := Step{Session: "s", Number: 1, Before: now, Edits: replace(1, 1, 2).Edits}
 	must(t, store.Put(t.Context(), step))
-	before, info, err := Undo(t.Context(), store, "s", now[:1])
+	u, err := Undo(t.Context(), store, "s", now[:1])
+	before, info := u.Messages, u.Round
 	if err != nil || !slices.Equal(info.Redacted, []int{1}) || len(before) != 2 {
 		t.Fatalf("Undo = %+v, %+v, %v", before, info, err)
 	}
 	if before[0].Text() != now[0].Text() || before[1].Text() != "and api_key=<REDACTED>" {
 		t.Errorf("came back as %q, %q", before[0].Text(), before[1].Text())
 	}
-	if _, _, err := Undo(t.Context(), store, "s", chat.Transcript{text("other")}); err == nil {
+	if _, err := Undo(t.Context(), store, "s", chat.Transcript{text("other")}); err == nil {
 		t.Error("another conversation was taken for this one")
 	}
 	if adapter, _ := Where(store, "s", 1); adapter != "memory" {

@@ -18,6 +18,7 @@ type (
 		StepInfo
 		Redacted positions `json:"redacted,omitempty"` // in the place of StepInfo's
 		Left     string    `json:"left,omitempty"`
+		Written  []Written `json:"written,omitempty"` // in the place of StepInfo's
 		hashes
 	}
 
@@ -91,7 +92,7 @@ func (h hashes) ofEntry(at int) string {
 // pack gives write the files of s, the step file last: its header has the
 // hashes of the others.
 func pack(s Step, write func(name string, fill func(io.Writer) error) error) error {
-	h := headerLine{head: head{Version}, StepInfo: s.info(), Redacted: s.Redacted, Left: s.Left}
+	h := headerLine{head: head{Version}, StepInfo: s.info(), Redacted: s.Redacted, Left: s.Left, Written: s.Written}
 	hashed := func(name string, fill func(io.Writer) error) (string, error) {
 		sum := sha256.New()
 		err := write(name, func(w io.Writer) error { return fill(io.MultiWriter(w, sum)) })
@@ -161,6 +162,7 @@ func decodeHeader(line []byte, n int) (h headerLine, err error) {
 	if err := decodeLine(line, &h); err != nil {
 		return h, err
 	}
+	h.StepInfo.Written = h.Written
 	if h.StepInfo.Redacted = h.Redacted; len(h.Redacted) > 0 && h.Redacted[0] < 0 { // any of them
 		h.StepInfo.Redacted = nil
 		for i := range min(h.Messages, mostUnknown) {

@@ -94,7 +94,7 @@ func (r *stepReader) line(n int, text []byte) (err error) {
 		r.known = true
 		r.s = Step{
 			Session: h.Session, Number: h.Number, Time: h.Time, Level: h.Level, Reason: h.Reason,
-			Note: h.Note, Undoes: h.Undoes, Redacted: h.StepInfo.Redacted, Left: h.Left,
+			Note: h.Note, Undoes: h.Undoes, Redacted: h.StepInfo.Redacted, Left: h.Left, Written: h.Written,
 		}
 	case n == 2:
 		r.s.Edits, err = decodeRound(text, r.h.OfRound)

@@ -1,9 +1,9 @@
 package archive
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/tiercompact/tiercompact/chat"
@@ -33,67 +33,206 @@ func InEffect(infos []StepInfo) []StepInfo {
 	return rounds
 }
 
-// Undo returns the conversation as it was before the newest round in effect,
-// with what was added to now since, and that round. The caller puts a step that
-// Undoes it, with now as Before, and goes on with the conversation returned.
+// An Undone is a conversation with a round taken back.
+type Undone struct {
+	Messages chat.Transcript // as they were before the round, with what was added since
+	Round    StepInfo        // Redacted are the positions in Messages of those that are not as they were
+	Left     int             // messages that the round had left
+	Format   string          // of the file that the round's conversation was written to; "" where it was none
+}
+
+// Undo returns the conversation as it was before the newest round that left it,
+// with what was added to now since. The caller puts a step that Undoes the round,
+// with now as Before, and goes on with the conversation returned.
 //
 // now must begin with what the round left, which decides: a round of which that
-// is not so was taken back, or archived and never made. ErrNotFound where none
-// fits. Redacted messages come back from now, where the round left them as they
-// were; info.Redacted are the positions of those that do not.
-func Undo(ctx context.Context, store Store, session string, now chat.Transcript) (before chat.Transcript, info StepInfo, err error) {
-	infos, err := store.Steps(ctx, session)
-	if err != nil {
-		return nil, StepInfo{}, err
+// is not so was taken back, or archived and never made. Where none fits, the
+// error is a [*NotLeftError]. Redacted messages come back from now, where the
+// round left them as they were.
+func Undo(ctx context.Context, store Store, session string, now chat.Transcript) (Undone, error) {
+	u := undoing{store: store, session: session, now: now, sums: sumsOf(now)}
+	done, found, err := u.find(ctx)
+	if err == nil && !found {
+		err = u.explain(ctx)
 	}
-	for _, info := range slices.Backward(infos) {
+	return done, err
+}
+
+// An undoing is the search for the round that left a conversation.
+type undoing struct {
+	store   Store
+	session string
+	now     chat.Transcript
+	sums    []string // of its messages
+	infos   []StepInfo
+	miss    NotLeftError
+}
+
+// find returns the conversation before the newest round that left now, and
+// whether there is one.
+func (u *undoing) find(ctx context.Context) (done Undone, found bool, err error) {
+	u.miss.Sessions = []string{u.session}
+	if u.infos, err = u.store.Steps(ctx, u.session); err != nil {
+		return done, false, err
+	}
+	for _, info := range slices.Backward(u.infos) {
 		if info.Undoes > 0 {
 			continue
 		}
-		step, err := store.Get(ctx, session, info.Number)
-		if err != nil {
-			return nil, info, err
-		}
-		if after, made := left(step, now); made {
-			step.Before, info.Redacted = mended(step, after, now)
-			return slices.Concat(step.Before, now[len(after):]), info, nil
+		if done, found, err := u.round(ctx, info); found || err != nil {
+			return done, found, err
 		}
 	}
-	return nil, StepInfo{}, fmt.Errorf("undo in session %s: a round that left this conversation: %w", session, ErrNotFound)
+	if u.miss.Rounds == 0 {
+		u.miss.Empty = u.miss.Sessions
+	}
+	return done, false, nil
 }
 
-// left returns what a round left, as it is archived, and whether now begins
-// with it.
-func left(s Step, now chat.Transcript) (after chat.Transcript, made bool) {
-	after, _, err := applyRound(s.Before, s.Edits.Steps)
-	if err != nil || len(now) < len(after) {
-		return nil, false
+// round returns the conversation before a round, if now begins with what the
+// round left.
+func (u *undoing) round(ctx context.Context, info StepInfo) (done Undone, found bool, err error) {
+	u.miss.Rounds++
+	w, ok := begins(info.Written, u.sums)
+	if len(info.Written) > 0 && !ok {
+		u.near(info)
+		return done, false, nil
 	}
-	sum := s.Left
-	if sum == "" {
-		sum = edit.Sum(after)
+	step, err := u.store.Get(ctx, u.session, info.Number)
+	if err != nil {
+		return Undone{Round: info}, false, err
 	}
-	return after, edit.Sum(now[:len(after)]) == sum
+	after, _, err := applyRound(step.Before, step.Edits.Steps)
+	if err != nil {
+		return done, false, nil // damaged by hand, or by another program
+	}
+	done = Undone{Round: info, Left: len(after), Format: w.Format}
+	var at []int
+	switch {
+	case ok:
+		done.Left, at = len(w.Sums), u.places(w, after)
+	case left(step, after, u.now):
+		for j := range after {
+			at = append(at, j)
+		}
+	default:
+		return done, false, nil
+	}
+	before, redacted := mended(step, after, at, u.now)
+	done.Messages, done.Round.Redacted = slices.Concat(before, u.now[done.Left:]), redacted
+	return done, true, nil
+}
+
+// places returns where each message of after stands in now, which begins with w;
+// -1 where that is not known, or where it stands without its secrets.
+func (u *undoing) places(w Written, after chat.Transcript) []int {
+	at := aligned(after, u.now[:len(w.Sums)])
+	for j, k := range at {
+		if k >= 0 && u.sums[k] != w.Sums[k] {
+			at[j] = -1
+		}
+	}
+	return at
+}
+
+// near remembers the round that left the most messages at the front of now.
+func (u *undoing) near(info StepInfo) {
+	for _, w := range info.Written {
+		if n := w.alike(u.sums); n > u.miss.Alike {
+			u.miss.Near, u.miss.Alike = info, n
+		}
+	}
+}
+
+// explain returns why no round left now.
+func (u *undoing) explain(ctx context.Context) error {
+	byNumber := make(map[int]StepInfo, len(u.infos))
+	for _, info := range u.infos {
+		byNumber[info.Number] = info
+	}
+	for _, info := range slices.Backward(u.infos) {
+		if info.Undoes > 0 {
+			if _, ok := begins(info.Written, u.sums); ok {
+				u.miss.Made = byNumber[info.Undoes]
+				return &u.miss
+			}
+			continue
+		}
+		step, err := u.store.Get(ctx, u.session, info.Number)
+		if err != nil {
+			return err
+		}
+		if r := step.Edits; r.Seen <= len(u.now) && r.Seen > 0 && r.Sum == edit.Sum(u.now[:r.Seen]) {
+			u.miss.Made = info
+			return &u.miss
+		}
+	}
+	return &u.miss
+}
+
+// left reports whether now begins with after, which a round left.
+func left(s Step, after, now chat.Transcript) bool {
+	return len(now) >= len(after) && edit.Sum(now[:len(after)]) == cmp.Or(s.Left, edit.Sum(after))
+}
+
+// aligned returns where each message of after stands in now, which was read
+// from what after was written to; -1 where that is not known. A writer leaves out
+// messages that hold nothing, and puts those at the front into one.
+func aligned(after, now chat.Transcript) []int {
+	at := make([]int, len(after))
+	for i := range at {
+		at[i] = -1
+	}
+	k := len(now) - 1
+	for j := len(after) - 1; j >= 0; j-- {
+		if !holds(after[j]) {
+			continue
+		}
+		for k >= 0 && !holds(now[k]) {
+			k--
+		}
+		if k < 0 || speaker(after[j].Role) != speaker(now[k].Role) {
+			break
+		}
+		at[j] = k
+		k--
+	}
+	return at
+}
+
+// holds reports whether every format keeps m.
+func holds(m chat.Message) bool {
+	return slices.ContainsFunc(m.Parts, func(p chat.Part) bool {
+		return p.Kind == chat.Call || p.Kind == chat.Result || p.Image != nil || p.Kind != chat.Thinking && p.Text != ""
+	})
+}
+
+// speaker returns a role as every format tells it from others.
+func speaker(r chat.Role) chat.Role {
+	if r == chat.System || r == chat.Developer {
+		return chat.User
+	}
+	return r
 }
 
 // mended returns the conversation before a round that left after, with redacted
 // messages as now has them where the round did not touch them, and the positions
-// of the others.
-func mended(s Step, after, now chat.Transcript) (before chat.Transcript, redacted []int) {
+// of the others. at is where the messages of after stand in now.
+func mended(s Step, after chat.Transcript, at []int, now chat.Transcript) (before chat.Transcript, redacted []int) {
 	if len(s.Redacted) == 0 {
 		return s.Before, nil
 	}
-	at := make(map[string]int, len(after)) // -1 where an id stands twice
+	places := make(map[string]int, len(after)) // -1 where an id stands twice
 	for i, m := range after {
-		if _, twice := at[m.ID]; twice {
+		if _, twice := places[m.ID]; twice {
 			i = -1
 		}
-		at[m.ID] = i
+		places[m.ID] = i
 	}
 	before = slices.Clone(s.Before)
 	for _, i := range s.Redacted {
-		if j, ok := at[before[i].ID]; ok && j >= 0 && edit.Same(after[j], before[i]) {
-			before[i] = now[j]
+		if j, ok := places[before[i].ID]; ok && j >= 0 && at[j] >= 0 && edit.Same(after[j], before[i]) {
+			before[i] = now[at[j]]
 			continue
 		}
 		redacted = append(redacted, i)

@@ -27,7 +27,8 @@ func rounds(t *testing.T) (Store, chat.Transcript) {
 func TestUndoTakesRoundsBackOneByOne(t *testing.T) {
 	store, now := rounds(t)
 	for i, want := range []string{"xa c d e", "a b c d e"} {
-		before, info, err := Undo(t.Context(), store, "s", now)
+		u, err := Undo(t.Context(), store, "s", now)
+		before, info := u.Messages, u.Round
 		if err != nil || ids(before) != want || info.Number != 2-i {
 			t.Fatalf("undo %d: %q, round %d, %v; want %q", i+1, ids(before), info.Number, err, want)
 		}
@@ -35,7 +36,7 @@ func TestUndoTakesRoundsBackOneByOne(t *testing.T) {
 		must(t, err, store.Put(t.Context(), Step{Session: "s", Number: Next(infos), Undoes: info.Number, Before: now}))
 		now = before
 	}
-	if _, _, err := Undo(t.Context(), store, "s", now); !errors.Is(err, ErrNotFound) {
+	if _, err := Undo(t.Context(), store, "s", now); !errors.Is(err, ErrNotFound) {
 		t.Errorf("a third undo: %v", err)
 	}
 	infos, err := store.Steps(t.Context(), "s")
@@ -48,23 +49,23 @@ func TestUndoTakesRoundsBackOneByOne(t *testing.T) {
 func TestUndoPassesOverARoundThatWasNeverMade(t *testing.T) {
 	store, now := rounds(t)
 	must(t, store.Put(t.Context(), Step{Session: "s", Number: 3, Before: now, Edits: replace(3, 0, 3, text("y")).Edits}))
-	if before, info, err := Undo(t.Context(), store, "s", now); err != nil || info.Number != 2 || ids(before) != "xa c d e" {
-		t.Errorf("Undo = %q, round %d, %v", ids(before), info.Number, err)
+	if u, err := Undo(t.Context(), store, "s", now); err != nil || u.Round.Number != 2 || ids(u.Messages) != "xa c d e" {
+		t.Errorf("Undo = %q, round %d, %v", ids(u.Messages), u.Round.Number, err)
 	}
 }
 
 func TestUndoOfAnotherConversationIsRefused(t *testing.T) {
 	store, now := rounds(t)
 	for _, other := range []chat.Transcript{nil, {text("a")}, append(chat.Transcript{text("q")}, now[1:]...)} {
-		if _, _, err := Undo(t.Context(), store, "s", other); !errors.Is(err, ErrNotFound) {
+		if _, err := Undo(t.Context(), store, "s", other); !errors.Is(err, ErrNotFound) {
 			t.Errorf("Undo of %q: %v", ids(other), err)
 		}
 	}
-	if _, _, err := Undo(t.Context(), store, "t", now); !errors.Is(err, ErrNotFound) {
+	if _, err := Undo(t.Context(), store, "t", now); !errors.Is(err, ErrNotFound) {
 		t.Errorf("Undo of another session: %v", err)
 	}
 	must(t, store.Close())
-	if _, _, err := Undo(t.Context(), store, "s", now); !errors.Is(err, ErrClosed) {
+	if _, err := Undo(t.Context(), store, "s", now); !errors.Is(err, ErrClosed) {
 		t.Errorf("Undo in a closed archive: %v", err)
 	}
 }

@@ -85,6 +85,7 @@ func notInFiles() map[string]string {
 		"Trace":          "Open opens it, by trace",
 		"Redact":         "Open makes it, by redact",
 		"Now":            "a function of the program",
+		"ReadBack":       "the command that writes the file sets it",
 	}
 }
 

@@ -133,16 +133,28 @@ func (l *layout) between(a, b int) string {
 // object.
 func groupOf(t chat.Transcript, d dialect) int {
 	n := 1
-	if inList(t[0], d) {
-		for n < len(t) && t[n].Source == t[0].Source && t[n].Index > t[n-1].Index {
-			n++
-		}
-		return n
-	}
-	for n < len(t) && d.joins != nil && !inList(t[n], d) && d.joins(t[:n], t[n]) {
+	for n < len(t) && belongs(t[:n], t[n], d) {
 		n++
 	}
 	return n
+}
+
+// belongs reports whether next goes into one object with group. Messages that
+// were read from one stay in one, and those of different files may meet in the
+// middle of one: what an undo brings back, and what was added since.
+func belongs(group []chat.Message, next chat.Message, d dialect) bool {
+	last := group[len(group)-1]
+	switch read := inList(last, d); {
+	case inList(next, d) && next.Source == last.Source:
+		return next.Index > last.Index
+	case d.joins == nil || !d.joins(group, next):
+		return false
+	case inList(next, d):
+		return next.Index > 0
+	case read:
+		return next.Role == chat.Tool && last.Index+1 < last.Source.Count
+	}
+	return true
 }
 
 // written returns the object of a group, "" where it holds nothing to write.
@@ -152,8 +164,8 @@ func written(group []chat.Message, d dialect) string {
 		return d.fresh(group)
 	}
 	whole := len(group) == m.Source.Count
-	for _, m := range group {
-		whole = whole && !m.Changed
+	for _, g := range group {
+		whole = whole && !g.Changed && g.Source == m.Source
 	}
 	if whole {
 		return m.Source.JSON

@@ -16,8 +16,10 @@ func cline() format {
 	}
 }
 
+// matchCline goes by what the client says to the model, which stays in the texts
+// when a task is written in another format. Cline's own messages are Anthropic's.
 func matchCline(p probe) int {
-	if p.shape != array {
+	if p.shape != array || slices.ContainsFunc(p.values, peek.isFlat) {
 		return 0
 	}
 	for _, v := range p.values {
@@ -35,6 +37,12 @@ func matchCline(p probe) int {
 		}
 	}
 	return 0
+}
+
+// isFlat reports whether v is a message of the OpenAI family.
+func (v peek) isFlat() bool {
+	role := v.text("role")
+	return v.has("tool_calls") || v.has("images") || role != "" && role != "user" && role != "assistant"
 }
 
 func decodeCline(src *source) ([]Conversation, error) {

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"sync"
 	"time"
 
@@ -80,7 +81,8 @@ func Step(session string, number int) archive.Step {
 		Summary: json.RawMessage(`{"goals":["<ship>"]}`),
 		Edits:   edit.Round{Seen: 6, Sum: edit.Sum(before), Steps: [][]edit.Edit{{{Start: 1, End: 3, New: []chat.Message{marker}, Why: "old"}}, {}}},
 		Reason:  "usage", Level: "hard", Note: "by hand",
-		Time: time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC),
+		Time:    time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC),
+		Written: archive.NewWritten([]archive.Reading{{Format: "openai", Messages: before}}, []archive.Reading{{Messages: slices.Concat(before[1:], before[:1])}}),
 	}
 }
 
@@ -120,7 +122,7 @@ func checkInfos(ctx context.Context, s archive.Store, step archive.Step) error {
 	}
 	first := archive.StepInfo{
 		Session: step.Session, Number: 1, Messages: 6, Entries: []string{"r1", "same"}, Reason: "usage", Level: "hard",
-		Note: "by hand", Time: step.Time, Summary: true,
+		Note: "by hand", Time: step.Time, Summary: true, Written: step.Written,
 	}
 	if !reflect.DeepEqual(infos[0], first) {
 		return fmt.Errorf("list steps: %+v, want %+v", infos[0], first)

@@ -3,11 +3,13 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/internal/screen"
+	"github.com/tiercompact/tiercompact/wire"
 )
 
 func newCheckCommand() *cobra.Command {
@@ -89,7 +91,7 @@ func (o *checkOptions) problems(cmd *cobra.Command, in input) ([]chat.Problem, e
 			return nil, err
 		}
 		fresh := make(map[chat.Problem]int)
-		for _, p := range chat.New(chat.Check(was.Messages), problems) {
+		for _, p := range chat.New(faultsIn(was.Conversation, in.Format), problems) {
 			p.Severity = chat.SeverityWarning // as it is in problems
 			fresh[p]++
 		}
@@ -106,6 +108,22 @@ func (o *checkOptions) problems(cmd *cobra.Command, in input) ([]chat.Problem, e
 		}
 	}
 	return problems, nil
+}
+
+// faultsIn returns the problems of c, and if it was compacted into another
+// format, those that come with any: without developers, their messages are late
+// system messages. No compaction is to blame for them.
+func faultsIn(c wire.Conversation, format string) []chat.Problem {
+	all := chat.Check(c.Messages)
+	if format == c.Format {
+		return all
+	}
+	for to := range strings.SplitSeq(formatNames(true), ", ") {
+		for _, file := range reread(c, to) {
+			all = append(all, chat.New(all, chat.Check(file.Messages))...)
+		}
+	}
+	return all
 }
 
 func (o *checkOptions) show(w io.Writer, in input, c checked) error {

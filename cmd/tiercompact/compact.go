@@ -69,6 +69,7 @@ func (o *compactOptions) run(cmd *cobra.Command, path string) error {
 	if err != nil {
 		return err
 	}
+	cfg.ReadBack = readBack(in.Conversation, o.to)
 	done, err := check{cfg, o.sinks, o.layers || o.note != "", o.note}.make(cmd.Context(), in)
 	var budget *tiercompact.BudgetError
 	if err != nil && !errors.As(err, &budget) {

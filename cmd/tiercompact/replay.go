@@ -83,6 +83,7 @@ func (o *replayOptions) run(cmd *cobra.Command, args []string) (err error) {
 		return err
 	}
 	o.picture.into(&cfg)
+	cfg.ReadBack = readBack(in.Conversation, o.to)
 	r, err := o.sinks.start(cmd.Context(), cfg, in)
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,7 +24,11 @@ func newUndoCommand() *cobra.Command {
 		Short: "Take the newest compaction of a transcript back",
 		Long: `undo takes a compacted transcript, finds the round that left it in the archive,
 and writes the conversation as it was before, followed by the messages that came
-since. Run it on its own output to take the round before back too.`,
+since. Run it on its own output to take the round before back too.
+
+The file may be in any format that compact writes, messages may have been added
+to it, and it may have been converted since. The messages that compact wrote
+must all be there, as they were written.`,
 		Example: `  tiercompact compact session.jsonl -w 8192 --archive kept --out small.jsonl
   tiercompact undo small.jsonl --archive kept > session-again.jsonl`,
 		Args: fileOrPipe,
@@ -32,7 +37,7 @@ since. Run it on its own output to take the round before back too.`,
 	f := cmd.Flags()
 	o.place.register(cmd)
 	f.StringVarP(&o.out, "out", "o", "-", "write to this `file`; it may be the one that is read")
-	f.StringVar(&o.to, "to", "", "write in this `format`: "+formatNames(true)+" (default: as read)")
+	f.StringVar(&o.to, "to", "", "write in this `format`: "+formatNames(true)+" (default: the one that compact wrote)")
 	complete(cmd, "to", formatNames(true))
 	f.BoolVar(&o.json, "json", false, "tell what was taken back as JSON on stderr")
 	o.source.register(cmd)
@@ -59,19 +64,20 @@ func (o *undoOptions) run(cmd *cobra.Command, path string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	back, info, err := undone(cmd.Context(), store, sessions, in.Messages)
+	found, err := archive.UndoIn(cmd.Context(), store, sessions, in.Messages)
 	if err != nil {
-		return fmt.Errorf("undo %s: %w", in.name, err)
+		return fmt.Errorf("undo %s: %w", in.name, o.explain(err))
 	}
-	before := in.Messages
-	in.Messages = back
-	if err := writeConversation(cmd, o.out, in.Conversation, o.to); err != nil {
+	before, out := in.Messages, in.Conversation
+	out.Messages = found.Messages
+	to := cmp.Or(o.to, found.Format)
+	if err := writeConversation(cmd, o.out, out, to); err != nil {
 		return err
 	}
-	if err := record(cmd.Context(), store, info, before); err != nil {
+	if err := o.record(cmd.Context(), store, found.Round, before, readBack(out, to)(out.Messages)); err != nil {
 		return err
 	}
-	return o.tell(cmd, info, len(before), len(back))
+	return o.tell(cmd, found.Round, len(before), len(out.Messages))
 }
 
 // tell says which round was taken back.
@@ -106,32 +112,59 @@ func positions(at []int) string {
 	return strings.Join(names, ", ")
 }
 
-// undone takes back the newest round that left t, of the first session with one.
-// A session that is damaged counts where no other has one.
-func undone(ctx context.Context, store archive.Store, sessions []string, t chat.Transcript) (chat.Transcript, archive.StepInfo, error) {
-	var damaged error
-	for _, s := range sessions {
-		back, info, err := archive.Undo(ctx, store, s, t)
-		switch {
-		case errors.Is(err, archive.ErrDamaged) || errors.Is(err, archive.ErrVersion):
-			damaged = errors.Join(damaged, err)
-		case err == nil || !errors.Is(err, archive.ErrNotFound):
-			return back, info, err
-		}
+// explain says why no round was taken back, and what to do.
+func (o *undoOptions) explain(err error) error {
+	var miss *archive.NotLeftError
+	var two *archive.AmbiguousError
+	switch {
+	case errors.As(err, &two):
+		return fmt.Errorf("%w; choose one with --session", err)
+	case !errors.As(err, &miss):
+		return err
 	}
-	if damaged != nil {
-		return nil, archive.StepInfo{}, damaged
+	where := "archive " + o.place.where
+	if o.place.session != "" {
+		where = "session " + o.place.session + " of " + where
 	}
-	return nil, archive.StepInfo{}, errors.New("no round in this archive left this conversation; give the file that compact or replay wrote, unchanged; where it was written with --to, the format may keep no call ids or thinking, so compact without --to")
+	if miss.Rounds == 0 {
+		return fmt.Errorf("nothing was compacted into %s, so there is nothing to take back; run compact with this archive, and if it says that nothing is due, with a smaller --window or with --level", where)
+	}
+	none := "no round in " + where + " left this conversation"
+	if len(miss.Empty) > 0 {
+		none += " (nothing was compacted in session " + few(miss.Empty) + ")"
+	}
+	switch made, near := miss.Made, miss.Near; {
+	case made.Number > 0:
+		return fmt.Errorf("%s: it is the one before round %d (%s) of session %s, not compacted, or taken back already; give the file that compact or replay wrote after it", none, made.Number, made.Level, made.Session)
+	case near.Number > 0:
+		return fmt.Errorf("%s: it begins as what round %d (%s) of session %s left, but message %d is another one; it is another conversation, or was changed: give the file that compact or replay wrote, to which messages may have been added", none, near.Number, near.Level, near.Session, miss.Alike+1)
+	}
+	return fmt.Errorf("%s: it is another one than those of sessions %s; give the file that compact or replay wrote into this archive", none, few(miss.Sessions))
 }
 
-// record puts the undo into the archive, so that what it removed stays there.
-func record(ctx context.Context, store archive.Store, info archive.StepInfo, before chat.Transcript) error {
-	infos, err := store.Steps(ctx, info.Session)
+// record puts the undo into the archive, so that what it removed stays there,
+// without secrets.
+func (o *undoOptions) record(ctx context.Context, store archive.Store, round archive.StepInfo, before chat.Transcript, out []archive.Reading) error {
+	infos, err := store.Steps(ctx, round.Session)
 	if err != nil {
 		return err
 	}
+	rules, err := o.place.Config.Redact.Open()
+	if err != nil {
+		return err
+	}
+	if rules != nil {
+		known := rules.Known()
+		for _, m := range before {
+			for _, p := range m.Parts {
+				known.Learn(p.Text)
+				known.Learn(p.Args)
+			}
+		}
+		store = archive.Redacted(store, known.String)
+	}
 	return store.Put(ctx, archive.Step{
-		Session: info.Session, Number: archive.Next(infos), Before: before, Reason: "undo", Undoes: info.Number, Time: time.Now(),
+		Session: round.Session, Number: archive.Next(infos), Before: before, Reason: "undo", Undoes: round.Number, Time: time.Now(),
+		Written: archive.NewWritten(out, nil),
 	})
 }

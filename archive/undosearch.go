@@ -1,0 +1,118 @@
+package archive
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/edit"
+)
+
+// A NotLeftError says that no round left a conversation, and what is known of
+// it. It wraps [ErrNotFound].
+type NotLeftError struct {
+	Sessions []string // that were looked through
+	Empty    []string // of these, the ones without a round
+	Rounds   int      // of all of them
+	// Made is the newest round that was made on the conversation: it is not
+	// compacted, or the round was taken back. Its Number is 0 if there is none.
+	Made StepInfo
+	// Near is the round whose file has as many messages at the front of the
+	// conversation as no other file, which are Alike, but not the next one. Its
+	// Number is 0 if there is none.
+	Near  StepInfo
+	Alike int
+}
+
+// Error implements error.
+func (e *NotLeftError) Error() string {
+	return fmt.Sprintf("undo in %v: a round that left this conversation: %v", e.Sessions, ErrNotFound)
+}
+
+// Unwrap returns ErrNotFound.
+func (e *NotLeftError) Unwrap() error { return ErrNotFound }
+
+// add adds what is known of another session.
+func (e *NotLeftError) add(o *NotLeftError) {
+	e.Sessions, e.Empty = append(e.Sessions, o.Sessions...), append(e.Empty, o.Empty...)
+	e.Rounds += o.Rounds
+	if o.Made.Number > 0 && (e.Made.Number == 0 || o.Made.Time.After(e.Made.Time)) {
+		e.Made = o.Made
+	}
+	if o.Alike > e.Alike {
+		e.Near, e.Alike = o.Near, o.Alike
+	}
+}
+
+// An AmbiguousError says that two sessions left one conversation, and that what
+// was before it is not the same.
+type AmbiguousError struct{ Rounds [2]StepInfo }
+
+// Error implements error.
+func (e *AmbiguousError) Error() string {
+	a, b := e.Rounds[0], e.Rounds[1]
+	return fmt.Sprintf("round %d of session %s and round %d of session %s left this conversation, each of another one", a.Number, a.Session, b.Number, b.Session)
+}
+
+// UndoIn is [Undo] in several sessions, each of which may have compacted what
+// another left: it takes back the newest of the rounds. A session that is damaged
+// counts where no other has one.
+func UndoIn(ctx context.Context, store Store, sessions []string, now chat.Transcript) (Undone, error) {
+	var found []Undone
+	var others []*undoing
+	var damaged error
+	sums := sumsOf(now)
+	for _, s := range sessions {
+		u := &undoing{store: store, session: s, now: now, sums: sums}
+		done, ok, err := u.find(ctx)
+		switch {
+		case unread(err):
+			damaged = errors.Join(damaged, err)
+		case err != nil:
+			return done, err
+		case ok:
+			found = append(found, done)
+		default:
+			others = append(others, u)
+		}
+	}
+	switch {
+	case len(found) > 0:
+		return newest(found)
+	case damaged != nil:
+		return Undone{}, damaged
+	}
+	return Undone{}, explained(ctx, others)
+}
+
+func unread(err error) bool { return errors.Is(err, ErrDamaged) || errors.Is(err, ErrVersion) }
+
+// explained returns why no round of several sessions left a conversation.
+func explained(ctx context.Context, sessions []*undoing) error {
+	var all NotLeftError
+	for _, u := range sessions {
+		err := u.explain(ctx)
+		var miss *NotLeftError
+		if !errors.As(err, &miss) {
+			return err
+		}
+		all.add(miss)
+	}
+	return &all
+}
+
+// newest returns the newest round of those that left one conversation.
+func newest(found []Undone) (Undone, error) {
+	u := slices.MaxFunc(found, func(a, b Undone) int {
+		return cmp.Or(a.Round.Time.Compare(b.Round.Time), cmp.Compare(a.Left, b.Left))
+	})
+	for _, other := range found {
+		if other.Left == u.Left && edit.Sum(other.Messages) != edit.Sum(u.Messages) {
+			return Undone{}, &AmbiguousError{[2]StepInfo{other.Round, u.Round}}
+		}
+	}
+	return u, nil
+}
