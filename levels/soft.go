@@ -139,7 +139,7 @@ type softPlan struct {
 func (p *softPlan) decide() {
 	p.at = make([]int32, len(p.Messages))
 	for i, m := range p.Messages[:max(0, len(p.Messages)-p.Leave)] {
-		if p.Locked(i) || m.State != chat.Active || len(p.Facts[i].Copies) == 0 {
+		if p.Locked(i) || m.State != chat.Active || len(p.Facts[i].Copies) == 0 || m.HasOpaque() {
 			continue
 		}
 		fates, any := make([]fate, len(p.Facts[i].Copies)), false

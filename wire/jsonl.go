@@ -36,7 +36,13 @@ func matchLines(p probe) int {
 
 func lineDialect() dialect {
 	d := flat("jsonl", false)
-	plain := d.rewrite
+	plain, fresh := d.rewrite, d.fresh
+	d.fresh = func(group []chat.Message) string {
+		if holdsAnthropicBlocks(group[0]) {
+			return freshAnthropic(group)
+		}
+		return fresh(group)
+	}
 	d.read = func(o jsonObject) ([]chat.Message, error) {
 		if hasBlocks(o) {
 			return readAnthropic(o)

@@ -129,8 +129,12 @@ func messageDialect(m jsonObject) (string, bool) {
 // there is one.
 func blockDialect(content string) (string, bool) {
 	for b := range objectsIn(content) {
-		switch b.text("type") {
-		case "tool_use", "tool_result", "redacted_thinking":
+		kind := b.text("type")
+		if isToolUse(kind) || isToolResult(kind) {
+			return "anthropic", true
+		}
+		switch kind {
+		case "redacted_thinking", "search_result", "container_upload":
 			return "anthropic", true
 		case "thinking":
 			if b.is("signature", `"`) {
