@@ -39,9 +39,9 @@ func lineDialect() dialect {
 	plain, fresh := d.rewrite, d.fresh
 	d.fresh = func(group []chat.Message) string {
 		if holdsAnthropicBlocks(group[0]) {
-			return freshAnthropic(group)
+			return compactJSON(freshAnthropic(group)) // blocks may have line feeds between their tokens
 		}
-		return fresh(group)
+		return compactJSON(fresh(group))
 	}
 	d.read = func(o jsonObject) ([]chat.Message, error) {
 		if hasBlocks(o) {

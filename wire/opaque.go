@@ -102,6 +102,8 @@ func isAnthropicBlock(p chat.Part) bool {
 		return isToolResult(kind)
 	case chat.Opaque:
 		return slices.Contains(anthropicOnly, kind)
+	case chat.Text: // citations name places in the results of a server's tools
+		return kind == "text" && begins(parse(p.Raw).field("citations"), "[")
 	}
 	return false
 }

@@ -81,7 +81,7 @@ func worthSending(parts []chat.Part) bool {
 			if strings.TrimSpace(p.Text) != "" {
 				return true
 			}
-		case chat.Image, chat.Call, chat.Result:
+		case chat.Image, chat.Call, chat.Result, chat.ServerCall, chat.ServerResult, chat.Opaque:
 			return true
 		}
 	}
