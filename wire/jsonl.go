@@ -61,8 +61,7 @@ func lineDialect() dialect {
 // hasBlocks reports whether the content of a message holds blocks of the kinds
 // that only Anthropic has.
 func hasBlocks(o jsonObject) bool {
-	_, is := blockDialect(o.field("content"))
-	return is
+	return isDialect(o.field("content"), "anthropic")
 }
 
 func readLines(src *source, d dialect) ([]Conversation, error) {
