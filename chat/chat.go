@@ -143,6 +143,21 @@ func (m Message) HasCalls() bool {
 	return false
 }
 
+// Waits reports whether m makes calls that are answered in later messages: its
+// own, or those of a server's tool whose result is not in m.
+func (m Message) Waits() bool {
+	open := 0
+	for i := range m.Parts {
+		switch m.Parts[i].Kind {
+		case Call:
+			return true
+		case ServerCall:
+			open++
+		}
+	}
+	return open > 0 && PairUp(Transcript{m}).Unanswered[0] > 0
+}
+
 // HasOpaque reports whether m holds a part that must not be rewritten: a call or
 // a result of the server's own tools, or a block that is not understood.
 func (m Message) HasOpaque() bool {

@@ -132,7 +132,7 @@ func (c *checker) message(i int) {
 func (c *checker) alternation(i int) {
 	m := c.t[i]
 	c.speaking = c.speaking || m.Role == User || m.Role == Assistant
-	if m.Role != User && (m.Role != Assistant || m.HasCalls()) {
+	if m.Role != User && (m.Role != Assistant || m.Waits()) {
 		return
 	}
 	if c.speaker == m.Role {

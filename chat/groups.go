@@ -171,7 +171,7 @@ func Open(t Transcript) int {
 	for i >= 0 && t[i].Role == Tool {
 		i--
 	}
-	if i >= 0 && t[i].Role == Assistant && (t[i].HasCalls() || PairUp(t[i : i+1]).Unanswered[0] > 0) {
+	if i >= 0 && t[i].Role == Assistant && t[i].Waits() {
 		return i
 	}
 	return len(t)

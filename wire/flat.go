@@ -145,8 +145,9 @@ func readCalls(o jsonObject) ([]chat.Part, error) {
 	}
 	if len(calls) == 0 && o.is("function_call", "{") {
 		p := readFunction(parse(o.field("function_call")))
-		p.Raw = o.field("function_call")
-		calls = append(calls, p)
+		if p.Raw = o.field("function_call"); p.Name != "" || p.Args != "" { // an SDK writes an empty one
+			calls = append(calls, p)
+		}
 	}
 	return calls, nil
 }

@@ -30,9 +30,9 @@ func readServerTool(o jsonObject) chat.Part {
 		return chat.Part{Kind: chat.ServerCall, ID: o.text("id"), Name: o.text("name"), Args: o.field("input"), Raw: o.raw}
 	case isToolResult(kind):
 		p := chat.Part{Kind: chat.ServerResult, ID: o.text("tool_use_id"), Raw: o.raw}
-		content := parse(o.field("content"))
-		p.Error = o.field("is_error") == "true" || strings.HasSuffix(content.text("type"), "_error")
-		p.Text = serverResultText(o.field("content"))
+		content := variantIn(o.field("content"))
+		p.Error = o.field("is_error") == "true" || strings.HasSuffix(parse(content).text("type"), "_error")
+		p.Text = serverResultText(content)
 		return p
 	}
 	return chat.Part{}

@@ -109,6 +109,7 @@ func (s *itemLog) flush() {
 
 // item adds one item.
 func (s *itemLog) item(it peek) {
+	it = withoutVariants(it)
 	kind := it.text("type")
 	if kind != "tool_search_call" && kind != "tool_search_output" {
 		s.searches = nil

@@ -85,12 +85,12 @@ func TestUnansweredCallsOfServersToolsAreReported(t *testing.T) {
 			in   string
 			want []string
 		}{
-			"no result":           {anthropicList(b.use, `{"type":"text","text":"and?"}`, `{"type":"text","text":"a"}`), []string{chat.Unanswered}},
-			"no result, answered": {anthropicList(b.use+`,{"type":"text","text":"a"}`, `{"type":"text","text":"and?"}`), []string{chat.Unanswered}},
+			"no result":           {anthropicList(b.use, `{"type":"text","text":"and?"}`, `{"type":"text","text":"a"}`), []string{chat.Unanswered, chat.SameRole}},
+			"no result, answered": {anthropicList(b.use+`,{"type":"text","text":"a"}`, `{"type":"text","text":"and?"}`), []string{chat.Unanswered, chat.SameRole}},
 			"a paused turn":       {anthropicList(b.use), nil},
 			"a lone result":       {anthropicList(b.result), []string{chat.Orphan}},
-			"another's result":    {anthropicList(strings.Replace(b.use, "s1", "s2", 1)+","+b.result, `{"type":"text","text":"and?"}`), []string{chat.Orphan, chat.Unanswered}},
-			"a tool_result":       {anthropicList(b.use, `{"type":"tool_result","tool_use_id":"s1","content":"r"}`, `{"type":"text","text":"a"}`), []string{chat.Unanswered, chat.Orphan, chat.SameRole}},
+			"another's result":    {anthropicList(strings.Replace(b.use, "s1", "s2", 1)+","+b.result, `{"type":"text","text":"and?"}`), []string{chat.Orphan, chat.Unanswered, chat.SameRole}},
+			"a tool_result":       {anthropicList(b.use, `{"type":"tool_result","tool_use_id":"s1","content":"r"}`, `{"type":"text","text":"a"}`), []string{chat.Unanswered, chat.Orphan}},
 		} {
 			var got []string
 			for _, p := range chat.Check(decoded(t, c.in).Messages) {

@@ -69,6 +69,11 @@ type answers struct {
 func (a *answers) RoundTrip(r *http.Request) (*http.Response, error) {
 	a.n++
 	raw := must(os.ReadFile(filepath.Join(root, "api", fmt.Sprintf("%s-%d.json", a.stem, a.n))))
+	var line bytes.Buffer // Ollama answers in lines
+	if err := json.Compact(&line, raw); err != nil {
+		return nil, err
+	}
+	raw = append(line.Bytes(), '\n')
 	header := http.Header{"Content-Type": {"application/json"}}
 	return &http.Response{StatusCode: 200, Header: header, Body: io.NopCloser(bytes.NewReader(raw)), Request: r}, nil
 }
@@ -145,7 +150,9 @@ func openAIResponses() {
 		switch n {
 		case 1:
 			for _, call := range s.Calls {
-				history = append(history, responses.ResponseInputItemParamOfFunctionCallOutput(call.ID, call.Result))
+				output := responses.ResponseInputItemParamOfFunctionCallOutput(call.Result)
+				output.OfFunctionCallOutput.CallID = openai.String(call.ID)
+				history = append(history, output)
 			}
 		case 2:
 			history = append(history, responses.ResponseInputItemParamOfCustomToolCallOutput(s.Custom.ID, s.Custom.Result))
