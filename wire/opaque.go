@@ -119,7 +119,7 @@ func isOpenAIBlock(p chat.Part) bool {
 func holdsAnthropicBlocks(m chat.Message) bool {
 	any := false
 	for _, p := range m.Parts {
-		if p.Kind == chat.ServerCall || p.Kind == chat.ServerResult {
+		if isServerTool(p) {
 			if any = true; !isAnthropicBlock(p) {
 				return false
 			}
@@ -127,6 +127,8 @@ func holdsAnthropicBlocks(m chat.Message) bool {
 	}
 	return any
 }
+
+func isServerTool(p chat.Part) bool { return p.Kind == chat.ServerCall || p.Kind == chat.ServerResult }
 
 // withOwnTools returns t with the server's tools of messages that d cannot say
 // as they are made ordinary ones: calls of the assistant, with results of the
@@ -136,9 +138,7 @@ func withOwnTools(t chat.Transcript, d dialect) chat.Transcript {
 		if readIn(m, d) || (d.system || d.name == "jsonl") && holdsAnthropicBlocks(m) {
 			return false
 		}
-		return slices.ContainsFunc(m.Parts, func(p chat.Part) bool {
-			return p.Kind == chat.ServerCall || p.Kind == chat.ServerResult
-		})
+		return slices.ContainsFunc(m.Parts, isServerTool)
 	}
 	if !slices.ContainsFunc(t, foreign) {
 		return t

@@ -169,10 +169,10 @@ func TestStatesOfToolsOfTheAISDK(t *testing.T) {
 		return `[{"id":"1","role":"user","parts":[{"type":"text","text":"q"}]},{"id":"2","role":"assistant","parts":[{"type":"step-start"},{"type":"tool-read","toolCallId":"c","input":{"path":"a"},` + state + `},{"type":"step-start"},{"type":"text","text":"done"}]},{"id":"3","role":"user","parts":[{"type":"text","text":"next"}]}]`
 	}
 	for state, want := range map[string]string{
-		`"state":"output-available","output":"text"`:                        `call c read {"path":"a"} / result c read "text" / text "done"`,
-		`"state":"output-available","output":{"a":[1]}`:                     `call c read {"path":"a"} / result c read "{\"a\":[1]}" / text "done"`,
-		`"state":"output-error","errorText":"no"`:                           `call c read {"path":"a"} / result c read failed "no" / text "done"`,
-		`"state":"output-denied","approval":{"approved":false,"reason":""}`: `call c read {"path":"a"} / result c read failed "denied" / text "done"`,
+		`"state":"output-available","output":"text"`:                        `call c read {"path":"a"} / result c "text" / text "done"`,
+		`"state":"output-available","output":{"a":[1]}`:                     `call c read {"path":"a"} / result c "{\"a\":[1]}" / text "done"`,
+		`"state":"output-error","errorText":"no"`:                           `call c read {"path":"a"} / result c failed "no" / text "done"`,
+		`"state":"output-denied","approval":{"approved":false,"reason":""}`: `call c read {"path":"a"} / result c failed "denied" / text "done"`,
 		`"state":"input-streaming"`:                                         `call c read {"path":"a"} / unanswered c / text "done"`,
 		`"state":"input-available"`:                                         `call c read {"path":"a"} / unanswered c / text "done"`,
 		`"state":"approval-requested","approval":{"id":"x"}`:                `call c read {"path":"a"} / unanswered c / text "done"`,
@@ -183,7 +183,7 @@ func TestStatesOfToolsOfTheAISDK(t *testing.T) {
 		}
 	}
 	dynamic := `[{"role":"assistant","parts":[{"type":"dynamic-tool","toolName":"read","toolCallId":"c","state":"output-available","input":{},"output":null}]}]`
-	if got := piecesOf(decoded(t, dynamic).Messages); got != `call c read {} / result c read "null"` {
+	if got := piecesOf(decoded(t, dynamic).Messages); got != `call c read {} / result c "null"` {
 		t.Error(got)
 	}
 }

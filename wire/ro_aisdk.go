@@ -89,7 +89,7 @@ func (l *log) modelMessage(role chat.Role, r peek) {
 			m.Parts = append(m.Parts, p)
 		case kind == "tool-result":
 			f := toolOutput(b)
-			if f.part.ID, f.part.Name = id, name; role == chat.Assistant {
+			if f.part.ID = id; role == chat.Assistant {
 				f.part.Kind = chat.ServerResult
 				m.Parts = append(append(m.Parts, f.part), f.images...)
 				continue
@@ -244,6 +244,6 @@ func (l *log) uiResult(t uiTool) {
 	default: // it waits for its result
 		return
 	}
-	f.part.ID, f.part.Name = l.calls.result(t.id, t.name), t.name
+	f.part.ID = l.calls.result(t.id, t.name)
 	l.answer("", f.part, nil)
 }

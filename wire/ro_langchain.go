@@ -116,7 +116,7 @@ func (l *log) langChain(r peek) {
 		return
 	case chat.Tool:
 		text, images := langChainResult(r.fields["content"])
-		p := chat.Part{ID: l.calls.result(r.text("tool_call_id"), r.text("name")), Name: r.text("name"), Text: text, Error: r.text("status") == "error"}
+		p := chat.Part{ID: l.calls.result(r.text("tool_call_id"), r.text("name")), Text: text, Error: r.text("status") == "error"}
 		l.answer(m.ID, p, images)
 		return
 	case chat.System, chat.Developer, chat.Assistant:
