@@ -81,10 +81,14 @@ func Separate(t chat.Transcript, edits []Edit, marker Marker) ([]Edit, error) {
 		return nil, err
 	}
 	s := newSeparation(t, edits, after, marker)
-	groups, of := chat.Groups(after)
+	var groups [][]int
+	var of []int
 	meetings(neighbours(t), after, func(i int) {
 		at := i
 		if after[i].HasOpaque() { // nothing comes between a server's call and its result
+			if groups == nil {
+				groups, of = chat.Groups(after)
+			}
 			at = groups[of[i]][0]
 		}
 		s.put(s.places[at], other(after[i].Role), after[i])

@@ -13,9 +13,16 @@ func bedrock() format {
 	return format{
 		name:   "bedrock",
 		about:  "Bedrock Converse: a list of messages or a request body",
-		match:  func(p probe) int { return 2 * p.speaks("bedrock") },
+		match:  matchBedrock,
 		decode: decodeBedrock,
 	}
+}
+
+func matchBedrock(p probe) int {
+	if p.shape == lines && slices.ContainsFunc(p.values, func(v peek) bool { return v.has("role") && isDialect(v.fields["content"], "bedrock") }) {
+		return 88
+	}
+	return 2 * p.speaks("bedrock")
 }
 
 // bedrockKeys are the keys of Converse's content blocks.

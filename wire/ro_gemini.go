@@ -124,8 +124,12 @@ func (l *log) content(m chat.Message, role string, parts []peek) {
 // camelCased returns a part with the keys of the API, where the SDK for Python
 // has written it with underscores, and its keys without a value left out.
 func camelCased(p peek) peek {
-	fields := make(map[string]string, len(p.fields))
-	for key, raw := range p.fields {
+	if !strings.Contains(p.raw, "_") && !strings.Contains(p.raw, "null") {
+		return p
+	}
+	var fields map[string]string
+	for m := range members(p.raw) {
+		key, raw := m.key, p.raw[m.start:m.end]
 		if raw == "null" {
 			continue
 		}
@@ -135,12 +139,12 @@ func camelCased(p peek) peek {
 				raw = camelKeys(raw)
 			}
 		}
+		if fields == nil {
+			fields = make(map[string]string)
+		}
 		fields[key] = raw
 	}
-	if p.fields != nil {
-		p.fields = fields
-	}
-	return p
+	return peek{raw: p.raw, fields: fields}
 }
 
 // camelKeys returns an object with its own keys in camel case; what is inside

@@ -27,7 +27,7 @@ func matchResponses(p probe) int {
 			return 85
 		}
 	case p.shape == array:
-		if slices.ContainsFunc(p.values, isItem) {
+		if slices.ContainsFunc(p.values, func(v peek) bool { return isItem(v) || v.text("type") == "reasoning" && v.is("summary", "[") }) {
 			return 85
 		}
 	}
