@@ -114,10 +114,12 @@ func isOpenAIBlock(p chat.Part) bool {
 	return p.Kind == chat.Opaque && p.Raw != "" && slices.Contains(openAIOnly, parse(p.Raw).text("type"))
 }
 
-// holdsAnthropicBlocks reports whether m makes server calls, or has their
-// results, that only Anthropic's blocks can say.
+// holdsAnthropicBlocks reports whether m has blocks that only Anthropic's form
+// can say: documents, server calls and their results.
 func holdsAnthropicBlocks(m chat.Message) bool {
-	any := false
+	any := m.Role != chat.System && slices.ContainsFunc(m.Parts, func(p chat.Part) bool {
+		return p.Kind == chat.Opaque && isAnthropicBlock(p)
+	})
 	for _, p := range m.Parts {
 		if isServerTool(p) {
 			if any = true; !isAnthropicBlock(p) {

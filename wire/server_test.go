@@ -240,3 +240,31 @@ func piecesOf(messages chat.Transcript) string {
 	}
 	return strings.Join(all, " / ")
 }
+
+func TestDocumentsKeepTheirBytesInLines(t *testing.T) {
+	document := `{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"JVBERi0="},"title":"plan"}`
+	for _, in := range []string{
+		`[{"role":"user","content":[` + document + `,{"type":"text","text":"q"}]}]`,
+		`[{"role":"assistant","content":[{"type":"tool_use","id":"c","name":"f","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":[` + document + `]}]}]`,
+	} {
+		c := decoded(t, in)
+		out := encoded(t, c, "jsonl")
+		if !strings.Contains(out, document) {
+			t.Errorf("lost in %s", out)
+		}
+		if again := encoded(t, decoded(t, out), "anthropic"); !strings.Contains(again, document) {
+			t.Errorf("lost in %s", again)
+		}
+		if out := encoded(t, c, "openai"); !strings.Contains(out, "[document plan]") {
+			t.Errorf("not told of in %s", out)
+		}
+	}
+	file := `{"type":"file","file":{"filename":"a.pdf","file_data":"data:application/pdf;base64,JVBERi0="}}`
+	c := decoded(t, `[{"role":"user","content":[`+file+`,{"type":"text","text":"q"}]}]`)
+	if out := encoded(t, c, "jsonl"); !strings.Contains(out, file) {
+		t.Errorf("lost in %s", out)
+	}
+	if out := encoded(t, c, "anthropic"); !strings.Contains(out, "[file a.pdf]") {
+		t.Errorf("not told of in %s", out)
+	}
+}
