@@ -147,7 +147,7 @@ func content(m chat.Message) string {
 	var b strings.Builder
 	b.WriteString(m.Text())
 	for _, p := range m.Parts {
-		if p.Kind == chat.Call {
+		if p.Kind == chat.Call || p.Kind == chat.ServerCall {
 			b.WriteString("\n" + p.Name + " " + p.Args)
 		}
 	}

@@ -31,6 +31,12 @@ const (
 	Call     Kind = "tool_call"
 	Result   Kind = "tool_result"
 	Summary  Kind = "compress" // a session summary; Text is its content
+
+	// Parts of these kinds are never rewritten, nor is a message that holds one:
+	// it stays or goes as a whole.
+	ServerCall   Kind = "server_tool_call"   // a call that the API's server runs; its result stands beside it, or in a later assistant message
+	ServerResult Kind = "server_tool_result" // the result of such a call; Text is what can be read of it
+	Opaque       Kind = "opaque"             // a block of a type that is not understood; Text stands for it where Raw cannot be written
 )
 
 // A Part is a piece of a message. Which fields count depends on Kind.
@@ -110,12 +116,15 @@ func (m Message) With(state State, parts ...Part) Message {
 	return m
 }
 
-// Text returns the text, result and summary parts of m, joined by line feeds.
+// Text returns the texts of m but for its thinking, joined by line feeds.
 func (m Message) Text() string {
 	var texts []string
 	for _, p := range m.Parts {
-		if (p.Kind == Text || p.Kind == Result || p.Kind == Summary) && p.Text != "" {
-			texts = append(texts, p.Text)
+		switch p.Kind {
+		case Text, Result, Summary, ServerResult, Opaque:
+			if p.Text != "" {
+				texts = append(texts, p.Text)
+			}
 		}
 	}
 	if len(texts) == 1 {
@@ -134,15 +143,42 @@ func (m Message) HasCalls() bool {
 	return false
 }
 
+// Waits reports whether m makes calls that are answered in later messages: its
+// own, or those of a server's tool whose result is not in m.
+func (m Message) Waits() bool {
+	open := 0
+	for i := range m.Parts {
+		switch m.Parts[i].Kind {
+		case Call:
+			return true
+		case ServerCall:
+			open++
+		}
+	}
+	return open > 0 && PairUp(Transcript{m}).Unanswered[0] > 0
+}
+
+// HasOpaque reports whether m holds a part that must not be rewritten: a call or
+// a result of the server's own tools, or a block that is not understood.
+func (m Message) HasOpaque() bool {
+	for i := range m.Parts {
+		switch m.Parts[i].Kind {
+		case ServerCall, ServerResult, Opaque:
+			return true
+		}
+	}
+	return false
+}
+
 // Typed reports whether m is a user message that a person wrote.
 func (m Message) Typed() bool {
 	return m.Role == User && !m.Machine && m.State != Marked && m.Says()
 }
 
-// Says reports whether m holds any text or image.
+// Says reports whether m holds any text, image, or block that is not understood.
 func (m Message) Says() bool {
 	for _, p := range m.Parts {
-		if p.Kind == Image || p.Kind != Thinking && strings.TrimSpace(p.Text) != "" {
+		if p.Kind == Image || p.Kind == ServerCall || p.Kind == Opaque || p.Kind != Thinking && strings.TrimSpace(p.Text) != "" {
 			return true
 		}
 	}

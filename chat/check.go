@@ -3,6 +3,7 @@ package chat
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 )
 
 // A Severity says whether a problem makes a transcript invalid.
@@ -23,6 +24,7 @@ const (
 	Orphan       = "orphan result"
 	Apart        = "result apart"
 	RepeatedID   = "repeated id"
+	NoName       = "call without a name"
 	BadArguments = "bad arguments"
 	LateSystem   = "late system message"
 	SameRole     = "same role twice"
@@ -108,12 +110,16 @@ func (c *checker) message(i int) {
 	if m.Role != Tool {
 		c.flow = i
 	}
-	for _, p := range m.Parts {
+	for k, p := range m.Parts {
 		switch p.Kind {
-		case Call:
+		case Call, ServerCall:
 			c.call(i, p)
 		case Result:
 			c.result(i, p)
+		case ServerResult:
+			if c.pairs.Orphan(i, k, p.Kind) {
+				c.add(i, p.ID, Orphan, "the result answers no call before it")
+			}
 		}
 	}
 	if c.pairs.Unanswered[i] > 0 && i < c.open {
@@ -126,7 +132,7 @@ func (c *checker) message(i int) {
 func (c *checker) alternation(i int) {
 	m := c.t[i]
 	c.speaking = c.speaking || m.Role == User || m.Role == Assistant
-	if m.Role != User && (m.Role != Assistant || m.HasCalls()) {
+	if m.Role != User && (m.Role != Assistant || m.Waits()) {
 		return
 	}
 	if c.speaker == m.Role {
@@ -140,6 +146,9 @@ func (c *checker) call(i int, p Part) {
 		c.add(i, p.ID, RepeatedID, "another call has this id already")
 	}
 	c.calls[p.ID] = true
+	if strings.TrimSpace(p.Name) == "" {
+		c.add(i, p.ID, NoName, "the call does not say which tool is called")
+	}
 	if !json.Valid([]byte(p.Args)) {
 		c.add(i, p.ID, BadArguments, fmt.Sprintf("the arguments of the call to %s are no JSON", p.Name))
 	}
@@ -157,10 +166,10 @@ func (c *checker) result(i int, p Part) {
 // unanswered names the calls of message i that have no result.
 func (c *checker) unanswered(i int) {
 	for _, p := range c.t[i].Parts {
-		if p.Kind != Call {
+		if p.Kind != Call && p.Kind != ServerCall {
 			continue
 		}
-		if a := (answer{i, p.ID}); c.answered[a] > 0 {
+		if a := (answer{i, p.ID, p.Kind}); c.answered[a] > 0 {
 			c.answered[a]--
 			continue
 		}
@@ -172,15 +181,19 @@ func (c *checker) unanswered(i int) {
 type answer struct {
 	call int
 	id   string
+	kind Kind // of the call
 }
 
 // answers counts the results of each call.
 func answers(t Transcript, p Pairs) map[answer]int {
 	n := make(map[answer]int)
 	for i, m := range t {
-		for _, part := range m.Parts {
-			if part.Kind == Result && p.CallOf[i] >= 0 {
-				n[answer{p.CallOf[i], part.ID}]++
+		for k, part := range m.Parts {
+			switch {
+			case part.Kind == Result && p.CallOf[i] >= 0:
+				n[answer{p.CallOf[i], part.ID, Call}]++
+			case part.Kind == ServerResult && !p.Orphan(i, k, part.Kind):
+				n[answer{p.server[place{i, k}], part.ID, ServerCall}]++
 			}
 		}
 	}

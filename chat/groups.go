@@ -7,40 +7,99 @@ type Pairs struct {
 	// CallOf holds, for each message, the message whose call it answers, or -1;
 	// of several the last.
 	CallOf []int
-	// Also holds the others, of a message that answers calls of several.
+	// Also holds the others, of a message that answers calls of several, and the
+	// messages whose calls to servers' tools it answers.
 	Also map[int][]int
 	// Unanswered holds, for each message, how many of its calls have no result.
 	Unanswered []int
+
+	// server holds, for each result of a server's tool, the message of its call,
+	// or -1. Such results stand in the assistant's messages.
+	server map[place]int
 }
 
-// PairUp pairs the calls of t with its results.
+// A place is a part of a message.
+type place struct{ message, part int }
+
+// Orphan reports whether part k of message i is a result that answers no call
+// before it.
+func (p Pairs) Orphan(i, k int, kind Kind) bool {
+	if kind == ServerResult {
+		return p.server[place{i, k}] < 0
+	}
+	return kind == Result && p.CallOf[i] < 0
+}
+
+// PairUp pairs the calls of t with its results, and those of servers' tools
+// among each other.
 func PairUp(t Transcript) Pairs {
 	p := Pairs{CallOf: make([]int, len(t)), Unanswered: make([]int, len(t))}
-	open := make(map[string][]int) // id → messages with an unanswered call of that id, oldest first
+	open, onServer := make(openCalls), make(openCalls)
 	for i, m := range t {
 		p.CallOf[i] = -1
-		for _, part := range m.Parts {
+		for k := range m.Parts {
+			part := &m.Parts[k]
 			switch part.Kind {
 			case Call:
-				open[part.ID] = append(open[part.ID], i)
+				open.add(part.ID, i)
 				p.Unanswered[i]++
 			case Result:
-				if at := open[part.ID]; len(at) > 0 {
-					p.answer(i, at[len(at)-1])
-					open[part.ID] = at[:len(at)-1]
+				if call := open.take(part.ID); call >= 0 {
+					p.answer(i, call)
 				}
+			case ServerCall:
+				onServer.add(part.ID, i)
+				p.Unanswered[i]++
+			case ServerResult:
+				p.answerOnServer(place{i, k}, onServer.take(part.ID))
 			}
 		}
 	}
 	return p
 }
 
+// openCalls holds, by id, the messages with an unanswered call, oldest first.
+type openCalls map[string][]int
+
+func (o openCalls) add(id string, message int) { o[id] = append(o[id], message) }
+
+// take returns the newest message with a call of that id, which is answered
+// now, or -1.
+func (o openCalls) take(id string) int {
+	at := o[id]
+	if len(at) == 0 {
+		return -1
+	}
+	o[id] = at[:len(at)-1]
+	return at[len(at)-1]
+}
+
+// answerOnServer notes that a server's result answers a call of a message. One
+// in another message joins the two, as the halves must stay together.
+func (p *Pairs) answerOnServer(result place, call int) {
+	if p.server == nil {
+		p.server = make(map[place]int)
+	}
+	p.server[result] = call
+	if call < 0 {
+		return
+	}
+	p.Unanswered[call]--
+	if call != result.message {
+		p.also(result.message, call)
+	}
+}
+
+func (p *Pairs) also(i, call int) {
+	if p.Also == nil {
+		p.Also = make(map[int][]int)
+	}
+	p.Also[i] = append(p.Also[i], call)
+}
+
 func (p *Pairs) answer(i, call int) {
 	if was := p.CallOf[i]; was >= 0 && was != call {
-		if p.Also == nil {
-			p.Also = make(map[int][]int)
-		}
-		p.Also[i] = append(p.Also[i], was)
+		p.also(i, was)
 	}
 	p.CallOf[i] = call
 	p.Unanswered[call]--
@@ -104,14 +163,15 @@ func Newest(t Transcript, is func(Message) bool) int {
 }
 
 // Open returns where the open group of t begins: the newest assistant message,
-// where it makes calls and nothing but results stand behind it. It returns
-// len(t) where no group is open.
+// where it makes calls and nothing but results stand behind it, or where a
+// server has not yet answered its calls. It returns len(t) where no group is
+// open.
 func Open(t Transcript) int {
 	i := len(t) - 1
 	for i >= 0 && t[i].Role == Tool {
 		i--
 	}
-	if i >= 0 && t[i].Role == Assistant && t[i].HasCalls() {
+	if i >= 0 && t[i].Role == Assistant && t[i].Waits() {
 		return i
 	}
 	return len(t)

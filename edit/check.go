@@ -128,6 +128,9 @@ func checkChanged(old, m chat.Message) error {
 	if old.Role != m.Role {
 		return errors.New("role changed")
 	}
+	if old.HasOpaque() {
+		return errors.New("it holds what must not be rewritten, and was")
+	}
 	if len(old.Parts) != len(m.Parts) {
 		return fmt.Errorf("%d parts were %d", len(m.Parts), len(old.Parts))
 	}
@@ -163,14 +166,14 @@ func faults(t chat.Transcript) (out map[fault]int, orphans int) {
 			out[fault{m.ID, "", chat.Call}] = p.Unanswered[i]
 			orphans += p.Unanswered[i]
 		}
-		for _, part := range m.Parts {
+		for k, part := range m.Parts {
 			switch part.Kind {
-			case chat.Call:
+			case chat.Call, chat.ServerCall:
 				orphans--
-			case chat.Result:
+			case chat.Result, chat.ServerResult:
 				orphans++
-				if p.CallOf[i] < 0 {
-					out[fault{m.ID, part.ID, chat.Result}]++
+				if p.Orphan(i, k, part.Kind) {
+					out[fault{m.ID, part.ID, part.Kind}]++
 				}
 			}
 		}

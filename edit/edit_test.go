@@ -239,3 +239,25 @@ func TestFirstChanged(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatMustNotBeRewrittenIsRefused(t *testing.T) {
+	for _, kind := range []chat.Kind{chat.Opaque, chat.ServerCall, chat.ServerResult} {
+		old := chat.Message{ID: "a", Role: chat.Assistant, Parts: []chat.Part{{Kind: kind, ID: "s", Text: "block"}, {Kind: chat.Text, Text: "long text"}}}
+		before := chat.Transcript{{ID: "u", Role: chat.User, Parts: []chat.Part{{Kind: chat.Text, Text: "q"}}}, old}
+		shorter := old.With(chat.Outlined, old.Parts[0], chat.Part{Kind: chat.Text, Text: "text"})
+		if _, err := edit.Apply(before, []edit.Edit{{Start: 1, End: 2, New: []chat.Message{shorter}}}, edit.Rules{}); err == nil {
+			t.Errorf("a message with a %s was rewritten", kind)
+		}
+	}
+	call := chat.Message{ID: "a", Role: chat.Assistant, Parts: []chat.Part{{Kind: chat.ServerCall, ID: "s", Name: "f"}}}
+	result := chat.Message{ID: "b", Role: chat.Assistant, Parts: []chat.Part{{Kind: chat.ServerResult, ID: "s"}, {Kind: chat.Text, Text: "done"}}}
+	before := chat.Transcript{{ID: "u", Role: chat.User, Parts: []chat.Part{{Kind: chat.Text, Text: "q"}}}, call, result, {ID: "v", Role: chat.User, Parts: []chat.Part{{Kind: chat.Text, Text: "next"}}}}
+	for at := 1; at < 3; at++ {
+		if _, err := edit.Apply(before, []edit.Edit{{Start: at, End: at + 1}}, edit.Rules{}); err == nil {
+			t.Errorf("one half was dropped: message %d", at)
+		}
+	}
+	if _, err := edit.Apply(before, []edit.Edit{{Start: 1, End: 3, New: []chat.Message{chat.NewText(chat.Assistant, "gone")}}}, edit.Rules{}); err != nil {
+		t.Error(err)
+	}
+}

@@ -10,7 +10,7 @@ import (
 // user and assistant alternate: tool flow (calls and results) and system
 // messages do not count.
 func Speaks(m chat.Message) bool {
-	return m.Role == chat.User || m.Role == chat.Assistant && !m.HasCalls()
+	return m.Role == chat.User || m.Role == chat.Assistant && !m.Waits()
 }
 
 // neighbours returns, for each message that speaks, the one that spoke before it.
@@ -73,7 +73,7 @@ type Marker func(role chat.Role, m chat.Message, left [][]chat.Message) chat.Mes
 
 // Separate returns edits with a marker added wherever two user messages, or two
 // assistant texts, would meet that did not meet in t; it stands directly before
-// the second of the two. Where another role than in t would have spoken last, a
+// the second of the two, or before the calls whose results that one holds. Where another role than in t would have spoken last, a
 // marker follows that message, for what is added next.
 func Separate(t chat.Transcript, edits []Edit, marker Marker) ([]Edit, error) {
 	edits = Sorted(edits)
@@ -82,8 +82,17 @@ func Separate(t chat.Transcript, edits []Edit, marker Marker) ([]Edit, error) {
 		return nil, err
 	}
 	s := newSeparation(t, edits, after, marker)
+	var groups [][]int
+	var of []int
 	meetings(neighbours(t), after, func(last, i int) {
-		s.put(s.places[i], other(after[i].Role), after[i], s.left(after[last], after[i]))
+		at := i
+		if after[i].HasOpaque() { // nothing comes between a server's call and its result
+			if groups == nil {
+				groups, of = chat.Groups(after)
+			}
+			at = groups[of[i]][0]
+		}
+		s.put(s.places[at], other(after[i].Role), after[i], s.left(after[last], after[i]))
 	})
 	if i, role := turned(t, after); i >= 0 {
 		behind := s.places[i]

@@ -42,14 +42,14 @@ func Replay(original chat.Transcript, rounds []Round) (t chat.Transcript, fit []
 
 // Sum returns a hash of what t says: roles, parts and pairing, not ids of
 // messages, which a client need not send. A summary's part is the same as a
-// block and as the text that it is on the wire.
+// block and as the text that it is on the wire, and so is an opaque part.
 func Sum(t chat.Transcript) string {
 	h := sha256.New()
 	for _, m := range t {
 		fmt.Fprintf(h, "%s %d\n", m.Role, len(m.Parts))
 		for _, p := range m.Parts {
 			kind := p.Kind
-			if kind == chat.Summary {
+			if kind == chat.Summary || kind == chat.Opaque {
 				kind = chat.Text
 			}
 			fmt.Fprintf(h, "%s %d %d %d %d\n", kind, len(p.Text), len(p.ID), len(p.Name), len(p.Args))

@@ -31,9 +31,9 @@ func TermsOf(m chat.Message) Terms {
 	c := collector{hashes: buf[:0]}
 	for _, p := range m.Parts {
 		switch p.Kind {
-		case chat.Text, chat.Result, chat.Summary:
+		case chat.Text, chat.Result, chat.Summary, chat.ServerResult, chat.Opaque:
 			c = c.take(p.Text, false)
-		case chat.Call:
+		case chat.Call, chat.ServerCall:
 			c = c.take(p.Name, false)
 			c = c.take(p.Args, true)
 		}

@@ -145,9 +145,9 @@ func eachName(m chat.Message, yield func(id string)) {
 	}
 	for _, p := range m.Parts {
 		switch p.Kind {
-		case chat.Text, chat.Result, chat.Summary:
+		case chat.Text, chat.Result, chat.Summary, chat.ServerResult, chat.Opaque:
 			each(p.Text)
-		case chat.Call:
+		case chat.Call, chat.ServerCall:
 			each(p.Name)
 			names, values := leafNames(p.Args)
 			if values == nil {

@@ -28,7 +28,7 @@ func Scan(m chat.Message, call *chat.Part) Facts {
 			s.prose(i, p.Text)
 		case m.IsSummary() && (p.Kind == chat.Text || p.Kind == chat.Summary):
 			s.held(i, p.Text)
-		case p.Kind == chat.Text || p.Kind == chat.Summary:
+		case p.Kind == chat.Text || p.Kind == chat.Summary, p.Kind == chat.ServerResult || p.Kind == chat.Opaque:
 			s.names(p.Text)
 		}
 	}

@@ -180,6 +180,9 @@ func (f *fitting) cutAll(target, most int, which func(chat.Message, chat.Kind, m
 // cut returns message i with its parts cut.
 func (f *fitting) cut(i, most int, which func(chat.Message, chat.Kind, memory.Hold) bool) chat.Message {
 	m, was := f.now[i], f.v.Messages[i]
+	if was.HasOpaque() {
+		return m
+	}
 	parts := slices.Clone(m.Parts)
 	recall := files.RecallID(was.ID, "fit", was.Text())
 	options := files.DigestOptions{Max: most, Count: f.v.Count, Recall: recall}

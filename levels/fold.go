@@ -35,7 +35,7 @@ func EmergencyCut(v View, keep int, summary chat.Role) Cut {
 	if keep == 0 {
 		mask &^= memory.First | memory.Correction
 		switch last := len(v.Messages) - 1; {
-		case last >= 0 && v.Messages[last].Role == chat.Assistant && !v.Messages[last].HasCalls():
+		case last >= 0 && v.Messages[last].Role == chat.Assistant && !v.Messages[last].Waits():
 			if summary == chat.System {
 				mask &^= memory.Latest
 			}

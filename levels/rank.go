@@ -174,7 +174,7 @@ func EmbedText(m chat.Message) string {
 	var b strings.Builder
 	b.WriteString(m.Text())
 	for _, p := range m.Parts {
-		if p.Kind == chat.Call {
+		if p.Kind == chat.Call || p.Kind == chat.ServerCall {
 			fmt.Fprintf(&b, "\n%s %s", p.Name, p.Args)
 		}
 	}

@@ -156,7 +156,7 @@ type softPlan struct {
 func (p *softPlan) decide() {
 	p.at = make([]int32, len(p.Messages))
 	for i, m := range p.Messages[:max(0, len(p.Messages)-p.Leave)] {
-		if p.folds[i] || p.Locked(i) || m.State != chat.Active || len(p.Facts[i].Copies) == 0 {
+		if p.folds[i] || p.Locked(i) || m.State != chat.Active || len(p.Facts[i].Copies) == 0 || m.HasOpaque() {
 			continue
 		}
 		fates, any := make([]fate, len(p.Facts[i].Copies)), false

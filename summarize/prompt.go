@@ -146,15 +146,15 @@ func fenced(fence, what, data string) string {
 
 func writePart(b *strings.Builder, p chat.Part) {
 	switch p.Kind {
-	case chat.Text, chat.Summary:
+	case chat.Text, chat.Summary, chat.Opaque:
 		fmt.Fprintf(b, "%s\n", p.Text)
-	case chat.Result:
+	case chat.Result, chat.ServerResult:
 		failed := ""
 		if p.Error {
 			failed = " (failed)"
 		}
 		fmt.Fprintf(b, "result%s: %s\n", failed, p.Text)
-	case chat.Call:
+	case chat.Call, chat.ServerCall:
 		fmt.Fprintf(b, "calls %s %s\n", p.Name, p.Args)
 	case chat.Image:
 		b.WriteString("an image\n")

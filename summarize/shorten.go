@@ -57,9 +57,9 @@ func (s shortness) messages(messages []chat.Message, count func(string) int) []c
 			switch p.Kind {
 			case chat.Thinking:
 				continue
-			case chat.Result:
+			case chat.Result, chat.ServerResult:
 				p.Text = digest(p.Text, s.result, count)
-			case chat.Call:
+			case chat.Call, chat.ServerCall:
 				p.Args = files.ShortenArgs(p.Args, func(_, v string) string { return ends(v, s.arg, count) })
 				p.Args = ends(p.Args, 8*s.arg, count)
 			default:

@@ -196,7 +196,7 @@ func (w *walk) assistant(m chat.Message, answers map[string]chat.Part) {
 func plainText(m chat.Message) string {
 	var texts []string
 	for _, p := range m.Parts {
-		if p.Kind == chat.Text {
+		if p.Kind == chat.Text { // what is not understood is no prose
 			texts = append(texts, p.Text)
 		}
 	}

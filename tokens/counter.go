@@ -12,6 +12,10 @@ import (
 // a tool call, in tokens: Llama 3 8, Qwen 12 (its marks are single tokens).
 const callFrame = 12
 
+// encryptedBytes are the bytes of a server's result, beside its text, that make
+// a token: base64 of an encrypted text, of which the model reads the text.
+const encryptedBytes = 5
+
 // A Counter counts for one model. It is immutable and safe for concurrent use.
 type Counter struct {
 	count    func(string) int // already by the model's factor
@@ -63,8 +67,10 @@ func (c *Counter) Message(m chat.Message) int {
 
 func (c *Counter) part(p *chat.Part) int {
 	switch p.Kind {
-	case chat.Call:
+	case chat.Call, chat.ServerCall:
 		return callFrame + c.count(p.Name) + c.count(p.Args)
+	case chat.ServerResult:
+		return c.count(p.Text) + max(0, len(p.Raw)-len(p.Text))/encryptedBytes
 	case chat.Image:
 		return ImageTokens(p.Image)
 	}

@@ -1,6 +1,7 @@
 package tokens_test
 
 import (
+	"encoding/base64"
 	"math/rand/v2"
 	"strings"
 	"sync"
@@ -205,5 +206,25 @@ func TestCountAllocatesNothing(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// The model reads the text behind an encrypted result, not its base64.
+func TestResultsOfServersToolsCountWhatTheModelReads(t *testing.T) {
+	c, err := tokens.ForModel("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	words := strings.Repeat("some words of a page ", 200)
+	encrypted := base64.StdEncoding.EncodeToString([]byte(words))
+	m := chat.Message{Parts: []chat.Part{{Kind: chat.ServerResult, Text: "title", Raw: `{"encrypted_content":"` + encrypted + `"}`}}}
+	plain := c.Message(chat.Message{Parts: []chat.Part{{Kind: chat.ServerResult, Text: words}}})
+	if got := c.Message(m); got < plain*9/10 || got > plain*3/2 {
+		t.Errorf("%d tokens, of the text %d", got, plain)
+	}
+	call := chat.Part{Kind: chat.ServerCall, Name: "web_search", Args: `{"query":"a"}`}
+	own := call
+	if own.Kind = chat.Call; c.Message(chat.Message{Parts: []chat.Part{call}}) != c.Message(chat.Message{Parts: []chat.Part{own}}) {
+		t.Error("a server's call counts otherwise than another")
 	}
 }

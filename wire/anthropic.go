@@ -75,7 +75,7 @@ func readAnthropic(o jsonObject) ([]chat.Message, error) {
 }
 
 // readAnthropicBlock returns the parts of a block: one, and for a tool result
-// its images behind it.
+// its images, and what of it is not understood, after it.
 func readAnthropicBlock(raw string) []chat.Part {
 	if raw[0] != '{' {
 		return []chat.Part{readBlock(raw)}
@@ -94,7 +94,9 @@ func readAnthropicBlock(raw string) []chat.Part {
 	case "tool_result":
 		return readResult(o)
 	default:
-		p = readBlock(raw)
+		if p = readServerTool(o); p.Kind == "" {
+			p = readBlock(raw)
+		}
 	}
 	return []chat.Part{p}
 }
@@ -115,7 +117,7 @@ func readResult(o jsonObject) []chat.Part {
 	for start, end := range elements(content) {
 		in := readAnthropicBlock(content[start:end])[0]
 		switch {
-		case in.Kind == chat.Image:
+		case in.Kind == chat.Image || in.Kind == chat.Opaque:
 			parts = append(parts, in)
 		case in.Text != "":
 			texts = append(texts, in.Text)

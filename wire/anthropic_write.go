@@ -54,14 +54,14 @@ func blocksContent(before string, free *pool, messages []chat.Message) string {
 
 func isText(p chat.Part) bool { return p.Kind == chat.Text || p.Kind == chat.Summary }
 
-// anthropicBlocks returns the blocks of parts. Images behind a result are part
-// of its block; empty texts, and thinking that the API did not sign, are left
+// anthropicBlocks returns the blocks of parts. Images and opaque parts after a
+// result are part of its block; empty texts, and thinking that the API did not sign, are left
 // out.
 func anthropicBlocks(free *pool, parts []chat.Part) []string {
 	var blocks []string
 	for len(parts) > 0 {
 		n := 1
-		for parts[0].Kind == chat.Result && n < len(parts) && parts[n].Kind == chat.Image {
+		for parts[0].Kind == chat.Result && n < len(parts) && (parts[n].Kind == chat.Image || parts[n].Kind == chat.Opaque) {
 			n++
 		}
 		if b := anthropicBlock(free, parts[0], parts[1:n]); b != "" {
@@ -83,7 +83,7 @@ func anthropicBlock(free *pool, p chat.Part, images []chat.Part) string {
 		return o.with(change{"type", `"tool_use"`}, change{"id", quoted(p.ID)}, change{"name", quoted(p.Name)}, change{"input", argsOf(p)})
 	case p.Kind == chat.Image && p.Image != nil:
 		return sourceBlock(p.Image)
-	case isText(p) && p.Text != "":
+	case (isText(p) || p.Kind == chat.Opaque || p.Kind == chat.ServerResult) && p.Text != "":
 		return free.text(p)
 	}
 	return ""
@@ -138,6 +138,8 @@ func resultContent(o jsonObject, p chat.Part, images []chat.Part) string {
 			blocks = append(blocks, image.Raw)
 		} else if image.Image != nil {
 			blocks = append(blocks, sourceBlock(image.Image))
+		} else if image.Text != "" {
+			blocks = append(blocks, objectOf(change{"type", `"text"`}, change{"text", quoted(image.Text)}))
 		}
 	}
 	if len(blocks) == 0 {
@@ -155,7 +157,7 @@ func freshAnthropic(group []chat.Message) string {
 	for i, m := range group {
 		bare[i].Parts = bareOf(m.Parts)
 		for j, p := range m.Parts {
-			if p.Kind == chat.Thinking && signed(p.Raw) {
+			if p.Kind == chat.Thinking && signed(p.Raw) || p.Kind != chat.Thinking && isAnthropicBlock(p) {
 				bare[i].Parts[j].Raw = p.Raw
 			}
 		}

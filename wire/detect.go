@@ -25,6 +25,9 @@ func formats() []format {
 		cline(),
 		aider(),
 		cassette(),
+		bedrock(),
+		aiSDK(),
+		langChain(),
 	}
 }
 

@@ -74,16 +74,6 @@ func protectedBy(o jsonObject) bool {
 	return o.field("protected") == "true" || parse(o.field("meta")).field("protected") == "true"
 }
 
-// blockText is what stands for a block that is neither text nor an image: the
-// JSON itself, or just its type where that would be encoded bytes.
-func blockText(kind, raw string) string {
-	switch kind {
-	case "input_audio", "audio", "file", "document", "video_url", "input_file":
-		return "[" + kind + "]"
-	}
-	return raw
-}
-
 // pictureAt returns the picture at an address, which may hold the bytes.
 func pictureAt(url, detail string) *chat.Picture {
 	if head, data, ok := strings.Cut(url, ","); ok {

@@ -22,6 +22,9 @@ var ErrReadOnly = errors.New("format is only read")
 // left out of Anthropic messages unless it is signed for them. Of system
 // messages, Anthropic's system field takes those at the front; a later one
 // becomes a user message. Arguments that are no object come under "input".
+// Calls of tools that the API's server ran stay as they were where the format is
+// the same, or JSON lines, and become ordinary calls with results elsewhere. A
+// block that is not understood stands as text in another format.
 func Encode(w io.Writer, c Conversation, to string) error {
 	all := formats()
 	name := cmp.Or(to, c.Format, "openai")

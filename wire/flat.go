@@ -51,7 +51,8 @@ func readFlat(o jsonObject) ([]chat.Message, error) {
 	return []chat.Message{m}, nil
 }
 
-// asResult returns the parts of a tool message: one result, then its images.
+// asResult returns the parts of a tool message: one result, then its images and
+// what of it is not understood.
 func asResult(o jsonObject, content []chat.Part) []chat.Part {
 	name := o.text("name")
 	if name == "" {
@@ -59,9 +60,9 @@ func asResult(o jsonObject, content []chat.Part) []chat.Part {
 	}
 	result := chat.Part{
 		Kind: chat.Result, ID: o.text("tool_call_id"), Name: name,
-		Text: textIn(content), Error: o.field("is_error") == "true",
+		Text: textIn(partsOf(content, chat.Text)), Error: o.field("is_error") == "true",
 	}
-	return append([]chat.Part{result}, partsOf(content, chat.Image)...)
+	return append([]chat.Part{result}, partsOf(content, chat.Image, chat.Opaque)...)
 }
 
 // readContent reads the content of a message: a string, a list of blocks, or
@@ -82,25 +83,26 @@ func readContent(raw string) ([]chat.Part, error) {
 	return parts, nil
 }
 
-// readBlock reads one block of a content list. A block that is not known
-// becomes a text part that is written back as it was.
+// readBlock reads one block of a content list. A block that is not understood
+// becomes an opaque part.
 func readBlock(raw string) chat.Part {
-	if raw[0] != '{' {
+	if raw[0] == '"' {
 		return chat.Part{Kind: chat.Text, Text: unquote(raw), Raw: raw}
 	}
 	o := parse(raw)
 	p := chat.Part{Kind: chat.Text, Raw: raw}
-	switch kind := o.text("type"); kind {
-	case "text", "input_text", "output_text":
+	kind := o.text("type")
+	switch {
+	case (kind == "text" || kind == "input_text" || kind == "output_text") && o.is("text", `"`):
 		p.Text = o.text("text")
-	case "refusal":
+	case kind == "refusal":
 		p.Text = o.text("refusal")
-	case "thinking", "reasoning", "redacted_thinking":
+	case kind == "thinking", kind == "reasoning", kind == "redacted_thinking":
 		p.Kind, p.Text = chat.Thinking, o.text("thinking")+o.text("text")
-	case "image_url", "input_image":
+	case kind == "image_url", kind == "input_image" && o.is("image_url", `"{`):
 		p.Kind, p.Image = chat.Image, imageURL(o)
 	default:
-		p.Text = blockText(kind, raw)
+		p.Kind, p.Text = chat.Opaque, opaqueText(raw)
 	}
 	return p
 }
@@ -137,23 +139,48 @@ func readCalls(o jsonObject) ([]chat.Part, error) {
 	var calls []chat.Part
 	for start, end := range elements(raw) {
 		call := parse(raw[start:end])
-		function := parse(call.field("function"))
-		if !call.is("function", "{") { // name and arguments at the top
-			function = call
-		}
-		if custom := call.field("custom"); begins(custom, "{") {
-			function = parse(custom)
-		}
-		p := readFunction(function)
+		p := readFunction(functionIn(call))
 		p.ID, p.Raw = call.text("id"), call.raw
 		calls = append(calls, p)
 	}
 	if len(calls) == 0 && o.is("function_call", "{") {
 		p := readFunction(parse(o.field("function_call")))
-		p.Raw = o.field("function_call")
-		calls = append(calls, p)
+		if p.Raw = o.field("function_call"); p.Name != "" || p.Args != "" { // an SDK writes an empty one
+			calls = append(calls, p)
+		}
 	}
 	return calls, nil
+}
+
+// functionKey returns the key under which a call has its name and arguments, ""
+// where they stand in the call itself. The type decides: SDKs write all variants
+// of a call, those of other types empty.
+func functionKey(call jsonObject) string {
+	keys := [...]string{"function", "custom"}
+	for _, key := range keys {
+		if call.text("type") == key && call.is(key, "{") {
+			return key
+		}
+	}
+	for _, key := range keys {
+		if call.is(key, "{") && parse(call.field(key)).text("name") != "" {
+			return key
+		}
+	}
+	for _, key := range keys {
+		if call.is(key, "{") {
+			return key
+		}
+	}
+	return ""
+}
+
+// functionIn returns the object that has the name and the arguments of a call.
+func functionIn(call jsonObject) jsonObject {
+	if key := functionKey(call); key != "" {
+		return parse(call.field(key))
+	}
+	return call
 }
 
 // readFunction reads the name of a call, and its arguments: JSON text as a

@@ -14,7 +14,7 @@ type flatWriter struct {
 }
 
 // shown are the kinds of part that the content shows.
-var shown = []chat.Kind{chat.Text, chat.Summary, chat.Result, chat.Image}
+var shown = []chat.Kind{chat.Text, chat.Summary, chat.Result, chat.Image, chat.ServerResult, chat.Opaque}
 
 // rewrite puts what has changed in a message into its object. What is as it
 // was keeps its bytes.
@@ -104,7 +104,7 @@ func (w flatWriter) content(parts []chat.Part, calls bool) []change {
 	if w.bare {
 		return w.bareContent(text, images)
 	}
-	if len(images) > 0 {
+	if len(images) > 0 || slices.ContainsFunc(parts, isOpenAIBlock) {
 		return []change{{"content", rewriteBlocks("", parts)}}
 	}
 	if text == "" && calls {
@@ -163,10 +163,10 @@ func (w flatWriter) call(o jsonObject, p chat.Part) string {
 			parts = []change{{"id", quoted(p.ID)}, {"type", `"function"`}, parts[0]}
 		}
 		return objectOf(parts...)
-	case o.is("custom", "{"):
+	case functionKey(o) == "custom":
 		custom := parse(o.field("custom"))
 		return o.with(change{"custom", custom.with(change{"input", inputOf(p)})})
-	case o.is("function", "{"):
+	case functionKey(o) == "function":
 		return o.with(change{"function", w.function(parse(o.field("function")), p)})
 	}
 	return w.function(o, p)
@@ -202,6 +202,13 @@ func (w flatWriter) fresh(group []chat.Message) string {
 	m := group[0]
 	calls := partsOf(m.Parts, chat.Call)
 	content := bareOf(partsOf(m.Parts, shown...))
+	if !w.bare && m.Role == chat.User {
+		for i, p := range partsOf(m.Parts, shown...) {
+			if isOpenAIBlock(p) {
+				content[i].Raw = p.Raw
+			}
+		}
+	}
 	if m.Role != chat.User && m.Role != chat.Tool {
 		content = noImages(content)
 	}

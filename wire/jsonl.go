@@ -36,7 +36,13 @@ func matchLines(p probe) int {
 
 func lineDialect() dialect {
 	d := flat("jsonl", false)
-	plain := d.rewrite
+	plain, fresh := d.rewrite, d.fresh
+	d.fresh = func(group []chat.Message) string {
+		if holdsAnthropicBlocks(group[0]) {
+			return compactJSON(freshAnthropic(group)) // blocks may have line feeds between their tokens
+		}
+		return compactJSON(fresh(group))
+	}
 	d.read = func(o jsonObject) ([]chat.Message, error) {
 		if hasBlocks(o) {
 			return readAnthropic(o)
@@ -55,8 +61,7 @@ func lineDialect() dialect {
 // hasBlocks reports whether the content of a message holds blocks of the kinds
 // that only Anthropic has.
 func hasBlocks(o jsonObject) bool {
-	_, is := blockDialect(o.field("content"))
-	return is
+	return isDialect(o.field("content"), "anthropic")
 }
 
 func readLines(src *source, d dialect) ([]Conversation, error) {

@@ -120,6 +120,7 @@ func prepared(t chat.Transcript, d dialect) chat.Transcript {
 	if !slices.ContainsFunc(t, func(m chat.Message) bool { return !readIn(m, d) }) {
 		return t
 	}
+	t = withOwnTools(t, d)
 	out := slices.Clone(t)
 	ids := names{used: make(map[string]bool)}
 	for _, m := range t {

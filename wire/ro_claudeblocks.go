@@ -69,7 +69,7 @@ func (s *claudeSession) user(i int) {
 	}
 	content := r.at("message").fields["content"]
 	kind := r.at("origin").text("kind")
-	m := chat.Message{ID: r.text("uuid"), Role: chat.User, Parts: textParts(content)}
+	m := chat.Message{ID: r.text("uuid"), Role: chat.User, Parts: textParts(content, "tool_result")}
 	m.Machine = r.flag("isMeta") || r.flag("isCompactSummary") || kind != "" && kind != "human"
 	for _, b := range listIn(content) {
 		if b.text("type") == "tool_result" {
@@ -92,7 +92,7 @@ func (s *claudeSession) result(i int, b peek) {
 }
 
 // assistantParts returns the parts of an Anthropic assistant content. Thinking
-// that is only known encrypted, and tools that run on the server, are left out.
+// that is only known encrypted is left out.
 func assistantParts(content string, calls *nameless) []chat.Part {
 	var parts []chat.Part
 	for _, b := range blocksIn(content) {
@@ -102,11 +102,13 @@ func assistantParts(content string, calls *nameless) []chat.Part {
 		case "tool_use":
 			id := calls.call(b.text("id"), b.text("name"))
 			parts = append(parts, chat.Part{Kind: chat.Call, ID: id, Name: b.text("name"), Args: argsIn(b.fields["input"])})
+		case "redacted_thinking", "reasoning", "thoughtSignature":
 		default:
-			if text, ok := plainText(b); ok {
-				parts = append(parts, chat.Part{Kind: chat.Text, Text: text})
-			} else if p := pictureIn(b); p != nil {
-				parts = append(parts, chat.Part{Kind: chat.Image, Image: p})
+			if p := readServerTool(parse(b.raw)); p.Kind != "" {
+				p.Raw, p.Args = "", argsOf(p)
+				parts = append(parts, p)
+			} else {
+				parts = append(parts, textParts(b.raw)...)
 			}
 		}
 	}

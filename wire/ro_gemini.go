@@ -60,9 +60,14 @@ func decodeGemini(src *source) ([]Conversation, error) {
 		}
 	}
 	var l log
-	for _, key := range []string{"systemInstruction", "system_instruction"} {
-		system := body.at(key)
-		l.add(chat.Message{Role: chat.System, Parts: textParts(firstOf(system.fields["parts"], system.raw))})
+	for _, in := range []peek{body, body.at("config")} { // what SDKs take beside the contents
+		for _, key := range []string{"systemInstruction", "system_instruction"} {
+			system := in.at(key)
+			l.add(chat.Message{Role: chat.System, Parts: textParts(firstOf(system.fields["parts"], system.raw))})
+		}
+		if c.Tools == nil {
+			c.Tools = functionsOf(in.fields["tools"])
+		}
 	}
 	for _, content := range blocksIn(contents) {
 		l.content(chat.Message{ID: content.text("id")}, content.text("role"), content.list("parts"))
@@ -83,6 +88,9 @@ func firstOf(raw ...string) string {
 // then they pair by their order and tool, within the turn.
 func (l *log) content(m chat.Message, role string, parts []peek) {
 	m.Role = chat.User
+	for i, p := range parts {
+		parts[i] = camelCased(p)
+	}
 	switch calls := func(p peek) bool { return p.is("functionCall", "{") }; {
 	case role == "model", role == "assistant", role == "gemini", slices.ContainsFunc(parts, calls):
 		m.Role = chat.Assistant
@@ -98,6 +106,12 @@ func (l *log) content(m chat.Message, role string, parts []peek) {
 			m.Parts = append(m.Parts, chat.Part{Kind: chat.Call, ID: id, Name: call.text("name"), Args: argsIn(call.fields["args"])})
 		case p.is("functionResponse", "{"):
 			l.response(m.ID, p.at("functionResponse"))
+		case p.is("toolCall", "{"):
+			call := p.at("toolCall")
+			m.Parts = append(m.Parts, chat.Part{Kind: chat.ServerCall, ID: call.text("id"), Name: strings.ToLower(call.text("toolType")), Args: argsIn(call.fields["args"])})
+		case p.is("toolResponse", "{"):
+			r := p.at("toolResponse")
+			m.Parts = append(m.Parts, chat.Part{Kind: chat.ServerResult, ID: r.text("id"), Text: valueText(r.fields["response"])})
 		case p.flag("thought"):
 			m.Parts = append(m.Parts, chat.Part{Kind: chat.Thinking, Text: p.text("text")})
 		default:
@@ -107,7 +121,57 @@ func (l *log) content(m chat.Message, role string, parts []peek) {
 	l.add(m)
 }
 
+// camelCased returns a part with the keys of the API, where the SDK for Python
+// has written it with underscores, and its keys without a value left out.
+func camelCased(p peek) peek {
+	if !strings.Contains(p.raw, "_") && !strings.Contains(p.raw, "null") {
+		return p
+	}
+	var fields map[string]string
+	for m := range members(p.raw) {
+		key, raw := m.key, p.raw[m.start:m.end]
+		if raw == "null" {
+			continue
+		}
+		if strings.Contains(key, "_") {
+			key = camelCase(key)
+			if begins(raw, "{") {
+				raw = camelKeys(raw)
+			}
+		}
+		if fields == nil {
+			fields = make(map[string]string)
+		}
+		fields[key] = raw
+	}
+	return peek{raw: p.raw, fields: fields}
+}
+
+// camelKeys returns an object with its own keys in camel case; what is inside
+// arguments and responses is the tools' own.
+func camelKeys(raw string) string {
+	o := parse(raw)
+	out := []byte{'{'}
+	for _, m := range o.members {
+		if v := o.raw[m.start:m.end]; v != "null" {
+			out = appendMember(out, camelCase(m.key), v)
+		}
+	}
+	return string(append(out, '}'))
+}
+
+func camelCase(key string) string {
+	words := strings.Split(key, "_")
+	for i, w := range words[1:] {
+		if w != "" {
+			words[i+1] = strings.ToUpper(w[:1]) + w[1:]
+		}
+	}
+	return strings.Join(words, "")
+}
+
 func geminiPart(p peek) []chat.Part {
+	p = camelCased(p)
 	if text, ok := plainText(p); ok {
 		return []chat.Part{{Kind: chat.Text, Text: text}}
 	}
@@ -122,6 +186,11 @@ func geminiPart(p peek) []chat.Part {
 	for _, key := range []string{"inlineData", "fileData"} {
 		if p.is(key, "{") {
 			return []chat.Part{{Kind: chat.Text, Text: "[document " + p.at(key).text("mimeType") + "]"}}
+		}
+	}
+	for key := range p.fields {
+		if key != "thoughtSignature" && key != "partMetadata" && key != "thought" {
+			return opaqueParts(p)
 		}
 	}
 	return nil

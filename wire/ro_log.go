@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/tiercompact/tiercompact/chat"
@@ -17,6 +18,10 @@ type log struct {
 // nothing is left, or only white space, or only thinking: the model was never
 // sent it. An id that a message before has had is not given again.
 func (l *log) add(m chat.Message) {
+	if slices.ContainsFunc(m.Parts, isServerTool) {
+		l.addServerTools(m)
+		return
+	}
 	m.Parts = withContent(m.Parts)
 	if !worthSending(m.Parts) {
 		return
@@ -33,6 +38,23 @@ func (l *log) add(m chat.Message) {
 	classify(&m)
 	m.Machine = (m.Machine || machine) && m.Role == chat.User
 	l.messages = append(l.messages, m)
+}
+
+// addServerTools appends a message in which tools ran on the API's server. As it
+// is never written back to that API, they are calls and results like others.
+func (l *log) addServerTools(m chat.Message) {
+	m.Parts = slices.Clone(m.Parts)
+	for i, p := range m.Parts {
+		switch p.Kind {
+		case chat.ServerCall:
+			m.Parts[i].ID = l.calls.call(p.ID, p.Name)
+		case chat.ServerResult:
+			m.Parts[i].ID = l.calls.result(p.ID, p.Name)
+		}
+	}
+	for _, own := range ownTools(m) {
+		l.add(own)
+	}
 }
 
 func (l *log) say(id string, role chat.Role, text string) {
@@ -81,7 +103,7 @@ func worthSending(parts []chat.Part) bool {
 			if strings.TrimSpace(p.Text) != "" {
 				return true
 			}
-		case chat.Image, chat.Call, chat.Result:
+		case chat.Image, chat.Call, chat.Result, chat.Opaque:
 			return true
 		}
 	}

@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/tiercompact/tiercompact/chat"
@@ -80,8 +81,9 @@ func plainText(b peek) (string, bool) {
 }
 
 // textParts returns a content's texts and images as parts, in order. What is
-// neither is left out.
-func textParts(raw string) []chat.Part {
+// neither is an opaque part, but for the types of blocks that the caller reads
+// itself.
+func textParts(raw string, elsewhere ...string) []chat.Part {
 	var parts []chat.Part
 	for _, b := range blocksIn(raw) {
 		if text, ok := plainText(b); ok {
@@ -90,9 +92,25 @@ func textParts(raw string) []chat.Part {
 			parts = append(parts, chat.Part{Kind: chat.Image, Image: p})
 		} else if note := documentNote(b); note != "" {
 			parts = append(parts, chat.Part{Kind: chat.Text, Text: note})
+		} else if !slices.Contains(elsewhere, b.text("type")) {
+			parts = append(parts, opaqueParts(b)...)
 		}
 	}
 	return parts
+}
+
+// opaqueParts returns the part of a block that is not understood, nothing for
+// an empty one. Its text is written in its place, as no format that is only
+// read is written.
+func opaqueParts(b peek) []chat.Part {
+	switch b.raw {
+	case "", "null", "{}", "[]":
+		return nil
+	}
+	if text, ok := plainText(b); ok && text == "" {
+		return nil
+	}
+	return []chat.Part{{Kind: chat.Opaque, Text: opaqueText(b.raw)}}
 }
 
 // resultParts returns a tool result's content as one text and the images

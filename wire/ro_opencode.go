@@ -157,6 +157,8 @@ func (l *log) openCodeMessage(r peek) {
 			m.Machine = false
 		case "compaction": // the client asks in these words
 			m.Parts = append(m.Parts, chat.Part{Kind: chat.Text, Text: "What did we do so far?"})
+		default:
+			m.Parts = append(m.Parts, openCodeUnknown(p)...)
 		}
 	}
 	l.add(m)
@@ -201,9 +203,23 @@ func (l *log) openCodeAssistant(id string, parts []peek) {
 			if len(done) > 0 {
 				flush()
 			}
+		case "file":
+			m.Parts = append(m.Parts, openCodeFile(p)...)
+		default:
+			m.Parts = append(m.Parts, openCodeUnknown(p)...)
 		}
 	}
 	flush()
+}
+
+// openCodeUnknown returns the part of a type that is not understood. Those here
+// are what the client keeps for itself.
+func openCodeUnknown(p peek) []chat.Part {
+	switch p.text("type") {
+	case "step-start", "step-finish", "snapshot", "patch", "agent", "subtask", "retry", "compaction":
+		return nil
+	}
+	return opaqueParts(p)
 }
 
 // openCodeResult appends what a tool returned. A call that is pending or was

@@ -155,7 +155,7 @@ func (s *eventLog) action(e, meta peek) {
 		said := choice.at("message")
 		if _, ok := s.responses[response.text("id")]; !ok {
 			m.Parts = append(m.Parts, chat.Part{Kind: chat.Thinking, Text: said.text("reasoning_content")})
-			m.Parts = append(m.Parts, textParts(said.fields["content"])...)
+			m.Parts = append(m.Parts, textParts(said.fields["content"], readApart...)...)
 		}
 		for _, t := range said.list("tool_calls") {
 			if t.text("id") == p.ID {

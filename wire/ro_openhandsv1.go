@@ -13,7 +13,7 @@ func (s *eventLog) event(e peek) {
 		s.spoken(e)
 	case "ActionEvent":
 		m := chat.Message{ID: id, Parts: []chat.Part{{Kind: chat.Thinking, Text: e.text("reasoning_content")}}}
-		m.Parts = append(m.Parts, textParts(e.fields["thought"])...)
+		m.Parts = append(m.Parts, textParts(e.fields["thought"], readApart...)...)
 		m.Parts = append(m.Parts, chat.Part{
 			Kind: chat.Call,
 			ID:   e.text("tool_call_id"),
@@ -43,7 +43,7 @@ func (s *eventLog) spoken(e peek) {
 	said := e.at("llm_message")
 	m := chat.Message{ID: eventID(e), Role: chat.Role(said.text("role"))}
 	m.Parts = append(m.Parts, chat.Part{Kind: chat.Thinking, Text: said.text("reasoning_content")})
-	m.Parts = append(m.Parts, textParts(said.fields["content"])...)
+	m.Parts = append(m.Parts, textParts(said.fields["content"], readApart...)...)
 	m.Parts = append(m.Parts, textParts(e.fields["extended_content"])...)
 	m.Machine = e.text("source") == "environment"
 	if m.Role != chat.Assistant && m.Role != chat.System {

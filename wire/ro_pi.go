@@ -195,9 +195,7 @@ func (l *log) piParts(content string) []chat.Part {
 			id := l.calls.call(b.text("id"), b.text("name"))
 			parts = append(parts, chat.Part{Kind: chat.Call, ID: id, Name: b.text("name"), Args: argsIn(b.fields["arguments"])})
 		default:
-			if text, ok := plainText(b); ok {
-				parts = append(parts, chat.Part{Kind: chat.Text, Text: text})
-			}
+			parts = append(parts, textParts(b.raw)...)
 		}
 	}
 	return parts

@@ -27,7 +27,7 @@ func matchResponses(p probe) int {
 			return 85
 		}
 	case p.shape == array:
-		if slices.ContainsFunc(p.values, isItem) {
+		if slices.ContainsFunc(p.values, func(v peek) bool { return isItem(v) || v.text("type") == "reasoning" && v.is("summary", "[") }) {
 			return 85
 		}
 	}
@@ -36,13 +36,22 @@ func matchResponses(p probe) int {
 
 // isItem reports whether v is of a kind that only the Responses API has.
 func isItem(v peek) bool {
-	switch v.text("type") {
+	switch kind := v.text("type"); kind {
 	case "function_call", "custom_tool_call", "local_shell_call":
 		return !v.has("message")
-	case "function_call_output", "custom_tool_call_output":
+	case "function_call_output", "custom_tool_call_output", "local_shell_call_output",
+		"web_search_call", "file_search_call", "code_interpreter_call", "image_generation_call",
+		"computer_call", "computer_call_output", "shell_call_output", "apply_patch_call", "apply_patch_call_output",
+		"mcp_call", "mcp_list_tools", "mcp_approval_request", "mcp_approval_response", "tool_search_output":
 		return true
+	case "shell_call":
+		return v.has("call_id") && v.is("action", "{")
+	case "tool_search_call":
+		return v.has("execution") || v.has("status")
 	case "message":
 		return v.has("role") && v.has("content")
+	case "compaction":
+		return v.is("encrypted_content", `"`)
 	}
 	for _, b := range v.list("content") {
 		if kind := b.text("type"); kind == "input_text" || kind == "output_text" {
@@ -79,7 +88,10 @@ func decodeResponses(src *source) ([]Conversation, error) {
 // row (reasoning, text, calls) is one message.
 type itemLog struct {
 	log
-	turn chat.Message // the model's output so far; no parts where there is none
+	turn     chat.Message      // the model's output so far; no parts where there is none
+	callOf   map[string]string // by the id of an item, the id that pairs its call
+	hosted   int               // calls that the API ran and gave no id
+	searches []string          // calls of the newest searches for tools, without a result yet, that have no id to pair them
 }
 
 func (s *itemLog) output(id string, parts ...chat.Part) {
@@ -95,28 +107,41 @@ func (s *itemLog) flush() {
 	s.turn = chat.Message{}
 }
 
-// item adds one item. What runs on the server alone (a search, an image) and
-// what is only known encrypted is left out.
+// item adds one item.
 func (s *itemLog) item(it peek) {
+	it = withoutVariants(it)
 	kind := it.text("type")
-	switch kind {
-	case "", "message":
+	if kind != "tool_search_call" && kind != "tool_search_output" {
+		s.searches = nil
+	}
+	switch {
+	case kind == "", kind == "message":
 		s.message(it)
-	case "reasoning":
+	case kind == "reasoning":
 		s.output(it.text("id"), chat.Part{Kind: chat.Thinking, Text: reasoningText(it)})
-	case "agent_message": // from another agent
+	case kind == "agent_message": // from another agent
 		s.flush()
 		s.add(chat.Message{ID: it.text("id"), Role: chat.User, Machine: true, Parts: textParts(it.fields["content"])})
-	case "function_call", "custom_tool_call", "local_shell_call", "tool_search_call", "tool_call":
-		s.call(kind, it)
-	case "function_call_output", "custom_tool_call_output", "local_shell_call_output",
-		"tool_search_output", "tool_result", "function_result":
+	case isOutputItem(kind):
 		s.flush()
-		s.result(it)
-	case "mcp_call":
+		s.result(kind, it)
+	case isCallItem(kind):
 		s.call(kind, it)
+	case kind == "ghost_snapshot": // Codex keeps it for itself
+	default:
+		s.opaque(it)
+	}
+}
+
+// opaque adds an item that is not understood, or of which nobody can read the
+// content: it stands as what it is. Without a role it is the model's.
+func (s *itemLog) opaque(it peek) {
+	switch role := chat.Role(it.text("role")); role {
+	case chat.System, chat.Developer, chat.User:
 		s.flush()
-		s.result(it)
+		s.add(chat.Message{ID: it.text("id"), Role: role, Machine: true, Parts: opaqueParts(it)})
+	default:
+		s.output(it.text("id"), opaqueParts(it)...)
 	}
 }
 
@@ -154,44 +179,10 @@ func reasoningText(it peek) string {
 	return strings.Join(texts, "\n")
 }
 
-func (s *itemLog) call(kind string, it peek) {
-	p := chat.Part{Kind: chat.Call, Name: it.text("name"), Args: argsIn(it.fields["arguments"])}
-	if p.Name == "" {
-		p.Name = it.at("function").text("name")
-	}
-	switch kind {
-	case "custom_tool_call":
-		p.Args = inputArgs(it.text("input"))
-	case "local_shell_call":
-		p.Name, p.Args = "local_shell", argsIn(it.fields["action"])
-	case "tool_search_call":
-		p.Name = "tool_search"
-	}
-	p.ID = s.calls.call(itemCall(it), p.Name)
-	s.output(it.text("id"), p)
-}
-
 // itemCall returns the id that pairs a call and its result.
 func itemCall(it peek) string {
 	if id := it.text("call_id"); id != "" {
 		return id
 	}
 	return it.text("id")
-}
-
-func (s *itemLog) result(it peek) {
-	content := it.fields["output"]
-	for _, key := range []string{"result", "tools", "error"} {
-		if content == "" || content == "null" {
-			content = it.fields[key]
-		}
-	}
-	p := chat.Part{ID: s.calls.result(itemCall(it), it.text("name"))}
-	p.Error = it.set("error") || it.at("output").fields["success"] == "false"
-	if wrapped := it.at("output"); wrapped.has("content") { // {content, success}
-		content = wrapped.fields["content"]
-	}
-	text, images := resultParts(content)
-	p.Text = text
-	s.answer("", p, images)
 }

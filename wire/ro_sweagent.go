@@ -122,6 +122,10 @@ func (l *log) agentMessages(messages []peek) {
 	}
 }
 
+// readApart are the types of an assistant's blocks that stand in its message
+// once more: as thinking, and as calls.
+var readApart = []string{"thinking", "redacted_thinking", "reasoning", "tool_use"}
+
 func (l *log) agentParts(r peek) []chat.Part {
 	var parts []chat.Part
 	for _, b := range r.list("thinking_blocks") {
@@ -130,7 +134,7 @@ func (l *log) agentParts(r peek) []chat.Part {
 	if len(parts) == 0 {
 		parts = append(parts, chat.Part{Kind: chat.Thinking, Text: r.text("reasoning_content")})
 	}
-	parts = append(parts, textParts(r.fields["content"])...)
+	parts = append(parts, textParts(r.fields["content"], readApart...)...)
 	for _, t := range r.list("tool_calls") {
 		f := t.at("function")
 		id := l.calls.call(t.text("id"), f.text("name"))

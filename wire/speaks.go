@@ -5,12 +5,14 @@ import (
 	"strings"
 )
 
-// dialectOf returns which of openai, anthropic and ollama the messages of a
-// source are in, or "". text begins at the first value of the source, which is
+// dialectOf returns which of openai, anthropic, ollama, bedrock and aisdk the
+// messages of a source are in, or "". text begins at the first value of the source, which is
 // valid JSON where valid says so.
 //
 //	calls whose arguments are objects, images, tool_name, thinking   → ollama
 //	blocks tool_use, tool_result, signed thinking, image with source → anthropic
+//	blocks without a type, of one key that Converse has              → bedrock
+//	blocks tool-call, tool-result                                    → aisdk
 //	a body with system, input_schema, or a claude model              → anthropic
 //	a body with options or keep_alive                                → ollama
 //	anything else with roles and contents                            → openai
@@ -129,16 +131,28 @@ func messageDialect(m jsonObject) (string, bool) {
 // there is one.
 func blockDialect(content string) (string, bool) {
 	for b := range objectsIn(content) {
-		switch b.text("type") {
-		case "tool_use", "tool_result", "redacted_thinking":
+		kind := b.text("type")
+		if isBedrockBlock(b) {
+			return "bedrock", true
+		}
+		if isToolUse(kind) || isToolResult(kind) {
 			return "anthropic", true
+		}
+		switch kind {
+		case "redacted_thinking", "search_result", "container_upload":
+			return "anthropic", true
+		case "tool-call", "tool-result", "tool-approval-request", "tool-approval-response":
+			return "aisdk", true
 		case "thinking":
 			if b.is("signature", `"`) {
 				return "anthropic", true
 			}
-		case "image", "document":
-			if b.is("source", "{") {
+		case "image", "document", "file":
+			switch {
+			case b.is("source", "{"):
 				return "anthropic", true
+			case b.is("image", `"`), b.is("mediaType", `"`):
+				return "aisdk", true
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 // Package chattest makes random conversations for tests: with parallel calls,
-// calls without results, results without calls, ids that repeat, empty
-// contents, images and thinking.
+// calls without results, results without calls, ids that repeat, tools of the
+// API's server, blocks that are not understood, empty contents, images and
+// thinking.
 package chattest
 
 import (
@@ -44,7 +45,7 @@ func (g *generator) add(m chat.Message) {
 }
 
 func (g *generator) step() {
-	switch g.one("kind", 0, 0, 1, 1, 1, 2, 2, 2, 2, 2, 3, 4, 5, 6) {
+	switch g.one("kind", 0, 0, 1, 1, 1, 2, 2, 2, 2, 2, 3, 4, 5, 6, 7, 8) {
 	case 0:
 		m := chat.NewText(chat.User, g.text(300))
 		if g.chance(10) {
@@ -72,6 +73,40 @@ func (g *generator) step() {
 		m := chat.NewText(chat.User, "<file path=\"a/b.go\">\n"+g.code(400)+"\n</file>")
 		m.Machine = true
 		g.add(m)
+	case 7:
+		g.server()
+	case 8:
+		m := chat.NewText(rapid.SampledFrom([]chat.Role{chat.User, chat.Assistant}).Draw(g.t, "role"), g.text(600))
+		m.Parts = append(m.Parts, chat.Part{Kind: chat.Opaque, Text: g.text(300), Raw: `{"type":"new_block"}`})
+		g.add(m)
+	}
+}
+
+// server draws an assistant message with a call to a tool of the server. Its
+// result stands beside it, or in the next assistant message where the turn was
+// paused or code on the server called a tool of the client; or it is missing.
+func (g *generator) server() {
+	g.calls++
+	id := fmt.Sprintf("s%d", g.calls)
+	result := chat.Part{Kind: chat.ServerResult, ID: id, Text: g.result(), Raw: `{"type":"web_search_tool_result"}`}
+	m := chat.Message{Role: chat.Assistant, Parts: []chat.Part{{Kind: chat.ServerCall, ID: id, Name: "web_search", Args: `{"query":"a"}`, Raw: `{"type":"server_tool_use"}`}}}
+	switch g.one("way", 0, 0, 0, 1, 2, 3, 4) {
+	case 0:
+		m.Parts = append(m.Parts, result, chat.Part{Kind: chat.Text, Text: g.text(300)})
+		g.add(m)
+	case 1:
+		g.add(m)
+		g.add(chat.Message{Role: chat.Assistant, Parts: []chat.Part{result, {Kind: chat.Text, Text: g.text(300)}}})
+	case 2:
+		call := g.call(id + "t")
+		m.Parts = append(m.Parts, call)
+		g.add(m)
+		g.add(chat.NewResult(call.ID, g.result()))
+		g.add(chat.Message{Role: chat.Assistant, Parts: []chat.Part{result}})
+	case 3:
+		g.add(m)
+	case 4:
+		g.add(chat.Message{Role: chat.Assistant, Parts: []chat.Part{result}})
 	}
 }
 

@@ -18,8 +18,9 @@ func newCheckCommand() *cobra.Command {
 		Use:   "check [FILE|-]",
 		Short: "Find what is wrong with a transcript",
 		Long: `check lists what servers and chat templates refuse: calls without results and
-results without calls, ids that repeat, empty messages, arguments that are no
-JSON, messages of one role in a row. Real logs have such faults, so they are
+results without calls, those of tools that run on the server too, calls without
+a name, ids that repeat, empty messages, arguments that are no JSON, messages of
+one role in a row. Real logs have such faults, so they are
 warnings. With --against, what the transcript was compacted from, the faults
 that were not there before are errors, and --chat is about that file.`,
 		Example: `  tiercompact check session.jsonl

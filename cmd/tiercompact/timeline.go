@@ -192,7 +192,7 @@ func (t *timeline) clean(text string) string {
 func headline(m chat.Message, clean func(string) string) string {
 	for _, p := range m.Parts {
 		switch {
-		case p.Kind == chat.Call:
+		case p.Kind == chat.Call || p.Kind == chat.ServerCall:
 			return clean(p.Name + " " + subject(clean(p.Args)))
 		case p.Kind == chat.Image:
 			return "(image)"

@@ -85,12 +85,19 @@ func Arguments(text string) string {
 	return string(wrapped)
 }
 
-// Said returns the text of a message, but for results and thinking.
+// Said returns the text of a message, but for results and thinking. What
+// another server's tools did, and blocks that are not understood, stand in it
+// as text.
 func Said(m chat.Message) string {
 	var texts []string
 	for _, p := range m.Parts {
-		if (p.Kind == chat.Text || p.Kind == chat.Summary) && p.Text != "" {
-			texts = append(texts, p.Text)
+		switch p.Kind {
+		case chat.Text, chat.Summary, chat.Opaque, chat.ServerResult:
+			if p.Text != "" {
+				texts = append(texts, p.Text)
+			}
+		case chat.ServerCall:
+			texts = append(texts, strings.TrimSpace("["+p.Name+"] "+p.Args))
 		}
 	}
 	return strings.Join(texts, "\n")

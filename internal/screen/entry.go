@@ -32,7 +32,7 @@ func Whole(m chat.Message) string {
 	var parts []string
 	for _, p := range m.Parts {
 		switch {
-		case p.Kind == chat.Call:
+		case p.Kind == chat.Call || p.Kind == chat.ServerCall:
 			parts = append(parts, p.Name+" "+p.Args)
 		case p.Kind == chat.Image:
 			parts = append(parts, "(image)")

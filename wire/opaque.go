@@ -1,0 +1,238 @@
+package wire
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/tiercompact/tiercompact/chat"
+)
+
+// Blocks of types that are not understood, and those of tools that run on the
+// API's server, become parts of their own kinds. They are written back as they
+// were where the format is the same, and as text, or as ordinary calls and
+// results, in any other.
+
+// isToolUse reports whether an Anthropic block of this type is a call. All but
+// tool_use itself run on the server.
+func isToolUse(kind string) bool { return kind == "tool_use" || strings.HasSuffix(kind, "_tool_use") }
+
+// isToolResult reports whether an Anthropic block of this type is a result.
+func isToolResult(kind string) bool {
+	return kind == "tool_result" || strings.HasSuffix(kind, "_tool_result")
+}
+
+// readServerTool returns the part of an Anthropic block that is a call to a
+// server's tool or the result of one. The kind is "" where it is neither.
+func readServerTool(o jsonObject) chat.Part {
+	switch kind := o.text("type"); {
+	case isToolUse(kind):
+		return chat.Part{Kind: chat.ServerCall, ID: o.text("id"), Name: o.text("name"), Args: o.field("input"), Raw: o.raw}
+	case isToolResult(kind):
+		p := chat.Part{Kind: chat.ServerResult, ID: o.text("tool_use_id"), Raw: o.raw}
+		content := variantIn(o.field("content"))
+		p.Error = o.field("is_error") == "true" || strings.HasSuffix(parse(content).text("type"), "_error")
+		p.Text = serverResultText(content)
+		return p
+	}
+	return chat.Part{}
+}
+
+// serverResultText returns what can be read of a server tool's result: its
+// texts, titles and addresses, and the output of its commands.
+func serverResultText(content string) string {
+	if begins(content, `"`) {
+		return unquote(content)
+	}
+	if !begins(content, "[") {
+		return serverPieceText(content)
+	}
+	var texts []string
+	for start, end := range elements(content) {
+		if text := serverPieceText(content[start:end]); text != "" {
+			texts = append(texts, text)
+		}
+	}
+	return strings.Join(texts, "\n")
+}
+
+func serverPieceText(raw string) string {
+	o := parse(raw)
+	lines := func(texts ...string) string {
+		return strings.Join(slices.DeleteFunc(texts, func(s string) bool { return s == "" }), "\n")
+	}
+	switch {
+	case o.text("type") == "text":
+		return o.text("text")
+	case o.is("encrypted_content", `"`):
+		return lines(o.text("title"), o.text("url"), o.text("page_age"))
+	case o.is("stdout", `"`) || o.is("stderr", `"`):
+		code := o.field("return_code")
+		if code == "" || code == "0" {
+			return lines(o.text("stdout"), o.text("stderr"))
+		}
+		return lines(o.text("stdout"), o.text("stderr"), "exit code "+code)
+	case o.is("content", "{"): // of a fetched page: a document
+		document := parse(o.field("content"))
+		if source := parse(document.field("source")); source.text("type") == "text" {
+			return lines(o.text("url"), document.text("title"), source.text("data"))
+		}
+	}
+	return readable(raw)
+}
+
+// anthropicOnly are the types of Anthropic's blocks, beside calls and results,
+// that become opaque parts.
+var anthropicOnly = []string{"document", "search_result", "container_upload", "compaction"}
+
+// openAIOnly are those of OpenAI's.
+var openAIOnly = []string{"input_audio", "file", "audio", "video_url", "input_file", "refusal"}
+
+// isAnthropicBlock reports whether p was read from a block that the Anthropic
+// API takes back as it is, and that has no other form there.
+func isAnthropicBlock(p chat.Part) bool {
+	if p.Raw == "" {
+		return false
+	}
+	kind := parse(p.Raw).text("type")
+	switch p.Kind {
+	case chat.ServerCall:
+		return isToolUse(kind)
+	case chat.ServerResult:
+		return isToolResult(kind)
+	case chat.Opaque:
+		return slices.Contains(anthropicOnly, kind)
+	case chat.Text: // citations name places in the results of a server's tools
+		return kind == "text" && begins(parse(p.Raw).field("citations"), "[")
+	}
+	return false
+}
+
+// isOpenAIBlock reports whether p was read from an opaque block that OpenAI's
+// chat API takes back as it is.
+func isOpenAIBlock(p chat.Part) bool {
+	return p.Kind == chat.Opaque && p.Raw != "" && slices.Contains(openAIOnly, parse(p.Raw).text("type"))
+}
+
+// holdsAnthropicBlocks reports whether m has blocks that only Anthropic's form
+// can say: documents, server calls and their results.
+func holdsAnthropicBlocks(m chat.Message) bool {
+	any := m.Role != chat.System && slices.ContainsFunc(m.Parts, func(p chat.Part) bool {
+		return p.Kind == chat.Opaque && isAnthropicBlock(p)
+	})
+	for _, p := range m.Parts {
+		if isServerTool(p) {
+			if any = true; !isAnthropicBlock(p) {
+				return false
+			}
+		}
+	}
+	return any
+}
+
+func isServerTool(p chat.Part) bool { return p.Kind == chat.ServerCall || p.Kind == chat.ServerResult }
+
+// withOwnTools returns t with the server's tools of messages that d cannot say
+// as they are made ordinary ones: calls of the assistant, with results of the
+// role tool after them.
+func withOwnTools(t chat.Transcript, d dialect) chat.Transcript {
+	foreign := func(m chat.Message) bool {
+		if readIn(m, d) || (d.system || d.name == "jsonl") && holdsAnthropicBlocks(m) {
+			return false
+		}
+		return slices.ContainsFunc(m.Parts, isServerTool)
+	}
+	if !slices.ContainsFunc(t, foreign) {
+		return t
+	}
+	var out chat.Transcript
+	for _, m := range t {
+		if foreign(m) {
+			out = append(out, ownTools(m)...)
+		} else {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// ownTools returns the messages of one that uses a server's tools. The calls
+// that the client answers go into the last of them, as their results follow.
+func ownTools(m chat.Message) []chat.Message {
+	var out []chat.Message
+	var calls []chat.Part
+	said := m
+	said.Parts, said.Source = nil, nil
+	flush := func() {
+		if len(said.Parts) > 0 {
+			out = append(out, said)
+			said.Parts, said.ID = nil, ""
+		}
+	}
+	for _, p := range m.Parts {
+		switch p.Kind {
+		case chat.ServerResult:
+			flush()
+			p.Kind, p.Raw = chat.Result, ""
+			out = append(out, chat.Message{Role: chat.Tool, Parts: []chat.Part{p}, Protected: m.Protected})
+			continue
+		case chat.ServerCall:
+			p.Kind, p.Raw = chat.Call, ""
+		case chat.Call:
+			calls = append(calls, p)
+			continue
+		}
+		said.Parts = append(said.Parts, p)
+	}
+	said.Parts = append(said.Parts, calls...)
+	flush()
+	return out
+}
+
+// opaqueText returns what stands for a block that is not understood, in counts
+// and in other formats: the name of a file, or the block itself.
+func opaqueText(raw string) string {
+	o := parse(raw)
+	kind := o.text("type")
+	switch kind {
+	case "input_audio", "audio", "file", "document", "video_url", "input_file":
+		source := parse(o.field("source"))
+		if source.text("type") == "text" {
+			return source.text("data")
+		}
+		inner := parse(o.field(kind))
+		for _, name := range []string{o.text("title"), o.text("filename"), inner.text("filename"), inner.text("file_id"), inner.text("url"), source.text("media_type"), source.text("url")} {
+			if name != "" && len(name) < encodedLength {
+				return "[" + kind + " " + name + "]"
+			}
+		}
+		return "[" + kind + "]"
+	}
+	return readable(raw)
+}
+
+// encodedLength is how long a string without blanks is that is taken for
+// encoded bytes, which nobody can read.
+const encodedLength = 1024
+
+// readable returns a JSON value without white space between its tokens, and
+// with a note in the place of each string that is encoded bytes.
+func readable(raw string) string {
+	raw = compactJSON(raw)
+	var out strings.Builder
+	for i := 0; i < len(raw); {
+		if raw[i] != '"' {
+			out.WriteByte(raw[i])
+			i++
+			continue
+		}
+		end := skipString(raw, i)
+		if text := raw[i:end]; len(text) > encodedLength && !strings.ContainsAny(text, " \\") {
+			out.WriteString(quoted(strconv.Itoa(len(text)-2) + " characters"))
+		} else {
+			out.WriteString(text)
+		}
+		i = end
+	}
+	return out.String()
+}

@@ -1,0 +1,235 @@
+package wire
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/tiercompact/tiercompact/chat"
+)
+
+// Items of the Responses API that are calls have one of two forms: the result
+// is an item of its own, or, where the API ran the tool itself, stands in the
+// same item, as soon as it has come to its end.
+
+// hostedCalls are the items of the second form, with the keys of their result.
+var hostedCalls = map[string][]string{
+	"web_search_call":       {"results"},
+	"file_search_call":      {"results"},
+	"code_interpreter_call": {"outputs"},
+	"image_generation_call": {"result"},
+	"mcp_call":              {"output", "error"},
+	"mcp_list_tools":        {"tools", "error"},
+}
+
+// anyResult are the keys under which a call of a new type may have its result.
+var anyResult = []string{"output", "outputs", "result", "results", "error"}
+
+// resultKeys returns the keys of the result of a call in its own item.
+func resultKeys(kind string) (keys []string, hosted bool) {
+	if keys, hosted = hostedCalls[kind]; hosted {
+		return keys, true
+	}
+	return anyResult, false
+}
+
+// isCallItem reports whether an item of this type is a call.
+func isCallItem(kind string) bool {
+	switch kind {
+	case "function_call", "tool_call", "mcp_list_tools", "mcp_approval_request", "program":
+		return true
+	}
+	return strings.HasSuffix(kind, "_call")
+}
+
+// isOutputItem reports whether an item of this type is the result of a call.
+func isOutputItem(kind string) bool {
+	switch kind {
+	case "tool_search_output", "program_output", "tool_result", "function_result", "mcp_approval_response":
+		return true
+	}
+	return strings.HasSuffix(kind, "_call_output")
+}
+
+// finished reports whether a call has its result in its own item. Where the type
+// or the status does not say so, there must be one to be seen.
+func finished(kind string, it peek) bool {
+	keys, hosted := resultKeys(kind)
+	switch status := it.text("status"); {
+	case hosted && (status == "completed" || status == "failed"):
+		return true
+	case hosted && status != "" && status != "incomplete":
+		return false
+	}
+	return slices.ContainsFunc(keys, it.set)
+}
+
+// call adds a call, and its result where that stands in the same item.
+func (s *itemLog) call(kind string, it peek) {
+	name, args := callIn(kind, it)
+	p := chat.Part{Kind: chat.Call, Name: name, Args: args}
+	id := itemCall(it)
+	if id == "" && hostedCalls[kind] != nil {
+		s.hosted++
+		id = "hosted_" + strconv.Itoa(s.hosted)
+	}
+	p.ID = s.calls.call(id, name)
+	if id := it.text("id"); id != "" && id != p.ID {
+		if s.callOf == nil {
+			s.callOf = make(map[string]string)
+		}
+		s.callOf[id] = p.ID
+	}
+	s.output(it.text("id"), p)
+	if kind == "tool_search_call" && !it.set("call_id") {
+		s.searches = append(s.searches, p.ID)
+	}
+	if finished(kind, it) {
+		s.flush()
+		s.hostedResult(kind, p, it)
+	}
+}
+
+// callIn returns the name of the tool that an item calls, and the arguments.
+func callIn(kind string, it peek) (name, args string) {
+	name = firstText(it.text("name"), it.at("function").text("name"))
+	keys, _ := resultKeys(kind)
+	switch kind {
+	case "function_call", "tool_call", "mcp_call":
+		return name, argsIn(it.fields["arguments"])
+	case "custom_tool_call":
+		return name, inputArgs(it.text("input"))
+	case "tool_search_call":
+		return "tool_search", argsIn(it.fields["arguments"])
+	case "local_shell_call", "shell_call", "web_search_call":
+		return strings.TrimSuffix(kind, "_call"), argsIn(it.fields["action"])
+	case "apply_patch_call":
+		return "apply_patch", argsIn(it.fields["operation"])
+	}
+	return firstText(strings.TrimSuffix(kind, "_call"), name), otherFields(it, keys)
+}
+
+// otherFields returns what an item says beside its type, ids, status and
+// result, as an object.
+func otherFields(it peek, result []string) string {
+	changes := make([]change, 0, 8)
+	for _, key := range append([]string{"type", "id", "call_id", "status"}, result...) {
+		changes = append(changes, change{key: key})
+	}
+	o := parse(it.raw)
+	for _, m := range o.members {
+		if o.raw[m.start:m.end] == "null" {
+			changes = append(changes, change{key: m.key})
+		}
+	}
+	return readable(o.with(changes...))
+}
+
+// hostedResult adds the result in the item of a call that the API ran.
+func (s *itemLog) hostedResult(kind string, call chat.Part, it peek) {
+	p := chat.Part{ID: s.calls.result(call.ID, call.Name)}
+	p.Error = it.set("error") || it.text("status") == "failed"
+	var texts []string
+	var images []chat.Part
+	keys, _ := resultKeys(kind)
+	for _, key := range keys {
+		if !it.set(key) {
+			continue
+		}
+		if kind == "image_generation_call" {
+			format := firstText(it.text("output_format"), "png")
+			images = append(images, chat.Part{Kind: chat.Image, Image: &chat.Picture{MediaType: "image/" + format, Data: it.text(key)}})
+			continue
+		}
+		for _, b := range blocksIn(it.fields[key]) {
+			text, picture := hostedPiece(b)
+			if picture != nil {
+				images = append(images, chat.Part{Kind: chat.Image, Image: picture})
+			} else {
+				texts = append(texts, text)
+			}
+		}
+	}
+	if p.Text = strings.Join(texts, "\n"); p.Text == "" && len(images) == 0 {
+		p.Text = it.text("status")
+	}
+	s.answer("", p, images)
+}
+
+// hostedPiece returns a piece of a hosted tool's result: the output of code, an
+// image, or the piece as it is.
+func hostedPiece(b peek) (text string, picture *chat.Picture) {
+	switch {
+	case strings.HasPrefix(b.raw, `"`):
+		return b.str(), nil
+	case b.text("type") == "logs":
+		return b.text("logs"), nil
+	case b.text("type") == "image" && b.is("url", `"`):
+		return "", linked(b.text("url"), "")
+	}
+	return readable(b.raw), nil
+}
+
+// result adds an item that is the result of a call.
+func (s *itemLog) result(kind string, it peek) {
+	content := it.fields["output"]
+	for _, key := range []string{"result", "tools", "error"} {
+		if content == "" || content == "null" {
+			content = it.fields[key]
+		}
+	}
+	p := chat.Part{ID: s.answered(kind, it)}
+	p.Error = it.set("error") || it.text("status") == "failed" || it.at("output").fields["success"] == "false"
+	if wrapped := it.at("output"); wrapped.has("content") { // {content, success}
+		content = wrapped.fields["content"]
+	}
+	text, images := shellText(content), []chat.Part(nil)
+	if text == "" {
+		text, images = resultParts(content)
+	}
+	if kind == "mcp_approval_response" {
+		text = otherFields(it, []string{"approval_request_id"})
+	}
+	if text == "" && len(images) == 0 && !it.has("output") {
+		text = it.text("status")
+	}
+	p.Text = text
+	s.answer("", p, images)
+}
+
+// answered returns the id of the call that a result answers. A search for tools
+// that the API ran has no id: its result follows the calls.
+func (s *itemLog) answered(kind string, it peek) string {
+	if kind == "tool_search_output" && !it.set("call_id") && len(s.searches) > 0 {
+		id := s.searches[0]
+		s.searches = s.searches[1:]
+		return s.calls.result(id, "")
+	}
+	id := firstText(it.text("call_id"), it.text("approval_request_id"), it.text("id"))
+	if call, ok := s.callOf[id]; ok && !s.calls.known[id] {
+		id = call
+	}
+	return s.calls.result(id, it.text("name"))
+}
+
+// shellText returns the output of a shell's commands, "" where content is none.
+func shellText(content string) string {
+	var texts []string
+	for _, b := range blocksIn(content) {
+		if !b.is("stdout", `"`) && !b.is("stderr", `"`) {
+			return ""
+		}
+		outcome := b.at("outcome")
+		code := outcome.fields["exit_code"]
+		if code == "0" || code == "" {
+			code = ""
+		} else {
+			code = "exit code " + code
+		}
+		if outcome.text("type") == "timeout" {
+			code = "timeout"
+		}
+		texts = append(texts, joinTexts(b.text("stdout"), b.text("stderr"), code))
+	}
+	return strings.Join(texts, "\n")
+}

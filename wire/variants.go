@@ -1,0 +1,89 @@
+package wire
+
+import "strings"
+
+// Go SDKs that are made from a description of an API have one struct for all
+// variants of a value. Where a program marshals one that it was given, all
+// variants are written: those that are no object under keys that begin with Of,
+// and the empty ones too.
+
+// isEmptyValue reports whether a JSON value says nothing.
+func isEmptyValue(raw string) bool {
+	switch raw {
+	case "", "null", `""`, "0", "false", "[]", "{}":
+		return true
+	}
+	return false
+}
+
+// isVariants reports whether raw is such a value.
+func isVariants(raw string) bool {
+	for m := range members(raw) {
+		if isVariantKey(m.key) {
+			return true
+		}
+	}
+	return false
+}
+
+func isVariantKey(key string) bool {
+	return strings.HasPrefix(key, "Of") && len(key) > 2 && 'A' <= key[2] && key[2] <= 'Z'
+}
+
+// variantIn returns the variant that says something, "" where none does. What is
+// no such value comes back as it is.
+func variantIn(raw string) string {
+	if !isVariants(raw) {
+		return raw
+	}
+	var rest []change
+	said := false
+	for m := range members(raw) {
+		value := raw[m.start:m.end]
+		switch {
+		case isVariantKey(m.key) && !isEmptyValue(value):
+			return value
+		case !isVariantKey(m.key) && !isEmptyValue(value):
+			rest = append(rest, change{m.key, value})
+			said = said || m.key != "type" // a constant is written without being set
+		}
+	}
+	if !said {
+		return ""
+	}
+	return objectOf(rest...)
+}
+
+// withoutVariants returns an item of the Responses API without what such an SDK
+// has written beside what it says. An item of another source stays as it is.
+func withoutVariants(it peek) peek {
+	any := false
+	for _, raw := range it.fields {
+		any = any || begins(raw, "{") && isVariants(raw)
+	}
+	if !any {
+		return it
+	}
+	var kept []change
+	for _, m := range parse(it.raw).members {
+		value := variantIn(it.raw[m.start:m.end])
+		if begins(value, "{") {
+			value = withoutEmpty(value)
+		}
+		if !isEmptyValue(value) {
+			kept = append(kept, change{m.key, value})
+		}
+	}
+	return peekAt(objectOf(kept...))
+}
+
+// withoutEmpty returns an object without the members that say nothing.
+func withoutEmpty(raw string) string {
+	var kept []change
+	for m := range members(raw) {
+		if value := raw[m.start:m.end]; !isEmptyValue(value) {
+			kept = append(kept, change{m.key, value})
+		}
+	}
+	return objectOf(kept...)
+}
