@@ -37,7 +37,7 @@ func TestDigestKeepsTheNews(t *testing.T) {
 		{"segmentation fault", many(300, "step %d of 900") + "bash: line 1: 4711 Segmentation fault      (core dumped) ./run\n" + many(60, "cleaning up %d"), "Segmentation fault"},
 		{"rejected", many(90, "remote: Resolving deltas: %d%% (3/9)") + " ! [rejected]        main -> main (fetch first)\n" + many(20, "hint: line %d of advice"), "[rejected]"},
 		{"a rare line", many(200, "worker %d idle") + "worker pool handed over to lease b450b717\n" + many(200, "worker %d idle"), "lease b450b717"},
-		{"repeated errors and another", many(200, "ERROR connection %d refused") + "ERROR disk full on /data\n" + many(300, "ERROR connection %d refused"), "connection 1 refused|connection 300 refused|disk full|199 more like it"},
+		{"repeated errors and another", many(200, "ERROR connection %d refused") + "ERROR disk full on /data\n" + many(300, "ERROR connection %d refused"), "connection 1 refused|connection 300 refused|disk full|198 more like it"},
 		{"colours", many(90, "\x1b[32mok\x1b[0m part %d") + "\x1b[31merror\x1b[0m: cart.c:3: boom\n" + many(90, "\x1b[32mok\x1b[0m part %d"), "error: cart.c:3: boom"},
 	} {
 		got := Digest(test.log, DigestOptions{Max: 200, Count: countBytes, Recall: "0123abcd"})
