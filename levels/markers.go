@@ -314,5 +314,7 @@ func (v View) saidBy(i, most int) []chat.Message {
 	if text == "" {
 		return nil
 	}
-	return []chat.Message{memory.NewAnswer(text, v.Messages[i])}
+	m := memory.NewAnswer(text, v.Messages[i])
+	m.ID = v.free(m.ID) // the id of the marker before that answer, if one stands there
+	return []chat.Message{m}
 }
