@@ -92,7 +92,7 @@ type Config struct {
 	KeepToolIOPairs int     // the same; 0: 4
 	KeepLast        int     // newest messages that emergency keeps; 0: 4, 2 of steady; None: only the latest user message
 	KeepShare       float64 // emergency keeps more of the newest messages, while they fill less than this share of the window; None: KeepLast alone
-	Fill            float64 // usage up to which a round leaves of files what the work is at: longer outlines, parts in the summary; None: nothing beyond their caps
+	Fill            float64 // usage up to which a summary holds parts of files that the work is at; under Cascade outlines grow up to it, too; None: none
 	StaleAfter      int     // messages without a reference that make a file stale; 0: 3
 
 	RolesNeverPrune []chat.Role             // nil: system, developer
@@ -152,12 +152,13 @@ type settings struct {
 func (p Preset) bundle() (Config, error) {
 	c := Config{
 		Thresholds: levels.Thresholds{Soft: 0.60, Hard: 0.75, Emergency: 0.90},
-		Escalation: Direct, Ranking: levels.Cosine, HardUntil: Half, MinGain: None, KeepShare: None, Fill: None,
+		Escalation: Direct, Ranking: levels.Cosine, HardUntil: Half, MinGain: None, KeepShare: None, Fill: 0.45,
 	}
 	switch p {
 	case "", Default:
 	case Eager:
 		c.Thresholds = levels.Thresholds{Soft: 0.50, Hard: 0.65, Emergency: 0.80}
+		c.Fill = 0.40
 	case Steady:
 		c.Thresholds = levels.Thresholds{Soft: 0.70, Hard: 0.80, Emergency: 0.90}
 		c.Escalation, c.Ranking, c.HardUntil = Cascade, levels.Fused, UntilSoft

@@ -121,7 +121,7 @@ func (r *round) writer() levels.Writer {
 
 // names returns the most tokens of the names in a summary.
 func (r *round) names() int {
-	if r.cfg.Fill > 0 {
+	if r.rebuilds() {
 		return r.cfg.Window * 10 / 100
 	}
 	return r.cfg.Window * 3 / 100

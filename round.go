@@ -84,7 +84,7 @@ func (r *round) belowSoft() bool {
 func (r *round) run(ctx context.Context, d decision) error {
 	r.noModel = r.hopeless()
 	picked := d.picked
-	if r.cfg.Fill > 0 && r.cfg.Level == "" && !r.fits() {
+	if r.rebuilds() && r.cfg.Level == "" && !r.fits() {
 		picked = levels.Emergency
 	}
 	if r.softFirst(picked, d) {
@@ -106,11 +106,16 @@ func (r *round) run(ctx context.Context, d decision) error {
 	return r.fit()
 }
 
+// rebuilds reports whether a round fills the conversation up again with what the
+// work is at, whatever its level: under cascade outlines grow, and emergency takes
+// parts of files from the whole ones. Under direct, a summary alone holds parts.
+func (r *round) rebuilds() bool { return r.cfg.Fill > 0 && r.cfg.Escalation == Cascade }
+
 // softFirst reports whether soft is tried before a stronger level. A summary
 // that holds parts of files takes them from the whole files.
 func (r *round) softFirst(picked levels.Name, d decision) bool {
 	return r.cfg.Escalation == Cascade && r.cfg.Level == "" && !d.summary &&
-		levels.Stronger(picked, levels.SoftName) && (picked != levels.Emergency || r.cfg.Fill == 0)
+		levels.Stronger(picked, levels.SoftName) && (picked != levels.Emergency || !r.rebuilds())
 }
 
 // hopeless returns why no model can help: the floor is over the budget.
@@ -138,7 +143,7 @@ func (r *round) soft(ctx context.Context, level levels.Name, all bool) error {
 	s := step{level: level, began: r.cfg.Now()}
 	soft := levels.Soft{StaleAfter: r.cfg.StaleAfter, All: all}
 	var err error
-	if r.cfg.Fill > 0 && !all {
+	if r.rebuilds() && !all {
 		s.edits, err = soft.Fill(ctx, r.view, r.target())
 	} else {
 		s.edits, err = soft.Plan(ctx, r.view)
@@ -183,18 +188,18 @@ func (r *round) hard(ctx context.Context) error {
 
 // ledger returns the tokens for names that would be lost.
 func (r *round) ledger() int {
-	if r.cfg.Fill > 0 {
+	if r.rebuilds() {
 		return r.cfg.Window * 10 / 100
 	}
 	return r.cfg.Window * 8 / 100
 }
 
 // emergency puts one summary in the place of all but the newest messages, and
-// compresses the files in what is left, but where the summary holds parts of
-// files.
+// compresses the files in what is left, unless the round rebuilds what the work
+// is at.
 func (r *round) emergency(ctx context.Context, d decision) error {
 	cut := levels.EmergencyCut(r.view, r.keepLast(), r.cfg.SummaryRole)
-	if err := r.fold(ctx, cut, levels.Emergency, d.over || d.summary); err != nil || d.summary || r.cfg.Fill > 0 {
+	if err := r.fold(ctx, cut, levels.Emergency, d.over || d.summary); err != nil || d.summary || r.rebuilds() {
 		return err
 	}
 	return r.soft(ctx, levels.Emergency, true)

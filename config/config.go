@@ -35,7 +35,7 @@ type Config struct {
 	Escalation tiercompact.Escalation `koanf:"escalation"`
 	Ranking    string                 `koanf:"ranking"`
 	MinGain    float64                `koanf:"min_gain"` // 0: any gain
-	Fill       float64                `koanf:"fill"`     // 0: off
+	Fill       float64                `koanf:"fill"`     // 0: no parts of files
 
 	SummaryRole     chat.Role `koanf:"summary_role"`
 	ArchiveRequired bool      `koanf:"archive_required"`

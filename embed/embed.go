@@ -85,6 +85,13 @@ func DefaultWeights() Weights {
 	return Weights{Lexical: 0.5, Neighbour: 0.3, Nearby: 0.3, Recency: 0.6}
 }
 
+// StandInWeights returns the weights of words that stand in for an embedding
+// model: what is asked about comes first, and of two messages that say as much
+// about it the newer one.
+func StandInWeights() Weights {
+	return Weights{Nearby: 0.3, Recency: 0.5}
+}
+
 // DialogueWeights returns the weights for a question that is asked after a long
 // dialogue and may be about any of it: age says nothing then.
 func DialogueWeights() Weights {

@@ -21,7 +21,7 @@ type Embedder interface {
 
 // The two ways of ranking.
 const (
-	Cosine = "cosine" // similarity to the last user message alone: the contract's letter
+	Cosine = "cosine" // similarity to the last user message alone: the contract's letter, if an embedder answers
 	Fused  = "fused"  // with the lexical score, neighbours and recency, and a longer query
 )
 
@@ -71,12 +71,15 @@ func (r Ranker) reason(err error) string {
 	return err.Error()
 }
 
+// lexical ranks without an embedder. Words alone keep less than the newest
+// messages do (docs/LEVELS.md), so what stands in for a cosine also counts
+// neighbours and, for less than [Fused] does, recency.
 func (r Ranker) lexical(v View, query string) []float64 {
-	terms := embed.TermsOfText(query)
-	if r.Ranking == Fused {
-		return embed.Fuse(nil, embed.Match(terms, v.Terms), r.Weights)
+	weights := r.Weights
+	if r.Ranking != Fused {
+		weights = embed.StandInWeights()
 	}
-	return embed.Score(terms, v.Terms)
+	return embed.Fuse(nil, embed.Match(embed.TermsOfText(query), v.Terms), weights)
 }
 
 func (r Ranker) cosine(ctx context.Context, v View, query string) ([]float64, error) {

@@ -27,7 +27,8 @@ const (
 	leastOutput = 500  // of a tool output that is
 	digestMax   = 200  // tokens of a digest, where nothing else is set
 	leastDigest = 60   // tokens of a digest
-	leastPart   = 1500 // of a part of a file: one that was asked for by its lines is what the work is at
+	leastPart   = 1500 // of a part of a file that is outlined
+	partShare   = 0.10 // of the window, for such a part: see leastPart
 	fileShare   = 0.8  // of a file, for its outline
 	outputShare = 0.3  // of an output, for its digest
 )
@@ -38,6 +39,9 @@ func partOf(text string, part float64) int { return int(float64(tokensIn(len(tex
 
 // tokensIn returns about as many tokens as n bytes of text have.
 func tokensIn(n int) int { return n * 10 / 34 }
+
+// bytesIn returns about as many bytes as n tokens have.
+func bytesIn(n int) int { return n * 34 / 10 }
 
 // Plan returns one edit for each message that becomes smaller. It never touches
 // what is locked or settled.
@@ -194,10 +198,21 @@ func (p *softPlan) fate(i int, c files.Copy) fate {
 		return stays
 	case c.Old:
 		return replaced
-	case !c.Whole && c.Size < leastPart:
+	case !c.Whole && c.Size < p.leastPart():
 		return stays
 	}
 	return outlined
+}
+
+// leastPart returns how many bytes a part of a file has that is outlined. Soft is
+// about files that stand in full: a part that was asked for by its lines, or that
+// an edit put in, is what the work is at, and stays as long as it is small beside
+// the window. Emergency compresses what it keeps.
+func (p *softPlan) leastPart() int {
+	if p.All {
+		return leastPart
+	}
+	return max(leastPart, bytesIn(int(partShare*float64(p.Window))))
 }
 
 // standsAt reports whether a message may be pointed to.

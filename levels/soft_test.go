@@ -140,7 +140,9 @@ func TestSoftDecides(t *testing.T) {
 		{"another file's symbol", levels.Soft{}, new(script).call("read", read("a.go"), file).call("read", read("b.go"), other).talk(3).say(chat.User, "what of Walk3()?").talk(2).t, 1, "[outline"},
 		{"superseded by a newer read", levels.Soft{}, new(script).call("read", read("a.go"), file).call("read", read("a.go"), file+"// new\n").talk(3).t, 1, "[superseded a.go"},
 		{"not by a read of fewer lines", levels.Soft{}, new(script).call("read", map[string]any{"path": "a.go", "offset": 1, "limit": 400}, strings.Repeat("a line\n", 400)).
-			call("read", map[string]any{"path": "a.go", "offset": 1, "limit": 300}, strings.Repeat("a line\n", 300)).talk(3).t, 1, "[outline"},
+			call("read", map[string]any{"path": "a.go", "offset": 1, "limit": 300}, strings.Repeat("a line\n", 300)).talk(3).t, 1, ""},
+		{"a part that takes over a tenth of the window", levels.Soft{}, new(script).call("read", map[string]any{"path": "a.go", "offset": 1, "limit": 12000}, strings.Repeat("a line\n", 12000)).
+			call("read", map[string]any{"path": "b.go", "offset": 1, "limit": 300}, strings.Repeat("a line\n", 300)).talk(3).t, 1, "[outline"},
 		{"repeated output", levels.Soft{}, new(script).call("bash", map[string]any{"command": "make"}, log).call("bash", map[string]any{"command": "make"}, log).talk(3).t, 1, "[repeated"},
 		{"old output", levels.Soft{}, new(script).call("bash", map[string]any{"command": "make"}, log).talk(3).t, 1, "[digest"},
 		{"active edit", levels.Soft{All: true}, new(script).talk(4).call("read", read("a.go"), file).call("edit", map[string]any{"path": "a.go", "oldText": "x", "newText": "y"}, "done").say(chat.Assistant, "ok").t, 5, ""},
