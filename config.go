@@ -100,7 +100,7 @@ type Config struct {
 	NoPinFirstUser  bool                    // do not pin the first user message
 
 	Strategy         summarize.Strategy // "": TaskState
-	SummaryMaxTokens int                // of the whole message, without parts of files (Fill); 0: an eighth of Window, at most 1,024 but for Steady
+	SummaryMaxTokens int                // of the whole message, without parts of files (Fill); 0: an eighth of Window, at most 1,024 of them what a model writes
 	SummaryRole      chat.Role          // chat.Assistant or chat.System; "": Assistant
 	SummaryFallback  string             // levels.FallbackExtractive or levels.FallbackPruning; "": extractive
 
@@ -216,7 +216,7 @@ func (cfg Config) withDefaults(preset Config) Config {
 		cfg.RolesNeverPrune = []chat.Role{chat.System, chat.Developer}
 	}
 	cfg.Strategy = cmp.Or(cfg.Strategy, summarize.TaskState)
-	cfg.SummaryMaxTokens = cmp.Or(cfg.SummaryMaxTokens, cfg.Preset.summaryMax(cfg.Window))
+	cfg.SummaryMaxTokens = cmp.Or(cfg.SummaryMaxTokens, summaryMax(cfg.Window))
 	cfg.SummaryRole = cmp.Or(cfg.SummaryRole, chat.Assistant)
 	cfg.SummaryFallback = cmp.Or(cfg.SummaryFallback, levels.FallbackExtractive)
 	if cfg.Summarizer == nil {
@@ -237,17 +237,12 @@ func (cfg Config) withDefaults(preset Config) Config {
 	return cfg
 }
 
-// summaryMax is the default limit of a summary, in tokens: where a summary holds
-// what few rounds leave, its names need more room (docs/LEVELS.md).
-func (p Preset) summaryMax(window int) int {
-	if p == Steady {
-		return max(1, window/8)
-	}
-	return textMax(window)
-}
+// summaryMax is the default limit of a summary, in tokens. It has no ceiling: a
+// large window holds more rules, todos and names that must not be lost.
+func summaryMax(window int) int { return max(1, window/8) }
 
 // textMax is the default limit of what a model writes for a summary.
-func textMax(window int) int { return min(1024, max(1, window/8)) }
+func textMax(window int) int { return min(1024, summaryMax(window)) }
 
 func (cfg Config) validate() error {
 	if err := cfg.Thresholds.Validate(); err != nil {

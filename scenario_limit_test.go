@@ -62,9 +62,7 @@ func checkLimit(t *testing.T, name string, cfg tiercompact.Config) {
 	t.Helper()
 	limit := cfg.SummaryMaxTokens
 	if limit == 0 {
-		if limit = cfg.Window / 8; cfg.Preset != tiercompact.Steady {
-			limit = min(limit, 1024)
-		}
+		limit = cfg.Window / 8
 	}
 	s := start(t, cfg)
 	for n, compact := range []func() (tiercompact.Report, error){

@@ -167,7 +167,7 @@ func (s *Session) SetWindow(window int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.cfg.summarySet {
-		s.cfg.SummaryMaxTokens = s.cfg.Preset.summaryMax(window)
+		s.cfg.SummaryMaxTokens = summaryMax(window)
 	}
 	s.cfg.Window = window
 	s.cfg.budget = s.cfg.budgetOf(window)

@@ -105,7 +105,7 @@ func keys() []key {
 
 		{path: "summary.model", kind: text, value: "", flag: "summary-model", doc: "`model` that summarises, or session, or extractive (default llama3.2:3b)"},
 		{path: "summary.url", kind: address, value: "", flag: "summary-url", doc: "`address` of a server with /v1/chat/completions in place of Ollama"},
-		{path: "summary.max_tokens", kind: size, value: Auto, auto: true, least: 1, flag: "summary-max-tokens", doc: "`tokens` of a whole summary; auto: an eighth of the window, at most 1024 but for steady"},
+		{path: "summary.max_tokens", kind: size, value: Auto, auto: true, least: 1, flag: "summary-max-tokens", doc: "`tokens` of a whole summary; auto: an eighth of the window, at most 1024 of them what a model writes"},
 		{path: "summary.fallback", kind: word, value: "extractive", words: "extractive, pruning-only", flag: "summary-fallback", doc: "where the model fails: extractive (a summary without one), pruning-only (none)"},
 
 		{path: "embed.model", kind: text, value: "", flag: "embed-model", doc: "`model` that ranks, or lexical (default nomic-embed-text)"},
