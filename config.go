@@ -92,7 +92,7 @@ type Config struct {
 	KeepToolIOPairs int     // the same; 0: 4
 	KeepLast        int     // newest messages that emergency keeps; 0: 4, 2 of steady; None: only the latest user message
 	KeepShare       float64 // emergency keeps more of the newest messages, while they fill less than this share of the window; None: KeepLast alone
-	Fill            float64 // usage up to which a summary holds parts of files that the work is at; under Cascade outlines grow up to it, too; None: none
+	Fill            float64 // usage up to which a summary holds parts of files that the work is at; under Steady outlines grow up to it, too; None: none
 	StaleAfter      int     // messages without a reference that make a file stale; 0: 3
 
 	RolesNeverPrune []chat.Role             // nil: system, developer

@@ -107,9 +107,10 @@ func (r *round) run(ctx context.Context, d decision) error {
 }
 
 // rebuilds reports whether a round fills the conversation up again with what the
-// work is at, whatever its level: under cascade outlines grow, and emergency takes
-// parts of files from the whole ones. Under direct, a summary alone holds parts.
-func (r *round) rebuilds() bool { return r.cfg.Fill > 0 && r.cfg.Escalation == Cascade }
+// work is at, whatever its level: outlines grow, and emergency takes parts of
+// files from the whole ones. Only rounds that are rare may; with the other
+// presets a summary alone holds parts.
+func (r *round) rebuilds() bool { return r.cfg.Fill > 0 && r.cfg.Preset == Steady }
 
 // softFirst reports whether soft is tried before a stronger level. A summary
 // that holds parts of files takes them from the whole files.

@@ -87,8 +87,9 @@ func TestFitCutsStringLeavesOfArguments(t *testing.T) {
 	fits(t, s, add(t, s, call), 0)
 	m, _ := byID(s, "call")
 	var now struct {
-		Path, Content string
-		Mode          int
+		Path    string
+		Content string `json:"content_left_out"`
+		Mode    int
 	}
 	if err := json.Unmarshal([]byte(m.Parts[0].Args), &now); err != nil || now.Path != "alpha.go" || now.Mode != 420 || now.Content == "" || len(now.Content) > 8000 {
 		t.Errorf("%v; the arguments are now %.200s", err, m.Parts[0].Args)
@@ -114,7 +115,7 @@ func thought(id string, n int) chat.Message {
 }
 
 func TestFitCutsSummaryAndProseBeforeItDropsMessages(t *testing.T) {
-	s := tight(t, join(turns("", 8, 200), chat.Transcript{as("k1", said(chat.Assistant, 1300, 1)), as("k2", said(chat.User, 600, 2)), as("k3", said(chat.Assistant, 1500, 3))})...)
+	s := tight(t, join(turns("", 8, 200), chat.Transcript{as("k1", said(chat.Assistant, 1300, 1)), as("k2", said(chat.User, 600, 2)), as("k3", said(chat.Assistant, 1900, 3))})...)
 	r := add(t, s, as("k4", user("go on")))
 	fits(t, s, r, 0)
 	if err := sameIDs(s.Messages(), "u0 summary-1 k1 k2 k3 k4"); err != nil {

@@ -71,7 +71,7 @@ func keys() []key {
 		{path: "escalation", kind: word, value: "direct", steady: "cascade", words: "direct, cascade", flag: "escalation", doc: "direct: the picked level alone; cascade: soft first"},
 		{path: "ranking", kind: word, value: "cosine", steady: "fused", words: "cosine, fused", flag: "ranking", doc: "how hard ranks: cosine, fused"},
 		{path: "min_gain", kind: share, value: 0.0, steady: 0.45, flag: "min-gain", doc: "`share` of the window that a round must free; 0: any gain"},
-		{path: "fill", kind: share, value: 0.45, eager: 0.40, steady: 0.48, flag: "fill", doc: "usage up to which a summary holds parts of files that the work is at; under cascade outlines grow up to it, too; 0: off"},
+		{path: "fill", kind: share, value: 0.45, eager: 0.40, steady: 0.48, flag: "fill", doc: "usage up to which a summary holds parts of files that the work is at; under steady outlines grow up to it, too; 0: off"},
 		{path: "summary_role", kind: word, value: "assistant", words: "assistant, system", flag: "summary-role", doc: "whose message the summary is: assistant, system"},
 		{path: "archive_required", kind: toggle, value: true, flag: "archive-required", doc: "where the archive cannot be written: an error; false: go on without compacting"},
 		{path: "engine", kind: word, value: "auto", words: "auto, ollama, built-in", flag: "engine", doc: "what ranks and summarises: auto (Ollama where it has the models, else what is built in), ollama, built-in"},

@@ -17,6 +17,7 @@ type DigestOptions struct {
 	Focus  []string              // identifiers of recent messages
 	Near   *Focus                // the same, weighted; used where set
 	Ledger []string              // identifiers that would be gone otherwise, most wanted first
+	Prose  bool                  // somebody wrote it: no line is noise, and a word of trouble tells of none
 }
 
 // Digest returns what a tool output says in at most o.Max tokens: a head line,
@@ -63,6 +64,13 @@ func (d *digest) rank(s *shape, near *Focus) {
 				d.wanted = append(d.wanted, l)
 			}
 		}
+	}
+	if d.Prose {
+		add(firstLines(d.text, 1)...)
+		d.first = len(d.wanted)
+		add(lastLines(d.text, 3)...)
+		add(firstLines(d.text, mostHead)...)
+		return
 	}
 	for _, t := range d.tests {
 		d.failures = append(d.failures, d.lines[t.line].span)
@@ -312,7 +320,7 @@ const leastAlike = 3
 
 // gap is what stands for lines from to, exclusive.
 func (d *digest) gap(from, to int) string {
-	if from > 0 {
+	if from > 0 && !d.Prose {
 		if n := d.alike(from-1, from, to); n >= leastAlike {
 			return fmt.Sprintf("… %d more like it\n", n)
 		}

@@ -195,6 +195,7 @@ func (f *fitting) cut(i, most int, which func(chat.Message, chat.Kind, memory.Ho
 		if p.Kind == chat.Call {
 			q.Args = files.LeaveOutArgs(was.Parts[k].Args, func(_, leaf string) string { return f.shorter(leaf, leaf, options) })
 		} else {
+			options.Prose = p.Kind == chat.Text && !m.Machine
 			q.Text = f.shorter(was.Parts[k].Text, p.Text, options)
 		}
 		if q != p {

@@ -32,7 +32,7 @@ var (
 		"terror and horror", "Auto-merging cart/store.go", "fix/error-handling", "@error", "deniedList",
 	}
 	troubleLines = []string{
-		"a.go:3: warning: unused", "Expected: 3", "package errors", "expected 3, got 4", "npm WARN deprecated x", "This handles the error case", "could not be sure", "Warnung: veraltet", "警告: 古い",
+		"a.go:3: warning: unused", "Expected: 3", "package errors", "+\t\tt.Fatalf(\"failed to init: %v\", err)", "return fmt.Errorf(\"failed to save: %w\", err)", "expected 3, got 4", "npm WARN deprecated x", "This handles the error case", "could not be sure", "Warnung: veraltet", "警告: 古い",
 	}
 	failedTests = map[string]string{
 		"not ok 81 - cart adds two items": "cart adds two items", "    not ok 2 - sub": "sub", "not ok 7": "7", "not ok 3 cart": "cart",

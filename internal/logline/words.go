@@ -163,9 +163,11 @@ func weigh(line, low string, w word, at, end int) Kind {
 			return Error
 		}
 		return Trouble
+	case isCode(line[:at]):
+		return Trouble
 	case w.kind == Error:
 		return Error
-	case isError(w.text) && (strings.HasPrefix(low[end:], ":") || isCode(low[end:]) || leveled(line, low, at, end)):
+	case isError(w.text) && (strings.HasPrefix(low[end:], ":") || isErrorCode(low[end:]) || leveled(line, low, at, end)):
 		return Error
 	case isError(w.text) && strings.HasSuffix(low[:at], ": ") && line[at:end] != low[at:end]:
 		return Error
@@ -197,15 +199,21 @@ func countKind(w string) Kind {
 	return Trouble
 }
 
-// isCode reports whether what follows a word of error is the code of one: error
+// isErrorCode reports whether what follows a word of error is the code of one: error
 // TS2304:, error[E0308]:, error C2065:.
-func isCode(rest string) bool {
+func isErrorCode(rest string) bool {
 	rest = strings.TrimLeft(rest, " [")
 	at := 0
 	for at < len(rest) && at < 10 && (wordByte(rest[at]) || rest[at] >= '0' && rest[at] <= '9') {
 		at++
 	}
 	return at > 1 && at < len(rest) && rest[at-1] >= '0' && rest[at-1] <= '9' && (rest[at] == ':' || rest[at] == ']')
+}
+
+// isCode reports whether a word after before stands in a string of source code, as
+// a diff or a search shows it.
+func isCode(before string) bool {
+	return strings.LastIndex(before, `("`) > strings.LastIndex(before, `")`) || strings.HasPrefix(before, "+\t") || strings.HasPrefix(before, "-\t")
 }
 
 // leveled reports whether a word is the level of a line of a log.
