@@ -114,7 +114,7 @@ func thought(id string, n int) chat.Message {
 }
 
 func TestFitCutsSummaryAndProseBeforeItDropsMessages(t *testing.T) {
-	s := tight(t, join(turns("", 8, 200), chat.Transcript{as("k1", said(chat.Assistant, 1300, 1)), as("k2", said(chat.User, 600, 2)), as("k3", said(chat.Assistant, 1500, 3))})...)
+	s := tight(t, join(turns("", 8, 200), chat.Transcript{as("k1", said(chat.Assistant, 1300, 1)), as("k2", said(chat.User, 600, 2)), as("k3", said(chat.Assistant, 1900, 3))})...)
 	r := add(t, s, as("k4", user("go on")))
 	fits(t, s, r, 0)
 	if err := sameIDs(s.Messages(), "u0 summary-1 k1 k2 k3 k4"); err != nil {
