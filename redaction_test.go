@@ -233,7 +233,7 @@ func TestAnIDOfPreflightsKnowsItsSecrets(t *testing.T) {
 	secret := "Xk29" + "dkfj39fk" + "LLq2Zw8"
 	c, dir := newArchived(t)
 	for _, said := range []string{"password=" + secret, "Hello."} {
-		messages := append(chat.Transcript{chat.NewText(chat.User, said), chat.NewText(chat.Assistant, "I take "+secret+" then.")}, working(12, 200)...)
+		messages := append(chat.Transcript{chat.NewText(chat.User, said), chat.NewText(chat.Assistant, "I take "+secret+" then. "+said[:5])}, working(12, 200)...)
 		_, r, err := c.Compact(t.Context(), "x", messages, "")
 		if err != nil || !r.Compacted() {
 			t.Fatalf("%q, %v", r.Reason, err)
