@@ -62,7 +62,7 @@ const (
 // keys is the table: every setting, in the order of files and documents.
 func keys() []key {
 	return []key{
-		{path: "preset", kind: word, value: "default", words: presetWords, flag: "preset", doc: "bundle of settings: " + presetWords},
+		{path: "preset", kind: word, value: "default", words: presetWords, flag: "preset", doc: "bundle of settings: default (each level at its threshold), eager (small windows, long answers), steady (few rounds: for whoever waits for a local server)"},
 		{path: "model", kind: text, value: "", flag: "model", doc: "count tokens as this `model` does (default: the transcript's, else cl100k_base)"},
 		{path: "window", kind: size, value: Auto, auto: true, least: 1, also: "max_context_tokens", flag: "window", doc: "`tokens` that the model takes; auto: as the server has it, else 8192"},
 		{path: "auto", kind: toggle, value: true, also: "auto_compact", flag: "auto", doc: "compact by itself at all, preflights included"},
