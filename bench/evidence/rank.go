@@ -21,7 +21,7 @@ type Ranking struct {
 func Rankings() []Ranking {
 	return []Ranking{
 		{"recency", "the newest turns", levels.Ranker{}},
-		{"bm25", "words", levels.Ranker{Ranking: levels.Cosine}},
+		{"bm25", "words", levels.Ranker{Ranking: levels.Fused, Weights: embed.Weights{Lexical: 1}}},
 		{"lexical", "words, and the neighbours'", levels.Ranker{Ranking: levels.Fused, Weights: embed.DialogueWeights()}},
 		{"lexical in hard", "words, the neighbours', and age", levels.Ranker{Ranking: levels.Fused, Weights: embed.DefaultWeights()}},
 	}
