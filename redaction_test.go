@@ -337,14 +337,14 @@ func TestNoSecretIsInASummary(t *testing.T) {
 		if _, err := s.CompactLevel(t.Context(), levels.Emergency); err != nil {
 			t.Fatal(err)
 		}
-		summary := ""
+		var summary strings.Builder
 		for _, m := range s.Messages() {
 			if m.IsSummary() {
-				summary += m.Text()
+				summary.WriteString(m.Text())
 			}
 		}
-		if n := strings.Count(summary, first) + strings.Count(summary, second); summary == "" || off != (n > 0) || !strings.Contains(summary, "ops@example.com") {
-			t.Errorf("redaction off: %v; a secret stands %d times in\n%s", off, n, summary)
+		if n := strings.Count(summary.String(), first) + strings.Count(summary.String(), second); summary.String() == "" || off != (n > 0) || !strings.Contains(summary.String(), "ops@example.com") {
+			t.Errorf("redaction off: %v; a secret stands %d times in\n%s", off, n, summary.String())
 		}
 		if _, err := s.Undo(t.Context()); err != nil {
 			t.Fatal(err)

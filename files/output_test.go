@@ -41,7 +41,7 @@ func TestDigestKeepsTheNews(t *testing.T) {
 		{"colours", many(90, "\x1b[32mok\x1b[0m part %d") + "\x1b[31merror\x1b[0m: cart.c:3: boom\n" + many(90, "\x1b[32mok\x1b[0m part %d"), "error: cart.c:3: boom"},
 	} {
 		got := Digest(test.log, DigestOptions{Max: 200, Count: countBytes, Recall: "0123abcd"})
-		for _, want := range strings.Split(test.want, "|") {
+		for want := range strings.SplitSeq(test.want, "|") {
 			if !strings.Contains(got, want) {
 				t.Errorf("%s: no %q in\n%s", test.name, want, got)
 			}

@@ -41,12 +41,12 @@ func TestTextEditsAreFoundInAllForms(t *testing.T) {
 		"talk of them":               {"Use <<<<<<< SEARCH and >>>>>>> REPLACE in a.go.", ""},
 	} {
 		edits, rest := TextEdits(c.in, "")
-		got := ""
+		var got strings.Builder
 		for _, e := range edits {
-			got += e.Path + ":old\n" + e.Old + "new\n" + e.New
+			got.WriteString(e.Path + ":old\n" + e.Old + "new\n" + e.New)
 		}
-		if got != c.want {
-			t.Errorf("%s: %q, want %q", name, got, c.want)
+		if got.String() != c.want {
+			t.Errorf("%s: %q, want %q", name, got.String(), c.want)
 		}
 		if c.want == "" && rest != c.in || c.want != "" && (strings.Contains(rest, "func Open") || strings.Contains(rest, "REPLACE")) {
 			t.Errorf("%s leaves %q", name, rest)

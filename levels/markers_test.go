@@ -110,3 +110,29 @@ func TestHardKeepsACorrectionWithWhatItCorrectsOrNeither(t *testing.T) {
 		}
 	}
 }
+
+// A marker that parts two texts is named after the one that it stands before.
+// What stands for that text after it has gone needs another id.
+func TestWhatStandsForAnAnswerHasAnIDOfItsOwn(t *testing.T) {
+	long := strings.Repeat("There is more_to_say of it. ", 60)
+	says := func(id string, role chat.Role, text string) chat.Message {
+		m := chat.NewText(role, text)
+		m.ID = id
+		return m
+	}
+	parting := says("marker-a2", chat.User, "[marker a gap]")
+	parting.State = chat.Marked
+	in := chat.Transcript{
+		says("u0", chat.User, "Build it."), says("a0", chat.Assistant, "Built. "+long), says("u1", chat.User, "And the name_of_tests? "+long),
+		says("a1", chat.Assistant, "They are in some_other_place. "+long), parting, says("a2", chat.Assistant, "They pass_in_all_forms. "+long), says("u2", chat.User, "Go on."),
+	}
+	for n := range 5 {
+		in = append(in, says(fmt.Sprint("n", n), []chat.Role{chat.Assistant, chat.User}[n%2], "Next."))
+	}
+	stay := map[string]bool{"a0": true, "u2": true}
+	after := hardRound(t, in, func(i int) float64 { return map[bool]float64{true: 1}[stay[in[i].ID]] })
+	said := chat.Newest(after, func(m chat.Message) bool { return m.State == chat.Marked && m.Role == chat.Assistant })
+	if said < 0 || !strings.HasPrefix(after[said].Text(), "They pass_in_all_forms.") {
+		t.Errorf("the answer before the last request is not said:\n%v", after)
+	}
+}

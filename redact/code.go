@@ -237,13 +237,13 @@ func (x given) code(s string, v value) bool {
 		return true
 	case environment(s, x.from, x.end):
 		return (callAt(text, 0) > 0 || strings.Contains(text, ".")) && hasPrefix(text, "process.env", "os.environ", "os.getenv", "getenv", "System.getenv", "env(")
-	case opening(x.s, x.end) > x.end && skip(text, 0, &identifier) == len(text) && strings.IndexAny(text, digits) < 0, len(text) < 6 && skip(text, 0, &digit) == len(text) && opening(x.s, x.end) > x.end:
+	case opening(x.s, x.end) > x.end && skip(text, 0, &identifier) == len(text) && !strings.ContainsAny(text, digits), len(text) < 6 && skip(text, 0, &digit) == len(text) && opening(x.s, x.end) > x.end:
 		return true // a name in quotes, and none of a value: no JSON
 	case nothing[text], reserved[text] && blank[at(s, v.to)]:
 		return true
 	case hasPrefix(text, "&", "*", "!") && len(text) > 1 && !digit[text[1]]:
 		rest := strings.TrimLeft(text, "&*!'")
-		return rest != "" && (expressed(rest) > 0 || skip(rest, 0, &identifier) == len(rest) && strings.IndexAny(rest, digits) < 0)
+		return rest != "" && (expressed(rest) > 0 || skip(rest, 0, &identifier) == len(rest) && !strings.ContainsAny(rest, digits))
 	case strings.HasSuffix(text, "*") || strings.HasSuffix(text, "[]"): // a type of C or Java
 		if rest := strings.TrimRight(text, "*[]"); nothing[rest] || rest != "" && class(rest) {
 			return true
@@ -254,7 +254,7 @@ func (x given) code(s string, v value) bool {
 		if text[0] == '{' && opening(inner, 0) > 0 { // of JSON: its own names say what is in it
 			return true
 		}
-		return expressed(inner) > 0 || name > 0 && !digit[inner[0]] && (name < len(inner) && strings.IndexByte(",: )=", inner[name]) >= 0 || strings.IndexAny(inner, digits) < 0)
+		return expressed(inner) > 0 || name > 0 && !digit[inner[0]] && (name < len(inner) && strings.IndexByte(",: )=", inner[name]) >= 0 || !strings.ContainsAny(inner, digits))
 	}
 	strength := -1 // of the signs of code, once it is asked for
 	line := func() int {

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 )
 
@@ -374,9 +375,7 @@ func geminiCLISession() string {
 	var all array
 	add := func(kind string, content any, more object) {
 		o := object{"id": fmt.Sprint("m", len(all)), "timestamp": "t", "type": kind, "content": content}
-		for key, v := range more {
-			o[key] = v
-		}
+		maps.Copy(o, more)
 		all = append(all, o)
 	}
 	for _, t := range turns() {
@@ -490,9 +489,7 @@ func openHandsV0() string {
 	var all array
 	event := func(more object) {
 		o := object{"id": len(all), "timestamp": "t", "source": "agent", "message": ""}
-		for key, v := range more {
-			o[key] = v
-		}
+		maps.Copy(o, more)
 		all = append(all, o)
 	}
 	event(object{"action": "system", "args": object{"content": "You are an agent."}})
@@ -522,9 +519,7 @@ func openHandsV1() string {
 	event := func(kind, source string, more object) string {
 		id := fmt.Sprint(len(all))
 		o := object{"id": id, "timestamp": "t", "source": source, "kind": kind}
-		for key, v := range more {
-			o[key] = v
-		}
+		maps.Copy(o, more)
 		all = append(all, o)
 		return id
 	}

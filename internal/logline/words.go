@@ -1,6 +1,7 @@
 package logline
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -35,8 +36,8 @@ errores|advertencia|esperado|esperaba|no encontrado|no se encontró|erro|erros|a
 func parse(kindsAndLists ...any) (table [256][]word) {
 	for i := 0; i < len(kindsAndLists); i += 2 {
 		kind, list := kindsAndLists[i].(Kind), kindsAndLists[i+1].(string)
-		for _, line := range strings.Split(list, "\n") {
-			for _, w := range strings.Split(line, "|") {
+		for line := range strings.SplitSeq(list, "\n") {
+			for w := range strings.SplitSeq(line, "|") {
 				table[w[0]] = insert(table[w[0]], word{w, kind})
 			}
 		}
@@ -236,12 +237,7 @@ func negated(before string) bool {
 		}
 	}
 	last := before[strings.LastIndexAny(before, " \t(,;:")+1:]
-	for _, n := range negations {
-		if last == n {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(negations, last)
 }
 
 // countBefore returns the number that stands before a word, as in "3 failed".
