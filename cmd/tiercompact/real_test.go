@@ -14,10 +14,21 @@ import (
 // of each summary whether it was accepted, or why not.
 func TestRealReplayAsksTheModels(t *testing.T) {
 	t.Setenv("OLLAMA_HOST", ollamatest.URL(t))
-	for level, engine := range map[levels.Name]string{levels.HardName: "ollama/" + ollamatest.Embedder, levels.Emergency: "ollama/" + ollamatest.Chat} {
-		t.Run(string(level), func(t *testing.T) {
+	embedder, chat := "ollama/"+ollamatest.Embedder, "ollama/"+ollamatest.Chat
+	for _, test := range []struct {
+		name   string
+		level  levels.Name
+		engine string
+		flags  []string
+	}{
+		{"hard", levels.HardName, embedder, []string{"--level", "hard", "--window", "12000"}},
+		{"emergency", levels.Emergency, chat, []string{"--level", "emergency", "--window", "12000"}},
+		{"by usage", levels.Emergency, chat, nil},
+	} {
+		level, engine := test.level, test.engine
+		t.Run(test.name, func(t *testing.T) {
 			asked := 0
-			for _, a := range replayed(t, "--level", string(level), "--window", "12000") {
+			for _, a := range replayed(t, test.flags...) {
 				t.Logf("%s by %s, fallback %q, %d lines removed, attempts %v", a.Level, a.Engine, a.Fallback, a.Removed, a.Attempts)
 				if a.Level == level && (a.Engine == engine || len(a.Attempts) > 0 && a.Attempts[0].Engine == engine && a.Attempts[0].Reason != "") {
 					asked++
