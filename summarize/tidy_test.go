@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/model"
@@ -104,6 +105,7 @@ func FuzzAnyAnswerIsTidied(f *testing.F) {
 	f.Add("## Goals\n- the port is 8443 (m1)\n")
 	f.Add("<think>x</think>\n```\n- a line that is said\n- a line that is said\n```")
 	f.Add("Go on now, please do. Go on now, please do. Go on")
+	f.Add("\xa20") // a byte that is no UTF-8 is read as U+FFFD, which has three
 	f.Fuzz(func(t *testing.T, text string) {
 		m := func(s string) *summarize.Model {
 			return &summarize.Model{Chat: &server{answer: always(saying(s)), piece: 7}, Name: "fake"}
@@ -113,10 +115,10 @@ func FuzzAnyAnswerIsTidied(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if got == "" || len(got) > len(text) || strings.TrimSpace(got) != got {
+		if got == "" || utf8.RuneCountInString(got) > utf8.RuneCountInString(text) || strings.TrimSpace(got) != got {
 			t.Errorf("%q became %q", text, got)
 		}
-		if again, err := m(got).Summarize(t.Context(), r); err == nil && len(again) > len(got) {
+		if again, err := m(got).Summarize(t.Context(), r); err == nil && utf8.RuneCountInString(again) > utf8.RuneCountInString(got) {
 			t.Errorf("%q, then %q", got, again)
 		}
 	})
