@@ -293,6 +293,9 @@ func (t *Talk) tooLong(a model.Answer, err error) string {
 		return ""
 	}
 	s := t.session.Observe(a.PromptTokens)
+	if s.ToolsLeftOut {
+		t.withoutTools()
+	}
 	switch {
 	case s.Truncated:
 		return s.Reason
