@@ -40,6 +40,7 @@ type Request struct {
 	MaxTokens int       // of the answer; 0: until the model ends it, or the window is full
 	Sampling  *Sampling // nil: as the server has it
 	NoThink   bool      // a model that can think first is told not to
+	OneOff    bool      // no later request goes on from this one: a server that reads its prompt when the context ends is made to stop, where it can be
 }
 
 // Sampling fixes how tokens are drawn. Temperature 0 takes the likeliest.
