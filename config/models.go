@@ -20,7 +20,7 @@ const SessionModel = "session"
 // taken from [KeyVariable]. The error is an [Error].
 func (c Config) EngineOptions() (engine.Options, error) {
 	o := engine.Options{
-		Kind: engine.Kind(c.Engine), URL: c.OllamaURL, Embedder: c.Embed.Model, Summarizer: c.Summary.Model,
+		Kind: engine.Kind(c.Engine), URL: c.OllamaURL, Threads: c.NumThread, Embedder: c.Embed.Model, Summarizer: c.Summary.Model,
 		EmbedURL: c.Embed.URL, SummaryURL: c.Summary.URL, Key: os.Getenv(KeyVariable), Cache: c.Embed.Cache, Seed: c.Seed,
 	}
 	switch base, err := os.UserCacheDir(); {

@@ -41,6 +41,8 @@ type Options struct {
 	Kind Kind   // "": Auto
 	URL  string // of Ollama; "": OLLAMA_HOST, else http://127.0.0.1:11434
 
+	Threads int // that Ollama's models compute with (num_thread); 0: as many as it chooses
+
 	Embedder   string // a model, or Lexical; "": DefaultEmbedder
 	Summarizer string // a model, or Extractive; "": DefaultSummarizer
 

@@ -169,6 +169,7 @@ func (s *search) server(ctx context.Context) (*ollama.Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.Threads = s.o.Threads
 	if _, err = c.Version(ctx); err != nil {
 		s.absent = absence(err, c.URL())
 		return nil, s.absent

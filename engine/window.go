@@ -42,5 +42,9 @@ func (o Options) client() (*ollama.Client, Options, error) {
 		return nil, o, err
 	}
 	c, err := ollama.New(o.URL)
-	return c, o, err
+	if err != nil {
+		return nil, o, err
+	}
+	c.Threads = o.Threads
+	return c, o, nil
 }

@@ -28,7 +28,11 @@ func (o *chatOptions) server() (chatServer, error) {
 		return openaiChat{c, o.window}, err
 	}
 	c, err := ollama.New(o.settings.Config.OllamaURL)
-	return ollamaChat{c, o.window}, err
+	if err != nil {
+		return nil, err
+	}
+	c.Threads = o.settings.Config.NumThread
+	return ollamaChat{c, o.window}, nil
 }
 
 type ollamaChat struct {

@@ -31,7 +31,7 @@ import (
 // told to unload the model, which ends that.
 func (c *Client) Chat(ctx context.Context, r model.Request, each func(model.Delta) error) (model.Answer, error) {
 	const what = "chat with"
-	request, err := newRequest(r)
+	request, err := c.newRequest(r)
 	if err != nil {
 		return model.Answer{}, fmt.Errorf("%s %s: %w", what, r.Model, err)
 	}
@@ -52,14 +52,14 @@ func (c *Client) Chat(ctx context.Context, r model.Request, each func(model.Delt
 }
 
 // newRequest says all that the server would otherwise decide by itself.
-func newRequest(r model.Request) (*api.ChatRequest, error) {
+func (c *Client) newRequest(r model.Request) (*api.ChatRequest, error) {
 	no := false
 	q := &api.ChatRequest{
 		Model:     r.Model,
 		Truncate:  &no,
 		Shift:     &no,
 		KeepAlive: &api.Duration{Duration: keepAlive},
-		Options:   map[string]any{},
+		Options:   c.options(),
 	}
 	var err error
 	if q.Messages, err = toAPI(r.Messages); err != nil {

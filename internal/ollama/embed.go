@@ -22,7 +22,7 @@ func (c *Client) Embed(ctx context.Context, name string, texts []string) ([][]fl
 	var r *api.EmbedResponse
 	err := c.do(ctx, name, what, func(a *api.Client) (err error) {
 		// Not /api/embeddings: that takes one text, and does not normalise.
-		r, err = a.Embed(ctx, &api.EmbedRequest{Model: name, Input: texts, Truncate: &whole, KeepAlive: keep})
+		r, err = a.Embed(ctx, &api.EmbedRequest{Model: name, Input: texts, Truncate: &whole, KeepAlive: keep, Options: c.options()})
 		return err
 	})
 	if err != nil {

@@ -31,7 +31,14 @@ const (
 )
 
 // A Client asks one server. It is safe for concurrent use.
-type Client struct{ base *url.URL }
+type Client struct {
+	// Threads is how many a model computes with (num_thread), the same for each
+	// call: the server loads a model anew where it changes. 0: the server
+	// chooses. It is set before the first use.
+	Threads int
+
+	base *url.URL
+}
 
 // New returns a client for the server at an address: a URL, or host:port. ""
 // is what OLLAMA_HOST says, as for Ollama's own tools, else
@@ -45,7 +52,7 @@ func New(address string) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find Ollama: %s%w", from, err)
 	}
-	return &Client{base}, nil
+	return &Client{base: base}, nil
 }
 
 // URL returns the server's address, without a password.
@@ -55,6 +62,15 @@ func (c *Client) URL() string { return c.base.Redacted() }
 func (c *Client) local() bool {
 	host := c.base.Hostname()
 	return host == "localhost" || host == "::1" || strings.HasPrefix(host, "127.")
+}
+
+// options are those of the server for each request with a model.
+func (c *Client) options() map[string]any {
+	o := make(map[string]any)
+	if c.Threads > 0 {
+		o["num_thread"] = c.Threads
+	}
+	return o
 }
 
 // do makes one call, and says in its error what was to be done.

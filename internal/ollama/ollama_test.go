@@ -243,6 +243,14 @@ func TestChatSaysAllThatTheServerWouldDecide(t *testing.T) {
 	if got := fmt.Sprint(s.body["options"], s.body["think"], s.body["tools"]); got != "map[] <nil> <nil>" {
 		t.Errorf("without any wish: %s", got)
 	}
+	c.Threads = 3
+	if _, err := c.Chat(t.Context(), model.Request{Model: "m", Messages: user("hi")}, nil); err != nil || fmt.Sprint(s.body["options"]) != "map[num_thread:3]" {
+		t.Errorf("threads: %v, %v", s.body["options"], err)
+	}
+	s.answers["/api/embed"] = `{"embeddings":[[1]]}`
+	if _, err := c.Embed(t.Context(), "m", []string{"a"}); err != nil || fmt.Sprint(s.body["options"]) != "map[num_thread:3]" {
+		t.Errorf("threads of an embedder: %v, %v", s.body["options"], err)
+	}
 	for name, bad := range map[string]model.Request{
 		"tools":   {Tools: []byte(`{`)},
 		"image":   {Messages: []chat.Message{{Role: chat.User, Parts: []chat.Part{{Kind: chat.Image, Image: &chat.Picture{Data: "?"}}}}}},
