@@ -18,6 +18,9 @@ import (
 var (
 	// ErrUnreachable says that nobody answers at the address.
 	ErrUnreachable = errors.New("server is not reachable")
+	// ErrSlow says that somebody is there, and did not answer in time. Such an
+	// error is a [context.DeadlineExceeded] too.
+	ErrSlow = errors.New("server is slow")
 	// ErrNoModel says that the server does not have the model.
 	ErrNoModel = errors.New("model is not on the server")
 	// ErrTooLong says that the input is longer than the model's window. It is

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/tiercompact/tiercompact/config"
 	"github.com/tiercompact/tiercompact/internal/ollama"
@@ -40,6 +41,10 @@ type ollamaChat struct {
 	window int // that the user set; 0: none
 }
 
+// loadWithin is the most time that a model gets to be loaded before a chat, so
+// that the server says with which window.
+const loadWithin = 2 * time.Minute
+
 func (c ollamaChat) find(ctx context.Context, name string) (tui.Model, error) {
 	had, ok, err := c.Has(ctx, name)
 	if err != nil {
@@ -56,13 +61,27 @@ func (c ollamaChat) find(ctx context.Context, name string) (tui.Model, error) {
 	if !info.CanChat() {
 		return tui.Model{}, fmt.Errorf("model %s cannot chat; choose another", full)
 	}
-	k, err := c.Window(ctx, full)
+	running, err := c.Running(ctx)
 	if err != nil {
 		return tui.Model{}, err
 	}
+	k := c.WindowOf(full, info, running)
 	m := known(full, k, c.window)
+	if m.Unsure {
+		m, err = c.asked(ctx, full, k)
+	}
 	m.NoTools = !info.CanCallTools()
-	return m, nil
+	return m, err
+}
+
+// asked loads a model, which the chat needs anyhow, to see which window the
+// server gives it by default. A server that does not load it in time, or does not tell,
+// leaves that assumed.
+func (c ollamaChat) asked(ctx context.Context, name string, k tokens.Known) (tui.Model, error) {
+	short, stop := context.WithTimeout(ctx, loadWithin)
+	defer stop()
+	k.ServerDefault, _ = c.DefaultWindow(short, name) // what it cannot, the first question tells
+	return known(name, k, c.window), ctx.Err()
 }
 
 func (c ollamaChat) names(ctx context.Context) ([]string, error) {
@@ -93,5 +112,9 @@ func (c openaiChat) names(ctx context.Context) ([]string, error) { return c.Mode
 func known(name string, k tokens.Known, user int) tui.Model {
 	k.User = user
 	w := tokens.Discover(k)
-	return tui.Model{Name: name, Window: w.Tokens, Source: w.Source, Warning: w.Warning}
+	m := tui.Model{Name: name, Window: w.Tokens, Source: w.Source, Warning: w.Warning, Unsure: w.Unsure != ""}
+	if m.Unsure {
+		m.Warning = fmt.Sprintf("the window of %d tokens is only %s; to make sure, %s", w.Tokens, w.Source, w.Unsure)
+	}
+	return m
 }

@@ -199,6 +199,7 @@ func (o *doctorOptions) show(out io.Writer, d engine.Diagnosis) error {
 	}
 	w := &sheet{w: out, screen: s}
 	w.server(d.Server)
+	w.machine(d.Machine)
 	w.models(d.Models)
 	w.window(d.Window)
 	w.trip("embedding", d.Embed)

@@ -133,6 +133,9 @@ func (s *settings) tell(cmd *cobra.Command, t chat.Transcript, cfg tiercompact.C
 		if w.Source != "" {
 			source = fmt.Sprintf(" (%s, for %s)", w.Source, cfg.Model)
 		}
+		if w.Unsure != "" {
+			source += "; to make sure, " + w.Unsure
+		}
 		note(cmd, "no --window given, so it is %s tokens%s", screen.Grouped(cfg.Window), source)
 	}
 	from := s.Origin("policy.protect")

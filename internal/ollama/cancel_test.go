@@ -126,6 +126,7 @@ func TestRealServerStopsReadingWhatNobodyWaitsFor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	c.Threads = ollamatest.Threads
 	const window = 8192
 	if _, err := direct.Chat(t.Context(), model.Request{Model: ollamatest.Chat, Window: window, Messages: user("hi"), MaxTokens: 1}, nil); err != nil {
 		t.Fatal(err)

@@ -58,7 +58,7 @@ func (c *Client) newRequest(r model.Request) (*api.ChatRequest, error) {
 		Model:     r.Model,
 		Truncate:  &no,
 		Shift:     &no,
-		KeepAlive: &api.Duration{Duration: keepAlive},
+		KeepAlive: c.kept(),
 		Options:   c.options(),
 	}
 	var err error
@@ -73,7 +73,7 @@ func (c *Client) newRequest(r model.Request) (*api.ChatRequest, error) {
 	if r.NoThink { // one that cannot think takes it too
 		q.Think = &api.ThinkValue{Value: false}
 	}
-	if r.Window > 0 {
+	if r.Window > 0 && c.window == 0 {
 		q.Options["num_ctx"] = r.Window
 	}
 	if r.MaxTokens > 0 { // 0 would be no limit, -1 ten windows

@@ -165,13 +165,13 @@ func TestWindowIsWhatTheServerKnows(t *testing.T) {
 		}
 	}
 	t.Setenv("OLLAMA_CONTEXT_LENGTH", "")
-	check("loaded", tokens.Known{Loaded: 8192, Modelfile: 16_384, ServerDefault: 4096, Trained: 131_072})
+	check("loaded", tokens.Known{Loaded: 8192, Modelfile: 16_384, Assumed: 4096, Trained: 131_072})
 	t.Setenv("OLLAMA_CONTEXT_LENGTH", "32768")
 	s.answers["/api/ps"] = `{"models":[{"name":"m:latest"}]}` // of a server before 0.11
-	check("environment", tokens.Known{Modelfile: 16_384, ServerDefault: 32_768, Trained: 131_072})
+	check("environment", tokens.Known{Modelfile: 16_384, Assumed: 32_768, Trained: 131_072})
 	s.answers["/api/show"] = strings.Replace(show, "{", `{"remote_host":"https://elsewhere",`, 1)
 	s.answers["/api/ps"] = `{"models":null}`
-	check("elsewhere", tokens.Known{Modelfile: 16_384, ServerDefault: 32_768, Trained: 131_072, Served: 131_072})
+	check("elsewhere", tokens.Known{Modelfile: 16_384, Assumed: 32_768, Trained: 131_072, Served: 131_072})
 	delete(s.answers, "/api/ps")
 	if _, err := c.Window(t.Context(), "m"); err == nil {
 		t.Error("no /api/ps, and no error")
