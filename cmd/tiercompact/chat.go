@@ -36,6 +36,9 @@ sent when it has ended. Your own message leads to one only if the request would
 otherwise not fit the window. --trigger every_message compacts after any
 message, --trigger manual by /compact alone, and where a request would not fit.
 
+Where nobody sets the window, the model is loaded before the first question, to
+see which one the server gives it.
+
 Where input or output is no terminal, or cannot place its cursor (TERM=dumb),
 each line that is read is a message or a command, and answers go to stdout:
 where neither is a terminal, each of them once, when it is whole.`,

@@ -110,9 +110,17 @@ func TestRealWindowIsTheOneThatIsLoaded(t *testing.T) {
 			t.Fatalf("%+v, %v", known, err)
 		}
 		if known.Loaded == 0 {
+			if w := tokens.Discover(known); w.Unsure == "" {
+				t.Errorf("not loaded, and said to be known: %+v", w)
+			}
 			break
 		}
 		time.Sleep(20 * time.Millisecond)
+	}
+	asked, err := c.DefaultWindow(ctx, ollamatest.Tiny)
+	known, again := c.Window(ctx, ollamatest.Tiny)
+	if err != nil || again != nil || asked == 0 || known.Loaded != asked {
+		t.Errorf("the default window: %d, %v, then %+v, %v", asked, err, known, again)
 	}
 }
 
