@@ -311,18 +311,15 @@ func (d *Diagnosis) levels(e *Engine) {
 
 const sample = "func validateSession(token string) error {\n\tif expired(token) {\n\t\treturn errExpired\n\t}\n\treturn nil\n}\n"
 
-// trial returns what stands in for a server while its model is tried, and the
-// window to ask it for: such that the server is afterwards as it was.
-func trial(ctx context.Context, server Server, name string, user int) (Server, int, error) {
+// trial returns what stands in for a server while its model is tried, such that
+// the server is afterwards as it was, and the window that the model is loaded
+// with, 0 where it is not.
+func trial(ctx context.Context, server Server, name string) (Server, int, error) {
 	c, ok := server.(*ollama.Client)
 	if !ok {
 		return server, 0, nil
 	}
-	t, window, err := c.Trial(ctx, name)
-	if err != nil {
-		return nil, 0, err
-	}
-	return t, cmp.Or(window, user), nil
+	return c.Trial(ctx, name)
 }
 
 func (e *Engine) tryEmbedder(ctx context.Context) *RoundTrip {
@@ -331,7 +328,7 @@ func (e *Engine) tryEmbedder(ctx context.Context) *RoundTrip {
 		texts[i] = fmt.Sprintf("// part %d\n%s", i, sample)
 	}
 	with := e.embedder
-	server, _, err := trial(ctx, e.rankServer, with.Name, 0)
+	server, _, err := trial(ctx, e.rankServer, with.Name)
 	if err != nil {
 		return (&RoundTrip{Model: e.Ranking.Model}).ended(err, 0)
 	}
@@ -352,7 +349,7 @@ func (e *Engine) tryEmbedder(ctx context.Context) *RoundTrip {
 // trySummarizer tries the summarizer with the window that the user set, 0 for none.
 func (e *Engine) trySummarizer(ctx context.Context, user int) *RoundTrip {
 	m, t := e.summarizer, &RoundTrip{Model: e.Summary.Model}
-	server, window, err := trial(ctx, e.summaryServer, m.Name, user)
+	server, loaded, err := trial(ctx, e.summaryServer, m.Name)
 	if err != nil {
 		return t.ended(err, 0)
 	}
@@ -362,7 +359,7 @@ func (e *Engine) trySummarizer(ctx context.Context, user int) *RoundTrip {
 	ask := func(most int) (model.Answer, time.Duration, error) {
 		began := time.Now()
 		a, err := server.Chat(ctx, model.Request{
-			Model: m.Name, Window: window, MaxTokens: most, NoThink: true, Sampling: &model.Sampling{Seed: 42},
+			Model: m.Name, Window: cmp.Or(loaded, user), MaxTokens: most, NoThink: true, OneOff: loaded == 0, Sampling: &model.Sampling{Seed: 42},
 			Messages: []chat.Message{chat.NewText(chat.User, prompt)},
 		}, func(model.Delta) error { return nil })
 		return a, time.Since(began), err

@@ -200,9 +200,9 @@ func absence(err error, url string) error {
 	case errors.Is(err, model.ErrGarbled):
 		return fmt.Errorf("what answers at %s is not Ollama: %s; %s; give Ollama's address with --ollama-url, and that of a server with OpenAI's protocol with --embed-url or --summary-url%w", url, what, todo, quiet{err})
 	case errors.Is(err, model.ErrSlow):
-		return fmt.Errorf("Ollama at %s is slow: %s; %s%w", url, what, todo, quiet{err})
+		return fmt.Errorf("the Ollama at %s is slow: %s; %s%w", url, strings.TrimPrefix(what, model.ErrSlow.Error()+": "), todo, quiet{err})
 	case !errors.Is(err, model.ErrUnreachable) && todo != "":
-		return fmt.Errorf("Ollama at %s cannot be asked: %s; %s%w", url, what, todo, quiet{err})
+		return fmt.Errorf("the Ollama at %s cannot be asked: %s; %s%w", url, what, todo, quiet{err})
 	case !errors.Is(err, model.ErrUnreachable):
 		return err // the caller's time is over
 	case !strings.Contains(todo, "ollama serve"):

@@ -63,10 +63,6 @@ func recorded(t *testing.T, upstream string) (address string, requests func() []
 func TestATrialLeavesTheServerAsItWas(t *testing.T) {
 	s := fake(t, nomic, llama, fault.Model{Name: "talk:latest", Capabilities: []string{fault.Completion}, Window: 131072})
 	address, requests := recorded(t, s.URL)
-	c, err := ollama.New(s.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
 	diagnose := func(o engine.Options, p engine.Patient) engine.Diagnosis {
 		t.Helper()
 		o.URL = address
@@ -96,7 +92,8 @@ func TestATrialLeavesTheServerAsItWas(t *testing.T) {
 		t.Errorf("the window that the user set is not tried: %+v", all)
 	}
 	seen := len(requests())
-	if c, err = ollama.New(s.URL); err != nil {
+	c, err := ollama.New(s.URL)
+	if err != nil {
 		t.Fatal(err)
 	}
 	diagnose(engine.Options{}, engine.Patient{Model: "llama3.2:3b"})
