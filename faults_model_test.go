@@ -101,6 +101,7 @@ func addLast(t *testing.T, cfg tiercompact.Config, in chat.Transcript) (chat.Tra
 type faulty struct {
 	upstream             string
 	embedder, summarizer string // "": the default ones
+	threads              int
 	deadline             time.Duration
 	exact                bool // what the model writes can be used, always
 }
@@ -119,7 +120,7 @@ func TestFaultsOfModelServers(t *testing.T) {
 // With a real server, its own answers are passed on, cut and dripped. The models
 // have random weights: what they write is one more fault.
 func TestRealServerBehindFaults(t *testing.T) {
-	f := faulty{upstream: ollamatest.URL(t), embedder: ollamatest.TinyEmbedder, summarizer: ollamatest.Tiny, deadline: 2 * time.Minute}
+	f := faulty{upstream: ollamatest.URL(t), embedder: ollamatest.TinyEmbedder, summarizer: ollamatest.Tiny, threads: ollamatest.Threads, deadline: tiercompact.None}
 	for _, w := range wrongs() {
 		for _, s := range stages()[1:] { // soft asks no model
 			t.Run(fmt.Sprintf("%s/%s", w, s.level), func(t *testing.T) { f.check(t, w, s, levels.FallbackExtractive) })
@@ -132,7 +133,7 @@ func TestRealServerBehindFaults(t *testing.T) {
 // that report and trace name what was done instead.
 func (f faulty) check(t *testing.T, w wrong, s staged, fallback string) {
 	proxy := fault.New(t, f.upstream)
-	e, err := engine.Open(t.Context(), engine.Options{Kind: engine.Ollama, URL: proxy.URL, Embedder: f.embedder, Summarizer: f.summarizer, SummaryWindow: 8192, Wait: time.Minute})
+	e, err := engine.Open(t.Context(), engine.Options{Kind: engine.Ollama, URL: proxy.URL, Embedder: f.embedder, Summarizer: f.summarizer, SummaryWindow: 8192, Threads: f.threads, Wait: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +148,7 @@ func (f faulty) check(t *testing.T, w wrong, s staged, fallback string) {
 	cfg := tiercompact.Config{
 		Window: sizeOf(t, in) * 100 / s.usage, Count: quarter, SummaryFallback: fallback, Archive: store,
 		SummaryMaxTokens: 400, // half of its text has room for what the scripted model says
-		RankDeadline:     f.deadline, SummaryDeadline: f.deadline, Trace: func(e trace.Event) { events = append(events, e) },
+		RankDeadline:     f.deadline, SummaryDeadline: f.deadline, RoundDeadline: tiercompact.None, Trace: func(e trace.Event) { events = append(events, e) },
 	}
 	if w.slow {
 		cfg.RankDeadline, cfg.SummaryDeadline = 200*time.Millisecond, 200*time.Millisecond

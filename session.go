@@ -198,13 +198,20 @@ func (s *Session) Protect(id string) error {
 // stands (prompt_eval_count). Later counts are exact up to here, and estimated
 // by the ratio that was seen only for what is added. Where the sample that it
 // returns says that the server cut the prompt silently, nothing is learnt, and
-// the conversation should be compacted and sent again.
+// the conversation should be compacted and sent again. Tools that the server
+// did not count, since the model's template has no place for them, count no
+// more until [Session.SetTools].
 func (s *Session) Observe(promptTokens int) tokens.Sample {
 	s.mu.Lock()
-	estimate := s.t.total()
-	cal, sample := s.cal.Observe(estimate, promptTokens, s.cfg.Window)
+	estimate, left := s.t.total(), 0
+	if s.cal.ToolsLeftOut(estimate, s.t.tools, promptTokens) && !slices.ContainsFunc(s.t.messages, chat.Message.HasCalls) {
+		left = s.t.tools
+	}
+	cal, sample := s.cal.Observe(estimate-left, promptTokens, s.cfg.Window)
 	if sample.Taken {
-		s.cal, s.anchor = cal, estimate
+		s.cal, s.anchor = cal, estimate-left
+		s.t.tools -= left
+		sample.ToolsLeftOut = left > 0
 	}
 	s.mu.Unlock()
 	if sample.Truncated {

@@ -41,6 +41,7 @@ type Config struct {
 	ArchiveRequired bool      `koanf:"archive_required"`
 	Engine          string    `koanf:"engine"` // as engine.Kind
 	OllamaURL       string    `koanf:"ollama_url"`
+	NumThread       int       `koanf:"num_thread"` // 0: the server chooses
 	ExactTokens     bool      `koanf:"exact_tokens"`
 	Seed            int       `koanf:"seed"`
 

@@ -76,6 +76,7 @@ func keys() []key {
 		{path: "archive_required", kind: toggle, value: true, flag: "archive-required", doc: "where the archive cannot be written: an error; false: go on without compacting"},
 		{path: "engine", kind: word, value: "auto", words: "auto, ollama, built-in", flag: "engine", doc: "what ranks and summarises: auto (Ollama where it has the models, else what is built in), ollama, built-in"},
 		{path: "ollama_url", kind: address, value: "", flag: "ollama-url", doc: "`address` of Ollama (default: OLLAMA_HOST, else http://127.0.0.1:11434)"},
+		{path: "num_thread", kind: count, value: 0, flag: "num-thread", doc: "`threads` that Ollama computes with, for each of its models; 0: as many as it chooses"},
 		{path: "exact_tokens", kind: toggle, value: false, flag: "exact-tokens", doc: "count with the tokenizer of the model, as Ollama has it"},
 		{path: "seed", kind: count, value: 42, flag: "seed", doc: "for models; what is built in gives the same bytes with any seed"},
 

@@ -105,6 +105,7 @@ summary_role: system
 archive_required: false
 engine: built-in
 ollama_url: http://h:1
+num_thread: 3
 exact_tokens: true
 seed: 7
 thresholds: {soft: 0.1, hard: 0.2, emergency: 0.3}

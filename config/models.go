@@ -20,7 +20,7 @@ const SessionModel = "session"
 // taken from [KeyVariable]. The error is an [Error].
 func (c Config) EngineOptions() (engine.Options, error) {
 	o := engine.Options{
-		Kind: engine.Kind(c.Engine), URL: c.OllamaURL, Embedder: c.Embed.Model, Summarizer: c.Summary.Model,
+		Kind: engine.Kind(c.Engine), URL: c.OllamaURL, Threads: c.NumThread, Embedder: c.Embed.Model, Summarizer: c.Summary.Model,
 		EmbedURL: c.Embed.URL, SummaryURL: c.Summary.URL, Key: os.Getenv(KeyVariable), Cache: c.Embed.Cache, Seed: c.Seed,
 	}
 	switch base, err := os.UserCacheDir(); {
@@ -44,6 +44,7 @@ func (c Config) EngineOptions() (engine.Options, error) {
 type Window struct {
 	Source  string // "" where it was set, or is DefaultWindow
 	Warning string // "": none
+	Unsure  string // how to make sure of it; "": it is known
 }
 
 // Measure puts the window into cfg that its model has on Ollama, where none is
@@ -62,7 +63,7 @@ func (c Config) Measure(ctx context.Context, cfg *tiercompact.Config) (w Window,
 			return w, failed
 		}
 		if failed == nil && known.Tokens > 0 { // else the model may be another server's
-			w = Window{known.Source, known.Warning}
+			w = Window{known.Source, known.Warning, known.Unsure}
 			cfg.Window = known.Tokens
 		}
 	}

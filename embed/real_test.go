@@ -18,6 +18,7 @@ func realModel(t *testing.T, dir string) (*embed.Model, *ollamatest.Counter) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	client.Threads = ollamatest.Threads
 	return &embed.Model{Server: client, Name: ollamatest.Embedder, Window: 512, Cache: openCache(t, dir)}, counter
 }
 

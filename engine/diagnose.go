@@ -21,6 +21,7 @@ import (
 // used, and what to do about what is missing.
 type Diagnosis struct {
 	Server   ServerState  `json:"server"`
+	Machine  MachineState `json:"machine"`
 	Models   []ModelState `json:"models"`
 	Window   WindowState  `json:"window"`
 	Embed    *RoundTrip   `json:"embed,omitempty"`   // nil: no model ranks
@@ -60,6 +61,7 @@ type RoundTrip struct {
 	Load      time.Duration `json:"load_ns"` // by one before it, which had the server load the model where it was not
 	Tokens    int           `json:"tokens"`  // read by an embedder, written by a summarizer
 	PerSecond float64       `json:"tokens_per_second"`
+	Reads     float64       `json:"prompt_tokens_per_second,omitempty"` // by a summarizer, as its server tells; 0: not told
 	Error     string        `json:"error,omitempty"`
 }
 
@@ -98,17 +100,19 @@ func Diagnose(ctx context.Context, o Options, p Patient) (Diagnosis, error) {
 	if err != nil {
 		return Diagnosis{}, err
 	}
-	d := Diagnosis{Server: ServerState{URL: c.URL()}, Models: []ModelState{}, Problems: []Problem{}}
-	d.look(ctx, c, o)
-	e := d.open(ctx, o)
-	d.window(ctx, o, p)
+	d := Diagnosis{Server: ServerState{URL: c.URL()}, Machine: machine(), Models: []ModelState{}, Problems: []Problem{}}
+	s := &search{o: o}
+	d.look(ctx, s)
+	e := d.open(ctx, s)
+	d.window(ctx, s, p)
 	if e.embedder != nil {
 		d.Embed = o.try(ctx, e.Ranking.Model, e.tryEmbedder)
 		d.tried("embedding", d.Embed)
 	}
 	if e.summarizer != nil {
-		d.Summary = o.try(ctx, e.Summary.Model, e.trySummarizer)
+		d.Summary = o.try(ctx, e.Summary.Model, func(ctx context.Context) *RoundTrip { return e.trySummarizer(ctx, o.SummaryWindow) })
 		d.tried("summary", d.Summary)
+		d.slow(d.Summary, e.Summary.Window, o.Try)
 	}
 	d.levels(e)
 	if ctx.Err() != nil {
@@ -140,25 +144,26 @@ func (d *Diagnosis) problem(serious bool, remedy, format string, args ...any) {
 }
 
 // look asks the server what it is and has.
-func (d *Diagnosis) look(ctx context.Context, c *ollama.Client, o Options) {
-	short, stop := context.WithTimeout(ctx, o.Wait)
-	defer stop()
-	version, err := c.Version(short)
+func (d *Diagnosis) look(ctx context.Context, s *search) {
+	c, err := s.server(ctx)
 	if err != nil {
-		err = absence(err, c.URL())
-		d.problem(o.needsOllama(), remedy(err), "%s", reason(err))
+		d.problem(s.o.needsOllama(), remedy(err), "%s", reason(err))
 		return
 	}
+	version, _ := c.answers(ctx) // it has
 	d.Server.Reachable, d.Server.Version = true, version
-	have, err := c.Models(short)
+	have, err := c.have(ctx)
 	if err != nil {
 		d.problem(true, remedy(err), "%s", reason(err))
 		return
 	}
 	for _, m := range have {
-		info, err := c.Show(short, m.Name)
+		info, err := c.info(ctx, m.Name)
 		if err != nil {
 			d.problem(false, remedy(err), "%s", reason(err))
+			if errors.Is(err, model.ErrSlow) {
+				return // each further one would take as long
+			}
 			continue
 		}
 		d.Models = append(d.Models, ModelState{m.Name, m.Bytes, abilities(info), info.TrainedWindow, info.NumCtx})
@@ -190,14 +195,13 @@ func abilities(i ollama.Info) []string {
 
 // open finds the engine; where what was asked for is not there, it tells, and
 // goes on with what else is there.
-func (d *Diagnosis) open(ctx context.Context, o Options) *Engine {
+func (d *Diagnosis) open(ctx context.Context, s *search) *Engine {
 	e := new(Engine)
-	s := search{o: o}
 	for _, part := range []struct {
 		role   role
 		find   func(context.Context, *Engine) (Choice, error)
 		choice *Choice
-	}{{o.ranking(), s.embedder, &e.Ranking}, {o.summary(), s.summarizer, &e.Summary}} {
+	}{{s.o.ranking(), s.embedder, &e.Ranking}, {s.o.summary(), s.summarizer, &e.Summary}} {
 		c, err := part.find(ctx, e)
 		if err != nil {
 			c = Choice{Engine: part.role.builtIn, Why: reason(err)}
@@ -211,10 +215,10 @@ func (d *Diagnosis) open(ctx context.Context, o Options) *Engine {
 }
 
 // window says what the session's model can take, and whether the session fits.
-func (d *Diagnosis) window(ctx context.Context, o Options, p Patient) {
+func (d *Diagnosis) window(ctx context.Context, s *search, p Patient) {
 	found := tokens.Discover(tokens.Known{User: p.Window})
 	if p.Model != "" && d.Server.Reachable {
-		switch w, err := Window(ctx, o, p.Model, p.Window); {
+		switch w, err := s.sessionWindow(ctx, p); {
 		case errors.Is(err, model.ErrNoModel):
 			d.problem(true, "ollama pull "+p.Model, "the session's model %s is not on the server", p.Model)
 		case err != nil:
@@ -244,6 +248,35 @@ func (d *Diagnosis) window(ctx context.Context, o Options, p Patient) {
 	d.problem(false, raise, "the session has %d tokens, the window of %d (%s) leaves %d for it: it will be compacted at once", p.Needed, w, d.Window.Source, limit)
 }
 
+// sessionWindow returns the window of the session's model. One that nobody set
+// is asked for, by a trial that loads the model.
+func (s *search) sessionWindow(ctx context.Context, p Patient) (tokens.Window, error) {
+	models, err := s.ollama.have(ctx)
+	if err != nil {
+		return tokens.Window{}, err
+	}
+	m, has := ollama.Among(models, p.Model)
+	if !has {
+		return tokens.Window{}, &missing{p.Model, s.ollama.URL()}
+	}
+	known, err := s.ollama.window(ctx, m.Name)
+	if err != nil {
+		return tokens.Window{}, err
+	}
+	known.User = p.Window
+	if w := tokens.Discover(known); w.Unsure == "" {
+		return w, nil
+	}
+	s.o.try(ctx, m.Name, func(ctx context.Context) *RoundTrip {
+		trial, _, err := s.ollama.Trial(ctx, m.Name)
+		if err == nil {
+			known.ServerDefault, err = trial.DefaultWindow(ctx, m.Name)
+		}
+		return new(RoundTrip).ended(err, 0) // else it stays assumed
+	})
+	return tokens.Discover(known), nil
+}
+
 // roundUp returns the next power of two that leaves room for an answer.
 func roundUp(n int) int {
 	w := 2048
@@ -260,6 +293,14 @@ func (d *Diagnosis) tried(what string, t *RoundTrip) {
 	}
 }
 
+// slow tells of a summarizer that will not be done in time.
+func (d *Diagnosis) slow(t *RoundTrip, window int, most time.Duration) {
+	if text := (speed{t.Reads, t.PerSecond}).slow(t.Model, window, most); text != "" && t.Error == "" {
+		what, remedy, _ := strings.Cut(text, "; ")
+		d.problem(false, remedy, "%s", what)
+	}
+}
+
 func (d *Diagnosis) levels(e *Engine) {
 	d.Levels = []LevelState{
 		{levels.SoftName, string(BuiltIn), "outlines need no model"},
@@ -270,15 +311,30 @@ func (d *Diagnosis) levels(e *Engine) {
 
 const sample = "func validateSession(token string) error {\n\tif expired(token) {\n\t\treturn errExpired\n\t}\n\treturn nil\n}\n"
 
+// trial returns what stands in for a server while its model is tried, such that
+// the server is afterwards as it was, and the window that the model is loaded
+// with, 0 where it is not.
+func trial(ctx context.Context, server Server, name string) (Server, int, error) {
+	c, ok := server.(*ollama.Client)
+	if !ok {
+		return server, 0, nil
+	}
+	return c.Trial(ctx, name)
+}
+
 func (e *Engine) tryEmbedder(ctx context.Context) *RoundTrip {
 	texts := make([]string, 8)
 	for i := range texts {
 		texts[i] = fmt.Sprintf("// part %d\n%s", i, sample)
 	}
-	began := time.Now()
 	with := e.embedder
-	m := embed.Model{Server: with.Server, Name: with.Name, Window: with.Window, Query: with.Query, Document: with.Document, Lower: with.Lower} // no cache: what is measured is the model
-	_, err := m.Embed(ctx, []string{"load"})
+	server, _, err := trial(ctx, e.rankServer, with.Name)
+	if err != nil {
+		return (&RoundTrip{Model: e.Ranking.Model}).ended(err, 0)
+	}
+	began := time.Now()
+	m := embed.Model{Server: server, Name: with.Name, Window: with.Window, Query: with.Query, Document: with.Document, Lower: with.Lower} // no cache: what is measured is the model
+	_, err = m.Embed(ctx, []string{"load"})
 	t := &RoundTrip{Model: e.Ranking.Model, Load: time.Since(began)}
 	if began = time.Now(); err == nil {
 		_, err = m.Embed(ctx, texts)
@@ -290,20 +346,28 @@ func (e *Engine) tryEmbedder(ctx context.Context) *RoundTrip {
 	return t.ended(err, t.Took)
 }
 
-func (e *Engine) trySummarizer(ctx context.Context) *RoundTrip {
-	m := e.summarizer
+// trySummarizer tries the summarizer with the window that the user set, 0 for none.
+func (e *Engine) trySummarizer(ctx context.Context, user int) *RoundTrip {
+	m, t := e.summarizer, &RoundTrip{Model: e.Summary.Model}
+	server, loaded, err := trial(ctx, e.summaryServer, m.Name)
+	if err != nil {
+		return t.ended(err, 0)
+	}
+	// Of some length, and unlike that of an earlier trial, which the server may
+	// have kept: what it reads is measured.
+	prompt := fmt.Sprintf("Trial %d. Say in one sentence what this does:\n\n%s", time.Now().UnixNano(), strings.Repeat(sample, 6))
 	ask := func(most int) (model.Answer, time.Duration, error) {
 		began := time.Now()
-		a, err := m.Chat.Chat(ctx, model.Request{
-			Model: m.Name, Window: m.Window, MaxTokens: most, NoThink: true, Sampling: &model.Sampling{Seed: 42},
-			Messages: []chat.Message{chat.NewText(chat.User, "Say in one sentence what this does:\n\n"+sample)},
+		a, err := server.Chat(ctx, model.Request{
+			Model: m.Name, Window: cmp.Or(loaded, user), MaxTokens: most, NoThink: true, OneOff: loaded == 0, Sampling: &model.Sampling{Seed: 42},
+			Messages: []chat.Message{chat.NewText(chat.User, prompt)},
 		}, func(model.Delta) error { return nil })
 		return a, time.Since(began), err
 	}
 	const most = 48
 	var a model.Answer
-	t := &RoundTrip{Model: e.Summary.Model}
-	_, load, err := ask(1)
+	first, load, err := ask(1)
+	t.Reads = perSecond(first.PromptTokens, first.PromptTime)
 	if t.Load = load; err == nil {
 		a, t.Took, err = ask(most)
 		t.Tokens = a.Tokens

@@ -41,6 +41,8 @@ type Options struct {
 	Kind Kind   // "": Auto
 	URL  string // of Ollama; "": OLLAMA_HOST, else http://127.0.0.1:11434
 
+	Threads int // that Ollama's models compute with (num_thread); 0: as many as it chooses
+
 	Embedder   string // a model, or Lexical; "": DefaultEmbedder
 	Summarizer string // a model, or Extractive; "": DefaultSummarizer
 
@@ -57,7 +59,7 @@ type Options struct {
 	Embedded        func(done, of int) // is told how embedding gets on; nil: nobody is
 	Try             time.Duration      // for each call of Diagnose to a model; 0: 2 min
 	Trying          func(model string) // is told before such calls; nil: nobody is
-	Wait            time.Duration      // for a server to say what it has; 0: 3 s
+	Wait            time.Duration      // for each thing that a server is asked of what it has; 0: 3 s, 15 s where a model or a server was asked for
 }
 
 // A Choice is what was found for a role.
@@ -80,6 +82,8 @@ type Engine struct {
 
 	embedder   *embed.Model // nil: built in
 	summarizer *summarize.Model
+
+	rankServer, summaryServer Server // of those two
 }
 
 // Open looks for the models. It fails where a model or a server that was asked

@@ -24,7 +24,7 @@ func Find(ctx context.Context, cfg *tiercompact.Config) *Engine {
 	defer stop()
 	e, err := Open(short, Options{Wait: findWithin / 2})
 	if err != nil { // the time is over, or ctx has ended
-		why := "no server answered in time"
+		why := fmt.Sprintf("the server is slow: it has not answered all within %s", findWithin)
 		if ctx.Err() != nil {
 			why = "nobody was asked: " + ctx.Err().Error()
 		}

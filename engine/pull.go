@@ -24,16 +24,14 @@ func Wanted(ctx context.Context, o Options, session string) ([]string, error) {
 			names = append(names, cmp.Or(r.named, r.standard))
 		}
 	}
+	have, err := newLookup(c, o.Wait).have(ctx)
+	if err != nil {
+		return nil, err
+	}
 	var absent []string
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
-		short, stop := context.WithTimeout(ctx, o.Wait)
-		_, has, err := c.Has(short, name)
-		stop()
-		if err != nil {
-			return nil, err
-		}
-		if !has {
+		if _, has := ollama.Among(have, name); !has {
 			absent = append(absent, name)
 		}
 	}

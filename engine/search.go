@@ -44,9 +44,21 @@ func (o Options) summary() role {
 // required reports whether what is built in may not stand in.
 func (o Options) required(r role) bool { return o.Kind == Ollama || r.named != "" || r.url != "" }
 
+// How long a server gets for each thing that it is asked, where nobody says: a
+// model that was asked for by name is worth to be waited for.
+const (
+	shortWait = 3 * time.Second
+	longWait  = 15 * time.Second
+)
+
 func (o Options) settled() (Options, error) {
 	o.Kind = cmp.Or(o.Kind, Auto)
-	o.Wait = cmp.Or(o.Wait, 3*time.Second)
+	if o.Wait == 0 {
+		o.Wait = shortWait
+		if o.required(o.ranking()) || o.required(o.summary()) {
+			o.Wait = longWait
+		}
+	}
 	o.Try = cmp.Or(o.Try, 2*time.Minute)
 	if o.Trying == nil {
 		o.Trying = func(string) {}
@@ -65,7 +77,7 @@ func (o Options) settled() (Options, error) {
 // A search asks servers for models, and Ollama only once whether it is there.
 type search struct {
 	o      Options
-	ollama *ollama.Client
+	ollama *lookup
 	absent error // why Ollama cannot be asked; nil where it can
 }
 
@@ -100,12 +112,11 @@ func (s *search) atURL(ctx context.Context, r role) (*found, Choice, error) {
 	if err != nil {
 		return nil, Choice{}, err
 	}
-	short, stop := context.WithTimeout(ctx, s.o.Wait)
-	defer stop()
-	names, err := c.Models(short)
-	if err != nil {
-		return nil, Choice{}, err
+	list := within(ctx, s.o.Wait, c.Models)
+	if list.err != nil {
+		return nil, Choice{}, list.err
 	}
+	names := list.value
 	name := r.named
 	switch {
 	case name == "" && len(names) == 0:
@@ -117,29 +128,28 @@ func (s *search) atURL(ctx context.Context, r role) (*found, Choice, error) {
 	case len(names) > 1 && !slices.Contains(names, name):
 		return nil, Choice{}, fmt.Errorf("%w: %s has no %q; it has %s", model.ErrNoModel, r.url, name, strings.Join(names, ", "))
 	}
-	known, err := c.Window(short, name)
-	if err != nil {
-		return nil, Choice{}, err
+	known := within(ctx, s.o.Wait, func(ctx context.Context) (tokens.Known, error) { return c.Window(ctx, name) })
+	if known.err != nil {
+		return nil, Choice{}, known.err
 	}
-	return &found{server: c, known: known}, Choice{Engine: "openai/" + name, Model: name, Server: r.url, Why: "asked for by address"}, nil
+	return &found{server: c, known: known.value}, Choice{Engine: "openai/" + name, Model: name, Server: r.url, Why: "asked for by address"}, nil
 }
 
 func (s *search) atOllama(ctx context.Context, r role) (*found, Choice, error) {
-	short, stop := context.WithTimeout(ctx, s.o.Wait)
-	defer stop()
-	c, err := s.server(short)
+	c, err := s.server(ctx)
+	if err != nil {
+		return nil, Choice{}, err
+	}
+	models, err := c.have(ctx)
 	if err != nil {
 		return nil, Choice{}, err
 	}
 	asked := cmp.Or(r.named, r.standard)
-	m, has, err := c.Has(short, asked)
-	switch {
-	case err != nil:
-		return nil, Choice{}, err
-	case !has:
+	m, has := ollama.Among(models, asked)
+	if !has {
 		return nil, Choice{}, &missing{asked, c.URL()}
 	}
-	info, err := c.Show(short, m.Name)
+	info, err := c.info(ctx, m.Name)
 	if err != nil {
 		return nil, Choice{}, err
 	}
@@ -149,7 +159,7 @@ func (s *search) atOllama(ctx context.Context, r role) (*found, Choice, error) {
 	if info.Elsewhere && r.named == "" { // what is said stays here, unless the user names a model that is not
 		return nil, Choice{}, fmt.Errorf("%w: %s at %s runs on another machine; name it where that is meant", model.ErrCannot, asked, c.URL())
 	}
-	known, err := c.Window(short, m.Name)
+	known, err := c.window(ctx, m.Name)
 	if err != nil {
 		return nil, Choice{}, err
 	}
@@ -157,11 +167,11 @@ func (s *search) atOllama(ctx context.Context, r role) (*found, Choice, error) {
 	if r.named == "" {
 		why = "Ollama answers at " + c.URL() + " and has it"
 	}
-	return &found{c, known, m.Digest, info.Family}, Choice{Engine: "ollama/" + asked, Model: asked, Server: c.URL(), Why: why}, nil
+	return &found{c.Client, known, m.Digest, info.Family}, Choice{Engine: "ollama/" + asked, Model: asked, Server: c.URL(), Why: why}, nil
 }
 
 // server returns Ollama's, once it has answered.
-func (s *search) server(ctx context.Context) (*ollama.Client, error) {
+func (s *search) server(ctx context.Context) (*lookup, error) {
 	if s.ollama != nil || s.absent != nil {
 		return s.ollama, s.absent
 	}
@@ -169,22 +179,34 @@ func (s *search) server(ctx context.Context) (*ollama.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err = c.Version(ctx); err != nil {
+	c.Threads = s.o.Threads
+	l := newLookup(c, s.o.Wait)
+	if _, err = l.answers(ctx); err != nil {
 		s.absent = absence(err, c.URL())
 		return nil, s.absent
 	}
-	s.ollama = c
-	return c, nil
+	s.ollama = l
+	return l, nil
 }
 
 // absence is why Ollama cannot be asked, in words for people who may never have
 // heard of it.
 func absence(err error, url string) error {
+	what, todo := reason(err), remedy(err)
+	if _, rest, ok := strings.Cut(what, url+": "); ok {
+		what = rest
+	}
 	switch {
 	case errors.Is(err, model.ErrGarbled):
-		return fmt.Errorf("what answers at %s is not Ollama; give Ollama's address with --ollama-url, and that of a server with OpenAI's protocol with --embed-url or --summary-url%w", url, quiet{err})
-	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("no answer in time from Ollama at %s; see its log%w", url, quiet{err})
+		return fmt.Errorf("what answers at %s is not Ollama: %s; %s; give Ollama's address with --ollama-url, and that of a server with OpenAI's protocol with --embed-url or --summary-url%w", url, what, todo, quiet{err})
+	case errors.Is(err, model.ErrSlow):
+		return fmt.Errorf("the Ollama at %s is slow: %s; %s%w", url, strings.TrimPrefix(what, model.ErrSlow.Error()+": "), todo, quiet{err})
+	case !errors.Is(err, model.ErrUnreachable) && todo != "":
+		return fmt.Errorf("the Ollama at %s cannot be asked: %s; %s%w", url, what, todo, quiet{err})
+	case !errors.Is(err, model.ErrUnreachable):
+		return err // the caller's time is over
+	case !strings.Contains(todo, "ollama serve"):
+		return fmt.Errorf("no Ollama answers at %s: %s; %s, or give another address with --ollama-url or OLLAMA_HOST%w", url, what, todo, quiet{err})
 	}
 	return fmt.Errorf("no Ollama answers at %s; start it with: ollama serve, or give its address with --ollama-url or OLLAMA_HOST%w", url, quiet{err})
 }
@@ -204,6 +226,7 @@ func (s *search) embedder(ctx context.Context, e *Engine) (Choice, error) {
 	if f == nil || err != nil {
 		return c, err
 	}
+	e.rankServer = f.server
 	c.Window = smallest(f.known.Modelfile, f.known.Trained, f.known.Served)
 	query, document := embed.PrefixesFor(c.Model)
 	e.embedder = &embed.Model{
@@ -228,6 +251,7 @@ func (s *search) summarizer(ctx context.Context, e *Engine) (Choice, error) {
 	if f == nil || err != nil {
 		return c, err
 	}
+	e.summaryServer = f.server
 	k := f.known
 	c.Window = smallest(cmp.Or(s.o.SummaryWindow, k.Loaded, defaultSummaryWindow), k.Trained, k.Served)
 	e.summarizer = &summarize.Model{Chat: f.server, Name: c.Model, Window: c.Window, Seed: s.o.Seed}

@@ -15,14 +15,12 @@ func Window(ctx context.Context, o Options, model string, user int) (tokens.Wind
 	if err != nil {
 		return tokens.Window{}, err
 	}
-	short, stop := context.WithTimeout(ctx, o.Wait)
-	defer stop()
-	known, err := c.Window(short, model)
-	if err != nil {
-		return tokens.Window{}, err
+	known := within(ctx, o.Wait, func(ctx context.Context) (tokens.Known, error) { return c.Window(ctx, model) })
+	if known.err != nil {
+		return tokens.Window{}, known.err
 	}
-	known.User = user
-	return tokens.Discover(known), nil
+	known.value.User = user
+	return tokens.Discover(known.value), nil
 }
 
 // Tokenizer returns the exact token counter of a model that Ollama has, for
@@ -42,5 +40,9 @@ func (o Options) client() (*ollama.Client, Options, error) {
 		return nil, o, err
 	}
 	c, err := ollama.New(o.URL)
-	return c, o, err
+	if err != nil {
+		return nil, o, err
+	}
+	c.Threads = o.Threads
+	return c, o, nil
 }

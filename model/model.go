@@ -18,6 +18,9 @@ import (
 var (
 	// ErrUnreachable says that nobody answers at the address.
 	ErrUnreachable = errors.New("server is not reachable")
+	// ErrSlow says that somebody is there, and did not answer in time. Such an
+	// error is a [context.DeadlineExceeded] too.
+	ErrSlow = errors.New("server is slow")
 	// ErrNoModel says that the server does not have the model.
 	ErrNoModel = errors.New("model is not on the server")
 	// ErrTooLong says that the input is longer than the model's window. It is
@@ -40,6 +43,7 @@ type Request struct {
 	MaxTokens int       // of the answer; 0: until the model ends it, or the window is full
 	Sampling  *Sampling // nil: as the server has it
 	NoThink   bool      // a model that can think first is told not to
+	OneOff    bool      // no later request goes on from this one: a server that reads its prompt when the context ends is made to stop, where it can be
 }
 
 // Sampling fixes how tokens are drawn. Temperature 0 takes the likeliest.

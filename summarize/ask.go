@@ -29,6 +29,9 @@ func (w *writing) ask(ctx context.Context, step, prompt string, limit int) (answ
 	got := answered{prompt: answer.PromptTokens, progress: l.p}
 	switch {
 	case ctx.Err() != nil:
+		if isLate(ctx) {
+			w.model.paced(func(p pace) pace { return p.late(w.given, w.sent, limit, l.p.Tokens > 0) })
+		}
 		return got, ctx.Err()
 	case l.looped:
 		if got.text, _ = tidy(l.text.String()[:l.lines.end]); got.text == "" {
@@ -54,6 +57,7 @@ func (w *writing) request(prompt string, limit int) model.Request {
 		MaxTokens: predicted(limit),
 		Sampling:  &model.Sampling{Seed: w.model.seed()},
 		NoThink:   true,
+		OneOff:    true,
 	}
 }
 

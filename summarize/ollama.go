@@ -20,8 +20,10 @@ type Chatter interface {
 
 // A Model is a [Summarizer] over a chat model on a server. What does not fit
 // into the model's window is summarised in chunks, whose summaries are merged,
-// as often as it takes; it never asks for more than the window. Its fields are
-// set before the first use; its methods are safe for concurrent use.
+// as often as it takes; it never asks for more than the window. After a call
+// that passed the deadline of its context, half as much is given, until the model
+// answers in time. Its fields are set before the first use; its methods are safe
+// for concurrent use.
 type Model struct {
 	Chat   Chatter // required
 	Name   string  // of the model, as the server knows it; required
@@ -34,8 +36,9 @@ type Model struct {
 	// that is not enough, the oldest are left out.
 	MaxInput int
 
-	mu     sync.Mutex        // guards chunks; not held while the model is asked
+	mu     sync.Mutex        // guards what follows; not held while the model is asked
 	chunks map[[32]byte]part // former chunks, by what was asked
+	pace   pace              // of the model, as far as it missed deadlines
 }
 
 // Defaults and limits of a [Model].
@@ -97,14 +100,28 @@ func (m *Model) summarize(ctx context.Context, r Request) (string, error) {
 	r.Count = counter(r.Count)
 	window := cmp.Or(m.Window, defaultWindow)
 	w := &writing{
-		model: m, r: r, window: window, ratio: firstRatio,
-		limit: min(cmp.Or(max(r.MaxTokens, 0), defaultTokens), window/4),
-		src:   sourceOf(r),
+		model: m, r: r, window: window, ratio: firstRatio, pace: m.paced(nil),
+		src: sourceOf(r),
 	}
+	w.limit = within(min(cmp.Or(max(r.MaxTokens, 0), defaultTokens), window/4), w.pace.limit)
 	if room := w.room(w.limit); room < leastRoom {
 		return "", fmt.Errorf("its window of %d tokens has no room for messages beside the instructions and the answer: load it with at least %d", window, w.leastWindow(room))
 	}
-	return w.write(ctx)
+	text, err := w.write(ctx)
+	if err == nil {
+		m.paced(pace.answered)
+	}
+	return text, err
+}
+
+// paced returns the pace of the model, after change, nil for none.
+func (m *Model) paced(change func(pace) pace) pace {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if change != nil {
+		m.pace = change(m.pace)
+	}
+	return m.pace
 }
 
 func (m *Model) seed() int { return cmp.Or(m.Seed, defaultSeed) }

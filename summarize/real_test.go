@@ -38,6 +38,7 @@ func realModel(t *testing.T, window int) (*summarize.Model, *recorder, *ollamate
 	if err != nil {
 		t.Fatal(err)
 	}
+	c.Threads = ollamatest.Threads
 	r := &recorder{Chatter: c}
 	return &summarize.Model{Chat: r, Name: ollamatest.Chat, Window: window}, r, counter
 }

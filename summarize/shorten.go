@@ -25,6 +25,7 @@ func (w *writing) shortened() []piece {
 	room := w.room(mostPartOf(w.window))
 	records := w.room(w.limit)/leastPart + 1 // that one request can merge
 	most := min(cmp.Or(w.model.MaxInput, defaultInput), min(maxChunks, records*records)*max(room, leastRoom/2))
+	most = within(most, w.pace.input)
 	var data []piece
 	for _, s := range shortnesses() {
 		data = pieces(s.messages(w.r.Messages, w.r.Count), w.r.Count)

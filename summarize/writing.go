@@ -21,6 +21,9 @@ type writing struct {
 	call   int     // that was made last, from 1
 	of     int     // calls that are foreseen
 	long   int     // requests that the server found too long
+	pace   pace    // that bounds this summary
+	given  int     // tokens of messages, in all
+	sent   int     // the same, in the request that is made
 	src    source
 }
 
@@ -47,6 +50,7 @@ const (
 func (w *writing) write(ctx context.Context) (string, error) {
 	former, _, _ := Split(w.r.Previous)
 	data := w.shortened()
+	w.given = sizeOf(data)
 	if size := w.r.count(former); size > w.room(w.limit)/2 {
 		head := "[record] of what was before:\n"
 		data, former = append([]piece{{head: head, text: former, size: size + w.r.count(head), message: -1}}, data...), ""
@@ -71,6 +75,7 @@ func (w *writing) write(ctx context.Context) (string, error) {
 func (w *writing) final(ctx context.Context, former string, data []piece) (string, error) {
 	p := w.prompt(data)
 	p.former = former
+	w.sent = sizeOf(data)
 	got, err := w.ask(ctx, stepOf(data), p.String(), w.limit)
 	if err != nil {
 		w.done(got, err.Error())
@@ -169,6 +174,7 @@ func (w *writing) part(ctx context.Context, chunk []piece, limit int) (text, rej
 		w.learn(former.prompt, asked)
 		return former.text, former.rejected, nil
 	}
+	w.sent = sizeOf(chunk)
 	got, err := w.ask(ctx, stepOf(chunk), asked, limit)
 	var r Rejection
 	if err != nil && !errors.As(err, &r) {
@@ -225,7 +231,7 @@ func (w *writing) room(answer int) int {
 	p := w.prompt(nil)
 	p.records, p.former = true, "-" // the longest form
 	free := float64(w.window - frame - predicted(answer))
-	return int(free/w.ratio) - w.r.count(Instructions()) - w.r.count(p.String())
+	return within(int(free/w.ratio)-w.r.count(Instructions())-w.r.count(p.String()), w.pace.request)
 }
 
 // predicted returns how many tokens a model may write for a text of so many.

@@ -179,3 +179,26 @@ func TestAModelThatCountsAThirdLessRaisesNoAlarm(t *testing.T) {
 		t.Errorf("a prompt that was cut to half: %+v", sample)
 	}
 }
+
+func TestToolsThatATemplateLeavesOutAreTold(t *testing.T) {
+	for _, c := range []struct {
+		name                    string
+		estimate, tools, prompt int
+		want                    bool
+	}{
+		{"llama.cpp, a template without tools", 173, 103, 70, true},
+		{"its next turn", 244, 103, 133, true},
+		{"with the tools", 173, 103, 170, false},
+		{"with the tools, by a tokenizer that counts a quarter less", 173, 103, 130, false},
+		{"no tools", 173, 0, 70, false},
+		{"a long conversation tells nothing", 5000, 103, 4900, false},
+		{"cut", 173, 103, 20, false},
+		{"cut, a long conversation", 5000, 103, 2050, false},
+		{"no count", 173, 103, 0, false},
+		{"only tools", 103, 103, 0, false},
+	} {
+		if got := (tokens.Calibration{}).ToolsLeftOut(c.estimate, c.tools, c.prompt); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+}

@@ -30,6 +30,10 @@ type Sample struct {
 	Taken     bool
 	Truncated bool   // not taken: the server seems to have cut the prompt silently
 	Reason    string // why it was not taken
+
+	// ToolsLeftOut says that the server counted no tools: the model's template
+	// has no place for them, and it cannot call any.
+	ToolsLeftOut bool
 }
 
 // Observe returns c after a server reported promptTokens for a prompt of
@@ -56,6 +60,15 @@ func (c Calibration) Observe(estimate, promptTokens, window int) (Calibration, S
 		return c, Sample{Reason: fmt.Sprintf("%d tokens counted, %d expected in a window of %d: the prompt may have been cut", promptTokens, expected, window)}
 	}
 	return c.learn(estimate, promptTokens), Sample{Taken: true}
+}
+
+// ToolsLeftOut reports whether a count of promptTokens is that of a prompt in
+// which the server's template has no place for tools: too few tokens for
+// estimate, tools of which are those of the tools, and enough for the rest. What
+// a server counts for a prompt that it cut is too few for the rest as well.
+func (c Calibration) ToolsLeftOut(estimate, tools, promptTokens int) bool {
+	rest := scale(estimate-tools, c.ratio())
+	return tools > 0 && promptTokens > 0 && float64(promptTokens) < minRatio*float64(scale(estimate, c.ratio())) && float64(promptTokens) >= minShare*float64(rest)
 }
 
 func (c Calibration) learn(estimate, count int) Calibration {

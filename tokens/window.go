@@ -8,7 +8,8 @@ type Known struct {
 	Loaded        int // the server has the model loaded with it now
 	Served        int // fixed by a server that takes no wishes: one that speaks OpenAI's protocol only, or Ollama behind its own /v1
 	Modelfile     int // num_ctx in the model's own parameters
-	ServerDefault int // for models that say nothing
+	ServerDefault int // that the server loaded the model with when it was asked for none
+	Assumed       int // that it will take by default, as far as one can tell from outside
 	Trained       int // the model knows no more places; only ever a ceiling
 }
 
@@ -17,11 +18,18 @@ type Window struct {
 	Tokens  int    `json:"tokens"`            // 0: not known
 	Source  string `json:"source"`            // where the number comes from, for people
 	Warning string `json:"warning,omitempty"` // what is wrong, and after a semicolon what to do; "": nothing
+	// Unsure says how to make sure of a number that is only assumed; "": it is known.
+	Unsure string `json:"unsure,omitempty"`
 }
+
+const (
+	assumed  = "assumed, the model is not loaded"
+	makeSure = "set the window; or OLLAMA_CONTEXT_LENGTH where the server is started, or num_ctx in the Modelfile"
+)
 
 // Discover returns the window that holds: what the user set, else what the
 // model is loaded with, what the server fixes, its Modelfile, the server's
-// default.
+// default where it was asked for, and else what is assumed of that.
 //
 // No window is larger than what the server fixes or the model was trained for:
 // a server cuts what it is asked for down to that without a word. A window that
@@ -39,11 +47,15 @@ func Discover(k Known) Window {
 		{k.Served, "fixed by the server"},
 		{k.Modelfile, "num_ctx of the Modelfile"},
 		{k.ServerDefault, "default of the server"},
+		{k.Assumed, assumed},
 	} {
 		if from.tokens > 0 {
 			w.Tokens, w.Source = from.tokens, from.source
 			break
 		}
+	}
+	if w.Source == assumed {
+		w.Unsure = makeSure
 	}
 	if w.Tokens == 0 {
 		w.Warning = "the model's window is not known; set it"
@@ -63,4 +75,5 @@ func (w *Window) lower(ceiling, user int, source, remedy string) {
 		w.Warning = fmt.Sprintf("the window is set to %d tokens, but it is %d (%s); "+remedy, user, ceiling, source, ceiling)
 	}
 	w.Tokens, w.Source = ceiling, source
+	w.Unsure = "" // no default is as small
 }

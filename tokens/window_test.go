@@ -25,6 +25,9 @@ func TestDiscoverTakesTheFirstThatIsKnownUpToTheCeilings(t *testing.T) {
 		{"not set", without(func(k *tokens.Known) { k.User = 0 }), 5000, "loaded on the server", ""},
 		{"not loaded", without(func(k *tokens.Known) { k.User, k.Loaded = 0, 0 }), 3000, "num_ctx of the Modelfile", ""},
 		{"no Modelfile", tokens.Known{ServerDefault: 4096, Trained: 131_072}, 4096, "default of the server", ""},
+		{"assumed", tokens.Known{Assumed: 4096, Trained: 131_072}, 4096, "assumed, the model is not loaded", ""},
+		{"asked, not assumed", tokens.Known{ServerDefault: 32_768, Assumed: 4096, Trained: 131_072}, 32_768, "default of the server", ""},
+		{"trained for less than what is assumed", tokens.Known{Assumed: 4096, Trained: 512}, 512, "the model was trained for no more", ""},
 		{"trained for less than the default", tokens.Known{ServerDefault: 4096, Trained: 512}, 512, "the model was trained for no more", ""},
 		{"trained alone is no window", tokens.Known{Trained: 8192}, 0, "not known", "set it"},
 		{"nothing", tokens.Known{}, 0, "not known", "set it"},
@@ -40,6 +43,9 @@ func TestDiscoverTakesTheFirstThatIsKnownUpToTheCeilings(t *testing.T) {
 		w := tokens.Discover(c.known)
 		if w.Tokens != c.tokens || w.Source != c.source {
 			t.Errorf("%s: %d tokens (%s), want %d (%s)", c.name, w.Tokens, w.Source, c.tokens, c.source)
+		}
+		if assumed := strings.HasPrefix(w.Source, "assumed"); assumed != strings.Contains(w.Unsure, "OLLAMA_CONTEXT_LENGTH") {
+			t.Errorf("%s: (%s) how to make sure: %q", c.name, w.Source, w.Unsure)
 		}
 		_, remedy, _ := strings.Cut(w.Warning, "; ")
 		if (w.Warning == "") != (c.warning == "") || !strings.Contains(remedy, c.warning) {

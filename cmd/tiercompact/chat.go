@@ -36,8 +36,12 @@ sent when it has ended. Your own message leads to one only if the request would
 otherwise not fit the window. --trigger every_message compacts after any
 message, --trigger manual by /compact alone, and where a request would not fit.
 
+Where nobody sets the window, the model is loaded before the first question, to
+see which one the server gives it.
+
 Where input or output is no terminal, or cannot place its cursor (TERM=dumb),
-each line that is read is a message or a command, and answers go to stdout.`,
+each line that is read is a message or a command, and answers go to stdout:
+where neither is a terminal, each of them once, when it is whole.`,
 		Example: `  tiercompact chat llama3.2:3b
   tiercompact chat --resume                # go on with the newest session
   tiercompact chat --openai-url http://127.0.0.1:8080/v1 -w 16384
@@ -90,7 +94,7 @@ func (o *chatOptions) run(cmd *cobra.Command, args []string) (err error) {
 	}()
 	in, out := cmd.InOrStdin(), cmd.OutOrStdout()
 	if o.lines(cmd) {
-		return tui.Plain(cmd.Context(), t, in, out, cmd.ErrOrStderr(), isTerminal(in))
+		return tui.Plain(cmd.Context(), t, in, out, cmd.ErrOrStderr(), isTerminal(in), isTerminal(in) || isTerminal(out))
 	}
 	return tui.Run(cmd.Context(), t, in, out)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/tiercompact/tiercompact/config"
 	"github.com/tiercompact/tiercompact/internal/ollama"
@@ -28,13 +29,21 @@ func (o *chatOptions) server() (chatServer, error) {
 		return openaiChat{c, o.window}, err
 	}
 	c, err := ollama.New(o.settings.Config.OllamaURL)
-	return ollamaChat{c, o.window}, err
+	if err != nil {
+		return nil, err
+	}
+	c.Threads = o.settings.Config.NumThread
+	return ollamaChat{c, o.window}, nil
 }
 
 type ollamaChat struct {
 	*ollama.Client
 	window int // that the user set; 0: none
 }
+
+// loadWithin is the most time that a model gets to be loaded before a chat, so
+// that the server says with which window.
+const loadWithin = 2 * time.Minute
 
 func (c ollamaChat) find(ctx context.Context, name string) (tui.Model, error) {
 	had, ok, err := c.Has(ctx, name)
@@ -52,13 +61,27 @@ func (c ollamaChat) find(ctx context.Context, name string) (tui.Model, error) {
 	if !info.CanChat() {
 		return tui.Model{}, fmt.Errorf("model %s cannot chat; choose another", full)
 	}
-	k, err := c.Window(ctx, full)
+	running, err := c.Running(ctx)
 	if err != nil {
 		return tui.Model{}, err
 	}
+	k := c.WindowOf(full, info, running)
 	m := known(full, k, c.window)
+	if m.Unsure {
+		m, err = c.asked(ctx, full, k)
+	}
 	m.NoTools = !info.CanCallTools()
-	return m, nil
+	return m, err
+}
+
+// asked loads a model, which the chat needs anyhow, to see which window the
+// server gives it by default. A server that does not load it in time, or does not tell,
+// leaves that assumed.
+func (c ollamaChat) asked(ctx context.Context, name string, k tokens.Known) (tui.Model, error) {
+	short, stop := context.WithTimeout(ctx, loadWithin)
+	defer stop()
+	k.ServerDefault, _ = c.DefaultWindow(short, name) // what it cannot, the first question tells
+	return known(name, k, c.window), ctx.Err()
 }
 
 func (c ollamaChat) names(ctx context.Context) ([]string, error) {
@@ -89,5 +112,9 @@ func (c openaiChat) names(ctx context.Context) ([]string, error) { return c.Mode
 func known(name string, k tokens.Known, user int) tui.Model {
 	k.User = user
 	w := tokens.Discover(k)
-	return tui.Model{Name: name, Window: w.Tokens, Source: w.Source, Warning: w.Warning}
+	m := tui.Model{Name: name, Window: w.Tokens, Source: w.Source, Warning: w.Warning, Unsure: w.Unsure != ""}
+	if m.Unsure {
+		m.Warning = fmt.Sprintf("the window of %d tokens is only %s; to make sure, %s", w.Tokens, w.Source, w.Unsure)
+	}
+	return m
 }

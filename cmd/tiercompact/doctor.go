@@ -25,7 +25,12 @@ func newDoctorCommand() *cobra.Command {
 windows are, tries the one that ranks and the one that summarises, and says what
 each level will use, why, and what to do about each problem.
 
-With --model, the window is that of the session's model, as the server runs it.
+It leaves the server as it was: a model is tried with the window that it has,
+and one that had to be loaded is soon unloaded. A machine that is busy, or too
+slow for the deadlines, is told, too.
+
+With --model, the window is that of the session's model, as the server runs it;
+where nobody set one, the model is loaded to see which it is.
 With FILE, a transcript, it says whether that session fits. Exit code 1 says
 that something asked for is not to be had; what is only not at its best exits
 with 0.`,
@@ -199,6 +204,7 @@ func (o *doctorOptions) show(out io.Writer, d engine.Diagnosis) error {
 	}
 	w := &sheet{w: out, screen: s}
 	w.server(d.Server)
+	w.machine(d.Machine)
 	w.models(d.Models)
 	w.window(d.Window)
 	w.trip("embedding", d.Embed)

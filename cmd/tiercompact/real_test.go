@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"strconv"
 	"testing"
 
 	"github.com/tiercompact/tiercompact"
@@ -48,7 +49,7 @@ func replayed(t *testing.T, flags ...string) []tiercompact.Applied {
 	cmd := newRootCommand()
 	var out bytes.Buffer
 	cmd.SetOut(&out)
-	cmd.SetArgs(append([]string{"replay", "--json", "--no-embed-cache", "--rank-deadline", "3m", "--summary-deadline", "5m", "--round-deadline", "8m", "--summary-max-tokens", "200",
+	cmd.SetArgs(append([]string{"replay", "--json", "--no-embed-cache", "--num-thread", strconv.Itoa(ollamatest.Threads), "--rank-deadline", "0", "--summary-deadline", "0", "--round-deadline", "0", "--summary-max-tokens", "200",
 		"--embed-model", ollamatest.Embedder, "--summary-model", ollamatest.Chat}, flags...))
 	if err := cmd.ExecuteContext(t.Context()); err != nil {
 		t.Fatal(err)

@@ -39,12 +39,12 @@ func registerSettings(cmd *cobra.Command, names ...string) {
 // settingsOfCompaction name what every command that compacts takes.
 func settingsOfCompaction() []string {
 	return []string{"window", "model", "level", "preset", "auto", "trigger", "escalation", "ranking", "min_gain", "fill", "summary_role",
-		"engine", "ollama_url", "exact_tokens", "seed", "thresholds", "policy", "soft", "hard", "emergency", "summary", "embed", "deadlines", "redact"}
+		"engine", "ollama_url", "num_thread", "exact_tokens", "seed", "thresholds", "policy", "soft", "hard", "emergency", "summary", "embed", "deadlines", "redact"}
 }
 
 // settingsOfModels name what says which models rank and summarise.
 func settingsOfModels() []string {
-	return []string{"engine", "ollama_url", "exact_tokens", "summary.model", "summary.url", "embed", "deadlines"}
+	return []string{"engine", "ollama_url", "num_thread", "exact_tokens", "summary.model", "summary.url", "embed", "deadlines"}
 }
 
 // load reads the settings, with the command's own values for where nobody sets
@@ -132,6 +132,9 @@ func (s *settings) tell(cmd *cobra.Command, t chat.Transcript, cfg tiercompact.C
 		source := ""
 		if w.Source != "" {
 			source = fmt.Sprintf(" (%s, for %s)", w.Source, cfg.Model)
+		}
+		if w.Unsure != "" {
+			source += "; to make sure, " + w.Unsure
 		}
 		note(cmd, "no --window given, so it is %s tokens%s", screen.Grouped(cfg.Window), source)
 	}

@@ -43,6 +43,12 @@ func (s *sheet) server(state engine.ServerState) {
 	s.row("server", "Ollama "+state.Version+" at "+state.URL)
 }
 
+func (s *sheet) machine(m engine.MachineState) {
+	if m.Busy != "" {
+		s.row("machine", s.screen.Paint(screen.Yellow, m.Busy))
+	}
+}
+
 func (s *sheet) models(models []engine.ModelState) {
 	texts := make([]string, 0, len(models))
 	for _, m := range models {
@@ -68,6 +74,9 @@ func (s *sheet) window(w engine.WindowState) {
 		text += " for " + w.Model
 	}
 	text += ", " + w.Source
+	if w.Unsure != "" {
+		text += " (to make sure, " + w.Unsure + ")"
+	}
 	if w.Needed > 0 {
 		text += fmt.Sprintf("; the session has %s", screen.Grouped(w.Needed))
 	}
@@ -80,7 +89,11 @@ func (s *sheet) trip(heading string, t *engine.RoundTrip) {
 	case t.Error != "":
 		s.row(heading, s.screen.Paint(screen.Red, t.Model+" fails: "+t.Error))
 	default:
-		s.row(heading, fmt.Sprintf("%s, %.0f tokens/s (%d tokens in %.1f s), loaded in %.1f s", t.Model, t.PerSecond, t.Tokens, t.Took.Seconds(), t.Load.Seconds()))
+		reads := ""
+		if t.Reads > 0 {
+			reads = fmt.Sprintf("reads %.0f tokens/s, writes ", t.Reads)
+		}
+		s.row(heading, fmt.Sprintf("%s, %s%.0f tokens/s (%d tokens in %.1f s), loaded in %.1f s", t.Model, reads, t.PerSecond, t.Tokens, t.Took.Seconds(), t.Load.Seconds()))
 	}
 }
 

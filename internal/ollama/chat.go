@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/ollama/ollama/api"
 
@@ -23,14 +24,22 @@ import (
 // the error is [model.ErrTooLong], and where the answer reaches its end, the
 // answer is cut off. A server that answers nothing at all (an empty text, no
 // calls) makes no error.
+//
+// Where ctx ends, the connection is closed. A server that writes then stops at
+// once. One that still reads the prompt goes on to its end (0.17.4), and lets
+// the next request wait; after a request that is [model.Request.OneOff], it is
+// told to unload the model, which ends that.
 func (c *Client) Chat(ctx context.Context, r model.Request, each func(model.Delta) error) (model.Answer, error) {
 	const what = "chat with"
-	request, err := newRequest(r)
+	request, err := c.newRequest(r)
 	if err != nil {
 		return model.Answer{}, fmt.Errorf("%s %s: %w", what, r.Model, err)
 	}
 	a := answer{Reply: remote.Reply{Each: each}}
 	err = c.do(ctx, r.Model, what, func(client *api.Client) error { return client.Chat(ctx, request, a.add) })
+	if ctx.Err() != nil && r.OneOff && !a.began {
+		c.stopReading(ctx, r.Model)
+	}
 	switch {
 	case a.Stopped != nil:
 		err = a.Stopped
@@ -43,14 +52,14 @@ func (c *Client) Chat(ctx context.Context, r model.Request, each func(model.Delt
 }
 
 // newRequest says all that the server would otherwise decide by itself.
-func newRequest(r model.Request) (*api.ChatRequest, error) {
+func (c *Client) newRequest(r model.Request) (*api.ChatRequest, error) {
 	no := false
 	q := &api.ChatRequest{
 		Model:     r.Model,
 		Truncate:  &no,
 		Shift:     &no,
-		KeepAlive: &api.Duration{Duration: keepAlive},
-		Options:   map[string]any{},
+		KeepAlive: c.kept(),
+		Options:   c.options(),
 	}
 	var err error
 	if q.Messages, err = toAPI(r.Messages); err != nil {
@@ -64,7 +73,7 @@ func newRequest(r model.Request) (*api.ChatRequest, error) {
 	if r.NoThink { // one that cannot think takes it too
 		q.Think = &api.ThinkValue{Value: false}
 	}
-	if r.Window > 0 {
+	if r.Window > 0 && c.window == 0 {
 		q.Options["num_ctx"] = r.Window
 	}
 	if r.MaxTokens > 0 { // 0 would be no limit, -1 ten windows
@@ -80,10 +89,25 @@ func newRequest(r model.Request) (*api.ChatRequest, error) {
 type answer struct {
 	remote.Reply
 	last  api.ChatResponse
+	began bool
 	ended bool
 }
 
+// stopWithin is the most time that a server gets to be told to stop: one that
+// answers at all does so in some hundredths of a second, whatever its models do.
+const stopWithin = 2 * time.Second
+
+// stopReading ends the work on a prompt that nobody waits for any more. What
+// the model costs to be loaded anew is seconds, the rest of a prompt minutes.
+// Requests of others that it works on end first.
+func (c *Client) stopReading(ctx context.Context, name string) {
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), stopWithin)
+	defer stop()
+	_ = c.Unload(ctx, name) // else the server goes on, as it would have
+}
+
 func (a *answer) add(r api.ChatResponse) error {
+	a.began = true
 	for _, call := range r.Message.ToolCalls { // servers before 0.12 give no ids
 		a.Calls = append(a.Calls, chat.Part{ID: call.ID, Name: call.Function.Name, Args: fromArguments(&call.Function.Arguments)})
 	}

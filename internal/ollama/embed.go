@@ -18,11 +18,11 @@ func (c *Client) Embed(ctx context.Context, name string, texts []string) ([][]fl
 		return nil, nil
 	}
 	const what = "embed with"
-	whole, keep := false, &api.Duration{Duration: keepAlive}
+	whole := false
 	var r *api.EmbedResponse
 	err := c.do(ctx, name, what, func(a *api.Client) (err error) {
 		// Not /api/embeddings: that takes one text, and does not normalise.
-		r, err = a.Embed(ctx, &api.EmbedRequest{Model: name, Input: texts, Truncate: &whole, KeepAlive: keep})
+		r, err = a.Embed(ctx, &api.EmbedRequest{Model: name, Input: texts, Truncate: &whole, KeepAlive: c.kept(), Options: c.options()})
 		return err
 	})
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/ollama/ollama/api"
 	"github.com/ollama/ollama/types/model"
@@ -61,12 +62,18 @@ func (c *Client) Has(ctx context.Context, name string) (m Model, ok bool, err er
 	if err != nil {
 		return Model{}, false, err
 	}
+	m, ok = Among(models, name)
+	return m, ok, nil
+}
+
+// Among is [Client.Has] for models that are known.
+func Among(models []Model, name string) (m Model, ok bool) {
 	for _, m := range models {
 		if sameModel(m.Name, name) {
-			return m, true, nil
+			return m, true
 		}
 	}
-	return Model{}, false, nil
+	return Model{}, false
 }
 
 // sameModel compares names as the server does: with the default registry,
@@ -165,52 +172,117 @@ func whole(v any) int {
 	return int(f)
 }
 
-// Loaded returns the window that a model is loaded with now. ok is false where
-// it is not loaded, or where a server before 0.11 does not tell.
-func (c *Client) Loaded(ctx context.Context, name string) (window int, ok bool, err error) {
-	var running *api.ProcessResponse
-	err = c.do(ctx, "", "ask which models are loaded", func(a *api.Client) (err error) {
-		running, err = a.ListRunning(ctx)
+// A Running model is one that is loaded.
+type Running struct {
+	Name   string
+	Window int // tokens; 0: a server before 0.11 does not tell
+}
+
+// Running returns the models that are loaded now.
+func (c *Client) Running(ctx context.Context) ([]Running, error) {
+	var list *api.ProcessResponse
+	err := c.do(ctx, "", "ask which models are loaded", func(a *api.Client) (err error) {
+		list, err = a.ListRunning(ctx)
 		return err
 	})
 	if err != nil {
-		return 0, false, err
+		return nil, err
 	}
-	for _, m := range running.Models {
-		if sameModel(m.Name, name) && m.ContextLength > 0 {
-			return m.ContextLength, true, nil
-		}
+	running := make([]Running, 0, len(list.Models))
+	for _, m := range list.Models {
+		running = append(running, Running{m.Name, max(0, m.ContextLength)})
 	}
-	return 0, false, nil
+	return running, nil
 }
 
-// Window returns what the server knows of a model's window. What the server
-// tells in /api/ps is what holds: requests, the Modelfile and the trained
-// window only say what it was asked for, or could be.
-//
-// The server's default depends on its memory and its environment, and it tells
-// neither: it is what OLLAMA_CONTEXT_LENGTH says where the server is on this
-// machine, else the 4096 that a server without much graphics memory takes.
+// Loaded returns the window that a model is loaded with now, 0 where the server
+// does not tell. ok is false where it is not loaded.
+func (c *Client) Loaded(ctx context.Context, name string) (window int, ok bool, err error) {
+	running, err := c.Running(ctx)
+	window, ok = loaded(running, name)
+	return window, ok, err
+}
+
+func loaded(running []Running, name string) (window int, ok bool) {
+	for _, m := range running {
+		if sameModel(m.Name, name) {
+			return m.Window, true
+		}
+	}
+	return 0, false
+}
+
+// Window returns what the server knows of a model's window, which nothing loads.
 func (c *Client) Window(ctx context.Context, name string) (tokens.Known, error) {
 	info, err := c.Show(ctx, name)
 	if err != nil {
 		return tokens.Known{}, err
 	}
-	k := tokens.Known{Modelfile: info.NumCtx, Trained: info.TrainedWindow, ServerDefault: c.defaultWindow()}
+	running, err := c.Running(ctx)
+	return c.WindowOf(name, info, running), err
+}
+
+// WindowOf is [Client.Window] where info and the models that are loaded are
+// known. What the server tells in /api/ps is what holds: requests, the Modelfile
+// and the trained window only say what it was asked for, or could be.
+//
+// The server's default depends on its memory and its environment, and it tells
+// neither. It is assumed: what OLLAMA_CONTEXT_LENGTH says here where the server is
+// on this machine, else the 4096 that a server without much graphics memory
+// takes. [Client.DefaultWindow] asks.
+func (c *Client) WindowOf(name string, info Info, running []Running) tokens.Known {
+	k := tokens.Known{Modelfile: info.NumCtx, Trained: info.TrainedWindow, Assumed: c.assumedWindow()}
 	if info.Elsewhere {
 		k.Served = info.TrainedWindow
 	}
-	k.Loaded, _, err = c.Loaded(ctx, name)
-	return k, err
+	k.Loaded, _ = loaded(running, name)
+	return k
+}
+
+// DefaultWindow has the server load a model, with no window asked for, and
+// returns the one that it took; 0 where the server does not tell.
+func (c *Client) DefaultWindow(ctx context.Context, name string) (window int, err error) {
+	stream := false
+	load := &api.ChatRequest{Model: name, Options: c.options(), Stream: &stream, KeepAlive: c.kept()}
+	err = c.do(ctx, name, "load", func(a *api.Client) error {
+		return a.Chat(ctx, load, func(api.ChatResponse) error { return nil })
+	})
+	if err != nil {
+		return 0, err
+	}
+	window, _, err = c.Loaded(ctx, name)
+	return window, err
 }
 
 const smallestDefault = 4096
 
-func (c *Client) defaultWindow() int {
+func (c *Client) assumedWindow() int {
 	if n, err := strconv.Atoi(strings.TrimSpace(os.Getenv("OLLAMA_CONTEXT_LENGTH"))); err == nil && n > 0 && c.local() {
 		return n
 	}
 	return smallestDefault
+}
+
+// afterTrial is how long a server keeps a model that was loaded for a trial
+// alone: from one call of it to the next.
+const afterTrial = 10 * time.Second
+
+// Trial returns a client for calls to a model that only try it, and leave the
+// server as it was: where the model is loaded, calls take the window that it has,
+// and do not change how long it is kept; where it is not, it is soon unloaded
+// again. window is the one that it is loaded with, 0 where it is not.
+func (c *Client) Trial(ctx context.Context, name string) (trial *Client, window int, err error) {
+	window, loaded, err := c.Loaded(ctx, name)
+	if err != nil {
+		return nil, 0, err
+	}
+	t := *c
+	t.keep, t.window = nil, window
+	if !loaded {
+		after := afterTrial
+		t.keep = &after
+	}
+	return &t, window, nil
 }
 
 // Unload has the server give back the memory of a model, which it does soon

@@ -31,7 +31,16 @@ const (
 )
 
 // A Client asks one server. It is safe for concurrent use.
-type Client struct{ base *url.URL }
+type Client struct {
+	// Threads is how many a model computes with (num_thread), the same for each
+	// call: the server loads a model anew where it changes. 0: the server
+	// chooses. It is set before the first use.
+	Threads int
+
+	base   *url.URL
+	keep   *time.Duration // that models stay loaded after a call; nil: as they were
+	window int            // that models have, whatever is asked for; 0: as it is asked for
+}
 
 // New returns a client for the server at an address: a URL, or host:port. ""
 // is what OLLAMA_HOST says, as for Ollama's own tools, else
@@ -45,7 +54,8 @@ func New(address string) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find Ollama: %s%w", from, err)
 	}
-	return &Client{base}, nil
+	keep := keepAlive
+	return &Client{base: base, keep: &keep}, nil
 }
 
 // URL returns the server's address, without a password.
@@ -55,6 +65,26 @@ func (c *Client) URL() string { return c.base.Redacted() }
 func (c *Client) local() bool {
 	host := c.base.Hostname()
 	return host == "localhost" || host == "::1" || strings.HasPrefix(host, "127.")
+}
+
+// options are those of the server for each request with a model.
+func (c *Client) options() map[string]any {
+	o := make(map[string]any)
+	if c.Threads > 0 {
+		o["num_thread"] = c.Threads
+	}
+	if c.window > 0 {
+		o["num_ctx"] = c.window
+	}
+	return o
+}
+
+// kept is for how long a model stays loaded after a request; nil: as it was.
+func (c *Client) kept() *api.Duration {
+	if c.keep == nil {
+		return nil
+	}
+	return &api.Duration{Duration: *c.keep}
 }
 
 // do makes one call, and says in its error what was to be done.
@@ -73,6 +103,10 @@ func (c *Client) failed(name, what string, err error) error {
 
 func remedy(f *remote.Failure, what, name string) string {
 	switch {
+	case f.Cause == remote.NoKey:
+		return "write user and password into the address, as http://USER:PASSWORD@HOST:PORT, or, for a model of ollama.com, run: ollama signin"
+	case f.Cause == remote.WrongPath:
+		return "check that this is Ollama's address: what its /api/version stands below, without /api"
 	case what == pulling && f.Kind != model.ErrUnreachable:
 		return "check its name at https://ollama.com/library, and the server's network"
 	case f.Kind == model.ErrUnreachable:
@@ -87,8 +121,6 @@ func remedy(f *remote.Failure, what, name string) string {
 		return "check that this is Ollama's address, and the server's log"
 	case f.Status == http.StatusServiceUnavailable:
 		return "it is busy: try again later, or raise OLLAMA_MAX_QUEUE"
-	case f.Status == http.StatusUnauthorized:
-		return "run: ollama signin"
 	}
 	return "see the server's log"
 }

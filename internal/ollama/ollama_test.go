@@ -165,13 +165,13 @@ func TestWindowIsWhatTheServerKnows(t *testing.T) {
 		}
 	}
 	t.Setenv("OLLAMA_CONTEXT_LENGTH", "")
-	check("loaded", tokens.Known{Loaded: 8192, Modelfile: 16_384, ServerDefault: 4096, Trained: 131_072})
+	check("loaded", tokens.Known{Loaded: 8192, Modelfile: 16_384, Assumed: 4096, Trained: 131_072})
 	t.Setenv("OLLAMA_CONTEXT_LENGTH", "32768")
 	s.answers["/api/ps"] = `{"models":[{"name":"m:latest"}]}` // of a server before 0.11
-	check("environment", tokens.Known{Modelfile: 16_384, ServerDefault: 32_768, Trained: 131_072})
+	check("environment", tokens.Known{Modelfile: 16_384, Assumed: 32_768, Trained: 131_072})
 	s.answers["/api/show"] = strings.Replace(show, "{", `{"remote_host":"https://elsewhere",`, 1)
 	s.answers["/api/ps"] = `{"models":null}`
-	check("elsewhere", tokens.Known{Modelfile: 16_384, ServerDefault: 32_768, Trained: 131_072, Served: 131_072})
+	check("elsewhere", tokens.Known{Modelfile: 16_384, Assumed: 32_768, Trained: 131_072, Served: 131_072})
 	delete(s.answers, "/api/ps")
 	if _, err := c.Window(t.Context(), "m"); err == nil {
 		t.Error("no /api/ps, and no error")
@@ -242,6 +242,14 @@ func TestChatSaysAllThatTheServerWouldDecide(t *testing.T) {
 	}
 	if got := fmt.Sprint(s.body["options"], s.body["think"], s.body["tools"]); got != "map[] <nil> <nil>" {
 		t.Errorf("without any wish: %s", got)
+	}
+	c.Threads = 3
+	if _, err := c.Chat(t.Context(), model.Request{Model: "m", Messages: user("hi")}, nil); err != nil || fmt.Sprint(s.body["options"]) != "map[num_thread:3]" {
+		t.Errorf("threads: %v, %v", s.body["options"], err)
+	}
+	s.answers["/api/embed"] = `{"embeddings":[[1]]}`
+	if _, err := c.Embed(t.Context(), "m", []string{"a"}); err != nil || fmt.Sprint(s.body["options"]) != "map[num_thread:3]" {
+		t.Errorf("threads of an embedder: %v, %v", s.body["options"], err)
 	}
 	for name, bad := range map[string]model.Request{
 		"tools":   {Tools: []byte(`{`)},

@@ -26,6 +26,7 @@ func realClient(t *testing.T) *ollama.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
+	c.Threads = ollamatest.Threads
 	return c
 }
 
@@ -105,13 +106,21 @@ func TestRealWindowIsTheOneThatIsLoaded(t *testing.T) {
 	}
 	for { // it is unloaded soon
 		known, err := c.Window(ctx, ollamatest.Tiny)
-		if err != nil || known.ServerDefault == 0 || known.Trained != 8192 {
+		if err != nil || known.Assumed == 0 || known.Trained != 8192 {
 			t.Fatalf("%+v, %v", known, err)
 		}
 		if known.Loaded == 0 {
+			if w := tokens.Discover(known); w.Unsure == "" {
+				t.Errorf("not loaded, and said to be known: %+v", w)
+			}
 			break
 		}
 		time.Sleep(20 * time.Millisecond)
+	}
+	asked, err := c.DefaultWindow(ctx, ollamatest.Tiny)
+	known, again := c.Window(ctx, ollamatest.Tiny)
+	if err != nil || again != nil || asked == 0 || known.Loaded != asked {
+		t.Errorf("the default window: %d, %v, then %+v, %v", asked, err, known, again)
 	}
 }
 
@@ -244,7 +253,7 @@ func TestRealTokenizersCountAsTheServerDoes(t *testing.T) {
 		for i, text := range tricky(t) {
 			text = text[:min(len(text), 500)]
 			const ends = 2
-			if got, want := count(text)+ends, posted(t, "/api/embed", map[string]any{"model": name, "input": text}); got != want {
+			if got, want := count(text)+ends, posted(t, "/api/embed", map[string]any{"model": name, "input": text, "options": map[string]any{"num_thread": ollamatest.Threads}}); got != want {
 				t.Errorf("%s, text %d: %d tokens, the server counts %d", name, i, got, want)
 			}
 		}
@@ -283,7 +292,7 @@ func TestRealTruncationIsNoticedAndNotLearnt(t *testing.T) {
 		}
 		// As clients do that know of no truncate and no shift.
 		count := posted(t, "/api/chat", map[string]any{
-			"model": ollamatest.Tiny, "messages": sent, "stream": false, "options": map[string]any{"num_ctx": c.window, "num_predict": 1},
+			"model": ollamatest.Tiny, "messages": sent, "stream": false, "options": map[string]any{"num_ctx": c.window, "num_predict": 1, "num_thread": ollamatest.Threads},
 		})
 		before := tokens.Calibration{Ratio: 1, Weight: 1000}
 		after, sample := before.Observe(estimate, count, c.window)

@@ -20,6 +20,11 @@ const (
 	TinyEmbedder = "tinybert"    // BERT's vocabulary, 64 dimensions, window 2,048
 )
 
+// Threads is how many the models of tests compute with (num_thread). Several
+// wait for each other in turn, and where the machine is busy that takes thirty
+// times as long.
+const Threads = 1
+
 // URL returns the base address of the server, and skips the test where there
 // is none.
 func URL(t testing.TB) string {

@@ -56,6 +56,10 @@ func (c *Client) failed(name, what string, err error) error {
 
 func remedy(f *remote.Failure) string {
 	switch {
+	case f.Cause == remote.NoKey:
+		return "check the key (COMPACT_API_KEY)"
+	case f.Cause == remote.WrongPath:
+		return "check that the address is that of a server with OpenAI's protocol: what its /v1/models stands below"
 	case f.Kind == model.ErrUnreachable:
 		return "start the server, or correct its address"
 	case f.Kind == model.ErrNoModel:
@@ -66,8 +70,6 @@ func remedy(f *remote.Failure) string {
 		return "use another model, or start the server so that it can"
 	case f.Kind == model.ErrGarbled:
 		return "check that the address is that of a server with OpenAI's protocol"
-	case f.Status == http.StatusUnauthorized || f.Status == http.StatusForbidden:
-		return "check the key"
 	case f.Status == http.StatusServiceUnavailable || f.Status == http.StatusTooManyRequests:
 		return "it is busy or loads the model: try again later"
 	}

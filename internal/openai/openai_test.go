@@ -326,3 +326,39 @@ func TestChatStopsWhenItIsTold(t *testing.T) {
 		t.Errorf("cancelled: %v", err)
 	}
 }
+
+func TestTheConnectionIsClosedWhereTheContextEnds(t *testing.T) {
+	for name, begin := range map[string]string{
+		"before the answer": "",
+		"in the answer":     `data: {"choices":[{"finish_reason":null,"index":0,"delta":{"content":"Hello"}}],"object":"chat.completion.chunk"}` + "\n\n",
+		"between two":       ": still reading\n\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			reached, gone := make(chan struct{}), make(chan struct{})
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				io.Copy(io.Discard, r.Body) // else net/http does not notice that the client goes
+				if begin != "" {
+					io.WriteString(w, begin)
+					w.(http.Flusher).Flush()
+				}
+				close(reached)
+				<-r.Context().Done()
+				close(gone)
+			}))
+			t.Cleanup(s.Close)
+			c, err := openai.New(s.URL, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, end := context.WithCancel(t.Context())
+			go func() {
+				<-reached
+				end()
+			}()
+			if _, err := c.Chat(ctx, model.Request{Model: "m", Messages: user("hi")}, nil); !errors.Is(err, context.Canceled) {
+				t.Errorf("error is %v", err)
+			}
+			<-gone // else the test's time is over
+		})
+	}
+}

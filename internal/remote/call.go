@@ -3,12 +3,16 @@ package remote
 import (
 	"bufio"
 	"bytes"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"sync/atomic"
 	"time"
 )
 
@@ -39,10 +43,15 @@ var transport = &http.Transport{
 type Call struct {
 	Secret string // is kept out of errors; "": nothing is
 
-	status int    // of a refusal; 0: none
-	text   string // of the refusal
-	class  string // and what else it says
-	broken error  // why the body could not be read to its end
+	status int      // of a refusal; 0: none
+	text   string   // of the refusal
+	class  string   // and what else it says
+	page   bool     // the refusal is a web page
+	broken error    // why the body could not be read to its end
+	url    *url.URL // of the newest request; nil: none was made
+
+	// How far that came. The transport may tell from goroutines of its own.
+	connected, securing, secured atomic.Bool
 }
 
 // Client returns the client to make the call with.
@@ -60,7 +69,8 @@ func sameHost(r *http.Request, via []*http.Request) error {
 
 // RoundTrip implements [http.RoundTripper].
 func (c *Call) RoundTrip(r *http.Request) (*http.Response, error) {
-	resp, err := transport.RoundTrip(r)
+	c.url = r.URL
+	resp, err := transport.RoundTrip(r.WithContext(httptrace.WithClientTrace(r.Context(), c.trace())))
 	if err != nil {
 		return nil, err
 	}
@@ -75,6 +85,23 @@ func (c *Call) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
+// trace notes how far a request comes.
+func (c *Call) trace() *httptrace.ClientTrace {
+	return &httptrace.ClientTrace{
+		ConnectDone: func(_, _ string, err error) {
+			if err == nil {
+				c.connected.Store(true)
+			}
+		},
+		TLSHandshakeStart: func() { c.securing.Store(true) },
+		TLSHandshakeDone:  func(_ tls.ConnectionState, err error) { c.secured.Store(err == nil) },
+		GotConn: func(httptrace.GotConnInfo) {
+			c.connected.Store(true)
+			c.secured.Store(true)
+		},
+	}
+}
+
 // refused keeps what a refusal says, and puts it back for who reads it next.
 func (c *Call) refused(resp *http.Response) {
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxRefusal)) // a part of it says enough
@@ -82,6 +109,7 @@ func (c *Call) refused(resp *http.Response) {
 	resp.Body = io.NopCloser(bytes.NewReader(body))
 	c.status = resp.StatusCode
 	c.text, c.class = refusal(body)
+	c.page = isPage(body)
 }
 
 // refusal returns the message in the body of a refusal, and the message with

@@ -19,6 +19,7 @@ type Failure struct {
 	Kind   error  // of package model; nil: none of those
 	Status int    // of HTTP; 0: the server did not refuse
 	Text   string // of the server or the network; one line, no semicolon
+	Cause  Cause  // "": one that servers of each kind have remedies of their own for
 }
 
 // Error returns one line without a semicolon.
@@ -32,8 +33,16 @@ func (f *Failure) Error() string {
 	return "server fails: " + f.Text
 }
 
-// Unwrap returns the kind.
-func (f *Failure) Unwrap() error { return f.Kind }
+// Unwrap returns the kind, and of a slow server the end of the context.
+func (f *Failure) Unwrap() []error {
+	switch {
+	case f.Kind == nil:
+		return nil
+	case f.Kind == model.ErrSlow || f.Cause == NoConnection:
+		return []error{f.Kind, context.DeadlineExceeded}
+	}
+	return []error{f.Kind}
+}
 
 // Fault returns why the call failed, err being what the library says that made
 // it: an error of ctx, or a [*Failure]. It returns nil where nothing failed.
@@ -41,10 +50,15 @@ func (c *Call) Fault(ctx context.Context, err error) error {
 	if err == nil && c.status == 0 && c.broken == nil {
 		return nil
 	}
-	if ctx.Err() != nil {
+	if ctx.Err() != nil && !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return ctx.Err()
 	}
-	f := c.failure(err)
+	var f *Failure
+	if ctx.Err() != nil {
+		f = c.late()
+	} else {
+		f = c.failure(err)
+	}
 	if c.Secret != "" {
 		f.Text = strings.ReplaceAll(f.Text, c.Secret, "…")
 	}
@@ -56,13 +70,17 @@ func (c *Call) failure(err error) *Failure {
 	var network *url.Error
 	switch {
 	case c.status != 0:
-		return &Failure{kindOf(c.status, c.class), c.status, c.text}
+		f := &Failure{Kind: kindOf(c.status, c.class), Status: c.status, Text: c.text}
+		f.Cause = causeOf(c.status, c.text, c.page)
+		return f
 	case c.broken != nil:
 		return &Failure{Kind: model.ErrGarbled, Text: c.broken.Error()}
 	case errors.Is(err, errRedirect):
 		return &Failure{Kind: model.ErrGarbled, Text: errRedirect.Error()}
 	case errors.As(err, &network):
-		return &Failure{Kind: model.ErrUnreachable, Text: network.Err.Error()}
+		return &Failure{Kind: model.ErrUnreachable, Text: network.Err.Error(), Cause: c.networkCause(network.Err)}
+	case isDecoding(err) && strings.Contains(err.Error(), "character '<'"):
+		return &Failure{Kind: model.ErrGarbled, Text: "it is a web page, and no JSON", Cause: WrongPath}
 	case isDecoding(err):
 		return &Failure{Kind: model.ErrGarbled, Text: err.Error()}
 	}
@@ -166,7 +184,11 @@ func Explain(err error, what, name, address string, remedy func(*Failure) string
 		return fmt.Errorf("%s at %s: %w", what, address, err)
 	}
 	if name == "" && f.Status == http.StatusNotFound {
-		f.Kind = model.ErrGarbled // no model was named: there is no such path
+		f.Kind, f.Cause = model.ErrGarbled, WrongPath // no model was named: there is no such path
 	}
-	return fmt.Errorf("%s at %s: %w; %s", what, address, f, remedy(f))
+	todo := f.Cause.remedy()
+	if todo == "" {
+		todo = remedy(f)
+	}
+	return fmt.Errorf("%s at %s: %w; %s", what, address, f, todo)
 }

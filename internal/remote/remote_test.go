@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/internal/remote"
@@ -193,6 +194,12 @@ func TestLinesArriveWhole(t *testing.T) {
 }
 
 func TestFaultTellsTheEndOfAContextFromAServersFault(t *testing.T) {
+	late, stop := context.WithTimeout(t.Context(), 0)
+	defer stop()
+	var early remote.Call
+	if err := early.Fault(late, late.Err()); !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, model.ErrUnreachable) || errors.Is(err, model.ErrSlow) {
+		t.Errorf("the time was over before there was a connection: %v", err)
+	}
 	var c remote.Call
 	if err := c.Fault(t.Context(), nil); err != nil {
 		t.Errorf("nothing failed: %v", err)
@@ -310,5 +317,46 @@ func TestSaidLeavesOutWhatHasItsOwnPlace(t *testing.T) {
 	m := chat.Message{Role: chat.Developer, Parts: []chat.Part{{Kind: chat.Text, Text: "a"}, {Kind: chat.Thinking, Text: "b"}, {Kind: chat.Result, Text: "c"}, {Kind: chat.Summary, Text: "d"}}}
 	if got := remote.Said(m) + remote.Role(m.Role) + remote.Role(chat.Tool); got != "a\ndsystemtool" {
 		t.Error(got)
+	}
+}
+
+func TestAServerThatDoesNotAnswerInTimeIsSlow(t *testing.T) {
+	for name, begin := range map[string]func(w http.ResponseWriter){
+		"before the answer": func(http.ResponseWriter) {},
+		"in the answer": func(w http.ResponseWriter) {
+			fmt.Fprint(w, "{")
+			w.(http.Flusher).Flush()
+		},
+	} {
+		reached := make(chan struct{})
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			io.Copy(io.Discard, r.Body)
+			begin(w)
+			close(reached)
+			<-r.Context().Done()
+		}))
+		ctx, end := context.WithDeadline(t.Context(), time.Now().Add(time.Hour))
+		var c remote.Call
+		r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL, strings.NewReader("{}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			<-reached
+			end()
+		}()
+		resp, err := c.Client().Do(r)
+		if err == nil {
+			_, err = io.ReadAll(resp.Body)
+			resp.Body.Close()
+		}
+		over, stop := context.WithTimeout(t.Context(), 0) // as if the hour had passed
+		err = c.Fault(over, err)
+		if !errors.Is(err, model.ErrSlow) || !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, model.ErrUnreachable) {
+			t.Errorf("%s: %v", name, err)
+		}
+		stop()
+		end()
+		s.Close()
 	}
 }

@@ -134,7 +134,7 @@ func TestPlain(t *testing.T) {
 	x := open(t, 8192, says("an \x1b[31manswer"), fails(model.ErrUnreachable))
 	x.model.Warning = "the window is small"
 	var out, notes bytes.Buffer
-	err := Plain(t.Context(), x.Talk, strings.NewReader("hello\r\n\nagain\n/bogus\n/model"), &out, &notes, false)
+	err := Plain(t.Context(), x.Talk, strings.NewReader("hello\r\n\nagain\n/bogus\n/model"), &out, &notes, false, true)
 	if err == nil || err.Error() != "2 of 5 lines failed, as told above" {
 		t.Errorf("err = %v", err)
 	}
@@ -156,7 +156,7 @@ func TestPlainEnds(t *testing.T) {
 	} {
 		x := open(t, 8192, says("fine"))
 		var out bytes.Buffer
-		err := Plain(t.Context(), x.Talk, strings.NewReader(in), &out, &out, true)
+		err := Plain(t.Context(), x.Talk, strings.NewReader(in), &out, &out, true, true)
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("err = %v, want %q", err, want)
 		}

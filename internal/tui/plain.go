@@ -18,15 +18,19 @@ import (
 const maxLine = 1 << 20
 
 // Plain runs a chat line by line: each line of in is a command or a message,
-// answers go to out, all else to notes. A prompt is shown where in is a
-// terminal. It ends with in, or with /quit; where lines failed, with an error.
-// An interrupt stops what is being done; where nothing is, it ends the chat.
-func Plain(ctx context.Context, t *Talk, in io.Reader, out, notes io.Writer, prompt bool) error {
+// answers go to out, all else to notes. It ends with in, or with /quit; where
+// lines failed, with an error. An interrupt stops what is being done; where
+// nothing is, it ends the chat.
+//
+// prompt has a prompt shown. watched says that somebody reads along: an answer
+// is then shown while it comes in, also where it turns out that the model has
+// to be asked once more. Else each answer is written once, when it is whole.
+func Plain(ctx context.Context, t *Talk, in io.Reader, out, notes io.Writer, prompt, watched bool) error {
 	ctx = context.WithoutCancel(ctx) // signals are handled here
 	interrupts := make(chan os.Signal, 1)
 	signal.Notify(interrupts, os.Interrupt)
 	defer signal.Stop(interrupts)
-	l := lines{screen: t.o.Screen, out: out, notes: notes}
+	l := lines{screen: t.o.Screen, out: out, notes: notes, watched: watched}
 	t.told = l.event
 	defer func() { t.told = nil }()
 	if t.model.Warning != "" {
@@ -122,6 +126,8 @@ func readLine(b *bufio.Reader) (string, error) {
 type lines struct {
 	screen     screen.Screen
 	out, notes io.Writer
+	watched    bool  // pieces of an answer are shown as they come in
+	shown      bool  // what the model was asked for last is on out, or some of it
 	streaming  bool  // out does not stand at the beginning of a line
 	failed     error // of writing to out
 }
@@ -153,9 +159,10 @@ func (l *lines) event(e Event) {
 	switch e.Kind {
 	case Asked:
 		l.newline()
+		l.shown = false
 	case Streamed:
-		if e.Delta.Text != "" {
-			l.streaming = true
+		if e.Delta.Text != "" && l.watched {
+			l.shown, l.streaming = true, true
 			l.print(sound(e.Delta.Text))
 		}
 	case Said:
@@ -173,11 +180,12 @@ func (l *lines) event(e Event) {
 
 // said shows a message, as far as it did not stream in.
 func (l *lines) said(m chat.Message) {
-	if m.Role == chat.Assistant && !l.streaming && m.Text() != "" {
+	if m.Role == chat.Assistant && !l.shown && m.Text() != "" {
 		l.print(sound(m.Text()))
 		l.streaming = true
 	}
 	l.newline()
+	l.shown = false
 	for _, p := range m.Parts {
 		if p.Kind == chat.Call {
 			l.say(screen.Clip(p.Name+" "+p.Args, 200))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/chat"
@@ -26,6 +27,7 @@ type Model struct {
 	Window  int    // tokens
 	Source  string // where the window is known from, in a few words
 	Warning string // what is wrong with the window; "" for nothing
+	Unsure  bool   // the window is only assumed, as Warning says
 	NoTools bool   // it cannot call tools
 }
 
@@ -57,6 +59,8 @@ type Talk struct {
 	round  tiercompact.Report // the newest that changed something
 	check  tiercompact.Report // the newest
 	typed  []int              // tokens of the newest messages that the user sent
+
+	toldSlow bool
 }
 
 // Bounds on what a model may ask for.
@@ -293,6 +297,9 @@ func (t *Talk) tooLong(a model.Answer, err error) string {
 		return ""
 	}
 	s := t.session.Observe(a.PromptTokens)
+	if s.ToolsLeftOut {
+		t.withoutTools()
+	}
 	switch {
 	case s.Truncated:
 		return s.Reason
@@ -340,6 +347,7 @@ func (t *Talk) request(ctx context.Context, tools bool) (model.Answer, error) {
 		return ctx.Err()
 	})
 	if err == nil {
+		t.tellSlow(a)
 		return a, nil
 	}
 	if stopped := ctx.Err(); stopped != nil {
@@ -357,6 +365,19 @@ func (t *Talk) request(ctx context.Context, tools bool) (model.Answer, error) {
 		kept = nil // it is in the conversation; only the check was left out
 	}
 	return a, errors.Join(err, kept)
+}
+
+// slowPrompt is how long a server may read a prompt before the user is told why
+// the answer took so long to begin.
+const slowPrompt = 20 * time.Second
+
+// tellSlow says, once in a chat, that the model reads slowly, and what to do.
+func (t *Talk) tellSlow(a model.Answer) {
+	if t.toldSlow || a.PromptTime < slowPrompt {
+		return
+	}
+	t.toldSlow = true
+	t.note("%s took %s to read the prompt: the machine is slow, or busy; end what else computes on it, set --num-thread to the cores that are free, or use a smaller model (tiercompact doctor measures it)", t.model.Name, a.PromptTime.Round(time.Second))
 }
 
 // Close ends the chat; its session can be resumed.

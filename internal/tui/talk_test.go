@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/archive"
@@ -225,6 +226,23 @@ func TestAnAnswerToACutPromptIsKeptWhereNothingCanShrink(t *testing.T) {
 		t.Errorf("warned %q", w)
 	}
 	equal(t, x.said(), []string{"user: hello", "assistant: of what I saw"})
+}
+
+func TestASlowServerIsToldOfOnce(t *testing.T) {
+	reads := func(spent time.Duration) turn {
+		return func(context.Context, model.Request, func(model.Delta) error) (model.Answer, error) {
+			return model.Answer{Message: chat.NewText(chat.Assistant, "yes"), Done: model.Stopped, PromptTime: spent}, nil
+		}
+	}
+	x := open(t, 4096, reads(19*time.Second), reads(450*time.Second))
+	for range 4 {
+		if err := x.Do(t.Context(), "hello"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if told := x.texts(Noted); len(told) != 1 || !strings.Contains(told[0], "smol took 7m30s to read the prompt") || !strings.Contains(told[0], "--num-thread") {
+		t.Errorf("told %q", told)
+	}
 }
 
 func TestNothingToShrinkIsSaid(t *testing.T) {
@@ -481,7 +499,7 @@ type full struct{}
 func (full) Write([]byte) (int, error) { return 0, errors.New("no space left") }
 
 func TestAnAnswerThatCannotBeWrittenIsAnError(t *testing.T) {
-	l := lines{out: full{}, notes: io.Discard}
+	l := lines{out: full{}, notes: io.Discard, watched: true}
 	l.event(Event{Kind: Streamed, Delta: model.Delta{Text: "hi"}})
 	if l.failed == nil || !strings.Contains(l.failed.Error(), "no space left") {
 		t.Errorf("err = %v", l.failed)
