@@ -134,6 +134,15 @@ func (w *walker) text(g grade) string {
 		if w.seen != nil && text != Mark {
 			w.seen(text)
 		}
+	case g > 0: // of a cookie only some parts are secrets
+		x := cookiesAt(text, 0)
+		if x.to > 0 && w.seen != nil && text[x.from:x.to] != Mark {
+			w.seen(text[x.from:x.to])
+		}
+		if x.to > 0 {
+			clean = text[:x.from] + Mark + text[x.to:]
+		}
+		clean = w.f(clean)
 	default:
 		clean = w.f(text)
 	}

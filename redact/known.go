@@ -54,7 +54,7 @@ func (k *Known) learn(value string) {
 	for line := range strings.Lines(breaks.Replace(value)) {
 		for piece := range strings.FieldsSeq(line[margin(line, 0):]) {
 			piece = strings.Trim(piece, "\\\"'`+.&")
-			if random && skip(piece, 0, &lower) < len(piece) || opaque(piece) {
+			if random && skip(piece, 0, &lowercase) < len(piece) || opaque(piece) {
 				k.add(piece)
 			}
 		}
@@ -64,7 +64,7 @@ func (k *Known) learn(value string) {
 // breaks are line breaks as strings of programs have them.
 var breaks = strings.NewReplacer(`\r`, "\r", `\n`, "\n")
 
-var lower = bytesOf("abcdefghijklmnopqrstuvwxyz")
+var lowercase = bytesOf("abcdefghijklmnopqrstuvwxyz")
 
 // add is called with the lock held.
 func (k *Known) add(value string) {

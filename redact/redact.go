@@ -76,6 +76,11 @@ func rules() []anchor {
 		words []string
 	}{
 		{privateKey, []string{strings.ToLower(begin)}},
+		{encodedKey, []string{"ls0tls1crudjti"}},
+		{puttyKey, []string{"private-lines: "}},
+		{postgres, []string{":5432:", ":5433:", ":5434:", ":6432:", ":6543:", ":25060:", ":26257:", ":*:"}},
+		{cookies, []string{"cookie:", "cookie\":", "cookie\\\":", "cookie':", "--cookie ", "--cookie=", " -b '", ` -b "`}},
+		{identified, []string{"identified by "}},
 		{jwt, []string{"eyj"}},
 		{scheme, []string{"bearer ", "authorization: token "}},
 		{basic, []string{"basic "}},
