@@ -65,7 +65,11 @@ func whose(s string, end int) (i int, prompt bool) {
 // if it stands alone behind a prompt.
 func plainWord(s string, i int, prompt bool) span {
 	v := valueAt(s[:min(len(s), i+enough)], i)
-	text := s[v.from:max(v.from, v.to)]
+	v.to = max(v.from, v.to)
+	if n := escapedBreak(s[v.from:v.to]); n >= 0 && !v.quoted {
+		v.to = v.from + n
+	}
+	text := s[v.from:v.to]
 	if !v.quoted {
 		text = strings.TrimRight(text, ".,;:?")
 	}

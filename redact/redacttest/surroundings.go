@@ -22,25 +22,46 @@ func Surrounded(seed uint64) []Secret {
 	return all
 }
 
-// Part returns eight or more characters of s that text has; "" if it has none.
-func (s Secret) Part(text string) string {
-	const least = 8
-	for _, p := range s.Parts {
-		if len(p) < least && strings.Contains(text, p) {
-			return p
-		}
-		for i := 0; i+least <= len(p); i++ {
-			if !strings.Contains(text, p[i:i+least]) {
-				continue
+// least is how many characters of a secret are a leak.
+const least = 8
+
+// A Finder finds what is left of secrets in texts.
+type Finder map[string]Secret
+
+// NewFinder returns a finder of eight or more characters of any of secrets.
+func NewFinder(secrets []Secret) Finder {
+	f := make(Finder)
+	for _, s := range secrets {
+		for _, p := range s.Parts {
+			for i := 0; i+least <= len(p); i++ {
+				f[p[i:i+least]] = s
 			}
-			n := least
-			for i+n < len(p) && strings.Contains(text, p[i:i+n+1]) {
-				n++
-			}
-			return p[i : i+n]
 		}
 	}
-	return ""
+	return f
+}
+
+// Leak returns the first part of a secret in text, and the secret that it is of;
+// "" where text has none.
+func (f Finder) Leak(text string) (part string, of Secret) {
+	for i := 0; i+least <= len(text); i++ {
+		if s, ok := f[text[i:i+least]]; ok {
+			n := least
+			for _, p := range s.Parts {
+				for i+n < len(text) && strings.Contains(p, text[i:i+n+1]) {
+					n++
+				}
+			}
+			return text[i : i+n], s
+		}
+	}
+	return "", Secret{}
+}
+
+// Part returns eight or more characters of s that text has; "" if it has none.
+func (s Secret) Part(text string) string {
+	part, _ := NewFinder([]Secret{s}).Leak(text)
+	return part
 }
 
 // A writing is one kind of secret in the lines that it stands in.
