@@ -109,10 +109,18 @@ func (k *Known) without(s string) string {
 	if len(k.values) == 0 {
 		return s
 	}
+	return k.outside(s)
+}
+
+// outside takes out values, but none of the names in JSON.
+func (k *Known) outside(s string) string {
+	if isJSON(s) {
+		return walk(k.outside, nil, s)
+	}
 	return k.redact(s)
 }
 
-// redact takes out whole values anywhere, and parts where a word begins.
+// redact takes out whole values, and parts where a word begins.
 func (k *Known) redact(s string) string {
 	e := editor{text: s}
 	for i := 0; i+sight <= len(s); i++ {

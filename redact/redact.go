@@ -49,12 +49,12 @@ type step func(s string, seen func(string)) string
 // says why.
 func New(o Options) (*Redactor, error) {
 	r := &Redactor{steps: []step{builtin().redact}}
-	for i, p := range o.Patterns {
-		s, err := p.compile(i)
+	if len(o.Patterns) > 0 {
+		s, err := newRuleSet(o.Patterns)
 		if err != nil {
 			return nil, err
 		}
-		r.steps = append(r.steps, s)
+		r.steps = append(r.steps, s.redact)
 	}
 	r.pii = !o.KeepPII
 	r.extra = slices.Clone(o.Extra)
@@ -106,6 +106,8 @@ func rules() []anchor {
 // String returns s with [Mark] in place of every secret. What comes out of it
 // goes through it unchanged, and valid JSON stays valid JSON, as of [JSON].
 // Where nothing is found, s itself is returned.
+//
+// Names in JSON stay, whatever is in them: a call keeps its arguments.
 func (r *Redactor) String(s string) string {
 	if isJSON(s) {
 		return walk(r.String, r.seen, s)
