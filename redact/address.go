@@ -69,13 +69,19 @@ var inQuery = bytesOf(letters + digits + "-._~+/=%!*$(),:;@|^{}[")
 // account finds the password in -u user:password and --user=user:password, of
 // commands that fetch.
 func account(s string, from, to int) span {
-	v := valueAt(s[:min(len(s), to+enough)], margined(s, to))
-	colon := strings.IndexByte(s[v.from:max(v.from, v.to)], ':')
-	if colon < 0 {
+	short := s[:min(len(s), to+enough)]
+	v := valueAt(short, margined(s, to))
+	i := v.from + 1 + strings.IndexByte(s[v.from:max(v.from, v.to)], ':')
+	if v.quoted && at(s, v.after) == ':' { // "user":"password"
+		v = valueAt(short, v.after+1)
+		i = v.from
+	} else if i == v.from {
 		return span{}
 	}
-	i := v.from + colon + 1
-	if text := s[i:v.to]; text != Mark && (text == "" || placeholder(text) || skip(text, 0, &digit) == len(text)) {
+	if v.to <= i {
+		return span{}
+	}
+	if text := s[i:v.to]; text != Mark && (text == "" || placeholder(text)) {
 		return span{}
 	}
 	for _, program := range []string{"curl", "wget", "http "} {

@@ -81,12 +81,14 @@ func rules() []anchor {
 		{postgres, []string{":5432:", ":5433:", ":5434:", ":6432:", ":6543:", ":25060:", ":26257:", ":*:"}},
 		{cookies, []string{"cookie:", "cookie\":", "cookie\\\":", "cookie':", "--cookie ", "--cookie=", " -b '", ` -b "`}},
 		{identified, []string{"identified by "}},
+		{vendor, vendors},
+		{general, generals},
 		{jwt, []string{"eyj"}},
 		{scheme, []string{"bearer ", "authorization: token "}},
-		{basic, []string{"basic "}},
+		{basic, []string{"basic ", "basic\t"}},
 		{auth, []string{"auth"}},
 		{userinfo, []string{"://"}},
-		{account, []string{" -u", " -u ", " --user ", " --user="}},
+		{account, []string{" -u", "\t-u", " -u ", " -u=", "\t-u=", " --user ", " --user=", "\t--user="}},
 		{passed, []string{"mysql", "mysqldump", "sshpass", "docker login"}},
 		{parameter, []string{"?key=", "&key=", "?sig=", "&sig=", "?signature=", "&signature=", "-signature=", "?code=", "&code=", "?auth=", "&auth=", "?pass=", "&pass="}},
 	} {
@@ -96,6 +98,9 @@ func rules() []anchor {
 	}
 	for _, t := range tokens {
 		all = append(all, anchor{word: strings.ToLower(t.prefix), find: t.find})
+	}
+	for _, m := range middles {
+		all = append(all, anchor{word: strings.ToLower(m.mark), find: m.find})
 	}
 	for _, w := range slices.Sorted(maps.Keys(names)) {
 		all = append(all, anchor{w, name{names[w]}.find, names[w]})

@@ -5,7 +5,7 @@ import "strings"
 // operator returns the index behind the colon, the equals sign or the operator
 // with one of them at i; -1 where none is.
 func operator(s string, i int) int {
-	if at(s, i) == '!' && at(s, i+1) == '=' {
+	if c := at(s, i); (c == '!' || c == '?') && at(s, i+1) == '=' {
 		i++
 	}
 	for _, wide := range []string{"：", "＝"} { // of Chinese and Japanese
