@@ -118,6 +118,8 @@ func (x given) secret(s string, v value, g grade) bool {
 		return true // which is left as it is
 	case variable(text), x.directory(text), x.label(text):
 		return false
+	case g < must && (strings.HasPrefix(text, "0x") && len(text) <= 10 || len(x.s[x.from:x.to]) < 4 && expressed(text) > 0):
+		return false
 	case g < must && (x.counted(text, v.quoted) || !v.quoted && x.operator() == ":" && (prose[strings.ToLower(text)] || strings.Contains(text, ":`"))):
 		return false
 	case v.quoted:
@@ -338,7 +340,7 @@ func callAt(text string, i int) int {
 		}
 	case c == '<' && strings.HasSuffix(text, ">") && !strings.HasSuffix(text, Mark):
 		return i
-	case c == '{' && (strings.HasSuffix(text, "}") || i+1 == len(text)):
+	case c == '{' && (strings.HasSuffix(text, "}") || i+1 == len(text) || at(text, skip(text, i+1, &identifier)) == ':'):
 		return i
 	}
 	return 0

@@ -54,6 +54,9 @@ func own(g grade, s string, from, to int) grade {
 			return 0 // compass, bypass
 		}
 	case len(word) < 4: // pw, pwd, mdp
+		if opaque(s[skipBack(s, from, &base64s):from]) { // the end of base64
+			return 0
+		}
 		if i := from - 1; alnum[at(s, i)] && !begins(s, from) && !('A' <= word[0] && word[0] <= 'Z' && 'a' <= s[i] && s[i] <= 'z') {
 			return 0
 		}
@@ -144,11 +147,11 @@ func (n name) find(s string, from, to int) span {
 	if g == 0 {
 		return span{}
 	}
-	if found := spoken(s, end, g); found.to > 0 {
-		return found
-	}
 	if strings.EqualFold(s[from:end], "pass") && !dashed[at(s, from-1)] { // a verb as like as not
 		return span{}
+	}
+	if found := spoken(s, end, g); found.to > 0 {
+		return found
 	}
 	for _, u := range uses {
 		i := u.value(s, from, end)

@@ -76,7 +76,7 @@ func plainWord(s string, i int, prompt bool) span {
 	switch {
 	case text == Mark:
 		return span{v.from, v.to}
-	case len(text) < 4, placeholder(text), template(text), expressed(text) > 0, technical(text):
+	case len(text) < 4, placeholder(text), template(text), expressed(strings.TrimLeft(text, "*&")) > 0, technical(text):
 		return span{}
 	case unlikeWords(text):
 		return span{v.from, v.to}
@@ -211,7 +211,7 @@ func sealed(text string) bool {
 // identified finds the password behind IDENTIFIED BY, in SQL.
 func identified(s string, _, to int) span {
 	v, ok := quotedAt(s, to)
-	if !ok || v.to == v.from || variable(s[v.from:v.to]) || template(s[v.from:v.to]) && s[v.from:v.to] != Mark {
+	if !ok || at(s, v.open) != '\'' || v.to == v.from || variable(s[v.from:v.to]) || template(s[v.from:v.to]) && s[v.from:v.to] != Mark {
 		return span{}
 	}
 	return span{v.from, v.to}

@@ -64,7 +64,10 @@ func (t token) find(s string, from, to int) span {
 	if len(text)+lost < t.least || tooLong || few(text) || strings.Contains(strings.ToLower(text), "example") {
 		return span{}
 	}
-	if (t.prefix == "sk-" || t.prefix == "s.") && !mixed(text) && !opaque(text) || !strings.ContainsAny(text, capital) {
+	if t.prefix == "s." && !chaotic(text) || strings.HasPrefix(t.prefix, "EAA") && (at(s, from-1) == '+' || at(s, from-1) == '/' || !opaque(text) || strings.HasPrefix(text, "AA")) {
+		return span{} // a field, or a part of base64
+	}
+	if t.prefix == "sk-" && !mixed(text) && !opaque(text) || !strings.ContainsAny(text, capital) {
 		return span{} // it may be words with dashes
 	}
 	if address {

@@ -30,8 +30,18 @@ func general(s string, from, to int) span {
 		least = 8
 	}
 	return keyOf(s, from, to, func(text string) bool {
-		return len(text) >= least && opaque(text) && irregular(text) && strings.ContainsAny(text, digits)
+		if strings.ContainsAny(text, ":") || strings.Contains(strings.TrimRight(text, "="), "=") {
+			return false
+		}
+		return len(text) >= least && opaque(text) && chaotic(text)
 	})
+}
+
+// release reports whether text is a version: v1.2.3-rc1, or that of a commit.
+func release(text string) bool {
+	rest := strings.TrimPrefix(text, "v")
+	n := skip(rest, 0, &digit)
+	return n > 0 && n < 5 && at(rest, n) == '.' && digit[at(rest, n+1)]
 }
 
 var (
@@ -50,12 +60,15 @@ func keyOf(s string, from, to int, secret func(string) bool) span {
 	if i < 0 {
 		return span{}
 	}
+	if c := at(s, i-1); blank[c] && at(s, skipBack(s, i, &blank)-1) == ',' && opening(s, i) == i { // an argument
+		return span{}
+	}
 	i = opening(s, i)
 	stop := skipTo(s, i, enough, &keyBytes)
 	text := s[i:stop]
 	numbers := skip(text, 0, &digit) == len(text)
 	switch c := at(s, stop); {
-	case c != 0 && !stops[c], len(text) < 8, route(text) && !numbers, placeholder(text), expressed(text) > 0:
+	case c != 0 && !stops[c], len(text) < 8, route(text) && !numbers, placeholder(text), expressed(strings.TrimLeft(text, "*&")) > 0, release(text):
 		return span{}
 	case strings.Contains(text, "sha") && strings.ContainsAny(text, ":-"): // a hash that says so
 		return span{}
@@ -91,7 +104,21 @@ func assignedAnyhow(s string, end int) int {
 // irregular reports whether the case of letters changes without order, as no name
 // has it.
 func irregular(text string) bool {
-	turns, last := 0, 0
+	changes, _ := turns(text)
+	return changes*3 >= len(text) && strings.ToLower(text) != text && strings.ToUpper(text) != text
+}
+
+// chaotic reports whether text has capitals, letters and digits as by chance:
+// x86CallTarget has one number in it, and longer words.
+func chaotic(text string) bool {
+	changes, numbers := turns(text)
+	return irregular(text) && numbers > 0 && (changes*2 >= len(text) || numbers > 1 && changes*5 >= len(text)*2)
+}
+
+// turns returns how often one kind of character follows another in text, and how
+// many numbers there are.
+func turns(text string) (changes, numbers int) {
+	last := 0
 	for i := range len(text) {
 		k := 0
 		switch c := text[i]; {
@@ -103,11 +130,14 @@ func irregular(text string) bool {
 			k = 3
 		}
 		if k != last {
-			turns++
+			changes++
+			if k == 3 {
+				numbers++
+			}
 		}
 		last = k
 	}
-	return turns*3 >= len(text) && strings.ToLower(text) != text && strings.ToUpper(text) != text
+	return changes, numbers
 }
 
 // A middle is a token that one knows by what is in its middle, or at its end.
