@@ -10,6 +10,9 @@ func personal(s string) string {
 	e := editor{text: s}
 	free := 0
 	for i := 0; i < len(s); i++ {
+		if !personalSigns[s[i]] {
+			continue
+		}
 		var x span
 		switch c := s[i]; {
 		case c == '@':
@@ -27,6 +30,8 @@ func personal(s string) string {
 }
 
 var (
+	personalSigns = bytesOf(digits + "@+(")
+
 	locals = bytesOf(letters + digits + "._%+-")
 	hosts  = bytesOf(letters + digits + ".-")
 )
