@@ -102,13 +102,17 @@ func passed(s string, from, to int) span {
 	if n := strings.IndexByte(line, '\n'); n >= 0 {
 		line = line[:n]
 	}
-	n := strings.Index(line, " -p")
+	flag := " -p"
+	if strings.EqualFold(s[from:to], "redis-cli") {
+		flag = " -a"
+	}
+	n := strings.Index(line, flag)
 	if n < 0 || strings.ContainsAny(line[:n], "|;&") {
 		return span{}
 	}
-	i := to + n + len(" -p")
+	i := to + n + len(flag)
 	if at(s, i) == ' ' {
-		if program := s[from:to]; !strings.EqualFold(program, "sshpass") && !strings.EqualFold(program, "docker login") {
+		if program := s[from:to]; !strings.EqualFold(program, "sshpass") && !strings.EqualFold(program, "docker login") && flag == " -p" {
 			return span{}
 		}
 		i++

@@ -24,7 +24,7 @@ var names = map[string]grade{
 	"private_key": strong, "private-key": strong, "privatekey": strong, "private key": strong, "encryption_key": strong, "encryptionkey": strong,
 	"signing_key": strong, "signingkey": strong, "master_key": strong, "masterkey": strong, "auth_key": strong, "authkey": strong,
 
-	"pw": strong, "mdp": strong, "psk": strong, "client-key-data": strong, "client_key_data": strong, "access key": strong, "secret key": strong, "requirepass": must, "masterauth": must, "bindpw": must,
+	"pw": strong, "mdp": strong, "psk": strong, "client-key-data": strong, "client_key_data": strong, "access key": strong, "secret key": strong, "storepass": strong, "keypass": strong, "pass phrase": strong, "passw": strong, "requirepass": must, "masterauth": must, "bindpw": must,
 	"preshared_key": strong, "presharedkey": strong, "shared_key": strong, "sharedkey": strong,
 
 	"passwort": must, "kennwort": must, "geheimnis": loose, "zugangsschlüssel": strong,
@@ -159,7 +159,7 @@ func (n name) find(s string, from, to int) span {
 			continue
 		}
 		return judged(s, from, i, func(v value) bool {
-			return v.secret(s, min(g, u.most), environment(s, from, end)) || u.argument && g >= strong && plainWord(s, v.from, false).to > 0
+			return v.secret(s, min(g, u.most), environment(s, from, end)) || (u.argument || strings.ContainsRune(s[end:i], '|')) && g >= strong && plainWord(s, v.from, false).to > 0
 		})
 	}
 	return span{}

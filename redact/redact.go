@@ -78,7 +78,7 @@ func rules() []anchor {
 		{privateKey, []string{strings.ToLower(begin)}},
 		{encodedKey, []string{"ls0tls1crudjti"}},
 		{puttyKey, []string{"private-lines: "}},
-		{postgres, []string{":5432:", ":5433:", ":5434:", ":6432:", ":6543:", ":25060:", ":26257:", ":*:"}},
+		{postgres, []string{":5432:", ":5433:", ":5434:", ":5435:", ":5436:", ":5437:", ":5438:", ":5439:", ":15432:", ":25432:", ":54320:", ":54321:", ":54322:", ":55432:", ":6432:", ":6543:", ":25060:", ":26257:", ":*:"}},
 		{cookies, []string{"cookie:", "cookie\":", "cookie\\\":", "cookie':", "--cookie ", "--cookie=", " -b '", ` -b "`}},
 		{identified, []string{"identified by "}},
 		{vendor, vendors},
@@ -89,7 +89,7 @@ func rules() []anchor {
 		{auth, []string{"auth"}},
 		{userinfo, []string{"://"}},
 		{account, []string{" -u", "\t-u", " -u ", " -u=", "\t-u=", " --user ", " --user=", "\t--user="}},
-		{passed, []string{"mysql", "mysqldump", "sshpass", "docker login"}},
+		{passed, []string{"mysql", "mysqldump", "redis-cli", "sshpass", "docker login"}},
 		{parameter, []string{"?key=", "&key=", "?sig=", "&sig=", "?signature=", "&signature=", "-signature=", "?code=", "&code=", "?auth=", "&auth=", "?pass=", "&pass="}},
 	} {
 		for _, w := range x.words {

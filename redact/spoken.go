@@ -28,6 +28,9 @@ func spoken(s string, end int, g grade) span {
 	if i := said(s, 0, end); i > 0 {
 		return plainWord(s, i, false)
 	}
+	if strings.HasPrefix(s[end:], " (") {
+		return plainWord(s, end+len(" ("), false)
+	}
 	i, prompt := whose(s, end)
 	if i < 0 {
 		return span{}
@@ -67,6 +70,9 @@ func plainWord(s string, i int, prompt bool) span {
 	v := valueAt(s[:min(len(s), i+enough)], i)
 	v.to = max(v.from, v.to)
 	if n := escapedBreak(s[v.from:v.to]); n >= 0 && !v.quoted {
+		v.to = v.from + n
+	}
+	if n := strings.IndexByte(s[v.from:v.to], ')'); n >= 0 && !v.quoted && at(s, i-1) == '(' {
 		v.to = v.from + n
 	}
 	text := s[v.from:v.to]

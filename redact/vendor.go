@@ -25,13 +25,13 @@ func vendor(s string, from, to int) span {
 // general finds the value of a name with a word like key in it. Hashes and ids
 // are given to such names, too: only what has capitals, letters and digits goes.
 func general(s string, from, to int) span {
-	least := 12
-	if strings.Contains(s[max(0, from-64):from], "curl") { // a header
-		least = 8
-	}
 	return keyOf(s, from, to, func(text string) bool {
 		if strings.ContainsAny(text, ":") || strings.Contains(strings.TrimRight(text, "="), "=") {
 			return false
+		}
+		least := 12
+		if strings.Contains(s[max(0, from-64):from], "curl") { // a header
+			least = 8
 		}
 		return len(text) >= least && opaque(text) && chaotic(text)
 	})
