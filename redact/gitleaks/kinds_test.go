@@ -12,6 +12,8 @@ import (
 	"github.com/zricethezav/gitleaks/v8/detect"
 
 	"github.com/tiercompact/tiercompact/redact"
+	"github.com/tiercompact/tiercompact/redact/gitleaks"
+	"github.com/tiercompact/tiercompact/redact/redacttest"
 )
 
 // A sampler writes texts that a regular expression matches.
@@ -139,4 +141,42 @@ func TestNoKindOfGitleaksIsMissed(t *testing.T) {
 		}
 	}
 	t.Logf("%d rules of gitleaks with an expression, texts made for %d, %d missed; %d of %d texts are left", made, found, missed, left, all)
+}
+
+// The corpus of kinds and surroundings, by the built-in rules and by gitleaks
+// alone: in how many of its ten texts each leaves eight or more characters.
+func TestTheCorpusBesideGitleaks(t *testing.T) {
+	find, err := gitleaks.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := redact.Default()
+	type row struct{ all, own, gitleaks int }
+	rows := make(map[string]row)
+	var kinds []string
+	var sum row
+	for _, s := range redacttest.Surrounded(1) {
+		r, seen := rows[s.Kind]
+		if !seen {
+			kinds = append(kinds, s.Kind)
+		}
+		r.all++
+		if s.Part(own.String(s.Text)) != "" {
+			r.own++
+		}
+		if s.Part(find(s.Text)) != "" {
+			r.gitleaks++
+		}
+		rows[s.Kind] = r
+	}
+	var table strings.Builder
+	for _, k := range kinds {
+		r := rows[k]
+		sum.all, sum.own, sum.gitleaks = sum.all+r.all, sum.own+r.own, sum.gitleaks+r.gitleaks
+		fmt.Fprintf(&table, "| %s | %d | %d |\n", k, r.own, r.gitleaks)
+	}
+	t.Logf("leaks of %d texts:\n| kind | built-in | gitleaks alone |\n|---|---|---|\n%s| all | %d | %d |", sum.all, table.String(), sum.own, sum.gitleaks)
+	if sum.own > 0 || sum.all != 390 {
+		t.Errorf("%d of %d leak", sum.own, sum.all)
+	}
 }
