@@ -64,8 +64,10 @@ func keyEnd(body, before string) int {
 		for j < len(body) && !base64s[body[j]] && body[j] != '<' {
 			j = beyond(body, j)
 		}
-		if at(body, j-1) == '\n' {
-			j = behind(body, j, before)
+		if n := strings.LastIndexByte(body[i:j], '\n'); n >= 0 {
+			if k := behind(body, i+n+1, before); k > i+n+1 {
+				j = k
+			}
 		}
 		if strings.HasPrefix(body[j:], Mark) {
 			return j + len(Mark)
