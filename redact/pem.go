@@ -74,7 +74,7 @@ func keyEnd(body, before string) int {
 		}
 		k := skip(body, j, &base64s)
 		switch text := body[j:k]; {
-		case found && k-j >= 4 && (k-j >= 16 || lineEnds(body, k)), !found && keyPart(text):
+		case found && k-j >= 4 && (k-j >= 16 || lineEnds(body, k) && skip(text, 0, &lowercase) < len(text)), !found && keyPart(text):
 			found, end = true, k
 		case at(body, k) == ':' && k > j: // a header of the key
 			for k < len(body) && body[k] != '\n' && !strings.HasPrefix(body[k:], `\n`) {
