@@ -188,9 +188,12 @@ func TestNoPartOfASecretLeavesASession(t *testing.T) {
 		for _, x := range secrets {
 			texts = append(texts, x.Text)
 		}
-		o, _, _ := spill(t, texts, tiercompact.Config{RedactPrompts: true})
+		prompts := seed%2 == 0
+		o, _, _ := spill(t, texts, tiercompact.Config{RedactPrompts: prompts})
 		left := o.all(t)
-		left["prompts"] = o.seen.String()
+		if prompts {
+			left["prompts"] = o.seen.String()
+		}
 		if o.made.Len() == 0 {
 			t.Fatal("no marker and no summary was made")
 		}
