@@ -159,7 +159,7 @@ func (n name) find(s string, from, to int) span {
 			continue
 		}
 		return judged(s, from, i, func(v value) bool {
-			return v.secret(s, min(g, u.most), environment(s, from, end)) || (u.argument || strings.ContainsRune(s[end:i], '|')) && g >= strong && plainWord(s, v.from, false).to > 0
+			return v.secret(s, min(g, u.most), environment(s, from, end)) || (u.argument || strings.ContainsRune(s[end:i], '|')) && g >= strong && spokenWord(s, v.from, false).to > 0
 		})
 	}
 	return span{}

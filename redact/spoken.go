@@ -26,16 +26,16 @@ func spoken(s string, end int, g grade) span {
 		return span{}
 	}
 	if i := said(s, 0, end); i > 0 {
-		return plainWord(s, i, false)
+		return spokenWord(s, i, false)
 	}
 	if strings.HasPrefix(s[end:], " (") {
-		return plainWord(s, end+len(" ("), false)
+		return spokenWord(s, end+len(" ("), false)
 	}
 	i, prompt := whose(s, end)
 	if i < 0 {
 		return span{}
 	}
-	return plainWord(s, i, prompt)
+	return spokenWord(s, i, prompt)
 }
 
 // whose skips whom or what a password is for, and returns where its value
@@ -64,9 +64,9 @@ func whose(s string, end int) (i int, prompt bool) {
 	return -1, false
 }
 
-// plainWord returns the word at i if it is a password and no word of a language, or
+// spokenWord returns the word at i if it is a password and no word of a language, or
 // if it stands alone behind a prompt.
-func plainWord(s string, i int, prompt bool) span {
+func spokenWord(s string, i int, prompt bool) span {
 	v := valueAt(s[:min(len(s), i+enough)], i)
 	v.to = max(v.from, v.to)
 	if n := escapedBreak(s[v.from:v.to]); n >= 0 && !v.quoted {
@@ -86,11 +86,15 @@ func plainWord(s string, i int, prompt bool) span {
 		return span{}
 	case unlikeWords(text):
 		return span{v.from, v.to}
-	case prompt && !v.quoted && !prose[strings.ToLower(text)] && lineEnds(s, v.to) && skip(text, 0, &letter) < len(text):
+	case prompt && !v.quoted && !prose[strings.ToLower(text)] && !states[strings.ToLower(text)] && lineEnds(s, v.to):
 		return span{v.from, v.to}
 	}
 	return span{}
 }
+
+// states are words that stand alone behind what looks like a prompt, and say how
+// it is with a password.
+var states = wordSet("required optional expired incorrect correct invalid valid wrong missing empty none set unset unchanged changed updated accepted rejected failed denied hidden disabled enabled generated unknown default same reset sent stored encrypted hashed")
 
 // unlikeWords reports whether text has digits among letters, or signs that stand
 // in no word.

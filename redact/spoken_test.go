@@ -74,6 +74,17 @@ func TestPromptsSentencesAndOtherLanguages(t *testing.T) {
 	}
 }
 
+// Behind a prompt a word alone is a password, whatever it is.
+func TestAWordBehindAPromptGoes(t *testing.T) {
+	for _, prompt := range []string{"Password for root: ", "[sudo] password for alice: ", "Enter passphrase for key 'a': "} {
+		for _, after := range []string{"", "\n", "\nLast login: today\n"} {
+			if got := redact.Default().String(prompt + "swordfish" + after); got != prompt+redact.Mark+after {
+				t.Errorf("%q", got)
+			}
+		}
+	}
+}
+
 func TestWhatSpeaksOfSecretsStays(t *testing.T) {
 	r := redact.Default()
 	for _, text := range []string{
@@ -98,6 +109,7 @@ func TestWhatSpeaksOfSecretsStays(t *testing.T) {
 		"Password for new users: generated automatically",
 		"Enter passphrase (empty for no passphrase):",
 		"Password for root:",
+		"Password for root: required",
 		"Last login: today",
 		"password reset token expires in 15m",
 		"the tests pass to 100%",
