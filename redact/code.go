@@ -397,7 +397,7 @@ func class(text string) bool {
 // English: what a form is labelled with.
 func (x given) label(text string) bool {
 	name := x.s[x.from:x.to]
-	return strings.IndexFunc(name, func(r rune) bool { return r >= 0x80 }) >= 0 && strings.EqualFold(name, text)
+	return strings.EqualFold(name, text) && strings.IndexFunc(name, func(r rune) bool { return r >= 0x80 }) >= 0
 }
 
 // directory reports whether the value is that of the shell's PWD.

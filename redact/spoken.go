@@ -11,6 +11,9 @@ var verbs = []string{" is now ", " is: ", " is ", " was ", " to ", " ist ", " la
 
 // said is "the name is value".
 func said(s string, _, end int) int {
+	if c := at(s, end); c != ' ' && c < 0x80 {
+		return -1
+	}
 	for _, verb := range verbs {
 		if strings.HasPrefix(s[end:], verb) {
 			return blanks(s, end+len(verb))
@@ -41,6 +44,9 @@ func spoken(s string, end int, g grade) span {
 // whose skips whom or what a password is for, and returns where its value
 // begins, and whether a colon stands before it; -1 where no value can be.
 func whose(s string, end int) (i int, prompt bool) {
+	if at(s, end) != ' ' {
+		return -1, false
+	}
 	line, _, _ := strings.Cut(s[end:min(len(s), end+96)], "\n")
 	if !hasPrefix(line, " for ", " of ", " to ", " on ", " in ", " für ", " von ", " para ", " de ", " del ", " pour ", " [") {
 		return -1, false
@@ -82,7 +88,7 @@ func spokenWord(s string, i int, prompt bool) span {
 	switch {
 	case text == Mark:
 		return span{v.from, v.to}
-	case len(text) < 4, placeholder(text), template(text), expressed(strings.TrimLeft(text, "*&")) > 0, technical(text):
+	case !prompt && skip(text, 0, &letter) == len(text), len(text) < 4, placeholder(text), template(text), expressed(strings.TrimLeft(text, "*&")) > 0, technical(text):
 		return span{}
 	case unlikeWords(text):
 		return span{v.from, v.to}
