@@ -256,6 +256,6 @@ func (c *conversation) view(cfg *settings, was map[string]chat.Message) levels.V
 	return levels.View{
 		Messages: c.messages, Sizes: c.sizes, Facts: c.facts, Terms: c.terms,
 		Holds: c.policy.Holds(c.messages), Was: was, Window: cfg.Window, Fixed: c.tools,
-		Count: cfg.countText, Size: cfg.countMessage,
+		Count: cfg.countText, Size: cfg.countMessage, Clean: cfg.nameless(),
 	}
 }

@@ -2,9 +2,11 @@ package tiercompact
 
 import (
 	"context"
+	"strings"
 
 	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/redact"
 	"github.com/tiercompact/tiercompact/trace"
 )
 
@@ -64,6 +66,15 @@ func (cfg *settings) clean(text string) string {
 		return text
 	}
 	return cfg.known.String(text)
+}
+
+// nameless returns what takes secrets out of a text that names are taken from,
+// with no mark that would be a name; nil where nothing is redacted.
+func (cfg *settings) nameless() func(string) string {
+	if cfg.known == nil {
+		return nil
+	}
+	return func(text string) string { return strings.ReplaceAll(cfg.known.Secrets(text), redact.Mark, " ") }
 }
 
 // shown returns err as it may be shown: what its text quotes is redacted.

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/tiercompact/tiercompact/redact"
 )
 
 // Notices say what whoever runs this should know: which variables that begin
@@ -24,6 +26,7 @@ func (l *Loaded) Notices() []string {
 	if !l.Found {
 		return out
 	}
+	out = append(out, l.greedy...)
 	for _, k := range keys() {
 		v, at := lookup(l.layers, k.path)
 		switch {
@@ -41,6 +44,46 @@ func (l *Loaded) Notices() []string {
 		}
 	}
 	return out
+}
+
+// tooMuch is the share of ordinary text that patterns of a found file may not take
+// out: nothing of a conversation would come back from its archive.
+const tooMuch = 0.25
+
+// leaveOutGreedy takes patterns that redact nearly everything out of the layer of
+// a file that was found, alone or together.
+func (l *Loaded) leaveOutGreedy() {
+	const path = "redact.patterns"
+	v, at := lookup(l.layers, path)
+	patterns, ok := v.([]Pattern)
+	if !l.Found || !ok || at.Kind != File || len(patterns) == 0 {
+		return
+	}
+	why := func(what string, share float64) string {
+		return fmt.Sprintf("%s would take out %.0f %% of ordinary text, and nothing would come back from the archive; left out, as %s (%s) is of a file that nobody named: to have it so, name the file with --config", what, 100*share, path, at)
+	}
+	var kept []Pattern
+	var rules []redact.Pattern
+	for _, p := range patterns {
+		share, err := redact.Share(redact.Pattern(p))
+		if err == nil && share >= tooMuch {
+			l.greedy = append(l.greedy, why(fmt.Sprintf("the pattern %s", strconv.Quote(clip(p.Regexp))), share))
+			continue
+		}
+		kept, rules = append(kept, p), append(rules, redact.Pattern(p))
+	}
+	if share, err := redact.Share(rules...); err == nil && share >= tooMuch {
+		l.greedy = append(l.greedy, why(fmt.Sprintf("%d patterns together", len(kept)), share))
+		kept = nil
+	}
+	if len(l.greedy) == 0 {
+		return
+	}
+	for _, layer := range l.layers {
+		if layer.origins[path] == at {
+			layer.values[path] = slices.Concat([]Pattern{}, kept)
+		}
+	}
 }
 
 // value is what holds for a path.

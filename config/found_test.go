@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -101,5 +102,51 @@ func TestAFileThatNobodyNamedSaysWhichBucketItFills(t *testing.T) {
 	}
 	if mine := load(t, config.Options{Dir: dir, Environ: []string{"COMPACT_BUCKET=mine", "COMPACT_LISTEN=1"}}).Notices(); mine != nil {
 		t.Errorf("of what the environment says: %q", mine)
+	}
+}
+
+// A cloned project must not empty the archive of whoever works in it.
+func TestAPatternOfAFileThatNobodyNamedDoesNotTakeEverything(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "compact.yaml")
+	for pattern, greedy := range map[string]bool{
+		`(?s).+`: true, `.+`: true, `\w+`: true, `[a-z]+`: true, `\S`: true, `(?i)[a-z0-9_]{2,}`: true, `[^\n]{3,}`: true, `(\w)\w*`: true,
+		`PROJ-\d{4}`: false, `(?i)ticket-(\d+)`: false, `\b\d{16}\b`: false, `cust_[0-9a-z]{8}`: false,
+	} {
+		write(t, path, "redact: {patterns: [{name: mine, regexp: 'corp-\\d+'}, '"+pattern+"']}\n")
+		l := load(t, config.Options{Dir: dir})
+		notices, n := strings.Join(l.Notices(), "\n"), len(l.Config.Redact.Patterns)
+		if greedy && (n != 1 || !strings.Contains(notices, path) || !strings.Contains(notices, "redact.patterns")) || !greedy && (n != 2 || notices != "") {
+			t.Errorf("%s: %d patterns hold, notices %q", pattern, n, notices)
+		}
+		if named := load(t, config.Options{File: path}); len(named.Config.Redact.Patterns) != 2 || named.Notices() != nil {
+			t.Errorf("%s: of a file that was named %v hold, %q", pattern, named.Config.Redact.Patterns, named.Notices())
+		}
+	}
+	var letters []string
+	for c := 'a'; c <= 'z'; c++ {
+		letters = append(letters, "'"+string(c)+"'")
+	}
+	write(t, path, "redact: {patterns: ["+strings.Join(letters, ", ")+"]}\n")
+	if l := load(t, config.Options{Dir: dir}); len(l.Config.Redact.Patterns) != 0 || len(l.Notices()) != 1 {
+		t.Errorf("together %v hold, %q", l.Config.Redact.Patterns, l.Notices())
+	}
+}
+
+func TestAListOfPatternsThatWouldHangIsRefused(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "many.yaml")
+	var many, slow strings.Builder
+	for i := range 3000 {
+		fmt.Fprintf(&many, "    - 'project%d-[a-z]+'\n", i)
+		fmt.Fprintf(&slow, "    - '[a-z]{3}\\d{%d}'\n", i%50+1)
+	}
+	write(t, path, "redact:\n  patterns:\n"+many.String())
+	if l := load(t, config.Options{File: path}); len(l.Config.Redact.Patterns) != 3000 {
+		t.Errorf("%d patterns hold", len(l.Config.Redact.Patterns))
+	}
+	write(t, path, "redact:\n  patterns:\n"+slow.String())
+	_, err := config.Load(config.Options{File: path, Environ: []string{}})
+	if err == nil || !strings.Contains(err.Error(), "redact.patterns") || !strings.Contains(err.Error(), "many.yaml:3") || !strings.Contains(err.Error(), "at most 100") {
+		t.Errorf("error is %v", err)
 	}
 }

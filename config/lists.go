@@ -67,6 +67,9 @@ func (k key) takePatterns(items []node) (any, string, string) {
 	if len(errs) > 0 {
 		return errs, "", ""
 	}
+	if _, err := (Redact{Enabled: true, Patterns: out}).Open(); err != nil {
+		return nil, "a list that redaction can use", err.Error()
+	}
 	return out, "", ""
 }
 

@@ -33,6 +33,7 @@ type Loaded struct {
 
 	merged *koanf.Koanf
 	layers []*layer
+	greedy []string // what is said of patterns that are left out
 }
 
 // Load reads all sources. A later one wins: defaults, what the preset sets, the
@@ -69,6 +70,7 @@ func Load(o Options) (*Loaded, error) {
 	if err := errs.sorted(); err != nil {
 		return nil, err
 	}
+	l.leaveOutGreedy()
 	return l, l.merge()
 }
 

@@ -96,7 +96,7 @@ is in ` + "`COMPACT_API_KEY`" + `.
 
 A file that is found, not named, may belong to somebody else's project. The commands say so where it has texts sent to another machine or turns redaction
 off, and refuse to send ` + "`COMPACT_API_KEY` or `OTEL_EXPORTER_OTLP_HEADERS`" + ` to an address that only such a file names, or to write outside of its folder for
-it, also where links lead there.
+it, also where links lead there. Patterns of redaction in it that would take nearly everything are left out, with a warning.
 
 A list in the environment has commas between its parts, or is written as in YAML: ` + "`COMPACT_PROTECT='[\"role:tool\", \"/a, b/\"]'`" + `. ` + "`COMPACT_PATTERNS`" + ` without brackets is one
 expression, commas included.

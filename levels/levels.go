@@ -107,6 +107,15 @@ type View struct {
 	Fixed    int                     // tokens of what is counted beside the messages: tool schemas
 	Count    func(text string) int
 	Size     func(chat.Message) int
+	Clean    func(text string) string // takes secrets out of what names are taken from; nil: nothing does
+}
+
+// cleaned returns text without secrets.
+func (v View) cleaned(text string) string {
+	if v.Clean == nil {
+		return text
+	}
+	return v.Clean(text)
 }
 
 // Locked reports whether message i must stay as it is.

@@ -30,10 +30,41 @@ func (v View) names(gone, kept []chat.Message, said string, limit int) []string 
 			ours[id] = true
 		}
 	}
+	gone = v.withoutSecrets(gone)
 	const plenty = 8 // most names are inside another or stand in what is kept
 	names := files.LedgerOf(gone, kept, plenty*limit, v.Count)
 	names = slices.DeleteFunc(names, func(n string) bool { return ours[n] })
 	return v.fitting(untold(names, kept, said), limit)
+}
+
+// withoutSecrets returns messages as names may be taken from them: a password is
+// no name, nor is what stands between the punctuation in one.
+func (v View) withoutSecrets(messages []chat.Message) []chat.Message {
+	if v.Clean == nil {
+		return messages
+	}
+	out := slices.Clone(messages)
+	for i, m := range out {
+		parts := slices.Clone(m.Parts)
+		for k, p := range parts {
+			parts[k].Name, parts[k].Text, parts[k].Args = v.Clean(p.Name), v.Clean(p.Text), v.Clean(p.Args)
+		}
+		out[i].Parts = parts
+	}
+	return out
+}
+
+// named returns the names of a list that stand in text when it has no secrets.
+func (v View) named(names []string, text string) []string {
+	clean := v.cleaned(text)
+	if len(names) == 0 || clean == text {
+		return names
+	}
+	left := make(map[string]bool)
+	for _, n := range files.Identifiers(clean) {
+		left[n] = true
+	}
+	return slices.DeleteFunc(names, func(n string) bool { return !left[n] })
 }
 
 // untold returns the names that stand neither in the texts nor inside another name.

@@ -300,10 +300,11 @@ func (p *softPlan) text(i int, c files.Copy, f fate, recall string) (text, why s
 		text := c.Text(p.Messages[i])
 		limit := min(p.DigestMax, max(leastDigest, partOf(text, outputShare)))
 		return c.Digest(text, files.DigestOptions{Max: limit, Count: p.Count, Recall: recall, Near: p.near,
-			Ledger: p.known.Lost(c, text, p.near, limit)}), "digest"
+			Ledger: p.named(p.known.Lost(c, text, p.near, limit), text)}), "digest"
 	}
 	now := p.index.Current(i, c)
+	was := c.Text(p.Messages[i])
 	limit := min(p.OutlineMax, partOf(now.Text, fileShare))
 	return now.Copy.Outline(now.Text, files.OutlineOptions{Max: limit, Count: p.Count, Recall: recall, Near: p.near, Note: now.Note,
-		Edited: now.Edited, Ledger: p.known.Lost(c, c.Text(p.Messages[i]), p.near, limit)}), "outline of " + c.Path
+		Edited: now.Edited, Ledger: p.named(p.known.Lost(c, was, p.near, limit), was)}), "outline of " + c.Path
 }

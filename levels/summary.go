@@ -42,6 +42,8 @@ type Writer struct {
 	Number     int                      // of the summary, from 1
 	Redact     func(string) string      // of what the summarizer is given; nil: nothing is
 	Clean      func(string) string      // takes secrets out of the summary; nil: nothing does
+
+	clean []chat.Message // what facts and the built-in summary are taken from
 }
 
 // A Summary is a session summary and how it came about.
@@ -98,7 +100,10 @@ func (w Writer) Write(ctx context.Context, v View, c Cut) (Summary, error) {
 	messages, previous := c.Summarised(v)
 	was, facts, _ := summarize.Split(previous)
 	content := w.content(v)
-	facts = summarize.FactsOf(messages, facts, w.factsWithin(content), v.Count)
+	if w.clean = messages; w.Clean != nil {
+		w.clean = summarize.Request{Messages: messages}.Redacted(w.Clean).Messages
+	}
+	facts = summarize.FactsOf(w.clean, facts, w.factsWithin(content), v.Count)
 	request := summarize.Request{
 		Messages: messages, Previous: was, Note: w.Note, Strategy: w.Strategy,
 		MaxTokens: w.textWithin(content - v.Count(facts) - w.namesWithin(content)), Count: v.Count, Facts: facts,
@@ -208,6 +213,7 @@ func (w Writer) text(ctx context.Context, r summarize.Request, s *Summary) (stri
 		}
 		r.Strategy, r.MaxTokens = w.Strategy, most
 		s.Engine, s.strategy = FallbackExtractive, w.Strategy
+		r.Messages = w.clean
 		return summarize.Extractive{}.Summarize(ctx, r)
 	}
 }
@@ -236,6 +242,9 @@ func (w Writer) try(ctx context.Context, r summarize.Request, replaced int, s *S
 		if w.Progress != nil {
 			w.Progress(p)
 		}
+	}
+	if isBuiltIn(w.Summarizer) {
+		r.Messages = w.clean
 	}
 	if w.Redact != nil {
 		r = r.Redacted(w.Redact) // what it wrote is borne out by what it was given

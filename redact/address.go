@@ -69,13 +69,19 @@ var inQuery = bytesOf(letters + digits + "-._~+/=%!*$(),:;@|^{}[")
 // account finds the password in -u user:password and --user=user:password, of
 // commands that fetch.
 func account(s string, from, to int) span {
-	v := valueAt(s[:min(len(s), to+enough)], margined(s, to))
-	colon := strings.IndexByte(s[v.from:max(v.from, v.to)], ':')
-	if colon < 0 {
+	short := s[:min(len(s), to+enough)]
+	v := valueAt(short, margined(s, to))
+	i := v.from + 1 + strings.IndexByte(s[v.from:max(v.from, v.to)], ':')
+	if v.quoted && at(s, v.after) == ':' { // "user":"password"
+		v = valueAt(short, v.after+1)
+		i = v.from
+	} else if i == v.from {
 		return span{}
 	}
-	i := v.from + colon + 1
-	if text := s[i:v.to]; text != Mark && (text == "" || placeholder(text) || skip(text, 0, &digit) == len(text)) {
+	if v.to <= i {
+		return span{}
+	}
+	if text := s[i:v.to]; text != Mark && (text == "" || placeholder(text)) {
 		return span{}
 	}
 	for _, program := range []string{"curl", "wget", "http "} {
@@ -96,13 +102,17 @@ func passed(s string, from, to int) span {
 	if n := strings.IndexByte(line, '\n'); n >= 0 {
 		line = line[:n]
 	}
-	n := strings.Index(line, " -p")
+	flag := " -p"
+	if strings.EqualFold(s[from:to], "redis-cli") {
+		flag = " -a"
+	}
+	n := strings.Index(line, flag)
 	if n < 0 || strings.ContainsAny(line[:n], "|;&") {
 		return span{}
 	}
-	i := to + n + len(" -p")
+	i := to + n + len(flag)
 	if at(s, i) == ' ' {
-		if program := s[from:to]; !strings.EqualFold(program, "sshpass") && !strings.EqualFold(program, "docker login") {
+		if program := s[from:to]; !strings.EqualFold(program, "sshpass") && !strings.EqualFold(program, "docker login") && flag == " -p" {
 			return span{}
 		}
 		i++

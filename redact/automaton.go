@@ -4,7 +4,7 @@ package redact
 // to that is 0, says that nothing was found.
 type span struct{ from, to int }
 
-// An anchor is a word, in lower case, that secrets are found by. Find looks
+// An anchor is a word of two or more bytes, in lower case, that secrets are found by. Find looks
 // around one such word, s[from:to], whatever its case; what it finds ends behind
 // the word's start. It must not look at more than a bounded part of s, or at
 // no more than what it then returns or what only words of other kinds follow.
@@ -19,7 +19,9 @@ type automaton struct {
 	class  [256]uint8 // of a byte, 0 for one that is in no anchor
 	width  int        // the number of classes
 	next   []uint32   // at row + class; a row is the number of a state times width
+	low    uint32     // the last row of a state of at most one byte
 	accept uint32     // the first row of a state where an anchor ends
+	begins pairs      // the first two bytes of anchors
 	ends   [][]anchor // of those states, in order; longer ones first
 }
 
@@ -30,6 +32,13 @@ type node struct {
 	ends []anchor
 }
 
+// pairs is a set of two bytes each.
+type pairs [1 << 10]uint64
+
+func (p *pairs) add(a, b byte) { p[(uint(a)<<8|uint(b))>>6] |= 1 << (b & 63) }
+
+func (p *pairs) has(a, b byte) bool { return p[(uint(a)<<8|uint(b))>>6]>>(b&63)&1 != 0 }
+
 func newAutomaton(anchors []anchor) *automaton {
 	nodes := trie(anchors)
 	a := &automaton{width: 1}
@@ -37,9 +46,14 @@ func newAutomaton(anchors []anchor) *automaton {
 		for i := range len(x.word) {
 			a.classify(x.word[i])
 		}
+		for _, first := range cases(x.word[0]) {
+			for _, second := range cases(x.word[1]) {
+				a.begins.add(first, second)
+			}
+		}
 	}
 	order := link(nodes)
-	rows := a.number(nodes)
+	rows := a.number(nodes, order)
 	a.next = make([]uint32, len(nodes)*a.width)
 	for _, n := range order {
 		row, fail := rows[n], rows[nodes[n].fail]
@@ -64,6 +78,14 @@ func (a *automaton) classify(c byte) {
 		a.class[c-'a'+'A'] = a.class[c]
 	}
 	a.width++
+}
+
+// cases returns c and its upper case.
+func cases(c byte) []byte {
+	if 'a' <= c && c <= 'z' {
+		return []byte{c, c - 'a' + 'A'}
+	}
+	return []byte{c}
 }
 
 func trie(anchors []anchor) []node {
@@ -111,16 +133,18 @@ func has(m map[byte]int, c byte) bool {
 	return ok
 }
 
-// number returns the row of each node: those where an anchor ends come last.
-func (a *automaton) number(nodes []node) []uint32 {
+// number returns the row of each node: that of the root comes first, then those of
+// one byte, and those where an anchor ends last.
+func (a *automaton) number(nodes []node, order []int) []uint32 {
 	rows := make([]uint32, len(nodes))
+	a.low = uint32(len(nodes[0].next) * a.width)
 	var row uint32
 	for _, accepting := range []bool{false, true} {
 		if accepting {
 			a.accept = row
 		}
-		for i, n := range nodes {
-			if (n.ends != nil) == accepting {
+		for _, i := range order {
+			if n := nodes[i]; (n.ends != nil) == accepting {
 				rows[i] = row
 				row += uint32(a.width)
 				if accepting {
@@ -151,17 +175,27 @@ const passes = 8
 
 func (a *automaton) pass(s string, seen func(string)) string {
 	e := editor{text: s, seen: seen}
-	var row uint32
 	free := 0
-	for i := 0; i < len(s); i++ {
-		row = a.next[row+uint32(a.class[s[i]])]
-		if row < a.accept {
+	for i := 0; i+1 < len(s); {
+		if !a.begins.has(s[i], s[i+1]) {
+			i++
 			continue
 		}
-		found := a.find(s, i+1, free, a.ends[int(row-a.accept)/a.width])
-		if found.to > 0 {
-			e.mark(found)
-			free, i, row = found.to, max(found.to, i+1)-1, 0
+		row := a.next[a.class[s[i]]]
+		for i++; i < len(s); i++ {
+			row = a.next[row+uint32(a.class[s[i]])]
+			if row <= a.low { // no more than s[i] is the beginning of an anchor
+				break
+			}
+			if row < a.accept {
+				continue
+			}
+			found := a.find(s, i+1, free, a.ends[int(row-a.accept)/a.width])
+			if found.to > 0 {
+				e.mark(found)
+				free, i = found.to, max(found.to, i+1)
+				break
+			}
 		}
 	}
 	return e.result()

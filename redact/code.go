@@ -116,7 +116,9 @@ func (x given) secret(s string, v value, g grade) bool {
 	switch {
 	case text == Mark:
 		return true // which is left as it is
-	case variable(text):
+	case variable(text), x.directory(text), x.label(text):
+		return false
+	case g < must && (strings.HasPrefix(text, "0x") && len(text) <= 10 || len(x.s[x.from:x.to]) < 4 && expressed(text) > 0):
 		return false
 	case g < must && (x.counted(text, v.quoted) || !v.quoted && x.operator() == ":" && (prose[strings.ToLower(text)] || strings.Contains(text, ":`"))):
 		return false
@@ -183,7 +185,7 @@ func wordSet(words string) map[string]bool {
 // parsed, and no secret: token: 12, PASS: TestParse, unexpected token: end.
 func (x given) counted(text string, quoted bool) bool {
 	word := x.s[x.from:x.to]
-	if !strings.EqualFold(word, "token") && !strings.EqualFold(word, "pass") {
+	if !strings.EqualFold(word, "token") && !strings.EqualFold(word, "pass") && len(word) > 3 {
 		return false
 	}
 	if n := skip(text, 0, &amounts); n == len(text) && len(text) < 6 {
@@ -338,7 +340,7 @@ func callAt(text string, i int) int {
 		}
 	case c == '<' && strings.HasSuffix(text, ">") && !strings.HasSuffix(text, Mark):
 		return i
-	case c == '{' && (strings.HasSuffix(text, "}") || i+1 == len(text)):
+	case c == '{' && (strings.HasSuffix(text, "}") || i+1 == len(text) || at(text, skip(text, i+1, &identifier)) == ':'):
 		return i
 	}
 	return 0
@@ -389,6 +391,18 @@ func class(text string) bool {
 		}
 	}
 	return false
+}
+
+// label reports whether the value is the name once more, of another language than
+// English: what a form is labelled with.
+func (x given) label(text string) bool {
+	name := x.s[x.from:x.to]
+	return strings.EqualFold(name, text) && strings.IndexFunc(name, func(r rune) bool { return r >= 0x80 }) >= 0
+}
+
+// directory reports whether the value is that of the shell's PWD.
+func (x given) directory(text string) bool {
+	return x.s[x.from:x.end] == "PWD" && (hasPrefix(text, "/", "~", ".") || len(text) > 2 && text[1] == ':')
 }
 
 // same reports whether a variable has the name that it is given to, as in

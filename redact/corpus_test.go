@@ -51,3 +51,30 @@ func TestLookAlikesStay(t *testing.T) {
 		}
 	}
 }
+
+func TestNoSecretIsLeftInItsSurroundings(t *testing.T) {
+	r := redact.Default()
+	for seed := range uint64(20) {
+		bad := 0
+		all := redacttest.Surrounded(seed + 1)
+		if len(all) != 390 {
+			t.Fatalf("%d texts, want 39 kinds in 10 surroundings", len(all))
+		}
+		for _, s := range all {
+			got := r.String(s.Text)
+			if leak := s.Part(got); leak != "" {
+				bad++
+				t.Errorf("seed %d: %s in %s leaves %q in\n%s", seed+1, s.Kind, s.Form, leak, got)
+			}
+			if json.Valid([]byte(s.Text)) && !json.Valid([]byte(got)) {
+				t.Errorf("%s in %s is no JSON any more: %s", s.Kind, s.Form, got)
+			}
+			if again := r.String(got); again != got {
+				t.Errorf("%s in %s: first\n%s\nthen\n%s", s.Kind, s.Form, got, again)
+			}
+		}
+		if t.Failed() {
+			t.Fatalf("%d of %d leak", bad, len(all))
+		}
+	}
+}

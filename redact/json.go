@@ -6,8 +6,8 @@ import (
 )
 
 // JSON redacts a JSON text: each string in it by f, and each string or number
-// under a name that is a secret's, such as "password". All else stays byte for
-// byte, and what comes out is valid JSON. A text that is no JSON goes to f as a
+// under a name that is a secret's, such as "password". All else, names too, stays
+// byte for byte, and what comes out is valid JSON. A text that is no JSON goes to f as a
 // whole.
 func JSON(f func(string) string, raw string) string {
 	if !json.Valid([]byte(raw)) {
@@ -112,16 +112,12 @@ func (w *walker) literal() (end int, text string) {
 	return end, text
 }
 
-// name redacts the name at w.at, and returns what is left of it and what that
-// says about its value.
+// name returns the name at w.at and what it says about its value. It is never
+// redacted: without its names, an object is another one.
 func (w *walker) name() (grade, string) {
 	end, text := w.literal()
-	clean := w.f(text)
-	if clean != text {
-		w.put(end, clean)
-	}
 	w.at = end
-	return gradeOf(clean), clean
+	return gradeOf(text), text
 }
 
 // text redacts the string at w.at, and returns what it said.
@@ -134,6 +130,15 @@ func (w *walker) text(g grade) string {
 		if w.seen != nil && text != Mark {
 			w.seen(text)
 		}
+	case g > 0: // of a cookie only some parts are secrets
+		x := cookiesAt(text, 0)
+		if x.to > 0 && w.seen != nil && text[x.from:x.to] != Mark {
+			w.seen(text[x.from:x.to])
+		}
+		if x.to > 0 {
+			clean = text[:x.from] + Mark + text[x.to:]
+		}
+		clean = w.f(clean)
 	default:
 		clean = w.f(text)
 	}

@@ -26,6 +26,7 @@ type part struct{ value, at int }
 const (
 	sight   = 8       // bytes by which a secret is known
 	partial = 12      // bytes of a part of one that are no chance
+	certain = 20      // bytes of a random one that no identifier holds
 	most    = 1 << 18 // bytes of secrets that are known; what comes later is known by the rules alone
 )
 
@@ -54,7 +55,7 @@ func (k *Known) learn(value string) {
 	for line := range strings.Lines(breaks.Replace(value)) {
 		for piece := range strings.FieldsSeq(line[margin(line, 0):]) {
 			piece = strings.Trim(piece, "\\\"'`+.&")
-			if random && skip(piece, 0, &lower) < len(piece) || opaque(piece) {
+			if random && skip(piece, 0, &lowercase) < len(piece) || opaque(piece) {
 				k.add(piece)
 			}
 		}
@@ -64,7 +65,7 @@ func (k *Known) learn(value string) {
 // breaks are line breaks as strings of programs have them.
 var breaks = strings.NewReplacer(`\r`, "\r", `\n`, "\n")
 
-var lower = bytesOf("abcdefghijklmnopqrstuvwxyz")
+var lowercase = bytesOf("abcdefghijklmnopqrstuvwxyz")
 
 // add is called with the lock held.
 func (k *Known) add(value string) {
@@ -108,16 +109,24 @@ func (k *Known) without(s string) string {
 	if len(k.values) == 0 {
 		return s
 	}
+	return k.outside(s)
+}
+
+// outside takes out values, but none of the names in JSON.
+func (k *Known) outside(s string) string {
+	if isJSON(s) {
+		return walk(k.outside, nil, s)
+	}
 	return k.redact(s)
 }
 
-// redact takes out whole values anywhere, and parts where a word begins.
+// redact takes out whole values, and parts where a word begins.
 func (k *Known) redact(s string) string {
 	e := editor{text: s}
 	for i := 0; i+sight <= len(s); i++ {
 		n := 0
 		if k.begins[pair(s[i:])] {
-			n = k.wholeAt(s[i:])
+			n = k.wholeAt(s, i)
 		}
 		if n == 0 && (i == 0 || !alnum[s[i-1]]) {
 			n = k.partAt(s[i:])
@@ -130,14 +139,21 @@ func (k *Known) redact(s string) string {
 	return e.result()
 }
 
-// wholeAt returns the length of the longest value that s begins with.
-func (k *Known) wholeAt(s string) (longest int) {
-	for _, i := range k.whole[[sight]byte([]byte(s[:sight]))] {
-		if v := k.values[i]; strings.HasPrefix(s, v) {
+// wholeAt returns the length of the longest value that s has at i. A short one
+// is not taken out of an identifier that holds it.
+func (k *Known) wholeAt(s string, i int) (longest int) {
+	for _, n := range k.whole[[sight]byte([]byte(s[i:i+sight]))] {
+		if v := k.values[n]; strings.HasPrefix(s[i:], v) && (len(v) >= certain && mixed(v) || apart(s, i, i+len(v))) {
 			longest = max(longest, len(v))
 		}
 	}
 	return longest
+}
+
+// apart reports whether s[from:to] is no part of a longer word.
+func apart(s string, from, to int) bool {
+	before := from > 0 && word[s[from]] && (s[from-1] == '_' || alnum[s[from-1]] && !begins(s, from))
+	return !before && !(word[s[to-1]] && word[at(s, to)])
 }
 
 // partAt returns how much of a value s begins with, 0 where that may be chance.

@@ -61,6 +61,24 @@ func TestWordsAreNotKnown(t *testing.T) {
 	}
 }
 
+// A secret that people have made is a part of names, too.
+func TestWhatIsKnownStaysInIdentifiers(t *testing.T) {
+	k := redact.Default().Known()
+	for _, secret := range []string{"test", "Winter2031x", "shop-2024-Ab"} {
+		k.Learn("password: " + secret)
+	}
+	for _, text := range []string{"test_user", "Winter2031xReport()", "my_Winter2031x", "load_Winter2031x_rows", "new_shop-2024-Abstract"} {
+		if got := k.String(text); got != text {
+			t.Errorf("%q became %q", text, got)
+		}
+	}
+	for _, text := range []string{"it is Winter2031x.", `"a\nWinter2031x\nb"`, "redis -a Winter2031x", "x=Winter2031x&y"} {
+		if got := k.String(text); strings.Contains(got, "Winter2031x") {
+			t.Errorf("%q became %q", text, got)
+		}
+	}
+}
+
 func TestWhatOnlyLooksAlikeStaysWhateverIsKnown(t *testing.T) {
 	k := learnt(t)
 	for _, text := range redacttest.LookAlikes() {

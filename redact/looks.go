@@ -147,7 +147,7 @@ func code(text string) bool {
 // opaque reports whether text looks random: no word, path, number, date, id or
 // expression of a language.
 func opaque(text string) bool {
-	if len(text) < 8 || len(text) > 8192 {
+	if len(text) < 8 || len(text) > 8192 || len(text) >= 64 && few(text) {
 		return false
 	}
 	var count [256]int

@@ -24,9 +24,18 @@ var names = map[string]grade{
 	"private_key": strong, "private-key": strong, "privatekey": strong, "private key": strong, "encryption_key": strong, "encryptionkey": strong,
 	"signing_key": strong, "signingkey": strong, "master_key": strong, "masterkey": strong, "auth_key": strong, "authkey": strong,
 
+	"pw": strong, "mdp": strong, "psk": strong, "client-key-data": strong, "client_key_data": strong, "access key": strong, "secret key": strong, "storepass": strong, "keypass": strong, "pass phrase": strong, "passw": strong, "requirepass": must, "masterauth": must, "bindpw": must,
+	"preshared_key": strong, "presharedkey": strong, "shared_key": strong, "sharedkey": strong,
+
+	"passwort": must, "kennwort": must, "geheimnis": loose, "zugangsschlüssel": strong,
+	"contraseña": must, "contraseÑa": must, "contrasena": must, "clave": strong, "senha": must, "palavra-passe": must, "mot de passe": must, "motdepasse": must, "mot_de_passe": must,
+	"wachtwoord": must, "lösenord": must, "passord": must, "adgangskode": must, "salasana": must, "hasło": must, "heslo": must, "parola": strong, "şifre": must, "пароль": must, "Пароль": must,
+	"密码": must, "密碼": must, "口令": must, "密钥": strong, "密鑰": strong, "令牌": strong, "パスワード": must, "暗証番号": must, "비밀번호": must, "암호": must,
+
 	"credential": firm, "_auth": firm,
 
 	"authorization": loose, "cookie": loose, "jwt": loose, "bearer": loose, "session_key": loose, "ssh_key": loose, "webhook": loose,
+	"storage_key": loose, "storage-key": loose, "storagekey": loose, "tls.key": loose, "ca.key": loose, "server.key": loose, "client.key": loose, "client_key": loose, "clientkey": loose,
 }
 
 // ordinary are the words before "token" that make it one of a text, a page or a
@@ -43,6 +52,13 @@ func own(g grade, s string, from, to int) grade {
 	case strings.EqualFold(word, "pass"):
 		if alnum[at(s, from-1)] && !begins(s, from) && !(word[0] == 'P' && 'a' <= s[from-1] && s[from-1] <= 'z') {
 			return 0 // compass, bypass
+		}
+	case len(word) < 4: // pw, pwd, mdp
+		if opaque(s[skipBack(s, from, &base64s):from]) { // the end of base64
+			return 0
+		}
+		if i := from - 1; alnum[at(s, i)] && !begins(s, from) && !('A' <= word[0] && word[0] <= 'Z' && 'a' <= s[i] && s[i] <= 'z') {
+			return 0
 		}
 	case strings.EqualFold(word, "token"):
 		before := strings.ToLower(strings.TrimRight(s[skipBack(s, from, &dashed):from], "_-"))
@@ -94,12 +110,15 @@ type name struct {
 
 // A use is one way to give a value to a name.
 type use struct {
-	value func(s string, from, end int) int // the index of the value of the name s[from:end], or -1
-	most  grade                             // what a name can say that is used so
+	value    func(s string, from, end int) int // the index of the value of the name s[from:end], or -1
+	most     grade                             // what a name can say that is used so
+	argument bool                              // what stands there is one word, whatever signs it has
 }
 
 var uses = []use{
-	{assigned, must}, {indexed, must}, {tagged, must}, {typed, firm}, {flagged, firm}, {listed, loose}, {called, loose}, {paired, firm}, {said, loose}, {netrc, must}, {beside, loose},
+	{value: assigned, most: must}, {value: indexed, most: must}, {value: tagged, most: must}, {value: typed, most: firm},
+	{value: flagged, most: firm, argument: true}, {value: listed, most: loose}, {value: called, most: loose}, {value: paired, most: firm},
+	{value: said, most: loose}, {value: netrc, most: must, argument: true}, {value: beside, most: loose},
 }
 
 func (n name) find(s string, from, to int) span {
@@ -131,12 +150,17 @@ func (n name) find(s string, from, to int) span {
 	if strings.EqualFold(s[from:end], "pass") && !dashed[at(s, from-1)] { // a verb as like as not
 		return span{}
 	}
+	if found := spoken(s, end, g); found.to > 0 {
+		return found
+	}
 	for _, u := range uses {
 		i := u.value(s, from, end)
 		if i < 0 {
 			continue
 		}
-		return judged(s, from, i, func(v value) bool { return v.secret(s, min(g, u.most), environment(s, from, end)) })
+		return judged(s, from, i, func(v value) bool {
+			return v.secret(s, min(g, u.most), environment(s, from, end)) || (u.argument || strings.ContainsRune(s[end:i], '|')) && g >= strong && spokenWord(s, v.from, false).to > 0
+		})
 	}
 	return span{}
 }

@@ -1,6 +1,9 @@
 package redact
 
-import "strings"
+import (
+	"encoding/base64"
+	"strings"
+)
 
 // begin is how the first line of a key begins.
 const begin = "-----BEGIN "
@@ -17,7 +20,11 @@ func privateKey(s string, from, to int) span {
 	if n := strings.Index(s[start:], "-----"); n >= 0 {
 		end = start + n
 	}
-	stop := start + keyEnd(s[start:end])
+	body := s[start:end]
+	if strings.HasPrefix(s[end:], "-----END") && holdsKey(body) {
+		return span{start, end} // whatever stands before its lines
+	}
+	stop := start + keyEnd(body, outline(s[lineStart(s, from):from]))
 	switch {
 	case stop == start:
 		return span{}
@@ -27,21 +34,47 @@ func privateKey(s string, from, to int) span {
 	return span{start, stop}
 }
 
+// holdsKey reports whether body has a run of base64 in it that is no word, or
+// what was put in its place.
+func holdsKey(body string) bool {
+	for i := 0; i < len(body); {
+		k := skip(body, i, &base64s)
+		if keyPart(body[i:k]) || strings.HasPrefix(body[k:], Mark) {
+			return true
+		}
+		i = k + 1
+	}
+	return false
+}
+
+// keyPart reports whether text may be the first line of a key. A line of one in
+// a thousand keys has no digit beside a letter.
+func keyPart(text string) bool {
+	return len(text) >= 16 && mixed(text) ||
+		len(text) >= 32 && strings.ToLower(text) != text && strings.ToUpper(text) != text && !strings.ContainsAny(text, "_-")
+}
+
 // keyEnd returns how much of body looks like a key, in lines that are broken
-// by themselves or by escapes; 0 where there is none.
-func keyEnd(body string) int {
+// by themselves or by escapes; 0 where there is none. Before each line may stand
+// what a tool put there, of the outline before.
+func keyEnd(body, before string) int {
 	end, found := 0, false
 	for i := 0; i < len(body); {
 		j := i
 		for j < len(body) && !base64s[body[j]] && body[j] != '<' {
 			j = beyond(body, j)
 		}
+		if n := strings.LastIndexByte(body[i:j], '\n'); n >= 0 {
+			if k := behind(body, i+n+1, before); k > i+n+1 {
+				j = k
+			}
+		}
 		if strings.HasPrefix(body[j:], Mark) {
 			return j + len(Mark)
 		}
 		k := skip(body, j, &base64s)
 		switch text := body[j:k]; {
-		case found && k-j >= 4 && (k-j >= 16 || lineEnds(body, k)), !found && k-j >= 16 && mixed(text):
+		case found && k-j >= 4 && (k-j >= 16 || lineEnds(body, k) && skip(text, 0, &lowercase) < len(text)), !found && keyPart(text):
 			found, end = true, k
 		case at(body, k) == ':' && k > j: // a header of the key
 			for k < len(body) && body[k] != '\n' && !strings.HasPrefix(body[k:], `\n`) {
@@ -55,6 +88,36 @@ func keyEnd(body string) int {
 		i = max(k, i+1)
 	}
 	return end
+}
+
+// behind returns the index behind what stands at i on its line and has the
+// outline before; i where something else stands there.
+func behind(s string, i int, before string) int {
+	if before == "" || strings.Trim(before, " \t") == "" {
+		return i
+	}
+	for j, low := i, i+len(before)+4; j < min(len(s), low) && s[j] != '\n'; j++ {
+		if k := j + 1; !base64s[s[j]] && base64s[at(s, k)] && outline(s[i:k]) == before {
+			return k
+		}
+	}
+	return i
+}
+
+// outline returns text with one 0 for each number: what is the same before all
+// lines of a log or of a search.
+func outline(text string) string {
+	var b strings.Builder
+	for i := 0; i < len(text); {
+		if n := skip(text, i, &digit); n > i {
+			b.WriteByte('0')
+			i = n
+			continue
+		}
+		b.WriteByte(text[i])
+		i++
+	}
+	return b.String()
 }
 
 // beyond returns the index behind what stands at i and is no part of a key: the
@@ -75,4 +138,29 @@ func lineEnds(s string, i int) bool {
 		i++
 	}
 	return i == len(s) || s[i] == '\n' || s[i] == '\\'
+}
+
+// encodedKey finds the base64 of a private key, as Kubernetes has it.
+func encodedKey(s string, from, to int) span {
+	if s[from:to] != "LS0tLS1CRUdJTi" || !begins(s, from) {
+		return span{}
+	}
+	first, err := base64.StdEncoding.DecodeString(s[from:min(len(s), from+64)])
+	if head, _, closed := strings.Cut(strings.TrimPrefix(string(first), begin), "-----"); err != nil || !closed || !strings.Contains(head, "PRIVATE KEY") {
+		return span{}
+	}
+	return span{from, wrapped(s, from, &base64s, 1<<16)}
+}
+
+// puttyKey finds the private lines of a key of PuTTY.
+func puttyKey(s string, _, to int) span {
+	i := newline(s, skip(s, skip(s, to, &digit), &blank))
+	if strings.HasPrefix(s[i:], Mark) {
+		return span{i, i + len(Mark)}
+	}
+	n := keyEnd(s[i:min(len(s), i+1<<14)], "")
+	if n == 0 {
+		return span{}
+	}
+	return span{i, i + n}
 }

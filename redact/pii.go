@@ -10,6 +10,9 @@ func personal(s string) string {
 	e := editor{text: s}
 	free := 0
 	for i := 0; i < len(s); i++ {
+		if !personalSigns[s[i]] {
+			continue
+		}
 		var x span
 		switch c := s[i]; {
 		case c == '@':
@@ -27,6 +30,8 @@ func personal(s string) string {
 }
 
 var (
+	personalSigns = bytesOf(digits + "@+(")
+
 	locals = bytesOf(letters + digits + "._%+-")
 	hosts  = bytesOf(letters + digits + ".-")
 )
@@ -48,10 +53,17 @@ func email(s string, i, free int) span {
 	}
 	top := host[dot:]
 	if from == i || dot < 2 || at(s, i+1) == '.' || !topLevel(top) || at(s, end) == ':' && alnum[at(s, end+1)] || versions(host[:dot]) ||
-		s[from:i] == "git" || strings.HasSuffix(s[:from], "://") { // who logs in
+		s[from:i] == "git" || machine(s[from:i]) || strings.HasSuffix(s[:from], "%") || strings.HasSuffix(s[:from], "://") { // who logs in
 		return span{}
 	}
 	return span{from, end}
+}
+
+// machine reports whether what stands before the @ is no person: nobody reads
+// what is sent there.
+func machine(local string) bool {
+	local = strings.ToLower(local)
+	return local == "noreply" || local == "no-reply" || local == "donotreply" || local == "do-not-reply" || strings.HasSuffix(local, "+noreply") || strings.HasPrefix(local, "%")
 }
 
 // topLevel reports whether an address may end so: a file, a unit and a field of

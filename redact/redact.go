@@ -49,12 +49,12 @@ type step func(s string, seen func(string)) string
 // says why.
 func New(o Options) (*Redactor, error) {
 	r := &Redactor{steps: []step{builtin().redact}}
-	for i, p := range o.Patterns {
-		s, err := p.compile(i)
+	if len(o.Patterns) > 0 {
+		s, err := newRuleSet(o.Patterns)
 		if err != nil {
 			return nil, err
 		}
-		r.steps = append(r.steps, s)
+		r.steps = append(r.steps, s.redact)
 	}
 	r.pii = !o.KeepPII
 	r.extra = slices.Clone(o.Extra)
@@ -76,13 +76,20 @@ func rules() []anchor {
 		words []string
 	}{
 		{privateKey, []string{strings.ToLower(begin)}},
+		{encodedKey, []string{"ls0tls1crudjti"}},
+		{puttyKey, []string{"private-lines: "}},
+		{postgres, []string{":5432:", ":5433:", ":5434:", ":5435:", ":5436:", ":5437:", ":5438:", ":5439:", ":15432:", ":25432:", ":54320:", ":54321:", ":54322:", ":55432:", ":6432:", ":6543:", ":25060:", ":26257:", ":*:"}},
+		{cookies, []string{"cookie:", "cookie\":", "cookie\\\":", "cookie':", "--cookie ", "--cookie=", " -b '", ` -b "`}},
+		{identified, []string{"identified by "}},
+		{vendor, vendors},
+		{general, generals},
 		{jwt, []string{"eyj"}},
 		{scheme, []string{"bearer ", "authorization: token "}},
-		{basic, []string{"basic "}},
+		{basic, []string{"basic ", "basic\t"}},
 		{auth, []string{"auth"}},
 		{userinfo, []string{"://"}},
-		{account, []string{" -u", " -u ", " --user ", " --user="}},
-		{passed, []string{"mysql", "mysqldump", "sshpass", "docker login"}},
+		{account, []string{" -u", "\t-u", " -u ", " -u=", "\t-u=", " --user ", " --user=", "\t--user="}},
+		{passed, []string{"mysql", "mysqldump", "redis-cli", "sshpass", "docker login"}},
 		{parameter, []string{"?key=", "&key=", "?sig=", "&sig=", "?signature=", "&signature=", "-signature=", "?code=", "&code=", "?auth=", "&auth=", "?pass=", "&pass="}},
 	} {
 		for _, w := range x.words {
@@ -91,6 +98,9 @@ func rules() []anchor {
 	}
 	for _, t := range tokens {
 		all = append(all, anchor{word: strings.ToLower(t.prefix), find: t.find})
+	}
+	for _, m := range middles {
+		all = append(all, anchor{word: strings.ToLower(m.mark), find: m.find})
 	}
 	for _, w := range slices.Sorted(maps.Keys(names)) {
 		all = append(all, anchor{w, name{names[w]}.find, names[w]})
@@ -101,6 +111,8 @@ func rules() []anchor {
 // String returns s with [Mark] in place of every secret. What comes out of it
 // goes through it unchanged, and valid JSON stays valid JSON, as of [JSON].
 // Where nothing is found, s itself is returned.
+//
+// Names in JSON stay, whatever is in them: a call keeps its arguments.
 func (r *Redactor) String(s string) string {
 	if isJSON(s) {
 		return walk(r.String, r.seen, s)

@@ -17,6 +17,9 @@ var (
 	lowerHex  = bytesOf(digits + "abcdef")
 	capitals  = bytesOf(capital)
 	hookPaths = bytesOf(letters + digits + "/_-")
+	teamPaths = bytesOf(letters + digits + "/_-@")
+
+	capitalsDashed = bytesOf(capital + "-")
 )
 
 // capital are the bytes that no token is without.
@@ -28,7 +31,7 @@ var tokens = []token{
 	{"AIza", &dashed, 35, 40}, {"ya29.", &dotted, 20, 0}, {"GOCSPX-", &dashed, 20, 40},
 	{"ghp_", &alnum, 30, 0}, {"gho_", &alnum, 30, 0}, {"ghu_", &alnum, 30, 0}, {"ghs_", &alnum, 30, 0}, {"ghr_", &alnum, 30, 0}, {"github_pat_", &word, 40, 0},
 	{"glpat-", &dotted, 20, 0}, {"gldt-", &dotted, 20, 0}, {"glrt-", &dotted, 20, 0}, {"glptt-", &dotted, 20, 0}, {"glcbt-", &dotted, 20, 0},
-	{"xoxb-", &dashed, 10, 0}, {"xoxp-", &dashed, 10, 0}, {"xoxa-", &dashed, 10, 0}, {"xoxr-", &dashed, 10, 0}, {"xoxs-", &dashed, 10, 0}, {"xoxe-", &dashed, 10, 0}, {"xoxc-", &dashed, 10, 0}, {"xoxd-", &dashed, 10, 0}, {"xapp-", &dashed, 10, 0},
+	{"xoxb-", &dashed, 10, 0}, {"xoxp-", &dashed, 10, 0}, {"xoxa-", &dashed, 8, 0}, {"xoxr-", &dashed, 8, 0}, {"xoxs-", &dashed, 8, 0}, {"xoxe-", &dashed, 10, 0}, {"xoxc-", &dashed, 10, 0}, {"xoxd-", &dashed, 10, 0}, {"xapp-", &dashed, 7, 0},
 	{"hooks.slack.com/services/", &hookPaths, 20, 0}, {"discord.com/api/webhooks/", &hookPaths, 30, 0}, {"discordapp.com/api/webhooks/", &hookPaths, 30, 0},
 	{"sk_live_", &alnum, 10, 0}, {"sk_test_", &alnum, 10, 0}, {"rk_live_", &alnum, 10, 0}, {"rk_test_", &alnum, 10, 0}, {"whsec_", &base64s, 24, 0},
 	{"sk-", &dashed, 20, 0}, {"hf_", &alnum, 30, 0}, {"gsk_", &alnum, 40, 0}, {"xai-", &alnum, 40, 0}, {"r8_", &alnum, 37, 0}, {"pplx-", &alnum, 40, 0},
@@ -36,11 +39,22 @@ var tokens = []token{
 	{"SG.", &dotted, 40, 0}, {"shpat_", &hex, 32, 32}, {"shpca_", &hex, 32, 32}, {"shppa_", &hex, 32, 32}, {"shpss_", &hex, 32, 32},
 	{"dapi", &lowerHex, 32, 32}, {"dop_v1_", &lowerHex, 64, 64}, {"doo_v1_", &lowerHex, 64, 64}, {"lin_api_", &alnum, 32, 0}, {"hvs.", &dashed, 20, 0}, {"hvb.", &dashed, 20, 0},
 	{"PMAK-", &dashed, 40, 0}, {"NRAK-", &capitals, 27, 0}, {"ATATT3", &base64s, 40, 0}, {"AGE-SECRET-KEY-1", &capitals, 58, 58}, {"tskey-", &dashed, 20, 0}, {"sntrys_", &base64s, 40, 0},
+
+	{"ops_eyJ", &base64s, 60, 0}, {"A3-", &capitalsDashed, 30, 40}, {"p8e-", &alnum, 32, 32}, {"LTAI", &alnum, 20, 24}, {"AKCp", &alnum, 69, 69}, {"cmVmd", &alnum, 59, 59}, {"A3T", &capitals, 17, 17},
+	{"ABSK", &base64s, 100, 0}, {"bedrock-api-key-", &base64s, 20, 0}, {"CLOJARS_", &alnum, 60, 60}, {"clojars_", &alnum, 60, 60}, {"v1.0-", &hexDashed, 150, 0}, {"4b1d", &alnum, 38, 38}, {"dnkey-", &dashed, 26, 0}, {"dor_v1_", &hex, 64, 64},
+	{"dp.pt.", &alnum, 43, 43}, {"dp.st.", &dotted, 40, 0}, {"duffel_test_", &base64s, 43, 43}, {"duffel_live_", &base64s, 43, 43}, {"dt0c01.", &dotted, 60, 0}, {"EZAK", &alnum, 54, 54}, {"EZTK", &alnum, 54, 54},
+	{"EAAM", &alnum, 100, 0}, {"EAAC", &alnum, 100, 0}, {"EAAA", &dashed, 22, 60}, {"FLWSECK_TEST-", &dashed, 12, 0}, {"FLWPUBK_TEST-", &dashed, 12, 0}, {"FLWSECK-", &dashed, 30, 0}, {"fm1r_", &base64s, 100, 0}, {"fm1a_", &base64s, 100, 0}, {"fm2_", &base64s, 100, 0}, {"fo1_", &dashed, 43, 43},
+	{"fio-u-", &base64s, 64, 64}, {"glffct-", &dashed, 20, 0}, {"glft-", &dashed, 20, 0}, {"glimt-", &dashed, 20, 0}, {"glagent-", &dashed, 40, 0}, {"gloas-", &dashed, 40, 0}, {"GR1348941", &dashed, 20, 0}, {"glsoat-", &dashed, 20, 0}, {"_gitlab_session=", &alnum, 32, 32},
+	{"glc_", &base64s, 32, 0}, {"glsa_", &word, 41, 41}, {"eyJrIjoi", &base64s, 60, 0}, {"ZXlK", &base64s, 36, 0}, {"pat.", &dotted, 68, 68}, {"sat.", &dotted, 68, 68}, {"HRKU-AA", &dashed, 58, 58}, {"api_org_", &alnum, 34, 34}, {"ico-", &alnum, 32, 32},
+	{"s-s4t2ud-", &hex, 64, 64}, {"s-s4t2af-", &hex, 64, 64}, {"webhook.office.com/webhookb2/", &teamPaths, 60, 0}, {"NRJS-", &alnum, 19, 19}, {"NRII-", &dashed, 32, 32}, {"NRAK-", &alnum, 27, 27}, {"ntn_", &alnum, 46, 46}, {"API-", &capitals, 26, 26},
+	{"sha256~", &dashed, 43, 43}, {"pscale_tkn_", &dotted, 32, 64}, {"pscale_oauth_", &dotted, 32, 64}, {"pscale_pw_", &dotted, 32, 64}, {"pnu_", &alnum, 36, 36}, {"pul-", &hex, 40, 40}, {"rdme_", &alnum, 70, 70}, {"tk-us-", &dashed, 48, 48},
+	{"xkeysib-", &dashed, 80, 0}, {"sntryu_", &hex, 64, 64}, {"sm_aat_", &alnum, 16, 16}, {"sm_pat_", &alnum, 16, 16}, {"sm_sat_", &alnum, 16, 16}, {"shippo_live_", &hex, 40, 40}, {"shippo_test_", &hex, 40, 40}, {"xoxo-", &dashed, 8, 0}, {"xoxe.xoxb-", &dashed, 40, 0}, {"xoxe.xoxp-", &dashed, 40, 0},
+	{"sgp_", &word, 40, 0}, {"sq0atp-", &dashed, 22, 60}, {"sq0csp-", &dashed, 22, 60}, {"sk_prod_", &alnum, 10, 0}, {"rk_prod_", &alnum, 10, 0}, {"SK", &hex, 32, 32}, {"tfp_", &base64s, 59, 59}, {"s.", &alnum, 24, 24}, {"sbp_", &lowerHex, 40, 40}, {"figd_", &dashed, 40, 0},
 }
 
 func (t token) find(s string, from, to int) span {
 	address := strings.HasSuffix(t.prefix, "/") // the end of which is the secret
-	if s[from:to] != t.prefix || !address && !starts(s, from, t.bytes) {
+	if s[from:to] != t.prefix || !address && (!starts(s, from, t.bytes) || withinBase64(s, from)) {
 		return span{}
 	}
 	end := wrapped(s, to, t.bytes, t.least)
@@ -50,6 +64,9 @@ func (t token) find(s string, from, to int) span {
 	if len(text)+lost < t.least || tooLong || few(text) || strings.Contains(strings.ToLower(text), "example") {
 		return span{}
 	}
+	if t.prefix == "s." && !chaotic(text) || strings.HasPrefix(t.prefix, "EAA") && (at(s, from-1) == '+' || at(s, from-1) == '/' || !opaque(text) || strings.HasPrefix(text, "AA")) {
+		return span{} // a field, or a part of base64
+	}
 	if t.prefix == "sk-" && !mixed(text) && !opaque(text) || !strings.ContainsAny(text, capital) {
 		return span{} // it may be words with dashes
 	}
@@ -57,6 +74,17 @@ func (t token) find(s string, from, to int) span {
 		return span{to, end}
 	}
 	return span{from, end}
+}
+
+// withinBase64 reports whether what begins at i goes on with base64, as that of
+// an image.
+func withinBase64(s string, i int) bool {
+	const enough = 24
+	if c := at(s, i-1); c != '+' && c != '/' || i < enough {
+		return false
+	}
+	before := s[i-enough : i]
+	return skip(before, 0, &base64s) == enough && opaque(before) && irregular(before)
 }
 
 // mixed reports whether text has digits and letters in one of the parts that
@@ -156,10 +184,10 @@ func headed(s string, i int) bool {
 }
 
 // basic finds what follows Basic: base64 of a user and a password.
-func basic(s string, _, to int) span {
+func basic(s string, from, to int) span {
 	i := blanks(s, to)
 	end := run(s, i, &base64s)
-	if userAndPassword(s[i:end]) {
+	if text := s[i:end]; userAndPassword(text) || len(text) >= 8 && headed(s, from) && strings.ToLower(text) != text && strings.ToLower(text[1:]) != text[1:] {
 		return span{i, end}
 	}
 	return span{}

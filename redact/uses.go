@@ -5,8 +5,13 @@ import "strings"
 // operator returns the index behind the colon, the equals sign or the operator
 // with one of them at i; -1 where none is.
 func operator(s string, i int) int {
-	if at(s, i) == '!' && at(s, i+1) == '=' {
+	if c := at(s, i); (c == '!' || c == '?') && at(s, i+1) == '=' {
 		i++
+	}
+	for _, wide := range []string{"：", "＝"} { // of Chinese and Japanese
+		if strings.HasPrefix(s[i:], wide) {
+			return i + len(wide)
+		}
 	}
 	j := i
 	for j < i+3 && strings.IndexByte(":=", at(s, j)) >= 0 && j < len(s) {
@@ -162,16 +167,6 @@ func paired(s string, _, end int) int {
 		return -1
 	}
 	return blanks(s, j)
-}
-
-// said is "the name is value".
-func said(s string, _, end int) int {
-	for _, verb := range []string{" is: ", " is ", " was ", " to "} {
-		if strings.HasPrefix(s[end:], verb) {
-			return blanks(s, end+len(verb))
-		}
-	}
-	return -1
 }
 
 // netrc is login a password value.

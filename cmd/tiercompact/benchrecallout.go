@@ -94,10 +94,11 @@ type recallBar struct {
 }
 
 func newRecallBar(cmd *cobra.Command) *recallBar {
-	if newProgress(cmd).w == nil {
+	p := newProgress(cmd)
+	if p.w == nil {
 		return &recallBar{w: io.Discard}
 	}
-	return &recallBar{w: cmd.ErrOrStderr()}
+	return &recallBar{w: p.w}
 }
 
 // reading returns a reader that moves the bar; size is -1 where it is not known.

@@ -96,6 +96,9 @@ func (o *chatOptions) run(cmd *cobra.Command, args []string) (err error) {
 	if o.lines(cmd) {
 		return tui.Plain(cmd.Context(), t, in, out, cmd.ErrOrStderr(), isTerminal(in), isTerminal(in) || isTerminal(out))
 	}
+	if f, ok := fileOf(out); ok { // it draws, and takes out itself what would steer
+		out = f
+	}
 	return tui.Run(cmd.Context(), t, in, out)
 }
 
@@ -154,6 +157,10 @@ func newChat(cmd *cobra.Command, o *chatOptions) (*tui.Talk, error) {
 	s, err := o.look.on(cmd.OutOrStdout())
 	if err != nil {
 		return nil, err
+	}
+	s.Guarded = false
+	if o.lines(cmd) {
+		s.Colour = false
 	}
 	cfg, err := o.config(cmd, m)
 	if err != nil {

@@ -23,14 +23,19 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	err := newRootCommand().ExecuteContext(ctx)
+	stdout, stderr := guarded(os.Stdout), guarded(os.Stderr)
+	cmd := newRootCommand()
+	cmd.SetOut(stdout)
+	cmd.SetErr(stderr)
+	err := errors.Join(cmd.ExecuteContext(ctx), flushGuard(stdout))
 	switch {
 	case err == nil:
 	case errors.Is(err, context.Canceled):
-		fmt.Fprintln(os.Stderr, "tiercompact: interrupted")
+		fmt.Fprintln(stderr, "tiercompact: interrupted")
 	default:
-		fmt.Fprintln(os.Stderr, "tiercompact:", told(err.Error()))
+		fmt.Fprintln(stderr, "tiercompact:", told(err.Error()))
 	}
+	_ = flushGuard(stderr) // there is nowhere left to say it
 	os.Exit(exitCode(err))
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/config"
 	"github.com/tiercompact/tiercompact/engine"
+	"github.com/tiercompact/tiercompact/internal/screen"
 	"github.com/tiercompact/tiercompact/summarize"
 )
 
@@ -89,7 +90,7 @@ type progress struct {
 }
 
 func newProgress(cmd *cobra.Command) *progress {
-	f, ok := cmd.ErrOrStderr().(*os.File)
+	f, ok := fileOf(cmd.ErrOrStderr())
 	if ok {
 		_, ok = terminalWidth(f)
 	}
@@ -114,7 +115,7 @@ func (p *progress) line(on bool, text string) {
 	switch {
 	case p.w == nil:
 	case on:
-		fmt.Fprint(p.w, clear, text)
+		fmt.Fprint(p.w, clear, screen.Escaped(text))
 		p.shown = true
 	case p.shown:
 		fmt.Fprint(p.w, clear)

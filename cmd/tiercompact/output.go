@@ -45,7 +45,13 @@ func write(cmd *cobra.Command, path string, fill func(io.Writer) error) (err err
 	if err != nil {
 		return err
 	}
-	return errors.Join(buffered(f, fill), f.Close())
+	return errors.Join(writtenTo(f, fill), f.Close())
+}
+
+// writtenTo has fill write to a device or a pipe, which may be a terminal.
+func writtenTo(f *os.File, fill func(io.Writer) error) error {
+	w := guarded(f)
+	return errors.Join(buffered(w, fill), flushGuard(w))
 }
 
 // replace writes a file beside path, and gives it that name.

@@ -27,7 +27,7 @@ const colours = "auto, always, never"
 // widthOf returns the screen behind w, without colours; one without a width
 // where it is no terminal.
 func widthOf(w io.Writer) screen.Screen {
-	if f, ok := w.(*os.File); ok {
+	if f, ok := fileOf(w); ok {
 		if columns, terminal := terminalWidth(f); terminal && columns > 0 {
 			return screen.Screen{Width: max(columns, 60)}
 		}
@@ -44,7 +44,7 @@ func (l look) on(w io.Writer) (screen.Screen, error) {
 	dumb := os.Getenv("TERM") == "dumb"
 	s := screen.Screen{Width: 80, ASCII: l.ascii || dumb}
 	columns, terminal := 0, false
-	if f, ok := w.(*os.File); ok {
+	if f, ok := fileOf(w); ok {
 		columns, terminal = terminalWidth(f)
 	}
 	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
@@ -54,15 +54,6 @@ func (l look) on(w io.Writer) (screen.Screen, error) {
 		s.Width = min(max(columns, 60), 200)
 	}
 	s.Colour = l.color == "always" || l.color != "never" && terminal && !dumb && os.Getenv("NO_COLOR") == ""
+	_, s.Guarded = w.(guardedTerminal)
 	return s, nil
-}
-
-// isTerminal reports whether a stream is a terminal.
-func isTerminal(stream any) bool {
-	f, ok := stream.(*os.File)
-	if !ok {
-		return false
-	}
-	_, terminal := terminalWidth(f)
-	return terminal
 }

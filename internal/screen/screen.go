@@ -4,9 +4,10 @@ package screen
 
 // A Screen is what is drawn on.
 type Screen struct {
-	Width  int // columns
-	ASCII  bool
-	Colour bool
+	Width   int // columns
+	ASCII   bool
+	Colour  bool
+	Guarded bool // what is drawn goes through a Guard
 }
 
 // A Paint is an ANSI colour.
@@ -25,6 +26,9 @@ const (
 func (s Screen) Paint(p Paint, text string) string {
 	if !s.Colour || p == Plain || text == "" {
 		return text
+	}
+	if s.Guarded {
+		return colourMark + string(p) + "}" + text + colourMark + "0}"
 	}
 	return "\x1b[" + string(p) + "m" + text + "\x1b[0m"
 }

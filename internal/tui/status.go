@@ -27,12 +27,13 @@ func statusLines(s screen.Screen, st Status, doing string) [2]string {
 	if st.Freed > 0 {
 		parts = append(parts, screen.Grouped(st.Freed)+" freed")
 	}
-	who := []string{st.Model.Name, screen.Grouped(st.Model.Window) + " tokens"}
+	name := s.Clip(st.Model.Name, s.Width) // whatever its server calls it
+	who := []string{name, screen.Grouped(st.Model.Window) + " tokens"}
 	if st.Model.Source != "" {
 		who = append(who, "("+st.Model.Source+")")
 	}
 	if doing != "" {
-		who = []string{doing, st.Model.Name}
+		who = []string{doing, name}
 	}
 	return [2]string{fitting(s, parts), s.Paint(screen.Dim, fitting(s, who))}
 }

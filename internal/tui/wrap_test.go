@@ -6,6 +6,9 @@ import (
 	"unicode/utf8"
 
 	"charm.land/lipgloss/v2"
+
+	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/internal/screen"
 )
 
 func TestBroken(t *testing.T) {
@@ -56,3 +59,24 @@ func FuzzBroken(f *testing.F) {
 }
 
 func abs(n int) int { return max(n, -n, 0) }
+
+func TestNothingOnThePageSteersTheTerminal(t *testing.T) {
+	const steering = "a\x1b]0;owned\x07b\x1b[2J\u009b2J\x9b\u202ec\U000e0041\rd"
+	s := screen.Screen{Width: 80}
+	st := status(0.42, "")
+	st.Model.Name = steering
+	a := newApp(s, st)
+	for _, m := range []chat.Message{
+		chat.NewText(chat.User, steering), chat.NewText(chat.Assistant, steering), chat.NewResult("c", steering),
+		{Role: chat.Assistant, Parts: []chat.Part{{Kind: chat.Call, ID: "c", Name: steering, Args: steering}}},
+	} {
+		a.page.message(m)
+	}
+	lines := statusLines(s, st, "")
+	all := strings.Join(append(lines[:], a.page.shown(60)...), "\n")
+	for _, r := range all {
+		if r != '\n' && screen.Steers(r) {
+			t.Fatalf("%q in %q", r, all)
+		}
+	}
+}

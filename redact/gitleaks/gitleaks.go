@@ -61,9 +61,33 @@ type cache struct {
 
 func (c *cache) redact(s string) string {
 	for _, secret := range c.found(s) {
-		s = strings.ReplaceAll(s, secret, redact.Mark)
+		s = replace(s, secret)
 	}
 	return s
+}
+
+// replace puts a mark in place of each secret in s. One that is short is left in
+// longer names that hold it.
+func replace(s, secret string) string {
+	const certain = 20 // bytes
+	var b strings.Builder
+	for rest := s; ; {
+		i := strings.Index(rest, secret)
+		if i < 0 {
+			return b.String() + rest
+		}
+		end := i + len(secret)
+		if len(secret) < certain && (i > 0 && isWord(rest[i-1]) && isWord(secret[0]) || end < len(rest) && isWord(rest[end]) && isWord(secret[len(secret)-1])) {
+			b.WriteString(rest[:end])
+		} else {
+			b.WriteString(rest[:i] + redact.Mark)
+		}
+		rest = rest[end:]
+	}
+}
+
+func isWord(c byte) bool {
+	return c == '_' || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'
 }
 
 func (c *cache) found(s string) []string {

@@ -11,14 +11,14 @@ import (
 )
 
 // made is a secret that gitleaks knows, and the built-in rules do not.
-const made = "EZ" + "AK" + "a1b2c3d4e5f6a7b8c9d0e1f2a3b4c5d6e7f8a9b0c1d2e3f4a5b6c7"
+const made = "Oycadow" + "FQJNqqirle"
 
 func TestWhatTheBuiltInRulesDoNotKnowIsFound(t *testing.T) {
 	find, err := gitleaks.New()
 	if err != nil {
 		t.Fatal(err)
 	}
-	in := "EASYPOST=" + made + " # gitleaks:allow\nrest"
+	in := "airtable=" + made + " # gitleaks:allow\nrest"
 	r, err := redact.New(redact.Options{Extra: []func(string) string{find}})
 	if err != nil {
 		t.Fatal(err)
