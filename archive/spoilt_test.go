@@ -13,14 +13,13 @@ import (
 func twoSessions(t *testing.T) (root string, d *Dir) {
 	t.Helper()
 	root = t.TempDir()
-	d, err := OpenDir(root, DirOptions{})
-	must(t, err)
+	d = openFirst(t, root).Dir
 	t.Cleanup(func() { d.Close() })
 	for _, id := range []string{"s", "t/t"} {
 		for n := range 2 {
 			step := twoEntries(n + 1)
 			step.Session = id
-			must(t, d.Put(t.Context(), step))
+			must(t, firstDir{d}.Put(t.Context(), step))
 		}
 	}
 	return root, d
@@ -34,7 +33,7 @@ func TestADamagedSessionFileHidesNothing(t *testing.T) {
 			"empty":      func(path string) error { return os.WriteFile(path, nil, 0o600) },
 			"changed":    func(path string) error { return os.WriteFile(path, []byte(`{"v":1,"session`), 0o600) },
 			"missing":    os.Remove,
-			"of another": func(path string) error { return os.WriteFile(path, []byte(sessionText("u")), 0o600) },
+			"of another": func(path string) error { return os.WriteFile(path, []byte(firstSessionText("u")), 0o600) },
 			"a folder":   func(path string) error { return errors.Join(os.Remove(path), os.Mkdir(path, 0o700)) },
 		} {
 			root, d := twoSessions(t)
