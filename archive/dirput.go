@@ -14,9 +14,11 @@ import (
 
 // A writer is what the process that writes a session knows of its folder.
 type writer struct {
-	record formatFile      // as session.json has it
-	items  map[itemKey]int // the numbers of messages that can be read
+	record formatFile            // as session.json has it
+	items  map[itemKey]knownItem // the messages that can be read
 	stamps map[string]stamp
+	// Bytes of items that were written once, and again.
+	once, again int
 }
 
 // A stamp tells whether a pack is as it was when it was read.
@@ -35,7 +37,7 @@ func (d *Dir) writer(session string) (*writer, error) {
 	if w := d.writers[session]; w != nil && maps.EqualFunc(w.stamps, stamps, stamp.equal) {
 		return w, nil
 	}
-	w := &writer{items: make(map[itemKey]int), stamps: stamps}
+	w := &writer{items: make(map[itemKey]knownItem), stamps: stamps}
 	v, err := d.library().packs(context.Background(), session)
 	if err != nil {
 		return nil, err
@@ -49,24 +51,32 @@ func (d *Dir) writer(session string) (*writer, error) {
 		return nil, err
 	}
 	w.record.Steps = in.known.with(in.pruned.Steps)
-	for _, place := range v.blocks {
+	for _, place := range slices.Concat(v.blocks, v.again) {
 		text, err := place.file.text(place.frame)
-		if err != nil && !unreadable(err) {
-			return nil, err
+		if err == nil {
+			err = decodeBlock(text, session, func(n int, line []byte) { w.add(n, place.file.last, line) })
 		}
-		if err != nil {
-			continue
-		}
-		err = decodeBlock(text, session, func(n int, line []byte) {
-			w.items[keyOfItem(line)] = n
-			w.record.Items = max(w.record.Items, n)
-		})
 		if err != nil && !unreadable(err) {
 			return nil, err
 		}
 	}
 	d.writers[session] = w
 	return w, nil
+}
+
+// add takes an item in that stands in the file of a step.
+func (w *writer) add(n, step int, line []byte) {
+	key := keyOfItem(line)
+	old, there := w.items[key]
+	if there {
+		w.again += len(line)
+	} else {
+		w.once += len(line)
+	}
+	if step >= old.step {
+		w.items[key] = knownItem{n, step}
+	}
+	w.record.Items = max(w.record.Items, n)
 }
 
 func (s stamp) equal(o stamp) bool { return s.size == o.size && s.modified.Equal(o.modified) }
@@ -125,7 +135,10 @@ func (d *Dir) put(s Step) error {
 // putWith writes the step and the record of it. The step is there with its own
 // file, so that one is last but for the record, which is ready by then.
 func (d *Dir) putWith(s Step, w *writer, path string) error {
-	items := &itemWriter{session: s.Session, known: w.items, fresh: make(map[itemKey]int), next: w.record.Items + 1}
+	items := &itemWriter{
+		session: s.Session, step: s.Number, known: w.items, fresh: make(map[itemKey]knownItem), next: w.record.Items + 1,
+		spare: w.once/2 - w.again, standing: make(map[itemKey]standingItem),
+	}
 	step, err := packed(s, items, w.record.Steps)
 	if err != nil {
 		return err
@@ -149,6 +162,7 @@ func (d *Dir) putWith(s Step, w *writer, path string) error {
 	}
 	w.record = record
 	maps.Copy(w.items, items.fresh)
+	w.once, w.again = w.once+items.written, w.again+items.repeated
 	info, err := os.Lstat(path)
 	if err != nil {
 		return err

@@ -2,12 +2,14 @@ package archive
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"hash"
+	"slices"
 
 	"github.com/tiercompact/tiercompact/chat"
 )
@@ -48,18 +50,36 @@ func keyOfItem(line []byte) itemKey {
 // where one is damaged, and read where one message is wanted.
 const blockSize = 64 << 10
 
+// A knownItem is an item that is in the archive.
+type knownItem struct {
+	number int
+	step   int // the last with a copy of it
+}
+
 // An itemWriter gives messages their numbers, and collects those that are new.
 type itemWriter struct {
 	session string
-	known   map[itemKey]int // numbers of items that are in the archive
-	fresh   map[itemKey]int // and of those that are not yet
+	step    int
+	known   map[itemKey]knownItem
+	fresh   map[itemKey]knownItem // what known becomes with the step
 	next    int
+	spare   int // how many bytes may be written again; see repeat
 
-	blocks []itemBlock
+	blocks   []itemBlock
+	standing map[itemKey]standingItem // known ones that the step refers to
+	again    []itemBlock
+	written  int // bytes of new items
+	repeated int // bytes of others
+}
+
+type standingItem struct {
+	knownItem
+	line []byte
 }
 
 type itemBlock struct {
 	first, last int
+	numbers     []int // of those that are written again
 	lines       bytes.Buffer
 }
 
@@ -70,15 +90,17 @@ func (w *itemWriter) number(x item) (int, itemKey, error) {
 		return 0, itemKey{}, err
 	}
 	key := keyOfItem(line)
-	if n, ok := w.known[key]; ok {
-		return n, key, nil
+	if k, ok := w.known[key]; ok {
+		w.standing[key] = standingItem{k, line}
+		return k.number, key, nil
 	}
-	if n, ok := w.fresh[key]; ok {
-		return n, key, nil
+	if k, ok := w.fresh[key]; ok {
+		return k.number, key, nil
 	}
 	n := w.next
 	w.next++
-	w.fresh[key] = n
+	w.fresh[key] = knownItem{n, w.step}
+	w.written += len(line)
 	if last := len(w.blocks) - 1; last < 0 || w.blocks[last].lines.Len() >= blockSize {
 		w.blocks = append(w.blocks, itemBlock{first: n})
 	}
@@ -135,20 +157,63 @@ func addDigest(digest hash.Hash, key itemKey, from int, source itemKey) {
 	}
 }
 
-// write writes the new items.
+// repeat has items that the step refers to written again, those first of which
+// the last copy is the oldest, as far as there is room: where an old file is lost
+// or damaged, later steps can still be read.
+func (w *itemWriter) repeat() {
+	var items []standingItem
+	for _, x := range w.standing {
+		items = append(items, x)
+	}
+	slices.SortFunc(items, func(a, b standingItem) int {
+		return cmp.Or(cmp.Compare(a.step, b.step), cmp.Compare(a.number, b.number))
+	})
+	room := w.spare + w.written/2
+	items = slices.DeleteFunc(items, func(x standingItem) bool {
+		if len(x.line) > room {
+			return true
+		}
+		room -= len(x.line)
+		w.repeated += len(x.line)
+		return false
+	})
+	slices.SortFunc(items, func(a, b standingItem) int { return cmp.Compare(a.number, b.number) })
+	for _, x := range items {
+		w.fresh[keyOfItem(x.line)] = knownItem{x.number, w.step}
+		if last := len(w.again) - 1; last < 0 || w.again[last].lines.Len() >= blockSize {
+			w.again = append(w.again, itemBlock{first: x.number})
+		}
+		b := &w.again[len(w.again)-1]
+		b.last = x.number
+		b.numbers = append(b.numbers, x.number)
+		b.lines.Write(x.line)
+		b.lines.WriteByte('\n')
+	}
+}
+
+// write writes the new items, and those that are written again.
 func (w *itemWriter) write(p *packWriter) error {
 	for i := range w.blocks {
 		b := &w.blocks[i]
-		line, err := lineOf(itemsLine{head{packVersion}, w.session, runs{{b.first, b.last}}})
-		if err != nil {
+		if err := w.writeBlock(p, frameItems, b, runs{{b.first, b.last}}); err != nil {
 			return err
 		}
-		text := append(append(line, '\n'), b.lines.Bytes()...)
-		if err := p.add(frameItems, b.first, b.last, text); err != nil {
+	}
+	for i := range w.again {
+		b := &w.again[i]
+		if err := w.writeBlock(p, frameAgain, b, runsOf(b.numbers)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (w *itemWriter) writeBlock(p *packWriter, kind string, b *itemBlock, numbers runs) error {
+	line, err := lineOf(itemsLine{head{packVersion}, w.session, numbers})
+	if err != nil {
+		return err
+	}
+	return p.add(kind, b.first, b.last, slices.Concat(line, []byte("\n"), b.lines.Bytes()))
 }
 
 // lineOf returns the JSON of x without a line feed.

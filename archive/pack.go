@@ -23,6 +23,7 @@ import (
 //	~~ head 7 7 …     headerLine of step 7
 //	~~ body 7 7 …     bodyLine of step 7, and an entryRefs for each recall entry
 //	~~ items 90 121 … itemsLine, and one item a line
+//	~~ again 2 88 …   the same, of messages that an older file has too
 //	~~ end 0 4 …      how many frames there were, and a hash of their lines
 //
 // A file is written whole before it has its name, so one without its end was cut.
@@ -40,6 +41,7 @@ const (
 	frameHead  = "head"
 	frameBody  = "body"
 	frameItems = "items"
+	frameAgain = "again"
 	frameEnd   = "end"
 )
 

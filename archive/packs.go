@@ -40,6 +40,7 @@ type packs struct {
 	closers         []io.Closer
 
 	blocks []itemPlace // by number
+	again  []itemPlace // copies of some of these
 	cache  []cachedBlock
 }
 
@@ -92,8 +93,12 @@ func (l library) openPacks(ctx context.Context, session string) (*packs, error) 
 	})
 	for _, p := range v.files {
 		for _, f := range p.frames {
-			if f.kind == frameItems && !p.foreign {
+			switch {
+			case p.foreign:
+			case f.kind == frameItems:
 				v.blocks = append(v.blocks, itemPlace{p, f})
+			case f.kind == frameAgain:
+				v.again = append(v.again, itemPlace{p, f})
 			}
 		}
 	}
@@ -250,7 +255,7 @@ func (v *packs) line(n int) ([]byte, error) {
 			at++
 		}
 	}
-	err := error(nil)
+	var err error
 	const near = 8 // blocks overlap only where an interrupted process left a file
 	for i := at - 1; i >= 0 && i >= at-near; i-- {
 		p := v.blocks[i]
@@ -263,6 +268,14 @@ func (v *packs) line(n int) ([]byte, error) {
 		}
 		if bad != nil {
 			err = &Damage{File: v.path(v.folder, p.file.name), Err: bad}
+		}
+	}
+	for _, p := range v.again {
+		if p.first > n || p.last < n {
+			continue
+		}
+		if lines, bad := v.block(p); bad == nil && lines[n] != nil {
+			return lines[n], nil
 		}
 	}
 	if err == nil {

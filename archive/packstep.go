@@ -80,6 +80,7 @@ func packed(s Step, w *itemWriter, known runs) (packStep, error) {
 		}
 	}
 	p.body = b.Bytes()
+	w.repeat()
 	p.header = headerLine{head: head{packVersion}, StepInfo: s.info(), Redacted: s.Redacted, Left: s.Left, Written: s.Written, Known: known}
 	return p, nil
 }

@@ -178,7 +178,11 @@ func (in *inventory) addLost(v *packs, present map[int]bool) {
 		if count++; count > mostUnknown {
 			break
 		}
-		d := &Damage{Session: v.session, Step: n, File: v.path(v.folder, v.lostName(n)), Err: errMissing}
+		name, err := v.lostName(n), errMissing
+		if slices.Contains(v.names, name) {
+			err = errChanged
+		}
+		d := &Damage{Session: v.session, Step: n, File: v.path(v.folder, name), Err: err}
 		in.headers = append(in.headers, headerLine{StepInfo: StepInfo{Session: v.session, Number: n, Damaged: d}, lost: true})
 	}
 	slices.SortFunc(in.headers, func(a, b headerLine) int { return a.Number - b.Number })

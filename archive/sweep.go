@@ -98,35 +98,39 @@ func (v *packs) used(ctx context.Context, in inventory) (map[int]bool, error) {
 }
 
 // sweepPack writes a pack anew without what is pruned, or removes it where
-// nothing is left. One that is damaged goes where all of it is pruned.
+// nothing is left. Where used is nil, only what is whole is touched: what is
+// damaged may be of a step that stays. Else all steps that stay can be read, and
+// what is damaged is not theirs.
 func (d *Dir) sweepPack(v *packs, p *packFile, pruned runs, used map[int]bool) error {
-	if p.foreign {
+	whole := p.whole()
+	if p.foreign || !whole && used == nil {
 		return nil
 	}
 	goes := func(f frame) bool {
-		switch f.kind {
-		case frameHead, frameBody:
+		_, err := p.content(f)
+		switch {
+		case err != nil:
+			return true
+		case f.kind == frameHead, f.kind == frameBody:
 			return pruned.has(f.first)
-		case frameItems:
+		case f.kind == frameItems, f.kind == frameAgain:
 			return used != nil && !anyUsed(used, f)
 		}
 		return true
 	}
-	if !slices.ContainsFunc(p.frames, func(f frame) bool { return f.kind != frameSteps && !goes(f) }) && p.allPruned(pruned) {
+	left := slices.ContainsFunc(p.frames, func(f frame) bool { return f.kind != frameSteps && !goes(f) })
+	if !left {
 		err := ignoreMissing(os.Remove(filepath.Join(d.root, v.folder, p.name)))
 		return errors.Join(err, syncFolder(filepath.Join(d.root, v.folder)))
 	}
-	if !p.whole() {
-		return nil
-	}
 	parts := make(map[int64][]byte) // blocks of which only a part stays, by place
-	change := false
+	change := !whole
 	for _, f := range p.frames {
 		switch {
 		case f.kind == frameSteps:
 		case goes(f):
 			change = true
-		case f.kind == frameItems && used != nil:
+		case (f.kind == frameItems || f.kind == frameAgain) && used != nil:
 			text, err := v.partOf(p, f, used)
 			if err != nil {
 				return err
@@ -144,24 +148,10 @@ func (d *Dir) sweepPack(v *packs, p *packFile, pruned runs, used map[int]bool) e
 			return nil
 		}
 		if text, ok := parts[f.at]; ok {
-			return w.add(frameItems, f.first, f.last, text)
+			return w.add(f.kind, f.first, f.last, text)
 		}
 		return w.copyFrom(p, f)
 	})
-}
-
-// allPruned reports whether no step that stays can be in p.
-func (p *packFile) allPruned(pruned runs) bool {
-	steps := p.head.Steps
-	if len(steps) == 0 && len(p.damages) > 0 {
-		steps = runs{{p.first, p.last}}
-	}
-	for n := range steps.all() {
-		if !pruned.has(n) {
-			return false
-		}
-	}
-	return true
 }
 
 func anyUsed(used map[int]bool, f frame) bool {
@@ -217,7 +207,7 @@ func (d *Dir) rewrite(v *packs, files []*packFile, write func(*packWriter, *pack
 			return err
 		}
 		// Headers first: lists of steps read them all.
-		for _, kind := range []string{frameHead, frameBody, frameItems} {
+		for _, kind := range []string{frameHead, frameBody, frameItems, frameAgain} {
 			if _, err := writeFrames(w, files, write, kind); err != nil {
 				return err
 			}
