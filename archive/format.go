@@ -19,12 +19,14 @@ type formatFile struct {
 	Items   int    `json:"items,omitempty"` // of session.json: how many messages have a number
 }
 
+const sessionFormat = "tiercompact session"
+
 const rootText = `{"v":1,"format":"tiercompact archive"}` + "\n"
 
 // sessionText is the session.json of a session. One that is to have packs has
 // the version that readers of the format before refuse.
 func sessionText(f formatFile) string {
-	f.Format = "tiercompact session"
+	f.Format = sessionFormat
 	if f.V == 0 {
 		f.V = Version
 	}
@@ -33,7 +35,7 @@ func sessionText(f formatFile) string {
 
 // firstSessionText is the session.json of the first releases.
 func firstSessionText(session string) string {
-	text, err := json.Marshal(formatFile{head: head{Version}, Format: "tiercompact session", Session: session})
+	text, err := json.Marshal(formatFile{head: head{Version}, Format: sessionFormat, Session: session})
 	if err != nil {
 		panic(err) // texts and numbers alone always have a JSON form
 	}
@@ -50,7 +52,7 @@ func (l library) format(ctx context.Context, folder, name string) (f formatFile,
 	if err == nil && folder != "" && string(b) != firstSessionText(f.Session) {
 		err = unsealed(b)
 	}
-	if err == nil && !f.Steps.valid(mostNumbers) {
+	if err == nil && (folder != "" && f.Format != sessionFormat || !f.Steps.valid(mostNumbers)) {
 		err = errChanged
 	}
 	if err == nil && folder != "" && !strings.EqualFold(folderName(f.Session), folder) {
@@ -120,6 +122,7 @@ func (l library) resident(ctx context.Context, folder string) (string, error) {
 // packOwner returns the session that a pack of the folder is of, "" where none
 // says so.
 func (l library) packOwner(ctx context.Context, folder string, names []string) string {
+	l.scans = nil // where each is read as one of its session
 	for _, name := range names {
 		first, last, ok := packNumbers(name)
 		if !ok {

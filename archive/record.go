@@ -60,7 +60,7 @@ func (l library) prunedOf(ctx context.Context, session string) (p prunedList, er
 	if err == nil && p.Session != session {
 		err = fmt.Errorf("%w: it is of session %q", ErrDamaged, p.Session)
 	}
-	if err == nil && !p.Steps.valid(mostNumbers) {
+	if err == nil && (p.Format != prunedFormat || !p.Steps.valid(mostNumbers)) {
 		err = errChanged
 	}
 	if unreadable(err) {
@@ -103,6 +103,12 @@ func (v *packs) inventory(ctx context.Context) (in inventory, err error) {
 		in.known = record.Steps
 	case !unreadable(err) && !errors.Is(err, fs.ErrNotExist):
 		return in, err
+	default: // the names of files are all that says what there was
+		for _, p := range v.files {
+			if p.foreign || len(p.damages) > 0 {
+				in.known = in.known.with(runs{{p.first, p.last}})
+			}
+		}
 	}
 	if slices.Contains(v.names, prunedFile) {
 		if in.pruned, err = v.prunedOf(ctx, v.session); err != nil && !unreadable(err) {

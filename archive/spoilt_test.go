@@ -132,3 +132,24 @@ func TestAFolderThatCannotBeListedHidesNoOther(t *testing.T) {
 		}
 	}
 }
+
+// Sessions are listed without session.json too, and a list changes nothing of what
+// is read next.
+func TestSessionsWithoutSessionFilesAreRead(t *testing.T) {
+	root := t.TempDir()
+	d, err := OpenDir(root, DirOptions{})
+	must(t, err)
+	defer d.Close()
+	steps := longSession(t, d, 3)
+	must(t, os.Remove(filepath.Join(root, "s", sessionFile)))
+	d2, err := OpenDir(root, DirOptions{ReadOnly: true})
+	must(t, err)
+	if ids, err := d2.Sessions(t.Context()); err != nil || !slices.Equal(ids, []string{"s"}) {
+		t.Errorf("Sessions = %v, %v", ids, err)
+	}
+	for _, want := range steps {
+		if got, err := d2.Get(t.Context(), "s", want.Number); err != nil || !sameStep(got, want) {
+			t.Errorf("step %d: %+v, %v", want.Number, got, err)
+		}
+	}
+}
