@@ -242,8 +242,8 @@ func (r *randomSession) damageAndCheck() {
 	for name, how := range hurt {
 		found := slices.ContainsFunc(f.Damages, func(d *Damage) bool { return filepath.Base(d.File) == name || d.Step > 0 })
 		lost := slices.ContainsFunc(slices.Collect(mapKeys(r.steps)), func(n int) bool { return !readable[n] })
-		if left {
-			found = len(f.Damages) > 0 // which steps there were is not known any more
+		if left || hurt[sessionFile] != "" {
+			found = len(f.Damages) > 0 // which steps there were may not be known any more
 		}
 		if !found && (lost || how != "removed") {
 			r.Errorf("seed %d: %s was %s, and verify finds %v", r.seed, name, how, f.Damages)
