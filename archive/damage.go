@@ -16,6 +16,12 @@ type Damage struct {
 
 func (d *Damage) Error() string {
 	text := "read " + d.File
+	if d.File == "" {
+		text = fmt.Sprintf("read session %s", d.Session)
+		if d.Step > 0 {
+			text += fmt.Sprintf(": step %d", d.Step)
+		}
+	}
 	if d.Line > 0 {
 		text += fmt.Sprintf(": line %d", d.Line)
 	}
@@ -29,7 +35,8 @@ func (d *Damage) Unwrap() error { return d.Err }
 
 // What is wrong with what can be read.
 var (
-	errMissing = fmt.Errorf("%w: it is missing", ErrDamaged)
-	errChanged = fmt.Errorf("%w: it is not as it was written", ErrDamaged)
-	errTorn    = fmt.Errorf("%w: the end is missing", ErrDamaged)
+	errMissing    = fmt.Errorf("%w: it is missing", ErrDamaged)
+	errChanged    = fmt.Errorf("%w: it is not as it was written", ErrDamaged)
+	errUnresolved = fmt.Errorf("%w: the conversation refers to it, and no step has it", ErrDamaged)
+	errTorn       = fmt.Errorf("%w: the end is missing", ErrDamaged)
 )

@@ -34,8 +34,8 @@ func TestDamagedFilesOfAnArchive(t *testing.T) {
 	}
 	for _, test := range tests {
 		root := t.TempDir()
-		d, err := OpenDir(root, DirOptions{})
-		must(t, err, d.Put(t.Context(), smallStep(1)))
+		d := openFirst(t, root)
+		must(t, d.Put(t.Context(), smallStep(1)))
 		path := filepath.Join(root, "s", test.file)
 		b, err := os.ReadFile(path)
 		must(t, err, os.WriteFile(path, test.spoil(b), 0o600))
@@ -61,8 +61,7 @@ func TestDamagedFilesOfAnArchive(t *testing.T) {
 
 func TestMissingFilesOfAnArchive(t *testing.T) {
 	root := t.TempDir()
-	d, err := OpenDir(root, DirOptions{})
-	must(t, err)
+	d := openFirst(t, root)
 	defer d.Close()
 	for i, name := range []string{"transcript-pre-compact-001.jsonl", "summary-002.json"} {
 		must(t, d.Put(t.Context(), smallStep(i+1)), os.Remove(filepath.Join(root, "s", name)))
@@ -82,7 +81,7 @@ func TestArchiveFromTheFuture(t *testing.T) {
 	}
 	must(t, os.WriteFile(filepath.Join(root, rootFile), []byte(rootText), 0o600))
 	d, err := OpenDir(root, DirOptions{}) // the refusal gave the lock back
-	must(t, err, os.Mkdir(filepath.Join(root, "s"), 0o700), os.WriteFile(filepath.Join(root, "s", sessionFile), []byte(`{"v":2}`), 0o600))
+	must(t, err, os.Mkdir(filepath.Join(root, "s"), 0o700), os.WriteFile(filepath.Join(root, "s", sessionFile), []byte(`{"v":3}`), 0o600))
 	if err := d.Put(t.Context(), smallStep(1)); !errors.Is(err, ErrVersion) {
 		t.Errorf("Put into a session from the future: %v", err)
 	}
@@ -97,7 +96,7 @@ func TestInterruptedPutIsCleanedUp(t *testing.T) {
 	d, err := OpenDir(root, DirOptions{})
 	must(t, err, d.Put(t.Context(), smallStep(1)))
 	folder := filepath.Join(root, "s")
-	for _, name := range []string{tempMark + "step-002.jsonl", "transcript-pre-compact-002.jsonl"} {
+	for _, name := range []string{tempMark + "steps-002.pack", tempMark + sessionFile} {
 		must(t, os.WriteFile(filepath.Join(folder, name), []byte("{"), 0o600))
 	}
 	must(t, d.Put(t.Context(), smallStep(2)))

@@ -26,6 +26,8 @@ type desk struct {
 	dropped int    // lines
 
 	// Guarded by turn.
+	known   runs   // numbers of the steps that were ever put, as far as this process knows
+	listed  bool   // known holds what was there when this process began
 	number  int    // of the object of events that this process writes; 0: none yet
 	written []byte // what that object holds
 }

@@ -9,8 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-
-	"github.com/gofrs/flock"
 )
 
 // DirOptions say how a folder is opened. The zero value opens it for writing.
@@ -22,23 +20,30 @@ type DirOptions struct {
 
 // Dir is a store in a folder:
 //
-//	archive.json                                 the format
-//	{session}/session.json                       the session's id
-//	{session}/transcript-pre-compact-{step}.jsonl
-//	{session}/summary-{step}.json                where one was made
-//	{session}/step-{step}.jsonl                  edits and recall entries; with it a step is there
-//	{session}/events.jsonl
+//	archive.json                        the format
+//	{session}/session.json              the session's id, and the numbers of all steps that were ever put
+//	{session}/steps-{step}.pack         a step, with the messages that no step before had
+//	{session}/steps-{step}-{step}.pack  several, put together
+//	{session}/pruned.json               the numbers of the steps that were pruned
+//	{session}/events.jsonl              the newest events
+//	{session}/old-events-{n}.jsonl.gz   those before, several files put together in time
 //
-// A file is whole, on disk, before it has its name. One process at a time
-// writes.
+// Each message of a session is kept once, compressed. A file is whole, on disk,
+// before it has its name, and never changes but for events.jsonl. One process at a
+// time writes. The folder of a version before, with three files for each step, is
+// read, and goes on in this form.
 type Dir struct {
 	root string
 	disk disk
-	lock *flock.Flock // nil where it is read only
+	lock *pathLock // nil where it is read only
 
-	mu     sync.RWMutex // held to write while the folder is written to
-	closed bool
-	ours   map[string]bool // sessions whose folder was found to be theirs
+	mu         sync.RWMutex // held to write while the folder is written to
+	closed     bool
+	ours       map[string]bool  // sessions whose folder was found to be theirs
+	eventsSize map[string]int64 // of events.jsonl since it was looked at
+	scans      *sync.Map        // see library
+	// writers are of the sessions that this process writes.
+	writers map[string]*writer
 }
 
 const (
@@ -47,10 +52,15 @@ const (
 )
 
 // OpenDir opens the archive in the folder root, which it makes where it is
-// missing. ErrLocked where another process writes to it, ErrVersion where a
-// newer tiercompact made it.
+// missing. Where another process writes to it, it waits a moment, and then is
+// ErrLocked. ErrVersion where a newer tiercompact made it.
 func OpenDir(root string, o DirOptions) (*Dir, error) {
-	d, err := openDir(root, o, realDisk)
+	return OpenDirContext(context.Background(), root, o)
+}
+
+// OpenDirContext is [OpenDir] that does not wait when ctx ends.
+func OpenDirContext(ctx context.Context, root string, o DirOptions) (*Dir, error) {
+	d, err := openDirContext(ctx, root, o, realDisk)
 	if err != nil {
 		return nil, fmt.Errorf("open archive folder %s: %w", root, err)
 	}
@@ -58,9 +68,13 @@ func OpenDir(root string, o DirOptions) (*Dir, error) {
 }
 
 func openDir(root string, o DirOptions, disk disk) (*Dir, error) {
-	d := &Dir{root: root, disk: disk, ours: make(map[string]bool)}
+	return openDirContext(context.Background(), root, o, disk)
+}
+
+func openDirContext(ctx context.Context, root string, o DirOptions, disk disk) (*Dir, error) {
+	d := &Dir{root: root, disk: disk, ours: make(map[string]bool), eventsSize: make(map[string]int64), scans: new(sync.Map), writers: make(map[string]*writer)}
 	if o.ReadOnly {
-		err := d.library().checkFormat(context.Background())
+		err := d.library().checkFormat(ctx)
 		if errors.Is(err, fs.ErrNotExist) {
 			err = fmt.Errorf("no archive is there: %w", ErrNotFound)
 		}
@@ -70,26 +84,13 @@ func openDir(root string, o DirOptions, disk disk) (*Dir, error) {
 		return nil, fmt.Errorf("%w; make its parent writable or choose another folder", err)
 	}
 	var err error
-	if d.lock, err = lockPath(filepath.Join(root, lockFile)); err != nil {
+	if d.lock, err = lockPath(ctx, filepath.Join(root, lockFile)); err != nil {
 		return nil, err
 	}
 	if err := d.prepareRoot(); err != nil {
 		return nil, errors.Join(err, d.lock.Unlock())
 	}
 	return d, nil
-}
-
-// lockPath takes the lock in the file path, at once or not at all.
-func lockPath(path string) (*flock.Flock, error) {
-	lock := flock.New(path, flock.SetPermissions(0o600))
-	held, err := lock.TryLock()
-	if err != nil {
-		return nil, fmt.Errorf("lock %s: %w; make the folder writable or choose another", path, err)
-	}
-	if !held {
-		return nil, fmt.Errorf("%w, which holds %s; end that chat or proxy, choose another path, or open it for reading only", ErrLocked, path)
-	}
-	return lock, nil
 }
 
 // prepareRoot makes what belongs in the root, where it is missing.
@@ -119,11 +120,12 @@ func constant(text string) func(io.Writer) error {
 	}
 }
 
-func (d *Dir) library() library { return library{shelf: folders{d.root}} }
+func (d *Dir) library() library { return library{shelf: folders{d.root}, scans: d.scans} }
 
-// Where returns the path of the transcript before a step.
+// Where returns the path of the file that a step is in when it was put; later it
+// may be put together with others.
 func (d *Dir) Where(session string, number int) (adapter, location string) {
-	return "dir", filepath.Join(d.folder(session), transcriptName(number))
+	return "dir", filepath.Join(d.folder(session), packName(number, number))
 }
 
 // Close implements [Store]; another process may open the folder then.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -34,42 +33,6 @@ func (d *Dir) writable(ctx context.Context) error {
 		return fmt.Errorf("archive folder %s: %w", d.root, ErrReadOnly)
 	}
 	return d.usable(ctx)
-}
-
-func (d *Dir) put(s Step) error {
-	folder, err := d.prepareFolder(s.Session)
-	if err != nil {
-		return withRemedy(err)
-	}
-	path := filepath.Join(folder, stepName(s.Number))
-	switch _, err := os.Lstat(path); {
-	case err == nil:
-		return fmt.Errorf("%w: %s", ErrExists, path)
-	case !errors.Is(err, fs.ErrNotExist):
-		return err
-	}
-	if err := removeDrafts(folder); err != nil {
-		return err
-	}
-	var drafts []draft
-	err = pack(s, func(name string, fill func(io.Writer) error) error {
-		d, err := d.disk.prepare(filepath.Join(folder, name), fill)
-		if err == nil {
-			drafts = append(drafts, d)
-		}
-		return err
-	})
-	if err == nil { // the step is there with its step file, so that one is last
-		last := len(drafts) - 1
-		if err = publish(drafts[:last]...); err == nil {
-			err = publish(drafts[last])
-		}
-	}
-	if err != nil {
-		discard(drafts...)
-		return withRemedy(err)
-	}
-	return nil
 }
 
 func withRemedy(err error) error {
@@ -117,34 +80,61 @@ func reading[T any](ctx context.Context, d *Dir, read func(library) (T, error)) 
 	return read(d.library())
 }
 
-// Remove removes a step, the file with which it is there first, or what an
-// interrupted process left of one. None is no error.
+// Remove removes a step, or what an interrupted process left of one. None is no
+// error.
 func (d *Dir) Remove(ctx context.Context, session string, number int) error {
+	return d.removeSteps(ctx, session, []int{number}, nil)
+}
+
+// removeSteps removes steps. They are gone once pruned.json names them: what they
+// held goes then, and where that fails with the next prune.
+func (d *Dir) removeSteps(ctx context.Context, session string, numbers []int, released []string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if err := d.writable(ctx); err != nil {
 		return err
 	}
-	if owner, err := d.library().owner(ctx, folderName(session)); err == nil && owner != session {
+	owner, err := d.library().owner(ctx, folderName(session))
+	if err == nil && owner != session {
 		return nil // see prepareFolder
 	}
-	for _, name := range stepFiles(number) {
-		if err := d.remove(session, name); err != nil {
-			return fmt.Errorf("remove step %d of session %s: %w; make the folder writable", number, session, err)
-		}
+	if err := d.removeAll(ctx, session, numbers, released); err != nil {
+		return fmt.Errorf("remove %s of session %s: %w; make the folder writable", stepsOf(numbers), session, err)
 	}
 	return nil
 }
 
-func (d *Dir) remove(session, name string) error {
-	err := os.Remove(filepath.Join(d.folder(session), name))
-	if errors.Is(err, fs.ErrNotExist) {
+func stepsOf(numbers []int) string {
+	if len(numbers) == 1 {
+		return fmt.Sprintf("step %d", numbers[0])
+	}
+	return fmt.Sprintf("%d steps", len(numbers))
+}
+
+func (d *Dir) removeAll(ctx context.Context, session string, numbers []int, released []string) error {
+	folder := d.folder(session)
+	if _, err := os.Lstat(folder); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
+	text, err := d.library().prunedWith(ctx, session, numbers, released)
 	if err != nil {
 		return err
 	}
-	return syncFolder(d.folder(session))
+	if err := d.disk.writeFile(filepath.Join(folder, prunedFile), constant(string(text))); err != nil {
+		return err
+	}
+	for _, n := range numbers {
+		for _, name := range stepFiles(n) {
+			if err := ignoreMissing(os.Remove(filepath.Join(folder, name))); err != nil {
+				return err
+			}
+		}
+	}
+	if err := syncFolder(folder); err != nil {
+		return err
+	}
+	delete(d.writers, session)
+	return d.sweepPacks(ctx, session)
 }
 
 // tidy removes the drafts that an interrupted process left of a session.
@@ -154,7 +144,10 @@ func (d *Dir) tidy(session string) error {
 	if d.closed || d.lock == nil {
 		return nil
 	}
-	return removeDrafts(d.folder(session))
+	if err := removeDrafts(d.folder(session)); err != nil {
+		return err
+	}
+	return d.removeGathered(session)
 }
 
 func (d *Dir) leftovers(ctx context.Context, session string) ([]int, error) {
@@ -173,10 +166,20 @@ func (d *Dir) event(session string, line []byte) error {
 			if err := trimTail(path); err != nil {
 				return err
 			}
-			d.ours[session] = true
+			if err := d.mendEvents(session); err != nil {
+				return err
+			}
+			d.ours[session], d.eventsSize[session] = true, 0
+			if info, err := os.Lstat(path); err == nil {
+				d.eventsSize[session] = info.Size()
+			}
 		}
 		err := d.disk.appendLine(path, line)
 		if err == nil {
+			if d.eventsSize[session] += int64(len(line)); d.eventsSize[session] >= eventsAt {
+				d.eventsSize[session] = 0
+				_ = d.rotateEvents(session) // where that cannot be done now, the file grows until it can
+			}
 			return nil
 		}
 		delete(d.ours, session)
@@ -201,4 +204,8 @@ func (d *Dir) Event(ctx context.Context, session string, line []byte) error {
 		return fmt.Errorf("archive event of session %s: %w", session, withRemedy(err))
 	}
 	return nil
+}
+
+func (d *Dir) pruned(ctx context.Context, session string) (prunedList, error) {
+	return reading(ctx, d, func(l library) (prunedList, error) { return l.prunedOf(ctx, session) })
 }

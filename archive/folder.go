@@ -20,6 +20,9 @@ func (d *Dir) folder(session string) string { return filepath.Join(d.root, folde
 // systems, ids that differ only in case meet there.
 func (d *Dir) prepareFolder(session string) (string, error) {
 	folder := d.folder(session)
+	if err := plainFolder(folder); err != nil {
+		return "", err
+	}
 	path := filepath.Join(folder, sessionFile)
 	owner, err := d.library().owner(context.Background(), filepath.Base(folder))
 	if err == nil && owner != session {
@@ -35,9 +38,14 @@ func (d *Dir) prepareFolder(session string) (string, error) {
 	if err := os.Mkdir(folder, private); err != nil && !errors.Is(err, fs.ErrExist) {
 		return "", err
 	}
-	if err := d.disk.writeFile(path, constant(sessionText(session))); err != nil {
+	record := formatFile{head: head{packVersion}, Session: session}
+	if record.Steps, err = d.library().knownOf(context.Background(), session); err != nil {
 		return "", err
 	}
+	if err := d.disk.writeFile(path, constant(sessionText(record))); err != nil {
+		return "", err
+	}
+	delete(d.writers, session)
 	return folder, syncFolder(d.root)
 }
 
@@ -47,7 +55,12 @@ type folders struct{ root string }
 func (f folders) path(folder, name string) string { return filepath.Join(f.root, folder, name) }
 
 func (f folders) open(_ context.Context, folder, name string) (io.ReadCloser, error) {
-	file, err := os.Open(f.path(folder, name))
+	if folder != "" {
+		if err := plainFolder(filepath.Join(f.root, folder)); err != nil {
+			return nil, spoilt(err)
+		}
+	}
+	file, err := openPlain(f.path(folder, name), os.O_RDONLY, 0)
 	if err != nil {
 		return nil, spoilt(err)
 	}
@@ -81,6 +94,11 @@ func (f folders) folders(context.Context) ([]string, error) {
 }
 
 func (f folders) list(folder string, wanted func(fs.DirEntry) bool) ([]string, error) {
+	if folder != "" {
+		if err := plainFolder(filepath.Join(f.root, folder)); err != nil {
+			return nil, spoilt(err)
+		}
+	}
 	entries, err := os.ReadDir(filepath.Join(f.root, folder))
 	switch {
 	case folder == "" && err != nil:
@@ -115,7 +133,7 @@ func (create disk) appendLine(path string, line []byte) (err error) {
 // trimTail takes what stands behind the last line feed off a file, left by an
 // interrupted process or a full disk. A missing file has none.
 func trimTail(path string) error {
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	f, err := openPlain(path, os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 )
 
@@ -14,13 +15,27 @@ type formatFile struct {
 	head
 	Format  string `json:"format"`
 	Session string `json:"session,omitempty"`
+	Steps   runs   `json:"steps,omitempty"` // of session.json: numbers of all steps that were ever put
+	Items   int    `json:"items,omitempty"` // of session.json: how many messages have a number
 }
+
+const sessionFormat = "tiercompact session"
 
 const rootText = `{"v":1,"format":"tiercompact archive"}` + "\n"
 
-// sessionText is the session.json of a session.
-func sessionText(session string) string {
-	text, err := json.Marshal(formatFile{head{Version}, "tiercompact session", session})
+// sessionText is the session.json of a session. One that is to have packs has
+// the version that readers of the format before refuse.
+func sessionText(f formatFile) string {
+	f.Format = sessionFormat
+	if f.V == 0 {
+		f.V = Version
+	}
+	return string(sealed(f))
+}
+
+// firstSessionText is the session.json of the first releases.
+func firstSessionText(session string) string {
+	text, err := json.Marshal(formatFile{head: head{Version}, Format: sessionFormat, Session: session})
 	if err != nil {
 		panic(err) // texts and numbers alone always have a JSON form
 	}
@@ -29,8 +44,16 @@ func sessionText(session string) string {
 
 func (l library) format(ctx context.Context, folder, name string) (f formatFile, err error) {
 	b, err := l.readAll(ctx, folder, name)
-	if err == nil {
+	if err == nil && folder == "" {
 		err = decodeLine(b, &f)
+	} else if err == nil {
+		err = decodePacked(b, &f)
+	}
+	if err == nil && folder != "" && string(b) != firstSessionText(f.Session) {
+		err = unsealed(b)
+	}
+	if err == nil && (folder != "" && f.Format != sessionFormat || !f.Steps.valid(mostNumbers)) {
+		err = errChanged
 	}
 	if err == nil && folder != "" && !strings.EqualFold(folderName(f.Session), folder) {
 		err = fmt.Errorf("%w: it is of session %q", ErrDamaged, f.Session)
@@ -73,6 +96,9 @@ func (l library) resident(ctx context.Context, folder string) (string, error) {
 		return "", err
 	}
 	numbers := numbersOf(names)
+	if id := l.packOwner(ctx, folder, names); id != "" {
+		return id, nil
+	}
 	for _, n := range numbers {
 		text, err := l.readLineOf(ctx, folder, n, 1)
 		if err != nil {
@@ -82,10 +108,36 @@ func (l library) resident(ctx context.Context, folder string) (string, error) {
 			return h.Session, nil
 		}
 	}
-	if len(numbers) > 0 && plain {
+	has := func(name string) bool {
+		_, _, packed := packNumbers(name)
+		_, events := eventsNumber(name)
+		return packed || events || name == prunedFile
+	}
+	if (len(numbers) > 0 || slices.ContainsFunc(names, has)) && plain {
 		return folder, nil
 	}
 	return "", ctx.Err()
+}
+
+// packOwner returns the session that a pack of the folder is of, "" where none
+// says so.
+func (l library) packOwner(ctx context.Context, folder string, names []string) string {
+	l.scans = nil // where each is read as one of its session
+	for _, name := range names {
+		first, last, ok := packNumbers(name)
+		if !ok {
+			continue
+		}
+		v := &packs{library: l, folder: folder}
+		if v.open(ctx, name, first, last) == nil {
+			if id := v.files[0].head.Session; id != "" && folderName(id) == folder {
+				v.close()
+				return id
+			}
+		}
+		v.close()
+	}
+	return ""
 }
 
 func notOwner(folder, owner string) error {

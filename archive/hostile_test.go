@@ -1,7 +1,11 @@
 package archive
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 )
 
@@ -38,6 +42,39 @@ func FuzzStepFile(f *testing.F) {
 		}
 		if _, err := store.Recall(t.Context(), "s", "q"); err != nil && !unreadable(err) && !errors.Is(err, ErrNotFound) {
 			t.Errorf("Recall: %v", err)
+		}
+	})
+}
+
+// Whatever stands in the place of a pack is read without a panic, and what is
+// read is what was written, or an error.
+func FuzzPack(f *testing.F) {
+	root := f.TempDir()
+	d, err := openDir(root, DirOptions{}, unsynced)
+	if err == nil {
+		err = errors.Join(d.Put(f.Context(), twoEntries(1)), d.Close())
+	}
+	path := filepath.Join(root, "s", packName(1, 1))
+	whole, readErr := os.ReadFile(path)
+	if err := errors.Join(err, readErr); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(whole)
+	f.Add(whole[:len(whole)/2])
+	f.Add([]byte("~~ steps 1 1 0 \n"))
+	f.Add([]byte(fmt.Sprintf("~~ items 1 99999999999 3 %064d\nabc\n~~ head 1 1 1000000 %064d\n", 0, 0)))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		must(t, os.WriteFile(path, text, 0o600))
+		d, err := OpenDir(root, DirOptions{ReadOnly: true})
+		must(t, err)
+		found, err := Verify(t.Context(), d, "s")
+		must(t, err)
+		step, getErr := d.Get(t.Context(), "s", 1)
+		if getErr != nil && !unreadable(getErr) || getErr == nil && !sameStep(step, twoEntries(1)) {
+			t.Errorf("Get = %+v, %v", step, getErr)
+		}
+		if found.Clean() && !bytes.Equal(text, whole) {
+			t.Errorf("it was changed, and verify finds nothing: %+v", found)
 		}
 	})
 }

@@ -13,11 +13,55 @@ import (
 const (
 	rootFile    = "archive.json"
 	sessionFile = "session.json"
+	prunedFile  = "pruned.json"
 )
 
 func transcriptName(n int) string { return fmt.Sprintf("transcript-pre-compact-%03d.jsonl", n) }
 func summaryName(n int) string    { return fmt.Sprintf("summary-%03d.json", n) }
 func stepName(n int) string       { return fmt.Sprintf("step-%03d.jsonl", n) }
+
+// packName is the name of a file with the steps from first to last, of which some
+// may have been pruned.
+func packName(first, last int) string { return spanName("steps", ".pack", first, last) }
+
+// packNumbers returns the numbers in the name of a pack.
+func packNumbers(name string) (first, last int, ok bool) { return spanIn(name, "steps", ".pack") }
+
+// oldEventsName is the name of a file with compressed events: those of several
+// are put together.
+func oldEventsName(first, last int) string {
+	return spanName("old-events", ".jsonl.gz", first, last)
+}
+
+func oldEventsNumbers(name string) (first, last int, ok bool) {
+	return spanIn(name, "old-events", ".jsonl.gz")
+}
+
+func spanName(start, end string, first, last int) string {
+	if first == last {
+		return fmt.Sprintf("%s-%03d%s", start, first, end)
+	}
+	return fmt.Sprintf("%s-%03d-%03d%s", start, first, last, end)
+}
+
+// spanIn returns the numbers in a name that spanName gave.
+func spanIn(name, start, end string) (first, last int, ok bool) {
+	rest, ok := strings.CutPrefix(name, start+"-")
+	rest, has := strings.CutSuffix(rest, end)
+	if !ok || !has {
+		return 0, 0, false
+	}
+	a, b, two := strings.Cut(rest, "-")
+	if !two {
+		b = a
+	}
+	first, err := strconv.Atoi(a)
+	if err != nil {
+		return 0, 0, false
+	}
+	last, err = strconv.Atoi(b)
+	return first, last, err == nil && first > 0 && last >= first && last-first < mostNumbers && name == spanName(start, end, first, last)
+}
 
 // stepFiles are the names of a step's files. The step is there with the first,
 // so that one is written last and removed first.

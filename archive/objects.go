@@ -51,7 +51,7 @@ type Objects struct {
 // ErrVersion where a newer tiercompact made it.
 func OpenObjects(ctx context.Context, b Bucket) (*Objects, error) {
 	o := &Objects{
-		bucket: b, lib: library{objects{b}, new(sync.Map)},
+		bucket: b, lib: library{shelf: objects{b}, headers: new(sync.Map), shared: true},
 		ready: make(map[string]bool), desks: make(map[string]*desk),
 	}
 	if err := o.lib.checkFormat(ctx); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -121,9 +121,10 @@ func (o *Objects) Put(ctx context.Context, s Step) error {
 		return err
 	}
 	err = o.inTurn(ctx, s.Session, func(d *desk) error {
-		if err := o.put(ctx, s); err != nil {
+		if err := o.put(ctx, d, s); err != nil {
 			return err
 		}
+		o.record(ctx, s.Session, d)
 		_ = o.flush(ctx, s.Session, d) // what cannot be written now waits for the next time
 		return nil
 	})
@@ -133,10 +134,17 @@ func (o *Objects) Put(ctx context.Context, s Step) error {
 	return nil
 }
 
-func (o *Objects) put(ctx context.Context, s Step) error {
+func (o *Objects) put(ctx context.Context, d *desk, s Step) error {
 	folder, err := o.prepareFolder(ctx, s.Session)
 	if err != nil {
 		return err
+	}
+	if !d.listed {
+		known, err := o.lib.knownOf(ctx, s.Session)
+		if err != nil {
+			return err
+		}
+		d.known, d.listed = d.known.with(known), true
 	}
 	switch _, err := o.lib.readHeader(ctx, s.Session, s.Number); {
 	case err == nil || unreadable(err): // before all the rest is sent
@@ -144,13 +152,29 @@ func (o *Objects) put(ctx context.Context, s Step) error {
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
-	return pack(s, func(name string, fill func(io.Writer) error) error {
+	if d.known.has(s.Number) {
+		return fmt.Errorf("%w: the step was put once, and is gone", ErrExists)
+	}
+	err = pack(s, d.known, func(name string, fill func(io.Writer) error) error {
 		var b bytes.Buffer
 		if err := fill(&b); err != nil {
 			return err
 		}
 		return o.bucket.Put(ctx, keyOf(folder, name), b.Bytes(), true)
 	})
+	if err == nil {
+		d.known = d.known.with(runs{{s.Number, s.Number}})
+	}
+	return err
+}
+
+// record writes the numbers of all steps into session.json, by which the newest
+// is missed if it is lost. Of several processes one may overwrite what another
+// wrote; the headers of later steps have the numbers before them too. So what
+// cannot be written now is written with the next step.
+func (o *Objects) record(ctx context.Context, session string, d *desk) {
+	text := sessionText(formatFile{Session: session, Steps: d.known})
+	_ = o.bucket.Put(ctx, keyOf(folderName(session), sessionFile), []byte(text), false)
 }
 
 // prepareFolder returns the folder of a session, which says whose it is.
@@ -164,7 +188,7 @@ func (o *Objects) prepareFolder(ctx context.Context, session string) (string, er
 		if !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
-		return o.claim(ctx, keyOf(folder, sessionFile), sessionText(session))
+		return o.claim(ctx, keyOf(folder, sessionFile), firstSessionText(session))
 	})
 }
 
@@ -258,12 +282,27 @@ func (o *Objects) Verify(ctx context.Context, session string) (Findings, error) 
 // Remove removes a step, the object with which it is there first, or what an
 // interrupted process left of one. None is no error.
 func (o *Objects) Remove(ctx context.Context, session string, number int) error {
+	return o.removeSteps(ctx, session, []int{number}, nil)
+}
+
+// removeSteps removes steps. They are gone once pruned.json names them.
+func (o *Objects) removeSteps(ctx context.Context, session string, numbers []int, released []string) error {
 	if err := o.usable(ctx); err != nil {
 		return err
 	}
-	for _, name := range stepFiles(number) {
-		if err := o.bucket.Remove(ctx, keyOf(folderName(session), name)); err != nil {
-			return fmt.Errorf("remove step %d of session %s: %w", number, session, err)
+	folder := folderName(session)
+	text, err := o.lib.prunedWith(ctx, session, numbers, released)
+	if err == nil {
+		err = o.bucket.Put(ctx, keyOf(folder, prunedFile), text, false)
+	}
+	if err != nil {
+		return fmt.Errorf("remove %s of session %s: %w", stepsOf(numbers), session, err)
+	}
+	for _, n := range numbers {
+		for _, name := range stepFiles(n) {
+			if err := o.bucket.Remove(ctx, keyOf(folder, name)); err != nil {
+				return fmt.Errorf("remove step %d of session %s: %w", n, session, err)
+			}
 		}
 	}
 	return nil
@@ -276,4 +315,8 @@ func (o *Objects) leftovers(ctx context.Context, session string) ([]int, error) 
 // Where returns the address of the transcript before a step.
 func (o *Objects) Where(session string, number int) (adapter, location string) {
 	return o.bucket.Where(keyOf(folderName(session), transcriptName(number)))
+}
+
+func (o *Objects) pruned(ctx context.Context, session string) (prunedList, error) {
+	return o.lib.prunedOf(ctx, session)
 }

@@ -98,8 +98,8 @@ func TestAStepIsThereWithItsLastObject(t *testing.T) {
 	o := openHeap(t, h)
 	must(t, o.Put(t.Context(), smallStep(1)))
 	want := []string{"archive.json", "s/session.json", "s/transcript-pre-compact-001.jsonl", "s/summary-001.json", "s/step-001.jsonl"}
-	if !slices.Equal(h.puts, want) {
-		t.Errorf("puts %v, want %v", h.puts, want)
+	if record := append(slices.Clone(want), "s/session.json"); !slices.Equal(h.puts, record) {
+		t.Errorf("puts %v, want %v", h.puts, record)
 	}
 	for _, key := range want {
 		h := newHeap()
@@ -242,7 +242,7 @@ func TestHeadersOfABucketAreReadOnce(t *testing.T) {
 	o := openHeap(t, h)
 	opened := 0
 	h.fail = func(verb, key string) error {
-		if verb == "open" {
+		if verb == "open" && key != "s/session.json" { // which names the newest step
 			opened++
 		}
 		return nil

@@ -15,8 +15,9 @@ type PruneOptions struct {
 	Keep int
 	// Before has steps go that were made before it; zero: of any age.
 	Before time.Time
-	// Force has steps go that something still refers to. A recall of what they
-	// held fails from then on, and so does an undo of their rounds.
+	// Force has steps go that something still refers to, that are damaged, or
+	// lost. A recall of what they held fails from then on, and so does an undo of
+	// their rounds.
 	Force bool
 	// Dry removes nothing.
 	Dry bool
@@ -45,8 +46,9 @@ type Spared struct {
 // that stood in it then, before and after the round, and all that is listed
 // below those. No later message brings an older id back but by an undo, which
 // makes a step itself. So a step stays where it holds the newest entry of such
-// an id. It also stays where it takes back a round whose step stays. Where a
-// step that stays cannot be read, all that could go stays. A conversation that
+// an id. It also stays where it takes back a round whose step stays, and where it
+// is damaged or lost: what is left of it is not touched. Where a step that stays
+// cannot be read, all that could go stays. A conversation that
 // lives elsewhere too, such as one that a client sends anew, may know more ids.
 //
 // Once the step of a round is gone, [Undo] cannot take it back; a session file
@@ -65,6 +67,12 @@ type remover interface {
 	Remove(ctx context.Context, session string, number int) error
 }
 
+// A bulkRemover removes several steps at once, all or none. released are recall
+// ids that the conversation refers to, and that are given up.
+type bulkRemover interface {
+	removeSteps(ctx context.Context, session string, numbers []int, released []string) error
+}
+
 func prune(ctx context.Context, store Store, session string, o PruneOptions) (Pruned, error) {
 	p := Pruned{Session: session}
 	if o.Keep < 1 && o.Before.IsZero() {
@@ -79,18 +87,61 @@ func prune(ctx context.Context, store Store, session string, o PruneOptions) (Pr
 		return p, err
 	}
 	due := dueSteps(infos, o)
-	if !o.Force && len(due) > 0 {
+	var released []string
+	switch {
+	case len(due) == 0:
+	case o.Force:
+		if released, err = givenUp(ctx, store, infos, due); err != nil {
+			return p, err
+		}
+	default:
 		if due, p.Spared, err = spare(ctx, store, infos, due); err != nil {
 			return p, err
 		}
 	}
+	if err := p.removeSteps(ctx, store, r, due, released, o.Dry); err != nil {
+		return p, err
+	}
+	return p, p.sweep(ctx, store, r, infos[len(infos)-1].Number, o.Dry)
+}
+
+func (p *Pruned) removeSteps(ctx context.Context, store Store, r remover, due []StepInfo, released []string, dry bool) error {
+	if bulk, ok := as[bulkRemover](store); ok && !dry && len(due) > 0 {
+		var numbers []int
+		for _, info := range due {
+			numbers = append(numbers, info.Number)
+		}
+		if err := bulk.removeSteps(ctx, p.Session, numbers, released); err != nil {
+			return err
+		}
+		p.Steps = due
+		return nil
+	}
 	for _, info := range due {
-		if err := remove(ctx, r, session, info.Number, o.Dry); err != nil {
-			return p, err
+		if err := remove(ctx, r, p.Session, info.Number, dry); err != nil {
+			return err
 		}
 		p.Steps = append(p.Steps, info)
 	}
-	return p, p.sweep(ctx, store, r, infos[len(infos)-1].Number, o.Dry)
+	return nil
+}
+
+// givenUp returns the recall ids that the conversation refers to and that due
+// steps hold.
+func givenUp(ctx context.Context, store Store, infos, due []StepInfo) ([]string, error) {
+	r := newReferrer(store, infos)
+	ids, err := r.standing(ctx)
+	if unreadable(err) || errors.Is(err, ErrNotFound) {
+		err = nil // who forces it knows
+	}
+	var released []string
+	for _, id := range ids {
+		n := r.newest[id]
+		if n == 0 || slices.ContainsFunc(due, func(d StepInfo) bool { return d.Number == n }) {
+			released = append(released, id)
+		}
+	}
+	return released, err
 }
 
 func remove(ctx context.Context, r remover, session string, number int, dry bool) error {
@@ -162,8 +213,14 @@ func spare(ctx context.Context, store Store, infos, due []StepInfo) (free []Step
 		if info.Undoes > 0 && stays[info.Undoes] {
 			why = fmt.Sprintf("it takes back step %d, which stays", info.Undoes)
 		}
-		if info.Damaged != nil {
-			why = fmt.Sprintf("what it holds is not known: %v", info.Damaged)
+		damaged := info.Damaged
+		if damaged == nil && why == "" {
+			if _, damaged = store.Get(ctx, info.Session, info.Number); damaged != nil && !unreadable(damaged) {
+				return nil, nil, damaged
+			}
+		}
+		if damaged != nil {
+			why = fmt.Sprintf("what it holds is not known: %v", damaged)
 		}
 		if why == "" {
 			free = append(free, info)

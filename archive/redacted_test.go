@@ -47,11 +47,11 @@ func TestNothingSecretIsInTheArchive(t *testing.T) {
 	}
 	files, err := filepath.Glob(filepath.Join(root, "s", "*"))
 	must(t, err)
-	if len(files) != 5 {
+	if len(files) != 3 {
 		t.Errorf("files %v", files)
 	}
 	for _, path := range files {
-		if b, _ := os.ReadFile(path); bytes.Contains(b, []byte(secret)) {
+		if b := inflated(t, path); bytes.Contains(b, []byte(secret)) {
 			t.Errorf("%s holds the secret: %s", path, b)
 		}
 	}
@@ -127,4 +127,27 @@ func FuzzRedactedJSON(f *testing.F) {
 			t.Fatalf("%q became %q", in, out)
 		}
 	})
+}
+
+// inflated returns what a file holds, the content of frames as it was before it
+// was compressed.
+func inflated(t *testing.T, path string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	must(t, err)
+	first, last, ok := packNumbers(filepath.Base(path))
+	if !ok {
+		return b
+	}
+	p := &packFile{packScan: &packScan{first: first, last: last, size: int64(len(b)), places: make(map[frameKey]int)}, f: bytes.NewReader(b)}
+	must(t, p.scan())
+	if len(p.frames) < 2 || len(p.damages) > 0 {
+		t.Fatalf("%s has %d frames, %v", path, len(p.frames), p.damages)
+	}
+	for _, f := range p.frames {
+		text, err := p.text(f)
+		must(t, err)
+		b = append(b, text...)
+	}
+	return b
 }

@@ -18,16 +18,23 @@ type referrer struct {
 	read   map[int]bool
 }
 
-// references returns for each step of a session that something refers to what
-// that is. The error wraps ErrDamaged, ErrVersion or ErrNotFound where that
-// cannot be told.
-func references(ctx context.Context, store Store, infos []StepInfo) (map[int]string, error) {
+func newReferrer(store Store, infos []StepInfo) *referrer {
 	r := &referrer{store: store, infos: infos, newest: make(map[string]int), below: make(map[string][]string), read: make(map[int]bool)}
-	var unknown error
 	for _, info := range infos {
 		for _, id := range info.Entries {
 			r.newest[id] = info.Number
 		}
+	}
+	return r
+}
+
+// references returns for each step of a session that something refers to what
+// that is. The error wraps ErrDamaged, ErrVersion or ErrNotFound where that
+// cannot be told.
+func references(ctx context.Context, store Store, infos []StepInfo) (map[int]string, error) {
+	r := newReferrer(store, infos)
+	var unknown error
+	for _, info := range infos {
 		if info.Damaged != nil {
 			unknown = info.Damaged
 		}

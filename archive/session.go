@@ -2,6 +2,7 @@ package archive
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -10,8 +11,6 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
-
-	"github.com/gofrs/flock"
 
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/edit"
@@ -44,7 +43,7 @@ type SessionFile struct {
 	mu     sync.Mutex // guards what follows; held while a record is written
 	path   string
 	file   file
-	lock   *flock.Flock
+	lock   *pathLock
 	size   int64
 	shared sharing
 	broken error
@@ -93,7 +92,7 @@ func CreateSession(path string, meta Meta) (*SessionFile, error) {
 }
 
 func createSession(path string, meta Meta, disk disk) (*SessionFile, error) {
-	lock, err := lockPath(sessionLock(path))
+	lock, err := lockPath(context.Background(), sessionLock(path))
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +136,7 @@ func openSession(path string, disk disk) (*SessionFile, State, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, State{}, err
 	}
-	lock, err := lockPath(sessionLock(path))
+	lock, err := lockPath(context.Background(), sessionLock(path))
 	if err != nil {
 		return nil, State{}, err
 	}

@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,6 +30,12 @@ type library struct {
 	// headers keeps those that were read, by path, where a file never changes
 	// and reading is slow; nil: they are read every time.
 	headers *sync.Map
+	// scans keeps what is known of packs, by path; nil: they are looked through
+	// every time.
+	scans *sync.Map
+	// shared says that several processes write, and a number of which one left
+	// only part was not put again.
+	shared bool
 }
 
 // sessions returns the ids of the sessions, sorted.
@@ -52,29 +59,21 @@ func (l library) sessions(ctx context.Context) ([]string, error) {
 }
 
 // headersOf returns the headers of a session's steps by number. One that cannot
-// be read has Damaged set.
+// be read has Damaged set, and so has one that is lost.
 func (l library) headersOf(ctx context.Context, session string) ([]headerLine, error) {
 	if session == "" {
 		return nil, ctx.Err()
 	}
-	names, err := l.names(ctx, folderName(session))
+	v, err := l.packs(ctx, session)
 	if err != nil {
 		return nil, fmt.Errorf("list steps of session %s: %w", session, err)
 	}
-	var headers []headerLine
-	for _, n := range numbersOf(names) {
-		h, err := l.header(ctx, session, n)
-		switch {
-		case errors.Is(err, fs.ErrNotExist): // removed meanwhile
-		case unreadable(err):
-			headers = append(headers, headerLine{StepInfo: StepInfo{Session: session, Number: n, Damaged: err}})
-		case err != nil:
-			return nil, fmt.Errorf("list steps of session %s: %w", session, err)
-		case h.Session == session:
-			headers = append(headers, h)
-		}
+	defer v.close()
+	in, err := v.inventory(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list steps of session %s: %w", session, err)
 	}
-	return headers, nil
+	return in.headers, nil
 }
 
 // numbersOf returns the numbers of the steps among files, sorted.
@@ -89,15 +88,29 @@ func numbersOf(names []string) []int {
 	return numbers
 }
 
-// leftovers returns the numbers of transcripts and summaries that have no step.
+// leftovers returns the numbers of which there are files, and no step: an
+// interrupted process left them.
 func (l library) leftovers(ctx context.Context, session string) ([]int, error) {
-	names, err := l.names(ctx, folderName(session))
+	v, err := l.packs(ctx, session)
 	if err != nil {
 		return nil, fmt.Errorf("list files of session %s: %w", session, err)
 	}
+	defer v.close()
+	in, err := v.inventory(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list files of session %s: %w", session, err)
+	}
+	there := make(map[int]bool)
+	for _, h := range in.headers {
+		there[h.Number] = true
+	}
 	var numbers []int
-	for _, name := range names {
-		if n, ok := contentNumber(name); ok && !slices.Contains(names, stepName(n)) {
+	for _, name := range v.names {
+		n, ok := contentNumber(name)
+		if !ok {
+			n, ok = stepNumber(name)
+		}
+		if ok && !there[n] {
 			numbers = append(numbers, n)
 		}
 	}
@@ -140,7 +153,7 @@ func (l library) steps(ctx context.Context, session string) ([]StepInfo, error) 
 // get returns a step; where several things are damaged, the error names the
 // first.
 func (l library) get(ctx context.Context, session string, number int) (Step, error) {
-	s, _, err := l.readStep(ctx, session, number, func(d *Damage) error { return d })
+	s, err := l.getStep(ctx, session, number)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && s.Session != session {
 		err = ErrNotFound
 	}
@@ -148,6 +161,55 @@ func (l library) get(ctx context.Context, session string, number int) (Step, err
 		return Step{}, fmt.Errorf("step %d of session %s: %w", number, session, err)
 	}
 	return s, nil
+}
+
+func (l library) getStep(ctx context.Context, session string, number int) (s Step, err error) {
+	if err := ctx.Err(); err != nil {
+		return s, err
+	}
+	v, err := l.packs(ctx, session)
+	if err != nil {
+		return s, err
+	}
+	defer v.close()
+	if slices.Contains(v.names, prunedFile) {
+		pruned, err := v.prunedOf(ctx, session)
+		if err != nil && !unreadable(err) || pruned.Steps.has(number) {
+			return s, cmp.Or(err, fs.ErrNotExist)
+		}
+	}
+	if h, err := v.anyHeader(ctx, number); err == nil && h.Session == session {
+		s, _, err = v.anyStep(ctx, h, func(d *Damage) error { return d })
+		return s, err
+	}
+	in, err := v.inventory(ctx) // it is missing, damaged, or of another session
+	if err != nil {
+		return s, err
+	}
+	for _, h := range in.headers {
+		if h.Number == number {
+			s, _, err = v.anyStep(ctx, h, func(d *Damage) error { return d })
+			return s, err
+		}
+	}
+	return s, fs.ErrNotExist
+}
+
+// anyStep returns the step with the header h, in whatever file it is, and gives
+// bad what is not as it was written.
+func (v *packs) anyStep(ctx context.Context, h headerLine, bad func(*Damage) error) (Step, headerLine, error) {
+	switch {
+	case h.Damaged != nil && slices.Contains(v.names, stepName(h.Number)) && !h.lost:
+		if d, ok := errors.AsType[*Damage](h.Damaged); ok {
+			return Step{}, h, bad(d)
+		}
+		return Step{}, h, h.Damaged
+	case h.Damaged != nil:
+		return Step{}, h, v.bad(h.Damaged, h.Number, bad)
+	case h.packed:
+		return v.step(h.Number, bad)
+	}
+	return v.readStep(ctx, v.session, h.Number, bad)
 }
 
 func (l library) recall(ctx context.Context, session, id string) (Entry, error) {
@@ -160,18 +222,44 @@ func (l library) recall(ctx context.Context, session, id string) (Entry, error) 
 
 // newest returns the newest entry with an id.
 func (l library) newest(ctx context.Context, session, id string) (Entry, error) {
-	headers, err := l.headersOf(ctx, session)
+	if session == "" {
+		return Entry{}, ErrNotFound
+	}
+	v, err := l.packs(ctx, session)
+	if err != nil {
+		return Entry{}, err
+	}
+	defer v.close()
+	in, err := v.inventory(ctx)
 	if err != nil {
 		return Entry{}, err
 	}
 	missing := ErrNotFound
-	for _, h := range slices.Backward(headers) {
+	for _, h := range slices.Backward(in.headers) {
 		if h.Damaged != nil {
 			missing = fmt.Errorf("%w; %w", missing, h.Damaged)
 		}
 		if at := slices.Index(h.Entries, id); at >= 0 {
-			return l.readEntry(ctx, session, h, at)
+			return v.anyEntry(ctx, h, at)
 		}
 	}
 	return Entry{}, missing
+}
+
+// anyEntry returns the entry at a place of the step with the header h.
+func (v *packs) anyEntry(ctx context.Context, h headerLine, at int) (Entry, error) {
+	if !h.packed {
+		return v.readEntry(ctx, v.session, h, at)
+	}
+	b, err := v.body(h)
+	if err != nil {
+		if d, ok := errors.AsType[*Damage](err); ok {
+			d.Entry = h.Entries[at]
+		}
+		return Entry{}, err
+	}
+	if b.entries[at].ID != h.Entries[at] {
+		return Entry{}, v.damageOf(h.Number, h.Entries[at], errChanged)
+	}
+	return v.entry(h.Number, b.entries[at])
 }

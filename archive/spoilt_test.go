@@ -13,14 +13,13 @@ import (
 func twoSessions(t *testing.T) (root string, d *Dir) {
 	t.Helper()
 	root = t.TempDir()
-	d, err := OpenDir(root, DirOptions{})
-	must(t, err)
+	d = openFirst(t, root).Dir
 	t.Cleanup(func() { d.Close() })
 	for _, id := range []string{"s", "t/t"} {
 		for n := range 2 {
 			step := twoEntries(n + 1)
 			step.Session = id
-			must(t, d.Put(t.Context(), step))
+			must(t, firstDir{d}.Put(t.Context(), step))
 		}
 	}
 	return root, d
@@ -34,7 +33,7 @@ func TestADamagedSessionFileHidesNothing(t *testing.T) {
 			"empty":      func(path string) error { return os.WriteFile(path, nil, 0o600) },
 			"changed":    func(path string) error { return os.WriteFile(path, []byte(`{"v":1,"session`), 0o600) },
 			"missing":    os.Remove,
-			"of another": func(path string) error { return os.WriteFile(path, []byte(sessionText("u")), 0o600) },
+			"of another": func(path string) error { return os.WriteFile(path, []byte(firstSessionText("u")), 0o600) },
 			"a folder":   func(path string) error { return errors.Join(os.Remove(path), os.Mkdir(path, 0o700)) },
 		} {
 			root, d := twoSessions(t)
@@ -130,6 +129,27 @@ func TestAFolderThatCannotBeListedHidesNoOther(t *testing.T) {
 		must(t, os.Remove(folder), os.Mkdir(folder, 0))
 		if ids, err := d.Sessions(t.Context()); err != nil || !slices.Equal(ids, []string{"s", "t/t"}) {
 			t.Errorf("Sessions = %v, %v", ids, err)
+		}
+	}
+}
+
+// Sessions are listed without session.json too, and a list changes nothing of what
+// is read next.
+func TestSessionsWithoutSessionFilesAreRead(t *testing.T) {
+	root := t.TempDir()
+	d, err := OpenDir(root, DirOptions{})
+	must(t, err)
+	defer d.Close()
+	steps := longSession(t, d, 3)
+	must(t, os.Remove(filepath.Join(root, "s", sessionFile)))
+	d2, err := OpenDir(root, DirOptions{ReadOnly: true})
+	must(t, err)
+	if ids, err := d2.Sessions(t.Context()); err != nil || !slices.Equal(ids, []string{"s"}) {
+		t.Errorf("Sessions = %v, %v", ids, err)
+	}
+	for _, want := range steps {
+		if got, err := d2.Get(t.Context(), "s", want.Number); err != nil || !sameStep(got, want) {
+			t.Errorf("step %d: %+v, %v", want.Number, got, err)
 		}
 	}
 }

@@ -19,7 +19,10 @@ type (
 		Redacted positions `json:"redacted,omitempty"` // in the place of StepInfo's
 		Left     string    `json:"left,omitempty"`
 		Written  []Written `json:"written,omitempty"` // in the place of StepInfo's
+		Known    runs      `json:"known,omitempty"`   // numbers of the steps that were there before
 		hashes
+		packed bool // it stands in a pack, where frames have the hashes
+		lost   bool // no file has it
 	}
 
 	// positions are of messages. The first releases wrote only how many there
@@ -29,7 +32,7 @@ type (
 	// hashes are of what they name, as it is on disk, lines without their line
 	// feed. Steps of the first releases have that of the transcript alone.
 	hashes struct {
-		Transcript string   `json:"transcript_sha256"`
+		Transcript string   `json:"transcript_sha256,omitempty"`
 		OfSummary  string   `json:"summary_sha256,omitempty"`
 		OfRound    string   `json:"round_sha256,omitempty"`
 		OfEntries  []string `json:"entry_sha256,omitempty"`
@@ -90,9 +93,9 @@ func (h hashes) ofEntry(at int) string {
 }
 
 // pack gives write the files of s, the step file last: its header has the
-// hashes of the others.
-func pack(s Step, write func(name string, fill func(io.Writer) error) error) error {
-	h := headerLine{head: head{Version}, StepInfo: s.info(), Redacted: s.Redacted, Left: s.Left, Written: s.Written}
+// hashes of the others. known are the steps that the archive had before.
+func pack(s Step, known runs, write func(name string, fill func(io.Writer) error) error) error {
+	h := headerLine{head: head{Version}, StepInfo: s.info(), Redacted: s.Redacted, Left: s.Left, Written: s.Written, Known: known}
 	hashed := func(name string, fill func(io.Writer) error) (string, error) {
 		sum := sha256.New()
 		err := write(name, func(w io.Writer) error { return fill(io.MultiWriter(w, sum)) })
@@ -162,13 +165,7 @@ func decodeHeader(line []byte, n int) (h headerLine, err error) {
 	if err := decodeLine(line, &h); err != nil {
 		return h, err
 	}
-	h.StepInfo.Written = h.Written
-	if h.StepInfo.Redacted = h.Redacted; len(h.Redacted) > 0 && h.Redacted[0] < 0 { // any of them
-		h.StepInfo.Redacted = nil
-		for i := range min(h.Messages, mostUnknown) {
-			h.StepInfo.Redacted = append(h.StepInfo.Redacted, i)
-		}
-	}
+	h.settle()
 	if h.Number != n {
 		return h, fmt.Errorf("%w: it is of step %d", ErrDamaged, h.Number)
 	}
@@ -183,6 +180,17 @@ func decodeHeader(line []byte, n int) (h headerLine, err error) {
 		return h, fmt.Errorf("%w: %d hashes for %d entries", ErrDamaged, len(h.OfEntries), len(h.Entries))
 	}
 	return h, nil
+}
+
+// settle puts what a header says apart into its StepInfo.
+func (h *headerLine) settle() {
+	h.StepInfo.Written = h.Written
+	if h.StepInfo.Redacted = h.Redacted; len(h.Redacted) > 0 && h.Redacted[0] < 0 { // any of them
+		h.StepInfo.Redacted = nil
+		for i := range min(h.Messages, mostUnknown) {
+			h.StepInfo.Redacted = append(h.StepInfo.Redacted, i)
+		}
+	}
 }
 
 func hashOf(parts ...[]byte) string {

@@ -90,11 +90,11 @@ func TestFilesOfADir(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{".", ".gitignore", ".lock", "archive.json", "talk", "talk/events.jsonl", "talk/session.json",
-		"talk/step-007.jsonl", "talk/summary-007.json", "talk/transcript-pre-compact-007.jsonl"}
+		"talk/steps-007.pack"}
 	if !slices.Equal(got, want) {
 		t.Errorf("files %v, want %v", got, want)
 	}
-	if adapter, path := archive.Where(d, "talk", 7); adapter != "dir" || path != filepath.Join(root, want[9]) {
+	if adapter, path := archive.Where(d, "talk", 7); adapter != "dir" || path != filepath.Join(root, want[7]) {
 		t.Errorf("Where = %s, %s", adapter, path)
 	}
 	if text, _ := os.ReadFile(filepath.Join(root, ".gitignore")); strings.TrimSpace(string(text)) != "*" {

@@ -1,13 +1,19 @@
 package archive
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"slices"
 	"strings"
+
+	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/edit"
 )
 
 // Findings are what [Verify] found of a session.
@@ -64,21 +70,126 @@ func verify(ctx context.Context, store Store, session string) (Findings, error) 
 			f.Damages = append(f.Damages, &Damage{Session: session, Step: info.Number, Err: err})
 		}
 	}
-	return f, nil
+	if _, memory := as[*Memory](store); memory && len(infos) > 0 && infos[len(infos)-1].Number > len(infos) {
+		return f, nil // memory loses nothing: what is not there was pruned
+	}
+	return f, f.references(ctx, store, infos, nil)
+}
+
+// references finds the recall ids in the conversation, as the newest step left
+// it, that no step has.
+func (f *Findings) references(ctx context.Context, store Store, infos []StepInfo, released []string) error {
+	if len(infos) == 0 || infos[len(infos)-1].Damaged != nil {
+		return nil
+	}
+	last := infos[len(infos)-1]
+	step, err := store.Get(ctx, last.Session, last.Number)
+	if err == nil && step.Undoes > 0 {
+		if step, err = store.Get(ctx, last.Session, step.Undoes); err == nil {
+			step.Edits = edit.Round{}
+		}
+	}
+	if unreadable(err) || errors.Is(err, ErrNotFound) {
+		return nil // a damage of its own, or pruned
+	}
+	if err != nil {
+		return err
+	}
+	after, _, err := applyRound(step.Before, step.Edits.Steps)
+	if err != nil {
+		return nil // it was never made
+	}
+	stood := recallIDs(step.Before) // what the step itself put in has its entries in it
+	missing, err := unresolved(ctx, store, infos, after)
+	for _, id := range missing {
+		if !slices.Contains(stood, id) {
+			continue
+		}
+		if slices.Contains(released, id) {
+			f.Notes = append(f.Notes, Note{Text: fmt.Sprintf("recall id %s stands in the conversation; what it stands for was pruned by force", id)})
+			continue
+		}
+		f.Damages = append(f.Damages, &Damage{Session: f.Session, Step: last.Number, Entry: id, Err: errUnresolved})
+	}
+	return err
+}
+
+// unresolved returns the recall ids in a conversation that no step has. Those
+// that the conversation had before its first step are of another archive.
+func unresolved(ctx context.Context, store Store, infos []StepInfo, messages chat.Transcript) ([]string, error) {
+	there := make(map[string]bool)
+	for _, info := range infos {
+		for _, id := range info.Entries {
+			there[id] = true
+		}
+	}
+	var missing []string
+	for _, id := range recallIDs(messages) {
+		if !there[id] && !slices.Contains(missing, id) {
+			missing = append(missing, id)
+		}
+	}
+	if len(missing) == 0 || infos[0].Number != 1 {
+		return missing, nil
+	}
+	first, err := store.Get(ctx, infos[0].Session, 1)
+	if err != nil && !unreadable(err) && !errors.Is(err, ErrNotFound) {
+		return nil, err
+	}
+	brought := recallIDs(first.Before)
+	return slices.DeleteFunc(missing, func(id string) bool { return slices.Contains(brought, id) }), nil
+}
+
+// VerifyState returns what a session file refers to and its archive does not
+// have: rounds that can be taken back, and recall ids in the conversation.
+func VerifyState(ctx context.Context, store Store, s State) ([]*Damage, error) {
+	infos, err := store.Steps(ctx, s.Meta.Session)
+	if err != nil {
+		return nil, err
+	}
+	var gone func(n int) bool = func(int) bool { return false }
+	if p, ok := as[interface {
+		pruned(ctx context.Context, session string) (prunedList, error)
+	}](store); ok {
+		list, err := p.pruned(ctx, s.Meta.Session)
+		if err != nil && !unreadable(err) {
+			return nil, err
+		}
+		gone = list.Steps.has
+	}
+	var damages []*Damage
+	for _, r := range s.Rounds {
+		there := slices.ContainsFunc(infos, func(i StepInfo) bool { return i.Number == r.Number })
+		if !there && r.Number > 0 && !gone(r.Number) {
+			damages = append(damages, &Damage{Session: s.Meta.Session, Step: r.Number, Err: errMissing})
+		}
+	}
+	if len(infos) == 0 {
+		infos = []StepInfo{{}}
+	}
+	missing, err := unresolved(ctx, store, infos, s.Messages)
+	for _, id := range missing {
+		damages = append(damages, &Damage{Session: s.Meta.Session, Entry: id, Err: errUnresolved})
+	}
+	return damages, err
 }
 
 // A verifier goes through the folder of a session.
 type verifier struct {
-	library
+	*packs
 	Findings
-	folder string
+	in       inventory
+	archived runs // numbers of steps that events name
 }
 
 func (l library) verify(ctx context.Context, session string) (Findings, error) {
-	v := &verifier{l, Findings{Session: session}, folderName(session)}
-	names, err := l.names(ctx, v.folder)
-	if err == nil && len(names) > 0 {
-		err = v.all(ctx, names)
+	v := &verifier{packs: &packs{library: l, session: session, folder: folderName(session)}, Findings: Findings{Session: session}}
+	opened, err := l.packs(ctx, session)
+	if err == nil {
+		defer opened.close()
+		if v.packs = opened; len(opened.names) > 0 {
+			err = v.all(ctx)
+		}
 	}
 	if unreadable(err) { // the folder as a whole
 		v.damage("", 0, err)
@@ -90,14 +201,13 @@ func (l library) verify(ctx context.Context, session string) (Findings, error) {
 	return v.Findings, err
 }
 
-func (v *verifier) all(ctx context.Context, names []string) error {
-	slices.Sort(names)
-	numbers := numbersOf(names)
+func (v *verifier) all(ctx context.Context) error {
+	slices.Sort(v.names)
 	owner, err := v.owner(ctx, v.folder)
 	switch {
-	case err == nil && owner != v.Session: // see prepareFolder
+	case err == nil && owner != v.session: // see prepareFolder
 		return nil
-	case errors.Is(err, fs.ErrNotExist) && len(numbers) == 0: // it was never finished
+	case errors.Is(err, fs.ErrNotExist) && !slices.ContainsFunc(v.names, ofSession): // it was never finished
 		v.note(sessionFile, "missing: an interrupted process left a folder")
 	case err != nil:
 		if errors.Is(err, fs.ErrNotExist) {
@@ -105,18 +215,38 @@ func (v *verifier) all(ctx context.Context, names []string) error {
 		}
 		v.damage(sessionFile, 0, err)
 	}
+	if v.in, err = v.inventory(ctx); err != nil {
+		return err
+	}
+	if _, err := v.prunedOf(ctx, v.session); err != nil {
+		v.damage(prunedFile, 0, err)
+	}
 	with := make(map[int]bool) // steps that have a summary
-	for _, n := range numbers {
-		if with[n], err = v.step(ctx, n); err != nil {
+	for _, h := range v.in.headers {
+		if with[h.Number], err = v.stepOf(ctx, h); err != nil {
 			return err
 		}
 	}
-	for _, name := range names {
-		if err := v.file(ctx, name, numbers, with); err != nil {
+	for _, p := range v.files {
+		v.pack(p)
+	}
+	for _, name := range v.names {
+		if err := v.file(ctx, name, with); err != nil {
 			return err
 		}
 	}
-	return nil
+	v.unrecorded()
+	return v.unresolvedIDs(ctx)
+}
+
+// ofSession reports whether a file is one that a session has, so that the session
+// was there.
+func ofSession(name string) bool {
+	_, _, packed := packNumbers(name)
+	_, step := stepNumber(name)
+	_, events := eventsNumber(name)
+	_, _, old := oldEventsNumbers(name)
+	return packed || step || events || old || name == prunedFile
 }
 
 func (v *verifier) note(name, text string) {
@@ -128,41 +258,98 @@ func (v *verifier) damage(name string, line int, err error) {
 	if !ok {
 		d = &Damage{File: v.path(v.folder, name), Line: line, Err: err}
 	}
-	d.Session = v.Session
-	v.Damages = append(v.Damages, d)
+	d.Session = v.session
+	v.addDamage(d)
 }
 
-// step looks at step n, and returns whether it has a summary.
-func (v *verifier) step(ctx context.Context, n int) (bool, error) {
-	_, h, err := v.readStep(ctx, v.Session, n, func(d *Damage) error {
+// addDamage adds a damage once.
+func (v *verifier) addDamage(d *Damage) {
+	same := func(o *Damage) bool {
+		return o.Step == d.Step && o.Entry == d.Entry && o.File == d.File && o.Line == d.Line && o.Err.Error() == d.Err.Error()
+	}
+	if !slices.ContainsFunc(v.Damages, same) {
+		v.Damages = append(v.Damages, d)
+	}
+}
+
+// stepOf looks at a step, and returns whether it has a summary.
+func (v *verifier) stepOf(ctx context.Context, h headerLine) (bool, error) {
+	bad := func(d *Damage) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		v.Damages = append(v.Damages, d)
+		d.Session = v.session
+		v.addDamage(d)
 		return nil
-	})
-	if errors.Is(err, fs.ErrNotExist) { // removed meanwhile
-		return false, nil
 	}
-	v.Steps++
-	v.Entries += len(h.Entries)
-	if h.V > 0 && h.OfRound == "" {
-		v.Unhashed++
+	if !h.lost {
+		v.Steps++
+		v.Entries += len(h.Entries)
+		if h.V == Version && h.OfRound == "" {
+			v.Unhashed++
+		}
+	}
+	_, _, err := v.anyStep(ctx, h, bad)
+	if errors.Is(err, fs.ErrNotExist) { // removed meanwhile
+		err = nil
 	}
 	return h.Summary, err
 }
 
+// pack looks at a file with steps, beside what stepOf finds in it.
+func (v *verifier) pack(p *packFile) {
+	for _, err := range p.damages {
+		v.damage(p.name, 0, err)
+	}
+	if p.foreign {
+		return
+	}
+	for _, f := range p.frames {
+		if _, err := p.content(f); err != nil {
+			v.inPack(p, f, err)
+		}
+	}
+	for _, longer := range v.files {
+		if p.gatheredIn(longer) {
+			v.note(p.name, "it is in a longer file too: an interrupted process left it, and prune removes it")
+		}
+	}
+}
+
+// inPack adds the damage of a frame. One of a step that was pruned is none; what
+// a step has, stepOf found.
+func (v *verifier) inPack(p *packFile, f frame, err error) {
+	if f.kind == frameHead || f.kind == frameBody {
+		named := func(d *Damage) bool { return d.Step == f.first && d.File == v.path(v.folder, p.name) }
+		if v.in.pruned.Steps.has(f.first) || slices.ContainsFunc(v.Damages, named) {
+			return
+		}
+	}
+	what := fmt.Sprintf("%s %d", f.kind, f.first)
+	if f.last > f.first {
+		what = fmt.Sprintf("%s %d to %d", f.kind, f.first, f.last)
+	}
+	v.damage(p.name, 0, fmt.Errorf("%s: %w", what, err))
+}
+
 // file looks at a file that may belong to no step.
-func (v *verifier) file(ctx context.Context, name string, steps []int, with map[int]bool) error {
+func (v *verifier) file(ctx context.Context, name string, with map[int]bool) error {
 	n, content := contentNumber(name)
-	_, step := stepNumber(name)
+	m, step := stepNumber(name)
 	_, events := eventsNumber(name)
+	_, _, old := oldEventsNumbers(name)
+	_, _, packed := packNumbers(name)
+	there := slices.ContainsFunc(v.in.headers, func(h headerLine) bool { return h.Number == n })
 	switch {
-	case step || name == sessionFile:
-	case events:
+	case step && v.in.pruned.Steps.has(m):
+		v.note(name, "its step was pruned, which was interrupted; prune removes it")
+	case step && slices.ContainsFunc(v.in.headers, func(h headerLine) bool { return h.Number == m && h.packed }):
+		v.doubled(ctx, name, m)
+	case step || packed || name == sessionFile || name == prunedFile:
+	case events, old:
 		return v.events(ctx, name)
-	case content && slices.Contains(steps, n):
-		if name == summaryName(n) && !with[n] {
+	case content && there:
+		if has, known := with[n]; name == summaryName(n) && known && !has && !v.damaged(n) {
 			v.note(name, "its step has no summary; nothing reads it")
 		}
 	case content:
@@ -175,10 +362,61 @@ func (v *verifier) file(ctx context.Context, name string, steps []int, with map[
 	return nil
 }
 
+// doubled looks at a step file whose step is in a pack.
+func (v *verifier) doubled(ctx context.Context, name string, n int) {
+	h, err := v.library.header(ctx, v.session, n)
+	if err == nil && h.Session != v.session {
+		err = fmt.Errorf("%w: it is of session %q", ErrDamaged, h.Session)
+	}
+	if err != nil {
+		v.damage(name, 1, err)
+		return
+	}
+	v.note(name, "its step is in a pack; nothing reads it")
+}
+
+func (v *verifier) damaged(n int) bool {
+	return slices.ContainsFunc(v.Damages, func(d *Damage) bool { return d.Step == n })
+}
+
+// unrecorded tells of numbers that nothing but events, or nothing at all, names.
+func (v *verifier) unrecorded() {
+	newest := 0
+	for _, h := range v.in.headers {
+		newest = max(newest, h.Number)
+	}
+	for n := range v.archived.all() {
+		if !v.in.known.has(n) && !v.in.pruned.Steps.has(n) && (n > newest || !v.in.old(newest)) {
+			v.addDamage(&Damage{Session: v.session, Step: n, File: v.path(v.folder, v.lostName(n)), Err: errMissing})
+		}
+	}
+	if numbers := v.in.unaccounted(); len(numbers) > 0 && !v.shared {
+		v.note("", fmt.Sprintf("%s before step %d are not there: the version that wrote them did not record what prune removed, so it is not known whether they are lost", stepsOf(numbers), newest))
+	}
+}
+
+func (v *verifier) unresolvedIDs(ctx context.Context) error {
+	infos := make([]StepInfo, 0, len(v.in.headers))
+	for _, h := range v.in.headers {
+		infos = append(infos, h.StepInfo)
+	}
+	return v.references(ctx, readStore{library: v.library}, infos, v.in.pruned.Released)
+}
+
+// readStore is a library as a store that is only read.
+type readStore struct {
+	Store
+	library library
+}
+
+func (r readStore) Get(ctx context.Context, session string, number int) (Step, error) {
+	return r.library.get(ctx, session, number)
+}
+
 // events looks at a file of events. A last line without its end is one that a
 // process did not live to write.
 func (v *verifier) events(ctx context.Context, name string) error {
-	f, err := v.open(ctx, v.folder, name)
+	f, err := v.library.open(ctx, v.folder, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -187,21 +425,46 @@ func (v *verifier) events(ctx context.Context, name string) error {
 		return ctx.Err()
 	}
 	defer f.Close()
+	var lines io.Reader = f
+	_, _, old := oldEventsNumbers(name)
+	if old {
+		if lines, err = gzip.NewReader(f); err != nil {
+			v.damage(name, 0, fmt.Errorf("%w: %w", ErrDamaged, err))
+			return nil
+		}
+	}
 	line := 0
-	for text, err := range linesOf(f) {
+	for text, err := range linesOf(lines) {
 		line++
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case err == errTorn:
+		case err == errTorn && !old:
 			v.note(name, fmt.Sprintf("line %d has no end: a process was interrupted", line))
 		case err != nil:
-			v.damage(name, line, err)
+			v.damage(name, line, fmt.Errorf("%w: %w", ErrDamaged, err))
 		case !json.Valid(text):
 			v.damage(name, line, fmt.Errorf("%w: no JSON", ErrDamaged))
 		default:
 			v.Events++
+			v.event(text)
 		}
 	}
 	return nil
+}
+
+// event remembers the step that an event names.
+func (v *verifier) event(text []byte) {
+	if !bytes.Contains(text, []byte(`"storage_adapter"`)) {
+		return
+	}
+	var e struct {
+		Data struct {
+			Session string `json:"session_id"`
+			Step    int    `json:"step"`
+		} `json:"data"`
+	}
+	if json.Unmarshal(text, &e) == nil && e.Data.Session == v.session && e.Data.Step > 0 && e.Data.Step < mostNumbers {
+		v.archived = v.archived.with(runs{{e.Data.Step, e.Data.Step}})
+	}
 }

@@ -64,8 +64,7 @@ func TestVerifyFindsEveryDamage(t *testing.T) {
 		{"no session", "session.json", gone, "", 0},
 	} {
 		root := t.TempDir()
-		d, err := OpenDir(root, DirOptions{})
-		must(t, err)
+		d := openFirst(t, root)
 		for n := range 2 {
 			must(t, d.Put(t.Context(), twoEntries(n+1)), d.Event(t.Context(), "s", fmt.Appendf(nil, `{"n":%d}`, n+1)))
 		}
@@ -99,8 +98,8 @@ func TestVerifyFindsEveryDamage(t *testing.T) {
 
 func TestADamagedEntryIsNamedAndTheOthersAreThere(t *testing.T) {
 	root := t.TempDir()
-	d, err := OpenDir(root, DirOptions{})
-	must(t, err, d.Put(t.Context(), twoEntries(1)))
+	d := openFirst(t, root)
+	must(t, d.Put(t.Context(), twoEntries(1)))
 	defer d.Close()
 	path := filepath.Join(root, "s", "step-001.jsonl")
 	b, err := os.ReadFile(path)
@@ -125,8 +124,8 @@ func TestADamagedEntryIsNamedAndTheOthersAreThere(t *testing.T) {
 // no damage.
 func TestLeftoversAreNoted(t *testing.T) {
 	root := t.TempDir()
-	d, err := OpenDir(root, DirOptions{})
-	must(t, err, d.Put(t.Context(), twoEntries(1)), d.Event(t.Context(), "s", []byte(`{"n":1}`)), d.Close())
+	d := openFirst(t, root)
+	must(t, d.Put(t.Context(), twoEntries(1)), d.Event(t.Context(), "s", []byte(`{"n":1}`)), d.Close())
 	want := []string{
 		"its step is not there", "its step is not there", "being written", "no file of an archive", "no file of an archive", "line 2 has no end",
 	}

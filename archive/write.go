@@ -22,7 +22,13 @@ type file interface {
 }
 
 // realDisk opens files that only their owner may read.
-func realDisk(path string, flag int) (file, error) { return os.OpenFile(path, flag, 0o600) }
+func realDisk(path string, flag int) (file, error) {
+	f, err := openPlain(path, flag, 0o600)
+	if err != nil {
+		return nil, err // not a nil *os.File in an interface
+	}
+	return f, nil
+}
 
 const tempMark = ".tmp~" // begins the names of files that are being written
 
@@ -34,7 +40,10 @@ type draft struct{ temp, path string }
 // nothing is left behind.
 func (create disk) prepare(path string, fill func(io.Writer) error) (d draft, err error) {
 	d = draft{filepath.Join(filepath.Dir(path), tempMark+filepath.Base(path)), path}
-	f, err := create(d.temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC)
+	if err := ignoreMissing(os.Remove(d.temp)); err != nil { // an interrupted process left it, or somebody put it there
+		return d, err
+	}
+	f, err := create(d.temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL)
 	if err != nil {
 		return d, err
 	}

@@ -110,7 +110,7 @@ func (a Archive) Place() string {
 func (a Archive) Open(ctx context.Context, readOnly bool) (archive.Store, error) {
 	switch a.Adapter {
 	case Dir:
-		d, err := archive.OpenDir(a.Dir, archive.DirOptions{ReadOnly: readOnly})
+		d, err := archive.OpenDirContext(ctx, a.Dir, archive.DirOptions{ReadOnly: readOnly})
 		if err != nil {
 			return nil, err // not a nil *Dir in an interface
 		}

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,8 +21,10 @@ func newArchiveVerifyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify --archive DIR",
 		Short: "Read everything, and say what is not as it was written",
-		Long: `verify reads all files of an archive and compares each transcript, summary,
-round and entry with the hash that was taken when it was written. Where
+		Long: `verify reads all files of an archive and compares what they hold with the
+hashes that were taken when it was written. It finds steps that are lost, and
+recall ids that stand in the conversation and that no step has: in what the
+newest step left, and in the session file of a chat, if there is one. Where
 something is damaged, it says which session, step, entry, file and line, and
 exits 1.`,
 		Example: `  tiercompact archive verify --archive .compact/archive
@@ -68,6 +73,9 @@ func (o *archiveVerifyOptions) run(cmd *cobra.Command) (err error) {
 		if err != nil {
 			return err
 		}
+		if err := o.addSessionFile(cmd.Context(), store, &f); err != nil {
+			return err
+		}
 		all, damages = append(all, verifiedOf(f)), damages+len(f.Damages)
 	}
 	err = buffered(cmd.OutOrStdout(), func(w io.Writer) error {
@@ -78,6 +86,29 @@ func (o *archiveVerifyOptions) run(cmd *cobra.Command) (err error) {
 	})
 	if err == nil && damages > 0 {
 		err = fmt.Errorf("archive %s: %s; what is left can still be read", o.place.where, screen.Plural(damages, "damage"))
+	}
+	return err
+}
+
+// addSessionFile adds what the session file of a chat refers to and the archive
+// does not have. The chat has both in one folder. A session file that cannot be
+// read is no damage of the archive.
+func (o *archiveVerifyOptions) addSessionFile(ctx context.Context, store archive.Store, f *archive.Findings) error {
+	path := filepath.Join(filepath.Dir(filepath.Clean(o.place.where)), "sessions", f.Session+".jsonl")
+	if strings.ContainsAny(f.Session, `/\`) || strings.Contains(o.place.where, "://") {
+		return nil
+	}
+	state, err := archive.ReadSession(path)
+	if err != nil || state.Meta.Session != f.Session {
+		return nil
+	}
+	damages, err := archive.VerifyState(ctx, store, state)
+	for _, d := range damages {
+		known := func(o *archive.Damage) bool { return o.Step == d.Step && o.Entry == d.Entry }
+		if !slices.ContainsFunc(f.Damages, known) {
+			d.File = path
+			f.Damages = append(f.Damages, d)
+		}
 	}
 	return err
 }
@@ -125,16 +156,23 @@ func count(n int, one, more string) string {
 
 func (p verifiedPlace) String() string {
 	text := p.File
+	if text == "" && p.Step == 0 && p.Entry == "" {
+		return p.Problem
+	}
 	if p.Line > 0 {
 		text += fmt.Sprintf(": line %d", p.Line)
 	}
+	where := []string{}
 	if p.Step > 0 {
-		text = fmt.Sprintf("step %d: ", p.Step) + text
+		where = append(where, fmt.Sprintf("step %d", p.Step))
+	}
+	if text != "" {
+		where = append(where, text)
 	}
 	if p.Entry != "" {
-		text += ": entry " + p.Entry
+		where = append(where, "entry "+p.Entry)
 	}
-	return text + ": " + p.Problem
+	return strings.Join(append(where, p.Problem), ": ")
 }
 
 func newArchivePruneCommand() *cobra.Command {
@@ -144,7 +182,8 @@ func newArchivePruneCommand() *cobra.Command {
 		Short: "Remove old steps that nothing refers to",
 		Long: `prune removes steps by number and age, and what interrupted processes left. The
 newest step always stays. So does, without --force, each whose entries the
-conversation still refers to, directly or below a summary: recall needs it.
+conversation still refers to, directly or below a summary: recall needs it. What
+is damaged, and what is left of a lost step, is not touched without --force.
 Where a step is gone, undo from the archive cannot take its round back.`,
 		Example: `  tiercompact archive prune --archive .compact/archive --keep 20 --dry-run
   tiercompact archive prune --archive .compact/archive --older-than 720h`,
@@ -155,7 +194,7 @@ Where a step is gone, undo from the archive cannot take its round back.`,
 	o.place.register(cmd)
 	f.IntVar(&o.keep, "keep", 0, "this many of the newest `steps` of each session stay")
 	f.DurationVar(&o.olderThan, "older-than", 0, "only steps older than this `time` go, such as 720h")
-	f.BoolVar(&o.force, "force", false, "also what something still refers to; recall and undo fail for it then")
+	f.BoolVar(&o.force, "force", false, "also what something still refers to, and what is damaged; recall and undo fail for it then")
 	f.BoolVar(&o.dry, "dry-run", false, "say what would go, and remove nothing")
 	f.BoolVar(&o.json, "json", false, "as JSON")
 	return cmd

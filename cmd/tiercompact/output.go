@@ -73,13 +73,14 @@ func replace(path string, fill func(io.Writer) error) error {
 	return err
 }
 
-// keepMode gives the new file the mode of the one that it will replace.
+// keepMode gives the new file the mode of the one that it will replace. Where there
+// is none, only its owner may read it: it holds a conversation.
 func keepMode(old, fresh string) error {
-	mode := os.FileMode(0o644)
-	if info, err := os.Stat(old); err == nil {
-		mode = info.Mode().Perm()
+	info, err := os.Stat(old)
+	if err != nil {
+		return nil
 	}
-	return os.Chmod(fresh, mode)
+	return os.Chmod(fresh, info.Mode().Perm())
 }
 
 func buffered(w io.Writer, fill func(io.Writer) error) error {

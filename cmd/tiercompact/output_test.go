@@ -32,6 +32,31 @@ func TestWriteReplacesAPlainFileAndKeepsItsMode(t *testing.T) {
 	}
 }
 
+// What is written may hold a conversation: nobody else may read a new file, and a
+// umask may take more away.
+func TestWriteMakesFilesForTheirOwner(t *testing.T) {
+	if os.PathSeparator != '/' {
+		t.Skip("modes are those of the folder around")
+	}
+	file := filepath.Join(t.TempDir(), "out.json")
+	r, err := newRequests(filepath.Join(t.TempDir(), "requests"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(write(nil, file, fill("new")), r.write(nil)); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]os.FileMode{file: 0o600, r.folder: 0o700, filepath.Join(r.folder, "000001.json"): 0o600} {
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := info.Mode().Perm(); got&^want != 0 {
+			t.Errorf("%s has mode %v, want %v or less", path, got, want)
+		}
+	}
+}
+
 func TestWriteNeverReplacesALink(t *testing.T) {
 	dir := t.TempDir()
 	file, link := filepath.Join(dir, "file"), filepath.Join(dir, "link")

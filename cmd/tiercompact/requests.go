@@ -18,7 +18,7 @@ type requests struct {
 // newRequests makes the folder where it is missing. It must hold nothing, so
 // that what is in it afterwards is of one replay.
 func newRequests(folder string) (*requests, error) {
-	if err := os.MkdirAll(folder, 0o755); err != nil {
+	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, fmt.Errorf("write requests: %w", err)
 	}
 	entries, err := os.ReadDir(folder)
@@ -34,7 +34,7 @@ func newRequests(folder string) (*requests, error) {
 // write writes the messages of one request, as an OpenAI list.
 func (r *requests) write(t chat.Transcript) error {
 	r.last++
-	f, err := os.Create(filepath.Join(r.folder, fmt.Sprintf("%06d.json", r.last)))
+	f, err := os.OpenFile(filepath.Join(r.folder, fmt.Sprintf("%06d.json", r.last)), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return fmt.Errorf("write request %d: %w", r.last, err)
 	}

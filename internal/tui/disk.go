@@ -149,7 +149,7 @@ func (t *Talk) resume(ctx context.Context) error {
 func (t *Talk) compactor() (*tiercompact.Compactor, error) {
 	dir, err := archive.OpenDir(filepath.Join(t.o.Dir, "archive"), archive.DirOptions{})
 	if errors.Is(err, archive.ErrLocked) {
-		return nil, fmt.Errorf("%w: another chat has the folder %s open; give this one a folder of its own with --dir", archive.ErrLocked, t.o.Dir)
+		return nil, fmt.Errorf("another chat has the folder %s open; give this one a folder of its own with --dir: %w", t.o.Dir, err)
 	}
 	if err != nil {
 		return nil, err

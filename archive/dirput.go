@@ -1,0 +1,242 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// A writer is what the process that writes a session knows of its folder.
+type writer struct {
+	record formatFile            // as session.json has it
+	items  map[itemKey]knownItem // the messages that can be read
+	stamps map[string]stamp
+	// Bytes of items that were written once, and again.
+	once, again int
+}
+
+// A stamp tells whether a pack is as it was when it was read.
+type stamp struct {
+	size     int64
+	modified time.Time
+}
+
+// writer returns that of a session. It is made anew where a pack is another or
+// gone: what stood in it is written again with the next step.
+func (d *Dir) writer(session string) (*writer, error) {
+	stamps, err := d.stamps(session)
+	if err != nil {
+		return nil, err
+	}
+	if w := d.writers[session]; w != nil && maps.EqualFunc(w.stamps, stamps, stamp.equal) {
+		return w, nil
+	}
+	w := &writer{items: make(map[itemKey]knownItem), stamps: stamps}
+	v, err := d.library().packs(context.Background(), session)
+	if err != nil {
+		return nil, err
+	}
+	defer v.close()
+	in, err := v.inventory(context.Background())
+	if err != nil {
+		return nil, err
+	}
+	if w.record, err = v.format(context.Background(), v.folder, sessionFile); err != nil {
+		return nil, err
+	}
+	w.record.Steps = in.known.with(in.pruned.Steps)
+	for _, place := range slices.Concat(v.blocks, v.again) {
+		text, err := place.file.text(place.frame)
+		if err == nil {
+			err = decodeBlock(text, session, func(n int, line []byte) { w.add(n, place.file.last, line) })
+		}
+		if err != nil && !unreadable(err) {
+			return nil, err
+		}
+	}
+	d.writers[session] = w
+	return w, nil
+}
+
+// add takes an item in that stands in the file of a step.
+func (w *writer) add(n, step int, line []byte) {
+	key := keyOfItem(line)
+	old, there := w.items[key]
+	if there {
+		w.again += len(line)
+	} else {
+		w.once += len(line)
+	}
+	if step >= old.step {
+		w.items[key] = knownItem{n, step}
+	}
+	w.record.Items = max(w.record.Items, n)
+}
+
+func (s stamp) equal(o stamp) bool { return s.size == o.size && s.modified.Equal(o.modified) }
+
+// stamps returns those of the packs of a session.
+func (d *Dir) stamps(session string) (map[string]stamp, error) {
+	entries, err := os.ReadDir(d.folder(session))
+	if err != nil {
+		return nil, err
+	}
+	stamps := make(map[string]stamp)
+	for _, e := range entries {
+		if _, _, ok := packNumbers(e.Name()); !ok {
+			continue
+		}
+		info, err := e.Info()
+		if err != nil {
+			return nil, err
+		}
+		stamps[e.Name()] = stamp{info.Size(), info.ModTime()}
+	}
+	return stamps, nil
+}
+
+func (d *Dir) put(s Step) error {
+	folder, err := d.prepareFolder(s.Session)
+	if err != nil {
+		return withRemedy(err)
+	}
+	w, err := d.writer(s.Session)
+	if err != nil {
+		return withRemedy(err)
+	}
+	path := filepath.Join(folder, packName(s.Number, s.Number))
+	for _, taken := range []string{path, filepath.Join(folder, stepName(s.Number))} {
+		switch _, err := os.Lstat(taken); {
+		case err == nil:
+			return fmt.Errorf("%w: %s", ErrExists, taken)
+		case !errors.Is(err, fs.ErrNotExist):
+			return err
+		}
+	}
+	if w.record.Steps.has(s.Number) {
+		return fmt.Errorf("%w: the step was put once, and is gone", ErrExists)
+	}
+	if err := removeDrafts(folder); err != nil {
+		return err
+	}
+	if err := d.putWith(s, w, path); err != nil {
+		return withRemedy(err)
+	}
+	d.gather(s.Session, w)
+	return nil
+}
+
+// putWith writes the step and the record of it. The step is there with its own
+// file, so that one is last but for the record, which is ready by then.
+func (d *Dir) putWith(s Step, w *writer, path string) error {
+	items := &itemWriter{
+		session: s.Session, step: s.Number, known: w.items, fresh: make(map[itemKey]knownItem), next: w.record.Items + 1,
+		spare: w.once/2 - w.again, standing: make(map[itemKey]standingItem),
+	}
+	step, err := packed(s, items, w.record.Steps)
+	if err != nil {
+		return err
+	}
+	record := w.record
+	record.V, record.Session = packVersion, s.Session
+	record.Steps, record.Items = record.Steps.with(runs{{s.Number, s.Number}}), items.next-1
+	pack, err := d.disk.prepare(path, step.write)
+	if err != nil {
+		return err
+	}
+	session, err := d.disk.prepare(filepath.Join(filepath.Dir(path), sessionFile), constant(sessionText(record)))
+	if err != nil {
+		discard(pack)
+		return err
+	}
+	drafts := []draft{pack, session}
+	if err := publish(drafts...); err != nil {
+		discard(drafts...)
+		return errors.Join(err, ignoreMissing(os.Remove(path)))
+	}
+	w.record = record
+	maps.Copy(w.items, items.fresh)
+	w.once, w.again = w.once+items.written, w.again+items.repeated
+	info, err := os.Lstat(path)
+	if err != nil {
+		return err
+	}
+	w.stamps[filepath.Base(path)] = stamp{info.Size(), info.ModTime()}
+	return nil
+}
+
+func ignoreMissing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// gatherAt is how many files of a kind and size are put into one.
+const gatherAt = 32
+
+// gather puts packs together where there are many, so that a folder does not have
+// a file for each round. What cannot be put together now is with the next step.
+func (d *Dir) gather(session string, w *writer) {
+	for level := 0; ; level++ {
+		var due []string
+		more := false
+		for _, name := range slices.Sorted(maps.Keys(w.stamps)) {
+			first, last, _ := packNumbers(name)
+			switch at := levelOf(last - first + 1); {
+			case at == level:
+				due = append(due, name)
+			case at > level:
+				more = true
+			}
+		}
+		if len(due) >= gatherAt {
+			if d.gatherPacks(session, due) != nil {
+				return
+			}
+			stamps, err := d.stamps(session)
+			if err != nil {
+				return
+			}
+			w.stamps = stamps
+			more = true
+		}
+		if !more {
+			return
+		}
+	}
+}
+
+// levelOf returns how often files of as many steps were put together.
+func levelOf(steps int) (level int) {
+	for ; steps > 1; steps /= gatherAt {
+		level++
+	}
+	return level
+}
+
+// gatherPacks puts packs into one. Those that are damaged stay as they are.
+func (d *Dir) gatherPacks(session string, names []string) error {
+	v, err := d.library().packs(context.Background(), session)
+	if err != nil {
+		return err
+	}
+	defer v.close()
+	var files []*packFile
+	for _, p := range v.files {
+		if slices.Contains(names, p.name) && p.whole() {
+			files = append(files, p)
+		}
+	}
+	if len(files) < gatherAt/2 {
+		return nil
+	}
+	slices.SortFunc(files, func(a, b *packFile) int { return a.first - b.first })
+	return d.rewrite(v, files, (*packWriter).copyFrom)
+}

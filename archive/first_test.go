@@ -1,0 +1,41 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// A firstDir writes steps as the version before did: three files for each. Its
+// Put is that of the version before, cut down to what needs no care.
+type firstDir struct{ *Dir }
+
+func openFirst(t *testing.T, root string) firstDir {
+	t.Helper()
+	d, err := OpenDir(root, DirOptions{})
+	must(t, err)
+	return firstDir{d}
+}
+
+// Unwrap gives verify and prune the folder.
+func (d firstDir) Unwrap() Store { return d.Dir }
+
+func (d firstDir) Put(_ context.Context, s Step) error {
+	s, err := s.checked()
+	if err != nil {
+		return err
+	}
+	folder := d.folder(s.Session)
+	session := filepath.Join(folder, sessionFile)
+	if _, err := os.Stat(session); errors.Is(err, os.ErrNotExist) {
+		if err := errors.Join(os.MkdirAll(folder, private), os.WriteFile(session, []byte(firstSessionText(s.Session)), 0o600)); err != nil {
+			return err
+		}
+	}
+	return pack(s, nil, func(name string, fill func(io.Writer) error) error {
+		return d.disk.writeFile(filepath.Join(folder, name), fill)
+	})
+}

@@ -1,0 +1,88 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// lockWait is how long a process waits for another to end its use of a folder or
+// a session file.
+var lockWait = 2500 * time.Millisecond
+
+const lockAgain = 50 * time.Millisecond
+
+// A pathLock is a lock that says who holds it.
+type pathLock struct {
+	*flock.Flock
+	path string
+}
+
+// lockPath takes the lock in the file path, for which it waits a moment.
+func lockPath(ctx context.Context, path string) (*pathLock, error) {
+	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, planted(path, info.Mode())
+	}
+	lock := flock.New(path, flock.SetPermissions(0o600), flock.SetFlag(os.O_CREATE|os.O_RDWR|noFollow))
+	short, stop := context.WithTimeout(ctx, lockWait)
+	defer stop()
+	held, err := lock.TryLockContext(short, lockAgain)
+	switch {
+	case held:
+		l := &pathLock{lock, path}
+		l.say(holder())
+		return l, nil
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil && !errors.Is(err, context.DeadlineExceeded):
+		return nil, fmt.Errorf("lock %s: %w; make the folder writable or choose another", path, err)
+	}
+	return nil, fmt.Errorf("%w, %swhich holds %s; end that chat or proxy, choose another path, or open it for reading only", ErrLocked, whoHolds(path), path)
+}
+
+// Unlock gives the lock back.
+func (l *pathLock) Unlock() error {
+	l.say("")
+	return l.Flock.Unlock()
+}
+
+// say writes who holds the lock. It is for people alone, so that a failure of it
+// is none of the lock.
+func (l *pathLock) say(who string) {
+	f, err := openPlain(l.path, os.O_WRONLY, 0)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	if f.Truncate(0) == nil && who != "" {
+		_, _ = f.WriteString(who)
+	}
+}
+
+func holder() string {
+	return fmt.Sprintf("%d %s\n", os.Getpid(), strings.ToValidUTF8(filepath.Base(os.Args[0]), "?"))
+}
+
+// whoHolds returns what the holder of a lock wrote into it, "" where that cannot
+// be known.
+func whoHolds(path string) string {
+	f, err := openPlain(path, os.O_RDONLY, 0)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	b := make([]byte, 200)
+	n, _ := f.Read(b)
+	pid, name, ok := strings.Cut(strings.TrimSpace(string(b[:n])), " ")
+	if _, err := strconv.Atoi(pid); err != nil || !ok {
+		return ""
+	}
+	return fmt.Sprintf("%s with process id %s, ", strconv.Quote(name), pid)
+}

@@ -1,0 +1,305 @@
+package archive
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+)
+
+const (
+	packVersion = 2       // of what only this format has
+	mostNumbers = 1 << 24 // bounds what a file that says anything can make grow
+)
+
+// decodePacked is decodeLine for what is in packs.
+func decodePacked(line []byte, x interface{ version() int }) error {
+	err := json.Unmarshal(line, x)
+	switch v := x.version(); {
+	case v > packVersion:
+		return fmt.Errorf("%w (format %d, this one reads %d); read it with that one", ErrVersion, v, packVersion)
+	case err != nil:
+		return fmt.Errorf("%w: %w", ErrDamaged, err)
+	case v < 1:
+		return fmt.Errorf("%w: no format version", ErrDamaged)
+	}
+	return nil
+}
+
+// packs are the packs of a session, open for reading.
+type packs struct {
+	library
+	session, folder string
+	names           []string // of all files of the folder
+	files           []*packFile
+	closers         []io.Closer
+
+	blocks []itemPlace // by number
+	again  []itemPlace // copies of some of these
+	cache  []cachedBlock
+}
+
+// An itemPlace is a frame of items.
+type itemPlace struct {
+	file *packFile
+	frame
+}
+
+type cachedBlock struct {
+	place itemPlace
+	lines map[int][]byte
+	err   error
+}
+
+// cachedMost is how many blocks are kept while steps are read.
+const cachedMost = 64
+
+// packs opens the packs of a session. They must be closed. Another process may
+// put steps together meanwhile: then the names are listed again.
+func (l library) packs(ctx context.Context, session string) (v *packs, err error) {
+	const tries = 5
+	for range tries {
+		if v, err = l.openPacks(ctx, session); !errors.Is(err, fs.ErrNotExist) {
+			return v, err
+		}
+	}
+	return nil, err
+}
+
+func (l library) openPacks(ctx context.Context, session string) (*packs, error) {
+	v := &packs{library: l, session: session, folder: folderName(session)}
+	var err error
+	if v.names, err = l.names(ctx, v.folder); err != nil {
+		return nil, err
+	}
+	for _, name := range v.names {
+		first, last, ok := packNumbers(name)
+		if !ok {
+			continue
+		}
+		if err := v.open(ctx, name, first, last); err != nil {
+			v.close()
+			return nil, err
+		}
+	}
+	// The longest first: it has what an interrupted process left of shorter ones.
+	slices.SortStableFunc(v.files, func(a, b *packFile) int {
+		return cmp.Or(cmp.Compare(b.last-b.first, a.last-a.first), cmp.Compare(a.first, b.first))
+	})
+	for _, p := range v.files {
+		for _, f := range p.frames {
+			switch {
+			case p.foreign:
+			case f.kind == frameItems:
+				v.blocks = append(v.blocks, itemPlace{p, f})
+			case f.kind == frameAgain:
+				v.again = append(v.again, itemPlace{p, f})
+			}
+		}
+	}
+	slices.SortStableFunc(v.blocks, func(a, b itemPlace) int { return cmp.Compare(a.first, b.first) })
+	return v, nil
+}
+
+func (v *packs) open(ctx context.Context, name string, first, last int) error {
+	p := &packFile{packScan: &packScan{name: name, first: first, last: last, places: make(map[frameKey]int)}}
+	v.files = append(v.files, p)
+	f, err := v.library.open(ctx, v.folder, name)
+	if err == nil {
+		v.closers = append(v.closers, f)
+		err = p.access(f)
+	}
+	path := v.path(v.folder, name)
+	if err == nil && v.scans != nil {
+		if known, ok := v.scans.Load(path); ok {
+			if scan := known.(*packScan); scan.size == p.size && scan.modified.Equal(p.modified) { // nothing else is kept there
+				p.packScan = scan
+				return nil
+			}
+		}
+	}
+	if err == nil {
+		err = p.scan()
+	}
+	if err == nil {
+		err = p.readHead(v.session)
+	}
+	if err == nil && v.scans != nil {
+		v.scans.Store(path, p.packScan)
+	}
+	if unreadable(err) {
+		p.damages, p.foreign, err = append(p.damages, err), true, nil
+	}
+	return err
+}
+
+// access makes what r has readable at any place.
+func (p *packFile) access(r io.ReadCloser) error {
+	if f, ok := r.(interface {
+		io.ReaderAt
+		Stat() (fs.FileInfo, error)
+	}); ok {
+		info, err := f.Stat()
+		if err != nil {
+			return spoilt(err)
+		}
+		p.f, p.size, p.modified = f, info.Size(), info.ModTime()
+		return nil
+	}
+	b, err := io.ReadAll(r)
+	p.f, p.size = bytes.NewReader(b), int64(len(b))
+	return err
+}
+
+func (v *packs) close() {
+	for _, c := range v.closers {
+		c.Close()
+	}
+}
+
+// numbers returns the numbers of the steps that files say they have.
+func (v *packs) numbers() (numbers []int) {
+	for _, p := range v.files {
+		if p.foreign {
+			continue
+		}
+		numbers = slices.AppendSeq(numbers, p.head.Steps.all())
+		for _, f := range p.frames { // where the first frame is damaged
+			if len(p.head.Steps) == 0 && f.kind == frameHead && p.names(f.first) {
+				numbers = append(numbers, f.first)
+			}
+		}
+	}
+	slices.Sort(numbers)
+	return slices.Compact(numbers)
+}
+
+// names reports whether step n may be in p.
+func (p *packFile) names(n int) bool { return p.first <= n && n <= p.last }
+
+// frameOf returns the text of a frame of step n: of several files that have it,
+// the first in which it can be read.
+func (v *packs) frameOf(kind string, n int) (text []byte, err error) {
+	err = fs.ErrNotExist
+	for _, p := range v.files {
+		if p.foreign || !p.names(n) {
+			continue
+		}
+		f, ok := p.find(kind, n)
+		var bad error
+		if ok {
+			if text, bad = p.text(f); bad == nil {
+				return text, nil
+			}
+		} else if p.head.Steps.has(n) {
+			bad = fmt.Errorf("%w: its %s cannot be found", ErrDamaged, kind)
+		}
+		if bad != nil {
+			err = &Damage{Session: v.session, Step: n, File: v.path(v.folder, p.name), Err: bad}
+		}
+	}
+	return nil, err
+}
+
+// header returns the header of step n, or fs.ErrNotExist.
+func (v *packs) header(n int) (h headerLine, err error) {
+	for _, p := range v.files {
+		if known, ok := p.headers.Load(n); ok && !p.foreign {
+			return known.(headerLine), nil // nothing else is kept there
+		}
+	}
+	text, err := v.frameOf(frameHead, n)
+	if err != nil {
+		return h, err
+	}
+	if err = decodePacked(text, &h); err == nil && h.Number != n {
+		err = fmt.Errorf("%w: it is of step %d", ErrDamaged, h.Number)
+	}
+	if err == nil && h.Session != v.session {
+		err = fmt.Errorf("%w: it is of session %q", ErrDamaged, h.Session)
+	}
+	if err != nil {
+		return headerLine{}, &Damage{Session: v.session, Step: n, File: v.path(v.folder, v.fileOf(n)), Err: err}
+	}
+	h.settle()
+	h.packed = true
+	for _, p := range v.files {
+		if p.head.Steps.has(n) && !p.foreign {
+			p.headers.Store(n, h)
+			break
+		}
+	}
+	return h, nil
+}
+
+// fileOf returns the name of the file with step n.
+func (v *packs) fileOf(n int) string {
+	for _, p := range v.files {
+		if !p.foreign && (p.head.Steps.has(n) || p.names(n) && p.first == p.last) {
+			return p.name
+		}
+	}
+	return packName(n, n)
+}
+
+// line returns the JSON of item n.
+func (v *packs) line(n int) ([]byte, error) {
+	at, found := slices.BinarySearchFunc(v.blocks, n, func(p itemPlace, n int) int { return cmp.Compare(p.first, n) })
+	if found { // behind the last of those that begin with n
+		for at < len(v.blocks) && v.blocks[at].first == n {
+			at++
+		}
+	}
+	var err error
+	const near = 8 // blocks overlap only where an interrupted process left a file
+	for i := at - 1; i >= 0 && i >= at-near; i-- {
+		p := v.blocks[i]
+		if p.last < n {
+			continue
+		}
+		lines, bad := v.block(p)
+		if line, ok := lines[n]; ok && bad == nil {
+			return line, nil
+		}
+		if bad != nil {
+			err = &Damage{File: v.path(v.folder, p.file.name), Err: bad}
+		}
+	}
+	for _, p := range v.again {
+		if p.first > n || p.last < n {
+			continue
+		}
+		if lines, bad := v.block(p); bad == nil && lines[n] != nil {
+			return lines[n], nil
+		}
+	}
+	if err == nil {
+		err = fmt.Errorf("%w: message %d of the session is missing", ErrDamaged, n)
+	}
+	return nil, err
+}
+
+// block returns the items of a frame.
+func (v *packs) block(p itemPlace) (map[int][]byte, error) {
+	for _, c := range v.cache {
+		if c.place.file == p.file && c.place.at == p.at {
+			return c.lines, c.err
+		}
+	}
+	c := cachedBlock{place: p, lines: make(map[int][]byte)}
+	text, err := p.file.text(p.frame)
+	if err == nil {
+		err = decodeBlock(text, v.session, func(n int, line []byte) { c.lines[n] = line })
+	}
+	c.err = err
+	if len(v.cache) >= cachedMost {
+		v.cache = v.cache[1:]
+	}
+	v.cache = append(v.cache, c)
+	return c.lines, c.err
+}
