@@ -126,7 +126,7 @@ func openSession(path string, disk disk) (*SessionFile, State, error) {
 	if err != nil {
 		return nil, State{}, err
 	}
-	s, r, err := readSession(f.path)
+	s, r, err := readSession(path)
 	if err == nil {
 		err = f.mend(s, r)
 	}

@@ -228,7 +228,7 @@ func TestTornSessionGoesOn(t *testing.T) {
 	whole, _ := sessionBytes(t)
 	old, err := os.ReadFile(filepath.Join("testdata", "session-v1.jsonl"))
 	must(t, err)
-	_, r, err := decodeSession(bytes.NewReader(whole), mark{})
+	_, r, err := decodeSession(bytes.NewReader(whole), nil)
 	must(t, err)
 	var next bytes.Buffer
 	_, err = encodeRecord(&next, sessionLine{Message: &message{Message: text("w")}}, r.at)

@@ -121,7 +121,7 @@ func TestCutOrReplacedSessionFileIsFoundWhenItIsOpened(t *testing.T) {
 		},
 		"another history": func(t *testing.T, path string, b []byte) {
 			f := bytes.SplitAfter(b, []byte("\n"))
-			_, r, err := decodeSession(bytes.NewReader(f[0]), mark{})
+			_, r, err := decodeSession(bytes.NewReader(f[0]), nil)
 			must(t, err)
 			more, _, err := encodeRecords(bytesLines(20), r.at)
 			must(t, err, os.WriteFile(path, append(bytes.Clone(f[0]), more...), 0o600))

@@ -33,9 +33,9 @@ type brokenLine struct {
 	err   error
 }
 
-// listRecords lists the records of a session file. m is the mark of what was
+// listRecords lists the records of a session file. The marks are of what was
 // written there last.
-func listRecords(text []byte, m mark) *recordList {
+func listRecords(text []byte, marks []mark) *recordList {
 	l := new(recordList)
 	byNumber := make(map[int]listed)
 	highest, n := 0, 0
@@ -61,7 +61,7 @@ func listRecords(text []byte, m mark) *recordList {
 		l.records = append(l.records, x)
 	}
 	slices.SortFunc(l.records, func(a, b listed) int { return a.Number - b.Number })
-	l.numberDamages(highest, m)
+	l.numberDamages(highest, marks)
 	return l
 }
 
@@ -133,10 +133,14 @@ func (l *recordList) place(x listed, byNumber map[int]listed, highest int) {
 
 // numberDamages gives the numbers that are missing to the lines that are broken,
 // where they stood, and notes those for which there is no line.
-func (l *recordList) numberDamages(highest int, m mark) {
+func (l *recordList) numberDamages(highest int, marks []mark) {
 	behind := make(map[int][]brokenLine) // by the number before them
 	for _, b := range l.broken {
 		behind[b.after] = append(behind[b.after], b)
+	}
+	most := 0
+	for _, m := range marks {
+		most = max(most, m.Number)
 	}
 	for i := -1; i < len(l.records); i++ {
 		at, next := 0, highest+1
@@ -146,19 +150,27 @@ func (l *recordList) numberDamages(highest int, m mark) {
 		if i+1 < len(l.records) {
 			next = l.records[i+1].Number
 		} else { // behind the last
-			next = max(at+1+len(behind[at]), m.Number+1)
+			next = max(at+1+len(behind[at]), most+1)
 		}
 		l.gap(at, next, behind[at])
 	}
-	switch first := l.records; {
-	case len(first) == 0 || m.Number == 0:
-	case first[0].Number == 1 && first[0].sum != m.First:
+	for _, m := range marks {
+		l.compare(m)
+	}
+}
+
+// compare notes a record that is not the one that m is of.
+func (l *recordList) compare(m mark) {
+	if len(l.records) == 0 {
+		return
+	}
+	if first := l.records[0]; first.Number == 1 && first.sum != m.First {
 		l.damages = append(l.damages, RecordDamage{Err: fmt.Errorf("%w: another session file was put in the place of the one that was written here", ErrDamaged), Lost: true})
-	default:
-		i, there := slices.BinarySearchFunc(first, m.Number, func(x listed, n int) int { return x.Number - n })
-		if there && first[i].sum != m.Sum {
-			l.damages = append(l.damages, RecordDamage{Line: first[i].line, Record: m.Number, Err: fmt.Errorf("%w: it is not the one that was written here: the file is another copy", ErrDamaged), Lost: true})
-		}
+		return
+	}
+	i, there := slices.BinarySearchFunc(l.records, m.Number, func(x listed, n int) int { return x.Number - n })
+	if there && l.records[i].sum != m.Sum {
+		l.damages = append(l.damages, RecordDamage{Line: l.records[i].line, Record: m.Number, Err: fmt.Errorf("%w: it is not the one that was written here: the file is another copy", ErrDamaged), Lost: true})
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 )
 
 // A mark says how far a session file was written, so that one that was cut, or
@@ -23,14 +24,39 @@ const (
 	markLength = 128
 )
 
-// readMark returns the mark of the session file path, the zero mark where there
-// is none.
-func readMark(path string) (m mark) {
+// readMarks returns the marks of the session file path: that of the file, and
+// where path is a link, that of a file which had its name before. Where there is
+// none, nothing is compared.
+func readMarks(path string) []mark {
 	real, err := realPath(path)
 	if err != nil {
-		return m
+		return nil
 	}
-	f, err := os.Open(sessionLock(real))
+	var all []mark
+	for _, name := range namesOf(path, real) {
+		if m := readMark(name); m.Number > 0 {
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+// namesOf returns the paths whose marks are of the session file path, which leads
+// to real.
+func namesOf(path, real string) []string {
+	folder, err := filepath.EvalSymlinks(filepath.Dir(path))
+	if err == nil {
+		folder, err = filepath.Abs(folder)
+	}
+	own := filepath.Join(folder, filepath.Base(path))
+	if err != nil || own == real {
+		return []string{real}
+	}
+	return []string{real, own}
+}
+
+func readMark(path string) (m mark) {
+	f, err := os.Open(sessionLock(path))
 	if err != nil {
 		return m
 	}
@@ -57,21 +83,25 @@ func writeMark(path string, m mark) {
 	_, _ = f.WriteAt(append(text, bytes.Repeat([]byte{' '}, markLength-len(text))...), markAt)
 }
 
-// check compares the record at, which was read, with the mark.
-func (m mark) check(at position) error {
-	switch {
-	case m.Number > 0 && at.number == 1 && at.sum != m.First:
-		return fmt.Errorf("%w: another session file was put in the place of the one that was written here", ErrDamaged)
-	case at.number > 0 && at.number == m.Number && at.sum != m.Sum:
-		return fmt.Errorf("%w: record %d is not the one that was written here: it is of another copy of the file", ErrDamaged, at.number)
+// checkMarks compares the record at, which was read, with marks.
+func checkMarks(marks []mark, at position) error {
+	for _, m := range marks {
+		switch {
+		case at.number == 1 && at.sum != m.First:
+			return fmt.Errorf("%w: another session file was put in the place of the one that was written here", ErrDamaged)
+		case at.number > 0 && at.number == m.Number && at.sum != m.Sum:
+			return fmt.Errorf("%w: record %d is not the one that was written here: the file is another copy", ErrDamaged, at.number)
+		}
 	}
 	return nil
 }
 
-// checkEnd compares the last record that was read with the mark.
-func (m mark) checkEnd(at position) error {
-	if at.number < m.Number {
-		return fmt.Errorf("%w: the file ends behind record %d, and %d were written: it was cut, or is an older copy", ErrDamaged, at.number, m.Number)
+// checkEnd compares the last record that was read with marks.
+func checkEnd(marks []mark, at position) error {
+	for _, m := range marks {
+		if at.number < m.Number {
+			return fmt.Errorf("%w: the file ends behind record %d, and %d were written: it was cut, or is an older copy", ErrDamaged, at.number, m.Number)
+		}
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ func ReadSession(path string) (State, error) {
 
 // DecodeSession returns how a session stands, out of the text of its file.
 func DecodeSession(text io.Reader) (State, error) {
-	s, _, err := decodeSession(text, mark{})
+	s, _, err := decodeSession(text, nil)
 	return s, err
 }
 
@@ -41,19 +41,19 @@ type reader struct {
 	unended bool  // the last record is whole but for its line feed
 }
 
-// readSession reads the file, and then compares it with the mark of what was
+// readSession reads the file, and then compares it with the marks of what was
 // written there last.
 func readSession(path string) (State, *reader, error) {
-	m := readMark(path) // first: another process may write on
+	marks := readMarks(path) // first: another process may write on
 	f, err := os.Open(path)
 	if err != nil {
 		return State{}, nil, err
 	}
 	defer f.Close()
-	return decodeSession(f, m)
+	return decodeSession(f, marks)
 }
 
-func decodeSession(text io.Reader, m mark) (State, *reader, error) {
+func decodeSession(text io.Reader, marks []mark) (State, *reader, error) {
 	r := &reader{state: State{Since: -1}}
 	b := bufio.NewReaderSize(text, 1<<16)
 	for last := false; !last; {
@@ -68,7 +68,7 @@ func decodeSession(text io.Reader, m mark) (State, *reader, error) {
 		if err := r.line(line, last); err != nil {
 			return State{}, nil, r.fail(err)
 		}
-		if err := m.check(r.at); err != nil {
+		if err := checkMarks(marks, r.at); err != nil {
 			return State{}, nil, r.fail(err)
 		}
 		r.lines++
@@ -76,7 +76,7 @@ func decodeSession(text io.Reader, m mark) (State, *reader, error) {
 	if r.state.Meta.Session == "" {
 		return State{}, nil, fmt.Errorf("%w: it does not begin with the session's record", ErrDamaged)
 	}
-	if err := m.checkEnd(r.at); err != nil {
+	if err := checkEnd(marks, r.at); err != nil {
 		return State{}, nil, r.fail(err)
 	}
 	return r.state, r, nil

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/edit"
 )
 
@@ -78,12 +79,12 @@ func CheckSession(ctx context.Context, path string, store Store) (State, Recover
 }
 
 func checkSessionFile(ctx context.Context, path string, store Store) (State, Recovery, error) {
-	m := readMark(path)
+	marks := readMarks(path)
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return State{}, Recovery{}, err
 	}
-	return recoverState(ctx, text, store, m, strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)))
+	return recoverState(ctx, text, store, marks, strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)))
 }
 
 // DecodeDamagedSession is [DecodeSession] for a text of which records may be
@@ -93,7 +94,7 @@ func DecodeDamagedSession(text io.Reader) (State, Recovery, error) {
 	if err != nil {
 		return State{}, Recovery{}, err
 	}
-	return recoverState(context.Background(), b, nil, mark{}, "session")
+	return recoverState(context.Background(), b, nil, nil, "session")
 }
 
 // RecoverSession is [OpenSession] for a file that may be damaged, see
@@ -125,6 +126,9 @@ func recoverSession(ctx context.Context, path string, store Store, disk disk) (*
 	if err == nil {
 		r.Kept, err = f.replace(w, ".damaged")
 	}
+	for _, name := range namesOf(path, f.path)[1:] { // its mark is of a file that is no longer there
+		writeMark(name, mark{})
+	}
 	if err != nil {
 		return nil, s, r, errors.Join(err, f.hold.release())
 	}
@@ -153,8 +157,8 @@ type roundFate struct {
 	made   bool
 }
 
-func recoverState(ctx context.Context, text []byte, store Store, m mark, session string) (State, Recovery, error) {
-	l := listRecords(text, m)
+func recoverState(ctx context.Context, text []byte, store Store, marks []mark, session string) (State, Recovery, error) {
+	l := listRecords(text, marks)
 	if len(l.records) == 0 && l.newer != nil {
 		return State{}, Recovery{}, l.newer
 	}
@@ -281,7 +285,7 @@ func (r *recovery) round(x listed) error {
 		if err != nil {
 			return err
 		}
-		if step == nil || len(step.Before) != made.Edits.Seen {
+		if step == nil || !before(*step, made) {
 			r.damage(x, fmt.Errorf("%w: round %d is not made: what it was made on is not there, and the messages stay as they were", ErrDamaged, made.Number))
 			r.rounds = append(r.rounds, roundFate{number: made.Number})
 			return nil
@@ -295,6 +299,38 @@ func (r *recovery) round(x listed) error {
 	}
 	r.rounds = append(r.rounds, roundFate{number: made.Number, stands: true, made: true})
 	return nil
+}
+
+// before reports whether step has the conversation that a round was made on. A
+// session of the same id may have had a step of that number before this one.
+func before(step Step, made Round) bool {
+	e := made.Edits
+	return len(step.Before) == e.Seen && (len(step.Redacted) > 0 || e.Sum == "" || e.Sum == edit.Sum(step.Before))
+}
+
+// ofThis reports whether a step has messages of this conversation, and none that
+// is another one of the same id.
+func (r *recovery) ofThis(s Step) bool {
+	own := make(map[string]chat.Message, len(r.state.Messages))
+	for _, m := range r.state.Messages {
+		own[m.ID] = m
+	}
+	redacted := make(map[int]bool, len(s.Redacted))
+	for _, i := range s.Redacted {
+		redacted[i] = true
+	}
+	known := false
+	for i, m := range s.Before {
+		o, ok := own[m.ID]
+		if !ok || redacted[i] || o.State != m.State {
+			continue
+		}
+		if !edit.Same(o, m) {
+			return false
+		}
+		known = true
+	}
+	return known
 }
 
 // undo takes the newest round back, where it was made.
@@ -339,7 +375,7 @@ func (r *recovery) takeNewest() error {
 		return nil
 	}
 	step, err := r.step(newest)
-	if err == nil && step != nil && len(r.toldBy(*step)) > 0 {
+	if err == nil && step != nil && r.ofThis(*step) && len(r.toldBy(*step)) > 0 {
 		r.goOnFrom(*step)
 		r.state.Number = max(r.state.Number, newest)
 	}

@@ -196,7 +196,7 @@ func keepAside(path, kind string) (string, error) {
 // what is in memory.
 func (f *SessionFile) whole() (wholeFile, error) {
 	own := func() *io.SectionReader { return io.NewSectionReader(f.hold.own, 0, f.size) }
-	_, r, err := decodeSession(own(), mark{})
+	_, r, err := decodeSession(own(), nil)
 	if err == nil && r.at == f.at && r.end == f.size {
 		return wholeFile{text: own(), first: f.first, at: f.at, shared: f.shared, rounds: f.state.Rounds, older: f.older}, nil
 	}
