@@ -43,6 +43,7 @@ type SessionFile struct {
 	mu       sync.Mutex // guards what follows; held while a record is written
 	name     string     // as the caller gave it
 	path     string     // without links
+	names    []string   // paths by which it may be opened next, path first
 	link     string     // name from the root, where that leads to path by links; else ""
 	disk     disk
 	file     file // to add to
@@ -90,7 +91,7 @@ func createSession(path string, meta Meta, disk disk) (*SessionFile, error) {
 	f.state = State{Meta: meta, Since: -1}
 	text, at, err := encodeRecords([]sessionLine{{Meta: &meta}}, position{})
 	if err == nil {
-		writeMark(f.path, mark{})
+		f.mark(mark{})
 		if err = disk.writeFile(f.path, constant(string(text))); err != nil {
 			err = withRemedy(err)
 		}
@@ -147,7 +148,7 @@ func lockSession(path string, disk disk) (*SessionFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &SessionFile{name: path, path: real, disk: disk}
+	f := &SessionFile{name: path, path: real, names: namesOf(path, real), disk: disk}
 	if whole, err := filepath.Abs(path); err == nil && whole != real {
 		f.link = whole
 	}
@@ -218,7 +219,14 @@ func (f *SessionFile) openEnd() error {
 	return err
 }
 
-func (f *SessionFile) markEnd() { writeMark(f.path, mark{f.first, f.at.number, f.at.sum}) }
+func (f *SessionFile) markEnd() { f.mark(mark{f.first, f.at.number, f.at.sum}) }
+
+// mark writes m under every name of the file that may be opened next.
+func (f *SessionFile) mark(m mark) {
+	for _, name := range f.names {
+		writeMark(name, m)
+	}
+}
 
 // Append adds m to the conversation.
 func (f *SessionFile) Append(m chat.Message) error {

@@ -72,7 +72,7 @@ func readMark(path string) (m mark) {
 // write is missed by nobody but whoever cuts the file.
 func writeMark(path string, m mark) {
 	text, err := json.Marshal(m)
-	f, openErr := os.OpenFile(sessionLock(path), os.O_WRONLY, 0)
+	f, openErr := os.OpenFile(sessionLock(path), os.O_WRONLY|os.O_CREATE, 0o600)
 	if err != nil || openErr != nil {
 		return
 	}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io/fs"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -222,10 +221,7 @@ func (h *history) restart() {
 		h.goOn(f, s)
 	case errors.Is(err, ErrDamaged):
 		h.recover()
-	case errors.Is(err, fs.ErrNotExist):
-		h.Gone++
-		h.create()
-	default: // a folder in its place
+	default: // it is gone, a folder, or a link to nothing
 		must(h.T, os.RemoveAll(h.path))
 		h.Gone++
 		h.create()

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -126,9 +127,6 @@ func recoverSession(ctx context.Context, path string, store Store, disk disk) (*
 	if err == nil {
 		r.Kept, err = f.replace(w, ".damaged")
 	}
-	for _, name := range namesOf(path, f.path)[1:] { // its mark is of a file that is no longer there
-		writeMark(name, mark{})
-	}
 	if err != nil {
 		return nil, s, r, errors.Join(err, f.hold.release())
 	}
@@ -216,6 +214,7 @@ func (r *recovery) take(x listed) error {
 	case x.Undo != nil:
 		return r.undo(x)
 	case x.Cut != nil && r.unsure:
+		r.uncut = true
 		r.damage(x, fmt.Errorf("%w: its cut to %d messages is not made: records before it are missing", ErrDamaged, *x.Cut))
 	case x.Set != nil && r.unsure:
 		r.set(*x.Set)
@@ -422,9 +421,10 @@ func (r *recovery) goOnFrom(s Step) {
 			t[i] = r.state.Messages[k]
 		}
 	}
+	more := false // messages behind those of the step, of which some may be missing or cut off
 	for _, m := range r.state.Messages[last+1:] {
 		if !known[m.ID] {
-			t = append(t, m)
+			t, more = append(t, m), true
 		}
 	}
 	for _, i := range r.toldBy(s) {
@@ -435,7 +435,11 @@ func (r *recovery) goOnFrom(s Step) {
 	for i := range r.rounds {
 		r.rounds[i].stands = false
 	}
-	r.unsure = false
+	r.unsure = more && r.uncut
+	for _, d := range r.Damages {
+		r.unsure = r.unsure || d.Lost && d.Step == 0 && d.Record <= r.at.number
+	}
+	r.uncut = r.uncut && more
 }
 
 // toldBy returns which damages a step makes good: those of records before the
@@ -448,8 +452,14 @@ func (r *recovery) toldBy(s Step) (damages []int) {
 			newest, more = max(newest, n), len(s.Before)-1-i
 		}
 	}
+	after := math.MaxInt // the first record that the step, which is older, does not know
+	for _, n := range r.recordOf {
+		if n > newest {
+			after = min(after, n)
+		}
+	}
 	for i, d := range r.Damages {
-		if !d.Lost || d.Step > 0 || d.Record == 0 {
+		if !d.Lost || d.Step > 0 || d.Record == 0 || max(d.Record, d.Until) > after {
 			continue
 		}
 		if until := max(d.Record, d.Until); until > newest {

@@ -139,7 +139,7 @@ func (f *SessionFile) replace(w wholeFile, kind string) (kept string, err error)
 		discard(d)
 		return "", err
 	}
-	writeMark(f.path, mark{}) // there may be fewer records than it says
+	f.mark(mark{}) // there may be fewer records than it says
 	if err := publish(d); err != nil {
 		discard(d)
 		return kept, err
