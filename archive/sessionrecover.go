@@ -142,6 +142,7 @@ type recovery struct {
 	state    State
 	shared   sharing
 	at       position // of the last record that was taken
+	uncut    bool     // a cut was not made
 	unsure   bool     // the conversation may not be what the next record is about
 	rounds   []roundFate
 	recordOf map[string]int // by id of a message

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tiercompact/tiercompact"
@@ -47,7 +48,8 @@ type Talk struct {
 	session *tiercompact.Session
 	model   Model
 	told    func(Event)    // is told what happens, by the goroutine that calls the talk; nil: nobody is
-	close   []func() error // in order
+	close   []func() error // last first
+	notes   []string       // see Notes
 
 	gate   cooldown.Gate
 	pause  cooldown.State
@@ -359,10 +361,14 @@ func (t *Talk) request(ctx context.Context, tools bool) (model.Answer, error) {
 	return a, errors.Join(err, kept)
 }
 
-// Close ends the chat; its session can be resumed.
+// Close ends the chat; its session can be resumed. The error says what of it is
+// not on disk.
 func (t *Talk) Close() error {
 	var errs []error
-	for _, c := range t.close {
+	if t.session != nil {
+		errs = append(errs, t.session.Close())
+	}
+	for _, c := range slices.Backward(t.close) {
 		errs = append(errs, c())
 	}
 	return errors.Join(errs...)
