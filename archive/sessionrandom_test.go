@@ -252,6 +252,9 @@ func (h *history) recover() {
 		for _, m := range step.Before {
 			there[m.ID] = true
 		}
+		for _, m := range step.Edits.Steps[0][0].New {
+			there[m.ID] = true
+		}
 	}
 	missing, most, lost := 0, 0, r.Lost()
 	for _, m := range h.now {
