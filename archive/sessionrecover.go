@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -444,8 +443,8 @@ func (r *recovery) goOnFrom(s Step) {
 }
 
 // toldBy returns which damages a step makes good: those of records before the
-// newest one whose message it knows, and behind that as many as it has messages
-// of which no record is there.
+// newest one whose message it knows, and behind that, where no record is newer,
+// as many as it has messages of which no record is there.
 func (r *recovery) toldBy(s Step) (damages []int) {
 	newest, more := 0, len(s.Before)
 	for i, m := range s.Before {
@@ -453,14 +452,13 @@ func (r *recovery) toldBy(s Step) (damages []int) {
 			newest, more = max(newest, n), len(s.Before)-1-i
 		}
 	}
-	after := math.MaxInt // the first record that the step, which is older, does not know
 	for _, n := range r.recordOf {
 		if n > newest {
-			after = min(after, n)
+			more = 0 // it is older than that record, and what it has may be of what was cut off since
 		}
 	}
 	for i, d := range r.Damages {
-		if !d.Lost || d.Step > 0 || d.Record == 0 || max(d.Record, d.Until) > after {
+		if !d.Lost || d.Step > 0 || d.Record == 0 {
 			continue
 		}
 		if until := max(d.Record, d.Until); until > newest {
