@@ -30,9 +30,9 @@ func newChatCommand() *cobra.Command {
 		Long: `chat is a chat with a local model whose conversation never outgrows the model's
 window: it is compacted as it goes on, and nothing is lost. It is on disk after
 each message, and --resume goes on with it, also where the chat was killed. Each
-record of the file has a checksum: a damaged one is an error that names the line,
-and --resume --lenient goes on with the others and with what the archive has. A
-file that is removed, replaced or cut during the chat is written anew.
+record of its file has a checksum. A damaged one is an error that names the
+line; --resume --lenient goes on with the others and with what the archive has.
+A file that is removed, replaced or cut during the chat is written anew.
 
 A compaction follows an answer, while you read it; what you type meanwhile is
 sent when it has ended. Your own message leads to one only if the request would
