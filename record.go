@@ -52,14 +52,57 @@ func (s *Session) record(write func(Recorder) error) error {
 	if s.recorder == nil {
 		return nil
 	}
+	defer s.noteRestorations()
+	if err := s.recordMissed(); err != nil {
+		return err
+	}
+	if err := write(s.recorder); err != nil {
+		return fmt.Errorf("record session: %w", err)
+	}
+	return nil
+}
+
+// recordMissed has the recorder write what it has missed. Its caller holds the
+// lock.
+func (s *Session) recordMissed() error {
 	for len(s.missed) > 0 {
 		if err := s.missed[0](s.recorder); err != nil {
 			return fmt.Errorf("record session: %w", err)
 		}
 		s.missed = s.missed[1:]
 	}
-	if err := write(s.recorder); err != nil {
-		return fmt.Errorf("record session: %w", err)
+	return nil
+}
+
+// noteRestorations keeps what a recorder says of a file that it had to write
+// anew, until a report tells it. Its caller holds the lock.
+func (s *Session) noteRestorations() {
+	if f, ok := s.recorder.(interface{ Restorations() []archive.Restoration }); ok {
+		s.restored = append(s.restored, f.Restorations()...)
+	}
+}
+
+// tellRestorations warns of files that were written anew.
+func (s *Session) tellRestorations(report *Report) {
+	s.mu.Lock()
+	restored := s.restored
+	s.restored = nil
+	s.mu.Unlock()
+	for _, r := range restored {
+		s.tellWarning(report, r.String())
+	}
+}
+
+// writeMissed writes what the recorder has missed, or says how much that is.
+func (s *Session) writeMissed() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.recorder == nil {
+		return nil
+	}
+	defer s.noteRestorations()
+	if err := s.recordMissed(); err != nil {
+		return fmt.Errorf("session %q: %d changes are not on disk, the newest messages among them: %w", s.id, len(s.missed), s.cfg.shown(err))
 	}
 	return nil
 }

@@ -39,6 +39,7 @@ type Session struct {
 
 	recorder Recorder
 	missed   []func(Recorder) error // what the recorder could not write, oldest first
+	restored []archive.Restoration  // what no report has told yet
 	resumed  bool
 }
 
@@ -91,6 +92,7 @@ func (s *Session) AddMessage(ctx context.Context, m chat.Message) (Report, error
 	s.mu.Unlock()
 	report, err := s.carryOut(ctx, d)
 	report.Message = id
+	s.tellRestorations(&report)
 	return report, err
 }
 
@@ -103,7 +105,9 @@ func (s *Session) Check(ctx context.Context) (Report, error) {
 	}
 	d := s.decide()
 	s.mu.Unlock()
-	return s.carryOut(ctx, d)
+	report, err := s.carryOut(ctx, d)
+	s.tellRestorations(&report)
+	return report, err
 }
 
 // AddFile adds a file that the user hands over, as a user message that holds
@@ -236,13 +240,15 @@ func (s *Session) SetCalibration(c tokens.Calibration) {
 	s.cal, s.anchor = c.Void(), 0
 }
 
-// Close ends the session: what is added afterwards is refused. The archive
-// stays open, it belongs to the compactor.
+// Close ends the session: what is added afterwards is refused. What its recorder
+// could not write so far is written; the error says how much of it could not be.
+// The recorder and the archive stay open, they belong to the caller and the
+// compactor.
 func (s *Session) Close() error {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.closed = true
-	return nil
+	s.mu.Unlock()
+	return s.writeMissed()
 }
 
 // tokens returns the tokens of the conversation as the server would count them.

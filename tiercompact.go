@@ -17,6 +17,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/tiercompact/tiercompact/archive"
@@ -111,8 +113,21 @@ func (c *Compactor) Forget(id string) {
 	delete(c.replays, id)
 }
 
-// Close closes the archive.
-func (c *Compactor) Close() error { return c.cfg.Archive.Close() }
+// Close writes what the recorders of its sessions could not write so far, and
+// closes the archive.
+func (c *Compactor) Close() error {
+	c.mu.Lock()
+	sessions := make([]*Session, 0, len(c.sessions))
+	for _, id := range slices.Sorted(maps.Keys(c.sessions)) {
+		sessions = append(sessions, c.sessions[id])
+	}
+	c.mu.Unlock()
+	var errs []error
+	for _, s := range sessions {
+		errs = append(errs, s.writeMissed())
+	}
+	return errors.Join(append(errs, c.cfg.Archive.Close())...)
+}
 
 // counter returns the functions that count texts, messages and tool schemas.
 func (cfg Config) counter() (text func(string) int, message func(chat.Message) int, tools func([]byte) int, err error) {

@@ -77,7 +77,11 @@ func (s *Session) takeBack(at time.Time, report *Report) error {
 	last := s.rounds[len(s.rounds)-1]
 	err := s.record(func(f Recorder) error {
 		if last.recorded {
-			return f.Undo(at)
+			err := f.Undo(at)
+			if !errors.Is(err, archive.ErrNotFound) {
+				return err
+			}
+			last.recorded = false
 		}
 		return f.Cut(0) // f does not know the round: all is told anew
 	})

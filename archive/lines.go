@@ -55,6 +55,11 @@ func (h *head) version() int { return h.V }
 // decodeLine decodes one record into x. A record of a later version is
 // ErrVersion, whatever else is in it.
 func decodeLine(line []byte, x interface{ version() int }) error {
+	return decodeVersion(line, x, Version)
+}
+
+// decodeVersion is decodeLine for a format whose newest version is not Version.
+func decodeVersion(line []byte, x interface{ version() int }, newest int) error {
 	err := json.Unmarshal(line, x)
 	v := x.version()
 	if err != nil {
@@ -64,8 +69,8 @@ func decodeLine(line []byte, x interface{ version() int }) error {
 		}
 	}
 	switch {
-	case v > Version:
-		return fmt.Errorf("%w (format %d, this one reads %d); read it with that one", ErrVersion, v, Version)
+	case v > newest:
+		return fmt.Errorf("%w (format %d, this one reads %d); read it with that one", ErrVersion, v, newest)
 	case err != nil:
 		return fmt.Errorf("%w: %w", ErrDamaged, err)
 	case v < 1:

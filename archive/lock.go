@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -53,6 +54,13 @@ func (l *pathLock) Unlock() error {
 	return l.Flock.Unlock()
 }
 
+// Where the holder's name is in the file of a lock: after a session's [mark], and
+// not in the first byte, which the lock itself keeps from others on Windows.
+const (
+	holderAt     = markAt + markLength
+	holderLength = 128
+)
+
 // say writes who holds the lock. It is for people alone, so that a failure of it
 // is none of the lock.
 func (l *pathLock) say(who string) {
@@ -61,13 +69,11 @@ func (l *pathLock) say(who string) {
 		return
 	}
 	defer f.Close()
-	if f.Truncate(0) == nil && who != "" {
-		_, _ = f.WriteString(who)
-	}
+	_, _ = f.WriteAt(fmt.Appendf(nil, "%-*.*s\n", holderLength-1, holderLength-1, who), holderAt)
 }
 
 func holder() string {
-	return fmt.Sprintf("%d %s\n", os.Getpid(), strings.ToValidUTF8(filepath.Base(os.Args[0]), "?"))
+	return fmt.Sprintf("%d %s", os.Getpid(), strings.ToValidUTF8(filepath.Base(os.Args[0]), "?"))
 }
 
 // whoHolds returns what the holder of a lock wrote into it, "" where that cannot
@@ -78,9 +84,11 @@ func whoHolds(path string) string {
 		return ""
 	}
 	defer f.Close()
-	b := make([]byte, 200)
-	n, _ := f.Read(b)
-	pid, name, ok := strings.Cut(strings.TrimSpace(string(b[:n])), " ")
+	b, err := io.ReadAll(io.NewSectionReader(f, holderAt, holderLength))
+	if err != nil {
+		return ""
+	}
+	pid, name, ok := strings.Cut(strings.TrimSpace(string(b)), " ")
 	if _, err := strconv.Atoi(pid); err != nil || !ok {
 		return ""
 	}

@@ -1,14 +1,13 @@
 package archive
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -37,46 +36,31 @@ type Round struct {
 // added, so that whatever a method returned from outlives its process, and the
 // machine's power. Its methods may be used concurrently.
 //
-// An error leaves the file as it was; where not even that was possible, the
-// methods fail from then on.
+// An error leaves the file as it was. Where somebody else removes, replaces, cuts
+// or adds to the file meanwhile, the next method notices it: it keeps what it
+// finds beside, under another name, and writes the file anew, see
+// [SessionFile.Restorations].
 type SessionFile struct {
-	mu     sync.Mutex // guards what follows; held while a record is written
-	path   string
-	file   file
-	lock   *pathLock
-	size   int64
-	shared sharing
-	broken error
+	mu       sync.Mutex // guards what follows; held while a record is written
+	name     string     // as the caller gave it
+	path     string     // without links
+	names    []string   // paths by which it may be opened next, path first
+	link     string     // name from the root, where that leads to path by links; else ""
+	disk     disk
+	file     file // to add to
+	hold     sessionHold
+	size     int64
+	first    string   // checksum of the first record
+	at       position // of the last record
+	shared   sharing
+	state    State // what the file says, with the newest rounds only
+	older    int   // rounds in effect that the file knows, and state does not
+	restored []Restoration
+	broken   error // the file is not what it should be; ErrClosed: for good
 }
 
-// The records of a session file; one field is set in each.
-type sessionLine struct {
-	head
-	Meta    *Meta      `json:"session,omitempty"`
-	Message *message   `json:"message,omitempty"`
-	Loaded  bool       `json:"loaded,omitempty"` // of Message: history, which the cooldown does not count
-	Round   *roundMade `json:"round,omitempty"`
-	Undo    *undoMade  `json:"undo,omitempty"`
-	Cut     *int       `json:"cut,omitempty"` // messages that stay
-	Set     *setMade   `json:"set,omitempty"`
-}
-
-type (
-	roundMade struct {
-		Number int       `json:"step"`
-		Level  string    `json:"level,omitempty"`
-		Reason string    `json:"reason,omitempty"`
-		Time   time.Time `json:"time"`
-		Edits  roundLine `json:"edits"`
-	}
-	undoMade struct {
-		Time time.Time `json:"time"`
-	}
-	setMade struct {
-		At      int     `json:"at"`
-		Message message `json:"message"`
-	}
-)
+// keptRounds is how many rounds are held in memory, to write a file anew.
+const keptRounds = 8
 
 // CreateSession makes the session file path, readable by its owner only.
 // ErrExists where something is there.
@@ -92,38 +76,42 @@ func CreateSession(path string, meta Meta) (*SessionFile, error) {
 }
 
 func createSession(path string, meta Meta, disk disk) (*SessionFile, error) {
-	lock, err := lockPath(context.Background(), sessionLock(path))
+	switch _, err := os.Lstat(path); {
+	case err == nil:
+		return nil, fmt.Errorf("%w; open it, or choose another name", ErrExists)
+	case !errors.Is(err, fs.ErrNotExist):
+		return nil, err
+	}
+	f, err := lockSession(path, disk)
 	if err != nil {
 		return nil, err
 	}
-	switch _, err := os.Lstat(path); {
-	case err == nil:
-		return nil, errors.Join(fmt.Errorf("%w; open it, or choose another name", ErrExists), lock.Unlock())
-	case !errors.Is(err, fs.ErrNotExist):
-		return nil, errors.Join(err, lock.Unlock())
+	if f.hold.own != nil { // another process made it meanwhile
+		return nil, errors.Join(fmt.Errorf("%w; open it, or choose another name", ErrExists), f.hold.release())
 	}
-	err = disk.writeFile(path, func(w io.Writer) error {
-		return encoder(w).Encode(sessionLine{head: head{Version}, Meta: &meta})
-	})
+	f.state = State{Meta: meta, Since: -1}
+	text, at, err := encodeRecords([]sessionLine{{Meta: &meta}}, position{})
+	if err == nil {
+		f.mark(mark{})
+		if err = disk.writeFile(f.path, constant(string(text))); err != nil {
+			err = withRemedy(err)
+		}
+	}
+	if err == nil {
+		f.first, f.at = at.sum, at
+		err = f.openEnd()
+	}
 	if err != nil {
-		return nil, errors.Join(withRemedy(err), lock.Unlock())
+		return nil, errors.Join(err, f.hold.release())
 	}
-	f := &SessionFile{path: path, lock: lock}
-	if err := f.openEnd(disk); err != nil {
-		return nil, errors.Join(err, lock.Unlock())
-	}
+	f.markEnd()
 	return f, nil
-}
-
-// sessionLock is beside the session file: on some systems a locked file cannot
-// be read.
-func sessionLock(path string) string {
-	return filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".lock")
 }
 
 // OpenSession opens the session file path to go on with it, and returns how it
 // stands. A last record that was not written to its end is taken off, which
-// State.Torn tells.
+// State.Torn tells. Any other that is not as it was written is a [*RecordError];
+// [RecoverSession] opens what is left.
 func OpenSession(path string) (*SessionFile, State, error) {
 	f, s, err := openSession(path, realDisk)
 	if err != nil {
@@ -136,23 +124,58 @@ func openSession(path string, disk disk) (*SessionFile, State, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, State{}, err
 	}
-	lock, err := lockPath(context.Background(), sessionLock(path))
+	f, err := lockSession(path, disk)
 	if err != nil {
 		return nil, State{}, err
 	}
-	f := &SessionFile{path: path, lock: lock}
 	s, r, err := readSession(path)
 	if err == nil {
-		f.shared = r.shared
 		err = f.mend(s, r)
 	}
 	if err == nil {
-		err = f.openEnd(disk)
+		f.take(r)
+		err = f.openEnd()
 	}
 	if err != nil {
-		return nil, State{}, errors.Join(err, lock.Unlock())
+		return nil, State{}, errors.Join(err, f.hold.release())
 	}
+	f.markEnd()
 	return f, s, nil
+}
+
+// lockSession returns the session file path, locked, and if it is there, open.
+func lockSession(path string, disk disk) (*SessionFile, error) {
+	real, err := realPath(path)
+	if err != nil {
+		return nil, err
+	}
+	f := &SessionFile{name: path, path: real, names: namesOf(path, real), disk: disk}
+	if whole, err := filepath.Abs(path); err == nil && whole != real {
+		f.link = whole
+	}
+	if f.hold.beside, err = lockPath(context.Background(), sessionLock(real)); err != nil {
+		return nil, err
+	}
+	f.hold.own, err = holdFile(real)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, errors.Join(err, f.hold.release())
+	}
+	return f, nil
+}
+
+// take goes on with what r has read.
+func (f *SessionFile) take(r *reader) {
+	f.first, f.at, f.shared, f.state = r.first, r.at, r.shared, r.state
+	f.state.Messages = slices.Clone(f.state.Messages) // the others are the caller's
+	f.trim()
+}
+
+// trim keeps only the newest rounds in memory.
+func (f *SessionFile) trim() {
+	if n := len(f.state.Rounds) - keptRounds; n > 0 {
+		f.state.Rounds = slices.Clone(f.state.Rounds[n:])
+		f.older += n
+	}
 }
 
 // mend makes the file end with a line feed: a whole last record gets one, a
@@ -177,14 +200,33 @@ func (f *SessionFile) mend(s State, r *reader) (err error) {
 	return file.Sync()
 }
 
-func (f *SessionFile) openEnd(disk disk) error {
-	info, err := os.Stat(f.path)
+// openEnd opens the file to add to it.
+func (f *SessionFile) openEnd() error {
+	if f.hold.own == nil {
+		own, err := holdFile(f.path)
+		if err != nil {
+			return err
+		}
+		f.hold.own = own
+	}
+	info, err := f.hold.own.Stat()
 	if err != nil {
 		return err
 	}
-	f.size = info.Size()
-	f.file, err = disk(f.path, os.O_WRONLY|os.O_APPEND)
+	file, err := f.disk(f.path, os.O_WRONLY|os.O_APPEND)
+	if err == nil {
+		f.file, f.size = file, info.Size()
+	}
 	return err
+}
+
+func (f *SessionFile) markEnd() { f.mark(mark{f.first, f.at.number, f.at.sum}) }
+
+// mark writes m under every name of the file that may be opened next.
+func (f *SessionFile) mark(m mark) {
+	for _, name := range f.names {
+		writeMark(name, m)
+	}
 }
 
 // Append adds m to the conversation.
@@ -200,84 +242,160 @@ func (f *SessionFile) Load(messages []chat.Message) error {
 func (f *SessionFile) appendMessages(messages []chat.Message, loaded bool) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	shared := f.shared
-	lines := make([]sessionLine, len(messages))
-	for i, m := range messages {
-		x := shared.encode(m)
-		lines[i] = sessionLine{Message: &x, Loaded: loaded}
+	var before sharing
+	encoded := false
+	encode := func() []sessionLine {
+		before, encoded = f.shared, true
+		return messagesOf(messages, &f.shared, loaded)
 	}
-	if err := f.write(lines...); err != nil {
-		return err
+	err := f.write(encode, func(s *State) error {
+		for _, m := range messages {
+			s.add(m, loaded)
+		}
+		return nil
+	})
+	if err != nil && encoded {
+		f.shared = before
 	}
-	f.shared = shared
-	return nil
+	return err
 }
 
 // Round records that r was made. Put its step into the archive first.
 func (f *SessionFile) Round(r Round) error {
-	return f.record(sessionLine{Round: &roundMade{r.Number, r.Level, r.Reason, r.Time, encodeRound(r.Edits)}})
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	line := sessionLine{Round: &roundMade{r.Number, r.Level, r.Reason, r.Time, encodeRound(r.Edits)}}
+	err := f.write(only(line), func(s *State) error { return s.round(r) })
+	f.trim()
+	return err
 }
 
 // Undo records that the newest round was taken back; the messages behind it
-// stay, and the cooldown begins.
+// stay, and the cooldown begins. ErrNotFound where the file was written anew and
+// does not know the round any more.
 func (f *SessionFile) Undo(at time.Time) error {
-	return f.record(sessionLine{Undo: &undoMade{at}})
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	err := f.write(only(sessionLine{Undo: &undoMade{at}}), func(s *State) error {
+		switch {
+		case len(s.Rounds) > 0:
+			return s.undo()
+		case f.older == 0:
+			return fmt.Errorf("undo: the session file has no round that stands: %w", ErrNotFound)
+		}
+		all, _, err := readSession(f.path)
+		if err != nil {
+			return err
+		}
+		f.state, f.older, *s = all, 0, all // the same, with all rounds
+		return s.undo()
+	})
+	f.trim()
+	return err
 }
 
 // Cut records that only the first n messages stay. Undo the rounds that were
 // made on what goes first.
-func (f *SessionFile) Cut(n int) error { return f.record(sessionLine{Cut: &n}) }
+func (f *SessionFile) Cut(n int) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	rounds := len(f.state.Rounds)
+	err := f.write(only(sessionLine{Cut: &n}), func(s *State) error { return s.cut(n) })
+	if err == nil && len(f.state.Rounds) < rounds {
+		f.older = 0 // those before went with them
+	}
+	return err
+}
 
 // Set records that message i of the conversation as it stands is m now, such
 // as when it was protected.
 func (f *SessionFile) Set(i int, m chat.Message) error {
-	var alone sharing
-	return f.record(sessionLine{Set: &setMade{i, alone.encode(m)}})
-}
-
-func (f *SessionFile) record(line sessionLine) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.write(line)
+	var alone sharing
+	line := sessionLine{Set: &setMade{i, alone.encode(m)}}
+	var taken *chat.Message // the place in memory that has m, where a write fails
+	var was chat.Message
+	err := f.write(only(line), func(s *State) error {
+		if err := s.settable(i); err != nil {
+			return err
+		}
+		taken, was = &s.Messages[i], s.Messages[i]
+		*taken = m
+		return nil
+	})
+	if err != nil && taken != nil {
+		*taken = was
+	}
+	return err
 }
 
-// write adds lines in one write, all or none. It is called under mu.
-func (f *SessionFile) write(lines ...sessionLine) error {
-	if f.broken != nil {
-		return fmt.Errorf("write session %s: %w", f.path, f.broken)
-	}
-	var b bytes.Buffer
-	e := encoder(&b)
-	for _, line := range lines {
-		line.head = head{Version}
-		if err := e.Encode(line); err != nil {
-			return fmt.Errorf("write session %s: %w", f.path, err)
-		}
-	}
-	_, err := f.file.Write(b.Bytes())
+func only(line sessionLine) func() []sessionLine {
+	return func() []sessionLine { return []sessionLine{line} }
+}
+
+// write adds lines in one write, all or none, and makes their change to the
+// state. It is called under mu.
+func (f *SessionFile) write(lines func() []sessionLine, change func(*State) error) error {
+	err := f.ready()
 	if err == nil {
+		err = f.add(lines, change)
+	}
+	if err != nil {
+		return fmt.Errorf("write session %s: %w", f.name, err)
+	}
+	return nil
+}
+
+func (f *SessionFile) add(lines func() []sessionLine, change func(*State) error) error {
+	next := f.state
+	if err := change(&next); err != nil {
+		return err
+	}
+	text, at, err := encodeRecords(lines(), f.at)
+	if err != nil {
+		return err
+	}
+	if _, err = f.file.Write(text); err == nil {
 		err = f.file.Sync()
 	}
 	if err == nil {
-		f.size += int64(b.Len())
-		return nil
+		state, before, size := f.state, f.at, f.size
+		f.state, f.at, f.size = next, at, f.size+int64(len(text))
+		if err = f.ready(); err == nil { // what was replaced meanwhile has not got it
+			f.markEnd()
+			return nil
+		}
+		f.state, f.at, f.size = state, before, size
 	}
-	if undo := f.file.Truncate(f.size); undo != nil {
+	if undo := f.takeOff(); undo != nil {
 		f.broken = errors.Join(err, undo)
 	}
-	return fmt.Errorf("write session %s: %w; free space or make the file writable", f.path, err)
+	return fmt.Errorf("%w; free space or make the file writable", err)
 }
 
-// Close ends the use of the file; another process may open it then.
+// takeOff takes what a write that failed has left off the file.
+func (f *SessionFile) takeOff() error {
+	info, err := f.hold.own.Stat()
+	if err == nil && info.Size() > f.size {
+		err = f.file.Truncate(f.size)
+	}
+	return err
+}
+
+// Close ends the use of the file; another process may open it then. A file that
+// is not as it was left is written anew first; where that fails, the error says
+// so.
 func (f *SessionFile) Close() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.broken == ErrClosed {
 		return nil
 	}
+	err := f.ready()
 	f.broken = ErrClosed
-	if err := errors.Join(f.file.Close(), f.lock.Unlock()); err != nil {
-		return fmt.Errorf("close session %s: %w", f.path, err)
+	if err = errors.Join(err, f.file.Close(), f.hold.release()); err != nil {
+		return fmt.Errorf("close session %s: %w", f.name, err)
 	}
 	return nil
 }

@@ -226,9 +226,24 @@ func TestTornSessionKeepsWhatWasWhole(t *testing.T) {
 
 func TestTornSessionGoesOn(t *testing.T) {
 	whole, _ := sessionBytes(t)
-	for _, tail := range []string{"", `{"v":1,"mess`, "\x00\x00\x00", `{"v":1,"message":{"id":"w","role":"user","parts":null}}`} {
-		path := filepath.Join(t.TempDir(), "torn.jsonl")
-		must(t, os.WriteFile(path, append(bytes.Clone(whole), tail...), 0o600))
+	old, err := os.ReadFile(filepath.Join("testdata", "session-v1.jsonl"))
+	must(t, err)
+	_, r, err := decodeSession(bytes.NewReader(whole), nil)
+	must(t, err)
+	var next bytes.Buffer
+	_, err = encodeRecord(&next, sessionLine{Message: &message{Message: text("w")}}, r.at)
+	must(t, err)
+	for _, test := range []struct{ file, tail string }{
+		{string(whole), ""},
+		{string(whole), `{"v":2,"n":11,"mess`},
+		{string(whole), "\x00\x00\x00"},
+		{string(whole), strings.TrimSuffix(next.String(), "\n")},
+		{string(old), ""},
+		{string(old), `{"v":1,"mess`},
+		{string(old), `{"v":1,"message":{"id":"w","role":"user","parts":null}}`},
+	} {
+		path, tail := filepath.Join(t.TempDir(), "torn.jsonl"), test.tail
+		must(t, os.WriteFile(path, []byte(test.file+tail), 0o600))
 		f, s, err := OpenSession(path)
 		must(t, err, f.Append(text("z")), f.Close())
 		again, err := ReadSession(path)
@@ -251,8 +266,8 @@ func TestDamagedSessionNamesTheLine(t *testing.T) {
 		{"two sessions", meta + meta, "line 2", ErrDamaged},
 		{"empty", "", "session's record", ErrDamaged},
 		{"another file", `{"role":"user","content":"hi"}` + "\n", "line 1", ErrDamaged},
-		{"from the future", meta + `{"v":2,"message":"?"}` + "\n", "format 2", ErrVersion},
-		{"from the future, torn", meta + `{"v":2,"message":"?"}`, "format 2", ErrVersion},
+		{"from the future", meta + `{"v":3,"message":"?"}` + "\n", "format 3", ErrVersion},
+		{"from the future, torn", meta + `{"v":3,"message":"?"}`, "format 3", ErrVersion},
 		{"undo of nothing", meta + `{"v":1,"undo":{}}` + "\n", "without a round", ErrDamaged},
 		{"cut too long", meta + `{"v":1,"cut":1}` + "\n", "cut to 1 of 0", ErrDamaged},
 		{"set of nothing", meta + `{"v":1,"set":{"at":-1}}` + "\n", "message -1 of 0", ErrDamaged},

@@ -1,11 +1,8 @@
 package archive
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"slices"
 
 	"github.com/tiercompact/tiercompact/chat"
@@ -48,129 +45,70 @@ type Wait struct {
 	Seen          int // messages of the conversation when that was found
 }
 
-// ReadSession returns how the session in the file path stands, without opening
-// it for writing and without its lock.
-func ReadSession(path string) (State, error) {
-	s, _, err := readSession(path)
-	if err != nil {
-		return State{}, fmt.Errorf("read session %s: %w", path, err)
-	}
-	return s, nil
-}
-
-// A reader makes a State out of the records of a session file.
-type reader struct {
-	state   State
-	shared  sharing
-	end     int64 // behind the last whole record, without a missing line feed
-	unended bool  // the last record is whole but for its line feed
-}
-
-func readSession(path string) (State, *reader, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return State{}, nil, err
-	}
-	defer f.Close()
-	r := &reader{state: State{Since: -1}}
-	b := bufio.NewReaderSize(f, 1<<16)
-	for n := 1; ; n++ {
-		line, err := readLine(b)
-		if err != nil && err != io.EOF {
-			return State{}, nil, fmt.Errorf("line %d: %w", n, err)
-		}
-		last := err == io.EOF
-		if last && len(line) == 0 {
-			break
-		}
-		if err := r.line(n, line, last); err != nil {
-			return State{}, nil, fmt.Errorf("line %d: %w", n, err)
-		}
-		if last {
-			break
-		}
-	}
-	if r.state.Meta.Session == "" {
-		return State{}, nil, fmt.Errorf("%w: it does not begin with the session's record", ErrDamaged)
-	}
-	return r.state, r, nil
-}
-
-// line takes line n in. One without its line feed may be torn.
-func (r *reader) line(n int, line []byte, last bool) error {
-	var x sessionLine
-	err := decodeLine(line, &x)
-	if err != nil && last && errors.Is(err, ErrDamaged) {
-		r.state.Torn = len(line)
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if (n == 1) != (x.Meta != nil) {
-		return fmt.Errorf("%w: the session's record is the first, and no other", ErrDamaged)
-	}
-	if err := r.apply(x); err != nil {
-		return fmt.Errorf("%w: %w", ErrDamaged, err)
-	}
-	r.end += int64(len(line))
-	if r.unended = last; !last {
-		r.end++
-	}
-	return nil
-}
-
-func (r *reader) apply(x sessionLine) error {
-	s := &r.state
+// apply makes the change that a record tells of, of any kind but a message.
+func (s *State) apply(x sessionLine) error {
 	switch {
 	case x.Meta != nil:
 		s.Meta = *x.Meta
 		return nil
-	case x.Message != nil:
-		return r.add(*x.Message, x.Loaded)
 	case x.Round != nil:
-		return s.round(*x.Round)
+		r, err := x.Round.round()
+		if err != nil {
+			return err
+		}
+		return s.round(r)
 	case x.Undo != nil:
 		return s.undo()
 	case x.Cut != nil:
 		return s.cut(*x.Cut)
 	case x.Set != nil:
-		return s.set(*x.Set)
+		var alone sharing
+		m, err := alone.decode(x.Set.Message)
+		if err != nil {
+			return err
+		}
+		return s.set(x.Set.At, m)
+	case x.Stand != nil:
+		s.stand(*x.Stand)
+		return nil
 	}
 	return errors.New("a record of an unknown kind")
 }
 
-func (r *reader) add(x message, loaded bool) error {
-	m, err := r.shared.decode(x)
-	if err != nil {
-		return err
-	}
-	s := &r.state
+func (s *State) add(m chat.Message, loaded bool) {
 	s.Messages = append(s.Messages, m)
 	s.Added++
 	if s.Since >= 0 && !loaded {
 		s.Since++
 	}
+}
+
+func (x roundMade) round() (Round, error) {
+	edits, err := x.Edits.round()
+	return Round{x.Number, x.Level, x.Reason, edits, x.Time}, err
+}
+
+func (s *State) round(r Round) error {
+	if r.Number == 0 {
+		s.wait(Wait{r.Level, r.Reason, r.Edits.Seen})
+		return nil
+	}
+	after, inverse, err := applyRound(s.Messages, r.Edits.Steps)
+	if err != nil {
+		return fmt.Errorf("round %d: %w", r.Number, err)
+	}
+	s.Since, s.Number, s.Waiting = 0, max(s.Number, r.Number), nil
+	s.Messages = after
+	s.Rounds = append(s.Rounds[:len(s.Rounds):len(s.Rounds)], Standing{r, inverse, len(after)})
 	return nil
 }
 
-func (s *State) round(x roundMade) error {
-	edits, err := x.Edits.round()
-	if err != nil {
-		return err
+// stand takes over what a file that was written anew says of its session.
+func (s *State) stand(x standMade) {
+	s.Since, s.Number, s.Added, s.Waiting = max(x.Since, -1), max(s.Number, x.Number), max(len(s.Messages), x.Added), nil
+	for _, w := range x.Waiting {
+		s.wait(Wait{w.Level, w.Reason, w.Seen})
 	}
-	if x.Number == 0 {
-		s.wait(Wait{x.Level, x.Reason, edits.Seen})
-		return nil
-	}
-	s.Since, s.Number, s.Waiting = 0, max(s.Number, x.Number), nil
-	after, inverse, err := applyRound(s.Messages, edits.Steps)
-	if err != nil {
-		return fmt.Errorf("round %d: %w", x.Number, err)
-	}
-	s.Messages = after
-	s.Rounds = append(s.Rounds, Standing{Round{x.Number, x.Level, x.Reason, edits, x.Time}, inverse, len(after)})
-	return nil
 }
 
 // wait notes a level that waits from now on.
@@ -178,7 +116,7 @@ func (s *State) wait(w Wait) {
 	if w.Seen <= 0 || w.Seen > len(s.Messages) {
 		w.Seen = len(s.Messages) // files of earlier versions do not say
 	}
-	s.Waiting = slices.DeleteFunc(s.Waiting, func(old Wait) bool { return old.Level == w.Level })
+	s.Waiting = slices.DeleteFunc(slices.Clone(s.Waiting), func(old Wait) bool { return old.Level == w.Level })
 	s.Waiting = append(s.Waiting, w)
 }
 
@@ -211,15 +149,18 @@ func (s *State) cut(n int) error {
 	return nil
 }
 
-func (s *State) set(x setMade) error {
-	if x.At < 0 || x.At >= len(s.Messages) {
-		return fmt.Errorf("change of message %d of %d", x.At, len(s.Messages))
-	}
-	var alone sharing
-	m, err := alone.decode(x.Message)
-	if err != nil {
+// set puts m in the place of message at.
+func (s *State) set(at int, m chat.Message) error {
+	if err := s.settable(at); err != nil {
 		return err
 	}
-	s.Messages[x.At] = m
+	s.Messages[at] = m
+	return nil
+}
+
+func (s *State) settable(at int) error {
+	if at < 0 || at >= len(s.Messages) {
+		return fmt.Errorf("change of message %d of %d", at, len(s.Messages))
+	}
 	return nil
 }

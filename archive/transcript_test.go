@@ -176,9 +176,22 @@ func FuzzReadSession(f *testing.F) {
 	const meta = `{"v":1,"session":{"session":"s","created":"2026-01-02T00:00:00Z"}}` + "\n"
 	f.Add([]byte(meta + `{"v":1,"message":{"id":"a","role":"user","parts":null}}` + "\n" + `{"v":1,"round":{"step":1,"edits":{"steps":[[{"start":0,"end":1}]]}}}` + "\n" + `{"v":1,"undo":{}}` + "\n"))
 	f.Add([]byte(meta + `{"v":1,"cut":0}` + "\n" + `{"v":1,"set":{"at":0}}`))
+	checked, _, err := encodeRecords([]sessionLine{{Meta: &Meta{Session: "s"}}, {Message: &message{Message: text("a")}}, {Cut: new(int)}}, position{})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(checked)
+	f.Add(append(checked[:200:200], checked...))
 	path := filepath.Join(f.TempDir(), "s.jsonl")
 	f.Fuzz(func(t *testing.T, in []byte) {
-		must(t, os.WriteFile(path, in, 0o600))
+		must(t, os.RemoveAll(sessionLock(path)), os.WriteFile(path, in, 0o600))
+		left, found, err := CheckSession(t.Context(), path, nil)
+		if again, _, err2 := CheckSession(t.Context(), path, nil); (err == nil) != (err2 == nil) || !reflect.DeepEqual(again, left) {
+			t.Fatalf("read again it stands at %q, %v, not %q, %v", ids(again.Messages), err2, ids(left.Messages), err)
+		}
+		if whole, strict := ReadSession(path); strict == nil && err == nil && len(found.Damages) == 0 && !reflect.DeepEqual(whole.Messages, left.Messages) {
+			t.Fatalf("it stands at %q, and leniently at %q", ids(whole.Messages), ids(left.Messages))
+		}
 		was, err := ReadSession(path)
 		if err != nil {
 			return

@@ -28,6 +28,7 @@ func formats() []format {
 		bedrock(),
 		aiSDK(),
 		langChain(),
+		sessionFile(),
 	}
 }
 

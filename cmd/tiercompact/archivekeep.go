@@ -19,18 +19,19 @@ import (
 func newArchiveVerifyCommand() *cobra.Command {
 	var o archiveVerifyOptions
 	cmd := &cobra.Command{
-		Use:   "verify --archive DIR",
+		Use:   "verify [SESSION-FILE...] --archive DIR",
 		Short: "Read everything, and say what is not as it was written",
 		Long: `verify reads all files of an archive and compares what they hold with the
 hashes that were taken when it was written. It finds steps that are lost, and
 recall ids that stand in the conversation and that no step has: in what the
 newest step left, and in the session file of a chat, if there is one. Where
 something is damaged, it says which session, step, entry, file and line, and
-exits 1.`,
+exits 1. It reads session files too: those that are named, else those of the
+chats beside the folder. Of each damaged record it says whether the archive has
+what it told; chat --resume --lenient goes on with that.`,
 		Example: `  tiercompact archive verify --archive .compact/archive
   tiercompact archive verify --archive s3://bucket/prefix --session talk --json`,
-		Args: atMost(0),
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) },
 	}
 	o.place.register(cmd)
 	cmd.Flags().BoolVar(&o.json, "json", false, "as JSON")
@@ -51,6 +52,18 @@ type verified struct {
 	Unhashed int             `json:"unhashed"` // steps from before there were hashes of entries
 	Damages  []verifiedPlace `json:"damages"`
 	Notes    []verifiedPlace `json:"notes"`
+	Files    []verifiedFile  `json:"files,omitempty"` // session files
+}
+
+// withFile adds a session file to what is told of its session.
+func withFile(all []verified, f verifiedFile) []verified {
+	i := slices.IndexFunc(all, func(v verified) bool { return v.Session == f.Session })
+	if i < 0 {
+		i = len(all)
+		all = append(all, verifiedOf(archive.Findings{Session: f.Session}))
+	}
+	all[i].Files = append(all[i].Files, f)
+	return all
 }
 
 type verifiedPlace struct {
@@ -61,7 +74,7 @@ type verifiedPlace struct {
 	Problem string `json:"problem"`
 }
 
-func (o *archiveVerifyOptions) run(cmd *cobra.Command) (err error) {
+func (o *archiveVerifyOptions) run(cmd *cobra.Command, named []string) (err error) {
 	store, sessions, err := o.place.open(cmd.Context(), archiveOptions{read: true})
 	if err != nil {
 		return err
@@ -77,6 +90,19 @@ func (o *archiveVerifyOptions) run(cmd *cobra.Command) (err error) {
 			return err
 		}
 		all, damages = append(all, verifiedOf(f)), damages+len(f.Damages)
+	}
+	files, err := o.place.sessionFiles(named)
+	if err != nil {
+		return err
+	}
+	for _, path := range files {
+		f, ok, err := o.place.verifySessionFile(cmd.Context(), store, path)
+		if err != nil {
+			return err
+		}
+		if ok {
+			all, damages = withFile(all, f), damages+len(f.Damages)
+		}
 	}
 	err = buffered(cmd.OutOrStdout(), func(w io.Writer) error {
 		if o.json {
@@ -114,7 +140,7 @@ func (o *archiveVerifyOptions) addSessionFile(ctx context.Context, store archive
 }
 
 func verifiedOf(f archive.Findings) verified {
-	v := verified{f.Session, f.Steps, f.Entries, f.Events, f.Unhashed, []verifiedPlace{}, []verifiedPlace{}}
+	v := verified{f.Session, f.Steps, f.Entries, f.Events, f.Unhashed, []verifiedPlace{}, []verifiedPlace{}, nil}
 	for _, d := range f.Damages {
 		v.Damages = append(v.Damages, verifiedPlace{d.Step, d.Entry, d.File, d.Line, d.Err.Error()})
 	}
@@ -139,6 +165,9 @@ func writeVerified(w io.Writer, all []verified) error {
 		}
 		for _, n := range v.Notes {
 			fmt.Fprintln(w, "  note:", oneLine(n.String()))
+		}
+		for _, f := range v.Files {
+			writeVerifiedFile(w, f)
 		}
 	}
 	if len(all) == 0 {

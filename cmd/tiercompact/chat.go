@@ -29,7 +29,10 @@ func newChatCommand() *cobra.Command {
 		Short: "Chat with a local model, for as long as you like",
 		Long: `chat is a chat with a local model whose conversation never outgrows the model's
 window: it is compacted as it goes on, and nothing is lost. It is on disk after
-each message, and --resume goes on with it, also where the chat was killed.
+each message, and --resume goes on with it, also where the chat was killed. Each
+record of its file has a checksum. A damaged one is an error that names the
+line; --resume --lenient goes on with the others and with what the archive has.
+A file that is removed, replaced or cut during the chat is written anew.
 
 A compaction follows an answer, while you read it; what you type meanwhile is
 sent when it has ended. Your own message leads to one only if the request would
@@ -55,6 +58,7 @@ where neither is a terminal, each of them once, when it is whole.`,
 	f.StringVar(&o.session, "session", "", "`name` of the new session (default: the time)")
 	f.StringVar(&o.resume, "resume", "", "go on with the session of this `name`, or the newest")
 	f.Lookup("resume").NoOptDefVal = newestSession
+	f.BoolVar(&o.lenient, "lenient", false, "with --resume: leave damaged records of the session out, and take what they told from the archive where it has that; say which")
 	f.StringVar(&o.system, "system", "", "the system prompt of a new session, as `text`")
 	f.BoolVar(&o.plain, "plain", false, "line by line, also on a terminal")
 	o.look.register(cmd)
@@ -74,7 +78,7 @@ func chatDefaults() map[string]string {
 type chatOptions struct {
 	model, openaiURL, dir, session, resume, system string
 	window                                         int // 0: none was set
-	plain                                          bool
+	plain, lenient                                 bool
 	look                                           look
 	settings                                       settings
 	flush                                          func(context.Context) error // of the sinks
@@ -88,9 +92,16 @@ func (o *chatOptions) run(cmd *cobra.Command, args []string) (err error) {
 	if err != nil {
 		return err
 	}
+	tellNotes(cmd, t)
 	defer func() {
-		err = errors.Join(err, t.Close(), flushed(cmd.Context(), o.flush))
-		note(cmd, "session %s is kept; tiercompact chat --resume=%s goes on with it", t.Name(), t.Name())
+		closing := t.Close()
+		tellNotes(cmd, t)
+		kept := "session %s is kept; tiercompact chat --resume=%s goes on with it"
+		if closing != nil {
+			kept = "session %s is not wholly on disk, the error says what is missing; tiercompact chat --resume=%s goes on with what is there"
+		}
+		err = errors.Join(err, closing, flushed(cmd.Context(), o.flush))
+		note(cmd, kept, t.Name(), t.Name())
 	}()
 	in, out := cmd.InOrStdin(), cmd.OutOrStdout()
 	if o.lines(cmd) {
@@ -100,6 +111,12 @@ func (o *chatOptions) run(cmd *cobra.Command, args []string) (err error) {
 		out = f
 	}
 	return tui.Run(cmd.Context(), t, in, out)
+}
+
+func tellNotes(cmd *cobra.Command, t *tui.Talk) {
+	for _, text := range t.Notes() {
+		note(cmd, "%s", text)
+	}
 }
 
 // valid refuses what contradicts, and sorts out the argument: behind --resume
@@ -117,11 +134,14 @@ func (o *chatOptions) valid(cmd *cobra.Command, args []string) error {
 	if o.resume != "" && (o.session != "" || o.system != "") {
 		return usagef("--session and --system are for a new session; leave them out, or --resume")
 	}
+	if o.lenient && o.resume == "" {
+		return usagef("--lenient is for a session that is there; say --resume too")
+	}
 	if len(args) == 0 {
 		return nil
 	}
 	if o.resume == newestSession {
-		if _, err := tui.SavedMeta(o.dir, args[0]); err == nil {
+		if _, err := tui.SavedMeta(o.dir, args[0], true); err == nil {
 			o.resume = args[0]
 			return nil
 		}
@@ -176,7 +196,7 @@ func newChat(cmd *cobra.Command, o *chatOptions) (*tui.Talk, error) {
 			_ = learnt.Put(address, model, c) // without it, the next chat learns it again
 		},
 		Config: cfg, Chat: server, Model: m, Find: server.find, List: server.names, Screen: s,
-		Dir: o.dir, Name: name, Resume: o.resume != "", System: o.system,
+		Dir: o.dir, Name: name, Resume: o.resume != "", Lenient: o.lenient, System: o.system,
 	})
 }
 
@@ -259,7 +279,7 @@ func (o *chatOptions) saved() (string, error) {
 		}
 		name = names[0]
 	}
-	meta, err := tui.SavedMeta(o.dir, name)
+	meta, err := tui.SavedMeta(o.dir, name, o.lenient)
 	if err != nil {
 		return "", err
 	}

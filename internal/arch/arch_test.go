@@ -76,7 +76,7 @@ var may = map[string][]string{
 	"trace/otlp":                     {"trace", "trace/internal/loss", "trace/otel"},
 	"trace/prometheus":               {"trace"},
 	"trace/timeline":                 {"internal/chart", "internal/screen", "trace"},
-	"wire":                           {"chat"},
+	"wire":                           {"archive", "chat"},
 }
 
 // only lists heavy modules, and the packages that may import them: the root

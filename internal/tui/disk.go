@@ -35,7 +35,10 @@ type Options struct {
 	Dir    string                                                // the folder of sessions and archive, made where it is missing
 	Name   string                                                // of the session; "": by the time
 	Resume bool                                                  // Name is there, and goes on
-	System string                                                // the first message of a new session; "": a short one
+	// Lenient resumes a session whose file is damaged: what its damaged records
+	// told is taken from the archive where that has it, and left out else.
+	Lenient bool
+	System  string // the first message of a new session; "": a short one
 }
 
 func (o Options) thresholds() levels.Thresholds { return screen.Thresholds(o.Config) }
@@ -106,7 +109,7 @@ func (t *Talk) create() error {
 	if err != nil {
 		return err
 	}
-	t.close = append(t.close, file.Close)
+	t.keep(file)
 	t.session = c.Session(name)
 	if err := t.session.Record(file); err != nil {
 		return err
@@ -123,11 +126,11 @@ func (t *Talk) resume(ctx context.Context) error {
 	if err := plainName(t.o.Name); err != nil {
 		return err
 	}
-	file, state, err := archive.OpenSession(sessionPath(t.o.Dir, t.o.Name))
+	file, state, err := t.openFile(ctx)
 	if err != nil {
 		return err
 	}
-	t.close = append(t.close, file.Close)
+	t.keep(file)
 	c, err := t.compactor()
 	if err != nil {
 		return err
@@ -143,6 +146,51 @@ func (t *Talk) resume(ctx context.Context) error {
 	}
 	t.setTools()
 	return t.session.Record(file)
+}
+
+// openFile opens the session file, and notes what is not as it was written.
+func (t *Talk) openFile(ctx context.Context) (*archive.SessionFile, archive.State, error) {
+	path := sessionPath(t.o.Dir, t.o.Name)
+	if !t.o.Lenient {
+		file, state, err := archive.OpenSession(path)
+		if state.Torn > 0 {
+			t.notes = append(t.notes, fmt.Sprintf("%s: the last record was not written to its end (%d bytes) and is left out", path, state.Torn))
+		}
+		return file, state, err
+	}
+	var store archive.Store
+	if dir, err := archive.OpenDir(filepath.Join(t.o.Dir, "archive"), archive.DirOptions{ReadOnly: true}); err == nil {
+		defer dir.Close()
+		store = dir
+	}
+	file, state, found, err := archive.RecoverSession(ctx, path, store)
+	for _, d := range found.Damages {
+		t.notes = append(t.notes, fmt.Sprintf("%s: %s", path, d))
+	}
+	if found.Kept != "" {
+		t.notes = append(t.notes, fmt.Sprintf("%s is written anew; the damaged file is kept as %s", path, found.Kept))
+	}
+	return file, state, err
+}
+
+// keep has the file closed behind the session, and what it was written anew for
+// noted.
+func (t *Talk) keep(file *archive.SessionFile) {
+	t.close = append(t.close, func() error {
+		err := file.Close()
+		for _, r := range file.Restorations() {
+			t.notes = append(t.notes, r.String())
+		}
+		return err
+	})
+}
+
+// Notes returns what the user should know of the session's file: after Open what
+// of it is damaged, and after Close what was changed behind the chat's back.
+func (t *Talk) Notes() []string {
+	notes := t.notes
+	t.notes = nil
+	return notes
 }
 
 // compactor opens the archive, and returns what compacts the session.
@@ -213,12 +261,16 @@ func Saved(dir string) ([]string, error) {
 	return names, nil
 }
 
-// SavedMeta returns what a saved session says of itself.
-func SavedMeta(dir, name string) (archive.Meta, error) {
+// SavedMeta returns what a saved session says of itself; lenient where its file
+// may be damaged.
+func SavedMeta(dir, name string, lenient bool) (archive.Meta, error) {
 	if err := plainName(name); err != nil {
 		return archive.Meta{}, err
 	}
 	s, err := archive.ReadSession(sessionPath(dir, name))
+	if lenient && errors.Is(err, archive.ErrDamaged) {
+		s, _, err = archive.CheckSession(context.Background(), sessionPath(dir, name), nil)
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		names, _ := Saved(dir) // without them the answer is still right
 		const most = 5

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -49,7 +50,8 @@ type Talk struct {
 	session *tiercompact.Session
 	model   Model
 	told    func(Event)    // is told what happens, by the goroutine that calls the talk; nil: nobody is
-	close   []func() error // in order
+	close   []func() error // last first
+	notes   []string       // see Notes
 
 	gate   cooldown.Gate
 	pause  cooldown.State
@@ -380,10 +382,14 @@ func (t *Talk) tellSlow(a model.Answer) {
 	t.note("%s took %s to read the prompt: the machine is slow, or busy; end what else computes on it, set --num-thread to the cores that are free, or use a smaller model (tiercompact doctor measures it)", t.model.Name, a.PromptTime.Round(time.Second))
 }
 
-// Close ends the chat; its session can be resumed.
+// Close ends the chat; its session can be resumed. The error says what of it is
+// not on disk.
 func (t *Talk) Close() error {
 	var errs []error
-	for _, c := range t.close {
+	if t.session != nil {
+		errs = append(errs, t.session.Close())
+	}
+	for _, c := range slices.Backward(t.close) {
 		errs = append(errs, c())
 	}
 	return errors.Join(errs...)

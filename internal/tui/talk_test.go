@@ -488,7 +488,7 @@ func TestOpenRefuses(t *testing.T) {
 			t.Errorf("a session that never began is there: %v, %v", names, err)
 		}
 	})
-	if _, err := SavedMeta(dir, "gone"); err == nil || !strings.Contains(err.Error(), "there are: none") {
+	if _, err := SavedMeta(dir, "gone", false); err == nil || !strings.Contains(err.Error(), "there are: none") {
 		t.Errorf("err = %v", err)
 	}
 }

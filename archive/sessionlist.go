@@ -1,0 +1,194 @@
+package archive
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// A listed record is one that is as it was written, and its line.
+type listed struct {
+	record
+	line int
+}
+
+// A recordList is what can be read of a session file that may be damaged.
+type recordList struct {
+	records []listed // by number
+	damages []RecordDamage
+	meta    Meta  // of the first record, where that is damaged and still says one
+	newer   error // a record that a newer tiercompact wrote
+	torn    int
+
+	broken  []brokenLine
+	checked bool // a record of version 2 was met
+}
+
+// A brokenLine is one that is no record.
+type brokenLine struct {
+	line  int
+	after int // the highest number of a record before it in the file
+	err   error
+}
+
+// listRecords lists the records of a session file. The marks are of what was
+// written there last.
+func listRecords(text []byte, marks []mark) *recordList {
+	l := new(recordList)
+	byNumber := make(map[int]listed)
+	highest, n := 0, 0
+	for rest := text; len(rest) > 0; {
+		line, behind, ended := bytes.Cut(rest, []byte("\n"))
+		rest = behind
+		n++
+		for _, piece := range pieces(line) {
+			x, err := l.decode(piece, n)
+			if err != nil && !ended && endOfRecord(line) == 0 && len(piece) > 0 && !bytes.HasSuffix(piece, []byte(`"}`)) {
+				l.torn = len(piece)
+				continue
+			}
+			if err != nil {
+				l.broken = append(l.broken, brokenLine{n, highest, err})
+				continue
+			}
+			l.place(listed{x, n}, byNumber, highest)
+			highest = max(highest, x.Number)
+		}
+	}
+	for _, x := range byNumber {
+		l.records = append(l.records, x)
+	}
+	slices.SortFunc(l.records, func(a, b listed) int { return a.Number - b.Number })
+	l.numberDamages(highest, marks)
+	return l
+}
+
+// pieces returns the parts of a line that may be records: one of which the end
+// was not written has the next one on its line.
+func pieces(line []byte) [][]byte {
+	var all [][]byte
+	for len(line) > 0 {
+		end := bytes.Index(line[1:], []byte(recordStart)) + 1
+		if end == 0 {
+			end = len(line)
+		}
+		piece := line[:end]
+		if whole := endOfRecord(piece); whole > 0 {
+			all = append(all, piece[:whole], piece[whole:])
+		} else {
+			all = append(all, piece)
+		}
+		line = line[end:]
+	}
+	if all == nil {
+		all = [][]byte{nil} // an empty line
+	}
+	return all
+}
+
+// decode returns the record in a piece of line n.
+func (l *recordList) decode(piece []byte, n int) (record, error) {
+	x, err := decodeRecord(piece)
+	switch {
+	case errors.Is(err, ErrVersion):
+		l.newer = err
+	case err == nil && x.V == 1 && l.checked:
+		err = fmt.Errorf("%w: it has no checksum, and the records before it have", ErrDamaged)
+	case err == nil && x.V == 1:
+		x.Number = n
+	case err == nil:
+		l.checked = true
+	}
+	if err != nil && n == 1 {
+		var first sessionLine
+		if json.Unmarshal(piece, &first) == nil && first.Meta != nil && checkSession(first.Meta.Session) == nil {
+			l.meta = *first.Meta
+		}
+	}
+	return x, err
+}
+
+// place takes a record in. highest is the number of the records before it.
+func (l *recordList) place(x listed, byNumber map[int]listed, highest int) {
+	d := RecordDamage{Line: x.line, Record: x.Number}
+	other, twice := byNumber[x.Number]
+	switch {
+	case twice && other.sum == x.sum:
+		d.Err = fmt.Errorf("%w: it is on line %d too", ErrDamaged, other.line)
+	case twice:
+		d.Err = fmt.Errorf("%w: another record %d is on line %d", ErrDamaged, x.Number, other.line)
+		d.Lost = true
+	case x.Number < highest:
+		d.Err = fmt.Errorf("%w: it stands behind record %d", ErrDamaged, highest)
+	}
+	if !twice {
+		byNumber[x.Number] = x
+	}
+	if d.Err != nil {
+		l.damages = append(l.damages, d)
+	}
+}
+
+// numberDamages gives the numbers that are missing to the lines that are broken,
+// where they stood, and notes those for which there is no line.
+func (l *recordList) numberDamages(highest int, marks []mark) {
+	behind := make(map[int][]brokenLine) // by the number before them
+	for _, b := range l.broken {
+		behind[b.after] = append(behind[b.after], b)
+	}
+	most := 0
+	for _, m := range marks {
+		most = max(most, m.Number)
+	}
+	for i := -1; i < len(l.records); i++ {
+		at, next := 0, highest+1
+		if i >= 0 {
+			at = l.records[i].Number
+		}
+		if i+1 < len(l.records) {
+			next = l.records[i+1].Number
+		} else { // behind the last
+			next = max(at+1+len(behind[at]), most+1)
+		}
+		l.gap(at, next, behind[at])
+	}
+	for _, m := range marks {
+		l.compare(m)
+	}
+}
+
+// compare notes a record that is not the one that m is of.
+func (l *recordList) compare(m mark) {
+	if len(l.records) == 0 {
+		return
+	}
+	if first := l.records[0]; first.Number == 1 && first.sum != m.First {
+		l.damages = append(l.damages, RecordDamage{Err: fmt.Errorf("%w: another session file was put in the place of the one that was written here", ErrDamaged), Lost: true})
+		return
+	}
+	i, there := slices.BinarySearchFunc(l.records, m.Number, func(x listed, n int) int { return x.Number - n })
+	if there && l.records[i].sum != m.Sum {
+		l.damages = append(l.damages, RecordDamage{Line: l.records[i].line, Record: m.Number, Err: fmt.Errorf("%w: it is not the one that was written here: the file is another copy", ErrDamaged), Lost: true})
+	}
+}
+
+// gap notes what is broken or missing between two numbers.
+func (l *recordList) gap(at, next int, broken []brokenLine) {
+	for _, b := range broken {
+		d := RecordDamage{Line: b.line, Err: b.err}
+		if at+1 < next {
+			at++
+			d.Record, d.Lost = at, true
+		}
+		l.damages = append(l.damages, d)
+	}
+	if at+1 < next {
+		d := RecordDamage{Record: at + 1, Err: fmt.Errorf("%w: it is not in the file", ErrDamaged), Lost: true}
+		if next-1 > at+1 {
+			d.Until = next - 1
+		}
+		l.damages = append(l.damages, d)
+	}
+}

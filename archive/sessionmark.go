@@ -1,0 +1,107 @@
+package archive
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// A mark says how far a session file was written, so that one that was cut, or
+// put back from an older copy, is not taken for whole. It stands in the file of
+// the lock and is written after the record is on disk, without a sync: it may say
+// less than there is, never more. Without a mark, nothing is compared.
+type mark struct {
+	First  string `json:"first"` // checksum of the first record, which tells files apart
+	Number int    `json:"n"`     // of records
+	Sum    string `json:"sum"`   // of the last one
+}
+
+const (
+	markAt     = 16 // where it begins: on Windows, the lock keeps others from the first byte
+	markLength = 128
+)
+
+// readMarks returns the marks of the session file path: that of the file, and
+// where path is a link, that of a file which had its name before. Where there is
+// none, nothing is compared.
+func readMarks(path string) []mark {
+	real, err := realPath(path)
+	if err != nil {
+		return nil
+	}
+	var all []mark
+	for _, name := range namesOf(path, real) {
+		if m := readMark(name); m.Number > 0 {
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+// namesOf returns the paths whose marks are of the session file path, which leads
+// to real.
+func namesOf(path, real string) []string {
+	folder, err := filepath.EvalSymlinks(filepath.Dir(path))
+	if err == nil {
+		folder, err = filepath.Abs(folder)
+	}
+	own := filepath.Join(folder, filepath.Base(path))
+	if err != nil || own == real {
+		return []string{real}
+	}
+	return []string{real, own}
+}
+
+func readMark(path string) (m mark) {
+	f, err := openPlain(sessionLock(path), os.O_RDONLY, 0)
+	if err != nil {
+		return m
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.NewSectionReader(f, markAt, markLength))
+	if err != nil || json.Unmarshal(bytes.TrimSpace(b), &m) != nil || m.Number < 1 || m.First == "" {
+		return mark{}
+	}
+	return m
+}
+
+// writeMark writes m, or where it is zero takes the mark away. What it cannot
+// write is missed by nobody but whoever cuts the file.
+func writeMark(path string, m mark) {
+	text, err := json.Marshal(m)
+	f, openErr := openPlain(sessionLock(path), os.O_WRONLY|os.O_CREATE, 0o600)
+	if err != nil || openErr != nil {
+		return
+	}
+	defer f.Close()
+	if m == (mark{}) {
+		text = nil
+	}
+	_, _ = f.WriteAt(append(text, bytes.Repeat([]byte{' '}, markLength-len(text))...), markAt)
+}
+
+// checkMarks compares the record at, which was read, with marks.
+func checkMarks(marks []mark, at position) error {
+	for _, m := range marks {
+		switch {
+		case at.number == 1 && at.sum != m.First:
+			return fmt.Errorf("%w: another session file was put in the place of the one that was written here", ErrDamaged)
+		case at.number > 0 && at.number == m.Number && at.sum != m.Sum:
+			return fmt.Errorf("%w: record %d is not the one that was written here: the file is another copy", ErrDamaged, at.number)
+		}
+	}
+	return nil
+}
+
+// checkEnd compares the last record that was read with marks.
+func checkEnd(marks []mark, at position) error {
+	for _, m := range marks {
+		if at.number < m.Number {
+			return fmt.Errorf("%w: the file ends behind record %d, and %d were written: it was cut, or is an older copy", ErrDamaged, at.number, m.Number)
+		}
+	}
+	return nil
+}

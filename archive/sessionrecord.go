@@ -1,0 +1,187 @@
+package archive
+
+import (
+	"bytes"
+	"fmt"
+	"time"
+)
+
+// sessionVersion is the format of session files. Records of version 1 have no
+// place and no checksum; they may stand before those of version 2, in a file that
+// was begun by an earlier tiercompact.
+const sessionVersion = 2
+
+// A sessionLine is a record of a session file: where it stands, and one of the
+// fields that follow. Its last field on disk is its checksum, see encodeRecord.
+type sessionLine struct {
+	head
+	Number  int        `json:"n,omitempty"`     // of the record in its file, from 1
+	After   string     `json:"after,omitempty"` // the checksum of the record before; "" for the first
+	Meta    *Meta      `json:"session,omitempty"`
+	Message *message   `json:"message,omitempty"`
+	Loaded  bool       `json:"loaded,omitempty"` // of Message: history, which the cooldown does not count
+	Round   *roundMade `json:"round,omitempty"`
+	Undo    *undoMade  `json:"undo,omitempty"`
+	Cut     *int       `json:"cut,omitempty"` // messages that stay
+	Set     *setMade   `json:"set,omitempty"`
+	Stand   *standMade `json:"stand,omitempty"`
+}
+
+type (
+	roundMade struct {
+		Number int       `json:"step"`
+		Level  string    `json:"level,omitempty"`
+		Reason string    `json:"reason,omitempty"`
+		Time   time.Time `json:"time"`
+		Edits  roundLine `json:"edits"`
+	}
+	undoMade struct {
+		Time time.Time `json:"time"`
+	}
+	setMade struct {
+		At      int     `json:"at"`
+		Message message `json:"message"`
+	}
+	// A standMade is what the messages and rounds of a file that was written
+	// anew do not say of its session.
+	standMade struct {
+		Since   int        `json:"since"`
+		Number  int        `json:"step,omitempty"`
+		Added   int        `json:"added,omitempty"`
+		Waiting []waitMade `json:"waiting,omitempty"`
+	}
+	waitMade struct {
+		Level  string `json:"level"`
+		Reason string `json:"reason,omitempty"`
+		Seen   int    `json:"seen"`
+	}
+)
+
+// A position is that of a record in its file: how many there are up to it, and
+// its checksum, which the next record repeats. The number shows that a record was
+// removed, doubled or moved; the repeated checksum, that one comes from another
+// file. A record is read without the one before it, so that damage stays where it
+// is.
+type position struct {
+	number  int
+	sum     string
+	checked bool // it is of version 2, and so are all that follow
+}
+
+// RecordError is what is wrong with a record of a session file. It unwraps to
+// ErrDamaged or ErrVersion.
+type RecordError struct {
+	Line int // from 1
+	Err  error
+}
+
+func (e *RecordError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
+
+func (e *RecordError) Unwrap() error { return e.Err }
+
+const (
+	recordStart = `{"v":2,"n":` // nothing inside of a record begins like that
+	recordSum   = `,"sum":"`
+	sumLength   = 16 // hexadecimal digits: 64 bits
+	sumTail     = len(recordSum) + sumLength + len(`"}`)
+)
+
+// recordHash returns the checksum of a record's bytes without its last field.
+func recordHash(parts ...[]byte) string { return hashOf(parts...)[:sumLength] }
+
+// encodeRecord appends line to b as the record behind at, and returns its own
+// position.
+func encodeRecord(b *bytes.Buffer, line sessionLine, at position) (position, error) {
+	line.head, line.Number, line.After = head{sessionVersion}, at.number+1, at.sum
+	start := b.Len()
+	if err := encoder(b).Encode(line); err != nil {
+		return at, err
+	}
+	sum := recordHash(b.Bytes()[start : b.Len()-1])
+	b.Truncate(b.Len() - len("}\n"))
+	b.WriteString(recordSum + sum + "\"}\n")
+	return position{line.Number, sum, true}, nil
+}
+
+// encodeRecords returns lines as the records behind at.
+func encodeRecords(lines []sessionLine, at position) ([]byte, position, error) {
+	var b bytes.Buffer
+	for _, line := range lines {
+		var err error
+		if at, err = encodeRecord(&b, line, at); err != nil {
+			return nil, at, err
+		}
+	}
+	return b.Bytes(), at, nil
+}
+
+// A record is one line of a session file that is as it was written.
+type record struct {
+	sessionLine
+	sum string
+}
+
+// decodeRecord returns the record in a line, wherever it stands. One of version
+// 1 has no number, and nothing tells whether it is as it was written.
+func decodeRecord(line []byte) (x record, err error) {
+	if bytes.HasPrefix(line, []byte(recordStart)) {
+		if x.sum, err = checkedSum(line); err != nil {
+			return x, err
+		}
+	}
+	if err := decodeVersion(line, &x.sessionLine, sessionVersion); err != nil {
+		return x, err
+	}
+	switch {
+	case x.V == 1:
+		x.Number, x.After, x.sum = 0, "", recordHash(line)
+	case x.sum == "":
+		return x, fmt.Errorf("%w: it does not begin as a record does", ErrDamaged)
+	}
+	return x, nil
+}
+
+// checkedSum returns the checksum of a record of version 2.
+func checkedSum(line []byte) (string, error) {
+	at := len(line) - sumTail
+	if at < 0 || !bytes.HasPrefix(line[at:], []byte(recordSum)) || !bytes.HasSuffix(line, []byte(`"}`)) {
+		return "", fmt.Errorf("%w: the checksum at its end is missing", ErrDamaged)
+	}
+	sum := string(line[at+len(recordSum) : len(line)-len(`"}`)])
+	if recordHash(line[:at], []byte("}")) != sum {
+		return "", fmt.Errorf("%w: its checksum does not match", ErrDamaged)
+	}
+	return sum, nil
+}
+
+// follow returns the position of x, which must stand behind at.
+func (at position) follow(x record) (position, error) {
+	next := position{at.number + 1, x.sum, x.V > 1}
+	switch {
+	case x.V == 1 && at.checked:
+		return at, fmt.Errorf("%w: it has no checksum, and the records before it have", ErrDamaged)
+	case x.V == 1:
+		return next, nil
+	case x.Number != next.number:
+		return at, fmt.Errorf("%w: it is record %d, and record %d is expected: one was removed, doubled or moved", ErrDamaged, x.Number, next.number)
+	case x.After != at.sum:
+		return at, fmt.Errorf("%w: record %d does not follow the one before it: one of both is from another file", ErrDamaged, x.Number)
+	}
+	return next, nil
+}
+
+// endOfRecord returns where the record that line begins with ends, where it is
+// as it was written and something stands behind it; else 0.
+func endOfRecord(line []byte) int {
+	if !bytes.HasPrefix(line, []byte(recordStart)) {
+		return 0
+	}
+	at := bytes.LastIndex(line, []byte(recordSum))
+	if at < 0 || at+sumTail >= len(line) {
+		return 0
+	}
+	if _, err := checkedSum(line[:at+sumTail]); err != nil {
+		return 0
+	}
+	return at + sumTail
+}

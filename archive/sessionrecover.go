@@ -1,0 +1,479 @@
+package archive
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/edit"
+)
+
+// A Recovery is what was found when a damaged session file was read.
+type Recovery struct {
+	Records int            // that are as they were written
+	Damages []RecordDamage // by their place; empty where all is as it was written
+	Kept    string         // where the damaged file is now; "" where nothing was written
+}
+
+// Lost returns the damages whose text is nowhere.
+func (r Recovery) Lost() []RecordDamage {
+	var lost []RecordDamage
+	for _, d := range r.Damages {
+		if d.Lost && d.Step == 0 {
+			lost = append(lost, d)
+		}
+	}
+	return lost
+}
+
+// A RecordDamage is a record of a session file that was left out, or that is not
+// where it was written.
+type RecordDamage struct {
+	Line   int   // from 1; 0: it is on no line
+	Record int   // its number in the file, from 1; 0: not known
+	Until  int   // the last record of several that are missing; 0: it is one
+	Err    error // what is wrong
+	Lost   bool  // something that it told is not in the session file
+	Step   int   // of the archive, which has what it told; 0: none has
+}
+
+func (d RecordDamage) String() string {
+	var at []string
+	if d.Line > 0 {
+		at = append(at, fmt.Sprintf("line %d", d.Line))
+	}
+	switch {
+	case d.Until > d.Record:
+		at = append(at, fmt.Sprintf("records %d to %d", d.Record, d.Until))
+	case d.Record > 0:
+		at = append(at, fmt.Sprintf("record %d", d.Record))
+	}
+	text := strings.TrimPrefix(strings.Join(at, ", ")+": ", ": ") + d.Err.Error()
+	switch {
+	case d.Step > 0:
+		text += fmt.Sprintf("; what it told is taken from step %d of the archive", d.Step)
+	case d.Lost:
+		text += "; what it told is missing"
+	}
+	return text
+}
+
+// CheckSession reads the session file path as far as it can be read, and returns
+// how it stands. Records that are not as they were written are left out; what
+// they told is taken from store, which may be nil, where a later round has put it
+// there. Nothing is written. ErrVersion where a newer tiercompact wrote the file.
+func CheckSession(ctx context.Context, path string, store Store) (State, Recovery, error) {
+	s, r, err := checkSessionFile(ctx, path, store)
+	if err != nil {
+		err = fmt.Errorf("check session %s: %w", path, err)
+	}
+	return s, r, err
+}
+
+func checkSessionFile(ctx context.Context, path string, store Store) (State, Recovery, error) {
+	marks := readMarks(path)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return State{}, Recovery{}, err
+	}
+	return recoverState(ctx, text, store, marks, strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)))
+}
+
+// DecodeDamagedSession is [DecodeSession] for a text of which records may be
+// damaged: they are left out.
+func DecodeDamagedSession(text io.Reader) (State, Recovery, error) {
+	b, err := io.ReadAll(text)
+	if err != nil {
+		return State{}, Recovery{}, err
+	}
+	return recoverState(context.Background(), b, nil, nil, "session")
+}
+
+// RecoverSession is [OpenSession] for a file that may be damaged, see
+// [CheckSession]. A damaged file is kept under another name, and what is left of
+// it is written anew: it can be opened as any other from then on.
+func RecoverSession(ctx context.Context, path string, store Store) (*SessionFile, State, Recovery, error) {
+	f, s, r, err := recoverSession(ctx, path, store, realDisk)
+	if err != nil {
+		return nil, State{}, r, fmt.Errorf("recover session %s: %w", path, err)
+	}
+	return f, s, r, nil
+}
+
+func recoverSession(ctx context.Context, path string, store Store, disk disk) (*SessionFile, State, Recovery, error) {
+	f, s, err := openSession(path, disk)
+	if !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrVersion) {
+		return f, s, Recovery{}, err
+	}
+	s, r, err := checkSessionFile(ctx, path, store)
+	if err != nil {
+		return nil, s, r, err
+	}
+	if f, err = lockSession(path, disk); err != nil {
+		return nil, s, r, err
+	}
+	f.state = s
+	f.state.Messages = append(f.state.Messages[:0:0], s.Messages...)
+	w, err := f.state.whole()
+	if err == nil {
+		r.Kept, err = f.replace(w, ".damaged")
+	}
+	if err != nil {
+		return nil, s, r, errors.Join(err, f.hold.release())
+	}
+	f.trim()
+	return f, s, r, nil
+}
+
+// A recovery puts the records of a damaged session file together.
+type recovery struct {
+	Recovery
+	ctx      context.Context
+	store    Store // nil: there is none
+	state    State
+	shared   sharing
+	at       position // of the last record that was taken
+	uncut    bool     // a cut was not made
+	unsure   bool     // the conversation may not be what the next record is about
+	rounds   []roundFate
+	recordOf map[string]int // by id of a message
+	newest   int            // number of the newest round that a record tells of
+}
+
+// A roundFate is a round of the file that was not undone, oldest first.
+type roundFate struct {
+	number int
+	stands bool // in state.Rounds
+	made   bool
+}
+
+func recoverState(ctx context.Context, text []byte, store Store, marks []mark, session string) (State, Recovery, error) {
+	l := listRecords(text, marks)
+	if len(l.records) == 0 && l.newer != nil {
+		return State{}, Recovery{}, l.newer
+	}
+	if len(l.records) == 0 && len(l.meta.Session) == 0 {
+		return State{}, Recovery{}, fmt.Errorf("%w: no record of a session is in it", ErrDamaged)
+	}
+	r := recovery{ctx: ctx, store: store, recordOf: make(map[string]int), state: State{Since: -1, Torn: l.torn, Meta: l.meta}}
+	r.Damages, r.Records = l.damages, len(l.records)
+	if r.state.Meta.Session == "" {
+		r.state.Meta.Session = session
+	}
+	for i, x := range l.records {
+		if i+1 < len(l.records) && r.foreign(x, l.records[i+1]) {
+			r.Damages = append(r.Damages, RecordDamage{Line: x.line, Record: x.Number, Err: errForeign, Lost: true})
+			r.at, r.unsure, r.shared = position{number: x.Number}, true, sharing{}
+			continue
+		}
+		if err := r.take(x); err != nil {
+			return State{}, r.Recovery, err
+		}
+	}
+	err := r.takeNewest()
+	slices.SortStableFunc(r.Damages, func(a, b RecordDamage) int {
+		return cmp.Or(cmp.Compare(a.Record, b.Record), cmp.Compare(a.Line, b.Line))
+	})
+	return r.state, r.Recovery, err
+}
+
+var errForeign = fmt.Errorf("%w: it does not follow the record before it: one of both is from another file", ErrDamaged)
+
+// foreign reports whether a record follows neither the one before it, nor the
+// next one it.
+func (r *recovery) foreign(x, next listed) bool {
+	return r.at.checked && x.Number == r.at.number+1 && x.After != r.at.sum && next.Number == x.Number+1 && next.After != x.sum
+}
+
+// take takes in the next record that is as it was written.
+func (r *recovery) take(x listed) error {
+	switch {
+	case x.Number != r.at.number+1:
+		r.unsure, r.shared = true, sharing{}
+	case x.V > 1 && r.at.checked && x.After != r.at.sum:
+		r.Damages = append(r.Damages, RecordDamage{Line: x.line, Record: x.Number, Err: errForeign, Lost: true})
+		r.unsure, r.shared = true, sharing{}
+	}
+	r.at = position{x.Number, x.sum, x.V > 1}
+	var err error
+	switch {
+	case x.Meta != nil && x.Number > 1:
+		r.damage(x, fmt.Errorf("%w: the session's record is the first, and no other", ErrDamaged))
+	case x.Message != nil:
+		err = r.message(x)
+	case x.Round != nil && x.Round.Number > 0:
+		return r.round(x)
+	case x.Undo != nil:
+		return r.undo(x)
+	case x.Cut != nil && r.unsure:
+		r.uncut = true
+		r.damage(x, fmt.Errorf("%w: its cut to %d messages is not made: records before it are missing", ErrDamaged, *x.Cut))
+	case x.Set != nil && r.unsure:
+		r.set(*x.Set)
+	default:
+		err = r.state.apply(x.sessionLine)
+		r.fitRounds()
+	}
+	if err != nil {
+		r.damage(x, fmt.Errorf("%w: %w", ErrDamaged, err))
+	}
+	return nil
+}
+
+// damage notes a record that is there and does not fit.
+func (r *recovery) damage(x listed, err error) {
+	r.Damages = append(r.Damages, RecordDamage{Line: x.line, Record: x.Number, Err: err})
+}
+
+func (r *recovery) message(x listed) error {
+	if x.Message.SameSource && r.shared.last == nil { // what it was read from was in a record that is damaged
+		x.Message.SameSource, x.Message.Index = false, 0
+	}
+	m, err := r.shared.decode(*x.Message)
+	if err == nil {
+		r.state.add(m, x.Loaded)
+		r.recordOf[m.ID] = x.Number
+	}
+	return err
+}
+
+// set puts a message in the place of the one with its id.
+func (r *recovery) set(x setMade) {
+	var alone sharing
+	m, err := alone.decode(x.Message)
+	for i := range r.state.Messages {
+		if err == nil && m.ID != "" && r.state.Messages[i].ID == m.ID {
+			r.state.Messages[i] = m
+		}
+	}
+}
+
+// fitRounds drops the oldest rounds that a cut has given up.
+func (r *recovery) fitRounds() {
+	standing := 0
+	for i := len(r.rounds) - 1; i >= 0; i-- {
+		if r.rounds[i].stands {
+			if standing++; standing > len(r.state.Rounds) {
+				r.rounds[i].stands = false
+			}
+		}
+	}
+}
+
+// round makes a round again: on the conversation as it stands where that is the
+// one it was made on, else on the one that the archive has from before it. Where
+// neither is there, it is not made: the messages stay as they were, and nothing
+// is lost.
+func (r *recovery) round(x listed) error {
+	made, err := x.Round.round()
+	if err != nil {
+		r.damage(x, err)
+		return nil
+	}
+	r.newest = max(r.newest, made.Number)
+	if r.unsure && !r.fits(made) {
+		step, err := r.step(made.Number)
+		if err != nil {
+			return err
+		}
+		if step == nil || !before(*step, made) {
+			r.damage(x, fmt.Errorf("%w: round %d is not made: what it was made on is not there, and the messages stay as they were", ErrDamaged, made.Number))
+			r.rounds = append(r.rounds, roundFate{number: made.Number})
+			return nil
+		}
+		r.goOnFrom(*step)
+	}
+	if err := r.state.round(made); err != nil {
+		r.damage(x, fmt.Errorf("%w: %w", ErrDamaged, err))
+		r.rounds = append(r.rounds, roundFate{number: made.Number})
+		return nil
+	}
+	r.rounds = append(r.rounds, roundFate{number: made.Number, stands: true, made: true})
+	return nil
+}
+
+// before reports whether step has the conversation that a round was made on. A
+// session of the same id may have had a step of that number before this one.
+func before(step Step, made Round) bool {
+	e := made.Edits
+	return len(step.Before) == e.Seen && (len(step.Redacted) > 0 || e.Sum == "" || e.Sum == edit.Sum(step.Before))
+}
+
+// ofThis reports whether a step has messages of this conversation, and none that
+// is another one of the same id.
+func (r *recovery) ofThis(s Step) bool {
+	own := make(map[string]chat.Message, len(r.state.Messages))
+	for _, m := range r.state.Messages {
+		own[m.ID] = m
+	}
+	redacted := make(map[int]bool, len(s.Redacted))
+	for _, i := range s.Redacted {
+		redacted[i] = true
+	}
+	known := false
+	for i, m := range s.Before {
+		o, ok := own[m.ID]
+		if !ok || redacted[i] || o.State != m.State {
+			continue
+		}
+		if !edit.Same(o, m) {
+			return false
+		}
+		known = true
+	}
+	return known
+}
+
+// undo takes the newest round back, where it was made.
+func (r *recovery) undo(x listed) error {
+	n := len(r.rounds)
+	if n == 0 {
+		r.damage(x, fmt.Errorf("%w: the round that it takes back is not there", ErrDamaged))
+		return nil
+	}
+	newest := r.rounds[n-1]
+	r.rounds = r.rounds[:n-1]
+	switch {
+	case newest.stands:
+		return r.state.undo()
+	case newest.made: // on a conversation that the archive has replaced since
+		step, err := r.step(newest.number)
+		if err == nil && step != nil {
+			r.goOnFrom(*step)
+		}
+		return err
+	}
+	return nil
+}
+
+// takeNewest goes on from the newest step of the archive where records are
+// missing for which no round stands.
+func (r *recovery) takeNewest() error {
+	if len(r.Lost()) == 0 || r.store == nil {
+		return nil
+	}
+	infos, err := r.store.Steps(r.ctx, r.state.Meta.Session)
+	if err != nil {
+		return err
+	}
+	newest := 0
+	for _, info := range infos {
+		if info.Damaged == nil && info.Undoes == 0 {
+			newest = max(newest, info.Number)
+		}
+	}
+	if newest <= r.newest {
+		return nil
+	}
+	step, err := r.step(newest)
+	if err == nil && step != nil && r.ofThis(*step) && len(r.toldBy(*step)) > 0 {
+		r.goOnFrom(*step)
+		r.state.Number = max(r.state.Number, newest)
+	}
+	return err
+}
+
+// step returns a step of the archive, nil where it has none that can be read.
+func (r *recovery) step(n int) (*Step, error) {
+	if r.store == nil {
+		return nil, nil
+	}
+	s, err := r.store.Get(r.ctx, r.state.Meta.Session, n)
+	switch {
+	case r.ctx.Err() != nil:
+		return nil, r.ctx.Err()
+	case errors.Is(err, ErrNotFound), errors.Is(err, ErrDamaged), errors.Is(err, ErrVersion), errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	}
+	return &s, err
+}
+
+// goOnFrom puts the conversation before a step in the place of what stands up to
+// there. What the archive has without its secrets is taken from the file where
+// that has it.
+func (r *recovery) goOnFrom(s Step) {
+	own := make(map[string]int, len(r.state.Messages))
+	for i, m := range r.state.Messages {
+		own[m.ID] = i
+	}
+	t := append(s.Before[:0:0], s.Before...)
+	known := make(map[string]bool, len(t))
+	last := -1 // of what stands, the last that the step knows
+	for _, m := range t {
+		known[m.ID] = true
+		if i, ok := own[m.ID]; ok {
+			last = max(last, i)
+		}
+	}
+	for _, i := range s.Redacted {
+		if i < 0 || i >= len(t) {
+			continue
+		}
+		if k, ok := own[t[i].ID]; ok && r.state.Messages[k].State == t[i].State {
+			t[i] = r.state.Messages[k]
+		}
+	}
+	more := false // messages behind those of the step, of which some may be missing or cut off
+	for _, m := range r.state.Messages[last+1:] {
+		if !known[m.ID] {
+			t, more = append(t, m), true
+		}
+	}
+	for _, i := range r.toldBy(s) {
+		r.Damages[i].Step = s.Number
+	}
+	r.state.Messages, r.state.Rounds, r.state.Waiting = t, nil, nil
+	r.state.Added = max(r.state.Added, len(t))
+	for i := range r.rounds {
+		r.rounds[i].stands = false
+	}
+	r.unsure = more && r.uncut
+	for _, d := range r.Damages {
+		r.unsure = r.unsure || d.Lost && d.Step == 0 && d.Record <= r.at.number
+	}
+	r.uncut = r.uncut && more
+}
+
+// toldBy returns which damages a step makes good: those of records before the
+// newest one whose message it knows, and behind that, where no record is newer,
+// as many as it has messages of which no record is there.
+func (r *recovery) toldBy(s Step) (damages []int) {
+	newest, more := 0, len(s.Before)
+	for i, m := range s.Before {
+		if n := r.recordOf[m.ID]; n > 0 {
+			newest, more = max(newest, n), len(s.Before)-1-i
+		}
+	}
+	for _, n := range r.recordOf {
+		if n > newest {
+			more = 0 // it is older than that record, and what it has may be of what was cut off since
+		}
+	}
+	for i, d := range r.Damages {
+		if !d.Lost || d.Step > 0 || d.Record == 0 {
+			continue
+		}
+		if until := max(d.Record, d.Until); until > newest {
+			if more -= until - max(d.Record, newest+1) + 1; more < 0 {
+				break
+			}
+		}
+		damages = append(damages, i)
+	}
+	return damages
+}
+
+// fits reports whether the conversation that stands is the one that a round was
+// made on.
+func (r *recovery) fits(made Round) bool {
+	e := made.Edits
+	return e.Sum != "" && e.Seen <= len(r.state.Messages) && e.Sum == edit.Sum(r.state.Messages[:e.Seen])
+}

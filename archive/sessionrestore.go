@@ -1,0 +1,277 @@
+package archive
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+
+	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/edit"
+)
+
+// A Restoration says that a session file was found changed by somebody else, and
+// was written anew.
+type Restoration struct {
+	Path  string
+	Found string // what had happened to it, such as "it was removed"
+	Kept  string // where what stood in its place is now; "" where nothing did
+	// Rounds counts the rounds that the file no longer knows: they cannot be
+	// undone from it, but as long as the archive has them from there.
+	Rounds int
+}
+
+func (r Restoration) String() string {
+	text := fmt.Sprintf("session file %s was changed while it was open (%s) and is written anew", r.Path, r.Found)
+	if r.Kept != "" {
+		text += "; what stood there is kept as " + r.Kept
+	}
+	if r.Rounds > 0 {
+		text += fmt.Sprintf("; %d older rounds can no longer be undone from it", r.Rounds)
+	}
+	return text
+}
+
+// Restorations returns what was written anew since it was last called.
+func (f *SessionFile) Restorations() []Restoration {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	all := f.restored
+	f.restored = nil
+	return all
+}
+
+// ready makes sure that the file is the one that was left, and writes it anew
+// where it is not. It is called under mu.
+func (f *SessionFile) ready() error {
+	if f.broken == ErrClosed {
+		return f.broken
+	}
+	if err := f.leadsHere(); err != nil {
+		return err
+	}
+	found, err := f.changed()
+	if found == "" && err == nil && f.broken != nil {
+		found = "a write failed: " + f.broken.Error()
+	}
+	if err != nil || found == "" {
+		return err
+	}
+	if err := f.restore(found); err != nil {
+		return fmt.Errorf("%s, and cannot be written anew: %w", found, err)
+	}
+	return nil
+}
+
+// changed returns what somebody else did to the file, "" for nothing.
+func (f *SessionFile) changed() (string, error) {
+	own, err := f.hold.own.Stat()
+	if err != nil {
+		return "", err
+	}
+	switch info, err := os.Lstat(f.path); {
+	case errors.Is(err, fs.ErrNotExist):
+		return "it was removed", nil
+	case err != nil:
+		return "", err
+	case !os.SameFile(info, own):
+		return "another file stands in its place", nil
+	case info.Size() < f.size:
+		return fmt.Sprintf("it was cut to %d of %d bytes", info.Size(), f.size), nil
+	case info.Size() > f.size:
+		return fmt.Sprintf("%d bytes were added to it", info.Size()-f.size), nil
+	}
+	return "", nil
+}
+
+// leadsHere returns an error where the name that the file was opened by no longer
+// leads to it: whoever opens it by that name would not find what is added.
+func (f *SessionFile) leadsHere() error {
+	if f.link == "" {
+		return nil
+	}
+	if real, err := realPath(f.link); err == nil && real == f.path {
+		return nil
+	}
+	return fmt.Errorf("%s no longer leads to the session file %s; put the link back, or open that file", f.name, f.path)
+}
+
+// restore puts a file with all that was written in its place, and keeps what
+// stands there under another name.
+func (f *SessionFile) restore(found string) error {
+	w, err := f.whole()
+	if err != nil {
+		return err
+	}
+	kept, err := f.replace(w, ".kept")
+	if err != nil {
+		return err
+	}
+	f.restored = append(f.restored, Restoration{f.name, found, kept, w.lost})
+	return nil
+}
+
+// A wholeFile is what a session file has when it is written anew.
+type wholeFile struct {
+	text   io.Reader
+	first  string
+	at     position
+	shared sharing // by the messages that are added
+	rounds []Standing
+	older  int // rounds in effect that it knows, and rounds has not
+	lost   int // rounds that it does not know
+}
+
+// replace puts a file in the place of what stands there, which is kept with kind
+// in its name.
+func (f *SessionFile) replace(w wholeFile, kind string) (kept string, err error) {
+	d, err := f.disk.prepare(f.path, func(to io.Writer) error {
+		_, err := io.Copy(to, w.text)
+		return err
+	})
+	if err != nil {
+		return "", withRemedy(err)
+	}
+	if kept, err = keepAside(f.path, kind); err != nil {
+		discard(d)
+		return "", err
+	}
+	f.mark(mark{}) // there may be fewer records than it says
+	if err := publish(d); err != nil {
+		discard(d)
+		return kept, err
+	}
+	own, file := f.hold.own, f.file
+	f.hold.own, f.file = nil, nil
+	if err := f.openEnd(); err != nil {
+		if f.hold.own != nil {
+			err = errors.Join(err, f.hold.own.Close())
+		}
+		f.hold.own, f.file = own, file // by which the next call sees that the file is another
+		return kept, err
+	}
+	f.first, f.at, f.shared, f.state.Rounds, f.older, f.broken = w.first, w.at, w.shared, w.rounds, w.older, nil
+	f.markEnd()
+	if own != nil {
+		_ = own.Close() // both are of a file that is no longer used
+	}
+	if file != nil {
+		_ = file.Close()
+	}
+	return kept, nil
+}
+
+// keepAside gives what stands at path another name, which it returns; "" where
+// nothing of any length stands there.
+func keepAside(path, kind string) (string, error) {
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode().IsRegular() && info.Size() == 0 {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	const most = 10000
+	for n := range most {
+		name := fmt.Sprintf("%s%s-%d", path, kind, n+1)
+		if _, err := os.Lstat(name); err == nil {
+			continue
+		}
+		if os.Link(path, name) == nil { // the first name is not free for a moment
+			return name, nil
+		}
+		if err := os.Rename(path, name); err != nil {
+			return "", fmt.Errorf("keep what stands there as %s: %w", name, err)
+		}
+		return name, nil
+	}
+	return "", fmt.Errorf("keep what stands there: there are %d files %s%s-N; remove some", most, path, kind)
+}
+
+// whole returns a file with everything that was written: the bytes themselves,
+// which an open file has even where it was removed, or where they are not there
+// what is in memory.
+func (f *SessionFile) whole() (wholeFile, error) {
+	own := func() *io.SectionReader { return io.NewSectionReader(f.hold.own, 0, f.size) }
+	_, r, err := decodeSession(own(), nil)
+	if err == nil && r.at == f.at && r.end == f.size {
+		return wholeFile{text: own(), first: f.first, at: f.at, shared: f.shared, rounds: f.state.Rounds, older: f.older}, nil
+	}
+	w, err := f.state.whole()
+	w.lost += f.older
+	return w, err
+}
+
+// whole returns a file that stands as s does, with the rounds of s or, where they
+// do not lead there, without.
+func (s State) whole() (w wholeFile, err error) {
+	lines, ok := s.withRounds()
+	if w.rounds = s.Rounds; !ok {
+		var shared sharing
+		lines, w.rounds, w.lost = messagesOf(s.Messages, &shared, true), nil, len(s.Rounds)
+	}
+	stand := standMade{Since: s.Since, Number: s.Number, Added: s.Added}
+	for _, x := range s.Waiting {
+		stand.Waiting = append(stand.Waiting, waitMade(x))
+	}
+	first, at, err := encodeRecords([]sessionLine{{Meta: &s.Meta}}, position{})
+	if err != nil {
+		return w, err
+	}
+	w.first = at.sum
+	rest, at, err := encodeRecords(append(lines, sessionLine{Stand: &stand}), at)
+	w.text, w.at = bytes.NewReader(append(first, rest...)), at
+	return w, err
+}
+
+// withRounds returns the records of messages and rounds that lead to s: what was
+// there before its oldest round, that round, what was added, the next one, and so
+// on. ok is false where they would not lead there.
+func (s State) withRounds() (lines []sessionLine, ok bool) {
+	stood := make([]chat.Transcript, len(s.Rounds)+1) // before each round, with all that was added since
+	stood[len(s.Rounds)] = s.Messages
+	for i := len(s.Rounds) - 1; i >= 0; i-- {
+		before, _, err := applyRound(stood[i+1], s.Rounds[i].Inverse)
+		if err != nil {
+			return nil, false
+		}
+		stood[i] = before
+	}
+	var shared sharing
+	written := 0
+	again := State{Since: -1}
+	add := func(messages chat.Transcript) {
+		lines = append(lines, messagesOf(messages, &shared, true)...)
+		again.Messages = append(again.Messages, messages...)
+	}
+	for i, r := range s.Rounds {
+		until := r.after + len(stood[i]) - len(stood[i+1])
+		if until < written || until > len(stood[i]) {
+			return nil, false
+		}
+		add(stood[i][written:until])
+		lines = append(lines, sessionLine{Round: &roundMade{r.Number, r.Level, r.Reason, r.Time, encodeRound(r.Edits)}})
+		if again.round(r.Round) != nil || len(again.Messages) != r.after {
+			return nil, false
+		}
+		written = r.after
+	}
+	add(s.Messages[written:])
+	return append(lines, changesTo(again.Messages, s.Messages)...), len(again.Messages) == len(s.Messages)
+}
+
+// changesTo returns the records that make the messages of t those of want, which
+// has as many.
+func changesTo(t, want chat.Transcript) (lines []sessionLine) {
+	for i := range min(len(t), len(want)) {
+		if edit.Same(t[i], want[i]) && t[i].Protected == want[i].Protected {
+			continue
+		}
+		var alone sharing
+		lines = append(lines, sessionLine{Set: &setMade{i, alone.encode(want[i])}})
+	}
+	return slices.Clip(lines)
+}

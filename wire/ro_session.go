@@ -1,0 +1,107 @@
+package wire
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/tiercompact/tiercompact/archive"
+	"github.com/tiercompact/tiercompact/chat"
+)
+
+// sessionFile reads the file of a chat of tiercompact itself: the conversation as it
+// stands now. What its records mean, and whether they are as they were written,
+// is known by package archive alone, so that both read the same.
+func sessionFile() format {
+	return format{
+		name:   "session",
+		about:  "session file of tiercompact chat (JSON lines): the conversation as it stands",
+		match:  matchSession,
+		decode: decodeSessionFile,
+	}
+}
+
+func matchSession(p probe) int {
+	for _, v := range p.values {
+		if v.has("v") && (v.at("session").has("session") || v.has("n") && v.has("sum")) {
+			return 95
+		}
+	}
+	return 0
+}
+
+func decodeSessionFile(src *source) ([]Conversation, error) {
+	text := strings.NewReader(src.text + src.partialRune)
+	state, err := archive.DecodeSession(text)
+	if err != nil && src.lenient && !errors.Is(err, archive.ErrVersion) {
+		var found archive.Recovery
+		text.Reset(src.text + src.partialRune)
+		if state, found, err = archive.DecodeDamagedSession(text); err == nil {
+			src.skipped += len(found.Damages)
+		}
+	}
+	if err != nil {
+		return nil, src.brokenSession(err)
+	}
+	if state.Torn > 0 {
+		src.unfinishedLine = 1 + strings.Count(src.text, "\n")
+	}
+	l := &log{}
+	for i, m := range state.Messages {
+		if m, err = l.ofSession(m); err != nil {
+			if err = src.skip(src.fail(ErrField, 0, fmt.Sprintf("message %d", i+1), err.Error(), "leave such messages out with --lenient")); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		l.add(m)
+	}
+	return l.one(Conversation{Format: "session", Model: state.Meta.Model, Title: state.Meta.Session}), nil
+}
+
+// brokenSession returns the error for a session file that is damaged, or that a
+// newer tiercompact wrote.
+func (s *source) brokenSession(err error) *Error {
+	problem, remedy, line := err, "leave such records out with --lenient", 0
+	if at, ok := errors.AsType[*archive.RecordError](err); ok {
+		problem, line = at.Err, at.Line
+	}
+	text, _, _ := strings.Cut(problem.Error(), ";")
+	if errors.Is(err, archive.ErrVersion) {
+		remedy = "read it with that tiercompact"
+	}
+	return s.fail(ErrBroken, line, "", text, remedy)
+}
+
+// ofSession returns a message of a session in the form of one that was only read.
+// What it was read from before it came into the session is not known any more.
+func (l *log) ofSession(m chat.Message) (chat.Message, error) {
+	m.Source, m.Index, m.Changed = nil, 0, false
+	m.ID = strings.ToValidUTF8(m.ID, "\uFFFD")
+	parts := make([]chat.Part, len(m.Parts))
+	for i, p := range m.Parts {
+		p.Raw = ""
+		for _, s := range []*string{&p.Text, &p.ID, &p.Name, &p.Args} {
+			*s = strings.ToValidUTF8(*s, "\uFFFD")
+		}
+		switch {
+		case (p.Kind == chat.Result) != (m.Role == chat.Tool && i == 0):
+			return m, fmt.Errorf("a %s does not belong there in a message of role %s", p.Kind, m.Role)
+		case p.Kind == chat.Call && m.Role != chat.Assistant:
+			return m, fmt.Errorf("a call in a message of role %s", m.Role)
+		case p.Kind == chat.Call:
+			p.ID = l.calls.call(p.ID, p.Name)
+			if !json.Valid([]byte(p.Args)) {
+				p.Args = argsIn(quoted(p.Args))
+			}
+		case p.Kind == chat.Result:
+			p.ID = l.calls.result(p.ID, p.Name)
+		}
+		parts[i] = p
+	}
+	if m.Parts = parts; m.Role == chat.Tool && len(parts) == 0 {
+		return m, errors.New("a result is missing in a message of role tool")
+	}
+	return m, nil
+}
