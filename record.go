@@ -3,6 +3,7 @@ package tiercompact
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/tiercompact/tiercompact/archive"
@@ -76,7 +77,8 @@ func (s *Session) recordDone(write func(Recorder) error) error {
 
 // Resume starts a session where a session file ended: with its messages, the
 // rounds that can be undone, the place in the cooldown and the levels that wait,
-// compacting nothing.
+// compacting nothing. An id that a message of the session had before is not given
+// again, as it is not in one process: a new message that has it gets another one.
 func (c *Compactor) Resume(ctx context.Context, st archive.State) (*Session, error) {
 	id := st.Meta.Session
 	c.mu.Lock()
@@ -98,6 +100,11 @@ func (c *Compactor) Resume(ctx context.Context, st archive.State) (*Session, err
 		s.gate = c.cfg.gate.Start(st.Since)
 	}
 	s.steps = max(archive.Next(infos)-1, st.Number)
+	for _, info := range infos {
+		for _, recall := range info.Entries {
+			s.t.recalls.add(recall)
+		}
+	}
 	s.summary = s.t.summaryNumber()
 	s.resumeWaits(st)
 	if s.rounds, err = c.cfg.standing(st); err != nil {
@@ -107,8 +114,26 @@ func (c *Compactor) Resume(ctx context.Context, st archive.State) (*Session, err
 		s.t.reserve(r.before.messages)
 		s.learn(r.before.messages)
 	}
+	s.reserveUsed(ctx, st, infos)
 	c.sessions[id] = s
 	return s, nil
+}
+
+// reserveUsed keeps the ids of all messages that the session ever had from being
+// given again: those that the file tells of, and those in steps of the archive
+// that are older than the file.
+func (s *Session) reserveUsed(ctx context.Context, st archive.State, infos []archive.StepInfo) {
+	for _, id := range st.IDs {
+		s.t.ids.add(id)
+	}
+	for _, info := range infos {
+		if slices.Contains(st.Steps, info.Number) || info.Undoes > 0 || info.Damaged != nil {
+			continue
+		}
+		if step, err := s.cfg.Archive.Get(ctx, s.id, info.Number); err == nil { // else it has ids that nobody can read
+			s.t.reserve(step.Before)
+		}
+	}
 }
 
 // resumeWaits has the levels wait that waited when the session ended.

@@ -28,6 +28,12 @@ type State struct {
 	Number int
 	// Added counts all messages ever added.
 	Added int
+	// IDs are those of all messages ever added, in order, also of those that are
+	// no longer in the conversation.
+	IDs []string
+	// Steps are the numbers of all rounds that the file tells of, standing or not,
+	// in order.
+	Steps []int
 	// Torn is the length in bytes of a last record that was not written to
 	// its end and is left out.
 	Torn int
@@ -147,6 +153,7 @@ func (r *reader) add(x message, loaded bool) error {
 	}
 	s := &r.state
 	s.Messages = append(s.Messages, m)
+	s.IDs = append(s.IDs, m.ID)
 	s.Added++
 	if s.Since >= 0 && !loaded {
 		s.Since++
@@ -169,6 +176,7 @@ func (s *State) round(x roundMade) error {
 		return fmt.Errorf("round %d: %w", x.Number, err)
 	}
 	s.Messages = after
+	s.Steps = append(s.Steps, x.Number)
 	s.Rounds = append(s.Rounds, Standing{Round{x.Number, x.Level, x.Reason, edits, x.Time}, inverse, len(after)})
 	return nil
 }
@@ -191,8 +199,27 @@ func (s *State) undo() error {
 	if err != nil {
 		return fmt.Errorf("undo of round %d: %w", newest.Number, err)
 	}
-	s.Messages, s.Rounds, s.Since, s.Waiting = before, s.Rounds[:len(s.Rounds)-1], 0, nil
+	s.Messages, s.Rounds, s.Since, s.Waiting = withProtection(before, s.Messages), s.Rounds[:len(s.Rounds)-1], 0, nil
 	return nil
+}
+
+// withProtection returns t with the messages protected that are protected in now,
+// under whatever text: a round that is taken back may be older than that.
+func withProtection(t, now chat.Transcript) chat.Transcript {
+	protected := make(map[string]bool)
+	for _, m := range now {
+		if m.Protected {
+			protected[m.ID] = true
+		}
+	}
+	if len(protected) == 0 {
+		return t
+	}
+	t = slices.Clone(t)
+	for i := range t {
+		t[i].Protected = t[i].Protected || protected[t[i].ID]
+	}
+	return t
 }
 
 // cut keeps n messages. A round that was made on more cannot be taken back
