@@ -130,6 +130,7 @@ func (s *Session) finish(ctx context.Context, r *round, report *Report, forced b
 		s.tellFailure(*report, r, "record", err)
 		return err
 	}
+	s.letGoOldRounds()
 	r.report(report, number)
 	s.tellWarning(report, r.warning)
 	s.mu.Lock()
@@ -219,7 +220,9 @@ func (s *Session) swap(r *round, number int) error {
 	s.gate = s.cfg.gate.Start(arrived)
 	s.cal, s.anchor = s.cal.Void(), 0
 	s.summary = r.number - 1
-	s.rounds = append(s.rounds, done{step: number, before: r.before.laidBy(), after: len(r.t.messages), recorded: true, removed: r.gone})
+	d := s.cfg.newDone(number, r.before.messages, r.t.messages, r.gone)
+	d.made = true
+	s.rounds = append(s.rounds, d)
 	clear(s.wait)
 	return nil
 }

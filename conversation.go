@@ -180,25 +180,6 @@ func (c *conversation) rewritten(cfg *settings, messages chat.Transcript) conver
 	return out
 }
 
-// laidBy returns c without what its messages tell anew: as it is kept for an undo.
-func (c conversation) laidBy() conversation {
-	c.terms, c.facts, c.calls = nil, nil, nil
-	return c
-}
-
-// reopened returns a copy of what was laid by, that can be added to.
-func (c conversation) reopened() conversation {
-	n := len(c.messages)
-	c.messages, c.sizes = c.messages[:n:n], c.sizes[:n:n]
-	c.terms, c.facts = make([]embed.Terms, 0, n), make([]files.Facts, 0, n)
-	c.calls = make(map[string][]chat.Part)
-	for _, m := range c.messages {
-		c.terms = append(c.terms, embed.TermsOf(m))
-		c.facts = append(c.facts, files.Scan(m, c.match(m)))
-	}
-	return c
-}
-
 // followed returns c with what was added to since behind its first n messages.
 func (c conversation) followed(since *conversation, n int) conversation {
 	c.ids, c.recalls = since.ids, since.recalls

@@ -111,3 +111,20 @@ func (s *recallSet) addShown(m chat.Message) {
 		s.add(id)
 	}
 }
+
+// A learntIDs is a set of ids that may be used concurrently.
+type learntIDs struct {
+	mu  sync.Mutex
+	ids idSet
+}
+
+// add reports whether id is new.
+func (l *learntIDs) add(id string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ids.has(id) {
+		return false
+	}
+	l.ids.add(id)
+	return true
+}

@@ -107,14 +107,14 @@ func (c *Compactor) Resume(ctx context.Context, st archive.State) (*Session, err
 	}
 	s.summary = s.t.summaryNumber()
 	s.resumeWaits(st)
-	if s.rounds, err = c.cfg.standing(st); err != nil {
+	if s.rounds, err = s.standing(st); err != nil {
 		return nil, fmt.Errorf("resume session %q: %w", id, err)
 	}
-	for _, r := range s.rounds {
-		s.t.reserve(r.before.messages)
-		s.learn(r.before.messages)
-	}
 	s.reserveUsed(ctx, st, infos)
+	for i := range s.rounds {
+		s.rounds[i].alone = !slices.ContainsFunc(infos, func(info archive.StepInfo) bool { return info.Number == s.rounds[i].step && info.Damaged == nil })
+	}
+	s.letGoOldRounds()
 	c.sessions[id] = s
 	return s, nil
 }
@@ -149,13 +149,9 @@ func (s *Session) resumeWaits(st archive.State) {
 
 // standing returns the rounds of st that can be undone, oldest first: what each
 // was planned for follows from its inverse, newest first.
-func (cfg *settings) standing(st archive.State) ([]done, error) {
+func (s *Session) standing(st archive.State) ([]done, error) {
 	rounds := make([]done, len(st.Rounds))
 	t := st.Messages
-	protected := make(map[string]bool) // also where a round has put another text since
-	for _, m := range t {
-		protected[m.ID] = m.Protected
-	}
 	for i := len(st.Rounds) - 1; i >= 0; i-- {
 		r := st.Rounds[i]
 		back := edit.Round{Seen: len(t), Sum: edit.Sum(t), Steps: r.Inverse}
@@ -163,12 +159,10 @@ func (cfg *settings) standing(st archive.State) ([]done, error) {
 		if len(made) == 0 || len(before) < r.Edits.Seen {
 			return nil, fmt.Errorf("round %d cannot be taken back", r.Number)
 		}
-		conv := newConversation(*cfg)
-		for _, m := range before[:r.Edits.Seen] {
-			m.Protected = m.Protected || protected[m.ID]
-			conv.add(cfg.measure(m))
-		}
-		rounds[i] = done{step: r.Number, before: conv.laidBy(), after: r.Edits.Seen + len(t) - len(before), recorded: true}
+		after := r.Edits.Seen + len(t) - len(before)
+		s.t.reserve(before)
+		s.learn(before)
+		rounds[i] = s.cfg.newDone(r.Number, before[:r.Edits.Seen], t[:after], nil)
 		t = before
 	}
 	return rounds, nil

@@ -19,7 +19,7 @@ import (
 type Session struct {
 	id     string
 	cfg    settings
-	learnt sync.Map // ids of the messages whose secrets are known
+	learnt learntIDs // ids of the messages whose secrets are known
 
 	mu       sync.Mutex // guards what follows; never held while a round is planned
 	t        conversation
@@ -41,16 +41,6 @@ type Session struct {
 	recorder Recorder
 	missed   []func(Recorder) error // what the recorder could not write, oldest first
 	resumed  bool
-}
-
-// done is a round that was made and can be undone.
-type done struct {
-	step   int
-	before conversation // as it was planned for
-	after  int          // messages it left
-	// recorded says that the recorder knows the round, and can take it back.
-	recorded bool
-	removed  []archive.Entry // as they were, where the archive has them redacted
 }
 
 // waiting says since when a level has had nothing to offer.
@@ -198,9 +188,6 @@ func (s *Session) Protect(id string) error {
 		return fmt.Errorf("protect message %q, which a compaction has written and a later one replaces: %w", id, ErrNotFound)
 	}
 	s.t.protect(id)
-	for i := range s.rounds {
-		s.rounds[i].before.protect(id) // what an undo brings back is protected too
-	}
 	m := s.t.messages[i]
 	return s.recordDone(func(f Recorder) error { return f.Set(i, m) })
 }
