@@ -16,21 +16,19 @@ import (
 // at the end of a message that is no prose of the assistant, since a model
 // imitates what it finds in its own voice. What holds in mask stays as it is.
 //
-// Taken is a record between two messages of one role, else an outline, else a
-// tool result or a text of the user; of equals the first behind from, where the
-// server must read again anyway, and no copy of a file, which soft would leave
-// alone from then on. If there is none, a marker of its own stands at from, but
-// where nobody has spoken yet.
+// Taken is a message behind from, where the server must read again anyway, or else
+// one before it: a record between two messages of one role, else an outline, else
+// a tool result or a text of the user, last one that holds a file, since soft would
+// leave that alone from then on. If there is none, a marker of its own stands at
+// from, but where nobody has spoken yet.
 //
 // Where not even the session summary is held, every token counts: an id that
 // stands there gives its place to this one, below which it is listed.
 func Show(v View, from int, mask memory.Hold, count int, recall string) []edit.Edit {
-	best, rank := -1, 0
-	for k := range v.Messages {
-		i := (from + k) % len(v.Messages) // those behind from first
-		if n := v.showsWell(i, mask); n > rank {
-			best, rank = i, n
-		}
+	from = min(from, len(v.Messages))
+	best := v.bestShown(from, len(v.Messages), mask)
+	if best < 0 {
+		best = v.bestShown(0, from, mask)
 	}
 	if best < 0 && !slices.ContainsFunc(v.Messages, edit.Speaks) {
 		return nil // whoever speaks first might be of the marker's role
@@ -63,6 +61,18 @@ func (v View) otherRecall(m chat.Message, recall string) chat.Message {
 		}
 		if v.Size(best) <= v.Size(m) {
 			break
+		}
+	}
+	return best
+}
+
+// bestShown returns the first of the messages start to end that may best end with
+// a marker, or -1.
+func (v View) bestShown(start, end int, mask memory.Hold) int {
+	best, rank := -1, 0
+	for i := start; i < end; i++ {
+		if n := v.showsWell(i, mask); n > rank {
+			best, rank = i, n
 		}
 	}
 	return best
