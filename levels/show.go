@@ -16,16 +16,20 @@ import (
 // at the end of a message that is no prose of the assistant, since a model
 // imitates what it finds in its own voice. What holds in mask stays as it is.
 //
-// Taken is a message behind from, where the server must read again anyway, or else
+// Taken is a message behind gap, where the server must read again anyway, or else
 // one before it: a record between two messages of one role, else an outline, else
 // a tool result or a text of the user, last one that holds a file, since soft would
 // leave that alone from then on. If there is none, a marker of its own stands at
-// from, but where nobody has spoken yet.
+// gap, but where nobody has spoken yet.
 //
 // Where not even the session summary is held, every token counts: an id that
-// stands there gives its place to this one, below which it is listed.
-func Show(v View, from int, mask memory.Hold, count int, recall string) []edit.Edit {
-	from = min(from, len(v.Messages))
+// stands there gives its place to a new one, below which it is listed. So does one
+// in the arguments of a call, where no text can end with a marker.
+func Show(v View, gap int, mask memory.Hold, count int, recall string) []edit.Edit {
+	from := min(gap, len(v.Messages))
+	if mask&memory.Session == 0 {
+		from = 0
+	}
 	best := v.bestShown(from, len(v.Messages), mask)
 	if best < 0 {
 		best = v.bestShown(0, from, mask)
@@ -34,12 +38,12 @@ func Show(v View, from int, mask memory.Hold, count int, recall string) []edit.E
 		return nil // whoever speaks first might be of the marker's role
 	}
 	if best < 0 {
-		at := v.gapAt(from)
+		at := v.gapAt(gap)
 		return []edit.Edit{{Start: at, End: at, New: []chat.Message{memory.NewMarker(chat.User, count, recall, nil)}, Why: whyShown}}
 	}
 	m := v.Messages[best]
 	var changed chat.Message
-	if mask&memory.Session == 0 && len(memory.RecallIDs(m)) > 0 {
+	if (mask&memory.Session == 0 || tellingPart(m) < 0) && len(memory.RecallIDs(m)) > 0 {
 		changed = v.otherRecall(m, recall)
 		recall = changed.Recall
 	} else {
@@ -138,6 +142,8 @@ func (v View) showsWell(i int, mask memory.Hold) int {
 	}
 	part := tellingPart(m)
 	switch {
+	case part < 0 && len(memory.RecallIDs(m)) > 0:
+		return 1
 	case part < 0 || m.IsSummary():
 		return 0
 	case m.State == chat.Marked && strings.HasPrefix(m.Parts[part].Text, "[marker "):
