@@ -18,7 +18,7 @@ func (s *Session) archive(ctx context.Context, r *round, report *Report) (int, e
 	s.mu.Lock()
 	next := s.steps + 1
 	s.mu.Unlock()
-	r.gone = r.removed()
+	r.gone = r.entries()
 	a := archive.Step{
 		Session: s.id, Number: next, Before: r.before.messages, Removed: r.gone,
 		Edits: r.edits(), Reason: r.reason(report), Level: r.strongest(), Note: r.note, Time: s.cfg.Now(), Written: s.cfg.written(r.t.messages),
@@ -110,7 +110,8 @@ func (r *round) edits() edit.Round {
 	return out
 }
 
-// removed returns what each recall id of the round stands for.
+// removed returns what each recall id of the round stands for, without what is
+// put below it by [link].
 func (r *round) removed() []archive.Entry {
 	var out []archive.Entry
 	at := make(map[string]int)
@@ -119,7 +120,7 @@ func (r *round) removed() []archive.Entry {
 			gone := replaced(st.before.messages[e.Start:e.End], e.New)
 			id := recallID(e)
 			if len(gone) == 0 || id == "" {
-				continue
+				continue // what was put in alone stands for nothing, or for what another edit drops
 			}
 			k, seen := at[id]
 			if !seen {

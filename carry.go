@@ -3,6 +3,7 @@ package tiercompact
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/chat"
@@ -36,7 +37,7 @@ func (s *Session) make(ctx context.Context, r *round, report *Report, forced boo
 	err := s.archiveAgain(ctx)
 	if err != nil {
 		err = s.unarchived(r, report, err)
-	} else if err = plan(ctx); err != nil {
+	} else if err = r.plan(ctx, plan); err != nil {
 		s.tellFailure(*report, r, "plan", err)
 	} else {
 		err = s.finish(ctx, r, report, forced)
@@ -80,7 +81,7 @@ func (s *Session) Plan(ctx context.Context) (Report, error) {
 		return report, nil
 	}
 	r := s.newRound(d.t, d.cause)
-	if err := r.run(ctx, d); err != nil {
+	if err := r.plan(ctx, func(ctx context.Context) error { return r.run(ctx, d) }); err != nil {
 		return report, s.cfg.shown(err)
 	}
 	if report.Reason = r.worthless(d.over || d.summary); report.Reason == "" {
@@ -99,8 +100,8 @@ func (s *Session) newRound(t conversation, cause string) *round {
 	cfg := s.cfg
 	const many = 1 << 20
 	ratio := float64(s.cal.Void().Tokens(many, 0)) / many
-	r := newRound(&cfg, t, ratio, s.summary)
-	r.cause, r.models, r.added = cause, s.models, s.t.added
+	r := newRound(&cfg, t, ratio, s.summary, s.steps)
+	r.cause, r.models, r.added, r.unlisted = cause, s.models, s.t.added, slices.Clone(s.unlisted)
 	return r
 }
 
@@ -129,6 +130,7 @@ func (s *Session) finish(ctx context.Context, r *round, report *Report, forced b
 		s.tellFailure(*report, r, "record", err)
 		return err
 	}
+	s.letGoOldRounds()
 	r.report(report, number)
 	s.tellWarning(report, r.warning)
 	s.mu.Lock()
@@ -208,13 +210,19 @@ func (s *Session) swap(r *round, number int) error {
 	if err := s.record(func(f Recorder) error { return f.Round(made) }); err != nil {
 		return err
 	}
+	for _, e := range r.gone {
+		s.t.recalls.add(e.ID)
+	}
+	s.unlisted = r.unlisted
 	n := len(r.before.messages)
 	arrived := len(s.t.messages) - n
 	s.t = r.t.followed(&s.t, n)
 	s.gate = s.cfg.gate.Start(arrived)
 	s.cal, s.anchor = s.cal.Void(), 0
 	s.summary = r.number - 1
-	s.rounds = append(s.rounds, done{step: number, before: r.before.laidBy(), after: len(r.t.messages), recorded: true, removed: r.gone})
+	d := s.cfg.newDone(number, r.before.messages, r.t.messages, r.gone)
+	d.made = true
+	s.rounds = append(s.rounds, d)
 	clear(s.wait)
 	return nil
 }

@@ -61,6 +61,7 @@ type conversation struct {
 	terms    []embed.Terms
 	facts    []files.Facts
 	ids      *idSet                 // of all messages ever added, so that none comes twice
+	recalls  *recallSet             // recall ids that earlier rounds gave
 	calls    map[string][]chat.Part // by id, those without a result yet
 	added    int                    // messages ever added
 
@@ -71,7 +72,7 @@ type conversation struct {
 }
 
 func newConversation(cfg settings) conversation {
-	return conversation{policy: cfg.policy, ids: new(idSet), calls: make(map[string][]chat.Part)}
+	return conversation{policy: cfg.policy, ids: new(idSet), recalls: new(recallSet), calls: make(map[string][]chat.Part)}
 }
 
 func (c *conversation) total() int { return c.spoken() + c.tools }
@@ -86,6 +87,7 @@ func (c *conversation) add(e entry) string {
 		e.message.ID = c.ids.fresh(c.added)
 	}
 	c.ids.add(e.message.ID)
+	c.recalls.addShown(e.message)
 	c.push(e, files.Scan(e.message, c.match(e.message)))
 	return e.message.ID
 }
@@ -165,7 +167,7 @@ func (c *conversation) rewritten(cfg *settings, messages chat.Transcript) conver
 	for i, m := range c.messages {
 		at[m.ID] = i
 	}
-	out := conversation{policy: c.policy, ids: c.ids, added: c.added, tools: c.tools, calls: make(map[string][]chat.Part)}
+	out := conversation{policy: c.policy, ids: c.ids, recalls: c.recalls, added: c.added, tools: c.tools, calls: make(map[string][]chat.Part)}
 	out.grow(len(messages))
 	for _, m := range messages {
 		call := out.match(m)
@@ -178,28 +180,9 @@ func (c *conversation) rewritten(cfg *settings, messages chat.Transcript) conver
 	return out
 }
 
-// laidBy returns c without what its messages tell anew: as it is kept for an undo.
-func (c conversation) laidBy() conversation {
-	c.terms, c.facts, c.calls = nil, nil, nil
-	return c
-}
-
-// reopened returns a copy of what was laid by, that can be added to.
-func (c conversation) reopened() conversation {
-	n := len(c.messages)
-	c.messages, c.sizes = c.messages[:n:n], c.sizes[:n:n]
-	c.terms, c.facts = make([]embed.Terms, 0, n), make([]files.Facts, 0, n)
-	c.calls = make(map[string][]chat.Part)
-	for _, m := range c.messages {
-		c.terms = append(c.terms, embed.TermsOf(m))
-		c.facts = append(c.facts, files.Scan(m, c.match(m)))
-	}
-	return c
-}
-
 // followed returns c with what was added to since behind its first n messages.
 func (c conversation) followed(since *conversation, n int) conversation {
-	c.ids = since.ids
+	c.ids, c.recalls = since.ids, since.recalls
 	c.reserve(c.messages) // also what a round put in
 	for i := n; i < len(since.messages); i++ {
 		c.match(since.messages[i])

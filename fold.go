@@ -109,6 +109,7 @@ func (r *round) writer() levels.Writer {
 	}
 	if !r.cfg.summarySet {
 		w.Text = textMax(r.cfg.Window)
+		w.Max += recallTokens // a limit that was set holds for all of the message
 	}
 	if r.cfg.known != nil {
 		w.Clean = r.cfg.known.Secrets
@@ -118,6 +119,9 @@ func (r *round) writer() levels.Writer {
 	}
 	return w
 }
+
+// recallTokens is about what the line of its recall id takes in a summary.
+const recallTokens = 12
 
 // names returns the most tokens of the names in a summary.
 func (r *round) names() int {

@@ -3,6 +3,10 @@ package tiercompact
 import (
 	"hash/maphash"
 	"strconv"
+	"sync"
+
+	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/memory"
 )
 
 // An idSet is the ids of all messages that a session ever had. Those that it
@@ -65,4 +69,62 @@ func (s *idSet) fresh(n int) string {
 			return string(id)
 		}
 	}
+}
+
+// A recallSet is the recall ids that a session knows: those of its rounds, of its
+// archive, and of messages that an earlier compaction has written. Planning asks
+// it while messages are added.
+type recallSet struct {
+	mu    sync.Mutex
+	known map[uint32]struct{} // ids are eight hexadecimal digits
+}
+
+func recallNumber(id string) (n uint32, ok bool) {
+	number, err := strconv.ParseUint(id, 16, 32)
+	return uint32(number), err == nil
+}
+
+func (s *recallSet) has(id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n, ok := recallNumber(id)
+	_, known := s.known[n]
+	return ok && known
+}
+
+func (s *recallSet) add(id string) {
+	n, ok := recallNumber(id)
+	if !ok {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.known == nil {
+		s.known = make(map[uint32]struct{})
+	}
+	s.known[n] = struct{}{}
+}
+
+// addShown adds the ids that an earlier compaction has written into m.
+func (s *recallSet) addShown(m chat.Message) {
+	for _, id := range memory.RecallIDs(m) {
+		s.add(id)
+	}
+}
+
+// A learntIDs is a set of ids that may be used concurrently.
+type learntIDs struct {
+	mu  sync.Mutex
+	ids idSet
+}
+
+// add reports whether id is new.
+func (l *learntIDs) add(id string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ids.has(id) {
+		return false
+	}
+	l.ids.add(id)
+	return true
 }

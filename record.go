@@ -3,6 +3,7 @@ package tiercompact
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/tiercompact/tiercompact/archive"
@@ -119,7 +120,8 @@ func (s *Session) recordDone(write func(Recorder) error) error {
 
 // Resume starts a session where a session file ended: with its messages, the
 // rounds that can be undone, the place in the cooldown and the levels that wait,
-// compacting nothing.
+// compacting nothing. An id that a message of the session had before is not given
+// again, as it is not in one process: a new message that has it gets another one.
 func (c *Compactor) Resume(ctx context.Context, st archive.State) (*Session, error) {
 	id := st.Meta.Session
 	c.mu.Lock()
@@ -141,17 +143,40 @@ func (c *Compactor) Resume(ctx context.Context, st archive.State) (*Session, err
 		s.gate = c.cfg.gate.Start(st.Since)
 	}
 	s.steps = max(archive.Next(infos)-1, st.Number)
+	for _, info := range infos {
+		for _, recall := range info.Entries {
+			s.t.recalls.add(recall)
+		}
+	}
 	s.summary = s.t.summaryNumber()
 	s.resumeWaits(st)
-	if s.rounds, err = c.cfg.standing(st); err != nil {
+	if s.rounds, err = s.standing(st); err != nil {
 		return nil, fmt.Errorf("resume session %q: %w", id, err)
 	}
-	for _, r := range s.rounds {
-		s.t.reserve(r.before.messages)
-		s.learn(r.before.messages)
+	s.reserveUsed(ctx, st, infos)
+	for i := range s.rounds {
+		s.rounds[i].alone = !slices.ContainsFunc(infos, func(info archive.StepInfo) bool { return info.Number == s.rounds[i].step && info.Damaged == nil })
 	}
+	s.letGoOldRounds()
 	c.sessions[id] = s
 	return s, nil
+}
+
+// reserveUsed keeps the ids of all messages that the session ever had from being
+// given again: those that the file tells of, and those in steps of the archive
+// that are older than the file.
+func (s *Session) reserveUsed(ctx context.Context, st archive.State, infos []archive.StepInfo) {
+	for _, id := range st.IDs {
+		s.t.ids.add(id)
+	}
+	for _, info := range infos {
+		if slices.Contains(st.Steps, info.Number) || info.Undoes > 0 || info.Damaged != nil {
+			continue
+		}
+		if step, err := s.cfg.Archive.Get(ctx, s.id, info.Number); err == nil { // else it has ids that nobody can read
+			s.t.reserve(step.Before)
+		}
+	}
 }
 
 // resumeWaits has the levels wait that waited when the session ended.
@@ -167,13 +192,9 @@ func (s *Session) resumeWaits(st archive.State) {
 
 // standing returns the rounds of st that can be undone, oldest first: what each
 // was planned for follows from its inverse, newest first.
-func (cfg *settings) standing(st archive.State) ([]done, error) {
+func (s *Session) standing(st archive.State) ([]done, error) {
 	rounds := make([]done, len(st.Rounds))
 	t := st.Messages
-	protected := make(map[string]bool) // also where a round has put another text since
-	for _, m := range t {
-		protected[m.ID] = m.Protected
-	}
 	for i := len(st.Rounds) - 1; i >= 0; i-- {
 		r := st.Rounds[i]
 		back := edit.Round{Seen: len(t), Sum: edit.Sum(t), Steps: r.Inverse}
@@ -181,12 +202,10 @@ func (cfg *settings) standing(st archive.State) ([]done, error) {
 		if len(made) == 0 || len(before) < r.Edits.Seen {
 			return nil, fmt.Errorf("round %d cannot be taken back", r.Number)
 		}
-		conv := newConversation(*cfg)
-		for _, m := range before[:r.Edits.Seen] {
-			m.Protected = m.Protected || protected[m.ID]
-			conv.add(cfg.measure(m))
-		}
-		rounds[i] = done{step: r.Number, before: conv.laidBy(), after: r.Edits.Seen + len(t) - len(before), recorded: true}
+		after := r.Edits.Seen + len(t) - len(before)
+		s.t.reserve(before)
+		s.learn(before)
+		rounds[i] = s.cfg.newDone(r.Number, before[:r.Edits.Seen], t[:after], nil)
 		t = before
 	}
 	return rounds, nil

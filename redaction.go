@@ -50,7 +50,7 @@ func (s *Session) learn(messages chat.Transcript) {
 		return
 	}
 	for _, m := range messages {
-		if _, known := s.learnt.LoadOrStore(m.ID, true); known && m.ID != "" {
+		if m.ID != "" && !s.learnt.add(m.ID) {
 			continue
 		}
 		for _, p := range m.Parts {

@@ -24,18 +24,23 @@ type round struct {
 	view    levels.View             // of t
 	was     map[string]chat.Message // by id: what was rewritten, as it was
 	steps   []step
-	number  int    // of the next session summary
-	note    string // of a manual compaction
-	noModel string // why no model is asked; "" where one may be
+	number  int                      // of the next session summary
+	step    int                      // number that the archive will have for it
+	given   func(recall string) bool // reports the recall ids of earlier rounds
+	note    string                   // of a manual compaction
+	noModel string                   // why no model is asked; "" where one may be
 	models  outages
 	added   int // messages ever added to the conversation
 	kept    Kept
 	warning string
 	sum     string          // of before; "" until it is asked for
 	gone    []archive.Entry // what its recall ids stand for, once it is archived
-	began   time.Time
-	cause   string // why it is made
-	little  bool   // a summary was not asked for: it would free too little
+	// unlisted are ids of earlier rounds that the conversation had no room to show,
+	// and of this one's, once it is archived.
+	unlisted []string
+	began    time.Time
+	cause    string // why it is made
+	little   bool   // a summary was not asked for: it would free too little
 }
 
 // A step is one application of edits.
@@ -50,11 +55,12 @@ type step struct {
 	attempts         []Attempt
 	removed          int // lines of the summary
 	summary          *levels.Summary
+	grows            bool // it is made although it takes tokens
 	began, ended     time.Time
 }
 
-func newRound(cfg *settings, t conversation, ratio float64, summaries int) *round {
-	r := &round{cfg: cfg, ratio: ratio, before: t, was: make(map[string]chat.Message), number: summaries + 1, began: cfg.Now()}
+func newRound(cfg *settings, t conversation, ratio float64, summaries, steps int) *round {
+	r := &round{cfg: cfg, ratio: ratio, before: t, was: make(map[string]chat.Message), number: summaries + 1, step: steps + 1, given: t.recalls.has, began: cfg.Now()}
 	r.stand(t)
 	return r
 }
@@ -62,6 +68,7 @@ func newRound(cfg *settings, t conversation, ratio float64, summaries int) *roun
 func (r *round) stand(t conversation) {
 	r.t = t
 	r.view = t.view(r.cfg, r.was)
+	r.view.Step, r.view.Taken = r.step, r.given
 }
 
 // tokens returns what a count made here is for the server.
@@ -227,8 +234,12 @@ func (r *round) fit() error {
 	if r.fits() {
 		return nil
 	}
+	return r.fitWithin(r.limit())
+}
+
+func (r *round) fitWithin(limit int) error {
 	s := step{level: levels.FitName, began: r.cfg.Now()}
-	s.edits = levels.Fit(r.view, r.limit())
+	s.edits = levels.Fit(r.view, limit)
 	return r.apply(s, memory.Protected)
 }
 
@@ -266,7 +277,7 @@ func (r *round) apply(s step, mask memory.Hold) error {
 		return fmt.Errorf("%s: %w", s.level, err)
 	}
 	next := r.t.rewritten(r.cfg, after)
-	if next.total() >= r.t.total() {
+	if !s.grows && next.total() >= r.t.total() {
 		return nil
 	}
 	s.before, s.edits, s.from, s.to, s.ended = r.t, edits, r.size(), r.tokens(next.total()), r.cfg.Now()

@@ -19,38 +19,29 @@ import (
 type Session struct {
 	id     string
 	cfg    settings
-	learnt sync.Map // ids of the messages whose secrets are known
+	learnt learntIDs // ids of the messages whose secrets are known
 
-	mu      sync.Mutex // guards what follows; never held while a round is planned
-	t       conversation
-	tools   []byte
-	gate    cooldown.State
-	wait    map[levels.Name]waiting
-	cal     tokens.Calibration
-	anchor  int // estimated tokens at the last Observe
-	rounds  []done
-	steps   int // archived so far, undone ones included
-	summary int // number of the newest session summary
-	models  outages
-	unkept  *archive.Step // the last one, where it could not be archived
-	busy    bool
-	warned  bool // of a fixed part over half of the window
-	closed  bool
+	mu       sync.Mutex // guards what follows; never held while a round is planned
+	t        conversation
+	tools    []byte
+	gate     cooldown.State
+	wait     map[levels.Name]waiting
+	cal      tokens.Calibration
+	anchor   int // estimated tokens at the last Observe
+	rounds   []done
+	steps    int      // archived so far, undone ones included
+	unlisted []string // recall ids of rounds that no id in the conversation leads to
+	summary  int      // number of the newest session summary
+	models   outages
+	unkept   *archive.Step // the last one, where it could not be archived
+	busy     bool
+	warned   bool // of a fixed part over half of the window
+	closed   bool
 
 	recorder Recorder
 	missed   []func(Recorder) error // what the recorder could not write, oldest first
 	restored []archive.Restoration  // what no report has told yet
 	resumed  bool
-}
-
-// done is a round that was made and can be undone.
-type done struct {
-	step   int
-	before conversation // as it was planned for
-	after  int          // messages it left
-	// recorded says that the recorder knows the round, and can take it back.
-	recorded bool
-	removed  []archive.Entry // as they were, where the archive has them redacted
 }
 
 // waiting says since when a level has had nothing to offer.
@@ -72,6 +63,10 @@ func (s *Session) ID() string { return s.id }
 // [ErrInsufficientBudget] where the conversation does not fit the budget, an
 // archive's error where nothing could be kept and so nothing was changed, or
 // ctx's.
+//
+// An id of the caller's stays, but where a message of the session had it before,
+// also one that a round has taken out since, or that an earlier process added: the
+// report has the id that m got in its place.
 func (s *Session) AddMessage(ctx context.Context, m chat.Message) (Report, error) {
 	e := s.cfg.measure(m)
 	s.mu.Lock()
@@ -180,20 +175,23 @@ func (s *Session) SetWindow(window int) error {
 	return nil
 }
 
-// Protect marks the message of an id: no level changes or drops it.
+// Protect marks the message of an id: no level changes or drops it, from now on
+// and after an undo or a restart. A summary and a marker cannot be protected: a
+// round replaces them.
 func (s *Session) Protect(id string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.busy {
 		return ErrBusy
 	}
-	if !s.t.protect(id) {
+	i := position(s.t.messages, id)
+	if i < 0 {
 		return fmt.Errorf("protect message %q: %w", id, ErrNotFound)
 	}
-	for i := range s.rounds {
-		s.rounds[i].before.protect(id) // what an undo brings back is protected too
+	if m := s.t.messages[i]; m.IsSummary() || m.State == chat.Marked {
+		return fmt.Errorf("protect message %q, which a compaction has written and a later one replaces: %w", id, ErrNotFound)
 	}
-	i := position(s.t.messages, id)
+	s.t.protect(id)
 	m := s.t.messages[i]
 	return s.recordDone(func(f Recorder) error { return f.Set(i, m) })
 }

@@ -85,11 +85,18 @@ func (s *Session) tellRound(report Report, r *round, number int) {
 		if s.cfg.Trace == nil {
 			return
 		}
+		if st.grows {
+			continue // it is a part of the level before
+		}
+		rest := r.steps[i+1:]
+		if len(rest) > 0 && rest[0].grows {
+			st.to, rest = rest[0].to, rest[1:]
+		}
 		applied := trace.LevelApplied{
 			Level: string(st.level), Before: st.from, After: st.to, Freed: st.from - st.to, Engine: st.engine, Why: st.why,
 			FirstChanged: edit.FirstChanged(st.before.messages, r.t.messages),
 		}
-		if i == len(r.steps)-1 { // the server reads again once a round, however many levels it has
+		if len(rest) == 0 { // the server reads again once a round, however many levels it has
 			applied.PrefillTokens = report.Prefill
 		}
 		s.emitSpan(st.began, st.ended, applied)

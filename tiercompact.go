@@ -104,13 +104,15 @@ func (c *Compactor) begin(id string, known *redact.Known) *Session {
 	return s
 }
 
-// Forget drops what the compactor holds of an id: a session, and what
-// [Compactor.Preflight] remembers. The archive keeps its part.
+// Forget drops what the compactor holds of an id: a session, what
+// [Compactor.Preflight] remembers, and what the archive holds of it in memory. What
+// an archive keeps in a folder or a bucket stays.
 func (c *Compactor) Forget(id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.sessions, id)
 	delete(c.replays, id)
+	archive.Forget(c.cfg.Archive, id)
 }
 
 // Close writes what the recorders of its sessions could not write so far, and

@@ -55,11 +55,16 @@ func (s *Session) undo(ctx context.Context) (Report, error) {
 		s.mu.Unlock()
 		return report, ErrNothingToUndo
 	}
-	undoes, now := s.rounds[len(s.rounds)-1].step, s.t.snapshot()
+	last, now := s.rounds[len(s.rounds)-1], s.t.snapshot()
+	undoes := last.step
 	step := archive.Step{
 		Session: s.id, Number: s.steps + 1, Before: now.messages, Reason: "undo", Undoes: undoes, Time: s.cfg.Now(),
 	}
 	s.mu.Unlock()
+	before, err := s.cfg.takeBack(ctx, s.id, &last, now.messages[:last.after])
+	if err != nil {
+		return report, err
+	}
 	number, err := put(ctx, s.cfg.Archive, step)
 	if err != nil {
 		return report, fmt.Errorf("archive undo of round %d: %w", undoes, err)
@@ -67,13 +72,13 @@ func (s *Session) undo(ctx context.Context) (Report, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.steps = number
-	err = s.takeBack(step.Time, &report)
+	err = s.takeBack(before, step.Time, &report)
 	return report, err
 }
 
-// takeBack puts the conversation before the newest round in the place of what it
-// left, and fills the report. Its caller holds the lock.
-func (s *Session) takeBack(at time.Time, report *Report) error {
+// takeBack puts before, the conversation before the newest round, in the place of
+// what that left, and fills the report. Its caller holds the lock.
+func (s *Session) takeBack(before chat.Transcript, at time.Time, report *Report) error {
 	last := s.rounds[len(s.rounds)-1]
 	err := s.record(func(f Recorder) error {
 		if last.recorded {
@@ -90,7 +95,7 @@ func (s *Session) takeBack(at time.Time, report *Report) error {
 	}
 	was := s.t.messages
 	s.rounds = s.rounds[:len(s.rounds)-1]
-	s.t = last.before.reopened().followed(&s.t, last.after)
+	s.t = s.t.rewritten(&s.cfg, slices.Concat(before, was[last.after:]))
 	if err := s.recordUndone(last.recorded, was); err != nil {
 		return err
 	}
@@ -135,13 +140,19 @@ func (s *Session) Rewind(ctx context.Context, id string) error {
 	}
 	defer s.idle()
 	s.mu.Lock()
-	first, rounds := s.firstRoundAfter(id), len(s.rounds)
-	there := position(s.t.messages, id) >= 0
+	rounds, now, known := slices.Clone(s.rounds), s.t.snapshot().messages, s.t.ids.has(id)
 	s.mu.Unlock()
-	if first == rounds && !there {
+	if !known {
 		return fmt.Errorf("rewind to message %q: %w", id, ErrNotFound)
 	}
-	for range rounds - first { // no others are made while the session is busy
+	first, err := s.cfg.firstRoundAfter(ctx, s.id, rounds, now, id)
+	if err != nil {
+		return s.cfg.shown(err)
+	}
+	if first == len(rounds) && position(now, id) < 0 {
+		return fmt.Errorf("rewind to message %q: %w", id, ErrNotFound)
+	}
+	for range len(rounds) - first { // no others are made while the session is busy
 		if _, err := s.undo(ctx); err != nil {
 			return s.cfg.shown(err)
 		}
@@ -179,18 +190,6 @@ func (s *Session) forget(keep int) {
 	s.unrecorded() // a record may have given up more of them
 }
 
-// firstRoundAfter returns the index of the first round that was made after the
-// message of an id was added: it may have taken the message out, and later ones
-// have not met it. Where there is none, it returns the number of rounds.
-func (s *Session) firstRoundAfter(id string) int {
-	for i, r := range s.rounds {
-		if position(r.before.messages, id) >= 0 {
-			return i
-		}
-	}
-	return len(s.rounds)
-}
-
 func position(t chat.Transcript, id string) int {
 	for i, m := range t {
 		if m.ID == id {
@@ -201,8 +200,8 @@ func position(t chat.Transcript, id string) int {
 }
 
 // Recall returns what an outline, marker or summary stands for, by its recall
-// id. What a standing round of this process took out comes back as it was, all
-// else as it is archived, which is redacted.
+// id. What a standing round of this process took out comes back as it was, with
+// its secrets, all else as it is archived, which is redacted.
 func (s *Session) Recall(ctx context.Context, id string) (archive.Entry, error) {
 	if e, ok := s.gone(id); ok {
 		return e, nil
@@ -210,6 +209,9 @@ func (s *Session) Recall(ctx context.Context, id string) (archive.Entry, error) 
 	e, err := s.cfg.Archive.Recall(ctx, s.id, id)
 	if errors.Is(err, archive.ErrNotFound) {
 		return e, fmt.Errorf("recall %q: %w", id, ErrNotFound)
+	}
+	if err == nil {
+		e.Messages = s.withSecrets(e.Messages)
 	}
 	return e, s.cfg.shown(err)
 }

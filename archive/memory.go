@@ -7,24 +7,19 @@ import (
 	"maps"
 	"slices"
 	"sync"
+
+	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/edit"
 )
 
-// Memory is a store that lasts as long as its process. Events are checked and
-// discarded. The zero Memory is ready for use.
+// Memory is a store that lasts as long as its process. It holds each message
+// once, however many steps have it. Events are checked and discarded. The zero
+// Memory is ready for use.
 type Memory struct {
-	mu     sync.RWMutex // guards what follows; nothing waits under it
-	steps  map[string][]Step
-	newest map[entryKey]numbered
-	closed bool
+	mu       sync.RWMutex // guards what follows; nothing waits under it
+	sessions map[string]*heldSession
+	closed   bool
 }
-
-type (
-	entryKey struct{ session, id string }
-	numbered struct {
-		step  int
-		entry Entry
-	}
-)
 
 // NewMemory returns an empty store.
 func NewMemory() *Memory { return new(Memory) }
@@ -40,20 +35,22 @@ func (m *Memory) Put(ctx context.Context, s Step) error {
 	if err := m.usable(ctx); err != nil {
 		return err
 	}
-	steps := m.steps[s.Session]
-	at, there := slices.BinarySearchFunc(steps, s.Number, byNumber)
+	h := m.sessions[s.Session]
+	if h == nil {
+		h = &heldSession{newest: make(map[string]heldPlace)}
+	}
+	at, there := h.find(s.Number)
 	if there {
 		return fmt.Errorf("archive step %d of session %s: %w", s.Number, s.Session, ErrExists)
 	}
-	if m.steps == nil {
-		m.steps, m.newest = make(map[string][]Step), make(map[entryKey]numbered)
+	if m.sessions == nil {
+		m.sessions = make(map[string]*heldSession)
 	}
-	m.steps[s.Session] = slices.Insert(steps, at, s)
-	m.remember(s)
+	m.sessions[s.Session] = h
+	h.steps = slices.Insert(h.steps, at, h.hold(s))
+	h.remember(h.steps[at])
 	return nil
 }
-
-func byNumber(s Step, number int) int { return cmp.Compare(s.Number, number) }
 
 // usable is called under mu.
 func (m *Memory) usable(ctx context.Context) error {
@@ -70,9 +67,13 @@ func (m *Memory) Steps(ctx context.Context, session string) ([]StepInfo, error) 
 	if err := m.usable(ctx); err != nil {
 		return nil, err
 	}
-	var infos []StepInfo
-	for _, s := range m.steps[session] {
-		infos = append(infos, s.info())
+	h := m.sessions[session]
+	if h == nil {
+		return nil, nil
+	}
+	infos := make([]StepInfo, len(h.steps))
+	for i, s := range h.steps {
+		infos[i] = s.info()
 	}
 	return infos, nil
 }
@@ -84,11 +85,12 @@ func (m *Memory) Get(ctx context.Context, session string, number int) (Step, err
 	if err := m.usable(ctx); err != nil {
 		return Step{}, err
 	}
-	at, there := slices.BinarySearchFunc(m.steps[session], number, byNumber)
-	if !there {
-		return Step{}, fmt.Errorf("step %d of session %s: %w", number, session, ErrNotFound)
+	if h := m.sessions[session]; h != nil {
+		if at, there := h.find(number); there {
+			return h.step(h.steps[at]), nil
+		}
 	}
-	return m.steps[session][at], nil
+	return Step{}, fmt.Errorf("step %d of session %s: %w", number, session, ErrNotFound)
 }
 
 // Recall implements [Store].
@@ -98,11 +100,13 @@ func (m *Memory) Recall(ctx context.Context, session, id string) (Entry, error) 
 	if err := m.usable(ctx); err != nil {
 		return Entry{}, err
 	}
-	e, there := m.newest[entryKey{session, id}]
-	if !there {
-		return Entry{}, fmt.Errorf("recall id %s of session %s: %w", id, session, ErrNotFound)
+	if h := m.sessions[session]; h != nil {
+		if p, there := h.newest[id]; there {
+			at, _ := h.find(p.step)
+			return h.entry(h.steps[at].removed[p.entry]), nil
+		}
 	}
-	return e.entry, nil
+	return Entry{}, fmt.Errorf("recall id %s of session %s: %w", id, session, ErrNotFound)
 }
 
 // Sessions returns the ids of the sessions, sorted.
@@ -112,7 +116,7 @@ func (m *Memory) Sessions(ctx context.Context) ([]string, error) {
 	if err := m.usable(ctx); err != nil {
 		return nil, err
 	}
-	return slices.Sorted(maps.Keys(m.steps)), nil
+	return slices.Sorted(maps.Keys(m.sessions)), nil
 }
 
 // Remove removes a step. None is no error.
@@ -122,33 +126,35 @@ func (m *Memory) Remove(ctx context.Context, session string, number int) error {
 	if err := m.usable(ctx); err != nil {
 		return err
 	}
-	steps := m.steps[session]
-	at, there := slices.BinarySearchFunc(steps, number, byNumber)
+	h := m.sessions[session]
+	if h == nil {
+		return nil
+	}
+	at, there := h.find(number)
 	if !there {
 		return nil
 	}
-	gone := steps[at]
-	steps = slices.Delete(slices.Clone(steps), at, at+1) // readers may have the old one
-	m.steps[session] = steps
-	for _, e := range gone.Removed {
-		if m.newest[entryKey{session, e.ID}].step == number {
-			delete(m.newest, entryKey{session, e.ID})
+	gone := h.steps[at]
+	h.steps = slices.Delete(h.steps, at, at+1)
+	for _, e := range gone.removed {
+		if h.newest[e.ID].step == number {
+			delete(h.newest, e.ID)
 		}
 	}
-	for _, s := range steps[:at] { // an older entry of the same id is the newest now
-		m.remember(s)
+	for _, s := range h.steps[:at] { // an older entry of the same id is the newest now
+		h.remember(s)
+	}
+	if h.removed++; h.removed > len(h.steps) {
+		h.renew()
 	}
 	return nil
 }
 
-// remember makes the entries of s those that are recalled, where no later step
-// has others. It is called under mu.
-func (m *Memory) remember(s Step) {
-	for _, e := range s.Removed {
-		if key := (entryKey{s.Session, e.ID}); m.newest[key].step < s.Number {
-			m.newest[key] = numbered{s.Number, e}
-		}
-	}
+// Forget lets go of all that is held of a session.
+func (m *Memory) Forget(session string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.sessions, session)
 }
 
 // Event implements [Store].
@@ -165,9 +171,203 @@ func (m *Memory) Event(ctx context.Context, session string, line []byte) error {
 func (m *Memory) Close() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.closed, m.steps, m.newest = true, nil, nil
+	m.closed, m.sessions = true, nil
 	return nil
 }
 
 // Where says that a step is in memory.
 func (m *Memory) Where(string, int) (adapter, location string) { return "memory", "" }
+
+// Forget has store, or a store that it wraps, let go of what it holds of a session
+// in memory. What a store keeps elsewhere stays.
+func Forget(store Store, session string) {
+	if f, ok := as[interface{ Forget(session string) }](store); ok {
+		f.Forget(session)
+	}
+}
+
+// A heldSession is the steps of a session, which share their messages: a step is
+// mostly the messages of the one before.
+type heldSession struct {
+	steps    []heldStep
+	newest   map[string]heldPlace // of each recall id
+	messages []*chat.Message      // in the order in which they were first seen
+	removed  int                  // steps, since messages were last let go
+	last     map[string]uint32    // place of the messages that the newest step has, by id
+}
+
+// A heldPlace is an entry of a step.
+type heldPlace struct{ step, entry int }
+
+// A heldRun is neighbours in heldSession.messages.
+type heldRun struct{ start, count uint32 }
+
+type (
+	// A heldStep is a step whose messages are runs.
+	heldStep struct {
+		Step    // without Before, Removed and Edits.Steps
+		before  []heldRun
+		removed []heldEntry
+		edits   [][]heldEdit
+	}
+	heldEntry struct {
+		Entry    // without Messages
+		messages []heldRun
+	}
+	heldEdit struct {
+		edit.Edit // without New
+		put       []heldRun
+	}
+)
+
+func (h *heldSession) find(number int) (at int, there bool) {
+	return slices.BinarySearchFunc(h.steps, number, func(s heldStep, n int) int { return cmp.Compare(s.Number, n) })
+}
+
+// remember makes the entries of s those that are recalled, where no later step
+// has others.
+func (h *heldSession) remember(s heldStep) {
+	for i, e := range s.removed {
+		if p, there := h.newest[e.ID]; !there || p.step < s.Number {
+			h.newest[e.ID] = heldPlace{s.Number, i}
+		}
+	}
+}
+
+// renew holds again what the steps have, without what only removed ones had.
+func (h *heldSession) renew() {
+	steps := h.steps
+	renewed := &heldSession{newest: make(map[string]heldPlace)}
+	for _, s := range steps {
+		renewed.steps = append(renewed.steps, renewed.hold(h.step(s)))
+		renewed.remember(renewed.steps[len(renewed.steps)-1])
+	}
+	*h = *renewed
+}
+
+func (h *heldSession) hold(s Step) heldStep {
+	now := make(map[string]uint32, len(s.Before))
+	held := heldStep{Step: s, before: h.holdAll(s.Before, now)}
+	held.Before, held.Removed, held.Edits.Steps = nil, nil, nil
+	if s.Removed != nil {
+		held.removed = make([]heldEntry, len(s.Removed))
+	}
+	if s.Edits.Steps != nil {
+		held.edits = make([][]heldEdit, len(s.Edits.Steps))
+	}
+	for i, edits := range s.Edits.Steps {
+		if edits != nil {
+			held.edits[i] = make([]heldEdit, len(edits))
+		}
+		for k, e := range edits {
+			put := h.holdAll(e.New, now)
+			e.New = nil
+			held.edits[i][k] = heldEdit{e, put}
+		}
+	}
+	for i, e := range s.Removed {
+		messages := h.holdAll(e.Messages, now)
+		e.Messages = nil
+		held.removed[i] = heldEntry{e, messages}
+	}
+	h.last = now
+	return held
+}
+
+// holdAll returns messages as runs, and notes in now where they are. nil stays nil.
+func (h *heldSession) holdAll(messages []chat.Message, now map[string]uint32) []heldRun {
+	if messages == nil {
+		return nil
+	}
+	var runs []heldRun
+	for _, m := range messages {
+		at := h.place(m, now)
+		if n := len(runs); n > 0 && runs[n-1].start+runs[n-1].count == at {
+			runs[n-1].count++
+		} else {
+			runs = append(runs, heldRun{at, 1})
+		}
+	}
+	return append(make([]heldRun, 0, len(runs)), runs...) // no larger than it must be
+}
+
+// place returns where m is held; it is from now on.
+func (h *heldSession) place(m chat.Message, now map[string]uint32) uint32 {
+	for _, known := range []map[string]uint32{now, h.last} {
+		if at, there := known[m.ID]; there && identical(*h.messages[at], m) {
+			now[m.ID] = at
+			return at
+		}
+	}
+	at := uint32(len(h.messages))
+	h.messages = append(h.messages, &m)
+	now[m.ID] = at
+	return at
+}
+
+// identical reports whether a and b are one message in all they say.
+func identical(a, b chat.Message) bool {
+	return edit.Same(a, b) && (a.Parts == nil) == (b.Parts == nil) && a.Recall == b.Recall && a.Protected == b.Protected && a.Machine == b.Machine &&
+		a.Changed == b.Changed && a.Source == b.Source && a.Index == b.Index
+}
+
+func (h *heldSession) step(held heldStep) Step {
+	s := held.Step
+	s.Before = h.all(held.before)
+	if held.removed != nil {
+		s.Removed = make([]Entry, len(held.removed))
+	}
+	for i, e := range held.removed {
+		s.Removed[i] = h.entry(e)
+	}
+	if held.edits != nil {
+		s.Edits.Steps = make([][]edit.Edit, len(held.edits))
+	}
+	for i, edits := range held.edits {
+		if edits != nil {
+			s.Edits.Steps[i] = make([]edit.Edit, len(edits))
+		}
+		for k, e := range edits {
+			s.Edits.Steps[i][k] = e.Edit
+			s.Edits.Steps[i][k].New = h.all(e.put)
+		}
+	}
+	return s
+}
+
+func (h *heldSession) entry(held heldEntry) Entry {
+	e := held.Entry
+	e.Messages = h.all(held.messages)
+	return e
+}
+
+// all returns the messages of runs.
+func (h *heldSession) all(runs []heldRun) []chat.Message {
+	if runs == nil {
+		return nil
+	}
+	n := 0
+	for _, r := range runs {
+		n += int(r.count)
+	}
+	out := make([]chat.Message, 0, n)
+	for _, r := range runs {
+		for _, m := range h.messages[r.start : r.start+r.count] {
+			out = append(out, *m)
+		}
+	}
+	return out
+}
+
+// info returns what s is without its messages.
+func (s heldStep) info() StepInfo {
+	out := s.Step.info()
+	out.Messages, out.Entries = 0, make([]string, len(s.removed))
+	for _, r := range s.before {
+		out.Messages += int(r.count)
+	}
+	for i, e := range s.removed {
+		out.Entries[i] = e.ID
+	}
+	return out
+}

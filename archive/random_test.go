@@ -18,8 +18,8 @@ import (
 )
 
 var (
-	seeds     = flag.Int("seeds", 6, "how many sessions TestRandomDamageIsFound makes and damages")
-	firstSeed = flag.Int("first-seed", 0, "seed of the first of them")
+	seeds     = flag.Int("seeds", 12, "how many random histories TestRandomDamageIsFound and TestRandomSessionFile have")
+	firstSeed = flag.Int("first-seed", 0, "seed of the first one of TestRandomDamageIsFound")
 )
 
 // TestRandomDamageIsFound makes sessions in a folder by random operations, with

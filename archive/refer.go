@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/memory"
 )
 
 // A referrer finds the steps that hold what a conversation refers to.
@@ -100,12 +101,15 @@ func (r *referrer) readStep(ctx context.Context, n int) error {
 	return err
 }
 
+// recallIDs returns the ids that messages have, and those that stand in their
+// texts: an outline may tell of more than what it stands for.
 func recallIDs(messages []chat.Message) []string {
 	var ids []string
 	for _, m := range messages {
 		if m.Recall != "" {
 			ids = append(ids, m.Recall)
 		}
+		ids = append(ids, memory.RecallIDs(m)...)
 	}
 	return ids
 }

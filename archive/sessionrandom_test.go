@@ -2,7 +2,6 @@ package archive
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -14,8 +13,6 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/edit"
 )
-
-var seeds = flag.Int("seeds", 30, "how many random histories TestRandomSessionFile has")
 
 // TestRandomSessionFile holds, for random operations on a session file with
 // failing writes, kills and restarts, while somebody removes, replaces, cuts and

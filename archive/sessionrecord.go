@@ -48,6 +48,8 @@ type (
 		Since   int        `json:"since"`
 		Number  int        `json:"step,omitempty"`
 		Added   int        `json:"added,omitempty"`
+		IDs     []string   `json:"ids,omitempty"`   // of all messages ever added
+		Steps   []int      `json:"steps,omitempty"` // of all rounds
 		Waiting []waitMade `json:"waiting,omitempty"`
 	}
 	waitMade struct {

@@ -213,7 +213,7 @@ func (s State) whole() (w wholeFile, err error) {
 		var shared sharing
 		lines, w.rounds, w.lost = messagesOf(s.Messages, &shared, true), nil, len(s.Rounds)
 	}
-	stand := standMade{Since: s.Since, Number: s.Number, Added: s.Added}
+	stand := standMade{Since: s.Since, Number: s.Number, Added: s.Added, IDs: s.IDs, Steps: s.Steps}
 	for _, x := range s.Waiting {
 		stand.Waiting = append(stand.Waiting, waitMade(x))
 	}

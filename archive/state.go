@@ -25,6 +25,12 @@ type State struct {
 	Number int
 	// Added counts all messages ever added.
 	Added int
+	// IDs are those of all messages ever added, in order, also of those that are
+	// no longer in the conversation.
+	IDs []string
+	// Steps are the numbers of all rounds that the file tells of, standing or not,
+	// in order.
+	Steps []int
 	// Torn is the length in bytes of a last record that was not written to
 	// its end and is left out.
 	Torn int
@@ -77,6 +83,7 @@ func (s *State) apply(x sessionLine) error {
 
 func (s *State) add(m chat.Message, loaded bool) {
 	s.Messages = append(s.Messages, m)
+	s.IDs = append(s.IDs, m.ID)
 	s.Added++
 	if s.Since >= 0 && !loaded {
 		s.Since++
@@ -99,6 +106,7 @@ func (s *State) round(r Round) error {
 	}
 	s.Since, s.Number, s.Waiting = 0, max(s.Number, r.Number), nil
 	s.Messages = after
+	s.Steps = append(s.Steps, r.Number)
 	s.Rounds = append(s.Rounds[:len(s.Rounds):len(s.Rounds)], Standing{r, inverse, len(after)})
 	return nil
 }
@@ -106,6 +114,7 @@ func (s *State) round(r Round) error {
 // stand takes over what a file that was written anew says of its session.
 func (s *State) stand(x standMade) {
 	s.Since, s.Number, s.Added, s.Waiting = max(x.Since, -1), max(s.Number, x.Number), max(len(s.Messages), x.Added), nil
+	s.IDs, s.Steps = x.IDs, x.Steps
 	for _, w := range x.Waiting {
 		s.wait(Wait{w.Level, w.Reason, w.Seen})
 	}
@@ -129,8 +138,27 @@ func (s *State) undo() error {
 	if err != nil {
 		return fmt.Errorf("undo of round %d: %w", newest.Number, err)
 	}
-	s.Messages, s.Rounds, s.Since, s.Waiting = before, s.Rounds[:len(s.Rounds)-1], 0, nil
+	s.Messages, s.Rounds, s.Since, s.Waiting = withProtection(before, s.Messages), s.Rounds[:len(s.Rounds)-1], 0, nil
 	return nil
+}
+
+// withProtection returns t with the messages protected that are protected in now,
+// under whatever text: a round that is taken back may be older than that.
+func withProtection(t, now chat.Transcript) chat.Transcript {
+	protected := make(map[string]bool)
+	for _, m := range now {
+		if m.Protected {
+			protected[m.ID] = true
+		}
+	}
+	if len(protected) == 0 {
+		return t
+	}
+	t = slices.Clone(t)
+	for i := range t {
+		t[i].Protected = t[i].Protected || protected[t[i].ID]
+	}
+	return t
 }
 
 // cut keeps n messages. A round that was made on more cannot be taken back

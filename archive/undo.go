@@ -119,6 +119,7 @@ func (u *undoing) round(ctx context.Context, info StepInfo) (done Undone, found 
 		return done, false, nil
 	}
 	before, redacted := mended(step, after, at, u.now)
+	before = withProtection(before, u.now[:done.Left])
 	done.Messages, done.Round.Redacted = slices.Concat(before, u.now[done.Left:]), redacted
 	return done, true, nil
 }
@@ -238,6 +239,24 @@ func mended(s Step, after chat.Transcript, at []int, now chat.Transcript) (befor
 		redacted = append(redacted, i)
 	}
 	return before, redacted
+}
+
+// TakeBack returns the conversation before the round of step, of which now is
+// what it left, and the positions of the messages that are not as they were.
+func TakeBack(step Step, now chat.Transcript) (before chat.Transcript, redacted []int, err error) {
+	after, _, err := applyRound(step.Before, step.Edits.Steps)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(after) != len(now) || !left(step, after, now) {
+		return nil, nil, errors.New("the conversation is not what it left")
+	}
+	at := make([]int, len(after))
+	for i := range at {
+		at[i] = i
+	}
+	before, redacted = mended(step, after, at, now)
+	return before, redacted, nil
 }
 
 // leaves returns edit.Sum of what a round leaves, or "" where its edits do not

@@ -184,7 +184,7 @@ func (f *fitting) cut(i, most int, which func(chat.Message, chat.Kind, memory.Ho
 		return m
 	}
 	parts := slices.Clone(m.Parts)
-	recall := files.RecallID(was.ID, "fit", was.Text())
+	recall := f.v.recallID(was.ID, "fit", was.Text())
 	options := files.DigestOptions{Max: most, Count: f.v.Count, Recall: recall}
 	changed := false
 	for k, p := range parts {
@@ -258,11 +258,13 @@ func (f *fitting) cutSummary(limit, stage int) {
 		}
 		short := summarize.Finish("", facts, names, f.sizes[i], f.v.Count)
 		if stage == 0 || short == "" {
-			short = "earlier messages are in the archive; recall " + m.Recall
+			short = "earlier messages are in the archive"
 		}
-		cut := memory.NewSummary(n, m.Role, short, m.Recall)
+		was := f.v.Messages[i]
+		cut := memory.NewSummary(n, m.Role, short, f.v.recallID(was.ID, "fit", was.Text()))
 		m.Parts = slices.Clone(m.Parts)
 		m.Parts[told].Text, m.Parts[told].Raw, m.Changed = cut.Parts[0].Text, "", true
+		m.Recall = cut.Recall
 		f.set(i, m)
 	}
 }

@@ -122,9 +122,9 @@ func (c Cut) Tokens(sizes []int) (sum int) {
 
 // Fold proposes the edits of c: the summary stands where the first summarised
 // message stood, or behind what moves to the front. Without a summary
-// (pruning only) the messages just go.
+// (pruning only) the messages just go. The summary has the recall id of c.
 func Fold(v View, c Cut, summary *chat.Message, why string) []edit.Edit {
-	recall := recallOf(pick(v.Messages, c.Gone, true))
+	recall := c.Recall(v)
 	if c.Front != nil {
 		return []edit.Edit{foldFront(v, c, summary, recall, why)}
 	}
@@ -132,17 +132,15 @@ func Fold(v View, c Cut, summary *chat.Message, why string) []edit.Edit {
 	runs(c.Gone, func(start, end int) {
 		e := edit.Edit{Start: start, End: end, Recall: recall, Why: why + ": " + memory.Counted(end-start)}
 		if summary != nil {
-			e.New, summary = []chat.Message{withRecall(*summary, recall)}, nil
+			e.New, summary = []chat.Message{*summary}, nil
 		}
 		edits = append(edits, e)
 	})
 	return edits
 }
 
-func withRecall(m chat.Message, id string) chat.Message {
-	m.Recall = id
-	return m
-}
+// Recall returns the recall id of what c takes out.
+func (c Cut) Recall(v View) string { return v.recallOf(pick(v.Messages, c.Gone, true)) }
 
 // foldFront is the one edit that reorders: from the first message that is not
 // of the front to the last that goes or moves.
@@ -169,7 +167,7 @@ func foldFront(v View, c Cut, summary *chat.Message, recall, why string) edit.Ed
 		}
 	}
 	if summary != nil {
-		e.New = append(e.New, withRecall(*summary, recall))
+		e.New = append(e.New, *summary)
 	}
 	e.New = append(e.New, kept...)
 	e.Why = why + ": " + memory.Counted(gone) + ", protected ones moved to the front"

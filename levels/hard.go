@@ -2,6 +2,7 @@ package levels
 
 import (
 	"slices"
+	"strconv"
 
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/edit"
@@ -191,7 +192,7 @@ func gaps(v View, drop []bool, ledger, answer int, why string) []edit.Edit {
 	var edits []edit.Edit
 	runs(drop, func(start, end int) {
 		edits = append(edits, edit.Edit{
-			Start: start, End: end, Recall: recallOf(v.Messages[start:end]),
+			Start: start, End: end, Recall: v.recallOf(v.Messages[start:end]),
 			Why: why + ": " + memory.Counted(end-start),
 		})
 	})
@@ -227,10 +228,25 @@ func absorb(v View, drop []bool) {
 	}
 }
 
-func recallOf(run []chat.Message) string {
-	ids := make([]string, 0, len(run))
+// recallOf returns the recall id of messages that go.
+func (v View) recallOf(run []chat.Message) string {
+	of := make([]string, 0, 1+len(run))
+	of = append(of, edit.Sum(run))
 	for _, m := range run {
-		ids = append(ids, m.ID)
+		of = append(of, m.ID)
 	}
-	return files.RecallID(ids...)
+	return v.recallID(of...)
+}
+
+// recallID returns the recall id of what parts say: a hash of them and of the
+// round's step, so that the same thing taken out again is told apart from the
+// first time. It is made again while the session has given the id before.
+func (v View) recallID(parts ...string) string {
+	parts = append(parts, strconv.Itoa(v.Step))
+	id := files.RecallID(parts...)
+	for v.Taken != nil && v.Taken(id) {
+		parts = append(parts, id)
+		id = files.RecallID(parts...)
+	}
+	return id
 }

@@ -98,13 +98,15 @@ func (t Thresholds) Select(usage float64) Name {
 // and read-only. The slices hold one entry for each message.
 type View struct {
 	Messages chat.Transcript
-	Sizes    []int                   // tokens
-	Facts    []files.Facts           // files held and named
-	Terms    []embed.Terms           // words, for the lexical score
-	Holds    []memory.Hold           // why a message may not be touched
-	Was      map[string]chat.Message // by id: messages that this round has rewritten, as they were before it
-	Window   int                     // tokens
-	Fixed    int                     // tokens of what is counted beside the messages: tool schemas
+	Sizes    []int                    // tokens
+	Facts    []files.Facts            // files held and named
+	Terms    []embed.Terms            // words, for the lexical score
+	Holds    []memory.Hold            // why a message may not be touched
+	Was      map[string]chat.Message  // by id: messages that this round has rewritten, as they were before it
+	Window   int                      // tokens
+	Fixed    int                      // tokens of what is counted beside the messages: tool schemas
+	Step     int                      // number of the round in the archive; recall ids are made of it
+	Taken    func(recall string) bool // reports recall ids that were given in earlier rounds; nil: none were
 	Count    func(text string) int
 	Size     func(chat.Message) int
 	Clean    func(text string) string // takes secrets out of what names are taken from; nil: nothing does

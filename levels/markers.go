@@ -69,7 +69,7 @@ func (v View) joinGaps(edits []edit.Edit) (count int) {
 	for _, e := range edits {
 		gone = append(gone, v.Messages[e.Start:e.End]...)
 	}
-	id := recallOf(gone)
+	id := v.recallOf(gone)
 	for k := range edits {
 		edits[k].Recall = id
 	}

@@ -174,7 +174,7 @@ func (v View) noted(r repeat, gone int, recall string, limit int) edit.Edit {
 // folded returns the edits that fold r: one drops what stands between, one says
 // so.
 func (v View) folded(r repeat, limit int) []edit.Edit {
-	recall := recallOf(v.Messages[r.first:r.end])
+	recall := v.recallOf(v.Messages[r.first:r.end])
 	note := v.noted(r, r.gone, recall, limit)
 	return []edit.Edit{note, {Start: r.start, End: r.end, Why: note.Why, Recall: recall}}
 }

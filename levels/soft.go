@@ -284,7 +284,7 @@ func (p *softPlan) recall(d verdict, m chat.Message) string {
 			id = append(id, part.ID, c.Arg, part.Text, part.Args)
 		}
 	}
-	return files.RecallID(id...)
+	return p.recallID(id...)
 }
 
 // text returns what stands for copy c, and why.

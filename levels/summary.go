@@ -75,9 +75,12 @@ func (w Writer) within(tokens int) Writer {
 
 // content returns the tokens of w.Max that the message has for its content.
 func (w Writer) content(v View) int {
-	empty := memory.NewSummary(w.Number, w.Role, "", "")
+	empty := memory.NewSummary(w.Number, w.Role, "", sizedRecall)
 	return max(0, w.Max-v.Size(empty))
 }
+
+// sizedRecall takes the room of any recall id, nearly.
+const sizedRecall = "0123abcd"
 
 // factsWithin and namesWithin are the most tokens of the facts section and of
 // the names in so many tokens of content: a quarter each, so that half is left
@@ -132,14 +135,15 @@ func (s *Summary) finish(w Writer, v View, c Cut, text, facts string) {
 	files := clean(atHand(v, c, w.room(v, c, said)))
 	room := w.content(v)
 	names := slices.DeleteFunc(c.Names(v, said+"\n"+files, w.namesBeside(v, said)), func(name string) bool { return clean(name) != name })
-	content, m := w.joined(text, facts, names, room, v)
+	recall := c.Recall(v)
+	content, m := w.joined(text, facts, names, recall, room, v)
 	if content == "" {
 		s.fall(s.Engine, "no line fits into the limit", FallbackPruning)
 		return
 	}
 	if files != "" {
 		content = summarize.WithFiles(content, files)
-		m = memory.NewSummary(w.Number, w.Role, content, "")
+		m = memory.NewSummary(w.Number, w.Role, content, recall)
 	}
 	m.ID = v.free(m.ID)
 	s.Message, s.Tokens = &m, v.Size(m)
@@ -160,10 +164,10 @@ func (w Writer) namesBeside(v View, said string) int {
 
 // joined returns the content without parts of files, and its message, which has
 // at most w.Max tokens; "" if nothing fits into that.
-func (w Writer) joined(text, facts string, names []string, room int, v View) (content string, m chat.Message) {
+func (w Writer) joined(text, facts string, names []string, recall string, room int, v View) (content string, m chat.Message) {
 	for room > 0 {
 		content = summarize.Finish(text, facts, names, room, v.Count)
-		m = memory.NewSummary(w.Number, w.Role, content, "")
+		m = memory.NewSummary(w.Number, w.Role, content, recall)
 		over := v.Size(m) - w.Max
 		if content == "" || over <= 0 {
 			return content, m

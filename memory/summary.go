@@ -2,6 +2,7 @@ package memory
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -9,8 +10,8 @@ import (
 )
 
 // NewSummary returns the message of a session's n-th summary. It is the
-// assistant's, or with the role System a system message. It says no more than
-// what a reader sees.
+// assistant's, or with the role System a system message. Its last line shows the
+// recall id, unless that is empty. It says no more than what a reader sees.
 func NewSummary(n int, role chat.Role, content, recall string) chat.Message {
 	content = chat.Visible(content)
 	text := fmt.Sprintf("%s%d>\n%s", summaryHead, n, content)
@@ -18,6 +19,9 @@ func NewSummary(n int, role chat.Role, content, recall string) chat.Message {
 		text = fmt.Sprintf("%s v%d\n%s", summarySystem, n, content)
 	} else {
 		role = chat.Assistant
+	}
+	if recall != "" {
+		text += summaryRecall + recall + "]"
 	}
 	return chat.Message{
 		ID: fmt.Sprintf("%s%d", summaryID, n), Role: role, State: chat.Summarized, Recall: recall,
@@ -30,7 +34,7 @@ const mostSummaries = 1 << 30
 
 // SummaryContent returns the number and the content of a summary.
 func SummaryContent(m chat.Message) (n int, content string) {
-	head, content, _ := strings.Cut(m.Text(), "\n")
+	head, content, _ := strings.Cut(withoutRecall(m.Text()), "\n")
 	head = strings.TrimPrefix(strings.TrimPrefix(head, summaryHead), summarySystem+" v")
 	number, rest, _ := strings.Cut(head, ">")
 	if n, _ = strconv.Atoi(strings.TrimSpace(number)); n < 0 || n > mostSummaries {
@@ -40,6 +44,22 @@ func SummaryContent(m chat.Message) (n int, content string) {
 		content = rest + "\n" + content
 	}
 	return n, content
+}
+
+// summaryRecall stands before the recall id in the last line of a summary.
+const summaryRecall = "\n[" + recallWord
+
+// withoutRecall returns the text of a summary without the line of its recall id.
+func withoutRecall(text string) string {
+	at := strings.LastIndex(text, summaryRecall)
+	if at < 0 {
+		return text
+	}
+	id, rest, closed := strings.Cut(text[at+len(summaryRecall):], "]")
+	if !closed || len(id) != recallLen || !isHex(id) || strings.TrimSpace(rest) != "" {
+		return text
+	}
+	return text[:at]
 }
 
 // NewMarker returns the message that stands for dropped messages: how many,
@@ -127,6 +147,27 @@ func RecallIDs(m chat.Message) []string {
 		}
 	}
 	return ids
+}
+
+// WithRecall returns m with another recall id in the place of the first that
+// stands in it.
+func WithRecall(m chat.Message, id string) chat.Message {
+	shown := RecallIDs(m)
+	if len(shown) == 0 {
+		return m
+	}
+	parts := slices.Clone(m.Parts)
+	for i := range parts {
+		for _, text := range []*string{&parts[i].Text, &parts[i].Args} {
+			if put := strings.Replace(*text, recallWord+shown[0], recallWord+id, 1); put != *text {
+				*text, parts[i].Raw = put, ""
+				m = m.With(m.State, parts...)
+				m.Recall = id
+				return m
+			}
+		}
+	}
+	return m
 }
 
 const (

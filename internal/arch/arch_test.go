@@ -23,7 +23,7 @@ const (
 // Tests may import anything.
 var may = map[string][]string{
 	".":                              {"archive", "chat", "cooldown", "edit", "embed", "files", "levels", "memory", "redact", "summarize", "tokens", "trace"},
-	"archive":                        {"chat", "edit", "embed", "redact"},
+	"archive":                        {"chat", "edit", "embed", "memory", "redact"},
 	"archive/archivetest":            {"archive", "chat", "edit"},
 	"archive/s3":                     {"archive"},
 	"bench":                          {".", "bench/corpus", "chat", "embed", "levels", "tokens"},

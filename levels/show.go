@@ -1,0 +1,159 @@
+package levels
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/edit"
+	"github.com/tiercompact/tiercompact/memory"
+)
+
+// Show proposes the edit by which a conversation names the recall id of messages
+// that were left out, count of them, where no marker or summary does: a marker
+// at the end of a message that is no prose of the assistant, since a model
+// imitates what it finds in its own voice. What holds in mask stays as it is.
+//
+// Taken is a message behind gap, where the server must read again anyway, or else
+// one before it: a record between two messages of one role, else an outline, else
+// a tool result or a text of the user, last one that holds a file, since soft would
+// leave that alone from then on. If there is none, a marker of its own stands at
+// gap, but where nobody has spoken yet.
+//
+// Where not even the session summary is held, every token counts: an id that
+// stands there gives its place to a new one, below which it is listed. So does one
+// in the arguments of a call, where no text can end with a marker.
+func Show(v View, gap int, mask memory.Hold, count int, recall string) []edit.Edit {
+	from := min(gap, len(v.Messages))
+	if mask&memory.Session == 0 {
+		from = 0
+	}
+	best := v.bestShown(from, len(v.Messages), mask)
+	if best < 0 {
+		best = v.bestShown(0, from, mask)
+	}
+	if best < 0 && !slices.ContainsFunc(v.Messages, edit.Speaks) {
+		return nil // whoever speaks first might be of the marker's role
+	}
+	if best < 0 {
+		at := v.gapAt(gap)
+		return []edit.Edit{{Start: at, End: at, New: []chat.Message{memory.NewMarker(chat.User, count, recall, nil)}, Why: whyShown}}
+	}
+	m := v.Messages[best]
+	var changed chat.Message
+	if (mask&memory.Session == 0 || tellingPart(m) < 0) && len(memory.RecallIDs(m)) > 0 {
+		changed = v.otherRecall(m, recall)
+		recall = changed.Recall
+	} else {
+		changed = withMarker(m, count, recall)
+	}
+	return []edit.Edit{{Start: best, End: best + 1, New: []chat.Message{changed}, Why: whyShown, Recall: recall}}
+}
+
+// otherRecall returns m with a new recall id, made of recall, in the place of the
+// one that stands in it: the first that takes no more tokens, or else the
+// shortest of some.
+func (v View) otherRecall(m chat.Message, recall string) chat.Message {
+	const tries = 64
+	var best chat.Message
+	for k := range tries {
+		put := memory.WithRecall(m, v.recallID(m.ID, "shown", recall, strconv.Itoa(k)))
+		if k == 0 || v.Size(put) < v.Size(best) {
+			best = put
+		}
+		if v.Size(best) <= v.Size(m) {
+			break
+		}
+	}
+	return best
+}
+
+// bestShown returns the first of the messages start to end that may best end with
+// a marker, or -1.
+func (v View) bestShown(start, end int, mask memory.Hold) int {
+	best, rank := -1, 0
+	for i := start; i < end; i++ {
+		if n := v.showsWell(i, mask); n > rank {
+			best, rank = i, n
+		}
+	}
+	return best
+}
+
+const whyShown = "names what is left out"
+
+// gapAt returns the last place up to from where a message may be put in: no
+// message comes between a call and its results, or before the system's.
+func (v View) gapAt(from int) int {
+	if len(v.Messages) == 0 {
+		return 0
+	}
+	groups, of := chat.Groups(v.Messages)
+	at := groups[of[min(from, len(v.Messages)-1)]][0]
+	for at < len(v.Messages) && (v.Messages[at].Role == chat.System || v.Messages[at].Role == chat.Developer) {
+		at++
+	}
+	return at
+}
+
+// withMarker returns m with a marker at its end, which takes in the one that
+// stands there. A record becomes that marker.
+func withMarker(m chat.Message, count int, recall string) chat.Message {
+	parts := slices.Clone(m.Parts)
+	last := &parts[tellingPart(m)]
+	record := m.State == chat.Marked
+	text := last.Text
+	if record {
+		text = "\n" + text
+	}
+	text, before, names := memory.CutMarker(text)
+	mark := memory.MarkerText(before+count, recall, names)
+	if last.Raw, last.Text = "", mark; record {
+		changed := m.With(chat.Marked, parts...)
+		changed.Recall = recall
+		return changed
+	}
+	last.Text = text + "\n" + mark
+	changed := m.With(chat.Outlined, parts...)
+	changed.Recall = cmp.Or(m.Recall, recall)
+	return changed
+}
+
+// tellingPart returns the last part of m that may end with a marker, or -1.
+func tellingPart(m chat.Message) int {
+	for i := len(m.Parts) - 1; i >= 0; i-- {
+		if k := m.Parts[i].Kind; k == chat.Result || k == chat.Text && m.Role == chat.User {
+			return i
+		}
+	}
+	return -1
+}
+
+// showsWell returns how well message i may end with a marker, 0 for not at all.
+func (v View) showsWell(i int, mask memory.Hold) int {
+	m := v.Messages[i]
+	if v.Holds[i]&mask != 0 || len(m.Parts) == 0 || m.HasOpaque() {
+		return 0
+	}
+	if mask&memory.Session == 0 && len(memory.RecallIDs(m)) > 0 {
+		return 5
+	}
+	part := tellingPart(m)
+	switch {
+	case part < 0 && len(memory.RecallIDs(m)) > 0:
+		return 1
+	case part < 0 || m.IsSummary():
+		return 0
+	case m.State == chat.Marked && strings.HasPrefix(m.Parts[part].Text, "[marker "):
+		return 4
+	case m.State == chat.Marked:
+		return 0
+	case m.State == chat.Outlined:
+		return 3
+	case len(v.Facts) > i && len(v.Facts[i].Copies) > 0:
+		return 1
+	}
+	return 2
+}
