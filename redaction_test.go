@@ -6,15 +6,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
 
 	tiercompact "github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/archive"
+	"github.com/tiercompact/tiercompact/archive/archivetest"
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/levels"
 	"github.com/tiercompact/tiercompact/redact/redacttest"
@@ -83,17 +82,11 @@ func (o *spilled) all(t *testing.T) map[string]string {
 		"console": o.console.String(), "jsonl": o.jsonl.String(), "reports": o.reports.String(), "markers and summaries": o.made.String(),
 		"errors": fmt.Sprintf("%v %+v %q", o.errs, o.errs, o.errs),
 	}
-	err := filepath.WalkDir(o.dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		b, err := os.ReadFile(path)
-		out[strings.TrimPrefix(path, o.dir)] = string(b)
-		return err
-	})
+	files, err := archivetest.Texts(o.dir)
 	if err != nil {
 		t.Fatal(err)
 	}
+	maps.Copy(out, files)
 	return out
 }
 

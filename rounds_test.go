@@ -2,13 +2,13 @@ package tiercompact_test
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	tiercompact "github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/archive"
+	"github.com/tiercompact/tiercompact/archive/archivetest"
 	"github.com/tiercompact/tiercompact/chat"
 )
 
@@ -102,13 +102,13 @@ func TestRecallOfOldRoundsHasTheSecrets(t *testing.T) {
 	if !found {
 		t.Error("the first round's secret does not come back")
 	}
-	files, err := os.ReadDir(dir + "/archive/x")
-	if err != nil || len(files) == 0 {
-		t.Fatal(err)
+	files, err := archivetest.Texts(dir + "/archive")
+	if err != nil || len(files) < 3 {
+		t.Fatalf("%d files, %v", len(files), err)
 	}
-	for _, f := range files {
-		if text, _ := os.ReadFile(dir + "/archive/x/" + f.Name()); strings.Contains(string(text), secret) {
-			t.Errorf("%s has the secret", f.Name())
+	for name, text := range files {
+		if strings.Contains(text, secret) {
+			t.Errorf("%s has the secret", name)
 		}
 	}
 }
