@@ -113,9 +113,13 @@ type Config struct {
 
 	Progress func(summarize.Progress) // is told how a summarizer gets on; nil: nobody is
 
-	RankDeadline    time.Duration // 0: 20 s; None: none
-	SummaryDeadline time.Duration // of one call; 0: 120 s; None: none
-	RoundDeadline   time.Duration // 0: 300 s; None: none
+	// Deadlines hold also where a callback ignores its context: its late answer is
+	// dropped, and it is not called again while a late call has not returned.
+	RankDeadline     time.Duration // 0: 20 s; None: none
+	SummaryDeadline  time.Duration // of one call; 0: 120 s; None: none
+	RoundDeadline    time.Duration // 0: 300 s; None: none
+	ArchiveDeadline  time.Duration // of one call of Archive or of a Recorder; 0: 60 s; None: none
+	CallbackDeadline time.Duration // of one call of any other callback; 0: 10 s; None: none
 
 	Count           func(text string) int // overrides Model; must be safe for concurrent use
 	Calibration     tokens.Calibration    // of earlier sessions with the same model and server
@@ -142,7 +146,15 @@ type settings struct {
 	weights      embed.Weights
 	outside      bool          // the archive is the caller's; else nothing leaves the process with it
 	summarySet   bool          // SummaryMaxTokens is the caller's
-	known        *redact.Known // what a session has seen to be secret; nil where nothing is redacted
+	ownNow       bool          // Now is the caller's
+	ownRedact    bool          // Redact is the caller's
+	store        archive.Store // Archive without its guard
+	guards       *guards
+	faults       *faults             // of one session
+	redact       func(string) string // of known, guarded; nil where nothing is redacted
+	builtIn      *tokens.Counter     // stands in for Count
+	counting     *counting           // of one thing that Count counts; nil elsewhere
+	known        *redact.Known       // what a session has seen to be secret; nil where nothing is redacted
 	countText    func(string) int
 	countMessage func(chat.Message) int
 	countTools   func([]byte) int
@@ -178,14 +190,20 @@ func (cfg Config) settle() (settings, error) {
 		return settings{}, err
 	}
 	outside, summarySet := cfg.Archive != nil, cfg.SummaryMaxTokens != 0
+	ownNow, ownRedact := cfg.Now != nil, cfg.Redact != nil
 	cfg = cfg.withDefaults(preset)
 	if err := cfg.validate(); err != nil {
 		return settings{}, err
 	}
 	s := settings{Config: cfg, outside: outside, summarySet: summarySet, gate: cooldown.Default(), weights: embed.DefaultWeights()}
-	if s.countText, s.countMessage, s.countTools, err = cfg.counter(); err != nil {
-		return settings{}, err
+	s.ownNow, s.ownRedact, s.store, s.guards, s.faults = ownNow, ownRedact, cfg.Archive, newGuards(cfg), new(faults)
+	if outside {
+		s.Archive = guardedStore{cfg.Archive, s.guards}
 	}
+	if s.builtIn, err = tokens.ForModel(cfg.Model); err != nil {
+		return settings{}, fmt.Errorf("model: %w", err)
+	}
+	s.countText, s.countMessage, s.countTools = s.builtIn.Text, s.builtIn.Message, s.builtIn.Tools
 	s.policy = memory.Policy{Roles: cfg.RolesNeverPrune, Match: cfg.Protect, NoPinFirst: cfg.NoPinFirstUser}
 	s.budget = cfg.budgetOf(cfg.Window)
 	return s, nil
@@ -225,6 +243,8 @@ func (cfg Config) withDefaults(preset Config) Config {
 	cfg.RankDeadline = max(0, cmp.Or(cfg.RankDeadline, 20*time.Second))
 	cfg.SummaryDeadline = max(0, cmp.Or(cfg.SummaryDeadline, 120*time.Second))
 	cfg.RoundDeadline = max(0, cmp.Or(cfg.RoundDeadline, 300*time.Second))
+	cfg.ArchiveDeadline = max(0, cmp.Or(cfg.ArchiveDeadline, 60*time.Second))
+	cfg.CallbackDeadline = max(0, cmp.Or(cfg.CallbackDeadline, 10*time.Second))
 	if cfg.Archive == nil {
 		cfg.Archive = archive.NewMemory()
 	}

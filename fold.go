@@ -111,7 +111,7 @@ func (r *round) writer() levels.Writer {
 		w.Text = textMax(r.cfg.Window)
 	}
 	if r.cfg.known != nil {
-		w.Clean = r.cfg.known.Secrets
+		w.Clean = r.cfg.redactor(r.cfg.known.Secrets)
 	}
 	if r.withoutModel() != "" {
 		w.Summarizer, w.Name = summarize.Extractive{}, levels.FallbackExtractive

@@ -2,6 +2,7 @@ package tiercompact
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -25,17 +26,65 @@ type Recorder interface {
 
 // Record has f keep what happens to the session from now on. A session that
 // already has messages gives them to f first, unless it was resumed from f.
+//
+// A call of f that does not return within Config.ArchiveDeadline is an error,
+// and as long as it has not returned, each message that is added returns one.
+// When f can be called again it is told all messages anew, since nobody knows
+// what it has written.
 func (s *Session) Record(f Recorder) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	writing := &guard{name: "Recorder", within: s.cfg.ArchiveDeadline}
 	if !s.resumed && len(s.t.messages) > 0 {
-		if err := f.Load(s.t.messages); err != nil {
+		all := s.t.messages[:len(s.t.messages):len(s.t.messages)]
+		if err := written(writing, func() error { return f.Load(all) }); err != nil {
 			return fmt.Errorf("record session: %w", err)
 		}
 		s.unrecorded() // f has not seen the rounds so far
 	}
-	s.recorder, s.missed = f, nil
+	s.recorder, s.writing, s.missed, s.unsure = f, writing, nil, false
 	return nil
+}
+
+// written has a recorder write.
+func written(g *guard, write func() error) error {
+	_, err := guarded(context.Background(), g, func(context.Context) (struct{}, error) { return struct{}{}, write() })
+	return err
+}
+
+// tell has the recorder write. Where it is not known what came of that, all is
+// told anew before anything else.
+func (s *Session) tell(write func(Recorder) error) error {
+	f := s.recorder
+	err := written(s.writing, func() error { return write(f) })
+	if err == nil {
+		return nil
+	}
+	if _, broken := errors.AsType[*CallbackError](err); broken && !errors.Is(err, errLeftOut) {
+		s.unsure = true
+	}
+	return fmt.Errorf("record session: %w", err)
+}
+
+// tellAnew tells the recorder the conversation as it stands, if it is not known
+// what it has. Its caller holds the lock.
+func (s *Session) tellAnew() (told bool, err error) {
+	if s.recorder == nil || !s.unsure {
+		return false, nil
+	}
+	all := s.t.messages[:len(s.t.messages):len(s.t.messages)]
+	err = s.tell(func(f Recorder) error {
+		if err := f.Cut(0); err != nil {
+			return err
+		}
+		return f.Load(all)
+	})
+	if err != nil {
+		return false, err
+	}
+	s.missed, s.unsure = nil, false
+	s.unrecorded()
+	return true, nil
 }
 
 // unrecorded marks the rounds that can be undone as not in the record.
@@ -52,23 +101,26 @@ func (s *Session) record(write func(Recorder) error) error {
 	if s.recorder == nil {
 		return nil
 	}
+	if _, err := s.tellAnew(); err != nil {
+		return err
+	}
 	for len(s.missed) > 0 {
-		if err := s.missed[0](s.recorder); err != nil {
-			return fmt.Errorf("record session: %w", err)
+		if err := s.tell(s.missed[0]); err != nil {
+			return err
 		}
 		s.missed = s.missed[1:]
 	}
-	if err := write(s.recorder); err != nil {
-		return fmt.Errorf("record session: %w", err)
-	}
-	return nil
+	return s.tell(write)
 }
 
 // recordDone is record for what has happened already: where it fails, it is
 // written before anything else is.
 func (s *Session) recordDone(write func(Recorder) error) error {
+	if told, err := s.tellAnew(); told || err != nil {
+		return err // what has happened is in what is told anew
+	}
 	err := s.record(write)
-	if err != nil {
+	if err != nil && !s.unsure {
 		s.missed = append(s.missed, write)
 	}
 	return err
@@ -90,8 +142,8 @@ func (c *Compactor) Resume(ctx context.Context, st archive.State) (*Session, err
 	}
 	s := c.begin(id, nil)
 	s.resumed = true
-	for _, m := range st.Messages {
-		s.t.add(c.cfg.measure(m))
+	for _, e := range s.cfg.measured(st.Messages) {
+		s.t.add(e)
 	}
 	s.t.added = max(s.t.added, st.Added)
 	if st.Since >= 0 {
@@ -100,7 +152,7 @@ func (c *Compactor) Resume(ctx context.Context, st archive.State) (*Session, err
 	s.steps = max(archive.Next(infos)-1, st.Number)
 	s.summary = s.t.summaryNumber()
 	s.resumeWaits(st)
-	if s.rounds, err = c.cfg.standing(st); err != nil {
+	if s.rounds, err = s.cfg.standing(st); err != nil {
 		return nil, fmt.Errorf("resume session %q: %w", id, err)
 	}
 	for _, r := range s.rounds {
@@ -139,9 +191,9 @@ func (cfg *settings) standing(st archive.State) ([]done, error) {
 			return nil, fmt.Errorf("round %d cannot be taken back", r.Number)
 		}
 		conv := newConversation(*cfg)
-		for _, m := range before[:r.Edits.Seen] {
-			m.Protected = m.Protected || protected[m.ID]
-			conv.add(cfg.measure(m))
+		for _, e := range cfg.measured(before[:r.Edits.Seen]) {
+			e.message.Protected = e.message.Protected || protected[e.message.ID]
+			conv.add(e)
 		}
 		rounds[i] = done{step: r.Number, before: conv.laidBy(), after: r.Edits.Seen + len(t) - len(before), recorded: true}
 		t = before

@@ -2,6 +2,7 @@ package tiercompact
 
 import (
 	"context"
+	"errors"
 
 	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/chat"
@@ -12,31 +13,60 @@ import (
 // given redacted texts. What the session has seen to be a secret is taken out of
 // all that leaves it, also where only a part of its surroundings is left.
 func (cfg settings) guarded() settings {
+	cfg.faults = new(faults)
+	cfg.guardCallbacks()
+	store, events := cfg.store, trace.Sink(nil)
 	if cfg.outside {
-		cfg.Trace = trace.Join(cfg.Trace, archived(cfg.Archive))
+		events = cfg.archived()
 	}
 	if cfg.NoRedact {
 		cfg.known = nil
-		return cfg
+	} else {
+		if cfg.known == nil {
+			cfg.known = cfg.Redact.Known()
+		}
+		cfg.redact = cfg.redactor(cfg.known.String)
+		if cfg.Trace != nil {
+			cfg.Trace = trace.Redacted(cfg.Trace, cfg.redact)
+		}
+		if cfg.outside {
+			store, events = archive.Redacted(store, cfg.redact), trace.Redacted(events, cfg.redact)
+		}
 	}
-	if cfg.known == nil {
-		cfg.known = cfg.Redact.Known()
-	}
-	if cfg.Trace != nil {
-		cfg.Trace = trace.Redacted(cfg.Trace, cfg.known.String)
-	}
+	cfg.Trace = cfg.guardSink(cfg.Trace)
 	if cfg.outside {
-		cfg.Archive = archive.Redacted(cfg.Archive, cfg.known.String)
+		cfg.Archive = guardedStore{store, cfg.guards}
+		cfg.Trace = trace.Join(cfg.Trace, cfg.unbroken(events))
 	}
 	return cfg
 }
 
-// archived is the sink that puts every event into an archive. What cannot be
-// written is dropped: events are no part of the conversation.
-func archived(store archive.Store) trace.Sink {
+// unbroken returns a sink that drops what sink panics at: what is redacted by a
+// redactor that fails.
+func (cfg *settings) unbroken(sink trace.Sink) trace.Sink {
+	faults, g := cfg.faults, cfg.guards.redact
 	return func(e trace.Event) {
-		if line, err := e.MarshalJSON(); err == nil {
-			_ = store.Event(context.Background(), e.Session, line) // a session that ends still tells how
+		defer func() {
+			if failed := recover(); failed != nil {
+				faults.add(g.panicked(failed))
+			}
+		}()
+		sink.Emit(e)
+	}
+}
+
+// archived is the sink that puts every event into the archive. What cannot be
+// written is dropped: events are no part of the conversation.
+func (cfg *settings) archived() trace.Sink {
+	faults, store := cfg.faults, guardedStore{cfg.store, cfg.guards}
+	return func(e trace.Event) {
+		line, err := e.MarshalJSON()
+		if err != nil {
+			return
+		}
+		err = store.Event(context.Background(), e.Session, line) // a session that ends still tells how
+		if _, broken := errors.AsType[*CallbackError](err); broken {
+			faults.add(err)
 		}
 	}
 }
@@ -63,7 +93,7 @@ func (cfg *settings) clean(text string) string {
 	if cfg.known == nil {
 		return text
 	}
-	return cfg.known.String(text)
+	return cfg.safely(cfg.redact)(text)
 }
 
 // shown returns err as it may be shown: what its text quotes is redacted.
@@ -86,10 +116,11 @@ type shownError struct {
 func (e shownError) Error() string { return e.text }
 func (e shownError) Unwrap() error { return e.cause }
 
-// prompts returns what is made of texts for models, nil for nothing.
+// prompts returns what is made of texts for models, nil for nothing. Where the
+// redactor fails, it panics: no model is given what was not redacted.
 func (cfg *settings) prompts() func(string) string {
 	if !cfg.RedactPrompts {
 		return nil
 	}
-	return cfg.clean
+	return cfg.redact
 }

@@ -16,12 +16,13 @@ import (
 // is again what it was, byte for byte, followed by the messages that came
 // since. The cooldown begins. The report warns where usage is over a threshold
 // afterwards. Called again, it reverts the round before.
-func (s *Session) Undo(ctx context.Context) (Report, error) {
+func (s *Session) Undo(ctx context.Context) (report Report, err error) {
 	if err := s.occupy(); err != nil {
 		return Report{FirstChanged: -1}, err
 	}
 	defer s.idle()
-	report, err := s.undo(ctx)
+	defer s.tellFaults(&report)
+	report, err = s.undo(ctx)
 	return report, s.cfg.shown(err)
 }
 
@@ -60,7 +61,7 @@ func (s *Session) undo(ctx context.Context) (Report, error) {
 		Session: s.id, Number: s.steps + 1, Before: now.messages, Reason: "undo", Undoes: undoes, Time: s.cfg.Now(),
 	}
 	s.mu.Unlock()
-	number, err := put(ctx, s.cfg.Archive, step)
+	number, err := put(ctx, s.cfg.Archive, s.cfg.ArchiveDeadline, step)
 	if err != nil {
 		return report, fmt.Errorf("archive undo of round %d: %w", undoes, err)
 	}
@@ -74,6 +75,9 @@ func (s *Session) undo(ctx context.Context) (Report, error) {
 // takeBack puts the conversation before the newest round in the place of what it
 // left, and fills the report. Its caller holds the lock.
 func (s *Session) takeBack(at time.Time, report *Report) error {
+	if _, err := s.tellAnew(); err != nil {
+		return err
+	}
 	last := s.rounds[len(s.rounds)-1]
 	err := s.record(func(f Recorder) error {
 		if last.recorded {

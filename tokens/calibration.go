@@ -14,6 +14,9 @@ const (
 	halfSlack   = 16   // tokens around the half window that servers cut to
 	fullShare   = 0.98 // of the window; a count from there on fills it
 	excessRatio = 1.3  // estimate over count, from which a full window was truncated
+
+	mostRatio = 4    // of a count to the estimate: no encoding has more tokens than bytes
+	mostFrame = 4096 // tokens that a template, or tools that are not counted here, may add
 )
 
 // A Calibration corrects estimates by the prompt tokens that a server reports.
@@ -34,7 +37,8 @@ type Sample struct {
 
 // Observe returns c after a server reported promptTokens for a prompt of
 // estimate tokens, as counted without calibration, in a window of window
-// tokens (0 means unknown). A sample that is not taken changes nothing.
+// tokens (0 means unknown). A sample that is not taken changes nothing; a count
+// that no prompt of that text can have is none.
 //
 // The ratio is learnt from what was added since the anchor: what a template
 // puts before each conversation is in the anchor, and no part of it. Tokens
@@ -46,6 +50,9 @@ func (c Calibration) Observe(estimate, promptTokens, window int) (Calibration, S
 	case estimate <= 0:
 		return c, Sample{Reason: "nothing was estimated"}
 	}
+	if most := possible(estimate, window); promptTokens > most {
+		return c, Sample{Reason: fmt.Sprintf("%d tokens counted, %d estimated: a prompt of that text has at most %d", promptTokens, estimate, most)}
+	}
 	expected := scale(estimate, c.ratio())
 	if reason := truncated(expected, promptTokens, window); reason != "" {
 		return c, Sample{Truncated: true, Reason: reason}
@@ -56,6 +63,18 @@ func (c Calibration) Observe(estimate, promptTokens, window int) (Calibration, S
 		return c, Sample{Reason: fmt.Sprintf("%d tokens counted, %d expected in a window of %d: the prompt may have been cut", promptTokens, expected, window)}
 	}
 	return c.learn(estimate, promptTokens), Sample{Taken: true}
+}
+
+// possible returns the most tokens that a server can count for a prompt of
+// estimate tokens. It counts no more than its window, which may be larger than
+// is known here only where the estimate is, too.
+func possible(estimate, window int) int {
+	estimate = min(estimate, math.MaxInt/8)
+	most := mostRatio*estimate + mostFrame
+	if window > 0 {
+		most = min(most, max(window, 2*estimate))
+	}
+	return most
 }
 
 func (c Calibration) learn(estimate, count int) Calibration {
@@ -77,7 +96,7 @@ func (c Calibration) learn(estimate, count int) Calibration {
 
 // ratio returns the ratio that holds.
 func (c Calibration) ratio() float64 {
-	if c.Ratio > 0 {
+	if c.Ratio > 0 && !math.IsInf(c.Ratio, 0) {
 		return clampRatio(c.Ratio)
 	}
 	return 1
