@@ -214,7 +214,8 @@ func put(ctx context.Context, store archive.Store, within time.Duration, a archi
 	}
 	const tries = 100 // each means that somebody else took the number
 	for range tries {
-		if err = store.Put(ctx, a); !errors.Is(err, archive.ErrExists) {
+		err = recovered(func() error { return store.Put(ctx, a) }) // a redactor in front of it may fail
+		if !errors.Is(err, archive.ErrExists) {
 			break
 		}
 		infos, listErr := store.Steps(ctx, a.Session)

@@ -144,11 +144,10 @@ type settings struct {
 	policy       memory.Policy
 	budget       tokens.Budget
 	weights      embed.Weights
-	outside      bool          // the archive is the caller's; else nothing leaves the process with it
-	summarySet   bool          // SummaryMaxTokens is the caller's
-	ownNow       bool          // Now is the caller's
-	ownRedact    bool          // Redact is the caller's
-	store        archive.Store // Archive without its guard
+	outside      bool // the archive is the caller's; else nothing leaves the process with it
+	summarySet   bool // SummaryMaxTokens is the caller's
+	ownNow       bool // Now is the caller's
+	ownRedact    bool // Redact is the caller's
 	guards       *guards
 	faults       *faults             // of one session
 	redact       func(string) string // of known, guarded; nil where nothing is redacted
@@ -196,7 +195,7 @@ func (cfg Config) settle() (settings, error) {
 		return settings{}, err
 	}
 	s := settings{Config: cfg, outside: outside, summarySet: summarySet, gate: cooldown.Default(), weights: embed.DefaultWeights()}
-	s.ownNow, s.ownRedact, s.store, s.guards, s.faults = ownNow, ownRedact, cfg.Archive, newGuards(cfg), new(faults)
+	s.ownNow, s.ownRedact, s.guards, s.faults = ownNow, ownRedact, newGuards(cfg), new(faults)
 	if outside {
 		s.Archive = guardedStore{cfg.Archive, s.guards}
 	}

@@ -15,9 +15,9 @@ import (
 func (cfg settings) guarded() settings {
 	cfg.faults = new(faults)
 	cfg.guardCallbacks()
-	store, events := cfg.store, trace.Sink(nil)
+	cfg.Trace = cfg.guardSink(cfg.Trace)
 	if cfg.outside {
-		events = cfg.archived()
+		cfg.Trace = trace.Join(cfg.Trace, cfg.archived())
 	}
 	if cfg.NoRedact {
 		cfg.known = nil
@@ -27,16 +27,11 @@ func (cfg settings) guarded() settings {
 		}
 		cfg.redact = cfg.redactor(cfg.known.String)
 		if cfg.Trace != nil {
-			cfg.Trace = trace.Redacted(cfg.Trace, cfg.redact)
+			cfg.Trace = cfg.unbroken(trace.Redacted(cfg.Trace, cfg.redact))
 		}
 		if cfg.outside {
-			store, events = archive.Redacted(store, cfg.redact), trace.Redacted(events, cfg.redact)
+			cfg.Archive = archive.Redacted(cfg.Archive, cfg.redact)
 		}
-	}
-	cfg.Trace = cfg.guardSink(cfg.Trace)
-	if cfg.outside {
-		cfg.Archive = guardedStore{store, cfg.guards}
-		cfg.Trace = trace.Join(cfg.Trace, cfg.unbroken(events))
 	}
 	return cfg
 }
@@ -58,7 +53,7 @@ func (cfg *settings) unbroken(sink trace.Sink) trace.Sink {
 // archived is the sink that puts every event into the archive. What cannot be
 // written is dropped: events are no part of the conversation.
 func (cfg *settings) archived() trace.Sink {
-	faults, store := cfg.faults, guardedStore{cfg.store, cfg.guards}
+	faults, store := cfg.faults, cfg.Archive
 	return func(e trace.Event) {
 		line, err := e.MarshalJSON()
 		if err != nil {
