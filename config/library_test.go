@@ -86,8 +86,8 @@ func notInFiles() map[string]string {
 		"Redact":           "Open makes it, by redact",
 		"Now":              "a function of the program",
 		"ReadBack":         "the command that writes the file sets it",
-		"ArchiveDeadline":  "stores of a file have deadlines of their own; this one is for those that have none",
-		"CallbackDeadline": "for functions of the program",
+		"ArchiveDeadline":  "commands go by the default",
+		"CallbackDeadline": "commands go by the default",
 	}
 }
 
