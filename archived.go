@@ -3,6 +3,7 @@ package tiercompact
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -19,62 +20,111 @@ func (s *Session) archive(ctx context.Context, r *round, report *Report) (int, e
 	next := s.steps + 1
 	s.mu.Unlock()
 	r.gone = r.entries()
+	var written []archive.Written
+	err := recovered(func() error { written = s.cfg.written(r.t.messages); return nil })
+	if err != nil {
+		return 0, fmt.Errorf("archive round %d: %w", next, err)
+	}
 	a := archive.Step{
 		Session: s.id, Number: next, Before: r.before.messages, Removed: r.gone,
-		Edits: r.edits(), Reason: r.reason(report), Level: r.strongest(), Note: r.note, Time: s.cfg.Now(), Written: s.cfg.written(r.t.messages),
+		Edits: r.edits(), Reason: r.reason(report), Level: r.strongest(), Note: r.note, Time: s.cfg.Now(), Written: written,
 	}
 	for _, st := range r.steps {
 		if st.summary != nil {
 			a.Summary = json.RawMessage(st.summary.Payload)
 		}
 	}
-	return s.put(ctx, a)
+	return s.put(ctx, r, a)
 }
 
 // put archives a step. One that could not be written is kept, to ask the
-// archive by it before another round is planned.
-func (s *Session) put(ctx context.Context, a archive.Step) (int, error) {
-	number, err := put(ctx, s.cfg.Archive, a)
+// archive by it before a model is asked for another round.
+func (s *Session) put(ctx context.Context, r *round, a archive.Step) (int, error) {
+	number, err := put(ctx, s.cfg.Archive, s.cfg.ArchiveDeadline, a)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	r.models.archive = r.models.archive.after(err != nil, r.added)
 	if err != nil {
-		s.unkept = &a
-		return 0, fmt.Errorf("archive round %d: %w", number, err)
+		err = fmt.Errorf("archive round %d: %w", number, err)
+		s.unkept = &unkept{step: a, err: err}
+		return 0, err
 	}
 	s.unkept = nil
 	s.steps = number // taken, whatever follows
 	return number, nil
 }
 
-// archiveAgain puts the step that could not be archived, if there is one. The
-// round itself is not made: it was planned for an earlier conversation, and an
-// archive may hold steps of which nothing came.
-func (s *Session) archiveAgain(ctx context.Context) error {
-	s.mu.Lock()
-	a := s.unkept
-	if a != nil {
-		a.Number = max(a.Number, s.steps+1)
-	}
-	s.mu.Unlock()
-	if a == nil {
-		return nil
-	}
-	_, err := s.put(ctx, *a)
-	return err
+// An unkept is a step that could not be archived, and why.
+type unkept struct {
+	step archive.Step
+	err  error
 }
 
-// written returns what the file is known by that left is written to.
+// archiveAgain puts the step that could not be archived, if there is one and
+// the archive is not left out. The round itself is not made: it was planned for
+// an earlier conversation, and an archive may hold steps of which nothing came.
+//
+// A step may be such that it can never be written. So where it fails again and
+// the conversation is another, the round goes on without a model, and its step
+// is put instead: other says so.
+func (s *Session) archiveAgain(ctx context.Context, r *round) (other bool, err error) {
+	s.mu.Lock()
+	u := s.unkept
+	if u == nil {
+		s.mu.Unlock()
+		return false, nil
+	}
+	a := u.step
+	a.Number = max(a.Number, s.steps+1)
+	s.mu.Unlock()
+	if left := r.models.archive.left(r.added); left > 0 && r.cause != byHand {
+		return false, fmt.Errorf("%w: the archive is asked again after %d more messages", u.err, left)
+	}
+	before := r.models.archive
+	if _, err = s.put(ctx, r, a); err == nil {
+		return false, nil
+	}
+	if late, ok := errors.AsType[*CallbackError](err); ok && late.late() || ctx.Err() != nil {
+		return false, err
+	}
+	if other = edit.Sum(a.Before) != r.sumBefore(); other {
+		r.models.archive = before // it is asked once more, and fails once
+	}
+	return other, err
+}
+
+// sumBefore tells the conversation before the round from others.
+func (r *round) sumBefore() string {
+	if r.sum == "" {
+		r.sum = edit.Sum(r.before.messages)
+	}
+	return r.sum
+}
+
+// written returns what the file is known by that left is written to, nil where
+// ReadBack fails.
 func (cfg *settings) written(left chat.Transcript) []archive.Written {
 	if cfg.ReadBack == nil || !cfg.outside {
 		return nil
 	}
+	failed := false
+	read := func(t chat.Transcript) []archive.Reading {
+		readings, err := do(cfg.guards.readBack, func() []archive.Reading { return cfg.ReadBack(t) })
+		cfg.faults.add(err)
+		failed = failed || err != nil
+		return readings
+	}
 	var clean []archive.Reading
 	if cfg.known != nil {
-		if t, changed := archive.Clean(left, cfg.known.String); changed {
-			clean = cfg.ReadBack(t)
+		if t, changed := archive.Clean(left, cfg.redact); changed {
+			clean = read(t)
 		}
 	}
-	return archive.NewWritten(cfg.ReadBack(left), clean)
+	readings := read(left)
+	if failed {
+		return nil
+	}
+	return archive.NewWritten(readings, clean)
 }
 
 // reason returns why nothing was done, or else why the round is made. r is nil
@@ -100,10 +150,7 @@ func (r *round) strongest() string {
 // edits returns the round as it can be made again on a history that is sent
 // anew.
 func (r *round) edits() edit.Round {
-	if r.sum == "" {
-		r.sum = edit.Sum(r.before.messages)
-	}
-	out := edit.Round{Seen: len(r.before.messages), Sum: r.sum}
+	out := edit.Round{Seen: len(r.before.messages), Sum: r.sumBefore()}
 	for _, st := range r.steps {
 		out.Steps = append(out.Steps, st.edits)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/chat"
@@ -14,11 +15,12 @@ import (
 
 // carryOut has the round planned that a check decided on, archives it, and puts
 // its outcome in the conversation's place.
-func (s *Session) carryOut(ctx context.Context, d decision) (Report, error) {
-	report := Report{Picked: d.picked, Reason: d.reason, Before: d.usage.Tokens, After: d.usage.Tokens, Usage: d.usage, FirstChanged: -1}
+func (s *Session) carryOut(ctx context.Context, d decision) (report Report, err error) {
+	report = Report{Picked: d.picked, Reason: d.reason, Before: d.usage.Tokens, After: d.usage.Tokens, Usage: d.usage, FirstChanged: -1}
 	if d.reason == "" {
 		defer s.idle() // before a sink is called: whatever it does, the session is not busy for ever
 	}
+	defer s.tellFaults(&report)
 	s.tellWarning(&report, d.warning)
 	s.tellEstimate(d.usage)
 	if d.reason != "" {
@@ -26,18 +28,20 @@ func (s *Session) carryOut(ctx context.Context, d decision) (Report, error) {
 		return report, nil
 	}
 	r := s.newRound(d.t, d.cause)
-	err := s.make(ctx, r, &report, d.over || d.summary, func(ctx context.Context) error { return r.run(ctx, d) })
+	err = s.make(ctx, r, &report, d.over || d.summary, func(ctx context.Context) error { return r.run(ctx, d) })
 	return report, err
 }
 
 // make has a round planned and made. The report says what came of it. While
-// the archive cannot be written, nothing is planned: no model is asked for what
-// could not be kept.
+// the archive cannot be written, no model is asked for what could not be kept.
 func (s *Session) make(ctx context.Context, r *round, report *Report, forced bool, plan func(context.Context) error) error {
-	err := s.archiveAgain(ctx)
-	if err != nil {
+	other, err := s.archiveAgain(ctx, r)
+	if other {
+		r.unsure = "the archive failed: it is asked before a model is"
+	}
+	if err != nil && !other {
 		err = s.unarchived(r, report, err)
-	} else if err = r.plan(ctx, plan); err != nil {
+	} else if r, err = r.planned(ctx, plan); err != nil {
 		s.tellFailure(*report, r, "plan", err)
 	} else {
 		err = s.finish(ctx, r, report, forced)
@@ -47,6 +51,21 @@ func (s *Session) make(ctx context.Context, r *round, report *Report, forced boo
 	s.mu.Unlock()
 	report.Took = s.cfg.Now().Sub(r.began)
 	return s.cfg.shown(err)
+}
+
+// planned has plan fill r. It returns r, or where a call of Count in it does not
+// return, r as it was: whatever still goes on then goes on with the given-up one.
+func (r *round) planned(ctx context.Context, plan func(context.Context) error) (*round, error) {
+	was := *r
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	_, err := watched(r.cfg.counting, func() (struct{}, error) {
+		return struct{}{}, recovered(func() error { return r.plan(ctx, plan) })
+	})
+	if late, ok := errors.AsType[*CallbackError](err); ok && late.Callback == r.cfg.guards.count.name {
+		return &was, err
+	}
+	return r, err
 }
 
 // unarchived reports a round that could not be archived: as the error, or where
@@ -63,7 +82,7 @@ func (s *Session) unarchived(r *round, report *Report, err error) error {
 
 // Plan returns what the next check would do with the conversation as it stands,
 // and why, and changes nothing. A model that the level needs is asked.
-func (s *Session) Plan(ctx context.Context) (Report, error) {
+func (s *Session) Plan(ctx context.Context) (report Report, err error) {
 	s.mu.Lock()
 	if len(s.t.messages) == 0 {
 		s.mu.Unlock()
@@ -76,12 +95,14 @@ func (s *Session) Plan(ctx context.Context) (Report, error) {
 		s.busy = false
 	}
 	s.mu.Unlock()
-	report := Report{Picked: d.picked, Reason: d.reason, Before: d.usage.Tokens, After: d.usage.Tokens, Usage: d.usage, FirstChanged: -1}
+	report = Report{Picked: d.picked, Reason: d.reason, Before: d.usage.Tokens, After: d.usage.Tokens, Usage: d.usage, FirstChanged: -1}
 	if d.reason != "" {
 		return report, nil
 	}
-	r := s.newRound(d.t, d.cause)
-	if err := r.plan(ctx, func(ctx context.Context) error { return r.run(ctx, d) }); err != nil {
+	defer s.tellFaults(&report)
+	made := s.newRound(d.t, d.cause)
+	r, err := made.planned(ctx, func(ctx context.Context) error { return made.run(ctx, d) })
+	if err != nil {
 		return report, s.cfg.shown(err)
 	}
 	if report.Reason = r.worthless(d.over || d.summary); report.Reason == "" {
@@ -97,7 +118,7 @@ func (s *Session) newRound(t conversation, cause string) *round {
 	s.learn(t.messages)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	cfg := s.cfg
+	cfg := *s.cfg.counted()
 	const many = 1 << 20
 	ratio := float64(s.cal.Void().Tokens(many, 0)) / many
 	r := newRound(&cfg, t, ratio, s.summary, s.steps)
@@ -186,10 +207,17 @@ func (r *round) budgetError() *BudgetError {
 
 // put archives a under its number, or the next one where the archive knows the
 // session from elsewhere: an earlier process, or a write that failed late.
-func put(ctx context.Context, store archive.Store, a archive.Step) (number int, err error) {
+// All of it has one deadline.
+func put(ctx context.Context, store archive.Store, within time.Duration, a archive.Step) (number int, err error) {
+	if within > 0 {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeout(ctx, within)
+		defer stop()
+	}
 	const tries = 100 // each means that somebody else took the number
 	for range tries {
-		if err = store.Put(ctx, a); !errors.Is(err, archive.ErrExists) {
+		err = recovered(func() error { return store.Put(ctx, a) }) // a redactor in front of it may fail
+		if !errors.Is(err, archive.ErrExists) {
 			break
 		}
 		infos, listErr := store.Steps(ctx, a.Session)

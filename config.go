@@ -67,6 +67,10 @@ const None = -1
 // Config is how conversations are kept small. Only Window is required; the zero
 // value of every other field is a working default. Where a preset has a value
 // for a field, zero means the preset's.
+//
+// No callback hangs or ends a session: one that passes its deadline, panics or
+// returns what cannot be is an error or a warning that names it, a
+// [CallbackError], and something stands in for it as its field says.
 type Config struct {
 	Window int    // tokens that the model takes; required
 	Model  string // whose tokens are counted; "": cl100k_base
@@ -96,7 +100,7 @@ type Config struct {
 	StaleAfter      int     // messages without a reference that make a file stale; 0: 3
 
 	RolesNeverPrune []chat.Role             // nil: system, developer
-	Protect         func(chat.Message) bool // further messages to protect; nil: none
+	Protect         func(chat.Message) bool // further messages to protect, those included at which it fails; nil: none
 	NoPinFirstUser  bool                    // do not pin the first user message
 
 	Strategy         summarize.Strategy // "": TaskState
@@ -104,28 +108,32 @@ type Config struct {
 	SummaryRole      chat.Role          // chat.Assistant or chat.System; "": Assistant
 	SummaryFallback  string             // levels.FallbackExtractive or levels.FallbackPruning; "": extractive
 
-	Embedder       levels.Embedder      // ranks for hard; nil: the built-in lexical scorer
+	Embedder       levels.Embedder      // ranks for hard; nil, or where it fails: the built-in lexical scorer
 	EmbedderName   string               // for reports
 	EmbedderWhy    string               // for reports: why it is this one
-	Summarizer     summarize.Summarizer // writes for emergency; nil: the built-in extractive one
+	Summarizer     summarize.Summarizer // writes for emergency; nil, or where it fails: the built-in extractive one
 	SummarizerName string               // for reports
 	SummarizerWhy  string               // for reports: why it is this one
 
-	Progress func(summarize.Progress) // is told how a summarizer gets on; nil: nobody is
+	Progress func(summarize.Progress) // is told how a summarizer gets on, unless it fails; nil: nobody is
 
-	RankDeadline    time.Duration // 0: 20 s; None: none
-	SummaryDeadline time.Duration // of one call; 0: 120 s; None: none
-	RoundDeadline   time.Duration // 0: 300 s; None: none
+	// Deadlines hold also where a callback ignores its context: its late answer is
+	// dropped, and it is not called again while a late call has not returned.
+	RankDeadline     time.Duration // 0: 20 s; None: none
+	SummaryDeadline  time.Duration // of one call; 0: 120 s; None: none
+	RoundDeadline    time.Duration // 0: 300 s; None: none
+	ArchiveDeadline  time.Duration // of one call of Archive or of a Recorder; 0: 60 s; None: none
+	CallbackDeadline time.Duration // of one call of any other callback; 0: 10 s; None: none
 
-	Count           func(text string) int // overrides Model; must be safe for concurrent use
+	Count           func(text string) int // overrides Model, which stands in where it fails, or returns less than 0 or over 4*len(text)+256; must be safe for concurrent use
 	Calibration     tokens.Calibration    // of earlier sessions with the same model and server
 	Archive         archive.Store         // nil: what is removed stays in memory
 	ArchiveOptional bool                  // where the archive cannot be written, go on without compacting instead of returning the error
-	Trace           trace.Sink            // nil: silence
-	Redact          *redact.Redactor      // of what Archive, Trace, errors and reports are given; nil: redact.Default
+	Trace           trace.Sink            // nil: silence; an event at which it fails is dropped
+	Redact          *redact.Redactor      // of what Archive, Trace, errors and reports are given; nil: redact.Default. Where it fails, nothing is given
 	NoRedact        bool                  // they are given texts as they are
 	RedactPrompts   bool                  // Summarizer and Embedder, too, are given redacted texts
-	Now             func() time.Time      // nil: time.Now
+	Now             func() time.Time      // nil, or where it fails: time.Now
 
 	// ReadBack returns what readers get of the file that the caller writes the
 	// conversation to that a round left. Archive is told, so that archive.Undo
@@ -140,9 +148,16 @@ type settings struct {
 	policy       memory.Policy
 	budget       tokens.Budget
 	weights      embed.Weights
-	outside      bool          // the archive is the caller's; else nothing leaves the process with it
-	summarySet   bool          // SummaryMaxTokens is the caller's
-	known        *redact.Known // what a session has seen to be secret; nil where nothing is redacted
+	outside      bool // the archive is the caller's; else nothing leaves the process with it
+	summarySet   bool // SummaryMaxTokens is the caller's
+	ownNow       bool // Now is the caller's
+	ownRedact    bool // Redact is the caller's
+	guards       *guards
+	faults       *faults             // of one session
+	redact       func(string) string // of known, guarded; nil where nothing is redacted
+	builtIn      *tokens.Counter     // stands in for Count
+	counting     *counting           // of one thing that Count counts; nil elsewhere
+	known        *redact.Known       // what a session has seen to be secret; nil where nothing is redacted
 	countText    func(string) int
 	countMessage func(chat.Message) int
 	countTools   func([]byte) int
@@ -178,14 +193,20 @@ func (cfg Config) settle() (settings, error) {
 		return settings{}, err
 	}
 	outside, summarySet := cfg.Archive != nil, cfg.SummaryMaxTokens != 0
+	ownNow, ownRedact := cfg.Now != nil, cfg.Redact != nil
 	cfg = cfg.withDefaults(preset)
 	if err := cfg.validate(); err != nil {
 		return settings{}, err
 	}
 	s := settings{Config: cfg, outside: outside, summarySet: summarySet, gate: cooldown.Default(), weights: embed.DefaultWeights()}
-	if s.countText, s.countMessage, s.countTools, err = cfg.counter(); err != nil {
-		return settings{}, err
+	s.ownNow, s.ownRedact, s.guards, s.faults = ownNow, ownRedact, newGuards(cfg), new(faults)
+	if outside {
+		s.Archive = guardedStore{cfg.Archive, s.guards}
 	}
+	if s.builtIn, err = tokens.ForModel(cfg.Model); err != nil {
+		return settings{}, fmt.Errorf("model: %w", err)
+	}
+	s.countText, s.countMessage, s.countTools = s.builtIn.Text, s.builtIn.Message, s.builtIn.Tools
 	s.policy = memory.Policy{Roles: cfg.RolesNeverPrune, Match: cfg.Protect, NoPinFirst: cfg.NoPinFirstUser}
 	s.budget = cfg.budgetOf(cfg.Window)
 	return s, nil
@@ -225,6 +246,8 @@ func (cfg Config) withDefaults(preset Config) Config {
 	cfg.RankDeadline = max(0, cmp.Or(cfg.RankDeadline, 20*time.Second))
 	cfg.SummaryDeadline = max(0, cmp.Or(cfg.SummaryDeadline, 120*time.Second))
 	cfg.RoundDeadline = max(0, cmp.Or(cfg.RoundDeadline, 300*time.Second))
+	cfg.ArchiveDeadline = max(0, cmp.Or(cfg.ArchiveDeadline, 60*time.Second))
+	cfg.CallbackDeadline = max(0, cmp.Or(cfg.CallbackDeadline, 10*time.Second))
 	if cfg.Archive == nil {
 		cfg.Archive = archive.NewMemory()
 	}

@@ -15,20 +15,25 @@ var seed = sync.OnceValue(maphash.MakeSeed)
 
 // usage counts t, each message once in the life of the compactor's id.
 func (k *replayed) usage(cfg *settings, t chat.Transcript, tools int) Usage {
-	sizes, keys := make([]int, len(t)), make([]uint64, len(t))
+	keys := make([]uint64, len(t))
 	cores := runtime.GOMAXPROCS(0)
-	if cfg.Count != nil { // the caller's, which may panic: not in a goroutine of ours
+	if cfg.Count != nil { // the caller's, which is watched in one goroutine
 		cores = 1
 	}
-	spread(cores, len(t), func(i int) {
-		counted := false
+	spread(runtime.GOMAXPROCS(0), len(t), func(i int) {
 		if k.sizes != nil {
 			keys[i] = keyOf(t[i])
-			sizes[i], counted = k.sizes[keys[i]]
 		}
-		if !counted {
-			sizes[i] = cfg.countMessage(t[i])
-		}
+	})
+	sizes := count(cfg, func(own *settings) []int { // given up it changes nothing of k
+		sizes := make([]int, len(t))
+		spread(cores, len(t), func(i int) {
+			known := false
+			if sizes[i], known = k.sizes[keys[i]]; !known {
+				sizes[i] = own.countMessage(t[i])
+			}
+		})
+		return sizes
 	})
 	u := Usage{Tools: tools, Window: cfg.Window, Budget: cfg.budget.Limit()}
 	for i, m := range t {

@@ -112,7 +112,7 @@ func (r *round) writer() levels.Writer {
 		w.Max += recallTokens // a limit that was set holds for all of the message
 	}
 	if r.cfg.known != nil {
-		w.Clean = r.cfg.known.Secrets
+		w.Clean = r.cfg.redactor(r.cfg.known.Secrets)
 	}
 	if r.withoutModel() != "" {
 		w.Summarizer, w.Name = summarize.Extractive{}, levels.FallbackExtractive

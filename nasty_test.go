@@ -152,11 +152,14 @@ func TestPanicOfASummarizerLeavesTheSessionUsable(t *testing.T) {
 	if err := s.Load(working(10, 200)); err != nil {
 		t.Fatal(err)
 	}
-	func() {
-		defer func() { _ = recover() }()
-		_, _ = s.Compact(t.Context(), "")
-	}()
+	r, err := s.Compact(t.Context(), "")
+	if err != nil || !r.Compacted() || r.Applied[0].Fallback != levels.FallbackExtractive || r.Applied[0].Attempts[0].Reason != "Summarizer panicked: broken" {
+		t.Errorf("%+v, %v", r.Applied, err)
+	}
 	broken = false
+	if err := s.Load(working(10, 200)); err != nil {
+		t.Fatal(err)
+	}
 	if r, err := s.Compact(t.Context(), ""); err != nil || !r.Compacted() {
 		t.Errorf("after the panic: %q, %v", r.Reason, err)
 	}

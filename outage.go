@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// An outage is what a session knows of a model that failed: while it lasts,
-// rounds do without the model. It is counted in messages, so that the same
+// An outage is what a session knows of a model or an archive that failed: while
+// it lasts, rounds do without the model, and none is made without the archive. It is counted in messages, so that the same
 // conversation has the same rounds at whatever speed it is replayed. The zero
 // outage is none.
 type outage struct {
@@ -42,8 +42,8 @@ func (o outage) left(added int) int {
 	return max(0, o.at+lasts-added)
 }
 
-// outages are those of the two models of a session.
-type outages struct{ ranking, summary outage }
+// outages are those of the two models of a session, and of its archive.
+type outages struct{ ranking, summary, archive outage }
 
 // leftOut returns why the round does without a model that has an outage, ""
 // if it does not. A compaction by hand asks again.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"strings"
 
-	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/edit"
 	"github.com/tiercompact/tiercompact/levels"
@@ -59,11 +58,12 @@ func preflightDue(cfg *settings, u Usage) (cause, against string) {
 }
 
 // now makes a round at once, unless there is something against it.
-func (s *Session) now(ctx context.Context, picked levels.Name, note string, due due, plan func(*round, context.Context) error) (Report, error) {
+func (s *Session) now(ctx context.Context, picked levels.Name, note string, due due, plan func(*round, context.Context) error) (report Report, err error) {
 	report, t, cause, err := s.begin(picked, due)
 	if err != nil {
 		return report, err
 	}
+	defer s.tellFaults(&report)
 	if report.Reason == "" {
 		defer s.idle() // before a sink is called, as in carryOut
 	}
@@ -117,7 +117,7 @@ type replayed struct {
 	rounds  []edit.Rewrite
 	steps   int // archived
 	models  outages
-	unkept  *archive.Step
+	unkept  *unkept
 	sizes   map[uint64]int // by keyOf; nil without an id
 	secrets *redact.Known  // secrets that a request held, which later ones may hold without their names
 }
@@ -156,13 +156,14 @@ func (c *Compactor) whole(ctx context.Context, w whole, options []Option) (chat.
 	}
 	t, fit := edit.Reapply(w.messages, known.rounds)
 	known.rounds = fit
-	u := known.usage(&c.cfg, t, c.cfg.countTools(w.tools))
+	s := c.begin(cmp.Or(w.id, unnamed), known.secrets)
+	u := known.usage(&s.cfg, t, s.cfg.toolTokens(w.tools))
 	cause, against := w.due(u)
 	report := Report{Picked: levels.LayerName, Before: u.Tokens, After: u.Tokens, Usage: u, FirstChanged: -1, Reason: against}
-	s := c.begin(cmp.Or(w.id, unnamed), known.secrets)
 	s.tellEstimate(u)
 	if report.Reason != "" {
 		s.tellDecision(report, nil)
+		s.tellFaults(&report)
 		return t, report, nil
 	}
 	return c.compactWhole(ctx, s, w, known, t, cause, report)
@@ -187,11 +188,11 @@ func (c *Compactor) replayed(id string) *replayed {
 // compactWhole makes a round on t, what earlier rounds have left of w.messages,
 // with s, a session of its own.
 func (c *Compactor) compactWhole(ctx context.Context, s *Session, w whole, known *replayed, t chat.Transcript, cause string, report Report) (chat.Transcript, Report, error) {
-	conv := newConversation(c.cfg)
-	for _, m := range t {
-		conv.add(c.cfg.measure(m))
+	conv := newConversation(s.cfg)
+	for _, e := range s.cfg.measured(t) {
+		conv.add(e)
 	}
-	conv.tools = c.cfg.countTools(w.tools)
+	conv.tools = report.Usage.Tools
 	s.steps, s.t, s.summary = known.steps, conv, conv.summaryNumber()
 	s.models, s.unkept = known.models, known.unkept
 	if len(known.rounds) > 0 {
@@ -202,6 +203,7 @@ func (c *Compactor) compactWhole(ctx context.Context, s *Session, w whole, known
 	r.added = len(w.messages)
 	err := s.make(ctx, r, &report, true, r.layers)
 	known.models, known.unkept, known.steps = s.models, s.unkept, s.steps
+	s.tellFaults(&report)
 	if !report.Compacted() {
 		return t, report, err
 	}

@@ -2,6 +2,7 @@ package tiercompact
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -26,17 +27,65 @@ type Recorder interface {
 
 // Record has f keep what happens to the session from now on. A session that
 // already has messages gives them to f first, unless it was resumed from f.
+//
+// A call of f that does not return within Config.ArchiveDeadline is an error,
+// and as long as it has not returned, each message that is added returns one.
+// When f can be called again it is told all messages anew, since nobody knows
+// what it has written.
 func (s *Session) Record(f Recorder) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	writing := &guard{name: "Recorder", within: s.cfg.ArchiveDeadline}
 	if !s.resumed && len(s.t.messages) > 0 {
-		if err := f.Load(s.t.messages); err != nil {
+		all := s.t.messages[:len(s.t.messages):len(s.t.messages)]
+		if err := written(writing, func() error { return f.Load(all) }); err != nil {
 			return fmt.Errorf("record session: %w", err)
 		}
 		s.unrecorded() // f has not seen the rounds so far
 	}
-	s.recorder, s.missed = f, nil
+	s.recorder, s.writing, s.missed, s.unsure = f, writing, nil, false
 	return nil
+}
+
+// written has a recorder write.
+func written(g *guard, write func() error) error {
+	_, err := guarded(context.Background(), g, func(context.Context) (struct{}, error) { return struct{}{}, write() })
+	return err
+}
+
+// tell has the recorder write. Where it is not known what came of that, all is
+// told anew before anything else.
+func (s *Session) tell(write func(Recorder) error) error {
+	f := s.recorder
+	err := written(s.writing, func() error { return write(f) })
+	if err == nil {
+		return nil
+	}
+	if _, broken := errors.AsType[*CallbackError](err); broken && !errors.Is(err, errLeftOut) {
+		s.unsure = true
+	}
+	return fmt.Errorf("record session: %w", err)
+}
+
+// tellAnew tells the recorder the conversation as it stands, if it is not known
+// what it has. Its caller holds the lock.
+func (s *Session) tellAnew() (told bool, err error) {
+	if s.recorder == nil || !s.unsure {
+		return false, nil
+	}
+	all := s.t.messages[:len(s.t.messages):len(s.t.messages)]
+	err = s.tell(func(f Recorder) error {
+		if err := f.Cut(0); err != nil {
+			return err
+		}
+		return f.Load(all)
+	})
+	if err != nil {
+		return false, err
+	}
+	s.missed, s.unsure = nil, false
+	s.unrecorded()
+	return true, nil
 }
 
 // unrecorded marks the rounds that can be undone as not in the record.
@@ -57,18 +106,18 @@ func (s *Session) record(write func(Recorder) error) error {
 	if err := s.recordMissed(); err != nil {
 		return err
 	}
-	if err := write(s.recorder); err != nil {
-		return fmt.Errorf("record session: %w", err)
-	}
-	return nil
+	return s.tell(write)
 }
 
 // recordMissed has the recorder write what it has missed. Its caller holds the
 // lock.
 func (s *Session) recordMissed() error {
+	if _, err := s.tellAnew(); err != nil {
+		return err
+	}
 	for len(s.missed) > 0 {
-		if err := s.missed[0](s.recorder); err != nil {
-			return fmt.Errorf("record session: %w", err)
+		if err := s.tell(s.missed[0]); err != nil {
+			return err
 		}
 		s.missed = s.missed[1:]
 	}
@@ -78,8 +127,13 @@ func (s *Session) recordMissed() error {
 // noteRestorations keeps what a recorder says of a file that it had to write
 // anew, until a report tells it. Its caller holds the lock.
 func (s *Session) noteRestorations() {
-	if f, ok := s.recorder.(interface{ Restorations() []archive.Restoration }); ok {
-		s.restored = append(s.restored, f.Restorations()...)
+	f, ok := s.recorder.(interface{ Restorations() []archive.Restoration })
+	if !ok {
+		return
+	}
+	var all []archive.Restoration
+	if written(s.writing, func() error { all = f.Restorations(); return nil }) == nil {
+		s.restored = append(s.restored, all...)
 	}
 }
 
@@ -102,7 +156,10 @@ func (s *Session) writeMissed() error {
 		return nil
 	}
 	defer s.noteRestorations()
-	if err := s.recordMissed(); err != nil {
+	switch err := s.recordMissed(); {
+	case err != nil && s.unsure:
+		return fmt.Errorf("session %q: nobody knows which of the newest messages are on disk: %w", s.id, s.cfg.shown(err))
+	case err != nil:
 		return fmt.Errorf("session %q: %d changes are not on disk, the newest messages among them: %w", s.id, len(s.missed), s.cfg.shown(err))
 	}
 	return nil
@@ -111,8 +168,11 @@ func (s *Session) writeMissed() error {
 // recordDone is record for what has happened already: where it fails, it is
 // written before anything else is.
 func (s *Session) recordDone(write func(Recorder) error) error {
+	if told, err := s.tellAnew(); told || err != nil {
+		return err // what has happened is in what is told anew
+	}
 	err := s.record(write)
-	if err != nil {
+	if err != nil && !s.unsure {
 		s.missed = append(s.missed, write)
 	}
 	return err
@@ -135,8 +195,8 @@ func (c *Compactor) Resume(ctx context.Context, st archive.State) (*Session, err
 	}
 	s := c.begin(id, nil)
 	s.resumed = true
-	for _, m := range st.Messages {
-		s.t.add(c.cfg.measure(m))
+	for _, e := range s.cfg.measured(st.Messages) {
+		s.t.add(e)
 	}
 	s.t.added = max(s.t.added, st.Added)
 	if st.Since >= 0 {

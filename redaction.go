@@ -2,6 +2,7 @@ package tiercompact
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/tiercompact/tiercompact/archive"
@@ -14,31 +15,55 @@ import (
 // given redacted texts. What the session has seen to be a secret is taken out of
 // all that leaves it, also where only a part of its surroundings is left.
 func (cfg settings) guarded() settings {
+	cfg.faults = new(faults)
+	cfg.guardCallbacks()
+	cfg.Trace = cfg.guardSink(cfg.Trace)
 	if cfg.outside {
-		cfg.Trace = trace.Join(cfg.Trace, archived(cfg.Archive))
+		cfg.Trace = trace.Join(cfg.Trace, cfg.archived())
 	}
 	if cfg.NoRedact {
 		cfg.known = nil
-		return cfg
-	}
-	if cfg.known == nil {
-		cfg.known = cfg.Redact.Known()
-	}
-	if cfg.Trace != nil {
-		cfg.Trace = trace.Redacted(cfg.Trace, cfg.known.String)
-	}
-	if cfg.outside {
-		cfg.Archive = archive.Redacted(cfg.Archive, cfg.known.String)
+	} else {
+		if cfg.known == nil {
+			cfg.known = cfg.Redact.Known()
+		}
+		cfg.redact = cfg.redactor(cfg.known.String)
+		if cfg.Trace != nil {
+			cfg.Trace = cfg.unbroken(trace.Redacted(cfg.Trace, cfg.redact))
+		}
+		if cfg.outside {
+			cfg.Archive = archive.Redacted(cfg.Archive, cfg.redact)
+		}
 	}
 	return cfg
 }
 
-// archived is the sink that puts every event into an archive. What cannot be
-// written is dropped: events are no part of the conversation.
-func archived(store archive.Store) trace.Sink {
+// unbroken returns a sink that drops what sink panics at: what is redacted by a
+// redactor that fails.
+func (cfg *settings) unbroken(sink trace.Sink) trace.Sink {
+	faults, g := cfg.faults, cfg.guards.redact
 	return func(e trace.Event) {
-		if line, err := e.MarshalJSON(); err == nil {
-			_ = store.Event(context.Background(), e.Session, line) // a session that ends still tells how
+		defer func() {
+			if failed := recover(); failed != nil {
+				faults.add(g.panicked(failed))
+			}
+		}()
+		sink.Emit(e)
+	}
+}
+
+// archived is the sink that puts every event into the archive. What cannot be
+// written is dropped: events are no part of the conversation.
+func (cfg *settings) archived() trace.Sink {
+	faults, store := cfg.faults, cfg.Archive
+	return func(e trace.Event) {
+		line, err := e.MarshalJSON()
+		if err != nil {
+			return
+		}
+		err = store.Event(context.Background(), e.Session, line) // a session that ends still tells how
+		if _, broken := errors.AsType[*CallbackError](err); broken {
+			faults.add(err)
 		}
 	}
 }
@@ -65,7 +90,7 @@ func (cfg *settings) clean(text string) string {
 	if cfg.known == nil {
 		return text
 	}
-	return cfg.known.String(text)
+	return cfg.safely(cfg.redact)(text)
 }
 
 // nameless returns what takes secrets out of a text that names are taken from,
@@ -74,7 +99,8 @@ func (cfg *settings) nameless() func(string) string {
 	if cfg.known == nil {
 		return nil
 	}
-	return func(text string) string { return strings.ReplaceAll(cfg.known.Secrets(text), redact.Mark, " ") }
+	secrets := cfg.safely(cfg.redactor(cfg.known.Secrets))
+	return func(text string) string { return strings.ReplaceAll(secrets(text), redact.Mark, " ") }
 }
 
 // shown returns err as it may be shown: what its text quotes is redacted.
@@ -97,10 +123,11 @@ type shownError struct {
 func (e shownError) Error() string { return e.text }
 func (e shownError) Unwrap() error { return e.cause }
 
-// prompts returns what is made of texts for models, nil for nothing.
+// prompts returns what is made of texts for models, nil for nothing. Where the
+// redactor fails, it panics: no model is given what was not redacted.
 func (cfg *settings) prompts() func(string) string {
 	if !cfg.RedactPrompts {
 		return nil
 	}
-	return cfg.clean
+	return cfg.redact
 }

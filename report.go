@@ -142,15 +142,13 @@ func (st *step) applied() Applied {
 
 func (st *step) reported(cfg *settings) []Edit {
 	out := make([]Edit, 0, len(st.edits))
-	for _, e := range st.edits {
+	for k, e := range st.edits {
 		x := Edit{Level: st.level, Start: e.Start, End: e.End, New: e.New, Put: len(e.New), Why: cfg.clean(e.Why), Recall: recallID(e)}
 		for i := e.Start; i < e.End; i++ {
 			x.IDs = append(x.IDs, st.before.messages[i].ID)
 			x.Before += st.before.sizes[i]
 		}
-		for _, m := range e.New {
-			x.After += cfg.countMessage(m)
-		}
+		x.After = st.after[k]
 		out = append(out, x)
 	}
 	return out

@@ -2,6 +2,7 @@ package tiercompact
 
 import (
 	"context"
+	"math"
 
 	"github.com/tiercompact/tiercompact/levels"
 )
@@ -13,6 +14,7 @@ import (
 // it does not where the budget is exceeded.
 func (s *Session) MakeRoom(ctx context.Context, tokens int) (Report, error) {
 	missing := 0
+	tokens = max(0, min(tokens, math.MaxInt/8))    // no sum overflows
 	due := func(u Usage) (cause, against string) { // called under the lock
 		switch missing = u.Tokens + tokens - u.Budget; {
 		case s.cfg.NoAuto || s.cfg.Trigger == Manual:

@@ -29,6 +29,7 @@ type round struct {
 	given   func(recall string) bool // reports the recall ids of earlier rounds
 	note    string                   // of a manual compaction
 	noModel string                   // why no model is asked; "" where one may be
+	unsure  string                   // why none is asked because of the archive
 	models  outages
 	added   int // messages ever added to the conversation
 	kept    Kept
@@ -50,6 +51,7 @@ type step struct {
 	edits            []edit.Edit
 	front            []bool // messages that may move to the front; nil for none
 	from, to         int    // tokens
+	after            []int  // tokens that each edit puts in
 	engine, fallback string
 	why              string // it was this engine
 	attempts         []Attempt
@@ -126,8 +128,12 @@ func (r *round) softFirst(picked levels.Name, d decision) bool {
 		levels.Stronger(picked, levels.SoftName) && (picked != levels.Emergency || !r.rebuilds())
 }
 
-// hopeless returns why no model can help: the floor is over the budget.
+// hopeless returns why no model is to be asked: the floor is over the budget, or
+// what comes of it may not be kept.
 func (r *round) hopeless() string {
+	if r.unsure != "" {
+		return r.unsure
+	}
 	if levels.Floor(r.view, r.limit()) <= r.limit() {
 		return ""
 	}
@@ -282,6 +288,11 @@ func (r *round) apply(s step, mask memory.Hold) error {
 	}
 	s.before, s.edits, s.from, s.to, s.ended = r.t, edits, r.size(), r.tokens(next.total()), r.cfg.Now()
 	for _, e := range edits {
+		put := 0
+		for _, m := range e.New {
+			put += r.cfg.countMessage(m)
+		}
+		s.after = append(s.after, put)
 		for _, m := range replaced(r.t.messages[e.Start:e.End], e.New) {
 			if _, known := r.was[m.ID]; !known {
 				r.was[m.ID] = m

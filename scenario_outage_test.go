@@ -191,17 +191,17 @@ func TestWhileTheArchiveCannotBeWrittenNoModelIsAskedAgain(t *testing.T) {
 		s := c.Session("x")
 		fill(t, s, 9100, turns("", 10, 400)...) // over the budget of 8,750
 		before := s.Messages()
-		for i := range 9 {
+		for i := range 9 { // asked at 0, and after 3 messages, by the old step and by one of the conversation as it is then
 			r, err := s.AddMessage(t.Context(), said(chat.User, 10, 700+i))
 			if told := err != nil && strings.Contains(err.Error(), "no space left"); told == optional || r.Compacted() || optional && len(r.Warnings) != 1 {
 				t.Errorf("message %d: %v, warnings %q", i, err, r.Warnings)
 			}
 		}
-		if got := s.Messages(); m.asked != 1 || store.puts != 9 || len(got) != len(before)+9 {
+		if got := s.Messages(); m.asked != 1 || store.puts != 3 || len(got) != len(before)+9 {
 			t.Errorf("the model was asked %d times, the archive %d; %d messages of %d", m.asked, store.puts, len(got), len(before)+9)
 		}
 		store.broken = false
-		r, err := s.AddMessage(t.Context(), said(chat.User, 10, 800))
+		r, err := s.AddMessage(t.Context(), said(chat.User, 10, 800)) // 3 + 6 messages are over
 		if err != nil || !r.Compacted() || m.asked != 2 || r.Applied[0].Engine != "small" {
 			t.Errorf("the archive is well again: %+v, asked %d times, %v", r.Applied, m.asked, err)
 		}
@@ -226,6 +226,9 @@ func TestAPreflightAsksTheArchiveBeforeAModelToo(t *testing.T) {
 			t.Errorf("request %d: asked %d times, %v", i, m.asked, err)
 		}
 		in = append(in, said(chat.User, 10, i))
+	}
+	for i := range 4 {
+		in = append(in, said(chat.User, 10, 100+i))
 	}
 	store.broken = false
 	for range 2 {

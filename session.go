@@ -33,14 +33,16 @@ type Session struct {
 	unlisted []string // recall ids of rounds that no id in the conversation leads to
 	summary  int      // number of the newest session summary
 	models   outages
-	unkept   *archive.Step // the last one, where it could not be archived
+	unkept   *unkept // the last step, where it could not be archived
 	busy     bool
 	warned   bool // of a fixed part over half of the window
 	closed   bool
 
 	recorder Recorder
+	writing  *guard                 // of the recorder
 	missed   []func(Recorder) error // what the recorder could not write, oldest first
 	restored []archive.Restoration  // what no report has told yet
+	unsure   bool                   // a call of the recorder did not end as it should: nobody knows what it has
 	resumed  bool
 }
 
@@ -52,7 +54,8 @@ type waiting struct {
 }
 
 func newSession(id string, cfg settings) *Session {
-	return &Session{id: id, cfg: cfg.guarded(), t: newConversation(cfg), wait: make(map[levels.Name]waiting), cal: cfg.Calibration.Void()}
+	cfg = cfg.guarded()
+	return &Session{id: id, cfg: cfg, t: newConversation(cfg), wait: make(map[levels.Name]waiting), cal: cfg.Calibration.Void()}
 }
 
 // ID returns the id that the session was started with.
@@ -68,7 +71,7 @@ func (s *Session) ID() string { return s.id }
 // also one that a round has taken out since, or that an earlier process added: the
 // report has the id that m got in its place.
 func (s *Session) AddMessage(ctx context.Context, m chat.Message) (Report, error) {
-	e := s.cfg.measure(m)
+	e := s.cfg.measured([]chat.Message{m})[0]
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()
@@ -81,7 +84,9 @@ func (s *Session) AddMessage(ctx context.Context, m chat.Message) (Report, error
 	err := s.recordDone(func(f Recorder) error { return f.Append(added) })
 	if err != nil {
 		s.mu.Unlock()
-		return Report{Message: id, FirstChanged: -1}, s.cfg.shown(err)
+		report := Report{Message: id, FirstChanged: -1}
+		s.tellFaults(&report)
+		return report, s.cfg.shown(err)
 	}
 	d := s.decide()
 	s.mu.Unlock()
@@ -115,10 +120,7 @@ func (s *Session) AddFile(ctx context.Context, path, text string) (Report, error
 
 // Load adds history without a check: nothing is compacted, and no cooldown begins.
 func (s *Session) Load(messages []chat.Message) error {
-	entries := make([]entry, len(messages))
-	for i, m := range messages {
-		entries[i] = s.cfg.measure(m)
-	}
+	entries := s.cfg.measured(messages)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -152,7 +154,7 @@ func (s *Session) Usage() Usage {
 // SetTools sets the tool schemas that go with every request, as JSON; they
 // count. Nil removes them.
 func (s *Session) SetTools(raw []byte) {
-	n := s.cfg.countTools(raw)
+	n := s.cfg.toolTokens(raw)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.tools, s.t.tools = slices.Clone(raw), n

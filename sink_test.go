@@ -9,8 +9,8 @@ import (
 	"github.com/tiercompact/tiercompact/trace"
 )
 
-// A sink that panics is the caller's to mend. A caller that recovers goes on
-// with a session that compacts as before.
+// A sink that panics costs its events. The session compacts as before, and its
+// reports say what was wrong.
 func TestASinkThatPanicsLeavesTheSessionUsable(t *testing.T) {
 	for _, at := range []string{"compact.token_estimate", "compact.trigger_decision", "compact.level_applied", "compact.archival"} {
 		var broken bool
@@ -24,16 +24,24 @@ func TestASinkThatPanicsLeavesTheSessionUsable(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := c.Session("s")
-		safely := func(do func()) {
-			defer func() { _ = recover() }()
-			do()
-		}
 		broken = true
+		told := 0
 		for range 30 {
-			safely(func() {
-				s.AddMessage(t.Context(), chat.NewText(chat.Assistant, strings.Repeat("one of many words ", 40)))
-			})
-			safely(func() { s.Compact(t.Context(), "") })
+			for _, do := range []func() (tiercompact.Report, error){
+				func() (tiercompact.Report, error) {
+					return s.AddMessage(t.Context(), chat.NewText(chat.Assistant, strings.Repeat("one of many words ", 40)))
+				},
+				func() (tiercompact.Report, error) { return s.Compact(t.Context(), "") },
+			} {
+				r, err := do()
+				if err != nil {
+					t.Errorf("%s: %v", at, err)
+				}
+				told += strings.Count(strings.Join(r.Warnings, "\n"), "Trace panicked: a sink")
+			}
+		}
+		if told < 30 {
+			t.Errorf("%s: told %d times", at, told)
 		}
 		broken = false
 		if _, err := s.Compact(t.Context(), ""); err != nil {

@@ -28,6 +28,16 @@ func (s *Session) tellEstimate(u Usage) {
 	})
 }
 
+// tellFaults tells what callbacks have failed by since they were told last: the
+// check has gone on with what stands in for them.
+func (s *Session) tellFaults(report *Report) {
+	for _, err := range s.cfg.faults.take() {
+		text := s.cfg.clean(err.Error())
+		report.Warnings = append(report.Warnings, text)
+		s.emit(trace.Error{ErrorType: "callback", Message: text})
+	}
+}
+
 // tellFailure traces a check whose round was not made, and what it failed by:
 // plan, archive or record.
 func (s *Session) tellFailure(report Report, r *round, kind string, err error) {

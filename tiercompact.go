@@ -22,9 +22,7 @@ import (
 	"sync"
 
 	"github.com/tiercompact/tiercompact/archive"
-	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/redact"
-	"github.com/tiercompact/tiercompact/tokens"
 )
 
 // What callers tell apart.
@@ -129,18 +127,6 @@ func (c *Compactor) Close() error {
 		errs = append(errs, s.writeMissed())
 	}
 	return errors.Join(append(errs, c.cfg.Archive.Close())...)
-}
-
-// counter returns the functions that count texts, messages and tool schemas.
-func (cfg Config) counter() (text func(string) int, message func(chat.Message) int, tools func([]byte) int, err error) {
-	c, err := tokens.ForModel(cfg.Model)
-	if err != nil {
-		return nil, nil, nil, fmt.Errorf("model: %w", err)
-	}
-	if cfg.Count == nil {
-		return c.Text, c.Message, c.Tools, nil
-	}
-	return cfg.Count, c.With(cfg.Count).Message, func(raw []byte) int { return cfg.Count(string(raw)) }, nil
 }
 
 var _ archive.Store = (*archive.Memory)(nil)

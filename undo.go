@@ -16,12 +16,13 @@ import (
 // is again what it was, byte for byte, followed by the messages that came
 // since. The cooldown begins. The report warns where usage is over a threshold
 // afterwards. Called again, it reverts the round before.
-func (s *Session) Undo(ctx context.Context) (Report, error) {
+func (s *Session) Undo(ctx context.Context) (report Report, err error) {
 	if err := s.occupy(); err != nil {
 		return Report{FirstChanged: -1}, err
 	}
 	defer s.idle()
-	report, err := s.undo(ctx)
+	defer s.tellFaults(&report)
+	report, err = s.undo(ctx)
 	return report, s.cfg.shown(err)
 }
 
@@ -65,7 +66,7 @@ func (s *Session) undo(ctx context.Context) (Report, error) {
 	if err != nil {
 		return report, err
 	}
-	number, err := put(ctx, s.cfg.Archive, step)
+	number, err := put(ctx, s.cfg.Archive, s.cfg.ArchiveDeadline, step)
 	if err != nil {
 		return report, fmt.Errorf("archive undo of round %d: %w", undoes, err)
 	}
@@ -79,6 +80,9 @@ func (s *Session) undo(ctx context.Context) (Report, error) {
 // takeBack puts before, the conversation before the newest round, in the place of
 // what that left, and fills the report. Its caller holds the lock.
 func (s *Session) takeBack(before chat.Transcript, at time.Time, report *Report) error {
+	if _, err := s.tellAnew(); err != nil {
+		return err
+	}
 	last := s.rounds[len(s.rounds)-1]
 	err := s.record(func(f Recorder) error {
 		if last.recorded {

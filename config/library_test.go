@@ -72,20 +72,22 @@ func jsonText(v any) string { b, _ := json.Marshal(v); return string(b) }
 // notInFiles are the fields of tiercompact.Config that no file can set, and why.
 func notInFiles() map[string]string {
 	return map[string]string{
-		"Embedder":       "Open finds it, by engine and embed",
-		"EmbedderName":   "Open tells it",
-		"EmbedderWhy":    "Open tells it",
-		"Summarizer":     "Open finds it, by engine and summary",
-		"SummarizerName": "Open tells it",
-		"SummarizerWhy":  "Open tells it",
-		"Progress":       "a function of the program",
-		"Count":          "Open finds it, by exact_tokens",
-		"Calibration":    "what earlier sessions learnt",
-		"Archive":        "Open opens it, by archive",
-		"Trace":          "Open opens it, by trace",
-		"Redact":         "Open makes it, by redact",
-		"Now":            "a function of the program",
-		"ReadBack":       "the command that writes the file sets it",
+		"Embedder":         "Open finds it, by engine and embed",
+		"EmbedderName":     "Open tells it",
+		"EmbedderWhy":      "Open tells it",
+		"Summarizer":       "Open finds it, by engine and summary",
+		"SummarizerName":   "Open tells it",
+		"SummarizerWhy":    "Open tells it",
+		"Progress":         "a function of the program",
+		"Count":            "Open finds it, by exact_tokens",
+		"Calibration":      "what earlier sessions learnt",
+		"Archive":          "Open opens it, by archive",
+		"Trace":            "Open opens it, by trace",
+		"Redact":           "Open makes it, by redact",
+		"Now":              "a function of the program",
+		"ReadBack":         "the command that writes the file sets it",
+		"ArchiveDeadline":  "commands go by the default",
+		"CallbackDeadline": "commands go by the default",
 	}
 }
 

@@ -101,6 +101,11 @@ func (r Ranker) cosine(ctx context.Context, v View, query string) ([]float64, er
 	if err != nil {
 		return nil, err
 	}
+	for i, chunks := range of {
+		if len(chunks) > 1+len(texts[i]) {
+			return nil, fmt.Errorf("%d vectors for a text of %d bytes", len(chunks), len(texts[i]))
+		}
+	}
 	flat := slices.Concat(of...)
 	if err := checkVectors(append(flat, about), len(flat)); err != nil {
 		return nil, err
@@ -153,9 +158,16 @@ func best(scores []float64, of [][][]float32) []float64 {
 	return out
 }
 
+// mostDimensions is more than embedding models have: the largest known ones have
+// 12,288. Vectors are copied to be compared, and must not fill the memory.
+const mostDimensions = 1 << 14
+
 // checkVectors reports vectors that cannot be compared with the query's: a
 // server that answers with such has failed. A document may be without direction.
 func checkVectors(vectors [][]float32, query int) error {
+	if n := len(vectors[query]); n > mostDimensions {
+		return fmt.Errorf("vectors have %d dimensions, more than %d", n, mostDimensions)
+	}
 	for i, v := range vectors {
 		if len(v) != len(vectors[query]) {
 			return fmt.Errorf("vector %d has %d dimensions, the query's %d", i, len(v), len(vectors[query]))

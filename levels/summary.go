@@ -254,6 +254,7 @@ func (w Writer) try(ctx context.Context, r summarize.Request, replaced int, s *S
 		r = r.Redacted(w.Redact) // what it wrote is borne out by what it was given
 	}
 	text, callErr := w.Summarizer.Summarize(call, r)
+	text = summarize.Cut(text, r.MaxTokens)
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	if ctx.Err() != nil {
 		return "", "", ctx.Err()

@@ -49,6 +49,15 @@ func Accept(text string, r Request, replaced int) (reason string) {
 	return ""
 }
 
+// Cut returns the beginning of an answer that is longer than so many tokens can
+// be: it is refused as too long, but read no further. 0 tokens are no limit.
+func Cut(answer string, tokens int) string {
+	if most := bytesOf(min(tokens, 1<<32)); tokens > 0 && len(answer) > most {
+		return answer[:most]
+	}
+	return answer
+}
+
 // isToolCall reports whether text, or a line of it, calls a tool.
 func isToolCall(text string) bool {
 	for line := range strings.Lines(text) {

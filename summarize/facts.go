@@ -48,8 +48,8 @@ type fact struct {
 // stand, open todos. previous is the facts section of the former summary; its lines are
 // carried over. Where all does not fit into maxTokens, the oldest and least
 // often mentioned go first; rules and what was asked go last. The result has
-// at most maxTokens tokens, counted by count, and is empty where nothing fits.
-// Its time is linear in the messages.
+// at most maxTokens tokens, counted by count, and is empty where nothing fits,
+// whatever count says of the empty text. Its time is linear in the messages.
 func FactsOf(messages []chat.Message, previous string, maxTokens int, count func(string) int) string {
 	if maxTokens <= 0 {
 		return ""
@@ -61,7 +61,7 @@ func FactsOf(messages []chat.Message, previous string, maxTokens int, count func
 	slices.SortStableFunc(facts, func(a, b *fact) int { return cmp.Compare(b.score, a.score) })
 	kept, used := facts[:0], 0
 	for _, f := range facts {
-		f.size = count(f.line) + 1
+		f.size = min(max(0, count(f.line)), maxTokens) + 1
 		if used+f.size > maxTokens {
 			if f.size < maxTokens/8 {
 				break // full; what follows weighs less
@@ -73,6 +73,9 @@ func FactsOf(messages []chat.Message, previous string, maxTokens int, count func
 	}
 	for {
 		text := renderFacts(kept)
+		if len(kept) == 0 {
+			return "" // also where the empty text is more than maxTokens
+		}
 		over := count(text) - maxTokens
 		if over <= 0 {
 			return text

@@ -14,6 +14,9 @@ const (
 	halfSlack   = 16   // tokens around the half window that servers cut to
 	fullShare   = 0.98 // of the window; a count from there on fills it
 	excessRatio = 1.3  // estimate over count, from which a full window was truncated
+
+	mostRatio = 4    // of a count to the estimate: no encoding has more tokens than bytes
+	mostFrame = 4096 // tokens that a template, or tools that are not counted here, may add
 )
 
 // A Calibration corrects estimates by the prompt tokens that a server reports.
@@ -38,7 +41,8 @@ type Sample struct {
 
 // Observe returns c after a server reported promptTokens for a prompt of
 // estimate tokens, as counted without calibration, in a window of window
-// tokens (0 means unknown). A sample that is not taken changes nothing.
+// tokens (0 means unknown). A sample that is not taken changes nothing; a count
+// that no prompt of that text can have is none.
 //
 // The ratio is learnt from what was added since the anchor: what a template
 // puts before each conversation is in the anchor, and no part of it. Tokens
@@ -49,6 +53,9 @@ func (c Calibration) Observe(estimate, promptTokens, window int) (Calibration, S
 		return c, Sample{Reason: "the server reported no count"}
 	case estimate <= 0:
 		return c, Sample{Reason: "nothing was estimated"}
+	}
+	if most := possible(estimate, window); promptTokens > most {
+		return c, Sample{Reason: fmt.Sprintf("%d tokens counted, %d estimated: a prompt of that text has at most %d", promptTokens, estimate, most)}
 	}
 	expected := scale(estimate, c.ratio())
 	if reason := truncated(expected, promptTokens, window); reason != "" {
@@ -71,6 +78,18 @@ func (c Calibration) ToolsLeftOut(estimate, tools, promptTokens int) bool {
 	return tools > 0 && promptTokens > 0 && float64(promptTokens) < minRatio*float64(scale(estimate, c.ratio())) && float64(promptTokens) >= minShare*float64(rest)
 }
 
+// possible returns the most tokens that a server can count for a prompt of
+// estimate tokens. It counts no more than its window, which may be larger than
+// is known here only where the estimate is, too.
+func possible(estimate, window int) int {
+	estimate = min(estimate, math.MaxInt/8)
+	most := mostRatio*estimate + mostFrame
+	if window > 0 {
+		most = min(most, max(window, 2*estimate))
+	}
+	return most
+}
+
 func (c Calibration) learn(estimate, count int) Calibration {
 	added, counted := estimate-c.Base, count-c.Anchor
 	if c.Anchor <= 0 || added <= 0 || counted <= 0 {
@@ -90,7 +109,7 @@ func (c Calibration) learn(estimate, count int) Calibration {
 
 // ratio returns the ratio that holds.
 func (c Calibration) ratio() float64 {
-	if c.Ratio > 0 {
+	if c.Ratio > 0 && !math.IsInf(c.Ratio, 0) {
 		return clampRatio(c.Ratio)
 	}
 	return 1
