@@ -61,7 +61,7 @@ func listRecords(text []byte, marks []mark) *recordList {
 		l.records = append(l.records, x)
 	}
 	slices.SortFunc(l.records, func(a, b listed) int { return a.Number - b.Number })
-	l.numberDamages(highest, marks)
+	l.numberDamages(marks)
 	return l
 }
 
@@ -133,7 +133,7 @@ func (l *recordList) place(x listed, byNumber map[int]listed, highest int) {
 
 // numberDamages gives the numbers that are missing to the lines that are broken,
 // where they stood, and notes those for which there is no line.
-func (l *recordList) numberDamages(highest int, marks []mark) {
+func (l *recordList) numberDamages(marks []mark) {
 	behind := make(map[int][]brokenLine) // by the number before them
 	for _, b := range l.broken {
 		behind[b.after] = append(behind[b.after], b)
@@ -143,10 +143,11 @@ func (l *recordList) numberDamages(highest int, marks []mark) {
 		most = max(most, m.Number)
 	}
 	for i := -1; i < len(l.records); i++ {
-		at, next := 0, highest+1
+		at := 0
 		if i >= 0 {
 			at = l.records[i].Number
 		}
+		var next int
 		if i+1 < len(l.records) {
 			next = l.records[i+1].Number
 		} else { // behind the last

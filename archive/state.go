@@ -116,7 +116,7 @@ func (s *State) stand(x standMade) {
 	s.Since, s.Number, s.Added, s.Waiting = max(x.Since, -1), max(s.Number, x.Number), max(len(s.Messages), x.Added), nil
 	s.IDs, s.Steps = x.IDs, x.Steps
 	for _, w := range x.Waiting {
-		s.wait(Wait{w.Level, w.Reason, w.Seen})
+		s.wait(Wait(w))
 	}
 }
 
