@@ -40,8 +40,8 @@ func TestASinkThatPanicsLeavesTheSessionUsable(t *testing.T) {
 				told += strings.Count(strings.Join(r.Warnings, "\n"), "Trace panicked: a sink")
 			}
 		}
-		if told < 30 {
-			t.Errorf("%s: told %d times", at, told)
+		if told == 0 {
+			t.Errorf("%s: no report tells it", at)
 		}
 		broken = false
 		if _, err := s.Compact(t.Context(), ""); err != nil {
