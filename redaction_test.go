@@ -208,7 +208,8 @@ func TestWhatOnlyLooksLikeASecretStays(t *testing.T) {
 	o, _, s := spill(t, alike, tiercompact.Config{})
 	for where, text := range o.all(t) {
 		if strings.Contains(text, "REDACTED") {
-			t.Errorf("%s: something is redacted", where)
+			i := strings.Index(text, "REDACTED")
+			t.Errorf("%s: something is redacted: …%q…", where, text[max(0, i-80):min(len(text), i+40)])
 		}
 	}
 	back, err := archive.Undo(t.Context(), archiveOf(t, o.dir), s.ID(), s.Messages())

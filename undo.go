@@ -99,7 +99,7 @@ func (s *Session) takeBack(before chat.Transcript, at time.Time, report *Report)
 	}
 	was := s.t.messages
 	s.rounds = s.rounds[:len(s.rounds)-1]
-	s.t = s.t.rewritten(&s.cfg, slices.Concat(before, was[last.after:]))
+	s.t = s.rewritten(slices.Concat(before, was[last.after:]))
 	if err := s.recordUndone(last.recorded, was); err != nil {
 		return err
 	}
@@ -113,6 +113,12 @@ func (s *Session) takeBack(before chat.Transcript, at time.Time, report *Report)
 		report.Warnings = append(report.Warnings, fmt.Sprintf("usage is %.0f %% again: the next check after the cooldown may compact", 100*report.Usage.Share))
 	}
 	return nil
+}
+
+// rewritten returns the conversation with other messages. Its caller holds the
+// lock.
+func (s *Session) rewritten(messages chat.Transcript) conversation {
+	return count(&s.cfg, func(own *settings) conversation { return s.t.rewritten(own, messages) })
 }
 
 // recordUndone records what an undo has brought back: all messages, or where
@@ -175,7 +181,7 @@ func (s *Session) cut(id string) error {
 	if err := s.record(func(f Recorder) error { return f.Cut(keep) }); err != nil {
 		return err
 	}
-	s.t = s.t.rewritten(&s.cfg, s.t.messages[:keep:keep])
+	s.t = s.rewritten(s.t.messages[:keep:keep])
 	s.forget(keep)
 	s.cal, s.anchor = s.cal.Void(), 0
 	clear(s.wait)

@@ -2,10 +2,42 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"strings"
+
+	"github.com/tiercompact/tiercompact/archive"
+	"github.com/tiercompact/tiercompact/wire"
 )
+
+// sessionFile returns a session file with the messages of a transcript.
+func sessionFile(transcript string) string {
+	folder, err := os.MkdirTemp("", "")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(folder)
+	c, err := wire.DecodeBytes([]byte(transcript), wire.Options{})
+	if err != nil {
+		panic(err)
+	}
+	path := filepath.Join(folder, "talk.jsonl")
+	f, err := archive.CreateSession(path, archive.Meta{Session: "talk"})
+	if err != nil {
+		panic(err)
+	}
+	if err := errors.Join(f.Load(c.Messages), f.Close()); err != nil {
+		panic(err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}
 
 // A made conversation has all that formats hold in different ways: thinking, two
 // texts in one message, parallel calls, empty and failed results, ids that
@@ -81,6 +113,7 @@ func sessions() map[string]string {
 		"ollama body":            inline(object{"model": "llama3.2", "messages": ollamaMessages(), "options": object{"num_ctx": 4096}, "stream": false}),
 		"ollama list":            inline(ollamaMessages()),
 		"jsonl":                  lines(openAIMessages("system")...),
+		"session":                sessionFile(inline(openAIMessages("system"))),
 		"jsonl blocks":           lines(anthropicMessages(true)...),
 		"claudecode":             claudeCodeSession(),
 		"codex":                  codexSession(),

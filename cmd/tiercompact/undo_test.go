@@ -47,7 +47,7 @@ func (d desk) run(args ...string) string {
 func (d desk) compact(file, out, level, to string) int {
 	d.Helper()
 	d.run(append([]string{"compact", d.path(file), "--engine", "built-in", "--archive", d.path("kept"), "--out", d.path(out), "-q", "-w", "4000", "--level", level}, in(to)...)...)
-	steps, err := filepath.Glob(d.path("kept/*/step-*.jsonl"))
+	steps, err := filepath.Glob(d.path("kept/*/steps-*.pack"))
 	if err != nil {
 		d.Fatal(err)
 	}
@@ -255,7 +255,7 @@ func TestUndoTakesBackAWholeReplay(t *testing.T) {
 			d := desk{t, t.TempDir()}
 			d.write("file", all[name])
 			d.run(append([]string{"replay", d.path("file"), "--engine", "built-in", "-w", "2500", "--archive", d.path("kept"), "--out", d.path("now")}, in(to)...)...)
-			steps, err := filepath.Glob(d.path("kept/*/step-*.jsonl"))
+			steps, err := filepath.Glob(d.path("kept/*/steps-*.pack"))
 			if err != nil || len(steps) < 2 {
 				t.Fatalf("%d rounds, %v", len(steps), err)
 			}
