@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // Put implements [Store]. On an error nothing stands under a final name that
@@ -208,4 +209,21 @@ func (d *Dir) Event(ctx context.Context, session string, line []byte) error {
 
 func (d *Dir) pruned(ctx context.Context, session string) (prunedList, error) {
 	return reading(ctx, d, func(l library) (prunedList, error) { return l.prunedOf(ctx, session) })
+}
+
+// Forget lets go of what is held in memory of a session. Its files stay, and are
+// read again when they are needed.
+func (d *Dir) Forget(session string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.writers, session)
+	delete(d.eventsSize, session)
+	delete(d.ours, session)
+	folder := d.folder(session) + string(filepath.Separator)
+	d.scans.Range(func(path, _ any) bool {
+		if strings.HasPrefix(path.(string), folder) {
+			d.scans.Delete(path)
+		}
+		return true
+	})
 }
