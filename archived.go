@@ -43,7 +43,9 @@ func (s *Session) put(ctx context.Context, r *round, a archive.Step) (int, error
 	number, err := put(ctx, s.cfg.Archive, s.cfg.ArchiveDeadline, a)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r.models.archive = r.models.archive.after(err != nil, r.added)
+	if broken, ok := errors.AsType[*CallbackError](err); !ok || broken.Callback == s.cfg.guards.archive.name {
+		r.models.archive = r.models.archive.after(err != nil, r.added)
+	} // else Redact failed before the archive was asked
 	if err != nil {
 		err = fmt.Errorf("archive round %d: %w", number, err)
 		s.unkept = &unkept{step: a, err: err}
