@@ -65,7 +65,7 @@ func TestAStepThatIsRefusedForEverDoesNotBlockCompaction(t *testing.T) {
 	store := archive.NewMemory()
 	s := start(t, tiercompact.Config{Window: 2000, Count: quarter, Archive: picky{store, 60}})
 	in := working(14, 200)
-	if err := s.Load(in[:len(in)]); err != nil {
+	if err := s.Load(in); err != nil {
 		t.Fatal(err)
 	}
 	var added []string

@@ -32,7 +32,6 @@ type randomSession struct {
 	used      map[string]bool         // ids that a message ever had
 	protected map[string]bool         // ids of what must be protected
 	added     map[string]chat.Message // by id, in the session
-	befores   []map[string]bool       // of the rounds that can be undone: ids that stood before it
 	happened  []string
 }
 

@@ -62,7 +62,7 @@ func FuzzPack(f *testing.F) {
 	f.Add(whole)
 	f.Add(whole[:len(whole)/2])
 	f.Add([]byte("~~ steps 1 1 0 \n"))
-	f.Add([]byte(fmt.Sprintf("~~ items 1 99999999999 3 %064d\nabc\n~~ head 1 1 1000000 %064d\n", 0, 0)))
+	f.Add(fmt.Appendf(nil, "~~ items 1 99999999999 3 %064d\nabc\n~~ head 1 1 1000000 %064d\n", 0, 0))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		must(t, os.WriteFile(path, text, 0o600))
 		d, err := OpenDir(root, DirOptions{ReadOnly: true})

@@ -68,7 +68,7 @@ func (d *Dir) oldEvents(session string) (map[string][2]int, error) {
 // then, which is a file of the same kind.
 func (d *Dir) gatherEvents(session string, names map[string][2]int) error {
 	folder := d.folder(session)
-	for level := 0; level < 5; level++ {
+	for level := range 5 {
 		due := slices.DeleteFunc(slices.Collect(maps.Keys(names)), func(name string) bool {
 			return levelOf(names[name][1]-names[name][0]+1) != level
 		})

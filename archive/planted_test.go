@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -32,9 +31,6 @@ func plant(t *testing.T, kind, path, elsewhere string) {
 // What somebody planted in the place of a file is refused at once, never followed
 // and never written to, whether it is read or written.
 func TestPlantedFilesAreRefused(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("links need a right there, and there are no pipes in folders")
-	}
 	short := t.Context() // a pipe that is waited for ends with the time of the test
 	for _, kind := range []string{"a link", "a pipe", "a folder"} {
 		for _, name := range []string{"events.jsonl", sessionFile, prunedFile, packName(1, 1), packName(3, 3), tempMark + packName(3, 3), tempMark + sessionFile, tempMark + prunedFile} {
@@ -70,9 +66,6 @@ func TestPlantedFilesAreRefused(t *testing.T) {
 }
 
 func TestPlantedFoldersAndLocksAreRefused(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("links need a right there, and there are no pipes in folders")
-	}
 	other := t.TempDir()
 	o, err := OpenDir(other, DirOptions{})
 	must(t, err, o.Put(t.Context(), smallStep(1)), o.Close())

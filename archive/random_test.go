@@ -126,7 +126,7 @@ func (r *randomSession) round() {
 		Edits:   edit.Round{Seen: len(r.now), Sum: edit.Sum(r.now), Steps: [][]edit.Edit{{{End: gone, New: []chat.Message{marker(id)}, Why: "old"}}}},
 	}
 	if r.IntN(2) == 0 {
-		s.Summary = []byte(fmt.Sprintf(`{"goal":"%d"}`, n))
+		s.Summary = fmt.Appendf(nil, `{"goal":"%d"}`, n)
 	}
 	if r.put(s) {
 		after, _, err := applyRound(r.now, s.Edits.Steps)
