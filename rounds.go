@@ -134,7 +134,12 @@ func (d *done) secrets(cfg *settings) (secret []taken) {
 	}
 	told := make(map[string]bool)
 	add := func(at int, m chat.Message) {
-		if _, changes := archive.Clean(chat.Transcript{m}, cfg.known.String); changes {
+		changes := true // where the redactor fails, all may be secret
+		cfg.faults.add(recovered(func() error {
+			_, changes = archive.Clean(chat.Transcript{m}, cfg.redact)
+			return nil
+		}))
+		if changes {
 			secret = append(secret, taken{at, m})
 		}
 		told[m.ID+"\x00"+string(m.State)] = true

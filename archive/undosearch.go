@@ -69,7 +69,7 @@ func UndoIn(ctx context.Context, store Store, sessions []string, now chat.Transc
 		u := &undoing{store: store, session: s, now: now, sums: sums}
 		done, ok, err := u.find(ctx)
 		switch {
-		case unread(err):
+		case unreadable(err):
 			damaged = errors.Join(damaged, err)
 		case err != nil:
 			return done, err
@@ -87,8 +87,6 @@ func UndoIn(ctx context.Context, store Store, sessions []string, now chat.Transc
 	}
 	return Undone{}, explained(ctx, others)
 }
-
-func unread(err error) bool { return errors.Is(err, ErrDamaged) || errors.Is(err, ErrVersion) }
 
 // explained returns why no round of several sessions left a conversation.
 func explained(ctx context.Context, sessions []*undoing) error {
