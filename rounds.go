@@ -75,7 +75,7 @@ func (cfg *settings) takeBack(ctx context.Context, session string, d *done, now 
 				before[i] = d.out[-1-k].message
 			}
 		}
-		return withProtection(before, now), nil
+		return edit.KeepProtection(before, now), nil
 	}
 	step, err := cfg.Archive.Get(ctx, session, d.step)
 	if err != nil {
@@ -91,22 +91,7 @@ func (cfg *settings) takeBack(ctx context.Context, session string, d *done, now 
 			before[t.at] = t.message
 		}
 	}
-	return withProtection(before, now), nil
-}
-
-// withProtection returns t, which is the caller's, with the messages protected
-// that are protected in now: a round that is taken back may be older than that.
-func withProtection(t, now chat.Transcript) chat.Transcript {
-	protected := make(map[string]bool)
-	for _, m := range now {
-		if m.Protected {
-			protected[m.ID] = true
-		}
-	}
-	for i := range t {
-		t[i].Protected = t[i].Protected || protected[t[i].ID]
-	}
-	return t
+	return edit.KeepProtection(before, now), nil
 }
 
 // letGoOldRounds leaves to the archive what rounds took out that are older than

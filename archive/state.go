@@ -138,27 +138,8 @@ func (s *State) undo() error {
 	if err != nil {
 		return fmt.Errorf("undo of round %d: %w", newest.Number, err)
 	}
-	s.Messages, s.Rounds, s.Since, s.Waiting = withProtection(before, s.Messages), s.Rounds[:len(s.Rounds)-1], 0, nil
+	s.Messages, s.Rounds, s.Since, s.Waiting = edit.KeepProtection(before, s.Messages), s.Rounds[:len(s.Rounds)-1], 0, nil
 	return nil
-}
-
-// withProtection returns t with the messages protected that are protected in now,
-// under whatever text: a round that is taken back may be older than that.
-func withProtection(t, now chat.Transcript) chat.Transcript {
-	protected := make(map[string]bool)
-	for _, m := range now {
-		if m.Protected {
-			protected[m.ID] = true
-		}
-	}
-	if len(protected) == 0 {
-		return t
-	}
-	t = slices.Clone(t)
-	for i := range t {
-		t[i].Protected = t[i].Protected || protected[t[i].ID]
-	}
-	return t
 }
 
 // cut keeps n messages. A round that was made on more cannot be taken back

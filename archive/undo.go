@@ -119,7 +119,7 @@ func (u *undoing) round(ctx context.Context, info StepInfo) (done Undone, found 
 		return done, false, nil
 	}
 	before, redacted := mended(step, after, at, u.now)
-	before = withProtection(before, u.now[:done.Left])
+	before = edit.KeepProtection(before, u.now[:done.Left])
 	done.Messages, done.Round.Redacted = slices.Concat(before, u.now[done.Left:]), redacted
 	return done, true, nil
 }
