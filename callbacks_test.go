@@ -62,6 +62,13 @@ func (x *trouble) free() {
 	x.release = make(chan struct{})
 }
 
+// calls returns how often a callback failed.
+func (x *trouble) calls() int {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.met
+}
+
 // meet is called by each callback. It fails as told, or returns the way for the
 // callback to see to, "" for none.
 func (x *trouble) meet(at string) string {
@@ -416,14 +423,16 @@ func troubled(t *testing.T, at, way string, level levels.Name, within time.Durat
 	x.free()
 	time.Sleep(2 * time.Hour) // what was late is over
 	synctest.Wait()
+	x.mu.Lock()
 	if x.most > 1 {
 		t.Errorf("%d calls hung at once", x.most)
 	}
+	x.mu.Unlock()
 	name, _, _ := strings.Cut(at, ".")
 	names := []string{name + " ", "{" + map[string]string{"Summarizer": "model", "Embedder": "vectors"}[name] + " no "}
 	told := call.said.String()
 	named := slices.ContainsFunc(names, func(name string) bool { return strings.Contains(told, name) })
-	if x.met > 0 && way != errs && !named && !quiet(at, way) {
+	if x.calls() > 0 && way != errs && !named && !quiet(at, way) {
 		t.Errorf("nothing names %s: %s", name, told)
 	}
 	recovers(t, s, call)

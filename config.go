@@ -144,23 +144,20 @@ type Config struct {
 // settings are a Config with nothing left open.
 type settings struct {
 	Config
-	gate         cooldown.Gate
-	policy       memory.Policy
-	budget       tokens.Budget
-	weights      embed.Weights
-	outside      bool // the archive is the caller's; else nothing leaves the process with it
-	summarySet   bool // SummaryMaxTokens is the caller's
-	ownNow       bool // Now is the caller's
-	ownRedact    bool // Redact is the caller's
-	guards       *guards
-	faults       *faults             // of one session
-	redact       func(string) string // of known, guarded; nil where nothing is redacted
-	builtIn      *tokens.Counter     // stands in for Count
-	counting     *counting           // of one thing that Count counts; nil elsewhere
-	known        *redact.Known       // what a session has seen to be secret; nil where nothing is redacted
-	countText    func(string) int
-	countMessage func(chat.Message) int
-	countTools   func([]byte) int
+	counters
+	gate       cooldown.Gate
+	policy     memory.Policy
+	budget     tokens.Budget
+	weights    embed.Weights
+	outside    bool // the archive is the caller's; else nothing leaves the process with it
+	summarySet bool // SummaryMaxTokens is the caller's
+	ownNow     bool // Now is the caller's
+	ownRedact  bool // Redact is the caller's
+	guards     *guards
+	faults     *faults             // of one session
+	redact     func(string) string // of known, guarded; nil where nothing is redacted
+	builtIn    *tokens.Counter     // stands in for Count
+	known      *redact.Known       // what a session has seen to be secret; nil where nothing is redacted
 }
 
 // bundle returns what a preset sets.

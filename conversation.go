@@ -25,9 +25,9 @@ type entry struct {
 
 // measure computes what is kept beside a message, which it makes valid UTF-8.
 // It is the costly part of adding one, and needs no lock.
-func (cfg *settings) measure(m chat.Message) entry {
+func (c *counters) measure(m chat.Message) entry {
 	m = valid(m)
-	return entry{message: m, size: cfg.countMessage(m), terms: embed.TermsOf(m)}
+	return entry{message: m, size: c.countMessage(m), terms: embed.TermsOf(m)}
 }
 
 // valid returns m with all of its text made valid UTF-8: no server takes
@@ -162,7 +162,7 @@ func (c *conversation) snapshot() conversation {
 
 // rewritten returns c with other messages: those whose content is as it was
 // keep what is known of them.
-func (c *conversation) rewritten(cfg *settings, messages chat.Transcript) conversation {
+func (c *conversation) rewritten(by *counters, messages chat.Transcript) conversation {
 	at := make(map[string]int, len(c.messages))
 	for i, m := range c.messages {
 		at[m.ID] = i
@@ -175,7 +175,7 @@ func (c *conversation) rewritten(cfg *settings, messages chat.Transcript) conver
 			out.push(entry{m, c.sizes[i], c.terms[i]}, c.facts[i])
 			continue
 		}
-		out.push(cfg.measure(m), files.Scan(m, call))
+		out.push(by.measure(m), files.Scan(m, call))
 	}
 	return out
 }

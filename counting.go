@@ -151,53 +151,59 @@ func watched[T any](c *counting, f func() (T, error)) (T, error) {
 	}
 }
 
-// counted returns cfg for one thing that is counted: a message, or a round.
-// Without a Count of the caller's it is cfg itself.
-func (cfg *settings) counted() *settings {
+// counters count texts, messages and tool schemas, for one thing that is counted:
+// a message, or a round.
+type counters struct {
+	counting     *counting // by which Config.Count is called; nil without it
+	countText    func(string) int
+	countMessage func(chat.Message) int
+	countTools   func([]byte) int
+}
+
+// newCounters returns those of one thing. It needs no lock.
+func (cfg *settings) newCounters() *counters {
 	if cfg.Count == nil {
-		return cfg
+		return &cfg.counters
 	}
-	own := *cfg
 	c := &counting{guard: cfg.guards.count, count: cfg.Count, builtIn: cfg.builtIn, faults: cfg.faults}
 	c.out = c.guard.enter() != nil
-	own.bindCount(c)
-	return &own
+	return cfg.countersBy(c)
 }
 
-// bindCount has cfg count by c.
-func (cfg *settings) bindCount(c *counting) {
-	cfg.counting, cfg.countText = c, c.text
-	cfg.countMessage = cfg.builtIn.With(c.text).Message
-	cfg.countTools = func(raw []byte) int {
-		if len(raw) == 0 {
-			return 0
-		}
-		return c.text(string(raw))
+func (cfg *settings) countersBy(c *counting) *counters {
+	return &counters{
+		counting: c, countText: c.text, countMessage: cfg.builtIn.With(c.text).Message,
+		countTools: func(raw []byte) int {
+			if len(raw) == 0 {
+				return 0
+			}
+			return c.text(string(raw))
+		},
 	}
 }
 
-// standIn returns cfg with what is built in instead of Count.
-func (cfg *settings) standIn() *settings {
+// counted returns cfg for a round. Its caller holds the lock.
+func (cfg *settings) counted() *settings {
 	own := *cfg
-	own.bindCount(&counting{builtIn: cfg.builtIn, out: true})
+	own.counters = *cfg.newCounters()
 	return &own
 }
 
-// count has f count with the settings that it is given; where a call of Count
-// does not return, again with what is built in. f may change nothing.
-func count[T any](cfg *settings, f func(*settings) T) T {
-	own := cfg.counted()
+// count has f count by what it is given; where a call of Count does not return,
+// again by what is built in. f may change nothing.
+func count[T any](cfg *settings, f func(*counters) T) T {
+	own := cfg.newCounters()
 	made, err := watched(own.counting, func() (T, error) { return f(own), nil })
 	if err != nil {
 		cfg.faults.add(err)
-		return f(cfg.standIn())
+		return f(cfg.countersBy(&counting{builtIn: cfg.builtIn, out: true}))
 	}
 	return made
 }
 
 // measured measures messages, by a Count that may hang or panic.
 func (cfg *settings) measured(messages []chat.Message) []entry {
-	return count(cfg, func(own *settings) []entry {
+	return count(cfg, func(own *counters) []entry {
 		entries := make([]entry, len(messages))
 		for i, m := range messages {
 			entries[i] = own.measure(m)
@@ -208,5 +214,5 @@ func (cfg *settings) measured(messages []chat.Message) []entry {
 
 // toolTokens returns the tokens of tool schemas.
 func (cfg *settings) toolTokens(raw []byte) int {
-	return count(cfg, func(own *settings) int { return own.countTools(raw) })
+	return count(cfg, func(own *counters) int { return own.countTools(raw) })
 }

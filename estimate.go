@@ -25,7 +25,7 @@ func (k *replayed) usage(cfg *settings, t chat.Transcript, tools int) Usage {
 			keys[i] = keyOf(t[i])
 		}
 	})
-	sizes := count(cfg, func(own *settings) []int { // given up it changes nothing of k
+	sizes := count(cfg, func(own *counters) []int { // given up it changes nothing of k
 		sizes := make([]int, len(t))
 		spread(cores, len(t), func(i int) {
 			known := false

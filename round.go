@@ -282,7 +282,7 @@ func (r *round) apply(s step, mask memory.Hold) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.level, err)
 	}
-	next := r.t.rewritten(r.cfg, after)
+	next := r.t.rewritten(&r.cfg.counters, after)
 	if !s.grows && next.total() >= r.t.total() {
 		return nil
 	}

@@ -118,7 +118,7 @@ func (s *Session) takeBack(before chat.Transcript, at time.Time, report *Report)
 // rewritten returns the conversation with other messages. Its caller holds the
 // lock.
 func (s *Session) rewritten(messages chat.Transcript) conversation {
-	return count(&s.cfg, func(own *settings) conversation { return s.t.rewritten(own, messages) })
+	return count(&s.cfg, func(own *counters) conversation { return s.t.rewritten(own, messages) })
 }
 
 // recordUndone records what an undo has brought back: all messages, or where
