@@ -111,7 +111,7 @@ func (cfg *settings) written(left chat.Transcript) []archive.Written {
 	}
 	failed := false
 	read := func(t chat.Transcript) []archive.Reading {
-		readings, err := do(cfg.guards.readBack, func() []archive.Reading { return cfg.ReadBack(t) })
+		readings, err := do(cfg.guards.readBack, func() []archive.Reading { return cfg.ReadBack(copied(t)) })
 		cfg.faults.add(err)
 		failed = failed || err != nil
 		return readings

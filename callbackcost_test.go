@@ -13,6 +13,8 @@ import (
 	tiercompact "github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/levels"
+	"github.com/tiercompact/tiercompact/summarize"
 )
 
 // A put that hangs costs one deadline, however many messages come meanwhile.
@@ -132,6 +134,57 @@ func BenchmarkCallbacks(b *testing.B) {
 			m := chat.NewText(chat.User, "a short message of some words")
 			for b.Loop() {
 				_, _ = s.AddMessage(b.Context(), m)
+			}
+		})
+	}
+}
+
+// A typedNil is an error that panics where it is asked for its text, as a nil
+// pointer in an error is.
+type typedNil struct{ text string }
+
+func (e *typedNil) Error() string { return e.text }
+
+type givesTypedNil struct{ archive.Store }
+
+func (givesTypedNil) Summarize(context.Context, summarize.Request) (string, error) {
+	var err *typedNil
+	return "", err
+}
+
+func (givesTypedNil) Embed(context.Context, []string) ([][]float32, error) {
+	var err *typedNil
+	return nil, err
+}
+
+func (givesTypedNil) Put(context.Context, archive.Step) error {
+	var err *typedNil
+	return err
+}
+
+// The text of an error is a callback, too.
+func TestAnErrorThatPanicsLeavesASessionUsable(t *testing.T) {
+	store := archive.NewMemory()
+	for name, cfg := range map[string]tiercompact.Config{
+		"Summarizer": {Summarizer: givesTypedNil{}, SummarizerName: "m"},
+		"Embedder":   {Embedder: givesTypedNil{}, EmbedderName: "e"},
+		"Archive":    {Archive: givesTypedNil{store}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg.Window, cfg.Count = 4000, quarter
+			s := start(t, cfg)
+			if err := s.Load(working(14, 200)); err != nil {
+				t.Fatal(err)
+			}
+			for _, level := range []levels.Name{levels.HardName, levels.Emergency} {
+				_, err := s.CompactLevel(t.Context(), level)
+				if name == "Archive" == (err == nil) {
+					t.Errorf("%s: %v", level, err)
+				}
+			}
+			n := len(s.Messages())
+			if r, err := s.AddMessage(t.Context(), said(chat.User, 10, 1)); name != "Archive" && err != nil || r.Message == "" || len(s.Messages()) != n+1 {
+				t.Errorf("the next message: %v", err)
 			}
 		})
 	}

@@ -36,6 +36,7 @@ func (cfg *settings) guardCallbacks() {
 	g := cfg.guards
 	if cfg.Protect != nil {
 		cfg.policy.Match = func(m chat.Message) bool {
+			m = copied([]chat.Message{m})[0]
 			protects, err := do(g.protect, func() bool { return cfg.Protect(m) })
 			cfg.faults.add(err)
 			return protects || err != nil // what may be protected is not lost

@@ -211,7 +211,25 @@ func (c *calling[T]) run(ctx context.Context, g *guard, f func(context.Context) 
 		c.back <- o
 	}()
 	o.value, o.err = f(ctx)
+	o.err = settled(o.err)
 	returned = true
+}
+
+// A settledError is an error of a callback whose text was asked for where that
+// can neither hang nor panic out of a session.
+type settledError struct {
+	error
+	text string
+}
+
+func (e settledError) Error() string { return e.text }
+func (e settledError) Unwrap() error { return e.error }
+
+func settled(err error) error {
+	if err == nil {
+		return nil
+	}
+	return settledError{err, err.Error()}
 }
 
 // leave gives a call up, and reports whether it was still going on.

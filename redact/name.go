@@ -132,6 +132,9 @@ func (n name) find(s string, from, to int) span {
 			return found
 		}
 	}
+	if i := declared(s, end); g > 0 && i >= 0 {
+		return stated(s, from, to, end, i, g)
+	}
 	if g >= strong {
 		for _, value := range []func(string, int, int) int{assigned, indexed, tagged} {
 			if i := value(s, from, end); i >= 0 {

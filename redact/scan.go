@@ -168,7 +168,7 @@ func run(s string, i int, m *set) int {
 }
 
 // starts reports whether what consists of bytes of m can begin at i: none of
-// them stands before, but for a dash that begins the line.
+// them stands before, but for a dash that begins the line, and an equals sign.
 func starts(s string, i int, m *set) bool {
-	return begins(s, i) && (i == 0 || alnum[s[i-1]] || !m[s[i-1]] || s[i-1] == '-' && (i == 1 || s[i-2] == '\n'))
+	return begins(s, i) && (i == 0 || alnum[s[i-1]] || !m[s[i-1]] || s[i-1] == '=' || s[i-1] == '-' && (i == 1 || s[i-2] == '\n'))
 }

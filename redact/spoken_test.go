@@ -13,6 +13,11 @@ func TestPromptsSentencesAndOtherLanguages(t *testing.T) {
 	r := redact.Default()
 	for _, form := range []string{
 		"PGPASSWORD=@ psql -h db -U app",
+		"const API_KEY: &str = \"@\";",
+		"let password: &'static str = \"@\";",
+		"static SECRET: Option<&str> = Some(\"@\");",
+		"let password = String::from(\"@\");",
+		"**Password:** @",
 		"ansible_become_pass: @",
 		"docker login -u bob -p @ registry.test",
 		"redis-cli -a @ ping",

@@ -40,6 +40,8 @@ var tokens = []token{
 	{"dapi", &lowerHex, 32, 32}, {"dop_v1_", &lowerHex, 64, 64}, {"doo_v1_", &lowerHex, 64, 64}, {"lin_api_", &alnum, 32, 0}, {"hvs.", &dashed, 20, 0}, {"hvb.", &dashed, 20, 0},
 	{"PMAK-", &dashed, 40, 0}, {"NRAK-", &capitals, 27, 0}, {"ATATT3", &base64s, 40, 0}, {"AGE-SECRET-KEY-1", &capitals, 58, 58}, {"tskey-", &dashed, 20, 0}, {"sntrys_", &base64s, 40, 0},
 
+	{"phx_", &alnum, 40, 0}, {"sb_secret_", &dashed, 24, 0}, {"lsv2_pt_", &word, 32, 0}, {"lsv2_sk_", &word, 32, 0}, {"nvapi-", &dashed, 50, 0}, {"ATBB", &alnum, 28, 40}, {"tvly-", &dashed, 28, 0}, {"CCIPAT_", &word, 40, 0},
+	{"bkua_", &alnum, 36, 0}, {"1//0", &dashed, 40, 0}, {"sk.eyJ1", &dotted, 40, 0}, {"napi_", &alnum, 48, 0},
 	{"ops_eyJ", &base64s, 60, 0}, {"A3-", &capitalsDashed, 30, 40}, {"p8e-", &alnum, 32, 32}, {"LTAI", &alnum, 20, 24}, {"AKCp", &alnum, 69, 69}, {"cmVmd", &alnum, 59, 59}, {"A3T", &capitals, 17, 17},
 	{"ABSK", &base64s, 100, 0}, {"bedrock-api-key-", &base64s, 20, 0}, {"CLOJARS_", &alnum, 60, 60}, {"clojars_", &alnum, 60, 60}, {"v1.0-", &hexDashed, 150, 0}, {"4b1d", &alnum, 38, 38}, {"dnkey-", &dashed, 26, 0}, {"dor_v1_", &hex, 64, 64},
 	{"dp.pt.", &alnum, 43, 43}, {"dp.st.", &dotted, 40, 0}, {"duffel_test_", &base64s, 43, 43}, {"duffel_live_", &base64s, 43, 43}, {"dt0c01.", &dotted, 60, 0}, {"EZAK", &alnum, 54, 54}, {"EZTK", &alnum, 54, 54},

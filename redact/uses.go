@@ -32,6 +32,9 @@ func assigned(s string, _, end int) int {
 	if j < 0 {
 		return -1
 	}
+	if strings.HasPrefix(s[j:], "** ") || strings.HasPrefix(s[j:], "__ ") { // **name:** value, in Markdown
+		j += 2
+	}
 	j = blanks(s, j)
 	if at(s, j) == '\\' && newline(s, j+1) > j+1 {
 		j = margin(s, newline(s, j+1))
@@ -99,6 +102,33 @@ func typed(s string, _, end int) int {
 		return -1
 	}
 	if k = blanks(s, k+1); opening(s, k) == k {
+		return -1
+	}
+	return k
+}
+
+// types are the bytes of a type that stands before an equals sign.
+var types = bytesOf(letters + digits + "_.:&<>[]' ")
+
+// declared is name: &type = "value" and name = Some("value"), as Rust writes
+// them: what is in the quotes, whatever type or constructor stands before it.
+func declared(s string, end int) int {
+	j, special := blanks(s, end), false
+	if at(s, j) == ':' {
+		k := skipTo(s, j+1, 48, &types)
+		special = strings.ContainsAny(s[j:k], "&<")
+		j = k
+	}
+	if at(s, j) != '=' || at(s, j+1) == '=' || at(s, j+1) == '>' {
+		return -1
+	}
+	k := blanks(s, j+1)
+	for _, constructor := range []string{"String::from(", "Some(", "Ok(", "Arc::from(", "Box::from("} {
+		if strings.HasPrefix(s[k:], constructor) {
+			k, special = k+len(constructor), true
+		}
+	}
+	if !special || opening(s, k) == k {
 		return -1
 	}
 	return k

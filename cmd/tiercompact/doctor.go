@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -14,6 +15,7 @@ import (
 	"github.com/tiercompact/tiercompact/config"
 	"github.com/tiercompact/tiercompact/engine"
 	"github.com/tiercompact/tiercompact/internal/screen"
+	"github.com/tiercompact/tiercompact/redact"
 )
 
 func newDoctorCommand() *cobra.Command {
@@ -85,6 +87,7 @@ func (o *doctorOptions) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	d = toldDiagnosis(d)
 	if o.json {
 		err = writeJSON(cmd.OutOrStdout(), d)
 	} else {
@@ -94,6 +97,27 @@ func (o *doctorOptions) run(cmd *cobra.Command, args []string) error {
 		return fmt.Errorf("%s to be solved, listed above", screen.Plural(n, "problem"))
 	}
 	return err
+}
+
+// toldDiagnosis returns d with what servers answered as it may be shown: one may
+// repeat a key.
+func toldDiagnosis(d engine.Diagnosis) engine.Diagnosis {
+	clean := redact.Default().String
+	d.Levels, d.Problems = slices.Clone(d.Levels), slices.Clone(d.Problems)
+	for i := range d.Levels {
+		d.Levels[i].Why = clean(d.Levels[i].Why)
+	}
+	for i := range d.Problems {
+		d.Problems[i].What, d.Problems[i].Remedy = clean(d.Problems[i].What), clean(d.Problems[i].Remedy)
+	}
+	for _, trip := range []**engine.RoundTrip{&d.Embed, &d.Summary} {
+		if *trip != nil {
+			told := **trip
+			told.Error = clean(told.Error)
+			*trip = &told
+		}
+	}
+	return d
 }
 
 // try is the longer of the deadlines that somebody set; 0 is the default.

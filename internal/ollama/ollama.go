@@ -104,7 +104,7 @@ func (c *Client) failed(name, what string, err error) error {
 func remedy(f *remote.Failure, what, name string) string {
 	switch {
 	case f.Cause == remote.NoKey:
-		return "write user and password into the address, as http://USER:PASSWORD@HOST:PORT, or, for a model of ollama.com, run: ollama signin"
+		return "put a user's name and password before the host in the address, or, for a model of ollama.com, run: ollama signin"
 	case f.Cause == remote.WrongPath:
 		return "check that this is Ollama's address: what its /api/version stands below, without /api"
 	case what == pulling && f.Kind != model.ErrUnreachable:

@@ -51,7 +51,7 @@ func (c Cause) remedy() string {
 	case NoProxy:
 		return "correct HTTP_PROXY or HTTPS_PROXY, or put the server's host into NO_PROXY"
 	case ProxyAuth:
-		return "the proxy wants a password: set HTTP_PROXY or HTTPS_PROXY to http://USER:PASSWORD@HOST:PORT, or put the server's host into NO_PROXY"
+		return "the proxy asks who you are: put the user's name and password before its host in HTTP_PROXY or HTTPS_PROXY, or the server's host into NO_PROXY"
 	}
 	return ""
 }
