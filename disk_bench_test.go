@@ -75,7 +75,7 @@ func textOf(m chat.Message) (n int) {
 }
 
 // folderSize adds the sizes of the files in a folder.
-func folderSize(b *testing.B, root string) (all, events int64, files int) {
+func folderSize(b testing.TB, root string) (all, events int64, files int) {
 	err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
 			return err

@@ -19,28 +19,41 @@ var long = flag.Int("long", 4000, "messages of the session in TestMemoryOfALongS
 // with an archive in memory.
 const mostHeld = 3
 
+// mostOnDisk is the same for a folder.
+const mostOnDisk = 2
+
 // TestMemoryOfALongSession holds what a session with an archive takes in memory,
 // and that Forget gives it back. With -v it says how much:
 //
 //	go test . -run TestMemoryOfALongSession -long=100000 -v -timeout 1h
 func TestMemoryOfALongSession(t *testing.T) {
-	for name, open := range map[string]func() (archive.Store, error){
-		"memory": func() (archive.Store, error) { return archive.NewMemory(), nil },
-		"dir":    func() (archive.Store, error) { return archive.OpenDir(t.TempDir(), archive.DirOptions{}) },
+	for name, open := range map[string]func(dir string) (archive.Store, error){
+		"memory": func(string) (archive.Store, error) { return archive.NewMemory(), nil },
+		"dir":    func(dir string) (archive.Store, error) { return archive.OpenDir(dir, archive.DirOptions{}) },
 	} {
 		for _, preset := range []tiercompact.Preset{tiercompact.Default, tiercompact.Steady} {
 			t.Run(fmt.Sprint(name, "/", preset), func(t *testing.T) {
-				store, err := open()
+				dir := t.TempDir()
+				store, err := open(dir)
 				if err != nil {
 					t.Fatal(err)
 				}
-				measureLong(t, tiercompact.Config{Window: 32_768, Preset: preset, Archive: store, Count: quarter})
+				text := measureLong(t, tiercompact.Config{Window: 32_768, Preset: preset, Archive: store, Count: quarter})
+				if name == "memory" {
+					return
+				}
+				size, _, files := folderSize(t, dir)
+				onDisk := float64(size) / float64(text)
+				t.Logf("%.2f times the text on disk, in %d files", onDisk, files)
+				if onDisk > mostOnDisk {
+					t.Errorf("%.2f times the text is on disk, at most %d is meant to be", onDisk, mostOnDisk)
+				}
 			})
 		}
 	}
 }
 
-func measureLong(t *testing.T, cfg tiercompact.Config) {
+func measureLong(t *testing.T, cfg tiercompact.Config) (text int) {
 	if s := start(t, cfg); s.Load(working(20, 600)) == nil { // what is loaded once
 		_, _ = s.Compact(t.Context(), "")
 	}
@@ -50,7 +63,7 @@ func measureLong(t *testing.T, cfg tiercompact.Config) {
 		t.Fatal(err)
 	}
 	began := time.Now()
-	text, added, rounds := 0, 0, 0
+	added, rounds := 0, 0
 	for k := 0; added < *long; k++ {
 		for _, m := range longTurn(k) {
 			r, err := c.Session("long").AddMessage(t.Context(), m)
@@ -76,6 +89,7 @@ func measureLong(t *testing.T, cfg tiercompact.Config) {
 		t.Errorf("%.2f times the text is held after Forget", left)
 	}
 	runtime.KeepAlive(c)
+	return text
 }
 
 // longTurn is a turn whose messages have 800 bytes in the mean, as those of real
