@@ -159,8 +159,8 @@ func (r *round) edits() edit.Round {
 	return out
 }
 
-// removed returns what each recall id of the round stands for, without what is
-// put below it by [link].
+// removed returns what each recall id of the round stands for, without what
+// [round.entries] lists below it.
 func (r *round) removed() []archive.Entry {
 	var out []archive.Entry
 	at := make(map[string]int)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/tiercompact/tiercompact/archive"
@@ -214,8 +213,12 @@ func (c *Compactor) Resume(ctx context.Context, st archive.State) (*Session, err
 		return nil, fmt.Errorf("resume session %q: %w", id, err)
 	}
 	s.reserveUsed(ctx, st, infos)
+	kept := make(map[int]bool, len(infos))
+	for _, info := range infos {
+		kept[info.Number] = info.Damaged == nil
+	}
 	for i := range s.rounds {
-		s.rounds[i].alone = !slices.ContainsFunc(infos, func(info archive.StepInfo) bool { return info.Number == s.rounds[i].step && info.Damaged == nil })
+		s.rounds[i].alone = !kept[s.rounds[i].step]
 	}
 	s.letGoOldRounds()
 	c.sessions[id] = s
@@ -229,8 +232,12 @@ func (s *Session) reserveUsed(ctx context.Context, st archive.State, infos []arc
 	for _, id := range st.IDs {
 		s.t.ids.add(id)
 	}
+	told := make(map[int]bool, len(st.Steps))
+	for _, n := range st.Steps {
+		told[n] = true
+	}
 	for _, info := range infos {
-		if slices.Contains(st.Steps, info.Number) || info.Undoes > 0 || info.Damaged != nil {
+		if told[info.Number] || info.Undoes > 0 || info.Damaged != nil {
 			continue
 		}
 		if step, err := s.cfg.Archive.Get(ctx, s.id, info.Number); err == nil { // else it has ids that nobody can read

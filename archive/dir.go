@@ -67,10 +67,6 @@ func OpenDirContext(ctx context.Context, root string, o DirOptions) (*Dir, error
 	return d, nil
 }
 
-func openDir(root string, o DirOptions, disk disk) (*Dir, error) {
-	return openDirContext(context.Background(), root, o, disk)
-}
-
 func openDirContext(ctx context.Context, root string, o DirOptions, disk disk) (*Dir, error) {
 	d := &Dir{root: root, disk: disk, ours: make(map[string]bool), eventsSize: make(map[string]int64), scans: new(sync.Map), writers: make(map[string]*writer)}
 	if o.ReadOnly {

@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"hash"
 	"slices"
@@ -65,9 +64,9 @@ type itemWriter struct {
 	next    int
 	spare   int // how many bytes may be written again; see repeat
 
-	blocks   []itemBlock
+	blocks   []*itemBlock
 	standing map[itemKey]standingItem // known ones that the step refers to
-	again    []itemBlock
+	again    []*itemBlock
 	written  int // bytes of new items
 	repeated int // bytes of others
 }
@@ -78,9 +77,8 @@ type standingItem struct {
 }
 
 type itemBlock struct {
-	first, last int
-	numbers     []int // of those that are written again
-	lines       bytes.Buffer
+	numbers []int // ascending
+	lines   bytes.Buffer
 }
 
 // number returns the number of an item, and its key.
@@ -101,14 +99,20 @@ func (w *itemWriter) number(x item) (int, itemKey, error) {
 	w.next++
 	w.fresh[key] = knownItem{n, w.step}
 	w.written += len(line)
-	if last := len(w.blocks) - 1; last < 0 || w.blocks[last].lines.Len() >= blockSize {
-		w.blocks = append(w.blocks, itemBlock{first: n})
+	w.blocks = withItem(w.blocks, n, line)
+	return n, key, nil
+}
+
+// withItem adds an item to the last block, or to one of its own where that is full.
+func withItem(blocks []*itemBlock, n int, line []byte) []*itemBlock {
+	if last := len(blocks) - 1; last < 0 || blocks[last].lines.Len() >= blockSize {
+		blocks = append(blocks, new(itemBlock))
 	}
-	b := &w.blocks[len(w.blocks)-1]
-	b.last = n
+	b := blocks[len(blocks)-1]
+	b.numbers = append(b.numbers, n)
 	b.lines.Write(line)
 	b.lines.WriteByte('\n')
-	return n, key, nil
+	return blocks
 }
 
 // refer returns references to messages; nil for nil.
@@ -180,40 +184,31 @@ func (w *itemWriter) repeat() {
 	slices.SortFunc(items, func(a, b standingItem) int { return cmp.Compare(a.number, b.number) })
 	for _, x := range items {
 		w.fresh[keyOfItem(x.line)] = knownItem{x.number, w.step}
-		if last := len(w.again) - 1; last < 0 || w.again[last].lines.Len() >= blockSize {
-			w.again = append(w.again, itemBlock{first: x.number})
-		}
-		b := &w.again[len(w.again)-1]
-		b.last = x.number
-		b.numbers = append(b.numbers, x.number)
-		b.lines.Write(x.line)
-		b.lines.WriteByte('\n')
+		w.again = withItem(w.again, x.number, x.line)
 	}
 }
 
 // write writes the new items, and those that are written again.
 func (w *itemWriter) write(p *packWriter) error {
-	for i := range w.blocks {
-		b := &w.blocks[i]
-		if err := w.writeBlock(p, frameItems, b, runs{{b.first, b.last}}); err != nil {
+	for _, b := range w.blocks {
+		if err := w.writeBlock(p, frameItems, b); err != nil {
 			return err
 		}
 	}
-	for i := range w.again {
-		b := &w.again[i]
-		if err := w.writeBlock(p, frameAgain, b, runsOf(b.numbers)); err != nil {
+	for _, b := range w.again {
+		if err := w.writeBlock(p, frameAgain, b); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (w *itemWriter) writeBlock(p *packWriter, kind string, b *itemBlock, numbers runs) error {
-	line, err := lineOf(itemsLine{head{packVersion}, w.session, numbers})
+func (w *itemWriter) writeBlock(p *packWriter, kind string, b *itemBlock) error {
+	line, err := lineOf(itemsLine{head{packVersion}, w.session, runsOf(b.numbers)})
 	if err != nil {
 		return err
 	}
-	return p.add(kind, b.first, b.last, slices.Concat(line, []byte("\n"), b.lines.Bytes()))
+	return p.add(kind, b.numbers[0], b.numbers[len(b.numbers)-1], slices.Concat(line, []byte("\n"), b.lines.Bytes()))
 }
 
 // lineOf returns the JSON of x without a line feed.
@@ -276,8 +271,11 @@ func (v *packs) resolve(r *refs) ([]chat.Message, error) {
 			return nil, err
 		} else if sourceKey = k; x.From != sharedFrom || alone {
 			m, err := new(sharing).decode(s.message)
-			if err != nil || m.Source == nil {
-				return nil, fmt.Errorf("%w: item %d is no source: %w", ErrDamaged, x.From, errors.Join(err))
+			if err == nil && m.Source == nil {
+				err = errChanged
+			}
+			if err != nil {
+				return nil, fmt.Errorf("%w: item %d is no source: %w", ErrDamaged, x.From, err)
 			}
 			source = m.Source
 		}

@@ -438,3 +438,7 @@ func longSessionOn(t *testing.T, d *Dir, n int) {
 	t.Helper()
 	must(t, d.Put(context.Background(), refer(n, []string{"r1"}, "last")))
 }
+
+func openDir(root string, o DirOptions, disk disk) (*Dir, error) {
+	return openDirContext(context.Background(), root, o, disk)
+}

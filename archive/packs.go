@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -19,16 +18,7 @@ const (
 
 // decodePacked is decodeLine for what is in packs.
 func decodePacked(line []byte, x interface{ version() int }) error {
-	err := json.Unmarshal(line, x)
-	switch v := x.version(); {
-	case v > packVersion:
-		return fmt.Errorf("%w (format %d, this one reads %d); read it with that one", ErrVersion, v, packVersion)
-	case err != nil:
-		return fmt.Errorf("%w: %w", ErrDamaged, err)
-	case v < 1:
-		return fmt.Errorf("%w: no format version", ErrDamaged)
-	}
-	return nil
+	return decodeVersion(line, x, packVersion)
 }
 
 // packs are the packs of a session, open for reading.

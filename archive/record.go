@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 )
 
@@ -192,9 +193,7 @@ func (in *inventory) addLost(v *packs, present map[int]bool) {
 		in.headers = append(in.headers, headerLine{StepInfo: StepInfo{Session: v.session, Number: n, Damaged: d}, lost: true})
 	}
 	slices.SortFunc(in.headers, func(a, b headerLine) int { return a.Number - b.Number })
-	for n := range present {
-		in.known = in.known.with(runs{{n, n}})
-	}
+	in.known = in.known.with(setOf(slices.Collect(maps.Keys(present))))
 }
 
 // lostName returns the name of the file that step n, which is lost, was in.

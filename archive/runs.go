@@ -42,7 +42,7 @@ func (r runs) all() iter.Seq[int] {
 
 // has reports whether n is in the set r.
 func (r runs) has(n int) bool {
-	at, found := slices.BinarySearchFunc(r, n, func(run [2]int, n int) int {
+	_, found := slices.BinarySearchFunc(r, n, func(run [2]int, n int) int {
 		switch {
 		case run[1] < n:
 			return -1
@@ -51,7 +51,6 @@ func (r runs) has(n int) bool {
 		}
 		return 0
 	})
-	_ = at
 	return found
 }
 

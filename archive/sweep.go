@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -267,7 +266,7 @@ func (d *Dir) removeGathered(session string) error {
 	for _, p := range v.files {
 		for _, longer := range v.files {
 			if p.gatheredIn(longer) && longer.whole() {
-				if err := ignoreMissing(os.Remove(filepath.Join(d.root, v.folder, p.name))); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				if err := ignoreMissing(os.Remove(filepath.Join(d.root, v.folder, p.name))); err != nil {
 					return err
 				}
 				break

@@ -147,7 +147,7 @@ func VerifyState(ctx context.Context, store Store, s State) ([]*Damage, error) {
 	if err != nil {
 		return nil, err
 	}
-	var gone func(n int) bool = func(int) bool { return false }
+	gone := func(int) bool { return false }
 	if p, ok := as[interface {
 		pruned(ctx context.Context, session string) (prunedList, error)
 	}](store); ok {

@@ -56,8 +56,11 @@ func (v View) withoutSecrets(messages []chat.Message) []chat.Message {
 
 // named returns the names of a list that stand in text when it has no secrets.
 func (v View) named(names []string, text string) []string {
+	if len(names) == 0 {
+		return names
+	}
 	clean := v.cleaned(text)
-	if len(names) == 0 || clean == text {
+	if clean == text {
 		return names
 	}
 	left := make(map[string]bool)

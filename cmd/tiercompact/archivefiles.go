@@ -34,13 +34,19 @@ type verifiedRecord struct {
 	text string
 }
 
+// sessionFile returns the path of the session file of a chat that has its archive
+// in the folder: both are in one folder.
+func (p *place) sessionFile(session string) string {
+	return filepath.Join(filepath.Dir(filepath.Clean(p.where)), "sessions", session+".jsonl")
+}
+
 // sessionFiles returns the session files that belong to the archive: those that
 // were named, or those that a chat has beside the folder.
 func (p *place) sessionFiles(named []string) ([]string, error) {
 	if len(named) > 0 || p.Config.Archive.Adapter != config.Dir {
 		return named, nil
 	}
-	found, err := filepath.Glob(filepath.Join(filepath.Dir(filepath.Clean(p.where)), "sessions", "*.jsonl"))
+	found, err := filepath.Glob(p.sessionFile("*"))
 	slices.Sort(found)
 	return found, err
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tiercompact/tiercompact/archive"
+	"github.com/tiercompact/tiercompact/config"
 	"github.com/tiercompact/tiercompact/internal/screen"
 )
 
@@ -117,13 +117,12 @@ func (o *archiveVerifyOptions) run(cmd *cobra.Command, named []string) (err erro
 }
 
 // addSessionFile adds what the session file of a chat refers to and the archive
-// does not have. The chat has both in one folder. A session file that cannot be
-// read is no damage of the archive.
+// does not have. A session file that cannot be read is no damage of the archive.
 func (o *archiveVerifyOptions) addSessionFile(ctx context.Context, store archive.Store, f *archive.Findings) error {
-	path := filepath.Join(filepath.Dir(filepath.Clean(o.place.where)), "sessions", f.Session+".jsonl")
-	if strings.ContainsAny(f.Session, `/\`) || strings.Contains(o.place.where, "://") {
+	if strings.ContainsAny(f.Session, `/\`) || o.place.Config.Archive.Adapter != config.Dir {
 		return nil
 	}
+	path := o.place.sessionFile(f.Session)
 	state, err := archive.ReadSession(path)
 	if err != nil || state.Meta.Session != f.Session {
 		return nil
