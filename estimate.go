@@ -15,30 +15,33 @@ var seed = sync.OnceValue(maphash.MakeSeed)
 
 // usage counts t, each message once in the life of the compactor's id.
 func (k *replayed) usage(cfg *settings, t chat.Transcript, tools int) Usage {
-	keys := make([]uint64, len(t))
 	cores := runtime.GOMAXPROCS(0)
 	if cfg.Count != nil { // the caller's, which is watched in one goroutine
 		cores = 1
 	}
-	spread(runtime.GOMAXPROCS(0), len(t), func(i int) {
-		if k.sizes != nil {
-			keys[i] = keyOf(t[i])
-		}
-	})
-	sizes := count(cfg, func(own *counters) []int { // given up it changes nothing of k
-		sizes := make([]int, len(t))
+	type counts struct {
+		sizes []int
+		keys  []uint64
+	}
+	made := count(cfg, func(own *counters) counts { // given up it changes nothing of k
+		made := counts{make([]int, len(t)), make([]uint64, len(t))}
 		spread(cores, len(t), func(i int) {
 			known := false
-			if sizes[i], known = k.sizes[keys[i]]; !known {
-				sizes[i] = own.countMessage(t[i])
+			if k.sizes != nil {
+				made.keys[i] = keyOf(t[i])
+				made.sizes[i], known = k.sizes[made.keys[i]]
+			}
+			if !known {
+				made.sizes[i] = own.countMessage(t[i])
 			}
 		})
-		return sizes
+		return made
 	})
+	sizes := made.sizes
 	u := Usage{Tools: tools, Window: cfg.Window, Budget: cfg.budget.Limit()}
 	for i, m := range t {
 		if k.sizes != nil {
-			k.sizes[keys[i]] = sizes[i]
+			k.sizes[made.keys[i]] = sizes[i]
 		}
 		switch m.Role {
 		case chat.System:
