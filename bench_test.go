@@ -139,13 +139,13 @@ func warm(b *testing.B, t chat.Transcript) levels.View {
 	if err != nil {
 		b.Fatal(err)
 	}
-	v := levels.View{Messages: t, Window: 1 << 20, Count: c.Text, Size: c.Message, Holds: memory.Policy{}.Holds(t)}
+	v := levels.View{Messages: t, Window: 1 << 20, Count: c.Text, Size: c.Message, Protections: memory.Policy{}.Protections(t)}
 	calls := files.Calls(t)
 	for i, m := range t {
 		v.Messages[i].ID = fmt.Sprint("m", i)
 		v.Sizes = append(v.Sizes, c.Message(m))
 		v.Terms = append(v.Terms, embed.TermsOf(m))
-		v.Facts = append(v.Facts, files.Scan(m, calls[i]))
+		v.Facts = append(v.Facts, files.ScanMessage(m, calls[i]))
 	}
 	return v
 }

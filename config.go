@@ -160,8 +160,8 @@ type settings struct {
 	known      *redact.Known       // what a session has seen to be secret; nil where nothing is redacted
 }
 
-// bundle returns what a preset sets.
-func (p Preset) bundle() (Config, error) {
+// presetConfig returns what a preset sets.
+func (p Preset) presetConfig() (Config, error) {
 	c := Config{
 		Thresholds: levels.Thresholds{Soft: 0.60, Hard: 0.75, Emergency: 0.90},
 		Escalation: Direct, Ranking: levels.Cosine, HardUntil: Half, MinGain: None, KeepShare: None, Fill: 0.45,
@@ -181,11 +181,11 @@ func (p Preset) bundle() (Config, error) {
 	return c, nil
 }
 
-func (cfg Config) settle() (settings, error) {
+func (cfg Config) resolveSettings() (settings, error) {
 	if cfg.Window <= 0 {
 		return settings{}, errors.New("config needs Window, the tokens that the model takes")
 	}
-	preset, err := cfg.Preset.bundle()
+	preset, err := cfg.Preset.presetConfig()
 	if err != nil {
 		return settings{}, err
 	}
@@ -234,7 +234,7 @@ func (cfg Config) withDefaults(preset Config) Config {
 		cfg.RolesNeverPrune = []chat.Role{chat.System, chat.Developer}
 	}
 	cfg.Strategy = cmp.Or(cfg.Strategy, summarize.TaskState)
-	cfg.SummaryMaxTokens = cmp.Or(cfg.SummaryMaxTokens, summaryMax(cfg.Window))
+	cfg.SummaryMaxTokens = cmp.Or(cfg.SummaryMaxTokens, defaultSummaryMax(cfg.Window))
 	cfg.SummaryRole = cmp.Or(cfg.SummaryRole, chat.Assistant)
 	cfg.SummaryFallback = cmp.Or(cfg.SummaryFallback, levels.FallbackExtractive)
 	if cfg.Summarizer == nil {
@@ -257,12 +257,12 @@ func (cfg Config) withDefaults(preset Config) Config {
 	return cfg
 }
 
-// summaryMax is the default limit of a summary, in tokens. It has no ceiling: a
+// defaultSummaryMax is the default limit of a summary, in tokens. It has no ceiling: a
 // large window holds more rules, todos and names that must not be lost.
-func summaryMax(window int) int { return max(1, window/8) }
+func defaultSummaryMax(window int) int { return max(1, window/8) }
 
-// textMax is the default limit of what a model writes for a summary.
-func textMax(window int) int { return min(1024, summaryMax(window)) }
+// defaultTextMax is the default limit of what a model writes for a summary.
+func defaultTextMax(window int) int { return min(1024, defaultSummaryMax(window)) }
 
 func (cfg Config) validate() error {
 	if err := cfg.Thresholds.Validate(); err != nil {
@@ -277,16 +277,16 @@ func (cfg Config) validate() error {
 		return err
 	}
 	for _, c := range []error{
-		oneOf("trigger", cfg.Trigger, EveryMessage, AssistantOnly, Manual),
-		oneOf("escalation", cfg.Escalation, Direct, Cascade),
-		oneOf("ranking", cfg.Ranking, levels.Cosine, levels.Fused),
-		oneOf("hard.until", cfg.HardUntil, Half, UntilSoft),
-		oneOf("summary_role", cfg.SummaryRole, chat.Assistant, chat.System),
-		oneOf("summary.fallback", cfg.SummaryFallback, levels.FallbackExtractive, levels.FallbackPruning),
-		share("min_gain", cfg.MinGain), share("emergency.keep_share", cfg.KeepShare), share("fill", cfg.Fill), share("trigger_pct", cfg.TriggerPct), share("context_threshold", cfg.ContextThreshold),
-		atLeast("keep_recent_turns", cfg.KeepRecentTurns, 1), atLeast("keep_tool_io_pairs", cfg.KeepToolIOPairs, 1),
-		atLeast("message_threshold", cfg.MessageThreshold, 0), atLeast("reserve", cfg.Reserve, 0),
-		atLeast("hard_cap_buffer", cfg.HardCapBuffer, None), atLeast("summary_max_tokens", cfg.SummaryMaxTokens, 1),
+		checkOneOf("trigger", cfg.Trigger, EveryMessage, AssistantOnly, Manual),
+		checkOneOf("escalation", cfg.Escalation, Direct, Cascade),
+		checkOneOf("ranking", cfg.Ranking, levels.Cosine, levels.Fused),
+		checkOneOf("hard.until", cfg.HardUntil, Half, UntilSoft),
+		checkOneOf("summary_role", cfg.SummaryRole, chat.Assistant, chat.System),
+		checkOneOf("summary.fallback", cfg.SummaryFallback, levels.FallbackExtractive, levels.FallbackPruning),
+		checkShare("min_gain", cfg.MinGain), checkShare("emergency.keep_share", cfg.KeepShare), checkShare("fill", cfg.Fill), checkShare("trigger_pct", cfg.TriggerPct), checkShare("context_threshold", cfg.ContextThreshold),
+		checkAtLeast("keep_recent_turns", cfg.KeepRecentTurns, 1), checkAtLeast("keep_tool_io_pairs", cfg.KeepToolIOPairs, 1),
+		checkAtLeast("message_threshold", cfg.MessageThreshold, 0), checkAtLeast("reserve", cfg.Reserve, 0),
+		checkAtLeast("hard_cap_buffer", cfg.HardCapBuffer, None), checkAtLeast("summary_max_tokens", cfg.SummaryMaxTokens, 1),
 	} {
 		if c != nil {
 			return c
@@ -303,7 +303,7 @@ func (cfg Config) validate() error {
 	return nil
 }
 
-func oneOf[T ~string](name string, value T, allowed ...T) error {
+func checkOneOf[T ~string](name string, value T, allowed ...T) error {
 	if slices.Contains(allowed, value) {
 		return nil
 	}
@@ -314,14 +314,14 @@ func oneOf[T ~string](name string, value T, allowed ...T) error {
 	return fmt.Errorf("%s must be one of %s, is %q", name, strings.Join(names, ", "), value)
 }
 
-func share(name string, value float64) error {
+func checkShare(name string, value float64) error {
 	if !(value >= 0 && value <= 1) {
 		return fmt.Errorf("%s must be 0.0-1.0, is %g", name, value)
 	}
 	return nil
 }
 
-func atLeast(name string, value, least int) error {
+func checkAtLeast(name string, value, least int) error {
 	if value < least {
 		return fmt.Errorf("%s must be at least %d, is %d", name, least, value)
 	}

@@ -12,12 +12,12 @@ import (
 	"github.com/tiercompact/tiercompact/memory"
 )
 
-// newest is how many messages soft leaves alone, so that what is older can go
+// newestKept is how many messages soft leaves alone, so that what is older can go
 // stale.
-const newest = 3
+const newestKept = 3
 
 // An entry is a message with what is computed of it once.
-type entry struct {
+type measuredMessage struct {
 	message chat.Message
 	size    int
 	terms   embed.Terms
@@ -25,14 +25,14 @@ type entry struct {
 
 // measure computes what is kept beside a message, which it makes valid UTF-8.
 // It is the costly part of adding one, and needs no lock.
-func (c *counters) measure(m chat.Message) entry {
-	m = valid(m)
-	return entry{message: m, size: c.countMessage(m), terms: embed.TermsOf(m)}
+func (c *counters) measure(m chat.Message) measuredMessage {
+	m = validMessage(m)
+	return measuredMessage{message: m, size: c.countMessage(m), terms: embed.TermsOf(m)}
 }
 
-// valid returns m with all of its text made valid UTF-8: no server takes
+// validMessage returns m with all of its text made valid UTF-8: no server takes
 // anything else. A message that is valid comes back as it is.
-func valid(m chat.Message) chat.Message {
+func validMessage(m chat.Message) chat.Message {
 	m.ID = strings.ToValidUTF8(m.ID, "\uFFFD")
 	copied := false
 	for i, p := range m.Parts {
@@ -59,7 +59,7 @@ type conversation struct {
 	messages chat.Transcript
 	sizes    []int
 	terms    []embed.Terms
-	facts    []files.Facts
+	facts    []files.Scan
 	ids      *idSet                 // of all messages ever added, so that none comes twice
 	recalls  *recallSet             // recall ids that earlier rounds gave
 	calls    map[string][]chat.Part // by id, those without a result yet
@@ -75,40 +75,40 @@ func newConversation(cfg settings) conversation {
 	return conversation{policy: cfg.policy, ids: new(idSet), recalls: new(recallSet), calls: make(map[string][]chat.Part)}
 }
 
-func (c *conversation) total() int { return c.spoken() + c.tools }
+func (c *conversation) totalTokens() int { return c.messageTokens() + c.tools }
 
-// spoken returns the tokens of the messages, without the tool schemas.
-func (c *conversation) spoken() int { return c.system + c.developer + c.rest }
+// messageTokens returns the tokens of the messages, without the tool schemas.
+func (c *conversation) messageTokens() int { return c.system + c.developer + c.rest }
 
-// add appends a message, gives it an id that no other has, and returns that.
-func (c *conversation) add(e entry) string {
+// addMessage appends a message, gives it an id that no other has, and returns that.
+func (c *conversation) addMessage(e measuredMessage) string {
 	c.added++
-	if e.message.ID == "" || c.ids.has(e.message.ID) || memory.Reserved(e.message) {
-		e.message.ID = c.ids.fresh(c.added)
+	if e.message.ID == "" || c.ids.containsID(e.message.ID) || memory.Reserved(e.message) {
+		e.message.ID = c.ids.unusedID(c.added)
 	}
-	c.ids.add(e.message.ID)
+	c.ids.addID(e.message.ID)
 	c.recalls.addShown(e.message)
-	c.push(e, files.Scan(e.message, c.match(e.message)))
+	c.appendEntry(e, files.ScanMessage(e.message, c.matchResult(e.message)))
 	return e.message.ID
 }
 
-// reserve keeps the ids of t from being given to others.
-func (c *conversation) reserve(t chat.Transcript) {
+// reserveIDs keeps the ids of t from being given to others.
+func (c *conversation) reserveIDs(t chat.Transcript) {
 	for _, m := range t {
-		c.ids.add(m.ID)
+		c.ids.addID(m.ID)
 	}
 }
 
-// grow makes room for n more messages, and for some behind them: what is added
+// growCapacity makes room for n more messages, and for some behind them: what is added
 // next must not move them all.
-func (c *conversation) grow(n int) {
+func (c *conversation) growCapacity(n int) {
 	n += n / 16
 	c.messages, c.sizes = slices.Grow(c.messages, n), slices.Grow(c.sizes, n)
 	c.terms, c.facts = slices.Grow(c.terms, n), slices.Grow(c.facts, n)
 }
 
-// match keeps track of open calls, and returns the one that m answers.
-func (c *conversation) match(m chat.Message) *chat.Part {
+// matchResult keeps track of open calls, and returns the one that m answers.
+func (c *conversation) matchResult(m chat.Message) *chat.Part {
 	var answered *chat.Part
 	for _, p := range m.Parts {
 		switch p.Kind {
@@ -127,8 +127,8 @@ func (c *conversation) match(m chat.Message) *chat.Part {
 	return answered
 }
 
-// push appends a message with all that is known of it, and adds to the sums.
-func (c *conversation) push(e entry, f files.Facts) {
+// appendEntry appends a message with all that is known of it, and adds to the sums.
+func (c *conversation) appendEntry(e measuredMessage, f files.Scan) {
 	m := e.message
 	c.messages, c.sizes = append(c.messages, m), append(c.sizes, e.size)
 	c.terms, c.facts = append(c.terms, e.terms), append(c.facts, f)
@@ -160,39 +160,39 @@ func (c *conversation) snapshot() conversation {
 	return s
 }
 
-// rewritten returns c with other messages: those whose content is as it was
+// withMessages returns c with other messages: those whose content is as it was
 // keep what is known of them.
-func (c *conversation) rewritten(by *counters, messages chat.Transcript) conversation {
+func (c *conversation) withMessages(by *counters, messages chat.Transcript) conversation {
 	at := make(map[string]int, len(c.messages))
 	for i, m := range c.messages {
 		at[m.ID] = i
 	}
 	out := conversation{policy: c.policy, ids: c.ids, recalls: c.recalls, added: c.added, tools: c.tools, calls: make(map[string][]chat.Part)}
-	out.grow(len(messages))
+	out.growCapacity(len(messages))
 	for _, m := range messages {
-		call := out.match(m)
+		call := out.matchResult(m)
 		if i, old := at[m.ID]; old && slices.Equal(c.messages[i].Parts, m.Parts) {
-			out.push(entry{m, c.sizes[i], c.terms[i]}, c.facts[i])
+			out.appendEntry(measuredMessage{m, c.sizes[i], c.terms[i]}, c.facts[i])
 			continue
 		}
-		out.push(by.measure(m), files.Scan(m, call))
+		out.appendEntry(by.measure(m), files.ScanMessage(m, call))
 	}
 	return out
 }
 
-// followed returns c with what was added to since behind its first n messages.
-func (c conversation) followed(since *conversation, n int) conversation {
+// withLaterMessages returns c with what was added to since behind its first n messages.
+func (c conversation) withLaterMessages(since *conversation, n int) conversation {
 	c.ids, c.recalls = since.ids, since.recalls
-	c.reserve(c.messages) // also what a round put in
+	c.reserveIDs(c.messages) // also what a round put in
 	for i := n; i < len(since.messages); i++ {
-		c.match(since.messages[i])
-		c.push(entry{since.messages[i], since.sizes[i], since.terms[i]}, since.facts[i])
+		c.matchResult(since.messages[i])
+		c.appendEntry(measuredMessage{since.messages[i], since.sizes[i], since.terms[i]}, since.facts[i])
 	}
 	c.added, c.tools = since.added, since.tools
 	return c
 }
 
-func (c *conversation) protect(id string) bool {
+func (c *conversation) protectMessage(id string) bool {
 	for i := range c.messages {
 		if c.messages[i].ID == id {
 			messages := slices.Clone(c.messages) // snapshots share the old ones
@@ -211,13 +211,13 @@ func (c *conversation) protect(id string) bool {
 func (c *conversation) summaryNumber() int {
 	highest := 0
 	for _, m := range c.messages {
-		highest = max(highest, numberOf(m))
+		highest = max(highest, summaryNumberOf(m))
 	}
 	return highest
 }
 
-// numberOf returns the number of a session summary, 0 for what is none.
-func numberOf(m chat.Message) int {
+// summaryNumberOf returns the number of a session summary, 0 for what is none.
+func summaryNumberOf(m chat.Message) int {
 	if !m.IsSummary() {
 		return 0
 	}
@@ -225,20 +225,20 @@ func numberOf(m chat.Message) int {
 	return n
 }
 
-// stale returns the tokens of all but the newest messages.
-func (c *conversation) stale() int {
-	sum := c.spoken()
-	for _, n := range c.sizes[max(0, len(c.sizes)-newest):] {
+// staleTokens returns the tokens of all but the newest messages.
+func (c *conversation) staleTokens() int {
+	sum := c.messageTokens()
+	for _, n := range c.sizes[max(0, len(c.sizes)-newestKept):] {
 		sum -= n
 	}
 	return sum
 }
 
-// view returns what levels may know of c.
-func (c *conversation) view(cfg *settings, was map[string]chat.Message) levels.View {
+// levelView returns what levels may know of c.
+func (c *conversation) levelView(cfg *settings, was map[string]chat.Message) levels.View {
 	return levels.View{
 		Messages: c.messages, Sizes: c.sizes, Facts: c.facts, Terms: c.terms,
-		Holds: c.policy.Holds(c.messages), Was: was, Window: cfg.Window, Fixed: c.tools,
+		Protections: c.policy.Protections(c.messages), Was: was, Window: cfg.Window, Fixed: c.tools,
 		Count: cfg.countText, Size: cfg.countMessage, Clean: cfg.nameless(),
 	}
 }

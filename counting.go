@@ -202,9 +202,9 @@ func count[T any](cfg *settings, f func(*counters) T) T {
 }
 
 // measured measures messages, by a Count that may hang or panic.
-func (cfg *settings) measured(messages []chat.Message) []entry {
-	return count(cfg, func(own *counters) []entry {
-		entries := make([]entry, len(messages))
+func (cfg *settings) measured(messages []chat.Message) []measuredMessage {
+	return count(cfg, func(own *counters) []measuredMessage {
+		entries := make([]measuredMessage, len(messages))
 		for i, m := range messages {
 			entries[i] = own.measure(m)
 		}

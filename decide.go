@@ -21,17 +21,17 @@ type decision struct {
 	t       conversation // as it is planned for
 }
 
-// decide is the check. Its caller holds the lock. Where it says that a round
+// decideRound is the check. Its caller holds the lock. Where it says that a round
 // begins, the session is busy until idle is called.
-func (s *Session) decide() decision {
-	d := decision{usage: s.usage(), picked: levels.None}
+func (s *Session) decideRound() decision {
+	d := decision{usage: s.currentUsage(), picked: levels.None}
 	d.over = d.usage.Tokens > d.usage.Budget
 	d.warning = s.fixedWarning()
 	if s.cfg.NoAuto || s.cfg.Trigger == Manual {
 		d.reason = SwitchedOff
 		return d
 	}
-	d.picked, d.cause = s.pick(d.usage)
+	d.picked, d.cause = s.pickLevel(d.usage)
 	d.summary = d.cause != byUsage
 	open := s.cfg.gate.Open(s.gate)
 	if d.over && d.cause == byUsage {
@@ -49,7 +49,7 @@ func (s *Session) decide() decision {
 		}
 	case !d.over && !open:
 		d.reason = InCooldown
-	case !d.over && s.waits(d.picked, d.summary):
+	case !d.over && s.levelWaits(d.picked, d.summary):
 		d.reason = s.wait[d.picked].reason
 	default:
 		if !open {
@@ -61,9 +61,9 @@ func (s *Session) decide() decision {
 	return d
 }
 
-// pick returns the level that is due and why; a message or context threshold
+// pickLevel returns the level that is due and why; a message or context threshold
 // leads straight to the summary.
-func (s *Session) pick(u Usage) (picked levels.Name, cause string) {
+func (s *Session) pickLevel(u Usage) (picked levels.Name, cause string) {
 	if n := s.cfg.MessageThreshold; n > 0 && s.t.unsummarised >= n {
 		return levels.Emergency, byMessages
 	}
@@ -108,10 +108,10 @@ func (s *Session) roleAllows(over bool) bool {
 // level that had nothing to offer is asked again.
 const leastGain = 0.02
 
-// waits reports whether a level had too little to offer and too little was added
+// levelWaits reports whether a level had too little to offer and too little was added
 // or went stale since. For a message or context threshold (summary) the least
 // gain does not count: only a summary that changed nothing waits.
-func (s *Session) waits(level levels.Name, summary bool) bool {
+func (s *Session) levelWaits(level levels.Name, summary bool) bool {
 	w, waiting := s.wait[level]
 	if !waiting || summary && w.reason != NothingToDo {
 		return false
@@ -121,13 +121,13 @@ func (s *Session) waits(level levels.Name, summary bool) bool {
 		least = leastGain
 	}
 	need := int(least * float64(s.cfg.Window))
-	return s.t.spoken()-w.added < need && s.t.stale()-w.staled < need
+	return s.t.messageTokens()-w.added < need && s.t.staleTokens()-w.staled < need
 }
 
-// putOff has the level of a round that changed nothing wait. No cooldown
+// deferLevel has the level of a round that changed nothing wait. No cooldown
 // starts: only a compaction starts one, and a stronger level does not wait. Its
 // caller holds the lock.
-func (s *Session) putOff(level levels.Name, reason string, planned *conversation) {
+func (s *Session) deferLevel(level levels.Name, reason string, planned *conversation) {
 	if level == levels.LayerName {
 		return // it is never due by itself
 	}
@@ -136,6 +136,6 @@ func (s *Session) putOff(level levels.Name, reason string, planned *conversation
 	_ = s.recordDone(func(f Recorder) error { return f.Round(none) }) // if it fails, it is written before the next record
 }
 
-func waitingSince(planned *conversation, reason string) waiting {
-	return waiting{added: planned.spoken(), staled: planned.stale(), reason: reason}
+func waitingSince(planned *conversation, reason string) levelWait {
+	return levelWait{added: planned.messageTokens(), staled: planned.staleTokens(), reason: reason}
 }

@@ -10,11 +10,11 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// seed makes the hashes by which counts are remembered; they never leave the process.
-var seed = sync.OnceValue(maphash.MakeSeed)
+// hashSeed makes the hashes by which counts are remembered; they never leave the process.
+var hashSeed = sync.OnceValue(maphash.MakeSeed)
 
-// usage counts t, each message once in the life of the compactor's id.
-func (k *replayed) usage(cfg *settings, t chat.Transcript, tools int) Usage {
+// countUsage counts t, each message once in the life of the compactor's id.
+func (k *resentHistory) countUsage(cfg *settings, t chat.Transcript, tools int) Usage {
 	cores := runtime.GOMAXPROCS(0)
 	if cfg.Count != nil { // the caller's, which is watched in one goroutine
 		cores = 1
@@ -25,10 +25,10 @@ func (k *replayed) usage(cfg *settings, t chat.Transcript, tools int) Usage {
 	}
 	made := count(cfg, func(own *counters) counts { // given up it changes nothing of k
 		made := counts{make([]int, len(t)), make([]uint64, len(t))}
-		spread(cores, len(t), func(i int) {
+		runParallel(cores, len(t), func(i int) {
 			known := false
 			if k.sizes != nil {
-				made.keys[i] = keyOf(t[i])
+				made.keys[i] = messageKey(t[i])
 				made.sizes[i], known = k.sizes[made.keys[i]]
 			}
 			if !known {
@@ -57,8 +57,8 @@ func (k *replayed) usage(cfg *settings, t chat.Transcript, tools int) Usage {
 	return u
 }
 
-// spread calls f with 0 to n-1, on so many cores: a model call waits for it.
-func spread(cores, n int, f func(i int)) {
+// runParallel calls f with 0 to n-1, on so many cores: a model call waits for it.
+func runParallel(cores, n int, f func(i int)) {
 	const block = 16
 	var next atomic.Int64
 	work := func() {
@@ -80,10 +80,10 @@ func spread(cores, n int, f func(i int)) {
 	others.Wait()
 }
 
-// keyOf tells messages apart by what counts in them.
-func keyOf(m chat.Message) uint64 {
+// messageKey tells messages apart by what counts in them.
+func messageKey(m chat.Message) uint64 {
 	var h maphash.Hash
-	h.SetSeed(seed())
+	h.SetSeed(hashSeed())
 	number := func(n int) {
 		var b [8]byte
 		binary.LittleEndian.PutUint64(b[:], uint64(n))

@@ -33,24 +33,24 @@ func idNumber(id string) int {
 	return n
 }
 
-func (s *idSet) has(id string) bool {
+func (s *idSet) containsID(id string) bool {
 	if n := idNumber(id); n >= 0 && n/64 < len(s.numbered) && s.numbered[n/64]>>(n%64)&1 == 1 {
 		return true
 	}
 	if len(s.others) == 0 {
 		return false
 	}
-	_, known := s.others[maphash.String(seed(), id)]
+	_, known := s.others[maphash.String(hashSeed(), id)]
 	return known
 }
 
-func (s *idSet) add(id string) {
+func (s *idSet) addID(id string) {
 	n := idNumber(id)
 	if n < 0 || n/64 > len(s.numbered) {
 		if s.others == nil {
 			s.others = make(map[uint64]struct{})
 		}
-		s.others[maphash.String(seed(), id)] = struct{}{}
+		s.others[maphash.String(hashSeed(), id)] = struct{}{}
 		return
 	}
 	if n/64 == len(s.numbered) {
@@ -59,12 +59,12 @@ func (s *idSet) add(id string) {
 	s.numbered[n/64] |= 1 << (n % 64)
 }
 
-// fresh returns an id that no message had, numbered n where that is free.
-func (s *idSet) fresh(n int) string {
+// unusedID returns an id that no message had, numbered n where that is free.
+func (s *idSet) unusedID(n int) string {
 	var buf [24]byte
 	for n = max(n, s.next); ; n++ {
 		id := strconv.AppendInt(append(buf[:0], 'm'), int64(n), 10)
-		if !s.has(string(id)) {
+		if !s.containsID(string(id)) {
 			s.next = n + 1
 			return string(id)
 		}
@@ -122,9 +122,9 @@ type learntIDs struct {
 func (l *learntIDs) add(id string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.ids.has(id) {
+	if l.ids.containsID(id) {
 		return false
 	}
-	l.ids.add(id)
+	l.ids.addID(id)
 	return true
 }

@@ -21,17 +21,17 @@ const (
 	mostOutage  = 48
 )
 
-// after returns the outage after a call at a number of messages.
-func (o outage) after(failed bool, added int) outage {
+// afterCall returns the outage after a call at a number of messages.
+func (o outage) afterCall(failed bool, added int) outage {
 	if !failed {
 		return outage{}
 	}
 	return outage{failures: o.failures + 1, at: added}
 }
 
-// left returns how many more messages the model is left out. A history that has
+// messagesLeft returns how many more messages the model is left out. A history that has
 // become shorter since, as a client may send it, ends the outage.
-func (o outage) left(added int) int {
+func (o outage) messagesLeft(added int) int {
 	if o.failures == 0 || added < o.at {
 		return 0
 	}
@@ -45,10 +45,10 @@ func (o outage) left(added int) int {
 // outages are those of the two models of a session, and of its archive.
 type outages struct{ ranking, summary, archive outage }
 
-// leftOut returns why the round does without a model that has an outage, ""
+// modelSkipReason returns why the round does without a model that has an outage, ""
 // if it does not. A compaction by hand asks again.
-func (r *round) leftOut(o outage, name string) string {
-	left := o.left(r.added)
+func (r *round) modelSkipReason(o outage, name string) string {
+	left := o.messagesLeft(r.added)
 	if left == 0 || r.cause == byHand {
 		return ""
 	}

@@ -17,14 +17,14 @@ import (
 // applies.
 func (s *Session) Preflight(ctx context.Context) (Report, error) {
 	due := func(u Usage) (string, string) { return preflightDue(&s.cfg, u) } // called under the lock
-	return s.now(ctx, levels.LayerName, "", due, (*round).layers)
+	return s.compactNow(ctx, levels.LayerName, "", due, (*round).compactToLayers)
 }
 
 // Compact compacts the session to three layers now, whatever its usage, the
 // cooldown or the trigger. The note is the user's wish, which the summarizer is
 // given and the trace tells.
 func (s *Session) Compact(ctx context.Context, note string) (Report, error) {
-	return s.now(ctx, levels.LayerName, note, byHandNow, (*round).layers)
+	return s.compactNow(ctx, levels.LayerName, note, byHandNow, (*round).compactToLayers)
 }
 
 // CompactLevel has one level do its work now, whatever the usage, the cooldown
@@ -34,14 +34,14 @@ func (s *Session) CompactLevel(ctx context.Context, level levels.Name) (Report, 
 	if _, err := levels.Parse(string(level)); err != nil {
 		return Report{FirstChanged: -1}, err
 	}
-	return s.now(ctx, level, "", byHandNow, func(r *round, ctx context.Context) error {
+	return s.compactNow(ctx, level, "", byHandNow, func(r *round, ctx context.Context) error {
 		r.cfg.Level = level // asked for by name: without cascade
-		return r.run(ctx, decision{picked: level, over: true})
+		return r.planRound(ctx, decision{picked: level, over: true})
 	})
 }
 
-// A due says why a round is made at a usage, or what is against it.
-type due func(Usage) (cause, against string)
+// A dueCheck says why a round is made at a usage, or what is against it.
+type dueCheck func(Usage) (cause, against string)
 
 func byHandNow(Usage) (cause, against string) { return byHand, "" }
 
@@ -57,35 +57,35 @@ func preflightDue(cfg *settings, u Usage) (cause, against string) {
 	return byUsage, ""
 }
 
-// now makes a round at once, unless there is something against it.
-func (s *Session) now(ctx context.Context, picked levels.Name, note string, due due, plan func(*round, context.Context) error) (report Report, err error) {
-	report, t, cause, err := s.begin(picked, due)
+// compactNow makes a round at once, unless there is something against it.
+func (s *Session) compactNow(ctx context.Context, picked levels.Name, note string, due dueCheck, plan func(*round, context.Context) error) (report Report, err error) {
+	report, t, cause, err := s.beginRound(picked, due)
 	if err != nil {
 		return report, err
 	}
 	defer s.tellFaults(&report)
 	if report.Reason == "" {
-		defer s.idle() // before a sink is called, as in carryOut
+		defer s.markIdle() // before a sink is called, as in carryOut
 	}
-	s.tellEstimate(report.Usage)
+	s.emitEstimate(report.Usage)
 	if report.Reason != "" {
-		s.tellDecision(report, nil)
+		s.emitDecision(report, nil)
 		return report, nil
 	}
 	r := s.newRound(t, cause)
 	r.note = strings.ToValidUTF8(note, "\uFFFD")
-	err = s.make(ctx, r, &report, true, func(ctx context.Context) error { return plan(r, ctx) })
+	err = s.planAndCommit(ctx, r, &report, true, func(ctx context.Context) error { return plan(r, ctx) })
 	return report, err
 }
 
-// begin makes the session busy and returns what to plan for and why, unless
+// beginRound makes the session busy and returns what to plan for and why, unless
 // there is something against it.
-func (s *Session) begin(picked levels.Name, due due) (report Report, t conversation, cause string, err error) {
+func (s *Session) beginRound(picked levels.Name, due dueCheck) (report Report, t conversation, cause string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	u := s.usage()
+	u := s.currentUsage()
 	report = Report{Picked: picked, Before: u.Tokens, After: u.Tokens, Usage: u, FirstChanged: -1}
-	if err := s.editable(); err != nil {
+	if err := s.checkEditable(); err != nil {
 		return report, t, "", err
 	}
 	if cause, report.Reason = due(u); report.Reason != "" {
@@ -96,23 +96,23 @@ func (s *Session) begin(picked levels.Name, due due) (report Report, t conversat
 }
 
 // An Option says more of a conversation that is sent as a whole.
-type Option func(*whole)
+type Option func(*fullHistory)
 
 // WithTools gives the tool schemas that go with the request, as JSON; they count.
-func WithTools(raw []byte) Option { return func(w *whole) { w.tools = raw } }
+func WithTools(raw []byte) Option { return func(w *fullHistory) { w.tools = raw } }
 
-// whole is a conversation that is sent as a whole.
-type whole struct {
+// fullHistory is a conversation that is sent as a whole.
+type fullHistory struct {
 	id       string
 	messages []chat.Message
 	tools    []byte
 	note     string
-	due      due
+	due      dueCheck
 }
 
-// replayed is what is known of a conversation that is sent again and again. Its
+// resentHistory is what is known of a conversation that is sent again and again. Its
 // models and unkept are as in [Session].
-type replayed struct {
+type resentHistory struct {
 	turn    chan struct{} // holds one token: requests of one id take turns
 	rounds  []edit.Rewrite
 	steps   int // archived
@@ -133,21 +133,21 @@ type replayed struct {
 // the same id, if there is one; in the archive they share the id, and no step
 // number is taken twice. Without an id nothing is remembered.
 func (c *Compactor) Preflight(ctx context.Context, id string, messages []chat.Message, options ...Option) (chat.Transcript, Report, error) {
-	w := whole{id: id, messages: messages, due: func(u Usage) (string, string) { return preflightDue(&c.cfg, u) }}
-	return c.whole(ctx, w, options)
+	w := fullHistory{id: id, messages: messages, due: func(u Usage) (string, string) { return preflightDue(&c.cfg, u) }}
+	return c.compactHistory(ctx, w, options)
 }
 
 // Compact is the manual form of [Compactor.Preflight]: it compacts whatever the usage.
 func (c *Compactor) Compact(ctx context.Context, id string, messages []chat.Message, note string, options ...Option) (chat.Transcript, Report, error) {
-	w := whole{id: id, messages: messages, note: note, due: byHandNow}
-	return c.whole(ctx, w, options)
+	w := fullHistory{id: id, messages: messages, note: note, due: byHandNow}
+	return c.compactHistory(ctx, w, options)
 }
 
-func (c *Compactor) whole(ctx context.Context, w whole, options []Option) (chat.Transcript, Report, error) {
+func (c *Compactor) compactHistory(ctx context.Context, w fullHistory, options []Option) (chat.Transcript, Report, error) {
 	for _, o := range options {
 		o(&w)
 	}
-	known := c.replayed(w.id)
+	known := c.resentHistoryOf(w.id)
 	select {
 	case known.turn <- struct{}{}:
 		defer func() { <-known.turn }()
@@ -156,27 +156,27 @@ func (c *Compactor) whole(ctx context.Context, w whole, options []Option) (chat.
 	}
 	t, fit := edit.Reapply(w.messages, known.rounds)
 	known.rounds = fit
-	s := c.begin(cmp.Or(w.id, unnamed), known.secrets)
-	u := known.usage(&s.cfg, t, s.cfg.toolTokens(w.tools))
+	s := c.startSession(cmp.Or(w.id, unnamedSession), known.secrets)
+	u := known.countUsage(&s.cfg, t, s.cfg.toolTokens(w.tools))
 	cause, against := w.due(u)
 	report := Report{Picked: levels.LayerName, Before: u.Tokens, After: u.Tokens, Usage: u, FirstChanged: -1, Reason: against}
-	s.tellEstimate(u)
+	s.emitEstimate(u)
 	if report.Reason != "" {
-		s.tellDecision(report, nil)
+		s.emitDecision(report, nil)
 		s.tellFaults(&report)
 		return t, report, nil
 	}
-	return c.compactWhole(ctx, s, w, known, t, cause, report)
+	return c.runHistoryRound(ctx, s, w, known, t, cause, report)
 }
 
-// replayed returns what is known of an id. Without one nothing is, and requests
+// resentHistoryOf returns what is known of an id. Without one nothing is, and requests
 // do not wait for each other.
-func (c *Compactor) replayed(id string) *replayed {
+func (c *Compactor) resentHistoryOf(id string) *resentHistory {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	known := c.replays[id]
 	if known == nil {
-		known = &replayed{turn: make(chan struct{}, 1), secrets: c.cfg.Redact.Known()}
+		known = &resentHistory{turn: make(chan struct{}, 1), secrets: c.cfg.Redact.Known()}
 		if id != "" {
 			known.sizes = make(map[uint64]int)
 			c.replays[id] = known
@@ -185,35 +185,35 @@ func (c *Compactor) replayed(id string) *replayed {
 	return known
 }
 
-// compactWhole makes a round on t, what earlier rounds have left of w.messages,
+// runHistoryRound makes a round on t, what earlier rounds have left of w.messages,
 // with s, a session of its own.
-func (c *Compactor) compactWhole(ctx context.Context, s *Session, w whole, known *replayed, t chat.Transcript, cause string, report Report) (chat.Transcript, Report, error) {
+func (c *Compactor) runHistoryRound(ctx context.Context, s *Session, w fullHistory, known *resentHistory, t chat.Transcript, cause string, report Report) (chat.Transcript, Report, error) {
 	conv := newConversation(s.cfg)
 	for _, e := range s.cfg.measured(t) {
-		conv.add(e)
+		conv.addMessage(e)
 	}
 	conv.tools = report.Usage.Tools
 	s.steps, s.t, s.summary = known.steps, conv, conv.summaryNumber()
 	s.models, s.unkept = known.models, known.unkept
 	if len(known.rounds) > 0 {
-		s.learn(w.messages) // the replayed ones may have lost what tells a secret
+		s.learnSecrets(w.messages) // the replayed ones may have lost what tells a secret
 	}
 	r := s.newRound(conv.snapshot(), cause)
 	r.note = strings.ToValidUTF8(w.note, "\uFFFD")
 	r.added = len(w.messages)
-	err := s.make(ctx, r, &report, true, r.layers)
+	err := s.planAndCommit(ctx, r, &report, true, r.compactToLayers)
 	known.models, known.unkept, known.steps = s.models, s.unkept, s.steps
 	s.tellFaults(&report)
 	if !report.Compacted() {
 		return t, report, err
 	}
 	if w.id != "" {
-		if made, ok := edit.NewRewrite(t, r.before.messages, r.edits().Steps); ok {
+		if made, ok := edit.NewRewrite(t, r.before.messages, r.roundEdits().Steps); ok {
 			known.rounds = append(known.rounds, made)
 		}
 	}
 	return s.Messages(), report, err
 }
 
-// unnamed is the archive's name for conversations without an id.
-const unnamed = "preflight"
+// unnamedSession is the archive's name for conversations without an id.
+const unnamedSession = "preflight"

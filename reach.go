@@ -16,15 +16,15 @@ func (r *round) plan(ctx context.Context, levels func(context.Context) error) er
 	if err := levels(ctx); err != nil {
 		return err
 	}
-	hidden, shown := r.unshown(r.removed())
+	hidden, shown := r.unshown(r.removedEntries())
 	if len(hidden) == 0 || len(shown) > 0 {
 		return nil
 	}
-	if room := r.limit() - mostShown; r.fits() && r.t.total() > room {
+	if room := r.localLimit() - mostShown; r.fitsBudget() && r.t.totalTokens() > room {
 		if err := r.fitWithin(room); err != nil { // which may show an id
 			return err
 		}
-		if hidden, shown = r.unshown(r.removed()); len(shown) > 0 {
+		if hidden, shown = r.unshown(r.removedEntries()); len(shown) > 0 {
 			return nil
 		}
 	}
@@ -44,27 +44,27 @@ func (r *round) show(hidden []archive.Entry) error {
 		count += len(e.Messages)
 	}
 	last := r.steps[len(r.steps)-1]
-	mask := allHolds
-	if last.level == levels.FitName {
+	mask := allProtections
+	if last.level == levels.TruncateName {
 		mask = memory.Protected
 	}
 	if !slices.ContainsFunc(r.t.messages, edit.Speaks) {
 		mask &^= memory.Unread | memory.Open // no marker may stand: nobody knows who speaks first
 	}
 	from := max(0, edit.FirstChanged(r.before.messages, r.t.messages))
-	s := step{level: last.level, grows: true, began: r.cfg.Now()}
+	s := levelStep{level: last.level, grows: true, began: r.cfg.Now()}
 	s.edits = levels.Show(r.view, from, mask, count, hidden[0].ID)
-	t, fits, made := r.t, r.fits(), len(r.steps)
-	if err := r.apply(s, mask); err != nil {
+	t, fits, made := r.t, r.fitsBudget(), len(r.steps)
+	if err := r.applyStep(s, mask); err != nil {
 		return err
 	}
 	switch {
-	case r.t.total() >= r.before.total():
+	case r.t.totalTokens() >= r.before.totalTokens():
 		r.steps = nil
-		r.stand(r.before)
-	case fits && !r.fits():
+		r.setConversation(r.before)
+	case fits && !r.fitsBudget():
 		r.steps = r.steps[:made]
-		r.stand(t)
+		r.setConversation(t)
 	}
 	return nil
 }
@@ -73,7 +73,7 @@ func (r *round) show(hidden []archive.Entry) error {
 // id that the conversation does not show is listed below the nearest one that
 // it shows.
 func (r *round) entries() []archive.Entry {
-	entries := r.removed()
+	entries := r.removedEntries()
 	hidden, shown := r.unshown(entries)
 	if len(shown) == 0 {
 		for _, h := range hidden {

@@ -40,7 +40,7 @@ func (s *Session) Record(f Recorder) error {
 		if err := written(writing, func() error { return f.Load(all) }); err != nil {
 			return fmt.Errorf("record session: %w", err)
 		}
-		s.unrecorded() // f has not seen the rounds so far
+		s.markUnrecorded() // f has not seen the rounds so far
 	}
 	s.recorder, s.writing, s.missed, s.unsure = f, writing, nil, false
 	return nil
@@ -83,21 +83,21 @@ func (s *Session) tellAnew() (told bool, err error) {
 		return false, err
 	}
 	s.missed, s.unsure = nil, false
-	s.unrecorded()
+	s.markUnrecorded()
 	return true, nil
 }
 
-// unrecorded marks the rounds that can be undone as not in the record.
-func (s *Session) unrecorded() {
+// markUnrecorded marks the rounds that can be undone as not in the record.
+func (s *Session) markUnrecorded() {
 	for i := range s.rounds {
 		s.rounds[i].recorded = false
 	}
 }
 
-// record has the recorder, if there is one, write, and before that what it has
+// writeRecord has the recorder, if there is one, write, and before that what it has
 // missed. Its caller holds the lock, so that records have the order of what
 // they tell. Where it fails, what it was to tell must not happen.
-func (s *Session) record(write func(Recorder) error) error {
+func (s *Session) writeRecord(write func(Recorder) error) error {
 	if s.recorder == nil {
 		return nil
 	}
@@ -143,7 +143,7 @@ func (s *Session) tellRestorations(report *Report) {
 	s.restored = nil
 	s.mu.Unlock()
 	for _, r := range restored {
-		s.tellWarning(report, r.String())
+		s.addWarning(report, r.String())
 	}
 }
 
@@ -157,9 +157,9 @@ func (s *Session) writeMissed() error {
 	defer s.noteRestorations()
 	switch err := s.recordMissed(); {
 	case err != nil && s.unsure:
-		return fmt.Errorf("session %q: nobody knows which of the newest messages are on disk: %w", s.id, s.cfg.shown(err))
+		return fmt.Errorf("session %q: nobody knows which of the newest messages are on disk: %w", s.id, s.cfg.redactError(err))
 	case err != nil:
-		return fmt.Errorf("session %q: %d changes are not on disk, the newest messages among them: %w", s.id, len(s.missed), s.cfg.shown(err))
+		return fmt.Errorf("session %q: %d changes are not on disk, the newest messages among them: %w", s.id, len(s.missed), s.cfg.redactError(err))
 	}
 	return nil
 }
@@ -170,7 +170,7 @@ func (s *Session) recordDone(write func(Recorder) error) error {
 	if told, err := s.tellAnew(); told || err != nil {
 		return err // what has happened is in what is told anew
 	}
-	err := s.record(write)
+	err := s.writeRecord(write)
 	if err != nil && !s.unsure {
 		s.missed = append(s.missed, write)
 	}
@@ -192,10 +192,10 @@ func (c *Compactor) Resume(ctx context.Context, st archive.State) (*Session, err
 	if err != nil {
 		return nil, fmt.Errorf("resume session %q: %w", id, err)
 	}
-	s := c.begin(id, nil)
+	s := c.startSession(id, nil)
 	s.resumed = true
 	for _, e := range s.cfg.measured(st.Messages) {
-		s.t.add(e)
+		s.t.addMessage(e)
 	}
 	s.t.added = max(s.t.added, st.Added)
 	if st.Since >= 0 {
@@ -208,7 +208,7 @@ func (c *Compactor) Resume(ctx context.Context, st archive.State) (*Session, err
 		}
 	}
 	s.summary = s.t.summaryNumber()
-	s.resumeWaits(st)
+	s.restoreWaits(st)
 	if s.rounds, err = s.standing(st); err != nil {
 		return nil, fmt.Errorf("resume session %q: %w", id, err)
 	}
@@ -230,7 +230,7 @@ func (c *Compactor) Resume(ctx context.Context, st archive.State) (*Session, err
 // that are older than the file.
 func (s *Session) reserveUsed(ctx context.Context, st archive.State, infos []archive.StepInfo) {
 	for _, id := range st.IDs {
-		s.t.ids.add(id)
+		s.t.ids.addID(id)
 	}
 	told := make(map[int]bool, len(st.Steps))
 	for _, n := range st.Steps {
@@ -241,17 +241,17 @@ func (s *Session) reserveUsed(ctx context.Context, st archive.State, infos []arc
 			continue
 		}
 		if step, err := s.cfg.Archive.Get(ctx, s.id, info.Number); err == nil { // else it has ids that nobody can read
-			s.t.reserve(step.Before)
+			s.t.reserveIDs(step.Before)
 		}
 	}
 }
 
-// resumeWaits has the levels wait that waited when the session ended.
-func (s *Session) resumeWaits(st archive.State) {
+// restoreWaits has the levels wait that waited when the session ended.
+func (s *Session) restoreWaits(st archive.State) {
 	for _, w := range st.Waiting {
 		planned := newConversation(s.cfg)
 		for i, m := range s.t.messages[:min(w.Seen, len(s.t.messages))] {
-			planned.push(entry{message: m, size: s.t.sizes[i]}, files.Facts{})
+			planned.appendEntry(measuredMessage{message: m, size: s.t.sizes[i]}, files.Scan{})
 		}
 		s.wait[levels.Name(w.Level)] = waitingSince(&planned, w.Reason)
 	}
@@ -270,8 +270,8 @@ func (s *Session) standing(st archive.State) ([]done, error) {
 			return nil, fmt.Errorf("round %d cannot be taken back", r.Number)
 		}
 		after := r.Edits.Seen + len(t) - len(before)
-		s.t.reserve(before)
-		s.learn(before)
+		s.t.reserveIDs(before)
+		s.learnSecrets(before)
 		rounds[i] = s.cfg.newDone(r.Number, before[:r.Edits.Seen], t[:after], nil)
 		t = before
 	}

@@ -11,10 +11,10 @@ import (
 	"github.com/tiercompact/tiercompact/trace"
 )
 
-// guarded returns the settings of one session, of which archive and sink are
+// withRedaction returns the settings of one session, of which archive and sink are
 // given redacted texts. What the session has seen to be a secret is taken out of
 // all that leaves it, also where only a part of its surroundings is left.
-func (cfg settings) guarded() settings {
+func (cfg settings) withRedaction() settings {
 	cfg.faults = new(faults)
 	cfg.guardCallbacks()
 	cfg.Trace = cfg.guardSink(cfg.Trace)
@@ -68,9 +68,9 @@ func (cfg *settings) archived() trace.Sink {
 	}
 }
 
-// learn has the session know the secrets in messages before a round takes them
+// learnSecrets has the session know the secrets in messages before a round takes them
 // apart.
-func (s *Session) learn(messages chat.Transcript) {
+func (s *Session) learnSecrets(messages chat.Transcript) {
 	if s.cfg.known == nil {
 		return
 	}
@@ -85,8 +85,8 @@ func (s *Session) learn(messages chat.Transcript) {
 	}
 }
 
-// clean returns text as it may leave the session.
-func (cfg *settings) clean(text string) string {
+// redactText returns text as it may leave the session.
+func (cfg *settings) redactText(text string) string {
 	if cfg.known == nil {
 		return text
 	}
@@ -103,29 +103,29 @@ func (cfg *settings) nameless() func(string) string {
 	return func(text string) string { return strings.ReplaceAll(secrets(text), redact.Mark, " ") }
 }
 
-// shown returns err as it may be shown: what its text quotes is redacted.
-func (cfg *settings) shown(err error) error {
+// redactError returns err as it may be shown: what its text quotes is redacted.
+func (cfg *settings) redactError(err error) error {
 	if err == nil {
 		return nil
 	}
-	if text := cfg.clean(err.Error()); text != err.Error() {
-		return shownError{err, text}
+	if text := cfg.redactText(err.Error()); text != err.Error() {
+		return redactedError{err, text}
 	}
 	return err
 }
 
-// A shownError is an error under another text.
-type shownError struct {
+// A redactedError is an error under another text.
+type redactedError struct {
 	cause error
 	text  string
 }
 
-func (e shownError) Error() string { return e.text }
-func (e shownError) Unwrap() error { return e.cause }
+func (e redactedError) Error() string { return e.text }
+func (e redactedError) Unwrap() error { return e.cause }
 
-// prompts returns what is made of texts for models, nil for nothing. Where the
+// promptRedactor returns what is made of texts for models, nil for nothing. Where the
 // redactor fails, it panics: no model is given what was not redacted.
-func (cfg *settings) prompts() func(string) string {
+func (cfg *settings) promptRedactor() func(string) string {
 	if !cfg.RedactPrompts {
 		return nil
 	}

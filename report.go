@@ -111,39 +111,39 @@ type Edit struct {
 	After  int            `json:"after"`
 }
 
-// report fills in what the round did.
-func (r *round) report(report *Report, number int) {
+// fillReport fills in what the round did.
+func (r *round) fillReport(report *Report, number int) {
 	report.Reason, report.Step, report.Kept = "", number, r.kept
-	report.After = r.size()
+	report.After = r.currentTokens()
 	for _, st := range r.steps {
 		if n := len(report.Applied); n > 0 && report.Applied[n-1].Level == st.level {
 			report.Applied[n-1].After = st.to
 			report.Applied[n-1].Took += st.ended.Sub(st.began)
 		} else {
-			report.Applied = append(report.Applied, st.applied())
+			report.Applied = append(report.Applied, st.appliedLevel())
 		}
-		report.Edits = append(report.Edits, st.reported(r.cfg)...)
+		report.Edits = append(report.Edits, st.reportedEdits(r.cfg)...)
 	}
 	report.FirstChanged = edit.FirstChanged(r.before.messages, r.t.messages)
 	if report.FirstChanged >= 0 {
 		for _, n := range r.t.sizes[report.FirstChanged:] {
 			report.Prefill += n
 		}
-		report.Prefill = r.tokens(report.Prefill)
+		report.Prefill = r.serverTokens(report.Prefill)
 	}
 }
 
-func (st *step) applied() Applied {
+func (st *levelStep) appliedLevel() Applied {
 	return Applied{
 		Level: st.level, Before: st.from, After: st.to, Engine: st.engine, Why: st.why, Fallback: st.fallback,
 		Attempts: st.attempts, Removed: st.removed, Took: st.ended.Sub(st.began),
 	}
 }
 
-func (st *step) reported(cfg *settings) []Edit {
+func (st *levelStep) reportedEdits(cfg *settings) []Edit {
 	out := make([]Edit, 0, len(st.edits))
 	for k, e := range st.edits {
-		x := Edit{Level: st.level, Start: e.Start, End: e.End, New: e.New, Put: len(e.New), Why: cfg.clean(e.Why), Recall: recallID(e)}
+		x := Edit{Level: st.level, Start: e.Start, End: e.End, New: e.New, Put: len(e.New), Why: cfg.redactText(e.Why), Recall: recallID(e)}
 		for i := e.Start; i < e.End; i++ {
 			x.IDs = append(x.IDs, st.before.messages[i].ID)
 			x.Before += st.before.sizes[i]

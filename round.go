@@ -23,7 +23,7 @@ type round struct {
 	t       conversation            // as it stands
 	view    levels.View             // of t
 	was     map[string]chat.Message // by id: what was rewritten, as it was
-	steps   []step
+	steps   []levelStep
 	number  int                      // of the next session summary
 	step    int                      // number that the archive will have for it
 	given   func(recall string) bool // reports the recall ids of earlier rounds
@@ -44,8 +44,8 @@ type round struct {
 	little   bool   // a summary was not asked for: it would free too little
 }
 
-// A step is one application of edits.
-type step struct {
+// A levelStep is one application of edits.
+type levelStep struct {
 	level            levels.Name
 	before           conversation
 	edits            []edit.Edit
@@ -63,120 +63,120 @@ type step struct {
 
 func newRound(cfg *settings, t conversation, ratio float64, summaries, steps int) *round {
 	r := &round{cfg: cfg, ratio: ratio, before: t, was: make(map[string]chat.Message), number: summaries + 1, step: steps + 1, given: t.recalls.has, began: cfg.Now()}
-	r.stand(t)
+	r.setConversation(t)
 	return r
 }
 
-func (r *round) stand(t conversation) {
+func (r *round) setConversation(t conversation) {
 	r.t = t
-	r.view = t.view(r.cfg, r.was)
+	r.view = t.levelView(r.cfg, r.was)
 	r.view.Step, r.view.Taken = r.step, r.given
 }
 
-// tokens returns what a count made here is for the server.
-func (r *round) tokens(counted int) int { return int(math.Ceil(float64(counted) * r.ratio)) }
+// serverTokens returns what a count made here is for the server.
+func (r *round) serverTokens(counted int) int { return int(math.Ceil(float64(counted) * r.ratio)) }
 
-// counted is the reverse: the most that may be counted here for so many tokens.
-func (r *round) counted(tokens int) int { return int(float64(tokens) / r.ratio) }
+// localTokens is the reverse: the most that may be counted here for so many tokens.
+func (r *round) localTokens(tokens int) int { return int(float64(tokens) / r.ratio) }
 
-func (r *round) size() int  { return r.tokens(r.t.total()) }
-func (r *round) limit() int { return r.counted(r.cfg.budget.Limit()) }
-func (r *round) fits() bool { return r.t.total() <= r.limit() }
+func (r *round) currentTokens() int { return r.serverTokens(r.t.totalTokens()) }
+func (r *round) localLimit() int    { return r.localTokens(r.cfg.budget.Limit()) }
+func (r *round) fitsBudget() bool   { return r.t.totalTokens() <= r.localLimit() }
 
 // belowSoft reports whether usage is below the soft threshold.
 func (r *round) belowSoft() bool {
-	return float64(r.size())/float64(r.cfg.Window) < r.cfg.Thresholds.Soft
+	return float64(r.currentTokens())/float64(r.cfg.Window) < r.cfg.Thresholds.Soft
 }
 
-// run has the levels take their turn: the picked one (under cascade soft
+// planRound has the levels take their turn: the picked one (under cascade soft
 // first), then emergency and fit as long as the budget is exceeded.
-func (r *round) run(ctx context.Context, d decision) error {
-	r.noModel = r.hopeless()
+func (r *round) planRound(ctx context.Context, d decision) error {
+	r.noModel = r.hopelessReason()
 	picked := d.picked
-	if r.rebuilds() && r.cfg.Level == "" && !r.fits() {
+	if r.refillsFiles() && r.cfg.Level == "" && !r.fitsBudget() {
 		picked = levels.Emergency
 	}
 	if r.softFirst(picked, d) {
-		if err := r.soft(ctx, levels.SoftName, false); err != nil {
+		if err := r.planSoft(ctx, levels.SoftName, false); err != nil {
 			return err
 		}
-		if r.belowSoft() && r.fits() {
+		if r.belowSoft() && r.fitsBudget() {
 			return nil
 		}
 	}
-	if err := r.level(ctx, picked, d); err != nil {
+	if err := r.planLevel(ctx, picked, d); err != nil {
 		return err
 	}
-	if !r.fits() && picked != levels.Emergency {
-		if err := r.emergency(ctx, d); err != nil {
+	if !r.fitsBudget() && picked != levels.Emergency {
+		if err := r.planEmergency(ctx, d); err != nil {
 			return err
 		}
 	}
-	return r.fit()
+	return r.truncateToBudget()
 }
 
-// rebuilds reports whether a round fills the conversation up again with what the
+// refillsFiles reports whether a round fills the conversation up again with what the
 // work is at, whatever its level: outlines grow, and emergency takes parts of
 // files from the whole ones. Only rounds that are rare may; with the other
 // presets a summary alone holds parts.
-func (r *round) rebuilds() bool { return r.cfg.Fill > 0 && r.cfg.Preset == Steady }
+func (r *round) refillsFiles() bool { return r.cfg.Fill > 0 && r.cfg.Preset == Steady }
 
 // softFirst reports whether soft is tried before a stronger level. A summary
 // that holds parts of files takes them from the whole files.
 func (r *round) softFirst(picked levels.Name, d decision) bool {
 	return r.cfg.Escalation == Cascade && r.cfg.Level == "" && !d.summary &&
-		levels.Stronger(picked, levels.SoftName) && (picked != levels.Emergency || !r.rebuilds())
+		levels.Stronger(picked, levels.SoftName) && (picked != levels.Emergency || !r.refillsFiles())
 }
 
-// hopeless returns why no model is to be asked: the floor is over the budget, or
+// hopelessReason returns why no model is to be asked: the floor is over the budget, or
 // what comes of it may not be kept.
-func (r *round) hopeless() string {
+func (r *round) hopelessReason() string {
 	if r.unsure != "" {
 		return r.unsure
 	}
-	if levels.Floor(r.view, r.limit()) <= r.limit() {
+	if levels.Floor(r.view, r.localLimit()) <= r.localLimit() {
 		return ""
 	}
 	return "what cannot leave the conversation is over the budget: no model can help"
 }
 
-func (r *round) level(ctx context.Context, name levels.Name, d decision) error {
+func (r *round) planLevel(ctx context.Context, name levels.Name, d decision) error {
 	switch name {
 	case levels.SoftName:
-		return r.soft(ctx, levels.SoftName, false)
+		return r.planSoft(ctx, levels.SoftName, false)
 	case levels.HardName:
-		return r.hard(ctx)
+		return r.planHard(ctx)
 	case levels.Emergency:
-		return r.emergency(ctx, d)
+		return r.planEmergency(ctx, d)
 	}
 	return nil
 }
 
-// soft compresses stale files, or with all every file, as a part of level.
-func (r *round) soft(ctx context.Context, level levels.Name, all bool) error {
-	s := step{level: level, began: r.cfg.Now()}
+// planSoft compresses stale files, or with all every file, as a part of level.
+func (r *round) planSoft(ctx context.Context, level levels.Name, all bool) error {
+	s := levelStep{level: level, began: r.cfg.Now()}
 	soft := levels.Soft{StaleAfter: r.cfg.StaleAfter, All: all}
 	var err error
-	if r.rebuilds() && !all {
-		s.edits, err = soft.Fill(ctx, r.view, r.target())
+	if r.refillsFiles() && !all {
+		s.edits, err = soft.Fill(ctx, r.view, r.fillTarget())
 	} else {
 		s.edits, err = soft.Plan(ctx, r.view)
 	}
 	if err != nil {
 		return err
 	}
-	return r.apply(s, allHolds)
+	return r.applyStep(s, allProtections)
 }
 
-func (r *round) hard(ctx context.Context) error {
-	s := step{level: levels.HardName, began: r.cfg.Now()}
+func (r *round) planHard(ctx context.Context) error {
+	s := levelStep{level: levels.HardName, began: r.cfg.Now()}
 	ranker := levels.Ranker{
 		Ranking: r.cfg.Ranking, Embedder: r.cfg.Embedder, Name: r.cfg.EmbedderName,
-		Weights: r.cfg.weights, Deadline: r.cfg.RankDeadline, Query: r.cfg.Query, Redact: r.cfg.prompts(),
+		Weights: r.cfg.weights, Deadline: r.cfg.RankDeadline, Query: r.cfg.Query, Redact: r.cfg.promptRedactor(),
 	}
 	s.why = r.cfg.EmbedderWhy
 	if r.cfg.Embedder != nil {
-		if without := cmp.Or(r.noModel, r.leftOut(r.models.ranking, r.cfg.EmbedderName)); without != "" {
+		if without := cmp.Or(r.noModel, r.modelSkipReason(r.models.ranking, r.cfg.EmbedderName)); without != "" {
 			ranker.Embedder, s.why = nil, without
 		}
 	}
@@ -185,11 +185,11 @@ func (r *round) hard(ctx context.Context) error {
 		return err
 	}
 	if ranker.Embedder != nil {
-		r.models.ranking = r.models.ranking.after(scores.Fallback != "", r.added)
+		r.models.ranking = r.models.ranking.afterCall(scores.Fallback != "", r.added)
 	}
-	hard := levels.Hard{Ledger: r.ledger()}
+	hard := levels.Hard{Ledger: r.ledgerTokens()}
 	if r.cfg.HardUntil == UntilSoft {
-		hard.Target = r.counted(int(r.cfg.Thresholds.Soft * float64(r.cfg.Window)))
+		hard.Target = r.localTokens(int(r.cfg.Thresholds.Soft * float64(r.cfg.Window)))
 	}
 	s.edits = hard.Plan(r.view, scores.Of)
 	s.engine = scores.Engine
@@ -197,32 +197,32 @@ func (r *round) hard(ctx context.Context) error {
 		s.fallback, s.why = scores.Engine, scores.Fallback
 		s.attempts = []Attempt{{r.cfg.EmbedderName, scores.Fallback, scores.Engine}}
 	}
-	return r.apply(s, allHolds)
+	return r.applyStep(s, allProtections)
 }
 
-// ledger returns the tokens for names that would be lost.
-func (r *round) ledger() int {
-	if r.rebuilds() {
+// ledgerTokens returns the tokens for names that would be lost.
+func (r *round) ledgerTokens() int {
+	if r.refillsFiles() {
 		return r.cfg.Window * 10 / 100
 	}
 	return r.cfg.Window * 8 / 100
 }
 
-// emergency puts one summary in the place of all but the newest messages, and
+// planEmergency puts one summary in the place of all but the newest messages, and
 // compresses the files in what is left, unless the round rebuilds what the work
 // is at.
-func (r *round) emergency(ctx context.Context, d decision) error {
+func (r *round) planEmergency(ctx context.Context, d decision) error {
 	cut := levels.EmergencyCut(r.view, r.keepLast(), r.cfg.SummaryRole)
-	if err := r.fold(ctx, cut, levels.Emergency, d.over || d.summary); err != nil || d.summary || r.rebuilds() {
+	if err := r.summarizeRange(ctx, cut, levels.Emergency, d.over || d.summary); err != nil || d.summary || r.refillsFiles() {
 		return err
 	}
-	return r.soft(ctx, levels.Emergency, true)
+	return r.planSoft(ctx, levels.Emergency, true)
 }
 
 // keepLast returns how many of the newest messages emergency keeps.
 func (r *round) keepLast() int {
 	n, sum := 0, 0
-	most := r.counted(int(r.cfg.KeepShare * float64(r.cfg.Window)))
+	most := r.localTokens(int(r.cfg.KeepShare * float64(r.cfg.Window)))
 	for i := len(r.t.sizes) - 1; i >= 0; i-- {
 		if sum += r.t.sizes[i]; sum > most {
 			break
@@ -235,25 +235,25 @@ func (r *round) keepLast() int {
 	return max(n, r.cfg.KeepLast)
 }
 
-// fit is the last resort where the budget is still exceeded.
-func (r *round) fit() error {
-	if r.fits() {
+// truncateToBudget is the last resort where the budget is still exceeded.
+func (r *round) truncateToBudget() error {
+	if r.fitsBudget() {
 		return nil
 	}
-	return r.fitWithin(r.limit())
+	return r.fitWithin(r.localLimit())
 }
 
 func (r *round) fitWithin(limit int) error {
-	s := step{level: levels.FitName, began: r.cfg.Now()}
-	s.edits = levels.Fit(r.view, limit)
-	return r.apply(s, memory.Protected)
+	s := levelStep{level: levels.TruncateName, began: r.cfg.Now()}
+	s.edits = levels.Truncate(r.view, limit)
+	return r.applyStep(s, memory.Protected)
 }
 
-const allHolds = memory.Protected | memory.First | memory.Session | memory.Open | memory.Unread | memory.Latest | memory.Correction
+const allProtections = memory.Protected | memory.First | memory.Session | memory.Open | memory.Unread | memory.Latest | memory.Correction
 
-// shown returns s with what it says of models as it may be shown: a server may
+// redactStep returns s with what it says of models as it may be shown: a server may
 // quote in an error what it was sent.
-func (s step) shown(redact func(string) string) step {
+func (s levelStep) redactStep(redact func(string) string) levelStep {
 	s.why = redact(s.why)
 	for i := range s.attempts {
 		s.attempts[i].Reason = redact(s.attempts[i].Reason)
@@ -261,14 +261,14 @@ func (s step) shown(redact func(string) string) step {
 	return s
 }
 
-// apply makes the edits of a step on the conversation as it stands. A step that
+// applyStep makes the edits of a step on the conversation as it stands. A step that
 // would not shrink it is not made.
-func (r *round) apply(s step, mask memory.Hold) error {
+func (r *round) applyStep(s levelStep, mask memory.Protection) error {
 	if len(s.edits) == 0 {
 		return nil
 	}
-	s = s.shown(r.cfg.clean)
-	holds := r.view.Holds
+	s = s.redactStep(r.cfg.redactText)
+	holds := r.view.Protections
 	edits, err := edit.Separate(r.t.messages, s.edits, r.view.Separator(s.level))
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.level, err)
@@ -282,18 +282,18 @@ func (r *round) apply(s step, mask memory.Hold) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.level, err)
 	}
-	next := r.t.rewritten(&r.cfg.counters, after)
-	if !s.grows && next.total() >= r.t.total() {
+	next := r.t.withMessages(&r.cfg.counters, after)
+	if !s.grows && next.totalTokens() >= r.t.totalTokens() {
 		return nil
 	}
-	s.before, s.edits, s.from, s.to, s.ended = r.t, edits, r.size(), r.tokens(next.total()), r.cfg.Now()
+	s.before, s.edits, s.from, s.to, s.ended = r.t, edits, r.currentTokens(), r.serverTokens(next.totalTokens()), r.cfg.Now()
 	for _, e := range edits {
 		put := 0
 		for _, m := range e.New {
 			put += r.cfg.countMessage(m)
 		}
 		s.after = append(s.after, put)
-		for _, m := range replaced(r.t.messages[e.Start:e.End], e.New) {
+		for _, m := range replacedMessages(r.t.messages[e.Start:e.End], e.New) {
 			if _, known := r.was[m.ID]; !known {
 				r.was[m.ID] = m
 			}
@@ -303,12 +303,12 @@ func (r *round) apply(s step, mask memory.Hold) error {
 		r.number++
 	}
 	r.steps = append(r.steps, s)
-	r.stand(next)
+	r.setConversation(next)
 	return nil
 }
 
-// tooLittle reports whether a gain is below the least that a round within the
+// belowMinGain reports whether a gain is below the least that a round within the
 // budget must free.
-func (r *round) tooLittle(gain int) bool {
-	return float64(r.tokens(gain)) < r.cfg.MinGain*float64(r.cfg.Window)
+func (r *round) belowMinGain(gain int) bool {
+	return float64(r.serverTokens(gain)) < r.cfg.MinGain*float64(r.cfg.Window)
 }

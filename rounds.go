@@ -178,9 +178,9 @@ func (cfg *settings) firstRoundAfter(ctx context.Context, session string, rounds
 			return 0, err
 		}
 		switch {
-		case position(before, id) >= 0:
+		case messageIndex(before, id) >= 0:
 			first = i
-		case first < len(rounds) || position(now, id) >= 0:
+		case first < len(rounds) || messageIndex(now, id) >= 0:
 			return first, nil // it was added since
 		}
 		now = slices.Concat(before, now[rounds[i].after:])

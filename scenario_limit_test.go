@@ -174,7 +174,7 @@ func TestInsufficientBudgetNamesItsFallback(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := told[trace.Error](*heard)
-	if len(got) != 1 || got[0].ErrorType != "insufficient_budget" || got[0].Fallback != string(levels.FitName) {
+	if len(got) != 1 || got[0].ErrorType != "insufficient_budget" || got[0].Fallback != string(levels.TruncateName) {
 		t.Errorf("told %+v", got)
 	}
 }

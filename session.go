@@ -25,7 +25,7 @@ type Session struct {
 	t        conversation
 	tools    []byte
 	gate     cooldown.State
-	wait     map[levels.Name]waiting
+	wait     map[levels.Name]levelWait
 	cal      tokens.Calibration
 	anchor   int // estimated tokens at the last Observe
 	rounds   []done
@@ -46,16 +46,16 @@ type Session struct {
 	resumed  bool
 }
 
-// waiting says since when a level has had nothing to offer.
-type waiting struct {
+// levelWait says since when a level has had nothing to offer.
+type levelWait struct {
 	added  int    // tokens of the conversation then
 	staled int    // tokens older than its newest messages then
 	reason string // why it was put off
 }
 
 func newSession(id string, cfg settings) *Session {
-	cfg = cfg.guarded()
-	return &Session{id: id, cfg: cfg, t: newConversation(cfg), wait: make(map[levels.Name]waiting), cal: cfg.Calibration.Void()}
+	cfg = cfg.withRedaction()
+	return &Session{id: id, cfg: cfg, t: newConversation(cfg), wait: make(map[levels.Name]levelWait), cal: cfg.Calibration.Void()}
 }
 
 // ID returns the id that the session was started with.
@@ -77,20 +77,20 @@ func (s *Session) AddMessage(ctx context.Context, m chat.Message) (Report, error
 		s.mu.Unlock()
 		return Report{FirstChanged: -1}, ErrClosed
 	}
-	id := s.t.add(e)
+	id := s.t.addMessage(e)
 	s.gate = s.gate.Added()
 	added := s.t.messages[len(s.t.messages)-1]
-	s.summary = max(s.summary, numberOf(added))
+	s.summary = max(s.summary, summaryNumberOf(added))
 	err := s.recordDone(func(f Recorder) error { return f.Append(added) })
 	if err != nil {
 		s.mu.Unlock()
 		report := Report{Message: id, FirstChanged: -1}
 		s.tellFaults(&report)
-		return report, s.cfg.shown(err)
+		return report, s.cfg.redactError(err)
 	}
-	d := s.decide()
+	d := s.decideRound()
 	s.mu.Unlock()
-	report, err := s.carryOut(ctx, d)
+	report, err := s.runDecision(ctx, d)
 	report.Message = id
 	s.tellRestorations(&report)
 	return report, err
@@ -103,9 +103,9 @@ func (s *Session) Check(ctx context.Context) (Report, error) {
 		s.mu.Unlock()
 		return Report{FirstChanged: -1}, ErrClosed
 	}
-	d := s.decide()
+	d := s.decideRound()
 	s.mu.Unlock()
-	report, err := s.carryOut(ctx, d)
+	report, err := s.runDecision(ctx, d)
 	s.tellRestorations(&report)
 	return report, err
 }
@@ -127,9 +127,9 @@ func (s *Session) Load(messages []chat.Message) error {
 		return ErrClosed
 	}
 	from := len(s.t.messages)
-	s.t.grow(len(entries))
+	s.t.growCapacity(len(entries))
 	for _, e := range entries {
-		s.t.add(e)
+		s.t.addMessage(e)
 	}
 	s.summary = max(s.summary, s.t.summaryNumber())
 	loaded := s.t.messages[from:len(s.t.messages):len(s.t.messages)]
@@ -148,7 +148,7 @@ func (s *Session) Messages() chat.Transcript {
 func (s *Session) Usage() Usage {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.usage()
+	return s.currentUsage()
 }
 
 // SetTools sets the tool schemas that go with every request, as JSON; they
@@ -168,7 +168,7 @@ func (s *Session) SetWindow(window int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.cfg.summarySet {
-		s.cfg.SummaryMaxTokens = summaryMax(window)
+		s.cfg.SummaryMaxTokens = defaultSummaryMax(window)
 	}
 	s.cfg.Window = window
 	s.cfg.budget = s.cfg.budgetOf(window)
@@ -186,14 +186,14 @@ func (s *Session) Protect(id string) error {
 	if s.busy {
 		return ErrBusy
 	}
-	i := position(s.t.messages, id)
+	i := messageIndex(s.t.messages, id)
 	if i < 0 {
 		return fmt.Errorf("protect message %q: %w", id, ErrNotFound)
 	}
 	if m := s.t.messages[i]; m.IsSummary() || m.State == chat.Marked {
 		return fmt.Errorf("protect message %q, which a compaction has written and a later one replaces: %w", id, ErrNotFound)
 	}
-	s.t.protect(id)
+	s.t.protectMessage(id)
 	m := s.t.messages[i]
 	return s.recordDone(func(f Recorder) error { return f.Set(i, m) })
 }
@@ -207,7 +207,7 @@ func (s *Session) Protect(id string) error {
 // more until [Session.SetTools].
 func (s *Session) Observe(promptTokens int) tokens.Sample {
 	s.mu.Lock()
-	estimate, left := s.t.total(), 0
+	estimate, left := s.t.totalTokens(), 0
 	if s.cal.ToolsLeftOut(estimate, s.t.tools, promptTokens) && !slices.ContainsFunc(s.t.messages, chat.Message.HasCalls) {
 		left = s.t.tools
 	}
@@ -219,7 +219,7 @@ func (s *Session) Observe(promptTokens int) tokens.Sample {
 	}
 	s.mu.Unlock()
 	if sample.Truncated {
-		s.warn("high", sample.Reason, "compact, or raise the server's num_ctx")
+		s.emitWarning("high", sample.Reason, "compact, or raise the server's num_ctx")
 	}
 	return sample
 }
@@ -251,13 +251,13 @@ func (s *Session) Close() error {
 	return s.writeMissed()
 }
 
-// tokens returns the tokens of the conversation as the server would count them.
-func (s *Session) tokens() int { return s.cal.Tokens(s.t.total(), s.anchor) }
+// promptTokens returns the tokens of the conversation as the server would count them.
+func (s *Session) promptTokens() int { return s.cal.Tokens(s.t.totalTokens(), s.anchor) }
 
-func (s *Session) usage() Usage {
+func (s *Session) currentUsage() Usage {
 	u := Usage{
 		System: s.t.system, Developer: s.t.developer, Tools: s.t.tools, Messages: s.t.rest,
-		Tokens: s.tokens(), Window: s.cfg.Window, Budget: s.cfg.budget.Limit(),
+		Tokens: s.promptTokens(), Window: s.cfg.Window, Budget: s.cfg.budget.Limit(),
 	}
 	u.Share = float64(u.Tokens) / float64(u.Window)
 	return u

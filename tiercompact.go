@@ -62,16 +62,16 @@ type Compactor struct {
 	unsafe   sync.Once  // the warning that nothing is redacted
 	mu       sync.Mutex // guards what follows; never held while a session works
 	sessions map[string]*Session
-	replays  map[string]*replayed
+	replays  map[string]*resentHistory
 }
 
 // New returns a compactor, or an error that names the setting at fault.
 func New(cfg Config) (*Compactor, error) {
-	s, err := cfg.settle()
+	s, err := cfg.resolveSettings()
 	if err != nil {
 		return nil, fmt.Errorf("tiercompact: %w", err)
 	}
-	return &Compactor{cfg: s, sessions: make(map[string]*Session), replays: make(map[string]*replayed)}, nil
+	return &Compactor{cfg: s, sessions: make(map[string]*Session), replays: make(map[string]*resentHistory)}, nil
 }
 
 // Session returns the session of an id; the first call for an id starts it. The
@@ -82,21 +82,21 @@ func (c *Compactor) Session(id string) *Session {
 	defer c.mu.Unlock()
 	s := c.sessions[id]
 	if s == nil {
-		s = c.begin(id, nil)
+		s = c.startSession(id, nil)
 		c.sessions[id] = s
 	}
 	return s
 }
 
-// begin returns a new session that knows secrets, nil for none yet. The first
+// startSession returns a new session that knows secrets, nil for none yet. The first
 // one tells that nothing is redacted, where that is so.
-func (c *Compactor) begin(id string, known *redact.Known) *Session {
+func (c *Compactor) startSession(id string, known *redact.Known) *Session {
 	cfg := c.cfg
 	cfg.known = known
 	s := newSession(id, cfg)
 	if c.cfg.NoRedact {
 		c.unsafe.Do(func() {
-			s.warn("high", "redaction is off: archive, events and errors hold what the conversation holds, secrets included", "turn redaction on, or keep them where nobody else reads")
+			s.emitWarning("high", "redaction is off: archive, events and errors hold what the conversation holds, secrets included", "turn redaction on, or keep them where nobody else reads")
 		})
 	}
 	return s

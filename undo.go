@@ -17,27 +17,27 @@ import (
 // since. The cooldown begins. The report warns where usage is over a threshold
 // afterwards. Called again, it reverts the round before.
 func (s *Session) Undo(ctx context.Context) (report Report, err error) {
-	if err := s.occupy(); err != nil {
+	if err := s.markBusy(); err != nil {
 		return Report{FirstChanged: -1}, err
 	}
-	defer s.idle()
+	defer s.markIdle()
 	defer s.tellFaults(&report)
-	report, err = s.undo(ctx)
-	return report, s.cfg.shown(err)
+	report, err = s.undoRound(ctx)
+	return report, s.cfg.redactError(err)
 }
 
-// occupy makes the session busy until idle is called, or returns why the
+// markBusy makes the session busy until idle is called, or returns why the
 // conversation cannot be changed by hand just now.
-func (s *Session) occupy() error {
+func (s *Session) markBusy() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	err := s.editable()
+	err := s.checkEditable()
 	s.busy = s.busy || err == nil
 	return err
 }
 
-// editable returns why the conversation cannot be changed by hand just now.
-func (s *Session) editable() error {
+// checkEditable returns why the conversation cannot be changed by hand just now.
+func (s *Session) checkEditable() error {
 	if s.closed {
 		return ErrClosed
 	}
@@ -47,11 +47,11 @@ func (s *Session) editable() error {
 	return nil
 }
 
-// undo is Undo. Its caller has made the session busy, and does not hold the
+// undoRound is Undo. Its caller has made the session busy, and does not hold the
 // lock: messages may come while the archive is written.
-func (s *Session) undo(ctx context.Context) (Report, error) {
+func (s *Session) undoRound(ctx context.Context) (Report, error) {
 	s.mu.Lock()
-	report := Report{FirstChanged: -1, Before: s.tokens()}
+	report := Report{FirstChanged: -1, Before: s.promptTokens()}
 	if len(s.rounds) == 0 {
 		s.mu.Unlock()
 		return report, ErrNothingToUndo
@@ -66,25 +66,25 @@ func (s *Session) undo(ctx context.Context) (Report, error) {
 	if err != nil {
 		return report, err
 	}
-	number, err := put(ctx, s.cfg.Archive, s.cfg.ArchiveDeadline, step)
+	number, err := archiveStep(ctx, s.cfg.Archive, s.cfg.ArchiveDeadline, step)
 	if err != nil {
 		return report, fmt.Errorf("archive undo of round %d: %w", undoes, err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.steps = number
-	err = s.takeBack(before, step.Time, &report)
+	err = s.restorePrevious(before, step.Time, &report)
 	return report, err
 }
 
-// takeBack puts before, the conversation before the newest round, in the place of
+// restorePrevious puts before, the conversation before the newest round, in the place of
 // what that left, and fills the report. Its caller holds the lock.
-func (s *Session) takeBack(before chat.Transcript, at time.Time, report *Report) error {
+func (s *Session) restorePrevious(before chat.Transcript, at time.Time, report *Report) error {
 	if _, err := s.tellAnew(); err != nil {
 		return err
 	}
 	last := s.rounds[len(s.rounds)-1]
-	err := s.record(func(f Recorder) error {
+	err := s.writeRecord(func(f Recorder) error {
 		if last.recorded {
 			err := f.Undo(at)
 			if !errors.Is(err, archive.ErrNotFound) {
@@ -107,9 +107,9 @@ func (s *Session) takeBack(before chat.Transcript, at time.Time, report *Report)
 	s.cal, s.anchor = s.cal.Void(), 0
 	s.summary = s.t.summaryNumber()
 	clear(s.wait)
-	report.Step, report.Usage = last.step, s.usage()
+	report.Step, report.Usage = last.step, s.currentUsage()
 	report.After = report.Usage.Tokens
-	if picked, _ := s.pick(report.Usage); picked != "none" {
+	if picked, _ := s.pickLevel(report.Usage); picked != "none" {
 		report.Warnings = append(report.Warnings, fmt.Sprintf("usage is %.0f %% again: the next check after the cooldown may compact", 100*report.Usage.Share))
 	}
 	return nil
@@ -118,7 +118,7 @@ func (s *Session) takeBack(before chat.Transcript, at time.Time, report *Report)
 // rewritten returns the conversation with other messages. Its caller holds the
 // lock.
 func (s *Session) rewritten(messages chat.Transcript) conversation {
-	return count(&s.cfg, func(own *counters) conversation { return s.t.rewritten(own, messages) })
+	return count(&s.cfg, func(own *counters) conversation { return s.t.withMessages(own, messages) })
 }
 
 // recordUndone records what an undo has brought back: all messages, or where
@@ -145,62 +145,62 @@ func (s *Session) recordUndone(known bool, was chat.Transcript) error {
 // Rewind takes the conversation back to the message of an id: the rounds made
 // after it was added are undone first, then what follows it is removed.
 func (s *Session) Rewind(ctx context.Context, id string) error {
-	if err := s.occupy(); err != nil {
+	if err := s.markBusy(); err != nil {
 		return err
 	}
-	defer s.idle()
+	defer s.markIdle()
 	s.mu.Lock()
-	rounds, now, known := slices.Clone(s.rounds), s.t.snapshot().messages, s.t.ids.has(id)
+	rounds, now, known := slices.Clone(s.rounds), s.t.snapshot().messages, s.t.ids.containsID(id)
 	s.mu.Unlock()
 	if !known {
 		return fmt.Errorf("rewind to message %q: %w", id, ErrNotFound)
 	}
 	first, err := s.cfg.firstRoundAfter(ctx, s.id, rounds, now, id)
 	if err != nil {
-		return s.cfg.shown(err)
+		return s.cfg.redactError(err)
 	}
-	if first == len(rounds) && position(now, id) < 0 {
+	if first == len(rounds) && messageIndex(now, id) < 0 {
 		return fmt.Errorf("rewind to message %q: %w", id, ErrNotFound)
 	}
 	for range len(rounds) - first { // no others are made while the session is busy
-		if _, err := s.undo(ctx); err != nil {
-			return s.cfg.shown(err)
+		if _, err := s.undoRound(ctx); err != nil {
+			return s.cfg.redactError(err)
 		}
 	}
-	return s.cut(id)
+	return s.cutAfter(id)
 }
 
-// cut removes what follows the message of an id.
-func (s *Session) cut(id string) error {
+// cutAfter removes what follows the message of an id.
+func (s *Session) cutAfter(id string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	keep := position(s.t.messages, id) + 1
+	keep := messageIndex(s.t.messages, id) + 1
 	if keep == 0 {
 		return fmt.Errorf("rewind to message %q: %w", id, ErrNotFound)
 	}
-	if err := s.record(func(f Recorder) error { return f.Cut(keep) }); err != nil {
+	if err := s.writeRecord(func(f Recorder) error { return f.Cut(keep) }); err != nil {
 		return err
 	}
 	s.t = s.rewritten(s.t.messages[:keep:keep])
-	s.forget(keep)
+	s.forgetRounds(keep)
 	s.cal, s.anchor = s.cal.Void(), 0
 	clear(s.wait)
 	return nil
 }
 
-// forget gives up the rounds that left more than keep messages, and those before
+// forgetRounds gives up the rounds that left more than keep messages, and those before
 // them: what is cut off now would come back with them. Its caller holds the lock.
-func (s *Session) forget(keep int) {
+func (s *Session) forgetRounds(keep int) {
 	for i := len(s.rounds) - 1; i >= 0; i-- {
 		if s.rounds[i].after > keep {
 			s.rounds = s.rounds[i+1:]
 			break
 		}
 	}
-	s.unrecorded() // a record may have given up more of them
+	s.markUnrecorded() // a record may have given up more of them
 }
 
-func position(t chat.Transcript, id string) int {
+func messageIndex(t chat.Transcript, id string) int {
 	for i, m := range t {
 		if m.ID == id {
 			return i
@@ -213,7 +213,7 @@ func position(t chat.Transcript, id string) int {
 // id. What a standing round of this process took out comes back as it was, with
 // its secrets, all else as it is archived, which is redacted.
 func (s *Session) Recall(ctx context.Context, id string) (archive.Entry, error) {
-	if e, ok := s.gone(id); ok {
+	if e, ok := s.removedEntry(id); ok {
 		return e, nil
 	}
 	e, err := s.cfg.Archive.Recall(ctx, s.id, id)
@@ -223,11 +223,11 @@ func (s *Session) Recall(ctx context.Context, id string) (archive.Entry, error) 
 	if err == nil {
 		e.Messages = s.withSecrets(e.Messages)
 	}
-	return e, s.cfg.shown(err)
+	return e, s.cfg.redactError(err)
 }
 
-// gone returns what a standing round took out under a recall id.
-func (s *Session) gone(id string) (archive.Entry, bool) {
+// removedEntry returns what a standing round took out under a recall id.
+func (s *Session) removedEntry(id string) (archive.Entry, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, r := range slices.Backward(s.rounds) {
@@ -249,5 +249,5 @@ func (s *Session) Search(ctx context.Context, text string, n int) ([]archive.Hit
 		by.Embedder = nil
 	}
 	found, err := archive.SearchBy(ctx, s.cfg.Archive, s.id, text, n, by)
-	return found.Hits, s.cfg.shown(err)
+	return found.Hits, s.cfg.redactError(err)
 }

@@ -120,7 +120,7 @@ type Store interface {
 // Where returns the name of a store for traces (memory, dir, s3) and where it
 // keeps a step: a path, an address, or "" where it is nowhere.
 func Where(store Store, session string, number int) (adapter, location string) {
-	if w, ok := as[interface {
+	if w, ok := unwrapAs[interface {
 		Where(session string, number int) (adapter, location string)
 	}](store); ok {
 		return w.Where(session, number)
@@ -130,7 +130,7 @@ func Where(store Store, session string, number int) (adapter, location string) {
 
 // Sessions returns the ids of the sessions in store, sorted.
 func Sessions(ctx context.Context, store Store) ([]string, error) {
-	if s, ok := as[interface {
+	if s, ok := unwrapAs[interface {
 		Sessions(ctx context.Context) ([]string, error)
 	}](store); ok {
 		return s.Sessions(ctx)
@@ -138,8 +138,8 @@ func Sessions(ctx context.Context, store Store) ([]string, error) {
 	return nil, errors.New("list sessions: this store cannot; name the session")
 }
 
-// as returns what store, or a store that it wraps, can do beyond [Store].
-func as[T any](store Store) (T, bool) {
+// unwrapAs returns what store, or a store that it wraps, can do beyond [Store].
+func unwrapAs[T any](store Store) (T, bool) {
 	for {
 		if t, ok := store.(T); ok {
 			return t, true
@@ -153,8 +153,8 @@ func as[T any](store Store) (T, bool) {
 	}
 }
 
-// info returns what s is without its messages.
-func (s Step) info() StepInfo {
+// stepInfo returns what s is without its messages.
+func (s Step) stepInfo() StepInfo {
 	ids := make([]string, len(s.Removed))
 	for i, e := range s.Removed {
 		ids[i] = e.ID
@@ -165,8 +165,8 @@ func (s Step) info() StepInfo {
 	}
 }
 
-// checked returns s as a store keeps it, or what is wrong with it.
-func (s Step) checked() (Step, error) {
+// checkedStep returns s as a store keeps it, or what is wrong with it.
+func (s Step) checkedStep() (Step, error) {
 	if err := checkSession(s.Session); err != nil {
 		return s, fmt.Errorf("archive step: %w", err)
 	}

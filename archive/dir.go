@@ -70,7 +70,7 @@ func OpenDirContext(ctx context.Context, root string, o DirOptions) (*Dir, error
 func openDirContext(ctx context.Context, root string, o DirOptions, disk disk) (*Dir, error) {
 	d := &Dir{root: root, disk: disk, ours: make(map[string]bool), eventsSize: make(map[string]int64), scans: new(sync.Map), writers: make(map[string]*writer)}
 	if o.ReadOnly {
-		err := d.library().checkFormat(ctx)
+		err := d.storeReader().checkFormat(ctx)
 		if errors.Is(err, fs.ErrNotExist) {
 			err = fmt.Errorf("no archive is there: %w", ErrNotFound)
 		}
@@ -94,7 +94,7 @@ func (d *Dir) prepareRoot() error {
 	if err := removeDrafts(d.root); err != nil {
 		return err
 	}
-	err := d.library().checkFormat(context.Background())
+	err := d.storeReader().checkFormat(context.Background())
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -102,26 +102,28 @@ func (d *Dir) prepareRoot() error {
 		if _, err := os.Lstat(filepath.Join(d.root, name)); err == nil {
 			continue // a .gitignore of somebody's own
 		}
-		if err := d.disk.writeFile(filepath.Join(d.root, name), constant(text)); err != nil {
+		if err := d.disk.writeFile(filepath.Join(d.root, name), constantText(text)); err != nil {
 			return fmt.Errorf("%w; free space, make the folder writable or choose another", err)
 		}
 	}
 	return nil
 }
 
-func constant(text string) func(io.Writer) error {
+func constantText(text string) func(io.Writer) error {
 	return func(w io.Writer) error {
 		_, err := io.WriteString(w, text)
 		return err
 	}
 }
 
-func (d *Dir) library() library { return library{shelf: folders{d.root}, scans: d.scans} }
+func (d *Dir) storeReader() storeReader {
+	return storeReader{fileSource: dirSource{d.root}, scans: d.scans}
+}
 
 // Where returns the path of the file that a step is in when it was put; later it
 // may be put together with others.
 func (d *Dir) Where(session string, number int) (adapter, location string) {
-	return "dir", filepath.Join(d.folder(session), packName(number, number))
+	return "dir", filepath.Join(d.folderPath(session), packName(number, number))
 }
 
 // Close implements [Store]; another process may open the folder then.
@@ -139,8 +141,8 @@ func (d *Dir) Close() error {
 	return nil
 }
 
-// usable is called under mu.
-func (d *Dir) usable(ctx context.Context) error {
+// checkUsable is called under mu.
+func (d *Dir) checkUsable(ctx context.Context) error {
 	if d.closed {
 		return fmt.Errorf("archive folder %s: %w", d.root, ErrClosed)
 	}

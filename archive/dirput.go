@@ -38,7 +38,7 @@ func (d *Dir) writer(session string) (*writer, error) {
 		return w, nil
 	}
 	w := &writer{items: make(map[itemKey]knownItem), stamps: stamps}
-	v, err := d.library().packs(context.Background(), session)
+	v, err := d.storeReader().packs(context.Background(), session)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func (d *Dir) writer(session string) (*writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if w.record, err = v.format(context.Background(), v.folder, sessionFile); err != nil {
+	if w.record, err = v.readFormat(context.Background(), v.folder, sessionFile); err != nil {
 		return nil, err
 	}
 	w.record.Steps = in.known.with(in.pruned.Steps)
@@ -83,7 +83,7 @@ func (s stamp) equal(o stamp) bool { return s.size == o.size && s.modified.Equal
 
 // stamps returns those of the packs of a session.
 func (d *Dir) stamps(session string) (map[string]stamp, error) {
-	entries, err := os.ReadDir(d.folder(session))
+	entries, err := os.ReadDir(d.folderPath(session))
 	if err != nil {
 		return nil, err
 	}
@@ -146,18 +146,18 @@ func (d *Dir) putWith(s Step, w *writer, path string) error {
 	record := w.record
 	record.V, record.Session = packVersion, s.Session
 	record.Steps, record.Items = record.Steps.with(runs{{s.Number, s.Number}}), items.next-1
-	pack, err := d.disk.prepare(path, step.write)
+	pack, err := d.disk.prepareDraft(path, step.write)
 	if err != nil {
 		return err
 	}
-	session, err := d.disk.prepare(filepath.Join(filepath.Dir(path), sessionFile), constant(sessionText(record)))
+	session, err := d.disk.prepareDraft(filepath.Join(filepath.Dir(path), sessionFile), constantText(sessionText(record)))
 	if err != nil {
-		discard(pack)
+		discardDrafts(pack)
 		return err
 	}
 	drafts := []draft{pack, session}
-	if err := publish(drafts...); err != nil {
-		discard(drafts...)
+	if err := publishDrafts(drafts...); err != nil {
+		discardDrafts(drafts...)
 		return errors.Join(err, ignoreMissing(os.Remove(path)))
 	}
 	w.record = record
@@ -223,7 +223,7 @@ func levelOf(steps int) (level int) {
 
 // gatherPacks puts packs into one. Those that are damaged stay as they are.
 func (d *Dir) gatherPacks(session string, names []string) error {
-	v, err := d.library().packs(context.Background(), session)
+	v, err := d.storeReader().packs(context.Background(), session)
 	if err != nil {
 		return err
 	}

@@ -13,13 +13,13 @@ import (
 // Put implements [Store]. On an error nothing stands under a final name that
 // Steps would list.
 func (d *Dir) Put(ctx context.Context, s Step) error {
-	s, err := s.checked()
+	s, err := s.checkedStep()
 	if err != nil {
 		return err
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if err := d.writable(ctx); err != nil {
+	if err := d.checkWritable(ctx); err != nil {
 		return err
 	}
 	if err := d.put(s); err != nil {
@@ -28,12 +28,12 @@ func (d *Dir) Put(ctx context.Context, s Step) error {
 	return nil
 }
 
-// writable is called under mu.
-func (d *Dir) writable(ctx context.Context) error {
+// checkWritable is called under mu.
+func (d *Dir) checkWritable(ctx context.Context) error {
 	if d.lock == nil {
 		return fmt.Errorf("archive folder %s: %w", d.root, ErrReadOnly)
 	}
-	return d.usable(ctx)
+	return d.checkUsable(ctx)
 }
 
 func withRemedy(err error) error {
@@ -45,40 +45,40 @@ func withRemedy(err error) error {
 
 // Steps implements [Store].
 func (d *Dir) Steps(ctx context.Context, session string) ([]StepInfo, error) {
-	return reading(ctx, d, func(l library) ([]StepInfo, error) { return l.steps(ctx, session) })
+	return withStore(ctx, d, func(l storeReader) ([]StepInfo, error) { return l.stepInfos(ctx, session) })
 }
 
 // Get implements [Store]. The error wraps a [Damage] where a file is not as it
 // was written.
 func (d *Dir) Get(ctx context.Context, session string, number int) (Step, error) {
-	return reading(ctx, d, func(l library) (Step, error) { return l.get(ctx, session, number) })
+	return withStore(ctx, d, func(l storeReader) (Step, error) { return l.openStep(ctx, session, number) })
 }
 
 // Recall implements [Store]. The error wraps a [Damage] where the entry is not
 // as it was written.
 func (d *Dir) Recall(ctx context.Context, session, id string) (Entry, error) {
-	return reading(ctx, d, func(l library) (Entry, error) { return l.recall(ctx, session, id) })
+	return withStore(ctx, d, func(l storeReader) (Entry, error) { return l.recallEntry(ctx, session, id) })
 }
 
 // Verify implements what [Verify] asks of a store.
 func (d *Dir) Verify(ctx context.Context, session string) (Findings, error) {
-	return reading(ctx, d, func(l library) (Findings, error) { return l.verify(ctx, session) })
+	return withStore(ctx, d, func(l storeReader) (Findings, error) { return l.verifyFolder(ctx, session) })
 }
 
 // Sessions returns the ids of the sessions in the archive, sorted.
 func (d *Dir) Sessions(ctx context.Context) ([]string, error) {
-	return reading(ctx, d, func(l library) ([]string, error) { return l.sessions(ctx) })
+	return withStore(ctx, d, func(l storeReader) ([]string, error) { return l.sessionIDs(ctx) })
 }
 
-// reading reads in d while nothing is written.
-func reading[T any](ctx context.Context, d *Dir, read func(library) (T, error)) (T, error) {
+// withStore reads in d while nothing is written.
+func withStore[T any](ctx context.Context, d *Dir, read func(storeReader) (T, error)) (T, error) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	if err := d.usable(ctx); err != nil {
+	if err := d.checkUsable(ctx); err != nil {
 		var nothing T
 		return nothing, err
 	}
-	return read(d.library())
+	return read(d.storeReader())
 }
 
 // Remove removes a step, or what an interrupted process left of one. None is no
@@ -92,10 +92,10 @@ func (d *Dir) Remove(ctx context.Context, session string, number int) error {
 func (d *Dir) removeSteps(ctx context.Context, session string, numbers []int, released []string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if err := d.writable(ctx); err != nil {
+	if err := d.checkWritable(ctx); err != nil {
 		return err
 	}
-	owner, err := d.library().owner(ctx, folderName(session))
+	owner, err := d.storeReader().folderOwner(ctx, folderName(session))
 	if err == nil && owner != session {
 		return nil // see prepareFolder
 	}
@@ -113,15 +113,15 @@ func stepsOf(numbers []int) string {
 }
 
 func (d *Dir) removeAll(ctx context.Context, session string, numbers []int, released []string) error {
-	folder := d.folder(session)
+	folder := d.folderPath(session)
 	if _, err := os.Lstat(folder); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	text, err := d.library().prunedWith(ctx, session, numbers, released)
+	text, err := d.storeReader().prunedWith(ctx, session, numbers, released)
 	if err != nil {
 		return err
 	}
-	if err := d.disk.writeFile(filepath.Join(folder, prunedFile), constant(string(text))); err != nil {
+	if err := d.disk.writeFile(filepath.Join(folder, prunedFile), constantText(string(text))); err != nil {
 		return err
 	}
 	for _, n := range numbers {
@@ -138,27 +138,27 @@ func (d *Dir) removeAll(ctx context.Context, session string, numbers []int, rele
 	return d.sweepPacks(ctx, session)
 }
 
-// tidy removes the drafts that an interrupted process left of a session.
-func (d *Dir) tidy(session string) error {
+// cleanDrafts removes the drafts that an interrupted process left of a session.
+func (d *Dir) cleanDrafts(session string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed || d.lock == nil {
 		return nil
 	}
-	if err := removeDrafts(d.folder(session)); err != nil {
+	if err := removeDrafts(d.folderPath(session)); err != nil {
 		return err
 	}
 	return d.removeGathered(session)
 }
 
 func (d *Dir) leftovers(ctx context.Context, session string) ([]int, error) {
-	return reading(ctx, d, func(l library) ([]int, error) { return l.leftovers(ctx, session) })
+	return withStore(ctx, d, func(l storeReader) ([]int, error) { return l.leftovers(ctx, session) })
 }
 
-// event is called under mu. There is one at every check, so folder and file are
+// writeEvent is called under mu. There is one at every check, so folder and file are
 // looked at once, and again after a failure.
-func (d *Dir) event(session string, line []byte) error {
-	path := filepath.Join(d.folder(session), eventsName(1))
+func (d *Dir) writeEvent(session string, line []byte) error {
+	path := filepath.Join(d.folderPath(session), eventsName(1))
 	for again := false; ; again = true {
 		if !d.ours[session] {
 			if _, err := d.prepareFolder(session); err != nil {
@@ -198,17 +198,17 @@ func (d *Dir) Event(ctx context.Context, session string, line []byte) error {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if err := d.writable(ctx); err != nil {
+	if err := d.checkWritable(ctx); err != nil {
 		return err
 	}
-	if err := d.event(session, line); err != nil {
+	if err := d.writeEvent(session, line); err != nil {
 		return fmt.Errorf("archive event of session %s: %w", session, withRemedy(err))
 	}
 	return nil
 }
 
 func (d *Dir) pruned(ctx context.Context, session string) (prunedList, error) {
-	return reading(ctx, d, func(l library) (prunedList, error) { return l.prunedOf(ctx, session) })
+	return withStore(ctx, d, func(l storeReader) (prunedList, error) { return l.prunedOf(ctx, session) })
 }
 
 // Forget lets go of what is held in memory of a session. Its files stay, and are
@@ -219,7 +219,7 @@ func (d *Dir) Forget(session string) {
 	delete(d.writers, session)
 	delete(d.eventsSize, session)
 	delete(d.ours, session)
-	folder := d.folder(session) + string(filepath.Separator)
+	folder := d.folderPath(session) + string(filepath.Separator)
 	d.scans.Range(func(path, _ any) bool {
 		if strings.HasPrefix(path.(string), folder) {
 			d.scans.Delete(path)

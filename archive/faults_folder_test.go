@@ -45,7 +45,7 @@ func TestVanishedFolder(t *testing.T) {
 func TestFolderThatTurnsReadOnly(t *testing.T) {
 	root := t.TempDir()
 	var broken error
-	turning := func(path string, flag int) (file, error) {
+	turning := func(path string, flag int) (writableFile, error) {
 		if broken != nil {
 			return nil, &os.PathError{Op: "open", Path: path, Err: broken}
 		}

@@ -20,20 +20,20 @@ import (
 // is full: the rest of a write is lost.
 type fullAfter struct{ left int }
 
-func (d *fullAfter) open(path string, flag int) (file, error) {
+func (d *fullAfter) open(path string, flag int) (writableFile, error) {
 	f, err := realDisk(path, flag)
 	return &fullFile{f, d}, err
 }
 
 type fullFile struct {
-	file
+	writableFile
 	disk *fullAfter
 }
 
 func (f *fullFile) Write(b []byte) (int, error) {
 	n := min(len(b), f.disk.left)
 	f.disk.left -= n
-	written, err := f.file.Write(b[:n])
+	written, err := f.writableFile.Write(b[:n])
 	if err == nil && n < len(b) {
 		err = syscall.ENOSPC
 	}
@@ -140,7 +140,7 @@ func TestFullDiskMakesNoSession(t *testing.T) {
 // written anew with the next record, or when it is closed.
 func TestSessionThatCannotBeMendedFails(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s.jsonl")
-	stuck := func(path string, flag int) (file, error) {
+	stuck := func(path string, flag int) (writableFile, error) {
 		f, err := realDisk(path, flag)
 		return stuckFile{f, flag&os.O_APPEND != 0}, err
 	}
@@ -160,15 +160,15 @@ func TestSessionThatCannotBeMendedFails(t *testing.T) {
 }
 
 type stuckFile struct {
-	file
+	writableFile
 	stuck bool
 }
 
 func (f stuckFile) Write(b []byte) (int, error) {
 	if !f.stuck {
-		return f.file.Write(b)
+		return f.writableFile.Write(b)
 	}
-	n, err := f.file.Write(b[:len(b)/2])
+	n, err := f.writableFile.Write(b[:len(b)/2])
 	return n, errors.Join(err, io.ErrShortWrite)
 }
 
@@ -178,7 +178,7 @@ func TestReallyFullDisk(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux has /dev/full")
 	}
-	full := func(path string, flag int) (file, error) { return os.OpenFile("/dev/full", os.O_WRONLY, 0) }
+	full := func(path string, flag int) (writableFile, error) { return os.OpenFile("/dev/full", os.O_WRONLY, 0) }
 	root := t.TempDir()
 	must(t, os.WriteFile(filepath.Join(root, rootFile), []byte(rootText), 0o600))
 	d, err := openDir(root, DirOptions{}, full)
@@ -199,7 +199,7 @@ func TestReadOnlyFolder(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), blocked) || !strings.Contains(err.Error(), "choose another") {
 		t.Errorf("a folder below a file: %v", err)
 	}
-	denied := func(path string, flag int) (file, error) {
+	denied := func(path string, flag int) (writableFile, error) {
 		return nil, &os.PathError{Op: "open", Path: path, Err: syscall.EROFS}
 	}
 	_, err = openDir(t.TempDir(), DirOptions{}, denied)

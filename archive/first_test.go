@@ -24,18 +24,18 @@ func openFirst(t *testing.T, root string) firstDir {
 func (d firstDir) Unwrap() Store { return d.Dir }
 
 func (d firstDir) Put(_ context.Context, s Step) error {
-	s, err := s.checked()
+	s, err := s.checkedStep()
 	if err != nil {
 		return err
 	}
-	folder := d.folder(s.Session)
+	folder := d.folderPath(s.Session)
 	session := filepath.Join(folder, sessionFile)
 	if _, err := os.Stat(session); errors.Is(err, os.ErrNotExist) {
 		if err := errors.Join(os.MkdirAll(folder, private), os.WriteFile(session, []byte(firstSessionText(s.Session)), 0o600)); err != nil {
 			return err
 		}
 	}
-	return pack(s, nil, func(name string, fill func(io.Writer) error) error {
+	return writeParts(s, nil, func(name string, fill func(io.Writer) error) error {
 		return d.disk.writeFile(filepath.Join(folder, name), fill)
 	})
 }

@@ -12,19 +12,19 @@ import (
 	"syscall"
 )
 
-// folder returns the folder of a session.
-func (d *Dir) folder(session string) string { return filepath.Join(d.root, folderName(session)) }
+// folderPath returns the folder of a session.
+func (d *Dir) folderPath(session string) string { return filepath.Join(d.root, folderName(session)) }
 
 // prepareFolder returns the folder of a session, which it makes where it is
 // missing. A folder that belongs to another session is an error: on some file
 // systems, ids that differ only in case meet there.
 func (d *Dir) prepareFolder(session string) (string, error) {
-	folder := d.folder(session)
+	folder := d.folderPath(session)
 	if err := plainFolder(folder); err != nil {
 		return "", err
 	}
 	path := filepath.Join(folder, sessionFile)
-	owner, err := d.library().owner(context.Background(), filepath.Base(folder))
+	owner, err := d.storeReader().folderOwner(context.Background(), filepath.Base(folder))
 	if err == nil && owner != session {
 		return "", notOwner(folder, owner)
 	}
@@ -32,37 +32,37 @@ func (d *Dir) prepareFolder(session string) (string, error) {
 		return folder, err
 	}
 	// One made anew would hide what is in the old one, and not be locked.
-	if err := d.library().checkFormat(context.Background()); errors.Is(err, fs.ErrNotExist) {
+	if err := d.storeReader().checkFormat(context.Background()); errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("the archive folder %s is gone; bring it back, or open the archive again: %w", d.root, err)
 	}
 	if err := os.Mkdir(folder, private); err != nil && !errors.Is(err, fs.ErrExist) {
 		return "", err
 	}
 	record := formatFile{head: head{packVersion}, Session: session}
-	if record.Steps, err = d.library().knownOf(context.Background(), session); err != nil {
+	if record.Steps, err = d.storeReader().knownOf(context.Background(), session); err != nil {
 		return "", err
 	}
-	if err := d.disk.writeFile(path, constant(sessionText(record))); err != nil {
+	if err := d.disk.writeFile(path, constantText(sessionText(record))); err != nil {
 		return "", err
 	}
 	delete(d.writers, session)
 	return folder, syncFolder(d.root)
 }
 
-// folders is the shelf of a Dir.
-type folders struct{ root string }
+// dirSource is the shelf of a Dir.
+type dirSource struct{ root string }
 
-func (f folders) path(folder, name string) string { return filepath.Join(f.root, folder, name) }
+func (f dirSource) filePath(folder, name string) string { return filepath.Join(f.root, folder, name) }
 
-func (f folders) open(_ context.Context, folder, name string) (io.ReadCloser, error) {
+func (f dirSource) openFile(_ context.Context, folder, name string) (io.ReadCloser, error) {
 	if folder != "" {
 		if err := plainFolder(filepath.Join(f.root, folder)); err != nil {
-			return nil, spoilt(err)
+			return nil, damagedError(err)
 		}
 	}
-	file, err := openPlain(f.path(folder, name), os.O_RDONLY, 0)
+	file, err := openPlain(f.filePath(folder, name), os.O_RDONLY, 0)
 	if err != nil {
-		return nil, spoilt(err)
+		return nil, damagedError(err)
 	}
 	return readable{file}, nil
 }
@@ -73,30 +73,30 @@ type readable struct{ *os.File }
 
 func (r readable) Read(p []byte) (int, error) {
 	n, err := r.File.Read(p)
-	return n, spoilt(err)
+	return n, damagedError(err)
 }
 
-// spoilt returns err as ErrDamaged where a file is there and cannot be read, and
+// damagedError returns err as ErrDamaged where a file is there and cannot be read, and
 // that is not for want of descriptors.
-func spoilt(err error) error {
+func damagedError(err error) error {
 	if err == nil || err == io.EOF || errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", ErrDamaged, err)
 }
 
-func (f folders) names(_ context.Context, folder string) ([]string, error) {
-	return f.list(folder, func(fs.DirEntry) bool { return true })
+func (f dirSource) fileNames(_ context.Context, folder string) ([]string, error) {
+	return f.listNames(folder, func(fs.DirEntry) bool { return true })
 }
 
-func (f folders) folders(context.Context) ([]string, error) {
-	return f.list("", fs.DirEntry.IsDir)
+func (f dirSource) folderNames(context.Context) ([]string, error) {
+	return f.listNames("", fs.DirEntry.IsDir)
 }
 
-func (f folders) list(folder string, wanted func(fs.DirEntry) bool) ([]string, error) {
+func (f dirSource) listNames(folder string, wanted func(fs.DirEntry) bool) ([]string, error) {
 	if folder != "" {
 		if err := plainFolder(filepath.Join(f.root, folder)); err != nil {
-			return nil, spoilt(err)
+			return nil, damagedError(err)
 		}
 	}
 	entries, err := os.ReadDir(filepath.Join(f.root, folder))
@@ -106,7 +106,7 @@ func (f folders) list(folder string, wanted func(fs.DirEntry) bool) ([]string, e
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
 	case err != nil:
-		return nil, spoilt(err)
+		return nil, damagedError(err)
 	}
 	var names []string
 	for _, e := range entries {

@@ -42,8 +42,8 @@ func firstSessionText(session string) string {
 	return string(text) + "\n"
 }
 
-func (l library) format(ctx context.Context, folder, name string) (f formatFile, err error) {
-	b, err := l.readAll(ctx, folder, name)
+func (l storeReader) readFormat(ctx context.Context, folder, name string) (f formatFile, err error) {
+	b, err := l.readWholeFile(ctx, folder, name)
 	if err == nil && folder == "" {
 		err = decodeLine(b, &f)
 	} else if err == nil {
@@ -62,32 +62,32 @@ func (l library) format(ctx context.Context, folder, name string) (f formatFile,
 		err = fmt.Errorf("%w; it is written anew where it is missing: remove it, and go on with the session", err)
 	}
 	if unreadable(err) {
-		err = &Damage{File: l.path(folder, name), Err: err}
+		err = &Damage{File: l.filePath(folder, name), Err: err}
 	}
 	return f, err
 }
 
 // checkFormat returns fs.ErrNotExist where the root has no format yet.
-func (l library) checkFormat(ctx context.Context) error {
-	_, err := l.format(ctx, "", rootFile)
+func (l storeReader) checkFormat(ctx context.Context) error {
+	_, err := l.readFormat(ctx, "", rootFile)
 	return err
 }
 
-// owner returns the session that a folder belongs to. On some file systems, it is
+// folderOwner returns the session that a folder belongs to. On some file systems, it is
 // one whose id differs in case.
-func (l library) owner(ctx context.Context, folder string) (string, error) {
-	f, err := l.format(ctx, folder, sessionFile)
+func (l storeReader) folderOwner(ctx context.Context, folder string) (string, error) {
+	f, err := l.readFormat(ctx, folder, sessionFile)
 	return f.Session, err
 }
 
-// resident is owner, and where session.json is missing or damaged, the session
+// presumedOwner is owner, and where session.json is missing or damaged, the session
 // that a step of the folder is of. It is "" where none says so.
-func (l library) resident(ctx context.Context, folder string) (string, error) {
-	id, err := l.owner(ctx, folder)
+func (l storeReader) presumedOwner(ctx context.Context, folder string) (string, error) {
+	id, err := l.folderOwner(ctx, folder)
 	if err == nil || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrDamaged) {
 		return id, err
 	}
-	names, err := l.names(ctx, folder)
+	names, err := l.fileNames(ctx, folder)
 	plain := folderName(folder) == folder
 	if err != nil && unreadable(err) && plain {
 		return folder, nil
@@ -100,7 +100,7 @@ func (l library) resident(ctx context.Context, folder string) (string, error) {
 		return id, nil
 	}
 	for _, n := range numbers {
-		text, err := l.readLineOf(ctx, folder, n, 1)
+		text, err := l.readStepLineAt(ctx, folder, n, 1)
 		if err != nil {
 			continue
 		}
@@ -121,14 +121,14 @@ func (l library) resident(ctx context.Context, folder string) (string, error) {
 
 // packOwner returns the session that a pack of the folder is of, "" where none
 // says so.
-func (l library) packOwner(ctx context.Context, folder string, names []string) string {
+func (l storeReader) packOwner(ctx context.Context, folder string, names []string) string {
 	l.scans = nil // where each is read as one of its session
 	for _, name := range names {
 		first, last, ok := packNumbers(name)
 		if !ok {
 			continue
 		}
-		v := &packs{library: l, folder: folder}
+		v := &packs{storeReader: l, folder: folder}
 		if v.open(ctx, name, first, last) == nil {
 			if id := v.files[0].head.Session; id != "" && folderName(id) == folder {
 				v.close()

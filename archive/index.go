@@ -60,7 +60,7 @@ func NewIndexBy(ctx context.Context, store Store, session string, by Meaning) (*
 		}
 		return collection(vectors)
 	})
-	return x, x.embed(ctx)
+	return x, x.embedPieces(ctx)
 }
 
 // addStep takes the entries of a step in; of one that is damaged, those that
@@ -69,7 +69,7 @@ func (x *Index) addStep(ctx context.Context, store Store, info StepInfo) error {
 	step, err := store.Get(ctx, info.Session, info.Number)
 	if err == nil {
 		for _, e := range step.Removed {
-			x.add(e)
+			x.addEntry(e)
 		}
 		return nil
 	}
@@ -81,7 +81,7 @@ func (x *Index) addStep(ctx context.Context, store Store, info StepInfo) error {
 		e, err := store.Recall(ctx, info.Session, id)
 		switch {
 		case err == nil:
-			x.add(e)
+			x.addEntry(e)
 		case !unreadable(err):
 			return err
 		}
@@ -89,28 +89,28 @@ func (x *Index) addStep(ctx context.Context, store Store, info StepInfo) error {
 	return nil
 }
 
-func (x *Index) add(e Entry) {
+func (x *Index) addEntry(e Entry) {
 	if _, there := x.entries[e.ID]; there {
 		return
 	}
 	x.entries[e.ID] = e
 	texts := []string{e.Text}
 	for _, m := range e.Messages {
-		texts = append(texts, content(m))
+		texts = append(texts, searchText(m))
 	}
 	for _, text := range texts {
-		for _, piece := range cut(text, pieceSize) {
+		for _, piece := range cutPieces(text, pieceSize) {
 			x.texts, x.owners = append(x.texts, piece), append(x.owners, e.ID)
 		}
 	}
 }
 
-// embed makes the vectors by meaning, where they are wanted.
-func (x *Index) embed(ctx context.Context) error {
+// embedPieces makes the vectors by meaning, where they are wanted.
+func (x *Index) embedPieces(ctx context.Context) error {
 	if len(x.texts) == 0 || x.by.Embedder == nil {
 		return nil
 	}
-	short, stop := x.by.bound(ctx)
+	short, stop := x.by.withTimeout(ctx)
 	defer stop()
 	vectors, err := x.by.Embedder.Embed(short, x.texts)
 	if err == nil && len(vectors) != len(x.texts) {
@@ -142,8 +142,8 @@ func neverEmbed(context.Context, string) ([]float32, error) {
 	panic("archive: every document has its vector") // this package gives each one
 }
 
-// content is what a search sees of m: its texts, and its calls with arguments.
-func content(m chat.Message) string {
+// searchText is what a search sees of m: its texts, and its calls with arguments.
+func searchText(m chat.Message) string {
 	var b strings.Builder
 	b.WriteString(m.Text())
 	for _, p := range m.Parts {
@@ -156,10 +156,10 @@ func content(m chat.Message) string {
 
 const pieceSize = 1000 // bytes; longer texts blur what they are about
 
-// cut cuts text into pieces of at most size bytes, behind a line feed where
+// cutPieces cuts text into pieces of at most size bytes, behind a line feed where
 // there is one in the second half, never inside a character. Pieces without a
 // visible character are left out.
-func cut(text string, size int) []string {
+func cutPieces(text string, size int) []string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	var pieces []string
 	for text != "" {

@@ -133,7 +133,7 @@ func (w *itemWriter) refer(messages []chat.Message) (*refs, error) {
 			from, sourceKey = lastFrom, lastKey
 		case source != nil:
 			var err error
-			if from, sourceKey, err = w.number(item{message: new(sharing).encode(chat.Message{Source: source})}); err != nil {
+			if from, sourceKey, err = w.number(item{message: new(sourceSharing).encodeMessage(chat.Message{Source: source})}); err != nil {
 				return nil, err
 			}
 			if from == lastFrom {
@@ -142,7 +142,7 @@ func (w *itemWriter) refer(messages []chat.Message) (*refs, error) {
 		}
 		last, lastFrom, lastKey = source, from, sourceKey
 		m.Source = nil
-		n, key, err := w.number(item{new(sharing).encode(m), from})
+		n, key, err := w.number(item{new(sourceSharing).encodeMessage(m), from})
 		if err != nil {
 			return nil, err
 		}
@@ -214,7 +214,7 @@ func (w *itemWriter) writeBlock(p *packWriter, kind string, b *itemBlock) error 
 // lineOf returns the JSON of x without a line feed.
 func lineOf(x any) ([]byte, error) {
 	var b bytes.Buffer
-	err := encoder(&b).Encode(x)
+	err := lineEncoder(&b).Encode(x)
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
@@ -270,7 +270,7 @@ func (v *packs) resolve(r *refs) ([]chat.Message, error) {
 		} else if s, k, err := v.item(x.From); err != nil {
 			return nil, err
 		} else if sourceKey = k; x.From != sharedFrom || alone {
-			m, err := new(sharing).decode(s.message)
+			m, err := new(sourceSharing).decodeMessage(s.message)
 			if err == nil && m.Source == nil {
 				err = errChanged
 			}
@@ -280,7 +280,7 @@ func (v *packs) resolve(r *refs) ([]chat.Message, error) {
 			source = m.Source
 		}
 		shared, sharedFrom = source, x.From
-		m, err := new(sharing).decode(x.message)
+		m, err := new(sourceSharing).decodeMessage(x.message)
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
 		}

@@ -9,10 +9,10 @@ import (
 	"iter"
 )
 
-// linesOf yields the lines of r, without their line feeds; each is valid until
+// readLines yields the lines of r, without their line feeds; each is valid until
 // the next. An error is the last that it yields: a last line without a line feed
 // is damaged.
-func linesOf(r io.Reader) iter.Seq2[[]byte, error] {
+func readLines(r io.Reader) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		b := bufio.NewReaderSize(r, 1<<16)
 		for {

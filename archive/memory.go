@@ -26,13 +26,13 @@ func NewMemory() *Memory { return new(Memory) }
 
 // Put implements [Store].
 func (m *Memory) Put(ctx context.Context, s Step) error {
-	s, err := s.checked()
+	s, err := s.checkedStep()
 	if err != nil {
 		return err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if err := m.usable(ctx); err != nil {
+	if err := m.checkUsable(ctx); err != nil {
 		return err
 	}
 	h := m.sessions[s.Session]
@@ -52,8 +52,8 @@ func (m *Memory) Put(ctx context.Context, s Step) error {
 	return nil
 }
 
-// usable is called under mu.
-func (m *Memory) usable(ctx context.Context) error {
+// checkUsable is called under mu.
+func (m *Memory) checkUsable(ctx context.Context) error {
 	if m.closed {
 		return fmt.Errorf("memory archive: %w", ErrClosed)
 	}
@@ -64,7 +64,7 @@ func (m *Memory) usable(ctx context.Context) error {
 func (m *Memory) Steps(ctx context.Context, session string) ([]StepInfo, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	if err := m.usable(ctx); err != nil {
+	if err := m.checkUsable(ctx); err != nil {
 		return nil, err
 	}
 	h := m.sessions[session]
@@ -82,7 +82,7 @@ func (m *Memory) Steps(ctx context.Context, session string) ([]StepInfo, error) 
 func (m *Memory) Get(ctx context.Context, session string, number int) (Step, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	if err := m.usable(ctx); err != nil {
+	if err := m.checkUsable(ctx); err != nil {
 		return Step{}, err
 	}
 	if h := m.sessions[session]; h != nil {
@@ -97,7 +97,7 @@ func (m *Memory) Get(ctx context.Context, session string, number int) (Step, err
 func (m *Memory) Recall(ctx context.Context, session, id string) (Entry, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	if err := m.usable(ctx); err != nil {
+	if err := m.checkUsable(ctx); err != nil {
 		return Entry{}, err
 	}
 	if h := m.sessions[session]; h != nil {
@@ -113,7 +113,7 @@ func (m *Memory) Recall(ctx context.Context, session, id string) (Entry, error) 
 func (m *Memory) Sessions(ctx context.Context) ([]string, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	if err := m.usable(ctx); err != nil {
+	if err := m.checkUsable(ctx); err != nil {
 		return nil, err
 	}
 	return slices.Sorted(maps.Keys(m.sessions)), nil
@@ -123,7 +123,7 @@ func (m *Memory) Sessions(ctx context.Context) ([]string, error) {
 func (m *Memory) Remove(ctx context.Context, session string, number int) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if err := m.usable(ctx); err != nil {
+	if err := m.checkUsable(ctx); err != nil {
 		return err
 	}
 	h := m.sessions[session]
@@ -164,7 +164,7 @@ func (m *Memory) Event(ctx context.Context, session string, line []byte) error {
 	}
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return m.usable(ctx)
+	return m.checkUsable(ctx)
 }
 
 // Close implements [Store]; what was put is let go.
@@ -181,7 +181,7 @@ func (m *Memory) Where(string, int) (adapter, location string) { return "memory"
 // Forget has store, or a store that it wraps, let go of what it holds of a session
 // in memory. What a store keeps elsewhere stays.
 func Forget(store Store, session string) {
-	if f, ok := as[interface{ Forget(session string) }](store); ok {
+	if f, ok := unwrapAs[interface{ Forget(session string) }](store); ok {
 		f.Forget(session)
 	}
 }
@@ -361,7 +361,7 @@ func (h *heldSession) all(runs []heldRun) []chat.Message {
 
 // info returns what s is without its messages.
 func (s heldStep) info() StepInfo {
-	out := s.Step.info()
+	out := s.Step.stepInfo()
 	out.Messages, out.Entries = 0, make([]string, len(s.removed))
 	for _, r := range s.before {
 		out.Messages += int(r.count)

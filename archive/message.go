@@ -20,31 +20,31 @@ type message struct {
 	Bytes bool `json:"bytes,omitempty"`
 }
 
-// A sharing remembers the source of the message before.
-type sharing struct{ last *chat.Source }
+// A sourceSharing remembers the source of the message before.
+type sourceSharing struct{ last *chat.Source }
 
-// encode returns the JSON form of m.
-func (s *sharing) encode(m chat.Message) message {
+// encodeMessage returns the JSON form of m.
+func (s *sourceSharing) encodeMessage(m chat.Message) message {
 	same := m.Source != nil && m.Source == s.last
 	s.last = m.Source
 	out := message{Message: m, Source: m.Source, SameSource: same, Index: m.Index}
 	if same {
 		out.Source = nil
 	}
-	if !valid(m) || out.Source != nil && !utf8.ValidString(out.Source.JSON) {
+	if !isValidUTF8(m) || out.Source != nil && !utf8.ValidString(out.Source.JSON) {
 		out.Bytes = true
-		return out.with(widen)
+		return out.mapTexts(widenBytes)
 	}
 	return out
 }
 
-// decode returns the message that x is the JSON form of.
-func (s *sharing) decode(x message) (chat.Message, error) {
+// decodeMessage returns the message that x is the JSON form of.
+func (s *sourceSharing) decodeMessage(x message) (chat.Message, error) {
 	if x.Bytes {
-		if !x.check(narrow) {
+		if !x.checkTexts(narrowBytes) {
 			return chat.Message{}, errors.New("text marked as bytes holds a character over 255")
 		}
-		x = x.with(func(t string) string { t, _ = narrow(t); return t })
+		x = x.mapTexts(func(t string) string { t, _ = narrowBytes(t); return t })
 	}
 	m := x.Message
 	m.Source, m.Index = x.Source, x.Index
@@ -58,30 +58,30 @@ func (s *sharing) decode(x message) (chat.Message, error) {
 	return m, nil
 }
 
-// encodeAll returns the JSON form of messages, which shares sources only
+// encodeMessages returns the JSON form of messages, which shares sources only
 // within them.
-func encodeAll(messages []chat.Message) []message {
+func encodeMessages(messages []chat.Message) []message {
 	if messages == nil {
 		return nil
 	}
-	var s sharing
+	var s sourceSharing
 	out := make([]message, len(messages))
 	for i, m := range messages {
-		out[i] = s.encode(m)
+		out[i] = s.encodeMessage(m)
 	}
 	return out
 }
 
-// decodeAll returns the messages that xs are the JSON form of.
-func decodeAll(xs []message) ([]chat.Message, error) {
+// decodeMessages returns the messages that xs are the JSON form of.
+func decodeMessages(xs []message) ([]chat.Message, error) {
 	if xs == nil {
 		return nil, nil
 	}
-	var s sharing
+	var s sourceSharing
 	out := make([]chat.Message, len(xs))
 	for i, x := range xs {
 		var err error
-		if out[i], err = s.decode(x); err != nil {
+		if out[i], err = s.decodeMessage(x); err != nil {
 			return nil, fmt.Errorf("message %d: %w", i+1, err)
 		}
 	}

@@ -109,12 +109,12 @@ func (m *model) round(rt *rapid.T, f *SessionFile) error {
 }
 
 // unsynced is a disk that does not wait.
-func unsynced(path string, flag int) (file, error) {
+func unsynced(path string, flag int) (writableFile, error) {
 	f, err := realDisk(path, flag)
 	return noSync{f}, err
 }
 
-type noSync struct{ file }
+type noSync struct{ writableFile }
 
 func (noSync) Sync() error { return nil }
 

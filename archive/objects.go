@@ -39,20 +39,20 @@ type Bucket interface {
 // full or another process's in events-002.jsonl and so on.
 type Objects struct {
 	bucket Bucket
-	lib    library
+	lib    storeReader
 
-	mu     sync.Mutex // guards what follows; nothing waits under it
-	closed bool
-	ready  map[string]bool // folders that have their session.json; "": the archive its archive.json
-	desks  map[string]*desk
+	mu           sync.Mutex // guards what follows; nothing waits under it
+	closed       bool
+	ready        map[string]bool // folders that have their session.json; "": the archive its archive.json
+	eventWriters map[string]*eventWriter
 }
 
 // OpenObjects opens the archive in a bucket; it is made with the first step.
 // ErrVersion where a newer tiercompact made it.
 func OpenObjects(ctx context.Context, b Bucket) (*Objects, error) {
 	o := &Objects{
-		bucket: b, lib: library{shelf: objects{b}, headers: new(sync.Map), shared: true},
-		ready: make(map[string]bool), desks: make(map[string]*desk),
+		bucket: b, lib: storeReader{fileSource: bucketSource{b}, headers: new(sync.Map), shared: true},
+		ready: make(map[string]bool), eventWriters: make(map[string]*eventWriter),
 	}
 	if err := o.lib.checkFormat(ctx); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		_, address := b.Where("")
@@ -61,34 +61,34 @@ func OpenObjects(ctx context.Context, b Bucket) (*Objects, error) {
 	return o, nil
 }
 
-// objects is the shelf of Objects.
-type objects struct{ bucket Bucket }
+// bucketSource is the shelf of Objects.
+type bucketSource struct{ bucket Bucket }
 
-func keyOf(folder, name string) string {
+func objectKey(folder, name string) string {
 	if folder == "" {
 		return name
 	}
 	return folder + "/" + name
 }
 
-func (o objects) path(folder, name string) string {
-	_, address := o.bucket.Where(keyOf(folder, name))
+func (o bucketSource) filePath(folder, name string) string {
+	_, address := o.bucket.Where(objectKey(folder, name))
 	return address
 }
 
-func (o objects) open(ctx context.Context, folder, name string) (io.ReadCloser, error) {
-	r, err := o.bucket.Open(ctx, keyOf(folder, name))
+func (o bucketSource) openFile(ctx context.Context, folder, name string) (io.ReadCloser, error) {
+	r, err := o.bucket.Open(ctx, objectKey(folder, name))
 	if errors.Is(err, ErrNotFound) {
 		err = fs.ErrNotExist
 	}
 	return r, err
 }
 
-func (o objects) names(ctx context.Context, folder string) ([]string, error) {
+func (o bucketSource) fileNames(ctx context.Context, folder string) ([]string, error) {
 	return o.bucket.List(ctx, folder+"/")
 }
 
-func (o objects) folders(ctx context.Context) ([]string, error) {
+func (o bucketSource) folderNames(ctx context.Context) ([]string, error) {
 	names, err := o.bucket.List(ctx, "")
 	var folders []string
 	for _, name := range names {
@@ -99,8 +99,8 @@ func (o objects) folders(ctx context.Context) ([]string, error) {
 	return folders, err
 }
 
-// usable returns why the store cannot be used.
-func (o *Objects) usable(ctx context.Context) error {
+// checkUsable returns why the store cannot be used.
+func (o *Objects) checkUsable(ctx context.Context) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.closed {
@@ -113,19 +113,19 @@ func (o *Objects) usable(ctx context.Context) error {
 // Put implements [Store]. With an error, the step is not there, but for one
 // that the bucket took and could not say so; its number is not used again.
 func (o *Objects) Put(ctx context.Context, s Step) error {
-	s, err := s.checked()
+	s, err := s.checkedStep()
 	if err != nil {
 		return err
 	}
-	if err := o.usable(ctx); err != nil {
+	if err := o.checkUsable(ctx); err != nil {
 		return err
 	}
-	err = o.inTurn(ctx, s.Session, func(d *desk) error {
-		if err := o.put(ctx, d, s); err != nil {
+	err = o.writeInTurn(ctx, s.Session, func(d *eventWriter) error {
+		if err := o.writeStep(ctx, d, s); err != nil {
 			return err
 		}
 		o.record(ctx, s.Session, d)
-		_ = o.flush(ctx, s.Session, d) // what cannot be written now waits for the next time
+		_ = o.flushEvents(ctx, s.Session, d) // what cannot be written now waits for the next time
 		return nil
 	})
 	if err != nil {
@@ -134,7 +134,7 @@ func (o *Objects) Put(ctx context.Context, s Step) error {
 	return nil
 }
 
-func (o *Objects) put(ctx context.Context, d *desk, s Step) error {
+func (o *Objects) writeStep(ctx context.Context, d *eventWriter, s Step) error {
 	folder, err := o.prepareFolder(ctx, s.Session)
 	if err != nil {
 		return err
@@ -148,19 +148,19 @@ func (o *Objects) put(ctx context.Context, d *desk, s Step) error {
 	}
 	switch _, err := o.lib.readHeader(ctx, s.Session, s.Number); {
 	case err == nil || unreadable(err): // before all the rest is sent
-		return fmt.Errorf("%w: %s", ErrExists, o.lib.path(folder, stepName(s.Number)))
+		return fmt.Errorf("%w: %s", ErrExists, o.lib.filePath(folder, stepName(s.Number)))
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
 	if d.known.has(s.Number) {
 		return fmt.Errorf("%w: the step was put once, and is gone", ErrExists)
 	}
-	err = pack(s, d.known, func(name string, fill func(io.Writer) error) error {
+	err = writeParts(s, d.known, func(name string, fill func(io.Writer) error) error {
 		var b bytes.Buffer
 		if err := fill(&b); err != nil {
 			return err
 		}
-		return o.bucket.Put(ctx, keyOf(folder, name), b.Bytes(), true)
+		return o.bucket.Put(ctx, objectKey(folder, name), b.Bytes(), true)
 	})
 	if err == nil {
 		d.known = d.known.with(runs{{s.Number, s.Number}})
@@ -172,29 +172,29 @@ func (o *Objects) put(ctx context.Context, d *desk, s Step) error {
 // is missed if it is lost. Of several processes one may overwrite what another
 // wrote; the headers of later steps have the numbers before them too. So what
 // cannot be written now is written with the next step.
-func (o *Objects) record(ctx context.Context, session string, d *desk) {
+func (o *Objects) record(ctx context.Context, session string, d *eventWriter) {
 	text := sessionText(formatFile{Session: session, Steps: d.known})
-	_ = o.bucket.Put(ctx, keyOf(folderName(session), sessionFile), []byte(text), false)
+	_ = o.bucket.Put(ctx, objectKey(folderName(session), sessionFile), []byte(text), false)
 }
 
 // prepareFolder returns the folder of a session, which says whose it is.
 func (o *Objects) prepareFolder(ctx context.Context, session string) (string, error) {
 	folder := folderName(session)
-	if err := o.once("", func() error { return o.begin(ctx) }); err != nil {
+	if err := o.prepareOnce("", func() error { return o.createArchive(ctx) }); err != nil {
 		return "", err
 	}
-	return folder, o.once(folder, func() error {
-		_, err := o.lib.owner(ctx, folder)
+	return folder, o.prepareOnce(folder, func() error {
+		_, err := o.lib.folderOwner(ctx, folder)
 		if !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
-		return o.claim(ctx, keyOf(folder, sessionFile), firstSessionText(session))
+		return o.claimKey(ctx, objectKey(folder, sessionFile), firstSessionText(session))
 	})
 }
 
-// begin makes archive.json. That it cannot be made twice shows that the bucket
+// createArchive makes archive.json. That it cannot be made twice shows that the bucket
 // keeps what is there, on which the numbers of steps depend.
-func (o *Objects) begin(ctx context.Context) error {
+func (o *Objects) createArchive(ctx context.Context) error {
 	for range 2 {
 		err := o.bucket.Put(ctx, rootFile, []byte(rootText), true)
 		if errors.Is(err, ErrExists) {
@@ -211,8 +211,8 @@ func (o *Objects) begin(ctx context.Context) error {
 	return errors.New("this server overwrites what is there although it is asked not to (If-None-Match: *); take one that knows conditional writes")
 }
 
-// claim puts an object where none is.
-func (o *Objects) claim(ctx context.Context, key, text string) error {
+// claimKey puts an object where none is.
+func (o *Objects) claimKey(ctx context.Context, key, text string) error {
 	err := o.bucket.Put(ctx, key, []byte(text), true)
 	if errors.Is(err, ErrExists) {
 		return nil // another process was faster
@@ -220,8 +220,8 @@ func (o *Objects) claim(ctx context.Context, key, text string) error {
 	return err
 }
 
-// once does what makes a folder ready, unless that was done.
-func (o *Objects) once(folder string, do func() error) error {
+// prepareOnce does what makes a folder ready, unless that was done.
+func (o *Objects) prepareOnce(folder string, do func() error) error {
 	o.mu.Lock()
 	ready := o.ready[folder]
 	o.mu.Unlock()
@@ -239,44 +239,44 @@ func (o *Objects) once(folder string, do func() error) error {
 
 // Steps implements [Store].
 func (o *Objects) Steps(ctx context.Context, session string) ([]StepInfo, error) {
-	if err := o.usable(ctx); err != nil {
+	if err := o.checkUsable(ctx); err != nil {
 		return nil, err
 	}
-	return o.lib.steps(ctx, session)
+	return o.lib.stepInfos(ctx, session)
 }
 
 // Get implements [Store]. The error wraps a [Damage] where an object is not as
 // it was written.
 func (o *Objects) Get(ctx context.Context, session string, number int) (Step, error) {
-	if err := o.usable(ctx); err != nil {
+	if err := o.checkUsable(ctx); err != nil {
 		return Step{}, err
 	}
-	return o.lib.get(ctx, session, number)
+	return o.lib.openStep(ctx, session, number)
 }
 
 // Recall implements [Store]. The error wraps a [Damage] where the entry is not
 // as it was written.
 func (o *Objects) Recall(ctx context.Context, session, id string) (Entry, error) {
-	if err := o.usable(ctx); err != nil {
+	if err := o.checkUsable(ctx); err != nil {
 		return Entry{}, err
 	}
-	return o.lib.recall(ctx, session, id)
+	return o.lib.recallEntry(ctx, session, id)
 }
 
 // Sessions returns the ids of the sessions in the archive, sorted.
 func (o *Objects) Sessions(ctx context.Context) ([]string, error) {
-	if err := o.usable(ctx); err != nil {
+	if err := o.checkUsable(ctx); err != nil {
 		return nil, err
 	}
-	return o.lib.sessions(ctx)
+	return o.lib.sessionIDs(ctx)
 }
 
 // Verify implements what [Verify] asks of a store.
 func (o *Objects) Verify(ctx context.Context, session string) (Findings, error) {
-	if err := o.usable(ctx); err != nil {
+	if err := o.checkUsable(ctx); err != nil {
 		return Findings{Session: session}, err
 	}
-	return o.lib.verify(ctx, session)
+	return o.lib.verifyFolder(ctx, session)
 }
 
 // Remove removes a step, the object with which it is there first, or what an
@@ -287,20 +287,20 @@ func (o *Objects) Remove(ctx context.Context, session string, number int) error 
 
 // removeSteps removes steps. They are gone once pruned.json names them.
 func (o *Objects) removeSteps(ctx context.Context, session string, numbers []int, released []string) error {
-	if err := o.usable(ctx); err != nil {
+	if err := o.checkUsable(ctx); err != nil {
 		return err
 	}
 	folder := folderName(session)
 	text, err := o.lib.prunedWith(ctx, session, numbers, released)
 	if err == nil {
-		err = o.bucket.Put(ctx, keyOf(folder, prunedFile), text, false)
+		err = o.bucket.Put(ctx, objectKey(folder, prunedFile), text, false)
 	}
 	if err != nil {
 		return fmt.Errorf("remove %s of session %s: %w", stepsOf(numbers), session, err)
 	}
 	for _, n := range numbers {
 		for _, name := range stepFiles(n) {
-			if err := o.bucket.Remove(ctx, keyOf(folder, name)); err != nil {
+			if err := o.bucket.Remove(ctx, objectKey(folder, name)); err != nil {
 				return fmt.Errorf("remove step %d of session %s: %w", n, session, err)
 			}
 		}
@@ -314,7 +314,7 @@ func (o *Objects) leftovers(ctx context.Context, session string) ([]int, error) 
 
 // Where returns the address of the transcript before a step.
 func (o *Objects) Where(session string, number int) (adapter, location string) {
-	return o.bucket.Where(keyOf(folderName(session), transcriptName(number)))
+	return o.bucket.Where(objectKey(folderName(session), transcriptName(number)))
 }
 
 func (o *Objects) pruned(ctx context.Context, session string) (prunedList, error) {

@@ -189,7 +189,7 @@ func TestEventsOfABucketAreWrittenWithEachStepAndAtTheEnd(t *testing.T) {
 func TestAFullObjectOfEventsIsFollowedByAnother(t *testing.T) {
 	h := newHeap()
 	o := openHeap(t, h)
-	line := []byte(`{"text":"` + strings.Repeat("x", eventObject/2) + `"}`)
+	line := []byte(`{"text":"` + strings.Repeat("x", eventObjectSize/2) + `"}`)
 	for n := range 5 {
 		must(t, o.Event(t.Context(), "s", line), o.Put(t.Context(), smallStep(n+1)))
 	}

@@ -17,7 +17,7 @@ const eventsAt = 64 << 10
 
 // rotateEvents compresses events.jsonl into a file of its own where it is large.
 func (d *Dir) rotateEvents(session string) error {
-	path := filepath.Join(d.folder(session), eventsName(1))
+	path := filepath.Join(d.folderPath(session), eventsName(1))
 	info, err := os.Lstat(path)
 	if err != nil || info.Size() < eventsAt {
 		return ignoreMissing(err)
@@ -35,7 +35,7 @@ func (d *Dir) rotateEvents(session string) error {
 		return err
 	}
 	defer f.Close()
-	target := filepath.Join(d.folder(session), oldEventsName(next, next))
+	target := filepath.Join(d.folderPath(session), oldEventsName(next, next))
 	err = d.disk.writeFile(target, func(w io.Writer) error {
 		z := gzip.NewWriter(w)
 		_, err := io.Copy(z, f)
@@ -54,7 +54,7 @@ func (d *Dir) rotateEvents(session string) error {
 // oldEvents returns the files with compressed events, and the numbers in their
 // names.
 func (d *Dir) oldEvents(session string) (map[string][2]int, error) {
-	all, err := d.library().names(context.Background(), folderName(session))
+	all, err := d.storeReader().fileNames(context.Background(), folderName(session))
 	names := make(map[string][2]int)
 	for _, name := range all {
 		if first, last, ok := oldEventsNumbers(name); ok {
@@ -67,7 +67,7 @@ func (d *Dir) oldEvents(session string) (map[string][2]int, error) {
 // gatherEvents puts files together where there are many. One is behind the other
 // then, which is a file of the same kind.
 func (d *Dir) gatherEvents(session string, names map[string][2]int) error {
-	folder := d.folder(session)
+	folder := d.folderPath(session)
 	for level := range 5 {
 		due := slices.DeleteFunc(slices.Collect(maps.Keys(names)), func(name string) bool {
 			return levelOf(names[name][1]-names[name][0]+1) != level
@@ -113,7 +113,7 @@ func copyFile(w io.Writer, path string) error {
 // mendEvents removes what an interrupted process left twice: events that were
 // compressed, and files that were put into a longer one.
 func (d *Dir) mendEvents(session string) error {
-	folder := d.folder(session)
+	folder := d.folderPath(session)
 	names, err := d.oldEvents(session)
 	if err != nil {
 		return err

@@ -83,7 +83,7 @@ func (p *packWriter) add(kind string, first, last int, text []byte) error {
 		return err
 	}
 	f := frame{kind: kind, first: first, last: last, length: len(content)}
-	f.sum = hashOf([]byte(f.start()), content)
+	f.sum = hashParts([]byte(f.start()), content)
 	return p.copy(f, content)
 }
 
@@ -241,7 +241,7 @@ func (p *packFile) content(f frame) ([]byte, error) {
 	if _, err := p.f.ReadAt(b, f.at); err != nil {
 		return nil, err
 	}
-	if hashOf([]byte(f.start()), b) != f.sum {
+	if hashParts([]byte(f.start()), b) != f.sum {
 		return nil, errChanged
 	}
 	return b, nil

@@ -23,7 +23,7 @@ func decodePacked(line []byte, x interface{ version() int }) error {
 
 // packs are the packs of a session, open for reading.
 type packs struct {
-	library
+	storeReader
 	session, folder string
 	names           []string // of all files of the folder
 	files           []*packFile
@@ -51,7 +51,7 @@ const cachedMost = 64
 
 // packs opens the packs of a session. They must be closed. Another process may
 // put steps together meanwhile: then the names are listed again.
-func (l library) packs(ctx context.Context, session string) (v *packs, err error) {
+func (l storeReader) packs(ctx context.Context, session string) (v *packs, err error) {
 	const tries = 5
 	for range tries {
 		if v, err = l.openPacks(ctx, session); !errors.Is(err, fs.ErrNotExist) {
@@ -61,10 +61,10 @@ func (l library) packs(ctx context.Context, session string) (v *packs, err error
 	return nil, err
 }
 
-func (l library) openPacks(ctx context.Context, session string) (*packs, error) {
-	v := &packs{library: l, session: session, folder: folderName(session)}
+func (l storeReader) openPacks(ctx context.Context, session string) (*packs, error) {
+	v := &packs{storeReader: l, session: session, folder: folderName(session)}
 	var err error
-	if v.names, err = l.names(ctx, v.folder); err != nil {
+	if v.names, err = l.fileNames(ctx, v.folder); err != nil {
 		return nil, err
 	}
 	for _, name := range v.names {
@@ -99,12 +99,12 @@ func (l library) openPacks(ctx context.Context, session string) (*packs, error) 
 func (v *packs) open(ctx context.Context, name string, first, last int) error {
 	p := &packFile{packScan: &packScan{name: name, first: first, last: last, places: make(map[frameKey]int)}}
 	v.files = append(v.files, p)
-	f, err := v.library.open(ctx, v.folder, name)
+	f, err := v.storeReader.openFile(ctx, v.folder, name)
 	if err == nil {
 		v.closers = append(v.closers, f)
 		err = p.access(f)
 	}
-	path := v.path(v.folder, name)
+	path := v.filePath(v.folder, name)
 	if err == nil && v.scans != nil {
 		if known, ok := v.scans.Load(path); ok {
 			if scan := known.(*packScan); scan.size == p.size && scan.modified.Equal(p.modified) { // nothing else is kept there
@@ -136,7 +136,7 @@ func (p *packFile) access(r io.ReadCloser) error {
 	}); ok {
 		info, err := f.Stat()
 		if err != nil {
-			return spoilt(err)
+			return damagedError(err)
 		}
 		p.f, p.size, p.modified = f, info.Size(), info.ModTime()
 		return nil
@@ -190,7 +190,7 @@ func (v *packs) frameOf(kind string, n int) (text []byte, err error) {
 			bad = fmt.Errorf("%w: its %s cannot be found", ErrDamaged, kind)
 		}
 		if bad != nil {
-			err = &Damage{Session: v.session, Step: n, File: v.path(v.folder, p.name), Err: bad}
+			err = &Damage{Session: v.session, Step: n, File: v.filePath(v.folder, p.name), Err: bad}
 		}
 	}
 	return nil, err
@@ -214,7 +214,7 @@ func (v *packs) header(n int) (h headerLine, err error) {
 		err = fmt.Errorf("%w: it is of session %q", ErrDamaged, h.Session)
 	}
 	if err != nil {
-		return headerLine{}, &Damage{Session: v.session, Step: n, File: v.path(v.folder, v.fileOf(n)), Err: err}
+		return headerLine{}, &Damage{Session: v.session, Step: n, File: v.filePath(v.folder, v.fileOf(n)), Err: err}
 	}
 	h.settle()
 	h.packed = true
@@ -257,7 +257,7 @@ func (v *packs) line(n int) ([]byte, error) {
 			return line, nil
 		}
 		if bad != nil {
-			err = &Damage{File: v.path(v.folder, p.file.name), Err: bad}
+			err = &Damage{File: v.filePath(v.folder, p.file.name), Err: bad}
 		}
 	}
 	for _, p := range v.again {

@@ -67,7 +67,7 @@ func packed(s Step, w *itemWriter, known runs) (packStep, error) {
 		body.Steps = append(body.Steps, lines)
 	}
 	var b bytes.Buffer
-	if err := encoder(&b).Encode(body); err != nil {
+	if err := lineEncoder(&b).Encode(body); err != nil {
 		return p, err
 	}
 	for _, e := range s.Removed {
@@ -75,13 +75,13 @@ func packed(s Step, w *itemWriter, known runs) (packStep, error) {
 		if line.Messages, err = w.refer(e.Messages); err != nil {
 			return p, err
 		}
-		if err := encoder(&b).Encode(line); err != nil {
+		if err := lineEncoder(&b).Encode(line); err != nil {
 			return p, err
 		}
 	}
 	p.body = b.Bytes()
 	w.repeat()
-	p.header = headerLine{head: head{packVersion}, StepInfo: s.info(), Redacted: s.Redacted, Left: s.Left, Written: s.Written, Known: known}
+	p.header = headerLine{head: head{packVersion}, StepInfo: s.stepInfo(), Redacted: s.Redacted, Left: s.Left, Written: s.Written, Known: known}
 	return p, nil
 }
 
@@ -148,7 +148,7 @@ func (v *packs) body(h headerLine) (b packedBody, err error) {
 		err = fmt.Errorf("%w: it has %d entries, not %d", ErrDamaged, len(b.entries), len(h.Entries))
 	}
 	if err != nil {
-		err = &Damage{Session: v.session, Step: h.Number, File: v.path(v.folder, v.fileOf(h.Number)), Err: err}
+		err = &Damage{Session: v.session, Step: h.Number, File: v.filePath(v.folder, v.fileOf(h.Number)), Err: err}
 	}
 	return b, err
 }
@@ -164,7 +164,7 @@ func (v *packs) entry(n int, x entryRefs) (Entry, error) {
 
 // damageOf returns a damage of step n, in the file that err names.
 func (v *packs) damageOf(n int, entry string, err error) *Damage {
-	file := v.path(v.folder, v.fileOf(n))
+	file := v.filePath(v.folder, v.fileOf(n))
 	if d, ok := errors.AsType[*Damage](err); ok {
 		file, err = d.File, d.Err
 	}

@@ -54,15 +54,15 @@ type Spared struct {
 // Once the step of a round is gone, [Undo] cannot take it back; a session file
 // still can.
 func Prune(ctx context.Context, store Store, session string, o PruneOptions) (Pruned, error) {
-	p, err := prune(ctx, store, session, o)
+	p, err := pruneSession(ctx, store, session, o)
 	if err != nil {
 		err = fmt.Errorf("prune session %s: %w", session, err)
 	}
 	return p, err
 }
 
-// A remover is a store from which steps can be removed.
-type remover interface {
+// A stepRemover is a store from which steps can be removed.
+type stepRemover interface {
 	// Remove removes a step, or what is left of one. None is no error.
 	Remove(ctx context.Context, session string, number int) error
 }
@@ -73,12 +73,12 @@ type bulkRemover interface {
 	removeSteps(ctx context.Context, session string, numbers []int, released []string) error
 }
 
-func prune(ctx context.Context, store Store, session string, o PruneOptions) (Pruned, error) {
+func pruneSession(ctx context.Context, store Store, session string, o PruneOptions) (Pruned, error) {
 	p := Pruned{Session: session}
 	if o.Keep < 1 && o.Before.IsZero() {
 		return p, errors.New("nothing says which steps stay; set Keep or Before")
 	}
-	r, ok := as[remover](store)
+	r, ok := unwrapAs[stepRemover](store)
 	if !ok {
 		return p, errors.New("this store cannot remove steps")
 	}
@@ -95,18 +95,18 @@ func prune(ctx context.Context, store Store, session string, o PruneOptions) (Pr
 			return p, err
 		}
 	default:
-		if due, p.Spared, err = spare(ctx, store, infos, due); err != nil {
+		if due, p.Spared, err = spareReferred(ctx, store, infos, due); err != nil {
 			return p, err
 		}
 	}
 	if err := p.removeSteps(ctx, store, r, due, released, o.Dry); err != nil {
 		return p, err
 	}
-	return p, p.sweep(ctx, store, r, infos[len(infos)-1].Number, o.Dry)
+	return p, p.sweepLeftovers(ctx, store, r, infos[len(infos)-1].Number, o.Dry)
 }
 
-func (p *Pruned) removeSteps(ctx context.Context, store Store, r remover, due []StepInfo, released []string, dry bool) error {
-	if bulk, ok := as[bulkRemover](store); ok && !dry && len(due) > 0 {
+func (p *Pruned) removeSteps(ctx context.Context, store Store, r stepRemover, due []StepInfo, released []string, dry bool) error {
+	if bulk, ok := unwrapAs[bulkRemover](store); ok && !dry && len(due) > 0 {
 		var numbers []int
 		for _, info := range due {
 			numbers = append(numbers, info.Number)
@@ -118,7 +118,7 @@ func (p *Pruned) removeSteps(ctx context.Context, store Store, r remover, due []
 		return nil
 	}
 	for _, info := range due {
-		if err := remove(ctx, r, p.Session, info.Number, dry); err != nil {
+		if err := removeStep(ctx, r, p.Session, info.Number, dry); err != nil {
 			return err
 		}
 		p.Steps = append(p.Steps, info)
@@ -130,7 +130,7 @@ func (p *Pruned) removeSteps(ctx context.Context, store Store, r remover, due []
 // steps hold.
 func givenUp(ctx context.Context, store Store, infos, due []StepInfo) ([]string, error) {
 	r := newReferrer(store, infos)
-	ids, err := r.standing(ctx)
+	ids, err := r.standingIDs(ctx)
 	if unreadable(err) || errors.Is(err, ErrNotFound) {
 		err = nil // who forces it knows
 	}
@@ -144,7 +144,7 @@ func givenUp(ctx context.Context, store Store, infos, due []StepInfo) ([]string,
 	return released, err
 }
 
-func remove(ctx context.Context, r remover, session string, number int, dry bool) error {
+func removeStep(ctx context.Context, r stepRemover, session string, number int, dry bool) error {
 	if dry {
 		return ctx.Err()
 	}
@@ -162,17 +162,17 @@ func dueSteps(infos []StepInfo, o PruneOptions) []StepInfo {
 	return due
 }
 
-// sweep removes drafts, and what has no step, but for numbers behind the newest, which
+// sweepLeftovers removes drafts, and what has no step, but for numbers behind the newest, which
 // another process may be writing.
-func (p *Pruned) sweep(ctx context.Context, store Store, r remover, newest int, dry bool) error {
-	l, ok := as[interface {
+func (p *Pruned) sweepLeftovers(ctx context.Context, store Store, r stepRemover, newest int, dry bool) error {
+	l, ok := unwrapAs[interface {
 		leftovers(ctx context.Context, session string) ([]int, error)
 	}](store)
 	if !ok {
 		return nil
 	}
-	if t, ok := as[interface{ tidy(session string) error }](store); ok && !dry {
-		if err := t.tidy(p.Session); err != nil {
+	if t, ok := unwrapAs[interface{ cleanDrafts(session string) error }](store); ok && !dry {
+		if err := t.cleanDrafts(p.Session); err != nil {
 			return err
 		}
 	}
@@ -184,7 +184,7 @@ func (p *Pruned) sweep(ctx context.Context, store Store, r remover, newest int, 
 		if n > newest || slices.ContainsFunc(p.Steps, func(s StepInfo) bool { return s.Number == n }) {
 			continue
 		}
-		if err := remove(ctx, r, p.Session, n, dry); err != nil {
+		if err := removeStep(ctx, r, p.Session, n, dry); err != nil {
 			return err
 		}
 		p.Leftovers = append(p.Leftovers, n)
@@ -192,8 +192,8 @@ func (p *Pruned) sweep(ctx context.Context, store Store, r remover, newest int, 
 	return nil
 }
 
-// spare parts the steps that nothing refers to from the others.
-func spare(ctx context.Context, store Store, infos, due []StepInfo) (free []StepInfo, spared []Spared, err error) {
+// spareReferred parts the steps that nothing refers to from the others.
+func spareReferred(ctx context.Context, store Store, infos, due []StepInfo) (free []StepInfo, spared []Spared, err error) {
 	needed, err := references(ctx, store, infos)
 	if unreadable(err) || errors.Is(err, ErrNotFound) {
 		for _, info := range due {

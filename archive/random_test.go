@@ -334,7 +334,7 @@ type filePlaces struct {
 
 func (r *randomSession) places() filePlaces {
 	p := filePlaces{own: make(map[int]string), items: make(map[int][]int), files: make(map[int][]string)}
-	v, err := r.store.library().packs(r.Context(), "s")
+	v, err := r.store.storeReader().packs(r.Context(), "s")
 	must(r.T, err)
 	defer v.close()
 	for _, b := range slices.Concat(v.blocks, v.again) {

@@ -33,22 +33,22 @@ func sealed(x any) []byte {
 	if err != nil {
 		panic(err) // texts and numbers alone always have a JSON form
 	}
-	return fmt.Appendf(nil, "%s%s%s\"}\n", text[:len(text)-1], sealedBy, hashOf(text))
+	return fmt.Appendf(nil, "%s%s%s\"}\n", text[:len(text)-1], sealedBy, hashParts(text))
 }
 
 // unsealed returns errChanged where line is not as sealed wrote it.
 func unsealed(line []byte) error {
 	at := bytes.LastIndex(line, []byte(sealedBy))
-	if at < 0 || string(line[at:]) != sealedBy+hashOf(line[:at], []byte("}"))+"\"}\n" {
+	if at < 0 || string(line[at:]) != sealedBy+hashParts(line[:at], []byte("}"))+"\"}\n" {
 		return errChanged
 	}
 	return nil
 }
 
 // prunedOf returns which steps of a session were pruned.
-func (l library) prunedOf(ctx context.Context, session string) (p prunedList, err error) {
+func (l storeReader) prunedOf(ctx context.Context, session string) (p prunedList, err error) {
 	folder := folderName(session)
-	b, err := l.readAll(ctx, folder, prunedFile)
+	b, err := l.readWholeFile(ctx, folder, prunedFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return p, nil
 	}
@@ -65,13 +65,13 @@ func (l library) prunedOf(ctx context.Context, session string) (p prunedList, er
 		err = errChanged
 	}
 	if unreadable(err) {
-		return prunedList{}, &Damage{Session: session, File: l.path(folder, prunedFile), Err: err}
+		return prunedList{}, &Damage{Session: session, File: l.filePath(folder, prunedFile), Err: err}
 	}
 	return p, err
 }
 
 // prunedWith returns the text of pruned.json with more numbers and ids.
-func (l library) prunedWith(ctx context.Context, session string, numbers []int, released []string) ([]byte, error) {
+func (l storeReader) prunedWith(ctx context.Context, session string, numbers []int, released []string) ([]byte, error) {
 	p, err := l.prunedOf(ctx, session)
 	if err != nil && !unreadable(err) {
 		return nil, err
@@ -95,7 +95,7 @@ type inventory struct {
 // inventory returns what is known of the steps of a session. A number that was
 // there once, and was not pruned, is lost where no file has it.
 func (v *packs) inventory(ctx context.Context) (in inventory, err error) {
-	record, err := v.format(ctx, v.folder, sessionFile)
+	record, err := v.readFormat(ctx, v.folder, sessionFile)
 	switch {
 	case err == nil && record.Session != v.session:
 		in.foreign = true // see prepareFolder
@@ -126,7 +126,7 @@ func (v *packs) inventory(ctx context.Context) (in inventory, err error) {
 		case errors.Is(err, fs.ErrNotExist): // removed meanwhile
 			continue
 		case err == nil && h.Session != v.session:
-			err = &Damage{Session: v.session, Step: n, File: v.path(v.folder, stepName(n)), Line: 1, Err: fmt.Errorf("%w: it is of session %q", ErrDamaged, h.Session)}
+			err = &Damage{Session: v.session, Step: n, File: v.filePath(v.folder, stepName(n)), Line: 1, Err: fmt.Errorf("%w: it is of session %q", ErrDamaged, h.Session)}
 			fallthrough
 		case unreadable(err):
 			h = headerLine{StepInfo: StepInfo{Session: v.session, Number: n, Damaged: err}}
@@ -158,7 +158,7 @@ func (v *packs) anyHeader(ctx context.Context, n int) (headerLine, error) {
 	if err == nil || !slices.Contains(v.names, stepName(n)) {
 		return h, err
 	}
-	return v.library.header(ctx, v.session, n)
+	return v.storeReader.stepHeader(ctx, v.session, n)
 }
 
 func (in *inventory) addLost(v *packs, present map[int]bool) {
@@ -189,7 +189,7 @@ func (in *inventory) addLost(v *packs, present map[int]bool) {
 		if slices.Contains(v.names, name) {
 			err = errChanged
 		}
-		d := &Damage{Session: v.session, Step: n, File: v.path(v.folder, name), Err: err}
+		d := &Damage{Session: v.session, Step: n, File: v.filePath(v.folder, name), Err: err}
 		in.headers = append(in.headers, headerLine{StepInfo: StepInfo{Session: v.session, Number: n, Damaged: d}, lost: true})
 	}
 	slices.SortFunc(in.headers, func(a, b headerLine) int { return a.Number - b.Number })
@@ -229,7 +229,7 @@ func (in inventory) unaccounted() []int {
 
 // knownOf returns the numbers of the steps that were ever put, as far as steps
 // say so.
-func (l library) knownOf(ctx context.Context, session string) (runs, error) {
+func (l storeReader) knownOf(ctx context.Context, session string) (runs, error) {
 	v, err := l.packs(ctx, session)
 	if err != nil {
 		return nil, err

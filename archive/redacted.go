@@ -22,9 +22,9 @@ func Redacted(store Store, redact func(string) string) Store {
 
 // Clean returns t as a [Redacted] store keeps it, and whether that changed it.
 func Clean(t chat.Transcript, redact func(string) string) (clean chat.Transcript, changes bool) {
-	clean = redacted{redact: redact}.messages(t)
+	clean = redacted{redact: redact}.redactMessages(t)
 	for i, m := range clean {
-		changes = changes || changed(m, t[i])
+		changes = changes || messageChanged(m, t[i])
 	}
 	return clean, changes
 }
@@ -40,39 +40,39 @@ func (r redacted) Unwrap() Store { return r.Store }
 // Put implements [Store].
 func (r redacted) Put(ctx context.Context, s Step) error {
 	if s.Left == "" {
-		s.Left = leaves(s)
+		s.Left = outcomeSum(s)
 	}
 	before := s.Before
-	s.Before, s.Redacted = r.messages(before), nil
+	s.Before, s.Redacted = r.redactMessages(before), nil
 	for i, m := range s.Before {
-		if changed(m, before[i]) {
+		if messageChanged(m, before[i]) {
 			s.Redacted = append(s.Redacted, i)
 		}
 	}
 	s.Removed = slices.Clone(s.Removed)
 	for i, e := range s.Removed {
-		e.Messages, e.Text = r.messages(e.Messages), r.redact(e.Text)
+		e.Messages, e.Text = r.redactMessages(e.Messages), r.redact(e.Text)
 		s.Removed[i] = e
 	}
-	s.Edits.Steps = r.rounds(s.Edits.Steps)
+	s.Edits.Steps = r.redactRounds(s.Edits.Steps)
 	if s.Summary != nil {
-		s.Summary = r.json(s.Summary)
+		s.Summary = r.redactJSON(s.Summary)
 	}
 	s.Note, s.Reason = r.redact(s.Note), r.redact(s.Reason)
 	return r.Store.Put(ctx, s)
 }
 
-func changed(m, was chat.Message) bool { return !edit.Same(m, was) || m.Source != was.Source }
+func messageChanged(m, was chat.Message) bool { return !edit.Same(m, was) || m.Source != was.Source }
 
 // Event implements [Store].
 func (r redacted) Event(ctx context.Context, session string, line []byte) error {
 	if !json.Valid(line) {
 		return r.Store.Event(ctx, session, line) // which refuses it
 	}
-	return r.Store.Event(ctx, session, r.json(line))
+	return r.Store.Event(ctx, session, r.redactJSON(line))
 }
 
-func (r redacted) rounds(steps [][]edit.Edit) [][]edit.Edit {
+func (r redacted) redactRounds(steps [][]edit.Edit) [][]edit.Edit {
 	if steps == nil {
 		return nil
 	}
@@ -80,15 +80,15 @@ func (r redacted) rounds(steps [][]edit.Edit) [][]edit.Edit {
 	for i, edits := range steps {
 		out[i] = slices.Clone(edits)
 		for j, e := range edits {
-			out[i][j].New, out[i][j].Why = r.messages(e.New), r.redact(e.Why)
+			out[i][j].New, out[i][j].Why = r.redactMessages(e.New), r.redact(e.Why)
 		}
 	}
 	return out
 }
 
-// messages returns a redacted copy. What comes out as it was is shared, and so
+// redactMessages returns a redacted copy. What comes out as it was is shared, and so
 // are sources.
-func (r redacted) messages(in []chat.Message) []chat.Message {
+func (r redacted) redactMessages(in []chat.Message) []chat.Message {
 	if in == nil {
 		return nil
 	}
@@ -96,20 +96,20 @@ func (r redacted) messages(in []chat.Message) []chat.Message {
 	var from, to *chat.Source
 	for i, m := range in {
 		if m.Source != from || i == 0 {
-			from, to = m.Source, r.source(m.Source)
+			from, to = m.Source, r.redactSource(m.Source)
 		}
-		out[i] = r.message(m)
+		out[i] = r.redactMessage(m)
 		out[i].Source = to
 	}
 	return out
 }
 
-// source returns nil where what is left is no JSON.
-func (r redacted) source(s *chat.Source) *chat.Source {
+// redactSource returns nil where what is left is no JSON.
+func (r redacted) redactSource(s *chat.Source) *chat.Source {
 	if s == nil {
 		return nil
 	}
-	text, ok := r.text(s.JSON)
+	text, ok := r.redactString(s.JSON)
 	if text == s.JSON {
 		return s
 	}
@@ -119,10 +119,10 @@ func (r redacted) source(s *chat.Source) *chat.Source {
 	return &chat.Source{Format: s.Format, JSON: text, Count: s.Count}
 }
 
-func (r redacted) message(m chat.Message) chat.Message {
+func (r redacted) redactMessage(m chat.Message) chat.Message {
 	var parts []chat.Part
 	for i, p := range m.Parts {
-		q := r.part(p)
+		q := r.redactPart(p)
 		if q == p {
 			continue
 		}
@@ -137,20 +137,20 @@ func (r redacted) message(m chat.Message) chat.Message {
 	return m.With(m.State, parts...)
 }
 
-func (r redacted) part(p chat.Part) chat.Part {
-	p.Text, p.Name, p.Image = r.redact(p.Text), r.redact(p.Name), r.picture(p.Image)
+func (r redacted) redactPart(p chat.Part) chat.Part {
+	p.Text, p.Name, p.Image = r.redact(p.Text), r.redact(p.Name), r.redactPicture(p.Image)
 	var ok bool
-	if p.Args, ok = r.text(p.Args); !ok {
-		p.Args = replaced
+	if p.Args, ok = r.redactString(p.Args); !ok {
+		p.Args = redactedValue
 	}
-	if p.Raw, ok = r.text(p.Raw); !ok {
+	if p.Raw, ok = r.redactString(p.Raw); !ok {
 		p.Raw = ""
 	}
 	return p
 }
 
-// picture redacts all but the image itself.
-func (r redacted) picture(p *chat.Picture) *chat.Picture {
+// redactPicture redacts all but the image itself.
+func (r redacted) redactPicture(p *chat.Picture) *chat.Picture {
 	if p == nil {
 		return nil
 	}
@@ -162,31 +162,31 @@ func (r redacted) picture(p *chat.Picture) *chat.Picture {
 	return &out
 }
 
-// replaced stands for JSON that cannot be redacted and stay JSON.
-const replaced = `{"redacted":true}`
+// redactedValue stands for JSON that cannot be redacted and stay JSON.
+const redactedValue = `{"redacted":true}`
 
-// text redacts what may be JSON: first each string in it and what stands under a
+// redactString redacts what may be JSON: first each string in it and what stands under a
 // secret's name, then the whole, for rules that need a name and its value
 // together. It reports whether what was JSON still is.
-func (r redacted) text(s string) (string, bool) {
+func (r redacted) redactString(s string) (string, bool) {
 	if s == "" || !json.Valid([]byte(s)) {
 		return r.redact(s), true
 	}
 	s = redact.JSON(func(inner string) string {
-		if clean, ok := r.text(inner); ok {
+		if clean, ok := r.redactString(inner); ok {
 			return clean
 		}
-		return replaced
+		return redactedValue
 	}, s)
 	whole := r.redact(s)
 	return whole, whole == s || json.Valid([]byte(whole))
 }
 
-// json redacts a JSON text.
-func (r redacted) json(s []byte) []byte {
-	clean, ok := r.text(string(s))
+// redactJSON redacts a JSON text.
+func (r redacted) redactJSON(s []byte) []byte {
+	clean, ok := r.redactString(string(s))
 	if !ok {
-		return []byte(replaced)
+		return []byte(redactedValue)
 	}
 	return []byte(clean)
 }

@@ -119,7 +119,7 @@ func FuzzRedactedJSON(f *testing.F) {
 	f.Add(`"{\"api_key\":\"x\"}"`)
 	r := redacted{redact: redactKey}
 	f.Fuzz(func(t *testing.T, in string) {
-		out, ok := r.text(in)
+		out, ok := r.redactString(in)
 		if json.Valid([]byte(in)) && ok && !json.Valid([]byte(out)) {
 			t.Fatalf("%q became %q, which is no JSON", in, out)
 		}

@@ -67,16 +67,16 @@ func SearchBy(ctx context.Context, store Store, session, query string, n int, by
 	return f, nil
 }
 
-func (m Meaning) bound(ctx context.Context) (context.Context, context.CancelFunc) {
+func (m Meaning) withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
 	if m.Within <= 0 {
 		return ctx, func() {}
 	}
 	return context.WithTimeout(ctx, m.Within)
 }
 
-// query returns the vector of a query.
-func (m Meaning) query(ctx context.Context, text string) ([]float32, error) {
-	ctx, stop := m.bound(ctx)
+// queryVector returns the vector of a query.
+func (m Meaning) queryVector(ctx context.Context, text string) ([]float32, error) {
+	ctx, stop := m.withTimeout(ctx)
 	defer stop()
 	if q, ok := m.Embedder.(interface {
 		EmbedQuery(ctx context.Context, text string) ([]float32, error)
@@ -109,7 +109,7 @@ func (x *Index) Find(ctx context.Context, query string, n int) (Found, error) {
 	var cosines []float64
 	var err error
 	if f.ByMeaning {
-		if cosines, err = x.byMeaning(ctx, query); err != nil {
+		if cosines, err = x.meaningScores(ctx, query); err != nil {
 			f.ByMeaning, f.Failed = false, err
 		}
 	}
@@ -117,27 +117,27 @@ func (x *Index) Find(ctx context.Context, query string, n int) (Found, error) {
 		return f, ctx.Err()
 	}
 	if !f.ByMeaning {
-		if cosines, err = x.byWords(ctx, query); err != nil {
+		if cosines, err = x.wordScores(ctx, query); err != nil {
 			return f, err
 		}
 	}
-	least := alike
+	least := leastCosine
 	if f.ByMeaning {
 		least = -1
 	}
-	f.Hits = x.best(strings.ToLower(query), cosines, least, n)
+	f.Hits = x.bestHits(strings.ToLower(query), cosines, least, n)
 	return f, nil
 }
 
-func (x *Index) byMeaning(ctx context.Context, query string) ([]float64, error) {
-	vector, err := x.by.query(ctx, query)
+func (x *Index) meaningScores(ctx context.Context, query string) ([]float64, error) {
+	vector, err := x.by.queryVector(ctx, query)
 	if err != nil {
 		return nil, err
 	}
-	return x.cosines(ctx, x.meaning, vector)
+	return x.pieceCosines(ctx, x.meaning, vector)
 }
 
-func (x *Index) byWords(ctx context.Context, query string) ([]float64, error) {
+func (x *Index) wordScores(ctx context.Context, query string) ([]float64, error) {
 	words, err := x.words()
 	if err != nil {
 		return nil, err
@@ -146,11 +146,11 @@ func (x *Index) byWords(ctx context.Context, query string) ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	return x.cosines(ctx, words, vectors[0])
+	return x.pieceCosines(ctx, words, vectors[0])
 }
 
-// cosines returns that of each piece with a query.
-func (x *Index) cosines(ctx context.Context, pieces *chromem.Collection, query []float32) ([]float64, error) {
+// pieceCosines returns that of each piece with a query.
+func (x *Index) pieceCosines(ctx context.Context, pieces *chromem.Collection, query []float32) ([]float64, error) {
 	results, err := pieces.QueryEmbedding(ctx, query, len(x.texts), nil, nil)
 	if err != nil {
 		return nil, err
@@ -166,12 +166,12 @@ func (x *Index) cosines(ctx context.Context, pieces *chromem.Collection, query [
 	return scores, nil
 }
 
-// best returns the n best hits, by the cosine of each piece and the share of
+// bestHits returns the n best hits, by the cosine of each piece and the share of
 // the query's words in it. A piece with none of them is one from a cosine of
 // least on.
-func (x *Index) best(query string, cosines []float64, least float64, n int) []Hit {
+func (x *Index) bestHits(query string, cosines []float64, least float64, n int) []Hit {
 	found := make(map[string]Hit)
-	for i, share := range x.shares(query) { // in the order of pieces: the first of equals counts
+	for i, share := range x.wordShares(query) { // in the order of pieces: the first of equals counts
 		if share == 0 && cosines[i] < least {
 			continue
 		}
@@ -186,13 +186,13 @@ func (x *Index) best(query string, cosines []float64, least float64, n int) []Hi
 	})[:min(n, len(found))]
 }
 
-// alike is the cosine from which texts that share no word are alike by more
+// leastCosine is the cosine from which texts that share no word are alike by more
 // than chance.
-const alike = 0.2
+const leastCosine = 0.2
 
-// shares returns for each piece the share of the query's words that stand in
+// wordShares returns for each piece the share of the query's words that stand in
 // it, 0 to 1. A word counts the more, the fewer pieces have it.
-func (x *Index) shares(query string) []float64 {
+func (x *Index) wordShares(query string) []float64 {
 	words := strings.FieldsFunc(query, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' })
 	slices.Sort(words)
 	words = slices.Compact(words)

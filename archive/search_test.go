@@ -87,7 +87,7 @@ func TestSearchIsDeterministic(t *testing.T) {
 
 func TestCutLosesNothingVisible(t *testing.T) {
 	for _, text := range []string{"", "\n\n", "short", strings.Repeat("é", 50), strings.Repeat("line\n", 20), "\xff\xfe" + strings.Repeat("日", 30)} {
-		pieces := cut(text, 20)
+		pieces := cutPieces(text, 20)
 		whole := strings.Join(pieces, "")
 		if want := strings.ToValidUTF8(text, "\uFFFD"); strings.TrimSpace(whole) != strings.TrimSpace(want) {
 			t.Errorf("cut(%q) = %q", text, pieces)

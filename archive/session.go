@@ -47,12 +47,12 @@ type SessionFile struct {
 	names    []string   // paths by which it may be opened next, path first
 	link     string     // name from the root, where that leads to path by links; else ""
 	disk     disk
-	file     file // to add to
+	file     writableFile // to add to
 	hold     sessionHold
 	size     int64
 	first    string   // checksum of the first record
 	at       position // of the last record
-	shared   sharing
+	shared   sourceSharing
 	state    State // what the file says, with the newest rounds only
 	older    int   // rounds in effect that the file knows, and state does not
 	restored []Restoration
@@ -93,13 +93,13 @@ func createSession(path string, meta Meta, disk disk) (*SessionFile, error) {
 	text, at, err := encodeRecords([]sessionLine{{Meta: &meta}}, position{})
 	if err == nil {
 		f.mark(mark{})
-		if err = disk.writeFile(f.path, constant(string(text))); err != nil {
+		if err = disk.writeFile(f.path, constantText(string(text))); err != nil {
 			err = withRemedy(err)
 		}
 	}
 	if err == nil {
 		f.first, f.at = at.sum, at
-		err = f.openEnd()
+		err = f.openAtEnd()
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.hold.release())
@@ -130,11 +130,11 @@ func openSession(path string, disk disk) (*SessionFile, State, error) {
 	}
 	s, r, err := readSession(path)
 	if err == nil {
-		err = f.mend(s, r)
+		err = f.mendTail(s, r)
 	}
 	if err == nil {
 		f.take(r)
-		err = f.openEnd()
+		err = f.openAtEnd()
 	}
 	if err != nil {
 		return nil, State{}, errors.Join(err, f.hold.release())
@@ -178,9 +178,9 @@ func (f *SessionFile) trim() {
 	}
 }
 
-// mend makes the file end with a line feed: a whole last record gets one, a
+// mendTail makes the file end with a line feed: a whole last record gets one, a
 // torn one is taken off.
-func (f *SessionFile) mend(s State, r *reader) (err error) {
+func (f *SessionFile) mendTail(s State, r *reader) (err error) {
 	if s.Torn == 0 && !r.unended {
 		return nil
 	}
@@ -200,8 +200,8 @@ func (f *SessionFile) mend(s State, r *reader) (err error) {
 	return file.Sync()
 }
 
-// openEnd opens the file to add to it.
-func (f *SessionFile) openEnd() error {
+// openAtEnd opens the file to add to it.
+func (f *SessionFile) openAtEnd() error {
 	if f.hold.own == nil {
 		own, err := holdFile(f.path)
 		if err != nil {
@@ -242,13 +242,13 @@ func (f *SessionFile) Load(messages []chat.Message) error {
 func (f *SessionFile) appendMessages(messages []chat.Message, loaded bool) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var before sharing
+	var before sourceSharing
 	encoded := false
 	encode := func() []sessionLine {
 		before, encoded = f.shared, true
 		return messagesOf(messages, &f.shared, loaded)
 	}
-	err := f.write(encode, func(s *State) error {
+	err := f.writeLines(encode, func(s *State) error {
 		for _, m := range messages {
 			s.add(m, loaded)
 		}
@@ -265,7 +265,7 @@ func (f *SessionFile) Round(r Round) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	line := sessionLine{Round: &roundMade{r.Number, r.Level, r.Reason, r.Time, encodeRound(r.Edits)}}
-	err := f.write(only(line), func(s *State) error { return s.round(r) })
+	err := f.writeLines(only(line), func(s *State) error { return s.addRound(r) })
 	f.trim()
 	return err
 }
@@ -276,10 +276,10 @@ func (f *SessionFile) Round(r Round) error {
 func (f *SessionFile) Undo(at time.Time) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	err := f.write(only(sessionLine{Undo: &undoMade{at}}), func(s *State) error {
+	err := f.writeLines(only(sessionLine{Undo: &undoMade{at}}), func(s *State) error {
 		switch {
 		case len(s.Rounds) > 0:
-			return s.undo()
+			return s.undoRound()
 		case f.older == 0:
 			return fmt.Errorf("undo: the session file has no round that stands: %w", ErrNotFound)
 		}
@@ -288,7 +288,7 @@ func (f *SessionFile) Undo(at time.Time) error {
 			return err
 		}
 		f.state, f.older, *s = all, 0, all // the same, with all rounds
-		return s.undo()
+		return s.undoRound()
 	})
 	f.trim()
 	return err
@@ -300,7 +300,7 @@ func (f *SessionFile) Cut(n int) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	rounds := len(f.state.Rounds)
-	err := f.write(only(sessionLine{Cut: &n}), func(s *State) error { return s.cut(n) })
+	err := f.writeLines(only(sessionLine{Cut: &n}), func(s *State) error { return s.cutMessages(n) })
 	if err == nil && len(f.state.Rounds) < rounds {
 		f.older = 0 // those before went with them
 	}
@@ -312,11 +312,11 @@ func (f *SessionFile) Cut(n int) error {
 func (f *SessionFile) Set(i int, m chat.Message) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var alone sharing
-	line := sessionLine{Set: &setMade{i, alone.encode(m)}}
+	var alone sourceSharing
+	line := sessionLine{Set: &setMade{i, alone.encodeMessage(m)}}
 	var taken *chat.Message // the place in memory that has m, where a write fails
 	var was chat.Message
-	err := f.write(only(line), func(s *State) error {
+	err := f.writeLines(only(line), func(s *State) error {
 		if err := s.settable(i); err != nil {
 			return err
 		}
@@ -334,9 +334,9 @@ func only(line sessionLine) func() []sessionLine {
 	return func() []sessionLine { return []sessionLine{line} }
 }
 
-// write adds lines in one write, all or none, and makes their change to the
+// writeLines adds lines in one write, all or none, and makes their change to the
 // state. It is called under mu.
-func (f *SessionFile) write(lines func() []sessionLine, change func(*State) error) error {
+func (f *SessionFile) writeLines(lines func() []sessionLine, change func(*State) error) error {
 	err := f.ready()
 	if err == nil {
 		err = f.add(lines, change)

@@ -33,7 +33,7 @@ func DecodeSession(text io.Reader) (State, error) {
 // A reader makes a State out of the records of a session file.
 type reader struct {
 	state   State
-	shared  sharing
+	shared  sourceSharing
 	at      position
 	first   string // checksum of the first record
 	lines   int
@@ -123,7 +123,7 @@ func (r *reader) apply(x record) error {
 	if x.Message == nil {
 		return r.state.apply(x.sessionLine)
 	}
-	m, err := r.shared.decode(*x.Message)
+	m, err := r.shared.decodeMessage(*x.Message)
 	if err == nil {
 		r.state.add(m, x.Loaded)
 	}
@@ -131,10 +131,10 @@ func (r *reader) apply(x record) error {
 }
 
 // messagesOf returns the records that add messages.
-func messagesOf(messages []chat.Message, shared *sharing, loaded bool) []sessionLine {
+func messagesOf(messages []chat.Message, shared *sourceSharing, loaded bool) []sessionLine {
 	lines := make([]sessionLine, len(messages))
 	for i, m := range messages {
-		x := shared.encode(m)
+		x := shared.encodeMessage(m)
 		lines[i] = sessionLine{Message: &x, Loaded: loaded}
 	}
 	return lines

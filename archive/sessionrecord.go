@@ -89,14 +89,14 @@ const (
 )
 
 // recordHash returns the checksum of a record's bytes without its last field.
-func recordHash(parts ...[]byte) string { return hashOf(parts...)[:sumLength] }
+func recordHash(parts ...[]byte) string { return hashParts(parts...)[:sumLength] }
 
 // encodeRecord appends line to b as the record behind at, and returns its own
 // position.
 func encodeRecord(b *bytes.Buffer, line sessionLine, at position) (position, error) {
 	line.head, line.Number, line.After = head{sessionVersion}, at.number+1, at.sum
 	start := b.Len()
-	if err := encoder(b).Encode(line); err != nil {
+	if err := lineEncoder(b).Encode(line); err != nil {
 		return at, err
 	}
 	sum := recordHash(b.Bytes()[start : b.Len()-1])

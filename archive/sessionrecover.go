@@ -139,7 +139,7 @@ type recovery struct {
 	ctx      context.Context
 	store    Store // nil: there is none
 	state    State
-	shared   sharing
+	shared   sourceSharing
 	at       position // of the last record that was taken
 	uncut    bool     // a cut was not made
 	unsure   bool     // the conversation may not be what the next record is about
@@ -171,7 +171,7 @@ func recoverState(ctx context.Context, text []byte, store Store, marks []mark, s
 	for i, x := range l.records {
 		if i+1 < len(l.records) && r.foreign(x, l.records[i+1]) {
 			r.Damages = append(r.Damages, RecordDamage{Line: x.line, Record: x.Number, Err: errForeign, Lost: true})
-			r.at, r.unsure, r.shared = position{number: x.Number}, true, sharing{}
+			r.at, r.unsure, r.shared = position{number: x.Number}, true, sourceSharing{}
 			continue
 		}
 		if err := r.take(x); err != nil {
@@ -197,10 +197,10 @@ func (r *recovery) foreign(x, next listed) bool {
 func (r *recovery) take(x listed) error {
 	switch {
 	case x.Number != r.at.number+1:
-		r.unsure, r.shared = true, sharing{}
+		r.unsure, r.shared = true, sourceSharing{}
 	case x.V > 1 && r.at.checked && x.After != r.at.sum:
 		r.Damages = append(r.Damages, RecordDamage{Line: x.line, Record: x.Number, Err: errForeign, Lost: true})
-		r.unsure, r.shared = true, sharing{}
+		r.unsure, r.shared = true, sourceSharing{}
 	}
 	r.at = position{x.Number, x.sum, x.V > 1}
 	var err error
@@ -237,7 +237,7 @@ func (r *recovery) message(x listed) error {
 	if x.Message.SameSource && r.shared.last == nil { // what it was read from was in a record that is damaged
 		x.Message.SameSource, x.Message.Index = false, 0
 	}
-	m, err := r.shared.decode(*x.Message)
+	m, err := r.shared.decodeMessage(*x.Message)
 	if err == nil {
 		r.state.add(m, x.Loaded)
 		r.recordOf[m.ID] = x.Number
@@ -247,8 +247,8 @@ func (r *recovery) message(x listed) error {
 
 // set puts a message in the place of the one with its id.
 func (r *recovery) set(x setMade) {
-	var alone sharing
-	m, err := alone.decode(x.Message)
+	var alone sourceSharing
+	m, err := alone.decodeMessage(x.Message)
 	for i := range r.state.Messages {
 		if err == nil && m.ID != "" && r.state.Messages[i].ID == m.ID {
 			r.state.Messages[i] = m
@@ -291,7 +291,7 @@ func (r *recovery) round(x listed) error {
 		}
 		r.goOnFrom(*step)
 	}
-	if err := r.state.round(made); err != nil {
+	if err := r.state.addRound(made); err != nil {
 		r.damage(x, fmt.Errorf("%w: %w", ErrDamaged, err))
 		r.rounds = append(r.rounds, roundFate{number: made.Number})
 		return nil
@@ -343,7 +343,7 @@ func (r *recovery) undo(x listed) error {
 	r.rounds = r.rounds[:n-1]
 	switch {
 	case newest.stands:
-		return r.state.undo()
+		return r.state.undoRound()
 	case newest.made: // on a conversation that the archive has replaced since
 		step, err := r.step(newest.number)
 		if err == nil && step != nil {

@@ -119,7 +119,7 @@ type wholeFile struct {
 	text   io.Reader
 	first  string
 	at     position
-	shared sharing // by the messages that are added
+	shared sourceSharing // by the messages that are added
 	rounds []Standing
 	older  int // rounds in effect that it knows, and rounds has not
 	lost   int // rounds that it does not know
@@ -128,7 +128,7 @@ type wholeFile struct {
 // replace puts a file in the place of what stands there, which is kept with kind
 // in its name.
 func (f *SessionFile) replace(w wholeFile, kind string) (kept string, err error) {
-	d, err := f.disk.prepare(f.path, func(to io.Writer) error {
+	d, err := f.disk.prepareDraft(f.path, func(to io.Writer) error {
 		_, err := io.Copy(to, w.text)
 		return err
 	})
@@ -136,17 +136,17 @@ func (f *SessionFile) replace(w wholeFile, kind string) (kept string, err error)
 		return "", withRemedy(err)
 	}
 	if kept, err = keepAside(f.path, kind); err != nil {
-		discard(d)
+		discardDrafts(d)
 		return "", err
 	}
 	f.mark(mark{}) // there may be fewer records than it says
-	if err := publish(d); err != nil {
-		discard(d)
+	if err := publishDrafts(d); err != nil {
+		discardDrafts(d)
 		return kept, err
 	}
 	own, file := f.hold.own, f.file
 	f.hold.own, f.file = nil, nil
-	if err := f.openEnd(); err != nil {
+	if err := f.openAtEnd(); err != nil {
 		if f.hold.own != nil {
 			err = errors.Join(err, f.hold.own.Close())
 		}
@@ -210,7 +210,7 @@ func (f *SessionFile) whole() (wholeFile, error) {
 func (s State) whole() (w wholeFile, err error) {
 	lines, ok := s.withRounds()
 	if w.rounds = s.Rounds; !ok {
-		var shared sharing
+		var shared sourceSharing
 		lines, w.rounds, w.lost = messagesOf(s.Messages, &shared, true), nil, len(s.Rounds)
 	}
 	stand := standMade{Since: s.Since, Number: s.Number, Added: s.Added, IDs: s.IDs, Steps: s.Steps}
@@ -240,7 +240,7 @@ func (s State) withRounds() (lines []sessionLine, ok bool) {
 		}
 		stood[i] = before
 	}
-	var shared sharing
+	var shared sourceSharing
 	written := 0
 	again := State{Since: -1}
 	add := func(messages chat.Transcript) {
@@ -254,7 +254,7 @@ func (s State) withRounds() (lines []sessionLine, ok bool) {
 		}
 		add(stood[i][written:until])
 		lines = append(lines, sessionLine{Round: &roundMade{r.Number, r.Level, r.Reason, r.Time, encodeRound(r.Edits)}})
-		if again.round(r.Round) != nil || len(again.Messages) != r.after {
+		if again.addRound(r.Round) != nil || len(again.Messages) != r.after {
 			return nil, false
 		}
 		written = r.after
@@ -270,8 +270,8 @@ func changesTo(t, want chat.Transcript) (lines []sessionLine) {
 		if edit.Same(t[i], want[i]) && t[i].Protected == want[i].Protected {
 			continue
 		}
-		var alone sharing
-		lines = append(lines, sessionLine{Set: &setMade{i, alone.encode(want[i])}})
+		var alone sourceSharing
+		lines = append(lines, sessionLine{Set: &setMade{i, alone.encodeMessage(want[i])}})
 	}
 	return slices.Clip(lines)
 }

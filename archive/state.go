@@ -62,18 +62,18 @@ func (s *State) apply(x sessionLine) error {
 		if err != nil {
 			return err
 		}
-		return s.round(r)
+		return s.addRound(r)
 	case x.Undo != nil:
-		return s.undo()
+		return s.undoRound()
 	case x.Cut != nil:
-		return s.cut(*x.Cut)
+		return s.cutMessages(*x.Cut)
 	case x.Set != nil:
-		var alone sharing
-		m, err := alone.decode(x.Set.Message)
+		var alone sourceSharing
+		m, err := alone.decodeMessage(x.Set.Message)
 		if err != nil {
 			return err
 		}
-		return s.set(x.Set.At, m)
+		return s.setMessage(x.Set.At, m)
 	case x.Stand != nil:
 		s.stand(*x.Stand)
 		return nil
@@ -91,13 +91,13 @@ func (s *State) add(m chat.Message, loaded bool) {
 }
 
 func (x roundMade) round() (Round, error) {
-	edits, err := x.Edits.round()
+	edits, err := x.Edits.editRound()
 	return Round{x.Number, x.Level, x.Reason, edits, x.Time}, err
 }
 
-func (s *State) round(r Round) error {
+func (s *State) addRound(r Round) error {
 	if r.Number == 0 {
-		s.wait(Wait{r.Level, r.Reason, r.Edits.Seen})
+		s.addWait(Wait{r.Level, r.Reason, r.Edits.Seen})
 		return nil
 	}
 	after, inverse, err := applyRound(s.Messages, r.Edits.Steps)
@@ -116,12 +116,12 @@ func (s *State) stand(x standMade) {
 	s.Since, s.Number, s.Added, s.Waiting = max(x.Since, -1), max(s.Number, x.Number), max(len(s.Messages), x.Added), nil
 	s.IDs, s.Steps = x.IDs, x.Steps
 	for _, w := range x.Waiting {
-		s.wait(Wait(w))
+		s.addWait(Wait(w))
 	}
 }
 
-// wait notes a level that waits from now on.
-func (s *State) wait(w Wait) {
+// addWait notes a level that waits from now on.
+func (s *State) addWait(w Wait) {
 	if w.Seen <= 0 || w.Seen > len(s.Messages) {
 		w.Seen = len(s.Messages) // files of earlier versions do not say
 	}
@@ -129,7 +129,7 @@ func (s *State) wait(w Wait) {
 	s.Waiting = append(s.Waiting, w)
 }
 
-func (s *State) undo() error {
+func (s *State) undoRound() error {
 	if len(s.Rounds) == 0 {
 		return errors.New("undo without a round")
 	}
@@ -142,9 +142,9 @@ func (s *State) undo() error {
 	return nil
 }
 
-// cut keeps n messages. A round that was made on more cannot be taken back
+// cutMessages keeps n messages. A round that was made on more cannot be taken back
 // then, nor those before it.
-func (s *State) cut(n int) error {
+func (s *State) cutMessages(n int) error {
 	if n < 0 || n > len(s.Messages) {
 		return fmt.Errorf("cut to %d of %d messages", n, len(s.Messages))
 	}
@@ -158,8 +158,8 @@ func (s *State) cut(n int) error {
 	return nil
 }
 
-// set puts m in the place of message at.
-func (s *State) set(at int, m chat.Message) error {
+// setMessage puts m in the place of message at.
+func (s *State) setMessage(at int, m chat.Message) error {
 	if err := s.settable(at); err != nil {
 		return err
 	}

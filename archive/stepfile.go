@@ -84,18 +84,18 @@ func (p *positions) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, (*[]int)(p))
 }
 
-// ofEntry returns the hash of an entry's line, "" where there is none.
-func (h hashes) ofEntry(at int) string {
+// entryHash returns the hash of an entry's line, "" where there is none.
+func (h hashes) entryHash(at int) string {
 	if at < len(h.OfEntries) {
 		return h.OfEntries[at]
 	}
 	return ""
 }
 
-// pack gives write the files of s, the step file last: its header has the
+// writeParts gives write the files of s, the step file last: its header has the
 // hashes of the others. known are the steps that the archive had before.
-func pack(s Step, known runs, write func(name string, fill func(io.Writer) error) error) error {
-	h := headerLine{head: head{Version}, StepInfo: s.info(), Redacted: s.Redacted, Left: s.Left, Written: s.Written, Known: known}
+func writeParts(s Step, known runs, write func(name string, fill func(io.Writer) error) error) error {
+	h := headerLine{head: head{Version}, StepInfo: s.stepInfo(), Redacted: s.Redacted, Left: s.Left, Written: s.Written, Known: known}
 	hashed := func(name string, fill func(io.Writer) error) (string, error) {
 		sum := sha256.New()
 		err := write(name, func(w io.Writer) error { return fill(io.MultiWriter(w, sum)) })
@@ -108,7 +108,7 @@ func pack(s Step, known runs, write func(name string, fill func(io.Writer) error
 	}
 	if s.Summary != nil {
 		h.OfSummary, err = hashed(summaryName(s.Number), func(w io.Writer) error {
-			return encoder(w).Encode(summaryFile{head{Version}, s.Session, s.Number, s.Summary})
+			return lineEncoder(w).Encode(summaryFile{head{Version}, s.Session, s.Number, s.Summary})
 		})
 		if err != nil {
 			return err
@@ -123,15 +123,15 @@ func encodeStep(w io.Writer, h headerLine, s Step) error {
 	var lines bytes.Buffer
 	hashed := func(x any) (string, error) {
 		start := lines.Len()
-		err := encoder(&lines).Encode(x)
-		return hashOf(bytes.TrimSuffix(lines.Bytes()[start:], []byte("\n"))), err
+		err := lineEncoder(&lines).Encode(x)
+		return hashParts(bytes.TrimSuffix(lines.Bytes()[start:], []byte("\n"))), err
 	}
 	var err error
 	if h.OfRound, err = hashed(encodeRound(s.Edits)); err != nil {
 		return err
 	}
 	for _, x := range s.Removed {
-		sum, err := hashed(entryLine{head{Version}, x.ID, encodeAll(x.Messages), x.Below, x.Text})
+		sum, err := hashed(entryLine{head{Version}, x.ID, encodeMessages(x.Messages), x.Below, x.Text})
 		if err != nil {
 			return err
 		}
@@ -153,11 +153,11 @@ const headerSum = `,"header_sha256":"`
 
 func encodeHeader(h headerLine) ([]byte, error) {
 	var b bytes.Buffer
-	if err := encoder(&b).Encode(h); err != nil {
+	if err := lineEncoder(&b).Encode(h); err != nil {
 		return nil, err
 	}
 	line := bytes.TrimSuffix(b.Bytes(), []byte("\n"))
-	return fmt.Appendf(nil, "%s%s%s\"}\n", line[:len(line)-1], headerSum, hashOf(line)), nil
+	return fmt.Appendf(nil, "%s%s%s\"}\n", line[:len(line)-1], headerSum, hashParts(line)), nil
 }
 
 // decodeHeader returns the header of step n.
@@ -173,7 +173,7 @@ func decodeHeader(line []byte, n int) (h headerLine, err error) {
 	if at < 0 && h.OfRound == "" {
 		return h, nil
 	}
-	if at < 0 || string(line[at:]) != headerSum+hashOf(line[:at], []byte("}"))+`"}` {
+	if at < 0 || string(line[at:]) != headerSum+hashParts(line[:at], []byte("}"))+`"}` {
 		return h, errChanged
 	}
 	if len(h.OfEntries) != len(h.Entries) {
@@ -193,7 +193,7 @@ func (h *headerLine) settle() {
 	}
 }
 
-func hashOf(parts ...[]byte) string {
+func hashParts(parts ...[]byte) string {
 	sum := sha256.New()
 	for _, p := range parts {
 		sum.Write(p)
@@ -201,10 +201,10 @@ func hashOf(parts ...[]byte) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// unchanged returns errChanged where line does not have the hash sum. An empty
+// checkHash returns errChanged where line does not have the hash sum. An empty
 // sum, of a step from before there were any, fits everything.
-func unchanged(line []byte, sum string) error {
-	if sum != "" && hashOf(line) != sum {
+func checkHash(line []byte, sum string) error {
+	if sum != "" && hashParts(line) != sum {
 		return errChanged
 	}
 	return nil
@@ -215,19 +215,19 @@ func encodeRound(r edit.Round) roundLine {
 	for _, edits := range r.Steps {
 		lines := make([]editLine, len(edits))
 		for i, e := range edits {
-			lines[i] = editLine{e.Start, e.End, encodeAll(e.New), e.Why}
+			lines[i] = editLine{e.Start, e.End, encodeMessages(e.New), e.Why}
 		}
 		out.Steps = append(out.Steps, lines)
 	}
 	return out
 }
 
-func (l roundLine) round() (edit.Round, error) {
+func (l roundLine) editRound() (edit.Round, error) {
 	out := edit.Round{Seen: l.Seen, Sum: l.Sum}
 	for _, lines := range l.Steps {
 		edits := make([]edit.Edit, len(lines))
 		for i, e := range lines {
-			added, err := decodeAll(e.New)
+			added, err := decodeMessages(e.New)
 			if err != nil {
 				return out, fmt.Errorf("%w: edit %d: %w", ErrDamaged, i+1, err)
 			}
@@ -240,27 +240,27 @@ func (l roundLine) round() (edit.Round, error) {
 
 // decodeRound returns the round in a line that must have the hash sum.
 func decodeRound(line []byte, sum string) (r edit.Round, err error) {
-	if err := unchanged(line, sum); err != nil {
+	if err := checkHash(line, sum); err != nil {
 		return r, err
 	}
 	var l roundLine
 	if err := decodeLine(line, &l); err != nil {
 		return r, err
 	}
-	return l.round()
+	return l.editRound()
 }
 
 // decodeEntry returns the entry in a line that must have the id and the hash
 // sum.
 func decodeEntry(line []byte, id, sum string) (Entry, error) {
-	if err := unchanged(line, sum); err != nil {
+	if err := checkHash(line, sum); err != nil {
 		return Entry{}, err
 	}
 	var l entryLine
 	if err := decodeLine(line, &l); err != nil {
 		return Entry{}, err
 	}
-	messages, err := decodeAll(l.Messages)
+	messages, err := decodeMessages(l.Messages)
 	if err != nil {
 		return Entry{}, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}

@@ -13,7 +13,7 @@ import (
 // A stepReader reads step n, and gives bad whatever in it is not as it was
 // written: where bad returns nil, it goes on.
 type stepReader struct {
-	library
+	storeReader
 	session, folder string
 	n               int
 	bad             func(*Damage) error
@@ -24,67 +24,67 @@ type stepReader struct {
 }
 
 // readStep returns a step, or fs.ErrNotExist.
-func (l library) readStep(ctx context.Context, session string, n int, bad func(*Damage) error) (Step, headerLine, error) {
-	r := &stepReader{library: l, session: session, folder: folderName(session), n: n, bad: bad}
-	err := r.stepFile(ctx)
+func (l storeReader) readStep(ctx context.Context, session string, n int, bad func(*Damage) error) (Step, headerLine, error) {
+	r := &stepReader{storeReader: l, session: session, folder: folderName(session), n: n, bad: bad}
+	err := r.readStepFile(ctx)
 	if err == nil && r.known {
-		err = r.transcript(ctx)
+		err = r.readTranscript(ctx)
 	}
 	if err == nil && r.known && r.h.Summary {
-		err = r.summary(ctx)
+		err = r.readSummary(ctx)
 	}
 	return r.s, r.h, err
 }
 
-func (r *stepReader) damage(name string, line int, entry string, err error) *Damage {
-	return &Damage{Session: r.session, Step: r.n, Entry: entry, File: r.path(r.folder, name), Line: line, Err: err}
+func (r *stepReader) damageAt(name string, line int, entry string, err error) *Damage {
+	return &Damage{Session: r.session, Step: r.n, Entry: entry, File: r.filePath(r.folder, name), Line: line, Err: err}
 }
 
-func (r *stepReader) stepFile(ctx context.Context) error {
+func (r *stepReader) readStepFile(ctx context.Context) error {
 	name := stepName(r.n)
-	f, err := r.open(ctx, r.folder, name)
+	f, err := r.openFile(ctx, r.folder, name)
 	if err != nil {
-		return r.unopened(name, err)
+		return r.reportUnopened(name, err)
 	}
 	defer f.Close()
 	line := 0
-	for text, err := range linesOf(f) {
+	for text, err := range readLines(f) {
 		line++
 		if err == nil {
-			err = r.line(line, text)
+			err = r.readStepLine(line, text)
 		}
 		if err == nil {
 			continue
 		}
-		if err := r.bad(r.damage(name, line, r.entryAt(line), err)); err != nil || line == 1 {
+		if err := r.bad(r.damageAt(name, line, r.entryIDAt(line), err)); err != nil || line == 1 {
 			return err
 		}
 	}
 	if want := 2 + len(r.h.Entries); line != want {
-		return r.bad(r.damage(name, 0, "", fmt.Errorf("%w: it has %d lines, not %d", ErrDamaged, line, want)))
+		return r.bad(r.damageAt(name, 0, "", fmt.Errorf("%w: it has %d lines, not %d", ErrDamaged, line, want)))
 	}
 	return nil
 }
 
-// unopened is for a file of a step that cannot be opened.
-func (r *stepReader) unopened(name string, err error) error {
+// reportUnopened is for a file of a step that cannot be opened.
+func (r *stepReader) reportUnopened(name string, err error) error {
 	if missing := errors.Is(err, fs.ErrNotExist); missing && name == stepName(r.n) {
 		return err
 	} else if missing {
 		err = errMissing
 	}
-	return r.bad(r.damage(name, 0, "", err))
+	return r.bad(r.damageAt(name, 0, "", err))
 }
 
-// entryAt returns the id of the entry on a line, "" where it has none.
-func (r *stepReader) entryAt(line int) string {
+// entryIDAt returns the id of the entry on a line, "" where it has none.
+func (r *stepReader) entryIDAt(line int) string {
 	if at := line - 3; at >= 0 && at < len(r.h.Entries) {
 		return r.h.Entries[at]
 	}
 	return ""
 }
 
-func (r *stepReader) line(n int, text []byte) (err error) {
+func (r *stepReader) readStepLine(n int, text []byte) (err error) {
 	switch at := n - 3; {
 	case n == 1:
 		if r.h, err = decodeHeader(text, r.n); err != nil {
@@ -100,17 +100,17 @@ func (r *stepReader) line(n int, text []byte) (err error) {
 		r.s.Edits, err = decodeRound(text, r.h.OfRound)
 	case at < len(r.h.Entries):
 		var e Entry
-		e, err = decodeEntry(text, r.h.Entries[at], r.h.ofEntry(at))
+		e, err = decodeEntry(text, r.h.Entries[at], r.h.entryHash(at))
 		r.s.Removed = append(r.s.Removed, e)
 	}
 	return err
 }
 
-func (r *stepReader) transcript(ctx context.Context) error {
+func (r *stepReader) readTranscript(ctx context.Context) error {
 	name := transcriptName(r.n)
-	f, err := r.open(ctx, r.folder, name)
+	f, err := r.openFile(ctx, r.folder, name)
 	if err != nil {
-		return r.unopened(name, err)
+		return r.reportUnopened(name, err)
 	}
 	defer f.Close()
 	sum := sha256.New()
@@ -123,35 +123,35 @@ func (r *stepReader) transcript(ctx context.Context) error {
 		err = fmt.Errorf("%w: it has %d messages, not %d", ErrDamaged, len(t), r.h.Messages)
 	}
 	if err != nil {
-		return r.bad(r.damage(name, line, "", err))
+		return r.bad(r.damageAt(name, line, "", err))
 	}
 	r.s.Before = t
 	return nil
 }
 
-func (r *stepReader) summary(ctx context.Context) error {
+func (r *stepReader) readSummary(ctx context.Context) error {
 	name := summaryName(r.n)
-	b, err := r.readAll(ctx, r.folder, name)
+	b, err := r.readWholeFile(ctx, r.folder, name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return r.unopened(name, err)
+		return r.reportUnopened(name, err)
 	}
 	var f summaryFile
 	if err == nil {
 		err = decodeLine(b, &f)
 	}
 	if err == nil {
-		err = unchanged(b, r.h.OfSummary)
+		err = checkHash(b, r.h.OfSummary)
 	}
 	if err != nil {
-		return r.bad(r.damage(name, 0, "", err))
+		return r.bad(r.damageAt(name, 0, "", err))
 	}
 	r.s.Summary = f.Summary
 	return nil
 }
 
-// readAll returns what a file holds.
-func (l library) readAll(ctx context.Context, folder, name string) ([]byte, error) {
-	f, err := l.open(ctx, folder, name)
+// readWholeFile returns what a file holds.
+func (l storeReader) readWholeFile(ctx context.Context, folder, name string) ([]byte, error) {
+	f, err := l.openFile(ctx, folder, name)
 	if err != nil {
 		return nil, err
 	}
@@ -159,15 +159,15 @@ func (l library) readAll(ctx context.Context, folder, name string) ([]byte, erro
 	return io.ReadAll(f)
 }
 
-// readLineOf returns line n of a step file.
-func (l library) readLineOf(ctx context.Context, folder string, step, n int) ([]byte, error) {
-	f, err := l.open(ctx, folder, stepName(step))
+// readStepLineAt returns line n of a step file.
+func (l storeReader) readStepLineAt(ctx context.Context, folder string, step, n int) ([]byte, error) {
+	f, err := l.openFile(ctx, folder, stepName(step))
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
 	at := 0
-	for text, err := range linesOf(f) {
+	for text, err := range readLines(f) {
 		if at++; at == n || err != nil {
 			return text, err
 		}
@@ -176,29 +176,29 @@ func (l library) readLineOf(ctx context.Context, folder string, step, n int) ([]
 }
 
 // readHeader returns the header of a step, or fs.ErrNotExist.
-func (l library) readHeader(ctx context.Context, session string, n int) (headerLine, error) {
+func (l storeReader) readHeader(ctx context.Context, session string, n int) (headerLine, error) {
 	folder := folderName(session)
-	text, err := l.readLineOf(ctx, folder, n, 1)
+	text, err := l.readStepLineAt(ctx, folder, n, 1)
 	var h headerLine
 	if err == nil {
 		h, err = decodeHeader(text, n)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		err = &Damage{Session: session, Step: n, File: l.path(folder, stepName(n)), Line: 1, Err: err}
+		err = &Damage{Session: session, Step: n, File: l.filePath(folder, stepName(n)), Line: 1, Err: err}
 	}
 	return h, err
 }
 
 // readEntry returns the entry at a place of the step with the header h.
-func (l library) readEntry(ctx context.Context, session string, h headerLine, at int) (Entry, error) {
+func (l storeReader) readEntry(ctx context.Context, session string, h headerLine, at int) (Entry, error) {
 	folder := folderName(session)
-	text, err := l.readLineOf(ctx, folder, h.Number, at+3)
+	text, err := l.readStepLineAt(ctx, folder, h.Number, at+3)
 	var e Entry
 	if err == nil {
-		e, err = decodeEntry(text, h.Entries[at], h.ofEntry(at))
+		e, err = decodeEntry(text, h.Entries[at], h.entryHash(at))
 	}
 	if err != nil {
-		err = &Damage{Session: session, Step: h.Number, Entry: h.Entries[at], File: l.path(folder, stepName(h.Number)), Line: at + 3, Err: err}
+		err = &Damage{Session: session, Step: h.Number, Entry: h.Entries[at], File: l.filePath(folder, stepName(h.Number)), Line: at + 3, Err: err}
 	}
 	return e, err
 }

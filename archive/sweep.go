@@ -13,7 +13,7 @@ import (
 // sweepPacks takes out of packs what pruned steps alone held. Where a step that
 // stays cannot be read, all messages stay.
 func (d *Dir) sweepPacks(ctx context.Context, session string) error {
-	v, err := d.library().packs(ctx, session)
+	v, err := d.storeReader().packs(ctx, session)
 	if err != nil {
 		return err
 	}
@@ -258,7 +258,7 @@ func (w *packWriter) copyFrom(p *packFile, f frame) error {
 
 // removeGathered removes packs that an interrupted process had put into another.
 func (d *Dir) removeGathered(session string) error {
-	v, err := d.library().packs(context.Background(), session)
+	v, err := d.storeReader().packs(context.Background(), session)
 	if err != nil {
 		return err
 	}

@@ -20,10 +20,10 @@ type transcriptLine struct {
 // same messages, byte for byte; those that share a Source share it again.
 func EncodeTranscript(w io.Writer, t chat.Transcript) error {
 	b := bufio.NewWriterSize(w, 1<<16)
-	e := encoder(b)
-	var s sharing
+	e := lineEncoder(b)
+	var s sourceSharing
 	for i, m := range t {
-		if err := e.Encode(transcriptLine{head{Version}, s.encode(m)}); err != nil {
+		if err := e.Encode(transcriptLine{head{Version}, s.encodeMessage(m)}); err != nil {
 			return fmt.Errorf("write message %d: %w", i+1, err)
 		}
 	}
@@ -46,8 +46,8 @@ func DecodeTranscript(r io.Reader) (chat.Transcript, error) {
 // decodeTranscript returns with an error the number of the line that is at
 // fault.
 func decodeTranscript(r io.Reader) (t chat.Transcript, line int, err error) {
-	var s sharing
-	for text, err := range linesOf(r) {
+	var s sourceSharing
+	for text, err := range readLines(r) {
 		line++
 		if err != nil {
 			return nil, line, err
@@ -56,7 +56,7 @@ func decodeTranscript(r io.Reader) (t chat.Transcript, line int, err error) {
 		if err := decodeLine(text, &x); err != nil {
 			return nil, line, err
 		}
-		m, err := s.decode(x.message)
+		m, err := s.decodeMessage(x.message)
 		if err != nil {
 			return nil, line, fmt.Errorf("%w: %w", ErrDamaged, err)
 		}
@@ -65,8 +65,8 @@ func decodeTranscript(r io.Reader) (t chat.Transcript, line int, err error) {
 	return t, 0, nil
 }
 
-// encoder returns an encoder of lines that leaves <, > and & as they are.
-func encoder(w io.Writer) *json.Encoder {
+// lineEncoder returns an encoder of lines that leaves <, > and & as they are.
+func lineEncoder(w io.Writer) *json.Encoder {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
 	return e

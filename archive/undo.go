@@ -50,16 +50,16 @@ type Undone struct {
 // error is a [*NotLeftError]. Redacted messages come back from now, where the
 // round left them as they were.
 func Undo(ctx context.Context, store Store, session string, now chat.Transcript) (Undone, error) {
-	u := undoing{store: store, session: session, now: now, sums: sumsOf(now)}
-	done, found, err := u.find(ctx)
+	u := undoSearch{store: store, session: session, now: now, sums: messageSums(now)}
+	done, found, err := u.findRound(ctx)
 	if err == nil && !found {
-		err = u.explain(ctx)
+		err = u.explainNotLeft(ctx)
 	}
 	return done, err
 }
 
 // An undoing is the search for the round that left a conversation.
-type undoing struct {
+type undoSearch struct {
 	store   Store
 	session string
 	now     chat.Transcript
@@ -68,9 +68,9 @@ type undoing struct {
 	miss    NotLeftError
 }
 
-// find returns the conversation before the newest round that left now, and
+// findRound returns the conversation before the newest round that left now, and
 // whether there is one.
-func (u *undoing) find(ctx context.Context) (done Undone, found bool, err error) {
+func (u *undoSearch) findRound(ctx context.Context) (done Undone, found bool, err error) {
 	u.miss.Sessions = []string{u.session}
 	if u.infos, err = u.store.Steps(ctx, u.session); err != nil {
 		return done, false, err
@@ -79,7 +79,7 @@ func (u *undoing) find(ctx context.Context) (done Undone, found bool, err error)
 		if info.Undoes > 0 {
 			continue
 		}
-		if done, found, err := u.round(ctx, info); found || err != nil {
+		if done, found, err := u.matchRound(ctx, info); found || err != nil {
 			return done, found, err
 		}
 	}
@@ -89,13 +89,13 @@ func (u *undoing) find(ctx context.Context) (done Undone, found bool, err error)
 	return done, false, nil
 }
 
-// round returns the conversation before a round, if now begins with what the
+// matchRound returns the conversation before a round, if now begins with what the
 // round left.
-func (u *undoing) round(ctx context.Context, info StepInfo) (done Undone, found bool, err error) {
+func (u *undoSearch) matchRound(ctx context.Context, info StepInfo) (done Undone, found bool, err error) {
 	u.miss.Rounds++
-	w, ok := begins(info.Written, u.sums)
+	w, ok := findWritten(info.Written, u.sums)
 	if len(info.Written) > 0 && !ok {
-		u.near(info)
+		u.rememberNearest(info)
 		return done, false, nil
 	}
 	step, err := u.store.Get(ctx, u.session, info.Number)
@@ -110,24 +110,24 @@ func (u *undoing) round(ctx context.Context, info StepInfo) (done Undone, found 
 	var at []int
 	switch {
 	case ok:
-		done.Left, at = len(w.Sums), u.places(w, after)
-	case left(step, after, u.now):
+		done.Left, at = len(w.Sums), u.matchPlaces(w, after)
+	case leftByRound(step, after, u.now):
 		for j := range after {
 			at = append(at, j)
 		}
 	default:
 		return done, false, nil
 	}
-	before, redacted := mended(step, after, at, u.now)
+	before, redacted := withRedactedParts(step, after, at, u.now)
 	before = edit.KeepProtection(before, u.now[:done.Left])
 	done.Messages, done.Round.Redacted = slices.Concat(before, u.now[done.Left:]), redacted
 	return done, true, nil
 }
 
-// places returns where each message of after stands in now, which begins with w;
+// matchPlaces returns where each message of after stands in now, which begins with w;
 // -1 where that is not known, or where it stands without its secrets.
-func (u *undoing) places(w Written, after chat.Transcript) []int {
-	at := aligned(after, u.now[:len(w.Sums)])
+func (u *undoSearch) matchPlaces(w Written, after chat.Transcript) []int {
+	at := alignMessages(after, u.now[:len(w.Sums)])
 	for j, k := range at {
 		if k >= 0 && u.sums[k] != w.Sums[k] {
 			at[j] = -1
@@ -136,24 +136,24 @@ func (u *undoing) places(w Written, after chat.Transcript) []int {
 	return at
 }
 
-// near remembers the round that left the most messages at the front of now.
-func (u *undoing) near(info StepInfo) {
+// rememberNearest remembers the round that left the most messages at the front of now.
+func (u *undoSearch) rememberNearest(info StepInfo) {
 	for _, w := range info.Written {
-		if n := w.alike(u.sums); n > u.miss.Alike {
+		if n := w.commonStart(u.sums); n > u.miss.Alike {
 			u.miss.Near, u.miss.Alike = info, n
 		}
 	}
 }
 
-// explain returns why no round left now.
-func (u *undoing) explain(ctx context.Context) error {
+// explainNotLeft returns why no round left now.
+func (u *undoSearch) explainNotLeft(ctx context.Context) error {
 	byNumber := make(map[int]StepInfo, len(u.infos))
 	for _, info := range u.infos {
 		byNumber[info.Number] = info
 	}
 	for _, info := range slices.Backward(u.infos) {
 		if info.Undoes > 0 {
-			if _, ok := begins(info.Written, u.sums); ok {
+			if _, ok := findWritten(info.Written, u.sums); ok {
 				u.miss.Made = byNumber[info.Undoes]
 				return &u.miss
 			}
@@ -171,28 +171,28 @@ func (u *undoing) explain(ctx context.Context) error {
 	return &u.miss
 }
 
-// left reports whether now begins with after, which a round left.
-func left(s Step, after, now chat.Transcript) bool {
+// leftByRound reports whether now begins with after, which a round left.
+func leftByRound(s Step, after, now chat.Transcript) bool {
 	return len(now) >= len(after) && edit.Sum(now[:len(after)]) == cmp.Or(s.Left, edit.Sum(after))
 }
 
-// aligned returns where each message of after stands in now, which was read
+// alignMessages returns where each message of after stands in now, which was read
 // from what after was written to; -1 where that is not known. A writer leaves out
 // messages that hold nothing, and puts those at the front into one.
-func aligned(after, now chat.Transcript) []int {
+func alignMessages(after, now chat.Transcript) []int {
 	at := make([]int, len(after))
 	for i := range at {
 		at[i] = -1
 	}
 	k := len(now) - 1
 	for j := len(after) - 1; j >= 0; j-- {
-		if !holds(after[j]) {
+		if !everyFormatKeeps(after[j]) {
 			continue
 		}
-		for k >= 0 && !holds(now[k]) {
+		for k >= 0 && !everyFormatKeeps(now[k]) {
 			k--
 		}
-		if k < 0 || speaker(after[j].Role) != speaker(now[k].Role) {
+		if k < 0 || speakerRole(after[j].Role) != speakerRole(now[k].Role) {
 			break
 		}
 		at[j] = k
@@ -201,25 +201,25 @@ func aligned(after, now chat.Transcript) []int {
 	return at
 }
 
-// holds reports whether every format keeps m.
-func holds(m chat.Message) bool {
+// everyFormatKeeps reports whether every format keeps m.
+func everyFormatKeeps(m chat.Message) bool {
 	return slices.ContainsFunc(m.Parts, func(p chat.Part) bool {
 		return p.Kind == chat.Call || p.Kind == chat.Result || p.Image != nil || p.Kind != chat.Thinking && p.Text != ""
 	})
 }
 
-// speaker returns a role as every format tells it from others.
-func speaker(r chat.Role) chat.Role {
+// speakerRole returns a role as every format tells it from others.
+func speakerRole(r chat.Role) chat.Role {
 	if r == chat.System || r == chat.Developer {
 		return chat.User
 	}
 	return r
 }
 
-// mended returns the conversation before a round that left after, with redacted
+// withRedactedParts returns the conversation before a round that left after, with redacted
 // messages as now has them where the round did not touch them, and the positions
 // of the others. at is where the messages of after stand in now.
-func mended(s Step, after chat.Transcript, at []int, now chat.Transcript) (before chat.Transcript, redacted []int) {
+func withRedactedParts(s Step, after chat.Transcript, at []int, now chat.Transcript) (before chat.Transcript, redacted []int) {
 	if len(s.Redacted) == 0 {
 		return s.Before, nil
 	}
@@ -248,20 +248,20 @@ func TakeBack(step Step, now chat.Transcript) (before chat.Transcript, redacted 
 	if err != nil {
 		return nil, nil, err
 	}
-	if len(after) != len(now) || !left(step, after, now) {
+	if len(after) != len(now) || !leftByRound(step, after, now) {
 		return nil, nil, errors.New("the conversation is not what it left")
 	}
 	at := make([]int, len(after))
 	for i := range at {
 		at[i] = i
 	}
-	before, redacted = mended(step, after, at, now)
+	before, redacted = withRedactedParts(step, after, at, now)
 	return before, redacted, nil
 }
 
-// leaves returns edit.Sum of what a round leaves, or "" where its edits do not
+// outcomeSum returns edit.Sum of what a round leaves, or "" where its edits do not
 // fit.
-func leaves(s Step) string {
+func outcomeSum(s Step) string {
 	after, _, err := applyRound(s.Before, s.Edits.Steps)
 	if err != nil {
 		return ""
@@ -274,7 +274,7 @@ func leaves(s Step) string {
 func applyRound(t chat.Transcript, steps [][]edit.Edit) (after chat.Transcript, inverse [][]edit.Edit, err error) {
 	after = t
 	for _, edits := range steps {
-		back, err := invert(after, edits)
+		back, err := invertEdits(after, edits)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -289,8 +289,8 @@ func applyRound(t chat.Transcript, steps [][]edit.Edit) (after chat.Transcript, 
 	return after, inverse, nil
 }
 
-// invert returns the edits that take edits back where they were made on t.
-func invert(t chat.Transcript, edits []edit.Edit) ([]edit.Edit, error) {
+// invertEdits returns the edits that take edits back where they were made on t.
+func invertEdits(t chat.Transcript, edits []edit.Edit) ([]edit.Edit, error) {
 	var back []edit.Edit
 	moved := 0
 	for _, e := range edit.Sorted(edits) {

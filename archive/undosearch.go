@@ -35,8 +35,8 @@ func (e *NotLeftError) Error() string {
 // Unwrap returns ErrNotFound.
 func (e *NotLeftError) Unwrap() error { return ErrNotFound }
 
-// add adds what is known of another session.
-func (e *NotLeftError) add(o *NotLeftError) {
+// addSession adds what is known of another session.
+func (e *NotLeftError) addSession(o *NotLeftError) {
 	e.Sessions, e.Empty = append(e.Sessions, o.Sessions...), append(e.Empty, o.Empty...)
 	e.Rounds += o.Rounds
 	if o.Made.Number > 0 && (e.Made.Number == 0 || o.Made.Time.After(e.Made.Time)) {
@@ -62,12 +62,12 @@ func (e *AmbiguousError) Error() string {
 // counts where no other has one.
 func UndoIn(ctx context.Context, store Store, sessions []string, now chat.Transcript) (Undone, error) {
 	var found []Undone
-	var others []*undoing
+	var others []*undoSearch
 	var damaged error
-	sums := sumsOf(now)
+	sums := messageSums(now)
 	for _, s := range sessions {
-		u := &undoing{store: store, session: s, now: now, sums: sums}
-		done, ok, err := u.find(ctx)
+		u := &undoSearch{store: store, session: s, now: now, sums: sums}
+		done, ok, err := u.findRound(ctx)
 		switch {
 		case unreadable(err):
 			damaged = errors.Join(damaged, err)
@@ -81,29 +81,29 @@ func UndoIn(ctx context.Context, store Store, sessions []string, now chat.Transc
 	}
 	switch {
 	case len(found) > 0:
-		return newest(found)
+		return newestUndone(found)
 	case damaged != nil:
 		return Undone{}, damaged
 	}
-	return Undone{}, explained(ctx, others)
+	return Undone{}, explainAll(ctx, others)
 }
 
-// explained returns why no round of several sessions left a conversation.
-func explained(ctx context.Context, sessions []*undoing) error {
+// explainAll returns why no round of several sessions left a conversation.
+func explainAll(ctx context.Context, sessions []*undoSearch) error {
 	var all NotLeftError
 	for _, u := range sessions {
-		err := u.explain(ctx)
+		err := u.explainNotLeft(ctx)
 		var miss *NotLeftError
 		if !errors.As(err, &miss) {
 			return err
 		}
-		all.add(miss)
+		all.addSession(miss)
 	}
 	return &all
 }
 
-// newest returns the newest round of those that left one conversation.
-func newest(found []Undone) (Undone, error) {
+// newestUndone returns the newest round of those that left one conversation.
+func newestUndone(found []Undone) (Undone, error) {
 	u := slices.MaxFunc(found, func(a, b Undone) int {
 		return cmp.Or(a.Round.Time.Compare(b.Round.Time), cmp.Compare(a.Left, b.Left))
 	})

@@ -44,16 +44,16 @@ type Note struct {
 // The hashes are against disks and slips, not against somebody who makes new
 // ones.
 func Verify(ctx context.Context, store Store, session string) (Findings, error) {
-	if v, ok := as[interface {
+	if v, ok := unwrapAs[interface {
 		Verify(ctx context.Context, session string) (Findings, error)
 	}](store); ok {
 		return v.Verify(ctx, session)
 	}
-	return verify(ctx, store, session)
+	return verifySteps(ctx, store, session)
 }
 
-// verify reads all steps, by what every store can do.
-func verify(ctx context.Context, store Store, session string) (Findings, error) {
+// verifySteps reads all steps, by what every store can do.
+func verifySteps(ctx context.Context, store Store, session string) (Findings, error) {
 	f := Findings{Session: session}
 	infos, err := store.Steps(ctx, session)
 	if err != nil {
@@ -70,7 +70,7 @@ func verify(ctx context.Context, store Store, session string) (Findings, error) 
 			f.Damages = append(f.Damages, &Damage{Session: session, Step: info.Number, Err: err})
 		}
 	}
-	if _, memory := as[*Memory](store); memory && len(infos) > 0 && infos[len(infos)-1].Number > len(infos) {
+	if _, memory := unwrapAs[*Memory](store); memory && len(infos) > 0 && infos[len(infos)-1].Number > len(infos) {
 		return f, nil // memory loses nothing: what is not there was pruned
 	}
 	return f, f.references(ctx, store, infos, nil)
@@ -148,7 +148,7 @@ func VerifyState(ctx context.Context, store Store, s State) ([]*Damage, error) {
 		return nil, err
 	}
 	gone := func(int) bool { return false }
-	if p, ok := as[interface {
+	if p, ok := unwrapAs[interface {
 		pruned(ctx context.Context, session string) (prunedList, error)
 	}](store); ok {
 		list, err := p.pruned(ctx, s.Meta.Session)
@@ -182,17 +182,17 @@ type verifier struct {
 	archived runs // numbers of steps that events name
 }
 
-func (l library) verify(ctx context.Context, session string) (Findings, error) {
-	v := &verifier{packs: &packs{library: l, session: session, folder: folderName(session)}, Findings: Findings{Session: session}}
+func (l storeReader) verifyFolder(ctx context.Context, session string) (Findings, error) {
+	v := &verifier{packs: &packs{storeReader: l, session: session, folder: folderName(session)}, Findings: Findings{Session: session}}
 	opened, err := l.packs(ctx, session)
 	if err == nil {
 		defer opened.close()
 		if v.packs = opened; len(opened.names) > 0 {
-			err = v.all(ctx)
+			err = v.verifyAll(ctx)
 		}
 	}
 	if unreadable(err) { // the folder as a whole
-		v.damage("", 0, err)
+		v.addDamageAt("", 0, err)
 		return v.Findings, nil
 	}
 	if err != nil {
@@ -201,25 +201,25 @@ func (l library) verify(ctx context.Context, session string) (Findings, error) {
 	return v.Findings, err
 }
 
-func (v *verifier) all(ctx context.Context) error {
+func (v *verifier) verifyAll(ctx context.Context) error {
 	slices.Sort(v.names)
-	owner, err := v.owner(ctx, v.folder)
+	owner, err := v.folderOwner(ctx, v.folder)
 	switch {
 	case err == nil && owner != v.session: // see prepareFolder
 		return nil
 	case errors.Is(err, fs.ErrNotExist) && !slices.ContainsFunc(v.names, ofSession): // it was never finished
-		v.note(sessionFile, "missing: an interrupted process left a folder")
+		v.addNote(sessionFile, "missing: an interrupted process left a folder")
 	case err != nil:
 		if errors.Is(err, fs.ErrNotExist) {
 			err = errMissing
 		}
-		v.damage(sessionFile, 0, err)
+		v.addDamageAt(sessionFile, 0, err)
 	}
 	if v.in, err = v.inventory(ctx); err != nil {
 		return err
 	}
 	if _, err := v.prunedOf(ctx, v.session); err != nil {
-		v.damage(prunedFile, 0, err)
+		v.addDamageAt(prunedFile, 0, err)
 	}
 	with := make(map[int]bool) // steps that have a summary
 	for _, h := range v.in.headers {
@@ -231,7 +231,7 @@ func (v *verifier) all(ctx context.Context) error {
 		v.pack(p)
 	}
 	for _, name := range v.names {
-		if err := v.file(ctx, name, with); err != nil {
+		if err := v.verifyFile(ctx, name, with); err != nil {
 			return err
 		}
 	}
@@ -249,14 +249,14 @@ func ofSession(name string) bool {
 	return packed || step || events || old || name == prunedFile
 }
 
-func (v *verifier) note(name, text string) {
-	v.Notes = append(v.Notes, Note{v.path(v.folder, name), text})
+func (v *verifier) addNote(name, text string) {
+	v.Notes = append(v.Notes, Note{v.filePath(v.folder, name), text})
 }
 
-func (v *verifier) damage(name string, line int, err error) {
+func (v *verifier) addDamageAt(name string, line int, err error) {
 	d, ok := errors.AsType[*Damage](err)
 	if !ok {
-		d = &Damage{File: v.path(v.folder, name), Line: line, Err: err}
+		d = &Damage{File: v.filePath(v.folder, name), Line: line, Err: err}
 	}
 	d.Session = v.session
 	v.addDamage(d)
@@ -299,7 +299,7 @@ func (v *verifier) stepOf(ctx context.Context, h headerLine) (bool, error) {
 // pack looks at a file with steps, beside what stepOf finds in it.
 func (v *verifier) pack(p *packFile) {
 	for _, err := range p.damages {
-		v.damage(p.name, 0, err)
+		v.addDamageAt(p.name, 0, err)
 	}
 	if p.foreign {
 		return
@@ -311,7 +311,7 @@ func (v *verifier) pack(p *packFile) {
 	}
 	for _, longer := range v.files {
 		if p.gatheredIn(longer) {
-			v.note(p.name, "it is in a longer file too: an interrupted process left it, and prune removes it")
+			v.addNote(p.name, "it is in a longer file too: an interrupted process left it, and prune removes it")
 		}
 	}
 }
@@ -320,7 +320,7 @@ func (v *verifier) pack(p *packFile) {
 // a step has, stepOf found.
 func (v *verifier) inPack(p *packFile, f frame, err error) {
 	if f.kind == frameHead || f.kind == frameBody {
-		named := func(d *Damage) bool { return d.Step == f.first && d.File == v.path(v.folder, p.name) }
+		named := func(d *Damage) bool { return d.Step == f.first && d.File == v.filePath(v.folder, p.name) }
 		if v.in.pruned.Steps.has(f.first) || slices.ContainsFunc(v.Damages, named) {
 			return
 		}
@@ -329,11 +329,11 @@ func (v *verifier) inPack(p *packFile, f frame, err error) {
 	if f.last > f.first {
 		what = fmt.Sprintf("%s %d to %d", f.kind, f.first, f.last)
 	}
-	v.damage(p.name, 0, fmt.Errorf("%s: %w", what, err))
+	v.addDamageAt(p.name, 0, fmt.Errorf("%s: %w", what, err))
 }
 
-// file looks at a file that may belong to no step.
-func (v *verifier) file(ctx context.Context, name string, with map[int]bool) error {
+// verifyFile looks at a file that may belong to no step.
+func (v *verifier) verifyFile(ctx context.Context, name string, with map[int]bool) error {
 	n, content := contentNumber(name)
 	m, step := stepNumber(name)
 	_, events := eventsNumber(name)
@@ -342,37 +342,37 @@ func (v *verifier) file(ctx context.Context, name string, with map[int]bool) err
 	there := slices.ContainsFunc(v.in.headers, func(h headerLine) bool { return h.Number == n })
 	switch {
 	case step && v.in.pruned.Steps.has(m):
-		v.note(name, "its step was pruned, which was interrupted; prune removes it")
+		v.addNote(name, "its step was pruned, which was interrupted; prune removes it")
 	case step && slices.ContainsFunc(v.in.headers, func(h headerLine) bool { return h.Number == m && h.packed }):
 		v.doubled(ctx, name, m)
 	case step || packed || name == sessionFile || name == prunedFile:
 	case events, old:
-		return v.events(ctx, name)
+		return v.verifyEvents(ctx, name)
 	case content && there:
 		if has, known := with[n]; name == summaryName(n) && known && !has && !v.damaged(n) {
-			v.note(name, "its step has no summary; nothing reads it")
+			v.addNote(name, "its step has no summary; nothing reads it")
 		}
 	case content:
-		v.note(name, "its step is not there: an interrupted process left it, and prune removes it")
+		v.addNote(name, "its step is not there: an interrupted process left it, and prune removes it")
 	case strings.HasPrefix(name, tempMark):
-		v.note(name, "it was being written when a process was interrupted; it goes with the next step")
+		v.addNote(name, "it was being written when a process was interrupted; it goes with the next step")
 	default:
-		v.note(name, "no file of an archive")
+		v.addNote(name, "no file of an archive")
 	}
 	return nil
 }
 
 // doubled looks at a step file whose step is in a pack.
 func (v *verifier) doubled(ctx context.Context, name string, n int) {
-	h, err := v.library.header(ctx, v.session, n)
+	h, err := v.storeReader.stepHeader(ctx, v.session, n)
 	if err == nil && h.Session != v.session {
 		err = fmt.Errorf("%w: it is of session %q", ErrDamaged, h.Session)
 	}
 	if err != nil {
-		v.damage(name, 1, err)
+		v.addDamageAt(name, 1, err)
 		return
 	}
-	v.note(name, "its step is in a pack; nothing reads it")
+	v.addNote(name, "its step is in a pack; nothing reads it")
 }
 
 func (v *verifier) damaged(n int) bool {
@@ -387,11 +387,11 @@ func (v *verifier) unrecorded() {
 	}
 	for n := range v.archived.all() {
 		if !v.in.known.has(n) && !v.in.pruned.Steps.has(n) && (n > newest || !v.in.old(newest)) {
-			v.addDamage(&Damage{Session: v.session, Step: n, File: v.path(v.folder, v.lostName(n)), Err: errMissing})
+			v.addDamage(&Damage{Session: v.session, Step: n, File: v.filePath(v.folder, v.lostName(n)), Err: errMissing})
 		}
 	}
 	if numbers := v.in.unaccounted(); len(numbers) > 0 && !v.shared {
-		v.note("", fmt.Sprintf("%s before step %d are not there: the version that wrote them did not record what prune removed, so it is not known whether they are lost", stepsOf(numbers), newest))
+		v.addNote("", fmt.Sprintf("%s before step %d are not there: the version that wrote them did not record what prune removed, so it is not known whether they are lost", stepsOf(numbers), newest))
 	}
 }
 
@@ -400,28 +400,28 @@ func (v *verifier) unresolvedIDs(ctx context.Context) error {
 	for _, h := range v.in.headers {
 		infos = append(infos, h.StepInfo)
 	}
-	return v.references(ctx, readStore{library: v.library}, infos, v.in.pruned.Released)
+	return v.references(ctx, readStore{library: v.storeReader}, infos, v.in.pruned.Released)
 }
 
 // readStore is a library as a store that is only read.
 type readStore struct {
 	Store
-	library library
+	library storeReader
 }
 
 func (r readStore) Get(ctx context.Context, session string, number int) (Step, error) {
-	return r.library.get(ctx, session, number)
+	return r.library.openStep(ctx, session, number)
 }
 
-// events looks at a file of events. A last line without its end is one that a
+// verifyEvents looks at a file of events. A last line without its end is one that a
 // process did not live to write.
-func (v *verifier) events(ctx context.Context, name string) error {
-	f, err := v.library.open(ctx, v.folder, name)
+func (v *verifier) verifyEvents(ctx context.Context, name string) error {
+	f, err := v.storeReader.openFile(ctx, v.folder, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
-		v.damage(name, 0, err)
+		v.addDamageAt(name, 0, err)
 		return ctx.Err()
 	}
 	defer f.Close()
@@ -429,22 +429,22 @@ func (v *verifier) events(ctx context.Context, name string) error {
 	_, _, old := oldEventsNumbers(name)
 	if old {
 		if lines, err = gzip.NewReader(f); err != nil {
-			v.damage(name, 0, fmt.Errorf("%w: %w", ErrDamaged, err))
+			v.addDamageAt(name, 0, fmt.Errorf("%w: %w", ErrDamaged, err))
 			return nil
 		}
 	}
 	line := 0
-	for text, err := range linesOf(lines) {
+	for text, err := range readLines(lines) {
 		line++
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case err == errTorn && !old:
-			v.note(name, fmt.Sprintf("line %d has no end: a process was interrupted", line))
+			v.addNote(name, fmt.Sprintf("line %d has no end: a process was interrupted", line))
 		case err != nil:
-			v.damage(name, line, fmt.Errorf("%w: %w", ErrDamaged, err))
+			v.addDamageAt(name, line, fmt.Errorf("%w: %w", ErrDamaged, err))
 		case !json.Valid(text):
-			v.damage(name, line, fmt.Errorf("%w: no JSON", ErrDamaged))
+			v.addDamageAt(name, line, fmt.Errorf("%w: no JSON", ErrDamaged))
 		default:
 			v.Events++
 			v.event(text)

@@ -12,9 +12,9 @@ import (
 
 // A disk makes the files that are written; tests put a failing one in its
 // place.
-type disk func(path string, flag int) (file, error)
+type disk func(path string, flag int) (writableFile, error)
 
-type file interface {
+type writableFile interface {
 	io.Writer
 	Truncate(size int64) error
 	Sync() error
@@ -22,7 +22,7 @@ type file interface {
 }
 
 // realDisk opens files that only their owner may read.
-func realDisk(path string, flag int) (file, error) {
+func realDisk(path string, flag int) (writableFile, error) {
 	f, err := openPlain(path, flag, 0o600)
 	if err != nil {
 		return nil, err // not a nil *os.File in an interface
@@ -36,9 +36,9 @@ const tempMark = ".tmp~" // begins the names of files that are being written
 // get its final one.
 type draft struct{ temp, path string }
 
-// prepare writes what fill gives to a draft of path and syncs it. On an error
+// prepareDraft writes what fill gives to a draft of path and syncs it. On an error
 // nothing is left behind.
-func (create disk) prepare(path string, fill func(io.Writer) error) (d draft, err error) {
+func (create disk) prepareDraft(path string, fill func(io.Writer) error) (d draft, err error) {
 	d = draft{filepath.Join(filepath.Dir(path), tempMark+filepath.Base(path)), path}
 	if err := ignoreMissing(os.Remove(d.temp)); err != nil { // an interrupted process left it, or somebody put it there
 		return d, err
@@ -60,8 +60,8 @@ func (create disk) prepare(path string, fill func(io.Writer) error) (d draft, er
 	return d, nil
 }
 
-// publish gives drafts of one folder their final names, and syncs the folder.
-func publish(drafts ...draft) error {
+// publishDrafts gives drafts of one folder their final names, and syncs the folder.
+func publishDrafts(drafts ...draft) error {
 	for _, d := range drafts {
 		if err := os.Rename(d.temp, d.path); err != nil {
 			return err
@@ -72,15 +72,15 @@ func publish(drafts ...draft) error {
 
 // writeFile writes a file whole before its name appears.
 func (create disk) writeFile(path string, fill func(io.Writer) error) error {
-	d, err := create.prepare(path, fill)
+	d, err := create.prepareDraft(path, fill)
 	if err != nil {
 		return err
 	}
-	return publish(d)
+	return publishDrafts(d)
 }
 
-// discard removes drafts that did not get their final names.
-func discard(drafts ...draft) {
+// discardDrafts removes drafts that did not get their final names.
+func discardDrafts(drafts ...draft) {
 	for _, d := range drafts {
 		_ = os.Remove(d.temp) // what is left is removed when the folder is next opened
 	}

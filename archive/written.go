@@ -33,9 +33,9 @@ type Written struct {
 func NewWritten(readings, clean []Reading) []Written {
 	var all []Written
 	for i, r := range readings {
-		w := Written{Format: r.Format, Sums: sumsOf(r.Messages)}
+		w := Written{Format: r.Format, Sums: messageSums(r.Messages)}
 		if i < len(clean) {
-			w.Clean = changedSums(w.Sums, sumsOf(clean[i].Messages))
+			w.Clean = changedSums(w.Sums, messageSums(clean[i].Messages))
 		}
 		same := func(v Written) bool { return slices.Equal(w.Sums, v.Sums) && slices.Equal(w.Clean, v.Clean) }
 		if len(w.Sums) > 0 && !slices.ContainsFunc(all, same) {
@@ -45,18 +45,18 @@ func NewWritten(readings, clean []Reading) []Written {
 	return all
 }
 
-// sumsOf returns a hash of each message: the half of edit.Sum, as each step has
+// messageSums returns a hash of each message: the half of edit.Sum, as each step has
 // many of them. It is the same if a program has written the file anew, with
 // other white space or another order of keys in the arguments of a call.
-func sumsOf(t chat.Transcript) []string {
+func messageSums(t chat.Transcript) []string {
 	sums := make([]string, len(t))
 	for i, m := range t {
 		m.Parts = slices.Clone(m.Parts)
 		for j := range m.Parts {
 			p := &m.Parts[j]
-			p.Args = sameJSON(p.Args)
+			p.Args = canonicalJSON(p.Args)
 			if p.Text == p.Raw { // a block that is only known as it was read
-				p.Text = sameJSON(p.Text)
+				p.Text = canonicalJSON(p.Text)
 			}
 		}
 		sums[i] = edit.Sum(chat.Transcript{m})[:16]
@@ -64,9 +64,9 @@ func sumsOf(t chat.Transcript) []string {
 	return sums
 }
 
-// sameJSON returns one text for all that are the same JSON value, numbers as
+// canonicalJSON returns one text for all that are the same JSON value, numbers as
 // they are written. What is not JSON it returns as it is.
-func sameJSON(text string) string {
+func canonicalJSON(text string) string {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
 	var v any
@@ -94,9 +94,9 @@ func changedSums(sums, clean []string) []string {
 	return changed
 }
 
-// alike returns how many messages at the front of a conversation with these sums
+// commonStart returns how many messages at the front of a conversation with these sums
 // are those of w.
-func (w Written) alike(sums []string) int {
+func (w Written) commonStart(sums []string) int {
 	for i, sum := range w.Sums {
 		if i == len(sums) || sum != sums[i] && (i >= len(w.Clean) || w.Clean[i] != sums[i]) {
 			return i
@@ -105,10 +105,10 @@ func (w Written) alike(sums []string) int {
 	return len(w.Sums)
 }
 
-// begins returns which of written a conversation with these sums begins with.
-func begins(written []Written, sums []string) (Written, bool) {
+// findWritten returns which of written a conversation with these sums begins with.
+func findWritten(written []Written, sums []string) (Written, bool) {
 	for _, w := range written {
-		if len(w.Sums) > 0 && w.alike(sums) == len(w.Sums) {
+		if len(w.Sums) > 0 && w.commonStart(sums) == len(w.Sums) {
 			return w, true
 		}
 	}

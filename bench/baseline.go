@@ -35,7 +35,7 @@ func baselines(seed uint64) []Way {
 		baseline("newest 0.30", newestShare(0.30)),
 		baseline("newest 0.40", newestShare(0.40)),
 		baseline("newest 0.50", newestShare(0.50)),
-		baseline("mask but 10", mask),
+		baseline("mask but 10", maskToolResults),
 		baseline("drop oldest to 0.58", dropOldest(0.58)),
 		baseline("drop to half", dropOldest(0.50)),
 		baseline("BM25 top half", bm25Half),
@@ -59,12 +59,12 @@ func newestShare(share float64) trim {
 		for from < len(t) && t[from].Role == chat.Tool {
 			from++
 		}
-		return joined(t[:min(1, len(t))], t[max(from, min(1, len(t))):])
+		return joinTranscripts(t[:min(1, len(t))], t[max(from, min(1, len(t))):])
 	}
 }
 
-// mask clears the text of all tool results but those among the last ten messages.
-func mask(t chat.Transcript, _ func(string) int, _ int) chat.Transcript {
+// maskToolResults clears the text of all tool results but those among the last ten messages.
+func maskToolResults(t chat.Transcript, _ func(string) int, _ int) chat.Transcript {
 	const cleared = "[cleared]"
 	out := append(chat.Transcript(nil), t...)
 	for i := range max(0, len(t)-10) {
@@ -92,7 +92,7 @@ func dropOldest(share float64) trim {
 				left -= Size(t[i:i+1], count)
 			}
 		}
-		return without(t, drop)
+		return withoutMessages(t, drop)
 	}
 }
 
@@ -133,10 +133,10 @@ func keepHalf(t chat.Transcript, groups [][]int, order []int) chat.Transcript {
 			drop[i] = true
 		}
 	}
-	return without(t, drop)
+	return withoutMessages(t, drop)
 }
 
-func without(t chat.Transcript, drop []bool) (out chat.Transcript) {
+func withoutMessages(t chat.Transcript, drop []bool) (out chat.Transcript) {
 	for i, m := range t {
 		if !drop[i] {
 			out = append(out, m)
@@ -145,6 +145,6 @@ func without(t chat.Transcript, drop []bool) (out chat.Transcript) {
 	return out
 }
 
-func joined(a, b chat.Transcript) chat.Transcript {
+func joinTranscripts(a, b chat.Transcript) chat.Transcript {
 	return append(append(chat.Transcript(nil), a...), b...)
 }

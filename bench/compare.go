@@ -17,7 +17,7 @@ type Comparison struct {
 type Figures struct {
 	Before   Extent `json:"before"`
 	After    Extent `json:"after"`
-	Messages Fates  `json:"messages"`
+	Messages Diff   `json:"messages"`
 
 	Identifiers Share     `json:"identifiers"` // of all that stand before, those that still stand
 	Invented    int       `json:"invented"`    // identifiers after that stand nowhere before
@@ -53,9 +53,9 @@ type Retention struct {
 	Size Share `json:"size"`
 }
 
-func (r *Retention) add(s Retention) {
-	r.Kept.add(s.Kept.Part, s.Kept.Whole)
-	r.Size.add(s.Size.Part, s.Size.Whole)
+func (r *Retention) addRetention(s Retention) {
+	r.Kept.addShare(s.Kept.Part, s.Kept.Whole)
+	r.Size.addShare(s.Size.Part, s.Size.Whole)
 }
 
 // MarshalJSON gives the parts and their share, null where there is no whole.
@@ -80,10 +80,10 @@ func Compare(before, after, next chat.Transcript, count func(string) int) Compar
 	was, is := tracedIn(before), tracedIn(after)
 	c := Comparison{Protected: protectedIn(was, is)}
 	c.Before, c.After = Extent{w.size, len(before)}, Extent{Size(after, count), len(after)}
-	c.Messages = fatesOf(was, is, count)
+	c.Messages = diffMessages(was, is, count)
 	said := identifiersOf(after)
-	c.Identifiers, c.Needed, c.Edits = w.in(after, said, c.After.Tokens)
-	c.Invented = len(said) - present(said, w.all, before)
+	c.Identifiers, c.Needed, c.Edits = w.retainedIn(after, said, c.After.Tokens)
+	c.Invented = len(said) - countPresent(said, w.all, before)
 	calls, results := Orphans(before)
 	newCalls, newResults := Orphans(after)
 	c.Orphans = max(0, newCalls-calls) + max(0, newResults-results)
@@ -92,7 +92,7 @@ func Compare(before, after, next chat.Transcript, count func(string) int) Compar
 
 	newest := newestShare(float64(c.After.Tokens)/float64(max(1, w.size)))(before, count, w.size)
 	c.Newest.Tokens = Size(newest, count)
-	c.Newest.Identifiers, c.Newest.Needed, c.Newest.Edits = w.in(newest, identifiersOf(newest), c.Newest.Tokens)
+	c.Newest.Identifiers, c.Newest.Needed, c.Newest.Edits = w.retainedIn(newest, identifiersOf(newest), c.Newest.Tokens)
 	return c
 }
 
@@ -103,11 +103,11 @@ type wants struct {
 	size        int // tokens before
 }
 
-// in looks in t, whose identifiers are said, and whose tokens are size.
-func (w wants) in(t chat.Transcript, said map[string]bool, size int) (identifiers Share, needed, edits Retention) {
-	identifiers = Share{present(w.all, said, t), len(w.all)}
+// retainedIn looks in t, whose identifiers are said, and whose tokens are size.
+func (w wants) retainedIn(t chat.Transcript, said map[string]bool, size int) (identifiers Share, needed, edits Retention) {
+	identifiers = Share{countPresent(w.all, said, t), len(w.all)}
 	if n := len(w.needed); n > 0 {
-		needed = Retention{Share{present(w.needed, said, t), n}, Share{size, w.size}}
+		needed = Retention{Share{countPresent(w.needed, said, t), n}, Share{size, w.size}}
 	}
 	if n := len(w.anchors); n > 0 {
 		edits = Retention{Share{Holding(w.anchors, t), n}, Share{size, w.size}}
@@ -145,29 +145,29 @@ func (t *Total) Add(c Comparison) {
 		t.Lost++
 	}
 	f := &t.Figures
-	f.Before.add(c.Before)
-	f.After.add(c.After)
-	f.Messages.add(c.Messages)
-	f.Identifiers.add(c.Identifiers.Part, c.Identifiers.Whole)
+	f.Before.addExtent(c.Before)
+	f.After.addExtent(c.After)
+	f.Messages.addDiff(c.Messages)
+	f.Identifiers.addShare(c.Identifiers.Part, c.Identifiers.Whole)
 	f.Invented += c.Invented
-	f.Needed.add(c.Needed)
-	f.Edits.add(c.Edits)
+	f.Needed.addRetention(c.Needed)
+	f.Edits.addRetention(c.Edits)
 	f.Orphans += c.Orphans
 	f.Prefix += c.Prefix
 	f.Refill += c.Refill
 	f.Newest.Tokens += c.Newest.Tokens
-	f.Newest.Identifiers.add(c.Newest.Identifiers.Part, c.Newest.Identifiers.Whole)
-	f.Newest.Needed.add(c.Newest.Needed)
-	f.Newest.Edits.add(c.Newest.Edits)
+	f.Newest.Identifiers.addShare(c.Newest.Identifiers.Part, c.Newest.Identifiers.Whole)
+	f.Newest.Needed.addRetention(c.Newest.Needed)
+	f.Newest.Edits.addRetention(c.Newest.Edits)
 }
 
-func (e *Extent) add(f Extent) { e.Tokens += f.Tokens; e.Messages += f.Messages }
+func (e *Extent) addExtent(f Extent) { e.Tokens += f.Tokens; e.Messages += f.Messages }
 
 // Following returns what comes in session after the messages of before, and
 // how many of these session begins with: all of them, or nothing follows.
 func Following(session, before chat.Transcript) (next chat.Transcript, same int) {
 	session, before = Plain(session), Plain(before)
-	for same < min(len(before), len(session)) && formOf(before[same]) == formOf(session[same]) {
+	for same < min(len(before), len(session)) && canonicalForm(before[same]) == canonicalForm(session[same]) {
 		same++
 	}
 	if same < len(before) {

@@ -28,13 +28,13 @@ func TestWhatDidNotChangeIsWhole(t *testing.T) {
 	if c.After != c.Before || c.Refill != 0 || c.Orphans != 0 || c.Invented != 0 {
 		t.Errorf("%+v", c.Figures)
 	}
-	if want := (bench.Fates{Unchanged: len(before)}); c.Messages != want {
+	if want := (bench.Diff{Unchanged: len(before)}); c.Messages != want {
 		t.Errorf("messages: %+v, want %+v", c.Messages, want)
 	}
 	if c.Identifiers.Of() != 1 || c.Needed.Kept.Of() != 1 || c.Edits.Kept.Of() != 1 || c.Needed.Size.Of() != 1 {
 		t.Errorf("%+v", c.Figures)
 	}
-	if want := (bench.Protected{System: bench.FateKept, FirstUser: bench.FateKept, LatestUser: bench.FateKept}); c.Protected != want {
+	if want := (bench.Protected{System: bench.ActionKept, FirstUser: bench.ActionKept, LatestUser: bench.ActionKept}); c.Protected != want {
 		t.Errorf("%+v", c.Protected)
 	}
 }
@@ -46,7 +46,7 @@ func TestComparisonFollowsEachMessage(t *testing.T) {
 	masked.Parts = []chat.Part{{Kind: chat.Result, ID: "c", Text: "[cleared]"}}
 	after := chat.Transcript{before[0], before[1], summary, before[2], masked, before[len(before)-1]}
 	c := bench.Compare(before, after, next, words)
-	if want := (bench.Fates{Unchanged: 4, Changed: 1, Gone: 5, New: 1, NewTokens: 12}); c.Messages != want {
+	if want := (bench.Diff{Unchanged: 4, Changed: 1, Gone: 5, New: 1, NewTokens: 12}); c.Messages != want {
 		t.Errorf("messages: %+v, want %+v", c.Messages, want)
 	}
 	if c.Invented != 1 {
@@ -68,13 +68,13 @@ func TestProtectedSaysHowMuchStands(t *testing.T) {
 		after chat.Transcript
 		want  bench.Protected
 	}{
-		{"gone", before[2:5], bench.Protected{System: bench.FateGone, FirstUser: bench.FateGone, LatestUser: bench.FateGone}},
+		{"gone", before[2:5], bench.Protected{System: bench.ActionGone, FirstUser: bench.ActionGone, LatestUser: bench.ActionGone}},
 		{"in a summary", chat.Transcript{chat.NewText(chat.User, "Rules: "+rule+" Task: fix first_name."), last},
-			bench.Protected{System: bench.FateQuoted, FirstUser: bench.FateQuoted, LatestUser: bench.FateKept}},
+			bench.Protected{System: bench.ActionQuoted, FirstUser: bench.ActionQuoted, LatestUser: bench.ActionKept}},
 		{"cut short", chat.Transcript{chat.NewText(chat.System, rule[:45]), chat.NewText(chat.User, last.Text()[:42])},
-			bench.Protected{System: bench.FateChanged, FirstUser: bench.FateGone, LatestUser: bench.FateChanged}},
+			bench.Protected{System: bench.ActionChanged, FirstUser: bench.ActionGone, LatestUser: bench.ActionChanged}},
 		{"as a developer's", append(chat.Transcript{chat.NewText(chat.Developer, rule)}, before[1:]...),
-			bench.Protected{System: bench.FateKept, FirstUser: bench.FateKept, LatestUser: bench.FateKept}},
+			bench.Protected{System: bench.ActionKept, FirstUser: bench.ActionKept, LatestUser: bench.ActionKept}},
 	}
 	for _, test := range tests {
 		c := bench.Compare(before, test.after, nil, words)

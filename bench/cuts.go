@@ -30,7 +30,7 @@ func cuttings(session chat.Transcript, once bool, count func(string) int) (out [
 		if len(c.anchors) == 0 && len(c.need) == 0 {
 			continue
 		}
-		c.size, c.orphans = Size(c.before, count), orphans(c.before)
+		c.size, c.orphans = Size(c.before, count), countOrphans(c.before)
 		out = append(out, c)
 	}
 	return out
@@ -39,22 +39,22 @@ func cuttings(session chat.Transcript, once bool, count func(string) int) (out [
 // identifierCut is where a session is cut for identifiers, in percent of its messages.
 const identifierCut = 60
 
-// measure adds what was left at a cut.
-func (k *Kept) measure(c cutting, left chat.Transcript, count func(string) int) {
+// addCut adds what was left at a cut.
+func (k *Kept) addCut(c cutting, left chat.Transcript, count func(string) int) {
 	is := Size(left, count)
 	if len(c.need) > 0 {
-		k.Identifiers.add(Present(c.need, left), len(c.need))
-		k.IdentifierSize.add(is, c.size)
+		k.Identifiers.addShare(Present(c.need, left), len(c.need))
+		k.IdentifierSize.addShare(is, c.size)
 	}
 	if len(c.anchors) > 0 {
-		k.Edits.add(Holding(c.anchors, left), len(c.anchors))
-		k.EditSize.add(is, c.size)
+		k.Edits.addShare(Holding(c.anchors, left), len(c.anchors))
+		k.EditSize.addShare(is, c.size)
 	}
-	k.Orphans += max(0, orphans(left)-c.orphans)
+	k.Orphans += max(0, countOrphans(left)-c.orphans)
 }
 
-// orphans returns the calls and results without a partner.
-func orphans(t chat.Transcript) int {
+// countOrphans returns the calls and results without a partner.
+func countOrphans(t chat.Transcript) int {
 	calls, results := Orphans(t)
 	return calls + results
 }

@@ -13,9 +13,9 @@ import (
 // each costs a compaction of its own.
 func mostQueries(messages int) int { return max(3, min(12, 2400/max(1, messages))) }
 
-// asked returns the questions of facts that are asked: at most so many, from
+// sampleQuestions returns the questions of facts that are asked: at most so many, from
 // all over the session.
-func asked(facts []corpus.Fact, most int) []string {
+func sampleQuestions(facts []corpus.Fact, most int) []string {
 	var all []string
 	known := make(map[string]bool)
 	for _, f := range facts {
@@ -34,9 +34,9 @@ func asked(facts []corpus.Fact, most int) []string {
 	return out
 }
 
-// factsIn returns, by kind, how many facts stand in t: those of a query, or all
+// countFactsIn returns, by kind, how many facts stand in t: those of a query, or all
 // for "".
-func factsIn(facts []corpus.Fact, t chat.Transcript, query string) map[corpus.Kind]Share {
+func countFactsIn(facts []corpus.Fact, t chat.Transcript, query string) map[corpus.Kind]Share {
 	out := make(map[corpus.Kind]Share)
 	if len(facts) == 0 {
 		return out
@@ -48,7 +48,7 @@ func factsIn(facts []corpus.Fact, t chat.Transcript, query string) map[corpus.Ki
 		}
 		s := out[f.Kind]
 		s.Whole++
-		if hay.has(f.Text) {
+		if hay.containsText(f.Text) {
 			s.Part++
 		}
 		out[f.Kind] = s
@@ -62,22 +62,22 @@ func (r *runner) askedFacts(ctx context.Context, w *way, s *subject) (map[corpus
 	out := make(map[corpus.Kind]Share)
 	for _, query := range s.queries {
 		t := append(slices.Clone(s.messages), chat.NewText(chat.User, query))
-		left, _, err := r.once(ctx, w, t, s.size)
+		left, _, err := r.compactOnce(ctx, w, t, s.size)
 		if err != nil {
 			return nil, err
 		}
-		for kind, share := range factsIn(s.facts, left[:len(left)-1], query) {
+		for kind, share := range countFactsIn(s.facts, left[:len(left)-1], query) {
 			sum := out[kind]
-			sum.add(share.Part, share.Whole)
+			sum.addShare(share.Part, share.Whole)
 			out[kind] = sum
 		}
 	}
 	return out, nil
 }
 
-// add adds tokens that an edit of soft freed, by its reasons: where it has
+// addReasons adds tokens that an edit of soft freed, by its reasons: where it has
 // several, each has an equal part.
-func (p *SoftPart) add(why string, freed int) {
+func (p *SoftPart) addReasons(why string, freed int) {
 	reasons := strings.Split(why, ", ")
 	for i, reason := range reasons {
 		n := freed*(i+1)/len(reasons) - freed*i/len(reasons)

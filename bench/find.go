@@ -30,7 +30,7 @@ func newFinder(t chat.Transcript, searches int) finder {
 	return f
 }
 
-func (f finder) has(text string) bool {
+func (f finder) containsText(text string) bool {
 	if f.index == nil {
 		return strings.Contains(f.text, text)
 	}

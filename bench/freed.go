@@ -31,14 +31,14 @@ type Freed struct {
 // Add adds what a check did. One that changed nothing adds nothing.
 func (f *Freed) Add(r tiercompact.Report) {
 	for _, a := range r.Applied {
-		l := f.level(a.Level)
+		l := f.levelFreed(a.Level)
 		l.Times++
 		l.Freed += a.Before - a.After
 		l.Took += a.Took
 	}
 }
 
-func (f *Freed) level(name levels.Name) *Level {
+func (f *Freed) levelFreed(name levels.Name) *Level {
 	l := f.levels[name]
 	if l == nil {
 		if f.levels == nil {
@@ -58,11 +58,11 @@ func (f *Freed) Levels() []Level {
 		total += l.Freed
 	}
 	var out []Level
-	for _, name := range []levels.Name{levels.SoftName, levels.HardName, levels.Emergency, levels.LayerName, levels.FitName} {
+	for _, name := range []levels.Name{levels.SoftName, levels.HardName, levels.Emergency, levels.LayerName, levels.TruncateName} {
 		line := Level{Level: name}
 		if l := f.levels[name]; l != nil {
 			line = *l
-		} else if name == levels.LayerName || name == levels.FitName {
+		} else if name == levels.LayerName || name == levels.TruncateName {
 			continue
 		}
 		if total > 0 {

@@ -80,7 +80,7 @@ func SafeCut(t chat.Transcript, at int) int {
 // recent is how many messages before a cut are too near to ask for.
 const recent = 5
 
-func newest(t chat.Transcript) chat.Transcript { return t[max(0, len(t)-recent):] }
+func newestMessages(t chat.Transcript) chat.Transcript { return t[max(0, len(t)-recent):] }
 
 // Needed returns the identifiers that the assistant uses in after, that occur in
 // before, and that neither the last five messages of before nor its first hold.
@@ -91,7 +91,7 @@ func Needed(before, after chat.Transcript) map[string]bool {
 			addIdentifiers(used, TextOf(m))
 		}
 	}
-	had, near := identifiersOf(before), identifiersOf(newest(before))
+	had, near := identifiersOf(before), identifiersOf(newestMessages(before))
 	if len(before) > 0 {
 		addIdentifiers(near, TextOf(before[0]))
 	}
@@ -104,10 +104,10 @@ func Needed(before, after chat.Transcript) map[string]bool {
 }
 
 // Present returns how many of need occur in t.
-func Present(need map[string]bool, t chat.Transcript) int { return present(need, nil, t) }
+func Present(need map[string]bool, t chat.Transcript) int { return countPresent(need, nil, t) }
 
-// present is Present where the identifiers of t, stand, may be known.
-func present(need, stand map[string]bool, t chat.Transcript) int {
+// countPresent is Present where the identifiers of t, stand, may be known.
+func countPresent(need, stand map[string]bool, t chat.Transcript) int {
 	n := 0
 	var rest []string // what may stand inside a longer one
 	for id := range need {
@@ -119,7 +119,7 @@ func present(need, stand map[string]bool, t chat.Transcript) int {
 	}
 	text := newFinder(t, len(rest))
 	for _, id := range rest {
-		if text.has(id) {
+		if text.containsText(id) {
 			n++
 		}
 	}
@@ -135,20 +135,20 @@ const leastLine = 12 // characters of a line that identifies a place
 // reading again: their lines all stand in before, not all of them in its last
 // five messages, and their file is neither read nor edited in between.
 func Anchors(before, after chat.Transcript) []Anchor {
-	stand, near, seen := linesOf(before), linesOf(newest(before)), make(map[string]bool)
+	stand, near, seen := trimmedLines(before), trimmedLines(newestMessages(before)), make(map[string]bool)
 	var out []Anchor
 	for _, m := range after {
 		for _, p := range m.Parts {
 			if p.Kind != chat.Call {
 				continue
 			}
-			c, name := editOf(p), strings.ToLower(p.Name)
+			c, name := editOfCall(p), strings.ToLower(p.Name)
 			if name == "read" || name == "view" || name == "cat" {
 				seen[c.path] = true
 			}
 			for _, old := range c.old {
 				a := anchorOf(old)
-				if len(a) > 0 && !seen[c.path] && a.in(stand) && !a.in(near) {
+				if len(a) > 0 && !seen[c.path] && a.foundInLines(stand) && !a.foundInLines(near) {
 					out = append(out, a)
 				}
 			}
@@ -167,7 +167,7 @@ type call struct {
 	edits bool
 }
 
-func editOf(p chat.Part) (c call) {
+func editOfCall(p chat.Part) (c call) {
 	args := stringsOf(p.Args)
 	c.path = args["file_path"]
 	if c.path == "" {
@@ -214,7 +214,7 @@ func anchorOf(text string) (a Anchor) {
 	return a
 }
 
-func (a Anchor) in(lines map[string]bool) bool {
+func (a Anchor) foundInLines(lines map[string]bool) bool {
 	for _, line := range a {
 		if !lines[line] {
 			return false
@@ -223,8 +223,8 @@ func (a Anchor) in(lines map[string]bool) bool {
 	return true
 }
 
-// linesOf returns the lines of t, without the space around them.
-func linesOf(t chat.Transcript) map[string]bool {
+// trimmedLines returns the lines of t, without the space around them.
+func trimmedLines(t chat.Transcript) map[string]bool {
 	lines := make(map[string]bool)
 	add := func(text string) {
 		for line := range strings.SplitSeq(text, "\n") {
@@ -246,9 +246,9 @@ func linesOf(t chat.Transcript) map[string]bool {
 
 // Holding returns how many of anchors have all their lines in t.
 func Holding(anchors []Anchor, t chat.Transcript) int {
-	lines, n := linesOf(t), 0
+	lines, n := trimmedLines(t), 0
 	for _, a := range anchors {
-		if a.in(lines) {
+		if a.foundInLines(lines) {
 			n++
 		}
 	}

@@ -22,16 +22,16 @@ func (r *Refill) Add(session chat.Transcript, cfg tiercompact.Config, window flo
 		return nil
 	}
 	cfg.Window = int(window * float64(Size(session, count)))
-	_, err := r.replay(context.Background(), session, cfg, count, func(tiercompact.Report) {})
+	_, err := r.addReplay(context.Background(), session, cfg, count, func(tiercompact.Report) {})
 	return err
 }
 
-// replay adds what the replay of a session takes, and returns what stands at
+// addReplay adds what the replay of a session takes, and returns what stands at
 // its end. Each round is told.
-func (r *Refill) replay(ctx context.Context, session chat.Transcript, cfg tiercompact.Config, count func(string) int, told func(tiercompact.Report)) (chat.Transcript, error) {
+func (r *Refill) addReplay(ctx context.Context, session chat.Transcript, cfg tiercompact.Config, count func(string) int, told func(tiercompact.Report)) (chat.Transcript, error) {
 	with := NewPrefill(count)
-	s, err := replay(ctx, session, cfg, func(i int, s *tiercompact.Session) {
-		if asks(session, i) {
+	s, err := replayMessages(ctx, session, cfg, func(i int, s *tiercompact.Session) {
+		if isRequestAt(session, i) {
 			with.Request(s.Messages())
 		}
 	}, func(report tiercompact.Report) {
@@ -43,19 +43,21 @@ func (r *Refill) replay(ctx context.Context, session chat.Transcript, cfg tierco
 	if err != nil {
 		return nil, err
 	}
-	r.Prefill.add(with.Tokens, withoutCompaction(session, count))
+	r.Prefill.addShare(with.Tokens, withoutCompaction(session, count))
 	r.Sessions++
 	return s.Messages(), nil
 }
 
-// asks reports whether a request stands before message i of a session.
-func asks(session chat.Transcript, i int) bool { return i > 0 && session[i].Role == chat.Assistant }
+// isRequestAt reports whether a request stands before message i of a session.
+func isRequestAt(session chat.Transcript, i int) bool {
+	return i > 0 && session[i].Role == chat.Assistant
+}
 
 // withoutCompaction returns the tokens that the requests of a session take
 // where each begins with the one before: each message is read once.
 func withoutCompaction(session chat.Transcript, count func(string) int) int {
 	for i := len(session) - 1; i > 0; i-- {
-		if asks(session, i) {
+		if isRequestAt(session, i) {
 			return Size(session[:i], count)
 		}
 	}
@@ -74,10 +76,10 @@ func (r *Refill) addPolicy(session chat.Transcript, b Way, window int, count fun
 	var t chat.Transcript
 	used := 0
 	for i, m := range session {
-		if asks(session, i) {
+		if isRequestAt(session, i) {
 			if float64(used) > trimFrom*float64(window) {
 				t = b.trim(t, count, window)
-				left := sizes.size(t)
+				left := sizes.transcriptTokens(t)
 				if left < used {
 					r.Rounds++
 				}
@@ -86,9 +88,9 @@ func (r *Refill) addPolicy(session chat.Transcript, b Way, window int, count fun
 			with.Request(t[:len(t):len(t)])
 		}
 		t = append(t, m)
-		used += sizes.size(t[len(t)-1:])
+		used += sizes.transcriptTokens(t[len(t)-1:])
 	}
-	r.Prefill.add(with.Tokens, withoutCompaction(session, count))
+	r.Prefill.addShare(with.Tokens, withoutCompaction(session, count))
 	r.Sessions++
 }
 
@@ -99,7 +101,7 @@ type sizer struct {
 	known map[*chat.Part]int
 }
 
-func (s sizer) size(t chat.Transcript) (sum int) {
+func (s sizer) transcriptTokens(t chat.Transcript) (sum int) {
 	for i, m := range t {
 		if len(m.Parts) == 0 {
 			sum += frame

@@ -7,8 +7,8 @@ import (
 	"github.com/tiercompact/tiercompact/bench/corpus"
 )
 
-// rowOf adds up what a way did to each session.
-func rowOf(row Row, parts []part) Row {
+// sumRow adds up what a way did to each session.
+func sumRow(row Row, parts []part) Row {
 	var kept Kept
 	var freed Freed
 	var refill Refill
@@ -19,19 +19,19 @@ func rowOf(row Row, parts []part) Row {
 		row.Freed.Soft.Files += p.soft.Files
 		row.Freed.Soft.Again += p.soft.Again
 		row.Freed.Soft.Outputs += p.soft.Outputs
-		kept.join(p.kept)
-		freed.join(p.freed)
-		refill.join(p.refill)
+		kept.addKept(p.kept)
+		freed.addFreed(p.freed)
+		refill.addRefill(p.refill)
 		for kind, share := range p.facts {
 			sum := facts[kind]
-			sum.add(share.Part, share.Whole)
+			sum.addShare(share.Part, share.Whole)
 			facts[kind] = sum
 		}
 	}
 	row.Freed.Tokens = row.Freed.Before - row.Freed.After
 	row.Freed.Share = Share{row.Freed.Tokens, row.Freed.Before}.Of()
-	row.Freed.Levels = freed.parts()
-	row.Identifiers, row.Edits = figure(kept.Identifiers, kept.IdentifierSize), figure(kept.Edits, kept.EditSize)
+	row.Freed.Levels = freed.firedLevels()
+	row.Identifiers, row.Edits = figureOf(kept.Identifiers, kept.IdentifierSize), figureOf(kept.Edits, kept.EditSize)
 	row.Left = Share{kept.IdentifierSize.Part + kept.EditSize.Part, kept.IdentifierSize.Whole + kept.EditSize.Whole}.Of()
 	row.Orphans = kept.Orphans
 	row.addFacts(facts)
@@ -47,7 +47,7 @@ func rowOf(row Row, parts []part) Row {
 	return row
 }
 
-func figure(kept, size Share) Figure {
+func figureOf(kept, size Share) Figure {
 	return Figure{Kept: kept.Part, Of: kept.Whole, Share: kept.Of(), Size: size.Of()}
 }
 
@@ -57,38 +57,38 @@ func (row *Row) addFacts(facts map[corpus.Kind]Share) {
 	for _, kind := range corpus.Kinds() {
 		if s := facts[kind]; s.Whole > 0 {
 			row.ByKind = append(row.ByKind, Facts{Kind: kind, Kept: s.Part, Of: s.Whole, Share: s.Of()})
-			all.add(s.Part, s.Whole)
+			all.addShare(s.Part, s.Whole)
 		}
 	}
-	row.Facts = figure(all, Share{row.Freed.After, row.Freed.Before})
+	row.Facts = figureOf(all, Share{row.Freed.After, row.Freed.Before})
 }
 
-func (k *Kept) join(o Kept) {
-	k.Identifiers.add(o.Identifiers.Part, o.Identifiers.Whole)
-	k.IdentifierSize.add(o.IdentifierSize.Part, o.IdentifierSize.Whole)
-	k.Edits.add(o.Edits.Part, o.Edits.Whole)
-	k.EditSize.add(o.EditSize.Part, o.EditSize.Whole)
+func (k *Kept) addKept(o Kept) {
+	k.Identifiers.addShare(o.Identifiers.Part, o.Identifiers.Whole)
+	k.IdentifierSize.addShare(o.IdentifierSize.Part, o.IdentifierSize.Whole)
+	k.Edits.addShare(o.Edits.Part, o.Edits.Whole)
+	k.EditSize.addShare(o.EditSize.Part, o.EditSize.Whole)
 	k.Orphans += o.Orphans
 }
 
-func (r *Refill) join(o Refill) {
-	r.Prefill.add(o.Prefill.Part, o.Prefill.Whole)
+func (r *Refill) addRefill(o Refill) {
+	r.Prefill.addShare(o.Prefill.Part, o.Prefill.Whole)
 	r.Rounds += o.Rounds
 	r.Sessions += o.Sessions
 }
 
-// join adds what another session's levels freed.
-func (f *Freed) join(o Freed) {
+// addFreed adds what another session's levels freed.
+func (f *Freed) addFreed(o Freed) {
 	for name, l := range o.levels {
-		mine := f.level(name)
+		mine := f.levelFreed(name)
 		mine.Times += l.Times
 		mine.Freed += l.Freed
 		mine.Took += l.Took
 	}
 }
 
-// parts returns the levels that fired.
-func (f *Freed) parts() (out []LevelPart) {
+// firedLevels returns the levels that fired.
+func (f *Freed) firedLevels() (out []LevelPart) {
 	for _, l := range f.Levels() {
 		if l.Times > 0 {
 			out = append(out, LevelPart{Level: string(l.Level), Times: l.Times, Freed: l.Freed, Share: l.Share})
@@ -97,9 +97,9 @@ func (f *Freed) parts() (out []LevelPart) {
 	return out
 }
 
-// curve is what auto of a preset keeps in its windows, smallest first; where
+// retentionCurve is what auto of a preset keeps in its windows, smallest first; where
 // everything is left, everything is kept.
-func curve(rows []Row, preset string, of func(Row) Figure) []Figure {
+func retentionCurve(rows []Row, preset string, of func(Row) Figure) []Figure {
 	out := []Figure{{Kept: 1, Of: 1, Share: 1, Size: 1}}
 	for _, row := range rows {
 		if f := of(row); row.Kind == Replay && row.Preset == preset && row.Level == Auto && f.Of > 0 {
@@ -110,9 +110,9 @@ func curve(rows []Row, preset string, of func(Row) Figure) []Figure {
 	return out
 }
 
-// at returns the share that a curve has at a size; ok is false below its
+// shareAtSize returns the share that a curve has at a size; ok is false below its
 // smallest.
-func at(curve []Figure, size float64) (share float64, ok bool) {
+func shareAtSize(curve []Figure, size float64) (share float64, ok bool) {
 	for i, f := range curve {
 		switch {
 		case f.Size < size:
@@ -131,10 +131,10 @@ func at(curve []Figure, size float64) (share float64, ok bool) {
 // compared is the preset whose keeping is compared with baselines.
 const compared = "steady"
 
-// atSize compares baselines with steady at their own size.
-func atSize(rows []Row) (out []AtSize) {
-	identifiers := curve(rows, compared, func(r Row) Figure { return r.Identifiers })
-	edits := curve(rows, compared, func(r Row) Figure { return r.Edits })
+// compareAtSize compares baselines with steady at their own size.
+func compareAtSize(rows []Row) (out []AtSize) {
+	identifiers := retentionCurve(rows, compared, func(r Row) Figure { return r.Identifiers })
+	edits := retentionCurve(rows, compared, func(r Row) Figure { return r.Edits })
 	if len(identifiers) == 1 && len(edits) == 1 {
 		return nil // steady was not measured
 	}
@@ -142,15 +142,15 @@ func atSize(rows []Row) (out []AtSize) {
 		if row.Kind == Baseline && row.Name != everything {
 			out = append(out, AtSize{
 				Baseline: row.Name, Preset: compared,
-				Identifiers: compare(row.Identifiers, identifiers), Edits: compare(row.Edits, edits),
+				Identifiers: compareWithCurve(row.Identifiers, identifiers), Edits: compareWithCurve(row.Edits, edits),
 			})
 		}
 	}
 	return out
 }
 
-func compare(f Figure, curve []Figure) *Compared {
-	share, ok := at(curve, f.Size)
+func compareWithCurve(f Figure, curve []Figure) *Compared {
+	share, ok := shareAtSize(curve, f.Size)
 	if f.Of == 0 || !ok {
 		return nil
 	}

@@ -32,35 +32,35 @@ type Options struct {
 // Run measures sessions, on all cores, and returns the same figures whatever
 // their number. It fails where a way fails, or ctx ends, and names what failed.
 func Run(ctx context.Context, o Options, sessions []corpus.Session) (Report, error) {
-	o, err := o.settled()
+	o, err := o.withDefaults()
 	if err != nil {
 		return Report{}, fmt.Errorf("bench: %w", err)
 	}
 	r := newRunner(o, sessions)
-	if err := r.prepare(ctx); err != nil {
+	if err := r.prepareCuts(ctx); err != nil {
 		return Report{}, err
 	}
-	report := Report{Set: r.set()}
-	if report.Rows, err = r.measure(ctx, o.ways()); err != nil {
+	report := Report{Set: r.describeSet()}
+	if report.Rows, err = r.measureWays(ctx, o.allWays()); err != nil {
 		return Report{}, err
 	}
-	report.AtSize = atSize(report.Rows)
-	if report.Left, err = r.lefts(ctx, report.Rows); err != nil {
+	report.AtSize = compareAtSize(report.Rows)
+	if report.Left, err = r.findWindows(ctx, report.Rows); err != nil {
 		return Report{}, err
 	}
 	if o.NoCost {
 		return report, nil
 	}
-	if err := r.costs(ctx, &report); err != nil {
+	if err := r.measureCosts(ctx, &report); err != nil {
 		return Report{}, err
 	}
-	report.Growth, err = r.growth(ctx)
+	report.Growth, err = r.measureGrowth(ctx)
 	return report, err
 }
 
-// settled returns o with nothing left open, or an error that names the field
+// withDefaults returns o with nothing left open, or an error that names the field
 // at fault.
-func (o Options) settled() (Options, error) {
+func (o Options) withDefaults() (Options, error) {
 	if len(o.Presets) == 0 {
 		o.Presets = []tiercompact.Preset{tiercompact.Default, tiercompact.Eager, tiercompact.Steady}
 	}
@@ -110,10 +110,10 @@ func distinct[T comparable](list []T) (once []T) {
 	return once
 }
 
-// windows are those that a row is for where none are asked for. Those of steady
+// rowWindows are those that a row is for where none are asked for. Those of steady
 // reach from a fifth to most of the tokens left, so that baselines can be met at
 // their own size.
-func (o Options) windows(preset tiercompact.Preset, level string) []float64 {
+func (o Options) rowWindows(preset tiercompact.Preset, level string) []float64 {
 	switch {
 	case len(o.Windows) > 0:
 		return o.Windows
@@ -127,19 +127,19 @@ func (o Options) windows(preset tiercompact.Preset, level string) []float64 {
 
 const half = 0.5
 
-// ways returns what is measured, in the order of the rows.
-func (o Options) ways() []*way {
+// allWays returns what is measured, in the order of the rows.
+func (o Options) allWays() []*way {
 	var out []*way
 	for _, preset := range o.Presets {
 		for _, level := range o.Levels {
 			if level != Auto && !o.sameAlone(preset) {
-				out = append(out, o.alone(preset, level))
+				out = append(out, o.singleLevel(preset, level))
 			}
 		}
 	}
 	for _, preset := range o.Presets {
 		for _, level := range o.Levels {
-			for _, w := range o.windows(preset, level) {
+			for _, w := range o.rowWindows(preset, level) {
 				out = append(out, o.replayed(preset, level, w))
 			}
 		}
@@ -158,8 +158,8 @@ func (o Options) sameAlone(preset tiercompact.Preset) bool {
 	return preset == tiercompact.Eager && slices.Contains(o.Presets, tiercompact.Default)
 }
 
-// set says what is measured, and with what.
-func (r *runner) set() Set {
+// describeSet says what is measured, and with what.
+func (r *runner) describeSet() Set {
 	s := Set{
 		Name: r.Name, Command: r.Command, Sessions: len(r.sessions), Seed: r.Seed, Quick: r.Quick,
 		Ranking: cmp.Or(r.Config.EmbedderName, "lexical"), Summarizer: cmp.Or(r.Config.SummarizerName, levels.FallbackExtractive),
@@ -175,7 +175,7 @@ func (r *runner) set() Set {
 	return s
 }
 
-func (o Options) config(preset tiercompact.Preset, level string, window int) tiercompact.Config {
+func (o Options) compactorConfig(preset tiercompact.Preset, level string, window int) tiercompact.Config {
 	cfg := o.Config
 	cfg.Preset, cfg.Window, cfg.Level = preset, max(1, window), ""
 	if level != Auto {

@@ -46,14 +46,14 @@ func newRunner(o Options, sessions []corpus.Session) *runner {
 	return r
 }
 
-// prepare finds what is needed after each cut.
-func (r *runner) prepare(ctx context.Context) error {
-	return r.each(ctx, len(r.sessions), r.longestFirst(), func(i int) error {
+// prepareCuts finds what is needed after each cut.
+func (r *runner) prepareCuts(ctx context.Context) error {
+	return r.eachParallel(ctx, len(r.sessions), r.longestFirst(), func(i int) error {
 		s := r.sessions[i]
 		s.size = Size(s.messages, r.Config.Count)
 		s.cuts = cuttings(s.messages, len(s.messages) > longSession, r.Config.Count)
-		s.orphans = orphans(s.messages)
-		s.queries = asked(s.facts, mostQueries(len(s.messages)))
+		s.orphans = countOrphans(s.messages)
+		s.queries = sampleQuestions(s.facts, mostQueries(len(s.messages)))
 		return nil
 	})
 }
@@ -70,9 +70,9 @@ func (r *runner) longestFirst() []int {
 	return order
 }
 
-// each does n tasks on all cores, in an order, and returns the error of the
+// eachParallel does n tasks on all cores, in an order, and returns the error of the
 // first of them that failed.
-func (r *runner) each(ctx context.Context, n int, order []int, do func(i int) error) error {
+func (r *runner) eachParallel(ctx context.Context, n int, order []int, do func(i int) error) error {
 	errs := make([]error, n)
 	var next atomic.Int64
 	var failed atomic.Bool
@@ -102,8 +102,8 @@ func (r *runner) each(ctx context.Context, n int, order []int, do func(i int) er
 	return nil
 }
 
-// measure measures ways on all sessions.
-func (r *runner) measure(ctx context.Context, ways []*way) ([]Row, error) {
+// measureWays measures ways on all sessions.
+func (r *runner) measureWays(ctx context.Context, ways []*way) ([]Row, error) {
 	sessions := len(r.sessions)
 	parts := make([]part, len(ways)*sessions)
 	var order []int
@@ -112,13 +112,13 @@ func (r *runner) measure(ctx context.Context, ways []*way) ([]Row, error) {
 			order = append(order, w*sessions+s)
 		}
 	}
-	r.expect(len(order))
-	err := r.each(ctx, len(order), order, func(i int) (err error) {
+	r.expectTasks(len(order))
+	err := r.eachParallel(ctx, len(order), order, func(i int) (err error) {
 		s, w := r.sessions[i%sessions], ways[i/sessions]
-		if parts[i], err = r.part(ctx, w, s); err != nil {
+		if parts[i], err = r.measurePart(ctx, w, s); err != nil {
 			err = fmt.Errorf("%s, %s: %w", s.name, w.row.Name, err)
 		}
-		r.tell()
+		r.reportProgress()
 		return err
 	})
 	if err != nil {
@@ -126,19 +126,19 @@ func (r *runner) measure(ctx context.Context, ways []*way) ([]Row, error) {
 	}
 	rows := make([]Row, len(ways))
 	for i, w := range ways {
-		rows[i] = rowOf(w.row, parts[i*sessions:(i+1)*sessions])
+		rows[i] = sumRow(w.row, parts[i*sessions:(i+1)*sessions])
 	}
 	return rows, nil
 }
 
-// expect says that so many tasks more are to be done.
-func (r *runner) expect(n int) {
+// expectTasks says that so many tasks more are to be done.
+func (r *runner) expectTasks(n int) {
 	r.told.Lock()
 	defer r.told.Unlock()
 	r.told.of += n
 }
 
-func (r *runner) tell() {
+func (r *runner) reportProgress() {
 	r.told.Lock()
 	defer r.told.Unlock()
 	r.told.done++

@@ -32,7 +32,7 @@ func Counted(count func(string) int) func(string) int {
 // A Share is a part of a whole, added up over cuts and sessions.
 type Share struct{ Part, Whole int }
 
-func (s *Share) add(part, whole int) { s.Part += part; s.Whole += whole }
+func (s *Share) addShare(part, whole int) { s.Part += part; s.Whole += whole }
 
 // Of returns the share as a number of 0 to 1, 0 where there is no whole.
 func (s Share) Of() float64 { return float64(s.Part) / float64(max(1, s.Whole)) }
@@ -54,7 +54,7 @@ func (k *Kept) Add(session chat.Transcript, way Way, count func(string) int) err
 		if err != nil {
 			return fmt.Errorf("%s, cut at %d: %w", way.Name, len(c.before), err)
 		}
-		k.measure(c, left, count)
+		k.addCut(c, left, count)
 	}
 	return nil
 }
@@ -67,7 +67,7 @@ const leastSession = 40
 func Replayed(name string, cfg tiercompact.Config, window float64) Way {
 	return Way{Name: name, Make: func(t chat.Transcript, count func(string) int) (chat.Transcript, error) {
 		cfg.Window = int(window * float64(Size(t, count)))
-		s, err := replay(context.Background(), t, cfg, nil, nil)
+		s, err := replayMessages(context.Background(), t, cfg, nil, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -75,9 +75,9 @@ func Replayed(name string, cfg tiercompact.Config, window float64) Way {
 	}}
 }
 
-// replay adds t to a session of its own, and calls each before each message
+// replayMessages adds t to a session of its own, and calls each before each message
 // with what stands then, done after it.
-func replay(ctx context.Context, t chat.Transcript, cfg tiercompact.Config, each func(i int, s *tiercompact.Session), done func(tiercompact.Report)) (*tiercompact.Session, error) {
+func replayMessages(ctx context.Context, t chat.Transcript, cfg tiercompact.Config, each func(i int, s *tiercompact.Session), done func(tiercompact.Report)) (*tiercompact.Session, error) {
 	c, err := tiercompact.New(cfg)
 	if err != nil {
 		return nil, err
@@ -88,7 +88,7 @@ func replay(ctx context.Context, t chat.Transcript, cfg tiercompact.Config, each
 			each(i, s)
 		}
 		report, err := s.AddMessage(ctx, m)
-		if fitting(err) != nil {
+		if ignoreOverBudget(err) != nil {
 			return nil, err
 		}
 		if done != nil {
@@ -98,9 +98,9 @@ func replay(ctx context.Context, t chat.Transcript, cfg tiercompact.Config, each
 	return s, nil
 }
 
-// fitting returns err, but for one that says that a conversation does not fit:
+// ignoreOverBudget returns err, but for one that says that a conversation does not fit:
 // it is measured as it is.
-func fitting(err error) error {
+func ignoreOverBudget(err error) error {
 	if errors.Is(err, tiercompact.ErrInsufficientBudget) {
 		return nil
 	}

@@ -18,7 +18,7 @@ type way struct {
 	baseline *Way // nil: of a preset
 }
 
-func (o Options) alone(preset tiercompact.Preset, level string) *way {
+func (o Options) singleLevel(preset tiercompact.Preset, level string) *way {
 	return &way{row: Row{Name: fmt.Sprintf("%s %s", preset, level), Kind: Alone, Preset: string(preset), Level: level}, preset: preset}
 }
 
@@ -47,40 +47,40 @@ type part struct {
 	refill        Refill
 }
 
-// part measures a way on a session.
-func (r *runner) part(ctx context.Context, w *way, s *subject) (part, error) {
+// measurePart measures a way on a session.
+func (r *runner) measurePart(ctx context.Context, w *way, s *subject) (part, error) {
 	p := part{before: s.size}
 	for _, c := range s.cuts {
-		left, err := r.made(ctx, w, c.before, c.size)
+		left, err := r.applyWay(ctx, w, c.before, c.size)
 		if err != nil {
 			return p, fmt.Errorf("cut at %d: %w", len(c.before), err)
 		}
-		p.kept.measure(c, left, r.Config.Count)
+		p.kept.addCut(c, left, r.Config.Count)
 	}
-	end, err := r.whole(ctx, w, s, &p)
+	end, err := r.compactWhole(ctx, w, s, &p)
 	if err != nil {
 		return p, err
 	}
 	p.after = Size(end, r.Config.Count)
-	p.kept.Orphans += max(0, orphans(end)-s.orphans)
+	p.kept.Orphans += max(0, countOrphans(end)-s.orphans)
 	if w.row.Kind == Alone && w.row.Level == string(levels.HardName) {
 		p.facts, err = r.askedFacts(ctx, w, s)
 		return p, err
 	}
-	p.facts = factsIn(s.facts, end, "")
+	p.facts = countFactsIn(s.facts, end, "")
 	return p, nil
 }
 
-// made returns what w makes of t, which has size tokens.
-func (r *runner) made(ctx context.Context, w *way, t chat.Transcript, size int) (chat.Transcript, error) {
+// applyWay returns what w makes of t, which has size tokens.
+func (r *runner) applyWay(ctx context.Context, w *way, t chat.Transcript, size int) (chat.Transcript, error) {
 	switch w.row.Kind {
 	case Baseline:
 		return w.baseline.Make(t, r.Config.Count)
 	case Alone:
-		left, _, err := r.once(ctx, w, t, size)
+		left, _, err := r.compactOnce(ctx, w, t, size)
 		return left, err
 	}
-	s, err := replay(ctx, t, r.config(w.preset, w.row.Level, windowOf(w, size)), nil, nil)
+	s, err := replayMessages(ctx, t, r.compactorConfig(w.preset, w.row.Level, windowOf(w, size)), nil, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -93,9 +93,9 @@ func windowOf(w *way, size int) int { return int(w.row.Window * float64(size)) }
 // conversation fits, at a usage of 0.8, so that nothing but the level is at work.
 const roomy = 1.25
 
-// once has a level alone compact t.
-func (r *runner) once(ctx context.Context, w *way, t chat.Transcript, size int) (chat.Transcript, tiercompact.Report, error) {
-	c, err := tiercompact.New(r.config(w.preset, w.row.Level, int(roomy*float64(size))))
+// compactOnce has a level alone compact t.
+func (r *runner) compactOnce(ctx context.Context, w *way, t chat.Transcript, size int) (chat.Transcript, tiercompact.Report, error) {
+	c, err := tiercompact.New(r.compactorConfig(w.preset, w.row.Level, int(roomy*float64(size))))
 	if err != nil {
 		return nil, tiercompact.Report{}, err
 	}
@@ -104,11 +104,11 @@ func (r *runner) once(ctx context.Context, w *way, t chat.Transcript, size int) 
 		return nil, tiercompact.Report{}, err
 	}
 	report, err := s.CompactLevel(ctx, levels.Name(w.row.Level))
-	return s.Messages(), report, fitting(err)
+	return s.Messages(), report, ignoreOverBudget(err)
 }
 
-// whole has w compact a whole session, and notes in p what that took.
-func (r *runner) whole(ctx context.Context, w *way, s *subject, p *part) (chat.Transcript, error) {
+// compactWhole has w compact a whole session, and notes in p what that took.
+func (r *runner) compactWhole(ctx context.Context, w *way, s *subject, p *part) (chat.Transcript, error) {
 	switch w.row.Kind {
 	case Baseline:
 		if len(s.messages) >= leastSession {
@@ -116,23 +116,23 @@ func (r *runner) whole(ctx context.Context, w *way, s *subject, p *part) (chat.T
 		}
 		return w.baseline.Make(s.messages, r.Config.Count)
 	case Alone:
-		left, report, err := r.once(ctx, w, s.messages, s.size)
-		p.take(report)
+		left, report, err := r.compactOnce(ctx, w, s.messages, s.size)
+		p.addReport(report)
 		return left, err
 	}
-	end, err := p.refill.replay(ctx, s.messages, r.config(w.preset, w.row.Level, windowOf(w, s.size)), r.Config.Count, p.take)
+	end, err := p.refill.addReplay(ctx, s.messages, r.compactorConfig(w.preset, w.row.Level, windowOf(w, s.size)), r.Config.Count, p.addReport)
 	if len(s.messages) < leastSession {
 		p.refill = Refill{}
 	}
 	return end, err
 }
 
-// take notes what a round freed.
-func (p *part) take(report tiercompact.Report) {
+// addReport notes what a round freed.
+func (p *part) addReport(report tiercompact.Report) {
 	p.freed.Add(report)
 	for _, e := range report.Edits {
 		if e.Level == levels.SoftName {
-			p.soft.add(e.Why, e.Before-e.After)
+			p.soft.addReasons(e.Why, e.Before-e.After)
 		}
 	}
 }

@@ -45,16 +45,16 @@ type Problem struct {
 // [New] makes errors of those that a compaction is to blame for.
 func Check(t Transcript) []Problem {
 	c := checker{t: t, pairs: PairUp(t), open: Open(t), calls: make(map[string]bool)}
-	c.answered = answers(t, c.pairs)
+	c.answered = countAnswers(t, c.pairs)
 	if len(t) == 0 {
-		c.add(-1, "", NoMessages, "the transcript holds no messages")
+		c.addProblem(-1, "", NoMessages, "the transcript holds no messages")
 		return c.found
 	}
 	if Newest(t, func(m Message) bool { return m.Role == User && m.Says() }) < 0 {
-		c.add(-1, "", NoUser, "there is no user message that says anything")
+		c.addProblem(-1, "", NoUser, "there is no user message that says anything")
 	}
 	for i := range t {
-		c.message(i)
+		c.checkMessage(i)
 	}
 	return c.found
 }
@@ -88,112 +88,112 @@ type checker struct {
 	calls map[string]bool // ids of the calls so far
 	found []Problem
 
-	answered map[answer]int // results not yet given to a call
-	flow     int            // the newest message that is no result; its results follow it directly
-	speaker  Role           // who spoke last
-	speaking bool           // a user or an assistant has spoken
+	answered map[answerKey]int // results not yet given to a call
+	flow     int               // the newest message that is no result; its results follow it directly
+	speaker  Role              // who spoke last
+	speaking bool              // a user or an assistant has spoken
 }
 
-func (c *checker) add(i int, id, kind, text string) {
+func (c *checker) addProblem(i int, id, kind, text string) {
 	c.found = append(c.found, Problem{i, id, kind, text, SeverityWarning})
 }
 
-func (c *checker) message(i int) {
+func (c *checker) checkMessage(i int) {
 	m := c.t[i]
 	if m.Role != Tool && !m.Says() && !m.HasCalls() {
-		c.add(i, "", EmptyMessage, fmt.Sprintf("the %s message says nothing", m.Role))
+		c.addProblem(i, "", EmptyMessage, fmt.Sprintf("the %s message says nothing", m.Role))
 	}
 	if (m.Role == System || m.Role == Developer) && c.speaking && !m.IsSummary() {
-		c.add(i, "", LateSystem, fmt.Sprintf("a %s message stands behind the first user or assistant message", m.Role))
+		c.addProblem(i, "", LateSystem, fmt.Sprintf("a %s message stands behind the first user or assistant message", m.Role))
 	}
-	c.alternation(i)
+	c.checkAlternation(i)
 	if m.Role != Tool {
 		c.flow = i
 	}
 	for k, p := range m.Parts {
 		switch p.Kind {
 		case Call, ServerCall:
-			c.call(i, p)
+			c.checkCall(i, p)
 		case Result:
-			c.result(i, p)
+			c.checkResult(i, p)
 		case ServerResult:
 			if c.pairs.Orphan(i, k, p.Kind) {
-				c.add(i, p.ID, Orphan, "the result answers no call before it")
+				c.addProblem(i, p.ID, Orphan, "the result answers no call before it")
 			}
 		}
 	}
 	if c.pairs.Unanswered[i] > 0 && i < c.open {
-		c.unanswered(i)
+		c.checkUnanswered(i)
 	}
 }
 
-// alternation finds two messages of one role where templates demand that user
+// checkAlternation finds two messages of one role where templates demand that user
 // and assistant alternate. Tool flow and system messages do not count.
-func (c *checker) alternation(i int) {
+func (c *checker) checkAlternation(i int) {
 	m := c.t[i]
 	c.speaking = c.speaking || m.Role == User || m.Role == Assistant
 	if m.Role != User && (m.Role != Assistant || m.Waits()) {
 		return
 	}
 	if c.speaker == m.Role {
-		c.add(i, "", SameRole, fmt.Sprintf("two %s messages follow each other", m.Role))
+		c.addProblem(i, "", SameRole, fmt.Sprintf("two %s messages follow each other", m.Role))
 	}
 	c.speaker = m.Role
 }
 
-func (c *checker) call(i int, p Part) {
+func (c *checker) checkCall(i int, p Part) {
 	if c.calls[p.ID] {
-		c.add(i, p.ID, RepeatedID, "another call has this id already")
+		c.addProblem(i, p.ID, RepeatedID, "another call has this id already")
 	}
 	c.calls[p.ID] = true
 	if strings.TrimSpace(p.Name) == "" {
-		c.add(i, p.ID, NoName, "the call does not say which tool is called")
+		c.addProblem(i, p.ID, NoName, "the call does not say which tool is called")
 	}
 	if !json.Valid([]byte(p.Args)) {
-		c.add(i, p.ID, BadArguments, fmt.Sprintf("the arguments of the call to %s are no JSON", p.Name))
+		c.addProblem(i, p.ID, BadArguments, fmt.Sprintf("the arguments of the call to %s are no JSON", p.Name))
 	}
 }
 
-func (c *checker) result(i int, p Part) {
+func (c *checker) checkResult(i int, p Part) {
 	switch call := c.pairs.CallOf[i]; {
 	case call < 0:
-		c.add(i, p.ID, Orphan, "the result answers no call before it")
+		c.addProblem(i, p.ID, Orphan, "the result answers no call before it")
 	case call != c.flow:
-		c.add(i, p.ID, Apart, "other messages stand between the call and its result")
+		c.addProblem(i, p.ID, Apart, "other messages stand between the call and its result")
 	}
 }
 
-// unanswered names the calls of message i that have no result.
-func (c *checker) unanswered(i int) {
+// checkUnanswered names the calls of message i that have no result.
+func (c *checker) checkUnanswered(i int) {
 	for _, p := range c.t[i].Parts {
 		if p.Kind != Call && p.Kind != ServerCall {
 			continue
 		}
-		if a := (answer{i, p.ID, p.Kind}); c.answered[a] > 0 {
+		if a := (answerKey{i, p.ID, p.Kind}); c.answered[a] > 0 {
 			c.answered[a]--
 			continue
 		}
-		c.add(i, p.ID, Unanswered, fmt.Sprintf("the call to %s has no result", p.Name))
+		c.addProblem(i, p.ID, Unanswered, fmt.Sprintf("the call to %s has no result", p.Name))
 	}
 }
 
 // An answer is the message that a result answers, and the id that both give.
-type answer struct {
+type answerKey struct {
 	call int
 	id   string
 	kind Kind // of the call
 }
 
-// answers counts the results of each call.
-func answers(t Transcript, p Pairs) map[answer]int {
-	n := make(map[answer]int)
+// countAnswers counts the results of each call.
+func countAnswers(t Transcript, p Pairs) map[answerKey]int {
+	n := make(map[answerKey]int)
 	for i, m := range t {
 		for k, part := range m.Parts {
 			switch {
 			case part.Kind == Result && p.CallOf[i] >= 0:
-				n[answer{p.CallOf[i], part.ID, Call}]++
+				n[answerKey{p.CallOf[i], part.ID, Call}]++
 			case part.Kind == ServerResult && !p.Orphan(i, k, part.Kind):
-				n[answer{p.server[place{i, k}], part.ID, ServerCall}]++
+				n[answerKey{p.server[partPlace{i, k}], part.ID, ServerCall}]++
 			}
 		}
 	}

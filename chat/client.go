@@ -9,17 +9,17 @@ import "strings"
 // A clientText is a kind of text that a client writes.
 type clientText struct {
 	mark  string // name of a tag, or how the text opens
-	shape textShape
+	shape textExtent
 	from  string // the client, and where the text is known from
 }
 
-// A textShape says how far a client's text reaches.
-type textShape uint8
+// A textExtent says how far a client's text reaches.
+type textExtent uint8
 
 const (
-	element textShape = iota // from <mark> to </mark>; one that opens a text and is not closed reaches to its end
-	opening                  // it begins the text, and all of it is the client's
-	line                     // from a line that begins so to the end of the text
+	element textExtent = iota // from <mark> to </mark>; one that opens a text and is not closed reaches to its end
+	opening                   // it begins the text, and all of it is the client's
+	line                      // from a line that begins so to the end of the text
 )
 
 // clientTexts is every text that is known to be a client's. Sessions are files
@@ -116,8 +116,8 @@ var (
 	personTags  = [...]string{"task", "feedback", "user_message", "answer"}
 )
 
-// answered are the tools of Cline whose result is what a person answered.
-var answered = [...]string{"[ask_followup_question", "[plan_mode_respond", "[plan_mode_response", "[TASK RESUMPTION]"}
+// answeredTools are the tools of Cline whose result is what a person answered.
+var answeredTools = [...]string{"[ask_followup_question", "[plan_mode_respond", "[plan_mode_response", "[TASK RESUMPTION]"}
 
 // TypedText returns what a person wrote of m: its texts without what a client
 // put among them. It is empty where Typed is false or m holds only images.
@@ -130,7 +130,7 @@ func (m Message) TypedText() string {
 		if p.Kind != Text {
 			continue
 		}
-		if typed := typedIn(p.Text); typed != "" {
+		if typed := typedText(p.Text); typed != "" {
 			texts = append(texts, typed)
 		}
 	}
@@ -141,33 +141,33 @@ func (m Message) TypedText() string {
 // a reminder, a file, the output of a command. Of a text with wrappers around
 // what a person typed it did not.
 func ClientText(text string) bool {
-	return strings.TrimSpace(text) != "" && typedIn(text) == ""
+	return strings.TrimSpace(text) != "" && typedText(text) == ""
 }
 
-// typedIn returns what a person wrote of a text, trimmed. It is linear.
-func typedIn(text string) string {
+// typedText returns what a person wrote of a text, trimmed. It is linear.
+func typedText(text string) string {
 	text = strings.TrimSpace(text)
 	if text == "" {
 		return ""
 	}
-	if request, ok := requestIn(text); ok {
+	if request, ok := requestText(text); ok {
 		return request
 	}
 	text = strings.TrimSpace(withoutElements(text))
 	for _, c := range clientTexts {
 		if c.shape != element && strings.HasPrefix(text, c.mark) {
-			return answerIn(text)
+			return answerText(text)
 		}
 	}
 	if toolText(text) {
-		return answerIn(text)
+		return answerText(text)
 	}
 	return withoutTags(strings.TrimSpace(withoutLines(text)))
 }
 
-// requestIn returns the request of a text that is a client's but for the
+// requestText returns the request of a text that is a client's but for the
 // request at its end.
-func requestIn(text string) (string, bool) {
+func requestText(text string) (string, bool) {
 	for _, tag := range requestTags {
 		before, ok := strings.CutSuffix(text, "</"+tag+">")
 		if !ok {
@@ -180,9 +180,9 @@ func requestIn(text string) (string, bool) {
 	return "", false
 }
 
-// answerIn returns what a person answered, of a text that is a client's else.
-func answerIn(text string) string {
-	for _, head := range answered {
+// answerText returns what a person answered, of a text that is a client's else.
+func answerText(text string) string {
+	for _, head := range answeredTools {
 		if !strings.HasPrefix(text, head) {
 			continue
 		}

@@ -15,17 +15,17 @@ type Pairs struct {
 
 	// server holds, for each result of a server's tool, the message of its call,
 	// or -1. Such results stand in the assistant's messages.
-	server map[place]int
+	server map[partPlace]int
 }
 
-// A place is a part of a message.
-type place struct{ message, part int }
+// A partPlace is a part of a message.
+type partPlace struct{ message, part int }
 
 // Orphan reports whether part k of message i is a result that answers no call
 // before it.
 func (p Pairs) Orphan(i, k int, kind Kind) bool {
 	if kind == ServerResult {
-		return p.server[place{i, k}] < 0
+		return p.server[partPlace{i, k}] < 0
 	}
 	return kind == Result && p.CallOf[i] < 0
 }
@@ -41,17 +41,17 @@ func PairUp(t Transcript) Pairs {
 			part := &m.Parts[k]
 			switch part.Kind {
 			case Call:
-				open.add(part.ID, i)
+				open.addCall(part.ID, i)
 				p.Unanswered[i]++
 			case Result:
-				if call := open.take(part.ID); call >= 0 {
-					p.answer(i, call)
+				if call := open.takeCall(part.ID); call >= 0 {
+					p.noteAnswer(i, call)
 				}
 			case ServerCall:
-				onServer.add(part.ID, i)
+				onServer.addCall(part.ID, i)
 				p.Unanswered[i]++
 			case ServerResult:
-				p.answerOnServer(place{i, k}, onServer.take(part.ID))
+				p.answerOnServer(partPlace{i, k}, onServer.takeCall(part.ID))
 			}
 		}
 	}
@@ -61,11 +61,11 @@ func PairUp(t Transcript) Pairs {
 // openCalls holds, by id, the messages with an unanswered call, oldest first.
 type openCalls map[string][]int
 
-func (o openCalls) add(id string, message int) { o[id] = append(o[id], message) }
+func (o openCalls) addCall(id string, message int) { o[id] = append(o[id], message) }
 
-// take returns the newest message with a call of that id, which is answered
+// takeCall returns the newest message with a call of that id, which is answered
 // now, or -1.
-func (o openCalls) take(id string) int {
+func (o openCalls) takeCall(id string) int {
 	at := o[id]
 	if len(at) == 0 {
 		return -1
@@ -76,9 +76,9 @@ func (o openCalls) take(id string) int {
 
 // answerOnServer notes that a server's result answers a call of a message. One
 // in another message joins the two, as the halves must stay together.
-func (p *Pairs) answerOnServer(result place, call int) {
+func (p *Pairs) answerOnServer(result partPlace, call int) {
 	if p.server == nil {
-		p.server = make(map[place]int)
+		p.server = make(map[partPlace]int)
 	}
 	p.server[result] = call
 	if call < 0 {
@@ -86,20 +86,20 @@ func (p *Pairs) answerOnServer(result place, call int) {
 	}
 	p.Unanswered[call]--
 	if call != result.message {
-		p.also(result.message, call)
+		p.addAlso(result.message, call)
 	}
 }
 
-func (p *Pairs) also(i, call int) {
+func (p *Pairs) addAlso(i, call int) {
 	if p.Also == nil {
 		p.Also = make(map[int][]int)
 	}
 	p.Also[i] = append(p.Also[i], call)
 }
 
-func (p *Pairs) answer(i, call int) {
+func (p *Pairs) noteAnswer(i, call int) {
 	if was := p.CallOf[i]; was >= 0 && was != call {
-		p.also(i, was)
+		p.addAlso(i, was)
 	}
 	p.CallOf[i] = call
 	p.Unanswered[call]--
@@ -111,19 +111,19 @@ func (p *Pairs) answer(i, call int) {
 func Groups(t Transcript) (groups [][]int, of []int) {
 	p := PairUp(t)
 	of = make([]int, len(t))
-	first := make(joined, len(t)) // a message of the same group that is no newer
-	flat := make([]int, len(t))   // backs the groups of one message
+	first := make(groupSets, len(t)) // a message of the same group that is no newer
+	flat := make([]int, len(t))      // backs the groups of one message
 	for i := range t {
 		first[i] = i
 		if c := p.CallOf[i]; c >= 0 {
-			first.join(c, i)
+			first.joinSets(c, i)
 		}
 		for _, c := range p.Also[i] {
-			first.join(c, i)
+			first.joinSets(c, i)
 		}
 	}
 	for i := range t {
-		if r := first.of(i); r < i {
+		if r := first.findRoot(i); r < i {
 			of[i] = of[r]
 			groups[of[r]] = append(groups[of[r]], i)
 			continue
@@ -134,11 +134,11 @@ func Groups(t Transcript) (groups [][]int, of []int) {
 	return groups, of
 }
 
-// joined says which messages belong together: each points to one that is no
+// groupSets says which messages belong together: each points to one that is no
 // newer, the oldest of a group to itself.
-type joined []int
+type groupSets []int
 
-func (j joined) of(i int) int {
+func (j groupSets) findRoot(i int) int {
 	for j[i] != i {
 		j[i] = j[j[i]]
 		i = j[i]
@@ -146,8 +146,8 @@ func (j joined) of(i int) int {
 	return i
 }
 
-func (j joined) join(a, b int) {
-	a, b = j.of(a), j.of(b)
+func (j groupSets) joinSets(a, b int) {
+	a, b = j.findRoot(a), j.findRoot(b)
 	j[max(a, b)] = min(a, b)
 }
 

@@ -12,7 +12,7 @@ import (
 // each separator of lines. What joins the letters of a script or the parts of
 // an emoji stays. Whatever is written for a model, or by one, goes through it.
 func Visible(text string) string {
-	if !hides(text) {
+	if !holdsHidden(text) {
 		return text
 	}
 	text = withoutSequences(text)
@@ -27,10 +27,10 @@ func Visible(text string) string {
 			r = '\n'
 		case isJoiner(r):
 			next, _ := utf8.DecodeRuneInString(text[i+utf8.RuneLen(r):])
-			if !joinable(last) || !joinable(next) {
+			if !isJoinable(last) || !isJoinable(next) {
 				continue
 			}
-		case hidden(r):
+		case isHidden(r):
 			continue
 		case isSelector(r) && (isSelector(last) || last < 0x80 && !strings.ContainsRune("#*0123456789", last)):
 			continue
@@ -45,8 +45,8 @@ func Visible(text string) string {
 	return b.String()
 }
 
-// hides reports whether text holds anything that Visible may take out.
-func hides(text string) bool {
+// holdsHidden reports whether text holds anything that Visible may take out.
+func holdsHidden(text string) bool {
 	for i := 0; i < len(text); i++ {
 		c := text[i]
 		if c < ' ' && c != '\n' && c != '\t' || c == 0x7f {
@@ -56,7 +56,7 @@ func hides(text string) bool {
 			continue
 		}
 		r, size := utf8.DecodeRuneInString(text[i:])
-		if hidden(r) || isJoiner(r) || isSelector(r) || r == '\u2028' || r == '\u2029' || r == utf8.RuneError {
+		if isHidden(r) || isJoiner(r) || isSelector(r) || r == '\u2028' || r == '\u2029' || r == utf8.RuneError {
 			return true
 		}
 		i += size - 1
@@ -64,9 +64,9 @@ func hides(text string) bool {
 	return false
 }
 
-// hidden reports whether r is nothing that a reader sees. Some letters are
+// isHidden reports whether r is nothing that a reader sees. Some letters are
 // blank: they are used to hide what others cannot see.
-func hidden(r rune) bool {
+func isHidden(r rune) bool {
 	switch {
 	case r == '\n' || r == '\t':
 		return false
@@ -87,8 +87,8 @@ func hidden(r rune) bool {
 // isJoiner: a joiner and a non-joiner, of letters and of emoji.
 func isJoiner(r rune) bool { return r == '\u200c' || r == '\u200d' }
 
-// joinable reports whether a joiner beside r changes how r looks.
-func joinable(r rune) bool {
+// isJoinable reports whether a joiner beside r changes how r looks.
+func isJoinable(r rune) bool {
 	return r >= 0x0600 && r < 0x1100 || r >= 0x1780 && r < 0x1a00 || r >= 0x2190 && r < 0x2c00 || r >= 0xa800 && r < 0xac00 ||
 		r >= 0x1f000 && r < 0x20000 || isSelector(r)
 }
@@ -105,7 +105,7 @@ func withoutSequences(text string) string {
 	var b strings.Builder
 	b.Grow(len(text))
 	for i := 0; i < len(text); {
-		if size := sequence(text[i:]); size > 0 {
+		if size := sequenceSize(text[i:]); size > 0 {
 			i += size
 			continue
 		}
@@ -115,9 +115,9 @@ func withoutSequences(text string) string {
 	return b.String()
 }
 
-// sequence returns how many bytes of text, from its first on, are an escape
+// sequenceSize returns how many bytes of text, from its first on, are an escape
 // sequence.
-func sequence(text string) int {
+func sequenceSize(text string) int {
 	kind, at := byte(0), 0
 	switch {
 	case text[0] == 0x1b && len(text) > 1:

@@ -12,7 +12,7 @@ var sizeUnits = map[string]float64{"k": 1 << 10, "m": 1 << 20}
 
 // readSize returns a number of tokens: 8192, 8k, 1.5k, 1m.
 func readSize(n node) (int, bool) {
-	if i, ok := n.whole(); ok {
+	if i, ok := n.wholeValue(); ok {
 		return i, true
 	}
 	s, ok := n.value.(string)
@@ -35,7 +35,7 @@ func readSize(n node) (int, bool) {
 
 // readShare returns a share: 0.75, or 75%.
 func readShare(n node) (float64, bool) {
-	if f, ok := n.number(); ok {
+	if f, ok := n.numberValue(); ok {
 		return f, true
 	}
 	s, _ := n.value.(string)

@@ -13,22 +13,22 @@ func (c Config) Compaction() tiercompact.Config {
 	return tiercompact.Config{
 		Window: orDefault(c.Window), Model: c.Model, Preset: c.Preset,
 		Thresholds: c.Thresholds, Escalation: c.Escalation, Ranking: c.Ranking, HardUntil: c.Hard.Until, Query: c.Hard.Query,
-		MinGain: orNone(c.MinGain), Fill: orNone(c.Fill),
+		MinGain: zeroAsNone(c.MinGain), Fill: zeroAsNone(c.Fill),
 		Level: c.Level, Trigger: c.Trigger, NoAuto: !c.Auto,
 		MessageThreshold: c.Policy.MessageThreshold, ContextThreshold: c.Policy.ContextThreshold,
-		HardCapBuffer: orDefault(c.Policy.HardCapBuffer), Reserve: c.Policy.Reserve, TriggerPct: orNone(c.Policy.TriggerPct),
+		HardCapBuffer: orDefault(c.Policy.HardCapBuffer), Reserve: c.Policy.Reserve, TriggerPct: zeroAsNone(c.Policy.TriggerPct),
 		KeepRecentTurns: c.Policy.KeepRecentTurns, KeepToolIOPairs: c.Policy.KeepToolIOPairs,
-		KeepLast: orNone(c.Emergency.KeepLast), KeepShare: orNone(c.Emergency.KeepShare), StaleAfter: c.Soft.StaleAfter,
+		KeepLast: zeroAsNone(c.Emergency.KeepLast), KeepShare: zeroAsNone(c.Emergency.KeepShare), StaleAfter: c.Soft.StaleAfter,
 		RolesNeverPrune: roles, Protect: protect, NoPinFirstUser: !c.Policy.PinFirstUser,
 		Strategy: c.Policy.Strategy, SummaryMaxTokens: orDefault(c.Summary.MaxTokens),
 		SummaryRole: c.SummaryRole, SummaryFallback: c.Summary.Fallback,
-		RankDeadline: orNone(c.Deadlines.Ranking), SummaryDeadline: orNone(c.Deadlines.Summary), RoundDeadline: orNone(c.Deadlines.Round),
+		RankDeadline: zeroAsNone(c.Deadlines.Ranking), SummaryDeadline: zeroAsNone(c.Deadlines.Summary), RoundDeadline: zeroAsNone(c.Deadlines.Round),
 		ArchiveOptional: !c.ArchiveRequired, NoRedact: !c.Redact.Enabled, RedactPrompts: c.Redact.Prompts,
 	}
 }
 
-// orNone is a value in the form in which zero is not the default.
-func orNone[T int | float64 | time.Duration](v T) T {
+// zeroAsNone is a value in the form in which zero is not the default.
+func zeroAsNone[T int | float64 | time.Duration](v T) T {
 	if v == 0 {
 		return tiercompact.None
 	}
@@ -40,5 +40,5 @@ func orDefault(v int) int {
 	if v == Auto {
 		return 0
 	}
-	return orNone(v)
+	return zeroAsNone(v)
 }

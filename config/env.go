@@ -21,7 +21,7 @@ const KeyVariable = "COMPACT_API_KEY"
 // section: COMPACT_SUMMARY is no deadline.
 func variables() map[string]string {
 	out, shared := make(map[string]string), make(map[string]bool)
-	for _, k := range keys() {
+	for _, k := range allSettings() {
 		parts := strings.Split(k.path, ".")
 		for i := 1; i < len(parts) && !k.full; i++ {
 			name := variable(parts[i:])
@@ -34,12 +34,12 @@ func variables() map[string]string {
 		shared[variable(strings.Split(section, "."))] = true
 	}
 	maps.DeleteFunc(out, func(name, _ string) bool { return shared[name] })
-	for _, k := range keys() {
+	for _, k := range allSettings() {
 		if k.also != "" {
 			out[variable([]string{k.also})] = k.path
 		}
 	}
-	for _, k := range keys() {
+	for _, k := range allSettings() {
 		out[variable(strings.Split(k.path, "."))] = k.path
 	}
 	return out
@@ -86,18 +86,18 @@ func (l *layer) variable(known map[string]string, name, value string) {
 	path, ok := known[name]
 	if !ok {
 		if name != KeyVariable && name != FileVariable {
-			e := unknown(name, at, append(slices.Sorted(maps.Keys(known)), KeyVariable, FileVariable))
+			e := unknownSetting(name, at, append(slices.Sorted(maps.Keys(known)), KeyVariable, FileVariable))
 			l.unknown = append(l.unknown, fmt.Sprintf("%s is no setting and changes nothing; %s", e.Path, e.Remedy))
 		}
 		return
 	}
-	k, _ := byPath(path)
+	k, _ := settingByPath(path)
 	switch {
 	case strings.TrimSpace(value) == "":
-		l.fail(&Error{Path: path, Want: "given", Origin: at, Remedy: name + " is empty; give it a value, or unset it"})
+		l.addError(&Error{Path: path, Want: "given", Origin: at, Remedy: name + " is empty; give it a value, or unset it"})
 	case l.values[path] != nil:
-		l.fail(&Error{Path: path, Want: "given once", Origin: at, Remedy: fmt.Sprintf("%s sets it too; unset one", l.origins[path])})
+		l.addError(&Error{Path: path, Want: "given once", Origin: at, Remedy: fmt.Sprintf("%s sets it too; unset one", l.origins[path])})
 	default:
-		l.set(k, loosely(value), at)
+		l.setValue(k, looseNode(value), at)
 	}
 }

@@ -93,8 +93,8 @@ func (e Errors) Unwrap() []error {
 	return out
 }
 
-// sorted returns what is to be told, or nil.
-func (e Errors) sorted() error {
+// sortedOrNil returns what is to be told, or nil.
+func (e Errors) sortedOrNil() error {
 	if len(e) == 0 {
 		return nil
 	}

@@ -76,8 +76,8 @@ func readFile(path string) ([]byte, error) {
 	return bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), nil
 }
 
-// parse returns the settings of a file. The error is about its form.
-func parse(name string, data []byte) (node, *Error) {
+// parseFile returns the settings of a file. The error is about its form.
+func parseFile(name string, data []byte) (node, *Error) {
 	n, err := node{}, error(nil)
 	switch {
 	case !utf8.Valid(data):
@@ -85,8 +85,8 @@ func parse(name string, data []byte) (node, *Error) {
 		for r, size := utf8.DecodeRune(data); r != utf8.RuneError || size > 1; r, size = utf8.DecodeRune(data[valid:]) {
 			valid += size
 		}
-		err = &lineError{lineOf(data, valid), "it is no UTF-8 text; save it as such"}
-	case isJSON(name):
+		err = &lineError{lineOfByte(data, valid), "it is no UTF-8 text; save it as such"}
+	case hasJSONExt(name):
 		n, err = parseJSON(data)
 	default:
 		n, err = parseYAML(data)
@@ -95,7 +95,7 @@ func parse(name string, data []byte) (node, *Error) {
 		return n, nil
 	}
 	bad := &Error{Want: "plain YAML", Remedy: err.Error(), Origin: Origin{Kind: File, Name: name}}
-	if isJSON(name) {
+	if hasJSONExt(name) {
 		bad.Want = "plain JSON"
 	}
 	var at *lineError

@@ -23,13 +23,13 @@ const (
 // take that take one of a few. What they hold is read by [Load] alone.
 func Register(fs *pflag.FlagSet, names ...string) (words map[string][]string) {
 	words = make(map[string][]string)
-	for _, k := range keys() {
+	for _, k := range allSettings() {
 		named := slices.ContainsFunc(names, func(n string) bool { return k.path == n || strings.HasPrefix(k.path, n+".") })
 		if !named {
 			continue
 		}
 		if k.flag != "" && fs.Lookup(k.flag) == nil {
-			k.register(fs)
+			k.registerFlag(fs)
 		}
 		if k.kind == word && k.flag != "" {
 			words[k.flag] = strings.Split(k.words, ", ")
@@ -48,7 +48,7 @@ func Register(fs *pflag.FlagSet, names ...string) (words map[string][]string) {
 // flagName returns the flag that a name stands for: its own, or another of the
 // setting.
 func flagName(_ *pflag.FlagSet, name string) pflag.NormalizedName {
-	for _, k := range keys() {
+	for _, k := range allSettings() {
 		if k.also != "" && strings.ReplaceAll(k.also, "_", "-") == name {
 			return pflag.NormalizedName(k.flag)
 		}
@@ -56,7 +56,7 @@ func flagName(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 	return pflag.NormalizedName(name)
 }
 
-func (k key) register(fs *pflag.FlagSet) {
+func (k key) registerFlag(fs *pflag.FlagSet) {
 	short := map[string]string{"window": "w", "level": "l", "protect": "p"}[k.flag]
 	switch {
 	case k.flag == thresholdsFlag:
@@ -75,19 +75,19 @@ func (k key) register(fs *pflag.FlagSet) {
 	case k.kind == words:
 		fs.StringSlice(k.flag, k.value.([]string), k.doc)
 	default:
-		fs.StringP(k.flag, short, k.plain(), k.doc)
+		fs.StringP(k.flag, short, k.flagDefault(), k.doc)
 	}
 }
 
-// flags returns what was given of fs.
-func flags(fs *pflag.FlagSet) *layer {
+// flagLayer returns what was given of fs.
+func flagLayer(fs *pflag.FlagSet) *layer {
 	l := newLayer()
 	if fs == nil {
 		return l
 	}
 	provider := posflag.ProviderWithFlag(fs, "", nil, func(f *pflag.Flag) (string, any) {
 		if f.Changed {
-			l.flag(fs, f)
+			l.takeFlag(fs, f)
 		}
 		return "", nil
 	})
@@ -95,8 +95,8 @@ func flags(fs *pflag.FlagSet) *layer {
 	return l
 }
 
-// flag takes one flag. Those that no setting has are the command's own.
-func (l *layer) flag(fs *pflag.FlagSet, f *pflag.Flag) {
+// takeFlag takes one flag. Those that no setting has are the command's own.
+func (l *layer) takeFlag(fs *pflag.FlagSet, f *pflag.Flag) {
 	at := Origin{Kind: Flag, Name: "--" + f.Name}
 	if f.Name == thresholdsFlag {
 		shares, _ := fs.GetStringSlice(f.Name) // a command may have another flag of that name
@@ -105,43 +105,43 @@ func (l *layer) flag(fs *pflag.FlagSet, f *pflag.Flag) {
 	}
 	switch f.Name {
 	case archiveFlag:
-		l.archive(f.Value.String(), at)
+		l.takeArchive(f.Value.String(), at)
 		return
 	case noCacheFlag:
-		if k, _ := byPath("embed.cache"); f.Value.String() == "true" {
-			l.set(k, loosely(CacheNone), at)
+		if k, _ := settingByPath("embed.cache"); f.Value.String() == "true" {
+			l.setValue(k, looseNode(CacheNone), at)
 		}
 		if fs.Changed("embed-cache") {
-			l.fail(&Error{Path: "embed.cache", Want: "given once", Origin: at, Remedy: "--embed-cache and --no-embed-cache contradict; give one"})
+			l.addError(&Error{Path: "embed.cache", Want: "given once", Origin: at, Remedy: "--embed-cache and --no-embed-cache contradict; give one"})
 		}
 		return
 	}
-	i := slices.IndexFunc(keys(), func(k key) bool { return k.flag == f.Name })
+	i := slices.IndexFunc(allSettings(), func(k key) bool { return k.flag == f.Name })
 	if i < 0 {
 		return
 	}
-	k := keys()[i]
-	n := loosely(f.Value.String())
+	k := allSettings()[i]
+	n := looseNode(f.Value.String())
 	if list, ok := f.Value.(pflag.SliceValue); ok {
 		items := list.GetSlice()
 		if len(items) == 0 { // as where a variable of the shell is not set
-			l.fail(&Error{Path: k.path, Want: "given", Origin: at, Remedy: "it is empty; give [] for none, or leave it out"})
+			l.addError(&Error{Path: k.path, Want: "given", Origin: at, Remedy: "it is empty; give [] for none, or leave it out"})
 			return
 		}
-		n = listed(items)
+		n = listNode(items)
 	}
 	if strings.HasPrefix(k.flag, "no-") {
-		n = loosely(fmt.Sprint(f.Value.String() != "true"))
+		n = looseNode(fmt.Sprint(f.Value.String() != "true"))
 	}
-	l.set(k, n, at)
+	l.setValue(k, n, at)
 }
 
-// listed is the list that a flag was given; [] is an empty one.
-func listed(items []string) node {
+// listNode is the list that a flag was given; [] is an empty one.
+func listNode(items []string) node {
 	nodes := []node{}
 	if !slices.Equal(items, []string{"[]"}) {
 		for _, s := range items {
-			nodes = append(nodes, loosely(s))
+			nodes = append(nodes, looseNode(s))
 		}
 	}
 	return node{value: nodes}
@@ -150,24 +150,24 @@ func listed(items []string) node {
 // thresholds takes the one flag that sets three.
 func (l *layer) thresholds(shares []string, at Origin) {
 	if len(shares) != 3 {
-		l.fail(&Error{Path: thresholdsFlag, Want: "three shares like 0.60,0.75,0.90", Value: fmt.Sprint(shares), Origin: at})
+		l.addError(&Error{Path: thresholdsFlag, Want: "three shares like 0.60,0.75,0.90", Value: fmt.Sprint(shares), Origin: at})
 		return
 	}
 	for i, level := range strings.Split(levelWords, ", ") {
-		k, _ := byPath(thresholdsFlag + "." + level)
-		l.set(k, loosely(strings.TrimSpace(shares[i])), at)
+		k, _ := settingByPath(thresholdsFlag + "." + level)
+		l.setValue(k, looseNode(strings.TrimSpace(shares[i])), at)
 	}
 }
 
-// archive takes the place of an archive, and with it the adapter.
-func (l *layer) archive(place string, at Origin) {
+// takeArchive takes the place of an archive, and with it the adapter.
+func (l *layer) takeArchive(place string, at Origin) {
 	a, err := ParseArchive(place)
 	if err != nil {
-		bad := &Error{Path: "archive.s3.bucket", Want: "like s3://BUCKET/PREFIX, without credentials", Value: strconv.Quote(clip(place)), Origin: at}
+		bad := &Error{Path: "archive.s3.bucket", Want: "like s3://BUCKET/PREFIX, without credentials", Value: strconv.Quote(clipValue(place)), Origin: at}
 		if strings.Contains(place, "@") {
 			bad.Value = "one with a user or a password"
 		}
-		l.fail(bad)
+		l.addError(bad)
 		return
 	}
 	values := map[string]string{"archive.adapter": a.Adapter, "archive.dir": a.Dir}
@@ -175,15 +175,15 @@ func (l *layer) archive(place string, at Origin) {
 		values = map[string]string{"archive.adapter": S3, "archive.s3.bucket": a.S3.Bucket, "archive.s3.prefix": a.S3.Prefix}
 	}
 	for _, path := range slices.Sorted(maps.Keys(values)) {
-		k, _ := byPath(path)
-		l.set(k, loosely(values[path]), at)
+		k, _ := settingByPath(path)
+		l.setValue(k, looseNode(values[path]), at)
 	}
 }
 
-// plain is the default as a flag has it.
-func (k key) plain() string {
+// flagDefault is the default as a flag has it.
+func (k key) flagDefault() string {
 	if s, ok := k.value.(string); ok {
 		return s
 	}
-	return k.written(k.value)
+	return k.yamlValue(k.value)
 }

@@ -27,17 +27,17 @@ func (l *Loaded) Notices() []string {
 		return out
 	}
 	out = append(out, l.greedy...)
-	for _, k := range keys() {
-		v, at := lookup(l.layers, k.path)
+	for _, k := range allSettings() {
+		v, at := lookupPath(l.layers, k.path)
 		switch {
 		case at.Kind != File:
-		case k.kind == address && !isLocal(v.(string)):
+		case k.kind == address && !isLocalAddress(v.(string)):
 			out = append(out, fmt.Sprintf("texts of conversations go to %s, as %s says (%s)", v, k.path, at))
-		case k.path == "archive.s3.bucket" && l.value("archive.adapter") == S3:
+		case k.path == "archive.s3.bucket" && l.effectiveValue("archive.adapter") == S3:
 			out = append(out, fmt.Sprintf("what is removed of conversations goes to the bucket %s, as %s says (%s)", v, k.path, at))
-		case k.kind == listen && !isLocal(v.(string)):
+		case k.kind == listen && !isLocalAddress(v.(string)):
 			out = append(out, fmt.Sprintf("others can read figures of this session at %s, as %s says (%s)", v, k.path, at))
-		case k.path == "redact.pii" && v == false && l.value("redact.enabled") == true:
+		case k.path == "redact.pii" && v == false && l.effectiveValue("redact.enabled") == true:
 			out = append(out, fmt.Sprintf("e-mail addresses and phone numbers are not taken out of what leaves a conversation, as %s says (%s)", k.path, at))
 		case k.path == "redact.enabled" && v == false:
 			out = append(out, fmt.Sprintf("secrets are not taken out of what leaves a conversation, as %s says (%s)", k.path, at))
@@ -54,7 +54,7 @@ const tooMuch = 0.25
 // a file that was found, alone or together.
 func (l *Loaded) leaveOutGreedy() {
 	const path = "redact.patterns"
-	v, at := lookup(l.layers, path)
+	v, at := lookupPath(l.layers, path)
 	patterns, ok := v.([]Pattern)
 	if !l.Found || !ok || at.Kind != File || len(patterns) == 0 {
 		return
@@ -67,7 +67,7 @@ func (l *Loaded) leaveOutGreedy() {
 	for _, p := range patterns {
 		share, err := redact.Share(redact.Pattern(p))
 		if err == nil && share >= tooMuch {
-			l.greedy = append(l.greedy, why(fmt.Sprintf("the pattern %s", strconv.Quote(clip(p.Regexp))), share))
+			l.greedy = append(l.greedy, why(fmt.Sprintf("the pattern %s", strconv.Quote(clipValue(p.Regexp))), share))
 			continue
 		}
 		kept, rules = append(kept, p), append(rules, redact.Pattern(p))
@@ -86,12 +86,12 @@ func (l *Loaded) leaveOutGreedy() {
 	}
 }
 
-// value is what holds for a path.
-func (l *Loaded) value(path string) any { v, _ := lookup(l.layers, path); return v }
+// effectiveValue is what holds for a path.
+func (l *Loaded) effectiveValue(path string) any { v, _ := lookupPath(l.layers, path); return v }
 
-// keySent are errors where a file that was found would have a key of the user's
+// checkKeySent are errors where a file that was found would have a key of the user's
 // server sent elsewhere.
-func (l *Loaded) keySent(environ []string) (errs Errors) {
+func (l *Loaded) checkKeySent(environ []string) (errs Errors) {
 	if !l.Found {
 		return nil
 	}
@@ -102,11 +102,11 @@ func (l *Loaded) keySent(environ []string) (errs Errors) {
 		{"summary.url", []string{KeyVariable}}, {"embed.url", []string{KeyVariable}},
 		{"trace.otlp.endpoint", []string{"OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS"}},
 	} {
-		v, at := lookup(l.layers, to.path)
-		if at.Kind != File || isLocal(v.(string)) {
+		v, at := lookupPath(l.layers, to.path)
+		if at.Kind != File || isLocalAddress(v.(string)) {
 			continue
 		}
-		if i := slices.IndexFunc(to.keys, func(name string) bool { return isGiven(environ, name) }); i >= 0 {
+		if i := slices.IndexFunc(to.keys, func(name string) bool { return isEnvSet(environ, name) }); i >= 0 {
 			errs = append(errs, &Error{Path: to.path, Want: "left out of a file that nobody named", Origin: at,
 				Remedy: fmt.Sprintf("%s would be sent there; name the file with --config, or set %s", to.keys[i], Variables(to.path)[0])})
 		}
@@ -114,25 +114,25 @@ func (l *Loaded) keySent(environ []string) (errs Errors) {
 	return errs
 }
 
-// isGiven reports whether a variable has a value.
-func isGiven(environ []string, name string) bool {
+// isEnvSet reports whether a variable has a value.
+func isEnvSet(environ []string, name string) bool {
 	return slices.ContainsFunc(environ, func(v string) bool { return len(v) > len(name)+1 && strings.HasPrefix(v, name+"=") })
 }
 
-// outside are errors where a file that was found would have files written
+// checkOutsidePaths are errors where a file that was found would have files written
 // outside of its folder.
-func (l *Loaded) outside() (errs Errors) {
+func (l *Loaded) checkOutsidePaths() (errs Errors) {
 	if !l.Found {
 		return nil
 	}
 	for _, path := range []string{"trace.jsonl", "archive.dir", "embed.cache"} {
-		v, at := lookup(l.layers, path)
+		v, at := lookupPath(l.layers, path)
 		s := v.(string)
-		if path == "archive.dir" && at.Kind == Default && l.value("archive.adapter") == Dir {
+		if path == "archive.dir" && at.Kind == Default && l.effectiveValue("archive.adapter") == Dir {
 			at = l.Origin("archive.adapter") // which has it used
 		}
 		if at.Kind == File && s != "" && !isInside(filepath.Dir(l.File), s) {
-			errs = append(errs, &Error{Path: path, Want: "inside this folder", Value: strconv.Quote(clip(s)), Origin: at,
+			errs = append(errs, &Error{Path: path, Want: "inside this folder", Value: strconv.Quote(clipValue(s)), Origin: at,
 				Remedy: "to write elsewhere, name the file with --config"})
 		}
 	}
@@ -150,9 +150,9 @@ func isInside(dir, path string) bool {
 	return filepath.IsLocal(path) && (err == nil || errors.Is(err, fs.ErrNotExist))
 }
 
-// isLocal reports whether an address is none, or on this machine.
-func isLocal(address string) bool {
-	u, err := url.Parse(schemed(address))
+// isLocalAddress reports whether an address is none, or on this machine.
+func isLocalAddress(address string) bool {
+	u, err := url.Parse(withScheme(address))
 	if address == "" || err != nil {
 		return err == nil
 	}

@@ -16,12 +16,12 @@ func parseJSON(data []byte) (node, error) {
 	}
 	r := jsonReader{data: data, d: json.NewDecoder(bytes.NewReader(data))}
 	r.d.UseNumber()
-	n, err := r.value(0)
+	n, err := r.readValue(0)
 	if err != nil {
-		return n, r.fault(err)
+		return n, r.syntaxError(err)
 	}
 	if _, err := r.d.Token(); !errors.Is(err, io.EOF) {
-		return n, &lineError{r.line(), "something follows the JSON object; keep one"}
+		return n, &lineError{r.currentLine(), "something follows the JSON object; keep one"}
 	}
 	return n, nil
 }
@@ -33,47 +33,47 @@ type jsonReader struct {
 	at   int // line of the byte seen, less 1
 }
 
-// line is that of what was read last. Tokens have no line breaks inside.
-func (r *jsonReader) line() int {
+// currentLine is that of what was read last. Tokens have no line breaks inside.
+func (r *jsonReader) currentLine() int {
 	end := min(int(r.d.InputOffset()), len(r.data))
 	r.at += bytes.Count(r.data[r.seen:end], []byte("\n"))
 	r.seen = end
 	return r.at + 1
 }
 
-func (r *jsonReader) fault(err error) error {
+func (r *jsonReader) syntaxError(err error) error {
 	var shaped *lineError
 	if errors.As(err, &shaped) {
 		return err
 	}
 	var syntax *json.SyntaxError
-	text, line := err.Error(), r.line()
+	text, line := err.Error(), r.currentLine()
 	if errors.As(err, &syntax) {
-		line = lineOf(r.data, int(syntax.Offset))
+		line = lineOfByte(r.data, int(syntax.Offset))
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		text, line = "it ends too early", lineOf(bytes.TrimSpace(r.data), len(r.data))
+		text, line = "it ends too early", lineOfByte(bytes.TrimSpace(r.data), len(r.data))
 	}
 	return &lineError{line, text}
 }
 
-func (r *jsonReader) value(depth int) (node, error) {
+func (r *jsonReader) readValue(depth int) (node, error) {
 	t, err := r.d.Token()
 	if err != nil {
 		return node{}, err
 	}
-	n := node{line: r.line()}
+	n := node{line: r.currentLine()}
 	if depth > mostDeep {
 		return n, &lineError{n.line, "it nests too deep"}
 	}
 	switch v := t.(type) {
 	case json.Delim:
 		if v == '[' {
-			return r.list(n, depth)
+			return r.readList(n, depth)
 		}
-		return r.object(n, depth)
+		return r.readObject(n, depth)
 	case json.Number:
-		n.text, n.value = v.String(), number(v.String())
+		n.text, n.value = v.String(), parseNumber(v.String())
 	case bool:
 		n.text, n.value = strconv.FormatBool(v), v
 	case string:
@@ -82,7 +82,7 @@ func (r *jsonReader) value(depth int) (node, error) {
 	return n, nil
 }
 
-func number(s string) any {
+func parseNumber(s string) any {
 	if i, err := strconv.Atoi(s); err == nil {
 		return i
 	}
@@ -90,10 +90,10 @@ func number(s string) any {
 	return f
 }
 
-func (r *jsonReader) list(n node, depth int) (node, error) {
+func (r *jsonReader) readList(n node, depth int) (node, error) {
 	items := []node{}
 	for r.d.More() {
-		item, err := r.value(depth + 1)
+		item, err := r.readValue(depth + 1)
 		if err != nil {
 			return n, err
 		}
@@ -104,16 +104,16 @@ func (r *jsonReader) list(n node, depth int) (node, error) {
 	return n, err
 }
 
-func (r *jsonReader) object(n node, depth int) (node, error) {
+func (r *jsonReader) readObject(n node, depth int) (node, error) {
 	entries := []entry{}
 	for r.d.More() {
 		name, err := r.d.Token()
 		if err != nil {
 			return n, err
 		}
-		e := entry{line: r.line()}
+		e := entry{line: r.currentLine()}
 		e.name, _ = name.(string)
-		if e.node, err = r.value(depth + 1); err != nil {
+		if e.node, err = r.readValue(depth + 1); err != nil {
 			return n, err
 		}
 		entries = append(entries, e)
@@ -123,5 +123,5 @@ func (r *jsonReader) object(n node, depth int) (node, error) {
 	return n, err
 }
 
-// isJSON reports whether the name of a file says that it is JSON.
-func isJSON(name string) bool { return strings.HasSuffix(strings.ToLower(name), ".json") }
+// hasJSONExt reports whether the name of a file says that it is JSON.
+func hasJSONExt(name string) bool { return strings.HasSuffix(strings.ToLower(name), ".json") }

@@ -27,14 +27,16 @@ type key struct {
 	eager, steady any // what a preset sets in place of value; nil: nothing
 }
 
-// leaf is the last part of the path.
-func (k key) leaf() string { return k.path[strings.LastIndexByte(k.path, '.')+1:] }
+// lastSegment is the last part of the path.
+func (k key) lastSegment() string { return k.path[strings.LastIndexByte(k.path, '.')+1:] }
 
-// section is the path without its last part; "" at the top.
-func (k key) section() string { return strings.TrimSuffix(strings.TrimSuffix(k.path, k.leaf()), ".") }
+// sectionPath is the path without its last part; "" at the top.
+func (k key) sectionPath() string {
+	return strings.TrimSuffix(strings.TrimSuffix(k.path, k.lastSegment()), ".")
+}
 
-// text is doc without what is for flags.
-func (k key) text() string {
+// docText is doc without what is for flags.
+func (k key) docText() string {
 	doc := strings.ReplaceAll(k.doc, "`", "")
 	if k.also != "" {
 		doc += "; also named " + k.also
@@ -42,8 +44,8 @@ func (k key) text() string {
 	return doc
 }
 
-// preset is what a preset sets, or nil.
-func (k key) preset(name string) any {
+// presetValue is what a preset sets, or nil.
+func (k key) presetValue(name string) any {
 	switch name {
 	case "eager":
 		return k.eager
@@ -59,8 +61,8 @@ const (
 	roleWords   = "system, developer, user, assistant, tool"
 )
 
-// keys is the table: every setting, in the order of files and documents.
-func keys() []key {
+// allSettings is the table: every setting, in the order of files and documents.
+func allSettings() []key {
 	return []key{
 		{path: "preset", kind: word, value: "default", words: presetWords, flag: "preset", doc: "bundle of settings: default (each level at its threshold), eager (small windows, long answers), steady (few rounds: for whoever waits for a local server)"},
 		{path: "model", kind: text, value: "", flag: "model", doc: "count tokens as this `model` does (default: the transcript's, else cl100k_base)"},
@@ -143,9 +145,9 @@ func keys() []key {
 	}
 }
 
-// byPath returns the setting of a path.
-func byPath(path string) (key, bool) {
-	for _, k := range keys() {
+// settingByPath returns the setting of a path.
+func settingByPath(path string) (key, bool) {
+	for _, k := range allSettings() {
 		if k.path == path {
 			return k, true
 		}
@@ -157,16 +159,16 @@ func byPath(path string) (key, bool) {
 // the same in camelCase, or, at the top and in policy, by the name that other
 // tools give it. Other names come back as they are.
 func canonical(name string) string {
-	if _, known := byPath(name); known {
+	if _, known := settingByPath(name); known {
 		return name
 	}
 	plain := snakeCase(name)
-	if _, known := byPath(plain); known {
+	if _, known := settingByPath(plain); known {
 		return plain
 	}
 	leaf := strings.TrimPrefix(plain, "policy.")
-	for _, k := range keys() {
-		if k.also == leaf || k.section() == "policy" && k.leaf() == leaf && plain != name {
+	for _, k := range allSettings() {
+		if k.also == leaf || k.sectionPath() == "policy" && k.lastSegment() == leaf && plain != name {
 			return k.path
 		}
 	}

@@ -30,8 +30,8 @@ const (
 	patterns             // []Pattern
 )
 
-// takes says what a kind takes, for documents.
-func (k key) takes() string {
+// valueSyntax says what a kind takes, for documents.
+func (k key) valueSyntax() string {
 	switch k.kind {
 	case word:
 		return "one of " + k.words
@@ -44,9 +44,9 @@ func (k key) takes() string {
 	case toggle:
 		return "true or false"
 	case count:
-		return k.whole() + k.orAuto()
+		return k.readWhole() + k.orAutoText()
 	case size:
-		return fmt.Sprintf("tokens, from %g on", k.least) + k.orAuto()
+		return fmt.Sprintf("tokens, from %g on", k.least) + k.orAutoText()
 	case share:
 		if k.above {
 			return "above 0.0, to 1.0"
@@ -62,22 +62,22 @@ func (k key) takes() string {
 	return "text"
 }
 
-func (k key) whole() string { return fmt.Sprintf("a whole number from %g on", k.least) }
+func (k key) readWhole() string { return fmt.Sprintf("a whole number from %g on", k.least) }
 
-func (k key) orAuto() string {
+func (k key) orAutoText() string {
 	if k.auto {
 		return ", or auto"
 	}
 	return ""
 }
 
-// read returns the value that n stands for, in the type of the kind, or what is
+// readSetting returns the value that n stands for, in the type of the kind, or what is
 // wrong with it.
-func (k key) read(n node, at Origin) (any, Errors) {
+func (k key) readSetting(n node, at Origin) (any, Errors) {
 	if n.line > 0 {
 		at.Line = n.line
 	}
-	v, want, remedy := k.take(n)
+	v, want, remedy := k.parseValue(n)
 	if bad, ok := v.(Errors); ok { // inside a list
 		for _, e := range bad {
 			if e.Origin.Line == 0 {
@@ -90,24 +90,24 @@ func (k key) read(n node, at Origin) (any, Errors) {
 	if want == "" {
 		return v, nil
 	}
-	return nil, Errors{{Path: k.path, Want: want, Value: k.shown(n), Origin: at, Remedy: remedy}}
+	return nil, Errors{{Path: k.path, Want: want, Value: k.shownForError(n), Origin: at, Remedy: remedy}}
 }
 
-// shown is n for an error, without the password of an address.
-func (k key) shown(n node) string {
+// shownForError is n for an error, without the password of an address.
+func (k key) shownForError(n node) string {
 	if s, ok := n.value.(string); ok && k.kind == address && strings.Contains(s, "@") {
 		return "one with a user or a password"
 	}
-	return n.shown()
+	return n.shownValue()
 }
 
-// take returns the value of n, or what it must be and what to do; of a list, the
+// parseValue returns the value of n, or what it must be and what to do; of a list, the
 // [Errors] of its values in place of it.
-func (k key) take(n node) (v any, want, remedy string) {
+func (k key) parseValue(n node) (v any, want, remedy string) {
 	switch k.kind {
 	case toggle:
-		b, ok := n.truth()
-		return b, unless(ok, "true or false"), ""
+		b, ok := n.boolValue()
+		return b, wantUnless(ok, "true or false"), ""
 	case count, size:
 		return k.takeCount(n)
 	case share:
@@ -122,10 +122,10 @@ func (k key) take(n node) (v any, want, remedy string) {
 	case !ok && k.kind == word:
 		return nil, "one of " + k.words, ""
 	case !ok:
-		return nil, "text", unless(!n.isScalar(), "put it in quotes")
+		return nil, "text", wantUnless(!n.isScalar(), "put it in quotes")
 	}
 	if strings.ContainsFunc(s, unicode.IsControl) && k.path != "hard.query" {
-		return nil, "one line of text, without control characters", unless(n.loose, escapes)
+		return nil, "one line of text, without control characters", wantUnless(n.loose, escapes)
 	}
 	if k.path == "trace.jsonl" && s == "-" { // stdout has what the command writes
 		return nil, "the name of a file", ""
@@ -133,30 +133,30 @@ func (k key) take(n node) (v any, want, remedy string) {
 	switch k.kind {
 	case word:
 		s = cmp.Or(k.synonyms[s], s)
-		return s, unless(k.has(s) || k.blank && s == "", "one of "+k.words), ""
+		return s, wantUnless(k.hasKeyword(s) || k.blank && s == "", "one of "+k.words), ""
 	case address:
-		return s, unless(s == "" || isAddress(s), "an address like http://127.0.0.1:8080, without user and password"), ""
+		return s, wantUnless(s == "" || isAddress(s), "an address like http://127.0.0.1:8080, without user and password"), ""
 	case listen:
 		return listenAt(s)
 	}
 	return s, "", ""
 }
 
-func unless(ok bool, want string) string {
+func wantUnless(ok bool, want string) string {
 	if ok {
 		return ""
 	}
 	return want
 }
 
-// has reports whether s is one of the words.
-func (k key) has(s string) bool { return slices.Contains(strings.Split(k.words, ", "), s) }
+// hasKeyword reports whether s is one of the words.
+func (k key) hasKeyword(s string) bool { return slices.Contains(strings.Split(k.words, ", "), s) }
 
 func (k key) takeCount(n node) (any, string, string) {
 	if s, ok := n.value.(string); ok && k.auto && s == "auto" {
 		return Auto, "", ""
 	}
-	i, ok := n.whole()
+	i, ok := n.wholeValue()
 	want := "a whole number"
 	if k.kind == size {
 		i, ok = readSize(n)
@@ -164,7 +164,7 @@ func (k key) takeCount(n node) (any, string, string) {
 	}
 	switch {
 	case !ok:
-		return nil, want + k.orAuto(), ""
+		return nil, want + k.orAutoText(), ""
 	case float64(i) < k.least && k.least == 1:
 		return nil, "above 0", ""
 	case float64(i) < k.least:
@@ -188,7 +188,7 @@ func (k key) takeShare(n node) (any, string, string) {
 
 func takeSpan(n node) (any, string, string) {
 	const want = "a time like 20s or 2m, or 0 for none"
-	if i, ok := n.whole(); ok && i == 0 {
+	if i, ok := n.wholeValue(); ok && i == 0 {
 		return time.Duration(0), "", ""
 	}
 	s, ok := n.value.(string)
@@ -207,7 +207,7 @@ func isAddress(s string) bool {
 	if strings.ContainsAny(s, " \t@") {
 		return false
 	}
-	u, err := url.Parse(schemed(s))
+	u, err := url.Parse(withScheme(s))
 	return err == nil && u.Host != "" && u.Hostname() != "" && (u.Scheme == "http" || u.Scheme == "https")
 }
 
@@ -231,8 +231,8 @@ func listenAt(s string) (any, string, string) {
 	return net.JoinHostPort(host, port), "", ""
 }
 
-// schemed is an address with its scheme, which may be left out.
-func schemed(address string) string {
+// withScheme is an address with its scheme, which may be left out.
+func withScheme(address string) string {
 	if strings.Contains(address, "://") {
 		return address
 	}

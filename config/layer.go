@@ -26,44 +26,44 @@ const MostErrors = 100
 // provider gives the layer to koanf.
 func (l *layer) provider() *confmap.Confmap { return confmap.Provider(l.values, ".") }
 
-func (l *layer) fail(e *Error) {
+func (l *layer) addError(e *Error) {
 	if len(l.errs) < MostErrors {
 		l.errs = append(l.errs, e)
 	}
 }
 
-// set takes the value of a setting.
-func (l *layer) set(k key, n node, at Origin) {
-	v, bad := k.read(n, at)
+// setValue takes the value of a setting.
+func (l *layer) setValue(k key, n node, at Origin) {
+	v, bad := k.readSetting(n, at)
 	if len(bad) > 0 {
 		for _, e := range bad {
-			l.fail(e)
+			l.addError(e)
 		}
 		return
 	}
 	l.values[k.path], l.origins[k.path] = v, at
 }
 
-// file takes the settings of a file.
-func (l *layer) file(name string, n node) {
+// takeFile takes the settings of a file.
+func (l *layer) takeFile(name string, n node) {
 	if n.value == nil { // nothing but comments
 		return
 	}
 	at := Origin{Kind: File, Name: name, Line: n.line}
 	if _, ok := n.value.([]entry); !ok {
-		l.fail(&Error{Want: "settings, each a name and a value", Value: n.shown(), Origin: at})
+		l.addError(&Error{Want: "settings, each a name and a value", Value: n.shownValue(), Origin: at})
 		return
 	}
-	l.section("", n, at, make(map[string]int))
+	l.takeSection("", n, at, make(map[string]int))
 }
 
-// section takes the settings below a path. A section with nothing in it, as
+// takeSection takes the settings below a path. A section with nothing in it, as
 // where all of it is commented out, sets nothing.
-func (l *layer) section(path string, n node, at Origin, seen map[string]int) {
+func (l *layer) takeSection(path string, n node, at Origin, seen map[string]int) {
 	entries, ok := n.value.([]entry)
 	if !ok {
 		if n.value != nil {
-			l.fail(&Error{Path: path, Want: "a section with " + strings.Join(below(path), ", "), Value: n.shown(), Origin: at})
+			l.addError(&Error{Path: path, Want: "a section with " + strings.Join(namesBelow(path), ", "), Value: n.shownValue(), Origin: at})
 		}
 		return
 	}
@@ -77,25 +77,25 @@ func (l *layer) section(path string, n node, at Origin, seen map[string]int) {
 			name = path + "." + name
 		}
 		name = canonical(name)
-		k, known := byPath(name)
+		k, known := settingByPath(name)
 		first, twice := seen[name]
 		seen[name] = e.line
 		switch {
 		case twice:
-			l.fail(&Error{Path: clip(name), Want: "given once", Remedy: "it stands in line " + strconv.Itoa(first) + " too", Origin: at})
+			l.addError(&Error{Path: clipValue(name), Want: "given once", Remedy: "it stands in line " + strconv.Itoa(first) + " too", Origin: at})
 		case known:
-			l.set(k, e.node, at)
-		case len(below(name)) > 0:
-			l.section(name, e.node, at, seen)
+			l.setValue(k, e.node, at)
+		case len(namesBelow(name)) > 0:
+			l.takeSection(name, e.node, at, seen)
 		default:
-			l.fail(unknown(name, at, append(Paths(), sections()...)))
+			l.addError(unknownSetting(name, at, append(Paths(), sections()...)))
 		}
 	}
 }
 
-// below returns the names that stand directly below a section.
-func below(path string) (names []string) {
-	for _, k := range keys() {
+// namesBelow returns the names that stand directly below a section.
+func namesBelow(path string) (names []string) {
+	for _, k := range allSettings() {
 		if rest, ok := strings.CutPrefix(k.path, path+"."); ok {
 			name, _, _ := strings.Cut(rest, ".")
 			if !slices.Contains(names, name) {
@@ -108,8 +108,8 @@ func below(path string) (names []string) {
 
 // sections returns the names of all sections, in the order of the table.
 func sections() (out []string) {
-	for _, k := range keys() {
-		if s := k.section(); s != "" && !slices.Contains(out, s) {
+	for _, k := range allSettings() {
+		if s := k.sectionPath(); s != "" && !slices.Contains(out, s) {
 			out = append(out, s)
 		}
 	}
@@ -118,21 +118,21 @@ func sections() (out []string) {
 
 // Paths returns the paths of all settings, in the order of the table.
 func Paths() (out []string) {
-	for _, k := range keys() {
+	for _, k := range allSettings() {
 		out = append(out, k.path)
 	}
 	return out
 }
 
-// unknown is the error for a name that no setting has. What it was to be set to
+// unknownSetting is the error for a name that no setting has. What it was to be set to
 // is not shown: it may be a secret under a wrong name.
-func unknown(name string, at Origin, known []string) *Error {
-	e := &Error{Path: clip(name), Want: "a known setting", Origin: at}
+func unknownSetting(name string, at Origin, known []string) *Error {
+	e := &Error{Path: clipValue(name), Want: "a known setting", Origin: at}
 	switch {
 	case isCredential(name):
 		e.Want, e.Remedy = "left out", "credentials do not belong in settings; "+remedyFor(name)
 	default:
-		if near := nearest(name, known); near != "" {
+		if near := nearestName(name, known); near != "" {
 			e.Remedy = "did you mean " + near + "?"
 		} else {
 			e.Remedy = "tiercompact config init writes all that there are"
@@ -141,8 +141,8 @@ func unknown(name string, at Origin, known []string) *Error {
 	return e
 }
 
-// nearest returns the known name that is most like name, or "" where none is.
-func nearest(name string, known []string) string {
+// nearestName returns the known name that is most like name, or "" where none is.
+func nearestName(name string, known []string) string {
 	const longest = 64
 	if len(name) > longest {
 		return ""
@@ -190,8 +190,8 @@ func distance(a, b string) int {
 	return row[len(b)]
 }
 
-// lookup returns the strongest value that layers have for a path.
-func lookup(layers []*layer, path string) (any, Origin) {
+// lookupPath returns the strongest value that layers have for a path.
+func lookupPath(layers []*layer, path string) (any, Origin) {
 	for _, l := range slices.Backward(layers) {
 		if v, ok := l.values[path]; ok {
 			return v, l.origins[path]

@@ -10,12 +10,12 @@ import (
 )
 
 func (k key) takeList(n node) (any, string, string) {
-	items, ok := n.list()
+	items, ok := n.listValues()
 	if s, isText := n.value.(string); k.kind == patterns && isText && n.loose && !strings.HasPrefix(strings.TrimSpace(s), "[") {
-		items, ok = []node{loosely(s)}, true // a comma is a part of the expression
+		items, ok = []node{looseNode(s)}, true // a comma is a part of the expression
 	}
 	if !ok {
-		return nil, "a list", unless(n.value == nil, "write [] around one value")
+		return nil, "a list", wantUnless(n.value == nil, "write [] around one value")
 	}
 	if k.kind == patterns {
 		return k.takePatterns(items)
@@ -24,14 +24,14 @@ func (k key) takeList(n node) (any, string, string) {
 	var errs Errors
 	for i, item := range items {
 		s, ok := item.value.(string)
-		bad := &Error{Path: fmt.Sprintf("%s[%d]", k.path, i), Value: item.shown(), Origin: Origin{Line: item.line}}
+		bad := &Error{Path: fmt.Sprintf("%s[%d]", k.path, i), Value: item.shownValue(), Origin: Origin{Line: item.line}}
 		if len(items) == 1 && n.loose {
 			bad.Path = k.path
 		}
 		switch {
 		case !ok:
-			bad.Want, bad.Remedy = "text", unless(!item.isScalar(), "put it in quotes")
-		case k.kind == words && !k.has(s):
+			bad.Want, bad.Remedy = "text", wantUnless(!item.isScalar(), "put it in quotes")
+		case k.kind == words && !k.hasKeyword(s):
 			bad.Want = "one of " + k.words
 		case k.kind == rules:
 			if _, err := ParseRule(s); err != nil {
@@ -55,7 +55,7 @@ func (k key) takePatterns(items []node) (any, string, string) {
 	out := make([]Pattern, len(items))
 	var errs Errors
 	for i, item := range items {
-		p, bad := pattern(fmt.Sprintf("%s[%d]", k.path, i), item)
+		p, bad := readPattern(fmt.Sprintf("%s[%d]", k.path, i), item)
 		if bad != nil {
 			errs = append(errs, bad)
 		}
@@ -73,11 +73,11 @@ func (k key) takePatterns(items []node) (any, string, string) {
 	return out, "", ""
 }
 
-// pattern reads one rule of redaction.
-func pattern(at string, n node) (p Pattern, bad *Error) {
+// readPattern reads one rule of redaction.
+func readPattern(at string, n node) (p Pattern, bad *Error) {
 	switch v := n.value.(type) {
 	case string:
-		bad = &Error{Path: at, Value: n.shown(), Origin: Origin{Line: n.line}}
+		bad = &Error{Path: at, Value: n.shownValue(), Origin: Origin{Line: n.line}}
 		if bad.Want, bad.Remedy = expression(v); bad.Want != "" {
 			return p, bad
 		}
@@ -88,12 +88,12 @@ func pattern(at string, n node) (p Pattern, bad *Error) {
 		}
 		return p, bad
 	}
-	return p, &Error{Path: at, Want: "a regular expression, or a mapping of name and regexp", Value: n.shown(), Origin: Origin{Line: n.line}}
+	return p, &Error{Path: at, Want: "a regular expression, or a mapping of name and regexp", Value: n.shownValue(), Origin: Origin{Line: n.line}}
 }
 
 func fieldsOfPattern(at string, fields []entry) (p Pattern, _ *Error) {
 	for _, f := range fields {
-		bad := &Error{Path: at + "." + clip(f.name), Value: f.node.shown(), Origin: Origin{Line: f.line}}
+		bad := &Error{Path: at + "." + clipValue(f.name), Value: f.node.shownValue(), Origin: Origin{Line: f.line}}
 		s, ok := f.node.value.(string)
 		into := map[string]*string{"name": &p.Name, "regexp": &p.Regexp}[f.name]
 		switch {
@@ -120,7 +120,7 @@ func expression(s string) (want, remedy string) {
 	re, err := regexp.Compile(s)
 	switch {
 	case err != nil:
-		return "a regular expression of Go", reason(err)
+		return "a regular expression of Go", patternError(err)
 	case re.MatchString(""):
 		return "one that does not match the empty text", ""
 	}
@@ -130,5 +130,5 @@ func expression(s string) (want, remedy string) {
 	return "", ""
 }
 
-// reason is what is wrong with a regular expression.
-func reason(err error) string { return strings.TrimPrefix(err.Error(), "error parsing regexp: ") }
+// patternError is what is wrong with a regular expression.
+func patternError(err error) string { return strings.TrimPrefix(err.Error(), "error parsing regexp: ") }

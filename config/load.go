@@ -47,7 +47,7 @@ func Load(o Options) (*Loaded, error) {
 	var err error
 	if o.FlagsAlone {
 		o.Environ = []string{}
-	} else if l.File, l.Found, err = o.path(); err != nil {
+	} else if l.File, l.Found, err = o.filePath(); err != nil {
 		return nil, err
 	}
 	file := newLayer()
@@ -56,7 +56,7 @@ func Load(o Options) (*Loaded, error) {
 			return nil, err
 		}
 	}
-	given := []*layer{file, environment(o.Environ), flags(o.Flags)}
+	given := []*layer{file, environment(o.Environ), flagLayer(o.Flags)}
 	var errs Errors
 	for _, g := range given {
 		errs = append(errs, g.errs...)
@@ -65,17 +65,17 @@ func Load(o Options) (*Loaded, error) {
 	errs = append(errs, base.errs...)
 	l.layers = append([]*layer{base, preset}, given...)
 	if len(errs) == 0 {
-		errs = slices.Concat(l.contradictions(), l.keySent(o.Environ), l.outside())
+		errs = slices.Concat(l.contradictions(), l.checkKeySent(o.Environ), l.checkOutsidePaths())
 	}
-	if err := errs.sorted(); err != nil {
+	if err := errs.sortedOrNil(); err != nil {
 		return nil, err
 	}
 	l.leaveOutGreedy()
-	return l, l.merge()
+	return l, l.mergeLayers()
 }
 
-// path returns the file that is to be read, and whether it was found.
-func (o Options) path() (path string, found bool, err error) {
+// filePath returns the file that is to be read, and whether it was found.
+func (o Options) filePath() (path string, found bool, err error) {
 	const named = FileVariable + "="
 	i := slices.IndexFunc(o.Environ, func(v string) bool { return strings.HasPrefix(v, named) })
 	switch {
@@ -93,7 +93,7 @@ func (o Options) path() (path string, found bool, err error) {
 // Path returns the file that settings would be read from where none is named, or
 // "".
 func Path() (string, error) {
-	path, _, err := Options{Environ: os.Environ()}.path()
+	path, _, err := Options{Environ: os.Environ()}.filePath()
 	return path, err
 }
 
@@ -109,12 +109,12 @@ func fileLayer(path string) (*layer, error) {
 		return nil, err
 	}
 	l := newLayer()
-	n, bad := parse(path, data)
+	n, bad := parseFile(path, data)
 	if bad != nil {
-		l.fail(bad)
+		l.addError(bad)
 		return l, nil
 	}
-	l.file(path, n)
+	l.takeFile(path, n)
 	return l, nil
 }
 
@@ -122,24 +122,24 @@ func fileLayer(path string) (*layer, error) {
 // and by the preset that the stronger layers name.
 func defaults(command map[string]string, given []*layer) (base, preset *layer) {
 	base, preset = newLayer(), newLayer()
-	for _, k := range keys() {
+	for _, k := range allSettings() {
 		base.values[k.path], base.origins[k.path] = k.value, Origin{}
 		if text, ok := command[k.path]; ok {
-			base.set(k, loosely(text), Origin{Name: "default of the command"})
+			base.setValue(k, looseNode(text), Origin{Name: "default of the command"})
 		}
 	}
-	v, _ := lookup(append([]*layer{base}, given...), "preset")
+	v, _ := lookupPath(append([]*layer{base}, given...), "preset")
 	chosen, _ := v.(string)
-	for _, k := range keys() {
-		if v := k.preset(chosen); v != nil {
+	for _, k := range allSettings() {
+		if v := k.presetValue(chosen); v != nil {
 			preset.values[k.path], preset.origins[k.path] = v, Origin{Kind: Preset, Name: chosen}
 		}
 	}
 	return base, preset
 }
 
-// merge lays the layers over each other.
-func (l *Loaded) merge() error {
+// mergeLayers lays the layers over each other.
+func (l *Loaded) mergeLayers() error {
 	l.merged = koanf.New(".")
 	for _, layer := range l.layers {
 		if err := l.merged.Load(layer.provider(), nil); err != nil {
@@ -154,38 +154,38 @@ func (l *Loaded) merge() error {
 
 // Origin says where the value of a path comes from.
 func (l *Loaded) Origin(path string) Origin {
-	_, at := lookup(l.layers, path)
+	_, at := lookupPath(l.layers, path)
 	return at
 }
 
 // contradictions are values that are wrong beside others.
 func (l *Loaded) contradictions() (errs Errors) {
 	for _, pair := range [][2]string{{"thresholds.soft", "thresholds.hard"}, {"thresholds.hard", "thresholds.emergency"}} {
-		low, high := l.value(pair[0]).(float64), l.value(pair[1]).(float64)
+		low, high := l.effectiveValue(pair[0]).(float64), l.effectiveValue(pair[1]).(float64)
 		if low >= high {
-			at := later(l.Origin(pair[0]), l.Origin(pair[1]))
+			at := strongerOrigin(l.Origin(pair[0]), l.Origin(pair[1]))
 			errs = append(errs, &Error{Path: pair[1], Value: fmt.Sprint(high), Origin: at,
 				Want: fmt.Sprintf("above %s, %v", pair[0], low), Remedy: "thresholds must rise"})
 		}
 	}
-	adapter, chosen := l.value("archive.adapter"), l.Origin("archive.adapter").Kind
+	adapter, chosen := l.effectiveValue("archive.adapter"), l.Origin("archive.adapter").Kind
 	for _, only := range []struct{ path, adapter string }{
 		{"archive.dir", Dir}, {"archive.s3.bucket", S3}, {"archive.s3.prefix", S3}, {"archive.s3.region", S3}, {"archive.s3.endpoint", S3}, {"archive.s3.kms_key", S3},
 	} {
-		k, _ := byPath(only.path)
-		if at := l.Origin(only.path); l.value(only.path) != k.value && adapter == Memory && at.Kind >= chosen { // else a stronger source turns the archive off
+		k, _ := settingByPath(only.path)
+		if at := l.Origin(only.path); l.effectiveValue(only.path) != k.value && adapter == Memory && at.Kind >= chosen { // else a stronger source turns the archive off
 			errs = append(errs, &Error{Path: only.path, Want: "left out", Origin: at,
 				Remedy: "archive.adapter is memory; set it to " + only.adapter})
 		}
 	}
-	if at := l.Origin("archive.adapter"); adapter == S3 && l.value("archive.s3.bucket") == "" {
+	if at := l.Origin("archive.adapter"); adapter == S3 && l.effectiveValue("archive.s3.bucket") == "" {
 		errs = append(errs, &Error{Path: "archive.s3.bucket", Want: "given", Origin: at, Remedy: "archive.adapter s3 needs it"})
 	}
 	return errs
 }
 
-// later returns the origin that wins, or stands below.
-func later(a, b Origin) Origin {
+// strongerOrigin returns the origin that wins, or stands below.
+func strongerOrigin(a, b Origin) Origin {
 	if cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Line, b.Line)) > 0 {
 		return a
 	}

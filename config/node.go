@@ -22,14 +22,14 @@ type entry struct {
 	node node
 }
 
-// loosely returns the node of what a variable or a flag says.
-func loosely(text string) node { return node{value: text, text: text, loose: true} }
+// looseNode returns the node of what a variable or a flag says.
+func looseNode(text string) node { return node{value: text, text: text, loose: true} }
 
 // mostShown is how many characters of a value an error shows.
 const mostShown = 60
 
-// shown is the value for an error.
-func (n node) shown() string {
+// shownValue is the value for an error.
+func (n node) shownValue() string {
 	switch v := n.value.(type) {
 	case nil:
 		return "null"
@@ -39,13 +39,13 @@ func (n node) shown() string {
 		return fmt.Sprintf("a section of %d", len(v))
 	case string:
 		if _, err := strconv.ParseFloat(v, 64); err != nil || !n.loose {
-			return strconv.Quote(clip(v))
+			return strconv.Quote(clipValue(v))
 		}
 	}
-	return clip(n.text)
+	return clipValue(n.text)
 }
 
-func clip(s string) string {
+func clipValue(s string) string {
 	if utf8.RuneCountInString(s) <= mostShown {
 		return s
 	}
@@ -61,8 +61,8 @@ func (n node) isScalar() bool {
 	return true
 }
 
-// number returns the value as a number.
-func (n node) number() (float64, bool) {
+// numberValue returns the value as a number.
+func (n node) numberValue() (float64, bool) {
 	switch v := n.value.(type) {
 	case int:
 		return float64(v), true
@@ -75,8 +75,8 @@ func (n node) number() (float64, bool) {
 	return 0, false
 }
 
-// whole returns the value as a whole number.
-func (n node) whole() (int, bool) {
+// wholeValue returns the value as a whole number.
+func (n node) wholeValue() (int, bool) {
 	switch v := n.value.(type) {
 	case int:
 		return v, true
@@ -87,8 +87,8 @@ func (n node) whole() (int, bool) {
 	return 0, false
 }
 
-// truth returns the value as true or false.
-func (n node) truth() (value, ok bool) {
+// boolValue returns the value as true or false.
+func (n node) boolValue() (value, ok bool) {
 	switch v := n.value.(type) {
 	case bool:
 		return v, true
@@ -99,9 +99,9 @@ func (n node) truth() (value, ok bool) {
 	return false, false
 }
 
-// list returns the values of a list; in a variable, those between commas, or
+// listValues returns the values of a list; in a variable, those between commas, or
 // those of a list as YAML writes it.
-func (n node) list() ([]node, bool) {
+func (n node) listValues() ([]node, bool) {
 	switch v := n.value.(type) {
 	case []node:
 		return v, true
@@ -116,7 +116,7 @@ func (n node) list() ([]node, bool) {
 		}
 		var items []node
 		for part := range strings.SplitSeq(v, ",") {
-			items = append(items, loosely(strings.TrimSpace(part)))
+			items = append(items, looseNode(strings.TrimSpace(part)))
 		}
 		return items, true
 	}

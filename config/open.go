@@ -30,7 +30,7 @@ type Opened struct {
 // Close sends what waits in sinks, and closes them and the archive. Compactors
 // must be done before. When ctx ends first, events are dropped.
 func (o *Opened) Close(ctx context.Context) error {
-	return o.closers.close(ctx)
+	return o.closers.closeAll(ctx)
 }
 
 // Open opens the archive and the sinks, looks for the models and the window, and
@@ -71,12 +71,12 @@ func (c Config) Open(ctx context.Context, stderr io.Writer) (_ *Opened, err erro
 		return nil, err
 	}
 	o.Trace, o.closers = sinks.Sink, append(o.closers, sinks.Close)
-	o.warn(o.Window.Warning, o.Engine.Warning)
-	o.warn(sinks.Warnings...)
+	o.addWarnings(o.Window.Warning, o.Engine.Warning)
+	o.addWarnings(sinks.Warnings...)
 	return o, nil
 }
 
-func (o *Opened) warn(texts ...string) {
+func (o *Opened) addWarnings(texts ...string) {
 	for _, text := range texts {
 		if text != "" {
 			o.Warnings = append(o.Warnings, text)
@@ -116,7 +116,7 @@ func (a Archive) Open(ctx context.Context, readOnly bool) (archive.Store, error)
 		}
 		return d, nil
 	case S3:
-		s, err := s3.Open(ctx, a.S3.config())
+		s, err := s3.Open(ctx, a.S3.clientConfig())
 		if err != nil {
 			return nil, err
 		}
@@ -125,7 +125,7 @@ func (a Archive) Open(ctx context.Context, readOnly bool) (archive.Store, error)
 	return nil, nil
 }
 
-func (b S3Bucket) config() s3.Config {
+func (b S3Bucket) clientConfig() s3.Config {
 	return s3.Config{Bucket: b.Bucket, Prefix: b.Prefix, Region: b.Region, Endpoint: b.Endpoint, KMSKey: b.KMSKey}
 }
 

@@ -34,7 +34,7 @@ func ParseRule(s string) (Rule, error) {
 	if len(s) > 2 && strings.HasPrefix(s, "/") && strings.HasSuffix(s, "/") {
 		re, err := regexp.Compile(s[1 : len(s)-1])
 		if err != nil {
-			return Rule{}, errors.New(reason(err))
+			return Rule{}, errors.New(patternError(err))
 		}
 		return Rule{s, "", func(m chat.Message) bool { return re.MatchString(m.Text()) }}, nil
 	}

@@ -14,30 +14,30 @@ func Sample() []byte {
 # it. The environment (COMPACT_TRIGGER_PCT=0.9) and flags win over this file.
 
 `
-	all := keys()
+	all := allSettings()
 	lines := make([]line, len(all))
 	for i, k := range all {
-		lines[i] = line{key: k, value: k.written(k.value), comment: k.key()}
+		lines[i] = line{key: k, value: k.yamlValue(k.value), comment: k.sampleEntry()}
 		lines[i].off = true
 	}
-	return append([]byte(head), sheet(lines)...)
+	return append([]byte(head), writeSections(lines)...)
 }
 
-// key is what is said of a setting beside its default.
-func (k key) key() string {
-	doc := k.text()
+// sampleEntry is what is said of a setting beside its default.
+func (k key) sampleEntry() string {
+	doc := k.docText()
 	if k.steady != nil || k.eager != nil {
-		doc += " (" + k.presets() + ")"
+		doc += " (" + k.presetNotes() + ")"
 	}
 	return doc
 }
 
-// presets says what other presets set.
-func (k key) presets() string {
+// presetNotes says what other presets set.
+func (k key) presetNotes() string {
 	var out []string
 	for _, name := range []string{"eager", "steady"} {
-		if v := k.preset(name); v != nil {
-			out = append(out, "preset "+name+": "+k.written(v))
+		if v := k.presetValue(name); v != nil {
+			out = append(out, "preset "+name+": "+k.yamlValue(v))
 		}
 	}
 	return strings.Join(out, ", ")
@@ -48,8 +48,8 @@ func Reference() []byte {
 	var b bytes.Buffer
 	b.WriteString(referenceHead)
 	section := ""
-	for i, k := range keys() {
-		if s := k.section(); s != section || i == 0 {
+	for i, k := range allSettings() {
+		if s := k.sectionPath(); s != section || i == 0 {
 			section = s
 			if s == "" {
 				s = "At the top"
@@ -58,19 +58,19 @@ func Reference() []byte {
 			}
 			fmt.Fprintf(&b, "\n## %s\n\n| setting | default | takes | flag | variable | what it means |\n|---|---|---|---|---|---|\n", s)
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | `%s` | %s |\n", k.leaf(), cell(k.written(k.value)), k.takes(), k.flagCell(), Variables(k.path)[0], k.key())
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | `%s` | %s |\n", k.lastSegment(), tableCell(k.yamlValue(k.value)), k.valueSyntax(), k.flagCell(), Variables(k.path)[0], k.sampleEntry())
 	}
 	return b.Bytes()
 }
 
-func cell(s string) string { return "`" + s + "`" }
+func tableCell(s string) string { return "`" + s + "`" }
 
 func (k key) flagCell() string {
 	switch {
 	case k.flag != "":
-		return cell("--" + k.flag)
+		return tableCell("--" + k.flag)
 	case slices.Contains([]string{"archive.adapter", "archive.dir", "archive.s3.bucket", "archive.s3.prefix"}, k.path):
-		return cell("--" + archiveFlag)
+		return tableCell("--" + archiveFlag)
 	}
 	return ""
 }

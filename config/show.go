@@ -15,13 +15,13 @@ import (
 // value comes from as a comment. With changed it has only what is not by default.
 func (l *Loaded) YAML(changed bool) []byte {
 	var lines []line
-	for _, k := range keys() {
-		v, at := lookup(l.layers, k.path)
+	for _, k := range allSettings() {
+		v, at := lookupPath(l.layers, k.path)
 		if !changed || at.Kind != Default {
-			lines = append(lines, line{key: k, value: k.written(v), comment: at.String()})
+			lines = append(lines, line{key: k, value: k.yamlValue(v), comment: at.String()})
 		}
 	}
-	return sheet(lines)
+	return writeSections(lines)
 }
 
 // JSON returns the settings as one object, in which each path has its value and
@@ -32,10 +32,10 @@ func (l *Loaded) JSON(changed bool) ([]byte, error) {
 		Source string `json:"source"`
 	}
 	out := make(map[string]shown)
-	for _, k := range keys() {
-		v, at := lookup(l.layers, k.path)
+	for _, k := range allSettings() {
+		v, at := lookupPath(l.layers, k.path)
 		if d, ok := v.(time.Duration); ok {
-			v = short(d)
+			v = shortDuration(d)
 		}
 		if v == Auto && k.auto {
 			v = "auto"
@@ -59,21 +59,21 @@ type line struct {
 	off            bool // commented out
 }
 
-// text is the line without its comment.
-func (l line) text() string {
+// settingText is the line without its comment.
+func (l line) settingText() string {
 	off := ""
 	if l.off {
 		off = "#"
 	}
-	return strings.Repeat("  ", strings.Count(l.path, ".")) + off + l.leaf() + ": " + l.value
+	return strings.Repeat("  ", strings.Count(l.path, ".")) + off + l.lastSegment() + ": " + l.value
 }
 
-// sheet writes lines below the headings of their sections.
-func sheet(lines []line) []byte {
+// writeSections writes lines below the headings of their sections.
+func writeSections(lines []line) []byte {
 	const widest = 44 // from here on comments are not aligned
 	width := 0
 	for _, l := range lines {
-		if n := utf8.RuneCountInString(l.text()); n <= widest {
+		if n := utf8.RuneCountInString(l.settingText()); n <= widest {
 			width = max(width, n)
 		}
 	}
@@ -94,21 +94,21 @@ func sheet(lines []line) []byte {
 			open = append(open, parts[i])
 		}
 		open = open[:len(parts)]
-		fmt.Fprintf(&b, "%-*s  # %s\n", width, l.text(), strings.Map(plain, l.comment))
+		fmt.Fprintf(&b, "%-*s  # %s\n", width, l.settingText(), strings.Map(commentRune, l.comment))
 	}
 	return b.Bytes()
 }
 
-// plain is what a comment has for a rune: names of files may end its line.
-func plain(r rune) rune {
+// commentRune is what a comment has for a rune: names of files may end its line.
+func commentRune(r rune) rune {
 	if unicode.IsControl(r) {
 		return '?'
 	}
 	return r
 }
 
-// written is a value as a file has it, in YAML, on one line.
-func (k key) written(v any) string {
+// yamlValue is a value as a file has it, in YAML, on one line.
+func (k key) yamlValue(v any) string {
 	switch v := v.(type) {
 	case string:
 		if k.kind == word && v != "" {
@@ -126,7 +126,7 @@ func (k key) written(v any) string {
 		}
 		return s
 	case time.Duration:
-		return short(v)
+		return shortDuration(v)
 	case []string:
 		items := make([]string, len(v))
 		for i, s := range v {
@@ -146,8 +146,8 @@ func (k key) written(v any) string {
 	return fmt.Sprint(v)
 }
 
-// short is a duration without the units that are 0.
-func short(d time.Duration) string {
+// shortDuration is a duration without the units that are 0.
+func shortDuration(d time.Duration) string {
 	s := d.String()
 	if strings.HasSuffix(s, "m0s") {
 		s = s[:len(s)-2]

@@ -31,13 +31,13 @@ type Sinks struct {
 // Close sends what waits, and ends the sinks. When ctx ends first, what is left
 // is dropped.
 func (s *Sinks) Close(ctx context.Context) error {
-	return s.closers.close(ctx)
+	return s.closers.closeAll(ctx)
 }
 
 // closers end what was opened, the last first, once.
 type closers []func(context.Context) error
 
-func (c *closers) close(ctx context.Context) error {
+func (c *closers) closeAll(ctx context.Context) error {
 	var errs []error
 	for _, end := range slices.Backward(*c) {
 		errs = append(errs, end(ctx))
@@ -61,7 +61,7 @@ func (t Trace) Open(ctx context.Context, stderr io.Writer) (_ *Sinks, err error)
 		}
 	}()
 	if t.Console {
-		s.queued(trace.Console(stderr))
+		s.addQueued(trace.Console(stderr))
 	}
 	for _, open := range []func(context.Context, *Sinks, io.Writer) error{t.openFile, t.openAriadne, t.openOTLP, t.openPrometheus} {
 		if err := open(ctx, s, stderr); err != nil {
@@ -83,14 +83,14 @@ func (s *serial) Write(b []byte) (int, error) {
 	return s.w.Write(b)
 }
 
-func (s *Sinks) add(sink trace.Sink, closer func(context.Context) error) {
+func (s *Sinks) addSink(sink trace.Sink, closer func(context.Context) error) {
 	s.Sink = trace.Join(s.Sink, sink)
 	s.closers = append(s.closers, closer)
 }
 
-func (s *Sinks) queued(sink trace.Sink) {
+func (s *Sinks) addQueued(sink trace.Sink) {
 	q := trace.NewQueue(sink, mostQueued)
-	s.add(q.Emit, q.Close)
+	s.addSink(q.Emit, q.Close)
 }
 
 func (t Trace) openFile(_ context.Context, s *Sinks, _ io.Writer) error {
@@ -102,7 +102,7 @@ func (t Trace) openFile(_ context.Context, s *Sinks, _ io.Writer) error {
 		return err
 	}
 	s.closers = append(s.closers, func(context.Context) error { return f.Close() })
-	s.queued(trace.JSONL(f))
+	s.addQueued(trace.JSONL(f))
 	return nil
 }
 
@@ -110,11 +110,11 @@ func (t Trace) openAriadne(_ context.Context, s *Sinks, stderr io.Writer) error 
 	if t.Ariadne.URL == "" {
 		return nil
 	}
-	sink, err := ariadne.New(ariadne.Config{URL: schemed(t.Ariadne.URL), Name: t.Ariadne.Name, GroupID: t.Ariadne.Group, Stderr: stderr})
+	sink, err := ariadne.New(ariadne.Config{URL: withScheme(t.Ariadne.URL), Name: t.Ariadne.Name, GroupID: t.Ariadne.Group, Stderr: stderr})
 	if err != nil {
 		return err
 	}
-	s.add(sink.Emit, sink.Close)
+	s.addSink(sink.Emit, sink.Close)
 	return nil
 }
 
@@ -126,7 +126,7 @@ func (t Trace) openOTLP(ctx context.Context, s *Sinks, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	s.add(sink.Emit, sink.Close)
+	s.addSink(sink.Emit, sink.Close)
 	return nil
 }
 
@@ -154,7 +154,7 @@ func (t Trace) openPrometheus(ctx context.Context, s *Sinks, _ io.Writer) error 
 		defer close(done)
 		_ = server.Serve(listener) // ends when it is closed
 	}()
-	s.add(sink, func(context.Context) error {
+	s.addSink(sink, func(context.Context) error {
 		err := server.Close()
 		<-done
 		return err

@@ -37,12 +37,12 @@ func openTraceFile(path string) (*traceFile, error) {
 	case err != nil:
 		return nil, fmt.Errorf("write trace: %w", err)
 	}
-	return &traceFile{path: path, file: f, torn: unended(path)}, nil
+	return &traceFile{path: path, file: f, torn: lacksFinalNewline(path)}, nil
 }
 
-// unended reports whether path is a file whose last line has no end: an event of
+// lacksFinalNewline reports whether path is a file whose last line has no end: an event of
 // a process that was killed, or of a full disk.
-func unended(path string) bool {
+func lacksFinalNewline(path string) bool {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
 		return false

@@ -60,17 +60,19 @@ func yamlFault(data []byte, err error) error {
 	if strings.Contains(e.text, "escape character") || strings.Contains(e.text, "hexdecimal") {
 		e.text = escapes
 	} else if at := tabbed.FindIndex(data); at != nil {
-		e.line, e.text = lineOf(data, at[0]), "a line begins with a tab; indent with spaces"
+		e.line, e.text = lineOfByte(data, at[0]), "a line begins with a tab; indent with spaces"
 	} else if i := bytes.IndexFunc(data, isControl); i >= 0 {
-		e.line = lineOf(data, i)
+		e.line = lineOfByte(data, i)
 	}
 	return e
 }
 
 func isControl(r rune) bool { return r != '\n' && r != '\r' && unicode.IsControl(r) }
 
-// lineOf is the line, from 1, in which the byte at i stands.
-func lineOf(data []byte, i int) int { return 1 + bytes.Count(data[:min(i, len(data))], []byte("\n")) }
+// lineOfByte is the line, from 1, in which the byte at i stands.
+func lineOfByte(data []byte, i int) int {
+	return 1 + bytes.Count(data[:min(i, len(data))], []byte("\n"))
+}
 
 // fromYAML takes no aliases: they make a small file a vast one.
 func fromYAML(y *yaml.Node, depth int) (node, error) {
@@ -80,7 +82,7 @@ func fromYAML(y *yaml.Node, depth int) (node, error) {
 	case depth > mostDeep:
 		return n, &lineError{y.Line, "it nests too deep"}
 	case y.Kind == yaml.AliasNode:
-		return n, &lineError{y.Line, fmt.Sprintf("the alias *%s is not taken; write the value out", clip(y.Value))}
+		return n, &lineError{y.Line, fmt.Sprintf("the alias *%s is not taken; write the value out", clipValue(y.Value))}
 	case y.Kind == yaml.SequenceNode:
 		items := make([]node, len(y.Content))
 		for i, item := range y.Content {
@@ -121,19 +123,19 @@ func yamlScalar(y *yaml.Node, n node) (node, error) {
 		if y.Decode(&i) == nil {
 			n.value = i
 		} else {
-			n.value = decoded(y)
+			n.value = decodeFloat(y)
 		}
 	case "!!float":
-		n.value = decoded(y)
+		n.value = decodeFloat(y)
 	case "!!str", "!!timestamp":
 	default:
-		return n, &lineError{y.Line, fmt.Sprintf("the tag %s is not taken; leave it out", clip(y.ShortTag()))}
+		return n, &lineError{y.Line, fmt.Sprintf("the tag %s is not taken; leave it out", clipValue(y.ShortTag()))}
 	}
 	return n, nil
 }
 
-// decoded is a number that is no int.
-func decoded(y *yaml.Node) float64 {
+// decodeFloat is a number that is no int.
+func decodeFloat(y *yaml.Node) float64 {
 	var f float64
 	_ = y.Decode(&f) // what is none stays 0, and its tag said that it is one
 	return f

@@ -11,14 +11,14 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// check reports the first invariant of DESIGN 1.5 that after breaks, before
+// checkInvariants reports the first invariant of DESIGN 1.5 that after breaks, before
 // being what the edits were made on.
-func check(before, after chat.Transcript, rules Rules) error {
-	at, err := positions(before)
+func checkInvariants(before, after chat.Transcript, rules Rules) error {
+	at, err := idPositions(before)
 	if err != nil {
 		return fmt.Errorf("transcript: %w", err)
 	}
-	if _, err := positions(after); err != nil {
+	if _, err := idPositions(after); err != nil {
 		return fmt.Errorf("edited transcript: %w", err)
 	}
 	for _, check := range []func() error{
@@ -27,7 +27,7 @@ func check(before, after chat.Transcript, rules Rules) error {
 		func() error { return checkMessages(before, after, at) },
 		func() error { return checkPairs(before, after) },
 		func() error { return checkUsers(before, after, rules.NoUser) },
-		func() error { return checkMeetings(before, after) },
+		func() error { return checkAlternation(before, after) },
 		func() error { return checkSize(before, after, rules.Size) },
 	} {
 		if err := check(); err != nil {
@@ -37,7 +37,7 @@ func check(before, after chat.Transcript, rules Rules) error {
 	return nil
 }
 
-func positions(t chat.Transcript) (map[string]int, error) {
+func idPositions(t chat.Transcript) (map[string]int, error) {
 	at := make(map[string]int, len(t))
 	for i, m := range t {
 		if j, twice := at[m.ID]; twice {
@@ -52,7 +52,7 @@ func checkLocked(before, after chat.Transcript, locked func(int) bool) error {
 	if locked == nil {
 		return nil
 	}
-	now, err := positions(after)
+	now, err := idPositions(after)
 	if err != nil {
 		return err
 	}
@@ -149,21 +149,21 @@ func checkChanged(old, m chat.Message) error {
 	return nil
 }
 
-// A fault is a call without result or a result without call, by the messages
+// A pairFault is a call without result or a result without call, by the messages
 // and the id.
-type fault struct {
+type pairFault struct {
 	message, call string
 	kind          chat.Kind
 }
 
-// faults counts the faults of t, and all its results without call: those of a
+// countFaults counts the faults of t, and all its results without call: those of a
 // message that holds some with a call too are not among the faults.
-func faults(t chat.Transcript) (out map[fault]int, orphans int) {
+func countFaults(t chat.Transcript) (out map[pairFault]int, orphans int) {
 	p := chat.PairUp(t)
-	out = make(map[fault]int)
+	out = make(map[pairFault]int)
 	for i, m := range t {
 		if p.Unanswered[i] > 0 {
-			out[fault{m.ID, "", chat.Call}] = p.Unanswered[i]
+			out[pairFault{m.ID, "", chat.Call}] = p.Unanswered[i]
 			orphans += p.Unanswered[i]
 		}
 		for k, part := range m.Parts {
@@ -173,7 +173,7 @@ func faults(t chat.Transcript) (out map[fault]int, orphans int) {
 			case chat.Result, chat.ServerResult:
 				orphans++
 				if p.Orphan(i, k, part.Kind) {
-					out[fault{m.ID, part.ID, part.Kind}]++
+					out[pairFault{m.ID, part.ID, part.Kind}]++
 				}
 			}
 		}
@@ -184,8 +184,8 @@ func faults(t chat.Transcript) (out map[fault]int, orphans int) {
 // checkPairs holds that no call lost its result and no result its call, and
 // that the calls which still wait for a result at the end are still there.
 func checkPairs(before, after chat.Transcript) error {
-	was, orphansWere := faults(before)
-	is, orphans := faults(after)
+	was, orphansWere := countFaults(before)
+	is, orphans := countFaults(after)
 	var made []string
 	for f, n := range is {
 		if n > was[f] {
@@ -198,7 +198,7 @@ func checkPairs(before, after chat.Transcript) error {
 	if orphans > orphansWere {
 		return fmt.Errorf("%d results without their partner were %d", orphans, orphansWere)
 	}
-	now, err := positions(after)
+	now, err := idPositions(after)
 	if err != nil {
 		return err
 	}
@@ -220,13 +220,13 @@ func checkUsers(before, after chat.Transcript, noUser bool) error {
 			return fmt.Errorf("latest user message %d (%s) is gone", i, id)
 		}
 	}
-	if chat.Newest(before, isUser) >= 0 && chat.Newest(after, isUser) < 0 {
+	if chat.Newest(before, isUserMessage) >= 0 && chat.Newest(after, isUserMessage) < 0 {
 		return errors.New("no user message is left")
 	}
 	return nil
 }
 
-func isUser(m chat.Message) bool {
+func isUserMessage(m chat.Message) bool {
 	return m.Role == chat.User && m.State != chat.Marked && m.Says()
 }
 
@@ -234,14 +234,14 @@ func checkSize(before, after chat.Transcript, size func(chat.Message) int) error
 	if size == nil {
 		return nil
 	}
-	was, is := total(before, size), total(after, size)
+	was, is := totalSize(before, size), totalSize(after, size)
 	if is > was {
 		return fmt.Errorf("%d tokens were %d", is, was)
 	}
 	return nil
 }
 
-func total(t chat.Transcript, size func(chat.Message) int) (sum int) {
+func totalSize(t chat.Transcript, size func(chat.Message) int) (sum int) {
 	for _, m := range t {
 		sum += size(m)
 	}

@@ -54,7 +54,7 @@ func Apply(t chat.Transcript, edits []Edit, rules Rules) (chat.Transcript, error
 	if err != nil {
 		return nil, err
 	}
-	if err := check(t, out, rules); err != nil {
+	if err := checkInvariants(t, out, rules); err != nil {
 		return nil, err
 	}
 	return out, nil

@@ -18,19 +18,19 @@ import (
 // has changed something that the round only passed by: a clock in the system
 // prompt, a reminder that stands in the newest request alone.
 type Rewrite struct {
-	was   []known
-	after []piece
+	was   []knownMessage
+	after []leftMessage
 }
 
-// A known is a message that a round was made on.
-type known struct {
+// A knownMessage is a message that a round was made on.
+type knownMessage struct {
 	sum  digest
 	role chat.Role
 	kept bool
 }
 
-// A piece is a message of what a round left.
-type piece struct {
+// A leftMessage is a message of what a round left.
+type leftMessage struct {
 	was   int           // its place before the round; -1: none
 	made  *chat.Message // what stands in place of that message, or is new; nil: the message itself
 	sum   digest        // of made
@@ -41,9 +41,9 @@ type piece struct {
 // as the client sent it, and as former rewrites left it: one message for each.
 // ok is false if the steps do not fit before.
 func NewRewrite(sent, before chat.Transcript, steps [][]Edit) (r Rewrite, ok bool) {
-	r = Rewrite{was: make([]known, len(sent)), after: make([]piece, len(before))}
+	r = Rewrite{was: make([]knownMessage, len(sent)), after: make([]leftMessage, len(before))}
 	for i, m := range sent {
-		r.was[i] = known{sum: digestOf(m), role: m.Role}
+		r.was[i] = knownMessage{sum: messageDigest(m), role: m.Role}
 		r.after[i].was = i
 	}
 	now := before
@@ -53,11 +53,11 @@ func NewRewrite(sent, before chat.Transcript, steps [][]Edit) (r Rewrite, ok boo
 		if err != nil {
 			return Rewrite{}, false
 		}
-		var after []piece
+		var after []leftMessage
 		at := 0
 		for _, e := range edits {
 			after = append(after, r.after[at:e.Start]...)
-			after = append(after, pieces(now[e.Start:e.End], r.after[e.Start:e.End], e.New)...)
+			after = append(after, leftMessages(now[e.Start:e.End], r.after[e.Start:e.End], e.New)...)
 			at = e.End
 		}
 		r.after, now = append(after, r.after[at:]...), next
@@ -70,13 +70,13 @@ func NewRewrite(sent, before chat.Transcript, steps [][]Edit) (r Rewrite, ok boo
 	return r, true
 }
 
-// pieces returns what an edit puts in the place of run, whose messages are old.
-func pieces(run chat.Transcript, old []piece, put []chat.Message) []piece {
+// leftMessages returns what an edit puts in the place of run, whose messages are old.
+func leftMessages(run chat.Transcript, old []leftMessage, put []chat.Message) []leftMessage {
 	at := make(map[string]int, len(run))
 	for i, m := range run {
 		at[m.ID] = i
 	}
-	out := make([]piece, len(put))
+	out := make([]leftMessage, len(put))
 	stays := make([]int, len(put)) // place in run of what stays as it is; -1: it does not
 	gone := make([]bool, len(run))
 	for i := range gone {
@@ -88,7 +88,7 @@ func pieces(run chat.Transcript, old []piece, put []chat.Message) []piece {
 			stays[k], gone[i], out[k] = i, false, old[i]
 			continue
 		}
-		out[k] = piece{was: -1, made: &put[k], sum: digestOf(m)}
+		out[k] = leftMessage{was: -1, made: &put[k], sum: messageDigest(m)}
 		if stood {
 			out[k].was = old[i].was
 		}
@@ -106,8 +106,8 @@ func pieces(run chat.Transcript, old []piece, put []chat.Message) []piece {
 	return out
 }
 
-// A line is a message of a conversation that rewrites are made on.
-type line struct {
+// A liveMessage is a message of a conversation that rewrites are made on.
+type liveMessage struct {
 	message chat.Message
 	sum     digest
 }
@@ -122,12 +122,12 @@ func Reapply(sent chat.Transcript, rewrites []Rewrite) (t chat.Transcript, fit [
 	if len(rewrites) == 0 {
 		return sent, nil
 	}
-	now := make([]line, len(sent))
+	now := make([]liveMessage, len(sent))
 	for i, m := range sent {
-		now[i] = line{m, digestOf(m)}
+		now[i] = liveMessage{m, messageDigest(m)}
 	}
 	for _, r := range rewrites {
-		next, ok := r.on(now)
+		next, ok := r.applyTo(now)
 		if !ok {
 			break
 		}
@@ -140,24 +140,24 @@ func Reapply(sent chat.Transcript, rewrites []Rewrite) (t chat.Transcript, fit [
 	return t, fit
 }
 
-// on returns what the round leaves of now.
-func (r Rewrite) on(now []line) ([]line, bool) {
-	if r.begins(now) {
-		out := make([]line, 0, len(r.after)+len(now)-len(r.was))
+// applyTo returns what the round leaves of now.
+func (r Rewrite) applyTo(now []liveMessage) ([]liveMessage, bool) {
+	if r.matchesStart(now) {
+		out := make([]liveMessage, 0, len(r.after)+len(now)-len(r.was))
 		for _, p := range r.after {
-			out = append(out, p.line(now, p.was))
+			out = append(out, p.liveMessageAt(now, p.was))
 		}
 		return append(out, now[len(r.was):]...), true
 	}
-	m, ok := r.match(now)
+	m, ok := r.matchMessages(now)
 	if !ok {
 		return nil, false
 	}
-	return m.rewritten()
+	return m.rebuildOutcome()
 }
 
-// begins reports whether now begins with what the round was made on.
-func (r Rewrite) begins(now []line) bool {
+// matchesStart reports whether now begins with what the round was made on.
+func (r Rewrite) matchesStart(now []liveMessage) bool {
 	if len(now) < len(r.was) {
 		return false
 	}
@@ -169,28 +169,28 @@ func (r Rewrite) begins(now []line) bool {
 	return true
 }
 
-// line returns the message of p, which stands at place at of now.
-func (p piece) line(now []line, at int) line {
+// liveMessageAt returns the message of p, which stands at place at of now.
+func (p leftMessage) liveMessageAt(now []liveMessage, at int) liveMessage {
 	if p.made != nil {
-		return line{*p.made, p.sum}
+		return liveMessage{*p.made, p.sum}
 	}
 	return now[at]
 }
 
-// A matching says where the messages that a round was made on stand in another
+// A messageMatch says where the messages that a round was made on stand in another
 // conversation.
-type matching struct {
+type messageMatch struct {
 	Rewrite
-	now    []line
+	now    []liveMessage
 	places map[digest][]int // of each message of now
 	to     []int            // place in now of each message; -1: none
 	from   []int            // the reverse; -1: the client sent it since
 }
 
-// match finds the messages of r in now; ok is false if one that the round
+// matchMessages finds the messages of r in now; ok is false if one that the round
 // replaces does not stand where it stood.
-func (r Rewrite) match(now []line) (m matching, ok bool) {
-	m = matching{Rewrite: r, now: now, places: make(map[digest][]int, len(now)), to: make([]int, len(r.was)), from: make([]int, len(now))}
+func (r Rewrite) matchMessages(now []liveMessage) (m messageMatch, ok bool) {
+	m = messageMatch{Rewrite: r, now: now, places: make(map[digest][]int, len(now)), to: make([]int, len(r.was)), from: make([]int, len(now))}
 	for i, l := range now {
 		m.from[i] = -1
 		m.places[l.sum] = append(m.places[l.sum], i)
@@ -206,13 +206,13 @@ func (r Rewrite) match(now []line) (m matching, ok bool) {
 		for end < len(r.was) && !r.was[end].kept {
 			end++
 		}
-		start, found := m.find(i, end, at)
+		start, found := m.findRun(i, end, at)
 		if !found {
 			return m, false
 		}
 		m.matchKept(gap, i, at, start)
 		for k := i; k < end; k++ {
-			m.pair(k, start+k-i)
+			m.pairMessages(k, start+k-i)
 		}
 		gap, at, i = end, start+end-i, end
 	}
@@ -220,21 +220,21 @@ func (r Rewrite) match(now []line) (m matching, ok bool) {
 	return m, true
 }
 
-func (m *matching) pair(was, now int) { m.to[was], m.from[now] = now, was }
+func (m *messageMatch) pairMessages(was, now int) { m.to[was], m.from[now] = now, was }
 
-// mostTried bounds the places that are looked at for a run: one that begins like
+// maxTriedPlaces bounds the places that are looked at for a run: one that begins like
 // so many others is not worth the search.
-const mostTried = 64
+const maxTriedPlaces = 64
 
-// find returns where the run of messages start to end stands, from place at on:
+// findRun returns where the run of messages start to end stands, from place at on:
 // behind the message that it stood behind, else before the one that it stood
 // before, else where it is first found.
-func (m *matching) find(start, end, at int) (place int, found bool) {
+func (m *messageMatch) findRun(start, end, at int) (place int, found bool) {
 	candidates := m.places[m.was[start].sum]
 	candidates = candidates[sort.SearchInts(candidates, at):]
 	best := 0
-	for _, c := range candidates[:min(len(candidates), mostTried)] {
-		if !m.stands(start, end, c) {
+	for _, c := range candidates[:min(len(candidates), maxTriedPlaces)] {
+		if !m.runStandsAt(start, end, c) {
 			continue
 		}
 		rank := 1
@@ -251,8 +251,8 @@ func (m *matching) find(start, end, at int) (place int, found bool) {
 	return place, best > 0
 }
 
-// stands reports whether the messages start to end stand at place c.
-func (m *matching) stands(start, end, c int) bool {
+// runStandsAt reports whether the messages start to end stand at place c.
+func (m *messageMatch) runStandsAt(start, end, c int) bool {
 	if c+end-start > len(m.now) {
 		return false
 	}
@@ -266,12 +266,12 @@ func (m *matching) stands(start, end, c int) bool {
 
 // matchKept matches what the round keeps between two runs: what says the same,
 // and between that what has changed in its place.
-func (m *matching) matchKept(start, end, at, stop int) {
+func (m *messageMatch) matchKept(start, end, at, stop int) {
 	next := at
 	for k := start; k < end; k++ {
 		same := m.places[m.was[k].sum]
 		if i := sort.SearchInts(same, next); i < len(same) && same[i] < stop {
-			m.pair(k, same[i])
+			m.pairMessages(k, same[i])
 			next = same[i] + 1
 		}
 	}
@@ -291,7 +291,7 @@ func (m *matching) matchKept(start, end, at, stop int) {
 		if limit-place == until-k {
 			for i := k; i < until; i++ {
 				if p := place + i - k; m.was[i].role == m.now[p].message.Role {
-					m.pair(i, p)
+					m.pairMessages(i, p)
 				}
 			}
 		}
@@ -299,18 +299,18 @@ func (m *matching) matchKept(start, end, at, stop int) {
 	}
 }
 
-// rewritten returns what the round leaves: its outcome with what was sent since
+// rebuildOutcome returns what the round leaves: its outcome with what was sent since
 // in its place. ok is false if that would break a rule.
-func (m matching) rewritten() (out []line, ok bool) {
+func (m messageMatch) rebuildOutcome() (out []liveMessage, ok bool) {
 	moved := make([]bool, len(m.now))
 	for _, p := range m.after {
 		if p.made == nil && p.moved && m.to[p.was] >= 0 {
 			moved[m.to[p.was]] = true
 		}
 	}
-	s := m.since(moved)
+	s := m.sentSinceRound(moved)
 	var ids []string
-	put := func(l line, id string) { out, ids = append(out, l), append(ids, id) }
+	put := func(l liveMessage, id string) { out, ids = append(out, l), append(ids, id) }
 	sent := func(places []int) {
 		for _, i := range places {
 			put(m.now[i], strconv.Itoa(i))
@@ -330,13 +330,13 @@ func (m matching) rewritten() (out []line, ok bool) {
 			put(m.now[at], strconv.Itoa(at))
 			sent(s.after[at])
 		case at >= 0:
-			put(p.line(nil, 0), strconv.Itoa(at))
+			put(p.liveMessageAt(nil, 0), strconv.Itoa(at))
 		default:
-			put(p.line(nil, 0), "made "+strconv.Itoa(k))
+			put(p.liveMessageAt(nil, 0), "made "+strconv.Itoa(k))
 		}
 	}
 	sent(s.last)
-	return out, m.holds(out, ids, moved)
+	return out, m.keepsRules(out, ids, moved)
 }
 
 // sentSince are the places of messages that the round was not made on, by where
@@ -346,10 +346,10 @@ type sentSince struct {
 	before, after map[int][]int // by the place of a message that the round keeps
 }
 
-// since returns where the messages stand that the client has sent since: behind
+// sentSinceRound returns where the messages stand that the client has sent since: behind
 // the message that the round keeps before them, or where it replaces that one
 // before the next that it keeps.
-func (m matching) since(moved []bool) sentSince {
+func (m messageMatch) sentSinceRound(moved []bool) sentSince {
 	s := sentSince{before: make(map[int][]int), after: make(map[int][]int)}
 	behind, replaced := -1, false
 	var wait []int
@@ -374,9 +374,9 @@ func (m matching) since(moved []bool) sentSince {
 	return s
 }
 
-// holds reports whether out, whose messages have ids by their places in m.now,
+// keepsRules reports whether out, whose messages have ids by their places in m.now,
 // keeps what Apply checks. The newest message stays as it is.
-func (m matching) holds(out []line, ids []string, moved []bool) bool {
+func (m messageMatch) keepsRules(out []liveMessage, ids []string, moved []bool) bool {
 	if last := len(m.now) - 1; last >= 0 && m.from[last] >= 0 && !m.was[m.from[last]].kept {
 		return false
 	}
@@ -389,36 +389,36 @@ func (m matching) holds(out []line, ids []string, moved []bool) bool {
 		after[i] = l.message
 		after[i].ID = ids[i]
 	}
-	return check(before, after, Rules{Moved: func(i int) bool { return moved[i] }}) == nil
+	return checkInvariants(before, after, Rules{Moved: func(i int) bool { return moved[i] }}) == nil
 }
 
 // A digest tells contents of messages apart.
 type digest [16]byte
 
-// digestOf returns the digest of what m says: role, parts and pairing, not its
+// messageDigest returns the digest of what m says: role, parts and pairing, not its
 // id, which a client need not send. A summary's part is the same as a block and
 // as the text that it is on the wire.
-func digestOf(m chat.Message) digest {
+func messageDigest(m chat.Message) digest {
 	h := sha256.New()
-	put(h, string(m.Role))
+	hashString(h, string(m.Role))
 	for _, p := range m.Parts {
 		kind := p.Kind
 		if kind == chat.Summary {
 			kind = chat.Text
 		}
 		for _, s := range []string{string(kind), p.Text, p.ID, p.Name, p.Args} {
-			put(h, s)
+			hashString(h, s)
 		}
 		if p.Image != nil {
 			for _, s := range []string{p.Image.MediaType, p.Image.Data, p.Image.URL} {
-				put(h, s)
+				hashString(h, s)
 			}
 		}
 	}
 	return digest(h.Sum(nil)[:16])
 }
 
-func put(h hash.Hash, s string) {
+func hashString(h hash.Hash, s string) {
 	var size [8]byte
 	binary.LittleEndian.PutUint64(size[:], uint64(len(s)))
 	h.Write(size[:])

@@ -33,7 +33,7 @@ type Cache struct {
 	dir string // "": in memory alone
 
 	mu     sync.Mutex // guards what follows; no file is touched under it
-	memory map[key]vector
+	memory map[cacheKey]vector
 	held   int            // bytes in memory
 	sizes  map[byte]int64 // bytes in each subfolder that was written to
 	err    error
@@ -48,7 +48,7 @@ func OpenCache(dir string) (*Cache, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("open vector cache %s: %w", dir, err)
 	}
-	f, err := os.CreateTemp(dir, unfinished+"*")
+	f, err := os.CreateTemp(dir, unfinishedPrefix+"*")
 	if err != nil {
 		return nil, fmt.Errorf("open vector cache %s: %w", dir, err)
 	}
@@ -66,37 +66,37 @@ func (c *Cache) Err() error {
 	return c.err
 }
 
-func (c *Cache) get(k key) (vector, bool) {
+func (c *Cache) getVector(k cacheKey) (vector, bool) {
 	c.mu.Lock()
 	v, ok := c.memory[k]
 	c.mu.Unlock()
 	if ok || c.dir == "" {
 		return v, ok
 	}
-	data, err := readEntry(c.path(k))
+	data, err := readEntry(c.entryPath(k))
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
-			c.fail("read", err)
+			c.recordError("read", err)
 		}
 		return vector{}, false
 	}
-	if v, ok = decode(k, data); ok {
-		c.remember(k, v)
+	if v, ok = decodeEntry(k, data); ok {
+		c.rememberVector(k, v)
 	}
 	return v, ok
 }
 
-func (c *Cache) put(k key, v vector) {
-	c.remember(k, v)
+func (c *Cache) putVector(k cacheKey, v vector) {
+	c.rememberVector(k, v)
 	if c.dir == "" {
 		return
 	}
-	if err := c.write(k, encode(k, v)); err != nil {
-		c.fail("write", err)
+	if err := c.writeEntry(k, encodeEntry(k, v)); err != nil {
+		c.recordError("write", err)
 	}
 }
 
-func (c *Cache) remember(k key, v vector) {
+func (c *Cache) rememberVector(k cacheKey, v vector) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	most := memoryBytes
@@ -104,13 +104,13 @@ func (c *Cache) remember(k key, v vector) {
 		most = aloneBytes
 	}
 	if c.memory == nil || c.held > most {
-		c.memory, c.held = make(map[key]vector), 0
+		c.memory, c.held = make(map[cacheKey]vector), 0
 	}
 	c.memory[k] = v
 	c.held += entrySize(v)
 }
 
-func (c *Cache) fail(verb string, err error) {
+func (c *Cache) recordError(verb string, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.err == nil {
@@ -118,17 +118,17 @@ func (c *Cache) fail(verb string, err error) {
 	}
 }
 
-func (c *Cache) path(k key) string {
+func (c *Cache) entryPath(k cacheKey) string {
 	name := hex.EncodeToString(k[:])
 	return filepath.Join(c.dir, name[:2], name[2:])
 }
 
-// A key names a text as one model reads it. Keys are spread evenly.
-type key [sha256.Size]byte
+// A cacheKey names a text as one model reads it. Keys are spread evenly.
+type cacheKey [sha256.Size]byte
 
-// keyOf returns the key of a text behind a prefix. The parts cannot run into
+// cacheKeyOf returns the key of a text behind a prefix. The parts cannot run into
 // one another.
-func keyOf(model, digest, prefix, text string) key {
+func cacheKeyOf(model, digest, prefix, text string) cacheKey {
 	h := sha256.New()
 	var size [8]byte
 	for _, part := range []string{strings.TrimSuffix(model, ":latest"), digest, prefix, text} {
@@ -136,5 +136,5 @@ func keyOf(model, digest, prefix, text string) key {
 		h.Write(size[:])
 		h.Write([]byte(part))
 	}
-	return key(h.Sum(nil))
+	return cacheKey(h.Sum(nil))
 }

@@ -15,16 +15,16 @@ import (
 )
 
 // random returns n vectors of a dimension and length 1, each with its key.
-func random(n, dim int) ([]key, []vector) {
+func random(n, dim int) ([]cacheKey, []vector) {
 	r := rand.New(rand.NewPCG(1, 2))
-	keys, vectors := make([]key, n), make([]vector, n)
+	keys, vectors := make([]cacheKey, n), make([]vector, n)
 	for i := range keys {
 		v := make([]float32, dim)
 		for j := range v {
 			v[j] = float32(r.NormFloat64())
 		}
 		normalise(v, v)
-		keys[i], vectors[i] = keyOf("m", "", "", fmt.Sprint(i)), vector{of: v}
+		keys[i], vectors[i] = cacheKeyOf("m", "", "", fmt.Sprint(i)), vector{of: v}
 	}
 	return keys, vectors
 }
@@ -46,15 +46,15 @@ func TestAnotherProcessFindsWhatWasKept(t *testing.T) {
 	vectors[7] = vector{long: true, of: []float32{}}
 	c := open(t, dir)
 	for i, k := range keys {
-		c.put(k, vectors[i])
+		c.putVector(k, vectors[i])
 	}
 	for name, c := range map[string]*Cache{"the same": c, "another": open(t, dir)} {
 		for i, k := range keys {
-			if got, ok := c.get(k); !ok || !equal(got, vectors[i]) {
+			if got, ok := c.getVector(k); !ok || !equal(got, vectors[i]) {
 				t.Fatalf("%s process: entry %d: %v, found %v", name, i, got, ok)
 			}
 		}
-		if _, ok := c.get(keyOf("m", "", "", "never put")); ok || c.Err() != nil {
+		if _, ok := c.getVector(cacheKeyOf("m", "", "", "never put")); ok || c.Err() != nil {
 			t.Errorf("%s process: what was not put is found %v, error %v", name, ok, c.Err())
 		}
 	}
@@ -65,7 +65,7 @@ func TestOthersCannotReadTheCache(t *testing.T) {
 	keys, vectors := random(3, 4)
 	c := open(t, dir)
 	for i, k := range keys {
-		c.put(k, vectors[i])
+		c.putVector(k, vectors[i])
 	}
 	files := 0
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -91,26 +91,26 @@ func TestOthersCannotReadTheCache(t *testing.T) {
 
 func TestADamagedEntryIsAbsentAndWrittenAnew(t *testing.T) {
 	keys, vectors := random(2, 8)
-	whole := encode(keys[0], vectors[0])
+	whole := encodeEntry(keys[0], vectors[0])
 	flipped := bytes.Clone(whole)
 	flipped[20] ^= 4
 	version := bytes.Clone(whole)
 	copy(version, "tcv2")
 	for name, data := range map[string][]byte{
 		"empty": nil, "one byte": {1}, "cut": whole[:len(whole)-5], "head alone": whole[:headSize], "longer": append(bytes.Clone(whole), 0),
-		"a bit flipped": flipped, "of another format": version, "of another text": encode(keys[1], vectors[1]), "huge": make([]byte, 10<<20),
+		"a bit flipped": flipped, "of another format": version, "of another text": encodeEntry(keys[1], vectors[1]), "huge": make([]byte, 10<<20),
 	} {
 		dir := t.TempDir()
 		c := open(t, dir)
-		c.put(keys[0], vectors[0])
-		if err := os.WriteFile(c.path(keys[0]), data, 0o600); err != nil {
+		c.putVector(keys[0], vectors[0])
+		if err := os.WriteFile(c.entryPath(keys[0]), data, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, ok := open(t, dir).get(keys[0]); ok {
+		if _, ok := open(t, dir).getVector(keys[0]); ok {
 			t.Errorf("%s: was believed", name)
 		}
-		open(t, dir).put(keys[0], vectors[0])
-		if got, ok := open(t, dir).get(keys[0]); !ok || !equal(got, vectors[0]) {
+		open(t, dir).putVector(keys[0], vectors[0])
+		if got, ok := open(t, dir).getVector(keys[0]); !ok || !equal(got, vectors[0]) {
 			t.Errorf("%s: was not written anew", name)
 		}
 	}
@@ -176,13 +176,13 @@ func TestAFolderThatWasRemovedIsMadeAgain(t *testing.T) {
 	keys, vectors := random(2, 4)
 	keys[1][0] = keys[0][0]
 	c := open(t, t.TempDir())
-	c.put(keys[0], vectors[0])
-	if err := os.RemoveAll(filepath.Dir(c.path(keys[0]))); err != nil {
+	c.putVector(keys[0], vectors[0])
+	if err := os.RemoveAll(filepath.Dir(c.entryPath(keys[0]))); err != nil {
 		t.Fatal(err)
 	}
-	c.put(keys[1], vectors[1])
-	c.put(keys[1], vectors[1])
-	if _, ok := open(t, c.dir).get(keys[1]); !ok {
+	c.putVector(keys[1], vectors[1])
+	c.putVector(keys[1], vectors[1])
+	if _, ok := open(t, c.dir).getVector(keys[1]); !ok {
 		t.Error("nothing was written")
 	}
 }
@@ -190,14 +190,14 @@ func TestAFolderThatWasRemovedIsMadeAgain(t *testing.T) {
 func TestAnEntryThatCannotBeReplacedIsReported(t *testing.T) {
 	keys, vectors := random(1, 4)
 	c := open(t, t.TempDir())
-	if err := os.MkdirAll(filepath.Join(c.path(keys[0]), "in the way"), 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Join(c.entryPath(keys[0]), "in the way"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	c.put(keys[0], vectors[0])
+	c.putVector(keys[0], vectors[0])
 	if c.Err() == nil {
 		t.Error("no error")
 	}
-	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(c.path(keys[0])), "new-*")); len(left) > 0 {
+	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(c.entryPath(keys[0])), "new-*")); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}
 }
@@ -232,7 +232,7 @@ func TestTheOldestGoesWhereTheFolderIsFull(t *testing.T) {
 		c := open(t, dir)
 		c.MaxBytes = entry * room * shards
 		for i := part * 250; i < (part+1)*250; i++ {
-			c.put(keys[i], vectors[i])
+			c.putVector(keys[i], vectors[i])
 		}
 		if c.Err() != nil {
 			t.Fatal(c.Err())
@@ -244,10 +244,10 @@ func TestTheOldestGoesWhereTheFolderIsFull(t *testing.T) {
 	old, young := 0, 0
 	c := open(t, dir)
 	for i := range 200 { // of each end; between them, files may be of one age
-		if _, ok := c.get(keys[i]); ok {
+		if _, ok := c.getVector(keys[i]); ok {
 			old++
 		}
-		if _, ok := c.get(keys[len(keys)-1-i]); ok {
+		if _, ok := c.getVector(keys[len(keys)-1-i]); ok {
 			young++
 		}
 	}
@@ -262,7 +262,7 @@ func TestAnEntryLargerThanItsShareIsKeptAlone(t *testing.T) {
 	c.MaxBytes = 1
 	for i := range keys {
 		keys[i][0] = 9
-		c.put(keys[i], vectors[i])
+		c.putVector(keys[i], vectors[i])
 	}
 	if files, _ := onDisk(t, c.dir); files != 1 || c.Err() != nil {
 		t.Errorf("%d files, error %v", files, c.Err())
@@ -279,10 +279,10 @@ func TestCachesShareAFolder(t *testing.T) {
 		for range 2 {
 			wg.Go(func() {
 				for i, k := range keys {
-					if got, ok := c.get(k); ok && !equal(got, vectors[i]) {
+					if got, ok := c.getVector(k); ok && !equal(got, vectors[i]) {
 						t.Errorf("entry %d is another's", i)
 					}
-					c.put(k, vectors[i])
+					c.putVector(k, vectors[i])
 				}
 				if c.Err() != nil {
 					t.Error(c.Err())
@@ -298,7 +298,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	c := open(t, t.TempDir())
 	c.dir = "unused" // remember writes no file
 	for i := range 3000 {
-		c.remember(keyOf("m", "", "", fmt.Sprint(i)), big)
+		c.rememberVector(cacheKeyOf("m", "", "", fmt.Sprint(i)), big)
 		if c.held > memoryBytes+entrySize(big) {
 			t.Fatalf("%d bytes held after %d vectors", c.held, i+1)
 		}
@@ -310,16 +310,16 @@ func TestMemoryIsBounded(t *testing.T) {
 
 func FuzzEntry(f *testing.F) {
 	keys, vectors := random(1, 4)
-	f.Add(encode(keys[0], vectors[0]))
-	f.Add(encode(keys[0], vector{long: true}))
+	f.Add(encodeEntry(keys[0], vectors[0]))
+	f.Add(encodeEntry(keys[0], vector{long: true}))
 	f.Add([]byte(magic + "\xff\xff\xff\xff"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		v, ok := decode(keys[0], data)
-		if ok && !bytes.Equal(encode(keys[0], v), data) {
+		v, ok := decodeEntry(keys[0], data)
+		if ok && !bytes.Equal(encodeEntry(keys[0], v), data) {
 			t.Errorf("%q is believed, and is not what is written", data)
 		}
 		sealed := append(bytes.Clone(data), checksum(keys[0], data)...)
-		decode(keys[0], sealed) // must not panic, whatever carries a checksum
+		decodeEntry(keys[0], sealed) // must not panic, whatever carries a checksum
 	})
 }
 
@@ -328,7 +328,7 @@ func BenchmarkCacheOf10000(b *testing.B) {
 	put := func(b *testing.B, dir string) {
 		c := open(b, dir)
 		for i, k := range keys {
-			c.put(k, vectors[i])
+			c.putVector(k, vectors[i])
 		}
 		if c.Err() != nil {
 			b.Fatal(c.Err())
@@ -351,7 +351,7 @@ func BenchmarkCacheOf10000(b *testing.B) {
 	})
 	get := func(c *Cache) {
 		for _, k := range keys {
-			if _, ok := c.get(k); !ok {
+			if _, ok := c.getVector(k); !ok {
 				b.Fatal("an entry is missing")
 			}
 		}

@@ -17,26 +17,26 @@ func chunkTokens(window int, prefix string) int {
 	if window <= 0 {
 		window = defaultWindow
 	}
-	return max(8, min(maxChunkTokens, window*9/10)-2-estimate(prefix))
+	return max(8, min(maxChunkTokens, window*9/10)-2-estimateTokens(prefix))
 }
 
-// split cuts text into chunks of at most size estimated tokens, and returns at
+// splitChunks cuts text into chunks of at most size estimated tokens, and returns at
 // most maxChunks of them: of a longer text the quarter at its head, the quarter
 // at its tail, and what lies at even distances between.
-func split(text string, size int) []string {
+func splitChunks(text string, size int) []string {
 	var chunks []string
 	for text != "" || chunks == nil {
-		n := cut(text, size)
+		n := firstChunkSize(text, size)
 		chunks = append(chunks, text[:n])
 		text = text[n:]
 	}
 	if len(chunks) <= maxChunks {
 		return chunks
 	}
-	return spread(chunks)
+	return spreadChunks(chunks)
 }
 
-func spread(chunks []string) []string {
+func spreadChunks(chunks []string) []string {
 	const end, middle = maxChunks / 4, maxChunks / 2
 	kept := append(make([]string, 0, maxChunks), chunks[:end]...)
 	between := chunks[end : len(chunks)-end]
@@ -46,14 +46,14 @@ func spread(chunks []string) []string {
 	return append(kept, chunks[len(chunks)-end:]...)
 }
 
-// cut returns the length of the first chunk of text: what is estimated at no
+// firstChunkSize returns the length of the first chunk of text: what is estimated at no
 // more than size tokens, ended where a line ends, else at a space, else at a
 // rune's border. It gives up at most half for the better end.
-func cut(text string, size int) int {
+func firstChunkSize(text string, size int) int {
 	var line, space int
-	var m meter
+	var m tokenMeter
 	for i, r := range text {
-		if m.add(r); m.tokens() > size && i > 0 {
+		if m.addRune(r); m.estimatedTokens() > size && i > 0 {
 			return betterEnd(line, space, i)
 		}
 		switch {
@@ -76,9 +76,9 @@ func betterEnd(line, space, end int) int {
 	return end
 }
 
-// halves cuts a chunk of at least two bytes before its middle, by the rule of
+// halveChunk cuts a chunk of at least two bytes before its middle, by the rule of
 // cut.
-func halves(chunk string) [2]string {
+func halveChunk(chunk string) [2]string {
 	end := len(chunk) / 2
 	for n := range min(utf8.UTFMax, end) {
 		if utf8.RuneStart(chunk[end-n]) {
@@ -91,20 +91,20 @@ func halves(chunk string) [2]string {
 	return [2]string{chunk[:end], chunk[end:]}
 }
 
-// estimate returns how many tokens text is, rather too many than too few.
-func estimate(text string) int {
-	var m meter
+// estimateTokens returns how many tokens text is, rather too many than too few.
+func estimateTokens(text string) int {
+	var m tokenMeter
 	for _, r := range text {
-		m.add(r)
+		m.addRune(r)
 	}
-	return m.tokens()
+	return m.estimatedTokens()
 }
 
-// A meter estimates tokens rune by rune, by what the kinds of runes cost in the
+// A tokenMeter estimates tokens rune by rune, by what the kinds of runes cost in the
 // vocabulary of BERT, which most embedding models read: a word of up to eight
 // letters is about one token, a mark is one, letters without sense (base64,
 // hashes) show by their changes of case and by their length.
-type meter struct {
+type tokenMeter struct {
 	percent int // of one token
 	last    runeKind
 	run     int // letters since the last change that began a word
@@ -126,9 +126,9 @@ const (
 	isOther
 )
 
-func (m *meter) tokens() int { return (m.percent + 99) / 100 }
+func (m *tokenMeter) estimatedTokens() int { return (m.percent + 99) / 100 }
 
-func (m *meter) add(r rune) {
+func (m *tokenMeter) addRune(r rune) {
 	kind, cost := isOther, 100
 	switch {
 	case r == ' ' || r >= '\t' && r <= '\r':
@@ -143,7 +143,7 @@ func (m *meter) add(r rune) {
 		cost = 115
 	}
 	if kind == isLower || kind == isUpper {
-		cost = m.letter(kind)
+		cost = m.addLetter(kind)
 	}
 	if m.word++; kind == isBlank || kind == isOther {
 		m.word = 0
@@ -154,7 +154,7 @@ func (m *meter) add(r rune) {
 	m.last = kind
 }
 
-func (m *meter) letter(kind runeKind) int {
+func (m *tokenMeter) addLetter(kind runeKind) int {
 	switch {
 	case m.last != isLower && m.last != isUpper, kind == isUpper && m.last == isLower:
 		m.run = 1

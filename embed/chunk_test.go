@@ -12,7 +12,7 @@ import (
 // A chunk is cut at 90 % of the window, so an estimate may be a tenth too low.
 func TestEstimateIsSafeForAllKindsOfText(t *testing.T) {
 	for _, test := range bertCounts {
-		got := estimate(test.text)
+		got := estimateTokens(test.text)
 		if low, high := test.tokens*9/10, test.tokens*9/4; got < low || got > high {
 			t.Errorf("%s: %d tokens estimated, BERT counts %d", test.name, got, test.tokens)
 		}
@@ -58,7 +58,7 @@ func TestSplitEndsChunksAtLinesThenSpacesThenRunes(t *testing.T) {
 		{"one rune is too much", "日本", 0, []string{"日", "本"}},
 		{"no UTF-8", "\xff\xfe\xff", 2, []string{"\xff\xfe", "\xff"}},
 	} {
-		if got := split(test.text, test.size); fmt.Sprintf("%q", got) != fmt.Sprintf("%q", test.want) {
+		if got := splitChunks(test.text, test.size); fmt.Sprintf("%q", got) != fmt.Sprintf("%q", test.want) {
 			t.Errorf("%s: %q, want %q", test.name, got, test.want)
 		}
 	}
@@ -70,7 +70,7 @@ func TestALongTextKeepsItsHeadItsTailAndEvenStepsBetween(t *testing.T) {
 		lines = append(lines, fmt.Sprintf("%03d\n", i))
 	}
 	var got []string
-	for _, c := range split(strings.Join(lines, ""), 2) {
+	for _, c := range splitChunks(strings.Join(lines, ""), 2) {
 		got = append(got, strings.TrimSpace(c))
 	}
 	want := "000 001 002 003 004 005 006 007 008 069 131 192 254 315 377 438 500 561 623 684 746 807 869 930 992 993 994 995 996 997 998 999"
@@ -85,7 +85,7 @@ func FuzzSplit(f *testing.F) {
 	f.Add(strings.Repeat("\n", 100), 1)
 	f.Fuzz(func(t *testing.T, text string, size int) {
 		size = max(1, size%500)
-		chunks := split(text, size)
+		chunks := splitChunks(text, size)
 		if len(chunks) > maxChunks || len(chunks) == 0 {
 			t.Fatalf("%d chunks", len(chunks))
 		}
@@ -96,13 +96,13 @@ func FuzzSplit(f *testing.F) {
 			if c == "" && text != "" || utf8.ValidString(text) && !utf8.ValidString(c) {
 				t.Errorf("chunk %q", c)
 			}
-			if n := estimate(c); n > size && utf8.RuneCountInString(c) > 1 {
+			if n := estimateTokens(c); n > size && utf8.RuneCountInString(c) > 1 {
 				t.Errorf("%d tokens in %q, at most %d were asked for", n, c, size)
 			}
 			if len(c) < minChunk {
 				continue
 			}
-			half := halves(c)
+			half := halveChunk(c)
 			if half[0]+half[1] != c || len(half[0]) < len(c)/5 || len(half[1]) < len(c)/5 {
 				t.Errorf("halves of %q: %q", c, half)
 			}
@@ -121,7 +121,7 @@ func BenchmarkSplit(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(text)))
 			for b.Loop() {
-				split(text, 458)
+				splitChunks(text, 458)
 			}
 		})
 	}

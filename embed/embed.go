@@ -110,30 +110,30 @@ func Fuse(cos, lex []float64, w Weights) []float64 {
 		w.Lexical = 1
 	}
 	n := max(len(cos), len(lex))
-	cos, lex = numbers(cos, n), numbers(lex, n)
+	cos, lex = finiteScores(cos, n), finiteScores(lex, n)
 	scores := make([]float64, n)
 	for i := range scores {
-		meant := cos[i] + w.Neighbour*better(cos, i, 1)
-		said := lex[i] + w.Nearby*better(lex, i, 1) + w.Further*better(lex, i, 2)
-		scores[i] = round(meant + w.Lexical*said + w.Recency*place(i, n))
+		meant := cos[i] + w.Neighbour*betterNeighbour(cos, i, 1)
+		said := lex[i] + w.Nearby*betterNeighbour(lex, i, 1) + w.Further*betterNeighbour(lex, i, 2)
+		scores[i] = roundScore(meant + w.Lexical*said + w.Recency*relativePlace(i, n))
 	}
 	return scores
 }
 
-// numbers returns n scores, with 0 for what is missing or no number.
-func numbers(scores []float64, n int) []float64 {
+// finiteScores returns n scores, with 0 for what is missing or no number.
+func finiteScores(scores []float64, n int) []float64 {
 	out := make([]float64, n)
 	for i, s := range scores {
-		if finite(s) {
+		if isFinite(s) {
 			out[i] = s
 		}
 	}
 	return out
 }
 
-// better returns the higher of the scores that stand d before and behind i, 0
+// betterNeighbour returns the higher of the scores that stand d before and behind i, 0
 // where there is none.
-func better(scores []float64, i, d int) float64 {
+func betterNeighbour(scores []float64, i, d int) float64 {
 	switch before, behind := i-d >= 0, i+d < len(scores); {
 	case before && behind:
 		return max(scores[i-d], scores[i+d])
@@ -145,29 +145,29 @@ func better(scores []float64, i, d int) float64 {
 	return 0
 }
 
-// place returns where i stands among n: 0 oldest, 1 newest.
-func place(i, n int) float64 {
+// relativePlace returns where i stands among n: 0 oldest, 1 newest.
+func relativePlace(i, n int) float64 {
 	if n < 2 {
 		return 1
 	}
 	return float64(i) / float64(n-1)
 }
 
-func highest(scores []float64) float64 {
+func highestScore(scores []float64) float64 {
 	top := 0.0
 	for _, s := range scores {
-		if finite(s) {
+		if isFinite(s) {
 			top = max(top, s)
 		}
 	}
 	return top
 }
 
-func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
+func isFinite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
-// round rounds to 1e-6, so that machines that add in another order rank alike.
-func round(x float64) float64 {
-	if !finite(x) {
+// roundScore rounds to 1e-6, so that machines that add in another order rank alike.
+func roundScore(x float64) float64 {
+	if !isFinite(x) {
 		return 0
 	}
 	return math.Round(x*1e6) / 1e6
@@ -180,7 +180,7 @@ func Rank(scores []float64) []int {
 	rounded := make([]float64, len(scores))
 	order := make([]int, len(scores))
 	for i, s := range scores {
-		rounded[i], order[i] = round(s), i
+		rounded[i], order[i] = roundScore(s), i
 	}
 	slices.SortFunc(order, func(a, b int) int {
 		switch {

@@ -43,19 +43,19 @@ func lexicalVector(text string) []float32 {
 		}
 		sums[h%dimensions] += weight
 	}
-	for words := (words{text: text}); words.next(); {
+	for words := (wordScanner{text: text}); words.nextWord(); {
 		low := words.low[:words.n]
-		if words.parts == 1 && stop(low) {
+		if words.parts == 1 && isStopWord(low) {
 			continue
 		}
-		h := term(low)
+		h := termHash(low)
 		add(h, 1)
 		if before != 0 {
 			add(before*31+h*0x9e3779b1, pairWeight)
 		}
 		before = h
 		for i := 0; i+piece <= len(low); i++ {
-			add(hash(low[i:i+piece])*0x85ebca6b, pieceWeight)
+			add(hashTerm(low[i:i+piece])*0x85ebca6b, pieceWeight)
 		}
 	}
 	v := make([]float32, dimensions)

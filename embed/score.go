@@ -23,7 +23,7 @@ const leastMatch = 1.0 / 3
 // and nowhere else. Scores are at least 0; a document without terms scores 0.
 // Its time is linear in the terms of docs.
 func Score(query Terms, docs []Terms) []float64 {
-	scores, _ := score(query, docs)
+	scores, _ := scoreTerms(query, docs)
 	return scores
 }
 
@@ -32,8 +32,8 @@ func Score(query Terms, docs []Terms) []float64 {
 // more. So the best of documents that share but a common word with the query
 // does not pass for a match.
 func Match(query Terms, docs []Terms) []float64 {
-	scores, whole := score(query, docs)
-	if top := max(highest(scores), leastMatch*whole); top > 0 {
+	scores, whole := scoreTerms(query, docs)
+	if top := max(highestScore(scores), leastMatch*whole); top > 0 {
 		for i := range scores {
 			scores[i] /= top
 		}
@@ -41,51 +41,51 @@ func Match(query Terms, docs []Terms) []float64 {
 	return scores
 }
 
-// score returns the scores, and what a document of mean length would score that
+// scoreTerms returns the scores, and what a document of mean length would score that
 // held each term of query once.
-func score(query Terms, docs []Terms) (scores []float64, whole float64) {
+func scoreTerms(query Terms, docs []Terms) (scores []float64, whole float64) {
 	scores = make([]float64, len(docs))
 	if len(query.data) == 0 || len(docs) == 0 {
 		return scores, 0
 	}
-	hits, in := match(query, docs)
+	hits, in := matchTerms(query, docs)
 	weight := make([]float64, len(in))
 	for k, df := range in {
 		df = max(1, df) // what nobody says is as rare as what one says
 		idf := math.Log(1 + (float64(len(docs))-float64(df)+0.5)/(float64(df)+0.5))
-		tf := query.count(k)
+		tf := query.termCount(k)
 		weight[k] = idf * idf * tf * (saturation + 1) / (tf + saturation)
 		whole += weight[k]
 	}
 	mean := meanLength(docs)
 	for _, h := range hits {
 		d := &docs[h.doc]
-		tf := d.count(int(h.at))
+		tf := d.termCount(int(h.at))
 		norm := saturation * (1 - lengthNorm + lengthNorm*float64(d.length)/mean)
 		scores[h.doc] += weight[h.term] * tf * (saturation + 1) / (tf + norm)
 	}
 	return scores, whole
 }
 
-// A hit is a term of the query in a document: which, and where there.
-type hit struct{ doc, term, at int32 }
+// A termHit is a term of the query in a document: which, and where there.
+type termHit struct{ doc, term, at int32 }
 
-// match finds the terms of query in docs, in order of documents and terms,
+// matchTerms finds the terms of query in docs, in order of documents and terms,
 // and how many documents hold each.
-func match(query Terms, docs []Terms) (hits []hit, in []int) {
+func matchTerms(query Terms, docs []Terms) (hits []termHit, in []int) {
 	var seen [1 << 12 / 64]uint64 // the first 12 bits of the query's hashes: most terms are turned away here
-	asked := query.hashes()
+	asked := query.termHashes()
 	for _, h := range asked {
 		seen[h>>26] |= 1 << (h >> 20 & 63)
 	}
 	in = make([]int, len(asked))
 	for d := range docs {
-		for at, h := range docs[d].hashes() {
+		for at, h := range docs[d].termHashes() {
 			if seen[h>>26]&(1<<(h>>20&63)) == 0 {
 				continue
 			}
 			if k, ok := slices.BinarySearch(asked, h); ok {
-				hits = append(hits, hit{int32(d), int32(k), int32(at)})
+				hits = append(hits, termHit{int32(d), int32(k), int32(at)})
 				in[k]++
 			}
 		}

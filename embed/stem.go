@@ -1,24 +1,24 @@
 package embed
 
-// term returns the hash of what a lower-case word is about: read, reads and
+// termHash returns the hash of what a lower-case word is about: read, reads and
 // reading have one, and so have buy and bought.
-func term(w []byte) uint32 {
-	if base := irregular(w); base != "" {
-		return hash(base)
+func termHash(w []byte) uint32 {
+	if base := irregularStem(w); base != "" {
+		return hashTerm(base)
 	}
 	var buf [maxWord]byte
-	return hash(stem(buf[:copy(buf[:], w)]))
+	return hashTerm(stemWord(buf[:copy(buf[:], w)]))
 }
 
-// stem cuts common English endings off a lower-case word, and changes it
+// stemWord cuts common English endings off a lower-case word, and changes it
 // meanwhile.
-func stem(w []byte) []byte {
+func stemWord(w []byte) []byte {
 	w = cutEnding(cutInflection(cutPlural(w)))
 	n := len(w)
 	switch {
 	case n > 3 && w[n-1] == 'e':
 		n--
-	case n > 2 && w[n-1] == 'y' && !vowel(w[n-2]):
+	case n > 2 && w[n-1] == 'y' && !isVowelByte(w[n-2]):
 		w[n-1] = 'i' // studied has lost its ending, and ends so
 	}
 	if w = w[:n]; n > 3 && w[n-1] == w[n-2] && w[n-1] != 's' && w[n-1] != 'l' && 'a' <= w[n-1] && w[n-1] <= 'z' {
@@ -30,7 +30,7 @@ func stem(w []byte) []byte {
 func cutPlural(w []byte) []byte {
 	n := len(w)
 	switch {
-	case n >= 5 && ends(w, "ies"):
+	case n >= 5 && hasEnding(w, "ies"):
 		return w[:n-2]
 	case n >= 4 && w[n-1] == 's' && w[n-2] != 's' && w[n-2] != 'u' && w[n-2] != 'i':
 		return w[:n-1]
@@ -41,9 +41,9 @@ func cutPlural(w []byte) []byte {
 func cutInflection(w []byte) []byte {
 	n := len(w)
 	switch {
-	case n >= 6 && ends(w, "ing") && hasVowel(w[:n-3]):
+	case n >= 6 && hasEnding(w, "ing") && hasVowel(w[:n-3]):
 		return w[:n-3]
-	case n >= 5 && ends(w, "ed") && !ends(w, "eed") && hasVowel(w[:n-2]):
+	case n >= 5 && hasEnding(w, "ed") && !hasEnding(w, "eed") && hasVowel(w[:n-2]):
 		return w[:n-2]
 	}
 	return w
@@ -53,13 +53,13 @@ func cutInflection(w []byte) []byte {
 func cutEnding(w []byte) []byte {
 	n := len(w)
 	switch {
-	case n >= 6 && ends(w, "ly") && beforeLy(w[n-3]):
+	case n >= 6 && hasEnding(w, "ly") && beforeLy(w[n-3]):
 		return w[:n-2]
-	case n >= 6 && ends(w, "er"):
+	case n >= 6 && hasEnding(w, "er"):
 		return w[:n-2]
-	case n >= 8 && (ends(w, "tion") || ends(w, "sion")):
+	case n >= 8 && (hasEnding(w, "tion") || hasEnding(w, "sion")):
 		return w[:n-3]
-	case n >= 8 && ends(w, "ment"):
+	case n >= 8 && hasEnding(w, "ment"):
 		return w[:n-4]
 	}
 	return w
@@ -77,24 +77,24 @@ func beforeLy(c byte) bool {
 
 func hasVowel(w []byte) bool {
 	for _, c := range w {
-		if vowel(c) || c == 'y' {
+		if isVowelByte(c) || c == 'y' {
 			return true
 		}
 	}
 	return false
 }
 
-func vowel(c byte) bool { return c == 'a' || c == 'e' || c == 'i' || c == 'o' || c == 'u' }
+func isVowelByte(c byte) bool { return c == 'a' || c == 'e' || c == 'i' || c == 'o' || c == 'u' }
 
-func ends(w []byte, ending string) bool {
+func hasEnding(w []byte, ending string) bool {
 	return len(w) >= len(ending) && string(w[len(w)-len(ending):]) == ending
 }
 
-// irregular returns the stem of a verb or noun that changes in its middle, ""
+// irregularStem returns the stem of a verb or noun that changes in its middle, ""
 // for other words. A question asks what was bought by the word buy. It is one
 // long switch because it is asked of every word of every message, and a switch
 // needs neither package state nor memory.
-func irregular(w []byte) string {
+func irregularStem(w []byte) string {
 	if len(w) < 3 || len(w) > 10 {
 		return ""
 	}

@@ -16,11 +16,11 @@ type Terms struct {
 	content int32
 }
 
-// hashes returns the hashes of t, sorted, each once.
-func (t Terms) hashes() []uint32 { return t.data[:len(t.data)*4/5] }
+// termHashes returns the hashes of t, sorted, each once.
+func (t Terms) termHashes() []uint32 { return t.data[:len(t.data)*4/5] }
 
-// count returns how often the k-th hash occurs, at most 255.
-func (t Terms) count(k int) float64 {
+// termCount returns how often the k-th hash occurs, at most 255.
+func (t Terms) termCount(k int) float64 {
 	return float64(t.data[len(t.data)*4/5+k/4] >> (k % 4 * 8) & math.MaxUint8)
 }
 
@@ -28,26 +28,26 @@ func (t Terms) count(k int) float64 {
 // arguments of its calls; not of thinking or images.
 func TermsOf(m chat.Message) Terms {
 	var buf [bufSize]uint32
-	c := collector{hashes: buf[:0]}
+	c := termCollector{hashes: buf[:0]}
 	for _, p := range m.Parts {
 		switch p.Kind {
 		case chat.Text, chat.Result, chat.Summary, chat.ServerResult, chat.Opaque:
-			c = c.take(p.Text, false)
+			c = c.collectText(p.Text, false)
 		case chat.Call, chat.ServerCall:
-			c = c.take(p.Name, false)
-			c = c.take(p.Args, true)
+			c = c.collectText(p.Name, false)
+			c = c.collectText(p.Args, true)
 		}
 	}
-	return c.terms()
+	return c.collectedTerms()
 }
 
 // TermsOfText returns the terms of a text: words with their endings cut,
 // names as a whole and by their parts, parts of paths; single letters are none.
 func TermsOfText(text string) Terms {
 	var buf [bufSize]uint32
-	c := collector{hashes: buf[:0]}
-	c = c.take(text, false)
-	return c.terms()
+	c := termCollector{hashes: buf[:0]}
+	c = c.collectText(text, false)
+	return c.collectedTerms()
 }
 
 // Content returns how many words of the text carry meaning: names count once,
@@ -58,49 +58,49 @@ func (t Terms) Content() int { return int(t.content) }
 // bufSize is how many terms are gathered without an allocation.
 const bufSize = 256
 
-// A collector gathers the hashes of terms. It is passed on by value, so that
+// A termCollector gathers the hashes of terms. It is passed on by value, so that
 // its first hashes can stand on the stack.
-type collector struct {
+type termCollector struct {
 	hashes  []uint32
 	content int32
 }
 
-func (c collector) take(text string, escaped bool) collector {
+func (c termCollector) collectText(text string, escaped bool) termCollector {
 	c.hashes = slices.Grow(c.hashes, len(text)/6)
-	words := words{text: text, escaped: escaped}
-	for words.next() {
-		c = c.add(&words.word)
+	words := wordScanner{text: text, escaped: escaped}
+	for words.nextWord() {
+		c = c.addWord(&words.word)
 	}
 	return c
 }
 
-// add adds a word, and where it is a name of several parts, its parts too.
-func (c collector) add(w *word) collector {
+// addWord adds a word, and where it is a name of several parts, its parts too.
+func (c termCollector) addWord(w *word) termCollector {
 	if w.parts == 1 {
-		if !stop(w.low[:w.n]) {
+		if !isStopWord(w.low[:w.n]) {
 			c.content++
 		}
 		if w.n > 1 {
-			c.hashes = append(c.hashes, term(w.low[:w.n]))
+			c.hashes = append(c.hashes, termHash(w.low[:w.n]))
 		}
 		return c
 	}
 	c.content++
-	c.hashes = append(c.hashes, term(w.low[:w.n]))
+	c.hashes = append(c.hashes, termHash(w.low[:w.n]))
 	start := 0
 	for i := 1; i <= w.n; i++ {
 		if i < w.n && !w.cut[i] {
 			continue
 		}
 		if part := w.low[start:i]; len(part) > 1 {
-			c.hashes = append(c.hashes, term(part))
+			c.hashes = append(c.hashes, termHash(part))
 		}
 		start = i
 	}
 	return c
 }
 
-func (c collector) terms() Terms {
+func (c termCollector) collectedTerms() Terms {
 	slices.Sort(c.hashes)
 	distinct := 0
 	for i, h := range c.hashes {
@@ -127,8 +127,8 @@ func (c collector) terms() Terms {
 	return t
 }
 
-// hash is FNV-1a with a last mix, so that its high bits can be used alone.
-func hash[T string | []byte](b T) uint32 {
+// hashTerm is FNV-1a with a last mix, so that its high bits can be used alone.
+func hashTerm[T string | []byte](b T) uint32 {
 	h := uint32(2166136261)
 	for i := range len(b) {
 		h = (h ^ uint32(b[i])) * 16777619

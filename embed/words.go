@@ -17,10 +17,10 @@ type word struct {
 	parts int
 }
 
-// words goes through the words of a text. Ideographs, which stand without
+// wordScanner goes through the words of a text. Ideographs, which stand without
 // spaces, come as pairs. In escaped text (JSON) the letter of an escape is no
 // part of a word.
-type words struct {
+type wordScanner struct {
 	word
 	text    string
 	escaped bool
@@ -29,15 +29,15 @@ type words struct {
 	last    uint8 // class of the character before
 }
 
-// next goes to the next word; it reports whether there is one.
-func (s *words) next() bool {
-	s.reset()
+// nextWord goes to the next word; it reports whether there is one.
+func (s *wordScanner) nextWord() bool {
+	s.resetWord()
 	for s.at < len(s.text) {
 		r, size := rune(s.text[s.at]), 1
 		if r >= utf8.RuneSelf {
 			r, size = utf8.DecodeRuneInString(s.text[s.at:])
 		}
-		k := class(r)
+		k := runeClass(r)
 		if s.n > 0 && (k == ideo || k == other) {
 			break
 		}
@@ -45,10 +45,10 @@ func (s *words) next() bool {
 		s.before = 0
 		switch {
 		case k == ideo:
-			s.pair(before, r)
+			s.setIdeographs(before, r)
 			s.before = r
 		case k != other:
-			s.add(r, k, s.last)
+			s.addCharacter(r, k, s.last)
 		case s.escaped && r == '\\':
 			size = escapeLen(s.text[s.at:])
 		}
@@ -72,7 +72,7 @@ const (
 	ideo
 )
 
-func class(r rune) uint8 {
+func runeClass(r rune) uint8 {
 	switch {
 	case 'a' <= r && r <= 'z':
 		return lower
@@ -84,7 +84,7 @@ func class(r rune) uint8 {
 		return under
 	case r < utf8.RuneSelf:
 		return other
-	case ideograph(r):
+	case isIdeograph(r):
 		return ideo
 	case unicode.IsLetter(r) || unicode.IsDigit(r):
 		return lower
@@ -100,8 +100,8 @@ func escapeLen(s string) int {
 	return min(2, len(s))
 }
 
-// add appends a character of class k, which one of class last precedes.
-func (w *word) add(r rune, k, last uint8) {
+// addCharacter appends a character of class k, which one of class last precedes.
+func (w *word) addCharacter(r rune, k, last uint8) {
 	if k == under {
 		return // the next letter begins a part, because last is under
 	}
@@ -132,21 +132,21 @@ func (w *word) addRune(r rune) {
 	}
 }
 
-// pair is a word of two ideographs in a row.
-func (w *word) pair(before, r rune) {
+// setIdeographs is a word of two ideographs in a row.
+func (w *word) setIdeographs(before, r rune) {
 	if before != 0 {
 		w.addRune(before)
 		w.addRune(r)
 	}
 }
 
-func (w *word) reset() {
+func (w *word) resetWord() {
 	clear(w.cut[:w.n])
 	w.n, w.parts = 0, 0
 }
 
-// ideograph reports whether r is of a script written without spaces.
-func ideograph(r rune) bool {
+// isIdeograph reports whether r is of a script written without spaces.
+func isIdeograph(r rune) bool {
 	return r >= 0x2E80 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana) ||
 		r >= 0x0E00 && r < 0x0E80 // Thai
 }

@@ -49,7 +49,7 @@ func OpenCalibrations(path string) *Calibrations { return &Calibrations{path} }
 // Get returns what was learnt of a model on a server: nothing where that is
 // unknown, and where the file is damaged or cannot be read.
 func (c *Calibrations) Get(server, model string) tokens.Calibration {
-	for _, e := range c.read() {
+	for _, e := range c.readEntries() {
 		if e.Server == server && e.Model == model {
 			return tokens.Calibration{Ratio: e.Ratio, Weight: e.Weight}
 		}
@@ -64,13 +64,13 @@ func (c *Calibrations) Put(server, model string, learnt tokens.Calibration) erro
 	if learnt.Ratio <= 0 {
 		return nil
 	}
-	if err := c.put(calibrated{server, model, learnt.Ratio, learnt.Weight}); err != nil {
+	if err := c.putEntry(calibrated{server, model, learnt.Ratio, learnt.Weight}); err != nil {
 		return fmt.Errorf("keep calibration of %s in %s: %w", model, c.path, err)
 	}
 	return nil
 }
 
-func (c *Calibrations) put(e calibrated) (err error) {
+func (c *Calibrations) putEntry(e calibrated) (err error) {
 	if err := os.MkdirAll(filepath.Dir(c.path), 0o700); err != nil {
 		return err
 	}
@@ -81,18 +81,18 @@ func (c *Calibrations) put(e calibrated) (err error) {
 		return fmt.Errorf("wait for another process: %w", err)
 	}
 	defer func() { err = cmp.Or(err, lock.Unlock()) }()
-	entries := slices.DeleteFunc(c.read(), func(old calibrated) bool { return old.Server == e.Server && old.Model == e.Model })
+	entries := slices.DeleteFunc(c.readEntries(), func(old calibrated) bool { return old.Server == e.Server && old.Model == e.Model })
 	entries = append(entries, e)
 	entries = entries[max(0, len(entries)-maxCalibrations):]
 	data, err := json.Marshal(calibrationsFile{calibrationsVersion, entries})
 	if err != nil {
 		return err
 	}
-	return replace(c.path, append(data, '\n'))
+	return replaceFile(c.path, append(data, '\n'))
 }
 
-// read returns the entries of the file that make sense.
-func (c *Calibrations) read() []calibrated {
+// readEntries returns the entries of the file that make sense.
+func (c *Calibrations) readEntries() []calibrated {
 	f, err := os.Open(c.path)
 	if err != nil {
 		return nil
@@ -106,8 +106,8 @@ func (c *Calibrations) read() []calibrated {
 	return slices.DeleteFunc(file.Entries, func(e calibrated) bool { return !(e.Ratio > 0) || e.Weight < 0 })
 }
 
-// replace writes a file whole before it has its name.
-func replace(path string, data []byte) (err error) {
+// replaceFile writes a file whole before it has its name.
+func replaceFile(path string, data []byte) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
 	if err != nil {
 		return err

@@ -96,33 +96,33 @@ type Patient struct {
 // the options make no sense or ctx ends: what is not there is a problem in the
 // diagnosis.
 func Diagnose(ctx context.Context, o Options, p Patient) (Diagnosis, error) {
-	c, o, err := o.client()
+	c, o, err := o.ollamaClient()
 	if err != nil {
 		return Diagnosis{}, err
 	}
 	d := Diagnosis{Server: ServerState{URL: c.URL()}, Machine: machine(), Models: []ModelState{}, Problems: []Problem{}}
-	s := &search{o: o}
-	d.look(ctx, s)
-	e := d.open(ctx, s)
-	d.window(ctx, s, p)
+	s := &modelSearch{o: o}
+	d.inspectServer(ctx, s)
+	e := d.openEngine(ctx, s)
+	d.describeWindow(ctx, s, p)
 	if e.embedder != nil {
-		d.Embed = o.try(ctx, e.Ranking.Model, e.tryEmbedder)
-		d.tried("embedding", d.Embed)
+		d.Embed = o.tryModel(ctx, e.Ranking.Model, e.tryEmbedder)
+		d.reportTrial("embedding", d.Embed)
 	}
 	if e.summarizer != nil {
-		d.Summary = o.try(ctx, e.Summary.Model, func(ctx context.Context) *RoundTrip { return e.trySummarizer(ctx, o.SummaryWindow) })
-		d.tried("summary", d.Summary)
+		d.Summary = o.tryModel(ctx, e.Summary.Model, func(ctx context.Context) *RoundTrip { return e.trySummarizer(ctx, o.SummaryWindow) })
+		d.reportTrial("summary", d.Summary)
 		d.slow(d.Summary, e.Summary.Window, o.Try)
 	}
-	d.levels(e)
+	d.describeLevels(e)
 	if ctx.Err() != nil {
 		return d, fmt.Errorf("diagnose: %w", ctx.Err())
 	}
 	return d, nil
 }
 
-// try has f call a model, for so long as the options allow.
-func (o Options) try(ctx context.Context, model string, f func(context.Context) *RoundTrip) *RoundTrip {
+// tryModel has f call a model, for so long as the options allow.
+func (o Options) tryModel(ctx context.Context, model string, f func(context.Context) *RoundTrip) *RoundTrip {
 	o.Trying(model)
 	ctx, stop := context.WithTimeout(ctx, o.Try)
 	defer stop()
@@ -133,7 +133,7 @@ func (o Options) try(ctx context.Context, model string, f func(context.Context) 
 	return t
 }
 
-func (d *Diagnosis) problem(serious bool, remedy, format string, args ...any) {
+func (d *Diagnosis) addProblem(serious bool, remedy, format string, args ...any) {
 	p := Problem{serious, fmt.Sprintf(format, args...), remedy}
 	i := slices.IndexFunc(d.Problems, func(q Problem) bool { return q.What == p.What })
 	if i < 0 {
@@ -143,44 +143,44 @@ func (d *Diagnosis) problem(serious bool, remedy, format string, args ...any) {
 	d.Problems[i].Serious = d.Problems[i].Serious || serious
 }
 
-// look asks the server what it is and has.
-func (d *Diagnosis) look(ctx context.Context, s *search) {
-	c, err := s.server(ctx)
+// inspectServer asks the server what it is and has.
+func (d *Diagnosis) inspectServer(ctx context.Context, s *modelSearch) {
+	c, err := s.ollamaServer(ctx)
 	if err != nil {
-		d.problem(s.o.needsOllama(), remedy(err), "%s", reason(err))
+		d.addProblem(s.o.needsOllama(), remedyText(err), "%s", reasonText(err))
 		return
 	}
 	version, _ := c.answers(ctx) // it has
 	d.Server.Reachable, d.Server.Version = true, version
 	have, err := c.have(ctx)
 	if err != nil {
-		d.problem(true, remedy(err), "%s", reason(err))
+		d.addProblem(true, remedyText(err), "%s", reasonText(err))
 		return
 	}
 	for _, m := range have {
 		info, err := c.info(ctx, m.Name)
 		if err != nil {
-			d.problem(false, remedy(err), "%s", reason(err))
+			d.addProblem(false, remedyText(err), "%s", reasonText(err))
 			if errors.Is(err, model.ErrSlow) {
 				return // each further one would take as long
 			}
 			continue
 		}
-		d.Models = append(d.Models, ModelState{m.Name, m.Bytes, abilities(info), info.TrainedWindow, info.NumCtx})
+		d.Models = append(d.Models, ModelState{m.Name, m.Bytes, modelAbilities(info), info.TrainedWindow, info.NumCtx})
 	}
 }
 
 // needsOllama reports whether something was asked for that only Ollama can give.
 func (o Options) needsOllama() bool {
-	for _, r := range []role{o.ranking(), o.summary()} {
-		if r.url == "" && r.named != r.builtIn && o.required(r) {
+	for _, r := range []modelRole{o.rankingRole(), o.summaryRole()} {
+		if r.url == "" && r.named != r.builtIn && o.isRequired(r) {
 			return true
 		}
 	}
 	return false
 }
 
-func abilities(i ollama.Info) []string {
+func modelAbilities(i ollama.Info) []string {
 	can := []string{}
 	for _, a := range []struct {
 		name string
@@ -193,36 +193,36 @@ func abilities(i ollama.Info) []string {
 	return can
 }
 
-// open finds the engine; where what was asked for is not there, it tells, and
+// openEngine finds the engine; where what was asked for is not there, it tells, and
 // goes on with what else is there.
-func (d *Diagnosis) open(ctx context.Context, s *search) *Engine {
+func (d *Diagnosis) openEngine(ctx context.Context, s *modelSearch) *Engine {
 	e := new(Engine)
 	for _, part := range []struct {
-		role   role
+		role   modelRole
 		find   func(context.Context, *Engine) (Choice, error)
 		choice *Choice
-	}{{s.o.ranking(), s.embedder, &e.Ranking}, {s.o.summary(), s.summarizer, &e.Summary}} {
+	}{{s.o.rankingRole(), s.findEmbedder, &e.Ranking}, {s.o.summaryRole(), s.findSummarizer, &e.Summary}} {
 		c, err := part.find(ctx, e)
 		if err != nil {
-			c = Choice{Engine: part.role.builtIn, Why: reason(err)}
-			d.problem(true, remedy(err), "%s", reason(err))
+			c = Choice{Engine: part.role.builtIn, Why: reasonText(err)}
+			d.addProblem(true, remedyText(err), "%s", reasonText(err))
 		} else if c.Missing != "" && d.Server.Reachable {
-			d.problem(false, c.Missing, "%s", c.Why)
+			d.addProblem(false, c.Missing, "%s", c.Why)
 		}
 		*part.choice = c
 	}
 	return e
 }
 
-// window says what the session's model can take, and whether the session fits.
-func (d *Diagnosis) window(ctx context.Context, s *search, p Patient) {
+// describeWindow says what the session's model can take, and whether the session fits.
+func (d *Diagnosis) describeWindow(ctx context.Context, s *modelSearch, p Patient) {
 	found := tokens.Discover(tokens.Known{User: p.Window})
 	if p.Model != "" && d.Server.Reachable {
 		switch w, err := s.sessionWindow(ctx, p); {
 		case errors.Is(err, model.ErrNoModel):
-			d.problem(true, "ollama pull "+p.Model, "the session's model %s is not on the server", p.Model)
+			d.addProblem(true, "ollama pull "+p.Model, "the session's model %s is not on the server", p.Model)
 		case err != nil:
-			d.problem(true, remedy(err), "%s", reason(err))
+			d.addProblem(true, remedyText(err), "%s", reasonText(err))
 		default:
 			found = w
 		}
@@ -231,33 +231,33 @@ func (d *Diagnosis) window(ctx context.Context, s *search, p Patient) {
 	w := d.Window.Tokens
 	if text := d.Window.Warning; text != "" && w > 0 {
 		what, remedy, _ := strings.Cut(text, "; ")
-		d.problem(true, remedy, "%s", what)
+		d.addProblem(true, remedy, "%s", what)
 	}
 	raise := "raise it, where the model takes more: --window, or window in compact.yaml"
 	if p.Window == 0 {
-		raise = fmt.Sprintf("raise it: set OLLAMA_CONTEXT_LENGTH=%d for the server, or PARAMETER num_ctx in a Modelfile, or give --window where the assistant sends num_ctx", roundUp(cmp.Or(p.Needed, w)))
+		raise = fmt.Sprintf("raise it: set OLLAMA_CONTEXT_LENGTH=%d for the server, or PARAMETER num_ctx in a Modelfile, or give --window where the assistant sends num_ctx", roundUpWindow(cmp.Or(p.Needed, w)))
 	}
 	limit := tokens.NewBudget(w, max(0, p.HardCapBuffer), p.Reserve, p.HardCapBuffer != 0).Limit()
 	if w == 0 || p.Needed <= limit {
 		return
 	}
 	if err := p.Fits(w); err != nil {
-		d.problem(true, raise, "the session cannot be made to fit the window of %d tokens (%s): %s", w, d.Window.Source, reason(err))
+		d.addProblem(true, raise, "the session cannot be made to fit the window of %d tokens (%s): %s", w, d.Window.Source, reasonText(err))
 		return
 	}
-	d.problem(false, raise, "the session has %d tokens, the window of %d (%s) leaves %d for it: it will be compacted at once", p.Needed, w, d.Window.Source, limit)
+	d.addProblem(false, raise, "the session has %d tokens, the window of %d (%s) leaves %d for it: it will be compacted at once", p.Needed, w, d.Window.Source, limit)
 }
 
 // sessionWindow returns the window of the session's model. One that nobody set
 // is asked for, by a trial that loads the model.
-func (s *search) sessionWindow(ctx context.Context, p Patient) (tokens.Window, error) {
+func (s *modelSearch) sessionWindow(ctx context.Context, p Patient) (tokens.Window, error) {
 	models, err := s.ollama.have(ctx)
 	if err != nil {
 		return tokens.Window{}, err
 	}
 	m, has := ollama.Among(models, p.Model)
 	if !has {
-		return tokens.Window{}, &missing{p.Model, s.ollama.URL()}
+		return tokens.Window{}, &missingModel{p.Model, s.ollama.URL()}
 	}
 	known, err := s.ollama.window(ctx, m.Name)
 	if err != nil {
@@ -267,18 +267,18 @@ func (s *search) sessionWindow(ctx context.Context, p Patient) (tokens.Window, e
 	if w := tokens.Discover(known); w.Unsure == "" {
 		return w, nil
 	}
-	s.o.try(ctx, m.Name, func(ctx context.Context) *RoundTrip {
+	s.o.tryModel(ctx, m.Name, func(ctx context.Context) *RoundTrip {
 		trial, _, err := s.ollama.Trial(ctx, m.Name)
 		if err == nil {
 			known.ServerDefault, err = trial.DefaultWindow(ctx, m.Name)
 		}
-		return new(RoundTrip).ended(err, 0) // else it stays assumed
+		return new(RoundTrip).withOutcome(err, 0) // else it stays assumed
 	})
 	return tokens.Discover(known), nil
 }
 
-// roundUp returns the next power of two that leaves room for an answer.
-func roundUp(n int) int {
+// roundUpWindow returns the next power of two that leaves room for an answer.
+func roundUpWindow(n int) int {
 	w := 2048
 	for w < n+n/4 {
 		w *= 2
@@ -286,10 +286,10 @@ func roundUp(n int) int {
 	return w
 }
 
-// tried tells of a call that failed.
-func (d *Diagnosis) tried(what string, t *RoundTrip) {
+// reportTrial tells of a call that failed.
+func (d *Diagnosis) reportTrial(what string, t *RoundTrip) {
 	if t.Error != "" {
-		d.problem(true, "see the server's log; a slow machine may need --summary-deadline and --rank-deadline", "%s with %s fails: %s", what, t.Model, t.Error)
+		d.addProblem(true, "see the server's log; a slow machine may need --summary-deadline and --rank-deadline", "%s with %s fails: %s", what, t.Model, t.Error)
 	}
 }
 
@@ -297,11 +297,11 @@ func (d *Diagnosis) tried(what string, t *RoundTrip) {
 func (d *Diagnosis) slow(t *RoundTrip, window int, most time.Duration) {
 	if text := (speed{t.Reads, t.PerSecond}).slow(t.Model, window, most); text != "" && t.Error == "" {
 		what, remedy, _ := strings.Cut(text, "; ")
-		d.problem(false, remedy, "%s", what)
+		d.addProblem(false, remedy, "%s", what)
 	}
 }
 
-func (d *Diagnosis) levels(e *Engine) {
+func (d *Diagnosis) describeLevels(e *Engine) {
 	d.Levels = []LevelState{
 		{levels.SoftName, string(BuiltIn), "outlines need no model"},
 		{levels.HardName, e.Ranking.Engine, e.Ranking.Why},
@@ -309,7 +309,7 @@ func (d *Diagnosis) levels(e *Engine) {
 	}
 }
 
-const sample = "func validateSession(token string) error {\n\tif expired(token) {\n\t\treturn errExpired\n\t}\n\treturn nil\n}\n"
+const sampleCode = "func validateSession(token string) error {\n\tif expired(token) {\n\t\treturn errExpired\n\t}\n\treturn nil\n}\n"
 
 // trial returns what stands in for a server while its model is tried, such that
 // the server is afterwards as it was, and the window that the model is loaded
@@ -325,12 +325,12 @@ func trial(ctx context.Context, server Server, name string) (Server, int, error)
 func (e *Engine) tryEmbedder(ctx context.Context) *RoundTrip {
 	texts := make([]string, 8)
 	for i := range texts {
-		texts[i] = fmt.Sprintf("// part %d\n%s", i, sample)
+		texts[i] = fmt.Sprintf("// part %d\n%s", i, sampleCode)
 	}
 	with := e.embedder
 	server, _, err := trial(ctx, e.rankServer, with.Name)
 	if err != nil {
-		return (&RoundTrip{Model: e.Ranking.Model}).ended(err, 0)
+		return (&RoundTrip{Model: e.Ranking.Model}).withOutcome(err, 0)
 	}
 	began := time.Now()
 	m := embed.Model{Server: server, Name: with.Name, Window: with.Window, Query: with.Query, Document: with.Document, Lower: with.Lower} // no cache: what is measured is the model
@@ -343,7 +343,7 @@ func (e *Engine) tryEmbedder(ctx context.Context) *RoundTrip {
 	for _, text := range texts {
 		t.Tokens += (len(text) + 3) / 4
 	}
-	return t.ended(err, t.Took)
+	return t.withOutcome(err, t.Took)
 }
 
 // trySummarizer tries the summarizer with the window that the user set, 0 for none.
@@ -351,11 +351,11 @@ func (e *Engine) trySummarizer(ctx context.Context, user int) *RoundTrip {
 	m, t := e.summarizer, &RoundTrip{Model: e.Summary.Model}
 	server, loaded, err := trial(ctx, e.summaryServer, m.Name)
 	if err != nil {
-		return t.ended(err, 0)
+		return t.withOutcome(err, 0)
 	}
 	// Of some length, and unlike that of an earlier trial, which the server may
 	// have kept: what it reads is measured.
-	prompt := fmt.Sprintf("Trial %d. Say in one sentence what this does:\n\n%s", time.Now().UnixNano(), strings.Repeat(sample, 6))
+	prompt := fmt.Sprintf("Trial %d. Say in one sentence what this does:\n\n%s", time.Now().UnixNano(), strings.Repeat(sampleCode, 6))
 	ask := func(most int) (model.Answer, time.Duration, error) {
 		began := time.Now()
 		a, err := server.Chat(ctx, model.Request{
@@ -372,11 +372,11 @@ func (e *Engine) trySummarizer(ctx context.Context, user int) *RoundTrip {
 		a, t.Took, err = ask(most)
 		t.Tokens = a.Tokens
 	}
-	return t.ended(err, cmp.Or(a.Time, t.Took))
+	return t.withOutcome(err, cmp.Or(a.Time, t.Took))
 }
 
-// ended fills in how a call ended.
-func (t *RoundTrip) ended(err error, spent time.Duration) *RoundTrip {
+// withOutcome fills in how a call ended.
+func (t *RoundTrip) withOutcome(err error, spent time.Duration) *RoundTrip {
 	switch {
 	case err != nil:
 		t.Error = err.Error()

@@ -89,15 +89,15 @@ type Engine struct {
 // Open looks for the models. It fails where a model or a server that was asked
 // for by name is not there, saying what to do, or where ctx ends.
 func Open(ctx context.Context, o Options) (*Engine, error) {
-	o, err := o.settled()
+	o, err := o.withDefaults()
 	if err != nil {
 		return nil, err
 	}
-	s := search{o: o}
+	s := modelSearch{o: o}
 	e := new(Engine)
 	var rankErr, summaryErr error
-	e.Ranking, rankErr = s.embedder(ctx, e)
-	e.Summary, summaryErr = s.summarizer(ctx, e)
+	e.Ranking, rankErr = s.findEmbedder(ctx, e)
+	e.Summary, summaryErr = s.findSummarizer(ctx, e)
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("look for models: %w", ctx.Err())
 	}

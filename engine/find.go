@@ -34,17 +34,19 @@ func Find(ctx context.Context, cfg *tiercompact.Config) *Engine {
 	e.Into(cfg)
 	if mine.Embedder != nil {
 		cfg.Embedder, cfg.EmbedderName, cfg.EmbedderWhy = mine.Embedder, mine.EmbedderName, mine.EmbedderWhy
-		e.embedder, e.Ranking = nil, given(mine.EmbedderName)
+		e.embedder, e.Ranking = nil, givenChoice(mine.EmbedderName)
 	}
 	if mine.Summarizer != nil {
 		cfg.Summarizer, cfg.SummarizerName, cfg.SummarizerWhy = mine.Summarizer, mine.SummarizerName, mine.SummarizerWhy
-		e.summarizer, e.Summary = nil, given(mine.SummarizerName)
+		e.summarizer, e.Summary = nil, givenChoice(mine.SummarizerName)
 	}
 	return e
 }
 
-// given is the choice of a role that was set already.
-func given(name string) Choice { return Choice{Engine: name, Model: name, Why: "set by the program"} }
+// givenChoice is the choice of a role that was set already.
+func givenChoice(name string) Choice {
+	return Choice{Engine: name, Model: name, Why: "set by the program"}
+}
 
 // String says in two lines what ranks and what summarises, why, and what to do
 // for a model that is missing.

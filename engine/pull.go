@@ -11,7 +11,7 @@ import (
 // Wanted returns the models that o and a session would use and that Ollama does
 // not have. session is the name of the session's model, "" for none.
 func Wanted(ctx context.Context, o Options, session string) ([]string, error) {
-	c, o, err := o.client()
+	c, o, err := o.ollamaClient()
 	if err != nil {
 		return nil, err
 	}
@@ -19,7 +19,7 @@ func Wanted(ctx context.Context, o Options, session string) ([]string, error) {
 	if session != "" {
 		names = append(names, session)
 	}
-	for _, r := range []role{o.ranking(), o.summary()} {
+	for _, r := range []modelRole{o.rankingRole(), o.summaryRole()} {
 		if o.Kind != BuiltIn && r.url == "" && r.named != r.builtIn {
 			names = append(names, cmp.Or(r.named, r.standard))
 		}
@@ -41,7 +41,7 @@ func Wanted(ctx context.Context, o Options, session string) ([]string, error) {
 // Pull has Ollama pull a model, and tells each what is being done, and of how
 // many bytes (0: not known).
 func Pull(ctx context.Context, o Options, name string, each func(status string, done, of int64)) error {
-	c, _, err := o.client()
+	c, _, err := o.ollamaClient()
 	if err != nil {
 		return err
 	}

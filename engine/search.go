@@ -24,8 +24,8 @@ type Server interface {
 	Window(ctx context.Context, model string) (tokens.Known, error)
 }
 
-// A role is what a model is looked for.
-type role struct {
+// A modelRole is what a model is looked for.
+type modelRole struct {
 	verb            string // what it does
 	named, standard string // the model asked for, and the one where none is
 	builtIn         string
@@ -33,16 +33,18 @@ type role struct {
 	can             func(ollama.Info) bool
 }
 
-func (o Options) ranking() role {
-	return role{"embed", o.Embedder, DefaultEmbedder, Lexical, o.EmbedURL, ollama.Info.CanEmbed}
+func (o Options) rankingRole() modelRole {
+	return modelRole{"embed", o.Embedder, DefaultEmbedder, Lexical, o.EmbedURL, ollama.Info.CanEmbed}
 }
 
-func (o Options) summary() role {
-	return role{"chat", o.Summarizer, DefaultSummarizer, Extractive, o.SummaryURL, ollama.Info.CanChat}
+func (o Options) summaryRole() modelRole {
+	return modelRole{"chat", o.Summarizer, DefaultSummarizer, Extractive, o.SummaryURL, ollama.Info.CanChat}
 }
 
-// required reports whether what is built in may not stand in.
-func (o Options) required(r role) bool { return o.Kind == Ollama || r.named != "" || r.url != "" }
+// isRequired reports whether what is built in may not stand in.
+func (o Options) isRequired(r modelRole) bool {
+	return o.Kind == Ollama || r.named != "" || r.url != ""
+}
 
 // How long a server gets for each thing that it is asked, where nobody says: a
 // model that was asked for by name is worth to be waited for.
@@ -51,11 +53,11 @@ const (
 	longWait  = 15 * time.Second
 )
 
-func (o Options) settled() (Options, error) {
+func (o Options) withDefaults() (Options, error) {
 	o.Kind = cmp.Or(o.Kind, Auto)
 	if o.Wait == 0 {
 		o.Wait = shortWait
-		if o.required(o.ranking()) || o.required(o.summary()) {
+		if o.isRequired(o.rankingRole()) || o.isRequired(o.summaryRole()) {
 			o.Wait = longWait
 		}
 	}
@@ -66,7 +68,7 @@ func (o Options) settled() (Options, error) {
 	if !slices.Contains([]Kind{Auto, Ollama, BuiltIn}, o.Kind) {
 		return o, fmt.Errorf("engine must be auto, ollama or built-in, is %q", o.Kind)
 	}
-	for _, r := range []role{o.ranking(), o.summary()} {
+	for _, r := range []modelRole{o.rankingRole(), o.summaryRole()} {
 		if o.Kind == BuiltIn && (r.url != "" || r.named != "" && r.named != r.builtIn) {
 			return o, fmt.Errorf("engine built-in asks no model, but %s was given; leave one of them out", cmp.Or(r.named, r.url))
 		}
@@ -74,40 +76,40 @@ func (o Options) settled() (Options, error) {
 	return o, nil
 }
 
-// A search asks servers for models, and Ollama only once whether it is there.
-type search struct {
+// A modelSearch asks servers for models, and Ollama only once whether it is there.
+type modelSearch struct {
 	o      Options
 	ollama *lookup
 	absent error // why Ollama cannot be asked; nil where it can
 }
 
-// A found is a model on a server.
-type found struct {
+// A foundModel is a model on a server.
+type foundModel struct {
 	server Server
 	known  tokens.Known
 	digest string // of the weights; "" where the server does not tell
 	family string // architecture; "" where the server does not tell
 }
 
-// choose returns the model of a role; none, with a choice that says why, where
+// chooseModel returns the model of a role; none, with a choice that says why, where
 // what is built in takes its place.
-func (s *search) choose(ctx context.Context, r role) (*found, Choice, error) {
+func (s *modelSearch) chooseModel(ctx context.Context, r modelRole) (*foundModel, Choice, error) {
 	switch {
 	case s.o.Kind == BuiltIn || r.named == r.builtIn:
 		return nil, Choice{Engine: r.builtIn, Why: "asked for"}, nil
 	case r.url != "":
-		return s.atURL(ctx, r)
+		return s.modelAtURL(ctx, r)
 	}
-	f, c, err := s.atOllama(ctx, r)
-	if err == nil || s.o.required(r) || ctx.Err() != nil {
+	f, c, err := s.modelAtOllama(ctx, r)
+	if err == nil || s.o.isRequired(r) || ctx.Err() != nil {
 		return f, c, err
 	}
-	return nil, Choice{Engine: r.builtIn, Why: reason(err), Missing: remedy(err)}, nil
+	return nil, Choice{Engine: r.builtIn, Why: reasonText(err), Missing: remedyText(err)}, nil
 }
 
-// atURL looks at a server with OpenAI's protocol. One that lists a single model
+// modelAtURL looks at a server with OpenAI's protocol. One that lists a single model
 // serves it under any name.
-func (s *search) atURL(ctx context.Context, r role) (*found, Choice, error) {
+func (s *modelSearch) modelAtURL(ctx context.Context, r modelRole) (*foundModel, Choice, error) {
 	c, err := openai.New(r.url, s.o.Key)
 	if err != nil {
 		return nil, Choice{}, err
@@ -132,11 +134,11 @@ func (s *search) atURL(ctx context.Context, r role) (*found, Choice, error) {
 	if known.err != nil {
 		return nil, Choice{}, known.err
 	}
-	return &found{server: c, known: known.value}, Choice{Engine: "openai/" + name, Model: name, Server: r.url, Why: "asked for by address"}, nil
+	return &foundModel{server: c, known: known.value}, Choice{Engine: "openai/" + name, Model: name, Server: r.url, Why: "asked for by address"}, nil
 }
 
-func (s *search) atOllama(ctx context.Context, r role) (*found, Choice, error) {
-	c, err := s.server(ctx)
+func (s *modelSearch) modelAtOllama(ctx context.Context, r modelRole) (*foundModel, Choice, error) {
+	c, err := s.ollamaServer(ctx)
 	if err != nil {
 		return nil, Choice{}, err
 	}
@@ -147,7 +149,7 @@ func (s *search) atOllama(ctx context.Context, r role) (*found, Choice, error) {
 	asked := cmp.Or(r.named, r.standard)
 	m, has := ollama.Among(models, asked)
 	if !has {
-		return nil, Choice{}, &missing{asked, c.URL()}
+		return nil, Choice{}, &missingModel{asked, c.URL()}
 	}
 	info, err := c.info(ctx, m.Name)
 	if err != nil {
@@ -167,11 +169,11 @@ func (s *search) atOllama(ctx context.Context, r role) (*found, Choice, error) {
 	if r.named == "" {
 		why = "Ollama answers at " + c.URL() + " and has it"
 	}
-	return &found{c.Client, known, m.Digest, info.Family}, Choice{Engine: "ollama/" + asked, Model: asked, Server: c.URL(), Why: why}, nil
+	return &foundModel{c.Client, known, m.Digest, info.Family}, Choice{Engine: "ollama/" + asked, Model: asked, Server: c.URL(), Why: why}, nil
 }
 
-// server returns Ollama's, once it has answered.
-func (s *search) server(ctx context.Context) (*lookup, error) {
+// ollamaServer returns Ollama's, once it has answered.
+func (s *modelSearch) ollamaServer(ctx context.Context) (*lookup, error) {
 	if s.ollama != nil || s.absent != nil {
 		return s.ollama, s.absent
 	}
@@ -182,52 +184,52 @@ func (s *search) server(ctx context.Context) (*lookup, error) {
 	c.Threads = s.o.Threads
 	l := newLookup(c, s.o.Wait)
 	if _, err = l.answers(ctx); err != nil {
-		s.absent = absence(err, c.URL())
+		s.absent = absenceError(err, c.URL())
 		return nil, s.absent
 	}
 	s.ollama = l
 	return l, nil
 }
 
-// absence is why Ollama cannot be asked, in words for people who may never have
+// absenceError is why Ollama cannot be asked, in words for people who may never have
 // heard of it.
-func absence(err error, url string) error {
-	what, todo := reason(err), remedy(err)
+func absenceError(err error, url string) error {
+	what, todo := reasonText(err), remedyText(err)
 	if _, rest, ok := strings.Cut(what, url+": "); ok {
 		what = rest
 	}
 	switch {
 	case errors.Is(err, model.ErrGarbled):
-		return fmt.Errorf("what answers at %s is not Ollama: %s; %s; give Ollama's address with --ollama-url, and that of a server with OpenAI's protocol with --embed-url or --summary-url%w", url, what, todo, quiet{err})
+		return fmt.Errorf("what answers at %s is not Ollama: %s; %s; give Ollama's address with --ollama-url, and that of a server with OpenAI's protocol with --embed-url or --summary-url%w", url, what, todo, silentError{err})
 	case errors.Is(err, model.ErrSlow):
-		return fmt.Errorf("the Ollama at %s is slow: %s; %s%w", url, strings.TrimPrefix(what, model.ErrSlow.Error()+": "), todo, quiet{err})
+		return fmt.Errorf("the Ollama at %s is slow: %s; %s%w", url, strings.TrimPrefix(what, model.ErrSlow.Error()+": "), todo, silentError{err})
 	case !errors.Is(err, model.ErrUnreachable) && todo != "":
-		return fmt.Errorf("the Ollama at %s cannot be asked: %s; %s%w", url, what, todo, quiet{err})
+		return fmt.Errorf("the Ollama at %s cannot be asked: %s; %s%w", url, what, todo, silentError{err})
 	case !errors.Is(err, model.ErrUnreachable):
 		return err // the caller's time is over
 	case !strings.Contains(todo, "ollama serve"):
-		return fmt.Errorf("no Ollama answers at %s: %s; %s, or give another address with --ollama-url or OLLAMA_HOST%w", url, what, todo, quiet{err})
+		return fmt.Errorf("no Ollama answers at %s: %s; %s, or give another address with --ollama-url or OLLAMA_HOST%w", url, what, todo, silentError{err})
 	}
-	return fmt.Errorf("no Ollama answers at %s; start it with: ollama serve, or give its address with --ollama-url or OLLAMA_HOST%w", url, quiet{err})
+	return fmt.Errorf("no Ollama answers at %s; start it with: ollama serve, or give its address with --ollama-url or OLLAMA_HOST%w", url, silentError{err})
 }
 
-// quiet is an error that is there for errors.Is alone.
-type quiet struct{ error }
+// silentError is an error that is there for errors.Is alone.
+type silentError struct{ error }
 
-func (quiet) Error() string   { return "" }
-func (q quiet) Unwrap() error { return q.error }
+func (silentError) Error() string   { return "" }
+func (q silentError) Unwrap() error { return q.error }
 
 // smallLetters is an architecture whose vocabulary has no others, and whose
 // texts Ollama does not lower: every word with a capital would be unknown.
 const smallLetters = "nomic-bert"
 
-func (s *search) embedder(ctx context.Context, e *Engine) (Choice, error) {
-	f, c, err := s.choose(ctx, s.o.ranking())
+func (s *modelSearch) findEmbedder(ctx context.Context, e *Engine) (Choice, error) {
+	f, c, err := s.chooseModel(ctx, s.o.rankingRole())
 	if f == nil || err != nil {
 		return c, err
 	}
 	e.rankServer = f.server
-	c.Window = smallest(f.known.Modelfile, f.known.Trained, f.known.Served)
+	c.Window = smallestWindow(f.known.Modelfile, f.known.Trained, f.known.Served)
 	query, document := embed.PrefixesFor(c.Model)
 	e.embedder = &embed.Model{
 		Server: f.server, Name: c.Model, Digest: f.digest, Window: c.Window,
@@ -246,20 +248,20 @@ func (s *search) embedder(ctx context.Context, e *Engine) (Choice, error) {
 // defaultSummaryWindow is enough for a summary, and little memory.
 const defaultSummaryWindow = 8192
 
-func (s *search) summarizer(ctx context.Context, e *Engine) (Choice, error) {
-	f, c, err := s.choose(ctx, s.o.summary())
+func (s *modelSearch) findSummarizer(ctx context.Context, e *Engine) (Choice, error) {
+	f, c, err := s.chooseModel(ctx, s.o.summaryRole())
 	if f == nil || err != nil {
 		return c, err
 	}
 	e.summaryServer = f.server
 	k := f.known
-	c.Window = smallest(cmp.Or(s.o.SummaryWindow, k.Loaded, defaultSummaryWindow), k.Trained, k.Served)
+	c.Window = smallestWindow(cmp.Or(s.o.SummaryWindow, k.Loaded, defaultSummaryWindow), k.Trained, k.Served)
 	e.summarizer = &summarize.Model{Chat: f.server, Name: c.Model, Window: c.Window, Seed: s.o.Seed}
 	return c, nil
 }
 
-// smallest returns the smallest of windows that are known; 0 for none.
-func smallest(windows ...int) int {
+// smallestWindow returns the smallest of windows that are known; 0 for none.
+func smallestWindow(windows ...int) int {
 	least := 0
 	for _, w := range windows {
 		if w > 0 && (least == 0 || w < least) {
@@ -269,24 +271,24 @@ func smallest(windows ...int) int {
 	return least
 }
 
-// missing says that Ollama does not have a model.
-type missing struct{ name, url string }
+// missingModel says that Ollama does not have a model.
+type missingModel struct{ name, url string }
 
-func (m *missing) Error() string {
+func (m *missingModel) Error() string {
 	return fmt.Sprintf("%s is not on the server at %s; run: ollama pull %s", m.name, m.url, m.name)
 }
 
-func (m *missing) Unwrap() error { return model.ErrNoModel }
+func (m *missingModel) Unwrap() error { return model.ErrNoModel }
 
-// reason returns what err says, without what to do about it.
-func reason(err error) string {
+// reasonText returns what err says, without what to do about it.
+func reasonText(err error) string {
 	text, _, _ := strings.Cut(err.Error(), ";")
 	return text
 }
 
-// remedy returns what to do about err.
-func remedy(err error) string {
-	var m *missing
+// remedyText returns what to do about err.
+func remedyText(err error) string {
+	var m *missingModel
 	if errors.As(err, &m) {
 		return "ollama pull " + m.name
 	}

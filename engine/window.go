@@ -11,7 +11,7 @@ import (
 // many tokens, 0 for none. Its error says whether the server or the model is
 // missing.
 func Window(ctx context.Context, o Options, model string, user int) (tokens.Window, error) {
-	c, o, err := o.client()
+	c, o, err := o.ollamaClient()
 	if err != nil {
 		return tokens.Window{}, err
 	}
@@ -27,15 +27,15 @@ func Window(ctx context.Context, o Options, model string, user int) (tokens.Wind
 // [tiercompact.Config.Count]. The server sends the whole vocabulary, 10 MB and
 // more; nothing is loaded.
 func Tokenizer(ctx context.Context, o Options, model string) (func(string) int, error) {
-	c, _, err := o.client()
+	c, _, err := o.ollamaClient()
 	if err != nil {
 		return nil, err
 	}
 	return c.Tokenizer(ctx, model)
 }
 
-func (o Options) client() (*ollama.Client, Options, error) {
-	o, err := o.settled()
+func (o Options) ollamaClient() (*ollama.Client, Options, error) {
+	o, err := o.withDefaults()
 	if err != nil {
 		return nil, o, err
 	}

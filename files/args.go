@@ -27,9 +27,9 @@ type leaf struct {
 // that its tool requires is refused, whatever the syntax of calls is.
 const LeftOut = "_left_out"
 
-// name returns the last name of the leaf's key that is no number, as it was
+// lastName returns the last name of the leaf's key that is no number, as it was
 // before its value was shortened.
-func (l leaf) name() string {
+func (l leaf) lastName() string {
 	key := l.key
 	for {
 		i := strings.LastIndexByte(key, '.')
@@ -41,9 +41,9 @@ func (l leaf) name() string {
 	}
 }
 
-// leaves returns the string leaves of args, in order. It returns nil where args
+// stringLeaves returns the string leaves of args, in order. It returns nil where args
 // is no JSON object.
-func leaves(args string) []leaf {
+func stringLeaves(args string) []leaf {
 	_, values := leafNames(args)
 	return values
 }
@@ -53,9 +53,9 @@ func leafNames(args string) (names []string, values []leaf) {
 	if !strings.HasPrefix(strings.TrimLeft(args, " \n\t\r"), "{") || !json.Valid([]byte(args)) {
 		return nil, nil
 	}
-	w := leafWalk{args: args}
+	w := leafScanner{args: args}
 	for w.at < len(args) && len(w.out) < maxLeaves {
-		w.step()
+		w.nextValue()
 	}
 	return w.names, w.out
 }
@@ -65,17 +65,17 @@ const (
 	maxDepth  = 16   // below which leaves are left alone
 )
 
-// A leafWalk goes once through valid JSON.
-type leafWalk struct {
+// A leafScanner goes once through valid JSON.
+type leafScanner struct {
 	args  string
 	at    int
-	stack []level
+	stack []nesting
 	names []string // of members, in order
 	out   []leaf
 }
 
-// A level is an object or array that the walk is inside of.
-type level struct {
+// A nesting is an object or array that the walk is inside of.
+type nesting struct {
 	key   string // dotted key of what stands in it, its own name included
 	index int    // of an array: the element; of an object: -1
 	isKey bool   // of an object: the next string is a key
@@ -83,13 +83,13 @@ type level struct {
 	path  string // dotted key of the level itself
 }
 
-func (w *leafWalk) step() {
+func (w *leafScanner) nextValue() {
 	top := len(w.stack) - 1
 	switch c := w.args[w.at]; c {
 	case '{':
-		w.stack = append(w.stack, level{path: w.key(), index: -1, isKey: true})
+		w.stack = append(w.stack, nesting{path: w.dottedKey(), index: -1, isKey: true})
 	case '[':
-		w.stack = append(w.stack, level{path: w.key()})
+		w.stack = append(w.stack, nesting{path: w.dottedKey()})
 	case '}', ']':
 		w.stack = w.stack[:top]
 	case ',':
@@ -101,14 +101,14 @@ func (w *leafWalk) step() {
 	case ':':
 		w.stack[top].isKey = false
 	case '"':
-		w.str()
+		w.scanString()
 		return
 	}
 	w.at++
 }
 
-// key returns the dotted key of the value at hand.
-func (w *leafWalk) key() string {
+// dottedKey returns the dotted key of the value at hand.
+func (w *leafScanner) dottedKey() string {
 	if len(w.stack) == 0 || len(w.stack) > maxDepth {
 		return ""
 	}
@@ -123,9 +123,9 @@ func (w *leafWalk) key() string {
 	return top.path + "." + name
 }
 
-// named returns where the literal of the name ends that the value at hand stands
+// nameEnd returns where the literal of the name ends that the value at hand stands
 // under, or 0.
-func (w *leafWalk) named() int {
+func (w *leafScanner) nameEnd() int {
 	for i := len(w.stack) - 1; i >= 0; i-- {
 		if w.stack[i].index < 0 {
 			return w.stack[i].named
@@ -134,20 +134,20 @@ func (w *leafWalk) named() int {
 	return 0
 }
 
-func (w *leafWalk) str() {
+func (w *leafScanner) scanString() {
 	end := stringEnd(w.args, w.at)
 	literal := w.args[w.at:end]
-	var top *level
+	var top *nesting
 	if n := len(w.stack); n > 0 {
 		top = &w.stack[n-1]
 	}
 	switch {
 	case top == nil || len(w.stack) > maxDepth:
 	case top.index < 0 && top.isKey:
-		top.key, top.named = unquote(literal), end
+		top.key, top.named = unquoteString(literal), end
 		w.names = append(w.names, top.key)
 	default:
-		w.out = append(w.out, leaf{w.key(), unquote(literal), w.at, end, w.named()})
+		w.out = append(w.out, leaf{w.dottedKey(), unquoteString(literal), w.at, end, w.nameEnd()})
 	}
 	w.at = end
 }
@@ -165,7 +165,7 @@ func stringEnd(s string, i int) int {
 	return len(s)
 }
 
-func unquote(literal string) string {
+func unquoteString(literal string) string {
 	if !strings.Contains(literal, `\`) && utf8.ValidString(literal) {
 		return literal[1 : len(literal)-1]
 	}
@@ -178,7 +178,7 @@ func unquote(literal string) string {
 
 // A Change puts another text in the place of a copy.
 type Change struct {
-	Copy Copy
+	Copy Ref
 	Text string
 }
 
@@ -188,7 +188,7 @@ type Change struct {
 // [LeftOut]. A part that changes has no Raw.
 func Replace(p chat.Part, changes []Change) (chat.Part, error) {
 	if p.Kind != chat.Call {
-		text, err := splice(p.Text, changes)
+		text, err := spliceChanges(p.Text, changes)
 		p.Text, p.Raw = text, ""
 		return p, err
 	}
@@ -198,7 +198,7 @@ func Replace(p chat.Part, changes []Change) (chat.Part, error) {
 		if len(mine) == 0 {
 			return l.value
 		}
-		text, err := splice(l.value, mine)
+		text, err := spliceChanges(l.value, mine)
 		if failed == nil {
 			failed = err
 		}
@@ -246,7 +246,7 @@ func rewriteArgs(args string, rename bool, value func(leaf) string) string {
 			at = named - 1
 		}
 		b.WriteString(args[at:l.at])
-		b.WriteString(quote(text))
+		b.WriteString(quoteJSON(text))
 		at = l.end
 	}
 	return b.String() + args[at:]
@@ -265,8 +265,8 @@ func changesOf(changes []Change, l leaf) []Change {
 	return mine
 }
 
-// splice puts texts in the place of copies, which follow one another.
-func splice(text string, changes []Change) (string, error) {
+// spliceChanges puts texts in the place of copies, which follow one another.
+func spliceChanges(text string, changes []Change) (string, error) {
 	var b strings.Builder
 	at := 0
 	for _, c := range changes {
@@ -281,7 +281,7 @@ func splice(text string, changes []Change) (string, error) {
 	return b.String(), nil
 }
 
-func quote(s string) string {
+func quoteJSON(s string) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)

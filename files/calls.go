@@ -8,55 +8,55 @@ import (
 
 // The names that tools give their arguments.
 var (
-	pathKeys    = list("file_path path filePath absolute_path filename file file_name target_file notebook_path")
-	oldKeys     = list("old_string oldText oldString old_str old_text search old_source")
-	newKeys     = list("new_string newText newString new_str new_text replace replacement new_source insert_text insertText insert_line_text")
-	contentKeys = list("content file_text contents text code")
-	patchKeys   = list("diff patch input code_edit edit patch_text patchText")
-	commandKeys = list("command cmd script")
-	readTools   = list("read view cat open read_file readfile view_file str_replace_editor str_replace_based_edit_tool file_editor edit_file fs_read read_text_file get_file_contents")
+	pathKeys    = wordList("file_path path filePath absolute_path filename file file_name target_file notebook_path")
+	oldKeys     = wordList("old_string oldText oldString old_str old_text search old_source")
+	newKeys     = wordList("new_string newText newString new_str new_text replace replacement new_source insert_text insertText insert_line_text")
+	contentKeys = wordList("content file_text contents text code")
+	patchKeys   = wordList("diff patch input code_edit edit patch_text patchText")
+	commandKeys = wordList("command cmd script")
+	readTools   = wordList("read view cat open read_file readfile view_file str_replace_editor str_replace_based_edit_tool file_editor edit_file fs_read read_text_file get_file_contents")
 )
 
 // arguments notes the file texts in the arguments of a call.
-func (s *scan) arguments(part int, p chat.Part) {
-	all := leaves(p.Args)
+func (s *messageScan) arguments(part int, p chat.Part) {
+	all := stringLeaves(p.Args)
 	if all == nil {
-		s.names(p.Args)
+		s.addIdentifiers(p.Args)
 		return
 	}
-	path := pathIn(all)
+	path := pathOfLeaves(all)
 	for _, l := range all {
-		c := Copy{Part: part, Arg: l.key, leafAt: l.at, Path: path, End: len(l.value)}
+		c := Ref{Part: part, Arg: l.key, leafAt: l.at, Path: path, End: len(l.value)}
 		if !c.classify(l) {
-			s.names(l.value)
+			s.addIdentifiers(l.value)
 			continue
 		}
 		if blocks := searchReplace(l.value, c.Path); len(blocks) > 0 && c.holdsEdits(blocks[0], l.value) {
 			for _, r := range blocks {
-				s.addSides(Copy{Part: part, Arg: l.key, leafAt: l.at}, l.value, r)
+				s.addSides(Ref{Part: part, Arg: l.key, leafAt: l.at}, l.value, r)
 			}
 			continue
 		}
 		s.facts.Mentions = append(s.facts.Mentions, c.Path)
-		s.add(c, unixLines(l.value[c.Start:c.End]))
+		s.addFileCopy(c, unixLines(l.value[c.Start:c.End]))
 	}
 }
 
 // holdsEdits reports whether the blocks in a leaf, of which r is the first, are edits
 // of the file: a file that is written may hold such blocks, but does not begin
 // with one.
-func (c *Copy) holdsEdits(r replacement, value string) bool {
+func (c *Ref) holdsEdits(r replacement, value string) bool {
 	return c.Kind == Edit && !c.Old || c.Kind == Write && strings.TrimSpace(value[:r.all.start]) == ""
 }
 
 // classify fills in what a leaf is; it reports whether it is a copy.
-func (c *Copy) classify(l leaf) bool {
-	name := l.name()
+func (c *Ref) classify(l leaf) bool {
+	name := l.lastName()
 	switch {
-	case patched(l.value) != "" && (patchKeys[name] || commandKeys[name]):
-		c.Kind, c.Path = Edit, patched(l.value)
+	case patchedPath(l.value) != "" && (patchKeys[name] || commandKeys[name]):
+		c.Kind, c.Path = Edit, patchedPath(l.value)
 	case commandKeys[name]:
-		return c.heredoc(l.value)
+		return c.matchHeredoc(l.value)
 	case c.Path == "":
 		return false
 	case oldKeys[name]:
@@ -71,8 +71,8 @@ func (c *Copy) classify(l leaf) bool {
 	return true
 }
 
-// heredoc recognises cat > FILE <<'END'.
-func (c *Copy) heredoc(command string) bool {
+// matchHeredoc recognises cat > FILE <<'END'.
+func (c *Ref) matchHeredoc(command string) bool {
 	head, body, ok := strings.Cut(command, "\n")
 	if !ok || len(head) > 500 {
 		return false
@@ -84,9 +84,9 @@ func (c *Copy) heredoc(command string) bool {
 	word := strings.Trim(strings.TrimSpace(strings.TrimLeft(after, "-")), `'"`)
 	word, rest, _ := strings.Cut(word, " ")
 	word = strings.Trim(word, `'"`)
-	path := target(before)
+	path := redirectTarget(before)
 	if path == "" {
-		path = target(rest)
+		path = redirectTarget(rest)
 	}
 	end := strings.Index(body, "\n"+word)
 	if word == "" || path == "" || end < 0 {
@@ -98,8 +98,8 @@ func (c *Copy) heredoc(command string) bool {
 	return true
 }
 
-// target returns the file that a command writes to.
-func target(s string) string {
+// redirectTarget returns the file that a command writes to.
+func redirectTarget(s string) string {
 	if _, rest, ok := strings.Cut(s, ">"); ok {
 		s = strings.TrimPrefix(rest, ">")
 	} else if _, rest, ok := strings.Cut(s, "tee "); ok {
@@ -107,16 +107,16 @@ func target(s string) string {
 	} else {
 		return ""
 	}
-	w := fields(s)
+	w := splitCommand(s)
 	if len(w) == 0 || strings.ContainsAny(w[0], "$&") {
 		return ""
 	}
 	return w[0]
 }
 
-// patched returns the first path of a patch in the form of *** Begin Patch or
+// patchedPath returns the first path of a patch in the form of *** Begin Patch or
 // of a diff.
-func patched(text string) string {
+func patchedPath(text string) string {
 	head := text[:min(len(text), 2000)]
 	if !strings.Contains(head, "*** ") && !strings.Contains(head, "+++ ") {
 		return ""
@@ -131,10 +131,10 @@ func patched(text string) string {
 	return ""
 }
 
-// pathIn returns the path among the leaves of a call.
-func pathIn(all []leaf) string {
+// pathOfLeaves returns the path among the leaves of a call.
+func pathOfLeaves(all []leaf) string {
 	for _, l := range all {
-		if pathKeys[l.name()] && l.value != "" && len(l.value) < 1000 && !strings.Contains(l.value, "\n") {
+		if pathKeys[l.lastName()] && l.value != "" && len(l.value) < 1000 && !strings.Contains(l.value, "\n") {
 			return l.value
 		}
 	}
@@ -147,28 +147,28 @@ func shownByCall(call *chat.Part) (f shown, ok bool) {
 		return f, false
 	}
 	name := strings.ToLower(call.Name)
-	all := leaves(call.Args)
+	all := stringLeaves(call.Args)
 	for _, l := range all {
-		if commandKeys[l.name()] && l.value != "view" {
-			return shownBy(l.value)
+		if commandKeys[l.lastName()] && l.value != "view" {
+			return parseFileRead(l.value)
 		}
 	}
-	f.path = pathIn(all)
+	f.path = pathOfLeaves(all)
 	if f.path == "" || !readTools[name] && !strings.HasSuffix(name, "read") && !strings.HasSuffix(name, "read_file") {
 		return f, false
 	}
-	f.first, f.last = rangeIn(call.Args)
+	f.first, f.last = lineRangeOf(call.Args)
 	f.whole = f.first == 0
 	return f, true
 }
 
-// rangeIn returns the lines that the arguments of a read ask for, 0 and 0 for
+// lineRangeOf returns the lines that the arguments of a read ask for, 0 and 0 for
 // all.
-func rangeIn(args string) (first, last int) {
+func lineRangeOf(args string) (first, last int) {
 	offset, limit := numberOf(args, "offset", "start_line", "line_number", "startLine"), numberOf(args, "limit")
 	end := numberOf(args, "end_line", "endLine")
 	if i := strings.Index(args, `"view_range"`); i >= 0 {
-		first, last = numbers(args[i:])
+		first, last = firstTwoNumbers(args[i:])
 		if last < first { // -1 is the end
 			last = 0
 		}
@@ -189,15 +189,15 @@ func rangeIn(args string) (first, last int) {
 func numberOf(args string, keys ...string) int {
 	for _, k := range keys {
 		if i := strings.Index(args, `"`+k+`"`); i >= 0 {
-			n, _ := numbers(args[i+len(k)+2 : min(len(args), i+len(k)+40)])
+			n, _ := firstTwoNumbers(args[i+len(k)+2 : min(len(args), i+len(k)+40)])
 			return n
 		}
 	}
 	return 0
 }
 
-// numbers returns the first two numbers of s.
-func numbers(s string) (a, b int) {
+// firstTwoNumbers returns the first two numbers of s.
+func firstTwoNumbers(s string) (a, b int) {
 	s = s[:min(len(s), 80)]
 	at := 0
 	for _, n := range []*int{&a, &b} {
@@ -217,14 +217,14 @@ func numbers(s string) (a, b int) {
 
 // editedBy returns the paths that a call edits or writes.
 func editedBy(call *chat.Part) []string {
-	all := leaves(call.Args)
-	path := pathIn(all)
+	all := stringLeaves(call.Args)
+	path := pathOfLeaves(all)
 	var out []string
 	for _, l := range all {
-		c := Copy{Path: path}
+		c := Ref{Path: path}
 		if c.classify(l) {
 			out = append(out, c.Path)
 		}
 	}
-	return unique(out)
+	return uniqueStrings(out)
 }

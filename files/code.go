@@ -5,26 +5,26 @@ import "strings"
 // scanCode finds the declarations of a language that has comments, strings and
 // either braces or indentation. It goes once through text; code that is broken
 // or begins in the middle gives fewer declarations, never an error.
-func scanCode(text string, s *shape) {
-	c := codeScan{profile: s.lang, text: text, shape: s, pending: -1, lead: -1}
-	eachLine(text, c.lineAt)
+func scanCode(text string, s *fileOutline) {
+	c := codeScanner{profile: s.lang, text: text, shape: s, pending: -1, lead: -1}
+	eachLine(text, c.scanLine)
 	for range 3 {
 		if c.shutBy == "" {
 			break
 		}
-		c.resume()
+		c.resumeAfterLine()
 	}
 	for _, f := range c.frames {
-		c.end(f.decl, len(text))
+		c.endDeclaration(f.decl, len(text))
 	}
-	c.end(c.pending, len(text))
+	c.endDeclaration(c.pending, len(text))
 }
 
-// resume goes on behind the line in which something began that never ended.
-func (c *codeScan) resume() {
+// resumeAfterLine goes on behind the line in which something began that never ended.
+func (c *codeScanner) resumeAfterLine() {
 	at := c.openAt
-	*c = codeScan{profile: c.profile, text: c.text, shape: c.shape, pending: -1, lead: -1, line: c.openLine}
-	eachLine(c.text[at:], func(start, end int) { c.lineAt(at+start, at+end) })
+	*c = codeScanner{profile: c.profile, text: c.text, shape: c.shape, pending: -1, lead: -1, line: c.openLine}
+	eachLine(c.text[at:], func(start, end int) { c.scanLine(at+start, at+end) })
 }
 
 // A frame is a block of code that the scan is inside of.
@@ -38,15 +38,15 @@ type frame struct {
 
 // interfaces declare what others fill in; frames only hold others' declarations.
 var (
-	interfaces = list("interface trait protocol @interface")
-	frames     = list("namespace module impl extension")
+	interfaces = wordList("interface trait protocol @interface")
+	frames     = wordList("namespace module impl extension")
 )
 
-// A codeScan is the state between two lines.
-type codeScan struct {
+// A codeScanner is the state between two lines.
+type codeScanner struct {
 	*profile
 	text     string
-	shape    *shape
+	shape    *fileOutline
 	line     int32
 	shutBy   string // what ends the comment or string that the line begins in; empty in code
 	openAt   int    // end of the line in which that began
@@ -62,25 +62,25 @@ type codeScan struct {
 	last     int // end of the last line that is not blank
 }
 
-func (c *codeScan) lineAt(start, end int) {
+func (c *codeScanner) scanLine(start, end int) {
 	c.line++
 	line := c.text[start:end]
 	code := strings.TrimLeft(line, " \t")
-	if isBlank(code) {
+	if isBlankLine(code) {
 		c.lead = -1
 		return
 	}
 	at := end - start - len(code)
 	began := c.shutBy
 	if c.shutBy == "" {
-		if c.comment(code, start, end) {
-			c.skip(line, at, end)
+		if c.isLeadingComment(code, start, end) {
+			c.skipTokens(line, at, end)
 			c.openAt, c.openLine = end, c.line
 			return
 		}
-		c.begin(line, code, start, end, at)
+		c.beginDeclaration(line, code, start, end, at)
 	}
-	c.skip(line, 0, end)
+	c.skipTokens(line, 0, end)
 	if began == "" && c.shutBy != "" {
 		c.openAt, c.openLine = end, c.line
 	}
@@ -90,42 +90,42 @@ func (c *codeScan) lineAt(start, end int) {
 	}
 }
 
-// comment reports whether a line is a comment or an attribute, which belongs
+// isLeadingComment reports whether a line is a comment or an attribute, which belongs
 // to the declaration below it.
-func (c *codeScan) comment(code string, start, end int) bool {
+func (c *codeScanner) isLeadingComment(code string, start, end int) bool {
 	for _, mark := range c.profile.line {
 		if strings.HasPrefix(code, mark) {
 			c.describe(strings.TrimLeft(code, mark+"! "), end)
-			c.leads(start)
+			c.extendLead(start)
 			return true
 		}
 	}
 	if c.open != "" && strings.HasPrefix(code, c.open) || code[0] == '@' && !strings.Contains(code, "class ") && !strings.HasPrefix(code, "@interface") ||
 		strings.HasPrefix(code, "#[") || code[0] == '[' && c.name == "c#" {
 		c.describe(strings.TrimLeft(code, c.open+"*! \n"), end)
-		c.leads(start)
+		c.extendLead(start)
 		return true
 	}
 	return false
 }
 
-func (c *codeScan) leads(start int) {
+func (c *codeScanner) extendLead(start int) {
 	if c.lead < 0 {
 		c.lead = start
 	}
 }
 
 // describe takes the first comment of a file as its documentation.
-func (c *codeScan) describe(comment string, end int) {
+func (c *codeScanner) describe(comment string, end int) {
 	if c.shape.doc.end == 0 && len(c.shape.decls) == 0 && len(strings.TrimSpace(comment)) > 12 && !strings.HasPrefix(comment, "/usr/bin") {
 		c.shape.doc = span{int32(end - len(comment)), int32(end)}
 	}
 }
 
-// begin looks at a line that begins in code.
-func (c *codeScan) begin(line, code string, start, end, indent int) {
+// beginDeclaration looks at a line that begins in code.
+func (c *codeScanner) beginDeclaration(line, code string, start, end, indent int) {
 	if c.indent && c.parens == 0 {
-		c.dedent(code, indent)
+		c.closeOuterBlocks(code, indent)
 	}
 	if indent == 0 && c.parens > 0 && c.opensAtMargin(code) {
 		c.parens, c.frames, c.bodies, c.pending = 0, nil, 0, -1 // something was misread above
@@ -148,29 +148,29 @@ func (c *codeScan) begin(line, code string, start, end, indent int) {
 	if !ok {
 		return
 	}
-	c.end(c.pending, c.last)
-	c.pending = c.add(d, start, end, indent)
+	c.endDeclaration(c.pending, c.last)
+	c.pending = c.addDeclaration(d, start, end, indent)
 	c.holds, c.kept = holds, c.shape.decls[c.pending].exported
 	c.facing = interfaces[d.word]
 	if c.indent {
-		c.push(c.pending, indent)
+		c.pushBlock(c.pending, indent)
 		c.pending = -1
 	}
 }
 
 // opensAtMargin reports whether a line begins with a word that declares.
-func (c *codeScan) opensAtMargin(code string) bool {
+func (c *codeScanner) opensAtMargin(code string) bool {
 	w, _ := nextWord(code)
 	return c.declares[w] || c.contains[w]
 }
 
-func (c *codeScan) imported(start, end int) {
+func (c *codeScanner) imported(start, end int) {
 	if len(c.shape.imports) < markMax {
 		c.shape.imports = append(c.shape.imports, span{int32(start), int32(end)})
 	}
 }
 
-func (c *codeScan) add(d sign, start, end, indent int) int {
+func (c *codeScanner) addDeclaration(d declaration, start, end, indent int) int {
 	if n := len(c.frames); n > 0 {
 		d.inside, d.kept, d.open = true, c.frames[n-1].exported, c.frames[n-1].open
 	}
@@ -180,14 +180,14 @@ func (c *codeScan) add(d sign, start, end, indent int) int {
 	}
 	c.shape.decls = append(c.shape.decls, decl{
 		span: span{int32(start), int32(end)}, sig: int32(c.signature(start, end)), lead: int32(lead), line: c.line,
-		name: symbol(d.name), depth: uint8(min(len(c.frames), 9)), exported: c.exported(d) || frames[d.word] || d.open && d.kept,
+		name: symbolHash(d.name), depth: uint8(min(len(c.frames), 9)), exported: c.exported(d) || frames[d.word] || d.open && d.kept,
 	})
 	return len(c.shape.decls) - 1
 }
 
 // signature returns where the signature that begins at start ends: with its
 // line, or up to 4 lines later where its parentheses are still open.
-func (c *codeScan) signature(start, end int) int {
+func (c *codeScanner) signature(start, end int) int {
 	open := 0
 	for n := 0; n < 5 && start < len(c.text); n++ {
 		stop := len(c.text)
@@ -204,21 +204,21 @@ func (c *codeScan) signature(start, end int) int {
 	return end
 }
 
-// symbol returns the hash of a name that can be quoted as a symbol, or 0.
-func symbol(name string) uint32 {
+// symbolHash returns the hash of a name that can be quoted as a symbol, or 0.
+func symbolHash(name string) uint32 {
 	if len(name) < 5 {
 		return 0
 	}
 	return hashIdent(name)
 }
 
-func (c *codeScan) end(decl, at int) {
+func (c *codeScanner) endDeclaration(decl, at int) {
 	if decl >= 0 && int32(at) > c.shape.decls[decl].end {
 		c.shape.decls[decl].end = int32(at)
 	}
 }
 
-func (c *codeScan) push(decl, indent int) {
+func (c *codeScanner) pushBlock(decl, indent int) {
 	f := frame{decl: decl, indent: indent}
 	if decl >= 0 {
 		f.container, f.exported, f.open = c.holds, c.kept, c.facing
@@ -229,25 +229,25 @@ func (c *codeScan) push(decl, indent int) {
 	c.frames = append(c.frames, f)
 }
 
-func (c *codeScan) pop(at int) {
+func (c *codeScanner) popBlocks(at int) {
 	n := len(c.frames) - 1
 	if n < 0 {
 		return
 	}
-	c.end(c.frames[n].decl, at)
+	c.endDeclaration(c.frames[n].decl, at)
 	if !c.frames[n].container {
 		c.bodies--
 	}
 	c.frames = c.frames[:n]
 }
 
-// dedent ends the blocks that a line stands outside of.
-func (c *codeScan) dedent(code string, indent int) {
+// closeOuterBlocks ends the blocks that a line stands outside of.
+func (c *codeScanner) closeOuterBlocks(code string, indent int) {
 	for n := len(c.frames) - 1; n >= 0 && c.frames[n].indent >= indent; n-- {
 		at := c.last
 		if c.frames[n].indent == indent && strings.HasPrefix(code, "end") {
 			at += indent + len(code)
 		}
-		c.pop(at)
+		c.popBlocks(at)
 	}
 }

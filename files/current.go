@@ -11,7 +11,7 @@ const maxEdits = 24
 
 // A Current is a copy as it would read now.
 type Current struct {
-	Copy   Copy
+	Copy   Ref
 	Text   string   // without wrappers
 	Edited []string // texts that edits put in
 	Note   string   // what the reader must know: that it was changed since; empty where it was not
@@ -19,9 +19,9 @@ type Current struct {
 
 // Current returns copy c of message i with the edits made since, where they are
 // known; where one is not, Note says that the file has changed.
-func (x *Index) Current(i int, c Copy) Current {
+func (x *Index) Current(i int, c Ref) Current {
 	now := Current{Copy: c, Text: c.Text(x.t[i])}
-	edits := x.editsOf(c.Path)
+	edits := x.newestEdits(c.Path)
 	changed, missed := false, c.Kind != Edit && x.ChangedSince(i, c) >= 0 && len(edits) == 0
 	for _, e := range edits {
 		if e.put != "" {
@@ -30,14 +30,14 @@ func (x *Index) Current(i int, c Copy) Current {
 		if e.message <= i || c.Old {
 			continue
 		}
-		if text, ok := e.apply(now.Text); ok {
+		if text, ok := e.applyEdit(now.Text); ok {
 			now.Text, changed = text, true
 		} else if c.Kind != Edit && (c.Whole || e.took == "") {
 			missed = true
 		}
 	}
 	if changed {
-		now.Copy.shape = shapeOf(c.Path, now.Text)
+		now.Copy.shape = outlineOf(c.Path, now.Text)
 		now.Copy.Size = len(now.Text)
 	}
 	switch {
@@ -49,15 +49,15 @@ func (x *Index) Current(i int, c Copy) Current {
 	return now
 }
 
-// A swap is what an edit took away and what it put in.
-type swap struct {
+// A textSwap is what an edit took away and what it put in.
+type textSwap struct {
 	message   int
 	took, put string
 	lines     bool // both are whole lines, without the end of the last
 }
 
-// apply returns text with the edit made, and whether it could be made.
-func (e swap) apply(text string) (string, bool) {
+// applyEdit returns text with the edit made, and whether it could be made.
+func (e textSwap) applyEdit(text string) (string, bool) {
 	if e.took == "" {
 		return text, false
 	}
@@ -79,20 +79,20 @@ func (e swap) apply(text string) (string, bool) {
 	}
 }
 
-// editsOf returns the newest edits of the file of path, oldest first. A write
+// newestEdits returns the newest edits of the file of path, oldest first. A write
 // of the whole file takes nothing away.
-func (x *Index) editsOf(path string) []swap {
-	id, ok := x.names.of(path)
+func (x *Index) newestEdits(path string) []textSwap {
+	id, ok := x.names.fileOfPath(path)
 	if !ok {
 		return nil
 	}
 	if known, ok := x.swaps[id]; ok {
 		return known
 	}
-	var out []swap
+	var out []textSwap
 	spots := x.files[id]
 	for _, s := range spots[max(0, len(spots)-4*maxEdits):] {
-		c := x.at(s)
+		c := x.copyAtSpot(s)
 		isCall := x.t[s.message].Parts[c.Part].Kind == chat.Call
 		if !isCall && !c.marked || c.Kind != Edit && c.Kind != Write {
 			continue
@@ -103,21 +103,21 @@ func (x *Index) editsOf(path string) []swap {
 		}
 		switch n := len(out); {
 		case c.marked && (c.Old || n == 0 || out[n-1].message != s.message || out[n-1].put != ""):
-			e := swap{message: s.message, took: text, lines: true}
+			e := textSwap{message: s.message, took: text, lines: true}
 			if !c.Old {
 				e.took, e.put = "", text
 			}
 			out = append(out, e)
 		case c.Kind == Write:
-			out = append(out, swap{message: s.message})
+			out = append(out, textSwap{message: s.message})
 		case n > 0 && out[n-1].message == s.message && !c.Old && out[n-1].put == "":
 			out[n-1].put = text
 		case n > 0 && out[n-1].message == s.message && c.Old && out[n-1].took == "":
 			out[n-1].took = text
 		case c.Old:
-			out = append(out, swap{message: s.message, took: text})
+			out = append(out, textSwap{message: s.message, took: text})
 		default:
-			out = append(out, swap{message: s.message, put: text})
+			out = append(out, textSwap{message: s.message, put: text})
 		}
 	}
 	out = out[max(0, len(out)-maxEdits):]

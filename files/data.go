@@ -2,25 +2,25 @@ package files
 
 import "strings"
 
-func scanPlain(string, *shape) {}
+func scanPlain(string, *fileOutline) {}
 
-// A lineScan adds declarations line by line; each ends where the next of its
+// A lineScanner adds declarations line by line; each ends where the next of its
 // depth or above begins.
-type lineScan struct {
-	s    *shape
+type lineScanner struct {
+	s    *fileOutline
 	open []int
 	line int32
 }
 
-func (l *lineScan) add(start, end int, depth int, name string) {
-	l.close(start, depth)
+func (l *lineScanner) addSection(start, end int, depth int, name string) {
+	l.closeSections(start, depth)
 	l.open = append(l.open, len(l.s.decls))
 	l.s.decls = append(l.s.decls, decl{span: span{int32(start), int32(end)}, sig: int32(end), lead: int32(start), line: l.line,
-		name: symbol(name), depth: uint8(depth), exported: true})
+		name: symbolHash(name), depth: uint8(depth), exported: true})
 }
 
-// close ends the declarations of depth and below.
-func (l *lineScan) close(at, depth int) {
+// closeSections ends the declarations of depth and below.
+func (l *lineScanner) closeSections(at, depth int) {
 	for n := len(l.open) - 1; n >= 0 && int(l.s.decls[l.open[n]].depth) >= depth; n-- {
 		d := &l.s.decls[l.open[n]]
 		d.end = max(d.end, int32(at))
@@ -28,21 +28,21 @@ func (l *lineScan) close(at, depth int) {
 	}
 }
 
-// each goes through the lines of text and ends what is open behind them.
-func (l *lineScan) each(text string, yield func(line string, start, end int)) {
+// eachLine goes through the lines of text and ends what is open behind them.
+func (l *lineScanner) eachLine(text string, yield func(line string, start, end int)) {
 	eachLine(text, func(start, end int) {
 		l.line++
 		yield(text[start:end], start, end)
 	})
-	l.close(len(text), 0)
+	l.closeSections(len(text), 0)
 }
 
-func scanMarkdown(text string, s *shape) {
-	l := lineScan{s: s}
+func scanMarkdown(text string, s *fileOutline) {
+	l := lineScanner{s: s}
 	fence := ""
-	l.each(text, func(line string, start, end int) {
+	l.eachLine(text, func(line string, start, end int) {
 		trimmed := strings.TrimSpace(line)
-		if f := fenceOf(trimmed); f != "" && (fence == "" || strings.HasPrefix(f, fence)) {
+		if f := fenceMarker(trimmed); f != "" && (fence == "" || strings.HasPrefix(f, fence)) {
 			if fence == "" {
 				fence = f
 			} else {
@@ -54,16 +54,16 @@ func scanMarkdown(text string, s *shape) {
 			return
 		}
 		if n := len(line) - len(strings.TrimLeft(line, "#")); n > 0 && n <= 6 && len(line) > n && line[n] == ' ' {
-			l.add(start, end, n-1, "")
+			l.addSection(start, end, n-1, "")
 		} else if s.doc.end == 0 && trimmed != "" && trimmed[0] != '<' && trimmed[0] != '[' && trimmed[0] != '-' {
 			s.doc = span{int32(start), int32(end)}
 		}
 	})
 }
 
-// fenceOf returns the run of backticks or tildes that line begins with, if it
+// fenceMarker returns the run of backticks or tildes that line begins with, if it
 // opens or closes a fenced block.
-func fenceOf(line string) string {
+func fenceMarker(line string) string {
 	for _, c := range []string{"`", "~"} {
 		if n := len(line) - len(strings.TrimLeft(line, c)); n >= 3 {
 			return line[:n]
@@ -72,12 +72,12 @@ func fenceOf(line string) string {
 	return ""
 }
 
-func scanYAML(text string, s *shape) {
-	l := lineScan{s: s}
-	l.each(text, func(line string, start, end int) {
+func scanYAML(text string, s *fileOutline) {
+	l := lineScanner{s: s}
+	l.eachLine(text, func(line string, start, end int) {
 		code := strings.TrimLeft(line, " ")
 		indent := len(line) - len(code)
-		if indent > 4 || isBlank(code) {
+		if indent > 4 || isBlankLine(code) {
 			return
 		}
 		if code[0] == '#' {
@@ -88,15 +88,15 @@ func scanYAML(text string, s *shape) {
 		}
 		code = strings.TrimPrefix(code, "- ")
 		if i := strings.IndexByte(code, ':'); i > 0 && i < 80 && (i+1 >= len(code) || strings.IndexByte(" \r\n", code[i+1]) >= 0) {
-			l.add(start, end, indent/2, strings.Trim(code[:i], `"'`))
+			l.addSection(start, end, indent/2, strings.Trim(code[:i], `"'`))
 		}
 	})
 }
 
-func scanTOML(text string, s *shape) {
-	l := lineScan{s: s}
+func scanTOML(text string, s *fileOutline) {
+	l := lineScanner{s: s}
 	depth := 0
-	l.each(text, func(line string, start, end int) {
+	l.eachLine(text, func(line string, start, end int) {
 		code := strings.TrimSpace(line)
 		switch i := strings.IndexByte(code, '='); {
 		case code == "" || line[0] == ' ' || line[0] == '\t':
@@ -105,22 +105,22 @@ func scanTOML(text string, s *shape) {
 				s.doc = span{int32(start), int32(end)}
 			}
 		case code[0] == '[' && strings.HasSuffix(code, "]"):
-			l.add(start, end, 0, strings.Trim(code, "[]"))
+			l.addSection(start, end, 0, strings.Trim(code, "[]"))
 			depth = 1
 		case i > 0:
-			l.add(start, end, depth, strings.TrimSpace(code[:i]))
+			l.addSection(start, end, depth, strings.TrimSpace(code[:i]))
 		}
 	})
 }
 
-func scanCSS(text string, s *shape) {
-	l := lineScan{s: s}
+func scanStylesheet(text string, s *fileOutline) {
+	l := lineScanner{s: s}
 	depth, comment := 0, false
-	l.each(text, func(line string, start, end int) {
+	l.eachLine(text, func(line string, start, end int) {
 		code := strings.TrimSpace(line)
 		if !comment && code != "" && depth <= 1 && (strings.HasSuffix(code, "{") || strings.HasSuffix(code, ",") && depth == 0 ||
 			strings.HasPrefix(code, "--") || strings.HasPrefix(code, "$") || strings.HasPrefix(code, "@")) {
-			l.add(start, end, depth, code)
+			l.addSection(start, end, depth, code)
 		}
 		for i := 0; i < len(line); i++ {
 			switch {
@@ -139,30 +139,30 @@ func scanCSS(text string, s *shape) {
 }
 
 // htmlTags are the tags that say how a page is built.
-var htmlTags = list("title h1 h2 h3 h4 h5 h6 head body header main nav section article aside footer form table script style template dialog")
+var htmlTags = wordList("title h1 h2 h3 h4 h5 h6 head body header main nav section article aside footer form table script style template dialog")
 
-func scanHTML(text string, s *shape) {
-	l := lineScan{s: s}
-	l.each(text, func(line string, start, end int) {
+func scanHTML(text string, s *fileOutline) {
+	l := lineScanner{s: s}
+	l.eachLine(text, func(line string, start, end int) {
 		code := strings.TrimLeft(line, " \t")
 		if len(code) < 3 || code[0] != '<' {
 			return
 		}
 		tag, _ := nextWord(code[1:])
 		if htmlTags[strings.ToLower(tag)] || strings.Contains(code, ` id="`) {
-			l.add(start, end, min((len(line)-len(code))/2, 9), "")
+			l.addSection(start, end, min((len(line)-len(code))/2, 9), "")
 		}
 	})
 }
 
-func scanJSON(text string, s *shape) {
-	l := lineScan{s: s}
+func scanJSON(text string, s *fileOutline) {
+	l := lineScanner{s: s}
 	depth := 0
-	l.each(text, func(line string, start, end int) {
+	l.eachLine(text, func(line string, start, end int) {
 		code := strings.TrimLeft(line, " \t")
 		if depth <= 2 && depth > 0 && strings.HasPrefix(code, `"`) {
 			if k := stringEnd(code, 0); k < len(code) && strings.HasPrefix(strings.TrimLeft(code[k:], " "), ":") {
-				l.add(start, end, depth-1, code[1:k-1])
+				l.addSection(start, end, depth-1, code[1:k-1])
 			}
 		}
 		for i := 0; i < len(line); i++ {
@@ -179,12 +179,12 @@ func scanJSON(text string, s *shape) {
 }
 
 // sqlWords begin the statements of a schema.
-var sqlWords = list("CREATE ALTER DROP INSERT GRANT COMMENT")
+var sqlWords = wordList("CREATE ALTER DROP INSERT GRANT COMMENT")
 
-func scanSQL(text string, s *shape) {
-	l := lineScan{s: s}
+func scanStatements(text string, s *fileOutline) {
+	l := lineScanner{s: s}
 	inside := false // of a string or a body between dollar signs
-	l.each(text, func(line string, start, end int) {
+	l.eachLine(text, func(line string, start, end int) {
 		code := strings.TrimLeft(line, " \t")
 		if !inside && strings.HasPrefix(code, "--") {
 			if s.doc.end == 0 && len(s.decls) == 0 {
@@ -194,7 +194,7 @@ func scanSQL(text string, s *shape) {
 		}
 		w, after := nextWord(code)
 		if !inside && len(code) == len(line) && sqlWords[strings.ToUpper(w)] {
-			l.add(start, end, 0, sqlName(after))
+			l.addSection(start, end, 0, statementName(after))
 		}
 		if strings.Count(line, "$$")%2 == 1 {
 			inside = !inside
@@ -202,8 +202,8 @@ func scanSQL(text string, s *shape) {
 	})
 }
 
-// sqlName returns the name in what follows the verb of a statement.
-func sqlName(after string) string {
+// statementName returns the name in what follows the verb of a statement.
+func statementName(after string) string {
 	for range 8 {
 		w, rest := nextWord(after)
 		switch strings.ToUpper(w) {

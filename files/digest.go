@@ -28,38 +28,38 @@ type DigestOptions struct {
 // The empty string means that not even the head has room.
 func Digest(text string, o DigestOptions) string {
 	text = trimReminders(unixLines(text))
-	return Copy{Kind: Output, Size: len(text), shape: shapeOfOutput(text)}.Digest(text, o)
+	return Ref{Kind: Output, Size: len(text), shape: shapeOfOutput(text)}.Digest(text, o)
 }
 
 // Digest is the function of that name, for a copy whose text without wrappers
 // is text.
-func (c Copy) Digest(text string, o DigestOptions) string {
+func (c Ref) Digest(text string, o DigestOptions) string {
 	if len(text) > textMax {
 		text = text[:textMax]
 	}
 	s := c.shape
-	if s == nil || int(s.end()) > len(text) {
+	if s == nil || int(s.endOffset()) > len(text) {
 		s = shapeOfOutput(text)
 	}
 	near := o.Near
 	if near == nil && len(o.Focus) > 0 {
 		near = NewFocus(o.Focus)
 	}
-	d := digest{DigestOptions: o, output: readOutput(text)}
-	d.rank(s, near)
-	return fill(o.Max, o.Count, func(size int) string { return valid(d.write(size)) })
+	d := textDigest{DigestOptions: o, output: readOutput(text)}
+	d.rankLines(s, near)
+	return fillToTokens(o.Max, o.Count, func(size int) string { return cleanUTF8(d.writeDigest(size)) })
 }
 
 // mostErrors is how many lines with an error go before names.
 const mostErrors = 12
 
-// rank puts the lines in order, most wanted first, each once: what went wrong,
+// rankLines puts the lines in order, most wanted first, each once: what went wrong,
 // and where the text begins, go before the ledger.
-func (d *digest) rank(s *shape, near *Focus) {
+func (d *textDigest) rankLines(s *fileOutline, near *Focus) {
 	taken := make(map[int32]bool)
 	add := func(more ...span) {
 		for _, l := range more {
-			if !taken[l.start] && !isBlank(l.of(d.text)) {
+			if !taken[l.start] && !isBlankLine(l.textOfSpan(d.text)) {
 				taken[l.start] = true
 				d.wanted = append(d.wanted, l)
 			}
@@ -80,26 +80,26 @@ func (d *digest) rank(s *shape, near *Focus) {
 			taken[l.start] = true
 		}
 	}
-	head, errors := firstLines(d.text, 2), d.errors()
+	head, errors := firstLines(d.text, 2), d.errorLines()
 	add(errors[:min(mostErrors, len(errors))]...)
 	add(head[:min(1, len(head))]...)
 	d.first = len(d.wanted)
 	add(lastLines(d.text, 3)...)
 	add(head...)
-	rare := d.rare()
+	rare := d.rareLines()
 	add(rare[:min(mostRare, len(rare))]...)
 	add(focusLines(d.text, s, near)...)
-	add(d.ends(func(l outputLine) bool { return l.kind == logline.Trouble })...)
+	add(d.formEndpoints(func(l outputLine) bool { return l.kind == logline.Trouble })...)
 	add(errors...)
 	add(rare...)
-	add(d.ends(d.common)...)
-	add(d.news(firstLines(d.text, mostHead))...)
+	add(d.formEndpoints(d.isCommonForm)...)
+	add(d.uncommonLines(firstLines(d.text, mostHead))...)
 }
 
-// news returns those of lines that are not like many others.
-func (d *digest) news(lines []span) (out []span) {
+// uncommonLines returns those of lines that are not like many others.
+func (d *textDigest) uncommonLines(lines []span) (out []span) {
 	for _, l := range lines {
-		if form, lead := formOf(l.of(d.text)); !d.common(outputLine{form: form, lead: lead}) {
+		if form, lead := lineFormHash(l.textOfSpan(d.text)); !d.isCommonForm(outputLine{form: form, lead: lead}) {
 			out = append(out, l)
 		}
 	}
@@ -113,13 +113,13 @@ const mostHead = 30
 const mostRare = 6
 
 // focusLines returns the lines that speak most of the focus, the best first.
-func focusLines(text string, s *shape, near *Focus) []span {
+func focusLines(text string, s *fileOutline, near *Focus) []span {
 	if near == nil {
 		return nil
 	}
 	score := make(map[int32]float32)
 	for _, w := range s.words {
-		if n := near.of(w.hash); n > 0 {
+		if n := near.weightOf(w.hash); n > 0 {
 			score[int32(strings.LastIndexByte(text[max(0, int(w.at)-500):w.at], '\n')+1+max(0, int(w.at)-500))] += min(n, 3)
 		}
 	}
@@ -166,8 +166,8 @@ func lastLines(text string, n int) []span {
 // lineSize is how many bytes of a line a digest shows.
 const lineSize = 240
 
-// A digest is one in the making.
-type digest struct {
+// A textDigest is one in the making.
+type textDigest struct {
 	DigestOptions
 	*output
 	failures []span // lines of failed tests
@@ -175,22 +175,22 @@ type digest struct {
 	first    int    // so many of them go before the ledger
 }
 
-// write returns the digest in about size bytes.
-func (d *digest) write(size int) string {
-	head := fmt.Sprintf("[digest of %s; recall %s]\n", counted(len(d.lines)), d.Recall)
-	p := page{left: float64(size - len(head))}
+// writeDigest returns the digest in about size bytes.
+func (d *textDigest) writeDigest(size int) string {
+	head := fmt.Sprintf("[digest of %s; recall %s]\n", countedLines(len(d.lines)), d.Recall)
+	p := byteBudget{left: float64(size - len(head))}
 	taken, names := d.writeTests(&p)
 	head += names
-	taken = append(taken, p.pick(d.wanted[:d.first])...)
-	lost := unshown(d.Ledger, names+d.joined(taken))
+	taken = append(taken, p.pickLines(d.wanted[:d.first])...)
+	lost := unshownIdentifiers(d.Ledger, names+d.joinLines(taken))
 	room := max(0, min(ledgerSize(lost), int(p.left*ledgerShare)))
 	p.left -= float64(room)
-	taken = append(taken, p.pick(d.wanted[d.first:])...)
-	body := head + d.joined(taken)
+	taken = append(taken, p.pickLines(d.wanted[d.first:])...)
+	body := head + d.joinLines(taken)
 	return body + ledgerLine(d.Ledger, body, room+int(max(p.left, 0)))
 }
 
-func counted(lines int) string {
+func countedLines(lines int) string {
 	if lines == 1 {
 		return "1 line"
 	}
@@ -202,7 +202,7 @@ const testShare = 0.75
 
 // writeTests returns the lines of the failed tests where all have room, else one
 // line with their names, as many as have room, and a count of the rest.
-func (d *digest) writeTests(p *page) (lines []span, names string) {
+func (d *textDigest) writeTests(p *byteBudget) (lines []span, names string) {
 	const least = 60 // bytes, for one name and a count
 	size := 0
 	for _, l := range d.failures {
@@ -229,12 +229,12 @@ const shortestTest = 24
 func testNames(tests []failedTest, size int) string {
 	all := make([]string, len(tests))
 	for i, t := range tests {
-		all[i] = oneLine(t.name, 200)
+		all[i] = clipToOneLine(t.name, 200)
 	}
 	prefix := sharedPrefix(all)
 	head := fmt.Sprintf("%d failed tests", len(all))
 	if len(prefix) > 0 {
-		head += " of " + clip(prefix, 80)
+		head += " of " + clipBytes(prefix, 80)
 	}
 	head += ": "
 	const more = len(", and 1000 more\n")
@@ -283,33 +283,33 @@ const ledgerShare = 0.5
 // gap stands where lines are left out.
 const gap = "…\n"
 
-// pick returns the lines that have room, each with the gap before it.
-func (p *page) pick(lines []span) []span {
+// pickLines returns the lines that have room, each with the gap before it.
+func (p *byteBudget) pickLines(lines []span) []span {
 	var taken []span
 	for _, l := range lines {
 		size := min(lineSize, int(l.end-l.start))
 		if l.start > 0 {
 			size += len(gap)
 		}
-		if p.takes(size) {
+		if p.takeBytes(size) {
 			taken = append(taken, l)
 		}
 	}
 	return taken
 }
 
-// joined returns lines in the order of the text, with a sign where some are left
+// joinLines returns lines in the order of the text, with a sign where some are left
 // out: how many of them are like the line before.
-func (d *digest) joined(lines []span) string {
+func (d *textDigest) joinLines(lines []span) string {
 	slices.SortFunc(lines, func(a, b span) int { return cmp.Compare(a.start, b.start) })
 	var b strings.Builder
 	next := 0 // index in d.lines
 	for _, l := range lines {
 		at, _ := slices.BinarySearchFunc(d.lines, l.start, func(o outputLine, start int32) int { return cmp.Compare(o.start, start) })
 		if at > next {
-			b.WriteString(d.gap(next, at))
+			b.WriteString(d.gapMarker(next, at))
 		}
-		b.WriteString(clip(strings.TrimRight(l.of(d.text), "\r\n"), lineSize) + "\n")
+		b.WriteString(clipBytes(strings.TrimRight(l.textOfSpan(d.text), "\r\n"), lineSize) + "\n")
 		next = at + 1
 	}
 	return b.String()
@@ -318,10 +318,10 @@ func (d *digest) joined(lines []span) string {
 // leastAlike is from how many lines on it is said that they are alike.
 const leastAlike = 3
 
-// gap is what stands for lines from to, exclusive.
-func (d *digest) gap(from, to int) string {
+// gapMarker is what stands for lines from to, exclusive.
+func (d *textDigest) gapMarker(from, to int) string {
 	if from > 0 && !d.Prose {
-		if n := d.alike(from-1, from, to); n >= leastAlike {
+		if n := d.countAlike(from-1, from, to); n >= leastAlike {
 			return fmt.Sprintf("… %d more like it\n", n)
 		}
 	}

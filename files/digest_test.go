@@ -28,9 +28,9 @@ func TestDigestKeepsTheNameThatStandsNowhereElse(t *testing.T) {
 		chat.NewResult("b", statuses(18, "0c5de1aa")),
 		chat.NewText(chat.Assistant, "0c5de1aa is the one that I look for"),
 	}
-	facts := make([]Facts, len(messages))
+	facts := make([]Scan, len(messages))
 	for i, m := range messages {
-		facts[i] = Scan(m, nil)
+		facts[i] = ScanMessage(m, nil)
 	}
 	known := NewIndex(messages, facts).Known(func(message, _ int) bool { return message < 2 })
 	for i, want := range []string{"b450b717", ""} {
@@ -74,7 +74,7 @@ func TestLedgerLineIsAsLongAsItMayBe(t *testing.T) {
 		if got := ledgerLine(ledger, test.body, test.size); got != test.want {
 			t.Errorf("%s in %d: %q, want %q", test.ledger, test.size, got, test.want)
 		}
-		if got := ledgerSize(unshown(ledger, test.body)); len(test.want) > 0 && got < len(test.want) {
+		if got := ledgerSize(unshownIdentifiers(ledger, test.body)); len(test.want) > 0 && got < len(test.want) {
 			t.Errorf("%s has %d bytes", test.ledger, got)
 		}
 	}

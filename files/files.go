@@ -9,57 +9,57 @@ package files
 
 import "github.com/tiercompact/tiercompact/chat"
 
-// A CopyKind says how a text came to stand in a message.
-type CopyKind uint8
+// A RefKind says how a text came to stand in a message.
+type RefKind uint8
 
 // The kinds of copy.
 const (
-	Read     CopyKind = iota + 1 // the result of a read, cat, sed -n, Get-Content …
-	Write                        // the content argument of a write call
-	Edit                         // an old, new or patch argument of an edit call, a side of a SEARCH/REPLACE block, or what the edit answered
-	Block                        // a fenced block with a path, or <file path=…>, inside a text
-	Attached                     // the message of an AddFile
-	Output                       // a tool output that is no file
+	Read     RefKind = iota + 1 // the result of a read, cat, sed -n, Get-Content …
+	Write                       // the content argument of a write call
+	Edit                        // an old, new or patch argument of an edit call, a side of a SEARCH/REPLACE block, or what the edit answered
+	Block                       // a fenced block with a path, or <file path=…>, inside a text
+	Attached                    // the message of an AddFile
+	Output                      // a tool output that is no file
 )
 
-// A Copy is a place where (part of) a file's text, or a tool output that is no
+// A Ref is a place where (part of) a file's text, or a tool output that is no
 // file, stands.
-type Copy struct {
-	Part  int      // index of the part
-	Arg   string   // of a call: the dotted key of the string leaf, as in "content" and "edits.0.oldText"; else empty
-	Kind  CopyKind // how it came there
-	Path  string   // as the message names it; empty for an Output
-	First int      // first line that it covers, 1-based; 0 where that is not known
-	Last  int      // last line that it covers; 0 where that is not known
-	Whole bool     // it is the whole file
-	Old   bool     // of an Edit: the text that the edit took away
-	Start int      // where the copy begins in the part's text or in the leaf, wrappers included, in bytes
-	End   int      // where it ends
-	Hash  uint64   // of the text without wrappers
-	Size  int      // bytes of the text without wrappers
+type Ref struct {
+	Part  int     // index of the part
+	Arg   string  // of a call: the dotted key of the string leaf, as in "content" and "edits.0.oldText"; else empty
+	Kind  RefKind // how it came there
+	Path  string  // as the message names it; empty for an Output
+	First int     // first line that it covers, 1-based; 0 where that is not known
+	Last  int     // last line that it covers; 0 where that is not known
+	Whole bool    // it is the whole file
+	Old   bool    // of an Edit: the text that the edit took away
+	Start int     // where the copy begins in the part's text or in the leaf, wrappers included, in bytes
+	End   int     // where it ends
+	Hash  uint64  // of the text without wrappers
+	Size  int     // bytes of the text without wrappers
 
 	held   bool // in a session summary
 	total  int  // lines of the whole file, as the tool said; 0 where it did not
 	marked bool // a side of a SEARCH/REPLACE block
 	leafAt int  // where the JSON literal of Arg stands in the arguments
-	shape  *shape
+	shape  *fileOutline
 }
 
-// Facts is what one message holds and names. It is computed once a message,
+// Scan is what one message holds and names. It is computed once a message,
 // and what it holds is never changed.
-type Facts struct {
-	Copies   []Copy
+type Scan struct {
+	Copies   []Ref
 	Mentions []string // paths that the message names outside of its copies, each once
 	Idents   []uint32 // hashes of the identifiers that it names outside of its copies of files, each once, sorted
 }
 
-// edits reports whether c is what a call, or the assistant's text, edits or
+// isEdit reports whether c is what a call, or the assistant's text, edits or
 // writes.
-func (c *Copy) edits() bool { return c.Arg != "" || c.marked }
+func (c *Ref) isEdit() bool { return c.Arg != "" || c.marked }
 
 // Framed reports whether marks stand on the lines around c, so that what takes
 // its place has to end its line.
-func (c Copy) Framed() bool { return c.Kind == Block || c.Kind == Attached || c.marked }
+func (c Ref) Framed() bool { return c.Kind == Block || c.Kind == Attached || c.marked }
 
 // Calls returns, for each message of t, the call that its result answers, or
 // nil.
@@ -73,7 +73,7 @@ func Calls(t chat.Transcript) []*chat.Part {
 			continue
 		}
 		if at != asked {
-			asked, byID = at, callsOf(t[at])
+			asked, byID = at, callsByID(t[at])
 		}
 		for _, p := range m.Parts {
 			if c := byID[p.ID]; p.Kind == chat.Result && c != nil {
@@ -85,7 +85,7 @@ func Calls(t chat.Transcript) []*chat.Part {
 	return calls
 }
 
-func callsOf(m chat.Message) map[string]*chat.Part {
+func callsByID(m chat.Message) map[string]*chat.Part {
 	byID := make(map[string]*chat.Part)
 	for k := range m.Parts {
 		if p := &m.Parts[k]; p.Kind == chat.Call {

@@ -22,7 +22,7 @@ const focusSpan = 60
 
 // FocusOf returns what the newest messages of t speak of. What an assistant or
 // user says weighs more than what tools print, the newest more than the older.
-func FocusOf(t chat.Transcript, facts []Facts) *Focus {
+func FocusOf(t chat.Transcript, facts []Scan) *Focus {
 	f := &Focus{weight: make(map[uint32]float32)}
 	for i := max(0, len(t)-focusSpan); i < len(t); i++ {
 		age := float32(len(t) - i)
@@ -35,13 +35,13 @@ func FocusOf(t chat.Transcript, facts []Facts) *Focus {
 			f.weight[h] += spoken
 		}
 		for k := range facts[i].Copies {
-			f.copied(&facts[i].Copies[k], near)
+			f.addCopied(&facts[i].Copies[k], near)
 		}
 	}
 	return f
 }
 
-func (f *Focus) copied(c *Copy, near float32) {
+func (f *Focus) addCopied(c *Ref, near float32) {
 	if c.Kind == Edit {
 		near *= 2
 	} else {
@@ -55,30 +55,30 @@ func (f *Focus) copied(c *Copy, near float32) {
 	}
 }
 
-func (f *Focus) of(hash uint32) float32 {
+func (f *Focus) weightOf(hash uint32) float32 {
 	if f == nil {
 		return 0
 	}
 	return f.weight[hash]
 }
 
-// scores returns for each block of s how much it speaks of the focus. A word
+// blockScores returns for each block of s how much it speaks of the focus. A word
 // that many blocks hold tells little of any.
-func (s *shape) scores(f *Focus) []float32 {
+func (s *fileOutline) blockScores(f *Focus) []float32 {
 	out := make([]float32, len(s.blocks))
 	if f == nil || len(f.weight) == 0 {
 		return out
 	}
 	holders := make(map[uint32]int)
 	for _, w := range s.words {
-		if f.of(w.hash) > 0 {
+		if f.weightOf(w.hash) > 0 {
 			holders[w.hash]++
 		}
 	}
 	for i, b := range s.blocks {
 		for _, w := range s.words[b.first:b.last] {
 			if n := holders[w.hash]; n > 0 {
-				out[i] += min(f.of(w.hash), 3) / float32(n)
+				out[i] += min(f.weightOf(w.hash), 3) / float32(n)
 			}
 		}
 	}

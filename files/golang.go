@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// scanGo finds the declarations of a Go file with the parser of the standard
+// scanGoFile finds the declarations of a Go file with the parser of the standard
 // library. What is no whole file is scanned like any other code.
-func scanGo(text string, s *shape) {
+func scanGoFile(text string, s *fileOutline) {
 	if !startsPackage(text) || len(text) > 1<<20 {
 		scanCode(text, s)
 		return
@@ -29,7 +29,7 @@ func scanGo(text string, s *shape) {
 		case *ast.FuncDecl:
 			g.function(d)
 		case *ast.GenDecl:
-			g.general(d)
+			g.addGenDecl(d)
 		}
 	}
 }
@@ -58,14 +58,14 @@ func startsPackage(text string) bool {
 type goFile struct {
 	file *token.File
 	text string
-	s    *shape
+	s    *fileOutline
 }
 
-func (g goFile) offset(p token.Pos) int { return max(0, min(len(g.text), int(p)-g.file.Base())) }
+func (g goFile) byteOffset(p token.Pos) int { return max(0, min(len(g.text), int(p)-g.file.Base())) }
 
-// lines returns the whole lines that stand between two positions.
-func (g goFile) lines(from, to token.Pos) span {
-	start, end := g.offset(from), g.offset(to)
+// wholeLines returns the whole lines that stand between two positions.
+func (g goFile) wholeLines(from, to token.Pos) span {
+	start, end := g.byteOffset(from), g.byteOffset(to)
 	start = strings.LastIndexByte(g.text[:start], '\n') + 1
 	if i := strings.IndexByte(g.text[end:], '\n'); i >= 0 {
 		return span{int32(start), int32(end + i + 1)}
@@ -73,21 +73,21 @@ func (g goFile) lines(from, to token.Pos) span {
 	return span{int32(start), int32(len(g.text))}
 }
 
-func (g goFile) firstLine(p token.Pos) span { return g.lines(p, p) }
+func (g goFile) firstLine(p token.Pos) span { return g.wholeLines(p, p) }
 
-func (g goFile) add(name *ast.Ident, from, sig, to token.Pos, doc *ast.CommentGroup, depth uint8) {
-	d := decl{span: g.lines(from, to), sig: g.lines(sig, sig).end, line: int32(g.file.Line(from)),
-		name: symbol(name.Name), depth: depth, exported: name.IsExported()}
+func (g goFile) addGoDecl(name *ast.Ident, from, sig, to token.Pos, doc *ast.CommentGroup, depth uint8) {
+	d := decl{span: g.wholeLines(from, to), sig: g.wholeLines(sig, sig).end, line: int32(g.file.Line(from)),
+		name: symbolHash(name.Name), depth: depth, exported: name.IsExported()}
 	d.lead = d.start
 	if doc != nil {
-		d.lead = g.lines(doc.Pos(), doc.Pos()).start
+		d.lead = g.wholeLines(doc.Pos(), doc.Pos()).start
 	}
 	g.s.decls = append(g.s.decls, d)
 }
 
 func (g goFile) function(d *ast.FuncDecl) {
 	sig := d.Type.End()
-	g.add(d.Name, d.Pos(), sig, d.End(), d.Doc, 0)
+	g.addGoDecl(d.Name, d.Pos(), sig, d.End(), d.Doc, 0)
 	if d.Recv != nil && len(d.Recv.List) == 1 && !exportedType(d.Recv.List[0].Type) {
 		g.s.decls[len(g.s.decls)-1].exported = false
 	}
@@ -110,7 +110,7 @@ func exportedType(e ast.Expr) bool {
 	}
 }
 
-func (g goFile) general(d *ast.GenDecl) {
+func (g goFile) addGenDecl(d *ast.GenDecl) {
 	for _, spec := range d.Specs {
 		from, doc := spec.Pos(), d.Doc
 		if !d.Lparen.IsValid() {
@@ -119,18 +119,18 @@ func (g goFile) general(d *ast.GenDecl) {
 		switch spec := spec.(type) {
 		case *ast.ImportSpec:
 			if len(g.s.imports) < markMax {
-				g.s.imports = append(g.s.imports, span{int32(g.offset(spec.Path.Pos())), int32(g.offset(spec.Path.End()))})
+				g.s.imports = append(g.s.imports, span{int32(g.byteOffset(spec.Path.Pos())), int32(g.byteOffset(spec.Path.End()))})
 			}
 		case *ast.TypeSpec:
 			if spec.Doc != nil {
 				doc = spec.Doc
 			}
-			g.add(spec.Name, from, spec.Name.End(), spec.End(), doc, 0)
+			g.addGoDecl(spec.Name, from, spec.Name.End(), spec.End(), doc, 0)
 		case *ast.ValueSpec:
 			if spec.Doc != nil {
 				doc = spec.Doc
 			}
-			g.add(spec.Names[0], from, spec.Names[0].End(), spec.End(), doc, 0)
+			g.addGoDecl(spec.Names[0], from, spec.Names[0].End(), spec.End(), doc, 0)
 		}
 	}
 }

@@ -109,9 +109,9 @@ func chunkIdents(text string, start, end int, seen uint8, yield func(start, end 
 			continue
 		}
 		if seen&slash != 0 && i >= pathless {
-			p, ok := pathEnd(text, i, end)
+			p, ok := endOfPath(text, i, end)
 			if ok {
-				emit(text, i, p, yield)
+				yieldIdentifiers(text, i, p, yield)
 				i = p
 				continue
 			}
@@ -125,9 +125,9 @@ func chunkIdents(text string, start, end int, seen uint8, yield func(start, end 
 	}
 }
 
-// pathEnd returns where the path that begins at i ends. Where none does it
+// endOfPath returns where the path that begins at i ends. Where none does it
 // returns the place before which none begins.
-func pathEnd(text string, i, end int) (at int, ok bool) {
+func endOfPath(text string, i, end int) (at int, ok bool) {
 	for {
 		j := i
 		for j < end && text[j] != '/' {
@@ -148,33 +148,33 @@ func pathEnd(text string, i, end int) (at int, ok bool) {
 func wordIdent(text string, i, end int, yield func(start, end int)) int {
 	j, shape := i, wordShape{hex: true}
 	for j < end && byteClass[text[j]]&(word|wide) != 0 {
-		shape.add(text[j])
+		shape.addByte(text[j])
 		j++
 	}
-	if shape.snake() || shape.camel || shape.hex && j-i >= 7 && j-i <= 40 {
+	if shape.isSnakeCase() || shape.camel || shape.hex && j-i >= 7 && j-i <= 40 {
 		if j+1 < end && text[j] == '.' {
-			if k := wordEnd(text, j+1, end); fileExt(text[j+1 : k]) {
+			if k := endOfWord(text, j+1, end); isFileExtension(text[j+1 : k]) {
 				j = k
 			}
 		}
-		emit(text, i, j, yield)
+		yieldIdentifiers(text, i, j, yield)
 		return j
 	}
 	if j+1 < end && text[j] == '-' && shape.ticket && j-i >= 2 && byteClass[text[j+1]]&(word|wide) != 0 {
-		k := wordEnd(text, j+1, end)
-		emit(text, i, k, yield)
+		k := endOfWord(text, j+1, end)
+		yieldIdentifiers(text, i, k, yield)
 		return k
 	}
 	if j+1 < end && text[j] == '.' {
-		if k := wordEnd(text, j+1, end); fileExt(text[j+1 : k]) {
-			emit(text, i, k, yield)
+		if k := endOfWord(text, j+1, end); isFileExtension(text[j+1 : k]) {
+			yieldIdentifiers(text, i, k, yield)
 			return k
 		}
 	}
 	return j
 }
 
-func wordEnd(text string, i, end int) int {
+func endOfWord(text string, i, end int) int {
 	for i < end && byteClass[text[i]]&(word|wide) != 0 {
 		i++
 	}
@@ -192,7 +192,7 @@ type wordShape struct {
 	hex    bool // hex digits only
 }
 
-func (s *wordShape) add(b byte) {
+func (s *wordShape) addByte(b byte) {
 	c := byteClass[b]
 	s.camel = s.camel || s.rise
 	s.rise = c == upper && s.prev == lower
@@ -210,16 +210,16 @@ func (s *wordShape) add(b byte) {
 	s.prev = c
 }
 
-func (s *wordShape) snake() bool { return s.under && s.after >= 2 }
+func (s *wordShape) isSnakeCase() bool { return s.under && s.after >= 2 }
 
-func emit(text string, start, end int, yield func(start, end int)) {
+func yieldIdentifiers(text string, start, end int, yield func(start, end int)) {
 	if end-start >= 4 {
 		yield(start, end)
 	}
 }
 
-// fileExt reports whether s is the ending of a text file that names stand for.
-func fileExt(s string) bool {
+// isFileExtension reports whether s is the ending of a text file that names stand for.
+func isFileExtension(s string) bool {
 	switch s {
 	case "ts", "js", "json", "md", "cjs", "mjs", "go", "py", "rs", "tsx", "jsx", "cs", "java", "c", "h", "cpp", "cc", "hpp",
 		"yaml", "yml", "toml", "rb", "php", "kt", "swift", "sh", "sql", "html", "css", "txt", "log", "lock", "mod", "sum", "proto", "xml", "vue", "cfg", "ini", "env":

@@ -12,15 +12,15 @@ import (
 // for concurrent use.
 type Index struct {
 	t     chat.Transcript
-	facts []Facts
-	names names
-	files [][]spot        // copies of each file, oldest first
-	edits map[int]int     // newest message that edits or writes a file
-	last  map[uint64]spot // newest copy of each text
-	swaps map[int][]swap  // edits of a file, filled on demand
-	refs  map[int]int     // newest message behind from that refers to a file
-	from  int             // messages from here on were looked through for refs
-	owner map[uint32]int  // file that alone defines a symbol, -1 where several do
+	facts []Scan
+	names pathNames
+	files [][]spot           // copies of each file, oldest first
+	edits map[int]int        // newest message that edits or writes a file
+	last  map[uint64]spot    // newest copy of each text
+	swaps map[int][]textSwap // edits of a file, filled on demand
+	refs  map[int]int        // newest message behind from that refers to a file
+	from  int                // messages from here on were looked through for refs
+	owner map[uint32]int     // file that alone defines a symbol, -1 where several do
 }
 
 // A spot is a copy in the conversation.
@@ -28,20 +28,20 @@ type spot struct{ message, copy int }
 
 // NewIndex returns the index of t, given the facts of its messages. It is
 // linear in the number of copies.
-func NewIndex(t chat.Transcript, facts []Facts) *Index {
-	x := &Index{t: t, facts: facts, edits: make(map[int]int), last: make(map[uint64]spot), swaps: make(map[int][]swap), refs: make(map[int]int), from: len(t)}
+func NewIndex(t chat.Transcript, facts []Scan) *Index {
+	x := &Index{t: t, facts: facts, edits: make(map[int]int), last: make(map[uint64]spot), swaps: make(map[int][]textSwap), refs: make(map[int]int), from: len(t)}
 	x.names = newNames(facts)
 	x.files = make([][]spot, len(x.names.paths))
 	for i := range facts {
 		for k := range facts[i].Copies {
 			c := &facts[i].Copies[k]
 			x.last[c.Hash] = spot{i, k}
-			id, ok := x.names.of(c.Path)
+			id, ok := x.names.fileOfPath(c.Path)
 			if !ok {
 				continue
 			}
 			x.files[id] = append(x.files[id], spot{i, k})
-			if c.edits() {
+			if c.isEdit() {
 				x.edits[id] = i
 			}
 		}
@@ -49,20 +49,20 @@ func NewIndex(t chat.Transcript, facts []Facts) *Index {
 	return x
 }
 
-// at returns the copy at a spot.
-func (x *Index) at(s spot) *Copy { return &x.facts[s.message].Copies[s.copy] }
+// copyAtSpot returns the copy at a spot.
+func (x *Index) copyAtSpot(s spot) *Ref { return &x.facts[s.message].Copies[s.copy] }
 
 // Stale reports whether the file or output c of message i was last referred to
 // at least after messages before the newest. The copy itself is a reference; a
 // later message refers to a file where it names the path, or the base name that
 // only this file has, reads or edits it, or quotes a symbol that only this file
 // defines.
-func (x *Index) Stale(i int, c Copy, after int) bool {
+func (x *Index) Stale(i int, c Ref, after int) bool {
 	newest := len(x.t) - 1
 	if newest-i < after {
 		return false
 	}
-	id, ok := x.names.of(c.Path)
+	id, ok := x.names.fileOfPath(c.Path)
 	if !ok {
 		return true
 	}
@@ -74,7 +74,7 @@ func (x *Index) Stale(i int, c Copy, after int) bool {
 // Last returns the newest message that refers to the file of path, or -1. It
 // looks through the whole conversation.
 func (x *Index) Last(path string) int {
-	id, ok := x.names.of(path)
+	id, ok := x.names.fileOfPath(path)
 	if !ok {
 		return -1
 	}
@@ -89,11 +89,11 @@ func (x *Index) Last(path string) int {
 func (x *Index) lookBack(from int) {
 	for x.from > max(from, 0) {
 		x.from--
-		x.refer(x.from)
+		x.linkReferences(x.from)
 	}
 }
 
-func (x *Index) refer(i int) {
+func (x *Index) linkReferences(i int) {
 	note := func(id int) {
 		if _, known := x.refs[id]; !known {
 			x.refs[id] = i
@@ -101,27 +101,27 @@ func (x *Index) refer(i int) {
 	}
 	f := &x.facts[i]
 	for _, m := range f.Mentions {
-		if id, ok := x.names.of(m); ok {
+		if id, ok := x.names.fileOfPath(m); ok {
 			note(id)
 		}
 	}
 	for k := range f.Copies {
 		c := &f.Copies[k]
-		if id, ok := x.names.of(c.Path); ok {
+		if id, ok := x.names.fileOfPath(c.Path); ok {
 			note(id)
 		}
 		if c.Kind == Edit && c.shape != nil {
 			for _, w := range c.shape.words {
-				x.symbol(w.hash, note)
+				x.eachSymbolFile(w.hash, note)
 			}
 		}
 	}
 	for _, h := range f.Idents {
-		x.symbol(h, note)
+		x.eachSymbolFile(h, note)
 	}
 }
 
-func (x *Index) symbol(hash uint32, note func(id int)) {
+func (x *Index) eachSymbolFile(hash uint32, note func(id int)) {
 	if x.owner == nil {
 		x.findOwners()
 	}
@@ -135,16 +135,16 @@ func (x *Index) findOwners() {
 	x.owner = make(map[uint32]int)
 	for id, spots := range x.files {
 		for _, s := range spots {
-			if c := x.at(s); c.shape != nil && c.Kind != Edit {
+			if c := x.copyAtSpot(s); c.shape != nil && c.Kind != Edit {
 				for _, d := range c.shape.decls {
-					x.define(d.name, id)
+					x.defineSymbol(d.name, id)
 				}
 			}
 		}
 	}
 }
 
-func (x *Index) define(name uint32, id int) {
+func (x *Index) defineSymbol(name uint32, id int) {
 	if name == 0 {
 		return
 	}
@@ -157,15 +157,15 @@ func (x *Index) define(name uint32, id int) {
 // Superseded returns the message whose newer copy shows all the lines that copy
 // c of message i shows, or -1. A text that an edit took away is superseded by
 // the edit itself.
-func (x *Index) Superseded(i int, c Copy) int {
-	id, ok := x.names.of(c.Path)
+func (x *Index) Superseded(i int, c Ref) int {
+	id, ok := x.names.fileOfPath(c.Path)
 	if !ok {
 		return -1
 	}
 	spots := x.files[id]
 	for k := len(spots) - 1; k >= max(0, len(spots)-maxNewer) && spots[k].message > i; k-- {
-		n := x.at(spots[k])
-		if n.Kind != Edit && n.covers(c, x.editedBetween(id, i, spots[k].message)) {
+		n := x.copyAtSpot(spots[k])
+		if n.Kind != Edit && n.coversLines(c, x.editedBetween(id, i, spots[k].message)) {
 			return spots[k].message
 		}
 	}
@@ -181,17 +181,17 @@ func (x *Index) editedBetween(id, from, to int) bool {
 	spots := x.files[id]
 	at, _ := slices.BinarySearchFunc(spots, from, func(s spot, m int) int { return cmp.Compare(s.message, m) })
 	for seen := 0; at < len(spots) && spots[at].message <= to && seen < maxNewer; at, seen = at+1, seen+1 {
-		if spots[at].message >= from && x.at(spots[at]).edits() {
+		if spots[at].message >= from && x.copyAtSpot(spots[at]).isEdit() {
 			return true
 		}
 	}
 	return false
 }
 
-// covers reports whether n shows the lines that an older copy shows. A read that
+// coversLines reports whether n shows the lines that an older copy shows. A read that
 // asked for no lines is of the whole file, unless it shows fewer than were
 // there: a tool may have a limit. edited says that the file was edited since.
-func (n *Copy) covers(old Copy, edited bool) bool {
+func (n *Ref) coversLines(old Ref, edited bool) bool {
 	if n.Kind == Block && !n.Whole {
 		return false
 	}
@@ -204,8 +204,8 @@ func (n *Copy) covers(old Copy, edited bool) bool {
 
 // Repeated returns the newest message that holds the same text as copy c of
 // message i, or -1 where no later one does.
-func (x *Index) Repeated(i int, c Copy) int {
-	if s, ok := x.last[c.Hash]; ok && s.message > i && x.at(s).Size == c.Size {
+func (x *Index) Repeated(i int, c Ref) int {
+	if s, ok := x.last[c.Hash]; ok && s.message > i && x.copyAtSpot(s).Size == c.Size {
 		return s.message
 	}
 	return -1
@@ -213,8 +213,8 @@ func (x *Index) Repeated(i int, c Copy) int {
 
 // ChangedSince returns the newest message behind i that edits or writes the
 // file of c, or -1.
-func (x *Index) ChangedSince(i int, c Copy) int {
-	id, ok := x.names.of(c.Path)
+func (x *Index) ChangedSince(i int, c Ref) int {
+	id, ok := x.names.fileOfPath(c.Path)
 	if !ok {
 		return -1
 	}
@@ -227,7 +227,7 @@ func (x *Index) ChangedSince(i int, c Copy) int {
 // ActiveEdit reports whether the file of path is being worked at: it was read
 // and edited within the last five messages.
 func (x *Index) ActiveEdit(path string) bool {
-	id, ok := x.names.of(path)
+	id, ok := x.names.fileOfPath(path)
 	if !ok {
 		return false
 	}
@@ -237,7 +237,7 @@ func (x *Index) ActiveEdit(path string) bool {
 	}
 	spots := x.files[id]
 	for k := len(spots) - 1; k >= 0 && spots[k].message >= from; k-- {
-		if kind := x.at(spots[k]).Kind; kind == Read || kind == Attached {
+		if kind := x.copyAtSpot(spots[k]).Kind; kind == Read || kind == Attached {
 			return true
 		}
 	}
@@ -246,7 +246,7 @@ func (x *Index) ActiveEdit(path string) bool {
 
 // Edited reports whether the file of path was edited or written at all.
 func (x *Index) Edited(path string) bool {
-	id, ok := x.names.of(path)
+	id, ok := x.names.fileOfPath(path)
 	if !ok {
 		return false
 	}
@@ -258,12 +258,12 @@ func (x *Index) Edited(path string) bool {
 type Span struct{ Start, End, Line int }
 
 // Blocks returns the blocks of c, and how much each speaks of the focus.
-func (c Copy) Blocks(near *Focus) (spans []Span, scores []float32) {
+func (c Ref) Blocks(near *Focus) (spans []Span, scores []float32) {
 	if c.shape == nil {
 		return nil, nil
 	}
 	for _, b := range c.shape.blocks {
 		spans = append(spans, Span{int(b.start), int(b.end), int(b.line)})
 	}
-	return spans, c.shape.scores(near)
+	return spans, c.shape.blockScores(near)
 }

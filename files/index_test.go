@@ -11,12 +11,12 @@ import (
 // A talk is a conversation in the making.
 type talk struct {
 	t     chat.Transcript
-	facts []Facts
+	facts []Scan
 }
 
 func (k *talk) add(m chat.Message, c *chat.Part) {
 	k.t = append(k.t, m)
-	k.facts = append(k.facts, Scan(m, c))
+	k.facts = append(k.facts, ScanMessage(m, c))
 }
 
 func (k *talk) does(tool string, a args, text string) {
@@ -31,8 +31,8 @@ func (k *talk) says(texts ...string) {
 	}
 }
 
-func (k *talk) index() (*Index, func(i int) Copy) {
-	return NewIndex(k.t, k.facts), func(i int) Copy { return k.facts[i].Copies[0] }
+func (k *talk) index() (*Index, func(i int) Ref) {
+	return NewIndex(k.t, k.facts), func(i int) Ref { return k.facts[i].Copies[0] }
 }
 
 func TestReferences(t *testing.T) {
@@ -127,7 +127,7 @@ func TestWhatIsKnownOfAFile(t *testing.T) {
 	if x, at = k.index(); x.ActiveEdit("a.go") || x.Repeated(1, at(1)) != 12 {
 		t.Error("wrong after a second read")
 	}
-	if x, _ := k.index(); x.Last("none.go") != -1 || x.ChangedSince(1, Copy{}) != -1 || x.Superseded(1, Copy{}) != -1 {
+	if x, _ := k.index(); x.Last("none.go") != -1 || x.ChangedSince(1, Ref{}) != -1 || x.Superseded(1, Ref{}) != -1 {
 		t.Error("no file has a history")
 	}
 }
@@ -149,7 +149,7 @@ func TestKnownAndLost(t *testing.T) {
 	for i := range 10_000 {
 		known.Add(fmt.Sprintf("name_%d", i))
 	}
-	if !known.has(hashIdent("name_77")) || known.has(hashIdent("name_x77")) {
+	if !known.hasHash(hashIdent("name_77")) || known.hasHash(hashIdent("name_x77")) {
 		t.Error("the set lost something")
 	}
 }

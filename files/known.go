@@ -8,7 +8,7 @@ import (
 )
 
 // Text returns what copy c of m holds, without wrappers.
-func (c Copy) Text(m chat.Message) string {
+func (c Ref) Text(m chat.Message) string {
 	if c.Part >= len(m.Parts) {
 		return ""
 	}
@@ -16,7 +16,7 @@ func (c Copy) Text(m chat.Message) string {
 	text := p.Text
 	if p.Kind == chat.Call {
 		text = ""
-		for _, l := range leaves(p.Args) {
+		for _, l := range stringLeaves(p.Args) {
 			if l.at == c.leafAt {
 				text = l.value
 			}
@@ -32,7 +32,7 @@ func (c Copy) Text(m chat.Message) string {
 	case p.Kind == chat.Call || c.held || c.Framed():
 		return unixLines(text)
 	}
-	return strip(text).text
+	return unwrapText(text).text
 }
 
 // Known is the set of identifiers that a conversation goes on naming.
@@ -47,16 +47,16 @@ func (x *Index) Known(changed func(message, copy int) bool) *Known {
 	k := &Known{slots: make([]uint32, 1<<12)}
 	for i := range x.facts {
 		f := &x.facts[i]
-		gone := f.outputs(func(copy int) bool { return changed(i, copy) })
+		gone := f.outputIdentifiers(func(copy int) bool { return changed(i, copy) })
 		for _, h := range f.Idents {
 			if !gone[h] {
-				k.add(h)
+				k.addHash(h)
 			}
 		}
 		for n := range f.Copies {
 			if c := &f.Copies[n]; c.shape != nil && !changed(i, n) {
 				for _, w := range c.shape.words {
-					k.add(w.hash)
+					k.addHash(w.hash)
 				}
 			}
 		}
@@ -64,9 +64,9 @@ func (x *Index) Known(changed func(message, copy int) bool) *Known {
 	return k
 }
 
-// outputs returns the identifiers of the outputs for which changed reports
+// outputIdentifiers returns the identifiers of the outputs for which changed reports
 // true: those are among the Idents.
-func (f *Facts) outputs(changed func(copy int) bool) map[uint32]bool {
+func (f *Scan) outputIdentifiers(changed func(copy int) bool) map[uint32]bool {
 	var found map[uint32]bool
 	for n := range f.Copies {
 		c := &f.Copies[n]
@@ -83,10 +83,10 @@ func (f *Facts) outputs(changed func(copy int) bool) map[uint32]bool {
 	return found
 }
 
-func (k *Known) add(h uint32) {
+func (k *Known) addHash(h uint32) {
 	h |= 1 // 0 marks a free slot
 	if k.used*2 >= len(k.slots) {
-		k.grow()
+		k.growTable()
 	}
 	for i := h * 2654435769 >> 7; ; i++ {
 		switch slot := &k.slots[i&uint32(len(k.slots)-1)]; *slot {
@@ -100,17 +100,17 @@ func (k *Known) add(h uint32) {
 	}
 }
 
-func (k *Known) grow() {
+func (k *Known) growTable() {
 	old := k.slots
 	k.slots, k.used = make([]uint32, 4*len(old)), 0
 	for _, h := range old {
 		if h != 0 {
-			k.add(h)
+			k.addHash(h)
 		}
 	}
 }
 
-func (k *Known) has(h uint32) bool {
+func (k *Known) hasHash(h uint32) bool {
 	h |= 1
 	for i := h * 2654435769 >> 7; ; i++ {
 		switch k.slots[i&uint32(len(k.slots)-1)] {
@@ -124,28 +124,28 @@ func (k *Known) has(h uint32) bool {
 
 // Add notes the identifiers of a text.
 func (k *Known) Add(text string) {
-	eachIdent(text, func(start, end int) { k.add(hashIdent(text[start:end])) })
+	eachIdent(text, func(start, end int) { k.addHash(hashIdent(text[start:end])) })
 }
 
 // Lost returns the identifiers of copy c, whose text without wrappers is text,
 // that are not known, most wanted first: what the focus speaks of, and what is
 // short. There are at most limit.
-func (k *Known) Lost(c Copy, text string, near *Focus, limit int) []string {
+func (k *Known) Lost(c Ref, text string, near *Focus, limit int) []string {
 	if c.shape == nil || limit <= 0 {
 		return nil
 	}
-	var lost []name
+	var lost []hashedName
 	seen := make(map[uint32]bool)
 	for _, w := range c.shape.words {
-		if k.has(w.hash) || seen[w.hash] || int(w.at) >= len(text) {
+		if k.hasHash(w.hash) || seen[w.hash] || int(w.at) >= len(text) {
 			continue
 		}
 		seen[w.hash] = true
-		if id := w.ident(text); id != "" && len(id) <= 200 {
-			lost = append(lost, name{id, w.at, (near.of(w.hash) + 0.2) / float32(len(id)+4)})
+		if id := w.identifierAt(text); id != "" && len(id) <= 200 {
+			lost = append(lost, hashedName{id, w.at, (near.weightOf(w.hash) + 0.2) / float32(len(id)+4)})
 		}
 	}
-	slices.SortFunc(lost, func(a, b name) int { return cmp.Or(cmp.Compare(b.worth, a.worth), cmp.Compare(a.at, b.at)) })
+	slices.SortFunc(lost, func(a, b hashedName) int { return cmp.Or(cmp.Compare(b.worth, a.worth), cmp.Compare(a.at, b.at)) })
 	out := make([]string, 0, min(limit, len(lost)))
 	for _, n := range lost[:min(limit, len(lost))] {
 		out = append(out, n.id)
@@ -153,8 +153,8 @@ func (k *Known) Lost(c Copy, text string, near *Focus, limit int) []string {
 	return out
 }
 
-// A name is an identifier that a ledger may hold.
-type name struct {
+// A hashedName is an identifier that a ledger may hold.
+type hashedName struct {
 	id    string
 	at    int32
 	worth float32

@@ -24,8 +24,8 @@ func ledgerSize(ledger []string) int {
 	return len(ledgerHead) - 1 + size
 }
 
-// unshown returns the identifiers of ledger that body does not show.
-func unshown(ledger []string, body string) []string {
+// unshownIdentifiers returns the identifiers of ledger that body does not show.
+func unshownIdentifiers(ledger []string, body string) []string {
 	if len(ledger) == 0 {
 		return nil
 	}
@@ -44,7 +44,7 @@ func unshown(ledger []string, body string) []string {
 // as size bytes hold, or the empty string.
 func ledgerLine(ledger []string, body string, size int) string {
 	var b strings.Builder
-	for _, id := range unshown(ledger, body) {
+	for _, id := range unshownIdentifiers(ledger, body) {
 		before := " "
 		if b.Len() == 0 {
 			before = ledgerHead
@@ -80,15 +80,17 @@ func LedgerOf(removed, kept []chat.Message, maxTokens int, count func(string) in
 				at[id] = k
 				found = append(found, mention{id: id, last: i, newest: i})
 			}
-			found[k].add(i, said)
+			found[k].addMention(i, said)
 		})
 	}
-	slices.SortStableFunc(found, func(a, b mention) int { return cmp.Compare(b.wanted(len(removed)), a.wanted(len(removed))) })
+	slices.SortStableFunc(found, func(a, b mention) int {
+		return cmp.Compare(b.reuseLikelihood(len(removed)), a.reuseLikelihood(len(removed)))
+	})
 	out := make([]string, len(found))
 	for i, m := range found {
 		out[i] = m.id
 	}
-	return fitting(out, maxTokens, count)
+	return identifiersWithin(out, maxTokens, count)
 }
 
 const longestName = 200 // bytes
@@ -101,7 +103,7 @@ type mention struct {
 	said         bool
 }
 
-func (m *mention) add(i int, said bool) {
+func (m *mention) addMention(i int, said bool) {
 	if m.times == 0 || m.last != i {
 		m.times++
 	}
@@ -109,9 +111,9 @@ func (m *mention) add(i int, said bool) {
 	m.said = m.said || said
 }
 
-// wanted returns how likely an identifier of one of n messages is to be used
+// reuseLikelihood returns how likely an identifier of one of n messages is to be used
 // again, for what it costs.
-func (m *mention) wanted(n int) float64 {
+func (m *mention) reuseLikelihood(n int) float64 {
 	w := float64(m.newest+1)/float64(max(1, n)) + 0.3*float64(min(m.times, 5))
 	if m.said {
 		w++
@@ -119,8 +121,8 @@ func (m *mention) wanted(n int) float64 {
 	return w / math.Sqrt(float64(len(m.id)+6))
 }
 
-// fitting returns as many of ids, from the first on, as limit tokens hold.
-func fitting(ids []string, limit int, count func(string) int) []string {
+// identifiersWithin returns as many of ids, from the first on, as limit tokens hold.
+func identifiersWithin(ids []string, limit int, count func(string) int) []string {
 	if limit <= 0 || len(ids) == 0 {
 		return nil
 	}

@@ -2,13 +2,13 @@ package files
 
 import "strings"
 
-// skip goes through a line from at on, and keeps the state of strings,
+// skipTokens goes through a line from at on, and keeps the state of strings,
 // comments, parentheses and braces. end is where the line ends in the text.
-func (c *codeScan) skip(line string, at, end int) {
+func (c *codeScanner) skipTokens(line string, at, end int) {
 	prev := byte('(')
 	for at < len(line) {
 		if c.shutBy != "" {
-			at = c.inside(line, at)
+			at = c.endOfOpenToken(line, at)
 			continue
 		}
 		b := line[at]
@@ -21,16 +21,16 @@ func (c *codeScan) skip(line string, at, end int) {
 		case ')', ']':
 			c.parens = max(0, c.parens-1)
 		case '{':
-			c.brace()
+			c.openBrace()
 		case '}':
-			c.unbrace(end)
+			c.closeBrace(end)
 		case ';':
 			if c.parens == 0 && !c.profile.indent {
-				c.end(c.pending, end)
+				c.endDeclaration(c.pending, end)
 				c.pending = -1
 			}
 		default:
-			if n := c.special(line, at, prev); n > 0 {
+			if n := c.specialLength(line, at, prev); n > 0 {
 				at += n
 				prev = b
 				continue
@@ -41,28 +41,28 @@ func (c *codeScan) skip(line string, at, end int) {
 	}
 }
 
-func (c *codeScan) brace() {
+func (c *codeScanner) openBrace() {
 	switch {
 	case c.profile.indent:
 		c.parens++
 	case c.parens > 0:
-		c.push(-1, 0)
+		c.pushBlock(-1, 0)
 	default:
-		c.push(c.pending, 0)
+		c.pushBlock(c.pending, 0)
 		c.pending = -1
 	}
 }
 
-func (c *codeScan) unbrace(end int) {
+func (c *codeScanner) closeBrace(end int) {
 	if c.profile.indent {
 		c.parens = max(0, c.parens-1)
 		return
 	}
-	c.pop(end)
+	c.popBlocks(end)
 }
 
-// inside looks for the end of the comment or string that the line is in.
-func (c *codeScan) inside(line string, at int) int {
+// endOfOpenToken looks for the end of the comment or string that the line is in.
+func (c *codeScanner) endOfOpenToken(line string, at int) int {
 	i := strings.Index(line[at:], c.shutBy)
 	if i < 0 {
 		return len(line)
@@ -75,9 +75,9 @@ func (c *codeScan) inside(line string, at int) int {
 	return at
 }
 
-// special returns how many bytes the comment, string or regular expression
+// specialLength returns how many bytes the comment, string or regular expression
 // that begins at at takes, or 0 where none begins there.
-func (c *codeScan) special(line string, at int, prev byte) int {
+func (c *codeScanner) specialLength(line string, at int, prev byte) int {
 	rest := line[at:]
 	switch rest[0] {
 	case '"', '\'', '`', '/', '#':
@@ -100,20 +100,20 @@ func (c *codeScan) special(line string, at int, prev byte) int {
 		}
 	}
 	if strings.IndexByte(c.quotes, rest[0]) >= 0 {
-		return quoted(rest, rest[0], len(rest))
+		return quotedLength(rest, rest[0], len(rest))
 	}
 	if rest[0] == '\'' && c.char {
-		return quoted(rest, '\'', 12)
+		return quotedLength(rest, '\'', 12)
 	}
 	if rest[0] == '/' && c.regex && strings.IndexByte("(,=:[!&|?{};+", prev) >= 0 {
-		return quoted(rest, '/', len(rest))
+		return quotedLength(rest, '/', len(rest))
 	}
 	return 0
 }
 
-// quoted returns the length of the string that s begins with, closed within
+// quotedLength returns the length of the string that s begins with, closed within
 // limit bytes; 1 where it is not closed.
-func quoted(s string, quote byte, limit int) int {
+func quotedLength(s string, quote byte, limit int) int {
 	for i := 1; i < len(s) && i < limit; i++ {
 		switch s[i] {
 		case '\\':

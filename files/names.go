@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// names says which paths name one file.
-type names struct {
+// pathNames says which paths name one file.
+type pathNames struct {
 	paths  []string         // of each file, the longest form seen
 	exact  map[string]int   // files of their clean paths
 	byBase map[string][]int // files of a base name
@@ -15,15 +15,15 @@ type names struct {
 
 // newNames gathers the files that copies and edits name. A relative path is
 // the file whose absolute path ends with it, where there is only one.
-func newNames(facts []Facts) names {
-	n := names{exact: make(map[string]int), byBase: make(map[string][]int), ids: make(map[string]int)}
+func newNames(facts []Scan) pathNames {
+	n := pathNames{exact: make(map[string]int), byBase: make(map[string][]int), ids: make(map[string]int)}
 	var relative []string
 	each := func(p string) {
 		if _, known := n.ids[p]; known || p == "" {
 			return
 		}
-		if c := clean(p); isAbsolute(c) {
-			n.ids[p] = n.add(c)
+		if c := cleanPath(p); isAbsolute(c) {
+			n.ids[p] = n.addPath(c)
 		} else {
 			n.ids[p] = -1
 			relative = append(relative, p)
@@ -35,18 +35,18 @@ func newNames(facts []Facts) names {
 		}
 	}
 	for _, p := range relative {
-		c := clean(p)
-		if id := n.find(c); id >= 0 {
+		c := cleanPath(p)
+		if id := n.findPath(c); id >= 0 {
 			n.ids[p] = id
 		} else {
-			n.ids[p] = n.add(c)
+			n.ids[p] = n.addPath(c)
 		}
 	}
 	return n
 }
 
-// add returns the file of a clean path, a new one where it is not known.
-func (n *names) add(p string) int {
+// addPath returns the file of a clean path, a new one where it is not known.
+func (n *pathNames) addPath(p string) int {
 	if id, known := n.exact[p]; known {
 		return id
 	}
@@ -60,8 +60,8 @@ func (n *names) add(p string) int {
 // maxNamesakes is how many files of one base name are compared.
 const maxNamesakes = 64
 
-// find returns the only file that a clean path can name, or -1.
-func (n *names) find(p string) int {
+// findPath returns the only file that a clean path can name, or -1.
+func (n *pathNames) findPath(p string) int {
 	if id, known := n.exact[p]; known {
 		return id
 	}
@@ -82,21 +82,21 @@ func (n *names) find(p string) int {
 	return found
 }
 
-// of returns the file that a path as written names.
-func (n *names) of(p string) (id int, ok bool) {
+// fileOfPath returns the file that a path as written names.
+func (n *pathNames) fileOfPath(p string) (id int, ok bool) {
 	if p == "" {
 		return 0, false
 	}
 	id, known := n.ids[p]
 	if !known {
-		id = n.find(clean(p))
+		id = n.findPath(cleanPath(p))
 		n.ids[p] = id
 	}
 	return id, id >= 0
 }
 
-// clean returns p with slashes and without what says nothing.
-func clean(p string) string {
+// cleanPath returns p with slashes and without what says nothing.
+func cleanPath(p string) string {
 	return path.Clean(strings.ReplaceAll(p, `\`, "/"))
 }
 

@@ -20,7 +20,7 @@ type OutlineOptions struct {
 	First  int                   // number of the first line where text is a part of the file
 }
 
-func (o OutlineOptions) focus() *Focus {
+func (o OutlineOptions) outlineFocus() *Focus {
 	if o.Near == nil && len(o.Focus) > 0 {
 		return NewFocus(o.Focus)
 	}
@@ -34,33 +34,33 @@ func (o OutlineOptions) focus() *Focus {
 // may be longer than a short text: the caller compares. The empty string means
 // that not even the head has room.
 func Outline(path, text string, o OutlineOptions) string {
-	text = strip(text).text
-	c := Copy{Path: path, Kind: Read, Size: len(text), shape: shapeOf(path, text)}
+	text = unwrapText(text).text
+	c := Ref{Path: path, Kind: Read, Size: len(text), shape: outlineOf(path, text)}
 	return c.Outline(text, o)
 }
 
 // Outline is the function of that name, for a copy whose text without wrappers
 // is text.
-func (c Copy) Outline(text string, o OutlineOptions) string {
-	if c.shape == nil || int(c.shape.end()) > len(text) {
-		c.shape = shapeOf(c.Path, text)
+func (c Ref) Outline(text string, o OutlineOptions) string {
+	if c.shape == nil || int(c.shape.endOffset()) > len(text) {
+		c.shape = outlineOf(c.Path, text)
 	}
-	d := draft{c: c, s: c.shape, text: text, o: o, first: int32(max(o.First, c.First, 1))}
-	d.rank()
-	return fill(o.Max, o.Count, func(size int) string { return valid(d.write(size)) })
+	d := outlineWriter{c: c, s: c.shape, text: text, o: o, first: int32(max(o.First, c.First, 1))}
+	d.rankBlocks()
+	return fillToTokens(o.Max, o.Count, func(size int) string { return cleanUTF8(d.writeOutline(size)) })
 }
 
-func (s *shape) end() int32 {
+func (s *fileOutline) endOffset() int32 {
 	if n := len(s.blocks); n > 0 {
 		return s.blocks[n-1].end
 	}
 	return 0
 }
 
-// A draft is an outline in the making.
-type draft struct {
-	c     Copy
-	s     *shape
+// An outlineWriter is an outline in the making.
+type outlineWriter struct {
+	c     Ref
+	s     *fileOutline
 	text  string
 	o     OutlineOptions
 	first int32
@@ -68,11 +68,11 @@ type draft struct {
 	score []float32 // of each block
 }
 
-// rank orders the blocks by how much the work is at them.
-func (d *draft) rank() {
-	d.score = d.s.scores(d.o.focus())
+// rankBlocks orders the blocks by how much the work is at them.
+func (d *outlineWriter) rankBlocks() {
+	d.score = d.s.blockScores(d.o.outlineFocus())
 	for _, e := range d.o.Edited {
-		d.edited(e)
+		d.markEdited(e)
 	}
 	if n := len(d.score); len(d.s.decls) == 0 && n > 0 { // head and tail
 		d.score[0] += 3
@@ -84,18 +84,18 @@ func (d *draft) rank() {
 			d.order = append(d.order, i)
 		}
 	}
-	slices.SortStableFunc(d.order, func(a, b int) int { return cmp.Compare(d.density(b), d.density(a)) })
+	slices.SortStableFunc(d.order, func(a, b int) int { return cmp.Compare(d.blockDensity(b), d.blockDensity(a)) })
 }
 
-// density is what a block is worth for its length. Long blocks hold more words
+// blockDensity is what a block is worth for its length. Long blocks hold more words
 // by chance.
-func (d *draft) density(i int) float32 {
+func (d *outlineWriter) blockDensity(i int) float32 {
 	b := d.s.blocks[i]
 	return d.score[i] / float32(b.end-b.start+1000)
 }
 
-// edited marks the blocks that hold a text, or its longest line.
-func (d *draft) edited(text string) {
+// markEdited marks the blocks that hold a text, or its longest line.
+func (d *outlineWriter) markEdited(text string) {
 	if text == "" {
 		return
 	}
@@ -103,7 +103,7 @@ func (d *draft) edited(text string) {
 	if at < 0 {
 		longest := ""
 		for line := range strings.SplitSeq(text, "\n") {
-			longest = longer(longest, line)
+			longest = longerText(longest, line)
 		}
 		if text = longest; len(strings.TrimSpace(text)) < 12 {
 			return
@@ -120,9 +120,9 @@ func (d *draft) edited(text string) {
 	}
 }
 
-func (d *draft) head() string {
+func (d *outlineWriter) headComment() string {
 	var b strings.Builder
-	b.WriteString("[outline " + oneLine(d.c.Path, 200) + ": ")
+	b.WriteString("[outline " + clipToOneLine(d.c.Path, 200) + ": ")
 	b.WriteString(d.s.lang.name + ", ")
 	if d.first > 1 {
 		fmt.Fprintf(&b, "lines %d-%d", d.first, d.first+d.s.lines-1)
@@ -133,21 +133,21 @@ func (d *draft) head() string {
 		fmt.Fprintf(&b, ", hash %08x", uint32(d.c.Hash))
 	}
 	if d.o.Note != "" {
-		b.WriteString("; " + oneLine(d.o.Note, 120))
+		b.WriteString("; " + clipToOneLine(d.o.Note, 120))
 	}
 	b.WriteString("; recall " + d.o.Recall + "]\n")
 	return b.String()
 }
 
-// write returns the outline in about size bytes.
-func (d *draft) write(size int) string {
-	head := d.head()
-	p := page{left: float64(size - len(head) - 24)}
+// writeOutline returns the outline in about size bytes.
+func (d *outlineWriter) writeOutline(size int) string {
+	head := d.headComment()
+	p := byteBudget{left: float64(size - len(head) - 24)}
 	ledger := d.ledgerRoom(&p)
-	intro := d.intro(&p)
+	intro := d.writeImports(&p)
 	shown := make([]bool, len(d.s.blocks))
 	declared := make([]bool, len(d.s.decls))
-	declRoom := page{left: p.left * d.declShare()}
+	declRoom := byteBudget{left: p.left * d.declShare()}
 	all := declRoom.left
 	d.pickDecls(&declRoom, declared, true)
 	d.pickDecls(&declRoom, declared, false)
@@ -171,7 +171,7 @@ func (d *draft) write(size int) string {
 }
 
 // declShare is the share of the room that declarations are given first.
-func (d *draft) declShare() float64 {
+func (d *outlineWriter) declShare() float64 {
 	if len(d.order) == 0 {
 		return 1
 	}
@@ -179,16 +179,16 @@ func (d *draft) declShare() float64 {
 }
 
 // ledgerRoom sets bytes aside for the ledger.
-func (d *draft) ledgerRoom(p *page) int {
+func (d *outlineWriter) ledgerRoom(p *byteBudget) int {
 	room := max(0, min(ledgerSize(d.o.Ledger), int(p.left/4)))
 	p.left -= float64(room)
 	return room
 }
 
-// intro returns the imports, on one line, and the first line of documentation.
-func (d *draft) intro(p *page) string {
+// writeImports returns the imports, on one line, and the first line of documentation.
+func (d *outlineWriter) writeImports(p *byteBudget) string {
 	var b strings.Builder
-	if doc := oneLine(strings.TrimRight(strings.TrimSpace(d.s.doc.of(d.text)), ` */"'`), 160); doc != "" && d.first == 1 && len(doc) < int(p.left/6) && p.takes(len(doc)) {
+	if doc := clipToOneLine(strings.TrimRight(strings.TrimSpace(d.s.doc.textOfSpan(d.text)), ` */"'`), 160); doc != "" && d.first == 1 && len(doc) < int(p.left/6) && p.takeBytes(len(doc)) {
 		b.WriteString(doc + "\n")
 	}
 	if len(d.s.imports) == 0 {
@@ -196,14 +196,14 @@ func (d *draft) intro(p *page) string {
 	}
 	line := "imports"
 	for _, i := range d.s.imports {
-		name := importName(i.of(d.text))
+		name := importName(i.textOfSpan(d.text))
 		if len(line)+len(name) > int(p.left/8) {
 			line += " …"
 			break
 		}
 		line += " " + name
 	}
-	if len(line) > 12 && p.takes(len(line)) {
+	if len(line) > 12 && p.takeBytes(len(line)) {
 		b.WriteString(line + "\n")
 	}
 	return b.String()
@@ -214,7 +214,7 @@ func importName(line string) string {
 	line = strings.TrimRight(strings.TrimSpace(line), ";{( ")
 	if i := strings.IndexAny(line, `"'`); i >= 0 {
 		if j := strings.IndexByte(line[i+1:], line[i]); j > 0 {
-			return clip(line[i+1:i+1+j], 80)
+			return clipBytes(line[i+1:i+1+j], 80)
 		}
 	}
 	if from, _, ok := strings.Cut(line, " import "); ok {
@@ -223,5 +223,5 @@ func importName(line string) string {
 	for _, word := range []string{"import ", "from ", "use ", "using ", "#include ", "require ", "source ", "package ", "namespace "} {
 		line = strings.TrimPrefix(line, word)
 	}
-	return clip(strings.ReplaceAll(line, " ", ""), 80)
+	return clipBytes(strings.ReplaceAll(line, " ", ""), 80)
 }

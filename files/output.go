@@ -40,15 +40,15 @@ func readOutput(text string) *output {
 	eachLine(text, func(start, end int) {
 		line := text[start:end]
 		l := outputLine{span: span{int32(start), int32(end)}, kind: reader.Of(line)}
-		l.form, l.lead = formOf(line)
-		l.below = above && l.kind < logline.Error && indent(line) > depth && !isBlank(line)
+		l.form, l.lead = lineFormHash(line)
+		l.below = above && l.kind < logline.Error && indentWidth(line) > depth && !isBlankLine(line)
 		if above = l.kind >= logline.Error; above {
-			depth = indent(line)
+			depth = indentWidth(line)
 		}
 		if l.kind == logline.FailedTest {
-			o.failed(reader, line, known)
+			o.noteFailedTest(reader, line, known)
 		}
-		if !isBlank(line) {
+		if !isBlankLine(line) {
 			o.forms[l.form]++
 			o.forms[l.lead]++
 		}
@@ -57,8 +57,8 @@ func readOutput(text string) *output {
 	return o
 }
 
-// failed notes the failed test of the line that follows those read.
-func (o *output) failed(reader logline.Reader, line string, known map[string]int) {
+// noteFailedTest notes the failed test of the line that follows those read.
+func (o *output) noteFailedTest(reader logline.Reader, line string, known map[string]int) {
 	name, why := reader.FailedTest(line)
 	at, seen := known[name]
 	if !seen {
@@ -69,14 +69,14 @@ func (o *output) failed(reader logline.Reader, line string, known map[string]int
 	}
 }
 
-// formOf returns what a line is without its numbers, hashes and paths, and the
+// lineFormHash returns what a line is without its numbers, hashes and paths, and the
 // same of its first word.
-func formOf(line string) (form, lead uint32) {
+func lineFormHash(line string) (form, lead uint32) {
 	const prime, seed = 16777619, 2166136261
 	form = seed
 	for at := 0; at < len(line) && at < lineSize; {
 		end := at
-		for end < len(line) && !isSpace(line[end]) {
+		for end < len(line) && !isSpaceByte(line[end]) {
 			end++
 		}
 		if end > at {
@@ -90,7 +90,7 @@ func formOf(line string) (form, lead uint32) {
 	return form, lead
 }
 
-func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
+func isSpaceByte(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
 
 // wordForm returns a hash of a word in which numbers are one, as are paths.
 func wordForm(w string) uint32 {
@@ -122,17 +122,17 @@ func wordForm(w string) uint32 {
 // are noise.
 const oftenForm, oftenLead = 3, 5
 
-// common reports whether so many lines are like l that it is no news.
-func (o *output) common(l outputLine) bool {
+// isCommonForm reports whether so many lines are like l that it is no news.
+func (o *output) isCommonForm(l outputLine) bool {
 	return o.forms[l.form] >= oftenForm || o.forms[l.lead] >= oftenLead
 }
 
-// rare returns the lines that are like no other, where most are like others: in
+// rareLines returns the lines that are like no other, where most are like others: in
 // a text, every line is its own.
-func (o *output) rare() (out []span) {
+func (o *output) rareLines() (out []span) {
 	all := 0
 	for _, l := range o.lines {
-		if isBlank(l.of(o.text)) {
+		if isBlankLine(l.textOfSpan(o.text)) {
 			continue
 		}
 		all++
@@ -146,9 +146,9 @@ func (o *output) rare() (out []span) {
 	return out
 }
 
-// ends returns the first and the last line of each form for which which is true,
+// formEndpoints returns the first and the last line of each form for which which is true,
 // all firsts before all lasts.
-func (o *output) ends(which func(outputLine) bool) (out []span) {
+func (o *output) formEndpoints(which func(outputLine) bool) (out []span) {
 	last, seen := make(map[uint32]int), make(map[uint32]bool)
 	for i, l := range o.lines {
 		if !which(l) {
@@ -172,9 +172,9 @@ func (o *output) ends(which func(outputLine) bool) (out []span) {
 // last are told.
 const noisy = 8
 
-// errors returns the lines with an error, and what stands below them. Where one
+// errorLines returns the lines with an error, and what stands below them. Where one
 // repeats, its first and last go before the rest.
-func (o *output) errors() (out []span) {
+func (o *output) errorLines() (out []span) {
 	grave := func(l outputLine) bool { return l.kind == logline.Error || l.below }
 	repeats := func(l outputLine) bool { return grave(l) && o.forms[l.form] > noisy }
 	for _, l := range o.lines {
@@ -182,11 +182,11 @@ func (o *output) errors() (out []span) {
 			out = append(out, l.span)
 		}
 	}
-	return append(o.ends(repeats), out...)
+	return append(o.formEndpoints(repeats), out...)
 }
 
-// alike returns how many of lines from to, exclusive, have the form of line of.
-func (o *output) alike(of, from, to int) int {
+// countAlike returns how many of lines from to, exclusive, have the form of line of.
+func (o *output) countAlike(of, from, to int) int {
 	n := 0
 	for _, l := range o.lines[from:to] {
 		if l.form == o.lines[of].form {

@@ -71,13 +71,13 @@ func TestRangesAreThoseOfTheLinesShown(t *testing.T) {
 		{"bat", shell("bat -r 10:39 a.c"), lined(10, 39, ""), [2]int{10, 39}, false},
 	}
 	for _, test := range tests {
-		c := Scan(result(test.text), test.call).Copies[0]
+		c := ScanMessage(result(test.text), test.call).Copies[0]
 		if c.Kind != Read || c.Path != "a.c" || [2]int{c.First, c.Last} != test.lines || c.Whole != test.whole {
 			t.Errorf("%s: kind %d, %s, lines %d to %d, whole %v", test.name, c.Kind, c.Path, c.First, c.Last, c.Whole)
 		}
 	}
 	for _, command := range []string{"head -c 4000 a.c", "awk '/x/' a.c", "sed -n '/a/,/b/p' a.c", "cat a.c b.c", "cat a.c | grep x", "sed '1,5d' a.c", "cat -s a.c", "awk 'NR%2' a.c", "head -5 a.c b.c"} {
-		if c := Scan(result(lined(1, 30, "")), shell(command)).Copies[0]; c.Kind != Output {
+		if c := ScanMessage(result(lined(1, 30, "")), shell(command)).Copies[0]; c.Kind != Output {
 			t.Errorf("%s: %+v", command, c)
 		}
 	}
@@ -107,11 +107,11 @@ func TestSupersededIsWhatStandsInANewerRead(t *testing.T) {
 		c1, t1 := read(test.first, args{"offset": 250, "limit": 100})
 		c2, t2 := read(test.second, test.args)
 		messages := chat.Transcript{result(t1), result(t2)}
-		facts := []Facts{Scan(messages[0], c1), Scan(messages[1], c2)}
+		facts := []Scan{ScanMessage(messages[0], c1), ScanMessage(messages[1], c2)}
 		if test.edited {
 			m := chat.Message{Role: chat.Assistant, Parts: []chat.Part{*edit}}
 			messages = chat.Transcript{messages[0], m, messages[1]}
-			facts = []Facts{facts[0], Scan(m, nil), facts[1]}
+			facts = []Scan{facts[0], ScanMessage(m, nil), facts[1]}
 		}
 		if got := NewIndex(messages, facts).Superseded(0, facts[0].Copies[0]) > 0; got != test.want {
 			t.Errorf("%s: %v", test.name, got)

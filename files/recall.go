@@ -34,7 +34,7 @@ func Shortened(text string) bool {
 
 // Superseded returns the pointer that stands for an older copy of a file.
 func Superseded(path, recall string) string {
-	return "[superseded " + oneLine(path, 200) + " by a newer copy below; recall " + recall + "]"
+	return "[superseded " + clipToOneLine(path, 200) + " by a newer copy below; recall " + recall + "]"
 }
 
 // Replaced returns the pointer that stands for text that an edit took away.
@@ -58,15 +58,15 @@ func RepeatedCall(calls, gone int, same bool, recall string) string {
 	return text + "the results were like this first one and the last one below; recall " + recall + "]"
 }
 
-// oneLine returns s on one line, cut to size bytes.
-func oneLine(s string, size int) string {
+// clipToOneLine returns s on one line, cut to size bytes.
+func clipToOneLine(s string, size int) string {
 	s = chat.Visible(strings.ToValidUTF8(s[:min(len(s), size+4)], ""))
 	s = strings.NewReplacer("\n", " ", "\t", " ").Replace(s)
-	return clip(s, size)
+	return clipBytes(s, size)
 }
 
-// clip cuts s to at most size bytes, between characters.
-func clip(s string, size int) string {
+// clipBytes cuts s to at most size bytes, between characters.
+func clipBytes(s string, size int) string {
 	if len(s) <= size {
 		return s
 	}

@@ -12,69 +12,69 @@ import (
 // to gain from it.
 const smallest = 160
 
-// Scan returns what m holds and names. call is the call that m answers, nil for
+// ScanMessage returns what m holds and names. call is the call that m answers, nil for
 // any other message: it tells which tool showed which part of which file.
-func Scan(m chat.Message, call *chat.Part) Facts {
-	s := scan{call: call, machine: m.Machine, edits: m.Role == chat.Assistant}
+func ScanMessage(m chat.Message, call *chat.Part) Scan {
+	s := messageScan{call: call, machine: m.Machine, edits: m.Role == chat.Assistant}
 	for i, p := range m.Parts {
 		switch {
 		case p.Kind == chat.Call:
 			s.arguments(i, p)
 		case p.Kind == chat.Result:
-			s.result(i, p)
+			s.scanToolResult(i, p)
 		case p.Kind == chat.Text && m.Role == chat.Tool:
-			s.result(i, p)
+			s.scanToolResult(i, p)
 		case p.Kind == chat.Text && m.State == chat.Active:
-			s.prose(i, p.Text)
+			s.scanProse(i, p.Text)
 		case m.IsSummary() && (p.Kind == chat.Text || p.Kind == chat.Summary):
-			s.held(i, p.Text)
+			s.scanExcerpts(i, p.Text)
 		case p.Kind == chat.Text || p.Kind == chat.Summary, p.Kind == chat.ServerResult || p.Kind == chat.Opaque:
-			s.names(p.Text)
+			s.addIdentifiers(p.Text)
 		}
 	}
-	return s.finish()
+	return s.finishScan()
 }
 
-// A scan gathers the facts of one message.
-type scan struct {
-	facts   Facts
+// A messageScan gathers the facts of one message.
+type messageScan struct {
+	facts   Scan
 	call    *chat.Part
 	machine bool
 	edits   bool // what is written edits files
 }
 
-func (s *scan) finish() Facts {
+func (s *messageScan) finishScan() Scan {
 	f := s.facts
 	slices.Sort(f.Idents)
-	f.Idents = trimmed(slices.Compact(f.Idents))
-	f.Mentions = trimmed(unique(f.Mentions))
-	f.Copies = trimmed(f.Copies)
+	f.Idents = withoutSpareCap(slices.Compact(f.Idents))
+	f.Mentions = withoutSpareCap(uniqueStrings(f.Mentions))
+	f.Copies = withoutSpareCap(f.Copies)
 	return f
 }
 
-// trimmed returns list without the room that is left behind it.
-func trimmed[T any](list []T) []T {
+// withoutSpareCap returns list without the room that is left behind it.
+func withoutSpareCap[T any](list []T) []T {
 	if len(list) == cap(list) {
 		return list
 	}
 	return append([]T(nil), list...)[:len(list):len(list)]
 }
 
-func unique(list []string) []string {
+func uniqueStrings(list []string) []string {
 	slices.Sort(list)
 	return slices.Clip(slices.Compact(list))
 }
 
-// add notes a copy: text is what it holds, without wrappers.
-func (s *scan) add(c Copy, text string) {
+// addFileCopy notes a copy: text is what it holds, without wrappers.
+func (s *messageScan) addFileCopy(c Ref, text string) {
 	c.Size = len(text)
 	switch {
 	case len(text) < smallest && !c.held: // an edit or write, kept for what it says of the file
-		s.names(text)
+		s.addIdentifiers(text)
 	case c.Kind == Output:
 		c.shape = shapeOfOutput(text)
 	default:
-		c.shape = shapeOf(c.Path, text)
+		c.shape = outlineOf(c.Path, text)
 		if c.First > 0 && c.Last == 0 {
 			c.Last = c.First + lineCount(text) - 1
 		}
@@ -89,24 +89,24 @@ func lineCount(text string) int {
 	return strings.Count(text, "\n") + 1 - len(text) + len(strings.TrimSuffix(text, "\n"))
 }
 
-// names notes the paths and identifiers of a text that is no copy.
-func (s *scan) names(text string) {
+// addIdentifiers notes the paths and identifiers of a text that is no copy.
+func (s *messageScan) addIdentifiers(text string) {
 	f := &s.facts
 	eachIdent(text, func(start, end int) {
 		id := text[start:end]
 		f.Idents = append(f.Idents, hashIdent(id))
-		if isPath(id) {
+		if isFilePath(id) {
 			f.Mentions = append(f.Mentions, id)
 			if i := strings.LastIndexByte(id, '/'); i >= 0 {
 				f.Idents = append(f.Idents, hashIdent(id[i+1:]))
 			}
 		}
 	})
-	s.quoted(text)
+	s.addQuotedWords(text)
 }
 
-// quoted notes plain words that are quoted as symbols: in backticks or called.
-func (s *scan) quoted(text string) {
+// addQuotedWords notes plain words that are quoted as symbols: in backticks or called.
+func (s *messageScan) addQuotedWords(text string) {
 	for i := 0; i < len(text); i++ {
 		if text[i] != '(' && text[i] != '`' {
 			continue
@@ -121,27 +121,27 @@ func (s *scan) quoted(text string) {
 	}
 }
 
-// isPath reports whether an identifier names a file.
-func isPath(id string) bool {
+// isFilePath reports whether an identifier names a file.
+func isFilePath(id string) bool {
 	if strings.IndexByte(id, '/') >= 0 {
 		return true
 	}
 	i := strings.LastIndexByte(id, '.')
-	return i > 0 && fileExt(id[i+1:])
+	return i > 0 && isFileExtension(id[i+1:])
 }
 
-// result notes what a tool answered.
-func (s *scan) result(part int, p chat.Part) {
+// scanToolResult notes what a tool answered.
+func (s *messageScan) scanToolResult(part int, p chat.Part) {
 	f, known := shownByCall(s.call)
 	if len(p.Text) < smallest {
-		s.names(p.Text)
+		s.addIdentifiers(p.Text)
 		return
 	}
-	c := Copy{Part: part, Kind: Output, End: len(p.Text)}
-	clean := strip(p.Text)
+	c := Ref{Part: part, Kind: Output, End: len(p.Text)}
+	clean := unwrapText(p.Text)
 	text := clean.text
 	switch {
-	case known && !p.Error && !failed(clean.text):
+	case known && !p.Error && !isReadFailure(clean.text):
 		c.Kind, c.Path, c.First, c.Last, c.Whole = Read, f.path, f.first, f.last, f.whole
 		if f.unnumbered { // its numbers are not those of lines
 			clean.first, clean.last, clean.holes = 0, 0, cutInside(text)
@@ -152,23 +152,23 @@ func (s *scan) result(part int, p chat.Part) {
 		c.Kind, c.Path = Edit, editedBy(s.call)[0]
 	default:
 		text = trimReminders(unixLines(p.Text))
-		s.names(text)
+		s.addIdentifiers(text)
 	}
 	if c.Kind != Output {
-		c.cover(clean)
+		c.setCoveredLines(clean)
 		s.facts.Mentions = append(s.facts.Mentions, c.Path)
 	}
-	s.add(c, text)
+	s.addFileCopy(c, text)
 }
 
-// failed reports whether a read answered with an error instead of a file.
-func failed(text string) bool {
+// isReadFailure reports whether a read answered with an error instead of a file.
+func isReadFailure(text string) bool {
 	return len(text) < 400 && (strings.HasPrefix(text, "<tool_use_error>") || strings.HasPrefix(text, "Error") || strings.Contains(text, "No such file"))
 }
 
-// cover says which lines c shows, from what the tool said and what it printed. What
+// setCoveredLines says which lines c shows, from what the tool said and what it printed. What
 // the call asked for is no more than the most that it can be: a tool may show less.
-func (c *Copy) cover(s stripped) {
+func (c *Ref) setCoveredLines(s unwrappedText) {
 	n := lineCount(s.text)
 	if s.holes {
 		c.First, c.Last, c.Whole = 0, 0, false
@@ -198,12 +198,12 @@ func (c *Copy) cover(s stripped) {
 	}
 }
 
-// prose notes the fenced blocks with a path, the <file path=…> blocks and the
+// scanProse notes the fenced blocks with a path, the <file path=…> blocks and the
 // edits of a text, and what stands between them.
-func (s *scan) prose(part int, text string) {
+func (s *messageScan) scanProse(part int, text string) {
 	if s.machine && len(text) >= smallest {
-		if clean := strip(text); clean.tool { // an observation that the format gives as the user's
-			s.result(part, chat.Part{Text: text})
+		if clean := unwrapText(text); clean.tool { // an observation that the format gives as the user's
+			s.scanToolResult(part, chat.Part{Text: text})
 			return
 		}
 	}
@@ -211,29 +211,29 @@ func (s *scan) prose(part int, text string) {
 		s.addTextEdits(part, text, searchReplace(text, ""))
 		return
 	}
-	s.blocks(part, text, 0, len(text))
+	s.scanFileBlocks(part, text, 0, len(text))
 }
 
-// blocks notes the blocks of files in text[from:to].
-func (s *scan) blocks(part int, text string, from, to int) {
+// scanFileBlocks notes the blocks of files in text[from:to].
+func (s *messageScan) scanFileBlocks(part int, text string, from, to int) {
 	at := from
 	eachBlock(text[from:to], func(path string, start, end int) {
 		start, end = from+start, from+end
-		s.names(text[at:start])
+		s.addIdentifiers(text[at:start])
 		kind := Block
 		if s.machine && strings.TrimSpace(text[:start]) == attachHead(path) && strings.TrimSpace(text[end:]) == attachTail {
 			kind = Attached
 		}
 		body := unixLines(text[start:end])
 		if len(body) >= smallest {
-			s.add(Copy{Part: part, Kind: kind, Path: path, Start: start, End: end, Whole: kind == Attached}, body)
+			s.addFileCopy(Ref{Part: part, Kind: kind, Path: path, Start: start, End: end, Whole: kind == Attached}, body)
 		} else {
-			s.names(body)
+			s.addIdentifiers(body)
 		}
 		s.facts.Mentions = append(s.facts.Mentions, path)
 		at = end
 	})
-	s.names(text[at:to])
+	s.addIdentifiers(text[at:to])
 }
 
 const attachTail = "</file>"
@@ -261,8 +261,8 @@ func eachBlock(text string, yield func(path string, start, end int)) {
 		case shut != "":
 		case strings.HasPrefix(line, "<file ") && strings.HasSuffix(line, ">"):
 			path, shut, start = attribute(line, "path"), attachTail, to
-		case fenceOf(line) != "":
-			shut, start = fenceOf(line), to
+		case fenceMarker(line) != "":
+			shut, start = fenceMarker(line), to
 			path = fencePath(line[len(shut):], before)
 		}
 		if line != "" {
@@ -286,12 +286,12 @@ func attribute(tag, name string) string {
 // the line before.
 func fencePath(info, before string) string {
 	for _, w := range strings.FieldsFunc(info, func(r rune) bool { return r == ' ' || r == ':' || r == '"' || r == '=' || r == '{' || r == '}' }) {
-		if isPath(w) && len(w) > 3 {
+		if isFilePath(w) && len(w) > 3 {
 			return w
 		}
 	}
 	name := strings.Trim(before, "*`#: ")
-	if isPath(name) && !strings.ContainsAny(name, " \t<>()|\"") {
+	if isFilePath(name) && !strings.ContainsAny(name, " \t<>()|\"") {
 		return name
 	}
 	return ""

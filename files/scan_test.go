@@ -43,7 +43,7 @@ func TestWrappersAreStripped(t *testing.T) {
 		{"reminder alone", plainBody + reminder, 0, false},
 	}
 	for _, test := range tests {
-		got := strip(test.text)
+		got := unwrapText(test.text)
 		if strings.TrimSpace(got.text) != plainBody || got.first != test.first || got.part != test.part {
 			t.Errorf("%s: first %d, part %v, text\n%q", test.name, got.first, got.part, got.text)
 		}
@@ -52,7 +52,7 @@ func TestWrappersAreStripped(t *testing.T) {
 
 func TestNumbersThatBelongToATextStay(t *testing.T) {
 	for _, text := range []string{"1: one\n3: three\n", "12:30 lunch\nand then home\n", "42\n", "2024: a year\n2023: another\n"} {
-		if got := strip(text).text; got != text {
+		if got := unwrapText(text).text; got != text {
 			t.Errorf("strip(%q) = %q", text, got)
 		}
 	}
@@ -76,7 +76,7 @@ func TestScanOfResults(t *testing.T) {
 		name  string
 		call  *chat.Part
 		text  string
-		kind  CopyKind
+		kind  RefKind
 		path  string
 		lines [2]int
 		whole bool
@@ -100,7 +100,7 @@ func TestScanOfResults(t *testing.T) {
 		{"answer to an edit", call("Edit", args{"file_path": "a.go", "old_string": "a", "new_string": "b"}), "The file a.go has been updated. Here's the result of running `cat -n` on a snippet of the edited file:\n" + numberedWith("%6d→"), Edit, "a.go", [2]int{1, 10}, false},
 	}
 	for _, test := range tests {
-		f := Scan(result(test.text), test.call)
+		f := ScanMessage(result(test.text), test.call)
 		if len(f.Copies) != 1 {
 			t.Errorf("%s: %d copies", test.name, len(f.Copies))
 			continue
@@ -110,7 +110,7 @@ func TestScanOfResults(t *testing.T) {
 			t.Errorf("%s: %+v", test.name, c)
 		}
 	}
-	if c := Scan(chat.Message{Role: chat.Tool, Parts: []chat.Part{{Kind: chat.Result, Text: long, Error: true}}}, call("Read", args{"path": "a.go"})).Copies; c[0].Kind != Output {
+	if c := ScanMessage(chat.Message{Role: chat.Tool, Parts: []chat.Part{{Kind: chat.Result, Text: long, Error: true}}}, call("Read", args{"path": "a.go"})).Copies; c[0].Kind != Output {
 		t.Error("a failed read is a copy of the file")
 	}
 }
@@ -136,7 +136,7 @@ func TestScanOfCalls(t *testing.T) {
 	}
 	for _, test := range tests {
 		var got []string
-		for _, c := range Scan(chat.Message{Role: chat.Assistant, Parts: []chat.Part{*test.call}}, nil).Copies {
+		for _, c := range ScanMessage(chat.Message{Role: chat.Assistant, Parts: []chat.Part{*test.call}}, nil).Copies {
 			s := fmt.Sprintf("%d %s %s", c.Kind, c.Path, c.Arg)
 			if c.Old {
 				s += " old"
@@ -156,7 +156,7 @@ func TestScanOfCalls(t *testing.T) {
 func TestScanOfTexts(t *testing.T) {
 	fenced := "See this:\n```go src/a.go\n" + body + "```\nand this:\n\n**src/b.go**\n\n```\n" + body + "```\n<file path=\"c &quot;d.go\">\n" + body + "</file>\n```sh\n" + body + "```\nuse openFolder() and `closed` in x/y.go"
 	m := chat.NewText(chat.User, fenced)
-	f := Scan(m, nil)
+	f := ScanMessage(m, nil)
 	var paths []string
 	for _, c := range f.Copies {
 		if c.Kind != Block || c.Text(m) != body {
@@ -172,19 +172,19 @@ func TestScanOfTexts(t *testing.T) {
 	}
 	attached := chat.NewText(chat.User, AttachText(`q"r.go`, body))
 	attached.Machine = true
-	if c := Scan(attached, nil).Copies; len(c) != 1 || c[0].Kind != Attached || !c[0].Whole || c[0].Path != `q"r.go` || c[0].Text(attached) != body {
+	if c := ScanMessage(attached, nil).Copies; len(c) != 1 || c[0].Kind != Attached || !c[0].Whole || c[0].Path != `q"r.go` || c[0].Text(attached) != body {
 		t.Errorf("%+v", c)
 	}
 	observed := chat.NewText(chat.User, "<returncode>0</returncode>\n<output>\n"+strings.Repeat("all is well\n", 50)+"</output>")
 	observed.Machine = true
-	if c := Scan(observed, nil).Copies; len(c) != 1 || c[0].Kind != Output {
+	if c := ScanMessage(observed, nil).Copies; len(c) != 1 || c[0].Kind != Output {
 		t.Errorf("%+v", c)
 	}
 }
 
 func TestOneTextHasOneHashHoweverItIsWrapped(t *testing.T) {
-	raw := Scan(result(strings.TrimSuffix(body, "\n")), call("read", args{"path": "a.go"})).Copies[0]
-	numbered := Scan(result(strings.TrimSuffix(numberedWith("%6d→"), "\n")), call("Read", args{"file_path": "/r/a.go"})).Copies[0]
+	raw := ScanMessage(result(strings.TrimSuffix(body, "\n")), call("read", args{"path": "a.go"})).Copies[0]
+	numbered := ScanMessage(result(strings.TrimSuffix(numberedWith("%6d→"), "\n")), call("Read", args{"file_path": "/r/a.go"})).Copies[0]
 	if raw.Hash != numbered.Hash {
 		t.Error("hashes differ")
 	}
@@ -212,7 +212,7 @@ func TestShortenArgs(t *testing.T) {
 }
 
 func TestReplaceRefusesWhatDoesNotFit(t *testing.T) {
-	if _, err := Replace(chat.Part{Kind: chat.Text, Text: "short"}, []Change{{Copy: Copy{Start: 3, End: 99}}}); err == nil {
+	if _, err := Replace(chat.Part{Kind: chat.Text, Text: "short"}, []Change{{Copy: Ref{Start: 3, End: 99}}}); err == nil {
 		t.Error("no error")
 	}
 }
@@ -226,7 +226,7 @@ func FuzzScan(f *testing.F) {
 		m := chat.Message{ID: "m", Role: chat.Assistant, Parts: []chat.Part{{Kind: chat.Text, Text: text}, c}}
 		r := result(text)
 		transcript := chat.Transcript{m, r, result(text)}
-		facts := []Facts{Scan(m, nil), Scan(r, &c), Scan(r, call("sh", args{"command": command}))}
+		facts := []Scan{ScanMessage(m, nil), ScanMessage(r, &c), ScanMessage(r, call("sh", args{"command": command}))}
 		x := NewIndex(transcript, facts)
 		for i, f := range facts {
 			for _, c := range f.Copies {
@@ -251,6 +251,6 @@ func BenchmarkScan(b *testing.B) {
 	b.SetBytes(int64(len(text)))
 	c := call("Read", args{"path": "a.go"})
 	for b.Loop() {
-		Scan(result(text), c)
+		ScanMessage(result(text), c)
 	}
 }

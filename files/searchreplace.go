@@ -42,7 +42,7 @@ func TextEdits(text, path string) (edits []TextEdit, rest string) {
 	var b strings.Builder
 	at := 0
 	for _, r := range blocks {
-		edits = append(edits, TextEdit{r.path, unixLines(r.old.of(text)), unixLines(r.put.of(text))})
+		edits = append(edits, TextEdit{r.path, unixLines(r.old.textOfSpan(text)), unixLines(r.put.textOfSpan(text))})
 		b.WriteString(text[at:r.all.start])
 		at = int(r.all.end)
 	}
@@ -68,7 +68,7 @@ func searchReplace(text, path string) []replacement {
 	f := blockFinder{text: text, path: path}
 	eachLine(text, func(from, to int) { f.lines = append(f.lines, span{int32(from), int32(to)}) })
 	for i := 0; i < len(f.lines); {
-		i = f.step(i)
+		i = f.nextBlock(i)
 	}
 	return f.found
 }
@@ -81,72 +81,74 @@ type blockFinder struct {
 	found []replacement
 }
 
-// line returns line i without the white space around it.
-func (f *blockFinder) line(i int) string { return strings.TrimSpace(f.lines[i].of(f.text)) }
+// trimmedLine returns line i without the white space around it.
+func (f *blockFinder) trimmedLine(i int) string {
+	return strings.TrimSpace(f.lines[i].textOfSpan(f.text))
+}
 
-// step looks at line i and returns the next one to look at.
-func (f *blockFinder) step(i int) int {
-	line := f.line(i)
+// nextBlock looks at line i and returns the next one to look at.
+func (f *blockFinder) nextBlock(i int) int {
+	line := f.trimmedLine(i)
 	if name, ok := strings.CutPrefix(line, "<path>"); ok {
 		if name, ok = strings.CutSuffix(name, "</path>"); ok && name != "" {
 			f.path = name
 		}
 		return i + 1
 	}
-	if !isMark(line, "<-", " SEARCH", " ORIGINAL") {
+	if !isMarkerLine(line, "<-", " SEARCH", " ORIGINAL") {
 		return i + 1
 	}
-	divider := f.until(i+1, func(line string) bool { return isMark(line, "=", "") })
+	divider := f.nextLineWhere(i+1, func(line string) bool { return isMarkerLine(line, "=", "") })
 	if divider < 0 {
 		return i + 1
 	}
-	end := f.until(divider+1, func(line string) bool { return isMark(line, ">+", " REPLACE", " UPDATED") })
+	end := f.nextLineWhere(divider+1, func(line string) bool { return isMarkerLine(line, ">+", " REPLACE", " UPDATED") })
 	if end < 0 {
 		return i + 1
 	}
-	if name := f.named(i); name != "" {
+	if name := f.fileBeforeLine(i); name != "" {
 		f.path = name
 	}
 	if f.path == "" {
 		return end + 1
 	}
-	r := replacement{path: f.path, all: f.between(i, end+1), put: f.between(divider+1, end)}
-	old := f.hints(i+1, divider, &r)
-	r.old = f.between(old, divider)
-	next := f.fence(i, end, &r)
+	r := replacement{path: f.path, all: f.spanOfLines(i, end+1), put: f.spanOfLines(divider+1, end)}
+	old := f.skipLineHints(i+1, divider, &r)
+	r.old = f.spanOfLines(old, divider)
+	next := f.includeFence(i, end, &r)
 	f.found = append(f.found, r)
 	return next
 }
 
-// until returns the next line from i on that is reports true for, before
+// nextLineWhere returns the next line from i on that is reports true for, before
 // another block begins; -1 without.
-func (f *blockFinder) until(i int, is func(line string) bool) int {
+func (f *blockFinder) nextLineWhere(i int, is func(line string) bool) int {
 	for ; i < len(f.lines); i++ {
-		line := f.line(i)
+		line := f.trimmedLine(i)
 		if is(line) {
 			return i
 		}
-		if isMark(line, "<-", " SEARCH", " ORIGINAL") {
+		if isMarkerLine(line, "<-", " SEARCH", " ORIGINAL") {
 			return -1
 		}
 	}
 	return -1
 }
 
-// between returns where the lines from i to before k stand.
-func (f *blockFinder) between(i, k int) span {
+// spanOfLines returns where the lines from i to before k stand.
+func (f *blockFinder) spanOfLines(i, k int) span {
 	if i >= k {
 		return span{f.lines[k].start, f.lines[k].start}
 	}
 	return span{f.lines[i].start, f.lines[k-1].end}
 }
 
-// hints goes past the lines that say where the old text stands, and the rule
+// skipLineHints goes past the lines that say where the old text stands, and the rule
 // after them.
-func (f *blockFinder) hints(i, divider int, r *replacement) int {
+func (f *blockFinder) skipLineHints(i, divider int, r *replacement) int {
 	for k := i; k < divider; k++ {
-		line := f.line(k)
-		if isMark(line, "-", "") && k > i {
+		line := f.trimmedLine(k)
+		if isMarkerLine(line, "-", "") && k > i {
 			return k + 1
 		}
 		name, value, _ := strings.Cut(strings.TrimPrefix(line, ":"), ":")
@@ -160,13 +162,13 @@ func (f *blockFinder) hints(i, divider int, r *replacement) int {
 	return i
 }
 
-// fence takes the fence into the block that stands around the lines i to end.
-func (f *blockFinder) fence(i, end int, r *replacement) (next int) {
-	if i > 0 && fenceOf(f.line(i-1)) != "" {
+// includeFence takes the fence into the block that stands around the lines i to end.
+func (f *blockFinder) includeFence(i, end int, r *replacement) (next int) {
+	if i > 0 && fenceMarker(f.trimmedLine(i-1)) != "" {
 		r.all.start = f.lines[i-1].start
 	}
 	if end+1 < len(f.lines) {
-		if line := f.line(end + 1); line != "" && line == fenceOf(line) {
+		if line := f.trimmedLine(end + 1); line != "" && line == fenceMarker(line) {
 			r.all.end = f.lines[end+1].end
 			return end + 2
 		}
@@ -177,12 +179,12 @@ func (f *blockFinder) fence(i, end int, r *replacement) (next int) {
 // nameLines is how many lines before a block are looked at for its file.
 const nameLines = 3
 
-// named returns the file that the lines before line i name: in the fence or
+// fileBeforeLine returns the file that the lines before line i name: in the fence or
 // alone on the line before it.
-func (f *blockFinder) named(i int) string {
+func (f *blockFinder) fileBeforeLine(i int) string {
 	for k := i - 1; k >= max(0, i-nameLines); k-- {
-		line := f.line(k)
-		fence := fenceOf(line)
+		line := f.trimmedLine(k)
+		fence := fenceMarker(line)
 		if fence == "" && line != "" {
 			return fileName(line)
 		}
@@ -210,9 +212,9 @@ func fileName(line string) string {
 	return ""
 }
 
-// isMark reports whether a line is five to nine of one of the signs, and then
+// isMarkerLine reports whether a line is five to nine of one of the signs, and then
 // one of words.
-func isMark(line, signs string, words ...string) bool {
+func isMarkerLine(line, signs string, words ...string) bool {
 	if len(line) < 5 || strings.IndexByte(signs, line[0]) < 0 {
 		return false
 	}
@@ -228,18 +230,18 @@ func isMark(line, signs string, words ...string) bool {
 
 // addTextEdits notes both sides of the blocks of an assistant's text, and what stands
 // between the blocks.
-func (s *scan) addTextEdits(part int, text string, blocks []replacement) {
+func (s *messageScan) addTextEdits(part int, text string, blocks []replacement) {
 	at := 0
 	for _, r := range blocks {
-		s.blocks(part, text, at, int(r.all.start))
-		s.addSides(Copy{Part: part}, text, r)
+		s.scanFileBlocks(part, text, at, int(r.all.start))
+		s.addSides(Ref{Part: part}, text, r)
 		at = int(r.all.end)
 	}
-	s.blocks(part, text, at, len(text))
+	s.scanFileBlocks(part, text, at, len(text))
 }
 
 // addSides notes the two sides of a block. c says where text stands.
-func (s *scan) addSides(c Copy, text string, r replacement) {
+func (s *messageScan) addSides(c Ref, text string, r replacement) {
 	c.Kind, c.Path, c.marked, c.First = Edit, r.path, true, r.first
 	s.facts.Mentions = append(s.facts.Mentions, r.path)
 	for _, side := range []struct {
@@ -247,8 +249,8 @@ func (s *scan) addSides(c Copy, text string, r replacement) {
 		old bool
 	}{{r.old, true}, {r.put, false}} {
 		c.Start, c.End, c.Old, c.Last = int(side.start), int(side.end), side.old, 0
-		if body := unixLines(side.of(text)); body != "" {
-			s.add(c, body)
+		if body := unixLines(side.textOfSpan(text)); body != "" {
+			s.addFileCopy(c, body)
 		}
 	}
 }

@@ -57,7 +57,7 @@ func TestTextEditsAreFoundInAllForms(t *testing.T) {
 // sidesOf returns what is found of both sides, one line a copy.
 func sidesOf(m chat.Message) string {
 	var b strings.Builder
-	for _, c := range Scan(m, nil).Copies {
+	for _, c := range ScanMessage(m, nil).Copies {
 		side := "new"
 		if c.Old {
 			side = "old"
@@ -91,7 +91,7 @@ func TestBothSidesOfATextEditAreCopiesOfTheFile(t *testing.T) {
 	if got := sidesOf(chat.NewText(chat.User, aiderEdit)); strings.Contains(got, "old ") {
 		t.Errorf("a user edits: %q", got)
 	}
-	f := Scan(chat.NewText(chat.Assistant, aiderEdit), nil)
+	f := ScanMessage(chat.NewText(chat.Assistant, aiderEdit), nil)
 	if len(f.Mentions) != 1 || f.Mentions[0] != "src/store.go" {
 		t.Errorf("mentions %v", f.Mentions)
 	}
@@ -132,7 +132,7 @@ func TestTextEditIsOfWholeLines(t *testing.T) {
 		{"ab", "b", "c", "ab"},
 		{"bb", "b", "c", "bb"},
 	} {
-		got, ok := swap{took: c.took, put: c.put, lines: true}.apply(c.text)
+		got, ok := textSwap{took: c.took, put: c.put, lines: true}.applyEdit(c.text)
 		if got != c.want || ok != (c.want != c.text) {
 			t.Errorf("%q: %q, %v", c.text, got, ok)
 		}
@@ -145,7 +145,7 @@ func TestTextEditsAreReplacedInPlace(t *testing.T) {
 		{Role: chat.Assistant, Parts: []chat.Part{*call("replace_in_file", args{"path": "src/store.go", "diff": clineEdit + clineEdit})}},
 	} {
 		var changes []Change
-		for _, c := range Scan(m, nil).Copies {
+		for _, c := range ScanMessage(m, nil).Copies {
 			if c.Old {
 				changes = append(changes, Change{c, "GONE\n"})
 			}

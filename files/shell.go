@@ -13,12 +13,12 @@ type shown struct {
 	unnumbered  bool // numbers before the lines are not those of lines
 }
 
-// shownBy returns the file that a shell command prints, if it prints one and
+// parseFileRead returns the file that a shell command prints, if it prints one and
 // nothing else: cat FILE, sed -n 'A,Bp' FILE, head, tail, nl, awk 'NR>=A', type,
 // Get-Content, each also behind cd DIR && and before | head.
-func shownBy(command string) (f shown, ok bool) {
+func parseFileRead(command string) (f shown, ok bool) {
 	command = strings.TrimSpace(command)
-	if len(command) > 1000 || strings.ContainsAny(bare(command), "\n`$(<") {
+	if len(command) > 1000 || strings.ContainsAny(maskQuoted(command), "\n`$(<") {
 		return f, false
 	}
 	dir := ""
@@ -27,20 +27,20 @@ func shownBy(command string) (f shown, ok bool) {
 		if !found {
 			return f, false
 		}
-		if w := fields(head); len(w) == 2 {
+		if w := splitCommand(head); len(w) == 2 {
 			dir = w[1]
 		}
 		command = strings.TrimSpace(rest)
 	}
 	command = strings.TrimSuffix(strings.TrimSpace(command), "2>&1")
 	command = strings.TrimSuffix(strings.TrimSpace(command), "2>/dev/null")
-	if strings.ContainsAny(bare(command), ";&>") {
+	if strings.ContainsAny(maskQuoted(command), ";&>") {
 		return f, false
 	}
 	stages := splitStages(command)
-	f, ok = firstStage(fields(stages[0]))
+	f, ok = firstStage(splitCommand(stages[0]))
 	for _, s := range stages[1:] {
-		ok = ok && f.narrow(fields(s))
+		ok = ok && f.narrowByPipe(splitCommand(s))
 	}
 	if ok && dir != "" && !strings.HasPrefix(f.path, "/") {
 		f.path = strings.TrimSuffix(dir, "/") + "/" + strings.TrimPrefix(f.path, "./")
@@ -48,8 +48,8 @@ func shownBy(command string) (f shown, ok bool) {
 	return f, ok && f.path != "" && !strings.ContainsAny(f.path, "*?{$`")
 }
 
-// bare returns a command with a blank for each byte that is quoted.
-func bare(command string) string {
+// maskQuoted returns a command with a blank for each byte that is quoted.
+func maskQuoted(command string) string {
 	out, quote := []byte(command), byte(0)
 	for i, c := range out {
 		switch {
@@ -68,7 +68,7 @@ func bare(command string) string {
 func splitStages(command string) []string {
 	var stages []string
 	at := 0
-	for i, c := range []byte(bare(command)) {
+	for i, c := range []byte(maskQuoted(command)) {
 		if c == '|' {
 			stages = append(stages, command[at:i])
 			at = i + 1
@@ -77,8 +77,8 @@ func splitStages(command string) []string {
 	return append(stages, command[at:])
 }
 
-// reader is what a command of the shell says of a file that it prints.
-type reader struct {
+// readParser is what a command of the shell says of a file that it prints.
+type readParser struct {
 	shown
 	tool  string
 	paths []string
@@ -89,7 +89,7 @@ func firstStage(words []string) (f shown, ok bool) {
 	if len(words) < 2 {
 		return f, false
 	}
-	r := reader{tool: strings.ToLower(words[0])}
+	r := readParser{tool: strings.ToLower(words[0])}
 	switch r.tool {
 	case "cat", "bat", "batcat", "nl", "type", "get-content", "gc", "less", "more":
 		r.whole = true
@@ -106,7 +106,7 @@ func firstStage(words []string) (f shown, ok bool) {
 		if i+1 < len(words) {
 			next = words[i+1]
 		}
-		if r.word(words[i], next) {
+		if r.readWord(words[i], next) {
 			i++
 		}
 	}
@@ -117,8 +117,8 @@ func firstStage(words []string) (f shown, ok bool) {
 	return r.shown, true
 }
 
-// word reads a word of the command; it reports whether the next one belongs to it.
-func (r *reader) word(w, next string) (two bool) {
+// readWord reads a word of the command; it reports whether the next one belongs to it.
+func (r *readParser) readWord(w, next string) (two bool) {
 	low := strings.ToLower(w)
 	switch {
 	case r.tool == "sed" && !strings.HasPrefix(w, "-") && r.first == 0:
@@ -130,19 +130,19 @@ func (r *reader) word(w, next string) (two bool) {
 		r.first, r.last, ok = awkRange(w)
 		r.bad = r.bad || !ok
 	case (r.tool == "head" || r.tool == "tail") && (w == "-n" || w == "--lines"):
-		r.limit(next)
+		r.readLineLimit(next)
 		return true
 	case (r.tool == "head" || r.tool == "tail") && (strings.HasPrefix(w, "-c") || strings.HasPrefix(w, "--bytes")):
 		r.bad = true // bytes are no lines
 	case (r.tool == "head" || r.tool == "tail") && (strings.HasPrefix(w, "-") || r.tool == "tail" && strings.HasPrefix(w, "+")) && hasDigit(w):
-		r.limit(strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(w, "--lines="), "-n"), "-"))
+		r.readLineLimit(strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(w, "--lines="), "-n"), "-"))
 	case r.tool == "get-content" || r.tool == "gc":
 		return r.powerShell(low, w, next)
 	case strings.HasPrefix(r.tool, "bat") && (w == "-r" || w == "--line-range"):
-		r.span(next)
+		r.readLineSpan(next)
 		return true
 	case strings.HasPrefix(r.tool, "bat") && strings.HasPrefix(w, "--line-range="):
-		r.span(strings.TrimPrefix(w, "--line-range="))
+		r.readLineSpan(strings.TrimPrefix(w, "--line-range="))
 	case r.tool == "nl" && (w == "-ba" || w == "-b" && next == "a"):
 		r.unnumbered = false
 		return w == "-b"
@@ -161,10 +161,10 @@ func (r *reader) word(w, next string) (two bool) {
 func hasDigit(w string) bool { return strings.ContainsAny(w, "0123456789") }
 
 // powerShell reads a word of Get-Content.
-func (r *reader) powerShell(low, w, next string) (two bool) {
+func (r *readParser) powerShell(low, w, next string) (two bool) {
 	switch low {
 	case "-head", "-totalcount", "-first":
-		r.whole, r.first, r.last = false, 1, number(next)
+		r.whole, r.first, r.last = false, 1, parseLineNumber(next)
 		return true
 	case "-tail", "-last":
 		r.whole, r.first, r.last = false, 0, 0
@@ -181,23 +181,23 @@ func (r *reader) powerShell(low, w, next string) (two bool) {
 	return false
 }
 
-// span reads the A:B of bat.
-func (r *reader) span(s string) {
+// readLineSpan reads the A:B of bat.
+func (r *readParser) readLineSpan(s string) {
 	from, to, both := strings.Cut(s, ":")
-	r.whole, r.first, r.last = false, max(number(from), 1), number(to)
+	r.whole, r.first, r.last = false, max(parseLineNumber(from), 1), parseLineNumber(to)
 	if !both {
 		r.last = r.first
 	}
 	r.bad = r.bad || strings.HasPrefix(from, "-")
 }
 
-// narrow applies a later stage of a pipe; it reports whether lines of the file
+// narrowByPipe applies a later stage of a pipe; it reports whether lines of the file
 // still come out.
-func (f *shown) narrow(words []string) bool {
+func (f *shown) narrowByPipe(words []string) bool {
 	if len(words) == 0 {
 		return false
 	}
-	r := reader{tool: strings.ToLower(words[0])}
+	r := readParser{tool: strings.ToLower(words[0])}
 	switch r.tool {
 	case "cat", "nl": // they number what comes in
 		all := r.tool == "cat" || strings.Contains(strings.Join(words, " "), "-ba") || strings.Contains(strings.Join(words, " "), "-b a")
@@ -212,7 +212,7 @@ func (f *shown) narrow(words []string) bool {
 			if i+1 < len(words) {
 				next = words[i+1]
 			}
-			if r.word(words[i], next) {
+			if r.readWord(words[i], next) {
 				i++
 			}
 		}
@@ -224,15 +224,15 @@ func (f *shown) narrow(words []string) bool {
 	if r.bad || len(r.paths) > 0 {
 		return false
 	}
-	f.take(r.first, r.last)
+	f.takeLines(r.first, r.last)
 	return true
 }
 
 // selected reads Select-Object -Skip N -First M.
-func (r *reader) selected(words []string) {
+func (r *readParser) selected(words []string) {
 	skip := 0
 	for i := 0; i+1 < len(words); i += 2 {
-		switch n := number(words[i+1]); strings.ToLower(words[i]) {
+		switch n := parseLineNumber(words[i+1]); strings.ToLower(words[i]) {
 		case "-first":
 			r.first, r.last = 1, n
 		case "-skip":
@@ -251,9 +251,9 @@ func (r *reader) selected(words []string) {
 	}
 }
 
-// take leaves of what f shows the lines first to last: those of the file, where f
+// takeLines leaves of what f shows the lines first to last: those of the file, where f
 // begins at a known one. Without first, they are counted from the end.
-func (f *shown) take(first, last int) {
+func (f *shown) takeLines(first, last int) {
 	from := f.first
 	if f.whole {
 		from = 1
@@ -273,9 +273,9 @@ func (f *shown) take(first, last int) {
 	}
 }
 
-// limit reads the number of lines of head and tail.
-func (r *reader) limit(n string) {
-	switch k := number(strings.TrimPrefix(n, "+")); {
+// readLineLimit reads the number of lines of head and tail.
+func (r *readParser) readLineLimit(n string) {
+	switch k := parseLineNumber(strings.TrimPrefix(n, "+")); {
 	case r.tool == "head" && k > 0:
 		r.first, r.last = 1, k
 	case r.tool == "head":
@@ -314,8 +314,8 @@ func awkRange(program string) (first, last int, ok bool) {
 		if m == nil {
 			continue
 		}
-		if first = number(m[1]) + a.from; m[2] != "" {
-			last = number(m[2]) + a.until
+		if first = parseLineNumber(m[1]) + a.from; m[2] != "" {
+			last = parseLineNumber(m[2]) + a.until
 		} else if i == 5 {
 			last = first
 		}
@@ -329,7 +329,7 @@ func awkRange(program string) (first, last int, ok bool) {
 func printedRange(s string) (first, last int, ok bool) {
 	s = strings.Trim(s, `'"`)
 	s, quit, _ := strings.Cut(s, ";")
-	if rest := strings.TrimSuffix(strings.TrimSpace(quit), "q"); quit != "" && (rest == strings.TrimSpace(quit) || number(rest) == 0) {
+	if rest := strings.TrimSuffix(strings.TrimSpace(quit), "q"); quit != "" && (rest == strings.TrimSpace(quit) || parseLineNumber(rest) == 0) {
 		return 0, 0, false
 	}
 	body, found := strings.CutSuffix(strings.TrimSpace(s), "p")
@@ -337,7 +337,7 @@ func printedRange(s string) (first, last int, ok bool) {
 		return 0, 0, false
 	}
 	from, to, both := strings.Cut(body, ",")
-	first = number(from)
+	first = parseLineNumber(from)
 	if !both {
 		return first, first, first > 0
 	}
@@ -345,13 +345,13 @@ func printedRange(s string) (first, last int, ok bool) {
 		return first, 0, first > 0
 	}
 	if more, ok := strings.CutPrefix(to, "+"); ok {
-		return first, first + number(more), first > 0
+		return first, first + parseLineNumber(more), first > 0
 	}
-	return first, number(to), first > 0 && number(to) >= first
+	return first, parseLineNumber(to), first > 0 && parseLineNumber(to) >= first
 }
 
-// fields cuts a command into words, quotes taken off.
-func fields(s string) []string {
+// splitCommand cuts a command into words, quotes taken off.
+func splitCommand(s string) []string {
 	var out []string
 	var b strings.Builder
 	quote, inside := byte(0), false

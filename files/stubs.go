@@ -27,8 +27,8 @@ var (
 	saysBelow = []string{"file read has been removed", "refer to the latest", "by a newer copy below", "repeated below, word for word"}
 )
 
-// stubOf returns what kind of stub a text is.
-func stubOf(text string) stub {
+// stubKindOf returns what kind of stub a text is.
+func stubKindOf(text string) stub {
 	text = strings.TrimSpace(trimReminders(text))
 	if text == "" || len(text) > longestStub || strings.Count(text, "\n") > 6 {
 		return noStub
@@ -59,7 +59,7 @@ type reference struct {
 func Referents(t chat.Transcript) []int {
 	any := false
 	for _, m := range t {
-		any = any || stubIn(m) != noStub
+		any = any || stubKindIn(m) != noStub
 	}
 	if !any {
 		return nil
@@ -74,31 +74,31 @@ func Referents(t chat.Transcript) []int {
 		out[i] = -1
 		switch s := shows[i]; {
 		case s.stub == above:
-			out[i] = newest.of(s.key)
+			out[i] = newest.latestOf(s.key)
 		case s.stub == noStub:
-			newest.put(s.key, i)
+			newest.setLatest(s.key, i)
 		}
 	}
 	later := make(latest)
 	for i := len(t) - 1; i >= 0; i-- {
 		switch s := shows[i]; {
 		case s.stub == below:
-			out[i] = later.of(s.key)
-		case s.stub == noStub && later.of(s.key) < 0:
-			later.put(s.key, i)
+			out[i] = later.latestOf(s.key)
+		case s.stub == noStub && later.latestOf(s.key) < 0:
+			later.setLatest(s.key, i)
 		}
 	}
 	return out
 }
 
-// stubIn returns what kind of stub a message of a tool is.
-func stubIn(m chat.Message) stub {
+// stubKindIn returns what kind of stub a message of a tool is.
+func stubKindIn(m chat.Message) stub {
 	if m.Role != chat.Tool && !m.Machine {
 		return noStub
 	}
 	for _, p := range m.Parts {
 		if p.Kind == chat.Result || p.Kind == chat.Text {
-			if s := stubOf(p.Text); s != noStub {
+			if s := stubKindOf(p.Text); s != noStub {
 				return s
 			}
 		}
@@ -108,11 +108,11 @@ func stubIn(m chat.Message) stub {
 
 // referenceOf returns what message m, which answers call, shows.
 func referenceOf(m chat.Message, call *chat.Part) reference {
-	s := reference{stub: stubIn(m)}
+	s := reference{stub: stubKindIn(m)}
 	if call != nil {
 		if f, ok := shownByCall(call); ok {
 			s.key = f.path
-		} else if s.key = pathIn(leaves(call.Args)); s.key != "" && len(editedBy(call)) > 0 {
+		} else if s.key = pathOfLeaves(stringLeaves(call.Args)); s.key != "" && len(editedBy(call)) > 0 {
 			s.key = ""
 		} else if s.key == "" {
 			s.key = "\x00" + call.Name + "\x00" + call.Args
@@ -131,7 +131,7 @@ func referenceOf(m chat.Message, call *chat.Part) reference {
 
 // shownPath returns the path of the file that a text says it shows.
 func shownPath(text string) string {
-	if f := strip(text[:min(len(text), edge)]); f.path != "" {
+	if f := unwrapText(text[:min(len(text), edge)]); f.path != "" {
 		return f.path
 	}
 	if head, _, ok := strings.Cut(strings.TrimSpace(text), "\n"); ok && strings.HasPrefix(head, "<file ") {
@@ -141,18 +141,18 @@ func shownPath(text string) string {
 }
 
 // latest says which message showed a file last, by the last name of its path.
-type latest map[string][]seen
+type latest map[string][]seenMessage
 
-type seen struct {
+type seenMessage struct {
 	path    string
 	message int
 }
 
-func (l latest) put(key string, message int) {
+func (l latest) setLatest(key string, message int) {
 	if key == "" {
 		return
 	}
-	base, full := baseOf(key)
+	base, full := splitStubKey(key)
 	for i, s := range l[base] {
 		if s.path == full {
 			l[base][i].message = message
@@ -160,16 +160,16 @@ func (l latest) put(key string, message int) {
 		}
 	}
 	if len(l[base]) < maxNamesakes {
-		l[base] = append(l[base], seen{full, message})
+		l[base] = append(l[base], seenMessage{full, message})
 	}
 }
 
-// of returns the message, or -1.
-func (l latest) of(key string) int {
+// latestOf returns the message, or -1.
+func (l latest) latestOf(key string) int {
 	if key == "" {
 		return -1
 	}
-	base, full := baseOf(key)
+	base, full := splitStubKey(key)
 	at := -1
 	for _, s := range l[base] {
 		switch {
@@ -182,10 +182,10 @@ func (l latest) of(key string) int {
 	return at
 }
 
-func baseOf(key string) (base, full string) {
+func splitStubKey(key string) (base, full string) {
 	if key[0] == 0 { // a call
 		return key, key
 	}
-	full = clean(key)
+	full = cleanPath(key)
 	return path.Base(full), full
 }

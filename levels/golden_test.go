@@ -102,7 +102,7 @@ func (c *planCase) read(lines []string) {
 		in, c.scores = append(in, m), append(c.scores, score)
 	}
 	c.view = viewOf(in)
-	c.view.Holds = c.policy.Holds(in)
+	c.view.Protections = c.policy.Protections(in)
 	c.view.Count, c.view.Size = four, sizeOfFour
 	c.view.Was = make(map[string]chat.Message)
 	for i, m := range in {
@@ -204,12 +204,12 @@ func (c planCase) run(t *testing.T) (edits []edit.Edit, after chat.Transcript) {
 		edits = c.fold(t, cut)
 	case "fit":
 		mask = memory.Protected
-		edits = levels.Fit(c.view, c.number(t, "limit"))
+		edits = levels.Truncate(c.view, c.number(t, "limit"))
 		t.Logf("floor %d", levels.Floor(c.view, c.number(t, "limit")))
 	default:
 		t.Fatalf("no level %q", c.level)
 	}
-	rules.Locked = func(i int) bool { return c.view.Holds[i]&mask != 0 }
+	rules.Locked = func(i int) bool { return c.view.Protections[i]&mask != 0 }
 	edits = must(edit.Separate(c.view.Messages, edits, c.view.Separator(levels.Name(c.level))))
 	after, err := edit.Apply(c.view.Messages, edits, rules)
 	if err != nil {
@@ -223,7 +223,7 @@ func (c planCase) fold(t *testing.T, cut levels.Cut) []edit.Edit {
 		return nil
 	}
 	if c.options["summary"] == "none" {
-		return levels.Fold(c.view, cut, nil, "dropped")
+		return levels.SummaryEdits(c.view, cut, nil, "dropped")
 	}
 	told, previous := cut.Summarised(c.view)
 	content := "told of:"
@@ -237,7 +237,7 @@ func (c planCase) fold(t *testing.T, cut levels.Cut) []edit.Edit {
 		content += "; names: " + strings.Join(names, " ")
 	}
 	m := memory.NewSummary(2, chat.Role(c.options["role"]), content, "")
-	return levels.Fold(c.view, cut, &m, "summarised")
+	return levels.SummaryEdits(c.view, cut, &m, "summarised")
 }
 
 func showPlan(edits []edit.Edit) string {

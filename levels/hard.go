@@ -28,7 +28,7 @@ type Hard struct {
 // and what is held; floor(n/2) of those n stay. Groups are taken by score; one
 // that does not fit is passed over. A message and what corrects it are one group.
 func (h Hard) Plan(v View, scores []float64) []edit.Edit {
-	old, groups, repeats := h.old(v)
+	old, groups, repeats := h.oldMessages(v)
 	order := rankGroups(old, groups, scores)
 	n, drop := 0, make([]bool, len(v.Messages))
 	for _, g := range order {
@@ -47,31 +47,31 @@ func (h Hard) Plan(v View, scores []float64) []edit.Edit {
 			stay = append(stay, g)
 			continue
 		}
-		mark(drop, groups[g])
+		markMembers(drop, groups[g])
 	}
-	edits := gaps(v, drop, h.Ledger, mostAnswer, reasonHard)
+	edits := gapEdits(v, drop, h.Ledger, mostAnswer, reasonHard)
 	if h.Target > 0 {
-		edits = h.until(v, groups, stay, drop)
+		edits = h.dropUntilTarget(v, groups, stay, drop)
 	}
-	return h.counted(v, edits, repeats, drop)
+	return h.withRepeatCounts(v, edits, repeats, drop)
 }
 
-// counted adds to edits those that say how often a call was made, where its first
+// withRepeatCounts adds to edits those that say how often a call was made, where its first
 // result stays.
-func (h Hard) counted(v View, edits []edit.Edit, repeats []repeat, drop []bool) []edit.Edit {
+func (h Hard) withRepeatCounts(v View, edits []edit.Edit, repeats []repeat, drop []bool) []edit.Edit {
 	for _, r := range repeats {
 		gap := slices.IndexFunc(edits, func(e edit.Edit) bool { return e.Start == r.start && e.End >= r.end })
 		if gap >= 0 && !drop[r.first] {
-			edits = append(edits, v.noted(r, r.gone, edits[gap].Recall, digestMax))
+			edits = append(edits, v.notedResult(r, r.gone, edits[gap].Recall, digestMax))
 		}
 	}
 	return edit.Sorted(edits)
 }
 
-// old returns which messages are old and free, by group: a group stays out as a
+// oldMessages returns which messages are old and free, by group: a group stays out as a
 // whole where one of its messages is held, new, or the query. What stands
 // between the first and the last of a repeated call is apart: it goes.
-func (h Hard) old(v View) (old []bool, groups [][]int, repeats []repeat) {
+func (h Hard) oldMessages(v View) (old []bool, groups [][]int, repeats []repeat) {
 	keep := h.Keep
 	if keep == 0 {
 		keep = keepHard
@@ -80,7 +80,7 @@ func (h Hard) old(v View) (old []bool, groups [][]int, repeats []repeat) {
 		keep++ // the query stands apart
 	}
 	groups, of := chat.Groups(v.Messages)
-	newest := tail(v, keep)
+	newest := newestTail(v, keep)
 	stays := make([]bool, len(groups))
 	for g, members := range groups {
 		for _, i := range members {
@@ -95,7 +95,7 @@ func (h Hard) old(v View) (old []bool, groups [][]int, repeats []repeat) {
 			newest[i] = newest[i] || stays[g]
 		}
 	}
-	repeats = v.repeats(newest)
+	repeats = v.findRepeats(newest)
 	for _, r := range repeats {
 		for i := r.start; i < r.end; i++ {
 			old[of[i]] = false
@@ -147,10 +147,10 @@ func rankGroups(old []bool, groups [][]int, scores []float64) []int {
 	return order
 }
 
-// until drops further groups of stay, the lowest first, until v is below Target
+// dropUntilTarget drops further groups of stay, the lowest first, until v is below Target
 // with what must stand in the gaps. What may stand there beside that does so
 // where it has room.
-func (h Hard) until(v View, groups [][]int, stay []int, drop []bool) []edit.Edit {
+func (h Hard) dropUntilTarget(v View, groups [][]int, stay []int, drop []bool) []edit.Edit {
 	total := v.Total()
 	for i, gone := range drop {
 		if gone {
@@ -160,14 +160,14 @@ func (h Hard) until(v View, groups [][]int, stay []int, drop []bool) []edit.Edit
 	limit := h.Target
 	for k := len(stay) - 1; ; {
 		for ; k >= 0 && total >= limit; k-- {
-			mark(drop, groups[stay[k]])
+			markMembers(drop, groups[stay[k]])
 			for _, i := range groups[stay[k]] {
 				total -= v.Sizes[i]
 			}
 		}
 		for _, answer := range []int{mostAnswer, 0} {
-			edits := gaps(v, slices.Clone(drop), h.Ledger, answer, reasonHard)
-			left := v.after(edits, v.Separator(HardName))
+			edits := gapEdits(v, slices.Clone(drop), h.Ledger, answer, reasonHard)
+			left := v.tokensAfter(edits, v.Separator(HardName))
 			if left < h.Target || k < 0 && answer == 0 {
 				return edits
 			}
@@ -176,21 +176,21 @@ func (h Hard) until(v View, groups [][]int, stay []int, drop []bool) []edit.Edit
 	}
 }
 
-func mark(in []bool, members []int) {
+func markMembers(in []bool, members []int) {
 	for _, i := range members {
 		in[i] = true
 	}
 }
 
-// gaps makes the edits that drop messages: one for each run, with a marker
+// gapEdits makes the edits that drop messages: one for each run, with a marker
 // where invariant 11 asks for one or allows it. Markers of earlier rounds that
 // are no longer needed where messages go, go with them, and their names are
 // carried over: gaps that meet have one marker. answer is the most tokens of a
 // text that stands for an answer.
-func gaps(v View, drop []bool, ledger, answer int, why string) []edit.Edit {
-	absorb(v, drop)
+func gapEdits(v View, drop []bool, ledger, answer int, why string) []edit.Edit {
+	absorbMarkers(v, drop)
 	var edits []edit.Edit
-	runs(drop, func(start, end int) {
+	eachRun(drop, func(start, end int) {
 		edits = append(edits, edit.Edit{
 			Start: start, End: end, Recall: v.recallOf(v.Messages[start:end]),
 			Why: why + ": " + memory.Counted(end-start),
@@ -199,13 +199,13 @@ func gaps(v View, drop []bool, ledger, answer int, why string) []edit.Edit {
 	if len(edits) == 0 {
 		return nil
 	}
-	names := v.names(v.lost(drop), pick(v.Messages, drop, false), "", ledger)
+	names := v.lostNames(v.lostMessages(drop), pickMessages(v.Messages, drop, false), "", ledger)
 	return withMarkers(v, edits, names, answer)
 }
 
-// absorb adds the markers of earlier rounds beside a dropped message, and those
+// absorbMarkers adds the markers of earlier rounds beside a dropped message, and those
 // that part what no longer meets: of the two that speak around them one goes.
-func absorb(v View, drop []bool) {
+func absorbMarkers(v View, drop []bool) {
 	var marked []int // since one spoke that is no marker
 	gone := false    // whether that one goes
 	for i, m := range v.Messages {

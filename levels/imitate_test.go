@@ -76,12 +76,12 @@ func TestACallThatImitatesAShortenedOneIsRefused(t *testing.T) {
 		v := viewOf(in)
 		fitted := chat.Transcript(nil)
 		v.Count, v.Size = four, sizeOfFour
-		v.Holds = memory.Policy{}.Holds(in)
+		v.Protections = memory.Policy{}.Protections(in)
 		for i, m := range in {
 			v.Sizes[i] = sizeOfFour(m)
 		}
 		for _, limit := range []int{600, 200, 100} {
-			fitted = append(fitted, applied(t, v, levels.Fit(v, limit))...)
+			fitted = append(fitted, applied(t, v, levels.Truncate(v, limit))...)
 		}
 		shortened := 0
 		for _, m := range append(fitted, soften(t, levels.Soft{}, in)...) {

@@ -21,12 +21,12 @@ type Name string
 // The levels, mildest first. Fit is the last resort behind emergency; Layers
 // are the three layers of a preflight and of a manual compaction.
 const (
-	None      Name = "none"
-	SoftName  Name = "soft"
-	HardName  Name = "hard"
-	Emergency Name = "emergency"
-	LayerName Name = "layers"
-	FitName   Name = "fit"
+	None         Name = "none"
+	SoftName     Name = "soft"
+	HardName     Name = "hard"
+	Emergency    Name = "emergency"
+	LayerName    Name = "layers"
+	TruncateName Name = "fit"
 )
 
 // Parse returns the level of a name, or an error that lists the names.
@@ -49,7 +49,7 @@ func strength(n Name) int {
 		return 2
 	case Emergency, LayerName:
 		return 3
-	case FitName:
+	case TruncateName:
 		return 4
 	}
 	return 0
@@ -97,19 +97,19 @@ func (t Thresholds) Select(usage float64) Name {
 // A View is what a level may know of a conversation. It is a snapshot, shared
 // and read-only. The slices hold one entry for each message.
 type View struct {
-	Messages chat.Transcript
-	Sizes    []int                    // tokens
-	Facts    []files.Facts            // files held and named
-	Terms    []embed.Terms            // words, for the lexical score
-	Holds    []memory.Hold            // why a message may not be touched
-	Was      map[string]chat.Message  // by id: messages that this round has rewritten, as they were before it
-	Window   int                      // tokens
-	Fixed    int                      // tokens of what is counted beside the messages: tool schemas
-	Step     int                      // number of the round in the archive; recall ids are made of it
-	Taken    func(recall string) bool // reports recall ids that were given in earlier rounds; nil: none were
-	Count    func(text string) int
-	Size     func(chat.Message) int
-	Clean    func(text string) string // takes secrets out of what names are taken from; nil: nothing does
+	Messages    chat.Transcript
+	Sizes       []int                    // tokens
+	Facts       []files.Scan             // files held and named
+	Terms       []embed.Terms            // words, for the lexical score
+	Protections []memory.Protection      // why a message may not be touched
+	Was         map[string]chat.Message  // by id: messages that this round has rewritten, as they were before it
+	Window      int                      // tokens
+	Fixed       int                      // tokens of what is counted beside the messages: tool schemas
+	Step        int                      // number of the round in the archive; recall ids are made of it
+	Taken       func(recall string) bool // reports recall ids that were given in earlier rounds; nil: none were
+	Count       func(text string) int
+	Size        func(chat.Message) int
+	Clean       func(text string) string // takes secrets out of what names are taken from; nil: nothing does
 }
 
 // cleaned returns text without secrets.
@@ -121,11 +121,11 @@ func (v View) cleaned(text string) string {
 }
 
 // Locked reports whether message i must stay as it is.
-func (v View) Locked(i int) bool { return v.Holds[i] != 0 }
+func (v View) Locked(i int) bool { return v.Protections[i] != 0 }
 
-// before returns messages as they were before this round: what a summary tells
+// beforeRound returns messages as they were before this round: what a summary tells
 // of, and what names are lost, is judged by the full text.
-func (v View) before(messages []chat.Message) []chat.Message {
+func (v View) beforeRound(messages []chat.Message) []chat.Message {
 	for i, m := range messages {
 		if was, rewritten := v.Was[m.ID]; rewritten {
 			messages[i] = was
@@ -134,20 +134,20 @@ func (v View) before(messages []chat.Message) []chat.Message {
 	return messages
 }
 
-// lost returns, as they were before this round, the messages that go and those
+// lostMessages returns, as they were before this round, the messages that go and those
 // that it has shortened.
-func (v View) lost(gone []bool) []chat.Message {
+func (v View) lostMessages(gone []bool) []chat.Message {
 	var out []chat.Message
 	for i, m := range v.Messages {
 		if _, shortened := v.Was[m.ID]; gone[i] || shortened {
 			out = append(out, m)
 		}
 	}
-	return v.before(out)
+	return v.beforeRound(out)
 }
 
-// free returns id, made longer until no message has it.
-func (v View) free(id string) string {
+// unusedID returns id, made longer until no message has it.
+func (v View) unusedID(id string) string {
 	for chat.Newest(v.Messages, func(m chat.Message) bool { return m.ID == id }) >= 0 {
 		id += "+"
 	}
@@ -163,9 +163,9 @@ func (v View) Total() int {
 	return sum
 }
 
-// tail returns which messages are the newest n. A group that reaches into them
+// newestTail returns which messages are the newest n. A group that reaches into them
 // stays as a whole: whoever drops groups asks for each of its messages.
-func tail(v View, n int) []bool {
+func newestTail(v View, n int) []bool {
 	newest := make([]bool, len(v.Messages))
 	for i := max(0, len(newest)-n); i < len(newest); i++ {
 		newest[i] = true
@@ -173,8 +173,8 @@ func tail(v View, n int) []bool {
 	return newest
 }
 
-// runs calls yield for each run of neighbouring indices for which in is true.
-func runs(in []bool, yield func(start, end int)) {
+// eachRun calls yield for each run of neighbouring indices for which in is true.
+func eachRun(in []bool, yield func(start, end int)) {
 	for i := 0; i < len(in); i++ {
 		if !in[i] {
 			continue
@@ -187,8 +187,8 @@ func runs(in []bool, yield func(start, end int)) {
 	}
 }
 
-// pick returns the messages of t for which in is as wanted.
-func pick(t chat.Transcript, in []bool, want bool) []chat.Message {
+// pickMessages returns the messages of t for which in is as wanted.
+func pickMessages(t chat.Transcript, in []bool, want bool) []chat.Message {
 	var out []chat.Message
 	for i, m := range t {
 		if in[i] == want {
@@ -198,8 +198,8 @@ func pick(t chat.Transcript, in []bool, want bool) []chat.Message {
 	return out
 }
 
-// gain returns how many tokens edits free.
-func (v View) gain(edits []edit.Edit) (sum int) {
+// freedTokens returns how many tokens edits free.
+func (v View) freedTokens(edits []edit.Edit) (sum int) {
 	for _, e := range edits {
 		for _, n := range v.Sizes[e.Start:e.End] {
 			sum += n

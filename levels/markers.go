@@ -17,7 +17,7 @@ const mostAnswer = 80
 // they take no more room than a bare record.
 func (v View) Separator(level Name) edit.Marker {
 	s := memory.Separators{Max: mostAnswer, Count: v.Count}
-	if level == FitName {
+	if level == TruncateName {
 		s.Max = 0
 	}
 	return s.New
@@ -29,11 +29,11 @@ func (v View) Separator(level Name) edit.Marker {
 // recall id. It carries no more names than they have freed. Where no marker
 // stands, an outline stands for all gaps.
 func withMarkers(v View, edits []edit.Edit, names []string, answer int) []edit.Edit {
-	gains := v.gains(edits)
+	gains := v.gapGains(edits)
 	stands := standIns(v, edits, gains, answer, len(names) > 0)
 	first := slices.IndexFunc(stands, func(s standIn) bool { return s.marker })
 	if first < 0 {
-		return onOutline(v, edits, names)
+		return addToOutline(v, edits, names)
 	}
 	carrier, room := make([]int, len(edits)), make([]int, len(edits))
 	for k, last := 0, first; k < len(edits); k++ {
@@ -43,14 +43,14 @@ func withMarkers(v View, edits []edit.Edit, names []string, answer int) []edit.E
 		carrier[k] = last
 		room[last] += gains[k]
 	}
-	lists := share(v, edits, carrier, names)
+	lists := shareNames(v, edits, carrier, names)
 	for k := 0; k < len(edits); {
 		end := k + 1
 		for end < len(edits) && carrier[end] == carrier[k] {
 			end++
 		}
 		c, count := carrier[k], v.joinGaps(edits[k:end])
-		mark := memory.NewMarker(chat.User, count, edits[c].Recall, v.carried(lists[c], room[c]))
+		mark := memory.NewMarker(chat.User, count, edits[c].Recall, v.carriedNames(lists[c], room[c]))
 		edits[c].New = slices.Concat(stands[c].before, []chat.Message{mark}, stands[c].after)
 		for i := range edits[c].New {
 			edits[c].New[i].Recall = edits[c].Recall
@@ -76,8 +76,8 @@ func (v View) joinGaps(edits []edit.Edit) (count int) {
 	return len(gone)
 }
 
-// gains returns how many tokens each gap would free with a bare marker in it.
-func (v View) gains(edits []edit.Edit) []int {
+// gapGains returns how many tokens each gap would free with a bare marker in it.
+func (v View) gapGains(edits []edit.Edit) []int {
 	gains := make([]int, len(edits))
 	for k, e := range edits {
 		gains[k] = -v.Size(memory.NewMarker(chat.User, e.End-e.Start, e.Recall, nil))
@@ -88,11 +88,11 @@ func (v View) gains(edits []edit.Edit) []int {
 	return gains
 }
 
-// carried returns as many names as a marker can carry for so many tokens, their
+// carriedNames returns as many names as a marker can carry for so many tokens, their
 // heading included.
-func (v View) carried(names []string, room int) []string {
+func (v View) carriedNames(names []string, room int) []string {
 	bare, headed := memory.MarkerText(1, "", nil), memory.MarkerText(1, "", []string{""})
-	return v.fitting(names, room-(v.Count(headed)-v.Count(bare)))
+	return v.limitNames(names, room-(v.Count(headed)-v.Count(bare)))
 }
 
 // settledNames is the part of the window that names may take in an outline of an
@@ -100,16 +100,16 @@ func (v View) carried(names []string, room int) []string {
 // more of them the next round comes earlier.
 const settledNames = 0.02
 
-// onOutline adds what a marker for all gaps would say to an outline, where it is
+// addToOutline adds what a marker for all gaps would say to an outline, where it is
 // worth the tokens: to the last one before the first gap that this round has
 // written, else to the first one after that gap, where the server must read again
 // anyway. An outline that tells of earlier gaps tells of all in one marker.
-func onOutline(v View, edits []edit.Edit, names []string) []edit.Edit {
+func addToOutline(v View, edits []edit.Edit, names []string) []edit.Edit {
 	room := 0
-	for _, gain := range v.gains(edits) {
+	for _, gain := range v.gapGains(edits) {
 		room += gain
 	}
-	i := v.outlineBy(edits)
+	i := v.outlineFor(edits)
 	if i < 0 {
 		return edits
 	}
@@ -117,7 +117,7 @@ func onOutline(v View, edits []edit.Edit, names []string) []edit.Edit {
 	if _, fresh := v.Was[m.ID]; !fresh {
 		room = min(room, int(settledNames*float64(v.Window)))
 	}
-	if names = v.carried(names, room); len(names) == 0 {
+	if names = v.carriedNames(names, room); len(names) == 0 {
 		return edits
 	}
 	parts := slices.Clone(m.Parts)
@@ -131,8 +131,8 @@ func onOutline(v View, edits []edit.Edit, names []string) []edit.Edit {
 	}))
 }
 
-// outlineBy returns the outline that can tell of edits, or -1.
-func (v View) outlineBy(edits []edit.Edit) int {
+// outlineFor returns the outline that can tell of edits, or -1.
+func (v View) outlineFor(edits []edit.Edit) int {
 	can := func(i int) bool {
 		m := v.Messages[i]
 		last := len(m.Parts) - 1
@@ -157,8 +157,8 @@ func (v View) outlineBy(edits []edit.Edit) int {
 	return -1
 }
 
-// share returns the names of each gap's marker.
-func share(v View, edits []edit.Edit, carrier []int, names []string) [][]string {
+// shareNames returns the names of each gap's marker.
+func shareNames(v View, edits []edit.Edit, carrier []int, names []string) [][]string {
 	wanted := make(map[string]bool, len(names))
 	for _, n := range names {
 		wanted[n] = true
@@ -197,20 +197,20 @@ func standIns(v View, edits []edit.Edit, gains []int, answer int, named bool) []
 	out, turns := make([]standIn, len(edits)), -1
 	var best standIn
 	any, gap := false, 0
-	b := newBetween("")
+	b := newGapState("")
 	for i, m := range v.Messages {
 		for gap < len(edits) && i >= edits[gap].End {
 			gap++
 		}
 		if gap < len(edits) && i >= edits[gap].Start {
-			b.drop(m, i, gap, gains)
+			b.dropMessage(m, i, gap, gains)
 			continue
 		}
 		if !edit.Speaks(m) {
 			continue
 		}
-		k, s := b.standIn(v, m.Role, answer)
-		switch cost := s.cost(v); {
+		k, s := b.standInFor(v, m.Role, answer)
+		switch cost := s.extraTokens(v); {
 		case k < 0 || b.room <= 2*cost:
 		case len(s.after) == 0:
 			out[k], any = s, true
@@ -218,17 +218,17 @@ func standIns(v View, edits []edit.Edit, gains []int, answer int, named bool) []
 		case gains[k] > 2*cost && (turns < 0 || gains[k] > gains[turns]):
 			turns, best = k, s
 		}
-		b = newBetween(m.Role)
+		b = newGapState(m.Role)
 	}
 	if named && !any && turns >= 0 {
 		out[turns] = best
-		gains[turns] -= best.cost(v)
+		gains[turns] -= best.extraTokens(v)
 	}
 	return out
 }
 
-// cost returns the tokens of what stands around the marker.
-func (s standIn) cost(v View) (sum int) {
+// extraTokens returns the tokens of what stands around the marker.
+func (s standIn) extraTokens(v View) (sum int) {
 	for _, m := range s.before {
 		sum += v.Size(m)
 	}
@@ -238,25 +238,25 @@ func (s standIn) cost(v View) (sum int) {
 	return sum
 }
 
-// between is what lies between two messages that speak and stay, so far.
-type between struct {
+// gapState is what lies between two messages that speak and stay, so far.
+type gapState struct {
 	last   chat.Role // who spoke before it
 	at     int       // the first gap that leaves a gain, or -1
 	room   int       // what its gaps gain
 	gap    int       // the newest of them, or -1
 	asked  int       // the first request that goes, or -1
-	first  at        // the last answer that goes before a request does
-	newest at        // the last answer that goes after a request did
+	first  removedAt // the last answer that goes before a request does
+	newest removedAt // the last answer that goes after a request did
 }
 
-// at is a message that goes and the gap that it stood in.
-type at struct{ message, gap int }
+// removedAt is a message that goes and the gap that it stood in.
+type removedAt struct{ message, gap int }
 
-func newBetween(last chat.Role) between {
-	return between{last: last, at: -1, gap: -1, asked: -1, first: at{-1, -1}, newest: at{-1, -1}}
+func newGapState(last chat.Role) gapState {
+	return gapState{last: last, at: -1, gap: -1, asked: -1, first: removedAt{-1, -1}, newest: removedAt{-1, -1}}
 }
 
-func (b *between) drop(m chat.Message, i, gap int, gains []int) {
+func (b *gapState) dropMessage(m chat.Message, i, gap int, gains []int) {
 	if b.at < 0 && gains[gap] > 0 {
 		b.at = gap
 	}
@@ -269,18 +269,18 @@ func (b *between) drop(m chat.Message, i, gap int, gains []int) {
 		if b.asked < 0 {
 			b.asked = gap
 		}
-		b.newest = at{-1, -1}
+		b.newest = removedAt{-1, -1}
 	case !memory.IsAnswer(m):
 	case b.asked < 0:
-		b.first = at{i, gap}
+		b.first = removedAt{i, gap}
 	default:
-		b.newest = at{i, gap}
+		b.newest = removedAt{i, gap}
 	}
 }
 
-// standIn returns what may stand before a message of role next, and in which
+// standInFor returns what may stand before a message of role next, and in which
 // gap; -1 where nothing may.
-func (b *between) standIn(v View, next chat.Role, answer int) (gap int, s standIn) {
+func (b *gapState) standInFor(v View, next chat.Role, answer int) (gap int, s standIn) {
 	s.marker = true
 	if next == chat.Assistant && b.last != chat.User {
 		return b.at, s
@@ -293,13 +293,13 @@ func (b *between) standIn(v View, next chat.Role, answer int) (gap int, s standI
 		if gap = b.first.gap; gap < 0 {
 			return -1, s
 		}
-		s.before = v.saidBy(b.first.message, answer)
+		s.before = v.answerEnding(b.first.message, answer)
 	}
 	if next == chat.User {
 		if b.newest.gap != gap || gap < 0 {
 			return -1, s
 		}
-		s.after = v.saidBy(b.newest.message, answer)
+		s.after = v.answerEnding(b.newest.message, answer)
 	}
 	if b.last == chat.User && len(s.before) == 0 || next == chat.User && len(s.after) == 0 {
 		return -1, s
@@ -307,14 +307,14 @@ func (b *between) standIn(v View, next chat.Role, answer int) (gap int, s standI
 	return gap, s
 }
 
-// saidBy returns the message that says what answer i ended with, in at most most
+// answerEnding returns the message that says what answer i ended with, in at most most
 // tokens; none where nothing has room.
-func (v View) saidBy(i, most int) []chat.Message {
+func (v View) answerEnding(i, most int) []chat.Message {
 	text := memory.Excerpt(v.Messages[i].Text(), most, v.Count)
 	if text == "" {
 		return nil
 	}
 	m := memory.NewAnswer(text, v.Messages[i])
-	m.ID = v.free(m.ID) // the id of the marker before that answer, if one stands there
+	m.ID = v.unusedID(m.ID) // the id of the marker before that answer, if one stands there
 	return []chat.Message{m}
 }

@@ -15,7 +15,7 @@ import (
 func hardRound(t *testing.T, in chat.Transcript, scores func(i int) float64) chat.Transcript {
 	t.Helper()
 	v := viewOf(in)
-	v.Holds, v.Count, v.Size, v.Window = memory.Policy{}.Holds(in), four, sizeOfFour, 100000
+	v.Protections, v.Count, v.Size, v.Window = memory.Policy{}.Protections(in), four, sizeOfFour, 100000
 	rated := make([]float64, len(in))
 	for i, m := range in {
 		v.Sizes[i], rated[i] = sizeOfFour(m), scores(i)
@@ -24,7 +24,7 @@ func hardRound(t *testing.T, in chat.Transcript, scores func(i int) float64) cha
 	if err != nil {
 		t.Fatal(err)
 	}
-	after, err := edit.Apply(in, edits, edit.Rules{Locked: func(i int) bool { return v.Holds[i] != 0 }, Size: sizeOfFour})
+	after, err := edit.Apply(in, edits, edit.Rules{Locked: func(i int) bool { return v.Protections[i] != 0 }, Size: sizeOfFour})
 	if err != nil {
 		t.Fatal(err)
 	}

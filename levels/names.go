@@ -11,11 +11,11 @@ import (
 	"github.com/tiercompact/tiercompact/memory"
 )
 
-// names returns the names that would leave the whole conversation with gone, at
+// lostNames returns the names that would leave the whole conversation with gone, at
 // most limit tokens of them, the most recently mentioned first. What stands in
 // kept, in said, or inside another name need not be told; recall ids are no
 // names, what takes the place of gone has its own.
-func (v View) names(gone, kept []chat.Message, said string, limit int) []string {
+func (v View) lostNames(gone, kept []chat.Message, said string, limit int) []string {
 	if limit <= 0 {
 		return nil
 	}
@@ -34,7 +34,7 @@ func (v View) names(gone, kept []chat.Message, said string, limit int) []string 
 	const plenty = 8 // most names are inside another or stand in what is kept
 	names := files.LedgerOf(gone, kept, plenty*limit, v.Count)
 	names = slices.DeleteFunc(names, func(n string) bool { return ours[n] })
-	return v.fitting(untold(names, kept, said), limit)
+	return v.limitNames(unsaidNames(names, kept, said), limit)
 }
 
 // withoutSecrets returns messages as names may be taken from them: a password is
@@ -70,23 +70,23 @@ func (v View) named(names []string, text string) []string {
 	return slices.DeleteFunc(names, func(n string) bool { return !left[n] })
 }
 
-// untold returns the names that stand neither in the texts nor inside another name.
-func untold(names []string, kept []chat.Message, said string) []string {
+// unsaidNames returns the names that stand neither in the texts nor inside another name.
+func unsaidNames(names []string, kept []chat.Message, said string) []string {
 	words := make(map[string]bool)
 	addWords(words, said)
 	for _, m := range kept {
 		addWords(words, EmbedText(m))
 	}
-	told := within(slices.Collect(maps.Keys(words)))
-	listed := within(names)
+	told := wordIndex(slices.Collect(maps.Keys(words)))
+	listed := wordIndex(names)
 	return slices.DeleteFunc(names, func(n string) bool {
 		return len(told.Lookup([]byte(n), 1)) > 0 || len(listed.Lookup([]byte(n), 2)) > 1
 	})
 }
 
-// within returns an index that finds what any of words holds. A name holds no
+// wordIndex returns an index that finds what any of words holds. A name holds no
 // line feed.
-func within(words []string) *suffixarray.Index {
+func wordIndex(words []string) *suffixarray.Index {
 	return suffixarray.New([]byte(strings.Join(words, "\n")))
 }
 
@@ -97,8 +97,8 @@ func addWords(words map[string]bool, text string) {
 	}
 }
 
-// fitting returns as many of names, from the first on, as limit tokens hold.
-func (v View) fitting(names []string, limit int) []string {
+// limitNames returns as many of names, from the first on, as limit tokens hold.
+func (v View) limitNames(names []string, limit int) []string {
 	used := 0
 	for i, n := range names {
 		if used += v.Count(" " + n + ","); used > limit {

@@ -20,7 +20,7 @@ func drawView(t *rapid.T) levels.View {
 		in[i].ID = fmt.Sprintf("m%d", i)
 	}
 	v := viewOf(in)
-	v.Holds = memory.Policy{Roles: []chat.Role{chat.System, chat.Developer}, NoPinFirst: rapid.Bool().Draw(t, "no pin")}.Holds(in)
+	v.Protections = memory.Policy{Roles: []chat.Role{chat.System, chat.Developer}, NoPinFirst: rapid.Bool().Draw(t, "no pin")}.Protections(in)
 	v.Count, v.Size = four, sizeOfFour
 	for i, m := range in {
 		v.Sizes[i] = sizeOfFour(m)
@@ -29,13 +29,13 @@ func drawView(t *rapid.T) levels.View {
 }
 
 // accepted applies edits as a round does.
-func accepted(t *rapid.T, v levels.View, level levels.Name, edits []edit.Edit, mask memory.Hold, rules edit.Rules) chat.Transcript {
+func accepted(t *rapid.T, v levels.View, level levels.Name, edits []edit.Edit, mask memory.Protection, rules edit.Rules) chat.Transcript {
 	t.Helper()
 	edits, err := edit.Separate(v.Messages, edits, v.Separator(level))
 	if err != nil {
 		t.Fatal(err)
 	}
-	rules.Locked = func(i int) bool { return v.Holds[i]&mask != 0 }
+	rules.Locked = func(i int) bool { return v.Protections[i]&mask != 0 }
 	after, err := edit.Apply(v.Messages, edits, rules)
 	if err != nil {
 		t.Fatalf("%v\n%s\n%s", err, showPlan(edits), show(v.Messages))
@@ -94,7 +94,7 @@ func TestSummaryCutsAreAccepted(t *testing.T) {
 		if rapid.Bool().Draw(t, "pruning only") {
 			with = nil
 		}
-		after := accepted(t, v, levels.Emergency, levels.Fold(v, cut, with, "summarised"), mask, rules)
+		after := accepted(t, v, levels.Emergency, levels.SummaryEdits(v, cut, with, "summarised"), mask, rules)
 		summaries := 0
 		for _, m := range after {
 			if m.IsSummary() {
@@ -113,7 +113,7 @@ func TestFitIsAcceptedAndReachesItsFloor(t *testing.T) {
 		limit := rapid.IntRange(10, 4000).Draw(t, "limit")
 		floor := levels.Floor(v, limit)
 		left := v.Fixed
-		for _, m := range accepted(t, v, levels.FitName, levels.Fit(v, limit), memory.Protected, edit.Rules{}) {
+		for _, m := range accepted(t, v, levels.TruncateName, levels.Truncate(v, limit), memory.Protected, edit.Rules{}) {
 			left += sizeOfFour(m)
 		}
 		if left > max(limit, floor) {

@@ -46,16 +46,16 @@ type Scores struct {
 // Score ranks all messages of v. It fails only where ctx ends: an embedder
 // that fails or is late leaves the whole ranking to the lexical scorer.
 func (r Ranker) Score(ctx context.Context, v View) (Scores, error) {
-	query := r.query(v)
+	query := r.queryText(v)
 	if r.Embedder == nil {
-		return Scores{Of: r.lexical(v, query), Engine: "lexical"}, nil
+		return Scores{Of: r.lexicalScores(v, query), Engine: "lexical"}, nil
 	}
-	cos, err := r.cosine(ctx, v, query)
+	cos, err := r.cosineScores(ctx, v, query)
 	if ctx.Err() != nil {
 		return Scores{}, fmt.Errorf("rank messages: %w", ctx.Err())
 	}
 	if err != nil {
-		return Scores{Of: r.lexical(v, query), Engine: "lexical", Fallback: r.reason(err)}, nil
+		return Scores{Of: r.lexicalScores(v, query), Engine: "lexical", Fallback: r.failureReason(err)}, nil
 	}
 	if r.Ranking == Fused {
 		cos = embed.Fuse(cos, embed.Match(embed.TermsOfText(query), v.Terms), r.Weights)
@@ -63,18 +63,18 @@ func (r Ranker) Score(ctx context.Context, v View) (Scores, error) {
 	return Scores{Of: cos, Engine: r.Name}, nil
 }
 
-// reason says why the embedder's vectors are not to be had.
-func (r Ranker) reason(err error) string {
+// failureReason says why the embedder's vectors are not to be had.
+func (r Ranker) failureReason(err error) string {
 	if errors.Is(err, context.DeadlineExceeded) && r.Deadline > 0 {
 		return fmt.Sprintf("no ranking within %s", r.Deadline)
 	}
 	return err.Error()
 }
 
-// lexical ranks without an embedder. Words alone keep less than the newest
+// lexicalScores ranks without an embedder. Words alone keep less than the newest
 // messages do (docs/LEVELS.md), so what stands in for a cosine also counts
 // neighbours and, for less than [Fused] does, recency.
-func (r Ranker) lexical(v View, query string) []float64 {
+func (r Ranker) lexicalScores(v View, query string) []float64 {
 	weights := r.Weights
 	if r.Ranking != Fused {
 		weights = embed.StandInWeights()
@@ -82,7 +82,7 @@ func (r Ranker) lexical(v View, query string) []float64 {
 	return embed.Fuse(nil, embed.Match(embed.TermsOfText(query), v.Terms), weights)
 }
 
-func (r Ranker) cosine(ctx context.Context, v View, query string) ([]float64, error) {
+func (r Ranker) cosineScores(ctx context.Context, v View, query string) ([]float64, error) {
 	if r.Deadline > 0 {
 		var stop context.CancelFunc
 		ctx, stop = context.WithTimeout(ctx, r.Deadline)
@@ -97,7 +97,7 @@ func (r Ranker) cosine(ctx context.Context, v View, query string) ([]float64, er
 		texts[i] = redact(EmbedText(m))
 	}
 	query = redact(query)
-	about, of, err := vectors(ctx, r.Embedder, query, texts)
+	about, of, err := embedTexts(ctx, r.Embedder, query, texts)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +110,7 @@ func (r Ranker) cosine(ctx context.Context, v View, query string) ([]float64, er
 	if err := checkVectors(append(flat, about), len(flat)); err != nil {
 		return nil, err
 	}
-	return best(embed.Cosine(about, flat), of), nil
+	return bestScores(embed.Cosine(about, flat), of), nil
 }
 
 // A chunkEmbedder embeds a query in its own way, and long texts in chunks, each
@@ -120,9 +120,9 @@ type chunkEmbedder interface {
 	EmbedChunks(ctx context.Context, texts []string) ([][][]float32, error)
 }
 
-// vectors returns the query's vector, and those of each text: of its chunks
+// embedTexts returns the query's vector, and those of each text: of its chunks
 // where e knows such, else one.
-func vectors(ctx context.Context, e Embedder, query string, texts []string) (about []float32, of [][][]float32, err error) {
+func embedTexts(ctx context.Context, e Embedder, query string, texts []string) (about []float32, of [][][]float32, err error) {
 	if c, ok := e.(chunkEmbedder); ok {
 		if about, err = c.EmbedQuery(ctx, query); err != nil {
 			return nil, nil, err
@@ -145,9 +145,9 @@ func vectors(ctx context.Context, e Embedder, query string, texts []string) (abo
 	return whole[len(texts)], of, nil
 }
 
-// best returns the highest score among each text's vectors. A text without any
+// bestScores returns the highest score among each text's vectors. A text without any
 // scores 0.
-func best(scores []float64, of [][][]float32) []float64 {
+func bestScores(scores []float64, of [][][]float32) []float64 {
 	out := make([]float64, len(of))
 	for i, vectors := range of {
 		if n := len(vectors); n > 0 {
@@ -199,10 +199,10 @@ func EmbedText(m chat.Message) string {
 // minContent is how many content words a query needs to carry a meaning.
 const minContent = 3
 
-// query is the last user message. Under Fused a query that carries no meaning
+// queryText is the last user message. Under Fused a query that carries no meaning
 // is joined by the user message before it, and the assistant's text among the
 // last five messages joins too.
-func (r Ranker) query(v View) string {
+func (r Ranker) queryText(v View) string {
 	if r.Query != "" {
 		return r.Query
 	}

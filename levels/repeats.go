@@ -24,9 +24,9 @@ const (
 	longestAside = 200 // bytes of what the assistant says to such a call, and nobody misses
 )
 
-// repeats returns the repeated calls of v that may be folded. What newest reports
+// findRepeats returns the repeated calls of v that may be folded. What newest reports
 // stays, as does what is locked.
-func (v View) repeats(newest []bool) []repeat {
+func (v View) findRepeats(newest []bool) []repeat {
 	groups, _ := chat.Groups(v.Messages)
 	var out []repeat
 	for g := 0; g < len(groups); {
@@ -42,11 +42,11 @@ func (v View) repeats(newest []bool) []repeat {
 // repeatAt returns the repeat that begins with group g, and the group at which the
 // next can begin.
 func (v View) repeatAt(groups [][]int, g int, newest []bool) (r repeat, next int) {
-	if !v.isRound(groups, g) {
+	if !v.isCallRound(groups, g) {
 		return r, g + 1
 	}
 	for cycle := 1; cycle <= mostCycle; cycle++ {
-		times := v.cycles(groups, g, cycle)
+		times := v.countCycles(groups, g, cycle)
 		if times < leastRepeats {
 			continue
 		}
@@ -68,22 +68,22 @@ func (v View) repeatAt(groups [][]int, g int, newest []bool) (r repeat, next int
 	return r, g + 1
 }
 
-// cycles returns how many times the calls of so many groups were made in a row.
-func (v View) cycles(groups [][]int, g, cycle int) int {
+// countCycles returns how many times the calls of so many groups were made in a row.
+func (v View) countCycles(groups [][]int, g, cycle int) int {
 	times := 1
 	for ; ; times++ {
 		for k := range cycle {
 			at := g + times*cycle + k
-			if at >= len(groups) || !v.isRound(groups, at) || groups[at][0] != groups[at-1][len(groups[at-1])-1]+1 || !v.sameRound(groups[g+k], groups[at]) {
+			if at >= len(groups) || !v.isCallRound(groups, at) || groups[at][0] != groups[at-1][len(groups[at-1])-1]+1 || !v.sameRound(groups[g+k], groups[at]) {
 				return times
 			}
 		}
 	}
 }
 
-// isRound reports whether group g is calls and their results, one behind another,
+// isCallRound reports whether group g is calls and their results, one behind another,
 // and nothing that anybody would miss.
-func (v View) isRound(groups [][]int, g int) bool {
+func (v View) isCallRound(groups [][]int, g int) bool {
 	members := groups[g]
 	asked := v.Messages[members[0]]
 	if len(members) < 2 || !asked.HasCalls() || members[len(members)-1] != members[0]+len(members)-1 {
@@ -151,10 +151,10 @@ func (v View) freeGroups(groups [][]int, newest []bool) bool {
 	return true
 }
 
-// noted returns the first result of r with how often the call was made. recall is
+// notedResult returns the first result of r with how often the call was made. recall is
 // the id of what goes. The result itself stays, in at most limit tokens, but
 // where it stands again below.
-func (v View) noted(r repeat, gone int, recall string, limit int) edit.Edit {
+func (v View) notedResult(r repeat, gone int, recall string, limit int) edit.Edit {
 	m := v.Messages[r.first]
 	text := files.RepeatedCall(r.calls, gone, r.same, recall)
 	if !r.same {
@@ -171,10 +171,10 @@ func (v View) noted(r repeat, gone int, recall string, limit int) edit.Edit {
 	return edit.Edit{Start: r.first, End: r.first + 1, New: []chat.Message{changed}, Why: fmt.Sprintf("one call, %d times", r.calls), Recall: recall}
 }
 
-// folded returns the edits that fold r: one drops what stands between, one says
+// repeatEdits returns the edits that fold r: one drops what stands between, one says
 // so.
-func (v View) folded(r repeat, limit int) []edit.Edit {
+func (v View) repeatEdits(r repeat, limit int) []edit.Edit {
 	recall := v.recallOf(v.Messages[r.first:r.end])
-	note := v.noted(r, r.gone, recall, limit)
+	note := v.notedResult(r, r.gone, recall, limit)
 	return []edit.Edit{note, {Start: r.start, End: r.end, Why: note.Why, Recall: recall}}
 }

@@ -76,7 +76,7 @@ func TestParseKnowsTheLevelsOfTheContract(t *testing.T) {
 }
 
 func TestStrongerRises(t *testing.T) {
-	order := []levels.Name{levels.None, levels.SoftName, levels.HardName, levels.Emergency, levels.FitName}
+	order := []levels.Name{levels.None, levels.SoftName, levels.HardName, levels.Emergency, levels.TruncateName}
 	for i, a := range order {
 		for k, b := range order {
 			if got := levels.Stronger(a, b); got != (i > k) {

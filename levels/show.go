@@ -25,7 +25,7 @@ import (
 // Where not even the session summary is held, every token counts: an id that
 // stands there gives its place to a new one, below which it is listed. So does one
 // in the arguments of a call, where no text can end with a marker.
-func Show(v View, gap int, mask memory.Hold, count int, recall string) []edit.Edit {
+func Show(v View, gap int, mask memory.Protection, count int, recall string) []edit.Edit {
 	from := min(gap, len(v.Messages))
 	if mask&memory.Session == 0 {
 		from = 0
@@ -72,7 +72,7 @@ func (v View) otherRecall(m chat.Message, recall string) chat.Message {
 
 // bestShown returns the first of the messages start to end that may best end with
 // a marker, or -1.
-func (v View) bestShown(start, end int, mask memory.Hold) int {
+func (v View) bestShown(start, end int, mask memory.Protection) int {
 	best, rank := -1, 0
 	for i := start; i < end; i++ {
 		if n := v.showsWell(i, mask); n > rank {
@@ -132,9 +132,9 @@ func tellingPart(m chat.Message) int {
 }
 
 // showsWell returns how well message i may end with a marker, 0 for not at all.
-func (v View) showsWell(i int, mask memory.Hold) int {
+func (v View) showsWell(i int, mask memory.Protection) int {
 	m := v.Messages[i]
-	if v.Holds[i]&mask != 0 || len(m.Parts) == 0 || m.HasOpaque() {
+	if v.Protections[i]&mask != 0 || len(m.Parts) == 0 || m.HasOpaque() {
 		return 0
 	}
 	if mask&memory.Session == 0 && len(memory.RecallIDs(m)) > 0 {

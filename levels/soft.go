@@ -33,58 +33,58 @@ const (
 	outputShare = 0.3  // of an output, for its digest
 )
 
-// partOf returns about as many tokens as a part of text has. To count a long
+// partTokens returns about as many tokens as a part of text has. To count a long
 // text would take longer than to shorten it.
-func partOf(text string, part float64) int { return int(float64(tokensIn(len(text))) * part) }
+func partTokens(text string, part float64) int { return int(float64(tokensForBytes(len(text))) * part) }
 
-// tokensIn returns about as many tokens as n bytes of text have.
-func tokensIn(n int) int { return n * 10 / 34 }
+// tokensForBytes returns about as many tokens as n bytes of text have.
+func tokensForBytes(n int) int { return n * 10 / 34 }
 
-// bytesIn returns about as many bytes as n tokens have.
-func bytesIn(n int) int { return n * 34 / 10 }
+// bytesForTokens returns about as many bytes as n tokens have.
+func bytesForTokens(n int) int { return n * 34 / 10 }
 
 // Plan returns one edit for each message that becomes smaller. It never touches
 // what is locked or settled.
 func (s Soft) Plan(ctx context.Context, v View) ([]edit.Edit, error) {
-	return s.decided(v).edits(ctx)
+	return s.decidedPlan(v).planEdits(ctx)
 }
 
-// decided returns a plan that says what becomes of each copy, but not yet in how
+// decidedPlan returns a plan that says what becomes of each copy, but not yet in how
 // many tokens.
-func (s Soft) decided(v View) *softPlan {
-	p := &softPlan{Soft: s.defaults(), View: v, index: files.NewIndex(v.Messages, v.Facts)}
-	p.fold()
-	if p.decide(); len(p.todo) > 0 {
+func (s Soft) decidedPlan(v View) *softPlan {
+	p := &softPlan{Soft: s.withDefaults(), View: v, index: files.NewIndex(v.Messages, v.Facts)}
+	p.markRepeats()
+	if p.decideActions(); len(p.todo) > 0 {
 		p.near = files.FocusOf(v.Messages, v.Facts)
 	}
 	return p
 }
 
-// edits returns the edits that what was decided asks for.
-func (p *softPlan) edits(ctx context.Context) ([]edit.Edit, error) {
+// planEdits returns the edits that what was decided asks for.
+func (p *softPlan) planEdits(ctx context.Context) ([]edit.Edit, error) {
 	var edits []edit.Edit
 	for _, r := range p.repeats {
-		edits = append(edits, p.folded(r, p.DigestMax)...)
+		edits = append(edits, p.repeatEdits(r, p.DigestMax)...)
 	}
 	if len(p.todo) == 0 {
 		return edits, ctx.Err()
 	}
-	p.known = p.index.Known(p.changes)
+	p.known = p.index.Known(p.changesCopy)
 	for n := len(p.todo) - 1; n >= 0; n-- { // newest first: their ledgers come first
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if e, ok := p.shorten(p.todo[n]); ok {
+		if e, ok := p.shortenMessage(p.todo[n]); ok {
 			edits = append(edits, e)
 		}
 	}
 	return edit.Sorted(edits), nil
 }
 
-// fold finds the calls that were made again and again.
-func (p *softPlan) fold() {
+// markRepeats finds the calls that were made again and again.
+func (p *softPlan) markRepeats() {
 	p.folds = make([]bool, len(p.Messages))
-	p.repeats = p.View.repeats(tail(p.View, p.Leave))
+	p.repeats = p.View.findRepeats(newestTail(p.View, p.Leave))
 	for _, r := range p.repeats {
 		for i := r.first; i < r.end; i++ {
 			p.folds[i] = true
@@ -92,21 +92,21 @@ func (p *softPlan) fold() {
 	}
 }
 
-// mostAmple is how many times its cap an outline or digest of a fill may have.
-const mostAmple = 16
+// maxFillFactor is how many times its cap an outline or digest of a fill may have.
+const maxFillFactor = 16
 
 // Fill returns the plan with the largest outlines and digests that bring v down
 // to target tokens: a round costs a prefill however much it takes away. Where
 // none does, it is Plan.
 func (s Soft) Fill(ctx context.Context, v View, target int) ([]edit.Edit, error) {
-	p := s.decided(v)
+	p := s.decidedPlan(v)
 	outline, digest := p.OutlineMax, p.DigestMax
-	best, err := p.edits(ctx)
-	for low, high := 2, mostAmple; low <= high && len(best) > 0 && err == nil; {
+	best, err := p.planEdits(ctx)
+	for low, high := 2, maxFillFactor; low <= high && len(best) > 0 && err == nil; {
 		ample := (low + high) / 2
 		p.OutlineMax, p.DigestMax = outline*ample, digest*ample
 		var edits []edit.Edit
-		if edits, err = p.edits(ctx); v.Total()-v.gain(edits) <= target {
+		if edits, err = p.planEdits(ctx); v.Total()-v.freedTokens(edits) <= target {
 			best, low = edits, ample+1
 		} else {
 			high = ample - 1
@@ -115,7 +115,7 @@ func (s Soft) Fill(ctx context.Context, v View, target int) ([]edit.Edit, error)
 	return best, err
 }
 
-func (s Soft) defaults() Soft {
+func (s Soft) withDefaults() Soft {
 	outline, digest, leave := 500, digestMax, 3
 	if s.All {
 		outline, digest, leave = 150, 150, 0
@@ -125,11 +125,11 @@ func (s Soft) defaults() Soft {
 	return s
 }
 
-// A fate says what becomes of a copy.
-type fate uint8
+// A copyAction says what becomes of a copy.
+type copyAction uint8
 
 const (
-	stays fate = iota
+	stays copyAction = iota
 	outlined
 	digested
 	superseded
@@ -137,10 +137,10 @@ const (
 	repeated
 )
 
-// A verdict is what becomes of the copies of a message.
-type verdict struct {
+// A messagePlan is what becomes of the copies of a message.
+type messagePlan struct {
 	message int
-	fates   []fate
+	actions []copyAction
 }
 
 // A softPlan is one plan in the making.
@@ -150,37 +150,37 @@ type softPlan struct {
 	index   *files.Index
 	near    *files.Focus
 	known   *files.Known
-	todo    []verdict // in order of messages
+	todo    []messagePlan // in order of messages
 	repeats []repeat
 	folds   []bool  // messages that go with a repeated call, or say that it was one
 	at      []int32 // for each message one more than its place in todo, or 0
 }
 
-// decide says what becomes of each copy.
-func (p *softPlan) decide() {
+// decideActions says what becomes of each copy.
+func (p *softPlan) decideActions() {
 	p.at = make([]int32, len(p.Messages))
 	for i, m := range p.Messages[:max(0, len(p.Messages)-p.Leave)] {
 		if p.folds[i] || p.Locked(i) || m.State != chat.Active || len(p.Facts[i].Copies) == 0 || m.HasOpaque() {
 			continue
 		}
-		fates, any := make([]fate, len(p.Facts[i].Copies)), false
+		fates, any := make([]copyAction, len(p.Facts[i].Copies)), false
 		for k, c := range p.Facts[i].Copies {
-			fates[k] = p.fate(i, c)
+			fates[k] = p.actionFor(i, c)
 			any = any || fates[k] != stays
 		}
 		if any {
-			p.todo = append(p.todo, verdict{i, fates})
+			p.todo = append(p.todo, messagePlan{i, fates})
 			p.at[i] = int32(len(p.todo))
 		}
 	}
 }
 
-func (p *softPlan) changes(message, copy int) bool {
+func (p *softPlan) changesCopy(message, copy int) bool {
 	at := p.at[message]
-	return at > 0 && p.todo[at-1].fates[copy] != stays
+	return at > 0 && p.todo[at-1].actions[copy] != stays
 }
 
-func (p *softPlan) fate(i int, c files.Copy) fate {
+func (p *softPlan) actionFor(i int, c files.Ref) copyAction {
 	if c.Size < leastBytes {
 		return stays
 	}
@@ -212,16 +212,16 @@ func (p *softPlan) leastPart() int {
 	if p.All {
 		return leastPart
 	}
-	return max(leastPart, bytesIn(int(partShare*float64(p.Window))))
+	return max(leastPart, bytesForTokens(int(partShare*float64(p.Window))))
 }
 
 // standsAt reports whether a message may be pointed to.
 func (p *softPlan) standsAt(i int) bool { return i >= 0 && !p.folds[i] }
 
-// shorten makes the edit of one message; ok is false where nothing is gained.
-func (p *softPlan) shorten(d verdict) (e edit.Edit, ok bool) {
+// shortenMessage makes the edit of one message; ok is false where nothing is gained.
+func (p *softPlan) shortenMessage(d messagePlan) (e edit.Edit, ok bool) {
 	m := p.Messages[d.message]
-	recall := p.recall(d, m)
+	recall := p.recallIDFor(d, m)
 	changes, why := p.changesOf(d, m, recall)
 	if len(changes) == 0 {
 		return e, false
@@ -250,13 +250,13 @@ func (p *softPlan) shorten(d verdict) (e edit.Edit, ok bool) {
 
 // changesOf returns what stands for the copies of a message, by part, and why.
 // What is named in it counts as known from then on.
-func (p *softPlan) changesOf(d verdict, m chat.Message, recall string) (changes map[int][]files.Change, why string) {
+func (p *softPlan) changesOf(d messagePlan, m chat.Message, recall string) (changes map[int][]files.Change, why string) {
 	var reasons []string
 	for k, c := range p.Facts[d.message].Copies {
-		if d.fates[k] == stays {
+		if d.actions[k] == stays {
 			continue
 		}
-		text, reason := p.text(d.message, c, d.fates[k], recall)
+		text, reason := p.replacementText(d.message, c, d.actions[k], recall)
 		if text == "" || len(text) >= c.End-c.Start {
 			p.known.Add(c.Text(m))
 			continue
@@ -275,11 +275,11 @@ func (p *softPlan) changesOf(d verdict, m chat.Message, recall string) (changes 
 	return changes, strings.Join(slices.Compact(reasons), ", ")
 }
 
-// recall returns the id of what a message held.
-func (p *softPlan) recall(d verdict, m chat.Message) string {
+// recallIDFor returns the id of what a message held.
+func (p *softPlan) recallIDFor(d messagePlan, m chat.Message) string {
 	id := []string{m.ID}
 	for k, c := range p.Facts[d.message].Copies {
-		if d.fates[k] != stays {
+		if d.actions[k] != stays {
 			part := m.Parts[c.Part]
 			id = append(id, part.ID, c.Arg, part.Text, part.Args)
 		}
@@ -287,8 +287,8 @@ func (p *softPlan) recall(d verdict, m chat.Message) string {
 	return p.recallID(id...)
 }
 
-// text returns what stands for copy c, and why.
-func (p *softPlan) text(i int, c files.Copy, f fate, recall string) (text, why string) {
+// replacementText returns what stands for copy c, and why.
+func (p *softPlan) replacementText(i int, c files.Ref, f copyAction, recall string) (text, why string) {
 	switch f {
 	case superseded:
 		return files.Superseded(c.Path, recall), "superseded"
@@ -298,13 +298,13 @@ func (p *softPlan) text(i int, c files.Copy, f fate, recall string) (text, why s
 		return files.Repeated(recall), "repeated"
 	case digested:
 		text := c.Text(p.Messages[i])
-		limit := min(p.DigestMax, max(leastDigest, partOf(text, outputShare)))
+		limit := min(p.DigestMax, max(leastDigest, partTokens(text, outputShare)))
 		return c.Digest(text, files.DigestOptions{Max: limit, Count: p.Count, Recall: recall, Near: p.near,
 			Ledger: p.named(p.known.Lost(c, text, p.near, limit), text)}), "digest"
 	}
 	now := p.index.Current(i, c)
 	was := c.Text(p.Messages[i])
-	limit := min(p.OutlineMax, partOf(now.Text, fileShare))
+	limit := min(p.OutlineMax, partTokens(now.Text, fileShare))
 	return now.Copy.Outline(now.Text, files.OutlineOptions{Max: limit, Count: p.Count, Recall: recall, Near: p.near, Note: now.Note,
 		Edited: now.Edited, Ledger: p.named(p.known.Lost(c, was, p.near, limit), was)}), "outline of " + c.Path
 }

@@ -62,7 +62,7 @@ func soften(t *testing.T, s levels.Soft, in chat.Transcript) chat.Transcript {
 // applied returns what edits leave of v. A summary may take a former one's place.
 func applied(t *testing.T, v levels.View, edits []edit.Edit) chat.Transcript {
 	t.Helper()
-	locked := func(i int) bool { return v.Holds[i]&^memory.Session != 0 }
+	locked := func(i int) bool { return v.Protections[i]&^memory.Session != 0 }
 	out, err := edit.Apply(v.Messages, edits, edit.Rules{Locked: locked, Size: size})
 	if err != nil {
 		t.Fatal(err)
@@ -303,12 +303,12 @@ func BenchmarkSoftPlanCold(b *testing.B) {
 	b.ResetTimer()
 	for b.Loop() {
 		cold := v
-		cold.Facts = make([]files.Facts, len(t))
+		cold.Facts = make([]files.Scan, len(t))
 		calls := files.Calls(t)
 		for i, m := range t {
-			cold.Facts[i] = files.Scan(m, calls[i])
+			cold.Facts[i] = files.ScanMessage(m, calls[i])
 		}
-		cold.Holds = memory.Policy{}.Holds(t)
+		cold.Protections = memory.Policy{}.Protections(t)
 		if _, err := (levels.Soft{}).Plan(context.Background(), cold); err != nil {
 			b.Fatal(err)
 		}

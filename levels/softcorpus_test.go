@@ -191,11 +191,11 @@ func size(m chat.Message) int {
 }
 
 func viewOf(t chat.Transcript) levels.View {
-	v := levels.View{Messages: t, Count: count, Size: size, Window: 200000, Holds: memory.Policy{}.Holds(t)}
+	v := levels.View{Messages: t, Count: count, Size: size, Window: 200000, Protections: memory.Policy{}.Protections(t)}
 	calls := files.Calls(t)
 	for i, m := range t {
 		v.Sizes = append(v.Sizes, size(m))
-		v.Facts = append(v.Facts, files.Scan(m, calls[i]))
+		v.Facts = append(v.Facts, files.ScanMessage(m, calls[i]))
 	}
 	return v
 }

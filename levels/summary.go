@@ -66,15 +66,15 @@ type Attempt struct {
 	Engine, Reason, Then string // Then is the fallback taken
 }
 
-// within returns w with limits under which the summary of so many tokens is
+// limitedTo returns w with limits under which the summary of so many tokens is
 // shorter than they are.
-func (w Writer) within(tokens int) Writer {
+func (w Writer) limitedTo(tokens int) Writer {
 	w.Max = min(w.Max, max(1, tokens*2/3))
 	return w
 }
 
-// content returns the tokens of w.Max that the message has for its content.
-func (w Writer) content(v View) int {
+// contentLimit returns the tokens of w.Max that the message has for its content.
+func (w Writer) contentLimit(v View) int {
 	empty := memory.NewSummary(w.Number, w.Role, "", sizedRecall)
 	return max(0, w.Max-v.Size(empty))
 }
@@ -99,10 +99,10 @@ func (w Writer) textWithin(left int) int {
 
 // Write returns the summary of c. It fails only where ctx ends.
 func (w Writer) Write(ctx context.Context, v View, c Cut) (Summary, error) {
-	w = w.within(c.Tokens(v.Sizes))
+	w = w.limitedTo(c.Tokens(v.Sizes))
 	messages, previous := c.Summarised(v)
 	was, facts, _ := summarize.Split(previous)
-	content := w.content(v)
+	content := w.contentLimit(v)
 	if w.clean = messages; w.Clean != nil {
 		w.clean = summarize.Request{Messages: messages}.Redacted(w.Clean).Messages
 	}
@@ -112,18 +112,18 @@ func (w Writer) Write(ctx context.Context, v View, c Cut) (Summary, error) {
 		MaxTokens: w.textWithin(content - v.Count(facts) - w.namesWithin(content)), Count: v.Count, Facts: facts,
 	}
 	s := Summary{InputMessages: len(messages), InputTokens: c.Tokens(v.Sizes)}
-	text, err := w.text(ctx, request, &s)
+	text, err := w.summaryText(ctx, request, &s)
 	if err != nil {
 		return s, fmt.Errorf("summarize %d messages: %w", len(messages), err)
 	}
 	if s.Fallback == FallbackPruning {
 		return s, nil
 	}
-	s.finish(w, v, c, text, facts)
+	s.finishSummary(w, v, c, text, facts)
 	return s, nil
 }
 
-func (s *Summary) finish(w Writer, v View, c Cut, text, facts string) {
+func (s *Summary) finishSummary(w Writer, v View, c Cut, text, facts string) {
 	clean := func(text string) string {
 		if w.Clean == nil {
 			return text
@@ -132,20 +132,20 @@ func (s *Summary) finish(w Writer, v View, c Cut, text, facts string) {
 	}
 	text, facts = clean(text), clean(facts)
 	said := text + "\n" + facts
-	files := clean(atHand(v, c, w.room(v, c, said)))
-	room := w.content(v)
+	files := clean(pickExcerpts(v, c, w.excerptRoom(v, c, said)))
+	room := w.contentLimit(v)
 	names := slices.DeleteFunc(c.Names(v, said+"\n"+files, w.namesBeside(v, said)), func(name string) bool { return clean(name) != name })
 	recall := c.Recall(v)
-	content, m := w.joined(text, facts, names, recall, room, v)
+	content, m := w.joinContent(text, facts, names, recall, room, v)
 	if content == "" {
-		s.fall(s.Engine, "no line fits into the limit", FallbackPruning)
+		s.recordFallback(s.Engine, "no line fits into the limit", FallbackPruning)
 		return
 	}
 	if files != "" {
 		content = summarize.WithFiles(content, files)
 		m = memory.NewSummary(w.Number, w.Role, content, recall)
 	}
-	m.ID = v.free(m.ID)
+	m.ID = v.unusedID(m.ID)
 	s.Message, s.Tokens = &m, v.Size(m)
 	s.Payload, _ = json.Marshal(struct { // strings and numbers: it cannot fail
 		Type     string `json:"type"`
@@ -159,12 +159,12 @@ func (s *Summary) finish(w Writer, v View, c Cut, text, facts string) {
 
 // namesBeside returns the most tokens of names beside what is said.
 func (w Writer) namesBeside(v View, said string) int {
-	return max(0, min(w.Ledger, w.content(v)-v.Count(said)))
+	return max(0, min(w.Ledger, w.contentLimit(v)-v.Count(said)))
 }
 
-// joined returns the content without parts of files, and its message, which has
+// joinContent returns the content without parts of files, and its message, which has
 // at most w.Max tokens; "" if nothing fits into that.
-func (w Writer) joined(text, facts string, names []string, recall string, room int, v View) (content string, m chat.Message) {
+func (w Writer) joinContent(text, facts string, names []string, recall string, room int, v View) (content string, m chat.Message) {
 	for room > 0 {
 		content = summarize.Finish(text, facts, names, room, v.Count)
 		m = memory.NewSummary(w.Number, w.Role, content, recall)
@@ -180,38 +180,38 @@ func (w Writer) joined(text, facts string, names []string, recall string, room i
 // headings are about the tokens of what stands between the parts of a summary.
 const headings = 20
 
-// room returns the tokens that are left for parts of files beside what stays,
+// excerptRoom returns the tokens that are left for parts of files beside what stays,
 // what is said and the names. They never take more than three quarters of what
 // the summary stands for.
-func (w Writer) room(v View, c Cut, said string) int {
+func (w Writer) excerptRoom(v View, c Cut, said string) int {
 	gone := c.Tokens(v.Sizes)
 	return min(w.Target-(v.Total()-gone), gone*3/4) - v.Count(said) - w.namesBeside(v, said) - headings
 }
 
-// text runs down the ladder: the summarizer, with half the limit where its text
+// summaryText runs down the ladder: the summarizer, with half the limit where its text
 // is too long (twice at most), with brief where it refuses, then the fallback.
-func (w Writer) text(ctx context.Context, r summarize.Request, s *Summary) (string, error) {
+func (w Writer) summaryText(ctx context.Context, r summarize.Request, s *Summary) (string, error) {
 	replaced, most := s.InputTokens, r.MaxTokens
 	for halved := 0; ; {
-		text, failure, err := w.try(ctx, r, replaced, s)
+		text, failure, err := w.trySummarizer(ctx, r, replaced, s)
 		if err != nil || failure == "" {
 			return text, err
 		}
 		switch {
 		case isBuiltIn(w.Summarizer):
-			s.fall(w.Name, failure, FallbackPruning)
+			s.recordFallback(w.Name, failure, FallbackPruning)
 			return "", nil
 		case isTooLong(failure) && halved < 2:
 			halved++
 			r.MaxTokens = max(1, r.MaxTokens/2) // 0 would be no limit
-			s.fall(w.Name, failure, FallbackRetry)
+			s.recordFallback(w.Name, failure, FallbackRetry)
 			continue
 		case failure == summarize.Refusal && r.Strategy != summarize.Brief:
 			r.Strategy = summarize.Brief
-			s.fall(w.Name, failure, FallbackBrief)
+			s.recordFallback(w.Name, failure, FallbackBrief)
 			continue
 		}
-		s.fall(w.Name, failure, w.Fallback)
+		s.recordFallback(w.Name, failure, w.Fallback)
 		if w.Fallback == FallbackPruning {
 			return "", nil
 		}
@@ -231,15 +231,15 @@ func isBuiltIn(s summarize.Summarizer) bool {
 	return ok
 }
 
-func (s *Summary) fall(engine, reason, then string) {
+func (s *Summary) recordFallback(engine, reason, then string) {
 	s.Attempts = append(s.Attempts, Attempt{engine, reason, then})
 	s.Fallback = then
 }
 
-// try asks the summarizer once. A failure is a reason not to use the text; err
+// trySummarizer asks the summarizer once. A failure is a reason not to use the text; err
 // is only the end of ctx.
-func (w Writer) try(ctx context.Context, r summarize.Request, replaced int, s *Summary) (text, failure string, err error) {
-	call, began, stop := w.timed(ctx)
+func (w Writer) trySummarizer(ctx context.Context, r summarize.Request, replaced int, s *Summary) (text, failure string, err error) {
+	call, began, stop := w.withCallTimeout(ctx)
 	defer stop()
 	r.Progress = func(p summarize.Progress) {
 		began(p.Call)
@@ -261,7 +261,7 @@ func (w Writer) try(ctx context.Context, r summarize.Request, replaced int, s *S
 	}
 	s.Failed = ""
 	if callErr != nil {
-		reason, answered := reasonOf(call, callErr)
+		reason, answered := callFailure(call, callErr)
 		if !answered {
 			s.Failed = reason
 		}
@@ -281,10 +281,10 @@ func (w Writer) try(ctx context.Context, r summarize.Request, replaced int, s *S
 	return text, "", nil
 }
 
-// timed returns a context that ends when a model call has taken longer than
+// withCallTimeout returns a context that ends when a model call has taken longer than
 // the deadline. began says that a call of that number is made: the time starts
 // anew with each. A summarizer that does not tell has one deadline for all.
-func (w Writer) timed(ctx context.Context) (call context.Context, began func(number int), stop func()) {
+func (w Writer) withCallTimeout(ctx context.Context) (call context.Context, began func(number int), stop func()) {
 	if w.Deadline <= 0 {
 		return ctx, func(int) {}, func() {}
 	}
@@ -300,9 +300,9 @@ func (w Writer) timed(ctx context.Context) (call context.Context, began func(num
 	return call, began, func() { timer.Stop(); cancel(nil) }
 }
 
-// reasonOf returns why a summarizer that was asked under call gave no text, and
+// callFailure returns why a summarizer that was asked under call gave no text, and
 // whether it answered: with what is no summary.
-func reasonOf(call context.Context, err error) (reason string, answered bool) {
+func callFailure(call context.Context, err error) (reason string, answered bool) {
 	var rejected summarize.Rejection
 	switch {
 	case errors.As(err, &rejected):

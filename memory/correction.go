@@ -26,10 +26,10 @@ func Corrections(t chat.Transcript) []int {
 		if !m.Typed() {
 			continue
 		}
-		text := opening(m)
-		words := stems(text)
-		if before >= 0 && corrects(text) {
-			of[i] = closest(words, said, before)
+		text := openingText(m)
+		words := wordStems(text)
+		if before >= 0 && announcesCorrection(text) {
+			of[i] = closestMessage(words, said, before)
 		}
 		for _, w := range words {
 			said[w] = append(said[w], i)
@@ -42,7 +42,7 @@ func Corrections(t chat.Transcript) []int {
 // openingBytes is how much of a message is looked at.
 const openingBytes = 2000
 
-func opening(m chat.Message) string {
+func openingText(m chat.Message) string {
 	text := m.Text()
 	return strings.ToLower(strings.ToValidUTF8(text[:min(len(text), openingBytes)], " "))
 }
@@ -50,9 +50,9 @@ func opening(m chat.Message) string {
 // mostShared is in how many messages a word may stand that says which one is meant.
 const mostShared = 8
 
-// closest returns the typed message that shares the most with words: the newest
+// closestMessage returns the typed message that shares the most with words: the newest
 // of several, and before where none shares any.
-func closest(words []string, said map[string][]int, before int) int {
+func closestMessage(words []string, said map[string][]int, before int) int {
 	score := make(map[int]int)
 	best := before
 	for _, w := range words {
@@ -76,9 +76,9 @@ const (
 	stemRunes = 6
 )
 
-// stems returns the beginnings of the words of a text, each once: of writing
+// wordStems returns the beginnings of the words of a text, each once: of writing
 // without blanks, pairs of characters.
-func stems(text string) (out []string) {
+func wordStems(text string) (out []string) {
 	seen := make(map[string]bool)
 	add := func(s string) {
 		if !seen[s] {
@@ -108,8 +108,8 @@ func isIdeograph(r rune) bool {
 // cueBytes is how far from the beginning of a message a correction is announced.
 const cueBytes = 400
 
-// corrects reports whether a text, in lower case, announces a correction.
-func corrects(text string) bool {
+// announcesCorrection reports whether a text, in lower case, announces a correction.
+func announcesCorrection(text string) bool {
 	text = text[:min(len(text), cueBytes)]
 	text = strings.ReplaceAll(text, "’", "'")
 	for _, cue := range anywhereCues {
@@ -120,7 +120,7 @@ func corrects(text string) bool {
 	for clause := range strings.FieldsFuncSeq(text, isClauseBreak) {
 		clause = strings.TrimLeft(clause, " \t\r\"'*_->")
 		for _, cue := range clauseCues {
-			if rest, found := strings.CutPrefix(clause, cue); found && endsWord(cue, rest) {
+			if rest, found := strings.CutPrefix(clause, cue); found && endsWholeWord(cue, rest) {
 				return true
 			}
 		}
@@ -132,9 +132,9 @@ func isClauseBreak(r rune) bool {
 	return strings.ContainsRune(".,;:!?\n()—–。，；：！？、¡¿", r)
 }
 
-// endsWord reports whether cue is a word of its own before rest. A writing
+// endsWholeWord reports whether cue is a word of its own before rest. A writing
 // without blanks has no ends of words.
-func endsWord(cue, rest string) bool {
+func endsWholeWord(cue, rest string) bool {
 	if rest == "" {
 		return true
 	}

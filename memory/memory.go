@@ -10,18 +10,18 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// A Hold says why a message may not be touched. Holds combine.
-type Hold uint8
+// A Protection says why a message may not be touched. Holds combine.
+type Protection uint8
 
 // The reasons.
 const (
-	Protected  Hold = 1 << iota // by role, mark or matcher; it counts into the Pinned layer
-	First                       // the first user message that a person typed
-	Session                     // the session summary: only a new summary replaces it
-	Open                        // a call whose results still come in, with those that came
-	Unread                      // a tool result or file that no assistant message follows
-	Latest                      // the latest user message, see LatestUser
-	Correction                  // it corrects what is protected or pinned, which would be wrong without it
+	Protected  Protection = 1 << iota // by role, mark or matcher; it counts into the Pinned layer
+	First                             // the first user message that a person typed
+	Session                           // the session summary: only a new summary replaces it
+	Open                              // a call whose results still come in, with those that came
+	Unread                            // a tool result or file that no assistant message follows
+	Latest                            // the latest user message, see LatestUser
+	Correction                        // it corrects what is protected or pinned, which would be wrong without it
 )
 
 // Pinned are the holds of the Pinned layer.
@@ -35,10 +35,10 @@ type Policy struct {
 	NoPinFirst bool                    // do not pin the first user message
 }
 
-// Holds returns the holds of each message of t. A session summary is
+// Protections returns the holds of each message of t. A session summary is
 // recognised before any rule on roles.
-func (p Policy) Holds(t chat.Transcript) []Hold {
-	h := make([]Hold, len(t))
+func (p Policy) Protections(t chat.Transcript) []Protection {
+	h := make([]Protection, len(t))
 	pinned := p.NoPinFirst
 	for i, m := range t {
 		switch {
@@ -55,7 +55,7 @@ func (p Policy) Holds(t chat.Transcript) []Hold {
 	for i := chat.Open(t); i < len(t); i++ {
 		h[i] |= Open
 	}
-	for i := len(t) - 1; i >= 0 && !answers(t[i]); i-- {
+	for i := len(t) - 1; i >= 0 && !isOwnAnswer(t[i]); i-- {
 		if t[i].Role == chat.Tool || t[i].Role == chat.User && t[i].Machine {
 			h[i] |= Unread
 		}
@@ -63,7 +63,7 @@ func (p Policy) Holds(t chat.Transcript) []Hold {
 	if i := LatestUser(t); i >= 0 {
 		h[i] |= Latest
 	}
-	p.holdCorrections(t, h)
+	p.protectCorrections(t, h)
 	return h
 }
 
@@ -73,9 +73,9 @@ const (
 	correctionsBytes = 2400
 )
 
-// holdCorrections holds what corrects a message that stays by its own right, and
+// protectCorrections holds what corrects a message that stays by its own right, and
 // what corrects that.
-func (p Policy) holdCorrections(t chat.Transcript, h []Hold) {
+func (p Policy) protectCorrections(t chat.Transcript, h []Protection) {
 	var held []int
 	for i, of := range Corrections(t) {
 		if of >= 0 && h[of]&(Pinned|Correction) != 0 && h[i]&Pinned == 0 && len(t[i].Text()) <= correctionBytes {
@@ -91,9 +91,9 @@ func (p Policy) holdCorrections(t chat.Transcript, h []Hold) {
 	}
 }
 
-// answers reports whether the assistant itself said m: what a round has put in
+// isOwnAnswer reports whether the assistant itself said m: what a round has put in
 // shows nothing of what the model has read.
-func answers(m chat.Message) bool {
+func isOwnAnswer(m chat.Message) bool {
 	return m.Role == chat.Assistant && m.State != chat.Marked && !m.IsSummary()
 }
 

@@ -55,38 +55,38 @@ func TestHolds(t *testing.T) {
 		name   string
 		policy memory.Policy
 		t      chat.Transcript
-		want   []memory.Hold
+		want   []memory.Protection
 	}{
 		{"nothing", roles, nil, nil},
-		{"the first and the latest user message", roles, chat.Transcript{user(), said(), user(), said()}, []memory.Hold{first, 0, latest, 0}},
-		{"one user message is both", roles, chat.Transcript{user(), said()}, []memory.Hold{first | latest, 0}},
-		{"pin off", memory.Policy{NoPinFirst: true}, chat.Transcript{user(), said(), user()}, []memory.Hold{0, 0, latest}},
-		{"roles", roles, chat.Transcript{text(chat.System, "s"), text(chat.Developer, "d"), user()}, []memory.Hold{protectedH, protectedH, first | latest}},
-		{"no roles", memory.Policy{}, chat.Transcript{text(chat.System, "s"), user()}, []memory.Hold{0, first | latest}},
-		{"a mark", roles, chat.Transcript{user(), protected(said()), user()}, []memory.Hold{first, protectedH, latest}},
+		{"the first and the latest user message", roles, chat.Transcript{user(), said(), user(), said()}, []memory.Protection{first, 0, latest, 0}},
+		{"one user message is both", roles, chat.Transcript{user(), said()}, []memory.Protection{first | latest, 0}},
+		{"pin off", memory.Policy{NoPinFirst: true}, chat.Transcript{user(), said(), user()}, []memory.Protection{0, 0, latest}},
+		{"roles", roles, chat.Transcript{text(chat.System, "s"), text(chat.Developer, "d"), user()}, []memory.Protection{protectedH, protectedH, first | latest}},
+		{"no roles", memory.Policy{}, chat.Transcript{text(chat.System, "s"), user()}, []memory.Protection{0, first | latest}},
+		{"a mark", roles, chat.Transcript{user(), protected(said()), user()}, []memory.Protection{first, protectedH, latest}},
 		{"the first user message, protected", roles, chat.Transcript{protected(user()), said(), user()},
-			[]memory.Hold{protectedH | first, 0, latest}},
+			[]memory.Protection{protectedH | first, 0, latest}},
 		{"a matcher", memory.Policy{Match: func(m chat.Message) bool { return strings.Contains(m.Text(), "done") }},
-			chat.Transcript{user(), said()}, []memory.Hold{first | latest, protectedH}},
+			chat.Transcript{user(), said()}, []memory.Protection{first | latest, protectedH}},
 		{"what a machine wrote is neither first nor latest", roles, chat.Transcript{machine(), user(), said(), user(), said(), machine(), said()},
-			[]memory.Hold{0, first, 0, latest, 0, 0, 0}},
-		{"nobody typed: the latest that says something", roles, chat.Transcript{machine(), said(), machine(), said()}, []memory.Hold{0, 0, latest, 0}},
-		{"an empty user message", roles, chat.Transcript{text(chat.User, " "), user(), said(), text(chat.User, "")}, []memory.Hold{0, first | latest, 0, 0}},
-		{"a summary before role rules", roles, chat.Transcript{user(), summary(chat.System), said()}, []memory.Hold{first | latest, session, 0}},
-		{"a protected summary", roles, chat.Transcript{user(), protected(summary(chat.Assistant)), said()}, []memory.Hold{first | latest, session, 0}},
+			[]memory.Protection{0, first, 0, latest, 0, 0, 0}},
+		{"nobody typed: the latest that says something", roles, chat.Transcript{machine(), said(), machine(), said()}, []memory.Protection{0, 0, latest, 0}},
+		{"an empty user message", roles, chat.Transcript{text(chat.User, " "), user(), said(), text(chat.User, "")}, []memory.Protection{0, first | latest, 0, 0}},
+		{"a summary before role rules", roles, chat.Transcript{user(), summary(chat.System), said()}, []memory.Protection{first | latest, session, 0}},
+		{"a protected summary", roles, chat.Transcript{user(), protected(summary(chat.Assistant)), said()}, []memory.Protection{first | latest, session, 0}},
 		{"a marker is no message of anybody", roles, chat.Transcript{marker(chat.User), said(), user(), protected(marker(chat.Assistant)), marker(chat.User), said()},
-			[]memory.Hold{0, 0, first | latest, 0, 0, 0}},
-		{"an open group", roles, chat.Transcript{user(), calls("a", "b"), result("a")}, []memory.Hold{first | latest, open, open | unread}},
-		{"a call alone", roles, chat.Transcript{user(), calls("a")}, []memory.Hold{first | latest, open}},
-		{"a group that is closed by a user message", roles, chat.Transcript{user(), calls("a"), result("a"), user()}, []memory.Hold{first, 0, unread, latest}},
-		{"an unanswered call further up", roles, chat.Transcript{user(), calls("a"), user(), said()}, []memory.Hold{first, 0, latest, 0}},
-		{"a file that was not read", roles, chat.Transcript{user(), said(), machine(), user()}, []memory.Hold{first, 0, unread, latest}},
+			[]memory.Protection{0, 0, first | latest, 0, 0, 0}},
+		{"an open group", roles, chat.Transcript{user(), calls("a", "b"), result("a")}, []memory.Protection{first | latest, open, open | unread}},
+		{"a call alone", roles, chat.Transcript{user(), calls("a")}, []memory.Protection{first | latest, open}},
+		{"a group that is closed by a user message", roles, chat.Transcript{user(), calls("a"), result("a"), user()}, []memory.Protection{first, 0, unread, latest}},
+		{"an unanswered call further up", roles, chat.Transcript{user(), calls("a"), user(), said()}, []memory.Protection{first, 0, latest, 0}},
+		{"a file that was not read", roles, chat.Transcript{user(), said(), machine(), user()}, []memory.Protection{first, 0, unread, latest}},
 		{"what a round has put in behind a file has not read it", roles, chat.Transcript{user(), machine(), marker(chat.Assistant), summary(chat.Assistant), user()},
-			[]memory.Hold{first, unread, 0, session, latest}},
-		{"results that were read", roles, chat.Transcript{user(), calls("a"), result("a"), said()}, []memory.Hold{first | latest, 0, 0, 0}},
+			[]memory.Protection{first, unread, 0, session, latest}},
+		{"results that were read", roles, chat.Transcript{user(), calls("a"), result("a"), said()}, []memory.Protection{first | latest, 0, 0, 0}},
 	}
 	for _, test := range tests {
-		if got := test.policy.Holds(test.t); !slices.Equal(got, test.want) {
+		if got := test.policy.Protections(test.t); !slices.Equal(got, test.want) {
 			t.Errorf("%s: holds %06b, want %06b", test.name, got, test.want)
 		}
 	}

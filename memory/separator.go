@@ -35,7 +35,7 @@ func (s Separators) New(role chat.Role, m chat.Message, left [][]chat.Message) c
 	}
 	if s.Count != nil {
 		for _, run := range left {
-			if said := s.said(role, run, max(most, s.Count(text))); said != "" {
+			if said := s.saidInRun(role, run, max(most, s.Count(text))); said != "" {
 				text = said
 				break
 			}
@@ -47,8 +47,8 @@ func (s Separators) New(role chat.Role, m chat.Message, left [][]chat.Message) c
 	}
 }
 
-// said returns what the role said in run, in at most most tokens.
-func (s Separators) said(role chat.Role, run []chat.Message, most int) string {
+// saidInRun returns what the role said in run, in at most most tokens.
+func (s Separators) saidInRun(role chat.Role, run []chat.Message, most int) string {
 	if role == chat.Assistant {
 		if i := FinalAnswer(run); i >= 0 {
 			return Excerpt(run[i].Text(), most, s.Count)
@@ -117,7 +117,7 @@ func Excerpt(text string, most int, count func(string) int) string {
 	case len(first) <= most*longToken && count(first) <= most:
 		return first
 	}
-	return cutWords(first, most, count)
+	return cutToWords(first, most, count)
 }
 
 // longToken is more than the bytes that a token has in text: a text with more
@@ -165,8 +165,8 @@ func sentenceEnd(line string) int {
 	return len(line)
 }
 
-// cutWords returns the beginning of text, with an ellipsis, in at most most tokens.
-func cutWords(text string, most int, count func(string) int) string {
+// cutToWords returns the beginning of text, with an ellipsis, in at most most tokens.
+func cutToWords(text string, most int, count func(string) int) string {
 	text = text[:min(len(text), most*longToken)]
 	for {
 		for text != "" && !utf8.ValidString(text) {

@@ -127,13 +127,13 @@ func TestWhatCorrectsAHeldMessageIsHeld(t *testing.T) {
 		text(chat.User, "No header, I meant the footer."), text(chat.Assistant, "ok"),
 		long, text(chat.User, "go on"),
 	}
-	holds := memory.Policy{}.Holds(in)
+	holds := memory.Policy{}.Protections(in)
 	for i, want := range []bool{false, false, true, false, true, false, false, false, false, false, false, false} {
 		if got := holds[i]&memory.Correction != 0; got != want {
 			t.Errorf("message %d: held as a correction %t, want %t", i, got, want)
 		}
 	}
-	if holds := (memory.Policy{NoPinFirst: true}).Holds(in); holds[2]&memory.Correction != 0 {
+	if holds := (memory.Policy{NoPinFirst: true}).Protections(in); holds[2]&memory.Correction != 0 {
 		t.Error("what corrects a message that may go is held")
 	}
 }
@@ -144,7 +144,7 @@ func TestHeldCorrectionsAreBounded(t *testing.T) {
 		in = append(in, text(chat.Assistant, "ok"), text(chat.User, "No, not Postgres. "+strings.Repeat("x", 300)))
 	}
 	size := 0
-	for i, h := range (memory.Policy{}).Holds(in) {
+	for i, h := range (memory.Policy{}).Protections(in) {
 		if h&memory.Correction != 0 {
 			size += len(in[i].Text())
 		}

@@ -56,7 +56,7 @@ func withoutRecall(text string) string {
 		return text
 	}
 	id, rest, closed := strings.Cut(text[at+len(summaryRecall):], "]")
-	if !closed || len(id) != recallLen || !isHex(id) || strings.TrimSpace(rest) != "" {
+	if !closed || len(id) != recallLen || !isHexDigits(id) || strings.TrimSpace(rest) != "" {
 		return text
 	}
 	return text[:at]
@@ -100,7 +100,7 @@ func CutMarker(text string) (rest string, count int, names []string) {
 	if n, _ := fmt.Sscanf(head, markerHead+"%d", &count); n != 1 || strings.Contains(head+list, "\n") {
 		return text, 0, nil
 	}
-	if _, id, _ = strings.Cut(head, "left out; "+recallWord); len(id) != recallLen+1 || !isHex(id[:recallLen]) {
+	if _, id, _ = strings.Cut(head, "left out; "+recallWord); len(id) != recallLen+1 || !isHexDigits(id[:recallLen]) {
 		return text, 0, nil
 	}
 	return text[:at], count, strings.Fields(list)
@@ -139,7 +139,7 @@ func RecallIDs(m chat.Message) []string {
 				if !found {
 					break
 				}
-				if len(rest) >= recallLen && isHex(rest[:recallLen]) {
+				if len(rest) >= recallLen && isHexDigits(rest[:recallLen]) {
 					ids = append(ids, rest[:recallLen])
 				}
 				text = rest
@@ -175,7 +175,7 @@ const (
 	recallLen  = 8 // digits of an id
 )
 
-func isHex(s string) bool {
+func isHexDigits(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
 			return false

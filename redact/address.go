@@ -16,14 +16,14 @@ scan:
 		case c == ':' && colon < 0:
 			colon = i
 		case quotes[c] || c == '\\':
-			next := bridge(s, i)
+			next := bridgeLines(s, i)
 			if next < 0 {
 				break scan
 			}
 			i = next - 1
 		case space[c] || strings.HasPrefix(s[i:], "://") || c == '>' && s[i-1] != 'D' || c == ',' && last > 0:
 			break scan
-		case (c == '/' || c == '?' || c == '#') && (web || last >= 0 || colon < 0 || skip(s, colon+1, &digit) == i):
+		case (c == '/' || c == '?' || c == '#') && (web || last >= 0 || colon < 0 || skipBytes(s, colon+1, &digit) == i):
 			break scan
 		}
 	}
@@ -38,41 +38,41 @@ scan:
 	switch {
 	case text == Mark:
 		return span{start, last}
-	case text == "" || strings.ContainsAny(text[:1], "${<%[*") || template(text) || strings.Trim(text, ".x*") == "":
+	case text == "" || strings.ContainsAny(text[:1], "${<%[*") || isTemplate(text) || strings.Trim(text, ".x*") == "":
 		return span{}
-	case start == to && !opaque(text):
+	case start == to && !looksRandom(text):
 		return span{}
 	}
 	return span{start, last}
 }
 
-// parameter finds the value of a parameter in a URL whose name is too common
+// urlParameter finds the value of a parameter in a URL whose name is too common
 // to be taken elsewhere.
-func parameter(s string, _, to int) span {
+func urlParameter(s string, _, to int) span {
 	if strings.HasPrefix(s[to:], Mark) {
 		return span{to, to + len(Mark)}
 	}
-	end := skipTo(s, to, enough, &inQuery)
-	if text := s[to:trimmed(s, to, end)]; !opaque(text) {
+	end := skipAtMost(s, to, enoughBytes, &queryBytes)
+	if text := s[to:trimmedEnd(s, to, end)]; !looksRandom(text) {
 		return span{}
 	}
-	end = trimmed(s, to, skip(s, end, &inQuery))
-	if next := bridge(s, end); next > 0 {
-		end = skip(s, next, &bearers)
+	end = trimmedEnd(s, to, skipBytes(s, end, &queryBytes))
+	if next := bridgeLines(s, end); next > 0 {
+		end = skipBytes(s, next, &bearerBytes)
 	}
 	return span{to, end}
 }
 
-// inQuery are the bytes of a value in a URL.
-var inQuery = bytesOf(letters + digits + "-._~+/=%!*$(),:;@|^{}[")
+// queryBytes are the bytes of a value in a URL.
+var queryBytes = newByteSet(letters + digits + "-._~+/=%!*$(),:;@|^{}[")
 
-// account finds the password in -u user:password and --user=user:password, of
+// accountPassword finds the password in -u user:password and --user=user:password, of
 // commands that fetch.
-func account(s string, from, to int) span {
-	short := s[:min(len(s), to+enough)]
-	v := valueAt(short, margined(s, to))
+func accountPassword(s string, from, to int) span {
+	short := s[:min(len(s), to+enoughBytes)]
+	v := valueAt(short, skipToValue(s, to))
 	i := v.from + 1 + strings.IndexByte(s[v.from:max(v.from, v.to)], ':')
-	if v.quoted && at(s, v.after) == ':' { // "user":"password"
+	if v.quoted && byteAt(s, v.after) == ':' { // "user":"password"
 		v = valueAt(short, v.after+1)
 		i = v.from
 	} else if i == v.from {
@@ -81,7 +81,7 @@ func account(s string, from, to int) span {
 	if v.to <= i {
 		return span{}
 	}
-	if text := s[i:v.to]; text != Mark && (text == "" || placeholder(text)) {
+	if text := s[i:v.to]; text != Mark && (text == "" || isPlaceholder(text)) {
 		return span{}
 	}
 	for _, program := range []string{"curl", "wget", "http "} {
@@ -92,10 +92,10 @@ func account(s string, from, to int) span {
 	return span{}
 }
 
-// passed finds the password that is given as -pPASSWORD, or -p PASSWORD, to a
+// passwordFlag finds the password that is given as -pPASSWORD, or -p PASSWORD, to a
 // program that takes it so.
-func passed(s string, from, to int) span {
-	if !begins(s, from) {
+func passwordFlag(s string, from, to int) span {
+	if !wordBegins(s, from) {
 		return span{}
 	}
 	line := s[to:min(len(s), to+256)]
@@ -111,14 +111,14 @@ func passed(s string, from, to int) span {
 		return span{}
 	}
 	i := to + n + len(flag)
-	if at(s, i) == ' ' {
+	if byteAt(s, i) == ' ' {
 		if program := s[from:to]; !strings.EqualFold(program, "sshpass") && !strings.EqualFold(program, "docker login") && flag == " -p" {
 			return span{}
 		}
 		i++
 	}
 	v := valueAt(s, i)
-	if text := s[v.from:max(v.from, v.to)]; len(text) < 3 || text != Mark && (placeholder(text) || text[0] == '-' || strings.HasPrefix(text, "ort")) {
+	if text := s[v.from:max(v.from, v.to)]; len(text) < 3 || text != Mark && (isPlaceholder(text) || text[0] == '-' || strings.HasPrefix(text, "ort")) {
 		return span{}
 	}
 	return span{v.from, v.to}

@@ -25,8 +25,8 @@ type automaton struct {
 	ends   [][]anchor // of those states, in order; longer ones first
 }
 
-// A node of the trie that an automaton is made from.
-type node struct {
+// A trieNode of the trie that an automaton is made from.
+type trieNode struct {
 	next map[byte]int
 	fail int
 	ends []anchor
@@ -40,7 +40,7 @@ func (p *pairs) add(a, b byte) { p[(uint(a)<<8|uint(b))>>6] |= 1 << (b & 63) }
 func (p *pairs) has(a, b byte) bool { return p[(uint(a)<<8|uint(b))>>6]>>(b&63)&1 != 0 }
 
 func newAutomaton(anchors []anchor) *automaton {
-	nodes := trie(anchors)
+	nodes := buildTrie(anchors)
 	a := &automaton{width: 1}
 	for _, x := range anchors {
 		for i := range len(x.word) {
@@ -52,8 +52,8 @@ func newAutomaton(anchors []anchor) *automaton {
 			}
 		}
 	}
-	order := link(nodes)
-	rows := a.number(nodes, order)
+	order := linkFailures(nodes)
+	rows := a.numberNodes(nodes, order)
 	a.next = make([]uint32, len(nodes)*a.width)
 	for _, n := range order {
 		row, fail := rows[n], rows[nodes[n].fail]
@@ -88,8 +88,8 @@ func cases(c byte) []byte {
 	return []byte{c}
 }
 
-func trie(anchors []anchor) []node {
-	nodes := []node{{next: map[byte]int{}}}
+func buildTrie(anchors []anchor) []trieNode {
+	nodes := []trieNode{{next: map[byte]int{}}}
 	for _, x := range anchors {
 		at := 0
 		for i := range len(x.word) {
@@ -97,7 +97,7 @@ func trie(anchors []anchor) []node {
 			if !ok {
 				to = len(nodes)
 				nodes[at].next[x.word[i]] = to
-				nodes = append(nodes, node{next: map[byte]int{}})
+				nodes = append(nodes, trieNode{next: map[byte]int{}})
 			}
 			at = to
 		}
@@ -106,9 +106,9 @@ func trie(anchors []anchor) []node {
 	return nodes
 }
 
-// link sets where each node fails to, and returns the nodes with shorter
+// linkFailures sets where each node fails to, and returns the nodes with shorter
 // prefixes before longer ones.
-func link(nodes []node) []int {
+func linkFailures(nodes []trieNode) []int {
 	order := []int{0}
 	for i := 0; i < len(order); i++ {
 		n := order[i]
@@ -118,7 +118,7 @@ func link(nodes []node) []int {
 				continue
 			}
 			fail := nodes[n].fail
-			for fail != 0 && !has(nodes[fail].next, c) {
+			for fail != 0 && !containsByte(nodes[fail].next, c) {
 				fail = nodes[fail].fail
 			}
 			nodes[to].fail = nodes[fail].next[c]
@@ -128,14 +128,14 @@ func link(nodes []node) []int {
 	return order
 }
 
-func has(m map[byte]int, c byte) bool {
+func containsByte(m map[byte]int, c byte) bool {
 	_, ok := m[c]
 	return ok
 }
 
-// number returns the row of each node: that of the root comes first, then those of
+// numberNodes returns the row of each node: that of the root comes first, then those of
 // one byte, and those where an anchor ends last.
-func (a *automaton) number(nodes []node, order []int) []uint32 {
+func (a *automaton) numberNodes(nodes []trieNode, order []int) []uint32 {
 	rows := make([]uint32, len(nodes))
 	a.low = uint32(len(nodes[0].next) * a.width)
 	var row uint32
@@ -156,11 +156,11 @@ func (a *automaton) number(nodes []node, order []int) []uint32 {
 	return rows
 }
 
-// redact returns s with marks in place of what the anchors find, and of what
+// markSecrets returns s with marks in place of what the anchors find, and of what
 // they then find where quotes and lines end elsewhere than before.
-func (a *automaton) redact(s string, seen func(string)) string {
-	for range passes {
-		out := a.pass(s, seen)
+func (a *automaton) markSecrets(s string, seen func(string)) string {
+	for range maxPasses {
+		out := a.singlePass(s, seen)
 		if out == s {
 			break
 		}
@@ -169,12 +169,12 @@ func (a *automaton) redact(s string, seen func(string)) string {
 	return s
 }
 
-// passes is how often a text is gone through, at most. The second nearly always
+// maxPasses is how often a text is gone through, at most. The second nearly always
 // finds nothing.
-const passes = 8
+const maxPasses = 8
 
-func (a *automaton) pass(s string, seen func(string)) string {
-	e := editor{text: s, seen: seen}
+func (a *automaton) singlePass(s string, seen func(string)) string {
+	e := markEditor{text: s, seen: seen}
 	free := 0
 	for i := 0; i+1 < len(s); {
 		if !a.begins.has(s[i], s[i+1]) {
@@ -190,19 +190,19 @@ func (a *automaton) pass(s string, seen func(string)) string {
 			if row < a.accept {
 				continue
 			}
-			found := a.find(s, i+1, free, a.ends[int(row-a.accept)/a.width])
+			found := a.findSpan(s, i+1, free, a.ends[int(row-a.accept)/a.width])
 			if found.to > 0 {
-				e.mark(found)
+				e.markSpan(found)
 				free, i = found.to, max(found.to, i+1)
 				break
 			}
 		}
 	}
-	return e.result()
+	return e.resultText()
 }
 
-// find returns the first of what the anchors that end at end find behind free.
-func (a *automaton) find(s string, end, free int, anchors []anchor) span {
+// findSpan returns the first of what the anchors that end at end find behind free.
+func (a *automaton) findSpan(s string, end, free int, anchors []anchor) span {
 	for _, x := range anchors {
 		if found := x.find(s, end-len(x.word), end); found.to > 0 && found.from >= free {
 			return found

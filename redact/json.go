@@ -13,13 +13,13 @@ func JSON(f func(string) string, raw string) string {
 	if !json.Valid([]byte(raw)) {
 		return f(raw)
 	}
-	return walk(f, nil, raw)
+	return redactValidJSON(f, nil, raw)
 }
 
-// walk redacts what is valid JSON. It tells seen what is a secret by its name.
-func walk(f func(string) string, seen func(string), raw string) string {
-	w := &walker{f: f, seen: seen, raw: raw}
-	w.walk()
+// redactValidJSON redacts what is valid JSON. It tells seen what is a secret by its name.
+func redactValidJSON(f func(string) string, seen func(string), raw string) string {
+	w := &jsonScanner{f: f, seen: seen, raw: raw}
+	w.scanText()
 	if w.done == 0 {
 		return raw
 	}
@@ -27,8 +27,8 @@ func walk(f func(string) string, seen func(string), raw string) string {
 	return w.out.String()
 }
 
-// A walker goes through a valid JSON text.
-type walker struct {
+// A jsonScanner goes through a valid JSON text.
+type jsonScanner struct {
 	f    func(string) string
 	seen func(string) // nil: nobody is told
 	raw  string
@@ -37,16 +37,16 @@ type walker struct {
 	at   int
 }
 
-// A frame is an object or a list that the walker is in.
-type frame struct {
+// A jsonFrame is an object or a list that the walker is in.
+type jsonFrame struct {
 	object bool
 	grade  grade // what the name of a list says about what is in it
 	pair   grade // of a member "name", about the member "value"; of a flag, about the next of a list
 }
 
-// walk goes through the text. It keeps a stack of its own: nesting may be deep.
-func (w *walker) walk() {
-	stack := []frame{{}}
+// scanText goes through the text. It keeps a stack of its own: nesting may be deep.
+func (w *jsonScanner) scanText() {
+	stack := []jsonFrame{{}}
 	var g grade // of the name before the value
 	name, pair := false, false
 	for w.at < len(w.raw) {
@@ -56,7 +56,7 @@ func (w *walker) walk() {
 			if c == '{' {
 				g = 0
 			}
-			stack = append(stack, frame{object: c == '{', grade: g})
+			stack = append(stack, jsonFrame{object: c == '{', grade: g})
 			name = c == '{'
 		case c == '}', c == ']':
 			stack = stack[:len(stack)-1]
@@ -65,36 +65,36 @@ func (w *walker) walk() {
 			name, g = top.object, top.grade
 		case c == '"' && name:
 			var text string
-			g, text = w.name()
+			g, text = w.redactName()
 			name, pair = false, text == "name" || text == "key" || text == "Name" || text == "Key"
 			if text == "value" || text == "Value" {
 				g = max(g, top.pair)
 			}
 			continue
 		case c == '"':
-			text := w.text(max(g, top.flag()))
+			text := w.redactString(max(g, top.flagGrade()))
 			if top.pair = 0; top.object && pair || !top.object && strings.HasPrefix(text, "-") {
-				top.pair = gradeOf(text)
+				top.pair = nameGrade(text)
 			}
 			continue
 		case c == '-' || digit[c]:
-			w.number(g)
+			w.redactNumber(g)
 			continue
 		}
 		w.at++
 	}
 }
 
-// flag returns what the flag before says about a string in a list.
-func (f *frame) flag() grade {
+// flagGrade returns what the flag before says about a string in a list.
+func (f *jsonFrame) flagGrade() grade {
 	if f.object {
 		return 0
 	}
 	return f.pair
 }
 
-// literal returns the end of the string at w.at, and what it says.
-func (w *walker) literal() (end int, text string) {
+// readLiteral returns the end of the string at w.at, and what it says.
+func (w *jsonScanner) readLiteral() (end int, text string) {
 	end = w.at + 1
 	for w.raw[end] != '"' {
 		if w.raw[end] == '\\' {
@@ -112,20 +112,20 @@ func (w *walker) literal() (end int, text string) {
 	return end, text
 }
 
-// name returns the name at w.at and what it says about its value. It is never
+// redactName returns the name at w.at and what it says about its value. It is never
 // redacted: without its names, an object is another one.
-func (w *walker) name() (grade, string) {
-	end, text := w.literal()
+func (w *jsonScanner) redactName() (grade, string) {
+	end, text := w.readLiteral()
 	w.at = end
-	return gradeOf(text), text
+	return nameGrade(text), text
 }
 
-// text redacts the string at w.at, and returns what it said.
-func (w *walker) text(g grade) string {
-	end, text := w.literal()
+// redactString redacts the string at w.at, and returns what it said.
+func (w *jsonScanner) redactString(g grade) string {
+	end, text := w.readLiteral()
 	clean := text
-	switch v := (value{from: 0, to: len(text), quoted: true}); {
-	case g > 0 && (v.secret(text, g, false) || userAndPassword(text)):
+	switch v := (valueExtent{from: 0, to: len(text), quoted: true}); {
+	case g > 0 && (v.looksSecret(text, g, false) || userAndPassword(text)):
 		clean = Mark
 		if w.seen != nil && text != Mark {
 			w.seen(text)
@@ -143,25 +143,25 @@ func (w *walker) text(g grade) string {
 		clean = w.f(text)
 	}
 	if clean != text {
-		w.put(end, clean)
+		w.replaceString(end, clean)
 	}
 	w.at = end
 	return text
 }
 
-// number redacts the number at w.at, which becomes a string.
-func (w *walker) number(g grade) {
-	end := skip(w.raw, w.at, &numbers)
+// redactNumber redacts the number at w.at, which becomes a string.
+func (w *jsonScanner) redactNumber(g grade) {
+	end := skipBytes(w.raw, w.at, &numberBytes)
 	if g == must || g >= firm && end-w.at >= 6 { // a shorter one counts something
-		w.put(end, Mark)
+		w.replaceString(end, Mark)
 	}
 	w.at = end
 }
 
-var numbers = bytesOf(digits + "+-.eE")
+var numberBytes = newByteSet(digits + "+-.eE")
 
-// put writes text as a string in place of what is between w.at and end.
-func (w *walker) put(end int, text string) {
+// replaceString writes text as a string in place of what is between w.at and end.
+func (w *jsonScanner) replaceString(end int, text string) {
 	w.out.WriteString(w.raw[w.done:w.at])
 	var b strings.Builder
 	e := json.NewEncoder(&b)
@@ -171,15 +171,15 @@ func (w *walker) put(end int, text string) {
 	w.done = end
 }
 
-// gradeOf returns what a whole name says about its value.
-func gradeOf(text string) (best grade) {
+// nameGrade returns what a whole name says about its value.
+func nameGrade(text string) (best grade) {
 	switch {
 	case len(text) > 64:
 		return 0
 	case strings.EqualFold(text, "auth"):
 		return loose
 	}
-	a := builtin()
+	a := builtinRules()
 	var row uint32
 	for i := range len(text) {
 		if row = a.next[row+uint32(a.class[text[i]])]; row < a.accept {
@@ -188,7 +188,7 @@ func gradeOf(text string) (best grade) {
 		for _, x := range a.ends[int(row-a.accept)/a.width] {
 			if x.grade > 0 {
 				from := i + 1 - len(x.word)
-				best = max(best, own(graded(x.grade, text[i], text[i+1:]), text, from, i+1))
+				best = max(best, ownGrade(gradeWithRest(x.grade, text[i], text[i+1:]), text, from, i+1))
 			}
 		}
 	}

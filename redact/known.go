@@ -14,14 +14,14 @@ type Known struct {
 
 	mu     sync.RWMutex
 	values []string
-	whole  map[[sight]byte][]int // values by their first bytes
-	parts  map[[sight]byte]part  // places in values by the bytes there
-	begins *[1 << 16]bool        // the first two bytes of a value; nil where there is none
-	size   int                   // bytes of all values
+	whole  map[[sight]byte][]int     // values by their first bytes
+	parts  map[[sight]byte]valuePart // places in values by the bytes there
+	begins *[1 << 16]bool            // the first two bytes of a value; nil where there is none
+	size   int                       // bytes of all values
 }
 
-// A part is a place in a value.
-type part struct{ value, at int }
+// A valuePart is a place in a value.
+type valuePart struct{ value, at int }
 
 const (
 	sight   = 8       // bytes by which a secret is known
@@ -38,42 +38,42 @@ func (r *Redactor) Known() *Known {
 // Learn has k know the secrets in s, a text or JSON. A short or simple one, such
 // as a word, it knows by its surroundings alone.
 func (k *Known) Learn(s string) {
-	r := &Redactor{steps: k.rules.steps, seen: k.learn} // what Extra takes out is not told
+	r := &Redactor{steps: k.rules.steps, seen: k.learnValue} // what Extra takes out is not told
 	r.String(s)
 }
 
-// learn is told of what was taken out. A secret that is split over lines is
+// learnValue is told of what was taken out. A secret that is split over lines is
 // known by each of its pieces.
-func (k *Known) learn(value string) {
+func (k *Known) learnValue(value string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	whole := flat(value)
-	random := opaque(whole)
+	whole := withoutBreaks(value)
+	random := looksRandom(whole)
 	if random {
-		k.add(whole)
+		k.addValue(whole)
 	}
-	for line := range strings.Lines(breaks.Replace(value)) {
-		for piece := range strings.FieldsSeq(line[margin(line, 0):]) {
+	for line := range strings.Lines(lineBreaks.Replace(value)) {
+		for piece := range strings.FieldsSeq(line[skipMargin(line, 0):]) {
 			piece = strings.Trim(piece, "\\\"'`+.&")
-			if random && skip(piece, 0, &lowercase) < len(piece) || opaque(piece) {
-				k.add(piece)
+			if random && skipBytes(piece, 0, &lowercase) < len(piece) || looksRandom(piece) {
+				k.addValue(piece)
 			}
 		}
 	}
 }
 
-// breaks are line breaks as strings of programs have them.
-var breaks = strings.NewReplacer(`\r`, "\r", `\n`, "\n")
+// lineBreaks are line breaks as strings of programs have them.
+var lineBreaks = strings.NewReplacer(`\r`, "\r", `\n`, "\n")
 
-var lowercase = bytesOf("abcdefghijklmnopqrstuvwxyz")
+var lowercase = newByteSet("abcdefghijklmnopqrstuvwxyz")
 
-// add is called with the lock held.
-func (k *Known) add(value string) {
+// addValue is called with the lock held.
+func (k *Known) addValue(value string) {
 	if len(value) < sight || k.size+len(value) > most {
 		return
 	}
 	if k.begins == nil {
-		k.whole, k.parts, k.begins = make(map[[sight]byte][]int), make(map[[sight]byte]part), new([1 << 16]bool)
+		k.whole, k.parts, k.begins = make(map[[sight]byte][]int), make(map[[sight]byte]valuePart), new([1 << 16]bool)
 	}
 	head := [sight]byte([]byte(value[:sight]))
 	for _, i := range k.whole[head] {
@@ -84,26 +84,26 @@ func (k *Known) add(value string) {
 	n := len(k.values)
 	k.values, k.size = append(k.values, value), k.size+len(value)
 	k.whole[head] = append(k.whole[head], n)
-	k.begins[pair(value)] = true
+	k.begins[bytePair(value)] = true
 	for at := 0; at+partial <= len(value); at++ {
-		k.parts[[sight]byte([]byte(value[at:at+sight]))] = part{n, at}
+		k.parts[[sight]byte([]byte(value[at:at+sight]))] = valuePart{n, at}
 	}
 }
 
-func pair(s string) uint16 { return uint16(s[0])<<8 | uint16(s[1]) }
+func bytePair(s string) uint16 { return uint16(s[0])<<8 | uint16(s[1]) }
 
 // String returns s without secrets, those of the rules and those that k knows.
-func (k *Known) String(s string) string { return k.without(k.rules.String(s)) }
+func (k *Known) String(s string) string { return k.withoutKnown(k.rules.String(s)) }
 
 // Secrets is String, but e-mail addresses and phone numbers stay.
 func (k *Known) Secrets(s string) string {
 	rules := *k.rules
 	rules.pii = false
-	return k.without(rules.String(s))
+	return k.withoutKnown(rules.String(s))
 }
 
-// without returns s without what k knows.
-func (k *Known) without(s string) string {
+// withoutKnown returns s without what k knows.
+func (k *Known) withoutKnown(s string) string {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
 	if len(k.values) == 0 {
@@ -114,36 +114,36 @@ func (k *Known) without(s string) string {
 
 // outside takes out values, but none of the names in JSON.
 func (k *Known) outside(s string) string {
-	if isJSON(s) {
-		return walk(k.outside, nil, s)
+	if isJSONText(s) {
+		return redactValidJSON(k.outside, nil, s)
 	}
-	return k.redact(s)
+	return k.redactKnown(s)
 }
 
-// redact takes out whole values, and parts where a word begins.
-func (k *Known) redact(s string) string {
-	e := editor{text: s}
+// redactKnown takes out whole values, and parts where a word begins.
+func (k *Known) redactKnown(s string) string {
+	e := markEditor{text: s}
 	for i := 0; i+sight <= len(s); i++ {
 		n := 0
-		if k.begins[pair(s[i:])] {
-			n = k.wholeAt(s, i)
+		if k.begins[bytePair(s[i:])] {
+			n = k.wholeValueAt(s, i)
 		}
 		if n == 0 && (i == 0 || !alnum[s[i-1]]) {
-			n = k.partAt(s[i:])
+			n = k.partValueAt(s[i:])
 		}
 		if n > 0 {
-			e.mark(span{i, i + n})
+			e.markSpan(span{i, i + n})
 			i += n - 1
 		}
 	}
-	return e.result()
+	return e.resultText()
 }
 
-// wholeAt returns the length of the longest value that s has at i. A short one
+// wholeValueAt returns the length of the longest value that s has at i. A short one
 // is not taken out of an identifier that holds it.
-func (k *Known) wholeAt(s string, i int) (longest int) {
+func (k *Known) wholeValueAt(s string, i int) (longest int) {
 	for _, n := range k.whole[[sight]byte([]byte(s[i:i+sight]))] {
-		if v := k.values[n]; strings.HasPrefix(s[i:], v) && (len(v) >= certain && mixed(v) || apart(s, i, i+len(v))) {
+		if v := k.values[n]; strings.HasPrefix(s[i:], v) && (len(v) >= certain && hasMixedParts(v) || apart(s, i, i+len(v))) {
 			longest = max(longest, len(v))
 		}
 	}
@@ -152,25 +152,25 @@ func (k *Known) wholeAt(s string, i int) (longest int) {
 
 // apart reports whether s[from:to] is no part of a longer word.
 func apart(s string, from, to int) bool {
-	before := from > 0 && word[s[from]] && (s[from-1] == '_' || alnum[s[from-1]] && !begins(s, from))
-	return !before && !(word[s[to-1]] && word[at(s, to)])
+	before := from > 0 && word[s[from]] && (s[from-1] == '_' || alnum[s[from-1]] && !wordBegins(s, from))
+	return !before && !(word[s[to-1]] && word[byteAt(s, to)])
 }
 
-// partAt returns how much of a value s begins with, 0 where that may be chance.
-func (k *Known) partAt(s string) int {
+// partValueAt returns how much of a value s begins with, 0 where that may be chance.
+func (k *Known) partValueAt(s string) int {
 	p, ok := k.parts[[sight]byte([]byte(s[:sight]))]
 	if !ok {
 		return 0
 	}
-	n := common(s, k.values[p.value][p.at:])
-	if n < partial || !opaque(s[:n]) {
+	n := commonLength(s, k.values[p.value][p.at:])
+	if n < partial || !looksRandom(s[:n]) {
 		return 0
 	}
 	return n
 }
 
-// common returns the length of what a and b both begin with.
-func common(a, b string) int {
+// commonLength returns the length of what a and b both begin with.
+func commonLength(a, b string) int {
 	n := min(len(a), len(b))
 	for i := range n {
 		if a[i] != b[i] {

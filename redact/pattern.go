@@ -33,7 +33,7 @@ type rule struct {
 	words []string // in lower case; each match has one of them; none: every text is searched
 }
 
-func (p Pattern) compile(i int) (rule, error) {
+func (p Pattern) compilePattern(i int) (rule, error) {
 	label := fmt.Sprintf("pattern %d", i)
 	if p.Name != "" {
 		label = fmt.Sprintf("pattern %d (%s)", i, p.Name)
@@ -70,7 +70,7 @@ func newRuleSet(patterns []Pattern) (*ruleSet, error) {
 	without := 0
 	for i, p := range patterns {
 		var err error
-		if s.rules[i], err = p.compile(i); err != nil {
+		if s.rules[i], err = p.compilePattern(i); err != nil {
 			return nil, err
 		}
 		if s.rules[i].words == nil {
@@ -145,19 +145,19 @@ func (s *ruleSet) wanted(text string) map[int]bool {
 }
 
 func (r rule) redact(s string, seen func(string)) string {
-	e := editor{text: s, seen: seen}
+	e := markEditor{text: s, seen: seen}
 	free := 0
 	for _, m := range r.re.FindAllStringSubmatchIndex(s, -1) {
 		x := span{m[2*r.group], m[2*r.group+1]}
 		if x.from < 0 || x.from == x.to {
 			continue
 		}
-		if x = widened(s, x); x.from >= free {
-			e.mark(x)
+		if x = widenToMark(s, x); x.from >= free {
+			e.markSpan(x)
 			free = x.to
 		}
 	}
-	return e.result()
+	return e.resultText()
 }
 
 // wordsOf returns texts, in lower case, of which every match of a pattern has
@@ -270,9 +270,9 @@ var ordinaryTexts = []string{
 	"$ git status\nOn branch main\nnothing to commit, working tree clean\n",
 }
 
-// widened returns x with the whole of a mark that it has a part of. Where that
+// widenToMark returns x with the whole of a mark that it has a part of. Where that
 // mark is all there is of it, the mark is left alone by whoever replaces.
-func widened(s string, x span) span {
+func widenToMark(s string, x span) span {
 	n := len(Mark) - 1
 	low := max(0, x.from-n)
 	if i := strings.LastIndex(s[low:min(len(s), x.from+n)], Mark); i >= 0 && low+i < x.from && low+i+len(Mark) > x.from {

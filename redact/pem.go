@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// begin is how the first line of a key begins.
-const begin = "-----BEGIN "
+// pemBegin is how the first line of a key begins.
+const pemBegin = "-----BEGIN "
 
 // privateKey finds what stands between the first line of a private key and its
 // last, or, where that is missing, as far as lines look like one.
@@ -24,7 +24,7 @@ func privateKey(s string, from, to int) span {
 	if strings.HasPrefix(s[end:], "-----END") && holdsKey(body) {
 		return span{start, end} // whatever stands before its lines
 	}
-	stop := start + keyEnd(body, outline(s[lineStart(s, from):from]))
+	stop := start + keyBodyLength(body, outline(s[lineStart(s, from):from]))
 	switch {
 	case stop == start:
 		return span{}
@@ -38,7 +38,7 @@ func privateKey(s string, from, to int) span {
 // what was put in its place.
 func holdsKey(body string) bool {
 	for i := 0; i < len(body); {
-		k := skip(body, i, &base64s)
+		k := skipBytes(body, i, &base64s)
 		if keyPart(body[i:k]) || strings.HasPrefix(body[k:], Mark) {
 			return true
 		}
@@ -50,19 +50,19 @@ func holdsKey(body string) bool {
 // keyPart reports whether text may be the first line of a key. A line of one in
 // a thousand keys has no digit beside a letter.
 func keyPart(text string) bool {
-	return len(text) >= 16 && mixed(text) ||
+	return len(text) >= 16 && hasMixedParts(text) ||
 		len(text) >= 32 && strings.ToLower(text) != text && strings.ToUpper(text) != text && !strings.ContainsAny(text, "_-")
 }
 
-// keyEnd returns how much of body looks like a key, in lines that are broken
+// keyBodyLength returns how much of body looks like a key, in lines that are broken
 // by themselves or by escapes; 0 where there is none. Before each line may stand
 // what a tool put there, of the outline before.
-func keyEnd(body, before string) int {
+func keyBodyLength(body, before string) int {
 	end, found := 0, false
 	for i := 0; i < len(body); {
 		j := i
 		for j < len(body) && !base64s[body[j]] && body[j] != '<' {
-			j = beyond(body, j)
+			j = skipNonKey(body, j)
 		}
 		if n := strings.LastIndexByte(body[i:j], '\n'); n >= 0 {
 			if k := behind(body, i+n+1, before); k > i+n+1 {
@@ -72,11 +72,11 @@ func keyEnd(body, before string) int {
 		if strings.HasPrefix(body[j:], Mark) {
 			return j + len(Mark)
 		}
-		k := skip(body, j, &base64s)
+		k := skipBytes(body, j, &base64s)
 		switch text := body[j:k]; {
-		case found && k-j >= 4 && (k-j >= 16 || lineEnds(body, k) && skip(text, 0, &lowercase) < len(text)), !found && keyPart(text):
+		case found && k-j >= 4 && (k-j >= 16 || lineEnds(body, k) && skipBytes(text, 0, &lowercase) < len(text)), !found && keyPart(text):
 			found, end = true, k
-		case at(body, k) == ':' && k > j: // a header of the key
+		case byteAt(body, k) == ':' && k > j: // a header of the key
 			for k < len(body) && body[k] != '\n' && !strings.HasPrefix(body[k:], `\n`) {
 				k++
 			}
@@ -97,7 +97,7 @@ func behind(s string, i int, before string) int {
 		return i
 	}
 	for j, low := i, i+len(before)+4; j < min(len(s), low) && s[j] != '\n'; j++ {
-		if k := j + 1; !base64s[s[j]] && base64s[at(s, k)] && outline(s[i:k]) == before {
+		if k := j + 1; !base64s[s[j]] && base64s[byteAt(s, k)] && outline(s[i:k]) == before {
 			return k
 		}
 	}
@@ -109,7 +109,7 @@ func behind(s string, i int, before string) int {
 func outline(text string) string {
 	var b strings.Builder
 	for i := 0; i < len(text); {
-		if n := skip(text, i, &digit); n > i {
+		if n := skipBytes(text, i, &digit); n > i {
 			b.WriteByte('0')
 			i = n
 			continue
@@ -120,12 +120,12 @@ func outline(text string) string {
 	return b.String()
 }
 
-// beyond returns the index behind what stands at i and is no part of a key: the
+// skipNonKey returns the index behind what stands at i and is no part of a key: the
 // end of a line with the margin of the next, an escape such as \n, or a byte.
-func beyond(s string, i int) int {
+func skipNonKey(s string, i int) int {
 	switch {
-	case newline(s, i) > i:
-		return margin(s, newline(s, i))
+	case skipNewline(s, i) > i:
+		return skipMargin(s, skipNewline(s, i))
 	case s[i] == '\\' && i+1 < len(s) && s[i+1] != '\\':
 		return i + 2
 	}
@@ -142,23 +142,23 @@ func lineEnds(s string, i int) bool {
 
 // encodedKey finds the base64 of a private key, as Kubernetes has it.
 func encodedKey(s string, from, to int) span {
-	if s[from:to] != "LS0tLS1CRUdJTi" || !begins(s, from) {
+	if s[from:to] != "LS0tLS1CRUdJTi" || !wordBegins(s, from) {
 		return span{}
 	}
 	first, err := base64.StdEncoding.DecodeString(s[from:min(len(s), from+64)])
-	if head, _, closed := strings.Cut(strings.TrimPrefix(string(first), begin), "-----"); err != nil || !closed || !strings.Contains(head, "PRIVATE KEY") {
+	if head, _, closed := strings.Cut(strings.TrimPrefix(string(first), pemBegin), "-----"); err != nil || !closed || !strings.Contains(head, "PRIVATE KEY") {
 		return span{}
 	}
-	return span{from, wrapped(s, from, &base64s, 1<<16)}
+	return span{from, wrappedRun(s, from, &base64s, 1<<16)}
 }
 
 // puttyKey finds the private lines of a key of PuTTY.
 func puttyKey(s string, _, to int) span {
-	i := newline(s, skip(s, skip(s, to, &digit), &blank))
+	i := skipNewline(s, skipBytes(s, skipBytes(s, to, &digit), &blank))
 	if strings.HasPrefix(s[i:], Mark) {
 		return span{i, i + len(Mark)}
 	}
-	n := keyEnd(s[i:min(len(s), i+1<<14)], "")
+	n := keyBodyLength(s[i:min(len(s), i+1<<14)], "")
 	if n == 0 {
 		return span{}
 	}

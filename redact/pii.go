@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// personal returns s with marks in place of e-mail addresses and phone numbers.
-func personal(s string) string {
-	e := editor{text: s}
+// redactPersonal returns s with marks in place of e-mail addresses and phone numbers.
+func redactPersonal(s string) string {
+	e := markEditor{text: s}
 	free := 0
 	for i := 0; i < len(s); i++ {
 		if !personalSigns[s[i]] {
@@ -16,30 +16,30 @@ func personal(s string) string {
 		var x span
 		switch c := s[i]; {
 		case c == '@':
-			x = email(s, i, free)
+			x = emailSpan(s, i, free)
 		case (c == '+' || c == '(' || digit[c]) && (i == 0 || !digit[s[i-1]] && s[i-1] != '+' && s[i-1] != '('):
-			x = phone(s, i)
+			x = phoneSpan(s, i)
 		}
 		if x.to > 0 && x.from >= free {
-			e.mark(x)
+			e.markSpan(x)
 			free = x.to
 			i = max(i, x.to-1)
 		}
 	}
-	return e.result()
+	return e.resultText()
 }
 
 var (
-	personalSigns = bytesOf(digits + "@+(")
+	personalSigns = newByteSet(digits + "@+(")
 
-	locals = bytesOf(letters + digits + "._%+-")
-	hosts  = bytesOf(letters + digits + ".-")
+	locals = newByteSet(letters + digits + "._%+-")
+	hosts  = newByteSet(letters + digits + ".-")
 )
 
-// email returns the address with its @ at i.
-func email(s string, i, free int) span {
+// emailSpan returns the address with its @ at i.
+func emailSpan(s string, i, free int) span {
 	from := max(free, skipBack(s, i, &locals))
-	end := skip(s[:min(len(s), i+128)], i+1, &hosts)
+	end := skipBytes(s[:min(len(s), i+128)], i+1, &hosts)
 	for end > i && !alnum[s[end-1]] {
 		end--
 	}
@@ -52,7 +52,7 @@ func email(s string, i, free int) span {
 		from++
 	}
 	top := host[dot:]
-	if from == i || dot < 2 || at(s, i+1) == '.' || !topLevel(top) || at(s, end) == ':' && alnum[at(s, end+1)] || versions(host[:dot]) ||
+	if from == i || dot < 2 || byteAt(s, i+1) == '.' || !isTopLevel(top) || byteAt(s, end) == ':' && alnum[byteAt(s, end+1)] || isVersionName(host[:dot]) ||
 		s[from:i] == "git" || machine(s[from:i]) || strings.HasSuffix(s[:from], "%") || strings.HasSuffix(s[:from], "://") { // who logs in
 		return span{}
 	}
@@ -66,29 +66,29 @@ func machine(local string) bool {
 	return local == "noreply" || local == "no-reply" || local == "donotreply" || local == "do-not-reply" || strings.HasSuffix(local, "+noreply") || strings.HasPrefix(local, "%")
 }
 
-// topLevel reports whether an address may end so: a file, a unit and a field of
+// isTopLevel reports whether an address may end so: a file, a unit and a field of
 // an object end otherwise.
-func topLevel(top string) bool {
-	return len(top) >= 2 && len(top) <= 24 && skip(top, 0, &letter) == len(top) && !files[strings.ToLower(top)]
+func isTopLevel(top string) bool {
+	return len(top) >= 2 && len(top) <= 24 && skipBytes(top, 0, &letterBytes) == len(top) && !fileSuffixes[strings.ToLower(top)]
 }
 
-// files are ends of names of files and units.
-var files = wordSet("png jpg jpeg gif svg webp ico css scss js jsx mjs cjs ts tsx json html htm xml yaml yml toml txt log lock zip gz tgz tar jar whl exe dll go java class php vue map pdf csv service socket timer mount target slice local localdomain")
+// fileSuffixes are ends of names of files and units.
+var fileSuffixes = newWordSet("png jpg jpeg gif svg webp ico css scss js jsx mjs cjs ts tsx json html htm xml yaml yml toml txt log lock zip gz tgz tar jar whl exe dll go java class php vue map pdf csv service socket timer mount target slice local localdomain")
 
-// versions reports whether a name is numbers, as in pkg@v1.2.3.zip.
-func versions(s string) bool {
-	return skip(strings.TrimPrefix(s, "v"), 0, &amounts) == len(strings.TrimPrefix(s, "v"))
+// isVersionName reports whether a name is numbers, as in pkg@v1.2.3.zip.
+func isVersionName(s string) bool {
+	return skipBytes(strings.TrimPrefix(s, "v"), 0, &amountBytes) == len(strings.TrimPrefix(s, "v"))
 }
 
-// phone returns the number that begins at i: an international one, one of North
+// phoneSpan returns the number that begins at i: an international one, one of North
 // America with its parts apart, or one with the word phone before it.
-func phone(s string, i int) span {
-	labelled := telephone(s, i)
-	if !labelled && (!begins(s, i) || i > 0 && (strings.IndexByte(".-/_", s[i-1]) >= 0 || s[i] != '+' && strings.IndexByte(":=", s[i-1]) >= 0)) {
+func phoneSpan(s string, i int) span {
+	labelled := saysTelephone(s, i)
+	if !labelled && (!wordBegins(s, i) || i > 0 && (strings.IndexByte(".-/_", s[i-1]) >= 0 || s[i] != '+' && strings.IndexByte(":=", s[i-1]) >= 0)) {
 		return span{}
 	}
-	end, sizes := groups(s, i)
-	if c := at(s, end); word[c] || c == '-' || c == '.' && digit[at(s, end+1)] {
+	end, sizes := digitGroups(s, i)
+	if c := byteAt(s, end); word[c] || c == '-' || c == '.' && digit[byteAt(s, end+1)] {
 		return span{}
 	}
 	n := 0
@@ -108,8 +108,8 @@ func phone(s string, i int) span {
 	return span{}
 }
 
-// telephone reports whether a word that says so stands before the number at i.
-func telephone(s string, i int) bool {
+// saysTelephone reports whether a word that says so stands before the number at i.
+func saysTelephone(s string, i int) bool {
 	if i < 3 {
 		return false
 	}
@@ -120,7 +120,7 @@ func telephone(s string, i int) bool {
 	if j == i || j == 0 || s[j-1]|0x20 < 'a' || s[j-1]|0x20 > 'z' {
 		return false
 	}
-	start := skipBack(s, j, &letter)
+	start := skipBack(s, j, &letterBytes)
 	for _, w := range []string{"phone", "telephone", "tel", "mobile", "fax", "telefon", "handy", "whatsapp"} {
 		if strings.EqualFold(s[start:j], w) {
 			return true
@@ -129,30 +129,30 @@ func telephone(s string, i int) bool {
 	return false
 }
 
-// groups returns how many digits the groups have of the number that begins at i,
+// digitGroups returns how many digits the groups have of the number that begins at i,
 // and where it ends. Of what has more than 15 groups it returns none.
-func groups(s string, i int) (end int, sizes []int) {
+func digitGroups(s string, i int) (end int, sizes []int) {
 	j := i
 	if s[j] == '+' {
 		j++
 	}
 	for len(sizes) < 16 {
 		open := j
-		if at(s, j) == '(' {
+		if byteAt(s, j) == '(' {
 			open++
 		}
-		if j = skip(s, open, &digit); j == open {
+		if j = skipBytes(s, open, &digit); j == open {
 			return i, nil
 		}
 		sizes = append(sizes, j-open)
 		end = j
 		if open > 0 && s[open-1] == '(' {
-			if at(s, j) != ')' {
+			if byteAt(s, j) != ')' {
 				return i, nil
 			}
 			j++
 		}
-		next := separated(s, j)
+		next := skipSeparator(s, j)
 		if next == j {
 			return end, sizes
 		}
@@ -161,17 +161,17 @@ func groups(s string, i int) (end int, sizes []int) {
 	return i, nil
 }
 
-// separated returns the index behind what stands between the groups of a
+// skipSeparator returns the index behind what stands between the groups of a
 // number, if a group follows.
-func separated(s string, i int) int {
+func skipSeparator(s string, i int) int {
 	j := i
-	if at(s, j) == ' ' {
+	if byteAt(s, j) == ' ' {
 		j++
 	}
-	if c := at(s, j); j == i && (c == '-' || c == '.') {
+	if c := byteAt(s, j); j == i && (c == '-' || c == '.') {
 		j++
 	}
-	if c := at(s, j); c == '(' && digit[at(s, j+1)] || digit[c] {
+	if c := byteAt(s, j); c == '(' && digit[byteAt(s, j+1)] || digit[c] {
 		return j
 	}
 	return i

@@ -35,20 +35,20 @@ type Options struct {
 
 // A Redactor takes secrets out of texts. It may be used by many goroutines.
 type Redactor struct {
-	steps []step
+	steps []redactPass
 	pii   bool // e-mail addresses and phone numbers go, too
 	extra []func(string) string
 	seen  func(value string) // is told what was taken out; nil: nobody is
 }
 
-// A step puts marks in place of the secrets of one sort in s, and tells seen of
+// A redactPass puts marks in place of the secrets of one sort in s, and tells seen of
 // each, if that is not nil.
-type step func(s string, seen func(string)) string
+type redactPass func(s string, seen func(string)) string
 
 // New returns a redactor. An error names the pattern that cannot be used, and
 // says why.
 func New(o Options) (*Redactor, error) {
-	r := &Redactor{steps: []step{builtin().redact}}
+	r := &Redactor{steps: []redactPass{builtinRules().markSecrets}}
 	if len(o.Patterns) > 0 {
 		s, err := newRuleSet(o.Patterns)
 		if err != nil {
@@ -63,19 +63,19 @@ func New(o Options) (*Redactor, error) {
 
 // Default returns a redactor with the built-in rules alone.
 func Default() *Redactor {
-	return &Redactor{steps: []step{builtin().redact}, pii: true}
+	return &Redactor{steps: []redactPass{builtinRules().markSecrets}, pii: true}
 }
 
-// builtin returns the automaton of the built-in rules, which is made once.
-var builtin = sync.OnceValue(func() *automaton { return newAutomaton(rules()) })
+// builtinRules returns the automaton of the built-in rules, which is made once.
+var builtinRules = sync.OnceValue(func() *automaton { return newAutomaton(ruleAnchors()) })
 
-func rules() []anchor {
+func ruleAnchors() []anchor {
 	var all []anchor
 	for _, x := range []struct {
 		find  func(s string, from, to int) span
 		words []string
 	}{
-		{privateKey, []string{strings.ToLower(begin)}},
+		{privateKey, []string{strings.ToLower(pemBegin)}},
 		{encodedKey, []string{"ls0tls1crudjti"}},
 		{puttyKey, []string{"private-lines: "}},
 		{postgres, []string{":5432:", ":5433:", ":5434:", ":5435:", ":5436:", ":5437:", ":5438:", ":5439:", ":15432:", ":25432:", ":54320:", ":54321:", ":54322:", ":55432:", ":6432:", ":6543:", ":25060:", ":26257:", ":*:"}},
@@ -83,27 +83,27 @@ func rules() []anchor {
 		{identified, []string{"identified by "}},
 		{vendor, vendors},
 		{general, generals},
-		{jwt, []string{"eyj"}},
-		{scheme, []string{"bearer ", "authorization: token "}},
-		{basic, []string{"basic ", "basic\t"}},
-		{auth, []string{"auth"}},
+		{jsonWebToken, []string{"eyj"}},
+		{schemeToken, []string{"bearer ", "authorization: token "}},
+		{basicPassword, []string{"basic ", "basic\t"}},
+		{authValue, []string{"auth"}},
 		{userinfo, []string{"://"}},
-		{account, []string{" -u", "\t-u", " -u ", " -u=", "\t-u=", " --user ", " --user=", "\t--user="}},
-		{passed, []string{"mysql", "mysqldump", "redis-cli", "sshpass", "docker login"}},
-		{parameter, []string{"?key=", "&key=", "?sig=", "&sig=", "?signature=", "&signature=", "-signature=", "?code=", "&code=", "?auth=", "&auth=", "?pass=", "&pass="}},
+		{accountPassword, []string{" -u", "\t-u", " -u ", " -u=", "\t-u=", " --user ", " --user=", "\t--user="}},
+		{passwordFlag, []string{"mysql", "mysqldump", "redis-cli", "sshpass", "docker login"}},
+		{urlParameter, []string{"?key=", "&key=", "?sig=", "&sig=", "?signature=", "&signature=", "-signature=", "?code=", "&code=", "?auth=", "&auth=", "?pass=", "&pass="}},
 	} {
 		for _, w := range x.words {
 			all = append(all, anchor{word: w, find: x.find})
 		}
 	}
-	for _, t := range tokens {
-		all = append(all, anchor{word: strings.ToLower(t.prefix), find: t.find})
+	for _, t := range knownTokens {
+		all = append(all, anchor{word: strings.ToLower(t.prefix), find: t.findToken})
 	}
 	for _, m := range middles {
 		all = append(all, anchor{word: strings.ToLower(m.mark), find: m.find})
 	}
-	for _, w := range slices.Sorted(maps.Keys(names)) {
-		all = append(all, anchor{w, name{names[w]}.find, names[w]})
+	for _, w := range slices.Sorted(maps.Keys(secretNames)) {
+		all = append(all, anchor{w, nameFinder{secretNames[w]}.findValue, secretNames[w]})
 	}
 	return all
 }
@@ -114,41 +114,41 @@ func rules() []anchor {
 //
 // Names in JSON stay, whatever is in them: a call keeps its arguments.
 func (r *Redactor) String(s string) string {
-	if isJSON(s) {
-		return walk(r.String, r.seen, s)
+	if isJSONText(s) {
+		return redactValidJSON(r.String, r.seen, s)
 	}
 	out := s
 	for _, step := range r.steps {
 		out = step(out, r.seen)
 	}
 	if r.pii {
-		out = personal(out)
+		out = redactPersonal(out)
 	}
 	for _, f := range r.extra {
 		out = f(out)
 	}
-	if out != s && isJSON(out) { // now that a mark is in it
-		return walk(r.String, r.seen, out)
+	if out != s && isJSONText(out) { // now that a mark is in it
+		return redactValidJSON(r.String, r.seen, out)
 	}
 	return out
 }
 
-// isJSON reports whether s is an object, a list or a string of JSON.
-func isJSON(s string) bool {
-	start := skip(s, 0, &space)
+// isJSONText reports whether s is an object, a list or a string of JSON.
+func isJSONText(s string) bool {
+	start := skipBytes(s, 0, &space)
 	return start < len(s) && strings.IndexByte("{[\"", s[start]) >= 0 && json.Valid([]byte(s))
 }
 
 // An editor puts marks into a text, from its beginning to its end.
-type editor struct {
+type markEditor struct {
 	text string
 	seen func(string) // is told what is replaced, if not nil
 	out  strings.Builder
 	done int // how much of text is in out
 }
 
-// mark replaces x, which begins behind what was replaced before.
-func (e *editor) mark(x span) {
+// markSpan replaces x, which begins behind what was replaced before.
+func (e *markEditor) markSpan(x span) {
 	if e.text[x.from:x.to] == Mark {
 		return
 	}
@@ -163,8 +163,8 @@ func (e *editor) mark(x span) {
 	e.done = x.to
 }
 
-// result returns the text with its marks.
-func (e *editor) result() string {
+// resultText returns the text with its marks.
+func (e *markEditor) resultText() string {
 	if e.done == 0 {
 		return e.text
 	}

@@ -11,12 +11,12 @@ var verbs = []string{" is now ", " is: ", " is ", " was ", " to ", " ist ", " la
 
 // said is "the name is value".
 func said(s string, _, end int) int {
-	if c := at(s, end); c != ' ' && c < 0x80 {
+	if c := byteAt(s, end); c != ' ' && c < 0x80 {
 		return -1
 	}
 	for _, verb := range verbs {
 		if strings.HasPrefix(s[end:], verb) {
-			return blanks(s, end+len(verb))
+			return skipBlanks(s, end+len(verb))
 		}
 	}
 	return -1
@@ -44,7 +44,7 @@ func spoken(s string, end int, g grade) span {
 // whose skips whom or what a password is for, and returns where its value
 // begins, and whether a colon stands before it; -1 where no value can be.
 func whose(s string, end int) (i int, prompt bool) {
-	if at(s, end) != ' ' {
+	if byteAt(s, end) != ' ' {
 		return -1, false
 	}
 	line, _, _ := strings.Cut(s[end:min(len(s), end+96)], "\n")
@@ -52,8 +52,8 @@ func whose(s string, end int) (i int, prompt bool) {
 		return -1, false
 	}
 	for j := 1; j < len(line); j++ {
-		if (line[j] == ':' || line[j] == '?') && at(line, j+1) == ' ' {
-			return blanks(s, end+j+1), true
+		if (line[j] == ':' || line[j] == '?') && byteAt(line, j+1) == ' ' {
+			return skipBlanks(s, end+j+1), true
 		}
 		if strings.IndexByte(";=(){}|", line[j]) >= 0 {
 			return -1, false
@@ -63,7 +63,7 @@ func whose(s string, end int) (i int, prompt bool) {
 		}
 		for _, verb := range verbs {
 			if verb[0] == ' ' && verb != " to " && strings.HasPrefix(line[j:], verb) {
-				return blanks(s, end+j+len(verb)), false
+				return skipBlanks(s, end+j+len(verb)), false
 			}
 		}
 	}
@@ -73,12 +73,12 @@ func whose(s string, end int) (i int, prompt bool) {
 // spokenWord returns the word at i if it is a password and no word of a language, or
 // if it stands alone behind a prompt.
 func spokenWord(s string, i int, prompt bool) span {
-	v := valueAt(s[:min(len(s), i+enough)], i)
+	v := valueAt(s[:min(len(s), i+enoughBytes)], i)
 	v.to = max(v.from, v.to)
 	if n := escapedBreak(s[v.from:v.to]); n >= 0 && !v.quoted {
 		v.to = v.from + n
 	}
-	if n := strings.IndexByte(s[v.from:v.to], ')'); n >= 0 && !v.quoted && at(s, i-1) == '(' {
+	if n := strings.IndexByte(s[v.from:v.to], ')'); n >= 0 && !v.quoted && byteAt(s, i-1) == '(' {
 		v.to = v.from + n
 	}
 	text := s[v.from:v.to]
@@ -88,11 +88,11 @@ func spokenWord(s string, i int, prompt bool) span {
 	switch {
 	case text == Mark:
 		return span{v.from, v.to}
-	case !prompt && skip(text, 0, &letter) == len(text), len(text) < 4, placeholder(text), template(text), expressed(strings.TrimLeft(text, "*&")) > 0, technical(text):
+	case !prompt && skipBytes(text, 0, &letterBytes) == len(text), len(text) < 4, isPlaceholder(text), isTemplate(text), expressionKind(strings.TrimLeft(text, "*&")) > 0, technical(text):
 		return span{}
 	case unlikeWords(text):
 		return span{v.from, v.to}
-	case prompt && !v.quoted && !prose[strings.ToLower(text)] && !states[strings.ToLower(text)] && lineEnds(s, v.to):
+	case prompt && !v.quoted && !proseWords[strings.ToLower(text)] && !states[strings.ToLower(text)] && lineEnds(s, v.to):
 		return span{v.from, v.to}
 	}
 	return span{}
@@ -100,12 +100,12 @@ func spokenWord(s string, i int, prompt bool) span {
 
 // states are words that stand alone behind what looks like a prompt, and say how
 // it is with a password.
-var states = wordSet("required optional expired incorrect correct invalid valid wrong missing empty none set unset unchanged changed updated accepted rejected failed denied hidden disabled enabled generated unknown default same reset sent stored encrypted hashed")
+var states = newWordSet("required optional expired incorrect correct invalid valid wrong missing empty none set unset unchanged changed updated accepted rejected failed denied hidden disabled enabled generated unknown default same reset sent stored encrypted hashed")
 
 // unlikeWords reports whether text has digits among letters, or signs that stand
 // in no word.
 func unlikeWords(text string) bool {
-	if route(text) || strings.ContainsAny(text, "()[]{}<>|\\/") && !opaque(text) {
+	if isPathOrTime(text) || strings.ContainsAny(text, "()[]{}<>|\\/") && !looksRandom(text) {
 		return false
 	}
 	mixedIn := strings.ContainsAny(text, digits) && strings.ContainsAny(text, letters)
@@ -118,43 +118,43 @@ func unlikeWords(text string) bool {
 func technical(text string) bool {
 	lower := strings.ToLower(text)
 	for _, p := range []string{"base64", "base32", "sha", "md5", "utf", "argon2", "pbkdf2", "aes", "rsa", "ed25519", "x509", "x.509", "oauth2", "http", "rfc", "iso", "jwt", "pkcs", "hs", "rs", "es", "p-", "v"} {
-		if rest, ok := strings.CutPrefix(lower, p); ok && !strings.ContainsAny(strings.TrimLeft(rest, digits+"-_."), digits) && (len(p) > 2 || skip(rest, 0, &amounts) == len(rest)) {
+		if rest, ok := strings.CutPrefix(lower, p); ok && !strings.ContainsAny(strings.TrimLeft(rest, digits+"-_."), digits) && (len(p) > 2 || skipBytes(rest, 0, &amountBytes) == len(rest)) {
 			return true
 		}
 	}
-	n := skip(text, 0, &digit)
+	n := skipBytes(text, 0, &digit)
 	unit := strings.Trim(text[n:], "-_")
-	return n == len(text) || n > 0 && skip(unit, 0, &lowercase) == len(unit) && (len(unit) < 3 || text[n] == '-' || text[n] == '_')
+	return n == len(text) || n > 0 && skipBytes(unit, 0, &lowercase) == len(unit) && (len(unit) < 3 || text[n] == '-' || text[n] == '_')
 }
 
 // postgres finds the password in a line of .pgpass, around the port in it:
 // host:port:database:user:password.
 func postgres(s string, from, to int) span {
 	host := skipBack(s, from, &hostnames)
-	if host == from && at(s, from-1) != '*' || !begins(s, host) {
+	if host == from && byteAt(s, from-1) != '*' || !wordBegins(s, host) {
 		return span{}
 	}
 	i := to
 	for range 2 { // database and user
-		end := skipTo(s, i, 64, &columns)
-		if end == i || at(s, end) != ':' {
+		end := skipAtMost(s, i, 64, &columns)
+		if end == i || byteAt(s, end) != ':' {
 			return span{}
 		}
 		i = end + 1
 	}
-	end := bareEnd(s[:min(len(s), i+enough)], i)
+	end := bareValueEnd(s[:min(len(s), i+enoughBytes)], i)
 	if n := escapedBreak(s[i:end]); n >= 0 {
 		end = i + n
 	}
-	if text := s[i:trimmed(s, i, end)]; text != "" && !variable(text) {
+	if text := s[i:trimmedEnd(s, i, end)]; text != "" && !isVariable(text) {
 		return span{i, i + len(text)}
 	}
 	return span{}
 }
 
 var (
-	hostnames = bytesOf(letters + digits + ".-_*[]/")
-	columns   = bytesOf(letters + digits + ".-_*")
+	hostnames = newByteSet(letters + digits + ".-_*[]/")
+	columns   = newByteSet(letters + digits + ".-_*")
 )
 
 // escapedBreak returns where a line ends in a string of JSON or of a program;
@@ -171,8 +171,8 @@ func escapedBreak(text string) int {
 // cookies finds what looks random in the cookies of a header, from the first to
 // the last of them.
 func cookies(s string, _, to int) span {
-	i := blanks(s, to)
-	if next := opening(s, i); next > i { // "Cookie": "a=b; c=d"
+	i := skipBlanks(s, to)
+	if next := openingQuote(s, i); next > i { // "Cookie": "a=b; c=d"
 		i = next
 	}
 	return cookiesAt(s, i)
@@ -181,11 +181,11 @@ func cookies(s string, _, to int) span {
 // cookiesAt is cookies for the pairs that begin at i.
 func cookiesAt(s string, i int) (x span) {
 	for range 64 {
-		name := skipTo(s, i, 128, &dotted)
-		if name == i || at(s, name) != '=' {
+		name := skipAtMost(s, i, 128, &dotted)
+		if name == i || byteAt(s, name) != '=' {
 			break
 		}
-		end := skipTo(s, name+1, 4096, &cookieBytes)
+		end := skipAtMost(s, name+1, 4096, &cookieBytes)
 		if n := escapedBreak(s[name+1 : end]); n >= 0 {
 			end = name + 1 + n
 		}
@@ -195,15 +195,15 @@ func cookiesAt(s string, i int) (x span) {
 			}
 			x.to = end
 		}
-		if at(s, end) != ';' {
+		if byteAt(s, end) != ';' {
 			break
 		}
-		i = blanks(s, end+1)
+		i = skipBlanks(s, end+1)
 	}
 	return x
 }
 
-var cookieBytes = bytesOf(letters + digits + "!#$%&()*+-./:<=>?@[]^_{|}~")
+var cookieBytes = newByteSet(letters + digits + "!#$%&()*+-./:<=>?@[]^_{|}~")
 
 // sealed reports whether the value of a cookie looks random, as a whole or in
 // one of its parts.
@@ -211,12 +211,12 @@ func sealed(text string) bool {
 	if strings.Contains(text, Mark) {
 		return false
 	}
-	if opaque(text) || len(text) >= 32 && skip(text, 0, &hex) == len(text) && !few(text) {
+	if looksRandom(text) || len(text) >= 32 && skipBytes(text, 0, &hex) == len(text) && !hasFewBytes(text) {
 		return true
 	}
 	for i := 0; i < len(text); {
-		end := skip(text, i, &alnum)
-		if p := strings.TrimPrefix(text[i:end], "3A"); end-i >= 16 && opaque(p) {
+		end := skipBytes(text, i, &alnum)
+		if p := strings.TrimPrefix(text[i:end], "3A"); end-i >= 16 && looksRandom(p) {
 			return true
 		}
 		i = end + 1
@@ -227,7 +227,7 @@ func sealed(text string) bool {
 // identified finds the password behind IDENTIFIED BY, in SQL.
 func identified(s string, _, to int) span {
 	v, ok := quotedAt(s, to)
-	if !ok || at(s, v.open) != '\'' || v.to == v.from || variable(s[v.from:v.to]) || template(s[v.from:v.to]) && s[v.from:v.to] != Mark {
+	if !ok || byteAt(s, v.open) != '\'' || v.to == v.from || isVariable(s[v.from:v.to]) || isTemplate(s[v.from:v.to]) && s[v.from:v.to] != Mark {
 		return span{}
 	}
 	return span{v.from, v.to}

@@ -5,28 +5,28 @@ import (
 	"strings"
 )
 
-// A token is a kind of secret that one knows by how it begins.
-type token struct {
+// A tokenKind is a kind of secret that one knows by how it begins.
+type tokenKind struct {
 	prefix string
-	bytes  *set
+	bytes  *byteSet
 	least  int // bytes behind the prefix
 	most   int // 0 is no limit
 }
 
 var (
-	lowerHex  = bytesOf(digits + "abcdef")
-	capitals  = bytesOf(capital)
-	hookPaths = bytesOf(letters + digits + "/_-")
-	teamPaths = bytesOf(letters + digits + "/_-@")
+	lowerHex  = newByteSet(digits + "abcdef")
+	capitals  = newByteSet(capitalBytes)
+	hookPaths = newByteSet(letters + digits + "/_-")
+	teamPaths = newByteSet(letters + digits + "/_-@")
 
-	capitalsDashed = bytesOf(capital + "-")
+	capitalsDashed = newByteSet(capitalBytes + "-")
 )
 
-// capital are the bytes that no token is without.
-const capital = digits + "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+// capitalBytes are the bytes that no token is without.
+const capitalBytes = digits + "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
-// tokens are those of clouds, forges, shops, models and registries.
-var tokens = []token{
+// knownTokens are those of clouds, forges, shops, models and registries.
+var knownTokens = []tokenKind{
 	{"AKIA", &capitals, 16, 16}, {"ASIA", &capitals, 16, 16}, {"ABIA", &capitals, 16, 16}, {"ACCA", &capitals, 16, 16},
 	{"AIza", &dashed, 35, 40}, {"ya29.", &dotted, 20, 0}, {"GOCSPX-", &dashed, 20, 40},
 	{"ghp_", &alnum, 30, 0}, {"gho_", &alnum, 30, 0}, {"ghu_", &alnum, 30, 0}, {"ghs_", &alnum, 30, 0}, {"ghr_", &alnum, 30, 0}, {"github_pat_", &word, 40, 0},
@@ -54,22 +54,22 @@ var tokens = []token{
 	{"sgp_", &word, 40, 0}, {"sq0atp-", &dashed, 22, 60}, {"sq0csp-", &dashed, 22, 60}, {"sk_prod_", &alnum, 10, 0}, {"rk_prod_", &alnum, 10, 0}, {"SK", &hex, 32, 32}, {"tfp_", &base64s, 59, 59}, {"s.", &alnum, 24, 24}, {"sbp_", &lowerHex, 40, 40}, {"figd_", &dashed, 40, 0},
 }
 
-func (t token) find(s string, from, to int) span {
+func (t tokenKind) findToken(s string, from, to int) span {
 	address := strings.HasSuffix(t.prefix, "/") // the end of which is the secret
-	if s[from:to] != t.prefix || !address && (!starts(s, from, t.bytes) || withinBase64(s, from)) {
+	if s[from:to] != t.prefix || !address && (!runStartsAt(s, from, t.bytes) || withinBase64(s, from)) {
 		return span{}
 	}
-	end := wrapped(s, to, t.bytes, t.least)
-	text := flat(s[to:end])
-	tooLong := t.most > 0 && len(text) > t.most && end == skip(s, to, t.bytes)
+	end := wrappedRun(s, to, t.bytes, t.least)
+	text := withoutBreaks(s[to:end])
+	tooLong := t.most > 0 && len(text) > t.most && end == skipBytes(s, to, t.bytes)
 	lost := 8 * strings.Count(s[to:end], "\n") // what may look like the margin of a line
-	if len(text)+lost < t.least || tooLong || few(text) || strings.Contains(strings.ToLower(text), "example") {
+	if len(text)+lost < t.least || tooLong || hasFewBytes(text) || strings.Contains(strings.ToLower(text), "example") {
 		return span{}
 	}
-	if t.prefix == "s." && !chaotic(text) || strings.HasPrefix(t.prefix, "EAA") && (at(s, from-1) == '+' || at(s, from-1) == '/' || !opaque(text) || strings.HasPrefix(text, "AA")) {
+	if t.prefix == "s." && !chaotic(text) || strings.HasPrefix(t.prefix, "EAA") && (byteAt(s, from-1) == '+' || byteAt(s, from-1) == '/' || !looksRandom(text) || strings.HasPrefix(text, "AA")) {
 		return span{} // a field, or a part of base64
 	}
-	if t.prefix == "sk-" && !mixed(text) && !opaque(text) || !strings.ContainsAny(text, capital) {
+	if t.prefix == "sk-" && !hasMixedParts(text) && !looksRandom(text) || !strings.ContainsAny(text, capitalBytes) {
 		return span{} // it may be words with dashes
 	}
 	if address {
@@ -82,18 +82,18 @@ func (t token) find(s string, from, to int) span {
 // an image.
 func withinBase64(s string, i int) bool {
 	const enough = 24
-	if c := at(s, i-1); c != '+' && c != '/' || i < enough {
+	if c := byteAt(s, i-1); c != '+' && c != '/' || i < enough {
 		return false
 	}
 	before := s[i-enough : i]
-	return skip(before, 0, &base64s) == enough && opaque(before) && irregular(before)
+	return skipBytes(before, 0, &base64s) == enough && looksRandom(before) && irregular(before)
 }
 
-// mixed reports whether text has digits and letters in one of the parts that
+// hasMixedParts reports whether text has digits and letters in one of the parts that
 // are joined by dashes and the like, 8 bytes long or longer. Names have none.
-func mixed(text string) bool {
+func hasMixedParts(text string) bool {
 	for i := 0; i < len(text); {
-		end := skip(text, i, &alnum)
+		end := skipBytes(text, i, &alnum)
 		if p := text[i:end]; len(p) >= 8 && strings.ContainsAny(p, digits) && strings.ContainsAny(p, letters) {
 			return true
 		}
@@ -102,18 +102,18 @@ func mixed(text string) bool {
 	return false
 }
 
-// wrapped is run, and also goes on where a line ends before least bytes have
+// wrappedRun is run, and also goes on where a line ends before least bytes have
 // come, if the next line has nothing but bytes of m.
-func wrapped(s string, i int, m *set, least int) int {
-	end := run(s, i, m)
+func wrappedRun(s string, i int, m *byteSet, least int) int {
+	end := runEndAt(s, i, m)
 	for end-i < least {
-		k := newline(s, end)
+		k := skipNewline(s, end)
 		if k == end || end == i {
 			break
 		}
-		j := margin(s, k)
-		stop := run(s, j, m)
-		if stop < j+8 || stop < len(s) && newline(s, stop) == stop && !quotes[s[stop]] {
+		j := skipMargin(s, k)
+		stop := runEndAt(s, j, m)
+		if stop < j+8 || stop < len(s) && skipNewline(s, stop) == stop && !quotes[s[stop]] {
 			break
 		}
 		end = stop
@@ -121,18 +121,18 @@ func wrapped(s string, i int, m *set, least int) int {
 	return end
 }
 
-// jwt finds JSON web tokens: two or more parts of base64, of which the first
+// jsonWebToken finds JSON web tokens: two or more parts of base64, of which the first
 // begins as {" does.
-func jwt(s string, from, to int) span {
-	if s[from:to] != "eyJ" || !starts(s, from, &base64s) && at(s, from-1) != '=' || shortParts(s, from, to) {
+func jsonWebToken(s string, from, to int) span {
+	if s[from:to] != "eyJ" || !runStartsAt(s, from, &base64s) && byteAt(s, from-1) != '=' || shortParts(s, from, to) {
 		return span{}
 	}
-	end := run(s, to, &dotted)
+	end := runEndAt(s, to, &dotted)
 	for range 4 * tallest {
-		k := newline(s, end)
-		j := margin(s, k)
-		stop := run(s, j, &dotted)
-		if k == end || stop < j+16 || stop < len(s) && newline(s, stop) == stop && !quotes[s[stop]] || !opaque(s[j:stop]) {
+		k := skipNewline(s, end)
+		j := skipMargin(s, k)
+		stop := runEndAt(s, j, &dotted)
+		if k == end || stop < j+16 || stop < len(s) && skipNewline(s, stop) == stop && !quotes[s[stop]] || !looksRandom(s[j:stop]) {
 			break
 		}
 		end = stop
@@ -153,59 +153,59 @@ const (
 // shortParts reports whether the parts at from are too short for a token. It
 // does not look at what follows: a part may begin at each of many dots.
 func shortParts(s string, from, to int) bool {
-	first := run(s, to, &dashed)
-	if at(s, first) != '.' {
+	first := runEndAt(s, to, &dashed)
+	if byteAt(s, first) != '.' {
 		return false
 	}
-	second := run(s, first+1, &dashed)
-	return first-from < header || at(s, second) == '.' && second-first-1 < claims
+	second := runEndAt(s, first+1, &dashed)
+	return first-from < header || byteAt(s, second) == '.' && second-first-1 < claims
 }
 
-// scheme finds what follows Bearer, and the like, in a header.
-func scheme(s string, from, to int) span {
-	i := blanks(s, to)
-	end := run(s, i, &bearers)
+// schemeToken finds what follows Bearer, and the like, in a header.
+func schemeToken(s string, from, to int) span {
+	i := skipBlanks(s, to)
+	end := runEndAt(s, i, &bearerBytes)
 	text := s[i:end]
 	switch {
 	case text == "" && strings.HasPrefix(s[i:], Mark):
 		return span{i, i + len(Mark)}
-	case len(text) < 8 || placeholder(text):
+	case len(text) < 8 || isPlaceholder(text):
 		return span{}
-	case opaque(text), headed(s, from) && strings.ContainsAny(text, digits):
+	case looksRandom(text), hasAuthHeader(s, from) && strings.ContainsAny(text, digits):
 		return span{i, end}
 	}
 	return span{}
 }
 
-var bearers = bytesOf(letters + digits + "-._~+/=")
+var bearerBytes = newByteSet(letters + digits + "-._~+/=")
 
-// headed reports whether a header that authorizes begins on the same line,
+// hasAuthHeader reports whether a header that authorizes begins on the same line,
 // shortly before i.
-func headed(s string, i int) bool {
+func hasAuthHeader(s string, i int) bool {
 	return strings.Contains(strings.ToLower(s[max(0, i-32):i]), "authorization")
 }
 
-// basic finds what follows Basic: base64 of a user and a password.
-func basic(s string, from, to int) span {
-	i := blanks(s, to)
-	end := run(s, i, &base64s)
-	if text := s[i:end]; userAndPassword(text) || len(text) >= 8 && headed(s, from) && strings.ToLower(text) != text && strings.ToLower(text[1:]) != text[1:] {
+// basicPassword finds what follows Basic: base64 of a user and a password.
+func basicPassword(s string, from, to int) span {
+	i := skipBlanks(s, to)
+	end := runEndAt(s, i, &base64s)
+	if text := s[i:end]; userAndPassword(text) || len(text) >= 8 && hasAuthHeader(s, from) && strings.ToLower(text) != text && strings.ToLower(text[1:]) != text[1:] {
 		return span{i, end}
 	}
 	return span{}
 }
 
-// auth finds the value of the name auth, as in the files of Docker: base64 of
+// authValue finds the value of the name auth, as in the files of Docker: base64 of
 // a user and a password, or what looks random.
-func auth(s string, from, to int) span {
-	i := assigned(s, from, to)
+func authValue(s string, from, to int) span {
+	i := assignedValue(s, from, to)
 	if i < 0 {
-		i = indexed(s, from, to)
+		i = indexedValue(s, from, to)
 	}
 	if i < 0 {
 		return span{}
 	}
-	return judged(s, from, i, func(v value) bool { return userAndPassword(s[v.from:v.to]) || v.secret(s, loose, false) })
+	return judgedValue(s, from, i, func(v valueExtent) bool { return userAndPassword(s[v.from:v.to]) || v.looksSecret(s, loose, false) })
 }
 
 func userAndPassword(text string) bool {
@@ -221,5 +221,5 @@ func userAndPassword(text string) bool {
 		return strings.Contains(string(b), ":")
 	}
 	// A break of line is in it.
-	return strings.Contains(text, "\n") && opaque(text)
+	return strings.Contains(text, "\n") && looksRandom(text)
 }

@@ -17,8 +17,8 @@ var generals = []string{"api", "access", "creds", "key", "token", "secret"}
 func vendor(s string, from, to int) span {
 	return keyOf(s, from, to, func(text string) bool {
 		letters := len(text) >= 14 && irregular(text)
-		numbers := len(text) >= 15 && skip(text, 0, &digit) == len(text)
-		return opaque(text) || letters || numbers || len(text) >= 16 && skip(text, 0, &hexDashed) == len(text) && strings.ContainsAny(text, digits)
+		numbers := len(text) >= 15 && skipBytes(text, 0, &digit) == len(text)
+		return looksRandom(text) || letters || numbers || len(text) >= 16 && skipBytes(text, 0, &hexDashed) == len(text) && strings.ContainsAny(text, digits)
 	})
 }
 
@@ -33,42 +33,42 @@ func general(s string, from, to int) span {
 		if strings.Contains(s[max(0, from-64):from], "curl") { // a header
 			least = 8
 		}
-		return len(text) >= least && opaque(text) && chaotic(text)
+		return len(text) >= least && looksRandom(text) && chaotic(text)
 	})
 }
 
 // release reports whether text is a version: v1.2.3-rc1, or that of a commit.
 func release(text string) bool {
 	rest := strings.TrimPrefix(text, "v")
-	n := skip(rest, 0, &digit)
-	return n > 0 && n < 5 && at(rest, n) == '.' && digit[at(rest, n+1)]
+	n := skipBytes(rest, 0, &digit)
+	return n > 0 && n < 5 && byteAt(rest, n) == '.' && digit[byteAt(rest, n+1)]
 }
 
 var (
-	commas    = bytesOf(",")
-	hexDashed = bytesOf(digits + "abcdefABCDEF-")
-	keyBytes  = bytesOf(letters + digits + "_-.=:/+~")
+	commas    = newByteSet(",")
+	hexDashed = newByteSet(digits + "abcdefABCDEF-")
+	keyBytes  = newByteSet(letters + digits + "_-.=:/+~")
 )
 
 // keyOf returns the value of the name with the word s[from:to] in it, if secret
 // says so of it.
 func keyOf(s string, from, to int, secret func(string) bool) span {
-	if alnum[at(s, from-1)] && !begins(s, from) && !('A' <= s[from] && s[from] <= 'Z' && 'a' <= s[from-1] && s[from-1] <= 'z') {
+	if alnum[byteAt(s, from-1)] && !wordBegins(s, from) && !('A' <= s[from] && s[from] <= 'Z' && 'a' <= s[from-1] && s[from-1] <= 'z') {
 		return span{}
 	}
-	i := assignedAnyhow(s, skipTo(s, to, 24, &dotted))
+	i := assignedAnyhow(s, skipAtMost(s, to, 24, &dotted))
 	if i < 0 {
 		return span{}
 	}
-	if c := at(s, i-1); blank[c] && at(s, skipBack(s, i, &blank)-1) == ',' && opening(s, i) == i { // an argument
+	if c := byteAt(s, i-1); blank[c] && byteAt(s, skipBack(s, i, &blank)-1) == ',' && openingQuote(s, i) == i { // an argument
 		return span{}
 	}
-	i = opening(s, i)
-	stop := skipTo(s, i, enough, &keyBytes)
+	i = openingQuote(s, i)
+	stop := skipAtMost(s, i, enoughBytes, &keyBytes)
 	text := s[i:stop]
-	numbers := skip(text, 0, &digit) == len(text)
-	switch c := at(s, stop); {
-	case c != 0 && !stops[c], len(text) < 8, route(text) && !numbers, placeholder(text), expressed(strings.TrimLeft(text, "*&")) > 0, release(text):
+	numbers := skipBytes(text, 0, &digit) == len(text)
+	switch c := byteAt(s, stop); {
+	case c != 0 && !stops[c], len(text) < 8, isPathOrTime(text) && !numbers, isPlaceholder(text), expressionKind(strings.TrimLeft(text, "*&")) > 0, release(text):
 		return span{}
 	case strings.Contains(text, "sha") && strings.ContainsAny(text, ":-"): // a hash that says so
 		return span{}
@@ -76,21 +76,21 @@ func keyOf(s string, from, to int, secret func(string) bool) span {
 	if !secret(text) {
 		return span{}
 	}
-	return span{i, run(s, i, &keyBytes)}
+	return span{i, runEndAt(s, i, &keyBytes)}
 }
 
 // assignedAnyhow returns where the value is that is given to the name that ends
 // at end: behind an operator, a comma, or the || of a default; -1 where none is.
 func assignedAnyhow(s string, end int) int {
-	j := blanks(s, opening(s, end))
-	switch i := operator(s, j); {
+	j := skipBlanks(s, openingQuote(s, end))
+	switch i := skipOperator(s, j); {
 	case i >= 0:
-		return blanks(s, i)
+		return skipBlanks(s, i)
 	case strings.HasPrefix(s[j:], "||"):
-		return blanks(s, j+2)
-	case at(s, j) == ',':
-		j = blanks(s, skip(s, j, &commas))
-		if i := operator(s, j); i > 0 {
+		return skipBlanks(s, j+2)
+	case byteAt(s, j) == ',':
+		j = skipBlanks(s, skipBytes(s, j, &commas))
+		if i := skipOperator(s, j); i > 0 {
 			return i
 		}
 		if strings.HasPrefix(s[j:], "||") {
@@ -143,9 +143,9 @@ func turns(text string) (changes, numbers int) {
 // A middle is a token that one knows by what is in its middle, or at its end.
 type middle struct {
 	mark          string
-	before        *set
+	before        *byteSet
 	least, most   int // bytes before the mark
-	behind        *set
+	behind        *byteSet
 	follow, limit int // bytes behind it
 }
 
@@ -159,8 +159,8 @@ var middles = []middle{
 }
 
 var (
-	azureBytes  = bytesOf(letters + digits + "_~.-")
-	accessBytes = bytesOf(letters + digits + "+/_=.-")
+	azureBytes  = newByteSet(letters + digits + "_~.-")
+	accessBytes = newByteSet(letters + digits + "+/_=.-")
 )
 
 func (m middle) find(s string, from, to int) span {
@@ -171,8 +171,8 @@ func (m middle) find(s string, from, to int) span {
 	for start > 0 && from-start < m.most && m.before[s[start-1]] {
 		start--
 	}
-	end := skipTo(s, to, m.limit+1, m.behind)
-	if from-start < m.least || end-to < m.follow || end-to > m.limit || start > 0 && alnum[s[start-1]] && !begins(s, start) || !mixed(s[start:end]) {
+	end := skipAtMost(s, to, m.limit+1, m.behind)
+	if from-start < m.least || end-to < m.follow || end-to > m.limit || start > 0 && alnum[s[start-1]] && !wordBegins(s, start) || !hasMixedParts(s[start:end]) {
 		return span{}
 	}
 	return span{start, end}

@@ -27,7 +27,7 @@ func Accept(text string, r Request, replaced int) (reason string) {
 	if text == "" {
 		return Empty
 	}
-	size := r.count(text)
+	size := r.countTokens(text)
 	switch {
 	case isToolCall(text):
 		return ToolCall
@@ -43,7 +43,7 @@ func Accept(text string, r Request, replaced int) (reason string) {
 		return NotShorter
 	case startsLike(text, []string{"let me ", "i'll ", "i will ", "sure,", "sure!", "certainly", "now i ", "now let"}):
 		return NoSummary
-	case otherTongue(text, r):
+	case otherLanguage(text, r):
 		return WrongTongue
 	}
 	return ""
@@ -52,7 +52,7 @@ func Accept(text string, r Request, replaced int) (reason string) {
 // Cut returns the beginning of an answer that is longer than so many tokens can
 // be: it is refused as too long, but read no further. 0 tokens are no limit.
 func Cut(answer string, tokens int) string {
-	if most := bytesOf(min(tokens, 1<<32)); tokens > 0 && len(answer) > most {
+	if most := maxBytesFor(min(tokens, 1<<32)); tokens > 0 && len(answer) > most {
 		return answer[:most]
 	}
 	return answer
@@ -90,7 +90,7 @@ func refusals() []string {
 
 // startsLike reports whether text begins with one of heads, in lower case.
 func startsLike(text string, heads []string) bool {
-	begin := strings.ReplaceAll(strings.ToLower(prefix(text, 60)), "’", "'")
+	begin := strings.ReplaceAll(strings.ToLower(bytePrefix(text, 60)), "’", "'")
 	for _, h := range heads {
 		if strings.HasPrefix(begin, h) {
 			return true

@@ -2,12 +2,12 @@ package summarize
 
 import "strings"
 
-// details takes notes of the values that a text names: ports, branches,
+// scanDetails takes notes of the values that a text names: ports, branches,
 // tickets, addresses, settings.
-func (w *walk) details(body string) {
+func (w *messageScanner) scanDetails(body string) {
 	taken := 0
 	name := ""
-	for field := range strings.FieldsSeq(prefix(body, maxScan)) {
+	for field := range strings.FieldsSeq(bytePrefix(body, maxScan)) {
 		if _, link, ok := strings.Cut(field, "]("); ok {
 			field = link
 		}
@@ -15,10 +15,10 @@ func (w *walk) details(body string) {
 		switch {
 		case word == "":
 		case isAddress(word), isSetting(word), isTicketWord(word):
-			w.note(detail, clip(word, 120))
+			w.addItem(detail, clipLine(word, 120))
 			taken++
-		case name != "" && isValue(name, word):
-			w.note(detail, name+" "+clip(word, 80))
+		case name != "" && looksLikeValue(name, word):
+			w.addItem(detail, name+" "+clipLine(word, 80))
 			taken++
 		}
 		if taken == mostDetails {
@@ -47,8 +47,8 @@ func valueName(word string) string {
 	return ""
 }
 
-// isValue reports whether word looks like a value of what is called name.
-func isValue(name, word string) bool {
+// looksLikeValue reports whether word looks like a value of what is called name.
+func looksLikeValue(name, word string) bool {
 	if len(word) > 80 {
 		return false
 	}
@@ -61,7 +61,7 @@ func isValue(name, word string) bool {
 	case "port", "issue", "pr", "timeout", "limit", "version", "ticket", "deadline", "budget", "release":
 		return digits
 	}
-	for t := range tokens(word) {
+	for t := range wordTokens(word) {
 		if checkable(t) {
 			return true
 		}

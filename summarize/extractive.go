@@ -32,28 +32,28 @@ func (Extractive) Summarize(ctx context.Context, r Request) (string, error) {
 	if limit <= 0 {
 		limit = defaultTokens
 	}
-	limit = max(limit/2, limit-r.count(r.Facts))
-	e := extract{notes: notesOf(r.Messages), told: linesOf(r.Facts)}
-	text := e.write(strategy, r, limit)
+	limit = max(limit/2, limit-r.countTokens(r.Facts))
+	e := extraction{itemList: collectItems(r.Messages), told: factLines(r.Facts)}
+	text := e.writeSections(strategy, r, limit)
 	if ctx.Err() != nil {
 		return "", fmt.Errorf("extract summary: %w", ctx.Err())
 	}
 	if text, _ = Verify(text, r); text != "" {
 		return text, nil
 	}
-	return nothing, nil
+	return nothingFound, nil
 }
 
-const nothing = "No request, decision or action stands in these messages."
+const nothingFound = "No request, decision or action stands in these messages."
 
 // An extract is what one summary is written from.
-type extract struct {
-	*notes
+type extraction struct {
+	*itemList
 	told map[string]bool // lines of the facts section
 }
 
-// linesOf returns the lines of a facts section.
-func linesOf(facts string) map[string]bool {
+// factLines returns the lines of a facts section.
+func factLines(facts string) map[string]bool {
 	lines := make(map[string]bool)
 	for l := range strings.SplitSeq(facts, "\n") {
 		lines[l] = true
@@ -61,7 +61,7 @@ func linesOf(facts string) map[string]bool {
 	return lines
 }
 
-func (e extract) write(s Strategy, r Request, limit int) string {
+func (e extraction) writeSections(s Strategy, r Request, limit int) string {
 	var sections []section
 	switch s {
 	case DecisionLog:
@@ -69,12 +69,12 @@ func (e extract) write(s Strategy, r Request, limit int) string {
 	case CodeDelta:
 		sections = e.codeDelta()
 	case Brief:
-		sections = e.brief()
+		sections = e.briefSections()
 	default:
 		sections = e.taskState(r)
 	}
 	previous, _, _ := Split(r.Previous)
-	return fill(withCarried(sections, previous), limit, r.count)
+	return fillSections(withCarried(sections, previous), limit, r.countTokens)
 }
 
 // withCarried adds the lines of a former summary to the sections they stood
@@ -87,7 +87,7 @@ func withCarried(sections []section, previous string) []section {
 	for _, s := range sections {
 		titles = append(titles, s.title)
 	}
-	old := carried(previous, titles)
+	old := formerLines(previous, titles)
 	seen := make(map[string]bool)
 	for i := range sections {
 		for _, l := range sections[i].lines {
@@ -99,8 +99,8 @@ func withCarried(sections []section, previous string) []section {
 		}
 		sections[i].lines = lines
 	}
-	if rest := appendUnseen(nil, old[earlier], seen); len(rest) > 0 {
-		title := earlier
+	if rest := appendUnseen(nil, old[earlierTitle], seen); len(rest) > 0 {
+		title := earlierTitle
 		if len(sections) > 0 && sections[0].title == "" {
 			title = ""
 		}
@@ -109,7 +109,7 @@ func withCarried(sections []section, previous string) []section {
 	return sections
 }
 
-func appendUnseen(lines, more []line, seen map[string]bool) []line {
+func appendUnseen(lines, more []sectionLine, seen map[string]bool) []sectionLine {
 	for _, l := range more {
 		if !seen[l.text] {
 			seen[l.text] = true
@@ -119,37 +119,37 @@ func appendUnseen(lines, more []line, seen map[string]bool) []line {
 	return lines
 }
 
-// ranked returns the notes of a kind that satisfy keep, the best first: by
+// rankedItems returns the notes of a kind that satisfy keep, the best first: by
 // weight and recency.
-func (e extract) ranked(k kind, keep func(*note) bool) []*note {
-	found := slices.DeleteFunc(e.of(k), func(n *note) bool { return n.weight < 0 || keep != nil && !keep(n) })
-	slices.SortStableFunc(found, func(a, b *note) int {
-		return cmp.Compare(e.rank(b), e.rank(a))
+func (e extraction) rankedItems(k itemKind, keep func(*summaryItem) bool) []*summaryItem {
+	found := slices.DeleteFunc(e.itemsOfKind(k), func(n *summaryItem) bool { return n.weight < 0 || keep != nil && !keep(n) })
+	slices.SortStableFunc(found, func(a, b *summaryItem) int {
+		return cmp.Compare(e.itemRank(b), e.itemRank(a))
 	})
 	return found
 }
 
-func (e extract) rank(n *note) float64 {
-	return n.weight + 2*e.recency(n) + 0.2*float64(min(n.times, 4))
+func (e extraction) itemRank(n *summaryItem) float64 {
+	return n.weight + 2*e.itemRecency(n) + 0.2*float64(min(n.times, 4))
 }
 
-// untold reports whether the facts section does not say n already.
-func (e extract) untold(n *note) bool { return !e.told["- "+n.factLine()] }
+// notInFacts reports whether the facts section does not say n already.
+func (e extraction) notInFacts(n *summaryItem) bool { return !e.told["- "+n.factLine()] }
 
-// asLines writes notes as list items, with short ids as their source.
-func asLines(notes []*note, write func(*note) string) []line {
-	var lines []line
+// listLines writes notes as list items, with short ids as their source.
+func listLines(notes []*summaryItem, write func(*summaryItem) string) []sectionLine {
+	var lines []sectionLine
 	for _, n := range notes {
-		lines = append(lines, line{"- " + write(n) + sourceMark(n.id), n.last})
+		lines = append(lines, sectionLine{"- " + write(n) + sourceMark(n.id), n.last})
 	}
 	return lines
 }
 
-// longestMark is up to which length an id is shown beside each line.
-const longestMark = 6
+// maxMarkLength is up to which length an id is shown beside each line.
+const maxMarkLength = 6
 
 func sourceMark(id string) string {
-	if id == "" || len(id) > longestMark || strings.ContainsAny(id, " \n\"`") {
+	if id == "" || len(id) > maxMarkLength || strings.ContainsAny(id, " \n\"`") {
 		return ""
 	}
 	return " (" + id + ")"

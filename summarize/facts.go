@@ -11,7 +11,7 @@ import (
 // A factKind is a part of the facts section: what is in it, under which
 // heading, and how much its lines count beside those of other parts.
 type factKind struct {
-	kind   kind
+	kind   itemKind
 	title  string
 	weight float64
 }
@@ -35,7 +35,7 @@ func factKinds() []factKind {
 
 // A fact is a line of the facts section, with what it weighs.
 type fact struct {
-	kind  kind
+	kind  itemKind
 	line  string
 	order int // place among its kind
 	score float64
@@ -54,10 +54,10 @@ func FactsOf(messages []chat.Message, previous string, maxTokens int, count func
 	if maxTokens <= 0 {
 		return ""
 	}
-	count = counter(count)
-	n := notesOf(messages)
-	n.carry(previous)
-	facts := n.facts()
+	count = tokenCounter(count)
+	n := collectItems(messages)
+	n.addFormerFacts(previous)
+	facts := n.listFacts()
 	slices.SortStableFunc(facts, func(a, b *fact) int { return cmp.Compare(b.score, a.score) })
 	kept, used := facts[:0], 0
 	for _, f := range facts {
@@ -87,8 +87,8 @@ func FactsOf(messages []chat.Message, previous string, maxTokens int, count func
 	}
 }
 
-// carry adds the facts of a former summary, as older than all else.
-func (n *notes) carry(previous string) {
+// addFormerFacts adds the facts of a former summary, as older than all else.
+func (n *itemList) addFormerFacts(previous string) {
 	if _, facts, _ := Split(previous); facts != "" {
 		previous = facts
 	}
@@ -104,12 +104,12 @@ func (n *notes) carry(previous string) {
 		if !ok || now == nil {
 			continue
 		}
-		n.carryFact(now.kind, item, i-len(lines))
+		n.addFormerFact(now.kind, item, i-len(lines))
 	}
 }
 
-// carryFact adds one line of a former facts section, said at a negative index.
-func (n *notes) carryFact(k kind, item string, at int) {
+// addFormerFact adds one line of a former facts section, said at a negative index.
+func (n *itemList) addFormerFact(k itemKind, item string, at int) {
 	key, end := item, ""
 	switch k {
 	case changed, command, request:
@@ -117,62 +117,62 @@ func (n *notes) carryFact(k kind, item string, at int) {
 	case failure:
 		key, _, _ = strings.Cut(item, arrow)
 		key = callKey(key)
-		if old := n.at[noteKey{command, key}]; old != nil && !old.failed {
+		if old := n.at[itemKey{command, key}]; old != nil && !old.failed {
 			return // it has ended well since
 		}
 		if n.green > 0 && strings.Contains(key, "test") {
 			return // another run of tests has
 		}
 	}
-	if old := n.at[noteKey{k, keyOf(k, key)}]; old != nil {
+	if old := n.at[itemKey{k, itemKeyText(k, key)}]; old != nil {
 		old.first, old.times = at, old.times+1
 		return
 	}
 	weight := 1.0
 	switch {
-	case k == command && explores(key):
+	case k == command && onlyExplores(key):
 		weight = 0
 	case k == decision:
-		weight = firm
+		weight = firmWeight
 	}
 	text := key
 	if k == failure {
 		text = item
 	}
-	n.add(note{kind: k, text: text, key: keyOf(k, key), last: at, weight: weight, end: end})
+	n.putItem(summaryItem{kind: k, text: text, key: itemKeyText(k, key), last: at, weight: weight, end: end})
 }
 
 // arrow stands between what was done and how it ended.
 const arrow = " → "
 
-// facts returns all facts with their scores.
-func (n *notes) facts() []*fact {
+// listFacts returns all facts with their scores.
+func (n *itemList) listFacts() []*fact {
 	var facts []*fact
 	errors := make(map[string]bool)
-	for _, x := range n.of(failure) {
+	for _, x := range n.itemsOfKind(failure) {
 		errors[x.text] = x.weight >= 0
 	}
 	for _, k := range factKinds() {
-		for i, x := range n.of(k.kind) {
+		for i, x := range n.itemsOfKind(k.kind) {
 			said := k.kind == command && errors[x.factLine()]
-			if x.weight < 0 || said || k.kind == decision && !n.stands(x) {
+			if x.weight < 0 || said || k.kind == decision && !n.isFirmDecision(x) {
 				continue // mended, said among the errors, or not firm
 			}
 			f := &fact{kind: k.kind, line: "- " + x.factLine(), order: i}
-			f.score = k.weight + n.recency(x) + 0.15*float64(min(x.times, 4)-1) + n.standing(x, i)
+			f.score = k.weight + n.itemRecency(x) + 0.15*float64(min(x.times, 4)-1) + n.itemWeight(x, i)
 			facts = append(facts, f)
 		}
 	}
 	return facts
 }
 
-// stands reports whether a decision is firm, and no rule or todo.
-func (n *notes) stands(x *note) bool {
-	return x.weight >= firm && n.at[noteKey{rule, x.key}] == nil && n.at[noteKey{todo, x.key}] == nil
+// isFirmDecision reports whether a decision is firm, and no rule or todo.
+func (n *itemList) isFirmDecision(x *summaryItem) bool {
+	return x.weight >= firmWeight && n.at[itemKey{rule, x.key}] == nil && n.at[itemKey{todo, x.key}] == nil
 }
 
-// standing returns what a note weighs among its kind.
-func (n *notes) standing(x *note, i int) float64 {
+// itemWeight returns what a note weighs among its kind.
+func (n *itemList) itemWeight(x *summaryItem, i int) float64 {
 	switch {
 	case x.kind == request && i == 0:
 		return 1.2 // it states the task
@@ -181,16 +181,16 @@ func (n *notes) standing(x *note, i int) float64 {
 	case x.kind == rule:
 		return 1.5 * (x.weight - 1)
 	case x.kind == decision:
-		return 0.05 * (min(x.weight, 2*firm) - firm)
+		return 0.05 * (min(x.weight, 2*firmWeight) - firmWeight)
 	case x.kind == command || x.kind == failure || x.kind == todo:
 		return x.weight - 1
 	}
 	return 0
 }
 
-// recency returns 0 for what was said first, 1 for what was said last; what a
+// itemRecency returns 0 for what was said first, 1 for what was said last; what a
 // former summary carried has a share of the lower third.
-func (n *notes) recency(x *note) float64 {
+func (n *itemList) itemRecency(x *summaryItem) float64 {
 	if x.last < 0 {
 		return 0.3 / float64(-x.last)
 	}
@@ -198,7 +198,7 @@ func (n *notes) recency(x *note) float64 {
 }
 
 // factLine returns a note as the facts section says it.
-func (x *note) factLine() string {
+func (x *summaryItem) factLine() string {
 	switch x.kind {
 	case changed:
 		if len(x.names) > 0 && !strings.Contains(x.names[0], " ") {

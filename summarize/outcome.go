@@ -26,41 +26,41 @@ const maxScan = 32 << 10
 // several commands, do the words of the output.
 func outcomeOf(a action, p chat.Part) outcome {
 	text := strings.TrimSpace(withoutBlocks(p.Text, "<system-reminder>", "</system-reminder>"))
-	if strings.Contains(prefix(text, 200), "tool use was rejected") {
+	if strings.Contains(bytePrefix(text, 200), "tool use was rejected") {
 		return outcome{failed: true, rejected: true, line: "rejected by the user" + saidInstead(text)}
 	}
 	code, known := 0, false
-	if a.verb == runs || a.verb == uses {
+	if a.kind == runs || a.kind == uses {
 		code, known = logline.ExitCode(text)
 	}
 	o := outcome{failed: p.Error || code != 0 || !known && failedAtOnce(text)}
-	if a.verb == runs && (o.failed || !explores(a.object)) {
-		o.readLog(text, o.failed || known && !masks(a.object))
+	if a.kind == runs && (o.failed || !onlyExplores(a.object)) {
+		o.readLog(text, o.failed || known && !masksExitCode(a.object))
 	}
 	if body := withoutFrame(text); body != "" {
 		text = body
 	}
 	switch {
 	case o.line != "":
-	case o.failed && a.verb == runs:
-		o.line = complaint(text)
+	case o.failed && a.kind == runs:
+		o.line = firstComplaint(text)
 	case o.failed || strings.HasPrefix(a.object, "git "):
 		o.line = firstTelling(text)
-	case a.verb == runs && !filters(a.object):
+	case a.kind == runs && !filtersOutput(a.object):
 		o.line = lastTelling(text, strings.Contains(a.object, "test"))
-	case a.verb == uses:
-		o.line = clip(text, 120)
+	case a.kind == uses:
+		o.line = clipLine(text, 120)
 	}
-	o.line = clip(plainLine(prefix(o.line, 1<<10)), 160)
+	o.line = clipLine(plainLine(bytePrefix(o.line, 1<<10)), 160)
 	if code != 0 {
 		o.line = strings.TrimSuffix(fmt.Sprintf("exit code %d: %s", code, o.line), ": ")
 	}
 	return o
 }
 
-// masks reports whether the exit code of a command may be that of another than
+// masksExitCode reports whether the exit code of a command may be that of another than
 // the one it is about.
-func masks(command string) bool {
+func masksExitCode(command string) bool {
 	return strings.Contains(command, "|") || strings.Contains(command, ";") || strings.Contains(command, "\n")
 }
 
@@ -71,7 +71,7 @@ func withoutFrame(text string) string {
 	var kept []string
 	all := strings.Split(text, "\n")
 	for i, line := range all {
-		if edge := i < 8 || i >= len(all)-12; edge && isFrame(line) {
+		if edge := i < 8 || i >= len(all)-12; edge && isFrameLine(line) {
 			continue
 		}
 		kept = append(kept, line)
@@ -79,8 +79,8 @@ func withoutFrame(text string) string {
 	return strings.TrimSpace(strings.Join(kept, "\n"))
 }
 
-// isFrame reports whether a line is of what a tool puts around an output.
-func isFrame(line string) bool {
+// isFrameLine reports whether a line is of what a tool puts around an output.
+func isFrameLine(line string) bool {
 	line = strings.TrimSpace(line)
 	if _, known := logline.ExitCode(line); known {
 		return true
@@ -101,21 +101,21 @@ func plainLine(line string) string {
 // saidInstead returns what the user said where a call was rejected.
 func saidInstead(text string) string {
 	if _, said, ok := strings.Cut(text, "the user said:"); ok {
-		return ": " + clip(said, 120)
+		return ": " + clipLine(said, 120)
 	}
 	return ""
 }
 
-// filters reports whether a command shows only matching lines of its output:
+// filtersOutput reports whether a command shows only matching lines of its output:
 // its last line says nothing about how it ended.
-func filters(command string) bool {
+func filtersOutput(command string) bool {
 	return strings.Contains(command, "| grep ") || strings.Contains(command, "| rg ") || strings.Contains(command, "| awk ")
 }
 
-// misused reports whether a failed call was only called wrongly: no fault of
+// wasMisused reports whether a failed call was only called wrongly: no fault of
 // what is worked on.
-func (o outcome) misused() bool {
-	return has(o.line, "unknown flag", "unknown option", "unrecognized", "permission denied", "not found", "No such file", "does not exist", "not been read", "Sibling tool call", "usage:", "Usage:", "rejected by the user")
+func (o outcome) wasMisused() bool {
+	return containsAny(o.line, "unknown flag", "unknown option", "unrecognized", "permission denied", "not found", "No such file", "does not exist", "not been read", "Sibling tool call", "usage:", "Usage:", "rejected by the user")
 }
 
 // failedAtOnce reports whether an output says in its first words that the
@@ -148,13 +148,13 @@ func (o *outcome) readLog(text string, decided bool) {
 		case kind == logline.FailedTest:
 			name, why := reader.FailedTest(line)
 			o.failed = true
-			if len(o.tests) < mostNames && !slices.Contains(o.tests, clip(name, 120)) {
-				o.tests = append(o.tests, clip(name, 120))
+			if len(o.tests) < mostNames && !slices.Contains(o.tests, clipLine(name, 120)) {
+				o.tests = append(o.tests, clipLine(name, 120))
 			}
 			o.line = cmp.Or(o.line, why)
-		case o.line == "" && said && !isFailMark(line) && line != "" && !isFrame(line):
+		case o.line == "" && said && !isFailMark(line) && line != "" && !isFrameLine(line):
 			o.line = line
-		case o.line == "" && kind == logline.Error && !isFrame(line):
+		case o.line == "" && kind == logline.Error && !isFrameLine(line):
 			o.failed = true
 			if !isFailMark(line) {
 				o.line = line
@@ -167,9 +167,9 @@ func (o *outcome) readLog(text string, decided bool) {
 // isFailMark reports whether line says that something failed, but not what.
 func isFailMark(line string) bool { return strings.Trim(line, "FAIL- ") == "" }
 
-// explores reports whether a command only looks around: what it prints may
+// onlyExplores reports whether a command only looks around: what it prints may
 // hold any word, and says nothing about how it ended.
-func explores(command string) bool {
+func onlyExplores(command string) bool {
 	first, _, _ := strings.Cut(command, " ")
 	switch first {
 	case "ls", "cat", "head", "tail", "grep", "rg", "find", "sed", "awk", "wc", "echo", "pwd", "which", "tree", "file", "stat", "jq", "diff", "cd", "sleep", "less", "sort", "env", "date", "ps", "pgrep", "lsof", "du", "df", "for", "while", "test":
@@ -189,14 +189,14 @@ func firstTelling(text string) string {
 			return line
 		}
 	}
-	return clip(text, 40)
+	return clipLine(text, 40)
 }
 
-// complaint returns the first line of a failed command's output that names an
+// firstComplaint returns the first line of a failed command's output that names an
 // error, else the first that tells of trouble, else the last.
-func complaint(text string) string {
+func firstComplaint(text string) string {
 	reader, trouble := logline.NewReader(text), ""
-	for line := range strings.Lines(prefix(text, maxScan)) {
+	for line := range strings.Lines(bytePrefix(text, maxScan)) {
 		switch kind := reader.Of(line); {
 		case kind >= logline.Error:
 			return strings.TrimSpace(line)
@@ -211,14 +211,14 @@ func complaint(text string) string {
 // that says how they went. Data is shown from its beginning.
 func lastTelling(text string, tests bool) string {
 	if strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[{") {
-		return clip(text, 120)
+		return clipLine(text, 120)
 	}
 	last := ""
 	for range mostBack {
 		at := strings.LastIndexByte(text, '\n')
 		line := strings.TrimSpace(text[at+1:])
 		if isTelling(line) {
-			if !tests || has(strings.ToLower(line), "pass", "fail") {
+			if !tests || containsAny(strings.ToLower(line), "pass", "fail") {
 				return line
 			}
 			last = cmp.Or(last, line)
@@ -238,7 +238,7 @@ const mostBack = 12
 // or the echo of a command.
 func isTelling(line string) bool {
 	letters := 0
-	for t := range tokens(prefix(line, 200)) {
+	for t := range wordTokens(bytePrefix(line, 200)) {
 		letters += len(t.text)
 	}
 	return letters > 1 && line != "(no output)" && !strings.HasPrefix(line, "Exit code ") && !strings.HasPrefix(line, "> ")

@@ -9,11 +9,11 @@ import (
 )
 
 //go:embed prompts/*.md
-var prompts embed.FS
+var promptFiles embed.FS
 
 // Instructions returns what a model is told before it is given a [Prompt]: the
 // rules of every record, for the system message.
-func Instructions() string { return page("common") }
+func Instructions() string { return promptPage("common") }
 
 // Prompt returns what a model is asked to summarise r: the form of the strategy
 // with an example, the former summary, the messages with their ids, fenced as
@@ -23,7 +23,7 @@ func Instructions() string { return page("common") }
 // named.
 func Prompt(r Request) string {
 	former, _, _ := Split(r.Previous)
-	return prompt{strategy: r.Strategy, note: r.Note, former: former, data: dataOf(pieces(r.Messages, counter(r.Count))), tokens: r.MaxTokens}.String()
+	return prompt{strategy: r.Strategy, note: r.Note, former: former, data: blocksText(promptBlocks(r.Messages, tokenCounter(r.Count))), tokens: r.MaxTokens}.String()
 }
 
 // A prompt is the user message of a request to a model.
@@ -41,18 +41,18 @@ type prompt struct {
 func (p prompt) String() string {
 	p.former, p.data = shortRuns(p.former), shortRuns(p.data)
 	fence := fenceFor(p.former, p.data)
-	parts := []string{p.form()}
+	parts := []string{p.formText()}
 	if p.former != "" {
-		parts = append(parts, "The record so far:", fenced(fence, "record", p.former))
+		parts = append(parts, "The record so far:", fencedData(fence, "record", p.former))
 	}
 	if p.records {
-		parts = append(parts, "Records of the parts of the session, in order:", fenced(fence, "records", p.data))
+		parts = append(parts, "Records of the parts of the session, in order:", fencedData(fence, "records", p.data))
 	} else {
-		parts = append(parts, "The messages, in order:", fenced(fence, "messages", p.data))
+		parts = append(parts, "The messages, in order:", fencedData(fence, "messages", p.data))
 	}
-	parts = append(parts, p.task())
+	parts = append(parts, p.taskText())
 	if note := strings.TrimSpace(p.note); note != "" {
-		parts = append(parts, "The user wishes for this record: "+clip(note, longestNote))
+		parts = append(parts, "The user wishes for this record: "+clipLine(note, longestNote))
 	}
 	if p.tokens > 0 {
 		parts = append(parts, fmt.Sprintf("Write at most %d words. Begin with the record itself.", max(20, p.tokens*2/3)))
@@ -63,8 +63,8 @@ func (p prompt) String() string {
 // longestNote is the most of a user's wish that is passed on, in bytes.
 const longestNote = 1000
 
-// task says what is to be done with what stands above.
-func (p prompt) task() string {
+// taskText says what is to be done with what stands above.
+func (p prompt) taskText() string {
 	switch {
 	case p.records:
 		return "Join these records into one: what is still true or still open, each thing once. Where two differ, the later one holds."
@@ -76,13 +76,13 @@ func (p prompt) task() string {
 	return "Write the record of these messages."
 }
 
-// form returns the page of the strategy.
-func (p prompt) form() string {
+// formText returns the page of the strategy.
+func (p prompt) formText() string {
 	strategy, err := ParseStrategy(string(p.strategy))
 	if err != nil {
 		strategy = TaskState
 	}
-	form := page(string(strategy))
+	form := promptPage(string(strategy))
 	if p.brief {
 		form, _, _ = strings.Cut(form, exampleHead)
 	}
@@ -92,9 +92,9 @@ func (p prompt) form() string {
 // exampleHead is the line that the example of a form stands under.
 const exampleHead = "\nExample"
 
-// page returns an embedded page. All pages that are asked for are embedded.
-func page(name string) string {
-	b, err := prompts.ReadFile("prompts/" + name + ".md")
+// promptPage returns an embedded page. All pages that are asked for are embedded.
+func promptPage(name string) string {
+	b, err := promptFiles.ReadFile("prompts/" + name + ".md")
 	if err != nil {
 		panic(err) // a strategy without a page; a test asks for each
 	}
@@ -140,7 +140,7 @@ func fenceFor(texts ...string) string {
 	return strings.Repeat("=", longest+1)
 }
 
-func fenced(fence, what, data string) string {
+func fencedData(fence, what, data string) string {
 	return fence + " " + what + "\n" + data + "\n" + fence + " end of " + what
 }
 

@@ -10,31 +10,31 @@ import (
 type section struct {
 	title string // "" writes no heading
 	share float64
-	lines []line
+	lines []sectionLine
 	old   bool // of a former summary: what its share leaves over comes after all others
 }
 
-// A line is one line of a section.
-type line struct {
+// A sectionLine is one line of a section.
+type sectionLine struct {
 	text  string
 	order int // place in the conversation
 }
 
-// fill chooses lines of sections so that they fit into limit: each section
+// fillSections chooses lines of sections so that they fit into limit: each section
 // up to its share, then, in order of sections, whatever fits into the rest.
 // The lines of a section come out in the order of the conversation.
-func fill(sections []section, limit int, count func(string) int) string {
-	p := picker{count: count, room: limit}
-	chosen := make([][]line, len(sections))
+func fillSections(sections []section, limit int, count func(string) int) string {
+	p := linePicker{count: count, room: limit}
+	chosen := make([][]sectionLine, len(sections))
 	next := make([]int, len(sections))
 	for i, s := range sections {
-		p.open(s)
-		chosen[i], next[i] = p.take(s.lines, int(s.share*float64(limit)))
+		p.openSection(s)
+		chosen[i], next[i] = p.takeLines(s.lines, int(s.share*float64(limit)))
 	}
 	for _, old := range []bool{false, true} {
 		for i, s := range sections {
 			if s.old == old {
-				more, _ := p.take(s.lines[next[i]:], p.room)
+				more, _ := p.takeLines(s.lines[next[i]:], p.room)
 				chosen[i] = append(chosen[i], more...)
 			}
 		}
@@ -46,22 +46,22 @@ func fill(sections []section, limit int, count func(string) int) string {
 	return strings.TrimSpace(b.String())
 }
 
-// A picker spends room on lines.
-type picker struct {
+// A linePicker spends room on lines.
+type linePicker struct {
 	count func(string) int
 	room  int
 }
 
-// open pays for the heading of s.
-func (p *picker) open(s section) {
+// openSection pays for the heading of s.
+func (p *linePicker) openSection(s section) {
 	if s.title != "" && len(s.lines) > 0 {
 		p.room -= p.count("## "+s.title) + 1
 	}
 }
 
-// take chooses the lines that fit into share, in order, and returns how many
+// takeLines chooses the lines that fit into share, in order, and returns how many
 // it looked at: it stops at the first that does not fit.
-func (p *picker) take(lines []line, share int) (chosen []line, looked int) {
+func (p *linePicker) takeLines(lines []sectionLine, share int) (chosen []sectionLine, looked int) {
 	share = min(share, p.room)
 	for _, l := range lines {
 		size := p.count(l.text) + 1
@@ -76,11 +76,11 @@ func (p *picker) take(lines []line, share int) (chosen []line, looked int) {
 	return chosen, looked
 }
 
-func writeSection(b *strings.Builder, title string, lines []line) {
+func writeSection(b *strings.Builder, title string, lines []sectionLine) {
 	if len(lines) == 0 {
 		return
 	}
-	slices.SortStableFunc(lines, func(a, b line) int { return cmp.Compare(a.order, b.order) })
+	slices.SortStableFunc(lines, func(a, b sectionLine) int { return cmp.Compare(a.order, b.order) })
 	if title != "" {
 		b.WriteString("## " + title + "\n")
 	}
@@ -89,26 +89,26 @@ func writeSection(b *strings.Builder, title string, lines []line) {
 	}
 }
 
-// carried returns the lines of a former summary's text by the titles they
+// formerLines returns the lines of a former summary's text by the titles they
 // stood under; lines under no title, or one that is not in titles, are
 // "Earlier".
-func carried(text string, titles []string) map[string][]line {
-	lines := make(map[string][]line)
-	title := earlier
+func formerLines(text string, titles []string) map[string][]sectionLine {
+	lines := make(map[string][]sectionLine)
+	title := earlierTitle
 	all := strings.Split(text, "\n")
 	for i, l := range all {
 		l = strings.TrimSpace(l)
 		if head, ok := strings.CutPrefix(l, "## "); ok {
 			if title = head; !slices.Contains(titles, head) {
-				title = earlier
+				title = earlierTitle
 			}
 			continue
 		}
 		if l != "" {
-			lines[title] = append(lines[title], line{l, i - len(all)})
+			lines[title] = append(lines[title], sectionLine{l, i - len(all)})
 		}
 	}
 	return lines
 }
 
-const earlier = "Earlier"
+const earlierTitle = "Earlier"

@@ -18,26 +18,26 @@ func shortnesses() []shortness {
 	return []shortness{{400, 200, 4000}, {200, 100, 1000}, {100, 50, 400}, {40, 30, 200}, {20, 20, 80}}
 }
 
-// shortened returns what is read of the messages: at most the model's
+// shortenedBlocks returns what is read of the messages: at most the model's
 // MaxInput tokens, and what fits into so many chunks that their summaries can
 // be merged in two steps.
-func (w *writing) shortened() []piece {
-	room := w.room(mostPartOf(w.window))
-	records := w.room(w.limit)/leastPart + 1 // that one request can merge
+func (w *summaryRun) shortenedBlocks() []promptBlock {
+	room := w.dataRoom(mostPartOf(w.window))
+	records := w.dataRoom(w.limit)/leastPart + 1 // that one request can merge
 	most := min(cmp.Or(w.model.MaxInput, defaultInput), min(maxChunks, records*records)*max(room, leastRoom/2))
 	most = within(most, w.pace.input)
-	var data []piece
+	var data []promptBlock
 	for _, s := range shortnesses() {
-		data = pieces(s.messages(w.r.Messages, w.r.Count), w.r.Count)
-		if sizeOf(data) <= most {
+		data = promptBlocks(s.shortenMessages(w.r.Messages, w.r.Count), w.r.Count)
+		if blocksSize(data) <= most {
 			return data
 		}
 	}
-	return newest(data, most)
+	return newestBlocks(data, most)
 }
 
-// newest leaves out the oldest pieces until the rest has room.
-func newest(data []piece, room int) []piece {
+// newestBlocks leaves out the oldest pieces until the rest has room.
+func newestBlocks(data []promptBlock, room int) []promptBlock {
 	from, size := len(data), 0
 	for from > 0 && size+data[from-1].size <= room {
 		from--
@@ -49,8 +49,8 @@ func newest(data []piece, room int) []piece {
 	return data[from:]
 }
 
-// messages returns shortened copies of messages, with thinking left out.
-func (s shortness) messages(messages []chat.Message, count func(string) int) []chat.Message {
+// shortenMessages returns shortened copies of messages, with thinking left out.
+func (s shortness) shortenMessages(messages []chat.Message, count func(string) int) []chat.Message {
 	out := make([]chat.Message, len(messages))
 	for i, m := range messages {
 		parts := make([]chat.Part, 0, len(m.Parts))
@@ -59,12 +59,12 @@ func (s shortness) messages(messages []chat.Message, count func(string) int) []c
 			case chat.Thinking:
 				continue
 			case chat.Result, chat.ServerResult:
-				p.Text = digest(p.Text, s.result, count)
+				p.Text = digestOutput(p.Text, s.result, count)
 			case chat.Call, chat.ServerCall:
-				p.Args = files.ShortenArgs(p.Args, func(_, v string) string { return ends(v, s.arg, count) })
-				p.Args = ends(p.Args, 8*s.arg, count)
+				p.Args = files.ShortenArgs(p.Args, func(_, v string) string { return bothEnds(v, s.arg, count) })
+				p.Args = bothEnds(p.Args, 8*s.arg, count)
 			default:
-				p.Text = ends(p.Text, s.text, count)
+				p.Text = bothEnds(p.Text, s.text, count)
 			}
 			parts = append(parts, p)
 		}
@@ -74,20 +74,20 @@ func (s shortness) messages(messages []chat.Message, count func(string) int) []c
 	return out
 }
 
-// digest shortens a tool's output.
-func digest(text string, room int, count func(string) int) string {
+// digestOutput shortens a tool's output.
+func digestOutput(text string, room int, count func(string) int) string {
 	if len(text) <= room || count(text) <= room {
 		return text
 	}
 	short := files.Digest(text, files.DigestOptions{Max: room, Count: count})
 	if short == "" || !strings.Contains(short, "\n") {
-		return ends(text, room, count)
+		return bothEnds(text, room, count)
 	}
 	return strings.Replace(short, "; recall ]", "]", 1)
 }
 
-// ends returns the beginning and the end of text, in about so many tokens.
-func ends(text string, room int, count func(string) int) string {
+// bothEnds returns the beginning and the end of text, in about so many tokens.
+func bothEnds(text string, room int, count func(string) int) string {
 	if len(text) <= room {
 		return text
 	}
@@ -100,12 +100,12 @@ func ends(text string, room int, count func(string) int) string {
 	for tail < len(text) && text[tail]&0xC0 == 0x80 {
 		tail++
 	}
-	return prefix(text, head) + " … " + text[tail:]
+	return bytePrefix(text, head) + " … " + text[tail:]
 }
 
-// shown returns what a request shows of a message: its id and role, and what
+// shownMessage returns what a request shows of a message: its id and role, and what
 // it says.
-func shown(m chat.Message) (head, text string) {
+func shownMessage(m chat.Message) (head, text string) {
 	head = string(m.Role) + ":\n"
 	if m.ID != "" {
 		head = "[" + m.ID + "] " + head

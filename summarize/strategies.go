@@ -7,28 +7,28 @@ import (
 )
 
 // taskState returns the sections of task_state.
-func (e extract) taskState(r Request) []section {
-	entities := asLines(e.ranked(changed, e.untold), func(n *note) string { return "changed " + n.factLine() })
-	entities = append(entities, asLines(e.ranked(detail, e.untold), (*note).factLine)...)
+func (e extraction) taskState(r Request) []section {
+	entities := listLines(e.rankedItems(changed, e.notInFacts), func(n *summaryItem) string { return "changed " + n.factLine() })
+	entities = append(entities, listLines(e.rankedItems(detail, e.notInFacts), (*summaryItem).factLine)...)
 	entities = append(entities, e.filesRead()...)
-	open := asLines(e.ranked(todo, e.untold), (*note).factLine)
-	open = append(open, asLines(e.ranked(failure, e.untold), (*note).factLine)...)
-	open = append(open, asLines(e.unanswered(), func(n *note) string { return "asked last: " + clip(n.text, 120) })...)
+	open := listLines(e.rankedItems(todo, e.notInFacts), (*summaryItem).factLine)
+	open = append(open, listLines(e.rankedItems(failure, e.notInFacts), (*summaryItem).factLine)...)
+	open = append(open, listLines(e.unansweredRequest(), func(n *summaryItem) string { return "asked last: " + clipLine(n.text, 120) })...)
 	return []section{
-		{title: "Goals", share: 0.28, lines: e.goals()},
-		{title: "State", share: 0.16, lines: e.state()},
-		{title: "Constraints", share: 0.12, lines: asLines(e.ranked(rule, e.untold), (*note).factLine)},
-		{title: "Decisions", share: 0.22, lines: asLines(e.ranked(decision, e.untold), (*note).factLine)},
+		{title: "Goals", share: 0.28, lines: e.goalLines()},
+		{title: "State", share: 0.16, lines: e.stateLines()},
+		{title: "Constraints", share: 0.12, lines: listLines(e.rankedItems(rule, e.notInFacts), (*summaryItem).factLine)},
+		{title: "Decisions", share: 0.22, lines: listLines(e.rankedItems(decision, e.notInFacts), (*summaryItem).factLine)},
 		{title: "Outstanding", share: 0.12, lines: open},
 		{title: "Entities", share: 0.12, lines: entities},
-		{title: "Actions", share: 0.1, lines: asLines(e.ranked(command, e.telling), (*note).factLine)},
-		{title: "Sources", share: 0.02, lines: sources(r)},
+		{title: "Actions", share: 0.1, lines: listLines(e.rankedItems(command, e.tellsResult), (*summaryItem).factLine)},
+		{title: "Sources", share: 0.02, lines: sourceLines(r)},
 	}
 }
 
 // filesRead returns the files read with what is in them.
-func (e extract) filesRead() []line {
-	return asLines(e.ranked(read, func(n *note) bool { return len(n.names) > 0 || e.untold(n) }), func(n *note) string {
+func (e extraction) filesRead() []sectionLine {
+	return listLines(e.rankedItems(read, func(n *summaryItem) bool { return len(n.names) > 0 || e.notInFacts(n) }), func(n *summaryItem) string {
 		if len(n.names) == 0 {
 			return "read " + n.text
 		}
@@ -36,22 +36,22 @@ func (e extract) filesRead() []line {
 	})
 }
 
-// telling reports whether a command did more than look around, and is said
+// tellsResult reports whether a command did more than look around, and is said
 // nowhere else.
-func (e extract) telling(n *note) bool {
-	return n.weight > 0 && e.untold(n) && !e.told["- "+n.text]
+func (e extraction) tellsResult(n *summaryItem) bool {
+	return n.weight > 0 && e.notInFacts(n) && !e.told["- "+n.text]
 }
 
-// goals returns what was asked for and what was answered, the task first.
-func (e extract) goals() []line {
-	all := e.of(request)
-	notes := e.ranked(request, func(n *note) bool { return n.weight > 0.3 || n == all[0] })
-	if i := slices.IndexFunc(notes, func(n *note) bool { return n == all[0] }); i > 0 {
+// goalLines returns what was asked for and what was answered, the task first.
+func (e extraction) goalLines() []sectionLine {
+	all := e.itemsOfKind(request)
+	notes := e.rankedItems(request, func(n *summaryItem) bool { return n.weight > 0.3 || n == all[0] })
+	if i := slices.IndexFunc(notes, func(n *summaryItem) bool { return n == all[0] }); i > 0 {
 		task := notes[i]
 		copy(notes[1:i+1], notes[:i])
 		notes[0] = task
 	}
-	return asLines(notes, func(n *note) string {
+	return listLines(notes, func(n *summaryItem) string {
 		if n.end == "" || n.last == all[len(all)-1].last { // the state says the last answer
 			return n.text
 		}
@@ -59,33 +59,33 @@ func (e extract) goals() []line {
 	})
 }
 
-// state returns what was said last, and what the assistant was about after.
-func (e extract) state() []line {
-	var lines []line
-	if reports := e.of(report); len(reports) > 0 {
-		lines = asLines(reports[len(reports)-1:], (*note).factLine)
+// stateLines returns what was said last, and what the assistant was about after.
+func (e extraction) stateLines() []sectionLine {
+	var lines []sectionLine
+	if reports := e.itemsOfKind(report); len(reports) > 0 {
+		lines = listLines(reports[len(reports)-1:], (*summaryItem).factLine)
 	}
 	if n := len(e.steps); n > 0 {
 		last := e.steps[n-1]
 		if len(last.outputs) > 0 {
-			lines = append(lines, line{"- last done: " + strings.Join(last.outputs, "; "), last.at + 1})
+			lines = append(lines, sectionLine{"- last done: " + strings.Join(last.outputs, "; "), last.at + 1})
 		}
 	}
 	return lines
 }
 
-// unanswered returns the last of several requests, where nothing was said to
+// unansweredRequest returns the last of several requests, where nothing was said to
 // it.
-func (e extract) unanswered() []*note {
-	all := e.of(request)
+func (e extraction) unansweredRequest() []*summaryItem {
+	all := e.itemsOfKind(request)
 	if len(all) < 2 || all[len(all)-1].end != "" {
 		return nil
 	}
 	return all[len(all)-1:]
 }
 
-// sources names the messages that the summary stands for.
-func sources(r Request) []line {
+// sourceLines names the messages that the summary stands for.
+func sourceLines(r Request) []sectionLine {
 	if len(r.Messages) == 0 {
 		return nil
 	}
@@ -94,13 +94,13 @@ func sources(r Request) []line {
 		return nil
 	}
 	if first == last {
-		return []line{{"- message " + first, 0}}
+		return []sectionLine{{"- message " + first, 0}}
 	}
-	return []line{{"- messages " + first + " to " + last, 0}}
+	return []sectionLine{{"- messages " + first + " to " + last, 0}}
 }
 
 // decisionLog returns the steps in which something was decided or done.
-func (e extract) decisionLog() []section {
+func (e extraction) decisionLog() []section {
 	steps := slices.DeleteFunc(slices.Clone(e.steps), func(s *step) bool { return len(s.outputs) == 0 && (s.text == "" || s.weight == 0) })
 	span := float64(max(1, e.span))
 	slices.SortStableFunc(steps, func(a, b *step) int {
@@ -113,18 +113,18 @@ func (e extract) decisionLog() []section {
 		}
 		return 0
 	})
-	var lines []line
+	var lines []sectionLine
 	for _, s := range steps {
-		lines = append(lines, line{s.entry(), s.at})
+		lines = append(lines, sectionLine{s.decisionEntry(), s.at})
 	}
 	if len(lines) == 0 {
-		lines = e.goals()
+		lines = e.goalLines()
 	}
 	return []section{{share: 1, lines: lines}}
 }
 
-// entry writes a step as decision :: rationale :: inputs :: outputs.
-func (s *step) entry() string {
+// decisionEntry writes a step as decision :: rationale :: inputs :: outputs.
+func (s *step) decisionEntry() string {
 	text, why := cutReason(s.text)
 	if text == "" {
 		text = "went on"
@@ -132,7 +132,7 @@ func (s *step) entry() string {
 	if s.why != "" && why == "" {
 		why = s.why
 	}
-	parts := []string{text, orDash(why), orDash(clip(strings.Join(s.inputs, ", "), 200)), orDash(clip(strings.Join(s.outputs, "; "), 320))}
+	parts := []string{text, dashIfEmpty(why), dashIfEmpty(clipLine(strings.Join(s.inputs, ", "), 200)), dashIfEmpty(clipLine(strings.Join(s.outputs, "; "), 320))}
 	id := s.id
 	if id == "" || strings.ContainsAny(id, "\n]") || len(id) > 40 {
 		return "- " + strings.Join(parts, " :: ")
@@ -140,7 +140,7 @@ func (s *step) entry() string {
 	return "[" + id + "] " + strings.Join(parts, " :: ")
 }
 
-func orDash(s string) string {
+func dashIfEmpty(s string) string {
 	if s == "" {
 		return "-"
 	}
@@ -151,8 +151,8 @@ func orDash(s string) string {
 func cutReason(s string) (text, why string) {
 	for _, word := range []string{" because ", " since ", " so that ", " in order to ", " due to ", " to avoid ", " weil ", " parce que ", " porque "} {
 		if i := strings.Index(s, word); i > 0 {
-			text = balance(balance(s[:i], `"`), "`")
-			why = balance(balance(strings.TrimSpace(s[i:]), `"`), "`")
+			text = balanceMarks(balanceMarks(s[:i], `"`), "`")
+			why = balanceMarks(balanceMarks(strings.TrimSpace(s[i:]), `"`), "`")
 			return text, why
 		}
 	}
@@ -160,33 +160,33 @@ func cutReason(s string) (text, why string) {
 }
 
 // codeDelta returns what was changed, by path.
-func (e extract) codeDelta() []section {
-	failing := e.ranked(failure, func(n *note) bool { return n.weight >= 1 })
-	todos := e.ranked(todo, nil)
+func (e extraction) codeDelta() []section {
+	failing := e.rankedItems(failure, func(n *summaryItem) bool { return n.weight >= 1 })
+	todos := e.rankedItems(todo, nil)
 	follow := append(slices.Clone(failing), todos...)
 	follow = follow[:min(len(follow), 20)] // each file looks through them
-	var lines []line
-	for _, n := range e.ranked(changed, nil) {
-		lines = append(lines, line{"- " + n.delta(follow), n.last})
+	var lines []sectionLine
+	for _, n := range e.rankedItems(changed, nil) {
+		lines = append(lines, sectionLine{"- " + n.deltaText(follow), n.last})
 	}
-	checks := asLines(e.ranked(command, e.telling), func(n *note) string { return "ran " + n.factLine() })
-	open := append(asLines(failing, (*note).factLine), asLines(todos, (*note).factLine)...)
+	checks := listLines(e.rankedItems(command, e.tellsResult), func(n *summaryItem) string { return "ran " + n.factLine() })
+	open := append(listLines(failing, (*summaryItem).factLine), listLines(todos, (*summaryItem).factLine)...)
 	if len(lines) == 0 {
-		lines = append([]line{{"- no file was changed", -1}}, e.state()...)
-		lines = append(append(lines, asLines(e.ranked(decision, e.untold), (*note).factLine)...), e.filesRead()...)
+		lines = append([]sectionLine{{"- no file was changed", -1}}, e.stateLines()...)
+		lines = append(append(lines, listLines(e.rankedItems(decision, e.notInFacts), (*summaryItem).factLine)...), e.filesRead()...)
 	}
 	return []section{
-		{title: "Task", share: 0.1, lines: firstOf(e.goals())},
+		{title: "Task", share: 0.1, lines: firstLine(e.goalLines())},
 		{title: "Changes", share: 0.55, lines: lines},
 		{title: "Checks", share: 0.15, lines: checks},
 		{title: "Follow-up", share: 0.2, lines: open},
 	}
 }
 
-func firstOf(lines []line) []line { return lines[:min(1, len(lines))] }
+func firstLine(lines []sectionLine) []sectionLine { return lines[:min(1, len(lines))] }
 
-// delta writes a changed file: what changed, why, what follows.
-func (n *note) delta(follow []*note) string {
+// deltaText writes a changed file: what changed, why, what follows.
+func (n *summaryItem) deltaText(follow []*summaryItem) string {
 	s := n.text + ": "
 	if len(n.names) > 0 {
 		s += strings.Join(n.names, ", ")
@@ -194,45 +194,45 @@ func (n *note) delta(follow []*note) string {
 		s += "written"
 	}
 	if n.end != "" {
-		s += "; why: " + clip(n.end, 160)
+		s += "; why: " + clipLine(n.end, 160)
 	}
 	base := path.Base(n.text)
 	for _, f := range follow {
 		if len(base) > 3 && strings.Contains(f.text, base) {
-			return s + "; follow-up: " + clip(f.text, 120)
+			return s + "; follow-up: " + clipLine(f.text, 120)
 		}
 	}
 	return s
 }
 
-// brief returns a few sentences.
-func (e extract) brief() []section {
-	var lines []line
+// briefSections returns a few sentences.
+func (e extraction) briefSections() []section {
+	var lines []sectionLine
 	add := func(before, text, after string) {
 		if text != "" {
-			lines = append(lines, line{before + withoutStop(text) + after, len(lines)})
+			lines = append(lines, sectionLine{before + withoutStop(text) + after, len(lines)})
 		}
 	}
-	requests := e.of(request)
+	requests := e.itemsOfKind(request)
 	if len(requests) > 0 {
 		add("The user asked: ", requests[0].text, ".")
 	}
 	if len(requests) > 1 {
 		add("Last asked: ", requests[len(requests)-1].text, ".")
 	}
-	reports := e.of(report)
+	reports := e.itemsOfKind(report)
 	if len(reports) > 0 {
 		add("The assistant last said: ", reports[len(reports)-1].text, ".")
 	}
-	add("Rules: ", joined(e.ranked(rule, nil), 4), ".")
-	add("Changed: ", joined(e.ranked(changed, nil), 8), ".")
-	add("Decided: ", joined(e.ranked(decision, e.untold), 3), ".")
-	add("Still failing: ", joined(e.ranked(failure, nil), 3), ".")
+	add("Rules: ", joinedLine(e.rankedItems(rule, nil), 4), ".")
+	add("Changed: ", joinedLine(e.rankedItems(changed, nil), 8), ".")
+	add("Decided: ", joinedLine(e.rankedItems(decision, e.notInFacts), 3), ".")
+	add("Still failing: ", joinedLine(e.rankedItems(failure, nil), 3), ".")
 	if len(requests) == 0 && len(reports) == 0 {
-		add("Read: ", joined(e.ranked(read, nil), 8), ".")
+		add("Read: ", joinedLine(e.rankedItems(read, nil), 8), ".")
 	}
-	add("Open: ", joined(e.ranked(todo, nil), 4), ".")
-	add("Ran: ", joined(e.ranked(command, func(n *note) bool { return n.weight > 0 }), 3), ".")
+	add("Open: ", joinedLine(e.rankedItems(todo, nil), 4), ".")
+	add("Ran: ", joinedLine(e.rankedItems(command, func(n *summaryItem) bool { return n.weight > 0 }), 3), ".")
 	return []section{{share: 1, lines: lines}}
 }
 
@@ -244,11 +244,11 @@ func withoutStop(s string) string {
 	return strings.TrimSuffix(s, ".")
 }
 
-// joined writes at most limit notes as one line.
-func joined(notes []*note, limit int) string {
+// joinedLine writes at most limit notes as one line.
+func joinedLine(notes []*summaryItem, limit int) string {
 	var texts []string
 	for _, n := range notes[:min(limit, len(notes))] {
-		texts = append(texts, withoutStop(clip(n.factLine(), 160)))
+		texts = append(texts, withoutStop(clipLine(n.factLine(), 160)))
 	}
 	return strings.Join(texts, "; ")
 }

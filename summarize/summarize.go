@@ -79,11 +79,11 @@ type Summarizer interface {
 	Summarize(ctx context.Context, r Request) (string, error)
 }
 
-// count returns the tokens of s.
-func (r Request) count(s string) int { return counter(r.Count)(s) }
+// countTokens returns the tokens of s.
+func (r Request) countTokens(s string) int { return tokenCounter(r.Count)(s) }
 
-// counter returns count, or where that is nil an estimate.
-func counter(count func(string) int) func(string) int {
+// tokenCounter returns count, or where that is nil an estimate.
+func tokenCounter(count func(string) int) func(string) int {
 	if count != nil {
 		return count
 	}

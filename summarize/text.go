@@ -7,10 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// clip returns the beginning of s as one line of at most limit bytes: runs of
+// clipLine returns the beginning of s as one line of at most limit bytes: runs of
 // space become one space, and a cut falls between words and is shown by an
 // ellipsis. Quotation marks and backticks that have lost their partner go.
-func clip(s string, limit int) string {
+func clipLine(s string, limit int) string {
 	var b strings.Builder
 	cut := false
 	for word := range strings.FieldsSeq(s[:min(len(s), 4*limit+utf8.UTFMax)]) {
@@ -25,18 +25,18 @@ func clip(s string, limit int) string {
 	}
 	line := b.String()
 	if line == "" && cut { // one word longer than the limit
-		line = prefix(strings.TrimSpace(s), limit)
+		line = bytePrefix(strings.TrimSpace(s), limit)
 	}
 	cut = cut || len(s) > 4*limit+utf8.UTFMax
-	line = balance(balance(strings.ToValidUTF8(line, ""), `"`), "`")
+	line = balanceMarks(balanceMarks(strings.ToValidUTF8(line, ""), `"`), "`")
 	if cut {
 		line = strings.TrimRight(line, " ,;:.(") + "…"
 	}
 	return strings.TrimSpace(line)
 }
 
-// prefix returns the beginning of s, at most limit bytes, whole characters.
-func prefix(s string, limit int) string {
+// bytePrefix returns the beginning of s, at most limit bytes, whole characters.
+func bytePrefix(s string, limit int) string {
 	if len(s) <= limit {
 		return s
 	}
@@ -46,8 +46,8 @@ func prefix(s string, limit int) string {
 	return s[:limit]
 }
 
-// balance removes mark from s where it does not come in pairs.
-func balance(s, mark string) string {
+// balanceMarks removes mark from s where it does not come in pairs.
+func balanceMarks(s, mark string) string {
 	if strings.Count(s, mark)%2 == 1 {
 		return strings.ReplaceAll(s, mark, "")
 	}
@@ -111,9 +111,9 @@ func cutSentences(line string) iter.Seq[string] {
 	}
 }
 
-// padded returns s in lower case with a space for whatever is no letter,
+// paddedLower returns s in lower case with a space for whatever is no letter,
 // digit or apostrophe, and one at each end, so that words can be found whole.
-func padded(s string) string {
+func paddedLower(s string) string {
 	var b strings.Builder
 	b.Grow(len(s) + 2)
 	b.WriteByte(' ')
@@ -121,7 +121,7 @@ func padded(s string) string {
 		switch {
 		case r == '’':
 			b.WriteByte('\'')
-		case r == '\'' || isWord(r):
+		case r == '\'' || isWordRune(r):
 			b.WriteRune(unicode.ToLower(r))
 		default:
 			b.WriteByte(' ')

@@ -15,7 +15,7 @@ import (
 // lines went; what it returned once it returns again. Its time is linear in
 // text and source.
 func Verify(text string, r Request) (clean string, removed int) {
-	return sourceOf(r).clean(text)
+	return newSourceWords(r).removeUnfounded(text)
 }
 
 // Vet does what [Verify] does, and returns also why what is left may not be
@@ -23,23 +23,23 @@ func Verify(text string, r Request) (clean string, removed int) {
 // stayed, [Unrelated] where none of the many names in the source stands in a
 // long text; "" where it may.
 func Vet(text string, r Request) (clean string, removed int, reason string) {
-	return sourceOf(r).vet(text, counter(r.Count))
+	return newSourceWords(r).vetText(text, tokenCounter(r.Count))
 }
 
 // Thresholds of Vet: names that the source has at least, tokens that a text
 // has at least.
 const manyNames, longText = 20, 60
 
-func (s source) vet(text string, count func(string) int) (clean string, removed int, reason string) {
-	clean, removed = s.clean(text)
+func (s sourceWords) vetText(text string, count func(string) int) (clean string, removed int, reason string) {
+	clean, removed = s.removeUnfounded(text)
 	kept, names := 0, 0
 	for line := range strings.Lines(clean) {
-		if said(line) != "" && !isHead(line) {
+		if sentenceKey(line) != "" && !isHeading(line) {
 			kept++
 		}
 	}
-	for w := range tokens(clean) {
-		if isName(w) {
+	for w := range wordTokens(clean) {
+		if isNameToken(w) {
 			names++
 		}
 	}
@@ -54,17 +54,17 @@ func (s source) vet(text string, count func(string) int) (clean string, removed 
 	return clean, removed, ""
 }
 
-// isName reports whether w names one thing: not a short id or number, which
+// isNameToken reports whether w names one thing: not a short id or number, which
 // any text has.
-func isName(w token) bool { return checkable(w) && len(w.text) >= 4 }
+func isNameToken(w wordToken) bool { return checkable(w) && len(w.text) >= 4 }
 
-// clean removes the lines of text that s does not bear out, and returns how
+// removeUnfounded removes the lines of text that s does not bear out, and returns how
 // many.
-func (s source) clean(text string) (clean string, removed int) {
+func (s sourceWords) removeUnfounded(text string) (clean string, removed int) {
 	var kept []string
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\n")
-		if s.bears(line) {
+		if s.bearsOutLine(line) {
 			kept = append(kept, line)
 		} else {
 			removed++
@@ -76,19 +76,19 @@ func (s source) clean(text string) (clean string, removed int) {
 	return strings.TrimSpace(strings.Join(kept, "\n")), removed
 }
 
-// A source knows the words of a text, and which follow each other.
-type source struct {
+// A sourceWords knows the words of a text, and which follow each other.
+type sourceWords struct {
 	words map[uint64]struct{} // of words as written, and of pairs in lower case
 	names map[uint64]struct{} // some of the names
 }
 
-func sourceOf(r Request) source {
-	s := source{words: make(map[uint64]struct{}, 1<<12), names: make(map[uint64]struct{})}
-	s.add(r.Previous)
-	s.add(r.Facts)
-	s.add(r.Note)
+func newSourceWords(r Request) sourceWords {
+	s := sourceWords{words: make(map[uint64]struct{}, 1<<12), names: make(map[uint64]struct{})}
+	s.addText(r.Previous)
+	s.addText(r.Facts)
+	s.addText(r.Note)
 	for _, m := range r.Messages {
-		s.add(m.ID)
+		s.addText(m.ID)
 		for _, p := range m.Parts {
 			s.addPart(p)
 		}
@@ -96,19 +96,19 @@ func sourceOf(r Request) source {
 	return s
 }
 
-func (s source) addPart(p chat.Part) {
+func (s sourceWords) addPart(p chat.Part) {
 	switch p.Kind {
 	case chat.Thinking:
 		return // what was only thought is no source
 	case chat.Image:
 		if p.Image != nil {
-			s.add(p.Image.MediaType)
+			s.addText(p.Image.MediaType)
 		}
 		return
 	}
-	s.add(p.Text)
-	s.add(p.ID)
-	s.add(p.Name)
+	s.addText(p.Text)
+	s.addText(p.ID)
+	s.addText(p.Name)
 	if p.Args == "" {
 		return
 	}
@@ -116,27 +116,27 @@ func (s source) addPart(p chat.Part) {
 	if json.Unmarshal([]byte(p.Args), &args) == nil {
 		s.addLeaves(args)
 	} else {
-		s.add(p.Args)
+		s.addText(p.Args)
 	}
 }
 
-func (s source) addLeaves(v any) {
+func (s sourceWords) addLeaves(v any) {
 	switch v := v.(type) {
 	case string:
-		s.add(v)
+		s.addText(v)
 	case []any:
 		for _, e := range v {
 			s.addLeaves(e)
 		}
 	case map[string]any:
 		for k, e := range v {
-			s.add(k)
+			s.addText(k)
 			s.addLeaves(e)
 		}
 	case float64:
 		b, err := json.Marshal(v)
 		if err == nil {
-			s.add(string(b))
+			s.addText(string(b))
 		}
 	}
 }
@@ -144,12 +144,12 @@ func (s source) addLeaves(v any) {
 // abbreviations are the lengths to which tools cut hashes.
 const shortestHash, longestCut = 7, 12
 
-func (s source) add(text string) {
+func (s sourceWords) addText(text string) {
 	var before uint64
-	for w := range tokens(text) {
+	for w := range wordTokens(text) {
 		exact := hashExact(w.text)
 		s.words[exact] = struct{}{}
-		if len(s.names) < manyNames && isName(w) {
+		if len(s.names) < manyNames && isNameToken(w) {
 			s.names[exact] = struct{}{}
 		}
 		if w.hasDigit && len(w.text) > longestCut {
@@ -158,65 +158,65 @@ func (s source) add(text string) {
 			}
 		}
 		h := hashFold(w.text)
-		s.words[pair(before, h)] = struct{}{}
+		s.words[pairHash(before, h)] = struct{}{}
 		before = h
 	}
 }
 
-func (s source) has(word string) bool {
+func (s sourceWords) containsWord(word string) bool {
 	_, ok := s.words[hashExact(word)]
 	return ok
 }
 
-func (s source) hasPair(before, word string) bool {
-	_, ok := s.words[pair(hashFold(before), hashFold(word))]
+func (s sourceWords) containsPair(before, word string) bool {
+	_, ok := s.words[pairHash(hashFold(before), hashFold(word))]
 	return ok
 }
 
-// bears reports whether the source bears out all that can be checked of line.
-func (s source) bears(line string) bool {
+// bearsOutLine reports whether the source bears out all that can be checked of line.
+func (s sourceWords) bearsOutLine(line string) bool {
 	line = line[markerLen(line):]
-	for _, quoted := range quotes(line) {
-		if !s.chain(quoted) {
+	for _, quoted := range quotedTexts(line) {
+		if !s.bearsOutChain(quoted) {
 			return false
 		}
 	}
-	for compound := range strings.FieldsFuncSeq(line, isBreak) {
-		if !s.compound(compound) {
+	for compound := range strings.FieldsFuncSeq(line, isCompoundBreak) {
+		if !s.bearsOutCompound(compound) {
 			return false
 		}
 	}
 	return true
 }
 
-// compound checks what stands between two spaces: a word, a name, a path, a
+// bearsOutCompound checks what stands between two spaces: a word, a name, a path, a
 // number.
-func (s source) compound(text string) bool {
+func (s sourceWords) bearsOutCompound(text string) bool {
 	text = strings.Trim(text, ".!?'-/")
-	if isPath(text) || strings.Contains(text, ".") && strings.Trim(text, "0123456789.") == "" {
-		return s.chain(text)
+	if isPathLike(text) || strings.Contains(text, ".") && strings.Trim(text, "0123456789.") == "" {
+		return s.bearsOutChain(text)
 	}
-	for w := range tokens(text) {
-		if checkable(w) && !s.has(w.text) {
+	for w := range wordTokens(text) {
+		if checkable(w) && !s.containsWord(w.text) {
 			return false
 		}
 	}
 	if t := strings.Index(text, "-"); t > 1 && isTicket(text[:t], text[t+1:]) {
-		return s.chain(text)
+		return s.bearsOutChain(text)
 	}
 	return true
 }
 
-// chain reports whether the words of text follow each other somewhere in the
+// bearsOutChain reports whether the words of text follow each other somewhere in the
 // source, pair by pair.
-func (s source) chain(text string) bool {
+func (s sourceWords) bearsOutChain(text string) bool {
 	before := ""
-	for w := range tokens(text) {
+	for w := range wordTokens(text) {
 		if before == "" {
-			if !s.has(w.text) && checkable(w) {
+			if !s.containsWord(w.text) && checkable(w) {
 				return false
 			}
-		} else if !s.hasPair(before, w.text) {
+		} else if !s.containsPair(before, w.text) {
 			return false
 		}
 		before = w.text
@@ -225,13 +225,13 @@ func (s source) chain(text string) bool {
 }
 
 // checkable reports whether w is a number or a name rather than a word.
-func checkable(w token) bool {
+func checkable(w wordToken) bool {
 	return w.hasDigit || w.hasUnder && len(w.text) >= 3 || w.innerUpper && len(w.text) >= 4
 }
 
-// isPath reports whether the words of text are joined as a path, a file name,
+// isPathLike reports whether the words of text are joined as a path, a file name,
 // an address or a qualified name is.
-func isPath(text string) bool {
+func isPathLike(text string) bool {
 	slashes := strings.Count(text, "/")
 	if slashes >= 2 {
 		return true
@@ -290,8 +290,8 @@ func markerLen(line string) int {
 	return at
 }
 
-// quotes returns what stands in quotation marks or backticks in line.
-func quotes(line string) []string {
+// quotedTexts returns what stands in quotation marks or backticks in line.
+func quotedTexts(line string) []string {
 	var found []string
 	for _, mark := range [][2]string{{"`", "`"}, {`"`, `"`}, {"“", "”"}, {"«", "»"}, {"„", "“"}} {
 		rest := line
@@ -311,8 +311,8 @@ func quotes(line string) []string {
 	return found
 }
 
-// isBreak reports whether r separates compounds.
-func isBreak(r rune) bool {
+// isCompoundBreak reports whether r separates compounds.
+func isCompoundBreak(r rune) bool {
 	switch r {
 	case ' ', '\t', ',', ';', ':', '(', ')', '[', ']', '{', '}', '<', '>', '"', '`', '|', '=', '*', '“', '”', '«', '»', '„', '…', '→', '—':
 		return true

@@ -6,19 +6,19 @@ import (
 	"unicode/utf8"
 )
 
-// A token is a run of letters, digits and underscores; an ideograph is one by
+// A wordToken is a run of letters, digits and underscores; an ideograph is one by
 // itself.
-type token struct {
+type wordToken struct {
 	text       string
 	hasDigit   bool
 	hasUnder   bool
 	innerUpper bool // a capital after a small letter
 }
 
-// tokens returns the tokens of text in order.
-func tokens(text string) iter.Seq[token] {
-	return func(yield func(token) bool) {
-		var t token
+// wordTokens returns the tokens of text in order.
+func wordTokens(text string) iter.Seq[wordToken] {
+	return func(yield func(wordToken) bool) {
+		var t wordToken
 		start, lowerBefore := -1, false
 		for i := 0; i < len(text); {
 			r, size := rune(text[i]), 1
@@ -26,15 +26,15 @@ func tokens(text string) iter.Seq[token] {
 				r, size = utf8.DecodeRuneInString(text[i:])
 			}
 			single := r >= utf8.RuneSelf && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana)
-			if single || !isWord(r) {
+			if single || !isWordRune(r) {
 				if start >= 0 {
 					t.text = text[start:i]
 					if !yield(t) {
 						return
 					}
 				}
-				t, start, lowerBefore = token{}, -1, false
-				if single && !yield(token{text: text[i : i+size]}) {
+				t, start, lowerBefore = wordToken{}, -1, false
+				if single && !yield(wordToken{text: text[i : i+size]}) {
 					return
 				}
 				i += size
@@ -57,7 +57,7 @@ func tokens(text string) iter.Seq[token] {
 	}
 }
 
-func isWord(r rune) bool {
+func isWordRune(r rune) bool {
 	if r < utf8.RuneSelf {
 		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '_'
 	}
@@ -86,7 +86,7 @@ func hashFold(w string) uint64 {
 	return h
 }
 
-// pair returns a hash of two words in a row.
-func pair(before, word uint64) uint64 {
+// pairHash returns a hash of two words in a row.
+func pairHash(before, word uint64) uint64 {
 	return (before*0x9e3779b97f4a7c15 ^ word) * 0xff51afd7ed558ccd
 }

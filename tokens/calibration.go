@@ -6,9 +6,9 @@ import (
 )
 
 const (
-	minRatio = 0.7 // bounds of a plausible ratio between encodings of one text
-	maxRatio = 1.6
-	memory   = 4096 // estimated tokens that weigh in the ratio beside what is new
+	minRatio    = 0.7 // bounds of a plausible ratio between encodings of one text
+	maxRatio    = 1.6
+	ratioMemory = 4096 // estimated tokens that weigh in the ratio beside what is new
 
 	minShare    = 0.60 // of the estimate; a count below it was truncated
 	halfSlack   = 16   // tokens around the half window that servers cut to
@@ -57,7 +57,7 @@ func (c Calibration) Observe(estimate, promptTokens, window int) (Calibration, S
 	if most := possible(estimate, window); promptTokens > most {
 		return c, Sample{Reason: fmt.Sprintf("%d tokens counted, %d estimated: a prompt of that text has at most %d", promptTokens, estimate, most)}
 	}
-	expected := scale(estimate, c.ratio())
+	expected := scaleTokens(estimate, c.currentRatio())
 	if reason := truncated(expected, promptTokens, window); reason != "" {
 		return c, Sample{Truncated: true, Reason: reason}
 	}
@@ -66,7 +66,7 @@ func (c Calibration) Observe(estimate, promptTokens, window int) (Calibration, S
 		// a ratio a little lower.
 		return c, Sample{Reason: fmt.Sprintf("%d tokens counted, %d expected in a window of %d: the prompt may have been cut", promptTokens, expected, window)}
 	}
-	return c.learn(estimate, promptTokens), Sample{Taken: true}
+	return c.learnCount(estimate, promptTokens), Sample{Taken: true}
 }
 
 // ToolsLeftOut reports whether a count of promptTokens is that of a prompt in
@@ -74,8 +74,8 @@ func (c Calibration) Observe(estimate, promptTokens, window int) (Calibration, S
 // estimate, tools of which are those of the tools, and enough for the rest. What
 // a server counts for a prompt that it cut is too few for the rest as well.
 func (c Calibration) ToolsLeftOut(estimate, tools, promptTokens int) bool {
-	rest := scale(estimate-tools, c.ratio())
-	return tools > 0 && promptTokens > 0 && float64(promptTokens) < minRatio*float64(scale(estimate, c.ratio())) && float64(promptTokens) >= minShare*float64(rest)
+	rest := scaleTokens(estimate-tools, c.currentRatio())
+	return tools > 0 && promptTokens > 0 && float64(promptTokens) < minRatio*float64(scaleTokens(estimate, c.currentRatio())) && float64(promptTokens) >= minShare*float64(rest)
 }
 
 // possible returns the most tokens that a server can count for a prompt of
@@ -90,25 +90,25 @@ func possible(estimate, window int) int {
 	return most
 }
 
-func (c Calibration) learn(estimate, count int) Calibration {
+func (c Calibration) learnCount(estimate, count int) Calibration {
 	added, counted := estimate-c.Base, count-c.Anchor
 	if c.Anchor <= 0 || added <= 0 || counted <= 0 {
 		added, counted = estimate, count // another conversation, or another beginning
 	}
 	seen := clampRatio(float64(counted) / float64(added))
-	known, fresh := float64(min(memory, max(0, c.Weight))), float64(added)
+	known, fresh := float64(min(ratioMemory, max(0, c.Weight))), float64(added)
 	// The conversions keep the compiler from fusing, which would round
 	// otherwise on some machines.
 	return Calibration{
-		Ratio:  clampRatio((float64(known*c.ratio()) + float64(fresh*seen)) / (known + fresh)),
-		Weight: min(memory, max(0, c.Weight)+added),
+		Ratio:  clampRatio((float64(known*c.currentRatio()) + float64(fresh*seen)) / (known + fresh)),
+		Weight: min(ratioMemory, max(0, c.Weight)+added),
 		Anchor: count,
 		Base:   estimate,
 	}
 }
 
-// ratio returns the ratio that holds.
-func (c Calibration) ratio() float64 {
+// currentRatio returns the ratio that holds.
+func (c Calibration) currentRatio() float64 {
 	if c.Ratio > 0 && !math.IsInf(c.Ratio, 0) {
 		return clampRatio(c.Ratio)
 	}
@@ -140,9 +140,9 @@ func truncated(estimate, count, window int) string {
 // the ratio.
 func (c Calibration) Tokens(estimateTotal, estimateAtAnchor int) int {
 	if c.Anchor <= 0 {
-		return scale(estimateTotal, c.ratio())
+		return scaleTokens(estimateTotal, c.currentRatio())
 	}
-	return max(0, c.Anchor+scale(estimateTotal-estimateAtAnchor, c.ratio()))
+	return max(0, c.Anchor+scaleTokens(estimateTotal-estimateAtAnchor, c.currentRatio()))
 }
 
 // Void returns c without its anchor: the prompt that it was counted for is no
@@ -152,6 +152,6 @@ func (c Calibration) Void() Calibration {
 	return c
 }
 
-func scale(n int, ratio float64) int { return int(math.Ceil(float64(n) * ratio)) }
+func scaleTokens(n int, ratio float64) int { return int(math.Ceil(float64(n) * ratio)) }
 
 func clampRatio(r float64) float64 { return max(minRatio, min(maxRatio, r)) }

@@ -60,12 +60,12 @@ func (c *Counter) Text(text string) int { return c.count(text) }
 func (c *Counter) Message(m chat.Message) int {
 	n := c.frame
 	for i := range m.Parts {
-		n += c.part(&m.Parts[i])
+		n += c.countPart(&m.Parts[i])
 	}
 	return n
 }
 
-func (c *Counter) part(p *chat.Part) int {
+func (c *Counter) countPart(p *chat.Part) int {
 	switch p.Kind {
 	case chat.Call, chat.ServerCall:
 		return callFrame + c.count(p.Name) + c.count(p.Args)

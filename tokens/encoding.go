@@ -27,13 +27,13 @@ const (
 // concurrent use.
 type Encoding struct {
 	vocab   *vocab
-	classes *classes
+	classes *charClasses
 	split   splitter
 	scratch sync.Pool // of *scratch
 }
 
 // A splitter returns the end of the piece of s that begins at i < len(s).
-type splitter func(c *classes, s string, i int) int
+type splitter func(c *charClasses, s string, i int) int
 
 var (
 	loadCL100K = sync.OnceValues(func() (*Encoding, error) { return newEncoding(CL100K, splitCL100K) })
@@ -63,7 +63,7 @@ func newEncoding(name string, split splitter) (*Encoding, error) {
 	}
 	return &Encoding{
 		vocab:   v,
-		classes: newClasses(),
+		classes: newCharClasses(),
 		split:   split,
 		scratch: sync.Pool{New: func() any { return new(scratch) }},
 	}, nil
@@ -83,26 +83,26 @@ func (e *Encoding) Count(text string) int {
 	n := 0
 	for i := 0; i < len(text); {
 		end := e.split(e.classes, text, i)
-		n += e.piece(text, i, end, sc)
+		n += e.pieceTokens(text, i, end, sc)
 		i = end
 	}
-	sc.trim()
+	sc.trimScratch()
 	e.scratch.Put(sc)
 	return n
 }
 
-// piece returns the tokens of the piece s[i:end].
-func (e *Encoding) piece(s string, i, end int, sc *scratch) int {
-	if end-i == 1 || e.vocab.rank(s, i, end) != none {
+// pieceTokens returns the tokens of the piece s[i:end].
+func (e *Encoding) pieceTokens(s string, i, end int, sc *scratch) int {
+	if end-i == 1 || e.vocab.tokenRank(s, i, end) != noRank {
 		return 1
 	}
 	if end-i > memoBytes {
-		return e.vocab.count(s[i:end], sc)
+		return e.vocab.countPiece(s[i:end], sc)
 	}
 	k := newMemoKey(s, i, end)
-	m := &sc.memo[k.slot()]
+	m := &sc.memo[k.memoSlot()]
 	if m.key != k {
-		m.key, m.tokens = k, uint32(e.vocab.count(s[i:end], sc))
+		m.key, m.tokens = k, uint32(e.vocab.countPiece(s[i:end], sc))
 	}
 	return int(m.tokens)
 }

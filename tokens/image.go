@@ -47,17 +47,17 @@ func ImageTokens(p *chat.Picture) int {
 	case p.Detail == "low":
 		return imageBase
 	case p.Width > 0 && p.Height > 0:
-		return imageBase + imageTile*tiles(p.Width, p.Height)
+		return imageBase + imageTile*tileCount(p.Width, p.Height)
 	}
 	size, err := imageSize(p)
 	if err != nil || size.Width <= 0 || size.Height <= 0 {
 		return unknownImage
 	}
-	return imageBase + imageTile*tiles(size.Width, size.Height)
+	return imageBase + imageTile*tileCount(size.Width, size.Height)
 }
 
-// tiles returns how many tiles an image has once it is shrunk.
-func tiles(width, height int) int {
+// tileCount returns how many tiles an image has once it is shrunk.
+func tileCount(width, height int) int {
 	long, short := float64(max(width, height)), float64(min(width, height))
 	if long > squareSide {
 		long, short = squareSide, short*squareSide/long
@@ -65,12 +65,12 @@ func tiles(width, height int) int {
 	if short > shorterSide {
 		long, short = long*shorterSide/short, shorterSide
 	}
-	return begun(long) * begun(short)
+	return begunTiles(long) * begunTiles(short)
 }
 
-// begun returns how many tiles a side has. What is shrunk is cut to whole
+// begunTiles returns how many tiles a side has. What is shrunk is cut to whole
 // pixels, of which there is at least one.
-func begun(side float64) int { return (max(1, int(side)) + tileSide - 1) / tileSide }
+func begunTiles(side float64) int { return (max(1, int(side)) + tileSide - 1) / tileSide }
 
 var errNoImage = errors.New("no picture of a known kind")
 

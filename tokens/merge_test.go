@@ -70,10 +70,10 @@ func TestMergeEqualsSlowMerge(t *testing.T) {
 		for range 150 {
 			p := randomText(r, alphabets[r.IntN(len(alphabets))], 2+r.IntN(600))
 			want := slowMerge(p, ranks)
-			if got := e.vocab.count(p, new(scratch)); got != want {
+			if got := e.vocab.countPiece(p, new(scratch)); got != want {
 				t.Fatalf("%s: %q: %d tokens, by slow merge %d", name, p, got, want)
 			}
-			if got := new(scratch).merge(p, e.vocab); got != want {
+			if got := new(scratch).mergePiece(p, e.vocab); got != want {
 				t.Fatalf("%s: %q in one window: %d tokens, by slow merge %d", name, p, got, want)
 			}
 		}
@@ -97,17 +97,17 @@ func TestWindowsAgreeOnlyOnTheCount(t *testing.T) {
 	for range 2000 {
 		p := randomText(r, "aeinorst", 400)
 		size := 8 + r.IntN(60)
-		got, ok := e.vocab.stitch(p, size, new(scratch))
+		got, ok := e.vocab.stitchWindows(p, size, new(scratch))
 		if !ok {
 			disagreed++
 			continue
 		}
 		agreed++
-		if want := new(scratch).merge(p, e.vocab); got != want {
+		if want := new(scratch).mergePiece(p, e.vocab); got != want {
 			t.Fatalf("%q in windows of %d: %d tokens, in one %d", p, size, got, want)
 		}
 	}
-	if _, ok := e.vocab.stitch(strings.Repeat(" ", 400), 16, new(scratch)); ok {
+	if _, ok := e.vocab.stitchWindows(strings.Repeat(" ", 400), 16, new(scratch)); ok {
 		t.Error("windows shorter than a token agreed")
 	}
 	if agreed == 0 || disagreed == 0 {
@@ -125,7 +125,7 @@ func TestCountLooksFartherThanAWindow(t *testing.T) {
 		for len(p) < 700 {
 			p += chain(n)
 		}
-		if got, want := v.count(p, new(scratch)), slowMerge(p, ranks); got != want {
+		if got, want := v.countPiece(p, new(scratch)), slowMerge(p, ranks); got != want {
 			t.Fatalf("chains of %d: %d tokens, by slow merge %d", n, got, want)
 		}
 	}

@@ -2,8 +2,8 @@ package tokens
 
 import "strings"
 
-// A family is how a kind of model is counted.
-type family struct {
+// A modelFamily is how a kind of model is counted.
+type modelFamily struct {
 	encoding string
 	percent  int // real tokens for each hundred counted ones
 	frame    int // tokens around each message
@@ -24,18 +24,18 @@ const (
 // its own and needs most for code. Factors are for source code, where they are
 // highest.
 var (
-	unnamed      = family{CL100K, 100, localFrame}
-	openAICL100K = family{CL100K, 100, openAIFrame}
-	openAIO200K  = family{O200K, 100, openAIFrame}
-	llama3       = family{CL100K, 100, localFrame}
-	qwen         = family{CL100K, 107, localFrame}
-	gemma        = family{CL100K, 125, localFrame}
-	anotherLocal = family{CL100K, 115, localFrame}
+	unnamed      = modelFamily{CL100K, 100, localFrame}
+	openAICL100K = modelFamily{CL100K, 100, openAIFrame}
+	openAIO200K  = modelFamily{O200K, 100, openAIFrame}
+	llama3       = modelFamily{CL100K, 100, localFrame}
+	qwen         = modelFamily{CL100K, 107, localFrame}
+	gemma        = modelFamily{CL100K, 125, localFrame}
+	anotherLocal = modelFamily{CL100K, 115, localFrame}
 )
 
 // openAI holds the encodings of OpenAI's models: those of tiktoken-go's table
 // that have one of ours, and models that are newer than it.
-var openAI = map[string]family{
+var openAI = map[string]modelFamily{
 	"gpt-4.5":                openAIO200K,
 	"gpt-4.1":                openAIO200K,
 	"gpt-4o":                 openAIO200K,
@@ -59,7 +59,7 @@ var openAI = map[string]family{
 // familyOf returns the family of a model by its name, whatever stands before
 // the last slash (a registry, an owner). OpenAI's retired models with other
 // encodings count as a local one does.
-func familyOf(model string) family {
+func familyOf(model string) modelFamily {
 	name := strings.ToLower(strings.TrimSpace(model))
 	name = name[strings.LastIndexByte(name, '/')+1:]
 	if name == "" {
@@ -82,7 +82,7 @@ func familyOf(model string) family {
 // openAIFamily looks up name, and what stands before each of its separators
 // from the last on: gpt-4o-mini-2024-07-18, gpt-4o-mini-2024-07, …, gpt-4o.
 // The separators are those of versions (-), fine-tunes and tags (:).
-func openAIFamily(name string) (family, bool) {
+func openAIFamily(name string) (modelFamily, bool) {
 	name = strings.TrimPrefix(name, "ft:")
 	for {
 		if f, ok := openAI[name]; ok {
@@ -90,7 +90,7 @@ func openAIFamily(name string) (family, bool) {
 		}
 		end := strings.LastIndexAny(name, "-:.")
 		if end < 0 {
-			return family{}, false
+			return modelFamily{}, false
 		}
 		name = name[:end]
 	}

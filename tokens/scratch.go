@@ -32,31 +32,31 @@ func newMemoKey(s string, i, end int) memoKey {
 	n := end - i
 	k := memoKey{size: uint32(n)}
 	if n <= 8 {
-		k.words[0] = load(s, i, n)
+		k.words[0] = loadBytes(s, i, n)
 		return k
 	}
-	k.words[0], k.words[3] = load(s, i, 8), load(s, end-8, 8)
+	k.words[0], k.words[3] = loadBytes(s, i, 8), loadBytes(s, end-8, 8)
 	if n > 16 {
-		k.words[1], k.words[2] = load(s, i+8, 8), load(s, end-16, 8)
+		k.words[1], k.words[2] = loadBytes(s, i+8, 8), loadBytes(s, end-16, 8)
 	}
 	return k
 }
 
-func (k *memoKey) slot() int {
+func (k *memoKey) memoSlot() int {
 	h := (k.words[0]*mix1 ^ k.words[1]) * mix2
 	h = (h ^ k.words[2]) * mix1
 	h = (h ^ k.words[3] ^ h>>32) * mix2
 	return int(h >> 40 & (memoSlots - 1))
 }
 
-// grow makes room for a piece of n bytes.
-func (sc *scratch) grow(n int) {
+// growScratch makes room for a piece of n bytes.
+func (sc *scratch) growScratch(n int) {
 	sc.next, sc.prev = slices.Grow(sc.next[:0], n)[:n], slices.Grow(sc.prev[:0], n)[:n]
-	sc.ranks.resize(n)
+	sc.ranks.resizeTo(n)
 }
 
-// trim drops what a long piece made large.
-func (sc *scratch) trim() {
+// trimScratch drops what a long piece made large.
+func (sc *scratch) trimScratch() {
 	if cap(sc.next) > 1<<16 {
 		sc.next, sc.prev, sc.ranks = nil, nil, tournament{}
 	}

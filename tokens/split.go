@@ -4,33 +4,33 @@ package tokens
 //
 //	(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}|
 //	 ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+
-func splitCL100K(c *classes, s string, i int) int {
-	first, n := c.at(s, i)
+func splitCL100K(c *charClasses, s string, i int) int {
+	first, n := c.charClassAt(s, i)
 	next := i + n
 	switch {
 	case first&letter != 0:
-		return c.letters(s, next)
+		return c.lettersEnd(s, next)
 	case first == number:
-		return c.digits(s, next)
+		return c.digitsEnd(s, next)
 	case first == newline:
-		return c.blanks(s, i)
+		return c.blanksEnd(s, i)
 	}
 	if end := contraction(s, i); end > i {
 		return end
 	}
 	if next < len(s) {
-		second, n := c.at(s, next)
+		second, n := c.charClassAt(s, next)
 		if second&letter != 0 {
-			return c.letters(s, next+n)
+			return c.lettersEnd(s, next+n)
 		}
 		if s[i] == ' ' && second&symbol != 0 {
-			return lineEnds(s, c.run(s, next+n, symbol))
+			return lineEnds(s, c.endOfRun(s, next+n, symbol))
 		}
 	}
 	if first&symbol != 0 {
-		return lineEnds(s, c.run(s, next, symbol))
+		return lineEnds(s, c.endOfRun(s, next, symbol))
 	}
-	return c.blanks(s, i)
+	return c.blanksEnd(s, i)
 }
 
 // splitO200K splits by
@@ -38,19 +38,19 @@ func splitCL100K(c *classes, s string, i int) int {
 //	[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|
 //	[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|
 //	\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+
-func splitO200K(c *classes, s string, i int) int {
-	first, n := c.at(s, i)
+func splitO200K(c *charClasses, s string, i int) int {
+	first, n := c.charClassAt(s, i)
 	next := i + n
 	switch {
 	case first&letter != 0:
-		end, _ := c.word(s, i)
+		end, _ := c.o200kWordEnd(s, i)
 		return contraction(s, end)
 	case first == number:
-		return c.digits(s, next)
+		return c.digitsEnd(s, next)
 	case first == newline:
-		return c.blanks(s, i)
+		return c.blanksEnd(s, i)
 	}
-	end, cased := c.word(s, next)
+	end, cased := c.o200kWordEnd(s, next)
 	switch {
 	case cased:
 		return contraction(s, end)
@@ -59,28 +59,28 @@ func splitO200K(c *classes, s string, i int) int {
 	case end > next:
 		return contraction(s, end)
 	case first == other:
-		return slashes(s, c.run(s, next, symbol))
+		return slashesEnd(s, c.endOfRun(s, next, symbol))
 	case s[i] == ' ' && next < len(s):
-		if second, n := c.at(s, next); second&symbol != 0 {
-			return slashes(s, c.run(s, next+n, symbol))
+		if second, n := c.charClassAt(s, next); second&symbol != 0 {
+			return slashesEnd(s, c.endOfRun(s, next+n, symbol))
 		}
 	}
-	return c.blanks(s, i)
+	return c.blanksEnd(s, i)
 }
 
-// letters returns the end of the run of letters at i.
-func (c *classes) letters(s string, i int) int { return c.run(s, i, letter) }
+// lettersEnd returns the end of the run of letters at i.
+func (c *charClasses) lettersEnd(s string, i int) int { return c.endOfRun(s, i, letter) }
 
-// word returns the end of the word of o200k at i: capitals, then small
+// o200kWordEnd returns the end of the word of o200k at i: capitals, then small
 // letters, and cased; or capitals alone, and not cased. A character without
 // case counts as either.
-func (c *classes) word(s string, i int) (end int, cased bool) {
+func (c *charClasses) o200kWordEnd(s string, i int) (end int, cased bool) {
 	last := -1 // behind the last character without case
 	for i < len(s) {
-		got, n := c.at(s, i)
+		got, n := c.charClassAt(s, i)
 		if got&(upper|caseless|mark) == 0 {
 			if got == lower {
-				return c.run(s, i+n, lower|caseless|mark), true
+				return c.endOfRun(s, i+n, lower|caseless|mark), true
 			}
 			break
 		}
@@ -95,14 +95,14 @@ func (c *classes) word(s string, i int) (end int, cased bool) {
 	return i, false
 }
 
-// digits returns the end of a run of at most three numbers, the first of which
+// digitsEnd returns the end of a run of at most three numbers, the first of which
 // ends at i.
-func (c *classes) digits(s string, i int) int {
+func (c *charClasses) digitsEnd(s string, i int) int {
 	for range 2 {
 		if i == len(s) {
 			break
 		}
-		got, n := c.at(s, i)
+		got, n := c.charClassAt(s, i)
 		if got != number {
 			break
 		}
@@ -111,12 +111,12 @@ func (c *classes) digits(s string, i int) int {
 	return i
 }
 
-// blanks returns the end of the piece of white space at i: up to the last line
+// blanksEnd returns the end of the piece of white space at i: up to the last line
 // end in the run, else all of it but the last where something follows.
-func (c *classes) blanks(s string, i int) int {
+func (c *charClasses) blanksEnd(s string, i int) int {
 	end, last, lines := i, i, i // of the run, the start of its last character, behind the last line end
 	for end < len(s) {
-		got, n := c.at(s, end)
+		got, n := c.charClassAt(s, end)
 		if got&blank == 0 {
 			break
 		}
@@ -143,8 +143,8 @@ func lineEnds(s string, i int) int {
 	return i
 }
 
-// slashes is [lineEnds] that takes slashes too.
-func slashes(s string, i int) int {
+// slashesEnd is [lineEnds] that takes slashes too.
+func slashesEnd(s string, i int) int {
 	for i < len(s) && (s[i] == '\n' || s[i] == '\r' || s[i] == '/') {
 		i++
 	}

@@ -15,24 +15,24 @@ type tournament struct {
 	keys   []uint64    // all levels
 }
 
-// fan is how many keys have one above them.
-const fan = 16
+// keysPerNode is how many keys have one above them.
+const keysPerNode = 16
 
-// empty is above every key that has a rank.
-const empty = none << 32
+// emptyKey is above every key that has a rank.
+const emptyKey = noRank << 32
 
-// resize makes room for n ranks, all of them unset.
-func (t *tournament) resize(n int) {
+// resizeTo makes room for n ranks, all of them unset.
+func (t *tournament) resizeTo(n int) {
 	total, level := 0, 0
 	var ends [8]int
 	for {
-		n = (n + fan - 1) / fan * fan
+		n = (n + keysPerNode - 1) / keysPerNode * keysPerNode
 		total += n
 		ends[level] = total
-		if n == fan {
+		if n == keysPerNode {
 			break
 		}
-		n /= fan
+		n /= keysPerNode
 		level++
 	}
 	t.keys = slices.Grow(t.keys[:0], total)[:total]
@@ -43,46 +43,46 @@ func (t *tournament) resize(n int) {
 		start = end
 	}
 	for i := range t.keys {
-		t.keys[i] = empty
+		t.keys[i] = emptyKey
 	}
 }
 
-// set puts rank at a place of the first level. The levels above hold once
+// setRank puts rank at a place of the first level. The levels above hold once
 // [tournament.build] or [tournament.settle] has run.
-func (t *tournament) set(at, rank uint32) {
+func (t *tournament) setRank(at, rank uint32) {
 	t.levels[0][at] = uint64(rank)<<32 | uint64(at)
 }
 
-// build makes all levels above the first.
-func (t *tournament) build() {
+// buildLevels makes all levels above the first.
+func (t *tournament) buildLevels() {
 	for l := range t.top {
-		for block := range len(t.levels[l]) / fan {
-			t.levels[l+1][block] = lowest(t.levels[l], block)
+		for block := range len(t.levels[l]) / keysPerNode {
+			t.levels[l+1][block] = lowestKey(t.levels[l], block)
 		}
 	}
 }
 
-// settle makes right what is above three places in ascending order.
-func (t *tournament) settle(a, b, c uint32) {
+// updateAbove makes right what is above three places in ascending order.
+func (t *tournament) updateAbove(a, b, c uint32) {
 	for l := range t.top {
-		a, b, c = a/fan, b/fan, c/fan
-		t.levels[l+1][a] = lowest(t.levels[l], int(a))
+		a, b, c = a/keysPerNode, b/keysPerNode, c/keysPerNode
+		t.levels[l+1][a] = lowestKey(t.levels[l], int(a))
 		if b != a {
-			t.levels[l+1][b] = lowest(t.levels[l], int(b))
+			t.levels[l+1][b] = lowestKey(t.levels[l], int(b))
 		}
 		if c != b {
-			t.levels[l+1][c] = lowest(t.levels[l], int(c))
+			t.levels[l+1][c] = lowestKey(t.levels[l], int(c))
 		}
 	}
 }
 
-// lowest returns the lowest rank and, in the lower half, the first place that
+// lowestRank returns the lowest rank and, in the lower half, the first place that
 // has it; empty or more where there is none.
-func (t *tournament) lowest() uint64 { return lowest(t.levels[t.top], 0) }
+func (t *tournament) lowestRank() uint64 { return lowestKey(t.levels[t.top], 0) }
 
-// lowest returns the lowest of a block of keys.
-func lowest(keys []uint64, block int) uint64 {
-	k := (*[fan]uint64)(keys[block*fan:])
+// lowestKey returns the lowest of a block of keys.
+func lowestKey(keys []uint64, block int) uint64 {
+	k := (*[keysPerNode]uint64)(keys[block*keysPerNode:])
 	a := min(k[0], k[4], k[8], k[12])
 	b := min(k[1], k[5], k[9], k[13])
 	c := min(k[2], k[6], k[10], k[14])

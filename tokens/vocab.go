@@ -9,8 +9,8 @@ import (
 	"strconv"
 )
 
-// none is the rank of what is no token.
-const none = 1<<32 - 1
+// noRank is the rank of what is no token.
+const noRank = 1<<32 - 1
 
 // A vocab holds the rank of every token of an encoding. Tokens of two bytes
 // are looked up by their bytes; others in one of two hash tables with open
@@ -68,17 +68,17 @@ func parseVocab(file []byte) (*vocab, error) {
 		}
 		ends, ranks = append(ends, uint32(len(v.text))), append(ranks, uint32(r))
 	}
-	return v, v.fill(ends, ranks)
+	return v, v.fillTables(ends, ranks)
 }
 
-// fill puts the tokens of v.text, which end at ends, into the tables.
-func (v *vocab) fill(ends, ranks []uint32) error {
+// fillTables puts the tokens of v.text, which end at ends, into the tables.
+func (v *vocab) fillTables(ends, ranks []uint32) error {
 	if err := v.makeTables(ends); err != nil {
 		return err
 	}
 	text := string(v.text)
 	for i, start := 0, uint32(0); i < len(ends); i++ {
-		v.put(text, int(start), int(ends[i]), ranks[i])
+		v.putToken(text, int(start), int(ends[i]), ranks[i])
 		start = ends[i]
 	}
 	return nil
@@ -105,7 +105,7 @@ func (v *vocab) makeTables(ends []uint32) error {
 		return errors.New("not every byte is a token")
 	}
 	for i := range v.pairs {
-		v.pairs[i] = none
+		v.pairs[i] = noRank
 	}
 	shortBits, longBits := tableBits(shorts), tableBits(longs)
 	v.short, v.long = make([]shortToken, 1<<shortBits), make([]longToken, 1<<longBits)
@@ -116,20 +116,20 @@ func (v *vocab) makeTables(ends []uint32) error {
 // tableBits returns log2 of the size of a table that n tokens fill at most half.
 func tableBits(n int) uint { return uint(bits.Len(uint(2*n) | 1)) }
 
-func (v *vocab) put(text string, start, end int, rank uint32) {
+func (v *vocab) putToken(text string, start, end int, rank uint32) {
 	switch n := end - start; {
 	case n <= 8:
 		if n == 2 {
 			v.pairs[uint(text[start])|uint(text[start+1])<<8] = rank
 		}
-		word := load(text, start, n)
+		word := loadBytes(text, start, n)
 		slot := v.shortSlot(word)
 		for v.short[slot].size != 0 {
 			slot = (slot + 1) & (len(v.short) - 1)
 		}
 		v.short[slot] = shortToken{word, rank, uint32(n)}
 	default:
-		t := longToken{load(text, start, 8), load(text, end-8, 8), rank, uint32(start)<<sizeBits | uint32(n)}
+		t := longToken{loadBytes(text, start, 8), loadBytes(text, end-8, 8), rank, uint32(start)<<sizeBits | uint32(n)}
 		slot := v.longSlot(t.head, t.tail, n)
 		for v.long[slot].place != 0 {
 			slot = (slot + 1) & (len(v.long) - 1)
@@ -151,20 +151,20 @@ func (v *vocab) longSlot(head, tail uint64, n int) int {
 	return int((head*mix1 ^ bits.RotateLeft64(tail, 29) + uint64(n)) * mix2 >> (v.longShift & 63))
 }
 
-// rank returns the rank of the token s[i:end], or none.
-func (v *vocab) rank(s string, i, end int) uint32 {
+// tokenRank returns the rank of the token s[i:end], or none.
+func (v *vocab) tokenRank(s string, i, end int) uint32 {
 	n := end - i
 	if n > 8 {
 		return v.longRank(s, i, end)
 	}
-	word := load(s, i, n)
+	word := loadBytes(s, i, n)
 	for slot := v.shortSlot(word); ; slot = (slot + 1) & (len(v.short) - 1) {
 		t := &v.short[slot]
 		if t.word == word && t.size == uint32(n) {
 			return t.rank
 		}
 		if t.size == 0 {
-			return none
+			return noRank
 		}
 	}
 }
@@ -172,13 +172,13 @@ func (v *vocab) rank(s string, i, end int) uint32 {
 func (v *vocab) longRank(s string, i, end int) uint32 {
 	n := end - i
 	if n > v.longest {
-		return none
+		return noRank
 	}
-	head, tail := load(s, i, 8), load(s, end-8, 8)
+	head, tail := loadBytes(s, i, 8), loadBytes(s, end-8, 8)
 	for slot := v.longSlot(head, tail, n); ; slot = (slot + 1) & (len(v.long) - 1) {
 		t := &v.long[slot]
 		if t.place == 0 {
-			return none
+			return noRank
 		}
 		if t.head == head && t.tail == tail && t.place&(1<<sizeBits-1) == uint32(n) {
 			at := int(t.place >> sizeBits)
@@ -189,8 +189,8 @@ func (v *vocab) longRank(s string, i, end int) uint32 {
 	}
 }
 
-// load returns the n <= 8 bytes of s at i, the first lowest.
-func load(s string, i, n int) uint64 {
+// loadBytes returns the n <= 8 bytes of s at i, the first lowest.
+func loadBytes(s string, i, n int) uint64 {
 	if i+8 <= len(s) {
 		b := s[i : i+8]
 		word := uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 |

@@ -44,10 +44,10 @@ func TestRankFindsEveryToken(t *testing.T) {
 	for _, name := range []string{CL100K, O200K} {
 		v := mustLoad(t, name).vocab
 		for token, want := range slowRanks(t, name) {
-			if got := v.rank(token, 0, len(token)); int(got) != want {
+			if got := v.tokenRank(token, 0, len(token)); int(got) != want {
 				t.Fatalf("%s: %q has rank %d, want %d", name, token, got, want)
 			}
-			if s := token + "\x00"; v.rank(s, 0, len(token)) != uint32(want) {
+			if s := token + "\x00"; v.tokenRank(s, 0, len(token)) != uint32(want) {
 				t.Fatalf("%s: %q is not found in front of a zero byte", name, token)
 			}
 		}
@@ -60,7 +60,7 @@ func TestRankTellsSimilarTextsApart(t *testing.T) {
 		"a\x00", "\x00\x00\x00\x00\x00", strings.Repeat(" ", 20) + "x" + strings.Repeat(" ", 20),
 		strings.Repeat("-", 9) + "+" + strings.Repeat("-", 9), strings.Repeat("q", 300),
 	} {
-		if got := v.rank(s, 0, len(s)); got != none {
+		if got := v.tokenRank(s, 0, len(s)); got != noRank {
 			t.Errorf("%q has rank %d", s, got)
 		}
 	}

@@ -61,13 +61,13 @@ func Discover(k Known) Window {
 		w.Warning = "the model's window is not known; set it"
 		return w
 	}
-	w.lower(k.Served, k.User, "fixed by the server", "start the server with a larger context, or set at most %d")
-	w.lower(k.Trained, k.User, "the model was trained for no more", "set at most %d, or use another model")
+	w.lowerToCeiling(k.Served, k.User, "fixed by the server", "start the server with a larger context, or set at most %d")
+	w.lowerToCeiling(k.Trained, k.User, "the model was trained for no more", "set at most %d, or use another model")
 	return w
 }
 
-// lower takes w down to a ceiling, and warns where the user set more.
-func (w *Window) lower(ceiling, user int, source, remedy string) {
+// lowerToCeiling takes w down to a ceiling, and warns where the user set more.
+func (w *Window) lowerToCeiling(ceiling, user int, source, remedy string) {
 	if ceiling <= 0 || w.Tokens <= ceiling {
 		return
 	}

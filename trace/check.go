@@ -15,7 +15,7 @@ import (
 // Names returns the names of all kinds of event.
 func Names() []string {
 	var names []string
-	for _, p := range kinds() {
+	for _, p := range payloadKinds() {
 		names = append(names, p.Event())
 	}
 	return names
@@ -24,7 +24,7 @@ func Names() []string {
 // Required returns the properties that the data of an event called name must
 // have, those of inner objects with a dot. It returns nil for an unknown name.
 func Required(name string) []string {
-	if t := kind(name); t != nil {
+	if t := payloadType(name); t != nil {
 		return required("", t)
 	}
 	return nil
@@ -33,7 +33,7 @@ func Required(name string) []string {
 func required(prefix string, t reflect.Type) []string {
 	var names []string
 	for f := range t.Fields() {
-		switch name, omit := tag(f); {
+		switch name, omit := jsonFieldName(f); {
 		case omit:
 		case f.Type.Kind() == reflect.Struct:
 			names = append(names, required(prefix+name+".", f.Type)...)
@@ -64,15 +64,15 @@ func CheckJSON(line []byte) error {
 	}
 	c := checker{name: e.Name}
 	_, err := d.Token()
-	c.wrong(!errors.Is(err, io.EOF), "more than one JSON value on its line")
-	c.wrong(e.V != Version, "format version %d, want %d", e.V, Version)
-	c.wrong(e.Session == "", "no session")
-	c.wrong(e.Start.IsZero(), "no start")
-	c.wrong(e.End.Before(e.Start), "ends before it starts")
-	c.wrong(e.Start.Location() != time.UTC || e.End.Location() != time.UTC, "times are not UTC")
-	c.wrong(e.Status != OK && e.Status != Failed, "status %q", e.Status)
-	c.wrong((e.Name == Error{}.Event()) != (e.Status == Failed), "status %q does not fit", e.Status)
-	c.data(e)
+	c.addProblem(!errors.Is(err, io.EOF), "more than one JSON value on its line")
+	c.addProblem(e.V != Version, "format version %d, want %d", e.V, Version)
+	c.addProblem(e.Session == "", "no session")
+	c.addProblem(e.Start.IsZero(), "no start")
+	c.addProblem(e.End.Before(e.Start), "ends before it starts")
+	c.addProblem(e.Start.Location() != time.UTC || e.End.Location() != time.UTC, "times are not UTC")
+	c.addProblem(e.Status != OK && e.Status != Failed, "status %q", e.Status)
+	c.addProblem((e.Name == Error{}.Event()) != (e.Status == Failed), "status %q does not fit", e.Status)
+	c.checkData(e)
 	return errors.Join(c.errs...)
 }
 
@@ -80,7 +80,7 @@ func CheckJSON(line []byte) error {
 // name, all of it.
 func CheckData(name string, data []byte) error {
 	c := checker{name: name}
-	c.data(encoded{Name: name, Data: data})
+	c.checkData(encoded{Name: name, Data: data})
 	return errors.Join(c.errs...)
 }
 
@@ -89,54 +89,54 @@ type checker struct {
 	errs []error
 }
 
-func (c *checker) wrong(is bool, problem string, args ...any) {
+func (c *checker) addProblem(is bool, problem string, args ...any) {
 	if is {
 		c.errs = append(c.errs, fmt.Errorf("event %s: %s", c.name, fmt.Sprintf(problem, args...)))
 	}
 }
 
-func (c *checker) data(e encoded) {
-	t := kind(e.Name)
+func (c *checker) checkData(e encoded) {
+	t := payloadType(e.Name)
 	if t == nil {
-		c.wrong(true, "unknown name")
+		c.addProblem(true, "unknown name")
 		return
 	}
 	d := json.NewDecoder(bytes.NewReader(e.Data))
 	d.UseNumber()
 	var data map[string]any
 	if err := d.Decode(&data); err != nil {
-		c.wrong(true, "data: %v", err)
+		c.addProblem(true, "data: %v", err)
 		return
 	}
 	found := len(c.errs)
-	c.object("", t, data)
+	c.checkObject("", t, data)
 	if len(c.errs) > found {
 		return // values of a wrong type have no rules
 	}
 	p, err := decodePayload(e.Name, e.Data)
-	c.wrong(err != nil, "data: %v", err)
-	c.values(p)
+	c.addProblem(err != nil, "data: %v", err)
+	c.checkValues(p)
 }
 
-// object compares the names and types in data with the fields of t.
-func (c *checker) object(prefix string, t reflect.Type, data map[string]any) {
+// checkObject compares the names and types in data with the fields of t.
+func (c *checker) checkObject(prefix string, t reflect.Type, data map[string]any) {
 	names := make(map[string]bool)
 	for f := range t.Fields() {
-		name, omit := tag(f)
+		name, omit := jsonFieldName(f)
 		names[name] = true
 		value := data[name]
 		if value == nil {
-			c.wrong(!omit, "no %s", prefix+name)
+			c.addProblem(!omit, "no %s", prefix+name)
 			continue
 		}
-		c.value(prefix+name, f.Type, value)
+		c.checkType(prefix+name, f.Type, value)
 	}
-	for _, name := range sorted(data) {
-		c.wrong(!names[name], "%s is no property of it", prefix+name)
+	for _, name := range sortedKeys(data) {
+		c.addProblem(!names[name], "%s is no property of it", prefix+name)
 	}
 }
 
-func (c *checker) value(name string, t reflect.Type, value any) {
+func (c *checker) checkType(name string, t reflect.Type, value any) {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
@@ -145,7 +145,7 @@ func (c *checker) value(name string, t reflect.Type, value any) {
 	case reflect.Struct:
 		var inner map[string]any
 		if inner, ok = value.(map[string]any); ok {
-			c.object(name+".", t, inner)
+			c.checkObject(name+".", t, inner)
 		}
 	case reflect.String:
 		_, ok = value.(string)
@@ -157,7 +157,7 @@ func (c *checker) value(name string, t reflect.Type, value any) {
 	case reflect.Float64:
 		_, ok = value.(json.Number)
 	}
-	c.wrong(!ok, "%s must be of type %s, is %v", name, typeName(t), value)
+	c.addProblem(!ok, "%s must be of type %s, is %v", name, typeName(t), value)
 }
 
 func typeName(t reflect.Type) string {
@@ -172,7 +172,7 @@ func typeName(t reflect.Type) string {
 	return t.Kind().String()
 }
 
-func sorted(data map[string]any) []string {
+func sortedKeys(data map[string]any) []string {
 	var names []string
 	for name := range data {
 		names = append(names, name)

@@ -15,12 +15,12 @@ import (
 // characters are shown as spaces. It may be used concurrently. What w refuses is
 // dropped.
 func Console(w io.Writer) Sink {
-	return lines(w, func(e Event) []byte {
-		return append([]byte(Plain(line(e))), '\n')
+	return lineSink(w, func(e Event) []byte {
+		return append([]byte(Plain(consoleLine(e))), '\n')
 	})
 }
 
-func line(e Event) string {
+func consoleLine(e Event) string {
 	start, end := e.Span()
 	name := strings.TrimPrefix(e.Name, "compact.")
 	s := fmt.Sprintf("%s %s  %-16s  %s", end.Format("15:04:05.000"), e.Session, name, Describe(e.Data))
@@ -34,7 +34,7 @@ func line(e Event) string {
 func Describe(p Payload) string {
 	switch p := p.(type) {
 	case TokenEstimate:
-		return fmt.Sprintf("%s of %s tokens, %.1f %%", grouped(p.TEst), grouped(p.MaxTokens), 100*p.UsagePct)
+		return fmt.Sprintf("%s of %s tokens, %.1f %%", groupedDigits(p.TEst), groupedDigits(p.MaxTokens), 100*p.UsagePct)
 	case TriggerDecision:
 		return sayDecision(p)
 	case LevelApplied:
@@ -43,17 +43,17 @@ func Describe(p Payload) string {
 		l := p.Layers
 		return fmt.Sprintf("pinned %s; summary %s; recent %s", sayLayer(l.Pinned), sayLayer(l.Summary), sayLayer(l.Recent))
 	case SummaryCreated:
-		s := fmt.Sprintf("%s, %s in %s, ratio %.2f", p.Strategy, counted(p.InputMessages, "message"), counted(p.SummaryTokens, "token"), p.CompressionRatio)
+		s := fmt.Sprintf("%s, %s in %s, ratio %.2f", p.Strategy, countedNoun(p.InputMessages, "message"), countedNoun(p.SummaryTokens, "token"), p.CompressionRatio)
 		if p.Removed > 0 {
-			s += fmt.Sprintf(", %s taken out", counted(p.Removed, "line"))
+			s += fmt.Sprintf(", %s taken out", countedNoun(p.Removed, "line"))
 		}
-		return sayMore(s, "instead", p.Fallback)
+		return appendDetail(s, "instead", p.Fallback)
 	case Archival:
-		return sayMore(fmt.Sprintf("step %d, %s", p.Step, p.StorageAdapter), "at", p.FilePath+p.S3Key)
+		return appendDetail(fmt.Sprintf("step %d, %s", p.Step, p.StorageAdapter), "at", p.FilePath+p.S3Key)
 	case Error:
-		return sayMore(fmt.Sprintf("%s: %s", p.ErrorType, p.Message), "instead", p.Fallback)
+		return appendDetail(fmt.Sprintf("%s: %s", p.ErrorType, p.Message), "instead", p.Fallback)
 	case Warning:
-		return sayMore(fmt.Sprintf("%s: %s", p.Severity, p.Message), "remedy", p.Remedy)
+		return appendDetail(fmt.Sprintf("%s: %s", p.Severity, p.Message), "remedy", p.Remedy)
 	}
 	return fmt.Sprint(p)
 }
@@ -64,40 +64,40 @@ func sayDecision(p TriggerDecision) string {
 	}
 	s := fmt.Sprintf("%s, %s", p.Level, p.Reason)
 	if p.PrunedCount != nil && *p.PrunedCount > 0 {
-		s += fmt.Sprintf(", %s fewer", counted(*p.PrunedCount, "message"))
+		s += fmt.Sprintf(", %s fewer", countedNoun(*p.PrunedCount, "message"))
 	}
-	return sayMore(s, "note", p.Note)
+	return appendDetail(s, "note", p.Note)
 }
 
 func sayLevel(p LevelApplied) string {
-	s := fmt.Sprintf("%s, %s to %s, %s freed", p.Level, grouped(p.Before), counted(p.After, "token"), grouped(p.Freed))
+	s := fmt.Sprintf("%s, %s to %s, %s freed", p.Level, groupedDigits(p.Before), countedNoun(p.After, "token"), groupedDigits(p.Freed))
 	if p.FirstChanged >= 0 {
-		s += fmt.Sprintf(", %s to prefill from message %d on", grouped(p.PrefillTokens), p.FirstChanged+1) // for people, the first is 1
+		s += fmt.Sprintf(", %s to prefill from message %d on", groupedDigits(p.PrefillTokens), p.FirstChanged+1) // for people, the first is 1
 	}
-	return sayMore(sayMore(s, "by", p.Engine), "because", p.Why)
+	return appendDetail(appendDetail(s, "by", p.Engine), "because", p.Why)
 }
 
 func sayLayer(l Layer) string {
-	return counted(l.Messages, "message") + ", " + counted(l.Tokens, "token")
+	return countedNoun(l.Messages, "message") + ", " + countedNoun(l.Tokens, "token")
 }
 
-func sayMore(s, label, more string) string {
+func appendDetail(s, label, more string) string {
 	if more == "" {
 		return s
 	}
 	return s + "; " + label + ": " + more
 }
 
-// counted returns n of something, in its plural where it needs one.
-func counted(n int, of string) string {
+// countedNoun returns n of something, in its plural where it needs one.
+func countedNoun(n int, of string) string {
 	if n != 1 {
 		of += "s"
 	}
-	return grouped(n) + " " + of
+	return groupedDigits(n) + " " + of
 }
 
-// grouped returns n with a comma between thousands.
-func grouped(n int) string {
+// groupedDigits returns n with a comma between thousands.
+func groupedDigits(n int) string {
 	s := strconv.Itoa(n)
 	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
 		s = s[:i] + "," + s[i:]

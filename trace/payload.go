@@ -143,17 +143,17 @@ func (Archival) Event() string        { return "compact.archival" }
 func (Error) Event() string           { return "compact.error" }
 func (Warning) Event() string         { return "compact.warning" }
 
-// kinds returns an empty payload of each kind.
-func kinds() []Payload {
+// payloadKinds returns an empty payload of each kind.
+func payloadKinds() []Payload {
 	return []Payload{
 		TokenEstimate{}, TriggerDecision{}, LevelApplied{}, PrunedMessages{}, SummaryCreated{}, Archival{}, Error{}, Warning{},
 	}
 }
 
-// kind returns the type of the payload of the event called name, nil for an
+// payloadType returns the type of the payload of the event called name, nil for an
 // unknown one.
-func kind(name string) reflect.Type {
-	for _, p := range kinds() {
+func payloadType(name string) reflect.Type {
+	for _, p := range payloadKinds() {
 		if p.Event() == name {
 			return reflect.TypeOf(p)
 		}
@@ -161,14 +161,14 @@ func kind(name string) reflect.Type {
 	return nil
 }
 
-// known reports whether p is of a type of this package.
-func known(p Payload) bool {
-	return p != nil && kind(p.Event()) == reflect.TypeOf(p)
+// isKnownPayload reports whether p is of a type of this package.
+func isKnownPayload(p Payload) bool {
+	return p != nil && payloadType(p.Event()) == reflect.TypeOf(p)
 }
 
 // decodePayload returns the payload of the event called name.
 func decodePayload(name string, data []byte) (Payload, error) {
-	t := kind(name)
+	t := payloadType(name)
 	if t == nil {
 		return nil, errors.New("unknown kind of event")
 	}

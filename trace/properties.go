@@ -14,7 +14,7 @@ import (
 // "json".
 func Properties(p Payload) iter.Seq2[string, any] {
 	return func(yield func(string, any) bool) {
-		if known(p) {
+		if isKnownPayload(p) {
 			properties("", reflect.ValueOf(p), yield)
 		} else if b, err := json.Marshal(p); err == nil {
 			yield("json", string(b))
@@ -25,7 +25,7 @@ func Properties(p Payload) iter.Seq2[string, any] {
 // properties yields the fields of v under prefix, and reports whether to go on.
 func properties(prefix string, v reflect.Value, yield func(string, any) bool) bool {
 	for f, value := range v.Fields() {
-		name, omit := tag(f)
+		name, omit := jsonFieldName(f)
 		if omit && value.IsZero() {
 			continue
 		}
@@ -56,8 +56,8 @@ func property(name string, v reflect.Value, yield func(string, any) bool) bool {
 	}
 }
 
-// tag returns the name of a field in JSON, and whether its zero is left out.
-func tag(f reflect.StructField) (name string, omit bool) {
+// jsonFieldName returns the name of a field in JSON, and whether its zero is left out.
+func jsonFieldName(f reflect.StructField) (name string, omit bool) {
 	name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 	return name, options == "omitempty"
 }

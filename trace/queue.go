@@ -22,9 +22,9 @@ type Queue struct {
 	now  chan struct{} // do it without waiting for more
 	done chan struct{} // closed when nothing is handed on any more
 
-	mu      sync.Mutex // guards what follows; never held while send runs
-	events  []Event    // not handed on yet, oldest first
-	gap     gap        // dropped behind the newest of events
+	mu      sync.Mutex    // guards what follows; never held while send runs
+	events  []Event       // not handed on yet, oldest first
+	gap     droppedEvents // dropped behind the newest of events
 	dropped int
 	in, out int // events taken and handed on, so far
 	flushes []flush
@@ -43,8 +43,8 @@ type flush struct {
 	done  chan struct{}
 }
 
-// gap is what was dropped in one place.
-type gap struct {
+// droppedEvents is what was dropped in one place.
+type droppedEvents struct {
 	events      int
 	first, last Event
 }
@@ -67,7 +67,7 @@ func NewBatchQueue(send func([]Event), opts QueueOptions) *Queue {
 	}
 	opts.Batch = min(max(1, opts.Batch), opts.Size)
 	q := &Queue{send: send, opts: opts, wake: make(chan struct{}, 1), now: make(chan struct{}, 1), done: make(chan struct{})}
-	go q.run()
+	go q.deliverEvents()
 	return q
 }
 
@@ -82,14 +82,14 @@ func (q *Queue) Emit(e Event) {
 	}
 	if len(q.events) >= q.opts.Size {
 		q.dropped++
-		q.gap.add(e)
+		q.gap.addDropped(e)
 		return
 	}
-	q.tellGap()
-	q.push(e)
-	signal(q.wake)
+	q.reportGap()
+	q.pushEvent(e)
+	notifyOnce(q.wake)
 	if len(q.events) >= q.opts.Batch {
-		signal(q.now)
+		notifyOnce(q.now)
 	}
 }
 
@@ -106,7 +106,7 @@ func (q *Queue) Flush(ctx context.Context) error {
 	f := flush{q.in, make(chan struct{})}
 	q.flushes = append(q.flushes, f)
 	q.mu.Unlock()
-	q.hurry()
+	q.wakeWorker()
 	select {
 	case <-f.done:
 		return nil
@@ -124,7 +124,7 @@ func (q *Queue) Close(ctx context.Context) error {
 	q.mu.Lock()
 	q.closed = true
 	q.mu.Unlock()
-	q.hurry()
+	q.wakeWorker()
 	select {
 	case <-q.done:
 		return nil
@@ -132,24 +132,24 @@ func (q *Queue) Close(ctx context.Context) error {
 	}
 	q.mu.Lock()
 	left := len(q.events)
-	q.events, q.gap, q.dropped = nil, gap{}, q.dropped+left
+	q.events, q.gap, q.dropped = nil, droppedEvents{}, q.dropped+left
 	q.mu.Unlock()
 	return fmt.Errorf("close trace: %d events were not handed on: %w", left, ctx.Err())
 }
 
-func (q *Queue) hurry() {
-	signal(q.now)
-	signal(q.wake)
+func (q *Queue) wakeWorker() {
+	notifyOnce(q.now)
+	notifyOnce(q.wake)
 }
 
-// run hands events on until the queue is closed and empty.
-func (q *Queue) run() {
+// deliverEvents hands events on until the queue is closed and empty.
+func (q *Queue) deliverEvents() {
 	defer close(q.done)
 	var batch []Event
 	for {
 		<-q.wake
-		q.gather()
-		batch = q.take(batch[:0])
+		q.waitForBatch()
+		batch = q.takeBatch(batch[:0])
 		if len(batch) > 0 {
 			q.send(batch)
 		}
@@ -161,8 +161,8 @@ func (q *Queue) run() {
 	}
 }
 
-// gather waits until a batch is full, or has waited long enough.
-func (q *Queue) gather() {
+// waitForBatch waits until a batch is full, or has waited long enough.
+func (q *Queue) waitForBatch() {
 	if q.opts.Wait <= 0 {
 		return
 	}
@@ -174,15 +174,15 @@ func (q *Queue) gather() {
 	}
 }
 
-// take appends the next events to batch.
-func (q *Queue) take(batch []Event) []Event {
+// takeBatch appends the next events to batch.
+func (q *Queue) takeBatch(batch []Event) []Event {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	n := min(len(q.events), q.opts.Batch)
 	batch = append(batch, q.events[:n]...)
 	q.events = slices.Delete(q.events, 0, n)
 	if len(q.events) == 0 {
-		q.tellGap()
+		q.reportGap()
 	}
 	return batch
 }
@@ -200,28 +200,28 @@ func (q *Queue) handedOn(n int) (ended bool) {
 		return true
 	})
 	if len(q.events) > 0 {
-		signal(q.wake)
+		notifyOnce(q.wake)
 		if q.closed || len(q.flushes) > 0 || len(q.events) >= q.opts.Batch {
-			signal(q.now)
+			notifyOnce(q.now)
 		}
 	}
 	return q.closed && len(q.events) == 0
 }
 
-// push and tellGap are called with the lock held.
-func (q *Queue) push(e Event) {
+// pushEvent and tellGap are called with the lock held.
+func (q *Queue) pushEvent(e Event) {
 	q.events = append(q.events, e)
 	q.in++
 }
 
-func (q *Queue) tellGap() {
+func (q *Queue) reportGap() {
 	if q.gap.events > 0 {
-		q.push(q.gap.warning())
-		q.gap = gap{}
+		q.pushEvent(q.gap.gapWarning())
+		q.gap = droppedEvents{}
 	}
 }
 
-func (g *gap) add(e Event) {
+func (g *droppedEvents) addDropped(e Event) {
 	if g.events == 0 {
 		g.first = e
 	}
@@ -229,8 +229,8 @@ func (g *gap) add(e Event) {
 	g.last = e
 }
 
-// warning stands for what was dropped: it spans the same time.
-func (g *gap) warning() Event {
+// gapWarning stands for what was dropped: it spans the same time.
+func (g *droppedEvents) gapWarning() Event {
 	end := g.last.End
 	if end.Before(g.first.Start) {
 		end = g.first.Start
@@ -242,8 +242,8 @@ func (g *gap) warning() Event {
 	})
 }
 
-// signal leaves word in c, once.
-func signal(c chan struct{}) {
+// notifyOnce leaves word in c, once.
+func notifyOnce(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
 	default:

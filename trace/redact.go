@@ -27,15 +27,15 @@ func Redacted(sink Sink, f func(string) string) Sink {
 func redacted(p Payload, f func(string) string) Payload {
 	switch q := p.(type) {
 	case TokenEstimate:
-		if texts(f, &q.Model) {
+		if redactTexts(f, &q.Model) {
 			return q
 		}
 	case TriggerDecision:
-		if texts(f, &q.Reason, &q.Note) {
+		if redactTexts(f, &q.Reason, &q.Note) {
 			return q
 		}
 	case LevelApplied:
-		if texts(f, &q.Engine, &q.Why) {
+		if redactTexts(f, &q.Engine, &q.Why) {
 			return q
 		}
 	case PrunedMessages:
@@ -45,15 +45,15 @@ func redacted(p Payload, f func(string) string) Payload {
 			return q
 		}
 	case Archival:
-		if texts(f, &q.FilePath, &q.S3Key) {
+		if redactTexts(f, &q.FilePath, &q.S3Key) {
 			return q
 		}
 	case Error:
-		if texts(f, &q.Message) {
+		if redactTexts(f, &q.Message) {
 			return q
 		}
 	case Warning:
-		if texts(f, &q.Message, &q.Remedy) {
+		if redactTexts(f, &q.Message, &q.Remedy) {
 			return q
 		}
 	default:
@@ -62,8 +62,8 @@ func redacted(p Payload, f func(string) string) Payload {
 	return p
 }
 
-// texts redacts each text, and reports whether one of them changed.
-func texts(f func(string) string, texts ...*string) (changed bool) {
+// redactTexts redacts each text, and reports whether one of them changed.
+func redactTexts(f func(string) string, texts ...*string) (changed bool) {
 	for _, s := range texts {
 		if r := f(*s); r != *s {
 			*s, changed = r, true

@@ -96,16 +96,16 @@ type encoded struct {
 // MarshalJSON returns e as one JSON object {v, name, session, started_at,
 // ended_at, status, data}, times in UTC.
 func (e Event) MarshalJSON() ([]byte, error) {
-	data, err := marshal(e.Data)
+	data, err := marshalLine(e.Data)
 	if err != nil {
 		return nil, fmt.Errorf("encode event %s: %w", e.Name, err)
 	}
-	return marshal(encoded{Version, e.Name, e.Session, e.Start.UTC(), e.End.UTC(), e.Status, data})
+	return marshalLine(encoded{Version, e.Name, e.Session, e.Start.UTC(), e.End.UTC(), e.Status, data})
 }
 
-// marshal returns the JSON of x, with <, > and & as they are, on one line with
+// marshalLine returns the JSON of x, with <, > and & as they are, on one line with
 // its end.
-func marshal(x any) ([]byte, error) {
+func marshalLine(x any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)

@@ -15,7 +15,7 @@ func anthropic() format {
 		name:   d.name,
 		about:  "Anthropic Messages: a list of messages or a request body",
 		write:  true,
-		match:  func(p probe) int { return p.speaks(d.name) },
+		match:  func(p probe) int { return p.formatScore(d.name) },
 		decode: func(src *source) ([]Conversation, error) { return readChats(src, d) },
 		encode: func(w io.Writer, c Conversation) error { return encodeChat(w, c, d) },
 	}
@@ -24,14 +24,14 @@ func anthropic() format {
 func anthropicDialect() dialect {
 	return dialect{
 		name: "anthropic", read: readAnthropic, rewrite: rewriteAnthropic, fresh: freshAnthropic,
-		joins: joinsResults, id: plainID, system: true,
+		joins: joinsResults, id: sanitizeCallID, system: true,
 	}
 }
 
 // readSystem returns the message that the system field of a body is.
 func readSystem(body jsonObject) []chat.Message {
-	raw := body.field("system")
-	if !begins(raw, `"[`) {
+	raw := body.rawValue("system")
+	if !beginsWithAny(raw, `"[`) {
 		return nil
 	}
 	m := chat.Message{Role: chat.System, Source: &chat.Source{Format: "anthropic", JSON: raw, Count: 1}}
@@ -43,13 +43,13 @@ func readSystem(body jsonObject) []chat.Message {
 // readAnthropic returns the messages of an object: one for each tool result,
 // and one for what else it holds.
 func readAnthropic(o jsonObject) ([]chat.Message, error) {
-	role, err := roleOf(o)
+	role, err := messageRole(o)
 	if err != nil {
 		return nil, err
 	}
 	rest := chat.Message{Role: role, Protected: protectedBy(o)}
-	raw := o.field("content")
-	if !begins(raw, "[") {
+	raw := o.rawValue("content")
+	if !beginsWithAny(raw, "[") {
 		if rest.Parts, err = readContent(raw); err != nil {
 			return nil, err
 		}
@@ -69,7 +69,7 @@ func readAnthropic(o jsonObject) ([]chat.Message, error) {
 		messages = append(messages, rest)
 	}
 	if len(messages) == 1 {
-		messages[0].ID = o.text("id")
+		messages[0].ID = o.textValue("id")
 	}
 	return messages, nil
 }
@@ -80,17 +80,17 @@ func readAnthropicBlock(raw string) []chat.Part {
 	if raw[0] != '{' {
 		return []chat.Part{readBlock(raw)}
 	}
-	o := parse(raw)
+	o := parseObject(raw)
 	p := chat.Part{Raw: raw}
-	switch o.text("type") {
+	switch o.textValue("type") {
 	case "thinking":
-		p.Kind, p.Text = chat.Thinking, o.text("thinking")
+		p.Kind, p.Text = chat.Thinking, o.textValue("thinking")
 	case "redacted_thinking":
 		p.Kind = chat.Thinking
 	case "tool_use":
-		p.Kind, p.ID, p.Name, p.Args = chat.Call, o.text("id"), o.text("name"), o.field("input")
+		p.Kind, p.ID, p.Name, p.Args = chat.Call, o.textValue("id"), o.textValue("name"), o.rawValue("input")
 	case "image":
-		p.Kind, p.Image = chat.Image, imageSource(parse(o.field("source")))
+		p.Kind, p.Image = chat.Image, imageSource(parseObject(o.rawValue("source")))
 	case "tool_result":
 		return readResult(o)
 	default:
@@ -102,14 +102,14 @@ func readAnthropicBlock(raw string) []chat.Part {
 }
 
 func imageSource(o jsonObject) *chat.Picture {
-	return &chat.Picture{MediaType: o.text("media_type"), Data: o.text("data"), URL: o.text("url")}
+	return &chat.Picture{MediaType: o.textValue("media_type"), Data: o.textValue("data"), URL: o.textValue("url")}
 }
 
 func readResult(o jsonObject) []chat.Part {
-	p := chat.Part{Kind: chat.Result, ID: o.text("tool_use_id"), Error: o.field("is_error") == "true", Raw: o.raw}
-	content := o.field("content")
-	if begins(content, `"`) {
-		p.Text = unquote(content)
+	p := chat.Part{Kind: chat.Result, ID: o.textValue("tool_use_id"), Error: o.rawValue("is_error") == "true", Raw: o.raw}
+	content := o.rawValue("content")
+	if beginsWithAny(content, `"`) {
+		p.Text = unquoteText(content)
 		return []chat.Part{p}
 	}
 	var texts []string
@@ -127,9 +127,9 @@ func readResult(o jsonObject) []chat.Part {
 	return parts
 }
 
-// plainID returns id with every character that the API refuses made an
+// sanitizeCallID returns id with every character that the API refuses made an
 // underscore.
-func plainID(id string) string {
+func sanitizeCallID(id string) string {
 	return strings.Map(func(r rune) rune {
 		if 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '_' || r == '-' {
 			return r

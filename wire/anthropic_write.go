@@ -16,11 +16,11 @@ func rewriteAnthropic(o jsonObject, group []chat.Message) string {
 	if slices.EqualFunc(read, group, sameParts) {
 		return o.raw
 	}
-	content := blocksContent(o.field("content"), poolOf(allParts(read), allParts(group)), group)
+	content := blocksContent(o.rawValue("content"), replacedParts(allParts(read), allParts(group)), group)
 	if content == "" {
 		return ""
 	}
-	return o.with(change{"content", content})
+	return o.withChanges(change{"content", content})
 }
 
 func sameParts(a, b chat.Message) bool { return slices.EqualFunc(a.Parts, b.Parts, samePart) }
@@ -36,10 +36,10 @@ func allParts(messages []chat.Message) []chat.Part {
 // blocksContent returns the content that holds messages, in place of before:
 // a string where it was one, or nothing, and is only text. It returns "" where
 // it would be empty.
-func blocksContent(before string, free *pool, messages []chat.Message) string {
-	if len(messages) == 1 && !begins(before, "[") {
-		if parts := messages[0].Parts; len(parts) == 1 && isText(parts[0]) && parts[0].Text != "" {
-			return quoted(parts[0].Text)
+func blocksContent(before string, free *originalBlocks, messages []chat.Message) string {
+	if len(messages) == 1 && !beginsWithAny(before, "[") {
+		if parts := messages[0].Parts; len(parts) == 1 && isTextPart(parts[0]) && parts[0].Text != "" {
+			return quotedJSON(parts[0].Text)
 		}
 	}
 	var blocks []string
@@ -49,15 +49,15 @@ func blocksContent(before string, free *pool, messages []chat.Message) string {
 	if len(blocks) == 0 {
 		return ""
 	}
-	return listOf(blocks)
+	return rawList(blocks)
 }
 
-func isText(p chat.Part) bool { return p.Kind == chat.Text || p.Kind == chat.Summary }
+func isTextPart(p chat.Part) bool { return p.Kind == chat.Text || p.Kind == chat.Summary }
 
 // anthropicBlocks returns the blocks of parts. Images and opaque parts after a
 // result are part of its block; empty texts, and thinking that the API did not sign, are left
 // out.
-func anthropicBlocks(free *pool, parts []chat.Part) []string {
+func anthropicBlocks(free *originalBlocks, parts []chat.Part) []string {
 	var blocks []string
 	for len(parts) > 0 {
 		n := 1
@@ -72,66 +72,66 @@ func anthropicBlocks(free *pool, parts []chat.Part) []string {
 	return blocks
 }
 
-func anthropicBlock(free *pool, p chat.Part, images []chat.Part) string {
+func anthropicBlock(free *originalBlocks, p chat.Part, images []chat.Part) string {
 	switch {
 	case p.Kind == chat.Result:
 		return resultBlock(free, p, images)
 	case p.Raw != "":
 		return p.Raw
 	case p.Kind == chat.Call:
-		o := free.take(p)
-		return o.with(change{"type", `"tool_use"`}, change{"id", quoted(p.ID)}, change{"name", quoted(p.Name)}, change{"input", argsOf(p)})
+		o := free.takeOriginal(p)
+		return o.withChanges(change{"type", `"tool_use"`}, change{"id", quotedJSON(p.ID)}, change{"name", quotedJSON(p.Name)}, change{"input", argumentsObject(p)})
 	case p.Kind == chat.Image && p.Image != nil:
 		return sourceBlock(p.Image)
-	case (isText(p) || p.Kind == chat.Opaque || p.Kind == chat.ServerResult) && p.Text != "":
-		return free.text(p)
+	case (isTextPart(p) || p.Kind == chat.Opaque || p.Kind == chat.ServerResult) && p.Text != "":
+		return free.textBlockFor(p)
 	}
 	return ""
 }
 
 func sourceBlock(p *chat.Picture) string {
-	source := objectOf(change{"type", `"url"`}, change{"url", quoted(p.URL)})
+	source := objectOf(change{"type", `"url"`}, change{"url", quotedJSON(p.URL)})
 	if p.Data != "" {
-		source = objectOf(change{"type", `"base64"`}, change{"media_type", quoted(mediaType(p))}, change{"data", quoted(p.Data)})
+		source = objectOf(change{"type", `"base64"`}, change{"media_type", quotedJSON(mediaType(p))}, change{"data", quotedJSON(p.Data)})
 	}
 	return objectOf(change{"type", `"image"`}, change{"source", source})
 }
 
 // resultBlock returns the block of a result with its images. A block as it was
 // read is kept only where its images are all there still.
-func resultBlock(free *pool, p chat.Part, images []chat.Part) string {
+func resultBlock(free *originalBlocks, p chat.Part, images []chat.Part) string {
 	if p.Raw != "" {
-		before := readResult(parse(p.Raw))
+		before := readResult(parseObject(p.Raw))
 		if slices.EqualFunc(before[1:], images, samePart) {
 			return p.Raw
 		}
 	}
-	o := free.take(p)
+	o := free.takeOriginal(p)
 	if p.Raw != "" {
-		o = parse(p.Raw)
+		o = parseObject(p.Raw)
 	}
-	changes := []change{{"type", `"tool_result"`}, {"tool_use_id", quoted(p.ID)}, {"content", resultContent(o, p, images)}}
-	if p.Error != (o.field("is_error") == "true") {
+	changes := []change{{"type", `"tool_result"`}, {"tool_use_id", quotedJSON(p.ID)}, {"content", resultContent(o, p, images)}}
+	if p.Error != (o.rawValue("is_error") == "true") {
 		changes = append(changes, change{"is_error", map[bool]string{true: "true", false: ""}[p.Error]})
 	}
-	return o.with(changes...)
+	return o.withChanges(changes...)
 }
 
 func resultContent(o jsonObject, p chat.Part, images []chat.Part) string {
-	if len(images) == 0 && !o.is("content", "[") {
-		return quoted(p.Text)
+	if len(images) == 0 && !o.valueHasKind("content", "[") {
+		return quotedJSON(p.Text)
 	}
 	var blocks []string
 	if p.Text != "" {
 		text := jsonObject{raw: "{}"}
-		list := o.field("content")
+		list := o.rawValue("content")
 		for start, end := range elements(list) { // keeps what else the first text block says
-			if b := parse(list[start:end]); b.text("type") == "text" {
+			if b := parseObject(list[start:end]); b.textValue("type") == "text" {
 				text = b
 				break
 			}
 		}
-		blocks = append(blocks, text.with(change{"type", `"text"`}, change{"text", quoted(p.Text)}))
+		blocks = append(blocks, text.withChanges(change{"type", `"text"`}, change{"text", quotedJSON(p.Text)}))
 	}
 	for _, image := range images {
 		if image.Raw != "" {
@@ -139,13 +139,13 @@ func resultContent(o jsonObject, p chat.Part, images []chat.Part) string {
 		} else if image.Image != nil {
 			blocks = append(blocks, sourceBlock(image.Image))
 		} else if image.Text != "" {
-			blocks = append(blocks, objectOf(change{"type", `"text"`}, change{"text", quoted(image.Text)}))
+			blocks = append(blocks, objectOf(change{"type", `"text"`}, change{"text", quotedJSON(image.Text)}))
 		}
 	}
 	if len(blocks) == 0 {
 		return `""`
 	}
-	return listOf(blocks)
+	return rawList(blocks)
 }
 
 // freshAnthropic returns the object of a group of messages: of an assistant
@@ -155,9 +155,9 @@ func freshAnthropic(group []chat.Message) string {
 	role := chat.User
 	bare := slices.Clone(group)
 	for i, m := range group {
-		bare[i].Parts = bareOf(m.Parts)
+		bare[i].Parts = withoutOriginals(m.Parts)
 		for j, p := range m.Parts {
-			if p.Kind == chat.Thinking && signed(p.Raw) || p.Kind != chat.Thinking && isAnthropicBlock(p) {
+			if p.Kind == chat.Thinking && isSignedThinking(p.Raw) || p.Kind != chat.Thinking && isAnthropicBlock(p) {
 				bare[i].Parts[j].Raw = p.Raw
 			}
 		}
@@ -166,24 +166,24 @@ func freshAnthropic(group []chat.Message) string {
 			bare[i].Parts = noImages(bare[i].Parts)
 		}
 	}
-	content := blocksContent("", &pool{}, bare)
+	content := blocksContent("", &originalBlocks{}, bare)
 	if content == "" {
 		return ""
 	}
-	return objectOf(change{"role", quoted(string(role))}, change{"content", content})
+	return objectOf(change{"role", quotedJSON(string(role))}, change{"content", content})
 }
 
-// signed reports whether raw is a thinking block that the API takes back.
-func signed(raw string) bool {
+// isSignedThinking reports whether raw is a thinking block that the API takes back.
+func isSignedThinking(raw string) bool {
 	if raw == "" {
 		return false
 	}
-	o := parse(raw)
-	switch o.text("type") {
+	o := parseObject(raw)
+	switch o.textValue("type") {
 	case "thinking":
-		return o.text("signature") != ""
+		return o.textValue("signature") != ""
 	case "redacted_thinking":
-		return o.text("data") != ""
+		return o.textValue("data") != ""
 	}
 	return false
 }
@@ -201,5 +201,5 @@ func systemField(before string, messages []chat.Message) string {
 	if err != nil {
 		was = nil
 	}
-	return blocksContent(before, poolOf(was, allParts(messages)), messages)
+	return blocksContent(before, replacedParts(was, allParts(messages)), messages)
 }

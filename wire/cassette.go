@@ -36,8 +36,8 @@ func matchCassette(p probe) int {
 	switch {
 	case p.shape == plain && strings.Contains(p.head, "interactions:") && strings.Contains(p.head, "request:") && interactionsLine.MatchString(p.head):
 		return 90
-	case p.shape == object && len(p.values) > 0 && p.values[0].is("interactions", "["):
-		if list := p.values[0].list("interactions"); len(list) > 0 && list[0].is("request", "{") {
+	case p.shape == object && len(p.values) > 0 && p.values[0].hasValueKind("interactions", "["):
+		if list := p.values[0].listValue("interactions"); len(list) > 0 && list[0].hasValueKind("request", "{") {
 			return 90
 		}
 	}
@@ -61,7 +61,7 @@ func decodeCassette(src *source) ([]Conversation, error) {
 		if err != nil {
 			continue // no body, or one that is no text
 		}
-		f, err := choose(body, "")
+		f, err := chooseFormat(body, "")
 		if err != nil || f.name == "cassette" {
 			continue // no chat
 		}
@@ -74,41 +74,41 @@ func decodeCassette(src *source) ([]Conversation, error) {
 	}
 	if len(all) == 0 {
 		problem := fmt.Sprintf("holds no chat in the bodies of its requests (recorded: %d, without a body: %d)", len(bodies), empty)
-		return nil, src.fail(ErrNoMessages, 0, "", problem, "record the requests to a model, with their bodies")
+		return nil, src.sourceError(ErrNoMessages, 0, "", problem, "record the requests to a model, with their bodies")
 	}
 	return all, nil
 }
 
 // requestBodies returns the bodies of the requests, "" for one without.
 func requestBodies(src *source) ([]string, error) {
-	if look(src).shape == object {
+	if probeSource(src).shape == object {
 		doc, err := src.document()
 		if err != nil {
 			return nil, err
 		}
-		return jsonBodies(src, peekAt(doc.raw))
+		return jsonBodies(src, peekValue(doc.raw))
 	}
 	var doc yaml.Node
 	if err := yaml.Unmarshal([]byte(src.text), &doc); err != nil {
 		line, problem := yamlError(err)
-		return nil, src.fail(ErrBroken, line, "", problem, "record it again, or repair the file")
+		return nil, src.sourceError(ErrBroken, line, "", problem, "record it again, or repair the file")
 	}
 	if doc.Kind != yaml.DocumentNode || len(doc.Content) == 0 {
 		return nil, nil
 	}
-	list := under(doc.Content[0], "interactions")
+	list := yamlValueOf(doc.Content[0], "interactions")
 	if list == nil {
-		list = under(doc.Content[0], "http_interactions")
+		list = yamlValueOf(doc.Content[0], "http_interactions")
 	}
 	var bodies []string
 	for _, interaction := range children(list) {
-		request := under(interaction, "request")
+		request := yamlValueOf(interaction, "request")
 		if request == nil {
 			continue
 		}
-		text, err := bodyText(under(request, "body"))
+		text, err := bodyText(yamlValueOf(request, "body"))
 		if err != nil {
-			return nil, src.fail(ErrBroken, request.Line, "request.body", err.Error(), "record it again")
+			return nil, src.sourceError(ErrBroken, request.Line, "request.body", err.Error(), "record it again")
 		}
 		bodies = append(bodies, text)
 	}
@@ -117,15 +117,15 @@ func requestBodies(src *source) ([]string, error) {
 
 func jsonBodies(src *source, doc peek) ([]string, error) {
 	var bodies []string
-	for i, interaction := range doc.list("interactions") {
-		body := interaction.at("request").at("body")
-		text := body.str()
-		if body.has("string") {
-			text = body.text("string")
+	for i, interaction := range doc.listValue("interactions") {
+		body := interaction.memberValue("request").memberValue("body")
+		text := body.ownString()
+		if body.hasMember("string") {
+			text = body.stringValue("string")
 		}
 		text, err := unpacked([]byte(text))
 		if err != nil {
-			return nil, src.fail(ErrBroken, 0, fmt.Sprintf("interactions[%d].request.body", i), err.Error(), "record it again")
+			return nil, src.sourceError(ErrBroken, 0, fmt.Sprintf("interactions[%d].request.body", i), err.Error(), "record it again")
 		}
 		bodies = append(bodies, text)
 	}
@@ -145,15 +145,15 @@ func yamlError(err error) (line int, problem string) {
 
 var yamlLine = regexp.MustCompile(`^line (\d+): `)
 
-// under returns the value of a key of a mapping, nil without.
-func under(n *yaml.Node, key string) *yaml.Node {
-	n = aliased(n)
+// yamlValueOf returns the value of a key of a mapping, nil without.
+func yamlValueOf(n *yaml.Node, key string) *yaml.Node {
+	n = resolveAlias(n)
 	if n == nil || n.Kind != yaml.MappingNode {
 		return nil
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		if n.Content[i].Value == key {
-			return aliased(n.Content[i+1])
+			return resolveAlias(n.Content[i+1])
 		}
 	}
 	return nil
@@ -161,13 +161,13 @@ func under(n *yaml.Node, key string) *yaml.Node {
 
 // children returns the elements of a sequence.
 func children(n *yaml.Node) []*yaml.Node {
-	if n = aliased(n); n == nil || n.Kind != yaml.SequenceNode {
+	if n = resolveAlias(n); n == nil || n.Kind != yaml.SequenceNode {
 		return nil
 	}
 	return n.Content
 }
 
-func aliased(n *yaml.Node) *yaml.Node {
+func resolveAlias(n *yaml.Node) *yaml.Node {
 	if n != nil && n.Kind == yaml.AliasNode {
 		return n.Alias
 	}
@@ -186,25 +186,25 @@ func bodyText(n *yaml.Node) (string, error) {
 		}
 		return unpacked(data)
 	}
-	if text := under(n, "string"); text != nil {
+	if text := yamlValueOf(n, "string"); text != nil {
 		return bodyText(text)
 	}
-	if text := under(n, "base64_string"); text != nil && text.Kind == yaml.ScalarNode {
+	if text := yamlValueOf(n, "base64_string"); text != nil && text.Kind == yaml.ScalarNode {
 		data, err := unbase64(text.Value)
 		if err != nil {
 			return "", err
 		}
 		return unpacked(data)
 	}
-	pieces := children(under(n, "args"))
+	pieces := children(yamlValueOf(n, "args"))
 	if len(pieces) > 0 {
 		pieces = children(pieces[0])
-	} else if state := children(under(n, "state")); len(state) > 0 {
+	} else if state := children(yamlValueOf(n, "state")); len(state) > 0 {
 		pieces = state[:1]
 	}
 	var all []byte
 	for _, p := range pieces {
-		if p = aliased(p); p.Kind == yaml.ScalarNode {
+		if p = resolveAlias(p); p.Kind == yaml.ScalarNode {
 			data, err := scalarBytes(p)
 			if err != nil {
 				return "", err

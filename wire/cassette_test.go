@@ -119,7 +119,7 @@ func TestBodiesOfOtherRecordersAreRead(t *testing.T) {
 		"VCR, base64":     "http_interactions:\n- request:\n    body:\n      base64_string: |\n        " + base64.StdEncoding.EncodeToString([]byte(body)) + "\n",
 		"an iterator":     "interactions:\n- request:\n    body: !!python/object/apply:builtins.iter\n      args:\n      - - !!binary |\n          " + base64.StdEncoding.EncodeToString([]byte(body[:12])) + "\n        - !!binary |\n          " + base64.StdEncoding.EncodeToString([]byte(body[12:])) + "\n",
 		"gzip as base64":  "interactions:\n- request:\n    body: " + gzipped(t, body) + "\n",
-		"JSON, a mapping": `{"interactions":[{"request":{"body":{"string":` + string(quote(nil, body)) + `}}}],"version":1}`,
+		"JSON, a mapping": `{"interactions":[{"request":{"body":{"string":` + string(appendQuoted(nil, body)) + `}}}],"version":1}`,
 	} {
 		c, err := DecodeBytes([]byte(in), Options{})
 		if err != nil || c.Format != "openai" || said(c) != "hi" {

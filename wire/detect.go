@@ -4,29 +4,29 @@ import (
 	"strings"
 )
 
-// formats returns every format, in the order in which they are listed. Where
+// allFormats returns every format, in the order in which they are listed. Where
 // two match equally well, the first is taken.
-func formats() []format {
+func allFormats() []format {
 	return []format{
-		openAI(),
+		openAIFormat(),
 		anthropic(),
-		ollama(),
+		ollamaFormat(),
 		jsonLines(),
 		claudeCode(),
-		codex(),
+		codexFormat(),
 		responses(),
-		gemini(),
+		geminiFormat(),
 		geminiCLI(),
 		openCode(),
-		pi(),
+		piFormat(),
 		openHands(),
 		sweAgent(),
 		miniSWEAgent(),
-		cline(),
-		aider(),
+		clineFormat(),
+		aiderFormat(),
 		cassette(),
-		bedrock(),
-		aiSDK(),
+		bedrockFormat(),
+		aiSDKFormat(),
 		langChain(),
 		sessionFile(),
 	}
@@ -57,8 +57,8 @@ type probe struct {
 // with marks of their own are surer.
 const likely = 40
 
-// speaks returns how sure the named format is that the messages are its own.
-func (p probe) speaks(name string) int {
+// formatScore returns how sure the named format is that the messages are its own.
+func (p probe) formatScore(name string) int {
 	if p.dialect == name {
 		return likely
 	}
@@ -73,19 +73,19 @@ type peek struct {
 
 const probed = 20
 
-func (v peek) has(key string) bool { _, ok := v.fields[key]; return ok }
+func (v peek) hasMember(key string) bool { _, ok := v.fields[key]; return ok }
 
-// text returns the string under key, "" where it is none.
-func (v peek) text(key string) string { return unquote(v.fields[key]) }
+// stringValue returns the string under key, "" where it is none.
+func (v peek) stringValue(key string) string { return unquoteText(v.fields[key]) }
 
-// is reports whether the value under key begins with one of the bytes in
+// hasValueKind reports whether the value under key begins with one of the bytes in
 // kinds: { [ " for objects, lists and strings.
-func (v peek) is(key, kinds string) bool { return begins(v.fields[key], kinds) }
+func (v peek) hasValueKind(key, kinds string) bool { return beginsWithAny(v.fields[key], kinds) }
 
-// look makes the probe of a source.
-func look(s *source) probe {
+// probeSource makes the probe of a source.
+func probeSource(s *source) probe {
 	p := probe{head: s.text[:min(len(s.text), 4096)]}
-	start, end, err := s.first()
+	start, end, err := s.firstValue()
 	text := s.text[start:]
 	switch {
 	case text[0] == '[':
@@ -95,13 +95,13 @@ func look(s *source) probe {
 		return p
 	case err == nil && skipSpace(s.text, end) == len(s.text):
 		p.shape = object
-		p.values = []peek{peekAt(s.text[start:end])}
+		p.values = []peek{peekValue(s.text[start:end])}
 	case err == nil && !strings.Contains(s.text[start:end], "\n") || looksLikeLines(text, s.lenient):
 		p.shape = lines
 		p.values = peekLines(text, s.lenient)
 	default: // one object that is broken; what can be read of it tells the format
 		p.shape = object
-		p.values = []peek{peekAt(text)}
+		p.values = []peek{peekValue(text)}
 	}
 	p.dialect = dialectOf(p, text, err == nil)
 	return p
@@ -127,7 +127,7 @@ func peekLines(text string, lenient bool) []peek {
 				break
 			}
 			if line[i] == '{' {
-				found = append(found, peekAt(line[i:end]))
+				found = append(found, peekValue(line[i:end]))
 			}
 			i = end
 		}
@@ -145,14 +145,14 @@ func peekElements(text string) []peek {
 		if err != nil {
 			break
 		}
-		found = append(found, peekAt(text[start:end]))
+		found = append(found, peekValue(text[start:end]))
 	}
 	return found
 }
 
-func peekAt(raw string) peek {
+func peekValue(raw string) peek {
 	v := peek{raw: raw}
-	for m := range members(raw) {
+	for m := range objectMembers(raw) {
 		if v.fields == nil {
 			v.fields = make(map[string]string)
 		}
@@ -161,9 +161,9 @@ func peekAt(raw string) peek {
 	return v
 }
 
-// choose returns the named format, or the one that matches best.
-func choose(s *source, name string) (format, error) {
-	all := formats()
+// chooseFormat returns the named format, or the one that matches best.
+func chooseFormat(s *source, name string) (format, error) {
+	all := allFormats()
 	names := make([]string, len(all))
 	for i, f := range all {
 		if names[i] = f.name; f.name == name {
@@ -171,9 +171,9 @@ func choose(s *source, name string) (format, error) {
 		}
 	}
 	if name != "" {
-		return format{}, s.fail(ErrUnknown, 0, "", "unknown format "+name, "--from takes one of "+strings.Join(names, ", "))
+		return format{}, s.sourceError(ErrUnknown, 0, "", "unknown format "+name, "--from takes one of "+strings.Join(names, ", "))
 	}
-	p := look(s)
+	p := probeSource(s)
 	best, surest := -1, 0
 	for i, f := range all {
 		if n := f.match(p); n > surest {
@@ -188,5 +188,5 @@ func choose(s *source, name string) (format, error) {
 			return format{}, err
 		}
 	}
-	return format{}, s.fail(ErrUnknown, 0, "", "unknown format; looked for "+strings.Join(names, ", "), "name one with --from")
+	return format{}, s.sourceError(ErrUnknown, 0, "", "unknown format; looked for "+strings.Join(names, ", "), "name one with --from")
 }

@@ -34,18 +34,18 @@ type fieldError struct{ field, problem string }
 
 func (e *fieldError) Error() string { return e.field + ": " + e.problem }
 
-// kindOf names the type of a raw JSON value, with its article.
-func kindOf(raw string) string {
+// jsonKindName names the type of a raw JSON value, with its article.
+func jsonKindName(raw string) string {
 	switch {
 	case raw == "":
 		return "missing"
-	case begins(raw, `"`):
+	case beginsWithAny(raw, `"`):
 		return "a string"
-	case begins(raw, "{"):
+	case beginsWithAny(raw, "{"):
 		return "an object"
-	case begins(raw, "["):
+	case beginsWithAny(raw, "["):
 		return "a list"
-	case begins(raw, "tf"):
+	case beginsWithAny(raw, "tf"):
 		return "true or false"
 	case raw == "null":
 		return "null"
@@ -53,13 +53,13 @@ func kindOf(raw string) string {
 	return "a number"
 }
 
-// roleOf returns the role of a message object.
-func roleOf(o jsonObject) (chat.Role, error) {
-	raw := o.field("role")
-	if !begins(raw, `"`) {
-		return "", &fieldError{"role", "is " + kindOf(raw) + ", not a string"}
+// messageRole returns the role of a message object.
+func messageRole(o jsonObject) (chat.Role, error) {
+	raw := o.rawValue("role")
+	if !beginsWithAny(raw, `"`) {
+		return "", &fieldError{"role", "is " + jsonKindName(raw) + ", not a string"}
 	}
-	switch role := chat.Role(unquote(raw)); role {
+	switch role := chat.Role(unquoteText(raw)); role {
 	case chat.System, chat.Developer, chat.User, chat.Assistant, chat.Tool:
 		return role, nil
 	case "function":
@@ -71,7 +71,7 @@ func roleOf(o jsonObject) (chat.Role, error) {
 
 // protectedBy reports whether an object marks its message as protected.
 func protectedBy(o jsonObject) bool {
-	return o.field("protected") == "true" || parse(o.field("meta")).field("protected") == "true"
+	return o.rawValue("protected") == "true" || parseObject(o.rawValue("meta")).rawValue("protected") == "true"
 }
 
 // pictureAt returns the picture at an address, which may hold the bytes.
@@ -120,13 +120,13 @@ func samePart(a, b chat.Part) bool {
 	return a == b
 }
 
-// textIn returns the texts of text, result and summary parts, a line feed
+// joinedTexts returns the texts of text, result and summary parts, a line feed
 // between them.
-func textIn(parts []chat.Part) string { return chat.Message{Parts: parts}.Text() }
+func joinedTexts(parts []chat.Part) string { return chat.Message{Parts: parts}.Text() }
 
-// partsOf returns the parts of the given kinds, in order, but for image parts
+// partsOfKinds returns the parts of the given kinds, in order, but for image parts
 // that hold no picture.
-func partsOf(parts []chat.Part, kinds ...chat.Kind) []chat.Part {
+func partsOfKinds(parts []chat.Part, kinds ...chat.Kind) []chat.Part {
 	var found []chat.Part
 	for _, p := range parts {
 		if slices.Contains(kinds, p.Kind) && (p.Kind != chat.Image || p.Image != nil) {
@@ -136,9 +136,9 @@ func partsOf(parts []chat.Part, kinds ...chat.Kind) []chat.Part {
 	return found
 }
 
-// argsOf returns the arguments of a call as a JSON object. Text that is no
+// argumentsObject returns the arguments of a call as a JSON object. Text that is no
 // object becomes the only member, "input", of one.
-func argsOf(p chat.Part) string {
+func argumentsObject(p chat.Part) string {
 	i := skipSpace(p.Args, 0)
 	if i == len(p.Args) {
 		return "{}"
@@ -146,19 +146,19 @@ func argsOf(p chat.Part) string {
 	end, err := scanValue(p.Args, i)
 	switch {
 	case err != nil || skipSpace(p.Args, end) < len(p.Args):
-		return objectOf(change{"input", quoted(p.Args)})
+		return objectOf(change{"input", quotedJSON(p.Args)})
 	case p.Args[i] != '{':
 		return objectOf(change{"input", p.Args[i:end]})
 	}
 	return p.Args[i:end]
 }
 
-// A pool gives out, for parts that have changed, the blocks that they were
+// An originalBlocks gives out, for parts that have changed, the blocks that they were
 // read from.
-type pool struct{ blocks []chat.Part }
+type originalBlocks struct{ blocks []chat.Part }
 
-// poolOf returns the parts of before that are not among those of now as they were.
-func poolOf(before, now []chat.Part) *pool {
+// replacedParts returns the parts of before that are not among those of now as they were.
+func replacedParts(before, now []chat.Part) *originalBlocks {
 	kept := make(map[string]bool)
 	for _, p := range now {
 		if p.Raw != "" {
@@ -171,13 +171,13 @@ func poolOf(before, now []chat.Part) *pool {
 			free = append(free, p)
 		}
 	}
-	return &pool{free}
+	return &originalBlocks{free}
 }
 
-// take returns the object of the block that p was read from: of its kind and,
+// takeOriginal returns the object of the block that p was read from: of its kind and,
 // for calls and results that were read with one, of its id. It has no members
 // where there is none.
-func (b *pool) take(p chat.Part) jsonObject {
+func (b *originalBlocks) takeOriginal(p chat.Part) jsonObject {
 	for i, block := range b.blocks {
 		if block.Kind != p.Kind || block.ID != "" && block.ID != p.ID {
 			continue
@@ -186,19 +186,19 @@ func (b *pool) take(p chat.Part) jsonObject {
 		for len(b.blocks) > 0 && b.blocks[0].Kind == "" {
 			b.blocks = b.blocks[1:]
 		}
-		return parse(block.Raw)
+		return parseObject(block.Raw)
 	}
 	return jsonObject{raw: "{}"}
 }
 
-// text returns a text block for p, made out of the one that it was read from
+// textBlockFor returns a text block for p, made out of the one that it was read from
 // where that was a text block too.
-func (b *pool) text(p chat.Part) string {
+func (b *originalBlocks) textBlockFor(p chat.Part) string {
 	p.Kind = chat.Text
-	o := b.take(p)
-	switch o.text("type") {
+	o := b.takeOriginal(p)
+	switch o.textValue("type") {
 	case "text", "input_text", "output_text":
-		return o.with(change{"text", quoted(p.Text)})
+		return o.withChanges(change{"text", quotedJSON(p.Text)})
 	}
-	return objectOf(change{"type", `"text"`}, change{"text", quoted(p.Text)})
+	return objectOf(change{"type", `"text"`}, change{"text", quotedJSON(p.Text)})
 }

@@ -26,7 +26,7 @@ var ErrReadOnly = errors.New("format is only read")
 // the same, or JSON lines, and become ordinary calls with results elsewhere. A
 // block that is not understood stands as text in another format.
 func Encode(w io.Writer, c Conversation, to string) error {
-	all := formats()
+	all := allFormats()
 	name := cmp.Or(to, c.Format, "openai")
 	i := slices.IndexFunc(all, func(f format) bool { return f.name == name })
 	switch {
@@ -50,7 +50,7 @@ func encodeChat(w io.Writer, c Conversation, d dialect) error {
 	t := prepared(c.Messages, d)
 	out := append(make([]byte, 0, len(l.before)+len(l.body)+len(l.after)), l.before...)
 	if l.key == "" {
-		out = l.write(out, t, d)
+		out = l.appendMessages(out, t, d)
 	} else {
 		out = l.writeBody(out, t, d)
 	}
@@ -60,17 +60,17 @@ func encodeChat(w io.Writer, c Conversation, d dialect) error {
 
 // writeBody appends the body with the messages of t in it.
 func (l *layout) writeBody(out []byte, t chat.Transcript, d dialect) []byte {
-	body := parse(l.body)
+	body := parseObject(l.body)
 	if d.system {
 		n := systemMessages(t, d)
-		before := body.field("system")
+		before := body.rawValue("system")
 		if now := systemField(before, t[:n]); now != before {
-			body = parse(body.with(change{"system", now}))
+			body = parseObject(body.withChanges(change{"system", now}))
 		}
 		t = t[n:]
 	}
-	start, end := body.span(l.key)
-	out = l.write(append(out, body.raw[:start]...), t, d)
+	start, end := body.valueSpan(l.key)
+	out = l.appendMessages(append(out, body.raw[:start]...), t, d)
 	return append(out, body.raw[end:]...)
 }
 
@@ -78,19 +78,19 @@ func (l *layout) writeBody(out []byte, t chat.Transcript, d dialect) []byte {
 // system field.
 func systemMessages(t chat.Transcript, d dialect) int {
 	n := 0
-	for n < len(t) && (t[n].Role == chat.System || t[n].Role == chat.Developer) && !inList(t[n], d) {
+	for n < len(t) && (t[n].Role == chat.System || t[n].Role == chat.Developer) && !readFromList(t[n], d) {
 		n++
 	}
 	return n
 }
 
-// inList reports whether m was read from an object of a list of d's.
-func inList(m chat.Message, d dialect) bool {
-	return readIn(m, d) && begins(m.Source.JSON, "{")
+// readFromList reports whether m was read from an object of a list of d's.
+func readFromList(m chat.Message, d dialect) bool {
+	return wasReadIn(m, d) && beginsWithAny(m.Source.JSON, "{")
 }
 
-// write appends the list of the objects of t, in brackets but for JSON lines.
-func (l *layout) write(out []byte, t chat.Transcript, d dialect) []byte {
+// appendMessages appends the list of the objects of t, in brackets but for JSON lines.
+func (l *layout) appendMessages(out []byte, t chat.Transcript, d dialect) []byte {
 	place := make(map[*chat.Source]int, len(l.list.objects))
 	for i, s := range l.list.objects {
 		place[s] = i
@@ -101,8 +101,8 @@ func (l *layout) write(out []byte, t chat.Transcript, d dialect) []byte {
 	out = append(out, l.list.first...)
 	last, some := -1, false
 	for len(t) > 0 {
-		n := groupOf(t, d)
-		text := written(t[:n], d)
+		n := leadingGroup(t, d)
+		text := encodeGroup(t[:n], d)
 		at, known := place[t[0].Source]
 		if t = t[n:]; text == "" {
 			continue
@@ -111,7 +111,7 @@ func (l *layout) write(out []byte, t chat.Transcript, d dialect) []byte {
 			at = -2 // follows nothing, and nothing follows it
 		}
 		if some {
-			out = append(out, l.between(last, at)...)
+			out = append(out, l.textBetween(last, at)...)
 		}
 		out, last, some = append(out, text...), at, true
 	}
@@ -124,35 +124,35 @@ func (l *layout) write(out []byte, t chat.Transcript, d dialect) []byte {
 	return out
 }
 
-// between returns what stands between the objects of two places.
-func (l *layout) between(a, b int) string {
+// textBetween returns what stands between the objects of two places.
+func (l *layout) textBetween(a, b int) string {
 	if b == a+1 && b > 0 {
 		return l.list.gaps[b]
 	}
-	return l.gap()
+	return l.separator()
 }
 
-// groupOf returns how many messages at the front of t are written as one
+// leadingGroup returns how many messages at the front of t are written as one
 // object.
-func groupOf(t chat.Transcript, d dialect) int {
+func leadingGroup(t chat.Transcript, d dialect) int {
 	n := 1
-	for n < len(t) && belongs(t[:n], t[n], d) {
+	for n < len(t) && belongsToGroup(t[:n], t[n], d) {
 		n++
 	}
 	return n
 }
 
-// belongs reports whether next goes into one object with group. Messages that
+// belongsToGroup reports whether next goes into one object with group. Messages that
 // were read from one stay in one, and those of different files may meet in the
 // middle of one: what an undo brings back, and what was added since.
-func belongs(group []chat.Message, next chat.Message, d dialect) bool {
+func belongsToGroup(group []chat.Message, next chat.Message, d dialect) bool {
 	last := group[len(group)-1]
-	switch read := inList(last, d); {
-	case inList(next, d) && next.Source == last.Source:
+	switch read := readFromList(last, d); {
+	case readFromList(next, d) && next.Source == last.Source:
 		return next.Index > last.Index
 	case d.joins == nil || !d.joins(group, next):
 		return false
-	case inList(next, d):
+	case readFromList(next, d):
 		return next.Index > 0
 	case read:
 		return next.Role == chat.Tool && last.Index+1 < last.Source.Count
@@ -160,10 +160,10 @@ func belongs(group []chat.Message, next chat.Message, d dialect) bool {
 	return true
 }
 
-// written returns the object of a group, "" where it holds nothing to write.
-func written(group []chat.Message, d dialect) string {
+// encodeGroup returns the object of a group, "" where it holds nothing to write.
+func encodeGroup(group []chat.Message, d dialect) string {
 	m := group[0]
-	if !inList(m, d) {
+	if !readFromList(m, d) {
 		return d.fresh(group)
 	}
 	whole := len(group) == m.Source.Count
@@ -173,7 +173,7 @@ func written(group []chat.Message, d dialect) string {
 	if whole {
 		return m.Source.JSON
 	}
-	return d.rewrite(parse(m.Source.JSON), group)
+	return d.rewrite(parseObject(m.Source.JSON), group)
 }
 
 // newLayout returns the document for a conversation that was not read in d: a
@@ -189,7 +189,7 @@ func newLayout(c Conversation, d dialect) *layout {
 	}
 	var members []change
 	if c.Model != "" {
-		members = append(members, change{"model", quoted(c.Model)})
+		members = append(members, change{"model", quotedJSON(c.Model)})
 	}
 	if d.system {
 		if c.Model != "" {
@@ -205,12 +205,12 @@ func newLayout(c Conversation, d dialect) *layout {
 // read from, or 4096, as the API wants one.
 func answerLimit(l *layout) string {
 	if l != nil && l.key != "" {
-		body := parse(l.body)
+		body := parseObject(l.body)
 		for _, raw := range []string{
-			body.field("max_tokens"), body.field("max_completion_tokens"),
-			parse(body.field("options")).field("num_predict"),
+			body.rawValue("max_tokens"), body.rawValue("max_completion_tokens"),
+			parseObject(body.rawValue("options")).rawValue("num_predict"),
 		} {
-			if begins(raw, "123456789") {
+			if beginsWithAny(raw, "123456789") {
 				return raw
 			}
 		}

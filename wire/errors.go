@@ -53,29 +53,29 @@ func (e *Error) Error() string {
 // Unwrap returns the kind of the error, one of the Err variables.
 func (e *Error) Unwrap() error { return e.kind }
 
-// fail returns an error about the source. line 0 and field "" leave that out.
-func (s *source) fail(kind error, line int, field, problem, remedy string) *Error {
+// sourceError returns an error about the source. line 0 and field "" leave that out.
+func (s *source) sourceError(kind error, line int, field, problem, remedy string) *Error {
 	return &Error{s.name, line, field, problem, remedy, kind}
 }
 
-// broken returns the error for a line that is no JSON.
-func (s *source) broken(line int, err error) *Error {
-	return s.fail(ErrBroken, line, "", err.Error(), "repair the line, or leave such records out with --lenient")
+// invalidJSON returns the error for a line that is no JSON.
+func (s *source) invalidJSON(line int, err error) *Error {
+	return s.sourceError(ErrBroken, line, "", err.Error(), "repair the line, or leave such records out with --lenient")
 }
 
 // brokenDocument returns the error for a document that is no JSON.
 func (s *source) brokenDocument(err error) *Error {
 	line := 0
 	if at := (*syntaxError)(nil); errors.As(err, &at) {
-		line = s.lineAt(min(at.offset, len(s.text)))
+		line = s.lineOfOffset(min(at.offset, len(s.text)))
 	}
-	return s.fail(ErrBroken, line, "", err.Error(), "repair the file")
+	return s.sourceError(ErrBroken, line, "", err.Error(), "repair the file")
 }
 
-func (s *source) notUTF8() *Error {
+func (s *source) encodingError() *Error {
 	text := s.text + s.partialRune
-	if isUTF16(text) {
-		return s.fail(ErrNotUTF8, 1, "", "is UTF-16, not UTF-8", "convert it to UTF-8")
+	if hasUTF16Mark(text) {
+		return s.sourceError(ErrNotUTF8, 1, "", "is UTF-16, not UTF-8", "convert it to UTF-8")
 	}
 	at := len(text)
 	for i, r := range text {
@@ -89,14 +89,14 @@ func (s *source) notUTF8() *Error {
 	}
 	line := 1 + strings.Count(text[:at], "\n")
 	problem := fmt.Sprintf("not UTF-8: byte 0x%02x at offset %d", text[at:min(at+1, len(text))], len(s.bom)+at)
-	return s.fail(ErrNotUTF8, line, "", problem, "convert the file to UTF-8, or have such bytes read as U+FFFD with --lenient")
+	return s.sourceError(ErrNotUTF8, line, "", problem, "convert the file to UTF-8, or have such bytes read as U+FFFD with --lenient")
 }
 
-// isUTF16 reports whether text begins with the byte order mark of UTF-16.
-func isUTF16(text string) bool {
+// hasUTF16Mark reports whether text begins with the byte order mark of UTF-16.
+func hasUTF16Mark(text string) bool {
 	return strings.HasPrefix(text, "\xff\xfe") || strings.HasPrefix(text, "\xfe\xff")
 }
 
 func tooLarge(o Options, limit int64) *Error {
-	return &Error{nameOf(o), 0, "", fmt.Sprintf("is longer than %d bytes", limit), "split it, or raise the limit", ErrTooLarge}
+	return &Error{formatName(o), 0, "", fmt.Sprintf("is longer than %d bytes", limit), "split it, or raise the limit", ErrTooLarge}
 }

@@ -4,13 +4,13 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// flat returns a dialect of the OpenAI family, in which each message is one
+// flatDialect returns a dialect of the OpenAI family, in which each message is one
 // object, with its calls under a key of their own. bare gives Ollama's form:
 // contents are plain strings, arguments are objects, images stand beside the
 // content.
-func flat(name string, bare bool) dialect {
+func flatDialect(name string, bare bool) dialect {
 	w := flatWriter{bare: bare, meta: name == "jsonl"}
-	return dialect{name: name, read: readFlat, rewrite: w.rewrite, fresh: w.fresh}
+	return dialect{name: name, read: readFlat, rewrite: w.rewriteObject, fresh: w.newObject}
 }
 
 // reasoningKeys are the keys under which the family's members keep thinking.
@@ -20,23 +20,23 @@ var reasoningKeys = [...]string{"reasoning_content", "reasoning", "thinking", "r
 // readFlat reads a message of any member of the family, so that a file that
 // mixes their forms can be read too.
 func readFlat(o jsonObject) ([]chat.Message, error) {
-	role, err := roleOf(o)
+	role, err := messageRole(o)
 	if err != nil {
 		return nil, err
 	}
-	m := chat.Message{ID: o.text("id"), Role: role, Protected: protectedBy(o)}
-	content, err := readContent(o.field("content"))
+	m := chat.Message{ID: o.textValue("id"), Role: role, Protected: protectedBy(o)}
+	content, err := readContent(o.rawValue("content"))
 	if err != nil {
 		return nil, err
 	}
-	content = append(content, readImages(o.field("images"))...)
+	content = append(content, readImages(o.rawValue("images"))...)
 	if role == chat.Tool {
 		m.Parts = asResult(o, content)
 		classify(&m)
 		return []chat.Message{m}, nil
 	}
 	for _, key := range reasoningKeys {
-		if text := o.text(key); text != "" {
+		if text := o.textValue(key); text != "" {
 			m.Parts = append(m.Parts, chat.Part{Kind: chat.Thinking, Text: text})
 			break
 		}
@@ -54,15 +54,15 @@ func readFlat(o jsonObject) ([]chat.Message, error) {
 // asResult returns the parts of a tool message: one result, then its images and
 // what of it is not understood.
 func asResult(o jsonObject, content []chat.Part) []chat.Part {
-	name := o.text("name")
+	name := o.textValue("name")
 	if name == "" {
-		name = o.text("tool_name")
+		name = o.textValue("tool_name")
 	}
 	result := chat.Part{
-		Kind: chat.Result, ID: o.text("tool_call_id"), Name: name,
-		Text: textIn(partsOf(content, chat.Text)), Error: o.field("is_error") == "true",
+		Kind: chat.Result, ID: o.textValue("tool_call_id"), Name: name,
+		Text: joinedTexts(partsOfKinds(content, chat.Text)), Error: o.rawValue("is_error") == "true",
 	}
-	return append([]chat.Part{result}, partsOf(content, chat.Image, chat.Opaque)...)
+	return append([]chat.Part{result}, partsOfKinds(content, chat.Image, chat.Opaque)...)
 }
 
 // readContent reads the content of a message: a string, a list of blocks, or
@@ -72,9 +72,9 @@ func readContent(raw string) ([]chat.Part, error) {
 	case raw == "" || raw == "null" || raw == `""`:
 		return nil, nil
 	case raw[0] == '"':
-		return []chat.Part{{Kind: chat.Text, Text: unquote(raw)}}, nil
+		return []chat.Part{{Kind: chat.Text, Text: unquoteText(raw)}}, nil
 	case raw[0] != '[':
-		return nil, &fieldError{"content", "is " + kindOf(raw) + ", not a string or a list"}
+		return nil, &fieldError{"content", "is " + jsonKindName(raw) + ", not a string or a list"}
 	}
 	var parts []chat.Part
 	for start, end := range elements(raw) {
@@ -87,19 +87,19 @@ func readContent(raw string) ([]chat.Part, error) {
 // becomes an opaque part.
 func readBlock(raw string) chat.Part {
 	if raw[0] == '"' {
-		return chat.Part{Kind: chat.Text, Text: unquote(raw), Raw: raw}
+		return chat.Part{Kind: chat.Text, Text: unquoteText(raw), Raw: raw}
 	}
-	o := parse(raw)
+	o := parseObject(raw)
 	p := chat.Part{Kind: chat.Text, Raw: raw}
-	kind := o.text("type")
+	kind := o.textValue("type")
 	switch {
-	case (kind == "text" || kind == "input_text" || kind == "output_text") && o.is("text", `"`):
-		p.Text = o.text("text")
+	case (kind == "text" || kind == "input_text" || kind == "output_text") && o.valueHasKind("text", `"`):
+		p.Text = o.textValue("text")
 	case kind == "refusal":
-		p.Text = o.text("refusal")
+		p.Text = o.textValue("refusal")
 	case kind == "thinking", kind == "reasoning", kind == "redacted_thinking":
-		p.Kind, p.Text = chat.Thinking, o.text("thinking")+o.text("text")
-	case kind == "image_url", kind == "input_image" && o.is("image_url", `"{`):
+		p.Kind, p.Text = chat.Thinking, o.textValue("thinking")+o.textValue("text")
+	case kind == "image_url", kind == "input_image" && o.valueHasKind("image_url", `"{`):
 		p.Kind, p.Image = chat.Image, imageURL(o)
 	default:
 		p.Kind, p.Text = chat.Opaque, opaqueText(raw)
@@ -109,18 +109,18 @@ func readBlock(raw string) chat.Part {
 
 // imageURL reads {image_url: {url, detail}} and {image_url: url, detail}.
 func imageURL(o jsonObject) *chat.Picture {
-	if o.is("image_url", "{") {
-		in := parse(o.field("image_url"))
-		return pictureAt(in.text("url"), in.text("detail"))
+	if o.valueHasKind("image_url", "{") {
+		in := parseObject(o.rawValue("image_url"))
+		return pictureAt(in.textValue("url"), in.textValue("detail"))
 	}
-	return pictureAt(o.text("image_url"), o.text("detail"))
+	return pictureAt(o.textValue("image_url"), o.textValue("detail"))
 }
 
 // readImages reads Ollama's list of base64 images.
 func readImages(raw string) []chat.Part {
 	var parts []chat.Part
 	for start, end := range elements(raw) {
-		p := pictureAt(unquote(raw[start:end]), "")
+		p := pictureAt(unquoteText(raw[start:end]), "")
 		if p.Data == "" {
 			p = &chat.Picture{Data: p.URL}
 		}
@@ -132,20 +132,20 @@ func readImages(raw string) []chat.Part {
 
 // readCalls reads tool_calls, and function_call of the old form.
 func readCalls(o jsonObject) ([]chat.Part, error) {
-	raw := o.field("tool_calls")
+	raw := o.rawValue("tool_calls")
 	if raw != "" && raw != "null" && raw[0] != '[' {
-		return nil, &fieldError{"tool_calls", "is " + kindOf(raw) + ", not a list"}
+		return nil, &fieldError{"tool_calls", "is " + jsonKindName(raw) + ", not a list"}
 	}
 	var calls []chat.Part
 	for start, end := range elements(raw) {
-		call := parse(raw[start:end])
+		call := parseObject(raw[start:end])
 		p := readFunction(functionIn(call))
-		p.ID, p.Raw = call.text("id"), call.raw
+		p.ID, p.Raw = call.textValue("id"), call.raw
 		calls = append(calls, p)
 	}
-	if len(calls) == 0 && o.is("function_call", "{") {
-		p := readFunction(parse(o.field("function_call")))
-		if p.Raw = o.field("function_call"); p.Name != "" || p.Args != "" { // an SDK writes an empty one
+	if len(calls) == 0 && o.valueHasKind("function_call", "{") {
+		p := readFunction(parseObject(o.rawValue("function_call")))
+		if p.Raw = o.rawValue("function_call"); p.Name != "" || p.Args != "" { // an SDK writes an empty one
 			calls = append(calls, p)
 		}
 	}
@@ -158,17 +158,17 @@ func readCalls(o jsonObject) ([]chat.Part, error) {
 func functionKey(call jsonObject) string {
 	keys := [...]string{"function", "custom"}
 	for _, key := range keys {
-		if call.text("type") == key && call.is(key, "{") {
+		if call.textValue("type") == key && call.valueHasKind(key, "{") {
 			return key
 		}
 	}
 	for _, key := range keys {
-		if call.is(key, "{") && parse(call.field(key)).text("name") != "" {
+		if call.valueHasKind(key, "{") && parseObject(call.rawValue(key)).textValue("name") != "" {
 			return key
 		}
 	}
 	for _, key := range keys {
-		if call.is(key, "{") {
+		if call.valueHasKind(key, "{") {
 			return key
 		}
 	}
@@ -178,7 +178,7 @@ func functionKey(call jsonObject) string {
 // functionIn returns the object that has the name and the arguments of a call.
 func functionIn(call jsonObject) jsonObject {
 	if key := functionKey(call); key != "" {
-		return parse(call.field(key))
+		return parseObject(call.rawValue(key))
 	}
 	return call
 }
@@ -186,14 +186,14 @@ func functionIn(call jsonObject) jsonObject {
 // readFunction reads the name of a call, and its arguments: JSON text as a
 // string, or the value itself.
 func readFunction(o jsonObject) chat.Part {
-	args := o.field("arguments")
+	args := o.rawValue("arguments")
 	switch {
-	case begins(args, `"`):
-		args = unquote(args)
+	case beginsWithAny(args, `"`):
+		args = unquoteText(args)
 	case args == "null":
 		args = ""
-	case args == "" && o.is("input", `"`): // free text of a custom tool
-		args = objectOf(change{"input", o.field("input")})
+	case args == "" && o.valueHasKind("input", `"`): // free text of a custom tool
+		args = objectOf(change{"input", o.rawValue("input")})
 	}
-	return chat.Part{Kind: chat.Call, Name: o.text("name"), Args: args}
+	return chat.Part{Kind: chat.Call, Name: o.textValue("name"), Args: args}
 }

@@ -16,9 +16,9 @@ type flatWriter struct {
 // shown are the kinds of part that the content shows.
 var shown = []chat.Kind{chat.Text, chat.Summary, chat.Result, chat.Image, chat.ServerResult, chat.Opaque}
 
-// rewrite puts what has changed in a message into its object. What is as it
+// rewriteObject puts what has changed in a message into its object. What is as it
 // was keeps its bytes.
-func (w flatWriter) rewrite(o jsonObject, group []chat.Message) string {
+func (w flatWriter) rewriteObject(o jsonObject, group []chat.Message) string {
 	m := group[0]
 	read, err := readFlat(o)
 	if err != nil { // it was read before, so this cannot be
@@ -26,17 +26,17 @@ func (w flatWriter) rewrite(o jsonObject, group []chat.Message) string {
 	}
 	was := read[0]
 	changes := w.contentChanges(o, was.Parts, m.Parts)
-	before, now := partsOf(was.Parts, chat.Call), partsOf(m.Parts, chat.Call)
+	before, now := partsOfKinds(was.Parts, chat.Call), partsOfKinds(m.Parts, chat.Call)
 	if !slices.EqualFunc(before, now, w.sameCall) {
 		changes = append(changes, w.callChanges(o, before, now)...)
 	}
-	if len(partsOf(m.Parts, chat.Thinking)) == 0 {
+	if len(partsOfKinds(m.Parts, chat.Thinking)) == 0 {
 		// With all of it gone, none of its other forms may stay.
 		for _, key := range reasoningKeys {
 			changes = append(changes, change{key: key})
 		}
 	}
-	return o.with(changes...)
+	return o.withChanges(changes...)
 }
 
 // sameCall ignores the ids, which are made up where the source has none.
@@ -49,10 +49,10 @@ func (w flatWriter) contentChanges(o jsonObject, was, now []chat.Part) []change 
 	if slices.EqualFunc(before, after, sameShown) {
 		return nil
 	}
-	if o.is("content", "[") && !w.bare {
-		return []change{{"content", rewriteBlocks(o.field("content"), after)}}
+	if o.valueHasKind("content", "[") && !w.bare {
+		return []change{{"content", rewriteBlocks(o.rawValue("content"), after)}}
 	}
-	return w.content(after, len(partsOf(now, chat.Call)) > 0)
+	return w.contentMembers(after, len(partsOfKinds(now, chat.Call)) > 0)
 }
 
 // inContent returns the parts that make up the content: those that are shown,
@@ -61,7 +61,7 @@ func inContent(parts []chat.Part) []chat.Part {
 	blocks := slices.DeleteFunc(slices.Clone(parts), func(p chat.Part) bool {
 		return p.Kind == chat.Thinking && p.Raw == ""
 	})
-	return partsOf(blocks, append(slices.Clone(shown), chat.Thinking)...)
+	return partsOfKinds(blocks, append(slices.Clone(shown), chat.Thinking)...)
 }
 
 // sameShown ignores what is not in the content: ids and names.
@@ -73,7 +73,7 @@ func sameShown(a, b chat.Part) bool {
 // rewriteBlocks returns a content list for parts; list is the one before.
 func rewriteBlocks(list string, parts []chat.Part) string {
 	before, _ := readContent(list)
-	free := poolOf(before, parts)
+	free := replacedParts(before, parts)
 	var blocks []string
 	for _, p := range parts {
 		if p.Raw != "" {
@@ -84,23 +84,23 @@ func rewriteBlocks(list string, parts []chat.Part) string {
 			blocks = append(blocks, imageBlock(p.Image))
 			continue
 		}
-		blocks = append(blocks, free.text(p))
+		blocks = append(blocks, free.textBlockFor(p))
 	}
-	return listOf(blocks)
+	return rawList(blocks)
 }
 
 func imageBlock(p *chat.Picture) string {
-	in := []change{{"url", quoted(addressOf(p))}}
+	in := []change{{"url", quotedJSON(addressOf(p))}}
 	if p.Detail != "" {
-		in = append(in, change{"detail", quoted(p.Detail)})
+		in = append(in, change{"detail", quotedJSON(p.Detail)})
 	}
 	return objectOf(change{"type", `"image_url"`}, change{"image_url", objectOf(in...)})
 }
 
-// content returns the members that hold parts: text and images.
-func (w flatWriter) content(parts []chat.Part, calls bool) []change {
-	text := textIn(parts)
-	images := partsOf(parts, chat.Image)
+// contentMembers returns the members that hold parts: text and images.
+func (w flatWriter) contentMembers(parts []chat.Part, calls bool) []change {
+	text := joinedTexts(parts)
+	images := partsOfKinds(parts, chat.Image)
 	if w.bare {
 		return w.bareContent(text, images)
 	}
@@ -110,7 +110,7 @@ func (w flatWriter) content(parts []chat.Part, calls bool) []change {
 	if text == "" && calls {
 		return []change{{"content", "null"}}
 	}
-	return []change{{"content", quoted(text)}}
+	return []change{{"content", quotedJSON(text)}}
 }
 
 // bareContent puts the bytes of images beside the text, and addresses, which
@@ -119,7 +119,7 @@ func (w flatWriter) bareContent(text string, images []chat.Part) []change {
 	var data []string
 	for _, p := range images {
 		if p.Image.Data != "" {
-			data = append(data, quoted(p.Image.Data))
+			data = append(data, quotedJSON(p.Image.Data))
 			continue
 		}
 		if text != "" {
@@ -128,46 +128,46 @@ func (w flatWriter) bareContent(text string, images []chat.Part) []change {
 		text += "[image: " + p.Image.URL + "]"
 	}
 	if len(data) == 0 {
-		return []change{{"content", quoted(text)}, {"images", ""}}
+		return []change{{"content", quotedJSON(text)}, {"images", ""}}
 	}
-	return []change{{"content", quoted(text)}, {"images", listOf(data)}}
+	return []change{{"content", quotedJSON(text)}, {"images", rawList(data)}}
 }
 
 // callChanges returns the member that holds calls, in the form it was in.
 func (w flatWriter) callChanges(o jsonObject, before, now []chat.Part) []change {
-	old := !o.is("tool_calls", "[") && o.is("function_call", "{")
+	old := !o.valueHasKind("tool_calls", "[") && o.valueHasKind("function_call", "{")
 	if len(now) == 0 {
 		return []change{{key: "tool_calls"}, {key: "function_call"}}
 	}
 	if old && len(now) == 1 {
-		return []change{{"function_call", w.function(parse(o.field("function_call")), now[0])}}
+		return []change{{"function_call", w.function(parseObject(o.rawValue("function_call")), now[0])}}
 	}
-	free := poolOf(before, now)
+	free := replacedParts(before, now)
 	var calls []string
 	for _, p := range now {
 		if p.Raw != "" {
 			calls = append(calls, p.Raw)
 			continue
 		}
-		calls = append(calls, w.call(free.take(p), p))
+		calls = append(calls, w.callObject(free.takeOriginal(p), p))
 	}
-	return []change{{"tool_calls", listOf(calls)}}
+	return []change{{"tool_calls", rawList(calls)}}
 }
 
-// call returns the object of a call, made out of the one it had.
-func (w flatWriter) call(o jsonObject, p chat.Part) string {
+// callObject returns the object of a call, made out of the one it had.
+func (w flatWriter) callObject(o jsonObject, p chat.Part) string {
 	switch {
 	case len(o.members) == 0:
 		parts := []change{{"function", w.function(jsonObject{raw: "{}"}, p)}}
 		if p.ID != "" {
-			parts = []change{{"id", quoted(p.ID)}, {"type", `"function"`}, parts[0]}
+			parts = []change{{"id", quotedJSON(p.ID)}, {"type", `"function"`}, parts[0]}
 		}
 		return objectOf(parts...)
 	case functionKey(o) == "custom":
-		custom := parse(o.field("custom"))
-		return o.with(change{"custom", custom.with(change{"input", inputOf(p)})})
+		custom := parseObject(o.rawValue("custom"))
+		return o.withChanges(change{"custom", custom.withChanges(change{"input", customToolInput(p)})})
 	case functionKey(o) == "function":
-		return o.with(change{"function", w.function(parse(o.field("function")), p)})
+		return o.withChanges(change{"function", w.function(parseObject(o.rawValue("function")), p)})
 	}
 	return w.function(o, p)
 }
@@ -176,34 +176,34 @@ func (w flatWriter) call(o jsonObject, p chat.Part) string {
 // else in the dialect's.
 func (w flatWriter) function(o jsonObject, p chat.Part) string {
 	asObject := w.bare
-	if o.field("arguments") != "" {
-		asObject = !o.is("arguments", `"`)
+	if o.rawValue("arguments") != "" {
+		asObject = !o.valueHasKind("arguments", `"`)
 	}
-	args := argsOf(p)
+	args := argumentsObject(p)
 	if !asObject {
-		args = quoted(args)
+		args = quotedJSON(args)
 	}
-	if len(o.members) > 0 && o.text("name") == p.Name {
-		return o.with(change{"arguments", args})
+	if len(o.members) > 0 && o.textValue("name") == p.Name {
+		return o.withChanges(change{"arguments", args})
 	}
-	return o.with(change{"name", quoted(p.Name)}, change{"arguments", args})
+	return o.withChanges(change{"name", quotedJSON(p.Name)}, change{"arguments", args})
 }
 
-// inputOf returns the free text of a custom tool's call, as a JSON string.
-func inputOf(p chat.Part) string {
-	if in := parse(p.Args).field("input"); begins(in, `"`) {
+// customToolInput returns the free text of a custom tool's call, as a JSON string.
+func customToolInput(p chat.Part) string {
+	if in := parseObject(p.Args).rawValue("input"); beginsWithAny(in, `"`) {
 		return in
 	}
-	return quoted(p.Args)
+	return quotedJSON(p.Args)
 }
 
-// fresh returns the object of one message.
-func (w flatWriter) fresh(group []chat.Message) string {
+// newObject returns the object of one message.
+func (w flatWriter) newObject(group []chat.Message) string {
 	m := group[0]
-	calls := partsOf(m.Parts, chat.Call)
-	content := bareOf(partsOf(m.Parts, shown...))
+	calls := partsOfKinds(m.Parts, chat.Call)
+	content := withoutOriginals(partsOfKinds(m.Parts, shown...))
 	if !w.bare && m.Role == chat.User {
-		for i, p := range partsOf(m.Parts, shown...) {
+		for i, p := range partsOfKinds(m.Parts, shown...) {
 			if isOpenAIBlock(p) {
 				content[i].Raw = p.Raw
 			}
@@ -212,15 +212,15 @@ func (w flatWriter) fresh(group []chat.Message) string {
 	if m.Role != chat.User && m.Role != chat.Tool {
 		content = noImages(content)
 	}
-	members := []change{{"role", quoted(string(w.role(m.Role)))}}
-	members = append(members, w.content(content, len(calls) > 0)...)
+	members := []change{{"role", quotedJSON(string(w.dialectRole(m.Role)))}}
+	members = append(members, w.contentMembers(content, len(calls) > 0)...)
 	if thinking := thinkingOf(m.Parts); thinking != "" && m.Role == chat.Assistant {
-		members = append(members, change{w.thinkingKey(), quoted(thinking)})
+		members = append(members, change{w.thinkingKey(), quotedJSON(thinking)})
 	}
 	if len(calls) > 0 {
-		members = append(members, w.callChanges(jsonObject{}, nil, bareOf(calls))...)
+		members = append(members, w.callChanges(jsonObject{}, nil, withoutOriginals(calls))...)
 	}
-	if results := partsOf(m.Parts, chat.Result); m.Role == chat.Tool && len(results) > 0 {
+	if results := partsOfKinds(m.Parts, chat.Result); m.Role == chat.Tool && len(results) > 0 {
 		members = append(members, w.resultMembers(results[0])...)
 	}
 	if w.meta && m.Protected {
@@ -236,10 +236,10 @@ func (w flatWriter) resultMembers(p chat.Part) []change {
 	}
 	var members []change
 	if p.Name != "" && (w.bare || p.ID == "") {
-		members = append(members, change{key, quoted(p.Name)})
+		members = append(members, change{key, quotedJSON(p.Name)})
 	}
 	if p.ID != "" {
-		members = append(members, change{"tool_call_id", quoted(p.ID)})
+		members = append(members, change{"tool_call_id", quotedJSON(p.ID)})
 	}
 	return members
 }
@@ -251,8 +251,8 @@ func (w flatWriter) thinkingKey() string {
 	return "reasoning_content"
 }
 
-// role returns the role as the dialect knows it: Ollama has no developer.
-func (w flatWriter) role(r chat.Role) chat.Role {
+// dialectRole returns the role as the dialect knows it: Ollama has no developer.
+func (w flatWriter) dialectRole(r chat.Role) chat.Role {
 	if w.bare && r == chat.Developer {
 		return chat.System
 	}
@@ -262,7 +262,7 @@ func (w flatWriter) role(r chat.Role) chat.Role {
 // thinkingOf returns the texts of the thinking parts.
 func thinkingOf(parts []chat.Part) string {
 	var texts []string
-	for _, p := range partsOf(parts, chat.Thinking) {
+	for _, p := range partsOfKinds(parts, chat.Thinking) {
 		if p.Text != "" {
 			texts = append(texts, p.Text)
 		}
@@ -281,9 +281,9 @@ func noImages(parts []chat.Part) []chat.Part {
 	return out
 }
 
-// bareOf returns parts without the blocks they were read from, which are of
+// withoutOriginals returns parts without the blocks they were read from, which are of
 // another dialect.
-func bareOf(parts []chat.Part) []chat.Part {
+func withoutOriginals(parts []chat.Part) []chat.Part {
 	out := slices.Clone(parts)
 	for i := range out {
 		out[i].Raw = ""

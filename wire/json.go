@@ -14,9 +14,9 @@ type member struct {
 	start, end int    // of the value
 }
 
-// members yields the members of an object that is known to be valid. What is
+// objectMembers yields the members of an object that is known to be valid. What is
 // no object has none. Of a broken one it yields what can be told of it.
-func members(s string) iter.Seq[member] {
+func objectMembers(s string) iter.Seq[member] {
 	return func(yield func(member) bool) {
 		if s == "" || s[0] != '{' {
 			return
@@ -24,7 +24,7 @@ func members(s string) iter.Seq[member] {
 		for i := skipSpace(s, 1); i < len(s) && s[i] != '}'; {
 			m := member{keyAt: i}
 			i = skipValue(s, i)
-			m.key = unquote(s[m.keyAt:i])
+			m.key = unquoteText(s[m.keyAt:i])
 			m.start = skipSpace(s, min(skipSpace(s, i)+1, len(s)))
 			m.end = skipValue(s, m.start)
 			if !yield(m) {
@@ -104,10 +104,10 @@ func skipString(s string, i int) int {
 	}
 }
 
-// unquote returns the text of a JSON string that is known to be valid. It
+// unquoteText returns the text of a JSON string that is known to be valid. It
 // shares memory with raw where nothing is escaped. A lone surrogate becomes
 // U+FFFD. What is no string gives "".
-func unquote(raw string) string {
+func unquoteText(raw string) string {
 	if len(raw) < 2 || raw[0] != '"' {
 		return ""
 	}
@@ -121,7 +121,7 @@ func unquote(raw string) string {
 	out.Grow(room)
 	for slash >= 0 && slash+1 < len(raw) {
 		out.WriteString(raw[:slash])
-		r, n := escape(raw[slash:])
+		r, n := decodeEscape(raw[slash:])
 		if 0 <= r && r < utf8.RuneSelf {
 			out.WriteByte(byte(r))
 		} else {
@@ -137,8 +137,8 @@ func unquote(raw string) string {
 	return out.String()
 }
 
-// escape returns what the escape at the start of s means, and its length.
-func escape(s string) (rune, int) {
+// decodeEscape returns what the escape at the start of s means, and its length.
+func decodeEscape(s string) (rune, int) {
 	switch s[1] {
 	case 'n':
 		return '\n', 2
@@ -154,11 +154,11 @@ func escape(s string) (rune, int) {
 		if len(s) < 6 { // cut off, in a broken object
 			return utf8.RuneError, len(s)
 		}
-		r, n := hex4(s[2:]), 6
+		r, n := decodeHex4(s[2:]), 6
 		if utf16.IsSurrogate(r) {
 			low := rune(-1)
 			if strings.HasPrefix(s[6:], `\u`) {
-				low = hex4(s[8:])
+				low = decodeHex4(s[8:])
 			}
 			if r = utf16.DecodeRune(r, low); r != utf8.RuneError {
 				n = 12
@@ -169,8 +169,8 @@ func escape(s string) (rune, int) {
 	return rune(s[1]), 2
 }
 
-// hex4 returns the number that s begins with in four hexadecimal digits, or -1.
-func hex4(s string) rune {
+// decodeHex4 returns the number that s begins with in four hexadecimal digits, or -1.
+func decodeHex4(s string) rune {
 	if len(s) < 4 {
 		return -1
 	}
@@ -191,9 +191,9 @@ func hex4(s string) rune {
 	return r
 }
 
-// quote appends text as a JSON string with as few escapes as JSON allows.
+// appendQuoted appends text as a JSON string with as few escapes as JSON allows.
 // What is not UTF-8 in it becomes U+FFFD.
-func quote(out []byte, text string) []byte {
+func appendQuoted(out []byte, text string) []byte {
 	const hex = "0123456789abcdef"
 	if !utf8.ValidString(text) {
 		text = strings.ToValidUTF8(text, "\ufffd")

@@ -27,7 +27,7 @@ func matchLines(p probe) int {
 		return 0
 	}
 	for _, v := range p.values {
-		if !v.is("role", `"`) || !v.has("content") && !v.has("tool_calls") && !v.has("function_call") {
+		if !v.hasValueKind("role", `"`) || !v.hasMember("content") && !v.hasMember("tool_calls") && !v.hasMember("function_call") {
 			return 0
 		}
 	}
@@ -35,7 +35,7 @@ func matchLines(p probe) int {
 }
 
 func lineDialect() dialect {
-	d := flat("jsonl", false)
+	d := flatDialect("jsonl", false)
 	plain, fresh := d.rewrite, d.fresh
 	d.fresh = func(group []chat.Message) string {
 		if holdsAnthropicBlocks(group[0]) {
@@ -61,26 +61,26 @@ func lineDialect() dialect {
 // hasBlocks reports whether the content of a message holds blocks of the kinds
 // that only Anthropic has.
 func hasBlocks(o jsonObject) bool {
-	return isDialect(o.field("content"), "anthropic")
+	return isDialect(o.rawValue("content"), "anthropic")
 }
 
 func readLines(src *source, d dialect) ([]Conversation, error) {
-	r := reader{src: src, sep: "\n"}
-	err := src.lines(func(v value) error {
-		return r.object(d, v.offset, v.offset+len(v.raw))
+	r := layoutReader{src: src, sep: "\n"}
+	err := src.eachJSONLine(func(v value) error {
+		return r.addObject(d, v.offset, v.offset+len(v.raw))
 	})
 	if err != nil {
 		return nil, err
 	}
 	if len(r.t) == 0 {
-		return nil, src.fail(ErrNoMessages, 0, "", fmt.Sprintf("no message in %d lines", src.skipped), "check the file")
+		return nil, src.sourceError(ErrNoMessages, 0, "", fmt.Sprintf("no message in %d lines", src.skipped), "check the file")
 	}
 	if last := src.text[r.end:]; skipSpace(last, 0) == len(last) {
 		r.list.last = last
 	} else {
 		r.list.last = "\n"
 	}
-	fillIDs(r.t)
+	fillCallIDs(r.t)
 	l := &layout{before: src.bom, lines: true, list: r.list}
 	return []Conversation{{Format: d.name, Messages: r.t, layout: l}}, nil
 }

@@ -29,9 +29,9 @@ type list struct {
 	first, last string   // before the first object, and behind the last
 }
 
-// gap returns what to write between two objects that did not follow each
+// separator returns what to write between two objects that did not follow each
 // other: what stands between the first two, or else the least.
-func (l *layout) gap() string {
+func (l *layout) separator() string {
 	for i, g := range l.list.gaps {
 		if i > 0 && (!l.lines || strings.Contains(g, "\n")) {
 			return g
@@ -46,8 +46,8 @@ func (l *layout) gap() string {
 	return "," + l.list.first
 }
 
-// A reader reads the messages of one list or file.
-type reader struct {
+// A layoutReader reads the messages of one list or file.
+type layoutReader struct {
 	src  *source
 	path string // of the list, for errors
 	sep  string // the least that parts two objects: a comma in a list, a line feed in lines
@@ -57,8 +57,8 @@ type reader struct {
 	end  int // offset in src.text of the end of the last object that was read
 }
 
-// object adds the messages of the object at src.text[start:end].
-func (r *reader) object(d dialect, start, end int) error {
+// addObject adds the messages of the object at src.text[start:end].
+func (r *layoutReader) addObject(d dialect, start, end int) error {
 	r.n++
 	raw := r.src.text[start:end]
 	messages, err := readObject(d, raw)
@@ -92,13 +92,13 @@ func (r *reader) object(d dialect, start, end int) error {
 
 func readObject(d dialect, raw string) ([]chat.Message, error) {
 	if raw[0] != '{' {
-		return nil, &fieldError{"", "is " + kindOf(raw) + ", not a message object"}
+		return nil, &fieldError{"", "is " + jsonKindName(raw) + ", not a message object"}
 	}
-	return d.read(parse(raw))
+	return d.read(parseObject(raw))
 }
 
 // wrongField returns the error for the object at an offset.
-func (r *reader) wrongField(offset int, err error) *Error {
+func (r *layoutReader) wrongField(offset int, err error) *Error {
 	path, problem := r.path, err.Error()
 	if r.sep == "," {
 		path += fmt.Sprintf("[%d]", r.n-1)
@@ -110,14 +110,14 @@ func (r *reader) wrongField(offset int, err error) *Error {
 		}
 		path += f.field
 	}
-	return r.src.fail(ErrField, r.src.lineAt(offset), path, problem, "repair the message, or leave such ones out with --lenient")
+	return r.src.sourceError(ErrField, r.src.lineOfOffset(offset), path, problem, "repair the message, or leave such ones out with --lenient")
 }
 
 // readList reads the messages of the list at src.text[start:end].
 func readList(src *source, d dialect, start, end int, path string) (chat.Transcript, list, error) {
-	r := reader{src: src, path: path, sep: ",", end: start + 1}
+	r := layoutReader{src: src, path: path, sep: ",", end: start + 1}
 	for from, to := range elements(src.text[start:end]) {
-		if err := r.object(d, start+from, start+to); err != nil {
+		if err := r.addObject(d, start+from, start+to); err != nil {
 			return nil, list{}, err
 		}
 	}
@@ -141,30 +141,30 @@ func readBody(src *source, d dialect, v value, around bool, path string) (Conver
 	start, end := 0, len(v.raw)
 	var system []chat.Message
 	if v.raw[0] == '{' {
-		body := parse(v.raw)
+		body := parseObject(v.raw)
 		c.layout.key, path = "messages", path+"messages"
-		c.Model = body.text("model")
-		if body.is("tools", "[") {
-			c.Tools = []byte(body.field("tools"))
+		c.Model = body.textValue("model")
+		if body.valueHasKind("tools", "[") {
+			c.Tools = []byte(body.rawValue("tools"))
 		}
 		if d.system {
 			system = readSystem(body)
 		}
-		start, end = body.span("messages")
+		start, end = body.valueSpan("messages")
 	}
-	if !begins(v.raw[start:end], "[") {
-		return c, src.fail(ErrField, v.line, path, "is "+kindOf(v.raw[start:end])+", not a list of messages", "")
+	if !beginsWithAny(v.raw[start:end], "[") {
+		return c, src.sourceError(ErrField, v.line, path, "is "+jsonKindName(v.raw[start:end])+", not a list of messages", "")
 	}
 	messages, objects, err := readList(src, d, v.offset+start, v.offset+end, path)
 	c.Messages, c.layout.list = append(system, messages...), objects
-	fillIDs(c.Messages)
+	fillCallIDs(c.Messages)
 	return c, err
 }
 
 // readChats reads a file of one conversation, or of several: a list of lists,
 // a list of objects with a list under "traj", or a body on each line.
 func readChats(src *source, d dialect) ([]Conversation, error) {
-	if start, end, err := src.first(); src.text[start] == '{' && err == nil && skipSpace(src.text, end) < len(src.text) {
+	if start, end, err := src.firstValue(); src.text[start] == '{' && err == nil && skipSpace(src.text, end) < len(src.text) {
 		return readBodies(src, d)
 	}
 	doc, err := src.document()
@@ -173,12 +173,12 @@ func readChats(src *source, d dialect) ([]Conversation, error) {
 	}
 	switch doc.raw[0] {
 	case '[':
-		if chats := chatsIn(doc); len(chats) > 0 {
+		if chats := listsOfMessages(doc); len(chats) > 0 {
 			return readEach(src, d, chats)
 		}
 	case '{':
 	default:
-		return nil, src.fail(ErrField, doc.line, "", "is "+kindOf(doc.raw)+", not a list of messages or a request body", "")
+		return nil, src.sourceError(ErrField, doc.line, "", "is "+jsonKindName(doc.raw)+", not a list of messages or a request body", "")
 	}
 	c, err := readBody(src, d, doc, true, "")
 	if err != nil {
@@ -187,16 +187,16 @@ func readChats(src *source, d dialect) ([]Conversation, error) {
 	return []Conversation{c}, nil
 }
 
-// chatsIn returns the lists of messages in a list of chats, nothing where it
+// listsOfMessages returns the lists of messages in a list of chats, nothing where it
 // is a list of messages.
-func chatsIn(doc value) []value {
+func listsOfMessages(doc value) []value {
 	var chats []value
 	for start, end := range elements(doc.raw) {
 		at := start
 		if doc.raw[start] == '{' {
-			o := parse(doc.raw[start:end])
+			o := parseObject(doc.raw[start:end])
 			for _, m := range o.members {
-				if (m.key == "traj" || m.key == "messages") && begins(o.raw[m.start:], "[") {
+				if (m.key == "traj" || m.key == "messages") && beginsWithAny(o.raw[m.start:], "[") {
 					at, end = start+m.start, start+m.end
 				}
 			}
@@ -223,9 +223,9 @@ func readEach(src *source, d dialect, chats []value) ([]Conversation, error) {
 
 func readBodies(src *source, d dialect) ([]Conversation, error) {
 	var all []Conversation
-	err := src.lines(func(v value) error {
+	err := src.eachJSONLine(func(v value) error {
 		if v.raw[0] != '{' {
-			return src.fail(ErrField, v.line, "", "is "+kindOf(v.raw)+", not a request body", "")
+			return src.sourceError(ErrField, v.line, "", "is "+jsonKindName(v.raw)+", not a request body", "")
 		}
 		c, err := readBody(src, d, v, false, "")
 		if err == nil {

@@ -6,10 +6,10 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// stateOf returns the state of a message that begins with text: what an
+// compactionState returns the state of a message that begins with text: what an
 // earlier compaction has written is known by its whole first line, so that what
 // a person types about it is not taken for it.
-func stateOf(text string) chat.State {
+func compactionState(text string) chat.State {
 	line, _, _ := strings.Cut(text, "\n")
 	switch head, rest, _ := strings.Cut(line, " "); head {
 	case "<COMPACT-SUMMARY":
@@ -51,7 +51,7 @@ func classify(m *chat.Message) {
 			typed = true
 		case (p.Kind == chat.Text || p.Kind == chat.Result) && p.Text != "":
 			if m.State == chat.Active {
-				m.State = stateOf(p.Text)
+				m.State = compactionState(p.Text)
 			}
 			if m.Role == chat.User && p.Kind == chat.Text {
 				is := chat.ClientText(p.Text)

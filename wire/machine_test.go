@@ -82,7 +82,7 @@ func TestArgumentsOfASlashCommandAreTyped(t *testing.T) {
 
 // A user's message of Cline is the task, an answer or the client's own words.
 func TestClientTextsOfClineAreNotTyped(t *testing.T) {
-	text := func(s string) string { return `{"type":"text","text":` + string(quote(nil, s)) + `}` }
+	text := func(s string) string { return `{"type":"text","text":` + string(appendQuoted(nil, s)) + `}` }
 	todo := text("\n\n\t\t\t\t# TODO LIST UPDATE REQUIRED - You MUST include the task_progress parameter in your NEXT tool call.\n\n- [ ] fix\n")
 	around := text("<environment_details>\n# Current Mode\nACT MODE\n</environment_details>")
 	in := `[{"role":"user","content":[` + text("<task>\nFix the parser.\n</task>") + `,` + todo + `,` + around + `]},` +

@@ -8,11 +8,11 @@ type jsonObject struct {
 	members []member
 }
 
-// parse cuts raw, which is known to be valid, into members. What is no object
+// parseObject cuts raw, which is known to be valid, into members. What is no object
 // has none.
-func parse(raw string) jsonObject {
+func parseObject(raw string) jsonObject {
 	o := jsonObject{raw: raw}
-	for m := range members(raw) {
+	for m := range objectMembers(raw) {
 		if o.members == nil {
 			o.members = make([]member, 0, 8)
 		}
@@ -21,16 +21,16 @@ func parse(raw string) jsonObject {
 	return o
 }
 
-// field returns the raw value of a key, "" where there is none. Of repeated
+// rawValue returns the raw value of a key, "" where there is none. Of repeated
 // keys the last one counts, as in encoding/json.
-func (o jsonObject) field(key string) string {
-	start, end := o.span(key)
+func (o jsonObject) rawValue(key string) string {
+	start, end := o.valueSpan(key)
 	return o.raw[start:end]
 }
 
-// span returns where the value of a key stands in the object; start and end
+// valueSpan returns where the value of a key stands in the object; start and end
 // are 0 where there is none.
-func (o jsonObject) span(key string) (start, end int) {
+func (o jsonObject) valueSpan(key string) (start, end int) {
 	for _, m := range slices.Backward(o.members) {
 		if m.key == key {
 			return m.start, m.end
@@ -39,12 +39,14 @@ func (o jsonObject) span(key string) (start, end int) {
 	return 0, 0
 }
 
-// text returns the string under key, "" where it is none.
-func (o jsonObject) text(key string) string { return unquote(o.field(key)) }
+// textValue returns the string under key, "" where it is none.
+func (o jsonObject) textValue(key string) string { return unquoteText(o.rawValue(key)) }
 
-// is reports whether the value under key begins with one of the bytes in
+// valueHasKind reports whether the value under key begins with one of the bytes in
 // kinds: { [ " for objects, lists and strings.
-func (o jsonObject) is(key, kinds string) bool { return begins(o.field(key), kinds) }
+func (o jsonObject) valueHasKind(key, kinds string) bool {
+	return beginsWithAny(o.rawValue(key), kinds)
+}
 
 // A change gives one key of an object another value. No value takes it out.
 type change struct {
@@ -52,9 +54,9 @@ type change struct {
 	value string // raw JSON
 }
 
-// with returns the object with changes made to it. All other bytes stay as
+// withChanges returns the object with changes made to it. All other bytes stay as
 // they are, and the keys in their order; new keys are added at the end.
-func (o jsonObject) with(changes ...change) string {
+func (o jsonObject) withChanges(changes ...change) string {
 	out := append(make([]byte, 0, len(o.raw)+64), '{')
 	end := 1
 	for i, m := range o.members {
@@ -76,7 +78,7 @@ func (o jsonObject) with(changes ...change) string {
 		end = m.end
 	}
 	for _, c := range changes {
-		if c.value != "" && o.field(c.key) == "" {
+		if c.value != "" && o.rawValue(c.key) == "" {
 			out = appendMember(out, c.key, c.value)
 		}
 	}
@@ -88,14 +90,14 @@ func appendMember(out []byte, key, value string) []byte {
 	if out[len(out)-1] != '{' {
 		out = append(out, ',')
 	}
-	return append(append(quote(out, key), ':'), value...)
+	return append(append(appendQuoted(out, key), ':'), value...)
 }
 
 // objectOf returns the object of the changes that have a value.
-func objectOf(members ...change) string { return jsonObject{raw: "{}"}.with(members...) }
+func objectOf(members ...change) string { return jsonObject{raw: "{}"}.withChanges(members...) }
 
-// listOf returns the list of raw values.
-func listOf(values []string) string {
+// rawList returns the list of raw values.
+func rawList(values []string) string {
 	out := []byte{'['}
 	for i, v := range values {
 		if i > 0 {
@@ -106,9 +108,9 @@ func listOf(values []string) string {
 	return string(append(out, ']'))
 }
 
-func quoted(text string) string { return string(quote(nil, text)) }
+func quotedJSON(text string) string { return string(appendQuoted(nil, text)) }
 
-// begins reports whether raw begins with one of the bytes in kinds.
-func begins(raw, kinds string) bool {
+// beginsWithAny reports whether raw begins with one of the bytes in kinds.
+func beginsWithAny(raw, kinds string) bool {
 	return raw != "" && slices.Contains([]byte(kinds), raw[0])
 }

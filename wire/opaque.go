@@ -25,13 +25,13 @@ func isToolResult(kind string) bool {
 // readServerTool returns the part of an Anthropic block that is a call to a
 // server's tool or the result of one. The kind is "" where it is neither.
 func readServerTool(o jsonObject) chat.Part {
-	switch kind := o.text("type"); {
+	switch kind := o.textValue("type"); {
 	case isToolUse(kind):
-		return chat.Part{Kind: chat.ServerCall, ID: o.text("id"), Name: o.text("name"), Args: o.field("input"), Raw: o.raw}
+		return chat.Part{Kind: chat.ServerCall, ID: o.textValue("id"), Name: o.textValue("name"), Args: o.rawValue("input"), Raw: o.raw}
 	case isToolResult(kind):
-		p := chat.Part{Kind: chat.ServerResult, ID: o.text("tool_use_id"), Raw: o.raw}
-		content := variantIn(o.field("content"))
-		p.Error = o.field("is_error") == "true" || strings.HasSuffix(parse(content).text("type"), "_error")
+		p := chat.Part{Kind: chat.ServerResult, ID: o.textValue("tool_use_id"), Raw: o.raw}
+		content := variantIn(o.rawValue("content"))
+		p.Error = o.rawValue("is_error") == "true" || strings.HasSuffix(parseObject(content).textValue("type"), "_error")
 		p.Text = serverResultText(content)
 		return p
 	}
@@ -41,10 +41,10 @@ func readServerTool(o jsonObject) chat.Part {
 // serverResultText returns what can be read of a server tool's result: its
 // texts, titles and addresses, and the output of its commands.
 func serverResultText(content string) string {
-	if begins(content, `"`) {
-		return unquote(content)
+	if beginsWithAny(content, `"`) {
+		return unquoteText(content)
 	}
-	if !begins(content, "[") {
+	if !beginsWithAny(content, "[") {
 		return serverPieceText(content)
 	}
 	var texts []string
@@ -57,25 +57,25 @@ func serverResultText(content string) string {
 }
 
 func serverPieceText(raw string) string {
-	o := parse(raw)
+	o := parseObject(raw)
 	lines := func(texts ...string) string {
 		return strings.Join(slices.DeleteFunc(texts, func(s string) bool { return s == "" }), "\n")
 	}
 	switch {
-	case o.text("type") == "text":
-		return o.text("text")
-	case o.is("encrypted_content", `"`):
-		return lines(o.text("title"), o.text("url"), o.text("page_age"))
-	case o.is("stdout", `"`) || o.is("stderr", `"`):
-		code := o.field("return_code")
+	case o.textValue("type") == "text":
+		return o.textValue("text")
+	case o.valueHasKind("encrypted_content", `"`):
+		return lines(o.textValue("title"), o.textValue("url"), o.textValue("page_age"))
+	case o.valueHasKind("stdout", `"`) || o.valueHasKind("stderr", `"`):
+		code := o.rawValue("return_code")
 		if code == "" || code == "0" {
-			return lines(o.text("stdout"), o.text("stderr"))
+			return lines(o.textValue("stdout"), o.textValue("stderr"))
 		}
-		return lines(o.text("stdout"), o.text("stderr"), "exit code "+code)
-	case o.is("content", "{"): // of a fetched page: a document
-		document := parse(o.field("content"))
-		if source := parse(document.field("source")); source.text("type") == "text" {
-			return lines(o.text("url"), document.text("title"), source.text("data"))
+		return lines(o.textValue("stdout"), o.textValue("stderr"), "exit code "+code)
+	case o.valueHasKind("content", "{"): // of a fetched page: a document
+		document := parseObject(o.rawValue("content"))
+		if source := parseObject(document.rawValue("source")); source.textValue("type") == "text" {
+			return lines(o.textValue("url"), document.textValue("title"), source.textValue("data"))
 		}
 	}
 	return readable(raw)
@@ -94,7 +94,7 @@ func isAnthropicBlock(p chat.Part) bool {
 	if p.Raw == "" {
 		return false
 	}
-	kind := parse(p.Raw).text("type")
+	kind := parseObject(p.Raw).textValue("type")
 	switch p.Kind {
 	case chat.ServerCall:
 		return isToolUse(kind)
@@ -103,7 +103,7 @@ func isAnthropicBlock(p chat.Part) bool {
 	case chat.Opaque:
 		return slices.Contains(anthropicOnly, kind)
 	case chat.Text: // citations name places in the results of a server's tools
-		return kind == "text" && begins(parse(p.Raw).field("citations"), "[")
+		return kind == "text" && beginsWithAny(parseObject(p.Raw).rawValue("citations"), "[")
 	}
 	return false
 }
@@ -111,7 +111,7 @@ func isAnthropicBlock(p chat.Part) bool {
 // isOpenAIBlock reports whether p was read from an opaque block that OpenAI's
 // chat API takes back as it is.
 func isOpenAIBlock(p chat.Part) bool {
-	return p.Kind == chat.Opaque && p.Raw != "" && slices.Contains(openAIOnly, parse(p.Raw).text("type"))
+	return p.Kind == chat.Opaque && p.Raw != "" && slices.Contains(openAIOnly, parseObject(p.Raw).textValue("type"))
 }
 
 // holdsAnthropicBlocks reports whether m has blocks that only Anthropic's form
@@ -137,7 +137,7 @@ func isServerTool(p chat.Part) bool { return p.Kind == chat.ServerCall || p.Kind
 // role tool after them.
 func withOwnTools(t chat.Transcript, d dialect) chat.Transcript {
 	foreign := func(m chat.Message) bool {
-		if readIn(m, d) || (d.system || d.name == "jsonl") && holdsAnthropicBlocks(m) {
+		if wasReadIn(m, d) || (d.system || d.name == "jsonl") && holdsAnthropicBlocks(m) {
 			return false
 		}
 		return slices.ContainsFunc(m.Parts, isServerTool)
@@ -192,16 +192,16 @@ func ownTools(m chat.Message) []chat.Message {
 // opaqueText returns what stands for a block that is not understood, in counts
 // and in other formats: the name of a file, or the block itself.
 func opaqueText(raw string) string {
-	o := parse(raw)
-	kind := o.text("type")
+	o := parseObject(raw)
+	kind := o.textValue("type")
 	switch kind {
 	case "input_audio", "audio", "file", "document", "video_url", "input_file":
-		source := parse(o.field("source"))
-		if source.text("type") == "text" {
-			return source.text("data")
+		source := parseObject(o.rawValue("source"))
+		if source.textValue("type") == "text" {
+			return source.textValue("data")
 		}
-		inner := parse(o.field(kind))
-		for _, name := range []string{o.text("title"), o.text("filename"), inner.text("filename"), inner.text("file_id"), inner.text("url"), source.text("media_type"), source.text("url")} {
+		inner := parseObject(o.rawValue(kind))
+		for _, name := range []string{o.textValue("title"), o.textValue("filename"), inner.textValue("filename"), inner.textValue("file_id"), inner.textValue("url"), source.textValue("media_type"), source.textValue("url")} {
 			if name != "" && len(name) < encodedLength {
 				return "[" + kind + " " + name + "]"
 			}
@@ -228,7 +228,7 @@ func readable(raw string) string {
 		}
 		end := skipString(raw, i)
 		if text := raw[i:end]; len(text) > encodedLength && !strings.ContainsAny(text, " \\") {
-			out.WriteString(quoted(strconv.Itoa(len(text)-2) + " characters"))
+			out.WriteString(quotedJSON(strconv.Itoa(len(text)-2) + " characters"))
 		} else {
 			out.WriteString(text)
 		}

@@ -7,53 +7,53 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// fillIDs gives an id to every call of t that has none, and to every result
+// fillCallIDs gives an id to every call of t that has none, and to every result
 // that names no call the id of the first call of the newest calling message
 // that has its tool's name, or else of the first at all, and is unanswered.
-func fillIDs(t chat.Transcript) {
-	ids := names{used: make(map[string]bool)}
+func fillCallIDs(t chat.Transcript) {
+	ids := usedNames{used: make(map[string]bool)}
 	for _, m := range t {
 		for _, p := range m.Parts {
 			ids.used[p.ID] = true
 		}
 	}
-	var open queue
+	var open callQueue
 	for _, m := range t {
 		if m.HasCalls() {
-			open = queue{byName: make(map[string][]int)}
+			open = callQueue{byName: make(map[string][]int)}
 		}
 		for i := range m.Parts {
 			switch p := &m.Parts[i]; {
 			case p.Kind == chat.Call:
 				if p.ID == "" {
-					p.ID = ids.next("call")
+					p.ID = ids.nextUnusedName("call")
 				}
-				open.add(p.Name, p.ID)
+				open.addCallID(p.Name, p.ID)
 			case p.Kind == chat.Result && p.ID == "":
-				p.ID = open.take(p.Name)
+				p.ID = open.takeForTool(p.Name)
 			case p.Kind == chat.Result:
-				open.answer(p.ID)
+				open.answerCallID(p.ID)
 			}
 		}
 	}
 }
 
-// A queue holds the unanswered calls of one message, in order.
-type queue struct {
+// A callQueue holds the unanswered calls of one message, in order.
+type callQueue struct {
 	ids    []string
 	done   []bool
 	first  int              // no call before it is unanswered
 	byName map[string][]int // the calls of each tool
 }
 
-func (q *queue) add(name, id string) {
+func (q *callQueue) addCallID(name, id string) {
 	q.byName[name] = append(q.byName[name], len(q.ids))
 	q.ids, q.done = append(q.ids, id), append(q.done, false)
 }
 
-// take answers the first call of the named tool, or else the first of any, and
+// takeForTool answers the first call of the named tool, or else the first of any, and
 // returns its id; "" where all are answered.
-func (q *queue) take(name string) string {
+func (q *callQueue) takeForTool(name string) string {
 	for at := q.byName[name]; len(at) > 0; at = q.byName[name] {
 		q.byName[name] = at[1:]
 		if !q.done[at[0]] {
@@ -70,8 +70,8 @@ func (q *queue) take(name string) string {
 	return ""
 }
 
-// answer marks the first call of that id, near the front, as answered.
-func (q *queue) answer(id string) {
+// answerCallID marks the first call of that id, near the front, as answered.
+func (q *callQueue) answerCallID(id string) {
 	for i := q.first; i < min(len(q.ids), q.first+64); i++ {
 		if q.ids[i] == id && !q.done[i] {
 			q.done[i] = true
@@ -80,14 +80,14 @@ func (q *queue) answer(id string) {
 	}
 }
 
-// names makes names that are not used yet.
-type names struct {
+// usedNames makes names that are not used yet.
+type usedNames struct {
 	used map[string]bool
 	n    map[string]int
 }
 
-// next returns a name that begins with stem, and takes it.
-func (u *names) next(stem string) string {
+// nextUnusedName returns a name that begins with stem, and takes it.
+func (u *usedNames) nextUnusedName(stem string) string {
 	if u.n == nil {
 		u.n = make(map[string]int)
 	}
@@ -101,13 +101,13 @@ func (u *names) next(stem string) string {
 	}
 }
 
-// unique returns name where it is not used yet, else the next one like it.
-func (u *names) unique(name string) string {
+// uniqueName returns name where it is not used yet, else the next one like it.
+func (u *usedNames) uniqueName(name string) string {
 	if name == "" {
-		return u.next("call")
+		return u.nextUnusedName("call")
 	}
 	if u.used[name] {
-		return u.next(name)
+		return u.nextUnusedName(name)
 	}
 	u.used[name] = true
 	return name
@@ -117,15 +117,15 @@ func (u *names) unique(name string) string {
 // acceptable ids, none of them twice where d makes ids, and results that name
 // their tool. Results follow the id of their call, paired as chat.PairUp does.
 func prepared(t chat.Transcript, d dialect) chat.Transcript {
-	if !slices.ContainsFunc(t, func(m chat.Message) bool { return !readIn(m, d) }) {
+	if !slices.ContainsFunc(t, func(m chat.Message) bool { return !wasReadIn(m, d) }) {
 		return t
 	}
 	t = withOwnTools(t, d)
 	out := slices.Clone(t)
-	ids := names{used: make(map[string]bool)}
+	ids := usedNames{used: make(map[string]bool)}
 	for _, m := range t {
-		if readIn(m, d) {
-			for _, p := range partsOf(m.Parts, chat.Call) {
+		if wasReadIn(m, d) {
+			for _, p := range partsOfKinds(m.Parts, chat.Call) {
 				ids.used[p.ID] = true
 			}
 		}
@@ -137,26 +137,26 @@ func prepared(t chat.Transcript, d dialect) chat.Transcript {
 			was := p.ID
 			switch {
 			case p.Kind == chat.Call:
-				if !readIn(m, d) {
-					p.ID = d.callID(p.ID, &ids)
+				if !wasReadIn(m, d) {
+					p.ID = d.freshCallID(p.ID, &ids)
 				}
-				open[was] = pushed(open[was], i, p)
+				open[was] = pushOpenCall(open[was], i, p)
 			case p.Kind == chat.Result:
-				open[was] = d.answer(&p, open[was])
+				open[was] = d.pairResult(&p, open[was])
 			}
 			parts[j] = p
 		}
-		if !readIn(m, d) {
+		if !wasReadIn(m, d) {
 			out[i].Parts = parts
 		}
 	}
 	return out
 }
 
-// answer gives a result the id and the tool of the call that it answers, and
+// pairResult gives a result the id and the tool of the call that it answers, and
 // returns the calls of its id that are still open.
-func (d dialect) answer(p *chat.Part, open []calls) []calls {
-	call, rest := popped(open)
+func (d dialect) pairResult(p *chat.Part, open []calls) []calls {
+	call, rest := popOpenCall(open)
 	if call.Kind == chat.Call {
 		p.ID, p.Name = call.ID, call.Name
 	} else if d.id != nil {
@@ -165,18 +165,18 @@ func (d dialect) answer(p *chat.Part, open []calls) []calls {
 	return rest
 }
 
-// readIn reports whether m was read in d.
-func readIn(m chat.Message, d dialect) bool {
+// wasReadIn reports whether m was read in d.
+func wasReadIn(m chat.Message, d dialect) bool {
 	return m.Source != nil && m.Source.Format == d.name
 }
 
-// callID returns the id that a fresh call gets.
-func (d dialect) callID(id string, ids *names) string {
+// freshCallID returns the id that a fresh call gets.
+func (d dialect) freshCallID(id string, ids *usedNames) string {
 	if d.id != nil {
-		return ids.unique(d.id(id))
+		return ids.uniqueName(d.id(id))
 	}
 	if id == "" {
-		return ids.next("call")
+		return ids.nextUnusedName("call")
 	}
 	return id
 }
@@ -187,7 +187,7 @@ type calls struct {
 	parts   []chat.Part
 }
 
-func pushed(open []calls, message int, p chat.Part) []calls {
+func pushOpenCall(open []calls, message int, p chat.Part) []calls {
 	if n := len(open); n > 0 && open[n-1].message == message {
 		open[n-1].parts = append(open[n-1].parts, p)
 		return open
@@ -195,8 +195,8 @@ func pushed(open []calls, message int, p chat.Part) []calls {
 	return append(open, calls{message, []chat.Part{p}})
 }
 
-// popped takes the first call of the newest message.
-func popped(open []calls) (chat.Part, []calls) {
+// popOpenCall takes the first call of the newest message.
+func popOpenCall(open []calls) (chat.Part, []calls) {
 	n := len(open)
 	if n == 0 {
 		return chat.Part{}, nil

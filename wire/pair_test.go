@@ -53,7 +53,7 @@ func TestCallsAndResultsWithoutIDsArePairedByNameThenOrder(t *testing.T) {
 		{"result first", chat.Transcript{result(":f"), call(":f")}, "- +call_1"},
 		{"newest calls only", chat.Transcript{call(":f"), call(":g"), result(":f"), result(":f")}, "+call_1 +call_2 -call_2 -"},
 	} {
-		if fillIDs(c.t); ids(c.t) != c.want {
+		if fillCallIDs(c.t); ids(c.t) != c.want {
 			t.Errorf("%s: %s, want %s", c.name, ids(c.t), c.want)
 		}
 	}
@@ -83,7 +83,7 @@ func TestPreparedIDsAreWhatTheDialectTakes(t *testing.T) {
 			t.Errorf("%s: the transcript was changed", c.name)
 		}
 	}
-	got := prepared(chat.Transcript{call("a:f", ":g"), result("a:"), result(":")}, flat("ollama", true))
+	got := prepared(chat.Transcript{call("a:f", ":g"), result("a:"), result(":")}, flatDialect("ollama", true))
 	if ids(got) != "+a +call_1 -a -call_1" || got[1].Parts[0].Name != "f" || got[2].Parts[0].Name != "g" {
 		t.Error(ids(got), got)
 	}
@@ -105,7 +105,7 @@ func TestToolsAreConverted(t *testing.T) {
 		`{"googleSearch":{}}`:                                {},
 		`7`:                                                  {},
 	} {
-		for i, d := range []dialect{flat("openai", false), anthropicDialect()} {
+		for i, d := range []dialect{flatDialect("openai", false), anthropicDialect()} {
 			list := ""
 			if want[i] != "" {
 				list = "[" + want[i] + "]"

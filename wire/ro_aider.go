@@ -7,7 +7,7 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-func aider() format {
+func aiderFormat() format {
 	return format{
 		name:   "aider",
 		about:  "aider chat history (Markdown)",
@@ -40,24 +40,24 @@ func decodeAider(src *source) ([]Conversation, error) {
 	for i := 0; i < len(all); i++ {
 		switch line := all[i]; {
 		case strings.HasPrefix(line, aiderStart):
-			a.flush()
+			a.flushMessage()
 			a.asked = false
 		case line == "####" || strings.HasPrefix(line, "#### "):
-			a.write(chat.User, strings.TrimPrefix(strings.TrimPrefix(line, "####"), " "))
+			a.appendLines(chat.User, strings.TrimPrefix(strings.TrimPrefix(line, "####"), " "))
 		case line == ">" || strings.HasPrefix(line, "> "):
-			a.flush()
+			a.flushMessage()
 		case !a.asked:
 		case line == editStart && ends[i] > 0:
-			a.write(chat.Assistant, all[i:ends[i]]...)
+			a.appendLines(chat.Assistant, all[i:ends[i]]...)
 			i = ends[i] - 1
 		case strings.TrimSpace(line) == "" && a.role != chat.Assistant:
-			a.flush() // the next question may follow at once
+			a.flushMessage() // the next question may follow at once
 		default:
-			a.write(chat.Assistant, line)
+			a.appendLines(chat.Assistant, line)
 		}
 	}
-	a.flush()
-	return a.log.one(Conversation{Format: "aider"}), nil
+	a.flushMessage()
+	return a.log.singleConversation(Conversation{Format: "aider"}), nil
 }
 
 const (
@@ -84,7 +84,7 @@ func editEnds(all []string) []int {
 
 // An aiderLog gathers lines into messages.
 type aiderLog struct {
-	log   log
+	log   messageLog
 	asked bool      // the user has spoken in this chat
 	role  chat.Role // whose lines these are
 	lines []string
@@ -92,9 +92,9 @@ type aiderLog struct {
 	prompt string
 }
 
-func (a *aiderLog) write(role chat.Role, lines ...string) {
+func (a *aiderLog) appendLines(role chat.Role, lines ...string) {
 	if a.role != role {
-		a.flush()
+		a.flushMessage()
 	}
 	a.role, a.asked = role, true
 	for _, line := range lines {
@@ -105,24 +105,24 @@ func (a *aiderLog) write(role chat.Role, lines ...string) {
 	}
 }
 
-func (a *aiderLog) flush() {
+func (a *aiderLog) flushMessage() {
 	text := strings.TrimSpace(strings.Join(a.lines, "\n"))
 	switch {
 	case a.role != chat.User:
-		a.log.say("", a.role, text)
+		a.log.appendText("", a.role, text)
 		if text != "" {
 			a.prompt = ""
 		}
 	case !isCommand(text):
 		if text != a.prompt { // aider notes what follows a command once more
-			a.log.say("", chat.User, text)
+			a.log.appendText("", chat.User, text)
 		}
 		a.prompt = ""
 	default:
 		if a.prompt = promptOf(text); a.prompt != "" {
-			a.log.say("", chat.User, a.prompt)
+			a.log.appendText("", chat.User, a.prompt)
 		} else {
-			a.log.note("", text)
+			a.log.appendUserNote("", text)
 		}
 	}
 	a.role, a.lines = "", nil

@@ -7,10 +7,10 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// aiSDK is what the AI SDK of Vercel keeps: messages for a model, with parts
+// aiSDKFormat is what the AI SDK of Vercel keeps: messages for a model, with parts
 // tool-call and tool-result, or messages for a page, which hold parts with a
 // state.
-func aiSDK() format {
+func aiSDKFormat() format {
 	return format{
 		name:   "aisdk",
 		about:  "AI SDK: model messages, or UI messages with their parts",
@@ -21,18 +21,18 @@ func aiSDK() format {
 
 func matchAISDK(p probe) int {
 	values := p.values
-	if p.shape == object && len(values) > 0 && values[0].is("messages", "[") {
-		values = values[0].list("messages")
+	if p.shape == object && len(values) > 0 && values[0].hasValueKind("messages", "[") {
+		values = values[0].listValue("messages")
 	}
 	for _, v := range values {
-		if v.is("role", `"`) && v.is("parts", "[") && slices.ContainsFunc(v.list("parts"), func(b peek) bool { return b.is("type", `"`) }) {
+		if v.hasValueKind("role", `"`) && v.hasValueKind("parts", "[") && slices.ContainsFunc(v.listValue("parts"), func(b peek) bool { return b.hasValueKind("type", `"`) }) {
 			return 88
 		}
 	}
 	if p.shape == lines && slices.ContainsFunc(values, func(v peek) bool { return isDialect(v.fields["content"], "aisdk") }) {
 		return 88
 	}
-	return 2 * p.speaks("aisdk")
+	return 2 * p.formatScore("aisdk")
 }
 
 // isDialect reports whether a content can be in the named dialect only.
@@ -46,45 +46,45 @@ func decodeAISDK(src *source) ([]Conversation, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := Conversation{Format: "aisdk", Model: body.text("model"), Tools: functionsOf(body.fields["tools"])}
-	var l log
-	l.say("", chat.System, body.text("system"))
+	c := Conversation{Format: "aisdk", Model: body.stringValue("model"), Tools: functionsOf(body.fields["tools"])}
+	var l messageLog
+	l.appendText("", chat.System, body.stringValue("system"))
 	for i, m := range messages {
-		role, err := roleOf(parse(m.raw))
+		role, err := messageRole(parseObject(m.raw))
 		switch {
-		case m.text("role") == "data": // of old versions, for the page alone
+		case m.stringValue("role") == "data": // of old versions, for the page alone
 		case err != nil:
-			return nil, src.fail(ErrField, 0, messageField(i, "role"), strings.TrimPrefix(err.Error(), "role: "), "")
-		case m.is("parts", "["):
+			return nil, src.sourceError(ErrField, 0, messageField(i, "role"), strings.TrimPrefix(err.Error(), "role: "), "")
+		case m.hasValueKind("parts", "["):
 			l.uiMessage(role, m)
 		default:
 			l.modelMessage(role, m)
 		}
 	}
-	return l.one(c), nil
+	return l.singleConversation(c), nil
 }
 
 // modelMessage adds a message for a model. A result beside its call, in the
 // assistant's message, is of a tool that the provider ran.
-func (l *log) modelMessage(role chat.Role, r peek) {
-	m := chat.Message{ID: r.text("id"), Role: role}
+func (l *messageLog) modelMessage(role chat.Role, r peek) {
+	m := chat.Message{ID: r.stringValue("id"), Role: role}
 	ran := make(map[string]bool)
 	for _, b := range blocksIn(r.fields["content"]) {
-		if role == chat.Assistant && b.text("type") == "tool-result" {
-			ran[b.text("toolCallId")] = true
+		if role == chat.Assistant && b.stringValue("type") == "tool-result" {
+			ran[b.stringValue("toolCallId")] = true
 		}
 	}
 	for _, b := range blocksIn(r.fields["content"]) {
-		id, name := b.text("toolCallId"), b.text("toolName")
-		switch kind := b.text("type"); {
+		id, name := b.stringValue("toolCallId"), b.stringValue("toolName")
+		switch kind := b.stringValue("type"); {
 		case kind == "reasoning":
-			m.Parts = append(m.Parts, chat.Part{Kind: chat.Thinking, Text: b.text("text")})
+			m.Parts = append(m.Parts, chat.Part{Kind: chat.Thinking, Text: b.stringValue("text")})
 		case kind == "tool-call":
-			p := chat.Part{Kind: chat.Call, ID: id, Name: name, Args: argsIn(firstOf(b.fields["input"], b.fields["args"]))}
-			if ran[id] || b.flag("providerExecuted") {
+			p := chat.Part{Kind: chat.Call, ID: id, Name: name, Args: argumentsText(firstNonEmpty(b.fields["input"], b.fields["args"]))}
+			if ran[id] || b.boolValue("providerExecuted") {
 				p.Kind = chat.ServerCall
 			} else {
-				p.ID = l.calls.call(id, name)
+				p.ID = l.calls.assignCallID(id, name)
 			}
 			m.Parts = append(m.Parts, p)
 		case kind == "tool-result":
@@ -94,47 +94,47 @@ func (l *log) modelMessage(role chat.Role, r peek) {
 				m.Parts = append(append(m.Parts, f.part), f.images...)
 				continue
 			}
-			f.part.ID = l.calls.result(id, name)
-			l.answer("", f.part, f.images)
+			f.part.ID = l.calls.resultCallID(id, name)
+			l.appendResult("", f.part, f.images)
 		case kind == "tool-approval-request":
-			p := chat.Part{Kind: chat.Call, ID: b.text("approvalId"), Name: "tool_approval"}
-			p.ID, p.Args = l.calls.call(p.ID, p.Name), objectOf(change{"toolCallId", b.fields["toolCallId"]})
+			p := chat.Part{Kind: chat.Call, ID: b.stringValue("approvalId"), Name: "tool_approval"}
+			p.ID, p.Args = l.calls.assignCallID(p.ID, p.Name), objectOf(change{"toolCallId", b.fields["toolCallId"]})
 			m.Parts = append(m.Parts, p)
 		case kind == "tool-approval-response":
-			p := chat.Part{ID: l.calls.result(b.text("approvalId"), ""), Text: approval(b)}
-			l.answer("", p, nil)
+			p := chat.Part{ID: l.calls.resultCallID(b.stringValue("approvalId"), ""), Text: approval(b)}
+			l.appendResult("", p, nil)
 		default:
-			m.Parts = append(m.Parts, aiPart(b)...)
+			m.Parts = append(m.Parts, partsOfAIBlock(b)...)
 		}
 	}
 	if m.Role == chat.Tool { // what no result is
 		m.Role, m.Machine = chat.User, true
 	}
-	l.add(m)
+	l.appendMessage(m)
 }
 
 // approval says whether a user has allowed a call.
 func approval(b peek) string {
-	if b.flag("approved") {
+	if b.boolValue("approved") {
 		return "approved"
 	}
-	return strings.TrimSuffix("denied: "+b.text("reason"), ": ")
+	return strings.TrimSuffix("denied: "+b.stringValue("reason"), ": ")
 }
 
-// aiPart returns the parts of a text, a file, or what is not understood.
-func aiPart(b peek) []chat.Part {
-	kind := firstText(b.text("mediaType"), b.text("mimeType"))
-	address := firstText(b.text("image"), b.text("url"), b.text("data"))
-	switch b.text("type") {
+// partsOfAIBlock returns the parts of a text, a file, or what is not understood.
+func partsOfAIBlock(b peek) []chat.Part {
+	kind := firstText(b.stringValue("mediaType"), b.stringValue("mimeType"))
+	address := firstText(b.stringValue("image"), b.stringValue("url"), b.stringValue("data"))
+	switch b.stringValue("type") {
 	case "image", "file", "image-data", "image-url", "media", "file-data", "file-url":
-		picture := b.text("type") == "image" || strings.HasPrefix(b.text("type"), "image-") || strings.HasPrefix(kind, "image/")
+		picture := b.stringValue("type") == "image" || strings.HasPrefix(b.stringValue("type"), "image-") || strings.HasPrefix(kind, "image/")
 		switch {
 		case picture && strings.Contains(address, ":"):
-			return []chat.Part{{Kind: chat.Image, Image: linked(address, "")}}
+			return []chat.Part{{Kind: chat.Image, Image: pictureFromURL(address, "")}}
 		case picture && address != "":
 			return []chat.Part{{Kind: chat.Image, Image: &chat.Picture{MediaType: kind, Data: address}}}
 		}
-		return []chat.Part{{Kind: chat.Opaque, Text: strings.TrimSpace("[file "+firstText(b.text("filename"), kind)) + "]"}}
+		return []chat.Part{{Kind: chat.Opaque, Text: strings.TrimSpace("[file "+firstText(b.stringValue("filename"), kind)) + "]"}}
 	}
 	return textParts(b.raw)
 }
@@ -142,19 +142,19 @@ func aiPart(b peek) []chat.Part {
 // toolOutput returns the result of a tool: of the present version, with a type
 // and a value, or of an old one, any JSON.
 func toolOutput(b peek) foundResult {
-	out := b.at("output")
-	f := foundResult{part: chat.Part{Error: b.flag("isError")}}
-	switch kind := out.text("type"); kind {
+	out := b.memberValue("output")
+	f := foundResult{part: chat.Part{Error: b.boolValue("isError")}}
+	switch kind := out.stringValue("type"); kind {
 	case "text", "error-text":
-		f.part.Text, f.part.Error = out.text("value"), f.part.Error || kind == "error-text"
+		f.part.Text, f.part.Error = out.stringValue("value"), f.part.Error || kind == "error-text"
 	case "json", "error-json":
 		f.part.Text, f.part.Error = valueText(out.fields["value"]), f.part.Error || kind == "error-json"
 	case "execution-denied":
-		f.part.Text, f.part.Error = strings.TrimSuffix("denied: "+out.text("reason"), ": "), true
+		f.part.Text, f.part.Error = strings.TrimSuffix("denied: "+out.stringValue("reason"), ": "), true
 	case "content":
 		var texts []string
-		for _, piece := range out.list("value") {
-			for _, p := range aiPart(piece) {
+		for _, piece := range out.listValue("value") {
+			for _, p := range partsOfAIBlock(piece) {
 				if p.Kind == chat.Image {
 					f.images = append(f.images, p)
 				} else {
@@ -164,7 +164,7 @@ func toolOutput(b peek) foundResult {
 		}
 		f.part.Text = strings.Join(texts, "\n")
 	default:
-		f.part.Text = valueText(firstOf(b.fields["output"], b.fields["result"]))
+		f.part.Text = valueText(firstNonEmpty(b.fields["output"], b.fields["result"]))
 	}
 	return f
 }
@@ -172,7 +172,7 @@ func toolOutput(b peek) foundResult {
 // valueText returns a string's text, and any other value as JSON.
 func valueText(raw string) string {
 	if strings.HasPrefix(raw, `"`) {
-		return unquote(raw)
+		return unquoteText(raw)
 	}
 	if raw == "" {
 		return ""
@@ -182,32 +182,32 @@ func valueText(raw string) string {
 
 // uiMessage adds a message for a page; a step that follows calls is a message
 // of its own. Sources and data for the page are not sent to a model.
-func (l *log) uiMessage(role chat.Role, r peek) {
-	m := chat.Message{ID: r.text("id"), Role: role}
+func (l *messageLog) uiMessage(role chat.Role, r peek) {
+	m := chat.Message{ID: r.stringValue("id"), Role: role}
 	var done []uiTool
 	flush := func() {
-		l.add(m)
+		l.appendMessage(m)
 		for _, t := range done {
 			l.uiResult(t)
 		}
 		m.Parts, done = nil, nil
 	}
-	for _, b := range r.list("parts") {
-		kind := b.text("type")
+	for _, b := range r.listValue("parts") {
+		kind := b.stringValue("type")
 		switch t, ok := uiToolOf(b); {
 		case ok:
-			t.id = l.calls.call(t.id, t.name)
-			m.Parts = append(m.Parts, chat.Part{Kind: chat.Call, ID: t.id, Name: t.name, Args: argsIn(firstOf(t.fields["input"], t.fields["args"], t.fields["rawInput"]))})
+			t.id = l.calls.assignCallID(t.id, t.name)
+			m.Parts = append(m.Parts, chat.Part{Kind: chat.Call, ID: t.id, Name: t.name, Args: argumentsText(firstNonEmpty(t.fields["input"], t.fields["args"], t.fields["rawInput"]))})
 			done = append(done, t)
 		case kind == "reasoning":
-			m.Parts = append(m.Parts, chat.Part{Kind: chat.Thinking, Text: firstText(b.text("text"), b.text("reasoning"))})
+			m.Parts = append(m.Parts, chat.Part{Kind: chat.Thinking, Text: firstText(b.stringValue("text"), b.stringValue("reasoning"))})
 		case kind == "step-start":
 			if len(done) > 0 {
 				flush()
 			}
 		case strings.HasPrefix(kind, "data-"), strings.HasPrefix(kind, "source"):
 		default:
-			m.Parts = append(m.Parts, aiPart(b)...)
+			m.Parts = append(m.Parts, partsOfAIBlock(b)...)
 		}
 	}
 	flush()
@@ -220,30 +220,30 @@ type uiTool struct {
 }
 
 func uiToolOf(b peek) (uiTool, bool) {
-	switch kind := b.text("type"); {
+	switch kind := b.stringValue("type"); {
 	case kind == "tool-invocation": // of old versions
-		in := b.at("toolInvocation")
-		return uiTool{in, in.text("toolCallId"), in.text("toolName")}, true
+		in := b.memberValue("toolInvocation")
+		return uiTool{in, in.stringValue("toolCallId"), in.stringValue("toolName")}, true
 	case kind == "dynamic-tool":
-		return uiTool{b, b.text("toolCallId"), b.text("toolName")}, true
-	case strings.HasPrefix(kind, "tool-") && b.has("toolCallId"):
-		return uiTool{b, b.text("toolCallId"), strings.TrimPrefix(kind, "tool-")}, true
+		return uiTool{b, b.stringValue("toolCallId"), b.stringValue("toolName")}, true
+	case strings.HasPrefix(kind, "tool-") && b.hasMember("toolCallId"):
+		return uiTool{b, b.stringValue("toolCallId"), strings.TrimPrefix(kind, "tool-")}, true
 	}
 	return uiTool{}, false
 }
 
-func (l *log) uiResult(t uiTool) {
+func (l *messageLog) uiResult(t uiTool) {
 	f := foundResult{}
-	switch t.text("state") {
+	switch t.stringValue("state") {
 	case "output-available", "result":
-		f.part.Text = valueText(firstOf(t.fields["output"], t.fields["result"]))
+		f.part.Text = valueText(firstNonEmpty(t.fields["output"], t.fields["result"]))
 	case "output-error":
-		f.part.Text, f.part.Error = t.text("errorText"), true
+		f.part.Text, f.part.Error = t.stringValue("errorText"), true
 	case "output-denied":
-		f.part.Text, f.part.Error = approval(t.at("approval")), true
+		f.part.Text, f.part.Error = approval(t.memberValue("approval")), true
 	default: // it waits for its result
 		return
 	}
-	f.part.ID = l.calls.result(t.id, t.name)
-	l.answer("", f.part, nil)
+	f.part.ID = l.calls.resultCallID(t.id, t.name)
+	l.appendResult("", f.part, nil)
 }

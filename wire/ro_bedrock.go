@@ -7,9 +7,9 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// bedrock is Amazon's Converse API: blocks have no type, the key of each says
+// bedrockFormat is Amazon's Converse API: blocks have no type, the key of each says
 // what it is.
-func bedrock() format {
+func bedrockFormat() format {
 	return format{
 		name:   "bedrock",
 		about:  "Bedrock Converse: a list of messages or a request body",
@@ -19,10 +19,10 @@ func bedrock() format {
 }
 
 func matchBedrock(p probe) int {
-	if p.shape == lines && slices.ContainsFunc(p.values, func(v peek) bool { return v.has("role") && isDialect(v.fields["content"], "bedrock") }) {
+	if p.shape == lines && slices.ContainsFunc(p.values, func(v peek) bool { return v.hasMember("role") && isDialect(v.fields["content"], "bedrock") }) {
 		return 88
 	}
-	return 2 * p.speaks("bedrock")
+	return 2 * p.formatScore("bedrock")
 }
 
 // bedrockKeys are the keys of Converse's content blocks.
@@ -42,55 +42,55 @@ func decodeBedrock(src *source) ([]Conversation, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := Conversation{Format: "bedrock", Model: body.text("modelId"), Tools: bedrockTools(body.at("toolConfig").list("tools"))}
-	var l log
-	l.add(chat.Message{Role: chat.System, Parts: l.bedrockParts(chat.System, body.list("system"))})
+	c := Conversation{Format: "bedrock", Model: body.stringValue("modelId"), Tools: bedrockTools(body.memberValue("toolConfig").listValue("tools"))}
+	var l messageLog
+	l.appendMessage(chat.Message{Role: chat.System, Parts: l.bedrockParts(chat.System, body.listValue("system"))})
 	for i, m := range messages {
-		role, err := roleOf(parse(m.raw))
+		role, err := messageRole(parseObject(m.raw))
 		if err != nil {
-			return nil, src.fail(ErrField, 0, messageField(i, "role"), strings.TrimPrefix(err.Error(), "role: "), "")
+			return nil, src.sourceError(ErrField, 0, messageField(i, "role"), strings.TrimPrefix(err.Error(), "role: "), "")
 		}
 		l.bedrockMessage(role, m)
 	}
-	return l.one(c), nil
+	return l.singleConversation(c), nil
 }
 
-func (l *log) bedrockMessage(role chat.Role, r peek) {
+func (l *messageLog) bedrockMessage(role chat.Role, r peek) {
 	m := chat.Message{Role: role}
 	var rest []peek
 	for _, b := range blocksIn(r.fields["content"]) {
-		if result := b.at("toolResult"); role == chat.User && result.fields != nil {
+		if result := b.memberValue("toolResult"); role == chat.User && result.fields != nil {
 			p := bedrockResult(result)
-			p.part.ID = l.calls.result(p.part.ID, "")
-			l.answer("", p.part, p.images)
+			p.part.ID = l.calls.resultCallID(p.part.ID, "")
+			l.appendResult("", p.part, p.images)
 			continue
 		}
 		rest = append(rest, b)
 	}
 	m.Parts = l.bedrockParts(role, rest)
-	l.add(m)
+	l.appendMessage(m)
 }
 
-func (l *log) bedrockParts(role chat.Role, blocks []peek) []chat.Part {
+func (l *messageLog) bedrockParts(role chat.Role, blocks []peek) []chat.Part {
 	var parts []chat.Part
 	for _, b := range blocks {
 		switch {
-		case b.is("toolUse", "{"):
-			call := b.at("toolUse")
-			p := chat.Part{Kind: chat.Call, Name: call.text("name"), Args: argsIn(call.fields["input"]), ID: call.text("toolUseId")}
-			if call.set("type") && call.text("type") != "tool_use" {
+		case b.hasValueKind("toolUse", "{"):
+			call := b.memberValue("toolUse")
+			p := chat.Part{Kind: chat.Call, Name: call.stringValue("name"), Args: argumentsText(call.fields["input"]), ID: call.stringValue("toolUseId")}
+			if call.hasNonNull("type") && call.stringValue("type") != "tool_use" {
 				p.Kind = chat.ServerCall
 			} else {
-				p.ID = l.calls.call(p.ID, p.Name)
+				p.ID = l.calls.assignCallID(p.ID, p.Name)
 			}
 			parts = append(parts, p)
-		case b.is("toolResult", "{"): // of a tool that ran on the server
-			result := bedrockResult(b.at("toolResult"))
+		case b.hasValueKind("toolResult", "{"): // of a tool that ran on the server
+			result := bedrockResult(b.memberValue("toolResult"))
 			result.part.Kind = chat.ServerResult
 			parts = append(append(parts, result.part), result.images...)
-		case b.is("reasoningContent", "{"): // redacted, nobody can read it
-			parts = append(parts, chat.Part{Kind: chat.Thinking, Text: b.at("reasoningContent").at("reasoningText").text("text")})
-		case b.is("cachePoint", "{"): // a mark
+		case b.hasValueKind("reasoningContent", "{"): // redacted, nobody can read it
+			parts = append(parts, chat.Part{Kind: chat.Thinking, Text: b.memberValue("reasoningContent").memberValue("reasoningText").stringValue("text")})
+		case b.hasValueKind("cachePoint", "{"): // a mark
 		default:
 			parts = append(parts, bedrockPart(b))
 		}
@@ -101,26 +101,26 @@ func (l *log) bedrockParts(role chat.Role, blocks []peek) []chat.Part {
 // bedrockPart returns the part of a block that any role may have.
 func bedrockPart(b peek) chat.Part {
 	switch {
-	case b.is("text", `"`):
-		return chat.Part{Kind: chat.Text, Text: b.text("text")}
-	case b.at("guardContent").is("text", "{"):
-		return chat.Part{Kind: chat.Text, Text: b.at("guardContent").at("text").text("text")}
-	case b.is("citationsContent", "{"):
+	case b.hasValueKind("text", `"`):
+		return chat.Part{Kind: chat.Text, Text: b.stringValue("text")}
+	case b.memberValue("guardContent").hasValueKind("text", "{"):
+		return chat.Part{Kind: chat.Text, Text: b.memberValue("guardContent").memberValue("text").stringValue("text")}
+	case b.hasValueKind("citationsContent", "{"):
 		var texts []string
-		for _, t := range b.at("citationsContent").list("content") {
-			texts = append(texts, t.text("text"))
+		for _, t := range b.memberValue("citationsContent").listValue("content") {
+			texts = append(texts, t.stringValue("text"))
 		}
 		return chat.Part{Kind: chat.Text, Text: strings.Join(texts, "")}
-	case b.at("image").at("source").is("bytes", `"`):
-		image := b.at("image")
-		return chat.Part{Kind: chat.Image, Image: &chat.Picture{MediaType: "image/" + image.text("format"), Data: image.at("source").text("bytes")}}
+	case b.memberValue("image").memberValue("source").hasValueKind("bytes", `"`):
+		image := b.memberValue("image")
+		return chat.Part{Kind: chat.Image, Image: &chat.Picture{MediaType: "image/" + image.stringValue("format"), Data: image.memberValue("source").stringValue("bytes")}}
 	}
 	for _, key := range []string{"document", "video", "audio"} {
-		if in := b.at(key); in.fields != nil {
-			if text := in.at("source").text("text"); text != "" {
+		if in := b.memberValue(key); in.fields != nil {
+			if text := in.memberValue("source").stringValue("text"); text != "" {
 				return chat.Part{Kind: chat.Opaque, Text: text}
 			}
-			return chat.Part{Kind: chat.Opaque, Text: strings.TrimSpace("["+key+" "+firstText(in.text("name"), in.text("format"))) + "]"}
+			return chat.Part{Kind: chat.Opaque, Text: strings.TrimSpace("["+key+" "+firstText(in.stringValue("name"), in.stringValue("format"))) + "]"}
 		}
 	}
 	return chat.Part{Kind: chat.Opaque, Text: readable(b.raw)}
@@ -133,10 +133,10 @@ type foundResult struct {
 }
 
 func bedrockResult(r peek) foundResult {
-	f := foundResult{part: chat.Part{ID: r.text("toolUseId"), Error: r.text("status") == "error"}}
+	f := foundResult{part: chat.Part{ID: r.stringValue("toolUseId"), Error: r.stringValue("status") == "error"}}
 	var texts []string
-	for _, b := range r.list("content") {
-		if b.set("json") {
+	for _, b := range r.listValue("content") {
+		if b.hasNonNull("json") {
 			texts = append(texts, compactJSON(b.fields["json"]))
 		} else if p := bedrockPart(b); p.Kind == chat.Image {
 			f.images = append(f.images, p)
@@ -152,15 +152,15 @@ func bedrockResult(r peek) foundResult {
 func bedrockTools(tools []peek) []byte {
 	var list []string
 	for _, t := range tools {
-		spec := t.at("toolSpec")
-		if !spec.is("name", `"`) {
+		spec := t.memberValue("toolSpec")
+		if !spec.hasValueKind("name", `"`) {
 			continue
 		}
-		schema := compactJSON(firstOf(spec.at("inputSchema").fields["json"], "{}"))
+		schema := compactJSON(firstNonEmpty(spec.memberValue("inputSchema").fields["json"], "{}"))
 		list = append(list, objectOf(change{"name", spec.fields["name"]}, change{"description", spec.fields["description"]}, change{"parameters", schema}))
 	}
 	if list == nil {
 		return nil
 	}
-	return []byte(toolsFor([]byte(listOf(list)), dialect{}))
+	return []byte(toolsFor([]byte(rawList(list)), dialect{}))
 }

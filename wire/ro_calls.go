@@ -2,63 +2,63 @@ package wire
 
 import "strconv"
 
-// nameless gives ids to calls that have none, and finds the call that a result
+// callIDAssigner gives ids to calls that have none, and finds the call that a result
 // answers.
-type nameless struct {
+type callIDAssigner struct {
 	given   int
 	known   map[string]bool // ids that calls came with
 	with    openCalls       // calls of this turn that came with an id
 	without openCalls       // and those that were given one
 }
 
-// call returns the id of a call: its own, or a new one.
-func (n *nameless) call(id, tool string) string {
+// assignCallID returns the id of a call: its own, or a new one.
+func (n *callIDAssigner) assignCallID(id, tool string) string {
 	if id == "" {
-		id = n.fresh()
-		n.without.add(id, tool)
+		id = n.newCallID()
+		n.without.addOpenCall(id, tool)
 		return id
 	}
 	if n.known == nil {
 		n.known = make(map[string]bool)
 	}
 	n.known[id] = true
-	n.with.add(id, tool)
+	n.with.addOpenCall(id, tool)
 	return id
 }
 
-// result returns the id of the call that a result answers. A result without
+// resultCallID returns the id of the call that a result answers. A result without
 // an id answers the oldest open call of its tool, else the oldest open one;
 // where its id is no call's, only calls that had none come into question.
-func (n *nameless) result(id, tool string) string {
+func (n *callIDAssigner) resultCallID(id, tool string) string {
 	if id != "" && n.known[id] {
-		n.with.take(id, "")
+		n.with.closeCall(id, "")
 		return id
 	}
-	if call, ok := n.without.take("", tool); ok {
+	if call, ok := n.without.closeCall("", tool); ok {
 		return call
 	}
 	if id != "" {
 		return id
 	}
-	if call, ok := n.with.take("", tool); ok {
+	if call, ok := n.with.closeCall("", tool); ok {
 		return call
 	}
-	return n.fresh()
+	return n.newCallID()
 }
 
-// open returns the call that a result of a tool would answer, and takes it;
+// takeOpenCall returns the call that a result of a tool would answer, and takes it;
 // ok is false where no call of this turn is open.
-func (n *nameless) open(tool string) (id string, ok bool) {
-	if id, ok = n.without.take("", tool); ok {
+func (n *callIDAssigner) takeOpenCall(tool string) (id string, ok bool) {
+	if id, ok = n.without.closeCall("", tool); ok {
 		return id, ok
 	}
-	return n.with.take("", tool)
+	return n.with.closeCall("", tool)
 }
 
-// turn begins a turn of the model: results without an id answer its calls only.
-func (n *nameless) turn() { n.with, n.without = openCalls{}, openCalls{} }
+// beginTurn begins a turn of the model: results without an id answer its calls only.
+func (n *callIDAssigner) beginTurn() { n.with, n.without = openCalls{}, openCalls{} }
 
-func (n *nameless) fresh() string {
+func (n *callIDAssigner) newCallID() string {
 	n.given++
 	return "call_" + strconv.Itoa(n.given)
 }
@@ -72,7 +72,7 @@ type openCalls struct {
 	byID   map[string][]int
 }
 
-func (o *openCalls) add(id, tool string) {
+func (o *openCalls) addOpenCall(id, tool string) {
 	if o.byTool == nil {
 		o.byTool, o.byID = make(map[string][]int), make(map[string][]int)
 	}
@@ -81,15 +81,15 @@ func (o *openCalls) add(id, tool string) {
 	o.byTool[tool], o.byID[id] = append(o.byTool[tool], at), append(o.byID[id], at)
 }
 
-// take closes a call and returns its id: the oldest with the id where one is
+// closeCall closes a call and returns its id: the oldest with the id where one is
 // given, else the oldest of the tool, else the oldest.
-func (o *openCalls) take(id, tool string) (string, bool) {
+func (o *openCalls) closeCall(id, tool string) (string, bool) {
 	at := -1
 	switch {
 	case id != "":
-		at = o.first(o.byID, id)
+		at = o.firstOpenCall(o.byID, id)
 	default:
-		if at = o.first(o.byTool, tool); at < 0 {
+		if at = o.firstOpenCall(o.byTool, tool); at < 0 {
 			for o.next < len(o.ids) && o.closed[o.next] {
 				o.next++
 			}
@@ -103,9 +103,9 @@ func (o *openCalls) take(id, tool string) (string, bool) {
 	return o.ids[at], true
 }
 
-// first returns the first open call of a queue, -1 where there is none. It
+// firstOpenCall returns the first open call of a queue, -1 where there is none. It
 // drops the closed ones before it.
-func (o *openCalls) first(queues map[string][]int, key string) int {
+func (o *openCalls) firstOpenCall(queues map[string][]int, key string) int {
 	queue := queues[key]
 	for len(queue) > 0 && o.closed[queue[0]] {
 		queue = queue[1:]

@@ -17,24 +17,24 @@ func matchClaudeCode(p probe) int {
 	}
 	for _, v := range p.values {
 		switch {
-		case v.has("systemPayload") || v.at("message").has("parts"):
+		case v.hasMember("systemPayload") || v.memberValue("message").hasMember("parts"):
 			return 0 // Qwen Code
-		case v.has("parentUuid") && v.has("isSidechain"):
+		case v.hasMember("parentUuid") && v.hasMember("isSidechain"):
 			return 95
-		case v.has("sessionId") && v.has("uuid") && v.is("message", "{"):
+		case v.hasMember("sessionId") && v.hasMember("uuid") && v.hasValueKind("message", "{"):
 			return 90
 		}
 	}
 	for _, v := range p.values {
-		switch v.text("type") {
+		switch v.stringValue("type") {
 		case "file-history-snapshot", "queue-operation", "permission-mode":
 			return 60
 		case "mode", "ai-title", "custom-title", "last-prompt", "agent-name", "pr-link":
-			if v.has("sessionId") {
+			if v.hasMember("sessionId") {
 				return 60
 			}
 		case "summary":
-			if v.has("leafUuid") {
+			if v.hasMember("leafUuid") {
 				return 60
 			}
 		}
@@ -45,58 +45,58 @@ func matchClaudeCode(p probe) int {
 // A claudeSession is the records of one file, linked by their parents.
 type claudeSession struct {
 	records []peek // of the main line, or of the side chain where the file is one
-	tree    tree
+	tree    recordTree
 	shown   map[int]bool    // records on the path, and those merged into them
 	family  map[string]int  // by id of an API message: its first record
 	kin     map[int][]int   // by first record: all records of that API message
 	late    map[int][]int   // by parent: results beside the path
 	paired  map[string]bool // calls that the path has a result of
 	cleared map[string]int  // by call: the record that cleared its result
-	log     log
+	log     messageLog
 
 	replayed int // views made of what was there before a compaction
 }
 
 func decodeClaudeCode(src *source) ([]Conversation, error) {
-	all, err := records(src)
+	all, err := jsonRecords(src)
 	if err != nil {
 		return nil, err
 	}
 	c := Conversation{Format: "claudecode"}
 	s := newClaudeSession(all)
-	path := s.path()
-	s.index(path)
+	path := s.visibleRecords()
+	s.indexRecords(path)
 	for _, i := range path {
-		s.emit(i)
-		if model := s.records[i].at("message").text("model"); model != "" && model != "<synthetic>" {
+		s.emitRecord(i)
+		if model := s.records[i].memberValue("message").stringValue("model"); model != "" && model != "<synthetic>" {
 			c.Model = model
 		}
 	}
-	c.Title = s.title(all)
-	return s.log.one(c), nil
+	c.Title = s.newestTitle(all)
+	return s.log.singleConversation(c), nil
 }
 
 // newClaudeSession takes the records that are linked. Side chains are the
 // conversations of others, unless the file holds nothing else.
 func newClaudeSession(all []peek) *claudeSession {
-	side := !slices.ContainsFunc(all, func(r peek) bool { return spoken(r) && !r.flag("isSidechain") })
+	side := !slices.ContainsFunc(all, func(r peek) bool { return isConversation(r) && !r.boolValue("isSidechain") })
 	s := &claudeSession{}
 	var ahead []int // records whose parent was not there yet
 	for _, r := range all {
-		id := r.text("uuid")
-		if id == "" && !spoken(r) || r.flag("isSidechain") && !side {
+		id := r.stringValue("uuid")
+		if id == "" && !isConversation(r) || r.boolValue("isSidechain") && !side {
 			continue
 		}
 		if twin, ok := s.tree.newest[id]; ok && sameMessage(s.records[twin], r) {
 			s.reparent(twin, r)
 			continue
 		}
-		parent := r.text("parentUuid")
+		parent := r.stringValue("parentUuid")
 		if _, known := s.tree.newest[parent]; !known && parent != "" && parent != id {
 			ahead = append(ahead, len(s.records))
 		}
 		s.records = append(s.records, r)
-		s.tree.grow(id, r.fields["parentUuid"])
+		s.tree.appendNode(id, r.fields["parentUuid"])
 	}
 	s.linkLaterParents(ahead)
 	return s
@@ -109,15 +109,15 @@ func sameMessage(a, b peek) bool {
 	if a.fields["message"] == b.fields["message"] {
 		return true
 	}
-	was, is := a.at("message"), b.at("message")
-	return was.has("content") && was.fields["content"] == is.fields["content"] && was.text("id") == is.text("id") && was.text("model") == is.text("model")
+	was, is := a.memberValue("message"), b.memberValue("message")
+	return was.hasMember("content") && was.fields["content"] == is.fields["content"] && was.stringValue("id") == is.stringValue("id") && was.stringValue("model") == is.stringValue("model")
 }
 
 // reparent gives a record that is written again the parent that it has now, where
 // that one was written since: the record was kept after it.
 func (s *claudeSession) reparent(i int, again peek) {
-	id := again.text("parentUuid")
-	if parent, ok := s.tree.newest[id]; ok && parent > i && id != again.text("uuid") {
+	id := again.stringValue("parentUuid")
+	if parent, ok := s.tree.newest[id]; ok && parent > i && id != again.stringValue("uuid") {
 		s.tree.parent[i] = parent
 	}
 }
@@ -125,28 +125,28 @@ func (s *claudeSession) reparent(i int, again peek) {
 // linkLaterParents links records whose parent is written after them.
 func (s *claudeSession) linkLaterParents(records []int) {
 	for _, i := range records {
-		if parent, ok := s.tree.newest[s.records[i].text("parentUuid")]; ok {
+		if parent, ok := s.tree.newest[s.records[i].stringValue("parentUuid")]; ok {
 			s.tree.parent[i], s.tree.linked = parent, true
 		}
 	}
 }
 
-// spoken reports whether a record is part of the conversation.
-func spoken(r peek) bool {
-	switch r.text("type") {
+// isConversation reports whether a record is part of the conversation.
+func isConversation(r peek) bool {
+	switch r.stringValue("type") {
 	case "user", "assistant":
-		return r.is("message", "{")
+		return r.hasValueKind("message", "{")
 	case "tool_use", "tool_result":
 		return true
 	}
 	return false
 }
 
-// path returns the records that the model saw, in order. Where no record names
+// visibleRecords returns the records that the model saw, in order. Where no record names
 // another, all follow one another.
-func (s *claudeSession) path() []int {
+func (s *claudeSession) visibleRecords() []int {
 	leaf := len(s.records) - 1
-	for leaf >= 0 && !spoken(s.records[leaf]) {
+	for leaf >= 0 && !isConversation(s.records[leaf]) {
 		leaf--
 	}
 	if leaf < 0 {
@@ -157,7 +157,7 @@ func (s *claudeSession) path() []int {
 			s.tree.parent[i] = i - 1
 		}
 	}
-	return s.view(s.newestBelow(leaf), len(s.records))
+	return s.viewAtRecord(s.newestBelow(leaf), len(s.records))
 }
 
 // newestBelow returns the newest record that continues record i, where such
@@ -179,62 +179,62 @@ func (s *claudeSession) newestBelow(i int) int {
 	return i
 }
 
-// index finds what belongs to the records of path: one API message is written
+// indexRecords finds what belongs to the records of path: one API message is written
 // as a record for each of its blocks, and the results of parallel calls stand
 // beside the path.
-func (s *claudeSession) index(path []int) {
+func (s *claudeSession) indexRecords(path []int) {
 	s.shown, s.family = make(map[int]bool), make(map[string]int)
 	s.kin, s.late, s.cleared = make(map[int][]int), make(map[int][]int), make(map[string]int)
 	s.paired = make(map[string]bool)
 	for _, i := range path {
 		s.shown[i] = true
-		for _, b := range s.records[i].at("message").list("content") {
-			if id := b.text("tool_use_id"); id != "" {
+		for _, b := range s.records[i].memberValue("message").listValue("content") {
+			if id := b.stringValue("tool_use_id"); id != "" {
 				s.paired[id] = true
 			}
 		}
-		if id := s.apiID(i); id != "" {
+		if id := s.apiMessageID(i); id != "" {
 			if _, ok := s.family[id]; !ok {
 				s.family[id] = i
 			}
 		}
 	}
 	for i, r := range s.records {
-		if first, ok := s.family[s.apiID(i)]; ok {
+		if first, ok := s.family[s.apiMessageID(i)]; ok {
 			s.kin[first] = append(s.kin[first], i)
 		}
-		if r.text("type") == "user" && !s.shown[i] && s.tree.parent[i] >= 0 {
+		if r.stringValue("type") == "user" && !s.shown[i] && s.tree.parent[i] >= 0 {
 			parent := s.tree.parent[i]
 			s.late[parent] = append(s.late[parent], i)
 		}
-		for _, id := range r.at("microcompactMetadata").list("compactedToolIds") {
-			s.cleared[id.str()] = i
+		for _, id := range r.memberValue("microcompactMetadata").listValue("compactedToolIds") {
+			s.cleared[id.ownString()] = i
 		}
 	}
 }
 
-// apiID returns the id of the API message that an assistant's record is of.
-func (s *claudeSession) apiID(i int) string {
-	if r := s.records[i]; r.text("type") == "assistant" {
-		return r.at("message").text("id")
+// apiMessageID returns the id of the API message that an assistant's record is of.
+func (s *claudeSession) apiMessageID(i int) string {
+	if r := s.records[i]; r.stringValue("type") == "assistant" {
+		return r.memberValue("message").stringValue("id")
 	}
 	return ""
 }
 
-// title returns the newest title of the session. A summary at the head of the
+// newestTitle returns the newest title of the session. A summary at the head of the
 // file may be the title of another one: its leaf tells.
-func (s *claudeSession) title(all []peek) string {
+func (s *claudeSession) newestTitle(all []peek) string {
 	title := ""
 	for _, r := range all {
-		switch r.text("type") {
+		switch r.stringValue("type") {
 		case "summary":
-			if _, ok := s.tree.newest[r.text("leafUuid")]; ok {
-				title = r.text("summary")
+			if _, ok := s.tree.newest[r.stringValue("leafUuid")]; ok {
+				title = r.stringValue("summary")
 			}
 		case "ai-title":
-			title = r.text("aiTitle")
+			title = r.stringValue("aiTitle")
 		case "custom-title":
-			title = r.text("customTitle")
+			title = r.stringValue("customTitle")
 		}
 	}
 	return title

@@ -42,10 +42,10 @@ const (
 	mostReplayed = 16
 )
 
-// view returns what the model saw when record leaf was the newest, of the
+// viewAtRecord returns what the model saw when record leaf was the newest, of the
 // boundaries before record end.
-func (s *claudeSession) view(leaf, end int) []int {
-	way := s.tree.path(leaf, s.isBoundary)
+func (s *claudeSession) viewAtRecord(leaf, end int) []int {
+	way := s.tree.pathToLeaf(leaf, s.isBoundary)
 	tried := 0
 	for b := end - 1; b >= 0 && tried < mostTried; b-- {
 		if !s.isBoundary(b) {
@@ -54,32 +54,32 @@ func (s *claudeSession) view(leaf, end int) []int {
 		tried++
 		c := s.compaction(b)
 		if rest, ok := s.recordsAfter(c, way); ok {
-			return c.view(rest)
+			return c.viewAfterwards(rest)
 		}
 	}
 	return way
 }
 
 func (s *claudeSession) isBoundary(i int) bool {
-	return s.records[i].text("subtype") == "compact_boundary"
+	return s.records[i].stringValue("subtype") == "compact_boundary"
 }
 
 // compaction returns what boundary b says.
 func (s *claudeSession) compaction(b int) compaction {
-	about := s.records[b].at("compactMetadata")
-	messages, segment := about.at("preservedMessages"), about.at("preservedSegment")
+	about := s.records[b].memberValue("compactMetadata")
+	messages, segment := about.memberValue("preservedMessages"), about.memberValue("preservedSegment")
 	c := compaction{boundary: b, summary: -1}
-	anchor, anchored := s.tree.newest[messages.text("anchorUuid")]
+	anchor, anchored := s.tree.newest[messages.stringValue("anchorUuid")]
 	if !anchored {
-		anchor, anchored = s.tree.newest[segment.text("anchorUuid")]
+		anchor, anchored = s.tree.newest[segment.stringValue("anchorUuid")]
 	}
 	c.summary = s.summaryOf(b, anchor, anchored)
 	c.first = anchored && anchor == b && c.summary > b
-	c.kept = s.listed(messages)
+	c.kept = s.keptRecords(messages)
 	if c.kept == nil {
-		c.kept = s.segment(segment, b)
+		c.kept = s.keptSegment(segment, b)
 	}
-	c.named = len(c.kept) > 0 || segment.has("tailUuid")
+	c.named = len(c.kept) > 0 || segment.hasMember("tailUuid")
 	c.kept = slices.DeleteFunc(c.kept, func(i int) bool { return i == b || i == c.summary })
 	return c
 }
@@ -98,19 +98,19 @@ func (s *claudeSession) summaryOf(b, anchor int, anchored bool) int {
 	return -1
 }
 
-func (s *claudeSession) isSummary(i int) bool { return s.records[i].flag("isCompactSummary") }
+func (s *claudeSession) isSummary(i int) bool { return s.records[i].boolValue("isCompactSummary") }
 
-// listed returns the records of a list of kept messages, without those that are
+// keptRecords returns the records of a list of kept messages, without those that are
 // missing.
-func (s *claudeSession) listed(messages peek) []int {
-	uuids := messages.list("uuids")
+func (s *claudeSession) keptRecords(messages peek) []int {
+	uuids := messages.listValue("uuids")
 	if len(uuids) == 0 {
-		uuids = messages.list("allUuids")
+		uuids = messages.listValue("allUuids")
 	}
 	var kept []int
 	have := make(map[int]bool)
 	for _, id := range uuids {
-		if i, ok := s.tree.newest[id.str()]; ok && !have[i] {
+		if i, ok := s.tree.newest[id.ownString()]; ok && !have[i] {
 			have[i] = true
 			kept = append(kept, i)
 		}
@@ -118,28 +118,28 @@ func (s *claudeSession) listed(messages peek) []int {
 	return kept
 }
 
-// segment returns the records from the head of a kept segment to its tail. They
+// keptSegment returns the records from the head of a kept segment to its tail. They
 // are found by their parents or, where those lead past an earlier boundary, in
 // what the model saw before boundary b. Where one end is missing, nothing of the
 // segment is known, and the summary has to do.
-func (s *claudeSession) segment(of peek, b int) []int {
-	head, ok := s.tree.newest[of.text("headUuid")]
+func (s *claudeSession) keptSegment(of peek, b int) []int {
+	head, ok := s.tree.newest[of.stringValue("headUuid")]
 	if !ok {
 		return nil
 	}
-	tail, ok := s.tree.newest[of.text("tailUuid")]
+	tail, ok := s.tree.newest[of.stringValue("tailUuid")]
 	if !ok {
-		if tail, ok = s.tree.newest[s.records[b].text("logicalParentUuid")]; !ok {
+		if tail, ok = s.tree.newest[s.records[b].stringValue("logicalParentUuid")]; !ok {
 			return nil
 		}
 	}
-	if way := s.tree.path(tail, func(i int) bool { return i == head }); way[0] == head {
+	if way := s.tree.pathToLeaf(tail, func(i int) bool { return i == head }); way[0] == head {
 		return way
 	}
 	if s.replayed++; s.replayed > mostReplayed {
 		return nil
 	}
-	before := s.view(tail, b)
+	before := s.viewAtRecord(tail, b)
 	if at := slices.Index(before, head); at >= 0 {
 		return before[at:]
 	}
@@ -156,10 +156,10 @@ func (s *claudeSession) recordsAfter(c compaction, way []int) ([]int, bool) {
 			return way[at+1:], true
 		}
 	}
-	last, ok := s.tree.newest[s.records[c.boundary].text("logicalParentUuid")]
+	last, ok := s.tree.newest[s.records[c.boundary].stringValue("logicalParentUuid")]
 	if !ok {
 		last = c.boundary - 1
-		for last >= 0 && !spoken(s.records[last]) {
+		for last >= 0 && !isConversation(s.records[last]) {
 			last--
 		}
 	}
@@ -176,8 +176,8 @@ func (s *claudeSession) recordsAfter(c compaction, way []int) ([]int, bool) {
 	return nil, false
 }
 
-// view returns what the model saw, where rest came after the compaction.
-func (c compaction) view(rest []int) []int {
+// viewAfterwards returns what the model saw, where rest came after the compaction.
+func (c compaction) viewAfterwards(rest []int) []int {
 	after := make(map[int]bool, len(rest))
 	for _, i := range rest {
 		after[i] = true

@@ -7,7 +7,7 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-func cline() format {
+func clineFormat() format {
 	return format{
 		name:   "cline",
 		about:  "Cline or Roo task (api_conversation_history.json)",
@@ -19,14 +19,14 @@ func cline() format {
 // matchCline goes by what the client says to the model, which stays in the texts
 // when a task is written in another format. Cline's own messages are Anthropic's.
 func matchCline(p probe) int {
-	if p.shape != array || slices.ContainsFunc(p.values, peek.isFlat) {
+	if p.shape != array || slices.ContainsFunc(p.values, peek.isFlatMessage) {
 		return 0
 	}
 	for _, v := range p.values {
-		if v.has("condenseParent") || v.has("condenseId") || v.has("truncationParent") {
+		if v.hasMember("condenseParent") || v.hasMember("condenseId") || v.hasMember("truncationParent") {
 			return 92
 		}
-		if v.text("role") != "user" {
+		if v.stringValue("role") != "user" {
 			continue
 		}
 		for _, b := range blocksIn(v.fields["content"]) {
@@ -39,10 +39,10 @@ func matchCline(p probe) int {
 	return 0
 }
 
-// isFlat reports whether v is a message of the OpenAI family.
-func (v peek) isFlat() bool {
-	role := v.text("role")
-	return v.has("tool_calls") || v.has("images") || role != "" && role != "user" && role != "assistant"
+// isFlatMessage reports whether v is a message of the OpenAI family.
+func (v peek) isFlatMessage() bool {
+	role := v.stringValue("role")
+	return v.hasMember("tool_calls") || v.hasMember("images") || role != "" && role != "user" && role != "assistant"
 }
 
 func decodeCline(src *source) ([]Conversation, error) {
@@ -52,17 +52,17 @@ func decodeCline(src *source) ([]Conversation, error) {
 	}
 	c := Conversation{Format: "cline"}
 	var t clineTask
-	for _, m := range clineView(listIn(doc.raw)) {
-		if model := m.at("modelInfo").text("modelId"); model != "" {
+	for _, m := range clineView(elementsOf(doc.raw)) {
+		if model := m.memberValue("modelInfo").stringValue("modelId"); model != "" {
 			c.Model = model
 		}
-		if m.text("role") == "assistant" {
+		if m.stringValue("role") == "assistant" {
 			t.assistant(m)
 		} else {
-			t.user(m)
+			t.emitUserMessage(m)
 		}
 	}
-	return t.one(c), nil
+	return t.singleConversation(c), nil
 }
 
 // clineView returns the messages that were sent: not those that a summary or a
@@ -71,69 +71,69 @@ func clineView(messages []peek) []peek {
 	present := make(map[string]bool)
 	from := 0
 	for i, m := range messages {
-		present[m.text("condenseId")] = m.flag("isSummary") || present[m.text("condenseId")]
-		present[m.text("truncationId")] = m.flag("isTruncationMarker") || present[m.text("truncationId")]
-		if m.flag("isSummary") && !m.has("condenseId") {
+		present[m.stringValue("condenseId")] = m.boolValue("isSummary") || present[m.stringValue("condenseId")]
+		present[m.stringValue("truncationId")] = m.boolValue("isTruncationMarker") || present[m.stringValue("truncationId")]
+		if m.boolValue("isSummary") && !m.hasMember("condenseId") {
 			from = i
 		}
 	}
 	delete(present, "")
 	return slices.DeleteFunc(slices.Clone(messages[from:]), func(m peek) bool {
-		return present[m.text("condenseParent")] || present[m.text("truncationParent")]
+		return present[m.stringValue("condenseParent")] || present[m.stringValue("truncationParent")]
 	})
 }
 
 // A clineTask gathers messages in which results stand as text.
-type clineTask struct{ log }
+type clineTask struct{ messageLog }
 
 func (t *clineTask) assistant(r peek) {
-	m := chat.Message{ID: r.text("id"), Role: chat.Assistant}
-	if text := r.text("reasoning_content"); text != "" {
+	m := chat.Message{ID: r.stringValue("id"), Role: chat.Assistant}
+	if text := r.stringValue("reasoning_content"); text != "" {
 		m.Parts = append(m.Parts, chat.Part{Kind: chat.Thinking, Text: text})
 	}
 	for _, b := range blocksIn(r.fields["content"]) {
-		if b.text("type") == "reasoning" {
-			m.Parts = append(m.Parts, chat.Part{Kind: chat.Thinking, Text: b.text("text")})
+		if b.stringValue("type") == "reasoning" {
+			m.Parts = append(m.Parts, chat.Part{Kind: chat.Thinking, Text: b.stringValue("text")})
 		}
 	}
-	t.calls.turn()
+	t.calls.beginTurn()
 	m.Parts = append(m.Parts, assistantParts(r.fields["content"], &t.calls)...)
-	t.add(m)
+	t.appendMessage(m)
 }
 
-// user emits the results in a user's message, and then the rest of it.
-func (t *clineTask) user(r peek) {
-	m := chat.Message{ID: r.text("id"), Role: chat.User, Machine: r.flag("isSummary") || r.flag("isTruncationMarker")}
+// emitUserMessage emits the results in a user's message, and then the rest of it.
+func (t *clineTask) emitUserMessage(r peek) {
+	m := chat.Message{ID: r.stringValue("id"), Role: chat.User, Machine: r.boolValue("isSummary") || r.boolValue("isTruncationMarker")}
 	var results []clineResult
 	inResult := false // the newest result may go on
 	for _, b := range blocksIn(r.fields["content"]) {
-		if result, ok := t.result(b); ok {
+		if result, ok := t.beginResult(b); ok {
 			results, inResult = append(results, result), true
 			continue
 		}
-		if inResult && results[len(results)-1].takes(b) {
+		if inResult && results[len(results)-1].appendBlock(b) {
 			continue
 		}
 		inResult = inResult && pictureIn(b) != nil
 		m.Parts = append(m.Parts, textParts(b.raw)...)
 	}
 	for _, r := range results {
-		t.answer("", r.part, r.images)
+		t.appendResult("", r.part, r.images)
 	}
-	t.add(m)
+	t.appendMessage(m)
 }
 
-// result returns the result that begins with a block: a block of its own kind,
+// beginResult returns the result that begins with a block: a block of its own kind,
 // or a text that names the tool, right behind the calls.
-func (t *clineTask) result(b peek) (clineResult, bool) {
-	if b.text("type") == "tool_result" {
+func (t *clineTask) beginResult(b peek) (clineResult, bool) {
+	if b.stringValue("type") == "tool_result" {
 		text, images := resultParts(b.fields["content"])
-		p := chat.Part{ID: t.calls.result(b.text("tool_use_id"), ""), Text: text, Error: b.flag("is_error")}
+		p := chat.Part{ID: t.calls.resultCallID(b.stringValue("tool_use_id"), ""), Text: text, Error: b.boolValue("is_error")}
 		return clineResult{p, images, true}, true
 	}
 	text, _ := plainText(b)
 	if tool := toolHeader(text); tool != "" {
-		if id, ok := t.calls.open(tool); ok {
+		if id, ok := t.calls.takeOpenCall(tool); ok {
 			return clineResult{part: chat.Part{ID: id, Text: text}}, true
 		}
 	}
@@ -147,24 +147,24 @@ type clineResult struct {
 	whole  bool // its text has come, behind a header of its own
 }
 
-// takes adds a block behind the one that the result began with, if it belongs
+// appendBlock adds a block behind the one that the result began with, if it belongs
 // to it: the text where the header came alone, and images.
-func (r *clineResult) takes(b peek) bool {
+func (r *clineResult) appendBlock(b peek) bool {
 	if picture := pictureIn(b); picture != nil {
 		r.images = append(r.images, chat.Part{Kind: chat.Image, Image: picture})
 		return true
 	}
 	text, ok := plainText(b)
 	header := strings.TrimRight(r.part.Text, "\n")
-	if !ok || r.whole || ownText(text) || !strings.HasSuffix(header, headerEnd) {
+	if !ok || r.whole || isClientText(text) || !strings.HasSuffix(header, headerEnd) {
 		return false
 	}
 	r.part.Text, r.whole = header+"\n"+text, true
 	return true
 }
 
-// ownText reports whether a text is the client's and not part of a result.
-func ownText(text string) bool {
+// isClientText reports whether a text is the client's and not part of a result.
+func isClientText(text string) bool {
 	for _, tag := range []string{"<environment_details>", "<feedback>", "<user_message>", "<task>"} {
 		if strings.HasPrefix(text, tag) {
 			return true

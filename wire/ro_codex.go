@@ -7,7 +7,7 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-func codex() format {
+func codexFormat() format {
 	return format{
 		name:   "codex",
 		about:  "Codex CLI rollout (JSON lines)",
@@ -21,17 +21,17 @@ func matchCodex(p probe) int {
 		return 0
 	}
 	for _, v := range p.values {
-		switch v.text("type") {
+		switch v.stringValue("type") {
 		case "session_meta", "response_item", "turn_context", "event_msg", "compacted":
-			if v.is("payload", "{") {
+			if v.hasValueKind("payload", "{") {
 				return 95
 			}
 		case "tool_call", "function_call":
-			if v.is("function", "{") && v.has("arguments") {
+			if v.hasValueKind("function", "{") && v.hasMember("arguments") {
 				return 80
 			}
 		}
-		if p.shape == lines && (v.has("record_type") || isItem(v)) {
+		if p.shape == lines && (v.hasMember("record_type") || isResponsesItem(v)) {
 			return 80 // rollouts of 2025 have bare items on their lines
 		}
 	}
@@ -48,65 +48,65 @@ type rollout struct {
 }
 
 func decodeCodex(src *source) ([]Conversation, error) {
-	all, err := records(src)
+	all, err := jsonRecords(src)
 	if err != nil {
 		return nil, err
 	}
 	r := rollout{Conversation: Conversation{Format: "codex"}}
 	for _, v := range all {
-		r.apply(v)
+		r.applyRecord(v)
 	}
 	var s itemLog
-	s.say("", chat.System, r.instructions)
+	s.appendText("", chat.System, r.instructions)
 	for _, it := range r.history {
-		s.item(it)
+		s.addResponseItem(it)
 	}
-	s.flush()
-	return s.one(r.Conversation), nil
+	s.flushItems()
+	return s.singleConversation(r.Conversation), nil
 }
 
-func (r *rollout) apply(v peek) {
-	payload := v.at("payload")
-	switch v.text("type") {
+func (r *rollout) applyRecord(v peek) {
+	payload := v.memberValue("payload")
+	switch v.stringValue("type") {
 	case "session_meta": // repeated when a session is resumed or forked
 		if r.instructions == "" {
-			r.instructions = payload.at("base_instructions").text("text")
+			r.instructions = payload.memberValue("base_instructions").stringValue("text")
 		}
 	case "turn_context":
-		if model := payload.text("model"); model != "" {
+		if model := payload.stringValue("model"); model != "" {
 			r.Model = model
 		}
 	case "response_item":
 		r.history = append(r.history, payload)
 	case "compacted":
-		r.compact(payload)
+		r.replayCompaction(payload)
 	case "event_msg":
-		r.event(payload)
+		r.applyEvent(payload)
 	default:
-		if payload.fields == nil && (v.has("role") || v.has("type")) && !v.has("record_type") {
+		if payload.fields == nil && (v.hasMember("role") || v.hasMember("type")) && !v.hasMember("record_type") {
 			r.history = append(r.history, v)
 		}
 	}
 }
 
-// compact replays a compaction: the record holds the new history, or, in older
+// replayCompaction replays a compaction: the record holds the new history, or, in older
 // sessions, a summary that follows what the user and the client had said.
-func (r *rollout) compact(payload peek) {
-	if payload.is("replacement_history", "[") {
-		r.history, r.kept, r.untyped = payload.list("replacement_history"), 0, 0
+func (r *rollout) replayCompaction(payload peek) {
+	if payload.hasValueKind("replacement_history", "[") {
+		r.history, r.kept, r.untyped = payload.listValue("replacement_history"), 0, 0
 		for i, it := range r.history { // the summary stands in it as a user's words
-			if summary := payload.text("message"); summary != "" && it.text("role") == "user" && itemText(it) == summary {
+			if summary := payload.stringValue("message"); summary != "" && it.stringValue("role") == "user" && itemText(it) == summary {
 				r.history[i] = summaryItem(summary)
 			}
 		}
 		return
 	}
 	said := slices.DeleteFunc(r.history[r.kept:], func(it peek) bool {
-		role := it.text("role")
+		role := it.stringValue("role")
 		return role != "user" && role != "developer" && role != "system"
 	})
 	r.history = r.history[:r.kept+len(said)]
-	if summary := payload.text("message"); summary != "" {
+	if summary := payload.stringValue("message"); summary != "" {
 		r.history = append(r.history, summaryItem(summary))
 	}
 	r.kept, r.untyped = len(r.history), min(r.untyped, r.kept)
@@ -114,17 +114,17 @@ func (r *rollout) compact(payload peek) {
 
 // summaryItem returns an item that the client wrote.
 func summaryItem(summary string) peek {
-	return peekAt(objectOf(change{"type", `"agent_message"`}, change{"content", quoted(summary)}))
+	return peekValue(objectOf(change{"type", `"agent_message"`}, change{"content", quotedJSON(summary)}))
 }
 
 func itemText(it peek) string { return chat.Message{Parts: textParts(it.fields["content"])}.Text() }
 
-// event applies the few events that change what is sent; the others mirror
+// applyEvent applies the few events that change what is sent; the others mirror
 // items for the screen.
-func (r *rollout) event(payload peek) {
-	switch payload.text("type") {
+func (r *rollout) applyEvent(payload peek) {
+	switch payload.stringValue("type") {
 	case "thread_name_updated":
-		if name := payload.text("thread_name"); name != "" {
+		if name := payload.stringValue("thread_name"); name != "" {
 			r.Title = name
 		}
 	case "thread_rolled_back":
@@ -140,7 +140,7 @@ func (r *rollout) rollBack(turns int) {
 			r.untyped = len(r.history)
 			return
 		}
-		if it := r.history[i]; it.text("role") == "user" && typedItem(it) {
+		if it := r.history[i]; it.stringValue("role") == "user" && typedItem(it) {
 			r.history, r.kept = r.history[:i], min(r.kept, i)
 			turns--
 		}

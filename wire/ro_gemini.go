@@ -7,7 +7,7 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-func gemini() format {
+func geminiFormat() format {
 	return format{
 		name:   "gemini",
 		about:  "Gemini contents or request body",
@@ -23,12 +23,12 @@ func matchGemini(p probe) int {
 	switch p.shape {
 	case object:
 		v := geminiBody(p.values[0])
-		if v.is("contents", "[{") || len(v.list("history")) > 0 && v.list("history")[0].is("parts", "[") {
+		if v.hasValueKind("contents", "[{") || len(v.listValue("history")) > 0 && v.listValue("history")[0].hasValueKind("parts", "[") {
 			return 85
 		}
 	case array:
 		for _, v := range p.values {
-			if v.is("parts", "[") && v.has("role") {
+			if v.hasValueKind("parts", "[") && v.hasMember("role") {
 				return 85
 			}
 		}
@@ -38,7 +38,7 @@ func matchGemini(p probe) int {
 
 // geminiBody returns the request proper, which Code Assist wraps.
 func geminiBody(v peek) peek {
-	if inner := v.at("request"); inner.has("contents") {
+	if inner := v.memberValue("request"); inner.hasMember("contents") {
 		return inner
 	}
 	return v
@@ -49,33 +49,33 @@ func decodeGemini(src *source) ([]Conversation, error) {
 	if err != nil {
 		return nil, err
 	}
-	outer := peekAt(doc.raw)
+	outer := peekValue(doc.raw)
 	body := geminiBody(outer)
-	c := Conversation{Format: "gemini", Model: outer.text("model"), Tools: functionsOf(body.fields["tools"])}
+	c := Conversation{Format: "gemini", Model: outer.stringValue("model"), Tools: functionsOf(body.fields["tools"])}
 	contents := body.raw
 	for _, key := range []string{"contents", "history"} {
-		if body.has(key) {
+		if body.hasMember(key) {
 			contents = body.fields[key]
 			break
 		}
 	}
-	var l log
-	for _, in := range []peek{body, body.at("config")} { // what SDKs take beside the contents
+	var l messageLog
+	for _, in := range []peek{body, body.memberValue("config")} { // what SDKs take beside the contents
 		for _, key := range []string{"systemInstruction", "system_instruction"} {
-			system := in.at(key)
-			l.add(chat.Message{Role: chat.System, Parts: textParts(firstOf(system.fields["parts"], system.raw))})
+			system := in.memberValue(key)
+			l.appendMessage(chat.Message{Role: chat.System, Parts: textParts(firstNonEmpty(system.fields["parts"], system.raw))})
 		}
 		if c.Tools == nil {
 			c.Tools = functionsOf(in.fields["tools"])
 		}
 	}
 	for _, content := range blocksIn(contents) {
-		l.content(chat.Message{ID: content.text("id")}, content.text("role"), content.list("parts"))
+		l.appendContent(chat.Message{ID: content.stringValue("id")}, content.stringValue("role"), content.listValue("parts"))
 	}
-	return l.one(c), nil
+	return l.singleConversation(c), nil
 }
 
-func firstOf(raw ...string) string {
+func firstNonEmpty(raw ...string) string {
 	for _, r := range raw {
 		if r != "" {
 			return r
@@ -84,41 +84,41 @@ func firstOf(raw ...string) string {
 	return ""
 }
 
-// content appends a Gemini content. Its calls and results may have no ids:
+// appendContent appends a Gemini content. Its calls and results may have no ids:
 // then they pair by their order and tool, within the turn.
-func (l *log) content(m chat.Message, role string, parts []peek) {
+func (l *messageLog) appendContent(m chat.Message, role string, parts []peek) {
 	m.Role = chat.User
 	for i, p := range parts {
 		parts[i] = camelCased(p)
 	}
-	switch calls := func(p peek) bool { return p.is("functionCall", "{") }; {
+	switch calls := func(p peek) bool { return p.hasValueKind("functionCall", "{") }; {
 	case role == "model", role == "assistant", role == "gemini", slices.ContainsFunc(parts, calls):
 		m.Role = chat.Assistant
-		l.calls.turn()
+		l.calls.beginTurn()
 	case role == "system":
 		m.Role = chat.System
 	}
 	for _, p := range parts {
 		switch {
-		case p.is("functionCall", "{"):
-			call := p.at("functionCall")
-			id := l.calls.call(call.text("id"), call.text("name"))
-			m.Parts = append(m.Parts, chat.Part{Kind: chat.Call, ID: id, Name: call.text("name"), Args: argsIn(call.fields["args"])})
-		case p.is("functionResponse", "{"):
-			l.response(m.ID, p.at("functionResponse"))
-		case p.is("toolCall", "{"):
-			call := p.at("toolCall")
-			m.Parts = append(m.Parts, chat.Part{Kind: chat.ServerCall, ID: call.text("id"), Name: strings.ToLower(call.text("toolType")), Args: argsIn(call.fields["args"])})
-		case p.is("toolResponse", "{"):
-			r := p.at("toolResponse")
-			m.Parts = append(m.Parts, chat.Part{Kind: chat.ServerResult, ID: r.text("id"), Text: valueText(r.fields["response"])})
-		case p.flag("thought"):
-			m.Parts = append(m.Parts, chat.Part{Kind: chat.Thinking, Text: p.text("text")})
+		case p.hasValueKind("functionCall", "{"):
+			call := p.memberValue("functionCall")
+			id := l.calls.assignCallID(call.stringValue("id"), call.stringValue("name"))
+			m.Parts = append(m.Parts, chat.Part{Kind: chat.Call, ID: id, Name: call.stringValue("name"), Args: argumentsText(call.fields["args"])})
+		case p.hasValueKind("functionResponse", "{"):
+			l.response(m.ID, p.memberValue("functionResponse"))
+		case p.hasValueKind("toolCall", "{"):
+			call := p.memberValue("toolCall")
+			m.Parts = append(m.Parts, chat.Part{Kind: chat.ServerCall, ID: call.stringValue("id"), Name: strings.ToLower(call.stringValue("toolType")), Args: argumentsText(call.fields["args"])})
+		case p.hasValueKind("toolResponse", "{"):
+			r := p.memberValue("toolResponse")
+			m.Parts = append(m.Parts, chat.Part{Kind: chat.ServerResult, ID: r.stringValue("id"), Text: valueText(r.fields["response"])})
+		case p.boolValue("thought"):
+			m.Parts = append(m.Parts, chat.Part{Kind: chat.Thinking, Text: p.stringValue("text")})
 		default:
 			m.Parts = append(m.Parts, geminiPart(p)...)
 		}
 	}
-	l.add(m)
+	l.appendMessage(m)
 }
 
 // camelCased returns a part with the keys of the API, where the SDK for Python
@@ -128,14 +128,14 @@ func camelCased(p peek) peek {
 		return p
 	}
 	var fields map[string]string
-	for m := range members(p.raw) {
+	for m := range objectMembers(p.raw) {
 		key, raw := m.key, p.raw[m.start:m.end]
 		if raw == "null" {
 			continue
 		}
 		if strings.Contains(key, "_") {
 			key = camelCase(key)
-			if begins(raw, "{") {
+			if beginsWithAny(raw, "{") {
 				raw = camelKeys(raw)
 			}
 		}
@@ -150,7 +150,7 @@ func camelCased(p peek) peek {
 // camelKeys returns an object with its own keys in camel case; what is inside
 // arguments and responses is the tools' own.
 func camelKeys(raw string) string {
-	o := parse(raw)
+	o := parseObject(raw)
 	out := []byte{'{'}
 	for _, m := range o.members {
 		if v := o.raw[m.start:m.end]; v != "null" {
@@ -179,13 +179,13 @@ func geminiPart(p peek) []chat.Part {
 		return []chat.Part{{Kind: chat.Image, Image: picture}}
 	}
 	for _, key := range []string{"executableCode", "codeExecutionResult"} {
-		if p.is(key, "{") {
-			return []chat.Part{{Kind: chat.Text, Text: firstOf(p.at(key).text("code"), p.at(key).text("output"))}}
+		if p.hasValueKind(key, "{") {
+			return []chat.Part{{Kind: chat.Text, Text: firstNonEmpty(p.memberValue(key).stringValue("code"), p.memberValue(key).stringValue("output"))}}
 		}
 	}
 	for _, key := range []string{"inlineData", "fileData"} {
-		if p.is(key, "{") {
-			return []chat.Part{{Kind: chat.Text, Text: "[document " + p.at(key).text("mimeType") + "]"}}
+		if p.hasValueKind(key, "{") {
+			return []chat.Part{{Kind: chat.Text, Text: "[document " + p.memberValue(key).stringValue("mimeType") + "]"}}
 		}
 	}
 	for key := range p.fields {
@@ -196,24 +196,24 @@ func geminiPart(p peek) []chat.Part {
 	return nil
 }
 
-func (l *log) response(id string, r peek) {
-	text, failed := responseText(r.at("response"))
-	p := chat.Part{ID: l.calls.result(r.text("id"), r.text("name")), Name: r.text("name"), Text: text, Error: failed}
+func (l *messageLog) response(id string, r peek) {
+	text, failed := responseText(r.memberValue("response"))
+	p := chat.Part{ID: l.calls.resultCallID(r.stringValue("id"), r.stringValue("name")), Name: r.stringValue("name"), Text: text, Error: failed}
 	_, images := resultParts(r.fields["parts"])
-	l.answer(id, p, images)
+	l.appendResult(id, p, images)
 }
 
 // responseText returns what a function response says: the string under the one
 // key it has, else its JSON.
 func responseText(r peek) (text string, failed bool) {
-	failed = r.set("error")
+	failed = r.hasNonNull("error")
 	for _, key := range []string{"output", "error", "result", "content"} {
-		if len(r.fields) == 1 && r.is(key, `"`) {
-			return r.text(key), failed
+		if len(r.fields) == 1 && r.hasValueKind(key, `"`) {
+			return r.stringValue(key), failed
 		}
 	}
 	if len(r.fields) == 0 {
-		return strings.TrimSpace(unquote(r.raw)), false
+		return strings.TrimSpace(unquoteText(r.raw)), false
 	}
 	return compactJSON(r.raw), failed
 }

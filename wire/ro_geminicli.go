@@ -19,45 +19,45 @@ func geminiCLI() format {
 func matchGeminiCLI(p probe) int {
 	for _, v := range p.values {
 		switch {
-		case v.has("projectHash") && v.has("sessionId"):
+		case v.hasMember("projectHash") && v.hasMember("sessionId"):
 			return 95
-		case isQwen(v):
+		case isQwenMessage(v):
 			return 95
-		case p.shape == lines && v.text("type") == "gemini" && v.has("content"):
+		case p.shape == lines && v.stringValue("type") == "gemini" && v.hasMember("content"):
 			return 90
 		}
 	}
 	return 0
 }
 
-func isQwen(v peek) bool {
-	return v.has("uuid") && v.has("sessionId") && (v.at("message").is("parts", "[") || v.text("type") == "system" && v.has("systemPayload"))
+func isQwenMessage(v peek) bool {
+	return v.hasMember("uuid") && v.hasMember("sessionId") && (v.memberValue("message").hasValueKind("parts", "[") || v.stringValue("type") == "system" && v.hasMember("systemPayload"))
 }
 
 func decodeGeminiCLI(src *source) ([]Conversation, error) {
-	all, err := records(src)
+	all, err := jsonRecords(src)
 	if err != nil {
 		return nil, err
 	}
-	if slices.ContainsFunc(all, isQwen) {
+	if slices.ContainsFunc(all, isQwenMessage) {
 		return decodeQwen(all), nil
 	}
 	s := cliChat{at: make(map[string]int)}
 	for _, r := range all {
-		s.apply(r)
+		s.applyCLIRecord(r)
 	}
 	c := Conversation{Format: "geminicli"}
-	var l log
+	var l messageLog
 	for _, m := range s.messages {
 		if m.raw == "" {
 			continue
 		}
-		if model := m.text("model"); model != "" {
+		if model := m.stringValue("model"); model != "" {
 			c.Model = model
 		}
 		l.cliMessage(m)
 	}
-	return l.one(c), nil
+	return l.singleConversation(c), nil
 }
 
 // A cliChat is the messages of a chat after the records read so far: one
@@ -67,38 +67,38 @@ type cliChat struct {
 	at       map[string]int // by id
 }
 
-func (s *cliChat) apply(r peek) {
-	if r.has("$rewindTo") {
-		if i, ok := s.at[r.text("$rewindTo")]; ok {
-			s.cut(i)
+func (s *cliChat) applyCLIRecord(r peek) {
+	if r.hasMember("$rewindTo") {
+		if i, ok := s.at[r.stringValue("$rewindTo")]; ok {
+			s.cutFromMessage(i)
 		}
 		return
 	}
-	if set := r.at("$set"); set.is("messages", "[") {
-		s.cut(0)
+	if set := r.memberValue("$set"); set.hasValueKind("messages", "[") {
+		s.cutFromMessage(0)
 		r = set
 	}
-	if r.has("messages") {
-		for _, m := range r.list("messages") {
-			s.put(m)
+	if r.hasMember("messages") {
+		for _, m := range r.listValue("messages") {
+			s.putCLIMessage(m)
 		}
 		return
 	}
-	s.put(r)
+	s.putCLIMessage(r)
 }
 
-func (s *cliChat) cut(from int) {
+func (s *cliChat) cutFromMessage(from int) {
 	for _, m := range s.messages[from:] {
-		delete(s.at, m.text("id"))
+		delete(s.at, m.stringValue("id"))
 	}
 	s.messages = s.messages[:from]
 }
 
-func (s *cliChat) put(m peek) {
-	if !m.has("type") {
+func (s *cliChat) putCLIMessage(m peek) {
+	if !m.hasMember("type") {
 		return
 	}
-	id := m.text("id")
+	id := m.stringValue("id")
 	if i, ok := s.at[id]; ok && id != "" {
 		s.messages[i] = m
 		return
@@ -111,54 +111,54 @@ func (s *cliChat) put(m peek) {
 
 // cliMessage appends a message of the chat with the results of its calls.
 // Notices of the program were not sent.
-func (l *log) cliMessage(r peek) {
-	m := chat.Message{ID: r.text("id"), Role: chat.User}
-	switch r.text("type") {
+func (l *messageLog) cliMessage(r peek) {
+	m := chat.Message{ID: r.stringValue("id"), Role: chat.User}
+	switch r.stringValue("type") {
 	case "user":
 	case "gemini", "model", "assistant":
 		m.Role = chat.Assistant
-		l.calls.turn()
+		l.calls.beginTurn()
 	default:
 		return
 	}
-	for _, t := range r.list("thoughts") {
-		thought := strings.TrimPrefix(t.text("subject")+"\n"+t.text("description"), "\n")
+	for _, t := range r.listValue("thoughts") {
+		thought := strings.TrimPrefix(t.stringValue("subject")+"\n"+t.stringValue("description"), "\n")
 		m.Parts = append(m.Parts, chat.Part{Kind: chat.Thinking, Text: strings.TrimSuffix(thought, "\n")})
 	}
 	for _, p := range blocksIn(r.fields["content"]) {
 		m.Parts = append(m.Parts, geminiPart(p)...)
 	}
-	calls := r.list("toolCalls")
+	calls := r.listValue("toolCalls")
 	ids := make([]string, len(calls))
 	for i, t := range calls {
-		ids[i] = l.calls.call(t.text("id"), t.text("name"))
-		m.Parts = append(m.Parts, chat.Part{Kind: chat.Call, ID: ids[i], Name: t.text("name"), Args: argsIn(t.fields["args"])})
+		ids[i] = l.calls.assignCallID(t.stringValue("id"), t.stringValue("name"))
+		m.Parts = append(m.Parts, chat.Part{Kind: chat.Call, ID: ids[i], Name: t.stringValue("name"), Args: argumentsText(t.fields["args"])})
 	}
-	l.add(m)
+	l.appendMessage(m)
 	for i, t := range calls {
 		l.cliResult(ids[i], t)
 	}
 }
 
-func (l *log) cliResult(id string, t peek) {
-	p := chat.Part{ID: id, Name: t.text("name"), Error: t.text("status") == "error"}
+func (l *messageLog) cliResult(id string, t peek) {
+	p := chat.Part{ID: id, Name: t.stringValue("name"), Error: t.stringValue("status") == "error"}
 	var texts []string
 	var images []chat.Part
 	answered := false
 	for _, b := range blocksIn(t.fields["result"]) {
-		r := b.at("functionResponse")
+		r := b.memberValue("functionResponse")
 		if r.fields == nil {
 			text, pictures := resultParts(b.raw)
 			texts, images, answered = append(texts, text), append(images, pictures...), true
 			continue
 		}
-		text, failed := responseText(r.at("response"))
+		text, failed := responseText(r.memberValue("response"))
 		_, pictures := resultParts(r.fields["parts"])
 		texts, images, answered = append(texts, text), append(images, pictures...), true
 		p.Error = p.Error || failed
 	}
 	if p.Text = strings.Join(texts, "\n"); answered {
-		l.answer("", p, images)
+		l.appendResult("", p, images)
 	}
 }
 
@@ -166,10 +166,10 @@ func (l *log) cliResult(id string, t peek) {
 // records of Claude Code. Artifacts and titles stand on the path too.
 func decodeQwen(all []peek) []Conversation {
 	var kept []peek
-	var t tree
+	var t recordTree
 	leaf := -1
 	for _, r := range all {
-		id := r.text("uuid")
+		id := r.stringValue("uuid")
 		if id == "" {
 			continue
 		}
@@ -177,37 +177,37 @@ func decodeQwen(all []peek) []Conversation {
 			continue
 		}
 		kept = append(kept, r)
-		at := t.grow(id, r.fields["parentUuid"])
-		if r.is("message", "{") && r.text("type") != "system" || r.text("subtype") == "rewind" || isCompression(r) {
+		at := t.appendNode(id, r.fields["parentUuid"])
+		if r.hasValueKind("message", "{") && r.stringValue("type") != "system" || r.stringValue("subtype") == "rewind" || isCompression(r) {
 			leaf = at
 		}
 	}
 	c := Conversation{Format: "geminicli"}
-	path := t.path(leaf, func(i int) bool { return isCompression(kept[i]) })
-	var l log
+	path := t.pathToLeaf(leaf, func(i int) bool { return isCompression(kept[i]) })
+	var l messageLog
 	for n := 0; n < len(path); {
 		m := qwenMessage{peek: kept[path[n]]}
 		for ; n < len(path) && m.continues(kept[path[n]]); n++ {
 			labelFrom(&c, kept[path[n]])
-			m.parts = append(m.parts, kept[path[n]].at("message").list("parts")...)
+			m.parts = append(m.parts, kept[path[n]].memberValue("message").listValue("parts")...)
 		}
-		l.qwen(m)
+		l.appendQwenMessage(m)
 	}
-	return l.one(c)
+	return l.singleConversation(c)
 }
 
 // labelFrom takes the model and the title from a record that has them.
 func labelFrom(c *Conversation, r peek) {
-	if model := r.text("model"); model != "" {
+	if model := r.stringValue("model"); model != "" {
 		c.Model = model
 	}
-	if title := r.at("systemPayload").text("customTitle"); title != "" {
+	if title := r.memberValue("systemPayload").stringValue("customTitle"); title != "" {
 		c.Title = title
 	}
 }
 
 func isCompression(r peek) bool {
-	return r.text("subtype") == "chat_compression" && r.at("systemPayload").is("compressedHistory", "[")
+	return r.stringValue("subtype") == "chat_compression" && r.memberValue("systemPayload").hasValueKind("compressedHistory", "[")
 }
 
 // A qwenMessage is one message that may stand in several records.
@@ -217,17 +217,17 @@ type qwenMessage struct {
 }
 
 func (m qwenMessage) continues(r peek) bool {
-	return m.text("uuid") == r.text("uuid") && m.text("type") == r.text("type")
+	return m.stringValue("uuid") == r.stringValue("uuid") && m.stringValue("type") == r.stringValue("type")
 }
 
-func (l *log) qwen(r qwenMessage) {
+func (l *messageLog) appendQwenMessage(r qwenMessage) {
 	switch {
 	case isCompression(r.peek):
-		for _, content := range r.at("systemPayload").list("compressedHistory") {
-			l.content(chat.Message{}, content.text("role"), content.list("parts"))
+		for _, content := range r.memberValue("systemPayload").listValue("compressedHistory") {
+			l.appendContent(chat.Message{}, content.stringValue("role"), content.listValue("parts"))
 		}
-	case r.text("type") != "system":
-		m := chat.Message{ID: r.text("uuid"), Machine: r.text("subtype") == "notification"}
-		l.content(m, r.at("message").text("role"), r.parts)
+	case r.stringValue("type") != "system":
+		m := chat.Message{ID: r.stringValue("uuid"), Machine: r.stringValue("subtype") == "notification"}
+		l.appendContent(m, r.memberValue("message").stringValue("role"), r.parts)
 	}
 }

@@ -55,56 +55,56 @@ func isOutputItem(kind string) bool {
 // or the status does not say so, there must be one to be seen.
 func finished(kind string, it peek) bool {
 	keys, hosted := resultKeys(kind)
-	switch status := it.text("status"); {
+	switch status := it.stringValue("status"); {
 	case hosted && (status == "completed" || status == "failed"):
 		return true
 	case hosted && status != "" && status != "incomplete":
 		return false
 	}
-	return slices.ContainsFunc(keys, it.set)
+	return slices.ContainsFunc(keys, it.hasNonNull)
 }
 
-// call adds a call, and its result where that stands in the same item.
-func (s *itemLog) call(kind string, it peek) {
-	name, args := callIn(kind, it)
+// addCallItem adds a call, and its result where that stands in the same item.
+func (s *itemLog) addCallItem(kind string, it peek) {
+	name, args := callOfItem(kind, it)
 	p := chat.Part{Kind: chat.Call, Name: name, Args: args}
 	id := itemCall(it)
 	if id == "" && hostedCalls[kind] != nil {
 		s.hosted++
 		id = "hosted_" + strconv.Itoa(s.hosted)
 	}
-	p.ID = s.calls.call(id, name)
-	if id := it.text("id"); id != "" && id != p.ID {
+	p.ID = s.calls.assignCallID(id, name)
+	if id := it.stringValue("id"); id != "" && id != p.ID {
 		if s.callOf == nil {
 			s.callOf = make(map[string]string)
 		}
 		s.callOf[id] = p.ID
 	}
-	s.output(it.text("id"), p)
-	if kind == "tool_search_call" && !it.set("call_id") {
+	s.addOutput(it.stringValue("id"), p)
+	if kind == "tool_search_call" && !it.hasNonNull("call_id") {
 		s.searches = append(s.searches, p.ID)
 	}
 	if finished(kind, it) {
-		s.flush()
+		s.flushItems()
 		s.hostedResult(kind, p, it)
 	}
 }
 
-// callIn returns the name of the tool that an item calls, and the arguments.
-func callIn(kind string, it peek) (name, args string) {
-	name = firstText(it.text("name"), it.at("function").text("name"))
+// callOfItem returns the name of the tool that an item calls, and the arguments.
+func callOfItem(kind string, it peek) (name, args string) {
+	name = firstText(it.stringValue("name"), it.memberValue("function").stringValue("name"))
 	keys, _ := resultKeys(kind)
 	switch kind {
 	case "function_call", "tool_call", "mcp_call":
-		return name, argsIn(it.fields["arguments"])
+		return name, argumentsText(it.fields["arguments"])
 	case "custom_tool_call":
-		return name, inputArgs(it.text("input"))
+		return name, inputArgs(it.stringValue("input"))
 	case "tool_search_call":
-		return "tool_search", argsIn(it.fields["arguments"])
+		return "tool_search", argumentsText(it.fields["arguments"])
 	case "local_shell_call", "shell_call", "web_search_call":
-		return strings.TrimSuffix(kind, "_call"), argsIn(it.fields["action"])
+		return strings.TrimSuffix(kind, "_call"), argumentsText(it.fields["action"])
 	case "apply_patch_call":
-		return "apply_patch", argsIn(it.fields["operation"])
+		return "apply_patch", argumentsText(it.fields["operation"])
 	}
 	return firstText(strings.TrimSuffix(kind, "_call"), name), otherFields(it, keys)
 }
@@ -116,29 +116,29 @@ func otherFields(it peek, result []string) string {
 	for _, key := range append([]string{"type", "id", "call_id", "status"}, result...) {
 		changes = append(changes, change{key: key})
 	}
-	o := parse(it.raw)
+	o := parseObject(it.raw)
 	for _, m := range o.members {
 		if o.raw[m.start:m.end] == "null" {
 			changes = append(changes, change{key: m.key})
 		}
 	}
-	return readable(o.with(changes...))
+	return readable(o.withChanges(changes...))
 }
 
 // hostedResult adds the result in the item of a call that the API ran.
 func (s *itemLog) hostedResult(kind string, call chat.Part, it peek) {
-	p := chat.Part{ID: s.calls.result(call.ID, call.Name)}
-	p.Error = it.set("error") || it.text("status") == "failed"
+	p := chat.Part{ID: s.calls.resultCallID(call.ID, call.Name)}
+	p.Error = it.hasNonNull("error") || it.stringValue("status") == "failed"
 	var texts []string
 	var images []chat.Part
 	keys, _ := resultKeys(kind)
 	for _, key := range keys {
-		if !it.set(key) {
+		if !it.hasNonNull(key) {
 			continue
 		}
 		if kind == "image_generation_call" {
-			format := firstText(it.text("output_format"), "png")
-			images = append(images, chat.Part{Kind: chat.Image, Image: &chat.Picture{MediaType: "image/" + format, Data: it.text(key)}})
+			format := firstText(it.stringValue("output_format"), "png")
+			images = append(images, chat.Part{Kind: chat.Image, Image: &chat.Picture{MediaType: "image/" + format, Data: it.stringValue(key)}})
 			continue
 		}
 		for _, b := range blocksIn(it.fields[key]) {
@@ -151,9 +151,9 @@ func (s *itemLog) hostedResult(kind string, call chat.Part, it peek) {
 		}
 	}
 	if p.Text = strings.Join(texts, "\n"); p.Text == "" && len(images) == 0 {
-		p.Text = it.text("status")
+		p.Text = it.stringValue("status")
 	}
-	s.answer("", p, images)
+	s.appendResult("", p, images)
 }
 
 // hostedPiece returns a piece of a hosted tool's result: the output of code, an
@@ -161,17 +161,17 @@ func (s *itemLog) hostedResult(kind string, call chat.Part, it peek) {
 func hostedPiece(b peek) (text string, picture *chat.Picture) {
 	switch {
 	case strings.HasPrefix(b.raw, `"`):
-		return b.str(), nil
-	case b.text("type") == "logs":
-		return b.text("logs"), nil
-	case b.text("type") == "image" && b.is("url", `"`):
-		return "", linked(b.text("url"), "")
+		return b.ownString(), nil
+	case b.stringValue("type") == "logs":
+		return b.stringValue("logs"), nil
+	case b.stringValue("type") == "image" && b.hasValueKind("url", `"`):
+		return "", pictureFromURL(b.stringValue("url"), "")
 	}
 	return readable(b.raw), nil
 }
 
-// result adds an item that is the result of a call.
-func (s *itemLog) result(kind string, it peek) {
+// addResultItem adds an item that is the result of a call.
+func (s *itemLog) addResultItem(kind string, it peek) {
 	content := it.fields["output"]
 	for _, key := range []string{"result", "tools", "error"} {
 		if content == "" || content == "null" {
@@ -179,8 +179,8 @@ func (s *itemLog) result(kind string, it peek) {
 		}
 	}
 	p := chat.Part{ID: s.answered(kind, it)}
-	p.Error = it.set("error") || it.text("status") == "failed" || it.at("output").fields["success"] == "false"
-	if wrapped := it.at("output"); wrapped.has("content") { // {content, success}
+	p.Error = it.hasNonNull("error") || it.stringValue("status") == "failed" || it.memberValue("output").fields["success"] == "false"
+	if wrapped := it.memberValue("output"); wrapped.hasMember("content") { // {content, success}
 		content = wrapped.fields["content"]
 	}
 	text, images := shellText(content), []chat.Part(nil)
@@ -190,46 +190,46 @@ func (s *itemLog) result(kind string, it peek) {
 	if kind == "mcp_approval_response" {
 		text = otherFields(it, []string{"approval_request_id"})
 	}
-	if text == "" && len(images) == 0 && !it.has("output") {
-		text = it.text("status")
+	if text == "" && len(images) == 0 && !it.hasMember("output") {
+		text = it.stringValue("status")
 	}
 	p.Text = text
-	s.answer("", p, images)
+	s.appendResult("", p, images)
 }
 
 // answered returns the id of the call that a result answers. A search for tools
 // that the API ran has no id: its result follows the calls.
 func (s *itemLog) answered(kind string, it peek) string {
-	if kind == "tool_search_output" && !it.set("call_id") && len(s.searches) > 0 {
+	if kind == "tool_search_output" && !it.hasNonNull("call_id") && len(s.searches) > 0 {
 		id := s.searches[0]
 		s.searches = s.searches[1:]
-		return s.calls.result(id, "")
+		return s.calls.resultCallID(id, "")
 	}
-	id := firstText(it.text("call_id"), it.text("approval_request_id"), it.text("id"))
+	id := firstText(it.stringValue("call_id"), it.stringValue("approval_request_id"), it.stringValue("id"))
 	if call, ok := s.callOf[id]; ok && !s.calls.known[id] {
 		id = call
 	}
-	return s.calls.result(id, it.text("name"))
+	return s.calls.resultCallID(id, it.stringValue("name"))
 }
 
 // shellText returns the output of a shell's commands, "" where content is none.
 func shellText(content string) string {
 	var texts []string
 	for _, b := range blocksIn(content) {
-		if !b.is("stdout", `"`) && !b.is("stderr", `"`) {
+		if !b.hasValueKind("stdout", `"`) && !b.hasValueKind("stderr", `"`) {
 			return ""
 		}
-		outcome := b.at("outcome")
+		outcome := b.memberValue("outcome")
 		code := outcome.fields["exit_code"]
 		if code == "0" || code == "" {
 			code = ""
 		} else {
 			code = "exit code " + code
 		}
-		if outcome.text("type") == "timeout" {
+		if outcome.stringValue("type") == "timeout" {
 			code = "timeout"
 		}
-		texts = append(texts, joinTexts(b.text("stdout"), b.text("stderr"), code))
+		texts = append(texts, joinTexts(b.stringValue("stdout"), b.stringValue("stderr"), code))
 	}
 	return strings.Join(texts, "\n")
 }

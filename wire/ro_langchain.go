@@ -33,9 +33,9 @@ func matchLangChain(p probe) int {
 // langChainList returns the messages in an object: a state's, a prompt's, or
 // the object itself.
 func langChainList(v peek) []peek {
-	for _, in := range []peek{v, v.at("kwargs"), v.at("values")} {
-		if in.is("messages", "[") {
-			return in.list("messages")
+	for _, in := range []peek{v, v.memberValue("kwargs"), v.memberValue("values")} {
+		if in.hasValueKind("messages", "[") {
+			return in.listValue("messages")
 		}
 	}
 	return []peek{v}
@@ -49,26 +49,26 @@ var langChainRoles = map[string]chat.Role{
 // langChainMessage returns the fields of a message, with its type among them;
 // none where it is not one of LangChain's.
 func langChainMessage(v peek) peek {
-	kind := v.text("type")
+	kind := v.stringValue("type")
 	switch {
-	case v.fields["lc"] == "1" && v.is("kwargs", "{") && v.is("id", "["):
-		path := v.list("id")
+	case v.fields["lc"] == "1" && v.hasValueKind("kwargs", "{") && v.hasValueKind("id", "["):
+		path := v.listValue("id")
 		class := ""
 		if len(path) > 0 {
-			class = path[len(path)-1].str()
+			class = path[len(path)-1].ownString()
 		}
 		name, ok := strings.CutSuffix(strings.TrimSuffix(class, "Chunk"), "Message")
 		if !ok {
 			return peek{}
 		}
-		m := v.at("kwargs")
-		m.fields["type"] = quoted(strings.ToLower(name))
+		m := v.memberValue("kwargs")
+		m.fields["type"] = quotedJSON(strings.ToLower(name))
 		return m
-	case v.is("data", "{") && !v.has("role") && langChainRole(v) != "":
-		m := v.at("data")
-		m.fields["type"] = quoted(kind)
+	case v.hasValueKind("data", "{") && !v.hasMember("role") && langChainRole(v) != "":
+		m := v.memberValue("data")
+		m.fields["type"] = quotedJSON(kind)
 		return m
-	case !v.has("role") && langChainRole(v) != "" && v.has("content") && (v.has("additional_kwargs") || v.has("response_metadata")):
+	case !v.hasMember("role") && langChainRole(v) != "" && v.hasMember("content") && (v.hasMember("additional_kwargs") || v.hasMember("response_metadata")):
 		return v
 	}
 	return peek{}
@@ -76,9 +76,9 @@ func langChainMessage(v peek) peek {
 
 // langChainRole returns the role of a message, "" where it has none.
 func langChainRole(m peek) chat.Role {
-	kind := strings.TrimSuffix(strings.TrimSuffix(strings.ToLower(m.text("type")), "chunk"), "message")
+	kind := strings.TrimSuffix(strings.TrimSuffix(strings.ToLower(m.stringValue("type")), "chunk"), "message")
 	if kind == "chat" || kind == "remove" {
-		return chat.Role(firstText(m.text("role"), m.at("data").text("role"), kind))
+		return chat.Role(firstText(m.stringValue("role"), m.memberValue("data").stringValue("role"), kind))
 	}
 	return langChainRoles[kind]
 }
@@ -92,22 +92,22 @@ func decodeLangChain(src *source) ([]Conversation, error) {
 		messages = langChainList(messages[0])
 	}
 	c := Conversation{Format: "langchain"}
-	var l log
+	var l messageLog
 	for i, v := range messages {
 		m := langChainMessage(v)
 		if m.fields == nil {
-			return nil, src.fail(ErrField, 0, messageField(i, "type"), "is no type of a LangChain message", "dump the messages with messages_to_dict")
+			return nil, src.sourceError(ErrField, 0, messageField(i, "type"), "is no type of a LangChain message", "dump the messages with messages_to_dict")
 		}
-		if model := firstText(m.at("response_metadata").text("model_name"), m.at("response_metadata").text("model")); model != "" {
+		if model := firstText(m.memberValue("response_metadata").stringValue("model_name"), m.memberValue("response_metadata").stringValue("model")); model != "" {
 			c.Model = model
 		}
 		l.langChain(m)
 	}
-	return l.one(c), nil
+	return l.singleConversation(c), nil
 }
 
-func (l *log) langChain(r peek) {
-	m := chat.Message{ID: r.text("id"), Role: langChainRole(r)}
+func (l *messageLog) langChain(r peek) {
+	m := chat.Message{ID: r.stringValue("id"), Role: langChainRole(r)}
 	if known, ok := langChainRoles[string(m.Role)]; ok {
 		m.Role = known
 	}
@@ -116,31 +116,31 @@ func (l *log) langChain(r peek) {
 		return
 	case chat.Tool:
 		text, images := langChainResult(r.fields["content"])
-		p := chat.Part{ID: l.calls.result(r.text("tool_call_id"), r.text("name")), Text: text, Error: r.text("status") == "error"}
-		l.answer(m.ID, p, images)
+		p := chat.Part{ID: l.calls.resultCallID(r.stringValue("tool_call_id"), r.stringValue("name")), Text: text, Error: r.stringValue("status") == "error"}
+		l.appendResult(m.ID, p, images)
 		return
 	case chat.System, chat.Developer, chat.Assistant:
 	default:
 		m.Role = chat.User
 	}
-	m.Parts = append(m.Parts, chat.Part{Kind: chat.Thinking, Text: r.at("additional_kwargs").text("reasoning_content")})
+	m.Parts = append(m.Parts, chat.Part{Kind: chat.Thinking, Text: r.memberValue("additional_kwargs").stringValue("reasoning_content")})
 	for _, b := range blocksIn(r.fields["content"]) {
 		m.Parts = append(m.Parts, langChainParts(b)...)
 	}
 	if m.Role == chat.Assistant {
 		m.Parts = append(m.Parts, l.langChainCalls(r)...)
 	}
-	l.add(m)
+	l.appendMessage(m)
 }
 
 // callBlocks are blocks that stand for calls which the message lists as well.
 var callBlocks = []string{"tool_use", "tool_call", "tool_call_chunk", "invalid_tool_call", "function_call", "input_json_delta", "redacted_thinking"}
 
 func langChainParts(b peek) []chat.Part {
-	kind := b.text("type")
+	kind := b.stringValue("type")
 	switch {
 	case kind == "thinking" || kind == "reasoning" || kind == "reasoning_content":
-		text := firstText(b.text("thinking"), b.text("reasoning"), b.text("text"), b.at("reasoning_content").text("text"))
+		text := firstText(b.stringValue("thinking"), b.stringValue("reasoning"), b.stringValue("text"), b.memberValue("reasoning_content").stringValue("text"))
 		if text == "" {
 			text = reasoningText(b)
 		}
@@ -148,16 +148,16 @@ func langChainParts(b peek) []chat.Part {
 	case slices.Contains(callBlocks, kind):
 		return nil
 	case kind == "server_tool_call":
-		return []chat.Part{{Kind: chat.ServerCall, ID: b.text("id"), Name: b.text("name"), Args: argsIn(b.fields["args"])}}
+		return []chat.Part{{Kind: chat.ServerCall, ID: b.stringValue("id"), Name: b.stringValue("name"), Args: argumentsText(b.fields["args"])}}
 	case kind == "server_tool_result":
-		return []chat.Part{{Kind: chat.ServerResult, ID: b.text("tool_call_id"), Text: valueText(b.fields["output"]), Error: b.text("status") == "error"}}
-	case kind == "image" && (b.is("base64", `"`) || b.is("data", `"`)):
-		return []chat.Part{{Kind: chat.Image, Image: &chat.Picture{MediaType: b.text("mime_type"), Data: firstText(b.text("base64"), b.text("data"))}}}
-	case kind == "image" && b.is("url", `"`):
-		return []chat.Part{{Kind: chat.Image, Image: linked(b.text("url"), "")}}
+		return []chat.Part{{Kind: chat.ServerResult, ID: b.stringValue("tool_call_id"), Text: valueText(b.fields["output"]), Error: b.stringValue("status") == "error"}}
+	case kind == "image" && (b.hasValueKind("base64", `"`) || b.hasValueKind("data", `"`)):
+		return []chat.Part{{Kind: chat.Image, Image: &chat.Picture{MediaType: b.stringValue("mime_type"), Data: firstText(b.stringValue("base64"), b.stringValue("data"))}}}
+	case kind == "image" && b.hasValueKind("url", `"`):
+		return []chat.Part{{Kind: chat.Image, Image: pictureFromURL(b.stringValue("url"), "")}}
 	}
-	if p := readServerTool(parse(b.raw)); p.Kind != "" {
-		p.Raw, p.Args = "", argsOf(p)
+	if p := readServerTool(parseObject(b.raw)); p.Kind != "" {
+		p.Raw, p.Args = "", argumentsObject(p)
 		return []chat.Part{p}
 	}
 	return textParts(b.raw)
@@ -178,26 +178,26 @@ func langChainResult(content string) (text string, images []chat.Part) {
 
 // langChainCalls returns the calls of a message: its own, those whose arguments
 // could not be read, or else those of the API's answer.
-func (l *log) langChainCalls(r peek) []chat.Part {
+func (l *messageLog) langChainCalls(r peek) []chat.Part {
 	var parts []chat.Part
 	add := func(id, name, args string) {
-		parts = append(parts, chat.Part{Kind: chat.Call, ID: l.calls.call(id, name), Name: name, Args: argsIn(args)})
+		parts = append(parts, chat.Part{Kind: chat.Call, ID: l.calls.assignCallID(id, name), Name: name, Args: argumentsText(args)})
 	}
 	for _, key := range []string{"tool_calls", "invalid_tool_calls"} {
-		for _, t := range r.list(key) {
-			add(t.text("id"), t.text("name"), t.fields["args"])
+		for _, t := range r.listValue(key) {
+			add(t.stringValue("id"), t.stringValue("name"), t.fields["args"])
 		}
 	}
 	if len(parts) > 0 {
 		return parts
 	}
-	given := r.at("additional_kwargs")
-	for _, t := range given.list("tool_calls") {
-		p := readFunction(functionIn(parse(t.raw)))
-		add(t.text("id"), p.Name, quoted(p.Args))
+	given := r.memberValue("additional_kwargs")
+	for _, t := range given.listValue("tool_calls") {
+		p := readFunction(functionIn(parseObject(t.raw)))
+		add(t.stringValue("id"), p.Name, quotedJSON(p.Args))
 	}
-	if len(parts) == 0 && given.is("function_call", "{") {
-		add("", given.at("function_call").text("name"), given.at("function_call").fields["arguments"])
+	if len(parts) == 0 && given.hasValueKind("function_call", "{") {
+		add("", given.memberValue("function_call").stringValue("name"), given.memberValue("function_call").fields["arguments"])
 	}
 	return parts
 }

@@ -7,17 +7,17 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// A log gathers the messages of a format that is only read.
-type log struct {
+// A messageLog gathers the messages of a format that is only read.
+type messageLog struct {
 	messages chat.Transcript
 	seen     map[string]bool // ids of messages
-	calls    nameless
+	calls    callIDAssigner
 }
 
-// add appends m. Its empty parts are left out, and so is a message of which
+// appendMessage appends m. Its empty parts are left out, and so is a message of which
 // nothing is left, or only white space, or only thinking: the model was never
 // sent it. An id that a message before has had is not given again.
-func (l *log) add(m chat.Message) {
+func (l *messageLog) appendMessage(m chat.Message) {
 	if slices.ContainsFunc(m.Parts, isServerTool) {
 		l.addServerTools(m)
 		return
@@ -42,46 +42,46 @@ func (l *log) add(m chat.Message) {
 
 // addServerTools appends a message in which tools ran on the API's server. As it
 // is never written back to that API, they are calls and results like others.
-func (l *log) addServerTools(m chat.Message) {
+func (l *messageLog) addServerTools(m chat.Message) {
 	m.Parts = slices.Clone(m.Parts)
 	for i, p := range m.Parts {
 		switch p.Kind {
 		case chat.ServerCall:
-			m.Parts[i].ID = l.calls.call(p.ID, p.Name)
+			m.Parts[i].ID = l.calls.assignCallID(p.ID, p.Name)
 		case chat.ServerResult:
-			m.Parts[i].ID = l.calls.result(p.ID, p.Name)
+			m.Parts[i].ID = l.calls.resultCallID(p.ID, p.Name)
 		}
 	}
 	for _, own := range ownTools(m) {
-		l.add(own)
+		l.appendMessage(own)
 	}
 }
 
-func (l *log) say(id string, role chat.Role, text string) {
+func (l *messageLog) appendText(id string, role chat.Role, text string) {
 	m := chat.NewText(role, text)
 	m.ID = id
-	l.add(m)
+	l.appendMessage(m)
 }
 
-// note appends a user message that no person typed.
-func (l *log) note(id, text string) {
+// appendUserNote appends a user message that no person typed.
+func (l *messageLog) appendUserNote(id, text string) {
 	m := chat.NewText(chat.User, text)
 	m.ID, m.Machine = id, true
-	l.add(m)
+	l.appendMessage(m)
 }
 
-// answer appends the result of a call, images behind its text.
-func (l *log) answer(id string, result chat.Part, images []chat.Part) {
+// appendResult appends the result of a call, images behind its text.
+func (l *messageLog) appendResult(id string, result chat.Part, images []chat.Part) {
 	result.Kind = chat.Result
-	l.add(chat.Message{ID: id, Role: chat.Tool, Parts: append([]chat.Part{result}, images...)})
+	l.appendMessage(chat.Message{ID: id, Role: chat.Tool, Parts: append([]chat.Part{result}, images...)})
 }
 
-// one returns the single conversation of a file, none where it has no messages.
-func (l *log) one(c Conversation) []Conversation {
+// singleConversation returns the single conversation of a file, none where it has no messages.
+func (l *messageLog) singleConversation(c Conversation) []Conversation {
 	if len(l.messages) == 0 {
 		return nil
 	}
-	c.Messages = settle(l.messages)
+	c.Messages = reorderResults(l.messages)
 	return []Conversation{c}
 }
 
@@ -110,10 +110,10 @@ func worthSending(parts []chat.Part) bool {
 	return false
 }
 
-// settle returns t with each result directly behind the message of its call,
+// reorderResults returns t with each result directly behind the message of its call,
 // in the order found: a log may have other records between them, the model's
 // API has not. A result without a call stays where it stands.
-func settle(t chat.Transcript) chat.Transcript {
+func reorderResults(t chat.Transcript) chat.Transcript {
 	pairs := chat.PairUp(t)
 	results := make(map[int][]int)
 	for i, call := range pairs.CallOf {

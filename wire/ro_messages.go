@@ -8,9 +8,9 @@ import (
 // a list, a body with the list under "messages", or one object on each line.
 // body has no fields where there is none. What is no object is an error.
 func messageObjects(src *source) (body peek, messages []peek, err error) {
-	if look(src).shape == lines {
-		err = src.lines(func(v value) error {
-			messages = append(messages, peekAt(v.raw))
+	if probeSource(src).shape == lines {
+		err = src.eachJSONLine(func(v value) error {
+			messages = append(messages, peekValue(v.raw))
 			return isObject(src, v.line, "", v.raw)
 		})
 		return body, messages, err
@@ -20,12 +20,12 @@ func messageObjects(src *source) (body peek, messages []peek, err error) {
 		return body, nil, err
 	}
 	list := doc.raw
-	if body = peekAt(doc.raw); body.is("messages", "[") {
+	if body = peekValue(doc.raw); body.hasValueKind("messages", "[") {
 		list = body.fields["messages"]
 	} else if body.fields != nil { // one message
 		return peek{}, []peek{body}, nil
 	}
-	for i, v := range listIn(list) {
+	for i, v := range elementsOf(list) {
 		if err := isObject(src, doc.line, messageField(i, ""), v.raw); err != nil {
 			return body, nil, err
 		}
@@ -38,7 +38,7 @@ func isObject(src *source, line int, field, raw string) error {
 	if raw[0] == '{' {
 		return nil
 	}
-	return src.fail(ErrField, line, field, "is "+kindOf(raw)+", not a message object", "give one chat: a list of messages")
+	return src.sourceError(ErrField, line, field, "is "+jsonKindName(raw)+", not a message object", "give one chat: a list of messages")
 }
 
 // messageField returns the path of a field of message i, or of the message.

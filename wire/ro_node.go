@@ -13,39 +13,39 @@ import (
 // of another type than expected, reads as empty, since logs of many versions
 // are met. None of it is written back.
 
-// at returns the value under key.
-func (v peek) at(key string) peek { return peekAt(v.fields[key]) }
+// memberValue returns the value under key.
+func (v peek) memberValue(key string) peek { return peekValue(v.fields[key]) }
 
-// list returns the elements of the list under key.
-func (v peek) list(key string) []peek { return listIn(v.fields[key]) }
+// listValue returns the elements of the list under key.
+func (v peek) listValue(key string) []peek { return elementsOf(v.fields[key]) }
 
-// flag reports whether the value under key is true.
-func (v peek) flag(key string) bool { return v.fields[key] == "true" }
+// boolValue reports whether the value under key is true.
+func (v peek) boolValue(key string) bool { return v.fields[key] == "true" }
 
-// set reports whether the value under key is there and not null.
-func (v peek) set(key string) bool { return v.fields[key] != "" && v.fields[key] != "null" }
+// hasNonNull reports whether the value under key is there and not null.
+func (v peek) hasNonNull(key string) bool { return v.fields[key] != "" && v.fields[key] != "null" }
 
-// str returns the text of v where it is a string.
-func (v peek) str() string { return unquote(v.raw) }
+// ownString returns the text of v where it is a string.
+func (v peek) ownString() string { return unquoteText(v.raw) }
 
-func listIn(raw string) []peek {
+func elementsOf(raw string) []peek {
 	var found []peek
 	for start, end := range elements(raw) {
-		found = append(found, peekAt(raw[start:end]))
+		found = append(found, peekValue(raw[start:end]))
 	}
 	return found
 }
 
-// records returns the objects of a source of JSON lines, or its one object;
+// jsonRecords returns the objects of a source of JSON lines, or its one object;
 // other values are no records of a log.
-func records(src *source) ([]peek, error) {
-	if look(src).shape == object {
+func jsonRecords(src *source) ([]peek, error) {
+	if probeSource(src).shape == object {
 		doc, err := src.document()
-		return []peek{peekAt(doc.raw)}, err
+		return []peek{peekValue(doc.raw)}, err
 	}
 	var found []peek
-	err := src.lines(func(v value) error {
-		if r := peekAt(v.raw); r.fields != nil {
+	err := src.eachJSONLine(func(v value) error {
+		if r := peekValue(v.raw); r.fields != nil {
 			found = append(found, r)
 		}
 		return nil
@@ -58,24 +58,24 @@ func records(src *source) ([]peek, error) {
 func blocksIn(raw string) []peek {
 	switch {
 	case strings.HasPrefix(raw, "["):
-		return listIn(raw)
+		return elementsOf(raw)
 	case raw == "" || raw == "null":
 		return nil
 	}
-	return []peek{peekAt(raw)}
+	return []peek{peekValue(raw)}
 }
 
 // plainText returns the text of a piece that is a string or an object with a
 // text, and whether it is one.
 func plainText(b peek) (string, bool) {
 	if strings.HasPrefix(b.raw, `"`) {
-		return b.str(), true
+		return b.ownString(), true
 	}
-	switch b.text("type") {
+	switch b.stringValue("type") {
 	case "", "text", "input_text", "output_text", "summary_text", "reasoning_text":
-		return b.text("text"), b.is("text", `"`)
+		return b.stringValue("text"), b.hasValueKind("text", `"`)
 	case "refusal":
-		return b.text("refusal"), true
+		return b.stringValue("refusal"), true
 	}
 	return "", false
 }
@@ -92,7 +92,7 @@ func textParts(raw string, elsewhere ...string) []chat.Part {
 			parts = append(parts, chat.Part{Kind: chat.Image, Image: p})
 		} else if note := documentNote(b); note != "" {
 			parts = append(parts, chat.Part{Kind: chat.Text, Text: note})
-		} else if !slices.Contains(elsewhere, b.text("type")) {
+		} else if !slices.Contains(elsewhere, b.stringValue("type")) {
 			parts = append(parts, opaqueParts(b)...)
 		}
 	}
@@ -132,14 +132,14 @@ func resultParts(raw string) (text string, images []chat.Part) {
 // documentNote returns the text of an attached document, or the name of its
 // type where it is not text.
 func documentNote(b peek) string {
-	source := b.at("source")
+	source := b.memberValue("source")
 	switch {
-	case b.text("type") != "document" && b.text("type") != "file" && b.text("type") != "input_file":
+	case b.stringValue("type") != "document" && b.stringValue("type") != "file" && b.stringValue("type") != "input_file":
 		return ""
-	case source.text("type") == "text":
-		return source.text("data")
+	case source.stringValue("type") == "text":
+		return source.stringValue("data")
 	}
-	for _, name := range []string{b.text("title"), b.text("filename"), source.text("media_type"), b.text("mime")} {
+	for _, name := range []string{b.stringValue("title"), b.stringValue("filename"), source.stringValue("media_type"), b.stringValue("mime")} {
 		if name != "" {
 			return "[document " + name + "]"
 		}
@@ -151,30 +151,30 @@ func documentNote(b peek) string {
 // have, or nil.
 func pictureIn(b peek) *chat.Picture {
 	switch {
-	case b.text("type") == "image" && b.at("source").has("type"): // Anthropic
-		s := b.at("source")
-		return &chat.Picture{MediaType: s.text("media_type"), Data: s.text("data"), URL: s.text("url")}
-	case b.text("type") == "image" && b.is("data", `"`): // pi
-		return &chat.Picture{MediaType: b.text("mimeType"), Data: b.text("data")}
-	case b.is("inlineData", "{") && strings.HasPrefix(b.at("inlineData").text("mimeType"), "image/"): // Gemini
-		d := b.at("inlineData")
-		return &chat.Picture{MediaType: d.text("mimeType"), Data: d.text("data")}
-	case b.is("fileData", "{") && strings.HasPrefix(b.at("fileData").text("mimeType"), "image/"):
-		d := b.at("fileData")
-		return &chat.Picture{MediaType: d.text("mimeType"), URL: d.text("fileUri")}
-	case b.is("image_url", "{"): // OpenAI chat
-		u := b.at("image_url")
-		return linked(u.text("url"), u.text("detail"))
-	case b.is("image_url", `"`): // OpenAI Responses
-		return linked(b.text("image_url"), b.text("detail"))
-	case strings.HasPrefix(b.text("mime"), "image/"): // OpenCode
-		return linked(b.text("url"), "")
+	case b.stringValue("type") == "image" && b.memberValue("source").hasMember("type"): // Anthropic
+		s := b.memberValue("source")
+		return &chat.Picture{MediaType: s.stringValue("media_type"), Data: s.stringValue("data"), URL: s.stringValue("url")}
+	case b.stringValue("type") == "image" && b.hasValueKind("data", `"`): // pi
+		return &chat.Picture{MediaType: b.stringValue("mimeType"), Data: b.stringValue("data")}
+	case b.hasValueKind("inlineData", "{") && strings.HasPrefix(b.memberValue("inlineData").stringValue("mimeType"), "image/"): // Gemini
+		d := b.memberValue("inlineData")
+		return &chat.Picture{MediaType: d.stringValue("mimeType"), Data: d.stringValue("data")}
+	case b.hasValueKind("fileData", "{") && strings.HasPrefix(b.memberValue("fileData").stringValue("mimeType"), "image/"):
+		d := b.memberValue("fileData")
+		return &chat.Picture{MediaType: d.stringValue("mimeType"), URL: d.stringValue("fileUri")}
+	case b.hasValueKind("image_url", "{"): // OpenAI chat
+		u := b.memberValue("image_url")
+		return pictureFromURL(u.stringValue("url"), u.stringValue("detail"))
+	case b.hasValueKind("image_url", `"`): // OpenAI Responses
+		return pictureFromURL(b.stringValue("image_url"), b.stringValue("detail"))
+	case strings.HasPrefix(b.stringValue("mime"), "image/"): // OpenCode
+		return pictureFromURL(b.stringValue("url"), "")
 	}
 	return nil
 }
 
-// linked returns the image behind an address; a data address holds it.
-func linked(url, detail string) *chat.Picture {
+// pictureFromURL returns the image behind an address; a data address holds it.
+func pictureFromURL(url, detail string) *chat.Picture {
 	if url == "" {
 		return nil
 	}
@@ -195,16 +195,16 @@ func compactJSON(raw string) string {
 	return b.String()
 }
 
-// argsIn returns a call's arguments as JSON text: an object as it is, a string
+// argumentsText returns a call's arguments as JSON text: an object as it is, a string
 // that holds JSON as that JSON, and free text as {"input": text}.
-func argsIn(raw string) string {
+func argumentsText(raw string) string {
 	if raw == "" || raw == "null" {
 		return "{}"
 	}
 	if raw[0] != '"' {
 		return compactJSON(raw)
 	}
-	text := unquote(raw)
+	text := unquoteText(raw)
 	if strings.TrimSpace(text) == "" {
 		return "{}"
 	}
@@ -216,7 +216,7 @@ func argsIn(raw string) string {
 
 // inputArgs returns the arguments of a tool that takes free text.
 func inputArgs(text string) string {
-	return string(append(quote([]byte(`{"input":`), text), '}'))
+	return string(append(appendQuoted([]byte(`{"input":`), text), '}'))
 }
 
 // functionsOf returns tool definitions of the Responses and Gemini kinds in the
@@ -224,14 +224,14 @@ func inputArgs(text string) string {
 // are no functions are left out; nil is none.
 func functionsOf(raw string) []byte {
 	var out []byte
-	for _, t := range listIn(raw) {
-		for _, f := range t.list("functionDeclarations") {
+	for _, t := range elementsOf(raw) {
+		for _, f := range t.listValue("functionDeclarations") {
 			out = appendFunction(out, f)
 		}
 		switch {
-		case t.is("function", "{"):
+		case t.hasValueKind("function", "{"):
 			out = append(append(out, ','), compactJSON(t.raw)...)
-		case t.text("type") == "function":
+		case t.stringValue("type") == "function":
 			out = appendFunction(out, t)
 		}
 	}
@@ -243,12 +243,12 @@ func functionsOf(raw string) []byte {
 }
 
 func appendFunction(out []byte, f peek) []byte {
-	out = quote(append(out, `,{"type":"function","function":{"name":`...), f.text("name"))
-	if f.is("description", `"`) {
+	out = appendQuoted(append(out, `,{"type":"function","function":{"name":`...), f.stringValue("name"))
+	if f.hasValueKind("description", `"`) {
 		out = append(append(out, `,"description":`...), f.fields["description"]...)
 	}
 	for _, key := range []string{"parameters", "parametersJsonSchema", "input_schema"} {
-		if f.is(key, "{") {
+		if f.hasValueKind(key, "{") {
 			out = append(append(out, `,"parameters":`...), compactJSON(f.fields[key])...)
 			break
 		}

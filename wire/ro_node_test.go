@@ -22,13 +22,13 @@ func TestImagesOfAllDialectsAreRead(t *testing.T) {
 		{`{"type":"file","mime":"image/png","url":"data:image/png;base64,AA"}`, chat.Picture{MediaType: "image/png", Data: "AA"}},
 	}
 	for _, test := range tests {
-		got := pictureIn(peekAt(test.block))
+		got := pictureIn(peekValue(test.block))
 		if got == nil || *got != test.want {
 			t.Errorf("%s: got %+v", test.block, got)
 		}
 	}
 	for _, block := range []string{`{"type":"text","text":"x"}`, `{"type":"input_image","image_url":null}`, `{"type":"image"}`, `{}`, `7`} {
-		if got := pictureIn(peekAt(block)); got != nil {
+		if got := pictureIn(peekValue(block)); got != nil {
 			t.Errorf("%s: got %+v, want none", block, got)
 		}
 	}
@@ -43,7 +43,7 @@ func TestDocumentsStandAsTheirTextOrName(t *testing.T) {
 		`{"type":"file"}`:  "[document]",
 		`{"type":"video"}`: "",
 	} {
-		if got := documentNote(peekAt(block)); got != want {
+		if got := documentNote(peekValue(block)); got != want {
 			t.Errorf("%s: got %q, want %q", block, got, want)
 		}
 	}
@@ -60,7 +60,7 @@ func TestArgumentsAreAlwaysJSON(t *testing.T) {
 		`"*** Begin\nPatch"`: `{"input":"*** Begin\nPatch"}`,
 		`{"lone":"\ud83d"}`:  `{"lone":"\ud83d"}`,
 	} {
-		if got := argsIn(raw); got != want {
+		if got := argumentsText(raw); got != want {
 			t.Errorf("%s: got %s, want %s", raw, got, want)
 		}
 	}
@@ -72,7 +72,7 @@ func TestResultsStandBehindTheirCalls(t *testing.T) {
 		return chat.Message{Role: chat.Assistant, Parts: []chat.Part{{Kind: chat.Call, ID: id, Name: "f", Args: "{}"}}}
 	}
 	var got strings.Builder
-	for _, m := range settle(chat.Transcript{
+	for _, m := range reorderResults(chat.Transcript{
 		chat.NewResult("a", "orphan"), call("a"), call("b"), chat.NewText(chat.User, "between"),
 		chat.NewResult("b", "of b"), chat.NewResult("a", "of a"), call("a"), chat.NewResult("a", "again"), chat.NewResult("a", "once more"),
 	}) {
@@ -87,9 +87,9 @@ func TestResultsStandBehindTheirCalls(t *testing.T) {
 }
 
 func TestResultsWithoutIDsFindTheirCalls(t *testing.T) {
-	var n nameless
-	n.call("own", "read")
-	first, second := n.call("", "read"), n.call("", "list")
+	var n callIDAssigner
+	n.assignCallID("own", "read")
+	first, second := n.assignCallID("", "read"), n.assignCallID("", "list")
 	for _, test := range []struct{ id, tool, want string }{
 		{"own", "read", "own"},
 		{"", "list", second},
@@ -97,13 +97,13 @@ func TestResultsWithoutIDsFindTheirCalls(t *testing.T) {
 		{"unknown", "read", "unknown"},
 		{"", "", "call_3"},
 	} {
-		if got := n.result(test.id, test.tool); got != test.want {
+		if got := n.resultCallID(test.id, test.tool); got != test.want {
 			t.Errorf("result %q of %q answers %s, want %s", test.id, test.tool, got, test.want)
 		}
 	}
-	n.call("late", "read")
-	n.turn()
-	if id, ok := n.open("read"); ok {
+	n.assignCallID("late", "read")
+	n.beginTurn()
+	if id, ok := n.takeOpenCall("read"); ok {
 		t.Errorf("%s is open in a new turn", id)
 	}
 }

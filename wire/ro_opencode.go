@@ -20,7 +20,7 @@ func matchOpenCode(p probe) int {
 		return 0
 	}
 	v := p.values[0]
-	if v.is("info", "{") && (v.is("parts", "[") || isExported(v)) || isStored(v) {
+	if v.hasValueKind("info", "{") && (v.hasValueKind("parts", "[") || isExported(v)) || isStored(v) {
 		return 90
 	}
 	return 0
@@ -29,24 +29,24 @@ func matchOpenCode(p probe) int {
 // isExported reports whether v is a session with messages of parts.
 func isExported(v peek) bool {
 	for start, end := range elements(v.fields["messages"]) {
-		m := peekAt(v.fields["messages"][start:end])
-		return m.is("info", "{") && m.is("parts", "[")
+		m := peekValue(v.fields["messages"][start:end])
+		return m.hasValueKind("info", "{") && m.hasValueKind("parts", "[")
 	}
-	return v.at("info").has("projectID") && v.is("messages", "[")
+	return v.memberValue("info").hasMember("projectID") && v.hasValueKind("messages", "[")
 }
 
 // isStored reports whether v is one file of the storage: a session, a message
 // or a part, none of which is a conversation.
 func isStored(v peek) bool {
 	switch {
-	case v.has("sessionID") && v.has("id") && (v.has("role") || v.has("messageID")):
+	case v.hasMember("sessionID") && v.hasMember("id") && (v.hasMember("role") || v.hasMember("messageID")):
 		return true
-	case v.has("projectID") && v.has("directory") && v.has("id"):
+	case v.hasMember("projectID") && v.hasMember("directory") && v.hasMember("id"):
 		return true
-	case v.has("callID") && v.has("tool") && v.has("state"):
+	case v.hasMember("callID") && v.hasMember("tool") && v.hasMember("state"):
 		return true
 	}
-	return v.has("id") && v.has("type") && v.has("text") && v.at("time").has("start")
+	return v.hasMember("id") && v.hasMember("type") && v.hasMember("text") && v.memberValue("time").hasMember("start")
 }
 
 func decodeOpenCode(src *source) ([]Conversation, error) {
@@ -54,24 +54,24 @@ func decodeOpenCode(src *source) ([]Conversation, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := peekAt(doc.raw)
+	v := peekValue(doc.raw)
 	if isStored(v) {
-		return nil, src.fail(ErrNoMessages, 0, "", "is a single file of OpenCode's storage, not a conversation",
+		return nil, src.sourceError(ErrNoMessages, 0, "", "is a single file of OpenCode's storage, not a conversation",
 			"write the session with: opencode export SESSION")
 	}
-	messages := v.list("messages")
+	messages := v.listValue("messages")
 	if v.fields == nil {
-		messages = listIn(v.raw)
+		messages = elementsOf(v.raw)
 	}
-	c := Conversation{Format: "opencode", Title: v.at("info").text("title")}
-	var l log
-	for _, m := range openCodeView(messages, v.at("info").at("revert").text("messageID")) {
-		if model := firstText(m.at("info").text("modelID"), m.at("info").at("model").text("modelID")); model != "" {
+	c := Conversation{Format: "opencode", Title: v.memberValue("info").stringValue("title")}
+	var l messageLog
+	for _, m := range openCodeView(messages, v.memberValue("info").memberValue("revert").stringValue("messageID")) {
+		if model := firstText(m.memberValue("info").stringValue("modelID"), m.memberValue("info").memberValue("model").stringValue("modelID")); model != "" {
 			c.Model = model
 		}
 		l.openCodeMessage(m)
 	}
-	return l.one(c), nil
+	return l.singleConversation(c), nil
 }
 
 func firstText(texts ...string) string {
@@ -92,7 +92,7 @@ func openCodeView(messages []peek, reverted string) []peek {
 	requests := make(map[int]peek)       // their parts that ask
 	newest := -1
 	for i, m := range messages {
-		id := m.at("info").text("id")
+		id := m.memberValue("info").stringValue("id")
 		if id == reverted && id != "" {
 			messages = messages[:i]
 			break
@@ -106,13 +106,13 @@ func openCodeView(messages []peek, reverted string) []peek {
 		if !isSummary(m) {
 			continue
 		}
-		asked, ok := at[m.at("info").text("parentID")]
+		asked, ok := at[m.memberValue("info").stringValue("parentID")]
 		if !ok || asked >= s {
 			asked = before[s]
 		}
 		if request, ok := requests[asked]; ok {
 			var tail []peek
-			if i, ok := at[request.text("tail_start_id")]; ok && i < asked {
+			if i, ok := at[request.stringValue("tail_start_id")]; ok && i < asked {
 				tail = messages[i:asked]
 			}
 			return slices.Concat([]peek{messages[asked], m}, tail, messages[asked+1:s], messages[s+1:])
@@ -124,33 +124,33 @@ func openCodeView(messages []peek, reverted string) []peek {
 // isSummary reports whether a message is the summary of a compaction that came
 // to its end.
 func isSummary(m peek) bool {
-	info := m.at("info")
-	return info.flag("summary") && !info.set("error") && (info.set("finish") || info.at("time").set("completed"))
+	info := m.memberValue("info")
+	return info.boolValue("summary") && !info.hasNonNull("error") && (info.hasNonNull("finish") || info.memberValue("time").hasNonNull("completed"))
 }
 
 // compactionOf returns the part of a message that asks for a compaction.
 func compactionOf(m peek) peek {
-	for _, p := range m.list("parts") {
-		if p.text("type") == "compaction" {
+	for _, p := range m.listValue("parts") {
+		if p.stringValue("type") == "compaction" {
 			return p
 		}
 	}
 	return peek{}
 }
 
-func (l *log) openCodeMessage(r peek) {
-	info := r.at("info")
-	if info.text("role") == "assistant" {
-		l.openCodeAssistant(info.text("id"), r.list("parts"))
+func (l *messageLog) openCodeMessage(r peek) {
+	info := r.memberValue("info")
+	if info.stringValue("role") == "assistant" {
+		l.openCodeAssistant(info.stringValue("id"), r.listValue("parts"))
 		return
 	}
-	m := chat.Message{ID: info.text("id"), Role: chat.User, Machine: true}
-	for _, p := range r.list("parts") {
-		switch p.text("type") {
+	m := chat.Message{ID: info.stringValue("id"), Role: chat.User, Machine: true}
+	for _, p := range r.listValue("parts") {
+		switch p.stringValue("type") {
 		case "text":
-			if !p.flag("ignored") {
-				m.Parts = append(m.Parts, chat.Part{Kind: chat.Text, Text: p.text("text")})
-				m.Machine = m.Machine && p.flag("synthetic")
+			if !p.boolValue("ignored") {
+				m.Parts = append(m.Parts, chat.Part{Kind: chat.Text, Text: p.stringValue("text")})
+				m.Machine = m.Machine && p.boolValue("synthetic")
 			}
 		case "file":
 			m.Parts = append(m.Parts, openCodeFile(p)...)
@@ -161,7 +161,7 @@ func (l *log) openCodeMessage(r peek) {
 			m.Parts = append(m.Parts, openCodeUnknown(p)...)
 		}
 	}
-	l.add(m)
+	l.appendMessage(m)
 }
 
 // openCodeFile returns an attached file as a part. Text files and folders
@@ -170,7 +170,7 @@ func openCodeFile(p peek) []chat.Part {
 	if picture := pictureIn(p); picture != nil {
 		return []chat.Part{{Kind: chat.Image, Image: picture}}
 	}
-	switch mime := p.text("mime"); mime {
+	switch mime := p.stringValue("mime"); mime {
 	case "text/plain", "application/x-directory", "":
 		return nil
 	}
@@ -179,25 +179,25 @@ func openCodeFile(p peek) []chat.Part {
 
 // openCodeAssistant appends an assistant's message; a step that follows calls
 // is a message of its own.
-func (l *log) openCodeAssistant(id string, parts []peek) {
+func (l *messageLog) openCodeAssistant(id string, parts []peek) {
 	m := chat.Message{ID: id, Role: chat.Assistant}
 	var done []peek
 	flush := func() {
-		l.add(m)
+		l.appendMessage(m)
 		for _, t := range done {
 			l.openCodeResult(t)
 		}
 		m.Parts, done = nil, nil
 	}
 	for _, p := range parts {
-		switch p.text("type") {
+		switch p.stringValue("type") {
 		case "text":
-			m.Parts = append(m.Parts, chat.Part{Kind: chat.Text, Text: p.text("text")})
+			m.Parts = append(m.Parts, chat.Part{Kind: chat.Text, Text: p.stringValue("text")})
 		case "reasoning":
-			m.Parts = append(m.Parts, chat.Part{Kind: chat.Thinking, Text: p.text("text")})
+			m.Parts = append(m.Parts, chat.Part{Kind: chat.Thinking, Text: p.stringValue("text")})
 		case "tool":
-			callID := l.calls.call(p.text("callID"), p.text("tool"))
-			m.Parts = append(m.Parts, chat.Part{Kind: chat.Call, ID: callID, Name: p.text("tool"), Args: argsIn(p.at("state").fields["input"])})
+			callID := l.calls.assignCallID(p.stringValue("callID"), p.stringValue("tool"))
+			m.Parts = append(m.Parts, chat.Part{Kind: chat.Call, ID: callID, Name: p.stringValue("tool"), Args: argumentsText(p.memberValue("state").fields["input"])})
 			done = append(done, p)
 		case "step-start":
 			if len(done) > 0 {
@@ -215,7 +215,7 @@ func (l *log) openCodeAssistant(id string, parts []peek) {
 // openCodeUnknown returns the part of a type that is not understood. Those here
 // are what the client keeps for itself.
 func openCodeUnknown(p peek) []chat.Part {
-	switch p.text("type") {
+	switch p.stringValue("type") {
 	case "step-start", "step-finish", "snapshot", "patch", "agent", "subtask", "retry", "compaction":
 		return nil
 	}
@@ -224,22 +224,22 @@ func openCodeUnknown(p peek) []chat.Part {
 
 // openCodeResult appends what a tool returned. A call that is pending or was
 // running when the session ended has no result.
-func (l *log) openCodeResult(p peek) {
-	state := p.at("state")
-	r := chat.Part{ID: l.calls.result(p.text("callID"), p.text("tool")), Name: p.text("tool")}
+func (l *messageLog) openCodeResult(p peek) {
+	state := p.memberValue("state")
+	r := chat.Part{ID: l.calls.resultCallID(p.stringValue("callID"), p.stringValue("tool")), Name: p.stringValue("tool")}
 	var images []chat.Part
 	switch {
-	case state.at("time").set("compacted"):
+	case state.memberValue("time").hasNonNull("compacted"):
 		r.Text = clearedResult
-	case state.text("status") == "error":
-		r.Text, r.Error = firstText(state.text("error"), compactJSON(state.fields["error"])), true
-	case state.is("output", `"`):
-		r.Text = state.text("output")
-		for _, a := range state.list("attachments") {
+	case state.stringValue("status") == "error":
+		r.Text, r.Error = firstText(state.stringValue("error"), compactJSON(state.fields["error"])), true
+	case state.hasValueKind("output", `"`):
+		r.Text = state.stringValue("output")
+		for _, a := range state.listValue("attachments") {
 			images = append(images, openCodeFile(a)...)
 		}
 	default:
 		return
 	}
-	l.answer("", r, images)
+	l.appendResult("", r, images)
 }

@@ -2,52 +2,52 @@ package wire
 
 import "github.com/tiercompact/tiercompact/chat"
 
-// event adds an event of V1.
-func (s *eventLog) event(e peek) {
-	id := eventID(e)
-	switch e.text("kind") {
+// addEventV1 adds an event of V1.
+func (s *eventLog) addEventV1(e peek) {
+	id := openHandsEventID(e)
+	switch e.stringValue("kind") {
 	case "SystemPromptEvent":
-		s.add(chat.Message{ID: id, Role: chat.System, Parts: textParts(e.fields["system_prompt"])})
+		s.appendMessage(chat.Message{ID: id, Role: chat.System, Parts: textParts(e.fields["system_prompt"])})
 		s.Tools = functionsOf(e.fields["tools"])
 	case "MessageEvent":
-		s.spoken(e)
+		s.appendSpoken(e)
 	case "ActionEvent":
-		m := chat.Message{ID: id, Parts: []chat.Part{{Kind: chat.Thinking, Text: e.text("reasoning_content")}}}
+		m := chat.Message{ID: id, Parts: []chat.Part{{Kind: chat.Thinking, Text: e.stringValue("reasoning_content")}}}
 		m.Parts = append(m.Parts, textParts(e.fields["thought"], readApart...)...)
 		m.Parts = append(m.Parts, chat.Part{
 			Kind: chat.Call,
-			ID:   e.text("tool_call_id"),
-			Name: e.text("tool_name"),
-			Args: argsIn(firstOf(e.at("tool_call").fields["arguments"], e.at("tool_call").at("function").fields["arguments"], e.fields["action"])),
+			ID:   e.stringValue("tool_call_id"),
+			Name: e.stringValue("tool_name"),
+			Args: argumentsText(firstNonEmpty(e.memberValue("tool_call").fields["arguments"], e.memberValue("tool_call").memberValue("function").fields["arguments"], e.fields["action"])),
 		})
-		s.call(e.text("llm_response_id"), m)
+		s.appendCall(e.stringValue("llm_response_id"), m)
 	case "ObservationEvent":
-		o := e.at("observation")
-		text, images := resultParts(firstOf(o.fields["content"], o.fields["output"]))
-		s.reply(e, chat.Part{Text: text, Error: o.flag("is_error")}, images)
+		o := e.memberValue("observation")
+		text, images := resultParts(firstNonEmpty(o.fields["content"], o.fields["output"]))
+		s.appendReply(e, chat.Part{Text: text, Error: o.boolValue("is_error")}, images)
 	case "AgentErrorEvent":
-		s.reply(e, chat.Part{Text: e.text("error"), Error: true}, nil)
+		s.appendReply(e, chat.Part{Text: e.stringValue("error"), Error: true}, nil)
 	case "UserRejectObservation":
-		s.reply(e, chat.Part{Text: "Action rejected: " + e.text("rejection_reason"), Error: true}, nil)
+		s.appendReply(e, chat.Part{Text: "Action rejected: " + e.stringValue("rejection_reason"), Error: true}, nil)
 	case "CondensationSummaryEvent":
-		s.note(id, e.text("summary"))
+		s.appendUserNote(id, e.stringValue("summary"))
 	}
 }
 
-func (s *eventLog) reply(e peek, p chat.Part, images []chat.Part) {
-	p.ID, p.Name = e.text("tool_call_id"), e.text("tool_name")
-	s.answer(eventID(e), p, images)
+func (s *eventLog) appendReply(e peek, p chat.Part, images []chat.Part) {
+	p.ID, p.Name = e.stringValue("tool_call_id"), e.stringValue("tool_name")
+	s.appendResult(openHandsEventID(e), p, images)
 }
 
-func (s *eventLog) spoken(e peek) {
-	said := e.at("llm_message")
-	m := chat.Message{ID: eventID(e), Role: chat.Role(said.text("role"))}
-	m.Parts = append(m.Parts, chat.Part{Kind: chat.Thinking, Text: said.text("reasoning_content")})
+func (s *eventLog) appendSpoken(e peek) {
+	said := e.memberValue("llm_message")
+	m := chat.Message{ID: openHandsEventID(e), Role: chat.Role(said.stringValue("role"))}
+	m.Parts = append(m.Parts, chat.Part{Kind: chat.Thinking, Text: said.stringValue("reasoning_content")})
 	m.Parts = append(m.Parts, textParts(said.fields["content"], readApart...)...)
 	m.Parts = append(m.Parts, textParts(e.fields["extended_content"])...)
-	m.Machine = e.text("source") == "environment"
+	m.Machine = e.stringValue("source") == "environment"
 	if m.Role != chat.Assistant && m.Role != chat.System {
 		m.Role = chat.User
 	}
-	s.add(m)
+	s.appendMessage(m)
 }

@@ -13,32 +13,32 @@ func openHandsView(events []peek) (view []peek, summary string, at int) {
 	var f forgotten
 	at = -1
 	for _, e := range events {
-		if e.text("kind") == "Condensation" {
-			f.add(e)
-		} else if e.text("action") == "condensation" {
-			f.add(e.at("args"))
-			e = e.at("args")
+		if e.stringValue("kind") == "Condensation" {
+			f.addCondensation(e)
+		} else if e.stringValue("action") == "condensation" {
+			f.addCondensation(e.memberValue("args"))
+			e = e.memberValue("args")
 		} else {
 			continue
 		}
-		if text := e.text("summary"); text != "" {
+		if text := e.stringValue("summary"); text != "" {
 			summary = text
 			at, _ = strconv.Atoi(e.fields["summary_offset"])
 		}
 	}
-	f.settle()
+	f.mergeRanges()
 	for _, e := range events {
-		if sent(e) && !f.has(e) {
+		if isSentToModel(e) && !f.isForgotten(e) {
 			view = append(view, e)
 		}
 	}
 	return view, summary, at
 }
 
-// sent reports whether events of this kind are part of the history: states of
+// isSentToModel reports whether events of this kind are part of the history: states of
 // the program and condensations are not.
-func sent(e peek) bool {
-	switch cmp.Or(e.text("kind"), e.text("action"), e.text("observation")) {
+func isSentToModel(e peek) bool {
+	switch cmp.Or(e.stringValue("kind"), e.stringValue("action"), e.stringValue("observation")) {
 	case "ConversationStateUpdateEvent", "PauseEvent", "Condensation", "CondensationRequest",
 		"condensation", "condensation_request", "change_agent_state", "agent_state_changed", "null":
 		return false
@@ -52,12 +52,12 @@ type forgotten struct {
 	ranges [][2]int64      // inclusive; sorted and apart once settled
 }
 
-func (f *forgotten) add(c peek) {
-	for _, id := range c.list("forgotten_event_ids") {
+func (f *forgotten) addCondensation(c peek) {
+	for _, id := range c.listValue("forgotten_event_ids") {
 		if f.ids == nil {
 			f.ids = make(map[string]bool)
 		}
-		f.ids[firstText(id.str(), id.raw)] = true
+		f.ids[firstText(id.ownString(), id.raw)] = true
 	}
 	from, err := strconv.ParseInt(c.fields["forgotten_events_start_id"], 10, 64)
 	to, err2 := strconv.ParseInt(c.fields["forgotten_events_end_id"], 10, 64)
@@ -66,8 +66,8 @@ func (f *forgotten) add(c peek) {
 	}
 }
 
-// settle sorts the ranges and joins those that overlap.
-func (f *forgotten) settle() {
+// mergeRanges sorts the ranges and joins those that overlap.
+func (f *forgotten) mergeRanges() {
 	slices.SortFunc(f.ranges, func(a, b [2]int64) int { return cmp.Compare(a[0], b[0]) })
 	var apart [][2]int64
 	for _, r := range f.ranges {
@@ -80,9 +80,9 @@ func (f *forgotten) settle() {
 	f.ranges = apart
 }
 
-func (f *forgotten) has(e peek) bool {
+func (f *forgotten) isForgotten(e peek) bool {
 	raw := e.fields["id"]
-	if f.ids[firstText(e.text("id"), raw)] {
+	if f.ids[firstText(e.stringValue("id"), raw)] {
 		return true
 	}
 	id, err := strconv.ParseInt(raw, 10, 64)
@@ -103,15 +103,15 @@ func (f *forgotten) has(e peek) bool {
 func goneHalves(events, view []peek) map[string]bool {
 	inView := make(map[string]bool) // by event
 	for _, e := range events {
-		inView[eventID(e)] = false
+		inView[openHandsEventID(e)] = false
 	}
 	for _, e := range view {
-		inView[eventID(e)] = true
+		inView[openHandsEventID(e)] = true
 	}
 	gone := make(map[string]bool)
 	for _, e := range events {
-		action := firstText(e.text("action_id"), e.fields["cause"])
-		if shown, ok := inView[action]; ok && sent(e) && shown != inView[eventID(e)] {
+		action := firstText(e.stringValue("action_id"), e.fields["cause"])
+		if shown, ok := inView[action]; ok && isSentToModel(e) && shown != inView[openHandsEventID(e)] {
 			gone[action] = true
 		}
 	}

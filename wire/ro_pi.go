@@ -6,20 +6,20 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-func pi() format {
+func piFormat() format {
 	return format{
 		name:   "pi",
 		about:  "pi session (JSON lines), or JSON with pi messages",
-		match:  matchPi,
+		match:  matchPiSession,
 		decode: decodePi,
 	}
 }
 
-func matchPi(p probe) int {
+func matchPiSession(p probe) int {
 	for _, v := range p.values {
 		switch {
-		case v.text("type") == "session" && v.has("id") && v.has("timestamp"),
-			v.text("type") == "message" && isPiMessage(v.at("message")) && v.has("timestamp"):
+		case v.stringValue("type") == "session" && v.hasMember("id") && v.hasMember("timestamp"),
+			v.stringValue("type") == "message" && isPiMessage(v.memberValue("message")) && v.hasMember("timestamp"):
 			return 90
 		case isPiMessage(v):
 			return 88
@@ -29,7 +29,7 @@ func matchPi(p probe) int {
 		return 0
 	}
 	for start, end := range elements(p.values[0].fields["messages"]) {
-		if isPiMessage(peekAt(p.values[0].fields["messages"][start:end])) {
+		if isPiMessage(peekValue(p.values[0].fields["messages"][start:end])) {
 			return 90
 		}
 	}
@@ -38,11 +38,11 @@ func matchPi(p probe) int {
 
 // isPiMessage reports whether v is a message that no other format has.
 func isPiMessage(v peek) bool {
-	if v.text("role") == "toolResult" || v.text("role") == "bashExecution" {
+	if v.stringValue("role") == "toolResult" || v.stringValue("role") == "bashExecution" {
 		return true
 	}
-	for _, b := range v.list("content") {
-		if b.text("type") == "toolCall" {
+	for _, b := range v.listValue("content") {
+		if b.stringValue("type") == "toolCall" {
 			return true
 		}
 	}
@@ -50,68 +50,68 @@ func isPiMessage(v peek) bool {
 }
 
 func decodePi(src *source) ([]Conversation, error) {
-	if look(src).shape == array {
+	if probeSource(src).shape == array {
 		doc, err := src.document()
 		if err != nil {
 			return nil, err
 		}
-		return decodePiMessages(peek{}, listIn(doc.raw)), nil
+		return decodePiMessages(peek{}, elementsOf(doc.raw)), nil
 	}
-	all, err := records(src)
+	all, err := jsonRecords(src)
 	if err != nil {
 		return nil, err
 	}
-	if len(all) == 1 && all[0].has("messages") {
-		return decodePiMessages(all[0], all[0].list("messages")), nil
+	if len(all) == 1 && all[0].hasMember("messages") {
+		return decodePiMessages(all[0], all[0].listValue("messages")), nil
 	}
 	s := piSession{entries: all}
 	c := Conversation{Format: "pi"}
-	for i := range s.view() {
+	for i := range s.visibleEntries() {
 		e := s.entries[i]
-		switch e.text("type") {
+		switch e.stringValue("type") {
 		case "session_info":
-			c.Title = e.text("name")
+			c.Title = e.stringValue("name")
 		case "model_change":
-			c.Model = e.text("modelId")
+			c.Model = e.stringValue("modelId")
 		}
-		if model := e.at("message").text("model"); model != "" {
+		if model := e.memberValue("message").stringValue("model"); model != "" {
 			c.Model = model
 		}
-		s.log.piEntry(e)
+		s.log.appendPiEntry(e)
 	}
-	return s.log.one(c), nil
+	return s.log.singleConversation(c), nil
 }
 
 // decodePiMessages reads a document that holds messages and, before them, what
 // was asked.
 func decodePiMessages(doc peek, messages []peek) []Conversation {
-	var l log
-	l.say("", chat.System, doc.text("systemPrompt"))
-	l.say("", chat.User, doc.text("prompt"))
+	var l messageLog
+	l.appendText("", chat.System, doc.stringValue("systemPrompt"))
+	l.appendText("", chat.User, doc.stringValue("prompt"))
 	for _, m := range messages {
 		l.piMessage("", m)
 	}
-	return l.one(Conversation{Format: "pi", Model: doc.text("model"), Title: doc.text("tag")})
+	return l.singleConversation(Conversation{Format: "pi", Model: doc.stringValue("model"), Title: doc.stringValue("tag")})
 }
 
 // A piSession is the entries of a session file.
 type piSession struct {
 	entries []peek
-	log     log
+	log     messageLog
 }
 
-// view yields the entries that the model saw: those from the newest entry back
+// visibleEntries yields the entries that the model saw: those from the newest entry back
 // to the root, and where one is a compaction, that first, then what it kept,
 // then what followed it.
-func (s *piSession) view() func(yield func(i int) bool) {
-	var t tree
+func (s *piSession) visibleEntries() func(yield func(i int) bool) {
+	var t recordTree
 	for _, e := range s.entries {
-		t.grow(e.text("id"), e.fields["parentId"])
+		t.appendNode(e.stringValue("id"), e.fields["parentId"])
 	}
-	path := t.path(len(s.entries)-1, func(int) bool { return false })
+	path := t.pathToLeaf(len(s.entries)-1, func(int) bool { return false })
 	at := -1
 	for n, i := range path {
-		if s.entries[i].text("type") == "compaction" {
+		if s.entries[i].stringValue("type") == "compaction" {
 			at = n
 		}
 	}
@@ -133,67 +133,67 @@ func (s *piSession) view() func(yield func(i int) bool) {
 // first version of the format tells it by its place in the file.
 func (s *piSession) keptFrom(compaction, i int) bool {
 	e := s.entries[compaction]
-	if first := e.text("firstKeptEntryId"); first != "" {
-		return s.entries[i].text("id") == first
+	if first := e.stringValue("firstKeptEntryId"); first != "" {
+		return s.entries[i].stringValue("id") == first
 	}
 	return e.fields["firstKeptEntryIndex"] == strconv.Itoa(i)
 }
 
-func (l *log) piEntry(e peek) {
-	id := e.text("id")
-	switch e.text("type") {
+func (l *messageLog) appendPiEntry(e peek) {
+	id := e.stringValue("id")
+	switch e.stringValue("type") {
 	case "message":
-		l.piMessage(id, e.at("message"))
+		l.piMessage(id, e.memberValue("message"))
 	case "custom_message":
-		l.add(chat.Message{ID: id, Role: chat.User, Machine: true, Parts: textParts(e.fields["content"])})
+		l.appendMessage(chat.Message{ID: id, Role: chat.User, Machine: true, Parts: textParts(e.fields["content"])})
 	case "compaction", "branch_summary":
 		l.piSummary(id, e)
 	}
 }
 
-func (l *log) piSummary(id string, e peek) {
-	if summary := e.text("summary"); summary != "" {
-		l.note(id, "<summary>\n"+summary+"\n</summary>")
+func (l *messageLog) piSummary(id string, e peek) {
+	if summary := e.stringValue("summary"); summary != "" {
+		l.appendUserNote(id, "<summary>\n"+summary+"\n</summary>")
 	}
 }
 
-func (l *log) piMessage(id string, m peek) {
+func (l *messageLog) piMessage(id string, m peek) {
 	content := m.fields["content"]
-	switch m.text("role") {
+	switch m.stringValue("role") {
 	case "user":
-		l.add(chat.Message{ID: id, Role: chat.User, Parts: textParts(content)})
+		l.appendMessage(chat.Message{ID: id, Role: chat.User, Parts: textParts(content)})
 	case "system":
-		l.add(chat.Message{ID: id, Role: chat.System, Parts: textParts(content)})
+		l.appendMessage(chat.Message{ID: id, Role: chat.System, Parts: textParts(content)})
 	case "assistant":
-		l.add(chat.Message{ID: id, Role: chat.Assistant, Parts: l.piParts(content)})
+		l.appendMessage(chat.Message{ID: id, Role: chat.Assistant, Parts: l.partsOfPiContent(content)})
 	case "toolResult":
 		text, images := resultParts(content)
-		l.answer(id, chat.Part{
-			ID:    l.calls.result(m.text("toolCallId"), m.text("toolName")),
-			Name:  m.text("toolName"),
+		l.appendResult(id, chat.Part{
+			ID:    l.calls.resultCallID(m.stringValue("toolCallId"), m.stringValue("toolName")),
+			Name:  m.stringValue("toolName"),
 			Text:  text,
-			Error: m.flag("isError"),
+			Error: m.boolValue("isError"),
 		}, images)
 	case "bashExecution": // a command that the user ran
-		if !m.flag("excludeFromContext") {
-			l.note(id, "$ "+m.text("command")+"\n"+m.text("output"))
+		if !m.boolValue("excludeFromContext") {
+			l.appendUserNote(id, "$ "+m.stringValue("command")+"\n"+m.stringValue("output"))
 		}
 	case "compactionSummary", "branchSummary":
 		l.piSummary(id, m)
 	default:
-		l.add(chat.Message{ID: id, Role: chat.User, Machine: true, Parts: textParts(content)})
+		l.appendMessage(chat.Message{ID: id, Role: chat.User, Machine: true, Parts: textParts(content)})
 	}
 }
 
-func (l *log) piParts(content string) []chat.Part {
+func (l *messageLog) partsOfPiContent(content string) []chat.Part {
 	var parts []chat.Part
 	for _, b := range blocksIn(content) {
-		switch b.text("type") {
+		switch b.stringValue("type") {
 		case "thinking":
-			parts = append(parts, chat.Part{Kind: chat.Thinking, Text: b.text("thinking")})
+			parts = append(parts, chat.Part{Kind: chat.Thinking, Text: b.stringValue("thinking")})
 		case "toolCall":
-			id := l.calls.call(b.text("id"), b.text("name"))
-			parts = append(parts, chat.Part{Kind: chat.Call, ID: id, Name: b.text("name"), Args: argsIn(b.fields["arguments"])})
+			id := l.calls.assignCallID(b.stringValue("id"), b.stringValue("name"))
+			parts = append(parts, chat.Part{Kind: chat.Call, ID: id, Name: b.stringValue("name"), Args: argumentsText(b.fields["arguments"])})
 		default:
 			parts = append(parts, textParts(b.raw)...)
 		}

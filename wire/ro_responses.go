@@ -20,41 +20,43 @@ func matchResponses(p probe) int {
 	switch {
 	case p.shape == object && len(p.values) > 0:
 		v := p.values[0]
-		if v.is("input", `["`) && !v.has("messages") && (v.has("model") || v.has("instructions") || v.is("input", "[")) {
+		if v.hasValueKind("input", `["`) && !v.hasMember("messages") && (v.hasMember("model") || v.hasMember("instructions") || v.hasValueKind("input", "[")) {
 			return 85
 		}
-		if v.text("object") == "response" && v.is("output", "[") {
+		if v.stringValue("object") == "response" && v.hasValueKind("output", "[") {
 			return 85
 		}
 	case p.shape == array:
-		if slices.ContainsFunc(p.values, func(v peek) bool { return isItem(v) || v.text("type") == "reasoning" && v.is("summary", "[") }) {
+		if slices.ContainsFunc(p.values, func(v peek) bool {
+			return isResponsesItem(v) || v.stringValue("type") == "reasoning" && v.hasValueKind("summary", "[")
+		}) {
 			return 85
 		}
 	}
 	return 0
 }
 
-// isItem reports whether v is of a kind that only the Responses API has.
-func isItem(v peek) bool {
-	switch kind := v.text("type"); kind {
+// isResponsesItem reports whether v is of a kind that only the Responses API has.
+func isResponsesItem(v peek) bool {
+	switch kind := v.stringValue("type"); kind {
 	case "function_call", "custom_tool_call", "local_shell_call":
-		return !v.has("message")
+		return !v.hasMember("message")
 	case "function_call_output", "custom_tool_call_output", "local_shell_call_output",
 		"web_search_call", "file_search_call", "code_interpreter_call", "image_generation_call",
 		"computer_call", "computer_call_output", "shell_call_output", "apply_patch_call", "apply_patch_call_output",
 		"mcp_call", "mcp_list_tools", "mcp_approval_request", "mcp_approval_response", "tool_search_output":
 		return true
 	case "shell_call":
-		return v.has("call_id") && v.is("action", "{")
+		return v.hasMember("call_id") && v.hasValueKind("action", "{")
 	case "tool_search_call":
-		return v.has("execution") || v.has("status")
+		return v.hasMember("execution") || v.hasMember("status")
 	case "message":
-		return v.has("role") && v.has("content")
+		return v.hasMember("role") && v.hasMember("content")
 	case "compaction":
-		return v.is("encrypted_content", `"`)
+		return v.hasValueKind("encrypted_content", `"`)
 	}
-	for _, b := range v.list("content") {
-		if kind := b.text("type"); kind == "input_text" || kind == "output_text" {
+	for _, b := range v.listValue("content") {
+		if kind := b.stringValue("type"); kind == "input_text" || kind == "output_text" {
 			return true
 		}
 	}
@@ -66,10 +68,10 @@ func decodeResponses(src *source) ([]Conversation, error) {
 	if err != nil {
 		return nil, err
 	}
-	body := peekAt(doc.raw)
-	c := Conversation{Format: "responses", Model: body.text("model"), Tools: functionsOf(body.fields["tools"])}
+	body := peekValue(doc.raw)
+	c := Conversation{Format: "responses", Model: body.stringValue("model"), Tools: functionsOf(body.fields["tools"])}
 	var s itemLog
-	s.say("", chat.System, body.text("instructions"))
+	s.appendText("", chat.System, body.stringValue("instructions"))
 	history := body.fields["input"]
 	switch {
 	case body.fields == nil:
@@ -78,74 +80,74 @@ func decodeResponses(src *source) ([]Conversation, error) {
 		history = body.fields["output"]
 	}
 	for _, it := range blocksIn(history) {
-		s.item(it)
+		s.addResponseItem(it)
 	}
-	s.flush()
-	return s.one(c), nil
+	s.flushItems()
+	return s.singleConversation(c), nil
 }
 
 // An itemLog gathers items of the Responses API: what the model put out in a
 // row (reasoning, text, calls) is one message.
 type itemLog struct {
-	log
+	messageLog
 	turn     chat.Message      // the model's output so far; no parts where there is none
 	callOf   map[string]string // by the id of an item, the id that pairs its call
 	hosted   int               // calls that the API ran and gave no id
 	searches []string          // calls of the newest searches for tools, without a result yet, that have no id to pair them
 }
 
-func (s *itemLog) output(id string, parts ...chat.Part) {
+func (s *itemLog) addOutput(id string, parts ...chat.Part) {
 	if s.turn.ID == "" {
 		s.turn.ID = id
 	}
 	s.turn.Parts = append(s.turn.Parts, parts...)
 }
 
-func (s *itemLog) flush() {
+func (s *itemLog) flushItems() {
 	s.turn.Role = chat.Assistant
-	s.add(s.turn)
+	s.appendMessage(s.turn)
 	s.turn = chat.Message{}
 }
 
-// item adds one item.
-func (s *itemLog) item(it peek) {
+// addResponseItem adds one item.
+func (s *itemLog) addResponseItem(it peek) {
 	it = withoutVariants(it)
-	kind := it.text("type")
+	kind := it.stringValue("type")
 	if kind != "tool_search_call" && kind != "tool_search_output" {
 		s.searches = nil
 	}
 	switch {
 	case kind == "", kind == "message":
-		s.message(it)
+		s.addMessageItem(it)
 	case kind == "reasoning":
-		s.output(it.text("id"), chat.Part{Kind: chat.Thinking, Text: reasoningText(it)})
+		s.addOutput(it.stringValue("id"), chat.Part{Kind: chat.Thinking, Text: reasoningText(it)})
 	case kind == "agent_message": // from another agent
-		s.flush()
-		s.add(chat.Message{ID: it.text("id"), Role: chat.User, Machine: true, Parts: textParts(it.fields["content"])})
+		s.flushItems()
+		s.appendMessage(chat.Message{ID: it.stringValue("id"), Role: chat.User, Machine: true, Parts: textParts(it.fields["content"])})
 	case isOutputItem(kind):
-		s.flush()
-		s.result(kind, it)
+		s.flushItems()
+		s.addResultItem(kind, it)
 	case isCallItem(kind):
-		s.call(kind, it)
+		s.addCallItem(kind, it)
 	case kind == "ghost_snapshot": // Codex keeps it for itself
 	default:
-		s.opaque(it)
+		s.addOpaqueItem(it)
 	}
 }
 
-// opaque adds an item that is not understood, or of which nobody can read the
+// addOpaqueItem adds an item that is not understood, or of which nobody can read the
 // content: it stands as what it is. Without a role it is the model's.
-func (s *itemLog) opaque(it peek) {
-	switch role := chat.Role(it.text("role")); role {
+func (s *itemLog) addOpaqueItem(it peek) {
+	switch role := chat.Role(it.stringValue("role")); role {
 	case chat.System, chat.Developer, chat.User:
-		s.flush()
-		s.add(chat.Message{ID: it.text("id"), Role: role, Machine: true, Parts: opaqueParts(it)})
+		s.flushItems()
+		s.appendMessage(chat.Message{ID: it.stringValue("id"), Role: role, Machine: true, Parts: opaqueParts(it)})
 	default:
-		s.output(it.text("id"), opaqueParts(it)...)
+		s.addOutput(it.stringValue("id"), opaqueParts(it)...)
 	}
 }
 
-func (s *itemLog) message(it peek) {
+func (s *itemLog) addMessageItem(it peek) {
 	content := it.fields["content"]
 	if content == "" {
 		content = it.fields["message"] // a client of 2025
@@ -154,17 +156,17 @@ func (s *itemLog) message(it peek) {
 		content = it.raw
 	}
 	parts := textParts(content)
-	role := chat.Role(it.text("role"))
+	role := chat.Role(it.stringValue("role"))
 	switch role {
 	case chat.Assistant:
-		s.output(it.text("id"), parts...)
+		s.addOutput(it.stringValue("id"), parts...)
 		return
 	case chat.System, chat.Developer:
 	default:
 		role = chat.User
 	}
-	s.flush()
-	s.add(chat.Message{ID: it.text("id"), Role: role, Parts: parts})
+	s.flushItems()
+	s.appendMessage(chat.Message{ID: it.stringValue("id"), Role: role, Parts: parts})
 }
 
 func reasoningText(it peek) string {
@@ -181,8 +183,8 @@ func reasoningText(it peek) string {
 
 // itemCall returns the id that pairs a call and its result.
 func itemCall(it peek) string {
-	if id := it.text("call_id"); id != "" {
+	if id := it.stringValue("call_id"); id != "" {
 		return id
 	}
-	return it.text("id")
+	return it.stringValue("id")
 }

@@ -24,7 +24,7 @@ func sessionFile() format {
 
 func matchSession(p probe) int {
 	for _, v := range p.values {
-		if v.has("v") && (v.at("session").has("session") || v.has("n") && v.has("sum")) {
+		if v.hasMember("v") && (v.memberValue("session").hasMember("session") || v.hasMember("n") && v.hasMember("sum")) {
 			return 95
 		}
 	}
@@ -47,17 +47,17 @@ func decodeSessionFile(src *source) ([]Conversation, error) {
 	if state.Torn > 0 {
 		src.unfinishedLine = 1 + strings.Count(src.text, "\n")
 	}
-	l := &log{}
+	l := &messageLog{}
 	for i, m := range state.Messages {
 		if m, err = l.ofSession(m); err != nil {
-			if err = src.skip(src.fail(ErrField, 0, fmt.Sprintf("message %d", i+1), err.Error(), "leave such messages out with --lenient")); err != nil {
+			if err = src.skipRecord(src.sourceError(ErrField, 0, fmt.Sprintf("message %d", i+1), err.Error(), "leave such messages out with --lenient")); err != nil {
 				return nil, err
 			}
 			continue
 		}
-		l.add(m)
+		l.appendMessage(m)
 	}
-	return l.one(Conversation{Format: "session", Model: state.Meta.Model, Title: state.Meta.Session}), nil
+	return l.singleConversation(Conversation{Format: "session", Model: state.Meta.Model, Title: state.Meta.Session}), nil
 }
 
 // brokenSession returns the error for a session file that is damaged, or that a
@@ -71,12 +71,12 @@ func (s *source) brokenSession(err error) *Error {
 	if errors.Is(err, archive.ErrVersion) {
 		remedy = "read it with that tiercompact"
 	}
-	return s.fail(ErrBroken, line, "", text, remedy)
+	return s.sourceError(ErrBroken, line, "", text, remedy)
 }
 
 // ofSession returns a message of a session in the form of one that was only read.
 // What it was read from before it came into the session is not known any more.
-func (l *log) ofSession(m chat.Message) (chat.Message, error) {
+func (l *messageLog) ofSession(m chat.Message) (chat.Message, error) {
 	m.Source, m.Index, m.Changed = nil, 0, false
 	m.ID = strings.ToValidUTF8(m.ID, "\uFFFD")
 	parts := make([]chat.Part, len(m.Parts))
@@ -91,12 +91,12 @@ func (l *log) ofSession(m chat.Message) (chat.Message, error) {
 		case p.Kind == chat.Call && m.Role != chat.Assistant:
 			return m, fmt.Errorf("a call in a message of role %s", m.Role)
 		case p.Kind == chat.Call:
-			p.ID = l.calls.call(p.ID, p.Name)
+			p.ID = l.calls.assignCallID(p.ID, p.Name)
 			if !json.Valid([]byte(p.Args)) {
-				p.Args = argsIn(quoted(p.Args))
+				p.Args = argumentsText(quotedJSON(p.Args))
 			}
 		case p.Kind == chat.Result:
-			p.ID = l.calls.result(p.ID, p.Name)
+			p.ID = l.calls.resultCallID(p.ID, p.Name)
 		}
 		parts[i] = p
 	}

@@ -30,13 +30,13 @@ func matchSWEAgent(p probe) int {
 	}
 	v := p.values[0]
 	for start, end := range elements(v.fields["history"]) {
-		if m := peekAt(v.fields["history"][start:end]); m.has("role") && m.has("content") {
+		if m := peekValue(v.fields["history"][start:end]); m.hasMember("role") && m.hasMember("content") {
 			return 90
 		}
 		break
 	}
 	for start, end := range elements(v.fields["trajectory"]) {
-		if step := peekAt(v.fields["trajectory"][start:end]); step.has("action") && step.has("observation") {
+		if step := peekValue(v.fields["trajectory"][start:end]); step.hasMember("action") && step.hasMember("observation") {
 			return 90
 		}
 		break
@@ -48,12 +48,12 @@ func matchMiniSWEAgent(p probe) int {
 	switch {
 	case p.shape == object && len(p.values) > 0:
 		v := p.values[0]
-		if v.is("messages", "[") && (strings.HasPrefix(v.text("trajectory_format"), "mini-swe-agent") || v.at("info").has("exit_status")) {
+		if v.hasValueKind("messages", "[") && (strings.HasPrefix(v.stringValue("trajectory_format"), "mini-swe-agent") || v.memberValue("info").hasMember("exit_status")) {
 			return 90
 		}
 	case p.shape == array:
 		for _, v := range p.values {
-			if v.text("role") == "user" && strings.HasPrefix(v.text("content"), "<returncode>") {
+			if v.stringValue("role") == "user" && strings.HasPrefix(v.stringValue("content"), "<returncode>") {
 				return 75
 			}
 		}
@@ -66,18 +66,18 @@ func decodeSWEAgent(src *source) ([]Conversation, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := peekAt(doc.raw)
+	v := peekValue(doc.raw)
 	c := Conversation{Format: "sweagent"}
-	var l log
-	if history := v.list("history"); len(history) > 0 {
+	var l messageLog
+	if history := v.listValue("history"); len(history) > 0 {
 		l.agentMessages(history)
-		return l.one(c), nil
+		return l.singleConversation(c), nil
 	}
-	for _, step := range v.list("trajectory") {
-		l.say("", chat.Assistant, step.text("response"))
-		l.note("", step.text("observation"))
+	for _, step := range v.listValue("trajectory") {
+		l.appendText("", chat.Assistant, step.stringValue("response"))
+		l.appendUserNote("", step.stringValue("observation"))
 	}
-	return l.one(c), nil
+	return l.singleConversation(c), nil
 }
 
 func decodeMiniSWEAgent(src *source) ([]Conversation, error) {
@@ -85,24 +85,24 @@ func decodeMiniSWEAgent(src *source) ([]Conversation, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := peekAt(doc.raw)
-	messages := v.list("messages")
+	v := peekValue(doc.raw)
+	messages := v.listValue("messages")
 	if v.fields == nil {
-		messages = listIn(v.raw)
+		messages = elementsOf(v.raw)
 	}
-	c := Conversation{Format: "minisweagent", Model: v.at("info").at("config").at("model").text("model_name")}
-	var l log
+	c := Conversation{Format: "minisweagent", Model: v.memberValue("info").memberValue("config").memberValue("model").stringValue("model_name")}
+	var l messageLog
 	l.agentMessages(messages)
-	return l.one(c), nil
+	return l.singleConversation(c), nil
 }
 
 // agentMessages appends messages of a benchmark agent: OpenAI's, where a result
 // may name its calls in a list. What the user says after the first answer are
 // observations, and demonstrations before it are not typed either.
-func (l *log) agentMessages(messages []peek) {
+func (l *messageLog) agentMessages(messages []peek) {
 	answered := false
 	for _, r := range messages {
-		m := chat.Message{ID: r.text("id"), Role: chat.Role(r.text("role"))}
+		m := chat.Message{ID: r.stringValue("id"), Role: chat.Role(r.stringValue("role"))}
 		switch m.Role {
 		case chat.System, chat.Developer:
 			m.Parts = textParts(r.fields["content"])
@@ -113,12 +113,12 @@ func (l *log) agentMessages(messages []peek) {
 			l.agentResult(r)
 			continue
 		case chat.User:
-			m.Machine = answered || r.flag("is_demo")
+			m.Machine = answered || r.boolValue("is_demo")
 			m.Parts = textParts(r.fields["content"])
 		default:
 			continue // how the run ended
 		}
-		l.add(m)
+		l.appendMessage(m)
 	}
 }
 
@@ -126,34 +126,34 @@ func (l *log) agentMessages(messages []peek) {
 // once more: as thinking, and as calls.
 var readApart = []string{"thinking", "redacted_thinking", "reasoning", "tool_use"}
 
-func (l *log) agentParts(r peek) []chat.Part {
+func (l *messageLog) agentParts(r peek) []chat.Part {
 	var parts []chat.Part
-	for _, b := range r.list("thinking_blocks") {
-		parts = append(parts, chat.Part{Kind: chat.Thinking, Text: b.text("thinking")})
+	for _, b := range r.listValue("thinking_blocks") {
+		parts = append(parts, chat.Part{Kind: chat.Thinking, Text: b.stringValue("thinking")})
 	}
 	if len(parts) == 0 {
-		parts = append(parts, chat.Part{Kind: chat.Thinking, Text: r.text("reasoning_content")})
+		parts = append(parts, chat.Part{Kind: chat.Thinking, Text: r.stringValue("reasoning_content")})
 	}
 	parts = append(parts, textParts(r.fields["content"], readApart...)...)
-	for _, t := range r.list("tool_calls") {
-		f := t.at("function")
-		id := l.calls.call(t.text("id"), f.text("name"))
-		parts = append(parts, chat.Part{Kind: chat.Call, ID: id, Name: f.text("name"), Args: argsIn(f.fields["arguments"])})
+	for _, t := range r.listValue("tool_calls") {
+		f := t.memberValue("function")
+		id := l.calls.assignCallID(t.stringValue("id"), f.stringValue("name"))
+		parts = append(parts, chat.Part{Kind: chat.Call, ID: id, Name: f.stringValue("name"), Args: argumentsText(f.fields["arguments"])})
 	}
 	return parts
 }
 
-func (l *log) agentResult(r peek) {
+func (l *messageLog) agentResult(r peek) {
 	text, images := resultParts(r.fields["content"])
-	ids := r.list("tool_call_ids")
+	ids := r.listValue("tool_call_ids")
 	if len(ids) == 0 {
-		ids = []peek{peekAt(firstOf(r.fields["tool_call_id"], `""`))}
+		ids = []peek{peekValue(firstNonEmpty(r.fields["tool_call_id"], `""`))}
 	}
 	for i, id := range ids {
-		p := chat.Part{ID: l.calls.result(id.str(), r.text("name")), Name: r.text("name"), Text: text}
+		p := chat.Part{ID: l.calls.resultCallID(id.ownString(), r.stringValue("name")), Name: r.stringValue("name"), Text: text}
 		if i > 0 { // one text that answers several calls
 			p.Text, images = "", nil
 		}
-		l.answer("", p, images)
+		l.appendResult("", p, images)
 	}
 }

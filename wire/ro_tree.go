@@ -2,25 +2,25 @@ package wire
 
 import "slices"
 
-// A tree holds records that name the record before them, as logs with rewinds
+// A recordTree holds records that name the record before them, as logs with rewinds
 // do. A parent stands before its children, but for those that a reader moves.
-type tree struct {
+type recordTree struct {
 	parent []int          // of each record, -1 for a root
 	newest map[string]int // record of each id; of repeated ids the last
 	linked bool           // some record names one that is there
 }
 
-// grow appends a record and returns its place. parent is raw JSON: null makes
+// appendNode appends a record and returns its place. parent is raw JSON: null makes
 // a root; where it is missing, or names no record so far, the record follows
 // the one before it. A record that repeats an id follows the first of that id.
-func (t *tree) grow(id, parent string) int {
+func (t *recordTree) appendNode(id, parent string) int {
 	if t.newest == nil {
 		t.newest = make(map[string]int)
 	}
 	at, before := len(t.parent), len(t.parent)-1
 	if parent == "null" {
 		before = -1
-	} else if i, ok := t.newest[unquote(parent)]; ok {
+	} else if i, ok := t.newest[unquoteText(parent)]; ok {
 		before, t.linked = i, true
 	}
 	if twin, ok := t.newest[id]; ok && id != "" {
@@ -33,10 +33,10 @@ func (t *tree) grow(id, parent string) int {
 	return at
 }
 
-// path returns the way to leaf, oldest record first. It begins behind the
+// pathToLeaf returns the way to leaf, oldest record first. It begins behind the
 // root, or with the last record on it for which first reports true. Of parents
 // that lead in a circle, each is taken once.
-func (t *tree) path(leaf int, first func(i int) bool) []int {
+func (t *recordTree) pathToLeaf(leaf int, first func(i int) bool) []int {
 	var way []int
 	var seen map[int]bool // once a parent stands after its child
 	for i := leaf; i >= 0 && !seen[i]; {

@@ -69,7 +69,7 @@ func scanOpening(s string, i int) (next int, opened bool, err error) {
 		return i, false, nil
 	}
 	if bracket == '{' {
-		i, err = scanKey(s, i)
+		i, err = scanObjectKey(s, i)
 	}
 	return i, true, err
 }
@@ -90,7 +90,7 @@ func scanClosings(s string, i int, open []byte) (int, []byte, error) {
 			i = skipSpace(s, i+1)
 			var err error
 			if bracket == '{' {
-				i, err = scanKey(s, i)
+				i, err = scanObjectKey(s, i)
 			}
 			return i, open, err
 		default:
@@ -100,7 +100,7 @@ func scanClosings(s string, i int, open []byte) (int, []byte, error) {
 	return i, open, nil
 }
 
-func scanKey(s string, i int) (int, error) {
+func scanObjectKey(s string, i int) (int, error) {
 	if i == len(s) || s[i] != '"' {
 		return i, unexpected(s, i, "a key in double quotes")
 	}
@@ -128,7 +128,7 @@ func scanString(s string, i int) (int, error) {
 				return i, &syntaxError{i, "unexpected end of JSON", true}
 			}
 			if s[i] == 'u' {
-				if i+4 >= len(s) || hex4(s[i+1:]) < 0 {
+				if i+4 >= len(s) || decodeHex4(s[i+1:]) < 0 {
 					return i, &syntaxError{i, `bad \u escape in a JSON string`, cutEscape(s, i)}
 				}
 				i += 4
@@ -150,13 +150,13 @@ func scanScalar(s string, i int) (int, error) {
 	if s[i] == '-' {
 		i++
 	}
-	whole := digits(s, i)
+	whole := scanDigits(s, i)
 	if whole == i || s[i] == '0' && whole > i+1 {
 		return start, unexpected(s, start, "a JSON value")
 	}
 	i = whole
 	if i < len(s) && s[i] == '.' {
-		if i = digits(s, i+1); s[i-1] == '.' {
+		if i = scanDigits(s, i+1); s[i-1] == '.' {
 			return start, &syntaxError{start, "bad number in JSON", i == len(s)}
 		}
 	}
@@ -164,7 +164,7 @@ func scanScalar(s string, i int) (int, error) {
 		if i++; i < len(s) && (s[i] == '+' || s[i] == '-') {
 			i++
 		}
-		end := digits(s, i)
+		end := scanDigits(s, i)
 		if end == i {
 			return start, &syntaxError{start, "bad number in JSON", end == len(s)}
 		}
@@ -173,7 +173,7 @@ func scanScalar(s string, i int) (int, error) {
 	return i, nil
 }
 
-func digits(s string, i int) int {
+func scanDigits(s string, i int) int {
 	for i < len(s) && '0' <= s[i] && s[i] <= '9' {
 		i++
 	}
@@ -185,11 +185,11 @@ func unexpected(s string, i int, want string) *syntaxError {
 		return &syntaxError{i, "unexpected end of JSON", true}
 	}
 	r, _ := utf8.DecodeRuneInString(s[i:])
-	return &syntaxError{i, "broken JSON: " + string(quote(nil, string(r))) + " where " + want + " is expected", cutWord(s[i:])}
+	return &syntaxError{i, "broken JSON: " + string(appendQuoted(nil, string(r))) + " where " + want + " is expected", isPartialWord(s[i:])}
 }
 
-// cutWord reports whether s is the beginning of a word of JSON, or of a number.
-func cutWord(s string) bool {
+// isPartialWord reports whether s is the beginning of a word of JSON, or of a number.
+func isPartialWord(s string) bool {
 	for _, word := range [...]string{"true", "false", "null", "-0"} {
 		if strings.HasPrefix(word, s) {
 			return true

@@ -25,7 +25,7 @@ func FuzzScan(f *testing.F) {
 		if valid != json.Valid([]byte(s)) {
 			t.Fatalf("%q: ours %v (%v)", s, valid, err)
 		}
-		for range members(s) { // does not panic on what is broken
+		for range objectMembers(s) { // does not panic on what is broken
 		}
 		for range elements(s) {
 		}
@@ -45,21 +45,21 @@ func checkReading(t *testing.T, raw string) {
 	switch raw[0] {
 	case '"':
 		var want string
-		if err := json.Unmarshal([]byte(raw), &want); err != nil || unquote(raw) != want {
-			t.Fatalf("%s: %q, want %q", raw, unquote(raw), want)
+		if err := json.Unmarshal([]byte(raw), &want); err != nil || unquoteText(raw) != want {
+			t.Fatalf("%s: %q, want %q", raw, unquoteText(raw), want)
 		}
 		var again string
-		if err := json.Unmarshal(quote(nil, want), &again); err != nil || again != want {
-			t.Fatalf("%q quoted is %s", want, quote(nil, want))
+		if err := json.Unmarshal(appendQuoted(nil, want), &again); err != nil || again != want {
+			t.Fatalf("%q quoted is %s", want, appendQuoted(nil, want))
 		}
 	case '{':
 		var want map[string]json.RawMessage
 		if err := json.Unmarshal([]byte(raw), &want); err != nil {
 			t.Fatal(err)
 		}
-		o := parse(raw)
+		o := parseObject(raw)
 		for key, value := range want {
-			if got := o.field(key); got != string(value) {
+			if got := o.rawValue(key); got != string(value) {
 				t.Fatalf("%s: %q is %s, want %s", raw, key, got, value)
 			}
 		}
@@ -83,13 +83,13 @@ func checkReading(t *testing.T, raw string) {
 
 func TestScannerSharesPlainStrings(t *testing.T) {
 	raw := `"` + strings.Repeat("plain ", 1000) + `"`
-	if n := testing.AllocsPerRun(10, func() { unquote(raw) }); n != 0 {
+	if n := testing.AllocsPerRun(10, func() { unquoteText(raw) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 }
 
 func TestQuoteEscapesAsLittleAsItCan(t *testing.T) {
-	if got := quoted("<a href=\"x\">&\u2028 \t\r\n\b\f\x01 é\xff 😀/\\"); got != `"<a href=\"x\">&`+"\u2028"+` \t\r\n\b\f\u0001 é`+"\ufffd"+` 😀/\\"` {
+	if got := quotedJSON("<a href=\"x\">&\u2028 \t\r\n\b\f\x01 é\xff 😀/\\"); got != `"<a href=\"x\">&`+"\u2028"+` \t\r\n\b\f\u0001 é`+"\ufffd"+` 😀/\\"` {
 		t.Error(got)
 	}
 }
@@ -112,7 +112,7 @@ func TestObjectChangesKeepAllOtherBytes(t *testing.T) {
 		{`{"a":1,"a":2}`, []change{{"a", "3"}}, `{"a":3,"a":3}`},
 		{`{"a":1,"a":2}`, []change{{"a", ""}}, `{}`},
 	} {
-		got := parse(c.in).with(c.changes...)
+		got := parseObject(c.in).withChanges(c.changes...)
 		if got != c.want || !json.Valid([]byte(got)) {
 			t.Errorf("%s with %v: %s, want %s", c.in, c.changes, got, c.want)
 		}
@@ -122,7 +122,7 @@ func TestObjectChangesKeepAllOtherBytes(t *testing.T) {
 func TestKindsOfValues(t *testing.T) {
 	var got []string
 	for _, raw := range []string{"", `"a"`, "{}", "[]", "true", "null", "-1"} {
-		got = append(got, kindOf(raw))
+		got = append(got, jsonKindName(raw))
 	}
 	if want := []string{"missing", "a string", "an object", "a list", "true or false", "null", "a number"}; !slices.Equal(got, want) {
 		t.Error(got)

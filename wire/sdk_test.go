@@ -89,7 +89,7 @@ func told(c Conversation) []string {
 		for _, p := range m.Parts {
 			switch p.Kind {
 			case chat.Call, chat.ServerCall:
-				all = append(all, "call "+p.Name+" "+compact(argsOf(p)))
+				all = append(all, "call "+p.Name+" "+compact(argumentsObject(p)))
 			case chat.Result, chat.ServerResult:
 				all = append(all, "result "+p.Text)
 			case chat.Text, chat.Opaque:
@@ -109,7 +109,7 @@ func (s sdkSession) told(format, in string) []string {
 		all = append(all, "result "+c.Result)
 	}
 	if format == "openai" || format == "responses" {
-		all = append(all, "call "+s.Custom.Name+" "+compact(objectOf(change{"input", quoted(s.Custom.Input)})), "result "+s.Custom.Result)
+		all = append(all, "call "+s.Custom.Name+" "+compact(objectOf(change{"input", quotedJSON(s.Custom.Input)})), "result "+s.Custom.Result)
 	}
 	if format == "anthropic" {
 		all = append(all, `call web_search {"query":"decimal rounding"}`, "result Decimal\nhttps://example.com/decimal")
@@ -164,7 +164,7 @@ func TestHistoriesOfOfficialSDKsKeepTheirBytes(t *testing.T) {
 			t.Errorf("became\n%s", out)
 		}
 		for i, m := range c.Messages { // all but one stay as they were
-			if len(m.Parts) == 1 && m.Parts[0].Kind == chat.Text && m.Source != nil && m.Source.Count == 1 && begins(m.Source.JSON, "{") {
+			if len(m.Parts) == 1 && m.Parts[0].Kind == chat.Text && m.Source != nil && m.Source.Count == 1 && beginsWithAny(m.Source.JSON, "{") {
 				c.Messages[i] = m.With(chat.Active, chat.Part{Kind: chat.Text, Text: "changed"})
 				break
 			}

@@ -161,7 +161,7 @@ func FuzzDecode(f *testing.F) {
 func checkJSON(t testing.TB, out string) {
 	t.Helper()
 	src := &source{text: strings.TrimPrefix(out, "\ufeff")}
-	if err := src.lines(func(value) error { return nil }); err != nil {
+	if err := src.eachJSONLine(func(value) error { return nil }); err != nil {
 		if _, err := src.document(); err != nil {
 			t.Fatalf("%v in %q", err, out)
 		}

@@ -21,49 +21,49 @@ func toolsFor(tools []byte, d dialect) string {
 	}
 	raw = raw[skipSpace(raw, 0):]
 	for start, end := range elements(raw) {
-		for _, def := range definitionsIn(parse(raw[start:end])) {
-			out = append(out, def.in(d))
+		for _, def := range definitionsIn(parseObject(raw[start:end])) {
+			out = append(out, def.definitionFor(d))
 		}
 	}
 	if len(out) == 0 {
 		return ""
 	}
-	return listOf(out)
+	return rawList(out)
 }
 
 // definitionsIn returns the definitions in one element of a list of tools:
 // one, or Gemini's list of functions. Tools that run at a provider have none.
 func definitionsIn(o jsonObject) []definition {
 	for _, key := range []string{"functionDeclarations", "function_declarations"} {
-		if list := o.field(key); begins(list, "[") {
+		if list := o.rawValue(key); beginsWithAny(list, "[") {
 			var all []definition
 			for start, end := range elements(list) {
-				all = append(all, definitionsIn(parse(list[start:end]))...)
+				all = append(all, definitionsIn(parseObject(list[start:end]))...)
 			}
 			return all
 		}
 	}
-	if o.is("function", "{") {
-		o = parse(o.field("function"))
+	if o.valueHasKind("function", "{") {
+		o = parseObject(o.rawValue("function"))
 	}
-	if !o.is("name", `"`) {
+	if !o.valueHasKind("name", `"`) {
 		return nil
 	}
-	schema := cmp.Or(o.field("parameters"), o.field("input_schema"), o.field("parametersJsonSchema"))
-	description := o.field("description")
-	if !begins(description, `"`) {
+	schema := cmp.Or(o.rawValue("parameters"), o.rawValue("input_schema"), o.rawValue("parametersJsonSchema"))
+	description := o.rawValue("description")
+	if !beginsWithAny(description, `"`) {
 		description = ""
 	}
-	if schema == "" && !slices.Contains([]string{"", "function", "custom"}, o.text("type")) {
+	if schema == "" && !slices.Contains([]string{"", "function", "custom"}, o.textValue("type")) {
 		return nil
 	}
-	if !begins(schema, "{") {
+	if !beginsWithAny(schema, "{") {
 		schema = `{"type":"object","properties":{}}`
 	}
-	return []definition{{o.field("name"), description, schema}}
+	return []definition{{o.rawValue("name"), description, schema}}
 }
 
-func (t definition) in(d dialect) string {
+func (t definition) definitionFor(d dialect) string {
 	if d.system { // Anthropic's form
 		return objectOf(change{"name", t.name}, change{"description", t.description}, change{"input_schema", t.schema})
 	}

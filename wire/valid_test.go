@@ -189,7 +189,7 @@ func refused(t testing.TB, format, out string) error {
 	return nil
 }
 
-func fieldIn(out, key string) string { return parse(out).field(key) }
+func fieldIn(out, key string) string { return parseObject(out).rawValue(key) }
 
 func TestConvertedConversationIsWhatTheAPIAsksFor(t *testing.T) {
 	for _, s := range shapes {
@@ -212,7 +212,7 @@ func gist(m chat.Message) string {
 	for _, p := range m.Parts {
 		switch p.Kind {
 		case chat.Call:
-			s.WriteString(" call " + p.Name + compact(argsOf(p)))
+			s.WriteString(" call " + p.Name + compact(argumentsObject(p)))
 		case chat.Image:
 			s.WriteString(" image " + p.Image.Data + p.Image.URL)
 		}

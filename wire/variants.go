@@ -18,7 +18,7 @@ func isEmptyValue(raw string) bool {
 
 // isVariants reports whether raw is such a value.
 func isVariants(raw string) bool {
-	for m := range members(raw) {
+	for m := range objectMembers(raw) {
 		if isVariantKey(m.key) {
 			return true
 		}
@@ -38,7 +38,7 @@ func variantIn(raw string) string {
 	}
 	var rest []change
 	said := false
-	for m := range members(raw) {
+	for m := range objectMembers(raw) {
 		value := raw[m.start:m.end]
 		switch {
 		case isVariantKey(m.key) && !isEmptyValue(value):
@@ -59,28 +59,28 @@ func variantIn(raw string) string {
 func withoutVariants(it peek) peek {
 	any := false
 	for _, raw := range it.fields {
-		any = any || begins(raw, "{") && isVariants(raw)
+		any = any || beginsWithAny(raw, "{") && isVariants(raw)
 	}
 	if !any {
 		return it
 	}
 	var kept []change
-	for _, m := range parse(it.raw).members {
+	for _, m := range parseObject(it.raw).members {
 		value := variantIn(it.raw[m.start:m.end])
-		if begins(value, "{") {
+		if beginsWithAny(value, "{") {
 			value = withoutEmpty(value)
 		}
 		if !isEmptyValue(value) {
 			kept = append(kept, change{m.key, value})
 		}
 	}
-	return peekAt(objectOf(kept...))
+	return peekValue(objectOf(kept...))
 }
 
 // withoutEmpty returns an object without the members that say nothing.
 func withoutEmpty(raw string) string {
 	var kept []change
-	for m := range members(raw) {
+	for m := range objectMembers(raw) {
 		if value := raw[m.start:m.end]; !isEmptyValue(value) {
 			kept = append(kept, change{m.key, value})
 		}

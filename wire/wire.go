@@ -58,7 +58,7 @@ type Format struct {
 // Formats returns all formats, those that can be written first.
 func Formats() []Format {
 	var written, read []Format
-	for _, f := range formats() {
+	for _, f := range allFormats() {
 		if f.write {
 			written = append(written, Format{f.name, f.about, true})
 		} else {
@@ -75,7 +75,7 @@ func Decode(r io.Reader, o Options) (Conversation, error) {
 	var text strings.Builder // gives its bytes away as a string without a copy
 	n, err := io.Copy(&text, io.LimitReader(r, limit+1))
 	if err != nil {
-		return Conversation{}, fmt.Errorf("read %s: %w", nameOf(o), err)
+		return Conversation{}, fmt.Errorf("read %s: %w", formatName(o), err)
 	}
 	if n > limit {
 		return Conversation{}, tooLarge(o, limit)
@@ -98,7 +98,7 @@ func decodeText(text string, o Options) (Conversation, error) {
 	if err != nil {
 		return Conversation{}, err
 	}
-	f, err := choose(src, o.Format)
+	f, err := chooseFormat(src, o.Format)
 	if err != nil {
 		return Conversation{}, err
 	}
@@ -106,18 +106,18 @@ func decodeText(text string, o Options) (Conversation, error) {
 	if err != nil {
 		return Conversation{}, err
 	}
-	return pick(src, chats, o.Chat)
+	return pickConversation(src, chats, o.Chat)
 }
 
-// pick returns chat n of chats, or the only one for 0.
-func pick(src *source, chats []Conversation, n int) (Conversation, error) {
+// pickConversation returns chat n of chats, or the only one for 0.
+func pickConversation(src *source, chats []Conversation, n int) (Conversation, error) {
 	switch {
 	case len(chats) == 0:
-		return Conversation{}, src.fail(ErrNoMessages, 0, "", "holds no conversation", "give a file with messages in it")
+		return Conversation{}, src.sourceError(ErrNoMessages, 0, "", "holds no conversation", "give a file with messages in it")
 	case n == 0 && len(chats) > 1:
-		return Conversation{}, src.fail(ErrSeveralChats, 0, "", fmt.Sprintf("holds %d chats", len(chats)), "choose one with --chat N")
+		return Conversation{}, src.sourceError(ErrSeveralChats, 0, "", fmt.Sprintf("holds %d chats", len(chats)), "choose one with --chat N")
 	case n < 0 || n > len(chats):
-		return Conversation{}, src.fail(ErrNoChat, 0, "", fmt.Sprintf("has no chat %d, it holds %d", n, len(chats)), "choose one from 1 on with --chat N")
+		return Conversation{}, src.sourceError(ErrNoChat, 0, "", fmt.Sprintf("has no chat %d, it holds %d", n, len(chats)), "choose one from 1 on with --chat N")
 	}
 	c := chats[max(n, 1)-1]
 	c.Skipped, c.Replaced, c.Unfinished = src.skipped, src.replaced, src.unfinishedLine
@@ -153,9 +153,9 @@ type scan struct {
 	err        error
 }
 
-// first returns where the first value of the source stands; err says that it
+// firstValue returns where the first value of the source stands; err says that it
 // is no JSON.
-func (s *source) first() (start, end int, err error) {
+func (s *source) firstValue() (start, end int, err error) {
 	if s.scanned == nil {
 		start = skipSpace(s.text, 0)
 		end, err = scanValue(s.text, start)
@@ -171,11 +171,11 @@ type value struct {
 	offset int    // in source.text
 }
 
-// lines calls each with every value of a source of JSON lines, several a line
+// eachJSONLine calls each with every value of a source of JSON lines, several a line
 // too. A line that is no JSON is an error; where the source is lenient, the
 // broken record is left out and counted, and it is read on at the next one, be
 // it on the same line.
-func (s *source) lines(each func(v value) error) error {
+func (s *source) eachJSONLine(each func(v value) error) error {
 	line := 0
 	for start := 0; start < len(s.text); {
 		line++
@@ -183,7 +183,7 @@ func (s *source) lines(each func(v value) error) error {
 		if n := strings.IndexByte(s.text[start:], '\n'); n >= 0 {
 			end = start + n + 1
 		}
-		if err := s.line(start, end, line, each); err != nil {
+		if err := s.eachValueOnLine(start, end, line, each); err != nil {
 			return err
 		}
 		start = end
@@ -194,7 +194,7 @@ func (s *source) lines(each func(v value) error) error {
 	return nil
 }
 
-func (s *source) line(start, end, line int, each func(v value) error) error {
+func (s *source) eachValueOnLine(start, end, line int, each func(v value) error) error {
 	text := s.text[:end]
 	for i := skipSpace(text, start); i < end; i = skipSpace(text, i) {
 		next, err := scanValue(text, i)
@@ -203,7 +203,7 @@ func (s *source) line(start, end, line int, each func(v value) error) error {
 				s.unfinishedLine = line
 				return nil
 			}
-			if err := s.skip(s.broken(line, err)); err != nil {
+			if err := s.skipRecord(s.invalidJSON(line, err)); err != nil {
 				return err
 			}
 			if i = nextRecord(text, i, brokenAt(err)); i < 0 {
@@ -212,7 +212,7 @@ func (s *source) line(start, end, line int, each func(v value) error) error {
 			continue
 		}
 		if err := each(value{text[i:next], line, i}); err != nil {
-			if err = s.skip(err); err != nil {
+			if err = s.skipRecord(err); err != nil {
 				return err
 			}
 		}
@@ -244,15 +244,15 @@ func (s *source) checkPartialRune() error {
 	case s.partialRune == "":
 		return nil
 	case !s.lenient:
-		return s.notUTF8()
+		return s.encodingError()
 	}
 	s.replaced = len(s.partialRune)
 	return nil
 }
 
-// skip returns err, or nil where the source is lenient: then it counts one
+// skipRecord returns err, or nil where the source is lenient: then it counts one
 // record as left out.
-func (s *source) skip(err error) error {
+func (s *source) skipRecord(err error) error {
 	if !s.lenient {
 		return err
 	}
@@ -262,7 +262,7 @@ func (s *source) skip(err error) error {
 
 // document returns the source as one JSON value.
 func (s *source) document() (value, error) {
-	i, end, err := s.first()
+	i, end, err := s.firstValue()
 	if err != nil {
 		return value{}, s.brokenDocument(err)
 	}
@@ -270,22 +270,22 @@ func (s *source) document() (value, error) {
 		return value{}, err
 	}
 	if rest := skipSpace(s.text, end); rest < len(s.text) {
-		return value{}, s.fail(ErrBroken, s.lineAt(rest), "", "more text after the end of the JSON document", "one JSON document, or one object a line, is expected")
+		return value{}, s.sourceError(ErrBroken, s.lineOfOffset(rest), "", "more text after the end of the JSON document", "one JSON document, or one object a line, is expected")
 	}
-	return value{s.text[i:end], s.lineAt(i), i}, nil
+	return value{s.text[i:end], s.lineOfOffset(i), i}, nil
 }
 
-// lineAt returns the line of an offset, from 1.
-func (s *source) lineAt(offset int) int { return 1 + strings.Count(s.text[:offset], "\n") }
+// lineOfOffset returns the line of an offset, from 1.
+func (s *source) lineOfOffset(offset int) int { return 1 + strings.Count(s.text[:offset], "\n") }
 
 // newSource checks what holds for every format: there is text, and it is UTF-8.
 func newSource(text string, o Options) (*source, error) {
-	src := &source{text: text, name: nameOf(o), lenient: o.Lenient}
+	src := &source{text: text, name: formatName(o), lenient: o.Lenient}
 	if rest, ok := strings.CutPrefix(text, "\ufeff"); ok {
 		src.text, src.bom = rest, text[:len(text)-len(rest)]
 	}
 	if skipSpace(src.text, 0) == len(src.text) {
-		return nil, src.fail(ErrEmpty, 0, "", "is empty", "give a file with messages in it")
+		return nil, src.sourceError(ErrEmpty, 0, "", "is empty", "give a file with messages in it")
 	}
 	if utf8.ValidString(src.text) {
 		return src, nil
@@ -295,11 +295,11 @@ func newSource(text string, o Options) (*source, error) {
 		src.text, src.partialRune = src.text[:len(src.text)-n], src.text[len(src.text)-n:]
 		return src, nil
 	}
-	if !o.Lenient || isUTF16(src.text) {
-		return nil, src.notUTF8()
+	if !o.Lenient || hasUTF16Mark(src.text) {
+		return nil, src.encodingError()
 	}
 	src.text, src.replaced = readAsUTF8(src.text)
 	return src, nil
 }
 
-func nameOf(o Options) string { return cmp.Or(o.Name, "input") }
+func formatName(o Options) string { return cmp.Or(o.Name, "input") }

@@ -37,7 +37,7 @@ func Check(ctx context.Context, open func() archive.Store) error {
 		{"a cancelled context stops", checkCancelled},
 		{"concurrent use", checkConcurrent},
 	} {
-		if err := closing(ctx, open(), c.check); err != nil {
+		if err := checkAndClose(ctx, open(), c.check); err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", c.name, err))
 		}
 	}
@@ -47,7 +47,7 @@ func Check(ctx context.Context, open func() archive.Store) error {
 	return errors.Join(errs...)
 }
 
-func closing(ctx context.Context, s archive.Store, check func(context.Context, archive.Store) error) error {
+func checkAndClose(ctx context.Context, s archive.Store, check func(context.Context, archive.Store) error) error {
 	err := check(ctx, s)
 	if again := errors.Join(s.Close(), s.Close()); again != nil {
 		err = errors.Join(err, fmt.Errorf("close, twice: %w", again))
@@ -93,10 +93,10 @@ func checkEmpty(ctx context.Context, s archive.Store) error {
 	}
 	_, getErr := s.Get(ctx, "nobody", 1)
 	_, recallErr := s.Recall(ctx, "nobody", "r1")
-	return errors.Join(want(getErr, archive.ErrNotFound, "get"), want(recallErr, archive.ErrNotFound, "recall"))
+	return errors.Join(wantError(getErr, archive.ErrNotFound, "get"), wantError(recallErr, archive.ErrNotFound, "recall"))
 }
 
-func want(got, want error, what string) error {
+func wantError(got, want error, what string) error {
 	if errors.Is(got, want) {
 		return nil
 	}
@@ -112,7 +112,7 @@ func checkRoundTrip(ctx context.Context, s archive.Store) error {
 	if err := s.Put(ctx, bare); err != nil {
 		return fmt.Errorf("a step without messages: %w", err)
 	}
-	return errors.Join(same(ctx, s, step), same(ctx, s, bare), checkInfos(ctx, s, step))
+	return errors.Join(compareStep(ctx, s, step), compareStep(ctx, s, bare), checkInfos(ctx, s, step))
 }
 
 func checkInfos(ctx context.Context, s archive.Store, step archive.Step) error {
@@ -135,11 +135,11 @@ func checkInfos(ctx context.Context, s archive.Store, step archive.Step) error {
 		return fmt.Errorf("recall: %+v, %w; want %+v", e, err, step.Removed[0])
 	}
 	_, err = s.Recall(ctx, step.Session, "r9")
-	return want(err, archive.ErrNotFound, "recall an unknown id")
+	return wantError(err, archive.ErrNotFound, "recall an unknown id")
 }
 
-// same reports where what Get returns is not step, byte for byte.
-func same(ctx context.Context, s archive.Store, step archive.Step) error {
+// compareStep reports where what Get returns is not step, byte for byte.
+func compareStep(ctx context.Context, s archive.Store, step archive.Step) error {
 	got, err := s.Get(ctx, step.Session, step.Number)
 	if err != nil {
 		return err
@@ -167,7 +167,7 @@ func checkNoOverwriting(ctx context.Context, s archive.Store) error {
 	if err := s.Put(ctx, first); err != nil {
 		return err
 	}
-	return errors.Join(want(s.Put(ctx, second), archive.ErrExists, "put again"), same(ctx, s, first))
+	return errors.Join(wantError(s.Put(ctx, second), archive.ErrExists, "put again"), compareStep(ctx, s, first))
 }
 
 func checkRefusals(ctx context.Context, s archive.Store) error {
@@ -244,10 +244,10 @@ func checkCancelled(ctx context.Context, s archive.Store) error {
 	_, stepsErr := s.Steps(ctx, "cancelled")
 	_, getErr := s.Get(ctx, "cancelled", 1)
 	return errors.Join(
-		want(s.Put(ctx, Step("cancelled", 1)), context.Canceled, "put"),
-		want(stepsErr, context.Canceled, "list steps"),
-		want(getErr, context.Canceled, "get"),
-		want(s.Event(ctx, "cancelled", []byte("{}")), context.Canceled, "add event"),
+		wantError(s.Put(ctx, Step("cancelled", 1)), context.Canceled, "put"),
+		wantError(stepsErr, context.Canceled, "list steps"),
+		wantError(getErr, context.Canceled, "get"),
+		wantError(s.Event(ctx, "cancelled", []byte("{}")), context.Canceled, "add event"),
 	)
 }
 
@@ -297,5 +297,5 @@ func checkReopened(ctx context.Context, open func() archive.Store) error {
 	if err != nil || len(infos) == 0 {
 		return err
 	}
-	return errors.Join(same(ctx, s, step), want(s.Put(ctx, step), archive.ErrExists, "put a number that is taken"))
+	return errors.Join(compareStep(ctx, s, step), wantError(s.Put(ctx, step), archive.ErrExists, "put a number that is taken"))
 }

@@ -39,21 +39,21 @@ func (b *bucket) Open(ctx context.Context, key string) (io.ReadCloser, error) {
 	ctx, stop := context.WithTimeout(ctx, b.timeout)
 	body, _, _, err := b.client.GetObject(ctx, b.name, b.prefix+key, minio.GetObjectOptions{})
 	if err != nil {
-		err = b.failed(ctx, "get", key, err)
+		err = b.requestError(ctx, "get", key, err)
 		stop()
 		return nil, err
 	}
-	return &reader{body, stop, func(err error) error { return b.failed(ctx, "get", key, err) }}, nil
+	return &objectReader{body, stop, func(err error) error { return b.requestError(ctx, "get", key, err) }}, nil
 }
 
-// A reader reads an object, within the time for it.
-type reader struct {
+// An objectReader reads an object, within the time for it.
+type objectReader struct {
 	io.ReadCloser
 	stop   func()
 	failed func(error) error
 }
 
-func (r *reader) Read(p []byte) (int, error) {
+func (r *objectReader) Read(p []byte) (int, error) {
 	n, err := r.ReadCloser.Read(p)
 	if err != nil && err != io.EOF {
 		err = r.failed(err)
@@ -61,7 +61,7 @@ func (r *reader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (r *reader) Close() error {
+func (r *objectReader) Close() error {
 	r.stop() // first: what is left of the object is not read
 	return r.ReadCloser.Close()
 }
@@ -87,7 +87,7 @@ func (b *bucket) Put(ctx context.Context, key string, body []byte, fresh bool) e
 	for wait := 50 * time.Millisecond; ; wait *= 2 {
 		_, err = b.client.PutObject(ctx, b.name, b.prefix+key, bytes.NewReader(body), int64(len(body)),
 			base64.StdEncoding.EncodeToString(short[:]), hex.EncodeToString(long[:]), o)
-		if codeOf(err) != conflict || wait > time.Second {
+		if errorCode(err) != conflict || wait > time.Second {
 			break
 		}
 		select { // two conditional writes met: who is first is not settled yet
@@ -95,23 +95,23 @@ func (b *bucket) Put(ctx context.Context, key string, body []byte, fresh bool) e
 		case <-ctx.Done():
 		}
 	}
-	if codeOf(err) == minio.PreconditionFailed {
-		return b.taken(ctx, key, mark)
+	if errorCode(err) == minio.PreconditionFailed {
+		return b.checkTaken(ctx, key, mark)
 	}
 	if err != nil {
-		return b.failed(ctx, "put", key, err)
+		return b.requestError(ctx, "put", key, err)
 	}
 	return nil
 }
 
 const conflict = "ConditionalRequestConflict"
 
-// taken returns whose a key is that is there already: nil where it is the
+// checkTaken returns whose a key is that is there already: nil where it is the
 // mark's.
-func (b *bucket) taken(ctx context.Context, key, mark string) error {
+func (b *bucket) checkTaken(ctx context.Context, key, mark string) error {
 	info, err := b.client.StatObject(ctx, b.name, b.prefix+key, minio.StatObjectOptions{})
-	if err != nil && codeOf(err) != minio.NoSuchKey { // another's that is not whole yet
-		return b.failed(ctx, "look at", key, err)
+	if err != nil && errorCode(err) != minio.NoSuchKey { // another's that is not whole yet
+		return b.requestError(ctx, "look at", key, err)
 	}
 	if info.UserMetadata[putMark] == mark {
 		return nil
@@ -135,7 +135,7 @@ func (b *bucket) List(ctx context.Context, folder string) ([]string, error) {
 	prefix := b.prefix + folder
 	for o := range b.client.Client.ListObjectsIter(ctx, b.name, minio.ListObjectsOptions{Prefix: prefix}) {
 		if o.Err != nil {
-			return nil, b.failed(ctx, "list", folder, o.Err)
+			return nil, b.requestError(ctx, "list", folder, o.Err)
 		}
 		if name := strings.TrimPrefix(o.Key, prefix); name != "" {
 			names = append(names, name)
@@ -153,7 +153,7 @@ func (b *bucket) Remove(ctx context.Context, key string) error {
 	if err == nil {
 		return nil
 	}
-	if err := b.failed(ctx, "remove", key, err); !errors.Is(err, archive.ErrNotFound) {
+	if err := b.requestError(ctx, "remove", key, err); !errors.Is(err, archive.ErrNotFound) {
 		return err
 	}
 	return nil

@@ -23,10 +23,10 @@ type failure struct {
 func (f *failure) Error() string { return f.text }
 func (f *failure) Unwrap() error { return f.err }
 
-func codeOf(err error) string { return minio.ToErrorResponse(err).Code }
+func errorCode(err error) string { return minio.ToErrorResponse(err).Code }
 
-// failed returns what an error of a request means and what to do about it.
-func (b *bucket) failed(ctx context.Context, verb, key string, err error) error {
+// requestError returns what an error of a request means and what to do about it.
+func (b *bucket) requestError(ctx context.Context, verb, key string, err error) error {
 	_, address := b.Where(key)
 	r := minio.ToErrorResponse(err)
 	if r.Code == minio.NoSuchKey {
@@ -35,15 +35,15 @@ func (b *bucket) failed(ctx context.Context, verb, key string, err error) error 
 	if errors.Is(err, context.Canceled) || errors.Is(ctx.Err(), context.Canceled) {
 		return fmt.Errorf("%s %s: %w", verb, address, context.Canceled)
 	}
-	text := b.clean(said(r, err))
+	text := b.cleanText(serverMessage(r, err))
 	if remedy := remedyFor(r, err); remedy != "" {
 		text += "; " + remedy
 	}
 	return &failure{verb + " " + address + ": " + text, err}
 }
 
-// said returns what the server said, or why it could not.
-func said(r minio.ErrorResponse, err error) string {
+// serverMessage returns what the server said, or why it could not.
+func serverMessage(r minio.ErrorResponse, err error) string {
 	if r.Code != "" {
 		return strings.TrimSpace(r.Code + ": " + strings.TrimSuffix(r.Message, "."))
 	}
@@ -53,18 +53,18 @@ func said(r minio.ErrorResponse, err error) string {
 	return err.Error()
 }
 
-const mostSaid = 300 // bytes of what a server says of an error
+const maxMessageBytes = 300 // bytes of what a server says of an error
 
-// clean returns text on one line without what must not be told.
-func (b *bucket) clean(text string) string {
+// cleanText returns text on one line without what must not be told.
+func (b *bucket) cleanText(text string) string {
 	for _, secret := range b.secrets() {
 		if secret != "" {
 			text = strings.ReplaceAll(text, secret, "<REDACTED>")
 		}
 	}
 	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "\uFFFD")), " ")
-	if len(text) > mostSaid {
-		text = strings.ToValidUTF8(text[:mostSaid], "") + " ..."
+	if len(text) > maxMessageBytes {
+		text = strings.ToValidUTF8(text[:maxMessageBytes], "") + " ..."
 	}
 	return text
 }

@@ -66,7 +66,7 @@ func Parse(address string) (Config, error) {
 // Open opens the archive in a bucket, which it asks at once, so that what is
 // wrong with the address, the credentials or the clock is found out here.
 func Open(ctx context.Context, c Config) (*Store, error) {
-	b, err := open(ctx, c)
+	b, err := openBucket(ctx, c)
 	if err != nil {
 		return nil, fmt.Errorf("open archive s3://%s/%s: %w", c.Bucket, strings.Trim(c.Prefix, "/"), err)
 	}
@@ -77,7 +77,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	return &Store{o}, nil
 }
 
-func open(ctx context.Context, c Config) (*bucket, error) {
+func openBucket(ctx context.Context, c Config) (*bucket, error) {
 	if err := s3utils.CheckValidBucketNameStrict(c.Bucket); err != nil {
 		return nil, fmt.Errorf("bucket %q: %w", c.Bucket, err)
 	}
@@ -148,7 +148,7 @@ const roleWait = 2 * time.Second
 func fromChain(ctx context.Context) (*credentials.Credentials, func() []string, error) {
 	client := &http.Client{Timeout: roleWait}
 	chain := []credentials.Provider{&credentials.EnvAWS{}, &credentials.FileAWSCredentials{}}
-	if hasRole() {
+	if mayAskRole() {
 		chain = append(chain, &credentials.IAM{Client: client})
 	}
 	creds := credentials.NewChainCredentials(chain)
@@ -169,9 +169,9 @@ func fromChain(ctx context.Context) (*credentials.Credentials, func() []string, 
 	return creds, secrets, nil
 }
 
-// hasRole reports whether a role of the container or of the machine may be
+// mayAskRole reports whether a role of the container or of the machine may be
 // asked for.
-func hasRole() bool {
+func mayAskRole() bool {
 	for _, name := range []string{"AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI"} {
 		if os.Getenv(name) != "" {
 			return true

@@ -88,11 +88,11 @@ type coder struct {
 	typ    string
 }
 
-// newFile writes a file of about so many lines.
-func newFile(d dice, lang language, module, role, folder string, lines int) *file {
-	c := coder{dice: d, lang: lang, module: module, typ: title(module) + title(role)}
+// writeCodeFile writes a file of about so many lines.
+func writeCodeFile(d dice, lang language, module, role, folder string, lines int) *file {
+	c := coder{dice: d, lang: lang, module: module, typ: capitalize(module) + capitalize(role)}
 	f := &file{path: folder + "/" + role + lang.ext, lang: lang}
-	f.add(c, lang.head...)
+	f.appendTemplates(c, lang.head...)
 	for len(f.lines) < lines {
 		c.function(f)
 	}
@@ -104,64 +104,66 @@ func newFile(d dice, lang language, module, role, folder string, lines int) *fil
 
 // function adds a function to f.
 func (c coder) function(f *file) {
-	name := c.name()
+	name := c.functionName()
 	f.funcs = append(f.funcs, name)
 	for _, line := range c.lang.open {
-		f.add(c, strings.ReplaceAll(line, "{F}", name))
+		f.appendTemplates(c, strings.ReplaceAll(line, "{F}", name))
 	}
-	for range c.between(3, 9) {
-		if c.chance(60) {
-			f.add(c, c.of(c.lang.plain))
+	for range c.numberBetween(3, 9) {
+		if c.percentChance(60) {
+			f.appendTemplates(c, c.pickWord(c.lang.plain))
 		} else {
-			f.add(c, c.lang.blocks[c.IntN(len(c.lang.blocks))]...)
+			f.appendTemplates(c, c.lang.blocks[c.IntN(len(c.lang.blocks))]...)
 		}
 	}
-	f.add(c, c.lang.close...)
+	f.appendTemplates(c, c.lang.close...)
 }
 
-// add writes lines, which share their variables, to f.
-func (f *file) add(c coder, templates ...string) {
+// appendTemplates writes lines, which share their variables, to f.
+func (f *file) appendTemplates(c coder, templates ...string) {
 	v, w := c.variable(), c.variable()
 	for _, t := range templates {
-		f.lines = append(f.lines, c.filled(t, v, w))
+		f.lines = append(f.lines, c.fillTemplate(t, v, w))
 	}
 }
 
-// filled returns a template with its places filled.
-func (c coder) filled(t, v, w string) string {
+// fillTemplate returns a template with its places filled.
+func (c coder) fillTemplate(t, v, w string) string {
 	for strings.Contains(t, "{F}") {
-		t = strings.Replace(t, "{F}", c.name(), 1)
+		t = strings.Replace(t, "{F}", c.functionName(), 1)
 	}
 	for strings.Contains(t, "{s}") {
-		t = strings.Replace(t, "{s}", c.words(), 1)
+		t = strings.Replace(t, "{s}", c.identifierWords(), 1)
 	}
 	for strings.Contains(t, "{n}") {
-		t = strings.Replace(t, "{n}", fmt.Sprint(c.between(2, 9999)), 1)
+		t = strings.Replace(t, "{n}", fmt.Sprint(c.numberBetween(2, 9999)), 1)
 	}
-	constant := "max" + title(c.of(nouns)) + title(c.of(nouns)) + "s"
+	constant := "max" + capitalize(c.pickWord(nouns)) + capitalize(c.pickWord(nouns)) + "s"
 	if c.lang.snake {
-		constant = strings.ToUpper("max_" + c.of(nouns) + "_" + c.of(nouns))
+		constant = strings.ToUpper("max_" + c.pickWord(nouns) + "_" + c.pickWord(nouns))
 	}
 	return strings.NewReplacer("{P}", c.module, "{T}", c.typ, "{K}", constant, "{v}", v, "{w}", w).Replace(t)
 }
 
-// name returns a name for a function.
-func (c coder) name() string {
-	verb, first, second := c.of(verbs), c.of(adjectives), c.of(nouns)
+// functionName returns a name for a function.
+func (c coder) functionName() string {
+	verb, first, second := c.pickWord(verbs), c.pickWord(adjectives), c.pickWord(nouns)
 	if c.lang.snake {
 		return verb + "_" + first + "_" + second
 	}
-	return verb + title(first) + title(second)
+	return verb + capitalize(first) + capitalize(second)
 }
 
 func (c coder) variable() string {
-	if c.chance(50) {
-		return c.of(nouns)
+	if c.percentChance(50) {
+		return c.pickWord(nouns)
 	}
 	if c.lang.snake {
-		return c.of(adjectives) + "_" + c.of(nouns)
+		return c.pickWord(adjectives) + "_" + c.pickWord(nouns)
 	}
-	return c.of(adjectives) + title(c.of(nouns))
+	return c.pickWord(adjectives) + capitalize(c.pickWord(nouns))
 }
 
-func (c coder) words() string { return c.of(adjectives) + " " + c.of(nouns) + "s" }
+func (c coder) identifierWords() string {
+	return c.pickWord(adjectives) + " " + c.pickWord(nouns) + "s"
+}

@@ -54,13 +54,13 @@ func (k Kind) MustKeep() bool {
 
 // Default returns the built-in sessions, of 20 messages to 2,500.
 func Default(seed uint64) []Session {
-	return append(Small(seed), sized(seed, 250, 300, 400, 600, 1000, 2500)...)
+	return append(Small(seed), sizedSessions(seed, 250, 300, 400, 600, 1000, 2500)...)
 }
 
 // Small returns the short ones of the built-in sessions, of up to 200 messages.
-func Small(seed uint64) []Session { return sized(seed, 20, 30, 45, 60, 80, 100, 120, 150, 200) }
+func Small(seed uint64) []Session { return sizedSessions(seed, 20, 30, 45, 60, 80, 100, 120, 150, 200) }
 
-func sized(seed uint64, sizes ...int) []Session {
+func sizedSessions(seed uint64, sizes ...int) []Session {
 	out := make([]Session, len(sizes))
 	for i, n := range sizes {
 		out[i] = Of(seed, n)
@@ -71,5 +71,5 @@ func sized(seed uint64, sizes ...int) []Session {
 // Of returns a session of about so many messages, of 20 to 20,000.
 func Of(seed uint64, messages int) Session {
 	messages = min(20000, max(20, messages))
-	return write(fmt.Sprintf("made-%05d", messages), seed, messages, messages)
+	return writeSession(fmt.Sprintf("made-%05d", messages), seed, messages, messages)
 }

@@ -23,7 +23,7 @@ type project struct {
 
 // newProject makes up a project of so many modules.
 func newProject(d dice, modules int) *project {
-	p := &project{dice: d, name: d.of(projects)}
+	p := &project{dice: d, name: d.pickWord(projects)}
 	names := slices.Clone(subjects)
 	d.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
 	for i := range modules {
@@ -31,12 +31,12 @@ func newProject(d dice, modules int) *project {
 		if i >= len(names) {
 			name += fmt.Sprint(i / len(names))
 		}
-		p.modules = append(p.modules, p.module(name))
+		p.modules = append(p.modules, p.newModule(name))
 	}
 	return p
 }
 
-func (p *project) module(name string) *module {
+func (p *project) newModule(name string) *module {
 	m := &module{name: name, known: make(map[*file]bool)}
 	lang := goLanguage()
 	switch n := p.IntN(10); {
@@ -47,19 +47,19 @@ func (p *project) module(name string) *module {
 	}
 	names := slices.Clone(roles)
 	p.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
-	for i := range p.between(2, 5) {
-		lines := p.between(30, 140)
-		if p.chance(15) {
-			lines = p.between(250, 500)
+	for i := range p.numberBetween(2, 5) {
+		lines := p.numberBetween(30, 140)
+		if p.percentChance(15) {
+			lines = p.numberBetween(250, 500)
 		}
-		m.files = append(m.files, newFile(p.dice, lang, name, names[i], "internal/"+name, lines))
+		m.files = append(m.files, writeCodeFile(p.dice, lang, name, names[i], "internal/"+name, lines))
 	}
 	return m
 }
 
-// file returns a file of m, one that was seen where seen is true and there is
+// pickFile returns a file of m, one that was seen where seen is true and there is
 // one.
-func (p *project) file(m *module, seen bool) *file {
+func (p *project) pickFile(m *module, seen bool) *file {
 	if seen && len(m.known) > 0 {
 		for {
 			if f := m.files[p.IntN(len(m.files))]; m.known[f] {
@@ -73,12 +73,12 @@ func (p *project) file(m *module, seen bool) *file {
 // A change is an edit of a file.
 type change struct{ old, new string }
 
-// change edits f in the function of a name, or near to it: a run of statements
+// editFunction edits f in the function of a name, or near to it: a run of statements
 // gets another line or more. ok is false where no run stands once.
-func (p *project) change(f *file, name string) (c change, ok bool) {
+func (p *project) editFunction(f *file, name string) (c change, ok bool) {
 	from := slices.IndexFunc(f.lines, func(line string) bool { return strings.Contains(line, name+"(") && !isStatement(line) })
 	for range 40 {
-		at, n := min(len(f.lines)-1, max(0, from)+p.IntN(24)), p.between(1, 4)
+		at, n := min(len(f.lines)-1, max(0, from)+p.IntN(24)), p.numberBetween(1, 4)
 		if n = statements(f, at, n); n == 0 {
 			continue
 		}
@@ -121,14 +121,14 @@ func (p *project) rewritten(f *file, lines []string) []string {
 	out := slices.Clone(lines)
 	k := p.IntN(len(out))
 	indent := out[k][:len(out[k])-len(strings.TrimLeft(out[k], "\t "))]
-	fresh := indent + strings.TrimLeft(c.filled(p.of(f.lang.plain), c.variable(), c.variable()), "\t ")
-	if p.chance(40) {
+	fresh := indent + strings.TrimLeft(c.fillTemplate(p.pickWord(f.lang.plain), c.variable(), c.variable()), "\t ")
+	if p.percentChance(40) {
 		out[k] = fresh
 		return out
 	}
-	for range p.between(1, 3) {
+	for range p.numberBetween(1, 3) {
 		out = slices.Insert(out, k+1, fresh)
-		fresh = indent + strings.TrimLeft(c.filled(p.of(f.lang.plain), c.variable(), c.variable()), "\t ")
+		fresh = indent + strings.TrimLeft(c.fillTemplate(p.pickWord(f.lang.plain), c.variable(), c.variable()), "\t ")
 	}
 	return out
 }

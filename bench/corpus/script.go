@@ -31,12 +31,12 @@ type goal struct {
 	name   string
 }
 
-// aim chooses what a topic is about: most of its edits are there.
-func (s *script) aim(m *module) {
+// chooseTargets chooses what a topic is about: most of its edits are there.
+func (s *script) chooseTargets(m *module) {
 	s.goals = nil
-	for range s.between(2, 3) {
-		f := s.file(m, false)
-		s.goals = append(s.goals, goal{m, f, s.of(f.funcs)})
+	for range s.numberBetween(2, 3) {
+		f := s.pickFile(m, false)
+		s.goals = append(s.goals, goal{m, f, s.pickWord(f.funcs)})
 	}
 	s.earlier = append(s.earlier, s.goals...)
 }
@@ -46,9 +46,9 @@ type todo struct {
 	done bool
 }
 
-// put adds a message. What the assistant says before it does something is one
+// addMessage adds a message. What the assistant says before it does something is one
 // message with it.
-func (s *script) put(m chat.Message) {
+func (s *script) addMessage(m chat.Message) {
 	if n := len(s.t); n > 0 && m.Role == chat.Assistant && s.t[n-1].Role == chat.Assistant {
 		s.t[n-1].Parts = append(s.t[n-1].Parts, m.Parts...)
 		return
@@ -57,12 +57,12 @@ func (s *script) put(m chat.Message) {
 	s.t = append(s.t, m)
 }
 
-func (s *script) system(text string) { s.put(chat.NewText(chat.System, text)) }
-func (s *script) user(text string)   { s.put(chat.NewText(chat.User, text)) }
-func (s *script) says(text string)   { s.put(chat.NewText(chat.Assistant, text)) }
+func (s *script) addSystem(text string)        { s.addMessage(chat.NewText(chat.System, text)) }
+func (s *script) addUserText(text string)      { s.addMessage(chat.NewText(chat.User, text)) }
+func (s *script) addAssistantText(text string) { s.addMessage(chat.NewText(chat.Assistant, text)) }
 
-// run is a call and its result. A text goes before the call unless it is empty.
-func (s *script) run(text, tool, args, result string) {
+// addToolCall is a call and its result. A text goes before the call unless it is empty.
+func (s *script) addToolCall(text, tool, args, result string) {
 	s.calls++
 	id := fmt.Sprintf("call_%04d", s.calls)
 	m := chat.Message{Role: chat.Assistant}
@@ -70,21 +70,21 @@ func (s *script) run(text, tool, args, result string) {
 		m.Parts = append(m.Parts, chat.Part{Kind: chat.Text, Text: text})
 	}
 	m.Parts = append(m.Parts, chat.Part{Kind: chat.Call, ID: id, Name: tool, Args: args})
-	s.put(m)
-	s.put(chat.NewResult(id, result))
+	s.addMessage(m)
+	s.addMessage(chat.NewResult(id, result))
 }
 
-// plant notes that a fact stands in the newest message, or so many before it.
-func (s *script) plant(kind Kind, back int, text, query string) {
+// plantFact notes that a fact stands in the newest message, or so many before it.
+func (s *script) plantFact(kind Kind, back int, text, query string) {
 	s.facts = append(s.facts, Fact{
 		ID: fmt.Sprintf("f%d", len(s.facts)+1), Kind: kind, Message: len(s.t) - 1 - back, Text: text, Query: query,
 	})
 }
 
-// old returns a function that was met long ago, or one of f where there is none.
-func (s *script) old(f *file) string {
+// oldFunction returns a function that was met long ago, or one of f where there is none.
+func (s *script) oldFunction(f *file) string {
 	if len(s.seen) < 12 {
-		return s.of(f.funcs)
+		return s.pickWord(f.funcs)
 	}
 	return s.seen[s.IntN(len(s.seen)*2/3)]
 }
@@ -97,13 +97,13 @@ func arguments(pairs ...any) string {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		b.WriteString(quoted(pairs[i]) + ":" + quoted(pairs[i+1]))
+		b.WriteString(quotedJSON(pairs[i]) + ":" + quotedJSON(pairs[i+1]))
 	}
 	b.WriteByte('}')
 	return b.String()
 }
 
-func quoted(v any) string {
+func quotedJSON(v any) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)

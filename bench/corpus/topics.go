@@ -5,57 +5,57 @@ import (
 	"slices"
 )
 
-// write returns a session of at least so many messages about a project of so
+// writeSession returns a session of at least so many messages about a project of so
 // many modules.
-func write(name string, seed uint64, stream, messages int) Session {
+func writeSession(name string, seed uint64, stream, messages int) Session {
 	d := newDice(seed, stream)
 	s := &script{project: newProject(d, max(2, messages/70)), changed: make(map[string]bool)}
 	ending := min(20, messages/4)
-	s.system(fmt.Sprintf("You are a coding assistant in the repository /src/%s. Read files before you change them, run the tests after a change, and say briefly what you did.", s.name))
+	s.addSystem(fmt.Sprintf("You are a coding assistant in the repository /src/%s. Read files before you change them, run the tests after a change, and say briefly what you did.", s.name))
 	for topic := 0; len(s.t) < messages-ending; topic++ {
-		s.topic(s.next(topic), min(messages-ending-len(s.t), s.between(24, 90)))
+		s.writeTopic(s.nextModule(topic), min(messages-ending-len(s.t), s.numberBetween(24, 90)))
 	}
-	s.end(messages)
+	s.endSession(messages)
 	return Session{Name: name, Messages: s.t, Facts: s.facts}
 }
 
-// next returns the module of a topic: a new one, or one that the session comes
+// nextModule returns the module of a topic: a new one, or one that the session comes
 // back to.
-func (s *script) next(topic int) *module {
-	if topic > 1 && s.chance(30) {
+func (s *script) nextModule(topic int) *module {
+	if topic > 1 && s.percentChance(30) {
 		return s.modules[s.IntN(min(topic, len(s.modules)))]
 	}
 	return s.modules[topic%len(s.modules)]
 }
 
-// topic is a task of about so many messages.
-func (s *script) topic(m *module, messages int) {
+// writeTopic is a task of about so many messages.
+func (s *script) writeTopic(m *module, messages int) {
 	end := len(s.t) + messages
-	s.task(m)
+	s.taskRequest(m)
 	s.todos = slices.DeleteFunc(s.todos, func(t todo) bool { return t.done })
 	if messages > 20 {
 		s.todos = append(s.todos, todo{text: s.topicWords() + " of " + m.name}, todo{text: s.topicWords() + " in " + m.name})
-		s.plan()
+		s.writePlan()
 	}
-	s.survey(m, messages)
-	s.decide(m)
+	s.surveyModule(m, messages)
+	s.addDecision(m)
 	for len(s.t) < end-4 {
-		s.step(m)
+		s.takeStep(m)
 	}
 	if s.failing != "" {
-		s.edit(m, s.goals[0].file, s.goals[0].name)
+		s.editFile(m, s.goals[0].file, s.goals[0].name)
 	}
-	s.test(m, false)
-	s.done(m)
+	s.runTests(m, false)
+	s.finishTopic(m)
 }
 
-// survey looks around, and reads what a topic begins with.
-func (s *script) survey(m *module, messages int) {
-	if messages > 20 && s.chance(40) {
-		s.list(m)
+// surveyModule looks around, and reads what a topic begins with.
+func (s *script) surveyModule(m *module, messages int) {
+	if messages > 20 && s.percentChance(40) {
+		s.listFolder(m)
 	}
-	if messages > 20 && s.chance(60) {
-		s.search(m)
+	if messages > 20 && s.percentChance(60) {
+		s.searchFiles(m)
 	}
 	var files []*file
 	for _, g := range s.goals {
@@ -64,84 +64,84 @@ func (s *script) survey(m *module, messages int) {
 		}
 	}
 	for i, f := range files[:min(len(files), 1+messages/20)] {
-		s.read(m, f)
+		s.readFile(m, f)
 		if i == 0 {
 			s.plantInFile(f)
 		}
 	}
 }
 
-// step is one thing that the assistant does.
-func (s *script) step(m *module) {
+// takeStep is one thing that the assistant does.
+func (s *script) takeStep(m *module) {
 	switch n := s.IntN(100); {
 	case n < 36:
 		g := s.goals[s.IntN(len(s.goals))]
-		s.edit(m, g.file, g.name)
+		s.editFile(m, g.file, g.name)
 	case n < 52:
-		s.test(m, s.chance(45))
+		s.runTests(m, s.percentChance(45))
 	case n < 66:
-		s.read(m, s.file(m, s.chance(50)))
+		s.readFile(m, s.pickFile(m, s.percentChance(50)))
 	case n < 76:
-		s.search(m)
+		s.searchFiles(m)
 	case n < 82:
-		s.git(m, false)
+		s.runGit(m, false)
 	case n < 88:
-		s.remark(m)
+		s.addRemark(m)
 	case n < 92:
-		s.tick()
+		s.completeTodo()
 	case n < 94:
-		s.write(m)
+		s.createFile(m)
 	case n < 97:
-		s.probe(m)
+		s.probeSystem(m)
 	default: // back to where the work was before
 		if g := s.earlier[s.IntN(len(s.earlier))]; g.module != m {
-			s.edit(g.module, g.file, g.name)
+			s.editFile(g.module, g.file, g.name)
 		}
 	}
 }
 
-// tick marks a todo as done.
-func (s *script) tick() {
+// completeTodo marks a todo as done.
+func (s *script) completeTodo() {
 	for i := range s.todos {
 		if !s.todos[i].done && len(s.todos) > 1 {
 			s.todos[i].done = true
-			s.plan()
+			s.writePlan()
 			return
 		}
 	}
 }
 
-// done ends a topic.
-func (s *script) done(m *module) {
+// finishTopic ends a topic.
+func (s *script) finishTopic(m *module) {
 	g := s.goals[0]
-	if s.chance(60) {
-		s.git(m, true)
+	if s.percentChance(60) {
+		s.runGit(m, true)
 	}
-	s.says(fmt.Sprintf("Done: `%s` in %s now agrees with `%s`, and the tests of %s pass.", g.name, g.file.path, s.old(g.file), m.name))
+	s.addAssistantText(fmt.Sprintf("Done: `%s` in %s now agrees with `%s`, and the tests of %s pass.", g.name, g.file.path, s.oldFunction(g.file), m.name))
 }
 
-// end leaves a session with things to do and tests that fail, for which it
+// endSession leaves a session with things to do and tests that fail, for which it
 // looks until it has so many messages.
-func (s *script) end(messages int) {
+func (s *script) endSession(messages int) {
 	m := s.modules[s.IntN(min(len(s.modules), 2))]
 	for _, g := range s.modules {
 		if len(g.known) > 0 {
 			m = g
 		}
 	}
-	s.user(fmt.Sprintf("One more thing in %s: %s, please.", m.name, s.topicWords()))
+	s.addUserText(fmt.Sprintf("One more thing in %s: %s, please.", m.name, s.topicWords()))
 	s.todos = append(slices.DeleteFunc(s.todos, func(t todo) bool { return t.done }), todo{text: s.topicWords() + " for " + m.name})
-	s.plan()
+	s.writePlan()
 	s.plantOpen()
-	s.test(m, true)
-	s.plant(Error, 0, s.failing, ask(Error, m))
-	s.says("The tests fail now; I look into it.")
+	s.runTests(m, true)
+	s.plantFact(Error, 0, s.failing, factQuestion(Error, m))
+	s.addAssistantText("The tests fail now; I look into it.")
 	for len(s.t) < messages {
-		if s.chance(50) {
-			s.search(m)
+		if s.percentChance(50) {
+			s.searchFiles(m)
 		} else {
-			s.read(m, s.file(m, false))
+			s.readFile(m, s.pickFile(m, false))
 		}
 	}
-	s.says("I have not found it yet.")
+	s.addAssistantText("I have not found it yet.")
 }

@@ -12,17 +12,17 @@ func newDice(seed uint64, stream int) dice {
 	return dice{rand.New(rand.NewPCG(seed, uint64(stream)))}
 }
 
-// of returns one of words.
-func (d dice) of(words []string) string { return words[d.IntN(len(words))] }
+// pickWord returns one of words.
+func (d dice) pickWord(words []string) string { return words[d.IntN(len(words))] }
 
-// between returns a number of a to b, both included.
-func (d dice) between(a, b int) int { return a + d.IntN(b-a+1) }
+// numberBetween returns a number of a to b, both included.
+func (d dice) numberBetween(a, b int) int { return a + d.IntN(b-a+1) }
 
-// chance is true in p of 100 cases.
-func (d dice) chance(p int) bool { return d.IntN(100) < p }
+// percentChance is true in p of 100 cases.
+func (d dice) percentChance(p int) bool { return d.IntN(100) < p }
 
-// hex returns n hexadecimal digits.
-func (d dice) hex(n int) string {
+// hexDigits returns n hexadecimal digits.
+func (d dice) hexDigits(n int) string {
 	var b strings.Builder
 	for range n {
 		b.WriteByte("0123456789abcdef"[d.IntN(16)])
@@ -30,8 +30,8 @@ func (d dice) hex(n int) string {
 	return b.String()
 }
 
-// title returns word with a capital.
-func title(word string) string { return strings.ToUpper(word[:1]) + word[1:] }
+// capitalize returns word with a capital.
+func capitalize(word string) string { return strings.ToUpper(word[:1]) + word[1:] }
 
 var (
 	projects = strings.Fields("quillgate marrowdb tinderpost lumenshelf corvidmq brackenfs saltmarsh ferrybox")

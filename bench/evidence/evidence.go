@@ -39,7 +39,7 @@ type LeftOut struct {
 	NoEvidence  int `json:"no_evidence"` // without evidence that is in the conversation
 }
 
-func (l *LeftOut) add(m LeftOut) {
+func (l *LeftOut) addLeftOut(m LeftOut) {
 	l.Adversarial += m.Adversarial
 	l.NoEvidence += m.NoEvidence
 }

@@ -25,11 +25,11 @@ var speakers = [conversations][2]string{
 // the evidence often says what the question says, and others talk of the same
 // things. The same seed gives the same bytes.
 func Generate(w io.Writer, seed uint64) error {
-	s := parse(scenesText)
+	s := parseScenes(scenesText)
 	all := make([]any, conversations)
 	for i := range all {
 		d := dialogue{script: s, names: speakers[i], rand: rand.New(rand.NewPCG(seed, uint64(i))), decks: make(map[string][]string)}
-		all[i] = d.sample(fmt.Sprintf("dialogue-%d", i+1))
+		all[i] = d.sampleJSON(fmt.Sprintf("dialogue-%d", i+1))
 	}
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
@@ -81,14 +81,14 @@ const (
 	trailing      = 0.4  // share of the turns that say a little more
 )
 
-func (d *dialogue) sample(id string) any {
+func (d *dialogue) sampleJSON(id string) any {
 	d.sessions = make([][]block, leastSessions+d.rand.IntN(moreSessions))
 	for _, scene := range d.scenes["scene"] {
 		for side := range d.names {
 			if d.rand.Float64() < played {
-				d.play(scene, side)
+				d.playScene(scene, side)
 			} else {
-				d.mislead(scene, side)
+				d.askUnplayed(scene, side)
 			}
 		}
 	}
@@ -96,7 +96,7 @@ func (d *dialogue) sample(id string) any {
 	day := time.Date(2024, time.January, 3+d.rand.IntN(20), 9, 0, 0, 0, time.UTC)
 	for n := range d.sessions {
 		key := fmt.Sprintf("session_%d", n+1)
-		conversation[key] = d.session(n)
+		conversation[key] = d.sessionTurns(n)
 		conversation[key+"_date_time"] = day.Add(time.Duration(d.rand.IntN(720)) * time.Minute).Format("3:04 pm on 2 January, 2006")
 		day = day.AddDate(0, 0, 3+d.rand.IntN(14))
 	}
@@ -108,22 +108,22 @@ func (d *dialogue) sample(id string) any {
 	return map[string]any{"sample_id": id, "conversation": conversation, "qa": d.asked}
 }
 
-// session returns the turns of the n-th session, in their places.
-func (d *dialogue) session(n int) []*turn {
+// sessionTurns returns the turns of the n-th session, in their places.
+func (d *dialogue) sessionTurns(n int) []*turn {
 	blocks := d.sessions[n]
 	for range d.rand.IntN(noises + 1) {
-		blocks = append(blocks, d.say(d.any("noise"), d.rand.IntN(2), nil))
+		blocks = append(blocks, d.sceneTurns(d.anyScene("noise"), d.rand.IntN(2), nil))
 	}
 	d.rand.Shuffle(len(blocks), func(i, j int) { blocks[i], blocks[j] = blocks[j], blocks[i] })
 	first := d.rand.IntN(2)
-	turns := slices.Concat(d.say(d.any("hello"), first, nil), d.say(d.any("chat"), first, nil), slices.Concat(blocks...), d.say(d.any("bye"), first, nil))
+	turns := slices.Concat(d.sceneTurns(d.anyScene("hello"), first, nil), d.sceneTurns(d.anyScene("chat"), first, nil), slices.Concat(blocks...), d.sceneTurns(d.anyScene("bye"), first, nil))
 	for i, t := range turns {
 		t.ID = fmt.Sprintf("D%d:%d", n+1, i+1)
 	}
 	return turns
 }
 
-func (d *dialogue) any(kind string) scene {
+func (d *dialogue) anyScene(kind string) scene {
 	of := d.scenes[kind]
 	return of[d.rand.IntN(len(of))]
 }
@@ -136,18 +136,18 @@ type part struct {
 	later    block
 }
 
-// play puts a scene of one side into a session, what is later into a later one,
+// playScene puts a scene of one side into a session, what is later into a later one,
 // and asks about it.
-func (d *dialogue) play(s scene, side int) {
-	p := d.part(side)
+func (d *dialogue) playScene(s scene, side int) {
+	p := d.newPart(side)
 	n := d.rand.IntN(len(d.sessions))
-	d.sessions[n] = append(d.sessions[n], d.say(s, side, p))
+	d.sessions[n] = append(d.sessions[n], d.sceneTurns(s, side, p))
 	if len(p.later) > 0 {
 		n += d.rand.IntN(len(d.sessions) - n)
 		d.sessions[n] = append(d.sessions[n], p.later)
 	}
 	for _, a := range s.questions {
-		q := &question{Question: d.text(pick(a.ways, p.way), p), Evidence: []string{}, Category: a.category}
+		q := &question{Question: d.fillNames(pickPhrase(a.ways, p.way), p), Evidence: []string{}, Category: a.category}
 		for _, e := range a.evidence {
 			q.turns = append(q.turns, p.evidence[e])
 		}
@@ -156,24 +156,24 @@ func (d *dialogue) play(s scene, side int) {
 	}
 }
 
-// mislead asks, now and then, about a scene that was never played.
-func (d *dialogue) mislead(s scene, side int) {
-	if p := d.part(side); len(s.questions) > 0 && d.rand.IntN(2) == 0 {
-		d.asked = append(d.asked, &question{Question: d.text(pick(s.questions[0].ways, p.way), p), Evidence: []string{}, Category: adversarial, Adversarial: "not mentioned"})
+// askUnplayed asks, now and then, about a scene that was never played.
+func (d *dialogue) askUnplayed(s scene, side int) {
+	if p := d.newPart(side); len(s.questions) > 0 && d.rand.IntN(2) == 0 {
+		d.asked = append(d.asked, &question{Question: d.fillNames(pickPhrase(s.questions[0].ways, p.way), p), Evidence: []string{}, Category: adversarial, Adversarial: "not mentioned"})
 	}
 }
 
-func (d *dialogue) part(side int) *part {
+func (d *dialogue) newPart(side int) *part {
 	return &part{
 		values: map[string]string{"A": d.names[side], "B": d.names[1-side]},
 		way:    d.rand.IntN(2), evidence: make(map[string]*turn),
 	}
 }
 
-// say returns the turns of a scene of one side; what is later stays in p.
-func (d *dialogue) say(s scene, side int, p *part) block {
+// sceneTurns returns the turns of a scene of one side; what is later stays in p.
+func (d *dialogue) sceneTurns(s scene, side int, p *part) block {
 	if p == nil {
-		p = d.part(side)
+		p = d.newPart(side)
 	}
 	var now block
 	for _, l := range s.lines {
@@ -181,15 +181,15 @@ func (d *dialogue) say(s scene, side int, p *part) block {
 		if l.evidence == "" {
 			way = d.rand.IntN(len(l.ways))
 		}
-		t := &turn{Speaker: p.values[string(l.speaker)], Text: d.text(pick(l.ways, way), p), Caption: d.text(pick(l.picture, way), p)}
+		t := &turn{Speaker: p.values[string(l.speaker)], Text: d.fillNames(pickPhrase(l.ways, way), p), Caption: d.fillNames(pickPhrase(l.picture, way), p)}
 		if d.rand.Float64() < trailing {
-			t.Text += " " + d.text(d.way("tail"), p)
+			t.Text += " " + d.fillNames(d.drawPhrase("tail"), p)
 		}
 		if l.evidence != "" {
 			p.evidence[l.evidence] = t
 		}
 		if l.later {
-			p.later = block{t, {Speaker: p.values["B"], Text: d.text(d.way("reply"), p)}}
+			p.later = block{t, {Speaker: p.values["B"], Text: d.fillNames(d.drawPhrase("reply"), p)}}
 			continue
 		}
 		now = append(now, t)
@@ -197,29 +197,29 @@ func (d *dialogue) say(s scene, side int, p *part) block {
 	return now
 }
 
-// way draws one of the ways of a kind that has a single line.
-func (d *dialogue) way(kind string) string {
+// drawPhrase draws one of the ways of a kind that has a single line.
+func (d *dialogue) drawPhrase(kind string) string {
 	ways := d.scenes[kind][0].lines[0].ways
 	return ways[d.rand.IntN(len(ways))]
 }
 
-func pick(ways []string, i int) string { return ways[i%len(ways)] }
+func pickPhrase(ways []string, i int) string { return ways[i%len(ways)] }
 
 var slot = regexp.MustCompile(`\{[A-Za-z]+\}`)
 
-// text puts what p has for the names into text, and draws what it has not yet.
-func (d *dialogue) text(text string, p *part) string {
+// fillNames puts what p has for the names into text, and draws what it has not yet.
+func (d *dialogue) fillNames(text string, p *part) string {
 	return slot.ReplaceAllStringFunc(text, func(name string) string {
 		name = name[1 : len(name)-1]
 		if p.values[name] == "" {
-			p.values[name] = d.draw(name)
+			p.values[name] = d.drawWord(name)
 		}
 		return p.values[name]
 	})
 }
 
-// draw takes a word off a list, none twice before all were drawn.
-func (d *dialogue) draw(list string) string {
+// drawWord takes a word off a list, none twice before all were drawn.
+func (d *dialogue) drawWord(list string) string {
 	if len(d.decks[list]) == 0 {
 		deck := slices.Clone(d.lists[list])
 		d.rand.Shuffle(len(deck), func(i, j int) { deck[i], deck[j] = deck[j], deck[i] })

@@ -34,9 +34,9 @@ type locomoQuestion struct {
 	Adversarial json.RawMessage `json:"adversarial_answer"`
 }
 
-func locomo(raw json.RawMessage, f field) (Sample, error) {
+func decodeLoCoMo(raw json.RawMessage, f field) (Sample, error) {
 	var l locomoSample
-	if err := f.decode(raw, &l, "an object with a text as sample_id"); err != nil {
+	if err := f.decodeField(raw, &l, "an object with a text as sample_id"); err != nil {
 		return Sample{}, err
 	}
 	s := Sample{ID: l.ID}
@@ -44,17 +44,17 @@ func locomo(raw json.RawMessage, f field) (Sample, error) {
 		s.ID = strings.Trim(f.path, "[]")
 	}
 	var err error
-	if s.Turns, err = locomoTurns(l.Conversation, f.at("conversation")); err != nil {
+	if s.Turns, err = locomoTurns(l.Conversation, f.childField("conversation")); err != nil {
 		return Sample{}, err
 	}
 	var list []json.RawMessage
-	f = f.at("qa")
-	if err := f.decode(l.QA, &list, "a list of questions"); err != nil {
+	f = f.childField("qa")
+	if err := f.decodeField(l.QA, &list, "a list of questions"); err != nil {
 		return Sample{}, err
 	}
-	places := s.places()
+	places := s.turnPlaces()
 	for i, raw := range list {
-		if err := s.ask(raw, i, places, f.at(i)); err != nil {
+		if err := s.addQuestion(raw, i, places, f.childField(i)); err != nil {
 			return Sample{}, err
 		}
 	}
@@ -66,7 +66,7 @@ var sessionKey = regexp.MustCompile(`^session_([0-9]{1,9})$`)
 // locomoTurns returns the turns of all sessions, by the sessions' numbers.
 func locomoTurns(raw json.RawMessage, f field) ([]Turn, error) {
 	var conversation map[string]json.RawMessage
-	if err := f.decode(raw, &conversation, "an object with session_1, session_2 and so on"); err != nil {
+	if err := f.decodeField(raw, &conversation, "an object with session_1, session_2 and so on"); err != nil {
 		return nil, err
 	}
 	numbers := make(map[int]string)
@@ -79,26 +79,26 @@ func locomoTurns(raw json.RawMessage, f field) ([]Turn, error) {
 	var turns []Turn
 	for _, n := range slices.Sorted(maps.Keys(numbers)) {
 		var session []json.RawMessage
-		at := f.at(numbers[n])
-		if missing(conversation[numbers[n]]) {
+		at := f.childField(numbers[n])
+		if isMissing(conversation[numbers[n]]) {
 			continue // a session in which nothing was said
 		}
-		if err := at.decode(conversation[numbers[n]], &session, "a list of turns"); err != nil {
+		if err := at.decodeField(conversation[numbers[n]], &session, "a list of turns"); err != nil {
 			return nil, err
 		}
 		for i, raw := range session {
 			var t locomoTurn
-			if err := at.at(i).decode(raw, &t, "an object with the texts speaker, dia_id, text and blip_caption"); err != nil {
+			if err := at.childField(i).decodeField(raw, &t, "an object with the texts speaker, dia_id, text and blip_caption"); err != nil {
 				return nil, err
 			}
-			turns = append(turns, t.turn(n, i))
+			turns = append(turns, t.turnOfSession(n, i))
 		}
 	}
 	return turns, nil
 }
 
-// turn returns the i-th turn of a session.
-func (t locomoTurn) turn(session, i int) Turn {
+// turnOfSession returns the i-th turn of a session.
+func (t locomoTurn) turnOfSession(session, i int) Turn {
 	id := strings.TrimSpace(t.ID)
 	if id == "" {
 		id = fmt.Sprintf("D%d:%d", session, i+1)
@@ -110,8 +110,8 @@ func (t locomoTurn) turn(session, i int) Turn {
 	return Turn{id, t.Speaker, text}
 }
 
-// places returns where the turns of an id stand.
-func (s *Sample) places() map[string][]int {
+// turnPlaces returns where the turns of an id stand.
+func (s *Sample) turnPlaces() map[string][]int {
 	at := make(map[string][]int, len(s.Turns))
 	for i, t := range s.Turns {
 		at[t.ID] = append(at[t.ID], i)
@@ -119,10 +119,10 @@ func (s *Sample) places() map[string][]int {
 	return at
 }
 
-// ask adds the i-th question, or counts it among what is left out.
-func (s *Sample) ask(raw json.RawMessage, i int, places map[string][]int, f field) error {
+// addQuestion adds the i-th question, or counts it among what is left out.
+func (s *Sample) addQuestion(raw json.RawMessage, i int, places map[string][]int, f field) error {
 	var q locomoQuestion
-	if err := f.decode(raw, &q, "an object with a text as question and a number as category"); err != nil {
+	if err := f.decodeField(raw, &q, "an object with a text as question and a number as category"); err != nil {
 		return err
 	}
 	if q.Category == adversarial || q.Category == 0 && q.Adversarial != nil {
@@ -130,9 +130,9 @@ func (s *Sample) ask(raw json.RawMessage, i int, places map[string][]int, f fiel
 		return nil
 	}
 	if strings.TrimSpace(q.Question) == "" {
-		return f.at("question").error("is missing", "give the question's text")
+		return f.childField("question").fieldError("is missing", "give the question's text")
 	}
-	refs, err := references(q.Evidence, f.at("evidence"))
+	refs, err := references(q.Evidence, f.childField("evidence"))
 	if err != nil {
 		return err
 	}
@@ -146,11 +146,11 @@ func (s *Sample) ask(raw json.RawMessage, i int, places map[string][]int, f fiel
 		s.LeftOut.NoEvidence++
 		return nil
 	}
-	s.Questions = append(s.Questions, Question{q.Question, i, kindOf(q.Category), pieces})
+	s.Questions = append(s.Questions, Question{q.Question, i, questionKind(q.Category), pieces})
 	return nil
 }
 
-func kindOf(category int) string {
+func questionKind(category int) string {
 	if category == 0 {
 		return ""
 	}
@@ -166,12 +166,12 @@ func references(raw json.RawMessage, f field) ([]string, error) {
 	var list []string
 	var one string
 	switch {
-	case missing(raw):
+	case isMissing(raw):
 		return nil, nil
 	case json.Unmarshal(raw, &one) == nil:
 		list = []string{one}
 	default:
-		if err := f.decode(raw, &list, "a list of texts like D1:3"); err != nil {
+		if err := f.decodeField(raw, &list, "a list of texts like D1:3"); err != nil {
 			return nil, err
 		}
 	}
@@ -181,7 +181,7 @@ func references(raw json.RawMessage, f field) ([]string, error) {
 		found := turnRef.FindAllStringSubmatch(text, -1)
 		names := make([]string, 0, len(found)+1)
 		for _, m := range found {
-			names = append(names, "D"+plain(m[1])+":"+plain(m[2]))
+			names = append(names, "D"+trimZeros(m[1])+":"+trimZeros(m[2]))
 		}
 		if len(found) == 0 {
 			names = append(names, strings.TrimSpace(text)) // an id of another form
@@ -196,8 +196,8 @@ func references(raw json.RawMessage, f field) ([]string, error) {
 	return refs, nil
 }
 
-// plain returns a number without the zeros in front.
-func plain(number string) string {
+// trimZeros returns a number without the zeros in front.
+func trimZeros(number string) string {
 	n, _ := strconv.Atoi(number)
 	return strconv.Itoa(n)
 }

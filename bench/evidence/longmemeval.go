@@ -27,18 +27,18 @@ const abstention = "_abs"
 // longMemEval decodes one question with the sessions that it is asked about.
 func longMemEval(raw json.RawMessage, f field) (Sample, error) {
 	var l longMemSample
-	if err := f.decode(raw, &l, "an object with the texts question_id, question and question_type"); err != nil {
+	if err := f.decodeField(raw, &l, "an object with the texts question_id, question and question_type"); err != nil {
 		return Sample{}, err
 	}
 	var sessions [][]longMemTurn
-	if err := f.at("haystack_sessions").decode(l.Sessions, &sessions, "a list of sessions, each a list of turns with the texts role and content"); err != nil {
+	if err := f.childField("haystack_sessions").decodeField(l.Sessions, &sessions, "a list of sessions, each a list of turns with the texts role and content"); err != nil {
 		return Sample{}, err
 	}
-	ids, err := texts(l.IDs, f.at("haystack_session_ids"))
+	ids, err := decodeTexts(l.IDs, f.childField("haystack_session_ids"))
 	if err != nil {
 		return Sample{}, err
 	}
-	answers, err := texts(l.Answers, f.at("answer_session_ids"))
+	answers, err := decodeTexts(l.Answers, f.childField("answer_session_ids"))
 	if err != nil {
 		return Sample{}, err
 	}
@@ -48,7 +48,7 @@ func longMemEval(raw json.RawMessage, f field) (Sample, error) {
 	case strings.HasSuffix(l.ID, abstention):
 		s.LeftOut.Adversarial++
 	case strings.TrimSpace(l.Question) == "":
-		return Sample{}, f.at("question").error("is missing", "give the question's text")
+		return Sample{}, f.childField("question").fieldError("is missing", "give the question's text")
 	case len(evidence) == 0:
 		s.LeftOut.NoEvidence++
 	default:
@@ -89,12 +89,12 @@ func (s *Sample) addSessions(sessions [][]longMemTurn, ids, answers []string) []
 	return named
 }
 
-// texts decodes a list of texts, which may be missing.
-func texts(raw json.RawMessage, f field) ([]string, error) {
+// decodeTexts decodes a list of texts, which may be missing.
+func decodeTexts(raw json.RawMessage, f field) ([]string, error) {
 	var list []string
-	if missing(raw) {
+	if isMissing(raw) {
 		return nil, nil
 	}
-	err := f.decode(raw, &list, "a list of texts")
+	err := f.decodeField(raw, &list, "a list of texts")
 	return list, err
 }

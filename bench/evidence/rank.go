@@ -40,8 +40,8 @@ func ModelRankings(e levels.Embedder, name string) []Ranking {
 	}
 }
 
-// order returns the turns of v by their scores for a question, the best first.
-func (r Ranking) order(ctx context.Context, v levels.View, question string) ([]int, error) {
+// rankTurns returns the turns of v by their scores for a question, the best first.
+func (r Ranking) rankTurns(ctx context.Context, v levels.View, question string) ([]int, error) {
 	if r.Ranker.Ranking == "" {
 		return embed.Rank(make([]float64, len(v.Messages))), nil // of equals the newer is first
 	}
@@ -57,8 +57,8 @@ func (r Ranking) order(ctx context.Context, v levels.View, question string) ([]i
 	return embed.Rank(scores.Of), nil
 }
 
-// view returns what a ranker may know of turns.
-func view(messages chat.Transcript) levels.View {
+// viewOfTurns returns what a ranker may know of turns.
+func viewOfTurns(messages chat.Transcript) levels.View {
 	v := levels.View{Messages: messages, Terms: make([]embed.Terms, len(messages))}
 	for i, m := range messages {
 		v.Terms[i] = embed.TermsOf(m)
@@ -66,9 +66,9 @@ func view(messages chat.Transcript) levels.View {
 	return v
 }
 
-// fill returns which turns are kept: in order, as many as have room. One that
+// fillBudget returns which turns are kept: in order, as many as have room. One that
 // has none is passed over.
-func fill(order, sizes []int, room float64) []bool {
+func fillBudget(order, sizes []int, room float64) []bool {
 	kept := make([]bool, len(sizes))
 	left := room
 	for _, i := range order {

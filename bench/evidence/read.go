@@ -45,12 +45,12 @@ func Read(r io.Reader, name string) iter.Seq2[Sample, error] {
 	return func(yield func(Sample, error) bool) {
 		s := newStream(r, name)
 		n := 0
-		for raw, err := range s.values() {
+		for raw, err := range s.eachValue() {
 			if err != nil {
 				yield(Sample{}, err)
 				return
 			}
-			sample, err := s.sample(raw, n)
+			sample, err := s.decodeSample(raw, n)
 			if !yield(sample, err) || err != nil {
 				return
 			}
@@ -75,32 +75,32 @@ func newStream(r io.Reader, name string) *stream {
 	return &stream{name: name, lines: lines, json: json.NewDecoder(lines)}
 }
 
-func (s *stream) values() iter.Seq2[json.RawMessage, error] {
+func (s *stream) eachValue() iter.Seq2[json.RawMessage, error] {
 	return func(yield func(json.RawMessage, error) bool) {
-		if err := s.open(); err != nil {
+		if err := s.openList(); err != nil {
 			yield(nil, err)
 			return
 		}
 		for s.json.More() {
 			var raw json.RawMessage
 			if err := s.json.Decode(&raw); err != nil {
-				yield(nil, s.broken(err))
+				yield(nil, s.jsonError(err))
 				return
 			}
-			s.lines.pass(s.json.InputOffset() - int64(len(raw)))
+			s.lines.skipToOffset(s.json.InputOffset() - int64(len(raw)))
 			if !yield(raw, nil) {
 				return
 			}
 		}
-		if err := s.close(); err != nil {
+		if err := s.closeList(); err != nil {
 			yield(nil, err)
 		}
 	}
 }
 
-// open finds out whether the values stand in a list.
-func (s *stream) open() error {
-	first, err := s.lines.skip()
+// openList finds out whether the values stand in a list.
+func (s *stream) openList() error {
+	first, err := s.lines.skipBlanks()
 	if err == io.EOF {
 		return nil
 	}
@@ -112,29 +112,29 @@ func (s *stream) open() error {
 	}
 	s.list = true
 	if _, err := s.json.Token(); err != nil {
-		return s.broken(err)
+		return s.jsonError(err)
 	}
 	return nil
 }
 
-func (s *stream) close() error {
+func (s *stream) closeList() error {
 	if s.list {
 		if _, err := s.json.Token(); err != nil {
-			return s.broken(err)
+			return s.jsonError(err)
 		}
 	}
 	switch _, err := s.json.Token(); err {
 	case io.EOF:
 		return nil
 	case nil:
-		return s.broken(errors.New("something stands behind the list"))
+		return s.jsonError(errors.New("something stands behind the list"))
 	default:
-		return s.broken(err)
+		return s.jsonError(err)
 	}
 }
 
-// broken says where the JSON breaks.
-func (s *stream) broken(err error) error {
+// jsonError says where the JSON breaks.
+func (s *stream) jsonError(err error) error {
 	at := s.json.InputOffset()
 	var syntax *json.SyntaxError
 	switch {
@@ -146,30 +146,30 @@ func (s *stream) broken(err error) error {
 	case s.lines.err != nil && s.lines.err != io.EOF:
 		return fmt.Errorf("read %s: %w", s.name, s.lines.err)
 	}
-	s.lines.pass(at)
-	return &FormatError{s.name, s.lines.line(), "", "broken JSON: " + err.Error(), "give the file as it was published, whole"}
+	s.lines.skipToOffset(at)
+	return &FormatError{s.name, s.lines.lineNumber(), "", "broken JSON: " + err.Error(), "give the file as it was published, whole"}
 }
 
-// sample decodes the n-th value by what fields it has.
-func (s *stream) sample(raw json.RawMessage, n int) (Sample, error) {
-	f := field{file: s.name, line: s.lines.line(), path: fmt.Sprintf("[%d]", n)}
+// decodeSample decodes the n-th value by what fields it has.
+func (s *stream) decodeSample(raw json.RawMessage, n int) (Sample, error) {
+	f := field{file: s.name, line: s.lines.lineNumber(), path: fmt.Sprintf("[%d]", n)}
 	var has struct {
 		Conversation, QA json.RawMessage
 		Haystack         json.RawMessage `json:"haystack_sessions"`
 	}
 	if trimmed := bytes.TrimSpace(raw); len(trimmed) == 0 || trimmed[0] != '{' {
-		return Sample{}, f.error("is no object", shapes)
+		return Sample{}, f.fieldError("is no object", shapes)
 	}
 	if err := json.Unmarshal(raw, &has); err != nil {
-		return Sample{}, f.error(err.Error(), shapes)
+		return Sample{}, f.fieldError(err.Error(), shapes)
 	}
 	switch {
 	case has.Conversation != nil:
-		return locomo(raw, f)
+		return decodeLoCoMo(raw, f)
 	case has.Haystack != nil:
 		return longMemEval(raw, f)
 	}
-	return Sample{}, f.error("has neither conversation nor haystack_sessions", shapes)
+	return Sample{}, f.fieldError("has neither conversation nor haystack_sessions", shapes)
 }
 
 // A field is a place in a file.
@@ -179,8 +179,8 @@ type field struct {
 	path string
 }
 
-// at returns the place of a key, or of an index where it is a number.
-func (f field) at(key any) field {
+// childField returns the place of a key, or of an index where it is a number.
+func (f field) childField(key any) field {
 	if i, ok := key.(int); ok {
 		f.path += fmt.Sprintf("[%d]", i)
 	} else {
@@ -189,32 +189,32 @@ func (f field) at(key any) field {
 	return f
 }
 
-func (f field) error(problem, remedy string) error {
+func (f field) fieldError(problem, remedy string) error {
 	return &FormatError{f.file, f.line, f.path, problem, remedy}
 }
 
-// decode decodes the value of a field, and says what it should be.
-func (f field) decode(raw json.RawMessage, into any, what string) error {
-	if missing(raw) {
-		return f.error("is missing", "it must be "+what)
+// decodeField decodes the value of a field, and says what it should be.
+func (f field) decodeField(raw json.RawMessage, into any, what string) error {
+	if isMissing(raw) {
+		return f.fieldError("is missing", "it must be "+what)
 	}
 	err := json.Unmarshal(raw, into)
 	var wrong *json.UnmarshalTypeError
 	if errors.As(err, &wrong) && wrong.Field != "" {
-		f = f.at(wrong.Field)
-		return f.error("is "+article(wrong.Value)+" "+wrong.Value, "the whole must be "+what)
+		f = f.childField(wrong.Field)
+		return f.fieldError("is "+withArticle(wrong.Value)+" "+wrong.Value, "the whole must be "+what)
 	}
 	if err != nil {
-		return f.error("is not "+what, "make it so")
+		return f.fieldError("is not "+what, "make it so")
 	}
 	return nil
 }
 
-// missing reports whether a value is not there, or null.
-func missing(raw json.RawMessage) bool { return raw == nil || string(raw) == "null" }
+// isMissing reports whether a value is not there, or null.
+func isMissing(raw json.RawMessage) bool { return raw == nil || string(raw) == "null" }
 
-// article is the one of a kind of JSON value.
-func article(kind string) string {
+// withArticle is the one of a kind of JSON value.
+func withArticle(kind string) string {
 	if strings.HasPrefix(kind, "a") || strings.HasPrefix(kind, "o") {
 		return "an"
 	}
@@ -247,9 +247,9 @@ func (l *lineReader) Read(p []byte) (int, error) {
 // byteOrder begins files that some editors have saved.
 const byteOrder = "\ufeff"
 
-// skip passes a byte order mark and blanks, and returns the first byte that is
+// skipBlanks passes a byte order mark and blanks, and returns the first byte that is
 // none, still unread.
-func (l *lineReader) skip() (byte, error) {
+func (l *lineReader) skipBlanks() (byte, error) {
 	if mark, err := l.r.Peek(len(byteOrder)); err == nil && string(mark) == byteOrder {
 		_, _ = l.r.Discard(len(byteOrder)) // it was just seen
 	}
@@ -266,11 +266,11 @@ func (l *lineReader) skip() (byte, error) {
 	}
 }
 
-// pass goes on to an offset, counted from the first byte that was read.
-func (l *lineReader) pass(offset int64) {
+// skipToOffset goes on to an offset, counted from the first byte that was read.
+func (l *lineReader) skipToOffset(offset int64) {
 	n := sort.Search(len(l.ends), func(i int) bool { return l.ends[i] >= offset })
 	l.passed += n
 	l.ends = l.ends[n:]
 }
 
-func (l *lineReader) line() int { return l.passed + 1 }
+func (l *lineReader) lineNumber() int { return l.passed + 1 }

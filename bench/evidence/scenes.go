@@ -44,8 +44,8 @@ var (
 	scenePicture = regexp.MustCompile(`^(.*) \[(.+)\]$`)
 )
 
-// parse reads scenes.txt, whose head says how it is written.
-func parse(text string) script {
+// parseScenes reads scenes.txt, whose head says how it is written.
+func parseScenes(text string) script {
 	s := script{lists: make(map[string][]string), scenes: make(map[string][]scene)}
 	kind := ""
 	for l := range strings.SplitSeq(text, "\n") {
@@ -54,13 +54,13 @@ func parse(text string) script {
 			continue
 		}
 		if m := sceneAsk.FindStringSubmatch(l); m != nil {
-			last := s.last(kind)
+			last := s.lastScene(kind)
 			last.questions = append(last.questions, asked{int(m[1][0] - '0'), strings.Fields(m[2]), strings.Split(m[3], " | ")})
 			continue
 		}
 		if m := sceneLine.FindStringSubmatch(l); m != nil {
-			last := s.last(kind)
-			last.lines = append(last.lines, newLine(m))
+			last := s.lastScene(kind)
+			last.lines = append(last.lines, parseLine(m))
 			continue
 		}
 		if l != "" && l[0] != '#' {
@@ -71,9 +71,9 @@ func parse(text string) script {
 	return s
 }
 
-func (s script) last(kind string) *scene { return &s.scenes[kind][len(s.scenes[kind])-1] }
+func (s script) lastScene(kind string) *scene { return &s.scenes[kind][len(s.scenes[kind])-1] }
 
-func newLine(m []string) line {
+func parseLine(m []string) line {
 	l := line{speaker: m[1][0], evidence: m[2], later: m[3] != ""}
 	for way := range strings.SplitSeq(m[4], " | ") {
 		picture := ""

@@ -29,7 +29,7 @@ type Tally struct {
 // Recalls returns what the i-th ranking kept at each of [Shares].
 func (t *Tally) Recalls(i int) []Recall {
 	if t.recall == nil {
-		return empty(len(t.Rankings))[i]
+		return emptyRecalls(len(t.Rankings))[i]
 	}
 	return t.recall[i]
 }
@@ -57,7 +57,7 @@ const frame = 4
 // the tokens with the best, and adds up what evidence is among them.
 func (t *Tally) Add(ctx context.Context, s *Sample) error {
 	if t.recall == nil {
-		t.recall = empty(len(t.Rankings))
+		t.recall = emptyRecalls(len(t.Rankings))
 	}
 	sizes, total := make([]int, len(s.Turns)), 0
 	for i, turn := range s.Turns {
@@ -67,18 +67,18 @@ func (t *Tally) Add(ctx context.Context, s *Sample) error {
 	t.Samples++
 	t.Turns += len(s.Turns)
 	t.Tokens += total
-	t.LeftOut.add(s.LeftOut)
-	v := view(s.messages())
+	t.LeftOut.addLeftOut(s.LeftOut)
+	v := viewOfTurns(s.messages())
 	for _, q := range s.Questions {
 		for r, ranking := range t.Rankings {
-			order, err := ranking.order(ctx, v, q.Text)
+			order, err := ranking.rankTurns(ctx, v, q.Text)
 			if err != nil {
 				return fmt.Errorf("sample %s, question %d: %w", s.ID, q.Index, err)
 			}
 			for p := range t.recall[r] {
-				kept := fill(order, sizes, t.recall[r][p].Share*float64(total))
-				t.recall[r][p].add(q.Evidence, kept)
-				if err := t.tell(s, q, ranking, t.recall[r][p].Share, kept); err != nil {
+				kept := fillBudget(order, sizes, t.recall[r][p].Share*float64(total))
+				t.recall[r][p].addEvidence(q.Evidence, kept)
+				if err := t.reportQuestion(s, q, ranking, t.recall[r][p].Share, kept); err != nil {
 					return err
 				}
 			}
@@ -91,7 +91,7 @@ func (t *Tally) Add(ctx context.Context, s *Sample) error {
 	return nil
 }
 
-func empty(rankings int) [][]Recall {
+func emptyRecalls(rankings int) [][]Recall {
 	all := make([][]Recall, rankings)
 	for r := range all {
 		for _, p := range Shares() {
@@ -101,8 +101,8 @@ func empty(rankings int) [][]Recall {
 	return all
 }
 
-// add counts the question whose evidence is given.
-func (r *Recall) add(evidence [][]int, kept []bool) {
+// addEvidence counts the question whose evidence is given.
+func (r *Recall) addEvidence(evidence [][]int, kept []bool) {
 	found := 0
 	for _, piece := range evidence {
 		for _, i := range piece {
@@ -122,7 +122,7 @@ func (r *Recall) add(evidence [][]int, kept []bool) {
 	}
 }
 
-func (t *Tally) tell(s *Sample, q Question, r Ranking, share float64, kept []bool) error {
+func (t *Tally) reportQuestion(s *Sample, q Question, r Ranking, share float64, kept []bool) error {
 	if t.Detail == nil {
 		return nil
 	}

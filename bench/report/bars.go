@@ -43,11 +43,11 @@ func drawFreed(c draw.Canvas, r bench.Report) {
 	for _, row := range rows {
 		sum := 0
 		for _, level := range levelNames() {
-			sum += partOf(row, level).Freed
+			sum += levelPart(row, level).Freed
 		}
 		most = max(most, sum)
 	}
-	unit, name := unitOf(most)
+	unit, name := tokenUnit(most)
 	p := barPanel(rows, name+" freed over all sessions")
 	var under *plotter.BarChart
 	var keys []chart.Key
@@ -55,14 +55,14 @@ func drawFreed(c draw.Canvas, r bench.Report) {
 		values := make(plotter.Values, len(rows))
 		any := false
 		for i, row := range rows {
-			freed := partOf(row, level).Freed
+			freed := levelPart(row, level).Freed
 			values[len(rows)-1-i] = float64(max(0, freed)) / unit
 			any = any || freed > 0
 		}
 		if !any {
 			continue
 		}
-		bars := newBars(values, chart.LevelHue(level))
+		bars := newBarChart(values, chart.LevelHue(level))
 		if under != nil {
 			bars.StackOn(under)
 		}
@@ -74,14 +74,14 @@ func drawFreed(c draw.Canvas, r bench.Report) {
 		chart.Nothing(c, "no level freed anything")
 		return
 	}
-	p.X.Max = endOf(float64(most) / unit)
+	p.X.Max = axisEnd(float64(most) / unit)
 	legendHeight := 0.22 * vg.Inch
 	drawBars(chart.Within(c, c.Min.X, c.Min.Y+legendHeight, c.Max.X, c.Max.Y), p, rows)
 	chart.Legend(chart.Within(c, c.Min.X+nameWidth, c.Min.Y, c.Max.X, c.Min.Y+legendHeight), keys, 5)
 }
 
-// unitOf returns the unit in which tokens up to most are shown.
-func unitOf(most int) (unit float64, name string) {
+// tokenUnit returns the unit in which tokens up to most are shown.
+func tokenUnit(most int) (unit float64, name string) {
 	switch {
 	case most >= 2_000_000:
 		return 1e6, "million tokens"
@@ -145,7 +145,7 @@ func drawPrefill(c draw.Canvas, r bench.Report) {
 		labels.Labels = append(labels.Labels, label)
 	}
 	for _, hue := range order {
-		p.Add(newBars(byHue[hue], hue))
+		p.Add(newBarChart(byHue[hue], hue))
 	}
 	if values, err := plotter.NewLabels(labels); err == nil {
 		for i := range values.TextStyle {
@@ -159,7 +159,7 @@ func drawPrefill(c draw.Canvas, r bench.Report) {
 		one.LineStyle = draw.LineStyle{Color: chart.Paint("ink"), Width: vg.Points(1), Dashes: []vg.Length{vg.Points(3), vg.Points(2)}}
 		p.Add(one)
 	}
-	p.X.Max = endOf(most * 1.12)
+	p.X.Max = axisEnd(most * 1.12)
 	drawBars(c, p, rows)
 }
 
@@ -200,7 +200,7 @@ func drawBars(c draw.Canvas, p *plot.Plot, rows []bench.Row) {
 	p.Draw(c)
 }
 
-func newBars(values plotter.Values, hue string) *plotter.BarChart {
+func newBarChart(values plotter.Values, hue string) *plotter.BarChart {
 	bars, err := plotter.NewBarChart(values, barWidth)
 	if err != nil {
 		return &plotter.BarChart{Width: barWidth, Horizontal: true} // values that are no numbers show nothing
@@ -209,8 +209,8 @@ func newBars(values plotter.Values, hue string) *plotter.BarChart {
 	return bars
 }
 
-// endOf returns the end of an axis from 0 that holds x, where x is a length.
-func endOf(x float64) float64 {
+// axisEnd returns the end of an axis from 0 that holds x, where x is a length.
+func axisEnd(x float64) float64 {
 	if !(x > 0) || math.IsInf(x, 0) {
 		return 1
 	}

@@ -28,7 +28,7 @@ func drawCost(c draw.Canvas, r bench.Report) {
 	}
 	memory := []measure{{"memory", chart.Look{Hue: "blue", Glyph: draw.CircleGlyph{}}, func(g bench.Growth) float64 { return float64(g.Bytes) / 1e6 }}}
 	legendHeight := 0.22 * vg.Inch
-	left, right := halves(chart.Within(c, c.Min.X, c.Min.Y+legendHeight, c.Max.X, c.Max.Y))
+	left, right := splitCanvas(chart.Within(c, c.Min.X, c.Min.Y+legendHeight, c.Max.X, c.Max.Y))
 	costPanel(left, r.Growth, "time, milliseconds", times)
 	costPanel(right, r.Growth, "memory that a session holds, MB", memory)
 	keys := make([]chart.Key, len(times))

@@ -48,7 +48,7 @@ func HTML(w io.Writer, r bench.Report) error {
 	}
 	var pictures []picture
 	for _, p := range measuredParts(r) {
-		svg, err := drawn(r, []part{p}, false)
+		svg, err := renderSVG(r, []part{p}, false)
 		if err != nil {
 			return err
 		}
@@ -62,11 +62,11 @@ func HTML(w io.Writer, r bench.Report) error {
 		Pictures []picture
 		Tables   []table
 		Measures []measured
-	}{r.Set, about(r.Set), command(r.Set), template.CSS(chart.Sheet()), pictures, tables(r), measures()})
+	}{r.Set, describeSet(r.Set), benchCommand(r.Set), template.CSS(chart.Sheet()), pictures, pageTables(r), measures()})
 }
 
-// about says what was measured, in a few texts.
-func about(s bench.Set) []string {
+// describeSet says what was measured, in a few texts.
+func describeSet(s bench.Set) []string {
 	texts := []string{
 		fmt.Sprintf("%d sessions, %s messages, %s tokens (cl100k_base unless a model was named)", s.Sessions, screen.Grouped(s.Messages), screen.Grouped(s.Tokens)),
 		fmt.Sprintf("hard ranks by %s, emergency summarises by %s", s.Ranking, s.Summarizer),
@@ -83,14 +83,14 @@ func about(s bench.Set) []string {
 	return texts
 }
 
-// command is what makes such a page, "" where no command does.
-func command(s bench.Set) string {
+// benchCommand is what makes such a page, "" where no command does.
+func benchCommand(s bench.Set) string {
 	if len(s.Command) == 0 {
 		return ""
 	}
 	words := make([]string, len(s.Command))
 	for i, word := range s.Command {
-		words[i] = quoted(word)
+		words[i] = shellQuoted(word)
 	}
 	return strings.Join(append(words, "--html report.html"), " ")
 }
@@ -98,8 +98,8 @@ func command(s bench.Set) string {
 // plainWord is what a shell takes as it is.
 var plainWord = regexp.MustCompile(`^[\w./:,=@%+-]+$`)
 
-// quoted returns a word as a shell has to be given it.
-func quoted(word string) string {
+// shellQuoted returns a word as a shell has to be given it.
+func shellQuoted(word string) string {
 	if plainWord.MatchString(word) {
 		return word
 	}

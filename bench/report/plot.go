@@ -21,7 +21,7 @@ const All = "all"
 // Plots returns the names of the plots: [All], and each of its parts.
 func Plots() []string {
 	names := []string{All}
-	for _, p := range parts() {
+	for _, p := range plotParts() {
 		names = append(names, p.name)
 	}
 	return names
@@ -35,22 +35,22 @@ func Formats() []string { return []string{"svg", "png"} }
 func Plot(w io.Writer, r bench.Report, name, format string) error {
 	shown := measuredParts(r)
 	if name != All {
-		shown = slices.DeleteFunc(parts(), func(p part) bool { return p.name != name })
+		shown = slices.DeleteFunc(plotParts(), func(p part) bool { return p.name != name })
 	}
 	if len(shown) == 0 {
 		return fmt.Errorf("draw %q: no such plot; take one of %s", name, strings.Join(Plots(), ", "))
 	}
 	switch format {
 	case "svg":
-		return drawSVG(w, r, shown)
+		return writeThemedSVG(w, r, shown)
 	case "png":
-		return drawPNG(w, r, shown)
+		return writePNG(w, r, shown)
 	}
 	return fmt.Errorf("draw as %q: no such format; take one of %s", format, strings.Join(Formats(), ", "))
 }
 
-func drawSVG(w io.Writer, r bench.Report, shown []part) error {
-	svg, err := drawn(r, shown, true)
+func writeThemedSVG(w io.Writer, r bench.Report, shown []part) error {
+	svg, err := renderSVG(r, shown, true)
 	if err != nil {
 		return err
 	}
@@ -58,18 +58,18 @@ func drawSVG(w io.Writer, r bench.Report, shown []part) error {
 	return err
 }
 
-// drawn returns parts as SVG without its style sheet, with titles or without.
-func drawn(r bench.Report, shown []part, titles bool) ([]byte, error) {
-	width, height := extent(r, shown, titles)
-	return chart.SVG(width, height, func(c draw.Canvas) { stack(c, r, shown, titles) })
+// renderSVG returns parts as SVG without its style sheet, with titles or without.
+func renderSVG(r bench.Report, shown []part, titles bool) ([]byte, error) {
+	width, height := plotSize(r, shown, titles)
+	return chart.SVG(width, height, func(c draw.Canvas) { drawStacked(c, r, shown, titles) })
 }
 
 const dotsPerInch = 144
 
-func drawPNG(w io.Writer, r bench.Report, shown []part) error {
-	width, height := extent(r, shown, true)
+func writePNG(w io.Writer, r bench.Report, shown []part) error {
+	width, height := plotSize(r, shown, true)
 	canvas := vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(dotsPerInch), vgimg.UseBackgroundColor(color.White))}
-	stack(draw.New(canvas), r, shown, true)
+	drawStacked(draw.New(canvas), r, shown, true)
 	_, err := canvas.WriteTo(w)
 	return err
 }
@@ -83,8 +83,8 @@ type part struct {
 	draw   func(draw.Canvas, bench.Report)
 }
 
-// parts are the plots, from top to bottom.
-func parts() []part {
+// plotParts are the plots, from top to bottom.
+func plotParts() []part {
 	fixed := func(height vg.Length) func(bench.Report) vg.Length {
 		return func(bench.Report) vg.Length { return height }
 	}
@@ -102,7 +102,7 @@ func parts() []part {
 
 // measuredParts are the plots that r has figures for.
 func measuredParts(r bench.Report) []part {
-	return slices.DeleteFunc(parts(), func(p part) bool { return p.name == "cost" && len(r.Growth) == 0 })
+	return slices.DeleteFunc(plotParts(), func(p part) bool { return p.name == "cost" && len(r.Growth) == 0 })
 }
 
 const (
@@ -111,7 +111,7 @@ const (
 	between   = 0.12 * vg.Inch
 )
 
-func extent(r bench.Report, shown []part, titles bool) (width, height vg.Length) {
+func plotSize(r bench.Report, shown []part, titles bool) (width, height vg.Length) {
 	for _, p := range shown {
 		height += p.height(r) + between
 		if titles {
@@ -121,8 +121,8 @@ func extent(r bench.Report, shown []part, titles bool) (width, height vg.Length)
 	return pageWidth, height
 }
 
-// stack draws parts one below the other.
-func stack(c draw.Canvas, r bench.Report, shown []part, titles bool) {
+// drawStacked draws parts one below the other.
+func drawStacked(c draw.Canvas, r bench.Report, shown []part, titles bool) {
 	top := c.Max.Y
 	for _, p := range shown {
 		if titles {
@@ -136,8 +136,8 @@ func stack(c draw.Canvas, r bench.Report, shown []part, titles bool) {
 	}
 }
 
-// halves are the left and the right half of a canvas.
-func halves(c draw.Canvas) (left, right draw.Canvas) {
+// splitCanvas are the left and the right half of a canvas.
+func splitCanvas(c draw.Canvas) (left, right draw.Canvas) {
 	middle := (c.Min.X + c.Max.X) / 2
 	return chart.Within(c, c.Min.X, c.Min.Y, middle-between, c.Max.Y), chart.Within(c, middle+between, c.Min.Y, c.Max.X, c.Max.Y)
 }

@@ -24,7 +24,7 @@ type column struct {
 // keep. Rows of r.Left have the share that was asked for in left_target.
 func CSV(w io.Writer, r bench.Report) error {
 	c := csv.NewWriter(w)
-	all := columns()
+	all := reportColumns()
 	line := make([]string, 0, len(all)+1)
 	for _, col := range all {
 		line = append(line, col.name)
@@ -53,7 +53,7 @@ func CSV(w io.Writer, r bench.Report) error {
 	return c.Error()
 }
 
-func columns() []column {
+func reportColumns() []column {
 	cols := []column{
 		{"name", func(r bench.Row) string { return r.Name }},
 		{"kind", func(r bench.Row) string { return string(r.Kind) }},
@@ -69,11 +69,11 @@ func columns() []column {
 		{"soft_tool_outputs_tokens", func(r bench.Row) string { return strconv.Itoa(r.Freed.Soft.Outputs) }},
 	}
 	for _, level := range levelNames() {
-		cols = append(cols, column{level + "_freed_tokens", func(r bench.Row) string { return strconv.Itoa(partOf(r, level).Freed) }})
+		cols = append(cols, column{level + "_freed_tokens", func(r bench.Row) string { return strconv.Itoa(levelPart(r, level).Freed) }})
 	}
-	cols = append(cols, figure("identifiers", func(r bench.Row) bench.Figure { return r.Identifiers })...)
-	cols = append(cols, figure("edits", func(r bench.Row) bench.Figure { return r.Edits })...)
-	cols = append(cols, figure("facts", func(r bench.Row) bench.Figure { return r.Facts })...)
+	cols = append(cols, figureColumns("identifiers", func(r bench.Row) bench.Figure { return r.Identifiers })...)
+	cols = append(cols, figureColumns("edits", func(r bench.Row) bench.Figure { return r.Edits })...)
+	cols = append(cols, figureColumns("facts", func(r bench.Row) bench.Figure { return r.Facts })...)
 	return append(cols,
 		column{"orphans", func(r bench.Row) string { return strconv.Itoa(r.Orphans) }},
 		column{"prefill_tokens", prefilled(func(p *bench.Prefilled) string { return strconv.Itoa(p.Tokens) })},
@@ -81,13 +81,13 @@ func columns() []column {
 		column{"prefill_ratio", prefilled(func(p *bench.Prefilled) string { return chart.Number(p.Ratio) })},
 		column{"rounds_per_session", prefilled(func(p *bench.Prefilled) string { return chart.Number(p.Rounds) })},
 		column{"prefill_window_share", prefilled(func(p *bench.Prefilled) string { return chart.Number(p.Window) })},
-		column{"ms_per_session", cost(func(c *bench.Cost) string { return chart.Number(c.Millis) })},
-		column{"peak_bytes", cost(func(c *bench.Cost) string { return strconv.FormatUint(c.PeakBytes, 10) })},
+		column{"ms_per_session", costColumn(func(c *bench.Cost) string { return chart.Number(c.Millis) })},
+		column{"peak_bytes", costColumn(func(c *bench.Cost) string { return strconv.FormatUint(c.PeakBytes, 10) })},
 	)
 }
 
-// figure is the columns of a share.
-func figure(name string, of func(bench.Row) bench.Figure) []column {
+// figureColumns is the columns of a share.
+func figureColumns(name string, of func(bench.Row) bench.Figure) []column {
 	known := func(show func(bench.Figure) string) func(bench.Row) string {
 		return func(r bench.Row) string {
 			if of(r).Of == 0 {
@@ -113,7 +113,7 @@ func prefilled(show func(*bench.Prefilled) string) func(bench.Row) string {
 	}
 }
 
-func cost(show func(*bench.Cost) string) func(bench.Row) string {
+func costColumn(show func(*bench.Cost) string) func(bench.Row) string {
 	return func(r bench.Row) string {
 		if r.Cost == nil {
 			return ""
@@ -125,8 +125,8 @@ func cost(show func(*bench.Cost) string) func(bench.Row) string {
 // levelNames are the levels that free tokens, mildest first.
 func levelNames() []string { return []string{"soft", "hard", "emergency", "fit"} }
 
-// partOf returns what a level freed in a row.
-func partOf(r bench.Row, level string) bench.LevelPart {
+// levelPart returns what a level freed in a row.
+func levelPart(r bench.Row, level string) bench.LevelPart {
 	for _, p := range r.Freed.Levels {
 		if p.Level == level {
 			return p

@@ -77,7 +77,7 @@ func drawRetention(c draw.Canvas, r bench.Report) {
 	all := retentionSeries(r)
 	const columns = 4
 	legendHeight := 0.21 * vg.Inch * vg.Length((len(all)+columns-1)/columns)
-	left, right := halves(chart.Within(c, c.Min.X, c.Min.Y+legendHeight, c.Max.X, c.Max.Y))
+	left, right := splitCanvas(chart.Within(c, c.Min.X, c.Min.Y+legendHeight, c.Max.X, c.Max.Y))
 	retentionPanel(left, all, "needed identifiers kept, share", func(row bench.Row) bench.Figure { return row.Identifiers })
 	retentionPanel(right, all, "edits that can go on, share", func(row bench.Row) bench.Figure { return row.Edits })
 	keys := make([]chart.Key, len(all))

@@ -8,8 +8,8 @@ import (
 	"github.com/tiercompact/tiercompact/internal/screen"
 )
 
-// tables are those of the page that have something to show.
-func tables(r bench.Report) []table {
+// pageTables are those of the page that have something to show.
+func pageTables(r bench.Report) []table {
 	all := []table{keptTable(r), leftTable(r), atSizeTable(r), freedTable(r), serverTable(r), factsTable(r), growthTable(r)}
 	shown := all[:0]
 	for _, t := range all {
@@ -30,15 +30,15 @@ func keptTable(r bench.Report) table {
 			{"planted facts", "share"}, {"at size", "share"}, {"orphans", "count"}},
 	}
 	for _, row := range r.Rows {
-		t.Rows = append(t.Rows, keptRow(row.Name, row))
+		t.Rows = append(t.Rows, keptCells(row.Name, row))
 	}
 	return t
 }
 
-func keptRow(name string, row bench.Row) []string {
+func keptCells(name string, row bench.Row) []string {
 	cells := []string{name, string(row.Kind)}
 	for _, f := range []bench.Figure{row.Identifiers, row.Edits, row.Facts} {
-		cells = append(cells, shareOf(f), sizeOf(f))
+		cells = append(cells, shareText(f), sizeText(f))
 	}
 	return append(cells, strconv.Itoa(row.Orphans))
 }
@@ -51,8 +51,8 @@ func leftTable(r bench.Report) table {
 			{"edits", "share"}, {"at size", "share"}, {"orphans", "count"}},
 	}
 	for _, l := range r.Left {
-		t.Rows = append(t.Rows, []string{l.Preset, three(l.Target), three(l.Window), three(l.Size), shareOf(l.Row.Identifiers), sizeOf(l.Row.Identifiers),
-			shareOf(l.Row.Edits), sizeOf(l.Row.Edits), strconv.Itoa(l.Row.Orphans)})
+		t.Rows = append(t.Rows, []string{l.Preset, threeDigits(l.Target), threeDigits(l.Window), threeDigits(l.Size), shareText(l.Row.Identifiers), sizeText(l.Row.Identifiers),
+			shareText(l.Row.Edits), sizeText(l.Row.Edits), strconv.Itoa(l.Row.Orphans)})
 	}
 	return t
 }
@@ -70,7 +70,7 @@ func atSizeTable(r bench.Report) table {
 			if c == nil {
 				cells = append(cells, none, none, none, none)
 			} else {
-				cells = append(cells, three(c.Size), three(c.Baseline), three(c.Preset), fmt.Sprintf("%+.3f", c.Difference))
+				cells = append(cells, threeDigits(c.Size), threeDigits(c.Baseline), threeDigits(c.Preset), fmt.Sprintf("%+.3f", c.Difference))
 			}
 		}
 		t.Rows = append(t.Rows, cells)
@@ -86,9 +86,9 @@ func freedTable(r bench.Report) table {
 			{"fit", "tokens"}, {"soft: stale files", "tokens"}, {"soft: said again", "tokens"}, {"soft: outputs", "tokens"}},
 	}
 	for _, row := range r.Rows {
-		cells := []string{row.Name, screen.Grouped(row.Freed.Before), screen.Grouped(row.Freed.Tokens), three(row.Freed.Share)}
+		cells := []string{row.Name, screen.Grouped(row.Freed.Before), screen.Grouped(row.Freed.Tokens), threeDigits(row.Freed.Share)}
 		for _, level := range levelNames() {
-			cells = append(cells, screen.Grouped(partOf(row, level).Freed))
+			cells = append(cells, screen.Grouped(levelPart(row, level).Freed))
 		}
 		s := row.Freed.Soft
 		t.Rows = append(t.Rows, append(cells, screen.Grouped(s.Files), screen.Grouped(s.Again), screen.Grouped(s.Outputs)))
@@ -99,14 +99,14 @@ func freedTable(r bench.Report) table {
 func serverTable(r bench.Report) table {
 	t := table{
 		Title: "What it costs",
-		About: "For a server with a prompt cache, over whole sessions." + costOf(r),
+		About: "For a server with a prompt cache, over whole sessions." + costSource(r),
 		Columns: []head{{"way", ""}, {"re-prefill", "ratio"}, {"read anew", "tokens"}, {"rounds", "per session"}, {"window", "share"},
 			{"time", "ms"}, {"heap, at most", "MB"}},
 	}
 	for _, row := range r.Rows {
 		cells := []string{row.Name, none, none, none, none, none, none}
 		if p := row.Prefill; p != nil {
-			copy(cells[1:], []string{three(p.Ratio), screen.Grouped(p.Tokens), fmt.Sprintf("%.1f", p.Rounds), fmt.Sprintf("%.2f", p.Window)})
+			copy(cells[1:], []string{threeDigits(p.Ratio), screen.Grouped(p.Tokens), fmt.Sprintf("%.1f", p.Rounds), fmt.Sprintf("%.2f", p.Window)})
 		}
 		if c := row.Cost; c != nil {
 			copy(cells[5:], []string{fmt.Sprintf("%.1f", c.Millis), megabytes(c.PeakBytes)})
@@ -116,8 +116,8 @@ func serverTable(r bench.Report) table {
 	return t
 }
 
-// costOf says whose times and memory stand in the rows of r.
-func costOf(r bench.Report) string {
+// costSource says whose times and memory stand in the rows of r.
+func costSource(r bench.Report) string {
 	for _, row := range r.Rows {
 		if c := row.Cost; c != nil {
 			return fmt.Sprintf(" Times and memory are those of one session of %s messages (%s), on the machine of the run; they differ from run to run.", screen.Grouped(c.Messages), c.Session)
@@ -145,12 +145,12 @@ func factsTable(r bench.Report) table {
 		if len(row.ByKind) == 0 {
 			continue
 		}
-		cells := []string{row.Name, three(1 - row.Freed.Share)}
+		cells := []string{row.Name, threeDigits(1 - row.Freed.Share)}
 		for _, kind := range kinds {
 			cell := none
 			for _, k := range row.ByKind {
 				if string(k.Kind) == kind && k.Of > 0 {
-					cell = three(k.Share)
+					cell = threeDigits(k.Share)
 				}
 			}
 			cells = append(cells, cell)
@@ -174,20 +174,20 @@ func growthTable(r bench.Report) table {
 	return t
 }
 
-func shareOf(f bench.Figure) string {
+func shareText(f bench.Figure) string {
 	if f.Of == 0 {
 		return none
 	}
-	return three(f.Share)
+	return threeDigits(f.Share)
 }
 
-func sizeOf(f bench.Figure) string {
+func sizeText(f bench.Figure) string {
 	if f.Of == 0 {
 		return none
 	}
-	return three(f.Size)
+	return threeDigits(f.Size)
 }
 
-func three(x float64) string { return fmt.Sprintf("%.3f", x) }
+func threeDigits(x float64) string { return fmt.Sprintf("%.3f", x) }
 
 func megabytes(n uint64) string { return fmt.Sprintf("%.1f", float64(n)/1e6) }

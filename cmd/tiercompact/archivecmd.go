@@ -41,16 +41,16 @@ func newArchiveListCommand() *cobra.Command {
 		Short: "List the sessions of an archive and their steps",
 		Example: `  tiercompact archive list --archive .compact/archive
   tiercompact archive list --archive s3://bucket/prefix --session talk --json`,
-		Args: atMost(0),
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
+		Args: atMostArgs(0),
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.runArchiveList(cmd) },
 	}
-	o.place.register(cmd)
+	o.place.registerPlace(cmd)
 	cmd.Flags().BoolVar(&o.json, "json", false, "as JSON")
 	return cmd
 }
 
 type archiveListOptions struct {
-	place place
+	place archivePlace
 	json  bool
 }
 
@@ -65,13 +65,13 @@ type listedStep struct {
 	Damaged string `json:"damaged,omitempty"`
 }
 
-func (o *archiveListOptions) run(cmd *cobra.Command) (err error) {
-	store, sessions, err := o.place.open(cmd.Context(), archiveOptions{read: true})
+func (o *archiveListOptions) runArchiveList(cmd *cobra.Command) (err error) {
+	store, sessions, err := o.place.openArchive(cmd.Context(), archiveOptions{read: true})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	all, err := list(cmd.Context(), store, sessions)
+	all, err := listSteps(cmd.Context(), store, sessions)
 	if err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func (o *archiveListOptions) run(cmd *cobra.Command) (err error) {
 	})
 }
 
-func list(ctx context.Context, store archive.Store, sessions []string) ([]listed, error) {
+func listSteps(ctx context.Context, store archive.Store, sessions []string) ([]listed, error) {
 	all := []listed{}
 	for _, id := range sessions {
 		infos, err := store.Steps(ctx, id)
@@ -112,7 +112,7 @@ func writeList(w io.Writer, all []listed) error {
 		if i > 0 {
 			fmt.Fprintln(w)
 		}
-		fmt.Fprintf(w, "session %s: %s\n", oneLine(l.Session), screen.Plural(len(l.Steps), "step"))
+		fmt.Fprintf(w, "session %s: %s\n", printableLine(l.Session), screen.Plural(len(l.Steps), "step"))
 		if err := writeSteps(w, l.Steps); err != nil {
 			return err
 		}
@@ -129,15 +129,15 @@ func writeSteps(w io.Writer, steps []listedStep) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "step\ttime (UTC)\tlevel\tbefore\tentries\tsummary\tredacted")
 	for _, s := range steps {
-		fmt.Fprintln(t, strings.Join(append([]string{strconv.Itoa(s.Number)}, s.cells()...), "\t"))
+		fmt.Fprintln(t, strings.Join(append([]string{strconv.Itoa(s.Number)}, s.tableCells()...), "\t"))
 	}
 	return t.Flush()
 }
 
-// cells are what the table has of a step behind its number.
-func (s listedStep) cells() []string {
+// tableCells are what the table has of a step behind its number.
+func (s listedStep) tableCells() []string {
 	if s.Damaged != "" {
-		return []string{oneLine(s.Damaged)}
+		return []string{printableLine(s.Damaged)}
 	}
 	level := cmp.Or(s.Level, "-")
 	if s.Undoes > 0 {
@@ -148,7 +148,7 @@ func (s listedStep) cells() []string {
 		summary = "yes"
 	}
 	return []string{
-		s.Time.UTC().Format(time.DateTime), oneLine(level),
+		s.Time.UTC().Format(time.DateTime), printableLine(level),
 		strconv.Itoa(s.Messages), strconv.Itoa(len(s.Entries)), summary, strconv.Itoa(len(s.Redacted)),
 	}
 }

@@ -18,15 +18,15 @@ type archiveOptions struct {
 	read bool // nothing is written; a folder must be there
 }
 
-// A place is the archive of the settings, and a session in it.
-type place struct {
+// An archivePlace is the archive of the settings, and a session in it.
+type archivePlace struct {
 	settings
 	cmd            *cobra.Command
 	where, session string
 }
 
-// register adds the flags. What those hold that are settings is read by load.
-func (p *place) register(cmd *cobra.Command) {
+// registerPlace adds the flags. What those hold that are settings is read by load.
+func (p *archivePlace) registerPlace(cmd *cobra.Command) {
 	p.cmd = cmd
 	f := cmd.Flags()
 	f.String("archive", "", "the archive that compact or replay was given: a `folder`, or s3://bucket/prefix (default: that of the settings)")
@@ -34,17 +34,17 @@ func (p *place) register(cmd *cobra.Command) {
 	f.String("s3-endpoint", "", "`address` of a server with the protocol of S3 (default: AWS_ENDPOINT_URL, else Amazon's)")
 	f.String("s3-region", "", "`region` of the bucket (default: AWS_REGION, else what the server says)")
 	f.String("kms-key", "", "`id` of the key that the server encrypts with")
-	p.settings.register(cmd)
+	p.settings.registerSettings(cmd)
 }
 
-// open opens the archive, and returns the sessions to look through.
-func (p *place) open(ctx context.Context, o archiveOptions) (archive.Store, []string, error) {
-	if err := p.load(p.cmd, nil); err != nil {
+// openArchive opens the archive, and returns the sessions to look through.
+func (p *archivePlace) openArchive(ctx context.Context, o archiveOptions) (archive.Store, []string, error) {
+	if err := p.loadSettings(p.cmd, nil); err != nil {
 		return nil, nil, err
 	}
 	a := p.Config.Archive
 	if p.where = a.Place(); p.where == "" {
-		return nil, nil, usagef("--archive is missing; give the folder or the address that compact or replay was given, here or as archive in compact.yaml")
+		return nil, nil, usageErrorf("--archive is missing; give the folder or the address that compact or replay was given, here or as archive in compact.yaml")
 	}
 	if !o.read { // never make an archive where there is none
 		there, err := a.Open(ctx, true)
@@ -61,7 +61,7 @@ func (p *place) open(ctx context.Context, o archiveOptions) (archive.Store, []st
 	}
 	sessions, err := archive.Sessions(ctx, store)
 	if err == nil && p.session != "" {
-		sessions, err = p.chosen(sessions)
+		sessions, err = p.chosenSession(sessions)
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, store.Close())
@@ -69,16 +69,16 @@ func (p *place) open(ctx context.Context, o archiveOptions) (archive.Store, []st
 	return store, sessions, nil
 }
 
-// chosen returns the session that was asked for, alone.
-func (p *place) chosen(there []string) ([]string, error) {
+// chosenSession returns the session that was asked for, alone.
+func (p *archivePlace) chosenSession(there []string) ([]string, error) {
 	if slices.Contains(there, p.session) {
 		return []string{p.session}, nil
 	}
-	return nil, fmt.Errorf("archive %s has no session %q; it has %s", p.where, p.session, few(there))
+	return nil, fmt.Errorf("archive %s has no session %q; it has %s", p.where, p.session, joinFirst(there))
 }
 
-// few lists names on a line, the first of many.
-func few(names []string) string {
+// joinFirst lists names on a line, the first of many.
+func joinFirst(names []string) string {
 	const most = 5
 	text := strings.Join(names[:min(most, len(names))], ", ")
 	if len(names) > most {

@@ -36,13 +36,13 @@ type verifiedRecord struct {
 
 // sessionFile returns the path of the session file of a chat that has its archive
 // in the folder: both are in one folder.
-func (p *place) sessionFile(session string) string {
+func (p *archivePlace) sessionFile(session string) string {
 	return filepath.Join(filepath.Dir(filepath.Clean(p.where)), "sessions", session+".jsonl")
 }
 
 // sessionFiles returns the session files that belong to the archive: those that
 // were named, or those that a chat has beside the folder.
-func (p *place) sessionFiles(named []string) ([]string, error) {
+func (p *archivePlace) sessionFiles(named []string) ([]string, error) {
 	if len(named) > 0 || p.Config.Archive.Adapter != config.Dir {
 		return named, nil
 	}
@@ -53,7 +53,7 @@ func (p *place) sessionFiles(named []string) ([]string, error) {
 
 // verifySessionFile reads a session file. ok is false where it is of a session
 // that was not asked for.
-func (p *place) verifySessionFile(ctx context.Context, store archive.Store, path string) (v verifiedFile, ok bool, err error) {
+func (p *archivePlace) verifySessionFile(ctx context.Context, store archive.Store, path string) (v verifiedFile, ok bool, err error) {
 	s, found, err := archive.CheckSession(ctx, path, store)
 	v = verifiedFile{Path: path, Session: s.Meta.Session, Records: found.Records, Damages: []verifiedRecord{}, Torn: s.Torn}
 	switch {
@@ -76,9 +76,9 @@ func writeVerifiedFile(w io.Writer, v verifiedFile) {
 	if len(v.Damages) > 0 {
 		state = "damaged"
 	}
-	fmt.Fprintf(w, "session file %s: %s: %s\n", oneLine(v.Path), screen.Plural(v.Records, "record"), state)
+	fmt.Fprintf(w, "session file %s: %s: %s\n", printableLine(v.Path), screen.Plural(v.Records, "record"), state)
 	for _, d := range v.Damages {
-		fmt.Fprintln(w, "  damaged:", oneLine(d.text))
+		fmt.Fprintln(w, "  damaged:", printableLine(d.text))
 	}
 	if v.Torn > 0 {
 		fmt.Fprintf(w, "  note: the last record was not written to its end (%s): a process was interrupted\n", screen.Plural(v.Torn, "byte"))

@@ -31,15 +31,15 @@ chats beside the folder. Of each damaged record it says whether the archive has
 what it told; chat --resume --lenient goes on with that.`,
 		Example: `  tiercompact archive verify --archive .compact/archive
   tiercompact archive verify --archive s3://bucket/prefix --session talk --json`,
-		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) },
+		RunE: func(cmd *cobra.Command, args []string) error { return o.runArchiveVerify(cmd, args) },
 	}
-	o.place.register(cmd)
+	o.place.registerPlace(cmd)
 	cmd.Flags().BoolVar(&o.json, "json", false, "as JSON")
 	return cmd
 }
 
 type archiveVerifyOptions struct {
-	place place
+	place archivePlace
 	json  bool
 }
 
@@ -74,8 +74,8 @@ type verifiedPlace struct {
 	Problem string `json:"problem"`
 }
 
-func (o *archiveVerifyOptions) run(cmd *cobra.Command, named []string) (err error) {
-	store, sessions, err := o.place.open(cmd.Context(), archiveOptions{read: true})
+func (o *archiveVerifyOptions) runArchiveVerify(cmd *cobra.Command, named []string) (err error) {
+	store, sessions, err := o.place.openArchive(cmd.Context(), archiveOptions{read: true})
 	if err != nil {
 		return err
 	}
@@ -155,15 +155,15 @@ func writeVerified(w io.Writer, all []verified) error {
 		if len(v.Damages) > 0 {
 			state = "damaged"
 		}
-		fmt.Fprintf(w, "session %s: %s, %s, %s: %s\n", oneLine(v.Session), screen.Plural(v.Steps, "step"), count(v.Entries, "entry", "entries"), screen.Plural(v.Events, "event"), state)
+		fmt.Fprintf(w, "session %s: %s, %s, %s: %s\n", printableLine(v.Session), screen.Plural(v.Steps, "step"), countNoun(v.Entries, "entry", "entries"), screen.Plural(v.Events, "event"), state)
 		for _, d := range v.Damages {
-			fmt.Fprintln(w, "  damaged:", oneLine(d.String()))
+			fmt.Fprintln(w, "  damaged:", printableLine(d.String()))
 		}
 		if v.Unhashed > 0 {
 			fmt.Fprintf(w, "  note: %s from before entries had hashes: only the transcript is checked\n", screen.Plural(v.Unhashed, "step"))
 		}
 		for _, n := range v.Notes {
-			fmt.Fprintln(w, "  note:", oneLine(n.String()))
+			fmt.Fprintln(w, "  note:", printableLine(n.String()))
 		}
 		for _, f := range v.Files {
 			writeVerifiedFile(w, f)
@@ -175,7 +175,7 @@ func writeVerified(w io.Writer, all []verified) error {
 	return nil
 }
 
-func count(n int, one, more string) string {
+func countNoun(n int, one, more string) string {
 	if n == 1 {
 		return "1 " + one
 	}
@@ -215,11 +215,11 @@ is damaged, and what is left of a lost step, is not touched without --force.
 Where a step is gone, undo from the archive cannot take its round back.`,
 		Example: `  tiercompact archive prune --archive .compact/archive --keep 20 --dry-run
   tiercompact archive prune --archive .compact/archive --older-than 720h`,
-		Args: atMost(0),
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
+		Args: atMostArgs(0),
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.runArchivePrune(cmd) },
 	}
 	f := cmd.Flags()
-	o.place.register(cmd)
+	o.place.registerPlace(cmd)
 	f.IntVar(&o.keep, "keep", 0, "this many of the newest `steps` of each session stay")
 	f.DurationVar(&o.olderThan, "older-than", 0, "only steps older than this `time` go, such as 720h")
 	f.BoolVar(&o.force, "force", false, "also what something still refers to, and what is damaged; recall and undo fail for it then")
@@ -229,21 +229,21 @@ Where a step is gone, undo from the archive cannot take its round back.`,
 }
 
 type archivePruneOptions struct {
-	place            place
+	place            archivePlace
 	keep             int
 	olderThan        time.Duration
 	force, dry, json bool
 }
 
-func (o *archivePruneOptions) options() (archive.PruneOptions, error) {
+func (o *archivePruneOptions) pruneOptions() (archive.PruneOptions, error) {
 	p := archive.PruneOptions{Keep: o.keep, Force: o.force, Dry: o.dry}
 	switch {
 	case o.keep < 0:
-		return p, usagef("--keep must be above 0, is %d", o.keep)
+		return p, usageErrorf("--keep must be above 0, is %d", o.keep)
 	case o.olderThan < 0:
-		return p, usagef("--older-than must be above 0, is %s", o.olderThan)
+		return p, usageErrorf("--older-than must be above 0, is %s", o.olderThan)
 	case o.keep == 0 && o.olderThan == 0:
-		return p, usagef("prune needs --keep or --older-than")
+		return p, usageErrorf("prune needs --keep or --older-than")
 	}
 	if o.olderThan > 0 {
 		p.Before = time.Now().Add(-o.olderThan)
@@ -251,12 +251,12 @@ func (o *archivePruneOptions) options() (archive.PruneOptions, error) {
 	return p, nil
 }
 
-func (o *archivePruneOptions) run(cmd *cobra.Command) (err error) {
-	options, err := o.options()
+func (o *archivePruneOptions) runArchivePrune(cmd *cobra.Command) (err error) {
+	options, err := o.pruneOptions()
 	if err != nil {
 		return err
 	}
-	store, sessions, err := o.place.open(cmd.Context(), archiveOptions{read: o.dry})
+	store, sessions, err := o.place.openArchive(cmd.Context(), archiveOptions{read: o.dry})
 	if err != nil {
 		return err
 	}
@@ -312,13 +312,13 @@ func writePruned(w io.Writer, all []pruned, dry bool) error {
 	}
 	for _, p := range all {
 		for _, n := range p.Steps {
-			fmt.Fprintf(w, "session %s: %s step %d\n", oneLine(p.Session), verb, n)
+			fmt.Fprintf(w, "session %s: %s step %d\n", printableLine(p.Session), verb, n)
 		}
 		for _, n := range p.Leftovers {
-			fmt.Fprintf(w, "session %s: %s what is left of step %d\n", oneLine(p.Session), verb, n)
+			fmt.Fprintf(w, "session %s: %s what is left of step %d\n", printableLine(p.Session), verb, n)
 		}
 		for _, s := range p.Spared {
-			fmt.Fprintf(w, "session %s: step %d stays: %s\n", oneLine(p.Session), s.Step, oneLine(s.Why))
+			fmt.Fprintf(w, "session %s: step %d stays: %s\n", printableLine(p.Session), s.Step, printableLine(s.Why))
 		}
 		steps += len(p.Steps)
 	}

@@ -28,10 +28,10 @@ meaning where an embedding model is there. Which it was stands on stderr.`,
 		Example: `  tiercompact archive search "connection refused" --archive .compact/archive
   tiercompact archive search why postgres --archive s3://bucket/prefix -n 3`,
 		Args: cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, strings.Join(args, " ")) },
+		RunE: func(cmd *cobra.Command, args []string) error { return o.runArchiveSearch(cmd, strings.Join(args, " ")) },
 	}
 	f := cmd.Flags()
-	o.place.register(cmd)
+	o.place.registerPlace(cmd)
 	f.IntVarP(&o.most, "most", "n", 5, "at most so many `hits`")
 	registerSettings(cmd, "engine", "ollama_url", "embed", "deadlines.ranking")
 	f.BoolVar(&o.json, "json", false, "as JSON")
@@ -39,41 +39,41 @@ meaning where an embedding model is there. Which it was stands on stderr.`,
 }
 
 type archiveSearchOptions struct {
-	place place
+	place archivePlace
 	most  int
 	json  bool
 }
 
-func (o *archiveSearchOptions) run(cmd *cobra.Command, text string) (err error) {
+func (o *archiveSearchOptions) runArchiveSearch(cmd *cobra.Command, text string) (err error) {
 	switch {
 	case strings.TrimSpace(text) == "":
-		return usagef("search needs the words of what is looked for")
+		return usageErrorf("search needs the words of what is looked for")
 	case o.most < 1:
-		return usagef("--most must be above 0, is %d", o.most)
+		return usageErrorf("--most must be above 0, is %d", o.most)
 	}
-	store, sessions, err := o.place.open(cmd.Context(), archiveOptions{read: true})
+	store, sessions, err := o.place.openArchive(cmd.Context(), archiveOptions{read: true})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	by, name, err := o.meaning(cmd.Context())
+	by, name, err := o.meaningRanker(cmd.Context())
 	if err != nil {
 		return err
 	}
 	r := searched{most: o.most, by: name}
-	if err := r.search(cmd.Context(), store, sessions, text, by); err != nil {
+	if err := r.searchSessions(cmd.Context(), store, sessions, text, by); err != nil {
 		return err
 	}
 	if r.failed != nil {
-		note(cmd, "compared by words alone: %s: %v", name, r.failed)
+		printNote(cmd, "compared by words alone: %s: %v", name, r.failed)
 	} else {
-		note(cmd, "compared by %s", r.by)
+		printNote(cmd, "compared by %s", r.by)
 	}
-	return r.tell(cmd, o.json)
+	return r.writeHits(cmd, o.json)
 }
 
-// meaning returns what compares by meaning, and its name.
-func (o *archiveSearchOptions) meaning(ctx context.Context) (archive.Meaning, string, error) {
+// meaningRanker returns what compares by meaning, and its name.
+func (o *archiveSearchOptions) meaningRanker(ctx context.Context) (archive.Meaning, string, error) {
 	c := o.place.Config
 	c.Summary = config.Summary{Model: engine.Extractive} // nothing is summarised
 	options, err := c.EngineOptions()
@@ -109,9 +109,9 @@ type sessionHit struct {
 	Text    string  `json:"text"`
 }
 
-// search finds the best hits of all sessions. Where the model fails in one, all
+// searchSessions finds the best hits of all sessions. Where the model fails in one, all
 // are compared by words: scores of both kinds do not go together.
-func (r *searched) search(ctx context.Context, store archive.Store, sessions []string, text string, by archive.Meaning) error {
+func (r *searched) searchSessions(ctx context.Context, store archive.Store, sessions []string, text string, by archive.Meaning) error {
 	r.hits, r.damaged = nil, nil
 	for _, s := range sessions {
 		f, err := archive.SearchBy(ctx, store, s, text, r.most, by)
@@ -122,7 +122,7 @@ func (r *searched) search(ctx context.Context, store archive.Store, sessions []s
 		}
 		if f.Failed != nil {
 			r.failed = f.Failed
-			return r.search(ctx, store, sessions, text, archive.Meaning{})
+			return r.searchSessions(ctx, store, sessions, text, archive.Meaning{})
 		}
 		for _, h := range f.Hits {
 			r.hits = append(r.hits, sessionHit{s, h.ID, h.Score, h.Text})
@@ -139,9 +139,9 @@ func (r *searched) search(ctx context.Context, store archive.Store, sessions []s
 	return nil
 }
 
-func (r *searched) tell(cmd *cobra.Command, asJSON bool) error {
+func (r *searched) writeHits(cmd *cobra.Command, asJSON bool) error {
 	if r.damaged != nil {
-		note(cmd, "warning: not all could be searched: %v", r.damaged)
+		printNote(cmd, "warning: not all could be searched: %v", r.damaged)
 	}
 	return buffered(cmd.OutOrStdout(), func(w io.Writer) error {
 		if asJSON {

@@ -27,14 +27,14 @@ func newArchiveShowCommand() *cobra.Command {
   tiercompact archive show 3 --archive .compact/archive --session talk --summary`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usagef("show takes the number of one step, got %d arguments", len(args))
+				return usageErrorf("show takes the number of one step, got %d arguments", len(args))
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error { return o.runArchiveShow(cmd, args[0]) },
 	}
 	f := cmd.Flags()
-	o.place.register(cmd)
+	o.place.registerPlace(cmd)
 	f.BoolVar(&o.transcript, "transcript", false, "the whole conversation before the round instead")
 	f.BoolVar(&o.summary, "summary", false, "the summary alone, as JSON")
 	f.BoolVar(&o.edits, "edits", false, "what the round put in the place of what")
@@ -44,22 +44,22 @@ func newArchiveShowCommand() *cobra.Command {
 }
 
 type archiveShowOptions struct {
-	place                            place
+	place                            archivePlace
 	transcript, summary, edits, json bool
 }
 
-func (o *archiveShowOptions) run(cmd *cobra.Command, arg string) (err error) {
+func (o *archiveShowOptions) runArchiveShow(cmd *cobra.Command, arg string) (err error) {
 	number, err := strconv.Atoi(arg)
 	if err != nil || number < 1 {
-		return usagef("show takes the number of a step, not %q; archive list shows them", arg)
+		return usageErrorf("show takes the number of a step, not %q; archive list shows them", arg)
 	}
-	store, sessions, err := o.place.open(cmd.Context(), archiveOptions{read: true})
+	store, sessions, err := o.place.openArchive(cmd.Context(), archiveOptions{read: true})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 	if len(sessions) != 1 {
-		return usagef("--session is missing; the archive has %s", few(sessions))
+		return usageErrorf("--session is missing; the archive has %s", joinFirst(sessions))
 	}
 	step, err := store.Get(cmd.Context(), sessions[0], number)
 	if err != nil {
@@ -67,9 +67,9 @@ func (o *archiveShowOptions) run(cmd *cobra.Command, arg string) (err error) {
 	}
 	return buffered(cmd.OutOrStdout(), func(w io.Writer) error {
 		if o.json {
-			return writeJSON(w, o.shown(step))
+			return writeJSON(w, o.shownAsJSON(step))
 		}
-		return o.write(w, step)
+		return o.writeStep(w, step)
 	})
 }
 
@@ -82,7 +82,7 @@ type shownEdit struct {
 	New   []chat.Message `json:"new"`
 }
 
-func editsOf(s archive.Step) []shownEdit {
+func editsOfStep(s archive.Step) []shownEdit {
 	all := []shownEdit{}
 	for i, edits := range s.Edits.Steps {
 		for _, e := range edits {
@@ -92,15 +92,15 @@ func editsOf(s archive.Step) []shownEdit {
 	return all
 }
 
-// shown is what the flags ask for, as JSON.
-func (o *archiveShowOptions) shown(s archive.Step) any {
+// shownAsJSON is what the flags ask for, as JSON.
+func (o *archiveShowOptions) shownAsJSON(s archive.Step) any {
 	switch {
 	case o.transcript:
 		return s.Before
 	case o.summary:
 		return s.Summary
 	case o.edits:
-		return editsOf(s)
+		return editsOfStep(s)
 	}
 	return struct {
 		Session  string          `json:"session"`
@@ -115,7 +115,7 @@ func (o *archiveShowOptions) shown(s archive.Step) any {
 		Edits    []shownEdit     `json:"edits"`
 		Removed  []shownEntry    `json:"removed"`
 		Before   []chat.Message  `json:"before"`
-	}{s.Session, s.Number, s.Time, s.Level, s.Reason, s.Note, s.Undoes, s.Redacted, s.Summary, editsOf(s), entriesOf(s), s.Before}
+	}{s.Session, s.Number, s.Time, s.Level, s.Reason, s.Note, s.Undoes, s.Redacted, s.Summary, editsOfStep(s), entriesOf(s), s.Before}
 }
 
 func entriesOf(s archive.Step) []shownEntry {
@@ -126,7 +126,7 @@ func entriesOf(s archive.Step) []shownEntry {
 	return all
 }
 
-func (o *archiveShowOptions) write(w io.Writer, s archive.Step) error {
+func (o *archiveShowOptions) writeStep(w io.Writer, s archive.Step) error {
 	switch {
 	case o.transcript:
 		_, err := io.WriteString(w, screen.Entry(archive.Entry{Messages: s.Before}))
@@ -147,12 +147,12 @@ func (o *archiveShowOptions) write(w io.Writer, s archive.Step) error {
 }
 
 func writeEdits(w io.Writer, s archive.Step) error {
-	for _, e := range editsOf(s) {
+	for _, e := range editsOfStep(s) {
 		what := fmt.Sprintf("messages %d to %d", e.Start+1, e.End)
 		if e.Start == e.End {
 			what = fmt.Sprintf("before message %d", e.Start+1)
 		}
-		if _, err := fmt.Fprintf(w, "%d. %s become %s: %s\n", e.List, what, screen.Plural(len(e.New), "message"), oneLine(e.Why)); err != nil {
+		if _, err := fmt.Fprintf(w, "%d. %s become %s: %s\n", e.List, what, screen.Plural(len(e.New), "message"), printableLine(e.Why)); err != nil {
 			return err
 		}
 		for _, m := range e.New {
@@ -167,7 +167,7 @@ func writeStep(w io.Writer, s archive.Step) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	row := func(name, text string) {
 		if text != "" {
-			fmt.Fprintf(t, "%s\t%s\n", name, oneLine(text))
+			fmt.Fprintf(t, "%s\t%s\n", name, printableLine(text))
 		}
 	}
 	row("session", s.Session)
@@ -180,7 +180,7 @@ func writeStep(w io.Writer, s archive.Step) error {
 		row("undoes", strconv.Itoa(s.Undoes))
 	}
 	row("before", screen.Plural(len(s.Before), "message"))
-	if n := len(editsOf(s)); n > 0 {
+	if n := len(editsOfStep(s)); n > 0 {
 		row("edits", strconv.Itoa(n)+"; --edits shows them")
 	}
 	if n := len(s.Redacted); n > 0 {

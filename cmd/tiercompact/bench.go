@@ -33,9 +33,9 @@ session: 0.5 is a window of half of them.`,
   tiercompact bench sessions/ --preset steady --left 0.31
   tiercompact bench --html report.html --plot report.svg
   tiercompact bench a.jsonl b.json --level auto --window 0.3,0.5 --json`,
-		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) },
+		RunE: func(cmd *cobra.Command, args []string) error { return o.runBench(cmd, args) },
 	}
-	o.register(cmd)
+	o.registerBench(cmd)
 	cmd.AddCommand(newBenchRecallCommand(), newBenchScoreCommand())
 	return cmd
 }
@@ -48,10 +48,10 @@ type benchOptions struct {
 	seed                         uint64
 	csv, html, plot, plotOf      string
 	models                       models
-	look                         look
+	look                         screenOptions
 }
 
-func (o *benchOptions) register(cmd *cobra.Command) {
+func (o *benchOptions) registerBench(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringSliceVar(&o.presets, "preset", nil, "`presets` to measure: default, eager, steady (default: all)")
 	f.StringSliceVarP(&o.levels, "level", "l", nil, "`levels` to measure: auto, soft, hard, emergency (default: all)")
@@ -60,14 +60,14 @@ func (o *benchOptions) register(cmd *cobra.Command) {
 	f.BoolVar(&o.baselines, "baselines", true, "measure plain ways too")
 	f.BoolVar(&o.quick, "quick", false, "fewer windows, and the shorter ones of the made-up sessions")
 	f.BoolVar(&o.cost, "cost", true, "measure times and memory too; without, two runs are the same to the byte")
-	o.models.register(cmd, "engine", "ollama_url", "summary.model", "summary.url", "embed")
+	o.models.registerModels(cmd, "engine", "ollama_url", "summary.model", "summary.url", "embed")
 	f.Uint64Var(&o.seed, "seed", 42, "`number` that sessions and what is random are made from")
 	f.BoolVar(&o.json, "json", false, "all figures as JSON")
 	f.StringVar(&o.csv, "csv", "", "write a line for each row to this `file`")
 	f.StringVar(&o.html, "html", "", "write one page with tables and plots to this `file`")
 	f.StringVar(&o.plot, "plot", "", "draw plots into this `file`, .svg or .png")
 	f.StringVar(&o.plotOf, "plot-of", report.All, "which plot: "+strings.Join(report.Plots(), ", "))
-	o.look.register(cmd)
+	o.look.registerLook(cmd)
 	f.Lookup("window").DefValue = ""
 	f.SortFlags = false
 	for flag, words := range map[string]string{"preset": benchPresets, "level": benchLevels, "plot-of": strings.Join(report.Plots(), ", ")} {
@@ -80,11 +80,11 @@ const (
 	benchLevels  = "auto, soft, hard, emergency"
 )
 
-func (o *benchOptions) run(cmd *cobra.Command, args []string) error {
-	if err := o.valid(cmd); err != nil {
+func (o *benchOptions) runBench(cmd *cobra.Command, args []string) error {
+	if err := o.validateBench(cmd); err != nil {
 		return err
 	}
-	s, err := o.look.on(cmd.OutOrStdout())
+	s, err := o.look.screenFor(cmd.OutOrStdout())
 	if err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func (o *benchOptions) run(cmd *cobra.Command, args []string) error {
 	for _, preset := range o.presets {
 		options.Presets = append(options.Presets, tiercompact.Preset(preset))
 	}
-	if err := o.engines(cmd, &options.Config); err != nil {
+	if err := o.setEngines(cmd, &options.Config); err != nil {
 		return err
 	}
 	sessions, err := o.sessions(cmd, args)
@@ -103,17 +103,17 @@ func (o *benchOptions) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if len(args) > 0 {
-		options.Name = setName(args)
+		options.Name = benchSetName(args)
 	}
-	options.Command = o.command(cmd, args)
+	options.Command = o.commandWords(cmd, args)
 	bar := newBenchBar(cmd)
-	options.Told = bar.told
+	options.Told = bar.showProgress
 	r, err := bench.Run(cmd.Context(), options, sessions)
-	bar.close()
+	bar.closeBar()
 	if err != nil {
 		return err
 	}
-	return errors.Join(o.files(cmd, r), buffered(cmd.OutOrStdout(), func(w io.Writer) error {
+	return errors.Join(o.writeOutputs(cmd, r), buffered(cmd.OutOrStdout(), func(w io.Writer) error {
 		if o.json {
 			return writeJSON(w, r)
 		}
@@ -121,39 +121,39 @@ func (o *benchOptions) run(cmd *cobra.Command, args []string) error {
 	}))
 }
 
-func (o *benchOptions) valid(cmd *cobra.Command) error {
+func (o *benchOptions) validateBench(cmd *cobra.Command) error {
 	for flag, list := range map[string][]string{"preset": o.presets, "level": o.levels} {
 		if cmd.Flags().Changed(flag) && len(list) == 0 {
-			return usagef("--%s is empty; give it a value, or leave it out", flag)
+			return usageErrorf("--%s is empty; give it a value, or leave it out", flag)
 		}
 	}
 	for _, preset := range o.presets {
-		if err := oneOf("--preset", preset, benchPresets); err != nil {
+		if err := checkOneOf("--preset", preset, benchPresets); err != nil {
 			return err
 		}
 	}
 	for _, level := range o.levels {
-		if err := oneOf("--level", level, benchLevels); err != nil {
+		if err := checkOneOf("--level", level, benchLevels); err != nil {
 			return err
 		}
 	}
 	for _, w := range o.windows {
 		if !(w > 0 && w <= 100) {
-			return usagef("--window takes shares of the tokens of a session, above 0 and at most 100, not %g", w)
+			return usageErrorf("--window takes shares of the tokens of a session, above 0 and at most 100, not %g", w)
 		}
 	}
 	if cmd.Flags().Changed("left") && !(o.left > 0 && o.left < 1) {
-		return usagef("--left takes a share of the tokens, above 0 and below 1, not %g", o.left)
+		return usageErrorf("--left takes a share of the tokens, above 0 and below 1, not %g", o.left)
 	}
-	if err := chosen([]choice{{"plot-of", &o.plotOf, strings.Join(report.Plots(), ", ")}}); err != nil {
+	if err := checkChoices([]choice{{"plot-of", &o.plotOf, strings.Join(report.Plots(), ", ")}}); err != nil {
 		return err
 	}
 	return o.validTargets(cmd)
 }
 
-// engines has cfg rank and summarise with what the flags name.
-func (o *benchOptions) engines(cmd *cobra.Command, cfg *tiercompact.Config) error {
-	e, err := o.models.options(cmd, false)
+// setEngines has cfg rank and summarise with what the flags name.
+func (o *benchOptions) setEngines(cmd *cobra.Command, cfg *tiercompact.Config) error {
+	e, err := o.models.engineOptions(cmd, false)
 	if err != nil {
 		return err
 	}
@@ -163,7 +163,7 @@ func (o *benchOptions) engines(cmd *cobra.Command, cfg *tiercompact.Config) erro
 		return err
 	}
 	if found.Warning != "" {
-		note(cmd, "warning: %s", found.Warning)
+		printNote(cmd, "warning: %s", found.Warning)
 	}
 	found.Into(cfg)
 	return nil
@@ -177,7 +177,7 @@ func (o *benchOptions) sessions(cmd *cobra.Command, args []string) ([]corpus.Ses
 		if err != nil {
 			return nil, err
 		}
-		if err := o.spare(g.paths); err != nil {
+		if err := o.protectInputs(g.paths); err != nil {
 			return nil, err
 		}
 		return g.sessions()

@@ -20,14 +20,14 @@ func newBenchBar(cmd *cobra.Command) *benchBar {
 		progressbar.OptionUseANSICodes(os.Getenv("TERM") != "dumb"))}
 }
 
-func (b *benchBar) told(done, of int) {
+func (b *benchBar) showProgress(done, of int) {
 	if b.bar != nil {
 		b.bar.ChangeMax(of + 1) // it is finished by close alone
 		_ = b.bar.Set(done)     // what a terminal refuses is lost
 	}
 }
 
-func (b *benchBar) close() {
+func (b *benchBar) closeBar() {
 	if b.bar != nil {
 		_ = b.bar.Finish()
 	}

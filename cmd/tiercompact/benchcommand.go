@@ -13,9 +13,9 @@ import (
 // The address of a server is nobody's business who reads them.
 var notMeasured = []string{"json", "csv", "html", "plot", "plot-of", "ascii", "color", "ollama-url", "embed-url", "summary-url", "embed-cache", "no-embed-cache", "help"}
 
-// command returns the words of the command that measures what this one does,
+// commandWords returns the words of the command that measures what this one does,
 // whatever it shows of that.
-func (o *benchOptions) command(cmd *cobra.Command, args []string) []string {
+func (o *benchOptions) commandWords(cmd *cobra.Command, args []string) []string {
 	words := strings.Fields(cmd.CommandPath())
 	for _, arg := range args {
 		if strings.HasPrefix(arg, "-") && arg != "-" {
@@ -25,14 +25,14 @@ func (o *benchOptions) command(cmd *cobra.Command, args []string) []string {
 	}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if !slices.Contains(notMeasured, f.Name) && (f.Changed || f.Name == "seed") {
-			words = append(words, o.flag(f)...)
+			words = append(words, o.flagWords(f)...)
 		}
 	})
 	return words
 }
 
-// flag returns the words that set a flag to what it is.
-func (o *benchOptions) flag(f *pflag.Flag) []string {
+// flagWords returns the words that set a flag to what it is.
+func (o *benchOptions) flagWords(f *pflag.Flag) []string {
 	name, value := "--"+f.Name, f.Value.String()
 	switch list, ok := f.Value.(pflag.SliceValue); {
 	case f.Name == "window":

@@ -20,8 +20,8 @@ const mostChats = 50
 // thousands that are no transcripts.
 const mostLeftOut = 20
 
-// A given is the transcripts that a run is given.
-type given struct {
+// A givenTranscripts is the transcripts that a run is given.
+type givenTranscripts struct {
 	cmd     *cobra.Command
 	paths   []string
 	seen    map[string]bool // of paths, in the form that they are compared in
@@ -31,65 +31,65 @@ type given struct {
 // transcripts finds the files that args name, and those of folders and all
 // below them, each once. What was named must be there; what a folder holds may
 // be of any kind.
-func transcripts(cmd *cobra.Command, args []string) (*given, error) {
-	g := &given{cmd: cmd, seen: make(map[string]bool)}
+func transcripts(cmd *cobra.Command, args []string) (*givenTranscripts, error) {
+	g := &givenTranscripts{cmd: cmd, seen: make(map[string]bool)}
 	for _, arg := range args {
 		folder, err := namesFolder(arg)
 		if err != nil {
 			return nil, err
 		}
 		if !folder {
-			g.add(arg)
+			g.addTranscript(arg)
 			continue
 		}
-		names, err := filesIn(arg)
+		names, err := listFiles(arg)
 		if err != nil {
 			return nil, err
 		}
 		for _, name := range names {
-			g.found(filepath.Join(arg, name))
+			g.addFound(filepath.Join(arg, name))
 		}
 	}
 	return g, nil
 }
 
-func (g *given) add(path string) {
+func (g *givenTranscripts) addTranscript(path string) {
 	key := path
 	if path != "-" {
-		key = onePath(path)
+		key = canonicalPath(path)
 	}
 	if g.seen[key] {
-		note(g.cmd, "%s is given twice; measured once", path)
+		printNote(g.cmd, "%s is given twice; measured once", path)
 		return
 	}
 	g.seen[key] = true
 	g.paths = append(g.paths, path)
 }
 
-// found adds what a folder holds, unless it is no file: a link may lead back to
+// addFound adds what a folder holds, unless it is no file: a link may lead back to
 // the folder, and a pipe that nobody writes to would never end.
-func (g *given) found(path string) {
+func (g *givenTranscripts) addFound(path string) {
 	switch info, err := os.Stat(path); {
 	case err != nil:
-		g.leave(fmt.Errorf("read %s: %w", path, causeOf(err)))
+		g.reportLeftOut(fmt.Errorf("read %s: %w", path, systemCause(err)))
 	case info.IsDir():
-		g.leave(fmt.Errorf("%s is a folder that is not searched", path))
+		g.reportLeftOut(fmt.Errorf("%s is a folder that is not searched", path))
 	case !info.Mode().IsRegular():
-		g.leave(fmt.Errorf("%s is no plain file", path))
+		g.reportLeftOut(fmt.Errorf("%s is no plain file", path))
 	default:
-		g.add(path)
+		g.addTranscript(path)
 	}
 }
 
-// leave names what is left out, on stderr.
-func (g *given) leave(why error) {
+// reportLeftOut names what is left out, on stderr.
+func (g *givenTranscripts) reportLeftOut(why error) {
 	if g.leftOut++; g.leftOut <= mostLeftOut {
-		note(g.cmd, "%v; left out", why)
+		printNote(g.cmd, "%v; left out", why)
 	}
 }
 
 // sessions reads the transcripts. It fails where none can be read.
-func (g *given) sessions() (out []corpus.Session, err error) {
+func (g *givenTranscripts) sessions() (out []corpus.Session, err error) {
 	all := len(g.paths) + g.leftOut
 	for _, path := range g.paths {
 		sessions, err := sessionsIn(g.cmd, path)
@@ -99,12 +99,12 @@ func (g *given) sessions() (out []corpus.Session, err error) {
 		case err != nil && all == 1:
 			return nil, err
 		case err != nil:
-			g.leave(err)
+			g.reportLeftOut(err)
 		}
 		out = append(out, sessions...)
 	}
 	if g.leftOut > 0 {
-		note(g.cmd, "%s of %d could not be read", screen.Plural(g.leftOut, "file"), all)
+		printNote(g.cmd, "%s of %d could not be read", screen.Plural(g.leftOut, "file"), all)
 	}
 	if len(out) == 0 {
 		return nil, errors.New("read sessions: there is none; give transcripts, or folders that hold some")
@@ -118,18 +118,18 @@ func namesFolder(arg string) (bool, error) {
 	case "-":
 		return false, nil
 	case "":
-		return false, usagef("a file's name is empty; give transcripts or folders, or - for stdin")
+		return false, usageErrorf("a file's name is empty; give transcripts or folders, or - for stdin")
 	}
 	info, err := os.Stat(arg)
 	if err != nil {
-		return false, fmt.Errorf("read %s: %w; give transcripts, or folders that hold some (see tiercompact bench --help)", arg, causeOf(err))
+		return false, fmt.Errorf("read %s: %w; give transcripts, or folders that hold some (see tiercompact bench --help)", arg, systemCause(err))
 	}
 	return info.IsDir(), nil
 }
 
 // sessionsIn reads the chats of a file.
 func sessionsIn(cmd *cobra.Command, path string) ([]corpus.Session, error) {
-	in, err := source{lenient: true}.read(cmd, path)
+	in, err := source{lenient: true}.readSource(cmd, path)
 	if err == nil && len(in.Messages) == 0 {
 		return nil, fmt.Errorf("%s: holds no messages; give a file with messages in it", in.name)
 	}
@@ -141,7 +141,7 @@ func sessionsIn(cmd *cobra.Command, path string) ([]corpus.Session, error) {
 	}
 	var out []corpus.Session
 	for n := 1; n <= mostChats; n++ {
-		in, err := source{lenient: true, chat: n}.read(cmd, path)
+		in, err := source{lenient: true, chat: n}.readSource(cmd, path)
 		if errors.Is(err, wire.ErrNoChat) {
 			return out, nil
 		}
@@ -150,12 +150,12 @@ func sessionsIn(cmd *cobra.Command, path string) ([]corpus.Session, error) {
 		}
 		out = append(out, corpus.Session{Name: fmt.Sprintf("%s, chat %d", in.name, n), Messages: in.Messages})
 	}
-	note(cmd, "%s: the first %d chats are measured", path, mostChats)
+	printNote(cmd, "%s: the first %d chats are measured", path, mostChats)
 	return out, nil
 }
 
-// setName names what was given.
-func setName(args []string) string {
+// benchSetName names what was given.
+func benchSetName(args []string) string {
 	if len(args) == 1 {
 		return args[0]
 	}

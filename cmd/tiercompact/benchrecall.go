@@ -34,12 +34,12 @@ fused with the words.`,
   tiercompact bench recall locomo10.json --embed-model all-minilm
   tiercompact bench recall longmemeval_s.json --json --detail kept.jsonl
   tiercompact bench recall --generate dialogues.json --seed 7`,
-		Args: atMost(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) },
+		Args: atMostArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return o.runBenchRecall(cmd, args) },
 	}
 	f := cmd.Flags()
 	f.StringArrayVar(&o.embedders, "embed-model", nil, "rank by this `model` too; may be given several times")
-	o.models.register(cmd, "engine", "ollama_url", "embed.url", "embed.cache")
+	o.models.registerModels(cmd, "engine", "ollama_url", "embed.url", "embed.cache")
 	f.StringVar(&o.detail, "detail", "", "write what was kept for each question to this `file`, as JSON lines")
 	f.StringVar(&o.generate, "generate", "", "write the dialogues of --seed to this `file` (- for stdout), and measure nothing")
 	f.Uint64Var(&o.seed, "seed", 42, "`number` that dialogues are made from")
@@ -56,15 +56,15 @@ type benchRecallOptions struct {
 	json             bool
 }
 
-func (o *benchRecallOptions) run(cmd *cobra.Command, args []string) error {
-	if err := o.valid(cmd, args); err != nil {
+func (o *benchRecallOptions) runBenchRecall(cmd *cobra.Command, args []string) error {
+	if err := o.validateRecall(cmd, args); err != nil {
 		return err
 	}
 	if o.generate != "" {
-		return write(cmd, o.generate, func(w io.Writer) error { return evidence.Generate(w, o.seed) })
+		return writeOutput(cmd, o.generate, func(w io.Writer) error { return evidence.Generate(w, o.seed) })
 	}
 	bar := newRecallBar(cmd)
-	defer bar.close()
+	defer bar.closeRecallBar()
 	t := &evidence.Tally{Progress: bar.question}
 	var err error
 	if t.Rankings, err = o.rankings(cmd, bar); err != nil {
@@ -75,29 +75,29 @@ func (o *benchRecallOptions) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	t.Count = cl100k.Count
-	name, err := o.measure(cmd, args, t, bar)
+	name, err := o.measureRecall(cmd, args, t, bar)
 	if err != nil {
 		return err
 	}
-	bar.close()
+	bar.closeRecallBar()
 	if t.Questions == 0 {
-		note(cmd, "%s: no question has its evidence in the conversation; nothing was measured", name)
+		printNote(cmd, "%s: no question has its evidence in the conversation; nothing was measured", name)
 	}
-	return buffered(cmd.OutOrStdout(), func(w io.Writer) error { return o.show(w, name, t) })
+	return buffered(cmd.OutOrStdout(), func(w io.Writer) error { return o.writeRecall(w, name, t) })
 }
 
-func (o *benchRecallOptions) valid(cmd *cobra.Command, args []string) error {
-	e, err := o.models.options(cmd, len(o.embedders) > 0)
+func (o *benchRecallOptions) validateRecall(cmd *cobra.Command, args []string) error {
+	e, err := o.models.engineOptions(cmd, len(o.embedders) > 0)
 	if err != nil {
 		return err
 	}
 	switch o.engine = e; {
 	case o.generate != "" && (len(args) > 0 || o.detail != "" || o.json || len(o.embedders) > 0 || e.EmbedURL != ""):
-		return usagef("--generate only writes dialogues; leave DATA and the other flags but --seed out")
+		return usageErrorf("--generate only writes dialogues; leave DATA and the other flags but --seed out")
 	case o.detail == "-":
-		return usagef("--detail - is no file; give the name of one")
+		return usageErrorf("--detail - is no file; give the name of one")
 	}
-	return apart(fileOrStdin(args), target{"--generate", o.generate}, target{"--detail", o.detail})
+	return checkDistinct(fileOrStdin(args), target{"--generate", o.generate}, target{"--detail", o.detail})
 }
 
 // rankings are those without a model, and those of each model.
@@ -115,10 +115,10 @@ func (o *benchRecallOptions) rankings(cmd *cobra.Command, bar *recallBar) ([]evi
 			return nil, err
 		}
 		if e.Warning != "" {
-			note(cmd, "warning: %s", e.Warning)
+			printNote(cmd, "warning: %s", e.Warning)
 		}
 		if e.Ranking.BuiltIn() {
-			note(cmd, "no model ranks: %s", e.Ranking.Why)
+			printNote(cmd, "no model ranks: %s", e.Ranking.Why)
 			continue
 		}
 		var cfg tiercompact.Config
@@ -128,8 +128,8 @@ func (o *benchRecallOptions) rankings(cmd *cobra.Command, bar *recallBar) ([]evi
 	return all, nil
 }
 
-// add adds samples to t, until the first error.
-func add(ctx context.Context, t *evidence.Tally, samples iter.Seq2[evidence.Sample, error]) error {
+// addSamples adds samples to t, until the first error.
+func addSamples(ctx context.Context, t *evidence.Tally, samples iter.Seq2[evidence.Sample, error]) error {
 	for s, err := range samples {
 		if err == nil {
 			err = ctx.Err()
@@ -144,36 +144,36 @@ func add(ctx context.Context, t *evidence.Tally, samples iter.Seq2[evidence.Samp
 	return nil
 }
 
-// measure adds up the samples of DATA, or of the seed, and returns its name.
-func (o *benchRecallOptions) measure(cmd *cobra.Command, args []string, t *evidence.Tally, bar *recallBar) (string, error) {
+// measureRecall adds up the samples of DATA, or of the seed, and returns its name.
+func (o *benchRecallOptions) measureRecall(cmd *cobra.Command, args []string, t *evidence.Tally, bar *recallBar) (string, error) {
 	if len(args) == 0 {
 		var b bytes.Buffer
 		if err := evidence.Generate(&b, o.seed); err != nil {
 			return "", err
 		}
 		name := fmt.Sprintf("dialogues of seed %d", o.seed)
-		return name, o.detailed(cmd, t, evidence.Read(bar.reading(&b, int64(b.Len())), name))
+		return name, o.detailed(cmd, t, evidence.Read(bar.countReader(&b, int64(b.Len())), name))
 	}
 	name := args[0]
 	if name == "-" {
 		name = "stdin"
 	}
 	ctx := cmd.Context()
-	r, size, err := reading(cmd, args[0])
+	r, size, err := openForReading(cmd, args[0])
 	if err != nil {
 		return "", err
 	}
 	defer r.Close()
-	err = o.detailed(cmd, t, evidence.Read(bar.reading(r, size), name))
+	err = o.detailed(cmd, t, evidence.Read(bar.countReader(r, size), name))
 	if ctx.Err() != nil {
 		err = ctx.Err() // what else is said follows from it
 	}
 	return name, err
 }
 
-// reading opens a file, and returns how long it is. An interrupt ends what would
+// openForReading opens a file, and returns how long it is. An interrupt ends what would
 // wait for ever: a read, and the opening of a pipe that nobody writes to.
-func reading(cmd *cobra.Command, path string) (*io.PipeReader, int64, error) {
+func openForReading(cmd *cobra.Command, path string) (*io.PipeReader, int64, error) {
 	ctx := cmd.Context()
 	type opened struct {
 		f   io.ReadCloser
@@ -181,7 +181,7 @@ func reading(cmd *cobra.Command, path string) (*io.PipeReader, int64, error) {
 	}
 	done := make(chan opened, 1)
 	go func() {
-		f, err := open(cmd, path)
+		f, err := openInput(cmd, path)
 		done <- opened{f, err}
 	}()
 	var in opened
@@ -193,7 +193,7 @@ func reading(cmd *cobra.Command, path string) (*io.PipeReader, int64, error) {
 	if in.err != nil {
 		return nil, 0, in.err
 	}
-	size := sizeOf(in.f)
+	size := fileSize(in.f)
 	r, w := io.Pipe()
 	stop := context.AfterFunc(ctx, func() { r.CloseWithError(ctx.Err()) })
 	go func() {
@@ -207,12 +207,12 @@ func reading(cmd *cobra.Command, path string) (*io.PipeReader, int64, error) {
 // detailed adds samples to t, and writes down what was kept.
 func (o *benchRecallOptions) detailed(cmd *cobra.Command, t *evidence.Tally, samples iter.Seq2[evidence.Sample, error]) error {
 	if o.detail == "" {
-		return add(cmd.Context(), t, samples)
+		return addSamples(cmd.Context(), t, samples)
 	}
-	return write(cmd, o.detail, func(w io.Writer) error {
+	return writeOutput(cmd, o.detail, func(w io.Writer) error {
 		e := json.NewEncoder(w)
 		e.SetEscapeHTML(false)
 		t.Detail = func(c evidence.Choice) error { return e.Encode(c) }
-		return add(cmd.Context(), t, samples)
+		return addSamples(cmd.Context(), t, samples)
 	})
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/tiercompact/tiercompact/internal/screen"
 )
 
-// show writes the figures of t.
-func (o *benchRecallOptions) show(w io.Writer, name string, t *evidence.Tally) error {
+// writeRecall writes the figures of t.
+func (o *benchRecallOptions) writeRecall(w io.Writer, name string, t *evidence.Tally) error {
 	if o.json {
 		return writeJSON(w, recallFigures(name, t))
 	}
@@ -38,7 +38,7 @@ func (o *benchRecallOptions) show(w io.Writer, name string, t *evidence.Tally) e
 	for i, r := range t.Rankings {
 		fmt.Fprintf(w, "\n%-*s", wide, screen.Clip(r.Name, wide))
 		for _, at := range t.Recalls(i) {
-			fmt.Fprintf(w, "%7s %5s", shareOf(at.Any), shareOf(at.All))
+			fmt.Fprintf(w, "%7s %5s", shareText(at.Any), shareText(at.All))
 		}
 	}
 	_, err := fmt.Fprintln(w)
@@ -61,7 +61,7 @@ func recallFigures(name string, t *evidence.Tally) any {
 	for i, r := range t.Rankings {
 		one := ranking{Name: r.Name, About: r.About, At: []at{}}
 		for _, k := range t.Recalls(i) {
-			one.At = append(one.At, at{k.Share, ofWhole(k.Any), ofWhole(k.All)})
+			one.At = append(one.At, at{k.Share, shareOrNil(k.Any), shareOrNil(k.All)})
 		}
 		rankings = append(rankings, one)
 	}
@@ -76,8 +76,8 @@ func recallFigures(name string, t *evidence.Tally) any {
 	}{name, t.Samples, t.Turns, t.Tokens, t.Questions, t.LeftOut, rankings}
 }
 
-// ofWhole is a share, nil where there is no whole.
-func ofWhole(s bench.Share) *float64 {
+// shareOrNil is a share, nil where there is no whole.
+func shareOrNil(s bench.Share) *float64 {
 	of := s.Of()
 	if s.Whole == 0 {
 		return nil
@@ -101,8 +101,8 @@ func newRecallBar(cmd *cobra.Command) *recallBar {
 	return &recallBar{w: p.w}
 }
 
-// reading returns a reader that moves the bar; size is -1 where it is not known.
-func (b *recallBar) reading(r io.Reader, size int64) io.Reader {
+// countReader returns a reader that moves the bar; size is -1 where it is not known.
+func (b *recallBar) countReader(r io.Reader, size int64) io.Reader {
 	b.bar = progressbar.NewOptions64(size, progressbar.OptionSetWriter(b.w), progressbar.OptionSetDescription("reading"),
 		progressbar.OptionClearOnFinish(), progressbar.OptionSetWidth(20), progressbar.OptionUseANSICodes(os.Getenv("TERM") != "dumb"))
 	return io.TeeReader(r, b.bar)
@@ -119,14 +119,14 @@ func (b *recallBar) embedded(done, of int) {
 	}
 }
 
-func (b *recallBar) close() {
+func (b *recallBar) closeRecallBar() {
 	if b.bar != nil {
 		_ = b.bar.Finish() // what a terminal refuses is lost
 	}
 }
 
-// sizeOf returns how long a file is, -1 where that is not known.
-func sizeOf(r io.Reader) int64 {
+// fileSize returns how long a file is, -1 where that is not known.
+func fileSize(r io.Reader) int64 {
 	f, ok := r.(*os.File)
 	if !ok {
 		return -1

@@ -45,8 +45,8 @@ images count nothing.`,
 
   # many sessions at once
   tiercompact bench score before/ after/ --full sessions/ --json > scores.json`,
-		Args: exactly(2, "BEFORE and AFTER"),
-		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args[0], args[1]) },
+		Args: exactArgs(2, "BEFORE and AFTER"),
+		RunE: func(cmd *cobra.Command, args []string) error { return o.runScore(cmd, args[0], args[1]) },
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.next, "next", "", "messages that came after BEFORE: a `file`, or a folder for folders")
@@ -57,18 +57,18 @@ images count nothing.`,
 	f.StringVar(&o.to, "to", "", "`format` of AFTER (default: told by its content)")
 	f.BoolVar(&o.lenient, "lenient", false, "leave broken records out and read bytes that are not UTF-8 as U+FFFD; say how many")
 	f.BoolVar(&o.json, "json", false, "all figures as JSON")
-	o.look.register(cmd)
+	o.look.registerLook(cmd)
 	f.SortFlags = false
 	complete(cmd, "from", formatNames(false))
 	complete(cmd, "to", formatNames(false))
 	return cmd
 }
 
-// exactly refuses any other number of arguments.
-func exactly(n int, what string) cobra.PositionalArgs {
+// exactArgs refuses any other number of arguments.
+func exactArgs(n int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) != n {
-			return usagef("%s takes %s, got %s", cmd.Name(), what, screen.Plural(len(args), "argument"))
+			return usageErrorf("%s takes %s, got %s", cmd.Name(), what, screen.Plural(len(args), "argument"))
 		}
 		return nil
 	}
@@ -78,7 +78,7 @@ type scoreOptions struct {
 	next, full, model, from, to string
 	cut                         int
 	lenient, json               bool
-	look                        look
+	look                        screenOptions
 }
 
 // A score is what was measured of each pair, and of all that could be read.
@@ -98,66 +98,66 @@ type failure struct {
 	err error
 }
 
-func (o *scoreOptions) run(cmd *cobra.Command, before, after string) error {
-	if err := o.valid(cmd, before, after); err != nil {
+func (o *scoreOptions) runScore(cmd *cobra.Command, before, after string) error {
+	if err := o.validateScore(cmd, before, after); err != nil {
 		return err
 	}
 	counter, err := tokens.ForModel(o.model)
 	if err != nil {
 		return err
 	}
-	pairs, err := o.pairs(cmd, before, after)
+	pairs, err := o.filePairs(cmd, before, after)
 	if err != nil {
 		return err
 	}
 	s := score{Pairs: []bench.Comparison{}, Failed: []failure{}, known: o.next != "" || o.full != ""}
 	p := newProgress(cmd)
 	for i, pair := range pairs {
-		p.line(len(pairs) > 1, fmt.Sprintf("scoring %d of %d: %s", i+1, len(pairs), screen.Clip(pair.name, 40)))
-		c, err := o.score(cmd, pair, counter.Text)
+		p.showLine(len(pairs) > 1, fmt.Sprintf("scoring %d of %d: %s", i+1, len(pairs), screen.Clip(pair.name, 40)))
+		c, err := o.scorePair(cmd, pair, counter.Text)
 		if errors.Is(err, cmd.Context().Err()) && err != nil {
 			return err
 		}
 		if err != nil {
-			s.Failed = append(s.Failed, failure{pair.name, oneLine(err.Error()), err})
+			s.Failed = append(s.Failed, failure{pair.name, printableLine(err.Error()), err})
 			continue
 		}
 		s.Pairs = append(s.Pairs, c)
 		s.Total.Add(c)
 	}
-	p.line(false, "")
-	return o.tell(cmd, s, len(pairs))
+	p.showLine(false, "")
+	return o.writeScore(cmd, s, len(pairs))
 }
 
-func (o *scoreOptions) valid(cmd *cobra.Command, before, after string) error {
+func (o *scoreOptions) validateScore(cmd *cobra.Command, before, after string) error {
 	switch {
 	case o.next != "" && o.full != "":
-		return usagef("--next and --full both say what came next; give one")
+		return usageErrorf("--next and --full both say what came next; give one")
 	case cmd.Flags().Changed("cut") && o.full == "":
-		return usagef("--cut is a place in the session of --full; give that too")
+		return usageErrorf("--cut is a place in the session of --full; give that too")
 	case cmd.Flags().Changed("cut") && o.cut < 1:
-		return usagef("--cut takes the number of a message, from 1, not %d", o.cut)
+		return usageErrorf("--cut takes the number of a message, from 1, not %d", o.cut)
 	case before == "-" && after == "-":
-		return usagef("BEFORE and AFTER are both stdin; give a file for one of them")
+		return usageErrorf("BEFORE and AFTER are both stdin; give a file for one of them")
 	}
 	formats := formatNames(false)
-	return chosen([]choice{{"from", &o.from, formats}, {"to", &o.to, formats}})
+	return checkChoices([]choice{{"from", &o.from, formats}, {"to", &o.to, formats}})
 }
 
-// score measures one pair.
-func (o *scoreOptions) score(cmd *cobra.Command, p pair, count func(string) int) (bench.Comparison, error) {
+// scorePair measures one pair.
+func (o *scoreOptions) scorePair(cmd *cobra.Command, p pair, count func(string) int) (bench.Comparison, error) {
 	from := source{from: o.from, lenient: o.lenient}
-	before, err := from.read(cmd, p.before)
+	before, err := from.readSource(cmd, p.before)
 	if err != nil {
 		return bench.Comparison{}, err
 	}
-	after, err := source{from: o.to, lenient: o.lenient}.read(cmd, p.after)
+	after, err := source{from: o.to, lenient: o.lenient}.readSource(cmd, p.after)
 	if err != nil {
 		return bench.Comparison{}, err
 	}
 	var next chat.Transcript
 	if p.next != "" {
-		in, err := from.read(cmd, p.next)
+		in, err := from.readSource(cmd, p.next)
 		if err != nil {
 			return bench.Comparison{}, err
 		}
@@ -176,7 +176,7 @@ func (o *scoreOptions) score(cmd *cobra.Command, p pair, count func(string) int)
 func (o *scoreOptions) following(session, before input) (chat.Transcript, error) {
 	if o.cut > 0 {
 		if n := len(session.Messages); o.cut > n {
-			return nil, usagef("--cut %d lies behind the end of %s, which has %s", o.cut, session.name, screen.Plural(n, "message"))
+			return nil, usageErrorf("--cut %d lies behind the end of %s, which has %s", o.cut, session.name, screen.Plural(n, "message"))
 		}
 		return session.Messages[o.cut:], nil
 	}
@@ -188,8 +188,8 @@ func (o *scoreOptions) following(session, before input) (chat.Transcript, error)
 	return next, nil
 }
 
-// tell shows the figures, and fails where a pair did.
-func (o *scoreOptions) tell(cmd *cobra.Command, s score, pairs int) error {
+// writeScore shows the figures, and fails where a pair did.
+func (o *scoreOptions) writeScore(cmd *cobra.Command, s score, pairs int) error {
 	if pairs == 1 && len(s.Failed) == 1 {
 		return s.Failed[0].err
 	}
@@ -197,15 +197,15 @@ func (o *scoreOptions) tell(cmd *cobra.Command, s score, pairs int) error {
 		if o.json {
 			return writeJSON(w, s)
 		}
-		on, err := o.look.on(cmd.OutOrStdout())
+		on, err := o.look.screenFor(cmd.OutOrStdout())
 		if err != nil {
 			return err
 		}
-		sheet := &scoreSheet{sheet{w: w, screen: on}, s}
+		sheet := &scoreSheet{doctorSheet{w: w, screen: on}, s}
 		if pairs == 1 {
-			sheet.one()
+			sheet.writeSingle()
 		} else {
-			sheet.many()
+			sheet.writeMany()
 		}
 		return sheet.failed
 	})
@@ -213,7 +213,7 @@ func (o *scoreOptions) tell(cmd *cobra.Command, s score, pairs int) error {
 		return err
 	}
 	for _, f := range s.Failed {
-		note(cmd, "%s: %s", f.Name, f.Error)
+		printNote(cmd, "%s: %s", f.Name, f.Error)
 	}
 	if len(s.Failed) > 0 {
 		return fmt.Errorf("%d of %s could not be scored; the figures are those of the others", len(s.Failed), screen.Plural(pairs, "pair"))

@@ -12,42 +12,42 @@ import (
 
 // A benchSheet shows what a run measured for people, in 80 columns, or 96 with times.
 type benchSheet struct {
-	sheet
+	doctorSheet
 	bench.Report
 }
 
 // showBench writes r.
 func showBench(w io.Writer, s screen.Screen, r bench.Report) error {
-	b := &benchSheet{sheet{w: w, screen: s}, r}
-	b.head()
-	b.kept()
-	b.freed()
-	b.facts()
-	b.atSize()
-	b.left()
-	b.growth()
+	b := &benchSheet{doctorSheet{w: w, screen: s}, r}
+	b.writeHead()
+	b.writeKept()
+	b.writeFreed()
+	b.writeFacts()
+	b.writeAtSize()
+	b.writeWindows()
+	b.writeGrowth()
 	return b.failed
 }
 
-func (b *benchSheet) head() {
+func (b *benchSheet) writeHead() {
 	s := b.Set
-	b.title(b.screen.Clip(s.Name, len(s.Name))) // without what would steer a terminal
+	b.writeTitle(b.screen.Clip(s.Name, len(s.Name))) // without what would steer a terminal
 	text := fmt.Sprintf("%s, %s, %s tokens (cl100k)", screen.Plural(s.Sessions, "session"), screen.Plural(s.Messages, "message"), screen.Grouped(s.Tokens))
 	if s.Facts > 0 {
 		text += fmt.Sprintf(", %s planted facts", screen.Grouped(s.Facts))
 	}
-	b.line(text)
-	b.line(fmt.Sprintf("%s ranks, %s summarises", s.Ranking, s.Summarizer))
+	b.writeLine(text)
+	b.writeLine(fmt.Sprintf("%s ranks, %s summarises", s.Ranking, s.Summarizer))
 	if n := len(s.Short); n > 0 {
-		b.dim(fmt.Sprintf("%s of under 40 messages: too short for identifiers, edits and re-prefill", screen.Plural(n, "session")))
+		b.writeDimmed(fmt.Sprintf("%s of under 40 messages: too short for identifiers, edits and re-prefill", screen.Plural(n, "session")))
 	}
 }
 
-func (b *benchSheet) title(text string) { b.line(b.screen.Paint(screen.Bold, text)) }
+func (b *benchSheet) writeTitle(text string) { b.writeLine(b.screen.Paint(screen.Bold, text)) }
 
-func (b *benchSheet) dim(text string) {
+func (b *benchSheet) writeDimmed(text string) {
 	for _, line := range screen.Wrapped(text, min(b.screen.Width, 100)) {
-		b.line(b.screen.Paint(screen.Dim, line))
+		b.writeLine(b.screen.Paint(screen.Dim, line))
 	}
 }
 
@@ -57,8 +57,8 @@ type group struct {
 	rows  []bench.Row
 }
 
-// groups returns the rows by kind and preset, in their order.
-func (b *benchSheet) groups() (out []group) {
+// rowGroups returns the rows by kind and preset, in their order.
+func (b *benchSheet) rowGroups() (out []group) {
 	for _, row := range b.Rows {
 		title := "plain ways"
 		switch row.Kind {
@@ -76,30 +76,30 @@ func (b *benchSheet) groups() (out []group) {
 	return out
 }
 
-// nameOf is the name of a row in its group.
-func nameOf(r bench.Row) string { return strings.TrimPrefix(r.Name, r.Preset+" ") }
+// nameInGroup is the name of a row in its group.
+func nameInGroup(r bench.Row) string { return strings.TrimPrefix(r.Name, r.Preset+" ") }
 
 const nameWidth = 20
 
-func (b *benchSheet) named(name, text string) {
-	b.line(fmt.Sprintf("  %-*s%s", nameWidth, screen.Clip(name, nameWidth), text))
+func (b *benchSheet) writeNamed(name, text string) {
+	b.writeLine(fmt.Sprintf("  %-*s%s", nameWidth, screen.Clip(name, nameWidth), text))
 }
 
 // wideFrom is the width of a screen that has room for times and memory too.
 const wideFrom = 96
 
-// kept shows what each row keeps, and what that costs.
-func (b *benchSheet) kept() {
+// writeKept shows what each row keeps, and what that costs.
+func (b *benchSheet) writeKept() {
 	const columns = "%6s %7s %7s %7s %8s %10s %7s"
 	head := fmt.Sprintf(columns, "left", "idents", "edits", "facts", "orphans", "re-prefill", "rounds")
 	wide := b.screen.Width >= wideFrom && slices.ContainsFunc(b.Rows, func(r bench.Row) bool { return r.Cost != nil })
 	if wide {
 		head += fmt.Sprintf("%8s%8s", "ms", "MB")
 	}
-	b.line("")
-	b.line(fmt.Sprintf("%-*s", nameWidth+2, "kept, and its price") + head)
-	for _, g := range b.groups() {
-		b.title(g.title)
+	b.writeLine("")
+	b.writeLine(fmt.Sprintf("%-*s", nameWidth+2, "kept, and its price") + head)
+	for _, g := range b.rowGroups() {
+		b.writeTitle(g.title)
 		for _, r := range g.rows {
 			prefill, rounds, left := "-", "-", "-"
 			if r.Prefill != nil {
@@ -112,10 +112,10 @@ func (b *benchSheet) kept() {
 			if wide && r.Cost != nil {
 				line += fmt.Sprintf("%8.0f%8.0f", r.Cost.Millis, float64(r.Cost.PeakBytes)/1e6)
 			}
-			b.named(nameOf(r), line)
+			b.writeNamed(nameInGroup(r), line)
 		}
 	}
-	b.dim(b.keptLegend())
+	b.writeDimmed(b.keptLegend())
 }
 
 func (b *benchSheet) keptLegend() string {
@@ -137,32 +137,32 @@ func retained(f bench.Figure) string {
 	return fmt.Sprintf("%.3f", f.Share)
 }
 
-// freed shows what presets freed of whole sessions, and by what.
-func (b *benchSheet) freed() {
+// writeFreed shows what presets freed of whole sessions, and by what.
+func (b *benchSheet) writeFreed() {
 	const columns = "%6s %6s %6s %6s %7s %6s %9s %5s"
-	b.line("")
-	b.line(fmt.Sprintf("%-*s", nameWidth+15, "") + b.rule("soft", 21))
+	b.writeLine("")
+	b.writeLine(fmt.Sprintf("%-*s", nameWidth+15, "") + b.columnHeading("soft", 21))
 	unit, tokens := "freed, k tokens", thousands
 	if b.Set.Tokens < 100_000 {
-		unit, tokens = "freed, tokens", whole // they fit
+		unit, tokens = "freed, tokens", wholeTokens // they fit
 	}
-	b.line(fmt.Sprintf("%-*s", nameWidth+2, unit) + fmt.Sprintf(columns, "all", "share", "files", "again", "outputs", "hard", "emergency", "fit"))
-	for _, g := range b.groups() {
+	b.writeLine(fmt.Sprintf("%-*s", nameWidth+2, unit) + fmt.Sprintf(columns, "all", "share", "files", "again", "outputs", "hard", "emergency", "fit"))
+	for _, g := range b.rowGroups() {
 		if g.rows[0].Kind == bench.Baseline {
 			continue // what they leave is in the table above
 		}
-		b.title(g.title)
+		b.writeTitle(g.title)
 		for _, r := range g.rows {
 			f := r.Freed
 			parts := map[string]int{}
 			for _, l := range f.Levels {
 				parts[l.Level] = l.Freed
 			}
-			b.named(nameOf(r), fmt.Sprintf(columns, tokens(f.Tokens), screen.Percent(f.Share), tokens(f.Soft.Files), tokens(f.Soft.Again),
+			b.writeNamed(nameInGroup(r), fmt.Sprintf(columns, tokens(f.Tokens), screen.Percent(f.Share), tokens(f.Soft.Files), tokens(f.Soft.Again),
 				tokens(f.Soft.Outputs), tokens(parts["hard"]), tokens(parts["emergency"]), tokens(parts["fit"])))
 		}
 	}
-	b.dim("Of whole sessions. files: stale files, as outlines. again: superseded or repeated text. outputs: logs, listings, searches, as digests. Later rounds free again what earlier ones put in.")
+	b.writeDimmed("Of whole sessions. files: stale files, as outlines. again: superseded or repeated text. outputs: logs, listings, searches, as digests. Later rounds free again what earlier ones put in.")
 }
 
 func thousands(tokens int) string {
@@ -172,7 +172,7 @@ func thousands(tokens int) string {
 	return screen.Grouped((tokens + 500) / 1000)
 }
 
-func whole(tokens int) string {
+func wholeTokens(tokens int) string {
 	if tokens == 0 {
 		return "-"
 	}

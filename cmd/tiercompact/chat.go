@@ -49,8 +49,8 @@ where neither is a terminal, each of them once, when it is whole.`,
   tiercompact chat --resume                # go on with the newest session
   tiercompact chat --openai-url http://127.0.0.1:8080/v1 -w 16384
   echo "why is the sky blue?" | tiercompact chat llama3.2:3b`,
-		Args: atMost(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) },
+		Args: atMostArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return o.runChat(cmd, args) },
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.openaiURL, "openai-url", "", "`address` of a server with OpenAI's protocol, in place of Ollama; its key is in "+config.KeyVariable)
@@ -61,8 +61,8 @@ where neither is a terminal, each of them once, when it is whole.`,
 	f.BoolVar(&o.lenient, "lenient", false, "with --resume: leave damaged records of the session out, and take what they told from the archive where it has that; say which")
 	f.StringVar(&o.system, "system", "", "the system prompt of a new session, as `text`")
 	f.BoolVar(&o.plain, "plain", false, "line by line, also on a terminal")
-	o.look.register(cmd)
-	o.settings.register(cmd, append([]string{"preset", "model", "window", "trigger", "redact", "trace"}, settingsOfModels()...)...)
+	o.look.registerLook(cmd)
+	o.settings.registerSettings(cmd, append([]string{"preset", "model", "window", "trigger", "redact", "trace"}, settingsOfModels()...)...)
 	for _, name := range []string{"preset", "trigger"} {
 		f.Lookup(name).DefValue = chatDefaults()[name]
 	}
@@ -79,16 +79,16 @@ type chatOptions struct {
 	model, openaiURL, dir, session, resume, system string
 	window                                         int // 0: none was set
 	plain, lenient                                 bool
-	look                                           look
+	look                                           screenOptions
 	settings                                       settings
 	flush                                          func(context.Context) error // of the sinks
 }
 
-func (o *chatOptions) run(cmd *cobra.Command, args []string) (err error) {
-	if err := o.valid(cmd, args); err != nil {
+func (o *chatOptions) runChat(cmd *cobra.Command, args []string) (err error) {
+	if err := o.validateChat(cmd, args); err != nil {
 		return err
 	}
-	t, err := newChat(cmd, o)
+	t, err := openChat(cmd, o)
 	if err != nil {
 		return err
 	}
@@ -100,11 +100,11 @@ func (o *chatOptions) run(cmd *cobra.Command, args []string) (err error) {
 		if closing != nil {
 			kept = "session %s is not wholly on disk, the error says what is missing; tiercompact chat --resume=%s goes on with what is there"
 		}
-		err = errors.Join(err, closing, flushed(cmd.Context(), o.flush))
-		note(cmd, kept, t.Name(), t.Name())
+		err = errors.Join(err, closing, flushSinks(cmd.Context(), o.flush))
+		printNote(cmd, kept, t.Name(), t.Name())
 	}()
 	in, out := cmd.InOrStdin(), cmd.OutOrStdout()
-	if o.lines(cmd) {
+	if o.lineByLine(cmd) {
 		return tui.Plain(cmd.Context(), t, in, out, cmd.ErrOrStderr(), isTerminal(in), isTerminal(in) || isTerminal(out))
 	}
 	if f, ok := fileOf(out); ok { // it draws, and takes out itself what would steer
@@ -115,14 +115,14 @@ func (o *chatOptions) run(cmd *cobra.Command, args []string) (err error) {
 
 func tellNotes(cmd *cobra.Command, t *tui.Talk) {
 	for _, text := range t.Notes() {
-		note(cmd, "%s", text)
+		printNote(cmd, "%s", text)
 	}
 }
 
-// valid refuses what contradicts, and sorts out the argument: behind --resume
+// validateChat refuses what contradicts, and sorts out the argument: behind --resume
 // it may be the name of a session.
-func (o *chatOptions) valid(cmd *cobra.Command, args []string) error {
-	if err := o.settings.load(cmd, chatDefaults()); err != nil {
+func (o *chatOptions) validateChat(cmd *cobra.Command, args []string) error {
+	if err := o.settings.loadSettings(cmd, chatDefaults()); err != nil {
 		return err
 	}
 	if o.settings.Origin("model").Kind == config.Flag {
@@ -132,10 +132,10 @@ func (o *chatOptions) valid(cmd *cobra.Command, args []string) error {
 		o.window = max(0, o.settings.Config.Window)
 	}
 	if o.resume != "" && (o.session != "" || o.system != "") {
-		return usagef("--session and --system are for a new session; leave them out, or --resume")
+		return usageErrorf("--session and --system are for a new session; leave them out, or --resume")
 	}
 	if o.lenient && o.resume == "" {
-		return usagef("--lenient is for a session that is there; say --resume too")
+		return usageErrorf("--lenient is for a session that is there; say --resume too")
 	}
 	if len(args) == 0 {
 		return nil
@@ -147,21 +147,21 @@ func (o *chatOptions) valid(cmd *cobra.Command, args []string) error {
 		}
 	}
 	if o.model != "" && o.model != args[0] {
-		return usagef("the argument says model %s, --model says %s; give one", args[0], o.model)
+		return usageErrorf("the argument says model %s, --model says %s; give one", args[0], o.model)
 	}
 	o.model = args[0]
 	return nil
 }
 
-// newChat finds the model, and opens the session.
-func newChat(cmd *cobra.Command, o *chatOptions) (*tui.Talk, error) {
-	name, err := o.saved()
+// openChat finds the model, and opens the session.
+func openChat(cmd *cobra.Command, o *chatOptions) (*tui.Talk, error) {
+	name, err := o.sessionName()
 	if err != nil {
 		return nil, err
 	}
 	o.model = cmp.Or(o.model, o.settings.Config.Model)
 	o.window = cmp.Or(o.window, max(0, o.settings.Config.Window))
-	server, err := o.server()
+	server, err := o.selectServer()
 	if err != nil {
 		return nil, err
 	}
@@ -170,49 +170,49 @@ func newChat(cmd *cobra.Command, o *chatOptions) (*tui.Talk, error) {
 			return nil, err
 		}
 	}
-	m, err := server.find(cmd.Context(), o.model)
+	m, err := server.findModel(cmd.Context(), o.model)
 	if err != nil {
 		return nil, o.mistaken(err)
 	}
-	s, err := o.look.on(cmd.OutOrStdout())
+	s, err := o.look.screenFor(cmd.OutOrStdout())
 	if err != nil {
 		return nil, err
 	}
 	s.Guarded = false
-	if o.lines(cmd) {
+	if o.lineByLine(cmd) {
 		s.Colour = false
 	}
-	cfg, err := o.config(cmd, m)
+	cfg, err := o.chatConfig(cmd, m)
 	if err != nil {
 		return nil, err
 	}
-	if cfg.Trace, err = o.sinks(cmd); err != nil {
+	if cfg.Trace, err = o.openSinks(cmd); err != nil {
 		return nil, err
 	}
-	learnt, address := o.learnt(), server.URL()
+	learnt, address := o.calibrations(), server.URL()
 	return tui.Open(cmd.Context(), tui.Options{
 		Learnt: func(model string) tokens.Calibration { return learnt.Get(address, model) },
 		Learn: func(model string, c tokens.Calibration) {
 			_ = learnt.Put(address, model, c) // without it, the next chat learns it again
 		},
-		Config: cfg, Chat: server, Model: m, Find: server.find, List: server.names, Screen: s,
+		Config: cfg, Chat: server, Model: m, Find: server.findModel, List: server.modelNames, Screen: s,
 		Dir: o.dir, Name: name, Resume: o.resume != "", Lenient: o.lenient, System: o.system,
 	})
 }
 
-// config is what the settings say, for a model.
-func (o *chatOptions) config(cmd *cobra.Command, m tui.Model) (cfg tiercompact.Config, err error) {
+// chatConfig is what the settings say, for a model.
+func (o *chatOptions) chatConfig(cmd *cobra.Command, m tui.Model) (cfg tiercompact.Config, err error) {
 	c := o.settings.Config
 	c.Model, c.Window = m.Name, m.Window
 	cfg = c.Compaction()
 	if cfg.Redact, err = c.Redact.Open(); err != nil {
 		return cfg, err
 	}
-	if err := lookFor(cmd, c, &cfg, new(progress)); err != nil {
+	if err := findModels(cmd, c, &cfg, new(progress)); err != nil {
 		return cfg, err
 	}
 	if c.Archive.Adapter != config.Memory {
-		note(cmd, "warning: the chat keeps its archive in %s; archive.adapter is for other commands", o.dir)
+		printNote(cmd, "warning: the chat keeps its archive in %s; archive.adapter is for other commands", o.dir)
 	}
 	cfg.Model = "" // the chat's own, which can change
 	if o.openaiURL == "" {
@@ -223,29 +223,29 @@ func (o *chatOptions) config(cmd *cobra.Command, m tui.Model) (cfg tiercompact.C
 	return cfg, nil
 }
 
-// sinks opens those that the settings name. On a terminal that the chat draws
+// openSinks opens those that the settings name. On a terminal that the chat draws
 // on, the console is none.
-func (o *chatOptions) sinks(cmd *cobra.Command) (trace.Sink, error) {
+func (o *chatOptions) openSinks(cmd *cobra.Command) (trace.Sink, error) {
 	t := o.settings.Config.Trace
-	t.Console = t.Console && o.lines(cmd)
+	t.Console = t.Console && o.lineByLine(cmd)
 	s, err := t.Open(cmd.Context(), cmd.ErrOrStderr())
 	if err != nil {
 		return nil, err
 	}
 	for _, warning := range s.Warnings {
-		note(cmd, "warning: %s", warning)
+		printNote(cmd, "warning: %s", warning)
 	}
 	o.flush = s.Close
 	return s.Sink, nil
 }
 
-// lines reports whether the chat goes line by line.
-func (o *chatOptions) lines(cmd *cobra.Command) bool {
+// lineByLine reports whether the chat goes line by line.
+func (o *chatOptions) lineByLine(cmd *cobra.Command) bool {
 	return o.plain || !isTerminal(cmd.InOrStdin()) || !isTerminal(cmd.OutOrStdout()) || os.Getenv("TERM") == "dumb"
 }
 
-// learnt is where chats keep what they learnt of how models count.
-func (o *chatOptions) learnt() *engine.Calibrations {
+// calibrations is where chats keep what they learnt of how models count.
+func (o *chatOptions) calibrations() *engine.Calibrations {
 	folder, err := os.UserCacheDir()
 	if err != nil {
 		folder = o.dir
@@ -262,9 +262,9 @@ func (o *chatOptions) mistaken(err error) error {
 	return err
 }
 
-// saved returns the name of the session that is to be resumed, or else that of
+// sessionName returns the name of the session that is to be resumed, or else that of
 // the new one. A session that is resumed says which model it was with.
-func (o *chatOptions) saved() (string, error) {
+func (o *chatOptions) sessionName() (string, error) {
 	if o.resume == "" {
 		return o.session, nil
 	}
@@ -292,7 +292,7 @@ func (o *chatOptions) saved() (string, error) {
 // onlyModel returns the model of a server that has one, for a chat that names
 // none.
 func onlyModel(ctx context.Context, s chatServer) (string, error) {
-	names, err := s.names(ctx)
+	names, err := s.modelNames(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -302,5 +302,5 @@ func onlyModel(ctx context.Context, s chatServer) (string, error) {
 	case 1:
 		return names[0], nil
 	}
-	return "", usagef("name the model; the server has: %s", strings.Join(names, ", "))
+	return "", usageErrorf("name the model; the server has: %s", strings.Join(names, ", "))
 }

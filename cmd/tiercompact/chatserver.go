@@ -16,14 +16,14 @@ import (
 // A chatServer has models to chat with.
 type chatServer interface {
 	tui.Chatter
-	// find returns what is known of a model, with the window that it will have.
-	find(ctx context.Context, name string) (tui.Model, error)
-	names(ctx context.Context) ([]string, error)
+	// findModel returns what is known of a model, with the window that it will have.
+	findModel(ctx context.Context, name string) (tui.Model, error)
+	modelNames(ctx context.Context) ([]string, error)
 	URL() string
 }
 
-// server returns the one that the flags name.
-func (o *chatOptions) server() (chatServer, error) {
+// selectServer returns the one that the flags name.
+func (o *chatOptions) selectServer() (chatServer, error) {
 	if o.openaiURL != "" {
 		c, err := openai.New(o.openaiURL, os.Getenv(config.KeyVariable))
 		return openaiChat{c, o.window}, err
@@ -45,7 +45,7 @@ type ollamaChat struct {
 // that the server says with which window.
 const loadWithin = 2 * time.Minute
 
-func (c ollamaChat) find(ctx context.Context, name string) (tui.Model, error) {
+func (c ollamaChat) findModel(ctx context.Context, name string) (tui.Model, error) {
 	had, ok, err := c.Has(ctx, name)
 	if err != nil {
 		return tui.Model{}, err
@@ -66,7 +66,7 @@ func (c ollamaChat) find(ctx context.Context, name string) (tui.Model, error) {
 		return tui.Model{}, err
 	}
 	k := c.WindowOf(full, info, running)
-	m := known(full, k, c.window)
+	m := knownModel(full, k, c.window)
 	if m.Unsure {
 		m, err = c.asked(ctx, full, k)
 	}
@@ -81,10 +81,10 @@ func (c ollamaChat) asked(ctx context.Context, name string, k tokens.Known) (tui
 	short, stop := context.WithTimeout(ctx, loadWithin)
 	defer stop()
 	k.ServerDefault, _ = c.DefaultWindow(short, name) // what it cannot, the first question tells
-	return known(name, k, c.window), ctx.Err()
+	return knownModel(name, k, c.window), ctx.Err()
 }
 
-func (c ollamaChat) names(ctx context.Context) ([]string, error) {
+func (c ollamaChat) modelNames(ctx context.Context) ([]string, error) {
 	models, err := c.Models(ctx)
 	names := make([]string, len(models))
 	for i, m := range models {
@@ -98,18 +98,18 @@ type openaiChat struct {
 	window int
 }
 
-func (c openaiChat) find(ctx context.Context, name string) (tui.Model, error) {
+func (c openaiChat) findModel(ctx context.Context, name string) (tui.Model, error) {
 	k, err := c.Window(ctx, name)
 	if err != nil {
 		return tui.Model{}, err
 	}
-	return known(name, k, c.window), nil
+	return knownModel(name, k, c.window), nil
 }
 
-func (c openaiChat) names(ctx context.Context) ([]string, error) { return c.Models(ctx) }
+func (c openaiChat) modelNames(ctx context.Context) ([]string, error) { return c.Models(ctx) }
 
-// known returns a model with the window that follows from what is known.
-func known(name string, k tokens.Known, user int) tui.Model {
+// knownModel returns a model with the window that follows from what is known.
+func knownModel(name string, k tokens.Known, user int) tui.Model {
 	k.User = user
 	w := tokens.Discover(k)
 	m := tui.Model{Name: name, Window: w.Tokens, Source: w.Source, Warning: w.Warning, Unsure: w.Unsure != ""}

@@ -29,7 +29,7 @@ func TestTheWindowOfAChatIsAskedOrAssumedAloud(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := ollamaChat{client, c.set}.find(t.Context(), "llama3.2:3b")
+		m, err := ollamaChat{client, c.set}.findModel(t.Context(), "llama3.2:3b")
 		if err != nil || m.Window != c.want || !strings.HasPrefix(m.Source, c.source) || (m.Warning == "") != (c.warning == "") || !strings.Contains(m.Warning, c.warning) {
 			t.Errorf("%s: %+v, %v; want %d (%s), warning %q", c.name, m, err, c.want, c.source, c.warning)
 		}

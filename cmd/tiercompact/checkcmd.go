@@ -27,13 +27,13 @@ that were not there before are errors, and --chat is about that file.`,
   tiercompact check session.jsonl --strict
   tiercompact check small.jsonl --against session.jsonl`,
 		Args: fileOrPipe,
-		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, fileOrStdin(args)) },
+		RunE: func(cmd *cobra.Command, args []string) error { return o.runCheck(cmd, fileOrStdin(args)) },
 	}
 	f := cmd.Flags()
 	f.BoolVar(&o.strict, "strict", false, "warnings are errors")
 	f.StringVar(&o.against, "against", "", "the transcript in this `file` is what was compacted")
 	f.BoolVar(&o.json, "json", false, "the problems as JSON")
-	o.source.register(cmd)
+	o.source.registerSource(cmd)
 	return cmd
 }
 
@@ -52,12 +52,12 @@ type checked struct {
 	Problems []chat.Problem `json:"problems"`
 }
 
-func (o *checkOptions) run(cmd *cobra.Command, path string) error {
+func (o *checkOptions) runCheck(cmd *cobra.Command, path string) error {
 	src := o.source
 	if o.against != "" {
 		src.chat = 0 // of the other file
 	}
-	in, err := src.read(cmd, path)
+	in, err := src.readSource(cmd, path)
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func (o *checkOptions) run(cmd *cobra.Command, path string) error {
 			c.Warnings++
 		}
 	}
-	if err := buffered(cmd.OutOrStdout(), func(w io.Writer) error { return o.show(w, in, c) }); err != nil {
+	if err := buffered(cmd.OutOrStdout(), func(w io.Writer) error { return o.writeCheck(w, in, c) }); err != nil {
 		return err
 	}
 	if c.Errors > 0 {
@@ -87,7 +87,7 @@ func (o *checkOptions) problems(cmd *cobra.Command, in input) ([]chat.Problem, e
 	problems := chat.Check(in.Messages)
 	if o.against != "" {
 		before := source{lenient: o.source.lenient, chat: o.source.chat}
-		was, err := before.read(cmd, o.against)
+		was, err := before.readSource(cmd, o.against)
 		if err != nil {
 			return nil, err
 		}
@@ -120,14 +120,14 @@ func faultsIn(c wire.Conversation, format string) []chat.Problem {
 		return all
 	}
 	for to := range strings.SplitSeq(formatNames(true), ", ") {
-		for _, file := range reread(c, to) {
+		for _, file := range rereadAs(c, to) {
 			all = append(all, chat.New(all, chat.Check(file.Messages))...)
 		}
 	}
 	return all
 }
 
-func (o *checkOptions) show(w io.Writer, in input, c checked) error {
+func (o *checkOptions) writeCheck(w io.Writer, in input, c checked) error {
 	if o.json {
 		return writeJSON(w, c)
 	}

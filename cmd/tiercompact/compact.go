@@ -29,7 +29,7 @@ summary, and what is recent.`,
   tiercompact compact session.jsonl -w 8192 --note "keep the API" -o small.jsonl
   tiercompact compact session.jsonl -w 8192 --archive kept --out small.jsonl`,
 		Args: fileOrPipe,
-		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, fileOrStdin(args)) },
+		RunE: func(cmd *cobra.Command, args []string) error { return o.runCompact(cmd, fileOrStdin(args)) },
 	}
 	f := cmd.Flags()
 	f.StringVarP(&o.out, "out", "o", "-", "write to this `file`; it may be the one that is read")
@@ -37,10 +37,10 @@ summary, and what is recent.`,
 	complete(cmd, "to", formatNames(true))
 	f.BoolVar(&o.layers, "layers", false, "compact to what is protected, one summary, and what is recent")
 	f.StringVar(&o.note, "note", "", "the same, and tell the summary this wish")
-	o.report.register(cmd)
-	o.settings.register(cmd, append(settingsOfCompaction(), settingsOfSinks()...)...)
-	o.source.register(cmd)
-	o.sinks.register(cmd)
+	o.report.registerReport(cmd)
+	o.settings.registerSettings(cmd, append(settingsOfCompaction(), settingsOfSinks()...)...)
+	o.source.registerSource(cmd)
+	o.sinks.registerSinks(cmd)
 	return cmd
 }
 
@@ -54,23 +54,23 @@ type compactOptions struct {
 	note     string
 }
 
-func (o *compactOptions) run(cmd *cobra.Command, path string) error {
-	if err := o.valid(cmd, path); err != nil {
+func (o *compactOptions) runCompact(cmd *cobra.Command, path string) error {
+	if err := o.validateCompact(cmd, path); err != nil {
 		return err
 	}
-	in, err := o.source.read(cmd, path)
+	in, err := o.source.readSource(cmd, path)
 	if err != nil {
 		return err
 	}
-	if err := placed(cmd, in.Conversation, path, o.out, o.to, o.report.quiet || o.report.json); err != nil {
+	if err := checkPlaced(cmd, in.Conversation, path, o.out, o.to, o.report.quiet || o.report.json); err != nil {
 		return err
 	}
-	cfg, err := o.settings.config(cmd, in)
+	cfg, err := o.settings.compactorConfig(cmd, in)
 	if err != nil {
 		return err
 	}
 	cfg.ReadBack = readBack(in.Conversation, o.to)
-	done, err := check{cfg, o.sinks, o.layers || o.note != "", o.note}.make(cmd.Context(), in)
+	done, err := check{cfg, o.sinks, o.layers || o.note != "", o.note}.runCheck(cmd.Context(), in)
 	var budget *tiercompact.BudgetError
 	if err != nil && !errors.As(err, &budget) {
 		return err
@@ -79,32 +79,32 @@ func (o *compactOptions) run(cmd *cobra.Command, path string) error {
 	if e := writeConversation(cmd, o.out, in.Conversation, o.to); e != nil {
 		return e
 	}
-	if e := o.report.tell(cmd, done); e != nil {
+	if e := o.report.writeReport(cmd, done); e != nil {
 		return e
 	}
 	return err
 }
 
-func (o *compactOptions) valid(cmd *cobra.Command, path string) error {
-	if err := oneOf("--to", o.to, formatNames(true)); err != nil {
+func (o *compactOptions) validateCompact(cmd *cobra.Command, path string) error {
+	if err := checkOneOf("--to", o.to, formatNames(true)); err != nil {
 		return err
 	}
-	if err := o.settings.load(cmd, nil); err != nil {
+	if err := o.settings.loadSettings(cmd, nil); err != nil {
 		return err
 	}
 	if err := layersAlone(o.layers || o.note != "", &o.settings); err != nil {
 		return err
 	}
-	if err := o.sinks.take(cmd, &o.settings); err != nil {
+	if err := o.sinks.takeSettings(cmd, &o.settings); err != nil {
 		return err
 	}
-	return apart(path, target{"--out", o.out}, target{"--report", o.report.file}, target{"--trace", o.sinks.trace.JSONL})
+	return checkDistinct(path, target{"--out", o.out}, target{"--report", o.report.file}, target{"--trace", o.sinks.trace.JSONL})
 }
 
 // layersAlone refuses a level beside the three layers, which are none.
 func layersAlone(layers bool, s *settings) error {
 	if level := s.Config.Level; layers && level != "" {
-		return usagef("--level %s and the three layers (--layers, --note) exclude each other; give one", level)
+		return usageErrorf("--level %s and the three layers (--layers, --note) exclude each other; give one", level)
 	}
 	return nil
 }
@@ -123,14 +123,14 @@ type outcome struct {
 	before, after chat.Transcript
 }
 
-// make makes the check. With an error the outcome holds what the conversation
+// runCheck makes the check. With an error the outcome holds what the conversation
 // is then.
-func (c check) make(ctx context.Context, in input) (done outcome, err error) {
-	r, err := c.sinks.start(ctx, c.cfg, in)
+func (c check) runCheck(ctx context.Context, in input) (done outcome, err error) {
+	r, err := c.sinks.startRun(ctx, c.cfg, in)
 	if err != nil {
 		return done, err
 	}
-	defer func() { err = errors.Join(err, r.close()) }()
+	defer func() { err = errors.Join(err, r.closeRun()) }()
 	s := r.session
 	if err := s.Load(in.Messages); err != nil {
 		return done, err

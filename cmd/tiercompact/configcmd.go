@@ -48,9 +48,9 @@ those would do.`,
 		Example: `  tiercompact config show
   tiercompact config show --changed --preset steady
   tiercompact config show --json | jq '."policy.trigger_pct"'`,
-		Args: atMost(0),
+		Args: atMostArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := s.load(cmd, nil); err != nil {
+			if err := s.loadSettings(cmd, nil); err != nil {
 				return err
 			}
 			text := s.YAML(changed)
@@ -67,7 +67,7 @@ those would do.`,
 	f := cmd.Flags()
 	f.BoolVar(&asJSON, "json", false, "as one JSON object: path to value and source")
 	f.BoolVar(&changed, "changed", false, "only what is not by default")
-	s.register(cmd, config.Paths()...)
+	s.registerSettings(cmd, config.Paths()...)
 	return cmd
 }
 
@@ -81,7 +81,7 @@ that is wrong with it, each with path, value, file and line. Exit code 2 says
 that something is.`,
 		Example: `  tiercompact config validate
   tiercompact config validate deploy/compact.json`,
-		Args: atMost(1),
+		Args: atMostArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return s.validate(cmd, args) },
 	}
 	cmd.Flags().StringVar(&s.file, "config", "", "the same as FILE")
@@ -93,7 +93,7 @@ func (s *settings) validate(cmd *cobra.Command, args []string) error {
 	path := s.file
 	if len(args) > 0 {
 		if path != "" && path != args[0] {
-			return usagef("the argument says %s, --config says %s; give one", args[0], path)
+			return usageErrorf("the argument says %s, --config says %s; give one", args[0], path)
 		}
 		path = args[0]
 	}
@@ -104,24 +104,24 @@ func (s *settings) validate(cmd *cobra.Command, args []string) error {
 		}
 	}
 	if path == "" {
-		return usagef("there is no file of settings in this folder; name one, or write one with tiercompact config init")
+		return usageErrorf("there is no file of settings in this folder; name one, or write one with tiercompact config init")
 	}
 	err := config.Validate(path)
 	var all config.Errors
 	switch {
 	case errors.As(err, &all):
 		for _, e := range all {
-			note(cmd, "%s", e.Error())
+			printNote(cmd, "%s", e.Error())
 		}
 		least := ""
 		if len(all) >= config.MostErrors {
 			least = "at least "
 		}
-		return usagef("%s has %s%s", path, least, screen.Plural(len(all), "error"))
+		return usageErrorf("%s has %s%s", path, least, screen.Plural(len(all), "error"))
 	case err != nil:
 		return usageError{err}
 	}
-	_, err = fmt.Fprintln(cmd.OutOrStdout(), oneLine(path), "is valid")
+	_, err = fmt.Fprintln(cmd.OutOrStdout(), printableLine(path), "is valid")
 	return err
 }
 
@@ -134,14 +134,14 @@ is commented out, so that the file changes nothing until a line is made to hold.
 A file that is there is never written over.`,
 		Example: `  tiercompact config init
   tiercompact config init - | less`,
-		Args: atMost(1),
+		Args: atMostArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path := config.Names()[0]
 			if len(args) > 0 {
 				path = args[0]
 			}
 			if path == "" || strings.EqualFold(filepath.Ext(path), ".json") {
-				return usagef("init writes YAML, not %q; give a name like %s", path, config.Names()[0])
+				return usageErrorf("init writes YAML, not %q; give a name like %s", path, config.Names()[0])
 			}
 			return initialize(cmd, path)
 		},
@@ -152,19 +152,19 @@ A file that is there is never written over.`,
 // initialize writes the sample to a file that is not there yet.
 func initialize(cmd *cobra.Command, path string) error {
 	if path == "-" {
-		return write(cmd, path, func(w io.Writer) error { _, err := w.Write(config.Sample()); return err })
+		return writeOutput(cmd, path, func(w io.Writer) error { _, err := w.Write(config.Sample()); return err })
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("write %s: it is there already; name another file, or move it away", path)
 	}
 	if err != nil {
-		return fmt.Errorf("write %s: %w", path, causeOf(err))
+		return fmt.Errorf("write %s: %w", path, systemCause(err))
 	}
 	_, err = f.Write(config.Sample())
 	if err := errors.Join(err, f.Close()); err != nil {
-		return errors.Join(fmt.Errorf("write %s: %w", path, causeOf(err)), os.Remove(path))
+		return errors.Join(fmt.Errorf("write %s: %w", path, systemCause(err)), os.Remove(path))
 	}
-	note(cmd, "wrote %s; every setting in it is commented out", path)
+	printNote(cmd, "wrote %s; every setting in it is commented out", path)
 	return nil
 }

@@ -10,8 +10,8 @@ import (
 //go:embed demo.jsonl
 var demoSession []byte
 
-// demo returns the session that comes with the program.
-func demo() (input, error) {
+// demoTranscript returns the session that comes with the program.
+func demoTranscript() (input, error) {
 	c, err := wire.DecodeBytes(demoSession, wire.Options{Name: "demo.jsonl"})
 	if err != nil {
 		return input{}, fmt.Errorf("read the demo session: %w", err)

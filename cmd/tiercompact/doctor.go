@@ -40,15 +40,15 @@ with 0.`,
   tiercompact doctor --pull
   tiercompact doctor session.jsonl --model qwen2.5-coder:7b
   tiercompact doctor --ollama-url http://127.0.0.1:11434 --json`,
-		Args: atMost(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) },
+		Args: atMostArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return o.runDoctor(cmd, args) },
 	}
 	f := cmd.Flags()
 	f.BoolVar(&o.pull, "pull", false, "have the server pull the models that are missing")
 	f.BoolVar(&o.json, "json", false, "the findings as JSON")
-	o.look.register(cmd)
-	o.settings.register(cmd, append([]string{"model", "window"}, settingsOfModels()...)...)
-	o.source.register(cmd)
+	o.look.registerLook(cmd)
+	o.settings.registerSettings(cmd, append([]string{"model", "window"}, settingsOfModels()...)...)
+	o.source.registerSource(cmd)
 	f.SortFlags = false
 	return cmd
 }
@@ -56,15 +56,15 @@ with 0.`,
 type doctorOptions struct {
 	settings   settings
 	source     source
-	look       look
+	look       screenOptions
 	pull, json bool
 }
 
-func (o *doctorOptions) run(cmd *cobra.Command, args []string) error {
-	if err := o.settings.load(cmd, map[string]string{"preset": string(tiercompact.Steady)}); err != nil {
+func (o *doctorOptions) runDoctor(cmd *cobra.Command, args []string) error {
+	if err := o.settings.loadSettings(cmd, map[string]string{"preset": string(tiercompact.Steady)}); err != nil {
 		return err
 	}
-	patient, err := o.patient(cmd, args)
+	patient, err := o.patientSession(cmd, args)
 	if err != nil {
 		return err
 	}
@@ -75,15 +75,15 @@ func (o *doctorOptions) run(cmd *cobra.Command, args []string) error {
 		return settingsError(err)
 	}
 	p := newProgress(cmd)
-	options.Try = o.try()
-	options.Trying = func(model string) { p.line(true, "trying "+model+" ...") }
+	options.Try = o.longestDeadline()
+	options.Trying = func(model string) { p.showLine(true, "trying "+model+" ...") }
 	if o.pull {
 		if err := o.pullMissing(cmd, options, patient.Model); err != nil {
 			return err
 		}
 	}
 	d, err := engine.Diagnose(cmd.Context(), options, patient)
-	p.line(false, "")
+	p.showLine(false, "")
 	if err != nil {
 		return err
 	}
@@ -91,9 +91,9 @@ func (o *doctorOptions) run(cmd *cobra.Command, args []string) error {
 	if o.json {
 		err = writeJSON(cmd.OutOrStdout(), d)
 	} else {
-		err = o.show(cmd.OutOrStdout(), d)
+		err = o.writeDiagnosis(cmd.OutOrStdout(), d)
 	}
-	if n := serious(d); err == nil && n > 0 {
+	if n := severityExit(d); err == nil && n > 0 {
 		return fmt.Errorf("%s to be solved, listed above", screen.Plural(n, "problem"))
 	}
 	return err
@@ -120,8 +120,8 @@ func toldDiagnosis(d engine.Diagnosis) engine.Diagnosis {
 	return d
 }
 
-// try is the longer of the deadlines that somebody set; 0 is the default.
-func (o *doctorOptions) try() (longest time.Duration) {
+// longestDeadline is the longer of the deadlines that somebody set; 0 is the default.
+func (o *doctorOptions) longestDeadline() (longest time.Duration) {
 	d := o.settings.Config.Deadlines
 	for path, deadline := range map[string]time.Duration{"deadlines.ranking": d.Ranking, "deadlines.summary": d.Summary} {
 		if o.settings.Origin(path).Kind != config.Default {
@@ -131,7 +131,7 @@ func (o *doctorOptions) try() (longest time.Duration) {
 	return longest
 }
 
-func serious(d engine.Diagnosis) int {
+func severityExit(d engine.Diagnosis) int {
 	n := 0
 	for _, p := range d.Problems {
 		if p.Serious {
@@ -141,27 +141,27 @@ func serious(d engine.Diagnosis) int {
 	return n
 }
 
-// patient is the session that the diagnosis is for.
-func (o *doctorOptions) patient(cmd *cobra.Command, args []string) (engine.Patient, error) {
+// patientSession is the session that the diagnosis is for.
+func (o *doctorOptions) patientSession(cmd *cobra.Command, args []string) (engine.Patient, error) {
 	cfg := o.settings.Config.Compaction()
 	p := engine.Patient{Model: cfg.Model, Window: max(0, cfg.Window), HardCapBuffer: cfg.HardCapBuffer, Reserve: cfg.Reserve}
 	if len(args) == 0 {
 		return p, nil
 	}
-	in, err := o.source.read(cmd, args[0])
+	in, err := o.source.readSource(cmd, args[0])
 	if err != nil {
 		return p, err
 	}
 	p.Model = cmp.Or(p.Model, in.Model)
 	cfg.Model, cfg.Window = p.Model, 1<<30 // the session is only counted
-	s, err := loaded(in, cfg)
+	s, err := loadedSession(in, cfg)
 	if err != nil {
 		return p, err
 	}
 	p.Needed = s.Usage().Tokens
 	p.Fits = func(window int) error {
 		cfg.Window = window
-		s, err := loaded(in, cfg)
+		s, err := loadedSession(in, cfg)
 		if err == nil {
 			_, err = s.Plan(cmd.Context())
 		}
@@ -170,8 +170,8 @@ func (o *doctorOptions) patient(cmd *cobra.Command, args []string) (engine.Patie
 	return p, nil
 }
 
-// loaded returns a session of the transcript that is compacted by what is built in.
-func loaded(in input, cfg tiercompact.Config) (*tiercompact.Session, error) {
+// loadedSession returns a session of the transcript that is compacted by what is built in.
+func loadedSession(in input, cfg tiercompact.Config) (*tiercompact.Session, error) {
 	c, err := tiercompact.New(cfg)
 	if err != nil {
 		return nil, err
@@ -188,18 +188,18 @@ func (o *doctorOptions) pullMissing(cmd *cobra.Command, options engine.Options, 
 		return err
 	}
 	for _, name := range names {
-		if err := pull(cmd, options, name); err != nil {
+		if err := pullModel(cmd, options, name); err != nil {
 			return err
 		}
 	}
 	if len(names) == 0 {
-		note(cmd, "no model is missing")
+		printNote(cmd, "no model is missing")
 	}
 	return nil
 }
 
-// pull shows a bar on a terminal, and elsewhere a line when it is done.
-func pull(cmd *cobra.Command, options engine.Options, name string) error {
+// pullModel shows a bar on a terminal, and elsewhere a line when it is done.
+func pullModel(cmd *cobra.Command, options engine.Options, name string) error {
 	var w io.Writer = io.Discard
 	if newProgress(cmd).w != nil {
 		w = cmd.ErrOrStderr()
@@ -215,25 +215,25 @@ func pull(cmd *cobra.Command, options engine.Options, name string) error {
 	})
 	_ = bar.Finish()
 	if err == nil {
-		note(cmd, "pulled %s", name)
+		printNote(cmd, "pulled %s", name)
 	}
 	return err
 }
 
-// show writes a diagnosis for people.
-func (o *doctorOptions) show(out io.Writer, d engine.Diagnosis) error {
-	s, err := o.look.on(out)
+// writeDiagnosis writes a diagnosis for people.
+func (o *doctorOptions) writeDiagnosis(out io.Writer, d engine.Diagnosis) error {
+	s, err := o.look.screenFor(out)
 	if err != nil {
 		return err
 	}
-	w := &sheet{w: out, screen: s}
-	w.server(d.Server)
+	w := &doctorSheet{w: out, screen: s}
+	w.writeServer(d.Server)
 	w.machine(d.Machine)
-	w.models(d.Models)
-	w.window(d.Window)
-	w.trip("embedding", d.Embed)
-	w.trip("summary", d.Summary)
-	w.levels(d.Levels)
+	w.writeModels(d.Models)
+	w.writeWindow(d.Window)
+	w.writeRoundTrip("embedding", d.Embed)
+	w.writeRoundTrip("summary", d.Summary)
+	w.writeLevels(d.Levels)
 	w.problems(d.Problems)
 	return w.failed
 }

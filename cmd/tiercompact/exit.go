@@ -22,7 +22,7 @@ type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
-func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+func usageErrorf(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
 // errInvalid is what makes a transcript with faults exit 4.
 var errInvalid = errors.New("invalid transcript")

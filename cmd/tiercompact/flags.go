@@ -26,18 +26,18 @@ func complete(cmd *cobra.Command, flag, words string) {
 	}
 }
 
-// chosen refuses a word that its choice does not have; "" is allowed.
-func chosen(choices []choice) error {
+// checkChoices refuses a word that its choice does not have; "" is allowed.
+func checkChoices(choices []choice) error {
 	for _, c := range choices {
-		if err := oneOf("--"+c.flag, *c.value, c.words); err != nil {
+		if err := checkOneOf("--"+c.flag, *c.value, c.words); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// oneOf refuses a value that is not in a comma-separated list; "" is allowed.
-func oneOf(flag, value, allowed string) error {
+// checkOneOf refuses a value that is not in a comma-separated list; "" is allowed.
+func checkOneOf(flag, value, allowed string) error {
 	if value == "" {
 		return nil
 	}
@@ -46,7 +46,7 @@ func oneOf(flag, value, allowed string) error {
 			return nil
 		}
 	}
-	return usagef("%s takes one of %s, not %q", flag, allowed, value)
+	return usageErrorf("%s takes one of %s, not %q", flag, allowed, value)
 }
 
 // noBlanks refuses flags that were given without a text: a shell variable that
@@ -54,7 +54,7 @@ func oneOf(flag, value, allowed string) error {
 func noBlanks(cmd *cobra.Command, _ []string) (err error) {
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		if err == nil && f.Value.Type() == "string" && strings.TrimSpace(f.Value.String()) == "" {
-			err = usagef("--%s is empty; give it a value, or leave it out", f.Name)
+			err = usageErrorf("--%s is empty; give it a value, or leave it out", f.Name)
 		}
 	})
 	return err
@@ -64,49 +64,49 @@ func noBlanks(cmd *cobra.Command, _ []string) (err error) {
 func flagError(cmd *cobra.Command, err error) error {
 	var invalid *pflag.InvalidValueError
 	if !errors.As(err, &invalid) {
-		return usagef("%w; see %s --help", err, cmd.CommandPath())
+		return usageErrorf("%w; see %s --help", err, cmd.CommandPath())
 	}
 	f := invalid.GetFlag()
 	kind := map[string]string{"int": "a whole number", "uint64": "a whole number from 0 on", "float64": "a number", "float64Slice": "numbers like 0.60,0.75,0.90", "bool": "true or false"}[f.Value.Type()]
 	if kind == "" {
 		return usageError{err}
 	}
-	return usagef("--%s takes %s, not %q", f.Name, kind, invalid.GetValue())
+	return usageErrorf("--%s takes %s, not %q", f.Name, kind, invalid.GetValue())
 }
 
-// asFlag writes the field that an error of the configuration begins with as the
+// withFlagName writes the field that an error of the configuration begins with as the
 // flag that sets it.
-func asFlag(cmd *cobra.Command, err error) error {
+func withFlagName(cmd *cobra.Command, err error) error {
 	field, rest, _ := strings.Cut(err.Error(), " ")
 	name := strings.ReplaceAll(field, "_", "-")
 	if cmd.Flags().Lookup(name) == nil {
 		return usageError{err}
 	}
-	return usagef("--%s %s", name, rest)
+	return usageErrorf("--%s %s", name, rest)
 }
 
 // A target is a file that a flag names to be written.
 type target struct{ flag, path string }
 
-// apart refuses targets that would overwrite each other. The first may be the
+// checkDistinct refuses targets that would overwrite each other. The first may be the
 // one that is read, in, and may be stdout, "-".
-func apart(in string, targets ...target) error {
+func checkDistinct(in string, targets ...target) error {
 	taken := map[string]string{}
 	for i, t := range targets {
 		switch {
 		case t.path == "":
 			continue
 		case t.path == "-" && i > 0 && targets[0].path == "-":
-			return usagef("%s -: stdout has the conversation; give a file", t.flag)
+			return usageErrorf("%s -: stdout has the conversation; give a file", t.flag)
 		case i > 0 && in != "-" && sameFile(t.path, in):
-			return usagef("%s %s is the transcript that is read; give another file", t.flag, t.path)
+			return usageErrorf("%s %s is the transcript that is read; give another file", t.flag, t.path)
 		}
 		if folder := filepath.Dir(t.path); t.path != "-" && !isFolder(folder) {
-			return usagef("%s %s: there is no folder %s; make it first", t.flag, t.path, folder)
+			return usageErrorf("%s %s: there is no folder %s; make it first", t.flag, t.path, folder)
 		}
-		path := onePath(t.path)
-		if other, ok := taken[path]; ok && isPlain(t.path) {
-			return usagef("%s and %s are both %s; give two files", other, t.flag, t.path)
+		path := canonicalPath(t.path)
+		if other, ok := taken[path]; ok && isPlainFile(t.path) {
+			return usageErrorf("%s and %s are both %s; give two files", other, t.flag, t.path)
 		}
 		taken[path] = t.flag
 	}
@@ -118,8 +118,8 @@ func isFolder(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// onePath returns a path in the one form that paths are compared in.
-func onePath(path string) string {
+// canonicalPath returns a path in the one form that paths are compared in.
+func canonicalPath(path string) string {
 	if full, err := filepath.Abs(path); err == nil {
 		path = full
 	}
@@ -129,8 +129,8 @@ func onePath(path string) string {
 	return path
 }
 
-// isPlain reports whether a path is a plain file, or none yet.
-func isPlain(path string) bool {
+// isPlainFile reports whether a path is a plain file, or none yet.
+func isPlainFile(path string) bool {
 	info, err := os.Stat(path)
 	return err != nil || info.Mode().IsRegular()
 }
@@ -144,9 +144,9 @@ func sameFile(a, b string) bool {
 	return err == nil && x.Mode().IsRegular() && os.SameFile(x, y)
 }
 
-// causeOf returns what the system said, without the name of a file that only
+// systemCause returns what the system said, without the name of a file that only
 // this program knows.
-func causeOf(err error) error {
+func systemCause(err error) error {
 	var path *os.PathError
 	if errors.As(err, &path) {
 		return path.Err

@@ -33,7 +33,7 @@ func main() {
 	case errors.Is(err, context.Canceled):
 		fmt.Fprintln(stderr, "tiercompact: interrupted")
 	default:
-		fmt.Fprintln(stderr, "tiercompact:", told(err.Error()))
+		fmt.Fprintln(stderr, "tiercompact:", safeForStderr(err.Error()))
 	}
 	_ = flushGuard(stderr) // there is nowhere left to say it
 	os.Exit(exitCode(err))
@@ -81,29 +81,29 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 	if names := cmd.SuggestionsFor(args[0]); len(names) > 0 {
 		near = "did you mean " + strings.Join(names, " or ") + "?"
 	}
-	return usagef("unknown command %q; %s", args[0], near)
+	return usageErrorf("unknown command %q; %s", args[0], near)
 }
 
-// atMost refuses more than n arguments.
-func atMost(n int) cobra.PositionalArgs {
+// atMostArgs refuses more than n arguments.
+func atMostArgs(n int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
 		case len(args) > n && n == 0:
-			return usagef("%s takes no argument, got %s; see %s --help", cmd.Name(), strings.Join(args, " "), cmd.CommandPath())
+			return usageErrorf("%s takes no argument, got %s; see %s --help", cmd.Name(), strings.Join(args, " "), cmd.CommandPath())
 		case len(args) > n:
-			return usagef("%s takes at most %d argument, got %d: %s", cmd.Name(), n, len(args), strings.Join(args, " "))
+			return usageErrorf("%s takes at most %d argument, got %d: %s", cmd.Name(), n, len(args), strings.Join(args, " "))
 		}
 		return nil
 	}
 }
 
-// told returns s as it may stand on stderr: what it quotes, of a file, a
+// safeForStderr returns s as it may stand on stderr: what it quotes, of a file, a
 // setting or a server, is without secrets.
-func told(s string) string { return oneLine(redact.Default().String(s)) }
+func safeForStderr(s string) string { return printableLine(redact.Default().String(s)) }
 
-// oneLine returns s with blanks for line breaks, and without what a terminal
+// printableLine returns s with blanks for line breaks, and without what a terminal
 // would obey: names of files are whatever somebody called them.
-func oneLine(s string) string {
+func printableLine(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {

@@ -19,8 +19,8 @@ import (
 // or a variable, and without such flags no model is asked.
 type models struct{ flags []string }
 
-// register adds the flags of the settings of these paths or sections.
-func (m *models) register(cmd *cobra.Command, paths ...string) {
+// registerModels adds the flags of the settings of these paths or sections.
+func (m *models) registerModels(cmd *cobra.Command, paths ...string) {
 	before := make(map[string]bool)
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { before[f.Name] = true })
 	registerSettings(cmd, paths...)
@@ -32,9 +32,9 @@ func (m *models) register(cmd *cobra.Command, paths ...string) {
 	cmd.Flags().Lookup("engine").DefValue = string(engine.BuiltIn) + ", but for models that are named"
 }
 
-// options are what to look for. Where no engine was given and a model is named,
+// engineOptions are what to look for. Where no engine was given and a model is named,
 // by these flags or by others, the role of the other stays with what is built in.
-func (m *models) options(cmd *cobra.Command, named bool) (engine.Options, error) {
+func (m *models) engineOptions(cmd *cobra.Command, named bool) (engine.Options, error) {
 	own := pflag.NewFlagSet("", pflag.ContinueOnError)
 	for _, name := range m.flags { // others of bench have names of settings, and are none
 		own.AddFlag(cmd.Flags().Lookup(name))
@@ -63,8 +63,8 @@ func (m *models) options(cmd *cobra.Command, named bool) (engine.Options, error)
 	return o, nil
 }
 
-// lookFor looks for the models, and has cfg use them and tell p how they get on.
-func lookFor(cmd *cobra.Command, c config.Config, cfg *tiercompact.Config, p *progress) error {
+// findModels looks for the models, and has cfg use them and tell p how they get on.
+func findModels(cmd *cobra.Command, c config.Config, cfg *tiercompact.Config, p *progress) error {
 	o, err := c.EngineOptions()
 	if err != nil {
 		return settingsError(err)
@@ -76,9 +76,9 @@ func lookFor(cmd *cobra.Command, c config.Config, cfg *tiercompact.Config, p *pr
 	}
 	e.Into(cfg)
 	if e.Warning != "" {
-		note(cmd, "warning: %s", e.Warning)
+		printNote(cmd, "warning: %s", e.Warning)
 	}
-	cfg.Progress = p.summary
+	cfg.Progress = p.showSummary
 	return nil
 }
 
@@ -101,16 +101,16 @@ func newProgress(cmd *cobra.Command) *progress {
 }
 
 func (p *progress) embedded(done, of int) {
-	p.line(done < of, fmt.Sprintf("embedding: %d of %d texts", done, of))
+	p.showLine(done < of, fmt.Sprintf("embedding: %d of %d texts", done, of))
 }
 
-func (p *progress) summary(s summarize.Progress) {
-	p.line(!s.Done, fmt.Sprintf("summary: %s %d of %d, %d tokens, %.0f tokens/s", s.Step, s.Call, s.Of, s.Tokens, s.PerSecond))
+func (p *progress) showSummary(s summarize.Progress) {
+	p.showLine(!s.Done, fmt.Sprintf("summary: %s %d of %d, %d tokens, %.0f tokens/s", s.Step, s.Call, s.Of, s.Tokens, s.PerSecond))
 }
 
-// line shows text in the place of what it showed before, or nothing where the
+// showLine shows text in the place of what it showed before, or nothing where the
 // work is done.
-func (p *progress) line(on bool, text string) {
+func (p *progress) showLine(on bool, text string) {
 	const clear = "\r\x1b[K"
 	switch {
 	case p.w == nil:

@@ -15,21 +15,21 @@ import (
 	"github.com/tiercompact/tiercompact/wire"
 )
 
-// write gives fill the file of a path, or stdout for "-". A file has its name
+// writeOutput gives fill the file of a path, or stdout for "-". A file has its name
 // only once it is whole, so it may be the one that was read. What is no plain
 // file (a device, a pipe) is written to as it is, never replaced.
-func write(cmd *cobra.Command, path string, fill func(io.Writer) error) (err error) {
+func writeOutput(cmd *cobra.Command, path string, fill func(io.Writer) error) (err error) {
 	if path == "-" {
 		return buffered(cmd.OutOrStdout(), fill)
 	}
 	defer func() {
 		if err != nil {
-			err = fmt.Errorf("write %s: %w", path, causeOf(err))
+			err = fmt.Errorf("write %s: %w", path, systemCause(err))
 		}
 	}()
 	target, err := filepath.EvalSymlinks(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return replace(path, fill)
+		return replaceFile(path, fill)
 	}
 	if err != nil {
 		return err
@@ -39,7 +39,7 @@ func write(cmd *cobra.Command, path string, fill func(io.Writer) error) (err err
 		return err
 	}
 	if info.Mode().IsRegular() {
-		return replace(target, fill)
+		return replaceFile(target, fill)
 	}
 	f, err := os.OpenFile(target, os.O_WRONLY, 0)
 	if err != nil {
@@ -54,8 +54,8 @@ func writtenTo(f *os.File, fill func(io.Writer) error) error {
 	return errors.Join(buffered(w, fill), flushGuard(w))
 }
 
-// replace writes a file beside path, and gives it that name.
-func replace(path string, fill func(io.Writer) error) error {
+// replaceFile writes a file beside path, and gives it that name.
+func replaceFile(path string, fill func(io.Writer) error) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".tiercompact-*")
 	if err != nil {
 		return err
@@ -93,7 +93,7 @@ func buffered(w io.Writer, fill func(io.Writer) error) error {
 
 // writeConversation writes c in a format, its own for "".
 func writeConversation(cmd *cobra.Command, path string, c wire.Conversation, to string) error {
-	return write(cmd, path, func(w io.Writer) error { return wire.Encode(w, c, to) })
+	return writeOutput(cmd, path, func(w io.Writer) error { return wire.Encode(w, c, to) })
 }
 
 // writeJSON writes v, indented.
@@ -104,7 +104,7 @@ func writeJSON(w io.Writer, v any) error {
 	return e.Encode(v)
 }
 
-// note says one line on stderr.
-func note(cmd *cobra.Command, format string, args ...any) {
-	fmt.Fprintln(cmd.ErrOrStderr(), "tiercompact:", told(fmt.Sprintf(format, args...)))
+// printNote says one line on stderr.
+func printNote(cmd *cobra.Command, format string, args ...any) {
+	fmt.Fprintln(cmd.ErrOrStderr(), "tiercompact:", safeForStderr(fmt.Sprintf(format, args...)))
 }

@@ -20,7 +20,7 @@ func TestWriteReplacesAPlainFileAndKeepsItsMode(t *testing.T) {
 	if err := os.WriteFile(file, []byte("old"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := write(nil, file, fill("new")); err != nil {
+	if err := writeOutput(nil, file, fill("new")); err != nil {
 		t.Fatal(err)
 	}
 	info, err := os.Stat(file)
@@ -43,7 +43,7 @@ func TestWriteMakesFilesForTheirOwner(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(write(nil, file, fill("new")), r.write(nil)); err != nil {
+	if err := errors.Join(writeOutput(nil, file, fill("new")), r.writeRequest(nil)); err != nil {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]os.FileMode{file: 0o600, r.folder: 0o700, filepath.Join(r.folder, "000001.json"): 0o600} {
@@ -66,7 +66,7 @@ func TestWriteNeverReplacesALink(t *testing.T) {
 	if err := os.Symlink(file, link); err != nil {
 		t.Skip("no symbolic links here: ", err)
 	}
-	if err := write(nil, link, fill("new")); err != nil {
+	if err := writeOutput(nil, link, fill("new")); err != nil {
 		t.Fatal(err)
 	}
 	info, err := os.Lstat(link)
@@ -82,20 +82,20 @@ func TestWriteLeavesNothingBehindWhenItFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	broken := errors.New("broken")
-	if err := write(nil, file, func(io.Writer) error { return broken }); !errors.Is(err, broken) {
+	if err := writeOutput(nil, file, func(io.Writer) error { return broken }); !errors.Is(err, broken) {
 		t.Errorf("write = %v, want %v", err, broken)
 	}
 	entries, err := os.ReadDir(dir)
 	if text, _ := os.ReadFile(file); err != nil || len(entries) != 1 || string(text) != "old" {
 		t.Errorf("%d files are left, the old one holds %q", len(entries), text)
 	}
-	if err := write(nil, dir, fill("new")); err == nil {
+	if err := writeOutput(nil, dir, fill("new")); err == nil {
 		t.Error("a directory was written to")
 	}
 }
 
 func TestWhatIsSaidIsOneLineThatATerminalDoesNotObey(t *testing.T) {
-	if got := oneLine("read a\x1b[31m.json:\n\tno\u0085 such\u202e file"); got != "read a[31m.json: no such file" {
+	if got := printableLine("read a\x1b[31m.json:\n\tno\u0085 such\u202e file"); got != "read a[31m.json: no such file" {
 		t.Errorf("%q", got)
 	}
 }

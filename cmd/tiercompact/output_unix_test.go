@@ -20,7 +20,7 @@ func TestWriteGoesIntoAPipeAndLeavesItThere(t *testing.T) {
 		text, _ := os.ReadFile(pipe)
 		got <- text
 	}()
-	if err := write(nil, pipe, fill("new")); err != nil {
+	if err := writeOutput(nil, pipe, fill("new")); err != nil {
 		t.Fatal(err)
 	}
 	info, err := os.Lstat(pipe)

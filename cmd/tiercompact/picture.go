@@ -16,28 +16,28 @@ type picture struct {
 	events []trace.Event
 }
 
-func (p *picture) register(cmd *cobra.Command) {
+func (p *picture) registerPicture(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&p.path, "timeline", "", "draw what happened into this `file`, as SVG")
 }
 
-func (p *picture) valid() error {
+func (p *picture) validatePicture() error {
 	if p.path == "-" {
-		return usagef("--timeline - is no file; give the name of one")
+		return usageErrorf("--timeline - is no file; give the name of one")
 	}
 	return nil
 }
 
-// into has a session's events come to the picture, where one is asked for.
-func (p *picture) into(cfg *tiercompact.Config) {
+// attachSink has a session's events come to the picture, where one is asked for.
+func (p *picture) attachSink(cfg *tiercompact.Config) {
 	if p.path != "" {
 		cfg.Trace = trace.Join(cfg.Trace, func(e trace.Event) { p.events = append(p.events, e) }) // a replay has one goroutine
 	}
 }
 
-// write draws the picture.
-func (p *picture) write(cmd *cobra.Command) error {
+// drawPicture draws the picture.
+func (p *picture) drawPicture(cmd *cobra.Command) error {
 	if p.path == "" || len(p.events) == 0 {
 		return nil
 	}
-	return write(cmd, p.path, func(w io.Writer) error { return traced.SVG(w, p.events) })
+	return writeOutput(cmd, p.path, func(w io.Writer) error { return traced.SVG(w, p.events) })
 }

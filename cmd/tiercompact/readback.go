@@ -17,14 +17,14 @@ func readBack(c wire.Conversation, to string) func(chat.Transcript) []archive.Re
 	return func(messages chat.Transcript) []archive.Reading {
 		c := c
 		c.Messages = messages
-		files := reread(c, to)
+		files := rereadAs(c, to)
 		all := readingsOf(files, to)
 		if len(files) == 0 {
 			return nil
 		}
 		for name := range strings.SplitSeq(formatNames(true), ", ") {
 			if name != to {
-				all = append(all, readingsOf(reread(files[0], name), name)...)
+				all = append(all, readingsOf(rereadAs(files[0], name), name)...)
 			}
 		}
 		return all
@@ -42,9 +42,9 @@ func formatWritten(c wire.Conversation, to string) string {
 	return c.Format
 }
 
-// reread returns c as it is read from the file that it is written to: as the
+// rereadAs returns c as it is read from the file that it is written to: as the
 // content tells, and if that is another format, as what it was written in too.
-func reread(c wire.Conversation, to string) []wire.Conversation {
+func rereadAs(c wire.Conversation, to string) []wire.Conversation {
 	var file bytes.Buffer
 	if err := wire.Encode(&file, c, to); err != nil {
 		return nil

@@ -23,49 +23,49 @@ they show behind "recall". What is no id in the archive is searched for.`,
   tiercompact recall "connection refused" --archive .compact/archive -n 3`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if strings.TrimSpace(strings.Join(args, " ")) == "" {
-				return usagef("recall needs the id or the words of what is looked for")
+				return usageErrorf("recall needs the id or the words of what is looked for")
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, strings.Join(args, " ")) },
+		RunE: func(cmd *cobra.Command, args []string) error { return o.runRecall(cmd, strings.Join(args, " ")) },
 	}
 	f := cmd.Flags()
-	o.place.register(cmd)
+	o.place.registerPlace(cmd)
 	f.IntVarP(&o.most, "most", "n", 5, "at most so many `hits` of a search")
 	f.BoolVar(&o.json, "json", false, "as JSON")
 	return cmd
 }
 
 type recallOptions struct {
-	place place
+	place archivePlace
 	most  int
 	json  bool
 }
 
-func (o *recallOptions) run(cmd *cobra.Command, text string) (err error) {
+func (o *recallOptions) runRecall(cmd *cobra.Command, text string) (err error) {
 	if o.most < 1 {
-		return usagef("--most must be above 0, is %d", o.most)
+		return usageErrorf("--most must be above 0, is %d", o.most)
 	}
-	store, sessions, err := o.place.open(cmd.Context(), archiveOptions{read: true})
+	store, sessions, err := o.place.openArchive(cmd.Context(), archiveOptions{read: true})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 	e, err := recalled(cmd.Context(), store, sessions, text)
 	if err == nil {
-		return buffered(cmd.OutOrStdout(), func(w io.Writer) error { return o.entry(w, e) })
+		return buffered(cmd.OutOrStdout(), func(w io.Writer) error { return o.writeEntry(w, e) })
 	}
 	if !errors.Is(err, archive.ErrNotFound) {
 		return err
 	}
 	r := searched{most: o.most}
-	if err := r.search(cmd.Context(), store, sessions, text, archive.Meaning{}); err != nil {
+	if err := r.searchSessions(cmd.Context(), store, sessions, text, archive.Meaning{}); err != nil {
 		return err
 	}
-	return r.tell(cmd, o.json)
+	return r.writeHits(cmd, o.json)
 }
 
-func (o *recallOptions) entry(w io.Writer, e archive.Entry) error {
+func (o *recallOptions) writeEntry(w io.Writer, e archive.Entry) error {
 	if o.json {
 		return writeJSON(w, shownEntry(e))
 	}

@@ -32,8 +32,8 @@ exit code 3 is about the end.`,
   tiercompact replay session.jsonl -w 32768 --level soft --all
   tiercompact replay session.jsonl --timeline session.svg
   tiercompact replay session.jsonl -w 8192 --out end.jsonl --requests requests/`,
-		Args: atMost(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) },
+		Args: atMostArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return o.runReplay(cmd, args) },
 	}
 	f := cmd.Flags()
 	f.StringVarP(&o.out, "out", "o", "", "write the conversation as it stands at the end to this `file`")
@@ -43,11 +43,11 @@ exit code 3 is about the end.`,
 	f.BoolVarP(&o.all, "all", "a", false, "show every message, fold nothing")
 	f.BoolVar(&o.json, "json", false, "one JSON object for each message and one for the end instead of the timeline")
 	f.StringVar(&o.report, "report", "", "write the figures of the end to this `file`, as JSON")
-	o.look.register(cmd)
-	o.settings.register(cmd, append(settingsOfCompaction(), settingsOfSinks()...)...)
-	o.source.register(cmd)
-	o.sinks.register(cmd)
-	o.picture.register(cmd)
+	o.look.registerLook(cmd)
+	o.settings.registerSettings(cmd, append(settingsOfCompaction(), settingsOfSinks()...)...)
+	o.source.registerSource(cmd)
+	o.sinks.registerSinks(cmd)
+	o.picture.registerPicture(cmd)
 	return cmd
 }
 
@@ -56,7 +56,7 @@ type replayOptions struct {
 	settings                  settings
 	sinks                     sinks
 	picture                   picture
-	look                      look
+	look                      screenOptions
 	out, to, requests, report string
 	all, json                 bool
 }
@@ -65,36 +65,36 @@ type replayOptions struct {
 // without events are folded.
 const foldFrom = 100
 
-func (o *replayOptions) run(cmd *cobra.Command, args []string) (err error) {
-	if err := o.valid(cmd, fileOrStdin(args)); err != nil {
+func (o *replayOptions) runReplay(cmd *cobra.Command, args []string) (err error) {
+	if err := o.validateReplay(cmd, fileOrStdin(args)); err != nil {
 		return err
 	}
-	in, err := o.read(cmd, args)
+	in, err := o.readTranscript(cmd, args)
 	if err != nil {
 		return err
 	}
 	if o.out != "" && len(args) > 0 {
-		if err := placed(cmd, in.Conversation, args[0], o.out, o.to, o.json); err != nil {
+		if err := checkPlaced(cmd, in.Conversation, args[0], o.out, o.to, o.json); err != nil {
 			return err
 		}
 	}
-	cfg, err := o.settings.config(cmd, in)
+	cfg, err := o.settings.compactorConfig(cmd, in)
 	if err != nil {
 		return err
 	}
-	o.picture.into(&cfg)
+	o.picture.attachSink(&cfg)
 	cfg.ReadBack = readBack(in.Conversation, o.to)
-	r, err := o.sinks.start(cmd.Context(), cfg, in)
+	r, err := o.sinks.startRun(cmd.Context(), cfg, in)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, r.close()) }()
+	defer func() { err = errors.Join(err, r.closeRun()) }()
 	w := cmd.OutOrStdout()
 	if o.out == "-" {
 		w = cmd.ErrOrStderr()
 	}
-	p := player{run: r, in: in}
-	if p.show, err = o.shower(w, in); err != nil {
+	p := player{sessionRun: r, in: in}
+	if p.show, err = o.newShower(w, in); err != nil {
 		return err
 	}
 	if o.requests != "" {
@@ -102,58 +102,58 @@ func (o *replayOptions) run(cmd *cobra.Command, args []string) (err error) {
 			return err
 		}
 	}
-	end, err := p.play(cmd.Context())
+	end, err := p.playMessages(cmd.Context())
 	if err != nil {
 		return err
 	}
-	return o.finish(cmd, r, in, end)
+	return o.finishReplay(cmd, r, in, end)
 }
 
-func (o *replayOptions) valid(cmd *cobra.Command, path string) error {
-	if err := oneOf("--to", o.to, formatNames(true)); err != nil {
+func (o *replayOptions) validateReplay(cmd *cobra.Command, path string) error {
+	if err := checkOneOf("--to", o.to, formatNames(true)); err != nil {
 		return err
 	}
-	if err := o.settings.load(cmd, nil); err != nil {
+	if err := o.settings.loadSettings(cmd, nil); err != nil {
 		return err
 	}
-	if err := errors.Join(o.sinks.take(cmd, &o.settings), o.picture.valid()); err != nil {
+	if err := errors.Join(o.sinks.takeSettings(cmd, &o.settings), o.picture.validatePicture()); err != nil {
 		return err
 	}
-	return apart(path, target{"--out", o.out}, target{"--report", o.report}, target{"--trace", o.sinks.trace.JSONL}, target{"--timeline", o.picture.path})
+	return checkDistinct(path, target{"--out", o.out}, target{"--report", o.report}, target{"--trace", o.sinks.trace.JSONL}, target{"--timeline", o.picture.path})
 }
 
-// read reads the transcript, or the session that comes with the program.
-func (o *replayOptions) read(cmd *cobra.Command, args []string) (input, error) {
+// readTranscript reads the transcript, or the session that comes with the program.
+func (o *replayOptions) readTranscript(cmd *cobra.Command, args []string) (input, error) {
 	if len(args) > 0 {
-		return o.source.read(cmd, args[0])
+		return o.source.readSource(cmd, args[0])
 	}
 	if o.source != (source{}) {
-		return input{}, usagef("--from, --chat and --lenient are about a transcript; give its FILE, or - for stdin")
+		return input{}, usageErrorf("--from, --chat and --lenient are about a transcript; give its FILE, or - for stdin")
 	}
 	if o.settings.Config.Window == config.Auto {
 		o.settings.Config.Window = config.DefaultWindow
 	}
-	return demo()
+	return demoTranscript()
 }
 
-func (o *replayOptions) shower(w io.Writer, in input) (shower, error) {
+func (o *replayOptions) newShower(w io.Writer, in input) (replayView, error) {
 	if o.json {
 		return newJSONShower(w), nil
 	}
-	screen, err := o.look.on(w)
+	screen, err := o.look.screenFor(w)
 	if err != nil {
 		return nil, err
 	}
 	return &timeline{w: w, screen: screen, title: in.name, messages: len(in.Messages), fold: !o.all && len(in.Messages) > foldFrom}, nil
 }
 
-func (o *replayOptions) finish(cmd *cobra.Command, r *run, in input, end ending) error {
+func (o *replayOptions) finishReplay(cmd *cobra.Command, r *sessionRun, in input, end ending) error {
 	if o.report != "" {
-		if err := write(cmd, o.report, func(w io.Writer) error { return writeJSON(w, end) }); err != nil {
+		if err := writeOutput(cmd, o.report, func(w io.Writer) error { return writeJSON(w, end) }); err != nil {
 			return err
 		}
 	}
-	if err := o.picture.write(cmd); err != nil {
+	if err := o.picture.drawPicture(cmd); err != nil {
 		return err
 	}
 	if o.out != "" {
@@ -162,19 +162,19 @@ func (o *replayOptions) finish(cmd *cobra.Command, r *run, in input, end ending)
 			return err
 		}
 	}
-	return end.err()
+	return end.budgetError()
 }
 
 // A player adds the messages of a transcript to a session.
 type player struct {
-	*run
+	*sessionRun
 	in       input
-	show     shower
+	show     replayView
 	requests *requests // nil writes none
 }
 
-// A beat is what one message brought.
-type beat struct {
+// A replayStep is what one message brought.
+type replayStep struct {
 	index    int // from 0
 	message  chat.Message
 	report   tiercompact.Report
@@ -183,15 +183,15 @@ type beat struct {
 	err      error // a BudgetError, or nil
 }
 
-// A shower shows a replay while it goes on.
-type shower interface {
-	begin(cfg tiercompact.Config)
-	beat(beat)
-	end(ending) error
+// A replayView shows a replay while it goes on.
+type replayView interface {
+	showStart(cfg tiercompact.Config)
+	showMessage(replayStep)
+	showEnding(ending) error
 }
 
-func (p *player) play(ctx context.Context) (ending, error) {
-	p.show.begin(p.cfg)
+func (p *player) playMessages(ctx context.Context) (ending, error) {
+	p.show.showStart(p.cfg)
 	tally := newTally(p.session.Usage())
 	left := 0
 	for i, m := range p.in.Messages {
@@ -199,11 +199,11 @@ func (p *player) play(ctx context.Context) (ending, error) {
 			return ending{}, fmt.Errorf("replay message %d: %w", i+1, err)
 		}
 		if p.requests != nil && m.Role == chat.Assistant {
-			if err := p.requests.write(p.session.Messages()); err != nil {
+			if err := p.requests.writeRequest(p.session.Messages()); err != nil {
 				return ending{}, err
 			}
 		}
-		b := beat{index: i, message: m, standing: left + 1}
+		b := replayStep{index: i, message: m, standing: left + 1}
 		b.report, b.err = p.session.AddMessage(ctx, m)
 		if b.err != nil && !errors.Is(b.err, tiercompact.ErrInsufficientBudget) {
 			return ending{}, fmt.Errorf("replay message %d: %w", i+1, b.err)
@@ -213,9 +213,9 @@ func (p *player) play(ctx context.Context) (ending, error) {
 			left = len(p.session.Messages())
 		}
 		b.left = left
-		tally.add(b)
-		p.show.beat(b)
+		tally.countStep(b)
+		p.show.showMessage(b)
 	}
-	end := tally.ending(left)
-	return end, p.show.end(end)
+	end := tally.totalEnding(left)
+	return end, p.show.showEnding(end)
 }

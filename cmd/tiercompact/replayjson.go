@@ -8,18 +8,18 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// jsonShower shows a replay as JSON lines.
-type jsonShower struct{ e *json.Encoder }
+// jsonView shows a replay as JSON lines.
+type jsonView struct{ e *json.Encoder }
 
-func newJSONShower(w io.Writer) jsonShower {
+func newJSONShower(w io.Writer) jsonView {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
-	return jsonShower{e}
+	return jsonView{e}
 }
 
-func (s jsonShower) begin(tiercompact.Config) {}
+func (s jsonView) showStart(tiercompact.Config) {}
 
-func (s jsonShower) beat(b beat) {
+func (s jsonView) showMessage(b replayStep) {
 	failed := ""
 	if b.err != nil {
 		failed = b.err.Error()
@@ -35,7 +35,7 @@ func (s jsonShower) beat(b beat) {
 	}{"message", b.index + 1, b.message.Role, b.standing, b.left, failed, b.report})
 }
 
-func (s jsonShower) end(e ending) error {
+func (s jsonView) showEnding(e ending) error {
 	return s.e.Encode(struct {
 		Type string `json:"type"`
 		ending

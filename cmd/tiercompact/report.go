@@ -18,20 +18,20 @@ type reportOptions struct {
 	json, quiet bool
 }
 
-func (o *reportOptions) register(cmd *cobra.Command) {
+func (o *reportOptions) registerReport(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.file, "report", "", "write the report to this `file`, as JSON")
 	f.BoolVar(&o.json, "json", false, "tell the report as JSON on stderr")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "tell nothing but warnings and errors")
 }
 
-// tell writes the report of an outcome.
-func (o reportOptions) tell(cmd *cobra.Command, done outcome) error {
+// writeReport writes the report of an outcome.
+func (o reportOptions) writeReport(cmd *cobra.Command, done outcome) error {
 	for _, w := range done.Warnings {
-		note(cmd, "warning: %s", w)
+		printNote(cmd, "warning: %s", w)
 	}
 	if o.file != "" {
-		if err := write(cmd, o.file, func(w io.Writer) error { return writeJSON(w, done.Report) }); err != nil {
+		if err := writeOutput(cmd, o.file, func(w io.Writer) error { return writeJSON(w, done.Report) }); err != nil {
 			return err
 		}
 	}
@@ -40,14 +40,14 @@ func (o reportOptions) tell(cmd *cobra.Command, done outcome) error {
 		return json.NewEncoder(cmd.ErrOrStderr()).Encode(done.Report)
 	case !o.quiet:
 		w := cmd.ErrOrStderr()
-		fmt.Fprint(w, summary(widthOf(w), done))
+		fmt.Fprint(w, summaryLines(plainScreen(w), done))
 	}
 	return nil
 }
 
-// summary is an outcome in a few lines for people. A screen without a width
+// summaryLines is an outcome in a few lines for people. A screen without a width
 // breaks none.
-func summary(s screen.Screen, done outcome) string {
+func summaryLines(s screen.Screen, done outcome) string {
 	u := done.Usage
 	if !done.Compacted() {
 		return fmt.Sprintf("nothing to do: %s (%s of %s tokens, %s)\n", screen.Why(done.Reason), screen.Grouped(u.Tokens), screen.Grouped(u.Window), screen.Percent(u.Share))
@@ -56,7 +56,7 @@ func summary(s screen.Screen, done outcome) string {
 	for _, a := range done.Applied {
 		head := fmt.Sprintf("%-9s  %9s %s %-9s ", a.Level, screen.Grouped(a.Before), s.Sign("→", "->"), screen.Grouped(a.After))
 		indent := strings.Repeat(" ", len([]rune(head)))
-		for _, text := range append([]string{strings.Join(s.Said(done.Report, a), ", ")}, whose(a)...) {
+		for _, text := range append([]string{strings.Join(s.Said(done.Report, a), ", ")}, engineReasons(a)...) {
 			if s.Width > 0 {
 				text = strings.Join(screen.Wrapped(text, s.Width-len(indent)), "\n"+indent)
 			}
@@ -69,9 +69,9 @@ func summary(s screen.Screen, done outcome) string {
 	return b.String()
 }
 
-// whose says why what ranked or summarised is what it is: what was tried
+// engineReasons says why what ranked or summarised is what it is: what was tried
 // before, or what the choice rests on.
-func whose(a tiercompact.Applied) []string {
+func engineReasons(a tiercompact.Applied) []string {
 	if len(a.Attempts) > 0 {
 		return screen.Tried(a)
 	}

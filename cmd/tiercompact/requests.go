@@ -26,13 +26,13 @@ func newRequests(folder string) (*requests, error) {
 		return nil, fmt.Errorf("write requests: %w", err)
 	}
 	if len(entries) > 0 {
-		return nil, usagef("--requests %s: the folder is not empty; give a new one", folder)
+		return nil, usageErrorf("--requests %s: the folder is not empty; give a new one", folder)
 	}
 	return &requests{folder: folder}, nil
 }
 
-// write writes the messages of one request, as an OpenAI list.
-func (r *requests) write(t chat.Transcript) error {
+// writeRequest writes the messages of one request, as an OpenAI list.
+func (r *requests) writeRequest(t chat.Transcript) error {
 	r.last++
 	f, err := os.OpenFile(filepath.Join(r.folder, fmt.Sprintf("%06d.json", r.last)), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {

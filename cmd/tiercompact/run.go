@@ -27,49 +27,49 @@ type sinks struct {
 	cmd     *cobra.Command
 }
 
-func (k *sinks) register(cmd *cobra.Command) {
+func (k *sinks) registerSinks(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&k.session, "session", "", "`id` of the session in the archive (default: the file's name)")
 }
 
 // settingsOfSinks name the settings that sinks are made of.
 func settingsOfSinks() []string { return []string{"archive_required", "archive", "trace"} }
 
-// take takes the settings, and refuses what they contradict. A trace that a
+// takeSettings takes the settings, and refuses what they contradict. A trace that a
 // flag names is written anew, one that a file names goes on.
-func (k *sinks) take(cmd *cobra.Command, s *settings) error {
+func (k *sinks) takeSettings(cmd *cobra.Command, s *settings) error {
 	k.cmd, k.archive, k.trace = cmd, s.Config.Archive, s.Config.Trace
 	k.fresh = s.Origin("trace.jsonl").Kind == config.Flag
 	switch {
 	case k.session != "" && k.archive.Adapter == config.Memory:
-		return usagef("--session names a session of an archive; give --archive too")
+		return usageErrorf("--session names a session of an archive; give --archive too")
 	case !utf8.ValidString(k.session):
-		return usagef("--session %q is not UTF-8; give another id", k.session)
+		return usageErrorf("--session %q is not UTF-8; give another id", k.session)
 	}
 	return nil
 }
 
-// A run is one session with all that must be closed after it.
-type run struct {
+// A sessionRun is one session with all that must be closed after it.
+type sessionRun struct {
 	compactor *tiercompact.Compactor
 	session   *tiercompact.Session
 	cfg       tiercompact.Config // as the flags say
 	closers   []func() error
 }
 
-// start opens the archive and the trace, and a session without messages. Rounds
+// startRun opens the archive and the trace, and a session without messages. Rounds
 // are numbered on from those that the archive has.
-func (k sinks) start(ctx context.Context, cfg tiercompact.Config, in input) (_ *run, err error) {
-	r := &run{cfg: cfg}
+func (k sinks) startRun(ctx context.Context, cfg tiercompact.Config, in input) (_ *sessionRun, err error) {
+	r := &sessionRun{cfg: cfg}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, r.close())
+			err = errors.Join(err, r.closeRun())
 		}
 	}()
 	id := in.session
 	if k.session != "" {
 		id = k.session
 	}
-	if err := k.open(ctx, r, &cfg); err != nil {
+	if err := k.openSinks(ctx, r, &cfg); err != nil {
 		return nil, err
 	}
 	if r.compactor, err = tiercompact.New(cfg); err != nil {
@@ -83,7 +83,7 @@ func (k sinks) start(ctx context.Context, cfg tiercompact.Config, in input) (_ *
 	return r, nil
 }
 
-func (k sinks) open(ctx context.Context, r *run, cfg *tiercompact.Config) (err error) {
+func (k sinks) openSinks(ctx context.Context, r *sessionRun, cfg *tiercompact.Config) (err error) {
 	if k.cmd == nil {
 		return nil
 	}
@@ -103,9 +103,9 @@ func (k sinks) open(ctx context.Context, r *run, cfg *tiercompact.Config) (err e
 		return err
 	}
 	for _, warning := range out.Warnings {
-		note(k.cmd, "warning: %s", warning)
+		printNote(k.cmd, "warning: %s", warning)
 	}
-	r.closers = append(r.closers, func() error { return flushed(ctx, out.Close) })
+	r.closers = append(r.closers, func() error { return flushSinks(ctx, out.Close) })
 	cfg.Trace = trace.Join(cfg.Trace, out.Sink)
 	return nil
 }
@@ -113,15 +113,15 @@ func (k sinks) open(ctx context.Context, r *run, cfg *tiercompact.Config) (err e
 // mostFlush is how long the end of a command waits for its sinks.
 const mostFlush = 5 * time.Second
 
-// flushed ends sinks, also where ctx has ended.
-func flushed(ctx context.Context, end func(context.Context) error) error {
+// flushSinks ends sinks, also where ctx has ended.
+func flushSinks(ctx context.Context, end func(context.Context) error) error {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), mostFlush)
 	defer stop()
 	return end(ctx)
 }
 
-// close closes what was opened last first.
-func (r *run) close() error {
+// closeRun closes what was opened last first.
+func (r *sessionRun) closeRun() error {
 	var errs []error
 	for _, c := range slices.Backward(r.closers) {
 		errs = append(errs, c())

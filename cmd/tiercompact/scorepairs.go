@@ -18,26 +18,26 @@ type pair struct {
 	before, after, next string // next is "" where what came next is not known
 }
 
-// pairs returns the files to compare: the two that were named, or those of two
+// filePairs returns the files to compare: the two that were named, or those of two
 // folders that have equal names.
-func (o *scoreOptions) pairs(cmd *cobra.Command, before, after string) ([]pair, error) {
+func (o *scoreOptions) filePairs(cmd *cobra.Command, before, after string) ([]pair, error) {
 	next, flag := o.next, "--next"
 	if o.full != "" {
 		next, flag = o.full, "--full"
 	}
 	switch one, other := isFolder(before), isFolder(after); {
 	case one != other:
-		return nil, usagef("BEFORE and AFTER are a folder and a file; give two files or two folders")
+		return nil, usageErrorf("BEFORE and AFTER are a folder and a file; give two files or two folders")
 	case !one && isFolder(next):
-		return nil, usagef("%s %s is a folder; give the file for %s", flag, next, before)
+		return nil, usageErrorf("%s %s is a folder; give the file for %s", flag, next, before)
 	case !one:
 		return []pair{{sessionOf(before), before, after, next}}, nil
 	case next != "" && !isFolder(next):
-		return nil, usagef("%s %s is no folder; BEFORE and AFTER are folders, so give one", flag, next)
+		return nil, usageErrorf("%s %s is no folder; BEFORE and AFTER are folders, so give one", flag, next)
 	case o.cut > 0:
-		return nil, usagef("--cut is a place in one session; leave it out for folders")
+		return nil, usageErrorf("--cut is a place in one session; leave it out for folders")
 	}
-	all, lonely, err := paired(before, after)
+	all, lonely, err := pairFiles(before, after)
 	if err != nil {
 		return nil, err
 	}
@@ -45,15 +45,15 @@ func (o *scoreOptions) pairs(cmd *cobra.Command, before, after string) ([]pair, 
 		return nil, fmt.Errorf("%s and %s have no file of one name; name what a compactor made of a file as that file", before, after)
 	}
 	if lonely > 0 {
-		note(cmd, "%s of %s or %s without partner left out", screen.Plural(lonely, "file"), before, after)
+		printNote(cmd, "%s of %s or %s without partner left out", screen.Plural(lonely, "file"), before, after)
 	}
 	return all, continued(all, next, flag)
 }
 
-// paired pairs the files of two folders, in order of their names, and counts
+// pairFiles pairs the files of two folders, in order of their names, and counts
 // those that have no partner.
-func paired(before, after string) (pairs []pair, lonely int, err error) {
-	names, err := filesIn(before)
+func pairFiles(before, after string) (pairs []pair, lonely int, err error) {
+	names, err := listFiles(before)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -62,8 +62,8 @@ func paired(before, after string) (pairs []pair, lonely int, err error) {
 		return nil, 0, err
 	}
 	for _, name := range names {
-		if made.has(name) {
-			pairs = append(pairs, pair{name: filepath.ToSlash(name), before: filepath.Join(before, name), after: made.path(name)})
+		if made.containsName(name) {
+			pairs = append(pairs, pair{name: filepath.ToSlash(name), before: filepath.Join(before, name), after: made.namedPath(name)})
 		} else {
 			lonely++
 		}
@@ -82,10 +82,10 @@ func continued(pairs []pair, folder, flag string) error {
 	}
 	for i, p := range pairs {
 		name := filepath.FromSlash(p.name)
-		if !next.has(name) {
-			return usagef("%s %s has no file for %s; add it, or take %s out of BEFORE", flag, folder, p.name, p.name)
+		if !next.containsName(name) {
+			return usageErrorf("%s %s has no file for %s; add it, or take %s out of BEFORE", flag, folder, p.name, p.name)
 		}
-		pairs[i].next = next.path(name)
+		pairs[i].next = next.namedPath(name)
 	}
 	return nil
 }
@@ -100,30 +100,32 @@ type named struct {
 }
 
 func newNamed(folder string) (named, error) {
-	names, err := filesIn(folder)
+	names, err := listFiles(folder)
 	n := named{folder, len(names), make(map[string]bool), make(map[string][]string)}
 	for _, name := range names {
 		n.whole[name] = true
-		n.stems[stem(name)] = append(n.stems[stem(name)], name)
+		n.stems[nameWithoutExt(name)] = append(n.stems[nameWithoutExt(name)], name)
 	}
 	return n, err
 }
 
-func (n named) has(name string) bool { return n.whole[name] || len(n.stems[stem(name)]) == 1 }
+func (n named) containsName(name string) bool {
+	return n.whole[name] || len(n.stems[nameWithoutExt(name)]) == 1
+}
 
-func (n named) path(name string) string {
+func (n named) namedPath(name string) string {
 	if !n.whole[name] {
-		name = n.stems[stem(name)][0]
+		name = n.stems[nameWithoutExt(name)][0]
 	}
 	return filepath.Join(n.folder, name)
 }
 
-func stem(name string) string { return strings.TrimSuffix(name, filepath.Ext(name)) }
+func nameWithoutExt(name string) string { return strings.TrimSuffix(name, filepath.Ext(name)) }
 
-// filesIn lists the files below a folder, relative to it, in order. What begins
+// listFiles lists the files below a folder, relative to it, in order. What begins
 // with a dot is left out, and so are pipes and devices. A folder in it that
 // cannot be listed stands for what it holds: who reads it is told why.
-func filesIn(folder string) (names []string, err error) {
+func listFiles(folder string) (names []string, err error) {
 	named := folder
 	if real, err := filepath.EvalSymlinks(folder); err == nil {
 		folder = real // a link to a folder is not walked
@@ -149,7 +151,7 @@ func filesIn(folder string) (names []string, err error) {
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("list %s: %w", named, causeOf(err))
+		return nil, fmt.Errorf("list %s: %w", named, systemCause(err))
 	}
 	return names, nil
 }

@@ -9,13 +9,13 @@ import (
 	"github.com/tiercompact/tiercompact/internal/screen"
 )
 
-// look is how the timeline is drawn.
-type look struct {
+// screenOptions is how the timeline is drawn.
+type screenOptions struct {
 	ascii bool
 	color string
 }
 
-func (l *look) register(cmd *cobra.Command) {
+func (l *screenOptions) registerLook(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.BoolVar(&l.ascii, "ascii", false, "draw with ASCII characters only")
 	f.StringVar(&l.color, "color", "auto", "colours: auto (on a terminal, unless NO_COLOR is set), always, never")
@@ -24,9 +24,9 @@ func (l *look) register(cmd *cobra.Command) {
 
 const colours = "auto, always, never"
 
-// widthOf returns the screen behind w, without colours; one without a width
+// plainScreen returns the screen behind w, without colours; one without a width
 // where it is no terminal.
-func widthOf(w io.Writer) screen.Screen {
+func plainScreen(w io.Writer) screen.Screen {
 	if f, ok := fileOf(w); ok {
 		if columns, terminal := terminalWidth(f); terminal && columns > 0 {
 			return screen.Screen{Width: max(columns, 60)}
@@ -35,10 +35,10 @@ func widthOf(w io.Writer) screen.Screen {
 	return screen.Screen{}
 }
 
-// on returns the screen behind w. What is no terminal is taken for one of 80
+// screenFor returns the screen behind w. What is no terminal is taken for one of 80
 // columns, or of COLUMNS, without colours.
-func (l look) on(w io.Writer) (screen.Screen, error) {
-	if err := oneOf("--color", l.color, colours); err != nil {
+func (l screenOptions) screenFor(w io.Writer) (screen.Screen, error) {
+	if err := checkOneOf("--color", l.color, colours); err != nil {
 		return screen.Screen{}, err
 	}
 	dumb := os.Getenv("TERM") == "dumb"

@@ -20,9 +20,9 @@ type settings struct {
 	*config.Loaded
 }
 
-// register adds --config, and the flags of the settings that are named by path
+// registerSettings adds --config, and the flags of the settings that are named by path
 // or section.
-func (s *settings) register(cmd *cobra.Command, names ...string) {
+func (s *settings) registerSettings(cmd *cobra.Command, names ...string) {
 	registerSettings(cmd, names...)
 	f := cmd.Flags()
 	f.StringVar(&s.file, "config", "", "settings from this `file` (default: "+config.FileVariable+", else "+strings.Join(config.Names(), ", ")+" in the current folder)")
@@ -47,18 +47,18 @@ func settingsOfModels() []string {
 	return []string{"engine", "ollama_url", "num_thread", "exact_tokens", "summary.model", "summary.url", "embed", "deadlines"}
 }
 
-// load reads the settings, with the command's own values for where nobody sets
+// loadSettings reads the settings, with the command's own values for where nobody sets
 // one. A file that was not named is told of.
-func (s *settings) load(cmd *cobra.Command, defaults map[string]string) error {
+func (s *settings) loadSettings(cmd *cobra.Command, defaults map[string]string) error {
 	l, err := config.Load(config.Options{File: s.file, Flags: cmd.Flags(), Defaults: defaults})
 	if err != nil {
 		return usageError{settingsError(err)}
 	}
 	if s.Loaded = l; l.Found {
-		note(cmd, "settings from %s", l.File)
+		printNote(cmd, "settings from %s", l.File)
 	}
 	for _, notice := range l.Notices() {
-		note(cmd, "warning: %s", notice)
+		printNote(cmd, "warning: %s", notice)
 	}
 	return nil
 }
@@ -85,12 +85,12 @@ func settingsError(err error) error {
 			}
 		}
 	}
-	return usagef("%s", strings.Join(texts, "; "))
+	return usageErrorf("%s", strings.Join(texts, "; "))
 }
 
-// config returns what a compactor is given for a transcript, without archive
+// compactorConfig returns what a compactor is given for a transcript, without archive
 // and sinks, and tells what was left open.
-func (s *settings) config(cmd *cobra.Command, in input) (tiercompact.Config, error) {
+func (s *settings) compactorConfig(cmd *cobra.Command, in input) (tiercompact.Config, error) {
 	c := s.Config
 	if c.Model == "" {
 		c.Model = in.Model
@@ -100,33 +100,33 @@ func (s *settings) config(cmd *cobra.Command, in input) (tiercompact.Config, err
 	if err != nil {
 		return cfg, settingsError(err)
 	}
-	if err := s.room(cfg); err != nil {
+	if err := s.checkRoom(cfg); err != nil {
 		return cfg, err
 	}
 	if _, err := tiercompact.New(cfg); err != nil {
-		return cfg, asFlag(cmd, errors.Unwrap(err)) // what New says of itself is said by main
+		return cfg, withFlagName(cmd, errors.Unwrap(err)) // what New says of itself is said by main
 	}
-	s.tell(cmd, in.Messages, cfg, w)
+	s.reportSettings(cmd, in.Messages, cfg, w)
 	if cfg.Redact, err = c.Redact.Open(); err != nil {
 		return cfg, err
 	}
 	c.Window = cfg.Window
-	return cfg, lookFor(cmd, c, &cfg, newProgress(cmd))
+	return cfg, findModels(cmd, c, &cfg, newProgress(cmd))
 }
 
-// room refuses what leaves nothing of the window.
-func (s *settings) room(cfg tiercompact.Config) error {
+// checkRoom refuses what leaves nothing of the window.
+func (s *settings) checkRoom(cfg tiercompact.Config) error {
 	if taken := max(0, cfg.HardCapBuffer); taken >= cfg.Window || cfg.Reserve >= cfg.Window-taken {
-		return usagef("--hard-cap-buffer and --reserve leave nothing of the window of %s tokens; lower them", screen.Grouped(cfg.Window))
+		return usageErrorf("--hard-cap-buffer and --reserve leave nothing of the window of %s tokens; lower them", screen.Grouped(cfg.Window))
 	}
 	return nil
 }
 
-// tell says where the window comes from, and which rules of protection fit no
+// reportSettings says where the window comes from, and which rules of protection fit no
 // message: a mistyped id would otherwise protect nothing in silence.
-func (s *settings) tell(cmd *cobra.Command, t chat.Transcript, cfg tiercompact.Config, w config.Window) {
+func (s *settings) reportSettings(cmd *cobra.Command, t chat.Transcript, cfg tiercompact.Config, w config.Window) {
 	if w.Warning != "" {
-		note(cmd, "warning: %s", w.Warning)
+		printNote(cmd, "warning: %s", w.Warning)
 	}
 	if s.Config.Window == config.Auto {
 		source := ""
@@ -136,12 +136,12 @@ func (s *settings) tell(cmd *cobra.Command, t chat.Transcript, cfg tiercompact.C
 		if w.Unsure != "" {
 			source += "; to make sure, " + w.Unsure
 		}
-		note(cmd, "no --window given, so it is %s tokens%s", screen.Grouped(cfg.Window), source)
+		printNote(cmd, "no --window given, so it is %s tokens%s", screen.Grouped(cfg.Window), source)
 	}
 	from := s.Origin("policy.protect")
 	for _, rule := range s.Config.Policy.Rules() {
 		if !slices.ContainsFunc(t, rule.Match) {
-			note(cmd, "warning: %s %s fits no message", from, rule.Text)
+			printNote(cmd, "warning: %s %s fits no message", from, rule.Text)
 		}
 	}
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/tiercompact/tiercompact/internal/screen"
 )
 
-// A sheet shows a diagnosis for people: a heading at the left, and beside it
+// A doctorSheet shows a diagnosis for people: a heading at the left, and beside it
 // what is to be said.
-type sheet struct {
+type doctorSheet struct {
 	w      io.Writer
 	screen screen.Screen
 	failed error // of writing
@@ -19,37 +19,37 @@ type sheet struct {
 
 const headings = 11 // columns
 
-func (s *sheet) line(text string) {
+func (s *doctorSheet) writeLine(text string) {
 	if _, err := fmt.Fprintln(s.w, strings.TrimRight(text, " ")); err != nil && s.failed == nil {
 		s.failed = err
 	}
 }
 
-// row writes texts, one below the other, beside a heading.
-func (s *sheet) row(heading string, texts ...string) {
+// writeRow writes texts, one below the other, beside a heading.
+func (s *doctorSheet) writeRow(heading string, texts ...string) {
 	for _, text := range texts {
 		for _, line := range screen.Wrapped(text, s.screen.Width-headings) {
-			s.line(s.screen.Paint(screen.Dim, fmt.Sprintf("%-*s", headings, heading)) + line)
+			s.writeLine(s.screen.Paint(screen.Dim, fmt.Sprintf("%-*s", headings, heading)) + line)
 			heading = ""
 		}
 	}
 }
 
-func (s *sheet) server(state engine.ServerState) {
+func (s *doctorSheet) writeServer(state engine.ServerState) {
 	if !state.Reachable {
-		s.row("server", "no Ollama at "+state.URL)
+		s.writeRow("server", "no Ollama at "+state.URL)
 		return
 	}
-	s.row("server", "Ollama "+state.Version+" at "+state.URL)
+	s.writeRow("server", "Ollama "+state.Version+" at "+state.URL)
 }
 
-func (s *sheet) machine(m engine.MachineState) {
+func (s *doctorSheet) machine(m engine.MachineState) {
 	if m.Busy != "" {
-		s.row("machine", s.screen.Paint(screen.Yellow, m.Busy))
+		s.writeRow("machine", s.screen.Paint(screen.Yellow, m.Busy))
 	}
 }
 
-func (s *sheet) models(models []engine.ModelState) {
+func (s *doctorSheet) writeModels(models []engine.ModelState) {
 	texts := make([]string, 0, len(models))
 	for _, m := range models {
 		text := fmt.Sprintf("%s, %.1f GB, can %s", m.Name, float64(m.Size)/1e9, strings.Join(m.Can, " and "))
@@ -61,12 +61,12 @@ func (s *sheet) models(models []engine.ModelState) {
 		}
 		texts = append(texts, text)
 	}
-	s.row("models", texts...)
+	s.writeRow("models", texts...)
 }
 
-func (s *sheet) window(w engine.WindowState) {
+func (s *doctorSheet) writeWindow(w engine.WindowState) {
 	if w.Tokens == 0 {
-		s.row("window", "not known: give --model, or --window")
+		s.writeRow("window", "not known: give --model, or --window")
 		return
 	}
 	text := screen.Grouped(w.Tokens) + " tokens"
@@ -80,34 +80,34 @@ func (s *sheet) window(w engine.WindowState) {
 	if w.Needed > 0 {
 		text += fmt.Sprintf("; the session has %s", screen.Grouped(w.Needed))
 	}
-	s.row("window", text)
+	s.writeRow("window", text)
 }
 
-func (s *sheet) trip(heading string, t *engine.RoundTrip) {
+func (s *doctorSheet) writeRoundTrip(heading string, t *engine.RoundTrip) {
 	switch {
 	case t == nil:
 	case t.Error != "":
-		s.row(heading, s.screen.Paint(screen.Red, t.Model+" fails: "+t.Error))
+		s.writeRow(heading, s.screen.Paint(screen.Red, t.Model+" fails: "+t.Error))
 	default:
 		reads := ""
 		if t.Reads > 0 {
 			reads = fmt.Sprintf("reads %.0f tokens/s, writes ", t.Reads)
 		}
-		s.row(heading, fmt.Sprintf("%s, %s%.0f tokens/s (%d tokens in %.1f s), loaded in %.1f s", t.Model, reads, t.PerSecond, t.Tokens, t.Took.Seconds(), t.Load.Seconds()))
+		s.writeRow(heading, fmt.Sprintf("%s, %s%.0f tokens/s (%d tokens in %.1f s), loaded in %.1f s", t.Model, reads, t.PerSecond, t.Tokens, t.Took.Seconds(), t.Load.Seconds()))
 	}
 }
 
-func (s *sheet) levels(levels []engine.LevelState) {
-	s.line("")
+func (s *doctorSheet) writeLevels(levels []engine.LevelState) {
+	s.writeLine("")
 	for _, l := range levels {
-		s.row(string(l.Level), l.Engine+": "+l.Why)
+		s.writeRow(string(l.Level), l.Engine+": "+l.Why)
 	}
 }
 
-func (s *sheet) problems(problems []engine.Problem) {
-	s.line("")
+func (s *doctorSheet) problems(problems []engine.Problem) {
+	s.writeLine("")
 	if len(problems) == 0 {
-		s.row("to do", "nothing")
+		s.writeRow("to do", "nothing")
 	}
 	for _, p := range problems {
 		paint, heading := screen.Yellow, "better"
@@ -118,8 +118,8 @@ func (s *sheet) problems(problems []engine.Problem) {
 			if i > 0 {
 				heading = ""
 			}
-			s.line(fmt.Sprintf("%-*s", headings, heading) + s.screen.Paint(paint, line))
+			s.writeLine(fmt.Sprintf("%-*s", headings, heading) + s.screen.Paint(paint, line))
 		}
-		s.row("", s.screen.Sign("→ ", "> ")+p.Remedy)
+		s.writeRow("", s.screen.Sign("→ ", "> ")+p.Remedy)
 	}
 }

@@ -22,7 +22,7 @@ type source struct {
 	lenient bool
 }
 
-func (s *source) register(cmd *cobra.Command) {
+func (s *source) registerSource(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&s.from, "from", "", "`format` of the transcript: "+formatNames(false)+" (default: told by its content)")
 	f.IntVar(&s.chat, "chat", 0, "which chat, `n`, of a file that holds several, from 1")
@@ -50,17 +50,17 @@ func readOnly(c wire.Conversation, to string) string {
 	return c.Format
 }
 
-// placed refuses to put another format in the place of a file that was read,
+// checkPlaced refuses to put another format in the place of a file that was read,
 // and tells where one is written.
-func placed(cmd *cobra.Command, c wire.Conversation, in, out, to string, quiet bool) error {
+func checkPlaced(cmd *cobra.Command, c wire.Conversation, in, out, to string, quiet bool) error {
 	format := readOnly(c, to)
 	switch {
 	case format == "":
 		return nil
 	case in != "-" && sameFile(out, in):
-		return usagef("--out %s is the transcript that is read, in the format %s, which cannot be written; give another file, or say --to openai", out, format)
+		return usageErrorf("--out %s is the transcript that is read, in the format %s, which cannot be written; give another file, or say --to openai", out, format)
 	case !quiet:
-		note(cmd, "written as openai: %s can only be read", format)
+		printNote(cmd, "written as openai: %s can only be read", format)
 	}
 	return nil
 }
@@ -72,10 +72,10 @@ type input struct {
 	session string // id by default: the file's name without its ending
 }
 
-// read reads the transcript of a file, or of stdin for "-". What it left out it
+// readSource reads the transcript of a file, or of stdin for "-". What it left out it
 // says on stderr.
-func (s source) read(cmd *cobra.Command, path string) (input, error) {
-	if err := oneOf("--from", s.from, formatNames(false)); err != nil {
+func (s source) readSource(cmd *cobra.Command, path string) (input, error) {
+	if err := checkOneOf("--from", s.from, formatNames(false)); err != nil {
 		return input{}, err
 	}
 	in := input{name: path, session: sessionOf(path)}
@@ -84,7 +84,7 @@ func (s source) read(cmd *cobra.Command, path string) (input, error) {
 	}
 	var err error
 	in.Conversation, err = interruptible(cmd.Context(), func() (wire.Conversation, error) {
-		r, err := open(cmd, path)
+		r, err := openInput(cmd, path)
 		if err != nil {
 			return wire.Conversation{}, err
 		}
@@ -100,13 +100,13 @@ func (s source) read(cmd *cobra.Command, path string) (input, error) {
 		}
 	}
 	if in.Skipped > 0 {
-		note(cmd, "%s: %s left out", in.name, screen.Plural(in.Skipped, "broken record"))
+		printNote(cmd, "%s: %s left out", in.name, screen.Plural(in.Skipped, "broken record"))
 	}
 	if in.Replaced > 0 {
-		note(cmd, "%s: %s not UTF-8, read as U+FFFD", in.name, screen.Plural(in.Replaced, "byte"))
+		printNote(cmd, "%s: %s not UTF-8, read as U+FFFD", in.name, screen.Plural(in.Replaced, "byte"))
 	}
 	if in.Unfinished > 0 {
-		note(cmd, "%s:%d: the last record has no end, it is still being written; left out", in.name, in.Unfinished)
+		printNote(cmd, "%s:%d: the last record has no end, it is still being written; left out", in.name, in.Unfinished)
 	}
 	return in, nil
 }
@@ -131,10 +131,10 @@ func interruptible(ctx context.Context, read func() (wire.Conversation, error)) 
 	}
 }
 
-func open(cmd *cobra.Command, path string) (io.ReadCloser, error) {
+func openInput(cmd *cobra.Command, path string) (io.ReadCloser, error) {
 	switch path {
 	case "":
-		return nil, usagef("the file's name is empty; give a FILE, or - for stdin")
+		return nil, usageErrorf("the file's name is empty; give a FILE, or - for stdin")
 	case "-":
 		return io.NopCloser(cmd.InOrStdin()), nil
 	}
@@ -162,12 +162,12 @@ func sessionOf(path string) string {
 
 // fileOrPipe refuses to wait for what is typed where no file was named.
 func fileOrPipe(cmd *cobra.Command, args []string) error {
-	if err := atMost(1)(cmd, args); err != nil || len(args) > 0 {
+	if err := atMostArgs(1)(cmd, args); err != nil || len(args) > 0 {
 		return err
 	}
 	if f, ok := cmd.InOrStdin().(*os.File); ok {
 		if _, terminal := terminalWidth(f); terminal {
-			return usagef("%s needs a FILE, or - for what is typed", cmd.Name())
+			return usageErrorf("%s needs a FILE, or - for what is typed", cmd.Name())
 		}
 	}
 	return nil

@@ -24,8 +24,8 @@ type ending struct {
 	last error // of the last message
 }
 
-// err says of an end that does not fit the budget that it does not.
-func (e ending) err() error {
+// budgetError says of an end that does not fit the budget that it does not.
+func (e ending) budgetError() error {
 	switch {
 	case e.Fits:
 		return nil
@@ -46,7 +46,7 @@ func newTally(u tiercompact.Usage) *tally {
 	return &tally{end: ending{Usage: u, Uncut: u.Tokens}}
 }
 
-func (t *tally) add(b beat) {
+func (t *tally) countStep(b replayStep) {
 	r, e := b.report, &t.end
 	e.Uncut += r.Before - e.Usage.Tokens
 	e.Peak = max(e.Peak, float64(r.Before)/float64(r.Usage.Window))
@@ -61,11 +61,11 @@ func (t *tally) add(b beat) {
 	t.freed.Add(r)
 }
 
-func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// ending returns the end, with a line for each level that fired, and for each
+// totalEnding returns the end, with a line for each level that fired, and for each
 // of the three that a reader looks for.
-func (t *tally) ending(standing int) ending {
+func (t *tally) totalEnding(standing int) ending {
 	e := t.end
 	e.Messages, e.Fits, e.Levels = standing, e.Usage.Tokens <= e.Usage.Budget, t.freed.Levels()
 	return e

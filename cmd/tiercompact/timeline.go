@@ -26,31 +26,31 @@ type timeline struct {
 	fold     bool // stretches without events
 
 	cfg    tiercompact.Config
-	bar    int    // columns of the bar
-	text   int    // columns of what stands behind it
-	quiet  []beat // since the last event, where stretches are folded
-	failed error  // of writing
+	bar    int          // columns of the bar
+	text   int          // columns of what stands behind it
+	quiet  []replayStep // since the last event, where stretches are folded
+	failed error        // of writing
 }
 
 // The columns of a line: index, role and percentage, with the gaps between.
 const columns = 4 + 2 + 9 + 2 + 2 + 5 + 2
 
-func (t *timeline) begin(cfg tiercompact.Config) {
+func (t *timeline) showStart(cfg tiercompact.Config) {
 	t.cfg = cfg
 	t.bar = min(max(t.screen.Width*3/10, 20), 40)
 	t.text = t.screen.Width - columns - t.bar - 1
 	at := screen.Thresholds(t.cfg)
-	t.line("%s", t.screen.Paint(screen.Bold, t.screen.Clip(t.title, t.screen.Width)))
-	t.line("%s", t.screen.Paint(screen.Dim, fmt.Sprintf("%s, window %s tokens, preset %s", screen.Plural(t.messages, "message"),
+	t.writeLine("%s", t.screen.Paint(screen.Bold, t.screen.Clip(t.title, t.screen.Width)))
+	t.writeLine("%s", t.screen.Paint(screen.Dim, fmt.Sprintf("%s, window %s tokens, preset %s", screen.Plural(t.messages, "message"),
 		screen.Grouped(cfg.Window), cmp.Or(cfg.Preset, tiercompact.Default))))
-	t.line("%s", t.screen.Paint(screen.Dim, fmt.Sprintf("soft from %s, hard from %s, emergency from %s", screen.Percent(at.Soft), screen.Percent(at.Hard), screen.Percent(at.Emergency))))
-	t.engines(cfg)
-	t.line("")
-	t.line("%s", t.screen.Paint(screen.Dim, fmt.Sprintf("   #  %-9s  %s    use", "role", screen.Scale(t.bar, at))))
+	t.writeLine("%s", t.screen.Paint(screen.Dim, fmt.Sprintf("soft from %s, hard from %s, emergency from %s", screen.Percent(at.Soft), screen.Percent(at.Hard), screen.Percent(at.Emergency))))
+	t.writeEngines(cfg)
+	t.writeLine("")
+	t.writeLine("%s", t.screen.Paint(screen.Dim, fmt.Sprintf("   #  %-9s  %s    use", "role", screen.Scale(t.bar, at))))
 }
 
-// engines says what ranks and what summarises, and why.
-func (t *timeline) engines(cfg tiercompact.Config) {
+// writeEngines says what ranks and what summarises, and why.
+func (t *timeline) writeEngines(cfg tiercompact.Config) {
 	ranking, summary := "ranking by "+cfg.EmbedderName, "summary by "+cfg.SummarizerName
 	texts := []string{ranking + ": " + cfg.EmbedderWhy, summary + ": " + cfg.SummarizerWhy}
 	switch {
@@ -61,123 +61,123 @@ func (t *timeline) engines(cfg tiercompact.Config) {
 	}
 	for _, text := range texts {
 		for _, line := range screen.Wrapped(text, t.screen.Width) {
-			t.line("%s", t.screen.Paint(screen.Dim, line))
+			t.writeLine("%s", t.screen.Paint(screen.Dim, line))
 		}
 	}
 }
 
-func (t *timeline) line(format string, args ...any) {
+func (t *timeline) writeLine(format string, args ...any) {
 	if _, err := fmt.Fprintln(t.w, strings.TrimRight(fmt.Sprintf(format, args...), " ")); err != nil {
 		t.failed = cmp.Or(t.failed, err)
 	}
 }
 
-func (t *timeline) beat(b beat) {
+func (t *timeline) showMessage(b replayStep) {
 	event := b.report.Compacted() || b.err != nil || len(b.report.Warnings) > 0
 	if t.fold && !event {
 		t.quiet = append(t.quiet, b)
 		return
 	}
-	t.unfold()
-	t.row(b)
+	t.flushStretch()
+	t.writeRow(b)
 	for _, a := range b.report.Applied {
-		t.level(b, a)
+		t.writeLevel(b, a)
 	}
 	for _, w := range b.report.Warnings {
-		t.under(screen.Yellow, w)
+		t.writeUnder(screen.Yellow, w)
 	}
 	if b.err != nil {
-		t.under(screen.Red, b.err.Error())
+		t.writeUnder(screen.Red, b.err.Error())
 	}
 }
 
-// unfold shows the stretch since the last event, in one line where it is long.
-func (t *timeline) unfold() {
+// flushStretch shows the stretch since the last event, in one line where it is long.
+func (t *timeline) flushStretch() {
 	const short = 3
 	if len(t.quiet) <= short {
 		for _, b := range t.quiet {
-			t.row(b)
+			t.writeRow(b)
 		}
 	} else {
 		first, last := t.quiet[0].report, t.quiet[len(t.quiet)-1].report
-		t.line("%s", t.screen.Paint(screen.Dim, fmt.Sprintf("   %s  %s, %s %s %s", t.screen.Sign("⋮", ":"), screen.Plural(len(t.quiet), "message"),
-			screen.Percent(before(first)), t.arrow(), screen.Percent(last.Usage.Share))))
+		t.writeLine("%s", t.screen.Paint(screen.Dim, fmt.Sprintf("   %s  %s, %s %s %s", t.screen.Sign("⋮", ":"), screen.Plural(len(t.quiet), "message"),
+			screen.Percent(usageBefore(first)), t.arrowText(), screen.Percent(last.Usage.Share))))
 	}
 	t.quiet = t.quiet[:0]
 }
 
-func (t *timeline) arrow() string { return t.screen.Sign("→", "->") }
+func (t *timeline) arrowText() string { return t.screen.Sign("→", "->") }
 
-// before returns the usage before a round.
-func before(r tiercompact.Report) float64 {
+// usageBefore returns the usage before a round.
+func usageBefore(r tiercompact.Report) float64 {
 	if r.Usage.Window == 0 {
 		return 0
 	}
 	return float64(r.Before) / float64(r.Usage.Window)
 }
 
-// row shows a message: its usage, and what was done or else what it says.
-func (t *timeline) row(b beat) {
+// writeRow shows a message: its usage, and what was done or else what it says.
+func (t *timeline) writeRow(b replayStep) {
 	r, at := b.report, screen.Thresholds(t.cfg)
-	text := t.screen.Paint(screen.Dim, t.screen.Clip(headline(b.message, t.clean), t.text))
+	text := t.screen.Paint(screen.Dim, t.screen.Clip(headline(b.message, t.redactText), t.text))
 	switch {
 	case r.Compacted():
-		text = t.screen.Paint(screen.PaintOf(at, max(before(r), at.Soft)), t.action(r))
+		text = t.screen.Paint(screen.PaintOf(at, max(usageBefore(r), at.Soft)), t.roundAction(r))
 	case r.Reason != tiercompact.BelowThreshold && r.Reason != tiercompact.SwitchedOff:
 		text = t.screen.Paint(screen.Yellow, t.screen.Sign("∥ ", "= ")+r.Reason)
 	}
-	t.line("%4d  %-9s  %s  %3.0f %%  %s", b.index+1, b.message.Role, t.screen.Bar(t.bar, at, before(r), r.Usage.Share), 100*before(r), text)
+	t.writeLine("%4d  %-9s  %s  %3.0f %%  %s", b.index+1, b.message.Role, t.screen.Bar(t.bar, at, usageBefore(r), r.Usage.Share), 100*usageBefore(r), text)
 }
 
-// action says what a round has done, in a few words.
-func (t *timeline) action(r tiercompact.Report) string {
+// roundAction says what a round has done, in a few words.
+func (t *timeline) roundAction(r tiercompact.Report) string {
 	var names []string
 	for _, a := range r.Applied {
 		names = append(names, string(a.Level))
 	}
-	return fmt.Sprintf("%s %s%s %s %s", strings.Join(names, "+"), t.screen.Sign("−", "-"), screen.Grouped(r.Freed()), t.arrow(), screen.Percent(r.Usage.Share))
+	return fmt.Sprintf("%s %s%s %s %s", strings.Join(names, "+"), t.screen.Sign("−", "-"), screen.Grouped(r.Freed()), t.arrowText(), screen.Percent(r.Usage.Share))
 }
 
-// level shows what one level of a round has done.
-func (t *timeline) level(b beat, a tiercompact.Applied) {
+// writeLevel shows what one level of a round has done.
+func (t *timeline) writeLevel(b replayStep, a tiercompact.Applied) {
 	parts := t.screen.Said(b.report, a)
 	if len(b.report.Applied) == 1 {
-		parts = append(parts, kept(b))
+		parts = append(parts, keptMessages(b))
 	} else {
 		parts = append([]string{fmt.Sprintf("%s %s%s", a.Level, t.screen.Sign("−", "-"), screen.Grouped(a.Before-a.After))}, parts...)
 	}
-	parts = append(parts, fmt.Sprintf("%.1f ms", millis(a.Took)))
-	t.under(screen.Plain, strings.Join(parts, t.screen.Sign(" · ", ", ")))
+	parts = append(parts, fmt.Sprintf("%.1f ms", milliseconds(a.Took)))
+	t.writeUnder(screen.Plain, strings.Join(parts, t.screen.Sign(" · ", ", ")))
 	for _, tried := range screen.Tried(a) {
-		t.under(screen.Yellow, tried)
+		t.writeUnder(screen.Yellow, tried)
 	}
 	if len(a.Attempts) == 0 && a.Why != "" && a.Why != t.cfg.EmbedderWhy && a.Why != t.cfg.SummarizerWhy {
-		t.under(screen.Yellow, a.Engine+": "+a.Why)
+		t.writeUnder(screen.Yellow, a.Engine+": "+a.Why)
 	}
 }
 
-// kept says how many messages stand after a round.
-func kept(b beat) string {
+// keptMessages says how many messages stand after a round.
+func keptMessages(b replayStep) string {
 	if b.left == b.standing {
 		return "all " + screen.Plural(b.left, "message") + " kept"
 	}
 	return fmt.Sprintf("%d of %d kept", b.left, b.standing)
 }
 
-// under shows a text below the line of its message.
-func (t *timeline) under(p screen.Paint, text string) {
+// writeUnder shows a text below the line of its message.
+func (t *timeline) writeUnder(p screen.Paint, text string) {
 	const indent = "                 "
 	for i, line := range screen.Wrapped(text, t.screen.Width-len(indent)-3) {
 		lead := t.screen.Sign("└ ", "\\ ")
 		if i > 0 {
 			lead = "  "
 		}
-		t.line("%s%s", indent, t.screen.Paint(p, lead+line))
+		t.writeLine("%s%s", indent, t.screen.Paint(p, lead+line))
 	}
 }
 
-// clean takes secrets out of what is shown, unless that is turned off.
-func (t *timeline) clean(text string) string {
+// redactText takes secrets out of what is shown, unless that is turned off.
+func (t *timeline) redactText(text string) string {
 	switch {
 	case t.cfg.NoRedact:
 		return text
@@ -193,7 +193,7 @@ func headline(m chat.Message, clean func(string) string) string {
 	for _, p := range m.Parts {
 		switch {
 		case p.Kind == chat.Call || p.Kind == chat.ServerCall:
-			return clean(p.Name + " " + subject(clean(p.Args)))
+			return clean(p.Name + " " + callSubject(clean(p.Args)))
 		case p.Kind == chat.Image:
 			return "(image)"
 		case p.Kind != chat.Thinking && strings.TrimSpace(p.Text) != "":
@@ -203,9 +203,9 @@ func headline(m chat.Message, clean func(string) string) string {
 	return ""
 }
 
-// subject returns what a call is about: the first text among its arguments, in
+// callSubject returns what a call is about: the first text among its arguments, in
 // the order of their names, that is short; else all of them.
-func subject(args string) string {
+func callSubject(args string) string {
 	const short = 200
 	var named map[string]any
 	if json.Unmarshal([]byte(args), &named) != nil {
@@ -219,32 +219,32 @@ func subject(args string) string {
 	return args
 }
 
-func (t *timeline) end(e ending) error {
-	t.unfold()
-	t.line("")
-	t.table(e)
-	t.line("")
+func (t *timeline) showEnding(e ending) error {
+	t.flushStretch()
+	t.writeLine("")
+	t.writeTable(e)
+	t.writeLine("")
 	u := e.Usage
 	state, p := "fits the budget of "+screen.Grouped(u.Budget), screen.Green
 	if !e.Fits {
 		state, p = "does not fit the budget of "+screen.Grouped(u.Budget), screen.Red
 	}
-	t.line("end    %s of %s tokens (%s), %s", screen.Grouped(u.Tokens), screen.Grouped(u.Window), screen.Percent(u.Share), t.screen.Paint(p, state))
-	t.line("       %d of %s stand, %s", e.Messages, screen.Plural(e.Added, "message"), screen.Plural(e.Rounds, "round"))
+	t.writeLine("end    %s of %s tokens (%s), %s", screen.Grouped(u.Tokens), screen.Grouped(u.Window), screen.Percent(u.Share), t.screen.Paint(p, state))
+	t.writeLine("       %d of %s stand, %s", e.Messages, screen.Plural(e.Added, "message"), screen.Plural(e.Rounds, "round"))
 	if e.Uncut > u.Tokens {
-		t.line("       without compaction: %s tokens (%s)", screen.Grouped(e.Uncut), screen.Percent(float64(e.Uncut)/float64(u.Window)))
+		t.writeLine("       without compaction: %s tokens (%s)", screen.Grouped(e.Uncut), screen.Percent(float64(e.Uncut)/float64(u.Window)))
 	}
 	if e.Missed > 0 {
-		t.line("       over the budget after %s", screen.Plural(e.Missed, "message"))
+		t.writeLine("       over the budget after %s", screen.Plural(e.Missed, "message"))
 	}
 	return t.failed
 }
 
-func (t *timeline) table(e ending) {
-	t.line("%s", t.screen.Paint(screen.Bold, "level      times     freed   share        ms"))
+func (t *timeline) writeTable(e ending) {
+	t.writeLine("%s", t.screen.Paint(screen.Bold, "level      times     freed   share        ms"))
 	sum := bench.Level{Level: "all", Share: 1}
 	for _, l := range e.Levels {
-		t.line("%s", tableRow(l))
+		t.writeLine("%s", tableRow(l))
 		sum.Times += l.Times
 		sum.Freed += l.Freed
 		sum.Millis += l.Millis
@@ -252,7 +252,7 @@ func (t *timeline) table(e ending) {
 	if sum.Freed == 0 {
 		sum.Share = 0
 	}
-	t.line("%s", tableRow(sum))
+	t.writeLine("%s", tableRow(sum))
 }
 
 func tableRow(l bench.Level) string {

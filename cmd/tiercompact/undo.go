@@ -32,41 +32,41 @@ must all be there, as they were written.`,
 		Example: `  tiercompact compact session.jsonl -w 8192 --archive kept --out small.jsonl
   tiercompact undo small.jsonl --archive kept > session-again.jsonl`,
 		Args: fileOrPipe,
-		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, fileOrStdin(args)) },
+		RunE: func(cmd *cobra.Command, args []string) error { return o.runUndo(cmd, fileOrStdin(args)) },
 	}
 	f := cmd.Flags()
-	o.place.register(cmd)
+	o.place.registerPlace(cmd)
 	f.StringVarP(&o.out, "out", "o", "-", "write to this `file`; it may be the one that is read")
 	f.StringVar(&o.to, "to", "", "write in this `format`: "+formatNames(true)+" (default: the one that compact wrote)")
 	complete(cmd, "to", formatNames(true))
 	f.BoolVar(&o.json, "json", false, "tell what was taken back as JSON on stderr")
-	o.source.register(cmd)
+	o.source.registerSource(cmd)
 	return cmd
 }
 
 type undoOptions struct {
-	place   place
+	place   archivePlace
 	source  source
 	out, to string
 	json    bool
 }
 
-func (o *undoOptions) run(cmd *cobra.Command, path string) (err error) {
-	if err := oneOf("--to", o.to, formatNames(true)); err != nil {
+func (o *undoOptions) runUndo(cmd *cobra.Command, path string) (err error) {
+	if err := checkOneOf("--to", o.to, formatNames(true)); err != nil {
 		return err
 	}
-	in, err := o.source.read(cmd, path)
+	in, err := o.source.readSource(cmd, path)
 	if err != nil {
 		return err
 	}
-	store, sessions, err := o.place.open(cmd.Context(), archiveOptions{})
+	store, sessions, err := o.place.openArchive(cmd.Context(), archiveOptions{})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 	found, err := archive.UndoIn(cmd.Context(), store, sessions, in.Messages)
 	if err != nil {
-		return fmt.Errorf("undo %s: %w", in.name, o.explain(err))
+		return fmt.Errorf("undo %s: %w", in.name, o.explainRefusal(err))
 	}
 	before, out := in.Messages, in.Conversation
 	out.Messages = found.Messages
@@ -74,19 +74,19 @@ func (o *undoOptions) run(cmd *cobra.Command, path string) (err error) {
 	if err := writeConversation(cmd, o.out, out, to); err != nil {
 		return err
 	}
-	if err := o.record(cmd.Context(), store, found.Round, before, readBack(out, to)(out.Messages)); err != nil {
+	if err := o.archiveUndo(cmd.Context(), store, found.Round, before, readBack(out, to)(out.Messages)); err != nil {
 		return err
 	}
-	return o.tell(cmd, found.Round, len(before), len(out.Messages))
+	return o.reportUndo(cmd, found.Round, len(before), len(out.Messages))
 }
 
-// tell says which round was taken back.
-func (o *undoOptions) tell(cmd *cobra.Command, info archive.StepInfo, before, after int) error {
+// reportUndo says which round was taken back.
+func (o *undoOptions) reportUndo(cmd *cobra.Command, info archive.StepInfo, before, after int) error {
 	if n := len(info.Redacted); n > 0 {
-		note(cmd, "%s came back with secrets taken out, as they are in the archive: message %s", screen.Plural(n, "message"), positions(info.Redacted))
+		printNote(cmd, "%s came back with secrets taken out, as they are in the archive: message %s", screen.Plural(n, "message"), positions(info.Redacted))
 	}
 	if !o.json {
-		note(cmd, "round %d (%s) of session %s taken back: %s become %d", info.Number, info.Level, info.Session, screen.Plural(before, "message"), after)
+		printNote(cmd, "round %d (%s) of session %s taken back: %s become %d", info.Number, info.Level, info.Session, screen.Plural(before, "message"), after)
 		return nil
 	}
 	return json.NewEncoder(cmd.ErrOrStderr()).Encode(struct {
@@ -112,8 +112,8 @@ func positions(at []int) string {
 	return strings.Join(names, ", ")
 }
 
-// explain says why no round was taken back, and what to do.
-func (o *undoOptions) explain(err error) error {
+// explainRefusal says why no round was taken back, and what to do.
+func (o *undoOptions) explainRefusal(err error) error {
 	var miss *archive.NotLeftError
 	var two *archive.AmbiguousError
 	switch {
@@ -131,7 +131,7 @@ func (o *undoOptions) explain(err error) error {
 	}
 	none := "no round in " + where + " left this conversation"
 	if len(miss.Empty) > 0 {
-		none += " (nothing was compacted in session " + few(miss.Empty) + ")"
+		none += " (nothing was compacted in session " + joinFirst(miss.Empty) + ")"
 	}
 	switch made, near := miss.Made, miss.Near; {
 	case made.Number > 0:
@@ -139,12 +139,12 @@ func (o *undoOptions) explain(err error) error {
 	case near.Number > 0:
 		return fmt.Errorf("%s: it begins as what round %d (%s) of session %s left, but message %d is another one; it is another conversation, or was changed: give the file that compact or replay wrote, to which messages may have been added", none, near.Number, near.Level, near.Session, miss.Alike+1)
 	}
-	return fmt.Errorf("%s: it is another one than those of sessions %s; give the file that compact or replay wrote into this archive", none, few(miss.Sessions))
+	return fmt.Errorf("%s: it is another one than those of sessions %s; give the file that compact or replay wrote into this archive", none, joinFirst(miss.Sessions))
 }
 
-// record puts the undo into the archive, so that what it removed stays there,
+// archiveUndo puts the undo into the archive, so that what it removed stays there,
 // without secrets.
-func (o *undoOptions) record(ctx context.Context, store archive.Store, round archive.StepInfo, before chat.Transcript, out []archive.Reading) error {
+func (o *undoOptions) archiveUndo(ctx context.Context, store archive.Store, round archive.StepInfo, before chat.Transcript, out []archive.Reading) error {
 	infos, err := store.Steps(ctx, round.Session)
 	if err != nil {
 		return err

@@ -14,7 +14,7 @@ func newVersionCommand() *cobra.Command {
 		Use:     "version",
 		Short:   "Print the version",
 		Example: "  tiercompact version --json",
-		Args:    atMost(0),
+		Args:    atMostArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			v := versionOf(debug.ReadBuildInfo())
 			if asJSON {

@@ -29,7 +29,7 @@ func Check(ctx context.Context, e embed.Embedder) error {
 		if len(v) == 0 || len(v) != len(vectors[0]) {
 			errs = append(errs, fmt.Errorf("vector %d has %d dimensions, the first has %d", i, len(v), len(vectors[0])))
 		}
-		if n := norm(v); !(math.Abs(n-1) < 1e-3) {
+		if n := vectorLength(v); !(math.Abs(n-1) < 1e-3) {
 			errs = append(errs, fmt.Errorf("vector %d has length %.3f, not 1", i, n))
 		}
 	}
@@ -45,7 +45,7 @@ func checkCalls(ctx context.Context, e embed.Embedder, text string, want []float
 	switch {
 	case err != nil:
 		errs = append(errs, fmt.Errorf("embed a text again: %w", err))
-	case len(again) != 1 || !near(again[0], want):
+	case len(again) != 1 || !nearlyEqual(again[0], want):
 		errs = append(errs, errors.New("a text alone has another vector than in a batch"))
 	}
 	if none, err := e.Embed(ctx, nil); err != nil || len(none) != 0 {
@@ -59,12 +59,12 @@ func checkCalls(ctx context.Context, e embed.Embedder, text string, want []float
 	return errs
 }
 
-// near allows for servers that add up a batch in another order.
-func near(a, b []float32) bool {
+// nearlyEqual allows for servers that add up a batch in another order.
+func nearlyEqual(a, b []float32) bool {
 	return slices.EqualFunc(a, b, func(x, y float32) bool { return math.Abs(float64(x-y)) < 1e-3 })
 }
 
-func norm(v []float32) float64 {
+func vectorLength(v []float32) float64 {
 	var sum float64
 	for _, x := range v {
 		sum += float64(x) * float64(x)

@@ -21,12 +21,12 @@ import (
 )
 
 func main() {
-	if err := run(context.Background()); err != nil {
+	if err := runSession(context.Background()); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func run(ctx context.Context) error {
+func runSession(ctx context.Context) error {
 	server := ariadnetest.New()
 	to := ariadne.Config{URL: os.Getenv("ARIADNE_ENDPOINT")}
 	if to.URL == "" {
@@ -45,9 +45,9 @@ func run(ctx context.Context) error {
 	}
 	defer compactor.Close()
 
-	a := assistant{session: compactor.Session("meters"), files: project()}
-	for _, t := range script() {
-		if err := a.play(ctx, t); err != nil {
+	a := assistant{session: compactor.Session("meters"), files: projectFiles()}
+	for _, t := range sessionScript() {
+		if err := a.playTurn(ctx, t); err != nil {
 			return err
 		}
 	}
@@ -82,10 +82,10 @@ type assistant struct {
 	calls   int
 }
 
-// play adds what one turn brings: a text, or a call with its result.
-func (a *assistant) play(ctx context.Context, t turn) error {
+// playTurn adds what one turn brings: a text, or a call with its result.
+func (a *assistant) playTurn(ctx context.Context, t turn) error {
 	if t.tool == "" {
-		return a.add(ctx, chat.NewText(t.role, t.text))
+		return a.addMessage(ctx, chat.NewText(t.role, t.text))
 	}
 	a.calls++
 	id := fmt.Sprintf("call_%02d", a.calls)
@@ -94,18 +94,18 @@ func (a *assistant) play(ctx context.Context, t turn) error {
 		return err
 	}
 	call := chat.Message{Role: chat.Assistant, Parts: []chat.Part{{Kind: chat.Call, ID: id, Name: t.tool, Args: string(args)}}}
-	if err := a.add(ctx, call); err != nil {
+	if err := a.addMessage(ctx, call); err != nil {
 		return err
 	}
-	result, err := a.use(ctx, t)
+	result, err := a.callTool(ctx, t)
 	if err != nil {
 		result = err.Error()
 	}
-	return a.add(ctx, chat.NewResult(id, result))
+	return a.addMessage(ctx, chat.NewResult(id, result))
 }
 
-// add adds a message, and says what that led to.
-func (a *assistant) add(ctx context.Context, m chat.Message) error {
+// addMessage adds a message, and says what that led to.
+func (a *assistant) addMessage(ctx context.Context, m chat.Message) error {
 	report, err := a.session.AddMessage(ctx, m)
 	if m.Role == chat.User {
 		fmt.Printf("\nuser: %s\n", m.Text())
@@ -120,8 +120,8 @@ func (a *assistant) add(ctx context.Context, m chat.Message) error {
 	return err
 }
 
-// recall gives the model back what was taken out of its sight.
-func (a *assistant) recall(ctx context.Context, words string) (string, error) {
+// recallText gives the model back what was taken out of its sight.
+func (a *assistant) recallText(ctx context.Context, words string) (string, error) {
 	hits, err := a.session.Search(ctx, words, 1)
 	if err != nil || len(hits) == 0 {
 		return "nothing was found", err

@@ -13,25 +13,25 @@ import (
 //go:embed project output
 var embedded embed.FS
 
-// project returns the files that the assistant works on, by path.
-func project() map[string]string {
+// projectFiles returns the files that the assistant works on, by path.
+func projectFiles() map[string]string {
 	files := make(map[string]string)
 	_ = fs.WalkDir(embedded, "project", func(path string, d fs.DirEntry, err error) error { // what is embedded can be read
 		if !d.IsDir() {
-			files[strings.TrimPrefix(path, "project/")] = text(path)
+			files[strings.TrimPrefix(path, "project/")] = fileText(path)
 		}
 		return err
 	})
 	return files
 }
 
-func text(path string) string {
+func fileText(path string) string {
 	b, _ := embedded.ReadFile(path)
 	return string(b)
 }
 
-// use is what the tools do.
-func (a *assistant) use(ctx context.Context, t turn) (string, error) {
+// callTool is what the tools do.
+func (a *assistant) callTool(ctx context.Context, t turn) (string, error) {
 	switch t.tool {
 	case "read_file":
 		return a.files[t.path], nil
@@ -42,17 +42,17 @@ func (a *assistant) use(ctx context.Context, t turn) (string, error) {
 		a.files[t.path] = strings.Replace(a.files[t.path], t.text, t.new, 1)
 		return "edited " + t.path, nil
 	case "search":
-		return a.search(t.text), nil
+		return a.searchFiles(t.text), nil
 	case "run_tests":
-		return tested(a.files), nil
+		return pytestOutput(a.files), nil
 	case "recall":
-		return a.recall(ctx, t.text)
+		return a.recallText(ctx, t.text)
 	}
 	return "", fmt.Errorf("no tool %s", t.tool)
 }
 
-// search returns the lines that hold a text, with their places.
-func (a *assistant) search(want string) string {
+// searchFiles returns the lines that hold a text, with their places.
+func (a *assistant) searchFiles(want string) string {
 	var found strings.Builder
 	for _, path := range slices.Sorted(maps.Keys(a.files)) {
 		for n, line := range strings.Split(a.files[path], "\n") {
@@ -64,10 +64,10 @@ func (a *assistant) search(want string) string {
 	return found.String()
 }
 
-// tested is what pytest says of the files, before and after both repairs.
-func tested(files map[string]string) string {
+// pytestOutput is what pytest says of the files, before and after both repairs.
+func pytestOutput(files map[string]string) string {
 	if strings.Contains(files["meters/tariff.py"], "+ 500") && strings.Contains(files["meters/bill.py"], "astimezone(ZONE)") {
-		return text("output/passed.txt")
+		return fileText("output/passed.txt")
 	}
-	return text("output/failed.txt")
+	return fileText("output/failed.txt")
 }

@@ -23,12 +23,12 @@ import (
 var sources string
 
 func main() {
-	if err := run(context.Background()); err != nil {
+	if err := runResearch(context.Background()); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func run(ctx context.Context) error {
+func runResearch(ctx context.Context) error {
 	var events trace.Sink // nil: nobody is told
 	if address := os.Getenv("ARIADNE_ENDPOINT"); address != "" {
 		sink, err := ariadne.New(ariadne.Config{URL: address})
@@ -51,12 +51,12 @@ func run(ctx context.Context) error {
 
 	rules := chat.NewText(chat.User, "Find out the history of the light at Averil Point. Name your source for each date and each sum. Do not guess.")
 	rules.Protected = true // one message; the notes are known by their first word
-	if err := r.add(ctx, chat.NewText(chat.System, "You read sources one by one, and write a note of each."), rules); err != nil {
+	if err := r.addMessages(ctx, chat.NewText(chat.System, "You read sources one by one, and write a note of each."), rules); err != nil {
 		return err
 	}
 	all := strings.Split(strings.TrimSpace(sources), "\n\n")
 	for i, block := range all {
-		if err := r.read(ctx, i, block); err != nil {
+		if err := r.addSource(ctx, i, block); err != nil {
 			return err
 		}
 		if i == len(all)/2 {
@@ -65,10 +65,10 @@ func run(ctx context.Context) error {
 				return err
 			}
 			fmt.Print("by hand: ")
-			r.tell(report)
+			r.printReport(report)
 		}
 	}
-	return r.table(ctx)
+	return r.printSources(ctx)
 }
 
 // A research is a session, and the notes and sources that went into it.
@@ -82,12 +82,12 @@ type research struct {
 
 type source struct{ name, text, note string }
 
-// read adds a question, where there is one, the call that fetches a source, its
+// addSource adds a question, where there is one, the call that fetches a source, its
 // text, and the note.
-func (r *research) read(ctx context.Context, i int, block string) error {
+func (r *research) addSource(ctx context.Context, i int, block string) error {
 	if question, rest, ok := strings.Cut(block, "\n"); ok && strings.HasPrefix(question, "ask: ") {
 		block = rest
-		if err := r.add(ctx, chat.NewText(chat.User, strings.TrimPrefix(question, "ask: "))); err != nil {
+		if err := r.addMessages(ctx, chat.NewText(chat.User, strings.TrimPrefix(question, "ask: "))); err != nil {
 			return err
 		}
 	}
@@ -97,10 +97,10 @@ func (r *research) read(ctx context.Context, i int, block string) error {
 	r.sources = append(r.sources, s)
 	id := fmt.Sprintf("fetch_%02d", i+1)
 	call := chat.Message{Role: chat.Assistant, Parts: []chat.Part{{Kind: chat.Call, ID: id, Name: "fetch", Args: fmt.Sprintf(`{"source": %q}`, s.name)}}}
-	return r.add(ctx, call, chat.NewResult(id, s.text), chat.NewText(chat.Assistant, "NOTE, "+s.name+": "+s.note))
+	return r.addMessages(ctx, call, chat.NewResult(id, s.text), chat.NewText(chat.Assistant, "NOTE, "+s.name+": "+s.note))
 }
 
-func (r *research) add(ctx context.Context, messages ...chat.Message) error {
+func (r *research) addMessages(ctx context.Context, messages ...chat.Message) error {
 	for _, m := range messages {
 		before := r.session.Usage().Tokens
 		report, err := r.session.AddMessage(ctx, m)
@@ -109,14 +109,14 @@ func (r *research) add(ctx context.Context, messages ...chat.Message) error {
 		}
 		r.tokens += report.Before - before
 		if report.Compacted() {
-			r.tell(report)
+			r.printReport(report)
 		}
 	}
 	return nil
 }
 
-// tell says what a round did.
-func (r *research) tell(report tiercompact.Report) {
+// printReport says what a round did.
+func (r *research) printReport(report tiercompact.Report) {
 	r.rounds++
 	r.freed += report.Freed()
 	var did []string
@@ -127,9 +127,9 @@ func (r *research) tell(report tiercompact.Report) {
 		r.rounds, len(r.sources), strings.Join(did, "+"), report.Before, report.After, len(r.session.Messages()))
 }
 
-// table says what is left of each source: in the conversation, as a note, and in
+// printSources says what is left of each source: in the conversation, as a note, and in
 // the archive, by a search in its own words.
-func (r *research) table(ctx context.Context) error {
+func (r *research) printSources(ctx context.Context) error {
 	var stands strings.Builder
 	for _, m := range r.session.Messages() {
 		stands.WriteString(m.Text() + "\n")

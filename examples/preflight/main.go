@@ -27,12 +27,12 @@ func main() {
 			log.Fatal(err)
 		}
 		fmt.Printf("request %2d: %2d of %2d messages, %4d tokens\n", n+1, len(send), len(history), report.Usage.Tokens)
-		history = append(history, ask(n, send))
+		history = append(history, askModel(n, send))
 	}
 }
 
-// ask stands for the model.
-func ask(n int, _ chat.Transcript) chat.Message {
+// askModel stands for the model.
+func askModel(n int, _ chat.Transcript) chat.Message {
 	advice := fmt.Sprintf("Read migrations/%03d_orders.sql again: the lock on orders is taken twice there. ", n)
 	return chat.NewText(chat.Assistant, strings.Repeat(advice, 20))
 }

@@ -17,12 +17,12 @@ import (
 )
 
 func main() {
-	if err := run(context.Background()); err != nil {
+	if err := runExample(context.Background()); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func run(ctx context.Context) error {
+func runExample(ctx context.Context) error {
 	var events trace.Sink // nil: nobody is told
 	if address := os.Getenv("ARIADNE_ENDPOINT"); address != "" {
 		sink, err := ariadne.New(ariadne.Config{URL: address})
@@ -38,14 +38,14 @@ func run(ctx context.Context) error {
 	}
 	defer compactor.Close()
 	session := compactor.Session("demo")
-	file, err := session.AddFile(ctx, "orders.go", source(200))
+	file, err := session.AddFile(ctx, "orders.go", goSource(200))
 	if err != nil {
 		return err
 	}
 	fmt.Println("with the file:", file.Usage.Tokens, "tokens")
 
 	var round tiercompact.Report
-	for _, m := range talk() {
+	for _, m := range sampleMessages() {
 		report, err := session.AddMessage(ctx, m)
 		if err != nil {
 			return err
@@ -69,7 +69,7 @@ func run(ctx context.Context) error {
 	return nil
 }
 
-func talk() []chat.Message {
+func sampleMessages() []chat.Message {
 	return []chat.Message{
 		chat.NewText(chat.User, "Thanks. Something else now: how do I name a branch?"),
 		chat.NewText(chat.Assistant, "By the ticket, then two or three words: shop-12-retry."),
@@ -78,8 +78,8 @@ func talk() []chat.Message {
 	}
 }
 
-// source is a Go file of n functions.
-func source(n int) string {
+// goSource is a Go file of n functions.
+func goSource(n int) string {
 	var b strings.Builder
 	b.WriteString("package orders\n")
 	for i := range n {

@@ -20,7 +20,7 @@ func SVG(width, height vg.Length, paint func(draw.Canvas)) ([]byte, error) {
 	if _, err := canvas.WriteTo(&raw); err != nil {
 		return nil, err
 	}
-	return themed(raw.Bytes()), nil
+	return applyTheme(raw.Bytes()), nil
 }
 
 // Alone puts [Sheet] into a drawing of [SVG], so that it can be a file.

@@ -18,19 +18,19 @@ type hue struct {
 // The hues of presets, blue to wine and gray, and those of levels, sky to plum
 // and silver, are told apart in both themes by people who see two of the three
 // colours too; lines and points differ in form besides.
-func hues() []hue {
+func chartHues() []hue {
 	return []hue{
-		{"ink", rgb(0x1f2328), rgb(0xe6edf3)},
-		{"dim", rgb(0x59636e), rgb(0x9da7b3)},
-		{"grid", rgb(0xd8dee4), rgb(0x3d444d)},
-		{"blue", rgb(0x0072b2), rgb(0x58a6e8)},
-		{"orange", rgb(0xd55e00), rgb(0xf0883e)},
-		{"wine", rgb(0x8a1c5a), rgb(0xf7c6e4)},
-		{"sky", rgb(0x4aa8de), rgb(0x79c0ff)},
-		{"ochre", rgb(0xc79100), rgb(0xe3b341)},
-		{"plum", rgb(0x5b2a86), rgb(0x8957e5)},
-		{"gray", rgb(0x7d8590), rgb(0x767e88)},
-		{"silver", rgb(0x8a9199), rgb(0xb1bac4)},
+		{"ink", colorFromHex(0x1f2328), colorFromHex(0xe6edf3)},
+		{"dim", colorFromHex(0x59636e), colorFromHex(0x9da7b3)},
+		{"grid", colorFromHex(0xd8dee4), colorFromHex(0x3d444d)},
+		{"blue", colorFromHex(0x0072b2), colorFromHex(0x58a6e8)},
+		{"orange", colorFromHex(0xd55e00), colorFromHex(0xf0883e)},
+		{"wine", colorFromHex(0x8a1c5a), colorFromHex(0xf7c6e4)},
+		{"sky", colorFromHex(0x4aa8de), colorFromHex(0x79c0ff)},
+		{"ochre", colorFromHex(0xc79100), colorFromHex(0xe3b341)},
+		{"plum", colorFromHex(0x5b2a86), colorFromHex(0x8957e5)},
+		{"gray", colorFromHex(0x7d8590), colorFromHex(0x767e88)},
+		{"silver", colorFromHex(0x8a9199), colorFromHex(0xb1bac4)},
 	}
 }
 
@@ -38,7 +38,7 @@ func hues() []hue {
 // grid, blue, orange, wine, sky, ochre, plum, gray, silver. Another name is a
 // fault of the program, and panics.
 func Paint(name string) color.RGBA {
-	all := hues()
+	all := chartHues()
 	return all[slices.IndexFunc(all, func(h hue) bool { return h.name == name })].light // callers name those that are in the list
 }
 
@@ -57,23 +57,23 @@ func LevelHue(level string) string {
 	return "silver"
 }
 
-func rgb(hex uint32) color.RGBA {
+func colorFromHex(hex uint32) color.RGBA {
 	return color.RGBA{R: uint8(hex >> 16), G: uint8(hex >> 8), B: uint8(hex), A: 0xff}
 }
 
-func hexOf(c color.RGBA) string { return fmt.Sprintf("#%02X%02X%02X", c.R, c.G, c.B) }
+func hexOfColor(c color.RGBA) string { return fmt.Sprintf("#%02X%02X%02X", c.R, c.G, c.B) }
 
 // styled is what an element of a drawing is painted with.
 var styled = regexp.MustCompile(`style="([^"]*)"`)
 
-// themed has the colours of a drawing follow the theme of the reader: each hue
+// applyTheme has the colours of a drawing follow the theme of the reader: each hue
 // becomes a class, to which [Sheet] gives one colour in light and another in
 // dark. The ground stays clear.
-func themed(svg []byte) []byte {
+func applyTheme(svg []byte) []byte {
 	classes := make(map[string]string)
-	for _, h := range hues() {
-		classes["fill:"+hexOf(h.light)] = "f-" + h.name
-		classes["stroke:"+hexOf(h.light)] = "s-" + h.name
+	for _, h := range chartHues() {
+		classes["fill:"+hexOfColor(h.light)] = "f-" + h.name
+		classes["stroke:"+hexOfColor(h.light)] = "s-" + h.name
 	}
 	svg = styled.ReplaceAllFunc(svg, func(style []byte) []byte {
 		var class, rest []string
@@ -92,10 +92,10 @@ func themed(svg []byte) []byte {
 // Sheet is the style sheet of themed drawings.
 func Sheet() string {
 	var light, dark strings.Builder
-	for _, h := range hues() {
+	for _, h := range chartHues() {
 		for _, p := range []struct{ class, property string }{{"f-", "fill"}, {"s-", "stroke"}} {
-			fmt.Fprintf(&light, ".%s%s{%s:%s}\n", p.class, h.name, p.property, hexOf(h.light))
-			fmt.Fprintf(&dark, ".%s%s{%s:%s}\n", p.class, h.name, p.property, hexOf(h.dark))
+			fmt.Fprintf(&light, ".%s%s{%s:%s}\n", p.class, h.name, p.property, hexOfColor(h.light))
+			fmt.Fprintf(&dark, ".%s%s{%s:%s}\n", p.class, h.name, p.property, hexOfColor(h.dark))
 		}
 	}
 	return light.String() + "@media (prefers-color-scheme: dark){\n" + dark.String() + "}\n"

@@ -15,13 +15,13 @@ type answer struct {
 	prompt, tokens int
 }
 
-// pieces cuts a text into what a model writes at once: words with the blanks
+// splitPieces cuts a text into what a model writes at once: words with the blanks
 // before them.
-func pieces(text string) []string {
+func splitPieces(text string) []string {
 	var out []string
 	start := 0
 	for i := 1; i < len(text); i++ {
-		if isBlank(text[i]) && !isBlank(text[i-1]) {
+		if isBlankByte(text[i]) && !isBlankByte(text[i-1]) {
 			out = append(out, text[start:i])
 			start = i
 		}
@@ -32,11 +32,11 @@ func pieces(text string) []string {
 	return out
 }
 
-func isBlank(b byte) bool { return b == ' ' || b == '\n' || b == '\t' }
+func isBlankByte(b byte) bool { return b == ' ' || b == '\n' || b == '\t' }
 
-// cut ends the answer after most tokens, 0 for no limit, and counts them.
-func (a *answer) cut(most int) {
-	all := pieces(a.text)
+// limitTokens ends the answer after most tokens, 0 for no limit, and counts them.
+func (a *answer) limitTokens(most int) {
+	all := splitPieces(a.text)
 	if most > 0 && len(all) > most {
 		all, a.done = all[:most], "length"
 		a.text = strings.Join(all, "")
@@ -44,23 +44,23 @@ func (a *answer) cut(most int) {
 	a.tokens = max(1, len(all))
 }
 
-func (a answer) write(w http.ResponseWriter, r *http.Request, q chatRequest) {
-	v1 := isV1(r.URL.Path)
+func (a answer) writeAnswer(w http.ResponseWriter, r *http.Request, q chatRequest) {
+	v1 := isOpenAIPath(r.URL.Path)
 	switch {
-	case v1 && q.streams(r.URL.Path):
+	case v1 && q.wantsStream(r.URL.Path):
 		a.writeEvents(w, q.StreamOptions.IncludeUsage)
 	case v1:
-		reply(w, http.StatusOK, a.completion("chat.completion", "message", a.messageV1(), a.reason(), a.usage()))
-	case q.streams(r.URL.Path):
+		writeReply(w, http.StatusOK, a.completion("chat.completion", "message", a.messageV1(), a.finishReason(), a.usageObject()))
+	case q.wantsStream(r.URL.Path):
 		a.writeLines(w)
 	default:
-		reply(w, http.StatusOK, a.end(a.message(a.thinking, a.text)))
+		writeReply(w, http.StatusOK, a.endObject(a.messageObject(a.thinking, a.text)))
 	}
 }
 
 const toolName = "read_file"
 
-func (a answer) message(thinking, text string) map[string]any {
+func (a answer) messageObject(thinking, text string) map[string]any {
 	m := map[string]any{"role": "assistant", "content": text}
 	if thinking != "" {
 		m["thinking"] = thinking
@@ -71,13 +71,13 @@ func (a answer) message(thinking, text string) map[string]any {
 	return m
 }
 
-func (a answer) line(message map[string]any) map[string]any {
+func (a answer) lineObject(message map[string]any) map[string]any {
 	return map[string]any{"model": a.model, "created_at": day, "message": message, "done": false}
 }
 
-// end returns the last line of an answer, or all of it.
-func (a answer) end(message map[string]any) map[string]any {
-	line := a.line(message)
+// endObject returns the last line of an answer, or all of it.
+func (a answer) endObject(message map[string]any) map[string]any {
+	line := a.lineObject(message)
 	line["done"], line["done_reason"] = true, a.done
 	line["total_duration"], line["load_duration"] = 3_000_000, 1_000_000
 	line["prompt_eval_count"], line["prompt_eval_duration"] = a.prompt, 1_000_000
@@ -87,16 +87,16 @@ func (a answer) end(message map[string]any) map[string]any {
 
 func (a answer) writeLines(w http.ResponseWriter) {
 	const form = "application/x-ndjson"
-	for _, p := range pieces(a.thinking) {
-		stream(w, form, encode(a.line(answer{}.message(p, ""))))
+	for _, p := range splitPieces(a.thinking) {
+		streamPart(w, form, encodeLine(a.lineObject(answer{}.messageObject(p, ""))))
 	}
-	for _, p := range pieces(a.text) {
-		stream(w, form, encode(a.line(answer{}.message("", p))))
+	for _, p := range splitPieces(a.text) {
+		streamPart(w, form, encodeLine(a.lineObject(answer{}.messageObject("", p))))
 	}
 	if a.calls {
-		stream(w, form, encode(a.line(a.message("", ""))))
+		streamPart(w, form, encodeLine(a.lineObject(a.messageObject("", ""))))
 	}
-	stream(w, form, encode(a.end(answer{}.message("", ""))))
+	streamPart(w, form, encodeLine(a.endObject(answer{}.messageObject("", ""))))
 }
 
 func (a answer) messageV1() map[string]any {
@@ -110,15 +110,15 @@ func (a answer) messageV1() map[string]any {
 	return m
 }
 
-// reason returns why the answer ended, in OpenAI's words.
-func (a answer) reason() string {
+// finishReason returns why the answer ended, in OpenAI's words.
+func (a answer) finishReason() string {
 	if a.calls {
 		return "tool_calls"
 	}
 	return a.done
 }
 
-func (a answer) usage() map[string]any {
+func (a answer) usageObject() map[string]any {
 	return map[string]any{"prompt_tokens": a.prompt, "completion_tokens": a.tokens, "total_tokens": a.prompt + a.tokens}
 }
 
@@ -139,22 +139,22 @@ func (a answer) writeEvents(w http.ResponseWriter, usage bool) {
 	chunk := func(message map[string]any, reason any, usage map[string]any) {
 		var b bytes.Buffer
 		b.WriteString("data: ")
-		b.Write(encode(a.completion("chat.completion.chunk", "delta", message, reason, usage)))
+		b.Write(encodeLine(a.completion("chat.completion.chunk", "delta", message, reason, usage)))
 		b.WriteByte('\n')
-		stream(w, "text/event-stream", b.Bytes())
+		streamPart(w, "text/event-stream", b.Bytes())
 	}
-	for _, p := range pieces(a.thinking) {
+	for _, p := range splitPieces(a.thinking) {
 		chunk(map[string]any{"role": "assistant", "content": "", "reasoning": p}, nil, nil)
 	}
-	for _, p := range pieces(a.text) {
+	for _, p := range splitPieces(a.text) {
 		chunk(map[string]any{"role": "assistant", "content": p}, nil, nil)
 	}
 	if a.calls {
 		chunk(answer{calls: true}.messageV1(), nil, nil)
 	}
-	chunk(map[string]any{"role": "assistant", "content": ""}, a.reason(), nil)
+	chunk(map[string]any{"role": "assistant", "content": ""}, a.finishReason(), nil)
 	if usage {
-		chunk(nil, nil, a.usage())
+		chunk(nil, nil, a.usageObject())
 	}
-	stream(w, "text/event-stream", []byte("data: [DONE]\n\n"))
+	streamPart(w, "text/event-stream", []byte("data: [DONE]\n\n"))
 }

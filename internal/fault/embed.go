@@ -16,8 +16,8 @@ type embedRequest struct {
 	Truncate *bool
 }
 
-// texts returns the texts to embed; ok is false where Input holds others.
-func (q embedRequest) texts() (texts []string, ok bool) {
+// inputTexts returns the texts to embed; ok is false where Input holds others.
+func (q embedRequest) inputTexts() (texts []string, ok bool) {
 	if json.Unmarshal(q.Input, &texts) == nil {
 		return texts, true
 	}
@@ -28,57 +28,57 @@ func (q embedRequest) texts() (texts []string, ok bool) {
 	return []string{one}, true
 }
 
-func (s *Server) embed(w http.ResponseWriter, r *http.Request) {
+func (s *Server) serveEmbed(w http.ResponseWriter, r *http.Request) {
 	var q embedRequest
-	if !decode(w, r, &q) {
+	if !decodeRequest(w, r, &q) {
 		return
 	}
-	texts, textual := q.texts()
-	m, ok := s.model(q.Model)
+	texts, textual := q.inputTexts()
+	m, ok := s.findModel(q.Model)
 	switch {
 	case !textual:
-		refuse(w, r, http.StatusBadRequest, "invalid input type")
+		refuseRequest(w, r, http.StatusBadRequest, "invalid input type")
 		return
 	case !ok:
-		refuse(w, r, http.StatusNotFound, fmt.Sprintf("model %q not found, try pulling it first", q.Model))
+		refuseRequest(w, r, http.StatusNotFound, fmt.Sprintf("model %q not found, try pulling it first", q.Model))
 		return
-	case !m.can(Embedding):
-		refuse(w, r, http.StatusNotImplemented, "this model does not support embeddings")
+	case !m.hasCapability(Embedding):
+		refuseRequest(w, r, http.StatusNotImplemented, "this model does not support embeddings")
 		return
 	}
-	window := s.load(m, 0)
+	window := s.loadWindow(m, 0)
 	total := 0
 	vectors := make([][]float32, len(texts))
 	for i, text := range texts {
 		size := 2 + len(text)/4 // begin and end
 		if size > window {
 			if q.Truncate != nil && !*q.Truncate {
-				refuse(w, r, http.StatusBadRequest, tooLong)
+				refuseRequest(w, r, http.StatusBadRequest, tooLong)
 				return
 			}
 			text, size = text[:(window-2)*4], window
 		}
 		total += size
-		vectors[i] = vector(text, m.Dimensions)
+		vectors[i] = wordVector(text, m.Dimensions)
 	}
 	replyVectors(w, r, q.Model, vectors, total)
 }
 
 func replyVectors(w http.ResponseWriter, r *http.Request, model string, vectors [][]float32, total int) {
-	if !isV1(r.URL.Path) {
-		reply(w, http.StatusOK, map[string]any{"model": model, "embeddings": vectors, "total_duration": 2_000_000, "load_duration": 1_000_000, "prompt_eval_count": total})
+	if !isOpenAIPath(r.URL.Path) {
+		writeReply(w, http.StatusOK, map[string]any{"model": model, "embeddings": vectors, "total_duration": 2_000_000, "load_duration": 1_000_000, "prompt_eval_count": total})
 		return
 	}
 	data := []any{}
 	for i, v := range vectors {
 		data = append(data, map[string]any{"object": "embedding", "embedding": v, "index": i})
 	}
-	reply(w, http.StatusOK, map[string]any{"object": "list", "data": data, "model": model, "usage": map[string]any{"prompt_tokens": total, "total_tokens": total}})
+	writeReply(w, http.StatusOK, map[string]any{"object": "list", "data": data, "model": model, "usage": map[string]any{"prompt_tokens": total, "total_tokens": total}})
 }
 
-// vector returns the words of a text as a vector of length 1: texts that share
+// wordVector returns the words of a text as a vector of length 1: texts that share
 // words are near each other.
-func vector(text string, dimensions int) []float32 {
+func wordVector(text string, dimensions int) []float32 {
 	v := make([]float64, dimensions)
 	v[0] = 0.1 // words add whole numbers, so that no text is without direction
 	for word := range strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {

@@ -50,16 +50,16 @@ func Status(status int) Fault {
 	return Fault{Name: strconv.Itoa(status), serve: func(x *exchange) {
 		text := http.StatusText(status)
 		switch {
-		case status == http.StatusNotFound && isEmbed(x.r.URL.Path):
-			text = fmt.Sprintf("model %q not found, try pulling it first", x.model())
+		case status == http.StatusNotFound && isEmbedPath(x.r.URL.Path):
+			text = fmt.Sprintf("model %q not found, try pulling it first", x.modelName())
 		case status == http.StatusNotFound:
-			text = fmt.Sprintf("model '%s' not found", x.model())
+			text = fmt.Sprintf("model '%s' not found", x.modelName())
 		case status == http.StatusInternalServerError:
 			text = "model runner has unexpectedly stopped, this may be due to resource limitations or an internal error, check ollama server logs for details"
 		case status == http.StatusServiceUnavailable:
 			text = "server busy, please try again.  maximum pending requests exceeded"
 		}
-		refuse(x, x.r, status, text)
+		refuseRequest(x, x.r, status, text)
 	}}
 }
 
@@ -71,10 +71,10 @@ func Hang() Fault {
 // Drip passes the answer on byte by byte, with pauses.
 func Drip(pause time.Duration) Fault {
 	return Fault{Name: "drip", serve: func(x *exchange) {
-		x.relay(func(body io.Reader) {
+		x.relayAnswer(func(body io.Reader) {
 			in := bufio.NewReader(body)
 			for b, err := in.ReadByte(); err == nil; b, err = in.ReadByte() {
-				x.send([]byte{b})
+				x.sendPart([]byte{b})
 				select {
 				case <-time.After(pause):
 				case <-x.r.Context().Done():
@@ -89,20 +89,20 @@ func Drip(pause time.Duration) Fault {
 func Garbage() Fault {
 	return Fault{Name: "garbage", serve: func(x *exchange) {
 		x.Header().Set("Content-Type", "application/x-ndjson")
-		x.send([]byte("<html>\x00\xff\xfe{]\n\n\"}\n"))
+		x.sendPart([]byte("<html>\x00\xff\xfe{]\n\n\"}\n"))
 	}}
 }
 
 // CutMidLine closes the connection in the middle of a line of the answer.
 func CutMidLine() Fault {
 	return Fault{Name: "cut in the middle of a line", serve: func(x *exchange) {
-		x.relay(func(body io.Reader) {
+		x.relayAnswer(func(body io.Reader) {
 			whole, _ := io.ReadAll(io.LimitReader(body, maxBody)) // half of whatever came
 			at := len(whole) / 2
 			for at > 0 && at < len(whole) && (whole[at-1] == '\n' || whole[at] == '\n') {
 				at++
 			}
-			x.send(whole[:at])
+			x.sendPart(whole[:at])
 			panic(http.ErrAbortHandler)
 		})
 	}}
@@ -114,32 +114,32 @@ const stopped = "an error was encountered while running the model: unexpected EO
 // line of a chat, at once elsewhere.
 func ErrorLine() Fault {
 	return Fault{Name: "error line", serve: func(x *exchange) {
-		line := encode(map[string]any{"error": stopped})
-		if isV1(x.r.URL.Path) {
-			line = encode(map[string]any{"error": map[string]any{"message": stopped, "type": "api_error"}})
+		line := encodeLine(map[string]any{"error": stopped})
+		if isOpenAIPath(x.r.URL.Path) {
+			line = encodeLine(map[string]any{"error": map[string]any{"message": stopped, "type": "api_error"}})
 		}
-		q := x.chat()
-		if !isChat(x.r.URL.Path) || !q.streams(x.r.URL.Path) {
-			reply(x, http.StatusOK, json.RawMessage(line))
+		q := x.chatOfRequest()
+		if !isChatPath(x.r.URL.Path) || !q.wantsStream(x.r.URL.Path) {
+			writeReply(x, http.StatusOK, json.RawMessage(line))
 			return
 		}
-		x.relay(func(body io.Reader) {
+		x.relayAnswer(func(body io.Reader) {
 			first, _ := bufio.NewReader(body).ReadBytes('\n') // or what there is
-			if x.send(first); isV1(x.r.URL.Path) {
-				x.send([]byte("\ndata: "))
+			if x.sendPart(first); isOpenAIPath(x.r.URL.Path) {
+				x.sendPart([]byte("\ndata: "))
 			}
-			x.send(line)
+			x.sendPart(line)
 		})
 	}}
 }
 
 // EmptyAnswer answers a chat with no text, and texts to embed with no vectors.
 func EmptyAnswer() Fault {
-	f := says("empty answer", answer{done: "stop"})
+	f := answersWith("empty answer", answer{done: "stop"})
 	chat := f.serve
 	f.serve = func(x *exchange) {
-		if isEmbed(x.r.URL.Path) {
-			replyVectors(x, x.r, x.model(), [][]float32{}, 0)
+		if isEmbedPath(x.r.URL.Path) {
+			replyVectors(x, x.r, x.modelName(), [][]float32{}, 0)
 			return
 		}
 		chat(x)
@@ -149,84 +149,86 @@ func EmptyAnswer() Fault {
 
 // CutAtNumPredict answers a chat with a text that ends where its limit was.
 func CutAtNumPredict() Fault {
-	return says("cut at num_predict", answer{text: "## Goals\n- keep the session within the window, which means that the", done: "length"})
+	return answersWith("cut at num_predict", answer{text: "## Goals\n- keep the session within the window, which means that the", done: "length"})
 }
 
 // ToolCall answers a chat with the call of a tool.
-func ToolCall() Fault { return says("tool call", answer{calls: true, done: "stop"}) }
+func ToolCall() Fault { return answersWith("tool call", answer{calls: true, done: "stop"}) }
 
 // ThinkingOnly answers a chat with thoughts and no text.
 func ThinkingOnly() Fault {
-	return says("thinking only", answer{thinking: "The user wants a summary. Let me see what happened first.", done: "stop"})
+	return answersWith("thinking only", answer{thinking: "The user wants a summary. Let me see what happened first.", done: "stop"})
 }
 
 // Refusal answers a chat with words that refuse.
 func Refusal() Fault {
-	return says("refusal", answer{text: "I'm sorry, but I can't help with that request.", done: "stop"})
+	return answersWith("refusal", answer{text: "I'm sorry, but I can't help with that request.", done: "stop"})
 }
 
-// says answers chats with a; all else passes.
-func says(name string, a answer) Fault {
+// answersWith answers chats with a; all else passes.
+func answersWith(name string, a answer) Fault {
 	return Fault{Name: name, models: true, serve: func(x *exchange) {
-		if !isChat(x.r.URL.Path) {
-			pass(x)
+		if !isChatPath(x.r.URL.Path) {
+			passThrough(x)
 			return
 		}
-		a, q := a, x.chat() // the request's own copy
-		a.model, a.prompt = q.Model, q.read(x.window(0))
-		a.cut(0)
-		a.write(x, x.r, q)
+		a, q := a, x.chatOfRequest() // the request's own copy
+		a.model, a.prompt = q.Model, q.promptTokens(x.effectiveWindow(0))
+		a.limitTokens(0)
+		a.writeAnswer(x, x.r, q)
 	}}
 }
 
 // ContextExceeded refuses the input as too long, as Ollama 0.17 does.
-func ContextExceeded() Fault { return exceeds("context exceeded", http.StatusBadRequest, tooLong) }
+func ContextExceeded() Fault {
+	return exceedsWindow("context exceeded", http.StatusBadRequest, tooLong)
+}
 
 // ContextNamed refuses the input as too long, as newer servers do.
 func ContextNamed() Fault {
-	return exceeds("context exceeded, named", http.StatusBadRequest, "request (5034 tokens) exceeds the available context size (4096 tokens), try increasing it")
+	return exceedsWindow("context exceeded, named", http.StatusBadRequest, "request (5034 tokens) exceeds the available context size (4096 tokens), try increasing it")
 }
 
 // NoUserQuery is what newer servers say after they cut the user's message away.
 func NoUserQuery() Fault {
-	return exceeds("no user query", http.StatusInternalServerError, "no user query found in messages")
+	return exceedsWindow("no user query", http.StatusInternalServerError, "no user query found in messages")
 }
 
-func exceeds(name string, status int, text string) Fault {
-	return Fault{Name: name, models: true, serve: func(x *exchange) { refuse(x, x.r, status, text) }}
+func exceedsWindow(name string, status int, text string) Fault {
+	return Fault{Name: name, models: true, serve: func(x *exchange) { refuseRequest(x, x.r, status, text) }}
 }
 
 // CutToMessages passes the answer on with the count of a prompt whose oldest
 // messages the server dropped, silently, until it fitted a window of so many
 // tokens; 0: the one that the request asks for.
 func CutToMessages(window int) Fault {
-	return cuts("truncated by messages", window, func(w int) int { return w * 87 / 100 })
+	return cutsPrompt("truncated by messages", window, func(w int) int { return w * 87 / 100 })
 }
 
 // CutToWindow is the same for a prompt that was cut to exactly the window.
 func CutToWindow(window int) Fault {
-	return cuts("truncated to num_ctx", window, func(w int) int { return w })
+	return cutsPrompt("truncated to num_ctx", window, func(w int) int { return w })
 }
 
 // CutToHalf is the same for newer servers, which keep half of the window.
 func CutToHalf(window int) Fault {
-	return cuts("truncated to half", window, func(w int) int { return w/2 + 2 })
+	return cutsPrompt("truncated to half", window, func(w int) int { return w/2 + 2 })
 }
 
 var promptCount = regexp.MustCompile(`("prompt_(?:eval_count|tokens)":)(\d+)`)
 
-func cuts(name string, window int, to func(window int) int) Fault {
+func cutsPrompt(name string, window int, to func(window int) int) Fault {
 	return Fault{Name: name, models: true, serve: func(x *exchange) {
-		if !isChat(x.r.URL.Path) {
-			pass(x)
+		if !isChatPath(x.r.URL.Path) {
+			passThrough(x)
 			return
 		}
-		most := to(x.window(window))
-		x.relay(func(body io.Reader) {
+		most := to(x.effectiveWindow(window))
+		x.relayAnswer(func(body io.Reader) {
 			in := bufio.NewReader(body)
 			for {
 				line, err := in.ReadBytes('\n')
-				x.send(promptCount.ReplaceAllFunc(line, func(found []byte) []byte { return atMost(found, most) }))
+				x.sendPart(promptCount.ReplaceAllFunc(line, func(found []byte) []byte { return capCount(found, most) }))
 				if err != nil {
 					return
 				}
@@ -235,8 +237,8 @@ func cuts(name string, window int, to func(window int) int) Fault {
 	}}
 }
 
-// atMost returns a found count, lowered to most.
-func atMost(found []byte, most int) []byte {
+// capCount returns a found count, lowered to most.
+func capCount(found []byte, most int) []byte {
 	parts := promptCount.FindSubmatch(found)
 	n, err := strconv.Atoi(string(parts[2]))
 	if err != nil || n <= most {
@@ -245,19 +247,19 @@ func atMost(found []byte, most int) []byte {
 	return strconv.AppendInt(parts[1], int64(most), 10)
 }
 
-// chat returns the request as a chat, empty where it is none.
-func (x *exchange) chat() chatRequest {
+// chatOfRequest returns the request as a chat, empty where it is none.
+func (x *exchange) chatOfRequest() chatRequest {
 	var q chatRequest
 	_ = json.Unmarshal(x.body, &q) // what is none, is none
 	return q
 }
 
-func (x *exchange) model() string { return x.chat().Model }
+func (x *exchange) modelName() string { return x.chatOfRequest().Model }
 
-// window returns the window that was set, else the one the request asks for,
+// effectiveWindow returns the window that was set, else the one the request asks for,
 // else the server's default.
-func (x *exchange) window(set int) int {
-	for _, w := range []int{set, x.chat().Options.NumCtx, 4096} {
+func (x *exchange) effectiveWindow(set int) int {
+	for _, w := range []int{set, x.chatOfRequest().Options.NumCtx, 4096} {
 		if w > 0 {
 			return w
 		}

@@ -11,33 +11,33 @@ import (
 
 const day = "2026-01-02T03:04:05.678901234Z" // when all models were made
 
-func (m Model) digest() string { return fmt.Sprintf("%x", sha256.Sum256([]byte(m.Name))) }
+func (m Model) modelDigest() string { return fmt.Sprintf("%x", sha256.Sum256([]byte(m.Name))) }
 
-func (m Model) details() map[string]any {
-	m = m.settled()
+func (m Model) modelDetails() map[string]any {
+	m = m.withDefaults()
 	return map[string]any{
 		"parent_model": "", "format": "gguf", "family": m.Family, "families": []string{m.Family},
 		"parameter_size": "3.2B", "quantization_level": "Q4_K_M",
 	}
 }
 
-func (m Model) entry() map[string]any {
-	return map[string]any{"name": m.Name, "model": m.Name, "size": int64(2 << 30), "digest": m.digest(), "details": m.details()}
+func (m Model) listEntry() map[string]any {
+	return map[string]any{"name": m.Name, "model": m.Name, "size": int64(2 << 30), "digest": m.modelDigest(), "details": m.modelDetails()}
 }
 
-func (s *Server) tags(w http.ResponseWriter, _ *http.Request) {
+func (s *Server) serveTags(w http.ResponseWriter, _ *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	entries := []any{}
 	for _, m := range s.Models {
-		e := m.entry()
+		e := m.listEntry()
 		e["modified_at"] = day
 		entries = append(entries, e)
 	}
-	reply(w, http.StatusOK, map[string]any{"models": entries})
+	writeReply(w, http.StatusOK, map[string]any{"models": entries})
 }
 
-func (s *Server) ps(w http.ResponseWriter, _ *http.Request) {
+func (s *Server) serveLoaded(w http.ResponseWriter, _ *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	entries := []any{}
@@ -46,25 +46,25 @@ func (s *Server) ps(w http.ResponseWriter, _ *http.Request) {
 		if !ok {
 			continue
 		}
-		e := m.entry()
+		e := m.listEntry()
 		e["expires_at"], e["size_vram"], e["context_length"] = day, 0, window
 		entries = append(entries, e)
 	}
-	reply(w, http.StatusOK, map[string]any{"models": entries})
+	writeReply(w, http.StatusOK, map[string]any{"models": entries})
 }
 
-func (s *Server) show(w http.ResponseWriter, r *http.Request) {
+func (s *Server) serveShow(w http.ResponseWriter, r *http.Request) {
 	var asked struct{ Model, Name string }
-	if !decode(w, r, &asked) {
+	if !decodeRequest(w, r, &asked) {
 		return
 	}
-	m, ok := s.model(asked.Model + asked.Name) // clients send one of them
+	m, ok := s.findModel(asked.Model + asked.Name) // clients send one of them
 	if !ok {
-		refuse(w, r, http.StatusNotFound, fmt.Sprintf("model '%s' not found", asked.Model+asked.Name))
+		refuseRequest(w, r, http.StatusNotFound, fmt.Sprintf("model '%s' not found", asked.Model+asked.Name))
 		return
 	}
 	body := map[string]any{
-		"modelfile": "FROM " + m.Name + "\n", "template": "{{ .Prompt }}", "details": m.details(),
+		"modelfile": "FROM " + m.Name + "\n", "template": "{{ .Prompt }}", "details": m.modelDetails(),
 		"model_info": map[string]any{
 			"general.architecture": m.Family, m.Family + ".context_length": m.Window, m.Family + ".embedding_length": m.Dimensions,
 			"tokenizer.ggml.tokens": nil, "tokenizer.ggml.merges": nil,
@@ -77,15 +77,15 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request) {
 	if m.NumCtx > 0 {
 		body["parameters"] = fmt.Sprintf("num_ctx                        %d\nstop                           \"<|eot_id|>\"", m.NumCtx)
 	}
-	reply(w, http.StatusOK, body)
+	writeReply(w, http.StatusOK, body)
 }
 
-func (s *Server) pull(w http.ResponseWriter, r *http.Request) {
+func (s *Server) servePull(w http.ResponseWriter, r *http.Request) {
 	var asked struct {
 		Model, Name string
 		Stream      *bool
 	}
-	if !decode(w, r, &asked) {
+	if !decodeRequest(w, r, &asked) {
 		return
 	}
 	name := asked.Model + asked.Name
@@ -101,22 +101,22 @@ func (s *Server) pull(w http.ResponseWriter, r *http.Request) {
 	if i < 0 {
 		lines = append(lines, map[string]any{"error": "pull model manifest: file does not exist"})
 	} else {
-		lines = append(lines, layers(m)...)
+		lines = append(lines, pullLayers(m)...)
 	}
 	if asked.Stream != nil && !*asked.Stream {
 		lines = lines[len(lines)-1:]
 	}
 	for _, line := range lines {
-		stream(w, "application/x-ndjson", encode(line))
+		streamPart(w, "application/x-ndjson", encodeLine(line))
 	}
 }
 
-// layers returns what a pull says of a model that it finds.
-func layers(m Model) []any {
+// pullLayers returns what a pull says of a model that it finds.
+func pullLayers(m Model) []any {
 	const total = 2 << 30
 	var lines []any
 	for _, done := range []int64{0, total / 4, total / 2, total} {
-		lines = append(lines, map[string]any{"status": "pulling " + m.digest()[:12], "digest": "sha256:" + m.digest(), "total": int64(total), "completed": done})
+		lines = append(lines, map[string]any{"status": "pulling " + m.modelDigest()[:12], "digest": "sha256:" + m.modelDigest(), "total": int64(total), "completed": done})
 	}
 	for _, status := range []string{"verifying sha256 digest", "writing manifest", "success"} {
 		lines = append(lines, map[string]any{"status": status})
@@ -124,28 +124,28 @@ func layers(m Model) []any {
 	return lines
 }
 
-func (s *Server) list(w http.ResponseWriter, _ *http.Request) {
+func (s *Server) serveModelList(w http.ResponseWriter, _ *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	entries := []any{}
 	for _, m := range s.Models {
 		entries = append(entries, map[string]any{"id": m.Name, "object": "model", "created": 1767323045, "owned_by": "library"})
 	}
-	reply(w, http.StatusOK, map[string]any{"object": "list", "data": entries})
+	writeReply(w, http.StatusOK, map[string]any{"object": "list", "data": entries})
 }
 
-func (s *Server) props(w http.ResponseWriter, _ *http.Request) {
+func (s *Server) serveProps(w http.ResponseWriter, _ *http.Request) {
 	if s.Props == 0 {
 		http.Error(w, "404 page not found", http.StatusNotFound)
 		return
 	}
-	reply(w, http.StatusOK, map[string]any{
+	writeReply(w, http.StatusOK, map[string]any{
 		"default_generation_settings": map[string]any{"id": 0, "n_ctx": s.Props}, "total_slots": 1, "model_path": "/models/model.gguf",
 	})
 }
 
-// stream writes a part of an answer, and sends it off.
-func stream(w http.ResponseWriter, form string, part []byte) {
+// streamPart writes a part of an answer, and sends it off.
+func streamPart(w http.ResponseWriter, form string, part []byte) {
 	w.Header().Set("Content-Type", form)
 	w.Write(part)
 	http.NewResponseController(w).Flush() // a recorder of a test may not flush

@@ -46,32 +46,32 @@ type rule struct {
 func New(t testing.TB, upstream string) *Proxy {
 	t.Helper()
 	p := &Proxy{upstream: strings.TrimSuffix(upstream, "/"), addr: "127.0.0.1:0"}
-	if err := p.listen(); err != nil {
+	if err := p.listenLocked(); err != nil {
 		t.Fatal(err)
 	}
 	p.URL = "http://" + p.addr
 	t.Cleanup(func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.hangUp()
+		p.closeConnections()
 	})
 	return p
 }
 
-// listen needs the lock, or nobody else who knows p.
-func (p *Proxy) listen() error {
+// listenLocked needs the lock, or nobody else who knows p.
+func (p *Proxy) listenLocked() error {
 	l, err := net.Listen("tcp", p.addr)
 	if err != nil {
 		return err
 	}
 	p.addr = l.Addr().String()
-	p.server = &http.Server{Handler: http.HandlerFunc(p.serve), ReadHeaderTimeout: time.Minute}
+	p.server = &http.Server{Handler: http.HandlerFunc(p.serveExchange), ReadHeaderTimeout: time.Minute}
 	go p.server.Serve(l)
 	return nil
 }
 
-// hangUp closes the port and all connections. It needs the lock.
-func (p *Proxy) hangUp() {
+// closeConnections closes the port and all connections. It needs the lock.
+func (p *Proxy) closeConnections() {
 	if p.server != nil {
 		p.server.Close()
 		p.server = nil
@@ -86,22 +86,22 @@ func (p *Proxy) Set(f Fault) {
 	p.rules = []rule{{fault: f}}
 	switch {
 	case f.down:
-		p.hangUp()
+		p.closeConnections()
 	case p.server == nil:
-		if err := p.listen(); err != nil {
+		if err := p.listenLocked(); err != nil {
 			panic(err) // the port was ours a moment ago
 		}
 	}
 }
 
 // At has the requests of a path meet f, beside what was set before.
-func (p *Proxy) At(path string, f Fault) { p.add(rule{fault: f, path: path}) }
+func (p *Proxy) At(path string, f Fault) { p.addFaultRule(rule{fault: f, path: path}) }
 
 // Nth has the nth request of a path from now on meet f, counted from 1, beside
 // what was set before; "" stands for all paths.
-func (p *Proxy) Nth(path string, n int, f Fault) { p.add(rule{fault: f, path: path, nth: n}) }
+func (p *Proxy) Nth(path string, n int, f Fault) { p.addFaultRule(rule{fault: f, path: path, nth: n}) }
 
-func (p *Proxy) add(r rule) {
+func (p *Proxy) addFaultRule(r rule) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.rules = append(p.rules, r)
@@ -114,8 +114,8 @@ func (p *Proxy) Requests() []Request {
 	return slices.Clone(p.requests)
 }
 
-// meet notes a request, and returns the fault it meets.
-func (p *Proxy) meet(method, path string, body []byte) Fault {
+// nextFault notes a request, and returns the fault it meets.
+func (p *Proxy) nextFault(method, path string, body []byte) Fault {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var f Fault
@@ -137,20 +137,20 @@ func (p *Proxy) meet(method, path string, body []byte) Fault {
 }
 
 // asksModel reports whether a model works for the answer of a path.
-func asksModel(path string) bool { return isChat(path) || isEmbed(path) }
+func asksModel(path string) bool { return isChatPath(path) || isEmbedPath(path) }
 
-func isChat(path string) bool { return path == "/api/chat" || path == "/v1/chat/completions" }
+func isChatPath(path string) bool { return path == "/api/chat" || path == "/v1/chat/completions" }
 
-func isEmbed(path string) bool { return path == "/api/embed" || path == "/v1/embeddings" }
+func isEmbedPath(path string) bool { return path == "/api/embed" || path == "/v1/embeddings" }
 
-func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
+func (p *Proxy) serveExchange(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
 		return // the client is gone
 	}
-	f := p.meet(r.Method, r.URL.Path, body)
+	f := p.nextFault(r.Method, r.URL.Path, body)
 	if f.serve == nil {
-		f.serve = pass
+		f.serve = passThrough
 	}
 	f.serve(&exchange{ResponseWriter: w, r: r, body: body, upstream: p.upstream})
 }
@@ -163,8 +163,8 @@ type exchange struct {
 	upstream string
 }
 
-// forward asks the server.
-func (x *exchange) forward(ctx context.Context) (*http.Response, error) {
+// forwardRequest asks the server.
+func (x *exchange) forwardRequest(ctx context.Context) (*http.Response, error) {
 	r, err := http.NewRequestWithContext(ctx, x.r.Method, x.upstream+x.r.URL.RequestURI(), bytes.NewReader(x.body))
 	if err != nil {
 		return nil, err
@@ -174,10 +174,10 @@ func (x *exchange) forward(ctx context.Context) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// relay asks the server and hands the body of its answer to each, with status
+// relayAnswer asks the server and hands the body of its answer to each, with status
 // and form already sent. Without an answer, the connection is closed.
-func (x *exchange) relay(each func(body io.Reader)) {
-	answer, err := x.forward(x.r.Context())
+func (x *exchange) relayAnswer(each func(body io.Reader)) {
+	answer, err := x.forwardRequest(x.r.Context())
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}
@@ -187,19 +187,19 @@ func (x *exchange) relay(each func(body io.Reader)) {
 	each(answer.Body)
 }
 
-// send writes a part and sends it off.
-func (x *exchange) send(part []byte) {
+// sendPart writes a part and sends it off.
+func (x *exchange) sendPart(part []byte) {
 	x.Write(part)
 	http.NewResponseController(x.ResponseWriter).Flush() // it can, in a server
 }
 
-// pass hands on the server's answer.
-func pass(x *exchange) {
-	x.relay(func(body io.Reader) {
+// passThrough hands on the server's answer.
+func passThrough(x *exchange) {
+	x.relayAnswer(func(body io.Reader) {
 		part := make([]byte, 32<<10)
 		for {
 			n, err := body.Read(part)
-			x.send(part[:n])
+			x.sendPart(part[:n])
 			switch {
 			case err == io.EOF:
 				return

@@ -74,44 +74,44 @@ func Fake(t testing.TB, models ...Model) *Server {
 		}
 	}
 	s := &Server{Version: "0.17.4", Models: models, NumCtx: 4096, Answer: Outline, loaded: make(map[string]int)}
-	server := httptest.NewServer(s.paths())
+	server := httptest.NewServer(s.serverRoutes())
 	t.Cleanup(server.Close)
 	s.URL = server.URL
 	return s
 }
 
-func (s *Server) paths() http.Handler {
+func (s *Server) serverRoutes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "Ollama is running") })
 	mux.HandleFunc("HEAD /{$}", func(http.ResponseWriter, *http.Request) {})
 	mux.HandleFunc("GET /api/version", func(w http.ResponseWriter, _ *http.Request) {
-		reply(w, http.StatusOK, map[string]any{"version": s.Version})
+		writeReply(w, http.StatusOK, map[string]any{"version": s.Version})
 	})
-	mux.HandleFunc("GET /api/tags", s.tags)
-	mux.HandleFunc("GET /api/ps", s.ps)
-	mux.HandleFunc("POST /api/show", s.show)
-	mux.HandleFunc("POST /api/pull", s.pull)
-	mux.HandleFunc("POST /api/chat", s.chat)
-	mux.HandleFunc("POST /api/embed", s.embed)
-	mux.HandleFunc("GET /v1/models", s.list)
-	mux.HandleFunc("POST /v1/chat/completions", s.chat)
-	mux.HandleFunc("POST /v1/embeddings", s.embed)
-	mux.HandleFunc("GET /props", s.props)
+	mux.HandleFunc("GET /api/tags", s.serveTags)
+	mux.HandleFunc("GET /api/ps", s.serveLoaded)
+	mux.HandleFunc("POST /api/show", s.serveShow)
+	mux.HandleFunc("POST /api/pull", s.servePull)
+	mux.HandleFunc("POST /api/chat", s.serveChat)
+	mux.HandleFunc("POST /api/embed", s.serveEmbed)
+	mux.HandleFunc("GET /v1/models", s.serveModelList)
+	mux.HandleFunc("POST /v1/chat/completions", s.serveChat)
+	mux.HandleFunc("POST /v1/embeddings", s.serveEmbed)
+	mux.HandleFunc("GET /props", s.serveProps)
 	return mux
 }
 
-// model returns the model of a name; the tag latest may be left out.
-func (s *Server) model(name string) (Model, bool) {
+// findModel returns the model of a name; the tag latest may be left out.
+func (s *Server) findModel(name string) (Model, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i := slices.IndexFunc(s.Models, func(m Model) bool { return m.Name == name || m.Name == name+":latest" })
 	if i < 0 {
 		return Model{}, false
 	}
-	return s.Models[i].settled(), true
+	return s.Models[i].withDefaults(), true
 }
 
-func (m Model) settled() Model {
+func (m Model) withDefaults() Model {
 	if m.Family == "" {
 		m.Family = "llama"
 	}
@@ -124,11 +124,11 @@ func (m Model) settled() Model {
 	return m
 }
 
-func (m Model) can(what string) bool { return slices.Contains(m.Capabilities, what) }
+func (m Model) hasCapability(what string) bool { return slices.Contains(m.Capabilities, what) }
 
-// load returns the window that m is loaded with, where a request asks for so
+// loadWindow returns the window that m is loaded with, where a request asks for so
 // many tokens, 0 for none.
-func (s *Server) load(m Model, asked int) int {
+func (s *Server) loadWindow(m Model, asked int) int {
 	window := s.NumCtx
 	for _, set := range []int{m.NumCtx, asked} {
 		if set > 0 {
@@ -148,26 +148,26 @@ func (s *Server) load(m Model, asked int) int {
 // maxBody is far above what a test sends.
 const maxBody = 64 << 20
 
-// decode reads the request's body, and answers where it is no JSON.
-func decode(w http.ResponseWriter, r *http.Request, into any) bool {
+// decodeRequest reads the request's body, and answers where it is no JSON.
+func decodeRequest(w http.ResponseWriter, r *http.Request, into any) bool {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err == nil {
 		err = json.Unmarshal(body, into)
 	}
 	if err != nil {
-		refuse(w, r, http.StatusBadRequest, err.Error())
+		refuseRequest(w, r, http.StatusBadRequest, err.Error())
 	}
 	return err == nil
 }
 
-func reply(w http.ResponseWriter, status int, body any) {
+func writeReply(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(status)
-	w.Write(encode(body))
+	w.Write(encodeLine(body))
 }
 
-// encode returns v as a line of JSON. What tests send can be encoded.
-func encode(v any) []byte {
+// encodeLine returns v as a line of JSON. What tests send can be encoded.
+func encodeLine(v any) []byte {
 	b, err := json.Marshal(v)
 	if err != nil {
 		panic(err)
@@ -175,13 +175,13 @@ func encode(v any) []byte {
 	return append(b, '\n')
 }
 
-// refuse answers with an error, in the form of the path's protocol.
-func refuse(w http.ResponseWriter, r *http.Request, status int, text string) {
-	if isV1(r.URL.Path) {
-		reply(w, status, map[string]any{"error": map[string]any{"message": text, "type": "api_error", "param": nil, "code": nil}})
+// refuseRequest answers with an error, in the form of the path's protocol.
+func refuseRequest(w http.ResponseWriter, r *http.Request, status int, text string) {
+	if isOpenAIPath(r.URL.Path) {
+		writeReply(w, status, map[string]any{"error": map[string]any{"message": text, "type": "api_error", "param": nil, "code": nil}})
 		return
 	}
-	reply(w, status, map[string]any{"error": text})
+	writeReply(w, status, map[string]any{"error": text})
 }
 
-func isV1(path string) bool { return strings.HasPrefix(path, "/v1/") }
+func isOpenAIPath(path string) bool { return strings.HasPrefix(path, "/v1/") }

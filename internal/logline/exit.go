@@ -30,13 +30,13 @@ func ExitCode(text string) (code int, known bool) {
 	text = strings.TrimSpace(text)
 	if strings.HasPrefix(text, "{") && strings.HasSuffix(text, "}") {
 		if all := inJSON.FindAllStringSubmatch(text, -1); len(all) > 0 {
-			return atoi(all[len(all)-1][1]), true
+			return parseDigits(all[len(all)-1][1]), true
 		}
 	}
 	rest := text
 	for range exitHead {
 		line, more, _ := strings.Cut(rest, "\n")
-		if code, known := exitOf(line); known {
+		if code, known := exitCodeOf(line); known {
 			return code, true
 		}
 		if !isHeader(line) {
@@ -46,7 +46,7 @@ func ExitCode(text string) (code int, known bool) {
 	}
 	for range exitTail {
 		at := strings.LastIndexByte(text, '\n')
-		if code, known := exitOf(text[at+1:]); known {
+		if code, known := exitCodeOf(text[at+1:]); known {
 			return code, true
 		}
 		if at < 0 {
@@ -57,21 +57,21 @@ func ExitCode(text string) (code int, known bool) {
 	return 0, false
 }
 
-// exitOf returns the exit code that a line gives.
-func exitOf(line string) (code int, known bool) {
+// exitCodeOf returns the exit code that a line gives.
+func exitCodeOf(line string) (code int, known bool) {
 	if len(line) > 200 {
 		return 0, false
 	}
 	line = strings.ToLower(strings.TrimSpace(chat.Visible(line)))
 	for _, e := range exits {
 		if m := e.FindStringSubmatch(line); m != nil {
-			return atoi(m[1]), true
+			return parseDigits(m[1]), true
 		}
 	}
 	return 0, false
 }
 
-func atoi(s string) int {
+func parseDigits(s string) int {
 	n, err := strconv.Atoi(s)
 	if err != nil {
 		return 1 // too large to be one: it is not 0
@@ -92,8 +92,8 @@ func isHeader(line string) bool {
 
 var endedWith = regexp.MustCompile(`(?:exit(?:ed)?(?: with)?(?: (?:code|status))?|return ?code|exit_code|exitcode)[">]*[:=]? ?(-?\d+)`)
 
-// ended returns what a line in lower case tells by an exit code in it.
-func ended(low string) Kind {
+// kindByExitCode returns what a line in lower case tells by an exit code in it.
+func kindByExitCode(low string) Kind {
 	if !strings.Contains(low, "exit") && !strings.Contains(low, "return") {
 		return Plain
 	}
@@ -101,7 +101,7 @@ func ended(low string) Kind {
 	switch {
 	case m == nil:
 		return Plain
-	case atoi(m[1]) == 0:
+	case parseDigits(m[1]) == 0:
 		return Success
 	}
 	return Error

@@ -44,30 +44,30 @@ func NewReader(text string) Reader {
 
 // Of returns what a line of the output tells.
 func (r Reader) Of(line string) Kind {
-	line = tidy(line)
+	line = normalizeLine(line)
 	switch {
 	case line == "":
 		return Plain
-	case passes(line):
+	case reportsSuccess(line):
 		return Success
 	}
 	if name, _ := r.failedTest(line); name != "" {
 		return FailedTest
 	}
-	return wordsOf(line)
+	return kindByWords(line)
 }
 
 // FailedTest returns the name of the test that line reports as failed, and why
 // where the line says so; "" where it reports none.
 func (r Reader) FailedTest(line string) (name, why string) {
-	if line = tidy(line); line == "" || passes(line) {
+	if line = normalizeLine(line); line == "" || reportsSuccess(line) {
 		return "", ""
 	}
 	return r.failedTest(line)
 }
 
-// tidy returns line as its words are looked for.
-func tidy(line string) string {
+// normalizeLine returns line as its words are looked for.
+func normalizeLine(line string) string {
 	if len(line) > longest {
 		cut := longest
 		for cut > 0 && !utf8.RuneStart(line[cut]) {
@@ -78,9 +78,9 @@ func tidy(line string) string {
 	return strings.TrimSpace(chat.Visible(line))
 }
 
-// passes reports whether line says that one test or step went well, whatever
+// reportsSuccess reports whether line says that one test or step went well, whatever
 // its name says.
-func passes(line string) bool {
+func reportsSuccess(line string) bool {
 	for _, head := range []string{"ok ", "ok\t", "--- PASS", "--- SKIP", "=== RUN", "PASS", "✓ ", "✔ ", "√ ", "[       OK ]", "[  PASSED  ]", "[ RUN "} {
 		if strings.HasPrefix(line, head) {
 			return !strings.HasPrefix(line, "PASS:") || !strings.Contains(line, "FAIL:")

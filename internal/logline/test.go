@@ -66,24 +66,24 @@ func (r Reader) failedTest(line string) (name, why string) {
 			if len(m) > 2 {
 				why = m[2]
 			}
-			return named(m[1]), why
+			return testName(m[1]), why
 		}
 	}
 	for _, mark := range failMarks {
 		if rest, ok := strings.CutPrefix(line, mark); ok && rest != "" && !counted.MatchString(rest) {
-			return named(rest), ""
+			return testName(rest), ""
 		}
 	}
 	if r.listed {
 		if m := numbered.FindStringSubmatch(line); m != nil && !assigned.MatchString(m[1]) {
-			return named(strings.TrimSuffix(m[1], ":")), ""
+			return testName(strings.TrimSuffix(m[1], ":")), ""
 		}
 	}
 	return "", ""
 }
 
-// named returns the name of a test without how long it took.
-func named(name string) string {
+// testName returns the name of a test without how long it took.
+func testName(name string) string {
 	name = strings.TrimSpace(timing.ReplaceAllString(name, ""))
 	if len(name) > longestName {
 		name = strings.ToValidUTF8(name[:longestName], "")

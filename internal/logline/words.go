@@ -16,7 +16,7 @@ type word struct {
 // words of trouble, in the tongues that tools speak. An entry may be the
 // beginning of a word; what stands in a name ("error_handler", "errors.go") is
 // none.
-var words = parse(Error, `fatal|fatal error|panic:|panicked|failed|failing|failure|failures|fail|fails|traceback (most recent|rejected|denied|aborted
+var words = parseWords(Error, `fatal|fatal error|panic:|panicked|failed|failing|failure|failures|fail|fails|traceback (most recent|rejected|denied|aborted
 segmentation fault|core dumped|bus error|illegal instruction|out of memory|outofmemoryerror|oom-kill|oomkilled|oom killed|cannot allocate memory|sigkill|sigsegv|sigabrt|signal: killed|stack overflow
 both modified:|both added:|both deleted:|deleted by us:|deleted by them:|added by us:|added by them:|merge conflict|unmerged paths|undefined:|undefined reference|undefined symbol|undefined method|undefined variable|undeclared
 command not found|no such file or directory|connection refused|no space left|unresolved import|cannot find symbol|cannot find module|cannot find package|cannot find name|module not found|err!|make: ***
@@ -32,20 +32,20 @@ fehler|ausnahme|warnung|erwartet|nicht gefunden|unbekannt|ungültig|erreur|erreu
 errores|advertencia|esperado|esperaba|no encontrado|no se encontró|erro|erros|aviso|não encontrado|errore|errori|fout|waarschuwing
 错误|錯誤|异常|異常|警告|找不到|未找到|エラー|例外|見つかりません|期待|오류|예외|경고|ошибка|ошибки|ошибок|предупреждение`)
 
-// parse returns words by their first byte, the longest first: it says the most.
-func parse(kindsAndLists ...any) (table [256][]word) {
+// parseWords returns words by their first byte, the longest first: it says the most.
+func parseWords(kindsAndLists ...any) (table [256][]word) {
 	for i := 0; i < len(kindsAndLists); i += 2 {
 		kind, list := kindsAndLists[i].(Kind), kindsAndLists[i+1].(string)
 		for line := range strings.SplitSeq(list, "\n") {
 			for w := range strings.SplitSeq(line, "|") {
-				table[w[0]] = insert(table[w[0]], word{w, kind})
+				table[w[0]] = insertByLength(table[w[0]], word{w, kind})
 			}
 		}
 	}
 	return table
 }
 
-func insert(list []word, w word) []word {
+func insertByLength(list []word, w word) []word {
 	at := 0
 	for at < len(list) && len(list[at].text) >= len(w.text) {
 		at++
@@ -60,21 +60,21 @@ func insert(list []word, w word) []word {
 var heads = []string{"CONFLICT", "FAIL", "E   ", "error", "Error", "ERROR", "[ERROR", "[error", "ERR!", "npm ERR", "npm error", "Traceback", "Exception in", "Caused by:", "Uncaught", "Unhandled",
 	"Fehler:", "Erreur", "Erro:", "Errore:", "错误", "錯誤", "エラー", "오류", "Ошибка", "! [", "E: ", "Killed", "Aborted", "Getötet", "Tué", "Matado", "Morto", "Ucciso", "Убито"}
 
-// wordsOf returns what the words of a line tell.
-func wordsOf(line string) Kind {
-	low := lower(line)
-	if kind := ended(low); kind != Plain {
+// kindByWords returns what the words of a line tell.
+func kindByWords(line string) Kind {
+	low := lowerSameLength(line)
+	if kind := kindByExitCode(low); kind != Plain {
 		return kind
 	}
 	found, denied := Plain, false
 	for at := 0; at < len(low); {
-		w, ok := wordAt(low, at)
+		w, ok := matchWordAt(low, at)
 		if !ok {
 			at++
 			continue
 		}
 		end := at + len(w.text)
-		switch kind := weigh(line, low, w, at, end); kind {
+		switch kind := weighWord(line, low, w, at, end); kind {
 		case Success:
 			denied = true
 		default:
@@ -82,7 +82,7 @@ func wordsOf(line string) Kind {
 		}
 		at = end
 	}
-	if found < Error && !denied && hasHead(line) {
+	if found < Error && !denied && hasErrorHead(line) {
 		return Error
 	}
 	if found == Plain && denied {
@@ -91,9 +91,9 @@ func wordsOf(line string) Kind {
 	return found
 }
 
-// lower returns line in lower case, of as many bytes: a letter whose other case
+// lowerSameLength returns line in lower case, of as many bytes: a letter whose other case
 // is of another length stays.
-func lower(line string) string {
+func lowerSameLength(line string) string {
 	return strings.Map(func(r rune) rune {
 		if l := unicode.ToLower(r); utf8.RuneLen(l) == utf8.RuneLen(r) {
 			return l
@@ -102,24 +102,24 @@ func lower(line string) string {
 	}, line)
 }
 
-func wordAt(low string, at int) (word, bool) {
+func matchWordAt(low string, at int) (word, bool) {
 	for _, w := range words[low[at]] {
-		if strings.HasPrefix(low[at:], w.text) && bounded(low, at, at+len(w.text)) {
+		if strings.HasPrefix(low[at:], w.text) && isWholeWord(low, at, at+len(w.text)) {
 			return w, true
 		}
 	}
 	return word{}, false
 }
 
-// bounded reports whether low[at:end] is a word by itself, and no part of a name
+// isWholeWord reports whether low[at:end] is a word by itself, and no part of a name
 // or path. Scripts without spaces have no bounds.
-func bounded(low string, at, end int) bool {
+func isWholeWord(low string, at, end int) bool {
 	if r, _ := utf8.DecodeRuneInString(low[at:]); r >= 0x2e80 {
 		return true
 	}
 	before, _ := utf8.DecodeLastRuneInString(low[:at])
 	if at > 0 && (isLetter(before) || strings.ContainsRune("_-./\\$@#", before) && !(before == '-' && at > 1 && low[at-2] == ' ') && !(before == '.' && at > 1 && low[at-2] == '.')) {
-		return camel(low, at, end)
+		return endsErrorName(low, at, end)
 	}
 	if end == len(low) || !wordByte(low[end-1]) {
 		return true
@@ -139,9 +139,9 @@ func wordByte(c byte) bool { return c >= utf8.RuneSelf || c >= 'a' && c <= 'z' }
 
 func isLetter(r rune) bool { return unicode.IsLetter(r) && r < 0x2e80 || r >= '0' && r <= '9' }
 
-// camel reports whether low[at:end] ends the name of an error, as in
+// endsErrorName reports whether low[at:end] ends the name of an error, as in
 // "java.io.IOException:" and "TypeError: x".
-func camel(low string, at, end int) bool {
+func endsErrorName(low string, at, end int) bool {
 	switch low[at:end] {
 	case "error", "exception", "failure", "fault":
 		return (end == len(low) || low[end] == ':') && isLetter(rune(low[at-1]))
@@ -149,28 +149,28 @@ func camel(low string, at, end int) bool {
 	return false
 }
 
-// weigh returns what a word of trouble tells where it stands: Success where it
+// weighWord returns what a word of trouble tells where it stands: Success where it
 // is counted to none.
-func weigh(line, low string, w word, at, end int) Kind {
+func weighWord(line, low string, w word, at, end int) Kind {
 	before, counted := countBefore(low[:at])
 	after, said := countAfter(low[end:])
 	switch {
-	case counted && before == 0, said && after == 0, negated(low[:at]):
+	case counted && before == 0, said && after == 0, isNegated(low[:at]):
 		return Success
-	case counted && isCount(w.text), said && (low[end] == ':' || low[end] == '=' || isCount(w.text)) && !strings.HasPrefix(w.text, "expected"):
+	case counted && isCountedWord(w.text), said && (low[end] == ':' || low[end] == '=' || isCountedWord(w.text)) && !strings.HasPrefix(w.text, "expected"):
 		return max(w.kind, countKind(w.text))
 	case w.text == "fail" || w.text == "fails":
 		if line[at:end] == "FAIL" {
 			return Error
 		}
 		return Trouble
-	case isCode(line[:at]):
+	case isInCodeString(line[:at]):
 		return Trouble
 	case w.kind == Error:
 		return Error
-	case isError(w.text) && (strings.HasPrefix(low[end:], ":") || isErrorCode(low[end:]) || leveled(line, low, at, end)):
+	case isErrorWord(w.text) && (strings.HasPrefix(low[end:], ":") || isErrorCode(low[end:]) || isLogLevel(line, low, at, end)):
 		return Error
-	case isError(w.text) && strings.HasSuffix(low[:at], ": ") && line[at:end] != low[at:end]:
+	case isErrorWord(w.text) && strings.HasSuffix(low[:at], ": ") && line[at:end] != low[at:end]:
 		return Error
 	case w.text == "conflict" && line[at:end] == "CONFLICT":
 		return Error
@@ -178,7 +178,7 @@ func weigh(line, low string, w word, at, end int) Kind {
 	return Trouble
 }
 
-func isError(w string) bool {
+func isErrorWord(w string) bool {
 	switch w {
 	case "error", "exception", "fehler", "erreur", "erro", "errore", "fout", "错误", "錯誤", "エラー", "오류", "ошибка":
 		return true
@@ -186,9 +186,9 @@ func isError(w string) bool {
 	return false
 }
 
-// isCount reports whether a word is one that is counted.
-func isCount(w string) bool {
-	return isError(strings.TrimSuffix(w, "s")) || countKind(w) == Error
+// isCountedWord reports whether a word is one that is counted.
+func isCountedWord(w string) bool {
+	return isErrorWord(strings.TrimSuffix(w, "s")) || countKind(w) == Error
 }
 
 func countKind(w string) Kind {
@@ -211,14 +211,14 @@ func isErrorCode(rest string) bool {
 	return at > 1 && at < len(rest) && rest[at-1] >= '0' && rest[at-1] <= '9' && (rest[at] == ':' || rest[at] == ']')
 }
 
-// isCode reports whether a word after before stands in a string of source code, as
+// isInCodeString reports whether a word after before stands in a string of source code, as
 // a diff or a search shows it.
-func isCode(before string) bool {
+func isInCodeString(before string) bool {
 	return strings.LastIndex(before, `("`) > strings.LastIndex(before, `")`) || strings.HasPrefix(before, "+\t") || strings.HasPrefix(before, "-\t")
 }
 
-// leveled reports whether a word is the level of a line of a log.
-func leveled(line, low string, at, end int) bool {
+// isLogLevel reports whether a word is the level of a line of a log.
+func isLogLevel(line, low string, at, end int) bool {
 	if strings.HasSuffix(low[:at], "level=") || strings.HasSuffix(strings.ReplaceAll(low[:at], " ", ""), `"level":"`) {
 		return true
 	}
@@ -229,7 +229,7 @@ func leveled(line, low string, at, end int) bool {
 // negations stand before a word of trouble that is none.
 var negations = []string{"no", "not", "without", "zero", "never", "any", "kein", "keine", "keinen", "ohne", "nicht", "aucun", "aucune", "sans", "sin", "ningún", "ninguna", "ningun", "sem", "nenhum", "nenhuma", "nessun", "senza", "geen", "нет", "без", "xpass"}
 
-func negated(before string) bool {
+func isNegated(before string) bool {
 	before = strings.TrimRight(before, " \t")
 	for _, n := range []string{"没有", "沒有", "无", "無", "未", "n't"} {
 		if strings.HasSuffix(before, n) {
@@ -254,7 +254,7 @@ func countBefore(before string) (n int, ok bool) {
 	if at == len(before) || at > 0 && strings.IndexByte("._-:/#=", before[at-1]) >= 0 {
 		return 0, false
 	}
-	return number(before[at:]), true
+	return numberBefore(before[at:]), true
 }
 
 // countAfter returns the number that stands after a word, as in "Failures: 3",
@@ -282,10 +282,10 @@ func countAfter(after string) (n int, ok bool) {
 	if at == 0 || at < len(rest) && (wordByte(rest[at]) || rest[at] == '.' && at+1 < len(rest) && rest[at+1] >= '0' && rest[at+1] <= '9') {
 		return 0, false
 	}
-	return number(rest[:at]), true
+	return numberBefore(rest[:at]), true
 }
 
-func number(digits string) int {
+func numberBefore(digits string) int {
 	n := 0
 	for i := 0; i < len(digits) && n < 1<<30; i++ {
 		n = n*10 + int(digits[i]-'0')
@@ -293,8 +293,8 @@ func number(digits string) int {
 	return n
 }
 
-// hasHead reports whether line begins as an error does, and is no name.
-func hasHead(line string) bool {
+// hasErrorHead reports whether line begins as an error does, and is no name.
+func hasErrorHead(line string) bool {
 	for _, h := range heads {
 		if rest, ok := strings.CutPrefix(line, h); ok {
 			if rest == "" || !wordByte(h[len(h)-1]|0x20) {

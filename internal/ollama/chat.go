@@ -36,7 +36,7 @@ func (c *Client) Chat(ctx context.Context, r model.Request, each func(model.Delt
 		return model.Answer{}, fmt.Errorf("%s %s: %w", what, r.Model, err)
 	}
 	a := answer{Reply: remote.Reply{Each: each}}
-	err = c.do(ctx, r.Model, what, func(client *api.Client) error { return client.Chat(ctx, request, a.add) })
+	err = c.makeCall(ctx, r.Model, what, func(client *api.Client) error { return client.Chat(ctx, request, a.addChunk) })
 	if ctx.Err() != nil && r.OneOff && !a.began {
 		c.stopReading(ctx, r.Model)
 	}
@@ -44,11 +44,11 @@ func (c *Client) Chat(ctx context.Context, r model.Request, each func(model.Delt
 	case a.Stopped != nil:
 		err = a.Stopped
 	case a.Broken != nil:
-		err = c.failed(r.Model, what, a.Broken)
+		err = c.callError(r.Model, what, a.Broken)
 	case err == nil && !a.ended:
-		err = c.failed(r.Model, what, remote.Garbled("it ends in the middle"))
+		err = c.callError(r.Model, what, remote.Garbled("it ends in the middle"))
 	}
-	return a.result(r.Messages), err
+	return a.modelAnswer(r.Messages), err
 }
 
 // newRequest says all that the server would otherwise decide by itself.
@@ -62,7 +62,7 @@ func (c *Client) newRequest(r model.Request) (*api.ChatRequest, error) {
 		Options:   c.options(),
 	}
 	var err error
-	if q.Messages, err = toAPI(r.Messages); err != nil {
+	if q.Messages, err = toAPIMessages(r.Messages); err != nil {
 		return nil, err
 	}
 	if len(r.Tools) > 0 {
@@ -106,7 +106,7 @@ func (c *Client) stopReading(ctx context.Context, name string) {
 	_ = c.Unload(ctx, name) // else the server goes on, as it would have
 }
 
-func (a *answer) add(r api.ChatResponse) error {
+func (a *answer) addChunk(r api.ChatResponse) error {
 	a.began = true
 	for _, call := range r.Message.ToolCalls { // servers before 0.12 give no ids
 		a.Calls = append(a.Calls, chat.Part{ID: call.ID, Name: call.Function.Name, Args: fromArguments(&call.Function.Arguments)})
@@ -117,7 +117,7 @@ func (a *answer) add(r api.ChatResponse) error {
 	return a.Add(model.Delta{Text: r.Message.Content, Thinking: r.Message.Thinking})
 }
 
-func (a *answer) result(before []chat.Message) model.Answer {
+func (a *answer) modelAnswer(before []chat.Message) model.Answer {
 	var done model.Done
 	switch {
 	case a.last.DoneReason == "length":

@@ -20,7 +20,7 @@ func (c *Client) Embed(ctx context.Context, name string, texts []string) ([][]fl
 	const what = "embed with"
 	whole := false
 	var r *api.EmbedResponse
-	err := c.do(ctx, name, what, func(a *api.Client) (err error) {
+	err := c.makeCall(ctx, name, what, func(a *api.Client) (err error) {
 		// Not /api/embeddings: that takes one text, and does not normalise.
 		r, err = a.Embed(ctx, &api.EmbedRequest{Model: name, Input: texts, Truncate: &whole, KeepAlive: c.kept(), Options: c.options()})
 		return err
@@ -29,7 +29,7 @@ func (c *Client) Embed(ctx context.Context, name string, texts []string) ([][]fl
 		return nil, err
 	}
 	if bad := remote.CheckVectors(r.Embeddings, len(texts)); bad != nil {
-		return nil, c.failed(name, what, bad)
+		return nil, c.callError(name, what, bad)
 	}
 	return r.Embeddings, nil
 }

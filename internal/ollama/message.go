@@ -14,12 +14,12 @@ import (
 	"github.com/tiercompact/tiercompact/model"
 )
 
-// toAPI returns messages in Ollama's form. Several results in one message
+// toAPIMessages returns messages in Ollama's form. Several results in one message
 // become one message each, as the server wants them.
-func toAPI(messages []chat.Message) ([]api.Message, error) {
+func toAPIMessages(messages []chat.Message) ([]api.Message, error) {
 	w := writer{names: make(map[string]string)}
 	for i, m := range messages {
-		if err := w.message(m); err != nil {
+		if err := w.writeMessage(m); err != nil {
 			return nil, fmt.Errorf("message %d: %w", i, err)
 		}
 	}
@@ -32,7 +32,7 @@ type writer struct {
 	names map[string]string // of the tools, by the ids of their newest calls
 }
 
-func (w *writer) message(m chat.Message) error {
+func (w *writer) writeMessage(m chat.Message) error {
 	main := api.Message{Role: remote.Role(m.Role), Content: remote.Said(m)}
 	results := 0
 	for _, p := range m.Parts {
@@ -41,10 +41,10 @@ func (w *writer) message(m chat.Message) error {
 		case chat.Thinking:
 			main.Thinking += p.Text
 		case chat.Call:
-			err = w.call(&main, p)
+			err = w.writeToolCall(&main, p)
 		case chat.Result:
 			results++
-			err = w.result(p)
+			err = w.writeToolResult(p)
 		default:
 			err = addImage(&main, p.Image)
 		}
@@ -58,7 +58,7 @@ func (w *writer) message(m chat.Message) error {
 	return nil
 }
 
-func (w *writer) call(m *api.Message, p chat.Part) error {
+func (w *writer) writeToolCall(m *api.Message, p chat.Part) error {
 	w.names[p.ID] = p.Name
 	call := api.ToolCall{ID: p.ID, Function: api.ToolCallFunction{Index: len(m.ToolCalls), Name: p.Name}}
 	err := json.Unmarshal([]byte(remote.Arguments(p.Args)), &call.Function.Arguments)
@@ -66,8 +66,8 @@ func (w *writer) call(m *api.Message, p chat.Part) error {
 	return err
 }
 
-// result writes a result with the name of its tool, which templates show.
-func (w *writer) result(p chat.Part) error {
+// writeToolResult writes a result with the name of its tool, which templates show.
+func (w *writer) writeToolResult(p chat.Part) error {
 	r := api.Message{Role: string(chat.Tool), Content: p.Text, ToolCallID: p.ID, ToolName: cmp.Or(p.Name, w.names[p.ID])}
 	err := addImage(&r, p.Image)
 	w.out = append(w.out, r)

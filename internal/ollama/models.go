@@ -19,12 +19,12 @@ import (
 // says that what answers is not Ollama.
 func (c *Client) Version(ctx context.Context) (version string, err error) {
 	const what = "ask Ollama's version"
-	err = c.do(ctx, "", what, func(a *api.Client) error {
+	err = c.makeCall(ctx, "", what, func(a *api.Client) error {
 		version, err = a.Version(ctx)
 		return err
 	})
 	if err == nil && version == "" {
-		err = c.failed("", what, remote.Garbled("it has no version"))
+		err = c.callError("", what, remote.Garbled("it has no version"))
 	}
 	return version, err
 }
@@ -41,7 +41,7 @@ type Model struct {
 // Models returns the models that the server has, in its order.
 func (c *Client) Models(ctx context.Context) ([]Model, error) {
 	var list *api.ListResponse
-	err := c.do(ctx, "", "list Ollama's models", func(a *api.Client) (err error) {
+	err := c.makeCall(ctx, "", "list Ollama's models", func(a *api.Client) (err error) {
 		list, err = a.List(ctx)
 		return err
 	})
@@ -92,56 +92,58 @@ type Info struct {
 }
 
 // CanChat reports whether the model goes on with conversations.
-func (i Info) CanChat() bool { return i.can(model.CapabilityCompletion) }
+func (i Info) CanChat() bool { return i.hasCapability(model.CapabilityCompletion) }
 
 // CanEmbed reports whether the model is made for vectors. A server makes some
 // with any model; those of models for chat say little.
-func (i Info) CanEmbed() bool { return i.can(model.CapabilityEmbedding) }
+func (i Info) CanEmbed() bool { return i.hasCapability(model.CapabilityEmbedding) }
 
 // CanCallTools reports whether the model's template has a place for tools.
-func (i Info) CanCallTools() bool { return i.can(model.CapabilityTools) }
+func (i Info) CanCallTools() bool { return i.hasCapability(model.CapabilityTools) }
 
 // CanThink reports whether the model can think before it answers.
-func (i Info) CanThink() bool { return i.can(model.CapabilityThinking) }
+func (i Info) CanThink() bool { return i.hasCapability(model.CapabilityThinking) }
 
-func (i Info) can(c model.Capability) bool { return slices.Contains(i.Capabilities, string(c)) }
+func (i Info) hasCapability(c model.Capability) bool {
+	return slices.Contains(i.Capabilities, string(c))
+}
 
 // Show returns what the server knows of a model, without loading it.
 func (c *Client) Show(ctx context.Context, name string) (Info, error) {
-	s, err := c.show(ctx, name, false)
+	s, err := c.showModel(ctx, name, false)
 	if err != nil {
 		return Info{}, err
 	}
 	arch, _ := s.ModelInfo["general.architecture"].(string)
 	info := Info{
 		Family:        s.Details.Family,
-		TrainedWindow: whole(s.ModelInfo[arch+".context_length"]),
-		NumCtx:        numCtx(s.Parameters),
+		TrainedWindow: wholeNumber(s.ModelInfo[arch+".context_length"]),
+		NumCtx:        parseNumCtx(s.Parameters),
 		Elsewhere:     s.RemoteHost != "",
 	}
 	for _, capability := range s.Capabilities {
 		info.Capabilities = append(info.Capabilities, string(capability))
 	}
 	if len(info.Capabilities) == 0 { // a server before 0.6.4 does not tell
-		info.Capabilities = guess(arch, s)
+		info.Capabilities = guessCapabilities(arch, s)
 	}
 	return info, nil
 }
 
-func (c *Client) show(ctx context.Context, name string, verbose bool) (s *api.ShowResponse, err error) {
+func (c *Client) showModel(ctx context.Context, name string, verbose bool) (s *api.ShowResponse, err error) {
 	const what = "look at model"
-	err = c.do(ctx, name, what, func(a *api.Client) error {
+	err = c.makeCall(ctx, name, what, func(a *api.Client) error {
 		s, err = a.Show(ctx, &api.ShowRequest{Model: name, Verbose: verbose})
 		return err
 	})
 	if err == nil && s.ModelInfo == nil && s.Details.Family == "" && len(s.Capabilities) == 0 {
-		err = c.failed(name, what, remote.Garbled("it says nothing of the model"))
+		err = c.callError(name, what, remote.Garbled("it says nothing of the model"))
 	}
 	return s, err
 }
 
-// guess tells from a model's metadata and template what it can do.
-func guess(arch string, s *api.ShowResponse) []string {
+// guessCapabilities tells from a model's metadata and template what it can do.
+func guessCapabilities(arch string, s *api.ShowResponse) []string {
 	if _, pools := s.ModelInfo[arch+".pooling_type"]; pools {
 		return []string{string(model.CapabilityEmbedding)}
 	}
@@ -152,8 +154,8 @@ func guess(arch string, s *api.ShowResponse) []string {
 	return can
 }
 
-// numCtx finds num_ctx in parameters, one a line, as a Modelfile has them.
-func numCtx(parameters string) int {
+// parseNumCtx finds num_ctx in parameters, one a line, as a Modelfile has them.
+func parseNumCtx(parameters string) int {
 	n := 0
 	for line := range strings.Lines(parameters) {
 		if f := strings.Fields(line); len(f) == 2 && f[0] == "num_ctx" {
@@ -163,8 +165,8 @@ func numCtx(parameters string) int {
 	return max(0, n)
 }
 
-// whole returns a JSON number that counts something, 0 for anything else.
-func whole(v any) int {
+// wholeNumber returns a JSON number that counts something, 0 for anything else.
+func wholeNumber(v any) int {
 	f, ok := v.(float64)
 	if !ok || !(f > 0) || f > 1<<40 {
 		return 0
@@ -181,7 +183,7 @@ type Running struct {
 // Running returns the models that are loaded now.
 func (c *Client) Running(ctx context.Context) ([]Running, error) {
 	var list *api.ProcessResponse
-	err := c.do(ctx, "", "ask which models are loaded", func(a *api.Client) (err error) {
+	err := c.makeCall(ctx, "", "ask which models are loaded", func(a *api.Client) (err error) {
 		list, err = a.ListRunning(ctx)
 		return err
 	})
@@ -244,7 +246,7 @@ func (c *Client) WindowOf(name string, info Info, running []Running) tokens.Know
 func (c *Client) DefaultWindow(ctx context.Context, name string) (window int, err error) {
 	stream := false
 	load := &api.ChatRequest{Model: name, Options: c.options(), Stream: &stream, KeepAlive: c.kept()}
-	err = c.do(ctx, name, "load", func(a *api.Client) error {
+	err = c.makeCall(ctx, name, "load", func(a *api.Client) error {
 		return a.Chat(ctx, load, func(api.ChatResponse) error { return nil })
 	})
 	if err != nil {
@@ -257,7 +259,7 @@ func (c *Client) DefaultWindow(ctx context.Context, name string) (window int, er
 const smallestDefault = 4096
 
 func (c *Client) assumedWindow() int {
-	if n, err := strconv.Atoi(strings.TrimSpace(os.Getenv("OLLAMA_CONTEXT_LENGTH"))); err == nil && n > 0 && c.local() {
+	if n, err := strconv.Atoi(strings.TrimSpace(os.Getenv("OLLAMA_CONTEXT_LENGTH"))); err == nil && n > 0 && c.isLocalServer() {
 		return n
 	}
 	return smallestDefault
@@ -289,7 +291,7 @@ func (c *Client) Trial(ctx context.Context, name string) (trial *Client, window 
 // after it answers.
 func (c *Client) Unload(ctx context.Context, name string) error {
 	now := &api.Duration{}
-	return c.do(ctx, name, "unload model", func(a *api.Client) error {
+	return c.makeCall(ctx, name, "unload model", func(a *api.Client) error {
 		return a.Generate(ctx, &api.GenerateRequest{Model: name, KeepAlive: now}, func(api.GenerateResponse) error { return nil })
 	})
 }
@@ -308,7 +310,7 @@ func (c *Client) Pull(ctx context.Context, name string, each func(Progress) erro
 	const what = pulling
 	var stopped error
 	done := false
-	err := c.do(ctx, name, what, func(a *api.Client) error {
+	err := c.makeCall(ctx, name, what, func(a *api.Client) error {
 		return a.Pull(ctx, &api.PullRequest{Model: name}, func(p api.ProgressResponse) error {
 			done = p.Status == "success"
 			stopped = each(Progress{p.Status, p.Completed, p.Total})
@@ -319,7 +321,7 @@ func (c *Client) Pull(ctx context.Context, name string, each func(Progress) erro
 	case stopped != nil:
 		return stopped
 	case err == nil && !done:
-		return c.failed(name, what, remote.Garbled("it ends before the model is there"))
+		return c.callError(name, what, remote.Garbled("it ends before the model is there"))
 	}
 	return err
 }

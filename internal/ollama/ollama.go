@@ -61,8 +61,8 @@ func New(address string) (*Client, error) {
 // URL returns the server's address, without a password.
 func (c *Client) URL() string { return c.base.Redacted() }
 
-// local reports whether the server is on this machine.
-func (c *Client) local() bool {
+// isLocalServer reports whether the server is on this machine.
+func (c *Client) isLocalServer() bool {
 	host := c.base.Hostname()
 	return host == "localhost" || host == "::1" || strings.HasPrefix(host, "127.")
 }
@@ -87,21 +87,23 @@ func (c *Client) kept() *api.Duration {
 	return &api.Duration{Duration: *c.keep}
 }
 
-// do makes one call, and says in its error what was to be done.
-func (c *Client) do(ctx context.Context, name, what string, call func(*api.Client) error) error {
+// makeCall makes one call, and says in its error what was to be done.
+func (c *Client) makeCall(ctx context.Context, name, what string, call func(*api.Client) error) error {
 	var side remote.Call
-	return c.failed(name, what, side.Fault(ctx, call(c.through(&side))))
+	return c.callError(name, what, side.Fault(ctx, call(c.clientVia(&side))))
 }
 
-func (c *Client) through(side *remote.Call) *api.Client { return api.NewClient(c.base, side.Client()) }
+func (c *Client) clientVia(side *remote.Call) *api.Client {
+	return api.NewClient(c.base, side.Client())
+}
 
-// failed returns err with what was to be done with which model, "" for none,
+// callError returns err with what was to be done with which model, "" for none,
 // and what to do.
-func (c *Client) failed(name, what string, err error) error {
-	return remote.Explain(err, what, name, c.URL(), func(f *remote.Failure) string { return remedy(f, what, name) })
+func (c *Client) callError(name, what string, err error) error {
+	return remote.Explain(err, what, name, c.URL(), func(f *remote.Failure) string { return remedyFor(f, what, name) })
 }
 
-func remedy(f *remote.Failure, what, name string) string {
+func remedyFor(f *remote.Failure, what, name string) string {
 	switch {
 	case f.Cause == remote.NoKey:
 		return "put a user's name and password before the host in the address, or, for a model of ollama.com, run: ollama signin"

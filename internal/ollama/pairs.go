@@ -38,7 +38,7 @@ func newPairs(values, merges []string, split string, whole bool) *pairs {
 		return -1
 	}
 	for b := range p.bytes {
-		p.bytes[b] = id(string(visible(byte(b))))
+		p.bytes[b] = id(string(visibleRune(byte(b))))
 	}
 	for rank, m := range merges {
 		at := 1 // a token may begin with a blank's stand-in, never with a blank
@@ -56,8 +56,8 @@ func newPairs(values, merges []string, split string, whole bool) *pairs {
 	return p
 }
 
-// visible returns the character that stands for a byte in a vocabulary.
-func visible(b byte) rune {
+// visibleRune returns the character that stands for a byte in a vocabulary.
+func visibleRune(b byte) rune {
 	switch r := rune(b); {
 	case b <= 0x20:
 		return r + 0x100
@@ -70,18 +70,18 @@ func visible(b byte) rune {
 	}
 }
 
-func (p *pairs) count(text string) int {
+func (p *pairs) countTokens(text string) int {
 	n := 0
 	runes := []rune(text)
 	m, err := p.split.FindRunesMatch(runes)
 	for ; m != nil && err == nil; m, err = p.split.FindNextMatch(m) {
-		n += p.word(runes[m.Index : m.Index+m.Length])
+		n += p.countWordTokens(runes[m.Index : m.Index+m.Length])
 	}
 	return n
 }
 
-// word returns the tokens of what is never joined with its neighbours.
-func (p *pairs) word(word []rune) int {
+// countWordTokens returns the tokens of what is never joined with its neighbours.
+func (p *pairs) countWordTokens(word []rune) int {
 	w := merging{pairs: p}
 	var name []byte
 	var buf [utf8.UTFMax]byte
@@ -89,14 +89,14 @@ func (p *pairs) word(word []rune) int {
 		for _, b := range buf[:utf8.EncodeRune(buf[:], r)] {
 			w.tokens = append(w.tokens, p.bytes[b])
 			if p.whole != nil {
-				name = utf8.AppendRune(name, visible(b))
+				name = utf8.AppendRune(name, visibleRune(b))
 			}
 		}
 	}
 	if _, ok := p.whole[string(name)]; ok {
 		return 1
 	}
-	return w.merge()
+	return w.mergePairs()
 }
 
 // A merging is a word on its way to the fewest tokens. The tokens are a linked
@@ -117,14 +117,14 @@ type step struct {
 
 const joined = -2
 
-func (w *merging) merge() int {
+func (w *merging) mergePairs() int {
 	n := len(w.tokens)
 	w.prev, w.next = make([]int32, n), make([]int32, n)
 	for i := range w.tokens {
 		w.prev[i], w.next[i] = int32(i)-1, int32(i)+1
 	}
 	for i := range n - 1 {
-		w.propose(int32(i), int32(i)+1)
+		w.proposePair(int32(i), int32(i)+1)
 	}
 	for len(w.queue) > 0 {
 		s := heap.Pop(w).(step)
@@ -137,13 +137,13 @@ func (w *merging) merge() int {
 			w.prev[w.next[s.left]] = s.left
 		}
 		n--
-		w.propose(w.prev[s.left], s.left)
-		w.propose(s.left, w.next[s.left])
+		w.proposePair(w.prev[s.left], s.left)
+		w.proposePair(s.left, w.next[s.left])
 	}
 	return n
 }
 
-func (w *merging) propose(left, right int32) {
+func (w *merging) proposePair(left, right int32) {
 	if left < 0 || int(right) >= len(w.tokens) {
 		return
 	}

@@ -22,15 +22,15 @@ import (
 // returned is safe for concurrent use; it counts 1 to 4 MB a second.
 func (c *Client) Tokenizer(ctx context.Context, name string) (func(string) int, error) {
 	const what = "read the vocabulary of"
-	s, err := c.show(ctx, name, true)
+	s, err := c.showModel(ctx, name, true)
 	if err != nil {
 		return nil, err
 	}
 	v, err := newVocabulary(s)
 	if err != nil {
-		return nil, c.failed(name, what, err)
+		return nil, c.callError(name, what, err)
 	}
-	return v.count, nil
+	return v.countTokens, nil
 }
 
 const (
@@ -48,10 +48,10 @@ type vocabulary struct {
 // newVocabulary makes one of what the server tells.
 func newVocabulary(s *api.ShowResponse) (*vocabulary, error) {
 	const key = "tokenizer.ggml."
-	values := list[string](s.ModelInfo[key+"tokens"])
-	types := list[float64](s.ModelInfo[key+"token_type"])
-	scores := list[float64](s.ModelInfo[key+"scores"])
-	merges := list[string](s.ModelInfo[key+"merges"])
+	values := elementsOf[string](s.ModelInfo[key+"tokens"])
+	types := elementsOf[float64](s.ModelInfo[key+"token_type"])
+	scores := elementsOf[float64](s.ModelInfo[key+"scores"])
+	merges := elementsOf[string](s.ModelInfo[key+"merges"])
 	if len(values) < 16 || len(types) != 0 && len(types) != len(values) {
 		return nil, remote.Garbled("it has %d tokens and %d types of them", len(values), len(types))
 	}
@@ -65,7 +65,7 @@ func newVocabulary(s *api.ShowResponse) (*vocabulary, error) {
 			vocab.Scores[i] = float32(scores[i])
 		}
 		if i < len(types) && (types[i] == tokenizer.TOKEN_TYPE_CONTROL || types[i] == tokenizer.TOKEN_TYPE_USER_DEFINED) {
-			v.specials.add(values[i])
+			v.specials.addSpecial(values[i])
 		}
 	}
 	kind, _ := s.ModelInfo[key+"model"].(string)
@@ -73,7 +73,7 @@ func newVocabulary(s *api.ShowResponse) (*vocabulary, error) {
 	switch {
 	case kind == "gpt2" && splits[pre] != "" && len(merges) > 0:
 		whole := splits[pre] == splits["llama-bpe"] || pre == "tekken"
-		v.encode = newPairs(values, merges, splits[pre], whole).count
+		v.encode = newPairs(values, merges, splits[pre], whole).countTokens
 	case kind == "llama" && len(scores) == len(values):
 		v.encode = counting(tokenizer.NewSentencePiece(vocab).Encode)
 	case kind == "bert":
@@ -99,8 +99,8 @@ func counting(encode func(text string, addSpecial bool) ([]int32, error)) func(s
 	}
 }
 
-// list returns the elements of a JSON array that are a T.
-func list[T any](v any) []T {
+// elementsOf returns the elements of a JSON array that are a T.
+func elementsOf[T any](v any) []T {
 	array, _ := v.([]any)
 	out := make([]T, 0, len(array))
 	for _, e := range array {
@@ -111,12 +111,12 @@ func list[T any](v any) []T {
 	return out
 }
 
-// count returns the tokens of text.
-func (v *vocabulary) count(text string) int {
+// countTokens returns the tokens of text.
+func (v *vocabulary) countTokens(text string) int {
 	n := 0
 	for text != "" {
-		at, size := v.specials.find(text)
-		n += v.plain(text[:at])
+		at, size := v.specials.findSpecial(text)
+		n += v.countPlain(text[:at])
 		if size > 0 {
 			n++
 		}
@@ -125,10 +125,10 @@ func (v *vocabulary) count(text string) int {
 	return n
 }
 
-// plain counts text without special tokens, in pieces, so that no text takes
+// countPlain counts text without special tokens, in pieces, so that no text takes
 // time with the square of its length. A piece ends behind a line feed, or a
 // blank, where there is one; else there may be one token more.
-func (v *vocabulary) plain(text string) int {
+func (v *vocabulary) countPlain(text string) int {
 	n := 0
 	for text != "" {
 		end := pieceEnd(text, v.run)
@@ -179,7 +179,7 @@ type specials struct {
 	lengths [256][]int // of the tokens that begin with a byte, longest first
 }
 
-func (s *specials) add(token string) {
+func (s *specials) addSpecial(token string) {
 	if token == "" || s.tokens[token] {
 		return
 	}
@@ -200,9 +200,9 @@ func (s *specials) add(token string) {
 	}
 }
 
-// find returns where the first special token of text begins, and its length:
+// findSpecial returns where the first special token of text begins, and its length:
 // the end of text and 0 where there is none.
-func (s *specials) find(text string) (at, size int) {
+func (s *specials) findSpecial(text string) (at, size int) {
 	for i := range len(text) {
 		for _, n := range s.lengths[text[i]] {
 			if i+n <= len(text) && s.tokens[text[i:i+n]] {

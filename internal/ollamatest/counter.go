@@ -45,7 +45,7 @@ func Count(t testing.TB, upstream string) *Counter {
 		if err != nil {
 			return // the client is gone
 		}
-		c.request(r.URL.Path, body)
+		c.countRequest(r.URL.Path, body)
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		proxy.ServeHTTP(w, r)
 	}))
@@ -97,7 +97,7 @@ func (c *Counter) Refusals() int {
 	return c.refusals
 }
 
-func (c *Counter) request(path string, body []byte) {
+func (c *Counter) countRequest(path string, body []byte) {
 	var r struct {
 		Input   json.RawMessage `json:"input"`
 		Options struct {

@@ -31,23 +31,23 @@ func (c *Client) Chat(ctx context.Context, r model.Request, each func(model.Delt
 		return model.Answer{}, fmt.Errorf("%s %s: %w", what, r.Model, err)
 	}
 	a := answer{Reply: remote.Reply{Each: each}}
-	err = c.do(ctx, r.Model, what, settings(r), func(o *openai.Client) error {
+	err = c.makeCall(ctx, r.Model, what, settings(r), func(o *openai.Client) error {
 		stream, err := o.CreateChatCompletionStream(ctx, request)
 		if err != nil {
 			return err
 		}
 		defer stream.Close()
-		return a.read(stream)
+		return a.readStream(stream)
 	})
 	switch {
 	case a.Stopped != nil:
 		err = a.Stopped
 	case a.Broken != nil:
-		err = c.failed(r.Model, what, a.Broken)
+		err = c.callError(r.Model, what, a.Broken)
 	case err == nil && a.finish == "":
-		err = c.failed(r.Model, what, remote.Garbled("it ends in the middle"))
+		err = c.callError(r.Model, what, remote.Garbled("it ends in the middle"))
 	}
-	return a.result(r.Messages), err
+	return a.modelAnswer(r.Messages), err
 }
 
 func newRequest(r model.Request) (openai.ChatCompletionRequest, error) {
@@ -150,7 +150,7 @@ type answer struct {
 	finish  string
 }
 
-func (a *answer) read(stream *openai.ChatCompletionStream) error {
+func (a *answer) readStream(stream *openai.ChatCompletionStream) error {
 	for {
 		line, err := stream.RecvRaw()
 		var said *openai.APIError
@@ -166,13 +166,13 @@ func (a *answer) read(stream *openai.ChatCompletionStream) error {
 		if err := json.Unmarshal(line, &c); err != nil {
 			return err
 		}
-		if err := a.add(c); err != nil {
+		if err := a.addChunk(c); err != nil {
 			return err
 		}
 	}
 }
 
-func (a *answer) add(c chunk) error {
+func (a *answer) addChunk(c chunk) error {
 	if c.Usage != nil {
 		a.last.Usage = c.Usage
 	}
@@ -184,7 +184,7 @@ func (a *answer) add(c chunk) error {
 			a.finish = choice.Finish
 		}
 		for _, part := range choice.Delta.Calls {
-			a.call(part)
+			a.addCallPart(part)
 		}
 		if err := a.Add(model.Delta{Text: choice.Delta.Content, Thinking: choice.Delta.Reasoning + choice.Delta.Thinking}); err != nil {
 			return err
@@ -193,9 +193,9 @@ func (a *answer) add(c chunk) error {
 	return nil
 }
 
-// call begins a call, or adds to one: to that of the index, or, where the
+// addCallPart begins a call, or adds to one: to that of the index, or, where the
 // server gives none, to the newest. Another id is another call.
-func (a *answer) call(p callPart) {
+func (a *answer) addCallPart(p callPart) {
 	at, index := len(a.Calls)-1, len(a.Calls)
 	if p.Index != nil {
 		index = *p.Index
@@ -218,7 +218,7 @@ func (a *answer) call(p callPart) {
 	call.Args += p.Function.Arguments
 }
 
-func (a *answer) result(before []chat.Message) model.Answer {
+func (a *answer) modelAnswer(before []chat.Message) model.Answer {
 	r := model.Answer{
 		Message:    a.Message(before),
 		PromptTime: milliseconds(a.last.Timings.Prompt),

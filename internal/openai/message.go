@@ -39,7 +39,7 @@ func toOpenAI(m chat.Message) ([]openai.ChatCompletionMessage, error) {
 			if p.Image != nil {
 				pictures = append(pictures, p.Image)
 			}
-			if err := fill(&r, p.Text, pictures); err != nil {
+			if err := fillContent(&r, p.Text, pictures); err != nil {
 				return nil, err
 			}
 			out = append(out, r)
@@ -55,12 +55,12 @@ func toOpenAI(m chat.Message) ([]openai.ChatCompletionMessage, error) {
 	if len(main.ToolCalls) > 0 {
 		main.ReasoningContent = thinking.String() // some models go on with it; without calls, some servers refuse it
 	}
-	err := fill(&main, text, images)
+	err := fillContent(&main, text, images)
 	return append(out, main), err
 }
 
-// fill gives a message its text and pictures.
-func fill(m *openai.ChatCompletionMessage, text string, images []*chat.Picture) error {
+// fillContent gives a message its text and pictures.
+func fillContent(m *openai.ChatCompletionMessage, text string, images []*chat.Picture) error {
 	if len(images) == 0 {
 		m.Content = text
 		if text == "" && len(m.ToolCalls) == 0 {

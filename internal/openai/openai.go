@@ -39,22 +39,22 @@ func New(address, key string) (*Client, error) {
 // URL returns the server's address, without a password.
 func (c *Client) URL() string { return c.base.Redacted() }
 
-// do makes one call, and says in its error what was to be done. name is the
+// makeCall makes one call, and says in its error what was to be done. name is the
 // model that is asked, "" for none; settings are added to the request.
-func (c *Client) do(ctx context.Context, name, what string, settings []byte, call func(*openai.Client) error) error {
+func (c *Client) makeCall(ctx context.Context, name, what string, settings []byte, call func(*openai.Client) error) error {
 	side := remote.Call{Secret: c.key}
 	config := openai.DefaultConfig(c.key)
 	config.BaseURL = c.base.JoinPath("v1").String()
 	config.HTTPClient = adding{side.Client(), settings}
 	config.EmptyMessagesLimit = 1 << 20 // servers send empty lines while they read a prompt; bytes are bounded
-	return c.failed(name, what, side.Fault(ctx, call(openai.NewClientWithConfig(config))))
+	return c.callError(name, what, side.Fault(ctx, call(openai.NewClientWithConfig(config))))
 }
 
-func (c *Client) failed(name, what string, err error) error {
-	return remote.Explain(err, what, name, c.URL(), remedy)
+func (c *Client) callError(name, what string, err error) error {
+	return remote.Explain(err, what, name, c.URL(), remedyFor)
 }
 
-func remedy(f *remote.Failure) string {
+func remedyFor(f *remote.Failure) string {
 	switch {
 	case f.Cause == remote.NoKey:
 		return "check the key (COMPACT_API_KEY)"
@@ -79,7 +79,7 @@ func remedy(f *remote.Failure) string {
 // Models returns the names of the models that the server lists, in its order.
 func (c *Client) Models(ctx context.Context) ([]string, error) {
 	var list openai.ModelsList
-	err := c.do(ctx, "", "list models", nil, func(o *openai.Client) (err error) {
+	err := c.makeCall(ctx, "", "list models", nil, func(o *openai.Client) (err error) {
 		list, err = o.ListModels(ctx)
 		return err
 	})
@@ -104,7 +104,7 @@ func (c *Client) Embed(ctx context.Context, name string, texts []string) ([][]fl
 	}
 	const what = "embed with"
 	var r openai.EmbeddingResponse
-	err := c.do(ctx, name, what, nil, func(o *openai.Client) (err error) {
+	err := c.makeCall(ctx, name, what, nil, func(o *openai.Client) (err error) {
 		r, err = o.CreateEmbeddings(ctx, openai.EmbeddingRequestStrings{Input: texts, Model: openai.EmbeddingModel(name), EncodingFormat: openai.EmbeddingEncodingFormatFloat})
 		return err
 	})
@@ -113,15 +113,15 @@ func (c *Client) Embed(ctx context.Context, name string, texts []string) ([][]fl
 	}
 	vectors := make([][]float32, len(texts))
 	if len(r.Data) != len(texts) {
-		return nil, c.failed(name, what, remote.Garbled("%d vectors for %d texts", len(r.Data), len(texts)))
+		return nil, c.callError(name, what, remote.Garbled("%d vectors for %d texts", len(r.Data), len(texts)))
 	}
 	for _, e := range r.Data {
 		if e.Index < 0 || e.Index >= len(texts) || vectors[e.Index] != nil {
-			return nil, c.failed(name, what, remote.Garbled("a vector for text %d of %d", e.Index, len(texts)))
+			return nil, c.callError(name, what, remote.Garbled("a vector for text %d of %d", e.Index, len(texts)))
 		}
 		vectors[e.Index] = e.Embedding
 	}
-	return vectors, c.failed(name, what, remote.CheckVectors(vectors, len(texts)))
+	return vectors, c.callError(name, what, remote.CheckVectors(vectors, len(texts)))
 }
 
 // Window returns what the server tells of a model's window: llama.cpp in
@@ -135,27 +135,27 @@ func (c *Client) Window(ctx context.Context, name string) (tokens.Known, error) 
 			Context float64 `json:"n_ctx"`
 		} `json:"default_generation_settings"`
 	}
-	switch err := c.get(ctx, name, "props", &props); {
-	case err == nil && whole(props.Settings.Context) > 0:
-		return tokens.Known{Served: whole(props.Settings.Context)}, nil
-	case err != nil && gone(ctx, err):
+	switch err := c.getJSON(ctx, name, "props", &props); {
+	case err == nil && wholeTokens(props.Settings.Context) > 0:
+		return tokens.Known{Served: wholeTokens(props.Settings.Context)}, nil
+	case err != nil && isUnreachable(ctx, err):
 		return tokens.Known{}, err
 	}
 	for _, path := range []string{"api/v0/models", "v1/models"} {
 		var list struct{ Data []listed }
-		err := c.get(ctx, name, path, &list)
-		if err != nil && gone(ctx, err) {
+		err := c.getJSON(ctx, name, path, &list)
+		if err != nil && isUnreachable(ctx, err) {
 			return tokens.Known{}, err
 		}
-		if k := known(list.Data, name); k != (tokens.Known{}) {
+		if k := knownFromList(list.Data, name); k != (tokens.Known{}) {
 			return k, nil
 		}
 	}
 	return tokens.Known{}, nil
 }
 
-// gone reports whether asking elsewhere at the same server is in vain.
-func gone(ctx context.Context, err error) bool {
+// isUnreachable reports whether asking elsewhere at the same server is in vain.
+func isUnreachable(ctx context.Context, err error) bool {
 	return ctx.Err() != nil || errors.Is(err, model.ErrUnreachable)
 }
 
@@ -172,31 +172,31 @@ type listed struct {
 	} `json:"meta"`
 }
 
-// known returns what a list tells of a model. A server that lists a single one
+// knownFromList returns what a list tells of a model. A server that lists a single one
 // serves it under any name.
-func known(list []listed, name string) tokens.Known {
+func knownFromList(list []listed, name string) tokens.Known {
 	for _, m := range list {
 		if m.ID == name || len(list) == 1 {
 			return tokens.Known{
-				Served:  max(whole(m.Len), whole(m.Loaded)),
-				Trained: max(whole(m.Context), whole(m.Meta.Trained)),
+				Served:  max(wholeTokens(m.Len), wholeTokens(m.Loaded)),
+				Trained: max(wholeTokens(m.Context), wholeTokens(m.Meta.Trained)),
 			}
 		}
 	}
 	return tokens.Known{}
 }
 
-// whole returns a number of tokens; 0 where it is none.
-func whole(f float64) int {
+// wholeTokens returns a number of tokens; 0 where it is none.
+func wholeTokens(f float64) int {
 	if !(f >= 1) || f > 1<<40 {
 		return 0
 	}
 	return int(f)
 }
 
-// get reads a JSON answer that is not in OpenAI's protocol. What the server
+// getJSON reads a JSON answer that is not in OpenAI's protocol. What the server
 // does not have, or has in another form, leaves v as far as it was read.
-func (c *Client) get(ctx context.Context, name, path string, v any) error {
+func (c *Client) getJSON(ctx context.Context, name, path string, v any) error {
 	side := remote.Call{Secret: c.key}
 	err := func() error {
 		r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base.JoinPath(path).String(), nil)
@@ -213,5 +213,5 @@ func (c *Client) get(ctx context.Context, name, path string, v any) error {
 		defer resp.Body.Close()
 		return json.NewDecoder(resp.Body).Decode(v)
 	}()
-	return c.failed(name, "ask for the window of", side.Fault(ctx, err))
+	return c.callError(name, "ask for the window of", side.Fault(ctx, err))
 }

@@ -76,9 +76,9 @@ func (c *Call) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	switch {
 	case resp.StatusCode >= http.StatusBadRequest:
-		c.refused(resp)
+		c.noteRefusal(resp)
 	case r.Header.Get("Accept") == LineStream:
-		resp.Body = c.lines(resp.Body)
+		resp.Body = c.wholeJSONLines(resp.Body)
 	default:
 		resp.Body = &bounded{c, resp.Body, maxBody}
 	}
@@ -102,19 +102,19 @@ func (c *Call) trace() *httptrace.ClientTrace {
 	}
 }
 
-// refused keeps what a refusal says, and puts it back for who reads it next.
-func (c *Call) refused(resp *http.Response) {
+// noteRefusal keeps what a refusal says, and puts it back for who reads it next.
+func (c *Call) noteRefusal(resp *http.Response) {
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxRefusal)) // a part of it says enough
 	resp.Body.Close()
 	resp.Body = io.NopCloser(bytes.NewReader(body))
 	c.status = resp.StatusCode
-	c.text, c.class = refusal(body)
+	c.text, c.class = parseRefusal(body)
 	c.page = isPage(body)
 }
 
-// refusal returns the message in the body of a refusal, and the message with
+// parseRefusal returns the message in the body of a refusal, and the message with
 // all else that says of what kind it is.
-func refusal(body []byte) (text, class string) {
+func parseRefusal(body []byte) (text, class string) {
 	type said struct {
 		Message string `json:"message"`
 		Type    string `json:"type"`
@@ -158,9 +158,9 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// lines returns a body that has only whole lines of JSON. Where anything else
+// wholeJSONLines returns a body that has only whole lines of JSON. Where anything else
 // comes, it ends, and the call is broken.
-func (c *Call) lines(body io.ReadCloser) io.ReadCloser {
+func (c *Call) wholeJSONLines(body io.ReadCloser) io.ReadCloser {
 	scanner := bufio.NewScanner(body)
 	scanner.Buffer(nil, maxLine)
 	return &lineBody{call: c, Closer: body, scanner: scanner}

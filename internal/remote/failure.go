@@ -57,20 +57,20 @@ func (c *Call) Fault(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		f = c.late()
 	} else {
-		f = c.failure(err)
+		f = c.failureOf(err)
 	}
 	if c.Secret != "" {
 		f.Text = strings.ReplaceAll(f.Text, c.Secret, "…")
 	}
-	f.Text = oneLine(f.Text)
+	f.Text = errorLine(f.Text)
 	return f
 }
 
-func (c *Call) failure(err error) *Failure {
+func (c *Call) failureOf(err error) *Failure {
 	var network *url.Error
 	switch {
 	case c.status != 0:
-		f := &Failure{Kind: kindOf(c.status, c.class), Status: c.status, Text: c.text}
+		f := &Failure{Kind: kindOfFailure(c.status, c.class), Status: c.status, Text: c.text}
 		f.Cause = causeOf(c.status, c.text, c.page)
 		return f
 	case c.broken != nil:
@@ -84,7 +84,7 @@ func (c *Call) failure(err error) *Failure {
 	case isDecoding(err):
 		return &Failure{Kind: model.ErrGarbled, Text: err.Error()}
 	}
-	return &Failure{Kind: kindOf(0, err.Error()), Text: err.Error()}
+	return &Failure{Kind: kindOfFailure(0, err.Error()), Text: err.Error()}
 }
 
 func isDecoding(err error) bool {
@@ -95,7 +95,7 @@ func isDecoding(err error) bool {
 
 // Garbled returns a failure for an answer that came whole, and is wrong.
 func Garbled(format string, args ...any) *Failure {
-	return &Failure{Kind: model.ErrGarbled, Text: oneLine(fmt.Sprintf(format, args...))}
+	return &Failure{Kind: model.ErrGarbled, Text: errorLine(fmt.Sprintf(format, args...))}
 }
 
 // What servers say of an input that does not fit. Ollama up to 0.17 names the
@@ -110,8 +110,8 @@ var tooLong = []string{
 
 var cannot = []string{"does not support", "not supported", "do not support"}
 
-// kindOf returns what kind a server's words are; nil for none.
-func kindOf(status int, words string) error {
+// kindOfFailure returns what kind a server's words are; nil for none.
+func kindOfFailure(status int, words string) error {
 	words = strings.ToLower(words)
 	says := func(any []string) bool {
 		for _, s := range any {
@@ -138,9 +138,9 @@ func kindOf(status int, words string) error {
 
 const maxText = 300 // runes of a server's words in an error
 
-// oneLine makes a text of a server fit to stand in an error: one line, short,
+// errorLine makes a text of a server fit to stand in an error: one line, short,
 // and without semicolons, behind which errors say what to do.
-func oneLine(text string) string {
+func errorLine(text string) string {
 	var b strings.Builder
 	n, blank := 0, false
 	for _, r := range strings.ToValidUTF8(text, "�") {

@@ -73,7 +73,7 @@ func Start(t *testing.T) *Server {
 			t.Fatal(err)
 		}
 	}
-	s.start()
+	s.startServer()
 	t.Cleanup(s.Kill)
 	client, err := minio.New(s.address, &minio.Options{Creds: credentials.NewStaticV4(Key, Secret, ""), Region: "us-east-1"})
 	if err != nil {
@@ -97,7 +97,7 @@ func freeAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
-func (s *Server) start() {
+func (s *Server) startServer() {
 	s.t.Helper()
 	s.cmd = exec.Command(s.program, "--port", s.address, "--quiet", "posix", "--sidecar", s.metadata(), s.Objects)
 	s.cmd.Env = append(os.Environ(), "ROOT_ACCESS_KEY="+Key, "ROOT_SECRET_KEY="+Secret)
@@ -135,6 +135,6 @@ func (s *Server) Killed() bool { return s.cmd.ProcessState != nil }
 func (s *Server) Again() {
 	s.t.Helper()
 	if s.Killed() {
-		s.start()
+		s.startServer()
 	}
 }

@@ -9,14 +9,14 @@ import (
 // Bar draws the usage of a window against its thresholds. What a round has
 // freed, from after to before, is drawn lightly.
 func (s Screen) Bar(width int, t levels.Thresholds, before, after float64) string {
-	full, eighth := split(after, width)
-	freed, _ := split(before, width)
+	full, eighth := splitCells(after, width)
+	freed, _ := splitCells(before, width)
 	used := strings.Repeat(s.Sign("█", "#"), full)
 	if eighth > 0 && !s.ASCII {
 		used += string([]rune("▏▎▍▌▋▊▉")[eighth-1])
 		full++
 	}
-	marks := map[int]bool{mark(t.Soft, width): true, mark(t.Hard, width): true, mark(t.Emergency, width): true}
+	marks := map[int]bool{thresholdCell(t.Soft, width): true, thresholdCell(t.Hard, width): true, thresholdCell(t.Emergency, width): true}
 	var rest strings.Builder
 	for i := full; i < width; i++ {
 		switch {
@@ -31,15 +31,17 @@ func (s Screen) Bar(width int, t levels.Thresholds, before, after float64) strin
 	return s.Paint(PaintOf(t, after), used) + s.Paint(Dim, rest.String())
 }
 
-// split returns how many cells of width a share fills, and how many eighths of
+// splitCells returns how many cells of width a share fills, and how many eighths of
 // the next.
-func split(share float64, width int) (full, eighth int) {
+func splitCells(share float64, width int) (full, eighth int) {
 	n := int(min(max(share, 0), 1)*float64(width)*8 + 0.5)
 	return n / 8, n % 8
 }
 
-// mark returns the cell in which a threshold lies.
-func mark(threshold float64, width int) int { return min(int(threshold*float64(width)), width-1) }
+// thresholdCell returns the cell in which a threshold lies.
+func thresholdCell(threshold float64, width int) int {
+	return min(int(threshold*float64(width)), width-1)
+}
 
 // Scale writes the thresholds, in percent, above their marks, with a blank
 // between two of them: one column aside, or else the lower one alone.
@@ -48,8 +50,8 @@ func Scale(width int, t levels.Thresholds) string {
 	free := 0
 	for _, x := range []float64{t.Soft, t.Hard, t.Emergency} {
 		label := []rune(Grouped(int(100*x + 0.5)))
-		at := max(mark(x, width), free)
-		if at > mark(x, width)+1 || at+len(label) > width {
+		at := max(thresholdCell(x, width), free)
+		if at > thresholdCell(x, width)+1 || at+len(label) > width {
 			continue
 		}
 		copy(line[at:], label)

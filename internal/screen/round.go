@@ -62,7 +62,7 @@ func (s Screen) Said(r tiercompact.Report, a tiercompact.Applied) []string {
 		}
 		out = append(out, Plural(gone, "message")+" "+verb)
 	}
-	out = append(out, s.few(reasons)...)
+	out = append(out, s.groupReasons(reasons)...)
 	if a.Engine != "" {
 		out = append(out, Wrote(a))
 	}
@@ -102,9 +102,9 @@ func stoodFor(e tiercompact.Edit) bool {
 
 const outlineOf = "outline of "
 
-// few returns reasons with each told once: the first outlined files by name,
+// groupReasons returns reasons with each told once: the first outlined files by name,
 // the rest by number.
-func (s Screen) few(reasons []string) []string {
+func (s Screen) groupReasons(reasons []string) []string {
 	const most = 2
 	times := make(map[string]int)
 	var files, others []string

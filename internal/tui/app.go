@@ -18,7 +18,7 @@ import (
 // An app is the chat on a full screen.
 type app struct {
 	start  func(line string) (stop func()) // has a line of input done; finished follows
-	page   page
+	page   transcriptPage
 	input  textarea.Model
 	pastes longtext.Pastes
 	past   history
@@ -40,9 +40,9 @@ type finished struct{ err error }
 
 const inputLines = 6 // that are shown at most
 
-func newApp(s screen.Screen, st Status) *app {
-	a := &app{page: page{screen: s}, input: newInput(s), status: st}
-	a.resize(80, 24)
+func newChatApp(s screen.Screen, st Status) *app {
+	a := &app{page: transcriptPage{screen: s}, input: newInput(s), status: st}
+	a.resizeScreen(80, 24)
 	return a
 }
 
@@ -72,15 +72,15 @@ func (a *app) Init() tea.Cmd { return nil }
 func (a *app) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
-		a.resize(msg.Width, msg.Height)
+		a.resizeScreen(msg.Width, msg.Height)
 	case tea.KeyPressMsg:
-		return a, a.key(msg)
+		return a, a.handleKey(msg)
 	case tea.PasteMsg:
 		a.input.InsertString(a.pastes.Add(msg.Content))
 	case Event:
-		a.event(msg)
+		a.showEvent(msg)
 	case finished:
-		return a, a.finish(msg.err)
+		return a, a.finishAction(msg.err)
 	default:
 		var cmd tea.Cmd
 		a.input, cmd = a.input.Update(msg)
@@ -89,13 +89,13 @@ func (a *app) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return a, nil
 }
 
-func (a *app) resize(width, height int) {
+func (a *app) resizeScreen(width, height int) {
 	a.page.screen.Width, a.height = width, height
 	a.input.MaxHeight = max(1, min(inputLines, height/3))
 	a.input.SetWidth(width)
 }
 
-func (a *app) key(k tea.KeyPressMsg) tea.Cmd {
+func (a *app) handleKey(k tea.KeyPressMsg) tea.Cmd {
 	leaving := a.leaving
 	a.leaving, a.hint = false, ""
 	switch k.String() {
@@ -108,15 +108,15 @@ func (a *app) key(k tea.KeyPressMsg) tea.Cmd {
 		return a.interrupt(leaving)
 	case "ctrl+d":
 		if a.input.Length() == 0 {
-			return a.leave()
+			return a.leaveChat()
 		}
 	case "enter":
-		return a.submit()
+		return a.submitInput()
 	case "pgup":
-		a.page.up += max(1, a.room()-1)
+		a.page.up += max(1, a.transcriptLines()-1)
 		return nil
 	case "pgdown":
-		a.page.up = max(0, a.page.up-max(1, a.room()-1))
+		a.page.up = max(0, a.page.up-max(1, a.transcriptLines()-1))
 		return nil
 	case "up", "down":
 		if a.recallInput(k.String() == "up") {
@@ -142,21 +142,21 @@ func (a *app) interrupt(again bool) tea.Cmd {
 	return nil
 }
 
-func (a *app) leave() tea.Cmd {
+func (a *app) leaveChat() tea.Cmd {
 	if a.stop != nil {
 		a.stop()
 	}
 	return tea.Quit
 }
 
-// submit has the input done.
-func (a *app) submit() tea.Cmd {
+// submitInput has the input done.
+func (a *app) submitInput() tea.Cmd {
 	typed := a.input.Value()
 	switch {
 	case strings.TrimSpace(typed) == "":
 		return nil
 	case strings.TrimSpace(typed) == "/quit":
-		return a.leave()
+		return a.leaveChat()
 	case a.stop != nil && a.answered:
 		a.waits = true
 		return nil
@@ -164,10 +164,10 @@ func (a *app) submit() tea.Cmd {
 		a.hint = "wait for the end, or stop it with Ctrl+C"
 		return nil
 	}
-	a.past.add(typed)
+	a.past.addLine(typed)
 	a.input.Reset()
 	a.page.up = 0
-	a.page.add(yours, typed)
+	a.page.addBlock(yours, typed)
 	a.doing = "working"
 	a.stop = a.start(a.pastes.Expand(typed))
 	return nil
@@ -183,7 +183,7 @@ func (a *app) recallInput(up bool) bool {
 	if !edge {
 		return false
 	}
-	text, ok := a.past.move(up, a.input.Value())
+	text, ok := a.past.moveInHistory(up, a.input.Value())
 	if ok {
 		a.input.SetValue(text)
 		a.input.MoveToEnd()
@@ -191,13 +191,13 @@ func (a *app) recallInput(up bool) bool {
 	return ok
 }
 
-// event shows what happened.
-func (a *app) event(e Event) {
+// showEvent shows what happened.
+func (a *app) showEvent(e Event) {
 	a.status = e.Status
 	switch e.Kind {
 	case Said:
 		if e.Message.Role != chat.User { // what was typed stands there already
-			a.page.message(e.Message)
+			a.page.addMessage(e.Message)
 		}
 		a.doing = "working"
 		if a.answered = e.Message.Role == chat.Assistant && !e.Message.HasCalls(); a.answered {
@@ -208,26 +208,26 @@ func (a *app) event(e Event) {
 	case Streamed:
 		a.doing = "answering"
 		if e.Delta.Thinking != "" {
-			a.page.think(e.Delta.Thinking)
+			a.page.countThinking(e.Delta.Thinking)
 		}
-		a.page.stream(e.Delta.Text)
+		a.page.streamText(e.Delta.Text)
 	case Voided:
-		a.page.end("")
-		a.page.add(warned, e.Text)
+		a.page.endStream("")
+		a.page.addBlock(warned, e.Text)
 	case Compacted:
-		a.page.add(rounds, strings.Join(did(a.page.screen, e.Report), "\n"))
+		a.page.addBlock(rounds, strings.Join(roundLines(a.page.screen, e.Report), "\n"))
 		a.doing = "working"
 	case Summaries:
 		a.doing = progressing(e.Progress)
 	case Noted:
-		a.page.add(noted, e.Text)
+		a.page.addBlock(noted, e.Text)
 	case Warned:
-		a.page.add(warned, e.Text)
+		a.page.addBlock(warned, e.Text)
 	}
 }
 
-// finish shows how what was being done has ended.
-func (a *app) finish(err error) tea.Cmd {
+// finishAction shows how what was being done has ended.
+func (a *app) finishAction(err error) tea.Cmd {
 	sends := a.waits && (err == nil || errors.Is(err, context.Canceled))
 	a.stop, a.doing, a.answered, a.waits = nil, "", false, false
 	a.page.answer, a.page.thought = nil, nil
@@ -235,22 +235,22 @@ func (a *app) finish(err error) tea.Cmd {
 	case errors.Is(err, ErrQuit):
 		return tea.Quit
 	case errors.Is(err, context.Canceled):
-		a.page.add(noted, "stopped")
+		a.page.addBlock(noted, "stopped")
 	case err != nil:
-		a.page.add(failed, err.Error())
+		a.page.addBlock(failed, err.Error())
 	}
 	if sends {
-		return a.submit()
+		return a.submitInput()
 	}
 	return nil
 }
 
-// room returns the lines that the transcript has.
-func (a *app) room() int { return max(0, a.height-2-a.ruled()-a.input.Height()) }
+// transcriptLines returns the lines that the transcript has.
+func (a *app) transcriptLines() int { return max(0, a.height-2-a.ruledLines()-a.input.Height()) }
 
-// ruled returns the lines that part the transcript from what is below it: none
+// ruledLines returns the lines that part the transcript from what is below it: none
 // where there is little room.
-func (a *app) ruled() int {
+func (a *app) ruledLines() int {
 	if a.height < 12 {
 		return 0
 	}
@@ -274,15 +274,15 @@ func (a *app) View() tea.View {
 	case a.page.up > 0 && doing == "":
 		status[1] = s.Paint(screen.Dim, s.Clip(screen.Plural(a.page.up, "line")+" below, PgDn", s.Width))
 	}
-	lines := a.page.shown(a.room())
-	if a.ruled() > 0 {
+	lines := a.page.visibleLines(a.transcriptLines())
+	if a.ruledLines() > 0 {
 		lines = append(lines, s.Paint(screen.Dim, strings.Repeat(s.Sign("─", "-"), s.Width)))
 	}
 	lines = append(lines, status[0], status[1], a.input.View())
 	v := tea.NewView(strings.Join(lines, "\n"))
 	v.AltScreen = true
 	if c := a.input.Cursor(); c != nil {
-		c.Y += a.room() + a.ruled() + 2
+		c.Y += a.transcriptLines() + a.ruledLines() + 2
 		v.Cursor = c
 	}
 	return v

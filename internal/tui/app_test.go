@@ -50,7 +50,7 @@ type driven struct {
 }
 
 func drive(s screen.Screen, width, height int) *driven {
-	d := &driven{app: newApp(s, status(0.42, ""))}
+	d := &driven{app: newChatApp(s, status(0.42, ""))}
 	d.start = func(line string) func() {
 		d.lines = append(d.lines, line)
 		return func() { d.stopped++ }
@@ -182,13 +182,13 @@ func TestAResizedScreenIsDrawnAnew(t *testing.T) {
 func TestStreamedTextIsDrawnAsIfItCameAtOnce(t *testing.T) {
 	text := "One line that is longer than the screen is wide, and goes on.\n\n  - an  item with  blanks   \n\t- 漢字漢字漢字漢字漢字漢字漢字漢字 and-a-word-with-many-hyphens-in-it\n" + strings.Repeat("x", 100)
 	for width := 8; width < 40; width++ {
-		whole := page{screen: screen.Screen{Width: width}}
-		whole.add(theirs, text)
-		pieces := page{screen: screen.Screen{Width: width}}
+		whole := transcriptPage{screen: screen.Screen{Width: width}}
+		whole.addBlock(theirs, text)
+		pieces := transcriptPage{screen: screen.Screen{Width: width}}
 		for _, r := range text {
-			pieces.stream(string(r))
+			pieces.streamText(string(r))
 		}
-		got, want := strings.Join(pieces.shown(60), "\n"), strings.Join(whole.shown(60), "\n")
+		got, want := strings.Join(pieces.visibleLines(60), "\n"), strings.Join(whole.visibleLines(60), "\n")
 		if got != want {
 			t.Fatalf("at %d columns\n%s\nnot\n%s", width, got, want)
 		}
@@ -196,10 +196,10 @@ func TestStreamedTextIsDrawnAsIfItCameAtOnce(t *testing.T) {
 }
 
 func TestNoControlCharacterReachesTheTerminal(t *testing.T) {
-	p := page{screen: screen.Screen{Width: 80}}
-	p.stream("a\x1b]0;title\x07b\u009b31m\r\x00\u202ec\u2028d\u200dé")
-	p.add(noted, "\x1b[2J")
-	for _, l := range p.shown(5) {
+	p := transcriptPage{screen: screen.Screen{Width: 80}}
+	p.streamText("a\x1b]0;title\x07b\u009b31m\r\x00\u202ec\u2028d\u200dé")
+	p.addBlock(noted, "\x1b[2J")
+	for _, l := range p.visibleLines(5) {
 		for _, r := range l {
 			if r < ' ' || r >= 0x7f && r < 0xa0 || r == '\u202e' || r == '\u2028' {
 				t.Errorf("%q has %q", l, r)
@@ -310,14 +310,14 @@ func TestWaysToLeave(t *testing.T) {
 func TestScrolling(t *testing.T) {
 	d := drive(screen.Screen{}, 40, 14)
 	for i := range 50 {
-		d.page.add(noted, fmt.Sprintf("line %d", i))
+		d.page.addBlock(noted, fmt.Sprintf("line %d", i))
 	}
 	d.keys("pgup")
 	before := d.screenshot(t)
 	if strings.Contains(before, "line 49") || !strings.Contains(before, "below, PgDn") {
 		t.Errorf("PgUp shows\n%s", before)
 	}
-	d.page.stream("an answer\nof two lines")
+	d.page.streamText("an answer\nof two lines")
 	top := func(s string) string { first, _, _ := strings.Cut(s, "\n"); return first }
 	if got, want := top(d.screenshot(t)), top(before); got != want {
 		t.Errorf("the answer moves what is read from %q to %q", want, got)
@@ -370,7 +370,7 @@ func TestAResumedChatShowsWhatThereWas(t *testing.T) {
 		{Role: chat.User, Machine: true, Parts: []chat.Part{{Kind: chat.Text, Text: "a file"}}}, chat.NewText(chat.User, "and?"),
 	})
 	d := drive(screen.Screen{}, 60, 40)
-	d.greet(x.Talk)
+	d.showGreeting(x.Talk)
 	golden(t, "screen-resumed.golden", d.screenshot(t))
 	d.keys("up")
 	if got := d.input.Value(); got != "and?" {
@@ -380,9 +380,9 @@ func TestAResumedChatShowsWhatThereWas(t *testing.T) {
 
 func BenchmarkStream(b *testing.B) {
 	for b.Loop() {
-		p := page{screen: screen.Screen{Width: 80}}
+		p := transcriptPage{screen: screen.Screen{Width: 80}}
 		for range 10000 {
-			p.stream("word ")
+			p.streamText("word ")
 		}
 	}
 }

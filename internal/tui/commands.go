@@ -27,16 +27,16 @@ type command struct {
 // commands returns all commands, as /help lists them.
 func commands() []command {
 	return []command{
-		{"compact", "[NOTE]", "compact now; the note tells the summary what matters", (*Talk).compact},
-		{"undo", "", "take the newest compaction back", (*Talk).undo},
-		{"why", "", "what the newest compaction did, or why there was none", (*Talk).why},
-		{"pin", "[ID|last]", "never change or drop a message; without ID: list messages", (*Talk).pin},
-		{"files", "", "the files in the conversation", (*Talk).files},
-		{"add", "FILE", "put a file into the conversation", (*Talk).addFile},
-		{"recall", "ID|TEXT", "show what was moved out of the conversation", (*Talk).recall},
-		{"retry", "", "have the model answer again where it failed or was stopped", (*Talk).retry},
-		{"model", "[NAME]", "the models there are, or go on with another one", (*Talk).change},
-		{"help", "", "this list", (*Talk).help},
+		{"compact", "[NOTE]", "compact now; the note tells the summary what matters", (*Talk).compactCommand},
+		{"undo", "", "take the newest compaction back", (*Talk).undoCommand},
+		{"why", "", "what the newest compaction did, or why there was none", (*Talk).whyCommand},
+		{"pin", "[ID|last]", "never change or drop a message; without ID: list messages", (*Talk).pinCommand},
+		{"files", "", "the files in the conversation", (*Talk).filesCommand},
+		{"add", "FILE", "put a file into the conversation", (*Talk).addFileCommand},
+		{"recall", "ID|TEXT", "show what was moved out of the conversation", (*Talk).recallCommand},
+		{"retry", "", "have the model answer again where it failed or was stopped", (*Talk).retryCommand},
+		{"model", "[NAME]", "the models there are, or go on with another one", (*Talk).modelCommand},
+		{"help", "", "this list", (*Talk).helpCommand},
 		{"quit", "", "leave; the session can be resumed", func(*Talk, context.Context, string) error { return ErrQuit }},
 	}
 }
@@ -62,27 +62,27 @@ func (t *Talk) Do(ctx context.Context, line string) error {
 	return all[at].run(t, ctx, strings.TrimSpace(arg))
 }
 
-func (t *Talk) help(context.Context, string) error {
+func (t *Talk) helpCommand(context.Context, string) error {
 	var b strings.Builder
 	for _, c := range commands() {
 		fmt.Fprintf(&b, "%-18s  %s\n", strings.TrimSpace("/"+c.name+" "+c.args), c.about)
 	}
 	b.WriteString("Enter sends, Alt+Enter or Ctrl+J begins a line, PgUp and PgDn scroll\n")
 	b.WriteString("Ctrl+C stops an answer; where there is none, twice leaves, as Ctrl+D does")
-	t.note("%s", b.String())
+	t.emitNote("%s", b.String())
 	return nil
 }
 
-func (t *Talk) compact(ctx context.Context, note string) error {
+func (t *Talk) compactCommand(ctx context.Context, note string) error {
 	report, err := t.session.Compact(ctx, note)
-	t.checked(report)
+	t.noteReport(report)
 	if err == nil && !report.Compacted() {
-		t.note("nothing was compacted: %s", screen.Why(report.Reason))
+		t.emitNote("nothing was compacted: %s", screen.Why(report.Reason))
 	}
 	return err
 }
 
-func (t *Talk) undo(ctx context.Context, _ string) error {
+func (t *Talk) undoCommand(ctx context.Context, _ string) error {
 	report, err := t.session.Undo(ctx)
 	if err != nil {
 		return err
@@ -91,15 +91,15 @@ func (t *Talk) undo(ctx context.Context, _ string) error {
 	t.freed = max(0, t.freed-(report.After-report.Before))
 	t.level, t.round = "", tiercompact.Report{}
 	t.check = tiercompact.Report{Reason: fmt.Sprintf("round %d was taken back", report.Step)}
-	t.note("round %d is taken back: %s tokens, %s of the window", report.Step, screen.Grouped(report.After), screen.Percent(report.Usage.Share))
+	t.emitNote("round %d is taken back: %s tokens, %s of the window", report.Step, screen.Grouped(report.After), screen.Percent(report.Usage.Share))
 	for _, w := range report.Warnings {
-		t.tell(Event{Kind: Warned, Text: w})
+		t.emitEvent(Event{Kind: Warned, Text: w})
 	}
 	return nil
 }
 
-// pin protects a message, or lists those that can be.
-func (t *Talk) pin(_ context.Context, which string) error {
+// pinCommand protects a message, or lists those that can be.
+func (t *Talk) pinCommand(_ context.Context, which string) error {
 	all := t.session.Messages()
 	if which == "" {
 		return t.listPins(all)
@@ -118,7 +118,7 @@ func (t *Talk) pin(_ context.Context, which string) error {
 	if err := t.session.Protect(id); err != nil {
 		return err
 	}
-	t.note("message %s is pinned: no compaction changes or drops it", id)
+	t.emitNote("message %s is pinned: no compaction changes or drops it", id)
 	return nil
 }
 
@@ -133,7 +133,7 @@ func (t *Talk) listPins(all chat.Transcript) error {
 		}
 		fmt.Fprintf(&b, "\n%s %-5s %-9s  %s", mark, m.ID, m.Role, screen.Clip(screen.Whole(m), 50))
 	}
-	t.note("%s", b.String())
+	t.emitNote("%s", b.String())
 	return nil
 }
 
@@ -141,7 +141,7 @@ func (t *Talk) listPins(all chat.Transcript) error {
 // 250,000 tokens.
 const maxFile = 1 << 20
 
-func (t *Talk) addFile(ctx context.Context, path string) error {
+func (t *Talk) addFileCommand(ctx context.Context, path string) error {
 	if path == "" {
 		return errors.New("/add needs the path of a file")
 	}
@@ -149,12 +149,12 @@ func (t *Talk) addFile(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	t.note("%s: %s bytes", path, screen.Grouped(len(text)))
+	t.emitNote("%s: %s bytes", path, screen.Grouped(len(text)))
 	report, err := t.session.AddFile(ctx, path, text)
 	t.pause = t.pause.Added()
-	t.checked(report)
+	t.noteReport(report)
 	if u := t.session.Usage(); err == nil && u.Tokens > u.Budget {
-		t.note("the conversation is over its budget; it is made to fit before the next answer, or now by /compact")
+		t.emitNote("the conversation is over its budget; it is made to fit before the next answer, or now by /compact")
 	}
 	return err
 }
@@ -186,7 +186,7 @@ func readText(path string) (string, error) {
 	return string(b), nil
 }
 
-func (t *Talk) recall(ctx context.Context, what string) error {
+func (t *Talk) recallCommand(ctx context.Context, what string) error {
 	if what == "" {
 		return errors.New("/recall needs an id, as outlines and markers show it, or words to search for")
 	}
@@ -194,11 +194,11 @@ func (t *Talk) recall(ctx context.Context, what string) error {
 	if err != nil {
 		return err
 	}
-	t.note("%s", text)
+	t.emitNote("%s", text)
 	return nil
 }
 
-func (t *Talk) retry(ctx context.Context, _ string) error {
+func (t *Talk) retryCommand(ctx context.Context, _ string) error {
 	all := t.session.Messages()
 	if len(all) == 0 || all[len(all)-1].Role == chat.System {
 		return errors.New("there is nothing to answer yet")
@@ -206,8 +206,8 @@ func (t *Talk) retry(ctx context.Context, _ string) error {
 	return t.Answer(ctx)
 }
 
-// change goes on with another model, or lists those that there are.
-func (t *Talk) change(ctx context.Context, name string) error {
+// modelCommand goes on with another model, or lists those that there are.
+func (t *Talk) modelCommand(ctx context.Context, name string) error {
 	if name == "" {
 		return t.listModels(ctx)
 	}
@@ -222,21 +222,21 @@ func (t *Talk) change(ctx context.Context, name string) error {
 		return fmt.Errorf("go on with %s: %w; start anew with --window", name, err)
 	}
 	t.model = m
-	t.session.SetCalibration(t.learnt())
+	t.session.SetCalibration(t.savedCalibration())
 	t.session.SetTools(nil)
 	t.setTools()
-	t.note("going on with %s, window %s tokens (%s)", m.Name, screen.Grouped(m.Window), m.Source)
+	t.emitNote("going on with %s, window %s tokens (%s)", m.Name, screen.Grouped(m.Window), m.Source)
 	if m.Warning != "" {
-		t.tell(Event{Kind: Warned, Text: m.Warning})
+		t.emitEvent(Event{Kind: Warned, Text: m.Warning})
 	}
 	report, err := t.session.Check(ctx)
-	t.checked(report)
+	t.noteReport(report)
 	return err
 }
 
 func (t *Talk) listModels(ctx context.Context) error {
 	if t.o.List == nil {
-		t.note("%s, window %s tokens (%s)", t.model.Name, screen.Grouped(t.model.Window), t.model.Source)
+		t.emitNote("%s, window %s tokens (%s)", t.model.Name, screen.Grouped(t.model.Window), t.model.Source)
 		return nil
 	}
 	names, err := t.o.List(ctx)
@@ -250,6 +250,6 @@ func (t *Talk) listModels(ctx context.Context) error {
 		}
 		names[i] = mark + n
 	}
-	t.note("/model NAME goes on with one of:\n%s", strings.Join(names, "\n"))
+	t.emitNote("/model NAME goes on with one of:\n%s", strings.Join(names, "\n"))
 	return nil
 }

@@ -58,17 +58,17 @@ func Open(ctx context.Context, o Options) (_ *Talk, err error) {
 			err = errors.Join(err, t.Close())
 		}
 	}()
-	if err := prepare(o.Dir); err != nil {
+	if err := prepareFolder(o.Dir); err != nil {
 		return nil, err
 	}
 	if o.Resume {
-		return t, t.resume(ctx)
+		return t, t.resumeSession(ctx)
 	}
-	return t, t.create()
+	return t, t.createSession()
 }
 
-// prepare makes the folder of chats, which version control leaves alone.
-func prepare(dir string) error {
+// prepareFolder makes the folder of chats, which version control leaves alone.
+func prepareFolder(dir string) error {
 	if err := os.MkdirAll(sessions(dir), 0o700); err != nil {
 		return fmt.Errorf("make folder of sessions: %w; choose another with --dir", err)
 	}
@@ -90,7 +90,7 @@ func sessions(dir string) string { return filepath.Join(dir, "sessions") }
 
 func sessionPath(dir, name string) string { return filepath.Join(sessions(dir), name+".jsonl") }
 
-func (t *Talk) create() error {
+func (t *Talk) createSession() error {
 	now := time.Now()
 	name := cmp.Or(t.o.Name, now.Format("20060102-150405"))
 	if err := plainName(name); err != nil {
@@ -122,7 +122,7 @@ func (t *Talk) create() error {
 	return t.session.Load([]chat.Message{chat.NewText(chat.System, system)})
 }
 
-func (t *Talk) resume(ctx context.Context) error {
+func (t *Talk) resumeSession(ctx context.Context) error {
 	if err := plainName(t.o.Name); err != nil {
 		return err
 	}
@@ -206,7 +206,7 @@ func (t *Talk) compactor() (*tiercompact.Compactor, error) {
 	cfg := t.o.Config
 	cfg.Window, cfg.Model, cfg.Archive = t.model.Window, cmp.Or(cfg.Model, t.model.Name), dir
 	cfg.Progress = t.progress
-	cfg.Calibration = t.learnt()
+	cfg.Calibration = t.savedCalibration()
 	return tiercompact.New(cfg)
 }
 
@@ -216,8 +216,8 @@ func (t *Talk) setTools() {
 	}
 }
 
-// learnt returns what earlier chats learnt of how the model counts.
-func (t *Talk) learnt() tokens.Calibration {
+// savedCalibration returns what earlier chats learnt of how the model counts.
+func (t *Talk) savedCalibration() tokens.Calibration {
 	if t.o.Learnt == nil {
 		return tokens.Calibration{}
 	}
@@ -225,7 +225,7 @@ func (t *Talk) learnt() tokens.Calibration {
 }
 
 // progress tells how a summary gets on.
-func (t *Talk) progress(p summarize.Progress) { t.tell(Event{Kind: Summaries, Progress: p}) }
+func (t *Talk) progress(p summarize.Progress) { t.emitEvent(Event{Kind: Summaries, Progress: p}) }
 
 // plainName refuses names that would lead out of the folder of sessions.
 func plainName(name string) error {

@@ -7,17 +7,17 @@ type history struct {
 	draft string // what was typed before the first move up
 }
 
-// add puts a line at its end.
-func (h *history) add(line string) {
+// addLine puts a line at its end.
+func (h *history) addLine(line string) {
 	if n := len(h.lines); n == 0 || h.lines[n-1] != line {
 		h.lines = append(h.lines, line)
 	}
 	h.at, h.draft = len(h.lines), ""
 }
 
-// move returns the line before or after the one that is shown, now being what
+// moveInHistory returns the line before or after the one that is shown, now being what
 // stands in the input. Behind the last is what was typed before.
-func (h *history) move(up bool, now string) (string, bool) {
+func (h *history) moveInHistory(up bool, now string) (string, bool) {
 	switch {
 	case up && h.at == 0, !up && h.at == len(h.lines):
 		return "", false

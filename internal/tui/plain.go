@@ -30,16 +30,16 @@ func Plain(ctx context.Context, t *Talk, in io.Reader, out, notes io.Writer, pro
 	interrupts := make(chan os.Signal, 1)
 	signal.Notify(interrupts, os.Interrupt)
 	defer signal.Stop(interrupts)
-	l := lines{screen: t.o.Screen, out: out, notes: notes, watched: watched}
-	t.told = l.event
+	l := lineChat{screen: t.o.Screen, out: out, notes: notes, watched: watched}
+	t.told = l.printEvent
 	defer func() { t.told = nil }()
 	if t.model.Warning != "" {
-		l.say("warning: " + t.model.Warning)
+		l.printLine("warning: " + t.model.Warning)
 	}
 	input := make(chan typed)
 	quit := make(chan struct{})
 	defer close(quit)
-	go read(in, input, quit)
+	go readLines(in, input, quit)
 	asked, wrong := 0, 0
 	for {
 		if prompt {
@@ -52,7 +52,7 @@ func Plain(ctx context.Context, t *Talk, in io.Reader, out, notes io.Writer, pro
 		case line = <-input:
 		}
 		if line.err == nil {
-			line.err = l.do(ctx, t, line.text, interrupts)
+			line.err = l.runLine(ctx, t, line.text, interrupts)
 			asked++
 		}
 		switch {
@@ -66,7 +66,7 @@ func Plain(ctx context.Context, t *Talk, in io.Reader, out, notes io.Writer, pro
 			return line.err
 		case line.err != nil:
 			wrong++
-			l.say(line.err.Error())
+			l.printLine(line.err.Error())
 		}
 	}
 }
@@ -86,8 +86,8 @@ type typed struct {
 	last bool // nothing more can be read
 }
 
-// read sends the lines of in until it ends, or quit is closed.
-func read(in io.Reader, to chan<- typed, quit <-chan struct{}) {
+// readLines sends the lines of in until it ends, or quit is closed.
+func readLines(in io.Reader, to chan<- typed, quit <-chan struct{}) {
 	b := bufio.NewReaderSize(in, 1<<12)
 	for {
 		var x typed
@@ -122,8 +122,8 @@ func readLine(b *bufio.Reader) (string, error) {
 	}
 }
 
-// lines tell what happens, line by line.
-type lines struct {
+// lineChat tell what happens, line by line.
+type lineChat struct {
 	screen     screen.Screen
 	out, notes io.Writer
 	watched    bool  // pieces of an answer are shown as they come in
@@ -132,14 +132,14 @@ type lines struct {
 	failed     error // of writing to out
 }
 
-func (l *lines) print(text string) {
+func (l *lineChat) printText(text string) {
 	if _, err := io.WriteString(l.out, text); err != nil && l.failed == nil {
 		l.failed = fmt.Errorf("write answer: %w", err)
 	}
 }
 
-// do has one line done, and an interrupt stop it.
-func (l *lines) do(ctx context.Context, t *Talk, line string, interrupts <-chan os.Signal) error {
+// runLine has one line done, and an interrupt stop it.
+func (l *lineChat) runLine(ctx context.Context, t *Talk, line string, interrupts <-chan os.Signal) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	done := make(chan error, 1)
@@ -149,58 +149,58 @@ func (l *lines) do(ctx context.Context, t *Talk, line string, interrupts <-chan 
 		case <-interrupts:
 			stop()
 		case err := <-done:
-			l.newline()
+			l.endLine()
 			return err
 		}
 	}
 }
 
-func (l *lines) event(e Event) {
+func (l *lineChat) printEvent(e Event) {
 	switch e.Kind {
 	case Asked:
-		l.newline()
+		l.endLine()
 		l.shown = false
 	case Streamed:
 		if e.Delta.Text != "" && l.watched {
 			l.shown, l.streaming = true, true
-			l.print(sound(e.Delta.Text))
+			l.printText(safeForTerminal(e.Delta.Text))
 		}
 	case Said:
-		l.said(e.Message)
+		l.printAssistant(e.Message)
 	case Compacted:
-		for _, line := range did(l.screen, e.Report) {
-			l.say(line)
+		for _, line := range roundLines(l.screen, e.Report) {
+			l.printLine(line)
 		}
 	case Noted:
-		l.say(e.Text)
+		l.printLine(e.Text)
 	case Voided, Warned:
-		l.say("warning: " + e.Text)
+		l.printLine("warning: " + e.Text)
 	}
 }
 
-// said shows a message, as far as it did not stream in.
-func (l *lines) said(m chat.Message) {
+// printAssistant shows a message, as far as it did not stream in.
+func (l *lineChat) printAssistant(m chat.Message) {
 	if m.Role == chat.Assistant && !l.shown && m.Text() != "" {
-		l.print(sound(m.Text()))
+		l.printText(safeForTerminal(m.Text()))
 		l.streaming = true
 	}
-	l.newline()
+	l.endLine()
 	l.shown = false
 	for _, p := range m.Parts {
 		if p.Kind == chat.Call {
-			l.say(screen.Clip(p.Name+" "+p.Args, 200))
+			l.printLine(screen.Clip(p.Name+" "+p.Args, 200))
 		}
 	}
 }
 
-func (l *lines) newline() {
+func (l *lineChat) endLine() {
 	if l.streaming {
-		l.print("\n")
+		l.printText("\n")
 	}
 	l.streaming = false
 }
 
-func (l *lines) say(text string) {
-	l.newline()
-	fmt.Fprintln(l.notes, sound(text))
+func (l *lineChat) printLine(text string) {
+	l.endLine()
+	fmt.Fprintln(l.notes, safeForTerminal(text))
 }

@@ -28,13 +28,13 @@ func (t *Talk) settleCalls(ctx context.Context) error {
 		p := &result.Parts[0]
 		p.Name = call.Name
 		var err error
-		if p.Text, err = t.called(ctx, call); err != nil {
+		if p.Text, err = t.callResult(ctx, call); err != nil {
 			p.Text, p.Error = err.Error(), true
 		}
 		if p.Text == "" {
 			p.Text = "(empty)"
 		}
-		errs = append(errs, t.add(ctx, result))
+		errs = append(errs, t.addMessage(ctx, result))
 	}
 	return errors.Join(errs...)
 }
@@ -56,8 +56,8 @@ func openCalls(t chat.Transcript) []chat.Part {
 	return nil
 }
 
-// called returns the result of a call.
-func (t *Talk) called(ctx context.Context, call chat.Part) (string, error) {
+// callResult returns the result of a call.
+func (t *Talk) callResult(ctx context.Context, call chat.Part) (string, error) {
 	if call.Name != "recall" {
 		return "", fmt.Errorf("there is no tool %q; the only one is recall", call.Name)
 	}
@@ -81,7 +81,7 @@ func (t *Talk) recalled(ctx context.Context, what string, size int) (string, err
 	const most = 3 // hits
 	e, err := t.session.Recall(ctx, what)
 	if err == nil {
-		return clipped(screen.Entry(e), size), nil
+		return clipWithNote(screen.Entry(e), size), nil
 	}
 	if !errors.Is(err, tiercompact.ErrNotFound) {
 		return "", err
@@ -95,13 +95,13 @@ func (t *Talk) recalled(ctx context.Context, what string, size int) (string, err
 	}
 	var b strings.Builder
 	for _, h := range hits {
-		fmt.Fprintf(&b, "recall %s:\n%s\n\n", h.ID, clipped(h.Text, size/most))
+		fmt.Fprintf(&b, "recall %s:\n%s\n\n", h.ID, clipWithNote(h.Text, size/most))
 	}
 	return strings.TrimSpace(b.String()), nil
 }
 
-// clipped cuts text to size bytes, between characters, and says so.
-func clipped(text string, size int) string {
+// clipWithNote cuts text to size bytes, between characters, and says so.
+func clipWithNote(text string, size int) string {
 	if len(text) <= size {
 		return text
 	}

@@ -17,7 +17,7 @@ func Run(ctx context.Context, t *Talk, in io.Reader, out io.Writer) error {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // signals are the program's
 	defer cancel()
 	var working sync.WaitGroup
-	a := newApp(t.o.Screen, t.Status())
+	a := newChatApp(t.o.Screen, t.Status())
 	p := tea.NewProgram(a, tea.WithInput(in), tea.WithOutput(out))
 	t.told = func(e Event) { p.Send(e) }
 	a.start = func(line string) func() {
@@ -29,7 +29,7 @@ func Run(ctx context.Context, t *Talk, in io.Reader, out io.Writer) error {
 		})
 		return stop
 	}
-	a.greet(t)
+	a.showGreeting(t)
 	_, err := p.Run()
 	cancel()
 	working.Wait()
@@ -40,24 +40,24 @@ func Run(ctx context.Context, t *Talk, in io.Reader, out io.Writer) error {
 	return err
 }
 
-// greet shows what there was, or what to do.
-func (a *app) greet(t *Talk) {
+// showGreeting shows what there was, or what to do.
+func (a *app) showGreeting(t *Talk) {
 	all := t.Messages()
 	for _, m := range all {
-		a.page.message(m)
+		a.page.addMessage(m)
 	}
 	for _, m := range all {
 		if m.Typed() {
-			a.past.add(m.Text())
+			a.past.addLine(m.Text())
 		}
 	}
 	if len(a.page.blocks) == 0 {
-		a.page.add(noted, "session "+t.Name()+" with "+t.model.Name+"; /help lists the commands")
+		a.page.addBlock(noted, "session "+t.Name()+" with "+t.model.Name+"; /help lists the commands")
 	} else {
-		a.page.add(noted, "session "+t.Name()+" goes on"+unanswered(all))
+		a.page.addBlock(noted, "session "+t.Name()+" goes on"+unanswered(all))
 	}
 	if t.model.Warning != "" {
-		a.page.add(warned, t.model.Warning)
+		a.page.addBlock(warned, t.model.Warning)
 	}
 }
 

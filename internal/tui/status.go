@@ -35,11 +35,11 @@ func statusLines(s screen.Screen, st Status, doing string) [2]string {
 	if doing != "" {
 		who = []string{doing, name}
 	}
-	return [2]string{fitting(s, parts), s.Paint(screen.Dim, fitting(s, who))}
+	return [2]string{joinFitting(s, parts), s.Paint(screen.Dim, joinFitting(s, who))}
 }
 
-// fitting joins as many parts as fit on a line, from the first on.
-func fitting(s screen.Screen, parts []string) string {
+// joinFitting joins as many parts as fit on a line, from the first on.
+func joinFitting(s screen.Screen, parts []string) string {
 	line := ""
 	for i, p := range parts {
 		sep := "  "

@@ -94,7 +94,7 @@ func (t *Talk) Status() Status {
 	}
 }
 
-func (t *Talk) tell(e Event) {
+func (t *Talk) emitEvent(e Event) {
 	if t.told == nil {
 		return
 	}
@@ -102,8 +102,8 @@ func (t *Talk) tell(e Event) {
 	t.told(e)
 }
 
-func (t *Talk) note(format string, args ...any) {
-	t.tell(Event{Kind: Noted, Text: fmt.Sprintf(format, args...)})
+func (t *Talk) emitNote(format string, args ...any) {
+	t.emitEvent(Event{Kind: Noted, Text: fmt.Sprintf(format, args...)})
 }
 
 // Send adds what the user wrote and has it answered. Whatever error it returns,
@@ -113,7 +113,7 @@ func (t *Talk) Send(ctx context.Context, text string) error {
 		return err
 	}
 	before := t.session.Usage().Tokens
-	if err := t.add(ctx, chat.NewText(chat.User, text)); err != nil {
+	if err := t.addMessage(ctx, chat.NewText(chat.User, text)); err != nil {
 		return err
 	}
 	const newest = 3
@@ -133,7 +133,7 @@ func (t *Talk) Answer(ctx context.Context) error {
 		if err := t.preflight(ctx); err != nil {
 			return err
 		}
-		a, err := t.ask(ctx, !t.model.NoTools && n < maxTurns)
+		a, err := t.askModel(ctx, !t.model.NoTools && n < maxTurns)
 		if err != nil {
 			return err
 		}
@@ -145,7 +145,7 @@ func (t *Talk) Answer(ctx context.Context) error {
 			return err
 		}
 		if a.Done == model.CutOff {
-			t.note("the answer was cut off: its limit, or the window, was reached")
+			t.emitNote("the answer was cut off: its limit, or the window, was reached")
 		}
 		if !m.HasCalls() {
 			return nil
@@ -159,16 +159,16 @@ func (t *Talk) Answer(ctx context.Context) error {
 // would have to wait for it. A round that is stopped is none, and no error.
 func (t *Talk) addAnswer(ctx context.Context, m chat.Message) error {
 	rounds := t.rounds
-	err := t.add(ctx, m)
+	err := t.addMessage(ctx, m)
 	u := t.session.Usage()
 	tight := u.Tokens+t.nextMessage() > u.Budget
 	if err == nil && tight && !m.HasCalls() && t.rounds == rounds && t.o.Config.Trigger == tiercompact.AssistantOnly {
 		var report tiercompact.Report
 		report, err = t.session.MakeRoom(ctx, t.nextMessage())
-		t.checked(report)
+		t.noteReport(report)
 	}
 	if err != nil && errors.Is(err, ctx.Err()) && !m.HasCalls() {
-		t.note("the compaction was stopped and changed nothing; the answer is kept")
+		t.emitNote("the compaction was stopped and changed nothing; the answer is kept")
 		return nil
 	}
 	return err
@@ -190,7 +190,7 @@ func (t *Talk) nextMessage() int {
 func (t *Talk) preflight(ctx context.Context) error {
 	report, err := t.session.Preflight(ctx)
 	if report.Reason != tiercompact.BelowThreshold {
-		t.checked(report)
+		t.noteReport(report)
 	}
 	if err != nil {
 		return err
@@ -224,17 +224,17 @@ func (t *Talk) answered(m chat.Message, tools bool) chat.Message {
 	return m
 }
 
-// add adds m, and tells what the check after it did.
-func (t *Talk) add(ctx context.Context, m chat.Message) error {
-	t.tell(Event{Kind: Said, Message: m})
+// addMessage adds m, and tells what the check after it did.
+func (t *Talk) addMessage(ctx context.Context, m chat.Message) error {
+	t.emitEvent(Event{Kind: Said, Message: m})
 	report, err := t.session.AddMessage(ctx, m)
 	t.pause = t.pause.Added()
-	t.checked(report)
+	t.noteReport(report)
 	return err
 }
 
-// checked takes in what a check or a round did.
-func (t *Talk) checked(r tiercompact.Report) {
+// noteReport takes in what a check or a round did.
+func (t *Talk) noteReport(r tiercompact.Report) {
 	t.check = r
 	if r.Compacted() || r.Took > 0 && r.Reason != "" { // a round that was put off starts the cooldown too
 		t.pause = t.gate.Start(0)
@@ -247,51 +247,51 @@ func (t *Talk) checked(r tiercompact.Report) {
 				t.level = string(a.Level)
 			}
 		}
-		t.tell(Event{Kind: Compacted, Report: r})
+		t.emitEvent(Event{Kind: Compacted, Report: r})
 	}
 	if r.Reason != tiercompact.ByRole || r.Usage.Tokens <= r.Usage.Budget { // else preflight does what the warning says
 		for _, w := range r.Warnings {
-			t.tell(Event{Kind: Warned, Text: w})
+			t.emitEvent(Event{Kind: Warned, Text: w})
 		}
 	}
-	t.tell(Event{Kind: Checked})
+	t.emitEvent(Event{Kind: Checked})
 }
 
-// ask asks the model once. Where the prompt was too long, or the server cut it
+// askModel asks the model once. Where the prompt was too long, or the server cut it
 // silently, the conversation is compacted one level harder, and sent once more.
-func (t *Talk) ask(ctx context.Context, tools bool) (model.Answer, error) {
+func (t *Talk) askModel(ctx context.Context, tools bool) (model.Answer, error) {
 	again := false
 	for {
-		a, err := t.request(ctx, tools)
+		a, err := t.requestOnce(ctx, tools)
 		if tools && errors.Is(err, model.ErrCannot) {
 			t.withoutTools()
 			tools = false
 			continue
 		}
-		cause := t.tooLong(a, err)
+		cause := t.overlongReason(a, err)
 		if cause == "" || again && err != nil {
 			return a, err
 		}
 		if !again {
 			again = true
-			hopeless := t.harder(ctx)
+			hopeless := t.compactHarder(ctx)
 			if hopeless == nil {
-				t.tell(Event{Kind: Voided, Text: cause + "; compacted harder, asking once more"})
+				t.emitEvent(Event{Kind: Voided, Text: cause + "; compacted harder, asking once more"})
 				continue
 			}
 			if err != nil || !errors.Is(hopeless, model.ErrTooLong) {
 				return a, hopeless
 			}
 		}
-		t.tell(Event{Kind: Warned, Text: cause + "; the answer may miss what was cut"})
+		t.emitEvent(Event{Kind: Warned, Text: cause + "; the answer may miss what was cut"})
 		return a, nil
 	}
 }
 
-// tooLong says why the prompt did not fit the model's window, "" where it did.
+// overlongReason says why the prompt did not fit the model's window, "" where it did.
 // It learns from the server's count, before the answer is a part of the
 // conversation.
-func (t *Talk) tooLong(a model.Answer, err error) string {
+func (t *Talk) overlongReason(a model.Answer, err error) string {
 	if errors.Is(err, model.ErrTooLong) {
 		return err.Error()
 	}
@@ -311,16 +311,16 @@ func (t *Talk) tooLong(a model.Answer, err error) string {
 	return ""
 }
 
-// harder compacts by the level above the one that is due, or the first above
+// compactHarder compacts by the level above the one that is due, or the first above
 // that frees anything.
-func (t *Talk) harder(ctx context.Context) error {
+func (t *Talk) compactHarder(ctx context.Context) error {
 	due := t.o.thresholds().Select(t.session.Usage().Share)
 	for _, level := range []levels.Name{levels.SoftName, levels.HardName, levels.Emergency} {
 		if level != levels.Emergency && !levels.Stronger(level, due) {
 			continue
 		}
 		report, err := t.session.CompactLevel(ctx, level)
-		t.checked(report)
+		t.noteReport(report)
 		if err != nil || report.Compacted() {
 			return err
 		}
@@ -332,20 +332,20 @@ func (t *Talk) harder(ctx context.Context) error {
 func (t *Talk) withoutTools() {
 	t.model.NoTools = true
 	t.session.SetTools(nil)
-	t.note("%s cannot call tools, so it cannot recall by itself; /recall does", t.model.Name)
+	t.emitNote("%s cannot call tools, so it cannot recall by itself; /recall does", t.model.Name)
 }
 
-// request asks the model once, and keeps what it said where it is stopped.
-func (t *Talk) request(ctx context.Context, tools bool) (model.Answer, error) {
+// requestOnce asks the model once, and keeps what it said where it is stopped.
+func (t *Talk) requestOnce(ctx context.Context, tools bool) (model.Answer, error) {
 	r := model.Request{Model: t.model.Name, Messages: t.session.Messages(), Window: t.model.Window}
 	if tools {
 		r.Tools = []byte(recallTool)
 	}
 	var said strings.Builder
-	t.tell(Event{Kind: Asked})
+	t.emitEvent(Event{Kind: Asked})
 	a, err := t.o.Chat.Chat(ctx, r, func(d model.Delta) error {
 		said.WriteString(d.Text)
-		t.tell(Event{Kind: Streamed, Delta: d})
+		t.emitEvent(Event{Kind: Streamed, Delta: d})
 		return ctx.Err()
 	})
 	if err == nil {
@@ -362,7 +362,7 @@ func (t *Talk) request(ctx context.Context, tools bool) (model.Answer, error) {
 	if ctx.Err() != nil {
 		mark = stoppedMark
 	}
-	kept := t.add(ctx, chat.NewText(chat.Assistant, strings.TrimRight(said.String(), "\n ")+"\n\n"+mark))
+	kept := t.addMessage(ctx, chat.NewText(chat.Assistant, strings.TrimRight(said.String(), "\n ")+"\n\n"+mark))
 	if errors.Is(kept, context.Canceled) {
 		kept = nil // it is in the conversation; only the check was left out
 	}
@@ -379,7 +379,7 @@ func (t *Talk) tellSlow(a model.Answer) {
 		return
 	}
 	t.toldSlow = true
-	t.note("%s took %s to read the prompt: the machine is slow, or busy; end what else computes on it, set --num-thread to the cores that are free, or use a smaller model (tiercompact doctor measures it)", t.model.Name, a.PromptTime.Round(time.Second))
+	t.emitNote("%s took %s to read the prompt: the machine is slow, or busy; end what else computes on it, set --num-thread to the cores that are free, or use a smaller model (tiercompact doctor measures it)", t.model.Name, a.PromptTime.Round(time.Second))
 }
 
 // Close ends the chat; its session can be resumed. The error says what of it is

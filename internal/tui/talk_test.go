@@ -499,8 +499,8 @@ type full struct{}
 func (full) Write([]byte) (int, error) { return 0, errors.New("no space left") }
 
 func TestAnAnswerThatCannotBeWrittenIsAnError(t *testing.T) {
-	l := lines{out: full{}, notes: io.Discard, watched: true}
-	l.event(Event{Kind: Streamed, Delta: model.Delta{Text: "hi"}})
+	l := lineChat{out: full{}, notes: io.Discard, watched: true}
+	l.printEvent(Event{Kind: Streamed, Delta: model.Delta{Text: "hi"}})
 	if l.failed == nil || !strings.Contains(l.failed.Error(), "no space left") {
 		t.Errorf("err = %v", l.failed)
 	}

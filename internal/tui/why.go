@@ -12,9 +12,9 @@ import (
 	"github.com/tiercompact/tiercompact/internal/screen"
 )
 
-// did says what a round did, one line a level and one for each attempt that
+// roundLines says what a round did, one line a level and one for each attempt that
 // came to nothing.
-func did(s screen.Screen, r tiercompact.Report) []string {
+func roundLines(s screen.Screen, r tiercompact.Report) []string {
 	var lines []string
 	for _, a := range r.Applied {
 		head := fmt.Sprintf("%s %s%s tokens", a.Level, s.Sign("−", "-"), screen.Grouped(a.Before-a.After))
@@ -24,24 +24,24 @@ func did(s screen.Screen, r tiercompact.Report) []string {
 			lines = append(lines, "  "+tried)
 		}
 	}
-	lines = append(lines, fmt.Sprintf("%s %s %s of the window", screen.Percent(share(r.Before, r.Usage)), s.Sign("→", "->"), screen.Percent(r.Usage.Share)))
+	lines = append(lines, fmt.Sprintf("%s %s %s of the window", screen.Percent(windowShare(r.Before, r.Usage)), s.Sign("→", "->"), screen.Percent(r.Usage.Share)))
 	return lines
 }
 
-func share(tokens int, u tiercompact.Usage) float64 {
+func windowShare(tokens int, u tiercompact.Usage) float64 {
 	if u.Window == 0 {
 		return 0
 	}
 	return float64(tokens) / float64(u.Window)
 }
 
-// why tells what the newest round did, edit by edit, and what the newest check
+// whyCommand tells what the newest round did, edit by edit, and what the newest check
 // found.
-func (t *Talk) why(context.Context, string) error {
+func (t *Talk) whyCommand(context.Context, string) error {
 	var lines []string
 	if t.round.Compacted() {
 		lines = append(lines, fmt.Sprintf("round %d, picked level %s:", t.round.Step, t.round.Picked))
-		lines = append(lines, did(t.o.Screen, t.round)...)
+		lines = append(lines, roundLines(t.o.Screen, t.round)...)
 		for _, a := range t.round.Applied {
 			if a.Why != "" {
 				lines = append(lines, fmt.Sprintf("%s by %s: %s", a.Level, a.Engine, a.Why))
@@ -59,41 +59,41 @@ func (t *Talk) why(context.Context, string) error {
 		lines = append(lines, fmt.Sprintf("newest check: nothing to do, %s (%s of %s tokens, %s)", screen.Why(t.check.Reason),
 			screen.Grouped(u.Tokens), screen.Grouped(u.Window), screen.Percent(u.Share)))
 	}
-	t.note("%s", strings.Join(lines, "\n"))
+	t.emitNote("%s", strings.Join(lines, "\n"))
 	return nil
 }
 
-// files lists the files that stand in the conversation, each as it stands
+// filesCommand lists the files that stand in the conversation, each as it stands
 // last.
-func (t *Talk) files(context.Context, string) error {
+func (t *Talk) filesCommand(context.Context, string) error {
 	var paths []string
 	about := make(map[string]string)
 	all := t.session.Messages()
 	calls := files.Calls(all)
 	for i, m := range all {
-		for path, size := range filesOf(m, calls[i]) {
+		for path, size := range filesInMessage(m, calls[i]) {
 			if about[path] == "" {
 				paths = append(paths, path)
 			}
-			about[path] = fmt.Sprintf("%7s bytes  %-8s  %s", screen.Grouped(size), stateOf(m), m.ID)
+			about[path] = fmt.Sprintf("%7s bytes  %-8s  %s", screen.Grouped(size), stateText(m), m.ID)
 		}
 	}
 	if len(paths) == 0 {
-		t.note("no file stands in the conversation; /add FILE puts one in")
+		t.emitNote("no file stands in the conversation; /add FILE puts one in")
 		return nil
 	}
 	for i, p := range paths {
 		paths[i] = about[p] + "  " + p
 	}
-	t.note("%s", strings.Join(paths, "\n"))
+	t.emitNote("%s", strings.Join(paths, "\n"))
 	return nil
 }
 
-// filesOf yields the path and the size of each file in a message, outlines of
+// filesInMessage yields the path and the size of each file in a message, outlines of
 // added files among them.
-func filesOf(m chat.Message, call *chat.Part) iter.Seq2[string, int] {
+func filesInMessage(m chat.Message, call *chat.Part) iter.Seq2[string, int] {
 	return func(yield func(string, int) bool) {
-		facts := files.Scan(m, call)
+		facts := files.ScanMessage(m, call)
 		for _, c := range facts.Copies {
 			if c.Path != "" && !yield(c.Path, c.Size) {
 				return
@@ -105,7 +105,7 @@ func filesOf(m chat.Message, call *chat.Part) iter.Seq2[string, int] {
 	}
 }
 
-func stateOf(m chat.Message) string {
+func stateText(m chat.Message) string {
 	if m.Protected {
 		return "pinned"
 	}

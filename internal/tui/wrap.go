@@ -6,11 +6,11 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// broken breaks a line into lines of at most width columns: behind the last
+// wrapLine breaks a line into lines of at most width columns: behind the last
 // blank that fits, which goes, or where there is none between two characters.
 // What it begins with stays, so that code keeps its indentation. However much
 // more text follows, all lines but the last stay as they are.
-func broken(line string, width int) []string {
+func wrapLine(line string, width int) []string {
 	var lines []string
 	start, used := 0, 0  // of the line that is being filled
 	blank, after := 0, 0 // where its last blank ends, and the columns behind that

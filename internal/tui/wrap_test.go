@@ -31,7 +31,7 @@ func TestBroken(t *testing.T) {
 		{"ends ", 5, []string{"ends "}},
 	}
 	for _, test := range tests {
-		got := broken(test.line, test.width)
+		got := wrapLine(test.line, test.width)
 		if strings.Join(got, "|") != strings.Join(test.want, "|") {
 			t.Errorf("broken(%q, %d) = %q, want %q", test.line, test.width, got, test.want)
 		}
@@ -41,8 +41,8 @@ func TestBroken(t *testing.T) {
 func FuzzBroken(f *testing.F) {
 	f.Add("one two  three 漢字 e\u0301 \u200d x", 7)
 	f.Fuzz(func(t *testing.T, text string, width int) {
-		text, width = sound(text), 2+abs(width)%80
-		got := broken(text, width)
+		text, width = safeForTerminal(text), 2+abs(width)%80
+		got := wrapLine(text, width)
 		for i, l := range got {
 			if lipgloss.Width(strings.TrimRight(l, " ")) > width && utf8.RuneCountInString(l) > 1 && len(got) > 1 && i < len(got)-1 {
 				t.Errorf("line %q of %q is wider than %d", l, text, width)
@@ -65,15 +65,15 @@ func TestNothingOnThePageSteersTheTerminal(t *testing.T) {
 	s := screen.Screen{Width: 80}
 	st := status(0.42, "")
 	st.Model.Name = steering
-	a := newApp(s, st)
+	a := newChatApp(s, st)
 	for _, m := range []chat.Message{
 		chat.NewText(chat.User, steering), chat.NewText(chat.Assistant, steering), chat.NewResult("c", steering),
 		{Role: chat.Assistant, Parts: []chat.Part{{Kind: chat.Call, ID: "c", Name: steering, Args: steering}}},
 	} {
-		a.page.message(m)
+		a.page.addMessage(m)
 	}
 	lines := statusLines(s, st, "")
-	all := strings.Join(append(lines[:], a.page.shown(60)...), "\n")
+	all := strings.Join(append(lines[:], a.page.visibleLines(60)...), "\n")
 	for _, r := range all {
 		if r != '\n' && screen.Steers(r) {
 			t.Fatalf("%q in %q", r, all)

@@ -16,8 +16,8 @@ import (
 	"github.com/tiercompact/tiercompact/redact"
 )
 
-// remembered is how many texts a function of New remembers.
-const remembered = 4096
+// maxRemembered is how many texts a function of New remembers.
+const maxRemembered = 4096
 
 // New returns a function that puts [redact.Mark] in place of what gitleaks
 // finds with the rules it comes with. It belongs into [redact.Options.Extra],
@@ -29,12 +29,12 @@ func New() (func(string) string, error) {
 		return nil, fmt.Errorf("load rules of gitleaks: %w; leave them out, the built-in rules stay", err)
 	}
 	d.IgnoreGitleaksAllow = true // the text cannot ask to be left alone
-	c := &cache{detect: func(s string) []string { return secrets(d, s) }}
-	return c.redact, nil
+	c := &cache{detect: func(s string) []string { return findSecrets(d, s) }}
+	return c.redactCached, nil
 }
 
-// secrets returns what d finds in s, longer ones first.
-func secrets(d *detect.Detector, s string) []string {
+// findSecrets returns what d finds in s, longer ones first.
+func findSecrets(d *detect.Detector, s string) []string {
 	var all []string
 	for _, f := range d.DetectString(s) {
 		if f.Secret != "" && !strings.Contains(redact.Mark, f.Secret) {
@@ -59,8 +59,8 @@ type cache struct {
 	young, old map[[sha256.Size]byte][]string
 }
 
-func (c *cache) redact(s string) string {
-	for _, secret := range c.found(s) {
+func (c *cache) redactCached(s string) string {
+	for _, secret := range c.foundSecrets(s) {
 		s = replace(s, secret)
 	}
 	return s
@@ -90,7 +90,7 @@ func isWord(c byte) bool {
 	return c == '_' || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'
 }
 
-func (c *cache) found(s string) []string {
+func (c *cache) foundSecrets(s string) []string {
 	key := sha256.Sum256([]byte(s))
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -101,7 +101,7 @@ func (c *cache) found(s string) []string {
 	if all, ok = c.old[key]; !ok {
 		all = c.detect(s)
 	}
-	if c.young == nil || len(c.young) >= remembered/2 {
+	if c.young == nil || len(c.young) >= maxRemembered/2 {
 		c.old, c.young = c.young, make(map[[sha256.Size]byte][]string)
 	}
 	c.young[key] = all

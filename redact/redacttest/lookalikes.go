@@ -17,50 +17,50 @@ func SeededLookAlikes(seed uint64) []string {
 	r := source{rand.New(rand.NewPCG(seed, 7))}
 	var all []string
 	for i := range 10 {
-		all = append(all, r.ids()...)
-		all = append(all, r.numbers()...)
-		all = append(all, spoken[2*i], spoken[2*i+1], written[2*i], written[2*i+1])
+		all = append(all, r.idTexts()...)
+		all = append(all, r.numberTexts()...)
+		all = append(all, spokenTexts[2*i], spokenTexts[2*i+1], writtenTexts[2*i], writtenTexts[2*i+1])
 	}
 	return all
 }
 
-const hex = digits + "abcdef"
+const hexDigits = digits + "abcdef"
 
-func (r source) uuid() string {
-	return r.from(hex, 8) + "-" + r.from(hex, 4) + "-4" + r.from(hex, 3) + "-a" + r.from(hex, 3) + "-" + r.from(hex, 12)
+func (r source) randomUUID() string {
+	return r.randomFrom(hexDigits, 8) + "-" + r.randomFrom(hexDigits, 4) + "-4" + r.randomFrom(hexDigits, 3) + "-a" + r.randomFrom(hexDigits, 3) + "-" + r.randomFrom(hexDigits, 12)
 }
 
-// ids returns ten texts with hashes, ids and images.
-func (r source) ids() []string {
-	png := base64.StdEncoding.EncodeToString([]byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR")) + r.key(300)
+// idTexts returns ten texts with hashes, ids and images.
+func (r source) idTexts() []string {
+	png := base64.StdEncoding.EncodeToString([]byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR")) + r.randomKey(300)
 	return []string{
-		"commit " + r.from(hex, 40) + "\nAuthor: someone\n\n    fix the parser\n",
-		r.from(hex, 64) + "  dist/app.tar.gz\n",
-		`{"id":"` + r.uuid() + `","parent":"` + r.uuid() + `","kind":"run"}`,
-		"request " + r.uuid() + " took 31ms, trace " + r.from(hex, 32),
+		"commit " + r.randomFrom(hexDigits, 40) + "\nAuthor: someone\n\n    fix the parser\n",
+		r.randomFrom(hexDigits, 64) + "  dist/app.tar.gz\n",
+		`{"id":"` + r.randomUUID() + `","parent":"` + r.randomUUID() + `","kind":"run"}`,
+		"request " + r.randomUUID() + " took 31ms, trace " + r.randomFrom(hexDigits, 32),
 		"![plot](data:image/png;base64," + png + ")",
 		`{"type":"image_url","image_url":{"url":"data:image/png;base64,` + png + `"}}`,
-		`{"type":"tool_result","tool_use_id":"toolu_01` + r.from(alnum, 22) + `","content":"ok"}`,
-		`{"id":"call_` + r.from(alnum, 24) + `","type":"function","function":{"name":"read","arguments":"{\"path\":\"a.go\"}"}}`,
-		"github.com/x/y v1.2.3 h1:" + r.key(32) + "\n",
-		`<script src="app.js" integrity="sha384-` + r.key(48) + `"></script>`,
+		`{"type":"tool_result","tool_use_id":"toolu_01` + r.randomFrom(alnum, 22) + `","content":"ok"}`,
+		`{"id":"call_` + r.randomFrom(alnum, 24) + `","type":"function","function":{"name":"read","arguments":"{\"path\":\"a.go\"}"}}`,
+		"github.com/x/y v1.2.3 h1:" + r.randomKey(32) + "\n",
+		`<script src="app.js" integrity="sha384-` + r.randomKey(48) + `"></script>`,
 	}
 }
 
-// numbers returns six texts with tests, paths, addresses, times and versions.
-func (r source) numbers() []string {
+// numberTexts returns six texts with tests, paths, addresses, times and versions.
+func (r source) numberTexts() []string {
 	return []string{
-		"--- PASS: TestTokenRefresh/case_" + r.from(digits, 4) + " (0.0" + r.from(digits, 1) + "s)",
-		"/var/lib/app/" + r.from(lower, 6) + "/secrets/" + r.from(lower, 9) + "/token.go:" + r.from(digits, 3),
-		"2024-0" + r.from("123456789", 1) + "-11T10:0" + r.from(digits, 1) + ":22.123456Z INFO 10.0." + r.from("12345", 1) + ".7:8080 connected",
+		"--- PASS: TestTokenRefresh/case_" + r.randomFrom(digits, 4) + " (0.0" + r.randomFrom(digits, 1) + "s)",
+		"/var/lib/app/" + r.randomFrom(lower, 6) + "/secrets/" + r.randomFrom(lower, 9) + "/token.go:" + r.randomFrom(digits, 3),
+		"2024-0" + r.randomFrom("123456789", 1) + "-11T10:0" + r.randomFrom(digits, 1) + ":22.123456Z INFO 10.0." + r.randomFrom("12345", 1) + ".7:8080 connected",
 		fmt.Sprintf(`{"usage":{"input_tokens":%d,"output_tokens":%d,"max_tokens":4096}}`, r.IntN(9999), r.IntN(9999)),
-		"etag: W/\"" + r.from(hex, 16) + "\"\nx-request-id: " + r.from(hex, 16),
-		"https://example.test:8443/a/" + r.from(hex, 12) + "?page=" + r.from(digits, 2) + "&sort=name#L" + r.from(digits, 3),
+		"etag: W/\"" + r.randomFrom(hexDigits, 16) + "\"\nx-request-id: " + r.randomFrom(hexDigits, 16),
+		"https://example.test:8443/a/" + r.randomFrom(hexDigits, 12) + "?page=" + r.randomFrom(digits, 2) + "&sort=name#L" + r.randomFrom(digits, 3),
 	}
 }
 
-// spoken are texts about secrets.
-var spoken = []string{
+// spokenTexts are texts about secrets.
+var spokenTexts = []string{
 	"The token is refreshed every hour by the client.",
 	"Please rotate the secret before Friday, and tell the team.",
 	"Bearer tokens are sent in the Authorization header.",
@@ -83,8 +83,8 @@ var spoken = []string{
 	"tokenizer: cl100k_base, secretary: none, author: someone else",
 }
 
-// written is code, and configuration without a secret in it.
-var written = []string{
+// writtenTexts is code, and configuration without a secret in it.
+var writtenTexts = []string{
 	"token := parser.next()\nif token.kind == tokenEOF {\n\treturn nil\n}",
 	"secret = os.environ[\"APP_SECRET\"]\ntoken = get_token(user_id=42)",
 	"const token = process.env.GITHUB_TOKEN;\nconst secret = config.get('app.secret');",

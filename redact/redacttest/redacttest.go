@@ -27,15 +27,15 @@ func Secrets() []Secret { return Seeded(1) }
 func Seeded(seed uint64) []Secret {
 	r := source{rand.New(rand.NewPCG(seed, 6))}
 	var all []Secret
-	for i, k := range kinds {
-		for j, f := range forms {
+	for i, k := range secretKinds {
+		for j, f := range textForms {
 			v := k.value(r)
 			s := Secret{Kind: k.name, Form: f.name, Value: strings.ReplaceAll(v, "\n", ""), Parts: strings.Split(v, "\n")}
 			s.Text = f.text(k, v)
 			if f.name == "split" && len(s.Parts) == 1 {
 				half := len(v)/2 + r.IntN(3) - 1
 				s.Parts = []string{v[:half], v[half:]}
-				s.Text = splits[(i+j)%len(splits)](k, v[:half], v[half:])
+				s.Text = lineSplits[(i+j)%len(lineSplits)](k, v[:half], v[half:])
 			}
 			all = append(all, s)
 		}
@@ -64,9 +64,9 @@ const (
 	alnum  = lower + upper + digits
 )
 
-// from returns n characters of set, with a digit and a letter among them where
+// randomFrom returns n characters of set, with a digit and a letter among them where
 // set has both.
-func (r source) from(set string, n int) string {
+func (r source) randomFrom(set string, n int) string {
 	for {
 		b := make([]byte, n)
 		for i := range b {
@@ -78,8 +78,8 @@ func (r source) from(set string, n int) string {
 	}
 }
 
-// key returns the base64 of n random bytes.
-func (r source) key(n int) string {
+// randomKey returns the base64 of n random bytes.
+func (r source) randomKey(n int) string {
 	b := make([]byte, n)
 	for i := range b {
 		b[i] = byte(r.IntN(256))
@@ -87,8 +87,8 @@ func (r source) key(n int) string {
 	return base64.StdEncoding.EncodeToString(b)
 }
 
-// A kind is one kind of secret, and how it is written down.
-type kind struct {
+// A secretKind is one kind of secret, and how it is written down.
+type secretKind struct {
 	name   string
 	env    string // the variable that holds it
 	field  string // the name in JSON and YAML
@@ -99,26 +99,26 @@ type kind struct {
 }
 
 func prefixed(prefix, set string, n int) func(source) string {
-	return func(r source) string { return prefix + r.from(set, n) }
+	return func(r source) string { return prefix + r.randomFrom(set, n) }
 }
 
-var kinds = []kind{
-	{"password", "DB_PASSWORD", "password", "https://app.test/login?password=%s", "X-Password: %s", "log in as alice, password: %s please", func(r source) string { return r.from(alnum+"!^*-_", 18) }},
+var secretKinds = []secretKind{
+	{"password", "DB_PASSWORD", "password", "https://app.test/login?password=%s", "X-Password: %s", "log in as alice, password: %s please", func(r source) string { return r.randomFrom(alnum+"!^*-_", 18) }},
 	{"api-key", "SERVICE_API_KEY", "api_key", "https://api.test/v1?api_key=%s", "X-Api-Key: %s", "you can use api_key=%s for it", prefixed("", alnum, 24)},
 	{"client-secret", "OAUTH_CLIENT_SECRET", "client_secret", "https://id.test/token?client_secret=%s", "X-Client-Secret: %s", "the client_secret is %s for staging", prefixed("", alnum+"~-", 34)},
 	{"bearer", "ACCESS_TOKEN", "access_token", "https://api.test/me?access_token=%s", "Authorization: Bearer %s", "send it with Bearer %s in the header", prefixed("", alnum, 40)},
 	{"basic", "REGISTRY_AUTH", "auth", "https://deploy:%s@git.test/a.git", "Authorization: Basic %s", "the header is Basic %s I think", func(r source) string {
-		return base64.StdEncoding.EncodeToString([]byte("deploy:" + r.from(alnum, 17)))
+		return base64.StdEncoding.EncodeToString([]byte("deploy:" + r.randomFrom(alnum, 17)))
 	}},
 	{"aws-id", "AWS_ACCESS_KEY_ID", "accessKeyId", "https://b.s3.test/o?X-Amz-Credential=%s/20240101/us-east-1/s3", "X-Aws-Key: %s", "it ran as %s in that account", prefixed("AK"+"IA", upper+"234567", 16)},
 	{"aws-secret", "AWS_SECRET_ACCESS_KEY", "secretAccessKey", "https://sts.test/?secret_access_key=%s", "X-Aws-Secret-Access-Key: %s", "aws_secret_access_key = %s goes into the file", prefixed("", alnum+"/+", 40)},
 	{"gcp-key", "GOOGLE_MAPS_KEY", "mapsKey", "https://maps.test/js?key=%s", "X-Goog-Api-Key: %s", "the map works with %s again", prefixed("AI"+"za", alnum+"-_", 35)},
 	{"private-key", "TLS_PRIVATE_KEY", "private_key", "https://vault.test/keys?private_key=%s", "X-Private-Key: %s", "this is the key:\n%s\nkeep it", privateKey},
-	{"azure", "AZURE_STORAGE_CONNECTION_STRING", "storageConnection", "https://a.blob.test/c?sv=2022&sig=%s&se=2030", "X-Storage: AccountName=a;AccountKey=%s;EndpointSuffix=core", "AccountName=a;AccountKey=%s;EndpointSuffix=core is the string", func(r source) string { return r.key(64) }},
+	{"azure", "AZURE_STORAGE_CONNECTION_STRING", "storageConnection", "https://a.blob.test/c?sv=2022&sig=%s&se=2030", "X-Storage: AccountName=a;AccountKey=%s;EndpointSuffix=core", "AccountName=a;AccountKey=%s;EndpointSuffix=core is the string", func(r source) string { return r.randomKey(64) }},
 	{"github", "GITHUB_TOKEN", "githubToken", "https://x-access-token:%s@github.test/o/r.git", "Authorization: token %s", "the PAT %s expires in May", prefixed("gh"+"p_", alnum, 36)},
 	{"gitlab", "CI_TOKEN", "ciToken", "https://oauth2:%s@gitlab.test/g/p.git", "PRIVATE-TOKEN: %s", "use %s for the mirror", prefixed("gl"+"pat-", alnum+"-_", 20)},
 	{"slack", "SLACK_TOKEN", "slack", "https://slack.test/api/auth.test?token=%s", "Authorization: Bearer %s", "the bot logs in with %s today", func(r source) string {
-		return "xo" + "xb-" + r.from(digits, 12) + "-" + r.from(digits, 12) + "-" + r.from(alnum, 24)
+		return "xo" + "xb-" + r.randomFrom(digits, 12) + "-" + r.randomFrom(digits, 12) + "-" + r.randomFrom(alnum, 24)
 	}},
 	{"stripe", "STRIPE_KEY", "stripe", "https://pay.test/v1/charges?k=%s", "Stripe-Key: %s", "charged with %s by mistake", prefixed("sk_"+"live_", alnum, 24)},
 	{"openai", "OPENAI_KEY", "openai", "https://llm.test/v1?k=%s", "Authorization: Bearer %s", "my key %s is over quota", prefixed("sk-"+"proj-", alnum, 48)},
@@ -127,31 +127,31 @@ var kinds = []kind{
 	{"pypi", "TWINE", "upload", "https://pypi.test/legacy/?k=%s", "X-Upload: %s", "twine wants %s here", prefixed("py"+"pi-AgEIcHlwaS5vcmc", alnum+"-_", 70)},
 	{"jwt", "SESSION_JWT", "session", "https://app.test/cb#id=%s", "Cookie: session=%s", "the cookie was %s then", func(r source) string {
 		head := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"HS256","typ":"JWT"}`))
-		body := base64.RawURLEncoding.EncodeToString([]byte(`{"sub":"` + r.from(digits, 10) + `","n":"` + r.from(alnum, 9) + `"}`))
-		return head + "." + body + "." + r.from(alnum+"-_", 43)
+		body := base64.RawURLEncoding.EncodeToString([]byte(`{"sub":"` + r.randomFrom(digits, 10) + `","n":"` + r.randomFrom(alnum, 9) + `"}`))
+		return head + "." + body + "." + r.randomFrom(alnum+"-_", 43)
 	}},
 	{"connection", "DATABASE_URL", "dsn", "postgres://app:%s@db.test:5432/shop", "X-Dsn: mongodb+srv://app:%s@db.test/shop", "it connects to mysql://root:%s@10.0.0.5/shop now", prefixed("", alnum, 16)},
 }
 
-// inside is what a variable or a field holds that is more than the secret.
-var inside = map[string]string{
+// fieldValues is what a variable or a field holds that is more than the secret.
+var fieldValues = map[string]string{
 	"azure":      "DefaultEndpointsProtocol=https;AccountName=a;AccountKey=%s;EndpointSuffix=core.windows.net",
 	"connection": "postgres://app:%s@db.test:5432/shop?sslmode=disable",
 }
 
-func (k kind) held(v string) string {
-	if f, ok := inside[k.name]; ok {
+func (k secretKind) heldValue(v string) string {
+	if f, ok := fieldValues[k.name]; ok {
 		return fmt.Sprintf(f, v)
 	}
 	if k.name == "private-key" {
-		return pem(v)
+		return pemBlock(v)
 	}
 	return v
 }
 
 // privateKey returns the body of a key, in lines.
 func privateKey(r source) string {
-	text := "MII" + r.key(360)
+	text := "MII" + r.randomKey(360)
 	var lines []string
 	for len(text) > 64 {
 		lines, text = append(lines, text[:64]), text[64:]
@@ -159,102 +159,102 @@ func privateKey(r source) string {
 	return strings.Join(append(lines, text), "\n")
 }
 
-func pem(body string) string {
+func pemBlock(body string) string {
 	const label = "RSA PRIVATE " + "KEY-----"
 	return "-----BEGIN " + label + "\n" + body + "\n-----END " + label
 }
 
-// object returns a JSON object that holds v.
-func (k kind) object(v string) string {
-	held, _ := json.Marshal(k.held(v)) // a string
+// jsonObject returns a JSON object that holds v.
+func (k secretKind) jsonObject(v string) string {
+	held, _ := json.Marshal(k.heldValue(v)) // a string
 	return fmt.Sprintf(`{"user":"alice","%s":%s,"retries":3,"ok":true}`, k.field, held)
 }
 
-// A form is one kind of text.
-type form struct {
+// A textForm is one kind of text.
+type textForm struct {
 	name string
-	text func(k kind, v string) string
+	text func(k secretKind, v string) string
 }
 
-var forms = []form{
-	{"prose", func(k kind, v string) string {
+var textForms = []textForm{
+	{"prose", func(k secretKind, v string) string {
 		if k.name == "private-key" {
-			v = pem(v)
+			v = pemBlock(v)
 		}
 		return "Yesterday it failed again. " + fmt.Sprintf(k.prose, v) + ". Then we can close this."
 	}},
-	{"json", func(k kind, v string) string { return k.object(v) }},
-	{"json-in-json", func(k kind, v string) string {
-		inner, _ := json.Marshal(k.object(v)) // a string
+	{"json", func(k secretKind, v string) string { return k.jsonObject(v) }},
+	{"json-in-json", func(k secretKind, v string) string {
+		inner, _ := json.Marshal(k.jsonObject(v)) // a string
 		return `{"role":"tool","content":` + string(inner) + `,"n":1.50}`
 	}},
-	{"env", func(k kind, v string) string {
-		return "# settings\nDEBUG=1\n" + k.env + "=" + quoted(k.held(v)) + "\nPORT=8080\n"
+	{"env", func(k secretKind, v string) string {
+		return "# settings\nDEBUG=1\n" + k.env + "=" + quotedLines(k.heldValue(v)) + "\nPORT=8080\n"
 	}},
-	{"yaml", func(k kind, v string) string {
-		held := k.held(v)
+	{"yaml", func(k secretKind, v string) string {
+		held := k.heldValue(v)
 		if strings.Contains(held, "\n") {
 			held = "|\n" + indented(held, "    ")
 		}
 		return "service:\n  port: 8080\n  " + k.field + ": " + held + "\n  retries: 3\n"
 	}},
-	{"url", func(k kind, v string) string {
+	{"url", func(k secretKind, v string) string {
 		return "GET " + fmt.Sprintf(k.url, strings.ReplaceAll(v, "\n", "")) + " failed with 500"
 	}},
-	{"shell", func(k kind, v string) string {
-		return "$ export " + k.env + "='" + k.held(v) + "'\n$ env | grep -c " + k.env + "\n1\n$ printenv\nHOME=/root\n" + k.env + "=" + quoted(k.held(v)) + "\nSHLVL=1\n"
+	{"shell", func(k secretKind, v string) string {
+		return "$ export " + k.env + "='" + k.heldValue(v) + "'\n$ env | grep -c " + k.env + "\n1\n$ printenv\nHOME=/root\n" + k.env + "=" + quotedLines(k.heldValue(v)) + "\nSHLVL=1\n"
 	}},
-	{"header", func(k kind, v string) string {
+	{"header", func(k secretKind, v string) string {
 		if k.name == "private-key" {
-			v = strings.ReplaceAll(pem(v), "\n", " ")
+			v = strings.ReplaceAll(pemBlock(v), "\n", " ")
 		}
 		return "> GET /v1/me HTTP/1.1\n> Host: api.test\n> " + fmt.Sprintf(k.header, v) + "\n> Accept: */*\n\n< HTTP/1.1 200 OK\n"
 	}},
-	{"source", func(k kind, v string) string {
-		held := strings.ReplaceAll(k.held(v), "\n", `\n`)
+	{"source", func(k secretKind, v string) string {
+		held := strings.ReplaceAll(k.heldValue(v), "\n", `\n`)
 		return "func client() *Client {\n\t" + k.field + " := \"" + held + "\"\n\treturn dial(\"db.test\", " + k.field + ")\n}\n\n# client.py\nclient = Client(" + k.field + "=\"" + held + "\", retries=3)\n"
 	}},
-	{"diff", func(k kind, v string) string {
-		return "--- a/config.yml\n+++ b/config.yml\n@@ -1,3 +1,3 @@\n retries: 3\n" + indented("  "+k.field+": |\n"+indented(k.held(v), "    ")+"\n"+k.env+"="+quoted(k.held(v)), "+") + "\n-port: 80\n"
+	{"diff", func(k secretKind, v string) string {
+		return "--- a/config.yml\n+++ b/config.yml\n@@ -1,3 +1,3 @@\n retries: 3\n" + indented("  "+k.field+": |\n"+indented(k.heldValue(v), "    ")+"\n"+k.env+"="+quotedLines(k.heldValue(v)), "+") + "\n-port: 80\n"
 	}},
-	{"split", func(k kind, v string) string { // of what has lines by itself
+	{"split", func(k secretKind, v string) string { // of what has lines by itself
 		var b strings.Builder
-		for i, line := range strings.Split(pem(v), "\n") {
+		for i, line := range strings.Split(pemBlock(v), "\n") {
 			fmt.Fprintf(&b, "%6d\t%s\n", i+1, line)
 		}
 		return "cat -n key.pem\n" + b.String() + "done\n"
 	}},
 }
 
-// splits are ways to write one string on two lines.
-var splits = []func(k kind, a, b string) string{
-	func(k kind, a, b string) string {
-		return "export " + k.env + "=" + k.whole(a+"\\\n"+b) + "\nmake deploy\n"
+// lineSplits are ways to write one string on two lines.
+var lineSplits = []func(k secretKind, a, b string) string{
+	func(k secretKind, a, b string) string {
+		return "export " + k.env + "=" + k.wholeText(a+"\\\n"+b) + "\nmake deploy\n"
 	},
-	func(k kind, a, b string) string {
-		return "app:\n  " + k.field + ": >-\n    " + k.whole(a+"\n    "+b) + "\n  port: 80\n"
+	func(k secretKind, a, b string) string {
+		return "app:\n  " + k.field + ": >-\n    " + k.wholeText(a+"\n    "+b) + "\n  port: 80\n"
 	},
-	func(k kind, a, b string) string {
-		return "app:\n  " + k.field + ": \"" + k.whole(a+"\\\n    "+b) + "\"\n  port: 80\n"
+	func(k secretKind, a, b string) string {
+		return "app:\n  " + k.field + ": \"" + k.wholeText(a+"\\\n    "+b) + "\"\n  port: 80\n"
 	},
-	func(k kind, a, b string) string {
-		return k.field + " = (\n    \"" + k.whole(a+"\"\n    \""+b) + "\"\n)\nconnect()\n"
+	func(k secretKind, a, b string) string {
+		return k.field + " = (\n    \"" + k.wholeText(a+"\"\n    \""+b) + "\"\n)\nconnect()\n"
 	},
-	func(k kind, a, b string) string {
-		return "var " + k.field + " = \"" + k.whole(a+"\" +\n\t\""+b) + "\"\n\nfunc main() {}\n"
+	func(k secretKind, a, b string) string {
+		return "var " + k.field + " = \"" + k.wholeText(a+"\" +\n\t\""+b) + "\"\n\nfunc main() {}\n"
 	},
 }
 
-// whole is held of a value that is already split.
-func (k kind) whole(v string) string {
-	if f, ok := inside[k.name]; ok {
+// wholeText is held of a value that is already split.
+func (k secretKind) wholeText(v string) string {
+	if f, ok := fieldValues[k.name]; ok {
 		return fmt.Sprintf(f, v)
 	}
 	return v
 }
 
-// quoted puts a value of many lines in quotes, as env files have it.
-func quoted(v string) string {
+// quotedLines puts a value of many lines in quotes, as env files have it.
+func quotedLines(v string) string {
 	if strings.Contains(v, "\n") {
 		return `"` + strings.ReplaceAll(v, "\n", `\n`) + `"`
 	}

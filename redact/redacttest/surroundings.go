@@ -82,7 +82,7 @@ func one(name, format string, value func(r source) string) writing {
 func punctuated(signs string) func(r source) string {
 	return func(r source) string {
 		for {
-			if v := r.from(alnum, 2) + r.from(alnum+signs, 11) + r.from(alnum, 2); strings.ContainsAny(v, digits) && strings.ContainsAny(v, signs) {
+			if v := r.randomFrom(alnum, 2) + r.randomFrom(alnum+signs, 11) + r.randomFrom(alnum, 2); strings.ContainsAny(v, digits) && strings.ContainsAny(v, signs) {
 				return v
 			}
 		}
@@ -92,12 +92,12 @@ func punctuated(signs string) func(r source) string {
 // phraseLike returns a password of words, as people make them.
 func phraseLike(r source) string {
 	words := []string{"Winter", "Kestrel", "Harbour", "Lantern", "Orchid", "Copper", "Saddle", "Walnut"}
-	return words[r.IntN(len(words))] + "-" + words[r.IntN(len(words))] + "_" + r.from(digits, 4) + "!"
+	return words[r.IntN(len(words))] + "-" + words[r.IntN(len(words))] + "_" + r.randomFrom(digits, 4) + "!"
 }
 
 // keyLines returns a private key of a label as its lines, and those of its body.
 func keyLines(r source, label, head string, bytes int) (lines, body []string) {
-	text := head + r.key(bytes)
+	text := head + r.randomKey(bytes)
 	for len(text) > 64 {
 		body, text = append(body, text[:64]), text[64:]
 	}
@@ -138,25 +138,25 @@ var written39 = []writing{
 	one("pw", "pw: %s", phraseLike),
 	one("prompt", "Password for root: %s", punctuated("!^*-_#%+@")),
 	{"aws-configure", func(r source) (string, []string) {
-		id, key := "AK"+"IA"+r.from(upper+"234567", 16), r.key(30)
+		id, key := "AK"+"IA"+r.randomFrom(upper+"234567", 16), r.randomKey(30)
 		return "AWS Access Key ID [None]: " + id + "\nAWS Secret Access Key [None]: " + key + "\nDefault region name [None]: eu-west-1", []string{id, key}
 	}},
-	one("storage-key", "storage_key: %s", func(r source) string { return r.key(64) }),
+	one("storage-key", "storage_key: %s", func(r source) string { return r.randomKey(64) }),
 	{"cookie", func(r source) (string, []string) {
-		a, b := r.from(alnum, 24), r.from(alnum, 27)
+		a, b := r.randomFrom(alnum, 24), r.randomFrom(alnum, 27)
 		return "Cookie: theme=dark; connect.sid=s%3A" + a + "." + b + "%2Bx", []string{a, b}
 	}},
 	{"rsa-key", keyFile("RSA", "MII", 360)},
 	{"pkcs8-key", keyFile("", "MIG", 100)},
 	{"openssh-key", keyFile("OPENSSH", "b3BlbnNzaC1rZXktdjEA", 260)},
-	one("aws-credentials", "[default]\naws_secret_access_key = %s", func(r source) string { return r.key(30) }),
+	one("aws-credentials", "[default]\naws_secret_access_key = %s", func(r source) string { return r.randomKey(30) }),
 	one("github", "GITHUB_TOKEN=%s", prefixed("gh"+"p_", alnum, 36)),
 	one("gitlab", "glab auth login --token %s", prefixed("gl"+"pat-", alnum+"-_", 20)),
 	one("slack", "SLACK_BOT=%s", func(r source) string {
-		return "xo" + "xb-" + r.from(digits, 12) + "-" + r.from(digits, 12) + "-" + r.from(alnum, 24)
+		return "xo" + "xb-" + r.randomFrom(digits, 12) + "-" + r.randomFrom(digits, 12) + "-" + r.randomFrom(alnum, 24)
 	}),
 	one("slack-webhook", "curl -d @body https://hooks.slack.com/services/%s", func(r source) string {
-		return "T" + r.from(upper+digits, 8) + "/B" + r.from(upper+digits, 8) + "/" + r.from(alnum, 24)
+		return "T" + r.randomFrom(upper+digits, 8) + "/B" + r.randomFrom(upper+digits, 8) + "/" + r.randomFrom(alnum, 24)
 	}),
 	one("stripe", "stripe.Key = \"%s\"", prefixed("sk_"+"live_", alnum, 24)),
 	one("openai", "export OPENAI_API_KEY=%s", prefixed("sk-"+"proj-", alnum, 48)),
@@ -167,15 +167,15 @@ var written39 = []writing{
 		key, _ := json.Marshal(strings.Join(lines, "\n") + "\n") // a string
 		return `{"type": "service_account", "private_key": ` + string(key) + `, "client_email": "x"}`, body
 	}},
-	one("azure", "AccountName=a;AccountKey=%s;EndpointSuffix=core.windows.net", func(r source) string { return r.key(64) }),
+	one("azure", "AccountName=a;AccountKey=%s;EndpointSuffix=core.windows.net", func(r source) string { return r.randomKey(64) }),
 	one("jwt", "Authorization: Bearer %s", func(r source) string {
-		body := base64.RawURLEncoding.EncodeToString([]byte(`{"sub":"` + r.from(digits, 10) + `","n":"` + r.from(alnum, 9) + `"}`))
-		return "ey" + "JhbGciOiJIUzI1NiJ9." + body + "." + r.from(alnum+"-_", 43)
+		body := base64.RawURLEncoding.EncodeToString([]byte(`{"sub":"` + r.randomFrom(digits, 10) + `","n":"` + r.randomFrom(alnum, 9) + `"}`))
+		return "ey" + "JhbGciOiJIUzI1NiJ9." + body + "." + r.randomFrom(alnum+"-_", 43)
 	}),
 	one("docker-auth", `{"auths": {"registry.test": {"auth": "%s"}}}`, func(r source) string {
-		return base64.StdEncoding.EncodeToString([]byte("deploy:" + r.from(alnum, 20)))
+		return base64.StdEncoding.EncodeToString([]byte("deploy:" + r.randomFrom(alnum, 20)))
 	}),
-	one("npmrc", "//registry.test/:_authToken=%s", func(r source) string { return r.uuid() }),
+	one("npmrc", "//registry.test/:_authToken=%s", func(r source) string { return r.randomUUID() }),
 	one("netrc", "machine api.test login deploy password %s", punctuated("!^*-_#%+@")),
 	one("database-url", "postgres://app:%s@db.test:5432/shop?sslmode=disable", punctuated("!^*-_+")),
 	one("redis-url", "redis://:%s@cache.test:6379/0", prefixed("", alnum, 20)),

@@ -70,10 +70,10 @@ func New(cfg Config) (*Sink, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Sink{closing: make(chan struct{}), cancel: cancel}
 	s.sender = &sender{
-		ctx: ctx, closing: s.closing, client: client(cfg.Client), url: target,
-		tree: tree{cfg: cfg, sessions: make(map[string]*session)}, says: loss.NewReport(cfg.Stderr, "Ariadne"),
+		ctx: ctx, closing: s.closing, client: withoutRedirects(cfg.Client), url: target,
+		tree: spanTree{cfg: cfg, sessions: make(map[string]*session)}, says: loss.NewReport(cfg.Stderr, "Ariadne"),
 	}
-	s.queue = trace.NewBatchQueue(s.sender.send, trace.QueueOptions{Size: cfg.Size, Batch: most, Wait: gather})
+	s.queue = trace.NewBatchQueue(s.sender.postEvents, trace.QueueOptions{Size: cfg.Size, Batch: most, Wait: gather})
 	return s, nil
 }
 
@@ -86,7 +86,7 @@ func endpoint(address string) (string, error) {
 	}
 	u, err := url.Parse(whole)
 	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return "", fmt.Errorf("open Ariadne: URL must be like http://localhost:5175, is %q", shown(address))
+		return "", fmt.Errorf("open Ariadne: URL must be like http://localhost:5175, is %q", redactedURL(address))
 	}
 	u = u.JoinPath() // no slash stands twice
 	u.Path = strings.TrimSuffix(strings.TrimRight(u.Path, "/"), "/ingest")
@@ -94,9 +94,9 @@ func endpoint(address string) (string, error) {
 	return u.JoinPath("ingest").String(), nil
 }
 
-// shown returns a URL without what may be secret in it; one that is no URL may
+// redactedURL returns a URL without what may be secret in it; one that is no URL may
 // hold anything.
-func shown(s string) string {
+func redactedURL(s string) string {
 	u, err := url.Parse(s)
 	if err != nil {
 		return "no URL"
@@ -105,9 +105,9 @@ func shown(s string) string {
 	return u.String()
 }
 
-// client returns a copy of c that does not follow redirects: they would turn
+// withoutRedirects returns a copy of c that does not follow redirects: they would turn
 // what is posted into a question.
-func client(c *http.Client) *http.Client {
+func withoutRedirects(c *http.Client) *http.Client {
 	own := http.Client{}
 	if c != nil {
 		own = *c
@@ -130,7 +130,7 @@ func (s *Sink) Lost() int { return s.queue.Dropped() + s.sender.says.Events() }
 // Close sends what waits, says how much was lost, and ends the sink. A server
 // that has failed, or does now, is tried once. When ctx ends first, what is left is dropped.
 func (s *Sink) Close(ctx context.Context) error {
-	s.sender.end(s.closing)
+	s.sender.stopWaiting(s.closing)
 	err := s.queue.Close(ctx)
 	s.cancel()
 	s.sender.says.End(s.queue.Dropped())

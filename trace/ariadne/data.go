@@ -23,9 +23,9 @@ const (
 // unknown is the kind of spans of events that package trace does not know.
 const unknown = "compaction"
 
-// kind returns what icons and the filter of the page go by: llm is a call of a
+// spanKind returns what icons and the filter of the page go by: llm is a call of a
 // model, tool is work that is done to the conversation.
-func kind(p trace.Payload) string {
+func spanKind(p trace.Payload) string {
 	switch p := p.(type) {
 	case trace.TokenEstimate:
 		return "check"
@@ -72,32 +72,32 @@ func summaryOf(p trace.SummaryCreated) (engine, content string) {
 	return summary.Engine, summary.Content
 }
 
-// text returns what the tab Response shows: the summary that was written, else
+// responseText returns what the tab Response shows: the summary that was written, else
 // what the event tells, in words. Of an unknown kind it is the JSON.
-func text(p trace.Payload, raw []byte) string {
+func responseText(p trace.Payload, raw []byte) string {
 	if s, ok := p.(trace.SummaryCreated); ok {
 		if _, content := summaryOf(s); strings.TrimSpace(content) != "" {
 			return content
 		}
 	}
-	if kind(p) == unknown {
+	if spanKind(p) == unknown {
 		return string(raw)
 	}
 	return trace.Describe(p)
 }
 
-// data returns the data of a span: an object with what p says, and its text as
+// spanData returns the data of a span: an object with what p says, and its text as
 // "output", which the page looks for.
-func data(p trace.Payload) json.RawMessage {
+func spanData(p trace.Payload) json.RawMessage {
 	raw, err := json.Marshal(p)
 	if err != nil {
-		return encode(map[string]string{"output": "the data of this event is no JSON: " + err.Error()})
+		return encodeEvent(map[string]string{"output": "the data of this event is no JSON: " + err.Error()})
 	}
 	raw = bytes.ToValidUTF8(raw, []byte("\uFFFD"))
-	output := encode(text(p, raw))
+	output := encodeEvent(responseText(p, raw))
 	switch {
 	case raw[0] != '{':
-		return encode(map[string]json.RawMessage{"value": raw, "output": output})
+		return encodeEvent(map[string]json.RawMessage{"value": raw, "output": output})
 	case bytes.Contains(raw, []byte(`"output":`)) && hasOutput(raw):
 		return raw
 	case len(raw) > len("{}"):
@@ -111,11 +111,11 @@ func hasOutput(object json.RawMessage) bool {
 	return json.Unmarshal(object, &has) == nil && has.Output != nil
 }
 
-// cutData returns data with no text in it longer than limit, and a note on what
+// truncateData returns data with no text in it longer than limit, and a note on what
 // was cut. Below 64 bytes there is nothing left but a note.
-func cutData(data json.RawMessage, limit int) json.RawMessage {
+func truncateData(data json.RawMessage, limit int) json.RawMessage {
 	if limit < 64 {
-		return encode(map[string]string{"output": fmt.Sprintf("%d bytes of data are left out: Ariadne takes %d bytes at once", len(data), maxBody)})
+		return encodeEvent(map[string]string{"output": fmt.Sprintf("%d bytes of data are left out: Ariadne takes %d bytes at once", len(data), maxBody)})
 	}
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
@@ -126,7 +126,7 @@ func cutData(data json.RawMessage, limit int) json.RawMessage {
 	left := 0
 	out := cutTexts(object, limit, &left).(map[string]any)
 	out["cut"] = fmt.Sprintf("%d bytes of long texts are left out: Ariadne takes %d bytes at once", left, maxBody)
-	return encode(out)
+	return encodeEvent(out)
 }
 
 // cutTexts cuts the texts in value, and adds to left what it took.
@@ -150,8 +150,8 @@ func cutTexts(value any, limit int, left *int) any {
 	return value
 }
 
-// clip cuts a name.
-func clip(s string) string {
+// truncateName cuts a name.
+func truncateName(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if len(s) <= maxName {
 		return s

@@ -25,7 +25,7 @@ type sender struct {
 	ended   sync.Once
 	client  *http.Client
 	url     string
-	tree    tree
+	tree    spanTree
 	failed  int       // requests in a row
 	resume  time.Time // when the next is due
 	problem string    // of the last of them
@@ -45,32 +45,32 @@ type refusal struct {
 	again   bool // it was not looked at: it may be sent again
 }
 
-// end has the sender pause no more.
-func (s *sender) end(closing chan struct{}) {
+// stopWaiting has the sender pause no more.
+func (s *sender) stopWaiting(closing chan struct{}) {
 	s.ended.Do(func() { close(closing) })
 }
 
-// send posts events in as few requests as the server takes.
-func (s *sender) send(events []trace.Event) {
+// postEvents posts events in as few requests as the server takes.
+func (s *sender) postEvents(events []trace.Event) {
 	for len(events) > 0 {
-		b, n := s.tree.batch(events)
-		ok := s.deliver(s.tree.body(b))
-		b.sent(ok)
+		b, n := s.tree.nextBatch(events)
+		ok := s.deliverBody(s.tree.batchBody(b))
+		b.markSent(ok)
 		if !ok {
-			s.says.Add(n, shown(s.url)+": "+s.problem)
+			s.says.Add(n, redactedURL(s.url)+": "+s.problem)
 		}
 		events = events[n:]
 	}
 }
 
-// deliver posts one body, and reports whether it was taken. Where the server
+// deliverBody posts one body, and reports whether it was taken. Where the server
 // could not be reached, or asks to come later, it is posted once more.
-func (s *sender) deliver(body []byte) bool {
+func (s *sender) deliverBody(body []byte) bool {
 	for range 2 {
-		if !s.pause() {
+		if !s.waitForRetry() {
 			break
 		}
-		no := s.post(body)
+		no := s.postOnce(body)
 		if no == nil {
 			s.failed = 0
 			return true
@@ -85,9 +85,9 @@ func (s *sender) deliver(body []byte) bool {
 	return false
 }
 
-// pause waits until it is time after a failure, and reports whether to send: a
+// waitForRetry waits until it is time after a failure, and reports whether to send: a
 // server that failed is tried once while the sink is being closed.
-func (s *sender) pause() bool {
+func (s *sender) waitForRetry() bool {
 	select {
 	case <-s.closing:
 		first := !s.lastTry
@@ -108,8 +108,8 @@ func (s *sender) pause() bool {
 	return true
 }
 
-// post sends body, and returns why it was not taken.
-func (s *sender) post(body []byte) *refusal {
+// postOnce sends body, and returns why it was not taken.
+func (s *sender) postOnce(body []byte) *refusal {
 	ctx, cancel := context.WithTimeout(s.ctx, timeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url, bytes.NewReader(body))
@@ -119,18 +119,18 @@ func (s *sender) post(body []byte) *refusal {
 	req.Header.Set("Content-Type", "application/json")
 	resp, err := s.client.Do(req)
 	if err != nil {
-		return failure(err)
+		return requestFailure(err)
 	}
 	defer resp.Body.Close()
 	answer, err := io.ReadAll(io.LimitReader(resp.Body, 4096))
 	if err != nil {
-		return failure(fmt.Errorf("answers %s, and no more: %w", resp.Status, err))
+		return requestFailure(fmt.Errorf("answers %s, and no more: %w", resp.Status, err))
 	}
-	return refused(resp, answer)
+	return refusalOf(resp, answer)
 }
 
-// failure says why there is no answer, without what the URL holds.
-func failure(err error) *refusal {
+// requestFailure says why there is no answer, without what the URL holds.
+func requestFailure(err error) *refusal {
 	var u *url.Error
 	if errors.As(err, &u) {
 		err = u.Err
@@ -142,7 +142,7 @@ func failure(err error) *refusal {
 	return &refusal{err.Error(), errors.As(err, &dial) && dial.Op == "dial"}
 }
 
-func refused(resp *http.Response, answer []byte) *refusal {
+func refusalOf(resp *http.Response, answer []byte) *refusal {
 	code := resp.StatusCode
 	switch {
 	case code/100 == 2:

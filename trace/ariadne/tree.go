@@ -41,10 +41,10 @@ type (
 	}
 )
 
-// A tree gives events their places in traces. Ids are hashes of the session,
+// A spanTree gives events their places in traces. Ids are hashes of the session,
 // the time of its first event and the numbers of the check and the span: the
 // same events have the same ids, another process has others.
-type tree struct {
+type spanTree struct {
 	cfg      Config
 	sessions map[string]*session
 }
@@ -89,31 +89,31 @@ type traced struct {
 // growth is how much longer a trace event gets by its level, at most.
 const growth = 64
 
-// batch returns a request for the first events, and how many of them are in it:
+// nextBatch returns a request for the first events, and how many of them are in it:
 // one at least, and as many as Ariadne takes in one request.
-func (t *tree) batch(events []trace.Event) (b batch, n int) {
+func (t *spanTree) nextBatch(events []trace.Event) (b batch, n int) {
 	for n < len(events) {
-		s := t.session(events[n])
+		s := t.sessionOf(events[n])
 		next := *s
-		span := t.span(&next, events[n])
+		span := t.encodeSpan(&next, events[n])
 		more := len(span) + 1
-		fresh := b.find(s, next.now.id) < 0
+		fresh := b.findTrace(s, next.now.id) < 0
 		if fresh {
-			more += len(t.trace(next)) + growth
+			more += len(t.encodeTrace(next)) + growth
 		}
 		if n > 0 && b.size+more > maxBody-len(`{"batch":[]}`) {
 			break
 		}
 		*s = next
 		b.size += more
-		b.add(s, span, fresh)
+		b.addToBatch(s, span, fresh)
 		n++
 	}
 	return b, n
 }
 
-// find returns the place of a trace in the batch, or -1.
-func (b *batch) find(s *session, id string) int {
+// findTrace returns the place of a trace in the batch, or -1.
+func (b *batch) findTrace(s *session, id string) int {
 	for i := len(b.traces) - 1; i >= 0; i-- {
 		if x := b.traces[i]; x.session == s && x.check.id == id {
 			return i
@@ -122,23 +122,23 @@ func (b *batch) find(s *session, id string) int {
 	return -1
 }
 
-func (b *batch) add(s *session, span []byte, fresh bool) {
+func (b *batch) addToBatch(s *session, span []byte, fresh bool) {
 	if fresh {
 		b.traces = append(b.traces, traced{s, s.now, len(b.parts)})
 		b.parts = append(b.parts, nil)
 	}
-	b.traces[b.find(s, s.now.id)].check = s.now
+	b.traces[b.findTrace(s, s.now.id)].check = s.now
 	b.parts = append(b.parts, span)
 }
 
-// body returns the request. A trace that the server has as it is now is not
+// batchBody returns the request. A trace that the server has as it is now is not
 // sent again.
-func (t *tree) body(b batch) []byte {
+func (t *spanTree) batchBody(b batch) []byte {
 	for _, x := range b.traces {
 		if x.check != x.session.told {
 			s := *x.session
 			s.now = x.check
-			b.parts[x.part] = t.trace(s)
+			b.parts[x.part] = t.encodeTrace(s)
 		}
 	}
 	body := []byte(`{"batch":[`)
@@ -154,9 +154,9 @@ func (t *tree) body(b batch) []byte {
 	return append(body, "]}"...)
 }
 
-// sent notes whether the server has what is in the batch. Where it does not,
+// markSent notes whether the server has what is in the batch. Where it does not,
 // later spans must not name those as parents.
-func (b *batch) sent(ok bool) {
+func (b *batch) markSent(ok bool) {
 	for _, x := range b.traces {
 		switch {
 		case x.session.now.id != x.check.id: // it is over
@@ -168,7 +168,7 @@ func (b *batch) sent(ok bool) {
 	}
 }
 
-func (t *tree) session(e trace.Event) *session {
+func (t *spanTree) sessionOf(e trace.Event) *session {
 	if s := t.sessions[e.Session]; s != nil {
 		return s
 	}
@@ -176,32 +176,32 @@ func (t *tree) session(e trace.Event) *session {
 		clear(t.sessions)
 	}
 	start, _ := e.Span()
-	s := &session{name: e.Session, id: hash(32, e.Session, start.Format(time.RFC3339Nano))}
-	s.begin(0)
+	s := &session{name: e.Session, id: hexDigest(32, e.Session, start.Format(time.RFC3339Nano))}
+	s.beginTrace(0)
 	t.sessions[e.Session] = s
 	return s
 }
 
-// begin begins the trace of a check.
-func (s *session) begin(number int) {
-	s.now = check{id: hash(32, s.id, strconv.Itoa(number)), number: number}
+// beginTrace begins the trace of a check.
+func (s *session) beginTrace(number int) {
+	s.now = check{id: hexDigest(32, s.id, strconv.Itoa(number)), number: number}
 	s.told, s.spans = check{}, 0
 	s.parents.Forget()
 }
 
-// span returns an event of s as JSON, and takes it into s.
-func (t *tree) span(s *session, e trace.Event) []byte {
+// encodeSpan returns an event of s as JSON, and takes it into s.
+func (t *spanTree) encodeSpan(s *session, e trace.Event) []byte {
 	if _, ok := e.Data.(trace.TokenEstimate); ok {
 		s.checks++
-		s.begin(s.checks)
+		s.beginTrace(s.checks)
 	}
 	start, end := e.Span()
-	s.now.cover(start, end, e.Data)
+	s.now.coverSpan(start, end, e.Data)
 	s.spans++
-	id := hash(16, s.now.id, strconv.Itoa(s.spans))
+	id := hexDigest(16, s.now.id, strconv.Itoa(s.spans))
 	out := spanEvent{
-		Type: "span", TraceID: s.now.id, SpanID: id, Kind: cmp.Or(t.cfg.Kind, kind(e.Data)), Name: clip(e.Name),
-		StartedAt: stamp(start), EndedAt: stamp(end), Data: data(e.Data),
+		Type: "span", TraceID: s.now.id, SpanID: id, Kind: cmp.Or(t.cfg.Kind, spanKind(e.Data)), Name: truncateName(e.Name),
+		StartedAt: formatTime(start), EndedAt: formatTime(end), Data: spanData(e.Data),
 	}
 	if e.Status == trace.OK || e.Status == trace.Failed {
 		out.Status = e.Status
@@ -210,16 +210,16 @@ func (t *tree) span(s *session, e trace.Event) []byte {
 		out.ParentID = *parent
 	}
 	s.parents.Add(e.Data, id)
-	line := encode(out)
+	line := encodeEvent(out)
 	for limit := longText; len(line) > maxSpan; limit /= 4 {
-		out.Data = cutData(out.Data, limit)
-		line = encode(out)
+		out.Data = truncateData(out.Data, limit)
+		line = encodeEvent(out)
 	}
 	return line
 }
 
-// cover has the trace begin and end with its spans, and know its level.
-func (c *check) cover(start, end time.Time, p trace.Payload) {
+// coverSpan has the trace begin and end with its spans, and know its level.
+func (c *check) coverSpan(start, end time.Time, p trace.Payload) {
 	if c.start.IsZero() || start.Before(c.start) {
 		c.start = start
 	}
@@ -231,14 +231,14 @@ func (c *check) cover(start, end time.Time, p trace.Payload) {
 	}
 }
 
-// trace returns the event of the current trace of s. It always has an end: the
+// encodeTrace returns the event of the current trace of s. It always has an end: the
 // page shows the first event of a trace that it got, and a trace that has none
 // as one that is still at work.
-func (t *tree) trace(s session) []byte {
-	group := clip(cmp.Or(t.cfg.GroupID, s.name))
-	metadata := map[string]string{"session": clip(s.name), "agent_name": group}
+func (t *spanTree) encodeTrace(s session) []byte {
+	group := truncateName(cmp.Or(t.cfg.GroupID, s.name))
+	metadata := map[string]string{"session": truncateName(s.name), "agent_name": group}
 	for k, v := range t.cfg.Metadata {
-		metadata[clip(k)] = clip(v)
+		metadata[truncateName(k)] = truncateName(v)
 	}
 	name := "before the first check"
 	if s.now.number > 0 {
@@ -250,14 +250,14 @@ func (t *tree) trace(s session) []byte {
 	if t.cfg.Name != "" {
 		name += " (" + t.cfg.Name + ")"
 	}
-	return encode(traceEvent{
-		Type: "trace", TraceID: s.now.id, Name: clip(name), GroupID: group,
-		StartedAt: stamp(s.now.start), EndedAt: stamp(s.now.end), Metadata: maps.Clone(metadata),
+	return encodeEvent(traceEvent{
+		Type: "trace", TraceID: s.now.id, Name: truncateName(name), GroupID: group,
+		StartedAt: formatTime(s.now.start), EndedAt: formatTime(s.now.end), Metadata: maps.Clone(metadata),
 	})
 }
 
-// encode returns the JSON of an event, which always has one.
-func encode(event any) []byte {
+// encodeEvent returns the JSON of an event, which always has one.
+func encodeEvent(event any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
@@ -265,8 +265,8 @@ func encode(event any) []byte {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-// stamp returns t as Ariadne wants times: in UTC with Z, in years of four digits.
-func stamp(t time.Time) string {
+// formatTime returns t as Ariadne wants times: in UTC with Z, in years of four digits.
+func formatTime(t time.Time) string {
 	switch t = t.UTC(); {
 	case t.Year() < 0:
 		t = time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -276,8 +276,8 @@ func stamp(t time.Time) string {
 	return t.Format("2006-01-02T15:04:05.000000Z")
 }
 
-// hash returns n hexadecimal digits that stand for parts.
-func hash(n int, parts ...string) string {
+// hexDigest returns n hexadecimal digits that stand for parts.
+func hexDigest(n int, parts ...string) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q", parts))
 	return hex.EncodeToString(sum[:])[:n]
 }

@@ -43,7 +43,7 @@ func New(provider oteltrace.TracerProvider) trace.Sink {
 		tracer:   provider.Tracer(Scope, oteltrace.WithSchemaURL(semconv.SchemaURL)),
 		sessions: make(map[string]*session),
 	}
-	return s.emit
+	return s.emitSpan
 }
 
 type spans struct {
@@ -59,28 +59,28 @@ type session struct {
 	parents trace.Parents[oteltrace.SpanContext]
 }
 
-func (s *spans) emit(e trace.Event) {
+func (s *spans) emitSpan(e trace.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	in := s.session(e)
+	in := s.sessionSpan(e)
 	parent := in.root
 	if p := in.parents.Of(e.Data); p != nil {
 		parent = *p
 	}
 	start, end := e.Span()
-	span := s.start(parent, e.Name, start, oteltrace.WithAttributes(attributes(e)...))
+	span := s.startSpan(parent, e.Name, start, oteltrace.WithAttributes(attributes(e)...))
 	if e.Status == trace.Failed {
-		span.SetStatus(codes.Error, message(e.Data))
+		span.SetStatus(codes.Error, statusMessage(e.Data))
 	}
 	span.End(oteltrace.WithTimestamp(end))
 	in.parents.Add(e.Data, span.SpanContext())
 	in.made++
 }
 
-// session returns the one that e belongs to, with a root for its span.
-func (s *spans) session(e trace.Event) *session {
+// sessionSpan returns the one that e belongs to, with a root for its span.
+func (s *spans) sessionSpan(e trace.Event) *session {
 	in := s.sessions[e.Session]
-	if in != nil && (in.made < maxSpans || !begins(e)) {
+	if in != nil && (in.made < maxSpans || !beginsCheck(e)) {
 		return in
 	}
 	if in == nil && len(s.sessions) >= maxSessions {
@@ -91,38 +91,38 @@ func (s *spans) session(e trace.Event) *session {
 		opts = append(opts, oteltrace.WithLinks(oteltrace.Link{SpanContext: in.root}))
 	}
 	start, _ := e.Span()
-	root := s.start(oteltrace.SpanContext{}, "compact.session", start, opts...)
+	root := s.startSpan(oteltrace.SpanContext{}, "compact.session", start, opts...)
 	root.End(oteltrace.WithTimestamp(start))
 	in = &session{root: root.SpanContext()}
 	s.sessions[e.Session] = in
 	return in
 }
 
-// begins reports whether e begins a check, whose spans stay in one trace.
-func begins(e trace.Event) bool {
+// beginsCheck reports whether e begins a check, whose spans stay in one trace.
+func beginsCheck(e trace.Event) bool {
 	_, is := e.Data.(trace.TokenEstimate)
 	return is
 }
 
-func (s *spans) start(parent oteltrace.SpanContext, name string, at time.Time, opts ...oteltrace.SpanStartOption) oteltrace.Span {
+func (s *spans) startSpan(parent oteltrace.SpanContext, name string, at time.Time, opts ...oteltrace.SpanStartOption) oteltrace.Span {
 	ctx := oteltrace.ContextWithSpanContext(context.Background(), parent)
 	_, span := s.tracer.Start(ctx, name, append(opts, oteltrace.WithTimestamp(at))...)
 	return span
 }
 
-func message(p trace.Payload) string {
+func statusMessage(p trace.Payload) string {
 	if e, is := p.(trace.Error); is {
-		return valid(e.Message)
+		return toValidUTF8(e.Message)
 	}
 	return ""
 }
 
 func conversation(e trace.Event) []attribute.KeyValue {
-	return []attribute.KeyValue{semconv.GenAIConversationID(valid(e.Session)), semconv.GenAIOperationNameKey.String("compact")}
+	return []attribute.KeyValue{semconv.GenAIConversationID(toValidUTF8(e.Session)), semconv.GenAIOperationNameKey.String("compact")}
 }
 
-// valid makes text UTF-8: exporters refuse whole batches for want of it.
-func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+// toValidUTF8 makes text UTF-8: exporters refuse whole batches for want of it.
+func toValidUTF8(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
 // attributes returns all that e says.
 func attributes(e trace.Event) []attribute.KeyValue {
@@ -131,10 +131,10 @@ func attributes(e trace.Event) []attribute.KeyValue {
 	case trace.TokenEstimate:
 		out = append(out, semconv.GenAIUsageInputTokens(p.TEst))
 		if p.Model != "" {
-			out = append(out, semconv.GenAIRequestModel(valid(p.Model)))
+			out = append(out, semconv.GenAIRequestModel(toValidUTF8(p.Model)))
 		}
 	case trace.Error:
-		out = append(out, semconv.ErrorTypeKey.String(valid(p.ErrorType)))
+		out = append(out, semconv.ErrorTypeKey.String(toValidUTF8(p.ErrorType)))
 	}
 	for name, value := range trace.Properties(e.Data) {
 		out = append(out, property("tiercompact."+name, value))
@@ -145,7 +145,7 @@ func attributes(e trace.Event) []attribute.KeyValue {
 func property(key string, value any) attribute.KeyValue {
 	switch v := value.(type) {
 	case string:
-		return attribute.String(key, valid(v))
+		return attribute.String(key, toValidUTF8(v))
 	case bool:
 		return attribute.Bool(key, v)
 	case int:

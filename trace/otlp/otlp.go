@@ -51,7 +51,7 @@ type Sink struct {
 // New returns a sink for the collector of cfg, which need not be there. The
 // error is of settings that are none.
 func New(ctx context.Context, cfg Config) (*Sink, error) {
-	opts, err := options(cfg)
+	opts, err := exporterOptions(cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func New(ctx context.Context, cfg Config) (*Sink, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open OTLP: %w", err)
 	}
-	about, err := about(ctx, cfg.ServiceName)
+	about, err := serviceResource(ctx, cfg.ServiceName)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func New(ctx context.Context, cfg Config) (*Sink, error) {
 // retry is how long a batch is sent again while a collector cannot take it.
 const retry = 10 * time.Second
 
-func options(cfg Config) ([]otlptracehttp.Option, error) {
+func exporterOptions(cfg Config) ([]otlptracehttp.Option, error) {
 	opts := []otlptracehttp.Option{otlptracehttp.WithRetry(otlptracehttp.RetryConfig{
 		Enabled: true, InitialInterval: time.Second, MaxInterval: 5 * time.Second, MaxElapsedTime: retry,
 	})}
@@ -115,9 +115,9 @@ func options(cfg Config) ([]otlptracehttp.Option, error) {
 	return opts, nil
 }
 
-// about says who makes the spans: the name that was given, else that of the
+// serviceResource says who makes the spans: the name that was given, else that of the
 // environment, else our own.
-func about(ctx context.Context, name string) (*resource.Resource, error) {
+func serviceResource(ctx context.Context, name string) (*resource.Resource, error) {
 	opts := []resource.Option{
 		resource.WithTelemetrySDK(),
 		resource.WithAttributes(semconv.ServiceName("tiercompact")),

@@ -29,17 +29,17 @@ type metrics struct {
 func New(reg prometheus.Registerer) (trace.Sink, error) {
 	r := registry{reg: reg}
 	m := &metrics{
-		checks:      r.counter("checks_total", "Checks, by whether a round was made.", "triggered"),
-		compactions: r.counter("compactions_total", "Times that a level was applied.", "level"),
-		freed:       r.counter("freed_tokens_total", "Tokens freed.", "level"),
-		pruned:      r.counter("pruned_messages_total", "Messages that left a conversation."),
-		errors:      r.counter("errors_total", "Errors, by kind.", "type"),
-		warnings:    r.counter("warnings_total", "Warnings.", "severity"),
-		summaries:   r.counter("summaries_total", "Summaries, by what stood in for the summarizer.", "fallback"),
-		archived:    r.counter("archived_steps_total", "Rounds put into an archive.", "adapter"),
+		checks:      r.registerCounter("checks_total", "Checks, by whether a round was made.", "triggered"),
+		compactions: r.registerCounter("compactions_total", "Times that a level was applied.", "level"),
+		freed:       r.registerCounter("freed_tokens_total", "Tokens freed.", "level"),
+		pruned:      r.registerCounter("pruned_messages_total", "Messages that left a conversation."),
+		errors:      r.registerCounter("errors_total", "Errors, by kind.", "type"),
+		warnings:    r.registerCounter("warnings_total", "Warnings.", "severity"),
+		summaries:   r.registerCounter("summaries_total", "Summaries, by what stood in for the summarizer.", "fallback"),
+		archived:    r.registerCounter("archived_steps_total", "Rounds put into an archive.", "adapter"),
 
-		tokens: r.gauge("conversation_tokens", "Tokens of the conversation that was checked last."),
-		window: r.gauge("window_tokens", "Window of the conversation that was checked last."),
+		tokens: r.registerGauge("conversation_tokens", "Tokens of the conversation that was checked last."),
+		window: r.registerGauge("window_tokens", "Window of the conversation that was checked last."),
 
 		usage:          r.histogram("usage_ratio", "Share of the window in use, at each check.", []float64{.1, .2, .3, .4, .5, .6, .7, .75, .8, .85, .9, .95, 1, 1.25}),
 		levelSeconds:   r.histogram("level_duration_seconds", "Time that a level took.", prometheus.ExponentialBuckets(.0001, 4, 11), "level"),
@@ -50,10 +50,10 @@ func New(reg prometheus.Registerer) (trace.Sink, error) {
 	if r.err != nil {
 		return nil, fmt.Errorf("register metrics: %w", r.err)
 	}
-	return m.emit, nil
+	return m.countEvent, nil
 }
 
-func (m *metrics) emit(e trace.Event) {
+func (m *metrics) countEvent(e trace.Event) {
 	start, end := e.Span()
 	seconds := end.Sub(start).Seconds()
 	switch p := e.Data.(type) {
@@ -64,34 +64,34 @@ func (m *metrics) emit(e trace.Event) {
 	case trace.TriggerDecision:
 		m.checks.WithLabelValues(strconv.FormatBool(p.Triggered)).Inc()
 		if p.PrunedCount != nil {
-			add(m.pruned, *p.PrunedCount)
+			addToCounter(m.pruned, *p.PrunedCount)
 		}
 	case trace.LevelApplied:
-		level := one(p.Level, "soft", "hard", "emergency", "layers", "fit")
+		level := knownOrOther(p.Level, "soft", "hard", "emergency", "layers", "fit")
 		m.compactions.WithLabelValues(level).Inc()
-		add(m.freed, p.Freed, level)
+		addToCounter(m.freed, p.Freed, level)
 		m.levelSeconds.WithLabelValues(level).Observe(seconds)
 		m.prefill.WithLabelValues().Observe(float64(p.PrefillTokens))
 	case trace.SummaryCreated:
-		m.summaries.WithLabelValues(one(p.Fallback, "", "retry-half", "brief", "extractive", "pruning-only")).Inc()
+		m.summaries.WithLabelValues(knownOrOther(p.Fallback, "", "retry-half", "brief", "extractive", "pruning-only")).Inc()
 		m.summarySeconds.WithLabelValues().Observe(seconds)
 		m.ratio.WithLabelValues().Observe(p.CompressionRatio)
 	case trace.Archival:
-		m.archived.WithLabelValues(one(p.StorageAdapter, "memory", "dir", "s3")).Inc()
+		m.archived.WithLabelValues(knownOrOther(p.StorageAdapter, "memory", "dir", "s3")).Inc()
 	case trace.Error:
-		m.errors.WithLabelValues(one(p.ErrorType, "plan", "ranking", "summary", "archive", "record", "insufficient_budget")).Inc()
+		m.errors.WithLabelValues(knownOrOther(p.ErrorType, "plan", "ranking", "summary", "archive", "record", "insufficient_budget")).Inc()
 	case trace.Warning:
-		m.warnings.WithLabelValues(one(p.Severity, trace.Low, trace.Medium, trace.High)).Inc()
+		m.warnings.WithLabelValues(knownOrOther(p.Severity, trace.Low, trace.Medium, trace.High)).Inc()
 	}
 }
 
-// add counts n; a counter takes nothing below zero.
-func add(c *prometheus.CounterVec, n int, labels ...string) {
+// addToCounter counts n; a counter takes nothing below zero.
+func addToCounter(c *prometheus.CounterVec, n int, labels ...string) {
 	c.WithLabelValues(labels...).Add(float64(max(0, n)))
 }
 
-// one returns s where it is among known, else "other"; none is "none".
-func one(s string, known ...string) string {
+// knownOrOther returns s where it is among known, else "other"; none is "none".
+func knownOrOther(s string, known ...string) string {
 	switch {
 	case !slices.Contains(known, s):
 		return "other"
@@ -109,20 +109,20 @@ type registry struct {
 
 const namespace = "tiercompact"
 
-func (r *registry) counter(name, help string, labels ...string) *prometheus.CounterVec {
-	return register(r, prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help}, labels))
+func (r *registry) registerCounter(name, help string, labels ...string) *prometheus.CounterVec {
+	return registerOrReuse(r, prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help}, labels))
 }
 
-func (r *registry) gauge(name, help string) *prometheus.GaugeVec {
-	return register(r, prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: namespace, Name: name, Help: help}, nil))
+func (r *registry) registerGauge(name, help string) *prometheus.GaugeVec {
+	return registerOrReuse(r, prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: namespace, Name: name, Help: help}, nil))
 }
 
 func (r *registry) histogram(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
-	return register(r, prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: namespace, Name: name, Help: help, Buckets: buckets}, labels))
+	return registerOrReuse(r, prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: namespace, Name: name, Help: help, Buckets: buckets}, labels))
 }
 
-// register returns c, or what was registered in its place before.
-func register[C prometheus.Collector](r *registry, c C) C {
+// registerOrReuse returns c, or what was registered in its place before.
+func registerOrReuse[C prometheus.Collector](r *registry, c C) C {
 	err := r.reg.Register(c)
 	if there, is := errors.AsType[prometheus.AlreadyRegisteredError](err); is {
 		if old, same := there.ExistingCollector.(C); same {

@@ -18,8 +18,8 @@ type lane struct {
 	glyph draw.GlyphDrawer
 }
 
-// lanesUp are the lanes from the lowest to the highest.
-func lanesUp() []lane {
+// lanesFromBottom are the lanes from the lowest to the highest.
+func lanesFromBottom() []lane {
 	when := func(has func(check) bool, hue string) func(check) string {
 		return func(k check) string {
 			if has(k) {
@@ -62,28 +62,28 @@ func (cross) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
 	c.StrokeLine2(line, at.X-half, at.Y+half, at.X+half, at.Y-half)
 }
 
-// lanes is the panel of marks: which checks were due and skipped, and which made
+// lanesPanel is the panel of marks: which checks were due and skipped, and which made
 // a summary, were archived, warned or failed.
-func (s story) lanes() *plot.Plot {
+func (s timelineData) lanesPanel() *plot.Plot {
 	p := chart.NewPanel("check, one after each message", "")
-	all := lanesUp()
+	all := lanesFromBottom()
 	names := make([]string, len(all))
 	for i, l := range all {
 		names[i] = l.name
-		if n := s.marked(l); n > 0 {
+		if n := s.countMarks(l); n > 0 {
 			names[i] = fmt.Sprintf("%s %d", l.name, n)
 		}
 	}
 	p.NominalY(names...)
 	p.Y.LineStyle.Width = vg.Points(0.5)
-	p.X.Min, p.X.Max = s.span()
+	p.X.Min, p.X.Max = s.checkAxis()
 	p.Y.Min, p.Y.Max = -0.6, float64(len(all))-0.4
 	p.X.Tick.Marker = checkTicks{}
 	p.Add(marks{s, all})
 	return p
 }
 
-func (s story) marked(l lane) (n int) {
+func (s timelineData) countMarks(l lane) (n int) {
 	for _, k := range s.checks {
 		if l.hue(k) != "" {
 			n++
@@ -94,7 +94,7 @@ func (s story) marked(l lane) (n int) {
 
 // marks draws lanes.
 type marks struct {
-	story
+	timelineData
 	lanes []lane
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/tiercompact/tiercompact/trace"
 )
 
-// A story is what the events of a session tell, check by check.
-type story struct {
+// A timelineData is what the events of a session tell, check by check.
+type timelineData struct {
 	session string
 	checks  []check // at least one
 }
@@ -37,18 +37,18 @@ type step struct {
 	from, to int
 }
 
-func (s step) freed() int { return s.from - s.to }
+func (s step) stepFreed() int { return s.from - s.to }
 
-// left returns the share of the window that is used after the check.
-func (k check) left() float64 {
+// usageAfter returns the share of the window that is used after the check.
+func (k check) usageAfter() float64 {
 	if len(k.steps) == 0 {
 		return k.used
 	}
-	return share(k.steps[len(k.steps)-1].to, k.window)
+	return percentOf(k.steps[len(k.steps)-1].to, k.window)
 }
 
-// freed returns the tokens that the round of a check freed.
-func (k check) freed() int {
+// roundFreed returns the tokens that the round of a check freed.
+func (k check) roundFreed() int {
 	if len(k.steps) == 0 {
 		return 0
 	}
@@ -62,20 +62,20 @@ const belowThreshold = "below threshold"
 // mostUsed is the share above which a check is drawn at the upper end.
 const mostUsed = 3
 
-func share(tokens, window int) float64 {
-	return bounded(float64(tokens) / float64(max(1, window)))
+func percentOf(tokens, window int) float64 {
+	return clampToPlot(float64(tokens) / float64(max(1, window)))
 }
 
-// bounded returns x where it can be drawn.
-func bounded(x float64) float64 {
+// clampToPlot returns x where it can be drawn.
+func clampToPlot(x float64) float64 {
 	if math.IsNaN(x) {
 		return 0
 	}
 	return min(max(0, x), mostUsed)
 }
 
-func read(events []trace.Event) (story, error) {
-	var s story
+func readTimeline(events []trace.Event) (timelineData, error) {
+	var s timelineData
 	session, early := "", 0
 	for i, e := range events {
 		if i > 0 && e.Session != session {
@@ -84,7 +84,7 @@ func read(events []trace.Event) (story, error) {
 		session = e.Session
 		switch p := e.Data.(type) {
 		case trace.TokenEstimate:
-			s.checks = append(s.checks, check{window: p.MaxTokens, used: share(p.TEst, p.MaxTokens), warnings: early})
+			s.checks = append(s.checks, check{window: p.MaxTokens, used: percentOf(p.TEst, p.MaxTokens), warnings: early})
 			early = 0
 			continue
 		case trace.Warning: // what a check warns of first, it says before it counts
@@ -94,24 +94,24 @@ func read(events []trace.Event) (story, error) {
 			}
 		}
 		if len(s.checks) > 0 {
-			s.checks[len(s.checks)-1].add(e.Data)
+			s.checks[len(s.checks)-1].addEvent(e.Data)
 		}
 	}
 	if len(s.checks) == 0 {
 		return s, ErrNoChecks
 	}
 	s.checks[len(s.checks)-1].warnings += early
-	s.session = shown(session)
+	s.session = printableName(session)
 	return s, nil
 }
 
-// add notes what one event says of the check before it.
-func (k *check) add(p trace.Payload) {
+// addEvent notes what one event says of the check before it.
+func (k *check) addEvent(p trace.Payload) {
 	switch p := p.(type) {
 	case trace.TriggerDecision:
 		t := p.Policy.Thresholds
 		k.decided = true
-		k.limits = limits{bounded(t.Soft), bounded(t.Hard), bounded(t.Emergency), share(k.window-p.Policy.HardCapBuffer, k.window)}
+		k.limits = limits{clampToPlot(t.Soft), clampToPlot(t.Hard), clampToPlot(t.Emergency), percentOf(k.window-p.Policy.HardCapBuffer, k.window)}
 		if p.Level != "none" {
 			k.due = p.Level
 		}
@@ -129,8 +129,8 @@ func (k *check) add(p trace.Payload) {
 	}
 }
 
-// shown is a name that can stand in a picture.
-func shown(name string) string {
+// printableName is a name that can stand in a picture.
+func printableName(name string) string {
 	const longest = 48
 	return screen.Clip(strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {

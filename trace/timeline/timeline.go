@@ -37,11 +37,11 @@ const (
 // SVG draws events, which are those of one session in their order, as a
 // picture. The error is [ErrNoChecks], [ErrMixed], or one of w.
 func SVG(w io.Writer, events []trace.Event) error {
-	s, err := read(events)
+	s, err := readTimeline(events)
 	if err != nil {
 		return fmt.Errorf("draw timeline: %w", err)
 	}
-	svg, err := chart.SVG(pageWidth, titleHeight+panelHeight+lanesHeight+legendHeight, s.draw)
+	svg, err := chart.SVG(pageWidth, titleHeight+panelHeight+lanesHeight+legendHeight, s.drawTimeline)
 	if err != nil {
 		return fmt.Errorf("draw timeline: %w", err)
 	}
@@ -51,10 +51,10 @@ func SVG(w io.Writer, events []trace.Event) error {
 	return nil
 }
 
-func (s story) draw(c draw.Canvas) {
+func (s timelineData) drawTimeline(c draw.Canvas) {
 	top := c.Max.Y
-	s.title(chart.Within(c, c.Min.X, top-titleHeight, c.Max.X, top))
-	usage, lanes := s.usage(), s.lanes()
+	s.drawTitle(chart.Within(c, c.Min.X, top-titleHeight, c.Max.X, top))
+	usage, lanes := s.usagePanel(), s.lanesPanel()
 	tiles := draw.Tiles{Cols: 1, Rows: 2, PadRight: labelWidth, PadLeft: 0.08 * vg.Inch}
 	panels := chart.Within(c, c.Min.X, c.Min.Y+legendHeight, c.Max.X, top-titleHeight)
 	at := plot.Align([][]*plot.Plot{{usage}, {lanes}}, tiles, panels)
@@ -63,21 +63,21 @@ func (s story) draw(c draw.Canvas) {
 	upper.Min.Y, lower.Max.Y = split, split
 	usage.Draw(upper)
 	lanes.Draw(lower)
-	s.limits(usage, usage.DataCanvas(upper))
+	s.labelLimits(usage, usage.DataCanvas(upper))
 	const columns = 5
-	chart.Legend(chart.Within(c, c.Min.X+0.6*vg.Inch, c.Min.Y, c.Max.X, c.Min.Y+legendHeight), s.keys(), columns)
+	chart.Legend(chart.Within(c, c.Min.X+0.6*vg.Inch, c.Min.Y, c.Max.X, c.Min.Y+legendHeight), s.legendKeys(), columns)
 }
 
-// title says whose picture it is, and its sums.
-func (s story) title(c draw.Canvas) {
+// drawTitle says whose picture it is, and its sums.
+func (s timelineData) drawTitle(c draw.Canvas) {
 	head, sums := chart.Text("ink", 13), chart.Text("dim", 10)
 	head.YAlign, sums.YAlign = draw.YTop, draw.YTop
 	x := c.Min.X + 0.1*vg.Inch
 	c.FillText(head, vg.Point{X: x, Y: c.Max.Y - 0.12*vg.Inch}, "How full the window was, and what each round freed: session "+s.session)
-	c.FillText(sums, vg.Point{X: x, Y: c.Max.Y - 0.37*vg.Inch}, s.sums())
+	c.FillText(sums, vg.Point{X: x, Y: c.Max.Y - 0.37*vg.Inch}, s.totalsText())
 }
 
-func (s story) sums() string {
+func (s timelineData) totalsText() string {
 	freed, rounds, skipped, window := 0, 0, 0, 0
 	for _, k := range s.checks {
 		window = max(window, k.window)
@@ -88,7 +88,7 @@ func (s story) sums() string {
 			skipped++
 		}
 		for _, st := range k.steps {
-			freed += st.freed()
+			freed += st.stepFreed()
 		}
 	}
 	return fmt.Sprintf("window of %s tokens; %s; %s freed %s tokens; %s skipped",

@@ -14,41 +14,41 @@ import (
 	"github.com/tiercompact/tiercompact/internal/screen"
 )
 
-// usage is the panel of the window: the share that is used over the checks, the
+// usagePanel is the panel of the window: the share that is used over the checks, the
 // limits as dashed lines, and each round as a drop.
-func (s story) usage() *plot.Plot {
+func (s timelineData) usagePanel() *plot.Plot {
 	p := chart.NewPanel("", "window used, %")
-	p.X.Min, p.X.Max = s.span()
-	p.Y.Min, p.Y.Max = 0, s.highest()
+	p.X.Min, p.X.Max = s.checkAxis()
+	p.Y.Min, p.Y.Max = 0, s.usageAxisEnd()
 	p.X.Tick.Marker, p.X.LineStyle.Width, p.X.Tick.Length = checkTicks{}, 0, 0 // the panel below has the axis
 	var used plotter.XYs
 	for i, k := range s.checks {
 		used = append(used, plotter.XY{X: float64(i + 1), Y: 100 * k.used})
 		if len(k.steps) > 0 {
-			used = append(used, plotter.XY{X: float64(i + 1), Y: 100 * k.left()})
+			used = append(used, plotter.XY{X: float64(i + 1), Y: 100 * k.usageAfter()})
 		}
 	}
 	for _, l := range kindsOfLimit() {
-		add(p, s.limit(l), draw.LineStyle{Color: chart.Paint(l.hue), Width: vg.Points(1), Dashes: l.dashes})
+		addSeries(p, s.limitLine(l), draw.LineStyle{Color: chart.Paint(l.hue), Width: vg.Points(1), Dashes: l.dashes})
 	}
-	add(p, used, draw.LineStyle{Color: chart.Paint("ink"), Width: vg.Points(1.2)})
+	addSeries(p, used, draw.LineStyle{Color: chart.Paint("ink"), Width: vg.Points(1.2)})
 	p.Add(drops{s})
 	return p
 }
 
-// add draws a line, where there are points for one.
-func add(p *plot.Plot, points plotter.XYs, style draw.LineStyle) {
+// addSeries draws a line, where there are points for one.
+func addSeries(p *plot.Plot, points plotter.XYs, style draw.LineStyle) {
 	if line, err := plotter.NewLine(points); err == nil {
 		line.LineStyle = style
 		p.Add(line)
 	}
 }
 
-// span returns the ends of the axis of checks.
-func (s story) span() (least, most float64) { return 0, float64(len(s.checks)) + 1 }
+// checkAxis returns the ends of the axis of checks.
+func (s timelineData) checkAxis() (least, most float64) { return 0, float64(len(s.checks)) + 1 }
 
-// highest returns the end of the axis of usage, in percent.
-func (s story) highest() float64 {
+// usageAxisEnd returns the end of the axis of usage, in percent.
+func (s timelineData) usageAxisEnd() float64 {
 	most := 1.0
 	for _, k := range s.checks {
 		most = max(most, k.used)
@@ -73,10 +73,10 @@ func kindsOfLimit() []kindOfLimit {
 	}
 }
 
-// limit returns the line of one limit: level from a check to the next that
+// limitLine returns the line of one limit: level from a check to the next that
 // knows another.
-func (s story) limit(of kindOfLimit) (points plotter.XYs) {
-	least, most := s.span()
+func (s timelineData) limitLine(of kindOfLimit) (points plotter.XYs) {
+	least, most := s.checkAxis()
 	last := 0.0
 	for i, k := range s.checks {
 		y := 100 * of.of(k.limits)
@@ -97,9 +97,9 @@ func (s story) limit(of kindOfLimit) (points plotter.XYs) {
 	return points
 }
 
-// limits names the limits, as they are at the end, right of the panel. Names
+// labelLimits names the limits, as they are at the end, right of the panel. Names
 // that would touch are moved apart.
-func (s story) limits(p *plot.Plot, c draw.Canvas) {
+func (s timelineData) labelLimits(p *plot.Plot, c draw.Canvas) {
 	const apart = 11.5
 	type name struct {
 		text string
@@ -108,7 +108,7 @@ func (s story) limits(p *plot.Plot, c draw.Canvas) {
 	var names []name
 	_, y := p.Transforms(&c)
 	for _, l := range kindsOfLimit() {
-		if line := s.limit(l); len(line) > 0 {
+		if line := s.limitLine(l); len(line) > 0 {
 			at := line[len(line)-1].Y
 			names = append(names, name{l.name + " " + chart.Number(math.Round(at*10)/10) + " %", y(at)})
 		}
@@ -126,7 +126,7 @@ func (s story) limits(p *plot.Plot, c draw.Canvas) {
 
 // drops draws rounds: each level's part from what it found down to what it left,
 // in its colour, and what was freed below.
-type drops struct{ story }
+type drops struct{ timelineData }
 
 // Plot implements [plot.Plotter].
 func (d drops) Plot(c draw.Canvas, p *plot.Plot) {
@@ -134,7 +134,7 @@ func (d drops) Plot(c draw.Canvas, p *plot.Plot) {
 	for i, k := range d.checks {
 		at := x(float64(i + 1))
 		for _, st := range k.steps {
-			from, to := y(100*share(st.from, k.window)), y(100*share(st.to, k.window))
+			from, to := y(100*percentOf(st.from, k.window)), y(100*percentOf(st.to, k.window))
 			style := draw.LineStyle{Color: chart.Paint(chart.LevelHue(st.level)), Width: vg.Points(4)}
 			c.StrokeLine2(style, at, from, at, to)
 			c.DrawGlyph(draw.GlyphStyle{Color: style.Color, Radius: vg.Points(3.2), Shape: draw.BoxGlyph{}}, vg.Point{X: at, Y: to})
@@ -142,7 +142,7 @@ func (d drops) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 	style := chart.Text("ink", 9)
 	style.XAlign, style.YAlign = draw.XCenter, draw.YTop
-	for _, l := range d.labels(x, y) {
+	for _, l := range d.chooseLabels(x, y) {
 		c.FillText(style, vg.Point{X: (l.Min.X + l.Max.X) / 2, Y: l.Max.Y}, l.text)
 	}
 }
@@ -153,37 +153,37 @@ type label struct {
 	text string
 }
 
-func (l label) touches(other label) bool {
+func (l label) overlapsLabel(other label) bool {
 	return l.Min.X < other.Max.X && other.Min.X < l.Max.X && l.Min.Y < other.Max.Y && other.Min.Y < l.Max.Y
 }
 
 // mostLabels keeps the picture of a long session readable.
 const mostLabels = 60
 
-// labels are what rounds freed, each below its drop: the largest first, and none
+// chooseLabels are what rounds freed, each below its drop: the largest first, and none
 // that would touch another.
-func (d drops) labels(x, y func(float64) vg.Length) (chosen []label) {
+func (d drops) chooseLabels(x, y func(float64) vg.Length) (chosen []label) {
 	var rounds []int
 	for i, k := range d.checks {
 		if len(k.steps) > 0 {
 			rounds = append(rounds, i)
 		}
 	}
-	slices.SortStableFunc(rounds, func(a, b int) int { return cmp.Compare(d.checks[b].freed(), d.checks[a].freed()) })
+	slices.SortStableFunc(rounds, func(a, b int) int { return cmp.Compare(d.checks[b].roundFreed(), d.checks[a].roundFreed()) })
 	style := chart.Text("ink", 9)
 	for _, i := range rounds {
-		l := label{text: "−" + screen.Grouped(d.checks[i].freed())}
-		half, top := style.Width(l.text)/2+vg.Points(1.5), y(100*d.checks[i].left())-vg.Points(6)
+		l := label{text: "−" + screen.Grouped(d.checks[i].roundFreed())}
+		half, top := style.Width(l.text)/2+vg.Points(1.5), y(100*d.checks[i].usageAfter())-vg.Points(6)
 		l.Min, l.Max = vg.Point{X: x(float64(i+1)) - half, Y: top - vg.Points(10)}, vg.Point{X: x(float64(i+1)) + half, Y: top}
-		if len(chosen) < mostLabels && !slices.ContainsFunc(chosen, l.touches) {
+		if len(chosen) < mostLabels && !slices.ContainsFunc(chosen, l.overlapsLabel) {
 			chosen = append(chosen, l)
 		}
 	}
 	return chosen
 }
 
-// keys are the entries of the legend.
-func (s story) keys() []chart.Key {
+// legendKeys are the entries of the legend.
+func (s timelineData) legendKeys() []chart.Key {
 	keys := []chart.Key{{Name: "used", Thumb: chart.Thumb{Look: chart.Look{Hue: "ink"}, Line: true}}}
 	for _, level := range []string{"soft", "hard", "emergency", "layers", "fit"} {
 		if slices.ContainsFunc(s.checks, func(k check) bool {

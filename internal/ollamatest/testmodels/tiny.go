@@ -35,7 +35,7 @@ type shape struct {
 func writeTiny(ctx context.Context, cache, tokenizer string) (llama, bert map[string]string, err error) {
 	llama = map[string]string{"tinyllama.gguf": filepath.Join(cache, "tinyllama-1.gguf")}
 	bert = map[string]string{"tinybert.gguf": filepath.Join(cache, "tinybert-1.gguf")}
-	err = whole(llama["tinyllama.gguf"], func(f *os.File) error {
+	err = writeWholeFile(llama["tinyllama.gguf"], func(f *os.File) error {
 		words, err := llamaVocabulary(ctx)
 		if err != nil {
 			return fmt.Errorf("read the vocabulary of Llama 3.2: %w", err)
@@ -45,7 +45,7 @@ func writeTiny(ctx context.Context, cache, tokenizer string) (llama, bert map[st
 	if err != nil {
 		return nil, nil, err
 	}
-	err = whole(bert["tinybert.gguf"], func(f *os.File) error {
+	err = writeWholeFile(bert["tinybert.gguf"], func(f *os.File) error {
 		words, err := bertVocabulary(tokenizer)
 		if err != nil {
 			return fmt.Errorf("read the vocabulary of BERT: %w", err)
@@ -67,7 +67,7 @@ const (
 	control int32 = 3
 )
 
-func (v *vocabulary) set(id int, word string, kind int32) error {
+func (v *vocabulary) setToken(id int, word string, kind int32) error {
 	if id < 0 || id >= len(v.words) {
 		return fmt.Errorf("%q has the number %d, of %d", word, id, len(v.words))
 	}
@@ -125,7 +125,7 @@ func (v *vocabulary) numbered(file string) error {
 		return err
 	}
 	for word, id := range numbers {
-		if err := v.set(id, word, normal); err != nil {
+		if err := v.setToken(id, word, normal); err != nil {
 			return err
 		}
 	}
@@ -157,7 +157,7 @@ func bertVocabulary(tokenizer string) (vocabulary, error) {
 		default:
 			word = "\u2581" + word
 		}
-		if err := v.set(id, word, kind); err != nil {
+		if err := v.setToken(id, word, kind); err != nil {
 			return v, err
 		}
 	}
@@ -177,14 +177,14 @@ func writeLlama(f *os.File, v vocabulary, s shape) error {
 		"tokenizer.ggml.bos_token_id": uint32(beginOfText), "tokenizer.ggml.eos_token_id": uint32(endOfTurn),
 	}
 	narrow := s.width / s.heads * s.groups
-	tensors := []*ggml.Tensor{matrix("token_embd.weight", s.width, uint64(len(v.words))), ones("output_norm.weight", s.width)}
+	tensors := []*ggml.Tensor{matrixTensor("token_embd.weight", s.width, uint64(len(v.words))), onesTensor("output_norm.weight", s.width)}
 	for i := range s.blocks {
 		in := fmt.Sprintf("blk.%d.", i)
 		tensors = append(tensors,
-			ones(in+"attn_norm.weight", s.width), ones(in+"ffn_norm.weight", s.width),
-			matrix(in+"attn_q.weight", s.width, s.width), matrix(in+"attn_output.weight", s.width, s.width),
-			matrix(in+"attn_k.weight", s.width, narrow), matrix(in+"attn_v.weight", s.width, narrow),
-			matrix(in+"ffn_gate.weight", s.width, s.inner), matrix(in+"ffn_up.weight", s.width, s.inner), matrix(in+"ffn_down.weight", s.inner, s.width))
+			onesTensor(in+"attn_norm.weight", s.width), onesTensor(in+"ffn_norm.weight", s.width),
+			matrixTensor(in+"attn_q.weight", s.width, s.width), matrixTensor(in+"attn_output.weight", s.width, s.width),
+			matrixTensor(in+"attn_k.weight", s.width, narrow), matrixTensor(in+"attn_v.weight", s.width, narrow),
+			matrixTensor(in+"ffn_gate.weight", s.width, s.inner), matrixTensor(in+"ffn_up.weight", s.width, s.inner), matrixTensor(in+"ffn_down.weight", s.inner, s.width))
 	}
 	return ggml.WriteGGUF(f, kv, tensors)
 }
@@ -204,16 +204,16 @@ func writeBert(f *os.File, v vocabulary, s shape) error {
 		"tokenizer.ggml.unknown_token_id":   uint32(100), "tokenizer.ggml.padding_token_id": uint32(0), "tokenizer.ggml.mask_token_id": uint32(103),
 	}
 	tensors := []*ggml.Tensor{
-		matrix("token_embd.weight", s.width, uint64(len(v.words))), floats("token_types.weight", s.width, 2),
-		ones("token_embd_norm.weight", s.width), floats("token_embd_norm.bias", s.width),
+		matrixTensor("token_embd.weight", s.width, uint64(len(v.words))), floatTensor("token_types.weight", s.width, 2),
+		onesTensor("token_embd_norm.weight", s.width), floatTensor("token_embd_norm.bias", s.width),
 	}
 	for i := range s.blocks {
 		in := fmt.Sprintf("blk.%d.", i)
 		tensors = append(tensors,
-			ones(in+"attn_output_norm.weight", s.width), floats(in+"attn_output_norm.bias", s.width),
-			ones(in+"layer_output_norm.weight", s.width), floats(in+"layer_output_norm.bias", s.width),
-			matrix(in+"attn_qkv.weight", s.width, 3*s.width), matrix(in+"attn_output.weight", s.width, s.width),
-			matrix(in+"ffn_gate.weight", s.width, s.inner), matrix(in+"ffn_up.weight", s.width, s.inner), matrix(in+"ffn_down.weight", s.inner, s.width))
+			onesTensor(in+"attn_output_norm.weight", s.width), floatTensor(in+"attn_output_norm.bias", s.width),
+			onesTensor(in+"layer_output_norm.weight", s.width), floatTensor(in+"layer_output_norm.bias", s.width),
+			matrixTensor(in+"attn_qkv.weight", s.width, 3*s.width), matrixTensor(in+"attn_output.weight", s.width, s.width),
+			matrixTensor(in+"ffn_gate.weight", s.width, s.inner), matrixTensor(in+"ffn_up.weight", s.width, s.inner), matrixTensor(in+"ffn_down.weight", s.inner, s.width))
 	}
 	return ggml.WriteGGUF(f, kv, tensors)
 }

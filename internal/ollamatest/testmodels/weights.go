@@ -34,7 +34,7 @@ func (d draw) WriteTo(w io.Writer) (int64, error) {
 	for range d.count {
 		var b []byte
 		if d.kind == float16s {
-			b = binary.LittleEndian.AppendUint16(nil, half(d.next()))
+			b = binary.LittleEndian.AppendUint16(nil, halfFloat(d.next()))
 		} else {
 			b = binary.LittleEndian.AppendUint32(nil, math.Float32bits(d.next()))
 		}
@@ -47,9 +47,9 @@ func (d draw) WriteTo(w io.Writer) (int64, error) {
 	return written, out.Flush()
 }
 
-// half returns x as a float of 16 bits. Weights are within its normal range, or
+// halfFloat returns x as a float of 16 bits. Weights are within its normal range, or
 // become 0.
-func half(x float32) uint16 {
+func halfFloat(x float32) uint16 {
 	bits := math.Float32bits(x)
 	sign := uint16(bits >> 16 & 0x8000)
 	exponent := int(bits>>23&0xff) - 127 + 15
@@ -59,15 +59,15 @@ func half(x float32) uint16 {
 	return sign | uint16(exponent<<10) | uint16(bits>>13&0x3ff)
 }
 
-// tensor returns random weights; the same name always has the same ones.
-func tensor(name string, kind uint32, size ...uint64) *ggml.Tensor {
+// randomTensor returns random weights; the same name always has the same ones.
+func randomTensor(name string, kind uint32, size ...uint64) *ggml.Tensor {
 	h := fnv.New64a()
 	h.Write([]byte(name))
 	random := rand.New(rand.NewPCG(h.Sum64(), 1))
-	return &ggml.Tensor{Name: name, Kind: kind, Shape: size, WriterTo: draw{product(size), kind, func() float32 { return float32(random.NormFloat64() * spread) }}}
+	return &ggml.Tensor{Name: name, Kind: kind, Shape: size, WriterTo: draw{elementCount(size), kind, func() float32 { return float32(random.NormFloat64() * spread) }}}
 }
 
-func product(size []uint64) uint64 {
+func elementCount(size []uint64) uint64 {
 	n := uint64(1)
 	for _, s := range size {
 		n *= s
@@ -75,11 +75,15 @@ func product(size []uint64) uint64 {
 	return n
 }
 
-// matrix turns a vector of in numbers into one of out numbers.
-func matrix(name string, in, out uint64) *ggml.Tensor { return tensor(name, float16s, in, out) }
+// matrixTensor turns a vector of in numbers into one of out numbers.
+func matrixTensor(name string, in, out uint64) *ggml.Tensor {
+	return randomTensor(name, float16s, in, out)
+}
 
-func floats(name string, size ...uint64) *ggml.Tensor { return tensor(name, float32s, size...) }
+func floatTensor(name string, size ...uint64) *ggml.Tensor {
+	return randomTensor(name, float32s, size...)
+}
 
-func ones(name string, size uint64) *ggml.Tensor {
+func onesTensor(name string, size uint64) *ggml.Tensor {
 	return &ggml.Tensor{Name: name, Kind: float32s, Shape: []uint64{size}, WriterTo: draw{size, float32s, func() float32 { return 1 }}}
 }

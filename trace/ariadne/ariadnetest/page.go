@@ -38,12 +38,12 @@ type Span struct {
 }
 
 // Walk calls f with each span of the trace, parents first.
-func (t *Trace) Walk(f func(s *Span, depth int)) { walk(t.Spans, 0, f) }
+func (t *Trace) Walk(f func(s *Span, depth int)) { visitSpans(t.Spans, 0, f) }
 
-func walk(spans []*Span, depth int, f func(*Span, int)) {
+func visitSpans(spans []*Span, depth int, f func(*Span, int)) {
 	for _, s := range spans {
 		f(s, depth)
-		walk(s.Children, depth+1, f)
+		visitSpans(s.Children, depth+1, f)
 	}
 }
 
@@ -77,14 +77,14 @@ func (s *Server) Page() []*Group {
 		if !t.Running {
 			t.Took = a.End.Sub(a.Start)
 		}
-		t.Spans = tree(spans[id])
-		groups = grouped(groups, t, a)
+		t.Spans = buildTree(spans[id])
+		groups = groupTrace(groups, t, a)
 	}
 	return groups
 }
 
-// grouped puts t under its heading: of its agent, its group, its name, or alone.
-func grouped(groups []*Group, t *Trace, a Arrival) []*Group {
+// groupTrace puts t under its heading: of its agent, its group, its name, or alone.
+func groupTrace(groups []*Group, t *Trace, a Arrival) []*Group {
 	m := a.Metadata
 	id := cmp.Or(m["agent"], m["agent_id"], m["agent_name"], a.Group, a.Name, t.ID)
 	for _, g := range groups {
@@ -96,8 +96,8 @@ func grouped(groups []*Group, t *Trace, a Arrival) []*Group {
 	return append(groups, &Group{ID: id, Label: cmp.Or(m["agent_name"], m["agent"], m["agent_id"], a.Name, id), Traces: []*Trace{t}})
 }
 
-// tree returns the roots among the spans of a trace.
-func tree(arrivals []Arrival) (roots []*Span) {
+// buildTree returns the roots among the spans of a trace.
+func buildTree(arrivals []Arrival) (roots []*Span) {
 	all := make(map[string]*Span)
 	var order []*Span
 	for _, a := range arrivals {
@@ -107,7 +107,7 @@ func tree(arrivals []Arrival) (roots []*Span) {
 			all[a.Span] = s
 			order = append(order, s)
 		}
-		*s = Span{Arrival: a, Running: a.End.IsZero(), Icon: icon(a), Response: response(a.Data)}
+		*s = Span{Arrival: a, Running: a.End.IsZero(), Icon: arrivalIcon(a), Response: response(a.Data)}
 	}
 	for _, s := range order {
 		parent := all[s.Parent]
@@ -126,13 +126,13 @@ func tree(arrivals []Arrival) (roots []*Span) {
 	return roots
 }
 
-func icon(a Arrival) string {
+func arrivalIcon(a Arrival) string {
 	switch {
-	case has(a.Kind, "handoff") || has(a.Name, "handoff"):
+	case containsAny(a.Kind, "handoff") || containsAny(a.Name, "handoff"):
 		return "handoff"
-	case has(a.Kind, "tool", "function") || has(a.Name, "fetch", "check", "send"):
+	case containsAny(a.Kind, "tool", "function") || containsAny(a.Name, "fetch", "check", "send"):
 		return "tool"
-	case has(a.Kind, "llm", "api", "request") || has(a.Name, "post", "get"):
+	case containsAny(a.Kind, "llm", "api", "request") || containsAny(a.Name, "post", "get"):
 		return "api"
 	}
 	return "agent"
@@ -147,12 +147,12 @@ var responses = [][]string{
 
 func response(data json.RawMessage) string {
 	for _, path := range responses {
-		if text := firstText(find(data, path...), 0); text != "" {
+		if text := firstText(valueOfPath(data, path...), 0); text != "" {
 			return text
 		}
 	}
-	for _, m := range members(data) {
-		if !has(m.name, "output", "response", "result", "message", "final") {
+	for _, m := range objectMembers(data) {
+		if !containsAny(m.name, "output", "response", "result", "message", "final") {
 			continue
 		}
 		if text := firstText(m.value, 0); len(strings.Fields(text)) > 3 {
@@ -182,7 +182,7 @@ func firstText(raw json.RawMessage, depth int) string {
 			}
 		}
 		for _, name := range []string{"content", "messages", "output", "response", "result", "answer", "data"} {
-			if text := firstText(find(raw, name), depth+1); text != "" {
+			if text := firstText(valueOfPath(raw, name), depth+1); text != "" {
 				return text
 			}
 		}
@@ -218,7 +218,7 @@ func (s *Server) Faults() (all []string) {
 				all = append(all, fmt.Sprintf("trace %s (%s) runs for ever", t.ID, t.Name))
 			}
 			t.Walk(func(sp *Span, _ int) {
-				for _, fault := range sp.faults() {
+				for _, fault := range sp.spanFaults() {
 					all = append(all, fmt.Sprintf("span %s (%s) of trace %s %s", sp.Span, sp.Name, t.ID, fault))
 				}
 			})
@@ -227,7 +227,7 @@ func (s *Server) Faults() (all []string) {
 	return all
 }
 
-func (s *Span) faults() (all []string) {
+func (s *Span) spanFaults() (all []string) {
 	for _, x := range []struct {
 		is   bool
 		text string

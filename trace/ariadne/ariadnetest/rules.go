@@ -11,9 +11,9 @@ import (
 	"unicode/utf16"
 )
 
-// decode returns the events of a body: one, or those of {"batch": [...]}. One
+// decodeBody returns the events of a body: one, or those of {"batch": [...]}. One
 // event that breaks a rule refuses all.
-func decode(body []byte, at time.Time) ([]Arrival, *Problem) {
+func decodeBody(body []byte, at time.Time) ([]Arrival, *Problem) {
 	if !json.Valid(body) {
 		return nil, &Problem{http.StatusInternalServerError, "body", "is no JSON"}
 	}
@@ -23,7 +23,7 @@ func decode(body []byte, at time.Time) ([]Arrival, *Problem) {
 	}
 	raw, batch := outer["batch"]
 	if !batch {
-		a, p := event("", body, at)
+		a, p := readEvent("", body, at)
 		return []Arrival{a}, p
 	}
 	var all []json.RawMessage
@@ -32,7 +32,7 @@ func decode(body []byte, at time.Time) ([]Arrival, *Problem) {
 	}
 	events := []Arrival{}
 	for i, raw := range all {
-		a, p := event(fmt.Sprintf("batch[%d].", i), raw, at)
+		a, p := readEvent(fmt.Sprintf("batch[%d].", i), raw, at)
 		if p != nil {
 			return nil, p
 		}
@@ -41,62 +41,62 @@ func decode(body []byte, at time.Time) ([]Arrival, *Problem) {
 	return events, nil
 }
 
-// A reader reads the fields of one event, and keeps the first problem.
-type reader struct {
+// A fieldReader reads the fields of one event, and keeps the first problem.
+type fieldReader struct {
 	where   string // of the event in the body, with a dot
 	fields  map[string]json.RawMessage
 	problem *Problem
 }
 
-func (r *reader) refuse(field, text string, args ...any) {
+func (r *fieldReader) refuseField(field, text string, args ...any) {
 	if r.problem == nil {
 		r.problem = &Problem{http.StatusBadRequest, r.where + field, fmt.Sprintf(text, args...)}
 	}
 }
 
-// event reads one event. Fields that the server does not know are dropped.
-func event(where string, raw json.RawMessage, at time.Time) (Arrival, *Problem) {
-	r := reader{where: where}
+// readEvent reads one event. Fields that the server does not know are dropped.
+func readEvent(where string, raw json.RawMessage, at time.Time) (Arrival, *Problem) {
+	r := fieldReader{where: where}
 	_ = json.Unmarshal(raw, &r.fields) // what is no object has no fields
-	a := Arrival{At: at, Type: r.text("type"), Trace: r.id("trace_id"), Name: cut(r.text("name"), maxName), Start: r.time("started_at"), End: r.time("ended_at")}
+	a := Arrival{At: at, Type: r.optionalText("type"), Trace: r.requiredString("trace_id"), Name: truncateText(r.optionalText("name"), maxName), Start: r.requiredTime("started_at"), End: r.requiredTime("ended_at")}
 	switch a.Type {
 	case "trace":
-		a.Group = r.text("group_id")
+		a.Group = r.optionalText("group_id")
 		a.Metadata = r.metadata()
 	case "span":
-		a.Span, a.Parent, a.Kind = r.id("span_id"), r.text("parent_id"), r.text("kind")
-		a.Data = r.data()
-		if a.Status = r.text("status"); a.Status != "ok" && a.Status != "error" && r.fields["status"] != nil {
-			r.refuse("status", "must be ok or error, is %q", a.Status)
+		a.Span, a.Parent, a.Kind = r.requiredString("span_id"), r.optionalText("parent_id"), r.optionalText("kind")
+		a.Data = r.objectData()
+		if a.Status = r.optionalText("status"); a.Status != "ok" && a.Status != "error" && r.fields["status"] != nil {
+			r.refuseField("status", "must be ok or error, is %q", a.Status)
 		}
 	default:
-		r.refuse("type", "must be trace or span, is %q", a.Type)
+		r.refuseField("type", "must be trace or span, is %q", a.Type)
 	}
 	if !a.Start.IsZero() && !a.End.IsZero() && a.End.UnixMilli() < a.Start.UnixMilli() {
-		r.refuse("ended_at", "must not be before started_at")
+		r.refuseField("ended_at", "must not be before started_at")
 	}
 	return a, r.problem
 }
 
-// text returns a string that may be absent, and may not be null.
-func (r *reader) text(field string) string {
+// optionalText returns a string that may be absent, and may not be null.
+func (r *fieldReader) optionalText(field string) string {
 	raw, there := r.fields[field]
 	var s *string
 	if !there {
 		return ""
 	}
 	if json.Unmarshal(raw, &s) != nil || s == nil {
-		r.refuse(field, "must be a string, or absent")
+		r.refuseField(field, "must be a string, or absent")
 		return ""
 	}
 	return *s
 }
 
-// id returns a string that must be there.
-func (r *reader) id(field string) string {
-	s := r.text(field)
+// requiredString returns a string that must be there.
+func (r *fieldReader) requiredString(field string) string {
+	s := r.optionalText(field)
 	if s == "" {
-		r.refuse(field, "must be a string that is not empty")
+		r.refuseField(field, "must be a string that is not empty")
 	}
 	return s
 }
@@ -104,32 +104,32 @@ func (r *reader) id(field string) string {
 // datetime is a time in UTC with Z, and without an offset.
 var datetime = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$`)
 
-func (r *reader) time(field string) time.Time {
+func (r *fieldReader) requiredTime(field string) time.Time {
 	if _, there := r.fields[field]; !there {
 		return time.Time{}
 	}
-	s := r.text(field)
+	s := r.optionalText(field)
 	t, err := time.Parse(time.RFC3339Nano, s)
 	if err != nil || !datetime.MatchString(s) {
-		r.refuse(field, "must be a time in UTC like 2026-01-02T03:04:05.678Z, is %q", s)
+		r.refuseField(field, "must be a time in UTC like 2026-01-02T03:04:05.678Z, is %q", s)
 	}
 	return t
 }
 
-func (r *reader) metadata() map[string]string {
+func (r *fieldReader) metadata() map[string]string {
 	raw, there := r.fields["metadata"]
 	if !there {
 		return nil
 	}
 	var values map[string]*string
 	if json.Unmarshal(raw, &values) != nil || values == nil {
-		r.refuse("metadata", "must be an object of strings, or absent")
+		r.refuseField("metadata", "must be an object of strings, or absent")
 		return nil
 	}
 	m := make(map[string]string, len(values))
 	for k, v := range values {
 		if v == nil {
-			r.refuse("metadata", "must be an object of strings, or absent")
+			r.refuseField("metadata", "must be an object of strings, or absent")
 			return nil
 		}
 		m[k] = *v
@@ -137,18 +137,18 @@ func (r *reader) metadata() map[string]string {
 	return m
 }
 
-// data is an object. The real server makes one of a list, too; nothing here
+// objectData is an object. The real server makes one of a list, too; nothing here
 // should count on that.
-func (r *reader) data() json.RawMessage {
+func (r *fieldReader) objectData() json.RawMessage {
 	raw, there := r.fields["data"]
 	if !there {
 		return nil
 	}
 	if !bytes.HasPrefix(raw, []byte("{")) {
-		r.refuse("data", "must be an object, or absent")
+		r.refuseField("data", "must be an object, or absent")
 		return nil
 	}
-	return cutData(raw)
+	return truncateStrings(raw)
 }
 
 // Longer texts are cut, in characters as JavaScript counts them.
@@ -157,7 +157,7 @@ const (
 	maxText = 100 << 10
 )
 
-func cut(s string, most int) string {
+func truncateText(s string, most int) string {
 	if len(s) <= most {
 		return s
 	}
@@ -168,15 +168,15 @@ func cut(s string, most int) string {
 	return string(utf16.Decode(units[:most])) + "... [truncated]"
 }
 
-// cutData returns an object with its strings cut, those of inner objects too,
+// truncateStrings returns an object with its strings cut, those of inner objects too,
 // and those in lists not.
-func cutData(raw json.RawMessage) json.RawMessage {
+func truncateStrings(raw json.RawMessage) json.RawMessage {
 	if len(raw) <= maxText {
 		return raw
 	}
 	var out bytes.Buffer
 	out.WriteByte('{')
-	for i, m := range members(raw) {
+	for i, m := range objectMembers(raw) {
 		if i > 0 {
 			out.WriteByte(',')
 		}
@@ -184,9 +184,9 @@ func cutData(raw json.RawMessage) json.RawMessage {
 		var s string
 		switch {
 		case bytes.HasPrefix(value, []byte("{")):
-			value = cutData(value)
+			value = truncateStrings(value)
 		case json.Unmarshal(value, &s) == nil:
-			value, _ = json.Marshal(cut(s, maxText)) // a string is always JSON
+			value, _ = json.Marshal(truncateText(s, maxText)) // a string is always JSON
 		}
 		name, _ := json.Marshal(m.name)
 		out.Write(name)
@@ -203,8 +203,8 @@ type member struct {
 	value json.RawMessage
 }
 
-// members returns what is in an object, in its order; nil for what is none.
-func members(raw json.RawMessage) (all []member) {
+// objectMembers returns what is in an object, in its order; nil for what is none.
+func objectMembers(raw json.RawMessage) (all []member) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
 		return nil
@@ -223,11 +223,11 @@ func members(raw json.RawMessage) (all []member) {
 	return all
 }
 
-// find returns the value of a name in an object, nil where it has none.
-func find(raw json.RawMessage, path ...string) json.RawMessage {
+// valueOfPath returns the value of a name in an object, nil where it has none.
+func valueOfPath(raw json.RawMessage, path ...string) json.RawMessage {
 	for _, name := range path {
 		var next json.RawMessage
-		for _, m := range members(raw) {
+		for _, m := range objectMembers(raw) {
 			if m.name == name {
 				next = m.value
 			}
@@ -239,8 +239,8 @@ func find(raw json.RawMessage, path ...string) json.RawMessage {
 	return raw
 }
 
-// has reports whether s has one of words in it, in whatever case.
-func has(s string, words ...string) bool {
+// containsAny reports whether s has one of words in it, in whatever case.
+func containsAny(s string, words ...string) bool {
 	s = strings.ToLower(s)
 	for _, w := range words {
 		if strings.Contains(s, w) {

@@ -74,7 +74,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer s.mu.Unlock()
 	s.posts++
 	s.largest = max(s.largest, len(body))
-	events, p := s.take(r, body, at)
+	events, p := s.takeRequest(r, body, at)
 	w.Header().Set("Content-Type", "application/json")
 	if p == nil {
 		s.arrivals = append(s.arrivals, events...)
@@ -94,14 +94,14 @@ var answers = map[int]string{
 	http.StatusInternalServerError:   `{"error":"Internal server error","message":"Unexpected token"}`,
 }
 
-func (s *Server) take(r *http.Request, body []byte, at time.Time) ([]Arrival, *Problem) {
+func (s *Server) takeRequest(r *http.Request, body []byte, at time.Time) ([]Arrival, *Problem) {
 	switch {
 	case r.Method != http.MethodPost || r.URL.Path != "/ingest":
 		return nil, &Problem{http.StatusNotFound, "path", "there is POST /ingest, not " + r.Method + " " + r.URL.Path}
 	case r.ContentLength > maxBody: // the body itself is not measured
 		return nil, &Problem{http.StatusRequestEntityTooLarge, "Content-Length", fmt.Sprint(r.ContentLength)}
 	}
-	return decode([]byte(strings.ToValidUTF8(string(body), "\uFFFD")), at)
+	return decodeBody([]byte(strings.ToValidUTF8(string(body), "\uFFFD")), at)
 }
 
 // Arrivals returns what was taken, in its order.

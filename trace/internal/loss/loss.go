@@ -40,7 +40,7 @@ func (r *Report) Add(events int, problem string) {
 		return
 	}
 	r.told, r.at = r.events, now
-	r.say("%s; %s lost so far, the session goes on", problem, counted(r.events))
+	r.reportLine("%s; %s lost so far, the session goes on", problem, countedEvents(r.events))
 }
 
 // End says the sum, where that is news. full are the events that found no room
@@ -50,7 +50,7 @@ func (r *Report) End(full int) {
 	defer r.mu.Unlock()
 	if all := r.events + full; all > r.told {
 		r.told = all
-		r.say("%s lost in all, %d of them for want of room in the queue", counted(all), full)
+		r.reportLine("%s lost in all, %d of them for want of room in the queue", countedEvents(all), full)
 	}
 }
 
@@ -61,19 +61,19 @@ func (r *Report) Events() int {
 	return r.events
 }
 
-func (r *Report) say(format string, args ...any) {
-	_, _ = fmt.Fprintf(r.w, "[%s] %s\n", r.name, plain(fmt.Sprintf(format, args...))) // nobody is left to be told
+func (r *Report) reportLine(format string, args ...any) {
+	_, _ = fmt.Fprintf(r.w, "[%s] %s\n", r.name, printableLine(fmt.Sprintf(format, args...))) // nobody is left to be told
 }
 
-func counted(events int) string {
+func countedEvents(events int) string {
 	if events == 1 {
 		return "1 event is"
 	}
 	return fmt.Sprintf("%d events are", events)
 }
 
-// plain returns s as one line of some 400 characters that steers no terminal.
-func plain(s string) string {
+// printableLine returns s as one line of some 400 characters that steers no terminal.
+func printableLine(s string) string {
 	const head, tail = 300, 100
 	if r := []rune(s); len(r) > head+tail {
 		s = string(r[:head]) + " … " + string(r[len(r)-tail:])

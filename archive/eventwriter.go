@@ -1,0 +1,179 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+)
+
+// Bounds of the events of a session in a bucket, in bytes.
+const (
+	eventObjectSize  = 1 << 20 // from which on the next object is begun
+	maxWaitingEvents = 4 << 20 // that wait to be written; what comes then is dropped
+)
+
+// An eventWriter is where a process writes a session.
+type eventWriter struct {
+	// turn holds one token while something is written: of two that put one
+	// number here, the second finds it there.
+	turn chan struct{}
+
+	// Guarded by the store's mu.
+	waiting []byte // events that wait to be written, whole lines
+	dropped int    // lines
+
+	// Guarded by turn.
+	known   runs   // numbers of the steps that were ever put, as far as this process knows
+	listed  bool   // known holds what was there when this process began
+	number  int    // of the object of events that this process writes; 0: none yet
+	written []byte // what that object holds
+}
+
+// eventWriterOf returns that of a session. It is called under mu.
+func (o *Objects) eventWriterOf(session string) *eventWriter {
+	d := o.eventWriters[session]
+	if d == nil {
+		d = &eventWriter{turn: make(chan struct{}, 1)}
+		o.eventWriters[session] = d
+	}
+	return d
+}
+
+// writeInTurn writes at the desk of a session when nobody else does.
+func (o *Objects) writeInTurn(ctx context.Context, session string, write func(*eventWriter) error) error {
+	o.mu.Lock()
+	d := o.eventWriterOf(session)
+	o.mu.Unlock()
+	select {
+	case d.turn <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-d.turn }()
+	return write(d)
+}
+
+// Event implements [Store]: it keeps the line for the next step or Close, and
+// never waits. Where too much waits, the line is dropped, which [Objects.Dropped]
+// counts.
+func (o *Objects) Event(ctx context.Context, session string, line []byte) error {
+	line, err := checkEvent(session, line)
+	if err != nil {
+		return err
+	}
+	if err := o.checkUsable(ctx); err != nil {
+		return err
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	d := o.eventWriterOf(session)
+	if len(d.waiting)+len(line) > maxWaitingEvents {
+		d.dropped++
+		return nil
+	}
+	d.waiting = append(d.waiting, line...)
+	return nil
+}
+
+// Dropped returns how many events were dropped because too many waited.
+func (o *Objects) Dropped() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	n := 0
+	for _, d := range o.eventWriters {
+		n += d.dropped
+	}
+	return n
+}
+
+// flushEvents writes the events of a session that wait, in turn.
+func (o *Objects) flushEvents(ctx context.Context, session string, d *eventWriter) error {
+	o.mu.Lock()
+	lines := d.waiting
+	o.mu.Unlock()
+	if len(lines) == 0 {
+		return nil
+	}
+	folder, err := o.prepareFolder(ctx, session)
+	if err == nil {
+		err = o.appendEvents(ctx, d, folder, lines)
+	}
+	if err != nil {
+		return fmt.Errorf("archive events of session %s: %w", session, err)
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	d.waiting = slices.Clone(d.waiting[len(lines):])
+	return nil
+}
+
+// appendEvents adds lines to the object that this process writes, or begins one.
+func (o *Objects) appendEvents(ctx context.Context, d *eventWriter, folder string, lines []byte) error {
+	if d.number > 0 && len(d.written) < eventObjectSize {
+		body := slices.Concat(d.written, lines)
+		if err := o.bucket.Put(ctx, objectKey(folder, eventsName(d.number)), body, false); err != nil {
+			return err
+		}
+		d.written = body
+		return nil
+	}
+	names, err := o.lib.fileNames(ctx, folder)
+	if err != nil {
+		return err
+	}
+	next := d.number + 1
+	for _, name := range names {
+		if n, ok := eventsNumber(name); ok {
+			next = max(next, n+1)
+		}
+	}
+	const tries = 100 // each means that another process began the object meanwhile
+	for range tries {
+		if err = o.bucket.Put(ctx, objectKey(folder, eventsName(next)), lines, true); !errors.Is(err, ErrExists) {
+			break
+		}
+		next++
+	}
+	if err == nil {
+		d.number, d.written = next, lines
+	}
+	return err
+}
+
+// closeWait is how long Close waits for the last events to be written.
+const closeWait = 10 * time.Second
+
+// Close implements [Store]: it writes the events that wait. What was put stays
+// in the bucket.
+func (o *Objects) Close() error {
+	o.mu.Lock()
+	closed := o.closed
+	o.closed = true
+	sessions := slices.Sorted(maps.Keys(o.eventWriters))
+	o.mu.Unlock()
+	if closed {
+		return nil
+	}
+	ctx, stop := context.WithTimeout(context.Background(), closeWait)
+	defer stop()
+	var failed error // the first: where a server is gone, all are alike
+	more := 0
+	for _, s := range sessions {
+		err := o.writeInTurn(ctx, s, func(d *eventWriter) error { return o.flushEvents(ctx, s, d) })
+		if err != nil && failed != nil {
+			more++
+		} else if err != nil {
+			failed = err
+		}
+	}
+	if more > 0 {
+		failed = fmt.Errorf("%w; and so it is with %d more sessions", failed, more)
+	}
+	if n := o.Dropped(); n > 0 {
+		failed = errors.Join(failed, fmt.Errorf("%d events were dropped: too many came between two steps", n))
+	}
+	return failed
+}

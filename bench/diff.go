@@ -1,0 +1,237 @@
+package bench
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/tiercompact/tiercompact/chat"
+)
+
+// Diff says what became of the messages of a conversation. Unchanged, Changed
+// and Gone are all that were there; New are those that were not.
+type Diff struct {
+	Unchanged int `json:"unchanged"`
+	Changed   int `json:"changed"` // another text of the same call, or with the same beginning
+	Gone      int `json:"gone"`
+	New       int `json:"new"`
+	NewTokens int `json:"new_tokens"`
+}
+
+func (f *Diff) addDiff(g Diff) {
+	f.Unchanged += g.Unchanged
+	f.Changed += g.Changed
+	f.Gone += g.Gone
+	f.New += g.New
+	f.NewTokens += g.NewTokens
+}
+
+// canonicalForm is what a model sees of a message: two formats that say the same have
+// the same form, whatever their ids and the blanks in their arguments.
+func canonicalForm(m chat.Message) string {
+	var b strings.Builder
+	if m.Role == chat.Developer {
+		m.Role = chat.System
+	}
+	b.WriteString(string(m.Role) + "\n" + m.Text())
+	for _, p := range m.Parts {
+		if p.Kind == chat.Call {
+			b.WriteString("\x00" + p.Name + "\x00" + argsForm(p.Args))
+		}
+	}
+	return b.String()
+}
+
+// argsForm returns arguments in the one way that they are compared in.
+func argsForm(args string) string {
+	d := json.NewDecoder(strings.NewReader(args))
+	d.UseNumber() // a float64 would make two long numbers one
+	var v any
+	if d.Decode(&v) != nil || d.More() {
+		return args
+	}
+	out, err := json.Marshal(v)
+	if err != nil {
+		return args
+	}
+	return string(out)
+}
+
+// messageMarks returns what tells a message whose text was changed: the ids of its
+// calls, the calls that it answers, and the beginning of its text. Asked stands
+// for the message with the calls.
+func messageMarks(m chat.Message, asked string) (marks []string) {
+	for _, p := range m.Parts {
+		if (p.Kind == chat.Call || p.Kind == chat.Result) && p.ID != "" {
+			marks = append(marks, string(p.Kind)+"\n"+p.ID)
+		}
+	}
+	if m.Role == chat.Tool && asked != "" {
+		marks = append(marks, "answer\n"+asked)
+	}
+	if text := m.Text(); len(text) >= leastPrefix {
+		marks = append(marks, string(m.Role)+"\n"+text[:leastPrefix])
+	}
+	return marks
+}
+
+// A traced message can be found again.
+type traced struct {
+	chat.Message
+	form  string
+	marks []string
+}
+
+func tracedIn(t chat.Transcript) []traced {
+	out, asked := make([]traced, len(t)), ""
+	for i, m := range t {
+		out[i] = traced{m, canonicalForm(m), messageMarks(m, asked)}
+		if m.Role != chat.Tool { // its sum, for results of one long message are many
+			sum := sha256.Sum256([]byte(out[i].form))
+			asked = string(sum[:])
+		}
+	}
+	return out
+}
+
+// diffMessages follows the messages of before into after, each at most once.
+func diffMessages(before, after []traced, count func(string) int) (f Diff) {
+	same := make(map[string]int)
+	for _, m := range before {
+		same[m.form]++
+	}
+	var rest []traced // of after
+	for _, m := range after {
+		if same[m.form] > 0 {
+			same[m.form]--
+			f.Unchanged++
+		} else {
+			rest = append(rest, m)
+		}
+	}
+	var lost []traced // of before
+	for _, m := range before {
+		if same[m.form] > 0 {
+			same[m.form]--
+			lost = append(lost, m)
+		}
+	}
+	fresh := newMessages(lost, rest)
+	f.New, f.NewTokens = len(fresh), Size(fresh, count)
+	f.Changed = len(rest) - len(fresh)
+	f.Gone = len(lost) - f.Changed
+	return f
+}
+
+// newMessages returns the messages of rest that are none of lost with another text.
+func newMessages(lost, rest []traced) (fresh chat.Transcript) {
+	marked := make(map[string][]int)
+	for i, m := range lost {
+		for _, mark := range m.marks {
+			marked[mark] = append(marked[mark], i)
+		}
+	}
+	taken := make([]bool, len(lost))
+	take := func(mark string) bool {
+		for list := marked[mark]; len(list) > 0; list = marked[mark] {
+			marked[mark] = list[1:]
+			if i := list[0]; !taken[i] {
+				taken[i] = true
+				return true
+			}
+		}
+		return false
+	}
+	for _, m := range rest {
+		if !slices.ContainsFunc(m.marks, take) {
+			fresh = append(fresh, m.Message)
+		}
+	}
+	return fresh
+}
+
+// An Action says what became of a message.
+type Action string
+
+// The fates of a message that should stay, from best to worst. FateNone is that
+// of a message that was never there.
+const (
+	ActionNone    Action = ""
+	ActionKept    Action = "kept"
+	ActionQuoted  Action = "quoted"  // its text stands whole in another message
+	ActionChanged Action = "changed" // its beginning stands
+	ActionGone    Action = "gone"
+)
+
+// Protected says what became of the messages that no compaction should touch.
+type Protected struct {
+	System     Action `json:"system"` // the worst of all system messages
+	FirstUser  Action `json:"first_user"`
+	LatestUser Action `json:"latest_user"`
+}
+
+// Whole reports whether all of them stand as they were.
+func (p Protected) Whole() bool {
+	for _, f := range []Action{p.System, p.FirstUser, p.LatestUser} {
+		if f != ActionNone && f != ActionKept {
+			return false
+		}
+	}
+	return true
+}
+
+func protectedIn(before, after []traced) (p Protected) {
+	s := newStanding(after, len(before)) // all may be system messages
+	rank := map[Action]int{ActionKept: 1, ActionQuoted: 2, ActionChanged: 3, ActionGone: 4}
+	first, latest := -1, -1
+	for i, m := range before {
+		if m.Role == chat.System || m.Role == chat.Developer {
+			if f := s.actionOf(m); rank[f] > rank[p.System] {
+				p.System = f
+			}
+		}
+		if m.Typed() {
+			if latest = i; first < 0 {
+				first = i
+			}
+		}
+	}
+	if first >= 0 {
+		p.FirstUser, p.LatestUser = s.actionOf(before[first]), s.actionOf(before[latest])
+	}
+	return p
+}
+
+// standing is what can be asked about the messages of a conversation.
+type standing struct {
+	forms, marks map[string]bool
+	text         finder
+}
+
+func newStanding(t []traced, searches int) standing {
+	s := standing{forms: make(map[string]bool), marks: make(map[string]bool)}
+	messages := make(chat.Transcript, len(t))
+	for i, m := range t {
+		messages[i] = m.Message
+		s.forms[m.form] = true
+		for _, mark := range m.marks {
+			s.marks[mark] = true
+		}
+	}
+	s.text = newFinder(messages, searches)
+	return s
+}
+
+func (s standing) actionOf(m traced) Action {
+	if s.forms[m.form] {
+		return ActionKept
+	}
+	if text := m.Text(); text == "" || s.text.containsText(text) {
+		return ActionQuoted
+	}
+	if slices.ContainsFunc(m.marks, func(mark string) bool { return s.marks[mark] }) {
+		return ActionChanged
+	}
+	return ActionGone
+}

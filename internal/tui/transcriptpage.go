@@ -1,0 +1,256 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/internal/screen"
+)
+
+// A transcriptPage is the transcript as it is drawn: blocks, one below the other.
+type transcriptPage struct {
+	screen screen.Screen
+	blocks []*block
+	up     int // lines that it is scrolled up from its end
+
+	answer  *block // that is streaming in; nil for none
+	thought *block // the same, of thinking
+	words   int    // of thought
+}
+
+// A block is a text that is drawn in one manner.
+type block struct {
+	style style
+	text  strings.Builder // sound
+	width int             // that lines are drawn for; 0: they are not
+	lines []string        // drawn, the tail left out
+	from  int             // where in text the tail begins, which may still be broken otherwise
+	tail  []string        // drawn, at most one line
+}
+
+// A style is how a block looks.
+type style struct {
+	first, ascii string // what stands before its first line
+	paint        screen.Paint
+	most         int // lines that are shown; 0: all
+}
+
+var (
+	yours    = style{first: "> ", ascii: "> ", paint: screen.Bold, most: 12}
+	theirs   = style{}
+	thinking = style{first: "~ ", ascii: "~ ", paint: screen.Dim}
+	noted    = style{first: "· ", ascii: "- ", paint: screen.Dim}
+	result   = style{first: "← ", ascii: "< ", paint: screen.Dim, most: 4}
+	warned   = style{first: "! ", ascii: "! ", paint: screen.Yellow}
+	failed   = style{first: "✗ ", ascii: "x ", paint: screen.Red}
+	rounds   = style{first: "↓ ", ascii: "v ", paint: screen.Violet}
+)
+
+// safeForTerminal returns text without what would steer a terminal or turn its writing
+// direction. Tabs become blanks.
+func safeForTerminal(text string) string {
+	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\t", "    ")
+	return strings.Map(func(r rune) rune {
+		joins := r == '\u200c' || r == '\u200d' // within words and emoji
+		if r != '\n' && (unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || unicode.Is(unicode.Cf, r) && !joins) {
+			return -1
+		}
+		return r
+	}, text)
+}
+
+// addBlock puts a block at the end.
+func (p *transcriptPage) addBlock(s style, text string) *block {
+	b := &block{style: s}
+	b.text.WriteString(strings.Trim(safeForTerminal(text), "\n"))
+	p.blocks = append(p.blocks, b)
+	p.keepScrolled(0, p.blockHeight(b)+1)
+	return b
+}
+
+// keepScrolled keeps what is shown in its place where it is scrolled up.
+func (p *transcriptPage) keepScrolled(before, after int) {
+	if p.up > 0 {
+		p.up = max(0, p.up+after-before)
+	}
+}
+
+// streamText puts a piece of an answer behind what came before it.
+func (p *transcriptPage) streamText(text string) {
+	if p.answer == nil {
+		if strings.TrimSpace(text) == "" {
+			return
+		}
+		p.answer = p.addBlock(theirs, "")
+		text = strings.TrimLeft(text, "\n")
+	}
+	before := p.blockHeight(p.answer)
+	p.answer.text.WriteString(safeForTerminal(text))
+	p.keepScrolled(before, p.blockHeight(p.answer))
+}
+
+// countThinking counts a piece of thinking.
+func (p *transcriptPage) countThinking(text string) {
+	if p.thought == nil {
+		p.thought = p.addBlock(thinking, "")
+		p.words = 0
+	}
+	p.words += len(strings.Fields(text))
+	p.thought.replaceText("thinking, about " + screen.Plural(p.words, "word"))
+}
+
+// endStream ends a stream with the text that it came to. The empty text drops it.
+func (p *transcriptPage) endStream(text string) {
+	text = strings.Trim(safeForTerminal(text), "\n")
+	switch {
+	case p.answer == nil && text != "":
+		p.addBlock(theirs, text)
+	case p.answer != nil && text == "":
+		p.dropBlock(p.answer)
+	case p.answer != nil:
+		before := p.blockHeight(p.answer)
+		p.answer.replaceText(text)
+		p.keepScrolled(before, p.blockHeight(p.answer))
+	}
+	p.answer, p.thought = nil, nil
+}
+
+func (p *transcriptPage) dropBlock(b *block) {
+	for i := range p.blocks {
+		if p.blocks[i] == b {
+			p.keepScrolled(p.blockHeight(b)+1, 0)
+			p.blocks = append(p.blocks[:i], p.blocks[i+1:]...)
+			return
+		}
+	}
+}
+
+func (b *block) replaceText(text string) {
+	*b = block{style: b.style}
+	b.text.WriteString(text)
+}
+
+// addMessage adds a message that stands in a conversation.
+func (p *transcriptPage) addMessage(m chat.Message) {
+	switch {
+	case m.Role == chat.System || m.Role == chat.Developer:
+	case m.IsSummary():
+		p.addBlock(result, m.Text())
+	case m.State == chat.Marked:
+		p.addBlock(noted, m.Text())
+	case m.Role == chat.Tool:
+		p.addBlock(result, m.Text())
+	case m.Role == chat.User && m.Machine:
+		p.addBlock(result, m.Text())
+	case m.Role == chat.User:
+		p.addBlock(yours, m.Text())
+	default:
+		p.addAssistant(m)
+	}
+}
+
+// addAssistant adds a message of the assistant, or ends the stream that it came in.
+func (p *transcriptPage) addAssistant(m chat.Message) {
+	p.endStream(m.Text())
+	for _, c := range m.Parts {
+		if c.Kind == chat.Call {
+			p.addBlock(noted, screen.Clip(c.Name+" "+c.Args, 200))
+		}
+	}
+}
+
+// lineOfBlock returns line i of b, which is below its height.
+func (p *transcriptPage) lineOfBlock(b *block, i int) string {
+	all := len(b.lines) + len(b.tail)
+	switch {
+	case i == b.style.most-1 && i < all-1:
+		return p.drawLine(b, 1, fmt.Sprintf("(%s more lines)", screen.Grouped(all-i)))
+	case i < len(b.lines):
+		return b.lines[i]
+	}
+	return b.tail[i-len(b.lines)]
+}
+
+// blockHeight returns how many lines b takes.
+func (p *transcriptPage) blockHeight(b *block) int {
+	if width := max(p.screen.Width, 8); b.width != width {
+		b.width, b.lines, b.from, b.tail = width, nil, 0, nil
+	}
+	p.wrapBlock(b)
+	n := len(b.lines) + len(b.tail)
+	if b.style.most > 0 {
+		n = min(n, b.style.most)
+	}
+	return n
+}
+
+// wrapBlock breaks what b has more of since it was drawn. Only the last line can
+// still change, so a text that streams in is broken once.
+func (p *transcriptPage) wrapBlock(b *block) {
+	text := b.text.String()
+	rest := text[b.from:]
+	if rest == "" && len(b.lines)+len(b.tail) > 0 {
+		return
+	}
+	room := b.width - len([]rune(b.style.first))
+	last := ""
+	b.tail = nil
+	for line := range strings.SplitSeq(rest, "\n") {
+		b.lines = append(b.lines, b.tail...)
+		lines := wrapLine(line, room)
+		last = lines[len(lines)-1]
+		for _, l := range lines[:len(lines)-1] {
+			b.lines = append(b.lines, p.drawLine(b, len(b.lines), l))
+		}
+		b.tail = []string{p.drawLine(b, len(b.lines), last)}
+	}
+	b.from = len(text) - len(last)
+}
+
+// drawLine draws line i of b.
+func (p *transcriptPage) drawLine(b *block, i int, text string) string {
+	lead := p.screen.Sign(b.style.first, b.style.ascii)
+	if i > 0 {
+		lead = strings.Repeat(" ", len([]rune(lead)))
+	}
+	if p.screen.ASCII {
+		text = strings.Map(func(r rune) rune {
+			if r > unicode.MaxASCII {
+				return '?'
+			}
+			return r
+		}, text)
+	}
+	return p.screen.Paint(b.style.paint, strings.TrimRight(lead+text, " "))
+}
+
+// visibleLines returns the height lines that are to be seen, the last of them at the
+// bottom. It scrolls back where it was scrolled beyond the first.
+func (p *transcriptPage) visibleLines(height int) []string {
+	var back []string // from the last line up
+	want := height + p.up
+	for i := len(p.blocks) - 1; i >= 0 && len(back) < want; i-- {
+		b := p.blocks[i]
+		for n := p.blockHeight(b) - 1; n >= 0; n-- {
+			back = append(back, p.lineOfBlock(b, n))
+		}
+		if i > 0 && needsBlankLine(p.blocks[i-1].style, b.style) {
+			back = append(back, "")
+		}
+	}
+	p.up = max(0, min(p.up, len(back)-height))
+	out := make([]string, height)
+	for i := range out {
+		if n := p.up + height - 1 - i; n < len(back) {
+			out[i] = back[n]
+		}
+	}
+	return out
+}
+
+// needsBlankLine reports whether a blank line stands between two blocks.
+func needsBlankLine(above, below style) bool {
+	return above != below || below == yours || below == theirs
+}

@@ -1,0 +1,181 @@
+package levels
+
+import (
+	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/edit"
+	"github.com/tiercompact/tiercompact/memory"
+)
+
+// A Cut says what a summary takes the place of, before anybody has written it.
+type Cut struct {
+	Gone  []bool // messages that the summary stands for; the old summary is one of them
+	Front []bool // messages that move before the summary, in their order; nil moves none
+}
+
+// Empty reports whether there is nothing to summarise.
+func (c Cut) Empty(t chat.Transcript) bool {
+	for i, gone := range c.Gone {
+		if gone && !t[i].IsSummary() && t[i].State != chat.Marked {
+			return false
+		}
+	}
+	return true
+}
+
+// EmergencyCut is the cut of the emergency level: only the newest keep messages
+// stay, and what is held.
+//
+// With keep 0, after a complete turn, everything unprotected goes, the first
+// user message included; the latest user message stays too, but where the
+// summary is a system message. In an open turn the latest user message and what
+// follows it stay.
+func EmergencyCut(v View, keep int, summary chat.Role) Cut {
+	groups, _ := chat.Groups(v.Messages)
+	mask := ^memory.Session
+	if keep == 0 {
+		mask &^= memory.First | memory.Correction
+		switch last := len(v.Messages) - 1; {
+		case last >= 0 && v.Messages[last].Role == chat.Assistant && !v.Messages[last].Waits():
+			if summary == chat.System {
+				mask &^= memory.Latest
+			}
+		default:
+			if latest := memory.LatestUser(v.Messages); latest >= 0 {
+				keep = len(v.Messages) - latest
+			}
+		}
+	}
+	return Cut{Gone: v.goneMessages(newestTail(v, keep), mask, groups)}
+}
+
+// LayersCut is the cut of a preflight and of a manual compaction: Pinned moves
+// to the front, then the summary, then what the keep-recent policy keeps.
+func LayersCut(v View, turns, pairs int) Cut {
+	groups, _ := chat.Groups(v.Messages)
+	c := Cut{Gone: v.goneMessages(memory.Recent(v.Messages, turns, pairs), ^memory.Session, groups), Front: make([]bool, len(v.Messages))}
+	latest := memory.LatestUser(v.Messages)
+	for _, members := range groups { // a group moves as a whole or not at all
+		pinned, last := false, members[len(members)-1]
+		for _, i := range members {
+			pinned = pinned || v.Protections[i]&memory.Pinned != 0
+		}
+		if pinned && (latest < 0 || last < latest) && v.Protections[last]&memory.Open == 0 {
+			markMembers(c.Front, members)
+		}
+	}
+	for i := 0; i < len(c.Front) && (c.Front[i] || v.Protections[i]&memory.First != 0); i++ {
+		c.Front[i] = true // it stands there already
+	}
+	return c
+}
+
+// goneMessages returns what neither keep nor a hold of mask keeps, by whole groups, nor
+// what a stub that stays refers to. The session
+// summary goes with the rest, into the new one; a marker goes where it stands
+// beside what goes.
+func (v View) goneMessages(keep []bool, mask memory.Protection, groups [][]int) []bool {
+	gone := make([]bool, len(v.Messages))
+	any, stays, of := false, make([]bool, len(groups)), make([]int, len(v.Messages))
+	for g, members := range groups {
+		for _, i := range members {
+			of[i] = g
+			stays[g] = stays[g] || keep[i] && !v.Messages[i].IsSummary() || v.Protections[i]&mask != 0
+		}
+	}
+	v.withReferents(stays, of)
+	for g, members := range groups {
+		if !stays[g] {
+			markMembers(gone, members)
+			any = true
+		}
+	}
+	if any {
+		absorbMarkers(v, gone)
+	}
+	return gone
+}
+
+// Summarised returns the messages that a summary of c must tell of, without the
+// old summary and markers, and the old summary's content.
+func (c Cut) Summarised(v View) (messages []chat.Message, previous string) {
+	for i, m := range v.Messages {
+		switch {
+		case !c.Gone[i] || m.State == chat.Marked && !memory.IsAnswer(m):
+		case m.IsSummary():
+			_, previous = memory.SummaryContent(m)
+		default:
+			messages = append(messages, m)
+		}
+	}
+	return v.beforeRound(messages), previous
+}
+
+// Tokens returns how many tokens c takes out.
+func (c Cut) Tokens(sizes []int) (sum int) {
+	for i, gone := range c.Gone {
+		if gone {
+			sum += sizes[i]
+		}
+	}
+	return sum
+}
+
+// SummaryEdits proposes the edits of c: the summary stands where the first summarised
+// message stood, or behind what moves to the front. Without a summary
+// (pruning only) the messages just go. The summary has the recall id of c.
+func SummaryEdits(v View, c Cut, summary *chat.Message, why string) []edit.Edit {
+	recall := c.Recall(v)
+	if c.Front != nil {
+		return []edit.Edit{frontSummaryEdit(v, c, summary, recall, why)}
+	}
+	var edits []edit.Edit
+	eachRun(c.Gone, func(start, end int) {
+		e := edit.Edit{Start: start, End: end, Recall: recall, Why: why + ": " + memory.Counted(end-start)}
+		if summary != nil {
+			e.New, summary = []chat.Message{*summary}, nil
+		}
+		edits = append(edits, e)
+	})
+	return edits
+}
+
+// Recall returns the recall id of what c takes out.
+func (c Cut) Recall(v View) string { return v.recallOf(pickMessages(v.Messages, c.Gone, true)) }
+
+// frontSummaryEdit is the one edit that reorders: from the first message that is not
+// of the front to the last that goes or moves.
+func frontSummaryEdit(v View, c Cut, summary *chat.Message, recall, why string) edit.Edit {
+	e := edit.Edit{Start: len(v.Messages), Recall: recall}
+	var kept []chat.Message
+	gone := 0
+	for i := range v.Messages {
+		if !c.Front[i] {
+			e.Start = min(e.Start, i)
+		}
+		if c.Gone[i] || c.Front[i] {
+			e.End = i + 1
+		}
+	}
+	for i := e.Start; i < e.End; i++ {
+		switch {
+		case c.Front[i]:
+			e.New = append(e.New, v.Messages[i])
+		case c.Gone[i]:
+			gone++
+		default:
+			kept = append(kept, v.Messages[i])
+		}
+	}
+	if summary != nil {
+		e.New = append(e.New, *summary)
+	}
+	e.New = append(e.New, kept...)
+	e.Why = why + ": " + memory.Counted(gone) + ", protected ones moved to the front"
+	return e
+}
+
+// Names returns the names that c would take out of the whole conversation, but
+// for those that stand in said, the text of the summary: at most max tokens.
+func (c Cut) Names(v View, said string, max int) []string {
+	return v.lostNames(v.lostMessages(c.Gone), pickMessages(v.Messages, c.Gone, false), said, max)
+}

@@ -1,0 +1,185 @@
+package levels
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/files"
+)
+
+// A fileBlock is a block of a copy of a file.
+type fileBlock struct {
+	message, copy, block int
+	piece                files.Excerpt
+	size                 int     // tokens, about
+	worth                float64 // of each
+}
+
+// An excerptPicker gathers what of the files is to stay at hand where messages leave the
+// conversation.
+type excerptPicker struct {
+	View
+	index *files.Index
+	near  *files.Focus
+	ages  []float64
+	shown map[string]bool // lines that stay, by their file
+}
+
+// pickExcerpts returns the parts of files, as they read now, that the work will most
+// likely need again, of those that c takes out and that stand nowhere else: at
+// most room tokens of text that [files.Scan] reads back from a session summary.
+func pickExcerpts(v View, c Cut, room int) string {
+	if room <= 0 {
+		return ""
+	}
+	h := excerptPicker{View: v, index: files.NewIndex(v.Messages, v.Facts), near: files.FocusOf(v.Messages, v.Facts), ages: v.messageAges(), shown: make(map[string]bool)}
+	h.markStanding(c)
+	picked := h.pickBlocks(h.removedBlocks(c), room)
+	for {
+		text := files.Held(joinBlocks(picked))
+		if len(picked) == 0 || v.Count(text) <= room {
+			return text
+		}
+		picked = picked[:len(picked)-1-len(picked)/20]
+	}
+}
+
+// markStanding notes the lines of files that stay in the conversation.
+func (h *excerptPicker) markStanding(c Cut) {
+	for i, m := range h.Messages {
+		for _, copy := range h.Facts[i].Copies {
+			if !c.Gone[i] && copy.Kind != files.Output && !copy.Old {
+				h.markShown(distinctLines(copy.Path, copy.Text(m)))
+			}
+		}
+	}
+}
+
+// minLineBytes is how many bytes a line has that is not found everywhere.
+const minLineBytes = 12
+
+// distinctLines returns the lines of a text of a file that say which place it is.
+func distinctLines(path, text string) (lines []string) {
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); len(line) >= minLineBytes {
+			lines = append(lines, path+"\x00"+line)
+		}
+	}
+	return lines
+}
+
+func (h *excerptPicker) markShown(lines []string) {
+	for _, line := range lines {
+		h.shown[line] = true
+	}
+}
+
+// freshShare returns the part of lines that stands nowhere yet.
+func (h *excerptPicker) freshShare(lines []string) float64 {
+	n := 0
+	for _, line := range lines {
+		if !h.shown[line] {
+			n++
+		}
+	}
+	return float64(n) / float64(max(1, len(lines)))
+}
+
+// minFreshShare is the part of a block's lines that must not stand elsewhere.
+const minFreshShare = 0.25
+
+// pickBlocks returns the units that are worth the most and fit, the most worth first.
+func (h *excerptPicker) pickBlocks(units []fileBlock, room int) []fileBlock {
+	slices.SortStableFunc(units, func(a, b fileBlock) int { return cmp.Compare(b.worth, a.worth) })
+	var picked []fileBlock
+	used := 0
+	for _, u := range units {
+		if used+u.size > room {
+			continue
+		}
+		if lines := distinctLines(u.piece.Path, u.piece.Text); h.freshShare(lines) >= minFreshShare {
+			h.markShown(lines)
+			used += u.size
+			picked = append(picked, u)
+		}
+	}
+	return picked
+}
+
+// removedBlocks returns the blocks of the copies that c takes out.
+func (h *excerptPicker) removedBlocks(c Cut) (out []fileBlock) {
+	for i, m := range h.Messages {
+		if !c.Gone[i] {
+			continue
+		}
+		for k, copy := range h.Facts[i].Copies {
+			if copy.Kind == files.Output || copy.Old || h.index.Superseded(i, copy) >= 0 || h.index.Repeated(i, copy) >= 0 {
+				continue
+			}
+			out = h.appendBlocks(out, i, k, m.Parts[copy.Part].Kind == chat.Call || copy.Framed())
+		}
+	}
+	return out
+}
+
+// appendBlocks adds the blocks of a copy.
+func (h *excerptPicker) appendBlocks(out []fileBlock, i, k int, called bool) []fileBlock {
+	c := h.Facts[i].Copies[k]
+	now := h.index.Current(i, c)
+	worth := h.copyWorth(i, c, called) * h.ageFactor(i, c)
+	spans, scores := now.Copy.Blocks(h.near)
+	if spans == nil && now.Text != "" {
+		spans, scores = []files.Span{{End: len(now.Text), Line: 1}}, []float32{0}
+	}
+	for j, s := range spans {
+		p := files.Excerpt{Path: c.Path, Edited: c.Kind == files.Edit || c.Kind == files.Write, Text: now.Text[s.Start:min(s.End, len(now.Text))]}
+		if strings.TrimSpace(p.Text) == "" {
+			continue
+		}
+		if c.First > 0 && now.Note == "" {
+			p.First = c.First + s.Line - 1
+		}
+		n := tokensForBytes(len(p.Text)) + blockHeadTokens
+		out = append(out, fileBlock{i, k, j, p, n, worth * blockWorth(n, scores[j])})
+	}
+	return out
+}
+
+// blockHeadTokens is about how many tokens name a block.
+const blockHeadTokens = 8
+
+// joinBlocks returns the pieces of units by file, the file that was newest shown or
+// edited last, joined where they follow one another.
+func joinBlocks(units []fileBlock) (out []files.Excerpt) {
+	newest := make(map[string]int)
+	for _, u := range units {
+		newest[u.fileKey()] = max(newest[u.fileKey()], u.message)
+	}
+	units = slices.SortedFunc(slices.Values(units), func(a, b fileBlock) int {
+		return cmp.Or(cmp.Compare(newest[a.fileKey()], newest[b.fileKey()]), cmp.Compare(a.fileKey(), b.fileKey()),
+			cmp.Compare(a.message, b.message), cmp.Compare(a.copy, b.copy), cmp.Compare(a.block, b.block))
+	})
+	for k, u := range units {
+		if k > 0 && u.followsBlock(units[k-1]) {
+			out[len(out)-1].Text += u.piece.Text
+			continue
+		}
+		out = append(out, u.piece)
+	}
+	return out
+}
+
+// fileKey names the file of a block, and whether an edit put it there.
+func (u fileBlock) fileKey() string {
+	if u.piece.Edited {
+		return u.piece.Path + "\x00"
+	}
+	return u.piece.Path
+}
+
+// followsBlock reports whether u begins where b ends.
+func (u fileBlock) followsBlock(b fileBlock) bool {
+	return b.message == u.message && b.copy == u.copy && b.block+1 == u.block
+}

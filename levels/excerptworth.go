@@ -1,0 +1,63 @@
+package levels
+
+import (
+	"github.com/tiercompact/tiercompact/files"
+)
+
+// How likely a token is to be needed again, by what it stands in. What was
+// counted is in docs/LEVELS.md.
+const (
+	worthResult = 3.0 // what an edit answered
+	worthEdit   = 2.0 // what an edit or write put in
+	worthFresh  = 2.0 // a file that was edited before it was read
+	worthRead   = 0.7 // a file that was never edited
+	worthStale  = 0.2 // a file that was edited since
+
+	worthAged  = 0.7 // of its worth that the oldest has lost
+	worthAny   = 0.3 // of a block that speaks of nothing that the work is at
+	worthFocus = 0.2 // for each of the focus that it speaks of, more
+	blockSpan  = 300 // tokens: long blocks speak of more by chance
+)
+
+// messageAges returns, for each message, which share of the conversation's tokens
+// stands behind it: 0 for the newest, towards 1 for the oldest.
+func (v View) messageAges() []float64 {
+	ages, behind, total := make([]float64, len(v.Messages)), 0, max(1, v.Total())
+	for i := len(v.Sizes) - 1; i >= 0; i-- {
+		ages[i] = float64(behind) / float64(total)
+		behind += v.Sizes[i]
+	}
+	return ages
+}
+
+// ageFactor returns the share of its worth that age has left copy c of message i.
+func (h *excerptPicker) ageFactor(i int, c files.Ref) float64 {
+	age := h.ages[i]
+	if m := h.Messages[i]; m.IsSummary() { // it holds what is of many ages
+		behind := tokensForBytes(len(m.Parts[c.Part].Text) - c.End)
+		age += float64(behind) / float64(max(1, h.Total()))
+	}
+	return 1 - worthAged*min(age, 1)
+}
+
+// copyWorth returns how likely a token of copy c of message i is to be needed again,
+// by its kind.
+func (h *excerptPicker) copyWorth(i int, c files.Ref, called bool) float64 {
+	switch {
+	case c.Kind == files.Edit && !called:
+		return worthResult
+	case c.Kind == files.Edit, c.Kind == files.Write:
+		return worthEdit
+	case h.index.ChangedSince(i, c) >= 0:
+		return worthStale
+	case h.index.Edited(c.Path):
+		return worthFresh
+	}
+	return worthRead
+}
+
+// blockWorth returns the worth of a token in a block of so many tokens, by how
+// much the block speaks of the focus.
+func blockWorth(tokens int, focus float32) float64 {
+	return (worthAny + worthFocus*float64(focus)) * blockSpan / float64(tokens+blockSpan)
+}

@@ -1,0 +1,303 @@
+package levels
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/edit"
+	"github.com/tiercompact/tiercompact/files"
+	"github.com/tiercompact/tiercompact/memory"
+	"github.com/tiercompact/tiercompact/summarize"
+)
+
+// Truncate proposes the last resort where a conversation exceeds limit tokens:
+// unprotected tool results, file bodies and string leaves of call arguments are
+// cut to head, errors and tail, largest first; then the summary, and the prose
+// of what else is kept; then all but the newest groups go. It goes on, where it
+// can, until an eighth of what is not fixed is free.
+func Truncate(v View, limit int) []edit.Edit {
+	f := newTruncation(v)
+	f.truncateTo(limit, limit-(limit-f.fixedTokens())/8)
+	best := f.truncationEdits()
+	left := v.tokensAfter(best, v.Separator(TruncateName))
+	for markers := left - f.total; left > limit && markers > 0; {
+		lower := limit - markers // what goes may leave markers, which take room too
+		f.truncateTo(lower, lower)
+		edits := f.truncationEdits()
+		n := v.tokensAfter(edits, v.Separator(TruncateName))
+		if n >= left {
+			break
+		}
+		best, left, markers = edits, n, n-f.total
+	}
+	return best
+}
+
+// Floor returns the tokens below which [Fit] cannot bring v: system, tools,
+// protected messages, the user messages that stay, and stubs. Where limit is
+// clearly enough it returns at once what stays as it is.
+func Floor(v View, limit int) int {
+	if most := v.protectedTokens(); most <= limit {
+		return most
+	}
+	return v.tokensAfter(Truncate(v, limit), v.Separator(TruncateName))
+}
+
+// maxMarkerTokens is the most tokens that a marker before a message takes.
+const maxMarkerTokens = 30
+
+// protectedTokens returns the tokens of what does not go, with its whole groups,
+// where nothing is cut.
+func (v View) protectedTokens() int {
+	sum := v.Fixed
+	groups, _ := chat.Groups(v.Messages)
+	for g, members := range groups {
+		size, held := maxMarkerTokens, g == len(groups)-1
+		for _, i := range members {
+			size += v.Sizes[i]
+			held = held || v.Protections[i]&^memory.Unread != 0
+		}
+		if held {
+			sum += size
+		}
+	}
+	return sum
+}
+
+// tokensAfter returns the tokens of v with edits made, and what must be parted parted.
+func (v View) tokensAfter(edits []edit.Edit, marker edit.Marker) int {
+	separated, err := edit.Separate(v.Messages, edits, marker)
+	if err != nil {
+		separated = edits // they do not fit v, and will be refused
+	}
+	sum := v.Total()
+	for _, e := range separated {
+		for _, n := range v.Sizes[e.Start:e.End] {
+			sum -= n
+		}
+		for _, m := range e.New {
+			sum += v.Size(m)
+		}
+	}
+	return sum
+}
+
+// A truncation is a conversation while it is cut.
+type truncation struct {
+	v     View
+	now   []chat.Message
+	sizes []int
+	gone  []bool
+	total int
+}
+
+func newTruncation(v View) *truncation {
+	return &truncation{
+		v: v, now: slices.Clone(v.Messages), sizes: slices.Clone(v.Sizes),
+		gone: make([]bool, len(v.Messages)), total: v.Total(),
+	}
+}
+
+// fixedTokens returns the tokens of what cannot be cut.
+func (f *truncation) fixedTokens() int {
+	sum := f.v.Fixed
+	for i, h := range f.v.Protections {
+		if h&memory.Protected != 0 {
+			sum += f.sizes[i]
+		}
+	}
+	return sum
+}
+
+// truncateTo cuts until the total is at most target, prose to what still says
+// something. It gives up more of that, summary and groups only while it is above
+// limit.
+func (f *truncation) truncateTo(limit, target int) {
+	for _, most := range []int{800, 400, 200, 100, 50, 0} {
+		f.cutMessages(target, most, isBulkPart)
+	}
+	f.cutSummary(limit, 2)
+	f.cutSummary(limit, 1)
+	f.cutFirstUser(limit)
+	f.cutMessages(target, 200, isProsePart)
+	f.cutMessages(limit, 60, isProsePart)
+	f.cutMessages(limit, 0, isProsePart)
+	for _, keep := range []int{4, 2, 1} {
+		f.dropGroups(limit, keep)
+	}
+	f.cutSummary(limit, 0)
+	f.cutMessages(limit, 0, isCorrectionPart)
+}
+
+func (f *truncation) setMessage(i int, m chat.Message) {
+	n := f.v.Size(m)
+	if n >= f.sizes[i] {
+		return
+	}
+	f.total += n - f.sizes[i]
+	f.now[i], f.sizes[i] = m, n
+}
+
+// isBulkPart: the texts of tool results, of attached files and machine-made user
+// messages, and the string leaves of arguments.
+func isBulkPart(m chat.Message, k chat.Kind, h memory.Protection) bool {
+	return k == chat.Result || k == chat.Call || k == chat.Text && m.Role == chat.User && m.Machine
+}
+
+// isProsePart: what user and assistant said, but for the user messages that stay.
+func isProsePart(m chat.Message, k chat.Kind, h memory.Protection) bool {
+	return k == chat.Text && h&(memory.First|memory.Latest|memory.Session|memory.Correction) == 0 && m.State != chat.Marked
+}
+
+// isCorrectionPart: what corrects a message that stays, the last to be cut.
+func isCorrectionPart(_ chat.Message, k chat.Kind, h memory.Protection) bool {
+	return k == chat.Text && h&memory.Correction != 0 && h&memory.Latest == 0
+}
+
+// cutMessages cuts the parts that which names, the largest messages first, each to
+// at most most tokens, until the total is at most target.
+func (f *truncation) cutMessages(target, most int, which func(chat.Message, chat.Kind, memory.Protection) bool) {
+	if f.total <= target {
+		return
+	}
+	order := make([]int, 0, len(f.now))
+	for i := range f.now {
+		if !f.gone[i] && f.v.Protections[i]&memory.Protected == 0 {
+			order = append(order, i)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(f.sizes[b], f.sizes[a]) })
+	for _, i := range order {
+		if f.total <= target || f.sizes[i] <= most {
+			return
+		}
+		f.setMessage(i, f.cutParts(i, most, which))
+	}
+}
+
+// cutParts returns message i with its parts cut.
+func (f *truncation) cutParts(i, most int, which func(chat.Message, chat.Kind, memory.Protection) bool) chat.Message {
+	m, was := f.now[i], f.v.Messages[i]
+	if was.HasOpaque() {
+		return m
+	}
+	parts := slices.Clone(m.Parts)
+	recall := f.v.recallID(was.ID, "fit", was.Text())
+	options := files.DigestOptions{Max: most, Count: f.v.Count, Recall: recall}
+	changed := false
+	for k, p := range parts {
+		if !which(m, p.Kind, f.v.Protections[i]) {
+			continue
+		}
+		q := p
+		if p.Kind == chat.Call {
+			q.Args = files.LeaveOutArgs(was.Parts[k].Args, func(_, leaf string) string { return f.shorterText(leaf, leaf, options) })
+		} else {
+			options.Prose = p.Kind == chat.Text && !m.Machine
+			q.Text = f.shorterText(was.Parts[k].Text, p.Text, options)
+		}
+		if q != p {
+			q.Raw = ""
+			parts[k], changed = q, true
+		}
+	}
+	if !changed {
+		return m
+	}
+	m = m.With(chat.Outlined, parts...)
+	m.Recall = recall
+	return m
+}
+
+// leastCut is the tokens of a text that is not worth cutting: a path, a command.
+const leastCut = 24
+
+// shorterText returns text cut under o, or now where that is no longer.
+func (f *truncation) shorterText(text, now string, o files.DigestOptions) string {
+	if f.v.Count(now) <= max(o.Max, leastCut) {
+		return now
+	}
+	short := files.Digest(text, o)
+	if o.Max == 0 || short == "" { // no room even for a head
+		short = fmt.Sprintf("[digest; recall %s]", o.Recall)
+	}
+	if len(short) >= len(now) {
+		return now
+	}
+	return short
+}
+
+// cutFirstUser cuts the middle of the first user message where it is over a fifth
+// of the limit.
+func (f *truncation) cutFirstUser(limit int) {
+	for i, h := range f.v.Protections {
+		if h&memory.First == 0 || h&memory.Protected != 0 || f.total <= limit || f.sizes[i] <= limit/5 {
+			continue
+		}
+		f.setMessage(i, f.cutParts(i, limit/5*9/10, func(_ chat.Message, k chat.Kind, _ memory.Protection) bool { return k == chat.Text }))
+	}
+}
+
+// cutSummary brings the session summary down: to its facts and names (2), to
+// its facts (1), to a stub (0).
+func (f *truncation) cutSummary(limit, stage int) {
+	for i, m := range f.now {
+		if f.total <= limit || !m.IsSummary() || f.gone[i] || f.v.Protections[i]&memory.Protected != 0 {
+			continue
+		}
+		told := slices.IndexFunc(m.Parts, func(p chat.Part) bool { return p.Kind == chat.Summary || p.Kind == chat.Text })
+		if told < 0 {
+			continue
+		}
+		n, content := memory.SummaryContent(m)
+		_, facts, names := summarize.Split(content)
+		if stage < 2 {
+			names = nil
+		}
+		short := summarize.Finish("", facts, names, f.sizes[i], f.v.Count)
+		if stage == 0 || short == "" {
+			short = "earlier messages are in the archive"
+		}
+		was := f.v.Messages[i]
+		cut := memory.NewSummary(n, m.Role, short, f.v.recallID(was.ID, "fit", was.Text()))
+		m.Parts = slices.Clone(m.Parts)
+		m.Parts[told].Text, m.Parts[told].Raw, m.Changed = cut.Parts[0].Text, "", true
+		m.Recall = cut.Recall
+		f.setMessage(i, m)
+	}
+}
+
+// dropGroups drops all but the newest keep groups, oldest first, until the
+// total is at most limit.
+func (f *truncation) dropGroups(limit, keep int) {
+	groups, _ := chat.Groups(f.v.Messages)
+	for _, members := range groups[:max(0, len(groups)-keep)] {
+		if f.total <= limit {
+			return
+		}
+		free := true
+		for _, i := range members {
+			free = free && f.v.Protections[i]&^memory.Unread == 0 && !f.gone[i]
+		}
+		if !free {
+			continue
+		}
+		for _, i := range members {
+			f.gone[i] = true
+			f.total -= f.sizes[i]
+		}
+	}
+}
+
+// truncationEdits are the changes as edits: dropped runs, and one for each message cut.
+func (f *truncation) truncationEdits() []edit.Edit {
+	out := gapEdits(f.v, f.gone, 0, 0, "does not fit")
+	for i, m := range f.now {
+		if !f.gone[i] && !edit.Same(m, f.v.Messages[i]) {
+			out = append(out, edit.Edit{Start: i, End: i + 1, New: []chat.Message{m}, Why: "cut to fit the budget", Recall: m.Recall})
+		}
+	}
+	return edit.Sorted(out)
+}

@@ -1,0 +1,303 @@
+package redact
+
+import "strings"
+
+// skipOperator returns the index behind the colon, the equals sign or the operator
+// with one of them at i; -1 where none is.
+func skipOperator(s string, i int) int {
+	if c := byteAt(s, i); (c == '!' || c == '?') && byteAt(s, i+1) == '=' {
+		i++
+	}
+	for _, wide := range []string{"：", "＝"} { // of Chinese and Japanese
+		if strings.HasPrefix(s[i:], wide) {
+			return i + len(wide)
+		}
+	}
+	j := i
+	for j < i+3 && strings.IndexByte(":=", byteAt(s, j)) >= 0 && j < len(s) {
+		j++
+	}
+	if j == i {
+		return -1
+	}
+	if byteAt(s, j) == '>' && s[j-1] == '=' {
+		j++
+	}
+	return j
+}
+
+// assignedValue is name = value, and name: value.
+func assignedValue(s string, _, end int) int {
+	j := skipOperator(s, skipBlanks(s, end))
+	if j < 0 {
+		return -1
+	}
+	if strings.HasPrefix(s[j:], "** ") || strings.HasPrefix(s[j:], "__ ") { // **name:** value, in Markdown
+		j += 2
+	}
+	j = skipBlanks(s, j)
+	if byteAt(s, j) == '\\' && skipNewline(s, j+1) > j+1 {
+		j = skipMargin(s, skipNewline(s, j+1))
+	}
+	if j < len(s) && space[s[j]] {
+		return -1
+	}
+	return j
+}
+
+// assignedBelow is assigned where lines end before the value, or before the
+// operator.
+func assignedBelow(s string, end int) int {
+	j := skipOperator(s, skipBytes(s, end, &space))
+	if j < 0 {
+		return -1
+	}
+	k := skipBytes(s, j, &space)
+	if strings.IndexByte(s[j:k], '\n') >= 0 {
+		if m := skipMargin(s, k); m < len(s) && !space[s[m]] {
+			k = m
+		}
+	}
+	if k < len(s) && !space[s[k]] {
+		return k
+	}
+	return -1
+}
+
+// indexedValue is "name": value, ["name"] = value and 'name' => value.
+func indexedValue(s string, _, end int) int {
+	j := openingQuote(s, end)
+	if j == end {
+		return -1
+	}
+	if byteAt(s, j) == ']' {
+		j++
+	}
+	if j = skipOperator(s, skipBlanks(s, j)); j < 0 {
+		return -1
+	}
+	return skipToValue(s, j)
+}
+
+// taggedValue is <name>value</name>.
+func taggedValue(s string, from, end int) int {
+	if byteAt(s, end) != '>' || byteAt(s, skipBack(s, from, &dotted)-1) != '<' || space[byteAt(s, end+1)] {
+		return -1
+	}
+	return end + 1
+}
+
+// typedValue is name type = "value".
+func typedValue(s string, _, end int) int {
+	j := skipBlanks(s, end)
+	if byteAt(s, j) == ':' {
+		j = skipBlanks(s, j+1)
+	}
+	k := skipAtMost(s, j, 48, &dotted)
+	if j == end || k == j || k > j+40 {
+		return -1
+	}
+	k = skipBlanks(s, k)
+	if byteAt(s, k) != '=' || byteAt(s, k+1) == '=' {
+		return -1
+	}
+	if k = skipBlanks(s, k+1); openingQuote(s, k) == k {
+		return -1
+	}
+	return k
+}
+
+// types are the bytes of a type that stands before an equals sign.
+var types = newByteSet(letters + digits + "_.:&<>[]' ")
+
+// declared is name: &type = "value" and name = Some("value"), as Rust writes
+// them: what is in the quotes, whatever type or constructor stands before it.
+func declared(s string, end int) int {
+	j, special := skipBlanks(s, end), false
+	if byteAt(s, j) == ':' {
+		k := skipAtMost(s, j+1, 48, &types)
+		special = strings.ContainsAny(s[j:k], "&<")
+		j = k
+	}
+	if byteAt(s, j) != '=' || byteAt(s, j+1) == '=' || byteAt(s, j+1) == '>' {
+		return -1
+	}
+	k := skipBlanks(s, j+1)
+	for _, constructor := range []string{"String::from(", "Some(", "Ok(", "Arc::from(", "Box::from("} {
+		if strings.HasPrefix(s[k:], constructor) {
+			k, special = k+len(constructor), true
+		}
+	}
+	if !special || openingQuote(s, k) == k {
+		return -1
+	}
+	return k
+}
+
+// retypedValue returns where the value is that follows what v took for one and is a
+// type: name: type = value. It returns 0 where there is none.
+func retypedValue(s string, v valueExtent) int {
+	k := skipBlanks(s, v.to)
+	if v.quoted || byteAt(s, k) != '=' || byteAt(s, k+1) == '=' || byteAt(s, k+1) == '>' || v.to-v.from > 64 {
+		return 0
+	}
+	if k = skipBlanks(s, k+1); k < len(s) && !space[s[k]] {
+		return k
+	}
+	return 0
+}
+
+// flagValue is --name value.
+func flagValue(s string, from, end int) int {
+	if start := skipBack(s, from, &dashed); byteAt(s, start) != '-' && byteAt(s, start-1) != '-' {
+		return -1
+	}
+	j := skipBlanks(s, end)
+	if byteAt(s, j) == '\\' && skipNewline(s, j+1) > j+1 {
+		j = skipMargin(s, skipNewline(s, j+1))
+	}
+	if j == end || j >= len(s) || space[s[j]] || s[j] == '-' {
+		return -1
+	}
+	return j
+}
+
+// listedValue is "name", "value", in a list or a call.
+func listedValue(s string, _, end int) int {
+	j := openingQuote(s, end)
+	if j == end || byteAt(s, j) != ',' {
+		return -1
+	}
+	if j = skipToValue(s, j+1); openingQuote(s, j) > j {
+		return j
+	}
+	return -1
+}
+
+// calledValue is name("value").
+func calledValue(s string, _, end int) int {
+	if byteAt(s, end) == '(' && openingQuote(s, end+1) > end+1 {
+		return end + 1
+	}
+	return -1
+}
+
+// pairedValue is name: the-name, value: value, as in Kubernetes and HAR files.
+func pairedValue(s string, _, end int) int {
+	j := openingQuote(s, end)
+	j = skipBlanks(s, j)
+	if byteAt(s, j) == ',' {
+		j++
+	}
+	if j = openingQuote(s, skipToValue(s, j)); j == end || !strings.HasPrefix(s[j:], "value") {
+		return -1
+	}
+	j += len("value")
+	if j = skipOperator(s, openingQuote(s, j)); j < 0 {
+		return -1
+	}
+	return skipBlanks(s, j)
+}
+
+// netrcValue is login a password value.
+func netrcValue(s string, from, end int) int {
+	before := s[max(0, from-128):from]
+	if byteAt(s, end) != ' ' || !strings.HasSuffix(before, " ") && !strings.HasSuffix(before, "\n") || !strings.Contains(before, "login ") {
+		return -1
+	}
+	return skipBlanks(s, end)
+}
+
+// besideName is what stands next to a name with nothing but marks between, as in
+// tables, prose and the commands of shells.
+func besideName(s string, _, end int) int {
+	j := skipAtMost(s, end, 24, &markBytes)
+	if strings.HasPrefix(s[j:], "→") {
+		j = skipBlanks(s, j+len("→"))
+	}
+	for _, scheme := range []string{"ApiKey ", "Token ", "token "} {
+		if strings.HasPrefix(s[j:], scheme) {
+			j += len(scheme)
+		}
+	}
+	if j > end && quotes[s[j-1]] {
+		j--
+	}
+	if j == end || j >= len(s) || space[s[j]] || strings.Trim(s[end:j], "\"'`") == "" {
+		return -1
+	}
+	return j
+}
+
+var markBytes = newByteSet(" \t*|-:=_\"'`")
+
+// skipYAMLLabel returns where the value begins behind the tag or anchor of YAML at
+// i; i where there is none.
+func skipYAMLLabel(s string, i int) int {
+	if c := byteAt(s, i); c != '!' && c != '&' {
+		return i
+	}
+	j := skipAtMost(s, i+1, 48, &dashed)
+	if next := skipBlanks(s, j); j > i+1 && next > j && next < len(s) && !space[s[next]] {
+		return next
+	}
+	return i
+}
+
+// yamlBlockEnd returns where the block of lines ends that a YAML scalar at i, | or >,
+// announces; i where there is none.
+func yamlBlockEnd(s string, name, i int) int {
+	if c := byteAt(s, i); c != '|' && c != '>' {
+		return i
+	}
+	j := i + 1
+	for j < len(s) && j < i+3 && strings.IndexByte("+-123456789", s[j]) >= 0 {
+		j++
+	}
+	line := skipNewline(s, skipBlanks(s, j))
+	if line <= j {
+		return i
+	}
+	column := indentColumn(s, lineStart(s, name))
+	end := i
+	for line < len(s) {
+		stop := len(s)
+		if n := strings.IndexByte(s[line:], '\n'); n >= 0 {
+			stop = line + n
+		}
+		if text := strings.TrimSpace(s[line:stop]); text != "" && indentColumn(s, line) <= column {
+			break
+		} else if text != "" {
+			end = stop
+		}
+		line = stop + 1
+	}
+	if end > i && s[end-1] == '\r' {
+		end--
+	}
+	return end
+}
+
+// indentColumn returns the column where the text of the line at i begins.
+func indentColumn(s string, i int) int { return skipMargin(s, i) - i }
+
+// yamlFoldedEnd returns where a value ends that ends its line at i and goes on on the
+// next, as a plain scalar of YAML may: indented more than its name, or, within
+// a scalar, as much, and one word that looks random. Else it returns i.
+func yamlFoldedEnd(s string, name, i int) int {
+	k := skipNewline(s, i)
+	if k == i {
+		return i
+	}
+	j := skipMargin(s, k)
+	start := lineStart(s, name)
+	first := skipMargin(s, start) >= skipBack(s, name, &dashed)
+	if deeper := j - k - indentColumn(s, start); deeper < 0 || deeper == 0 && (first || j == k) {
+		return i
+	}
+	end := skipBytes(s, j, &base64s)
+	if end < len(s) && skipNewline(s, end) == end && s[end] != ';' || end < j+8 || !looksRandom(s[j:end]) {
+		return i
+	}
+	return end
+}

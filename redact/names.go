@@ -1,0 +1,273 @@
+package redact
+
+import (
+	"slices"
+	"strings"
+)
+
+// A grade says how much the name of a value says about it.
+type grade int
+
+const (
+	loose  grade = iota + 1 // "cookie": only what looks random is a secret
+	firm                    // "credential": what is written out, and looks like more than a word
+	strong                  // "token", "secret": any value that is written out; a sentence, a count and a placeholder are none
+	must                    // "password", "api_key": any value that is written out
+)
+
+// secretNames are the words that names of secrets end with.
+var secretNames = map[string]grade{
+	"password": must, "apikey": must, "api_key": must, "api-key": must,
+
+	"token": strong, "secret": strong, "pass": strong, "userpass": strong, "passwd": strong, "passphrase": strong, "passcode": strong, "pwd": strong,
+	"api key": strong, "access_key": strong, "access-key": strong, "accesskey": strong, "account_key": strong, "accountkey": strong,
+	"private_key": strong, "private-key": strong, "privatekey": strong, "private key": strong, "encryption_key": strong, "encryptionkey": strong,
+	"signing_key": strong, "signingkey": strong, "master_key": strong, "masterkey": strong, "auth_key": strong, "authkey": strong,
+
+	"pw": strong, "mdp": strong, "psk": strong, "client-key-data": strong, "client_key_data": strong, "access key": strong, "secret key": strong, "storepass": strong, "keypass": strong, "pass phrase": strong, "passw": strong, "requirepass": must, "masterauth": must, "bindpw": must,
+	"preshared_key": strong, "presharedkey": strong, "shared_key": strong, "sharedkey": strong,
+
+	"passwort": must, "kennwort": must, "geheimnis": loose, "zugangsschlüssel": strong,
+	"contraseña": must, "contraseÑa": must, "contrasena": must, "clave": strong, "senha": must, "palavra-passe": must, "mot de passe": must, "motdepasse": must, "mot_de_passe": must,
+	"wachtwoord": must, "lösenord": must, "passord": must, "adgangskode": must, "salasana": must, "hasło": must, "heslo": must, "parola": strong, "şifre": must, "пароль": must, "Пароль": must,
+	"密码": must, "密碼": must, "口令": must, "密钥": strong, "密鑰": strong, "令牌": strong, "パスワード": must, "暗証番号": must, "비밀번호": must, "암호": must,
+
+	"credential": firm, "_auth": firm,
+
+	"authorization": loose, "cookie": loose, "jwt": loose, "bearer": loose, "session_key": loose, "ssh_key": loose, "webhook": loose,
+	"storage_key": loose, "storage-key": loose, "storagekey": loose, "tls.key": loose, "ca.key": loose, "server.key": loose, "client.key": loose, "client_key": loose, "clientkey": loose,
+}
+
+// ordinaryWords are the words before "token" that make it one of a text, a page or a
+// program, and no secret.
+var ordinaryWords = []string{
+	"eos", "bos", "pad", "unk", "sep", "cls", "mask", "special", "stop", "start", "end", "cancellation", "cancel", "next", "page", "continuation", "prev", "previous", "sync", "cursor",
+	"first", "last", "max", "min", "num", "per", "sub", "word", "image", "audio", "text", "input", "output", "prompt", "completion", "total", "lex", "syntax",
+}
+
+// ownGrade returns what the word s[from:to] says by itself, given what stands before
+// it in the same name.
+func ownGrade(g grade, s string, from, to int) grade {
+	switch word := s[from:to]; {
+	case strings.EqualFold(word, "pass"):
+		if alnum[byteAt(s, from-1)] && !wordBegins(s, from) && !(word[0] == 'P' && 'a' <= s[from-1] && s[from-1] <= 'z') {
+			return 0 // compass, bypass
+		}
+	case len(word) < 4: // pw, pwd, mdp
+		if looksRandom(s[skipBack(s, from, &base64s):from]) { // the end of base64
+			return 0
+		}
+		if i := from - 1; alnum[byteAt(s, i)] && !wordBegins(s, from) && !('A' <= word[0] && word[0] <= 'Z' && 'a' <= s[i] && s[i] <= 'z') {
+			return 0
+		}
+	case strings.EqualFold(word, "token"):
+		before := strings.ToLower(strings.TrimRight(s[skipBack(s, from, &dashed):from], "_-"))
+		for _, w := range ordinaryWords {
+			if strings.HasSuffix(before, w) {
+				return loose
+			}
+		}
+	}
+	return g
+}
+
+// nameSuffixes are what a name of a secret may end with and be one as before.
+var nameSuffixes = []string{"_key", "-key", "key", "_access_key", "accesskey", "_value", "value", "_token", "token", "_base", "_key_base"}
+
+// plainEnds are ends of names that speak of a secret and hold none.
+var plainEnds = []string{
+	"name", "type", "kind", "path", "file", "dir", "url", "uri", "id", "ids", "count", "length", "len", "size", "limit", "hash", "ref", "field",
+	"policy", "regex", "pattern", "label", "hint", "prompt", "date", "time", "at", "ttl", "expiry", "expires", "version", "s", "index", "offset", "estimate", "usage",
+}
+
+// gradeWithRest returns what a name says where g stands for its word, which ends with
+// the byte last, and rest for what follows; 0 is nothing.
+func gradeWithRest(g grade, last byte, rest string) grade {
+	if rest == "" {
+		return g
+	}
+	goesOn := 'a' <= rest[0] && rest[0] <= 'z' && last >= 'a' || 'A' <= rest[0] && rest[0] <= 'Z' && last <= 'Z'
+	rest = strings.ToLower(rest)
+	if slices.Contains(nameSuffixes, rest) {
+		return g
+	}
+	if goesOn { // it is another word
+		return 0
+	}
+	rest = strings.Trim(rest, digits+"_-")
+	for _, s := range plainEnds {
+		if strings.HasSuffix(rest, s) {
+			return 0
+		}
+	}
+	return loose
+}
+
+// A nameFinder finds the values that are given to names with its word in it.
+type nameFinder struct {
+	grade grade
+}
+
+// An assignmentForm is one way to give a value to a name.
+type assignmentForm struct {
+	value    func(s string, from, end int) int // the index of the value of the name s[from:end], or -1
+	most     grade                             // what a name can say that is used so
+	argument bool                              // what stands there is one word, whatever signs it has
+}
+
+var assignmentForms = []assignmentForm{
+	{value: assignedValue, most: must}, {value: indexedValue, most: must}, {value: taggedValue, most: must}, {value: typedValue, most: firm},
+	{value: flagValue, most: firm, argument: true}, {value: listedValue, most: loose}, {value: calledValue, most: loose}, {value: pairedValue, most: firm},
+	{value: said, most: loose}, {value: netrcValue, most: must, argument: true}, {value: besideName, most: loose},
+}
+
+func (n nameFinder) findValue(s string, from, to int) span {
+	end := skipAtMost(s, to, 40, &dashed)
+	if end > to+32 {
+		return span{}
+	}
+	g := ownGrade(gradeWithRest(n.grade, s[to-1], s[to:end]), s, from, to)
+	if i := openedKeyAt(s, end); g > 0 && i > 0 {
+		if found := privateKey(s, i, i+len(pemBegin)); found.to > 0 {
+			return found
+		}
+	}
+	if i := declared(s, end); g > 0 && i >= 0 {
+		return statedValue(s, from, to, end, i, g)
+	}
+	if g >= strong {
+		for _, value := range []func(string, int, int) int{assignedValue, indexedValue, taggedValue} {
+			if i := value(s, from, end); i >= 0 {
+				return statedValue(s, from, to, end, i, g)
+			}
+		}
+	}
+	if g == must && end == to {
+		if i := assignedBelow(s, to); i >= 0 {
+			return statedValue(s, from, to, end, i, g)
+		}
+	}
+	if g == 0 {
+		return span{}
+	}
+	if strings.EqualFold(s[from:end], "pass") && !dashed[byteAt(s, from-1)] { // a verb as like as not
+		return span{}
+	}
+	if found := spoken(s, end, g); found.to > 0 {
+		return found
+	}
+	for _, u := range assignmentForms {
+		i := u.value(s, from, end)
+		if i < 0 {
+			continue
+		}
+		return judgedValue(s, from, i, func(v valueExtent) bool {
+			return v.looksSecret(s, min(g, u.most), isEnvName(s, from, end)) || (u.argument || strings.ContainsRune(s[end:i], '|')) && g >= strong && spokenWord(s, v.from, false).to > 0
+		})
+	}
+	return span{}
+}
+
+// enoughBytes is how much of a value is looked at before it is known to be a secret.
+const enoughBytes = 256
+
+// judgedValue returns the value at i if secret says so of it, or of its beginning.
+func judgedValue(s string, from, i int, secret func(valueExtent) bool) span {
+	short := s[:min(len(s), i+enoughBytes)]
+	v := valueFor(short, from, i)
+	if v.to <= v.from || !secret(v) {
+		return span{}
+	}
+	if v.to+tallest > len(short) {
+		v = valueFor(s, from, i)
+	}
+	return span{v.from, max(v.from, v.to)}
+}
+
+var hollowBytes = newByteSet("(){}[]\"'`,;\\")
+
+// valueFor is valueAt but for URLs and connection strings, where a value ends
+// before the next name.
+func valueFor(s string, from, i int) valueExtent {
+	if end := yamlBlockEnd(s, from, i); end > i {
+		return valueExtent{from: i, to: end, quoted: true}
+	}
+	v := valueAt(s, i)
+	if v.quoted || v.to <= v.from {
+		return v
+	}
+	ends := ";"
+	if byteAt(s, i-1) == '>' {
+		ends = "<"
+	} else if c := byteAt(s, skipBack(s, from, &dotted)-1); c == '?' || c == '&' {
+		ends = "&#"
+	}
+	if cut := strings.IndexAny(s[v.from:v.to], ends); cut >= 0 {
+		v.to = v.from + cut
+		return v
+	}
+	if cut := strings.Index(s[v.from:v.to], `,"`); cut >= 0 { // a number in JSON
+		v.to = v.from + cut
+		return v
+	}
+	end := continuedEnd(s, from, v.to)
+	if cut := strings.IndexAny(s[v.to:end], ends); cut >= 0 {
+		end = v.to + cut
+	}
+	v.to = end
+	return v
+}
+
+// continuedEnd returns where an unquoted value ends that has come to i, where what
+// it stands in, a string or a plain scalar of YAML, may go on on the next line.
+func continuedEnd(s string, name, i int) int {
+	if next := bridgeLines(s, i); next > 0 && next < len(s) && !space[s[next]] {
+		return trimmedEnd(s, next, bareValueEnd(s, next))
+	}
+	return yamlFoldedEnd(s, name, i)
+}
+
+// skipBack returns the first index before i from which on s has only bytes of
+// m, at most 64 of them.
+func skipBack(s string, i int, m *byteSet) int {
+	for low := max(0, i-64); i > low && m[s[i-1]]; {
+		i--
+	}
+	return i
+}
+
+// openedKeyAt returns where a private key begins that is the value of the name that
+// ends at end; 0 where none does.
+func openedKeyAt(s string, end int) int {
+	i := indexedValue(s, 0, end)
+	if i < 0 {
+		i = assignedValue(s, 0, end)
+	}
+	if i < 0 {
+		return 0
+	}
+	if i = openingQuote(s, i); strings.HasPrefix(s[i:], pemBegin) {
+		return i
+	}
+	return 0
+}
+
+// isEnvName reports whether s[from:end] ends a name in capitals that begins
+// its line, as in an env file or a shell.
+func isEnvName(s string, from, end int) bool {
+	start := skipBack(s, from, &word)
+	name := s[start:end]
+	if byteAt(s, end) != '=' || name != strings.ToUpper(name) {
+		return false
+	}
+	before := s[lineStart(s, start):start]
+	before = strings.TrimSuffix(before, "export ")
+	before = strings.TrimSuffix(before, "ENV ")
+	return before == "" || skipMargin(before, 0) == len(before) || space[before[len(before)-1]]
+}
+
+// lineStart returns where the line of i begins, or a place 128 bytes before.
+func lineStart(s string, i int) int {
+	low := max(0, i-128)
+	return low + strings.LastIndexByte(s[low:i], '\n') + 1
+}

@@ -1,0 +1,160 @@
+package summarize
+
+import (
+	"strings"
+
+	"github.com/tiercompact/tiercompact/chat"
+)
+
+// The headings of what follows the text in a session summary. They are read
+// back from former summaries, so they stay as they are.
+const (
+	ledgerHead = "## Names on record"
+	factsHead  = "## Facts on record"
+	filesHead  = "## Files at hand"
+)
+
+// Finish joins the verified text, the ledger of identifiers (the most
+// important first) and the facts into the content of a session summary of at
+// most maxTokens tokens; 0 is no limit. Where all does not fit, the ledger
+// yields first, down to a quarter, then the text down to a quarter, then the
+// facts; each loses whole names or lines from its end.
+func Finish(text, facts string, ledger []string, maxTokens int, count func(string) int) string {
+	count = tokenCounter(count)
+	text, facts = withoutHeads(chat.Visible(text)), withoutHeads(chat.Visible(facts))
+	names := cleanNames(ledger)
+	content := joinParts(text, names, facts)
+	if maxTokens <= 0 || count(content) <= maxTokens {
+		return content
+	}
+	room := maxTokens - count(joinParts("", nil, "x")) - count(joinParts("", []string{"x"}, ""))
+	textSize, factsSize := count(text), count(facts)
+	names = limitNames(names, max(room/4, room-textSize-factsSize), count)
+	room -= count(strings.Join(names, ", "))
+	text = limitLines(text, max(maxTokens/4, room-factsSize), count)
+	facts = limitLines(facts, room-count(text), count)
+	return shrinkToFit(text, names, facts, maxTokens, count)
+}
+
+// shrinkToFit drops what is left over the limit because joined pieces can count
+// more than their sum.
+func shrinkToFit(text string, names []string, facts string, maxTokens int, count func(string) int) string {
+	for {
+		content := joinParts(text, names, facts)
+		switch {
+		case count(content) <= maxTokens:
+			return content
+		case len(names) > 0:
+			names = names[:len(names)/2]
+		case facts != "":
+			facts = halfLines(facts)
+		case text != "":
+			text = halfLines(text)
+		default:
+			return ""
+		}
+	}
+}
+
+func halfLines(s string) string {
+	lines := strings.Split(s, "\n")
+	return strings.Join(lines[:len(lines)/2], "\n")
+}
+
+// joinParts writes the three parts under their headings; empty ones are left out.
+func joinParts(text string, names []string, facts string) string {
+	var parts []string
+	if text != "" {
+		parts = append(parts, text)
+	}
+	if len(names) > 0 {
+		parts = append(parts, ledgerHead+"\n"+strings.Join(names, ", "))
+	}
+	if facts != "" {
+		parts = append(parts, factsHead+"\n"+facts)
+	}
+	return strings.Join(parts, "\n\n")
+}
+
+// WithFiles adds parts of files to the content of a session summary.
+func WithFiles(content, files string) string {
+	if files == "" {
+		return content
+	}
+	return content + "\n\n" + filesHead + "\n" + files
+}
+
+// Split takes the content of a session summary apart into what [Finish]
+// joined: the text, the facts section and the names of the ledger. Parts of
+// files are left out.
+func Split(content string) (text, facts string, ledger []string) {
+	content, _ = cutAtHead(content, filesHead)
+	text, facts = cutAtHead(content, factsHead)
+	text, names := cutAtHead(text, ledgerHead)
+	for name := range strings.SplitSeq(names, ", ") {
+		if name = strings.TrimSpace(name); name != "" {
+			ledger = append(ledger, name)
+		}
+	}
+	return text, facts, ledger
+}
+
+// cutAtHead cuts s at the line that is head.
+func cutAtHead(s, head string) (before, after string) {
+	if rest, ok := strings.CutPrefix(s, head+"\n"); ok {
+		return "", strings.TrimSpace(rest)
+	}
+	before, after, _ = strings.Cut(s, "\n"+head+"\n")
+	return strings.TrimSpace(before), strings.TrimSpace(after)
+}
+
+// withoutHeads removes lines that would be taken for one of the headings, and
+// space around.
+func withoutHeads(s string) string {
+	if !strings.Contains(s, ledgerHead) && !strings.Contains(s, factsHead) && !strings.Contains(s, filesHead) {
+		return strings.TrimSpace(s)
+	}
+	var kept []string
+	for line := range strings.SplitSeq(s, "\n") {
+		if t := strings.TrimSpace(line); t != ledgerHead && t != factsHead && t != filesHead {
+			kept = append(kept, line)
+		}
+	}
+	return strings.TrimSpace(strings.Join(kept, "\n"))
+}
+
+// cleanNames drops names that could not be read back.
+func cleanNames(ledger []string) []string {
+	var names []string
+	for _, name := range ledger {
+		if name = strings.TrimSpace(chat.Visible(name)); name != "" && !strings.ContainsAny(name, "\n\r") && !strings.Contains(name, ", ") {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func limitNames(names []string, room int, count func(string) int) []string {
+	used := 0
+	for i, name := range names {
+		if used += count(name + ", "); used > room {
+			return names[:i]
+		}
+	}
+	return names
+}
+
+// limitLines returns as many lines of text from its beginning as fit into room.
+func limitLines(text string, room int, count func(string) int) string {
+	if count(text) <= room {
+		return text
+	}
+	used, end := 0, 0
+	for line := range strings.Lines(text) {
+		if used += count(line) + 1; used > room {
+			break
+		}
+		end += len(line)
+	}
+	return strings.TrimSpace(text[:end])
+}

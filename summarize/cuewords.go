@@ -1,0 +1,74 @@
+package summarize
+
+import "strings"
+
+// longRequest is from where on a user's message is likely pasted: what it
+// says in passing is less likely a rule.
+const longRequest = 1500
+
+// startsAsRule reports whether a padded sentence begins as a rule does.
+func startsAsRule(s string) bool {
+	for _, head := range []string{" never ", " always ", " don't ", " do not ", " must ", " make sure ", " ensure ", " avoid ", " only ", " you must ", " please don't ", " please do not ", " required "} {
+		if strings.HasPrefix(s, head) {
+			return true
+		}
+	}
+	return strings.Contains(s, " must not ") || strings.Contains(s, " you must ")
+}
+
+// statesRule reports whether a padded sentence says what must or must not be.
+func statesRule(s string) bool {
+	return containsAny(s, " must ", " never ", " always ", " don't ", " do not ", " dont ", " mustn't ", " may not ", " cannot ", " make sure ", " ensure ",
+		" should not ", " shouldn't ", " avoid ", " at most ", " at least ", " no more than ", " only use ", " required ", " requirement ", " forbidden ", " not allowed ",
+		" muss ", " müssen ", " nie ", " niemals ", " immer ", " darf nicht ", " dürfen nicht ", " jamais ", " toujours ", " doit ", " ne pas ", " nunca ", " siempre ", " debe ",
+		"必 须", "必须", "不要", "绝不", "禁止", "ないで", "必ず", "決して")
+}
+
+// isAnnouncement reports whether a padded sentence only announces a look.
+func isAnnouncement(s string) bool {
+	return containsAny(s, " let me ", " let's look ", " now let's ", " i'll check ", " i'll look ", " i'll read ", " i'll start by ", " i'll also check ", " i need to look ", " i need to read ", " i need to check ", " i'll now ", " now i'll ", " now i need ", " now let ", " i see the issue ", " i see the problem ", " i now understand ", " i found the issue ", " i see now ", " looking at ", " to see where ", " to see what ", " to see how ", " to see if ", " to locate ", " here's the ", " here is the ", " here's a summary ") ||
+		len(s) < 16
+}
+
+// firmWeight is the weight from which on a sentence says what was chosen, or what
+// turned out to be so: the facts section has it.
+const firmWeight = 2
+
+// decisionWeight returns how much a padded sentence decides or finds: 0
+// nothing, 1 something, [firm] and more what the work rests on from then on.
+func decisionWeight(s string) float64 {
+	weight := 0.0
+	if statesChoice(s) {
+		weight = firmWeight
+	}
+	if containsAny(s, " instead of ", " rather than ", " statt ") {
+		weight++
+		if containsAny(s, " i'll ", " i will ", " we ", " we'll ", " let's ", " should ", " now uses ", " the fix ", " approach ", " so that ", " to avoid ") {
+			weight++
+		}
+	}
+	if containsAny(s, " the issue ", " the problem ", " turns out ", " because ", " so that ", " therefore ", " confirmed ", " found ", " fails ", " failed ", " failing ", " pass ", " passes ", " fixed ", " added ", " removed ", " renamed ", " updated ", " implemented ",
+		" committed ", " refactored ", " needs to ", " doesn't ", " does not ", " was caused ", " root cause ", " the cause ", " the reason ", " the fix is ", " the approach ", " design ", " due to ", " i'll add ", " i'll fix ", " i'll change ", " need to add ", " need to update ", " weil ", " parce que ", " porque ") &&
+		weight != 1 { // what was done and found is said elsewhere too: together with a contrast it is no choice yet
+		weight++
+	}
+	if isAnnouncement(s) {
+		weight -= 1.5
+	}
+	return max(0, weight)
+}
+
+// statesChoice reports whether a padded sentence says what was chosen, or what was
+// found to be the cause.
+func statesChoice(s string) bool {
+	return strings.HasPrefix(s, " decision ") || strings.HasPrefix(s, " root cause ") ||
+		containsAny(s, " decided ", " decide to ", " we decide ", " going with ", " go with ", " chose ", " i've chosen ", " have chosen ", " was chosen ", " settled on ", " stick with ", " sticking with ", " agreed to ", " agreed that ", " agreed on ",
+			" i'll switch to ", " i'm switching to ", " let's switch to ", " we switch to ", " switched to ", " decision is ", " decision was ", " the fix is to ", " simplest fix ", " simplest approach ", " the approach is ", " the plan is to ",
+			" root cause is that ", " root cause is the ", " root cause was ", " the cause is ", " the cause was ", " the reason is ",
+			" we'll use ", " i'll use ", " should use ", " let's use ", " we keep ", " we'll keep ", " i'll keep ", " let's keep ", " wir nehmen ", " entschieden ", " décidé ", " decidido ")
+}
+
+// statesTodo reports whether a padded sentence says what is still to be done.
+func statesTodo(s string) bool {
+	return containsAny(s, " todo ", " todos ", " fixme ", " next step ", " next steps ", " still need ", " still needs ", " still to do ", " remaining ", " remains to ", " left to do ", " not yet ", " follow up ", " blocked ", " blocker ", " outstanding ")
+}

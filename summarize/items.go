@@ -1,0 +1,161 @@
+package summarize
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/tiercompact/tiercompact/chat"
+)
+
+// An itemKind says what a note is about.
+type itemKind uint8
+
+const (
+	request itemKind = iota
+	rule
+	detail
+	changed
+	read
+	command
+	failure
+	todo
+	picture
+	decision
+	report
+)
+
+// A summaryItem is one thing worth keeping, as one line.
+type summaryItem struct {
+	kind   itemKind
+	text   string
+	key    string // two notes of a kind with one key are the same
+	id     string // of the message that said it last
+	first  int    // index of the message that said it first; negative where a former summary did
+	last   int    // and of the one that said it last
+	times  int
+	weight float64  // beside others of its kind
+	end    string   // request: what was answered; command: how it ended; changed: what it was for
+	names  []string // changed, read: what was declared
+	failed bool     // command: it ended badly
+	tests  bool     // failure: tests failed
+}
+
+// itemList is what the messages say.
+type itemList struct {
+	list  []*summaryItem
+	at    map[itemKey]*summaryItem
+	steps []*step
+	span  int // messages
+	green int // index of the message with the last test run that ended well, 0 where none did
+}
+
+// An itemKey tells notes apart.
+type itemKey struct {
+	kind itemKind
+	key  string
+}
+
+// itemKeyText returns the key of a note that has no other: paths, commands and
+// values differ by case, sentences do not.
+func itemKeyText(k itemKind, text string) string {
+	switch k {
+	case changed, read, command, detail:
+		return text
+	}
+	return strings.ToLower(text)
+}
+
+// A step is what the assistant said, and the calls it made until it spoke
+// again.
+type step struct {
+	id      string
+	at      int
+	text    string
+	why     string
+	inputs  []string
+	outputs []string
+	weight  float64
+}
+
+// Lengths of the lines kept, in bytes.
+const (
+	requestLen  = 280
+	taskLen     = 600 // the first request: it states the task
+	sentenceLen = 260
+	answerLen   = 200
+)
+
+// collectItems takes notes of messages, in one pass.
+func collectItems(messages []chat.Message) *itemList {
+	n := &itemList{at: make(map[itemKey]*summaryItem), span: len(messages)}
+	answers := answersOf(messages)
+	w := messageScanner{itemList: n}
+	for i, m := range messages {
+		w.index, w.id = i, m.ID
+		w.scanImages(m)
+		switch m.Role {
+		case chat.User:
+			w.scanUser(m)
+		case chat.Assistant:
+			w.scanAssistant(m, answers[i])
+		}
+	}
+	w.finishTurn()
+	w.openTodos()
+	w.closeFailedTests()
+	return n
+}
+
+// answersOf returns, for each message, the results that answer its calls by
+// the call's id.
+func answersOf(messages []chat.Message) []map[string]chat.Part {
+	answers := make([]map[string]chat.Part, len(messages))
+	for i, c := range chat.PairUp(messages).CallOf {
+		if c < 0 {
+			continue
+		}
+		if answers[c] == nil {
+			answers[c] = make(map[string]chat.Part)
+		}
+		for _, p := range messages[i].Parts {
+			if p.Kind == chat.Result {
+				answers[c][p.ID] = p
+			}
+		}
+	}
+	return answers
+}
+
+// putItem takes a note, or counts it where it stands already.
+func (n *itemList) putItem(add summaryItem) *summaryItem {
+	if add.text == "" {
+		return &summaryItem{}
+	}
+	if add.key == "" {
+		add.key = itemKeyText(add.kind, add.text)
+	}
+	k := itemKey{add.kind, add.key}
+	old := n.at[k]
+	if old == nil {
+		add.times, add.first = 1, add.last
+		n.at[k] = &add
+		n.list = append(n.list, &add)
+		return &add
+	}
+	old.times++
+	old.last, old.id = add.last, add.id
+	return old
+}
+
+// itemsOfKind returns the notes of a kind, in the order of first mention.
+func (n *itemList) itemsOfKind(k itemKind) []*summaryItem {
+	var found []*summaryItem
+	for _, x := range n.list {
+		if x.kind == k {
+			found = append(found, x)
+		}
+	}
+	slices.SortStableFunc(found, func(a, b *summaryItem) int { return cmp.Compare(a.first, b.first) })
+	return found
+}

@@ -1,0 +1,170 @@
+package summarize
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/model"
+)
+
+// An answered is what came of a call.
+type callResult struct {
+	text     string
+	prompt   int // tokens that the server counted; 0: not told
+	progress Progress
+}
+
+// askModel makes one call, and returns the tidied text of the answer. With the
+// [Rejection] of one that was cut off comes what is whole of it.
+func (w *summaryRun) askModel(ctx context.Context, step, prompt string, limit int) (callResult, error) {
+	w.call++
+	w.of = max(w.of, w.call)
+	l := &answerListener{ctx: ctx, tell: w.r.Progress, p: Progress{Step: step, Call: w.call, Of: w.of}, most: maxBytesFor(predictedTokens(limit))}
+	l.reportProgress()
+	answer, err := w.model.Chat.Chat(ctx, w.modelRequest(prompt, limit), l.takeDelta)
+	l.p.Tokens = max(l.p.Tokens, answer.Tokens)
+	got := callResult{prompt: answer.PromptTokens, progress: l.p}
+	switch {
+	case ctx.Err() != nil:
+		if isLate(ctx) {
+			w.model.paced(func(p pace) pace { return p.late(w.given, w.sent, limit, l.p.Tokens > 0) })
+		}
+		return got, ctx.Err()
+	case l.looped:
+		if got.text, _ = normaliseAnswer(l.text.String()[:l.lines.end]); got.text == "" {
+			return got, Rejection(Empty)
+		}
+		return got, nil
+	case l.flooded:
+		return got, Rejection(TooLong)
+	case err != nil:
+		return got, err
+	}
+	w.learnRatio(answer.PromptTokens, prompt)
+	got.text, err = judgeAnswer(answer, limit, w.r.Count)
+	return got, err
+}
+
+// modelRequest returns what is sent to the server.
+func (w *summaryRun) modelRequest(prompt string, limit int) model.Request {
+	return model.Request{
+		Model:     w.model.Name,
+		Messages:  []chat.Message{chat.NewText(chat.System, Instructions()), chat.NewText(chat.User, prompt)},
+		Window:    w.window,
+		MaxTokens: predictedTokens(limit),
+		Sampling:  &model.Sampling{Seed: w.model.seedOrDefault()},
+		NoThink:   true,
+		OneOff:    true,
+	}
+}
+
+// learnRatio takes from a prompt that the server has counted how many tokens of the
+// model one of r.Count is. A count that is far too low tells of a cut prompt,
+// or of a server that counts only what it had not read before.
+func (w *summaryRun) learnRatio(counted int, prompt string) {
+	seen := float64(counted-frameTokens/2) / float64(w.r.countTokens(Instructions())+w.r.countTokens(prompt))
+	if seen < 0.6 {
+		return
+	}
+	w.most = max(w.most, seen)
+	w.ratio = max(leastRatio, w.most*spread)
+}
+
+// judgeAnswer returns the text of an answer, or why it is none. One that was cut off
+// comes with what is whole of it; it is no rejection where the model only
+// repeated itself.
+func judgeAnswer(a model.Answer, limit int, count func(string) int) (string, error) {
+	if a.Message.HasCalls() {
+		return "", Rejection(ToolCall)
+	}
+	text, repeats := normaliseAnswer(a.Message.Text())
+	if text == "" {
+		for _, p := range a.Message.Parts {
+			if p.Kind == chat.Thinking && p.Text != "" {
+				return "", Rejection(Thinks)
+			}
+		}
+		return "", Rejection(Empty)
+	}
+	if a.Done != model.CutOff {
+		return text, nil
+	}
+	text = withoutLastLine(text)
+	if repeats && text != "" && count(text) <= limit/2 {
+		return text, nil
+	}
+	return text, Rejection(CutOff)
+}
+
+// An answerListener follows an answer as it comes in.
+type answerListener struct {
+	ctx     context.Context
+	tell    func(Progress)
+	p       Progress
+	text    strings.Builder
+	most    int // bytes that an answer may have
+	lines   loopDetector
+	began   time.Time // when the first piece came
+	last    time.Time // when it was told last
+	looped  bool
+	flooded bool
+}
+
+// The reasons for which a listener ends a call.
+var (
+	errLoops = errors.New("the model repeats itself")
+	errFlood = errors.New("the answer is longer than it may be")
+)
+
+const reportEvery = 100 * time.Millisecond
+
+// takeDelta takes a piece of the answer. It ends a call in which the model only
+// repeats itself.
+func (l *answerListener) takeDelta(d model.Delta) error {
+	if err := l.ctx.Err(); err != nil {
+		return err
+	}
+	now := time.Now()
+	if l.began.IsZero() {
+		l.began = now
+	}
+	l.p.Tokens++
+	if spent := now.Sub(l.began).Seconds(); spent > 0 {
+		l.p.PerSecond = float64(l.p.Tokens-1) / spent
+	}
+	if now.Sub(l.last) >= reportEvery {
+		l.reportProgress()
+	}
+	l.text.WriteString(d.Text)
+	switch {
+	case l.text.Len() > l.most:
+		l.flooded = true
+		return errFlood
+	case l.lines.addDelta(d.Text):
+		l.looped = true
+		return errLoops
+	}
+	return nil
+}
+
+func (l *answerListener) reportProgress() {
+	l.last = time.Now()
+	if l.tell != nil {
+		l.tell(l.p)
+	}
+}
+
+// maxBytesFor returns more bytes than so many tokens can be.
+func maxBytesFor(tokens int) int { return 64*tokens + 4096 }
+
+// reportDone tells that a call has ended, and why its text is not used.
+func (w *summaryRun) reportDone(got callResult, rejected string) {
+	p := got.progress
+	p.Done, p.Rejected = true, rejected
+	if w.r.Progress != nil {
+		w.r.Progress(p)
+	}
+}

@@ -1,0 +1,244 @@
+package summarize
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/tiercompact/tiercompact/model"
+)
+
+// A summaryRun is one summary while it is written.
+type summaryRun struct {
+	model  *Model
+	r      Request // with Count set
+	window int
+	limit  int     // tokens of the summary
+	ratio  float64 // tokens of the model for one of r.Count, on the safe side
+	most   float64 // the highest ratio that the server has counted; 0: none yet
+	call   int     // that was made last, from 1
+	of     int     // calls that are foreseen
+	long   int     // requests that the server found too long
+	pace   pace    // that bounds this summary
+	given  int     // tokens of messages, in all
+	sent   int     // the same, in the request that is made
+	src    sourceWords
+}
+
+// What the model's tokenizer may count for one token of r.Count: before
+// anything is known of it, and at least.
+const (
+	firstRatio = 1.3
+	leastRatio = 1.15
+	spread     = 1.1 // between one text and another
+	ratioStep  = 1.5 // where the server finds a request too long
+)
+
+const (
+	frameTokens = 48  // tokens of a chat template beside the texts
+	leastRoom   = 96  // tokens of messages that a request must have room for
+	leastPart   = 48  // tokens of a part's summary
+	mostPart    = 400 // the same
+	mostLong    = 6   // requests that the server may find too long
+	mostTurns   = 16  // of condensing
+)
+
+// runRequests condenses what is to be summarised until it fits into one request, and
+// returns the answer to that.
+func (w *summaryRun) runRequests(ctx context.Context) (string, error) {
+	former, _, _ := Split(w.r.Previous)
+	data := w.shortenedBlocks()
+	w.given = blocksSize(data)
+	if size := w.r.countTokens(former); size > w.dataRoom(w.limit)/2 {
+		head := "[record] of what was before:\n"
+		data, former = append([]promptBlock{{head: head, text: former, size: size + w.r.countTokens(head), message: -1}}, data...), ""
+	}
+	for range mostTurns {
+		var text string
+		var err error
+		if blocksSize(data)+w.r.countTokens(former) <= w.dataRoom(w.limit) {
+			w.of = w.call + 1
+			text, err = w.requestFinal(ctx, former, data)
+		} else {
+			data, err = w.condenseBlocks(ctx, data, w.r.countTokens(former))
+		}
+		if text != "" || err != nil && !w.shortenRequests(err) {
+			return text, err
+		}
+	}
+	return "", fmt.Errorf("the summaries of its parts do not get shorter: %w", model.ErrTooLong)
+}
+
+// requestFinal asks for the summary itself.
+func (w *summaryRun) requestFinal(ctx context.Context, former string, data []promptBlock) (string, error) {
+	p := w.buildPrompt(data)
+	p.former = former
+	w.sent = blocksSize(data)
+	got, err := w.askModel(ctx, requestStep(data), p.String(), w.limit)
+	if err != nil {
+		w.reportDone(got, err.Error())
+		return "", err
+	}
+	w.reportDone(got, "")
+	return got.text, nil
+}
+
+// requestStep returns what a request with data does.
+func requestStep(data []promptBlock) string {
+	if isRecords(data) {
+		return StepMerge
+	}
+	return StepChunk
+}
+
+func isRecords(data []promptBlock) bool { return len(data) > 0 && data[len(data)-1].record }
+
+// shortenRequests makes the next requests shorter, where err says that one was too
+// long for the server. It reports whether they may be tried.
+func (w *summaryRun) shortenRequests(err error) bool {
+	if !errors.Is(err, model.ErrTooLong) || w.long == mostLong {
+		return false
+	}
+	w.long++
+	w.ratio *= ratioStep
+	w.most = w.ratio / spread
+	return w.dataRoom(leastPart) >= leastRoom/2
+}
+
+// condenseBlocks returns a record for each chunk of data. former is the size of the
+// summary that will stand beside them.
+func (w *summaryRun) condenseBlocks(ctx context.Context, data []promptBlock, former int) ([]promptBlock, error) {
+	var records []promptBlock
+	var reasons []string
+	for len(data) > 0 {
+		chunks, room := w.countChunks(data)
+		limit := w.partLimit(len(records)+chunks, former)
+		w.of = w.call + chunks + 1
+		chunk, rest := cutBlocks(data, room, w.r.Count)
+		text, rejected, err := w.summarizePart(ctx, chunk, limit)
+		if err != nil {
+			if w.shortenRequests(err) {
+				continue
+			}
+			return nil, err
+		}
+		data = rest
+		if rejected != "" {
+			reasons = append(reasons, rejected)
+			text = w.withoutModel(chunk, limit)
+		}
+		if tooManyRejected(len(reasons), len(records)+1, len(data) == 0) {
+			return nil, Rejection(reasons[0])
+		}
+		head := fmt.Sprintf("part %d:\n", len(records)+1)
+		records = append(records, promptBlock{head: head, text: text, size: w.r.countTokens(head) + w.r.countTokens(text), record: true})
+	}
+	return records, nil
+}
+
+// tooManyRejected reports whether so many of the parts were rejected that the summary
+// would not be the model's.
+func tooManyRejected(rejected, parts int, all bool) bool {
+	return 2*rejected >= parts && (rejected > 1 || rejected > 0 && all)
+}
+
+// countChunks returns how many chunks data makes, and the room of the first: they
+// are to be of about one size.
+func (w *summaryRun) countChunks(data []promptBlock) (n, room int) {
+	total, most := blocksSize(data), max(w.dataRoom(mostPartOf(w.window)), leastRoom/2)
+	n = (total + most - 1) / most
+	return n, min(most, total/n+total/n/8+1)
+}
+
+// mostPartOf returns the most tokens of a part's summary in a window.
+func mostPartOf(window int) int { return max(leastPart, min(mostPart, window/8)) }
+
+// partLimit returns the tokens of the summary of one of n parts: so many that
+// all fit into one request. It does not depend on the length of the summary, so
+// that one which is asked for again, shorter, is made of the same parts.
+func (w *summaryRun) partLimit(n, former int) int {
+	room := w.dataRoom(w.window/4) - former
+	return max(leastPart, min(mostPartOf(w.window), room/n*9/10))
+}
+
+// summarizePart returns the summary of a chunk without what the source does not bear
+// out, or why the model's text may not be used.
+func (w *summaryRun) summarizePart(ctx context.Context, chunk []promptBlock, limit int) (text, rejected string, err error) {
+	p := w.buildPrompt(chunk)
+	p.partial, p.tokens = true, limit
+	asked := p.String()
+	key := sha256.Sum256(fmt.Appendf(nil, "%d\x00%s", limit, asked))
+	if former, ok := w.model.formerPart(key); ok {
+		w.learnRatio(former.prompt, asked)
+		return former.text, former.rejected, nil
+	}
+	w.sent = blocksSize(chunk)
+	got, err := w.askModel(ctx, requestStep(chunk), asked, limit)
+	var r Rejection
+	if err != nil && !errors.As(err, &r) {
+		w.reportDone(got, err.Error())
+		return "", "", err
+	}
+	if rejected = string(r); rejected == "" || rejected == CutOff && got.text != "" {
+		text, rejected = w.vettedPart(got.text)
+	}
+	w.reportDone(got, rejected)
+	w.model.rememberPart(key, partResult{text, rejected, got.prompt})
+	return text, rejected, nil
+}
+
+// vettedPart returns what the source bears out of the summary of a part, or why it
+// may not be used. That it lost its end does not matter.
+func (w *summaryRun) vettedPart(text string) (clean, rejected string) {
+	rejected = Accept(text, Request{Messages: w.r.Messages, Count: w.r.Count}, math.MaxInt)
+	if rejected != "" && rejected != CutOff {
+		return "", rejected
+	}
+	clean, _, rejected = w.src.vetText(text, w.r.Count)
+	return clean, rejected
+}
+
+// withoutModel returns a record of a chunk that no model has written.
+func (w *summaryRun) withoutModel(chunk []promptBlock, limit int) string {
+	if isRecords(chunk) || chunk[0].message < 0 {
+		return limitLines(blocksText(chunk), limit, w.r.Count)
+	}
+	from, to := chunk[0].message, chunk[len(chunk)-1].message+1
+	e := extraction{itemList: collectItems(w.r.Messages[from:to])}
+	text, _ := w.src.removeUnfounded(e.writeSections(w.r.Strategy, Request{Count: w.r.Count}, limit))
+	if text == "" {
+		return nothingFound
+	}
+	return text
+}
+
+// buildPrompt returns the request for a summary of data.
+func (w *summaryRun) buildPrompt(data []promptBlock) prompt {
+	return prompt{
+		strategy: w.r.Strategy, note: w.r.Note, data: blocksText(data), records: isRecords(data),
+		brief: w.window < briefBelow, tokens: w.limit,
+	}
+}
+
+// briefBelow is the window under which forms are given without an example.
+const briefBelow = 2560
+
+// dataRoom returns the tokens, of r.Count, that a request has for data beside the
+// instructions and an answer of so many tokens.
+func (w *summaryRun) dataRoom(answer int) int {
+	p := w.buildPrompt(nil)
+	p.records, p.former = true, "-" // the longest form
+	free := float64(w.window - frameTokens - predictedTokens(answer))
+	return within(int(free/w.ratio)-w.r.countTokens(Instructions())-w.r.countTokens(p.String()), w.pace.request)
+}
+
+// predictedTokens returns how many tokens a model may write for a text of so many.
+func predictedTokens(limit int) int { return limit + limit/overMaxShare }
+
+// leastWindow returns a window which gives leastRoom, where room is too little.
+func (w *summaryRun) leastWindow(room int) int {
+	need := float64(w.window) + float64(leastRoom-room)*w.ratio*4/3 // a quarter of it goes to the answer
+	return (int(need) + 255) / 256 * 256
+}

@@ -1,0 +1,268 @@
+package summarize
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/tiercompact/tiercompact/files"
+)
+
+// An actionKind says what a call does.
+type actionKind uint8
+
+const (
+	uses    actionKind = iota // any other tool
+	reads                     // a file
+	changes                   // a file
+	runs                      // a command
+	finds                     // searches
+	plans                     // keeps the list of todos
+)
+
+// An action is what a call does, as far as its name and arguments tell.
+type action struct {
+	kind   actionKind
+	tool   string
+	object string      // path, command line, pattern
+	names  []string    // changes: what is declared in the new text, else its first line
+	todos  []todoEntry // plans
+	whole  bool        // plans: todos replace all earlier ones
+}
+
+// A todoEntry is an entry of a list of todos.
+type todoEntry struct {
+	id, text string
+	done     bool
+}
+
+// actionsOf returns what a call does: one action, or one for each file of a
+// patch.
+func actionsOf(name, args string) []action {
+	var fields map[string]any
+	if json.Unmarshal([]byte(args), &fields) != nil {
+		if strings.Contains(args, "*** Begin Patch") {
+			return patchActions(name, args)
+		}
+		return []action{{tool: name, object: clipLine(args, 80)}}
+	}
+	if a, ok := readPlan(name, fields); ok {
+		return []action{a}
+	}
+	low := strings.ToLower(name)
+	path := firstText(fields, "file_path", "path", "filePath", "filename", "target_file", "notebook_path", "file")
+	command := firstText(fields, "command", "cmd", "script")
+	for _, v := range []string{command, firstText(fields, "patch", "input", "patchText")} {
+		if strings.Contains(v, "*** Begin Patch") {
+			return patchActions(name, v)
+		}
+	}
+	switch {
+	case containsAny(low, "grep", "glob", "search", "find"):
+		return []action{{kind: finds, tool: name, object: joinNonEmpty(firstText(fields, "pattern", "query", "q"), path)}}
+	case path != "" && command == "view":
+		return []action{{kind: reads, tool: name, object: path}}
+	case path != "" && (containsAny(low, "edit", "write", "create", "replace", "insert", "patch", "apply_diff") || slices.Contains([]string{"create", "str_replace", "insert"}, command)):
+		return []action{{kind: changes, tool: name, object: path, names: declaredNames(fields)}}
+	case path != "" && (containsAny(low, "read", "view", "cat", "open")):
+		return []action{{kind: reads, tool: name, object: path}}
+	case command != "" && (containsAny(low, "bash", "shell", "exec", "run", "command", "terminal") || path == "" && strings.Contains(command, " ")):
+		return []action{{kind: runs, tool: name, object: commandLine(command)}}
+	}
+	return []action{{tool: name, object: clipLine(describe(fields), 100)}}
+}
+
+// containsAny reports whether s holds one of parts.
+func containsAny(s string, parts ...string) bool {
+	return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(s, p) })
+}
+
+// firstText returns the first of keys that holds a string, or a list of strings.
+func firstText(fields map[string]any, keys ...string) string {
+	for _, k := range keys {
+		value, whole := fields[k]
+		if !whole {
+			value = fields[k+files.LeftOut]
+		}
+		switch v := value.(type) {
+		case string:
+			if v != "" {
+				return v
+			}
+		case []any:
+			var words []string
+			for _, e := range v {
+				if s, ok := e.(string); ok {
+					words = append(words, s)
+				}
+			}
+			if len(words) > 2 && strings.HasPrefix(words[1], "-") { // bash -lc "…"
+				words = words[2:]
+			}
+			if len(words) > 0 {
+				return strings.Join(words, " ")
+			}
+		}
+	}
+	return ""
+}
+
+func joinNonEmpty(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " in ")
+}
+
+// describe returns the arguments of a tool that is not known, as far as they
+// are strings, each cut short.
+func describe(fields map[string]any) string {
+	var parts []string
+	for _, k := range slices.Sorted(maps.Keys(fields)) {
+		if v := firstText(fields, k); v != "" {
+			parts = append(parts, k+" "+clipLine(v, 60))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// commandLine returns a shell command as one line, without the change of
+// directory before it and without the bodies of here documents.
+func commandLine(command string) string {
+	command = strings.TrimSpace(strings.ReplaceAll(command, " 2>&1", ""))
+	for strings.HasPrefix(command, "cd ") {
+		_, rest, ok := strings.Cut(command, "&&")
+		if !ok {
+			break
+		}
+		command = strings.TrimSpace(rest)
+	}
+	before, body, ok := strings.Cut(command, "<<")
+	if !ok {
+		return clipLine(command, 160)
+	}
+	before = strings.TrimRight(before, " $(\"'")
+	before = strings.TrimSuffix(before, "$(cat")
+	if strings.HasPrefix(before, "git ") {
+		_, body, _ = strings.Cut(body, "\n")
+		first, _, _ := strings.Cut(body, "\n")
+		return clipLine(before, 100) + " " + clipLine(first, 100)
+	}
+	return clipLine(before, 160)
+}
+
+// patchActions returns a change for each file that a patch names.
+func patchActions(name, patch string) []action {
+	var acts []action
+	for line := range strings.Lines(patch) {
+		line = strings.TrimSpace(line)
+		for _, head := range []string{"*** Update File: ", "*** Add File: ", "*** Delete File: "} {
+			if path, ok := strings.CutPrefix(line, head); ok {
+				acts = append(acts, action{kind: changes, tool: name, object: path})
+			}
+		}
+		if added, ok := strings.CutPrefix(line, "+"); ok && len(acts) > 0 {
+			last := &acts[len(acts)-1]
+			last.names = addDeclaration(last.names, added)
+		}
+	}
+	return acts
+}
+
+// declaredNames returns what the new text of an edit declares, or else the first
+// line that the old text has not.
+func declaredNames(fields map[string]any) []string {
+	return newNames(editTexts(fields))
+}
+
+// newNames returns what the new text declares, or else the first line that the
+// old text has not.
+func newNames(now, old string) []string {
+	before := make(map[string]bool)
+	for line := range strings.Lines(old) {
+		before[strings.TrimSpace(line)] = true
+	}
+	var names []string
+	first := ""
+	for line := range strings.Lines(now) {
+		line = strings.TrimSpace(line)
+		names = addDeclaration(names, line)
+		if len(line) > 3 && !before[line] && (first == "" || isComment(first) && !isComment(line)) {
+			first = line
+		}
+	}
+	if len(names) == 0 && first != "" {
+		names = []string{clipLine(first, 90)}
+	}
+	return names
+}
+
+// editTexts returns the new and the old text of an edit, or of each of several.
+func editTexts(fields map[string]any) (now, old string) {
+	edits, _ := fields["edits"].([]any)
+	var after, before []string
+	for _, e := range append([]any{fields}, edits...) {
+		if f, ok := e.(map[string]any); ok {
+			after = append(after, firstText(f, "new_string", "new_str", "newText", "content", "file_text", "new_text", "text", "replacement"))
+			before = append(before, firstText(f, "old_string", "old_str", "oldText", "old_text"))
+			blocks, _ := files.TextEdits(firstText(f, "diff"), "the file of the call")
+			for _, b := range blocks {
+				after, before = append(after, b.New), append(before, b.Old)
+			}
+		}
+	}
+	return strings.Join(after, "\n"), strings.Join(before, "\n")
+}
+
+func isComment(line string) bool {
+	return strings.HasPrefix(line, "//") || strings.HasPrefix(line, "#") || strings.HasPrefix(line, "*") || strings.HasPrefix(line, "/*")
+}
+
+// mostNames is how many declarations are named for one change.
+const mostNames = 8
+
+// addDeclaration appends to names the name that line declares, if any.
+func addDeclaration(names []string, line string) []string {
+	line = strings.TrimSpace(line)
+	line = strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(line, "export "), "pub "), "default "), "async ")
+	for _, word := range []string{"func ", "def ", "class ", "type ", "function ", "interface ", "struct ", "enum ", "trait ", "impl ", "fn "} {
+		rest, ok := strings.CutPrefix(line, word)
+		if !ok {
+			continue
+		}
+		if strings.HasPrefix(rest, "(") { // a Go method's receiver
+			_, rest, _ = strings.Cut(rest, ")")
+		}
+		for w := range wordTokens(rest) {
+			if len(names) < mostNames && !slices.Contains(names, w.text) {
+				names = append(names, w.text)
+			}
+			break
+		}
+	}
+	return names
+}
+
+// readPlan reads the list of todos that some tools keep.
+func readPlan(name string, fields map[string]any) (action, bool) {
+	a := action{kind: plans, tool: name, whole: true}
+	for _, key := range []string{"todos", "plan"} {
+		entries, _ := fields[key].([]any)
+		for _, e := range entries {
+			if f, ok := e.(map[string]any); ok {
+				status := firstText(f, "status")
+				a.todos = append(a.todos, todoEntry{text: firstText(f, "content", "step", "title", "text"), done: status == "completed" || status == "done" || status == "cancelled"})
+			}
+		}
+		if len(a.todos) > 0 {
+			return a, true
+		}
+	}
+	a.whole = false
+	switch {
+	case name == "TaskCreate":
+		a.todos = []todoEntry{{text: firstText(fields, "subject")}}
+	case name == "TaskUpdate":
+		status := firstText(fields, "status")
+		a.todos = []todoEntry{{id: firstText(fields, "taskId"), done: status == "completed" || status == "deleted"}}
+	}
+	return a, len(a.todos) > 0
+}

@@ -1,0 +1,169 @@
+package wire
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// A program that is killed, or whose disk is full, leaves a record torn. The
+// program that opens the file again appends after it, so that the next whole
+// record stands on the same line:
+//
+//	{"type":"user","text":"half of a sen{"type":"user","text":"the next one"}
+//
+// The record that follows is told by the place where the torn one stops being
+// JSON: its bracket is there, or it reads as a value inside of the torn one.
+
+// nextRecord returns where the record begins that is glued after the torn one
+// at text[i:], of which text[broken] is the first byte that is not JSON; -1 where
+// there is none. text ends with the line.
+func nextRecord(text string, i, broken int) int {
+	keys, last := tornMembers(text[:broken], i)
+	if last > i && sharesKeys(text[last:broken], keys) && followed(text, broken) {
+		return last
+	}
+	if at := bracketAt(text, i, broken); at > i && isRecordAt(text, at) {
+		return at
+	}
+	head := `{"` // of a record of which only the end is there, nothing is known
+	if len(keys) > 0 {
+		head = "{" + string(appendQuoted(nil, keys[0]))
+	}
+	return recordOpening(text, head, broken)
+}
+
+// tornMembers goes through the torn record at text[i:] to where it is broken. It
+// returns the names of its members, and where the value begins that ends there,
+// -1 where none does.
+func tornMembers(text string, i int) (keys []string, last int) {
+	var open []int
+	last = -1
+	key := false // a string is the name of a member of the record itself
+	for i < len(text) {
+		switch text[i] {
+		case '"':
+			end := skipString(text, i)
+			if key && len(open) == 1 && end <= len(text) && text[end-1] == '"' && end > i+1 {
+				keys = append(keys, unquoteText(text[i:end]))
+			}
+			i, key, last = end, false, -1
+			continue
+		case '{', '[':
+			key, last = text[i] == '{', -1
+			open = append(open, i)
+		case '}', ']':
+			if len(open) == 0 {
+				return keys, -1
+			}
+			last = open[len(open)-1]
+			open = open[:len(open)-1]
+			key = false
+		case ',':
+			key, last = true, -1
+		case ' ', '\t', '\r', '\n':
+		default:
+			last = -1
+		}
+		i++
+	}
+	return keys, last
+}
+
+// sharesKeys reports whether the object that text begins with has the names of
+// the record before it, but for the one whose value it would be: it is a record
+// of the same kind then, and no value inside of that one.
+func sharesKeys(text string, keys []string) bool {
+	if len(keys) == 0 || text[0] != '{' {
+		return false
+	}
+	has := make(map[string]bool)
+	for m := range objectMembers(text) {
+		has[m.key] = true
+	}
+	for _, k := range keys[:len(keys)-1] {
+		if !has[k] {
+			return false
+		}
+	}
+	return has[keys[len(keys)-1]] || len(keys) > 2
+}
+
+// bracketAt returns where the bracket stands at which the text breaks: the
+// broken byte itself, or what stands after a bracket and the quote of its
+// first name, where that quote has ended a torn string.
+func bracketAt(text string, i, broken int) int {
+	at := strings.LastIndexByte(text[i:min(broken+1, len(text))], '{')
+	if at <= 0 {
+		return -1
+	}
+	at += i
+	if between := strings.TrimSpace(text[at+1 : max(broken, at+1)]); between != "" && between != `"` {
+		return -1
+	}
+	return at
+}
+
+// mostOpenings is how many places are tried after the broken byte, so that a
+// long line costs no more than a few times its length.
+const mostOpenings = 16
+
+// recordOpening returns where after the broken byte a whole record begins that opens
+// with head.
+func recordOpening(text, head string, broken int) int {
+	at := broken
+	for range mostOpenings {
+		n := strings.Index(text[at:], head)
+		if n < 0 {
+			break
+		}
+		if at += n; isRecordAt(text, at) {
+			return at
+		}
+		at++
+	}
+	return -1
+}
+
+// isRecordAt reports whether a whole record begins at text[at].
+func isRecordAt(text string, at int) bool {
+	end, err := scanValue(text, at)
+	return err == nil && followed(text, end)
+}
+
+// followed reports whether what ends at text[end] is the last of its line, or
+// another record follows.
+func followed(text string, end int) bool {
+	next := skipSpace(text, end)
+	return next == len(text) || text[next] == '{'
+}
+
+// readAsUTF8 returns text with U+FFFD for each byte that is not UTF-8, and how
+// many they were.
+func readAsUTF8(text string) (string, int) {
+	var out strings.Builder
+	out.Grow(len(text) + 64)
+	n := 0
+	for i, r := range text {
+		if r == utf8.RuneError {
+			if _, size := utf8.DecodeRuneInString(text[i:]); size == 1 {
+				n++
+			}
+		}
+		out.WriteRune(r)
+	}
+	return out.String(), n
+}
+
+// partialRuneLen returns how many bytes at the end of text are the beginning of a
+// character of which the rest is missing.
+func partialRuneLen(text string) int {
+	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
+		if c := text[len(text)-n]; utf8.RuneStart(c) {
+			if c >= utf8.RuneSelf && !utf8.FullRuneInString(text[len(text)-n:]) {
+				return n
+			}
+			return 0
+		}
+	}
+	return 0
+}
