@@ -3,7 +3,7 @@
 
 # Benchmarks over the length of a session are named BenchmarkX/messages=N.
 MESSAGES = go test -run='^$$' -bench=/messages= -cpu=2 -count=$${COUNT:-6} -benchtime=$${BENCHTIME:-50ms} $\
-  . ./archive ./bench ./chat ./cooldown ./edit ./embed ./files ./levels ./summarize ./trace ./wire
+  . ./archive ./internal/bench ./chat ./internal/cooldown ./internal/edit ./embed ./files ./levels ./summarize ./trace ./wire
 BENCHSTAT = go run golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da -ignore cpu,cores
 
 all: ## what a change must pass
@@ -24,11 +24,11 @@ bench: ## ten runs, for benchstat
 	go test -run='^$$' -bench=. -benchmem -count=10 ./... | tee bench.out
 bench-compare: ## what a message goes through, against the baseline; COUNT=4 BENCHTIME=5ms make bench-compare for less
 	$(MESSAGES) > bench.out || { cat bench.out; exit 1; }
-	$(BENCHSTAT) bench/testdata/baseline.txt bench.out
+	$(BENCHSTAT) internal/bench/testdata/baseline.txt bench.out
 bench-growth: ## what the baseline says of 100, 1,000 and 10,000 messages
-	@$(BENCHSTAT),pkg -filter .unit:sec/op -col /messages bench/testdata/baseline.txt
+	@$(BENCHSTAT),pkg -filter .unit:sec/op -col /messages internal/bench/testdata/baseline.txt
 bench-baseline: ## the baseline anew, on a machine that does nothing else
 	$(MESSAGES) > bench.out || { cat bench.out; exit 1; }
-	{ echo "cores: 2"; sed -e '/^cpu:/d' -e '/^ok/d' -e '/^PASS/d' bench.out; } > bench/testdata/baseline.txt
+	{ echo "cores: 2"; sed -e '/^cpu:/d' -e '/^ok/d' -e '/^PASS/d' bench.out; } > internal/bench/testdata/baseline.txt
 golden: ## rewrite the golden files; then read the diff
-	go test ./files ./summarize ./trace ./trace/timeline ./bench/report ./cmd/... -update
+	go test ./files ./summarize ./trace ./internal/timeline ./internal/bench/report ./cmd/... -update

@@ -8,12 +8,12 @@ import (
 	"testing"
 
 	tiercompact "github.com/tiercompact/tiercompact"
-	made "github.com/tiercompact/tiercompact/bench/corpus"
+	made "github.com/tiercompact/tiercompact/internal/bench/corpus"
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/embed"
 	"github.com/tiercompact/tiercompact/files"
 	"github.com/tiercompact/tiercompact/levels"
-	"github.com/tiercompact/tiercompact/memory"
+	"github.com/tiercompact/tiercompact/internal/protection"
 	"github.com/tiercompact/tiercompact/tokens"
 	"github.com/tiercompact/tiercompact/wire"
 )
@@ -139,7 +139,7 @@ func warm(b *testing.B, t chat.Transcript) levels.View {
 	if err != nil {
 		b.Fatal(err)
 	}
-	v := levels.View{Messages: t, Window: 1 << 20, Count: c.Text, Size: c.Message, Protections: memory.Policy{}.Protections(t)}
+	v := levels.View{Messages: t, Window: 1 << 20, Count: c.Text, Size: c.Message, Protections: protection.Policy{}.Protections(t)}
 	calls := files.Calls(t)
 	for i, m := range t {
 		v.Messages[i].ID = fmt.Sprint("m", i)

@@ -10,7 +10,7 @@ import (
 	tiercompact "github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/levels"
-	"github.com/tiercompact/tiercompact/memory"
+	"github.com/tiercompact/tiercompact/internal/protection"
 	"github.com/tiercompact/tiercompact/summarize"
 	"github.com/tiercompact/tiercompact/trace"
 )
@@ -84,7 +84,7 @@ func checkLimit(t *testing.T, name string, cfg tiercompact.Config) {
 			if got := sizeOf(t, chat.Transcript{withoutFiles(m)}); got > limit {
 				t.Errorf("%s: round %d: %d tokens\n%.400s", name, n+1, got, m.Text())
 			}
-			if _, content := memory.SummaryContent(m); strings.TrimSpace(content) == "" {
+			if _, content := protection.SummaryContent(m); strings.TrimSpace(content) == "" {
 				t.Errorf("%s: round %d: an empty summary", name, n+1)
 			}
 		}
@@ -95,7 +95,7 @@ func TestTheShareOfNamesAndFactsInASummary(t *testing.T) {
 	for _, limit := range []int{200, 1024, 8000} {
 		s := loaded(t, tiercompact.Config{Window: 32000, SummaryMaxTokens: limit}, busyWork("n", 25000)...)
 		compactTo(t, s, levels.Emergency)
-		_, content := memory.SummaryContent(summaries(s.Messages())[0])
+		_, content := protection.SummaryContent(summaries(s.Messages())[0])
 		text, facts, names := summarize.Split(content)
 		list := strings.Join(names, ", ")
 		if quarter(facts) > limit/4 || quarter(facts) > 32000*5/100 || quarter(list) > 32000*3/100 {
