@@ -11,7 +11,7 @@ import "strings"
 type Role string
 
 // The roles that formats share. Every single tool result is a message of its
-// own with the role Tool, also where a format packs several into one object.
+// own with the role Tool, even if a format packs several into one object.
 const (
 	System    Role = "system"
 	Developer Role = "developer"
@@ -36,7 +36,7 @@ const (
 	// it stays or goes as a whole.
 	ServerCall   Kind = "server_tool_call"   // a call that the API's server runs; its result stands beside it, or in a later assistant message
 	ServerResult Kind = "server_tool_result" // the result of such a call; Text is what can be read of it
-	Opaque       Kind = "opaque"             // a block of a type that is not understood; Text stands for it where Raw cannot be written
+	Opaque       Kind = "opaque"             // a block of a type that is not understood; Text replaces it where Raw cannot be written
 )
 
 // A Part is a piece of a message. Which fields count depends on Kind.
@@ -44,11 +44,11 @@ type Part struct {
 	Kind  Kind     `json:"type"`
 	Text  string   `json:"text,omitempty"`     // of text, thinking, result, summary
 	ID    string   `json:"id,omitempty"`       // of a call; of a result: the id of its call
-	Name  string   `json:"name,omitempty"`     // the tool; of a result only where the source names it
+	Name  string   `json:"name,omitempty"`     // the tool; of a result only if the source names it
 	Args  string   `json:"args,omitempty"`     // of a call: the arguments as JSON text
 	Error bool     `json:"is_error,omitempty"` // of a result: the tool failed
 	Image *Picture `json:"image,omitempty"`
-	Raw   string   `json:"raw,omitempty"` // the block as read, JSON; empty once the part was changed or where the source has no blocks
+	Raw   string   `json:"raw,omitempty"` // the block as read, JSON; empty once the part was changed or if the source has no blocks
 }
 
 // A Picture is an image, by its bytes or by its address.
@@ -57,7 +57,7 @@ type Picture struct {
 	Data      string `json:"data,omitempty"` // base64
 	URL       string `json:"url,omitempty"`
 	Detail    string `json:"detail,omitempty"`
-	Width     int    `json:"width,omitempty"` // pixels, 0 where unknown
+	Width     int    `json:"width,omitempty"` // pixels, 0 if unknown
 	Height    int    `json:"height,omitempty"`
 }
 
@@ -70,7 +70,7 @@ const (
 	Active     State = ""         // as it was added
 	Outlined   State = "outlined" // a text in it was shortened
 	Summarized State = "summary"  // the session summary
-	Marked     State = "marker"   // put in by a round: it stands for dropped messages, or parts two roles
+	Marked     State = "marker"   // put in by a round: it replaces dropped messages, or parts two roles
 )
 
 // A Source is the JSON object that a message was read from. Messages cut from
@@ -87,11 +87,11 @@ type Message struct {
 	Role      Role    `json:"role"`
 	Parts     []Part  `json:"parts"`
 	State     State   `json:"state,omitempty"`
-	Recall    string  `json:"recall,omitempty"`    // the archive's id for what this message stands for
+	Recall    string  `json:"recall,omitempty"`    // the archive's id for what this message replaces
 	Protected bool    `json:"protected,omitempty"` // never changed, dropped or summarised
 	Machine   bool    `json:"machine,omitempty"`   // a user message that no person typed: a reminder, an environment, a file, an observation
 	Changed   bool    `json:"changed,omitempty"`   // it is no longer what Source says; only Source's other fields still hold
-	Source    *Source `json:"-"`                   // what it was read from; nil where it was not read
+	Source    *Source `json:"-"`                   // what it was read from; nil if it was not read
 	Index     int     `json:"-"`                   // place among the messages of its Source
 }
 

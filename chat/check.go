@@ -33,8 +33,8 @@ const (
 // A Problem is a fault of a transcript, which some server or chat template
 // refuses.
 type Problem struct {
-	Index    int      `json:"index"`        // of the message, from 0; -1 where it is the whole transcript
-	ID       string   `json:"id,omitempty"` // of the call or result; "" where the problem is with none
+	Index    int      `json:"index"`        // of the message, from 0; -1 if it is the whole transcript
+	ID       string   `json:"id,omitempty"` // of the call or result; "" if the problem is with none
 	Kind     string   `json:"kind"`
 	Text     string   `json:"text"` // what is wrong, without position and id
 	Severity Severity `json:"severity"`
@@ -89,7 +89,7 @@ type checker struct {
 	found []Problem
 
 	answered map[answerKey]int // results not yet given to a call
-	flow     int               // the newest message that is no result; its results follow it directly
+	flow     int               // the newest message that is not a result; its results follow it directly
 	speaker  Role              // who spoke last
 	speaking bool              // a user or an assistant has spoken
 }

@@ -3,8 +3,8 @@ package chat
 import "strings"
 
 // Clients put texts of their own into users' messages: the environment, what a
-// command printed, reminders, attached files. No person wrote them: they are no
-// request, no goal and no rule, and no query.
+// command printed, reminders, attached files. No person wrote them: they are
+// not request, no goal and no rule, and no query.
 
 // A clientText is a kind of text that a client writes.
 type clientText struct {
@@ -242,7 +242,7 @@ func withoutElements(text string) string {
 	return b.String() + text[at:]
 }
 
-// clientElement returns the name of the tag that text begins with, where it is
+// clientElement returns the name of the tag that text begins with, if it is
 // one that clients write, and where the tag ends.
 func clientElement(text string) (name string, end int) {
 	end = strings.IndexByte(text[:min(len(text), 512)], '>')

@@ -13,8 +13,8 @@ type Pairs struct {
 	// Unanswered holds, for each message, how many of its calls have no result.
 	Unanswered []int
 
-	// server holds, for each result of a server's tool, the message of its call,
-	// or -1. Such results stand in the assistant's messages.
+	// server holds, for each result of a server's tool, the message of its
+	// call, or -1. Such results are in the assistant's messages.
 	server map[partPlace]int
 }
 
@@ -111,7 +111,7 @@ func (p *Pairs) noteAnswer(i, call int) {
 func Groups(t Transcript) (groups [][]int, of []int) {
 	p := PairUp(t)
 	of = make([]int, len(t))
-	first := make(groupSets, len(t)) // a message of the same group that is no newer
+	first := make(groupSets, len(t)) // a message of the same group that is not newer
 	flat := make([]int, len(t))      // backs the groups of one message
 	for i := range t {
 		first[i] = i
@@ -134,8 +134,8 @@ func Groups(t Transcript) (groups [][]int, of []int) {
 	return groups, of
 }
 
-// groupSets says which messages belong together: each points to one that is no
-// newer, the oldest of a group to itself.
+// groupSets says which messages belong together: each points to one that is
+// not newer, the oldest of a group to itself.
 type groupSets []int
 
 func (j groupSets) findRoot(i int) int {
@@ -163,9 +163,8 @@ func Newest(t Transcript, is func(Message) bool) int {
 }
 
 // Open returns where the open group of t begins: the newest assistant message,
-// where it makes calls and nothing but results stand behind it, or where a
-// server has not yet answered its calls. It returns len(t) where no group is
-// open.
+// if it makes calls and nothing but results are behind it, or if a server has
+// not yet answered its calls. It returns len(t) where no group is open.
 func Open(t Transcript) int {
 	i := len(t) - 1
 	for i >= 0 && t[i].Role == Tool {

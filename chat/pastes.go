@@ -25,12 +25,12 @@ type Pastes struct {
 	texts []string // that of placeholder n at n-1
 }
 
-// Add takes in a paste, and returns what the input shows for it: the text itself
-// or, if it is longer than the threshold, a placeholder. Each paste has its own,
-// also where two are equal. A text that holds what looks like a placeholder has
-// one too, whatever its length: otherwise [Pastes.Expand] would expand that.
-//
-// Line ends become line feeds, because terminals paste carriage returns.
+// Add takes in a paste, and returns what the input shows for it: the text
+// itself or, if it is longer than the threshold, a placeholder. Each paste has
+// its own, even if two are equal. A text that holds what looks like a
+// placeholder has one too, whatever its length: otherwise [Pastes.Expand]
+// would expand that. Line ends become line feeds, because terminals paste
+// carriage returns.
 func (p *Pastes) Add(text string) string {
 	text = lineEnds.Replace(text)
 	if utf8.RuneCountInString(text) <= p.threshold() && !placeholder.MatchString(text) {

@@ -40,9 +40,8 @@ type Cache struct {
 }
 
 // OpenCache opens the cache in a folder, and makes the folder, for this user
-// alone, where there is none. It fails where nothing can be written there.
-//
-// A vector is a file of its own, <folder>/<2 hex digits>/<62 hex digits>, which
+// alone, if there is none. It fails where nothing can be written there. A
+// vector is a file of its own, <folder>/<2 hex digits>/<62 hex digits>, which
 // appears whole or not at all; one that is damaged counts as absent.
 func OpenCache(dir string) (*Cache, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -57,7 +56,7 @@ func OpenCache(dir string) (*Cache, error) {
 	return &Cache{dir: dir}, nil
 }
 
-// Err returns the first error of reading or writing the folder, nil where there
+// Err returns the first error of reading or writing the folder, nil if there
 // was none. Such an error fails no embedding: what cannot be kept on disk is
 // embedded again by the next process.
 func (c *Cache) Err() error {

@@ -131,9 +131,9 @@ func (c *Cache) writeEntry(k cacheKey, data []byte) error {
 	return err
 }
 
-// pruneFolder makes a folder where there is none, and removes the oldest files until
-// an eighth of most is free, where it holds more than most. It returns how many
-// bytes it holds then.
+// pruneFolder makes a folder where there is none, and removes the oldest files
+// until an eighth of most is free, if it holds more than most. It returns how
+// many bytes it holds then.
 func pruneFolder(dir string, most int64) (held int64, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return 0, err

@@ -115,7 +115,7 @@ type tokenMeter struct {
 // words.
 const longWord = 20
 
-// A runeKind is what the vocabularies tell apart.
+// A runeKind is what the vocabularies distinguish.
 type runeKind uint8
 
 const (

@@ -24,9 +24,9 @@ type Embedder interface {
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 }
 
-// Cosine returns the cosine of the angle between query and each of docs, -1
-// to 1. A document of another dimension, without direction, or with a
-// component that is no number scores 0.
+// Cosine returns the cosine of the angle between query and each of docs, -1 to
+// 1. A document of another dimension, without direction, or with a component
+// that is not a number scores 0.
 func Cosine(query []float32, docs [][]float32) []float64 {
 	scores := make([]float64, len(docs))
 	dim := len(query)
@@ -85,9 +85,9 @@ func DefaultWeights() Weights {
 	return Weights{Lexical: 0.5, Neighbour: 0.3, Nearby: 0.3, Recency: 0.6}
 }
 
-// StandInWeights returns the weights of words that stand in for an embedding
-// model: what is asked about comes first, and of two messages that say as much
-// about it the newer one.
+// StandInWeights returns the weights of words that replace an embedding model:
+// what is asked about comes first, and of two messages that say as much about
+// it the newer one.
 func StandInWeights() Weights {
 	return Weights{Nearby: 0.3, Recency: 0.5}
 }
@@ -100,8 +100,8 @@ func DialogueWeights() Weights {
 
 // Fuse joins the cosines and the lexical shares ([Match]) of documents in the
 // order of the conversation into one score each. Without cosines (nil) the
-// lexical share takes their place, at weight 1. The zero Weights stands for
-// [DefaultWeights]. Scores are rounded to 1e-6; what is no number counts 0.
+// lexical share takes their place, at weight 1. The zero Weights means
+// [DefaultWeights]. Scores are rounded to 1e-6; what is not a number counts 0.
 func Fuse(cos, lex []float64, w Weights) []float64 {
 	if w == (Weights{}) {
 		w = DefaultWeights()
@@ -131,8 +131,8 @@ func finiteScores(scores []float64, n int) []float64 {
 	return out
 }
 
-// betterNeighbour returns the higher of the scores that stand d before and behind i, 0
-// where there is none.
+// betterNeighbour returns the higher of the scores that stand d before and
+// behind i, 0 if there is none.
 func betterNeighbour(scores []float64, i, d int) float64 {
 	switch before, behind := i-d >= 0, i+d < len(scores); {
 	case before && behind:

@@ -156,8 +156,8 @@ func oneDimension(texts [][][]float32) bool {
 	return true
 }
 
-// meanVector returns the middle direction of vectors of length 1; the first, where
-// they cancel out.
+// meanVector returns the middle direction of vectors of length 1; the first,
+// if they cancel out.
 func meanVector(vectors [][]float32) []float32 {
 	if len(vectors) == 1 {
 		return vectors[0]

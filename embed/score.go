@@ -28,9 +28,9 @@ func Score(query Terms, docs []Terms) []float64 {
 }
 
 // Match returns the same as a share, 0 to 1: of the best score, or of a third
-// of what a document would score that said all of query once, where that is
-// more. So the best of documents that share but a common word with the query
-// does not pass for a match.
+// of what a document would score that said all of query once, if that is more.
+// So the best of documents that share but a common word with the query does
+// not pass for a match.
 func Match(query Terms, docs []Terms) []float64 {
 	scores, whole := scoreTerms(query, docs)
 	if top := max(highestScore(scores), leastMatch*whole); top > 0 {

@@ -58,8 +58,8 @@ func (t Terms) Content() int { return int(t.content) }
 // bufSize is how many terms are gathered without an allocation.
 const bufSize = 256
 
-// A termCollector gathers the hashes of terms. It is passed on by value, so that
-// its first hashes can stand on the stack.
+// A termCollector gathers the hashes of terms. It is passed on by value, so
+// that its first hashes can be on the stack.
 type termCollector struct {
 	hashes  []uint32
 	content int32

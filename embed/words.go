@@ -17,15 +17,15 @@ type word struct {
 	parts int
 }
 
-// wordScanner goes through the words of a text. Ideographs, which stand without
-// spaces, come as pairs. In escaped text (JSON) the letter of an escape is no
-// part of a word.
+// wordScanner goes through the words of a text. Ideographs, which stand
+// without spaces, come as pairs. In escaped text (JSON) the letter of an
+// escape is not a part of a word.
 type wordScanner struct {
 	word
 	text    string
 	escaped bool
 	at      int
-	before  rune  // the ideograph before, 0 where none
+	before  rune  // the ideograph before, 0 if none
 	last    uint8 // class of the character before
 }
 

@@ -8,8 +8,8 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// statuses is an output of so many lines, one of which names what stands
-// nowhere else.
+// statuses is an output of the given number of lines; one has a name that
+// occurs nowhere else.
 func statuses(lines int, name string) string {
 	var b strings.Builder
 	for i := range lines {
@@ -47,7 +47,7 @@ func TestDigestKeepsTheNameThatStandsNowhereElse(t *testing.T) {
 	}
 }
 
-// What a failure says stands below its line, and goes before names.
+// The message of a failure is below its line, and goes before names.
 func TestDigestKeepsWhatAFailureSays(t *testing.T) {
 	log := strings.Repeat("=== RUN   TestFine\n--- PASS: TestFine (0.00s)\n", 8) +
 		"--- FAIL: TestLease (0.42s)\n    lease/store.go:41: want 7523 sessions, got 857\n    a second remark\nFAIL\nFAIL\tlease\t6.790s\n"

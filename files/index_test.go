@@ -8,7 +8,7 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// A talk is a conversation in the making.
+// A talk is a conversation under construction.
 type talk struct {
 	t     chat.Transcript
 	facts []Scan

@@ -20,8 +20,8 @@ const (
 )
 
 // Accept returns why text, written by a model for r, may not be used as a
-// summary of messages of so many tokens: one of the reasons above, or "" where
-// it may.
+// summary of messages of the given number of tokens: one of the reasons above,
+// or "" where it may.
 func Accept(text string, r Request, replaced int) (reason string) {
 	text = strings.TrimSpace(text)
 	if text == "" {
@@ -49,8 +49,9 @@ func Accept(text string, r Request, replaced int) (reason string) {
 	return ""
 }
 
-// Cut returns the beginning of an answer that is longer than so many tokens can
-// be: it is refused as too long, but read no further. 0 tokens are no limit.
+// Cut returns the beginning of an answer that is longer than so many tokens
+// can be: it is refused as too long, but read no further. 0 tokens are not
+// limit.
 func Cut(answer string, tokens int) string {
 	if most := maxBytesFor(min(tokens, 1<<32)); tokens > 0 && len(answer) > most {
 		return answer[:most]

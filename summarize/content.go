@@ -16,7 +16,7 @@ const (
 
 // Finish joins the verified text, the ledger of identifiers (the most
 // important first) and the facts into the content of a session summary of at
-// most maxTokens tokens; 0 is no limit. Where all does not fit, the ledger
+// most maxTokens tokens; 0 is not a limit. If all does not fit, the ledger
 // yields first, down to a quarter, then the text down to a quarter, then the
 // facts; each loses whole names or lines from its end.
 func Finish(text, facts string, ledger []string, maxTokens int, count func(string) int) string {

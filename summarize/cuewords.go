@@ -49,7 +49,7 @@ func decisionWeight(s string) float64 {
 	}
 	if containsAny(s, " the issue ", " the problem ", " turns out ", " because ", " so that ", " therefore ", " confirmed ", " found ", " fails ", " failed ", " failing ", " pass ", " passes ", " fixed ", " added ", " removed ", " renamed ", " updated ", " implemented ",
 		" committed ", " refactored ", " needs to ", " doesn't ", " does not ", " was caused ", " root cause ", " the cause ", " the reason ", " the fix is ", " the approach ", " design ", " due to ", " i'll add ", " i'll fix ", " i'll change ", " need to add ", " need to update ", " weil ", " parce que ", " porque ") &&
-		weight != 1 { // what was done and found is said elsewhere too: together with a contrast it is no choice yet
+		weight != 1 { // what was done and found is said elsewhere too: together with a contrast it is not a choice yet
 		weight++
 	}
 	if isAnnouncement(s) {

@@ -27,7 +27,7 @@ func TestFactsHaveWhatWasDecidedAndWhy(t *testing.T) {
 	for _, test := range []struct {
 		role chat.Role
 		text string
-		want string // "" is no decision
+		want string // "" is not a decision
 	}{
 		{chat.Assistant, "I read it all. Decision: the leases stay in Redis rather than in a table, because the worker polls them.", "Decision: the leases stay in Redis rather than in a table, because the worker polls them."},
 		{chat.Assistant, "The fix is to take the lock before the map is read.", "The fix is to take the lock before the map is read."},

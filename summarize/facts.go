@@ -43,13 +43,14 @@ type fact struct {
 }
 
 // FactsOf returns what the messages say without doubt, taken without a model:
-// what the user asked for, rules (must, never, always, don't), what was decided,
-// values, files changed and read, commands and how they ended, errors that still
-// stand, open todos. previous is the facts section of the former summary; its lines are
-// carried over. Where all does not fit into maxTokens, the oldest and least
-// often mentioned go first; rules and what was asked go last. The result has
-// at most maxTokens tokens, counted by count, and is empty where nothing fits,
-// whatever count says of the empty text. Its time is linear in the messages.
+// what the user asked for, rules (must, never, always, don't), what was
+// decided, values, files changed and read, commands and how they ended, errors
+// that still stand, open todos. previous is the facts section of the former
+// summary; its lines are carried over. If all does not fit into maxTokens, the
+// oldest and least often mentioned go first; rules and what was asked go last.
+// The result has at most maxTokens tokens, counted by count, and is empty if
+// nothing fits, whatever count says of the empty text. Its time is linear in
+// the messages.
 func FactsOf(messages []chat.Message, previous string, maxTokens int, count func(string) int) string {
 	if maxTokens <= 0 {
 		return ""
@@ -74,7 +75,7 @@ func FactsOf(messages []chat.Message, previous string, maxTokens int, count func
 	for {
 		text := renderFacts(kept)
 		if len(kept) == 0 {
-			return "" // also where the empty text is more than maxTokens
+			return "" // even if the empty text is more than maxTokens
 		}
 		over := count(text) - maxTokens
 		if over <= 0 {
@@ -142,7 +143,7 @@ func (n *itemList) addFormerFact(k itemKind, item string, at int) {
 	n.putItem(summaryItem{kind: k, text: text, key: itemKeyText(k, key), last: at, weight: weight, end: end})
 }
 
-// arrow stands between what was done and how it ended.
+// arrow is between what was done and how it ended.
 const arrow = " → "
 
 // listFacts returns all facts with their scores.

@@ -47,7 +47,7 @@ type itemList struct {
 	at    map[itemKey]*summaryItem
 	steps []*step
 	span  int // messages
-	green int // index of the message with the last test run that ended well, 0 where none did
+	green int // index of the message with the last test run that ended well, 0 if none did
 }
 
 // An itemKey tells notes apart.

@@ -7,8 +7,7 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// Thresholds of the language check: it says no only where both texts are
-// clear.
+// Thresholds of the language check: it says no only if both texts are clear.
 const (
 	minWords  = 6    // common words of a language that must occur
 	minScript = 0.2  // share of a script in the user's letters

@@ -11,8 +11,8 @@ import (
 
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/internal/model"
-	"github.com/tiercompact/tiercompact/summarize"
 	"github.com/tiercompact/tiercompact/internal/summarizetest"
+	"github.com/tiercompact/tiercompact/summarize"
 )
 
 // A server is a chat model that counts with its own tokenizer, and refuses
@@ -69,7 +69,7 @@ func (s *server) tokens(text string) int {
 
 func promptOf(r model.Request) string { return r.Messages[len(r.Messages)-1].Text() }
 
-// data returns what stands between the fences of a prompt.
+// data returns the text between the fences of a prompt.
 func data(prompt string) string {
 	for _, what := range []string{"messages", "records"} {
 		if _, after, ok := strings.Cut(prompt, "===== "+what+"\n"); ok {
@@ -101,7 +101,8 @@ func echoing(prompt string, _ int) model.Answer {
 	return saying("The work goes on.\n" + strings.Join(slices.Compact(lines), "\n"))
 }
 
-// talk returns n messages of about so many bytes each, no two alike.
+// talk returns n messages of about the given number of bytes each, no two
+// alike.
 func talk(n, size int) []chat.Message {
 	var messages []chat.Message
 	for i := range n {

@@ -73,9 +73,9 @@ func (w *summaryRun) learnRatio(counted int, prompt string) {
 	w.ratio = max(leastRatio, w.most*spread)
 }
 
-// judgeAnswer returns the text of an answer, or why it is none. One that was cut off
-// comes with what is whole of it; it is no rejection where the model only
-// repeated itself.
+// judgeAnswer returns the text of an answer, or why it is none. One that was
+// cut off comes with what is whole of it; it is not a rejection where the
+// model only repeated itself.
 func judgeAnswer(a model.Answer, limit int, count func(string) int) (string, error) {
 	if a.Message.HasCalls() {
 		return "", Rejection(ToolCall)

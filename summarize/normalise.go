@@ -30,8 +30,8 @@ func normaliseAnswer(text string) (clean string, repeats bool) {
 	return strings.TrimSpace(strings.Join(withoutBareHeads(kept), "\n")), repeats
 }
 
-// minRepeatBytes is the length, in bytes, from which what is said again is left
-// out: "none" may stand in several sections.
+// minRepeatBytes is the length, in bytes, from which what is said again is
+// left out: "none" may be in several sections.
 const minRepeatBytes = 12
 
 // withoutRepeats returns line without the sentences that are in seen, and adds the
@@ -96,8 +96,7 @@ func hasLines(lines []string) bool {
 	return false
 }
 
-// withoutThought cuts off the thinking that text begins with, where it is
-// closed.
+// withoutThought cuts off the thinking that text begins with, if it is closed.
 func withoutThought(text string) string {
 	low := strings.ToLower(text)
 	for _, end := range []string{"</think>", "</thinking>", "</reasoning>", "[/think]"} {
@@ -132,7 +131,7 @@ func isLeadLine(line string) bool {
 	return line == "" || strings.HasSuffix(line, ":") && len(line) < 120 && startsLike(line, []string{"here is", "here's", "sure", "the record", "certainly", "okay", "ok,", "below is", "record:", "**record"})
 }
 
-// withoutLastLine returns text without its last line, or where it has but one,
+// withoutLastLine returns text without its last line, or if it has but one,
 // without its last sentence: the one that was cut.
 func withoutLastLine(text string) string {
 	if at := strings.LastIndexByte(text, '\n'); at >= 0 {

@@ -21,8 +21,8 @@ type outcome struct {
 // maxScan is how much of either end of an output is looked at.
 const maxScan = 32 << 10
 
-// outcomeOf reads the result of a. The exit code that the tool gives decides how
-// a command ended; only where there is none, or it is that of the last of
+// outcomeOf reads the result of a. The exit code that the tool gives decides
+// how a command ended; only if there is none, or it is that of the last of
 // several commands, do the words of the output.
 func outcomeOf(a action, p chat.Part) outcome {
 	text := strings.TrimSpace(withoutBlocks(p.Text, "<system-reminder>", "</system-reminder>"))
@@ -130,7 +130,7 @@ func failedAtOnce(text string) bool {
 	return strings.HasSuffix(text, "command not found")
 }
 
-// readLog looks for failed tests and for errors, line by line. Where it is
+// readLog looks for failed tests and for errors, line by line. If it is
 // decided how the command ended, it looks for no more than why.
 func (o *outcome) readLog(text string, decided bool) {
 	if len(text) > 2*maxScan {

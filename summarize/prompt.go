@@ -63,7 +63,7 @@ func (p prompt) String() string {
 // longestNote is the most of a user's wish that is passed on, in bytes.
 const longestNote = 1000
 
-// taskText says what is to be done with what stands above.
+// taskText says what is to be done with what is above.
 func (p prompt) taskText() string {
 	switch {
 	case p.records:
@@ -89,7 +89,7 @@ func (p prompt) formText() string {
 	return strings.TrimSpace(form)
 }
 
-// exampleHead is the line that the example of a form stands under.
+// exampleHead is the line that the example of a form is under.
 const exampleHead = "\nExample"
 
 // promptPage returns an embedded page. All pages that are asked for are embedded.

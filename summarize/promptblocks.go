@@ -11,7 +11,7 @@ type promptBlock struct {
 	head, text string
 	size       int  // tokens of both
 	message    int  // its place among the messages of the request
-	follows    bool // it is the result of a call that stands before it
+	follows    bool // it is the result of a call that is before it
 	record     bool // it is the summary of other pieces
 }
 

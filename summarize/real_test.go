@@ -9,11 +9,11 @@ import (
 	"testing"
 
 	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/internal/model"
 	"github.com/tiercompact/tiercompact/internal/ollama"
 	"github.com/tiercompact/tiercompact/internal/ollamatest"
-	"github.com/tiercompact/tiercompact/internal/model"
-	"github.com/tiercompact/tiercompact/summarize"
 	"github.com/tiercompact/tiercompact/internal/summarizetest"
+	"github.com/tiercompact/tiercompact/summarize"
 	"github.com/tiercompact/tiercompact/tokens"
 )
 
@@ -125,7 +125,8 @@ func sourceText(messages []chat.Message) string {
 	return b.String()
 }
 
-// talkOf returns a conversation of so many tokens, counted by count.
+// talkOf returns a conversation of the given number of tokens, counted by
+// count.
 func talkOf(size int, count func(string) int) []chat.Message {
 	messages := talk(200, 800)
 	n := 0

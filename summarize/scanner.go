@@ -196,7 +196,7 @@ func (w *messageScanner) scanAssistant(m chat.Message, answers map[string]chat.P
 func plainText(m chat.Message) string {
 	var texts []string
 	for _, p := range m.Parts {
-		if p.Kind == chat.Text { // what is not understood is no prose
+		if p.Kind == chat.Text { // what is not understood is not a prose
 			texts = append(texts, p.Text)
 		}
 	}

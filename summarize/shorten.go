@@ -12,8 +12,8 @@ import (
 type shortness struct{ result, arg, text int }
 
 // shortnesses returns the steps from mild to strong. What a summary says of a
-// tool's output stands in its first and last lines and its errors; what people
-// say is shortened last.
+// tool's output is in its first and last lines and its errors; what people say
+// is shortened last.
 func shortnesses() []shortness {
 	return []shortness{{400, 200, 4000}, {200, 100, 1000}, {100, 50, 400}, {40, 30, 200}, {20, 20, 80}}
 }
@@ -86,7 +86,8 @@ func digestOutput(text string, room int, count func(string) int) string {
 	return strings.Replace(short, "; recall ]", "]", 1)
 }
 
-// bothEnds returns the beginning and the end of text, in about so many tokens.
+// bothEnds returns the beginning and the end of text, in about the given
+// number of tokens.
 func bothEnds(text string, room int, count func(string) int) string {
 	if len(text) <= room {
 		return text

@@ -74,8 +74,8 @@ func (e extraction) stateLines() []sectionLine {
 	return lines
 }
 
-// unansweredRequest returns the last of several requests, where nothing was said to
-// it.
+// unansweredRequest returns the last of several requests, if nothing was said
+// to it.
 func (e extraction) unansweredRequest() []*summaryItem {
 	all := e.itemsOfKind(request)
 	if len(all) < 2 || all[len(all)-1].end != "" {
@@ -84,7 +84,7 @@ func (e extraction) unansweredRequest() []*summaryItem {
 	return all[len(all)-1:]
 }
 
-// sourceLines names the messages that the summary stands for.
+// sourceLines names the messages that the summary replaces.
 func sourceLines(r Request) []sectionLine {
 	if len(r.Messages) == 0 {
 		return nil

@@ -53,7 +53,7 @@ type Request struct {
 	Previous  string           // content of the summary that this one replaces, "" for the first
 	Note      string           // the user's wish for a manual compaction
 	Strategy  Strategy         // "" is TaskState
-	MaxTokens int              // of the text; 0 or less is no limit
+	MaxTokens int              // of the text; 0 or less is not a limit
 	Count     func(string) int // tokens of a text; nil counts four bytes as one
 	Facts     string           // the facts section that Finish attaches: what it says need not be said again
 	Progress  func(Progress)   // is told how a model gets on, by one goroutine; nil: nobody is
@@ -82,7 +82,7 @@ type Summarizer interface {
 // countTokens returns the tokens of s.
 func (r Request) countTokens(s string) int { return tokenCounter(r.Count)(s) }
 
-// tokenCounter returns count, or where that is nil an estimate.
+// tokenCounter returns count, or if that is nil an estimate.
 func tokenCounter(count func(string) int) func(string) int {
 	if count != nil {
 		return count

@@ -225,8 +225,8 @@ func (w *summaryRun) buildPrompt(data []promptBlock) prompt {
 // briefBelow is the window under which forms are given without an example.
 const briefBelow = 2560
 
-// dataRoom returns the tokens, of r.Count, that a request has for data beside the
-// instructions and an answer of so many tokens.
+// dataRoom returns the tokens, of r.Count, that a request has for data beside
+// the instructions and an answer of the given number of tokens.
 func (w *summaryRun) dataRoom(answer int) int {
 	p := w.buildPrompt(nil)
 	p.records, p.former = true, "-" // the longest form

@@ -111,8 +111,9 @@ func cutSentences(line string) iter.Seq[string] {
 	}
 }
 
-// paddedLower returns s in lower case with a space for whatever is no letter,
-// digit or apostrophe, and one at each end, so that words can be found whole.
+// paddedLower returns s in lower case with a space for whatever is not a
+// letter, digit or apostrophe, and one at each end, so that words can be found
+// whole.
 func paddedLower(s string) string {
 	var b strings.Builder
 	b.Grow(len(s) + 2)
@@ -131,7 +132,7 @@ func paddedLower(s string) string {
 	return b.String()
 }
 
-// withoutBlocks removes from text all that stands between begin and end.
+// withoutBlocks removes from text all that is between begin and end.
 func withoutBlocks(text, begin, end string) string {
 	var b strings.Builder
 	for {

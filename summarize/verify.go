@@ -19,9 +19,9 @@ func Verify(text string, r Request) (clean string, removed int) {
 }
 
 // Vet does what [Verify] does, and returns also why what is left may not be
-// used: [Unfounded] where no line stays, [Ungrounded] where more lines went than
-// stayed, [Unrelated] where none of the many names in the source stands in a
-// long text; "" where it may.
+// used: [Unfounded] where no line stays, [Ungrounded] where more lines went
+// than stayed, [Unrelated] where none of the many names in the source is in a
+// long text; "" if it may.
 func Vet(text string, r Request) (clean string, removed int, reason string) {
 	return newSourceWords(r).vetText(text, tokenCounter(r.Count))
 }
@@ -99,7 +99,7 @@ func newSourceWords(r Request) sourceWords {
 func (s sourceWords) addPart(p chat.Part) {
 	switch p.Kind {
 	case chat.Thinking:
-		return // what was only thought is no source
+		return // what was only thought is not a source
 	case chat.Image:
 		if p.Image != nil {
 			s.addText(p.Image.MediaType)
@@ -189,8 +189,8 @@ func (s sourceWords) bearsOutLine(line string) bool {
 	return true
 }
 
-// bearsOutCompound checks what stands between two spaces: a word, a name, a path, a
-// number.
+// bearsOutCompound checks what is between two spaces: a word, a name, a path,
+// a number.
 func (s sourceWords) bearsOutCompound(text string) bool {
 	text = strings.Trim(text, ".!?'-/")
 	if isPathLike(text) || strings.Contains(text, ".") && strings.Trim(text, "0123456789.") == "" {
@@ -290,7 +290,7 @@ func markerLen(line string) int {
 	return at
 }
 
-// quotedTexts returns what stands in quotation marks or backticks in line.
+// quotedTexts returns what is in quotation marks or backticks in line.
 func quotedTexts(line string) []string {
 	var found []string
 	for _, mark := range [][2]string{{"`", "`"}, {`"`, `"`}, {"“", "”"}, {"«", "»"}, {"„", "“"}} {

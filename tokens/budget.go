@@ -13,9 +13,8 @@ type Budget struct {
 }
 
 // NewBudget returns the budget of a window. Where bufferSet is false, the
-// buffer is 1500 (or buffer, where that is not 0), but at most an eighth of
-// the window; a buffer that was set is taken as it is. Negative values count
-// as 0.
+// buffer is 1500 (or buffer, if that is not 0), but at most an eighth of the
+// window; a buffer that was set is taken as it is. Negative values count as 0.
 func NewBudget(window, buffer, reserve int, bufferSet bool) Budget {
 	window = max(0, window)
 	if !bufferSet {
@@ -25,5 +24,5 @@ func NewBudget(window, buffer, reserve int, bufferSet bool) Budget {
 }
 
 // Limit returns how many tokens a prompt may have: window - buffer - reserve,
-// and 0 where they leave nothing.
+// and 0 if they leave nothing.
 func (b Budget) Limit() int { return max(0, b.Window-b.Buffer-b.Reserve) }

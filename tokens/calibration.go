@@ -80,7 +80,7 @@ func (c Calibration) ToolsLeftOut(estimate, tools, promptTokens int) bool {
 
 // possible returns the most tokens that a server can count for a prompt of
 // estimate tokens. It counts no more than its window, which may be larger than
-// is known here only where the estimate is, too.
+// is known here only if the estimate is, too.
 func possible(estimate, window int) int {
 	estimate = min(estimate, math.MaxInt/8)
 	most := mostRatio*estimate + mostFrame

@@ -15,7 +15,7 @@ const (
 	caseless                       // Lm, Lo
 	mark                           // M
 	number                         // N
-	space                          // white space that is no line end
+	space                          // white space that is not a line end
 	newline                        // \r, \n
 	other                          // anything else
 

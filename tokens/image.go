@@ -31,7 +31,7 @@ const (
 	shorterSide = 768
 
 	// headerBytes bounds how much of a picture is read for its size. The size
-	// of a JPEG stands behind its metadata, which can be this long.
+	// of a JPEG is behind its metadata, which can be this long.
 	headerBytes = 256 << 10
 )
 

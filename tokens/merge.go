@@ -105,8 +105,8 @@ func (sc *scratch) joinedRank(p string, v *vocab, at uint32) uint32 {
 // tokenSizeAt returns the size of the token that begins at.
 func (sc *scratch) tokenSizeAt(at int) int { return int(sc.next[at]) - at }
 
-// findSeam returns where the last token that begins at limit or before begins, and
-// how many stand in front of it.
+// findSeam returns where the last token that begins at limit or before begins,
+// and how many are in front of it.
 func (sc *scratch) findSeam(limit int) (tokens, at int) {
 	for next := int(sc.next[0]); next <= limit; next = int(sc.next[at]) {
 		tokens, at = tokens+1, next

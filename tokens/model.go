@@ -20,8 +20,8 @@ const (
 )
 
 // The factors of local families against cl100k_base: Llama 3 is cl100k_base
-// with further tokens, Qwen cuts numbers into digits, Gemma has a vocabulary of
-// its own and needs most for code. Factors are for source code, where they are
+// with further tokens, Qwen cuts numbers into digits, Gemma has a vocabulary
+// of its own and needs most for code. Factors are for source code, if they are
 // highest.
 var (
 	unnamed      = modelFamily{CL100K, 100, localFrame}
@@ -56,8 +56,8 @@ var openAI = map[string]modelFamily{
 	"codex-mini":   openAIO200K,
 }
 
-// familyOf returns the family of a model by its name, whatever stands before
-// the last slash (a registry, an owner). OpenAI's retired models with other
+// familyOf returns the family of a model by its name, whatever is before the
+// last slash (a registry, an owner). OpenAI's retired models with other
 // encodings count as a local one does.
 func familyOf(model string) modelFamily {
 	name := strings.ToLower(strings.TrimSpace(model))
@@ -79,9 +79,9 @@ func familyOf(model string) modelFamily {
 	return anotherLocal
 }
 
-// openAIFamily looks up name, and what stands before each of its separators
-// from the last on: gpt-4o-mini-2024-07-18, gpt-4o-mini-2024-07, …, gpt-4o.
-// The separators are those of versions (-), fine-tunes and tags (:).
+// openAIFamily looks up name, and what is before each of its separators from
+// the last on: gpt-4o-mini-2024-07-18, gpt-4o-mini-2024-07, …, gpt-4o. The
+// separators are those of versions (-), fine-tunes and tags (:).
 func openAIFamily(name string) (modelFamily, bool) {
 	name = strings.TrimPrefix(name, "ft:")
 	for {

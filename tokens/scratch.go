@@ -16,7 +16,7 @@ type scratch struct {
 	ranks tournament // and the rank of its join with the next
 }
 
-// A memo is a piece that is no token, and how many it has.
+// A memo is a piece that is not a token, and how many it has.
 type memo struct {
 	key    memoKey
 	tokens uint32

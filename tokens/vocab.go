@@ -9,7 +9,7 @@ import (
 	"strconv"
 )
 
-// noRank is the rank of what is no token.
+// noRank is the rank of what is not a token.
 const noRank = 1<<32 - 1
 
 // A vocab holds the rank of every token of an encoding. Tokens of two bytes

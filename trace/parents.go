@@ -1,6 +1,6 @@
 package trace
 
-// Parents says where the spans of one session stand in a tree: each check is a
+// Parents says where the spans of one session are in a tree: each check is a
 // root, its [TokenEstimate]; the [TriggerDecision] is a child of it; what a
 // round did, and what is told beside it, are children of the decision, or of
 // the check where nothing was triggered. A parent is always emitted before its
@@ -10,7 +10,7 @@ type Parents[ID any] struct {
 	check, round *ID
 }
 
-// Of returns the parent of the next event, nil where it is a root.
+// Of returns the parent of the next event, nil if it is a root.
 func (p *Parents[ID]) Of(next Payload) *ID {
 	switch next.(type) {
 	case TokenEstimate:

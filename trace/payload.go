@@ -32,8 +32,8 @@ type (
 		Reason      string `json:"reason"` // why, or why not
 		Level       string `json:"level"`  // picked; "none" below every threshold
 		Policy      Policy `json:"policy"`
-		Kept        *Kept  `json:"kept,omitempty"`         // only where triggered
-		PrunedCount *int   `json:"pruned_count,omitempty"` // messages; only where triggered
+		Kept        *Kept  `json:"kept,omitempty"`         // only if triggered
+		PrunedCount *int   `json:"pruned_count,omitempty"` // messages; only if triggered
 		Note        string `json:"note,omitempty"`         // of a manual compaction
 	}
 
@@ -65,7 +65,7 @@ type (
 		Before        int    `json:"before"` // tokens
 		After         int    `json:"after"`
 		Freed         int    `json:"freed"`
-		FirstChanged  int    `json:"first_changed"`    // message; -1 where none
+		FirstChanged  int    `json:"first_changed"`    // message; -1 if none
 		PrefillTokens int    `json:"prefill_tokens"`   // that the server must read again; told of the last level of a round
 		Engine        string `json:"engine,omitempty"` // what ranked or summarised
 		Why           string `json:"why,omitempty"`    // it was that one
@@ -96,7 +96,7 @@ type (
 		Strategy         string          `json:"strategy"`
 		InputMessages    int             `json:"input_messages"`
 		SummaryTokens    int             `json:"summary_tokens"`
-		CompressionRatio float64         `json:"compression_ratio"` // tokens of the summary / of what it stands for
+		CompressionRatio float64         `json:"compression_ratio"` // tokens of the summary / of what it replaces
 		Removed          int             `json:"removed_lines"`     // lines that verification took out
 		Fallback         string          `json:"fallback,omitempty"`
 		Payload          json.RawMessage `json:"payload"` // the summary
@@ -115,7 +115,7 @@ type (
 	Error struct {
 		ErrorType string `json:"error_type"`
 		Message   string `json:"message"`
-		Fallback  string `json:"fallback"` // retry-half, brief, extractive, pruning-only; "" where there is none
+		Fallback  string `json:"fallback"` // retry-half, brief, extractive, pruning-only; "" if there is none
 	}
 
 	// A Warning tells the user of something to change.

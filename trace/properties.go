@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// Properties returns what p says, flat and in the order of its fields: the name
-// of each property, those of inner objects with a dot, and its value, a string,
-// bool, int or float64. What is left out of the JSON of p is left out here, and
-// JSON inside of p is a string. A payload of an unknown kind has one property,
-// "json".
+// Properties returns what p says, flat and in the order of its fields: the
+// name of each property, those of inner objects with a dot, and its value, a
+// string, bool, int or float64. What is left out of the JSON of p is left out
+// here, and JSON inside p is a string. A payload of an unknown kind has one
+// property, "json".
 func Properties(p Payload) iter.Seq2[string, any] {
 	return func(yield func(string, any) bool) {
 		if isKnownPayload(p) {

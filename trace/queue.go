@@ -8,13 +8,12 @@ import (
 	"time"
 )
 
-// A Queue stands between sessions and a slow sink. Emit never waits: events
-// are handed on in their order, by one goroutine of the queue.
-//
-// A full queue drops the newest event. What is already there tells how things
-// began, and stays without a gap; and the session pays nothing to make room.
-// As soon as there is room again, a [Warning] in the place of what was dropped
-// says how many events that were.
+// A Queue is between sessions and a slow sink. Emit never waits: events are
+// handed on in their order, by one goroutine of the queue. A full queue drops
+// the newest event. What is already there reports how things began, and stays
+// without a gap; and the session pays nothing to make room. As soon as there
+// is room again, a [Warning] in the place of what was dropped says how many
+// events that were.
 type Queue struct {
 	send func([]Event)
 	opts QueueOptions
@@ -229,7 +228,7 @@ func (g *droppedEvents) addDropped(e Event) {
 	g.last = e
 }
 
-// gapWarning stands for what was dropped: it spans the same time.
+// gapWarning replaces what was dropped: it spans the same time.
 func (g *droppedEvents) gapWarning() Event {
 	end := g.last.End
 	if end.Before(g.first.Start) {

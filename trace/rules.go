@@ -10,7 +10,7 @@ func levelNames() []string {
 	return []string{"none", "soft", "hard", "emergency", "layers", "fit"}
 }
 
-// fallbacks are what stands in for a summary that failed; "" where nothing does.
+// fallbacks are what replaces a summary that failed; "" if nothing does.
 func fallbacks() []string {
 	return []string{"", "retry-half", "brief", "extractive", "pruning-only"}
 }

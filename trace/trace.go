@@ -1,10 +1,8 @@
-// Package trace tells what a session did, as events that sinks write down or
+// Package trace reports what a session did, as events that sinks write down or
 // send on. It knows nothing of how compaction works, and reads no clock: times
-// come from the caller.
-//
-// An [Event] is a span with a start and an end. What it says is its [Payload],
-// one type for each kind of event; [Check] says whether all that its kind
-// demands is there.
+// come from the caller. An [Event] is a span with a start and an end. What it
+// says is its [Payload], one type for each kind of event; [Check] says whether
+// all that its kind demands is there.
 package trace
 
 import (

@@ -98,7 +98,7 @@ func sourceBlock(p *chat.Picture) string {
 }
 
 // resultBlock returns the block of a result with its images. A block as it was
-// read is kept only where its images are all there still.
+// read is kept only if its images are all there still.
 func resultBlock(free *originalBlocks, p chat.Part, images []chat.Part) string {
 	if p.Raw != "" {
 		before := readResult(parseObject(p.Raw))
@@ -189,7 +189,7 @@ func isSignedThinking(raw string) bool {
 }
 
 // systemField returns the value of a body's system field for messages, in
-// place of before: as it was where nothing changed, "" where there are none.
+// place of before: as it was where nothing changed, "" if there are none.
 func systemField(before string, messages []chat.Message) string {
 	if len(messages) == 0 {
 		return ""

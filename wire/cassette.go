@@ -59,7 +59,7 @@ func decodeCassette(src *source) ([]Conversation, error) {
 			empty++
 		}
 		if err != nil {
-			continue // no body, or one that is no text
+			continue // no body, or one that is not a text
 		}
 		f, err := chooseFormat(body, "")
 		if err != nil || f.name == "cassette" {
@@ -132,7 +132,7 @@ func jsonBodies(src *source, doc peek) ([]string, error) {
 	return bodies, nil
 }
 
-// yamlError returns the line that an error of the YAML reader names, 0 where it
+// yamlError returns the line that an error of the YAML reader names, 0 if it
 // names none, and what it says.
 func yamlError(err error) (line int, problem string) {
 	problem = strings.TrimPrefix(err.Error(), "yaml: ")

@@ -48,8 +48,8 @@ type probe struct {
 	shape  shape
 	head   string // the first 4 KiB of the text
 	values []peek // the object, the first elements of the list, or the first lines; at most 20, broken ones left out
-	// dialect is the name of the format that the messages are in, where they
-	// are a list with roles and contents, or a body or several with such a list.
+	// dialect is the name of the format that the messages are in, if they are
+	// a list with roles and contents, or a body or several with such a list.
 	dialect string
 }
 
@@ -75,7 +75,7 @@ const probed = 20
 
 func (v peek) hasMember(key string) bool { _, ok := v.fields[key]; return ok }
 
-// stringValue returns the string under key, "" where it is none.
+// stringValue returns the string under key, "" if it is none.
 func (v peek) stringValue(key string) string { return unquoteText(v.fields[key]) }
 
 // hasValueKind reports whether the value under key begins with one of the bytes in

@@ -136,8 +136,8 @@ func partsOfKinds(parts []chat.Part, kinds ...chat.Kind) []chat.Part {
 	return found
 }
 
-// argumentsObject returns the arguments of a call as a JSON object. Text that is no
-// object becomes the only member, "input", of one.
+// argumentsObject returns the arguments of a call as a JSON object. Text that
+// is not an object becomes the only member, "input", of one.
 func argumentsObject(p chat.Part) string {
 	i := skipSpace(p.Args, 0)
 	if i == len(p.Args) {

@@ -16,15 +16,14 @@ var ErrReadOnly = errors.New("format is only read")
 // Encode writes c in the named format. to "" is c.Format, or openai where that
 // format is only read. c.Messages may be a compacted version of what was read:
 // what is unchanged keeps its bytes, and the document around the messages too.
-//
 // Into another format go the messages, the model and the tools. Thinking goes
 // to OpenAI and JSON lines as reasoning_content, to Ollama as thinking, and is
 // left out of Anthropic messages unless it is signed for them. Of system
 // messages, Anthropic's system field takes those at the front; a later one
-// becomes a user message. Arguments that are no object come under "input".
-// Calls of tools that the API's server ran stay as they were where the format is
-// the same, or JSON lines, and become ordinary calls with results elsewhere. A
-// block that is not understood stands as text in another format.
+// becomes a user message. Arguments that are not object come under "input".
+// Calls of tools that the API's server ran stay as they were where the format
+// is the same, or JSON lines, and become ordinary calls with results
+// elsewhere. A block that is not understood stands as text in another format.
 func Encode(w io.Writer, c Conversation, to string) error {
 	all := allFormats()
 	name := cmp.Or(to, c.Format, "openai")
@@ -40,8 +39,8 @@ func Encode(w io.Writer, c Conversation, to string) error {
 	return Encode(w, c, "openai")
 }
 
-// encodeChat writes c in a dialect, into the document it was read from or,
-// where that was in another format, into a new one.
+// encodeChat writes c in a dialect, into the document it was read from or, if
+// that was in another format, into a new one.
 func encodeChat(w io.Writer, c Conversation, d dialect) error {
 	l := c.layout
 	if l == nil || c.Format != d.name {
@@ -124,7 +123,7 @@ func (l *layout) appendMessages(out []byte, t chat.Transcript, d dialect) []byte
 	return out
 }
 
-// textBetween returns what stands between the objects of two places.
+// textBetween returns the text between the objects of two places.
 func (l *layout) textBetween(a, b int) string {
 	if b == a+1 && b > 0 {
 		return l.list.gaps[b]
@@ -160,7 +159,7 @@ func belongsToGroup(group []chat.Message, next chat.Message, d dialect) bool {
 	return true
 }
 
-// encodeGroup returns the object of a group, "" where it holds nothing to write.
+// encodeGroup returns the object of a group, "" if it holds nothing to write.
 func encodeGroup(group []chat.Message, d dialect) string {
 	m := group[0]
 	if !readFromList(m, d) {

@@ -23,10 +23,10 @@ var (
 // An Error says what is wrong with an input, where, and what to do about it.
 type Error struct {
 	File    string // "input" where it has no name
-	Line    int    // from 1; 0 where the problem is not in one line
-	Field   string // path like messages[3].content; "" where it is not in one field
+	Line    int    // from 1; 0 if the problem is not in one line
+	Field   string // path like messages[3].content; "" if it is not in one field
 	Problem string
-	Remedy  string // "" where there is none
+	Remedy  string // "" if there is none
 
 	kind error
 }
@@ -58,12 +58,12 @@ func (s *source) sourceError(kind error, line int, field, problem, remedy string
 	return &Error{s.name, line, field, problem, remedy, kind}
 }
 
-// invalidJSON returns the error for a line that is no JSON.
+// invalidJSON returns the error for a line that is not JSON.
 func (s *source) invalidJSON(line int, err error) *Error {
 	return s.sourceError(ErrBroken, line, "", err.Error(), "repair the line, or leave such records out with --lenient")
 }
 
-// brokenDocument returns the error for a document that is no JSON.
+// brokenDocument returns the error for a document that is not JSON.
 func (s *source) brokenDocument(err error) *Error {
 	line := 0
 	if at := (*syntaxError)(nil); errors.As(err, &at) {

@@ -152,8 +152,8 @@ func readCalls(o jsonObject) ([]chat.Part, error) {
 	return calls, nil
 }
 
-// functionKey returns the key under which a call has its name and arguments, ""
-// where they stand in the call itself. The type decides: SDKs write all variants
+// functionKey returns the key under which a call has its name and arguments,
+// "" if they are in the call itself. The type decides: SDKs write all variants
 // of a call, those of other types empty.
 func functionKey(call jsonObject) string {
 	keys := [...]string{"function", "custom"}

@@ -58,7 +58,7 @@ func firstList(v peek) string {
 
 func dialectOfBody(body peek, valid bool) string {
 	messages := body.fields["messages"]
-	if !valid { // what stands before the break, by the first message
+	if !valid { // what is before the break, by the first message
 		messages = "[]"
 		for _, v := range peekElements(body.fields["messages"]) {
 			messages = rawList([]string{v.raw})
@@ -87,7 +87,7 @@ func firstOfList(list string) (string, bool) {
 	return "", false
 }
 
-// dialectIn returns the dialect of a list of messages, "" where one is no
+// dialectIn returns the dialect of a list of messages, "" if one is not a
 // message. It is sure of it where a message can be in no other.
 func dialectIn(list string) (name string, sure bool) {
 	name = "openai"
@@ -159,7 +159,8 @@ func blockDialect(content string) (string, bool) {
 	return "", false
 }
 
-// objectsIn yields the elements of a list; what is no object has no members.
+// objectsIn yields the elements of a list; what is not an object has no
+// members.
 func objectsIn(list string) iter.Seq[jsonObject] {
 	return func(yield func(jsonObject) bool) {
 		for start, end := range elements(list) {

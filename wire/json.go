@@ -14,8 +14,9 @@ type member struct {
 	start, end int    // of the value
 }
 
-// objectMembers yields the members of an object that is known to be valid. What is
-// no object has none. Of a broken one it yields what can be told of it.
+// objectMembers yields the members of an object that is known to be valid.
+// What is not an object has none. Of a broken one it yields what can be told
+// of it.
 func objectMembers(s string) iter.Seq[member] {
 	return func(yield func(member) bool) {
 		if s == "" || s[0] != '{' {
@@ -36,7 +37,7 @@ func objectMembers(s string) iter.Seq[member] {
 }
 
 // elements yields the offsets of the elements of a list that is known to be
-// valid. What is no list has none.
+// valid. What is not a list has none.
 func elements(s string) iter.Seq2[int, int] {
 	return func(yield func(start, end int) bool) {
 		if s == "" || s[0] != '[' {
@@ -106,7 +107,7 @@ func skipString(s string, i int) int {
 
 // unquoteText returns the text of a JSON string that is known to be valid. It
 // shares memory with raw where nothing is escaped. A lone surrogate becomes
-// U+FFFD. What is no string gives "".
+// U+FFFD. What is not a string gives "".
 func unquoteText(raw string) string {
 	if len(raw) < 2 || raw[0] != '"' {
 		return ""

@@ -8,7 +8,7 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// A layout is the document that the messages of a conversation stand in.
+// A layout is the document that the messages of a conversation are in.
 //
 //	bom before { "model": …, "messages": [ ␣obj gap obj␣ ], … } after
 //	           └──────── body, where key is "messages" ───────┘
@@ -25,12 +25,12 @@ type layout struct {
 // A list is how message objects follow each other.
 type list struct {
 	objects     []*chat.Source
-	gaps        []string // gaps[i] stands before object i and behind another; gaps[0] is ""
+	gaps        []string // gaps[i] is before object i and behind another; gaps[0] is ""
 	first, last string   // before the first object, and behind the last
 }
 
 // separator returns what to write between two objects that did not follow each
-// other: what stands between the first two, or else the least.
+// other: the text between the first two, or else the least.
 func (l *layout) separator() string {
 	for i, g := range l.list.gaps {
 		if i > 0 && (!l.lines || strings.Contains(g, "\n")) {
@@ -187,8 +187,8 @@ func readChats(src *source, d dialect) ([]Conversation, error) {
 	return []Conversation{c}, nil
 }
 
-// listsOfMessages returns the lists of messages in a list of chats, nothing where it
-// is a list of messages.
+// listsOfMessages returns the lists of messages in a list of chats, nothing if
+// it is a list of messages.
 func listsOfMessages(doc value) []value {
 	var chats []value
 	for start, end := range elements(doc.raw) {

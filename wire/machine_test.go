@@ -59,7 +59,7 @@ func TestMessageWithTypedTextOrImageIsNotTheMachines(t *testing.T) {
 	}
 }
 
-// A slash command's wrapper is Claude Code's, what stands in its arguments a
+// A slash command's wrapper is Claude Code's, what is in its arguments a
 // person's.
 func TestArgumentsOfASlashCommandAreTyped(t *testing.T) {
 	record := func(content string) string {

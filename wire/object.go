@@ -8,8 +8,8 @@ type jsonObject struct {
 	members []member
 }
 
-// parseObject cuts raw, which is known to be valid, into members. What is no object
-// has none.
+// parseObject cuts raw, which is known to be valid, into members. What is not
+// an object has none.
 func parseObject(raw string) jsonObject {
 	o := jsonObject{raw: raw}
 	for m := range objectMembers(raw) {
@@ -21,15 +21,15 @@ func parseObject(raw string) jsonObject {
 	return o
 }
 
-// rawValue returns the raw value of a key, "" where there is none. Of repeated
+// rawValue returns the raw value of a key, "" if there is none. Of repeated
 // keys the last one counts, as in encoding/json.
 func (o jsonObject) rawValue(key string) string {
 	start, end := o.valueSpan(key)
 	return o.raw[start:end]
 }
 
-// valueSpan returns where the value of a key stands in the object; start and end
-// are 0 where there is none.
+// valueSpan returns where the value of a key is in the object; start and end
+// are 0 if there is none.
 func (o jsonObject) valueSpan(key string) (start, end int) {
 	for _, m := range slices.Backward(o.members) {
 		if m.key == key {
@@ -39,7 +39,7 @@ func (o jsonObject) valueSpan(key string) (start, end int) {
 	return 0, 0
 }
 
-// textValue returns the string under key, "" where it is none.
+// textValue returns the string under key, "" if it is none.
 func (o jsonObject) textValue(key string) string { return unquoteText(o.rawValue(key)) }
 
 // valueHasKind reports whether the value under key begins with one of the bytes in

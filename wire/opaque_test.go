@@ -76,7 +76,7 @@ var withUnknown = map[string][]string{
 	"cassette":     {"version: 2\ninteractions:\n- request:\n    body: '[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"q\"},@]}]'\n    url: u\n"},
 }
 
-// Nothing that is not understood is passed over in silence: it stands in the
+// Nothing that is not understood is passed over in silence: it is in the
 // conversation, as often as it stood in the input, and is written to every
 // format. Markdown, which aider writes, has no blocks, and a session file only
 // those that this program put into it.

@@ -51,8 +51,8 @@ func (q *callQueue) addCallID(name, id string) {
 	q.ids, q.done = append(q.ids, id), append(q.done, false)
 }
 
-// takeForTool answers the first call of the named tool, or else the first of any, and
-// returns its id; "" where all are answered.
+// takeForTool answers the first call of the named tool, or else the first of
+// any, and returns its id; "" if all are answered.
 func (q *callQueue) takeForTool(name string) string {
 	for at := q.byName[name]; len(at) > 0; at = q.byName[name] {
 		q.byName[name] = at[1:]

@@ -29,9 +29,9 @@ func matchAider(p probe) int {
 }
 
 // decodeAider reads the history as aider itself restores it: all chats of the
-// file as one. The program's own lines, and what stands before the first
-// question of a chat, were not the model's. The user's lines that are commands
-// to aider are no requests; /ask, /code and /architect carry one.
+// file as one. The program's own lines, and what is before the first question
+// of a chat, were not the model's. The user's lines that are commands to aider
+// are not requests; /ask, /code and /architect carry one.
 func decodeAider(src *source) ([]Conversation, error) {
 	var a aiderLog
 	text := strings.ReplaceAll(src.text, "\r\n", "\n")
@@ -128,9 +128,9 @@ func (a *aiderLog) flushMessage() {
 	a.role, a.lines = "", nil
 }
 
-// isCommand reports whether a line is for aider itself, as its commands.py tells
-// them: it begins with / and the name of a command, or with ! and what a shell
-// shall run. What looks like a path is no command.
+// isCommand reports whether a line is for aider itself, as its commands.py
+// tells them: it begins with / and the name of a command, or with ! and what a
+// shell shall run. What looks like a path is not a command.
 func isCommand(text string) bool {
 	name, _, _ := strings.Cut(text, "\n")
 	name, _, _ = strings.Cut(name, " ")

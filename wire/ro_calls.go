@@ -26,9 +26,10 @@ func (n *callIDAssigner) assignCallID(id, tool string) string {
 	return id
 }
 
-// resultCallID returns the id of the call that a result answers. A result without
-// an id answers the oldest open call of its tool, else the oldest open one;
-// where its id is no call's, only calls that had none come into question.
+// resultCallID returns the id of the call that a result answers. A result
+// without an id answers the oldest open call of its tool, else the oldest open
+// one; where its id is not a call's, only calls that had none come into
+// question.
 func (n *callIDAssigner) resultCallID(id, tool string) string {
 	if id != "" && n.known[id] {
 		n.with.closeCall(id, "")
@@ -46,8 +47,8 @@ func (n *callIDAssigner) resultCallID(id, tool string) string {
 	return n.newCallID()
 }
 
-// takeOpenCall returns the call that a result of a tool would answer, and takes it;
-// ok is false where no call of this turn is open.
+// takeOpenCall returns the call that a result of a tool would answer, and
+// takes it; ok is false if no call of this turn is open.
 func (n *callIDAssigner) takeOpenCall(tool string) (id string, ok bool) {
 	if id, ok = n.without.closeCall("", tool); ok {
 		return id, ok
@@ -103,8 +104,8 @@ func (o *openCalls) closeCall(id, tool string) (string, bool) {
 	return o.ids[at], true
 }
 
-// firstOpenCall returns the first open call of a queue, -1 where there is none. It
-// drops the closed ones before it.
+// firstOpenCall returns the first open call of a queue, -1 if there is none.
+// It drops the closed ones before it.
 func (o *openCalls) firstOpenCall(queues map[string][]int, key string) int {
 	queue := queues[key]
 	for len(queue) > 0 && o.closed[queue[0]] {

@@ -113,7 +113,7 @@ func sameMessage(a, b peek) bool {
 	return was.hasMember("content") && was.fields["content"] == is.fields["content"] && was.stringValue("id") == is.stringValue("id") && was.stringValue("model") == is.stringValue("model")
 }
 
-// reparent gives a record that is written again the parent that it has now, where
+// reparent gives a record that is written again the parent that it has now, if
 // that one was written since: the record was kept after it.
 func (s *claudeSession) reparent(i int, again peek) {
 	id := again.stringValue("parentUuid")
@@ -142,8 +142,8 @@ func isConversation(r peek) bool {
 	return false
 }
 
-// visibleRecords returns the records that the model saw, in order. Where no record names
-// another, all follow one another.
+// visibleRecords returns the records that the model saw, in order. If no
+// record names another, all follow one another.
 func (s *claudeSession) visibleRecords() []int {
 	leaf := len(s.records) - 1
 	for leaf >= 0 && !isConversation(s.records[leaf]) {

@@ -29,10 +29,10 @@ import "slices"
 // A compaction is one boundary and what belongs to it.
 type compaction struct {
 	boundary int
-	summary  int   // -1 where it is missing
+	summary  int   // -1 if it is missing
 	kept     []int // in order
 	named    bool  // the boundary says what was kept
-	first    bool  // the kept records stand before the summary
+	first    bool  // the kept records are before the summary
 }
 
 // How many boundaries are tried for one view, and how many views are made to
@@ -118,10 +118,10 @@ func (s *claudeSession) keptRecords(messages peek) []int {
 	return kept
 }
 
-// keptSegment returns the records from the head of a kept segment to its tail. They
-// are found by their parents or, where those lead past an earlier boundary, in
-// what the model saw before boundary b. Where one end is missing, nothing of the
-// segment is known, and the summary has to do.
+// keptSegment returns the records from the head of a kept segment to its tail.
+// They are found by their parents or, where those lead past an earlier
+// boundary, in what the model saw before boundary b. If one end is missing,
+// nothing of the segment is known, and the summary has to do.
 func (s *claudeSession) keptSegment(of peek, b int) []int {
 	head, ok := s.tree.newest[of.stringValue("headUuid")]
 	if !ok {

@@ -9,9 +9,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A record of Claude Code by its parts: "id parent text". An id that begins with
-// a is an assistant's, with b a boundary, with s a summary, with x a system
-// record, else a user's. "-" is no parent.
+// A record of Claude Code by its parts: "id parent text". An id that begins
+// with a is an assistant's, with b a boundary, with s a summary, with x a
+// system record, else a user's. "-" is not a parent.
 func claudeRecord(of, metadata string) string {
 	id, rest, _ := strings.Cut(of, " ")
 	parent, text, _ := strings.Cut(rest, " ")

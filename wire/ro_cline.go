@@ -66,7 +66,7 @@ func decodeCline(src *source) ([]Conversation, error) {
 }
 
 // clineView returns the messages that were sent: not those that a summary or a
-// truncation stands for, as long as that is there itself.
+// truncation replaces, as long as that is there itself.
 func clineView(messages []peek) []peek {
 	present := make(map[string]bool)
 	from := 0

@@ -94,7 +94,7 @@ func (r *rollout) applyRecord(v peek) {
 func (r *rollout) replayCompaction(payload peek) {
 	if payload.hasValueKind("replacement_history", "[") {
 		r.history, r.kept, r.untyped = payload.listValue("replacement_history"), 0, 0
-		for i, it := range r.history { // the summary stands in it as a user's words
+		for i, it := range r.history { // the summary is in it as a user's words
 			if summary := payload.stringValue("message"); summary != "" && it.stringValue("role") == "user" && itemText(it) == summary {
 				r.history[i] = summaryItem(summary)
 			}

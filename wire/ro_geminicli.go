@@ -163,7 +163,7 @@ func (l *messageLog) cliResult(id string, t peek) {
 }
 
 // decodeQwen reads a session of Qwen Code: Gemini contents, linked like the
-// records of Claude Code. Artifacts and titles stand on the path too.
+// records of Claude Code. Artifacts and titles are on the path too.
 func decodeQwen(all []peek) []Conversation {
 	var kept []peek
 	var t recordTree
@@ -210,7 +210,7 @@ func isCompression(r peek) bool {
 	return r.stringValue("subtype") == "chat_compression" && r.memberValue("systemPayload").hasValueKind("compressedHistory", "[")
 }
 
-// A qwenMessage is one message that may stand in several records.
+// A qwenMessage is one message that may be in several records.
 type qwenMessage struct {
 	peek         // the first record
 	parts []peek // of all

@@ -9,8 +9,8 @@ import (
 )
 
 // Items of the Responses API that are calls have one of two forms: the result
-// is an item of its own, or, where the API ran the tool itself, stands in the
-// same item, as soon as it has come to its end.
+// is an item of its own, or, where the API ran the tool itself, is in the same
+// item, as soon as it has come to its end.
 
 // hostedCalls are the items of the second form, with the keys of their result.
 var hostedCalls = map[string][]string{
@@ -64,7 +64,7 @@ func finished(kind string, it peek) bool {
 	return slices.ContainsFunc(keys, it.hasNonNull)
 }
 
-// addCallItem adds a call, and its result where that stands in the same item.
+// addCallItem adds a call, and its result where that is in the same item.
 func (s *itemLog) addCallItem(kind string, it peek) {
 	name, args := callOfItem(kind, it)
 	p := chat.Part{Kind: chat.Call, Name: name, Args: args}
@@ -212,7 +212,7 @@ func (s *itemLog) answered(kind string, it peek) string {
 	return s.calls.resultCallID(id, it.stringValue("name"))
 }
 
-// shellText returns the output of a shell's commands, "" where content is none.
+// shellText returns the output of a shell's commands, "" if content is none.
 func shellText(content string) string {
 	var texts []string
 	for _, b := range blocksIn(content) {

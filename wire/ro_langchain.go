@@ -47,7 +47,7 @@ var langChainRoles = map[string]chat.Role{
 }
 
 // langChainMessage returns the fields of a message, with its type among them;
-// none where it is not one of LangChain's.
+// none if it is not one of LangChain's.
 func langChainMessage(v peek) peek {
 	kind := v.stringValue("type")
 	switch {
@@ -74,7 +74,7 @@ func langChainMessage(v peek) peek {
 	return peek{}
 }
 
-// langChainRole returns the role of a message, "" where it has none.
+// langChainRole returns the role of a message, "" if it has none.
 func langChainRole(m peek) chat.Role {
 	kind := strings.TrimSuffix(strings.TrimSuffix(strings.ToLower(m.stringValue("type")), "chunk"), "message")
 	if kind == "chat" || kind == "remove" {

@@ -76,7 +76,8 @@ func (l *messageLog) appendResult(id string, result chat.Part, images []chat.Par
 	l.appendMessage(chat.Message{ID: id, Role: chat.Tool, Parts: append([]chat.Part{result}, images...)})
 }
 
-// singleConversation returns the single conversation of a file, none where it has no messages.
+// singleConversation returns the single conversation of a file, none if it has
+// no messages.
 func (l *messageLog) singleConversation(c Conversation) []Conversation {
 	if len(l.messages) == 0 {
 		return nil

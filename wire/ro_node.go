@@ -36,8 +36,8 @@ func elementsOf(raw string) []peek {
 	return found
 }
 
-// jsonRecords returns the objects of a source of JSON lines, or its one object;
-// other values are no records of a log.
+// jsonRecords returns the objects of a source of JSON lines, or its one
+// object; other values are not records of a log.
 func jsonRecords(src *source) ([]peek, error) {
 	if probeSource(src).shape == object {
 		doc, err := src.document()
@@ -114,7 +114,7 @@ func opaqueParts(b peek) []chat.Part {
 }
 
 // resultParts returns a tool result's content as one text and the images
-// behind it. Pieces of unknown type stand in the text as they are.
+// behind it. Pieces of unknown type are in the text as they are.
 func resultParts(raw string) (text string, images []chat.Part) {
 	var texts []string
 	for _, b := range blocksIn(raw) {
@@ -219,9 +219,9 @@ func inputArgs(text string) string {
 	return string(append(appendQuoted([]byte(`{"input":`), text), '}'))
 }
 
-// functionsOf returns tool definitions of the Responses and Gemini kinds in the
-// form of OpenAI chat, since that is how these formats are written. Tools that
-// are no functions are left out; nil is none.
+// functionsOf returns tool definitions of the Responses and Gemini kinds in
+// the form of OpenAI chat, since that is how these formats are written. Tools
+// that are not functions are left out; nil is none.
 func functionsOf(raw string) []byte {
 	var out []byte
 	for _, t := range elementsOf(raw) {

@@ -164,8 +164,8 @@ func (l *messageLog) openCodeMessage(r peek) {
 	l.appendMessage(m)
 }
 
-// openCodeFile returns an attached file as a part. Text files and folders
-// stand in the message as text already.
+// openCodeFile returns an attached file as a part. Text files and folders are
+// in the message as text already.
 func openCodeFile(p peek) []chat.Part {
 	if picture := pictureIn(p); picture != nil {
 		return []chat.Part{{Kind: chat.Image, Image: picture}}

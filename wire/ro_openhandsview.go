@@ -6,9 +6,9 @@ import (
 	"strconv"
 )
 
-// openHandsView returns the events that the model saw, and the summary that
-// stands before view[at]: not those that a condensation says are forgotten.
-// at is -1 where there is no summary.
+// openHandsView returns the events that the model saw, and the summary that is
+// before view[at]: not those that a condensation says are forgotten. at is -1
+// where there is no summary.
 func openHandsView(events []peek) (view []peek, summary string, at int) {
 	var f forgotten
 	at = -1

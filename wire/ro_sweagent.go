@@ -122,7 +122,7 @@ func (l *messageLog) agentMessages(messages []peek) {
 	}
 }
 
-// readApart are the types of an assistant's blocks that stand in its message
+// readApart are the types of an assistant's blocks that are in its message
 // once more: as thinking, and as calls.
 var readApart = []string{"thinking", "redacted_thinking", "reasoning", "tool_use"}
 

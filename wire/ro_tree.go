@@ -2,8 +2,9 @@ package wire
 
 import "slices"
 
-// A recordTree holds records that name the record before them, as logs with rewinds
-// do. A parent stands before its children, but for those that a reader moves.
+// A recordTree holds records that name the record before them, as logs with
+// rewinds do. A parent is before its children, but for those that a reader
+// moves.
 type recordTree struct {
 	parent []int          // of each record, -1 for a root
 	newest map[string]int // record of each id; of repeated ids the last
@@ -38,7 +39,7 @@ func (t *recordTree) appendNode(id, parent string) int {
 // that lead in a circle, each is taken once.
 func (t *recordTree) pathToLeaf(leaf int, first func(i int) bool) []int {
 	var way []int
-	var seen map[int]bool // once a parent stands after its child
+	var seen map[int]bool // once a parent is after its child
 	for i := leaf; i >= 0 && !seen[i]; {
 		way = append(way, i)
 		if first(i) {

@@ -8,7 +8,7 @@ import (
 // maxDepth is how deep JSON may nest, the same as in encoding/json.
 const maxDepth = 10000
 
-// A syntaxError says where a text is no JSON.
+// A syntaxError says where a text is not JSON.
 type syntaxError struct {
 	offset int
 	what   string
@@ -60,8 +60,8 @@ func scanValue(s string, i int) (int, error) {
 	}
 }
 
-// scanOpening goes past a bracket, and past the first key of an object.
-// opened is false where the bracket is closed at once; that is left to read.
+// scanOpening goes past a bracket, and past the first key of an object. opened
+// is false if the bracket is closed at once; that is left to read.
 func scanOpening(s string, i int) (next int, opened bool, err error) {
 	bracket := s[i]
 	i = skipSpace(s, i+1)

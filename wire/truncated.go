@@ -7,15 +7,13 @@ import (
 
 // A program that is killed, or whose disk is full, leaves a record torn. The
 // program that opens the file again appends after it, so that the next whole
-// record stands on the same line:
-//
+// record is on the same line:
 //	{"type":"user","text":"half of a sen{"type":"user","text":"the next one"}
-//
 // The record that follows is told by the place where the torn one stops being
-// JSON: its bracket is there, or it reads as a value inside of the torn one.
+// JSON: its bracket is there, or it reads as a value inside the torn one.
 
 // nextRecord returns where the record begins that is glued after the torn one
-// at text[i:], of which text[broken] is the first byte that is not JSON; -1 where
+// at text[i:], of which text[broken] is the first byte that is not JSON; -1 if
 // there is none. text ends with the line.
 func nextRecord(text string, i, broken int) int {
 	keys, last := tornMembers(text[:broken], i)
@@ -32,9 +30,9 @@ func nextRecord(text string, i, broken int) int {
 	return recordOpening(text, head, broken)
 }
 
-// tornMembers goes through the torn record at text[i:] to where it is broken. It
-// returns the names of its members, and where the value begins that ends there,
-// -1 where none does.
+// tornMembers goes through the torn record at text[i:] to where it is broken.
+// It returns the names of its members, and where the value begins that ends
+// there, -1 if none does.
 func tornMembers(text string, i int) (keys []string, last int) {
 	var open []int
 	last = -1
@@ -70,8 +68,8 @@ func tornMembers(text string, i int) (keys []string, last int) {
 }
 
 // sharesKeys reports whether the object that text begins with has the names of
-// the record before it, but for the one whose value it would be: it is a record
-// of the same kind then, and no value inside of that one.
+// the record before it, but for the one whose value it would be: it is a
+// record of the same kind then, and no value inside that one.
 func sharesKeys(text string, keys []string) bool {
 	if len(keys) == 0 || text[0] != '{' {
 		return false
@@ -88,9 +86,9 @@ func sharesKeys(text string, keys []string) bool {
 	return has[keys[len(keys)-1]] || len(keys) > 2
 }
 
-// bracketAt returns where the bracket stands at which the text breaks: the
-// broken byte itself, or what stands after a bracket and the quote of its
-// first name, where that quote has ended a torn string.
+// bracketAt returns where the bracket is at which the text breaks: the broken
+// byte itself, or what is after a bracket and the quote of its first name, if
+// that quote has ended a torn string.
 func bracketAt(text string, i, broken int) int {
 	at := strings.LastIndexByte(text[i:min(broken+1, len(text))], '{')
 	if at <= 0 {

@@ -17,7 +17,7 @@ func said(c Conversation) string {
 	return strings.Join(texts, " ")
 }
 
-// records of a log in which a value inside of a record looks like a record
+// records of a log in which a value inside a record looks like a record
 const (
 	tornLog  = `{"type":"user","uuid":"u1","parentUuid":null,"isSidechain":false,"message":{"role":"user","content":[{"type":"text","text":"torn"}]}}`
 	nextLog  = `{"type":"user","uuid":"u2","parentUuid":null,"isSidechain":false,"message":{"role":"user","content":"next"}}`
@@ -70,7 +70,7 @@ func TestSeveralRecordsGluedToATornOneAreRead(t *testing.T) {
 	}
 }
 
-// What stands inside of a broken record is no record of its own.
+// What stands inside a broken record is not a record of its own.
 func TestValueInsideOfABrokenRecordIsNoRecord(t *testing.T) {
 	for _, in := range []string{
 		`{"role":"user","n":bad,"a":{"role":"user","content":"inner"}}`,
@@ -85,7 +85,7 @@ func TestValueInsideOfABrokenRecordIsNoRecord(t *testing.T) {
 }
 
 // The last line of a session that is being written ends anywhere, also inside
-// of a character.
+// a character.
 func TestRecordThatIsBeingWrittenIsLeftOut(t *testing.T) {
 	for name, lines := range map[string][2]string{
 		"claudecode": {nextLog, strings.Replace(thirdLog, "third", "d’où \\u00e9 𝄞", 1)},

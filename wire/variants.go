@@ -4,8 +4,8 @@ import "strings"
 
 // Go SDKs that are made from a description of an API have one struct for all
 // variants of a value. Where a program marshals one that it was given, all
-// variants are written: those that are no object under keys that begin with Of,
-// and the empty ones too.
+// variants are written: those that are not object under keys that begin with
+// Of, and the empty ones too.
 
 // isEmptyValue reports whether a JSON value says nothing.
 func isEmptyValue(raw string) bool {
@@ -30,8 +30,8 @@ func isVariantKey(key string) bool {
 	return strings.HasPrefix(key, "Of") && len(key) > 2 && 'A' <= key[2] && key[2] <= 'Z'
 }
 
-// variantIn returns the variant that says something, "" where none does. What is
-// no such value comes back as it is.
+// variantIn returns the variant that says something, "" if none does. What is
+// not a such value comes back as it is.
 func variantIn(raw string) string {
 	if !isVariants(raw) {
 		return raw

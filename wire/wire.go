@@ -24,13 +24,13 @@ type Conversation struct {
 	Format     string          // name of the format it was read from
 	Messages   chat.Transcript // canonical: each tool result is one message; the system prompt of a body comes first, as a message
 	Tools      []byte          // tool definitions as read (JSON array), nil without
-	Model      string          // "" where the source does not say
-	Title      string          // "" where the source does not say
+	Model      string          // "" if the source does not say
+	Title      string          // "" if the source does not say
 	Skipped    int             // broken records left out under Lenient
 	Replaced   int             // bytes that are not UTF-8, read as U+FFFD under Lenient
 	Unfinished int             // line of the last record, left out because it was not written to its end; 0 without
 
-	layout *layout // the document around the messages; nil where they cannot be written back into it
+	layout *layout // the document around the messages; nil if they cannot be written back into it
 }
 
 // Options say how to read. The zero value detects the format, and refuses
@@ -40,7 +40,7 @@ type Conversation struct {
 type Options struct {
 	Format   string // "" detects it by content
 	Lenient  bool   // leave broken records out, read bytes that are not UTF-8 as U+FFFD, and count both
-	Chat     int    // which chat of the file, from 1; 0 is the only one, and an error where there are several
+	Chat     int    // which chat of the file, from 1; 0 is the only one, and an error if there are several
 	Name     string // of the file, for errors
 	MaxBytes int64  // a longer input is an error; 0 is 1 GiB
 }
@@ -130,7 +130,7 @@ type format struct {
 	write       bool
 	match       func(p probe) int                         // 0 is no, higher is surer
 	decode      func(src *source) ([]Conversation, error) // all chats of the file
-	encode      func(w io.Writer, c Conversation) error   // nil where it is only read
+	encode      func(w io.Writer, c Conversation) error   // nil if it is only read
 }
 
 // A source is an input that is being read. Its text is valid UTF-8 and has no
@@ -153,8 +153,8 @@ type scan struct {
 	err        error
 }
 
-// firstValue returns where the first value of the source stands; err says that it
-// is no JSON.
+// firstValue returns where the first value of the source stands; err says that
+// it is not JSON.
 func (s *source) firstValue() (start, end int, err error) {
 	if s.scanned == nil {
 		start = skipSpace(s.text, 0)
@@ -222,7 +222,7 @@ func (s *source) eachValueOnLine(start, end, line int, each func(v value) error)
 }
 
 // unfinished reports whether the value at s.text[i], on the last line, is what
-// has been written so far of the last record: the text ends inside of it.
+// has been written so far of the last record: the text ends inside it.
 func (s *source) unfinished(i int, err error) bool {
 	at := (*syntaxError)(nil)
 	return errors.As(err, &at) && at.cut && s.text[i] == '{' && i > skipSpace(s.text, 0) && !strings.HasSuffix(s.text, "\n")
@@ -250,7 +250,7 @@ func (s *source) checkPartialRune() error {
 	return nil
 }
 
-// skipRecord returns err, or nil where the source is lenient: then it counts one
+// skipRecord returns err, or nil if the source is lenient: then it counts one
 // record as left out.
 func (s *source) skipRecord(err error) error {
 	if !s.lenient {

@@ -1,8 +1,8 @@
 // Command long_research is a long session of somebody who reads source after
 // source: far more than the window holds. Instructions are pinned, notes are
-// protected by a matcher, sources go and can be found again. At the end a table
-// says what is left of each source. Events go to the Ariadne server at
-// ARIADNE_ENDPOINT, where that is set.
+// protected by a matcher, sources go and can be found again. At the end a
+// table says what is left of each source. Events go to the Ariadne server at
+// ARIADNE_ENDPOINT, if that is set.
 package main
 
 import (
@@ -82,8 +82,8 @@ type research struct {
 
 type source struct{ name, text, note string }
 
-// addSource adds a question, where there is one, the call that fetches a source, its
-// text, and the note.
+// addSource adds a question, if there is one, the call that fetches a source,
+// its text, and the note.
 func (r *research) addSource(ctx context.Context, i int, block string) error {
 	if question, rest, ok := strings.Cut(block, "\n"); ok && strings.HasPrefix(question, "ask: ") {
 		block = rest

@@ -1,4 +1,4 @@
-// Command preflight stands in front of a model call of a program that keeps its
+// Command preflight is in front of a model call of a program that keeps its
 // own history: what is sent fits, and the history stays as it was.
 package main
 
@@ -31,7 +31,7 @@ func main() {
 	}
 }
 
-// askModel stands for the model.
+// askModel replaces the model.
 func askModel(n int, _ chat.Transcript) chat.Message {
 	advice := fmt.Sprintf("Read migrations/%03d_orders.sql again: the lock on orders is taken twice there. ", n)
 	return chat.NewText(chat.Assistant, strings.Repeat(advice, 20))

@@ -1,6 +1,6 @@
 // Command undo hands a file to a conversation, sees it become an outline once
 // nobody speaks of it any more, and takes that back. Events go to the Ariadne
-// server at ARIADNE_ENDPOINT, where that is set.
+// server at ARIADNE_ENDPOINT, if that is set.
 package main
 
 import (

@@ -32,7 +32,7 @@ type Span struct {
 	Arrival
 	Running  bool
 	Icon     string // handoff, tool, api or agent
-	Response string // what the tab Response shows, "" where it has nothing to show
+	Response string // what the tab Response shows, "" if it has nothing to show
 	Orphan   bool   // it names a parent that is not there, and stands as a root
 	Children []*Span
 }
@@ -162,7 +162,7 @@ func response(data json.RawMessage) string {
 	return ""
 }
 
-// firstText returns the text of a value, "" where it has none.
+// firstText returns the text of a value, "" if it has none.
 func firstText(raw json.RawMessage, depth int) string {
 	var value any
 	if raw == nil || depth > 6 || json.Unmarshal(raw, &value) != nil {
@@ -202,9 +202,9 @@ func textOfList(raw json.RawMessage, depth int) string {
 	return strings.Join(parts, "\n\n")
 }
 
-// Faults returns what somebody who looks at the page would miss: traces without
-// a name, traces and spans that run for ever, spans outside of their tree or
-// without a text, and requests that were refused.
+// Faults returns what somebody who looks at the page would miss: traces
+// without a name, traces and spans that run for ever, spans outside their tree
+// or without a text, and requests that were refused.
 func (s *Server) Faults() (all []string) {
 	for _, p := range s.Problems() {
 		all = append(all, "refused: "+p.Error())

@@ -57,7 +57,7 @@ func (r *fieldReader) refuseField(field, text string, args ...any) {
 // readEvent reads one event. Fields that the server does not know are dropped.
 func readEvent(where string, raw json.RawMessage, at time.Time) (Arrival, *Problem) {
 	r := fieldReader{where: where}
-	_ = json.Unmarshal(raw, &r.fields) // what is no object has no fields
+	_ = json.Unmarshal(raw, &r.fields) // what is not an object has no fields
 	a := Arrival{At: at, Type: r.optionalText("type"), Trace: r.requiredString("trace_id"), Name: truncateText(r.optionalText("name"), maxName), Start: r.requiredTime("started_at"), End: r.requiredTime("ended_at")}
 	switch a.Type {
 	case "trace":
@@ -223,7 +223,7 @@ func objectMembers(raw json.RawMessage) (all []member) {
 	return all
 }
 
-// valueOfPath returns the value of a name in an object, nil where it has none.
+// valueOfPath returns the value of a name in an object, nil if it has none.
 func valueOfPath(raw json.RawMessage, path ...string) json.RawMessage {
 	for _, name := range path {
 		var next json.RawMessage

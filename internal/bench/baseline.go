@@ -15,7 +15,8 @@ type Way struct {
 	trim trim // nil: of none but baselines
 }
 
-// A trim makes t smaller. Where it keeps a share, that is a share of whole tokens.
+// A trim makes t smaller. If it keeps a share, that is a share of whole
+// tokens.
 type trim func(t chat.Transcript, count func(string) int, whole int) chat.Transcript
 
 func baseline(name string, trim trim) Way {

@@ -19,9 +19,9 @@ type Figures struct {
 	After    Extent `json:"after"`
 	Messages Diff   `json:"messages"`
 
-	Identifiers Share     `json:"identifiers"` // of all that stand before, those that still stand
+	Identifiers Share     `json:"identifiers"` // of all that are before, those that still stand
 	Invented    int       `json:"invented"`    // identifiers after that stand nowhere before
-	Needed      Retention `json:"needed"`      // identifiers that came to be needed; none where what came next is not known
+	Needed      Retention `json:"needed"`      // identifiers that came to be needed; none if what came next is not known
 	Edits       Retention `json:"edits"`       // edits that came next and can go on without reading again
 
 	Orphans int `json:"orphans"` // calls and results more without partner than before
@@ -71,7 +71,7 @@ func (s Share) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// Compare measures what became of before. Next is what came after it, nil where
+// Compare measures what became of before. Next is what came after it, nil if
 // that is not known. Both sides are measured as [Plain] has them, so that they
 // may come from two formats; count counts the tokens of a text.
 func Compare(before, after, next chat.Transcript, count func(string) int) Comparison {

@@ -58,9 +58,9 @@ func argsForm(args string) string {
 	return string(out)
 }
 
-// messageMarks returns what tells a message whose text was changed: the ids of its
-// calls, the calls that it answers, and the beginning of its text. Asked stands
-// for the message with the calls.
+// messageMarks returns what tells a message whose text was changed: the ids of
+// its calls, the calls that it answers, and the beginning of its text. Asked
+// replaces the message with the calls.
 func messageMarks(m chat.Message, asked string) (marks []string) {
 	for _, p := range m.Parts {
 		if (p.Kind == chat.Call || p.Kind == chat.Result) && p.ID != "" {

@@ -5,12 +5,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tiercompact/tiercompact/internal/bench/corpus"
 	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/internal/bench/corpus"
 )
 
-// mostQueries is how many questions are asked of a session of so many messages:
-// each costs a compaction of its own.
+// mostQueries is how many questions are asked of a session of the given number
+// of messages: each costs a compaction of its own.
 func mostQueries(messages int) int { return max(3, min(12, 2400/max(1, messages))) }
 
 // sampleQuestions returns the questions of facts that are asked: at most so many, from
@@ -34,8 +34,8 @@ func sampleQuestions(facts []corpus.Fact, most int) []string {
 	return out
 }
 
-// countFactsIn returns, by kind, how many facts stand in t: those of a query, or all
-// for "".
+// countFactsIn returns, by kind, how many facts are in t: those of a query, or
+// all for "".
 func countFactsIn(facts []corpus.Fact, t chat.Transcript, query string) map[corpus.Kind]Share {
 	out := make(map[corpus.Kind]Share)
 	if len(facts) == 0 {

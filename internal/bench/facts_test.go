@@ -46,7 +46,7 @@ func levelled(t *testing.T, s corpus.Session, preset tiercompact.Preset, level l
 	return kept
 }
 
-// What stands in the body of a file can be read again from it: of that, levels
+// What is in the body of a file can be read again from it: of that, levels
 // that keep no parts of files may keep no more than names.
 func TestPlantedFactsOutliveTheLevelsInLongSessions(t *testing.T) {
 	if testing.Short() {

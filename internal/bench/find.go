@@ -17,7 +17,7 @@ type finder struct {
 // time of one must not grow with the conversation.
 const worthIndex = 200
 
-// newFinder returns a finder for about so many searches.
+// newFinder returns a finder for about the given number of searches.
 func newFinder(t chat.Transcript, searches int) finder {
 	texts := make([]string, len(t))
 	for i, m := range t {

@@ -132,7 +132,7 @@ type Anchor []string
 const leastLine = 12 // characters of a line that identifies a place
 
 // Anchors returns the edits of after that could go on from before without
-// reading again: their lines all stand in before, not all of them in its last
+// reading again: their lines all are in before, not all of them in its last
 // five messages, and their file is neither read nor edited in between.
 func Anchors(before, after chat.Transcript) []Anchor {
 	stand, near, seen := trimmedLines(before), trimmedLines(newestMessages(before)), make(map[string]bool)

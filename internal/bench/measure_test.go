@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/tiercompact/tiercompact"
-	"github.com/tiercompact/tiercompact/internal/bench"
 	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/internal/bench"
 )
 
 func call(name, args string) chat.Message {
@@ -165,8 +165,8 @@ var scored = map[string][4]float64{
 	"mask but 10": {0.778, 0.293, 0.582, 0.268},
 }
 
-// goSessions reads real sessions of Go work; the test is skipped where they are
-// not there, or where time is short.
+// goSessions reads real sessions of Go work; the test is skipped where they
+// are not there, or if time is short.
 func goSessions(t *testing.T) []chat.Transcript {
 	t.Helper()
 	const root = "../../../shared/transcripts/"

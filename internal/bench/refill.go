@@ -26,7 +26,7 @@ func (r *Refill) Add(session chat.Transcript, cfg tiercompact.Config, window flo
 	return err
 }
 
-// addReplay adds what the replay of a session takes, and returns what stands at
+// addReplay adds what the replay of a session takes, and returns what is at
 // its end. Each round is told.
 func (r *Refill) addReplay(ctx context.Context, session chat.Transcript, cfg tiercompact.Config, count func(string) int, told func(tiercompact.Report)) (chat.Transcript, error) {
 	with := NewPrefill(count)
@@ -48,7 +48,7 @@ func (r *Refill) addReplay(ctx context.Context, session chat.Transcript, cfg tie
 	return s.Messages(), nil
 }
 
-// isRequestAt reports whether a request stands before message i of a session.
+// isRequestAt reports whether a request is before message i of a session.
 func isRequestAt(session chat.Transcript, i int) bool {
 	return i > 0 && session[i].Role == chat.Assistant
 }

@@ -84,7 +84,7 @@ type Facts struct {
 // FreedTokens is tokens before and after, and what freed them.
 type FreedTokens struct {
 	Before int         `json:"before"` // tokens of all messages
-	After  int         `json:"after"`  // of what stands at the end
+	After  int         `json:"after"`  // of what is at the end
 	Tokens int         `json:"tokens"` // Before - After
 	Share  float64     `json:"share"`  // Tokens / Before
 	Levels []LevelPart `json:"levels,omitempty"`
@@ -125,10 +125,10 @@ type Cost struct {
 	PeakBytes uint64  `json:"peak_bytes"` // of the heap, above what it held before
 }
 
-// AtSize compares a preset with a baseline at the baseline's own size: what the
-// preset keeps there, between two of its windows. A difference above 0 speaks
-// for the preset. Nil where the preset was not measured at that size, or where
-// there was nothing to keep.
+// AtSize compares a preset with a baseline at the baseline's own size: what
+// the preset keeps there, between two of its windows. A difference above 0
+// speaks for the preset. Nil where the preset was not measured at that size,
+// or if there was nothing to keep.
 type AtSize struct {
 	Baseline    string    `json:"baseline"`
 	Preset      string    `json:"preset"`

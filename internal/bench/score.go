@@ -34,7 +34,7 @@ type Share struct{ Part, Whole int }
 
 func (s *Share) addShare(part, whole int) { s.Part += part; s.Whole += whole }
 
-// Of returns the share as a number of 0 to 1, 0 where there is no whole.
+// Of returns the share as a number of 0 to 1, 0 if there is no whole.
 func (s Share) Of() float64 { return float64(s.Part) / float64(max(1, s.Whole)) }
 
 // Kept is what a way kept of what the work needs next. Each measure has its own
@@ -45,7 +45,7 @@ type Kept struct {
 	Orphans                     int // calls and results that lost their partner
 }
 
-// Add cuts a session as DESIGN section 13 says, has way make what stands before
+// Add cuts a session as DESIGN section 13 says, has way make what is before
 // each cut smaller, and adds what it kept. A session of fewer than 40 messages
 // adds nothing.
 func (k *Kept) Add(session chat.Transcript, way Way, count func(string) int) error {

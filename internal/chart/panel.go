@@ -96,7 +96,7 @@ type Key struct {
 	Thumb plot.Thumbnailer
 }
 
-// Legend draws keys in rows of so many columns, from the top of c.
+// Legend draws keys in rows of the given number of columns, from the top of c.
 func Legend(c draw.Canvas, keys []Key, columns int) {
 	const rowHeight = 0.19 * vg.Inch
 	style := Text("ink", 9.5)

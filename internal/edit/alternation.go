@@ -117,7 +117,7 @@ type separation struct {
 	planned []Edit
 	places  []editPlace
 	marker  Marker
-	used    map[string]bool              // ids, also of what goes: an id stands for one message
+	used    map[string]bool              // ids, also of what goes: an id replaces one message
 	inside  map[int]map[int]chat.Message // edit → place in its New → what is put before it
 	apart   []Edit                       // markers between messages that stay
 }
@@ -140,8 +140,9 @@ func newSeparation(t chat.Transcript, edits []Edit, after chat.Transcript, marke
 	return s
 }
 
-// removedBetween returns the runs of messages that go between two that stay, in order. They
-// are none if one of the two is new. The zero message stands for the end.
+// removedBetween returns the runs of messages that go between two that stay,
+// in order. They are none if one of the two is new. The zero message means the
+// end.
 func (s *separation) removedBetween(from, to chat.Message) (runs [][]chat.Message) {
 	first, known := s.at[from.ID]
 	end, stays := s.at[to.ID]

@@ -70,7 +70,7 @@ func checkLocked(before, after chat.Transcript, locked func(int) bool) error {
 	return nil
 }
 
-// checkOrder holds that the messages of before stand in after in their order,
+// checkOrder holds that the messages of before are in after in their order,
 // those that may move and the others each among themselves.
 func checkOrder(after chat.Transcript, at map[string]int, moved func(int) bool) error {
 	last := map[bool]int{true: -1, false: -1}

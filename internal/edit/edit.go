@@ -17,7 +17,7 @@ import (
 // An Edit replaces a run of messages. A message that no edit covers is kept.
 type Edit struct {
 	Start, End int            // half-open run, in the transcript planned for; an empty run inserts
-	New        []chat.Message // what stands there afterwards; none drops the run
+	New        []chat.Message // what is there afterwards; none drops the run
 	Why        string         // for dry runs, reports and traces
 	Recall     string         // the archive's id for the run as it stood; edits may share one; empty: nothing to recall
 }

@@ -12,11 +12,11 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// A Rewrite is what one round did to a conversation that its client sends again
-// with every request. It knows the messages that the round was made on, and
-// which of them it kept, so that the round can be made again after the client
-// has changed something that the round only passed by: a clock in the system
-// prompt, a reminder that stands in the newest request alone.
+// A Rewrite is what one round did to a conversation that its client sends
+// again with every request. It knows the messages that the round was made on,
+// and which of them it kept, so that the round can be made again after the
+// client has changed something that the round only passed by: a clock in the
+// system prompt, a reminder that is in the newest request alone.
 type Rewrite struct {
 	was   []knownMessage
 	after []leftMessage
@@ -32,7 +32,7 @@ type knownMessage struct {
 // A leftMessage is a message of what a round left.
 type leftMessage struct {
 	was   int           // its place before the round; -1: none
-	made  *chat.Message // what stands in place of that message, or is new; nil: the message itself
+	made  *chat.Message // what is in place of that message, or is new; nil: the message itself
 	sum   digest        // of made
 	moved bool          // it went before others that stood before it
 }
@@ -112,12 +112,12 @@ type liveMessage struct {
 	sum     digest
 }
 
-// Reapply makes rewrites again, in order, on a conversation that was sent anew.
-// What a rewrite replaces must stand in it, each run in one piece and in the same
-// order; what it keeps may have changed, come or gone, and stands in the result
-// as it was sent. The first rewrite of which that is not so, or whose result
-// would break what [Apply] checks, is forgotten with those after it: fit are
-// those that were made.
+// Reapply makes rewrites again, in order, on a conversation that was sent
+// anew. What a rewrite replaces must be in it, each run in one piece and in
+// the same order; what it keeps may have changed, come or gone, and is in the
+// result as it was sent. The first rewrite of which that is not so, or whose
+// result would break what [Apply] checks, is forgotten with those after it:
+// fit are those that were made.
 func Reapply(sent chat.Transcript, rewrites []Rewrite) (t chat.Transcript, fit []Rewrite) {
 	if len(rewrites) == 0 {
 		return sent, nil
@@ -169,7 +169,7 @@ func (r Rewrite) matchesStart(now []liveMessage) bool {
 	return true
 }
 
-// liveMessageAt returns the message of p, which stands at place at of now.
+// liveMessageAt returns the message of p, which is at place at of now.
 func (p leftMessage) liveMessageAt(now []liveMessage, at int) liveMessage {
 	if p.made != nil {
 		return liveMessage{*p.made, p.sum}
@@ -177,8 +177,8 @@ func (p leftMessage) liveMessageAt(now []liveMessage, at int) liveMessage {
 	return now[at]
 }
 
-// A messageMatch says where the messages that a round was made on stand in another
-// conversation.
+// A messageMatch says where the messages that a round was made on are in
+// another conversation.
 type messageMatch struct {
 	Rewrite
 	now    []liveMessage
@@ -251,7 +251,7 @@ func (m *messageMatch) findRun(start, end, at int) (place int, found bool) {
 	return place, best > 0
 }
 
-// runStandsAt reports whether the messages start to end stand at place c.
+// runStandsAt reports whether the messages start to end are at place c.
 func (m *messageMatch) runStandsAt(start, end, c int) bool {
 	if c+end-start > len(m.now) {
 		return false
@@ -339,16 +339,16 @@ func (m messageMatch) rebuildOutcome() (out []liveMessage, ok bool) {
 	return out, m.keepsRules(out, ids, moved)
 }
 
-// sentSince are the places of messages that the round was not made on, by where
-// they stand in its outcome.
+// sentSince are the places of messages that the round was not made on, by
+// where they are in its outcome.
 type sentSince struct {
 	first, last   []int
 	before, after map[int][]int // by the place of a message that the round keeps
 }
 
-// sentSinceRound returns where the messages stand that the client has sent since: behind
-// the message that the round keeps before them, or where it replaces that one
-// before the next that it keeps.
+// sentSinceRound returns where the messages stand that the client has sent
+// since: behind the message that the round keeps before them, or if it
+// replaces that one before the next that it keeps.
 func (m messageMatch) sentSinceRound(moved []bool) sentSince {
 	s := sentSince{before: make(map[int][]int), after: make(map[int][]int)}
 	behind, replaced := -1, false

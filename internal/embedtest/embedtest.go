@@ -13,7 +13,7 @@ import (
 	"github.com/tiercompact/tiercompact/embed"
 )
 
-// Check returns every promise of [embed.Embedder] that e breaks, nil where it
+// Check returns every promise of [embed.Embedder] that e breaks, nil if it
 // keeps all.
 func Check(ctx context.Context, e embed.Embedder) error {
 	texts := []string{"red apples", "the build fails", "red apples", "", "日本語のテキスト", "\xff\x00", strings.Repeat("long ", 3000)}

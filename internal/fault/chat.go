@@ -150,7 +150,7 @@ func (s *Server) serveChat(w http.ResponseWriter, r *http.Request) {
 	a.writeAnswer(w, r, q)
 }
 
-// refusalFor returns status and text where the request cannot be served, 0 where
+// refusalFor returns status and text where the request cannot be served, 0 if
 // it can.
 func (q chatRequest) refusalFor(m Model, ok bool) (int, string) {
 	switch {

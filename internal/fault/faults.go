@@ -30,8 +30,8 @@ func All() []Fault {
 	}
 }
 
-// Refused has nobody listen at the address, where it is set for all requests;
-// for some of them, their connection is reset.
+// Refused has nobody listen at the address, if it is set for all requests; for
+// some of them, their connection is reset.
 func Refused() Fault {
 	return Fault{Name: "refused", down: true, serve: func(x *exchange) {
 		connection, _, err := http.NewResponseController(x.ResponseWriter).Hijack()
@@ -85,7 +85,7 @@ func Drip(pause time.Duration) Fault {
 	}}
 }
 
-// Garbage answers with status 200 and what is no JSON.
+// Garbage answers with status 200 and what is not JSON.
 func Garbage() Fault {
 	return Fault{Name: "garbage", serve: func(x *exchange) {
 		x.Header().Set("Content-Type", "application/x-ndjson")
@@ -199,8 +199,8 @@ func exceedsWindow(name string, status int, text string) Fault {
 }
 
 // CutToMessages passes the answer on with the count of a prompt whose oldest
-// messages the server dropped, silently, until it fitted a window of so many
-// tokens; 0: the one that the request asks for.
+// messages the server dropped, silently, until it fitted a window of the given
+// number of tokens; 0: the one that the request asks for.
 func CutToMessages(window int) Fault {
 	return cutsPrompt("truncated by messages", window, func(w int) int { return w * 87 / 100 })
 }
@@ -247,7 +247,7 @@ func capCount(found []byte, most int) []byte {
 	return strconv.AppendInt(parts[1], int64(most), 10)
 }
 
-// chatOfRequest returns the request as a chat, empty where it is none.
+// chatOfRequest returns the request as a chat, empty if it is none.
 func (x *exchange) chatOfRequest() chatRequest {
 	var q chatRequest
 	_ = json.Unmarshal(x.body, &q) // what is none, is none

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// A Proxy stands between a client and a server, and lets things go wrong. What
-// no fault is set for passes unchanged, each part as soon as it comes in.
+// A Proxy is between a client and a server, and lets things go wrong. What no
+// fault is set for passes unchanged, each part as soon as it comes in.
 type Proxy struct {
 	URL string // clients use it in the server's place
 
@@ -98,7 +98,7 @@ func (p *Proxy) Set(f Fault) {
 func (p *Proxy) At(path string, f Fault) { p.addFaultRule(rule{fault: f, path: path}) }
 
 // Nth has the nth request of a path from now on meet f, counted from 1, beside
-// what was set before; "" stands for all paths.
+// what was set before; "" replaces all paths.
 func (p *Proxy) Nth(path string, n int, f Fault) { p.addFaultRule(rule{fault: f, path: path, nth: n}) }
 
 func (p *Proxy) addFaultRule(r rule) {

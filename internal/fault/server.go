@@ -126,8 +126,8 @@ func (m Model) withDefaults() Model {
 
 func (m Model) hasCapability(what string) bool { return slices.Contains(m.Capabilities, what) }
 
-// loadWindow returns the window that m is loaded with, where a request asks for so
-// many tokens, 0 for none.
+// loadWindow returns the window that m is loaded with, where a request asks
+// for the given number of tokens, 0 for none.
 func (s *Server) loadWindow(m Model, asked int) int {
 	window := s.NumCtx
 	for _, set := range []int{m.NumCtx, asked} {
@@ -148,7 +148,7 @@ func (s *Server) loadWindow(m Model, asked int) int {
 // maxBody is far above what a test sends.
 const maxBody = 64 << 20
 
-// decodeRequest reads the request's body, and answers where it is no JSON.
+// decodeRequest reads the request's body, and answers where it is not JSON.
 func decodeRequest(w http.ResponseWriter, r *http.Request, into any) bool {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err == nil {

@@ -24,8 +24,8 @@ var inJSON = regexp.MustCompile(`"(?:exit_?[cC]ode|returncode|exit_status)"\s*:\
 // How many lines at either end of an output may say how it ended.
 const exitHead, exitTail = 6, 12
 
-// ExitCode returns the exit code that the tool itself gives at the beginning or
-// at the end of an output; known is false where it gives none.
+// ExitCode returns the exit code that the tool itself gives at the beginning
+// or at the end of an output; known is false if it gives none.
 func ExitCode(text string) (code int, known bool) {
 	text = strings.TrimSpace(text)
 	if strings.HasPrefix(text, "{") && strings.HasSuffix(text, "}") {

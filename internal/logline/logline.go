@@ -58,7 +58,7 @@ func (r Reader) Of(line string) Kind {
 }
 
 // FailedTest returns the name of the test that line reports as failed, and why
-// where the line says so; "" where it reports none.
+// where the line says so; "" if it reports none.
 func (r Reader) FailedTest(line string) (name, why string) {
 	if line = normalizeLine(line); line == "" || reportsSuccess(line) {
 		return "", ""

@@ -11,7 +11,7 @@ const longestName = 160
 // A form is how a test runner writes that a test failed: the first group is the
 // name, the second, if any, why.
 type form struct {
-	holds string // what stands in each such line; a regular expression is slow
+	holds string // what is in each such line; a regular expression is slow
 	line  *regexp.Regexp
 }
 
@@ -47,7 +47,7 @@ var forms = []form{
 	{"── ", regexp.MustCompile(`^── (?:Failure|Error) \((.+?)\)`)},                      // testthat
 }
 
-// failMarks are the signs that stand before the name of a failed test.
+// failMarks are the signs that are before the name of a failed test.
 var failMarks = []string{"✗ ", "✕ ", "× ", "✘ ", "✖ ", "[FAIL] ", "[X] "}
 
 var (

@@ -14,7 +14,7 @@ type word struct {
 }
 
 // words of trouble, in the tongues that tools speak. An entry may be the
-// beginning of a word; what stands in a name ("error_handler", "errors.go") is
+// beginning of a word; what is in a name ("error_handler", "errors.go") is
 // none.
 var words = parseWords(Error, `fatal|fatal error|panic:|panicked|failed|failing|failure|failures|fail|fails|traceback (most recent|rejected|denied|aborted
 segmentation fault|core dumped|bus error|illegal instruction|out of memory|outofmemoryerror|oom-kill|oomkilled|oom killed|cannot allocate memory|sigkill|sigsegv|sigabrt|signal: killed|stack overflow
@@ -211,8 +211,8 @@ func isErrorCode(rest string) bool {
 	return at > 1 && at < len(rest) && rest[at-1] >= '0' && rest[at-1] <= '9' && (rest[at] == ':' || rest[at] == ']')
 }
 
-// isInCodeString reports whether a word after before stands in a string of source code, as
-// a diff or a search shows it.
+// isInCodeString reports whether a word after before is in a string of source
+// code, as a diff or a search shows it.
 func isInCodeString(before string) bool {
 	return strings.LastIndex(before, `("`) > strings.LastIndex(before, `")`) || strings.HasPrefix(before, "+\t") || strings.HasPrefix(before, "-\t")
 }
@@ -226,7 +226,7 @@ func isLogLevel(line, low string, at, end int) bool {
 	return upper && (at == 0 || line[at-1] == ' ' || line[at-1] == '[' || line[at-1] == '\t' || line[at-1] == '|')
 }
 
-// negations stand before a word of trouble that is none.
+// negations are before a word of trouble that is none.
 var negations = []string{"no", "not", "without", "zero", "never", "any", "kein", "keine", "keinen", "ohne", "nicht", "aucun", "aucune", "sans", "sin", "ningún", "ninguna", "ningun", "sem", "nenhum", "nenhuma", "nessun", "senza", "geen", "нет", "без", "xpass"}
 
 func isNegated(before string) bool {
@@ -240,7 +240,7 @@ func isNegated(before string) bool {
 	return slices.Contains(negations, last)
 }
 
-// countBefore returns the number that stands before a word, as in "3 failed".
+// countBefore returns the number that is before a word, as in "3 failed".
 func countBefore(before string) (n int, ok bool) {
 	before = strings.TrimRight(before, " \t*")
 	before = strings.TrimRight(strings.TrimSuffix(strings.TrimSuffix(before, "个"), "個"), " ")
@@ -257,7 +257,7 @@ func countBefore(before string) (n int, ok bool) {
 	return numberBefore(before[at:]), true
 }
 
-// countAfter returns the number that stands after a word, as in "Failures: 3",
+// countAfter returns the number that is after a word, as in "Failures: 3",
 // "failed=0"; what says none is 0.
 func countAfter(after string) (n int, ok bool) {
 	after = strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(after, "(s)"), "s"), `"`)
@@ -293,7 +293,8 @@ func numberBefore(digits string) int {
 	return n
 }
 
-// hasErrorHead reports whether line begins as an error does, and is no name.
+// hasErrorHead reports whether line begins as an error does, and is not a
+// name.
 func hasErrorHead(line string) bool {
 	for _, h := range heads {
 		if rest, ok := strings.CutPrefix(line, h); ok {

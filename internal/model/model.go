@@ -24,7 +24,7 @@ var (
 	// ErrNoModel says that the server does not have the model.
 	ErrNoModel = errors.New("model is not on the server")
 	// ErrTooLong says that the input is longer than the model's window. It is
-	// also the error of an input that the server cut silently, where that shows.
+	// also the error of an input that the server cut silently, if that shows.
 	ErrTooLong = errors.New("input is longer than the model's window")
 	// ErrCannot says that the model is there, but cannot do what was asked:
 	// an embedding model cannot chat, a chat model may not embed or call tools.
@@ -43,7 +43,7 @@ type Request struct {
 	MaxTokens int       // of the answer; 0: until the model ends it, or the window is full
 	Sampling  *Sampling // nil: as the server has it
 	NoThink   bool      // a model that can think first is told not to
-	OneOff    bool      // no later request goes on from this one: a server that reads its prompt when the context ends is made to stop, where it can be
+	OneOff    bool      // no later request goes on from this one: a server that reads its prompt when the context ends is made to stop, if it can be
 }
 
 // Sampling fixes how tokens are drawn. Temperature 0 takes the likeliest.

@@ -9,7 +9,7 @@ import (
 )
 
 // Embed returns one vector for each text, in order, all of one dimension. The
-// texts go as they are: a model's prefixes are the caller's. Where one text is
+// texts go as they are: a model's prefixes are the caller's. If one text is
 // too long for the model, the whole call fails with [model.ErrTooLong]; the
 // server's own cutting is not asked for, because it fails too where the cut
 // text has more tokens when it is read again.

@@ -197,8 +197,8 @@ func (c *Client) Running(ctx context.Context) ([]Running, error) {
 	return running, nil
 }
 
-// Loaded returns the window that a model is loaded with now, 0 where the server
-// does not tell. ok is false where it is not loaded.
+// Loaded returns the window that a model is loaded with now, 0 if the server
+// does not tell. ok is false if it is not loaded.
 func (c *Client) Loaded(ctx context.Context, name string) (window int, ok bool, err error) {
 	running, err := c.Running(ctx)
 	window, ok = loaded(running, name)
@@ -242,7 +242,7 @@ func (c *Client) WindowOf(name string, info Info, running []Running) tokens.Know
 }
 
 // DefaultWindow has the server load a model, with no window asked for, and
-// returns the one that it took; 0 where the server does not tell.
+// returns the one that it took; 0 if the server does not tell.
 func (c *Client) DefaultWindow(ctx context.Context, name string) (window int, err error) {
 	stream := false
 	load := &api.ChatRequest{Model: name, Options: c.options(), Stream: &stream, KeepAlive: c.kept()}
@@ -270,9 +270,9 @@ func (c *Client) assumedWindow() int {
 const afterTrial = 10 * time.Second
 
 // Trial returns a client for calls to a model that only try it, and leave the
-// server as it was: where the model is loaded, calls take the window that it has,
-// and do not change how long it is kept; where it is not, it is soon unloaded
-// again. window is the one that it is loaded with, 0 where it is not.
+// server as it was: where the model is loaded, calls take the window that it
+// has, and do not change how long it is kept; where it is not, it is soon
+// unloaded again. window is the one that it is loaded with, 0 if it is not.
 func (c *Client) Trial(ctx context.Context, name string) (trial *Client, window int, err error) {
 	window, loaded, err := c.Loaded(ctx, name)
 	if err != nil {

@@ -56,7 +56,7 @@ func newPairs(values, merges []string, split string, whole bool) *pairs {
 	return p
 }
 
-// visibleRune returns the character that stands for a byte in a vocabulary.
+// visibleRune returns the character that replaces a byte in a vocabulary.
 func visibleRune(b byte) rune {
 	switch r := rune(b); {
 	case b <= 0x20:

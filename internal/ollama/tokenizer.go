@@ -8,8 +8,8 @@ import (
 	"github.com/ollama/ollama/api"
 	"github.com/ollama/ollama/tokenizer"
 
-	"github.com/tiercompact/tiercompact/internal/remote"
 	"github.com/tiercompact/tiercompact/internal/model"
+	"github.com/tiercompact/tiercompact/internal/remote"
 )
 
 // Tokenizer returns what counts the tokens of a text as the server does with a
@@ -125,9 +125,9 @@ func (v *vocabulary) countTokens(text string) int {
 	return n
 }
 
-// countPlain counts text without special tokens, in pieces, so that no text takes
-// time with the square of its length. A piece ends behind a line feed, or a
-// blank, where there is one; else there may be one token more.
+// countPlain counts text without special tokens, in pieces, so that no text
+// takes time with the square of its length. A piece ends behind a line feed,
+// or a blank, if there is one; else there may be one token more.
 func (v *vocabulary) countPlain(text string) int {
 	n := 0
 	for text != "" {
@@ -165,7 +165,7 @@ func pieceEnd(text string, run int) int {
 	return len(text)
 }
 
-// boundary returns the beginning of the character that i stands in.
+// boundary returns the beginning of the character that i is in.
 func boundary(text string, i int) int {
 	for i > 1 && text[i]&0xC0 == 0x80 {
 		i--
@@ -200,8 +200,8 @@ func (s *specials) addSpecial(token string) {
 	}
 }
 
-// findSpecial returns where the first special token of text begins, and its length:
-// the end of text and 0 where there is none.
+// findSpecial returns where the first special token of text begins, and its
+// length: the end of text and 0 if there is none.
 func (s *specials) findSpecial(text string) (at, size int) {
 	for i := range len(text) {
 		for _, n := range s.lengths[text[i]] {

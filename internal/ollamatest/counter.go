@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// A Counter stands before a server and counts what goes through it.
+// A Counter is before a server and counts what goes through it.
 type Counter struct {
 	URL string // of the counter: clients use it in the server's place
 
@@ -104,7 +104,7 @@ func (c *Counter) countRequest(path string, body []byte) {
 			NumCtx int `json:"num_ctx"`
 		} `json:"options"`
 	}
-	_ = json.Unmarshal(body, &r) // the server judges what is no JSON
+	_ = json.Unmarshal(body, &r) // the server judges what is not JSON
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.requests[path]++
@@ -155,7 +155,7 @@ type tail struct {
 	ended func([]byte)
 }
 
-const tailSize = 2048 // counts stand in the last line
+const tailSize = 2048 // counts are in the last line
 
 func (t *tail) Read(p []byte) (int, error) {
 	n, err := t.ReadCloser.Read(p)

@@ -13,8 +13,8 @@ import (
 	"github.com/sashabaranov/go-openai"
 
 	"github.com/tiercompact/tiercompact/chat"
-	"github.com/tiercompact/tiercompact/internal/remote"
 	"github.com/tiercompact/tiercompact/internal/model"
+	"github.com/tiercompact/tiercompact/internal/remote"
 )
 
 // Chat has a model go on with a conversation. Each piece of the answer goes to
@@ -85,7 +85,7 @@ func settings(r model.Request) []byte {
 	}
 	out, err := json.Marshal(s)
 	if err != nil {
-		return nil // a temperature that is no number: the server's own
+		return nil // a temperature that is not a number: the server's own
 	}
 	return out
 }

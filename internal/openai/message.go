@@ -8,12 +8,12 @@ import (
 	"github.com/sashabaranov/go-openai"
 
 	"github.com/tiercompact/tiercompact/chat"
-	"github.com/tiercompact/tiercompact/internal/remote"
 	"github.com/tiercompact/tiercompact/internal/model"
+	"github.com/tiercompact/tiercompact/internal/remote"
 )
 
-// nothing stands for an empty text: the library leaves that out, and servers
-// refuse messages without one.
+// nothing means an empty text: the library leaves that out, and servers refuse
+// messages without one.
 const nothing = " "
 
 // toOpenAI returns a message in OpenAI's form: several results in one message

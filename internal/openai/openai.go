@@ -15,8 +15,8 @@ import (
 
 	"github.com/sashabaranov/go-openai"
 
-	"github.com/tiercompact/tiercompact/internal/remote"
 	"github.com/tiercompact/tiercompact/internal/model"
+	"github.com/tiercompact/tiercompact/internal/remote"
 	"github.com/tiercompact/tiercompact/tokens"
 )
 
@@ -125,9 +125,8 @@ func (c *Client) Embed(ctx context.Context, name string, texts []string) ([][]fl
 }
 
 // Window returns what the server tells of a model's window: llama.cpp in
-// /props, for each of its slots; vLLM and LM Studio in their lists of models. A
-// server that tells nothing is no error: its window is not known.
-//
+// /props, for each of its slots; vLLM and LM Studio in their lists of models.
+// A server that tells nothing is not an error: its window is not known.
 // Requests cannot ask such a server for a window, so what it tells is fixed.
 func (c *Client) Window(ctx context.Context, name string) (tokens.Known, error) {
 	var props struct {
@@ -186,7 +185,7 @@ func knownFromList(list []listed, name string) tokens.Known {
 	return tokens.Known{}
 }
 
-// wholeTokens returns a number of tokens; 0 where it is none.
+// wholeTokens returns a number of tokens; 0 if it is none.
 func wholeTokens(f float64) int {
 	if !(f >= 1) || f > 1<<40 {
 		return 0

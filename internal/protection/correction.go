@@ -11,12 +11,10 @@ import (
 // Corrections returns, for each message of t, the index of the user message
 // that it corrects, or -1: "no, SQLite", "I was wrong about the files: keep
 // them". A correction without what it corrects does no harm; what it corrects,
-// without it, does.
-//
-// Only what a person typed corrects and is corrected. A correction begins a
-// sentence with one of the words for it, near its beginning. It corrects the
-// message with which it shares the most words that few others have, or, where it
-// shares none, the one before it.
+// without it, does. Only what a person typed corrects and is corrected. A
+// correction begins a sentence with one of the words for it, near its
+// beginning. It corrects the message with which it shares the most words that
+// few others have, or, if it shares none, the one before it.
 func Corrections(t chat.Transcript) []int {
 	of := make([]int, len(t))
 	said := make(map[string][]int) // stem → typed messages that have it, in order

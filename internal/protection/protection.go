@@ -98,7 +98,7 @@ func isOwnAnswer(m chat.Message) bool {
 }
 
 // LatestUser returns the index of the latest user message that a person typed,
-// or, where nobody typed any, of the latest that says something; or -1.
+// or, if nobody typed any, of the latest that says something; or -1.
 func LatestUser(t chat.Transcript) int {
 	if i := chat.Newest(t, chat.Message.Typed); i >= 0 {
 		return i

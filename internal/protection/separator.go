@@ -7,13 +7,12 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// Separators makes the messages that stand between two of one role, where a
-// template demands that roles alternate.
-//
-// A model imitates what it finds in its own voice. After a request that stays,
-// the assistant therefore says the last short text of its real answer; only
-// where none was given stands a bracketed record. The user's side is not
-// imitated: it is a record unless what was said is shorter.
+// Separators makes the messages that are between two of one role, where a
+// template demands that roles alternate. A model imitates what it finds in its
+// own voice. After a request that stays, the assistant therefore says the last
+// short text of its real answer; only if none was given stands a bracketed
+// record. The user's side is not imitated: it is a record unless what was said
+// is shorter.
 type Separators struct {
 	Max   int                   // tokens of an answer's text; one that is no longer than the record always stands
 	Count func(text string) int // nil: no text is taken from what is left out
@@ -25,9 +24,9 @@ const (
 	gapRecord    = markerHead + "a gap]"
 )
 
-// New returns the message of a role that stands before m. left are the runs of
-// messages that leave the conversation there, in order: the first answer is the
-// one to the request that stays.
+// New returns the message of a role that is before m. left are the runs of
+// messages that leave the conversation there, in order: the first answer is
+// the one to the request that stays.
 func (s Separators) New(role chat.Role, m chat.Message, left [][]chat.Message) chat.Message {
 	text, most := replyLeftOut, s.Max
 	if role == chat.User {
@@ -76,13 +75,13 @@ func hasImage(m chat.Message) bool {
 }
 
 // FinalAnswer returns the index of the last text of the assistant in the first
-// turn of run that has one, or -1. What announces a call is no answer, a summary
-// or a record is none either.
+// turn of run that has one, or -1. What announces a call is not an answer, a
+// summary or a record is none either.
 func FinalAnswer(run []chat.Message) int {
 	found := -1
 	for i, m := range run {
 		switch {
-		case m.Role == chat.User: // a marker stands for requests
+		case m.Role == chat.User: // a marker replaces requests
 			if found >= 0 {
 				return found
 			}
@@ -93,7 +92,7 @@ func FinalAnswer(run []chat.Message) int {
 	return found
 }
 
-// IsAnswer reports whether m is text of the assistant, also where a marker says
+// IsAnswer reports whether m is text of the assistant, even if a marker says
 // what an answer ended with.
 func IsAnswer(m chat.Message) bool {
 	return m.Role == chat.Assistant && !m.HasCalls() && !m.IsSummary() && strings.TrimSpace(m.Text()) != "" &&
@@ -101,8 +100,8 @@ func IsAnswer(m chat.Message) bool {
 }
 
 // Excerpt returns text if it has at most most tokens, else its first sentence
-// and its last as far as they fit, else the beginning of the first. Code blocks
-// and headings are passed over. It is empty where nothing fits.
+// and its last as far as they fit, else the beginning of the first. Code
+// blocks and headings are passed over. It is empty if nothing fits.
 func Excerpt(text string, most int, count func(string) int) string {
 	text = strings.TrimSpace(strings.ToValidUTF8(text, "\uFFFD"))
 	if len(text) <= most*longToken && count(text) <= most {
@@ -125,7 +124,7 @@ func Excerpt(text string, most int, count func(string) int) string {
 const longToken = 16
 
 // firstAndLast returns the first and the last sentence of text; last is empty
-// where there is one alone.
+// if there is one alone.
 func firstAndLast(text string) (first, last string) {
 	fence := false
 	for line := range strings.Lines(text) {

@@ -46,7 +46,7 @@ func SummaryContent(m chat.Message) (n int, content string) {
 	return n, content
 }
 
-// summaryRecall stands before the recall id in the last line of a summary.
+// summaryRecall is before the recall id in the last line of a summary.
 const summaryRecall = "\n[" + recallWord
 
 // withoutRecall returns the text of a summary without the line of its recall id.
@@ -62,7 +62,7 @@ func withoutRecall(text string) string {
 	return text[:at]
 }
 
-// NewMarker returns the message that stands for dropped messages: how many,
+// NewMarker returns the message that replaces dropped messages: how many,
 // their recall id, and the names that would be lost with them.
 func NewMarker(role chat.Role, dropped int, recall string, names []string) chat.Message {
 	return chat.Message{
@@ -71,7 +71,7 @@ func NewMarker(role chat.Role, dropped int, recall string, names []string) chat.
 	}
 }
 
-// NewAnswer returns the message that stands for the answer m: a text of it.
+// NewAnswer returns the message that replaces the answer m: a text of it.
 func NewAnswer(text string, m chat.Message) chat.Message {
 	return chat.Message{
 		ID: markerID + m.ID, Role: chat.Assistant, State: chat.Marked,
@@ -125,7 +125,7 @@ func MarkerNames(m chat.Message) []string {
 	return strings.Fields(names)
 }
 
-// RecallIDs returns the recall ids that stand in what compaction has written
+// RecallIDs returns the recall ids that are in what compaction has written
 // into m. What was not rewritten has none.
 func RecallIDs(m chat.Message) []string {
 	if m.State == chat.Active {
@@ -150,7 +150,7 @@ func RecallIDs(m chat.Message) []string {
 }
 
 // WithRecall returns m with another recall id in the place of the first that
-// stands in it.
+// is in it.
 func WithRecall(m chat.Message, id string) chat.Message {
 	shown := RecallIDs(m)
 	if len(shown) == 0 {

@@ -17,7 +17,7 @@ type Secret struct {
 	Form  string   // of the text: "prose", "json" …
 	Text  string   // holds the secret
 	Value string   // the secret, as one string
-	Parts []string // what the text has of it on each line, where it is split; else the value alone
+	Parts []string // what the text has of it on each line, if it is split; else the value alone
 }
 
 // Secrets returns 220 texts: 20 kinds of secrets in 11 forms, always the same.

@@ -41,8 +41,8 @@ func NewFinder(secrets []Secret) Finder {
 	return f
 }
 
-// Leak returns the first part of a secret in text, and the secret that it is of;
-// "" where text has none.
+// Leak returns the first part of a secret in text, and the secret that it is
+// of; "" if text has none.
 func (f Finder) Leak(text string) (part string, of Secret) {
 	for i := 0; i+least <= len(text); i++ {
 		if s, ok := f[text[i:i+least]]; ok {
@@ -64,7 +64,7 @@ func (s Secret) Part(text string) string {
 	return part
 }
 
-// A writing is one kind of secret in the lines that it stands in.
+// A writing is one kind of secret in the lines that it is in.
 type writing struct {
 	name  string
 	write func(r source) (text string, secrets []string)
@@ -120,7 +120,8 @@ func encodedKey(r source) string {
 	return base64.StdEncoding.EncodeToString([]byte(strings.Join(lines, "\n") + "\n"))
 }
 
-// unheaded leaves out what every encoded key begins with, which is no secret.
+// unheaded leaves out what every encoded key begins with, which is not a
+// secret.
 func unheaded(v string) []string { return []string{v[48:]} }
 
 var written39 = []writing{

@@ -1,6 +1,7 @@
-// Package remote is the HTTP side of calls to model servers that nobody vouches
-// for: it bounds what they send, refuses to be sent elsewhere, and tells what
-// went wrong in the words of package model, whatever the protocol.
+// Package remote is the HTTP side of calls to model servers that nobody
+// vouches for: it bounds what they send, refuses to be sent elsewhere, and
+// reports what went wrong in the words of package model, whatever the
+// protocol.
 package remote
 
 import (
@@ -13,7 +14,7 @@ import (
 
 // Address reads the address of a server: a URL, or host, host:port or :port
 // for http, with port where none is given. An address that servers listen on
-// (0.0.0.0, [::]) stands for this machine. A path that only says which protocol
+// (0.0.0.0, [::]) replaces this machine. A path that only says which protocol
 // is spoken (/v1, /api) is left out.
 func Address(text, port string) (*url.URL, error) {
 	text = strings.TrimSpace(text)

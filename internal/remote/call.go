@@ -130,7 +130,7 @@ func parseRefusal(body []byte) (text, class string) {
 	}
 	s := b.said
 	if json.Unmarshal(b.Error, &text) != nil {
-		_ = json.Unmarshal(b.Error, &s) // what is no object says nothing
+		_ = json.Unmarshal(b.Error, &s) // what is not an object says nothing
 		text = s.Message + s.Detail
 	}
 	if text == "" {

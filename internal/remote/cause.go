@@ -15,7 +15,7 @@ import (
 	"github.com/tiercompact/tiercompact/internal/model"
 )
 
-// A Cause is what keeps a call from its server, where that is the same for
+// A Cause is what keeps a call from its server, if that is the same for
 // servers of each kind, and so is what to do.
 type Cause string
 
@@ -33,7 +33,7 @@ const (
 	WrongPath    Cause = "wrong path"
 )
 
-// remedy says what to do, "" where that depends on the server.
+// remedy says what to do, "" if that depends on the server.
 func (c Cause) remedy() string {
 	switch c {
 	case NoName:

@@ -45,7 +45,7 @@ func (f *Failure) Unwrap() []error {
 }
 
 // Fault returns why the call failed, err being what the library says that made
-// it: an error of ctx, or a [*Failure]. It returns nil where nothing failed.
+// it: an error of ctx, or a [*Failure]. It returns nil if nothing failed.
 func (c *Call) Fault(ctx context.Context, err error) error {
 	if err == nil && c.status == 0 && c.broken == nil {
 		return nil
@@ -138,7 +138,7 @@ func kindOfFailure(status int, words string) error {
 
 const maxText = 300 // runes of a server's words in an error
 
-// errorLine makes a text of a server fit to stand in an error: one line, short,
+// errorLine makes a text of a server fit to be in an error: one line, short,
 // and without semicolons, behind which errors say what to do.
 func errorLine(text string) string {
 	var b strings.Builder
@@ -170,8 +170,8 @@ func errorLine(text string) string {
 }
 
 // Explain returns err with what was to be done with which model ("" for none)
-// at which address, and, where it is a [*Failure], behind a semicolon what to
-// do about it. nil stays nil.
+// at which address, and, if it is a [*Failure], behind a semicolon what to do
+// about it. nil stays nil.
 func Explain(err error, what, name, address string, remedy func(*Failure) string) error {
 	if err == nil {
 		return nil

@@ -86,8 +86,8 @@ func Arguments(text string) string {
 }
 
 // Said returns the text of a message, but for results and thinking. What
-// another server's tools did, and blocks that are not understood, stand in it
-// as text.
+// another server's tools did, and blocks that are not understood, are in it as
+// text.
 func Said(m chat.Message) string {
 	var texts []string
 	for _, p := range m.Parts {

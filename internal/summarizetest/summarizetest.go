@@ -12,7 +12,7 @@ import (
 )
 
 // Check returns every promise of [summarize.Summarizer] that s breaks on a
-// short coding session, in each strategy; nil where it keeps all.
+// short coding session, in each strategy; nil if it keeps all.
 func Check(ctx context.Context, s summarize.Summarizer) error {
 	var errs []error
 	for _, strategy := range summarize.Strategies() {

@@ -1,16 +1,13 @@
 // Package ariadne sends events to an Ariadne server, where each check of a
-// session is a trace, and each event a span of it.
-//
-// A [Sink] never makes a session wait and never fails: events go through a
-// bounded queue, are sent in batches within 200 ms, and what cannot be sent is
-// dropped, counted, and told on stderr in lines that begin with [Ariadne].
-//
-// The spans of a trace stand in a tree: the root is the check's
-// compact.token_estimate; the decision is a child of it, and what a round did
-// are children of the decision. Traces of one session are in one group. Each
-// has an end from the first on, so that none runs for ever on the page, also
-// where the process is killed. A session that goes on in another process has
-// new traces in the same group.
+// session is a trace, and each event a span of it. A [Sink] never makes a
+// session wait and never fails: events go through a bounded queue, are sent in
+// batches within 200 ms, and what cannot be sent is dropped, counted, and told
+// on stderr in lines that begin with [Ariadne]. The spans of a trace are in a
+// tree: the root is the check's compact.token_estimate; the decision is a
+// child of it, and what a round did are children of the decision. Traces of
+// one session are in one group. Each has an end from the first on, so that
+// none runs for ever on the page, even if the process is killed. A session
+// that goes on in another process has new traces in the same group.
 package ariadne
 
 import (
@@ -33,7 +30,7 @@ type Config struct {
 	// URL is the address of the server, as http://localhost:5175, or the whole
 	// address of its /ingest. It is required. A scheme may be left out.
 	URL      string
-	Name     string            // stands in brackets behind the name of each trace; "": nothing does
+	Name     string            // is in brackets behind the name of each trace; "": nothing does
 	GroupID  string            // of each trace; "": the session
 	Kind     string            // of each span; "": one that says what the span is
 	Metadata map[string]string // of each trace, beside "session" and "agent_name", the heading of the group

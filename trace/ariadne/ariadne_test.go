@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tiercompact/tiercompact/internal/ariadnetest"
 	"github.com/tiercompact/tiercompact/trace"
 	"github.com/tiercompact/tiercompact/trace/ariadne"
-	"github.com/tiercompact/tiercompact/internal/ariadnetest"
 )
 
 func decode(raw []byte, into any) { _ = json.Unmarshal(raw, into) }
@@ -52,7 +52,7 @@ func open(t *testing.T, url string, client *http.Client) (*ariadne.Sink, *lines)
 	return sink, log
 }
 
-// word stands for a secret.
+// word replaces a secret.
 const word = "w0rd"
 
 func TestWhatIsToldHoldsNoSecretOfTheURL(t *testing.T) {

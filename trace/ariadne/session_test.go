@@ -14,10 +14,10 @@ import (
 
 	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/internal/ariadnetest"
 	"github.com/tiercompact/tiercompact/summarize"
 	"github.com/tiercompact/tiercompact/trace"
 	"github.com/tiercompact/tiercompact/trace/ariadne"
-	"github.com/tiercompact/tiercompact/internal/ariadnetest"
 )
 
 // prose returns n bytes of text in which nothing repeats.
@@ -198,7 +198,7 @@ func check(t *testing.T, server *ariadnetest.Server, want []string, sent map[str
 }
 
 // checkTrace looks at one check: its root is the estimate, or what came before
-// the first check, and all of the rest stands below it.
+// the first check, and all of the rest is below it.
 func checkTrace(t *testing.T, tr *ariadnetest.Trace) {
 	t.Helper()
 	if tr.Metadata["session"] != "a/b c" || tr.Took < 0 {

@@ -68,7 +68,7 @@ type session struct {
 type check struct {
 	id         string
 	number     int    // from 1; 0 is what came before the first check
-	level      string // of its round, "" where none was made
+	level      string // of its round, "" if none was made
 	start, end time.Time
 }
 
@@ -154,7 +154,7 @@ func (t *spanTree) batchBody(b batch) []byte {
 	return append(body, "]}"...)
 }
 
-// markSent notes whether the server has what is in the batch. Where it does not,
+// markSent notes whether the server has what is in the batch. If it does not,
 // later spans must not name those as parents.
 func (b *batch) markSent(ok bool) {
 	for _, x := range b.traces {

@@ -88,7 +88,7 @@ type coder struct {
 	typ    string
 }
 
-// writeCodeFile writes a file of about so many lines.
+// writeCodeFile writes a file of about the given number of lines.
 func writeCodeFile(d dice, lang language, module, role, folder string, lines int) *file {
 	c := coder{dice: d, lang: lang, module: module, typ: capitalize(module) + capitalize(role)}
 	f := &file{path: folder + "/" + role + lang.ext, lang: lang}

@@ -8,11 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tiercompact/tiercompact/internal/bench/corpus"
 	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/internal/bench/corpus"
 )
 
-// body is what stands in a message, with the arguments of calls.
+// body is what is in a message, with the arguments of calls.
 func body(m chat.Message) string {
 	texts := []string{m.Text()}
 	for _, p := range m.Parts {
@@ -61,8 +61,8 @@ func TestSameSeedSameBytes(t *testing.T) {
 	}
 }
 
-// An edit takes away what stands in the file: what was read, less what was
-// edited since.
+// An edit takes away what is in the file: what was read, less what was edited
+// since.
 func TestEditsTakeAwayWhatWasSeen(t *testing.T) {
 	for _, s := range corpus.Small(3) {
 		seen := ""

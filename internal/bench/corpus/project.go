@@ -21,7 +21,7 @@ type project struct {
 	modules []*module
 }
 
-// newProject makes up a project of so many modules.
+// newProject makes up a project of the given number of modules.
 func newProject(d dice, modules int) *project {
 	p := &project{dice: d, name: d.pickWord(projects)}
 	names := slices.Clone(subjects)
@@ -73,8 +73,8 @@ func (p *project) pickFile(m *module, seen bool) *file {
 // A change is an edit of a file.
 type change struct{ old, new string }
 
-// editFunction edits f in the function of a name, or near to it: a run of statements
-// gets another line or more. ok is false where no run stands once.
+// editFunction edits f in the function of a name, or near to it: a run of
+// statements gets another line or more. ok is false if no run stands once.
 func (p *project) editFunction(f *file, name string) (c change, ok bool) {
 	from := slices.IndexFunc(f.lines, func(line string) bool { return strings.Contains(line, name+"(") && !isStatement(line) })
 	for range 40 {

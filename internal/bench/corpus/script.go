@@ -21,7 +21,7 @@ type script struct {
 	seen    []string // functions that the assistant met, oldest first
 	marks   []string // hashes and ids that it met
 	changed map[string]bool
-	failing string // the error of the last run of tests; "" where it passed
+	failing string // the error of the last run of tests; "" if it passed
 }
 
 // A goal is a function that the work is about.
@@ -74,7 +74,7 @@ func (s *script) addToolCall(text, tool, args, result string) {
 	s.addMessage(chat.NewResult(id, result))
 }
 
-// plantFact notes that a fact stands in the newest message, or so many before it.
+// plantFact notes that a fact is in the newest message, or so many before it.
 func (s *script) plantFact(kind Kind, back int, text, query string) {
 	s.facts = append(s.facts, Fact{
 		ID: fmt.Sprintf("f%d", len(s.facts)+1), Kind: kind, Message: len(s.t) - 1 - back, Text: text, Query: query,

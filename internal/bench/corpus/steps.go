@@ -22,8 +22,9 @@ func (s *script) readFile(m *module, f *file) {
 	m.known[f] = true
 }
 
-// editFile changes a file that was seen, most often in the function of a name. Where
-// it was seen long ago and is not read again, the work needs what stood before.
+// editFile changes a file that was seen, most often in the function of a name.
+// If it was seen long ago and is not read again, the work needs what stood
+// before.
 func (s *script) editFile(m *module, f *file, name string) {
 	for !m.known[f] {
 		s.readFile(m, f)

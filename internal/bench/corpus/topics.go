@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// writeSession returns a session of at least so many messages about a project of so
-// many modules.
+// writeSession returns a session of at least the given number of messages
+// about a project of the given number of modules.
 func writeSession(name string, seed uint64, stream, messages int) Session {
 	d := newDice(seed, stream)
 	s := &script{project: newProject(d, max(2, messages/70)), changed: make(map[string]bool)}
@@ -28,7 +28,7 @@ func (s *script) nextModule(topic int) *module {
 	return s.modules[topic%len(s.modules)]
 }
 
-// writeTopic is a task of about so many messages.
+// writeTopic is a task of about the given number of messages.
 func (s *script) writeTopic(m *module, messages int) {
 	end := len(s.t) + messages
 	s.taskRequest(m)
@@ -120,8 +120,8 @@ func (s *script) finishTopic(m *module) {
 	s.addAssistantText(fmt.Sprintf("Done: `%s` in %s now agrees with `%s`, and the tests of %s pass.", g.name, g.file.path, s.oldFunction(g.file), m.name))
 }
 
-// endSession leaves a session with things to do and tests that fail, for which it
-// looks until it has so many messages.
+// endSession leaves a session with things to do and tests that fail, for which
+// it looks until it has the given number of messages.
 func (s *script) endSession(messages int) {
 	m := s.modules[s.IntN(min(len(s.modules), 2))]
 	for _, g := range s.modules {

@@ -27,8 +27,8 @@ type Turn struct {
 type Question struct {
 	Text  string
 	Index int    // its place in the file's list of questions, from 0
-	Kind  string // as the file calls it; "" where it does not
-	// Evidence is what the answer stands in, at least one piece: each is the
+	Kind  string // as the file calls it; "" if it does not
+	// Evidence is what the answer is in, at least one piece: each is the
 	// indices of turns any one of which proves it.
 	Evidence [][]int
 }

@@ -53,7 +53,7 @@ type dialogue struct {
 // A block is a run of turns that stay together in a session.
 type block []*turn
 
-// A turn of the file. Where it stands is known only in the end.
+// A turn of the file. If it stands is known only in the end.
 type turn struct {
 	Speaker string `json:"speaker"`
 	ID      string `json:"dia_id"`

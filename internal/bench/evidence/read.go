@@ -16,7 +16,7 @@ import (
 type FormatError struct {
 	File    string
 	Line    int    // from 1, where the sample begins or the JSON breaks; 0: not known
-	Field   string // path like [3].qa[2].question; "" where it is not in one field
+	Field   string // path like [3].qa[2].question; "" if it is not in one field
 	Problem string
 	Remedy  string
 }
@@ -67,7 +67,7 @@ type stream struct {
 	name  string
 	lines *lineReader
 	json  *json.Decoder
-	list  bool // the values stand in a list, not alone
+	list  bool // the values are in a list, not alone
 }
 
 func newStream(r io.Reader, name string) *stream {
@@ -98,7 +98,7 @@ func (s *stream) eachValue() iter.Seq2[json.RawMessage, error] {
 	}
 }
 
-// openList finds out whether the values stand in a list.
+// openList finds out whether the values are in a list.
 func (s *stream) openList() error {
 	first, err := s.lines.skipBlanks()
 	if err == io.EOF {

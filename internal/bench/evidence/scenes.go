@@ -24,10 +24,10 @@ type scene struct {
 // A line is said by the one whose scene it is, A, or by the other.
 type line struct {
 	speaker  byte   // 'A' or 'B'
-	evidence string // number of the evidence that it is; "" where it is none
+	evidence string // number of the evidence that it is; "" if it is none
 	later    bool   // in a later session
 	ways     []string
-	picture  []string // what is shown with each way; "" where nothing is
+	picture  []string // what is shown with each way; "" if nothing is
 }
 
 // An asked is a question in its ways; those of a line of as many belong to them.

@@ -203,7 +203,7 @@ func drawBars(c draw.Canvas, p *plot.Plot, rows []bench.Row) {
 func newBarChart(values plotter.Values, hue string) *plotter.BarChart {
 	bars, err := plotter.NewBarChart(values, barWidth)
 	if err != nil {
-		return &plotter.BarChart{Width: barWidth, Horizontal: true} // values that are no numbers show nothing
+		return &plotter.BarChart{Width: barWidth, Horizontal: true} // values that are not numbers show nothing
 	}
 	bars.Horizontal, bars.Color, bars.LineStyle.Width = true, chart.Paint(hue), 0
 	return bars

@@ -83,7 +83,7 @@ func describeSet(s bench.Set) []string {
 	return texts
 }
 
-// benchCommand is what makes such a page, "" where no command does.
+// benchCommand is what makes such a page, "" if no command does.
 func benchCommand(s bench.Set) string {
 	if len(s.Command) == 0 {
 		return ""

@@ -20,7 +20,7 @@ type column struct {
 }
 
 // CSV writes a line for each row of r, below a line with the names of the
-// columns. A cell is empty where nothing was measured, or nothing was there to
+// columns. A cell is empty if nothing was measured, or nothing was there to
 // keep. Rows of r.Left have the share that was asked for in left_target.
 func CSV(w io.Writer, r bench.Report) error {
 	c := csv.NewWriter(w)

@@ -116,7 +116,7 @@ func serverTable(r bench.Report) table {
 	return t
 }
 
-// costSource says whose times and memory stand in the rows of r.
+// costSource says whose times and memory are in the rows of r.
 func costSource(r bench.Report) string {
 	for _, row := range r.Rows {
 		if c := row.Cost; c != nil {

@@ -64,7 +64,8 @@ func uploadFile(ctx context.Context, url, file string) (string, error) {
 	return name, err
 }
 
-// sendRequest returns the answer to a request; a status that is no success is an error.
+// sendRequest returns the answer to a request; a status that is not a success
+// is an error.
 func sendRequest(ctx context.Context, method, url string, body io.Reader) ([]byte, error) {
 	r, err := http.NewRequestWithContext(ctx, method, url, body)
 	if err != nil {

@@ -132,8 +132,8 @@ func (v *vocabulary) numbered(file string) error {
 	return nil
 }
 
-// bertVocabulary writes words as GGUF has them: the mark stands on what begins
-// a word, not on what continues one.
+// bertVocabulary writes words as GGUF has them: the mark is on what begins a
+// word, not on what continues one.
 func bertVocabulary(tokenizer string) (vocabulary, error) {
 	b, err := os.ReadFile(tokenizer)
 	if err != nil {

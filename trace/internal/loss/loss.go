@@ -10,7 +10,7 @@ import (
 	"github.com/tiercompact/tiercompact/trace"
 )
 
-// A Report tells what was lost: the first time at once, later at most once a
+// A Report reports what was lost: the first time at once, later at most once a
 // minute, and the sum at the end. It may be used concurrently.
 type Report struct {
 	w    io.Writer
@@ -43,8 +43,8 @@ func (r *Report) Add(events int, problem string) {
 	r.reportLine("%s; %s lost so far, the session goes on", problem, countedEvents(r.events))
 }
 
-// End says the sum, where that is news. full are the events that found no room
-// in a queue; they are not in what was added.
+// End says the sum, if that is news. full are the events that found no room in
+// a queue; they are not in what was added.
 func (r *Report) End(full int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
