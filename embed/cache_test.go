@@ -152,7 +152,7 @@ func TestEmbeddingGoesOnWithoutAFolder(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "cache")
 	server := new(constant)
 	m := &Model{Server: server, Name: "m", Cache: open(t, dir)}
-	// A file in the folder's place fails every write, whoever runs the test.
+	// A file in place of the folder fails every write, for any user.
 	if err := os.Remove(dir); err != nil {
 		t.Fatal(err)
 	}
@@ -228,7 +228,7 @@ func TestTheOldestGoesWhereTheFolderIsFull(t *testing.T) {
 		keys[i][0] = byte(i % used)
 	}
 	dir := t.TempDir()
-	for part := range 4 { // as many processes, one after the other
+	for part := range 4 { // the same number of processes, one after the other
 		c := open(t, dir)
 		c.MaxBytes = entry * room * shards
 		for i := part * 250; i < (part+1)*250; i++ {
@@ -243,7 +243,7 @@ func TestTheOldestGoesWhereTheFolderIsFull(t *testing.T) {
 	}
 	old, young := 0, 0
 	c := open(t, dir)
-	for i := range 200 { // of each end; between them, files may be of one age
+	for i := range 200 { // of each end; files between them may have the same age
 		if _, ok := c.getVector(keys[i]); ok {
 			old++
 		}
@@ -319,7 +319,7 @@ func FuzzEntry(f *testing.F) {
 			t.Errorf("%q is believed, and is not what is written", data)
 		}
 		sealed := append(bytes.Clone(data), checksum(keys[0], data)...)
-		decodeEntry(keys[0], sealed) // must not panic, whatever carries a checksum
+		decodeEntry(keys[0], sealed) // must not panic for any input with a valid checksum
 	})
 }
 

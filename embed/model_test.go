@@ -319,7 +319,7 @@ func TestVectorsOfOtherWeightsAreNotMixed(t *testing.T) {
 		t.Fatalf("%d texts sent, error %v", sent, err)
 	}
 	for _, test := range []struct{ dim, n, sent int }{
-		{4, 15, 15}, // weights changed: what is cached does not fit
+		{4, 15, 15}, // the weights changed: cached vectors do not fit
 		{4, 15, 0},
 		{8, 16, 16}, // and changed back
 	} {

@@ -58,7 +58,7 @@ func TestRealModelFindsWhatMeansTheSame(t *testing.T) {
 	}
 }
 
-// What no estimate is safe for is halved where the server says so.
+// A text for which no estimate is safe is halved when the server rejects it.
 func TestRealModelTakesTextOfAnyKind(t *testing.T) {
 	m, counter := realModel(t, t.TempDir())
 	texts := []string{

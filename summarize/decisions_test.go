@@ -81,7 +81,7 @@ func TestDecisionsAreCarriedOver(t *testing.T) {
 	}
 }
 
-// Where room is short, rules, requests and files stay.
+// If room is short, rules, requests and files stay.
 func TestDecisionsGoBeforeWhatMustStay(t *testing.T) {
 	session := plantedSession()
 	for i := range 60 {

@@ -15,11 +15,11 @@ import (
 	"github.com/tiercompact/tiercompact/summarize"
 )
 
-// A server is a chat model that counts with its own tokenizer, and refuses
-// what is longer than its window.
+// A server is a chat model that counts with its own tokenizer, and rejects requests
+// that are longer than its window.
 type server struct {
 	count   func(string) int // tokens of a text; nil: three bytes are one
-	window  int              // 0: the one that it is asked to load
+	window  int              // 0: the one in the request to load it
 	answer  func(prompt string, call int) model.Answer
 	err     error
 	piece   int // bytes of a delta; 0: 4
@@ -89,7 +89,7 @@ func always(a model.Answer) func(string, int) model.Answer {
 	return func(string, int) model.Answer { return a }
 }
 
-// echoing answers with the names in what it is given.
+// echoing answers with the names in its input.
 func echoing(prompt string, _ int) model.Answer {
 	if strings.ContainsAny(data(prompt), "请求") {
 		return saying("用户要求修复这个错误。")

@@ -8,8 +8,8 @@ import (
 
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/internal/model"
-	"github.com/tiercompact/tiercompact/summarize"
 	"github.com/tiercompact/tiercompact/internal/summarizetest"
+	"github.com/tiercompact/tiercompact/summarize"
 )
 
 func TestAnswersThatAreNoSummary(t *testing.T) {
@@ -105,7 +105,7 @@ func FuzzAnyAnswerIsTidied(f *testing.F) {
 	f.Add("## Goals\n- the port is 8443 (m1)\n")
 	f.Add("<think>x</think>\n```\n- a line that is said\n- a line that is said\n```")
 	f.Add("Go on now, please do. Go on now, please do. Go on")
-	f.Add("\xa20") // a byte that is no UTF-8 is read as U+FFFD, which has three
+	f.Add("\xa20") // an invalid byte is read as U+FFFD, which has three
 	f.Fuzz(func(t *testing.T, text string) {
 		m := func(s string) *summarize.Model {
 			return &summarize.Model{Chat: &server{answer: always(saying(s)), piece: 7}, Name: "fake"}

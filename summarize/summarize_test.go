@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/tiercompact/tiercompact/chat"
-	"github.com/tiercompact/tiercompact/summarize"
 	"github.com/tiercompact/tiercompact/internal/summarizetest"
+	"github.com/tiercompact/tiercompact/summarize"
 )
 
 var (
@@ -78,7 +78,7 @@ func TestParseStrategyListsTheValidOnes(t *testing.T) {
 	}
 }
 
-// planted are facts that no summary of a long session may lose.
+// planted are facts that every summary of a long session must keep.
 var planted = []string{
 	"never commit to main directly",     // a rule
 	"internal/billing/invoice_total.go", // a file changed

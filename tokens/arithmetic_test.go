@@ -54,16 +54,16 @@ func TestObserveRefusesTruncatedPrompts(t *testing.T) {
 		{"negative count", 1000, -1, 8192, false, false},
 		{"no estimate", 0, 10, 8192, false, false},
 
-		// Ollama 0.17 drops messages from the front, and leaves what is left.
+		// Ollama 0.17 drops messages from the front, and keeps the rest.
 		{"messages dropped, 1480 in 512", 1480, 445, 512, false, true},
 		{"a message or two dropped", 8400, 7900, 8192, false, false},
 		{"a message dropped, estimate a little above", 8300, 8150, 8192, false, false},
 		{"nearly full window, estimate a little higher", 9000, 8190, 8192, false, false},
-		// Then it cuts the one message that is left to the window.
+		// Then it cuts the last remaining message to the window.
 		{"one message cut, 3000 in 512", 3010, 512, 512, false, true},
 		{"cut to the window", 10_650, 8192, 8192, false, true},
 		{"cut just below the window", 12_000, 8100, 8192, false, true},
-		// Newer ones keep half of the window and two.
+		// Newer versions keep half of the window and two tokens.
 		{"cut to half of the window, 0.32", 65_550, 32_770, 65_536, false, true},
 		{"cut to half of 4096, 0.32.9", 7900, 2050, 4096, false, true},
 		{"cut to half of the window, estimate below it", 6000, 4098, 8192, false, true},
