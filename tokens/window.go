@@ -24,7 +24,7 @@ type Window struct {
 
 const (
 	assumed  = "assumed, the model is not loaded"
-	makeSure = "set the window; or OLLAMA_CONTEXT_LENGTH where the server is started, or num_ctx in the Modelfile"
+	makeSure = "set the window; or OLLAMA_CONTEXT_LENGTH for the server, or num_ctx in the Modelfile"
 )
 
 // Discover returns the window in effect: the user's, else the one with which the

@@ -43,9 +43,9 @@ func TestCompactedConversationKeepsWhatWasNotTouched(t *testing.T) {
 	for _, c := range []struct {
 		name, in string
 		edit     edit
-		want     []string // what the output must hold
+		want     []string // substrings of the output
 		gone     []string
-		exact    string // where the whole output counts
+		exact    string // the whole output, if given
 	}{
 		{name: "first line dropped", in: lines, edit: func(t chat.Transcript) chat.Transcript { return t[1:] },
 			exact: "{\"role\": \"user\",\"content\":\"b\"}\r\n{\"role\":\"user\",\"content\":\"c\", \"x\":1}"},

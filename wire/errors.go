@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// What can be wrong with an input. Every [*Error] wraps one of them.
+// The kinds of problems with an input. Every [*Error] wraps one of them.
 var (
 	ErrEmpty        = errors.New("empty input")
 	ErrNotUTF8      = errors.New("not UTF-8")
@@ -20,9 +20,9 @@ var (
 	ErrNoChat       = errors.New("no such chat")
 )
 
-// An Error says what is wrong with an input, where, and what to do about it.
+// An Error gives the problem with an input, its place, and the remedy.
 type Error struct {
-	File    string // "input" where it has no name
+	File    string // "input" if it has no name
 	Line    int    // from 1; 0 if the problem is not in one line
 	Field   string // path like messages[3].content; "" if it is not in one field
 	Problem string
@@ -31,8 +31,7 @@ type Error struct {
 	kind error
 }
 
-// Error returns "file:line: field: problem; remedy" without the parts that are
-// not known.
+// Error returns "file:line: field: problem; remedy" without the unknown parts.
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString(e.File)

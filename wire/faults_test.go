@@ -7,8 +7,7 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// TestFaults holds an example of each kind of fault that writers of requests
-// are known for. The numbers are those of the list of faults in the design.
+// TestFaults has an example of each known kind of fault in requests, numbered.
 func TestFaults(t *testing.T) {
 	calls := func(content, arguments string) string {
 		return `[{"role":"user","content":"q"},{"role":"assistant","content":` + content + `,"tool_calls":[{"id":"functions.ls:1","type":"function","function":{"name":"ls","arguments":` + arguments + `}}]},{"role":"tool","tool_call_id":"functions.ls:1","content":"r"}]`
@@ -52,8 +51,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// Fault 37: a block of an assistant message with thinking changes, and the
-// thinking keeps its bytes.
+// Fault 37: a block of an assistant message with thinking changes, and the thinking
+// keeps its bytes.
 func TestThinkingKeepsItsBytesWhenItsNeighbourChanges(t *testing.T) {
 	c := decoded(t, anthropicBlocksFixture)
 	c.Messages = retold(c.Messages, 1, 1, "I see.")
@@ -68,7 +67,7 @@ func TestThinkingKeepsItsBytesWhenItsNeighbourChanges(t *testing.T) {
 	}
 }
 
-// Thinking that stands among the blocks of an OpenAI message goes on there.
+// Thinking among the blocks of an OpenAI message stays there.
 func TestThinkingAmongBlocksStays(t *testing.T) {
 	in := `[{"role":"assistant","content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]},{"type":"text","text":"long","n":1}]}]`
 	c := decoded(t, in)

@@ -13,7 +13,7 @@ import (
 
 const recordings = "../../shared/transcripts"
 
-// ownFiles returns the recorded recordings of this package's own formats.
+// ownFiles returns the recordings of formats that this package writes.
 func ownFiles(t testing.TB) []string {
 	t.Helper()
 	if _, err := os.Stat(recordings); err != nil {

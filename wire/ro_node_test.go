@@ -66,7 +66,7 @@ func TestArgumentsAreAlwaysJSON(t *testing.T) {
 	}
 }
 
-// The kind of fault: ids that repeat, and results before or without calls.
+// Ids that repeat, and results before or without calls.
 func TestResultsStandBehindTheirCalls(t *testing.T) {
 	call := func(id string) chat.Message {
 		return chat.Message{Role: chat.Assistant, Parts: []chat.Part{{Kind: chat.Call, ID: id, Name: "f", Args: "{}"}}}

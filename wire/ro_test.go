@@ -52,7 +52,7 @@ func canonicalPart(p chat.Part) string {
 	return fmt.Sprintf("%s %q", p.Kind, p.Text)
 }
 
-// sound returns what is wrong with a transcript that was only read.
+// sound returns the problems of a transcript that was read from a read-only format.
 func sound(t chat.Transcript) error {
 	ids := make(map[string]bool)
 	pairs := chat.PairUp(t)
