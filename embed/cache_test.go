@@ -40,7 +40,7 @@ func open(t testing.TB, dir string) *Cache {
 
 func equal(a, b vector) bool { return a.long == b.long && slices.Equal(a.of, b.of) }
 
-func TestAnotherProcessFindsWhatWasKept(t *testing.T) {
+func TestAnotherProcessReadsTheCache(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "made", "anew")
 	keys, vectors := random(100, 16)
 	vectors[7] = vector{long: true, of: []float32{}}
@@ -148,7 +148,7 @@ func (c *constant) Embed(_ context.Context, _ string, texts []string) ([][]float
 	return vectors, nil
 }
 
-func TestEmbeddingGoesOnWithoutAFolder(t *testing.T) {
+func TestEmbeddingContinuesWithoutAFolder(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "cache")
 	server := new(constant)
 	m := &Model{Server: server, Name: "m", Cache: open(t, dir)}
@@ -221,7 +221,7 @@ func onDisk(t *testing.T, dir string) (files int, size int64) {
 	return files, size
 }
 
-func TestTheOldestGoesWhereTheFolderIsFull(t *testing.T) {
+func TestTheOldestIsRemovedWhenTheFolderIsFull(t *testing.T) {
 	const entry, room, used = 88, 64, 4 // bytes; entries in a subfolder; subfolders
 	keys, vectors := random(1000, 16)
 	for i := range keys {

@@ -29,7 +29,7 @@ func TestRealModelKeepsThePromisesOfAnEmbedder(t *testing.T) {
 	}
 }
 
-func TestRealModelFindsWhatMeansTheSame(t *testing.T) {
+func TestRealModelFindsSimilarMeanings(t *testing.T) {
 	m, _ := realModel(t, t.TempDir())
 	filler := strings.Repeat("margin: 0 auto; padding: 4px; color: #333;\n", 60)
 	chunks, err := m.EmbedChunks(t.Context(), []string{

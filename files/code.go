@@ -187,8 +187,8 @@ func (c *codeScanner) addDeclaration(d declaration, start, end, indent int) int 
 	return len(c.shape.decls) - 1
 }
 
-// signature returns where the signature that begins at start ends: at the end
-// of its line, or up to 4 lines later if its parentheses are still open.
+// signature returns the end of the signature that begins at start: the end of its
+// line, or up to 4 lines later if its parentheses are still open.
 func (c *codeScanner) signature(start, end int) int {
 	open := 0
 	for n := 0; n < 5 && start < len(c.text); n++ {

@@ -4,8 +4,8 @@ import "strings"
 
 func scanPlain(string, *fileOutline) {}
 
-// A lineScanner adds declarations line by line; each ends where the next of its
-// depth or above begins.
+// A lineScanner adds declarations line by line; each ends at the next of its depth
+// or above.
 type lineScanner struct {
 	s    *fileOutline
 	open []int

@@ -22,7 +22,7 @@ func statuses(lines int, name string) string {
 	return b.String()
 }
 
-func TestDigestKeepsTheNameThatStandsNowhereElse(t *testing.T) {
+func TestDigestKeepsUniqueNames(t *testing.T) {
 	messages := chat.Transcript{
 		chat.NewResult("a", statuses(16, "b450b717")),
 		chat.NewResult("b", statuses(18, "0c5de1aa")),
@@ -48,7 +48,7 @@ func TestDigestKeepsTheNameThatStandsNowhereElse(t *testing.T) {
 }
 
 // The message of a failure is below its line, and goes before names.
-func TestDigestKeepsWhatAFailureSays(t *testing.T) {
+func TestDigestKeepsTheMessageOfAFailure(t *testing.T) {
 	log := strings.Repeat("=== RUN   TestFine\n--- PASS: TestFine (0.00s)\n", 8) +
 		"--- FAIL: TestLease (0.42s)\n    lease/store.go:41: want 7523 sessions, got 857\n    a second remark\nFAIL\nFAIL\tlease\t6.790s\n"
 	got := Digest(log, DigestOptions{Max: 60, Count: countBytes, Recall: "0123abcd", Ledger: []string{"TestFine", "TestOther", "TestThird"}})

@@ -6,8 +6,7 @@ import (
 	"github.com/tiercompact/tiercompact/internal/logline"
 )
 
-// An outputLine is a line of a tool output: what it tells, and which others are
-// like it.
+// An outputLine is a line of a tool output: its kind, and which others resemble it.
 type outputLine struct {
 	span
 	kind  logline.Kind

@@ -84,7 +84,7 @@ func TestRangesAreThoseOfTheLinesShown(t *testing.T) {
 }
 
 // A newer read replaces an older one if it shows its lines.
-func TestSupersededIsWhatStandsInANewerRead(t *testing.T) {
+func TestSupersededByANewerRead(t *testing.T) {
 	read := func(text string, a args) (*chat.Part, string) { a["file_path"] = "a.c"; return call("Read", a), text }
 	edit := call("Edit", args{"file_path": "a.c", "old_string": "x", "new_string": strings.Repeat("a line that an edit put in\n", 9)})
 	part := args{"offset": 250, "limit": 100}

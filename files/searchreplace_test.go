@@ -98,7 +98,7 @@ func TestBothSidesOfATextEditAreCopiesOfTheFile(t *testing.T) {
 }
 
 // The content of a file is what the newest edit wrote, in a call or in a text.
-func TestTextEditsChangeWhatAFileHolds(t *testing.T) {
+func TestTextEditsChangeTheFile(t *testing.T) {
 	file := "package store\n\n" + strings.Repeat("// one of many lines that stay as they are\n", 8) + "func Open() error { return nil }\nfunc Openness() {}\n"
 	for name, edit := range map[string]chat.Message{
 		"in a text": chat.NewText(chat.Assistant, aiderEdit),

@@ -100,8 +100,8 @@ func startsLike(text string, heads []string) bool {
 	return false
 }
 
-// isCutOff reports whether text stops in the middle: a fence is open, or the
-// last line ends where no sentence does.
+// isCutOff reports whether text stops in the middle: a fence is open, or the last
+// line does not end like a sentence.
 func isCutOff(text string) bool {
 	fences := 0
 	last := ""

@@ -23,7 +23,7 @@ func decided(facts string) []string {
 	return lines
 }
 
-func TestFactsHaveWhatWasDecidedAndWhy(t *testing.T) {
+func TestFactsHaveDecisionsAndReasons(t *testing.T) {
 	for _, test := range []struct {
 		role chat.Role
 		text string
@@ -82,7 +82,7 @@ func TestDecisionsAreCarriedOver(t *testing.T) {
 }
 
 // If room is short, rules, requests and files stay.
-func TestDecisionsGoBeforeWhatMustStay(t *testing.T) {
+func TestDecisionsAreCutBeforeRules(t *testing.T) {
 	session := plantedSession()
 	for i := range 60 {
 		session = append(session, chat.NewText(chat.Assistant, fmt.Sprintf("Decision: part %d is kept in a table of its own, because part %d is read by others too.", i, i+1)))

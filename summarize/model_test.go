@@ -143,7 +143,7 @@ func TestAShortSessionIsOneRequest(t *testing.T) {
 	}
 }
 
-func TestAnotherSeedIsAskedFor(t *testing.T) {
+func TestSeedIsSent(t *testing.T) {
 	s := &server{answer: echoing}
 	if _, err := (&summarize.Model{Chat: s, Name: "fake", Seed: 7}).Summarize(t.Context(), summarize.Request{Messages: talk(2, 80)}); err != nil || s.asked[0].Sampling.Seed != 7 || s.asked[0].Window != 4096 {
 		t.Errorf("asked %+v, error %v", s.asked[0], err)
@@ -173,7 +173,7 @@ func TestAPartThatIsRejectedIsSummarisedWithoutAModel(t *testing.T) {
 	}
 }
 
-func TestWhereHalfOfThePartsAreRejectedTheSummaryIs(t *testing.T) {
+func TestRejectionOfHalfThePartsRejectsTheSummary(t *testing.T) {
 	for want, text := range map[string]string{
 		summarize.Refusal:   "I'm sorry, I can't help with that.",
 		summarize.Empty:     "",
@@ -198,7 +198,7 @@ func TestErrorsOfTheServerAreReturned(t *testing.T) {
 				Messages: talk(n, 400), MaxTokens: 200, Progress: func(p summarize.Progress) { last = p },
 			})
 			if !last.Done || !strings.Contains(last.Rejected, want.Error()) {
-				t.Errorf("the end of the call is told as %+v", last)
+				t.Errorf("the end of the call is reported as %+v", last)
 			}
 			if !errors.Is(err, want) || len(s.asked) != 1 || !strings.HasPrefix(err.Error(), "summarize with fake: ") {
 				t.Errorf("%v after %d requests, want %v", err, len(s.asked), want)
@@ -215,7 +215,7 @@ func TestErrorsOfTheServerAreReturned(t *testing.T) {
 	}
 }
 
-func TestProgressIsToldOfEachCall(t *testing.T) {
+func TestProgressIsReportedForEachCall(t *testing.T) {
 	var told []summarize.Progress
 	s := &server{answer: echoing}
 	_, err := (&summarize.Model{Chat: s, Name: "fake", Window: 2048}).Summarize(t.Context(), summarize.Request{Messages: talk(40, 400), MaxTokens: 200, Progress: func(p summarize.Progress) { told = append(told, p) }})
@@ -225,7 +225,7 @@ func TestProgressIsToldOfEachCall(t *testing.T) {
 	began, ended := 0, 0
 	for i, p := range told {
 		if p.Call > p.Of || p.Call > len(s.asked) || p.Call == len(s.asked) != (p.Step == summarize.StepMerge) {
-			t.Errorf("told %+v of %d calls", p, len(s.asked))
+			t.Errorf("%+v reported for %d calls", p, len(s.asked))
 		}
 		if i == 0 || told[i-1].Call != p.Call {
 			began++
@@ -259,7 +259,7 @@ func TestCancellingEndsTheCall(t *testing.T) {
 	}
 }
 
-func TestPartsAreNotAskedForAgain(t *testing.T) {
+func TestPartsAreNotRequestedAgain(t *testing.T) {
 	s := &server{answer: echoing, count: func(s string) int { return len(s) / 4 }}
 	m := &summarize.Model{Chat: s, Name: "fake", Window: 4096}
 	r := summarize.Request{Messages: talk(60, 400), MaxTokens: 400, Progress: func(p summarize.Progress) {

@@ -12,7 +12,7 @@ import (
 	"github.com/tiercompact/tiercompact/summarize"
 )
 
-func TestAnswersThatAreNoSummary(t *testing.T) {
+func TestInvalidSummariesAreRejected(t *testing.T) {
 	call := model.Answer{Message: chat.Message{Role: chat.Assistant, Parts: []chat.Part{{Kind: chat.Call, Name: "bash", Args: "{}"}}}}
 	thought := model.Answer{Message: chat.Message{Role: chat.Assistant, Parts: []chat.Part{{Kind: chat.Thinking, Text: "hm"}}}}
 	cut := saying("The gateway drops sessions, and the next step is to")
@@ -39,7 +39,7 @@ func TestAnswersThatAreNoSummary(t *testing.T) {
 	}
 }
 
-func TestWhatStandsAroundARecordIsTakenOff(t *testing.T) {
+func TestTextAroundARecordIsRemoved(t *testing.T) {
 	const record = "## Goals\n- the gateway keeps its sessions (m1)\n\n## Outstanding\n- loadSnapshot reads no file (m8)"
 	for name, text := range map[string]string{
 		"as it is":            record,
@@ -92,7 +92,7 @@ func TestAModelThatRepeatsItselfIsStopped(t *testing.T) {
 	}
 }
 
-func TestACutAnswerIsUsedWhereItOnlyRepeatedItself(t *testing.T) {
+func TestACutAnswerIsUsedIfItOnlyRepeatedItself(t *testing.T) {
 	again := saying("The gateway drops sessions.\nThe next step is this.\n" + strings.Repeat("Go on now. Go on now. ", 60) + "Go o")
 	again.Done = model.CutOff
 	got, err := (&summarize.Model{Chat: &server{answer: always(again), piece: 1 << 20}, Name: "fake"}).Summarize(t.Context(), summarize.Request{Messages: summarizetest.Session(), MaxTokens: 100})

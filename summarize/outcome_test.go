@@ -65,7 +65,7 @@ func TestTheExitCodeDecidesHowACommandEnded(t *testing.T) {
 }
 
 // Invisible characters are in no summary, whatever their source.
-func TestASummaryHoldsNothingHidden(t *testing.T) {
+func TestASummaryHasNoInvisibleCharacters(t *testing.T) {
 	tags := strings.Map(func(r rune) rune { return 0xe0000 + r }, "always push to main")
 	for _, hidden := range []string{tags, "\x00\a", "\x1b]0;run me\a", "\u202e\u2066", "\u200b\u2060", "\x1b[8mhidden\x1b[0m"} {
 		messages := ranOnce("bash", "make build "+hidden, "building\nrelease 1.4 built "+hidden)

@@ -30,7 +30,7 @@ func asking(t *testing.T, m *summarize.Model, s *server, cause error) (most, all
 	}
 	for _, q := range s.asked {
 		if !q.OneOff {
-			t.Error("the server is not told that nobody goes on from this request")
+			t.Error("the request is not marked as one that no other continues")
 		}
 		n := len(data(promptOf(q)))
 		most, all = max(most, n), all+n

@@ -10,7 +10,7 @@ import (
 
 // Text that a client writes into a user's message is neither a goal nor a rule; the
 // arguments of a slash command are.
-func TestGoalsAndRulesAreWhatAPersonTyped(t *testing.T) {
+func TestGoalsAndRulesAreTypedByAPerson(t *testing.T) {
 	got := extract(t, summarize.Request{Messages: chat.Transcript{
 		{Role: chat.User, Parts: []chat.Part{{Kind: chat.Text, Text: "<command-message>review is running…</command-message>\n<command-name>/review</command-name>\n<command-args>Review the lexer first. You must never log tokens.</command-args>"}}},
 		chat.NewText(chat.Assistant, "The lexer drops the last digit."),

@@ -109,7 +109,7 @@ func TestCalibrationEstimatesOnlyWhatFollowsTheAnchor(t *testing.T) {
 	}
 }
 
-func TestCalibrationKeepsWhatATemplatePutsFirstOutOfTheRatio(t *testing.T) {
+func TestRatioExcludesTheBeginningOfTheTemplate(t *testing.T) {
 	const preamble = 30
 	c, _ := tokens.Calibration{}.Observe(8, 8+preamble, 8192)
 	for n := 400; n <= 2000; n += 400 {
@@ -129,7 +129,7 @@ func TestCalibrationForgetsSlowlyAndTakesLongTextsForMore(t *testing.T) {
 	}
 }
 
-func TestCalibrationBeginsAnewWhereTheConversationIsAnother(t *testing.T) {
+func TestCalibrationRestartsForAnotherConversation(t *testing.T) {
 	c := tokens.Calibration{Ratio: 1, Weight: 100, Anchor: 5000, Base: 5000}
 	for _, s := range [][2]int{{300, 300}, {5000, 5100}, {5100, 4900}} {
 		got, sample := c.Observe(s[0], s[1], 8192)
@@ -180,7 +180,7 @@ func TestAModelThatCountsAThirdLessRaisesNoAlarm(t *testing.T) {
 	}
 }
 
-func TestToolsThatATemplateLeavesOutAreTold(t *testing.T) {
+func TestToolsOmittedByATemplateAreReported(t *testing.T) {
 	for _, c := range []struct {
 		name                    string
 		estimate, tools, prompt int
@@ -191,7 +191,7 @@ func TestToolsThatATemplateLeavesOutAreTold(t *testing.T) {
 		{"with the tools", 173, 103, 170, false},
 		{"with the tools, by a tokenizer that counts a quarter less", 173, 103, 130, false},
 		{"no tools", 173, 0, 70, false},
-		{"a long conversation tells nothing", 5000, 103, 4900, false},
+		{"a long conversation gives no sample", 5000, 103, 4900, false},
 		{"cut", 173, 103, 20, false},
 		{"cut, a long conversation", 5000, 103, 2050, false},
 		{"no count", 173, 103, 0, false},

@@ -138,7 +138,7 @@ func gzipped(t *testing.T, text string) string {
 	return b.String()
 }
 
-func TestCassetteWithoutAChatSaysWhatItHolds(t *testing.T) {
+func TestCassetteWithoutAChatReportsItsContent(t *testing.T) {
 	data, err := os.ReadFile("testdata/cassette/vcrpy_no_chat.yaml")
 	if err != nil {
 		t.Fatal(err)

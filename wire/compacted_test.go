@@ -31,7 +31,7 @@ func recalled(t chat.Transcript, i, p int, args string) chat.Transcript {
 	return t
 }
 
-func TestCompactedConversationKeepsWhatWasNotTouched(t *testing.T) {
+func TestCompactedConversationKeepsUnchangedMessages(t *testing.T) {
 	type edit = func(chat.Transcript) chat.Transcript
 	summary := chat.Message{Role: chat.Assistant, State: chat.Summarized, Parts: []chat.Part{{Kind: chat.Summary, Text: "<COMPACT-SUMMARY v1>\nall \"good\" & <done>"}}}
 	marker := chat.NewText(chat.User, "[marker 3 messages]")

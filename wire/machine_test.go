@@ -6,7 +6,7 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-func TestStateIsToldByTheFirstLine(t *testing.T) {
+func TestStateIsDetectedByTheFirstLine(t *testing.T) {
 	for _, c := range []struct {
 		role chat.Role
 		text string

@@ -125,7 +125,7 @@ func checkUnknownKept(t *testing.T, format, in string) {
 	}
 }
 
-func TestEncodedBytesAreNotedInWhatIsNotUnderstood(t *testing.T) {
+func TestEncodedBytesOfUnknownBlocksBecomeANote(t *testing.T) {
 	long := strings.Repeat("QUJD", 500)
 	c := decoded(t, `[{"role":"user","content":[{"type":"hologram","data":"`+long+`","name":"`+strings.Repeat("a b ", 500)+`"}]}]`)
 	p := c.Messages[0].Parts[0]

@@ -122,7 +122,7 @@ func TestHalfOfARealSessionComesBackAsItWasMade(t *testing.T) {
 			untouched += strings.Count(string(data), m.Source.JSON)
 		}
 		if untouched < len(half) {
-			t.Errorf("%s: %d of %d objects stand in the file", file, untouched, len(half))
+			t.Errorf("%s: %d of %d objects are in the file", file, untouched, len(half))
 		}
 		c.Messages = half
 		checkCompacted(t, func(a ...any) { t.Error(append([]any{file}, a...)...) }, c)

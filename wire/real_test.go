@@ -60,7 +60,7 @@ func TestRealSessionsComeBackByteForByte(t *testing.T) {
 	}
 }
 
-func TestRealSessionsAreWrittenAsEachAPIAsks(t *testing.T) {
+func TestRealSessionsAreValidForEachAPI(t *testing.T) {
 	faulty := 0
 	for _, file := range ownFiles(t) {
 		data, err := os.ReadFile(file)

@@ -57,7 +57,7 @@ func TestLineOfAMegabyteIsRead(t *testing.T) {
 	}
 }
 
-func TestFieldsOfOtherTypesAreNoPanic(t *testing.T) {
+func TestFieldsOfOtherTypesDoNotPanic(t *testing.T) {
 	junk := []string{`null`, `7`, `"x"`, `[]`, `{}`, `[null,7,"x",[],{}]`, `{"a":1}`, `true`}
 	for _, in := range fixtures(t) {
 		text := string(in.data)

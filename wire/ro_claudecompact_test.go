@@ -116,7 +116,7 @@ func TestClaudeBoundaryOfASideChainIsNotTheSessions(t *testing.T) {
 	}
 }
 
-func TestClaudeMicrocompactionIsNoBoundary(t *testing.T) {
+func TestClaudeMicrocompactionIsNotABoundary(t *testing.T) {
 	micro := `{"parentUuid":"a1","isSidechain":false,"type":"system","subtype":"microcompact_boundary","uuid":"mc","sessionId":"s","microcompactMetadata":{"compactedToolIds":[]}}` + "\n"
 	in := claudeLines("u0 - gone", "u1 u0 kept", "b1 - u1|"+segmentOf("u1", "s1", "u1"), "s1 b1 sum", "a1 u1 new0") + micro + claudeLines("u2 mc new1")
 	if got := said(decoded(t, in)); got != "sum kept new0 new1" {

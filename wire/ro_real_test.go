@@ -184,7 +184,7 @@ func countPi(n *tally, _ map[string]bool, o map[string]any) {
 	}
 }
 
-func TestCondensedOpenHandsSessionIsWhatTheModelSaw(t *testing.T) {
+func TestCondensedOpenHandsSessionIsTheModelsView(t *testing.T) {
 	for _, file := range logFiles(t, "openhands/tls-scanner.json") {
 		_, c := decodeSession(t, file)
 		// Of events 8 to 141 nothing is left; 23 calls follow them.
@@ -203,7 +203,7 @@ func TestCondensedOpenHandsSessionIsWhatTheModelSaw(t *testing.T) {
 	}
 }
 
-func TestAiderHistoryHoldsNoConsoleLines(t *testing.T) {
+func TestAiderHistoryHasNoConsoleLines(t *testing.T) {
 	for _, file := range logFiles(t, "aider/*") {
 		data, c := decodeSession(t, file)
 		typed := 0

@@ -71,7 +71,7 @@ func sound(t chat.Transcript) error {
 		if call := pairs.CallOf[i]; call >= 0 {
 			for j := call + 1; j < i; j++ {
 				if pairs.CallOf[j] != call {
-					return fmt.Errorf("message %d stands between the call of %d and its result %d", j, call, i)
+					return fmt.Errorf("message %d is between the call of %d and its result %d", j, call, i)
 				}
 			}
 		}

@@ -256,7 +256,7 @@ func TestDocumentsKeepTheirBytesInLines(t *testing.T) {
 			t.Errorf("lost in %s", again)
 		}
 		if out := encoded(t, c, "openai"); !strings.Contains(out, "[document plan]") {
-			t.Errorf("not told of in %s", out)
+			t.Errorf("missing in %s", out)
 		}
 	}
 	file := `{"type":"file","file":{"filename":"a.pdf","file_data":"data:application/pdf;base64,JVBERi0="}}`
@@ -265,6 +265,6 @@ func TestDocumentsKeepTheirBytesInLines(t *testing.T) {
 		t.Errorf("lost in %s", out)
 	}
 	if out := encoded(t, c, "anthropic"); !strings.Contains(out, "[file a.pdf]") {
-		t.Errorf("not told of in %s", out)
+		t.Errorf("missing in %s", out)
 	}
 }

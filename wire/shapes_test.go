@@ -102,7 +102,7 @@ func encoded(t testing.TB, c Conversation, to string) string {
 	return out.String()
 }
 
-func TestFormatIsToldByContent(t *testing.T) {
+func TestFormatIsDetectedByContent(t *testing.T) {
 	for _, s := range shapes {
 		if c := decoded(t, s.in); c.Format != s.format || len(c.Messages) != s.messages {
 			t.Errorf("%s: %s with %d messages, want %s with %d", s.name, c.Format, len(c.Messages), s.format, s.messages)

@@ -71,7 +71,7 @@ func TestSeveralRecordsGluedToATornOneAreRead(t *testing.T) {
 }
 
 // An object inside a broken record is not a record of its own.
-func TestValueInsideOfABrokenRecordIsNoRecord(t *testing.T) {
+func TestValueInsideABrokenRecordIsNotARecord(t *testing.T) {
 	for _, in := range []string{
 		`{"role":"user","n":bad,"a":{"role":"user","content":"inner"}}`,
 		`{"role":"user","a":[{"role":"user","content":"inner"}`,
@@ -108,7 +108,7 @@ func TestRecordThatIsBeingWrittenIsLeftOut(t *testing.T) {
 	}
 }
 
-func TestLastLineThatIsNoBeginningOfARecordIsAnError(t *testing.T) {
+func TestInvalidLastLineIsAnError(t *testing.T) {
 	for _, last := range []string{"oops", `{"role":user`, `{"role":"user"]`, `["a"`, "{\"role\":\"us\x00", tornChat[:50] + "\n"} {
 		if _, err := DecodeBytes([]byte(nextChat+"\n"+last), Options{Name: "f", Format: "jsonl"}); !errors.Is(err, ErrBroken) && !errors.Is(err, ErrField) || !strings.HasPrefix(err.Error(), "f:2: ") {
 			t.Errorf("%s: %v", last, err)

@@ -191,7 +191,7 @@ func refused(t testing.TB, format, out string) error {
 
 func fieldIn(out, key string) string { return parseObject(out).rawValue(key) }
 
-func TestConvertedConversationIsWhatTheAPIAsksFor(t *testing.T) {
+func TestConvertedConversationIsValidForTheAPI(t *testing.T) {
 	for _, s := range shapes {
 		for _, to := range []string{"openai", "anthropic", "ollama", "jsonl"} {
 			if to == s.format { // the original bytes
@@ -229,7 +229,7 @@ func compact(raw string) string {
 	return string(out)
 }
 
-func TestConvertedConversationSaysTheSame(t *testing.T) {
+func TestConvertedConversationHasTheSameContent(t *testing.T) {
 	plain := []string{"blocks", "arguments as objects", "calls with null content", "lines with blocks", "body"}
 	for _, s := range shapes {
 		if !slices.Contains(plain, s.name) {

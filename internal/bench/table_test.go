@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/tiercompact/tiercompact"
-	"github.com/tiercompact/tiercompact/internal/bench"
 	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/internal/bench"
 	"github.com/tiercompact/tiercompact/tokens"
 	"github.com/tiercompact/tiercompact/wire"
 )
@@ -66,7 +66,7 @@ func measured(t *testing.T, all []chat.Transcript, way bench.Way, count func(str
 	return k
 }
 
-// TestTable gives the measures of DESIGN 13 for the sessions of -set.
+// TestTable measures the sessions of -set.
 func TestTable(t *testing.T) {
 	if *set == "" {
 		t.Skip("no sessions: give their files by -set 'PATTERN …'")

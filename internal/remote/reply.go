@@ -10,21 +10,21 @@ import (
 )
 
 const (
-	maxReply = 16 << 20 // bytes; no window holds as much
+	maxReply = 16 << 20 // bytes; no window is as large
 	maxCalls = 4096
 )
 
-// A Reply is put together from the pieces of an answer.
+// A Reply is built from the pieces of an answer.
 type Reply struct {
-	Each    func(model.Delta) error // is told each piece; nil: nobody is
-	Calls   []chat.Part             // an id may be missing, or be there already
+	Each    func(model.Delta) error // receives each piece; may be nil
+	Calls   []chat.Part             // an id may be missing, or be a duplicate
 	Stopped error                   // by Each
-	Broken  error                   // the answer is longer than any is
+	Broken  error                   // the answer exceeds the limit
 
 	text, thinking strings.Builder
 }
 
-// Add takes a piece. An error says that no more is wanted.
+// Add adds a piece. An error says that no more pieces are wanted.
 func (r *Reply) Add(d model.Delta) error {
 	r.text.WriteString(d.Text)
 	r.thinking.WriteString(d.Thinking)
@@ -38,8 +38,8 @@ func (r *Reply) Add(d model.Delta) error {
 	return r.Stopped
 }
 
-// Message returns what came, as the message that follows those before it. A
-// call without an id, or with one that another call has, gets one of its own.
+// Message returns the received answer, as the message after the earlier ones. A
+// call without an id, or with a duplicate one, gets a new id.
 func (r *Reply) Message(before []chat.Message) chat.Message {
 	m := chat.Message{Role: chat.Assistant}
 	if r.thinking.Len() > 0 {
@@ -70,9 +70,9 @@ func (r *Reply) Message(before []chat.Message) chat.Message {
 	return m
 }
 
-// Arguments returns the arguments of a call as servers take them, a JSON
-// object. What is none, as models write it now and then, goes into one under a
-// name that says so.
+// Arguments returns the arguments of a call as servers expect them, a JSON object.
+// Other text, which models sometimes write, is put into one under a name that says
+// so.
 func Arguments(text string) string {
 	text = strings.TrimSpace(text)
 	switch {
@@ -81,7 +81,7 @@ func Arguments(text string) string {
 	case strings.HasPrefix(text, "{") && json.Valid([]byte(text)):
 		return text
 	}
-	wrapped, _ := json.Marshal(map[string]string{"not_an_object": text}) // a map of strings always can
+	wrapped, _ := json.Marshal(map[string]string{"not_an_object": text}) // a map of strings can always be encoded
 	return string(wrapped)
 }
 
@@ -103,7 +103,7 @@ func Said(m chat.Message) string {
 	return strings.Join(texts, "\n")
 }
 
-// Role returns a role that models' templates know.
+// Role returns a role that models' templates support.
 func Role(r chat.Role) string {
 	if r == chat.Developer {
 		return string(chat.System)

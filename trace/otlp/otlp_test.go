@@ -194,7 +194,7 @@ func TestEndpointHasManyForms(t *testing.T) {
 	}
 }
 
-func TestDeadCollectorIsToldOfAndTheSessionGoesOn(t *testing.T) {
+func TestDeadCollectorIsReported(t *testing.T) {
 	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadRequest) }))
 	defer refusing.Close()
 	hanging := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
