@@ -41,6 +41,8 @@ func (c *Client) Chat(ctx context.Context, r model.Request, each func(model.Delt
 		err = a.Stopped
 	case a.Broken != nil:
 		err = c.callError(r.Model, what, a.Broken)
+	case err == nil && !a.ended && a.Looped():
+		a.stopped = true
 	case err == nil && !a.ended:
 		err = c.callError(r.Model, what, remote.Garbled("it ends in the middle"))
 	}
@@ -84,9 +86,10 @@ func (c *Client) newRequest(r model.Request) (*api.ChatRequest, error) {
 // An answer is built from the lines of a stream.
 type answer struct {
 	remote.Reply
-	last  api.ChatResponse
-	began bool
-	ended bool
+	last    api.ChatResponse
+	began   bool
+	ended   bool // by the last line, which says why
+	stopped bool // without one, as the model wrote one token over and over
 }
 
 // stopWithin is the time limit for a request to stop: a working server answers it
@@ -119,6 +122,8 @@ func (a *answer) modelAnswer(before []chat.Message) model.Answer {
 		done = model.CutOff
 	case a.ended:
 		done = model.Stopped
+	case a.stopped:
+		done = model.Looped
 	}
 	return model.Answer{
 		Message:      a.Message(before),

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -91,7 +92,7 @@ func TestVersionRejectsOtherServers(t *testing.T) {
 		"other paths": {},
 	} {
 		c, _ := scripted(t, answers)
-		if _, err := c.Version(t.Context()); !errors.Is(err, model.ErrGarbled) || !strings.Contains(err.Error(), "; check that this is Ollama's base address") {
+		if _, err := c.Version(t.Context()); !errors.Is(err, model.ErrGarbled) || !strings.Contains(err.Error(), "; check that this is Ollama's ") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -315,6 +316,32 @@ func TestChatPutsAnAnswerTogether(t *testing.T) {
 	parts := []chat.Part{{Kind: chat.Thinking, Text: "let me"}, {Kind: chat.Text, Text: "Hello"}, {Kind: chat.Call, ID: "call_1", Name: "read", Args: `{"z":"a<b>","a":{"k":1.5}}`}}
 	if fmt.Sprint(a.Message.Parts) != fmt.Sprint(parts) {
 		t.Errorf("parts: %v, want %v", a.Message.Parts, parts)
+	}
+}
+
+// 0.17.4 sends a stream without a last line, after 31 equal pieces, if a model
+// repeats one token.
+func TestAServerEndsAnAnswerThatRepeatsAToken(t *testing.T) {
+	for name, c := range map[string]struct {
+		pieces []string
+		ends   bool
+	}{
+		"one token":     {slices.Repeat([]string{" counsel"}, 31), true},
+		"blanks differ": {slices.Repeat([]string{" no", "no\n"}, 16), true},
+		"blanks":        {slices.Repeat([]string{"\n"}, 30), true},
+		"after words":   {append([]string{"The", " answer"}, slices.Repeat([]string{"="}, 31)...), true},
+		"too few":       {slices.Repeat([]string{" counsel"}, 29), false},
+		"two tokens":    {slices.Repeat([]string{" tick", " tock"}, 31), false},
+	} {
+		var stream strings.Builder
+		for _, piece := range c.pieces {
+			fmt.Fprintf(&stream, `{"message":{"content":%q}}`+"\n", piece)
+		}
+		client, _ := scripted(t, map[string]string{"/api/chat": stream.String()})
+		a, err := client.Chat(t.Context(), model.Request{Model: "m", Messages: user("hi")}, nil)
+		if a.Message.Text() != strings.Join(c.pieces, "") || (a.Done == model.Looped) != c.ends || errors.Is(err, model.ErrGarbled) == c.ends {
+			t.Errorf("%s: %q, %v", name, a.Done, err)
+		}
 	}
 }
 

@@ -42,6 +42,8 @@ func (c *Client) Chat(ctx context.Context, r model.Request, each func(model.Delt
 		err = a.Stopped
 	case a.Broken != nil:
 		err = c.callError(r.Model, what, a.Broken)
+	case err == nil && a.finish == "" && a.Looped():
+		a.finish = finishLooped
 	case err == nil && a.finish == "":
 		err = c.callError(r.Model, what, remote.Garbled("it ends in the middle"))
 	}
@@ -140,6 +142,10 @@ type callPart struct {
 	} `json:"function"`
 }
 
+// finishLooped is the reason of an answer that a server ended without one,
+// because the model repeated one token.
+const finishLooped = "repeat"
+
 // An answer is built from the events of a stream.
 type answer struct {
 	remote.Reply
@@ -226,6 +232,8 @@ func (a *answer) modelAnswer(before []chat.Message) model.Answer {
 	case "":
 	case "length":
 		r.Done = model.CutOff
+	case finishLooped:
+		r.Done = model.Looped
 	default: // stop, tool_calls, content_filter
 		r.Done = model.Stopped
 	}
