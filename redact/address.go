@@ -84,42 +84,10 @@ func accountPassword(s string, from, to int) span {
 	if text := s[i:v.to]; text != Mark && (text == "" || isPlaceholder(text)) {
 		return span{}
 	}
-	for _, program := range []string{"curl", "wget", "http "} {
+	for _, program := range []string{"curl", "wget", "http", "xh "} {
 		if strings.Contains(s[max(0, from-400):from], program) {
 			return span{i, v.to}
 		}
 	}
 	return span{}
-}
-
-// passwordFlag finds the password that is given as -pPASSWORD, or -p PASSWORD, to a
-// program that takes it so.
-func passwordFlag(s string, from, to int) span {
-	if !wordBegins(s, from) {
-		return span{}
-	}
-	line := s[to:min(len(s), to+256)]
-	if n := strings.IndexByte(line, '\n'); n >= 0 {
-		line = line[:n]
-	}
-	flag := " -p"
-	if strings.EqualFold(s[from:to], "redis-cli") {
-		flag = " -a"
-	}
-	n := strings.Index(line, flag)
-	if n < 0 || strings.ContainsAny(line[:n], "|;&") {
-		return span{}
-	}
-	i := to + n + len(flag)
-	if byteAt(s, i) == ' ' {
-		if program := s[from:to]; !strings.EqualFold(program, "sshpass") && !strings.EqualFold(program, "docker login") && flag == " -p" {
-			return span{}
-		}
-		i++
-	}
-	v := valueAt(s, i)
-	if text := s[v.from:max(v.from, v.to)]; len(text) < 3 || text != Mark && (isPlaceholder(text) || text[0] == '-' || strings.HasPrefix(text, "ort")) {
-		return span{}
-	}
-	return span{v.from, v.to}
 }

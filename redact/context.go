@@ -162,6 +162,26 @@ func flagValue(s string, from, end int) int {
 	return j
 }
 
+// argumentOf finds the value of --name value where it is a word of letters alone,
+// and nothing follows that a sentence or a help text goes on with.
+func argumentOf(s string, from, end int) span {
+	i := flagValue(s, from, end)
+	if i < 0 || !strings.HasPrefix(s[skipBack(s, from, &dashed):], "-") {
+		return span{}
+	}
+	v := valueAt(s[:min(len(s), i+enoughBytes)], i)
+	text := s[v.from:max(v.from, v.to)]
+	if isNoArgument(text) || skipBytes(text, 0, &letterBytes) < len(text) {
+		return span{}
+	}
+	next := skipBlanks(s, v.after)
+	word, _, _ := strings.Cut(s[next:min(len(s), next+32)], " ")
+	if word == "" || strings.IndexByte("\r\n-|;&<>\\\"'`", word[0]) >= 0 || strings.Contains(word, "://") {
+		return span{v.from, v.to}
+	}
+	return span{}
+}
+
 // listedValue is "name", "value", in a list or a call.
 func listedValue(s string, _, end int) int {
 	j := openingQuote(s, end)

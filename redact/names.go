@@ -51,7 +51,9 @@ func ownGrade(g grade, s string, from, to int) grade {
 	switch word := s[from:to]; {
 	case strings.EqualFold(word, "pass"):
 		if alnum[byteAt(s, from-1)] && !wordBegins(s, from) && !(word[0] == 'P' && 'a' <= s[from-1] && s[from-1] <= 'z') {
-			return 0 // compass, bypass
+			if !isEnvName(s, from, to) || otherPasses[strings.ToLower(s[skipBack(s, from, &letterBytes):to])] {
+				return 0 // compass, bypass
+			}
 		}
 	case len(word) < 4: // pw, pwd, mdp
 		if looksRandom(s[skipBack(s, from, &base64s):from]) { // the end of base64
@@ -70,6 +72,9 @@ func ownGrade(g grade, s string, from, to int) grade {
 	}
 	return g
 }
+
+// otherPasses are words that end with pass, and are none.
+var otherPasses = newWordSet("compass bypass encompass surpass overpass underpass trespass")
 
 // nameSuffixes are what a name of a secret may end with and be one as before.
 var nameSuffixes = []string{"_key", "-key", "key", "_access_key", "accesskey", "_value", "value", "_token", "token", "_base", "_key_base"}
@@ -154,6 +159,9 @@ func (n nameFinder) findValue(s string, from, to int) span {
 		return span{}
 	}
 	if found := spoken(s, end, g); found.to > 0 {
+		return found
+	}
+	if found := argumentOf(s, from, end); g >= strong && found.to > 0 {
 		return found
 	}
 	for _, u := range assignmentForms {
@@ -263,7 +271,7 @@ func isEnvName(s string, from, end int) bool {
 	before := s[lineStart(s, start):start]
 	before = strings.TrimSuffix(before, "export ")
 	before = strings.TrimSuffix(before, "ENV ")
-	return before == "" || skipMargin(before, 0) == len(before) || space[before[len(before)-1]]
+	return before == "" || skipMargin(before, 0) == len(before) || space[before[len(before)-1]] || before[len(before)-1] == '`'
 }
 
 // lineStart returns where the line of i begins, or a place 128 bytes before.

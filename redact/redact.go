@@ -88,12 +88,19 @@ func ruleAnchors() []anchor {
 		{basicPassword, []string{"basic ", "basic\t"}},
 		{authValue, []string{"auth"}},
 		{userinfo, []string{"://"}},
-		{accountPassword, []string{" -u", "\t-u", " -u ", " -u=", "\t-u=", " --user ", " --user=", "\t--user="}},
-		{passwordFlag, []string{"mysql", "mysqldump", "redis-cli", "sshpass", "docker login"}},
+		{accountPassword, []string{" -u", "\t-u", " -u ", " -u=", "\t-u=", " --user ", " --user=", "\t--user=", " --proxy-user ", " --proxy-user=", " --auth ", " --auth="}},
+		{pipedPassword, []string{"echo ", "printf "}},
+		{herePassword, []string{"<<<"}},
+		{sharePassword, []string{"net use ", "net user "}},
 		{urlParameter, []string{"?key=", "&key=", "?sig=", "&sig=", "?signature=", "&signature=", "-signature=", "?code=", "&code=", "?auth=", "&auth=", "?pass=", "&pass="}},
 	} {
 		for _, w := range x.words {
 			all = append(all, anchor{word: w, find: x.find})
+		}
+	}
+	for _, p := range passwordArguments {
+		for _, w := range p.programs {
+			all = append(all, anchor{word: w, find: p.findArgument})
 		}
 	}
 	for _, t := range knownTokens {
