@@ -3,6 +3,7 @@ package redact
 import (
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Programs take passwords by arguments that do not say so. What tells them is the
@@ -150,6 +151,33 @@ func (p passwordArgument) firstPassword(c commandLine, i int, command bool) span
 	return span{}
 }
 
+// commandPrograms are the rules of a program.
+var commandPrograms = sync.OnceValue(func() map[string][]passwordArgument {
+	rules := make(map[string][]passwordArgument)
+	for _, p := range passwordArguments {
+		for _, w := range p.programs {
+			rules[w] = append(rules[w], p)
+		}
+	}
+	return rules
+})
+
+// listedPassword returns the password among the arguments of the program s[from:to],
+// which is a string of a list in JSON.
+func listedPassword(s string, from, to int) span {
+	if to-from > 16 || to > len(s) {
+		return span{}
+	}
+	program := s[from:to]
+	program = program[strings.LastIndexByte(program, '/')+1:]
+	for _, p := range commandPrograms()[program] {
+		if x := p.findArgument(s, to-len(program), to); x.to > 0 {
+			return x
+		}
+	}
+	return span{}
+}
+
 // flagOf reports whether an argument is a flag that takes a password, and where
 // in it that begins; at its end, it is the next argument.
 func (p passwordArgument) flagOf(text string) (value int, flag bool) {
@@ -237,7 +265,7 @@ func (p passwordArgument) passwordIn(s string, arg span, command bool) span {
 // isNoArgument reports whether a text in the place of a password is none: it is
 // replaced already, a variable, a word for what belongs there, or another flag.
 func isNoArgument(text string) bool {
-	return len(text) < 3 || strings.Contains(text, Mark) || text[0] == '-' || text[0] == '$' && !digit[text[1]] || isPlaceholder(text) || isTemplate(text) ||
+	return len(text) < 3 || strings.IndexByte(" \"'", text[0]) >= 0 || strings.Contains(text, Mark) || text[0] == '-' || text[0] == '$' && !digit[text[1]] || isPlaceholder(text) || isTemplate(text) ||
 		argumentWords[strings.ToLower(text)] || strings.ToUpper(text) == text && skipBytes(text, 0, &nameBytes) == len(text)
 }
 

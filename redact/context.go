@@ -213,7 +213,7 @@ func pairedValue(s string, _, end int) int {
 		return -1
 	}
 	j += len("value")
-	if j = skipOperator(s, openingQuote(s, j)); j < 0 {
+	if j = skipOperator(s, skipBlanks(s, openingQuote(s, j))); j < 0 {
 		return -1
 	}
 	return skipBlanks(s, j)
@@ -232,8 +232,10 @@ func netrcValue(s string, from, end int) int {
 // tables, prose and the commands of shells.
 func besideName(s string, _, end int) int {
 	j := skipAtMost(s, end, 24, &markBytes)
-	if strings.HasPrefix(s[j:], "→") {
-		j = skipBlanks(s, j+len("→"))
+	for _, sign := range []string{"→", "—", "–"} {
+		if strings.HasPrefix(s[j:], sign) {
+			j = skipBlanks(s, j+len(sign))
+		}
 	}
 	for _, scheme := range []string{"ApiKey ", "Token ", "token "} {
 		if strings.HasPrefix(s[j:], scheme) {
@@ -243,7 +245,10 @@ func besideName(s string, _, end int) int {
 	if j > end && quotes[s[j-1]] {
 		j--
 	}
-	if j == end || j >= len(s) || space[s[j]] || strings.Trim(s[end:j], "\"'`") == "" {
+	if j == end || j >= len(s) || space[s[j]] || strings.Trim(s[end:j], "\"'`") == "" || strings.Contains(s[end:j], "||") {
+		return -1
+	}
+	if n := skipBytes(s, j, &dashed); n > j && byteAt(s, n) == '=' && openingQuote(s, end) > end { // the next attribute of an element
 		return -1
 	}
 	return j

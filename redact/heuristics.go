@@ -12,7 +12,7 @@ func (v valueExtent) looksSecret(s string, g grade, environment bool) bool {
 	if text == Mark {
 		return v.to-v.from == len(Mark) // else it is a block with a mark in it
 	}
-	if isVariable(text) || (g == firm || g == strong && !v.quoted) && isPlaceholder(text) {
+	if isVariable(text) || isVersionRange(text) || isCutToken(text) || (g == firm || g == strong && !v.quoted) && isPlaceholder(text) {
 		return false
 	}
 	if v.quoted {
@@ -98,7 +98,11 @@ func isVariable(text string) bool {
 	last := text[len(text)-1]
 	switch text[0] {
 	case '$':
-		return len(text) > 1 && (text[1] == '{' || text[1] == '(' || skipBytes(text, 1, &word) == len(text) && !digit[text[1]])
+		if len(text) < 3 || hasPrefix(text, "${", "$(", "$env:", "$Env:") {
+			return len(text) > 1 && text[1] < 0x80
+		}
+		name := skipBytes(text, 1, &word)
+		return !digit[text[1]] && (name == len(text) || name > 2 && text[name] == '/' && (byteAt(text, name+1) == '$' || letterBytes[byteAt(text, name+1)]))
 	case '{':
 		return last == '}'
 	case '<':
@@ -178,7 +182,7 @@ func looksRandom(text string) bool {
 		count[c]++
 		last = k
 	}
-	if kinds[1]+kinds[2] == 0 || isPathOrTime(text) || isWordPhrase(text) {
+	if kinds[1]+kinds[2] == 0 || kinds[0] == 0 && isCamelCase(text) || isPathOrTime(text) || isWordPhrase(text) {
 		return false
 	}
 	h := byteEntropy(&count, len(text))
@@ -186,6 +190,26 @@ func looksRandom(text string) bool {
 		return false
 	}
 	return turns >= 4 && h >= min(3, 0.8*math.Log2(float64(len(text)))) && !isPlaceholder(text) && !isTemplate(text)
+}
+
+// isCamelCase reports whether text is words of three letters or more, each with a
+// capital, as CreateTokenWithIAM.
+func isCamelCase(text string) bool {
+	small := 0 // letters since the last capital
+	for i := range len(text) {
+		switch c := text[i]; {
+		case 'a' <= c && c <= 'z':
+			small++
+		case 'A' <= c && c <= 'Z':
+			if small > 0 && small < 2 {
+				return false
+			}
+			small = 0
+		default:
+			return false
+		}
+	}
+	return small != 1
 }
 
 // isPathOrTime reports whether text is a path, an address, a time or a version.

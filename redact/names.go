@@ -30,7 +30,8 @@ var secretNames = map[string]grade{
 	"passwort": must, "kennwort": must, "geheimnis": loose, "zugangsschlüssel": strong,
 	"contraseña": must, "contraseÑa": must, "contrasena": must, "clave": strong, "senha": must, "palavra-passe": must, "mot de passe": must, "motdepasse": must, "mot_de_passe": must,
 	"wachtwoord": must, "lösenord": must, "passord": must, "adgangskode": must, "salasana": must, "hasło": must, "heslo": must, "parola": strong, "şifre": must, "пароль": must, "Пароль": must,
-	"密码": must, "密碼": must, "口令": must, "密钥": strong, "密鑰": strong, "令牌": strong, "パスワード": must, "暗証番号": must, "비밀번호": must, "암호": must,
+	"密码": must, "密碼": must, "口令": must, "密钥": strong, "密鑰": strong, "令牌": strong, "パスワード": must, "暗証番号": must, "비밀번호": must, "암호": must, "패스워드": must, "비번": must, "인증키": strong, "비밀키": strong, "비밀 키": strong, "api 키": strong, "액세스 키": strong, "토큰": strong, "시크릿": strong,
+	"jelszó": must, "mật khẩu": must, "kata sandi": must, "κωδικός": must, "Κωδικός": must, "كلمة المرور": must, "סיסמה": must, "पासवर्ड": must, "รหัสผ่าน": must,
 
 	"credential": firm, "_auth": firm,
 
@@ -62,6 +63,10 @@ func ownGrade(g grade, s string, from, to int) grade {
 		if i := from - 1; alnum[byteAt(s, i)] && !wordBegins(s, from) && !('A' <= word[0] && word[0] <= 'Z' && 'a' <= s[i] && s[i] <= 'z') {
 			return 0
 		}
+	case strings.EqualFold(word, "secret"): // of Kubernetes, which has a name
+		if before := strings.ToLower(s[max(0, from-8):from]); strings.HasSuffix(before, "existing") || strings.HasSuffix(before, "existing_") || strings.HasSuffix(before, "pull") {
+			return loose
+		}
 	case strings.EqualFold(word, "token"):
 		before := strings.ToLower(strings.TrimRight(s[skipBack(s, from, &dashed):from], "_-"))
 		for _, w := range ordinaryWords {
@@ -82,7 +87,7 @@ var nameSuffixes = []string{"_key", "-key", "key", "_access_key", "accesskey", "
 // plainEnds are ends of names that speak of a secret and hold none.
 var plainEnds = []string{
 	"name", "type", "kind", "path", "file", "dir", "url", "uri", "id", "ids", "count", "length", "len", "size", "limit", "hash", "ref", "field",
-	"policy", "regex", "pattern", "label", "hint", "prompt", "date", "time", "at", "ttl", "expiry", "expires", "version", "s", "index", "offset", "estimate", "usage",
+	"policy", "regex", "pattern", "label", "hint", "prompt", "date", "time", "at", "ttl", "expiry", "expires", "version", "s", "index", "offset", "estimate", "usage", "weight", "bias",
 }
 
 // gradeWithRest returns what a name says where g stands for its word, which ends with
@@ -141,6 +146,18 @@ func (n nameFinder) findValue(s string, from, to int) span {
 		return statedValue(s, from, to, end, i, g)
 	}
 	if g >= strong {
+		if found, ok := expansionOf(s, from, end); ok {
+			return found
+		}
+		if found := defaultOf(s, end); found.to > 0 {
+			return found
+		}
+		if found := fallbackOf(s, from, end); found.to > 0 {
+			return found
+		}
+		if found := listedArgument(s, from, end); found.to > 0 {
+			return found
+		}
 		for _, value := range []func(string, int, int) int{assignedValue, indexedValue, taggedValue} {
 			if i := value(s, from, end); i >= 0 {
 				return statedValue(s, from, to, end, i, g)
@@ -170,7 +187,7 @@ func (n nameFinder) findValue(s string, from, to int) span {
 			continue
 		}
 		return judgedValue(s, from, i, func(v valueExtent) bool {
-			return v.looksSecret(s, min(g, u.most), isEnvName(s, from, end)) || (u.argument || strings.ContainsRune(s[end:i], '|')) && g >= strong && spokenWord(s, v.from, false).to > 0
+			return v.looksSecret(s, min(g, u.most), isEnvName(s, from, end)) || (u.argument || strings.Count(s[end:i], "|") == 1 || v.quoted && s[v.from-1] >= 0x80) && g >= strong && spokenWord(s, v.from, false).to > 0
 		})
 	}
 	return span{}

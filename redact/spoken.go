@@ -7,7 +7,7 @@ import "strings"
 // taken, or what stands alone behind a prompt.
 
 // verbs stand between the name of a secret and what it is.
-var verbs = []string{" is now ", " is: ", " is ", " was ", " to ", " ist ", " lautet: ", " lautet ", " es ", " est ", " è ", " é ", "是", "为", "は"}
+var verbs = []string{" is now ", " is: ", " is ", " was ", " to ", " ist ", " lautet: ", " lautet ", " es ", " est ", " è ", " é ", "是", "为", "は", "는 ", "은 ", "가 ", "이 ", " là "}
 
 // said is "the name is value".
 func said(s string, _, end int) int {
