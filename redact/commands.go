@@ -49,7 +49,7 @@ var passwordArguments = []passwordArgument{
 }
 
 // commandBytes is how much of a command line is looked at.
-const commandBytes = 512
+const commandBytes = 384
 
 // A commandLine is the arguments of a program.
 type commandLine struct {
@@ -61,6 +61,9 @@ type commandLine struct {
 // findArgument finds the password in the arguments behind the program s[from:to].
 func (p passwordArgument) findArgument(s string, from, to int) span {
 	if !wordBegins(s, from) || commandNameBytes[byteAt(s, from-1)] && !escapedLetter(s, from-1) {
+		return span{}
+	}
+	if p.operand == 0 && !p.hasFlag(s[to:min(len(s), to+commandBytes)]) {
 		return span{}
 	}
 	first := p.firstWord(s, from)
@@ -115,7 +118,7 @@ var listBytes = newByteSet(" \t\r\n\"'`,")
 func (p passwordArgument) firstPassword(c commandLine, i int, command bool) span {
 	given := p.with == 0
 	operands, last := 0, span{}
-	for range 48 {
+	for misses := 0; misses < 4; {
 		arg, next := c.nextArgument(i)
 		if arg.to == 0 {
 			break
@@ -129,6 +132,7 @@ func (p passwordArgument) firstPassword(c commandLine, i int, command bool) span
 			if x := p.passwordIn(c.s, span{arg.from + value, arg.to}, true); x.to > 0 {
 				return x
 			}
+			misses++
 		case flag:
 			if arg, after := c.nextArgument(next); arg.to > 0 {
 				if x := p.passwordIn(c.s, arg, command); x.to > 0 {
@@ -136,6 +140,7 @@ func (p passwordArgument) firstPassword(c commandLine, i int, command bool) span
 				}
 				next = after
 			}
+			misses++
 		case text != "" && text[0] != '-':
 			operands++
 			last = arg
@@ -176,6 +181,27 @@ func listedPassword(s string, from, to int) span {
 		}
 	}
 	return span{}
+}
+
+// hasFlag reports whether a flag or a prefix of p may be in a text. It is quick, and
+// nearly always says no.
+func (p passwordArgument) hasFlag(text string) bool {
+	if p.mark != 0 && strings.IndexByte(text, p.mark) < 0 {
+		return false
+	}
+	if p.prefix != "" && strings.Contains(text, p.prefix) {
+		return true
+	}
+	for {
+		n := strings.IndexByte(text, '-')
+		if n < 1 || n+1 == len(text) {
+			return n == 0
+		}
+		if c := text[n+1]; !alnum[text[n-1]] && (c == '-' || strings.IndexByte(p.flags, c) >= 0 || strings.IndexByte(p.joined, c) >= 0) {
+			return true
+		}
+		text = text[n+1:]
+	}
 }
 
 // flagOf reports whether an argument is a flag that takes a password, and where
@@ -222,6 +248,9 @@ func (c commandLine) nextArgument(i int) (arg span, next int) {
 	if i >= len(s) || strings.IndexByte("\r\n|;&)<>`", s[i]) >= 0 && !strings.HasPrefix(s[i:], Mark) {
 		return span{}, i
 	}
+	if to := skipBytes(s, i, &plainArgument); to > i && blank[byteAt(s, to)] {
+		return span{i, to}, to
+	}
 	v := valueAt(s, i)
 	to := max(v.from, v.to)
 	switch n := escapedBreak(s[v.from:to]); {
@@ -234,6 +263,9 @@ func (c commandLine) nextArgument(i int) (arg span, next int) {
 	}
 	return span{v.from, to}, max(v.after, i+1)
 }
+
+// plainArgument are the bytes of an argument that needs no quotes.
+var plainArgument = newByteSet(letters + digits + "_-./:=@%+,")
 
 // passwordIn returns what of an argument is a password. A word of letters alone is
 // one only in a command.

@@ -165,8 +165,11 @@ func flagValue(s string, from, end int) int {
 // argumentOf finds the value of --name value where it is a word of letters alone,
 // and nothing follows that a sentence or a help text goes on with.
 func argumentOf(s string, from, end int) span {
+	if !blank[byteAt(s, end)] || from == 0 || !dashed[s[from-1]] || byteAt(s, skipBlanks(s, end)) == '-' {
+		return span{}
+	}
 	i := flagValue(s, from, end)
-	if i < 0 || !strings.HasPrefix(s[skipBack(s, from, &dashed):], "-") {
+	if i < 0 || !letterBytes[s[i]] && !quotes[s[i]] {
 		return span{}
 	}
 	v := valueAt(s[:min(len(s), i+enoughBytes)], i)
@@ -232,9 +235,11 @@ func netrcValue(s string, from, end int) int {
 // tables, prose and the commands of shells.
 func besideName(s string, _, end int) int {
 	j := skipAtMost(s, end, 24, &markBytes)
-	for _, sign := range []string{"→", "—", "–"} {
-		if strings.HasPrefix(s[j:], sign) {
-			j = skipBlanks(s, j+len(sign))
+	if byteAt(s, j) == 0xe2 {
+		for _, sign := range []string{"→", "—", "–"} {
+			if strings.HasPrefix(s[j:], sign) {
+				j = skipBlanks(s, j+len(sign))
+			}
 		}
 	}
 	for _, scheme := range []string{"ApiKey ", "Token ", "token "} {

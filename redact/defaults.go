@@ -19,7 +19,7 @@ func defaultOf(s string, end int) span {
 	switch {
 	case byteAt(s, j) == '{':
 		return defaultInBraces(s[:min(len(s), j+defaultBytes)], j)
-	case colon && skipNewline(s, j) > j:
+	case colon && skipNewline(s, j) > j && !letterBytes[byteAt(s, skipNewline(s, j))]:
 		return defaultBelow(s[:min(len(s), j+defaultBytes)], skipNewline(s, j), indentColumn(s, lineStart(s, end)))
 	}
 	return span{}
@@ -113,7 +113,9 @@ func fallbackOf(s string, from, end int) span {
 		j++
 	}
 	closed := j > open
-	j = skipBlanks(s, j)
+	if j = skipBlanks(s, j); strings.IndexByte("|?o.{,", byteAt(s, j)) < 0 || j >= len(s) || s[j] == ',' && byteAt(s, skipBack(s, skipBack(s, from, &dotted), &quotes)-1) != '(' && !closed {
+		return span{}
+	}
 	for _, op := range instead {
 		if !strings.HasPrefix(s[j:], op) {
 			continue
@@ -162,8 +164,10 @@ func isLookUp(s string, from, end int, op string) bool {
 // expansionOf finds what a shell takes where a variable is not set:
 // ${NAME:-value}. It reports whether the name is that of such a variable.
 func expansionOf(s string, from, end int) (x span, ok bool) {
-	start := skipBack(s, from, &word)
-	if byteAt(s, start-1) != '{' || byteAt(s, start-2) != '$' || byteAt(s, end) != ':' || strings.IndexByte("-=?+", byteAt(s, end+1)) < 0 || end+1 >= len(s) {
+	if byteAt(s, end) != ':' || end+1 >= len(s) || strings.IndexByte("-=?+", s[end+1]) < 0 {
+		return span{}, false
+	}
+	if start := skipBack(s, from, &word); byteAt(s, start-1) != '{' || byteAt(s, start-2) != '$' {
 		return span{}, false
 	}
 	i := end + 2
@@ -186,6 +190,9 @@ func expansionOf(s string, from, end int) (x span, ok bool) {
 // listedArgument finds the value of a flag in a list of arguments: "--password",
 // "value"; and in a list of YAML, where it stands on the next line.
 func listedArgument(s string, from, end int) span {
+	if c := byteAt(s, openingQuote(s, end)); c != ',' && c != '\n' && c != '\r' {
+		return span{}
+	}
 	start := skipBack(s, from, &dashed)
 	if byteAt(s, start) != '-' {
 		return span{}
