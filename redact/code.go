@@ -124,6 +124,8 @@ func (x assignment) isSecret(s string, v valueExtent, g grade) bool {
 		return false
 	case v.quoted:
 		return g == must || writtenOut(text)
+	case len(text) < 6 && skipBytes(text, 0, &digit) == len(text) && strings.HasSuffix(strings.ToLower(x.s[x.from:x.end]), "key"):
+		return false // a number of a key, and no key
 	case skipBytes(text, 0, &hollowBytes) == len(text), blankToFill(s, v.from, text):
 		return false
 	}
@@ -290,10 +292,13 @@ func (x assignment) isExpression(s string, v valueExtent) bool {
 	if name < len(text) || digit[text[0]] || len(text) > 40 {
 		return false
 	}
+	if x.hasSameName(text) {
+		return true
+	}
 	if strings.ContainsAny(text, digits) {
 		return !looksRandom(text) && line() > 1
 	}
-	return isTypeName(text) || x.hasSameName(text) || hasNameParts(text) && namedAsSecret(text) || line() > 0
+	return isTypeName(text) || hasNameParts(text) && namedAsSecret(text) || line() > 0
 }
 
 // proseWords are words that a sentence begins with, and no secret is.

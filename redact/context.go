@@ -253,6 +253,9 @@ func besideName(s string, _, end int) int {
 	if j == end || j >= len(s) || space[s[j]] || strings.Trim(s[end:j], "\"'`") == "" || strings.Contains(s[end:j], "||") {
 		return -1
 	}
+	if s[j] == '`' && strings.HasPrefix(s[skipBytes(s, j+1, &word):], `:"`) { // the tag of a field
+		return -1
+	}
 	if n := skipBytes(s, j, &dashed); n > j && byteAt(s, n) == '=' && openingQuote(s, end) > end { // the next attribute of an element
 		return -1
 	}

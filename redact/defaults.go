@@ -17,7 +17,7 @@ func defaultOf(s string, end int) span {
 		j = skipBlanks(s, j+1)
 	}
 	switch {
-	case byteAt(s, j) == '{':
+	case byteAt(s, j) == '{' && j > end: // else it is a literal of a type
 		return defaultInBraces(s[:min(len(s), j+defaultBytes)], j)
 	case colon && skipNewline(s, j) > j && !letterBytes[byteAt(s, skipNewline(s, j))]:
 		return defaultBelow(s[:min(len(s), j+defaultBytes)], skipNewline(s, j), indentColumn(s, lineStart(s, end)))
@@ -37,8 +37,13 @@ func defaultInBraces(s string, i int) span {
 				return span{}
 			}
 		case quotes[c]:
-			if next := closingQuote(s, i+1, c, 0, false); next > 0 && skipOperator(s, skipBlanks(s, next+1)) < 0 {
-				i = next // a value
+			if depth == 1 {
+				if x := namedDefault(s, i+1, true); x.to > 0 {
+					return x
+				}
+			}
+			if next := closingQuote(s, i+1, c, 0, false); next > 0 {
+				i = next
 			}
 		case depth == 1 && (c|0x20 == 'd' || c|0x20 == 'v') && !identifierBytes[byteAt(s, i-1)]:
 			if x := namedDefault(s, i, true); x.to > 0 {
@@ -151,7 +156,7 @@ func isLookUp(s string, from, end int, op string) bool {
 			}
 		}
 		for _, w := range []string{"env", "default", "config", "property", "fetch", "environ"} {
-			if strings.Contains(name[skipBack(name, len(name), &dotted):], w) {
+			if strings.Contains(name[skipBack(name, len(name), &word):], w) {
 				return true
 			}
 		}

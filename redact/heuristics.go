@@ -182,7 +182,7 @@ func looksRandom(text string) bool {
 		count[c]++
 		last = k
 	}
-	if kinds[1]+kinds[2] == 0 || kinds[0] == 0 && isCamelCase(text) || isPathOrTime(text) || isWordPhrase(text) {
+	if kinds[1]+kinds[2] == 0 || isCamelCase(text) || isPathOrTime(text) || isWordPhrase(text) {
 		return false
 	}
 	h := byteEntropy(&count, len(text))
@@ -193,23 +193,23 @@ func looksRandom(text string) bool {
 }
 
 // isCamelCase reports whether text is words of three letters or more, each with a
-// capital, as CreateTokenWithIAM.
+// capital or apart, and no digits: CreateTokenWithIAM.
 func isCamelCase(text string) bool {
-	small := 0 // letters since the last capital
-	for i := range len(text) {
-		switch c := text[i]; {
+	small, words := 0, 0 // letters since the last capital
+	for i := 0; i <= len(text); i++ {
+		c := byteAt(text, i)
+		switch {
 		case 'a' <= c && c <= 'z':
 			small++
-		case 'A' <= c && c <= 'Z':
-			if small > 0 && small < 2 {
-				return false
-			}
-			small = 0
-		default:
+			continue
+		case small > 0 && small < 3, i < len(text) && c != '_' && !letterBytes[c]:
 			return false
+		case small > 0:
+			words++
 		}
+		small = 0
 	}
-	return small != 1
+	return words > 1
 }
 
 // isPathOrTime reports whether text is a path, an address, a time or a version.
