@@ -60,7 +60,7 @@ scan:
 // isPort reports whether text stands where a port does: digits, or what they are
 // written for.
 func isPort(text string) bool {
-	return skipBytes(text, 0, &word) == len(text) && (skipBytes(text, 0, &digit) == len(text) || strings.ToUpper(text) == text && !strings.ContainsAny(text, digits)) ||
+	return text == "port" || skipBytes(text, 0, &word) == len(text) && (skipBytes(text, 0, &digit) == len(text) || strings.ToUpper(text) == text && !strings.ContainsAny(text, digits)) ||
 		isVariable(text) || isTemplate(text) || text[0] == '%' || text[0] == ':'
 }
 
@@ -134,7 +134,7 @@ func accountPassword(s string, from, to int) span {
 	if text := s[i:v.to]; text != Mark && (text == "" || isPlaceholder(text)) {
 		return span{}
 	}
-	for _, program := range []string{"curl", "wget", "http", "xh "} {
+	for _, program := range []string{"curl", "wget", "http", "xh ", "etcdctl"} {
 		if strings.Contains(s[max(0, from-400):from], program) {
 			return span{i, v.to}
 		}

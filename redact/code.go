@@ -341,6 +341,8 @@ func expressionKind(text string) int {
 			if i < len(text) && (text[i] == '[' || text[i] == '(') {
 				return kind
 			}
+		case rest == "!": // which says that it is not null
+			return kind
 		case callBracket(text, i) > 0:
 			return 2
 		default:

@@ -144,7 +144,7 @@ func (p passwordArgument) firstPassword(c commandLine, i int, command bool) span
 		case text != "" && text[0] != '-':
 			operands++
 			last = arg
-			if operands == p.operand {
+			if operands == p.operand && strings.IndexByte(text, '=') < 0 {
 				return p.passwordIn(c.s, arg, command)
 			}
 		}
@@ -197,7 +197,7 @@ func (p passwordArgument) hasFlag(text string) bool {
 		if n < 1 || n+1 == len(text) {
 			return n == 0
 		}
-		if c := text[n+1]; !alnum[text[n-1]] && (c == '-' || strings.IndexByte(p.flags, c) >= 0 || strings.IndexByte(p.joined, c) >= 0) {
+		if c := text[n+1]; !alnum[text[n-1]] && (c == '-' || p.mark == ':' || strings.IndexByte(p.flags, c) >= 0 || strings.IndexByte(p.joined, c) >= 0) {
 			return true
 		}
 		text = text[n+1:]
@@ -222,6 +222,8 @@ func (p passwordArgument) flagOf(text string) (value int, flag bool) {
 		return 3, true
 	case strings.IndexByte(p.joined, text[1]) >= 0 && len(text) > 2:
 		return 2, true
+	case p.mark == ':' && len(text) < 6 && strings.IndexByte(p.flags, text[len(text)-1]) >= 0: // -su user:password
+		return len(text), true
 	}
 	return 0, false
 }

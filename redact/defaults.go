@@ -17,12 +17,33 @@ func defaultOf(s string, end int) span {
 		j = skipBlanks(s, j+1)
 	}
 	switch {
+	case (colon || byteAt(s, j-1) == '=' || byteAt(s, j-2) == '=') && j > end && identifierBytes[byteAt(s, j)]:
+		return defaultInCall(s[:min(len(s), j+widest)], j)
 	case byteAt(s, j) == '{' && j > end: // else it is a literal of a type
 		return defaultInBraces(s[:min(len(s), j+defaultBytes)], j)
 	case colon && skipNewline(s, j) > j && !letterBytes[byteAt(s, skipNewline(s, j))]:
 		return defaultBelow(s[:min(len(s), j+defaultBytes)], skipNewline(s, j), indentColumn(s, lineStart(s, end)))
 	}
 	return span{}
+}
+
+// defaultInCall finds the literal in the call at i that describes a field:
+// string().default("value"), Field(default="value").
+func defaultInCall(s string, i int) span {
+	line, _, _ := strings.Cut(s[i:], "\n")
+	n := strings.Index(line, "default")
+	if n < 1 || strings.IndexByte("(. ,", line[n-1]) < 0 || strings.IndexByte(line[:n], '(') < 0 {
+		return span{}
+	}
+	k := i + n + len("default")
+	if c := byteAt(s, k); c != '(' && c != '=' {
+		return span{}
+	}
+	v, ok := quotedAt(s, k+1)
+	if text := s[v.from:max(v.from, v.to)]; !ok || text != Mark && !isLiteral(text) {
+		return span{}
+	}
+	return span{v.from, v.to}
 }
 
 // defaultInBraces looks into the braces that open at i, and in none within them.
@@ -105,7 +126,7 @@ func isLiteral(text string) bool {
 
 // instead are what stands between the look-up of a variable and what is taken
 // where it is not set.
-var instead = []string{"||", "??", "?:", "or ", ".unwrap_or(", ".unwrap_or_else(|_| ", ".orElse(", ".getOrElse(", "| default(", "|default(", "| d(", "{ ", ", default=", ", default: ", ","}
+var instead = []string{"||", "??", "?:", "or ", ".unwrap_or(", ".unwrap_or_else(|_| ", ".orElse(", ".getOrElse(", "| default(", "|default(", "| d(", "{ ", ", default=", ", default: ", ", fallback=", ","}
 
 // fallbackOf finds the literal that is taken where a variable of the name that
 // ends at end is not set: process.env.NAME || "value", getenv("NAME", "value"). Of
@@ -114,11 +135,15 @@ func fallbackOf(s string, from, end int) span {
 	quoted := openingQuote(s, end) > end
 	j := openingQuote(s, end)
 	open := j
-	for j < open+2 && (byteAt(s, j) == ')' || byteAt(s, j) == ']') && j < len(s) {
+	for j < open+2 && j < len(s) && strings.IndexByte(")]!", s[j]) >= 0 {
 		j++
 	}
 	closed := j > open
-	if j = skipBlanks(s, j); strings.IndexByte("|?o.{,", byteAt(s, j)) < 0 || j >= len(s) || s[j] == ',' && byteAt(s, skipBack(s, skipBack(s, from, &dotted), &quotes)-1) != '(' && !closed {
+	j = skipBlanks(s, j)
+	if k := skipToValue(s, j); k > j && k < len(s) && (s[k] == '|' || s[k] == '?') { // on the next line
+		j = k
+	}
+	if j >= len(s) || strings.IndexByte("|?o.{,", s[j]) < 0 || s[j] == ',' && !hasPrefix(s[j:], ", default", ", fallback=") && byteAt(s, skipBack(s, skipBack(s, from, &dotted), &beforeArgument)-1) != '(' && !closed {
 		return span{}
 	}
 	for _, op := range instead {
@@ -133,7 +158,7 @@ func fallbackOf(s string, from, end int) span {
 			return span{}
 		}
 		text := s[v.from:v.to]
-		variable := isLookUp(s, from, end, op)
+		variable := len(op) > len(", d") && op[0] == ',' || isLookUp(s, from, end, op)
 		if text == Mark && variable || isLiteral(text) && !strings.EqualFold(text, s[from:end]) && (variable || op[0] != ',' && op[0] != '{' && (unlikeWords(text) || looksRandom(text))) {
 			return span{v.from, v.to}
 		}
@@ -142,13 +167,25 @@ func fallbackOf(s string, from, end int) span {
 	return span{}
 }
 
+func hasSuffix(text string, suffixes ...string) bool {
+	for _, x := range suffixes {
+		if strings.HasSuffix(text, x) {
+			return true
+		}
+	}
+	return false
+}
+
+// beforeArgument is what stands between the bracket of a call and its argument.
+var beforeArgument = newByteSet(" \t\r\n\"'`")
+
 // isLookUp reports whether the name is looked up as one of the environment or of
 // the settings.
 func isLookUp(s string, from, end int, op string) bool {
 	start := skipBack(s, from, &dotted)
-	before := strings.ToLower(s[max(0, start-24):start])
+	before := strings.ToLower(s[max(0, start-48):start])
 	if op[0] == ',' { // an argument of what has a name as that of a look-up
-		call := strings.TrimRight(before, "\"'`\\")
+		call := strings.TrimRight(before, "\"'`\\ \t\r\n")
 		name, ok := strings.CutSuffix(call, "(")
 		if !ok || strings.HasSuffix(name, "setenv") {
 			if i := strings.LastIndexByte(call, '('); op == "," && (i < 0 || !strings.Contains(call[:i], "or")) {
@@ -238,10 +275,30 @@ func shortFlag(s string, _, to int) span {
 	}
 	c := commandLine{s: s, end: min(len(s), to+enoughBytes), list: true}
 	arg, _ := c.nextArgument(to)
-	if !user || arg.to == 0 {
+	if arg.to == 0 || !user && (!looksRandom(s[arg.from:arg.to]) || strings.ContainsAny(s[arg.from:arg.to], ".:/=,")) {
 		return span{}
 	}
 	if text := s[arg.from:arg.to]; isNoArgument(text) || !unlikeWords(text) && !looksRandom(text) {
+		return span{}
+	}
+	return arg
+}
+
+// shortOption is shortFlag on a command line: -u root -p value. Without a user, -p is
+// a port or a path as like as not.
+func shortOption(s string, from, to int) span {
+	before := s[lineStart(s, from):from]
+	if n := strings.LastIndexAny(before, "|;&"); n >= 0 {
+		before = before[n:]
+	}
+	user, _ := strings.CutSuffix(before, before[strings.LastIndexByte(before, ' ')+1:]) // what -p stands behind
+	user = strings.TrimRight(user, " ")
+	if !hasSuffix(user, " -u", " -U", " -n", " --user", " --username") {
+		return span{}
+	}
+	c := commandLine{s: s, end: min(len(s), to+enoughBytes)}
+	arg, _ := c.nextArgument(to)
+	if text := s[arg.from:arg.to]; arg.to == 0 || isNoArgument(text) || !unlikeWords(text) || strings.ContainsAny(text, ".:/=") {
 		return span{}
 	}
 	return arg

@@ -80,7 +80,9 @@ func (w *jsonScanner) scanText() {
 			start := w.at
 			text := w.redactString(max(g, top.flagGrade()), top.flagGrade() > 0)
 			if !top.object && top.hidden.to == 0 {
-				top.hidden = listedPassword(w.raw, start+1, start+1+len(text))
+				if top.hidden = listedPassword(w.raw, start+1, start+1+len(text)); text == "-p" {
+					top.hidden = shortFlag(w.raw, start, start+len(`"-p"`))
+				}
 			}
 			if top.pair = 0; top.object && pair || !top.object && strings.HasPrefix(text, "-") {
 				top.pair = nameGrade(text)

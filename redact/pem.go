@@ -62,7 +62,7 @@ func keyTail(s string, from, to int) span {
 		case start < from && end-line < leastKeyLine:
 			end = 0
 		default:
-			start, long = line, long || end-line >= leastKeyLine && keyPart(s[line:end])
+			start, long = line, long || end-line >= leastKeyLine && keyPart(s[line:end]) && strings.ContainsAny(s[line:end], digits+"+/")
 			end = line
 		}
 	}

@@ -91,6 +91,7 @@ func ruleAnchors() []anchor {
 		{userinfo, []string{"://"}},
 		{accountPassword, []string{" -u", "\t-u", " -u ", " -u=", "\t-u=", " --user ", " --user=", "\t--user=", " --proxy-user ", " --proxy-user=", " --auth ", " --auth="}},
 		{shortFlag, []string{`"-p"`, `'-p'`}},
+		{shortOption, []string{" -p "}},
 		{pipedPassword, []string{"echo ", "printf "}},
 		{herePassword, []string{"<<<"}},
 		{sharePassword, []string{"net use ", "net user "}},

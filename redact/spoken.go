@@ -10,7 +10,7 @@ import "strings"
 // languages where no space stands before them.
 var (
 	verbs     = []string{" is now ", " is: ", " is ", " was ", " to ", " ist ", " lautet: ", " lautet ", " es ", " est ", " è ", " é ", " là "}
-	particles = []string{"是", "为", "は", "는 ", "은 ", "가 ", "이 "}
+	particles = []string{"是", "为", "は", "는 ", "은 ", "가 ", "이 ", "를 ", "을 "}
 
 	verbLetters = newByteSet("iwtle\xc3") // that verbs begin with
 )
@@ -43,6 +43,9 @@ func spoken(s string, end int, g grade) span {
 	}
 	if strings.HasPrefix(s[end:], " (") {
 		return spokenWord(s, end+len(" ("), false)
+	}
+	if s[end-1] >= 0x80 && byteAt(s, end) == '(' {
+		return spokenWord(s, end+1, false)
 	}
 	i, prompt := whose(s, end)
 	if i < 0 {
