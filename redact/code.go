@@ -126,7 +126,7 @@ func (x assignment) isSecret(s string, v valueExtent, g grade) bool {
 		return g == must || writtenOut(text)
 	case len(text) < 6 && skipBytes(text, 0, &digit) == len(text) && strings.HasSuffix(strings.ToLower(x.s[x.from:x.end]), "key"):
 		return false // a number of a key, and no key
-	case skipBytes(text, 0, &hollowBytes) == len(text), blankToFill(s, v.from, text):
+	case skipBytes(text, 0, &hollowBytes) == len(text), escapedBreak(text) == 0, blankToFill(s, v.from, text):
 		return false
 	}
 	return (g == must || !isStandIn(text)) && !x.isExpression(s, v)

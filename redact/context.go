@@ -186,15 +186,18 @@ func argumentOf(s string, from, end int) span {
 }
 
 // listedValue is "name", "value", in a list or a call.
-func listedValue(s string, _, end int) int {
+func listedValue(s string, from, end int) int {
 	j := openingQuote(s, end)
 	if j == end || byteAt(s, j) != ',' {
 		return -1
 	}
-	if j = skipToValue(s, j+1); openingQuote(s, j) > j {
-		return j
+	if j = skipToValue(s, j+1); openingQuote(s, j) == j {
+		return -1
 	}
-	return -1
+	if v, ok := quotedAt(s[:min(len(s), j+widest)], j); ok && v.to-v.from > len("token") && strings.EqualFold(s[v.to-len("token"):v.to], s[from:end]) { // a.tiktoken, b.tiktoken
+		return -1
+	}
+	return j
 }
 
 // calledValue is name("value").

@@ -220,6 +220,9 @@ func isPathOrTime(text string) bool {
 	if skipBytes(text, 0, &addressBytes) == len(text) {
 		return true
 	}
+	if host, _, ok := strings.Cut(text, "/"); ok && strings.IndexByte(host, '.') > 0 && skipBytes(text, 0, &pathNames) == len(text) { // go4.org/readerutil
+		return true
+	}
 	long := 0 // the longest run of letters and digits
 	for i := 0; i < len(text); {
 		end := skipBytes(text, i, &alnum)
@@ -233,6 +236,9 @@ func isPathOrTime(text string) bool {
 	}
 	return long < 8 && strings.ContainsAny(text, "/.") && !strings.ContainsAny(text, "!@#$%^&*+=")
 }
+
+// pathNames are the bytes of the path of a package.
+var pathNames = newByteSet("abcdefghijklmnopqrstuvwxyz" + digits + "._-/")
 
 // isWordPhrase reports whether text is words and numbers that are joined by dashes and
 // the like, or one short word.
