@@ -194,6 +194,9 @@ func listedValue(s string, from, end int) int {
 	if j = skipToValue(s, j+1); openingQuote(s, j) == j {
 		return -1
 	}
+	if from == 0 || !alnum[s[from-1]] {
+		return j
+	}
 	if v, ok := quotedAt(s[:min(len(s), j+widest)], j); ok && v.to-v.from > len("token") && strings.EqualFold(s[v.to-len("token"):v.to], s[from:end]) { // a.tiktoken, b.tiktoken
 		return -1
 	}

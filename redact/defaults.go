@@ -8,6 +8,27 @@ import "strings"
 // defaultBytes is how far behind the name of a variable its default is looked for.
 const defaultBytes = 600
 
+// standIn finds what is written out for the name s[from:end] in another way than by
+// an assignment. It reports whether nothing else is to be looked for.
+func standIn(s string, from, end int) (x span, ok bool) {
+	if !standInBytes[byteAt(s, skipBlanks(s, openingQuote(s, end)))] {
+		return span{}, false // as nearly everywhere
+	}
+	if x, ok := expansionOf(s, from, end); ok {
+		return x, true
+	}
+	if x = defaultOf(s, end); x.to == 0 {
+		x = fallbackOf(s, from, end)
+	}
+	if x.to == 0 {
+		x = listedArgument(s, from, end)
+	}
+	return x, x.to > 0
+}
+
+// standInBytes follow a name that has something written out for it.
+var standInBytes = newByteSet(":={|?.,)]!\r\n")
+
 // defaultOf finds the literal in the block of a name: variable "name" { default =
 // "value" }, and name: with default: value in the lines below it.
 func defaultOf(s string, end int) span {
@@ -30,6 +51,9 @@ func defaultOf(s string, end int) span {
 // defaultInCall finds the literal in the call at i that describes a field:
 // string().default("value"), Field(default="value").
 func defaultInCall(s string, i int) span {
+	if byteAt(s, skipBytes(s, i, &dotted)) != '(' {
+		return span{}
+	}
 	line, _, _ := strings.Cut(s[i:], "\n")
 	n := strings.Index(line, "default")
 	if n < 1 || strings.IndexByte("(. ,", line[n-1]) < 0 || strings.IndexByte(line[:n], '(') < 0 {
@@ -140,8 +164,10 @@ func fallbackOf(s string, from, end int) span {
 	}
 	closed := j > open
 	j = skipBlanks(s, j)
-	if k := skipToValue(s, j); k > j && k < len(s) && (s[k] == '|' || s[k] == '?') { // on the next line
-		j = k
+	if byteAt(s, j) == '\n' || byteAt(s, j) == '\r' {
+		if k := skipToValue(s, j); k < len(s) && (s[k] == '|' || s[k] == '?') { // on the next line
+			j = k
+		}
 	}
 	if j >= len(s) || strings.IndexByte("|?o.{,", s[j]) < 0 || s[j] == ',' && !hasPrefix(s[j:], ", default", ", fallback=") && byteAt(s, skipBack(s, skipBack(s, from, &dotted), &beforeArgument)-1) != '(' && !closed {
 		return span{}

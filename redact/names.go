@@ -146,16 +146,7 @@ func (n nameFinder) findValue(s string, from, to int) span {
 		return statedValue(s, from, to, end, i, g)
 	}
 	if g >= strong {
-		if found, ok := expansionOf(s, from, end); ok {
-			return found
-		}
-		if found := defaultOf(s, end); found.to > 0 {
-			return found
-		}
-		if found := fallbackOf(s, from, end); found.to > 0 {
-			return found
-		}
-		if found := listedArgument(s, from, end); found.to > 0 {
+		if found, ok := standIn(s, from, end); ok {
 			return found
 		}
 		for _, value := range []func(string, int, int) int{assignedValue, indexedValue, taggedValue} {
