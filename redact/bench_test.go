@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tiercompact/tiercompact/redact"
 	"github.com/tiercompact/tiercompact/internal/redacttest"
+	"github.com/tiercompact/tiercompact/redact"
 )
 
 // fill returns s as often as size bytes hold it.
