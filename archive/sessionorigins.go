@@ -8,14 +8,16 @@ import (
 // origins are the records by which messages came into a damaged session file, by
 // their ids.
 type origins struct {
-	added  map[string]int  // of a record that adds a message
-	wrote  map[string]int  // of a round that put it in the place of others; 0: its record is damaged
-	told   map[string]bool // by a step of the archive, whatever record added it
-	rounds map[int]bool    // by number, of which the record is there
+	added  map[string]int // of a record that adds a message
+	wrote  map[string]int // of a round that put it in the place of others; 0: its record is damaged
+	told   map[string]int // by the step of the archive with that number, whatever record added it
+	rounds map[int]bool   // by number, of which the record is there
+
+	damaged map[int]string // by number of a damaged record, the id of its message where that can be read
 }
 
 func newOrigins() origins {
-	return origins{make(map[string]int), make(map[string]int), make(map[string]bool), make(map[int]bool)}
+	return origins{make(map[string]int), make(map[string]int), make(map[string]int), make(map[int]bool), nil}
 }
 
 // made takes in what a round wrote.
@@ -36,53 +38,111 @@ func writtenBy(r edit.Round) (messages []chat.Message) {
 	return messages
 }
 
-// seenBy returns up to which record a step certainly knows what was told, by the
-// messages that it has; and how many records behind that of the newest message it
-// knows it makes good besides: each message that no other record added is of one.
-func (o origins) seenBy(s Step) (newest, added, more int) {
+// behind reports whether the file was begun behind a step: it was written anew,
+// and what the round of the step wrote is a message as any other.
+func (o origins) behind(s Step) bool {
+	damaged := make(map[string]bool)
+	for _, id := range o.damaged {
+		damaged[id] = true
+	}
+	for _, m := range writtenBy(s.Edits) {
+		if o.added[m.ID] > 0 || damaged[m.ID] {
+			return true
+		}
+	}
+	return false
+}
+
+// arrivedAfter reports whether a message that a step has not got may have arrived
+// behind it. Else a record before it took the message out.
+func (o origins) arrivedAfter(s Step, newest int, id string) bool {
+	if n := o.added[id]; n > 0 {
+		return n > newest
+	}
+	_, wrote := o.wrote[id]
+	return !wrote && (o.told[id] == 0 || o.told[id] > s.Number)
+}
+
+// What a step knows of the records of a file.
+type knows struct {
+	newest int             // up to there it knows what was told
+	added  int             // of the newest message that it has
+	more   map[string]bool // messages behind that one of which no record is there
+	rounds int             // damaged ones that it was made behind
+}
+
+func (o origins) knownTo(s Step) knows {
+	var k knows
 	for _, m := range s.Before {
 		if n := o.added[m.ID]; n > 0 {
-			newest, added, more = max(newest, n), max(added, n), 0
+			k.newest, k.added, k.more = max(k.newest, n), max(k.added, n), nil
 			continue
 		}
 		n, wrote := o.wrote[m.ID]
-		newest = max(newest, n)
-		if !wrote && !o.told[m.ID] {
-			more++
+		k.newest = max(k.newest, n)
+		if !wrote && o.told[m.ID] == 0 {
+			if k.more == nil {
+				k.more = make(map[string]bool)
+			}
+			k.more[m.ID] = true
 		}
 	}
-	return newest, added, more
+	return k
+}
+
+// knownTo returns what a step knows of the records of the file.
+func (r *recovery) knownTo(s Step) (knows, error) {
+	newest, rounds, err := r.damagedRounds(s)
+	k := r.origins.knownTo(s)
+	k.newest, k.rounds = max(k.newest, newest), rounds
+	return k, err
 }
 
 // toldBy returns which damages a step makes good, of those before record until:
-// all up to the newest record that the step knows, and behind that, where no
-// message of a record is one that it does not know, as many as it has messages
-// and rounds of which no record is there.
-func (r *recovery) toldBy(s Step, until int) (damages []int, err error) {
-	seen, rounds, err := r.damagedRounds(s)
-	if err != nil {
-		return nil, err
-	}
-	newest, added, more := r.origins.seenBy(s)
-	newest, more = max(newest, seen), more+rounds
+// all up to the newest record that it knows. Behind that, where no message
+// of a record is one that it does not know, those whose message it has; where a
+// damaged record does not say which message it added, as many as the step has
+// messages and rounds of which no record is there.
+func (r *recovery) toldBy(k knows, until int) (damages []int) {
 	for _, n := range r.origins.added {
-		if n > newest && n < until {
-			more = 0 // it is older than that record, and what it has may be of what was cut off since
+		if n > k.newest && n < until {
+			until = k.newest + 1 // behind it, what the step has may be of what was cut off since
 		}
 	}
+	var unread []int
 	for i, d := range r.Damages {
 		last := max(d.Record, d.Until)
 		if !d.Lost || d.Step > 0 || d.Record == 0 || last >= until {
 			continue
 		}
-		if last > added {
-			more -= last - max(d.Record, added+1) + 1
+		id := r.origins.damaged[d.Record]
+		has := k.more[id]
+		delete(k.more, id)
+		if last <= k.newest || has {
+			damages = append(damages, i)
 		}
-		if last <= newest || more >= 0 {
+		if id == "" && last > k.added {
+			unread = append(unread, i)
+		}
+	}
+	return append(damages, r.toldByCount(unread, k)...)
+}
+
+// toldByCount returns those damages behind the newest record that a step knows
+// which it makes good by the number of its messages.
+func (r *recovery) toldByCount(unread []int, k knows) (damages []int) {
+	more := len(k.more) + k.rounds
+	for _, i := range unread {
+		d := r.Damages[i]
+		last := max(d.Record, d.Until)
+		if more -= last - max(d.Record, k.added+1) + 1; more < 0 {
+			break
+		}
+		if last > k.newest {
 			damages = append(damages, i)
 		}
 	}
-	return damages, nil
+	return damages
 }
 
 // An unrecordedRound is one that the archive knows, and no record that is as it
@@ -137,7 +197,7 @@ func (r *recovery) readUnrecorded(before int) error {
 			return err
 		}
 		if step != nil {
-			newest, _, _ := r.origins.seenBy(*step)
+			newest := r.origins.knownTo(*step).newest
 			r.unrecorded = append(r.unrecorded, unrecordedRound{info.Number, writtenBy(step.Edits), newest})
 		}
 	}

@@ -171,7 +171,7 @@ func recoverState(ctx context.Context, text []byte, store Store, marks []mark, s
 		return State{}, Recovery{}, fmt.Errorf("%w: no record of a session is in it", ErrDamaged)
 	}
 	r := recovery{ctx: ctx, store: store, origins: newOrigins(), state: State{Since: -1, Torn: l.torn, Meta: l.meta}}
-	r.Damages, r.Records = l.damages, len(l.records)
+	r.Damages, r.Records, r.origins.damaged = l.damages, len(l.records), l.added
 	if r.state.Meta.Session == "" {
 		r.state.Meta.Session = session
 	}
@@ -186,6 +186,11 @@ func recoverState(ctx context.Context, text []byte, store Store, marks []mark, s
 		}
 	}
 	err := r.takeNewest()
+	if infos, listErr := r.steps(); listErr == nil { // they are all older than what is written from here
+		for _, info := range infos {
+			r.state.Number = max(r.state.Number, info.Number)
+		}
+	}
 	slices.SortStableFunc(r.Damages, func(a, b RecordDamage) int {
 		return cmp.Or(cmp.Compare(a.Record, b.Record), cmp.Compare(a.Line, b.Line))
 	})
@@ -235,8 +240,10 @@ func (r *recovery) take(x listed) error {
 	return nil
 }
 
-// damage notes a record that is there and does not fit.
+// damage notes a record that is there and does not fit. What follows it was
+// written for a conversation that has its change.
 func (r *recovery) damage(x listed, err error) {
+	r.unsure = true
 	r.Damages = append(r.Damages, RecordDamage{Line: x.line, Record: x.Number, Err: err})
 }
 
@@ -386,18 +393,18 @@ func (r *recovery) takeNewest() error {
 			newest = max(newest, info.Number)
 		}
 	}
-	if newest <= r.newest {
+	if newest <= max(r.newest, r.state.Number) {
 		return nil
 	}
 	step, err := r.step(newest)
 	if err != nil || step == nil {
 		return err
 	}
-	if known, other := r.compare(*step); !known || other {
+	if known, other := r.compare(*step); !known || other || r.origins.behind(*step) {
 		return nil
 	}
-	told, err := r.toldBy(*step, math.MaxInt)
-	if err == nil && len(told) > 0 {
+	k, err := r.knownTo(*step)
+	if err == nil && len(r.toldBy(k, math.MaxInt)) > 0 {
 		err = r.goOnFrom(*step, math.MaxInt)
 		r.state.Number = max(r.state.Number, newest)
 	}
@@ -432,7 +439,7 @@ func (r *recovery) step(n int) (*Step, error) {
 // there. What the archive has without its secrets is taken from the file where
 // that has it. The step was made when the records before record until were there.
 func (r *recovery) goOnFrom(s Step, until int) error {
-	told, err := r.toldBy(s, until)
+	k, err := r.knownTo(s)
 	if err != nil {
 		return err
 	}
@@ -459,15 +466,17 @@ func (r *recovery) goOnFrom(s Step, until int) error {
 	}
 	more := false // messages behind those of the step, of which some may be missing or cut off
 	for _, m := range r.state.Messages[last+1:] {
-		if !known[m.ID] {
+		if !known[m.ID] && r.origins.arrivedAfter(s, k.newest, m.ID) {
 			t, more = append(t, m), true
 		}
 	}
-	for _, i := range told {
+	for _, i := range r.toldBy(k, until) {
 		r.Damages[i].Step = s.Number
 	}
 	for _, m := range s.Before {
-		r.origins.told[m.ID] = true
+		if r.origins.told[m.ID] == 0 {
+			r.origins.told[m.ID] = s.Number
+		}
 	}
 	r.state.Messages, r.state.Rounds, r.state.Waiting = t, nil, nil
 	r.state.Added = max(r.state.Added, len(t))
