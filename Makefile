@@ -3,7 +3,7 @@
 
 # Benchmarks over the length of a session are named BenchmarkX/messages=N.
 MESSAGES = go test -run='^$$' -bench=/messages= -cpu=2 -count=$${COUNT:-6} -benchtime=$${BENCHTIME:-50ms} $\
-  . ./archive ./bench ./chat ./cooldown ./edit ./embed ./files ./levels ./summarize ./trace ./wire
+  ./internal/suite ./archive ./internal/bench ./chat ./internal/cooldown ./internal/edit ./embed ./files ./levels ./summarize ./trace ./wire
 BENCHSTAT = go run golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da -ignore cpu,cores
 
 all: ## what a change must pass
@@ -13,22 +13,22 @@ check test race cover property cross demo ollama s3: ## ollama, s3: build a real
 fuzz: ## ten minutes for each target; FUZZTIME=1m make fuzz for less
 	FUZZTIME=$${FUZZTIME:-10m} .ci/run fuzz
 matrix: ## every session, window, level and preset
-	TIERCOMPACT_MATRIX=full go test . -run TestMatrix -v -timeout 3h
+	TIERCOMPACT_MATRIX=full go test ./internal/suite -run TestMatrix -v -timeout 3h
 long: ## a thousand long sessions
-	TIERCOMPACT_LONG=full go test . -run Long -v -timeout 3h
+	TIERCOMPACT_LONG=full go test ./internal/suite -run Long -v -timeout 3h
 long-summary: ## 30,000 tokens on a real model of 8k; start a server as .ci/run does, and name it in TIERCOMPACT_OLLAMA
 	TIERCOMPACT_LONG=full go test ./summarize -run TestRealLong -v -timeout 1h
 kill: ## a thousand kills while a session and its archive are written
-	go test . ./archive -run Killed -kills=1000 -timeout 2h
+	go test ./internal/suite ./archive -run Killed -kills=1000 -timeout 2h
 bench: ## ten runs, for benchstat
 	go test -run='^$$' -bench=. -benchmem -count=10 ./... | tee bench.out
 bench-compare: ## what a message goes through, against the baseline; COUNT=4 BENCHTIME=5ms make bench-compare for less
 	$(MESSAGES) > bench.out || { cat bench.out; exit 1; }
-	$(BENCHSTAT) bench/testdata/baseline.txt bench.out
+	$(BENCHSTAT) internal/bench/testdata/baseline.txt bench.out
 bench-growth: ## what the baseline says of 100, 1,000 and 10,000 messages
-	@$(BENCHSTAT),pkg -filter .unit:sec/op -col /messages bench/testdata/baseline.txt
+	@$(BENCHSTAT),pkg -filter .unit:sec/op -col /messages internal/bench/testdata/baseline.txt
 bench-baseline: ## the baseline anew, on a machine that does nothing else
 	$(MESSAGES) > bench.out || { cat bench.out; exit 1; }
-	{ echo "cores: 2"; sed -e '/^cpu:/d' -e '/^ok/d' -e '/^PASS/d' bench.out; } > bench/testdata/baseline.txt
+	{ echo "cores: 2"; sed -e '/^cpu:/d' -e '/^ok/d' -e '/^PASS/d' bench.out; } > internal/bench/testdata/baseline.txt
 golden: ## rewrite the golden files; then read the diff
-	go test ./files ./summarize ./trace ./trace/timeline ./bench/report ./cmd/... -update
+	go test ./files ./summarize ./trace ./internal/timeline ./internal/bench/report ./cmd/... -update

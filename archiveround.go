@@ -9,9 +9,9 @@ import (
 
 	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/chat"
-	"github.com/tiercompact/tiercompact/edit"
+	"github.com/tiercompact/tiercompact/internal/edit"
 	"github.com/tiercompact/tiercompact/levels"
-	"github.com/tiercompact/tiercompact/memory"
+	"github.com/tiercompact/tiercompact/internal/protection"
 )
 
 // archiveRound puts the round into the archive, before anything changes.
@@ -178,7 +178,7 @@ func (r *round) removedEntries() []archive.Entry {
 			}
 			for _, m := range gone {
 				out[k].Messages = append(out[k].Messages, m)
-				for _, below := range append([]string{m.Recall}, memory.RecallIDs(m)...) {
+				for _, below := range append([]string{m.Recall}, protection.RecallIDs(m)...) {
 					if below != "" && below != id && !slices.Contains(out[k].Below, below) {
 						out[k].Below = append(out[k].Below, below)
 					}

@@ -9,7 +9,7 @@ import (
 	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/levels"
-	"github.com/tiercompact/tiercompact/memory"
+	"github.com/tiercompact/tiercompact/internal/protection"
 	"github.com/tiercompact/tiercompact/trace"
 )
 
@@ -194,9 +194,9 @@ func (r *round) budgetError() *BudgetError {
 			e.Stubbed += n
 		case m.Role == chat.System || m.Role == chat.Developer:
 			e.System += n
-		case h&memory.Latest != 0:
+		case h&protection.Latest != 0:
 			e.Last += n
-		case h&memory.Pinned != 0:
+		case h&protection.Pinned != 0:
 			e.Pinned += n
 		default:
 			e.Stubbed += n

@@ -10,10 +10,10 @@ import (
 
 	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/chat"
-	"github.com/tiercompact/tiercompact/cooldown"
+	"github.com/tiercompact/tiercompact/internal/cooldown"
 	"github.com/tiercompact/tiercompact/embed"
 	"github.com/tiercompact/tiercompact/levels"
-	"github.com/tiercompact/tiercompact/memory"
+	"github.com/tiercompact/tiercompact/internal/protection"
 	"github.com/tiercompact/tiercompact/redact"
 	"github.com/tiercompact/tiercompact/summarize"
 	"github.com/tiercompact/tiercompact/tokens"
@@ -146,7 +146,7 @@ type settings struct {
 	Config
 	counters
 	gate       cooldown.Gate
-	policy     memory.Policy
+	policy     protection.Policy
 	budget     tokens.Budget
 	weights    embed.Weights
 	outside    bool // the archive is the caller's; else nothing leaves the process with it
@@ -204,7 +204,7 @@ func (cfg Config) resolveSettings() (settings, error) {
 		return settings{}, fmt.Errorf("model: %w", err)
 	}
 	s.countText, s.countMessage, s.countTools = s.builtIn.Text, s.builtIn.Message, s.builtIn.Tools
-	s.policy = memory.Policy{Roles: cfg.RolesNeverPrune, Match: cfg.Protect, NoPinFirst: cfg.NoPinFirstUser}
+	s.policy = protection.Policy{Roles: cfg.RolesNeverPrune, Match: cfg.Protect, NoPinFirst: cfg.NoPinFirstUser}
 	s.budget = cfg.budgetOf(cfg.Window)
 	return s, nil
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/tiercompact/tiercompact/embed"
 	"github.com/tiercompact/tiercompact/files"
 	"github.com/tiercompact/tiercompact/levels"
-	"github.com/tiercompact/tiercompact/memory"
+	"github.com/tiercompact/tiercompact/internal/protection"
 )
 
 // newestKept is how many messages soft leaves alone, so that what is older can go
@@ -55,7 +55,7 @@ func validMessage(m chat.Message) chat.Message {
 // sums that a check needs. Copies share what they hold: it only grows at its
 // end, or is replaced as a whole.
 type conversation struct {
-	policy   memory.Policy
+	policy   protection.Policy
 	messages chat.Transcript
 	sizes    []int
 	terms    []embed.Terms
@@ -83,7 +83,7 @@ func (c *conversation) messageTokens() int { return c.system + c.developer + c.r
 // addMessage appends a message, gives it an id that no other has, and returns that.
 func (c *conversation) addMessage(e measuredMessage) string {
 	c.added++
-	if e.message.ID == "" || c.ids.containsID(e.message.ID) || memory.Reserved(e.message) {
+	if e.message.ID == "" || c.ids.containsID(e.message.ID) || protection.Reserved(e.message) {
 		e.message.ID = c.ids.unusedID(c.added)
 	}
 	c.ids.addID(e.message.ID)
@@ -221,7 +221,7 @@ func summaryNumberOf(m chat.Message) int {
 	if !m.IsSummary() {
 		return 0
 	}
-	n, _ := memory.SummaryContent(m)
+	n, _ := protection.SummaryContent(m)
 	return n
 }
 

@@ -5,7 +5,7 @@ import (
 
 	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/chat"
-	"github.com/tiercompact/tiercompact/edit"
+	"github.com/tiercompact/tiercompact/internal/edit"
 	"github.com/tiercompact/tiercompact/levels"
 )
 

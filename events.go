@@ -6,9 +6,9 @@ import (
 
 	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/chat"
-	"github.com/tiercompact/tiercompact/edit"
+	"github.com/tiercompact/tiercompact/internal/edit"
 	"github.com/tiercompact/tiercompact/levels"
-	"github.com/tiercompact/tiercompact/memory"
+	"github.com/tiercompact/tiercompact/internal/protection"
 	"github.com/tiercompact/tiercompact/trace"
 )
 
@@ -80,11 +80,11 @@ func (r *round) keptCounts() *trace.Kept {
 	k := new(trace.Kept)
 	for i, m := range r.t.messages {
 		stands[m.ID] = true
-		if r.view.Protections[i]&memory.Pinned != 0 {
+		if r.view.Protections[i]&protection.Pinned != 0 {
 			k.Pinned++
 		}
 	}
-	k.RecentTurns, k.ToolPairs = memory.Kept(r.before.messages, func(m chat.Message) bool { return stands[m.ID] })
+	k.RecentTurns, k.ToolPairs = protection.Kept(r.before.messages, func(m chat.Message) bool { return stands[m.ID] })
 	return k
 }
 
@@ -154,7 +154,7 @@ func (r *round) layerTotals() trace.Layers {
 		switch {
 		case m.IsSummary():
 			layer = &l.Summary
-		case r.view.Protections[i]&memory.Pinned != 0:
+		case r.view.Protections[i]&protection.Pinned != 0:
 			layer = &l.Pinned
 		}
 		layer.Messages++

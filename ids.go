@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"github.com/tiercompact/tiercompact/chat"
-	"github.com/tiercompact/tiercompact/memory"
+	"github.com/tiercompact/tiercompact/internal/protection"
 )
 
 // An idSet is the ids of all messages that a session ever had. Those that it
@@ -107,7 +107,7 @@ func (s *recallSet) add(id string) {
 
 // addShown adds the ids that an earlier compaction has written into m.
 func (s *recallSet) addShown(m chat.Message) {
-	for _, id := range memory.RecallIDs(m) {
+	for _, id := range protection.RecallIDs(m) {
 		s.add(id)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/tiercompact/tiercompact/chat"
-	"github.com/tiercompact/tiercompact/edit"
+	"github.com/tiercompact/tiercompact/internal/edit"
 	"github.com/tiercompact/tiercompact/levels"
 	"github.com/tiercompact/tiercompact/redact"
 )

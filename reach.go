@@ -5,9 +5,9 @@ import (
 	"slices"
 
 	"github.com/tiercompact/tiercompact/archive"
-	"github.com/tiercompact/tiercompact/edit"
+	"github.com/tiercompact/tiercompact/internal/edit"
 	"github.com/tiercompact/tiercompact/levels"
-	"github.com/tiercompact/tiercompact/memory"
+	"github.com/tiercompact/tiercompact/internal/protection"
 )
 
 // plan has the levels take their turn, and sees to it that what they take out can
@@ -46,10 +46,10 @@ func (r *round) show(hidden []archive.Entry) error {
 	last := r.steps[len(r.steps)-1]
 	mask := allProtections
 	if last.level == levels.TruncateName {
-		mask = memory.Protected
+		mask = protection.Protected
 	}
 	if !slices.ContainsFunc(r.t.messages, edit.Speaks) {
-		mask &^= memory.Unread | memory.Open // no marker may stand: nobody knows who speaks first
+		mask &^= protection.Unread | protection.Open // no marker may stand: nobody knows who speaks first
 	}
 	from := max(0, edit.FirstChanged(r.before.messages, r.t.messages))
 	s := levelStep{level: last.level, grows: true, began: r.cfg.Now()}
@@ -115,7 +115,7 @@ func distance(a, b int) int { return max(a-b, b-a) }
 func (r *round) unshown(entries []archive.Entry) (hidden []archive.Entry, shown []int) {
 	reached := make(map[string]bool)
 	for _, m := range r.t.messages {
-		for _, id := range memory.RecallIDs(m) {
+		for _, id := range protection.RecallIDs(m) {
 			reached[id] = true
 		}
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/chat"
-	"github.com/tiercompact/tiercompact/edit"
+	"github.com/tiercompact/tiercompact/internal/edit"
 	"github.com/tiercompact/tiercompact/files"
 	"github.com/tiercompact/tiercompact/levels"
 )

@@ -9,9 +9,9 @@ import (
 
 	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/chat"
-	"github.com/tiercompact/tiercompact/edit"
+	"github.com/tiercompact/tiercompact/internal/edit"
 	"github.com/tiercompact/tiercompact/levels"
-	"github.com/tiercompact/tiercompact/memory"
+	"github.com/tiercompact/tiercompact/internal/protection"
 )
 
 // A round is one compaction while it is planned: levels have their turn, each
@@ -246,10 +246,10 @@ func (r *round) truncateToBudget() error {
 func (r *round) fitWithin(limit int) error {
 	s := levelStep{level: levels.TruncateName, began: r.cfg.Now()}
 	s.edits = levels.Truncate(r.view, limit)
-	return r.applyStep(s, memory.Protected)
+	return r.applyStep(s, protection.Protected)
 }
 
-const allProtections = memory.Protected | memory.First | memory.Session | memory.Open | memory.Unread | memory.Latest | memory.Correction
+const allProtections = protection.Protected | protection.First | protection.Session | protection.Open | protection.Unread | protection.Latest | protection.Correction
 
 // redactStep returns s with what it says of models as it may be shown: a server may
 // quote in an error what it was sent.
@@ -263,7 +263,7 @@ func (s levelStep) redactStep(redact func(string) string) levelStep {
 
 // applyStep makes the edits of a step on the conversation as it stands. A step that
 // would not shrink it is not made.
-func (r *round) applyStep(s levelStep, mask memory.Protection) error {
+func (r *round) applyStep(s levelStep, mask protection.Protection) error {
 	if len(s.edits) == 0 {
 		return nil
 	}
@@ -276,7 +276,7 @@ func (r *round) applyStep(s levelStep, mask memory.Protection) error {
 	rules := edit.Rules{
 		Locked: func(i int) bool { return holds[i]&mask != 0 },
 		Moved:  func(i int) bool { return s.front != nil && s.front[i] },
-		NoUser: mask&memory.Latest == 0 && s.level == levels.Emergency,
+		NoUser: mask&protection.Latest == 0 && s.level == levels.Emergency,
 	}
 	after, err := edit.Apply(r.t.messages, edits, rules)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/chat"
-	"github.com/tiercompact/tiercompact/edit"
+	"github.com/tiercompact/tiercompact/internal/edit"
 )
 
 // keptRounds is how many rounds can be taken back without the archive.

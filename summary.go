@@ -7,7 +7,7 @@ import (
 
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/levels"
-	"github.com/tiercompact/tiercompact/memory"
+	"github.com/tiercompact/tiercompact/internal/protection"
 	"github.com/tiercompact/tiercompact/summarize"
 )
 
@@ -18,7 +18,7 @@ func (r *round) compactToLayers(ctx context.Context) error {
 	w := r.summaryWriter()
 	var cut levels.Cut
 	fits := func(k int) bool {
-		r.kept.Turns, r.kept.Pairs = memory.Reduced(r.cfg.KeepRecentTurns, r.cfg.KeepToolIOPairs, k)
+		r.kept.Turns, r.kept.Pairs = protection.Reduced(r.cfg.KeepRecentTurns, r.cfg.KeepToolIOPairs, k)
 		cut = levels.LayersCut(r.view, r.kept.Turns, r.kept.Pairs)
 		return r.t.totalTokens()-cut.Tokens(r.t.sizes)+w.Max <= r.localLimit()
 	}
@@ -63,11 +63,11 @@ func (r *round) summarizeRange(ctx context.Context, cut levels.Cut, name levels.
 		s.attempts, s.why = append(s.attempts, Attempt(a)), a.Reason
 	}
 	s.edits = levels.SummaryEdits(r.view, cut, summary.Message, "summarised")
-	mask := allProtections &^ memory.Session
+	mask := allProtections &^ protection.Session
 	if name == levels.Emergency && r.cfg.KeepLast == 0 {
-		mask &^= memory.First | memory.Correction
+		mask &^= protection.First | protection.Correction
 		if r.cfg.SummaryRole == chat.System {
-			mask &^= memory.Latest
+			mask &^= protection.Latest
 		}
 	}
 	s.front = cut.Front

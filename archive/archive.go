@@ -21,7 +21,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/tiercompact/tiercompact/chat"
-	"github.com/tiercompact/tiercompact/edit"
+	"github.com/tiercompact/tiercompact/internal/edit"
 )
 
 // Version is the format of everything that this package writes; each record

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/tiercompact/tiercompact/archive"
-	"github.com/tiercompact/tiercompact/archive/archivetest"
+	"github.com/tiercompact/tiercompact/internal/archivetest"
 	"github.com/tiercompact/tiercompact/chat"
 )
 

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/tiercompact/tiercompact/chat"
-	"github.com/tiercompact/tiercompact/edit"
+	"github.com/tiercompact/tiercompact/internal/edit"
 )
 
 var kills = flag.Int("kills", 15, "how often TestKilledSessionLosesNothing kills")

@@ -9,7 +9,7 @@ import (
 	"sync"
 
 	"github.com/tiercompact/tiercompact/chat"
-	"github.com/tiercompact/tiercompact/edit"
+	"github.com/tiercompact/tiercompact/internal/edit"
 )
 
 // Memory is a store that lasts as long as its process. It holds each message

@@ -8,7 +8,7 @@ import (
 	"io"
 
 	"github.com/tiercompact/tiercompact/chat"
-	"github.com/tiercompact/tiercompact/edit"
+	"github.com/tiercompact/tiercompact/internal/edit"
 )
 
 // The content of the frame body: a bodyLine, and an entryRefs for each recall

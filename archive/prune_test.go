@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/tiercompact/tiercompact/chat"
-	"github.com/tiercompact/tiercompact/edit"
+	"github.com/tiercompact/tiercompact/internal/edit"
 )
 
 // marker is a message that stands for what has a recall id.

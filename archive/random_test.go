@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"github.com/tiercompact/tiercompact/chat"
-	"github.com/tiercompact/tiercompact/edit"
+	"github.com/tiercompact/tiercompact/internal/edit"
 )
 
 var (

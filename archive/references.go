@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/tiercompact/tiercompact/chat"
-	"github.com/tiercompact/tiercompact/memory"
+	"github.com/tiercompact/tiercompact/internal/protection"
 )
 
 // A referenceFinder finds the steps that hold what a conversation refers to.
@@ -109,7 +109,7 @@ func recallIDs(messages []chat.Message) []string {
 		if m.Recall != "" {
 			ids = append(ids, m.Recall)
 		}
-		ids = append(ids, memory.RecallIDs(m)...)
+		ids = append(ids, protection.RecallIDs(m)...)
 	}
 	return ids
 }

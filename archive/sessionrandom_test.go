@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/tiercompact/tiercompact/chat"
-	"github.com/tiercompact/tiercompact/edit"
+	"github.com/tiercompact/tiercompact/internal/edit"
 )
 
 // TestRandomSessionFile holds, for random operations on a session file with

@@ -10,7 +10,7 @@ import (
 	"slices"
 
 	"github.com/tiercompact/tiercompact/chat"
-	"github.com/tiercompact/tiercompact/edit"
+	"github.com/tiercompact/tiercompact/internal/edit"
 )
 
 // A Restoration says that a session file was found changed by somebody else, and

@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/tiercompact/tiercompact/edit"
+	"github.com/tiercompact/tiercompact/internal/edit"
 )
 
 // A step file has a header, the round, and one line for each recall entry.

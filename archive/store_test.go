@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/tiercompact/tiercompact/archive"
-	"github.com/tiercompact/tiercompact/archive/archivetest"
+	"github.com/tiercompact/tiercompact/internal/archivetest"
 )
 
 func openDir(t *testing.T, root string) *archive.Dir {

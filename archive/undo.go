@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/tiercompact/tiercompact/chat"
-	"github.com/tiercompact/tiercompact/edit"
+	"github.com/tiercompact/tiercompact/internal/edit"
 )
 
 // Next returns the number that the next step has.

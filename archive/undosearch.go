@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/tiercompact/tiercompact/chat"
-	"github.com/tiercompact/tiercompact/edit"
+	"github.com/tiercompact/tiercompact/internal/edit"
 )
 
 // A NotLeftError says that no round left a conversation, and what is known of

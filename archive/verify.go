@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"github.com/tiercompact/tiercompact/chat"
-	"github.com/tiercompact/tiercompact/edit"
+	"github.com/tiercompact/tiercompact/internal/edit"
 )
 
 // Findings are what [Verify] found of a session.

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/tiercompact/tiercompact/chat"
-	"github.com/tiercompact/tiercompact/edit"
+	"github.com/tiercompact/tiercompact/internal/edit"
 )
 
 // readFrom returns a round on three messages that drops the first, and what it

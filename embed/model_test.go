@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/tiercompact/tiercompact/embed"
-	"github.com/tiercompact/tiercompact/embed/embedtest"
-	"github.com/tiercompact/tiercompact/model"
+	"github.com/tiercompact/tiercompact/internal/embedtest"
+	"github.com/tiercompact/tiercompact/internal/model"
 )
 
 // numbered returns n texts, each of a few words.

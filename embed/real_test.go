@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/tiercompact/tiercompact/embed"
-	"github.com/tiercompact/tiercompact/embed/embedtest"
+	"github.com/tiercompact/tiercompact/internal/embedtest"
 	"github.com/tiercompact/tiercompact/internal/ollama"
 	"github.com/tiercompact/tiercompact/internal/ollamatest"
 )

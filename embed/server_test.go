@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/tiercompact/tiercompact/model"
+	"github.com/tiercompact/tiercompact/internal/model"
 )
 
 // A server embeds by counting words: texts that share words are near.

@@ -13,7 +13,7 @@ import (
 	"github.com/tiercompact/tiercompact/embed"
 	"github.com/tiercompact/tiercompact/internal/ollama"
 	"github.com/tiercompact/tiercompact/levels"
-	"github.com/tiercompact/tiercompact/model"
+	"github.com/tiercompact/tiercompact/internal/model"
 	"github.com/tiercompact/tiercompact/tokens"
 )
 

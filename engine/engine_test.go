@@ -16,7 +16,7 @@ import (
 	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/engine"
 	"github.com/tiercompact/tiercompact/internal/fault"
-	"github.com/tiercompact/tiercompact/model"
+	"github.com/tiercompact/tiercompact/internal/model"
 )
 
 // nobody is an address at which nobody answers.

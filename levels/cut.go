@@ -2,8 +2,8 @@ package levels
 
 import (
 	"github.com/tiercompact/tiercompact/chat"
-	"github.com/tiercompact/tiercompact/edit"
-	"github.com/tiercompact/tiercompact/memory"
+	"github.com/tiercompact/tiercompact/internal/edit"
+	"github.com/tiercompact/tiercompact/internal/protection"
 )
 
 // A Cut says what a summary takes the place of, before anybody has written it.
@@ -31,16 +31,16 @@ func (c Cut) Empty(t chat.Transcript) bool {
 // follows it stay.
 func EmergencyCut(v View, keep int, summary chat.Role) Cut {
 	groups, _ := chat.Groups(v.Messages)
-	mask := ^memory.Session
+	mask := ^protection.Session
 	if keep == 0 {
-		mask &^= memory.First | memory.Correction
+		mask &^= protection.First | protection.Correction
 		switch last := len(v.Messages) - 1; {
 		case last >= 0 && v.Messages[last].Role == chat.Assistant && !v.Messages[last].Waits():
 			if summary == chat.System {
-				mask &^= memory.Latest
+				mask &^= protection.Latest
 			}
 		default:
-			if latest := memory.LatestUser(v.Messages); latest >= 0 {
+			if latest := protection.LatestUser(v.Messages); latest >= 0 {
 				keep = len(v.Messages) - latest
 			}
 		}
@@ -52,18 +52,18 @@ func EmergencyCut(v View, keep int, summary chat.Role) Cut {
 // to the front, then the summary, then what the keep-recent policy keeps.
 func LayersCut(v View, turns, pairs int) Cut {
 	groups, _ := chat.Groups(v.Messages)
-	c := Cut{Gone: v.goneMessages(memory.Recent(v.Messages, turns, pairs), ^memory.Session, groups), Front: make([]bool, len(v.Messages))}
-	latest := memory.LatestUser(v.Messages)
+	c := Cut{Gone: v.goneMessages(protection.Recent(v.Messages, turns, pairs), ^protection.Session, groups), Front: make([]bool, len(v.Messages))}
+	latest := protection.LatestUser(v.Messages)
 	for _, members := range groups { // a group moves as a whole or not at all
 		pinned, last := false, members[len(members)-1]
 		for _, i := range members {
-			pinned = pinned || v.Protections[i]&memory.Pinned != 0
+			pinned = pinned || v.Protections[i]&protection.Pinned != 0
 		}
-		if pinned && (latest < 0 || last < latest) && v.Protections[last]&memory.Open == 0 {
+		if pinned && (latest < 0 || last < latest) && v.Protections[last]&protection.Open == 0 {
 			markMembers(c.Front, members)
 		}
 	}
-	for i := 0; i < len(c.Front) && (c.Front[i] || v.Protections[i]&memory.First != 0); i++ {
+	for i := 0; i < len(c.Front) && (c.Front[i] || v.Protections[i]&protection.First != 0); i++ {
 		c.Front[i] = true // it stands there already
 	}
 	return c
@@ -73,7 +73,7 @@ func LayersCut(v View, turns, pairs int) Cut {
 // what a stub that stays refers to. The session
 // summary goes with the rest, into the new one; a marker goes where it stands
 // beside what goes.
-func (v View) goneMessages(keep []bool, mask memory.Protection, groups [][]int) []bool {
+func (v View) goneMessages(keep []bool, mask protection.Protection, groups [][]int) []bool {
 	gone := make([]bool, len(v.Messages))
 	any, stays, of := false, make([]bool, len(groups)), make([]int, len(v.Messages))
 	for g, members := range groups {
@@ -100,9 +100,9 @@ func (v View) goneMessages(keep []bool, mask memory.Protection, groups [][]int) 
 func (c Cut) Summarised(v View) (messages []chat.Message, previous string) {
 	for i, m := range v.Messages {
 		switch {
-		case !c.Gone[i] || m.State == chat.Marked && !memory.IsAnswer(m):
+		case !c.Gone[i] || m.State == chat.Marked && !protection.IsAnswer(m):
 		case m.IsSummary():
-			_, previous = memory.SummaryContent(m)
+			_, previous = protection.SummaryContent(m)
 		default:
 			messages = append(messages, m)
 		}
@@ -130,7 +130,7 @@ func SummaryEdits(v View, c Cut, summary *chat.Message, why string) []edit.Edit 
 	}
 	var edits []edit.Edit
 	eachRun(c.Gone, func(start, end int) {
-		e := edit.Edit{Start: start, End: end, Recall: recall, Why: why + ": " + memory.Counted(end-start)}
+		e := edit.Edit{Start: start, End: end, Recall: recall, Why: why + ": " + protection.Counted(end-start)}
 		if summary != nil {
 			e.New, summary = []chat.Message{*summary}, nil
 		}
@@ -170,7 +170,7 @@ func frontSummaryEdit(v View, c Cut, summary *chat.Message, recall, why string) 
 		e.New = append(e.New, *summary)
 	}
 	e.New = append(e.New, kept...)
-	e.Why = why + ": " + memory.Counted(gone) + ", protected ones moved to the front"
+	e.Why = why + ": " + protection.Counted(gone) + ", protected ones moved to the front"
 	return e
 }
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/tiercompact/tiercompact/chat"
-	"github.com/tiercompact/tiercompact/edit"
+	"github.com/tiercompact/tiercompact/internal/edit"
 	"github.com/tiercompact/tiercompact/levels"
 	"github.com/tiercompact/tiercompact/summarize"
 )

@@ -13,9 +13,9 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/tiercompact/tiercompact/chat"
-	"github.com/tiercompact/tiercompact/edit"
+	"github.com/tiercompact/tiercompact/internal/edit"
 	"github.com/tiercompact/tiercompact/levels"
-	"github.com/tiercompact/tiercompact/memory"
+	"github.com/tiercompact/tiercompact/internal/protection"
 )
 
 var update = flag.Bool("update", false, "write the plans and what they leave into testdata")
@@ -68,12 +68,12 @@ type planCase struct {
 	options map[string]string
 	view    levels.View
 	scores  []float64
-	policy  memory.Policy
+	policy  protection.Policy
 }
 
 func readCase(t *testing.T, a *txtar.Archive) planCase {
 	t.Helper()
-	c := planCase{options: make(map[string]string), policy: memory.Policy{Roles: []chat.Role{chat.System}}}
+	c := planCase{options: make(map[string]string), policy: protection.Policy{Roles: []chat.Role{chat.System}}}
 	for _, f := range a.Files {
 		lines := strings.Split(strings.TrimSpace(string(f.Data)), "\n")
 		switch f.Name {
@@ -178,7 +178,7 @@ func (c planCase) number(t *testing.T, name string) int {
 	return must(strconv.Atoi(c.options[name]))
 }
 
-const allHolds = memory.Protected | memory.First | memory.Session | memory.Open | memory.Unread | memory.Latest | memory.Correction
+const allHolds = protection.Protected | protection.First | protection.Session | protection.Open | protection.Unread | protection.Latest | protection.Correction
 
 // run plans and applies as a round does.
 func (c planCase) run(t *testing.T) (edits []edit.Edit, after chat.Transcript) {
@@ -188,22 +188,22 @@ func (c planCase) run(t *testing.T) (edits []edit.Edit, after chat.Transcript) {
 	case "hard":
 		edits = levels.Hard{Target: c.number(t, "target"), Ledger: c.number(t, "ledger"), Keep: c.number(t, "keep")}.Plan(c.view, c.scores)
 	case "cut":
-		mask &^= memory.Session
+		mask &^= protection.Session
 		if c.number(t, "keep") == 0 {
-			mask &^= memory.First | memory.Correction
+			mask &^= protection.First | protection.Correction
 			if c.options["role"] == "system" {
-				mask &^= memory.Latest
+				mask &^= protection.Latest
 				rules.NoUser = true
 			}
 		}
 		edits = c.fold(t, levels.EmergencyCut(c.view, c.number(t, "keep"), chat.Role(c.options["role"])))
 	case "layers":
-		mask &^= memory.Session
+		mask &^= protection.Session
 		cut := levels.LayersCut(c.view, c.number(t, "turns"), c.number(t, "pairs"))
 		rules.Moved = func(i int) bool { return cut.Front[i] }
 		edits = c.fold(t, cut)
 	case "fit":
-		mask = memory.Protected
+		mask = protection.Protected
 		edits = levels.Truncate(c.view, c.number(t, "limit"))
 		t.Logf("floor %d", levels.Floor(c.view, c.number(t, "limit")))
 	default:
@@ -236,7 +236,7 @@ func (c planCase) fold(t *testing.T, cut levels.Cut) []edit.Edit {
 	if names := cut.Names(c.view, content, c.number(t, "ledger")); len(names) > 0 {
 		content += "; names: " + strings.Join(names, " ")
 	}
-	m := memory.NewSummary(2, chat.Role(c.options["role"]), content, "")
+	m := protection.NewSummary(2, chat.Role(c.options["role"]), content, "")
 	return levels.SummaryEdits(c.view, cut, &m, "summarised")
 }
 

@@ -5,10 +5,10 @@ import (
 	"strconv"
 
 	"github.com/tiercompact/tiercompact/chat"
-	"github.com/tiercompact/tiercompact/edit"
+	"github.com/tiercompact/tiercompact/internal/edit"
 	"github.com/tiercompact/tiercompact/embed"
 	"github.com/tiercompact/tiercompact/files"
-	"github.com/tiercompact/tiercompact/memory"
+	"github.com/tiercompact/tiercompact/internal/protection"
 )
 
 // keepHard is how many of the newest messages hard always keeps.
@@ -113,7 +113,7 @@ func joinCorrections(t chat.Transcript, old []bool, groups [][]int, of []int) {
 	for g := range root {
 		root[g] = g
 	}
-	for i, corrected := range memory.Corrections(t) {
+	for i, corrected := range protection.Corrections(t) {
 		if corrected < 0 {
 			continue
 		}
@@ -193,7 +193,7 @@ func gapEdits(v View, drop []bool, ledger, answer int, why string) []edit.Edit {
 	eachRun(drop, func(start, end int) {
 		edits = append(edits, edit.Edit{
 			Start: start, End: end, Recall: v.recallOf(v.Messages[start:end]),
-			Why: why + ": " + memory.Counted(end-start),
+			Why: why + ": " + protection.Counted(end-start),
 		})
 	})
 	if len(edits) == 0 {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/levels"
-	"github.com/tiercompact/tiercompact/memory"
+	"github.com/tiercompact/tiercompact/internal/protection"
 )
 
 // required are the arguments without which tools refuse a call, by the schemas
@@ -76,7 +76,7 @@ func TestACallThatImitatesAShortenedOneIsRefused(t *testing.T) {
 		v := viewOf(in)
 		fitted := chat.Transcript(nil)
 		v.Count, v.Size = four, sizeOfFour
-		v.Protections = memory.Policy{}.Protections(in)
+		v.Protections = protection.Policy{}.Protections(in)
 		for i, m := range in {
 			v.Sizes[i] = sizeOfFour(m)
 		}

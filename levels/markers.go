@@ -4,9 +4,9 @@ import (
 	"slices"
 
 	"github.com/tiercompact/tiercompact/chat"
-	"github.com/tiercompact/tiercompact/edit"
+	"github.com/tiercompact/tiercompact/internal/edit"
 	"github.com/tiercompact/tiercompact/files"
-	"github.com/tiercompact/tiercompact/memory"
+	"github.com/tiercompact/tiercompact/internal/protection"
 )
 
 // mostAnswer is the most tokens of a text that stands for an answer which a
@@ -16,7 +16,7 @@ const mostAnswer = 80
 // Separator makes the messages that part two of one role at a level: under fit
 // they take no more room than a bare record.
 func (v View) Separator(level Name) edit.Marker {
-	s := memory.Separators{Max: mostAnswer, Count: v.Count}
+	s := protection.Separators{Max: mostAnswer, Count: v.Count}
 	if level == TruncateName {
 		s.Max = 0
 	}
@@ -50,7 +50,7 @@ func withMarkers(v View, edits []edit.Edit, names []string, answer int) []edit.E
 			end++
 		}
 		c, count := carrier[k], v.joinGaps(edits[k:end])
-		mark := memory.NewMarker(chat.User, count, edits[c].Recall, v.carriedNames(lists[c], room[c]))
+		mark := protection.NewMarker(chat.User, count, edits[c].Recall, v.carriedNames(lists[c], room[c]))
 		edits[c].New = slices.Concat(stands[c].before, []chat.Message{mark}, stands[c].after)
 		for i := range edits[c].New {
 			edits[c].New[i].Recall = edits[c].Recall
@@ -80,7 +80,7 @@ func (v View) joinGaps(edits []edit.Edit) (count int) {
 func (v View) gapGains(edits []edit.Edit) []int {
 	gains := make([]int, len(edits))
 	for k, e := range edits {
-		gains[k] = -v.Size(memory.NewMarker(chat.User, e.End-e.Start, e.Recall, nil))
+		gains[k] = -v.Size(protection.NewMarker(chat.User, e.End-e.Start, e.Recall, nil))
 		for _, n := range v.Sizes[e.Start:e.End] {
 			gains[k] += n
 		}
@@ -91,7 +91,7 @@ func (v View) gapGains(edits []edit.Edit) []int {
 // carriedNames returns as many names as a marker can carry for so many tokens, their
 // heading included.
 func (v View) carriedNames(names []string, room int) []string {
-	bare, headed := memory.MarkerText(1, "", nil), memory.MarkerText(1, "", []string{""})
+	bare, headed := protection.MarkerText(1, "", nil), protection.MarkerText(1, "", []string{""})
 	return v.limitNames(names, room-(v.Count(headed)-v.Count(bare)))
 }
 
@@ -122,9 +122,9 @@ func addToOutline(v View, edits []edit.Edit, names []string) []edit.Edit {
 	}
 	parts := slices.Clone(m.Parts)
 	last := &parts[len(parts)-1]
-	text, before, told := memory.CutMarker(last.Text)
+	text, before, told := protection.CutMarker(last.Text)
 	count := v.joinGaps(edits)
-	last.Text, last.Raw = text+"\n"+memory.MarkerText(before+count, edits[0].Recall, slices.Concat(told, names)), ""
+	last.Text, last.Raw = text+"\n"+protection.MarkerText(before+count, edits[0].Recall, slices.Concat(told, names)), ""
 	return edit.Sorted(append(edits, edit.Edit{
 		Start: i, End: i + 1, New: []chat.Message{m.With(chat.Outlined, parts...)},
 		Why: "names of what is dropped beside it", Recall: edits[0].Recall, // under which it stands as it was
@@ -270,7 +270,7 @@ func (b *gapState) dropMessage(m chat.Message, i, gap int, gains []int) {
 			b.asked = gap
 		}
 		b.newest = removedAt{-1, -1}
-	case !memory.IsAnswer(m):
+	case !protection.IsAnswer(m):
 	case b.asked < 0:
 		b.first = removedAt{i, gap}
 	default:
@@ -310,11 +310,11 @@ func (b *gapState) standInFor(v View, next chat.Role, answer int) (gap int, s st
 // answerEnding returns the message that says what answer i ended with, in at most most
 // tokens; none where nothing has room.
 func (v View) answerEnding(i, most int) []chat.Message {
-	text := memory.Excerpt(v.Messages[i].Text(), most, v.Count)
+	text := protection.Excerpt(v.Messages[i].Text(), most, v.Count)
 	if text == "" {
 		return nil
 	}
-	m := memory.NewAnswer(text, v.Messages[i])
+	m := protection.NewAnswer(text, v.Messages[i])
 	m.ID = v.unusedID(m.ID) // the id of the marker before that answer, if one stands there
 	return []chat.Message{m}
 }

@@ -6,16 +6,16 @@ import (
 	"testing"
 
 	"github.com/tiercompact/tiercompact/chat"
-	"github.com/tiercompact/tiercompact/edit"
+	"github.com/tiercompact/tiercompact/internal/edit"
 	"github.com/tiercompact/tiercompact/levels"
-	"github.com/tiercompact/tiercompact/memory"
+	"github.com/tiercompact/tiercompact/internal/protection"
 )
 
 // hardRound makes one round of hard on in.
 func hardRound(t *testing.T, in chat.Transcript, scores func(i int) float64) chat.Transcript {
 	t.Helper()
 	v := viewOf(in)
-	v.Protections, v.Count, v.Size, v.Window = memory.Policy{}.Protections(in), four, sizeOfFour, 100000
+	v.Protections, v.Count, v.Size, v.Window = protection.Policy{}.Protections(in), four, sizeOfFour, 100000
 	rated := make([]float64, len(in))
 	for i, m := range in {
 		v.Sizes[i], rated[i] = sizeOfFour(m), scores(i)

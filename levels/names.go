@@ -8,7 +8,7 @@ import (
 
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/files"
-	"github.com/tiercompact/tiercompact/memory"
+	"github.com/tiercompact/tiercompact/internal/protection"
 )
 
 // lostNames returns the names that would leave the whole conversation with gone, at
@@ -22,11 +22,11 @@ func (v View) lostNames(gone, kept []chat.Message, said string, limit int) []str
 	ours := make(map[string]bool)
 	for i, m := range gone {
 		if m.IsSummary() { // its head is no name
-			_, content := memory.SummaryContent(m)
+			_, content := protection.SummaryContent(m)
 			gone[i] = m.With(m.State, chat.Part{Kind: chat.Summary, Text: content})
 		}
 		ours[m.Recall] = true
-		for _, id := range memory.RecallIDs(m) {
+		for _, id := range protection.RecallIDs(m) {
 			ours[id] = true
 		}
 	}

@@ -7,10 +7,10 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tiercompact/tiercompact/chat"
-	"github.com/tiercompact/tiercompact/chat/chattest"
-	"github.com/tiercompact/tiercompact/edit"
+	"github.com/tiercompact/tiercompact/internal/chattest"
+	"github.com/tiercompact/tiercompact/internal/edit"
 	"github.com/tiercompact/tiercompact/levels"
-	"github.com/tiercompact/tiercompact/memory"
+	"github.com/tiercompact/tiercompact/internal/protection"
 )
 
 // drawView draws a conversation, counted by fours.
@@ -20,7 +20,7 @@ func drawView(t *rapid.T) levels.View {
 		in[i].ID = fmt.Sprintf("m%d", i)
 	}
 	v := viewOf(in)
-	v.Protections = memory.Policy{Roles: []chat.Role{chat.System, chat.Developer}, NoPinFirst: rapid.Bool().Draw(t, "no pin")}.Protections(in)
+	v.Protections = protection.Policy{Roles: []chat.Role{chat.System, chat.Developer}, NoPinFirst: rapid.Bool().Draw(t, "no pin")}.Protections(in)
 	v.Count, v.Size = four, sizeOfFour
 	for i, m := range in {
 		v.Sizes[i] = sizeOfFour(m)
@@ -29,7 +29,7 @@ func drawView(t *rapid.T) levels.View {
 }
 
 // accepted applies edits as a round does.
-func accepted(t *rapid.T, v levels.View, level levels.Name, edits []edit.Edit, mask memory.Protection, rules edit.Rules) chat.Transcript {
+func accepted(t *rapid.T, v levels.View, level levels.Name, edits []edit.Edit, mask protection.Protection, rules edit.Rules) chat.Transcript {
 	t.Helper()
 	edits, err := edit.Separate(v.Messages, edits, v.Separator(level))
 	if err != nil {
@@ -73,23 +73,23 @@ func TestSummaryCutsAreAccepted(t *testing.T) {
 		v := drawView(t)
 		role := rapid.SampledFrom([]chat.Role{chat.Assistant, chat.System}).Draw(t, "role")
 		keep := rapid.SampledFrom([]int{0, 1, 4}).Draw(t, "keep")
-		mask, rules := allHolds&^memory.Session, edit.Rules{}
+		mask, rules := allHolds&^protection.Session, edit.Rules{}
 		cut := levels.EmergencyCut(v, keep, role)
 		switch {
 		case rapid.Bool().Draw(t, "layers"):
 			cut = levels.LayersCut(v, rapid.IntRange(1, 6).Draw(t, "turns"), rapid.IntRange(1, 4).Draw(t, "pairs"))
 			rules.Moved = func(i int) bool { return cut.Front[i] }
 		case keep == 0:
-			mask &^= memory.First | memory.Correction
+			mask &^= protection.First | protection.Correction
 			if role == chat.System {
-				mask &^= memory.Latest
+				mask &^= protection.Latest
 				rules.NoUser = true
 			}
 		}
 		if cut.Empty(v.Messages) {
 			return
 		}
-		summary := memory.NewSummary(1, role, "so far", "")
+		summary := protection.NewSummary(1, role, "so far", "")
 		with := &summary
 		if rapid.Bool().Draw(t, "pruning only") {
 			with = nil
@@ -113,7 +113,7 @@ func TestFitIsAcceptedAndReachesItsFloor(t *testing.T) {
 		limit := rapid.IntRange(10, 4000).Draw(t, "limit")
 		floor := levels.Floor(v, limit)
 		left := v.Fixed
-		for _, m := range accepted(t, v, levels.TruncateName, levels.Truncate(v, limit), memory.Protected, edit.Rules{}) {
+		for _, m := range accepted(t, v, levels.TruncateName, levels.Truncate(v, limit), protection.Protected, edit.Rules{}) {
 			left += sizeOfFour(m)
 		}
 		if left > max(limit, floor) {

@@ -12,7 +12,7 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/embed"
 	"github.com/tiercompact/tiercompact/levels"
-	"github.com/tiercompact/tiercompact/memory"
+	"github.com/tiercompact/tiercompact/internal/protection"
 )
 
 type embedder func(ctx context.Context, texts []string) ([][]float32, error)
@@ -223,7 +223,7 @@ func TestQuery(t *testing.T) {
 		{"one without meaning and none before", []chat.Message{user("yes")}, "", "yes", "yes"},
 		{"what a machine wrote is no query", append(long[:1:1], machine), "", "repair the broken parser module", "repair the broken parser module"},
 		{"where nobody typed, it is", []chat.Message{machine}, "", machine.Text(), machine.Text()},
-		{"a summary does not join", append(long[:1:1], memory.NewSummary(1, chat.Assistant, "so far", "")), "", "repair the broken parser module", "repair the broken parser module"},
+		{"a summary does not join", append(long[:1:1], protection.NewSummary(1, chat.Assistant, "so far", "")), "", "repair the broken parser module", "repair the broken parser module"},
 		{"text far above does not join", append([]chat.Message{said("old")}, append(long, user("show another interesting example please"))...), "",
 			"show another interesting example please", "show another interesting example please\nfirst answer\nsecond answer"},
 		{"what a client put around it is left out", append(long[:2:2], user("<command-name>/review</command-name><command-args>review the failing network tests</command-args>\n<system-reminder>be careful with the widgets</system-reminder>")), "",

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/tiercompact/tiercompact/chat"
-	"github.com/tiercompact/tiercompact/edit"
-	"github.com/tiercompact/tiercompact/memory"
+	"github.com/tiercompact/tiercompact/internal/edit"
+	"github.com/tiercompact/tiercompact/internal/protection"
 )
 
 // Show proposes the edit by which a conversation names the recall id of messages
@@ -25,9 +25,9 @@ import (
 // Where not even the session summary is held, every token counts: an id that
 // stands there gives its place to a new one, below which it is listed. So does one
 // in the arguments of a call, where no text can end with a marker.
-func Show(v View, gap int, mask memory.Protection, count int, recall string) []edit.Edit {
+func Show(v View, gap int, mask protection.Protection, count int, recall string) []edit.Edit {
 	from := min(gap, len(v.Messages))
-	if mask&memory.Session == 0 {
+	if mask&protection.Session == 0 {
 		from = 0
 	}
 	best := v.bestShown(from, len(v.Messages), mask)
@@ -39,11 +39,11 @@ func Show(v View, gap int, mask memory.Protection, count int, recall string) []e
 	}
 	if best < 0 {
 		at := v.gapAt(gap)
-		return []edit.Edit{{Start: at, End: at, New: []chat.Message{memory.NewMarker(chat.User, count, recall, nil)}, Why: whyShown}}
+		return []edit.Edit{{Start: at, End: at, New: []chat.Message{protection.NewMarker(chat.User, count, recall, nil)}, Why: whyShown}}
 	}
 	m := v.Messages[best]
 	var changed chat.Message
-	if (mask&memory.Session == 0 || tellingPart(m) < 0) && len(memory.RecallIDs(m)) > 0 {
+	if (mask&protection.Session == 0 || tellingPart(m) < 0) && len(protection.RecallIDs(m)) > 0 {
 		changed = v.otherRecall(m, recall)
 		recall = changed.Recall
 	} else {
@@ -59,7 +59,7 @@ func (v View) otherRecall(m chat.Message, recall string) chat.Message {
 	const tries = 64
 	var best chat.Message
 	for k := range tries {
-		put := memory.WithRecall(m, v.recallID(m.ID, "shown", recall, strconv.Itoa(k)))
+		put := protection.WithRecall(m, v.recallID(m.ID, "shown", recall, strconv.Itoa(k)))
 		if k == 0 || v.Size(put) < v.Size(best) {
 			best = put
 		}
@@ -72,7 +72,7 @@ func (v View) otherRecall(m chat.Message, recall string) chat.Message {
 
 // bestShown returns the first of the messages start to end that may best end with
 // a marker, or -1.
-func (v View) bestShown(start, end int, mask memory.Protection) int {
+func (v View) bestShown(start, end int, mask protection.Protection) int {
 	best, rank := -1, 0
 	for i := start; i < end; i++ {
 		if n := v.showsWell(i, mask); n > rank {
@@ -108,8 +108,8 @@ func withMarker(m chat.Message, count int, recall string) chat.Message {
 	if record {
 		text = "\n" + text
 	}
-	text, before, names := memory.CutMarker(text)
-	mark := memory.MarkerText(before+count, recall, names)
+	text, before, names := protection.CutMarker(text)
+	mark := protection.MarkerText(before+count, recall, names)
 	if last.Raw, last.Text = "", mark; record {
 		changed := m.With(chat.Marked, parts...)
 		changed.Recall = recall
@@ -132,17 +132,17 @@ func tellingPart(m chat.Message) int {
 }
 
 // showsWell returns how well message i may end with a marker, 0 for not at all.
-func (v View) showsWell(i int, mask memory.Protection) int {
+func (v View) showsWell(i int, mask protection.Protection) int {
 	m := v.Messages[i]
 	if v.Protections[i]&mask != 0 || len(m.Parts) == 0 || m.HasOpaque() {
 		return 0
 	}
-	if mask&memory.Session == 0 && len(memory.RecallIDs(m)) > 0 {
+	if mask&protection.Session == 0 && len(protection.RecallIDs(m)) > 0 {
 		return 5
 	}
 	part := tellingPart(m)
 	switch {
-	case part < 0 && len(memory.RecallIDs(m)) > 0:
+	case part < 0 && len(protection.RecallIDs(m)) > 0:
 		return 1
 	case part < 0 || m.IsSummary():
 		return 0

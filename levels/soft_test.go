@@ -8,10 +8,10 @@ import (
 	"testing"
 
 	"github.com/tiercompact/tiercompact/chat"
-	"github.com/tiercompact/tiercompact/edit"
+	"github.com/tiercompact/tiercompact/internal/edit"
 	"github.com/tiercompact/tiercompact/files"
 	"github.com/tiercompact/tiercompact/levels"
-	"github.com/tiercompact/tiercompact/memory"
+	"github.com/tiercompact/tiercompact/internal/protection"
 )
 
 // A script builds a conversation, message by message.
@@ -62,7 +62,7 @@ func soften(t *testing.T, s levels.Soft, in chat.Transcript) chat.Transcript {
 // applied returns what edits leave of v. A summary may take a former one's place.
 func applied(t *testing.T, v levels.View, edits []edit.Edit) chat.Transcript {
 	t.Helper()
-	locked := func(i int) bool { return v.Protections[i]&^memory.Session != 0 }
+	locked := func(i int) bool { return v.Protections[i]&^protection.Session != 0 }
 	out, err := edit.Apply(v.Messages, edits, edit.Rules{Locked: locked, Size: size})
 	if err != nil {
 		t.Fatal(err)
@@ -308,7 +308,7 @@ func BenchmarkSoftPlanCold(b *testing.B) {
 		for i, m := range t {
 			cold.Facts[i] = files.ScanMessage(m, calls[i])
 		}
-		cold.Protections = memory.Policy{}.Protections(t)
+		cold.Protections = protection.Policy{}.Protections(t)
 		if _, err := (levels.Soft{}).Plan(context.Background(), cold); err != nil {
 			b.Fatal(err)
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/files"
 	"github.com/tiercompact/tiercompact/levels"
-	"github.com/tiercompact/tiercompact/memory"
+	"github.com/tiercompact/tiercompact/internal/protection"
 	"github.com/tiercompact/tiercompact/tokens"
 )
 
@@ -191,7 +191,7 @@ func size(m chat.Message) int {
 }
 
 func viewOf(t chat.Transcript) levels.View {
-	v := levels.View{Messages: t, Count: count, Size: size, Window: 200000, Protections: memory.Policy{}.Protections(t)}
+	v := levels.View{Messages: t, Count: count, Size: size, Window: 200000, Protections: protection.Policy{}.Protections(t)}
 	calls := files.Calls(t)
 	for i, m := range t {
 		v.Sizes = append(v.Sizes, size(m))

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/tiercompact/tiercompact/chat"
-	"github.com/tiercompact/tiercompact/memory"
+	"github.com/tiercompact/tiercompact/internal/protection"
 	"github.com/tiercompact/tiercompact/summarize"
 )
 
@@ -75,7 +75,7 @@ func (w Writer) limitedTo(tokens int) Writer {
 
 // contentLimit returns the tokens of w.Max that the message has for its content.
 func (w Writer) contentLimit(v View) int {
-	empty := memory.NewSummary(w.Number, w.Role, "", sizedRecall)
+	empty := protection.NewSummary(w.Number, w.Role, "", sizedRecall)
 	return max(0, w.Max-v.Size(empty))
 }
 
@@ -143,7 +143,7 @@ func (s *Summary) finishSummary(w Writer, v View, c Cut, text, facts string) {
 	}
 	if files != "" {
 		content = summarize.WithFiles(content, files)
-		m = memory.NewSummary(w.Number, w.Role, content, recall)
+		m = protection.NewSummary(w.Number, w.Role, content, recall)
 	}
 	m.ID = v.unusedID(m.ID)
 	s.Message, s.Tokens = &m, v.Size(m)
@@ -167,7 +167,7 @@ func (w Writer) namesBeside(v View, said string) int {
 func (w Writer) joinContent(text, facts string, names []string, recall string, room int, v View) (content string, m chat.Message) {
 	for room > 0 {
 		content = summarize.Finish(text, facts, names, room, v.Count)
-		m = memory.NewSummary(w.Number, w.Role, content, recall)
+		m = protection.NewSummary(w.Number, w.Role, content, recall)
 		over := v.Size(m) - w.Max
 		if content == "" || over <= 0 {
 			return content, m

@@ -14,7 +14,7 @@ import (
 
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/levels"
-	"github.com/tiercompact/tiercompact/memory"
+	"github.com/tiercompact/tiercompact/internal/protection"
 	"github.com/tiercompact/tiercompact/summarize"
 )
 
@@ -156,7 +156,7 @@ func checkWritten(t *testing.T, name string, s levels.Summary, v levels.View, c 
 	if s.Fallback == levels.FallbackExtractive {
 		engine = levels.FallbackExtractive
 	}
-	n, content := memory.SummaryContent(*s.Message)
+	n, content := protection.SummaryContent(*s.Message)
 	if n != 3 || content == "" || s.Engine != engine || strings.Contains(content, lost) {
 		t.Errorf("%s: number %d by %s: %q", name, n, s.Engine, content)
 	}
@@ -294,7 +294,7 @@ func TestMustKeepFactsSurviveWhateverTheModelWrites(t *testing.T) {
 				t.Errorf("%s: %+v, error %v", name, got, err)
 				continue
 			}
-			_, content := memory.SummaryContent(*got.Message)
+			_, content := protection.SummaryContent(*got.Message)
 			for _, fact := range facts {
 				if !strings.Contains(content, fact) {
 					t.Errorf("%s, %s: %q is lost:\n%s", name, strategy, fact, content)
@@ -391,7 +391,7 @@ func TestBytesThatAreNoTextDoNotComeIn(t *testing.T) {
 func TestSecondSummaryTakesTheFirstOver(t *testing.T) {
 	fake := &writing{answers: []answer{{text: good}}}
 	facts := summarize.FactsOf([]chat.Message{chat.NewText(chat.User, "You must never log session tokens.")}, "", 100, nil)
-	first := memory.NewSummary(1, chat.Assistant, summarize.Finish("The port is open.", facts, []string{"src/old_file.go"}, 0, nil), "0123abcd")
+	first := protection.NewSummary(1, chat.Assistant, summarize.Finish("The port is open.", facts, []string{"src/old_file.go"}, 0, nil), "0123abcd")
 	first.Parts[0].Kind = chat.Text // as read from the wire
 	s := (&script{}).say(chat.User, "Please repair the parser.").add(first)
 	for i := range 8 {
@@ -411,7 +411,7 @@ func TestSecondSummaryTakesTheFirstOver(t *testing.T) {
 	if text := got.Message.Text(); !strings.Contains(text, "must never log session tokens") || got.Message.ID != "summary-2+" {
 		t.Errorf("%s: %q", got.Message.ID, text)
 	}
-	_, content := memory.SummaryContent(*got.Message)
+	_, content := protection.SummaryContent(*got.Message)
 	if _, _, names := summarize.Split(content); !slices.Contains(names, "src/old_file.go") {
 		t.Errorf("the old summary's names are gone: %v", names)
 	}

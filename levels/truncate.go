@@ -6,9 +6,9 @@ import (
 	"slices"
 
 	"github.com/tiercompact/tiercompact/chat"
-	"github.com/tiercompact/tiercompact/edit"
+	"github.com/tiercompact/tiercompact/internal/edit"
 	"github.com/tiercompact/tiercompact/files"
-	"github.com/tiercompact/tiercompact/memory"
+	"github.com/tiercompact/tiercompact/internal/protection"
 	"github.com/tiercompact/tiercompact/summarize"
 )
 
@@ -57,7 +57,7 @@ func (v View) protectedTokens() int {
 		size, held := maxMarkerTokens, g == len(groups)-1
 		for _, i := range members {
 			size += v.Sizes[i]
-			held = held || v.Protections[i]&^memory.Unread != 0
+			held = held || v.Protections[i]&^protection.Unread != 0
 		}
 		if held {
 			sum += size
@@ -104,7 +104,7 @@ func newTruncation(v View) *truncation {
 func (f *truncation) fixedTokens() int {
 	sum := f.v.Fixed
 	for i, h := range f.v.Protections {
-		if h&memory.Protected != 0 {
+		if h&protection.Protected != 0 {
 			sum += f.sizes[i]
 		}
 	}
@@ -142,29 +142,29 @@ func (f *truncation) setMessage(i int, m chat.Message) {
 
 // isBulkPart: the texts of tool results, of attached files and machine-made user
 // messages, and the string leaves of arguments.
-func isBulkPart(m chat.Message, k chat.Kind, h memory.Protection) bool {
+func isBulkPart(m chat.Message, k chat.Kind, h protection.Protection) bool {
 	return k == chat.Result || k == chat.Call || k == chat.Text && m.Role == chat.User && m.Machine
 }
 
 // isProsePart: what user and assistant said, but for the user messages that stay.
-func isProsePart(m chat.Message, k chat.Kind, h memory.Protection) bool {
-	return k == chat.Text && h&(memory.First|memory.Latest|memory.Session|memory.Correction) == 0 && m.State != chat.Marked
+func isProsePart(m chat.Message, k chat.Kind, h protection.Protection) bool {
+	return k == chat.Text && h&(protection.First|protection.Latest|protection.Session|protection.Correction) == 0 && m.State != chat.Marked
 }
 
 // isCorrectionPart: what corrects a message that stays, the last to be cut.
-func isCorrectionPart(_ chat.Message, k chat.Kind, h memory.Protection) bool {
-	return k == chat.Text && h&memory.Correction != 0 && h&memory.Latest == 0
+func isCorrectionPart(_ chat.Message, k chat.Kind, h protection.Protection) bool {
+	return k == chat.Text && h&protection.Correction != 0 && h&protection.Latest == 0
 }
 
 // cutMessages cuts the parts that which names, the largest messages first, each to
 // at most most tokens, until the total is at most target.
-func (f *truncation) cutMessages(target, most int, which func(chat.Message, chat.Kind, memory.Protection) bool) {
+func (f *truncation) cutMessages(target, most int, which func(chat.Message, chat.Kind, protection.Protection) bool) {
 	if f.total <= target {
 		return
 	}
 	order := make([]int, 0, len(f.now))
 	for i := range f.now {
-		if !f.gone[i] && f.v.Protections[i]&memory.Protected == 0 {
+		if !f.gone[i] && f.v.Protections[i]&protection.Protected == 0 {
 			order = append(order, i)
 		}
 	}
@@ -178,7 +178,7 @@ func (f *truncation) cutMessages(target, most int, which func(chat.Message, chat
 }
 
 // cutParts returns message i with its parts cut.
-func (f *truncation) cutParts(i, most int, which func(chat.Message, chat.Kind, memory.Protection) bool) chat.Message {
+func (f *truncation) cutParts(i, most int, which func(chat.Message, chat.Kind, protection.Protection) bool) chat.Message {
 	m, was := f.now[i], f.v.Messages[i]
 	if was.HasOpaque() {
 		return m
@@ -233,10 +233,10 @@ func (f *truncation) shorterText(text, now string, o files.DigestOptions) string
 // of the limit.
 func (f *truncation) cutFirstUser(limit int) {
 	for i, h := range f.v.Protections {
-		if h&memory.First == 0 || h&memory.Protected != 0 || f.total <= limit || f.sizes[i] <= limit/5 {
+		if h&protection.First == 0 || h&protection.Protected != 0 || f.total <= limit || f.sizes[i] <= limit/5 {
 			continue
 		}
-		f.setMessage(i, f.cutParts(i, limit/5*9/10, func(_ chat.Message, k chat.Kind, _ memory.Protection) bool { return k == chat.Text }))
+		f.setMessage(i, f.cutParts(i, limit/5*9/10, func(_ chat.Message, k chat.Kind, _ protection.Protection) bool { return k == chat.Text }))
 	}
 }
 
@@ -244,14 +244,14 @@ func (f *truncation) cutFirstUser(limit int) {
 // its facts (1), to a stub (0).
 func (f *truncation) cutSummary(limit, stage int) {
 	for i, m := range f.now {
-		if f.total <= limit || !m.IsSummary() || f.gone[i] || f.v.Protections[i]&memory.Protected != 0 {
+		if f.total <= limit || !m.IsSummary() || f.gone[i] || f.v.Protections[i]&protection.Protected != 0 {
 			continue
 		}
 		told := slices.IndexFunc(m.Parts, func(p chat.Part) bool { return p.Kind == chat.Summary || p.Kind == chat.Text })
 		if told < 0 {
 			continue
 		}
-		n, content := memory.SummaryContent(m)
+		n, content := protection.SummaryContent(m)
 		_, facts, names := summarize.Split(content)
 		if stage < 2 {
 			names = nil
@@ -261,7 +261,7 @@ func (f *truncation) cutSummary(limit, stage int) {
 			short = "earlier messages are in the archive"
 		}
 		was := f.v.Messages[i]
-		cut := memory.NewSummary(n, m.Role, short, f.v.recallID(was.ID, "fit", was.Text()))
+		cut := protection.NewSummary(n, m.Role, short, f.v.recallID(was.ID, "fit", was.Text()))
 		m.Parts = slices.Clone(m.Parts)
 		m.Parts[told].Text, m.Parts[told].Raw, m.Changed = cut.Parts[0].Text, "", true
 		m.Recall = cut.Recall
@@ -279,7 +279,7 @@ func (f *truncation) dropGroups(limit, keep int) {
 		}
 		free := true
 		for _, i := range members {
-			free = free && f.v.Protections[i]&^memory.Unread == 0 && !f.gone[i]
+			free = free && f.v.Protections[i]&^protection.Unread == 0 && !f.gone[i]
 		}
 		if !free {
 			continue

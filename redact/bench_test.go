@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/tiercompact/tiercompact/redact"
-	"github.com/tiercompact/tiercompact/redact/redacttest"
+	"github.com/tiercompact/tiercompact/internal/redacttest"
 )
 
 // fill returns s as often as size bytes hold it.

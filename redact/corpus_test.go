@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/tiercompact/tiercompact/redact"
-	"github.com/tiercompact/tiercompact/redact/redacttest"
+	"github.com/tiercompact/tiercompact/internal/redacttest"
 )
 
 func TestNoSecretIsLeft(t *testing.T) {

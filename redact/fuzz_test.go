@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/tiercompact/tiercompact/redact"
-	"github.com/tiercompact/tiercompact/redact/redacttest"
+	"github.com/tiercompact/tiercompact/internal/redacttest"
 )
 
 // demanded are the patterns that must find nothing in what is redacted, but for

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/tiercompact/tiercompact/redact"
-	"github.com/tiercompact/tiercompact/redact/redacttest"
+	"github.com/tiercompact/tiercompact/internal/redacttest"
 )
 
 func learnt(t testing.TB) *redact.Known {

@@ -10,9 +10,9 @@ import (
 	"testing"
 
 	"github.com/tiercompact/tiercompact/chat"
-	"github.com/tiercompact/tiercompact/model"
+	"github.com/tiercompact/tiercompact/internal/model"
 	"github.com/tiercompact/tiercompact/summarize"
-	"github.com/tiercompact/tiercompact/summarize/summarizetest"
+	"github.com/tiercompact/tiercompact/internal/summarizetest"
 )
 
 // A server is a chat model that counts with its own tokenizer, and refuses

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/tiercompact/tiercompact/chat"
-	"github.com/tiercompact/tiercompact/model"
+	"github.com/tiercompact/tiercompact/internal/model"
 )
 
 // An answered is what came of a call.

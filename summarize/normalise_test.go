@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/tiercompact/tiercompact/chat"
-	"github.com/tiercompact/tiercompact/model"
+	"github.com/tiercompact/tiercompact/internal/model"
 	"github.com/tiercompact/tiercompact/summarize"
-	"github.com/tiercompact/tiercompact/summarize/summarizetest"
+	"github.com/tiercompact/tiercompact/internal/summarizetest"
 )
 
 func TestAnswersThatAreNoSummary(t *testing.T) {

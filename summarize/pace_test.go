@@ -5,7 +5,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/tiercompact/tiercompact/model"
+	"github.com/tiercompact/tiercompact/internal/model"
 	"github.com/tiercompact/tiercompact/summarize"
 )
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/summarize"
-	"github.com/tiercompact/tiercompact/summarize/summarizetest"
+	"github.com/tiercompact/tiercompact/internal/summarizetest"
 	"pgregory.net/rapid"
 )
 

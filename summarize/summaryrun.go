@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/tiercompact/tiercompact/model"
+	"github.com/tiercompact/tiercompact/internal/model"
 )
 
 // A summaryRun is one summary while it is written.

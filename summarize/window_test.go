@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/tiercompact/tiercompact/chat"
-	"github.com/tiercompact/tiercompact/model"
+	"github.com/tiercompact/tiercompact/internal/model"
 	"github.com/tiercompact/tiercompact/summarize"
 )
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tiercompact/tiercompact/archive/archivetest"
+	"github.com/tiercompact/tiercompact/internal/archivetest"
 	"github.com/tiercompact/tiercompact/internal/s3test"
 )
 

@@ -15,7 +15,7 @@ import (
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
 
 	"github.com/tiercompact/tiercompact/archive"
-	"github.com/tiercompact/tiercompact/archive/archivetest"
+	"github.com/tiercompact/tiercompact/internal/archivetest"
 	"github.com/tiercompact/tiercompact/internal/s3test"
 )
 

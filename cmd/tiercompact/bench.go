@@ -9,9 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tiercompact/tiercompact"
-	"github.com/tiercompact/tiercompact/bench"
-	"github.com/tiercompact/tiercompact/bench/corpus"
-	"github.com/tiercompact/tiercompact/bench/report"
+	"github.com/tiercompact/tiercompact/internal/bench"
+	"github.com/tiercompact/tiercompact/internal/bench/corpus"
+	"github.com/tiercompact/tiercompact/internal/bench/report"
 	"github.com/tiercompact/tiercompact/engine"
 )
 

@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/tiercompact/tiercompact/bench"
-	"github.com/tiercompact/tiercompact/bench/report"
+	"github.com/tiercompact/tiercompact/internal/bench"
+	"github.com/tiercompact/tiercompact/internal/bench/report"
 )
 
 // outputTargets are the files that a run writes.

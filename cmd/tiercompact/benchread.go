@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/tiercompact/tiercompact/bench/corpus"
+	"github.com/tiercompact/tiercompact/internal/bench/corpus"
 	"github.com/tiercompact/tiercompact/internal/screen"
 	"github.com/tiercompact/tiercompact/wire"
 )

@@ -8,8 +8,8 @@ import (
 	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 
-	"github.com/tiercompact/tiercompact/bench"
-	"github.com/tiercompact/tiercompact/bench/evidence"
+	"github.com/tiercompact/tiercompact/internal/bench"
+	"github.com/tiercompact/tiercompact/internal/bench/evidence"
 	"github.com/tiercompact/tiercompact/internal/screen"
 )
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tiercompact/tiercompact/bench"
+	"github.com/tiercompact/tiercompact/internal/bench"
 	"github.com/tiercompact/tiercompact/internal/screen"
 )
 

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/tiercompact/tiercompact/bench"
-	"github.com/tiercompact/tiercompact/bench/corpus"
+	"github.com/tiercompact/tiercompact/internal/bench"
+	"github.com/tiercompact/tiercompact/internal/bench/corpus"
 	"github.com/tiercompact/tiercompact/internal/screen"
 )
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/trace"
-	traced "github.com/tiercompact/tiercompact/trace/timeline"
+	traced "github.com/tiercompact/tiercompact/internal/timeline"
 )
 
 // A picture is the timeline of a replay as a file.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/tiercompact/tiercompact/bench"
+	"github.com/tiercompact/tiercompact/internal/bench"
 	"github.com/tiercompact/tiercompact/internal/screen"
 )
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tiercompact/tiercompact/bench"
+	"github.com/tiercompact/tiercompact/internal/bench"
 	"github.com/tiercompact/tiercompact/internal/screen"
 )
 

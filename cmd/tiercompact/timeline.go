@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/tiercompact/tiercompact"
-	"github.com/tiercompact/tiercompact/bench"
+	"github.com/tiercompact/tiercompact/internal/bench"
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/internal/screen"
 	"github.com/tiercompact/tiercompact/redact"

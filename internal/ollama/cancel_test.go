@@ -13,7 +13,7 @@ import (
 
 	"github.com/tiercompact/tiercompact/internal/ollama"
 	"github.com/tiercompact/tiercompact/internal/ollamatest"
-	"github.com/tiercompact/tiercompact/model"
+	"github.com/tiercompact/tiercompact/internal/model"
 )
 
 // far is more time than anything takes here, on whatever machine.

@@ -18,7 +18,7 @@ import (
 	"github.com/ollama/ollama/api"
 
 	"github.com/tiercompact/tiercompact/internal/remote"
-	"github.com/tiercompact/tiercompact/model"
+	"github.com/tiercompact/tiercompact/internal/model"
 )
 
 const (

@@ -16,7 +16,7 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/internal/ollama"
 	"github.com/tiercompact/tiercompact/internal/ollamatest"
-	"github.com/tiercompact/tiercompact/model"
+	"github.com/tiercompact/tiercompact/internal/model"
 	"github.com/tiercompact/tiercompact/tokens"
 )
 

@@ -9,7 +9,7 @@ import (
 	"github.com/ollama/ollama/tokenizer"
 
 	"github.com/tiercompact/tiercompact/internal/remote"
-	"github.com/tiercompact/tiercompact/model"
+	"github.com/tiercompact/tiercompact/internal/model"
 )
 
 // Tokenizer returns what counts the tokens of a text as the server does with a

@@ -16,7 +16,7 @@ import (
 	"github.com/sashabaranov/go-openai"
 
 	"github.com/tiercompact/tiercompact/internal/remote"
-	"github.com/tiercompact/tiercompact/model"
+	"github.com/tiercompact/tiercompact/internal/model"
 	"github.com/tiercompact/tiercompact/tokens"
 )
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/tiercompact/tiercompact/internal/ollamatest"
 	"github.com/tiercompact/tiercompact/internal/openai"
-	"github.com/tiercompact/tiercompact/model"
+	"github.com/tiercompact/tiercompact/internal/model"
 )
 
 func TestRealServerAnswersInOpenAIsProtocol(t *testing.T) {

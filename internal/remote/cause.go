@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/tiercompact/tiercompact/model"
+	"github.com/tiercompact/tiercompact/internal/model"
 )
 
 // A Cause is what keeps a call from its server, where that is the same for

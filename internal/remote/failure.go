@@ -11,7 +11,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/tiercompact/tiercompact/model"
+	"github.com/tiercompact/tiercompact/internal/model"
 )
 
 // A Failure says why a call failed.

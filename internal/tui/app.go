@@ -12,7 +12,6 @@ import (
 
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/internal/screen"
-	"github.com/tiercompact/tiercompact/longtext"
 )
 
 // An app is the chat on a full screen.
@@ -20,7 +19,7 @@ type app struct {
 	start  func(line string) (stop func()) // has a line of input done; finished follows
 	page   transcriptPage
 	input  textarea.Model
-	pastes longtext.Pastes
+	pastes chat.Pastes
 	past   history
 	height int
 

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/tiercompact/tiercompact"
-	"github.com/tiercompact/tiercompact/model"
+	"github.com/tiercompact/tiercompact/internal/model"
 )
 
 // does runs a line, and returns what it told.

@@ -15,7 +15,7 @@ import (
 	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/chat"
-	"github.com/tiercompact/tiercompact/cooldown"
+	"github.com/tiercompact/tiercompact/internal/cooldown"
 	"github.com/tiercompact/tiercompact/internal/screen"
 	"github.com/tiercompact/tiercompact/levels"
 	"github.com/tiercompact/tiercompact/summarize"

@@ -3,7 +3,7 @@ package tui
 import (
 	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/chat"
-	"github.com/tiercompact/tiercompact/model"
+	"github.com/tiercompact/tiercompact/internal/model"
 	"github.com/tiercompact/tiercompact/summarize"
 )
 

@@ -15,9 +15,9 @@ import (
 	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/internal/model"
 	"github.com/tiercompact/tiercompact/internal/screen"
 	"github.com/tiercompact/tiercompact/levels"
-	"github.com/tiercompact/tiercompact/model"
 	"github.com/tiercompact/tiercompact/summarize"
 	"github.com/tiercompact/tiercompact/trace"
 )

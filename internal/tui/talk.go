@@ -10,10 +10,10 @@ import (
 
 	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/chat"
-	"github.com/tiercompact/tiercompact/cooldown"
+	"github.com/tiercompact/tiercompact/internal/cooldown"
+	"github.com/tiercompact/tiercompact/internal/model"
 	"github.com/tiercompact/tiercompact/internal/screen"
 	"github.com/tiercompact/tiercompact/levels"
-	"github.com/tiercompact/tiercompact/model"
 )
 
 // A Chatter has a model go on with a conversation. It calls the function with

@@ -17,7 +17,7 @@ import (
 	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/chat"
-	"github.com/tiercompact/tiercompact/model"
+	"github.com/tiercompact/tiercompact/internal/model"
 	"github.com/tiercompact/tiercompact/summarize"
 )
 

@@ -13,7 +13,7 @@ import (
 
 	"github.com/tiercompact/tiercompact/redact"
 	"github.com/tiercompact/tiercompact/redact/gitleaks"
-	"github.com/tiercompact/tiercompact/redact/redacttest"
+	"github.com/tiercompact/tiercompact/internal/redacttest"
 )
 
 // A sampler writes texts that a regular expression matches.

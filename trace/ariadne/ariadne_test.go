@@ -13,7 +13,7 @@ import (
 
 	"github.com/tiercompact/tiercompact/trace"
 	"github.com/tiercompact/tiercompact/trace/ariadne"
-	"github.com/tiercompact/tiercompact/trace/ariadne/ariadnetest"
+	"github.com/tiercompact/tiercompact/internal/ariadnetest"
 )
 
 func decode(raw []byte, into any) { _ = json.Unmarshal(raw, into) }

@@ -16,7 +16,7 @@ import (
 	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/trace"
 	"github.com/tiercompact/tiercompact/trace/ariadne"
-	"github.com/tiercompact/tiercompact/trace/ariadne/ariadnetest"
+	"github.com/tiercompact/tiercompact/internal/ariadnetest"
 )
 
 // answer is a server that says one thing.

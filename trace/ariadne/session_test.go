@@ -17,7 +17,7 @@ import (
 	"github.com/tiercompact/tiercompact/summarize"
 	"github.com/tiercompact/tiercompact/trace"
 	"github.com/tiercompact/tiercompact/trace/ariadne"
-	"github.com/tiercompact/tiercompact/trace/ariadne/ariadnetest"
+	"github.com/tiercompact/tiercompact/internal/ariadnetest"
 )
 
 // prose returns n bytes of text in which nothing repeats.

@@ -1,0 +1,93 @@
+package bench
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/tiercompact/tiercompact/internal/bench/corpus"
+	"github.com/tiercompact/tiercompact/chat"
+)
+
+// mostQueries is how many questions are asked of a session of so many messages:
+// each costs a compaction of its own.
+func mostQueries(messages int) int { return max(3, min(12, 2400/max(1, messages))) }
+
+// sampleQuestions returns the questions of facts that are asked: at most so many, from
+// all over the session.
+func sampleQuestions(facts []corpus.Fact, most int) []string {
+	var all []string
+	known := make(map[string]bool)
+	for _, f := range facts {
+		if !known[f.Query] {
+			known[f.Query] = true
+			all = append(all, f.Query)
+		}
+	}
+	if len(all) <= most {
+		return all
+	}
+	out := make([]string, most)
+	for i := range out {
+		out[i] = all[i*len(all)/most]
+	}
+	return out
+}
+
+// countFactsIn returns, by kind, how many facts stand in t: those of a query, or all
+// for "".
+func countFactsIn(facts []corpus.Fact, t chat.Transcript, query string) map[corpus.Kind]Share {
+	out := make(map[corpus.Kind]Share)
+	if len(facts) == 0 {
+		return out
+	}
+	hay := newFinder(t, len(facts))
+	for _, f := range facts {
+		if query != "" && f.Query != query {
+			continue
+		}
+		s := out[f.Kind]
+		s.Whole++
+		if hay.containsText(f.Text) {
+			s.Part++
+		}
+		out[f.Kind] = s
+	}
+	return out
+}
+
+// askedFacts asks the questions of s, one by one, has w compact, and counts the
+// facts of each that are left.
+func (r *runner) askedFacts(ctx context.Context, w *way, s *subject) (map[corpus.Kind]Share, error) {
+	out := make(map[corpus.Kind]Share)
+	for _, query := range s.queries {
+		t := append(slices.Clone(s.messages), chat.NewText(chat.User, query))
+		left, _, err := r.compactOnce(ctx, w, t, s.size)
+		if err != nil {
+			return nil, err
+		}
+		for kind, share := range countFactsIn(s.facts, left[:len(left)-1], query) {
+			sum := out[kind]
+			sum.addShare(share.Part, share.Whole)
+			out[kind] = sum
+		}
+	}
+	return out, nil
+}
+
+// addReasons adds tokens that an edit of soft freed, by its reasons: where it has
+// several, each has an equal part.
+func (p *SoftPart) addReasons(why string, freed int) {
+	reasons := strings.Split(why, ", ")
+	for i, reason := range reasons {
+		n := freed*(i+1)/len(reasons) - freed*i/len(reasons)
+		switch {
+		case strings.HasPrefix(reason, "outline of "):
+			p.Files += n
+		case reason == "digest":
+			p.Outputs += n
+		default:
+			p.Again += n
+		}
+	}
+}

@@ -1,0 +1,125 @@
+package report
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"html/template"
+	"io"
+	"regexp"
+	"strings"
+
+	"github.com/tiercompact/tiercompact/internal/bench"
+	"github.com/tiercompact/tiercompact/internal/chart"
+	"github.com/tiercompact/tiercompact/internal/screen"
+)
+
+//go:embed page.html
+var page string
+
+// A table is a table of the page. Its cells are texts; the first column names
+// the rows.
+type table struct {
+	Title   string
+	About   string
+	Columns []head
+	Rows    [][]string
+}
+
+// Words reports whether column i holds words, not numbers.
+func (t table) Words(i int) bool { return t.Columns[i].Unit == "" }
+
+// A head is the name of a column, and its unit; words have none.
+type head struct{ Name, Unit string }
+
+// A picture is a plot of the page.
+type picture struct {
+	Title, About string
+	SVG          template.HTML // drawn by this package, which escapes all texts in it
+}
+
+// HTML writes r as one page that needs nothing else: no script, font or style
+// from elsewhere. Its colours follow the reader's theme, and a click on the
+// head of a column sorts a table.
+func HTML(w io.Writer, r bench.Report) error {
+	t, err := template.New("page").Parse(page)
+	if err != nil {
+		return err
+	}
+	var pictures []picture
+	for _, p := range measuredParts(r) {
+		svg, err := renderSVG(r, []part{p}, false)
+		if err != nil {
+			return err
+		}
+		pictures = append(pictures, picture{p.title, p.about, template.HTML(svg[bytes.Index(svg, []byte("<svg")):])})
+	}
+	return t.Execute(w, struct {
+		Set      bench.Set
+		Facts    []string
+		Command  string
+		Sheet    template.CSS
+		Pictures []picture
+		Tables   []table
+		Measures []measured
+	}{r.Set, describeSet(r.Set), benchCommand(r.Set), template.CSS(chart.Sheet()), pictures, pageTables(r), measures()})
+}
+
+// describeSet says what was measured, in a few texts.
+func describeSet(s bench.Set) []string {
+	texts := []string{
+		fmt.Sprintf("%d sessions, %s messages, %s tokens (cl100k_base unless a model was named)", s.Sessions, screen.Grouped(s.Messages), screen.Grouped(s.Tokens)),
+		fmt.Sprintf("hard ranks by %s, emergency summarises by %s", s.Ranking, s.Summarizer),
+	}
+	if s.Facts > 0 {
+		texts = append(texts, fmt.Sprintf("%s planted facts", screen.Grouped(s.Facts)))
+	}
+	if len(s.Short) > 0 {
+		texts = append(texts, fmt.Sprintf("%d of the sessions have fewer than 40 messages: they count for planted facts alone", len(s.Short)))
+	}
+	if s.Quick {
+		texts = append(texts, "a quick run: fewer windows, shorter lengths")
+	}
+	return texts
+}
+
+// benchCommand is what makes such a page, "" where no command does.
+func benchCommand(s bench.Set) string {
+	if len(s.Command) == 0 {
+		return ""
+	}
+	words := make([]string, len(s.Command))
+	for i, word := range s.Command {
+		words[i] = shellQuoted(word)
+	}
+	return strings.Join(append(words, "--html report.html"), " ")
+}
+
+// plainWord is what a shell takes as it is.
+var plainWord = regexp.MustCompile(`^[\w./:,=@%+-]+$`)
+
+// shellQuoted returns a word as a shell has to be given it.
+func shellQuoted(word string) string {
+	if plainWord.MatchString(word) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// A measured is a measure, and what it means.
+type measured struct{ Name, Means string }
+
+func measures() []measured {
+	return []measured{
+		{"The ways", "Alone: one level, once, on a conversation that fits its window. Replay: a conversation message by message, in a window whose size stands in the name as a share of its tokens; auto picks the level by how full the window is, soft, hard or emergency takes that level alone. Baseline: a plain way to make a conversation smaller; its number is the share of the tokens that it leaves, or how many of the newest messages keep the results of tools. Fit is what frees the last tokens where a level has not freed enough."},
+		{"Tokens freed", "Tokens before less tokens after, counted once over whole sessions, and as a share of those before."},
+		{"Identifiers", "A session is cut at 60 % of its messages. Of the paths, names, hashes and tickets that the assistant uses afterwards, that stand before the cut, and neither in the five messages before it nor in the first: the share that still stands after compaction."},
+		{"Edits", "A session is cut at 30, 40 … 90 %. Of the edits that come next, whose old lines all stand before the cut and whose file is not read again: the share whose lines still stand, word for word. Those can go on without reading again."},
+		{"Size", "The share of the tokens that is left, at the cuts that the share beside it is about. A share says nothing without its size."},
+		{"Planted facts", "Rules, decisions, errors, open tasks and the like, put into made-up sessions: the share that can still be found. Hard alone is asked questions, and only the facts that these are about count."},
+		{"Orphans", "Tool calls and results that lost their partner. Servers refuse such conversations: it must be 0."},
+		{"Re-prefill", "The tokens that a server with a prompt cache must read anew over a session, one request before each message of the assistant, divided by the same without compaction. 1 is as much as without. A baseline is applied whenever a request would take more than 0.60 of the window."},
+		{"Rounds", "Compactions a session, on average."},
+		{"Time, memory", "Milliseconds for a whole session, and the most that the heap grew beyond what was there before, without what models take that run elsewhere."},
+	}
+}

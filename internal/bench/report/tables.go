@@ -1,0 +1,193 @@
+package report
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/tiercompact/tiercompact/internal/bench"
+	"github.com/tiercompact/tiercompact/internal/screen"
+)
+
+// pageTables are those of the page that have something to show.
+func pageTables(r bench.Report) []table {
+	all := []table{keptTable(r), leftTable(r), atSizeTable(r), freedTable(r), serverTable(r), factsTable(r), growthTable(r)}
+	shown := all[:0]
+	for _, t := range all {
+		if len(t.Rows) > 0 {
+			shown = append(shown, t)
+		}
+	}
+	return shown
+}
+
+const none = "–" // where nothing was measured, or there was nothing to keep
+
+func keptTable(r bench.Report) table {
+	t := table{
+		Title: "What is kept",
+		About: "Kept of what the work needs next. Each share stands beside its own size, the share of the tokens that is left.",
+		Columns: []head{{"way", ""}, {"kind", ""}, {"identifiers", "share"}, {"at size", "share"}, {"edits", "share"}, {"at size", "share"},
+			{"planted facts", "share"}, {"at size", "share"}, {"orphans", "count"}},
+	}
+	for _, row := range r.Rows {
+		t.Rows = append(t.Rows, keptCells(row.Name, row))
+	}
+	return t
+}
+
+func keptCells(name string, row bench.Row) []string {
+	cells := []string{name, string(row.Kind)}
+	for _, f := range []bench.Figure{row.Identifiers, row.Edits, row.Facts} {
+		cells = append(cells, shareText(f), sizeText(f))
+	}
+	return append(cells, strconv.Itoa(row.Orphans))
+}
+
+func leftTable(r bench.Report) table {
+	t := table{
+		Title: "In the window that leaves a share of the tokens",
+		About: "One window, a share of the tokens before each cut, for all sessions, chosen so that the share that was asked for is left.",
+		Columns: []head{{"preset", ""}, {"asked for", "share"}, {"window", "share"}, {"left", "share"}, {"identifiers", "share"}, {"at size", "share"},
+			{"edits", "share"}, {"at size", "share"}, {"orphans", "count"}},
+	}
+	for _, l := range r.Left {
+		t.Rows = append(t.Rows, []string{l.Preset, threeDigits(l.Target), threeDigits(l.Window), threeDigits(l.Size), shareText(l.Row.Identifiers), sizeText(l.Row.Identifiers),
+			shareText(l.Row.Edits), sizeText(l.Row.Edits), strconv.Itoa(l.Row.Orphans)})
+	}
+	return t
+}
+
+func atSizeTable(r bench.Report) table {
+	t := table{
+		Title: "Against each baseline, at its own size",
+		About: "What a preset keeps at the size that a baseline has, between two of its windows. A difference above 0 speaks for the preset.",
+		Columns: []head{{"baseline", ""}, {"preset", ""}, {"size", "share"}, {"identifiers: baseline", "share"}, {"preset", "share"}, {"difference", "share"},
+			{"size", "share"}, {"edits: baseline", "share"}, {"preset", "share"}, {"difference", "share"}},
+	}
+	for _, a := range r.AtSize {
+		cells := []string{a.Baseline, a.Preset}
+		for _, c := range []*bench.Compared{a.Identifiers, a.Edits} {
+			if c == nil {
+				cells = append(cells, none, none, none, none)
+			} else {
+				cells = append(cells, threeDigits(c.Size), threeDigits(c.Baseline), threeDigits(c.Preset), fmt.Sprintf("%+.3f", c.Difference))
+			}
+		}
+		t.Rows = append(t.Rows, cells)
+	}
+	return t
+}
+
+func freedTable(r bench.Report) table {
+	t := table{
+		Title: "What is freed",
+		About: "Tokens freed by compacting whole sessions, by the level that freed them. Soft is split into stale file contents, what is superseded or said again, and other tool outputs.",
+		Columns: []head{{"way", ""}, {"before", "tokens"}, {"freed", "tokens"}, {"freed", "share"}, {"soft", "tokens"}, {"hard", "tokens"}, {"emergency", "tokens"},
+			{"fit", "tokens"}, {"soft: stale files", "tokens"}, {"soft: said again", "tokens"}, {"soft: outputs", "tokens"}},
+	}
+	for _, row := range r.Rows {
+		cells := []string{row.Name, screen.Grouped(row.Freed.Before), screen.Grouped(row.Freed.Tokens), threeDigits(row.Freed.Share)}
+		for _, level := range levelNames() {
+			cells = append(cells, screen.Grouped(levelPart(row, level).Freed))
+		}
+		s := row.Freed.Soft
+		t.Rows = append(t.Rows, append(cells, screen.Grouped(s.Files), screen.Grouped(s.Again), screen.Grouped(s.Outputs)))
+	}
+	return t
+}
+
+func serverTable(r bench.Report) table {
+	t := table{
+		Title: "What it costs",
+		About: "For a server with a prompt cache, over whole sessions." + costSource(r),
+		Columns: []head{{"way", ""}, {"re-prefill", "ratio"}, {"read anew", "tokens"}, {"rounds", "per session"}, {"window", "share"},
+			{"time", "ms"}, {"heap, at most", "MB"}},
+	}
+	for _, row := range r.Rows {
+		cells := []string{row.Name, none, none, none, none, none, none}
+		if p := row.Prefill; p != nil {
+			copy(cells[1:], []string{threeDigits(p.Ratio), screen.Grouped(p.Tokens), fmt.Sprintf("%.1f", p.Rounds), fmt.Sprintf("%.2f", p.Window)})
+		}
+		if c := row.Cost; c != nil {
+			copy(cells[5:], []string{fmt.Sprintf("%.1f", c.Millis), megabytes(c.PeakBytes)})
+		}
+		t.Rows = append(t.Rows, cells)
+	}
+	return t
+}
+
+// costSource says whose times and memory stand in the rows of r.
+func costSource(r bench.Report) string {
+	for _, row := range r.Rows {
+		if c := row.Cost; c != nil {
+			return fmt.Sprintf(" Times and memory are those of one session of %s messages (%s), on the machine of the run; they differ from run to run.", screen.Grouped(c.Messages), c.Session)
+		}
+	}
+	return ""
+}
+
+// factsTable has a column for each kind of fact, in the order of the first row
+// that has them.
+func factsTable(r bench.Report) table {
+	t := table{
+		Title:   "Planted facts, by kind",
+		About:   "The share of the facts of each kind that can still be found when whole sessions are compacted.",
+		Columns: []head{{"way", ""}, {"tokens left", "share"}},
+	}
+	var kinds []string
+	for _, row := range r.Rows {
+		if len(kinds) == 0 {
+			for _, k := range row.ByKind {
+				kinds = append(kinds, string(k.Kind))
+				t.Columns = append(t.Columns, head{string(k.Kind), "share"})
+			}
+		}
+		if len(row.ByKind) == 0 {
+			continue
+		}
+		cells := []string{row.Name, threeDigits(1 - row.Freed.Share)}
+		for _, kind := range kinds {
+			cell := none
+			for _, k := range row.ByKind {
+				if string(k.Kind) == kind && k.Of > 0 {
+					cell = threeDigits(k.Share)
+				}
+			}
+			cells = append(cells, cell)
+		}
+		t.Rows = append(t.Rows, cells)
+	}
+	return t
+}
+
+func growthTable(r bench.Report) table {
+	t := table{
+		Title: "How it grows",
+		About: "Time and memory by the length of a session that the seed makes up. A message is added by steady in a window of half of the tokens, compaction included. A level's time is one plan, made and applied, without a model.",
+		Columns: []head{{"messages", "count"}, {"tokens", "count"}, {"a message added", "µs"}, {"soft", "ms"}, {"hard", "ms"}, {"emergency", "ms"},
+			{"memory held", "MB"}},
+	}
+	for _, g := range r.Growth {
+		t.Rows = append(t.Rows, []string{screen.Grouped(g.Messages), screen.Grouped(g.Tokens), fmt.Sprintf("%.0f", g.AddMicros), fmt.Sprintf("%.1f", g.SoftMillis),
+			fmt.Sprintf("%.1f", g.HardMillis), fmt.Sprintf("%.1f", g.FinalMillis), megabytes(g.Bytes)})
+	}
+	return t
+}
+
+func shareText(f bench.Figure) string {
+	if f.Of == 0 {
+		return none
+	}
+	return threeDigits(f.Share)
+}
+
+func sizeText(f bench.Figure) string {
+	if f.Of == 0 {
+		return none
+	}
+	return threeDigits(f.Size)
+}
+
+func threeDigits(x float64) string { return fmt.Sprintf("%.3f", x) }
+
+func megabytes(n uint64) string { return fmt.Sprintf("%.1f", float64(n)/1e6) }

@@ -1,0 +1,186 @@
+package bench
+
+import (
+	"github.com/tiercompact/tiercompact/internal/bench/corpus"
+)
+
+// A Report is what [Run] measured. Two runs with the same options and sessions
+// differ in nothing but Cost and Growth: see [Report.WithoutCost].
+type Report struct {
+	Set    Set      `json:"set"`
+	Rows   []Row    `json:"rows"`             // levels alone, then replays by preset, level and window, then baselines
+	AtSize []AtSize `json:"at_size"`          // one for each baseline that makes smaller; empty without steady or baselines
+	Left   []Left   `json:"left,omitempty"`   // one for each preset, where a share was asked for
+	Growth []Growth `json:"growth,omitempty"` // shortest first; times and memory alone
+}
+
+// Set says what was measured, and with what.
+type Set struct {
+	Name       string   `json:"name"`              // "made-up sessions, seed 42", or what was given
+	Command    []string `json:"command,omitempty"` // words of the command that measures this
+	Sessions   int      `json:"sessions"`          // all of them
+	Short      []string `json:"short,omitempty"`   // names of those of under 40 messages: they count for planted facts alone
+	Messages   int      `json:"messages"`
+	Tokens     int      `json:"tokens"`
+	Facts      int      `json:"facts"`      // planted
+	Ranking    string   `json:"ranking"`    // engine that ranks: lexical, or a model
+	Summarizer string   `json:"summarizer"` // engine that summarises: extractive, or a model
+	Seed       uint64   `json:"seed"`       // of the corpus, and of what is random
+	Quick      bool     `json:"quick,omitempty"`
+}
+
+// A Kind says how the way of a row is used.
+type Kind string
+
+// The kinds of row. Alone is one level, once, on a conversation that fits its
+// window; Replay adds a conversation message by message in a window of a share
+// of its tokens; Baseline is what these are compared with.
+const (
+	Alone    Kind = "alone"
+	Replay   Kind = "replay"
+	Baseline Kind = "baseline"
+)
+
+// Auto is the level of a row in which usage picks the level.
+const Auto = "auto"
+
+// A Row is what one way did to all sessions.
+type Row struct {
+	Name   string  `json:"name"` // "steady auto 0.50", "default soft", "newest 0.30": unique in a report
+	Kind   Kind    `json:"kind"`
+	Preset string  `json:"preset,omitempty"` // "" for baselines
+	Level  string  `json:"level,omitempty"`  // auto, soft, hard or emergency; "" for baselines
+	Window float64 `json:"window,omitempty"` // of a replay: share of the tokens that the window takes
+
+	Left        float64     `json:"left"`        // share of the tokens, at all cuts of both measures
+	Freed       FreedTokens `json:"freed"`       // by compacting whole sessions
+	Identifiers Figure      `json:"identifiers"` // needed after the cut
+	Edits       Figure      `json:"edits"`       // that can go on without reading again
+	Facts       Figure      `json:"facts"`       // planted; Size is Freed's
+	ByKind      []Facts     `json:"facts_by_kind,omitempty"`
+	Orphans     int         `json:"orphans"` // calls and results that lost their partner, at all cuts and ends
+
+	Prefill *Prefilled `json:"prefill,omitempty"` // nil for what is done once
+	Cost    *Cost      `json:"cost,omitempty"`
+}
+
+// A Figure is a share of something that was kept, and at what size. Of 0 means
+// that there was nothing to keep: the share says nothing then.
+type Figure struct {
+	Kept  int     `json:"kept"`
+	Of    int     `json:"of"`
+	Share float64 `json:"share"` // Kept / Of
+	Size  float64 `json:"size"`  // tokens left, of those before, at the cuts that were measured
+}
+
+// Facts is a Figure of the planted facts of one kind.
+type Facts struct {
+	Kind  corpus.Kind `json:"kind"`
+	Kept  int         `json:"kept"`
+	Of    int         `json:"of"`
+	Share float64     `json:"share"`
+}
+
+// FreedTokens is tokens before and after, and what freed them.
+type FreedTokens struct {
+	Before int         `json:"before"` // tokens of all messages
+	After  int         `json:"after"`  // of what stands at the end
+	Tokens int         `json:"tokens"` // Before - After
+	Share  float64     `json:"share"`  // Tokens / Before
+	Levels []LevelPart `json:"levels,omitempty"`
+	Soft   SoftPart    `json:"soft"`
+}
+
+// A LevelPart is what one level freed. A session's later rounds free again what
+// earlier ones put in, so the parts may add up to more than the whole.
+type LevelPart struct {
+	Level string  `json:"level"` // soft, hard, emergency, fit
+	Times int     `json:"times"`
+	Freed int     `json:"freed"` // tokens
+	Share float64 `json:"share"` // of all that levels freed
+}
+
+// SoftPart is what soft freed, by what it was, in tokens.
+type SoftPart struct {
+	Files   int `json:"stale_files"`
+	Again   int `json:"superseded_or_repeated"`
+	Outputs int `json:"tool_outputs"`
+}
+
+// Prefilled is what a server with a prompt cache must read anew over whole
+// sessions, one request before each message of the assistant.
+type Prefilled struct {
+	Tokens  int     `json:"tokens"`
+	Without int     `json:"without"` // the same without compaction
+	Ratio   float64 `json:"ratio"`   // Tokens / Without
+	Rounds  float64 `json:"rounds"`  // compactions a session
+	Window  float64 `json:"window"`  // share of a session's tokens that the window takes
+}
+
+// Cost is what differs from run to run.
+type Cost struct {
+	Session   string  `json:"session"` // that was measured, alone on the machine
+	Messages  int     `json:"messages"`
+	Millis    float64 `json:"ms"`         // of the whole session
+	PeakBytes uint64  `json:"peak_bytes"` // of the heap, above what it held before
+}
+
+// AtSize compares a preset with a baseline at the baseline's own size: what the
+// preset keeps there, between two of its windows. A difference above 0 speaks
+// for the preset. Nil where the preset was not measured at that size, or where
+// there was nothing to keep.
+type AtSize struct {
+	Baseline    string    `json:"baseline"`
+	Preset      string    `json:"preset"`
+	Identifiers *Compared `json:"identifiers,omitempty"`
+	Edits       *Compared `json:"edits,omitempty"`
+}
+
+// Compared is a share that a baseline keeps, and the one that a preset keeps at
+// the same size.
+type Compared struct {
+	Size       float64 `json:"size"`
+	Baseline   float64 `json:"baseline"`
+	Preset     float64 `json:"preset"`
+	Difference float64 `json:"difference"` // Preset - Baseline
+}
+
+// Left is auto of a preset in the one window that leaves a share of the tokens.
+type Left struct {
+	Preset string  `json:"preset"`
+	Target float64 `json:"target"` // the share that was asked for
+	Window float64 `json:"window"` // that was found
+	Size   float64 `json:"size"`   // the share that is left in it, over all cuts of both measures
+	Row    Row     `json:"row"`
+}
+
+// Growth is what things take at a length, all of it times and memory but for
+// the first two.
+type Growth struct {
+	Messages    int     `json:"messages"`
+	Tokens      int     `json:"tokens"`
+	AddMicros   float64 `json:"add_us"`       // one AddMessage, on average, compaction included
+	SoftMillis  float64 `json:"soft_ms"`      // one round of soft over all messages, which are counted and scanned first
+	HardMillis  float64 `json:"hard_ms"`      // the same of hard
+	FinalMillis float64 `json:"emergency_ms"` // the same of emergency, without a model
+	Bytes       uint64  `json:"bytes"`        // of the heap that a session of this length holds
+}
+
+// WithoutCost returns r without all that differs from run to run.
+func (r Report) WithoutCost() Report {
+	rows := make([]Row, len(r.Rows))
+	for i, row := range r.Rows {
+		row.Cost = nil
+		rows[i] = row
+	}
+	r.Rows, r.Growth = rows, nil
+	left := make([]Left, len(r.Left))
+	for i, l := range r.Left {
+		l.Row.Cost = nil
+		left[i] = l
+	}
+	if r.Left != nil {
+		r.Left = left
+	}
+	return r
+}

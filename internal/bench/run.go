@@ -1,0 +1,185 @@
+package bench
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/tiercompact/tiercompact"
+	"github.com/tiercompact/tiercompact/internal/bench/corpus"
+	"github.com/tiercompact/tiercompact/levels"
+	"github.com/tiercompact/tiercompact/tokens"
+)
+
+// Options say what to measure. The zero value measures everything.
+type Options struct {
+	Name    string               // of the set, for people
+	Command []string             // words of the command that measures this, for the report; nil: none does
+	Config  tiercompact.Config   // what ranks, summarises and counts; Window, Preset and Level are those of each row
+	Presets []tiercompact.Preset // nil: all
+	Levels  []string             // Auto, soft, hard, emergency; nil: all
+	Windows []float64            // shares of the tokens that windows take, each above 0; nil: some for auto, 0.5 for the others
+	Left    float64              // find the window in which auto leaves this share of the tokens; 0: do not
+	Seed    uint64               // of what is random in baselines, and of what is made up for Growth
+	Quick   bool                 // fewer windows, shorter lengths
+	Bare    bool                 // no baselines
+	NoCost  bool                 // measure no times and no memory
+	Told    func(done, of int)   // is told how the run gets on, from several goroutines in turn; nil: nobody is
+}
+
+// Run measures sessions, on all cores, and returns the same figures whatever
+// their number. It fails where a way fails, or ctx ends, and names what failed.
+func Run(ctx context.Context, o Options, sessions []corpus.Session) (Report, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return Report{}, fmt.Errorf("bench: %w", err)
+	}
+	r := newRunner(o, sessions)
+	if err := r.prepareCuts(ctx); err != nil {
+		return Report{}, err
+	}
+	report := Report{Set: r.describeSet()}
+	if report.Rows, err = r.measureWays(ctx, o.allWays()); err != nil {
+		return Report{}, err
+	}
+	report.AtSize = compareAtSize(report.Rows)
+	if report.Left, err = r.findWindows(ctx, report.Rows); err != nil {
+		return Report{}, err
+	}
+	if o.NoCost {
+		return report, nil
+	}
+	if err := r.measureCosts(ctx, &report); err != nil {
+		return Report{}, err
+	}
+	report.Growth, err = r.measureGrowth(ctx)
+	return report, err
+}
+
+// withDefaults returns o with nothing left open, or an error that names the field
+// at fault.
+func (o Options) withDefaults() (Options, error) {
+	if len(o.Presets) == 0 {
+		o.Presets = []tiercompact.Preset{tiercompact.Default, tiercompact.Eager, tiercompact.Steady}
+	}
+	if len(o.Levels) == 0 {
+		o.Levels = []string{Auto, string(levels.SoftName), string(levels.HardName), string(levels.Emergency)}
+	}
+	for _, level := range o.Levels {
+		if level == Auto {
+			continue
+		}
+		if _, err := levels.Parse(level); err != nil {
+			return o, fmt.Errorf("level must be auto, soft, hard or emergency, is %q", level)
+		}
+	}
+	for _, w := range o.Windows {
+		if !(w > 0 && w <= 100) {
+			return o, fmt.Errorf("window must be a share of the tokens, above 0 and at most 100, is %g", w)
+		}
+	}
+	if !(o.Left >= 0 && o.Left < 1) {
+		return o, fmt.Errorf("left must be a share of the tokens, above 0 and below 1, is %g", o.Left)
+	}
+	o.Presets, o.Levels, o.Windows = distinct(o.Presets), distinct(o.Levels), distinct(o.Windows)
+	for _, preset := range o.Presets {
+		if _, err := tiercompact.New(tiercompact.Config{Window: 1 << 20, Preset: preset}); err != nil {
+			return o, errors.Unwrap(err)
+		}
+	}
+	if o.Config.Count == nil {
+		c, err := tokens.Load(tokens.CL100K)
+		if err != nil {
+			return o, err
+		}
+		o.Config.Count = c.Count
+	}
+	o.Config.Count = Counted(o.Config.Count)
+	return o, nil
+}
+
+// distinct returns what is in list, each once, in its order: a row is measured once.
+func distinct[T comparable](list []T) (once []T) {
+	for _, x := range list {
+		if !slices.Contains(once, x) {
+			once = append(once, x)
+		}
+	}
+	return once
+}
+
+// rowWindows are those that a row is for where none are asked for. Those of steady
+// reach from a fifth to most of the tokens left, so that baselines can be met at
+// their own size.
+func (o Options) rowWindows(preset tiercompact.Preset, level string) []float64 {
+	switch {
+	case len(o.Windows) > 0:
+		return o.Windows
+	case level != Auto:
+		return []float64{half}
+	case o.Quick || preset != compared:
+		return []float64{0.3, half, 1}
+	}
+	return []float64{0.2, 0.3, half, 0.75, 1, 1.3}
+}
+
+const half = 0.5
+
+// allWays returns what is measured, in the order of the rows.
+func (o Options) allWays() []*way {
+	var out []*way
+	for _, preset := range o.Presets {
+		for _, level := range o.Levels {
+			if level != Auto && !o.sameAlone(preset) {
+				out = append(out, o.singleLevel(preset, level))
+			}
+		}
+	}
+	for _, preset := range o.Presets {
+		for _, level := range o.Levels {
+			for _, w := range o.rowWindows(preset, level) {
+				out = append(out, o.replayed(preset, level, w))
+			}
+		}
+	}
+	if !o.Bare {
+		for _, b := range baselines(o.Seed) {
+			out = append(out, &way{row: Row{Name: b.Name, Kind: Baseline, Window: half}, baseline: &b})
+		}
+	}
+	return out
+}
+
+// sameAlone reports whether the levels of a preset do alone what those of
+// default do: eager has other thresholds, which are not asked then.
+func (o Options) sameAlone(preset tiercompact.Preset) bool {
+	return preset == tiercompact.Eager && slices.Contains(o.Presets, tiercompact.Default)
+}
+
+// describeSet says what is measured, and with what.
+func (r *runner) describeSet() Set {
+	s := Set{
+		Name: r.Name, Command: r.Command, Sessions: len(r.sessions), Seed: r.Seed, Quick: r.Quick,
+		Ranking: cmp.Or(r.Config.EmbedderName, "lexical"), Summarizer: cmp.Or(r.Config.SummarizerName, levels.FallbackExtractive),
+	}
+	for _, x := range r.sessions {
+		if len(x.messages) < leastSession {
+			s.Short = append(s.Short, x.name)
+		}
+		s.Messages += len(x.messages)
+		s.Tokens += x.size
+		s.Facts += len(x.facts)
+	}
+	return s
+}
+
+func (o Options) compactorConfig(preset tiercompact.Preset, level string, window int) tiercompact.Config {
+	cfg := o.Config
+	cfg.Preset, cfg.Window, cfg.Level = preset, max(1, window), ""
+	if level != Auto {
+		cfg.Level = levels.Name(level)
+	}
+	return cfg
+}

@@ -1,0 +1,148 @@
+package bench
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/tiercompact/tiercompact/internal/bench/corpus"
+	"github.com/tiercompact/tiercompact/chat"
+)
+
+// A runner measures ways on sessions.
+type runner struct {
+	Options
+	sessions []*subject
+
+	told struct {
+		sync.Mutex // guards what follows; Told is called under it, so that calls come in turn
+		done, of   int
+	}
+}
+
+// A subject is a session with all that every way is measured by.
+type subject struct {
+	name     string
+	messages chat.Transcript
+	facts    []corpus.Fact
+	queries  []string // of facts, those that are asked
+	size     int      // tokens
+	cuts     []cutting
+	orphans  int
+}
+
+// longSession is how many messages a session has that is cut once alone, at 60 %.
+const longSession = 2000
+
+func newRunner(o Options, sessions []corpus.Session) *runner {
+	r := &runner{Options: o}
+	for _, s := range sessions {
+		r.sessions = append(r.sessions, &subject{name: s.Name, messages: Plain(s.Messages), facts: s.Facts})
+	}
+	return r
+}
+
+// prepareCuts finds what is needed after each cut.
+func (r *runner) prepareCuts(ctx context.Context) error {
+	return r.eachParallel(ctx, len(r.sessions), r.longestFirst(), func(i int) error {
+		s := r.sessions[i]
+		s.size = Size(s.messages, r.Config.Count)
+		s.cuts = cuttings(s.messages, len(s.messages) > longSession, r.Config.Count)
+		s.orphans = countOrphans(s.messages)
+		s.queries = sampleQuestions(s.facts, mostQueries(len(s.messages)))
+		return nil
+	})
+}
+
+// longestFirst returns the places of sessions, so that no core ends with a long one.
+func (r *runner) longestFirst() []int {
+	order := make([]int, len(r.sessions))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Compare(len(r.sessions[b].messages), len(r.sessions[a].messages))
+	})
+	return order
+}
+
+// eachParallel does n tasks on all cores, in an order, and returns the error of the
+// first of them that failed.
+func (r *runner) eachParallel(ctx context.Context, n int, order []int, do func(i int) error) error {
+	errs := make([]error, n)
+	var next atomic.Int64
+	var failed atomic.Bool
+	var wait sync.WaitGroup
+	for range min(n, runtime.GOMAXPROCS(0)) {
+		wait.Go(func() {
+			for !failed.Load() && ctx.Err() == nil {
+				k := int(next.Add(1)) - 1
+				if k >= n {
+					return
+				}
+				if errs[order[k]] = do(order[k]); errs[order[k]] != nil {
+					failed.Store(true)
+				}
+			}
+		})
+	}
+	wait.Wait()
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("bench: %w", err)
+	}
+	for _, err := range errs {
+		if err != nil {
+			return fmt.Errorf("bench: %w", err)
+		}
+	}
+	return nil
+}
+
+// measureWays measures ways on all sessions.
+func (r *runner) measureWays(ctx context.Context, ways []*way) ([]Row, error) {
+	sessions := len(r.sessions)
+	parts := make([]part, len(ways)*sessions)
+	var order []int
+	for _, s := range r.longestFirst() {
+		for w := range ways {
+			order = append(order, w*sessions+s)
+		}
+	}
+	r.expectTasks(len(order))
+	err := r.eachParallel(ctx, len(order), order, func(i int) (err error) {
+		s, w := r.sessions[i%sessions], ways[i/sessions]
+		if parts[i], err = r.measurePart(ctx, w, s); err != nil {
+			err = fmt.Errorf("%s, %s: %w", s.name, w.row.Name, err)
+		}
+		r.reportProgress()
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]Row, len(ways))
+	for i, w := range ways {
+		rows[i] = sumRow(w.row, parts[i*sessions:(i+1)*sessions])
+	}
+	return rows, nil
+}
+
+// expectTasks says that so many tasks more are to be done.
+func (r *runner) expectTasks(n int) {
+	r.told.Lock()
+	defer r.told.Unlock()
+	r.told.of += n
+}
+
+func (r *runner) reportProgress() {
+	r.told.Lock()
+	defer r.told.Unlock()
+	r.told.done++
+	if r.Told != nil {
+		r.Told(r.told.done, r.told.of)
+	}
+}
