@@ -2,7 +2,7 @@ package archive
 
 import (
 	"github.com/tiercompact/tiercompact/chat"
-	"github.com/tiercompact/tiercompact/edit"
+	"github.com/tiercompact/tiercompact/internal/edit"
 )
 
 // origins are the records by which messages came into a damaged session file, by
