@@ -129,18 +129,28 @@ func (r *recovery) toldBy(k knows, until int) (damages []int) {
 }
 
 // toldByCount returns those damages behind the newest record that a step knows
-// which it makes good by the number of its messages.
+// which it makes good by the number of its messages. Of several records that are
+// missing, those that it does not make good are a damage of their own.
 func (r *recovery) toldByCount(unread []int, k knows) (damages []int) {
 	more := len(k.more) + k.rounds
 	for _, i := range unread {
 		d := r.Damages[i]
-		last := max(d.Record, d.Until)
-		if more -= last - max(d.Record, k.added+1) + 1; more < 0 {
+		first, last := max(d.Record, k.added+1), max(d.Record, d.Until)
+		told := min(more, last-first+1)
+		more -= told
+		if last <= k.newest {
+			continue
+		}
+		if told == 0 {
 			break
 		}
-		if last > k.newest {
-			damages = append(damages, i)
+		if behind := first + told; behind <= last {
+			rest := d
+			rest.Record = behind
+			r.Damages = append(r.Damages, rest)
+			r.Damages[i].Until = behind - 1
 		}
+		damages = append(damages, i)
 	}
 	return damages
 }

@@ -120,3 +120,25 @@ func TestAnotherCopyIsFoundByTheNextRecord(t *testing.T) {
 		}
 	}
 }
+
+// Of a file that was cut behind its newest step, the messages that the step has
+// come back, and the round alone is missing.
+func TestTheNewestStepTellsOfACutFile(t *testing.T) {
+	a, b, c := text("a"), text("b"), text("c")
+	round, step := roundOn(1, 1, 2, "x", a, b, c)
+	store := NewMemory()
+	must(t, store.Put(t.Context(), step))
+	lines := sessionLines(t, func(f *SessionFile) error {
+		return errors.Join(f.Append(a), f.Append(b), f.Append(c), f.Round(round))
+	})
+	path := filepath.Join(t.TempDir(), "s.jsonl")
+	f, err := CreateSession(path, Meta{Session: "s"})
+	must(t, err, f.Append(a), f.Append(b), f.Append(c), f.Round(round), f.Close())
+	must(t, os.WriteFile(path, bytes.Join(lines[:2], nil), 0o600))
+	s, r, err := CheckSession(t.Context(), path, store)
+	must(t, err)
+	lost := r.Lost()
+	if ids(s.Messages) != "a b c" || len(lost) != 1 || lost[0].Record != 5 || lost[0].Until > 5 {
+		t.Errorf("it stands at %q: %v", ids(s.Messages), r.Damages)
+	}
+}
