@@ -122,23 +122,26 @@ func TestAnotherCopyIsFoundByTheNextRecord(t *testing.T) {
 }
 
 // Of a file that was cut behind its newest step, the messages that the step has
-// come back, and the round alone is missing.
+// come back, and the round alone is missing. The rounds before it can be undone.
 func TestTheNewestStepTellsOfACutFile(t *testing.T) {
-	a, b, c := text("a"), text("b"), text("c")
-	round, step := roundOn(1, 1, 2, "x", a, b, c)
+	a, b, c, d := text("a"), text("b"), text("c"), text("d")
+	first, one := roundOn(1, 1, 2, "x", a, b)
+	second, two := roundOn(2, 1, 2, "y", a, text("x"), c, d)
 	store := NewMemory()
-	must(t, store.Put(t.Context(), step))
-	lines := sessionLines(t, func(f *SessionFile) error {
-		return errors.Join(f.Append(a), f.Append(b), f.Append(c), f.Round(round))
-	})
+	must(t, store.Put(t.Context(), one), store.Put(t.Context(), two))
 	path := filepath.Join(t.TempDir(), "s.jsonl")
 	f, err := CreateSession(path, Meta{Session: "s"})
-	must(t, err, f.Append(a), f.Append(b), f.Append(c), f.Round(round), f.Close())
-	must(t, os.WriteFile(path, bytes.Join(lines[:2], nil), 0o600))
+	must(t, err, f.Append(a), f.Append(b), f.Round(first), f.Append(c), f.Append(d), f.Round(second), f.Close())
+	whole, err := os.ReadFile(path)
+	must(t, err)
+	must(t, os.WriteFile(path, bytes.Join(bytes.SplitAfter(whole, []byte("\n"))[:4], nil), 0o600))
 	s, r, err := CheckSession(t.Context(), path, store)
 	must(t, err)
 	lost := r.Lost()
-	if ids(s.Messages) != "a b c" || len(lost) != 1 || lost[0].Record != 5 || lost[0].Until > 5 {
-		t.Errorf("it stands at %q: %v", ids(s.Messages), r.Damages)
+	if ids(s.Messages) != "a x c d" || len(s.Rounds) != 1 || len(lost) != 1 || lost[0].Record != 7 || lost[0].Until > 7 {
+		t.Errorf("it stands at %q, %d rounds: %v", ids(s.Messages), len(s.Rounds), r.Damages)
+	}
+	if err := s.undoRound(); err != nil || ids(s.Messages) != "a b c d" {
+		t.Errorf("undone it stands at %q, %v", ids(s.Messages), err)
 	}
 }

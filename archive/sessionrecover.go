@@ -478,17 +478,26 @@ func (r *recovery) goOnFrom(s Step, until int) error {
 			r.origins.told[m.ID] = s.Number
 		}
 	}
-	r.state.Messages, r.state.Rounds, r.state.Waiting = t, nil, nil
-	r.state.Added = max(r.state.Added, len(t))
-	for i := range r.rounds {
-		r.rounds[i].stands = false
-	}
+	r.put(t)
 	r.unsure = more && r.uncut
 	for _, d := range r.Damages {
 		r.unsure = r.unsure || d.Lost && d.Step == 0 && d.Record <= r.at.number
 	}
 	r.uncut = r.uncut && more
 	return nil
+}
+
+// put puts t in the place of the conversation that stands. Rounds stand where t
+// only goes on with it.
+func (r *recovery) put(t chat.Transcript) {
+	if now := r.state.Messages; len(now) > len(t) || !slices.EqualFunc(now, t[:len(now)], edit.Same) {
+		r.state.Rounds = nil
+		for i := range r.rounds {
+			r.rounds[i].stands = false
+		}
+	}
+	r.state.Messages, r.state.Waiting = t, nil
+	r.state.Added = max(r.state.Added, len(t))
 }
 
 // fits reports whether the conversation that stands is the one that a round was
