@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/tiercompact/tiercompact/archive"
-	"github.com/tiercompact/tiercompact/internal/archivetest"
 	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/internal/archivetest"
 )
 
 // BenchmarkPut stores rounds of a conversation of a length.

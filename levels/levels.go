@@ -9,9 +9,9 @@ import (
 	"fmt"
 
 	"github.com/tiercompact/tiercompact/chat"
-	"github.com/tiercompact/tiercompact/internal/edit"
 	"github.com/tiercompact/tiercompact/embed"
 	"github.com/tiercompact/tiercompact/files"
+	"github.com/tiercompact/tiercompact/internal/edit"
 	"github.com/tiercompact/tiercompact/internal/protection"
 )
 
@@ -101,7 +101,7 @@ type View struct {
 	Sizes       []int                    // tokens
 	Facts       []files.Scan             // files held and named
 	Terms       []embed.Terms            // words, for the lexical score
-	Protections []protection.Protection      // why a message may not be touched
+	Protections []protection.Protection  // why a message may not be touched
 	Was         map[string]chat.Message  // by id: messages that this round has rewritten, as they were before it
 	Window      int                      // tokens
 	Fixed       int                      // tokens of what is counted beside the messages: tool schemas

@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"github.com/tiercompact/tiercompact/chat"
-	"github.com/tiercompact/tiercompact/internal/edit"
 	"github.com/tiercompact/tiercompact/files"
+	"github.com/tiercompact/tiercompact/internal/edit"
 )
 
 // A repeat is a call that was made again and again, with results that are alike:

@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"testing"
 
-	"github.com/tiercompact/tiercompact/redact"
 	"github.com/tiercompact/tiercompact/internal/redacttest"
+	"github.com/tiercompact/tiercompact/redact"
 )
 
 func TestNoSecretIsLeft(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/tiercompact/tiercompact/redact"
 	"github.com/tiercompact/tiercompact/internal/redacttest"
+	"github.com/tiercompact/tiercompact/redact"
 )
 
 // demanded are the patterns that must find nothing in what is redacted, but for

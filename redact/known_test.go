@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tiercompact/tiercompact/redact"
 	"github.com/tiercompact/tiercompact/internal/redacttest"
+	"github.com/tiercompact/tiercompact/redact"
 )
 
 func learnt(t testing.TB) *redact.Known {

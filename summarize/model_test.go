@@ -11,8 +11,8 @@ import (
 
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/internal/model"
-	"github.com/tiercompact/tiercompact/summarize"
 	"github.com/tiercompact/tiercompact/internal/summarizetest"
+	"github.com/tiercompact/tiercompact/summarize"
 )
 
 // A server is a chat model that counts with its own tokenizer, and refuses

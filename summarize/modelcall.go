@@ -89,7 +89,7 @@ func judgeAnswer(a model.Answer, limit int, count func(string) int) (string, err
 		}
 		return "", Rejection(Empty)
 	}
-	if a.Done != model.CutOff {
+	if a.Done != model.CutOff && a.Done != model.Looped {
 		return text, nil
 	}
 	text = withoutLastLine(text)

@@ -8,8 +8,8 @@ import (
 
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/internal/model"
-	"github.com/tiercompact/tiercompact/summarize"
 	"github.com/tiercompact/tiercompact/internal/summarizetest"
+	"github.com/tiercompact/tiercompact/summarize"
 )
 
 func TestAnswersThatAreNoSummary(t *testing.T) {
@@ -94,10 +94,11 @@ func TestAModelThatRepeatsItselfIsStopped(t *testing.T) {
 
 func TestACutAnswerIsUsedWhereItOnlyRepeatedItself(t *testing.T) {
 	again := saying("The gateway drops sessions.\nThe next step is this.\n" + strings.Repeat("Go on now. Go on now. ", 60) + "Go o")
-	again.Done = model.CutOff
-	got, err := (&summarize.Model{Chat: &server{answer: always(again), piece: 1 << 20}, Name: "fake"}).Summarize(t.Context(), summarize.Request{Messages: summarizetest.Session(), MaxTokens: 100})
-	if err != nil || !strings.HasPrefix(got, "The gateway drops sessions.\nThe next step is this.") || len(got) > 120 {
-		t.Errorf("%q, error %v", got, err)
+	for _, again.Done = range []model.Done{model.CutOff, model.Looped} {
+		got, err := (&summarize.Model{Chat: &server{answer: always(again), piece: 1 << 20}, Name: "fake"}).Summarize(t.Context(), summarize.Request{Messages: summarizetest.Session(), MaxTokens: 100})
+		if err != nil || !strings.HasPrefix(got, "The gateway drops sessions.\nThe next step is this.") || len(got) > 120 {
+			t.Errorf("%s: %q, error %v", again.Done, got, err)
+		}
 	}
 }
 

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/tiercompact/tiercompact/chat"
-	"github.com/tiercompact/tiercompact/summarize"
 	"github.com/tiercompact/tiercompact/internal/summarizetest"
+	"github.com/tiercompact/tiercompact/summarize"
 )
 
 var (

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/tiercompact/tiercompact/chat"
-	"github.com/tiercompact/tiercompact/summarize"
 	"github.com/tiercompact/tiercompact/internal/summarizetest"
+	"github.com/tiercompact/tiercompact/summarize"
 )
 
 func TestVerifyRemovesWhatTheSourceDoesNotBearOut(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tiercompact/tiercompact"
-	"github.com/tiercompact/tiercompact/internal/bench/evidence"
 	"github.com/tiercompact/tiercompact/engine"
+	"github.com/tiercompact/tiercompact/internal/bench/evidence"
 	"github.com/tiercompact/tiercompact/tokens"
 )
 

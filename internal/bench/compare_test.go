@@ -8,9 +8,9 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/internal/bench"
 	"github.com/tiercompact/tiercompact/internal/bench/corpus"
-	"github.com/tiercompact/tiercompact/chat"
 )
 
 const rule = "Always run make check before you commit anything here."

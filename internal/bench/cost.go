@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/tiercompact/tiercompact"
-	"github.com/tiercompact/tiercompact/internal/bench/corpus"
 	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/internal/bench/corpus"
 	"github.com/tiercompact/tiercompact/levels"
 )
 

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tiercompact/tiercompact/internal/bench/corpus"
 	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/internal/bench/corpus"
 )
 
 // mostQueries is how many questions are asked of a session of so many messages:

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/tiercompact/tiercompact"
-	"github.com/tiercompact/tiercompact/internal/bench"
 	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/internal/bench"
 )
 
 func call(name, args string) chat.Message {

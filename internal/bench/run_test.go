@@ -11,9 +11,9 @@ import (
 	"testing"
 
 	"github.com/tiercompact/tiercompact"
+	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/internal/bench"
 	"github.com/tiercompact/tiercompact/internal/bench/corpus"
-	"github.com/tiercompact/tiercompact/chat"
 )
 
 // tiny is a set that runs in a second or two.

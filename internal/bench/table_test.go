@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/tiercompact/tiercompact"
-	"github.com/tiercompact/tiercompact/internal/bench"
 	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/internal/bench"
 	"github.com/tiercompact/tiercompact/tokens"
 	"github.com/tiercompact/tiercompact/wire"
 )

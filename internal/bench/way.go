@@ -6,8 +6,8 @@ import (
 	"strconv"
 
 	"github.com/tiercompact/tiercompact"
-	"github.com/tiercompact/tiercompact/internal/bench/corpus"
 	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/internal/bench/corpus"
 	"github.com/tiercompact/tiercompact/levels"
 )
 

@@ -64,6 +64,7 @@ type Done string
 const (
 	Stopped Done = "stop"   // the model ended it
 	CutOff  Done = "length" // MaxTokens or the window ended it
+	Looped  Done = "repeat" // the server ended it, because the model wrote one token over and over
 )
 
 // An Answer is what a model said.

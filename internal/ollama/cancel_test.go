@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tiercompact/tiercompact/internal/model"
 	"github.com/tiercompact/tiercompact/internal/ollama"
 	"github.com/tiercompact/tiercompact/internal/ollamatest"
-	"github.com/tiercompact/tiercompact/internal/model"
 )
 
 // far is more time than anything takes here, on whatever machine.

@@ -10,8 +10,8 @@ import (
 	"github.com/ollama/ollama/api"
 
 	"github.com/tiercompact/tiercompact/chat"
-	"github.com/tiercompact/tiercompact/internal/remote"
 	"github.com/tiercompact/tiercompact/internal/model"
+	"github.com/tiercompact/tiercompact/internal/remote"
 )
 
 // Chat has a model go on with a conversation. Each piece of the answer goes to
@@ -45,6 +45,8 @@ func (c *Client) Chat(ctx context.Context, r model.Request, each func(model.Delt
 		err = a.Stopped
 	case a.Broken != nil:
 		err = c.callError(r.Model, what, a.Broken)
+	case err == nil && !a.ended && a.Looped():
+		a.stopped = true
 	case err == nil && !a.ended:
 		err = c.callError(r.Model, what, remote.Garbled("it ends in the middle"))
 	}
@@ -88,9 +90,10 @@ func (c *Client) newRequest(r model.Request) (*api.ChatRequest, error) {
 // An answer is put together from the lines of a stream.
 type answer struct {
 	remote.Reply
-	last  api.ChatResponse
-	began bool
-	ended bool
+	last    api.ChatResponse
+	began   bool
+	ended   bool // by the last line, which says why
+	stopped bool // without one, as the model wrote one token over and over
 }
 
 // stopWithin is the most time that a server gets to be told to stop: one that
@@ -124,6 +127,8 @@ func (a *answer) modelAnswer(before []chat.Message) model.Answer {
 		done = model.CutOff
 	case a.ended:
 		done = model.Stopped
+	case a.stopped:
+		done = model.Looped
 	}
 	return model.Answer{
 		Message:      a.Message(before),

@@ -10,8 +10,8 @@ import (
 	"github.com/ollama/ollama/api"
 
 	"github.com/tiercompact/tiercompact/chat"
-	"github.com/tiercompact/tiercompact/internal/remote"
 	"github.com/tiercompact/tiercompact/internal/model"
+	"github.com/tiercompact/tiercompact/internal/remote"
 )
 
 // toAPIMessages returns messages in Ollama's form. Several results in one message

@@ -17,8 +17,8 @@ import (
 
 	"github.com/ollama/ollama/api"
 
-	"github.com/tiercompact/tiercompact/internal/remote"
 	"github.com/tiercompact/tiercompact/internal/model"
+	"github.com/tiercompact/tiercompact/internal/remote"
 )
 
 const (

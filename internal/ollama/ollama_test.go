@@ -9,13 +9,14 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/tiercompact/tiercompact/chat"
-	"github.com/tiercompact/tiercompact/internal/ollama"
 	"github.com/tiercompact/tiercompact/internal/model"
+	"github.com/tiercompact/tiercompact/internal/ollama"
 	"github.com/tiercompact/tiercompact/tokens"
 )
 
@@ -315,6 +316,32 @@ func TestChatPutsAnAnswerTogether(t *testing.T) {
 	parts := []chat.Part{{Kind: chat.Thinking, Text: "let me"}, {Kind: chat.Text, Text: "Hello"}, {Kind: chat.Call, ID: "call_1", Name: "read", Args: `{"z":"a<b>","a":{"k":1.5}}`}}
 	if fmt.Sprint(a.Message.Parts) != fmt.Sprint(parts) {
 		t.Errorf("parts: %v, want %v", a.Message.Parts, parts)
+	}
+}
+
+// A stream without a last line, after 31 equal pieces, is what 0.17.4 sends of a
+// model that writes one token over and over.
+func TestAServerEndsAnAnswerThatRepeatsAToken(t *testing.T) {
+	for name, c := range map[string]struct {
+		pieces []string
+		ends   bool
+	}{
+		"one token":     {slices.Repeat([]string{" counsel"}, 31), true},
+		"blanks differ": {slices.Repeat([]string{" no", "no\n"}, 16), true},
+		"blanks":        {slices.Repeat([]string{"\n"}, 30), true},
+		"after words":   {append([]string{"The", " answer"}, slices.Repeat([]string{"="}, 31)...), true},
+		"too few":       {slices.Repeat([]string{" counsel"}, 29), false},
+		"two tokens":    {slices.Repeat([]string{" tick", " tock"}, 31), false},
+	} {
+		var stream strings.Builder
+		for _, piece := range c.pieces {
+			fmt.Fprintf(&stream, `{"message":{"content":%q}}`+"\n", piece)
+		}
+		client, _ := scripted(t, map[string]string{"/api/chat": stream.String()})
+		a, err := client.Chat(t.Context(), model.Request{Model: "m", Messages: user("hi")}, nil)
+		if a.Message.Text() != strings.Join(c.pieces, "") || (a.Done == model.Looped) != c.ends || errors.Is(err, model.ErrGarbled) == c.ends {
+			t.Errorf("%s: %q, %v", name, a.Done, err)
+		}
 	}
 }
 

@@ -14,9 +14,9 @@ import (
 
 	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/internal/model"
 	"github.com/tiercompact/tiercompact/internal/ollama"
 	"github.com/tiercompact/tiercompact/internal/ollamatest"
-	"github.com/tiercompact/tiercompact/internal/model"
 	"github.com/tiercompact/tiercompact/tokens"
 )
 
@@ -144,9 +144,19 @@ func TestRealLongInputIsRefusedNotCut(t *testing.T) {
 
 func TestRealAnswerEndsWithTheWindow(t *testing.T) {
 	const window = 512
-	a, err := realClient(t).Chat(t.Context(), model.Request{Model: ollamatest.Tiny, Window: window, Messages: user(strings.Repeat("word ", 430)), MaxTokens: 300}, nil)
+	a, err := realClient(t).Chat(t.Context(), model.Request{Model: ollamatest.Tiny, Window: window, Messages: user(strings.Repeat("word ", 430)), MaxTokens: 300, Sampling: &model.Sampling{Temperature: 1, Seed: 1}}, nil)
 	if err != nil || a.Done != model.CutOff || a.PromptTokens+a.Tokens > window+1 {
 		t.Errorf("%q after %d + %d tokens, %v", a.Done, a.PromptTokens, a.Tokens, err)
+	}
+}
+
+// At temperature 0 the tiny model answers this with one token over and over.
+func TestRealServerEndsAnAnswerThatRepeatsAToken(t *testing.T) {
+	a, err := realClient(t).Chat(t.Context(), model.Request{
+		Model: ollamatest.Tiny, Window: 1024, Messages: user("a a a a a a a a a a a a"), MaxTokens: 400, Sampling: &model.Sampling{},
+	}, nil)
+	if err != nil || a.Done != model.Looped || len(strings.Fields(a.Message.Text())) < 30 {
+		t.Errorf("%q after %q, %v", a.Done, a.Message.Text(), err)
 	}
 }
 

@@ -8,8 +8,8 @@ import (
 	"github.com/ollama/ollama/api"
 	"github.com/ollama/ollama/tokenizer"
 
-	"github.com/tiercompact/tiercompact/internal/remote"
 	"github.com/tiercompact/tiercompact/internal/model"
+	"github.com/tiercompact/tiercompact/internal/remote"
 )
 
 // Tokenizer returns what counts the tokens of a text as the server does with a

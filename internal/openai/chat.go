@@ -13,8 +13,8 @@ import (
 	"github.com/sashabaranov/go-openai"
 
 	"github.com/tiercompact/tiercompact/chat"
-	"github.com/tiercompact/tiercompact/internal/remote"
 	"github.com/tiercompact/tiercompact/internal/model"
+	"github.com/tiercompact/tiercompact/internal/remote"
 )
 
 // Chat has a model go on with a conversation. Each piece of the answer goes to
@@ -44,6 +44,8 @@ func (c *Client) Chat(ctx context.Context, r model.Request, each func(model.Delt
 		err = a.Stopped
 	case a.Broken != nil:
 		err = c.callError(r.Model, what, a.Broken)
+	case err == nil && a.finish == "" && a.Looped():
+		a.finish = finishLooped
 	case err == nil && a.finish == "":
 		err = c.callError(r.Model, what, remote.Garbled("it ends in the middle"))
 	}
@@ -142,6 +144,10 @@ type callPart struct {
 	} `json:"function"`
 }
 
+// finishLooped is the reason of an answer that a server ended without one,
+// because the model wrote one token over and over.
+const finishLooped = "repeat"
+
 // An answer is put together from the events of a stream.
 type answer struct {
 	remote.Reply
@@ -228,6 +234,8 @@ func (a *answer) modelAnswer(before []chat.Message) model.Answer {
 	case "":
 	case "length":
 		r.Done = model.CutOff
+	case finishLooped:
+		r.Done = model.Looped
 	default: // stop, tool_calls, content_filter
 		r.Done = model.Stopped
 	}

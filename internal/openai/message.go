@@ -8,8 +8,8 @@ import (
 	"github.com/sashabaranov/go-openai"
 
 	"github.com/tiercompact/tiercompact/chat"
-	"github.com/tiercompact/tiercompact/internal/remote"
 	"github.com/tiercompact/tiercompact/internal/model"
+	"github.com/tiercompact/tiercompact/internal/remote"
 )
 
 // nothing stands for an empty text: the library leaves that out, and servers

@@ -15,8 +15,8 @@ import (
 
 	"github.com/sashabaranov/go-openai"
 
-	"github.com/tiercompact/tiercompact/internal/remote"
 	"github.com/tiercompact/tiercompact/internal/model"
+	"github.com/tiercompact/tiercompact/internal/remote"
 	"github.com/tiercompact/tiercompact/tokens"
 )
 

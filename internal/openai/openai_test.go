@@ -8,12 +8,13 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/tiercompact/tiercompact/chat"
-	"github.com/tiercompact/tiercompact/internal/openai"
 	"github.com/tiercompact/tiercompact/internal/model"
+	"github.com/tiercompact/tiercompact/internal/openai"
 	"github.com/tiercompact/tiercompact/tokens"
 )
 
@@ -307,6 +308,16 @@ func TestChatTellsHowAnAnswerFailed(t *testing.T) {
 		if err != nil && (strings.Contains(err.Error(), key) || c.kind == nil && (errors.Is(err, model.ErrGarbled) || errors.Is(err, model.ErrTooLong))) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// Ollama (0.17.4) ends a stream so on /v1, where a model writes one token over
+// and over.
+func TestAServerEndsAnAnswerThatRepeatsAToken(t *testing.T) {
+	client, _ := scripted(t, map[string]string{"/v1/chat/completions": events(slices.Repeat([]string{delta(`"content":" counsel"`)}, 31)...)})
+	a, err := client.Chat(t.Context(), model.Request{Model: "m", Messages: user("hi")}, nil)
+	if err != nil || a.Done != model.Looped || a.Message.Text() != strings.Repeat(" counsel", 31) {
+		t.Errorf("%q after %q, %v", a.Done, a.Message.Text(), err)
 	}
 }
 

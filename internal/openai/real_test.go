@@ -5,9 +5,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/tiercompact/tiercompact/internal/model"
 	"github.com/tiercompact/tiercompact/internal/ollamatest"
 	"github.com/tiercompact/tiercompact/internal/openai"
-	"github.com/tiercompact/tiercompact/internal/model"
 )
 
 func TestRealServerAnswersInOpenAIsProtocol(t *testing.T) {

@@ -22,10 +22,17 @@ type Reply struct {
 	Broken  error                   // the answer is longer than any is
 
 	text, thinking strings.Builder
+	last           model.Delta // the newest piece that is not empty
+	repeats        int         // how often it came, in a row
 }
+
+// maxRepeats is how often a piece comes in a row, without its blanks, before
+// Ollama (0.17.4, llm/server.go) ends an answer without saying so.
+const maxRepeats = 30
 
 // Add takes a piece. An error says that no more is wanted.
 func (r *Reply) Add(d model.Delta) error {
+	r.countRepeats(d)
 	r.text.WriteString(d.Text)
 	r.thinking.WriteString(d.Thinking)
 	if r.text.Len()+r.thinking.Len() > maxReply || len(r.Calls) > maxCalls {
@@ -37,6 +44,22 @@ func (r *Reply) Add(d model.Delta) error {
 	}
 	return r.Stopped
 }
+
+func (r *Reply) countRepeats(d model.Delta) {
+	if d == (model.Delta{}) {
+		return
+	}
+	d = model.Delta{Text: strings.TrimSpace(d.Text), Thinking: strings.TrimSpace(d.Thinking)}
+	if r.repeats > 0 && d != r.last {
+		r.repeats = 0
+	}
+	r.last = d
+	r.repeats++
+}
+
+// Looped reports whether the newest pieces are one token over and over, so often
+// that a server ends the answer for it.
+func (r *Reply) Looped() bool { return r.repeats >= maxRepeats }
 
 // Message returns what came, as the message that follows those before it. A
 // call without an id, or with one that another call has, gets one of its own.

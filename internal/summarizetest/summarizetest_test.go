@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tiercompact/tiercompact/summarize"
 	"github.com/tiercompact/tiercompact/internal/summarizetest"
+	"github.com/tiercompact/tiercompact/summarize"
 )
 
 func TestExtractiveKeepsThePromisesOfASummarizer(t *testing.T) {

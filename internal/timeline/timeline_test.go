@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tiercompact/tiercompact/trace"
 	"github.com/tiercompact/tiercompact/internal/timeline"
+	"github.com/tiercompact/tiercompact/trace"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden file")

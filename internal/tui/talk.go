@@ -144,8 +144,11 @@ func (t *Talk) Answer(ctx context.Context) error {
 		if err := t.addAnswer(ctx, m); err != nil {
 			return err
 		}
-		if a.Done == model.CutOff {
+		switch a.Done {
+		case model.CutOff:
 			t.emitNote("the answer was cut off: its limit, or the window, was reached")
+		case model.Looped:
+			t.emitNote("the answer was cut off: the model repeated itself, and the server ended it")
 		}
 		if !m.HasCalls() {
 			return nil

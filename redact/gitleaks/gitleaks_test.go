@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tiercompact/tiercompact/internal/redacttest"
 	"github.com/tiercompact/tiercompact/redact"
 	"github.com/tiercompact/tiercompact/redact/gitleaks"
-	"github.com/tiercompact/tiercompact/internal/redacttest"
 )
 
 // made is a secret that gitleaks knows, and the built-in rules do not.

@@ -11,9 +11,9 @@ import (
 
 	"github.com/zricethezav/gitleaks/v8/detect"
 
+	"github.com/tiercompact/tiercompact/internal/redacttest"
 	"github.com/tiercompact/tiercompact/redact"
 	"github.com/tiercompact/tiercompact/redact/gitleaks"
-	"github.com/tiercompact/tiercompact/internal/redacttest"
 )
 
 // A sampler writes texts that a regular expression matches.

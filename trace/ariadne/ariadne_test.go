@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tiercompact/tiercompact/internal/ariadnetest"
 	"github.com/tiercompact/tiercompact/trace"
 	"github.com/tiercompact/tiercompact/trace/ariadne"
-	"github.com/tiercompact/tiercompact/internal/ariadnetest"
 )
 
 func decode(raw []byte, into any) { _ = json.Unmarshal(raw, into) }

@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"github.com/tiercompact/tiercompact"
+	"github.com/tiercompact/tiercompact/internal/ariadnetest"
 	"github.com/tiercompact/tiercompact/trace"
 	"github.com/tiercompact/tiercompact/trace/ariadne"
-	"github.com/tiercompact/tiercompact/internal/ariadnetest"
 )
 
 // answer is a server that says one thing.

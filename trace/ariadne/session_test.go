@@ -14,10 +14,10 @@ import (
 
 	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/internal/ariadnetest"
 	"github.com/tiercompact/tiercompact/summarize"
 	"github.com/tiercompact/tiercompact/trace"
 	"github.com/tiercompact/tiercompact/trace/ariadne"
-	"github.com/tiercompact/tiercompact/internal/ariadnetest"
 )
 
 // prose returns n bytes of text in which nothing repeats.
