@@ -197,7 +197,7 @@ func (d *Dir) gather(session string, w *writer) {
 			}
 		}
 		if len(due) >= gatherAt {
-			if d.gatherPacks(session, due) != nil {
+			if d.removeGathered(session) != nil || d.gatherPacks(session, due) != nil {
 				return
 			}
 			stamps, err := d.stamps(session)
@@ -221,7 +221,8 @@ func levelOf(steps int) (level int) {
 	return level
 }
 
-// gatherPacks puts packs into one. Those that are damaged stay as they are.
+// gatherPacks puts packs into one. Those that are damaged stay as they are, and
+// those that are gone were in another already.
 func (d *Dir) gatherPacks(session string, names []string) error {
 	v, err := d.storeReader().packs(context.Background(), session)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 )
 
@@ -22,6 +23,7 @@ type recordList struct {
 	newer   error // a record that a newer tiercompact wrote
 	torn    int
 
+	added   map[int]string // by number of a damaged record, the id of its message where that can be read
 	broken  []brokenLine
 	checked bool // a record of version 2 was met
 }
@@ -31,12 +33,13 @@ type brokenLine struct {
 	line  int
 	after int // the highest number of a record before it in the file
 	err   error
+	added string // id of the message that it added, "" where that cannot be read
 }
 
 // listRecords lists the records of a session file. The marks are of what was
 // written there last.
 func listRecords(text []byte, marks []mark) *recordList {
-	l := new(recordList)
+	l := &recordList{added: make(map[int]string)}
 	byNumber := make(map[int]listed)
 	highest, n := 0, 0
 	for rest := text; len(rest) > 0; {
@@ -50,7 +53,7 @@ func listRecords(text []byte, marks []mark) *recordList {
 				continue
 			}
 			if err != nil {
-				l.broken = append(l.broken, brokenLine{n, highest, err})
+				l.broken = append(l.broken, brokenLine{n, highest, err, addedBy(piece)})
 				continue
 			}
 			l.place(listed{x, n}, byNumber, highest)
@@ -63,6 +66,17 @@ func listRecords(text []byte, marks []mark) *recordList {
 	slices.SortFunc(l.records, func(a, b listed) int { return a.Number - b.Number })
 	l.numberDamages(marks)
 	return l
+}
+
+var addsMessage = regexp.MustCompile(`^\{"v":2,"n":\d+,"after":"[^"]*","message":\{"id":("(?:[^"\\]|\\.)+")`)
+
+// addedBy returns the id of the message that a damaged record adds, "" where that
+// cannot be read.
+func addedBy(piece []byte) (id string) {
+	if m := addsMessage.FindSubmatch(piece); m == nil || json.Unmarshal(m[1], &id) != nil {
+		return ""
+	}
+	return id
 }
 
 // pieces returns the parts of a line that may be records: one of which the end
@@ -160,19 +174,30 @@ func (l *recordList) numberDamages(marks []mark) {
 	}
 }
 
-// compare notes a record that is not the one that m is of.
+// compare notes a record that is not the one that m is of. What the other copy
+// told, and in which records, is not known.
 func (l *recordList) compare(m mark) {
-	if len(l.records) == 0 {
-		return
-	}
-	if first := l.records[0]; first.Number == 1 && first.sum != m.First {
+	line, sum := l.sumOf(1)
+	if sum != "" && sum != m.First {
 		l.damages = append(l.damages, RecordDamage{Err: fmt.Errorf("%w: another session file was put in the place of the one that was written here", ErrDamaged), Lost: true})
 		return
 	}
-	i, there := slices.BinarySearchFunc(l.records, m.Number, func(x listed, n int) int { return x.Number - n })
-	if there && l.records[i].sum != m.Sum {
-		l.damages = append(l.damages, RecordDamage{Line: l.records[i].line, Record: m.Number, Err: fmt.Errorf("%w: it is not the one that was written here: the file is another copy", ErrDamaged), Lost: true})
+	if line, sum = l.sumOf(m.Number); sum != "" && sum != m.Sum {
+		l.damages = append(l.damages, RecordDamage{Line: line, Err: fmt.Errorf("%w: record %d is not the one that was written here: the file is another copy", ErrDamaged, m.Number), Lost: true})
 	}
+}
+
+// sumOf returns the checksum of record n, and its line: that of one which is
+// damaged is in the next one. "" where neither is there.
+func (l *recordList) sumOf(n int) (line int, sum string) {
+	i, there := slices.BinarySearchFunc(l.records, n, func(x listed, n int) int { return x.Number - n })
+	switch {
+	case there:
+		return l.records[i].line, l.records[i].sum
+	case i < len(l.records) && l.records[i].Number == n+1 && l.records[i].V > 1:
+		return l.records[i].line, l.records[i].After
+	}
+	return 0, ""
 }
 
 // gap notes what is broken or missing between two numbers.
@@ -182,6 +207,7 @@ func (l *recordList) gap(at, next int, broken []brokenLine) {
 		if at+1 < next {
 			at++
 			d.Record, d.Lost = at, true
+			l.added[at] = b.added
 		}
 		l.damages = append(l.damages, d)
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -136,21 +137,27 @@ func recoverSession(ctx context.Context, path string, store Store, disk disk) (*
 // A recovery puts the records of a damaged session file together.
 type recovery struct {
 	Recovery
-	ctx      context.Context
-	store    Store // nil: there is none
-	state    State
-	shared   sourceSharing
-	at       position // of the last record that was taken
-	uncut    bool     // a cut was not made
-	unsure   bool     // the conversation may not be what the next record is about
-	rounds   []roundFate
-	recordOf map[string]int // by id of a message
-	newest   int            // number of the newest round that a record tells of
+	ctx     context.Context
+	store   Store // nil: there is none
+	state   State
+	shared  sourceSharing
+	at      position // of the last record that was taken
+	uncut   bool     // a cut was not made
+	unsure  bool     // the conversation may not be what the next record is about
+	rounds  []roundFate
+	origins origins
+	newest  int // number of the newest round that a record tells of
+
+	infos      []StepInfo // of the archive
+	listed     bool
+	unrecorded []unrecordedRound
+	asked      int // of infos, for unrecorded
 }
 
 // A roundFate is a round of the file that was not undone, oldest first.
 type roundFate struct {
-	number int
+	Round
+	record int
 	stands bool // in state.Rounds
 	made   bool
 }
@@ -163,8 +170,8 @@ func recoverState(ctx context.Context, text []byte, store Store, marks []mark, s
 	if len(l.records) == 0 && len(l.meta.Session) == 0 {
 		return State{}, Recovery{}, fmt.Errorf("%w: no record of a session is in it", ErrDamaged)
 	}
-	r := recovery{ctx: ctx, store: store, recordOf: make(map[string]int), state: State{Since: -1, Torn: l.torn, Meta: l.meta}}
-	r.Damages, r.Records = l.damages, len(l.records)
+	r := recovery{ctx: ctx, store: store, origins: newOrigins(), state: State{Since: -1, Torn: l.torn, Meta: l.meta}}
+	r.Damages, r.Records, r.origins.damaged = l.damages, len(l.records), l.added
 	if r.state.Meta.Session == "" {
 		r.state.Meta.Session = session
 	}
@@ -179,6 +186,11 @@ func recoverState(ctx context.Context, text []byte, store Store, marks []mark, s
 		}
 	}
 	err := r.takeNewest()
+	if infos, listErr := r.steps(); listErr == nil { // they are all older than what is written from here
+		for _, info := range infos {
+			r.state.Number = max(r.state.Number, info.Number)
+		}
+	}
 	slices.SortStableFunc(r.Damages, func(a, b RecordDamage) int {
 		return cmp.Or(cmp.Compare(a.Record, b.Record), cmp.Compare(a.Line, b.Line))
 	})
@@ -228,8 +240,10 @@ func (r *recovery) take(x listed) error {
 	return nil
 }
 
-// damage notes a record that is there and does not fit.
+// damage notes a record that is there and does not fit. What follows it was
+// written for a conversation that has its change.
 func (r *recovery) damage(x listed, err error) {
+	r.unsure = true
 	r.Damages = append(r.Damages, RecordDamage{Line: x.line, Record: x.Number, Err: err})
 }
 
@@ -240,7 +254,7 @@ func (r *recovery) message(x listed) error {
 	m, err := r.shared.decodeMessage(*x.Message)
 	if err == nil {
 		r.state.add(m, x.Loaded)
-		r.recordOf[m.ID] = x.Number
+		r.origins.added[m.ID] = x.Number
 	}
 	return err
 }
@@ -279,37 +293,47 @@ func (r *recovery) round(x listed) error {
 		return nil
 	}
 	r.newest = max(r.newest, made.Number)
+	r.origins.made(made, x.Number)
+	fate := roundFate{Round: made, record: x.Number}
+	defer func() { r.rounds = append(r.rounds, fate) }()
 	if r.unsure && !r.fits(made) {
 		step, err := r.step(made.Number)
 		if err != nil {
 			return err
 		}
-		if step == nil || !before(*step, made) {
+		if step == nil || !r.before(*step, made) {
 			r.damage(x, fmt.Errorf("%w: round %d is not made: what it was made on is not there, and the messages stay as they were", ErrDamaged, made.Number))
-			r.rounds = append(r.rounds, roundFate{number: made.Number})
 			return nil
 		}
-		r.goOnFrom(*step)
+		if err := r.goOnFrom(*step, x.Number); err != nil {
+			return err
+		}
 	}
 	if err := r.state.addRound(made); err != nil {
 		r.damage(x, fmt.Errorf("%w: %w", ErrDamaged, err))
-		r.rounds = append(r.rounds, roundFate{number: made.Number})
 		return nil
 	}
-	r.rounds = append(r.rounds, roundFate{number: made.Number, stands: true, made: true})
+	fate.stands, fate.made = true, true
 	return nil
 }
 
 // before reports whether step has the conversation that a round was made on. A
 // session of the same id may have had a step of that number before this one.
-func before(step Step, made Round) bool {
+func (r *recovery) before(step Step, made Round) bool {
 	e := made.Edits
-	return len(step.Before) == e.Seen && (len(step.Redacted) > 0 || e.Sum == "" || e.Sum == edit.Sum(step.Before))
+	if len(step.Before) != e.Seen {
+		return false
+	}
+	if len(step.Redacted) > 0 { // its text has another sum
+		_, other := r.compare(step)
+		return !other
+	}
+	return e.Sum == "" || e.Sum == edit.Sum(step.Before)
 }
 
-// ofThis reports whether a step has messages of this conversation, and none that
-// is another one of the same id.
-func (r *recovery) ofThis(s Step) bool {
+// compare reports whether a step has messages of this conversation, and whether
+// it has other ones under their ids.
+func (r *recovery) compare(s Step) (known, other bool) {
 	own := make(map[string]chat.Message, len(r.state.Messages))
 	for _, m := range r.state.Messages {
 		own[m.ID] = m
@@ -318,18 +342,17 @@ func (r *recovery) ofThis(s Step) bool {
 	for _, i := range s.Redacted {
 		redacted[i] = true
 	}
-	known := false
 	for i, m := range s.Before {
 		o, ok := own[m.ID]
 		if !ok || redacted[i] || o.State != m.State {
 			continue
 		}
 		if !edit.Same(o, m) {
-			return false
+			return known, true
 		}
 		known = true
 	}
-	return known
+	return known, false
 }
 
 // undo takes the newest round back, where it was made.
@@ -345,9 +368,9 @@ func (r *recovery) undo(x listed) error {
 	case newest.stands:
 		return r.state.undoRound()
 	case newest.made: // on a conversation that the archive has replaced since
-		step, err := r.step(newest.number)
-		if err == nil && step != nil {
-			r.goOnFrom(*step)
+		step, err := r.step(newest.Number)
+		if err == nil && step != nil && r.before(*step, newest.Round) {
+			err = r.goOnFrom(*step, newest.record)
 		}
 		return err
 	}
@@ -360,7 +383,7 @@ func (r *recovery) takeNewest() error {
 	if len(r.Lost()) == 0 || r.store == nil {
 		return nil
 	}
-	infos, err := r.store.Steps(r.ctx, r.state.Meta.Session)
+	infos, err := r.steps()
 	if err != nil {
 		return err
 	}
@@ -370,15 +393,31 @@ func (r *recovery) takeNewest() error {
 			newest = max(newest, info.Number)
 		}
 	}
-	if newest <= r.newest {
+	if newest <= max(r.newest, r.state.Number) {
 		return nil
 	}
 	step, err := r.step(newest)
-	if err == nil && step != nil && r.ofThis(*step) && len(r.toldBy(*step)) > 0 {
-		r.goOnFrom(*step)
+	if err != nil || step == nil {
+		return err
+	}
+	if known, other := r.compare(*step); !known || other || r.origins.behind(*step) {
+		return nil
+	}
+	k, err := r.knownTo(*step)
+	if err == nil && len(r.toldBy(k, math.MaxInt)) > 0 {
+		err = r.goOnFrom(*step, math.MaxInt)
 		r.state.Number = max(r.state.Number, newest)
 	}
 	return err
+}
+
+// steps lists the archive's steps, once.
+func (r *recovery) steps() (_ []StepInfo, err error) {
+	if r.store != nil && !r.listed {
+		r.infos, err = r.store.Steps(r.ctx, r.state.Meta.Session)
+		r.listed = err == nil
+	}
+	return r.infos, err
 }
 
 // step returns a step of the archive, nil where it has none that can be read.
@@ -398,8 +437,12 @@ func (r *recovery) step(n int) (*Step, error) {
 
 // goOnFrom puts the conversation before a step in the place of what stands up to
 // there. What the archive has without its secrets is taken from the file where
-// that has it.
-func (r *recovery) goOnFrom(s Step) {
+// that has it. The step was made when the records before record until were there.
+func (r *recovery) goOnFrom(s Step, until int) error {
+	k, err := r.knownTo(s)
+	if err != nil {
+		return err
+	}
 	own := make(map[string]int, len(r.state.Messages))
 	for i, m := range r.state.Messages {
 		own[m.ID] = i
@@ -423,52 +466,38 @@ func (r *recovery) goOnFrom(s Step) {
 	}
 	more := false // messages behind those of the step, of which some may be missing or cut off
 	for _, m := range r.state.Messages[last+1:] {
-		if !known[m.ID] {
+		if !known[m.ID] && r.origins.arrivedAfter(s, k.newest, m.ID) {
 			t, more = append(t, m), true
 		}
 	}
-	for _, i := range r.toldBy(s) {
+	for _, i := range r.toldBy(k, until) {
 		r.Damages[i].Step = s.Number
 	}
-	r.state.Messages, r.state.Rounds, r.state.Waiting = t, nil, nil
-	r.state.Added = max(r.state.Added, len(t))
-	for i := range r.rounds {
-		r.rounds[i].stands = false
+	for _, m := range s.Before {
+		if r.origins.told[m.ID] == 0 {
+			r.origins.told[m.ID] = s.Number
+		}
 	}
+	r.put(t)
 	r.unsure = more && r.uncut
 	for _, d := range r.Damages {
 		r.unsure = r.unsure || d.Lost && d.Step == 0 && d.Record <= r.at.number
 	}
 	r.uncut = r.uncut && more
+	return nil
 }
 
-// toldBy returns which damages a step makes good: those of records before the
-// newest one whose message it knows, and behind that, where no record is newer,
-// as many as it has messages of which no record is there.
-func (r *recovery) toldBy(s Step) (damages []int) {
-	newest, more := 0, len(s.Before)
-	for i, m := range s.Before {
-		if n := r.recordOf[m.ID]; n > 0 {
-			newest, more = max(newest, n), len(s.Before)-1-i
+// put puts t in the place of the conversation that stands. Rounds stand where t
+// only goes on with it.
+func (r *recovery) put(t chat.Transcript) {
+	if now := r.state.Messages; len(now) > len(t) || !slices.EqualFunc(now, t[:len(now)], edit.Same) {
+		r.state.Rounds = nil
+		for i := range r.rounds {
+			r.rounds[i].stands = false
 		}
 	}
-	for _, n := range r.recordOf {
-		if n > newest {
-			more = 0 // it is older than that record, and what it has may be of what was cut off since
-		}
-	}
-	for i, d := range r.Damages {
-		if !d.Lost || d.Step > 0 || d.Record == 0 {
-			continue
-		}
-		if until := max(d.Record, d.Until); until > newest {
-			if more -= until - max(d.Record, newest+1) + 1; more < 0 {
-				break
-			}
-		}
-		damages = append(damages, i)
-	}
-	return damages
+	r.state.Messages, r.state.Waiting = t, nil
+	r.state.Added = max(r.state.Added, len(t))
 }
 
 // fits reports whether the conversation that stands is the one that a round was

@@ -222,6 +222,9 @@ func (s State) whole() (w wholeFile, err error) {
 		return w, err
 	}
 	w.first = at.sum
+	if s.Number > 0 { // before all others: where the rest is lost, no older step is taken for newer than the file
+		lines = slices.Insert(lines, 0, sessionLine{Stand: &standMade{Since: -1, Number: s.Number}})
+	}
 	rest, at, err := encodeRecords(append(lines, sessionLine{Stand: &stand}), at)
 	w.text, w.at = bytes.NewReader(append(first, rest...)), at
 	return w, err
