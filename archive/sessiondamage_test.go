@@ -92,7 +92,7 @@ func TestEveryRecordHasItsPlace(t *testing.T) {
 				t.Errorf("record %d %s: %+v, %v", i+1, how, r, err)
 			}
 			if (how == "doubled" || how == "moved") && (!reflect.DeepEqual(s.Messages, want.Messages) || len(r.Lost()) > 0) {
-				t.Errorf("record %d %s: it stands at %q, lost %v", i+1, how, ids(s.Messages), r.Lost())
+				t.Errorf("record %d %s: it is at %q, lost %v", i+1, how, ids(s.Messages), r.Lost())
 			}
 		}
 	}
@@ -213,12 +213,12 @@ func TestDamagedRecordsAreTakenFromTheArchive(t *testing.T) {
 		bare, without, err := CheckSession(t.Context(), path, nil)
 		must(t, err)
 		if got := ids(bare.Messages); got != test.without || len(without.Lost()) != test.apart {
-			t.Errorf("lines %v without the archive: it stands at %q, want %q; %v", test.damaged, got, test.without, without.Damages)
+			t.Errorf("lines %v without the archive: it is at %q, want %q; %v", test.damaged, got, test.without, without.Damages)
 		}
 		f, s, r, err := RecoverSession(t.Context(), path, store)
 		must(t, err)
 		if got := ids(s.Messages); got != test.with || len(r.Lost()) != test.missing || s.Meta.Session != "s" {
-			t.Errorf("lines %v: it stands at %q, want %q; %v", test.damaged, got, test.with, r.Damages)
+			t.Errorf("lines %v: it is at %q, want %q; %v", test.damaged, got, test.with, r.Damages)
 		}
 		if kept, err := os.ReadFile(r.Kept); err != nil || !bytes.Equal(kept, text) {
 			t.Errorf("lines %v: the damaged file is not kept: %v", test.damaged, err)
@@ -227,7 +227,7 @@ func TestDamagedRecordsAreTakenFromTheArchive(t *testing.T) {
 		again, err := ReadSession(path)
 		must(t, err)
 		if got := ids(again.Messages); got != test.with+" z" {
-			t.Errorf("lines %v: opened again it stands at %q", test.damaged, got)
+			t.Errorf("lines %v: opened again it is at %q", test.damaged, got)
 		}
 	}
 }
@@ -306,7 +306,7 @@ func TestSessionFileOfTheVersionBefore(t *testing.T) {
 	f, s, err := OpenSession(path)
 	must(t, err)
 	if got := ids(s.Messages); got != "A b\xff c é" || s.Messages[1].Source == nil || s.Messages[1].Source.JSON != `{"a": 1}` {
-		t.Errorf("it stands at %q", got)
+		t.Errorf("it is at %q", got)
 	}
 	must(t, f.Append(text("z")), f.Append(text("zz")), f.Close())
 	b, err := os.ReadFile(path)
@@ -317,7 +317,7 @@ func TestSessionFileOfTheVersionBefore(t *testing.T) {
 	want, err := ReadSession(path)
 	must(t, err)
 	if got := ids(want.Messages); got != "A b\xff c é z zz" {
-		t.Errorf("it stands at %q", got)
+		t.Errorf("it is at %q", got)
 	}
 	for at := len(old); at < len(b); at++ {
 		for bit := range 8 {

@@ -9,35 +9,35 @@ import (
 	"slices"
 )
 
-// A listed record is one that is as it was written, and its line.
+// A listed record is an undamaged record with its line.
 type listed struct {
 	record
 	line int
 }
 
-// A recordList is what can be read of a session file that may be damaged.
+// A recordList is the readable content of a session file that may be damaged.
 type recordList struct {
 	records []listed // by number
 	damages []RecordDamage
-	meta    Meta  // of the first record, where that is damaged and still says one
-	newer   error // a record that a newer tiercompact wrote
+	meta    Meta  // of the first record, if that is damaged and still has one
+	newer   error // a record of a newer tiercompact
 	torn    int
 
-	added   map[int]string // by number of a damaged record, the id of its message where that can be read
+	added   map[int]string // by number of a damaged record, the id of its message if that is readable
 	broken  []brokenLine
 	checked bool // a record of version 2 was met
 }
 
-// A brokenLine is one that is no record.
+// A brokenLine is a line that is not a record.
 type brokenLine struct {
 	line  int
-	after int // the highest number of a record before it in the file
+	after int // highest number of a record before it in the file
 	err   error
-	added string // id of the message that it added, "" where that cannot be read
+	added string // id of the message that it added, "" if unreadable
 }
 
-// listRecords lists the records of a session file. The marks are of what was
-// written there last.
+// listRecords lists the records of a session file. The marks are the last ones
+// written for it.
 func listRecords(text []byte, marks []mark) *recordList {
 	l := &recordList{added: make(map[int]string)}
 	byNumber := make(map[int]listed)
@@ -70,8 +70,8 @@ func listRecords(text []byte, marks []mark) *recordList {
 
 var addsMessage = regexp.MustCompile(`^\{"v":2,"n":\d+,"after":"[^"]*","message":\{"id":("(?:[^"\\]|\\.)+")`)
 
-// addedBy returns the id of the message that a damaged record adds, "" where that
-// cannot be read.
+// addedBy returns the id of the message that a damaged record adds, "" if it is
+// unreadable.
 func addedBy(piece []byte) (id string) {
 	if m := addsMessage.FindSubmatch(piece); m == nil || json.Unmarshal(m[1], &id) != nil {
 		return ""
@@ -79,8 +79,8 @@ func addedBy(piece []byte) (id string) {
 	return id
 }
 
-// pieces returns the parts of a line that may be records: one of which the end
-// was not written has the next one on its line.
+// pieces returns the parts of a line that may be records: an unfinished record has
+// the next one on its line.
 func pieces(line []byte) [][]byte {
 	var all [][]byte
 	for len(line) > 0 {
@@ -124,7 +124,7 @@ func (l *recordList) decode(piece []byte, n int) (record, error) {
 	return x, err
 }
 
-// place takes a record in. highest is the number of the records before it.
+// place adds a record. highest is the number of the records before it.
 func (l *recordList) place(x listed, byNumber map[int]listed, highest int) {
 	d := RecordDamage{Line: x.line, Record: x.Number}
 	other, twice := byNumber[x.Number]
@@ -135,7 +135,7 @@ func (l *recordList) place(x listed, byNumber map[int]listed, highest int) {
 		d.Err = fmt.Errorf("%w: another record %d is on line %d", ErrDamaged, x.Number, other.line)
 		d.Lost = true
 	case x.Number < highest:
-		d.Err = fmt.Errorf("%w: it stands behind record %d", ErrDamaged, highest)
+		d.Err = fmt.Errorf("%w: it comes after record %d", ErrDamaged, highest)
 	}
 	if !twice {
 		byNumber[x.Number] = x
@@ -145,8 +145,8 @@ func (l *recordList) place(x listed, byNumber map[int]listed, highest int) {
 	}
 }
 
-// numberDamages gives the numbers that are missing to the lines that are broken,
-// where they stood, and notes those for which there is no line.
+// numberDamages gives missing numbers to the broken lines in their place, and
+// records those without a line.
 func (l *recordList) numberDamages(marks []mark) {
 	behind := make(map[int][]brokenLine) // by the number before them
 	for _, b := range l.broken {
@@ -164,7 +164,7 @@ func (l *recordList) numberDamages(marks []mark) {
 		var next int
 		if i+1 < len(l.records) {
 			next = l.records[i+1].Number
-		} else { // behind the last
+		} else { // after the last
 			next = max(at+1+len(behind[at]), most+1)
 		}
 		l.gap(at, next, behind[at])
@@ -174,8 +174,8 @@ func (l *recordList) numberDamages(marks []mark) {
 	}
 }
 
-// compare notes a record that is not the one that m is of. What the other copy
-// told, and in which records, is not known.
+// compare records a record that differs from the one of m. The content of the other
+// copy is unknown.
 func (l *recordList) compare(m mark) {
 	line, sum := l.sumOf(1)
 	if sum != "" && sum != m.First {
@@ -187,8 +187,8 @@ func (l *recordList) compare(m mark) {
 	}
 }
 
-// sumOf returns the checksum of record n, and its line: that of one which is
-// damaged is in the next one. "" where neither is there.
+// sumOf returns the checksum of record n, and its line: the checksum of a damaged
+// one is in the next record. "" if neither exists.
 func (l *recordList) sumOf(n int) (line int, sum string) {
 	i, there := slices.BinarySearchFunc(l.records, n, func(x listed, n int) int { return x.Number - n })
 	switch {
@@ -200,7 +200,7 @@ func (l *recordList) sumOf(n int) (line int, sum string) {
 	return 0, ""
 }
 
-// gap notes what is broken or missing between two numbers.
+// gap records the broken or missing records between two numbers.
 func (l *recordList) gap(at, next int, broken []brokenLine) {
 	for _, b := range broken {
 		d := RecordDamage{Line: b.line, Err: b.err}

@@ -5,22 +5,22 @@ import (
 	"github.com/tiercompact/tiercompact/internal/edit"
 )
 
-// origins are the records by which messages came into a damaged session file, by
+// origins are the records that added the messages of a damaged session file, by
 // their ids.
 type origins struct {
 	added  map[string]int // of a record that adds a message
-	wrote  map[string]int // of a round that put it in the place of others; 0: its record is damaged
+	wrote  map[string]int // of a round that inserted it; 0: its record is damaged
 	told   map[string]int // by the step of the archive with that number, whatever record added it
-	rounds map[int]bool   // by number, of which the record is there
+	rounds map[int]bool   // by number, of which the record exists
 
-	damaged map[int]string // by number of a damaged record, the id of its message where that can be read
+	damaged map[int]string // by number of a damaged record, the id of its message if that is readable
 }
 
 func newOrigins() origins {
 	return origins{make(map[string]int), make(map[string]int), make(map[string]int), make(map[int]bool), nil}
 }
 
-// made takes in what a round wrote.
+// made adds the messages that a round inserted.
 func (o origins) made(r Round, record int) {
 	o.rounds[r.Number] = true
 	for _, m := range writtenBy(r.Edits) {
@@ -28,7 +28,7 @@ func (o origins) made(r Round, record int) {
 	}
 }
 
-// writtenBy returns the messages that a round puts in the place of others.
+// writtenBy returns the messages that a round inserts in place of others.
 func writtenBy(r edit.Round) (messages []chat.Message) {
 	for _, edits := range r.Steps {
 		for _, e := range edits {
@@ -38,8 +38,8 @@ func writtenBy(r edit.Round) (messages []chat.Message) {
 	return messages
 }
 
-// behind reports whether the file was begun behind a step: it was written anew,
-// and what the round of the step wrote is a message as any other.
+// behind reports whether the file was begun after a step: it was rewritten, and the
+// messages of the step's round are ordinary ones.
 func (o origins) behind(s Step) bool {
 	damaged := make(map[string]bool)
 	for _, id := range o.damaged {
@@ -53,8 +53,8 @@ func (o origins) behind(s Step) bool {
 	return false
 }
 
-// arrivedAfter reports whether a message that a step has not got may have arrived
-// behind it. Else a record before it took the message out.
+// arrivedAfter reports whether a message that is not in a step may have arrived
+// after it. Otherwise a record before it removed the message.
 func (o origins) arrivedAfter(s Step, newest int, id string) bool {
 	if n := o.added[id]; n > 0 {
 		return n > newest
@@ -63,12 +63,12 @@ func (o origins) arrivedAfter(s Step, newest int, id string) bool {
 	return !wrote && (o.told[id] == 0 || o.told[id] > s.Number)
 }
 
-// What a step knows of the records of a file.
+// What a step contains of the records of a file.
 type knows struct {
-	newest int             // up to there it knows what was told
+	newest int             // up to there it has the content
 	added  int             // of the newest message that it has
-	more   map[string]bool // messages behind that one of which no record is there
-	rounds int             // damaged ones that it was made behind
+	more   map[string]bool // messages after that one without a record
+	rounds int             // damaged ones before it
 }
 
 func (o origins) knownTo(s Step) knows {
@@ -90,7 +90,7 @@ func (o origins) knownTo(s Step) knows {
 	return k
 }
 
-// knownTo returns what a step knows of the records of the file.
+// knownTo returns what a step contains of the records of the file.
 func (r *recovery) knownTo(s Step) (knows, error) {
 	newest, rounds, err := r.damagedRounds(s)
 	k := r.origins.knownTo(s)
@@ -155,17 +155,16 @@ func (r *recovery) toldByCount(unread []int, k knows) (damages []int) {
 	return damages
 }
 
-// An unrecordedRound is one that the archive knows, and no record that is as it
-// was written.
+// An unrecordedRound is a round in the archive without an undamaged record.
 type unrecordedRound struct {
 	number int
 	wrote  []chat.Message
-	newest int // record that it knows
+	newest int // newest record that it includes
 }
 
-// damagedRounds looks for the rounds before a step whose records are damaged, and
-// which it was made behind: it has what they wrote. It returns the newest record
-// that they know, and how many they are.
+// damagedRounds finds the rounds before a step whose records are damaged, and which
+// the step includes. It returns the newest record that they include, and their
+// number.
 func (r *recovery) damagedRounds(s Step) (newest, rounds int, err error) {
 	if err := r.readUnrecorded(s.Number); err != nil {
 		return 0, 0, err
