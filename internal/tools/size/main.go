@@ -48,11 +48,11 @@ func report(program string, flags []string) error {
 	if _, err := goCommand("build", flags, "-o", binary, program); err != nil {
 		return err
 	}
-	sizes, err := sizesByModule(binary, modules)
+	sizes, withSymbol, err := sizesByModule(binary, modules)
 	if err != nil {
 		return err
 	}
-	if err := addEmbedded(sizes, program, flags); err != nil {
+	if err := addEmbedded(sizes, withSymbol, program, flags); err != nil {
 		return err
 	}
 	total := 0
@@ -87,13 +87,15 @@ func moduleOfPackages(program string, flags []string) (map[string]string, error)
 	return modules, err
 }
 
-// addEmbedded moves the embedded files, which have no symbols, to their modules.
-func addEmbedded(sizes map[string]uint64, program string, flags []string) error {
+// addEmbedded moves embedded files to their modules; those embedded as bytes have
+// symbols, and are there already.
+func addEmbedded(sizes, withSymbol map[string]uint64, program string, flags []string) error {
 	out, err := goCommand("list", flags, "-deps", "-f", `{{with .Module}}{{$m := .Path}}{{range $.EmbedFiles}}{{$m}}	{{$.Dir}}/{{.}}
 {{end}}{{end}}`, program)
 	if err != nil {
 		return err
 	}
+	embedded := make(map[string]uint64)
 	for line := range strings.Lines(out) {
 		module, file, ok := strings.Cut(strings.TrimSpace(line), "\t")
 		if !ok {
@@ -103,25 +105,31 @@ func addEmbedded(sizes map[string]uint64, program string, flags []string) error 
 		if err != nil {
 			return err
 		}
-		sizes[module] += uint64(info.Size())
-		sizes["of all: .rodata"] -= uint64(info.Size())
+		embedded[module] += uint64(info.Size())
+	}
+	for module, n := range embedded {
+		if n > withSymbol[module] {
+			sizes[module] += n - withSymbol[module]
+			sizes["of all: .rodata"] -= n - withSymbol[module]
+		}
 	}
 	return nil
 }
 
-// sizesByModule sums the symbols of a binary; what has none, such as tables of
-// lines and types, is named by its section.
-func sizesByModule(binary string, modules map[string]string) (map[string]uint64, error) {
+// sizesByModule sums the symbols of a binary, and those of embedded files alone;
+// what has none, such as tables of lines and types, is named by its section.
+func sizesByModule(binary string, modules map[string]string) (sizes, embedded map[string]uint64, err error) {
 	f, err := elf.Open(binary)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer f.Close()
 	symbols, err := f.Symbols()
 	if err != nil {
-		return nil, errors.Join(errors.New("the binary has no symbols"), err)
+		return nil, nil, errors.Join(errors.New("the binary has no symbols"), err)
 	}
-	sizes, inSection := make(map[string]uint64), make(map[elf.SectionIndex]uint64)
+	sizes, embedded = make(map[string]uint64), make(map[string]uint64)
+	inSection := make(map[elf.SectionIndex]uint64)
 	for _, s := range symbols {
 		i := s.Section
 		if int(i) >= len(f.Sections) || f.Sections[i].Type == elf.SHT_NOBITS {
@@ -130,6 +138,9 @@ func sizesByModule(binary string, modules map[string]string) (map[string]uint64,
 		if module, ok := moduleOf(s.Name, modules); ok {
 			sizes[module] += s.Size
 			inSection[i] += s.Size
+			if strings.Contains(s.Name, "..gobytes.") {
+				embedded[module] += s.Size
+			}
 		}
 	}
 	for i, s := range f.Sections {
@@ -138,7 +149,7 @@ func sizesByModule(binary string, modules map[string]string) (map[string]uint64,
 		}
 		sizes["of all: "+s.Name] += s.Size - inSection[elf.SectionIndex(i)]
 	}
-	return sizes, nil
+	return sizes, embedded, nil
 }
 
 // moduleOf returns the module of a symbol, whose name begins with the path of its
