@@ -56,11 +56,17 @@ func (o *archiveSearchOptions) runArchiveSearch(cmd *cobra.Command, text string)
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	by, name, err := o.meaningRanker(cmd.Context())
+	return o.place.searchByMeaning(cmd, store, sessions, text, o.most, o.json)
+}
+
+// searchByMeaning writes the best hits, by words and by the meaning that an embedding
+// model finds if there is one. It says on stderr which it was.
+func (a *archivePlace) searchByMeaning(cmd *cobra.Command, store archive.Store, sessions []string, text string, most int, asJSON bool) error {
+	by, name, err := meaningRanker(cmd.Context(), a.Config)
 	if err != nil {
 		return err
 	}
-	r := searched{most: o.most, by: name}
+	r := searched{most: most, by: name}
 	if err := r.searchSessions(cmd.Context(), store, sessions, text, by); err != nil {
 		return err
 	}
@@ -69,12 +75,11 @@ func (o *archiveSearchOptions) runArchiveSearch(cmd *cobra.Command, text string)
 	} else {
 		printNote(cmd, "compared by %s", r.by)
 	}
-	return r.writeHits(cmd, o.json)
+	return r.writeHits(cmd, asJSON)
 }
 
 // meaningRanker returns what compares by meaning, and its name.
-func (o *archiveSearchOptions) meaningRanker(ctx context.Context) (archive.Meaning, string, error) {
-	c := o.place.Config
+func meaningRanker(ctx context.Context, c config.Config) (archive.Meaning, string, error) {
 	c.Summary = config.Summary{Model: engine.Extractive} // nothing is summarised
 	options, err := c.EngineOptions()
 	if err != nil {

@@ -16,9 +16,10 @@ func newRecallCommand() *cobra.Command {
 	var o recallOptions
 	cmd := &cobra.Command{
 		Use:   "recall ID|TEXT --archive DIR",
-		Short: "Get back what was removed, by its id or by its words",
+		Short: "Get back what was removed, by its id, its words or its meaning",
 		Long: `recall prints what an outline, a marker or a summary stands for. The id is what
-they show behind "recall". What is no id in the archive is searched for.`,
+they show behind "recall". What is no id in the archive is searched for: by its
+words, and by its meaning if there is an embedding model.`,
 		Example: `  tiercompact recall 3f9a1c2e --archive .compact/archive
   tiercompact recall "connection refused" --archive .compact/archive -n 3`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -32,6 +33,7 @@ they show behind "recall". What is no id in the archive is searched for.`,
 	f := cmd.Flags()
 	o.place.registerPlace(cmd)
 	f.IntVarP(&o.most, "most", "n", 5, "at most so many `hits` of a search")
+	registerSettings(cmd, "engine", "ollama_url", "embed", "deadlines.ranking")
 	f.BoolVar(&o.json, "json", false, "as JSON")
 	return cmd
 }
@@ -58,11 +60,7 @@ func (o *recallOptions) runRecall(cmd *cobra.Command, text string) (err error) {
 	if !errors.Is(err, archive.ErrNotFound) {
 		return err
 	}
-	r := searched{most: o.most}
-	if err := r.searchSessions(cmd.Context(), store, sessions, text, archive.Meaning{}); err != nil {
-		return err
-	}
-	return r.writeHits(cmd, o.json)
+	return o.place.searchByMeaning(cmd, store, sessions, text, o.most, o.json)
 }
 
 func (o *recallOptions) writeEntry(w io.Writer, e archive.Entry) error {

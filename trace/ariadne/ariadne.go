@@ -24,8 +24,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tiercompact/tiercompact/internal/loss"
 	"github.com/tiercompact/tiercompact/trace"
-	"github.com/tiercompact/tiercompact/trace/internal/loss"
 )
 
 // Config says where events go, and under which names.

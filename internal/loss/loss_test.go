@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/tiercompact/tiercompact/trace/internal/loss"
+	"github.com/tiercompact/tiercompact/internal/loss"
 )
 
 func TestLossesAreToldAtOnceThenOnceAMinuteThenInAll(t *testing.T) {

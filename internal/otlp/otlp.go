@@ -1,5 +1,5 @@
 // Package otlp sends events as spans to an OpenTelemetry collector, by OTLP
-// over HTTP. How they look is told in package otel beside it.
+// over HTTP. Package trace/otel says how they look.
 package otlp
 
 import (
@@ -19,8 +19,8 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 
+	"github.com/tiercompact/tiercompact/internal/loss"
 	"github.com/tiercompact/tiercompact/trace"
-	"github.com/tiercompact/tiercompact/trace/internal/loss"
 	"github.com/tiercompact/tiercompact/trace/otel"
 )
 

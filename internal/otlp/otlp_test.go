@@ -21,8 +21,8 @@ import (
 
 	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/internal/otlp"
 	"github.com/tiercompact/tiercompact/trace"
-	"github.com/tiercompact/tiercompact/trace/otlp"
 )
 
 var at = time.Date(2026, 3, 4, 5, 6, 7, 8e6, time.UTC)
