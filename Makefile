@@ -1,5 +1,5 @@
 # The phases of .ci/run under their names, and what runs too long for it.
-.PHONY: all build gitleaks size style check test race cover property cross demo ollama s3 fuzz matrix long kill long-summary bench bench-compare bench-growth bench-baseline golden
+.PHONY: all build gitleaks size style lint check test race cover property cross demo ollama s3 fuzz matrix long kill long-summary bench bench-compare bench-growth bench-baseline golden
 
 .DEFAULT_GOAL = all
 
@@ -24,6 +24,9 @@ size: ## how many bytes of the program each module takes
 	go -C internal/tools run ./size ../.. ./cmd/tiercompact -trimpath -tags grpcnotrace
 style: ## lengths of functions and names, and words that are used too often
 	go -C internal/tools run ./style ../..
+lint: ## all analyzers of internal/tools/lint; the phase check runs those that find nothing
+	go -C internal/tools build -o $(abspath .)/dist/ ./lint
+	dist/lint -test=false ./...
 all: ## what a change must pass
 	.ci/run
 check test race cover property cross demo ollama s3: ## ollama, s3: build a real server, and run the tests that need one

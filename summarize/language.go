@@ -32,9 +32,9 @@ func otherLanguage(text string, r Request) bool {
 			return true
 		}
 	}
-	want, clear := latinLanguage(user)
+	want, certain := latinLanguage(user)
 	got, clearly := latinLanguage(text)
-	return clear && clearly && want != got
+	return certain && clearly && want != got
 }
 
 // userText returns what persons typed, up to a sample's size, the newest last.
@@ -77,7 +77,7 @@ func countScripts(text string) (counts [7]int, letters int) {
 
 // latinLanguage returns the language of text by its common words, and whether
 // that is clear.
-func latinLanguage(text string) (tongue string, clear bool) {
+func latinLanguage(text string) (tongue string, certain bool) {
 	counts := make(map[string]int)
 	for w := range wordTokens(bytePrefix(text, maxSample)) {
 		if len(w.text) <= 6 {

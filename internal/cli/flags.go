@@ -123,8 +123,8 @@ func canonicalPath(path string) string {
 	if full, err := filepath.Abs(path); err == nil {
 		path = full
 	}
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real
+	if resolved, err := filepath.EvalSymlinks(path); err == nil {
+		path = resolved
 	}
 	return path
 }

@@ -122,14 +122,14 @@ func (p *progress) clearLine() { p.showLine(false, "") }
 // showLine shows text in the place of what it showed before, or nothing if the
 // work is done.
 func (p *progress) showLine(on bool, text string) {
-	const clear = "\r\x1b[K"
+	const certain = "\r\x1b[K"
 	switch {
 	case p.w == nil || on && text == p.shown:
 	case on:
-		fmt.Fprint(p.w, clear, screen.Escaped(text))
+		fmt.Fprint(p.w, certain, screen.Escaped(text))
 		p.shown = text
 	case p.shown != "":
-		fmt.Fprint(p.w, clear)
+		fmt.Fprint(p.w, certain)
 		p.shown = ""
 	}
 }

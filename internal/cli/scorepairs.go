@@ -127,8 +127,8 @@ func nameWithoutExt(name string) string { return strings.TrimSuffix(name, filepa
 // cannot be listed stands for what it holds: who reads it is told why.
 func listFiles(folder string) (names []string, err error) {
 	named := folder
-	if real, err := filepath.EvalSymlinks(folder); err == nil {
-		folder = real // a link to a folder is not walked
+	if resolved, err := filepath.EvalSymlinks(folder); err == nil {
+		folder = resolved // a link to a folder is not walked
 	}
 	err = filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
 		switch {

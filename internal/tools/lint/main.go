@@ -2,8 +2,6 @@
 package main
 
 import (
-	"strings"
-
 	"github.com/gordonklaus/ineffassign/pkg/ineffassign"
 	"github.com/nishanths/exhaustive"
 	"github.com/nishanths/predeclared/passes/predeclared"
@@ -26,19 +24,11 @@ func main() {
 // exhaustiveLevels returns an analyzer of switches over levels: each names all of
 // them, or has a default.
 func exhaustiveLevels() *analysis.Analyzer {
-	a := *exhaustive.Analyzer
-	if err := a.Flags.Set("default-signifies-exhaustive", "true"); err != nil {
-		panic(err)
-	}
-	run := a.Run
-	a.Run = func(pass *analysis.Pass) (any, error) {
-		inner := *pass
-		inner.Report = func(d analysis.Diagnostic) {
-			if strings.HasSuffix(pass.Pkg.Path(), "/levels") || strings.Contains(d.Message, "levels.") {
-				pass.Report(d)
-			}
+	a := exhaustive.Analyzer
+	for flag, value := range map[string]string{"d": "true", "typeonly": `/levels\.`} {
+		if err := a.Flags.Set(flag, value); err != nil {
+			panic(err)
 		}
-		return run(&inner)
 	}
-	return &a
+	return a
 }
