@@ -1,11 +1,32 @@
 # The phases of .ci/run under their names, and what runs too long for it.
-.PHONY: all check test race cover property cross demo ollama s3 fuzz matrix long kill long-summary bench bench-compare bench-growth bench-baseline golden
+.PHONY: all build gitleaks size style lint check test race cover property cross demo ollama s3 fuzz matrix long kill long-summary bench bench-compare bench-growth bench-baseline golden
+
+.DEFAULT_GOAL = all
 
 # Benchmarks over the length of a session are named BenchmarkX/messages=N.
 MESSAGES = go test -run='^$$' -bench=/messages= -cpu=2 -count=$${COUNT:-6} -benchtime=$${BENCHTIME:-50ms} $\
   ./internal/suite ./archive ./internal/bench ./chat ./internal/cooldown ./internal/edit ./embed ./files ./levels ./summarize ./trace ./wire
 BENCHSTAT = go run golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da -ignore cpu,cores
 
+OUT = tiercompact
+VERSION = $(or $(shell git describe --tags --dirty 2>/dev/null),devel)
+COMMIT = $(shell git rev-parse HEAD 2>/dev/null)
+STAMP = github.com/tiercompact/tiercompact/internal/cli
+# grpcnotrace leaves a debug page of grpc out, and with it the template engine,
+# which makes the linker keep every exported method.
+BUILD = -trimpath -tags grpcnotrace -ldflags '-s -w -X $(STAMP).release=$(VERSION) -X $(STAMP).commit=$(COMMIT)'
+
+build: ## the program, in this folder
+	CGO_ENABLED=0 go build $(BUILD) -o $(OUT) ./cmd/tiercompact
+gitleaks: ## the program with the rules of gitleaks
+	CGO_ENABLED=0 go -C gitleaks build $(BUILD) -o $(abspath $(OUT)) ./cmd/tiercompact
+size: ## how many bytes of the program each module takes
+	go -C internal/tools run ./size ../.. ./cmd/tiercompact -trimpath -tags grpcnotrace
+style: ## lengths of functions and names, and words that are used too often
+	go -C internal/tools run ./style ../..
+lint: ## all analyzers of internal/tools/lint; the phase check runs those that find nothing
+	go -C internal/tools build -o $(abspath .)/dist/ ./lint
+	dist/lint -test=false ./...
 all: ## what a change must pass
 	.ci/run
 check test race cover property cross demo ollama s3: ## ollama, s3: build a real server, and run the tests that need one
@@ -31,4 +52,4 @@ bench-baseline: ## the baseline anew, on a machine that does nothing else
 	$(MESSAGES) > bench.out || { cat bench.out; exit 1; }
 	{ echo "cores: 2"; sed -e '/^cpu:/d' -e '/^ok/d' -e '/^PASS/d' bench.out; } > internal/bench/testdata/baseline.txt
 golden: ## rewrite the golden files; then read the diff
-	go test ./files ./summarize ./trace ./internal/timeline ./internal/bench/report ./cmd/... -update
+	go test ./files ./summarize ./trace ./internal/timeline ./internal/bench/report ./internal/cli ./internal/arch -update

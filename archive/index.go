@@ -3,13 +3,9 @@ package archive
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
-
-	"github.com/philippgille/chromem-go"
 
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/embed"
@@ -26,9 +22,9 @@ type Index struct {
 	owners  []string // recall ids of pieces
 
 	by      Meaning
-	meaning *chromem.Collection // of the embedder's vectors; nil if there are none
-	failed  error               // why there are none, if an embedder was given
-	words   func() (*chromem.Collection, error)
+	meaning pieceVectors // of the embedder; nil if there are none
+	failed  error        // why there are none, if some were wanted
+	words   func() (memoryVectors, error)
 }
 
 // NewIndex indexes the text removed from a session so far. If several entries have
@@ -53,14 +49,10 @@ func NewIndexBy(ctx context.Context, store Store, session string, by Meaning) (*
 			return nil, err
 		}
 	}
-	x.words = sync.OnceValues(func() (*chromem.Collection, error) {
-		vectors, err := embed.Lexical{}.Embed(context.WithoutCancel(ctx), x.texts)
-		if err != nil {
-			return nil, err
-		}
-		return collection(vectors)
+	x.words = sync.OnceValues(func() (memoryVectors, error) {
+		return embed.Lexical{}.Embed(context.WithoutCancel(ctx), x.texts)
 	})
-	return x, x.embedPieces(ctx)
+	return x, x.embedPieces(ctx, session)
 }
 
 // addStep adds the entries of a step; of a damaged one, the readable entries.
@@ -105,40 +97,18 @@ func (x *Index) addEntry(e Entry) {
 }
 
 // embedPieces computes the vectors by meaning, if an embedder was given.
-func (x *Index) embedPieces(ctx context.Context) error {
+func (x *Index) embedPieces(ctx context.Context, session string) error {
 	if len(x.texts) == 0 || x.by.Embedder == nil {
 		return nil
 	}
 	short, stop := x.by.withTimeout(ctx)
 	defer stop()
-	vectors, err := x.by.Embedder.Embed(short, x.texts)
-	if err == nil && len(vectors) != len(x.texts) {
-		err = fmt.Errorf("%d vectors for %d texts", len(vectors), len(x.texts))
-	}
+	vectors, err := newVectors(short, x.by.Embedder, session, x.texts)
 	if err == nil {
-		x.meaning, err = collection(vectors)
+		x.meaning = vectors
 	}
 	x.failed = err
 	return ctx.Err()
-}
-
-// collection returns vectors under the numbers of their pieces.
-func collection(vectors [][]float32) (*chromem.Collection, error) {
-	pieces, err := chromem.NewDB().CreateCollection("removed", nil, neverEmbed)
-	if err != nil {
-		return nil, err
-	}
-	for i, v := range vectors {
-		if err := pieces.AddDocument(context.Background(), chromem.Document{ID: strconv.Itoa(i), Embedding: v}); err != nil {
-			return nil, err
-		}
-	}
-	return pieces, nil
-}
-
-// neverEmbed is set so that chromem does not call a service.
-func neverEmbed(context.Context, string) ([]float32, error) {
-	panic("archive: every document has its vector") // this package provides each one
 }
 
 // searchText returns the text of m for searches: its texts, and its calls with

@@ -271,7 +271,7 @@ func (p *packFile) find(kind string, n int) (frame, bool) {
 
 // readHead reads the head of the file. A pack of another session or with another
 // file's name is foreign.
-func (p *packFile) readHead(session string) error {
+func (p *packFile) readHead(session string) {
 	var f frame
 	ok := false
 	for _, f = range p.frames {
@@ -280,7 +280,7 @@ func (p *packFile) readHead(session string) error {
 		}
 	}
 	if !ok {
-		return nil // a damage that scan found
+		return // a damage that scan found
 	}
 	text, err := p.text(f)
 	if err == nil {
@@ -288,7 +288,7 @@ func (p *packFile) readHead(session string) error {
 	}
 	if err != nil {
 		p.damages = append(p.damages, err)
-		return nil
+		return
 	}
 	switch h := p.head; {
 	case h.Session != session:
@@ -298,7 +298,6 @@ func (p *packFile) readHead(session string) error {
 		p.foreign = true
 		p.damages = append(p.damages, fmt.Errorf("%w: it is the file of steps %d to %d", ErrDamaged, h.First, h.Last))
 	}
-	return nil
 }
 
 // whole reports whether every frame is undamaged.

@@ -118,7 +118,7 @@ func (v *packs) open(ctx context.Context, name string, first, last int) error {
 		err = p.scan()
 	}
 	if err == nil {
-		err = p.readHead(v.session)
+		p.readHead(v.session)
 	}
 	if err == nil && v.scans != nil {
 		v.scans.Store(path, p.packScan)

@@ -8,12 +8,9 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode"
-
-	"github.com/philippgille/chromem-go"
 
 	"github.com/tiercompact/tiercompact/embed"
 )
@@ -134,7 +131,7 @@ func (x *Index) meaningScores(ctx context.Context, query string) ([]float64, err
 	if err != nil {
 		return nil, err
 	}
-	return x.pieceCosines(ctx, x.meaning, vector)
+	return x.meaning.cosines(ctx, vector)
 }
 
 func (x *Index) wordScores(ctx context.Context, query string) ([]float64, error) {
@@ -146,24 +143,7 @@ func (x *Index) wordScores(ctx context.Context, query string) ([]float64, error)
 	if err != nil {
 		return nil, err
 	}
-	return x.pieceCosines(ctx, words, vectors[0])
-}
-
-// pieceCosines returns the cosine of each piece with a query.
-func (x *Index) pieceCosines(ctx context.Context, pieces *chromem.Collection, query []float32) ([]float64, error) {
-	results, err := pieces.QueryEmbedding(ctx, query, len(x.texts), nil, nil)
-	if err != nil {
-		return nil, err
-	}
-	scores := make([]float64, len(x.texts))
-	for _, r := range results {
-		at, err := strconv.Atoi(r.ID)
-		if err != nil {
-			return nil, err
-		}
-		scores[at] = float64(r.Similarity)
-	}
-	return scores, nil
+	return words.cosines(ctx, vectors[0])
 }
 
 // bestHits returns the n best hits, by the cosine of each piece and the share of

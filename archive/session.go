@@ -142,18 +142,18 @@ func openSession(path string, disk disk) (*SessionFile, State, error) {
 
 // lockSession returns the session file path, locked, and open if it exists.
 func lockSession(path string, disk disk) (*SessionFile, error) {
-	real, err := realPath(path)
+	resolved, err := realPath(path)
 	if err != nil {
 		return nil, err
 	}
-	f := &SessionFile{name: path, path: real, names: namesOf(path, real), disk: disk}
-	if whole, err := filepath.Abs(path); err == nil && whole != real {
+	f := &SessionFile{name: path, path: resolved, names: namesOf(path, resolved), disk: disk}
+	if whole, err := filepath.Abs(path); err == nil && whole != resolved {
 		f.link = whole
 	}
-	if f.hold.beside, err = lockPath(context.Background(), sessionLock(real)); err != nil {
+	if f.hold.beside, err = lockPath(context.Background(), sessionLock(resolved)); err != nil {
 		return nil, err
 	}
-	f.hold.own, err = holdFile(real)
+	f.hold.own, err = holdFile(resolved)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, errors.Join(err, f.hold.release())
 	}

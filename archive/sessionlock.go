@@ -17,16 +17,16 @@ func sessionLock(path string) string {
 // realPath returns path without links, so that two names of one file have one lock.
 // The last name need not exist.
 func realPath(path string) (string, error) {
-	real, err := filepath.EvalSymlinks(path)
+	resolved, err := filepath.EvalSymlinks(path)
 	if errors.Is(err, os.ErrNotExist) {
-		if real, err = filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
-			real = filepath.Join(real, filepath.Base(path))
+		if resolved, err = filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
+			resolved = filepath.Join(resolved, filepath.Base(path))
 		}
 	}
 	if err != nil {
 		return "", err
 	}
-	return filepath.Abs(real)
+	return filepath.Abs(resolved)
 }
 
 // A sessionHold locks a session file against other processes: the lock beside it,

@@ -28,12 +28,12 @@ const (
 // path is a link, that of a file which had its name before. If there is none,
 // nothing is compared.
 func readMarks(path string) []mark {
-	real, err := realPath(path)
+	resolved, err := realPath(path)
 	if err != nil {
 		return nil
 	}
 	var all []mark
-	for _, name := range namesOf(path, real) {
+	for _, name := range namesOf(path, resolved) {
 		if m := readMark(name); m.Number > 0 {
 			all = append(all, m)
 		}
@@ -43,16 +43,16 @@ func readMarks(path string) []mark {
 
 // namesOf returns the paths with marks of the session file path, which leads to
 // real.
-func namesOf(path, real string) []string {
+func namesOf(path, resolved string) []string {
 	folder, err := filepath.EvalSymlinks(filepath.Dir(path))
 	if err == nil {
 		folder, err = filepath.Abs(folder)
 	}
 	own := filepath.Join(folder, filepath.Base(path))
-	if err != nil || own == real {
-		return []string{real}
+	if err != nil || own == resolved {
+		return []string{resolved}
 	}
-	return []string{real, own}
+	return []string{resolved, own}
 }
 
 func readMark(path string) (m mark) {

@@ -93,7 +93,7 @@ func (f *SessionFile) leadsHere() error {
 	if f.link == "" {
 		return nil
 	}
-	if real, err := realPath(f.link); err == nil && real == f.path {
+	if resolved, err := realPath(f.link); err == nil && resolved == f.path {
 		return nil
 	}
 	return fmt.Errorf("%s no longer leads to the session file %s; put the link back, or open that file", f.name, f.path)

@@ -176,8 +176,7 @@ func (l storeReader) getStep(ctx context.Context, session string, number int) (s
 		}
 	}
 	if h, err := v.anyHeader(ctx, number); err == nil && h.Session == session {
-		s, _, err = v.anyStep(ctx, h, func(d *Damage) error { return d })
-		return s, err
+		return v.anyStep(ctx, h, func(d *Damage) error { return d })
 	}
 	in, err := v.inventory(ctx) // it is missing, damaged, or of another session
 	if err != nil {
@@ -185,8 +184,7 @@ func (l storeReader) getStep(ctx context.Context, session string, number int) (s
 	}
 	for _, h := range in.headers {
 		if h.Number == number {
-			s, _, err = v.anyStep(ctx, h, func(d *Damage) error { return d })
-			return s, err
+			return v.anyStep(ctx, h, func(d *Damage) error { return d })
 		}
 	}
 	return s, fs.ErrNotExist
@@ -194,19 +192,21 @@ func (l storeReader) getStep(ctx context.Context, session string, number int) (s
 
 // anyStep returns the step with the header h, in any file, and calls bad with each
 // damage.
-func (v *packs) anyStep(ctx context.Context, h headerLine, bad func(*Damage) error) (Step, headerLine, error) {
+func (v *packs) anyStep(ctx context.Context, h headerLine, bad func(*Damage) error) (s Step, err error) {
 	switch {
 	case h.Damaged != nil && slices.Contains(v.names, stepName(h.Number)) && !h.lost:
 		if d, ok := errors.AsType[*Damage](h.Damaged); ok {
-			return Step{}, h, bad(d)
+			return Step{}, bad(d)
 		}
-		return Step{}, h, h.Damaged
+		return Step{}, h.Damaged
 	case h.Damaged != nil:
-		return Step{}, h, v.bad(h.Damaged, h.Number, bad)
+		return Step{}, v.bad(h.Damaged, h.Number, bad)
 	case h.packed:
-		return v.step(h.Number, bad)
+		s, _, err = v.step(h.Number, bad)
+	default:
+		s, _, err = v.readStep(ctx, v.session, h.Number, bad)
 	}
-	return v.readStep(ctx, v.session, h.Number, bad)
+	return s, err
 }
 
 func (l storeReader) recallEntry(ctx context.Context, session, id string) (Entry, error) {

@@ -287,7 +287,7 @@ func (v *verifier) stepOf(ctx context.Context, h headerLine) (bool, error) {
 			v.Unhashed++
 		}
 	}
-	_, _, err := v.anyStep(ctx, h, bad)
+	_, err := v.anyStep(ctx, h, bad)
 	if errors.Is(err, fs.ErrNotExist) { // removed meanwhile
 		err = nil
 	}

@@ -130,7 +130,7 @@ func allSettings() []key {
 		{path: "redact.enabled", kind: toggle, full: true, value: true, flag: "redact", doc: "take secrets out of archive, traces, logs and error texts"},
 		{path: "redact.pii", kind: toggle, value: true, flag: "redact-pii", doc: "take e-mail addresses and phone numbers out, too"},
 		{path: "redact.prompts", kind: toggle, value: false, flag: "redact-prompts", doc: "models that rank and summarise get redacted texts too"},
-		{path: "redact.gitleaks", kind: toggle, value: false, flag: "redact-gitleaks", doc: "look by the rules of gitleaks too, which takes longer"},
+		{path: "redact.gitleaks", kind: toggle, value: false, flag: "redact-gitleaks", doc: "look by the rules of gitleaks too, in the build that has them; takes longer"},
 		{path: "redact.patterns", kind: patterns, value: []Pattern{}, doc: "further rules, each a regular expression, or a mapping of name and regexp"},
 
 		{path: "trace.console", kind: toggle, value: false, flag: "trace-console", doc: "tell of each event in a line on stderr"},

@@ -14,7 +14,6 @@ import (
 	"github.com/tiercompact/tiercompact/archive/s3"
 	"github.com/tiercompact/tiercompact/engine"
 	"github.com/tiercompact/tiercompact/redact"
-	"github.com/tiercompact/tiercompact/redact/gitleaks"
 )
 
 // Opened is all that settings name, in the form that a compactor takes.
@@ -129,6 +128,13 @@ func (b S3Bucket) clientConfig() s3.Config {
 	return s3.Config{Bucket: b.Bucket, Prefix: b.Prefix, Region: b.Region, Endpoint: b.Endpoint, KMSKey: b.KMSKey}
 }
 
+// GitleaksRules makes the rules of gitleaks. It is nil in a build without them:
+// module gitleaks has the program that sets it, before anything is opened.
+var GitleaksRules func() (func(string) string, error)
+
+// errNoGitleaks says which build has the rules of gitleaks.
+var errNoGitleaks = errors.New("redact.gitleaks: this build has no rules of gitleaks; in the source folder, go -C gitleaks install ./cmd/tiercompact builds the one that has them; or set it to false")
+
 // Open makes what texts are redacted by; nil where redaction is off.
 func (r Redact) Open() (*redact.Redactor, error) {
 	if !r.Enabled {
@@ -139,7 +145,10 @@ func (r Redact) Open() (*redact.Redactor, error) {
 		o.Patterns = append(o.Patterns, redact.Pattern(p))
 	}
 	if r.Gitleaks {
-		extra, err := gitleaks.New()
+		if GitleaksRules == nil {
+			return nil, errNoGitleaks
+		}
+		extra, err := GitleaksRules()
 		if err != nil {
 			return nil, fmt.Errorf("make the rules of redaction: %w", err)
 		}

@@ -223,10 +223,9 @@ func TestArchivesAreNamedByPlaces(t *testing.T) {
 func TestRedactionIsAsTheSettingsSay(t *testing.T) {
 	mail, key := "someone@"+"example.org", "api_key="+strings.Repeat("k3", 10)
 	for text, want := range map[string][2]bool{ // whether mail and key stay
-		"":                                     {false, false},
-		"redact: {pii: true}":                  {false, false},
-		"redact: {pii: false}":                 {true, false},
-		"redact: {pii: false, gitleaks: true}": {true, false},
+		"":                     {false, false},
+		"redact: {pii: true}":  {false, false},
+		"redact: {pii: false}": {true, false},
 		"redact: {pii: false, patterns: [{regexp: someone.*}]}": {false, false},
 	} {
 		r, err := loadText(t, "compact.yaml", text).Config.Redact.Open()
@@ -241,6 +240,20 @@ func TestRedactionIsAsTheSettingsSay(t *testing.T) {
 	c := loadText(t, "compact.yaml", "redact: {enabled: false}").Config
 	if r, err := c.Redact.Open(); r != nil || err != nil || !c.Compaction().NoRedact {
 		t.Errorf("turned off: some rules %v, %v", r != nil, err)
+	}
+}
+
+func TestGitleaksIsRefusedByABuildWithoutIt(t *testing.T) {
+	rules := loadText(t, "compact.yaml", "redact: {gitleaks: true}").Config.Redact
+	if _, err := rules.Open(); err == nil || !strings.Contains(err.Error(), "redact.gitleaks") || !strings.Contains(err.Error(), "go -C gitleaks install ./cmd/tiercompact") {
+		t.Errorf("error is %v", err)
+	}
+	t.Cleanup(func() { config.GitleaksRules = nil })
+	config.GitleaksRules = func() (func(string) string, error) {
+		return func(s string) string { return strings.ReplaceAll(s, "found", "gone") }, nil
+	}
+	if r, err := rules.Open(); err != nil || r.String("found") != "gone" {
+		t.Errorf("with rules: %v", err)
 	}
 }
 

@@ -14,9 +14,9 @@ import (
 	promclient "github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/tiercompact/tiercompact/internal/otlp"
 	"github.com/tiercompact/tiercompact/trace"
 	"github.com/tiercompact/tiercompact/trace/ariadne"
-	"github.com/tiercompact/tiercompact/trace/otlp"
 	"github.com/tiercompact/tiercompact/trace/prometheus"
 )
 

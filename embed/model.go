@@ -3,8 +3,10 @@ package embed
 import (
 	"cmp"
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"sync"
 
 	"github.com/tiercompact/tiercompact/internal/model"
@@ -46,6 +48,16 @@ type Model struct {
 	mu  sync.Mutex // guards the fields below; held only to read and set them
 	own *Cache     // in place of Cache
 	dim int        // of the server's vectors; 0: no answer yet
+}
+
+// IndexFolder returns the folder for an index of vectors of m, which is inside that
+// of the cache and is of this model alone; "" if the cache has none.
+func (m *Model) IndexFolder() string {
+	if m.Cache == nil || m.Cache.dir == "" {
+		return ""
+	}
+	k := cacheKeyOf(m.Name, m.Digest, m.Document, fmt.Sprint(m.Window, m.Lower))
+	return filepath.Join(m.Cache.dir, "index", hex.EncodeToString(k[:8]))
 }
 
 // Embed returns one vector for each text: the mean of its chunks' vectors, scaled

@@ -80,7 +80,7 @@ func (c *codeScanner) scanLine(start, end int) {
 			c.openAt, c.openLine = end, c.line
 			return
 		}
-		c.beginDeclaration(line, code, start, end, at)
+		c.beginDeclaration(code, start, end, at)
 	}
 	c.skipTokens(line, 0, end)
 	if began == "" && c.shutBy != "" {
@@ -125,7 +125,7 @@ func (c *codeScanner) describe(comment string, end int) {
 }
 
 // beginDeclaration looks at a line that begins in code.
-func (c *codeScanner) beginDeclaration(line, code string, start, end, indent int) {
+func (c *codeScanner) beginDeclaration(code string, start, end, indent int) {
 	if c.indent && c.parens == 0 {
 		c.closeOuterBlocks(code, indent)
 	}
@@ -151,7 +151,7 @@ func (c *codeScanner) beginDeclaration(line, code string, start, end, indent int
 		return
 	}
 	c.endDeclaration(c.pending, c.last)
-	c.pending = c.addDeclaration(d, start, end, indent)
+	c.pending = c.addDeclaration(d, start, end)
 	c.holds, c.kept = holds, c.shape.decls[c.pending].exported
 	c.facing = interfaces[d.word]
 	if c.indent {
@@ -172,7 +172,7 @@ func (c *codeScanner) imported(start, end int) {
 	}
 }
 
-func (c *codeScanner) addDeclaration(d declaration, start, end, indent int) int {
+func (c *codeScanner) addDeclaration(d declaration, start, end int) int {
 	if n := len(c.frames); n > 0 {
 		d.inside, d.kept, d.open = true, c.frames[n-1].exported, c.frames[n-1].open
 	}

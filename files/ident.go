@@ -111,7 +111,7 @@ func chunkIdents(text string, start, end int, seen uint8, yield func(start, end 
 		if seen&slash != 0 && i >= pathless {
 			p, ok := endOfPath(text, i, end)
 			if ok {
-				yieldIdentifiers(text, i, p, yield)
+				yieldIdentifiers(i, p, yield)
 				i = p
 				continue
 			}
@@ -157,17 +157,17 @@ func wordIdent(text string, i, end int, yield func(start, end int)) int {
 				j = k
 			}
 		}
-		yieldIdentifiers(text, i, j, yield)
+		yieldIdentifiers(i, j, yield)
 		return j
 	}
 	if j+1 < end && text[j] == '-' && shape.ticket && j-i >= 2 && byteClass[text[j+1]]&(word|wide) != 0 {
 		k := endOfWord(text, j+1, end)
-		yieldIdentifiers(text, i, k, yield)
+		yieldIdentifiers(i, k, yield)
 		return k
 	}
 	if j+1 < end && text[j] == '.' {
 		if k := endOfWord(text, j+1, end); isFileExtension(text[j+1 : k]) {
-			yieldIdentifiers(text, i, k, yield)
+			yieldIdentifiers(i, k, yield)
 			return k
 		}
 	}
@@ -212,7 +212,7 @@ func (s *wordShape) addByte(b byte) {
 
 func (s *wordShape) isSnakeCase() bool { return s.under && s.after >= 2 }
 
-func yieldIdentifiers(text string, start, end int, yield func(start, end int)) {
+func yieldIdentifiers(start, end int, yield func(start, end int)) {
 	if end-start >= 4 {
 		yield(start, end)
 	}

@@ -43,11 +43,11 @@ type Known struct {
 
 // Known returns the identifiers that the conversation names outside the copies
 // for which changed reports true.
-func (x *Index) Known(changed func(message, copy int) bool) *Known {
+func (x *Index) Known(changed func(message, place int) bool) *Known {
 	k := &Known{slots: make([]uint32, 1<<12)}
 	for i := range x.facts {
 		f := &x.facts[i]
-		gone := f.outputIdentifiers(func(copy int) bool { return changed(i, copy) })
+		gone := f.outputIdentifiers(func(place int) bool { return changed(i, place) })
 		for _, h := range f.Idents {
 			if !gone[h] {
 				k.addHash(h)
@@ -66,7 +66,7 @@ func (x *Index) Known(changed func(message, copy int) bool) *Known {
 
 // outputIdentifiers returns the identifiers of the outputs for which changed
 // reports true: the Idents include them.
-func (f *Scan) outputIdentifiers(changed func(copy int) bool) map[uint32]bool {
+func (f *Scan) outputIdentifiers(changed func(place int) bool) map[uint32]bool {
 	var found map[uint32]bool
 	for n := range f.Copies {
 		c := &f.Copies[n]

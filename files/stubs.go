@@ -57,11 +57,11 @@ type reference struct {
 // text that it refers to, without which it is useless, and -1 for any other.
 // It returns nil if there is no stub.
 func Referents(t chat.Transcript) []int {
-	any := false
+	found := false
 	for _, m := range t {
-		any = any || stubKindIn(m) != noStub
+		found = found || stubKindIn(m) != noStub
 	}
-	if !any {
+	if !found {
 		return nil
 	}
 	shows, calls := make([]reference, len(t)), Calls(t)

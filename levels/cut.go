@@ -75,7 +75,7 @@ func LayersCut(v View, turns, pairs int) Cut {
 // beside what goes.
 func (v View) goneMessages(keep []bool, mask protection.Protection, groups [][]int) []bool {
 	gone := make([]bool, len(v.Messages))
-	any, stays, of := false, make([]bool, len(groups)), make([]int, len(v.Messages))
+	found, stays, of := false, make([]bool, len(groups)), make([]int, len(v.Messages))
 	for g, members := range groups {
 		for _, i := range members {
 			of[i] = g
@@ -86,10 +86,10 @@ func (v View) goneMessages(keep []bool, mask protection.Protection, groups [][]i
 	for g, members := range groups {
 		if !stays[g] {
 			markMembers(gone, members)
-			any = true
+			found = true
 		}
 	}
-	if any {
+	if found {
 		absorbMarkers(v, gone)
 	}
 	return gone
@@ -176,6 +176,6 @@ func frontSummaryEdit(v View, c Cut, summary *chat.Message, recall, why string) 
 
 // Names returns the names that c would take out of the whole conversation, but
 // for those that stand in said, the text of the summary: at most max tokens.
-func (c Cut) Names(v View, said string, max int) []string {
-	return v.lostNames(v.lostMessages(c.Gone), pickMessages(v.Messages, c.Gone, false), said, max)
+func (c Cut) Names(v View, said string, limit int) []string {
+	return v.lostNames(v.lostMessages(c.Gone), pickMessages(v.Messages, c.Gone, false), said, limit)
 }

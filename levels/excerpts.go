@@ -49,9 +49,9 @@ func pickExcerpts(v View, c Cut, room int) string {
 // markStanding notes the lines of files that stay in the conversation.
 func (h *excerptPicker) markStanding(c Cut) {
 	for i, m := range h.Messages {
-		for _, copy := range h.Facts[i].Copies {
-			if !c.Gone[i] && copy.Kind != files.Output && !copy.Old {
-				h.markShown(distinctLines(copy.Path, copy.Text(m)))
+		for _, place := range h.Facts[i].Copies {
+			if !c.Gone[i] && place.Kind != files.Output && !place.Old {
+				h.markShown(distinctLines(place.Path, place.Text(m)))
 			}
 		}
 	}
@@ -114,11 +114,11 @@ func (h *excerptPicker) removedBlocks(c Cut) (out []fileBlock) {
 		if !c.Gone[i] {
 			continue
 		}
-		for k, copy := range h.Facts[i].Copies {
-			if copy.Kind == files.Output || copy.Old || h.index.Superseded(i, copy) >= 0 || h.index.Repeated(i, copy) >= 0 {
+		for k, place := range h.Facts[i].Copies {
+			if place.Kind == files.Output || place.Old || h.index.Superseded(i, place) >= 0 || h.index.Repeated(i, place) >= 0 {
 				continue
 			}
-			out = h.appendBlocks(out, i, k, m.Parts[copy.Part].Kind == chat.Call || copy.Framed())
+			out = h.appendBlocks(out, i, k, m.Parts[place.Part].Kind == chat.Call || place.Framed())
 		}
 	}
 	return out

@@ -196,7 +196,7 @@ type standIn struct {
 func standIns(v View, edits []edit.Edit, gains []int, answer int, named bool) []standIn {
 	out, turns := make([]standIn, len(edits)), -1
 	var best standIn
-	any, gap := false, 0
+	found, gap := false, 0
 	b := newGapState("")
 	for i, m := range v.Messages {
 		for gap < len(edits) && i >= edits[gap].End {
@@ -213,14 +213,14 @@ func standIns(v View, edits []edit.Edit, gains []int, answer int, named bool) []
 		switch cost := s.extraTokens(v); {
 		case k < 0 || b.room <= 2*cost:
 		case len(s.after) == 0:
-			out[k], any = s, true
+			out[k], found = s, true
 			gains[k] -= cost
 		case gains[k] > 2*cost && (turns < 0 || gains[k] > gains[turns]):
 			turns, best = k, s
 		}
 		b = newGapState(m.Role)
 	}
-	if named && !any && turns >= 0 {
+	if named && !found && turns >= 0 {
 		out[turns] = best
 		gains[turns] -= best.extraTokens(v)
 	}

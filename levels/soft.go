@@ -163,21 +163,21 @@ func (p *softPlan) decideActions() {
 		if p.folds[i] || p.Locked(i) || m.State != chat.Active || len(p.Facts[i].Copies) == 0 || m.HasOpaque() {
 			continue
 		}
-		fates, any := make([]copyAction, len(p.Facts[i].Copies)), false
+		fates, found := make([]copyAction, len(p.Facts[i].Copies)), false
 		for k, c := range p.Facts[i].Copies {
 			fates[k] = p.actionFor(i, c)
-			any = any || fates[k] != stays
+			found = found || fates[k] != stays
 		}
-		if any {
+		if found {
 			p.todo = append(p.todo, messagePlan{i, fates})
 			p.at[i] = int32(len(p.todo))
 		}
 	}
 }
 
-func (p *softPlan) changesCopy(message, copy int) bool {
+func (p *softPlan) changesCopy(message, place int) bool {
 	at := p.at[message]
-	return at > 0 && p.todo[at-1].actions[copy] != stays
+	return at > 0 && p.todo[at-1].actions[place] != stays
 }
 
 func (p *softPlan) actionFor(i int, c files.Ref) copyAction {

@@ -30,9 +30,9 @@ func otherLanguage(text string, r Request) bool {
 			return true
 		}
 	}
-	want, clear := latinLanguage(user)
+	want, certain := latinLanguage(user)
 	got, clearly := latinLanguage(text)
-	return clear && clearly && want != got
+	return certain && clearly && want != got
 }
 
 // userText returns the texts that a person typed, up to a sample's size, the newest
@@ -76,7 +76,7 @@ func countScripts(text string) (counts [7]int, letters int) {
 
 // latinLanguage returns the language of text by its common words, and whether it is
 // clear.
-func latinLanguage(text string) (tongue string, clear bool) {
+func latinLanguage(text string) (tongue string, certain bool) {
 	counts := make(map[string]int)
 	for w := range wordTokens(bytePrefix(text, maxSample)) {
 		if len(w.text) <= 6 {

@@ -208,31 +208,31 @@ func (n *summaryItem) deltaText(follow []*summaryItem) string {
 // briefSections returns a few sentences.
 func (e extraction) briefSections() []section {
 	var lines []sectionLine
-	add := func(before, text, after string) {
+	add := func(before, text string) {
 		if text != "" {
-			lines = append(lines, sectionLine{before + withoutStop(text) + after, len(lines)})
+			lines = append(lines, sectionLine{before + withoutStop(text) + ".", len(lines)})
 		}
 	}
 	requests := e.itemsOfKind(request)
 	if len(requests) > 0 {
-		add("The user asked: ", requests[0].text, ".")
+		add("The user asked: ", requests[0].text)
 	}
 	if len(requests) > 1 {
-		add("Last asked: ", requests[len(requests)-1].text, ".")
+		add("Last asked: ", requests[len(requests)-1].text)
 	}
 	reports := e.itemsOfKind(report)
 	if len(reports) > 0 {
-		add("The assistant last said: ", reports[len(reports)-1].text, ".")
+		add("The assistant last said: ", reports[len(reports)-1].text)
 	}
-	add("Rules: ", joinedLine(e.rankedItems(rule, nil), 4), ".")
-	add("Changed: ", joinedLine(e.rankedItems(changed, nil), 8), ".")
-	add("Decided: ", joinedLine(e.rankedItems(decision, e.notInFacts), 3), ".")
-	add("Still failing: ", joinedLine(e.rankedItems(failure, nil), 3), ".")
+	add("Rules: ", joinedLine(e.rankedItems(rule, nil), 4))
+	add("Changed: ", joinedLine(e.rankedItems(changed, nil), 8))
+	add("Decided: ", joinedLine(e.rankedItems(decision, e.notInFacts), 3))
+	add("Still failing: ", joinedLine(e.rankedItems(failure, nil), 3))
 	if len(requests) == 0 && len(reports) == 0 {
-		add("Read: ", joinedLine(e.rankedItems(read, nil), 8), ".")
+		add("Read: ", joinedLine(e.rankedItems(read, nil), 8))
 	}
-	add("Open: ", joinedLine(e.rankedItems(todo, nil), 4), ".")
-	add("Ran: ", joinedLine(e.rankedItems(command, func(n *summaryItem) bool { return n.weight > 0 }), 3), ".")
+	add("Open: ", joinedLine(e.rankedItems(todo, nil), 4))
+	add("Ran: ", joinedLine(e.rankedItems(command, func(n *summaryItem) bool { return n.weight > 0 }), 3))
 	return []section{{share: 1, lines: lines}}
 }
 

@@ -4,24 +4,17 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/tiktoken-go/tokenizer"
-
 	"github.com/tiercompact/tiercompact/tokens"
 )
 
 func BenchmarkCount(b *testing.B) {
 	for _, name := range []string{tokens.CL100K, tokens.O200K} {
 		slow := reference[name]()
-		other, err := tokenizer.Get(tokenizer.Encoding(name))
-		if err != nil {
-			b.Fatal(err)
-		}
 		for _, c := range corpora(b) {
 			b.Run(name+"/"+c.name, func(b *testing.B) {
 				text := c.text(b)
 				count(b, "tiercompact", text, load(b, name).Count)
 				count(b, "tiktoken-go", text, func(s string) int { return len(slow.EncodeOrdinary(s)) })
-				count(b, "tokenizer", text, func(s string) int { n, _ := other.Count(s); return n })
 			})
 		}
 	}

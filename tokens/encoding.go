@@ -1,9 +1,12 @@
-// Package tokens counts the tokens of a text, a message or a tool schema, computes
-// the budget of a window, and corrects estimates by the counts that a server
-// reports. An [Encoding] counts text as tiktoken does, a [Counter] messages for a
-// named model. [Budget] and [Calibration] are arithmetic. Nothing here uses a file,
-// a clock, the environment or the network: the vocabularies are embedded by
-// tiktoken-go-loader.
+// Package tokens counts what a text, a message or a tool schema costs a model,
+// says how many tokens a window leaves, and corrects estimates by the counts
+// that a server reports.
+//
+// An [Encoding] counts text as tiktoken does, a [Counter] messages for a named
+// model. [Budget] and [Calibration] are arithmetic. The encodings of today's
+// models are counted here, those of retired ones by tiktoken-go, which also has
+// the table of models. Nothing here reads a file, a clock, the environment or the
+// network: the vocabularies are embedded by tiktoken-go-loader.
 package tokens
 
 import (
@@ -12,18 +15,23 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"github.com/pkoukk/tiktoken-go"
 	"github.com/pkoukk/tiktoken-go-loader/assets"
 )
 
-// The encodings for [Load].
+// The encodings for [Load]. The last two are those of retired models.
 const (
 	CL100K = "cl100k_base"
 	O200K  = "o200k_base"
+	P50K   = "p50k_base"
+	R50K   = "r50k_base"
 )
 
 // An Encoding counts the tokens of text. It is immutable and safe for
 // concurrent use.
 type Encoding struct {
+	retired *tiktoken.Tiktoken // counts in place of all below, unless it is nil
+
 	vocab   *vocab
 	classes *charClasses
 	split   splitter
@@ -38,16 +46,21 @@ var (
 	loadO200K  = sync.OnceValues(func() (*Encoding, error) { return newEncoding(O200K, splitO200K) })
 )
 
-// Load returns the encoding of that name, which is built once per process. A name
-// other than [CL100K] or [O200K] is an error.
+// Load returns the encoding of that name, which is built once in a process. An
+// unknown name is an error. Text has as many tokens in p50k_edit as in [P50K], and
+// as many in gpt2 as in [R50K].
 func Load(name string) (*Encoding, error) {
 	switch name {
 	case CL100K:
 		return loadCL100K()
 	case O200K:
 		return loadO200K()
+	case P50K, tiktoken.MODEL_P50K_EDIT:
+		return loadP50K()
+	case R50K, "gpt2":
+		return loadR50K()
 	}
-	return nil, fmt.Errorf("unknown encoding %q", name)
+	return nil, fmt.Errorf("unknown encoding %q; there are %s, %s, %s and %s", name, O200K, CL100K, P50K, R50K)
 }
 
 func newEncoding(name string, split splitter) (*Encoding, error) {
@@ -75,6 +88,9 @@ func newEncoding(name string, split splitter) (*Encoding, error) {
 func (e *Encoding) Count(text string) int {
 	if !utf8.ValidString(text) {
 		text = replaceInvalid(text)
+	}
+	if e.retired != nil {
+		return countRetired(e.retired, text)
 	}
 	sc := e.scratch.Get().(*scratch)
 	n := 0

@@ -1,6 +1,10 @@
 package tokens
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/pkoukk/tiktoken-go"
+)
 
 // A modelFamily gives the rules by which a kind of model is counted.
 type modelFamily struct {
@@ -24,40 +28,29 @@ const (
 // and needs most for code. Factors are those of source code, which are the highest.
 var (
 	unnamed      = modelFamily{CL100K, 100, localFrame}
-	openAICL100K = modelFamily{CL100K, 100, openAIFrame}
-	openAIO200K  = modelFamily{O200K, 100, openAIFrame}
 	llama3       = modelFamily{CL100K, 100, localFrame}
 	qwen         = modelFamily{CL100K, 107, localFrame}
 	gemma        = modelFamily{CL100K, 125, localFrame}
 	anotherLocal = modelFamily{CL100K, 115, localFrame}
 )
 
-// openAI holds the encodings of OpenAI's models: those in tiktoken-go's table with
-// a supported encoding, and newer models.
-var openAI = map[string]modelFamily{
-	"gpt-4.5":                openAIO200K,
-	"gpt-4.1":                openAIO200K,
-	"gpt-4o":                 openAIO200K,
-	"gpt-4":                  openAICL100K,
-	"gpt-3.5-turbo":          openAICL100K,
-	"text-embedding-ada-002": openAICL100K,
-	"text-embedding-3-large": openAICL100K,
-	"text-embedding-3-small": openAICL100K,
-
-	"gpt-3.5":      openAICL100K,
-	"gpt-35-turbo": openAICL100K,
-	"gpt-5":        openAIO200K,
-	"gpt-oss":      openAIO200K,
-	"chatgpt-4o":   openAIO200K,
-	"o1":           openAIO200K,
-	"o3":           openAIO200K,
-	"o4":           openAIO200K,
-	"codex-mini":   openAIO200K,
+// newer holds the encodings of OpenAI's models that tiktoken-go's table lacks.
+var newer = map[string]string{
+	"gpt-3.5":      CL100K,
+	"gpt-35-turbo": CL100K,
+	"davinci-002":  CL100K,
+	"babbage-002":  CL100K,
+	"gpt-5":        O200K,
+	"gpt-oss":      O200K,
+	"chatgpt-4o":   O200K,
+	"o1":           O200K,
+	"o3":           O200K,
+	"o4":           O200K,
+	"codex-mini":   O200K,
 }
 
-// familyOf returns the family of a model by its name, without the part up to the
-// last slash (a registry, an owner). OpenAI's retired models with other encodings
-// count as local ones.
+// familyOf returns the family of a model by its name, without the part up to
+// the last slash (a registry, an owner).
 func familyOf(model string) modelFamily {
 	name := strings.ToLower(strings.TrimSpace(model))
 	name = name[strings.LastIndexByte(name, '/')+1:]
@@ -84,8 +77,12 @@ func familyOf(model string) modelFamily {
 func openAIFamily(name string) (modelFamily, bool) {
 	name = strings.TrimPrefix(name, "ft:")
 	for {
-		if f, ok := openAI[name]; ok {
-			return f, true
+		encoding := newer[name]
+		if encoding == "" {
+			encoding = tiktoken.MODEL_TO_ENCODING[name]
+		}
+		if encoding != "" {
+			return modelFamily{encoding, 100, openAIFrame}, true
 		}
 		end := strings.LastIndexAny(name, "-:.")
 		if end < 0 {

@@ -116,17 +116,17 @@ func isOpenAIBlock(p chat.Part) bool {
 // holdsAnthropicBlocks reports whether m has blocks that only Anthropic's format
 // supports: documents, server calls and their results.
 func holdsAnthropicBlocks(m chat.Message) bool {
-	any := m.Role != chat.System && slices.ContainsFunc(m.Parts, func(p chat.Part) bool {
+	found := m.Role != chat.System && slices.ContainsFunc(m.Parts, func(p chat.Part) bool {
 		return p.Kind == chat.Opaque && isAnthropicBlock(p)
 	})
 	for _, p := range m.Parts {
 		if isServerTool(p) {
-			if any = true; !isAnthropicBlock(p) {
+			if found = true; !isAnthropicBlock(p) {
 				return false
 			}
 		}
 	}
-	return any
+	return found
 }
 
 func isServerTool(p chat.Part) bool { return p.Kind == chat.ServerCall || p.Kind == chat.ServerResult }

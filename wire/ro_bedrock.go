@@ -43,7 +43,7 @@ func decodeBedrock(src *source) ([]Conversation, error) {
 	}
 	c := Conversation{Format: "bedrock", Model: body.stringValue("modelId"), Tools: bedrockTools(body.memberValue("toolConfig").listValue("tools"))}
 	var l messageLog
-	l.appendMessage(chat.Message{Role: chat.System, Parts: l.bedrockParts(chat.System, body.listValue("system"))})
+	l.appendMessage(chat.Message{Role: chat.System, Parts: l.bedrockParts(body.listValue("system"))})
 	for i, m := range messages {
 		role, err := messageRole(parseObject(m.raw))
 		if err != nil {
@@ -66,11 +66,11 @@ func (l *messageLog) bedrockMessage(role chat.Role, r peek) {
 		}
 		rest = append(rest, b)
 	}
-	m.Parts = l.bedrockParts(role, rest)
+	m.Parts = l.bedrockParts(rest)
 	l.appendMessage(m)
 }
 
-func (l *messageLog) bedrockParts(role chat.Role, blocks []peek) []chat.Part {
+func (l *messageLog) bedrockParts(blocks []peek) []chat.Part {
 	var parts []chat.Part
 	for _, b := range blocks {
 		switch {

@@ -83,7 +83,7 @@ func (o *openCalls) addOpenCall(id, tool string) {
 // closeCall closes a call and returns its id: the oldest with the id if one is
 // given, else the oldest of the tool, else the oldest.
 func (o *openCalls) closeCall(id, tool string) (string, bool) {
-	at := -1
+	var at int
 	switch {
 	case id != "":
 		at = o.firstOpenCall(o.byID, id)

@@ -56,11 +56,11 @@ func variantIn(raw string) string {
 // withoutVariants returns an item of the Responses API without the empty variants
 // that such an SDK writes. An item of another source stays as it is.
 func withoutVariants(it peek) peek {
-	any := false
+	found := false
 	for _, raw := range it.fields {
-		any = any || beginsWithAny(raw, "{") && isVariants(raw)
+		found = found || beginsWithAny(raw, "{") && isVariants(raw)
 	}
-	if !any {
+	if !found {
 		return it
 	}
 	var kept []change

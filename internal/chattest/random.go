@@ -14,9 +14,9 @@ import (
 )
 
 // Transcript draws a conversation of at most max messages.
-func Transcript(t *rapid.T, max int) chat.Transcript {
+func Transcript(t *rapid.T, limit int) chat.Transcript {
 	g := &generator{t: t}
-	n := rapid.IntRange(1, max).Draw(t, "messages")
+	n := rapid.IntRange(1, limit).Draw(t, "messages")
 	if rapid.Bool().Draw(t, "system") {
 		g.addMessage(chat.NewText(chat.System, g.drawText(200)))
 	}

@@ -191,12 +191,12 @@ func (s *separation) editsWithMarkers() []Edit {
 func interleaved(messages []chat.Message, before map[int]chat.Message) []chat.Message {
 	out := make([]chat.Message, 0, len(messages)+len(before))
 	for i, m := range messages {
-		if b, any := before[i]; any {
+		if b, found := before[i]; found {
 			out = append(out, b)
 		}
 		out = append(out, m)
 	}
-	if last, any := before[len(messages)]; any {
+	if last, found := before[len(messages)]; found {
 		out = append(out, last)
 	}
 	return out

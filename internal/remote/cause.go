@@ -71,9 +71,9 @@ func causeOf(status int, text string, page bool) Cause {
 	return ""
 }
 
-func mentions(text string, any ...string) bool {
+func mentions(text string, found ...string) bool {
 	text = strings.ToLower(text)
-	for _, s := range any {
+	for _, s := range found {
 		if strings.Contains(text, s) {
 			return true
 		}

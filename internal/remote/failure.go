@@ -114,8 +114,8 @@ var cannot = []string{"does not support", "not supported", "do not support"}
 // none.
 func kindOfFailure(status int, words string) error {
 	words = strings.ToLower(words)
-	says := func(any []string) bool {
-		for _, s := range any {
+	says := func(found []string) bool {
+		for _, s := range found {
 			if strings.Contains(words, s) {
 				return true
 			}

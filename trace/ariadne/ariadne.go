@@ -21,8 +21,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tiercompact/tiercompact/internal/loss"
 	"github.com/tiercompact/tiercompact/trace"
-	"github.com/tiercompact/tiercompact/trace/internal/loss"
 )
 
 // Config gives the destination of events, and their names.

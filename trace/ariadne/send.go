@@ -13,8 +13,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tiercompact/tiercompact/internal/loss"
 	"github.com/tiercompact/tiercompact/trace"
-	"github.com/tiercompact/tiercompact/trace/internal/loss"
 )
 
 // A sender posts batches. Everything except end and says belongs to the goroutine

@@ -53,13 +53,13 @@ func drawFreed(c draw.Canvas, r bench.Report) {
 	var keys []chart.Key
 	for _, level := range levelNames() {
 		values := make(plotter.Values, len(rows))
-		any := false
+		found := false
 		for i, row := range rows {
 			freed := levelPart(row, level).Freed
 			values[len(rows)-1-i] = float64(max(0, freed)) / unit
-			any = any || freed > 0
+			found = found || freed > 0
 		}
-		if !any {
+		if !found {
 			continue
 		}
 		bars := newBarChart(values, chart.LevelHue(level))

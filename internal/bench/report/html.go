@@ -4,7 +4,7 @@ import (
 	"bytes"
 	_ "embed"
 	"fmt"
-	"html/template"
+	"html"
 	"io"
 	"regexp"
 	"strings"
@@ -26,43 +26,78 @@ type table struct {
 	Rows    [][]string
 }
 
-// Words reports whether column i has words, not numbers.
-func (t table) Words(i int) bool { return t.Columns[i].Unit == "" }
-
 // A head is the name of a column, and its unit; words have none.
 type head struct{ Name, Unit string }
-
-// A picture is a plot of the page.
-type picture struct {
-	Title, About string
-	SVG          template.HTML // drawn by this package, which escapes all texts in it
-}
 
 // HTML writes r as one self-contained page, without external scripts, fonts or
 // styles. Its colours follow the reader's theme, and a click on the head of a
 // column sorts a table.
 func HTML(w io.Writer, r bench.Report) error {
-	t, err := template.New("page").Parse(page)
+	body, err := pageBody(r)
 	if err != nil {
 		return err
 	}
-	var pictures []picture
-	for _, p := range measuredParts(r) {
-		svg, err := renderSVG(r, []part{p}, false)
+	_, err = strings.NewReplacer("{{name}}", html.EscapeString(r.Set.Name), "{{sheet}}", chart.Sheet(), "{{body}}", body).WriteString(w, page)
+	return err
+}
+
+// pageBody writes by hand what a template would: a program that links
+// html/template keeps every exported method of every type, megabytes of them.
+func pageBody(r bench.Report) (string, error) {
+	var links, plots, tables strings.Builder
+	for i, p := range measuredParts(r) {
+		svg, err := renderSVG(r, []part{p}, false) // which escapes all texts in it
 		if err != nil {
-			return err
+			return "", err
 		}
-		pictures = append(pictures, picture{p.title, p.about, template.HTML(svg[bytes.Index(svg, []byte("<svg")):])})
+		title := html.EscapeString(p.title)
+		fmt.Fprintf(&links, `<a href="#plot%d">%s</a> `, i, title)
+		fmt.Fprintf(&plots, "\n<h2 id=\"plot%d\">%s</h2>\n<p>%s</p>\n<figure role=\"img\" aria-label=\"%s\">%s</figure>\n",
+			i, title, html.EscapeString(p.about), title, svg[bytes.Index(svg, []byte("<svg")):])
 	}
-	return t.Execute(w, struct {
-		Set      bench.Set
-		Facts    []string
-		Command  string
-		Sheet    template.CSS
-		Pictures []picture
-		Tables   []table
-		Measures []measured
-	}{r.Set, describeSet(r.Set), benchCommand(r.Set), template.CSS(chart.Sheet()), pictures, pageTables(r), measures()})
+	for i, t := range pageTables(r) {
+		fmt.Fprintf(&links, `<a href="#table%d">%s</a> `, i, html.EscapeString(t.Title))
+		t.writeHTML(&tables, i)
+	}
+	var b strings.Builder
+	b.WriteString("<ul>")
+	for _, fact := range describeSet(r.Set) {
+		b.WriteString("\n<li>" + html.EscapeString(fact) + "</li>")
+	}
+	b.WriteString("\n</ul>\n")
+	if command := benchCommand(r.Set); command != "" {
+		b.WriteString("<p>Made by <code>" + html.EscapeString(command) + "</code></p>\n")
+	}
+	b.WriteString("<nav>" + links.String() + "<a href=\"#measures\">The measures</a></nav>\n" + plots.String() + tables.String())
+	b.WriteString("\n<h2 id=\"measures\">The measures</h2>\n<dl>")
+	for _, m := range measures() {
+		b.WriteString("\n<dt>" + html.EscapeString(m.Name) + "</dt><dd>" + html.EscapeString(m.Means) + "</dd>")
+	}
+	b.WriteString("\n</dl>\n")
+	return b.String(), nil
+}
+
+// writeHTML writes t as table number i of the page.
+func (t table) writeHTML(b *strings.Builder, i int) {
+	class := func(column int) string {
+		if t.Columns[column].Unit == "" {
+			return ` class="words"`
+		}
+		return ""
+	}
+	fmt.Fprintf(b, "\n<h2 id=\"table%d\">%s</h2>\n<p>%s</p>\n<div class=\"wide\"><table>\n<thead><tr>", i, html.EscapeString(t.Title), html.EscapeString(t.About))
+	for column, h := range t.Columns {
+		fmt.Fprintf(b, `<th scope="col"%s><button>%s</button><small>%s</small></th>`, class(column), html.EscapeString(h.Name), html.EscapeString(h.Unit))
+	}
+	b.WriteString("</tr></thead>\n<tbody>")
+	for _, row := range t.Rows {
+		b.WriteString("\n<tr>")
+		for column, cell := range row {
+			fmt.Fprintf(b, "<td%s>%s</td>", class(column), html.EscapeString(cell))
+		}
+		b.WriteString("</tr>")
+	}
+	b.WriteString("\n</tbody></table></div>\n")
 }
 
 // describeSet describes the measured set, in a few texts.

@@ -181,7 +181,7 @@ func TestPageNeedsNothingElse(t *testing.T) {
 	}
 	for _, want := range []string{
 		"<code>tiercompact bench --quick --seed 7 --html report.html</code>", "prefers-color-scheme: dark", "56,789 tokens",
-		"Against each baseline", "<small>ms</small>", "those of one session of 200 messages (a.jsonl), on the machine", `<td class="words">steady auto 0.50</td>`, "&#43;0.100",
+		"Against each baseline", "<small>ms</small>", "those of one session of 200 messages (a.jsonl), on the machine", `<td class="words">steady auto 0.50</td>`, "+0.100",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page has no %q", want)

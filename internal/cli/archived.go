@@ -1,0 +1,104 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tiercompact/tiercompact/archive"
+)
+
+// archiveOptions say how an archive is opened.
+type archiveOptions struct {
+	read bool // nothing is written; a folder must be there
+}
+
+// An archivePlace is the archive of the settings, and a session in it.
+type archivePlace struct {
+	settings
+	cmd            *cobra.Command
+	where, session string
+}
+
+// registerPlace adds the flags. What those hold that are settings is read by load.
+func (p *archivePlace) registerPlace(cmd *cobra.Command) {
+	p.cmd = cmd
+	f := cmd.Flags()
+	f.String("archive", "", "the archive that compact or replay was given: a `folder`, or s3://bucket/prefix (default: that of the settings)")
+	f.StringVar(&p.session, "session", "", "`id` of the session (default: every session of the archive)")
+	f.String("s3-endpoint", "", "`address` of a server with the protocol of S3 (default: AWS_ENDPOINT_URL, else Amazon's)")
+	f.String("s3-region", "", "`region` of the bucket (default: AWS_REGION, else what the server says)")
+	f.String("kms-key", "", "`id` of the key that the server encrypts with")
+	p.settings.registerSettings(cmd)
+}
+
+// openArchive opens the archive, and returns the sessions to look through.
+func (p *archivePlace) openArchive(ctx context.Context, o archiveOptions) (archive.Store, []string, error) {
+	if err := p.loadSettings(p.cmd, nil); err != nil {
+		return nil, nil, err
+	}
+	a := p.Config.Archive
+	if p.where = a.Place(); p.where == "" {
+		return nil, nil, usageErrorf("--archive is missing; give the folder or the address that compact or replay was given, here or as archive in compact.yaml")
+	}
+	if !o.read { // never make an archive where there is none
+		there, err := a.Open(ctx, true)
+		if err != nil {
+			return nil, nil, err
+		}
+		if err := there.Close(); err != nil {
+			return nil, nil, err
+		}
+	}
+	store, err := a.Open(ctx, o.read)
+	if err != nil {
+		return nil, nil, err
+	}
+	sessions, err := archive.Sessions(ctx, store)
+	if err == nil && p.session != "" {
+		sessions, err = p.chosenSession(sessions)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, store.Close())
+	}
+	return store, sessions, nil
+}
+
+// chosenSession returns the session that was asked for, alone.
+func (p *archivePlace) chosenSession(there []string) ([]string, error) {
+	if slices.Contains(there, p.session) {
+		return []string{p.session}, nil
+	}
+	return nil, fmt.Errorf("archive %s has no session %q; it has %s", p.where, p.session, joinFirst(there))
+}
+
+// joinFirst lists names on a line, the first of many.
+func joinFirst(names []string) string {
+	const most = 5
+	text := strings.Join(names[:min(most, len(names))], ", ")
+	if len(names) > most {
+		text += ", ..."
+	}
+	return cmp.Or(text, "none")
+}
+
+// recalled returns the newest entry with an id, of the first session that has it.
+func recalled(ctx context.Context, store archive.Store, sessions []string, id string) (archive.Entry, error) {
+	missing := fmt.Errorf("recall %q: %w", id, archive.ErrNotFound)
+	for _, s := range sessions {
+		e, err := store.Recall(ctx, s, id)
+		switch {
+		case errors.Is(err, archive.ErrDamaged) || errors.Is(err, archive.ErrVersion): // another may have the same
+			missing = err
+		case errors.Is(err, archive.ErrNotFound):
+		default:
+			return e, err
+		}
+	}
+	return archive.Entry{}, missing
+}

@@ -1,0 +1,327 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tiercompact/tiercompact/archive"
+	"github.com/tiercompact/tiercompact/config"
+	"github.com/tiercompact/tiercompact/internal/screen"
+)
+
+func newArchiveVerifyCommand() *cobra.Command {
+	var o archiveVerifyOptions
+	cmd := &cobra.Command{
+		Use:   "verify [SESSION-FILE...] --archive DIR",
+		Short: "Read everything, and say what is not as it was written",
+		Long: `verify reads all files of an archive and compares what they hold with the
+hashes that were taken when it was written. It finds steps that are lost, and
+recall ids that stand in the conversation and that no step has: in what the
+newest step left, and in the session file of a chat, if there is one. Where
+something is damaged, it says which session, step, entry, file and line, and
+exits 1. It reads session files too: those that are named, else those of the
+chats beside the folder. Of each damaged record it says whether the archive has
+what it told; chat --resume --lenient goes on with that.`,
+		Example: `  tiercompact archive verify --archive .compact/archive
+  tiercompact archive verify --archive s3://bucket/prefix --session talk --json`,
+		RunE: func(cmd *cobra.Command, args []string) error { return o.runArchiveVerify(cmd, args) },
+	}
+	o.place.registerPlace(cmd)
+	cmd.Flags().BoolVar(&o.json, "json", false, "as JSON")
+	return cmd
+}
+
+type archiveVerifyOptions struct {
+	place archivePlace
+	json  bool
+}
+
+// verified is what verify tells of a session.
+type verified struct {
+	Session  string          `json:"session"`
+	Steps    int             `json:"steps"`
+	Entries  int             `json:"entries"`
+	Events   int             `json:"events"`
+	Unhashed int             `json:"unhashed"` // steps from before there were hashes of entries
+	Damages  []verifiedPlace `json:"damages"`
+	Notes    []verifiedPlace `json:"notes"`
+	Files    []verifiedFile  `json:"files,omitempty"` // session files
+}
+
+// withFile adds a session file to what is told of its session.
+func withFile(all []verified, f verifiedFile) []verified {
+	i := slices.IndexFunc(all, func(v verified) bool { return v.Session == f.Session })
+	if i < 0 {
+		i = len(all)
+		all = append(all, verifiedOf(archive.Findings{Session: f.Session}))
+	}
+	all[i].Files = append(all[i].Files, f)
+	return all
+}
+
+type verifiedPlace struct {
+	Step    int    `json:"step,omitempty"`
+	Entry   string `json:"entry,omitempty"`
+	File    string `json:"file,omitempty"`
+	Line    int    `json:"line,omitempty"`
+	Problem string `json:"problem"`
+}
+
+func (o *archiveVerifyOptions) runArchiveVerify(cmd *cobra.Command, named []string) (err error) {
+	store, sessions, err := o.place.openArchive(cmd.Context(), archiveOptions{read: true})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	all, damages := []verified{}, 0
+	for _, id := range sessions {
+		f, err := archive.Verify(cmd.Context(), store, id)
+		if err != nil {
+			return err
+		}
+		if err := o.addSessionFile(cmd.Context(), store, &f); err != nil {
+			return err
+		}
+		all, damages = append(all, verifiedOf(f)), damages+len(f.Damages)
+	}
+	files, err := o.place.sessionFiles(named)
+	if err != nil {
+		return err
+	}
+	for _, path := range files {
+		f, ok, err := o.place.verifySessionFile(cmd.Context(), store, path)
+		if err != nil {
+			return err
+		}
+		if ok {
+			all, damages = withFile(all, f), damages+len(f.Damages)
+		}
+	}
+	err = buffered(cmd.OutOrStdout(), func(w io.Writer) error {
+		if o.json {
+			return writeJSON(w, all)
+		}
+		return writeVerified(w, all)
+	})
+	if err == nil && damages > 0 {
+		err = fmt.Errorf("archive %s: %s; what is left can still be read", o.place.where, screen.Plural(damages, "damage"))
+	}
+	return err
+}
+
+// addSessionFile adds what the session file of a chat refers to and the archive
+// does not have. A session file that cannot be read is no damage of the archive.
+func (o *archiveVerifyOptions) addSessionFile(ctx context.Context, store archive.Store, f *archive.Findings) error {
+	if strings.ContainsAny(f.Session, `/\`) || o.place.Config.Archive.Adapter != config.Dir {
+		return nil
+	}
+	path := o.place.sessionFile(f.Session)
+	state, err := archive.ReadSession(path)
+	if err != nil || state.Meta.Session != f.Session {
+		return nil
+	}
+	damages, err := archive.VerifyState(ctx, store, state)
+	for _, d := range damages {
+		known := func(o *archive.Damage) bool { return o.Step == d.Step && o.Entry == d.Entry }
+		if !slices.ContainsFunc(f.Damages, known) {
+			d.File = path
+			f.Damages = append(f.Damages, d)
+		}
+	}
+	return err
+}
+
+func verifiedOf(f archive.Findings) verified {
+	v := verified{f.Session, f.Steps, f.Entries, f.Events, f.Unhashed, []verifiedPlace{}, []verifiedPlace{}, nil}
+	for _, d := range f.Damages {
+		v.Damages = append(v.Damages, verifiedPlace{d.Step, d.Entry, d.File, d.Line, d.Err.Error()})
+	}
+	for _, n := range f.Notes {
+		v.Notes = append(v.Notes, verifiedPlace{File: n.File, Problem: n.Text})
+	}
+	return v
+}
+
+func writeVerified(w io.Writer, all []verified) error {
+	for _, v := range all {
+		state := "as it was written"
+		if len(v.Damages) > 0 {
+			state = "damaged"
+		}
+		fmt.Fprintf(w, "session %s: %s, %s, %s: %s\n", printableLine(v.Session), screen.Plural(v.Steps, "step"), countNoun(v.Entries, "entry", "entries"), screen.Plural(v.Events, "event"), state)
+		for _, d := range v.Damages {
+			fmt.Fprintln(w, "  damaged:", printableLine(d.String()))
+		}
+		if v.Unhashed > 0 {
+			fmt.Fprintf(w, "  note: %s from before entries had hashes: only the transcript is checked\n", screen.Plural(v.Unhashed, "step"))
+		}
+		for _, n := range v.Notes {
+			fmt.Fprintln(w, "  note:", printableLine(n.String()))
+		}
+		for _, f := range v.Files {
+			writeVerifiedFile(w, f)
+		}
+	}
+	if len(all) == 0 {
+		fmt.Fprintln(w, "no session is in this archive")
+	}
+	return nil
+}
+
+func countNoun(n int, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return screen.Grouped(n) + " " + more
+}
+
+func (p verifiedPlace) String() string {
+	text := p.File
+	if text == "" && p.Step == 0 && p.Entry == "" {
+		return p.Problem
+	}
+	if p.Line > 0 {
+		text += fmt.Sprintf(": line %d", p.Line)
+	}
+	where := []string{}
+	if p.Step > 0 {
+		where = append(where, fmt.Sprintf("step %d", p.Step))
+	}
+	if text != "" {
+		where = append(where, text)
+	}
+	if p.Entry != "" {
+		where = append(where, "entry "+p.Entry)
+	}
+	return strings.Join(append(where, p.Problem), ": ")
+}
+
+func newArchivePruneCommand() *cobra.Command {
+	var o archivePruneOptions
+	cmd := &cobra.Command{
+		Use:   "prune --archive DIR",
+		Short: "Remove old steps that nothing refers to",
+		Long: `prune removes steps by number and age, and what interrupted processes left. The
+newest step always stays. So does, without --force, each whose entries the
+conversation still refers to, directly or below a summary: recall needs it. What
+is damaged, and what is left of a lost step, is not touched without --force.
+Where a step is gone, undo from the archive cannot take its round back.`,
+		Example: `  tiercompact archive prune --archive .compact/archive --keep 20 --dry-run
+  tiercompact archive prune --archive .compact/archive --older-than 720h`,
+		Args: atMostArgs(0),
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.runArchivePrune(cmd) },
+	}
+	f := cmd.Flags()
+	o.place.registerPlace(cmd)
+	f.IntVar(&o.keep, "keep", 0, "this many of the newest `steps` of each session stay")
+	f.DurationVar(&o.olderThan, "older-than", 0, "only steps older than this `time` go, such as 720h")
+	f.BoolVar(&o.force, "force", false, "also what something still refers to, and what is damaged; recall and undo fail for it then")
+	f.BoolVar(&o.dry, "dry-run", false, "say what would go, and remove nothing")
+	f.BoolVar(&o.json, "json", false, "as JSON")
+	return cmd
+}
+
+type archivePruneOptions struct {
+	place            archivePlace
+	keep             int
+	olderThan        time.Duration
+	force, dry, json bool
+}
+
+func (o *archivePruneOptions) pruneOptions() (archive.PruneOptions, error) {
+	p := archive.PruneOptions{Keep: o.keep, Force: o.force, Dry: o.dry}
+	switch {
+	case o.keep < 0:
+		return p, usageErrorf("--keep must be above 0, is %d", o.keep)
+	case o.olderThan < 0:
+		return p, usageErrorf("--older-than must be above 0, is %s", o.olderThan)
+	case o.keep == 0 && o.olderThan == 0:
+		return p, usageErrorf("prune needs --keep or --older-than")
+	}
+	if o.olderThan > 0 {
+		p.Before = time.Now().Add(-o.olderThan)
+	}
+	return p, nil
+}
+
+func (o *archivePruneOptions) runArchivePrune(cmd *cobra.Command) (err error) {
+	options, err := o.pruneOptions()
+	if err != nil {
+		return err
+	}
+	store, sessions, err := o.place.openArchive(cmd.Context(), archiveOptions{read: o.dry})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	all, pruneErr := prunedSessions(cmd.Context(), store, sessions, options)
+	err = buffered(cmd.OutOrStdout(), func(w io.Writer) error {
+		if o.json {
+			return writeJSON(w, all)
+		}
+		return writePruned(w, all, o.dry)
+	})
+	return errors.Join(pruneErr, err)
+}
+
+// pruned is what prune tells of a session.
+type pruned struct {
+	Session   string   `json:"session"`
+	Steps     []int    `json:"steps"`
+	Leftovers []int    `json:"leftovers"`
+	Spared    []spared `json:"spared"`
+}
+
+type spared struct {
+	Step int    `json:"step"`
+	Why  string `json:"why"`
+}
+
+// prunedSessions prunes sessions until an error; what had gone by then is
+// returned too.
+func prunedSessions(ctx context.Context, store archive.Store, sessions []string, o archive.PruneOptions) ([]pruned, error) {
+	all := []pruned{}
+	for _, id := range sessions {
+		p, err := archive.Prune(ctx, store, id, o)
+		out := pruned{id, []int{}, append([]int{}, p.Leftovers...), []spared{}}
+		for _, s := range p.Steps {
+			out.Steps = append(out.Steps, s.Number)
+		}
+		for _, s := range p.Spared {
+			out.Spared = append(out.Spared, spared{s.Number, s.Why})
+		}
+		all = append(all, out)
+		if err != nil {
+			return all, err
+		}
+	}
+	return all, nil
+}
+
+func writePruned(w io.Writer, all []pruned, dry bool) error {
+	verb, steps := "removed", 0
+	if dry {
+		verb = "would remove"
+	}
+	for _, p := range all {
+		for _, n := range p.Steps {
+			fmt.Fprintf(w, "session %s: %s step %d\n", printableLine(p.Session), verb, n)
+		}
+		for _, n := range p.Leftovers {
+			fmt.Fprintf(w, "session %s: %s what is left of step %d\n", printableLine(p.Session), verb, n)
+		}
+		for _, s := range p.Spared {
+			fmt.Fprintf(w, "session %s: step %d stays: %s\n", printableLine(p.Session), s.Step, printableLine(s.Why))
+		}
+		steps += len(p.Steps)
+	}
+	_, err := fmt.Fprintf(w, "%s %s\n", verb, screen.Plural(steps, "step"))
+	return err
+}

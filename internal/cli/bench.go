@@ -1,0 +1,188 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tiercompact/tiercompact"
+	"github.com/tiercompact/tiercompact/engine"
+	"github.com/tiercompact/tiercompact/internal/bench"
+	"github.com/tiercompact/tiercompact/internal/bench/corpus"
+	"github.com/tiercompact/tiercompact/internal/bench/report"
+)
+
+func newBenchCommand() *cobra.Command {
+	var o benchOptions
+	cmd := &cobra.Command{
+		Use:   "bench [FILES or folders]",
+		Short: "Measure what compaction keeps, frees and costs",
+		Long: `bench measures what each level and preset makes of whole sessions: tokens freed;
+the identifiers and the edits that the work needs after a cut, and that still
+stand; planted facts; calls and results that lost their partner; what a prompt
+cache must read anew. Beside it stand plain ways to make a conversation smaller,
+so that a figure means something.
+
+FILES are transcripts of any format; folders are searched for them. Without any
+it measures sessions that a seed makes up. Windows are shares of the tokens of a
+session: 0.5 is a window of half of them.`,
+		Example: `  tiercompact bench --quick
+  tiercompact bench sessions/ --preset steady --left 0.31
+  tiercompact bench --html report.html --plot report.svg
+  tiercompact bench a.jsonl b.json --level auto --window 0.3,0.5 --json`,
+		RunE: func(cmd *cobra.Command, args []string) error { return o.runBench(cmd, args) },
+	}
+	o.registerBench(cmd)
+	cmd.AddCommand(newBenchRecallCommand(), newBenchScoreCommand())
+	return cmd
+}
+
+type benchOptions struct {
+	presets, levels              []string
+	windows                      []float64
+	left                         float64
+	baselines, quick, json, cost bool
+	seed                         uint64
+	csv, html, plot, plotOf      string
+	models                       models
+	look                         screenOptions
+}
+
+func (o *benchOptions) registerBench(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringSliceVar(&o.presets, "preset", nil, "`presets` to measure: default, eager, steady (default: all)")
+	f.StringSliceVarP(&o.levels, "level", "l", nil, "`levels` to measure: auto, soft, hard, emergency (default: all)")
+	f.Float64SliceVarP(&o.windows, "window", "w", nil, "`shares` of the tokens that windows take (default: some for auto, 0.5 for each level)")
+	f.Float64Var(&o.left, "left", 0, "find the window in which auto leaves this `share` of the tokens, and report at it")
+	f.BoolVar(&o.baselines, "baselines", true, "measure plain ways too")
+	f.BoolVar(&o.quick, "quick", false, "fewer windows, and the shorter ones of the made-up sessions")
+	f.BoolVar(&o.cost, "cost", true, "measure times and memory too; without, two runs are the same to the byte")
+	o.models.registerModels(cmd, "engine", "ollama_url", "summary.model", "summary.url", "embed")
+	f.Uint64Var(&o.seed, "seed", 42, "`number` that sessions and what is random are made from")
+	f.BoolVar(&o.json, "json", false, "all figures as JSON")
+	f.StringVar(&o.csv, "csv", "", "write a line for each row to this `file`")
+	f.StringVar(&o.html, "html", "", "write one page with tables and plots to this `file`")
+	f.StringVar(&o.plot, "plot", "", "draw plots into this `file`, .svg or .png")
+	f.StringVar(&o.plotOf, "plot-of", report.All, "which plot: "+strings.Join(report.Plots(), ", "))
+	o.look.registerLook(cmd)
+	f.Lookup("window").DefValue = ""
+	f.SortFlags = false
+	for flag, words := range map[string]string{"preset": benchPresets, "level": benchLevels, "plot-of": strings.Join(report.Plots(), ", ")} {
+		complete(cmd, flag, words)
+	}
+}
+
+const (
+	benchPresets = "default, eager, steady"
+	benchLevels  = "auto, soft, hard, emergency"
+)
+
+func (o *benchOptions) runBench(cmd *cobra.Command, args []string) error {
+	if err := o.validateBench(cmd); err != nil {
+		return err
+	}
+	s, err := o.look.screenFor(cmd.OutOrStdout())
+	if err != nil {
+		return err
+	}
+	options := bench.Options{
+		Name: fmt.Sprintf("made-up sessions, seed %d", o.seed), Levels: o.levels, Windows: o.windows, Left: o.left,
+		Seed: o.seed, Quick: o.quick, Bare: !o.baselines, NoCost: !o.cost,
+	}
+	for _, preset := range o.presets {
+		options.Presets = append(options.Presets, tiercompact.Preset(preset))
+	}
+	if err := o.setEngines(cmd, &options.Config); err != nil {
+		return err
+	}
+	sessions, err := o.sessions(cmd, args)
+	if err != nil {
+		return err
+	}
+	if len(args) > 0 {
+		options.Name = benchSetName(args)
+	}
+	options.Command = o.commandWords(cmd, args)
+	p := newProgress(cmd)
+	options.Told = func(done, of int) { p.showShare("measuring", int64(done), int64(of)) }
+	r, err := bench.Run(cmd.Context(), options, sessions)
+	p.clearLine()
+	if err != nil {
+		return err
+	}
+	return errors.Join(o.writeOutputs(cmd, r), buffered(cmd.OutOrStdout(), func(w io.Writer) error {
+		if o.json {
+			return writeJSON(w, r)
+		}
+		return showBench(w, s, r)
+	}))
+}
+
+func (o *benchOptions) validateBench(cmd *cobra.Command) error {
+	for flag, list := range map[string][]string{"preset": o.presets, "level": o.levels} {
+		if cmd.Flags().Changed(flag) && len(list) == 0 {
+			return usageErrorf("--%s is empty; give it a value, or leave it out", flag)
+		}
+	}
+	for _, preset := range o.presets {
+		if err := checkOneOf("--preset", preset, benchPresets); err != nil {
+			return err
+		}
+	}
+	for _, level := range o.levels {
+		if err := checkOneOf("--level", level, benchLevels); err != nil {
+			return err
+		}
+	}
+	for _, w := range o.windows {
+		if !(w > 0 && w <= 100) {
+			return usageErrorf("--window takes shares of the tokens of a session, above 0 and at most 100, not %g", w)
+		}
+	}
+	if cmd.Flags().Changed("left") && !(o.left > 0 && o.left < 1) {
+		return usageErrorf("--left takes a share of the tokens, above 0 and below 1, not %g", o.left)
+	}
+	if err := checkChoices([]choice{{"plot-of", &o.plotOf, strings.Join(report.Plots(), ", ")}}); err != nil {
+		return err
+	}
+	return o.validTargets(cmd)
+}
+
+// setEngines has cfg rank and summarise with what the flags name.
+func (o *benchOptions) setEngines(cmd *cobra.Command, cfg *tiercompact.Config) error {
+	e, err := o.models.engineOptions(cmd, false)
+	if err != nil {
+		return err
+	}
+	e.Seed = int(o.seed)
+	found, err := engine.Open(cmd.Context(), e)
+	if err != nil {
+		return err
+	}
+	if found.Warning != "" {
+		printNote(cmd, "warning: %s", found.Warning)
+	}
+	found.Into(cfg)
+	return nil
+}
+
+// sessions are those of files and folders, or made up.
+func (o *benchOptions) sessions(cmd *cobra.Command, args []string) ([]corpus.Session, error) {
+	switch {
+	case len(args) > 0:
+		g, err := transcripts(cmd, args)
+		if err != nil {
+			return nil, err
+		}
+		if err := o.protectInputs(g.paths); err != nil {
+			return nil, err
+		}
+		return g.sessions()
+	case o.quick:
+		return corpus.Small(o.seed), nil
+	}
+	return corpus.Default(o.seed), nil
+}

@@ -1,0 +1,163 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tiercompact/tiercompact/internal/bench/corpus"
+	"github.com/tiercompact/tiercompact/internal/screen"
+	"github.com/tiercompact/tiercompact/wire"
+)
+
+// mostChats is how many chats of one file are measured: each is read anew.
+const mostChats = 50
+
+// mostLeftOut is how many files that are left out are named; a folder may hold
+// thousands that are no transcripts.
+const mostLeftOut = 20
+
+// A givenTranscripts is the transcripts that a run is given.
+type givenTranscripts struct {
+	cmd     *cobra.Command
+	paths   []string
+	seen    map[string]bool // of paths, in the form that they are compared in
+	leftOut int
+}
+
+// transcripts finds the files that args name, and those of folders and all
+// below them, each once. What was named must be there; what a folder holds may
+// be of any kind.
+func transcripts(cmd *cobra.Command, args []string) (*givenTranscripts, error) {
+	g := &givenTranscripts{cmd: cmd, seen: make(map[string]bool)}
+	for _, arg := range args {
+		folder, err := namesFolder(arg)
+		if err != nil {
+			return nil, err
+		}
+		if !folder {
+			g.addTranscript(arg)
+			continue
+		}
+		names, err := listFiles(arg)
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range names {
+			g.addFound(filepath.Join(arg, name))
+		}
+	}
+	return g, nil
+}
+
+func (g *givenTranscripts) addTranscript(path string) {
+	key := path
+	if path != "-" {
+		key = canonicalPath(path)
+	}
+	if g.seen[key] {
+		printNote(g.cmd, "%s is given twice; measured once", path)
+		return
+	}
+	g.seen[key] = true
+	g.paths = append(g.paths, path)
+}
+
+// addFound adds what a folder holds, unless it is no file: a link may lead back to
+// the folder, and a pipe that nobody writes to would never end.
+func (g *givenTranscripts) addFound(path string) {
+	switch info, err := os.Stat(path); {
+	case err != nil:
+		g.reportLeftOut(fmt.Errorf("read %s: %w", path, systemCause(err)))
+	case info.IsDir():
+		g.reportLeftOut(fmt.Errorf("%s is a folder that is not searched", path))
+	case !info.Mode().IsRegular():
+		g.reportLeftOut(fmt.Errorf("%s is no plain file", path))
+	default:
+		g.addTranscript(path)
+	}
+}
+
+// reportLeftOut names what is left out, on stderr.
+func (g *givenTranscripts) reportLeftOut(why error) {
+	if g.leftOut++; g.leftOut <= mostLeftOut {
+		printNote(g.cmd, "%v; left out", why)
+	}
+}
+
+// sessions reads the transcripts. It fails where none can be read.
+func (g *givenTranscripts) sessions() (out []corpus.Session, err error) {
+	all := len(g.paths) + g.leftOut
+	for _, path := range g.paths {
+		sessions, err := sessionsIn(g.cmd, path)
+		switch {
+		case g.cmd.Context().Err() != nil:
+			return nil, fmt.Errorf("read %s: %w", path, g.cmd.Context().Err())
+		case err != nil && all == 1:
+			return nil, err
+		case err != nil:
+			g.reportLeftOut(err)
+		}
+		out = append(out, sessions...)
+	}
+	if g.leftOut > 0 {
+		printNote(g.cmd, "%s of %d could not be read", screen.Plural(g.leftOut, "file"), all)
+	}
+	if len(out) == 0 {
+		return nil, errors.New("read sessions: there is none; give transcripts, or folders that hold some")
+	}
+	return out, nil
+}
+
+// namesFolder reports whether arg is a folder; it must be there.
+func namesFolder(arg string) (bool, error) {
+	switch arg {
+	case "-":
+		return false, nil
+	case "":
+		return false, usageErrorf("a file's name is empty; give transcripts or folders, or - for stdin")
+	}
+	info, err := os.Stat(arg)
+	if err != nil {
+		return false, fmt.Errorf("read %s: %w; give transcripts, or folders that hold some (see tiercompact bench --help)", arg, systemCause(err))
+	}
+	return info.IsDir(), nil
+}
+
+// sessionsIn reads the chats of a file.
+func sessionsIn(cmd *cobra.Command, path string) ([]corpus.Session, error) {
+	in, err := source{lenient: true}.readSource(cmd, path)
+	if err == nil && len(in.Messages) == 0 {
+		return nil, fmt.Errorf("%s: holds no messages; give a file with messages in it", in.name)
+	}
+	if err == nil {
+		return []corpus.Session{{Name: in.name, Messages: in.Messages}}, nil
+	}
+	if !errors.Is(err, wire.ErrSeveralChats) {
+		return nil, err
+	}
+	var out []corpus.Session
+	for n := 1; n <= mostChats; n++ {
+		in, err := source{lenient: true, chat: n}.readSource(cmd, path)
+		if errors.Is(err, wire.ErrNoChat) {
+			return out, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, corpus.Session{Name: fmt.Sprintf("%s, chat %d", in.name, n), Messages: in.Messages})
+	}
+	printNote(cmd, "%s: the first %d chats are measured", path, mostChats)
+	return out, nil
+}
+
+// benchSetName names what was given.
+func benchSetName(args []string) string {
+	if len(args) == 1 {
+		return args[0]
+	}
+	return fmt.Sprintf("%s and %s", args[0], screen.Plural(len(args)-1, "other"))
+}

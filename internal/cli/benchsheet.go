@@ -1,0 +1,180 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/tiercompact/tiercompact/internal/bench"
+	"github.com/tiercompact/tiercompact/internal/screen"
+)
+
+// A benchSheet shows what a run measured for people, in 80 columns, or 96 with times.
+type benchSheet struct {
+	doctorSheet
+	bench.Report
+}
+
+// showBench writes r.
+func showBench(w io.Writer, s screen.Screen, r bench.Report) error {
+	b := &benchSheet{doctorSheet{w: w, screen: s}, r}
+	b.writeHead()
+	b.writeKept()
+	b.writeFreed()
+	b.writeFacts()
+	b.writeAtSize()
+	b.writeWindows()
+	b.writeGrowth()
+	return b.failed
+}
+
+func (b *benchSheet) writeHead() {
+	s := b.Set
+	b.writeTitle(b.screen.Clip(s.Name, len(s.Name))) // without what would steer a terminal
+	text := fmt.Sprintf("%s, %s, %s tokens (cl100k)", screen.Plural(s.Sessions, "session"), screen.Plural(s.Messages, "message"), screen.Grouped(s.Tokens))
+	if s.Facts > 0 {
+		text += fmt.Sprintf(", %s planted facts", screen.Grouped(s.Facts))
+	}
+	b.writeLine(text)
+	b.writeLine(fmt.Sprintf("%s ranks, %s summarises", s.Ranking, s.Summarizer))
+	if n := len(s.Short); n > 0 {
+		b.writeDimmed(fmt.Sprintf("%s of under 40 messages: too short for identifiers, edits and re-prefill", screen.Plural(n, "session")))
+	}
+}
+
+func (b *benchSheet) writeTitle(text string) { b.writeLine(b.screen.Paint(screen.Bold, text)) }
+
+func (b *benchSheet) writeDimmed(text string) {
+	for _, line := range screen.Wrapped(text, min(b.screen.Width, 100)) {
+		b.writeLine(b.screen.Paint(screen.Dim, line))
+	}
+}
+
+// A group is rows that stand together.
+type group struct {
+	title string
+	rows  []bench.Row
+}
+
+// rowGroups returns the rows by kind and preset, in their order.
+func (b *benchSheet) rowGroups() (out []group) {
+	for _, row := range b.Rows {
+		title := "plain ways"
+		switch row.Kind {
+		case bench.Alone:
+			title = row.Preset + ", a level alone, once"
+		case bench.Replay:
+			title = row.Preset + ", message by message in a window of a share of the tokens"
+		}
+		i := slices.IndexFunc(out, func(g group) bool { return g.title == title })
+		if i < 0 {
+			i, out = len(out), append(out, group{title: title})
+		}
+		out[i].rows = append(out[i].rows, row)
+	}
+	return out
+}
+
+// nameInGroup is the name of a row in its group.
+func nameInGroup(r bench.Row) string { return strings.TrimPrefix(r.Name, r.Preset+" ") }
+
+const nameWidth = 20
+
+func (b *benchSheet) writeNamed(name, text string) {
+	b.writeLine(fmt.Sprintf("  %-*s%s", nameWidth, screen.Clip(name, nameWidth), text))
+}
+
+// wideFrom is the width of a screen that has room for times and memory too.
+const wideFrom = 96
+
+// writeKept shows what each row keeps, and what that costs.
+func (b *benchSheet) writeKept() {
+	const columns = "%6s %7s %7s %7s %8s %10s %7s"
+	head := fmt.Sprintf(columns, "left", "idents", "edits", "facts", "orphans", "re-prefill", "rounds")
+	wide := b.screen.Width >= wideFrom && slices.ContainsFunc(b.Rows, func(r bench.Row) bool { return r.Cost != nil })
+	if wide {
+		head += fmt.Sprintf("%8s%8s", "ms", "MB")
+	}
+	b.writeLine("")
+	b.writeLine(fmt.Sprintf("%-*s", nameWidth+2, "kept, and its price") + head)
+	for _, g := range b.rowGroups() {
+		b.writeTitle(g.title)
+		for _, r := range g.rows {
+			prefill, rounds, left := "-", "-", "-"
+			if r.Prefill != nil {
+				prefill, rounds = fmt.Sprintf("%.2f", r.Prefill.Ratio), fmt.Sprintf("%.1f", r.Prefill.Rounds)
+			}
+			if r.Left > 0 {
+				left = fmt.Sprintf("%.2f", r.Left)
+			}
+			line := fmt.Sprintf(columns, left, retained(r.Identifiers), retained(r.Edits), retained(r.Facts), screen.Grouped(r.Orphans), prefill, rounds)
+			if wide && r.Cost != nil {
+				line += fmt.Sprintf("%8.0f%8.0f", r.Cost.Millis, float64(r.Cost.PeakBytes)/1e6)
+			}
+			b.writeNamed(nameInGroup(r), line)
+		}
+	}
+	b.writeDimmed(b.keptLegend())
+}
+
+func (b *benchSheet) keptLegend() string {
+	needed, cost := "", ""
+	if i := slices.IndexFunc(b.Rows, func(r bench.Row) bool { return r.Identifiers.Of+r.Edits.Of > 0 }); i >= 0 {
+		needed = fmt.Sprintf(" (%s identifiers, %s edits)", screen.Grouped(b.Rows[i].Identifiers.Of), screen.Grouped(b.Rows[i].Edits.Of))
+	}
+	if i := slices.IndexFunc(b.Rows, func(r bench.Row) bool { return r.Cost != nil }); i >= 0 && b.screen.Width >= wideFrom {
+		cost = fmt.Sprintf(" ms, MB: time and heap for one session of %s.", screen.Plural(b.Rows[i].Cost.Messages, "message"))
+	}
+	return "left: share of the tokens. idents, edits: share kept of what the work needs after a cut" + needed +
+		". facts: planted, share kept. orphans: calls and results that lost their partner. re-prefill: tokens that a prompt cache reads anew, of those without compaction; plain ways are applied at 0.60 of a window of 0.50. rounds: compactions a session." + cost
+}
+
+func retained(f bench.Figure) string {
+	if f.Of == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.3f", f.Share)
+}
+
+// writeFreed shows what presets freed of whole sessions, and by what.
+func (b *benchSheet) writeFreed() {
+	const columns = "%6s %6s %6s %6s %7s %6s %9s %5s"
+	b.writeLine("")
+	b.writeLine(fmt.Sprintf("%-*s", nameWidth+15, "") + b.columnHeading("soft", 21))
+	unit, tokens := "freed, k tokens", thousands
+	if b.Set.Tokens < 100_000 {
+		unit, tokens = "freed, tokens", wholeTokens // they fit
+	}
+	b.writeLine(fmt.Sprintf("%-*s", nameWidth+2, unit) + fmt.Sprintf(columns, "all", "share", "files", "again", "outputs", "hard", "emergency", "fit"))
+	for _, g := range b.rowGroups() {
+		if g.rows[0].Kind == bench.Baseline {
+			continue // what they leave is in the table above
+		}
+		b.writeTitle(g.title)
+		for _, r := range g.rows {
+			f := r.Freed
+			parts := map[string]int{}
+			for _, l := range f.Levels {
+				parts[l.Level] = l.Freed
+			}
+			b.writeNamed(nameInGroup(r), fmt.Sprintf(columns, tokens(f.Tokens), screen.Percent(f.Share), tokens(f.Soft.Files), tokens(f.Soft.Again),
+				tokens(f.Soft.Outputs), tokens(parts["hard"]), tokens(parts["emergency"]), tokens(parts["fit"])))
+		}
+	}
+	b.writeDimmed("Of whole sessions. files: stale files, as outlines. again: superseded or repeated text. outputs: logs, listings, searches, as digests. Later rounds free again what earlier ones put in.")
+}
+
+func thousands(tokens int) string {
+	if tokens == 0 {
+		return "-"
+	}
+	return screen.Grouped((tokens + 500) / 1000)
+}
+
+func wholeTokens(tokens int) string {
+	if tokens == 0 {
+		return "-"
+	}
+	return screen.Grouped(tokens)
+}

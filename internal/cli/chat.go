@@ -1,0 +1,306 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tiercompact/tiercompact"
+	"github.com/tiercompact/tiercompact/config"
+	"github.com/tiercompact/tiercompact/engine"
+	"github.com/tiercompact/tiercompact/internal/tui"
+	"github.com/tiercompact/tiercompact/tokens"
+	"github.com/tiercompact/tiercompact/trace"
+)
+
+// newestSession is what --resume without a name stands for.
+const newestSession = "newest"
+
+func newChatCommand() *cobra.Command {
+	var o chatOptions
+	cmd := &cobra.Command{
+		Use:   "chat [MODEL]",
+		Short: "Chat with a local model, for as long as you like",
+		Long: `chat is a chat with a local model whose conversation never outgrows the model's
+window: it is compacted as it goes on, and nothing is lost. It is on disk after
+each message, and --resume goes on with it, also where the chat was killed. Each
+record of its file has a checksum. A damaged one is an error that names the
+line; --resume --lenient goes on with the others and with what the archive has.
+A file that is removed, replaced or cut during the chat is written anew.
+
+A compaction follows an answer, while you read it; what you type meanwhile is
+sent when it has ended. Your own message leads to one only if the request would
+otherwise not fit the window. --trigger every_message compacts after any
+message, --trigger manual by /compact alone, and where a request would not fit.
+
+Where nobody sets the window, the model is loaded before the first question, to
+see which one the server gives it.
+
+Where input or output is no terminal, or cannot place its cursor (TERM=dumb),
+each line that is read is a message or a command, and answers go to stdout:
+where neither is a terminal, each of them once, when it is whole.`,
+		Example: `  tiercompact chat llama3.2:3b
+  tiercompact chat --resume                # go on with the newest session
+  tiercompact chat --openai-url http://127.0.0.1:8080/v1 -w 16384
+  echo "why is the sky blue?" | tiercompact chat llama3.2:3b`,
+		Args: atMostArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return o.runChat(cmd, args) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.openaiURL, "openai-url", "", "`address` of a server with OpenAI's protocol, in place of Ollama; its key is in "+config.KeyVariable)
+	f.StringVar(&o.dir, "dir", ".compact", "`folder` of sessions and archive")
+	f.StringVar(&o.session, "session", "", "`name` of the new session (default: the time)")
+	f.StringVar(&o.resume, "resume", "", "go on with the session of this `name`, or the newest")
+	f.Lookup("resume").NoOptDefVal = newestSession
+	f.BoolVar(&o.lenient, "lenient", false, "with --resume: leave damaged records of the session out, and take what they told from the archive where it has that; say which")
+	f.StringVar(&o.system, "system", "", "the system prompt of a new session, as `text`")
+	f.BoolVar(&o.plain, "plain", false, "line by line, also on a terminal")
+	o.look.registerLook(cmd)
+	o.settings.registerSettings(cmd, append([]string{"preset", "model", "window", "trigger", "redact", "trace"}, settingsOfModels()...)...)
+	for _, name := range []string{"preset", "trigger"} {
+		f.Lookup(name).DefValue = chatDefaults()[name]
+	}
+	return cmd
+}
+
+// chatDefaults are what a chat sets where nobody does: rounds follow answers,
+// while the user reads, and a preflight compacts only what would not fit.
+func chatDefaults() map[string]string {
+	return map[string]string{"preset": string(tiercompact.Steady), "trigger": string(tiercompact.AssistantOnly), "policy.trigger_pct": "1"}
+}
+
+type chatOptions struct {
+	model, openaiURL, dir, session, resume, system string
+	window                                         int // 0: none was set
+	plain, lenient                                 bool
+	look                                           screenOptions
+	settings                                       settings
+	flush                                          func(context.Context) error // of the sinks
+}
+
+func (o *chatOptions) runChat(cmd *cobra.Command, args []string) (err error) {
+	if err := o.validateChat(cmd, args); err != nil {
+		return err
+	}
+	t, err := openChat(cmd, o)
+	if err != nil {
+		return err
+	}
+	tellNotes(cmd, t)
+	defer func() {
+		closing := t.Close()
+		tellNotes(cmd, t)
+		kept := "session %s is kept; tiercompact chat --resume=%s goes on with it"
+		if closing != nil {
+			kept = "session %s is not wholly on disk, the error says what is missing; tiercompact chat --resume=%s goes on with what is there"
+		}
+		err = errors.Join(err, closing, flushSinks(cmd.Context(), o.flush))
+		printNote(cmd, kept, t.Name(), t.Name())
+	}()
+	in, out := cmd.InOrStdin(), cmd.OutOrStdout()
+	if o.lineByLine(cmd) {
+		return tui.Plain(cmd.Context(), t, in, out, cmd.ErrOrStderr(), isTerminal(in), isTerminal(in) || isTerminal(out))
+	}
+	if f, ok := fileOf(out); ok { // it draws, and takes out itself what would steer
+		out = f
+	}
+	return tui.Run(cmd.Context(), t, in, out)
+}
+
+func tellNotes(cmd *cobra.Command, t *tui.Talk) {
+	for _, text := range t.Notes() {
+		printNote(cmd, "%s", text)
+	}
+}
+
+// validateChat refuses what contradicts, and sorts out the argument: behind --resume
+// it may be the name of a session.
+func (o *chatOptions) validateChat(cmd *cobra.Command, args []string) error {
+	if err := o.settings.loadSettings(cmd, chatDefaults()); err != nil {
+		return err
+	}
+	if o.settings.Origin("model").Kind == config.Flag {
+		o.model = o.settings.Config.Model
+	}
+	if o.settings.Origin("window").Kind == config.Flag {
+		o.window = max(0, o.settings.Config.Window)
+	}
+	if o.resume != "" && (o.session != "" || o.system != "") {
+		return usageErrorf("--session and --system are for a new session; leave them out, or --resume")
+	}
+	if o.lenient && o.resume == "" {
+		return usageErrorf("--lenient is for a session that is there; say --resume too")
+	}
+	if len(args) == 0 {
+		return nil
+	}
+	if o.resume == newestSession {
+		if _, err := tui.SavedMeta(o.dir, args[0], true); err == nil {
+			o.resume = args[0]
+			return nil
+		}
+	}
+	if o.model != "" && o.model != args[0] {
+		return usageErrorf("the argument says model %s, --model says %s; give one", args[0], o.model)
+	}
+	o.model = args[0]
+	return nil
+}
+
+// openChat finds the model, and opens the session.
+func openChat(cmd *cobra.Command, o *chatOptions) (*tui.Talk, error) {
+	name, err := o.sessionName()
+	if err != nil {
+		return nil, err
+	}
+	o.model = cmp.Or(o.model, o.settings.Config.Model)
+	o.window = cmp.Or(o.window, max(0, o.settings.Config.Window))
+	server, err := o.selectServer()
+	if err != nil {
+		return nil, err
+	}
+	if o.model == "" {
+		if o.model, err = onlyModel(cmd.Context(), server); err != nil {
+			return nil, err
+		}
+	}
+	m, err := server.findModel(cmd.Context(), o.model)
+	if err != nil {
+		return nil, o.mistaken(err)
+	}
+	s, err := o.look.screenFor(cmd.OutOrStdout())
+	if err != nil {
+		return nil, err
+	}
+	s.Guarded = false
+	if o.lineByLine(cmd) {
+		s.Colour = false
+	}
+	cfg, err := o.chatConfig(cmd, m)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.Trace, err = o.openSinks(cmd); err != nil {
+		return nil, err
+	}
+	learnt, address := o.calibrations(), server.URL()
+	return tui.Open(cmd.Context(), tui.Options{
+		Learnt: func(model string) tokens.Calibration { return learnt.Get(address, model) },
+		Learn: func(model string, c tokens.Calibration) {
+			_ = learnt.Put(address, model, c) // without it, the next chat learns it again
+		},
+		Config: cfg, Chat: server, Model: m, Find: server.findModel, List: server.modelNames, Screen: s,
+		Dir: o.dir, Name: name, Resume: o.resume != "", Lenient: o.lenient, System: o.system,
+	})
+}
+
+// chatConfig is what the settings say, for a model.
+func (o *chatOptions) chatConfig(cmd *cobra.Command, m tui.Model) (cfg tiercompact.Config, err error) {
+	c := o.settings.Config
+	c.Model, c.Window = m.Name, m.Window
+	cfg = c.Compaction()
+	if cfg.Redact, err = c.Redact.Open(); err != nil {
+		return cfg, err
+	}
+	if err := findModels(cmd, c, &cfg, new(progress)); err != nil {
+		return cfg, err
+	}
+	if c.Archive.Adapter != config.Memory {
+		printNote(cmd, "warning: the chat keeps its archive in %s; archive.adapter is for other commands", o.dir)
+	}
+	cfg.Model = "" // the chat's own, which can change
+	if o.openaiURL == "" {
+		// Where the vocabulary is of a kind that is not known, counts are
+		// estimates, as they are for every other model.
+		cfg.Count, _ = engine.Tokenizer(cmd.Context(), engine.Options{Kind: engine.Kind(c.Engine), URL: c.OllamaURL}, m.Name)
+	}
+	return cfg, nil
+}
+
+// openSinks opens those that the settings name. On a terminal that the chat draws
+// on, the console is none.
+func (o *chatOptions) openSinks(cmd *cobra.Command) (trace.Sink, error) {
+	t := o.settings.Config.Trace
+	t.Console = t.Console && o.lineByLine(cmd)
+	s, err := t.Open(cmd.Context(), cmd.ErrOrStderr())
+	if err != nil {
+		return nil, err
+	}
+	for _, warning := range s.Warnings {
+		printNote(cmd, "warning: %s", warning)
+	}
+	o.flush = s.Close
+	return s.Sink, nil
+}
+
+// lineByLine reports whether the chat goes line by line.
+func (o *chatOptions) lineByLine(cmd *cobra.Command) bool {
+	return o.plain || !isTerminal(cmd.InOrStdin()) || !isTerminal(cmd.OutOrStdout()) || os.Getenv("TERM") == "dumb"
+}
+
+// calibrations is where chats keep what they learnt of how models count.
+func (o *chatOptions) calibrations() *engine.Calibrations {
+	folder, err := os.UserCacheDir()
+	if err != nil {
+		folder = o.dir
+	}
+	return engine.OpenCalibrations(filepath.Join(folder, "tiercompact", "calibrations.json"))
+}
+
+// mistaken says of a model that is not there, behind --resume, that it may have
+// been meant as a session.
+func (o *chatOptions) mistaken(err error) error {
+	if o.resume == newestSession {
+		return fmt.Errorf("%w; no session of that name is in %s either", err, o.dir)
+	}
+	return err
+}
+
+// sessionName returns the name of the session that is to be resumed, or else that of
+// the new one. A session that is resumed says which model it was with.
+func (o *chatOptions) sessionName() (string, error) {
+	if o.resume == "" {
+		return o.session, nil
+	}
+	name := o.resume
+	if name == newestSession {
+		names, err := tui.Saved(o.dir)
+		if err != nil {
+			return "", err
+		}
+		if len(names) == 0 {
+			return "", fmt.Errorf("no session is in %s; start one without --resume, or name the folder with --dir", o.dir)
+		}
+		name = names[0]
+	}
+	meta, err := tui.SavedMeta(o.dir, name, o.lenient)
+	if err != nil {
+		return "", err
+	}
+	if o.model = cmp.Or(o.model, meta.Model); o.model == meta.Model {
+		o.window = cmp.Or(o.window, meta.Window)
+	}
+	return name, nil
+}
+
+// onlyModel returns the model of a server that has one, for a chat that names
+// none.
+func onlyModel(ctx context.Context, s chatServer) (string, error) {
+	names, err := s.modelNames(ctx)
+	if err != nil {
+		return "", err
+	}
+	switch len(names) {
+	case 0:
+		return "", errors.New("the server has no model; pull one, such as: ollama pull llama3.2:3b")
+	case 1:
+		return names[0], nil
+	}
+	return "", usageErrorf("name the model; the server has: %s", strings.Join(names, ", "))
+}

@@ -1,0 +1,148 @@
+package cli
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tiercompact/tiercompact"
+	"github.com/tiercompact/tiercompact/chat"
+)
+
+func newCompactCommand() *cobra.Command {
+	var o compactOptions
+	cmd := &cobra.Command{
+		Use:   "compact [FILE|-]",
+		Short: "Write a transcript as small as its window demands",
+		Long: `compact reads a transcript, makes one check as if its last message had just
+been added, and writes what is left, in the format that it was read in, or as
+openai where that cannot be written. Where nothing is due, the first is what was
+read, byte for byte.
+
+A level asked for by name is applied whatever the usage, the trigger and the
+gain. With --layers or --note the conversation becomes what is protected, one
+summary, and what is recent.`,
+		Example: `  tiercompact compact session.jsonl --window 32768 > small.jsonl
+  tiercompact compact session.json -w 16384 --level hard --query "the login bug"
+  tiercompact compact - --window 8192 --to ollama < body.json
+  tiercompact compact session.jsonl -w 8192 --note "keep the API" -o small.jsonl
+  tiercompact compact session.jsonl -w 8192 --archive kept --out small.jsonl`,
+		Args: fileOrPipe,
+		RunE: func(cmd *cobra.Command, args []string) error { return o.runCompact(cmd, fileOrStdin(args)) },
+	}
+	f := cmd.Flags()
+	f.StringVarP(&o.out, "out", "o", "-", "write to this `file`; it may be the one that is read")
+	f.StringVar(&o.to, "to", "", "write in this `format`: "+formatNames(true)+" (default: as read, else openai)")
+	complete(cmd, "to", formatNames(true))
+	f.BoolVar(&o.layers, "layers", false, "compact to what is protected, one summary, and what is recent")
+	f.StringVar(&o.note, "note", "", "the same, and tell the summary this wish")
+	o.report.registerReport(cmd)
+	o.settings.registerSettings(cmd, append(settingsOfCompaction(), settingsOfSinks()...)...)
+	o.source.registerSource(cmd)
+	o.sinks.registerSinks(cmd)
+	return cmd
+}
+
+type compactOptions struct {
+	source   source
+	settings settings
+	sinks    sinks
+	report   reportOptions
+	out, to  string
+	layers   bool
+	note     string
+}
+
+func (o *compactOptions) runCompact(cmd *cobra.Command, path string) error {
+	if err := o.validateCompact(cmd, path); err != nil {
+		return err
+	}
+	in, err := o.source.readSource(cmd, path)
+	if err != nil {
+		return err
+	}
+	if err := checkPlaced(cmd, in.Conversation, path, o.out, o.to, o.report.quiet || o.report.json); err != nil {
+		return err
+	}
+	cfg, err := o.settings.compactorConfig(cmd, in)
+	if err != nil {
+		return err
+	}
+	cfg.ReadBack = readBack(in.Conversation, o.to)
+	done, err := check{cfg, o.sinks, o.layers || o.note != "", o.note}.runCheck(cmd.Context(), in)
+	var budget *tiercompact.BudgetError
+	if err != nil && !errors.As(err, &budget) {
+		return err
+	}
+	in.Messages = done.after
+	if e := writeConversation(cmd, o.out, in.Conversation, o.to); e != nil {
+		return e
+	}
+	if e := o.report.writeReport(cmd, done); e != nil {
+		return e
+	}
+	return err
+}
+
+func (o *compactOptions) validateCompact(cmd *cobra.Command, path string) error {
+	if err := checkOneOf("--to", o.to, formatNames(true)); err != nil {
+		return err
+	}
+	if err := o.settings.loadSettings(cmd, nil); err != nil {
+		return err
+	}
+	if err := layersAlone(o.layers || o.note != "", &o.settings); err != nil {
+		return err
+	}
+	if err := o.sinks.takeSettings(cmd, &o.settings); err != nil {
+		return err
+	}
+	return checkDistinct(path, target{"--out", o.out}, target{"--report", o.report.file}, target{"--trace", o.sinks.trace.JSONL})
+}
+
+// layersAlone refuses a level beside the three layers, which are none.
+func layersAlone(layers bool, s *settings) error {
+	if level := s.Config.Level; layers && level != "" {
+		return usageErrorf("--level %s and the three layers (--layers, --note) exclude each other; give one", level)
+	}
+	return nil
+}
+
+// A check is what compact and plan do with a conversation.
+type check struct {
+	cfg    tiercompact.Config
+	sinks  sinks
+	layers bool // three layers, whatever the usage
+	note   string
+}
+
+// An outcome is what a check made of a conversation.
+type outcome struct {
+	tiercompact.Report
+	before, after chat.Transcript
+}
+
+// runCheck makes the check. With an error the outcome holds what the conversation
+// is then.
+func (c check) runCheck(ctx context.Context, in input) (done outcome, err error) {
+	r, err := c.sinks.startRun(ctx, c.cfg, in)
+	if err != nil {
+		return done, err
+	}
+	defer func() { err = errors.Join(err, r.closeRun()) }()
+	s := r.session
+	if err := s.Load(in.Messages); err != nil {
+		return done, err
+	}
+	switch {
+	case c.layers:
+		done.Report, err = s.Compact(ctx, c.note)
+	case c.cfg.Level != "":
+		done.Report, err = s.CompactLevel(ctx, c.cfg.Level)
+	default:
+		done.Report, err = s.Check(ctx)
+	}
+	done.before, done.after = in.Messages, s.Messages()
+	return done, err
+}

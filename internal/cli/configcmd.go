@@ -1,0 +1,170 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tiercompact/tiercompact/config"
+	"github.com/tiercompact/tiercompact/internal/screen"
+)
+
+func newConfigCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "config",
+		Short: "Show, check or write the settings",
+		Long: `config shows the settings that hold, with where each comes from, checks a file
+of settings, or writes one.
+
+Settings come from the defaults, a preset, a file (--config FILE, else what
+` + config.FileVariable + ` names, else compact.yaml, compact.yml or compact.json in the
+current folder), the environment (COMPACT_TRIGGER_PCT=0.9) and flags; a later
+one wins. docs/CONFIG.md lists them all.`,
+		Example: `  tiercompact config show --changed
+  tiercompact config validate compact.yaml
+  tiercompact config init`,
+		Args: unknownCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newConfigShowCommand(), newConfigValidateCommand(), newConfigInitCommand())
+	return cmd
+}
+
+func newConfigShowCommand() *cobra.Command {
+	var s settings
+	var asJSON, changed bool
+	cmd := &cobra.Command{
+		Use:   "show",
+		Short: "Show each setting that holds, and where it comes from",
+		Long: `show writes the settings that hold as YAML that can be read back, each with
+where it comes from. It takes the flags of all other commands, and shows what
+those would do.`,
+		Example: `  tiercompact config show
+  tiercompact config show --changed --preset steady
+  tiercompact config show --json | jq '."policy.trigger_pct"'`,
+		Args: atMostArgs(0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := s.loadSettings(cmd, nil); err != nil {
+				return err
+			}
+			text := s.YAML(changed)
+			if asJSON {
+				var err error
+				if text, err = s.JSON(changed); err != nil {
+					return err
+				}
+			}
+			_, err := cmd.OutOrStdout().Write(text)
+			return err
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&asJSON, "json", false, "as one JSON object: path to value and source")
+	f.BoolVar(&changed, "changed", false, "only what is not by default")
+	s.registerSettings(cmd, config.Paths()...)
+	return cmd
+}
+
+func newConfigValidateCommand() *cobra.Command {
+	var s settings
+	cmd := &cobra.Command{
+		Use:   "validate [FILE]",
+		Short: "Say all that is wrong with a file of settings",
+		Long: `validate reads a file of settings alone, without the environment, and says all
+that is wrong with it, each with path, value, file and line. Exit code 2 says
+that something is.`,
+		Example: `  tiercompact config validate
+  tiercompact config validate deploy/compact.json`,
+		Args: atMostArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return s.validate(cmd, args) },
+	}
+	cmd.Flags().StringVar(&s.file, "config", "", "the same as FILE")
+	return cmd
+}
+
+// validate reads the file that is named, or else the one that would be found.
+func (s *settings) validate(cmd *cobra.Command, args []string) error {
+	path := s.file
+	if len(args) > 0 {
+		if path != "" && path != args[0] {
+			return usageErrorf("the argument says %s, --config says %s; give one", args[0], path)
+		}
+		path = args[0]
+	}
+	if path == "" {
+		var err error
+		if path, err = config.Path(); err != nil {
+			return usageError{err}
+		}
+	}
+	if path == "" {
+		return usageErrorf("there is no file of settings in this folder; name one, or write one with tiercompact config init")
+	}
+	err := config.Validate(path)
+	var all config.Errors
+	switch {
+	case errors.As(err, &all):
+		for _, e := range all {
+			printNote(cmd, "%s", e.Error())
+		}
+		least := ""
+		if len(all) >= config.MostErrors {
+			least = "at least "
+		}
+		return usageErrorf("%s has %s%s", path, least, screen.Plural(len(all), "error"))
+	case err != nil:
+		return usageError{err}
+	}
+	_, err = fmt.Fprintln(cmd.OutOrStdout(), printableLine(path), "is valid")
+	return err
+}
+
+func newConfigInitCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "init [FILE|-]",
+		Short: "Write a file with every setting, its default, and what it means",
+		Long: `init writes a file with every setting, compact.yaml where none is named. Each
+is commented out, so that the file changes nothing until a line is made to hold.
+A file that is there is never written over.`,
+		Example: `  tiercompact config init
+  tiercompact config init - | less`,
+		Args: atMostArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			path := config.Names()[0]
+			if len(args) > 0 {
+				path = args[0]
+			}
+			if path == "" || strings.EqualFold(filepath.Ext(path), ".json") {
+				return usageErrorf("init writes YAML, not %q; give a name like %s", path, config.Names()[0])
+			}
+			return initialize(cmd, path)
+		},
+	}
+	return cmd
+}
+
+// initialize writes the sample to a file that is not there yet.
+func initialize(cmd *cobra.Command, path string) error {
+	if path == "-" {
+		return writeOutput(cmd, path, func(w io.Writer) error { _, err := w.Write(config.Sample()); return err })
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("write %s: it is there already; name another file, or move it away", path)
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, systemCause(err))
+	}
+	_, err = f.Write(config.Sample())
+	if err := errors.Join(err, f.Close()); err != nil {
+		return errors.Join(fmt.Errorf("write %s: %w", path, systemCause(err)), os.Remove(path))
+	}
+	printNote(cmd, "wrote %s; every setting in it is commented out", path)
+	return nil
+}

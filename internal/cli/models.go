@@ -1,0 +1,135 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/tiercompact/tiercompact"
+	"github.com/tiercompact/tiercompact/config"
+	"github.com/tiercompact/tiercompact/engine"
+	"github.com/tiercompact/tiercompact/internal/screen"
+	"github.com/tiercompact/tiercompact/summarize"
+)
+
+// models are the flags of bench that say which models rank and summarise, those
+// of all commands. What it measures follows from its command, never from a file
+// or a variable, and without such flags no model is asked.
+type models struct{ flags []string }
+
+// registerModels adds the flags of the settings of these paths or sections.
+func (m *models) registerModels(cmd *cobra.Command, paths ...string) {
+	before := make(map[string]bool)
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { before[f.Name] = true })
+	registerSettings(cmd, paths...)
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !before[f.Name] {
+			m.flags = append(m.flags, f.Name)
+		}
+	})
+	cmd.Flags().Lookup("engine").DefValue = string(engine.BuiltIn) + ", but for models that are named"
+}
+
+// engineOptions are what to look for. Where no engine was given and a model is named,
+// by these flags or by others, the role of the other stays with what is built in.
+func (m *models) engineOptions(cmd *cobra.Command, named bool) (engine.Options, error) {
+	own := pflag.NewFlagSet("", pflag.ContinueOnError)
+	for _, name := range m.flags { // others of bench have names of settings, and are none
+		own.AddFlag(cmd.Flags().Lookup(name))
+	}
+	l, err := config.Load(config.Options{FlagsAlone: true, Flags: own, Defaults: map[string]string{"engine": string(engine.BuiltIn)}})
+	if err != nil {
+		return engine.Options{}, settingsError(err)
+	}
+	c := l.Config
+	if l.Origin("engine").Kind == config.Default {
+		ranks, writes := c.Embed.Model != "" || c.Embed.URL != "", c.Summary.Model != "" || c.Summary.URL != ""
+		if named || ranks || writes {
+			c.Engine = string(engine.Auto)
+		}
+		if !ranks && !named {
+			c.Embed.Model = engine.Lexical
+		}
+		if !writes {
+			c.Summary.Model = engine.Extractive
+		}
+	}
+	o, err := c.EngineOptions()
+	if err != nil {
+		return o, settingsError(err)
+	}
+	return o, nil
+}
+
+// findModels looks for the models, and has cfg use them and tell p how they get on.
+func findModels(cmd *cobra.Command, c config.Config, cfg *tiercompact.Config, p *progress) error {
+	o, err := c.EngineOptions()
+	if err != nil {
+		return settingsError(err)
+	}
+	o.Embedded = p.embedded
+	e, err := engine.Open(cmd.Context(), o)
+	if err != nil {
+		return err
+	}
+	e.Into(cfg)
+	if e.Warning != "" {
+		printNote(cmd, "warning: %s", e.Warning)
+	}
+	cfg.Progress = p.showSummary
+	return nil
+}
+
+// A progress shows on a terminal, in one line that comes and goes, how a model
+// gets on. Elsewhere it shows nothing.
+type progress struct {
+	w     *os.File // nil: no terminal
+	shown string
+}
+
+func newProgress(cmd *cobra.Command) *progress {
+	f, ok := fileOf(cmd.ErrOrStderr())
+	if ok {
+		_, ok = terminalWidth(f)
+	}
+	if !ok {
+		return new(progress)
+	}
+	return &progress{w: f}
+}
+
+func (p *progress) embedded(done, of int) {
+	p.showLine(done < of, fmt.Sprintf("embedding: %d of %d texts", done, of))
+}
+
+func (p *progress) showSummary(s summarize.Progress) {
+	p.showLine(!s.Done, fmt.Sprintf("summary: %s %d of %d, %d tokens, %.0f tokens/s", s.Step, s.Call, s.Of, s.Tokens, s.PerSecond))
+}
+
+// showShare shows how much of a whole is done; of is 0 or less if that is unknown.
+func (p *progress) showShare(what string, done, of int64) {
+	if of > 0 {
+		what = fmt.Sprintf("%s: %d %%", what, 100*done/of)
+	}
+	p.showLine(true, what)
+}
+
+// clearLine takes away what is shown.
+func (p *progress) clearLine() { p.showLine(false, "") }
+
+// showLine shows text in the place of what it showed before, or nothing if the
+// work is done.
+func (p *progress) showLine(on bool, text string) {
+	const certain = "\r\x1b[K"
+	switch {
+	case p.w == nil || on && text == p.shown:
+	case on:
+		fmt.Fprint(p.w, certain, screen.Escaped(text))
+		p.shown = text
+	case p.shown != "":
+		fmt.Fprint(p.w, certain)
+		p.shown = ""
+	}
+}

@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tiercompact/tiercompact/wire"
+)
+
+// writeOutput gives fill the file of a path, or stdout for "-". A file has its name
+// only once it is whole, so it may be the one that was read. What is no plain
+// file (a device, a pipe) is written to as it is, never replaced.
+func writeOutput(cmd *cobra.Command, path string, fill func(io.Writer) error) (err error) {
+	if path == "-" {
+		return buffered(cmd.OutOrStdout(), fill)
+	}
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("write %s: %w", path, systemCause(err))
+		}
+	}()
+	target, err := filepath.EvalSymlinks(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return replaceFile(path, fill)
+	}
+	if err != nil {
+		return err
+	}
+	info, err := os.Stat(target)
+	if err != nil {
+		return err
+	}
+	if info.Mode().IsRegular() {
+		return replaceFile(target, fill)
+	}
+	f, err := os.OpenFile(target, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(writtenTo(f, fill), f.Close())
+}
+
+// writtenTo has fill write to a device or a pipe, which may be a terminal.
+func writtenTo(f *os.File, fill func(io.Writer) error) error {
+	w := guarded(f)
+	return errors.Join(buffered(w, fill), flushGuard(w))
+}
+
+// replaceFile writes a file beside path, and gives it that name.
+func replaceFile(path string, fill func(io.Writer) error) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".tiercompact-*")
+	if err != nil {
+		return err
+	}
+	err = errors.Join(buffered(f, fill), f.Close())
+	if err == nil {
+		err = keepMode(path, f.Name())
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
+}
+
+// keepMode gives the new file the mode of the one that it will replace. Where there
+// is none, only its owner may read it: it holds a conversation.
+func keepMode(old, fresh string) error {
+	info, err := os.Stat(old)
+	if err != nil {
+		return nil
+	}
+	return os.Chmod(fresh, info.Mode().Perm())
+}
+
+func buffered(w io.Writer, fill func(io.Writer) error) error {
+	b := bufio.NewWriterSize(w, 1<<16)
+	if err := fill(b); err != nil {
+		return err
+	}
+	return b.Flush()
+}
+
+// writeConversation writes c in a format, its own for "".
+func writeConversation(cmd *cobra.Command, path string, c wire.Conversation, to string) error {
+	return writeOutput(cmd, path, func(w io.Writer) error { return wire.Encode(w, c, to) })
+}
+
+// writeJSON writes v, indented.
+func writeJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}
+
+// printNote says one line on stderr.
+func printNote(cmd *cobra.Command, format string, args ...any) {
+	fmt.Fprintln(cmd.ErrOrStderr(), "tiercompact:", safeForStderr(fmt.Sprintf(format, args...)))
+}

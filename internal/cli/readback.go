@@ -1,0 +1,72 @@
+package cli
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/tiercompact/tiercompact/archive"
+	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/wire"
+)
+
+// readBack returns what readers get of the file that c is written to in a format
+// (its own for ""), with other messages: of the file itself, and of what compact
+// or undo make of it in each other format.
+func readBack(c wire.Conversation, to string) func(chat.Transcript) []archive.Reading {
+	to = formatWritten(c, to)
+	return func(messages chat.Transcript) []archive.Reading {
+		c := c
+		c.Messages = messages
+		files := rereadAs(c, to)
+		all := readingsOf(files, to)
+		if len(files) == 0 {
+			return nil
+		}
+		for name := range strings.SplitSeq(formatNames(true), ", ") {
+			if name != to {
+				all = append(all, readingsOf(rereadAs(files[0], name), name)...)
+			}
+		}
+		return all
+	}
+}
+
+// formatWritten returns the format that c is written in.
+func formatWritten(c wire.Conversation, to string) string {
+	switch {
+	case to != "":
+		return to
+	case readOnly(c, to) != "":
+		return "openai"
+	}
+	return c.Format
+}
+
+// rereadAs returns c as it is read from the file that it is written to: as the
+// content tells, and if that is another format, as what it was written in too.
+func rereadAs(c wire.Conversation, to string) []wire.Conversation {
+	var file bytes.Buffer
+	if err := wire.Encode(&file, c, to); err != nil {
+		return nil
+	}
+	told, err := wire.DecodeBytes(file.Bytes(), wire.Options{})
+	if err != nil {
+		return nil // there is nothing in it to read
+	}
+	if told.Format == to {
+		return []wire.Conversation{told}
+	}
+	meant, err := wire.DecodeBytes(file.Bytes(), wire.Options{Format: to})
+	if err != nil {
+		return []wire.Conversation{told}
+	}
+	return []wire.Conversation{told, meant}
+}
+
+func readingsOf(files []wire.Conversation, format string) []archive.Reading {
+	var all []archive.Reading
+	for _, c := range files {
+		all = append(all, archive.Reading{Format: format, Messages: c.Messages})
+	}
+	return all
+}

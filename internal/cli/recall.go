@@ -1,0 +1,84 @@
+package cli
+
+import (
+	"errors"
+	"io"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tiercompact/tiercompact/archive"
+	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/internal/screen"
+)
+
+func newRecallCommand() *cobra.Command {
+	var o recallOptions
+	cmd := &cobra.Command{
+		Use:   "recall ID|TEXT --archive DIR",
+		Short: "Get back what was removed, by its id, its words or its meaning",
+		Long: `recall prints what an outline, a marker or a summary stands for. The id is what
+they show behind "recall". What is no id in the archive is searched for: by its
+words, and by its meaning if there is an embedding model.`,
+		Example: `  tiercompact recall 3f9a1c2e --archive .compact/archive
+  tiercompact recall "connection refused" --archive .compact/archive -n 3`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if strings.TrimSpace(strings.Join(args, " ")) == "" {
+				return usageErrorf("recall needs the id or the words of what is looked for")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return o.runRecall(cmd, strings.Join(args, " ")) },
+	}
+	f := cmd.Flags()
+	o.place.registerPlace(cmd)
+	f.IntVarP(&o.most, "most", "n", 5, "at most so many `hits` of a search")
+	registerSettings(cmd, "engine", "ollama_url", "embed", "deadlines.ranking")
+	f.BoolVar(&o.json, "json", false, "as JSON")
+	return cmd
+}
+
+// shapeOfID is what an id looks like.
+var shapeOfID = regexp.MustCompile(`^[0-9a-f]{8}$`)
+
+type recallOptions struct {
+	place archivePlace
+	most  int
+	json  bool
+}
+
+func (o *recallOptions) runRecall(cmd *cobra.Command, text string) (err error) {
+	if o.most < 1 {
+		return usageErrorf("--most must be above 0, is %d", o.most)
+	}
+	store, sessions, err := o.place.openArchive(cmd.Context(), archiveOptions{read: true})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	e, err := recalled(cmd.Context(), store, sessions, text)
+	if err == nil {
+		return buffered(cmd.OutOrStdout(), func(w io.Writer) error { return o.writeEntry(w, e) })
+	}
+	if !errors.Is(err, archive.ErrNotFound) || errors.Is(err, archive.ErrDamaged) && shapeOfID.MatchString(text) {
+		return err // of what an id stands for, words that are near it say nothing
+	}
+	return o.place.searchByMeaning(cmd, store, sessions, text, o.most, o.json)
+}
+
+func (o *recallOptions) writeEntry(w io.Writer, e archive.Entry) error {
+	if o.json {
+		return writeJSON(w, shownEntry(e))
+	}
+	_, err := io.WriteString(w, screen.Entry(e))
+	return err
+}
+
+// A shownEntry is an entry as JSON.
+type shownEntry struct {
+	ID       string         `json:"id"`
+	Messages []chat.Message `json:"messages"`
+	Below    []string       `json:"below,omitempty"`
+	Text     string         `json:"text,omitempty"`
+}

@@ -1,0 +1,221 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tiercompact/tiercompact"
+	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/config"
+)
+
+func newReplayCommand() *cobra.Command {
+	var o replayOptions
+	cmd := &cobra.Command{
+		Use:   "replay [FILE|-]",
+		Short: "Run a transcript message by message, and show what happens to it",
+		Long: `replay adds the messages of a transcript one after the other, as an assistant
+would, and shows the usage of the window after each, what was done, what it
+freed, and what was kept. Without FILE it runs a coding session that comes with
+the program.
+
+Stretches in which nothing happens are folded in long transcripts; --all shows
+every message. With --level, that level is applied whenever usage is at or above
+the soft threshold. Replay goes on after a message that does not fit the budget;
+exit code 3 is about the end.`,
+		Example: `  tiercompact replay
+  tiercompact replay session.jsonl --window 16384 --preset steady
+  tiercompact replay session.jsonl -w 32768 --level soft --all
+  tiercompact replay session.jsonl --timeline session.svg
+  tiercompact replay session.jsonl -w 8192 --out end.jsonl --requests requests/`,
+		Args: atMostArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return o.runReplay(cmd, args) },
+	}
+	f := cmd.Flags()
+	f.StringVarP(&o.out, "out", "o", "", "write the conversation as it stands at the end to this `file`")
+	f.StringVar(&o.to, "to", "", "in this `format`: "+formatNames(true)+" (default: as read, else openai)")
+	complete(cmd, "to", formatNames(true))
+	f.StringVar(&o.requests, "requests", "", "write each request as it would have been sent into this `folder`")
+	f.BoolVarP(&o.all, "all", "a", false, "show every message, fold nothing")
+	f.BoolVar(&o.json, "json", false, "one JSON object for each message and one for the end instead of the timeline")
+	f.StringVar(&o.report, "report", "", "write the figures of the end to this `file`, as JSON")
+	o.look.registerLook(cmd)
+	o.settings.registerSettings(cmd, append(settingsOfCompaction(), settingsOfSinks()...)...)
+	o.source.registerSource(cmd)
+	o.sinks.registerSinks(cmd)
+	o.picture.registerPicture(cmd)
+	return cmd
+}
+
+type replayOptions struct {
+	source                    source
+	settings                  settings
+	sinks                     sinks
+	picture                   picture
+	look                      screenOptions
+	out, to, requests, report string
+	all, json                 bool
+}
+
+// foldFrom is how many messages a transcript has from which on stretches
+// without events are folded.
+const foldFrom = 100
+
+func (o *replayOptions) runReplay(cmd *cobra.Command, args []string) (err error) {
+	if err := o.validateReplay(cmd, fileOrStdin(args)); err != nil {
+		return err
+	}
+	in, err := o.readTranscript(cmd, args)
+	if err != nil {
+		return err
+	}
+	if o.out != "" && len(args) > 0 {
+		if err := checkPlaced(cmd, in.Conversation, args[0], o.out, o.to, o.json); err != nil {
+			return err
+		}
+	}
+	cfg, err := o.settings.compactorConfig(cmd, in)
+	if err != nil {
+		return err
+	}
+	o.picture.attachSink(&cfg)
+	cfg.ReadBack = readBack(in.Conversation, o.to)
+	r, err := o.sinks.startRun(cmd.Context(), cfg, in)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.closeRun()) }()
+	w := cmd.OutOrStdout()
+	if o.out == "-" {
+		w = cmd.ErrOrStderr()
+	}
+	p := player{sessionRun: r, in: in}
+	if p.show, err = o.newShower(w, in); err != nil {
+		return err
+	}
+	if o.requests != "" {
+		if p.requests, err = newRequests(o.requests); err != nil {
+			return err
+		}
+	}
+	end, err := p.playMessages(cmd.Context())
+	if err != nil {
+		return err
+	}
+	return o.finishReplay(cmd, r, in, end)
+}
+
+func (o *replayOptions) validateReplay(cmd *cobra.Command, path string) error {
+	if err := checkOneOf("--to", o.to, formatNames(true)); err != nil {
+		return err
+	}
+	if err := o.settings.loadSettings(cmd, nil); err != nil {
+		return err
+	}
+	if err := errors.Join(o.sinks.takeSettings(cmd, &o.settings), o.picture.validatePicture()); err != nil {
+		return err
+	}
+	return checkDistinct(path, target{"--out", o.out}, target{"--report", o.report}, target{"--trace", o.sinks.trace.JSONL}, target{"--timeline", o.picture.path})
+}
+
+// readTranscript reads the transcript, or the session that comes with the program.
+func (o *replayOptions) readTranscript(cmd *cobra.Command, args []string) (input, error) {
+	if len(args) > 0 {
+		return o.source.readSource(cmd, args[0])
+	}
+	if o.source != (source{}) {
+		return input{}, usageErrorf("--from, --chat and --lenient are about a transcript; give its FILE, or - for stdin")
+	}
+	if o.settings.Config.Window == config.Auto {
+		o.settings.Config.Window = config.DefaultWindow
+	}
+	return demoTranscript()
+}
+
+func (o *replayOptions) newShower(w io.Writer, in input) (replayView, error) {
+	if o.json {
+		return newJSONShower(w), nil
+	}
+	screen, err := o.look.screenFor(w)
+	if err != nil {
+		return nil, err
+	}
+	return &timeline{w: w, screen: screen, title: in.name, messages: len(in.Messages), fold: !o.all && len(in.Messages) > foldFrom}, nil
+}
+
+func (o *replayOptions) finishReplay(cmd *cobra.Command, r *sessionRun, in input, end ending) error {
+	if o.report != "" {
+		if err := writeOutput(cmd, o.report, func(w io.Writer) error { return writeJSON(w, end) }); err != nil {
+			return err
+		}
+	}
+	if err := o.picture.drawPicture(cmd); err != nil {
+		return err
+	}
+	if o.out != "" {
+		in.Messages = r.session.Messages()
+		if err := writeConversation(cmd, o.out, in.Conversation, o.to); err != nil {
+			return err
+		}
+	}
+	return end.budgetError()
+}
+
+// A player adds the messages of a transcript to a session.
+type player struct {
+	*sessionRun
+	in       input
+	show     replayView
+	requests *requests // nil writes none
+}
+
+// A replayStep is what one message brought.
+type replayStep struct {
+	index    int // from 0
+	message  chat.Message
+	report   tiercompact.Report
+	standing int   // messages in the conversation before the check
+	left     int   // and after it
+	err      error // a BudgetError, or nil
+}
+
+// A replayView shows a replay while it goes on.
+type replayView interface {
+	showStart(cfg tiercompact.Config)
+	showMessage(replayStep)
+	showEnding(ending) error
+}
+
+func (p *player) playMessages(ctx context.Context) (ending, error) {
+	p.show.showStart(p.cfg)
+	tally := newTally(p.session.Usage())
+	left := 0
+	for i, m := range p.in.Messages {
+		if err := ctx.Err(); err != nil {
+			return ending{}, fmt.Errorf("replay message %d: %w", i+1, err)
+		}
+		if p.requests != nil && m.Role == chat.Assistant {
+			if err := p.requests.writeRequest(p.session.Messages()); err != nil {
+				return ending{}, err
+			}
+		}
+		b := replayStep{index: i, message: m, standing: left + 1}
+		b.report, b.err = p.session.AddMessage(ctx, m)
+		if b.err != nil && !errors.Is(b.err, tiercompact.ErrInsufficientBudget) {
+			return ending{}, fmt.Errorf("replay message %d: %w", i+1, b.err)
+		}
+		left++
+		if b.report.Compacted() {
+			left = len(p.session.Messages())
+		}
+		b.left = left
+		tally.countStep(b)
+		p.show.showMessage(b)
+	}
+	end := tally.totalEnding(left)
+	return end, p.show.showEnding(end)
+}

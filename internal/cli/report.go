@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tiercompact/tiercompact"
+	"github.com/tiercompact/tiercompact/internal/screen"
+)
+
+// reportOptions say how a command tells what it did.
+type reportOptions struct {
+	file        string
+	json, quiet bool
+}
+
+func (o *reportOptions) registerReport(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&o.file, "report", "", "write the report to this `file`, as JSON")
+	f.BoolVar(&o.json, "json", false, "tell the report as JSON on stderr")
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "tell nothing but warnings and errors")
+}
+
+// writeReport writes the report of an outcome.
+func (o reportOptions) writeReport(cmd *cobra.Command, done outcome) error {
+	for _, w := range done.Warnings {
+		printNote(cmd, "warning: %s", w)
+	}
+	if o.file != "" {
+		if err := writeOutput(cmd, o.file, func(w io.Writer) error { return writeJSON(w, done.Report) }); err != nil {
+			return err
+		}
+	}
+	switch {
+	case o.json:
+		return json.NewEncoder(cmd.ErrOrStderr()).Encode(done.Report)
+	case !o.quiet:
+		w := cmd.ErrOrStderr()
+		fmt.Fprint(w, summaryLines(plainScreen(w), done))
+	}
+	return nil
+}
+
+// summaryLines is an outcome in a few lines for people. A screen without a width
+// breaks none.
+func summaryLines(s screen.Screen, done outcome) string {
+	u := done.Usage
+	if !done.Compacted() {
+		return fmt.Sprintf("nothing to do: %s (%s of %s tokens, %s)\n", screen.Why(done.Reason), screen.Grouped(u.Tokens), screen.Grouped(u.Window), screen.Percent(u.Share))
+	}
+	var b strings.Builder
+	for _, a := range done.Applied {
+		head := fmt.Sprintf("%-9s  %9s %s %-9s ", a.Level, screen.Grouped(a.Before), s.Sign("→", "->"), screen.Grouped(a.After))
+		indent := strings.Repeat(" ", len([]rune(head)))
+		for _, text := range append([]string{strings.Join(s.Said(done.Report, a), ", ")}, engineReasons(a)...) {
+			if s.Width > 0 {
+				text = strings.Join(screen.Wrapped(text, s.Width-len(indent)), "\n"+indent)
+			}
+			fmt.Fprintf(&b, "%s%s\n", head, text)
+			head = indent
+		}
+	}
+	fmt.Fprintf(&b, "%s freed, %s of %s tokens left (%s), %d of %s\n", screen.Grouped(done.Freed()), screen.Grouped(done.After),
+		screen.Grouped(u.Window), screen.Percent(u.Share), len(done.after), screen.Plural(len(done.before), "message"))
+	return b.String()
+}
+
+// engineReasons says why what ranked or summarised is what it is: what was tried
+// before, or what the choice rests on.
+func engineReasons(a tiercompact.Applied) []string {
+	if len(a.Attempts) > 0 {
+		return screen.Tried(a)
+	}
+	if a.Engine == "" || a.Why == "" {
+		return nil
+	}
+	return []string{a.Engine + ": " + a.Why}
+}

@@ -1,0 +1,123 @@
+// Package cli is the command line of tiercompact.
+//
+// Each command has a file of its own; settings.go holds the flags that they
+// share, flags.go what is refused of any flag, source.go and output.go what is
+// read and written.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"unicode"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tiercompact/tiercompact/redact"
+)
+
+// Main runs the command line of the process, and ends the process with its exit
+// code.
+func Main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	stdout, stderr := guarded(os.Stdout), guarded(os.Stderr)
+	cmd := newRootCommand()
+	cmd.SetOut(stdout)
+	cmd.SetErr(stderr)
+	err := errors.Join(cmd.ExecuteContext(ctx), flushGuard(stdout))
+	switch {
+	case err == nil:
+	case errors.Is(err, context.Canceled):
+		fmt.Fprintln(stderr, "tiercompact: interrupted")
+	default:
+		fmt.Fprintln(stderr, "tiercompact:", safeForStderr(err.Error()))
+	}
+	_ = flushGuard(stderr) // there is nowhere left to say it
+	os.Exit(exitCode(err))
+}
+
+const about = `tiercompact keeps the conversation of a coding assistant inside the context
+window of its model. Three levels, picked by how full the window is: soft turns
+stale files into outlines, hard keeps the more relevant half of what is old,
+emergency writes one summary. It needs no model, no server and no network.
+
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 does not fit the budget,
+4 invalid transcript.`
+
+func newRootCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "tiercompact",
+		Short: "Keep a coding assistant's conversation inside the context window",
+		Long:  about,
+		Example: `  tiercompact replay                       # watch the three levels at work
+  tiercompact plan session.jsonl -w 32768  # what would be done, and why
+  tiercompact compact session.jsonl -w 32768 > small.jsonl`,
+		Args:              unknownCommand,
+		RunE:              runRoot,
+		PersistentPreRunE: noBlanks,
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+	}
+	cmd.SetFlagErrorFunc(flagError)
+	cmd.Flags().Bool("version", false, "print the version, as version does")
+	cmd.AddCommand(
+		newCompactCommand(), newReplayCommand(), newPlanCommand(), newCheckCommand(),
+		newRecallCommand(), newUndoCommand(), newArchiveCommand(), newDoctorCommand(), newChatCommand(), newBenchCommand(), newConfigCommand(), newVersionCommand(),
+	)
+	cmd.InitDefaultCompletionCmd()
+	cmd.SetUsageFunc(printUsage)
+	return cmd
+}
+
+func runRoot(cmd *cobra.Command, _ []string) error {
+	if cmd.Flags().Changed("version") {
+		return writeVersion(cmd.OutOrStdout(), false)
+	}
+	return cmd.Help()
+}
+
+// unknownCommand refuses what is no command, and names the nearest.
+func unknownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	near := "see " + cmd.CommandPath() + " --help"
+	cmd.SuggestionsMinimumDistance = 2
+	if names := cmd.SuggestionsFor(args[0]); len(names) > 0 {
+		near = "did you mean " + strings.Join(names, " or ") + "?"
+	}
+	return usageErrorf("unknown command %q; %s", args[0], near)
+}
+
+// atMostArgs refuses more than n arguments.
+func atMostArgs(n int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) > n && n == 0:
+			return usageErrorf("%s takes no argument, got %s; see %s --help", cmd.Name(), strings.Join(args, " "), cmd.CommandPath())
+		case len(args) > n:
+			return usageErrorf("%s takes at most %d argument, got %d: %s", cmd.Name(), n, len(args), strings.Join(args, " "))
+		}
+		return nil
+	}
+}
+
+// safeForStderr returns s as it may stand on stderr: what it quotes, of a file, a
+// setting or a server, is without secrets.
+func safeForStderr(s string) string { return printableLine(redact.Default().String(s)) }
+
+// printableLine returns s with blanks for line breaks, and without what a terminal
+// would obey: names of files are whatever somebody called them.
+func printableLine(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
+			return -1
+		}
+		return r
+	}, s)
+}

@@ -1,0 +1,59 @@
+package cli
+
+import (
+	"io"
+	"os"
+	"strconv"
+
+	"github.com/spf13/cobra"
+	"github.com/tiercompact/tiercompact/internal/screen"
+)
+
+// screenOptions is how the timeline is drawn.
+type screenOptions struct {
+	ascii bool
+	color string
+}
+
+func (l *screenOptions) registerLook(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.BoolVar(&l.ascii, "ascii", false, "draw with ASCII characters only")
+	f.StringVar(&l.color, "color", "auto", "colours: auto (on a terminal, unless NO_COLOR is set), always, never")
+	complete(cmd, "color", colours)
+}
+
+const colours = "auto, always, never"
+
+// plainScreen returns the screen behind w, without colours; one without a width
+// where it is no terminal.
+func plainScreen(w io.Writer) screen.Screen {
+	if f, ok := fileOf(w); ok {
+		if columns, terminal := terminalWidth(f); terminal && columns > 0 {
+			return screen.Screen{Width: max(columns, 60)}
+		}
+	}
+	return screen.Screen{}
+}
+
+// screenFor returns the screen behind w. What is no terminal is taken for one of 80
+// columns, or of COLUMNS, without colours.
+func (l screenOptions) screenFor(w io.Writer) (screen.Screen, error) {
+	if err := checkOneOf("--color", l.color, colours); err != nil {
+		return screen.Screen{}, err
+	}
+	dumb := os.Getenv("TERM") == "dumb"
+	s := screen.Screen{Width: 80, ASCII: l.ascii || dumb}
+	columns, terminal := 0, false
+	if f, ok := fileOf(w); ok {
+		columns, terminal = terminalWidth(f)
+	}
+	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
+		columns = n
+	}
+	if columns > 0 {
+		s.Width = min(max(columns, 60), 200)
+	}
+	s.Colour = l.color == "always" || l.color != "never" && terminal && !dumb && os.Getenv("NO_COLOR") == ""
+	_, s.Guarded = w.(guardedTerminal)
+	return s, nil
+}

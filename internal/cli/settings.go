@@ -1,0 +1,147 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tiercompact/tiercompact"
+	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/config"
+	"github.com/tiercompact/tiercompact/internal/screen"
+)
+
+// settings are what a file, the environment and flags say.
+type settings struct {
+	file string // --config
+	*config.Loaded
+}
+
+// registerSettings adds --config, and the flags of the settings that are named by path
+// or section.
+func (s *settings) registerSettings(cmd *cobra.Command, names ...string) {
+	registerSettings(cmd, names...)
+	f := cmd.Flags()
+	f.StringVar(&s.file, "config", "", "settings from this `file` (default: "+config.FileVariable+", else "+strings.Join(config.Names(), ", ")+" in the current folder)")
+	f.SortFlags = false
+}
+
+// registerSettings adds the flags of settings.
+func registerSettings(cmd *cobra.Command, names ...string) {
+	for flag, words := range config.Register(cmd.Flags(), names...) {
+		complete(cmd, flag, strings.Join(words, ", "))
+	}
+}
+
+// settingsOfCompaction name what every command that compacts takes.
+func settingsOfCompaction() []string {
+	return []string{"window", "model", "level", "preset", "auto", "trigger", "escalation", "ranking", "min_gain", "fill", "summary_role",
+		"engine", "ollama_url", "num_thread", "exact_tokens", "seed", "thresholds", "policy", "soft", "hard", "emergency", "summary", "embed", "deadlines", "redact"}
+}
+
+// settingsOfModels name what says which models rank and summarise.
+func settingsOfModels() []string {
+	return []string{"engine", "ollama_url", "num_thread", "exact_tokens", "summary.model", "summary.url", "embed", "deadlines"}
+}
+
+// loadSettings reads the settings, with the command's own values for where nobody sets
+// one. A file that was not named is told of.
+func (s *settings) loadSettings(cmd *cobra.Command, defaults map[string]string) error {
+	l, err := config.Load(config.Options{File: s.file, Flags: cmd.Flags(), Defaults: defaults})
+	if err != nil {
+		return usageError{settingsError(err)}
+	}
+	if s.Loaded = l; l.Found {
+		printNote(cmd, "settings from %s", l.File)
+	}
+	for _, notice := range l.Notices() {
+		printNote(cmd, "warning: %s", notice)
+	}
+	return nil
+}
+
+// settingsError makes errors of settings a wrong use, and has flags be told by
+// their names.
+func settingsError(err error) error {
+	var all config.Errors
+	var one *config.Error
+	switch {
+	case errors.As(err, &all):
+	case errors.As(err, &one):
+		all = config.Errors{one}
+	default:
+		return err
+	}
+	texts := make([]string, len(all))
+	for i, e := range all {
+		texts[i] = e.Error()
+		if e.Origin.Kind == config.Flag && e.Origin.Name != "--thresholds" {
+			texts[i] = e.Origin.Name + " " + e.Problem()
+			if strings.HasPrefix(e.Want, "one of ") { // as of the flags that are no settings
+				texts[i] = fmt.Sprintf("%s takes %s, not %s", e.Origin.Name, e.Want, e.Value)
+			}
+		}
+	}
+	return usageErrorf("%s", strings.Join(texts, "; "))
+}
+
+// compactorConfig returns what a compactor is given for a transcript, without archive
+// and sinks, and tells what was left open.
+func (s *settings) compactorConfig(cmd *cobra.Command, in input) (tiercompact.Config, error) {
+	c := s.Config
+	if c.Model == "" {
+		c.Model = in.Model
+	}
+	cfg := c.Compaction()
+	w, err := c.Measure(cmd.Context(), &cfg)
+	if err != nil {
+		return cfg, settingsError(err)
+	}
+	if err := s.checkRoom(cfg); err != nil {
+		return cfg, err
+	}
+	if _, err := tiercompact.New(cfg); err != nil {
+		return cfg, withFlagName(cmd, errors.Unwrap(err)) // what New says of itself is said by main
+	}
+	s.reportSettings(cmd, in.Messages, cfg, w)
+	if cfg.Redact, err = c.Redact.Open(); err != nil {
+		return cfg, err
+	}
+	c.Window = cfg.Window
+	return cfg, findModels(cmd, c, &cfg, newProgress(cmd))
+}
+
+// checkRoom refuses what leaves nothing of the window.
+func (s *settings) checkRoom(cfg tiercompact.Config) error {
+	if taken := max(0, cfg.HardCapBuffer); taken >= cfg.Window || cfg.Reserve >= cfg.Window-taken {
+		return usageErrorf("--hard-cap-buffer and --reserve leave nothing of the window of %s tokens; lower them", screen.Grouped(cfg.Window))
+	}
+	return nil
+}
+
+// reportSettings says where the window comes from, and which rules of protection fit no
+// message: a mistyped id would otherwise protect nothing in silence.
+func (s *settings) reportSettings(cmd *cobra.Command, t chat.Transcript, cfg tiercompact.Config, w config.Window) {
+	if w.Warning != "" {
+		printNote(cmd, "warning: %s", w.Warning)
+	}
+	if s.Config.Window == config.Auto {
+		source := ""
+		if w.Source != "" {
+			source = fmt.Sprintf(" (%s, for %s)", w.Source, cfg.Model)
+		}
+		if w.Unsure != "" {
+			source += "; to make sure, " + w.Unsure
+		}
+		printNote(cmd, "no --window given, so it is %s tokens%s", screen.Grouped(cfg.Window), source)
+	}
+	from := s.Origin("policy.protect")
+	for _, rule := range s.Config.Policy.Rules() {
+		if !slices.ContainsFunc(t, rule.Match) {
+			printNote(cmd, "warning: %s %s fits no message", from, rule.Text)
+		}
+	}
+}

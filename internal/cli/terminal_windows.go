@@ -1,0 +1,20 @@
+package cli
+
+import (
+	"os"
+
+	"golang.org/x/sys/windows"
+)
+
+// terminalWidth returns the columns of the console that f is, if it is one, and
+// has that console understand colours.
+func terminalWidth(f *os.File) (int, bool) {
+	h := windows.Handle(f.Fd())
+	var info windows.ConsoleScreenBufferInfo
+	var mode uint32
+	if windows.GetConsoleScreenBufferInfo(h, &info) != nil || windows.GetConsoleMode(h, &mode) != nil {
+		return 0, false
+	}
+	terminal := windows.SetConsoleMode(h, mode|windows.ENABLE_VIRTUAL_TERMINAL_PROCESSING) == nil
+	return int(info.Window.Right-info.Window.Left) + 1, terminal
+}
