@@ -61,6 +61,8 @@ func reflectText(v reflect.Value) string {
 		return strings.TrimSpace(jsonText(v.Float()))
 	case reflect.Int, reflect.Int64:
 		return jsonText(v.Int())
+	case reflect.Map:
+		return jsonText(v.Interface())
 	case reflect.Bool:
 		return jsonText(v.Bool())
 	}
