@@ -2,6 +2,7 @@ package config_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -62,7 +63,7 @@ func reflectText(v reflect.Value) string {
 	case reflect.Int, reflect.Int64:
 		return jsonText(v.Int())
 	case reflect.Map:
-		return jsonText(v.Interface())
+		return fmt.Sprint(v)
 	case reflect.Bool:
 		return jsonText(v.Bool())
 	}
