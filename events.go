@@ -59,7 +59,7 @@ func (s *Session) emitDecision(report Report, r *round) {
 		Triggered: report.Compacted(), Reason: r.decisionReason(&report), Level: string(report.Picked),
 		Policy: trace.Policy{
 			TriggerPct: s.cfg.TriggerPct, HardCapBuffer: buffer, Strategy: string(s.cfg.Strategy),
-			Thresholds: trace.Thresholds{Soft: t[levels.SoftName], Hard: t[levels.HardName], Emergency: t[levels.Emergency]},
+			Thresholds: t,
 		},
 	}
 	now := s.cfg.Now()

@@ -11,9 +11,9 @@ import (
 
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/embed"
+	"github.com/tiercompact/tiercompact/internal/model"
 	"github.com/tiercompact/tiercompact/internal/ollama"
 	"github.com/tiercompact/tiercompact/levels"
-	"github.com/tiercompact/tiercompact/internal/model"
 	"github.com/tiercompact/tiercompact/tokens"
 )
 
@@ -302,10 +302,16 @@ func (d *Diagnosis) slow(t *RoundTrip, window int, most time.Duration) {
 }
 
 func (d *Diagnosis) describeLevels(e *Engine) {
-	d.Levels = []LevelState{
-		{levels.SoftName, string(BuiltIn), "outlines need no model"},
-		{levels.HardName, e.Ranking.Engine, e.Ranking.Why},
-		{levels.Emergency, e.Summary.Engine, e.Summary.Why},
+	d.Levels = nil
+	for _, l := range levels.All() {
+		state := LevelState{l.Name, string(BuiltIn), l.Work + "s need no model"}
+		switch l.Work {
+		case levels.Ranking:
+			state = LevelState{l.Name, e.Ranking.Engine, e.Ranking.Why}
+		case levels.Summarizing:
+			state = LevelState{l.Name, e.Summary.Engine, e.Summary.Why}
+		}
+		d.Levels = append(d.Levels, state)
 	}
 }
 

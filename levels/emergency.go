@@ -12,10 +12,12 @@ import (
 )
 
 func emergencyLevel() Level {
-	return Level{Emergency, Threshold{Default: 0.90, Eager: 0.80, Steady: 0.90}, "plum", []Planner{planSummary, planKeptFiles}}
+	return Level{Emergency, Threshold{Default: 0.90, Eager: 0.80, Steady: 0.90}, Summarizing, "plum", []Planner{planSummary, planKeptFiles}}
 }
 
-func layersLevel() Level { return Level{Name: LayerName, Color: "blue", Steps: []Planner{planLayers}} }
+func layersLevel() Level {
+	return Level{Name: LayerName, Work: Summarizing, Color: "blue", Steps: []Planner{planLayers}}
+}
 
 // planSummary puts one summary in the place of all but the newest messages.
 func planSummary(ctx context.Context, v View) (Plan, error) {

@@ -26,7 +26,7 @@ type Hard struct {
 }
 
 func hardLevel() Level {
-	return Level{HardName, Threshold{Default: 0.75, Eager: 0.65, Steady: 0.80}, "ochre", []Planner{planHard}}
+	return Level{HardName, Threshold{Default: 0.75, Eager: 0.65, Steady: 0.80}, Ranking, "ochre", []Planner{planHard}}
 }
 
 // planHard ranks the messages, with a model if one is set and may be asked, and

@@ -28,9 +28,18 @@ const (
 type Level struct {
 	Name      Name
 	Threshold Threshold // usage from which it is due
+	Work      string    // what it does, in a word; a trace shows it
 	Color     string    // name of a hue of internal/chart, in which it is drawn
 	Steps     []Planner // each plans on what the one before left
 }
+
+// Work that other packages ask about.
+const (
+	Outlining   = "outline"
+	Ranking     = "ranking"   // the ranking model is asked
+	Summarizing = "summarize" // the summary model is asked
+	Cutting     = "cut"
+)
 
 // A Planner plans one step of a level. It only proposes: it changes nothing.
 type Planner func(ctx context.Context, v View) (Plan, error)

@@ -23,7 +23,7 @@ type Soft struct {
 }
 
 func softLevel() Level {
-	return Level{SoftName, Threshold{Default: 0.60, Eager: 0.50, Steady: 0.70}, "sky", []Planner{planSoft}}
+	return Level{SoftName, Threshold{Default: 0.60, Eager: 0.50, Steady: 0.70}, Outlining, "sky", []Planner{planSoft}}
 }
 
 // planSoft compresses stale files; a round that refills the conversation leaves as

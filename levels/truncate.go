@@ -14,7 +14,7 @@ import (
 )
 
 func truncateLevel() Level {
-	return Level{Name: TruncateName, Color: "silver", Steps: []Planner{func(_ context.Context, v View) (Plan, error) {
+	return Level{Name: TruncateName, Work: Cutting, Color: "silver", Steps: []Planner{func(_ context.Context, v View) (Plan, error) {
 		return Plan{Edits: Truncate(v, v.Settings.Budget), Releases: ^protection.Protected}, nil
 	}}}
 }

@@ -1,6 +1,7 @@
 package screen
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/tiercompact/tiercompact/levels"
@@ -63,15 +64,17 @@ func Scale(width int, t levels.Thresholds) string {
 	return string(line)
 }
 
-// PaintOf returns the colour of a usage.
+// PaintOf returns the colour of a usage: yellow if the mildest level is due, red if
+// the strongest is.
 func PaintOf(t levels.Thresholds, usage float64) Paint {
-	switch t.Select(usage) {
-	case levels.SoftName:
+	names := levels.Names()
+	switch slices.Index(names, string(t.Select(usage))) {
+	case -1:
+		return Green
+	case 0:
 		return Yellow
-	case levels.HardName:
-		return Violet
-	case levels.Emergency:
+	case len(names) - 1:
 		return Red
 	}
-	return Green
+	return Violet
 }
