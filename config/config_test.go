@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -15,6 +16,7 @@ import (
 	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/config"
+	"github.com/tiercompact/tiercompact/levels"
 )
 
 var update = flag.Bool("update", false, "rewrite docs/CONFIG.md")
@@ -268,5 +270,18 @@ func TestReferenceIsUpToDate(t *testing.T) {
 	}
 	if got, err := os.ReadFile(path); err != nil || !bytes.Equal(bytes.ReplaceAll(got, []byte("\r\n"), []byte("\n")), want) {
 		t.Errorf("%s is not what go test ./config -update writes (%v)", path, err)
+	}
+}
+
+func TestReferenceHasEveryLevel(t *testing.T) {
+	for _, l := range levels.All() {
+		t.Run(string(l.Name), func(t *testing.T) {
+			name := string(l.Name)
+			for _, want := range []string{fmt.Sprintf("| `%s` | `%g` |", name, l.Threshold.Default), "usage from which " + name + " is due"} {
+				if !strings.Contains(string(config.Reference()), want) {
+					t.Errorf("the reference lacks %s", want)
+				}
+			}
+		})
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/config"
+	"github.com/tiercompact/tiercompact/levels"
 )
 
 // settled is the Config that a compactor works with, by field.
@@ -113,7 +114,6 @@ ollama_url: http://h:1
 num_thread: 3
 exact_tokens: true
 seed: 7
-thresholds: {soft: 0.1, hard: 0.2, emergency: 0.3}
 policy: {trigger_pct: 0.4, hard_cap_buffer: 5, reserve: 6, keep_recent_turns: 7, keep_tool_io_pairs: 8, roles_never_prune: [tool], pin_first_user: false,
   protect: [m1], strategy: brief, message_threshold: 9, context_threshold: 0.6}
 soft: {stale_after: 10}
@@ -127,8 +127,17 @@ redact: {enabled: false, pii: false, prompts: true, gitleaks: true, patterns: [{
 trace: {console: true, jsonl: f, ariadne: {url: http://h, name: n, group: g}, otlp: {endpoint: http://h, insecure: true, service: s}, prometheus: {listen: "127.0.0.1:1"}}
 `
 
+// otherThresholds sets the threshold of each level to something below its default.
+func otherThresholds() string {
+	text := "thresholds:\n"
+	for _, l := range levels.All() {
+		text += fmt.Sprintf("  %s: %g\n", l.Name, l.Threshold.Default/2)
+	}
+	return text
+}
+
 func TestEveryFieldOfTheLibraryHasASettingOrAReason(t *testing.T) {
-	set := loadText(t, "compact.yaml", others)
+	set := loadText(t, "compact.yaml", others+otherThresholds())
 	for _, path := range config.Paths() {
 		if set.Origin(path).Kind != config.File {
 			t.Errorf("this test does not set %s", path)
@@ -150,7 +159,7 @@ func TestEveryFieldOfTheLibraryHasASettingOrAReason(t *testing.T) {
 }
 
 func TestEveryPathSetsAFieldOfConfig(t *testing.T) {
-	before, after := reflect.ValueOf(load(t, config.Options{}).Config), reflect.ValueOf(loadText(t, "compact.yaml", others).Config)
+	before, after := reflect.ValueOf(load(t, config.Options{}).Config), reflect.ValueOf(loadText(t, "compact.yaml", others+otherThresholds()).Config)
 	unchanged(t, "", before, after)
 }
 

@@ -115,8 +115,7 @@ func (b *benchSheet) writeGrowth() {
 	const columns = "%10s %9s%s %6s"
 	levelCells := func(cell func(levels.Name) string) (cells string) {
 		for _, l := range levels.All() {
-			name := shortLevel(l.Name)
-			cells += fmt.Sprintf(" %*s", max(9, len(name)+1), cell(l.Name))
+			cells += fmt.Sprintf(" %*s", max(9, len(shortLevel(l.Name))+1), cell(l.Name))
 		}
 		return cells
 	}
@@ -130,4 +129,9 @@ func (b *benchSheet) writeGrowth() {
 }
 
 // shortLevel is the heading of a level's time.
-func shortLevel(level levels.Name) string { return string(level[:min(len(level), 5)]) + ", ms" }
+func shortLevel(level levels.Name) string {
+	if len(level) > 6 {
+		level = level[:5]
+	}
+	return string(level) + ", ms"
+}

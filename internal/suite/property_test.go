@@ -33,11 +33,32 @@ func TestRandom(t *testing.T) {
 	})
 }
 
+// levelNames are the levels that usage picks.
+func levelNames() (names []levels.Name) {
+	for _, l := range levels.All() {
+		names = append(names, l.Name)
+	}
+	return names
+}
+
+// TestRandomAtEachLevel is TestRandom for each level alone, with fewer conversations.
+func TestRandomAtEachLevel(t *testing.T) {
+	for _, level := range levelNames() {
+		t.Run(string(level), func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) {
+				cfg := drawConfig(t)
+				cfg.Level = level
+				run(t, cfg, chattest.Transcript(t, 20), false)
+			})
+		})
+	}
+}
+
 func drawConfig(t *rapid.T) tiercompact.Config {
 	return tiercompact.Config{
 		Window:          rapid.SampledFrom([]int{700, 1500, 4096, 16384}).Draw(t, "window"),
 		Preset:          rapid.SampledFrom([]tiercompact.Preset{tiercompact.Default, tiercompact.Eager, tiercompact.Steady}).Draw(t, "preset"),
-		Level:           rapid.SampledFrom([]levels.Name{"", "", levels.SoftName, levels.HardName, levels.Emergency}).Draw(t, "level"),
+		Level:           rapid.SampledFrom(append([]levels.Name{"", ""}, levelNames()...)).Draw(t, "level"),
 		Trigger:         rapid.SampledFrom([]tiercompact.Trigger{tiercompact.EveryMessage, tiercompact.AssistantOnly}).Draw(t, "trigger"),
 		KeepLast:        rapid.SampledFrom([]int{0, 0, 2, tiercompact.None}).Draw(t, "keep last"),
 		NoPinFirstUser:  rapid.Bool().Draw(t, "no pin"),
