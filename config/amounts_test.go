@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -10,6 +11,7 @@ import (
 	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/config"
+	"github.com/tiercompact/tiercompact/levels"
 )
 
 // everywhere loads a setting from a file in YAML and in JSON, a variable and a
@@ -71,8 +73,8 @@ func TestSharesMayBePercentages(t *testing.T) {
 			}
 		}
 	}
-	c := load(t, config.Options{Flags: flagSet(t, "--thresholds=50%,0.65, 80%")}).Config
-	if got := c.Thresholds; got["soft"] != 0.5 || got["hard"] != 0.65 || got["emergency"] != 0.8 {
+	c := load(t, config.Options{Flags: flagSet(t, flagOfThresholds(0, "50%"))}).Config
+	if got := c.Thresholds; got[levels.All()[0].Name] != 0.5 || got[levels.All()[1].Name] != 0.75 {
 		t.Errorf("thresholds are %+v", got)
 	}
 }
@@ -159,4 +161,14 @@ func TestOnlyCredentialsAreCalledCredentials(t *testing.T) {
 			t.Errorf("%s: error is %v, a credential: %v", name, err, want)
 		}
 	}
+}
+
+// flagOfThresholds is the flag with rising shares, but for that of one level.
+func flagOfThresholds(level int, value string) string {
+	var shares []string
+	for i := range levels.All() {
+		shares = append(shares, fmt.Sprintf("%.2f", 0.7+0.05*float64(i)))
+	}
+	shares[level] = value
+	return "--thresholds=" + strings.Join(shares, ", ")
 }
