@@ -10,8 +10,8 @@ import (
 	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/internal/edit"
-	"github.com/tiercompact/tiercompact/levels"
 	"github.com/tiercompact/tiercompact/internal/protection"
+	"github.com/tiercompact/tiercompact/levels"
 )
 
 // A round is one compaction while it is planned: levels have their turn, each
@@ -155,7 +155,7 @@ func (r *round) planLevel(ctx context.Context, name levels.Name, d decision) err
 // planSoft compresses stale files, or with all every file, as a part of level.
 func (r *round) planSoft(ctx context.Context, level levels.Name, all bool) error {
 	s := levelStep{level: level, began: r.cfg.Now()}
-	soft := levels.Soft{StaleAfter: r.cfg.StaleAfter, All: all}
+	soft := levels.Soft{StaleAfter: r.cfg.Soft.StaleAfter, All: all}
 	var err error
 	if r.refillsFiles() && !all {
 		s.edits, err = soft.Fill(ctx, r.view, r.fillTarget())
@@ -171,12 +171,12 @@ func (r *round) planSoft(ctx context.Context, level levels.Name, all bool) error
 func (r *round) planHard(ctx context.Context) error {
 	s := levelStep{level: levels.HardName, began: r.cfg.Now()}
 	ranker := levels.Ranker{
-		Ranking: r.cfg.Ranking, Embedder: r.cfg.Embedder, Name: r.cfg.EmbedderName,
-		Weights: r.cfg.weights, Deadline: r.cfg.RankDeadline, Query: r.cfg.Query, Redact: r.cfg.promptRedactor(),
+		Ranking: r.cfg.Ranking, Embedder: r.cfg.Embed.Embedder, Name: r.cfg.Embed.Name,
+		Weights: r.cfg.weights, Deadline: r.cfg.Deadlines.Ranking, Query: r.cfg.Hard.Query, Redact: r.cfg.promptRedactor(),
 	}
-	s.why = r.cfg.EmbedderWhy
-	if r.cfg.Embedder != nil {
-		if without := cmp.Or(r.noModel, r.modelSkipReason(r.models.ranking, r.cfg.EmbedderName)); without != "" {
+	s.why = r.cfg.Embed.Why
+	if r.cfg.Embed.Embedder != nil {
+		if without := cmp.Or(r.noModel, r.modelSkipReason(r.models.ranking, r.cfg.Embed.Name)); without != "" {
 			ranker.Embedder, s.why = nil, without
 		}
 	}
@@ -188,14 +188,14 @@ func (r *round) planHard(ctx context.Context) error {
 		r.models.ranking = r.models.ranking.afterCall(scores.Fallback != "", r.added)
 	}
 	hard := levels.Hard{Ledger: r.ledgerTokens()}
-	if r.cfg.HardUntil == UntilSoft {
+	if r.cfg.Hard.Until == UntilSoft {
 		hard.Target = r.localTokens(int(r.cfg.Thresholds.Soft * float64(r.cfg.Window)))
 	}
 	s.edits = hard.Plan(r.view, scores.Of)
 	s.engine = scores.Engine
 	if scores.Fallback != "" {
 		s.fallback, s.why = scores.Engine, scores.Fallback
-		s.attempts = []Attempt{{r.cfg.EmbedderName, scores.Fallback, scores.Engine}}
+		s.attempts = []Attempt{{r.cfg.Embed.Name, scores.Fallback, scores.Engine}}
 	}
 	return r.applyStep(s, allProtections)
 }
@@ -222,17 +222,17 @@ func (r *round) planEmergency(ctx context.Context, d decision) error {
 // keepLast returns how many of the newest messages emergency keeps.
 func (r *round) keepLast() int {
 	n, sum := 0, 0
-	most := r.localTokens(int(r.cfg.KeepShare * float64(r.cfg.Window)))
+	most := r.localTokens(int(r.cfg.Emergency.KeepShare * float64(r.cfg.Window)))
 	for i := len(r.t.sizes) - 1; i >= 0; i-- {
 		if sum += r.t.sizes[i]; sum > most {
 			break
 		}
 		n++
 	}
-	if r.cfg.KeepLast == 0 {
+	if r.cfg.Emergency.KeepLast == 0 {
 		return 0
 	}
-	return max(n, r.cfg.KeepLast)
+	return max(n, r.cfg.Emergency.KeepLast)
 }
 
 // truncateToBudget is the last resort where the budget is still exceeded.

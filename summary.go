@@ -6,8 +6,8 @@ import (
 	"sort"
 
 	"github.com/tiercompact/tiercompact/chat"
-	"github.com/tiercompact/tiercompact/levels"
 	"github.com/tiercompact/tiercompact/internal/protection"
+	"github.com/tiercompact/tiercompact/levels"
 	"github.com/tiercompact/tiercompact/summarize"
 )
 
@@ -18,11 +18,11 @@ func (r *round) compactToLayers(ctx context.Context) error {
 	w := r.summaryWriter()
 	var cut levels.Cut
 	fits := func(k int) bool {
-		r.kept.Turns, r.kept.Pairs = protection.Reduced(r.cfg.KeepRecentTurns, r.cfg.KeepToolIOPairs, k)
+		r.kept.Turns, r.kept.Pairs = protection.Reduced(r.cfg.Policy.KeepRecentTurns, r.cfg.Policy.KeepToolIOPairs, k)
 		cut = levels.LayersCut(r.view, r.kept.Turns, r.kept.Pairs)
 		return r.t.totalTokens()-cut.Tokens(r.t.sizes)+w.Max <= r.localLimit()
 	}
-	if last := r.cfg.KeepRecentTurns + r.cfg.KeepToolIOPairs - 2; !fits(0) {
+	if last := r.cfg.Policy.KeepRecentTurns + r.cfg.Policy.KeepToolIOPairs - 2; !fits(0) {
 		fits(sort.Search(last, fits)) // each step keeps less than the one before
 	}
 	if err := r.summarizeRange(ctx, cut, levels.LayerName, true); err != nil {
@@ -64,7 +64,7 @@ func (r *round) summarizeRange(ctx context.Context, cut levels.Cut, name levels.
 	}
 	s.edits = levels.SummaryEdits(r.view, cut, summary.Message, "summarised")
 	mask := allProtections &^ protection.Session
-	if name == levels.Emergency && r.cfg.KeepLast == 0 {
+	if name == levels.Emergency && r.cfg.Emergency.KeepLast == 0 {
 		mask &^= protection.First | protection.Correction
 		if r.cfg.SummaryRole == chat.System {
 			mask &^= protection.Latest
@@ -85,8 +85,8 @@ const leastForModel = 200
 // the built-in summarizer takes over.
 func (r *round) writeSummary(ctx context.Context, w levels.Writer, cut levels.Cut) (levels.Summary, error) {
 	limited, stop := ctx, context.CancelFunc(func() {})
-	if r.cfg.RoundDeadline > 0 {
-		limited, stop = context.WithTimeout(ctx, r.cfg.RoundDeadline)
+	if r.cfg.Deadlines.Round > 0 {
+		limited, stop = context.WithTimeout(ctx, r.cfg.Deadlines.Round)
 	}
 	defer stop()
 	summary, err := w.Write(limited, r.view, cut)
@@ -102,9 +102,9 @@ func (r *round) writeSummary(ctx context.Context, w levels.Writer, cut levels.Cu
 
 func (r *round) summaryWriter() levels.Writer {
 	w := levels.Writer{
-		Summarizer: r.cfg.Summarizer, Name: r.cfg.SummarizerName, Strategy: r.cfg.Strategy,
-		Role: r.cfg.SummaryRole, Fallback: r.cfg.SummaryFallback, Deadline: r.cfg.SummaryDeadline,
-		Max: r.cfg.SummaryMaxTokens, Facts: r.cfg.Window * 5 / 100, Ledger: r.namesLimit(),
+		Summarizer: r.cfg.Summary.Summarizer, Name: r.cfg.Summary.Name, Strategy: r.cfg.Policy.Strategy,
+		Role: r.cfg.SummaryRole, Fallback: r.cfg.Summary.Fallback, Deadline: r.cfg.Deadlines.Summary,
+		Max: r.cfg.summaryMax(), Facts: r.cfg.Window * 5 / 100, Ledger: r.namesLimit(),
 		Number: r.number, Note: r.note, Progress: r.cfg.Progress, Redact: r.cfg.promptRedactor(),
 	}
 	if !r.cfg.summarySet {
@@ -152,10 +152,10 @@ func (r *round) filledTokens(cut levels.Cut, summary int) int {
 // withoutModel returns why the summarizer that was set is not asked, "" if it
 // is, or needs no model.
 func (r *round) withoutModel() string {
-	if _, builtIn := r.cfg.Summarizer.(summarize.Extractive); builtIn {
+	if _, builtIn := r.cfg.Summary.Summarizer.(summarize.Extractive); builtIn {
 		return ""
 	}
-	return cmp.Or(r.noModel, r.modelSkipReason(r.models.summary, r.cfg.SummarizerName))
+	return cmp.Or(r.noModel, r.modelSkipReason(r.models.summary, r.cfg.Summary.Name))
 }
 
-func (r *round) summarizerWhy() string { return cmp.Or(r.withoutModel(), r.cfg.SummarizerWhy) }
+func (r *round) summarizerWhy() string { return cmp.Or(r.withoutModel(), r.cfg.Summary.Why) }

@@ -92,9 +92,6 @@ func TestReadmeIsComplete(t *testing.T) {
 			t.Errorf("the README does not name %s %s", what, name)
 		}
 	}
-	for field := range reflect.TypeFor[tiercompact.Config]().Fields() {
-		named("setting", field.Name)
-	}
 	for _, f := range wire.Formats() {
 		named("format", f.Name)
 	}
