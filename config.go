@@ -3,6 +3,7 @@ package tiercompact
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"reflect"
 	"time"
 
@@ -200,7 +201,7 @@ func Defaults(preset Preset) Config {
 	preset = cmp.Or(preset, Default)
 	c := Config{
 		Preset: preset, defaultsOf: preset, Trigger: EveryMessage, SummaryRole: chat.Assistant,
-		Thresholds: levels.Thresholds{Soft: 0.60, Hard: 0.75, Emergency: 0.90},
+		Thresholds: levels.Thresholds(nil).WithDefaults(string(preset)),
 		Escalation: Direct, Ranking: levels.Cosine, Fill: 0.45,
 		Policy: PolicyConfig{
 			TriggerPct: 0.85, KeepRecentTurns: 6, KeepToolIOPairs: 4,
@@ -214,10 +215,8 @@ func Defaults(preset Preset) Config {
 	}
 	switch preset {
 	case Eager:
-		c.Thresholds = levels.Thresholds{Soft: 0.50, Hard: 0.65, Emergency: 0.80}
 		c.Fill = 0.40
 	case Steady:
-		c.Thresholds = levels.Thresholds{Soft: 0.70, Hard: 0.80, Emergency: 0.90}
 		c.Escalation, c.Ranking, c.Hard.Until = Cascade, levels.Fused, UntilSoft
 		c.MinGain, c.Fill, c.Emergency = 0.45, 0.48, EmergencyConfig{KeepLast: 2, KeepShare: 0.05}
 	}
@@ -251,7 +250,9 @@ func (cfg Config) resolveSettings() (settings, error) {
 	}
 	if cfg.defaultsOf == "" {
 		fillZeros(reflect.ValueOf(&cfg).Elem(), reflect.ValueOf(Defaults(cfg.Preset)))
+		cfg.Thresholds = cfg.Thresholds.WithDefaults(string(cfg.Preset))
 	}
+	cfg.Thresholds = maps.Clone(cfg.Thresholds)
 	if err := cfg.validate(); err != nil {
 		return settings{}, err
 	}

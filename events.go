@@ -59,7 +59,7 @@ func (s *Session) emitDecision(report Report, r *round) {
 		Triggered: report.Compacted(), Reason: r.decisionReason(&report), Level: string(report.Picked),
 		Policy: trace.Policy{
 			TriggerPct: s.cfg.Policy.TriggerPct, HardCapBuffer: buffer, Strategy: string(s.cfg.Policy.Strategy),
-			Thresholds: trace.Thresholds{Soft: t.Soft, Hard: t.Hard, Emergency: t.Emergency},
+			Thresholds: trace.Thresholds{Soft: t[levels.SoftName], Hard: t[levels.HardName], Emergency: t[levels.Emergency]},
 		},
 	}
 	now := s.cfg.Now()

@@ -3,7 +3,6 @@ package tiercompact
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -81,7 +80,7 @@ func (cfg Config) checkRoom() error {
 }
 
 func checkWindow(tokens int) error {
-	if tokens <= 0 || tokens > math.MaxInt/4 {
+	if tokens <= 0 {
 		return &FieldError{"Window", fmt.Sprintf("must be the tokens that the model takes, is %d", tokens)}
 	}
 	return nil
@@ -89,8 +88,8 @@ func checkWindow(tokens int) error {
 
 func checkThresholds(t levels.Thresholds) error {
 	if err := t.Validate(); err != nil {
-		_, problem, _ := strings.Cut(err.Error(), " ")
-		return &FieldError{"Thresholds", problem}
+		field, problem, _ := strings.Cut(err.Error(), " ")
+		return &FieldError{field, problem}
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package config_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -27,10 +28,10 @@ func TestDefaultsAndPresetsAreThoseOfTheLibrary(t *testing.T) {
 		mine := load(t, config.Options{Defaults: map[string]string{"preset": preset}}).Config.Compaction()
 		mine.Window = 8192
 		got, want := settled(t, mine), settled(t, tiercompact.Config{Window: 8192, Preset: tiercompact.Preset(preset)})
-		mine, defaults := leaves("", got), leaves("", want)
+		set, defaults := leaves("", got), leaves("", want)
 		for _, name := range slices.Sorted(maps.Keys(defaults)) {
-			if name != "defaultsOf" && plain(defaults[name]) != plain(mine[name]) {
-				t.Errorf("preset %s: %s is %s, the library has %s", preset, name, plain(mine[name]), plain(defaults[name]))
+			if name != "defaultsOf" && plain(defaults[name]) != plain(set[name]) {
+				t.Errorf("preset %s: %s is %s, the library has %s", preset, name, plain(set[name]), plain(defaults[name]))
 			}
 		}
 	}
@@ -77,6 +78,8 @@ func reflectText(v reflect.Value) string {
 		return strings.TrimSpace(jsonText(v.Float()))
 	case reflect.Int, reflect.Int64:
 		return jsonText(v.Int())
+	case reflect.Map:
+		return fmt.Sprint(v)
 	case reflect.Bool:
 		return jsonText(v.Bool())
 	}

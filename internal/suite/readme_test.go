@@ -4,14 +4,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"reflect"
 	"regexp"
 	"runtime"
 	"slices"
 	"strings"
 	"testing"
 
-	tiercompact "github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/wire"
 )
 
