@@ -8,8 +8,8 @@ import (
 
 	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/chat"
-	"github.com/tiercompact/tiercompact/levels"
 	"github.com/tiercompact/tiercompact/internal/protection"
+	"github.com/tiercompact/tiercompact/levels"
 	"github.com/tiercompact/tiercompact/trace"
 )
 

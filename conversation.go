@@ -8,8 +8,8 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/embed"
 	"github.com/tiercompact/tiercompact/files"
-	"github.com/tiercompact/tiercompact/levels"
 	"github.com/tiercompact/tiercompact/internal/protection"
+	"github.com/tiercompact/tiercompact/levels"
 )
 
 // newestKept is how many messages soft leaves alone, so that what is older can go
