@@ -41,7 +41,7 @@ func (cfg Config) validate() error {
 	checks := []error{
 		checkWindow(cfg.Window),
 		checkThresholds(cfg.Thresholds),
-		checkOneOf("Level", cfg.Level, "", levels.SoftName, levels.HardName, levels.Emergency),
+		checkOneOf("Level", string(cfg.Level), append([]string{""}, levels.Names()...)...),
 		checkOneOf("Trigger", cfg.Trigger, EveryMessage, AssistantOnly, Manual),
 		checkOneOf("Escalation", cfg.Escalation, Direct, Cascade),
 		checkOneOf("Ranking", cfg.Ranking, levels.Cosine, levels.Fused),
