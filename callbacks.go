@@ -20,11 +20,11 @@ type guards struct {
 }
 
 func newGuards(cfg Config) *guards {
-	quick := func(name string) *guard { return &guard{name: name, within: cfg.CallbackDeadline, backs: true} }
+	quick := func(name string) *guard { return &guard{name: name, within: cfg.Deadlines.Callback, backs: true} }
 	return &guards{
 		summarizer: &guard{name: "Summarizer"}, embedder: &guard{name: "Embedder"}, // contexts have their deadlines
-		archive: &guard{name: "Archive", within: cfg.ArchiveDeadline},
-		events:  &guard{name: "Archive", within: cfg.ArchiveDeadline, backs: true},
+		archive: &guard{name: "Archive", within: cfg.Deadlines.Archive},
+		events:  &guard{name: "Archive", within: cfg.Deadlines.Archive, backs: true},
 		count:   quick("Count"), protect: quick("Protect"), sink: quick("Trace"), progress: quick("Progress"),
 		now: quick("Now"), readBack: quick("ReadBack"), redact: quick("Redact"),
 	}
@@ -34,10 +34,10 @@ func newGuards(cfg Config) *guards {
 // It is called once a session: what fails is told by that session.
 func (cfg *settings) guardCallbacks() {
 	g := cfg.guards
-	if cfg.Protect != nil {
+	if cfg.Policy.Protect != nil {
 		cfg.policy.Match = func(m chat.Message) bool {
 			m = copied([]chat.Message{m})[0]
-			protects, err := do(g.protect, func() bool { return cfg.Protect(m) })
+			protects, err := do(g.protect, func() bool { return cfg.Policy.Protect(m) })
 			cfg.faults.add(err)
 			return protects || err != nil // what may be protected is not lost
 		}
@@ -61,11 +61,11 @@ func (cfg *settings) guardCallbacks() {
 			cfg.faults.add(err)
 		}
 	}
-	if _, builtIn := cfg.Summarizer.(summarize.Extractive); !builtIn {
-		cfg.Summarizer = guardedSummarizer{cfg.Summarizer, g.summarizer}
+	if _, builtIn := cfg.Summary.Summarizer.(summarize.Extractive); !builtIn {
+		cfg.Summary.Summarizer = guardedSummarizer{cfg.Summary.Summarizer, g.summarizer}
 	}
-	if cfg.Embedder != nil {
-		cfg.Embedder = guardEmbedder(cfg.Embedder, g.embedder)
+	if cfg.Embed.Embedder != nil {
+		cfg.Embed.Embedder = guardEmbedder(cfg.Embed.Embedder, g.embedder)
 	}
 }
 

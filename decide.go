@@ -64,10 +64,10 @@ func (s *Session) decideRound() decision {
 // pickLevel returns the level that is due and why; a message or context threshold
 // leads straight to the summary.
 func (s *Session) pickLevel(u Usage) (picked levels.Name, cause string) {
-	if n := s.cfg.MessageThreshold; n > 0 && s.t.unsummarised >= n {
+	if n := s.cfg.Policy.MessageThreshold; n > 0 && s.t.unsummarised >= n {
 		return levels.Emergency, byMessages
 	}
-	if c := s.cfg.ContextThreshold; c > 0 && u.Share >= c {
+	if c := s.cfg.Policy.ContextThreshold; c > 0 && u.Share >= c {
 		return levels.Emergency, byContext
 	}
 	share := u.Share

@@ -58,8 +58,8 @@ func (s *Session) emitDecision(report Report, r *round) {
 	d := trace.TriggerDecision{
 		Triggered: report.Compacted(), Reason: r.decisionReason(&report), Level: string(report.Picked),
 		Policy: trace.Policy{
-			TriggerPct: s.cfg.TriggerPct, HardCapBuffer: buffer, Strategy: string(s.cfg.Strategy),
-			Thresholds: trace.Thresholds{Soft: t.Soft, Hard: t.Hard, Emergency: t.Emergency},
+			TriggerPct: s.cfg.Policy.TriggerPct, HardCapBuffer: buffer, Strategy: string(s.cfg.Policy.Strategy),
+			Thresholds: t,
 		},
 	}
 	now := s.cfg.Now()
@@ -137,7 +137,7 @@ func (s *Session) emitSummary(st levelStep, sum *levels.Summary) {
 		return
 	}
 	s.emitSpan(st.began, st.ended, trace.SummaryCreated{
-		Strategy: string(s.cfg.Strategy), InputMessages: sum.InputMessages, SummaryTokens: sum.Tokens,
+		Strategy: string(s.cfg.Policy.Strategy), InputMessages: sum.InputMessages, SummaryTokens: sum.Tokens,
 		CompressionRatio: float64(sum.Tokens) / float64(max(1, sum.InputTokens)), Removed: sum.Removed,
 		Fallback: sum.Fallback, Payload: sum.Payload,
 	})

@@ -27,7 +27,7 @@ func (s *Session) MakeRoom(ctx context.Context, tokens int) (Report, error) {
 	return s.compactNow(ctx, levels.Emergency, "", due, func(r *round, ctx context.Context) error {
 		r.cfg.MinGain = float64(missing) / float64(r.cfg.Window)
 		r.noModel = r.hopelessReason()
-		err := r.planEmergency(ctx, decision{})
+		err := r.planLevel(ctx, levels.Emergency, decision{})
 		if len(r.steps) > 0 && r.belowMinGain(r.before.totalTokens()-r.t.totalTokens()) {
 			r.steps, r.little = nil, true
 		}

@@ -51,7 +51,7 @@ func preflightDue(cfg *settings, u Usage) (cause, against string) {
 		return "", SwitchedOff
 	case u.Tokens > u.Budget:
 		return overBudget, ""
-	case u.Share < cfg.TriggerPct:
+	case u.Share < cfg.Policy.TriggerPct:
 		return "", BelowThreshold
 	}
 	return byUsage, ""
@@ -176,7 +176,7 @@ func (c *Compactor) resentHistoryOf(id string) *resentHistory {
 	defer c.mu.Unlock()
 	known := c.replays[id]
 	if known == nil {
-		known = &resentHistory{turn: make(chan struct{}, 1), secrets: c.cfg.Redact.Known()}
+		known = &resentHistory{turn: make(chan struct{}, 1), secrets: c.cfg.Redact.Redactor.Known()}
 		if id != "" {
 			known.sizes = make(map[uint64]int)
 			c.replays[id] = known

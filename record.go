@@ -34,7 +34,7 @@ type Recorder interface {
 func (s *Session) Record(f Recorder) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	writing := &guard{name: "Recorder", within: s.cfg.ArchiveDeadline}
+	writing := &guard{name: "Recorder", within: s.cfg.Deadlines.Archive}
 	if !s.resumed && len(s.t.messages) > 0 {
 		all := s.t.messages[:len(s.t.messages):len(s.t.messages)]
 		if err := written(writing, func() error { return f.Load(all) }); err != nil {

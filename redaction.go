@@ -21,11 +21,11 @@ func (cfg settings) withRedaction() settings {
 	if cfg.outside {
 		cfg.Trace = trace.Join(cfg.Trace, cfg.archived())
 	}
-	if cfg.NoRedact {
+	if cfg.Redact.Off {
 		cfg.known = nil
 	} else {
 		if cfg.known == nil {
-			cfg.known = cfg.Redact.Known()
+			cfg.known = cfg.Redact.Redactor.Known()
 		}
 		cfg.redact = cfg.redactor(cfg.known.String)
 		if cfg.Trace != nil {
@@ -126,7 +126,7 @@ func (e redactedError) Unwrap() error { return e.cause }
 // promptRedactor returns what is made of texts for models, nil for nothing. Where the
 // redactor fails, it panics: no model is given what was not redacted.
 func (cfg *settings) promptRedactor() func(string) string {
-	if !cfg.RedactPrompts {
+	if !cfg.Redact.Prompts {
 		return nil
 	}
 	return cfg.redact

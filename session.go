@@ -167,9 +167,6 @@ func (s *Session) SetWindow(window int) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.cfg.summarySet {
-		s.cfg.SummaryMaxTokens = defaultSummaryMax(window)
-	}
 	s.cfg.Window = window
 	s.cfg.budget = s.cfg.budgetOf(window)
 	s.warned = false

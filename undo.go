@@ -66,7 +66,7 @@ func (s *Session) undoRound(ctx context.Context) (Report, error) {
 	if err != nil {
 		return report, err
 	}
-	number, err := archiveStep(ctx, s.cfg.Archive, s.cfg.ArchiveDeadline, step)
+	number, err := archiveStep(ctx, s.cfg.Archive, s.cfg.Deadlines.Archive, step)
 	if err != nil {
 		return report, fmt.Errorf("archive undo of round %d: %w", undoes, err)
 	}
@@ -244,8 +244,8 @@ func (s *Session) removedEntry(id string) (archive.Entry, bool) {
 // n: by meaning, where Config.Embedder answers within Config.RankDeadline, else
 // by words. With Config.RedactPrompts no model is asked.
 func (s *Session) Search(ctx context.Context, text string, n int) ([]archive.Hit, error) {
-	by := archive.Meaning{Embedder: s.cfg.Embedder, Within: s.cfg.RankDeadline}
-	if s.cfg.RedactPrompts {
+	by := archive.Meaning{Embedder: s.cfg.Embed.Embedder, Within: s.cfg.Deadlines.Ranking}
+	if s.cfg.Redact.Prompts {
 		by.Embedder = nil
 	}
 	found, err := archive.SearchBy(ctx, s.cfg.Archive, s.id, text, n, by)

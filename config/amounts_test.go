@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -10,6 +11,7 @@ import (
 	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/config"
+	"github.com/tiercompact/tiercompact/levels"
 )
 
 // everywhere loads a setting from a file in YAML and in JSON, a variable and a
@@ -71,20 +73,20 @@ func TestSharesMayBePercentages(t *testing.T) {
 			}
 		}
 	}
-	c := load(t, config.Options{Flags: flagSet(t, "--thresholds=50%,0.65, 80%")}).Config
-	if got := c.Thresholds; got.Soft != 0.5 || got.Hard != 0.65 || got.Emergency != 0.8 {
+	c := load(t, config.Options{Flags: flagSet(t, flagOfThresholds(0, "50%"))}).Config
+	if got := c.Thresholds; got[levels.All()[0].Name] != 0.5 || got[levels.All()[1].Name] != 0.75 {
 		t.Errorf("thresholds are %+v", got)
 	}
 }
 
 func TestEveryPreflightCompactsAtATriggerOfNothing(t *testing.T) {
 	c := loadText(t, "compact.yaml", "policy: {trigger_pct: 0.0}\n").Config.Compaction()
-	if c.TriggerPct != tiercompact.None {
-		t.Errorf("trigger_pct 0.0 is %v", c.TriggerPct)
+	if c.Policy.TriggerPct != 0 {
+		t.Errorf("trigger_pct 0.0 is %v", c.Policy.TriggerPct)
 	}
 	byDefault := load(t, config.Options{}).Config.Compaction()
-	if byDefault.TriggerPct != 0.85 {
-		t.Errorf("by default it is %v", byDefault.TriggerPct)
+	if byDefault.Policy.TriggerPct != 0.85 {
+		t.Errorf("by default it is %v", byDefault.Policy.TriggerPct)
 	}
 	for want, cfg := range map[bool]tiercompact.Config{true: c, false: byDefault} {
 		cfg.Window = 8192
@@ -98,7 +100,7 @@ func TestEveryPreflightCompactsAtATriggerOfNothing(t *testing.T) {
 		}
 		report, err := s.Preflight(t.Context())
 		if err != nil || report.Compacted() != want {
-			t.Errorf("trigger_pct %v at usage %.2f: compacted %v, want %v (%s, %v)", cfg.TriggerPct, report.Usage.Share, report.Compacted(), want, report.Reason, err)
+			t.Errorf("trigger_pct %v at usage %.2f: compacted %v, want %v (%s, %v)", cfg.Policy.TriggerPct, report.Usage.Share, report.Compacted(), want, report.Reason, err)
 		}
 	}
 }
@@ -159,4 +161,14 @@ func TestOnlyCredentialsAreCalledCredentials(t *testing.T) {
 			t.Errorf("%s: error is %v, a credential: %v", name, err, want)
 		}
 	}
+}
+
+// flagOfThresholds is the flag with rising shares, but for that of one level.
+func flagOfThresholds(level int, value string) string {
+	var shares []string
+	for i := range levels.All() {
+		shares = append(shares, fmt.Sprintf("%.2f", 0.7+0.05*float64(i)))
+	}
+	shares[level] = value
+	return "--thresholds=" + strings.Join(shares, ", ")
 }

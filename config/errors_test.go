@@ -2,6 +2,7 @@ package config_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/tiercompact/tiercompact/config"
+	"github.com/tiercompact/tiercompact/levels"
 )
 
 // A wrong is a source with one error in it, and all that the error must say.
@@ -23,6 +25,11 @@ type wrong struct {
 }
 
 func wrongs() []wrong {
+	names := levels.Names()
+	var defaults []string
+	for _, l := range levels.All() {
+		defaults = append(defaults, fmt.Sprintf("%.2f", l.Threshold.Default))
+	}
 	yaml := func(name, text, path, want, value string, line int) wrong {
 		return wrong{name: name, file: "compact.yaml", text: text, path: path, want: want, value: value, line: line}
 	}
@@ -88,7 +95,7 @@ func wrongs() []wrong {
 		yaml("credentials", "archive:\n  s3:\n    secret_key: x\n", "archive.s3.secret_key", "left out", "", 3),
 		yaml("twice", "model: a\nmodel: b\n", "model", "given once", "", 2),
 		yaml("a section twice", "soft:\n  stale_after: 2\nsoft:\n  stale_after: 3\n", "soft", "given once", "", 3),
-		yaml("thresholds that fall", "thresholds:\n  soft: 0.8\n  hard: 0.7\n", "thresholds.hard", "above thresholds.soft, 0.8", "0.7", 3),
+		yaml("thresholds that fall", "thresholds:\n  soft: 0.8\n  "+names[1]+": 0.7\n", "thresholds."+names[1], "above thresholds.soft, 0.8", "0.7", 3),
 		yaml("a bucket for no s3", "archive:\n  s3:\n    bucket: b\n", "archive.s3.bucket", "left out", "", 3),
 		yaml("s3 without a bucket", "archive:\n  adapter: s3\n", "archive.s3.bucket", "given", "", 2),
 		yaml("a tab", "policy:\n\ttrigger_pct: 0.8\n", "", "plain YAML", "", 2),
@@ -113,12 +120,12 @@ func wrongs() []wrong {
 		variable("list in a variable", "COMPACT_PROTECT=m1,role:boss", "policy.protect[1]", "an id, role:NAME or /regexp/", `"role:boss"`),
 		flag("flag out of bounds", []string{"--trigger-pct=1.7"}, "policy.trigger_pct", "0.0-1.0", "1.7"),
 		flag("flag of an unknown word", []string{"--preset=fast"}, "preset", "one of default, eager, steady", `"fast"`),
-		flag("thresholds that fall in a flag", []string{"--thresholds=0.7,0.6,0.9"}, "thresholds.hard", "above thresholds.soft, 0.7", "0.6"),
+		flag("thresholds that fall in a flag", []string{flagOfThresholds(1, "0.6")}, "thresholds."+names[1], "above thresholds."+names[0]+", 0.7", "0.6"),
 		flag("number that is none in a flag", []string{"--window=8q"}, "window", "a whole number like 8192 or 32k, or auto", `"8q"`),
 		flag("bucket with credentials in a flag", []string{"--archive=s3://key:word@bucket"}, "archive.s3.bucket", "like s3://BUCKET/PREFIX, without credentials", "one with a user or a password"),
 		flag("nothing in a flag", []string{"--roles-never-prune="}, "policy.roles_never_prune", "given", ""),
-		flag("two thresholds in a flag", []string{"--thresholds=0.7,0.8"}, "thresholds", "three shares like 0.60,0.75,0.90", "[0.7 0.8]"),
-		flag("threshold that is none in a flag", []string{"--thresholds=0.7,0.8,all"}, "thresholds.emergency", "a number 0.0-1.0", `"all"`),
+		flag("two thresholds in a flag", []string{"--thresholds=0.7,0.8"}, "thresholds", fmt.Sprintf("%d shares like %s", len(names), strings.Join(defaults, ",")), "[0.7 0.8]"),
+		flag("threshold that is none in a flag", []string{flagOfThresholds(len(names)-1, "all")}, "thresholds."+names[len(names)-1], "a number 0.0-1.0", `"all"`),
 	}
 }
 

@@ -1,6 +1,8 @@
 package levels_test
 
 import (
+	"encoding/json"
+	"maps"
 	"math"
 	"strings"
 	"testing"
@@ -9,7 +11,7 @@ import (
 )
 
 func TestSelectTakesTheStrongestLevelDue(t *testing.T) {
-	contract, eager := levels.Thresholds{Soft: 0.60, Hard: 0.75, Emergency: 0.90}, levels.Thresholds{Soft: 0.50, Hard: 0.65, Emergency: 0.80}
+	contract, eager := levels.Thresholds{levels.SoftName: 0.60, levels.HardName: 0.75, levels.Emergency: 0.90}, levels.Thresholds{levels.SoftName: 0.50, levels.HardName: 0.65, levels.Emergency: 0.80}
 	tests := []struct {
 		t     levels.Thresholds
 		usage float64
@@ -36,40 +38,56 @@ func TestSelectTakesTheStrongestLevelDue(t *testing.T) {
 }
 
 func TestValidateNamesTheFields(t *testing.T) {
+	names := levels.Names()
+	first, second, last := levels.Name(names[0]), levels.Name(names[1]), levels.Name(names[len(names)-1])
 	tests := []struct {
-		t    levels.Thresholds
+		set  levels.Thresholds
 		want []string
 	}{
-		{levels.Thresholds{Soft: 0.6, Hard: 0.75, Emergency: 0.9}, nil},
-		{levels.Thresholds{Soft: 0.1, Hard: 0.2, Emergency: 1}, nil},
-		{levels.Thresholds{Hard: 0.75, Emergency: 0.9}, []string{"thresholds.soft", "is 0"}},
-		{levels.Thresholds{Soft: 0.6, Hard: 1.7, Emergency: 0.9}, []string{"thresholds.hard", "is 1.7"}},
-		{levels.Thresholds{Soft: 0.6, Hard: 0.75, Emergency: -1}, []string{"thresholds.emergency", "is -1"}},
-		{levels.Thresholds{Soft: math.NaN(), Hard: 0.75, Emergency: 0.9}, []string{"thresholds.soft", "NaN"}},
-		{levels.Thresholds{Soft: 0.75, Hard: 0.75, Emergency: 0.9}, []string{"must rise", "thresholds.soft 0.75", "thresholds.hard 0.75"}},
-		{levels.Thresholds{Soft: 0.6, Hard: 0.95, Emergency: 0.9}, []string{"must rise", "thresholds.hard 0.95", "thresholds.emergency 0.9"}},
+		{nil, nil},
+		{levels.Thresholds{first: 0.01, last: 1}, nil},
+		{levels.Thresholds{first: 0}, []string{"thresholds.soft", "is 0"}},
+		{levels.Thresholds{second: 1.7}, []string{"thresholds." + string(second), "is 1.7"}},
+		{levels.Thresholds{last: -1}, []string{"thresholds." + string(last), "is -1"}},
+		{levels.Thresholds{first: math.NaN()}, []string{"thresholds.soft", "NaN"}},
+		{levels.Thresholds{first: 0.3, second: 0.3}, []string{"must rise", "thresholds.soft 0.3", "thresholds." + string(second) + " 0.3"}},
+		{levels.Thresholds{second: 0.95}, []string{"must rise", "thresholds." + string(second) + " 0.95"}},
+		{levels.Thresholds{"mild": 0.5}, []string{"thresholds: ", `"mild"`}},
 	}
 	for _, test := range tests {
-		err := test.t.Validate()
+		all := levels.DefaultThresholds("")
+		maps.Copy(all, test.set)
+		err := all.Validate()
 		if (err != nil) != (test.want != nil) {
-			t.Errorf("%v: error %v, want %q", test.t, err, test.want)
+			t.Errorf("%v: error %v, want %q", test.set, err, test.want)
 		}
 		for _, want := range test.want {
 			if err != nil && !strings.Contains(err.Error(), want) {
-				t.Errorf("%v: error %q does not say %q", test.t, err, want)
+				t.Errorf("%v: error %q does not say %q", test.set, err, want)
 			}
 		}
 	}
 }
 
-func TestParseKnowsTheLevelsOfTheContract(t *testing.T) {
-	for _, name := range []levels.Name{levels.SoftName, levels.HardName, levels.Emergency} {
-		if got, err := levels.Parse(string(name)); got != name || err != nil {
+func TestThresholdsAreWrittenInTheOrderOfTheList(t *testing.T) {
+	got, err := json.Marshal(levels.Thresholds{levels.Emergency: 0.9, levels.SoftName: 0.6, levels.HardName: 0.75}.WithDefaults("eager"))
+	if want := `"soft":0.6,`; err != nil || !strings.HasPrefix(string(got), "{"+want) || !strings.HasSuffix(string(got), `"emergency":0.9}`) {
+		t.Errorf("%s, error %v", got, err)
+	}
+	var back levels.Thresholds
+	if err := json.Unmarshal(got, &back); err != nil || back[levels.HardName] != 0.75 {
+		t.Errorf("%v, error %v", back, err)
+	}
+}
+
+func TestParseKnowsTheLevelsOfTheList(t *testing.T) {
+	for _, name := range levels.Names() {
+		if got, err := levels.Parse(name); string(got) != name || err != nil {
 			t.Errorf("%s: %s, error %v", name, got, err)
 		}
 	}
 	for _, name := range []string{"", "none", "fit", "layers", "SOFT"} {
-		if got, err := levels.Parse(name); got != "" || err == nil || !strings.Contains(err.Error(), "soft, hard or emergency") {
+		if got, err := levels.Parse(name); got != "" || err == nil || !strings.Contains(err.Error(), "must be soft, ") || !strings.Contains(err.Error(), " or emergency, is ") {
 			t.Errorf("%q: %q, error %v", name, got, err)
 		}
 	}

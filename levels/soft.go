@@ -22,6 +22,22 @@ type Soft struct {
 	All        bool // every file, stale or not, but those being edited: the first step of emergency
 }
 
+func softLevel() Level {
+	return Level{SoftName, Threshold{Default: 0.60, Eager: 0.50, Steady: 0.70}, Outlining, "sky", []Planner{planSoft}}
+}
+
+// planSoft compresses stale files; a round that refills the conversation leaves as
+// much of them as its target has room for.
+func planSoft(ctx context.Context, v View) (p Plan, err error) {
+	soft := Soft{StaleAfter: v.Settings.StaleAfter}
+	if v.Settings.Refill {
+		p.Edits, err = soft.Fill(ctx, v, v.Settings.fillTarget())
+	} else {
+		p.Edits, err = soft.Plan(ctx, v)
+	}
+	return p, err
+}
+
 const (
 	leastBytes  = 270  // of a text that is shortened
 	leastOutput = 500  // of a tool output that is

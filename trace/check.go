@@ -32,13 +32,13 @@ func Required(name string) []string {
 
 func required(prefix string, t reflect.Type) []string {
 	var names []string
-	for f := range t.Fields() {
-		switch name, omit := jsonFieldName(f); {
-		case omit:
-		case f.Type.Kind() == reflect.Struct:
-			names = append(names, required(prefix+name+".", f.Type)...)
+	for _, f := range fieldsOf(t) {
+		switch {
+		case f.omit:
+		case isObject(f.of):
+			names = append(names, required(prefix+f.name+".", f.of)...)
 		default:
-			names = append(names, prefix+name)
+			names = append(names, prefix+f.name)
 		}
 	}
 	return names
@@ -121,15 +121,14 @@ func (c *checker) checkData(e encoded) {
 // checkObject compares the names and types in data with the fields of t.
 func (c *checker) checkObject(prefix string, t reflect.Type, data map[string]any) {
 	names := make(map[string]bool)
-	for f := range t.Fields() {
-		name, omit := jsonFieldName(f)
-		names[name] = true
-		value := data[name]
+	for _, f := range fieldsOf(t) {
+		names[f.name] = true
+		value := data[f.name]
 		if value == nil {
-			c.addProblem(!omit, "no %s", prefix+name)
+			c.addProblem(!f.omit, "no %s", prefix+f.name)
 			continue
 		}
-		c.checkType(prefix+name, f.Type, value)
+		c.checkType(prefix+f.name, f.of, value)
 	}
 	for _, name := range sortedKeys(data) {
 		c.addProblem(!names[name], "%s is not a property of it", prefix+name)
@@ -142,7 +141,7 @@ func (c *checker) checkType(name string, t reflect.Type, value any) {
 	}
 	ok := true
 	switch t.Kind() {
-	case reflect.Struct:
+	case reflect.Struct, reflect.Map:
 		var inner map[string]any
 		if inner, ok = value.(map[string]any); ok {
 			c.checkObject(name+".", t, inner)
@@ -162,7 +161,7 @@ func (c *checker) checkType(name string, t reflect.Type, value any) {
 
 func typeName(t reflect.Type) string {
 	switch t.Kind() {
-	case reflect.Struct:
+	case reflect.Struct, reflect.Map:
 		return "object"
 	case reflect.Int:
 		return "integer"

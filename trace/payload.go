@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"reflect"
+
+	"github.com/tiercompact/tiercompact/levels"
 )
 
 // Tokens are counted tokens; shares of the window are 0 to 1 (over 1 if the
@@ -39,17 +41,10 @@ type (
 
 	// A Policy is the basis of a decision.
 	Policy struct {
-		TriggerPct    float64    `json:"trigger_pct"`
-		HardCapBuffer int        `json:"hard_cap_buffer"`
-		Strategy      string     `json:"strategy"`
-		Thresholds    Thresholds `json:"thresholds"`
-	}
-
-	// Thresholds are the usages of the window from which levels are due.
-	Thresholds struct {
-		Soft      float64 `json:"soft"`
-		Hard      float64 `json:"hard"`
-		Emergency float64 `json:"emergency"`
+		TriggerPct    float64           `json:"trigger_pct"`
+		HardCapBuffer int               `json:"hard_cap_buffer"`
+		Strategy      string            `json:"strategy"`
+		Thresholds    levels.Thresholds `json:"thresholds"`
 	}
 
 	// Kept counts the parts that a round keeps.

@@ -5,6 +5,8 @@ import (
 	"iter"
 	"reflect"
 	"strings"
+
+	"github.com/tiercompact/tiercompact/levels"
 )
 
 // Properties returns the properties of p, flat and in the order of its fields: the
@@ -23,15 +25,15 @@ func Properties(p Payload) iter.Seq2[string, any] {
 
 // properties yields the fields of v under prefix, and reports whether to continue.
 func properties(prefix string, v reflect.Value, yield func(string, any) bool) bool {
-	for f, value := range v.Fields() {
-		name, omit := jsonFieldName(f)
-		if omit && value.IsZero() {
+	for i, f := range fieldsOf(v.Type()) {
+		value := fieldValue(v, i, f.name)
+		if f.omit && value.IsZero() {
 			continue
 		}
 		if value.Kind() == reflect.Pointer {
 			value = value.Elem()
 		}
-		if !property(prefix+name, value, yield) {
+		if !property(prefix+f.name, value, yield) {
 			return false
 		}
 	}
@@ -40,7 +42,7 @@ func properties(prefix string, v reflect.Value, yield func(string, any) bool) bo
 
 func property(name string, v reflect.Value, yield func(string, any) bool) bool {
 	switch v.Kind() {
-	case reflect.Struct:
+	case reflect.Struct, reflect.Map:
 		return properties(name+".", v, yield)
 	case reflect.String:
 		return yield(name, v.String())
@@ -55,9 +57,38 @@ func property(name string, v reflect.Value, yield func(string, any) bool) bool {
 	}
 }
 
-// jsonFieldName returns the name of a field in JSON, and whether its zero value is
-// omitted.
-func jsonFieldName(f reflect.StructField) (name string, omit bool) {
-	name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-	return name, options == "omitempty"
+// A field is a property of an object in an event: a field of a struct, or the
+// threshold of a level, which is a number.
+type field struct {
+	name string
+	omit bool // its zero is left out
+	of   reflect.Type
+}
+
+func isObject(t reflect.Type) bool { return t.Kind() == reflect.Struct || t.Kind() == reflect.Map }
+
+// fieldsOf returns the properties of an object, in their order.
+func fieldsOf(t reflect.Type) (fields []field) {
+	if t.Kind() == reflect.Map {
+		for _, name := range levels.Names() {
+			fields = append(fields, field{name, false, t.Elem()})
+		}
+		return fields
+	}
+	for f := range t.Fields() {
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		fields = append(fields, field{name, options == "omitempty", f.Type})
+	}
+	return fields
+}
+
+// fieldValue returns the value of the i-th property of v, which has that name.
+func fieldValue(v reflect.Value, i int, name string) reflect.Value {
+	if v.Kind() == reflect.Struct {
+		return v.Field(i)
+	}
+	if value := v.MapIndex(reflect.ValueOf(levels.Name(name))); value.IsValid() {
+		return value
+	}
+	return reflect.Zero(v.Type().Elem())
 }

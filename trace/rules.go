@@ -3,12 +3,12 @@ package trace
 import (
 	"slices"
 	"strings"
+
+	"github.com/tiercompact/tiercompact/levels"
 )
 
-// levelNames are the levels in events.
-func levelNames() []string {
-	return []string{"none", "soft", "hard", "emergency", "layers", "fit"}
-}
+// levelNames are the levels that events name.
+func levelNames() []string { return append([]string{string(levels.None)}, levels.ReportedNames()...) }
 
 // fallbacks are the replacements of a failed summary; "" if there is none.
 func fallbacks() []string {
@@ -59,7 +59,7 @@ func (c *checker) decision(p TriggerDecision) {
 	c.addProblem(!p.Triggered && p.Kept != nil, "kept, and nothing was triggered")
 	c.addProblem(!p.Triggered && p.PrunedCount != nil, "pruned_count, and nothing was triggered")
 	t := p.Policy.Thresholds
-	c.addProblem(t.Soft > t.Hard || t.Hard > t.Emergency, "thresholds %v do not rise", t)
+	c.addProblem(!slices.IsSorted(t.Rising()), "thresholds %v do not rise", t.Rising())
 }
 
 // checkArchival requires a place for an archived step.

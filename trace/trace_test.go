@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"github.com/tiercompact/tiercompact/levels"
 	"io"
 	"os"
 	"path/filepath"
@@ -24,7 +25,7 @@ var start = time.Date(2026, 3, 4, 5, 6, 7, 8e6, time.UTC)
 
 // events returns one event of each kind, and several if they differ.
 func events() []trace.Event {
-	policy := trace.Policy{TriggerPct: 0.85, HardCapBuffer: 1500, Strategy: "task_state", Thresholds: trace.Thresholds{Soft: 0.6, Hard: 0.75, Emergency: 0.9}}
+	policy := trace.Policy{TriggerPct: 0.85, HardCapBuffer: 1500, Strategy: "task_state", Thresholds: levels.DefaultThresholds("")}
 	var all []trace.Event
 	for i, p := range []trace.Payload{
 		trace.TokenEstimate{Model: "llama3.2:3b", TEst: 20000, MaxTokens: 32000, UsagePct: 0.625, Breakdown: trace.Breakdown{System: 500, ToolsSchema: 700, Messages: 18800}},
@@ -65,7 +66,7 @@ func TestCheckNamesTheProblem(t *testing.T) {
 	spoil := func(i int, f func(*trace.Event)) trace.Event { e := ok[i]; f(&e); return e }
 	says := func(p trace.Payload) trace.Event { return trace.New("s", start, start, p) }
 	count := -1
-	rising := trace.Policy{Thresholds: trace.Thresholds{Soft: 0.6, Hard: 0.5, Emergency: 0.9}}
+	rising := trace.Policy{Thresholds: levels.Thresholds{levels.Emergency: 0.5}.WithDefaults("")}
 	for want, e := range map[string]trace.Event{
 		"no session":           spoil(0, func(e *trace.Event) { e.Session = "" }),
 		"unknown name":         spoil(0, func(e *trace.Event) { e.Name = "compact.x" }),

@@ -124,16 +124,14 @@ func (r *runner) growthOf(ctx context.Context, t chat.Transcript) (Growth, error
 		return g, err
 	}
 	g.AddMicros = m.elapsedMillis() * 1000 / float64(len(t))
-	for _, l := range []struct {
-		name levels.Name
-		into *float64
-	}{{levels.SoftName, &g.SoftMillis}, {levels.HardName, &g.HardMillis}, {levels.Emergency, &g.FinalMillis}} {
-		w := r.singleLevel(tiercompact.Steady, string(l.name))
+	g.LevelMillis = make(map[levels.Name]float64)
+	for _, l := range levels.All() {
+		w := r.singleLevel(tiercompact.Steady, string(l.Name))
 		m = newMeter()
 		if _, _, err := r.compactOnce(ctx, w, t, g.Tokens); err != nil {
 			return g, err
 		}
-		*l.into = m.elapsedMillis()
+		g.LevelMillis[l.Name] = m.elapsedMillis()
 	}
 	return g, r.measureHeld(t, &g)
 }

@@ -49,19 +49,20 @@ func (f *Freed) levelFreed(name levels.Name) *Level {
 	return l
 }
 
-// Levels returns a line for each of soft, hard and emergency, and for layers and
-// fit if they fired, mildest first.
+// Levels returns a line for each level that usage picks, and for layers and fit if
+// they were applied, mildest first.
 func (f *Freed) Levels() []Level {
 	total := 0
 	for _, l := range f.levels {
 		total += l.Freed
 	}
 	var out []Level
-	for _, name := range []levels.Name{levels.SoftName, levels.HardName, levels.Emergency, levels.LayerName, levels.TruncateName} {
-		line := Level{Level: name}
-		if l := f.levels[name]; l != nil {
-			line = *l
-		} else if name == levels.LayerName || name == levels.TruncateName {
+	chosen := len(levels.All())
+	for i, l := range levels.Reported() {
+		line := Level{Level: l.Name}
+		if applied := f.levels[l.Name]; applied != nil {
+			line = *applied
+		} else if i >= chosen {
 			continue
 		}
 		if total > 0 {

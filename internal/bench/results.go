@@ -2,6 +2,7 @@ package bench
 
 import (
 	"github.com/tiercompact/tiercompact/internal/bench/corpus"
+	"github.com/tiercompact/tiercompact/levels"
 )
 
 // A Report is the result of [Run]. Two runs with the same options and sessions
@@ -49,7 +50,7 @@ type Row struct {
 	Name   string  `json:"name"` // "steady auto 0.50", "default soft", "newest 0.30": unique in a report
 	Kind   Kind    `json:"kind"`
 	Preset string  `json:"preset,omitempty"` // "" for baselines
-	Level  string  `json:"level,omitempty"`  // auto, soft, hard or emergency; "" for baselines
+	Level  string  `json:"level,omitempty"`  // Auto or a level; "" for baselines
 	Window float64 `json:"window,omitempty"` // of a replay: the window as a share of the tokens
 
 	Left        float64     `json:"left"`        // share of the tokens, at all cuts of both measures
@@ -95,7 +96,7 @@ type FreedTokens struct {
 // session free text that earlier ones inserted, so the parts may add up to more
 // than the whole.
 type LevelPart struct {
-	Level string  `json:"level"` // soft, hard, emergency, fit
+	Level string  `json:"level"` // one of those that free tokens, fit included
 	Times int     `json:"times"`
 	Freed int     `json:"freed"` // tokens
 	Share float64 `json:"share"` // of all that levels freed
@@ -157,13 +158,13 @@ type Left struct {
 
 // Growth is the costs at a length; all but the first two are times and memory.
 type Growth struct {
-	Messages    int     `json:"messages"`
-	Tokens      int     `json:"tokens"`
-	AddMicros   float64 `json:"add_us"`       // one AddMessage, on average, compaction included
-	SoftMillis  float64 `json:"soft_ms"`      // one round of soft over all messages, which are counted and scanned first
-	HardMillis  float64 `json:"hard_ms"`      // the same of hard
-	FinalMillis float64 `json:"emergency_ms"` // the same of emergency, without a model
-	Bytes       uint64  `json:"bytes"`        // of the heap that a session of this length holds
+	Messages  int     `json:"messages"`
+	Tokens    int     `json:"tokens"`
+	AddMicros float64 `json:"add_us"` // one AddMessage, on average, compaction included
+	// LevelMillis is the time of one round of each level over all messages, which
+	// are counted and scanned first, without a model.
+	LevelMillis map[levels.Name]float64 `json:"level_ms"`
+	Bytes       uint64                  `json:"bytes"` // of the heap that a session of this length holds
 }
 
 // WithoutCost returns r without the values that differ from run to run.

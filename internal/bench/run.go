@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/internal/bench/corpus"
@@ -19,7 +20,7 @@ type Options struct {
 	Command []string             // words of the command of this measurement, for the report; nil: none
 	Config  tiercompact.Config   // the ranker, summarizer and counter; Window, Preset and Level are those of each row
 	Presets []tiercompact.Preset // nil: all
-	Levels  []string             // Auto, soft, hard, emergency; nil: all
+	Levels  []string             // Auto and levels; nil: all
 	Windows []float64            // windows as shares of the tokens, each above 0; nil: some for auto, 0.5 for the others
 	Left    float64              // find the window in which auto leaves this share of the tokens; 0: do not
 	Seed    uint64               // of random baselines, and of the sessions for Growth
@@ -64,15 +65,13 @@ func (o Options) withDefaults() (Options, error) {
 	if len(o.Presets) == 0 {
 		o.Presets = []tiercompact.Preset{tiercompact.Default, tiercompact.Eager, tiercompact.Steady}
 	}
+	known := append([]string{Auto}, levels.Names()...)
 	if len(o.Levels) == 0 {
-		o.Levels = []string{Auto, string(levels.SoftName), string(levels.HardName), string(levels.Emergency)}
+		o.Levels = known
 	}
 	for _, level := range o.Levels {
-		if level == Auto {
-			continue
-		}
-		if _, err := levels.Parse(level); err != nil {
-			return o, fmt.Errorf("level must be auto, soft, hard or emergency, is %q", level)
+		if last := len(known) - 1; !slices.Contains(known, level) {
+			return o, fmt.Errorf("level must be %s or %s, is %q", strings.Join(known[:last], ", "), known[last], level)
 		}
 	}
 	for _, w := range o.Windows {
@@ -162,7 +161,7 @@ func (o Options) sameAlone(preset tiercompact.Preset) bool {
 func (r *runner) describeSet() Set {
 	s := Set{
 		Name: r.Name, Command: r.Command, Sessions: len(r.sessions), Seed: r.Seed, Quick: r.Quick,
-		Ranking: cmp.Or(r.Config.EmbedderName, "lexical"), Summarizer: cmp.Or(r.Config.SummarizerName, levels.FallbackExtractive),
+		Ranking: cmp.Or(r.Config.Embed.Name, "lexical"), Summarizer: cmp.Or(r.Config.Summary.Name, levels.FallbackExtractive),
 	}
 	for _, x := range r.sessions {
 		if len(x.messages) < leastSession {

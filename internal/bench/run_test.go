@@ -14,6 +14,7 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/internal/bench"
 	"github.com/tiercompact/tiercompact/internal/bench/corpus"
+	"github.com/tiercompact/tiercompact/levels"
 )
 
 // tiny is a set that runs in a second or two.
@@ -53,7 +54,7 @@ func TestRunsDifferInCostAlone(t *testing.T) {
 				t.Errorf("%s has no cost", row.Name)
 			}
 		}
-		if len(r.Growth) != 2 || r.Growth[1].Messages < 990 || r.Growth[1].HardMillis <= 0 {
+		if len(r.Growth) != 2 || r.Growth[1].Messages < 990 || r.Growth[1].LevelMillis[levels.HardName] <= 0 {
 			t.Errorf("growth %+v", r.Growth)
 		}
 		data, err := json.Marshal(r.WithoutCost())

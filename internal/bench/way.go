@@ -63,7 +63,7 @@ func (r *runner) measurePart(ctx context.Context, w *way, s *subject) (part, err
 	}
 	p.after = Size(end, r.Config.Count)
 	p.kept.Orphans += max(0, countOrphans(end)-s.orphans)
-	if w.row.Kind == Alone && w.row.Level == string(levels.HardName) {
+	if w.row.Kind == Alone && levels.Find(levels.Name(w.row.Level)).Work == levels.Ranking {
 		p.facts, err = r.askedFacts(ctx, w, s)
 		return p, err
 	}

@@ -2,11 +2,14 @@ package chart
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"image/color"
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/tiercompact/tiercompact/levels"
 )
 
 // A hue is a colour in both themes. Its name is a CSS class.
@@ -44,17 +47,7 @@ func Paint(name string) color.RGBA {
 
 // LevelHue is the hue in which a level is drawn everywhere.
 func LevelHue(level string) string {
-	switch level {
-	case "soft":
-		return "sky"
-	case "hard":
-		return "ochre"
-	case "emergency":
-		return "plum"
-	case "layers":
-		return "blue"
-	}
-	return "silver"
+	return cmp.Or(levels.Find(levels.Name(level)).Color, "silver")
 }
 
 func colorFromHex(hex uint32) color.RGBA {

@@ -13,6 +13,7 @@ import (
 	"github.com/tiercompact/tiercompact/internal/bench"
 	"github.com/tiercompact/tiercompact/internal/bench/corpus"
 	"github.com/tiercompact/tiercompact/internal/bench/report"
+	"github.com/tiercompact/tiercompact/levels"
 )
 
 func newBenchCommand() *cobra.Command {
@@ -54,7 +55,7 @@ type benchOptions struct {
 func (o *benchOptions) registerBench(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringSliceVar(&o.presets, "preset", nil, "`presets` to measure: default, eager, steady (default: all)")
-	f.StringSliceVarP(&o.levels, "level", "l", nil, "`levels` to measure: auto, soft, hard, emergency (default: all)")
+	f.StringSliceVarP(&o.levels, "level", "l", nil, "`levels` to measure: "+benchLevels()+" (default: all)")
 	f.Float64SliceVarP(&o.windows, "window", "w", nil, "`shares` of the tokens that windows take (default: some for auto, 0.5 for each level)")
 	f.Float64Var(&o.left, "left", 0, "find the window in which auto leaves this `share` of the tokens, and report at it")
 	f.BoolVar(&o.baselines, "baselines", true, "measure plain ways too")
@@ -70,15 +71,14 @@ func (o *benchOptions) registerBench(cmd *cobra.Command) {
 	o.look.registerLook(cmd)
 	f.Lookup("window").DefValue = ""
 	f.SortFlags = false
-	for flag, words := range map[string]string{"preset": benchPresets, "level": benchLevels, "plot-of": strings.Join(report.Plots(), ", ")} {
+	for flag, words := range map[string]string{"preset": benchPresets, "level": benchLevels(), "plot-of": strings.Join(report.Plots(), ", ")} {
 		complete(cmd, flag, words)
 	}
 }
 
-const (
-	benchPresets = "default, eager, steady"
-	benchLevels  = "auto, soft, hard, emergency"
-)
+const benchPresets = "default, eager, steady"
+
+func benchLevels() string { return strings.Join(append([]string{bench.Auto}, levels.Names()...), ", ") }
 
 func (o *benchOptions) runBench(cmd *cobra.Command, args []string) error {
 	if err := o.validateBench(cmd); err != nil {
@@ -133,7 +133,7 @@ func (o *benchOptions) validateBench(cmd *cobra.Command) error {
 		}
 	}
 	for _, level := range o.levels {
-		if err := checkOneOf("--level", level, benchLevels); err != nil {
+		if err := checkOneOf("--level", level, benchLevels()); err != nil {
 			return err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tiercompact/tiercompact/internal/bench"
 	"github.com/tiercompact/tiercompact/internal/screen"
+	"github.com/tiercompact/tiercompact/levels"
 )
 
 // A benchSheet shows what a run measured for people, in 80 columns, or 96 with times.
@@ -139,14 +140,14 @@ func retained(f bench.Figure) string {
 
 // writeFreed shows what presets freed of whole sessions, and by what.
 func (b *benchSheet) writeFreed() {
-	const columns = "%6s %6s %6s %6s %7s %6s %9s %5s"
+	const columns = "%6s %6s %6s %6s %7s"
 	b.writeLine("")
 	b.writeLine(fmt.Sprintf("%-*s", nameWidth+15, "") + b.columnHeading("soft", 21))
 	unit, tokens := "freed, k tokens", thousands
 	if b.Set.Tokens < 100_000 {
 		unit, tokens = "freed, tokens", wholeTokens // they fit
 	}
-	b.writeLine(fmt.Sprintf("%-*s", nameWidth+2, unit) + fmt.Sprintf(columns, "all", "share", "files", "again", "outputs", "hard", "emergency", "fit"))
+	b.writeLine(fmt.Sprintf("%-*s", nameWidth+2, unit) + fmt.Sprintf(columns, "all", "share", "files", "again", "outputs") + levelColumns(func(level string) string { return level }))
 	for _, g := range b.rowGroups() {
 		if g.rows[0].Kind == bench.Baseline {
 			continue // what they leave is in the table above
@@ -159,10 +160,22 @@ func (b *benchSheet) writeFreed() {
 				parts[l.Level] = l.Freed
 			}
 			b.writeNamed(nameInGroup(r), fmt.Sprintf(columns, tokens(f.Tokens), screen.Percent(f.Share), tokens(f.Soft.Files), tokens(f.Soft.Again),
-				tokens(f.Soft.Outputs), tokens(parts["hard"]), tokens(parts["emergency"]), tokens(parts["fit"])))
+				tokens(f.Soft.Outputs))+levelColumns(func(level string) string { return tokens(parts[level]) }))
 		}
 	}
 	b.writeDimmed("Of whole sessions. files: stale files, as outlines. again: superseded or repeated text. outputs: logs, listings, searches, as digests. Later rounds free again what earlier ones put in.")
+}
+
+// levelColumns returns a cell for each level that free tokens, but for soft, which has
+// its own columns, and for layers, which no replay has.
+func levelColumns(cell func(level string) string) string {
+	var b strings.Builder
+	for _, level := range levels.ReportedNames() {
+		if level != string(levels.SoftName) && level != string(levels.LayerName) {
+			fmt.Fprintf(&b, " %*s", max(len(level), min(len(level)+2, 6)), cell(level))
+		}
+	}
+	return b.String()
 }
 
 func thousands(tokens int) string {

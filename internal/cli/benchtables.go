@@ -7,6 +7,7 @@ import (
 	"github.com/tiercompact/tiercompact/internal/bench"
 	"github.com/tiercompact/tiercompact/internal/bench/corpus"
 	"github.com/tiercompact/tiercompact/internal/screen"
+	"github.com/tiercompact/tiercompact/levels"
 )
 
 // writeFacts shows the planted facts by kind.
@@ -111,12 +112,26 @@ func (b *benchSheet) writeGrowth() {
 	if len(b.Growth) == 0 {
 		return
 	}
-	const columns = "%10s %9s %9s %9s %10s %6s"
+	const columns = "%10s %9s%s %6s"
+	levelCells := func(cell func(levels.Name) string) (cells string) {
+		for _, l := range levels.All() {
+			cells += fmt.Sprintf(" %*s", max(9, len(shortLevel(l.Name))+1), cell(l.Name))
+		}
+		return cells
+	}
 	b.writeLine("")
-	b.writeLine(fmt.Sprintf("%-*s", nameWidth+2, "growth, messages") + fmt.Sprintf(columns, "tokens", "add, us", "soft, ms", "hard, ms", "emerg, ms", "MB"))
+	b.writeLine(fmt.Sprintf("%-*s", nameWidth+2, "growth, messages") + fmt.Sprintf(columns, "tokens", "add, us", levelCells(shortLevel), "MB"))
 	for _, g := range b.Growth {
 		b.writeNamed(screen.Grouped(g.Messages), fmt.Sprintf(columns, screen.Grouped(g.Tokens), fmt.Sprintf("%.0f", g.AddMicros),
-			fmt.Sprintf("%.1f", g.SoftMillis), fmt.Sprintf("%.1f", g.HardMillis), fmt.Sprintf("%.1f", g.FinalMillis), fmt.Sprintf("%.1f", float64(g.Bytes)/1e6)))
+			levelCells(func(level levels.Name) string { return fmt.Sprintf("%.1f", g.LevelMillis[level]) }), fmt.Sprintf("%.1f", float64(g.Bytes)/1e6)))
 	}
-	b.writeDimmed("Of sessions that the seed makes up. add: one AddMessage, on average, compaction included, steady in a window of half of the tokens. soft, hard, emergency: one round over all messages. MB: what a session holds beside its messages.")
+	b.writeDimmed("Of sessions that the seed makes up. add: one AddMessage, on average, compaction included, steady in a window of half of the tokens. " + strings.Join(levels.Names(), ", ") + ": one round over all messages. MB: what a session holds beside its messages.")
+}
+
+// shortLevel is the heading of a level's time.
+func shortLevel(level levels.Name) string {
+	if len(level) > 6 {
+		level = level[:5]
+	}
+	return string(level) + ", ms"
 }

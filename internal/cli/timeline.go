@@ -13,6 +13,7 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/internal/bench"
 	"github.com/tiercompact/tiercompact/internal/screen"
+	"github.com/tiercompact/tiercompact/levels"
 	"github.com/tiercompact/tiercompact/redact"
 )
 
@@ -43,21 +44,30 @@ func (t *timeline) showStart(cfg tiercompact.Config) {
 	t.writeLine("%s", t.screen.Paint(screen.Bold, t.screen.Clip(t.title, t.screen.Width)))
 	t.writeLine("%s", t.screen.Paint(screen.Dim, fmt.Sprintf("%s, window %s tokens, preset %s", screen.Plural(t.messages, "message"),
 		screen.Grouped(cfg.Window), cmp.Or(cfg.Preset, tiercompact.Default))))
-	t.writeLine("%s", t.screen.Paint(screen.Dim, fmt.Sprintf("soft from %s, hard from %s, emergency from %s", screen.Percent(at.Soft), screen.Percent(at.Hard), screen.Percent(at.Emergency))))
+	t.writeLine("%s", t.screen.Paint(screen.Dim, thresholdsText(at)))
 	t.writeEngines(cfg)
 	t.writeLine("")
 	t.writeLine("%s", t.screen.Paint(screen.Dim, fmt.Sprintf("   #  %-9s  %s    use", "role", screen.Scale(t.bar, at))))
 }
 
+// thresholdsText says from which usage each level is due.
+func thresholdsText(at levels.Thresholds) string {
+	var parts []string
+	for _, l := range levels.All() {
+		parts = append(parts, fmt.Sprintf("%s from %s", l.Name, screen.Percent(at[l.Name])))
+	}
+	return strings.Join(parts, ", ")
+}
+
 // writeEngines says what ranks and what summarises, and why.
 func (t *timeline) writeEngines(cfg tiercompact.Config) {
-	ranking, summary := "ranking by "+cfg.EmbedderName, "summary by "+cfg.SummarizerName
-	texts := []string{ranking + ": " + cfg.EmbedderWhy, summary + ": " + cfg.SummarizerWhy}
+	ranking, summary := "ranking by "+cfg.Embed.Name, "summary by "+cfg.Summary.Name
+	texts := []string{ranking + ": " + cfg.Embed.Why, summary + ": " + cfg.Summary.Why}
 	switch {
-	case cfg.EmbedderWhy == "" && cfg.SummarizerWhy == "":
+	case cfg.Embed.Why == "" && cfg.Summary.Why == "":
 		return
-	case cfg.EmbedderWhy == cfg.SummarizerWhy:
-		texts = []string{ranking + ", " + summary + ": " + cfg.EmbedderWhy}
+	case cfg.Embed.Why == cfg.Summary.Why:
+		texts = []string{ranking + ", " + summary + ": " + cfg.Embed.Why}
 	}
 	for _, text := range texts {
 		for _, line := range screen.Wrapped(text, t.screen.Width) {
@@ -122,7 +132,7 @@ func (t *timeline) writeRow(b replayStep) {
 	text := t.screen.Paint(screen.Dim, t.screen.Clip(headline(b.message, t.redactText), t.text))
 	switch {
 	case r.Compacted():
-		text = t.screen.Paint(screen.PaintOf(at, max(usageBefore(r), at.Soft)), t.roundAction(r))
+		text = t.screen.Paint(screen.PaintOf(at, max(usageBefore(r), at.Lowest())), t.roundAction(r))
 	case r.Reason != tiercompact.BelowThreshold && r.Reason != tiercompact.SwitchedOff:
 		text = t.screen.Paint(screen.Yellow, t.screen.Sign("∥ ", "= ")+r.Reason)
 	}
@@ -151,7 +161,7 @@ func (t *timeline) writeLevel(b replayStep, a tiercompact.Applied) {
 	for _, tried := range screen.Tried(a) {
 		t.writeUnder(screen.Yellow, tried)
 	}
-	if len(a.Attempts) == 0 && a.Why != "" && a.Why != t.cfg.EmbedderWhy && a.Why != t.cfg.SummarizerWhy {
+	if len(a.Attempts) == 0 && a.Why != "" && a.Why != t.cfg.Embed.Why && a.Why != t.cfg.Summary.Why {
 		t.writeUnder(screen.Yellow, a.Engine+": "+a.Why)
 	}
 }
@@ -179,12 +189,12 @@ func (t *timeline) writeUnder(p screen.Paint, text string) {
 // redactText takes secrets out of what is shown, unless that is turned off.
 func (t *timeline) redactText(text string) string {
 	switch {
-	case t.cfg.NoRedact:
+	case t.cfg.Redact.Off:
 		return text
-	case t.cfg.Redact == nil:
+	case t.cfg.Redact.Redactor == nil:
 		return redact.Default().String(text)
 	}
-	return t.cfg.Redact.String(text)
+	return t.cfg.Redact.Redactor.String(text)
 }
 
 // headline is what a message says, in its first words, and cleaned before it is

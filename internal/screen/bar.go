@@ -1,6 +1,7 @@
 package screen
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/tiercompact/tiercompact/levels"
@@ -16,7 +17,10 @@ func (s Screen) Bar(width int, t levels.Thresholds, before, after float64) strin
 		used += string([]rune("▏▎▍▌▋▊▉")[eighth-1])
 		full++
 	}
-	marks := map[int]bool{thresholdCell(t.Soft, width): true, thresholdCell(t.Hard, width): true, thresholdCell(t.Emergency, width): true}
+	marks := make(map[int]bool)
+	for _, x := range t.Rising() {
+		marks[thresholdCell(x, width)] = true
+	}
 	var rest strings.Builder
 	for i := full; i < width; i++ {
 		switch {
@@ -48,7 +52,7 @@ func thresholdCell(threshold float64, width int) int {
 func Scale(width int, t levels.Thresholds) string {
 	line := []rune(strings.Repeat(" ", width))
 	free := 0
-	for _, x := range []float64{t.Soft, t.Hard, t.Emergency} {
+	for _, x := range t.Rising() {
 		label := []rune(Grouped(int(100*x + 0.5)))
 		at := max(thresholdCell(x, width), free)
 		if at > thresholdCell(x, width)+1 || at+len(label) > width {
@@ -60,15 +64,17 @@ func Scale(width int, t levels.Thresholds) string {
 	return string(line)
 }
 
-// PaintOf returns the colour of a usage.
+// PaintOf returns the colour of a usage: yellow if the mildest level is due, red if
+// the strongest is.
 func PaintOf(t levels.Thresholds, usage float64) Paint {
-	switch t.Select(usage) {
-	case levels.SoftName:
+	names := levels.Names()
+	switch slices.Index(names, string(t.Select(usage))) {
+	case -1:
+		return Green
+	case 0:
 		return Yellow
-	case levels.HardName:
-		return Violet
-	case levels.Emergency:
+	case len(names) - 1:
 		return Red
 	}
-	return Green
+	return Violet
 }

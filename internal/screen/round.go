@@ -12,13 +12,7 @@ import (
 
 // Thresholds returns those that cfg stands for.
 func Thresholds(cfg tiercompact.Config) levels.Thresholds {
-	if cfg.Thresholds != (levels.Thresholds{}) {
-		return cfg.Thresholds
-	}
-	if cfg.Preset == tiercompact.Eager {
-		return levels.Thresholds{Soft: 0.50, Hard: 0.65, Emergency: 0.80}
-	}
-	return levels.Thresholds{Soft: 0.60, Hard: 0.75, Emergency: 0.90}
+	return cfg.Thresholds.WithDefaults(string(cfg.Preset))
 }
 
 // Why is a reason as people say it.
@@ -57,7 +51,7 @@ func (s Screen) Said(r tiercompact.Report, a tiercompact.Applied) []string {
 	var out []string
 	if gone > 0 {
 		verb := "dropped"
-		if a.Level == levels.Emergency || a.Level == levels.LayerName {
+		if summarises(a.Level) {
 			verb = "summarised"
 		}
 		out = append(out, Plural(gone, "message")+" "+verb)
@@ -75,15 +69,16 @@ func (s Screen) Said(r tiercompact.Report, a tiercompact.Applied) []string {
 // Wrote names what ranked or summarised; of a model's summary it says that it
 // was accepted, and how many of its lines were not.
 func Wrote(a tiercompact.Applied) string {
-	summary := a.Level == levels.Emergency || a.Level == levels.LayerName
 	switch {
-	case !summary || a.Engine == levels.FallbackExtractive:
+	case !summarises(a.Level) || a.Engine == levels.FallbackExtractive:
 		return a.Engine
 	case a.Removed > 0:
 		return a.Engine + " accepted without " + Plural(a.Removed, "line") + " that nothing bears out"
 	}
 	return a.Engine + " accepted"
 }
+
+func summarises(level levels.Name) bool { return levels.Find(level).Work == levels.Summarizing }
 
 // Tried returns what failed before a level had its ranking or its summary, a
 // line each.

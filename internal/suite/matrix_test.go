@@ -79,7 +79,7 @@ func TestMatrix(t *testing.T) {
 		}
 		t.Run(s.name, func(t *testing.T) {
 			for _, window := range windows {
-				for _, level := range []levels.Name{"", levels.SoftName, levels.HardName, levels.Emergency} {
+				for _, level := range append([]levels.Name{""}, levelNames()...) {
 					for _, preset := range []tiercompact.Preset{tiercompact.Default, tiercompact.Eager, tiercompact.Steady} {
 						cfg := tiercompact.Config{Window: window, Level: level, Preset: preset, Model: "llama3.2:3b"}
 						for _, how := range []string{"compact", "replay"} {

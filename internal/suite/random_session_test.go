@@ -17,7 +17,6 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/internal/chattest"
 	"github.com/tiercompact/tiercompact/internal/edit"
-	"github.com/tiercompact/tiercompact/levels"
 )
 
 // A randomSession is a session with a session file, to which random things
@@ -156,7 +155,7 @@ func (r *randomSession) happen() {
 	case "compact":
 		r.check(r.Compact(r.t.Context(), ""))
 	case "level":
-		level := rapid.SampledFrom([]levels.Name{levels.SoftName, levels.HardName, levels.Emergency}).Draw(r.t, "level")
+		level := rapid.SampledFrom(levelNames()).Draw(r.t, "level")
 		r.check(r.CompactLevel(r.t.Context(), level))
 	case "undo":
 		if _, err := r.Undo(r.t.Context()); err != nil && !errors.Is(err, tiercompact.ErrNothingToUndo) {

@@ -18,11 +18,11 @@ func TestThresholdsThatDoNotRiseNameTheirFields(t *testing.T) {
 		thresholds levels.Thresholds
 		fields     []string
 	}{
-		{levels.Thresholds{Soft: 0.8}, []string{"thresholds.soft", "thresholds.hard"}}, // hard is 0.75 by default
-		{levels.Thresholds{Soft: 0.5, Hard: 0.5, Emergency: 0.9}, []string{"thresholds.soft", "thresholds.hard"}},
-		{levels.Thresholds{Hard: 0.95}, []string{"thresholds.hard", "thresholds.emergency"}},
-		{levels.Thresholds{Emergency: 1.5}, []string{"thresholds.emergency"}},
-		{levels.Thresholds{Soft: -0.1}, []string{"thresholds.soft"}},
+		{levels.Thresholds{levels.SoftName: 0.8}, []string{"thresholds.soft", "thresholds.hard"}}, // hard is 0.75 by default
+		{levels.Thresholds{levels.SoftName: 0.5, levels.HardName: 0.5, levels.Emergency: 0.9}, []string{"thresholds.soft", "thresholds.hard"}},
+		{levels.Thresholds{levels.HardName: 0.95}, []string{"thresholds.hard", "thresholds.emergency"}},
+		{levels.Thresholds{levels.Emergency: 1.5}, []string{"thresholds.emergency"}},
+		{levels.Thresholds{levels.SoftName: -0.1}, []string{"thresholds.soft"}},
 	} {
 		_, err := tiercompact.New(tiercompact.Config{Window: 1000, Thresholds: test.thresholds})
 		for _, field := range test.fields {
@@ -173,7 +173,7 @@ func TestAMarkerPartsTwoOfOneRoleThatDidNotMeetBefore(t *testing.T) {
 		return strings.TrimSpace(out)
 	}
 	hard := func(in ...chat.Message) *tiercompact.Session {
-		return hardOn(t, tiercompact.Config{NoPinFirstUser: true}, join(in, newest())...)
+		return hardOn(t, tiercompact.Config{Policy: tiercompact.PolicyConfig{NoPinFirstUser: true}}, join(in, newest())...)
 	}
 	for _, test := range []struct {
 		name string
@@ -193,7 +193,7 @@ func TestAMarkerPartsTwoOfOneRoleThatDidNotMeetBefore(t *testing.T) {
 	if s, _ := compacted(t, tiercompact.Config{Window: 100000}, pinned...); !strings.HasPrefix(roles(s), "u a! u a u a u a") {
 		t.Errorf("in the Pinned layer: %s", roles(s))
 	}
-	s := loaded(t, tiercompact.Config{Window: 100000, NoPinFirstUser: true}, append(turns("", 8, 100), user("go on"))...)
+	s := loaded(t, tiercompact.Config{Window: 100000, Policy: tiercompact.PolicyConfig{NoPinFirstUser: true}}, append(turns("", 8, 100), user("go on"))...)
 	if compactTo(t, s, levels.Emergency); roles(s) != "a u! a u a u" {
 		t.Errorf("behind the summary: %s", roles(s))
 	}

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/tiercompact/tiercompact/internal/chart"
+	"github.com/tiercompact/tiercompact/levels"
 )
 
 // A lane is a row of marks below the panel of the window.
@@ -32,7 +33,7 @@ func lanesFromBottom() []lane {
 		{"errors", when(func(k check) bool { return k.errors > 0 }, "wine"), cross{}},
 		{"warnings", when(func(k check) bool { return k.warnings > 0 }, "orange"), draw.PyramidGlyph{}},
 		{"archived", when(func(k check) bool { return k.archived }, "ink"), draw.BoxGlyph{}},
-		{"summaries", when(func(k check) bool { return k.summary }, chart.LevelHue("emergency")), draw.CircleGlyph{}},
+		{"summaries", when(func(k check) bool { return k.summary }, chart.LevelHue(string(levels.Emergency))), draw.CircleGlyph{}},
 		{"skipped", func(k check) string {
 			if !k.skipped {
 				return ""

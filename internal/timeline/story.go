@@ -6,6 +6,7 @@ import (
 	"unicode"
 
 	"github.com/tiercompact/tiercompact/internal/screen"
+	"github.com/tiercompact/tiercompact/levels"
 	"github.com/tiercompact/tiercompact/trace"
 )
 
@@ -29,7 +30,10 @@ type check struct {
 }
 
 // limits are shares of the window; 0 is unknown.
-type limits struct{ soft, hard, emergency, budget float64 }
+type limits struct {
+	thresholds levels.Thresholds
+	budget     float64
+}
 
 // A step is one level's part in a round, in tokens.
 type step struct {
@@ -111,7 +115,10 @@ func (k *check) addEvent(p trace.Payload) {
 	case trace.TriggerDecision:
 		t := p.Policy.Thresholds
 		k.decided = true
-		k.limits = limits{clampToPlot(t.Soft), clampToPlot(t.Hard), clampToPlot(t.Emergency), percentOf(k.window-p.Policy.HardCapBuffer, k.window)}
+		k.limits = limits{make(levels.Thresholds), percentOf(k.window-p.Policy.HardCapBuffer, k.window)}
+		for name, share := range t {
+			k.limits.thresholds[name] = clampToPlot(share)
+		}
 		if p.Level != "none" {
 			k.due = p.Level
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"github.com/tiercompact/tiercompact/levels"
 	"io"
 	"math"
 	"os"
@@ -39,7 +40,7 @@ func (r *recorder) estimate(tokens int) {
 
 func (r *recorder) decision(level, reason string) trace.TriggerDecision {
 	return trace.TriggerDecision{Triggered: reason == "usage", Reason: reason, Level: level,
-		Policy: trace.Policy{HardCapBuffer: r.window / 8, Thresholds: trace.Thresholds{Soft: 0.6, Hard: 0.75, Emergency: 0.9}}}
+		Policy: trace.Policy{HardCapBuffer: r.window / 8, Thresholds: levels.Thresholds{levels.SoftName: 0.6, levels.HardName: 0.75, levels.Emergency: 0.9}}}
 }
 
 // check adds a check without a round.
@@ -173,7 +174,7 @@ func TestHostileEventsAreDrawnToo(t *testing.T) {
 	r.window = 1
 	r.round(math.MaxInt, map[string]int{"soft": math.MinInt}, "soft")
 	odd := r.decision("soft", "cooldown")
-	odd.Policy.Thresholds = trace.Thresholds{Soft: math.NaN(), Hard: math.Inf(1), Emergency: -1}
+	odd.Policy.Thresholds = levels.Thresholds{levels.SoftName: math.NaN(), levels.HardName: math.Inf(1), levels.Emergency: -1}
 	odd.Policy.HardCapBuffer = math.MinInt
 	r.emit(odd)
 	r.events = append(r.events, trace.Event{Session: r.session})

@@ -12,6 +12,7 @@ import (
 
 	"github.com/tiercompact/tiercompact/internal/chart"
 	"github.com/tiercompact/tiercompact/internal/screen"
+	"github.com/tiercompact/tiercompact/levels"
 )
 
 // usagePanel is the panel of the window: the share that is used over the checks, the
@@ -65,12 +66,12 @@ type kindOfLimit struct {
 
 func kindsOfLimit() []kindOfLimit {
 	dashed := []vg.Length{vg.Points(5), vg.Points(3)}
-	return []kindOfLimit{
-		{"soft", chart.LevelHue("soft"), dashed, func(l limits) float64 { return l.soft }},
-		{"hard", chart.LevelHue("hard"), dashed, func(l limits) float64 { return l.hard }},
-		{"emergency", chart.LevelHue("emergency"), dashed, func(l limits) float64 { return l.emergency }},
-		{"budget", "orange", []vg.Length{vg.Points(1.5), vg.Points(2)}, func(l limits) float64 { return l.budget }},
+	var kinds []kindOfLimit
+	for _, name := range levels.Names() {
+		of := func(l limits) float64 { return l.thresholds[levels.Name(name)] }
+		kinds = append(kinds, kindOfLimit{name, chart.LevelHue(name), dashed, of})
 	}
+	return append(kinds, kindOfLimit{"budget", "orange", []vg.Length{vg.Points(1.5), vg.Points(2)}, func(l limits) float64 { return l.budget }})
 }
 
 // limitLine returns the line of one limit: level from a check to the next that
@@ -185,7 +186,7 @@ func (d drops) chooseLabels(x, y func(float64) vg.Length) (chosen []label) {
 // legendKeys are the entries of the legend.
 func (s timelineData) legendKeys() []chart.Key {
 	keys := []chart.Key{{Name: "used", Thumb: chart.Thumb{Look: chart.Look{Hue: "ink"}, Line: true}}}
-	for _, level := range []string{"soft", "hard", "emergency", "layers", "fit"} {
+	for _, level := range levels.ReportedNames() {
 		if slices.ContainsFunc(s.checks, func(k check) bool {
 			return slices.ContainsFunc(k.steps, func(st step) bool { return st.level == level })
 		}) {

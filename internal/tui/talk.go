@@ -318,11 +318,12 @@ func (t *Talk) overlongReason(a model.Answer, err error) string {
 // that frees anything.
 func (t *Talk) compactHarder(ctx context.Context) error {
 	due := t.o.thresholds().Select(t.session.Usage().Share)
-	for _, level := range []levels.Name{levels.SoftName, levels.HardName, levels.Emergency} {
-		if level != levels.Emergency && !levels.Stronger(level, due) {
+	all := levels.All()
+	for i, level := range all {
+		if i < len(all)-1 && !levels.Stronger(level.Name, due) {
 			continue
 		}
-		report, err := t.session.CompactLevel(ctx, level)
+		report, err := t.session.CompactLevel(ctx, level.Name)
 		t.noteReport(report)
 		if err != nil || report.Compacted() {
 			return err

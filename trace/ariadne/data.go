@@ -2,12 +2,14 @@ package ariadne
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/tiercompact/tiercompact/levels"
 	"github.com/tiercompact/tiercompact/trace"
 )
 
@@ -50,19 +52,9 @@ func spanKind(p trace.Payload) string {
 	return unknown
 }
 
-// levelKind names the work of a level; a hard level ranks.
+// levelKind names the work of a level.
 func levelKind(p trace.LevelApplied) string {
-	switch p.Level {
-	case "soft":
-		return "tool.outline"
-	case "hard":
-		return "tool.ranking"
-	case "emergency", "layers":
-		return "tool.summarize"
-	case "fit":
-		return "tool.cut"
-	}
-	return "tool.compact"
+	return "tool." + cmp.Or(levels.Find(levels.Name(p.Level)).Work, "compact")
 }
 
 // summaryOf returns the author of a summary, and its text.

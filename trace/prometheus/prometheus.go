@@ -11,6 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/tiercompact/tiercompact/levels"
 	"github.com/tiercompact/tiercompact/trace"
 )
 
@@ -67,7 +68,7 @@ func (m *metrics) countEvent(e trace.Event) {
 			addToCounter(m.pruned, *p.PrunedCount)
 		}
 	case trace.LevelApplied:
-		level := knownOrOther(p.Level, "soft", "hard", "emergency", "layers", "fit")
+		level := knownOrOther(p.Level, levels.ReportedNames()...)
 		m.compactions.WithLabelValues(level).Inc()
 		addToCounter(m.freed, p.Freed, level)
 		m.levelSeconds.WithLabelValues(level).Observe(seconds)

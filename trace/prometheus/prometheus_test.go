@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 	"github.com/prometheus/common/expfmt"
 
+	"github.com/tiercompact/tiercompact/levels"
 	"github.com/tiercompact/tiercompact/trace"
 	"github.com/tiercompact/tiercompact/trace/prometheus"
 )
@@ -29,6 +30,19 @@ func emit(t *testing.T, reg client.Registerer, payloads ...trace.Payload) {
 	}
 	for _, p := range payloads {
 		sink.Emit(trace.New("s", at, at.Add(250*time.Millisecond), p))
+	}
+}
+
+// TestEveryLevelHasItsLabel holds that no level is counted as another.
+func TestEveryLevelHasItsLabel(t *testing.T) {
+	for _, level := range levels.ReportedNames() {
+		t.Run(level, func(t *testing.T) {
+			reg := client.NewPedanticRegistry()
+			emit(t, reg, trace.LevelApplied{Level: level, Freed: 300})
+			if want := `freed_tokens_total{level="` + level + `"} 300`; !strings.Contains(string(gather(t, reg)), want) {
+				t.Errorf("no %s in\n%s", want, gather(t, reg))
+			}
+		})
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tiercompact/tiercompact/internal/bench"
 	"github.com/tiercompact/tiercompact/internal/chart"
+	"github.com/tiercompact/tiercompact/levels"
 )
 
 // A measure is one line over the length of a session.
@@ -22,9 +23,11 @@ type measure struct {
 func drawCost(c draw.Canvas, r bench.Report) {
 	times := []measure{
 		{"a message added", chart.Look{Hue: "ink", Glyph: draw.CircleGlyph{}}, func(g bench.Growth) float64 { return g.AddMicros / 1000 }},
-		{"soft", chart.Look{Hue: chart.LevelHue("soft"), Glyph: draw.BoxGlyph{}}, func(g bench.Growth) float64 { return g.SoftMillis }},
-		{"hard", chart.Look{Hue: chart.LevelHue("hard"), Glyph: draw.PyramidGlyph{}}, func(g bench.Growth) float64 { return g.HardMillis }},
-		{"emergency", chart.Look{Hue: chart.LevelHue("emergency"), Glyph: draw.SquareGlyph{}}, func(g bench.Growth) float64 { return g.FinalMillis }},
+	}
+	glyphs := []draw.GlyphDrawer{draw.BoxGlyph{}, draw.PyramidGlyph{}, draw.SquareGlyph{}, draw.TriangleGlyph{}, draw.RingGlyph{}, draw.PlusGlyph{}}
+	for i, l := range levels.All() {
+		look := chart.Look{Hue: l.Color, Glyph: glyphs[i%len(glyphs)]}
+		times = append(times, measure{string(l.Name), look, func(g bench.Growth) float64 { return g.LevelMillis[l.Name] }})
 	}
 	memory := []measure{{"memory", chart.Look{Hue: "blue", Glyph: draw.CircleGlyph{}}, func(g bench.Growth) float64 { return float64(g.Bytes) / 1e6 }}}
 	legendHeight := 0.22 * vg.Inch

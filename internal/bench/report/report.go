@@ -5,10 +5,12 @@ package report
 import (
 	"encoding/csv"
 	"io"
+	"slices"
 	"strconv"
 
 	"github.com/tiercompact/tiercompact/internal/bench"
 	"github.com/tiercompact/tiercompact/internal/chart"
+	"github.com/tiercompact/tiercompact/levels"
 )
 
 // A column is one column of the CSV.
@@ -120,8 +122,10 @@ func costColumn(show func(*bench.Cost) string) func(bench.Row) string {
 	}
 }
 
-// levelNames are the levels that free tokens, mildest first.
-func levelNames() []string { return []string{"soft", "hard", "emergency", "fit"} }
+// levelNames are the levels of replays that free tokens, mildest first.
+func levelNames() []string {
+	return slices.DeleteFunc(levels.ReportedNames(), func(name string) bool { return name == string(levels.LayerName) })
+}
 
 // levelPart returns the tokens that a level freed in a row.
 func levelPart(r bench.Row, level string) bench.LevelPart {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/tiercompact/tiercompact/internal/bench"
 	"github.com/tiercompact/tiercompact/internal/bench/report"
+	"github.com/tiercompact/tiercompact/levels"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -50,7 +51,7 @@ func sample() bench.Report {
 	r.AtSize = []bench.AtSize{{Baseline: "newest 0.20", Preset: "steady", Identifiers: &bench.Compared{Size: 0.2, Baseline: 0.4, Preset: 0.5, Difference: 0.1}}}
 	r.Left = []bench.Left{{Preset: "steady", Target: 0.31, Window: 0.62, Size: 0.309, Row: r.Rows[6]}}
 	for _, n := range []int{100, 1000, 10000} {
-		r.Growth = append(r.Growth, bench.Growth{Messages: n, Tokens: 30 * n, AddMicros: 90, SoftMillis: float64(n) / 90, HardMillis: float64(n) / 50, FinalMillis: float64(n) / 20, Bytes: uint64(n) * 900})
+		r.Growth = append(r.Growth, bench.Growth{Messages: n, Tokens: 30 * n, AddMicros: 90, LevelMillis: map[levels.Name]float64{levels.SoftName: float64(n) / 90, levels.HardName: float64(n) / 50, levels.Emergency: float64(n) / 20}, Bytes: uint64(n) * 900})
 	}
 	return r
 }
@@ -229,7 +230,7 @@ func TestOddReportsAreShownToo(t *testing.T) {
 	odd := sample()
 	odd.Rows[1].Identifiers.Share, odd.Rows[2].Prefill.Ratio, odd.Rows[3].Identifiers.Size = math.NaN(), math.Inf(1), -3
 	odd.Rows[1].Freed.Levels[0].Freed = -1 << 62
-	odd.Growth[0].AddMicros, odd.Growth[1].HardMillis = math.NaN(), math.Inf(1)
+	odd.Growth[0].AddMicros, odd.Growth[1].LevelMillis[levels.HardName] = math.NaN(), math.Inf(1)
 	odd.Rows[1].Name, odd.Set.Name = `</text><script>alert("x")</script>`, "<b>"+strings.Repeat("long ", 200)
 	for name, r := range map[string]bench.Report{"empty": {}, "odd": odd, "one row": {Rows: odd.Rows[:1]}} {
 		for _, format := range report.Formats() {

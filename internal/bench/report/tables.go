@@ -6,6 +6,7 @@ import (
 
 	"github.com/tiercompact/tiercompact/internal/bench"
 	"github.com/tiercompact/tiercompact/internal/screen"
+	"github.com/tiercompact/tiercompact/levels"
 )
 
 // pageTables are the tables of the page with content.
@@ -80,11 +81,14 @@ func atSizeTable(r bench.Report) table {
 
 func freedTable(r bench.Report) table {
 	t := table{
-		Title: "What is freed",
-		About: "Tokens freed by compacting whole sessions, by the level that freed them. Soft is divided into stale file contents, superseded or repeated texts, and other tool outputs.",
-		Columns: []head{{"way", ""}, {"before", "tokens"}, {"freed", "tokens"}, {"freed", "share"}, {"soft", "tokens"}, {"hard", "tokens"}, {"emergency", "tokens"},
-			{"fit", "tokens"}, {"soft: stale files", "tokens"}, {"soft: said again", "tokens"}, {"soft: outputs", "tokens"}},
+		Title:   "What is freed",
+		About:   "Tokens freed by compacting whole sessions, by the level that freed them. Soft is divided into stale file contents, superseded or repeated texts, and other tool outputs.",
+		Columns: []head{{"way", ""}, {"before", "tokens"}, {"freed", "tokens"}, {"freed", "share"}},
 	}
+	for _, level := range levelNames() {
+		t.Columns = append(t.Columns, head{level, "tokens"})
+	}
+	t.Columns = append(t.Columns, head{"soft: stale files", "tokens"}, head{"soft: said again", "tokens"}, head{"soft: outputs", "tokens"})
 	for _, row := range r.Rows {
 		cells := []string{row.Name, screen.Grouped(row.Freed.Before), screen.Grouped(row.Freed.Tokens), threeDigits(row.Freed.Share)}
 		for _, level := range levelNames() {
@@ -162,14 +166,20 @@ func factsTable(r bench.Report) table {
 
 func growthTable(r bench.Report) table {
 	t := table{
-		Title: "How it grows",
-		About: "Time and memory by the length of a session that the seed makes up. A message is added by steady in a window of half of the tokens, compaction included. A level's time is one plan, made and applied, without a model.",
-		Columns: []head{{"messages", "count"}, {"tokens", "count"}, {"a message added", "µs"}, {"soft", "ms"}, {"hard", "ms"}, {"emergency", "ms"},
-			{"memory held", "MB"}},
+		Title:   "How it grows",
+		About:   "Time and memory by the length of a session that the seed makes up. A message is added by steady in a window of half of the tokens, compaction included. A level's time is one plan, made and applied, without a model.",
+		Columns: []head{{"messages", "count"}, {"tokens", "count"}, {"a message added", "µs"}},
 	}
+	for _, level := range levels.Names() {
+		t.Columns = append(t.Columns, head{level, "ms"})
+	}
+	t.Columns = append(t.Columns, head{"memory held", "MB"})
 	for _, g := range r.Growth {
-		t.Rows = append(t.Rows, []string{screen.Grouped(g.Messages), screen.Grouped(g.Tokens), fmt.Sprintf("%.0f", g.AddMicros), fmt.Sprintf("%.1f", g.SoftMillis),
-			fmt.Sprintf("%.1f", g.HardMillis), fmt.Sprintf("%.1f", g.FinalMillis), megabytes(g.Bytes)})
+		cells := []string{screen.Grouped(g.Messages), screen.Grouped(g.Tokens), fmt.Sprintf("%.0f", g.AddMicros)}
+		for _, level := range levels.All() {
+			cells = append(cells, fmt.Sprintf("%.1f", g.LevelMillis[level.Name]))
+		}
+		t.Rows = append(t.Rows, append(cells, megabytes(g.Bytes)))
 	}
 	return t
 }
