@@ -84,12 +84,18 @@ func (k key) registerFlag(fs *pflag.FlagSet) {
 // FlagOf returns the flag that sets a field of [tiercompact.Config], as in
 // Policy.TriggerPct; "" if there is none.
 func FlagOf(field string) string {
+	k, _ := settingOf(field)
+	return k.flag
+}
+
+// settingOf returns the setting of a field of [tiercompact.Config].
+func settingOf(field string) (key, bool) {
 	for _, k := range allSettings() {
 		if strings.EqualFold(strings.ReplaceAll(k.path, "_", ""), field) {
-			return k.flag
+			return k, true
 		}
 	}
-	return ""
+	return key{}, false
 }
 
 // flagLayer returns what was given of fs.

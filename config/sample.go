@@ -87,10 +87,8 @@ func settingOfField(name string) string {
 	if opposite, ok := map[string]string{"NoAuto": "auto", "ArchiveOptional": "archive_required", "Policy.NoPinFirstUser": "policy.pin_first_user", "Redact.Off": "redact.enabled"}[name]; ok {
 		return "the opposite of " + tableCell(opposite)
 	}
-	for _, k := range allSettings() {
-		if strings.EqualFold(strings.ReplaceAll(k.path, "_", ""), name) {
-			return tableCell(k.path)
-		}
+	if k, ok := settingOf(name); ok {
+		return tableCell(k.path)
 	}
 	if name == "Thresholds" {
 		return tableCell(thresholdsFlag)
