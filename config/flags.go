@@ -104,7 +104,11 @@ func flagLayer(fs *pflag.FlagSet) *layer {
 	if fs == nil {
 		return l
 	}
-	fs.Visit(func(f *pflag.Flag) { l.takeFlag(fs, f) })
+	fs.VisitAll(func(f *pflag.Flag) {
+		if f.Changed { // Visit leaves out those that were parsed as another set's
+			l.takeFlag(fs, f)
+		}
+	})
 	return l
 }
 
