@@ -67,7 +67,7 @@ func newRootCommand() *cobra.Command {
 		newRecallCommand(), newUndoCommand(), newArchiveCommand(), newDoctorCommand(), newChatCommand(), newBenchCommand(), newConfigCommand(), newVersionCommand(),
 	)
 	cmd.InitDefaultCompletionCmd()
-	cmd.SetUsageTemplate(strings.ReplaceAll(cmd.UsageTemplate(), "FlagUsages |", "FlagUsagesWrapped 80 |"))
+	registerHelp(cmd)
 	return cmd
 }
 
