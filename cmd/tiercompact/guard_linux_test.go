@@ -140,11 +140,11 @@ func TestNoCommandSteersATerminal(t *testing.T) {
 	for _, args := range [][]string{
 		{"check", "talk.json"}, {"check", odd}, {"check", "missing" + steering}, {steering}, {"check", "--" + steering},
 		{"plan", "talk.json", "-w", "12000"}, {"plan", "talk.json", "-w", "12000", "--json"}, {"replay", "talk.json", "-w", "12000"}, {"replay", "talk.json", "-w", "12000", "--color", "always"},
-		{"compact", "talk.json", "-w", "12000"}, {"compact", "talk.json", "-w", "12000", "--trace", "console"}, {"compact", "talk.json", "-w", "12000", "--out", "/dev/tty"}, {"compact", "talk.json", "-w", "100"},
+		{"compact", "talk.json", "-w", "12000", "--out", "-"}, {"compact", "talk.json", "-w", "12000", "--trace", "console", "--out", "-"}, {"compact", "talk.json", "-w", "12000", "--out", "/dev/tty"}, {"compact", "talk.json", "-w", "100", "--out", "-"},
 		{"recall", id, "--archive", "kept"}, {"recall", id, "--archive", "kept", "--json"}, {"recall", "file number", "--archive", "kept"}, {"recall", steering, "--archive", "kept"},
 		{"archive", "list", "--archive", "kept"}, {"archive", "show", "1", "--archive", "kept", "--session", "hard"}, {"archive", "show", "1", "--archive", "kept", "--session", "hard", "--transcript"},
 		{"archive", "show", "1", "--archive", "kept", "--session", "emergency", "--summary"}, {"archive", "show", "1", "--archive", "kept", "--session", "hard", "--edits"}, {"archive", "show", "1", "--archive", "kept", "--session", "hard", "--json"},
-		{"archive", "search", "returns", "--archive", "kept"}, {"archive", "verify", "--archive", "kept"}, {"undo", "hard.json", "--archive", "kept", "--session", "hard"},
+		{"archive", "verify", "--archive", "kept"}, {"undo", "hard.json", "--archive", "kept", "--session", "hard", "--out", "-"},
 		{"config", "show", "--config", "odd.yaml"}, {"config", "check", "odd.yaml"}, {"doctor"}, {"doctor", "--model", "none" + steering}, {"version"}, {"help"},
 	} {
 		if got := onTerminal(t, dir, env, "", args...); obeyed(got) != "" || got == "" {

@@ -25,7 +25,7 @@ func flagGroups() []flagGroup {
 		{"Levels", "level preset thresholds protect query layers note", "auto trigger escalation ranking min-gain fill summary-role " +
 			"trigger-pct keep-recent-turns keep-tool-io-pairs roles-never-prune no-pin-first-user strategy message-threshold context-threshold " +
 			"stale-after hard-until keep-last keep-share"},
-		{"Models", "engine ollama-url embed-model summary-model", "openai-url num-thread seed summary-url summary-max-tokens summary-fallback embed-url " +
+		{"Models", "engine ollama-url openai-url embed-model summary-model", "num-thread seed summary-url summary-max-tokens summary-fallback embed-url " +
 			"embed-cache no-embed-cache rank-deadline summary-deadline round-deadline"},
 		{"Archive", "archive session", "archive-required s3-region s3-endpoint kms-key redact redact-pii redact-prompts redact-gitleaks"},
 		{"Trace", "trace trace-console", "ariadne-url otlp-endpoint prometheus-listen"},
@@ -124,6 +124,9 @@ func writeFlags(b *strings.Builder, cmd *cobra.Command, all bool) (left int) {
 // without one that is off or empty.
 func shownFlag(f *pflag.Flag) *pflag.Flag {
 	shown := *f
+	if f.Value.Type() == "string" {
+		shown.NoOptDefVal = "" // its usage says that the value may be left out
+	}
 	switch kind := f.Value.Type(); {
 	case kind == "stringSlice" && f.DefValue == "":
 		shown.DefValue = "[]"
