@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"strings"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tiercompact/tiercompact/internal/screen"
 	"github.com/tiercompact/tiercompact/redact"
 )
 
@@ -33,7 +35,7 @@ func main() {
 	case errors.Is(err, context.Canceled):
 		fmt.Fprintln(stderr, "tiercompact: interrupted")
 	default:
-		fmt.Fprintln(stderr, "tiercompact:", safeForStderr(err.Error()))
+		fmt.Fprintln(stderr, wrapForTerminal(stderr, "tiercompact: "+safeForStderr(err.Error())))
 	}
 	_ = flushGuard(stderr) // there is nowhere left to say it
 	os.Exit(exitCode(err))
@@ -100,6 +102,15 @@ func atMostArgs(n int) cobra.PositionalArgs {
 // safeForStderr returns s as it may stand on stderr: what it quotes, of a file, a
 // setting or a server, is without secrets.
 func safeForStderr(s string) string { return printableLine(redact.Default().String(s)) }
+
+// wrapForTerminal breaks a text between words if w is a terminal. A file or a
+// pipe gets one line.
+func wrapForTerminal(w io.Writer, text string) string {
+	if width := plainScreen(w).Width; width > 0 {
+		return strings.Join(screen.Wrapped(text, width), "\n")
+	}
+	return text
+}
 
 // printableLine returns s with blanks for line breaks, and without what a terminal
 // would obey: names of files are whatever somebody called them.

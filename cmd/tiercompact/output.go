@@ -106,5 +106,6 @@ func writeConversation(cmd *cobra.Command, path string, c wire.Conversation, to 
 
 // printNote says one line on stderr.
 func printNote(cmd *cobra.Command, format string, args ...any) {
-	fmt.Fprintln(cmd.ErrOrStderr(), "tiercompact:", safeForStderr(fmt.Sprintf(format, args...)))
+	w := cmd.ErrOrStderr()
+	fmt.Fprintln(w, wrapForTerminal(w, "tiercompact: "+safeForStderr(fmt.Sprintf(format, args...))))
 }

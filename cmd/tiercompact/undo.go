@@ -79,6 +79,9 @@ func (o *undoOptions) runUndo(cmd *cobra.Command, path string) (err error) {
 	if err := o.archiveUndo(cmd.Context(), store, found.Round, before, readBack(out, to)(out.Messages)); err != nil {
 		return err
 	}
+	if o.out != "-" && !o.json {
+		printNote(cmd, "written to %s: %s as %s", o.out, screen.Plural(len(out.Messages), "message"), cmp.Or(to, out.Format))
+	}
 	return o.reportUndo(cmd, found.Round, len(before), len(out.Messages))
 }
 
