@@ -187,3 +187,18 @@ func TestAPipeGetsTheBytesAsTheyAre(t *testing.T) {
 		t.Errorf("%v, the text does not come as it was: %.300q", err, out)
 	}
 }
+
+func TestAConversationIsNotWrittenToATerminalUnlessOutNamesIt(t *testing.T) {
+	dir := t.TempDir()
+	steeringSession(t, dir)
+	got := onTerminal(t, dir, nil, "", "compact", "talk.json", "-w", "12000", "--engine", "built-in", "--archive", "kept")
+	if text := strings.Join(strings.Fields(got), " "); !strings.Contains(text, "stdout is a terminal; give --out FILE (-o FILE), or a pipe") || strings.Contains(got, "{") {
+		t.Errorf("got %q", got)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "kept")); err == nil {
+		t.Error("an archive was written for a conversation that was not")
+	}
+	if got := onTerminal(t, dir, nil, "", "compact", "talk.json", "-w", "12000", "--engine", "built-in", "--out", "-"); !strings.Contains(got, `"role"`) {
+		t.Errorf("got %q", got)
+	}
+}

@@ -93,7 +93,7 @@ func atMostArgs(n int) cobra.PositionalArgs {
 		case len(args) > n && n == 0:
 			return usageErrorf("%s takes no argument, got %s; see %s --help", cmd.Name(), strings.Join(args, " "), cmd.CommandPath())
 		case len(args) > n:
-			return usageErrorf("%s takes at most %d argument, got %d: %s", cmd.Name(), n, len(args), strings.Join(args, " "))
+			return usageErrorf("%s takes at most %s, got %d: %s", cmd.Name(), screen.Plural(n, "argument"), len(args), strings.Join(args, " "))
 		}
 		return nil
 	}
