@@ -29,8 +29,8 @@ each level will use, why, and what to do about each problem.
 
 It leaves the server as it was: a model is tried with the window that it has,
 and one that had to be loaded is soon unloaded. A trial takes at most 2 minutes,
-or the longer of the deadlines that are set, and all of them one and a half times
-as long. A machine that is busy, or too
+or the longer of the deadlines that are set; all trials together take at most
+one and a half times as long. A machine that is busy, or too
 slow for the deadlines, is told, too.
 
 With --model, the window is that of the session's model, as the server runs it;
