@@ -106,13 +106,15 @@ func Diagnose(ctx context.Context, o Options, p Patient) (Diagnosis, error) {
 	s := &modelSearch{o: o}
 	d.inspectServer(ctx, s)
 	e := d.openEngine(ctx, s)
-	d.describeWindow(ctx, s, p)
+	trials, stop := context.WithTimeout(ctx, o.allTrials())
+	defer stop()
+	d.describeWindow(trials, s, p)
 	if e.embedder != nil {
-		d.Embed = o.tryModel(ctx, e.Ranking.Model, e.tryEmbedder)
+		d.Embed = o.tryModel(trials, e.Ranking.Model, e.tryEmbedder)
 		d.reportTrial("embedding", d.Embed)
 	}
 	if e.summarizer != nil {
-		d.Summary = o.tryModel(ctx, e.Summary.Model, func(ctx context.Context) *RoundTrip { return e.trySummarizer(ctx, o.SummaryWindow) })
+		d.Summary = o.tryModel(trials, e.Summary.Model, func(ctx context.Context) *RoundTrip { return e.trySummarizer(ctx, o.SummaryWindow) })
 		d.reportTrial("summary", d.Summary)
 		d.slow(d.Summary, e.Summary.Window, o.Try)
 	}
@@ -123,13 +125,20 @@ func Diagnose(ctx context.Context, o Options, p Patient) (Diagnosis, error) {
 	return d, nil
 }
 
-// tryModel has f call a model, for so long as the options allow.
+// allTrials is the most time for all trials of models together.
+func (o Options) allTrials() time.Duration { return o.Try * 3 / 2 }
+
+// tryModel has f call a model, for so long as the options allow and ctx, which
+// bounds all trials.
 func (o Options) tryModel(ctx context.Context, model string, f func(context.Context) *RoundTrip) *RoundTrip {
 	o.Trying(model)
-	ctx, stop := context.WithTimeout(ctx, o.Try)
+	short, stop := context.WithTimeout(ctx, o.Try)
 	defer stop()
-	t := f(ctx)
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+	t := f(short)
+	switch {
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		t.Error = fmt.Sprintf("no answer within the %s for all trials of models", o.allTrials())
+	case errors.Is(short.Err(), context.DeadlineExceeded):
 		t.Error = fmt.Sprintf("no answer within %s", o.Try)
 	}
 	return t

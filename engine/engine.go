@@ -57,7 +57,7 @@ type Options struct {
 	CacheIfPossible bool
 	Cache           string             // folder that keeps vectors; "": they live in memory
 	Embedded        func(done, of int) // is told how embedding gets on; nil: nobody is
-	Try             time.Duration      // for each call of Diagnose to a model; 0: 2 min
+	Try             time.Duration      // for each call of Diagnose to a model, all get one and a half times as long; 0: DefaultTry
 	Trying          func(model string) // is told before such calls; nil: nobody is
 	Wait            time.Duration      // for each thing that a server is asked of what it has; 0: 3 s, 15 s where a model or a server was asked for
 }

@@ -51,6 +51,9 @@ func (o Options) isRequired(r modelRole) bool {
 const (
 	shortWait = 3 * time.Second
 	longWait  = 15 * time.Second
+
+	// DefaultTry is the most time for one call of [Diagnose] to a model.
+	DefaultTry = 2 * time.Minute
 )
 
 func (o Options) withDefaults() (Options, error) {
@@ -61,7 +64,7 @@ func (o Options) withDefaults() (Options, error) {
 			o.Wait = longWait
 		}
 	}
-	o.Try = cmp.Or(o.Try, 2*time.Minute)
+	o.Try = cmp.Or(o.Try, DefaultTry)
 	if o.Trying == nil {
 		o.Trying = func(string) {}
 	}

@@ -20,7 +20,7 @@ import (
 func newArchiveCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "archive",
-		Short: "Look at what was removed: list, show, search, verify, prune",
+		Short: "Look at what was removed: list, show, verify, prune",
 		Long: `archive looks at an archive: a folder that compact, replay or chat wrote to, or
 a bucket, with credentials from the standard chain (AWS_ACCESS_KEY_ID and so on,
 AWS_PROFILE, the role of the machine).`,

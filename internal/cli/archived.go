@@ -5,12 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/tiercompact/tiercompact/archive"
+	"github.com/tiercompact/tiercompact/config"
 )
 
 // archiveOptions say how an archive is opened.
@@ -46,6 +48,9 @@ func (p *archivePlace) openArchive(ctx context.Context, o archiveOptions) (archi
 	if p.where = a.Place(); p.where == "" {
 		return nil, nil, usageErrorf("--archive is missing; give the folder or the address that compact or replay was given, here or as archive in compact.yaml")
 	}
+	if err := checkArchiveFolder(a); err != nil {
+		return nil, nil, err
+	}
 	if !o.read { // never make an archive where there is none
 		there, err := a.Open(ctx, true)
 		if err != nil {
@@ -67,6 +72,14 @@ func (p *archivePlace) openArchive(ctx context.Context, o archiveOptions) (archi
 		return nil, nil, errors.Join(err, store.Close())
 	}
 	return store, sessions, nil
+}
+
+// checkArchiveFolder refuses a file in the place of an archive's folder.
+func checkArchiveFolder(a config.Archive) error {
+	if info, err := os.Stat(a.Dir); a.Adapter == config.Dir && err == nil && !info.IsDir() {
+		return usageErrorf("the archive %s is a file; an archive is the folder that compact, replay or chat was given", printableLine(a.Dir))
+	}
+	return nil
 }
 
 // chosenSession returns the session that was asked for, alone.

@@ -65,6 +65,9 @@ func (o *archiveShowOptions) runArchiveShow(cmd *cobra.Command, arg string) (err
 	if err != nil {
 		return err
 	}
+	if o.summary && step.Summary == nil {
+		return fmt.Errorf("step %d of session %s has no summary", step.Number, step.Session)
+	}
 	return buffered(cmd.OutOrStdout(), func(w io.Writer) error {
 		if o.json {
 			return writeJSON(w, o.shownAsJSON(step))
@@ -131,8 +134,6 @@ func (o *archiveShowOptions) writeStep(w io.Writer, s archive.Step) error {
 	case o.transcript:
 		_, err := io.WriteString(w, screen.Entry(archive.Entry{Messages: s.Before}))
 		return err
-	case o.summary && s.Summary == nil:
-		return fmt.Errorf("step %d of session %s has no summary", s.Number, s.Session)
 	case o.summary:
 		var b bytes.Buffer
 		if err := json.Indent(&b, s.Summary, "", "  "); err != nil {

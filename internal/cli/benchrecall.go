@@ -21,7 +21,7 @@ func newBenchRecallCommand() *cobra.Command {
 	var o benchRecallOptions
 	cmd := &cobra.Command{
 		Use:   "recall [DATA|-]",
-		Short: "Measure how often a ranking keeps what a question is answered from",
+		Short: "Measure how often a ranking keeps what an answer needs",
 		Long: `recall takes long dialogues with questions about them, ranks the turns of each
 dialogue by each question, keeps the best that fill 5, 10, 25 and 50 % of its
 tokens, and counts the questions whose evidence is among them: any of it, all of

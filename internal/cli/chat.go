@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -25,7 +26,7 @@ const newestSession = "newest"
 func newChatCommand() *cobra.Command {
 	var o chatOptions
 	cmd := &cobra.Command{
-		Use:   "chat [MODEL]",
+		Use:   "chat [--resume [NAME]] [MODEL]",
 		Short: "Chat with a local model, for as long as you like",
 		Long: `chat is a chat with a local model whose conversation never outgrows the model's
 window: it is compacted as it goes on, and nothing is lost. It is on disk after
@@ -49,14 +50,19 @@ where neither is a terminal, each of them once, when it is whole.`,
   tiercompact chat --resume                # go on with the newest session
   tiercompact chat --openai-url http://127.0.0.1:8080/v1 -w 16384
   echo "why is the sky blue?" | tiercompact chat llama3.2:3b`,
-		Args: atMostArgs(1),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if o.resume == newestSession {
+				return atMostArgs(2)(cmd, args)
+			}
+			return atMostArgs(1)(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error { return o.runChat(cmd, args) },
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.openaiURL, "openai-url", "", "`address` of a server with OpenAI's protocol, in place of Ollama; its key is in "+config.KeyVariable)
 	f.StringVar(&o.dir, "dir", ".compact", "`folder` of sessions and archive")
 	f.StringVar(&o.session, "session", "", "`name` of the new session (default: the time)")
-	f.StringVar(&o.resume, "resume", "", "go on with the session of this `name`, or the newest")
+	f.StringVar(&o.resume, "resume", "", "go on with the session of this `[NAME]`, or the newest")
 	f.Lookup("resume").NoOptDefVal = newestSession
 	f.BoolVar(&o.lenient, "lenient", false, "with --resume: leave damaged records of the session out, and take what they told from the archive where it has that; say which")
 	f.StringVar(&o.system, "system", "", "the system prompt of a new session, as `text`")
@@ -137,20 +143,41 @@ func (o *chatOptions) validateChat(cmd *cobra.Command, args []string) error {
 	if o.lenient && o.resume == "" {
 		return usageErrorf("--lenient is for a session that is there; say --resume too")
 	}
-	if len(args) == 0 {
-		return nil
-	}
 	if o.resume == newestSession {
-		if _, err := tui.SavedMeta(o.dir, args[0], true); err == nil {
-			o.resume = args[0]
-			return nil
-		}
+		args = o.takeResumed(args)
+	}
+	switch len(args) {
+	case 0:
+		return nil
+	case 2:
+		return fmt.Errorf("no session %s is in %s; %s", args[0], o.dir, o.savedSessions())
 	}
 	if o.model != "" && o.model != args[0] {
 		return usageErrorf("the argument says model %s, --model says %s; give one", args[0], o.model)
 	}
 	o.model = args[0]
 	return nil
+}
+
+// takeResumed takes the session's name after --resume out of the arguments, where
+// one of them is that of a session.
+func (o *chatOptions) takeResumed(args []string) []string {
+	for i, name := range args {
+		if _, err := tui.SavedMeta(o.dir, name, true); err == nil {
+			o.resume = name
+			return slices.Concat(args[:i], args[i+1:])
+		}
+	}
+	return args
+}
+
+// savedSessions says which sessions can be resumed.
+func (o *chatOptions) savedSessions() string {
+	names, err := tui.Saved(o.dir)
+	if err != nil {
+		return err.Error()
+	}
+	return "it has " + joinFirst(names)
 }
 
 // openChat finds the model, and opens the session.
@@ -197,6 +224,7 @@ func openChat(cmd *cobra.Command, o *chatOptions) (*tui.Talk, error) {
 		},
 		Config: cfg, Chat: server, Model: m, Find: server.findModel, List: server.modelNames, Screen: s,
 		Dir: o.dir, Name: name, Resume: o.resume != "", Lenient: o.lenient, System: o.system,
+		Silence: o.settings.Config.Deadlines.Summary,
 	})
 }
 
@@ -257,7 +285,7 @@ func (o *chatOptions) calibrations() *engine.Calibrations {
 // been meant as a session.
 func (o *chatOptions) mistaken(err error) error {
 	if o.resume == newestSession {
-		return fmt.Errorf("%w; no session of that name is in %s either", err, o.dir)
+		return fmt.Errorf("%w; no session of that name is in %s either; %s", err, o.dir, o.savedSessions())
 	}
 	return err
 }

@@ -1,13 +1,16 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/internal/screen"
 )
 
 func newCompactCommand() *cobra.Command {
@@ -79,13 +82,33 @@ func (o *compactOptions) runCompact(cmd *cobra.Command, path string) error {
 	if e := writeConversation(cmd, o.out, in.Conversation, o.to); e != nil {
 		return e
 	}
-	if e := o.report.writeReport(cmd, done); e != nil {
+	if e := o.report.writeReport(cmd, done, o.writtenFiles(in, done)...); e != nil {
 		return e
 	}
 	return err
 }
 
+// writtenFiles lists what was written, beside the report.
+func (o *compactOptions) writtenFiles(in input, done outcome) []writtenFile {
+	format := cmp.Or(o.to, in.Format)
+	if readOnly(in.Conversation, o.to) != "" {
+		format = "openai"
+	}
+	out := writtenFile{o.out, screen.Plural(len(in.Messages), "message") + " as " + format}
+	if o.out == "-" {
+		out.path = "stdout"
+	}
+	kept := writtenFile{what: fmt.Sprintf("what was removed, as step %d of session %s", done.Step, cmp.Or(o.sinks.session, in.session))}
+	if done.Compacted() && done.Step > 0 {
+		kept.path = o.sinks.archive.Place()
+	}
+	return []writtenFile{out, kept, {o.sinks.trace.JSONL, "the trace"}}
+}
+
 func (o *compactOptions) validateCompact(cmd *cobra.Command, path string) error {
+	if err := refuseTerminal(cmd); err != nil {
+		return err
+	}
 	if err := checkOneOf("--to", o.to, formatNames(true)); err != nil {
 		return err
 	}
@@ -120,6 +143,7 @@ type check struct {
 // An outcome is what a check made of a conversation.
 type outcome struct {
 	tiercompact.Report
+	cfg           tiercompact.Config
 	before, after chat.Transcript
 }
 
@@ -143,6 +167,6 @@ func (c check) runCheck(ctx context.Context, in input) (done outcome, err error)
 	default:
 		done.Report, err = s.Check(ctx)
 	}
-	done.before, done.after = in.Messages, s.Messages()
+	done.cfg, done.before, done.after = c.cfg, in.Messages, s.Messages()
 	return done, err
 }

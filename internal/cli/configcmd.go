@@ -60,6 +60,9 @@ those would do.`,
 					return err
 				}
 			}
+			if len(text) == 0 {
+				printNote(cmd, "every setting has its default")
+			}
 			_, err := cmd.OutOrStdout().Write(text)
 			return err
 		},

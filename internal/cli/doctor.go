@@ -26,7 +26,9 @@ windows are, tries the one that ranks and the one that summarises, and says what
 each level will use, why, and what to do about each problem.
 
 It leaves the server as it was: a model is tried with the window that it has,
-and one that had to be loaded is soon unloaded. A machine that is busy, or too
+and one that had to be loaded is soon unloaded. A trial takes at most 2 minutes,
+or the longer of the deadlines that are set; all trials together take at most
+one and a half times as long. A machine that is busy, or too
 slow for the deadlines, is told, too.
 
 With --model, the window is that of the session's model, as the server runs it;
@@ -74,7 +76,13 @@ func (o *doctorOptions) runDoctor(cmd *cobra.Command, args []string) error {
 	}
 	p := newProgress(cmd)
 	options.Try = o.longestDeadline()
-	options.Trying = func(model string) { p.showLine(true, "trying "+model+" ...") }
+	options.Trying = func(model string) {
+		within := cmp.Or(options.Try, engine.DefaultTry)
+		if p.w == nil {
+			printNote(cmd, "trying %s, for at most %s", model, within)
+		}
+		p.showLine(true, fmt.Sprintf("trying %s, for at most %s ...", model, within))
+	}
 	if o.pull {
 		if err := o.pullMissing(cmd, options, patient.Model); err != nil {
 			return err

@@ -65,6 +65,15 @@ func noBlanks(cmd *cobra.Command, _ []string) (err error) {
 
 // flagError says what is wrong with a flag, and what it takes.
 func flagError(cmd *cobra.Command, err error) error {
+	if errors.Is(err, pflag.ErrHelp) {
+		return err
+	}
+	var unknown *pflag.NotExistError
+	if errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" {
+		if near := similarFlags(cmd, unknown.GetSpecifiedName()); len(near) > 0 {
+			return usageErrorf("%w; did you mean %s?", err, strings.Join(near, " or "))
+		}
+	}
 	var invalid *pflag.InvalidValueError
 	if !errors.As(err, &invalid) {
 		return usageErrorf("%w; see %s --help", err, cmd.CommandPath())

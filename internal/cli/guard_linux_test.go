@@ -140,11 +140,11 @@ func TestNoCommandSteersATerminal(t *testing.T) {
 	for _, args := range [][]string{
 		{"check", "talk.json"}, {"check", odd}, {"check", "missing" + steering}, {steering}, {"check", "--" + steering},
 		{"plan", "talk.json", "-w", "12000"}, {"plan", "talk.json", "-w", "12000", "--json"}, {"replay", "talk.json", "-w", "12000"}, {"replay", "talk.json", "-w", "12000", "--color", "always"},
-		{"compact", "talk.json", "-w", "12000"}, {"compact", "talk.json", "-w", "12000", "--trace", "console"}, {"compact", "talk.json", "-w", "12000", "--out", "/dev/tty"}, {"compact", "talk.json", "-w", "100"},
+		{"compact", "talk.json", "-w", "12000", "--out", "-"}, {"compact", "talk.json", "-w", "12000", "--trace", "console", "--out", "-"}, {"compact", "talk.json", "-w", "12000", "--out", "/dev/tty"}, {"compact", "talk.json", "-w", "100", "--out", "-"},
 		{"recall", id, "--archive", "kept"}, {"recall", id, "--archive", "kept", "--json"}, {"recall", "file number", "--archive", "kept"}, {"recall", steering, "--archive", "kept"},
 		{"archive", "list", "--archive", "kept"}, {"archive", "show", "1", "--archive", "kept", "--session", "hard"}, {"archive", "show", "1", "--archive", "kept", "--session", "hard", "--transcript"},
 		{"archive", "show", "1", "--archive", "kept", "--session", "emergency", "--summary"}, {"archive", "show", "1", "--archive", "kept", "--session", "hard", "--edits"}, {"archive", "show", "1", "--archive", "kept", "--session", "hard", "--json"},
-		{"archive", "search", "returns", "--archive", "kept"}, {"archive", "verify", "--archive", "kept"}, {"undo", "hard.json", "--archive", "kept", "--session", "hard"},
+		{"archive", "verify", "--archive", "kept"}, {"undo", "hard.json", "--archive", "kept", "--session", "hard", "--out", "-"},
 		{"config", "show", "--config", "odd.yaml"}, {"config", "check", "odd.yaml"}, {"doctor"}, {"doctor", "--model", "none" + steering}, {"version"}, {"help"},
 	} {
 		if got := onTerminal(t, dir, env, "", args...); obeyed(got) != "" || got == "" {
@@ -185,5 +185,20 @@ func TestAPipeGetsTheBytesAsTheyAre(t *testing.T) {
 	out, err := cmd.Output()
 	if err != nil || !bytes.Contains(out, []byte(steering)) {
 		t.Errorf("%v, the text does not come as it was: %.300q", err, out)
+	}
+}
+
+func TestAConversationIsNotWrittenToATerminalUnlessOutNamesIt(t *testing.T) {
+	dir := t.TempDir()
+	steeringSession(t, dir)
+	got := onTerminal(t, dir, nil, "", "compact", "talk.json", "-w", "12000", "--engine", "built-in", "--archive", "kept")
+	if text := strings.Join(strings.Fields(got), " "); !strings.Contains(text, "stdout is a terminal; give --out FILE (-o FILE), or a pipe") || strings.Contains(got, "{") {
+		t.Errorf("got %q", got)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "kept")); err == nil {
+		t.Error("an archive was written for a conversation that was not")
+	}
+	if got := onTerminal(t, dir, nil, "", "compact", "talk.json", "-w", "12000", "--engine", "built-in", "--out", "-"); !strings.Contains(got, `"role"`) {
+		t.Errorf("got %q", got)
 	}
 }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bufio"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -46,6 +45,15 @@ func writeOutput(cmd *cobra.Command, path string, fill func(io.Writer) error) (e
 		return err
 	}
 	return errors.Join(writtenTo(f, fill), f.Close())
+}
+
+// refuseTerminal refuses to fill a terminal with a conversation, unless --out
+// names stdout.
+func refuseTerminal(cmd *cobra.Command) error {
+	if cmd.Flags().Changed("out") || !isTerminal(cmd.OutOrStdout()) {
+		return nil
+	}
+	return usageErrorf("%s writes a conversation, and stdout is a terminal; give --out FILE (-o FILE), or a pipe; --out - writes it here", cmd.Name())
 }
 
 // writtenTo has fill write to a device or a pipe, which may be a terminal.
@@ -96,15 +104,8 @@ func writeConversation(cmd *cobra.Command, path string, c wire.Conversation, to 
 	return writeOutput(cmd, path, func(w io.Writer) error { return wire.Encode(w, c, to) })
 }
 
-// writeJSON writes v, indented.
-func writeJSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(v)
-}
-
 // printNote says one line on stderr.
 func printNote(cmd *cobra.Command, format string, args ...any) {
-	fmt.Fprintln(cmd.ErrOrStderr(), "tiercompact:", safeForStderr(fmt.Sprintf(format, args...)))
+	w := cmd.ErrOrStderr()
+	fmt.Fprintln(w, wrapForTerminal(w, "tiercompact: "+safeForStderr(fmt.Sprintf(format, args...))))
 }

@@ -80,6 +80,7 @@ func (o *planOptions) writePlan(cmd *cobra.Command, in input, done outcome) erro
 		for _, e := range done.Edits {
 			fmt.Fprintln(w, s.Planned(e))
 		}
-		return nil
+		_, err := fmt.Fprintln(w, s.Paint(screen.Dim, "nothing was written; compact with the same flags and --out FILE does it"))
+		return err
 	})
 }

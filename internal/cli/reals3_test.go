@@ -31,7 +31,7 @@ func TestRealArchiveInABucket(t *testing.T) {
 	run("", "compact", "long.jsonl", "-w", "1000", "--session", "talk", "--out", "small.jsonl")
 	run("emergency", "archive", "list")
 	run("80 messages", "archive", "show", "1")
-	run("by words alone", "archive", "search", "parser")
+	run("by words alone", "recall", "parser")
 	run("nothing", "recall", "found nothing in the parser")
 	run("1 step", "archive", "verify")
 	run("round 1 (emergency) of session talk taken back", "undo", "small.jsonl", "--out", "back.jsonl")

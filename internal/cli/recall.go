@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"regexp"
 	"strings"
@@ -20,9 +21,13 @@ func newRecallCommand() *cobra.Command {
 		Short: "Get back what was removed, by its id, its words or its meaning",
 		Long: `recall prints what an outline, a marker or a summary stands for. The id is what
 they show behind "recall". What is no id in the archive is searched for: by its
-words, and by its meaning if there is an embedding model.`,
+words, and by its meaning if there is an embedding model. stderr says which.
+
+With --json, the answer is an object: "entry" is what an id stands for, "found"
+is the list of hits of a search, the best first.`,
 		Example: `  tiercompact recall 3f9a1c2e --archive .compact/archive
-  tiercompact recall "connection refused" --archive .compact/archive -n 3`,
+  tiercompact recall "connection refused" --archive .compact/archive -n 3
+  tiercompact recall why postgres --archive s3://bucket/prefix --json`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if strings.TrimSpace(strings.Join(args, " ")) == "" {
 				return usageErrorf("recall needs the id or the words of what is looked for")
@@ -64,12 +69,31 @@ func (o *recallOptions) runRecall(cmd *cobra.Command, text string) (err error) {
 	if !errors.Is(err, archive.ErrNotFound) || errors.Is(err, archive.ErrDamaged) && shapeOfID.MatchString(text) {
 		return err // of what an id stands for, words that are near it say nothing
 	}
-	return o.place.searchByMeaning(cmd, store, sessions, text, o.most, o.json)
+	by, name, err := o.meaningRanker(cmd.Context())
+	if err != nil {
+		return err
+	}
+	r := searched{most: o.most}
+	if err := r.searchSessions(cmd.Context(), store, sessions, text, by); err != nil {
+		return err
+	}
+	if r.failed != nil {
+		name = fmt.Sprintf("words alone: %s: %v", name, r.failed)
+	}
+	printNote(cmd, "compared by %s", name)
+	return r.writeHits(cmd, o.json)
+}
+
+// A recallResult is what recall has found, as JSON: one of the two.
+type recallResult struct {
+	Entry *shownEntry  `json:"entry,omitempty"`
+	Found []sessionHit `json:"found,omitempty"`
 }
 
 func (o *recallOptions) writeEntry(w io.Writer, e archive.Entry) error {
 	if o.json {
-		return writeJSON(w, shownEntry(e))
+		entry := shownEntry(e)
+		return writeJSON(w, recallResult{Entry: &entry})
 	}
 	_, err := io.WriteString(w, screen.Entry(e))
 	return err

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"io"
 
 	"github.com/tiercompact/tiercompact"
@@ -9,13 +8,9 @@ import (
 )
 
 // jsonView shows a replay as JSON lines.
-type jsonView struct{ e *json.Encoder }
+type jsonView struct{ w io.Writer }
 
-func newJSONShower(w io.Writer) jsonView {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	return jsonView{e}
-}
+func newJSONShower(w io.Writer) jsonView { return jsonView{w} }
 
 func (s jsonView) showStart(tiercompact.Config) {}
 
@@ -24,7 +19,7 @@ func (s jsonView) showMessage(b replayStep) {
 	if b.err != nil {
 		failed = b.err.Error()
 	}
-	_ = s.e.Encode(struct { // what stdout refuses, end finds too
+	_ = writeJSONLine(s.w, struct { // what stdout refuses, end finds too
 		Type     string             `json:"type"`
 		Index    int                `json:"index"`
 		Role     chat.Role          `json:"role"`
@@ -36,7 +31,7 @@ func (s jsonView) showMessage(b replayStep) {
 }
 
 func (s jsonView) showEnding(e ending) error {
-	return s.e.Encode(struct {
+	return writeJSONLine(s.w, struct {
 		Type string `json:"type"`
 		ending
 	}{"end", e})

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -25,8 +24,8 @@ func (o *reportOptions) registerReport(cmd *cobra.Command) {
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "tell nothing but warnings and errors")
 }
 
-// writeReport writes the report of an outcome.
-func (o reportOptions) writeReport(cmd *cobra.Command, done outcome) error {
+// writeReport writes the report of an outcome, and says what else was written.
+func (o reportOptions) writeReport(cmd *cobra.Command, done outcome, written ...writtenFile) error {
 	for _, w := range done.Warnings {
 		printNote(cmd, "warning: %s", w)
 	}
@@ -37,22 +36,38 @@ func (o reportOptions) writeReport(cmd *cobra.Command, done outcome) error {
 	}
 	switch {
 	case o.json:
-		return json.NewEncoder(cmd.ErrOrStderr()).Encode(done.Report)
+		return writeJSONLine(cmd.ErrOrStderr(), done.Report)
 	case !o.quiet:
 		w := cmd.ErrOrStderr()
 		fmt.Fprint(w, summaryLines(plainScreen(w), done))
+		for _, f := range append(written, writtenFile{o.file, "the report, as JSON"}) {
+			if f.path != "" {
+				fmt.Fprintf(w, "written to %s: %s\n", printableLine(f.path), f.what)
+			}
+		}
 	}
 	return nil
 }
 
-// summaryLines is an outcome in a few lines for people. A screen without a width
-// breaks none.
+// A writtenFile is what a command wrote where; a path of "" is nothing.
+type writtenFile struct{ path, what string }
+
+// summaryLines is an outcome in a few lines for people: why, what was done, what
+// is left. A screen without a width breaks none.
 func summaryLines(s screen.Screen, done outcome) string {
 	u := done.Usage
-	if !done.Compacted() {
-		return fmt.Sprintf("nothing to do: %s (%s of %s tokens, %s)\n", screen.Why(done.Reason), screen.Grouped(u.Tokens), screen.Grouped(u.Window), screen.Percent(u.Share))
+	why := screen.Due(done.cfg, done.Report)
+	switch {
+	case !done.Compacted() && done.Reason == tiercompact.BelowThreshold:
+		return fmt.Sprintf("nothing to do: %s\n", why)
+	case !done.Compacted():
+		return fmt.Sprintf("%s\nnothing to do: %s\n", why, screen.Why(done.Reason))
 	}
 	var b strings.Builder
+	fmt.Fprintln(&b, why)
+	if other := screen.OtherLevel(done.Report); other != "" {
+		fmt.Fprintln(&b, other)
+	}
 	for _, a := range done.Applied {
 		head := fmt.Sprintf("%-9s  %9s %s %-9s ", a.Level, screen.Grouped(a.Before), s.Sign("→", "->"), screen.Grouped(a.After))
 		indent := strings.Repeat(" ", len([]rune(head)))

@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"strings"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tiercompact/tiercompact/internal/screen"
 	"github.com/tiercompact/tiercompact/redact"
 )
 
@@ -34,7 +36,7 @@ func Main() {
 	case errors.Is(err, context.Canceled):
 		fmt.Fprintln(stderr, "tiercompact: interrupted")
 	default:
-		fmt.Fprintln(stderr, "tiercompact:", safeForStderr(err.Error()))
+		fmt.Fprintln(stderr, wrapForTerminal(stderr, "tiercompact: "+safeForStderr(err.Error())))
 	}
 	_ = flushGuard(stderr) // there is nowhere left to say it
 	os.Exit(exitCode(err))
@@ -69,7 +71,7 @@ func newRootCommand() *cobra.Command {
 		newRecallCommand(), newUndoCommand(), newArchiveCommand(), newDoctorCommand(), newChatCommand(), newBenchCommand(), newConfigCommand(), newVersionCommand(),
 	)
 	cmd.InitDefaultCompletionCmd()
-	cmd.SetUsageFunc(printUsage)
+	registerHelp(cmd)
 	return cmd
 }
 
@@ -100,7 +102,7 @@ func atMostArgs(n int) cobra.PositionalArgs {
 		case len(args) > n && n == 0:
 			return usageErrorf("%s takes no argument, got %s; see %s --help", cmd.Name(), strings.Join(args, " "), cmd.CommandPath())
 		case len(args) > n:
-			return usageErrorf("%s takes at most %d argument, got %d: %s", cmd.Name(), n, len(args), strings.Join(args, " "))
+			return usageErrorf("%s takes at most %s, got %d: %s", cmd.Name(), screen.Plural(n, "argument"), len(args), strings.Join(args, " "))
 		}
 		return nil
 	}
@@ -109,6 +111,15 @@ func atMostArgs(n int) cobra.PositionalArgs {
 // safeForStderr returns s as it may stand on stderr: what it quotes, of a file, a
 // setting or a server, is without secrets.
 func safeForStderr(s string) string { return printableLine(redact.Default().String(s)) }
+
+// wrapForTerminal breaks a text between words if w is a terminal. A file or a
+// pipe gets one line.
+func wrapForTerminal(w io.Writer, text string) string {
+	if width := plainScreen(w).Width; width > 0 {
+		return strings.Join(screen.Wrapped(text, width), "\n")
+	}
+	return text
+}
 
 // printableLine returns s with blanks for line breaks, and without what a terminal
 // would obey: names of files are whatever somebody called them.

@@ -45,7 +45,7 @@ func (k *sinks) takeSettings(cmd *cobra.Command, s *settings) error {
 	case !utf8.ValidString(k.session):
 		return usageErrorf("--session %q is not UTF-8; give another id", k.session)
 	}
-	return nil
+	return checkArchiveFolder(k.archive)
 }
 
 // A sessionRun is one session with all that must be closed after it.

@@ -100,6 +100,9 @@ func (s *settings) compactorConfig(cmd *cobra.Command, in input) (tiercompact.Co
 	if err != nil {
 		return cfg, settingsError(err)
 	}
+	if c.Window == config.Auto && w.Source == "" && s.Config.Model == "" {
+		return cfg, missingWindow(c.Model)
+	}
 	if _, err := tiercompact.New(cfg); err != nil {
 		return cfg, withFlagName(errors.Unwrap(err)) // what New says of itself is said by main
 	}
@@ -109,6 +112,16 @@ func (s *settings) compactorConfig(cmd *cobra.Command, in input) (tiercompact.Co
 	}
 	c.Window = cfg.Window
 	return cfg, findModels(cmd, c, &cfg, newProgress(cmd))
+}
+
+// missingWindow says that no window is known, and how to find it out. model is
+// the one that the transcript names, "" for none.
+func missingWindow(model string) error {
+	of := "no window is known"
+	if model != "" {
+		of = fmt.Sprintf("the window of %s, which the transcript names, is not known", printableLine(model))
+	}
+	return usageErrorf("%s; give --window N (tokens that the model takes), or --model NAME of a model on Ollama; to find it out: tiercompact doctor --model NAME, or the model's card", of)
 }
 
 // reportSettings says where the window comes from, and which rules of protection fit no

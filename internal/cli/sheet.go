@@ -27,9 +27,14 @@ func (s *doctorSheet) writeLine(text string) {
 
 // writeRow writes texts, one below the other, beside a heading.
 func (s *doctorSheet) writeRow(heading string, texts ...string) {
+	s.writePainted(screen.Plain, heading, texts...)
+}
+
+// writePainted is writeRow with a colour for each line.
+func (s *doctorSheet) writePainted(p screen.Paint, heading string, texts ...string) {
 	for _, text := range texts {
 		for _, line := range screen.Wrapped(text, s.screen.Width-headings) {
-			s.writeLine(s.screen.Paint(screen.Dim, fmt.Sprintf("%-*s", headings, heading)) + line)
+			s.writeLine(s.screen.Paint(screen.Dim, fmt.Sprintf("%-*s", headings, heading)) + s.screen.Paint(p, line))
 			heading = ""
 		}
 	}
@@ -45,7 +50,7 @@ func (s *doctorSheet) writeServer(state engine.ServerState) {
 
 func (s *doctorSheet) machine(m engine.MachineState) {
 	if m.Busy != "" {
-		s.writeRow("machine", s.screen.Paint(screen.Yellow, m.Busy))
+		s.writePainted(screen.Yellow, "machine", m.Busy)
 	}
 }
 
@@ -87,7 +92,7 @@ func (s *doctorSheet) writeRoundTrip(heading string, t *engine.RoundTrip) {
 	switch {
 	case t == nil:
 	case t.Error != "":
-		s.writeRow(heading, s.screen.Paint(screen.Red, t.Model+" fails: "+t.Error))
+		s.writePainted(screen.Red, heading, t.Model+" fails: "+t.Error)
 	default:
 		reads := ""
 		if t.Reads > 0 {

@@ -90,6 +90,9 @@ func (t *timeline) showMessage(b replayStep) {
 	}
 	t.flushStretch()
 	t.writeRow(b)
+	if other := screen.OtherLevel(b.report); other != "" {
+		t.writeUnder(screen.Yellow, other)
+	}
 	for _, a := range b.report.Applied {
 		t.writeLevel(b, a)
 	}

@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -55,6 +54,9 @@ func (o *undoOptions) runUndo(cmd *cobra.Command, path string) (err error) {
 	if err := checkOneOf("--to", o.to, formatNames(true)); err != nil {
 		return err
 	}
+	if err := refuseTerminal(cmd); err != nil {
+		return err
+	}
 	in, err := o.source.readSource(cmd, path)
 	if err != nil {
 		return err
@@ -77,6 +79,9 @@ func (o *undoOptions) runUndo(cmd *cobra.Command, path string) (err error) {
 	if err := o.archiveUndo(cmd.Context(), store, found.Round, before, readBack(out, to)(out.Messages)); err != nil {
 		return err
 	}
+	if o.out != "-" && !o.json {
+		printNote(cmd, "written to %s: %s as %s", o.out, screen.Plural(len(out.Messages), "message"), cmp.Or(to, out.Format))
+	}
 	return o.reportUndo(cmd, found.Round, len(before), len(out.Messages))
 }
 
@@ -89,7 +94,7 @@ func (o *undoOptions) reportUndo(cmd *cobra.Command, info archive.StepInfo, befo
 		printNote(cmd, "round %d (%s) of session %s taken back: %s become %d", info.Number, info.Level, info.Session, screen.Plural(before, "message"), after)
 		return nil
 	}
-	return json.NewEncoder(cmd.ErrOrStderr()).Encode(struct {
+	return writeJSONLine(cmd.ErrOrStderr(), struct {
 		Session  string `json:"session"`
 		Step     int    `json:"step"`
 		Level    string `json:"level"`

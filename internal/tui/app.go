@@ -210,6 +210,8 @@ func (a *app) showEvent(e Event) {
 			a.page.countThinking(e.Delta.Thinking)
 		}
 		a.page.streamText(e.Delta.Text)
+	case Waiting:
+		a.doing = "waiting: the server says nothing"
 	case Voided:
 		a.page.endStream("")
 		a.page.addBlock(warned, e.Text)

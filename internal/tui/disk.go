@@ -38,7 +38,8 @@ type Options struct {
 	// Lenient resumes a session whose file is damaged: what its damaged records
 	// told is taken from the archive where that has it, and left out else.
 	Lenient bool
-	System  string // the first message of a new session; "": a short one
+	Silence time.Duration // that a server may keep in the middle of an answer; 0: any
+	System  string        // the first message of a new session; "": a short one
 }
 
 func (o Options) thresholds() levels.Thresholds { return screen.Thresholds(o.Config) }

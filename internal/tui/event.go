@@ -15,6 +15,7 @@ const (
 	Said      Kind = iota // Message enters the conversation
 	Asked                 // the model was asked; pieces of an answer follow
 	Streamed              // Delta came in
+	Waiting               // the server says nothing, as Text tells
 	Voided                // what streamed since Asked does not count, for the reason in Text
 	Compacted             // Report tells of a round
 	Summaries             // Progress of a summary that a model writes

@@ -165,6 +165,8 @@ func (l *lineChat) printEvent(e Event) {
 			l.shown, l.streaming = true, true
 			l.printText(safeForTerminal(e.Delta.Text))
 		}
+	case Waiting: // an answer that is on out goes on where it is
+		fmt.Fprintln(l.notes, safeForTerminal(e.Text))
 	case Said:
 		l.printAssistant(e.Message)
 	case Compacted:

@@ -347,7 +347,7 @@ func (t *Talk) requestOnce(ctx context.Context, tools bool) (model.Answer, error
 	}
 	var said strings.Builder
 	t.emitEvent(Event{Kind: Asked})
-	a, err := t.o.Chat.Chat(ctx, r, func(d model.Delta) error {
+	a, err := t.streamAnswer(ctx, r, func(d model.Delta) error {
 		said.WriteString(d.Text)
 		t.emitEvent(Event{Kind: Streamed, Delta: d})
 		return ctx.Err()

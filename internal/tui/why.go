@@ -16,6 +16,9 @@ import (
 // came to nothing.
 func roundLines(s screen.Screen, r tiercompact.Report) []string {
 	var lines []string
+	if other := screen.OtherLevel(r); other != "" {
+		lines = append(lines, other)
+	}
 	for _, a := range r.Applied {
 		head := fmt.Sprintf("%s %s%s tokens", a.Level, s.Sign("−", "-"), screen.Grouped(a.Before-a.After))
 		parts := append([]string{head}, s.Said(r, a)...)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -18,68 +17,20 @@ import (
 	"github.com/tiercompact/tiercompact/internal/screen"
 )
 
+// newArchiveSearchCommand says where search went.
 func newArchiveSearchCommand() *cobra.Command {
-	var o archiveSearchOptions
-	cmd := &cobra.Command{
-		Use:   "search TEXT --archive DIR",
-		Short: "Find what was removed by its words, and by meaning",
-		Long: `search finds the entries that fit a text best: by their words, and by their
-meaning where an embedding model is there. Which it was stands on stderr.`,
-		Example: `  tiercompact archive search "connection refused" --archive .compact/archive
-  tiercompact archive search why postgres --archive s3://bucket/prefix -n 3`,
-		Args: cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error { return o.runArchiveSearch(cmd, strings.Join(args, " ")) },
+	return &cobra.Command{
+		Use: "search", Hidden: true, DisableFlagParsing: true,
+		Short: "Is a part of recall",
+		RunE: func(*cobra.Command, []string) error {
+			return usageErrorf("archive search is a part of recall: tiercompact recall TEXT --archive DIR")
+		},
 	}
-	f := cmd.Flags()
-	o.place.registerPlace(cmd)
-	f.IntVarP(&o.most, "most", "n", 5, "at most so many `hits`")
-	registerSettings(cmd, "engine", "ollama_url", "embed", "deadlines.ranking")
-	f.BoolVar(&o.json, "json", false, "as JSON")
-	return cmd
-}
-
-type archiveSearchOptions struct {
-	place archivePlace
-	most  int
-	json  bool
-}
-
-func (o *archiveSearchOptions) runArchiveSearch(cmd *cobra.Command, text string) (err error) {
-	switch {
-	case strings.TrimSpace(text) == "":
-		return usageErrorf("search needs the words of what is looked for")
-	case o.most < 1:
-		return usageErrorf("--most must be above 0, is %d", o.most)
-	}
-	store, sessions, err := o.place.openArchive(cmd.Context(), archiveOptions{read: true})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, store.Close()) }()
-	return o.place.searchByMeaning(cmd, store, sessions, text, o.most, o.json)
-}
-
-// searchByMeaning writes the best hits, by words and by the meaning that an embedding
-// model finds if there is one. It says on stderr which it was.
-func (a *archivePlace) searchByMeaning(cmd *cobra.Command, store archive.Store, sessions []string, text string, most int, asJSON bool) error {
-	by, name, err := meaningRanker(cmd.Context(), a.Config)
-	if err != nil {
-		return err
-	}
-	r := searched{most: most, by: name}
-	if err := r.searchSessions(cmd.Context(), store, sessions, text, by); err != nil {
-		return err
-	}
-	if r.failed != nil {
-		printNote(cmd, "compared by words alone: %s: %v", name, r.failed)
-	} else {
-		printNote(cmd, "compared by %s", r.by)
-	}
-	return r.writeHits(cmd, asJSON)
 }
 
 // meaningRanker returns what compares by meaning, and its name.
-func meaningRanker(ctx context.Context, c config.Config) (archive.Meaning, string, error) {
+func (o *recallOptions) meaningRanker(ctx context.Context) (archive.Meaning, string, error) {
+	c := o.place.Config
 	c.Summary = config.Summary{Model: engine.Extractive} // nothing is summarised
 	options, err := c.EngineOptions()
 	if err != nil {
@@ -100,7 +51,6 @@ func meaningRanker(ctx context.Context, c config.Config) (archive.Meaning, strin
 // searched is what a search of an archive found.
 type searched struct {
 	most    int
-	by      string // what compared
 	hits    []sessionHit
 	failed  error // why the model did not compare
 	damaged error // what could not be read
@@ -150,7 +100,7 @@ func (r *searched) writeHits(cmd *cobra.Command, asJSON bool) error {
 	}
 	return buffered(cmd.OutOrStdout(), func(w io.Writer) error {
 		if asJSON {
-			return writeJSON(w, r.hits)
+			return writeJSON(w, recallResult{Found: r.hits})
 		}
 		for _, h := range r.hits {
 			fmt.Fprintf(w, "%s  %.2f  %s\n", h.ID, h.Score, screen.Clip(h.Text, 60))

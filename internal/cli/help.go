@@ -1,0 +1,158 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// helpWidth is the width of a help text, in columns.
+const helpWidth = 80
+
+// A flagGroup is a part of a help text. A flag that no group names is in the
+// first. Rare flags are shown by --help-all alone.
+type flagGroup struct{ title, common, rare string }
+
+// flagGroups lists the groups of flags in the order of a help text.
+func flagGroups() []flagGroup {
+	return []flagGroup{
+		{title: "Input and output"},
+		{"Budget", "window model", "exact-tokens hard-cap-buffer reserve"},
+		{"Levels", "level preset thresholds protect query layers note", "auto trigger escalation ranking min-gain fill summary-role " +
+			"trigger-pct keep-recent-turns keep-tool-io-pairs roles-never-prune no-pin-first-user strategy message-threshold context-threshold " +
+			"stale-after hard-until keep-last keep-share"},
+		{"Models", "engine ollama-url openai-url embed-model summary-model", "num-thread seed summary-url summary-max-tokens summary-fallback embed-url " +
+			"embed-cache no-embed-cache rank-deadline summary-deadline round-deadline"},
+		{"Archive", "archive session", "archive-required s3-region s3-endpoint kms-key redact redact-pii redact-prompts redact-gitleaks"},
+		{"Trace", "trace trace-console", "ariadne-url otlp-endpoint prometheus-listen"},
+		{"Help", "help", "help-all"},
+	}
+}
+
+// groupOf returns the index of a flag's group, and whether the flag is rare.
+func groupOf(name string) (group int, rare bool) {
+	for i, g := range flagGroups() {
+		switch {
+		case slices.Contains(strings.Fields(g.common), name):
+			return i, false
+		case slices.Contains(strings.Fields(g.rare), name):
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// helpAll is the value of --help-all. Setting it ends the parsing of flags as
+// --help does, so that no argument is missed.
+type helpAll struct{ set bool }
+
+func (h *helpAll) Set(string) error { h.set = true; return pflag.ErrHelp }
+func (h *helpAll) String() string   { return "" }
+func (h *helpAll) Type() string     { return "bool" }
+
+// registerHelp gives cmd and its subcommands --help-all and help in groups. It
+// uses no template: a program that links text/template keeps every exported
+// method of every type.
+func registerHelp(cmd *cobra.Command) {
+	all := new(helpAll)
+	f := cmd.PersistentFlags().VarPF(all, "help-all", "", "help with every flag, the rare ones too")
+	f.NoOptDefVal = "true"
+	f.Hidden = true // usage names it if it shows more
+	cmd.SetUsageFunc(func(cmd *cobra.Command) error { return writeUsage(cmd.OutOrStderr(), cmd, all.set) })
+}
+
+// writeUsage writes how cmd is called, with examples, subcommands and flags.
+func writeUsage(w io.Writer, cmd *cobra.Command, all bool) error {
+	var b strings.Builder
+	use := cmd.UseLine()
+	if cmd.HasAvailableSubCommands() {
+		use = cmd.CommandPath() + " COMMAND"
+	}
+	fmt.Fprintf(&b, "Usage:\n  %s\n", use)
+	if cmd.HasExample() {
+		fmt.Fprintf(&b, "\nExamples:\n%s\n", cmd.Example)
+	}
+	if cmd.HasAvailableSubCommands() {
+		b.WriteString("\nCommands:\n")
+	}
+	for _, sub := range cmd.Commands() {
+		if sub.IsAvailableCommand() {
+			fmt.Fprintf(&b, "  %-*s  %s\n", cmd.NamePadding(), sub.Name(), sub.Short)
+		}
+	}
+	cmd.InitDefaultHelpFlag()
+	left := writeFlags(&b, cmd, all)
+	if cmd.HasAvailableSubCommands() {
+		fmt.Fprintf(&b, "\n%s COMMAND --help is about one command.\n", cmd.CommandPath())
+	}
+	if left > 0 {
+		fmt.Fprintf(&b, "\n%s --help-all shows %d more flags.\n", cmd.CommandPath(), left)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// writeFlags writes the flags of cmd by group, and returns how many were left out.
+func writeFlags(b *strings.Builder, cmd *cobra.Command, all bool) (left int) {
+	groups := flagGroups()
+	sets := make([]*pflag.FlagSet, len(groups))
+	for i := range sets {
+		sets[i] = pflag.NewFlagSet("", pflag.ContinueOnError)
+		sets[i].SortFlags = false
+	}
+	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		group, rare := groupOf(f.Name)
+		switch {
+		case f.Hidden:
+		case rare && !all:
+			left++
+		default:
+			sets[group].AddFlag(shownFlag(f))
+		}
+	})
+	for i, g := range groups {
+		if sets[i].HasFlags() {
+			fmt.Fprintf(b, "\n%s:\n%s", g.title, sets[i].FlagUsagesWrapped(helpWidth))
+		}
+	}
+	return left
+}
+
+// shownFlag returns f with its default as one writes it: without quotes, and
+// without one that is off or empty.
+func shownFlag(f *pflag.Flag) *pflag.Flag {
+	shown := *f
+	if f.Value.Type() == "string" {
+		shown.NoOptDefVal = "" // its usage says that the value may be left out
+	}
+	switch kind := f.Value.Type(); {
+	case kind == "stringSlice" && f.DefValue == "":
+		shown.DefValue = "[]"
+	case kind == "string" && !slices.Contains([]string{"", "0", "0.0", "0s"}, f.DefValue):
+		shown.Usage += fmt.Sprintf(" (default %s)", f.DefValue)
+		shown.DefValue = ""
+	case kind == "string":
+		shown.DefValue = ""
+	}
+	return &shown
+}
+
+// similarFlags returns the flags of cmd that a mistyped name may mean, each with
+// its dashes.
+func similarFlags(cmd *cobra.Command, name string) []string {
+	names := &cobra.Command{SuggestionsMinimumDistance: 2}
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names.AddCommand(&cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}})
+		}
+	})
+	var near []string
+	for _, similar := range names.SuggestionsFor(name) {
+		near = append(near, "--"+similar)
+	}
+	return near[:min(3, len(near))]
+}

@@ -1,0 +1,79 @@
+package tui
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/tiercompact/tiercompact/internal/model"
+	"github.com/tiercompact/tiercompact/internal/screen"
+)
+
+// firstWait is how long a server may say nothing before the user is told what
+// the chat waits for. It doubles with each time.
+const firstWait = 10 * time.Second
+
+// streamAnswer asks the model, and calls each with the pieces of its answer. It
+// emits Waiting while the server says nothing. A server that falls silent in the
+// middle of an answer, for as long as the options allow, ends the call; before
+// the answer begins, it may still read the prompt, which has no bound.
+func (t *Talk) streamAnswer(ctx context.Context, r model.Request, each func(model.Delta) error) (a model.Answer, err error) {
+	call, stop := context.WithCancel(ctx)
+	defer stop()
+	deltas, done := make(chan model.Delta), make(chan struct{})
+	go func() {
+		defer close(done)
+		a, err = t.o.Chat.Chat(call, r, func(d model.Delta) error {
+			select {
+			case deltas <- d:
+				return call.Err()
+			case <-call.Done():
+				return call.Err()
+			}
+		})
+	}()
+	began, silent, next := false, time.Duration(0), firstWait
+	var stalled, failed error
+	for {
+		wait := next - silent
+		if bound := t.o.Silence; began && bound > 0 {
+			wait = min(wait, bound-silent)
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case d := <-deltas:
+			timer.Stop()
+			began, silent, next = true, 0, firstWait
+			if failed = each(d); failed != nil {
+				stop()
+			}
+		case <-timer.C:
+			silent += wait
+			if began && t.o.Silence > 0 && silent >= t.o.Silence && call.Err() == nil {
+				stalled = fmt.Errorf("%s said nothing for %s in the middle of its answer; the server may hang: /retry asks again (--summary-deadline sets the time)", r.Model, silent)
+				stop()
+			}
+			if silent >= next {
+				next *= 2
+				t.emitEvent(Event{Kind: Waiting, Text: waitingText(r.Model, silent, began)})
+			}
+		case <-done:
+			timer.Stop()
+			switch {
+			case stalled != nil:
+				return a, stalled
+			case failed != nil:
+				return a, failed
+			}
+			return a, err
+		}
+	}
+}
+
+func waitingText(name string, silent time.Duration, began bool) string {
+	state := "to begin its answer; the server may still load the model or read the prompt"
+	if began {
+		state = "to go on with its answer"
+	}
+	return fmt.Sprintf("waiting for %s %s; %s so far, ^C stops it", name, state, screen.Plural(int(silent.Seconds()), "second"))
+}
