@@ -10,8 +10,9 @@ import (
 	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/internal/edit"
-	"github.com/tiercompact/tiercompact/levels"
+	"github.com/tiercompact/tiercompact/internal/guard"
 	"github.com/tiercompact/tiercompact/internal/protection"
+	"github.com/tiercompact/tiercompact/levels"
 )
 
 // archiveRound puts the round into the archive, before anything changes.
@@ -21,7 +22,7 @@ func (s *Session) archiveRound(ctx context.Context, r *round, report *Report) (i
 	s.mu.Unlock()
 	r.gone = r.entries()
 	var written []archive.Written
-	err := recovered(func() error { written = s.cfg.writtenForms(r.t.messages); return nil })
+	err := guard.Recovered(func() error { written = s.cfg.writtenForms(r.t.messages); return nil })
 	if err != nil {
 		return 0, fmt.Errorf("archive round %d: %w", next, err)
 	}
@@ -43,8 +44,8 @@ func (s *Session) putStep(ctx context.Context, r *round, a archive.Step) (int, e
 	number, err := archiveStep(ctx, s.cfg.Archive, s.cfg.ArchiveDeadline, a)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if broken, ok := errors.AsType[*CallbackError](err); !ok || broken.Callback == s.cfg.guards.archive.name {
-		r.models.archive = r.models.archive.afterCall(err != nil, r.added)
+	if broken, ok := errors.AsType[*CallbackError](err); !ok || broken.Callback == s.cfg.guards.archive.Name {
+		r.models.archive = r.models.archive.AfterCall(err != nil, r.added)
 	} // else Redact failed before the archive was asked
 	if err != nil {
 		err = fmt.Errorf("archive round %d: %w", number, err)
@@ -79,14 +80,14 @@ func (s *Session) archiveAgain(ctx context.Context, r *round) (other bool, err e
 	a := u.step
 	a.Number = max(a.Number, s.steps+1)
 	s.mu.Unlock()
-	if left := r.models.archive.messagesLeft(r.added); left > 0 && r.cause != byHand {
+	if left := r.models.archive.MessagesLeft(r.added); left > 0 && r.cause != byHand {
 		return false, fmt.Errorf("%w: the archive is asked again after %d more messages", u.err, left)
 	}
 	before := r.models.archive
 	if _, err = s.putStep(ctx, r, a); err == nil {
 		return false, nil
 	}
-	if late, ok := errors.AsType[*CallbackError](err); ok && late.late() || ctx.Err() != nil {
+	if late, ok := errors.AsType[*CallbackError](err); ok && late.Late() || ctx.Err() != nil {
 		return false, err
 	}
 	if other = edit.Sum(a.Before) != r.sumBefore(); other {
@@ -111,8 +112,8 @@ func (cfg *settings) writtenForms(left chat.Transcript) []archive.Written {
 	}
 	failed := false
 	read := func(t chat.Transcript) []archive.Reading {
-		readings, err := do(cfg.guards.readBack, func() []archive.Reading { return cfg.ReadBack(copied(t)) })
-		cfg.faults.add(err)
+		readings, err := guard.Do(cfg.guards.readBack, func() []archive.Reading { return cfg.ReadBack(guard.Copied(t)) })
+		cfg.faults.Add(err)
 		failed = failed || err != nil
 		return readings
 	}

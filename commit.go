@@ -8,8 +8,9 @@ import (
 
 	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/chat"
-	"github.com/tiercompact/tiercompact/levels"
+	"github.com/tiercompact/tiercompact/internal/guard"
 	"github.com/tiercompact/tiercompact/internal/protection"
+	"github.com/tiercompact/tiercompact/levels"
 	"github.com/tiercompact/tiercompact/trace"
 )
 
@@ -59,10 +60,10 @@ func (r *round) planned(ctx context.Context, plan func(context.Context) error) (
 	was := *r
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	_, err := watched(r.cfg.counting, func() (struct{}, error) {
-		return struct{}{}, recovered(func() error { return r.plan(ctx, plan) })
+	_, err := guard.Watch(r.cfg.counting, func() (struct{}, error) {
+		return struct{}{}, guard.Recovered(func() error { return r.plan(ctx, plan) })
 	})
-	if late, ok := errors.AsType[*CallbackError](err); ok && late.Callback == r.cfg.guards.count.name {
+	if late, ok := errors.AsType[*CallbackError](err); ok && late.Callback == r.cfg.guards.count.Name {
 		return &was, err
 	}
 	return r, err
@@ -216,7 +217,7 @@ func archiveStep(ctx context.Context, store archive.Store, within time.Duration,
 	}
 	const tries = 100 // each means that somebody else took the number
 	for range tries {
-		err = recovered(func() error { return store.Put(ctx, a) }) // a redactor in front of it may fail
+		err = guard.Recovered(func() error { return store.Put(ctx, a) }) // a redactor in front of it may fail
 		if !errors.Is(err, archive.ErrExists) {
 			break
 		}
@@ -239,7 +240,7 @@ func (s *Session) swapOutcome(r *round, number int) error {
 		return err
 	}
 	for _, e := range r.gone {
-		s.t.recalls.add(e.ID)
+		s.t.recalls.Add(e.ID)
 	}
 	s.unlisted = r.unlisted
 	n := len(r.before.messages)

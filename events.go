@@ -7,8 +7,8 @@ import (
 	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/internal/edit"
-	"github.com/tiercompact/tiercompact/levels"
 	"github.com/tiercompact/tiercompact/internal/protection"
+	"github.com/tiercompact/tiercompact/levels"
 	"github.com/tiercompact/tiercompact/trace"
 )
 
@@ -31,7 +31,7 @@ func (s *Session) emitEstimate(u Usage) {
 // tellFaults tells what callbacks have failed by since they were told last: the
 // check has gone on with what stands in for them.
 func (s *Session) tellFaults(report *Report) {
-	for _, err := range s.cfg.faults.take() {
+	for _, err := range s.cfg.faults.Take() {
 		text := s.cfg.redactText(err.Error())
 		report.Warnings = append(report.Warnings, text)
 		s.emitEvent(trace.Error{ErrorType: "callback", Message: text})

@@ -3,10 +3,12 @@ package tiercompact
 import (
 	"cmp"
 	"context"
+	"runtime"
 	"strings"
 
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/internal/edit"
+	"github.com/tiercompact/tiercompact/internal/sizes"
 	"github.com/tiercompact/tiercompact/levels"
 	"github.com/tiercompact/tiercompact/redact"
 )
@@ -118,8 +120,8 @@ type resentHistory struct {
 	steps   int // archived
 	models  outages
 	unkept  *unkept
-	sizes   map[uint64]int // by keyOf; nil without an id
-	secrets *redact.Known  // secrets that a request held, which later ones may hold without their names
+	sizes   sizes.Memo    // remembers nothing without an id
+	secrets *redact.Known // secrets that a request held, which later ones may hold without their names
 }
 
 // Preflight is the form without a session, called before a model call with the
@@ -178,7 +180,7 @@ func (c *Compactor) resentHistoryOf(id string) *resentHistory {
 	if known == nil {
 		known = &resentHistory{turn: make(chan struct{}, 1), secrets: c.cfg.Redact.Known()}
 		if id != "" {
-			known.sizes = make(map[uint64]int)
+			known.sizes = sizes.NewMemo()
 			c.replays[id] = known
 		}
 	}
@@ -217,3 +219,27 @@ func (c *Compactor) runHistoryRound(ctx context.Context, s *Session, w fullHisto
 
 // unnamedSession is the archive's name for conversations without an id.
 const unnamedSession = "preflight"
+
+// countUsage counts t, each message once in the life of the compactor's id.
+func (k *resentHistory) countUsage(cfg *settings, t chat.Transcript, tools int) Usage {
+	cores := runtime.GOMAXPROCS(0) // a model call waits for it
+	if cfg.Count != nil {          // the caller's, which is watched in one goroutine
+		cores = 1
+	}
+	made := count(cfg, func(own *counters) sizes.Sizes { return k.sizes.Count(cores, t, own.countMessage) })
+	k.sizes.Keep(made)
+	u := Usage{Tools: tools, Window: cfg.Window, Budget: cfg.budget.Limit()}
+	for i, m := range t {
+		switch m.Role {
+		case chat.System:
+			u.System += made.Tokens[i]
+		case chat.Developer:
+			u.Developer += made.Tokens[i]
+		default:
+			u.Messages += made.Tokens[i]
+		}
+	}
+	u.Tokens = u.System + u.Developer + u.Messages + u.Tools
+	u.Share = float64(u.Tokens) / float64(u.Window)
+	return u
+}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/internal/guard"
 	"github.com/tiercompact/tiercompact/redact"
 	"github.com/tiercompact/tiercompact/trace"
 )
@@ -15,7 +16,7 @@ import (
 // given redacted texts. What the session has seen to be a secret is taken out of
 // all that leaves it, also where only a part of its surroundings is left.
 func (cfg settings) withRedaction() settings {
-	cfg.faults = new(faults)
+	cfg.faults = new(guard.Faults)
 	cfg.guardCallbacks()
 	cfg.Trace = cfg.guardSink(cfg.Trace)
 	if cfg.outside {
@@ -45,7 +46,7 @@ func (cfg *settings) unbroken(sink trace.Sink) trace.Sink {
 	return func(e trace.Event) {
 		defer func() {
 			if failed := recover(); failed != nil {
-				faults.add(g.panicked(failed))
+				faults.Add(g.Panicked(failed))
 			}
 		}()
 		sink.Emit(e)
@@ -63,7 +64,7 @@ func (cfg *settings) archived() trace.Sink {
 		}
 		err = store.Event(context.Background(), e.Session, line) // a session that ends still tells how
 		if _, broken := errors.AsType[*CallbackError](err); broken {
-			faults.add(err)
+			faults.Add(err)
 		}
 	}
 }
@@ -75,7 +76,7 @@ func (s *Session) learnSecrets(messages chat.Transcript) {
 		return
 	}
 	for _, m := range messages {
-		if m.ID != "" && !s.learnt.add(m.ID) {
+		if m.ID != "" && !s.learnt.Add(m.ID) {
 			continue
 		}
 		for _, p := range m.Parts {

@@ -9,9 +9,10 @@ import (
 
 	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/internal/cooldown"
 	"github.com/tiercompact/tiercompact/internal/edit"
-	"github.com/tiercompact/tiercompact/levels"
 	"github.com/tiercompact/tiercompact/internal/protection"
+	"github.com/tiercompact/tiercompact/levels"
 )
 
 // A round is one compaction while it is planned: levels have their turn, each
@@ -62,7 +63,7 @@ type levelStep struct {
 }
 
 func newRound(cfg *settings, t conversation, ratio float64, summaries, steps int) *round {
-	r := &round{cfg: cfg, ratio: ratio, before: t, was: make(map[string]chat.Message), number: summaries + 1, step: steps + 1, given: t.recalls.has, began: cfg.Now()}
+	r := &round{cfg: cfg, ratio: ratio, before: t, was: make(map[string]chat.Message), number: summaries + 1, step: steps + 1, given: t.recalls.Has, began: cfg.Now()}
 	r.setConversation(t)
 	return r
 }
@@ -185,7 +186,7 @@ func (r *round) planHard(ctx context.Context) error {
 		return err
 	}
 	if ranker.Embedder != nil {
-		r.models.ranking = r.models.ranking.afterCall(scores.Fallback != "", r.added)
+		r.models.ranking = r.models.ranking.AfterCall(scores.Fallback != "", r.added)
 	}
 	hard := levels.Hard{Ledger: r.ledgerTokens()}
 	if r.cfg.HardUntil == UntilSoft {
@@ -311,4 +312,17 @@ func (r *round) applyStep(s levelStep, mask protection.Protection) error {
 // budget must free.
 func (r *round) belowMinGain(gain int) bool {
 	return float64(r.serverTokens(gain)) < r.cfg.MinGain*float64(r.cfg.Window)
+}
+
+// outages are those of the two models of a session, and of its archive.
+type outages struct{ ranking, summary, archive cooldown.Outage }
+
+// modelSkipReason returns why the round does without a model that has an outage, ""
+// if it does not. A compaction by hand asks again.
+func (r *round) modelSkipReason(o cooldown.Outage, name string) string {
+	left := o.MessagesLeft(r.added)
+	if left == 0 || r.cause == byHand {
+		return ""
+	}
+	return fmt.Sprintf("%s failed when it was last asked: it is asked again after %d more messages", cmp.Or(name, "the model"), left)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/internal/edit"
+	"github.com/tiercompact/tiercompact/internal/guard"
 )
 
 // keptRounds is how many rounds can be taken back without the archive.
@@ -120,7 +121,7 @@ func (d *done) secrets(cfg *settings) (secret []taken) {
 	told := make(map[string]bool)
 	add := func(at int, m chat.Message) {
 		changes := true // where the redactor fails, all may be secret
-		cfg.faults.add(recovered(func() error {
+		cfg.faults.Add(guard.Recovered(func() error {
 			_, changes = archive.Clean(chat.Transcript{m}, cfg.redact)
 			return nil
 		}))

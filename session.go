@@ -8,8 +8,10 @@ import (
 
 	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/chat"
-	"github.com/tiercompact/tiercompact/internal/cooldown"
 	"github.com/tiercompact/tiercompact/files"
+	"github.com/tiercompact/tiercompact/internal/cooldown"
+	"github.com/tiercompact/tiercompact/internal/guard"
+	"github.com/tiercompact/tiercompact/internal/ids"
 	"github.com/tiercompact/tiercompact/levels"
 	"github.com/tiercompact/tiercompact/tokens"
 )
@@ -19,7 +21,7 @@ import (
 type Session struct {
 	id     string
 	cfg    settings
-	learnt learntIDs // ids of the messages whose secrets are known
+	learnt ids.SyncSet // ids of the messages whose secrets are known
 
 	mu       sync.Mutex // guards what follows; never held while a round is planned
 	t        conversation
@@ -39,7 +41,7 @@ type Session struct {
 	closed   bool
 
 	recorder Recorder
-	writing  *guard                 // of the recorder
+	writing  *guard.Guard           // of the recorder
 	missed   []func(Recorder) error // what the recorder could not write, oldest first
 	restored []archive.Restoration  // what no report has told yet
 	unsure   bool                   // a call of the recorder did not end as it should: nobody knows what it has

@@ -6,8 +6,8 @@ import (
 	"sort"
 
 	"github.com/tiercompact/tiercompact/chat"
-	"github.com/tiercompact/tiercompact/levels"
 	"github.com/tiercompact/tiercompact/internal/protection"
+	"github.com/tiercompact/tiercompact/levels"
 	"github.com/tiercompact/tiercompact/summarize"
 )
 
@@ -55,7 +55,7 @@ func (r *round) summarizeRange(ctx context.Context, cut levels.Cut, name levels.
 		return err
 	}
 	if _, builtIn := w.Summarizer.(summarize.Extractive); !builtIn {
-		r.models.summary = r.models.summary.afterCall(summary.Failed != "", r.added)
+		r.models.summary = r.models.summary.AfterCall(summary.Failed != "", r.added)
 	}
 	s.summary, s.engine, s.fallback, s.removed = &summary, summary.Engine, summary.Fallback, summary.Removed
 	s.why = why

@@ -150,7 +150,7 @@ func (s *Session) Rewind(ctx context.Context, id string) error {
 	}
 	defer s.markIdle()
 	s.mu.Lock()
-	rounds, now, known := slices.Clone(s.rounds), s.t.snapshot().messages, s.t.ids.containsID(id)
+	rounds, now, known := slices.Clone(s.rounds), s.t.snapshot().messages, s.t.ids.Contains(id)
 	s.mu.Unlock()
 	if !known {
 		return fmt.Errorf("rewind to message %q: %w", id, ErrNotFound)

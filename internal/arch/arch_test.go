@@ -22,7 +22,7 @@ const (
 // may lists, for each package, the packages of this module it may import.
 // Tests may import anything.
 var may = map[string][]string{
-	".":                              {"archive", "chat", "internal/cooldown", "internal/edit", "embed", "files", "levels", "internal/protection", "redact", "summarize", "tokens", "trace"},
+	".":                              {"archive", "chat", "internal/cooldown", "internal/edit", "embed", "files", "internal/guard", "internal/ids", "levels", "internal/protection", "redact", "internal/sizes", "summarize", "tokens", "trace"},
 	"archive":                        {"chat", "internal/edit", "embed", "internal/protection", "redact"},
 	"internal/archivetest":           {"archive", "chat", "internal/edit"},
 	"archive/s3":                     {"archive"},
@@ -47,6 +47,9 @@ var may = map[string][]string{
 	"examples/undo":                  {".", "chat", "trace", "trace/ariadne"},
 	"files":                          {"chat", "internal/logline"},
 	"internal/arch":                  {},
+	"internal/guard":                 {"archive", "chat", "levels", "summarize", "tokens"},
+	"internal/ids":                   {"chat", "internal/protection"},
+	"internal/sizes":                 {"chat"},
 	"internal/chart":                 {},
 	"internal/screen":                {".", "archive", "chat", "levels"},
 	"internal/tui":                   {".", "archive", "chat", "internal/cooldown", "files", "internal/screen", "levels", "internal/model", "summarize", "tokens"},
