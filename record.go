@@ -137,17 +137,6 @@ func (s *Session) noteRestorations() {
 	}
 }
 
-// tellRestorations warns of files that were written anew.
-func (s *Session) tellRestorations(report *Report) {
-	s.mu.Lock()
-	restored := s.restored
-	s.restored = nil
-	s.mu.Unlock()
-	for _, r := range restored {
-		s.addWarning(report, r.String())
-	}
-}
-
 // writeMissed writes what the recorder has missed, or says how much that is.
 func (s *Session) writeMissed() error {
 	s.mu.Lock()

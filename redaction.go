@@ -132,3 +132,29 @@ func (cfg *settings) promptRedactor() func(string) string {
 	}
 	return cfg.redact
 }
+
+// writtenForms returns what the file is known by that left is written to, nil where
+// ReadBack fails.
+func (cfg *settings) writtenForms(left chat.Transcript) []archive.Written {
+	if cfg.ReadBack == nil || !cfg.outside {
+		return nil
+	}
+	failed := false
+	read := func(t chat.Transcript) []archive.Reading {
+		readings, err := guard.Do(cfg.guards.readBack, func() []archive.Reading { return cfg.ReadBack(guard.Copied(t)) })
+		cfg.faults.Add(err)
+		failed = failed || err != nil
+		return readings
+	}
+	var clean []archive.Reading
+	if cfg.known != nil {
+		if t, changed := archive.Clean(left, cfg.redact); changed {
+			clean = read(t)
+		}
+	}
+	readings := read(left)
+	if failed {
+		return nil
+	}
+	return archive.NewWritten(readings, clean)
+}

@@ -3,14 +3,18 @@ package tiercompact
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/internal/cooldown"
 	"github.com/tiercompact/tiercompact/internal/edit"
+	"github.com/tiercompact/tiercompact/internal/guard"
 	"github.com/tiercompact/tiercompact/internal/protection"
 	"github.com/tiercompact/tiercompact/levels"
 )
@@ -62,12 +66,6 @@ type levelStep struct {
 	began, ended     time.Time
 }
 
-func newRound(cfg *settings, t conversation, ratio float64, summaries, steps int) *round {
-	r := &round{cfg: cfg, ratio: ratio, before: t, was: make(map[string]chat.Message), number: summaries + 1, step: steps + 1, given: t.recalls.Has, began: cfg.Now()}
-	r.setConversation(t)
-	return r
-}
-
 func (r *round) setConversation(t conversation) {
 	r.t = t
 	r.view = t.levelView(r.cfg, r.was)
@@ -89,10 +87,72 @@ func (r *round) belowSoft() bool {
 	return float64(r.currentTokens())/float64(r.cfg.Window) < r.cfg.Thresholds.Soft
 }
 
+// newRound returns a round of a decision, on a copy of the settings.
+func (s *Session) newRound(d decision) *round {
+	s.learnSecrets(d.t.messages)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	const many = 1 << 20
+	r := &round{
+		cfg: s.cfg.counted(), ratio: float64(s.cal.Void().Tokens(many, 0)) / many, before: d.t,
+		was: make(map[string]chat.Message), number: s.summary + 1, step: s.steps + 1, given: d.t.recalls.Has,
+		cause: d.cause, note: strings.ToValidUTF8(d.note, "\uFFFD"), models: s.models, added: d.t.added, unlisted: slices.Clone(s.unlisted),
+	}
+	r.began = r.cfg.Now()
+	r.setConversation(d.t)
+	return r
+}
+
+// planned returns r with all that it does, or if a call of Count in it does not
+// return, r as it was: whatever still goes on then goes on with the given-up one.
+func (r *round) planned(ctx context.Context, d decision) (*round, error) {
+	was := *r
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	_, err := guard.Watch(r.cfg.counting, func() (struct{}, error) {
+		return struct{}{}, guard.Recovered(func() error { return r.planAll(ctx, d) })
+	})
+	if late, ok := errors.AsType[*CallbackError](err); ok && late.Callback == r.cfg.guards.count.Name {
+		return &was, err
+	}
+	return r, err
+}
+
+// planAll has the levels of a request take their turn.
+func (r *round) planAll(ctx context.Context, d decision) error {
+	r.noModel = r.hopelessReason()
+	var err error
+	switch d.kind {
+	case preflightRequest, compactRequest:
+		err = r.compactToLayers(ctx)
+	case roomRequest:
+		err = r.planRoom(ctx, d)
+	case levelRequest:
+		r.cfg.Level = d.level // asked for by name: without cascade
+		err = r.planRound(ctx, d)
+	default:
+		err = r.planRound(ctx, d)
+	}
+	if err != nil {
+		return err
+	}
+	return r.reachable()
+}
+
+// planRoom is emergency, if it frees what is missing for the next message.
+func (r *round) planRoom(ctx context.Context, d decision) error {
+	r.cfg.MinGain = float64(d.missing) / float64(r.cfg.Window)
+	d.forced = false
+	err := r.planEmergency(ctx, d)
+	if len(r.steps) > 0 && r.belowMinGain(r.before.totalTokens()-r.t.totalTokens()) {
+		r.steps, r.little = nil, true
+	}
+	return err
+}
+
 // planRound has the levels take their turn: the picked one (under cascade soft
 // first), then emergency and fit as long as the budget is exceeded.
 func (r *round) planRound(ctx context.Context, d decision) error {
-	r.noModel = r.hopelessReason()
 	picked := d.picked
 	if r.refillsFiles() && r.cfg.Level == "" && !r.fitsBudget() {
 		picked = levels.Emergency
@@ -214,7 +274,7 @@ func (r *round) ledgerTokens() int {
 // is at.
 func (r *round) planEmergency(ctx context.Context, d decision) error {
 	cut := levels.EmergencyCut(r.view, r.keepLast(), r.cfg.SummaryRole)
-	if err := r.summarizeRange(ctx, cut, levels.Emergency, d.over || d.summary); err != nil || d.summary || r.refillsFiles() {
+	if err := r.summarizeRange(ctx, cut, levels.Emergency, d.forced); err != nil || d.summary || r.refillsFiles() {
 		return err
 	}
 	return r.planSoft(ctx, levels.Emergency, true)
@@ -325,4 +385,37 @@ func (r *round) modelSkipReason(o cooldown.Outage, name string) string {
 		return ""
 	}
 	return fmt.Sprintf("%s failed when it was last asked: it is asked again after %d more messages", cmp.Or(name, "the model"), left)
+}
+
+// skipReason returns why the round is not worth making, "" where it is.
+func (r *round) skipReason(forced bool) string {
+	switch {
+	case len(r.steps) == 0 && r.little:
+		return ByMinGain
+	case len(r.steps) == 0:
+		return NothingToDo
+	case !forced && r.belowMinGain(r.before.totalTokens()-r.t.totalTokens()):
+		return ByMinGain
+	}
+	return ""
+}
+
+func (r *round) budgetError() *BudgetError {
+	e := &BudgetError{Budget: r.cfg.budget.Limit(), Tokens: r.currentTokens(), Floor: r.currentTokens(), Tools: r.serverTokens(r.t.tools)}
+	for i, m := range r.t.messages {
+		n := r.serverTokens(r.t.sizes[i])
+		switch h := r.view.Protections[i]; {
+		case m.IsSummary():
+			e.Stubbed += n
+		case m.Role == chat.System || m.Role == chat.Developer:
+			e.System += n
+		case h&protection.Latest != 0:
+			e.Last += n
+		case h&protection.Pinned != 0:
+			e.Pinned += n
+		default:
+			e.Stubbed += n
+		}
+	}
+	return e
 }

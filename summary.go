@@ -14,7 +14,6 @@ import (
 // compactToLayers puts a summary between what is protected and what is recent, with the
 // largest keep-recent policy that fits the budget.
 func (r *round) compactToLayers(ctx context.Context) error {
-	r.noModel = r.hopelessReason()
 	w := r.summaryWriter()
 	var cut levels.Cut
 	fits := func(k int) bool {

@@ -2,20 +2,20 @@ package tiercompact
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/tiercompact/tiercompact/archive"
+	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/internal/edit"
 	"github.com/tiercompact/tiercompact/internal/protection"
 	"github.com/tiercompact/tiercompact/levels"
 )
 
-// plan has the levels take their turn, and sees to it that what they take out can
-// be reached from the conversation that is left.
-func (r *round) plan(ctx context.Context, levels func(context.Context) error) error {
-	if err := levels(ctx); err != nil {
-		return err
-	}
+// reachable sees to it that what the round takes out can be reached from the
+// conversation that is left.
+func (r *round) reachable() error {
 	hidden, shown := r.unshown(r.removedEntries())
 	if len(hidden) == 0 || len(shown) > 0 {
 		return nil
@@ -164,4 +164,128 @@ func withoutListed(entries []archive.Entry) []archive.Entry {
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(entries), func(e archive.Entry) bool { return listed[e.ID] })
+}
+
+// removedEntries returns what each recall id of the round stands for, without what
+// [round.entries] lists below it.
+func (r *round) removedEntries() []archive.Entry {
+	var out []archive.Entry
+	at := make(map[string]int)
+	for _, st := range r.steps {
+		for _, e := range st.edits {
+			gone := replacedMessages(st.before.messages[e.Start:e.End], e.New)
+			id := recallID(e)
+			if len(gone) == 0 || id == "" {
+				continue // what was put in alone stands for nothing, or for what another edit drops
+			}
+			k, seen := at[id]
+			if !seen {
+				k, at[id] = len(out), len(out)
+				out = append(out, archive.Entry{ID: id})
+			}
+			for _, m := range gone {
+				out[k].Messages = append(out[k].Messages, m)
+				for _, below := range append([]string{m.Recall}, protection.RecallIDs(m)...) {
+					if below != "" && below != id && !slices.Contains(out[k].Below, below) {
+						out[k].Below = append(out[k].Below, below)
+					}
+				}
+			}
+		}
+	}
+	return out
+}
+
+func recallID(e edit.Edit) string {
+	if e.Recall != "" {
+		return e.Recall
+	}
+	for _, m := range e.New {
+		if m.Recall != "" {
+			return m.Recall
+		}
+	}
+	return ""
+}
+
+// replacedMessages returns the messages of run that do not stand unchanged in put.
+func replacedMessages(run, put []chat.Message) []chat.Message {
+	stays := make(map[string]chat.Message, len(put))
+	for _, m := range put {
+		stays[m.ID] = m
+	}
+	var out []chat.Message
+	for _, m := range run {
+		if p, ok := stays[m.ID]; !ok || !edit.Same(m, p) {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// Recall returns what an outline, marker or summary stands for, by its recall
+// id. What a standing round of this process took out comes back as it was, with
+// its secrets, all else as it is archived, which is redacted.
+func (s *Session) Recall(ctx context.Context, id string) (archive.Entry, error) {
+	if e, ok := s.removedEntry(id); ok {
+		return e, nil
+	}
+	e, err := s.cfg.Archive.Recall(ctx, s.id, id)
+	if errors.Is(err, archive.ErrNotFound) {
+		return e, fmt.Errorf("recall %q: %w", id, ErrNotFound)
+	}
+	if err == nil {
+		e.Messages = s.withSecrets(e.Messages)
+	}
+	return e, s.cfg.redactError(err)
+}
+
+// removedEntry returns what a standing round took out under a recall id.
+func (s *Session) removedEntry(id string) (archive.Entry, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range slices.Backward(s.rounds) {
+		for _, e := range r.removed {
+			if e.ID == id {
+				return e, true
+			}
+		}
+	}
+	return archive.Entry{}, false
+}
+
+// Search finds what was removed from the conversation, the best first, at most
+// n: by meaning, where Config.Embedder answers within Config.RankDeadline, else
+// by words. With Config.RedactPrompts no model is asked.
+func (s *Session) Search(ctx context.Context, text string, n int) ([]archive.Hit, error) {
+	by := archive.Meaning{Embedder: s.cfg.Embedder, Within: s.cfg.RankDeadline}
+	if s.cfg.RedactPrompts {
+		by.Embedder = nil
+	}
+	found, err := archive.SearchBy(ctx, s.cfg.Archive, s.id, text, n, by)
+	return found.Hits, s.cfg.redactError(err)
+}
+
+// withSecrets returns messages of the archive as they were, where standing rounds
+// of this process took them out.
+func (s *Session) withSecrets(messages []chat.Message) []chat.Message {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.cfg.redacts() {
+		return messages
+	}
+	messages = slices.Clone(messages)
+	for _, r := range s.rounds {
+		if !r.made {
+			continue
+		}
+		for _, t := range r.out {
+			for i, m := range messages {
+				if m.ID == t.message.ID && m.State == t.message.State {
+					messages[i] = t.message
+				}
+			}
+		}
+	}
+	return messages
 }
