@@ -1,9 +1,13 @@
 package tiercompact
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"time"
 
+	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/internal/guard"
 	"github.com/tiercompact/tiercompact/redact"
@@ -111,4 +115,215 @@ func (cfg *settings) safely(f func(string) string) func(string) string {
 		}()
 		return f(text)
 	}
+}
+
+// withRedaction returns the settings of one session, of which archive and sink are
+// given redacted texts. What the session has seen to be a secret is taken out of
+// all that leaves it, also where only a part of its surroundings is left.
+func (cfg settings) withRedaction() settings {
+	cfg.faults = new(guard.Faults)
+	cfg.guardCallbacks()
+	cfg.Trace = cfg.guardSink(cfg.Trace)
+	if cfg.outside {
+		cfg.Trace = trace.Join(cfg.Trace, cfg.archived())
+	}
+	if cfg.NoRedact {
+		cfg.known = nil
+	} else {
+		if cfg.known == nil {
+			cfg.known = cfg.Redact.Known()
+		}
+		cfg.redact = cfg.redactor(cfg.known.String)
+		if cfg.Trace != nil {
+			cfg.Trace = cfg.unbroken(trace.Redacted(cfg.Trace, cfg.redact))
+		}
+		if cfg.outside {
+			cfg.Archive = archive.Redacted(cfg.Archive, cfg.redact)
+		}
+	}
+	return cfg
+}
+
+// unbroken returns a sink that drops what sink panics at: what is redacted by a
+// redactor that fails.
+func (cfg *settings) unbroken(sink trace.Sink) trace.Sink {
+	faults, g := cfg.faults, cfg.guards.redact
+	return func(e trace.Event) {
+		defer func() {
+			if failed := recover(); failed != nil {
+				faults.Add(g.Panicked(failed))
+			}
+		}()
+		sink.Emit(e)
+	}
+}
+
+// archived is the sink that puts every event into the archive. What cannot be
+// written is dropped: events are no part of the conversation.
+func (cfg *settings) archived() trace.Sink {
+	faults, store := cfg.faults, cfg.Archive
+	return func(e trace.Event) {
+		line, err := e.MarshalJSON()
+		if err != nil {
+			return
+		}
+		err = store.Event(context.Background(), e.Session, line) // a session that ends still tells how
+		if _, broken := errors.AsType[*CallbackError](err); broken {
+			faults.Add(err)
+		}
+	}
+}
+
+// learnSecrets has the session know the secrets in messages before a round takes them
+// apart.
+func (s *Session) learnSecrets(messages chat.Transcript) {
+	if s.cfg.known == nil {
+		return
+	}
+	for _, m := range messages {
+		if m.ID != "" && !s.learnt.Add(m.ID) {
+			continue
+		}
+		for _, p := range m.Parts {
+			s.cfg.known.Learn(p.Text)
+			s.cfg.known.Learn(p.Args)
+		}
+	}
+}
+
+// redactText returns text as it may leave the session.
+func (cfg *settings) redactText(text string) string {
+	if cfg.known == nil {
+		return text
+	}
+	return cfg.safely(cfg.redact)(text)
+}
+
+// nameless returns what takes secrets out of a text that names are taken from,
+// with no mark that would be a name; nil where nothing is redacted.
+func (cfg *settings) nameless() func(string) string {
+	if cfg.known == nil {
+		return nil
+	}
+	secrets := cfg.safely(cfg.redactor(cfg.known.Secrets))
+	return func(text string) string { return strings.ReplaceAll(secrets(text), redact.Mark, " ") }
+}
+
+// redactError returns err as it may be shown: what its text quotes is redacted.
+func (cfg *settings) redactError(err error) error {
+	if err == nil {
+		return nil
+	}
+	if text := cfg.redactText(err.Error()); text != err.Error() {
+		return redactedError{err, text}
+	}
+	return err
+}
+
+// A redactedError is an error under another text.
+type redactedError struct {
+	cause error
+	text  string
+}
+
+func (e redactedError) Error() string { return e.text }
+func (e redactedError) Unwrap() error { return e.cause }
+
+// promptRedactor returns what is made of texts for models, nil for nothing. Where the
+// redactor fails, it panics: no model is given what was not redacted.
+func (cfg *settings) promptRedactor() func(string) string {
+	if !cfg.RedactPrompts {
+		return nil
+	}
+	return cfg.redact
+}
+
+// writtenForms returns what the file is known by that left is written to, nil where
+// ReadBack fails.
+func (cfg *settings) writtenForms(left chat.Transcript) []archive.Written {
+	if cfg.ReadBack == nil || !cfg.outside {
+		return nil
+	}
+	failed := false
+	read := func(t chat.Transcript) []archive.Reading {
+		readings, err := guard.Do(cfg.guards.readBack, func() []archive.Reading { return cfg.ReadBack(guard.Copied(t)) })
+		cfg.faults.Add(err)
+		failed = failed || err != nil
+		return readings
+	}
+	var clean []archive.Reading
+	if cfg.known != nil {
+		if t, changed := archive.Clean(left, cfg.redact); changed {
+			clean = read(t)
+		}
+	}
+	readings := read(left)
+	if failed {
+		return nil
+	}
+	return archive.NewWritten(readings, clean)
+}
+
+// counters count texts, messages and tool schemas, for one thing that is counted:
+// a message, or a round.
+type counters struct {
+	counting     *guard.Counter // by which Config.Count is called; nil without it
+	countText    func(string) int
+	countMessage func(chat.Message) int
+	countTools   func([]byte) int
+}
+
+// newCounters returns those of one thing. It needs no lock.
+func (cfg *settings) newCounters() *counters {
+	if cfg.Count == nil {
+		return &cfg.counters
+	}
+	return cfg.countersBy(guard.NewCounter(cfg.guards.count, cfg.Count, cfg.builtIn, cfg.faults))
+}
+
+func (cfg *settings) countersBy(c *guard.Counter) *counters {
+	return &counters{
+		counting: c, countText: c.Text, countMessage: cfg.builtIn.With(c.Text).Message,
+		countTools: func(raw []byte) int {
+			if len(raw) == 0 {
+				return 0
+			}
+			return c.Text(string(raw))
+		},
+	}
+}
+
+// counted returns cfg for a round. Its caller holds the lock.
+func (cfg *settings) counted() *settings {
+	own := *cfg
+	own.counters = *cfg.newCounters()
+	return &own
+}
+
+// count has f count by what it is given; where a call of Count does not return,
+// again by what is built in. f may change nothing.
+func count[T any](cfg *settings, f func(*counters) T) T {
+	own := cfg.newCounters()
+	made, err := guard.Watch(own.counting, func() (T, error) { return f(own), nil })
+	if err != nil {
+		cfg.faults.Add(err)
+		return f(cfg.countersBy(guard.BuiltIn(cfg.builtIn)))
+	}
+	return made
+}
+
+// measured measures messages, by a Count that may hang or panic.
+func (cfg *settings) measured(messages []chat.Message) []measuredMessage {
+	return count(cfg, func(own *counters) []measuredMessage {
+		entries := make([]measuredMessage, len(messages))
+		for i, m := range messages {
+			entries[i] = own.measure(m)
+		}
+		return entries
+	})
+}
+
+// toolTokens returns the tokens of tool schemas.
+func (cfg *settings) toolTokens(raw []byte) int {
+	return count(cfg, func(own *counters) int { return own.countTools(raw) })
 }

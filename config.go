@@ -77,7 +77,7 @@ type Config struct {
 	Model  string // whose tokens are counted; "": cl100k_base
 	Preset Preset // "": Default
 
-	Thresholds levels.Thresholds // usage from which each level is due
+	Thresholds levels.Thresholds // usage from which each level is due; 0: the preset's
 	Escalation Escalation
 	Ranking    string  // levels.Cosine or levels.Fused
 	HardUntil  Until   // how far hard goes
@@ -164,16 +164,13 @@ type settings struct {
 // presetConfig returns what a preset sets.
 func (p Preset) presetConfig() (Config, error) {
 	c := Config{
-		Thresholds: levels.Thresholds{Soft: 0.60, Hard: 0.75, Emergency: 0.90},
 		Escalation: Direct, Ranking: levels.Cosine, HardUntil: Half, MinGain: None, KeepShare: None, Fill: 0.45,
 	}
 	switch p {
 	case "", Default:
 	case Eager:
-		c.Thresholds = levels.Thresholds{Soft: 0.50, Hard: 0.65, Emergency: 0.80}
 		c.Fill = 0.40
 	case Steady:
-		c.Thresholds = levels.Thresholds{Soft: 0.70, Hard: 0.80, Emergency: 0.90}
 		c.Escalation, c.Ranking, c.HardUntil = Cascade, levels.Fused, UntilSoft
 		c.MinGain, c.Fill, c.KeepLast, c.KeepShare = 0.45, 0.48, 2, 0.05
 	default:
@@ -217,8 +214,7 @@ func (cfg Config) budgetOf(window int) tokens.Budget {
 // withDefaults fills what is zero, from the preset and from DESIGN 15. None
 // becomes zero here, and only here, but for HardCapBuffer.
 func (cfg Config) withDefaults(preset Config) Config {
-	t := &cfg.Thresholds
-	t.Soft, t.Hard, t.Emergency = cmp.Or(t.Soft, preset.Thresholds.Soft), cmp.Or(t.Hard, preset.Thresholds.Hard), cmp.Or(t.Emergency, preset.Thresholds.Emergency)
+	cfg.Thresholds = cfg.Thresholds.WithDefaults(string(cfg.Preset))
 	cfg.Escalation = cmp.Or(cfg.Escalation, preset.Escalation)
 	cfg.Ranking = cmp.Or(cfg.Ranking, preset.Ranking)
 	cfg.HardUntil = cmp.Or(cfg.HardUntil, preset.HardUntil)

@@ -245,7 +245,7 @@ func (s *Session) emitDecision(o *outcome, report Report) {
 		Triggered: report.Compacted(), Reason: report.Reason, Level: string(report.Picked),
 		Policy: trace.Policy{
 			TriggerPct: s.cfg.TriggerPct, HardCapBuffer: buffer, Strategy: string(s.cfg.Strategy),
-			Thresholds: trace.Thresholds{Soft: t.Soft, Hard: t.Hard, Emergency: t.Emergency},
+			Thresholds: trace.Thresholds{Soft: t[levels.SoftName], Hard: t[levels.HardName], Emergency: t[levels.Emergency]},
 		},
 	}
 	now := s.cfg.Now()

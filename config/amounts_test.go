@@ -72,7 +72,7 @@ func TestSharesMayBePercentages(t *testing.T) {
 		}
 	}
 	c := load(t, config.Options{Flags: flagSet(t, "--thresholds=50%,0.65, 80%")}).Config
-	if got := c.Thresholds; got.Soft != 0.5 || got.Hard != 0.65 || got.Emergency != 0.8 {
+	if got := c.Thresholds; got["soft"] != 0.5 || got["hard"] != 0.65 || got["emergency"] != 0.8 {
 		t.Errorf("thresholds are %+v", got)
 	}
 }

@@ -117,7 +117,7 @@ func wrongs() []wrong {
 		flag("number that is none in a flag", []string{"--window=8q"}, "window", "a whole number like 8192 or 32k, or auto", `"8q"`),
 		flag("bucket with credentials in a flag", []string{"--archive=s3://key:word@bucket"}, "archive.s3.bucket", "like s3://BUCKET/PREFIX, without credentials", "one with a user or a password"),
 		flag("nothing in a flag", []string{"--roles-never-prune="}, "policy.roles_never_prune", "given", ""),
-		flag("two thresholds in a flag", []string{"--thresholds=0.7,0.8"}, "thresholds", "three shares like 0.60,0.75,0.90", "[0.7 0.8]"),
+		flag("two thresholds in a flag", []string{"--thresholds=0.7,0.8"}, "thresholds", "3 shares like 0.60,0.75,0.90", "[0.7 0.8]"),
 		flag("threshold that is none in a flag", []string{"--thresholds=0.7,0.8,all"}, "thresholds.emergency", "a number 0.0-1.0", `"all"`),
 	}
 }

@@ -9,11 +9,13 @@ import (
 
 	"github.com/knadh/koanf/providers/posflag"
 	"github.com/spf13/pflag"
+
+	"github.com/tiercompact/tiercompact/levels"
 )
 
 // Flags that stand for more than one setting, or for a value of one.
 const (
-	thresholdsFlag = "thresholds" // sets the three at once
+	thresholdsFlag = "thresholds" // sets all at once
 	archiveFlag    = "archive"    // a folder or s3://bucket/prefix: adapter and place
 	noCacheFlag    = "no-embed-cache"
 )
@@ -60,7 +62,8 @@ func (k key) registerFlag(fs *pflag.FlagSet) {
 	short := map[string]string{"window": "w", "level": "l", "protect": "p"}[k.flag]
 	switch {
 	case k.flag == thresholdsFlag:
-		fs.StringSlice(k.flag, nil, "usage from which soft, hard and emergency are due: `S,H,E`")
+		names := levels.Names()
+		fs.StringSlice(k.flag, nil, fmt.Sprintf("usage from which %s and %s are due: `%s`", strings.Join(names[:len(names)-1], ", "), names[len(names)-1], initials(names)))
 		fs.Lookup(k.flag).DefValue = ""
 	case strings.HasPrefix(k.flag, "no-"):
 		fs.Bool(k.flag, false, k.not)
@@ -147,16 +150,35 @@ func listNode(items []string) node {
 	return node{value: nodes}
 }
 
-// thresholds takes the one flag that sets three.
+// initials returns the first letters of names, as a flag that takes a value for
+// each shows them.
+func initials(names []string) string {
+	letters := make([]string, len(names))
+	for i, name := range names {
+		letters[i] = strings.ToUpper(name[:1])
+	}
+	return strings.Join(letters, ",")
+}
+
+// thresholds takes the one flag that sets all of them.
 func (l *layer) thresholds(shares []string, at Origin) {
-	if len(shares) != 3 {
-		l.addError(&Error{Path: thresholdsFlag, Want: "three shares like 0.60,0.75,0.90", Value: fmt.Sprint(shares), Origin: at})
+	keys := thresholdSettings()
+	if len(shares) != len(keys) {
+		l.addError(&Error{Path: thresholdsFlag, Want: fmt.Sprintf("%s shares like %s", strconv.Itoa(len(keys)), exampleShares(keys)), Value: fmt.Sprint(shares), Origin: at})
 		return
 	}
-	for i, level := range strings.Split(levelWords, ", ") {
-		k, _ := settingByPath(thresholdsFlag + "." + level)
+	for i, k := range keys {
 		l.setValue(k, looseNode(strings.TrimSpace(shares[i])), at)
 	}
+}
+
+// exampleShares returns the default thresholds as the flag takes them.
+func exampleShares(keys []key) string {
+	shares := make([]string, len(keys))
+	for i, k := range keys {
+		shares[i] = fmt.Sprintf("%.2f", k.value)
+	}
+	return strings.Join(shares, ",")
 }
 
 // takeArchive takes the place of an archive, and with it the adapter.

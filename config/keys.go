@@ -1,9 +1,12 @@
 package config
 
 import (
+	"slices"
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/tiercompact/tiercompact/levels"
 )
 
 // A key is one setting, and all that is known of it.
@@ -55,21 +58,39 @@ func (k key) presetValue(name string) any {
 	return nil
 }
 
+// levelWords are the names of the levels.
+func levelWords() string { return strings.Join(levels.Names(), ", ") }
+
 const (
-	levelWords  = "soft, hard, emergency"
 	presetWords = "default, eager, steady"
 	roleWords   = "system, developer, user, assistant, tool"
 )
 
+// thresholdSettings are the thresholds, one for each level.
+func thresholdSettings() (keys []key) {
+	for _, l := range levels.All() {
+		k := key{path: thresholdsFlag + "." + string(l.Name), kind: share, above: true, value: l.Threshold.Default, flag: thresholdsFlag,
+			doc: "usage from which " + string(l.Name) + " is due"}
+		if t := l.Threshold; t.Eager != 0 {
+			k.eager = t.Eager
+		}
+		if t := l.Threshold; t.Steady != 0 {
+			k.steady = t.Steady
+		}
+		keys = append(keys, k)
+	}
+	return keys
+}
+
 // allSettings is the table: every setting, in the order of files and documents.
 func allSettings() []key {
-	return []key{
+	return slices.Concat([]key{
 		{path: "preset", kind: word, value: "default", words: presetWords, flag: "preset", doc: "bundle of settings: default (each level at its threshold), eager (small windows, long answers), steady (few rounds: for whoever waits for a local server)"},
 		{path: "model", kind: text, value: "", flag: "model", doc: "count tokens as this `model` does (default: the transcript's, else cl100k_base)"},
 		{path: "window", kind: size, value: Auto, auto: true, least: 1, also: "max_context_tokens", flag: "window", doc: "`tokens` that the model takes; auto: as the server has it, else 8192"},
 		{path: "auto", kind: toggle, value: true, also: "auto_compact", flag: "auto", doc: "compact by itself at all, preflights included"},
 		{path: "trigger", kind: word, value: "every_message", words: "every_message, assistant_only, manual", flag: "trigger", doc: "when a check runs: every_message, assistant_only, manual"},
-		{path: "level", kind: word, value: "", words: levelWords, blank: true, flag: "level", doc: "this level instead of the one by usage: " + levelWords},
+		{path: "level", kind: word, value: "", words: levelWords(), blank: true, flag: "level", doc: "this level instead of the one by usage: " + levelWords()},
 		{path: "escalation", kind: word, value: "direct", steady: "cascade", words: "direct, cascade", flag: "escalation", doc: "direct: the picked level alone; cascade: soft first"},
 		{path: "ranking", kind: word, value: "cosine", steady: "fused", words: "cosine, fused", flag: "ranking", doc: "how hard ranks: cosine, fused"},
 		{path: "min_gain", kind: share, value: 0.0, steady: 0.45, flag: "min-gain", doc: "`share` of the window that a round must free; 0: any gain"},
@@ -81,11 +102,7 @@ func allSettings() []key {
 		{path: "num_thread", kind: count, value: 0, flag: "num-thread", doc: "`threads` that Ollama computes with, for each of its models; 0: as many as it chooses"},
 		{path: "exact_tokens", kind: toggle, value: false, flag: "exact-tokens", doc: "count with the tokenizer of the model, as Ollama has it"},
 		{path: "seed", kind: count, value: 42, flag: "seed", doc: "for models; what is built in gives the same bytes with any seed"},
-
-		{path: "thresholds.soft", kind: share, above: true, value: 0.60, eager: 0.50, steady: 0.70, flag: thresholdsFlag, doc: "usage from which soft is due"},
-		{path: "thresholds.hard", kind: share, above: true, value: 0.75, eager: 0.65, steady: 0.80, flag: thresholdsFlag, doc: "usage from which hard is due"},
-		{path: "thresholds.emergency", kind: share, above: true, value: 0.90, eager: 0.80, steady: 0.90, flag: thresholdsFlag, doc: "usage from which emergency is due"},
-
+	}, thresholdSettings(), []key{
 		{path: "policy.trigger_pct", kind: share, value: 0.85, flag: "trigger-pct", doc: "`usage` from which a preflight compacts; 0: every preflight does"},
 		{path: "policy.hard_cap_buffer", kind: size, value: Auto, auto: true, flag: "hard-cap-buffer", doc: "`tokens` of the window that stay free; auto: 1500, at most an eighth of it"},
 		{path: "policy.reserve", kind: size, value: 0, flag: "reserve", doc: "`tokens` kept for the answer beside that"},
@@ -142,7 +159,7 @@ func allSettings() []key {
 		{path: "trace.otlp.insecure", kind: toggle, value: false, doc: "http, not https, where the address is host:port alone"},
 		{path: "trace.otlp.service", kind: text, value: "", doc: "name of the service in its spans (default: OTEL_SERVICE_NAME, else tiercompact)"},
 		{path: "trace.prometheus.listen", kind: listen, value: "", flag: "prometheus-listen", doc: "serve /metrics for Prometheus at this `host:port`; a port alone is on loopback"},
-	}
+	})
 }
 
 // settingByPath returns the setting of a path.

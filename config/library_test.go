@@ -2,6 +2,7 @@ package config_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -61,6 +62,8 @@ func reflectText(v reflect.Value) string {
 		return strings.TrimSpace(jsonText(v.Float()))
 	case reflect.Int, reflect.Int64:
 		return jsonText(v.Int())
+	case reflect.Map:
+		return fmt.Sprint(v)
 	case reflect.Bool:
 		return jsonText(v.Bool())
 	}

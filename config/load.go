@@ -160,12 +160,14 @@ func (l *Loaded) Origin(path string) Origin {
 
 // contradictions are values that are wrong beside others.
 func (l *Loaded) contradictions() (errs Errors) {
-	for _, pair := range [][2]string{{"thresholds.soft", "thresholds.hard"}, {"thresholds.hard", "thresholds.emergency"}} {
-		low, high := l.effectiveValue(pair[0]).(float64), l.effectiveValue(pair[1]).(float64)
+	keys := thresholdSettings()
+	for i, k := range keys[1:] {
+		milder := keys[i].path
+		low, high := l.effectiveValue(milder).(float64), l.effectiveValue(k.path).(float64)
 		if low >= high {
-			at := strongerOrigin(l.Origin(pair[0]), l.Origin(pair[1]))
-			errs = append(errs, &Error{Path: pair[1], Value: fmt.Sprint(high), Origin: at,
-				Want: fmt.Sprintf("above %s, %v", pair[0], low), Remedy: "thresholds must rise"})
+			at := strongerOrigin(l.Origin(milder), l.Origin(k.path))
+			errs = append(errs, &Error{Path: k.path, Value: fmt.Sprint(high), Origin: at,
+				Want: fmt.Sprintf("above %s, %v", milder, low), Remedy: "thresholds must rise"})
 		}
 	}
 	adapter, chosen := l.effectiveValue("archive.adapter"), l.Origin("archive.adapter").Kind

@@ -1,13 +1,15 @@
 package levels
 
 import (
+	"cmp"
+	"context"
 	"slices"
 	"strconv"
 
 	"github.com/tiercompact/tiercompact/chat"
-	"github.com/tiercompact/tiercompact/internal/edit"
 	"github.com/tiercompact/tiercompact/embed"
 	"github.com/tiercompact/tiercompact/files"
+	"github.com/tiercompact/tiercompact/internal/edit"
 	"github.com/tiercompact/tiercompact/internal/protection"
 )
 
@@ -21,6 +23,33 @@ type Hard struct {
 	Keep   int // newest messages that always stay; 0: 5
 	Target int // go on, lowest first, until the conversation is below this many tokens; 0: half, no further
 	Ledger int // tokens for the names that would be lost
+}
+
+func hardLevel() Level {
+	return Level{HardName, Threshold{Default: 0.75, Eager: 0.65, Steady: 0.80}, "ochre", []Planner{planHard}}
+}
+
+// planHard ranks the messages, with a model if one is set and may be asked, and
+// drops the less relevant ones.
+func planHard(ctx context.Context, v View) (p Plan, err error) {
+	s := v.Settings
+	ranker := s.Ranker
+	p.Why = s.RankerWhy
+	if without := cmp.Or(s.NoModel, s.RankerOutage); ranker.Embedder != nil && without != "" {
+		ranker.Embedder, p.Why = nil, without
+	}
+	scores, err := ranker.Score(ctx, v)
+	if err != nil {
+		return p, err
+	}
+	p.RankingCall = Call{Made: ranker.Embedder != nil, Failed: scores.Fallback != ""}
+	p.Edits = Hard{Ledger: s.namesLimit(v, 8), Target: s.HardTarget}.Plan(v, scores.Of)
+	p.Engine = scores.Engine
+	if scores.Fallback != "" {
+		p.Fallback, p.Why = scores.Engine, scores.Fallback
+		p.Attempts = []Attempt{{s.Ranker.Name, scores.Fallback, scores.Engine}}
+	}
+	return p, nil
 }
 
 // Plan proposes which messages go, given the score of each message of v. The

@@ -6,93 +6,12 @@
 package levels
 
 import (
-	"fmt"
-
 	"github.com/tiercompact/tiercompact/chat"
-	"github.com/tiercompact/tiercompact/internal/edit"
 	"github.com/tiercompact/tiercompact/embed"
 	"github.com/tiercompact/tiercompact/files"
+	"github.com/tiercompact/tiercompact/internal/edit"
 	"github.com/tiercompact/tiercompact/internal/protection"
 )
-
-// A Name names a level.
-type Name string
-
-// The levels, mildest first. Fit is the last resort behind emergency; Layers
-// are the three layers of a preflight and of a manual compaction.
-const (
-	None         Name = "none"
-	SoftName     Name = "soft"
-	HardName     Name = "hard"
-	Emergency    Name = "emergency"
-	LayerName    Name = "layers"
-	TruncateName Name = "fit"
-)
-
-// Parse returns the level of a name, or an error that lists the names.
-func Parse(s string) (Name, error) {
-	switch n := Name(s); n {
-	case SoftName, HardName, Emergency:
-		return n, nil
-	}
-	return "", fmt.Errorf("level must be soft, hard or emergency, is %q", s)
-}
-
-// Stronger reports whether a is a stronger level than b.
-func Stronger(a, b Name) bool { return strength(a) > strength(b) }
-
-func strength(n Name) int {
-	switch n {
-	case SoftName:
-		return 1
-	case HardName:
-		return 2
-	case Emergency, LayerName:
-		return 3
-	case TruncateName:
-		return 4
-	}
-	return 0
-}
-
-// Thresholds are the usages, as shares of the window, from which levels are due.
-type Thresholds struct {
-	Soft      float64 `json:"soft"`
-	Hard      float64 `json:"hard"`
-	Emergency float64 `json:"emergency"`
-}
-
-// Validate reports thresholds that do not rise, or that are no shares.
-func (t Thresholds) Validate() error {
-	for _, f := range []struct {
-		name  string
-		value float64
-	}{{"soft", t.Soft}, {"hard", t.Hard}, {"emergency", t.Emergency}} {
-		if !(f.value > 0 && f.value <= 1) {
-			return fmt.Errorf("thresholds.%s must be above 0 and at most 1, is %g", f.name, f.value)
-		}
-	}
-	if t.Soft >= t.Hard {
-		return fmt.Errorf("thresholds must rise: thresholds.soft %g is not below thresholds.hard %g", t.Soft, t.Hard)
-	}
-	if t.Hard >= t.Emergency {
-		return fmt.Errorf("thresholds must rise: thresholds.hard %g is not below thresholds.emergency %g", t.Hard, t.Emergency)
-	}
-	return nil
-}
-
-// Select returns the strongest level due at a usage. A threshold belongs to its level.
-func (t Thresholds) Select(usage float64) Name {
-	switch {
-	case usage >= t.Emergency:
-		return Emergency
-	case usage >= t.Hard:
-		return HardName
-	case usage >= t.Soft:
-		return SoftName
-	}
-	return None
-}
 
 // A View is what a level may know of a conversation. It is a snapshot, shared
 // and read-only. The slices hold one entry for each message.
@@ -101,7 +20,7 @@ type View struct {
 	Sizes       []int                    // tokens
 	Facts       []files.Scan             // files held and named
 	Terms       []embed.Terms            // words, for the lexical score
-	Protections []protection.Protection      // why a message may not be touched
+	Protections []protection.Protection  // why a message may not be touched
 	Was         map[string]chat.Message  // by id: messages that this round has rewritten, as they were before it
 	Window      int                      // tokens
 	Fixed       int                      // tokens of what is counted beside the messages: tool schemas
@@ -110,6 +29,7 @@ type View struct {
 	Count       func(text string) int
 	Size        func(chat.Message) int
 	Clean       func(text string) string // takes secrets out of what names are taken from; nil: nothing does
+	Settings    Settings                 // what a [Planner] plans with
 }
 
 // cleaned returns text without secrets.

@@ -9,7 +9,7 @@ import (
 )
 
 func TestSelectTakesTheStrongestLevelDue(t *testing.T) {
-	contract, eager := levels.Thresholds{Soft: 0.60, Hard: 0.75, Emergency: 0.90}, levels.Thresholds{Soft: 0.50, Hard: 0.65, Emergency: 0.80}
+	contract, eager := levels.Thresholds{levels.SoftName: 0.60, levels.HardName: 0.75, levels.Emergency: 0.90}, levels.Thresholds{levels.SoftName: 0.50, levels.HardName: 0.65, levels.Emergency: 0.80}
 	tests := []struct {
 		t     levels.Thresholds
 		usage float64
@@ -40,14 +40,14 @@ func TestValidateNamesTheFields(t *testing.T) {
 		t    levels.Thresholds
 		want []string
 	}{
-		{levels.Thresholds{Soft: 0.6, Hard: 0.75, Emergency: 0.9}, nil},
-		{levels.Thresholds{Soft: 0.1, Hard: 0.2, Emergency: 1}, nil},
-		{levels.Thresholds{Hard: 0.75, Emergency: 0.9}, []string{"thresholds.soft", "is 0"}},
-		{levels.Thresholds{Soft: 0.6, Hard: 1.7, Emergency: 0.9}, []string{"thresholds.hard", "is 1.7"}},
-		{levels.Thresholds{Soft: 0.6, Hard: 0.75, Emergency: -1}, []string{"thresholds.emergency", "is -1"}},
-		{levels.Thresholds{Soft: math.NaN(), Hard: 0.75, Emergency: 0.9}, []string{"thresholds.soft", "NaN"}},
-		{levels.Thresholds{Soft: 0.75, Hard: 0.75, Emergency: 0.9}, []string{"must rise", "thresholds.soft 0.75", "thresholds.hard 0.75"}},
-		{levels.Thresholds{Soft: 0.6, Hard: 0.95, Emergency: 0.9}, []string{"must rise", "thresholds.hard 0.95", "thresholds.emergency 0.9"}},
+		{levels.Thresholds{levels.SoftName: 0.6, levels.HardName: 0.75, levels.Emergency: 0.9}, nil},
+		{levels.Thresholds{levels.SoftName: 0.1, levels.HardName: 0.2, levels.Emergency: 1}, nil},
+		{levels.Thresholds{levels.HardName: 0.75, levels.Emergency: 0.9}, []string{"thresholds.soft", "is 0"}},
+		{levels.Thresholds{levels.SoftName: 0.6, levels.HardName: 1.7, levels.Emergency: 0.9}, []string{"thresholds.hard", "is 1.7"}},
+		{levels.Thresholds{levels.SoftName: 0.6, levels.HardName: 0.75, levels.Emergency: -1}, []string{"thresholds.emergency", "is -1"}},
+		{levels.Thresholds{levels.SoftName: math.NaN(), levels.HardName: 0.75, levels.Emergency: 0.9}, []string{"thresholds.soft", "NaN"}},
+		{levels.Thresholds{levels.SoftName: 0.75, levels.HardName: 0.75, levels.Emergency: 0.9}, []string{"must rise", "thresholds.soft 0.75", "thresholds.hard 0.75"}},
+		{levels.Thresholds{levels.SoftName: 0.6, levels.HardName: 0.95, levels.Emergency: 0.9}, []string{"must rise", "thresholds.hard 0.95", "thresholds.emergency 0.9"}},
 	}
 	for _, test := range tests {
 		err := test.t.Validate()

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/tiercompact/tiercompact/chat"
-	"github.com/tiercompact/tiercompact/internal/edit"
 	"github.com/tiercompact/tiercompact/files"
+	"github.com/tiercompact/tiercompact/internal/edit"
 )
 
 // Soft puts outlines in the place of files that nothing refers to any more,
@@ -20,6 +20,22 @@ type Soft struct {
 	OutlineMax int  // tokens of an outline; 0 means 500, 150 with All
 	DigestMax  int  // tokens of a digest; 0 means 200, 150 with All
 	All        bool // every file, stale or not, but those being edited: the first step of emergency
+}
+
+func softLevel() Level {
+	return Level{SoftName, Threshold{Default: 0.60, Eager: 0.50, Steady: 0.70}, "sky", []Planner{planSoft}}
+}
+
+// planSoft compresses stale files; a round that refills the conversation leaves as
+// much of them as its target has room for.
+func planSoft(ctx context.Context, v View) (p Plan, err error) {
+	soft := Soft{StaleAfter: v.Settings.StaleAfter}
+	if v.Settings.Refill {
+		p.Edits, err = soft.Fill(ctx, v, v.Settings.fillTarget())
+	} else {
+		p.Edits, err = soft.Plan(ctx, v)
+	}
+	return p, err
 }
 
 const (

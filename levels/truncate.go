@@ -2,15 +2,22 @@ package levels
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 
 	"github.com/tiercompact/tiercompact/chat"
-	"github.com/tiercompact/tiercompact/internal/edit"
 	"github.com/tiercompact/tiercompact/files"
+	"github.com/tiercompact/tiercompact/internal/edit"
 	"github.com/tiercompact/tiercompact/internal/protection"
 	"github.com/tiercompact/tiercompact/summarize"
 )
+
+func truncateLevel() Level {
+	return Level{Name: TruncateName, Color: "silver", Steps: []Planner{func(_ context.Context, v View) (Plan, error) {
+		return Plan{Edits: Truncate(v, v.Settings.Budget), Releases: ^protection.Protected}, nil
+	}}}
+}
 
 // Truncate proposes the last resort where a conversation exceeds limit tokens:
 // unprotected tool results, file bodies and string leaves of call arguments are

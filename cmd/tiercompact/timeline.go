@@ -13,6 +13,7 @@ import (
 	"github.com/tiercompact/tiercompact/internal/bench"
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/internal/screen"
+	"github.com/tiercompact/tiercompact/levels"
 	"github.com/tiercompact/tiercompact/redact"
 )
 
@@ -43,10 +44,19 @@ func (t *timeline) showStart(cfg tiercompact.Config) {
 	t.writeLine("%s", t.screen.Paint(screen.Bold, t.screen.Clip(t.title, t.screen.Width)))
 	t.writeLine("%s", t.screen.Paint(screen.Dim, fmt.Sprintf("%s, window %s tokens, preset %s", screen.Plural(t.messages, "message"),
 		screen.Grouped(cfg.Window), cmp.Or(cfg.Preset, tiercompact.Default))))
-	t.writeLine("%s", t.screen.Paint(screen.Dim, fmt.Sprintf("soft from %s, hard from %s, emergency from %s", screen.Percent(at.Soft), screen.Percent(at.Hard), screen.Percent(at.Emergency))))
+	t.writeLine("%s", t.screen.Paint(screen.Dim, thresholdsText(at)))
 	t.writeEngines(cfg)
 	t.writeLine("")
 	t.writeLine("%s", t.screen.Paint(screen.Dim, fmt.Sprintf("   #  %-9s  %s    use", "role", screen.Scale(t.bar, at))))
+}
+
+// thresholdsText says from which usage each level is due.
+func thresholdsText(at levels.Thresholds) string {
+	var parts []string
+	for _, l := range levels.All() {
+		parts = append(parts, fmt.Sprintf("%s from %s", l.Name, screen.Percent(at[l.Name])))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // writeEngines says what ranks and what summarises, and why.
@@ -122,7 +132,7 @@ func (t *timeline) writeRow(b replayStep) {
 	text := t.screen.Paint(screen.Dim, t.screen.Clip(headline(b.message, t.redactText), t.text))
 	switch {
 	case r.Compacted():
-		text = t.screen.Paint(screen.PaintOf(at, max(usageBefore(r), at.Soft)), t.roundAction(r))
+		text = t.screen.Paint(screen.PaintOf(at, max(usageBefore(r), at.Lowest())), t.roundAction(r))
 	case r.Reason != tiercompact.BelowThreshold && r.Reason != tiercompact.SwitchedOff:
 		text = t.screen.Paint(screen.Yellow, t.screen.Sign("∥ ", "= ")+r.Reason)
 	}

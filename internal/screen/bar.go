@@ -16,7 +16,10 @@ func (s Screen) Bar(width int, t levels.Thresholds, before, after float64) strin
 		used += string([]rune("▏▎▍▌▋▊▉")[eighth-1])
 		full++
 	}
-	marks := map[int]bool{thresholdCell(t.Soft, width): true, thresholdCell(t.Hard, width): true, thresholdCell(t.Emergency, width): true}
+	marks := make(map[int]bool)
+	for _, x := range t.Rising() {
+		marks[thresholdCell(x, width)] = true
+	}
 	var rest strings.Builder
 	for i := full; i < width; i++ {
 		switch {
@@ -48,7 +51,7 @@ func thresholdCell(threshold float64, width int) int {
 func Scale(width int, t levels.Thresholds) string {
 	line := []rune(strings.Repeat(" ", width))
 	free := 0
-	for _, x := range []float64{t.Soft, t.Hard, t.Emergency} {
+	for _, x := range t.Rising() {
 		label := []rune(Grouped(int(100*x + 0.5)))
 		at := max(thresholdCell(x, width), free)
 		if at > thresholdCell(x, width)+1 || at+len(label) > width {

@@ -7,7 +7,7 @@ import (
 )
 
 func TestBarIsAsWideAsItIsAskedFor(t *testing.T) {
-	at := levels.Thresholds{Soft: 0.6, Hard: 0.75, Emergency: 0.9}
+	at := levels.Thresholds{levels.SoftName: 0.6, levels.HardName: 0.75, levels.Emergency: 0.9}
 	for _, s := range []Screen{{}, {ASCII: true}} {
 		for width := 1; width < 50; width++ {
 			for share := -0.1; share < 1.5; share += 0.013 {
@@ -28,10 +28,10 @@ func TestScaleKeepsTheThresholdsApart(t *testing.T) {
 		at    levels.Thresholds
 		want  string
 	}{
-		{22, levels.Thresholds{Soft: 0.6, Hard: 0.75, Emergency: 0.9}, "             60 75 90 "},
-		{24, levels.Thresholds{Soft: 0.7, Hard: 0.8, Emergency: 0.9}, "                70 80 90"},
-		{24, levels.Thresholds{Soft: 0.7, Hard: 0.71, Emergency: 0.9}, "                70   90 "},
-		{10, levels.Thresholds{Soft: 0.5, Hard: 0.9, Emergency: 1}, "     50   "},
+		{22, levels.Thresholds{levels.SoftName: 0.6, levels.HardName: 0.75, levels.Emergency: 0.9}, "             60 75 90 "},
+		{24, levels.Thresholds{levels.SoftName: 0.7, levels.HardName: 0.8, levels.Emergency: 0.9}, "                70 80 90"},
+		{24, levels.Thresholds{levels.SoftName: 0.7, levels.HardName: 0.71, levels.Emergency: 0.9}, "                70   90 "},
+		{10, levels.Thresholds{levels.SoftName: 0.5, levels.HardName: 0.9, levels.Emergency: 1}, "     50   "},
 	} {
 		if got := Scale(test.width, test.at); got != test.want {
 			t.Errorf("%d columns, %v:\n%q, want\n%q", test.width, test.at, got, test.want)

@@ -12,13 +12,7 @@ import (
 
 // Thresholds returns those that cfg stands for.
 func Thresholds(cfg tiercompact.Config) levels.Thresholds {
-	if cfg.Thresholds != (levels.Thresholds{}) {
-		return cfg.Thresholds
-	}
-	if cfg.Preset == tiercompact.Eager {
-		return levels.Thresholds{Soft: 0.50, Hard: 0.65, Emergency: 0.80}
-	}
-	return levels.Thresholds{Soft: 0.60, Hard: 0.75, Emergency: 0.90}
+	return cfg.Thresholds.WithDefaults(string(cfg.Preset))
 }
 
 // Why is a reason as people say it.

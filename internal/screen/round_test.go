@@ -74,11 +74,11 @@ func TestWhySaysEachReason(t *testing.T) {
 }
 
 func TestThresholdsAreThoseOfTheCompactor(t *testing.T) {
-	own := levels.Thresholds{Soft: 0.1, Hard: 0.2, Emergency: 0.3}
+	own := levels.Thresholds{levels.SoftName: 0.1, levels.HardName: 0.2, levels.Emergency: 0.3}
 	for want, cfg := range map[float64]tiercompact.Config{
-		0.1: {Thresholds: own, Preset: tiercompact.Eager}, 0.5: {Preset: tiercompact.Eager}, 0.6: {Preset: tiercompact.Steady},
+		0.1: {Thresholds: own, Preset: tiercompact.Eager}, 0.5: {Preset: tiercompact.Eager}, 0.6: {}, 0.7: {Preset: tiercompact.Steady},
 	} {
-		if got := Thresholds(cfg); got.Soft != want {
+		if got := Thresholds(cfg); got.Lowest() != want {
 			t.Errorf("%+v for soft %v", got, want)
 		}
 	}
@@ -96,7 +96,7 @@ func TestEntryHoldsAllOfIt(t *testing.T) {
 }
 
 func TestColoursAreByUsage(t *testing.T) {
-	at := levels.Thresholds{Soft: 0.6, Hard: 0.75, Emergency: 0.9}
+	at := levels.Thresholds{levels.SoftName: 0.6, levels.HardName: 0.75, levels.Emergency: 0.9}
 	for usage, want := range map[float64]Paint{0: Green, 0.6: Yellow, 0.8: Violet, 1.2: Red} {
 		if got := PaintOf(at, usage); got != want {
 			t.Errorf("usage %v is painted %q, want %q", usage, got, want)

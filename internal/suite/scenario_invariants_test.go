@@ -18,11 +18,11 @@ func TestThresholdsThatDoNotRiseNameTheirFields(t *testing.T) {
 		thresholds levels.Thresholds
 		fields     []string
 	}{
-		{levels.Thresholds{Soft: 0.8}, []string{"thresholds.soft", "thresholds.hard"}}, // hard is 0.75 by default
-		{levels.Thresholds{Soft: 0.5, Hard: 0.5, Emergency: 0.9}, []string{"thresholds.soft", "thresholds.hard"}},
-		{levels.Thresholds{Hard: 0.95}, []string{"thresholds.hard", "thresholds.emergency"}},
-		{levels.Thresholds{Emergency: 1.5}, []string{"thresholds.emergency"}},
-		{levels.Thresholds{Soft: -0.1}, []string{"thresholds.soft"}},
+		{levels.Thresholds{levels.SoftName: 0.8}, []string{"thresholds.soft", "thresholds.hard"}}, // hard is 0.75 by default
+		{levels.Thresholds{levels.SoftName: 0.5, levels.HardName: 0.5, levels.Emergency: 0.9}, []string{"thresholds.soft", "thresholds.hard"}},
+		{levels.Thresholds{levels.HardName: 0.95}, []string{"thresholds.hard", "thresholds.emergency"}},
+		{levels.Thresholds{levels.Emergency: 1.5}, []string{"thresholds.emergency"}},
+		{levels.Thresholds{levels.SoftName: -0.1}, []string{"thresholds.soft"}},
 	} {
 		_, err := tiercompact.New(tiercompact.Config{Window: 1000, Thresholds: test.thresholds})
 		for _, field := range test.fields {

@@ -62,7 +62,7 @@ func drive(s screen.Screen, width, height int) *driven {
 func status(share float64, level string) Status {
 	return Status{
 		Model: Model{Name: "smol:latest", Window: 8192, Source: "loaded on the server"}, Level: level, Skipped: 2,
-		Thresholds: levels.Thresholds{Soft: 0.6, Hard: 0.75, Emergency: 0.9},
+		Thresholds: levels.Thresholds{levels.SoftName: 0.6, levels.HardName: 0.75, levels.Emergency: 0.9},
 		Usage:      tiercompact.Usage{Tokens: int(8192 * share), Window: 8192, Budget: 7168, Share: share},
 	}
 }

@@ -63,6 +63,7 @@ type levelStep struct {
 	removed          int // lines of the summary
 	summary          *levels.Summary
 	grows            bool // it is made although it takes tokens
+	noUser           bool // no user message has to stay
 	began, ended     time.Time
 }
 
@@ -84,7 +85,7 @@ func (r *round) fitsBudget() bool   { return r.t.totalTokens() <= r.localLimit()
 
 // belowSoft reports whether usage is below the soft threshold.
 func (r *round) belowSoft() bool {
-	return float64(r.currentTokens())/float64(r.cfg.Window) < r.cfg.Thresholds.Soft
+	return float64(r.currentTokens())/float64(r.cfg.Window) < r.cfg.Thresholds.Lowest()
 }
 
 // newRound returns a round of a decision, on a copy of the settings.
@@ -124,7 +125,9 @@ func (r *round) planAll(ctx context.Context, d decision) error {
 	var err error
 	switch d.kind {
 	case preflightRequest, compactRequest:
-		err = r.compactToLayers(ctx)
+		if err = r.planLevel(ctx, levels.LayerName, d); err == nil {
+			err = r.truncateToBudget()
+		}
 	case roomRequest:
 		err = r.planRoom(ctx, d)
 	case levelRequest:
@@ -143,7 +146,7 @@ func (r *round) planAll(ctx context.Context, d decision) error {
 func (r *round) planRoom(ctx context.Context, d decision) error {
 	r.cfg.MinGain = float64(d.missing) / float64(r.cfg.Window)
 	d.forced = false
-	err := r.planEmergency(ctx, d)
+	err := r.planLevel(ctx, levels.Emergency, d)
 	if len(r.steps) > 0 && r.belowMinGain(r.before.totalTokens()-r.t.totalTokens()) {
 		r.steps, r.little = nil, true
 	}
@@ -157,8 +160,8 @@ func (r *round) planRound(ctx context.Context, d decision) error {
 	if r.refillsFiles() && r.cfg.Level == "" && !r.fitsBudget() {
 		picked = levels.Emergency
 	}
-	if r.softFirst(picked, d) {
-		if err := r.planSoft(ctx, levels.SoftName, false); err != nil {
+	if mildest := levels.All()[0]; r.mildestFirst(picked, d) {
+		if err := r.planLevel(ctx, mildest.Name, d); err != nil {
 			return err
 		}
 		if r.belowSoft() && r.fitsBudget() {
@@ -169,7 +172,7 @@ func (r *round) planRound(ctx context.Context, d decision) error {
 		return err
 	}
 	if !r.fitsBudget() && picked != levels.Emergency {
-		if err := r.planEmergency(ctx, d); err != nil {
+		if err := r.planLevel(ctx, levels.Emergency, d); err != nil {
 			return err
 		}
 	}
@@ -182,11 +185,11 @@ func (r *round) planRound(ctx context.Context, d decision) error {
 // presets a summary alone holds parts.
 func (r *round) refillsFiles() bool { return r.cfg.Fill > 0 && r.cfg.Preset == Steady }
 
-// softFirst reports whether soft is tried before a stronger level. A summary
-// that holds parts of files takes them from the whole files.
-func (r *round) softFirst(picked levels.Name, d decision) bool {
+// mildestFirst reports whether the mildest level is tried before a stronger one. A
+// summary that holds parts of files takes them from the whole files.
+func (r *round) mildestFirst(picked levels.Name, d decision) bool {
 	return r.cfg.Escalation == Cascade && r.cfg.Level == "" && !d.summary &&
-		levels.Stronger(picked, levels.SoftName) && (picked != levels.Emergency || !r.refillsFiles())
+		levels.Stronger(picked, levels.All()[0].Name) && (picked != levels.Emergency || !r.refillsFiles())
 }
 
 // hopelessReason returns why no model is to be asked: the floor is over the budget, or
@@ -201,100 +204,90 @@ func (r *round) hopelessReason() string {
 	return "what cannot leave the conversation is over the budget: no model can help"
 }
 
+// planLevel plans the steps of a level, each on what the one before left.
 func (r *round) planLevel(ctx context.Context, name levels.Name, d decision) error {
-	switch name {
-	case levels.SoftName:
-		return r.planSoft(ctx, levels.SoftName, false)
-	case levels.HardName:
-		return r.planHard(ctx)
-	case levels.Emergency:
-		return r.planEmergency(ctx, d)
+	for _, plan := range levels.Find(name).Steps {
+		began, v := r.cfg.Now(), r.view
+		v.Settings = r.levelSettings(d)
+		p, err := plan(ctx, v)
+		if err != nil {
+			return err
+		}
+		if p.RankingCall.Made {
+			r.models.ranking = r.models.ranking.AfterCall(p.RankingCall.Failed, r.added)
+		}
+		if p.SummaryCall.Made {
+			r.models.summary = r.models.summary.AfterCall(p.SummaryCall.Failed, r.added)
+		}
+		r.little = r.little || p.TooLittle
+		r.warning = cmp.Or(p.Warning, r.warning)
+		if p.Turns > 0 {
+			r.kept = Kept{Turns: p.Turns, Pairs: p.Pairs}
+		}
+		if err := r.applyStep(stepOfPlan(name, began, p), allProtections&^p.Releases); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// planSoft compresses stale files, or with all every file, as a part of level.
-func (r *round) planSoft(ctx context.Context, level levels.Name, all bool) error {
-	s := levelStep{level: level, began: r.cfg.Now()}
-	soft := levels.Soft{StaleAfter: r.cfg.StaleAfter, All: all}
-	var err error
-	if r.refillsFiles() && !all {
-		s.edits, err = soft.Fill(ctx, r.view, r.fillTarget())
-	} else {
-		s.edits, err = soft.Plan(ctx, r.view)
+func stepOfPlan(name levels.Name, began time.Time, p levels.Plan) levelStep {
+	s := levelStep{
+		level: name, began: began, edits: p.Edits, front: p.Front, noUser: p.NoUser,
+		engine: p.Engine, fallback: p.Fallback, why: p.Why, summary: p.Summary,
 	}
-	if err != nil {
-		return err
+	for _, a := range p.Attempts {
+		s.attempts = append(s.attempts, Attempt(a))
 	}
-	return r.applyStep(s, allProtections)
+	if p.Summary != nil {
+		s.removed = p.Summary.Removed
+	}
+	return s
 }
 
-func (r *round) planHard(ctx context.Context) error {
-	s := levelStep{level: levels.HardName, began: r.cfg.Now()}
-	ranker := levels.Ranker{
-		Ranking: r.cfg.Ranking, Embedder: r.cfg.Embedder, Name: r.cfg.EmbedderName,
-		Weights: r.cfg.weights, Deadline: r.cfg.RankDeadline, Query: r.cfg.Query, Redact: r.cfg.promptRedactor(),
+// levelSettings returns what levels plan with.
+func (r *round) levelSettings(d decision) levels.Settings {
+	s := levels.Settings{
+		Budget: r.localLimit(), Share: r.windowShare, Worth: func(freed int) bool { return !r.belowMinGain(freed) },
+		Before: r.before.totalTokens(), Forced: d.forced, SummaryDue: d.summary,
+		Refill: r.refillsFiles(), Fill: r.cfg.Fill, StaleAfter: r.cfg.StaleAfter,
+		KeepLast: r.cfg.KeepLast, KeepShare: r.cfg.KeepShare, KeepTurns: r.cfg.KeepRecentTurns, KeepPairs: r.cfg.KeepToolIOPairs,
+		Ranker: levels.Ranker{
+			Ranking: r.cfg.Ranking, Embedder: r.cfg.Embedder, Name: r.cfg.EmbedderName,
+			Weights: r.cfg.weights, Deadline: r.cfg.RankDeadline, Query: r.cfg.Query, Redact: r.cfg.promptRedactor(),
+		},
+		Writer: r.summaryWriter(), RoundDeadline: r.cfg.RoundDeadline,
+		RankerWhy: r.cfg.EmbedderWhy, WriterWhy: r.cfg.SummarizerWhy, NoModel: r.noModel,
+		RankerOutage: r.modelSkipReason(r.models.ranking, r.cfg.EmbedderName),
+		WriterOutage: r.modelSkipReason(r.models.summary, r.cfg.SummarizerName),
 	}
-	s.why = r.cfg.EmbedderWhy
-	if r.cfg.Embedder != nil {
-		if without := cmp.Or(r.noModel, r.modelSkipReason(r.models.ranking, r.cfg.EmbedderName)); without != "" {
-			ranker.Embedder, s.why = nil, without
-		}
-	}
-	scores, err := ranker.Score(ctx, r.view)
-	if err != nil {
-		return err
-	}
-	if ranker.Embedder != nil {
-		r.models.ranking = r.models.ranking.AfterCall(scores.Fallback != "", r.added)
-	}
-	hard := levels.Hard{Ledger: r.ledgerTokens()}
 	if r.cfg.HardUntil == UntilSoft {
-		hard.Target = r.localTokens(int(r.cfg.Thresholds.Soft * float64(r.cfg.Window)))
+		s.HardTarget = r.windowShare(r.cfg.Thresholds.Lowest())
 	}
-	s.edits = hard.Plan(r.view, scores.Of)
-	s.engine = scores.Engine
-	if scores.Fallback != "" {
-		s.fallback, s.why = scores.Engine, scores.Fallback
-		s.attempts = []Attempt{{r.cfg.EmbedderName, scores.Fallback, scores.Engine}}
-	}
-	return r.applyStep(s, allProtections)
+	return s
 }
 
-// ledgerTokens returns the tokens for names that would be lost.
-func (r *round) ledgerTokens() int {
-	if r.refillsFiles() {
-		return r.cfg.Window * 10 / 100
+func (r *round) summaryWriter() levels.Writer {
+	w := levels.Writer{
+		Summarizer: r.cfg.Summarizer, Name: r.cfg.SummarizerName, Strategy: r.cfg.Strategy,
+		Role: r.cfg.SummaryRole, Fallback: r.cfg.SummaryFallback, Deadline: r.cfg.SummaryDeadline,
+		Max: r.cfg.SummaryMaxTokens, Number: r.number, Note: r.note, Progress: r.cfg.Progress, Redact: r.cfg.promptRedactor(),
 	}
-	return r.cfg.Window * 8 / 100
+	if !r.cfg.summarySet {
+		w.Text = defaultTextMax(r.cfg.Window)
+		w.Max += recallTokens // a limit that was set holds for all of the message
+	}
+	if r.cfg.known != nil {
+		w.Clean = r.cfg.redactor(r.cfg.known.Secrets)
+	}
+	return w
 }
 
-// planEmergency puts one summary in the place of all but the newest messages, and
-// compresses the files in what is left, unless the round rebuilds what the work
-// is at.
-func (r *round) planEmergency(ctx context.Context, d decision) error {
-	cut := levels.EmergencyCut(r.view, r.keepLast(), r.cfg.SummaryRole)
-	if err := r.summarizeRange(ctx, cut, levels.Emergency, d.forced); err != nil || d.summary || r.refillsFiles() {
-		return err
-	}
-	return r.planSoft(ctx, levels.Emergency, true)
-}
+// recallTokens is about what the line of its recall id takes in a summary.
+const recallTokens = 12
 
-// keepLast returns how many of the newest messages emergency keeps.
-func (r *round) keepLast() int {
-	n, sum := 0, 0
-	most := r.localTokens(int(r.cfg.KeepShare * float64(r.cfg.Window)))
-	for i := len(r.t.sizes) - 1; i >= 0; i-- {
-		if sum += r.t.sizes[i]; sum > most {
-			break
-		}
-		n++
-	}
-	if r.cfg.KeepLast == 0 {
-		return 0
-	}
-	return max(n, r.cfg.KeepLast)
-}
+// windowShare returns the tokens of a share of the window, as counted here.
+func (r *round) windowShare(of float64) int { return r.localTokens(int(of * float64(r.cfg.Window))) }
 
 // truncateToBudget is the last resort where the budget is still exceeded.
 func (r *round) truncateToBudget() error {
@@ -337,7 +330,7 @@ func (r *round) applyStep(s levelStep, mask protection.Protection) error {
 	rules := edit.Rules{
 		Locked: func(i int) bool { return holds[i]&mask != 0 },
 		Moved:  func(i int) bool { return s.front != nil && s.front[i] },
-		NoUser: mask&protection.Latest == 0 && s.level == levels.Emergency,
+		NoUser: s.noUser,
 	}
 	after, err := edit.Apply(r.t.messages, edits, rules)
 	if err != nil {
