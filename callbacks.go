@@ -229,41 +229,6 @@ type redactedError struct {
 func (e redactedError) Error() string { return e.text }
 func (e redactedError) Unwrap() error { return e.cause }
 
-// promptRedactor returns what is made of texts for models, nil for nothing. Where the
-// redactor fails, it panics: no model is given what was not redacted.
-func (cfg *settings) promptRedactor() func(string) string {
-	if !cfg.RedactPrompts {
-		return nil
-	}
-	return cfg.redact
-}
-
-// writtenForms returns what the file is known by that left is written to, nil where
-// ReadBack fails.
-func (cfg *settings) writtenForms(left chat.Transcript) []archive.Written {
-	if cfg.ReadBack == nil || !cfg.outside {
-		return nil
-	}
-	failed := false
-	read := func(t chat.Transcript) []archive.Reading {
-		readings, err := guard.Do(cfg.guards.readBack, func() []archive.Reading { return cfg.ReadBack(guard.Copied(t)) })
-		cfg.faults.Add(err)
-		failed = failed || err != nil
-		return readings
-	}
-	var clean []archive.Reading
-	if cfg.known != nil {
-		if t, changed := archive.Clean(left, cfg.redact); changed {
-			clean = read(t)
-		}
-	}
-	readings := read(left)
-	if failed {
-		return nil
-	}
-	return archive.NewWritten(readings, clean)
-}
-
 // counters count texts, messages and tool schemas, for one thing that is counted:
 // a message, or a round.
 type counters struct {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tiercompact/tiercompact/archive"
+	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/internal/edit"
 	"github.com/tiercompact/tiercompact/internal/guard"
 	"github.com/tiercompact/tiercompact/levels"
@@ -18,29 +19,39 @@ import (
 // that has too little to offer is put off instead.
 func (s *Session) commit(ctx context.Context, o *outcome) {
 	r := o.round
-	defer s.keepOutages(r)
-	switch {
-	case o.failed != "":
-	case o.skip != "":
+	if o.err == nil {
+		o.skip = r.skipReason(o.forced)
+	}
+	if o.dryRun {
+		return
+	}
+	if o.skip != "" {
 		s.deferLevel(o.picked, o.skip, &r.before)
-	default:
-		number, err := s.archiveRound(ctx, r)
-		if err != nil {
-			o.fail("archive", err)
-		} else if err = s.swapIn(r, number); err != nil {
-			o.fail("record", err)
+	} else if o.err == nil {
+		if o.number, o.err = s.archiveRound(ctx, r); o.err != nil {
+			o.failed = "archive"
+		} else if o.err = s.swapIn(o); o.err != nil {
+			o.failed = "record"
 		} else {
-			o.number = number
 			s.letGoOldRounds()
 		}
 	}
-}
-
-// keepOutages keeps what a round has learnt of models and archive.
-func (s *Session) keepOutages(r *round) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.models = r.models
+}
+
+// skipReason returns why the round is not worth making, "" where it is.
+func (r *round) skipReason(forced bool) string {
+	switch {
+	case len(r.steps) == 0 && r.little:
+		return ByMinGain
+	case len(r.steps) == 0:
+		return NothingToDo
+	case !forced && r.belowMinGain(r.before.totalTokens()-r.t.totalTokens()):
+		return ByMinGain
+	}
+	return ""
 }
 
 // deferLevel has the level of a round that changed nothing wait. No cooldown
@@ -65,7 +76,6 @@ func (s *Session) archiveRound(ctx context.Context, r *round) (int, error) {
 	s.mu.Lock()
 	next := s.steps + 1
 	s.mu.Unlock()
-	r.gone = r.entries()
 	var written []archive.Written
 	err := guard.Recovered(func() error { written = s.cfg.writtenForms(r.t.messages); return nil })
 	if err != nil {
@@ -81,6 +91,32 @@ func (s *Session) archiveRound(ctx context.Context, r *round) (int, error) {
 		}
 	}
 	return s.putStep(ctx, r, a)
+}
+
+// writtenForms returns what the file is known by that left is written to, nil where
+// ReadBack fails.
+func (cfg *settings) writtenForms(left chat.Transcript) []archive.Written {
+	if cfg.ReadBack == nil || !cfg.outside {
+		return nil
+	}
+	failed := false
+	read := func(t chat.Transcript) []archive.Reading {
+		readings, err := guard.Do(cfg.guards.readBack, func() []archive.Reading { return cfg.ReadBack(guard.Copied(t)) })
+		cfg.faults.Add(err)
+		failed = failed || err != nil
+		return readings
+	}
+	var clean []archive.Reading
+	if cfg.known != nil {
+		if t, changed := archive.Clean(left, cfg.redact); changed {
+			clean = read(t)
+		}
+	}
+	readings := read(left)
+	if failed {
+		return nil
+	}
+	return archive.NewWritten(readings, clean)
 }
 
 // putStep archives a step. One that could not be written is kept, to ask the
@@ -109,41 +145,38 @@ type unkept struct {
 }
 
 // putPending puts the step that could not be archived, if there is one and the
-// archive is not left out, and reports whether a round may be made now. The step's
+// archive is not left out; with an error no round may be made now. The step's
 // own round is not made: it was planned for an earlier conversation, and an archive
 // may hold steps of which nothing came.
 //
 // A step may be such that it can never be written. So if it fails again and the
 // conversation is another, the round goes on without a model, and its step is put
 // instead.
-func (s *Session) putPending(ctx context.Context, o *outcome) bool {
-	r := o.round
+func (s *Session) putPending(ctx context.Context, r *round) error {
 	s.mu.Lock()
 	u := s.unkept
 	if u == nil {
 		s.mu.Unlock()
-		return true
+		return nil
 	}
 	a := u.step
 	a.Number = max(a.Number, s.steps+1)
 	s.mu.Unlock()
 	if left := r.models.archive.MessagesLeft(r.added); left > 0 && r.cause != byHand {
-		o.fail("archive", fmt.Errorf("%w: the archive is asked again after %d more messages", u.err, left))
-		return false
+		return fmt.Errorf("%w: the archive is asked again after %d more messages", u.err, left)
 	}
 	before := r.models.archive
 	_, err := s.putStep(ctx, r, a)
 	if err == nil {
-		return true
+		return nil
 	}
 	late, ok := errors.AsType[*CallbackError](err)
 	if ok && late.Late() || ctx.Err() != nil || edit.Sum(a.Before) == r.sumBefore() {
-		o.fail("archive", err)
-		return false
+		return err
 	}
 	r.models.archive = before // it is asked once more, and fails once
 	r.unsure = "the archive failed: it is asked before a model is"
-	return true
+	return nil
 }
 
 // archiveStep archives a under its number, or the next one where the archive knows the
@@ -172,7 +205,8 @@ func archiveStep(ctx context.Context, store archive.Store, within time.Duration,
 
 // swapIn puts what the round made in the place of what it was planned for. The
 // messages that arrived meanwhile follow it.
-func (s *Session) swapIn(r *round, number int) error {
+func (s *Session) swapIn(o *outcome) error {
+	r, number := o.round, o.number
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	made := archive.Round{Number: number, Level: r.strongestLevel(), Edits: r.roundEdits(), Time: s.cfg.Now()}
@@ -193,6 +227,7 @@ func (s *Session) swapIn(r *round, number int) error {
 	d.made = true
 	s.rounds = append(s.rounds, d)
 	clear(s.wait)
+	o.after = s.currentUsage()
 	return nil
 }
 

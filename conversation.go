@@ -10,7 +10,6 @@ import (
 	"github.com/tiercompact/tiercompact/files"
 	"github.com/tiercompact/tiercompact/internal/ids"
 	"github.com/tiercompact/tiercompact/internal/protection"
-	"github.com/tiercompact/tiercompact/levels"
 )
 
 // newestKept is how many messages soft leaves alone, so that what is older can go
@@ -235,11 +234,16 @@ func (c *conversation) staleTokens() int {
 	return sum
 }
 
-// levelView returns what levels may know of c.
-func (c *conversation) levelView(cfg *settings, was map[string]chat.Message) levels.View {
-	return levels.View{
-		Messages: c.messages, Sizes: c.sizes, Facts: c.facts, Terms: c.terms,
-		Protections: c.policy.Protections(c.messages), Was: was, Window: cfg.Window, Fixed: c.tools,
-		Count: cfg.countText, Size: cfg.countMessage, Clean: cfg.nameless(),
+// currentUsage returns what the conversation's tokens are spent on. Its caller holds
+// the lock.
+func (s *Session) currentUsage() Usage {
+	u := Usage{
+		System: s.t.system, Developer: s.t.developer, Tools: s.t.tools, Messages: s.t.rest,
+		Tokens: s.promptTokens(), Window: s.cfg.Window, Budget: s.cfg.budget.Limit(),
 	}
+	u.Share = float64(u.Tokens) / float64(u.Window)
+	return u
 }
+
+// promptTokens returns the tokens of the conversation as the server would count them.
+func (s *Session) promptTokens() int { return s.cal.Tokens(s.t.totalTokens(), s.anchor) }

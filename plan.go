@@ -88,6 +88,15 @@ func (r *round) belowSoft() bool {
 	return float64(r.currentTokens())/float64(r.cfg.Window) < r.cfg.Thresholds.Lowest()
 }
 
+// levelView returns what levels may know of c.
+func (c *conversation) levelView(cfg *settings, was map[string]chat.Message) levels.View {
+	return levels.View{
+		Messages: c.messages, Sizes: c.sizes, Facts: c.facts, Terms: c.terms,
+		Protections: c.policy.Protections(c.messages), Was: was, Window: cfg.Window, Fixed: c.tools,
+		Count: cfg.countText, Size: cfg.countMessage, Clean: cfg.nameless(),
+	}
+}
+
 // newRound returns a round of a decision, on a copy of the settings.
 func (s *Session) newRound(d decision) *round {
 	s.learnSecrets(d.t.messages)
@@ -139,7 +148,7 @@ func (r *round) planAll(ctx context.Context, d decision) error {
 	if err != nil {
 		return err
 	}
-	return r.reachable()
+	return r.makeReachable()
 }
 
 // planRoom is emergency, if it frees what is missing for the next message.
@@ -267,6 +276,15 @@ func (r *round) levelSettings(d decision) levels.Settings {
 	return s
 }
 
+// promptRedactor returns what is made of texts for models, nil for nothing. Where the
+// redactor fails, it panics: no model is given what was not redacted.
+func (cfg *settings) promptRedactor() func(string) string {
+	if !cfg.RedactPrompts {
+		return nil
+	}
+	return cfg.redact
+}
+
 func (r *round) summaryWriter() levels.Writer {
 	w := levels.Writer{
 		Summarizer: r.cfg.Summarizer, Name: r.cfg.SummarizerName, Strategy: r.cfg.Strategy,
@@ -380,35 +398,17 @@ func (r *round) modelSkipReason(o cooldown.Outage, name string) string {
 	return fmt.Sprintf("%s failed when it was last asked: it is asked again after %d more messages", cmp.Or(name, "the model"), left)
 }
 
-// skipReason returns why the round is not worth making, "" where it is.
-func (r *round) skipReason(forced bool) string {
-	switch {
-	case len(r.steps) == 0 && r.little:
-		return ByMinGain
-	case len(r.steps) == 0:
-		return NothingToDo
-	case !forced && r.belowMinGain(r.before.totalTokens()-r.t.totalTokens()):
-		return ByMinGain
+// replacedMessages returns the messages of run that do not stand unchanged in put.
+func replacedMessages(run, put []chat.Message) []chat.Message {
+	stays := make(map[string]chat.Message, len(put))
+	for _, m := range put {
+		stays[m.ID] = m
 	}
-	return ""
-}
-
-func (r *round) budgetError() *BudgetError {
-	e := &BudgetError{Budget: r.cfg.budget.Limit(), Tokens: r.currentTokens(), Floor: r.currentTokens(), Tools: r.serverTokens(r.t.tools)}
-	for i, m := range r.t.messages {
-		n := r.serverTokens(r.t.sizes[i])
-		switch h := r.view.Protections[i]; {
-		case m.IsSummary():
-			e.Stubbed += n
-		case m.Role == chat.System || m.Role == chat.Developer:
-			e.System += n
-		case h&protection.Latest != 0:
-			e.Last += n
-		case h&protection.Pinned != 0:
-			e.Pinned += n
-		default:
-			e.Stubbed += n
+	var out []chat.Message
+	for _, m := range run {
+		if p, ok := stays[m.ID]; !ok || !edit.Same(m, p) {
+			out = append(out, m)
 		}
 	}
-	return e
+	return out
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"runtime"
+	"slices"
 
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/internal/edit"
@@ -90,7 +91,7 @@ func (c *Compactor) compactHistory(ctx context.Context, w fullHistory, options [
 			known.rounds = append(known.rounds, made)
 		}
 	}
-	return s.Messages(), report, err
+	return slices.Clone(o.round.t.messages), report, err
 }
 
 // resentHistoryOf returns what is known of an id. Without one nothing is, and requests
@@ -112,6 +113,9 @@ func (c *Compactor) resentHistoryOf(id string) *resentHistory {
 // takeHistory gives s, a session of its own, the conversation t, what earlier rounds
 // have left of w.messages, and returns what to plan for.
 func (s *Session) takeHistory(w fullHistory, known *resentHistory, t chat.Transcript, tools int) conversation {
+	if len(known.rounds) > 0 {
+		s.learnSecrets(w.messages) // the replayed ones may have lost what tells a secret
+	}
 	conv := newConversation(s.cfg)
 	for _, e := range s.cfg.measured(t) {
 		conv.addMessage(e)
@@ -119,9 +123,6 @@ func (s *Session) takeHistory(w fullHistory, known *resentHistory, t chat.Transc
 	conv.tools, conv.added = tools, len(w.messages)
 	s.steps, s.t, s.summary = known.steps, conv, conv.summaryNumber()
 	s.models, s.unkept = known.models, known.unkept
-	if len(known.rounds) > 0 {
-		s.learnSecrets(w.messages) // the replayed ones may have lost what tells a secret
-	}
 	return conv.snapshot()
 }
 

@@ -13,9 +13,18 @@ import (
 	"github.com/tiercompact/tiercompact/levels"
 )
 
-// reachable sees to it that what the round takes out can be reached from the
-// conversation that is left.
-func (r *round) reachable() error {
+// makeReachable sees to it that what the round takes out can be reached from the
+// conversation that is left, and lists it by recall id.
+func (r *round) makeReachable() error {
+	if err := r.showID(); err != nil {
+		return err
+	}
+	r.gone = r.entries()
+	return nil
+}
+
+// showID has the conversation show a recall id of the round, if it shows none.
+func (r *round) showID() error {
 	hidden, shown := r.unshown(r.removedEntries())
 	if len(hidden) == 0 || len(shown) > 0 {
 		return nil
@@ -206,21 +215,6 @@ func recallID(e edit.Edit) string {
 		}
 	}
 	return ""
-}
-
-// replacedMessages returns the messages of run that do not stand unchanged in put.
-func replacedMessages(run, put []chat.Message) []chat.Message {
-	stays := make(map[string]chat.Message, len(put))
-	for _, m := range put {
-		stays[m.ID] = m
-	}
-	var out []chat.Message
-	for _, m := range run {
-		if p, ok := stays[m.ID]; !ok || !edit.Same(m, p) {
-			out = append(out, m)
-		}
-	}
-	return out
 }
 
 // Recall returns what an outline, marker or summary stands for, by its recall

@@ -1,6 +1,7 @@
 package tiercompact
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -116,6 +117,21 @@ type Edit struct {
 	After  int            `json:"after"`
 }
 
+// A BudgetError says what cannot leave the conversation, and costs more than
+// the budget. It unwraps to [ErrInsufficientBudget].
+type BudgetError struct {
+	Budget, Tokens, Floor                int
+	System, Tools, Pinned, Last, Stubbed int // tokens of each part of the floor
+}
+
+// Unwrap returns [ErrInsufficientBudget].
+func (e *BudgetError) Unwrap() error { return ErrInsufficientBudget }
+
+func (e *BudgetError) Error() string {
+	return fmt.Sprintf("conversation does not fit the budget: at least %d tokens are left of %d allowed (system %d, tools %d, pinned %d, last turn %d, stubs %d); protect less, or use a larger window",
+		e.Floor, e.Budget, e.System, e.Tools, e.Pinned, e.Last, e.Stubbed)
+}
+
 // report returns what a run has to say before its round, if there is one.
 func (d *decision) report() Report {
 	return Report{Picked: d.picked, Reason: d.reason, Before: d.usage.Tokens, After: d.usage.Tokens, Usage: d.usage}
@@ -123,7 +139,7 @@ func (d *decision) report() Report {
 
 // emitCheck emits what a run has decided on, before a model is waited for.
 func (s *Session) emitCheck(o *outcome) {
-	if o.dryRun {
+	if o.dryRun || o.refused != nil {
 		return
 	}
 	if o.warning != "" {
@@ -142,9 +158,12 @@ func (s *Session) reportOutcome(o *outcome) (report Report, err error) {
 	if o.warning != "" && !o.dryRun {
 		report.Warnings = append(report.Warnings, o.warning)
 	}
-	if o.round != nil {
+	switch {
+	case o.refused != nil:
+		err = o.refused
+	case o.round != nil:
 		err = s.reportRound(o, &report)
-	} else if !o.dryRun {
+	default:
 		s.emitDecision(o, report)
 	}
 	s.reportFaults(&report)
@@ -180,6 +199,26 @@ func (s *Session) reportRound(o *outcome, report *Report) (err error) {
 	return err
 }
 
+func (r *round) budgetError() *BudgetError {
+	e := &BudgetError{Budget: r.cfg.budget.Limit(), Tokens: r.currentTokens(), Floor: r.currentTokens(), Tools: r.serverTokens(r.t.tools)}
+	for i, m := range r.t.messages {
+		n := r.serverTokens(r.t.sizes[i])
+		switch h := r.view.Protections[i]; {
+		case m.IsSummary():
+			e.Stubbed += n
+		case m.Role == chat.System || m.Role == chat.Developer:
+			e.System += n
+		case h&protection.Latest != 0:
+			e.Last += n
+		case h&protection.Pinned != 0:
+			e.Pinned += n
+		default:
+			e.Stubbed += n
+		}
+	}
+	return e
+}
+
 // reportFailure reports a round that was not made since something failed: as the
 // error, or if that was an archive that is optional as a warning.
 func (s *Session) reportFailure(o *outcome, report *Report) error {
@@ -201,9 +240,7 @@ func (s *Session) reportMade(o *outcome, report *Report) {
 		report.Warnings = append(report.Warnings, w)
 		s.emitRemedy(w)
 	}
-	s.mu.Lock()
-	report.Usage = s.currentUsage()
-	s.mu.Unlock()
+	report.Usage = o.after
 	s.emitDecision(o, *report)
 	if s.cfg.Trace != nil {
 		s.emitLevels(o.round, report.Prefill)

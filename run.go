@@ -33,9 +33,8 @@ type request struct {
 type state struct {
 	usage        Usage
 	fixed        int // tokens of what cannot leave
-	unsummarised int // messages that no summary stands for
 	added, stale int // tokens of the conversation, and of what is older than its newest messages
-	newest       chat.Message
+	t            conversation
 	waits        map[levels.Name]levelWait
 	open         bool // no cooldown
 	busy, closed bool
@@ -106,7 +105,7 @@ func (d *decision) decideCheck(cfg *settings, st *state) {
 		d.reason = BelowThreshold
 	case st.busy:
 		d.reason = Busy
-	case !roleAllows(cfg, st.newest, over):
+	case !roleAllows(cfg, st.t.messages, over):
 		d.reason = ByRole
 		if over {
 			d.warning = "the conversation is over the budget; run Preflight before the model is called, or it is dealt with after the assistant's next message"
@@ -147,7 +146,7 @@ func (d *decision) decideRoom(cfg *settings) {
 // pickLevel returns the level that is due and why; a message or context threshold
 // leads straight to the summary.
 func pickLevel(cfg *settings, st *state) (picked levels.Name, cause string) {
-	if n := cfg.MessageThreshold; n > 0 && st.unsummarised >= n {
+	if n := cfg.MessageThreshold; n > 0 && st.t.unsummarised >= n {
 		return levels.Emergency, byMessages
 	}
 	if c := cfg.ContextThreshold; c > 0 && st.usage.Share >= c {
@@ -165,8 +164,15 @@ func pickLevel(cfg *settings, st *state) (picked levels.Name, cause string) {
 }
 
 // roleAllows reports whether the newest message may start a round.
-func roleAllows(cfg *settings, newest chat.Message, over bool) bool {
-	return cfg.Trigger != AssistantOnly || newest.Role == chat.Assistant && !newest.HasCalls() || over && newest.Role == chat.Tool
+func roleAllows(cfg *settings, t chat.Transcript, over bool) bool {
+	if cfg.Trigger != AssistantOnly {
+		return true
+	}
+	if len(t) == 0 {
+		return false
+	}
+	m := t[len(t)-1]
+	return m.Role == chat.Assistant && !m.HasCalls() || over && m.Role == chat.Tool
 }
 
 // A levelWait says since when a level has had nothing to offer.
@@ -210,7 +216,7 @@ func (s *Session) begin(q request) outcome {
 	st := s.currentState()
 	d := decide(&s.cfg, q, &st)
 	if d.refused == nil && d.reason == "" {
-		d.t = s.t.snapshot()
+		d.t = st.t
 		s.busy = s.busy || !q.dryRun
 	}
 	s.warned = s.warned || d.crowded && !q.dryRun
@@ -219,28 +225,11 @@ func (s *Session) begin(q request) outcome {
 
 // currentState returns what decisions are made from. Its caller holds the lock.
 func (s *Session) currentState() state {
-	st := state{
-		usage: s.currentUsage(), fixed: s.t.fixed + s.t.tools, unsummarised: s.t.unsummarised,
-		added: s.t.messageTokens(), stale: s.t.staleTokens(), waits: s.wait,
-		open: s.cfg.gate.Open(s.gate), busy: s.busy, closed: s.closed, warned: s.warned,
+	return state{
+		usage: s.currentUsage(), fixed: s.t.fixed + s.t.tools, added: s.t.messageTokens(), stale: s.t.staleTokens(),
+		t: s.t.snapshot(), waits: s.wait, open: s.cfg.gate.Open(s.gate), busy: s.busy, closed: s.closed, warned: s.warned,
 	}
-	if n := len(s.t.messages); n > 0 {
-		st.newest = s.t.messages[n-1]
-	}
-	return st
 }
-
-func (s *Session) currentUsage() Usage {
-	u := Usage{
-		System: s.t.system, Developer: s.t.developer, Tools: s.t.tools, Messages: s.t.rest,
-		Tokens: s.promptTokens(), Window: s.cfg.Window, Budget: s.cfg.budget.Limit(),
-	}
-	u.Share = float64(u.Tokens) / float64(u.Window)
-	return u
-}
-
-// promptTokens returns the tokens of the conversation as the server would count them.
-func (s *Session) promptTokens() int { return s.cal.Tokens(s.t.totalTokens(), s.anchor) }
 
 // An outcome is what came of a run. Report and events follow from it.
 type outcome struct {
@@ -249,22 +238,17 @@ type outcome struct {
 	skip   string // why the planned round is not made; "" if it is
 	failed string // what err is of: plan, archive or record
 	err    error
-	number int // of the round in the archive
+	number int   // of the round in the archive
+	after  Usage // of the conversation that a round has left
 }
-
-// fail notes what a round was not made by.
-func (o *outcome) fail(what string, err error) { o.failed, o.err = what, err }
 
 // carryOut has a decision's round planned and made, and reports what came of it.
 func (s *Session) carryOut(ctx context.Context, o *outcome) (Report, error) {
-	if o.refused != nil {
-		return o.report(), o.refused
+	if o.refused == nil && o.reason == "" && !o.dryRun {
+		defer s.markIdle() // before a sink is called: whatever it does, the session is not busy for ever
 	}
 	s.emitCheck(o)
-	if o.reason == "" {
-		if !o.dryRun {
-			defer s.markIdle()
-		}
+	if o.refused == nil && o.reason == "" {
 		s.makeRound(ctx, o)
 	}
 	return s.reportOutcome(o)
@@ -273,18 +257,19 @@ func (s *Session) carryOut(ctx context.Context, o *outcome) (Report, error) {
 // makeRound plans a round and commits it. While the archive cannot be written, no
 // model is asked for what could not be kept.
 func (s *Session) makeRound(ctx context.Context, o *outcome) {
-	o.round = s.newRound(o.decision)
-	if o.dryRun || s.putPending(ctx, o) {
-		if r, err := o.round.planned(ctx, o.decision); err != nil {
-			o.round = r
-			o.fail("plan", err)
-		} else {
-			o.skip = r.skipReason(o.forced)
+	r := s.newRound(o.decision)
+	if !o.dryRun {
+		if o.err = s.putPending(ctx, r); o.err != nil {
+			o.failed = "archive"
 		}
 	}
-	if !o.dryRun {
-		s.commit(ctx, o)
+	if o.err == nil {
+		if r, o.err = r.planned(ctx, o.decision); o.err != nil {
+			o.failed = "plan"
+		}
 	}
+	o.round = r
+	s.commit(ctx, o)
 }
 
 // markIdle ends the session's one round.

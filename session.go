@@ -76,14 +76,10 @@ func (s *Session) AddMessage(ctx context.Context, m chat.Message) (Report, error
 	s.gate = s.gate.Added()
 	added := s.t.messages[len(s.t.messages)-1]
 	s.summary = max(s.summary, summaryNumberOf(added))
-	err := s.recordDone(func(f Recorder) error { return f.Append(added) })
-	if err != nil {
-		s.mu.Unlock()
-		report := Report{Message: id}
-		s.reportFaults(&report)
-		return report, s.cfg.redactError(err)
+	var o outcome
+	if o.refused = s.recordDone(func(f Recorder) error { return f.Append(added) }); o.refused == nil {
+		o = s.begin(request{})
 	}
-	o := s.begin(request{})
 	s.mu.Unlock()
 	report, err := s.carryOut(ctx, &o)
 	report.Message = id
