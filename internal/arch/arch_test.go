@@ -52,7 +52,7 @@ var may = map[string][]string{
 	"internal/sizes":                 {"chat"},
 	"internal/chart":                 {},
 	"internal/screen":                {".", "archive", "chat", "levels"},
-	"internal/tui":                   {".", "archive", "chat", "internal/cooldown", "files", "internal/screen", "levels", "internal/model", "summarize", "tokens"},
+	"internal/tui":                   {".", "archive", "chat", "files", "internal/screen", "levels", "internal/model", "summarize", "tokens"},
 	"internal/fault":                 {},
 	"internal/ollama":                {"chat", "internal/remote", "internal/model", "tokens"},
 	"internal/ollamatest":            {},
