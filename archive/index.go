@@ -11,7 +11,6 @@ import (
 
 	"github.com/philippgille/chromem-go"
 
-	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/embed"
 )
 
@@ -96,7 +95,7 @@ func (x *Index) addEntry(e Entry) {
 	x.entries[e.ID] = e
 	texts := []string{e.Text}
 	for _, m := range e.Messages {
-		texts = append(texts, searchText(m))
+		texts = append(texts, m.TextWithCalls())
 	}
 	for _, text := range texts {
 		for _, piece := range cutPieces(text, pieceSize) {
@@ -140,18 +139,6 @@ func collection(vectors [][]float32) (*chromem.Collection, error) {
 // neverEmbed stands where chromem would otherwise call a service.
 func neverEmbed(context.Context, string) ([]float32, error) {
 	panic("archive: every document has its vector") // this package gives each one
-}
-
-// searchText is what a search sees of m: its texts, and its calls with arguments.
-func searchText(m chat.Message) string {
-	var b strings.Builder
-	b.WriteString(m.Text())
-	for _, p := range m.Parts {
-		if p.Kind == chat.Call || p.Kind == chat.ServerCall {
-			b.WriteString("\n" + p.Name + " " + p.Args)
-		}
-	}
-	return b.String()
 }
 
 const pieceSize = 1000 // bytes; longer texts blur what they are about

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/internal/clip"
 )
 
 // RecallID returns the id under which the archive gives back what parts stand
@@ -70,8 +71,5 @@ func clipBytes(s string, size int) string {
 	if len(s) <= size {
 		return s
 	}
-	for size > 0 && s[size]&0xC0 == 0x80 {
-		size--
-	}
-	return s[:size] + "…"
+	return clip.Bytes(s, size) + "…"
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/internal/clip"
 )
 
 // recordAction takes notes of an action and how it ended.
@@ -66,7 +67,7 @@ func appendNew(list []string, s string) []string {
 
 // addContents appends to names what a file declares, or its headings.
 func addContents(names []string, text string) []string {
-	for line := range strings.Lines(bytePrefix(text, maxScan)) {
+	for line := range strings.Lines(clip.Bytes(text, maxScan)) {
 		if len(names) >= mostNames {
 			return names
 		}
@@ -225,7 +226,7 @@ func (w *messageScanner) recordPlan(a action, result chat.Part) {
 
 // createdID returns the first number in the answer of a tool that made a todo.
 func createdID(answer string) string {
-	for t := range wordTokens(bytePrefix(answer, 200)) {
+	for t := range wordTokens(clip.Bytes(answer, 200)) {
 		if t.text[0] >= '0' && t.text[0] <= '9' {
 			return t.text
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/files"
+	"github.com/tiercompact/tiercompact/internal/clip"
 )
 
 // A shortness says to how many tokens what is read of a message is shortened.
@@ -100,7 +101,7 @@ func bothEnds(text string, room int, count func(string) int) string {
 	for tail < len(text) && text[tail]&0xC0 == 0x80 {
 		tail++
 	}
-	return bytePrefix(text, head) + " … " + text[tail:]
+	return clip.Bytes(text, head) + " … " + text[tail:]
 }
 
 // shownMessage returns what a request shows of a message: its id and role, and what

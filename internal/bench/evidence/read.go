@@ -10,36 +10,15 @@ import (
 	"iter"
 	"sort"
 	"strings"
+
+	"github.com/tiercompact/tiercompact/wire"
 )
-
-// A FormatError says where a file is not what it should be, and what to do.
-type FormatError struct {
-	File    string
-	Line    int    // from 1, where the sample begins or the JSON breaks; 0: not known
-	Field   string // path like [3].qa[2].question; "" where it is not in one field
-	Problem string
-	Remedy  string
-}
-
-// Error returns "file:line: field: problem; remedy" without what is not known.
-func (e *FormatError) Error() string {
-	var b strings.Builder
-	b.WriteString(e.File)
-	if e.Line > 0 {
-		fmt.Fprintf(&b, ":%d", e.Line)
-	}
-	b.WriteString(": ")
-	if e.Field != "" {
-		b.WriteString(e.Field + ": ")
-	}
-	return b.String() + e.Problem + "; " + e.Remedy
-}
 
 const shapes = "give a file of LoCoMo (a list of objects with conversation and qa) or of LongMemEval (with question, haystack_sessions and answer_session_ids)"
 
 // Read goes through the samples of a file, one in memory at a time. Both
 // formats are told by their fields. The file may also be one object, or objects
-// one after the other. It ends with the first error: a [*FormatError], or that
+// one after the other. It ends with the first error: a [*wire.Error], or that
 // of the reader.
 func Read(r io.Reader, name string) iter.Seq2[Sample, error] {
 	return func(yield func(Sample, error) bool) {
@@ -57,7 +36,7 @@ func Read(r io.Reader, name string) iter.Seq2[Sample, error] {
 			n++
 		}
 		if n == 0 {
-			yield(Sample{}, &FormatError{name, 0, "", "no sample in it", shapes})
+			yield(Sample{}, &wire.Error{File: name, Problem: "no sample in it", Remedy: shapes})
 		}
 	}
 }
@@ -147,7 +126,7 @@ func (s *stream) jsonError(err error) error {
 		return fmt.Errorf("read %s: %w", s.name, s.lines.err)
 	}
 	s.lines.skipToOffset(at)
-	return &FormatError{s.name, s.lines.lineNumber(), "", "broken JSON: " + err.Error(), "give the file as it was published, whole"}
+	return &wire.Error{File: s.name, Line: s.lines.lineNumber(), Problem: "broken JSON: " + err.Error(), Remedy: "give the file as it was published, whole"}
 }
 
 // decodeSample decodes the n-th value by what fields it has.
@@ -190,7 +169,7 @@ func (f field) childField(key any) field {
 }
 
 func (f field) fieldError(problem, remedy string) error {
-	return &FormatError{f.file, f.line, f.path, problem, remedy}
+	return &wire.Error{File: f.file, Line: f.line, Field: f.path, Problem: problem, Remedy: remedy}
 }
 
 // decodeField decodes the value of a field, and says what it should be.
