@@ -22,12 +22,12 @@ type guards struct {
 
 func newGuards(cfg Config) *guards {
 	quick := func(name string) *guard.Guard {
-		return &guard.Guard{Name: name, Within: cfg.CallbackDeadline, Backs: true}
+		return &guard.Guard{Name: name, Within: cfg.Deadlines.Callback, Backs: true}
 	}
 	return &guards{
 		summarizer: &guard.Guard{Name: "Summarizer"}, embedder: &guard.Guard{Name: "Embedder"}, // contexts have their deadlines
-		archive: &guard.Guard{Name: "Archive", Within: cfg.ArchiveDeadline},
-		events:  &guard.Guard{Name: "Archive", Within: cfg.ArchiveDeadline, Backs: true},
+		archive: &guard.Guard{Name: "Archive", Within: cfg.Deadlines.Archive},
+		events:  &guard.Guard{Name: "Archive", Within: cfg.Deadlines.Archive, Backs: true},
 		count:   quick("Count"), protect: quick("Protect"), sink: quick("Trace"), progress: quick("Progress"),
 		now: quick("Now"), readBack: quick("ReadBack"), redact: quick("Redact"),
 	}
@@ -37,10 +37,10 @@ func newGuards(cfg Config) *guards {
 // It is called once a session: what fails is told by that session.
 func (cfg *settings) guardCallbacks() {
 	g := cfg.guards
-	if cfg.Protect != nil {
+	if cfg.Policy.Protect != nil {
 		cfg.policy.Match = func(m chat.Message) bool {
 			m = guard.Copied([]chat.Message{m})[0]
-			protects, err := guard.Do(g.protect, func() bool { return cfg.Protect(m) })
+			protects, err := guard.Do(g.protect, func() bool { return cfg.Policy.Protect(m) })
 			cfg.faults.Add(err)
 			return protects || err != nil // what may be protected is not lost
 		}
@@ -64,11 +64,11 @@ func (cfg *settings) guardCallbacks() {
 			cfg.faults.Add(err)
 		}
 	}
-	if _, builtIn := cfg.Summarizer.(summarize.Extractive); !builtIn {
-		cfg.Summarizer = guard.Summarizer(cfg.Summarizer, g.summarizer)
+	if _, builtIn := cfg.Summary.Summarizer.(summarize.Extractive); !builtIn {
+		cfg.Summary.Summarizer = guard.Summarizer(cfg.Summary.Summarizer, g.summarizer)
 	}
-	if cfg.Embedder != nil {
-		cfg.Embedder = guard.Embedder(cfg.Embedder, g.embedder)
+	if cfg.Embed.Embedder != nil {
+		cfg.Embed.Embedder = guard.Embedder(cfg.Embed.Embedder, g.embedder)
 	}
 }
 
@@ -127,11 +127,11 @@ func (cfg settings) withRedaction() settings {
 	if cfg.outside {
 		cfg.Trace = trace.Join(cfg.Trace, cfg.archived())
 	}
-	if cfg.NoRedact {
+	if cfg.Redact.Off {
 		cfg.known = nil
 	} else {
 		if cfg.known == nil {
-			cfg.known = cfg.Redact.Known()
+			cfg.known = cfg.Redact.Redactor.Known()
 		}
 		cfg.redact = cfg.redactor(cfg.known.String)
 		if cfg.Trace != nil {

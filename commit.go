@@ -122,7 +122,7 @@ func (cfg *settings) writtenForms(left chat.Transcript) []archive.Written {
 // putStep archives a step. One that could not be written is kept, to ask the
 // archive by it before a model is asked for another round.
 func (s *Session) putStep(ctx context.Context, r *round, a archive.Step) (int, error) {
-	number, err := archiveStep(ctx, s.cfg.Archive, s.cfg.ArchiveDeadline, a)
+	number, err := archiveStep(ctx, s.cfg.Archive, s.cfg.Deadlines.Archive, a)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if broken, ok := errors.AsType[*CallbackError](err); !ok || broken.Callback == s.cfg.guards.archive.Name {

@@ -2,10 +2,9 @@ package tiercompact
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"slices"
-	"strings"
+	"maps"
+	"reflect"
 	"time"
 
 	"github.com/tiercompact/tiercompact/archive"
@@ -60,14 +59,32 @@ const (
 	UntilSoft Until = "soft" // half, then on, lowest first, until usage is below the soft threshold
 )
 
-// None is the value of a setting whose zero means its default and that is to
-// be zero: [Config.MinGain], [Config.HardCapBuffer], [Config.TriggerPct],
-// [Config.KeepLast], [Config.KeepShare], [Config.Fill].
-const None = -1
+// A Size is a number of tokens that may be left to follow from the window. The
+// zero value follows from it; [Tokens] makes one that does not.
+type Size struct {
+	tokens int
+	set    bool
+}
 
-// Config is how conversations are kept small. Only Window is required; the zero
-// value of every other field is a working default. Where a preset has a value
-// for a field, zero means the preset's.
+// Tokens returns the size of n tokens; 0 is none.
+func Tokens(n int) Size { return Size{n, true} }
+
+// Get returns the tokens of a size; ok is false if it follows from the window.
+func (s Size) Get() (n int, ok bool) { return s.tokens, s.set }
+
+// Config is how conversations are kept small. Its sections are those of
+// compact.yaml. Only Window is required.
+//
+// There are two ways to make one. [Defaults] returns every value as it is by
+// default; change what is to be different. Each value is taken as it is, 0
+// included:
+//
+//	cfg := tiercompact.Defaults(tiercompact.Steady)
+//	cfg.Window = 8192
+//	cfg.Emergency.KeepLast = 0 // only the latest user message
+//
+// In a literal, Config{Window: 8192}, a field that is zero has the default of its
+// preset. A setting that is to be 0 beside another default needs [Defaults].
 //
 // No callback hangs or ends a session: one that passes its deadline, panics or
 // returns what cannot be is an error or a warning that names it, a
@@ -75,71 +92,136 @@ const None = -1
 type Config struct {
 	Window int    // tokens that the model takes; required
 	Model  string // whose tokens are counted; "": cl100k_base
-	Preset Preset // "": Default
+	Preset Preset // that the defaults are of; "": Default
 
-	Thresholds levels.Thresholds // usage from which each level is due; 0: the preset's
+	Thresholds levels.Thresholds // usage from which each level is due
 	Escalation Escalation
 	Ranking    string  // levels.Cosine or levels.Fused
-	HardUntil  Until   // how far hard goes
-	Query      string  // hard ranks by it; "": the last user message
-	MinGain    float64 // share of the window that a round within the budget must free; None: any gain
+	MinGain    float64 // share of the window that a round within the budget must free; 0: any gain
+	Fill       float64 // usage up to which a summary holds parts of files that the work is at; under Steady outlines grow up to it, too; 0: none
 
-	Level            levels.Name // this level whenever usage is at the soft threshold; "": by usage
-	Trigger          Trigger     // "": EveryMessage
-	MessageThreshold int         // so many messages not yet summarised lead to a summary; 0: off
-	ContextThreshold float64     // usage that leads to a summary; 0: off
-	NoAuto           bool        // no automatic compaction at all, Preflight included
+	Level       levels.Name // this level whenever usage is at the soft threshold; "": by usage
+	Trigger     Trigger     // when a check runs
+	NoAuto      bool        // no automatic compaction at all, Preflight included
+	SummaryRole chat.Role   // chat.Assistant or chat.System
 
-	HardCapBuffer   int     // budget = Window - HardCapBuffer - Reserve; 0: 1,500, at most an eighth of Window; None: 0
-	Reserve         int     // tokens kept for the answer
-	TriggerPct      float64 // usage from which a preflight compacts; 0: 0.85; None: every one does
-	KeepRecentTurns int     // of a preflight or manual compaction; 0: 6
-	KeepToolIOPairs int     // the same; 0: 4
-	KeepLast        int     // newest messages that emergency keeps; 0: 4, 2 of steady; None: only the latest user message
-	KeepShare       float64 // emergency keeps more of the newest messages, while they fill less than this share of the window; None: KeepLast alone
-	Fill            float64 // usage up to which a summary holds parts of files that the work is at; under Steady outlines grow up to it, too; None: none
-	StaleAfter      int     // messages without a reference that make a file stale; 0: 3
+	Policy    PolicyConfig
+	Soft      SoftConfig
+	Hard      HardConfig
+	Emergency EmergencyConfig
+	Summary   SummaryConfig
+	Embed     EmbedConfig
+	Deadlines DeadlineConfig
+	Redact    RedactConfig
 
-	RolesNeverPrune []chat.Role             // nil: system, developer
-	Protect         func(chat.Message) bool // further messages to protect, those included at which it fails; nil: none
-	NoPinFirstUser  bool                    // do not pin the first user message
+	Archive         archive.Store // nil: what is removed stays in memory
+	ArchiveOptional bool          // if the archive cannot be written, go on without compacting instead of returning the error
+	Trace           trace.Sink    // nil: silence; an event at which it fails is dropped
 
-	Strategy         summarize.Strategy // "": TaskState
-	SummaryMaxTokens int                // of the whole message, without parts of files (Fill); 0: an eighth of Window, at most 1,024 of them what a model writes
-	SummaryRole      chat.Role          // chat.Assistant or chat.System; "": Assistant
-	SummaryFallback  string             // levels.FallbackExtractive or levels.FallbackPruning; "": extractive
-
-	Embedder       levels.Embedder      // ranks for hard; nil, or where it fails: the built-in lexical scorer
-	EmbedderName   string               // for reports
-	EmbedderWhy    string               // for reports: why it is this one
-	Summarizer     summarize.Summarizer // writes for emergency; nil, or where it fails: the built-in extractive one
-	SummarizerName string               // for reports
-	SummarizerWhy  string               // for reports: why it is this one
-
-	Progress func(summarize.Progress) // is told how a summarizer gets on, unless it fails; nil: nobody is
-
-	// Deadlines hold also where a callback ignores its context: its late answer is
-	// dropped, and it is not called again while a late call has not returned.
-	RankDeadline     time.Duration // 0: 20 s; None: none
-	SummaryDeadline  time.Duration // of one call; 0: 120 s; None: none
-	RoundDeadline    time.Duration // 0: 300 s; None: none
-	ArchiveDeadline  time.Duration // of one call of Archive or of a Recorder; 0: 60 s; None: none
-	CallbackDeadline time.Duration // of one call of any other callback; 0: 10 s; None: none
-
-	Count           func(text string) int // overrides Model, which stands in where it fails, or returns less than 0 or over 4*len(text)+256; must be safe for concurrent use
-	Calibration     tokens.Calibration    // of earlier sessions with the same model and server
-	Archive         archive.Store         // nil: what is removed stays in memory
-	ArchiveOptional bool                  // where the archive cannot be written, go on without compacting instead of returning the error
-	Trace           trace.Sink            // nil: silence; an event at which it fails is dropped
-	Redact          *redact.Redactor      // of what Archive, Trace, errors and reports are given; nil: redact.Default. Where it fails, nothing is given
-	NoRedact        bool                  // they are given texts as they are
-	RedactPrompts   bool                  // Summarizer and Embedder, too, are given redacted texts
-	Now             func() time.Time      // nil, or where it fails: time.Now
+	Count       func(text string) int    // overrides Model, which stands in if it fails, or returns less than 0 or over 4*len(text)+256; must be safe for concurrent use
+	Calibration tokens.Calibration       // of earlier sessions with the same model and server
+	Progress    func(summarize.Progress) // reports how a summarizer gets on, unless it fails; nil: nobody is
+	Now         func() time.Time         // nil, or if it fails: time.Now
 
 	// ReadBack returns what readers get of the file that the caller writes the
 	// conversation to that a round left. Archive is told, so that archive.Undo
 	// knows the conversation by the file. Nil: it goes into no file.
 	ReadBack func(left chat.Transcript) []archive.Reading
+
+	defaultsOf Preset // of [Defaults], which left nothing open; "": zero fields have defaults
+}
+
+// A PolicyConfig is the budget, what a preflight keeps, and what no level touches.
+type PolicyConfig struct {
+	TriggerPct       float64 // usage from which a preflight compacts; 0: every one does
+	HardCapBuffer    Size    // budget = Window - HardCapBuffer - Reserve; by the window: 1,500, at most an eighth
+	Reserve          int     // tokens kept for the answer
+	KeepRecentTurns  int     // of a preflight or manual compaction
+	KeepToolIOPairs  int     // the same
+	RolesNeverPrune  []chat.Role
+	Protect          func(chat.Message) bool // further messages to protect, those included at which it fails; nil: none
+	NoPinFirstUser   bool                    // do not pin the first user message
+	Strategy         summarize.Strategy
+	MessageThreshold int     // so many messages not yet summarised lead to a summary; 0: off
+	ContextThreshold float64 // usage that leads to a summary; 0: off
+}
+
+// A SoftConfig is about the level that outlines files.
+type SoftConfig struct {
+	StaleAfter int // messages without a reference that make a file stale
+}
+
+// A HardConfig is about the level that ranks.
+type HardConfig struct {
+	Until Until  // how far it goes
+	Query string // it ranks by this; "": the last user message
+}
+
+// An EmergencyConfig is about the level that summarises.
+type EmergencyConfig struct {
+	KeepLast  int     // newest messages that stay; 0: only the latest user message
+	KeepShare float64 // more of the newest stay, while they fill less than this share of the window; 0: KeepLast alone
+}
+
+// A SummaryConfig says who writes summaries, and how long they are.
+type SummaryConfig struct {
+	Summarizer summarize.Summarizer // nil, or if it fails: the built-in extractive one
+	Name, Why  string               // of Summarizer, for reports: what it is, and why it is this one
+	MaxTokens  Size                 // of the whole message, without parts of files (Fill); by the window: an eighth, at most 1,024 of them what a model writes
+	Fallback   string               // levels.FallbackExtractive or levels.FallbackPruning
+}
+
+// An EmbedConfig says who ranks for hard.
+type EmbedConfig struct {
+	Embedder  levels.Embedder // nil, or if it fails: the built-in lexical scorer
+	Name, Why string          // of Embedder, for reports: what it is, and why it is this one
+}
+
+// A DeadlineConfig is the most time for callbacks; 0: none. Deadlines hold also if
+// a callback ignores its context: its late answer is dropped, and it is not called
+// again while a late call has not returned.
+type DeadlineConfig struct {
+	Ranking  time.Duration
+	Summary  time.Duration // of one call
+	Round    time.Duration
+	Archive  time.Duration // of one call of Archive or of a Recorder
+	Callback time.Duration // of one call of any other callback
+}
+
+// A RedactConfig says what of a conversation others are given.
+type RedactConfig struct {
+	Redactor *redact.Redactor // of what Archive, Trace, errors and reports are given; nil: redact.Default. If it fails, nothing is given
+	Off      bool             // they are given texts as they are
+	Prompts  bool             // Summarizer and Embedder, too, are given redacted texts
+}
+
+// Defaults returns every setting as a preset has it, but Window, which is required.
+// "" is Default. [New] refuses a preset that does not exist, or that was changed in
+// what Defaults returned.
+func Defaults(preset Preset) Config {
+	preset = cmp.Or(preset, Default)
+	c := Config{
+		Preset: preset, defaultsOf: preset, Trigger: EveryMessage, SummaryRole: chat.Assistant,
+		Thresholds: levels.Thresholds(nil).WithDefaults(string(preset)),
+		Escalation: Direct, Ranking: levels.Cosine, Fill: 0.45,
+		Policy: PolicyConfig{
+			TriggerPct: 0.85, KeepRecentTurns: 6, KeepToolIOPairs: 4,
+			RolesNeverPrune: []chat.Role{chat.System, chat.Developer}, Strategy: summarize.TaskState,
+		},
+		Soft:      SoftConfig{StaleAfter: 3},
+		Hard:      HardConfig{Until: Half},
+		Emergency: EmergencyConfig{KeepLast: 4},
+		Summary:   SummaryConfig{Fallback: levels.FallbackExtractive},
+		Deadlines: DeadlineConfig{20 * time.Second, 120 * time.Second, 300 * time.Second, 60 * time.Second, 10 * time.Second},
+	}
+	switch preset {
+	case Eager:
+		c.Fill = 0.40
+	case Steady:
+		c.Escalation, c.Ranking, c.Hard.Until = Cascade, levels.Fused, UntilSoft
+		c.MinGain, c.Fill, c.Emergency = 0.45, 0.48, EmergencyConfig{KeepLast: 2, KeepShare: 0.05}
+	}
+	return c
 }
 
 // settings are a Config with nothing left open.
@@ -151,7 +233,7 @@ type settings struct {
 	budget     tokens.Budget
 	weights    embed.Weights
 	outside    bool // the archive is the caller's; else nothing leaves the process with it
-	summarySet bool // SummaryMaxTokens is the caller's
+	summarySet bool // Summary.MaxTokens is the caller's
 	ownNow     bool // Now is the caller's
 	ownRedact  bool // Redact is the caller's
 	guards     *guards
@@ -161,97 +243,77 @@ type settings struct {
 	known      *redact.Known       // what a session has seen to be secret; nil where nothing is redacted
 }
 
-// presetConfig returns what a preset sets.
-func (p Preset) presetConfig() (Config, error) {
-	c := Config{
-		Escalation: Direct, Ranking: levels.Cosine, HardUntil: Half, MinGain: None, KeepShare: None, Fill: 0.45,
-	}
-	switch p {
-	case "", Default:
-	case Eager:
-		c.Fill = 0.40
-	case Steady:
-		c.Escalation, c.Ranking, c.HardUntil = Cascade, levels.Fused, UntilSoft
-		c.MinGain, c.Fill, c.KeepLast, c.KeepShare = 0.45, 0.48, 2, 0.05
-	default:
-		return c, fmt.Errorf("preset must be default, eager or steady, is %q", p)
-	}
-	return c, nil
-}
-
 func (cfg Config) resolveSettings() (settings, error) {
-	if cfg.Window <= 0 {
-		return settings{}, errors.New("config needs Window, the tokens that the model takes")
-	}
-	preset, err := cfg.Preset.presetConfig()
-	if err != nil {
+	outside, ownNow, ownRedact := cfg.Archive != nil, cfg.Now != nil, cfg.Redact.Redactor != nil
+	_, summarySet := cfg.Summary.MaxTokens.Get()
+	if err := cfg.checkPreset(); err != nil {
 		return settings{}, err
 	}
-	outside, summarySet := cfg.Archive != nil, cfg.SummaryMaxTokens != 0
-	ownNow, ownRedact := cfg.Now != nil, cfg.Redact != nil
-	cfg = cfg.withDefaults(preset)
+	if cfg.defaultsOf == "" {
+		fillZeros(reflect.ValueOf(&cfg).Elem(), reflect.ValueOf(Defaults(cfg.Preset)))
+		cfg.Thresholds = cfg.Thresholds.WithDefaults(string(cfg.Preset))
+	}
+	cfg.Thresholds = maps.Clone(cfg.Thresholds)
 	if err := cfg.validate(); err != nil {
 		return settings{}, err
 	}
+	cfg = cfg.withBuiltIn()
 	s := settings{Config: cfg, outside: outside, summarySet: summarySet, gate: cooldown.Default(), weights: embed.DefaultWeights()}
 	s.ownNow, s.ownRedact, s.guards, s.faults = ownNow, ownRedact, newGuards(cfg), new(guard.Faults)
 	if outside {
 		s.Archive = guard.Store(cfg.Archive, s.guards.archive, s.guards.events)
 	}
+	var err error
 	if s.builtIn, err = tokens.ForModel(cfg.Model); err != nil {
 		return settings{}, fmt.Errorf("model: %w", err)
 	}
 	s.countText, s.countMessage, s.countTools = s.builtIn.Text, s.builtIn.Message, s.builtIn.Tools
-	s.policy = protection.Policy{Roles: cfg.RolesNeverPrune, Match: cfg.Protect, NoPinFirst: cfg.NoPinFirstUser}
+	s.policy = protection.Policy{Roles: cfg.Policy.RolesNeverPrune, Match: cfg.Policy.Protect, NoPinFirst: cfg.Policy.NoPinFirstUser}
 	s.budget = cfg.budgetOf(cfg.Window)
 	return s, nil
 }
 
 func (cfg Config) budgetOf(window int) tokens.Budget {
-	return tokens.NewBudget(window, max(0, cfg.HardCapBuffer), cfg.Reserve, cfg.HardCapBuffer != 0)
+	buffer, set := cfg.Policy.HardCapBuffer.Get()
+	return tokens.NewBudget(window, buffer, cfg.Policy.Reserve, set)
 }
 
-// withDefaults fills what is zero, from the preset and from DESIGN 15. None
-// becomes zero here, and only here, but for HardCapBuffer.
-func (cfg Config) withDefaults(preset Config) Config {
-	cfg.Thresholds = cfg.Thresholds.WithDefaults(string(cfg.Preset))
-	cfg.Escalation = cmp.Or(cfg.Escalation, preset.Escalation)
-	cfg.Ranking = cmp.Or(cfg.Ranking, preset.Ranking)
-	cfg.HardUntil = cmp.Or(cfg.HardUntil, preset.HardUntil)
-	cfg.MinGain = max(0, cmp.Or(cfg.MinGain, preset.MinGain))
-	cfg.KeepShare = max(0, cmp.Or(cfg.KeepShare, preset.KeepShare))
-	cfg.Fill = max(0, cmp.Or(cfg.Fill, preset.Fill))
-	cfg.Trigger = cmp.Or(cfg.Trigger, EveryMessage)
-	cfg.TriggerPct = max(0, cmp.Or(cfg.TriggerPct, 0.85))
-	cfg.KeepRecentTurns = cmp.Or(cfg.KeepRecentTurns, 6)
-	cfg.KeepToolIOPairs = cmp.Or(cfg.KeepToolIOPairs, 4)
-	cfg.KeepLast = max(0, cmp.Or(cfg.KeepLast, preset.KeepLast, 4))
-	cfg.StaleAfter = cmp.Or(cfg.StaleAfter, 3)
-	if cfg.RolesNeverPrune == nil {
-		cfg.RolesNeverPrune = []chat.Role{chat.System, chat.Developer}
+// fillZeros sets the fields of a struct that are zero as those of defaults are.
+func fillZeros(of, defaults reflect.Value) {
+	for i := range of.NumField() {
+		switch f := of.Field(i); {
+		case !f.CanSet():
+		case f.Kind() == reflect.Struct:
+			fillZeros(f, defaults.Field(i))
+		case f.IsZero():
+			f.Set(defaults.Field(i))
+		}
 	}
-	cfg.Strategy = cmp.Or(cfg.Strategy, summarize.TaskState)
-	cfg.SummaryMaxTokens = cmp.Or(cfg.SummaryMaxTokens, defaultSummaryMax(cfg.Window))
-	cfg.SummaryRole = cmp.Or(cfg.SummaryRole, chat.Assistant)
-	cfg.SummaryFallback = cmp.Or(cfg.SummaryFallback, levels.FallbackExtractive)
-	if cfg.Summarizer == nil {
-		cfg.Summarizer, cfg.SummarizerName = summarize.Extractive{}, levels.FallbackExtractive
+}
+
+// withBuiltIn puts what is built in where the caller has nothing of its own.
+func (cfg Config) withBuiltIn() Config {
+	if cfg.Summary.Summarizer == nil {
+		cfg.Summary.Summarizer, cfg.Summary.Name = summarize.Extractive{}, levels.FallbackExtractive
 	}
-	cfg.RankDeadline = max(0, cmp.Or(cfg.RankDeadline, 20*time.Second))
-	cfg.SummaryDeadline = max(0, cmp.Or(cfg.SummaryDeadline, 120*time.Second))
-	cfg.RoundDeadline = max(0, cmp.Or(cfg.RoundDeadline, 300*time.Second))
-	cfg.ArchiveDeadline = max(0, cmp.Or(cfg.ArchiveDeadline, 60*time.Second))
-	cfg.CallbackDeadline = max(0, cmp.Or(cfg.CallbackDeadline, 10*time.Second))
 	if cfg.Archive == nil {
 		cfg.Archive = archive.NewMemory()
 	}
-	if cfg.Redact == nil {
-		cfg.Redact = redact.Default()
+	if cfg.Redact.Redactor == nil {
+		cfg.Redact.Redactor = redact.Default()
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
 	return cfg
+}
+
+// summaryMax is the limit of a summary, in tokens.
+func (cfg Config) summaryMax() int {
+	if n, set := cfg.Summary.MaxTokens.Get(); set {
+		return n
+	}
+	return defaultSummaryMax(cfg.Window)
 }
 
 // defaultSummaryMax is the default limit of a summary, in tokens. It has no ceiling: a
@@ -260,67 +322,3 @@ func defaultSummaryMax(window int) int { return max(1, window/8) }
 
 // defaultTextMax is the default limit of what a model writes for a summary.
 func defaultTextMax(window int) int { return min(1024, defaultSummaryMax(window)) }
-
-func (cfg Config) validate() error {
-	if err := cfg.Thresholds.Validate(); err != nil {
-		return err
-	}
-	if cfg.Level != "" {
-		if _, err := levels.Parse(string(cfg.Level)); err != nil {
-			return err
-		}
-	}
-	if _, err := summarize.ParseStrategy(string(cfg.Strategy)); err != nil {
-		return err
-	}
-	for _, c := range []error{
-		checkOneOf("trigger", cfg.Trigger, EveryMessage, AssistantOnly, Manual),
-		checkOneOf("escalation", cfg.Escalation, Direct, Cascade),
-		checkOneOf("ranking", cfg.Ranking, levels.Cosine, levels.Fused),
-		checkOneOf("hard.until", cfg.HardUntil, Half, UntilSoft),
-		checkOneOf("summary_role", cfg.SummaryRole, chat.Assistant, chat.System),
-		checkOneOf("summary.fallback", cfg.SummaryFallback, levels.FallbackExtractive, levels.FallbackPruning),
-		checkShare("min_gain", cfg.MinGain), checkShare("emergency.keep_share", cfg.KeepShare), checkShare("fill", cfg.Fill), checkShare("trigger_pct", cfg.TriggerPct), checkShare("context_threshold", cfg.ContextThreshold),
-		checkAtLeast("keep_recent_turns", cfg.KeepRecentTurns, 1), checkAtLeast("keep_tool_io_pairs", cfg.KeepToolIOPairs, 1),
-		checkAtLeast("message_threshold", cfg.MessageThreshold, 0), checkAtLeast("reserve", cfg.Reserve, 0),
-		checkAtLeast("hard_cap_buffer", cfg.HardCapBuffer, None), checkAtLeast("summary_max_tokens", cfg.SummaryMaxTokens, 1),
-	} {
-		if c != nil {
-			return c
-		}
-	}
-	for _, part := range []struct {
-		name   string
-		tokens int
-	}{{"hard_cap_buffer", cfg.HardCapBuffer}, {"reserve", cfg.Reserve}} {
-		if part.tokens > cfg.Window {
-			return fmt.Errorf("%s must be at most the window, %d tokens, is %d", part.name, cfg.Window, part.tokens)
-		}
-	}
-	return nil
-}
-
-func checkOneOf[T ~string](name string, value T, allowed ...T) error {
-	if slices.Contains(allowed, value) {
-		return nil
-	}
-	names := make([]string, len(allowed))
-	for i, a := range allowed {
-		names[i] = string(a)
-	}
-	return fmt.Errorf("%s must be one of %s, is %q", name, strings.Join(names, ", "), value)
-}
-
-func checkShare(name string, value float64) error {
-	if !(value >= 0 && value <= 1) {
-		return fmt.Errorf("%s must be 0.0-1.0, is %g", name, value)
-	}
-	return nil
-}
-
-func checkAtLeast(name string, value, least int) error {
-	if value < least {
-		return fmt.Errorf("%s must be at least %d, is %d", name, least, value)
-	}
-	return nil
-}

@@ -259,18 +259,18 @@ func (r *round) levelSettings(d decision) levels.Settings {
 	s := levels.Settings{
 		Budget: r.localLimit(), Share: r.windowShare, Worth: func(freed int) bool { return !r.belowMinGain(freed) },
 		Before: r.before.totalTokens(), Forced: d.forced, SummaryDue: d.summary,
-		Refill: r.refillsFiles(), Fill: r.cfg.Fill, StaleAfter: r.cfg.StaleAfter,
-		KeepLast: r.cfg.KeepLast, KeepShare: r.cfg.KeepShare, KeepTurns: r.cfg.KeepRecentTurns, KeepPairs: r.cfg.KeepToolIOPairs,
+		Refill: r.refillsFiles(), Fill: r.cfg.Fill, StaleAfter: r.cfg.Soft.StaleAfter,
+		KeepLast: r.cfg.Emergency.KeepLast, KeepShare: r.cfg.Emergency.KeepShare, KeepTurns: r.cfg.Policy.KeepRecentTurns, KeepPairs: r.cfg.Policy.KeepToolIOPairs,
 		Ranker: levels.Ranker{
-			Ranking: r.cfg.Ranking, Embedder: r.cfg.Embedder, Name: r.cfg.EmbedderName,
-			Weights: r.cfg.weights, Deadline: r.cfg.RankDeadline, Query: r.cfg.Query, Redact: r.cfg.promptRedactor(),
+			Ranking: r.cfg.Ranking, Embedder: r.cfg.Embed.Embedder, Name: r.cfg.Embed.Name,
+			Weights: r.cfg.weights, Deadline: r.cfg.Deadlines.Ranking, Query: r.cfg.Hard.Query, Redact: r.cfg.promptRedactor(),
 		},
-		Writer: r.summaryWriter(), RoundDeadline: r.cfg.RoundDeadline,
-		RankerWhy: r.cfg.EmbedderWhy, WriterWhy: r.cfg.SummarizerWhy, NoModel: r.noModel,
-		RankerOutage: r.modelSkipReason(r.models.ranking, r.cfg.EmbedderName),
-		WriterOutage: r.modelSkipReason(r.models.summary, r.cfg.SummarizerName),
+		Writer: r.summaryWriter(), RoundDeadline: r.cfg.Deadlines.Round,
+		RankerWhy: r.cfg.Embed.Why, WriterWhy: r.cfg.Summary.Why, NoModel: r.noModel,
+		RankerOutage: r.modelSkipReason(r.models.ranking, r.cfg.Embed.Name),
+		WriterOutage: r.modelSkipReason(r.models.summary, r.cfg.Summary.Name),
 	}
-	if r.cfg.HardUntil == UntilSoft {
+	if r.cfg.Hard.Until == UntilSoft {
 		s.HardTarget = r.windowShare(r.cfg.Thresholds.Lowest())
 	}
 	return s
@@ -279,7 +279,7 @@ func (r *round) levelSettings(d decision) levels.Settings {
 // promptRedactor returns what is made of texts for models, nil for nothing. Where the
 // redactor fails, it panics: no model is given what was not redacted.
 func (cfg *settings) promptRedactor() func(string) string {
-	if !cfg.RedactPrompts {
+	if !cfg.Redact.Prompts {
 		return nil
 	}
 	return cfg.redact
@@ -287,9 +287,9 @@ func (cfg *settings) promptRedactor() func(string) string {
 
 func (r *round) summaryWriter() levels.Writer {
 	w := levels.Writer{
-		Summarizer: r.cfg.Summarizer, Name: r.cfg.SummarizerName, Strategy: r.cfg.Strategy,
-		Role: r.cfg.SummaryRole, Fallback: r.cfg.SummaryFallback, Deadline: r.cfg.SummaryDeadline,
-		Max: r.cfg.SummaryMaxTokens, Number: r.number, Note: r.note, Progress: r.cfg.Progress, Redact: r.cfg.promptRedactor(),
+		Summarizer: r.cfg.Summary.Summarizer, Name: r.cfg.Summary.Name, Strategy: r.cfg.Policy.Strategy,
+		Role: r.cfg.SummaryRole, Fallback: r.cfg.Summary.Fallback, Deadline: r.cfg.Deadlines.Summary,
+		Max: r.cfg.summaryMax(), Number: r.number, Note: r.note, Progress: r.cfg.Progress, Redact: r.cfg.promptRedactor(),
 	}
 	if !r.cfg.summarySet {
 		w.Text = defaultTextMax(r.cfg.Window)

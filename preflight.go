@@ -39,7 +39,7 @@ type resentHistory struct {
 }
 
 // Preflight is the form without a session, called before a model call with the
-// whole history. Where usage is at Config.TriggerPct, or over the budget, the
+// whole history. Where usage is at Policy.TriggerPct, or over the budget, the
 // messages come back compacted to three layers, else as they were given.
 //
 // With an id, earlier rounds are made again first on what the client sends anew,
@@ -101,7 +101,7 @@ func (c *Compactor) resentHistoryOf(id string) *resentHistory {
 	defer c.mu.Unlock()
 	known := c.replays[id]
 	if known == nil {
-		known = &resentHistory{turn: make(chan struct{}, 1), secrets: c.cfg.Redact.Known()}
+		known = &resentHistory{turn: make(chan struct{}, 1), secrets: c.cfg.Redact.Redactor.Known()}
 		if id != "" {
 			known.sizes = sizes.NewMemo()
 			c.replays[id] = known

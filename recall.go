@@ -249,11 +249,11 @@ func (s *Session) removedEntry(id string) (archive.Entry, bool) {
 }
 
 // Search finds what was removed from the conversation, the best first, at most
-// n: by meaning, where Config.Embedder answers within Config.RankDeadline, else
-// by words. With Config.RedactPrompts no model is asked.
+// n: by meaning, where Embed.Embedder answers within Deadlines.Ranking, else
+// by words. With Redact.Prompts no model is asked.
 func (s *Session) Search(ctx context.Context, text string, n int) ([]archive.Hit, error) {
-	by := archive.Meaning{Embedder: s.cfg.Embedder, Within: s.cfg.RankDeadline}
-	if s.cfg.RedactPrompts {
+	by := archive.Meaning{Embedder: s.cfg.Embed.Embedder, Within: s.cfg.Deadlines.Ranking}
+	if s.cfg.Redact.Prompts {
 		by.Embedder = nil
 	}
 	found, err := archive.SearchBy(ctx, s.cfg.Archive, s.id, text, n, by)

@@ -28,14 +28,14 @@ type Recorder interface {
 // Record has f keep what happens to the session from now on. A session that
 // already has messages gives them to f first, unless it was resumed from f.
 //
-// A call of f that does not return within Config.ArchiveDeadline is an error,
+// A call of f that does not return within Deadlines.Archive is an error,
 // and as long as it has not returned, each message that is added returns one.
 // When f can be called again it is told all messages anew, since nobody knows
 // what it has written.
 func (s *Session) Record(f Recorder) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	writing := &guard.Guard{Name: "Recorder", Within: s.cfg.ArchiveDeadline}
+	writing := &guard.Guard{Name: "Recorder", Within: s.cfg.Deadlines.Archive}
 	if !s.resumed && len(s.t.messages) > 0 {
 		all := s.t.messages[:len(s.t.messages):len(s.t.messages)]
 		if err := written(writing, func() error { return f.Load(all) }); err != nil {

@@ -281,7 +281,7 @@ func (s *Session) emitDecision(o *outcome, report Report) {
 	d := trace.TriggerDecision{
 		Triggered: report.Compacted(), Reason: report.Reason, Level: string(report.Picked),
 		Policy: trace.Policy{
-			TriggerPct: s.cfg.TriggerPct, HardCapBuffer: buffer, Strategy: string(s.cfg.Strategy),
+			TriggerPct: s.cfg.Policy.TriggerPct, HardCapBuffer: buffer, Strategy: string(s.cfg.Policy.Strategy),
 			Thresholds: trace.Thresholds{Soft: t[levels.SoftName], Hard: t[levels.HardName], Emergency: t[levels.Emergency]},
 		},
 	}
@@ -411,7 +411,7 @@ func (s *Session) emitSummary(st levelStep, sum *levels.Summary) {
 		return
 	}
 	s.emitSpan(st.began, st.ended, trace.SummaryCreated{
-		Strategy: string(s.cfg.Strategy), InputMessages: sum.InputMessages, SummaryTokens: sum.Tokens,
+		Strategy: string(s.cfg.Policy.Strategy), InputMessages: sum.InputMessages, SummaryTokens: sum.Tokens,
 		CompressionRatio: float64(sum.Tokens) / float64(max(1, sum.InputTokens)), Removed: sum.Removed,
 		Fallback: sum.Fallback, Payload: sum.Payload,
 	})

@@ -125,7 +125,7 @@ func (d *decision) decidePreflight(cfg *settings) {
 		d.reason = SwitchedOff
 	case d.overBudget():
 		d.cause = overBudget
-	case d.usage.Share < cfg.TriggerPct:
+	case d.usage.Share < cfg.Policy.TriggerPct:
 		d.reason = BelowThreshold
 	default:
 		d.cause = byUsage
@@ -146,10 +146,10 @@ func (d *decision) decideRoom(cfg *settings) {
 // pickLevel returns the level that is due and why; a message or context threshold
 // leads straight to the summary.
 func pickLevel(cfg *settings, st *state) (picked levels.Name, cause string) {
-	if n := cfg.MessageThreshold; n > 0 && st.t.unsummarised >= n {
+	if n := cfg.Policy.MessageThreshold; n > 0 && st.t.unsummarised >= n {
 		return levels.Emergency, byMessages
 	}
-	if c := cfg.ContextThreshold; c > 0 && st.usage.Share >= c {
+	if c := cfg.Policy.ContextThreshold; c > 0 && st.usage.Share >= c {
 		return levels.Emergency, byContext
 	}
 	share := st.usage.Share

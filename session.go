@@ -104,7 +104,7 @@ func (s *Session) Plan(ctx context.Context) (Report, error) {
 }
 
 // Preflight compacts the session to three layers (what is protected, one
-// summary, what is recent) if its usage is at Config.TriggerPct or it is over the
+// summary, what is recent) if its usage is at Policy.TriggerPct or it is over the
 // budget. It is run before a model call. Neither cooldown nor MinGain applies.
 func (s *Session) Preflight(ctx context.Context) (Report, error) {
 	return s.run(ctx, request{kind: preflightRequest})
@@ -201,9 +201,6 @@ func (s *Session) SetWindow(window int) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.cfg.summarySet {
-		s.cfg.SummaryMaxTokens = defaultSummaryMax(window)
-	}
 	s.cfg.Window = window
 	s.cfg.budget = s.cfg.budgetOf(window)
 	s.warned = false

@@ -85,7 +85,7 @@ func (c *Compactor) startSession(id string, known *redact.Known) *Session {
 	cfg := c.cfg
 	cfg.known = known
 	s := newSession(id, cfg)
-	if c.cfg.NoRedact {
+	if c.cfg.Redact.Off {
 		c.unsafe.Do(func() {
 			s.emitWarning("high", "redaction is off: archive, events and errors hold what the conversation holds, secrets included", "turn redaction on, or keep them where nobody else reads")
 		})

@@ -47,7 +47,7 @@ func (s *Session) undoRound(ctx context.Context) (Report, error) {
 	if err != nil {
 		return report, err
 	}
-	number, err := archiveStep(ctx, s.cfg.Archive, s.cfg.ArchiveDeadline, step)
+	number, err := archiveStep(ctx, s.cfg.Archive, s.cfg.Deadlines.Archive, step)
 	if err != nil {
 		return report, fmt.Errorf("archive undo of round %d: %w", undoes, err)
 	}

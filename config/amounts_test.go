@@ -79,12 +79,12 @@ func TestSharesMayBePercentages(t *testing.T) {
 
 func TestEveryPreflightCompactsAtATriggerOfNothing(t *testing.T) {
 	c := loadText(t, "compact.yaml", "policy: {trigger_pct: 0.0}\n").Config.Compaction()
-	if c.TriggerPct != tiercompact.None {
-		t.Errorf("trigger_pct 0.0 is %v", c.TriggerPct)
+	if c.Policy.TriggerPct != 0 {
+		t.Errorf("trigger_pct 0.0 is %v", c.Policy.TriggerPct)
 	}
 	byDefault := load(t, config.Options{}).Config.Compaction()
-	if byDefault.TriggerPct != 0.85 {
-		t.Errorf("by default it is %v", byDefault.TriggerPct)
+	if byDefault.Policy.TriggerPct != 0.85 {
+		t.Errorf("by default it is %v", byDefault.Policy.TriggerPct)
 	}
 	for want, cfg := range map[bool]tiercompact.Config{true: c, false: byDefault} {
 		cfg.Window = 8192
@@ -98,7 +98,7 @@ func TestEveryPreflightCompactsAtATriggerOfNothing(t *testing.T) {
 		}
 		report, err := s.Preflight(t.Context())
 		if err != nil || report.Compacted() != want {
-			t.Errorf("trigger_pct %v at usage %.2f: compacted %v, want %v (%s, %v)", cfg.TriggerPct, report.Usage.Share, report.Compacted(), want, report.Reason, err)
+			t.Errorf("trigger_pct %v at usage %.2f: compacted %v, want %v (%s, %v)", cfg.Policy.TriggerPct, report.Usage.Share, report.Compacted(), want, report.Reason, err)
 		}
 	}
 }

@@ -1,44 +1,32 @@
 package config
 
-import (
-	"time"
-
-	"github.com/tiercompact/tiercompact"
-)
+import "github.com/tiercompact/tiercompact"
 
 // Compaction returns the settings of a compactor, without what must be opened:
-// archive, sinks, models, redaction. Window is 0 where it is Auto.
+// archive, sinks, models, redaction. Window is 0 if it is Auto.
 func (c Config) Compaction() tiercompact.Config {
+	cfg := tiercompact.Defaults(c.Preset)
+	cfg.Window, cfg.Model, cfg.Thresholds, cfg.Escalation, cfg.Ranking = max(0, c.Window), c.Model, c.Thresholds, c.Escalation, c.Ranking
+	cfg.MinGain, cfg.Fill, cfg.Level, cfg.Trigger, cfg.NoAuto = c.MinGain, c.Fill, c.Level, c.Trigger, !c.Auto
+	cfg.SummaryRole, cfg.ArchiveOptional = c.SummaryRole, !c.ArchiveRequired
 	roles, protect := c.Policy.protection()
-	return tiercompact.Config{
-		Window: orDefault(c.Window), Model: c.Model, Preset: c.Preset,
-		Thresholds: c.Thresholds, Escalation: c.Escalation, Ranking: c.Ranking, HardUntil: c.Hard.Until, Query: c.Hard.Query,
-		MinGain: zeroAsNone(c.MinGain), Fill: zeroAsNone(c.Fill),
-		Level: c.Level, Trigger: c.Trigger, NoAuto: !c.Auto,
-		MessageThreshold: c.Policy.MessageThreshold, ContextThreshold: c.Policy.ContextThreshold,
-		HardCapBuffer: orDefault(c.Policy.HardCapBuffer), Reserve: c.Policy.Reserve, TriggerPct: zeroAsNone(c.Policy.TriggerPct),
+	cfg.Policy = tiercompact.PolicyConfig{
+		TriggerPct: c.Policy.TriggerPct, HardCapBuffer: sizeOf(c.Policy.HardCapBuffer), Reserve: c.Policy.Reserve,
 		KeepRecentTurns: c.Policy.KeepRecentTurns, KeepToolIOPairs: c.Policy.KeepToolIOPairs,
-		KeepLast: zeroAsNone(c.Emergency.KeepLast), KeepShare: zeroAsNone(c.Emergency.KeepShare), StaleAfter: c.Soft.StaleAfter,
-		RolesNeverPrune: roles, Protect: protect, NoPinFirstUser: !c.Policy.PinFirstUser,
-		Strategy: c.Policy.Strategy, SummaryMaxTokens: orDefault(c.Summary.MaxTokens),
-		SummaryRole: c.SummaryRole, SummaryFallback: c.Summary.Fallback,
-		RankDeadline: zeroAsNone(c.Deadlines.Ranking), SummaryDeadline: zeroAsNone(c.Deadlines.Summary), RoundDeadline: zeroAsNone(c.Deadlines.Round),
-		ArchiveOptional: !c.ArchiveRequired, NoRedact: !c.Redact.Enabled, RedactPrompts: c.Redact.Prompts,
+		RolesNeverPrune: roles, Protect: protect, NoPinFirstUser: !c.Policy.PinFirstUser, Strategy: c.Policy.Strategy,
+		MessageThreshold: c.Policy.MessageThreshold, ContextThreshold: c.Policy.ContextThreshold,
 	}
+	cfg.Soft, cfg.Hard, cfg.Emergency = c.Soft, c.Hard, c.Emergency
+	cfg.Summary.MaxTokens, cfg.Summary.Fallback = sizeOf(c.Summary.MaxTokens), c.Summary.Fallback
+	cfg.Deadlines.Ranking, cfg.Deadlines.Summary, cfg.Deadlines.Round = c.Deadlines.Ranking, c.Deadlines.Summary, c.Deadlines.Round
+	cfg.Redact.Off, cfg.Redact.Prompts = !c.Redact.Enabled, c.Redact.Prompts
+	return cfg
 }
 
-// zeroAsNone is a value in the form in which zero is not the default.
-func zeroAsNone[T int | float64 | time.Duration](v T) T {
-	if v == 0 {
-		return tiercompact.None
+// sizeOf is a number that may be Auto.
+func sizeOf(n int) (s tiercompact.Size) {
+	if n == Auto {
+		return s
 	}
-	return v
-}
-
-// orDefault is a number that may be Auto, which is the default.
-func orDefault(v int) int {
-	if v == Auto {
-		return 0
-	}
-	return zeroAsNone(v)
+	return tiercompact.Tokens(n)
 }

@@ -26,83 +26,66 @@ const Auto = -1
 // Config is every setting, with nothing left open: what nobody set has its
 // default, or what its preset says. docs/CONFIG.md says what each means.
 type Config struct {
-	Preset     tiercompact.Preset     `koanf:"preset"`
-	Model      string                 `koanf:"model"`
-	Window     int                    `koanf:"window"` // tokens, or Auto
-	Auto       bool                   `koanf:"auto"`
-	Trigger    tiercompact.Trigger    `koanf:"trigger"`
-	Level      levels.Name            `koanf:"level"` // "": by usage
-	Escalation tiercompact.Escalation `koanf:"escalation"`
-	Ranking    string                 `koanf:"ranking"`
-	MinGain    float64                `koanf:"min_gain"` // 0: any gain
-	Fill       float64                `koanf:"fill"`     // 0: no parts of files
+	Preset     tiercompact.Preset
+	Model      string
+	Window     int // tokens, or Auto
+	Auto       bool
+	Trigger    tiercompact.Trigger
+	Level      levels.Name // "": by usage
+	Escalation tiercompact.Escalation
+	Ranking    string
+	MinGain    float64 // 0: any gain
+	Fill       float64 // 0: no parts of files
 
-	SummaryRole     chat.Role `koanf:"summary_role"`
-	ArchiveRequired bool      `koanf:"archive_required"`
-	Engine          string    `koanf:"engine"` // as engine.Kind
-	OllamaURL       string    `koanf:"ollama_url"`
-	NumThread       int       `koanf:"num_thread"` // 0: the server chooses
-	ExactTokens     bool      `koanf:"exact_tokens"`
-	Seed            int       `koanf:"seed"`
+	SummaryRole     chat.Role
+	ArchiveRequired bool
+	Engine          string // as engine.Kind
+	OllamaURL       string
+	NumThread       int // 0: the server chooses
+	ExactTokens     bool
+	Seed            int
 
-	Thresholds levels.Thresholds `koanf:"thresholds"`
-	Policy     Policy            `koanf:"policy"`
-	Soft       Soft              `koanf:"soft"`
-	Hard       Hard              `koanf:"hard"`
-	Emergency  Emergency         `koanf:"emergency"`
-	Summary    Summary           `koanf:"summary"`
-	Embed      Embed             `koanf:"embed"`
-	Deadlines  Deadlines         `koanf:"deadlines"`
-	Archive    Archive           `koanf:"archive"`
-	Redact     Redact            `koanf:"redact"`
-	Trace      Trace             `koanf:"trace"`
+	Thresholds levels.Thresholds
+	Policy     Policy
+	Soft       tiercompact.SoftConfig
+	Hard       tiercompact.HardConfig
+	Emergency  tiercompact.EmergencyConfig
+	Summary    Summary
+	Embed      Embed
+	Deadlines  Deadlines
+	Archive    Archive
+	Redact     Redact
+	Trace      Trace
 }
 
 // Policy is the budget, and what is kept whatever happens.
 type Policy struct {
-	TriggerPct       float64            `koanf:"trigger_pct"`
-	HardCapBuffer    int                `koanf:"hard_cap_buffer"` // tokens, or Auto
-	Reserve          int                `koanf:"reserve"`         // tokens
-	KeepRecentTurns  int                `koanf:"keep_recent_turns"`
-	KeepToolIOPairs  int                `koanf:"keep_tool_io_pairs"`
-	RolesNeverPrune  []chat.Role        `koanf:"roles_never_prune"`
-	PinFirstUser     bool               `koanf:"pin_first_user"`
-	Protect          []string           `koanf:"protect"` // as ParseRule takes them
-	Strategy         summarize.Strategy `koanf:"strategy"`
-	MessageThreshold int                `koanf:"message_threshold"` // 0: off
-	ContextThreshold float64            `koanf:"context_threshold"` // 0: off
-}
-
-// Soft is the level that outlines files.
-type Soft struct {
-	StaleAfter int `koanf:"stale_after"` // messages
-}
-
-// Hard is the level that ranks.
-type Hard struct {
-	Until tiercompact.Until `koanf:"until"`
-	Query string            `koanf:"query"` // "": the last user message
-}
-
-// Emergency is the level that summarises.
-type Emergency struct {
-	KeepLast  int     `koanf:"keep_last"`  // messages
-	KeepShare float64 `koanf:"keep_share"` // of the window; 0: off
+	TriggerPct       float64
+	HardCapBuffer    int // tokens, or Auto
+	Reserve          int // tokens
+	KeepRecentTurns  int
+	KeepToolIOPairs  int
+	RolesNeverPrune  []chat.Role
+	PinFirstUser     bool
+	Protect          []string // as ParseRule takes them
+	Strategy         summarize.Strategy
+	MessageThreshold int     // 0: off
+	ContextThreshold float64 // 0: off
 }
 
 // Summary says who writes summaries, and how long they are.
 type Summary struct {
-	Model     string `koanf:"model"` // "": engine.DefaultSummarizer
-	URL       string `koanf:"url"`   // "": Ollama
-	MaxTokens int    `koanf:"max_tokens"`
-	Fallback  string `koanf:"fallback"`
+	Model     string // "": engine.DefaultSummarizer
+	URL       string // "": Ollama
+	MaxTokens int
+	Fallback  string
 }
 
 // Embed says who ranks.
 type Embed struct {
-	Model string `koanf:"model"` // "": engine.DefaultEmbedder
-	URL   string `koanf:"url"`   // "": Ollama
-	Cache string `koanf:"cache"` // a folder, or CacheAuto, or CacheNone
+	Model string // "": engine.DefaultEmbedder
+	URL   string // "": Ollama
+	Cache string // a folder, or CacheAuto, or CacheNone
 }
 
 // What [Embed.Cache] may be beside a folder.
@@ -113,9 +96,9 @@ const (
 
 // Deadlines are the most time that models get; 0 is none.
 type Deadlines struct {
-	Ranking time.Duration `koanf:"ranking"`
-	Summary time.Duration `koanf:"summary"` // of one call
-	Round   time.Duration `koanf:"round"`
+	Ranking time.Duration
+	Summary time.Duration // of one call
+	Round   time.Duration
 }
 
 // The adapters of archives.
@@ -127,59 +110,59 @@ const (
 
 // Archive says where removed messages go.
 type Archive struct {
-	Adapter string   `koanf:"adapter"` // Memory, Dir or S3
-	Dir     string   `koanf:"dir"`
-	S3      S3Bucket `koanf:"s3"`
+	Adapter string // Memory, Dir or S3
+	Dir     string
+	S3      S3Bucket
 }
 
 // S3Bucket is an archive on S3. Credentials come from the standard chain.
 type S3Bucket struct {
-	Bucket   string `koanf:"bucket"`
-	Prefix   string `koanf:"prefix"`
-	Region   string `koanf:"region"`
-	Endpoint string `koanf:"endpoint"` // "": AWS
-	KMSKey   string `koanf:"kms_key"`
+	Bucket   string
+	Prefix   string
+	Region   string
+	Endpoint string // "": AWS
+	KMSKey   string
 }
 
 // Redact says what is taken out of all that leaves the conversation.
 type Redact struct {
-	Enabled  bool      `koanf:"enabled"`
-	PII      bool      `koanf:"pii"`
-	Prompts  bool      `koanf:"prompts"`
-	Gitleaks bool      `koanf:"gitleaks"`
-	Patterns []Pattern `koanf:"patterns"`
+	Enabled  bool
+	PII      bool
+	Prompts  bool
+	Gitleaks bool
+	Patterns []Pattern
 }
 
 // A Pattern is a rule of the user's.
 type Pattern struct {
-	Name   string `koanf:"name" yaml:"name" json:"name"`
-	Regexp string `koanf:"regexp" yaml:"regexp" json:"regexp"`
+	Name   string `yaml:"name" json:"name"`
+	Regexp string `yaml:"regexp" json:"regexp"`
 }
 
 // Trace says who is told of events.
 type Trace struct {
-	Console    bool       `koanf:"console"`
-	JSONL      string     `koanf:"jsonl"` // a file; "": none
-	Ariadne    Ariadne    `koanf:"ariadne"`
-	OTLP       OTLP       `koanf:"otlp"`
-	Prometheus Prometheus `koanf:"prometheus"`
+	Console    bool
+	JSONL      string // a file; "": none
+	Ariadne    Ariadne
+	OTLP       OTLP
+	Prometheus Prometheus
 }
 
 // Ariadne is a server of Ariadne.
 type Ariadne struct {
-	URL   string `koanf:"url"`   // "": none
-	Name  string `koanf:"name"`  // "": as package ariadne has it
-	Group string `koanf:"group"` // "": the session
+	URL   string // "": none
+	Name  string // "": as package ariadne has it
+	Group string // "": the session
 }
 
 // OTLP is a collector that speaks OTLP over HTTP.
 type OTLP struct {
-	Endpoint string `koanf:"endpoint"` // an address; "": none
-	Insecure bool   `koanf:"insecure"`
-	Service  string `koanf:"service"`
+	Endpoint string // an address; "": none
+	Insecure bool
+	Service  string
 }
 
 // Prometheus serves metrics.
 type Prometheus struct {
-	Listen string `koanf:"listen"` // host:port; "": none
+	Listen string // host:port; "": none
 }

@@ -224,23 +224,23 @@ func TestListsInVariables(t *testing.T) {
 
 func TestZeroIsNotTheDefault(t *testing.T) {
 	c := loadText(t, "compact.yaml", "preset: steady\nmin_gain: 0\nfill: 0\npolicy: {hard_cap_buffer: 0}\nemergency: {keep_last: 0, keep_share: 0}\ndeadlines: {ranking: 0, summary: 0s, round: 0}\n").Config.Compaction()
-	if c.MinGain != tiercompact.None || c.Fill != tiercompact.None || c.HardCapBuffer != tiercompact.None || c.KeepLast != tiercompact.None || c.KeepShare != tiercompact.None {
+	if c.MinGain != 0 || c.Fill != 0 || c.Policy.HardCapBuffer != tiercompact.Tokens(0) || c.Emergency != (tiercompact.EmergencyConfig{}) {
 		t.Errorf("zero is %+v", c)
 	}
-	for _, d := range []time.Duration{c.RankDeadline, c.SummaryDeadline, c.RoundDeadline} {
-		if d != tiercompact.None {
+	for _, d := range []time.Duration{c.Deadlines.Ranking, c.Deadlines.Summary, c.Deadlines.Round} {
+		if d != 0 {
 			t.Errorf("no deadline is %v", d)
 		}
 	}
-	if c := load(t, config.Options{}).Config.Compaction(); c.HardCapBuffer != 0 || c.Window != 0 || c.SummaryMaxTokens != 0 {
+	if c := load(t, config.Options{}).Config.Compaction(); c.Policy.HardCapBuffer != (tiercompact.Size{}) || c.Window != 0 || c.Summary.MaxTokens != (tiercompact.Size{}) {
 		t.Errorf("auto is %+v", c)
 	}
 }
 
 func TestProtectionByIDRoleAndText(t *testing.T) {
 	c := loadText(t, "compact.yaml", `policy: {protect: [m7, role:tool, role:system, /keep.*this/]}`).Config.Compaction()
-	if want := []chat.Role{chat.System, chat.Developer, chat.Tool}; !slices.Equal(c.RolesNeverPrune, want) {
-		t.Errorf("roles are %v", c.RolesNeverPrune)
+	if want := []chat.Role{chat.System, chat.Developer, chat.Tool}; !slices.Equal(c.Policy.RolesNeverPrune, want) {
+		t.Errorf("roles are %v", c.Policy.RolesNeverPrune)
 	}
 	text := func(s string) chat.Message {
 		return chat.Message{ID: "x", Role: chat.User, Parts: []chat.Part{{Kind: chat.Text, Text: s}}}
@@ -249,11 +249,11 @@ func TestProtectionByIDRoleAndText(t *testing.T) {
 		m    chat.Message
 		want bool
 	}{{chat.Message{ID: "m7"}, true}, {text("keep all this"), true}, {text("keep"), false}} {
-		if got := c.Protect(c2.m); got != c2.want {
+		if got := c.Policy.Protect(c2.m); got != c2.want {
 			t.Errorf("%+v: protected %v", c2.m, got)
 		}
 	}
-	if none := load(t, config.Options{}).Config.Compaction(); none.Protect != nil {
+	if none := load(t, config.Options{}).Config.Compaction(); none.Policy.Protect != nil {
 		t.Error("a matcher without rules")
 	}
 }

@@ -6,8 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-
-	"github.com/knadh/koanf/providers/env/v2"
 )
 
 const envPrefix = "COMPACT_"
@@ -71,12 +69,11 @@ func Variables(path string) (names []string) {
 // environment returns what variables set.
 func environment(environ []string) *layer {
 	l, known := newLayer(), variables()
-	provider := env.Provider("", env.Opt{
-		Prefix:        envPrefix,
-		EnvironFunc:   func() []string { return slices.Sorted(slices.Values(environ)) },
-		TransformFunc: func(name, value string) (string, any) { l.variable(known, name, value); return "", nil },
-	})
-	_, _ = provider.Read() // cannot fail; what it reads is in l
+	for _, v := range slices.Sorted(slices.Values(environ)) {
+		if name, value, ok := strings.Cut(v, "="); ok && strings.HasPrefix(name, envPrefix) {
+			l.variable(known, name, value)
+		}
+	}
 	return l
 }
 

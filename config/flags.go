@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/knadh/koanf/providers/posflag"
 	"github.com/spf13/pflag"
 
 	"github.com/tiercompact/tiercompact/levels"
@@ -82,19 +81,24 @@ func (k key) registerFlag(fs *pflag.FlagSet) {
 	}
 }
 
+// FlagOf returns the flag that sets a field of [tiercompact.Config], as in
+// Policy.TriggerPct; "" if there is none.
+func FlagOf(field string) string {
+	for _, k := range allSettings() {
+		if strings.EqualFold(strings.ReplaceAll(k.path, "_", ""), field) {
+			return k.flag
+		}
+	}
+	return ""
+}
+
 // flagLayer returns what was given of fs.
 func flagLayer(fs *pflag.FlagSet) *layer {
 	l := newLayer()
 	if fs == nil {
 		return l
 	}
-	provider := posflag.ProviderWithFlag(fs, "", nil, func(f *pflag.Flag) (string, any) {
-		if f.Changed {
-			l.takeFlag(fs, f)
-		}
-		return "", nil
-	})
-	_, _ = provider.Read() // cannot fail; what it reads is in l
+	fs.Visit(func(f *pflag.Flag) { l.takeFlag(fs, f) })
 	return l
 }
 

@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/knadh/koanf/providers/confmap"
 )
 
 // A layer is what one source sets.
@@ -22,9 +20,6 @@ func newLayer() *layer {
 
 // MostErrors is how many errors of a file are told; so many may be more.
 const MostErrors = 100
-
-// provider gives the layer to koanf.
-func (l *layer) provider() *confmap.Confmap { return confmap.Provider(l.values, ".") }
 
 func (l *layer) addError(e *Error) {
 	if len(l.errs) < MostErrors {

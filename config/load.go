@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 
-	"github.com/knadh/koanf/v2"
 	"github.com/spf13/pflag"
 )
 
@@ -31,7 +31,6 @@ type Loaded struct {
 	File   string // that was read; "": none
 	Found  bool   // File was not named, but found
 
-	merged *koanf.Koanf
 	layers []*layer
 	greedy []string // what is said of patterns that are left out
 }
@@ -71,7 +70,8 @@ func Load(o Options) (*Loaded, error) {
 		return nil, err
 	}
 	l.leaveOutGreedy()
-	return l, l.mergeLayers()
+	l.Config = l.mergeLayers()
+	return l, nil
 }
 
 // filePath returns the file that is to be read, and whether it was found.
@@ -138,18 +138,38 @@ func defaults(command map[string]string, given []*layer) (base, preset *layer) {
 	return base, preset
 }
 
-// mergeLayers lays the layers over each other.
-func (l *Loaded) mergeLayers() error {
-	l.merged = koanf.New(".")
-	for _, layer := range l.layers {
-		if err := l.merged.Load(layer.provider(), nil); err != nil {
-			return fmt.Errorf("merge settings: %w", err)
+// mergeLayers returns the strongest value of each path.
+func (l *Loaded) mergeLayers() (c Config) {
+	for _, path := range Paths() {
+		v, _ := lookupPath(l.layers, path)
+		setField(reflect.ValueOf(&c).Elem(), path, reflect.ValueOf(v))
+	}
+	return c
+}
+
+// setField sets the field of a path: the name of a setting is that of its field,
+// in small letters and with underscores.
+func setField(of reflect.Value, path string, v reflect.Value) {
+	name, rest, deeper := strings.Cut(path, ".")
+	name = strings.ReplaceAll(name, "_", "")
+	f := of.FieldByNameFunc(func(field string) bool { return strings.EqualFold(field, name) })
+	switch {
+	case deeper && f.Kind() == reflect.Map: // of levels
+		if f.IsNil() {
+			f.Set(reflect.MakeMap(f.Type()))
 		}
+		f.SetMapIndex(reflect.ValueOf(rest).Convert(f.Type().Key()), v)
+	case deeper:
+		setField(f, rest, v)
+	case f.Kind() == reflect.Slice: // of roles, perhaps
+		items := reflect.MakeSlice(f.Type(), v.Len(), v.Len())
+		for i := range v.Len() {
+			items.Index(i).Set(v.Index(i).Convert(f.Type().Elem()))
+		}
+		f.Set(items)
+	default:
+		f.Set(v.Convert(f.Type()))
 	}
-	if err := l.merged.Unmarshal("", &l.Config); err != nil {
-		return fmt.Errorf("merge settings: %w", err)
-	}
-	return nil
 }
 
 // Origin says where the value of a path comes from.

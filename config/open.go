@@ -46,7 +46,7 @@ func (c Config) Open(ctx context.Context, stderr io.Writer) (_ *Opened, err erro
 			err = errors.Join(err, o.Close(ctx))
 		}
 	}()
-	if o.Redact, err = c.Redact.Open(); err != nil {
+	if o.Redact.Redactor, err = c.Redact.Open(); err != nil {
 		return nil, err
 	}
 	if o.Window, err = c.Measure(ctx, &o.Config); err != nil {

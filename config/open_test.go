@@ -124,8 +124,8 @@ trace: {console: true, jsonl: %q, ariadne: {url: %q}, otlp: {endpoint: "http://1
 	if _, err := net.Dial("tcp", listen); err == nil {
 		t.Error("metrics are served after Close")
 	}
-	if o.Engine == nil || o.Config.EmbedderName != "lexical" {
-		t.Errorf("engine is %+v, embedder %q", o.Engine, o.Config.EmbedderName)
+	if o.Engine == nil || o.Config.Embed.Name != "lexical" {
+		t.Errorf("engine is %+v, embedder %q", o.Engine, o.Config.Embed.Name)
 	}
 }
 
@@ -239,7 +239,7 @@ func TestRedactionIsAsTheSettingsSay(t *testing.T) {
 		}
 	}
 	c := loadText(t, "compact.yaml", "redact: {enabled: false}").Config
-	if r, err := c.Redact.Open(); r != nil || err != nil || !c.Compaction().NoRedact {
+	if r, err := c.Redact.Open(); r != nil || err != nil || !c.Compaction().Redact.Off {
 		t.Errorf("turned off: some rules %v, %v", r != nil, err)
 	}
 }

@@ -19,7 +19,7 @@ import (
 // returns how often the model ranked.
 func replay(t *testing.T, m *embed.Model, window int, messages chat.Transcript) (rankings int) {
 	t.Helper()
-	c, err := tiercompact.New(tiercompact.Config{Window: window, Level: levels.HardName, Embedder: m, EmbedderName: m.Name})
+	c, err := tiercompact.New(tiercompact.Config{Window: window, Level: levels.HardName, Embed: tiercompact.EmbedConfig{Embedder: m, Name: m.Name}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,11 +9,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/embed"
+	"github.com/tiercompact/tiercompact/internal/model"
 	"github.com/tiercompact/tiercompact/internal/ollama"
 	"github.com/tiercompact/tiercompact/levels"
-	"github.com/tiercompact/tiercompact/internal/model"
 	"github.com/tiercompact/tiercompact/tokens"
 )
 
@@ -86,7 +87,8 @@ type Patient struct {
 	Window int    // that the user set
 	Needed int    // tokens of the session
 
-	HardCapBuffer, Reserve int // of the window, as in tiercompact.Config
+	HardCapBuffer tiercompact.Size // of the window, as in tiercompact.Config
+	Reserve       int
 
 	// Fits returns why the session cannot be made to fit a window, nil where it can.
 	Fits func(window int) error
@@ -237,7 +239,8 @@ func (d *Diagnosis) describeWindow(ctx context.Context, s *modelSearch, p Patien
 	if p.Window == 0 {
 		raise = fmt.Sprintf("raise it: set OLLAMA_CONTEXT_LENGTH=%d for the server, or PARAMETER num_ctx in a Modelfile, or give --window where the assistant sends num_ctx", roundUpWindow(cmp.Or(p.Needed, w)))
 	}
-	limit := tokens.NewBudget(w, max(0, p.HardCapBuffer), p.Reserve, p.HardCapBuffer != 0).Limit()
+	buffer, set := p.HardCapBuffer.Get()
+	limit := tokens.NewBudget(w, buffer, p.Reserve, set).Limit()
 	if w == 0 || p.Needed <= limit {
 		return
 	}

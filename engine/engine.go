@@ -112,12 +112,12 @@ func Open(ctx context.Context, o Options) (*Engine, error) {
 
 // Into has cfg rank and summarise with e.
 func (e *Engine) Into(cfg *tiercompact.Config) {
-	cfg.EmbedderName, cfg.EmbedderWhy = e.Ranking.Engine, e.Ranking.Why
-	cfg.SummarizerName, cfg.SummarizerWhy = e.Summary.Engine, e.Summary.Why
+	cfg.Embed.Name, cfg.Embed.Why = e.Ranking.Engine, e.Ranking.Why
+	cfg.Summary.Name, cfg.Summary.Why = e.Summary.Engine, e.Summary.Why
 	if e.embedder != nil {
-		cfg.Embedder = e.embedder
+		cfg.Embed.Embedder = e.embedder
 	}
 	if e.summarizer != nil {
-		cfg.Summarizer = e.summarizer
+		cfg.Summary.Summarizer = e.summarizer
 	}
 }

@@ -89,10 +89,10 @@ func TestAutoTakesWhatIsThere(t *testing.T) {
 			}
 			var cfg tiercompact.Config
 			e.Into(&cfg)
-			if (cfg.Embedder == nil) != (c.ranking == engine.Lexical) || (cfg.Summarizer == nil) != (c.summary == engine.Extractive) {
-				t.Errorf("embedder %v, summarizer %v", cfg.Embedder, cfg.Summarizer)
+			if (cfg.Embed.Embedder == nil) != (c.ranking == engine.Lexical) || (cfg.Summary.Summarizer == nil) != (c.summary == engine.Extractive) {
+				t.Errorf("embedder %v, summarizer %v", cfg.Embed.Embedder, cfg.Summary.Summarizer)
 			}
-			if cfg.EmbedderWhy == "" || cfg.SummarizerWhy == "" {
+			if cfg.Embed.Why == "" || cfg.Summary.Why == "" {
 				t.Error("the configuration does not say why")
 			}
 		})

@@ -32,13 +32,13 @@ func Find(ctx context.Context, cfg *tiercompact.Config) *Engine {
 	}
 	mine := *cfg
 	e.Into(cfg)
-	if mine.Embedder != nil {
-		cfg.Embedder, cfg.EmbedderName, cfg.EmbedderWhy = mine.Embedder, mine.EmbedderName, mine.EmbedderWhy
-		e.embedder, e.Ranking = nil, givenChoice(mine.EmbedderName)
+	if mine.Embed.Embedder != nil {
+		cfg.Embed.Embedder, cfg.Embed.Name, cfg.Embed.Why = mine.Embed.Embedder, mine.Embed.Name, mine.Embed.Why
+		e.embedder, e.Ranking = nil, givenChoice(mine.Embed.Name)
 	}
-	if mine.Summarizer != nil {
-		cfg.Summarizer, cfg.SummarizerName, cfg.SummarizerWhy = mine.Summarizer, mine.SummarizerName, mine.SummarizerWhy
-		e.summarizer, e.Summary = nil, givenChoice(mine.SummarizerName)
+	if mine.Summary.Summarizer != nil {
+		cfg.Summary.Summarizer, cfg.Summary.Name, cfg.Summary.Why = mine.Summary.Summarizer, mine.Summary.Name, mine.Summary.Why
+		e.summarizer, e.Summary = nil, givenChoice(mine.Summary.Name)
 	}
 	return e
 }

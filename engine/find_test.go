@@ -78,13 +78,13 @@ func checkTold(t *testing.T, cfg tiercompact.Config, found *engine.Engine) {
 
 func TestOneCallLeavesAloneWhatIsSet(t *testing.T) {
 	t.Setenv("OLLAMA_HOST", with(nomic, llama)(t))
-	cfg := tiercompact.Config{Window: 4096, Embedder: mine{}, EmbedderName: "mine"}
+	cfg := tiercompact.Config{Window: 4096, Embed: tiercompact.EmbedConfig{Embedder: mine{}, Name: "mine"}}
 	found := engine.Find(t.Context(), &cfg)
-	if cfg.Embedder != (mine{}) || cfg.EmbedderName != "mine" || found.Ranking.Engine != "mine" || found.Ranking.Why != "set by the program" {
-		t.Errorf("the embedder is %v, %q, found %+v", cfg.Embedder, cfg.EmbedderName, found.Ranking)
+	if cfg.Embed.Embedder != (mine{}) || cfg.Embed.Name != "mine" || found.Ranking.Engine != "mine" || found.Ranking.Why != "set by the program" {
+		t.Errorf("the embedder is %v, %q, found %+v", cfg.Embed.Embedder, cfg.Embed.Name, found.Ranking)
 	}
-	if cfg.Summarizer == nil || found.Summary.Engine != "ollama/llama3.2:3b" {
-		t.Errorf("the summarizer is %v, found %+v", cfg.Summarizer, found.Summary)
+	if cfg.Summary.Summarizer == nil || found.Summary.Engine != "ollama/llama3.2:3b" {
+		t.Errorf("the summarizer is %v, found %+v", cfg.Summary.Summarizer, found.Summary)
 	}
 }
 
@@ -97,7 +97,7 @@ func TestOneCallWithAContextThatHasEnded(t *testing.T) {
 	stop()
 	var cfg tiercompact.Config
 	found := engine.Find(ctx, &cfg)
-	if cfg.Embedder != nil || cfg.Summarizer != nil || !strings.Contains(found.String(), "nobody was asked: context canceled") {
+	if cfg.Embed.Embedder != nil || cfg.Summary.Summarizer != nil || !strings.Contains(found.String(), "nobody was asked: context canceled") {
 		t.Errorf("found\n%s", found)
 	}
 }

@@ -7,9 +7,9 @@ import (
 
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/engine"
+	"github.com/tiercompact/tiercompact/internal/model"
 	"github.com/tiercompact/tiercompact/internal/ollama"
 	"github.com/tiercompact/tiercompact/internal/ollamatest"
-	"github.com/tiercompact/tiercompact/internal/model"
 )
 
 // What doctor tries is on the server afterwards as it was before, by /api/ps:

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/tiercompact/tiercompact/embed"
+	"github.com/tiercompact/tiercompact/internal/model"
 	"github.com/tiercompact/tiercompact/internal/ollama"
 	"github.com/tiercompact/tiercompact/internal/openai"
-	"github.com/tiercompact/tiercompact/internal/model"
 	"github.com/tiercompact/tiercompact/summarize"
 	"github.com/tiercompact/tiercompact/tokens"
 )

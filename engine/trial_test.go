@@ -17,9 +17,9 @@ import (
 
 	"github.com/tiercompact/tiercompact/engine"
 	"github.com/tiercompact/tiercompact/internal/fault"
+	"github.com/tiercompact/tiercompact/internal/model"
 	"github.com/tiercompact/tiercompact/internal/ollama"
 	"github.com/tiercompact/tiercompact/internal/ollamatest"
-	"github.com/tiercompact/tiercompact/internal/model"
 )
 
 // A request is what a server was asked to do with a model.

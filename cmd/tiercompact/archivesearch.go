@@ -86,10 +86,10 @@ func (o *archiveSearchOptions) meaningRanker(ctx context.Context) (archive.Meani
 	}
 	var cfg tiercompact.Config
 	e.Into(&cfg)
-	if cfg.Embedder == nil {
+	if cfg.Embed.Embedder == nil {
 		return archive.Meaning{}, "words alone: " + e.Ranking.Why, nil
 	}
-	return archive.Meaning{Embedder: cfg.Embedder, Within: c.Deadlines.Ranking}, "words and " + e.Ranking.Engine, nil
+	return archive.Meaning{Embedder: cfg.Embed.Embedder, Within: c.Deadlines.Ranking}, "words and " + e.Ranking.Engine, nil
 }
 
 // searched is what a search of an archive found.

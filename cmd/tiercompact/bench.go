@@ -9,10 +9,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tiercompact/tiercompact"
+	"github.com/tiercompact/tiercompact/engine"
 	"github.com/tiercompact/tiercompact/internal/bench"
 	"github.com/tiercompact/tiercompact/internal/bench/corpus"
 	"github.com/tiercompact/tiercompact/internal/bench/report"
-	"github.com/tiercompact/tiercompact/engine"
 )
 
 func newBenchCommand() *cobra.Command {

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tiercompact/tiercompact"
-	"github.com/tiercompact/tiercompact/internal/bench/evidence"
 	"github.com/tiercompact/tiercompact/engine"
+	"github.com/tiercompact/tiercompact/internal/bench/evidence"
 	"github.com/tiercompact/tiercompact/tokens"
 )
 
@@ -123,7 +123,7 @@ func (o *benchRecallOptions) rankings(cmd *cobra.Command, bar *recallBar) ([]evi
 		}
 		var cfg tiercompact.Config
 		e.Into(&cfg)
-		all = append(all, evidence.ModelRankings(cfg.Embedder, e.Ranking.Model)...)
+		all = append(all, evidence.ModelRankings(cfg.Embed.Embedder, e.Ranking.Model)...)
 	}
 	return all, nil
 }

@@ -205,7 +205,7 @@ func (o *chatOptions) chatConfig(cmd *cobra.Command, m tui.Model) (cfg tiercompa
 	c := o.settings.Config
 	c.Model, c.Window = m.Name, m.Window
 	cfg = c.Compaction()
-	if cfg.Redact, err = c.Redact.Open(); err != nil {
+	if cfg.Redact.Redactor, err = c.Redact.Open(); err != nil {
 		return cfg, err
 	}
 	if err := findModels(cmd, c, &cfg, new(progress)); err != nil {

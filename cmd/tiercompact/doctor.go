@@ -144,7 +144,7 @@ func severityExit(d engine.Diagnosis) int {
 // patientSession is the session that the diagnosis is for.
 func (o *doctorOptions) patientSession(cmd *cobra.Command, args []string) (engine.Patient, error) {
 	cfg := o.settings.Config.Compaction()
-	p := engine.Patient{Model: cfg.Model, Window: max(0, cfg.Window), HardCapBuffer: cfg.HardCapBuffer, Reserve: cfg.Reserve}
+	p := engine.Patient{Model: cfg.Model, Window: max(0, cfg.Window), HardCapBuffer: cfg.Policy.HardCapBuffer, Reserve: cfg.Policy.Reserve}
 	if len(args) == 0 {
 		return p, nil
 	}

@@ -8,6 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/tiercompact/tiercompact"
+	"github.com/tiercompact/tiercompact/config"
 )
 
 // A choice is a flag that takes one of a few words.
@@ -74,15 +77,20 @@ func flagError(cmd *cobra.Command, err error) error {
 	return usageErrorf("--%s takes %s, not %q", f.Name, kind, invalid.GetValue())
 }
 
-// withFlagName writes the field that an error of the configuration begins with as the
-// flag that sets it.
-func withFlagName(cmd *cobra.Command, err error) error {
-	field, rest, _ := strings.Cut(err.Error(), " ")
-	name := strings.ReplaceAll(field, "_", "-")
-	if cmd.Flags().Lookup(name) == nil {
+// withFlagName writes the fields of an error of the configuration as the flags that
+// set them.
+func withFlagName(err error) error {
+	var bad *tiercompact.FieldError
+	if !errors.As(err, &bad) {
 		return usageError{err}
 	}
-	return usageErrorf("--%s %s", name, rest)
+	words := strings.Fields(bad.Error())
+	for i, word := range words {
+		if flag := config.FlagOf(word); flag != "" && word != strings.ToLower(word) {
+			words[i] = "--" + flag
+		}
+	}
+	return usageErrorf("%s", strings.Join(words, " "))
 }
 
 // A target is a file that a flag names to be written.

@@ -6,8 +6,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tiercompact/tiercompact"
-	"github.com/tiercompact/tiercompact/trace"
 	traced "github.com/tiercompact/tiercompact/internal/timeline"
+	"github.com/tiercompact/tiercompact/trace"
 )
 
 // A picture is the timeline of a replay as a file.

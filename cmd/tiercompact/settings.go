@@ -100,26 +100,15 @@ func (s *settings) compactorConfig(cmd *cobra.Command, in input) (tiercompact.Co
 	if err != nil {
 		return cfg, settingsError(err)
 	}
-	if err := s.checkRoom(cfg); err != nil {
-		return cfg, err
-	}
 	if _, err := tiercompact.New(cfg); err != nil {
-		return cfg, withFlagName(cmd, errors.Unwrap(err)) // what New says of itself is said by main
+		return cfg, withFlagName(errors.Unwrap(err)) // what New says of itself is said by main
 	}
 	s.reportSettings(cmd, in.Messages, cfg, w)
-	if cfg.Redact, err = c.Redact.Open(); err != nil {
+	if cfg.Redact.Redactor, err = c.Redact.Open(); err != nil {
 		return cfg, err
 	}
 	c.Window = cfg.Window
 	return cfg, findModels(cmd, c, &cfg, newProgress(cmd))
-}
-
-// checkRoom refuses what leaves nothing of the window.
-func (s *settings) checkRoom(cfg tiercompact.Config) error {
-	if taken := max(0, cfg.HardCapBuffer); taken >= cfg.Window || cfg.Reserve >= cfg.Window-taken {
-		return usageErrorf("--hard-cap-buffer and --reserve leave nothing of the window of %s tokens; lower them", screen.Grouped(cfg.Window))
-	}
-	return nil
 }
 
 // reportSettings says where the window comes from, and which rules of protection fit no

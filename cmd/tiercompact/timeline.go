@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/tiercompact/tiercompact"
-	"github.com/tiercompact/tiercompact/internal/bench"
 	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/internal/bench"
 	"github.com/tiercompact/tiercompact/internal/screen"
 	"github.com/tiercompact/tiercompact/levels"
 	"github.com/tiercompact/tiercompact/redact"
@@ -61,13 +61,13 @@ func thresholdsText(at levels.Thresholds) string {
 
 // writeEngines says what ranks and what summarises, and why.
 func (t *timeline) writeEngines(cfg tiercompact.Config) {
-	ranking, summary := "ranking by "+cfg.EmbedderName, "summary by "+cfg.SummarizerName
-	texts := []string{ranking + ": " + cfg.EmbedderWhy, summary + ": " + cfg.SummarizerWhy}
+	ranking, summary := "ranking by "+cfg.Embed.Name, "summary by "+cfg.Summary.Name
+	texts := []string{ranking + ": " + cfg.Embed.Why, summary + ": " + cfg.Summary.Why}
 	switch {
-	case cfg.EmbedderWhy == "" && cfg.SummarizerWhy == "":
+	case cfg.Embed.Why == "" && cfg.Summary.Why == "":
 		return
-	case cfg.EmbedderWhy == cfg.SummarizerWhy:
-		texts = []string{ranking + ", " + summary + ": " + cfg.EmbedderWhy}
+	case cfg.Embed.Why == cfg.Summary.Why:
+		texts = []string{ranking + ", " + summary + ": " + cfg.Embed.Why}
 	}
 	for _, text := range texts {
 		for _, line := range screen.Wrapped(text, t.screen.Width) {
@@ -161,7 +161,7 @@ func (t *timeline) writeLevel(b replayStep, a tiercompact.Applied) {
 	for _, tried := range screen.Tried(a) {
 		t.writeUnder(screen.Yellow, tried)
 	}
-	if len(a.Attempts) == 0 && a.Why != "" && a.Why != t.cfg.EmbedderWhy && a.Why != t.cfg.SummarizerWhy {
+	if len(a.Attempts) == 0 && a.Why != "" && a.Why != t.cfg.Embed.Why && a.Why != t.cfg.Summary.Why {
 		t.writeUnder(screen.Yellow, a.Engine+": "+a.Why)
 	}
 }
@@ -189,12 +189,12 @@ func (t *timeline) writeUnder(p screen.Paint, text string) {
 // redactText takes secrets out of what is shown, unless that is turned off.
 func (t *timeline) redactText(text string) string {
 	switch {
-	case t.cfg.NoRedact:
+	case t.cfg.Redact.Off:
 		return text
-	case t.cfg.Redact == nil:
+	case t.cfg.Redact.Redactor == nil:
 		return redact.Default().String(text)
 	}
-	return t.cfg.Redact.String(text)
+	return t.cfg.Redact.Redactor.String(text)
 }
 
 // headline is what a message says, in its first words, and cleaned before it is

@@ -39,9 +39,9 @@ func runResearch(ctx context.Context) error {
 		events = sink.Emit
 	}
 	compactor, err := tiercompact.New(tiercompact.Config{
-		Window:  1400,
-		Trace:   events,
-		Protect: func(m chat.Message) bool { return m.Role == chat.Assistant && strings.HasPrefix(m.Text(), "NOTE") },
+		Window: 1400,
+		Trace:  events,
+		Policy: tiercompact.PolicyConfig{Protect: func(m chat.Message) bool { return m.Role == chat.Assistant && strings.HasPrefix(m.Text(), "NOTE") }},
 	})
 	if err != nil {
 		return err

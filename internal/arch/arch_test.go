@@ -90,7 +90,6 @@ var only = map[string][]string{
 	"github.com/ollama/ollama/":       {"internal/ollama", "internal/ollamatest/testmodels"},
 	"github.com/sashabaranov/":        {"internal/openai"},
 	"github.com/schollz/progressbar/": {"cmd/tiercompact"},
-	"github.com/knadh/koanf/":         {"config"},
 	"github.com/spf13/":               {"cmd/tiercompact", "config"},
 	"go.yaml.in/yaml/":                {"config", "wire"},
 	"github.com/zricethezav/":         {"redact/gitleaks"},

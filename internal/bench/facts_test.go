@@ -18,7 +18,7 @@ func levelled(t *testing.T, s corpus.Session, preset tiercompact.Preset, level l
 	t.Helper()
 	messages := bench.Plain(s.Messages)
 	c, err := tiercompact.New(tiercompact.Config{
-		Preset: preset, Level: level, Count: count, Summarizer: summarize.Extractive{}, Window: bench.Size(messages, count) * 5 / 4,
+		Preset: preset, Level: level, Count: count, Summary: tiercompact.SummaryConfig{Summarizer: summarize.Extractive{}}, Window: bench.Size(messages, count) * 5 / 4,
 	})
 	if err != nil {
 		t.Fatal(err)

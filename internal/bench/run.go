@@ -162,7 +162,7 @@ func (o Options) sameAlone(preset tiercompact.Preset) bool {
 func (r *runner) describeSet() Set {
 	s := Set{
 		Name: r.Name, Command: r.Command, Sessions: len(r.sessions), Seed: r.Seed, Quick: r.Quick,
-		Ranking: cmp.Or(r.Config.EmbedderName, "lexical"), Summarizer: cmp.Or(r.Config.SummarizerName, levels.FallbackExtractive),
+		Ranking: cmp.Or(r.Config.Embed.Name, "lexical"), Summarizer: cmp.Or(r.Config.Summary.Name, levels.FallbackExtractive),
 	}
 	for _, x := range r.sessions {
 		if len(x.messages) < leastSession {

@@ -8,12 +8,12 @@ import (
 	"testing"
 
 	tiercompact "github.com/tiercompact/tiercompact"
-	made "github.com/tiercompact/tiercompact/internal/bench/corpus"
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/embed"
 	"github.com/tiercompact/tiercompact/files"
-	"github.com/tiercompact/tiercompact/levels"
+	made "github.com/tiercompact/tiercompact/internal/bench/corpus"
 	"github.com/tiercompact/tiercompact/internal/protection"
+	"github.com/tiercompact/tiercompact/levels"
 	"github.com/tiercompact/tiercompact/tokens"
 	"github.com/tiercompact/tiercompact/wire"
 )

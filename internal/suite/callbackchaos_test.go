@@ -33,7 +33,7 @@ func failAtRandom(t *testing.T, seed uint64) {
 	store := archive.NewMemory()
 	cfg := x.config(t, store)
 	cfg.Preset = []tiercompact.Preset{tiercompact.Default, tiercompact.Eager, tiercompact.Steady}[seed%3]
-	cfg.ArchiveOptional, cfg.RedactPrompts = seed%4 == 0, seed%5 == 0
+	cfg.ArchiveOptional, cfg.Redact.Prompts = seed%4 == 0, seed%5 == 0
 	s := newSession(t, cfg)
 	file := filepath.Join(t.TempDir(), "x.session")
 	f, err := archive.CreateSession(file, archive.Meta{Session: "x"})

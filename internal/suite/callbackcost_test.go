@@ -166,8 +166,8 @@ func (givesTypedNil) Put(context.Context, archive.Step) error {
 func TestAnErrorThatPanicsLeavesASessionUsable(t *testing.T) {
 	store := archive.NewMemory()
 	for name, cfg := range map[string]tiercompact.Config{
-		"Summarizer": {Summarizer: givesTypedNil{}, SummarizerName: "m"},
-		"Embedder":   {Embedder: givesTypedNil{}, EmbedderName: "e"},
+		"Summarizer": {Summary: tiercompact.SummaryConfig{Summarizer: givesTypedNil{}, Name: "m"}},
+		"Embedder":   {Embed: tiercompact.EmbedConfig{Embedder: givesTypedNil{}, Name: "e"}},
 		"Archive":    {Archive: givesTypedNil{store}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -276,18 +276,17 @@ func (x *trouble) config(t testing.TB, store archive.Store) tiercompact.Config {
 		t.Fatal(err)
 	}
 	return tiercompact.Config{
-		Window: 2500, Preset: tiercompact.Default, HardUntil: tiercompact.Half,
-		Summarizer: x, SummarizerName: "model", Embedder: x, EmbedderName: "vectors",
-		Archive: troubledStore{store, x}, Count: x.count, Now: x.now, Redact: own,
-		Protect:  func(chat.Message) bool { x.meet("Protect"); return false },
+		Window: 2500, Preset: tiercompact.Default, Hard: tiercompact.HardConfig{Until: tiercompact.Half},
+		Summary: tiercompact.SummaryConfig{Summarizer: x, Name: "model"}, Embed: tiercompact.EmbedConfig{Embedder: x, Name: "vectors"},
+		Archive: troubledStore{store, x}, Count: x.count, Now: x.now, Redact: tiercompact.RedactConfig{Redactor: own},
+		Policy:   tiercompact.PolicyConfig{Protect: func(chat.Message) bool { x.meet("Protect"); return false }},
 		Trace:    func(trace.Event) { x.meet("Trace") },
 		Progress: func(summarize.Progress) { x.meet("Progress") },
 		ReadBack: func(left chat.Transcript) []archive.Reading {
 			x.meet("ReadBack")
 			return []archive.Reading{{Format: "openai", Messages: left}}
 		},
-		RankDeadline: modelDeadline, SummaryDeadline: modelDeadline, RoundDeadline: 3 * modelDeadline,
-		ArchiveDeadline: archiveDeadline, CallbackDeadline: callbackDeadline,
+		Deadlines: tiercompact.DeadlineConfig{Ranking: modelDeadline, Summary: modelDeadline, Round: 3 * modelDeadline, Archive: archiveDeadline, Callback: callbackDeadline},
 	}
 }
 

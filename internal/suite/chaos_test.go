@@ -46,7 +46,7 @@ func TestManyAtOnceLoseNothing(t *testing.T) {
 		store := archive.NewMemory()
 		c, err := tiercompact.New(tiercompact.Config{
 			Window: 2500, Preset: preset, Count: quarter, Archive: store,
-			Embedder: slow{}, EmbedderName: "slow", Summarizer: slow{}, SummarizerName: "slow",
+			Embed: tiercompact.EmbedConfig{Embedder: slow{}, Name: "slow"}, Summary: tiercompact.SummaryConfig{Summarizer: slow{}, Name: "slow"},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -220,7 +220,7 @@ func (e ending) Err() error {
 
 func TestContextThatEndsAnywhereLosesNothing(t *testing.T) {
 	for n := range 40 {
-		s := start(t, tiercompact.Config{Window: 2500, Preset: tiercompact.Steady, Embedder: slow{}, EmbedderName: "slow", Summarizer: slow{}, SummarizerName: "slow"})
+		s := start(t, tiercompact.Config{Window: 2500, Preset: tiercompact.Steady, Embed: tiercompact.EmbedConfig{Embedder: slow{}, Name: "slow"}, Summary: tiercompact.SummaryConfig{Summarizer: slow{}, Name: "slow"}})
 		if err := s.Load(working(12, 200)); err != nil {
 			t.Fatal(err)
 		}
@@ -239,7 +239,7 @@ func TestContextThatEndsAnywhereLosesNothing(t *testing.T) {
 	}
 	done, cancel := context.WithCancel(t.Context())
 	cancel()
-	c, err := tiercompact.New(tiercompact.Config{Window: 2500, Count: quarter, Summarizer: slow{}})
+	c, err := tiercompact.New(tiercompact.Config{Window: 2500, Count: quarter, Summary: tiercompact.SummaryConfig{Summarizer: slow{}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -136,7 +136,7 @@ func (scored) Embed(_ context.Context, texts []string) ([][]float32, error) {
 // messages have scores. A stale file stands among them.
 func ranked(t *testing.T, cfg tiercompact.Config) (*tiercompact.Session, tiercompact.Report) {
 	t.Helper()
-	cfg.Window, cfg.Embedder, cfg.EmbedderName = 10000, scored{}, "scored"
+	cfg.Window, cfg.Embed.Embedder, cfg.Embed.Name = 10000, scored{}, "scored"
 	s := start(t, cfg)
 	scores := []float64{0.85, 0.12, 0.45, 0.38, 0.40, 0.90, 0.11, 0.80, 0.10, 0.70, 0.09, 0.60, 0.08, 0.07, 0.06}
 	for i := range 20 {
@@ -168,7 +168,7 @@ func ids(t chat.Transcript) (out []string) {
 }
 
 func TestHardKeepsTheMoreRelevantHalf(t *testing.T) {
-	s, r := ranked(t, tiercompact.Config{NoPinFirstUser: true})
+	s, r := ranked(t, tiercompact.Config{Policy: tiercompact.PolicyConfig{NoPinFirstUser: true}})
 	if r.Picked != levels.HardName || !slices.Equal(applied(r), []levels.Name{levels.HardName}) {
 		t.Fatalf("at %d tokens picked %s, applied %v (%s)", r.Before, r.Picked, applied(r), r.Reason)
 	}
@@ -193,7 +193,7 @@ func TestHardCountsPinnedApart(t *testing.T) {
 
 // Under cascade soft comes first, and hard goes on below the soft threshold.
 func TestHardUnderCascade(t *testing.T) {
-	_, r := ranked(t, tiercompact.Config{Escalation: tiercompact.Cascade, Ranking: levels.Fused, HardUntil: tiercompact.UntilSoft})
+	_, r := ranked(t, tiercompact.Config{Escalation: tiercompact.Cascade, Ranking: levels.Fused, Hard: tiercompact.HardConfig{Until: tiercompact.UntilSoft}})
 	if got := applied(r); !slices.Contains(got, levels.HardName) || r.Usage.Share >= 0.60 {
 		t.Errorf("applied %v, usage %.2f", got, r.Usage.Share)
 	}
@@ -257,7 +257,7 @@ func TestThresholds(t *testing.T) {
 		{tiercompact.Steady, 9000, levels.Emergency},
 	}
 	for _, test := range tests {
-		s := start(t, tiercompact.Config{Window: 10000, Preset: test.preset, HardCapBuffer: tiercompact.None})
+		s := start(t, tiercompact.Config{Window: 10000, Preset: test.preset, Policy: tiercompact.PolicyConfig{HardCapBuffer: tiercompact.Tokens(0)}})
 		fill(t, s, 0, said(chat.User, 100, 1))
 		if r := add(t, s, said(chat.Assistant, test.usage-100, 2)); r.Picked != test.want {
 			t.Errorf("%s at %d of 10,000 picks %s, want %s", test.preset, test.usage, r.Picked, test.want)
@@ -302,7 +302,7 @@ func pairs(n, total int) chat.Transcript {
 }
 
 func TestMessageThresholdWaitsForTheAssistant(t *testing.T) {
-	s := start(t, tiercompact.Config{Window: 100000, Trigger: tiercompact.AssistantOnly, MessageThreshold: 10})
+	s := start(t, tiercompact.Config{Window: 100000, Trigger: tiercompact.AssistantOnly, Policy: tiercompact.PolicyConfig{MessageThreshold: 10}})
 	fill(t, s, 0, pairs(3, 600)[:5]...)
 	for i := range 6 {
 		if r := add(t, s, said(chat.User, 50, 20+i)); r.Reason != tiercompact.ByRole && r.Reason != tiercompact.BelowThreshold {
@@ -316,7 +316,7 @@ func TestMessageThresholdWaitsForTheAssistant(t *testing.T) {
 }
 
 func TestMessageThresholdIsReachedAt120(t *testing.T) {
-	s := start(t, tiercompact.Config{Window: 1000000, Trigger: tiercompact.AssistantOnly, MessageThreshold: 120})
+	s := start(t, tiercompact.Config{Window: 1000000, Trigger: tiercompact.AssistantOnly, Policy: tiercompact.PolicyConfig{MessageThreshold: 120}})
 	fill(t, s, 0, pairs(59, 11800)...)
 	if r := add(t, s, said(chat.User, 100, 300)); r.Compacted() || len(s.Messages()) != 119 {
 		t.Errorf("message %d compacts", len(s.Messages()))

@@ -17,10 +17,10 @@ import (
 
 // counted is a summarizer that counts how often it is asked.
 func counted(asked *int) tiercompact.Config {
-	return tiercompact.Config{Count: quarter, SummarizerName: "fake", Summarizer: summarizer(func(ctx context.Context, r summarize.Request) (string, error) {
+	return tiercompact.Config{Count: quarter, Summary: tiercompact.SummaryConfig{Name: "fake", Summarizer: summarizer(func(ctx context.Context, r summarize.Request) (string, error) {
 		*asked++
 		return summarize.Extractive{}.Summarize(ctx, r)
-	})}
+	})}}
 }
 
 func TestFaultsOfBudget(t *testing.T) {

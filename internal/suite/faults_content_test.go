@@ -276,10 +276,10 @@ func TestFaultsOfSummaries(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			asked := 0
-			cfg := tiercompact.Config{Window: 4000, Count: quarter, SummarizerName: "fake", Summarizer: summarizer(func(context.Context, summarize.Request) (string, error) {
+			cfg := tiercompact.Config{Window: 4000, Count: quarter, Summary: tiercompact.SummaryConfig{Name: "fake", Summarizer: summarizer(func(context.Context, summarize.Request) (string, error) {
 				asked++
 				return answer, nil
-			})}
+			})}}
 			s := newSession(t, cfg)
 			if err := s.Load(working(14, 200)); err != nil {
 				t.Fatal(err)

@@ -120,7 +120,7 @@ func TestFaultsOfModelServers(t *testing.T) {
 // With a real server, its own answers are passed on, cut and dripped. The models
 // have random weights: what they write is one more fault.
 func TestRealServerBehindFaults(t *testing.T) {
-	f := faulty{upstream: ollamatest.URL(t), embedder: ollamatest.TinyEmbedder, summarizer: ollamatest.Tiny, threads: ollamatest.Threads, deadline: tiercompact.None}
+	f := faulty{upstream: ollamatest.URL(t), embedder: ollamatest.TinyEmbedder, summarizer: ollamatest.Tiny, threads: ollamatest.Threads, deadline: time.Hour}
 	for _, w := range wrongs() {
 		for _, s := range stages()[1:] { // soft asks no model
 			t.Run(fmt.Sprintf("%s/%s", w, s.level), func(t *testing.T) { f.check(t, w, s, levels.FallbackExtractive) })
@@ -146,12 +146,11 @@ func (f faulty) check(t *testing.T, w wrong, s staged, fallback string) {
 	store := archive.NewMemory()
 	var events []trace.Event
 	cfg := tiercompact.Config{
-		Window: sizeOf(t, in) * 100 / s.usage, Count: quarter, SummaryFallback: fallback, Archive: store,
-		SummaryMaxTokens: 400, // half of its text has room for what the scripted model says
-		RankDeadline:     f.deadline, SummaryDeadline: f.deadline, RoundDeadline: tiercompact.None, Trace: func(e trace.Event) { events = append(events, e) },
+		Window: sizeOf(t, in) * 100 / s.usage, Count: quarter, Summary: tiercompact.SummaryConfig{Fallback: fallback, MaxTokens: tiercompact.Tokens(400)}, Archive: store,
+		Deadlines: tiercompact.DeadlineConfig{Ranking: f.deadline, Summary: f.deadline, Round: time.Hour}, Trace: func(e trace.Event) { events = append(events, e) },
 	}
 	if w.slow {
-		cfg.RankDeadline, cfg.SummaryDeadline = 200*time.Millisecond, 200*time.Millisecond
+		cfg.Deadlines.Ranking, cfg.Deadlines.Summary = 200*time.Millisecond, 200*time.Millisecond
 	}
 	e.Into(&cfg)
 	asked := len(proxy.Requests())

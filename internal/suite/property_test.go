@@ -34,16 +34,15 @@ func TestRandom(t *testing.T) {
 }
 
 func drawConfig(t *rapid.T) tiercompact.Config {
-	return tiercompact.Config{
-		Window:          rapid.SampledFrom([]int{700, 1500, 4096, 16384}).Draw(t, "window"),
-		Preset:          rapid.SampledFrom([]tiercompact.Preset{tiercompact.Default, tiercompact.Eager, tiercompact.Steady}).Draw(t, "preset"),
-		Level:           rapid.SampledFrom([]levels.Name{"", "", levels.SoftName, levels.HardName, levels.Emergency}).Draw(t, "level"),
-		Trigger:         rapid.SampledFrom([]tiercompact.Trigger{tiercompact.EveryMessage, tiercompact.AssistantOnly}).Draw(t, "trigger"),
-		KeepLast:        rapid.SampledFrom([]int{0, 0, 2, tiercompact.None}).Draw(t, "keep last"),
-		NoPinFirstUser:  rapid.Bool().Draw(t, "no pin"),
-		SummaryRole:     rapid.SampledFrom([]chat.Role{chat.Assistant, chat.Assistant, chat.System}).Draw(t, "summary role"),
-		SummaryFallback: rapid.SampledFrom([]string{levels.FallbackExtractive, levels.FallbackPruning}).Draw(t, "fallback"),
-	}
+	cfg := tiercompact.Defaults(rapid.SampledFrom([]tiercompact.Preset{tiercompact.Default, tiercompact.Eager, tiercompact.Steady}).Draw(t, "preset"))
+	cfg.Window = rapid.SampledFrom([]int{700, 1500, 4096, 16384}).Draw(t, "window")
+	cfg.Level = rapid.SampledFrom([]levels.Name{"", "", levels.SoftName, levels.HardName, levels.Emergency}).Draw(t, "level")
+	cfg.Trigger = rapid.SampledFrom([]tiercompact.Trigger{tiercompact.EveryMessage, tiercompact.AssistantOnly}).Draw(t, "trigger")
+	cfg.Emergency.KeepLast = rapid.SampledFrom([]int{cfg.Emergency.KeepLast, cfg.Emergency.KeepLast, 2, 0}).Draw(t, "keep last")
+	cfg.Policy.NoPinFirstUser = rapid.Bool().Draw(t, "no pin")
+	cfg.SummaryRole = rapid.SampledFrom([]chat.Role{chat.Assistant, chat.Assistant, chat.System}).Draw(t, "summary role")
+	cfg.Summary.Fallback = rapid.SampledFrom([]string{levels.FallbackExtractive, levels.FallbackPruning}).Draw(t, "fallback")
+	return cfg
 }
 
 // run adds in message by message, then compacts by hand, and checks the
@@ -158,7 +157,7 @@ func checkKept(t *rapid.T, cfg tiercompact.Config, before, after chat.Transcript
 	if fmt.Sprint(want) != fmt.Sprint(got) {
 		t.Fatalf("%s: protected messages\n%v\nbecame\n%v", at, want, got)
 	}
-	if cfg.SummaryRole == chat.System && cfg.KeepLast == tiercompact.None {
+	if cfg.SummaryRole == chat.System && cfg.Emergency.KeepLast == 0 {
 		return // invariant 4 yields here, and only here
 	}
 	if last := chat.Newest(before, chat.Message.Typed); last >= 0 {

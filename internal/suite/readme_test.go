@@ -4,14 +4,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"reflect"
 	"regexp"
 	"runtime"
 	"slices"
 	"strings"
 	"testing"
 
-	tiercompact "github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/wire"
 )
 
@@ -91,9 +89,6 @@ func TestReadmeIsComplete(t *testing.T) {
 		if !strings.Contains(text, "`"+name+"`") && !strings.Contains(text, "`"+name+" ") {
 			t.Errorf("the README does not name %s %s", what, name)
 		}
-	}
-	for field := range reflect.TypeFor[tiercompact.Config]().Fields() {
-		named("setting", field.Name)
 	}
 	for _, f := range wire.Formats() {
 		named("format", f.Name)

@@ -13,10 +13,10 @@ import (
 
 	tiercompact "github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/archive"
-	"github.com/tiercompact/tiercompact/internal/archivetest"
 	"github.com/tiercompact/tiercompact/chat"
-	"github.com/tiercompact/tiercompact/levels"
+	"github.com/tiercompact/tiercompact/internal/archivetest"
 	"github.com/tiercompact/tiercompact/internal/redacttest"
+	"github.com/tiercompact/tiercompact/levels"
 	"github.com/tiercompact/tiercompact/summarize"
 	"github.com/tiercompact/tiercompact/trace"
 )
@@ -101,7 +101,7 @@ func spill(t *testing.T, secrets []string, cfg tiercompact.Config) (*spilled, ch
 	model := quoting{&o.seen}
 	cfg.Window, cfg.Trigger, cfg.Archive = 1<<20, tiercompact.Manual, store
 	cfg.Trace = trace.Join(trace.Console(&o.console), trace.JSONL(&o.jsonl))
-	cfg.Embedder, cfg.EmbedderName, cfg.Summarizer, cfg.SummarizerName = model, "quoting", model, "quoting"
+	cfg.Embed.Embedder, cfg.Embed.Name, cfg.Summary.Summarizer, cfg.Summary.Name = model, "quoting", model, "quoting"
 	s := start(t, cfg)
 	if err := s.Load(holding(secrets)); err != nil {
 		t.Fatal(err)
@@ -154,7 +154,7 @@ func TestNoSecretLeavesASession(t *testing.T) {
 	for _, x := range secrets {
 		texts = append(texts, x.Text)
 	}
-	o, was, s := spill(t, texts, tiercompact.Config{RedactPrompts: true})
+	o, was, s := spill(t, texts, tiercompact.Config{Redact: tiercompact.RedactConfig{Prompts: true}})
 	left := o.all(t)
 	left["prompts"] = o.seen.String()
 	for where, text := range left {
@@ -182,7 +182,7 @@ func TestNoPartOfASecretLeavesASession(t *testing.T) {
 			texts = append(texts, x.Text)
 		}
 		prompts := seed%2 == 0
-		o, _, _ := spill(t, texts, tiercompact.Config{RedactPrompts: prompts})
+		o, _, _ := spill(t, texts, tiercompact.Config{Redact: tiercompact.RedactConfig{Prompts: prompts}})
 		left := o.all(t)
 		if prompts {
 			left["prompts"] = o.seen.String()
@@ -308,7 +308,7 @@ func archiveOf(t *testing.T, dir string) archive.Store {
 
 func TestRedactionThatIsOffIsAWarning(t *testing.T) {
 	var events []trace.Event
-	cfg := tiercompact.Config{Window: 1000, NoRedact: true, Trace: func(e trace.Event) { events = append(events, e) }}
+	cfg := tiercompact.Config{Window: 1000, Redact: tiercompact.RedactConfig{Off: true}, Trace: func(e trace.Event) { events = append(events, e) }}
 	c, err := tiercompact.New(cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -364,7 +364,7 @@ func TestNoSecretIsInASummary(t *testing.T) {
 		messages = append(messages, chat.NewText(chat.Assistant, fmt.Sprintf("Part %d. %s", i, prose(600, i))), chat.NewText(chat.User, fmt.Sprintf("Go on with part %d, as %s says.", i+1, second)))
 	}
 	for _, off := range []bool{false, true} {
-		s := start(t, tiercompact.Config{Window: 4000, Trigger: tiercompact.Manual, NoRedact: off})
+		s := start(t, tiercompact.Config{Window: 4000, Trigger: tiercompact.Manual, Redact: tiercompact.RedactConfig{Off: off}})
 		if err := s.Load(messages); err != nil {
 			t.Fatal(err)
 		}

@@ -162,12 +162,12 @@ func TestSearchIsByMeaningWhereAnEmbedderAnswers(t *testing.T) {
 	}{
 		"an embedder":          {asked: true, strange: true, spoken: true},
 		"one that fails":       {fails: true, asked: true, spoken: true},
-		"prompts are redacted": {cfg: tiercompact.Config{RedactPrompts: true}, spoken: true},
+		"prompts are redacted": {cfg: tiercompact.Config{Redact: tiercompact.RedactConfig{Prompts: true}}, spoken: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			times := 0
 			test.cfg.Window, test.cfg.NoAuto = 20000, true
-			test.cfg.Embedder, test.cfg.EmbedderName = asked{&times, test.fails}, "asked"
+			test.cfg.Embed.Embedder, test.cfg.Embed.Name = asked{&times, test.fails}, "asked"
 			s := start(t, test.cfg)
 			if err := s.Load(working(20, 600)); err != nil {
 				t.Fatal(err)

@@ -13,10 +13,10 @@ import (
 // A level that has nothing to offer waits. A session that is resumed waits on,
 // and tries again exactly when the one that was never closed does.
 func TestAResumedSessionWaitsAsTheOneThatWentOn(t *testing.T) {
-	cfg := tiercompact.Config{Window: 10000, HardCapBuffer: tiercompact.None, MinGain: 0.08, Count: quarter}
+	cfg := tiercompact.Config{Window: 10000, Policy: tiercompact.PolicyConfig{HardCapBuffer: tiercompact.Tokens(0)}, MinGain: 0.08, Count: quarter}
 	next := func() (asked *int, c *tiercompact.Compactor) {
 		asked, here := new(int), cfg
-		here.Embedder = asking{asked}
+		here.Embed.Embedder = asking{asked}
 		c, err := tiercompact.New(here)
 		if err != nil {
 			t.Fatal(err)

@@ -8,8 +8,8 @@ import (
 
 	tiercompact "github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/archive"
-	"github.com/tiercompact/tiercompact/internal/archivetest"
 	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/internal/archivetest"
 )
 
 // A session holds its newest rounds in memory. Older ones come back from the

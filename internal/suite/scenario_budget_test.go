@@ -15,17 +15,22 @@ import (
 )
 
 func TestTheBudgetIsTheWindowLessBufferAndReserve(t *testing.T) {
-	for _, test := range []struct{ window, buffer, reserve, want int }{
-		{128000, 0, 0, 126500},
-		{128000, 0, 4000, 122500},
-		{8000, 0, 0, 7000}, // the default buffer is at most an eighth
-		{8000, 1500, 0, 6500},
-		{8000, 7000, 0, 1000}, // one that was set is taken as it is
-		{8000, tiercompact.None, 0, 8000},
+	var auto tiercompact.Size
+	for _, test := range []struct {
+		window        int
+		buffer        tiercompact.Size
+		reserve, want int
+	}{
+		{128000, auto, 0, 126500},
+		{128000, auto, 4000, 122500},
+		{8000, auto, 0, 7000}, // the default buffer is at most an eighth
+		{8000, tiercompact.Tokens(1500), 0, 6500},
+		{8000, tiercompact.Tokens(7000), 0, 1000}, // one that was set is taken as it is
+		{8000, tiercompact.Tokens(0), 0, 8000},
 	} {
-		s := start(t, tiercompact.Config{Window: test.window, HardCapBuffer: test.buffer, Reserve: test.reserve})
+		s := start(t, tiercompact.Config{Window: test.window, Policy: tiercompact.PolicyConfig{HardCapBuffer: test.buffer, Reserve: test.reserve}})
 		if got := s.Usage().Budget; got != test.want {
-			t.Errorf("window %d, buffer %d, reserve %d: budget %d, want %d", test.window, test.buffer, test.reserve, got, test.want)
+			t.Errorf("window %d, buffer %v, reserve %d: budget %d, want %d", test.window, test.buffer, test.reserve, got, test.want)
 		}
 	}
 }
@@ -63,7 +68,7 @@ func TestWhatIsCounted(t *testing.T) {
 }
 
 func TestPreflightCompactsOverTheBudgetToo(t *testing.T) {
-	c, err := tiercompact.New(tiercompact.Config{Window: 10000, Reserve: 4000, HardCapBuffer: tiercompact.None, Count: quarter})
+	c, err := tiercompact.New(tiercompact.Config{Window: 10000, Policy: tiercompact.PolicyConfig{Reserve: 4000, HardCapBuffer: tiercompact.Tokens(0)}, Count: quarter})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +83,7 @@ func TestPreflightCompactsOverTheBudgetToo(t *testing.T) {
 }
 
 func TestPreflightCountsTheTools(t *testing.T) {
-	c, err := tiercompact.New(tiercompact.Config{Window: 10000, Count: quarter, HardCapBuffer: tiercompact.None})
+	c, err := tiercompact.New(tiercompact.Config{Window: 10000, Count: quarter, Policy: tiercompact.PolicyConfig{HardCapBuffer: tiercompact.Tokens(0)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +96,7 @@ func TestPreflightCountsTheTools(t *testing.T) {
 }
 
 func TestNeitherCooldownNorMinGainHoldForAPreflight(t *testing.T) {
-	s := loaded(t, tiercompact.Config{Window: 10000, MinGain: 0.9, HardCapBuffer: tiercompact.None}, pairs(20, 8600)...)
+	s := loaded(t, tiercompact.Config{Window: 10000, MinGain: 0.9, Policy: tiercompact.PolicyConfig{HardCapBuffer: tiercompact.Tokens(0)}}, pairs(20, 8600)...)
 	for n := range 2 {
 		if r, err := s.Preflight(t.Context()); err != nil || !r.Compacted() {
 			t.Errorf("preflight %d: %q, %v", n+1, r.Reason, err)
@@ -103,7 +108,7 @@ func TestNeitherCooldownNorMinGainHoldForAPreflight(t *testing.T) {
 func TestPreflightWithAnIDMakesASummaryOnceAndReplaysIt(t *testing.T) {
 	asked := 0
 	cfg := counted(&asked)
-	cfg.Window, cfg.HardCapBuffer = 10000, tiercompact.None
+	cfg.Window, cfg.Policy.HardCapBuffer = 10000, tiercompact.Tokens(0)
 	c, err := tiercompact.New(cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -131,7 +136,7 @@ func TestPreflightWithAnIDMakesASummaryOnceAndReplaysIt(t *testing.T) {
 }
 
 func TestTheIDsOfPreflightAreApartFromSessions(t *testing.T) {
-	c, err := tiercompact.New(tiercompact.Config{Window: 10000, Count: quarter, HardCapBuffer: tiercompact.None})
+	c, err := tiercompact.New(tiercompact.Config{Window: 10000, Count: quarter, Policy: tiercompact.PolicyConfig{HardCapBuffer: tiercompact.Tokens(0)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,10 +157,10 @@ func TestTheIDsOfPreflightAreApartFromSessions(t *testing.T) {
 
 func TestCompactOfAWholeHistoryRunsBelowEveryThreshold(t *testing.T) {
 	var note string
-	c, err := tiercompact.New(tiercompact.Config{Window: 100000, Count: quarter, NoAuto: true, Summarizer: summarizer(func(ctx context.Context, r summarize.Request) (string, error) {
+	c, err := tiercompact.New(tiercompact.Config{Window: 100000, Count: quarter, NoAuto: true, Summary: tiercompact.SummaryConfig{Summarizer: summarizer(func(ctx context.Context, r summarize.Request) (string, error) {
 		note = r.Note
 		return summarize.Extractive{}.Summarize(ctx, r)
-	})})
+	})}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +172,7 @@ func TestCompactOfAWholeHistoryRunsBelowEveryThreshold(t *testing.T) {
 
 func TestTheArchiveNamesTheLevelThatWasAppliedNotTheOneByUsage(t *testing.T) {
 	store := archive.NewMemory()
-	s := start(t, tiercompact.Config{Window: 10000, HardCapBuffer: 6000, Archive: store})
+	s := start(t, tiercompact.Config{Window: 10000, Policy: tiercompact.PolicyConfig{HardCapBuffer: tiercompact.Tokens(6000)}, Archive: store})
 	var last tiercompact.Report
 	for i := range 12 {
 		last = add(t, s, said(chat.Assistant, 400, i))

@@ -47,7 +47,7 @@ func newest() chat.Transcript {
 // hardOn loads messages and has hard rank them; the pin is off.
 func hardOn(t *testing.T, cfg tiercompact.Config, messages ...chat.Message) *tiercompact.Session {
 	t.Helper()
-	cfg.Window, cfg.Embedder, cfg.EmbedderName = 100000, scored{}, "scored"
+	cfg.Window, cfg.Embed.Embedder, cfg.Embed.Name = 100000, scored{}, "scored"
 	s := loaded(t, cfg, messages...)
 	compactTo(t, s, levels.HardName)
 	return s
@@ -55,7 +55,7 @@ func hardOn(t *testing.T, cfg tiercompact.Config, messages ...chat.Message) *tie
 
 func TestHardKeepsAGroupThatReachesIntoTheLastFive(t *testing.T) {
 	in := join(alternating(.9, .1, .8, .2, .7, .3), ratedFlow("g", .01, 5), chat.Transcript{as("said", reply("ran")), as("query", user("the query is this"))})
-	s := hardOn(t, tiercompact.Config{NoPinFirstUser: true}, in...)
+	s := hardOn(t, tiercompact.Config{Policy: tiercompact.PolicyConfig{NoPinFirstUser: true}}, in...)
 	if err := sameIDs(s.Messages(), "a c e g g0 g1 g2 g3 g4 said query"); err != nil {
 		t.Error(err)
 	}
@@ -64,7 +64,7 @@ func TestHardKeepsAGroupThatReachesIntoTheLastFive(t *testing.T) {
 func TestHardPassesOverAGroupThatDoesNotFit(t *testing.T) {
 	// n = 8, room for 4: a takes one, g needs four of three, b c d take those.
 	in := join(alternating(.9), ratedFlow("g", .8, 3), chat.Transcript{rated("b", chat.Assistant, .7), rated("c", chat.User, .6), rated("d", chat.Assistant, .5), as("e", user("kept"))}, newest()[1:])
-	s := hardOn(t, tiercompact.Config{NoPinFirstUser: true}, in...)
+	s := hardOn(t, tiercompact.Config{Policy: tiercompact.PolicyConfig{NoPinFirstUser: true}}, in...)
 	if err := sameIDs(s.Messages(), "a b c d e n4 n3 n2 n1 query"); err != nil {
 		t.Error(err)
 	}
@@ -73,7 +73,7 @@ func TestHardPassesOverAGroupThatDoesNotFit(t *testing.T) {
 func TestARankedGroupStaysOrGoesWhole(t *testing.T) {
 	// n = 8: of 4 that stay a group of three and one more.
 	in := join(ratedFlow("g", .9, 2), ratedFlow("h", .2, 2), alternating(.5, .3), newest())
-	s := hardOn(t, tiercompact.Config{NoPinFirstUser: true}, in...)
+	s := hardOn(t, tiercompact.Config{Policy: tiercompact.PolicyConfig{NoPinFirstUser: true}}, in...)
 	if err := sameIDs(s.Messages(), "g g0 g1 a n5 n4 n3 n2 n1 query"); err != nil {
 		t.Error(err)
 	}
@@ -92,12 +92,12 @@ func TestWhatStaysByAnyRuleIsOutsideOfTheHalf(t *testing.T) {
 		in   chat.Transcript
 		want string
 	}{
-		{"8 old ones", tiercompact.Config{NoPinFirstUser: true}, join(old(), newest()), "a b c d n5 n4 n3 n2 n1 query"},
+		{"8 old ones", tiercompact.Config{Policy: tiercompact.PolicyConfig{NoPinFirstUser: true}}, join(old(), newest()), "a b c d n5 n4 n3 n2 n1 query"},
 		{"7 beside the pinned", tiercompact.Config{}, join(alternating(.1, .8, .7, .6, .5, .4, .3, .2), newest()), "a b c d n5 n4 n3 n2 n1 query"},
-		{"7 beside a protected", tiercompact.Config{NoPinFirstUser: true}, join(protect(old(), 7), newest()), "a b c h n5 n4 n3 n2 n1 query"},
-		{"4 beside a protected group", tiercompact.Config{NoPinFirstUser: true},
+		{"7 beside a protected", tiercompact.Config{Policy: tiercompact.PolicyConfig{NoPinFirstUser: true}}, join(protect(old(), 7), newest()), "a b c h n5 n4 n3 n2 n1 query"},
+		{"4 beside a protected group", tiercompact.Config{Policy: tiercompact.PolicyConfig{NoPinFirstUser: true}},
 			join(alternating(.9, .8, .7, .6), protect(ratedFlow("g", .01, 3), 2), newest()), "a b g g0 g1 g2 n5 n4 n3 n2 n1 query"},
-		{"7 beside a query further up", tiercompact.Config{NoPinFirstUser: true},
+		{"7 beside a query further up", tiercompact.Config{Policy: tiercompact.PolicyConfig{NoPinFirstUser: true}},
 			join(chat.Transcript{as("query", user("the query is this"))}, old()[1:2], ratedFlow("g", .7, 1), ratedFlow("h", .2, 1), ratedFlow("i", .1, 1), behind[:0], ratedFlow("z", .0, 4)),
 			"query b g g0 z z0 z1 z2 z3"},
 	} {
@@ -118,7 +118,7 @@ func TestHardGoesOnLowestFirstUntilBelowTheSoftThreshold(t *testing.T) {
 		{700, "a n5 n4 n3 n2 n1 query"},
 		{600, "n5 n4 n3 n2 n1 query"}, // all that is old
 	} {
-		s := loaded(t, tiercompact.Config{Window: test.window, HardUntil: tiercompact.UntilSoft, NoPinFirstUser: true, HardCapBuffer: tiercompact.None, Embedder: scored{}},
+		s := loaded(t, tiercompact.Config{Window: test.window, Hard: tiercompact.HardConfig{Until: tiercompact.UntilSoft}, Policy: tiercompact.PolicyConfig{NoPinFirstUser: true, HardCapBuffer: tiercompact.Tokens(0)}, Embed: tiercompact.EmbedConfig{Embedder: scored{}}},
 			join(alternating(.9, .8, .7, .6, .5, .4, .3, .2), newest())...)
 		r := compactTo(t, s, levels.HardName)
 		if err := sameIDs(s.Messages(), test.want); err != nil {
@@ -129,7 +129,7 @@ func TestHardGoesOnLowestFirstUntilBelowTheSoftThreshold(t *testing.T) {
 
 func TestAnAddedFileIsNeitherQueryNorPinNorLatestUserMessage(t *testing.T) {
 	for _, level := range []levels.Name{levels.HardName, levels.Emergency} {
-		s := loaded(t, tiercompact.Config{Window: 100000, Embedder: scored{}})
+		s := loaded(t, tiercompact.Config{Window: 100000, Embed: tiercompact.EmbedConfig{Embedder: scored{}}})
 		file := func(path string) {
 			if _, err := s.AddFile(t.Context(), path, prose(100, len(path))); err != nil {
 				t.Fatal(err)
@@ -197,7 +197,7 @@ func TestSoftHardAndEmergencyNeverTouch(t *testing.T) {
 func TestAnUnansweredCallFurtherUpIsNotOpen(t *testing.T) {
 	lost := rated("lost", chat.Assistant, .01)
 	lost.Parts = append(lost.Parts, chat.Part{Kind: chat.Call, ID: "never", Name: "bash", Args: "{}"})
-	s := hardOn(t, tiercompact.Config{NoPinFirstUser: true}, join(chat.Transcript{lost}, alternating(.9), newest())...)
+	s := hardOn(t, tiercompact.Config{Policy: tiercompact.PolicyConfig{NoPinFirstUser: true}}, join(chat.Transcript{lost}, alternating(.9), newest())...)
 	if _, ok := byID(s, "lost"); ok {
 		t.Errorf("a call that was never answered stays\n%s", show(s.Messages()))
 	}
@@ -205,7 +205,7 @@ func TestAnUnansweredCallFurtherUpIsNotOpen(t *testing.T) {
 
 func TestWhatARoundHasRewrittenIsSettled(t *testing.T) {
 	settled := func(t *testing.T) (*tiercompact.Session, chat.Message) {
-		s := loaded(t, tiercompact.Config{Window: 100000, NoPinFirstUser: true, Embedder: scored{}}, join(chat.Transcript{user("start")}, reads("alpha", 2000), turns("", 4, 100))...)
+		s := loaded(t, tiercompact.Config{Window: 100000, Policy: tiercompact.PolicyConfig{NoPinFirstUser: true}, Embed: tiercompact.EmbedConfig{Embedder: scored{}}}, join(chat.Transcript{user("start")}, reads("alpha", 2000), turns("", 4, 100))...)
 		compactTo(t, s, levels.SoftName)
 		fill(t, s, 0, newest()...)
 		m, _ := byID(s, "alpha")

@@ -173,7 +173,7 @@ func TestAMarkerPartsTwoOfOneRoleThatDidNotMeetBefore(t *testing.T) {
 		return strings.TrimSpace(out)
 	}
 	hard := func(in ...chat.Message) *tiercompact.Session {
-		return hardOn(t, tiercompact.Config{NoPinFirstUser: true}, join(in, newest())...)
+		return hardOn(t, tiercompact.Config{Policy: tiercompact.PolicyConfig{NoPinFirstUser: true}}, join(in, newest())...)
 	}
 	for _, test := range []struct {
 		name string
@@ -193,7 +193,7 @@ func TestAMarkerPartsTwoOfOneRoleThatDidNotMeetBefore(t *testing.T) {
 	if s, _ := compacted(t, tiercompact.Config{Window: 100000}, pinned...); !strings.HasPrefix(roles(s), "u a! u a u a u a") {
 		t.Errorf("in the Pinned layer: %s", roles(s))
 	}
-	s := loaded(t, tiercompact.Config{Window: 100000, NoPinFirstUser: true}, append(turns("", 8, 100), user("go on"))...)
+	s := loaded(t, tiercompact.Config{Window: 100000, Policy: tiercompact.PolicyConfig{NoPinFirstUser: true}}, append(turns("", 8, 100), user("go on"))...)
 	if compactTo(t, s, levels.Emergency); roles(s) != "a u! a u a u" {
 		t.Errorf("behind the summary: %s", roles(s))
 	}

@@ -50,12 +50,12 @@ func TestCallsAreKeptUnderPairsInsideRecentTurnsToo(t *testing.T) {
 		}
 		in = append(in, as(fmt.Sprint("a", i), said(chat.Assistant, 50, 30+i)))
 	}
-	s, _ := compacted(t, tiercompact.Config{Window: 100000, NoPinFirstUser: true}, in...)
+	s, _ := compacted(t, tiercompact.Config{Window: 100000, Policy: tiercompact.PolicyConfig{NoPinFirstUser: true}}, in...)
 	want := "summary-1 u1 a1 u2 a2 u3 a3 u4 a4 u5 c50 rc50 rd50 c51 rc51 rd51 a5 u6 c60 rc60 rd60 c61 rc61 rd61 a6"
 	if err := sameIDs(s.Messages(), want); err != nil {
 		t.Error(err)
 	}
-	s, _ = compacted(t, tiercompact.Config{Window: 100000, NoPinFirstUser: true, KeepRecentTurns: 2, KeepToolIOPairs: 1}, in...)
+	s, _ = compacted(t, tiercompact.Config{Window: 100000, Policy: tiercompact.PolicyConfig{NoPinFirstUser: true, KeepRecentTurns: 2, KeepToolIOPairs: 1}}, in...)
 	if err := sameIDs(s.Messages(), "summary-1 u5 a5 u6 c61 rc61 rd61 a6"); err != nil {
 		t.Error(err)
 	}
@@ -73,7 +73,7 @@ func recentTurns() (out chat.Transcript) {
 func TestOverTheBudgetTurnsAndPairsAreLoweredByOneInTurn(t *testing.T) {
 	var steps []tiercompact.Kept
 	for window := 3000; window > 500; window -= 20 {
-		_, r := compacted(t, tiercompact.Config{Window: window, HardCapBuffer: tiercompact.None, SummaryMaxTokens: 50, NoPinFirstUser: true}, recentTurns()...)
+		_, r := compacted(t, tiercompact.Config{Window: window, Policy: tiercompact.PolicyConfig{HardCapBuffer: tiercompact.Tokens(0), NoPinFirstUser: true}, Summary: tiercompact.SummaryConfig{MaxTokens: tiercompact.Tokens(50)}}, recentTurns()...)
 		if len(steps) == 0 || steps[len(steps)-1] != r.Kept {
 			steps = append(steps, r.Kept)
 		}
@@ -90,10 +90,10 @@ func TestOverTheBudgetTurnsAndPairsAreLoweredByOneInTurn(t *testing.T) {
 func TestWhatIsLetGoJoinsTheInputOfTheSummary(t *testing.T) {
 	for _, window := range []int{100000, 1600} {
 		var shown []string
-		s, r := compacted(t, tiercompact.Config{Window: window, HardCapBuffer: tiercompact.None, SummaryMaxTokens: 50, Summarizer: summarizer(func(ctx context.Context, r summarize.Request) (string, error) {
+		s, r := compacted(t, tiercompact.Config{Window: window, Policy: tiercompact.PolicyConfig{HardCapBuffer: tiercompact.Tokens(0)}, Summary: tiercompact.SummaryConfig{MaxTokens: tiercompact.Tokens(50), Summarizer: summarizer(func(ctx context.Context, r summarize.Request) (string, error) {
 			shown = ids(r.Messages)
 			return summarize.Extractive{}.Summarize(ctx, r)
-		})}, recentTurns()...)
+		})}}, recentTurns()...)
 		left := ids(s.Messages())
 		for _, m := range recentTurns() {
 			if slices.Contains(shown, m.ID) == slices.Contains(left, m.ID) {
@@ -105,12 +105,12 @@ func TestWhatIsLetGoJoinsTheInputOfTheSummary(t *testing.T) {
 
 func TestBelowTheFloorOfThePolicyFitFollowsThenInsufficientBudget(t *testing.T) {
 	in := recentTurns()
-	_, r := compacted(t, tiercompact.Config{Window: 1000, HardCapBuffer: 650, SummaryMaxTokens: 50}, in...)
+	_, r := compacted(t, tiercompact.Config{Window: 1000, Policy: tiercompact.PolicyConfig{HardCapBuffer: tiercompact.Tokens(650)}, Summary: tiercompact.SummaryConfig{MaxTokens: tiercompact.Tokens(50)}}, in...)
 	if !slices.Equal(applied(r), []levels.Name{levels.LayerName, levels.TruncateName}) || r.Kept != (tiercompact.Kept{Turns: 1, Pairs: 1}) || r.After > 350 {
 		t.Errorf("applied %v, kept %v, %d left of 350", applied(r), r.Kept, r.After)
 	}
 	in[44] = as("u11", said(chat.User, 600, 1)) // the latest user message alone is over it
-	s := loaded(t, tiercompact.Config{Window: 1000, HardCapBuffer: 500}, in...)
+	s := loaded(t, tiercompact.Config{Window: 1000, Policy: tiercompact.PolicyConfig{HardCapBuffer: tiercompact.Tokens(500)}}, in...)
 	r, err := s.Compact(t.Context(), "")
 	if !errors.Is(err, tiercompact.ErrInsufficientBudget) || !strings.Contains(err.Error(), "last turn 600") || r.After > 1000 {
 		t.Errorf("%d tokens are left: %v", r.After, err)
@@ -127,10 +127,10 @@ func TestASecondSummaryTakesInTheFirstWhateverItsRole(t *testing.T) {
 		}
 		for name, again := range ways {
 			var previous string
-			cfg := tiercompact.Config{Window: 100000, SummaryRole: role, Summarizer: summarizer(func(ctx context.Context, r summarize.Request) (string, error) {
+			cfg := tiercompact.Config{Window: 100000, SummaryRole: role, Summary: tiercompact.SummaryConfig{Summarizer: summarizer(func(ctx context.Context, r summarize.Request) (string, error) {
 				previous = r.Previous
 				return summarize.Extractive{}.Summarize(ctx, r)
-			})}
+			})}}
 			in := turns("", 10, 200)
 			in[2] = as("u1", user("The gateway must never drop port 8080. "+prose(150, 1)))
 			s, _ := compacted(t, cfg, in...)

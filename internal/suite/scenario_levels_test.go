@@ -56,7 +56,7 @@ func TestAFileIsStaleThreeMessagesAfterItsLastReference(t *testing.T) {
 // afterFour is a conversation of 92 %, pinned or not, with a file among the last four.
 func afterFour(t *testing.T, cfg tiercompact.Config) (*tiercompact.Session, tiercompact.Report) {
 	t.Helper()
-	cfg.Window, cfg.HardCapBuffer = 20000, tiercompact.None
+	cfg.Window, cfg.Policy.HardCapBuffer = 20000, tiercompact.Tokens(0)
 	s := loaded(t, cfg, join(turns("", 6, 1000), reads("alpha", 3000), reads("beta", 3000), chat.Transcript{as("r", reply("read"))})...)
 	return s, add(t, s, as("last", said(chat.User, 18400-s.Usage().Tokens, 77)))
 }
@@ -69,7 +69,7 @@ func TestEmergencyKeepsFourMessagesBesideOneSummary(t *testing.T) {
 		{true, "summary-1 beta-call beta r last"},
 		{false, "u0 summary-1 beta-call beta r last"},
 	} {
-		s, r := afterFour(t, tiercompact.Config{NoPinFirstUser: test.noPin})
+		s, r := afterFour(t, tiercompact.Config{Policy: tiercompact.PolicyConfig{NoPinFirstUser: test.noPin}})
 		if r.Picked != levels.Emergency || !slices.Equal(applied(r), []levels.Name{levels.Emergency}) {
 			t.Fatalf("at %d of 20,000 picked %s, applied %v", r.Before, r.Picked, applied(r))
 		}
@@ -87,7 +87,7 @@ func TestEmergencyCompressesFilesThatAreNotStale(t *testing.T) {
 
 func TestEmergencyKeepsAGroupThatReachesIntoTheLastFour(t *testing.T) {
 	call := as("call", calling("p", "q", "r"))
-	s := loaded(t, tiercompact.Config{Window: 10000, NoPinFirstUser: true}, join(turns("", 4, 800), chat.Transcript{
+	s := loaded(t, tiercompact.Config{Window: 10000, Policy: tiercompact.PolicyConfig{NoPinFirstUser: true}}, join(turns("", 4, 800), chat.Transcript{
 		call, as("p", chat.NewResult("p", "one")), as("q", chat.NewResult("q", "two")), as("r", chat.NewResult("r", "three")),
 		as("said", reply("ran")), as("more", user("more")), as("end", reply("done")),
 	})...)
@@ -100,7 +100,7 @@ func TestEmergencyKeepsAGroupThatReachesIntoTheLastFour(t *testing.T) {
 // cascading is a conversation of usage tokens of 20,000, most of it a stale file of n.
 func cascading(t *testing.T, cfg tiercompact.Config, usage, n int) (*tiercompact.Session, tiercompact.Report) {
 	t.Helper()
-	cfg.Window, cfg.Escalation, cfg.HardCapBuffer = 20000, tiercompact.Cascade, tiercompact.None
+	cfg.Window, cfg.Escalation, cfg.Policy.HardCapBuffer = 20000, tiercompact.Cascade, tiercompact.Tokens(0)
 	s := loaded(t, cfg, join(chat.Transcript{user("start")}, reads("alpha", n))...)
 	each := (usage - s.Usage().Tokens) / 9
 	for _, m := range turns("", 4, each) {

@@ -9,8 +9,8 @@ import (
 
 	tiercompact "github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/chat"
-	"github.com/tiercompact/tiercompact/levels"
 	"github.com/tiercompact/tiercompact/internal/protection"
+	"github.com/tiercompact/tiercompact/levels"
 	"github.com/tiercompact/tiercompact/summarize"
 	"github.com/tiercompact/tiercompact/trace"
 )
@@ -45,7 +45,7 @@ func TestTheLimitOfASummaryBoundsTheWholeMessage(t *testing.T) {
 			for _, limit := range []int{0, 5, 50, 200, 1024, 8000} {
 				for name, s := range map[string]summarize.Summarizer{"built-in": nil, "a model": verbose} {
 					for _, role := range []chat.Role{chat.Assistant, chat.System} {
-						cfg := tiercompact.Config{Window: window, Preset: preset, SummaryMaxTokens: limit, Summarizer: s, SummaryRole: role}
+						cfg := tiercompact.Config{Window: window, Preset: preset, Summary: tiercompact.SummaryConfig{MaxTokens: limitOf(limit), Summarizer: s}, SummaryRole: role}
 						if role == chat.System && window != 8000 || window == 128000 && limit != 0 && limit != 200 {
 							continue
 						}
@@ -57,11 +57,19 @@ func TestTheLimitOfASummaryBoundsTheWholeMessage(t *testing.T) {
 	}
 }
 
+// limitOf is a limit of summaries; 0 is the default.
+func limitOf(n int) (limit tiercompact.Size) {
+	if n == 0 {
+		return limit
+	}
+	return tiercompact.Tokens(n)
+}
+
 // checkLimit makes summaries on top of each other by every way there is.
 func checkLimit(t *testing.T, name string, cfg tiercompact.Config) {
 	t.Helper()
-	limit := cfg.SummaryMaxTokens
-	if limit == 0 {
+	limit, set := cfg.Summary.MaxTokens.Get()
+	if !set {
 		limit = cfg.Window / 8
 	}
 	s := start(t, cfg)
@@ -93,7 +101,7 @@ func checkLimit(t *testing.T, name string, cfg tiercompact.Config) {
 
 func TestTheShareOfNamesAndFactsInASummary(t *testing.T) {
 	for _, limit := range []int{200, 1024, 8000} {
-		s := loaded(t, tiercompact.Config{Window: 32000, SummaryMaxTokens: limit}, busyWork("n", 25000)...)
+		s := loaded(t, tiercompact.Config{Window: 32000, Summary: tiercompact.SummaryConfig{MaxTokens: tiercompact.Tokens(limit)}}, busyWork("n", 25000)...)
 		compactTo(t, s, levels.Emergency)
 		_, content := protection.SummaryContent(summaries(s.Messages())[0])
 		text, facts, names := summarize.Split(content)
@@ -110,10 +118,10 @@ func TestTheShareOfNamesAndFactsInASummary(t *testing.T) {
 func TestSetWindowLeavesALimitAloneThatWasSet(t *testing.T) {
 	for _, test := range []struct{ limit, want int }{{1024, 1024}, {1000, 1000}, {0, 500}} { // 1,024 and 1,000 are the defaults of other windows
 		most := 0
-		s := loaded(t, tiercompact.Config{Window: 8192, SummaryMaxTokens: test.limit, Summarizer: summarizer(func(ctx context.Context, r summarize.Request) (string, error) {
+		s := loaded(t, tiercompact.Config{Window: 8192, Summary: tiercompact.SummaryConfig{MaxTokens: limitOf(test.limit), Summarizer: summarizer(func(ctx context.Context, r summarize.Request) (string, error) {
 			most = max(most, r.MaxTokens)
 			return summarize.Extractive{}.Summarize(ctx, r)
-		})}, busyWork("n", 3000)...)
+		})}}, busyWork("n", 3000)...)
 		if err := s.SetWindow(4000); err != nil {
 			t.Fatal(err)
 		}

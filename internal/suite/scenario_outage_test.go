@@ -55,7 +55,7 @@ func whyOf(r tiercompact.Report) string {
 func TestAModelThatFailedIsLeftOutForAWhileThatDoubles(t *testing.T) {
 	for _, failure := range []error{errors.New("connection refused"), context.DeadlineExceeded} {
 		m := &modelUnderTest{err: failure}
-		cfg := tiercompact.Config{Window: 10000, Summarizer: m, SummarizerName: "small"}
+		cfg := tiercompact.Config{Window: 10000, Summary: tiercompact.SummaryConfig{Summarizer: m, Name: "small"}}
 		heard := hearing(&cfg)
 		s := loaded(t, cfg, turns("", 10, 400)...)
 		if r := tooMuch(t, s, 1); m.asked != 1 || r.Applied[0].Fallback != levels.FallbackExtractive {
@@ -87,7 +87,7 @@ func TestAModelThatFailedIsLeftOutForAWhileThatDoubles(t *testing.T) {
 
 func TestInsideTheCooldownOnlyAModelThatFailedIsLeftOut(t *testing.T) {
 	m := &modelUnderTest{}
-	s := loaded(t, tiercompact.Config{Window: 10000, Summarizer: m, SummarizerName: "small"}, turns("", 10, 400)...)
+	s := loaded(t, tiercompact.Config{Window: 10000, Summary: tiercompact.SummaryConfig{Summarizer: m, Name: "small"}}, turns("", 10, 400)...)
 	over := func(salt int) tiercompact.Report { return add(t, s, said(chat.User, 9200-s.Usage().Tokens, salt)) }
 	for i := range 3 { // each message is over the budget, in the cooldown of the one before
 		if r := over(100 + i); m.asked != i+1 || r.Applied[0].Engine != "small" {
@@ -107,10 +107,10 @@ func TestInsideTheCooldownOnlyAModelThatFailedIsLeftOut(t *testing.T) {
 
 func TestAnAnswerThatIsNoSummaryIsNoFailure(t *testing.T) {
 	asked := 0
-	s := loaded(t, tiercompact.Config{Window: 10000, SummarizerName: "small", Summarizer: summarizer(func(context.Context, summarize.Request) (string, error) {
+	s := loaded(t, tiercompact.Config{Window: 10000, Summary: tiercompact.SummaryConfig{Name: "small", Summarizer: summarizer(func(context.Context, summarize.Request) (string, error) {
 		asked++
 		return "I'm sorry, I cannot help with that.", nil
-	})}, turns("", 10, 400)...)
+	})}}, turns("", 10, 400)...)
 	tooMuch(t, s, 1)
 	before := asked
 	if add(t, s, said(chat.User, 9200-s.Usage().Tokens, 2)); asked == before {
@@ -120,7 +120,7 @@ func TestAnAnswerThatIsNoSummaryIsNoFailure(t *testing.T) {
 
 func TestAnEmbedderThatFailedIsLeftOutForAWhile(t *testing.T) {
 	m := &modelUnderTest{err: errors.New("no such model")}
-	s := loaded(t, tiercompact.Config{Window: 10000, Level: levels.HardName, Embedder: m, EmbedderName: "vectors"}, turns("", 10, 300)...)
+	s := loaded(t, tiercompact.Config{Window: 10000, Level: levels.HardName, Embed: tiercompact.EmbedConfig{Embedder: m, Name: "vectors"}}, turns("", 10, 300)...)
 	ranked := func(salt int) tiercompact.Report {
 		fill(t, s, 7000)
 		return compactedNow(t, s, salt)
@@ -149,7 +149,7 @@ func compactedNow(t *testing.T, s *tiercompact.Session, salt int) tiercompact.Re
 
 func TestAPreflightRemembersUnderItsIDThatAModelFailed(t *testing.T) {
 	m := &modelUnderTest{err: errors.New("connection refused")}
-	c, err := tiercompact.New(tiercompact.Config{Window: 10000, HardCapBuffer: tiercompact.None, Count: quarter, Summarizer: m, SummarizerName: "small"})
+	c, err := tiercompact.New(tiercompact.Config{Window: 10000, Policy: tiercompact.PolicyConfig{HardCapBuffer: tiercompact.Tokens(0)}, Count: quarter, Summary: tiercompact.SummaryConfig{Summarizer: m, Name: "small"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +183,7 @@ func (u *unwritable) Put(ctx context.Context, s archive.Step) error {
 func TestWhileTheArchiveCannotBeWrittenNoModelIsAskedAgain(t *testing.T) {
 	for _, optional := range []bool{false, true} {
 		m, store := &modelUnderTest{}, &unwritable{Store: archive.NewMemory(), broken: true}
-		cfg := tiercompact.Config{Window: 10000, Count: quarter, Summarizer: m, SummarizerName: "small", Archive: store, ArchiveOptional: optional}
+		cfg := tiercompact.Config{Window: 10000, Count: quarter, Summary: tiercompact.SummaryConfig{Summarizer: m, Name: "small"}, Archive: store, ArchiveOptional: optional}
 		c, err := tiercompact.New(cfg)
 		if err != nil {
 			t.Fatal(err)
@@ -216,7 +216,7 @@ func TestWhileTheArchiveCannotBeWrittenNoModelIsAskedAgain(t *testing.T) {
 
 func TestAPreflightAsksTheArchiveBeforeAModelToo(t *testing.T) {
 	m, store := &modelUnderTest{}, &unwritable{Store: archive.NewMemory(), broken: true}
-	c, err := tiercompact.New(tiercompact.Config{Window: 10000, HardCapBuffer: tiercompact.None, Count: quarter, Summarizer: m, Archive: store})
+	c, err := tiercompact.New(tiercompact.Config{Window: 10000, Policy: tiercompact.PolicyConfig{HardCapBuffer: tiercompact.Tokens(0)}, Count: quarter, Summary: tiercompact.SummaryConfig{Summarizer: m}, Archive: store})
 	if err != nil {
 		t.Fatal(err)
 	}

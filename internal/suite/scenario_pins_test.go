@@ -24,15 +24,15 @@ func TestProtectedMessagesAreNeitherChangedNorDroppedNorShownToTheSummarizer(t *
 		p       chat.Message
 		protect bool
 	}{
-		{name: "by role", cfg: tiercompact.Config{RolesNeverPrune: []chat.Role{chat.Developer}}, p: as("p", chat.NewText(chat.Developer, "the secret plan "+prose(300, 5)))},
+		{name: "by role", cfg: tiercompact.Config{Policy: tiercompact.PolicyConfig{RolesNeverPrune: []chat.Role{chat.Developer}}}, p: as("p", chat.NewText(chat.Developer, "the secret plan "+prose(300, 5)))},
 		{name: "by meta.protected", p: marked[1]},
 		{name: "by id", p: plan, protect: true},
-		{name: "by a matcher", cfg: tiercompact.Config{Protect: func(m chat.Message) bool { return strings.Contains(m.Text(), "secret plan") }}, p: plan},
+		{name: "by a matcher", cfg: tiercompact.Config{Policy: tiercompact.PolicyConfig{Protect: func(m chat.Message) bool { return strings.Contains(m.Text(), "secret plan") }}}, p: plan},
 	} {
 		for _, level := range []levels.Name{levels.SoftName, levels.HardName, levels.Emergency, levels.LayerName} {
 			told := ""
 			test.cfg.Window = 100000
-			test.cfg.Summarizer = summarizer(func(ctx context.Context, r summarize.Request) (string, error) {
+			test.cfg.Summary.Summarizer = summarizer(func(ctx context.Context, r summarize.Request) (string, error) {
 				told += fmt.Sprint(r.Messages, r.Facts, r.Previous)
 				return summarize.Extractive{}.Summarize(ctx, r)
 			})
@@ -59,7 +59,7 @@ func TestProtectedMessagesAreNeitherChangedNorDroppedNorShownToTheSummarizer(t *
 }
 
 func TestWithoutProtectionTheSamePlanGoes(t *testing.T) {
-	s := loaded(t, tiercompact.Config{Window: 100000, RolesNeverPrune: []chat.Role{}}, join(turns("o", 1, 100), chat.Transcript{as("p", chat.NewText(chat.Developer, "the secret plan"))}, turns("", 10, 100))...)
+	s := loaded(t, tiercompact.Config{Window: 100000, Policy: tiercompact.PolicyConfig{RolesNeverPrune: []chat.Role{}}}, join(turns("o", 1, 100), chat.Transcript{as("p", chat.NewText(chat.Developer, "the secret plan"))}, turns("", 10, 100))...)
 	compactTo(t, s, levels.Emergency)
 	if _, ok := byID(s, "p"); ok {
 		t.Error("a developer message stays although no role is protected")
@@ -91,7 +91,7 @@ func TestProtectionOfOneMessageKeepsItsGroupAndTheOthersMayBeOutlined(t *testing
 	group[0] = guarded(group[0])
 	in := join(turns("o", 3, 100), group, turns("", 8, 100))
 	for _, level := range []levels.Name{levels.HardName, levels.Emergency, levels.LayerName} {
-		s := loaded(t, tiercompact.Config{Window: 100000, Embedder: scored{}}, in...)
+		s := loaded(t, tiercompact.Config{Window: 100000, Embed: tiercompact.EmbedConfig{Embedder: scored{}}}, in...)
 		if level == levels.LayerName {
 			s.Compact(t.Context(), "")
 		} else {
@@ -115,7 +115,7 @@ func TestTheFirstUserMessageThatAPersonTypedIsPinned(t *testing.T) {
 	}
 	for _, noPin := range []bool{false, true} {
 		for _, level := range []levels.Name{levels.HardName, levels.Emergency, levels.LayerName} {
-			s := loaded(t, tiercompact.Config{Window: 100000, NoPinFirstUser: noPin, Embedder: scored{}}, join(in, alternating(.9, .9, .9, .9, .9, .9, .9, .9)[1:], turns("", 8, 50))...)
+			s := loaded(t, tiercompact.Config{Window: 100000, Policy: tiercompact.PolicyConfig{NoPinFirstUser: noPin}, Embed: tiercompact.EmbedConfig{Embedder: scored{}}}, join(in, alternating(.9, .9, .9, .9, .9, .9, .9, .9)[1:], turns("", 8, 50))...)
 			if level == levels.LayerName {
 				s.Compact(t.Context(), "")
 			} else {

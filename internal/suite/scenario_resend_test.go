@@ -33,7 +33,7 @@ type habit func(n int, system chat.Message, history chat.Transcript) chat.Transc
 // each and how many summaries were made.
 func sendAll(t *testing.T, cfg tiercompact.Config, habit habit) (requests []chat.Transcript, summaries int) {
 	t.Helper()
-	cfg.Window, cfg.HardCapBuffer, cfg.Count = 4000, tiercompact.None, quarter
+	cfg.Window, cfg.Policy.HardCapBuffer, cfg.Count = 4000, tiercompact.Tokens(0), quarter
 	c, err := tiercompact.New(cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -142,8 +142,8 @@ func TestPreflightKeepsProtectedMessagesThatChange(t *testing.T) {
 			return plain(n, system, history)
 		}
 	}
-	_, want := sendAll(t, tiercompact.Config{Protect: protected}, with(func(int) string { return "" }))
-	out, got := sendAll(t, tiercompact.Config{Protect: protected}, with(clock))
+	_, want := sendAll(t, tiercompact.Config{Policy: tiercompact.PolicyConfig{Protect: protected}}, with(func(int) string { return "" }))
+	out, got := sendAll(t, tiercompact.Config{Policy: tiercompact.PolicyConfig{Protect: protected}}, with(clock))
 	if got > want+1 {
 		t.Errorf("%d summaries, %d where they do not change", got, want)
 	}
@@ -158,7 +158,7 @@ func TestPreflightKeepsProtectedMessagesThatChange(t *testing.T) {
 }
 
 func TestPreflightNeverDropsWhatTheClientChanged(t *testing.T) {
-	c, err := tiercompact.New(tiercompact.Config{Window: 4000, HardCapBuffer: tiercompact.None, Count: quarter, KeepRecentTurns: 2, KeepToolIOPairs: 2})
+	c, err := tiercompact.New(tiercompact.Config{Window: 4000, Policy: tiercompact.PolicyConfig{HardCapBuffer: tiercompact.Tokens(0), KeepRecentTurns: 2, KeepToolIOPairs: 2}, Count: quarter})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +198,7 @@ func TestPreflightNeverDropsWhatTheClientChanged(t *testing.T) {
 
 func TestPreflightArchivesUnderItsID(t *testing.T) {
 	store := archive.NewMemory()
-	c, err := tiercompact.New(tiercompact.Config{Window: 10000, HardCapBuffer: tiercompact.None, Count: quarter, Archive: store})
+	c, err := tiercompact.New(tiercompact.Config{Window: 10000, Policy: tiercompact.PolicyConfig{HardCapBuffer: tiercompact.Tokens(0)}, Count: quarter, Archive: store})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,7 @@ var littleToDrop = []int{300, 300, 300, 3430, 3430, 10, 10}
 // putOff adds messages of these sizes, and one of 10 tokens that has a check.
 func putOff(t *testing.T, cfg tiercompact.Config, sizes []int) (*tiercompact.Session, tiercompact.Report) {
 	t.Helper()
-	cfg.Window, cfg.HardCapBuffer = 10000, tiercompact.None
+	cfg.Window, cfg.Policy.HardCapBuffer = 10000, tiercompact.Tokens(0)
 	s := start(t, cfg)
 	for i, size := range sizes {
 		fill(t, s, 0, said([]chat.Role{chat.User, chat.Assistant}[i%2], size, i))
@@ -38,7 +38,7 @@ func putOff(t *testing.T, cfg tiercompact.Config, sizes []int) (*tiercompact.Ses
 
 func TestARoundThatFreesTooLittleStartsNoCooldownAndItsLevelWaits(t *testing.T) {
 	asked := 0
-	s, r := putOff(t, tiercompact.Config{MinGain: 0.08, Embedder: asking{&asked}}, littleToDrop)
+	s, r := putOff(t, tiercompact.Config{MinGain: 0.08, Embed: tiercompact.EmbedConfig{Embedder: asking{&asked}}}, littleToDrop)
 	if r.Picked != levels.HardName || r.Reason != tiercompact.ByMinGain || asked != 1 {
 		t.Fatalf("picked %s, %q, asked %d times", r.Picked, r.Reason, asked)
 	}
@@ -61,7 +61,7 @@ func TestARoundThatFreesTooLittleStartsNoCooldownAndItsLevelWaits(t *testing.T) 
 
 func TestALevelThatWaitsIsTriedAgainWhereEnoughWentStale(t *testing.T) {
 	asked := 0
-	s, _ := putOff(t, tiercompact.Config{MinGain: 0.08, Embedder: asking{&asked}}, []int{300, 300, 300, 10, 10, 3430, 3430})
+	s, _ := putOff(t, tiercompact.Config{MinGain: 0.08, Embed: tiercompact.EmbedConfig{Embedder: asking{&asked}}}, []int{300, 300, 300, 10, 10, 3430, 3430})
 	for i, want := range []int{2, 3, 3} { // behind the first, one of 3,430 is stale; behind the second the other
 		if add(t, s, said([]chat.Role{chat.User, chat.Assistant}[i%2], 10, 30+i)); asked != want {
 			t.Errorf("message %d: the ranking was asked %d times, want %d", i+1, asked, want)
@@ -71,7 +71,7 @@ func TestALevelThatWaitsIsTriedAgainWhereEnoughWentStale(t *testing.T) {
 
 func TestALevelThatFreedNothingWaitsForTwoPercentOfTheWindow(t *testing.T) {
 	asked := 0
-	s, r := putOff(t, tiercompact.Config{Embedder: asking{&asked}}, []int{3880, 3880, 10, 10}) // of five nothing is old
+	s, r := putOff(t, tiercompact.Config{Embed: tiercompact.EmbedConfig{Embedder: asking{&asked}}}, []int{3880, 3880, 10, 10}) // of five nothing is old
 	if r.Picked != levels.HardName || r.Reason != tiercompact.NothingToDo || asked != 1 {
 		t.Fatalf("picked %s, %q, asked %d times", r.Picked, r.Reason, asked)
 	}
@@ -96,7 +96,7 @@ func TestAStrongerLevelDoesNotWait(t *testing.T) {
 // it found nothing, emergency at 92 % with the one behind it.
 func TestARoundThatChangedNothingDoesNotHoldAStrongerLevelBack(t *testing.T) {
 	for _, hard := range []bool{true, false} { // there is something to rank, or all of it is among the newest five
-		cfg := tiercompact.Config{HardCapBuffer: tiercompact.None, Window: 10000}
+		cfg := tiercompact.Config{Policy: tiercompact.PolicyConfig{HardCapBuffer: tiercompact.Tokens(0)}, Window: 10000}
 		heard := hearing(&cfg)
 		first := turns("", 2, 1400)
 		if hard {
@@ -126,12 +126,12 @@ func TestARoundThatChangedNothingDoesNotHoldAStrongerLevelBack(t *testing.T) {
 func TestASummaryByMessageThresholdThatChangedNothingWaitsToo(t *testing.T) {
 	asked := 0
 	cfg := counted(&asked)
-	cfg.Window, cfg.MessageThreshold, cfg.MinGain = 100000, 4, 0.5
-	cfg.Summarizer = summarizer(func(context.Context, summarize.Request) (string, error) {
+	cfg.Window, cfg.Policy.MessageThreshold, cfg.MinGain = 100000, 4, 0.5
+	cfg.Summary.Summarizer = summarizer(func(context.Context, summarize.Request) (string, error) {
 		asked++
 		return "", nil
 	})
-	cfg.SummaryFallback, cfg.Protect = levels.FallbackPruning, func(chat.Message) bool { return true }
+	cfg.Summary.Fallback, cfg.Policy.Protect = levels.FallbackPruning, func(chat.Message) bool { return true }
 	s := loaded(t, cfg, turns("", 3, 300)...)
 	for i := range 4 {
 		if r := add(t, s, said(chat.User, 10, 70+i)); r.Reason != tiercompact.NothingToDo || r.Picked != levels.Emergency {
@@ -151,7 +151,7 @@ func TestTheGainOfEmergencyIsJudgedBeforeAModelIsAsked(t *testing.T) {
 	}{{0.80, 0, tiercompact.ByMinGain}, {0.30, 1, ""}} { // 9,300, at most about 2,300 of them the summary
 		asked := 0
 		cfg := counted(&asked)
-		cfg.Window, cfg.MinGain, cfg.HardCapBuffer = 10000, test.gain, tiercompact.None
+		cfg.Window, cfg.MinGain, cfg.Policy.HardCapBuffer = 10000, test.gain, tiercompact.Tokens(0)
 		s := loaded(t, cfg, turns("", 10, 450)...)
 		r := add(t, s, said(chat.User, 300, 1))
 		if r.Picked != levels.Emergency || asked != test.asked || r.Compacted() != (test.asked > 0) {
@@ -164,7 +164,7 @@ func TestTheGainOfEmergencyIsJudgedBeforeAModelIsAsked(t *testing.T) {
 }
 
 func TestMinGainDoesNotHoldOverTheBudget(t *testing.T) {
-	s := start(t, tiercompact.Config{Window: 10000, MinGain: 0.99, HardCapBuffer: 1250})
+	s := start(t, tiercompact.Config{Window: 10000, MinGain: 0.99, Policy: tiercompact.PolicyConfig{HardCapBuffer: tiercompact.Tokens(1250)}})
 	fill(t, s, 0, turns("", 10, 400)...)
 	if r := add(t, s, said(chat.User, 800, 1)); !r.Compacted() || r.After > r.Usage.Budget {
 		t.Errorf("at %d of %d: %q", r.Before, r.Usage.Budget, r.Reason)
@@ -212,7 +212,7 @@ func TestTheCooldownCountsEachToolResult(t *testing.T) {
 }
 
 func TestOverHalfFixedTheThresholdsApplyToTheRestAndOneWarningSaysSo(t *testing.T) {
-	cfg := tiercompact.Config{Window: 10000, HardCapBuffer: tiercompact.None}
+	cfg := tiercompact.Config{Window: 10000, Policy: tiercompact.PolicyConfig{HardCapBuffer: tiercompact.Tokens(0)}}
 	heard := hearing(&cfg)
 	s := start(t, cfg)
 	s.SetTools([]byte(prose(2000, 1)))

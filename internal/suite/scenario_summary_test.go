@@ -32,7 +32,9 @@ func TestKeepLastZeroMakesOneSummaryOfAllThatIsUnprotected(t *testing.T) {
 		{"system, complete turn, a protected message", chat.System, join(chat.Transcript{guarded(as("p", user("keep me")))}, complete), "p summary-1"},
 	} {
 		for _, noPin := range []bool{false, true} {
-			s := loaded(t, tiercompact.Config{Window: 100000, KeepLast: tiercompact.None, SummaryRole: test.role, NoPinFirstUser: noPin}, test.in...)
+			cfg := tiercompact.Defaults(tiercompact.Default)
+			cfg.Window, cfg.Emergency.KeepLast, cfg.SummaryRole, cfg.Policy.NoPinFirstUser = 100000, 0, test.role, noPin
+			s := loaded(t, cfg, test.in...)
 			r := compactTo(t, s, levels.Emergency)
 			if err := sameIDs(s.Messages(), test.want); err != nil || len(r.Warnings) > 0 {
 				t.Errorf("%s, pin off %t: %v, warnings %q", test.name, noPin, err, r.Warnings)
@@ -42,7 +44,8 @@ func TestKeepLastZeroMakesOneSummaryOfAllThatIsUnprotected(t *testing.T) {
 }
 
 func TestASystemSummaryBehindASystemMessageIsWarnedOf(t *testing.T) {
-	cfg := tiercompact.Config{Window: 100000, KeepLast: tiercompact.None, SummaryRole: chat.System}
+	cfg := tiercompact.Defaults(tiercompact.Default)
+	cfg.Window, cfg.Emergency.KeepLast, cfg.SummaryRole = 100000, 0, chat.System
 	heard := hearing(&cfg)
 	s := loaded(t, cfg, join(chat.Transcript{as("sys", said(chat.System, 50, 1))}, turns("", 8, 200))...)
 	r := compactTo(t, s, levels.Emergency)
@@ -99,7 +102,7 @@ func TestOneSummaryIsLeftWhereTheOldOneStandsAmongTheNewest(t *testing.T) {
 	old := loaded(t, tiercompact.Config{Window: 100000}, turns("", 10, 200)...)
 	compactTo(t, old, levels.Emergency)
 	for _, level := range []levels.Name{levels.Emergency, levels.LayerName} {
-		s := loaded(t, tiercompact.Config{Window: 100000, KeepRecentTurns: 1}, join(turns("o", 6, 300), summaries(old.Messages()), turns("n", 1, 100))...)
+		s := loaded(t, tiercompact.Config{Window: 100000, Policy: tiercompact.PolicyConfig{KeepRecentTurns: 1}}, join(turns("o", 6, 300), summaries(old.Messages()), turns("n", 1, 100))...)
 		if level == levels.LayerName {
 			s.Compact(t.Context(), "")
 		} else {

@@ -105,7 +105,7 @@ func TestCompactRunsAtOnce(t *testing.T) {
 		"where it frees little":  {tiercompact.Config{MinGain: 0.9}, reply("x")},
 		"below every threshold":  {tiercompact.Config{}, reply("x")},
 		"in an open tool call":   {tiercompact.Config{}, calling("open")},
-		"with a message counter": {tiercompact.Config{MessageThreshold: 1000}, reply("x")},
+		"with a message counter": {tiercompact.Config{Policy: tiercompact.PolicyConfig{MessageThreshold: 1000}}, reply("x")},
 	} {
 		test.cfg.Window = 100000
 		heard := hearing(&test.cfg)
@@ -129,11 +129,11 @@ func TestCompactRunsAtOnce(t *testing.T) {
 
 func TestAMessageThatArrivesWhileARoundIsPlannedIsKeptAndReportsBusy(t *testing.T) {
 	began, goOn := make(chan struct{}), make(chan struct{})
-	cfg := tiercompact.Config{Window: 100000, Summarizer: summarizer(func(ctx context.Context, r summarize.Request) (string, error) {
+	cfg := tiercompact.Config{Window: 100000, Summary: tiercompact.SummaryConfig{Summarizer: summarizer(func(ctx context.Context, r summarize.Request) (string, error) {
 		close(began)
 		<-goOn
 		return summarize.Extractive{}.Summarize(ctx, r)
-	})}
+	})}}
 	s := loaded(t, cfg, turns("", 20, 300)...)
 	done := make(chan error)
 	go func() {
@@ -180,8 +180,8 @@ func TestEachMessageHasAState(t *testing.T) {
 
 func TestMessageAndContextThresholdsLeadStraightToTheSummary(t *testing.T) {
 	for name, cfg := range map[string]tiercompact.Config{
-		"message_threshold": {MessageThreshold: 23},
-		"context_threshold": {ContextThreshold: 0.20},
+		"message_threshold": {Policy: tiercompact.PolicyConfig{MessageThreshold: 23}},
+		"context_threshold": {Policy: tiercompact.PolicyConfig{ContextThreshold: 0.20}},
 	} {
 		for _, escalation := range []tiercompact.Escalation{tiercompact.Direct, tiercompact.Cascade} {
 			cfg.Window, cfg.Escalation, cfg.MinGain = 50000, escalation, 0.99
@@ -202,7 +202,7 @@ func TestMessageAndContextThresholdsLeadStraightToTheSummary(t *testing.T) {
 
 func TestMessageThresholdCountsWhatNoSummaryStandsForTheNewOneIncluded(t *testing.T) {
 	for _, noPin := range []bool{false, true} { // the pinned message stands before the summary, and no longer counts
-		s := loaded(t, tiercompact.Config{Window: 1000000, MessageThreshold: 10, NoPinFirstUser: noPin}, turns("", 4, 50)...)
+		s := loaded(t, tiercompact.Config{Window: 1000000, Policy: tiercompact.PolicyConfig{MessageThreshold: 10, NoPinFirstUser: noPin}}, turns("", 4, 50)...)
 		made := []int(nil)
 		for i := 9; i <= 24; i++ {
 			if r := add(t, s, said([]chat.Role{chat.Assistant, chat.User}[i%2], 50, i)); r.Compacted() {
@@ -216,7 +216,7 @@ func TestMessageThresholdCountsWhatNoSummaryStandsForTheNewOneIncluded(t *testin
 }
 
 func TestMessageThresholdDoesNotWaitWhereEmergencyDoes(t *testing.T) {
-	s := loaded(t, tiercompact.Config{Window: 10000, MinGain: 0.99, MessageThreshold: 24, HardCapBuffer: tiercompact.None}, turns("", 10, 450)...)
+	s := loaded(t, tiercompact.Config{Window: 10000, MinGain: 0.99, Policy: tiercompact.PolicyConfig{MessageThreshold: 24, HardCapBuffer: tiercompact.Tokens(0)}}, turns("", 10, 450)...)
 	for i, want := range []string{tiercompact.ByMinGain, tiercompact.ByMinGain, tiercompact.ByMinGain, ""} {
 		if r := add(t, s, said([]chat.Role{chat.User, chat.Assistant}[i%2], 50, i)); r.Picked != levels.Emergency || r.Reason != want {
 			t.Errorf("message %d: picked %s, %q, want %q", 21+i, r.Picked, r.Reason, want)
@@ -229,7 +229,7 @@ func TestContextThresholdIsReachedAtIt(t *testing.T) {
 		total int
 		want  levels.Name
 	}{{7499, levels.SoftName}, {7500, levels.Emergency}} {
-		s := loaded(t, tiercompact.Config{Window: 10000, ContextThreshold: 0.75}, turns("", 10, 300)...)
+		s := loaded(t, tiercompact.Config{Window: 10000, Policy: tiercompact.PolicyConfig{ContextThreshold: 0.75}}, turns("", 10, 300)...)
 		if r := add(t, s, said(chat.User, test.total-6000, 1)); r.Before != test.total || r.Picked != test.want {
 			t.Errorf("at %d picked %s, want %s", r.Before, r.Picked, test.want)
 		}

@@ -20,7 +20,7 @@ func logged(n, salt int) string {
 // tight is a session of 4,000 tokens without a buffer.
 func tight(t *testing.T, messages ...chat.Message) *tiercompact.Session {
 	t.Helper()
-	return loaded(t, tiercompact.Config{Window: 4000, HardCapBuffer: tiercompact.None}, messages...)
+	return loaded(t, tiercompact.Config{Window: 4000, Policy: tiercompact.PolicyConfig{HardCapBuffer: tiercompact.Tokens(0)}}, messages...)
 }
 
 // fits holds that a round that ended in fit left at most an eighth less than
@@ -42,11 +42,11 @@ func TestOverTheBudgetEmergencyThenFitFollowThePickedLevelAndNeverHard(t *testin
 	if got := fmt.Sprint(applied(r)); got != "[emergency fit]" {
 		t.Errorf("over the budget applied %s", got)
 	}
-	s = loaded(t, tiercompact.Config{Window: 10000, Reserve: 4000, HardCapBuffer: tiercompact.None}, join(turns("", 10, 200), reads("alpha", 1000), turns("e", 2, 300))...)
+	s = loaded(t, tiercompact.Config{Window: 10000, Policy: tiercompact.PolicyConfig{Reserve: 4000, HardCapBuffer: tiercompact.Tokens(0)}}, join(turns("", 10, 200), reads("alpha", 1000), turns("e", 2, 300))...)
 	if r = add(t, s, user("go on")); r.Picked != levels.SoftName || fmt.Sprint(applied(r)) != "[soft]" {
 		t.Errorf("at %d of 10,000, the budget 6,000: picked %s, applied %v", r.Before, r.Picked, applied(r))
 	}
-	s = loaded(t, tiercompact.Config{Window: 10000, Reserve: 4000, HardCapBuffer: tiercompact.None}, turns("", 16, 200)...)
+	s = loaded(t, tiercompact.Config{Window: 10000, Policy: tiercompact.PolicyConfig{Reserve: 4000, HardCapBuffer: tiercompact.Tokens(0)}}, turns("", 16, 200)...)
 	if r = add(t, s, user("go on")); r.Picked != levels.SoftName || fmt.Sprint(applied(r)) != "[emergency]" {
 		t.Errorf("without a file: picked %s, applied %v", r.Picked, applied(r))
 	}
@@ -183,7 +183,7 @@ func TestFitCutsTheMiddleOfALongPinnedMessage(t *testing.T) {
 		{"as the latest user message", false, chat.Transcript{thought("t", 2000)}, true},
 		{"as the latest, where nothing is pinned", true, chat.Transcript{thought("t", 2000)}, false},
 	} {
-		s := loaded(t, tiercompact.Config{Window: 4000, HardCapBuffer: tiercompact.None, NoPinFirstUser: test.noPin}, as("task", user(task)))
+		s := loaded(t, tiercompact.Config{Window: 4000, Policy: tiercompact.PolicyConfig{HardCapBuffer: tiercompact.Tokens(0), NoPinFirstUser: test.noPin}}, as("task", user(task)))
 		fill(t, s, 0, test.behind...)
 		_, err := s.Check(t.Context())
 		m, ok := byID(s, "task")

@@ -25,7 +25,7 @@ import (
 // assistantOnly opens a chat as the command chat does by default.
 func assistantOnly(t *testing.T, window int, cfg tiercompact.Config, turns ...turn) *opened {
 	t.Helper()
-	cfg.Trigger, cfg.TriggerPct = tiercompact.AssistantOnly, 1
+	cfg.Trigger, cfg.Policy.TriggerPct = tiercompact.AssistantOnly, 1
 	return reopen(t, Options{Dir: filepath.Join(t.TempDir(), ".compact"), Name: "test", Model: Model{Name: "smol", Window: window}, Config: cfg}, turns...)
 }
 
@@ -223,7 +223,7 @@ func (x *opened) untilRound(ctx context.Context, t *testing.T, s slow) <-chan er
 func TestARoundAfterAnAnswerIsStopped(t *testing.T) {
 	s := newSlow()
 	ctx, stop := context.WithCancel(t.Context())
-	x := assistantOnly(t, 4096, tiercompact.Config{Preset: tiercompact.Default, Level: levels.Emergency, Summarizer: s, SummarizerName: "slow"}, says(prose(150)))
+	x := assistantOnly(t, 4096, tiercompact.Config{Preset: tiercompact.Default, Level: levels.Emergency, Summary: tiercompact.SummaryConfig{Summarizer: s, Name: "slow"}}, says(prose(150)))
 	done := x.untilRound(ctx, t, s)
 	all := x.Messages()
 	if last := all[len(all)-1]; last.Role != chat.Assistant || last.Text() != prose(150) {
@@ -255,7 +255,7 @@ func TestARoundAfterAnAnswerIsStopped(t *testing.T) {
 func TestAClosedChatHasNoHalfRound(t *testing.T) {
 	s := newSlow()
 	ctx, stop := context.WithCancel(t.Context())
-	x := assistantOnly(t, 4096, tiercompact.Config{Preset: tiercompact.Default, Level: levels.Emergency, Summarizer: s, SummarizerName: "slow"}, says(prose(150)))
+	x := assistantOnly(t, 4096, tiercompact.Config{Preset: tiercompact.Default, Level: levels.Emergency, Summary: tiercompact.SummaryConfig{Summarizer: s, Name: "slow"}}, says(prose(150)))
 	done := x.untilRound(ctx, t, s)
 	stop() // as to leave does
 	<-done

@@ -384,7 +384,7 @@ func TestALongSummaryTellsItsProgressAndCanBeStopped(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	x := reopen(t, Options{
 		Dir: filepath.Join(t.TempDir(), ".compact"), Name: "test", Model: Model{Name: "smol", Window: 4096},
-		Config: tiercompact.Config{Summarizer: patient{stop}, SummarizerName: "patient"},
+		Config: tiercompact.Config{Summary: tiercompact.SummaryConfig{Summarizer: patient{stop}, Name: "patient"}},
 	}, says(strings.Repeat("an answer of some length ", 20)))
 	for range 8 {
 		if err := x.Do(ctx, strings.Repeat("a question of some length ", 20)); err != nil {

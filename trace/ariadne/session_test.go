@@ -14,10 +14,10 @@ import (
 
 	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/internal/ariadnetest"
 	"github.com/tiercompact/tiercompact/summarize"
 	"github.com/tiercompact/tiercompact/trace"
 	"github.com/tiercompact/tiercompact/trace/ariadne"
-	"github.com/tiercompact/tiercompact/internal/ariadnetest"
 )
 
 // prose returns n bytes of text in which nothing repeats.
@@ -87,7 +87,7 @@ func scenes() []scene {
 		{"hard", tiercompact.Config{Window: 8000, Level: "hard"}, talk, []string{"hard"}},
 		{"emergency", tiercompact.Config{Window: 8000, Level: "emergency"}, talk, []string{"emergency", "compact.summary_created"}},
 		{"steady", tiercompact.Config{Window: 8000, Preset: tiercompact.Steady}, talk, []string{"emergency"}},
-		{"summarizer is down", tiercompact.Config{Window: 8000, Level: "emergency", Summarizer: broken{}, SummarizerName: "m"}, talk, []string{"error:summary"}},
+		{"summarizer is down", tiercompact.Config{Window: 8000, Level: "emergency", Summary: tiercompact.SummaryConfig{Summarizer: broken{}, Name: "m"}}, talk, []string{"error:summary"}},
 		{"no room", tiercompact.Config{Window: 1000}, func(t *testing.T, s *tiercompact.Session) {
 			_, err := s.AddMessage(t.Context(), chat.NewText(chat.System, prose(9000, 1)))
 			if !errors.Is(err, tiercompact.ErrInsufficientBudget) {
@@ -241,7 +241,7 @@ func TestTracesAreNamedAsConfigured(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := tiercompact.New(tiercompact.Config{Window: 8000, Level: "emergency", Summarizer: model{}, SummarizerName: "ollama/m", Trace: sink.Emit})
+		c, err := tiercompact.New(tiercompact.Config{Window: 8000, Level: "emergency", Summary: tiercompact.SummaryConfig{Summarizer: model{}, Name: "ollama/m"}, Trace: sink.Emit})
 		if err != nil {
 			t.Fatal(err)
 		}
