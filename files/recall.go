@@ -18,21 +18,6 @@ func RecallID(parts ...string) string {
 	return hex.EncodeToString(sum[:4])
 }
 
-// The heads by which shortened texts are recognised.
-var heads = []string{"[outline ", "[digest ", "[superseded ", "[repeated "}
-
-// Shortened reports whether text is what an outline, a digest or a pointer
-// left.
-func Shortened(text string) bool {
-	for _, h := range heads {
-		if strings.HasPrefix(text, h) {
-			line, _, _ := strings.Cut(text, "\n")
-			return strings.Contains(line, "recall ") && strings.Contains(line, "]")
-		}
-	}
-	return false
-}
-
 // Superseded returns the pointer that stands for an older copy of a file.
 func Superseded(path, recall string) string {
 	return "[superseded " + clipToOneLine(path, 200) + " by a newer copy below; recall " + recall + "]"

@@ -116,15 +116,6 @@ func Counted(n int) string {
 
 const namesHead = "\nnames: "
 
-// MarkerNames returns the names that a marker carries.
-func MarkerNames(m chat.Message) []string {
-	_, names, found := strings.Cut(m.Text(), namesHead)
-	if !found {
-		return nil
-	}
-	return strings.Fields(names)
-}
-
 // RecallIDs returns the recall ids that stand in what compaction has written
 // into m. What was not rewritten has none.
 func RecallIDs(m chat.Message) []string {
