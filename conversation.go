@@ -80,6 +80,9 @@ func (c *conversation) totalTokens() int { return c.messageTokens() + c.tools }
 // messageTokens returns the tokens of the messages, without the tool schemas.
 func (c *conversation) messageTokens() int { return c.system + c.developer + c.rest }
 
+// fixedTokens returns the tokens of what cannot leave.
+func (c *conversation) fixedTokens() int { return c.fixed + c.tools }
+
 // addMessage appends a message, gives it an id that no other has, and returns that.
 func (c *conversation) addMessage(e measuredMessage) string {
 	c.added++

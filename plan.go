@@ -104,12 +104,12 @@ func (s *Session) newRound(d decision) *round {
 	defer s.mu.Unlock()
 	const many = 1 << 20
 	r := &round{
-		cfg: s.cfg.counted(), ratio: float64(s.cal.Void().Tokens(many, 0)) / many, before: d.t,
+		cfg: s.cfg.counted(), ratio: float64(s.cal.Void().Tokens(many, 0)) / many, before: *d.t,
 		was: make(map[string]chat.Message), number: s.summary + 1, step: s.steps + 1, given: d.t.recalls.Has,
 		cause: d.cause, note: strings.ToValidUTF8(d.note, "\uFFFD"), models: s.models, added: d.t.added, unlisted: slices.Clone(s.unlisted),
 	}
 	r.began = r.cfg.Now()
-	r.setConversation(d.t)
+	r.setConversation(*d.t)
 	return r
 }
 

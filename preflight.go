@@ -76,7 +76,8 @@ func (c *Compactor) compactHistory(ctx context.Context, w fullHistory, options [
 	u := known.countUsage(&s.cfg, t, s.cfg.toolTokens(w.tools))
 	d := decide(&s.cfg, w.request, &state{usage: u})
 	if d.reason == "" {
-		d.t = s.takeHistory(w, known, t, u.Tools)
+		conv := s.takeHistory(w, known, t, u.Tools)
+		d.t = &conv
 	}
 	o := outcome{decision: d}
 	report, err := s.carryOut(ctx, &o)

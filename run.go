@@ -32,9 +32,7 @@ type request struct {
 // A state is what a decision is made from.
 type state struct {
 	usage        Usage
-	fixed        int // tokens of what cannot leave
-	added, stale int // tokens of the conversation, and of what is older than its newest messages
-	t            conversation
+	t            *conversation // of a check; nil otherwise
 	waits        map[levels.Name]levelWait
 	open         bool // no cooldown
 	busy, closed bool
@@ -53,8 +51,8 @@ type decision struct {
 	summary bool   // straight to the summary: a message or context threshold
 	missing int    // tokens that a roomRequest must free
 	warning string
-	crowded bool         // the fixed part is over half of the window
-	t       conversation // as it is planned for
+	crowded bool          // the fixed part is over half of the window
+	t       *conversation // as it is planned for
 }
 
 // decide says what a request leads to. It changes nothing.
@@ -86,9 +84,10 @@ func (d *decision) overBudget() bool { return d.usage.Tokens > d.usage.Budget }
 func (d *decision) decideCheck(cfg *settings, st *state) {
 	over := d.overBudget()
 	d.picked, d.forced = levels.None, over
-	d.crowded = 2*st.fixed > cfg.Window
+	fixed := st.t.fixedTokens()
+	d.crowded = 2*fixed > cfg.Window
 	if d.crowded && !st.warned {
-		d.warning = fmt.Sprintf("protected messages, tools and summary take %d of %d tokens, over half of the window: the thresholds apply to the rest; protect less, or use a larger window", st.fixed, cfg.Window)
+		d.warning = fmt.Sprintf("protected messages, tools and summary take %d of %d tokens, over half of the window: the thresholds apply to the rest; protect less, or use a larger window", fixed, cfg.Window)
 	}
 	if cfg.NoAuto || cfg.Trigger == Manual {
 		d.reason = SwitchedOff
@@ -153,8 +152,8 @@ func pickLevel(cfg *settings, st *state) (picked levels.Name, cause string) {
 		return levels.Emergency, byContext
 	}
 	share := st.usage.Share
-	if 2*st.fixed > cfg.Window && st.fixed < cfg.Window {
-		share = float64(st.usage.Tokens-st.fixed) / float64(cfg.Window-st.fixed)
+	if fixed := st.t.fixedTokens(); 2*fixed > cfg.Window && fixed < cfg.Window {
+		share = float64(st.usage.Tokens-fixed) / float64(cfg.Window-fixed)
 	}
 	picked = cfg.Thresholds.Select(share)
 	if picked != levels.None && cfg.Level != "" {
@@ -199,7 +198,7 @@ func levelWaits(cfg *settings, st *state, level levels.Name, summary bool) bool 
 		share = minNews
 	}
 	need := int(share * float64(cfg.Window))
-	return st.added-w.added < need && st.stale-w.staled < need
+	return st.t.messageTokens()-w.added < need && st.t.staleTokens()-w.staled < need
 }
 
 // run is what every request goes through: decide, plan, commit, report.
@@ -216,7 +215,8 @@ func (s *Session) begin(q request) outcome {
 	st := s.currentState()
 	d := decide(&s.cfg, q, &st)
 	if d.refused == nil && d.reason == "" {
-		d.t = st.t
+		t := s.t.snapshot()
+		d.t = &t
 		s.busy = s.busy || !q.dryRun
 	}
 	s.warned = s.warned || d.crowded && !q.dryRun
@@ -226,8 +226,8 @@ func (s *Session) begin(q request) outcome {
 // currentState returns what decisions are made from. Its caller holds the lock.
 func (s *Session) currentState() state {
 	return state{
-		usage: s.currentUsage(), fixed: s.t.fixed + s.t.tools, added: s.t.messageTokens(), stale: s.t.staleTokens(),
-		t: s.t.snapshot(), waits: s.wait, open: s.cfg.gate.Open(s.gate), busy: s.busy, closed: s.closed, warned: s.warned,
+		usage: s.currentUsage(), t: &s.t, waits: s.wait, open: s.cfg.gate.Open(s.gate),
+		busy: s.busy, closed: s.closed, warned: s.warned,
 	}
 }
 
