@@ -3,7 +3,6 @@ package tiercompact
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"reflect"
 	"time"
 
@@ -246,15 +245,8 @@ type settings struct {
 func (cfg Config) resolveSettings() (settings, error) {
 	outside, ownNow, ownRedact := cfg.Archive != nil, cfg.Now != nil, cfg.Redact.Redactor != nil
 	_, summarySet := cfg.Summary.MaxTokens.Get()
-	if err := cfg.checkPreset(); err != nil {
-		return settings{}, err
-	}
-	if cfg.defaultsOf == "" {
-		fillZeros(reflect.ValueOf(&cfg).Elem(), reflect.ValueOf(Defaults(cfg.Preset)))
-		cfg.Thresholds = cfg.Thresholds.WithDefaults(string(cfg.Preset))
-	}
-	cfg.Thresholds = maps.Clone(cfg.Thresholds)
-	if err := cfg.validate(); err != nil {
+	cfg, err := cfg.complete()
+	if err != nil {
 		return settings{}, err
 	}
 	cfg = cfg.withBuiltIn()
@@ -263,7 +255,6 @@ func (cfg Config) resolveSettings() (settings, error) {
 	if outside {
 		s.Archive = guard.Store(cfg.Archive, s.guards.archive, s.guards.events)
 	}
-	var err error
 	if s.builtIn, err = tokens.ForModel(cfg.Model); err != nil {
 		return settings{}, fmt.Errorf("model: %w", err)
 	}

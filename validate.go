@@ -3,6 +3,8 @@ package tiercompact
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -19,6 +21,25 @@ type FieldError struct {
 }
 
 func (e *FieldError) Error() string { return e.Field + " " + e.Problem }
+
+// Validate returns what [New] would say of the fields: a [FieldError], or nil.
+func (cfg Config) Validate() error {
+	_, err := cfg.complete()
+	return err
+}
+
+// complete returns a Config that leaves nothing open, checked.
+func (cfg Config) complete() (Config, error) {
+	if err := cfg.checkPreset(); err != nil {
+		return cfg, err
+	}
+	if cfg.defaultsOf == "" {
+		fillZeros(reflect.ValueOf(&cfg).Elem(), reflect.ValueOf(Defaults(cfg.Preset)))
+		cfg.Thresholds = cfg.Thresholds.WithDefaults(string(cfg.Preset))
+	}
+	cfg.Thresholds = maps.Clone(cfg.Thresholds)
+	return cfg, cfg.validate()
+}
 
 // checkPreset refuses presets that do not exist, and one that is not the preset of
 // the values beside it.
@@ -73,8 +94,12 @@ func (cfg Config) validate() error {
 
 // checkRoom refuses what leaves nothing of the window.
 func (cfg Config) checkRoom() error {
-	if b := cfg.budgetOf(cfg.Window); b.Buffer >= b.Window || b.Reserve >= b.Window-b.Buffer {
-		return &FieldError{"Policy.HardCapBuffer", fmt.Sprintf("and Policy.Reserve leave nothing of the window of %d tokens; lower them", b.Window)}
+	b := cfg.budgetOf(cfg.Window)
+	if b.Buffer >= b.Window {
+		return &FieldError{"Policy.HardCapBuffer", fmt.Sprintf("must be below the window, %d tokens, is %d", b.Window, b.Buffer)}
+	}
+	if left := b.Window - b.Buffer; b.Reserve >= left {
+		return &FieldError{"Policy.Reserve", fmt.Sprintf("must be below what window and buffer leave, %d tokens, is %d", left, b.Reserve)}
 	}
 	return nil
 }

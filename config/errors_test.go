@@ -54,6 +54,8 @@ func wrongs() []wrong {
 		yaml("size of nothing", "window: 0k\n", "window", "above 0", `"0k"`, 1),
 		yaml("size below 0", "window: -8k\n", "window", "a whole number like 8192 or 32k", `"-8k"`, 1),
 		yaml("size beyond all", "window: 99999999999999m\n", "window", "a whole number like 8192 or 32k", `"99999999999999m"`, 1),
+		yaml("reserve beyond the window", "window: 8k\npolicy:\n  reserve: 9000\n", "policy.reserve", "below what window and buffer leave, 7168 tokens, is 9000", "", 3),
+		yaml("buffer of all the window", "window: 8k\npolicy:\n  hard_cap_buffer: 8k\n", "policy.hard_cap_buffer", "below the window, 8192 tokens, is 8192", "", 3),
 		yaml("size of what are no tokens", "policy: {keep_recent_turns: 1k}\n", "policy.keep_recent_turns", "a whole number", `"1k"`, 1),
 		yaml("one setting by two names", "window: 32k\nmax_context_tokens: 8192\n", "window", "given once", "", 2),
 		yaml("share for a number of messages", "compactThreshold: 0.75\n", "policy.message_threshold", "a whole number", "0.75", 1),

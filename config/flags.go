@@ -84,12 +84,18 @@ func (k key) registerFlag(fs *pflag.FlagSet) {
 // FlagOf returns the flag that sets a field of [tiercompact.Config], as in
 // Policy.TriggerPct; "" if there is none.
 func FlagOf(field string) string {
+	k, _ := settingOf(field)
+	return k.flag
+}
+
+// settingOf returns the setting of a field of [tiercompact.Config].
+func settingOf(field string) (key, bool) {
 	for _, k := range allSettings() {
 		if strings.EqualFold(strings.ReplaceAll(k.path, "_", ""), field) {
-			return k.flag
+			return k, true
 		}
 	}
-	return ""
+	return key{}, false
 }
 
 // flagLayer returns what was given of fs.
@@ -98,7 +104,11 @@ func flagLayer(fs *pflag.FlagSet) *layer {
 	if fs == nil {
 		return l
 	}
-	fs.Visit(func(f *pflag.Flag) { l.takeFlag(fs, f) })
+	fs.VisitAll(func(f *pflag.Flag) {
+		if f.Changed { // Visit leaves out those that were parsed as another set's
+			l.takeFlag(fs, f)
+		}
+	})
 	return l
 }
 

@@ -98,7 +98,7 @@ var allSettings = sync.OnceValue(func() []key {
 		}
 		k.value = v
 		for preset, into := range map[tiercompact.Preset]*any{tiercompact.Eager: &k.eager, tiercompact.Steady: &k.steady} {
-			if p := libraryValue(preset, k.path); !reflect.DeepEqual(p, v) {
+			if p := libraryValue(preset, k.path); !reflect.DeepEqual(p, v) || k.sectionPath() == thresholdsFlag { // thresholds go together
 				*into = p
 			}
 		}

@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	_ "embed"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -110,38 +111,12 @@ func notInFiles() map[string]string {
 	}
 }
 
-// others sets each path to something that is not its default.
-const others = `
-preset: eager
-model: m
-window: 4096
-auto: false
-trigger: manual
-level: hard
-escalation: cascade
-ranking: fused
-min_gain: 0.2
-fill: 0.3
-summary_role: system
-archive_required: false
-engine: built-in
-ollama_url: http://h:1
-num_thread: 3
-exact_tokens: true
-seed: 7
-thresholds: {soft: 0.1, hard: 0.2, emergency: 0.3}
-policy: {trigger_pct: 0.4, hard_cap_buffer: 5, reserve: 6, keep_recent_turns: 7, keep_tool_io_pairs: 8, roles_never_prune: [tool], pin_first_user: false,
-  protect: [m1], strategy: brief, message_threshold: 9, context_threshold: 0.6}
-soft: {stale_after: 10}
-hard: {until: soft, query: q}
-emergency: {keep_last: 11, keep_share: 0.7}
-summary: {model: m, url: http://h, max_tokens: 12, fallback: pruning-only}
-embed: {model: m, url: http://h, cache: none}
-deadlines: {ranking: 1s, summary: 2s, round: 3s}
-archive: {adapter: s3, dir: d, s3: {bucket: b, prefix: p, region: r, endpoint: http://h, kms_key: k}}
-redact: {enabled: false, pii: false, prompts: true, gitleaks: true, patterns: [{name: n, regexp: r}]}
-trace: {console: true, jsonl: f, ariadne: {url: http://h, name: n, group: g}, otlp: {endpoint: http://h, insecure: true, service: s}, prometheus: {listen: "127.0.0.1:1"}}
-`
+// others is a file that an earlier version took, which sets each path to something
+// that is not its default. It is not changed when settings are: a name that goes
+// stays as another name.
+//
+//go:embed testdata/before.yaml
+var others string
 
 func TestEveryFieldOfTheLibraryHasASettingOrAReason(t *testing.T) {
 	set := loadText(t, "compact.yaml", others)
@@ -155,6 +130,12 @@ func TestEveryFieldOfTheLibraryHasASettingOrAReason(t *testing.T) {
 		_, reason := notInFiles()[name]
 		if changed := plain(before[name]) != plain(after[name]); changed == reason && name != "defaultsOf" {
 			t.Errorf("field %s: set by a file %v, a reason that it cannot be %v", name, changed, reason)
+		}
+	}
+	reference := string(config.Reference())
+	for name := range before {
+		if name != "defaultsOf" && !strings.Contains(reference, "`"+name+"`") {
+			t.Errorf("the reference does not have the field %s", name)
 		}
 	}
 	for name := range notInFiles() {

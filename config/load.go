@@ -2,13 +2,17 @@ package config
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"math"
 	"os"
 	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"github.com/tiercompact/tiercompact"
 )
 
 // Options say where settings come from. The zero value is the current folder
@@ -71,7 +75,7 @@ func Load(o Options) (*Loaded, error) {
 	}
 	l.leaveOutGreedy()
 	l.Config = l.mergeLayers()
-	return l, nil
+	return l, l.validate()
 }
 
 // filePath returns the file that is to be read, and whether it was found.
@@ -145,6 +149,24 @@ func (l *Loaded) mergeLayers() (c Config) {
 		setField(reflect.ValueOf(&c).Elem(), path, reflect.ValueOf(v))
 	}
 	return c
+}
+
+// validate has the library check what the values are beside each other. A window
+// that is not known yet is checked when it is.
+func (l *Loaded) validate() error {
+	cfg := l.Config.Compaction()
+	if cfg.Window == 0 {
+		cfg.Window = math.MaxInt
+	}
+	var bad *tiercompact.FieldError
+	if err := cfg.Validate(); !errors.As(err, &bad) {
+		return err
+	}
+	e := &Error{Path: bad.Field, Want: strings.TrimPrefix(bad.Problem, "must be ")}
+	if k, ok := settingOf(bad.Field); ok {
+		e.Path, e.Origin = k.path, l.Origin(k.path)
+	}
+	return Errors{e}
 }
 
 // setField sets the field of a path: the name of a setting is that of its field,

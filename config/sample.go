@@ -3,8 +3,11 @@ package config
 import (
 	"bytes"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/tiercompact/tiercompact"
 )
 
 // Sample returns a file with every setting at its default, each commented out,
@@ -60,7 +63,37 @@ func Reference() []byte {
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | `%s` | %s |\n", k.lastSegment(), tableCell(k.yamlValue(k.value)), k.valueSyntax(), k.flagCell(), Variables(k.path)[0], k.sampleEntry())
 	}
+	b.WriteString(programHead)
+	writeFields(&b, "", reflect.ValueOf(tiercompact.Defaults(tiercompact.Default)))
 	return b.Bytes()
+}
+
+// writeFields writes the fields of a Config by their paths, each with its setting.
+func writeFields(b *bytes.Buffer, path string, of reflect.Value) {
+	for f, v := range of.Fields() {
+		name := path + f.Name
+		switch {
+		case !f.IsExported():
+		case f.Type.Kind() == reflect.Struct && strings.HasSuffix(f.Type.Name(), "Config"):
+			writeFields(b, name+".", v)
+		default:
+			fmt.Fprintf(b, "| `%s` | `%s` | %s |\n", name, f.Type, settingOfField(name))
+		}
+	}
+}
+
+// settingOfField is the setting of a field, for a table; "" if files have none.
+func settingOfField(name string) string {
+	if opposite, ok := map[string]string{"NoAuto": "auto", "ArchiveOptional": "archive_required", "Policy.NoPinFirstUser": "policy.pin_first_user", "Redact.Off": "redact.enabled"}[name]; ok {
+		return "the opposite of " + tableCell(opposite)
+	}
+	if k, ok := settingOf(name); ok {
+		return tableCell(k.path)
+	}
+	if name == "Thresholds" {
+		return tableCell(thresholdsFlag)
+	}
+	return ""
 }
 
 func tableCell(s string) string { return "`" + s + "`" }
@@ -74,6 +107,16 @@ func (k key) flagCell() string {
 	}
 	return ""
 }
+
+const programHead = `
+## In a program
+
+A program sets the fields of ` + "`tiercompact.Config`" + `; ` + "`tiercompact.Defaults(preset)` returns all of them with their defaults, and a 0 that is set there is a 0. In a literal, `tiercompact.Config{Window: 8192}`" + `,
+a field that is zero has the default of its preset. Only ` + "`Window` is required. `go doc tiercompact.Config`" + ` says what each means. ` + "`config.Load` and `Config.Open`" + ` take all of the settings above into a program, and open what they name.
+
+| field | type | setting |
+|---|---|---|
+`
 
 const referenceHead = `# Configuration
 

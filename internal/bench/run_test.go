@@ -202,7 +202,7 @@ func TestRunRefusesWhatItCannotMeasure(t *testing.T) {
 		{bench.Options{Windows: []float64{0}}, "window must be a share"},
 		{bench.Options{Windows: []float64{math.NaN()}}, "window must be a share"},
 		{bench.Options{Left: 1}, "left must be a share"},
-		{bench.Options{Presets: []tiercompact.Preset{"best"}}, "preset must be default, eager or steady"},
+		{bench.Options{Presets: []tiercompact.Preset{"best"}}, "Preset must be one of default, eager, steady"},
 		{bench.Options{Left: 0.3, NoCost: true}, "give longer sessions"},
 	} {
 		if _, err := bench.Run(context.Background(), test.o, short); err == nil || !strings.Contains(err.Error(), test.want) {

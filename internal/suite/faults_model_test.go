@@ -146,6 +146,7 @@ func (f faulty) check(t *testing.T, w wrong, s staged, fallback string) {
 	store := archive.NewMemory()
 	var events []trace.Event
 	cfg := tiercompact.Config{
+		// Half of MaxTokens has room for what the scripted model says.
 		Window: sizeOf(t, in) * 100 / s.usage, Count: quarter, Summary: tiercompact.SummaryConfig{Fallback: fallback, MaxTokens: tiercompact.Tokens(400)}, Archive: store,
 		Deadlines: tiercompact.DeadlineConfig{Ranking: f.deadline, Summary: f.deadline, Round: time.Hour}, Trace: func(e trace.Event) { events = append(events, e) },
 	}
