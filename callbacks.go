@@ -2,13 +2,14 @@ package tiercompact
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"sync"
+	"strings"
 	"time"
 
 	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/chat"
-	"github.com/tiercompact/tiercompact/levels"
+	"github.com/tiercompact/tiercompact/internal/guard"
 	"github.com/tiercompact/tiercompact/redact"
 	"github.com/tiercompact/tiercompact/summarize"
 	"github.com/tiercompact/tiercompact/trace"
@@ -16,15 +17,17 @@ import (
 
 // guards are those of a compactor's callbacks.
 type guards struct {
-	summarizer, embedder, archive, events, count, protect, sink, progress, now, readBack, redact *guard
+	summarizer, embedder, archive, events, count, protect, sink, progress, now, readBack, redact *guard.Guard
 }
 
 func newGuards(cfg Config) *guards {
-	quick := func(name string) *guard { return &guard{name: name, within: cfg.Deadlines.Callback, backs: true} }
+	quick := func(name string) *guard.Guard {
+		return &guard.Guard{Name: name, Within: cfg.Deadlines.Callback, Backs: true}
+	}
 	return &guards{
-		summarizer: &guard{name: "Summarizer"}, embedder: &guard{name: "Embedder"}, // contexts have their deadlines
-		archive: &guard{name: "Archive", within: cfg.Deadlines.Archive},
-		events:  &guard{name: "Archive", within: cfg.Deadlines.Archive, backs: true},
+		summarizer: &guard.Guard{Name: "Summarizer"}, embedder: &guard.Guard{Name: "Embedder"}, // contexts have their deadlines
+		archive: &guard.Guard{Name: "Archive", Within: cfg.Deadlines.Archive},
+		events:  &guard.Guard{Name: "Archive", Within: cfg.Deadlines.Archive, Backs: true},
 		count:   quick("Count"), protect: quick("Protect"), sink: quick("Trace"), progress: quick("Progress"),
 		now: quick("Now"), readBack: quick("ReadBack"), redact: quick("Redact"),
 	}
@@ -36,20 +39,20 @@ func (cfg *settings) guardCallbacks() {
 	g := cfg.guards
 	if cfg.Policy.Protect != nil {
 		cfg.policy.Match = func(m chat.Message) bool {
-			m = copied([]chat.Message{m})[0]
-			protects, err := do(g.protect, func() bool { return cfg.Policy.Protect(m) })
-			cfg.faults.add(err)
+			m = guard.Copied([]chat.Message{m})[0]
+			protects, err := guard.Do(g.protect, func() bool { return cfg.Policy.Protect(m) })
+			cfg.faults.Add(err)
 			return protects || err != nil // what may be protected is not lost
 		}
 	}
 	if cfg.ownNow {
 		now := cfg.Now
 		cfg.Now = func() time.Time {
-			at, err := do(g.now, now)
+			at, err := guard.Do(g.now, now)
 			if err == nil && (at.Year() < 1 || at.Year() > 9999) {
-				err = &CallbackError{Callback: g.now.name, Reason: fmt.Sprintf("returned a time in the year %d", at.Year())}
+				err = &CallbackError{Callback: g.now.Name, Reason: fmt.Sprintf("returned a time in the year %d", at.Year())}
 			}
-			if cfg.faults.add(err); err != nil {
+			if cfg.faults.Add(err); err != nil {
 				return time.Now()
 			}
 			return at
@@ -57,15 +60,15 @@ func (cfg *settings) guardCallbacks() {
 	}
 	if told := cfg.Progress; told != nil {
 		cfg.Progress = func(p summarize.Progress) {
-			_, err := do(g.progress, func() struct{} { told(p); return struct{}{} })
-			cfg.faults.add(err)
+			_, err := guard.Do(g.progress, func() struct{} { told(p); return struct{}{} })
+			cfg.faults.Add(err)
 		}
 	}
 	if _, builtIn := cfg.Summary.Summarizer.(summarize.Extractive); !builtIn {
-		cfg.Summary.Summarizer = guardedSummarizer{cfg.Summary.Summarizer, g.summarizer}
+		cfg.Summary.Summarizer = guard.Summarizer(cfg.Summary.Summarizer, g.summarizer)
 	}
 	if cfg.Embed.Embedder != nil {
-		cfg.Embed.Embedder = guardEmbedder(cfg.Embed.Embedder, g.embedder)
+		cfg.Embed.Embedder = guard.Embedder(cfg.Embed.Embedder, g.embedder)
 	}
 }
 
@@ -76,8 +79,8 @@ func (cfg *settings) guardSink(sink trace.Sink) trace.Sink {
 	}
 	faults, g := cfg.faults, cfg.guards.sink
 	return func(e trace.Event) {
-		_, err := do(g, func() struct{} { sink.Emit(e); return struct{}{} })
-		faults.add(err)
+		_, err := guard.Do(g, func() struct{} { sink.Emit(e); return struct{}{} })
+		faults.Add(err)
 	}
 }
 
@@ -90,7 +93,7 @@ func (cfg *settings) redactor(known func(string) string) func(string) string {
 	}
 	g := cfg.guards.redact
 	return func(text string) string {
-		clean, err := do(g, func() string { return known(text) })
+		clean, err := guard.Do(g, func() string { return known(text) })
 		if err != nil {
 			panic(err)
 		}
@@ -106,7 +109,7 @@ func (cfg *settings) safely(f func(string) string) func(string) string {
 	return func(text string) (clean string) {
 		defer func() {
 			if failed := recover(); failed != nil {
-				cfg.faults.add(cfg.guards.redact.panicked(failed))
+				cfg.faults.Add(cfg.guards.redact.Panicked(failed))
 				clean = redact.Default().String(text)
 			}
 		}()
@@ -114,164 +117,178 @@ func (cfg *settings) safely(f func(string) string) func(string) string {
 	}
 }
 
-// A guardedSummarizer is a summarizer behind its guard.
-type guardedSummarizer struct {
-	summarize.Summarizer
-	guard *guard
-}
-
-func (s guardedSummarizer) Summarize(ctx context.Context, r summarize.Request) (string, error) {
-	r.Messages = copied(r.Messages) // a late call must not reach into the conversation
-	told := &progress{to: r.Progress}
-	if r.Progress != nil {
-		r.Progress = told.tell
+// withRedaction returns the settings of one session, of which archive and sink are
+// given redacted texts. What the session has seen to be a secret is taken out of
+// all that leaves it, also where only a part of its surroundings is left.
+func (cfg settings) withRedaction() settings {
+	cfg.faults = new(guard.Faults)
+	cfg.guardCallbacks()
+	cfg.Trace = cfg.guardSink(cfg.Trace)
+	if cfg.outside {
+		cfg.Trace = trace.Join(cfg.Trace, cfg.archived())
 	}
-	defer told.end()
-	return guarded(ctx, s.guard, func(ctx context.Context) (string, error) { return s.Summarizer.Summarize(ctx, r) })
-}
-
-func copied(messages []chat.Message) []chat.Message {
-	out := make([]chat.Message, len(messages))
-	for i, m := range messages {
-		m.Parts = append([]chat.Part(nil), m.Parts...)
-		out[i] = m
+	if cfg.Redact.Off {
+		cfg.known = nil
+	} else {
+		if cfg.known == nil {
+			cfg.known = cfg.Redact.Redactor.Known()
+		}
+		cfg.redact = cfg.redactor(cfg.known.String)
+		if cfg.Trace != nil {
+			cfg.Trace = cfg.unbroken(trace.Redacted(cfg.Trace, cfg.redact))
+		}
+		if cfg.outside {
+			cfg.Archive = archive.Redacted(cfg.Archive, cfg.redact)
+		}
 	}
-	return out
+	return cfg
 }
 
-// progress hands on what a summarizer tells until its call has ended.
-type progress struct {
-	mu    sync.Mutex
-	to    func(summarize.Progress)
-	ended bool
-}
-
-func (p *progress) tell(now summarize.Progress) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if !p.ended {
-		p.to(now)
+// unbroken returns a sink that drops what sink panics at: what is redacted by a
+// redactor that fails.
+func (cfg *settings) unbroken(sink trace.Sink) trace.Sink {
+	faults, g := cfg.faults, cfg.guards.redact
+	return func(e trace.Event) {
+		defer func() {
+			if failed := recover(); failed != nil {
+				faults.Add(g.Panicked(failed))
+			}
+		}()
+		sink.Emit(e)
 	}
 }
 
-func (p *progress) end() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.ended = true
-}
-
-// A guardedEmbedder is an embedder behind its guard.
-type guardedEmbedder struct {
-	inner levels.Embedder
-	guard *guard
-}
-
-func (e guardedEmbedder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
-	return guarded(ctx, e.guard, func(ctx context.Context) ([][]float32, error) { return e.inner.Embed(ctx, texts) })
-}
-
-// A chunkEmbedder embeds queries in their own way, and texts in chunks.
-type chunkEmbedder interface {
-	levels.Embedder
-	EmbedQuery(ctx context.Context, text string) ([]float32, error)
-	EmbedChunks(ctx context.Context, texts []string) ([][][]float32, error)
-}
-
-// A queryEmbedder embeds queries in their own way.
-type queryEmbedder interface {
-	EmbedQuery(ctx context.Context, text string) ([]float32, error)
-}
-
-type guardedQueries struct {
-	guardedEmbedder
-	queries queryEmbedder
-}
-
-func (e guardedQueries) EmbedQuery(ctx context.Context, text string) ([]float32, error) {
-	return guarded(ctx, e.guard, func(ctx context.Context) ([]float32, error) { return e.queries.EmbedQuery(ctx, text) })
-}
-
-type guardedChunks struct {
-	guardedQueries
-	chunks chunkEmbedder
-}
-
-func (e guardedChunks) EmbedChunks(ctx context.Context, texts []string) ([][][]float32, error) {
-	return guarded(ctx, e.guard, func(ctx context.Context) ([][][]float32, error) { return e.chunks.EmbedChunks(ctx, texts) })
-}
-
-// guardEmbedder returns e behind g, with what e can do beyond embedding.
-func guardEmbedder(e levels.Embedder, g *guard) levels.Embedder {
-	own := guardedEmbedder{e, g}
-	q, ok := e.(queryEmbedder)
-	if !ok {
-		return own
+// archived is the sink that puts every event into the archive. What cannot be
+// written is dropped: events are no part of the conversation.
+func (cfg *settings) archived() trace.Sink {
+	faults, store := cfg.faults, cfg.Archive
+	return func(e trace.Event) {
+		line, err := e.MarshalJSON()
+		if err != nil {
+			return
+		}
+		err = store.Event(context.Background(), e.Session, line) // a session that ends still tells how
+		if _, broken := errors.AsType[*CallbackError](err); broken {
+			faults.Add(err)
+		}
 	}
-	queries := guardedQueries{own, q}
-	if c, ok := e.(chunkEmbedder); ok {
-		return guardedChunks{queries, c}
+}
+
+// learnSecrets has the session know the secrets in messages before a round takes them
+// apart.
+func (s *Session) learnSecrets(messages chat.Transcript) {
+	if s.cfg.known == nil {
+		return
 	}
-	return queries
-}
-
-// A guardedStore is an archive behind its guard. While a call of it hangs,
-// none is made, whatever it is for.
-type guardedStore struct {
-	archive.Store
-	guards *guards
-}
-
-// Unwrap returns the store beneath.
-func (s guardedStore) Unwrap() archive.Store { return s.Store }
-
-func stored[T any](ctx context.Context, s guardedStore, f func(context.Context) (T, error)) (T, error) {
-	if g := s.guards.events; g.hanging() {
-		var none T
-		return none, g.enter()
+	for _, m := range messages {
+		if m.ID != "" && !s.learnt.Add(m.ID) {
+			continue
+		}
+		for _, p := range m.Parts {
+			s.cfg.known.Learn(p.Text)
+			s.cfg.known.Learn(p.Args)
+		}
 	}
-	return guarded(ctx, s.guards.archive, f)
 }
 
-func (s guardedStore) Put(ctx context.Context, a archive.Step) error {
-	_, err := stored(ctx, s, func(ctx context.Context) (struct{}, error) { return struct{}{}, s.Store.Put(ctx, a) })
+// redactText returns text as it may leave the session.
+func (cfg *settings) redactText(text string) string {
+	if cfg.known == nil {
+		return text
+	}
+	return cfg.safely(cfg.redact)(text)
+}
+
+// nameless returns what takes secrets out of a text that names are taken from,
+// with no mark that would be a name; nil where nothing is redacted.
+func (cfg *settings) nameless() func(string) string {
+	if cfg.known == nil {
+		return nil
+	}
+	secrets := cfg.safely(cfg.redactor(cfg.known.Secrets))
+	return func(text string) string { return strings.ReplaceAll(secrets(text), redact.Mark, " ") }
+}
+
+// redactError returns err as it may be shown: what its text quotes is redacted.
+func (cfg *settings) redactError(err error) error {
+	if err == nil {
+		return nil
+	}
+	if text := cfg.redactText(err.Error()); text != err.Error() {
+		return redactedError{err, text}
+	}
 	return err
 }
 
-func (s guardedStore) Steps(ctx context.Context, session string) ([]archive.StepInfo, error) {
-	return stored(ctx, s, func(ctx context.Context) ([]archive.StepInfo, error) { return s.Store.Steps(ctx, session) })
+// A redactedError is an error under another text.
+type redactedError struct {
+	cause error
+	text  string
 }
 
-func (s guardedStore) Get(ctx context.Context, session string, number int) (archive.Step, error) {
-	return stored(ctx, s, func(ctx context.Context) (archive.Step, error) { return s.Store.Get(ctx, session, number) })
+func (e redactedError) Error() string { return e.text }
+func (e redactedError) Unwrap() error { return e.cause }
+
+// counters count texts, messages and tool schemas, for one thing that is counted:
+// a message, or a round.
+type counters struct {
+	counting     *guard.Counter // by which Config.Count is called; nil without it
+	countText    func(string) int
+	countMessage func(chat.Message) int
+	countTools   func([]byte) int
 }
 
-func (s guardedStore) Recall(ctx context.Context, session, id string) (archive.Entry, error) {
-	return stored(ctx, s, func(ctx context.Context) (archive.Entry, error) { return s.Store.Recall(ctx, session, id) })
-}
-
-func (s guardedStore) Close() error {
-	_, err := stored(context.Background(), s, func(context.Context) (struct{}, error) { return struct{}{}, s.Store.Close() })
-	return err
-}
-
-func (s guardedStore) Event(ctx context.Context, session string, line []byte) error {
-	if g := s.guards.archive; g.hanging() {
-		return g.enter()
+// newCounters returns those of one thing. It needs no lock.
+func (cfg *settings) newCounters() *counters {
+	if cfg.Count == nil {
+		return &cfg.counters
 	}
-	_, err := guarded(ctx, s.guards.events, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, s.Store.Event(ctx, session, line)
-	})
-	return err
+	return cfg.countersBy(guard.NewCounter(cfg.guards.count, cfg.Count, cfg.builtIn, cfg.faults))
 }
 
-// Where tells where a step is kept, as far as the store beneath tells.
-func (s guardedStore) Where(session string, number int) (adapter, location string) {
-	where, err := stored(context.Background(), s, func(context.Context) ([2]string, error) {
-		adapter, location := archive.Where(s.Store, session, number)
-		return [2]string{adapter, location}, nil
-	})
+func (cfg *settings) countersBy(c *guard.Counter) *counters {
+	return &counters{
+		counting: c, countText: c.Text, countMessage: cfg.builtIn.With(c.Text).Message,
+		countTools: func(raw []byte) int {
+			if len(raw) == 0 {
+				return 0
+			}
+			return c.Text(string(raw))
+		},
+	}
+}
+
+// counted returns cfg for a round. Its caller holds the lock.
+func (cfg *settings) counted() *settings {
+	own := *cfg
+	own.counters = *cfg.newCounters()
+	return &own
+}
+
+// count has f count by what it is given; where a call of Count does not return,
+// again by what is built in. f may change nothing.
+func count[T any](cfg *settings, f func(*counters) T) T {
+	own := cfg.newCounters()
+	made, err := guard.Watch(own.counting, func() (T, error) { return f(own), nil })
 	if err != nil {
-		return "unknown", ""
+		cfg.faults.Add(err)
+		return f(cfg.countersBy(guard.BuiltIn(cfg.builtIn)))
 	}
-	return where[0], where[1]
+	return made
+}
+
+// measured measures messages, by a Count that may hang or panic.
+func (cfg *settings) measured(messages []chat.Message) []measuredMessage {
+	return count(cfg, func(own *counters) []measuredMessage {
+		entries := make([]measuredMessage, len(messages))
+		for i, m := range messages {
+			entries[i] = own.measure(m)
+		}
+		return entries
+	})
+}
+
+// toolTokens returns the tokens of tool schemas.
+func (cfg *settings) toolTokens(raw []byte) int {
+	return count(cfg, func(own *counters) int { return own.countTools(raw) })
 }

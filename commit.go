@@ -2,163 +2,43 @@ package tiercompact
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
 	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/chat"
-	"github.com/tiercompact/tiercompact/internal/protection"
+	"github.com/tiercompact/tiercompact/internal/edit"
+	"github.com/tiercompact/tiercompact/internal/guard"
 	"github.com/tiercompact/tiercompact/levels"
-	"github.com/tiercompact/tiercompact/trace"
 )
 
-// runDecision has the round planned that a check decided on, archives it, and puts
-// its outcome in the conversation's place.
-func (s *Session) runDecision(ctx context.Context, d decision) (report Report, err error) {
-	report = Report{Picked: d.picked, Reason: d.reason, Before: d.usage.Tokens, After: d.usage.Tokens, Usage: d.usage, FirstChanged: -1}
-	if d.reason == "" {
-		defer s.markIdle() // before a sink is called: whatever it does, the session is not busy for ever
+// commit makes a planned round: it is archived, recorded and swapped in. A level
+// that has too little to offer is put off instead.
+func (s *Session) commit(ctx context.Context, o *outcome) {
+	r := o.round
+	if o.err == nil {
+		o.skip = r.skipReason(o.forced)
 	}
-	defer s.tellFaults(&report)
-	s.addWarning(&report, d.warning)
-	s.emitEstimate(d.usage)
-	if d.reason != "" {
-		s.emitDecision(report, nil)
-		return report, nil
+	if o.dryRun {
+		return
 	}
-	r := s.newRound(d.t, d.cause)
-	err = s.planAndCommit(ctx, r, &report, d.over || d.summary, func(ctx context.Context) error { return r.planRound(ctx, d) })
-	return report, err
-}
-
-// planAndCommit has a round planned and made. The report says what came of it. While
-// the archive cannot be written, no model is asked for what could not be kept.
-func (s *Session) planAndCommit(ctx context.Context, r *round, report *Report, forced bool, plan func(context.Context) error) error {
-	other, err := s.archiveAgain(ctx, r)
-	if other {
-		r.unsure = "the archive failed: it is asked before a model is"
-	}
-	if err != nil && !other {
-		err = s.reportUnarchived(r, report, err)
-	} else if r, err = r.planned(ctx, plan); err != nil {
-		s.emitFailure(*report, r, "plan", err)
-	} else {
-		err = s.commitRound(ctx, r, report, forced)
+	if o.skip != "" {
+		s.deferLevel(o.picked, o.skip, &r.before)
+	} else if o.err == nil {
+		if o.number, o.err = s.archiveRound(ctx, r); o.err != nil {
+			o.failed = "archive"
+		} else if o.err = s.swapIn(o); o.err != nil {
+			o.failed = "record"
+		} else {
+			s.letGoOldRounds()
+		}
 	}
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.models = r.models
-	s.mu.Unlock()
-	report.Took = s.cfg.Now().Sub(r.began)
-	return s.cfg.redactError(err)
-}
-
-// planned has plan fill r. It returns r, or where a call of Count in it does not
-// return, r as it was: whatever still goes on then goes on with the given-up one.
-func (r *round) planned(ctx context.Context, plan func(context.Context) error) (*round, error) {
-	was := *r
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	_, err := watched(r.cfg.counting, func() (struct{}, error) {
-		return struct{}{}, recovered(func() error { return r.plan(ctx, plan) })
-	})
-	if late, ok := errors.AsType[*CallbackError](err); ok && late.Callback == r.cfg.guards.count.name {
-		return &was, err
-	}
-	return r, err
-}
-
-// reportUnarchived reports a round that could not be archived: as the error, or where
-// the archive is optional as a warning.
-func (s *Session) reportUnarchived(r *round, report *Report, err error) error {
-	s.emitFailure(*report, r, "archive", err)
-	if !s.cfg.ArchiveOptional {
-		return err
-	}
-	report.Reason = NothingToDo
-	report.Warnings = append(report.Warnings, s.cfg.redactError(err).Error())
-	return nil
-}
-
-// Plan returns what the next check would do with the conversation as it stands,
-// and why, and changes nothing. A model that the level needs is asked.
-func (s *Session) Plan(ctx context.Context) (report Report, err error) {
-	s.mu.Lock()
-	if len(s.t.messages) == 0 {
-		s.mu.Unlock()
-		return Report{Picked: levels.None, Reason: BelowThreshold, FirstChanged: -1}, nil
-	}
-	warned := s.warned
-	d := s.decideRound()
-	s.warned = warned
-	if d.reason == "" {
-		s.busy = false
-	}
-	s.mu.Unlock()
-	report = Report{Picked: d.picked, Reason: d.reason, Before: d.usage.Tokens, After: d.usage.Tokens, Usage: d.usage, FirstChanged: -1}
-	if d.reason != "" {
-		return report, nil
-	}
-	defer s.tellFaults(&report)
-	made := s.newRound(d.t, d.cause)
-	r, err := made.planned(ctx, func(ctx context.Context) error { return made.planRound(ctx, d) })
-	if err != nil {
-		return report, s.cfg.redactError(err)
-	}
-	if report.Reason = r.skipReason(d.over || d.summary); report.Reason == "" {
-		r.fillReport(&report, 0)
-	}
-	if !r.fitsBudget() {
-		return report, r.budgetError()
-	}
-	return report, nil
-}
-
-func (s *Session) newRound(t conversation, cause string) *round {
-	s.learnSecrets(t.messages)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	cfg := *s.cfg.counted()
-	const many = 1 << 20
-	ratio := float64(s.cal.Void().Tokens(many, 0)) / many
-	r := newRound(&cfg, t, ratio, s.summary, s.steps)
-	r.cause, r.models, r.added, r.unlisted = cause, s.models, s.t.added, slices.Clone(s.unlisted)
-	return r
-}
-
-// markIdle ends the session's one round.
-func (s *Session) markIdle() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.busy = false
-}
-
-// commitRound archives a planned round and swaps it in, or puts its level off where
-// it has too little to offer. It fills the report.
-func (s *Session) commitRound(ctx context.Context, r *round, report *Report, forced bool) error {
-	if report.Reason = r.skipReason(forced); report.Reason != "" {
-		s.mu.Lock()
-		s.deferLevel(report.Picked, report.Reason, &r.before)
-		s.mu.Unlock()
-		s.emitDecision(*report, r)
-		return s.reportOverBudget(r)
-	}
-	number, err := s.archiveRound(ctx, r, report)
-	if err != nil {
-		return s.reportUnarchived(r, report, err)
-	}
-	if err := s.swapOutcome(r, number); err != nil {
-		s.emitFailure(*report, r, "record", err)
-		return err
-	}
-	s.letGoOldRounds()
-	r.fillReport(report, number)
-	s.addWarning(report, r.warning)
-	s.mu.Lock()
-	report.Usage = s.currentUsage()
-	s.mu.Unlock()
-	s.emitRound(*report, r, number)
-	return s.reportOverBudget(r)
 }
 
 // skipReason returns why the round is not worth making, "" where it is.
@@ -174,35 +54,129 @@ func (r *round) skipReason(forced bool) string {
 	return ""
 }
 
-// reportOverBudget returns the error of a conversation that is as small as it can be
-// made, and still too large.
-func (s *Session) reportOverBudget(r *round) error {
-	if r.fitsBudget() {
-		return nil
+// deferLevel has the level of a round that changed nothing wait. No cooldown
+// starts: only a compaction starts one, and a stronger level does not wait.
+func (s *Session) deferLevel(level levels.Name, reason string, planned *conversation) {
+	if level == levels.LayerName {
+		return // it is never due by itself
 	}
-	err := r.budgetError()
-	s.emitEvent(trace.Error{ErrorType: "insufficient_budget", Message: err.Error(), Fallback: string(levels.TruncateName)})
-	return err
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.wait[level] = waitingSince(planned, reason)
+	none := archive.Round{Level: string(level), Reason: reason, Edits: edit.Round{Seen: len(planned.messages)}, Time: s.cfg.Now()}
+	_ = s.recordDone(func(f Recorder) error { return f.Round(none) }) // if it fails, it is written before the next record
 }
 
-func (r *round) budgetError() *BudgetError {
-	e := &BudgetError{Budget: r.cfg.budget.Limit(), Tokens: r.currentTokens(), Floor: r.currentTokens(), Tools: r.serverTokens(r.t.tools)}
-	for i, m := range r.t.messages {
-		n := r.serverTokens(r.t.sizes[i])
-		switch h := r.view.Protections[i]; {
-		case m.IsSummary():
-			e.Stubbed += n
-		case m.Role == chat.System || m.Role == chat.Developer:
-			e.System += n
-		case h&protection.Latest != 0:
-			e.Last += n
-		case h&protection.Pinned != 0:
-			e.Pinned += n
-		default:
-			e.Stubbed += n
+func waitingSince(planned *conversation, reason string) levelWait {
+	return levelWait{added: planned.messageTokens(), staled: planned.staleTokens(), reason: reason}
+}
+
+// archiveRound puts the round into the archive, before anything changes.
+func (s *Session) archiveRound(ctx context.Context, r *round) (int, error) {
+	s.mu.Lock()
+	next := s.steps + 1
+	s.mu.Unlock()
+	var written []archive.Written
+	err := guard.Recovered(func() error { written = s.cfg.writtenForms(r.t.messages); return nil })
+	if err != nil {
+		return 0, fmt.Errorf("archive round %d: %w", next, err)
+	}
+	a := archive.Step{
+		Session: s.id, Number: next, Before: r.before.messages, Removed: r.gone,
+		Edits: r.roundEdits(), Reason: r.cause, Level: r.strongestLevel(), Note: r.note, Time: s.cfg.Now(), Written: written,
+	}
+	for _, st := range r.steps {
+		if st.summary != nil {
+			a.Summary = json.RawMessage(st.summary.Payload)
 		}
 	}
-	return e
+	return s.putStep(ctx, r, a)
+}
+
+// writtenForms returns what the file is known by that left is written to, nil where
+// ReadBack fails.
+func (cfg *settings) writtenForms(left chat.Transcript) []archive.Written {
+	if cfg.ReadBack == nil || !cfg.outside {
+		return nil
+	}
+	failed := false
+	read := func(t chat.Transcript) []archive.Reading {
+		readings, err := guard.Do(cfg.guards.readBack, func() []archive.Reading { return cfg.ReadBack(guard.Copied(t)) })
+		cfg.faults.Add(err)
+		failed = failed || err != nil
+		return readings
+	}
+	var clean []archive.Reading
+	if cfg.known != nil {
+		if t, changed := archive.Clean(left, cfg.redact); changed {
+			clean = read(t)
+		}
+	}
+	readings := read(left)
+	if failed {
+		return nil
+	}
+	return archive.NewWritten(readings, clean)
+}
+
+// putStep archives a step. One that could not be written is kept, to ask the
+// archive by it before a model is asked for another round.
+func (s *Session) putStep(ctx context.Context, r *round, a archive.Step) (int, error) {
+	number, err := archiveStep(ctx, s.cfg.Archive, s.cfg.Deadlines.Archive, a)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if broken, ok := errors.AsType[*CallbackError](err); !ok || broken.Callback == s.cfg.guards.archive.Name {
+		r.models.archive = r.models.archive.AfterCall(err != nil, r.added)
+	} // else Redact failed before the archive was asked
+	if err != nil {
+		err = fmt.Errorf("archive round %d: %w", number, err)
+		s.unkept = &unkept{step: a, err: err}
+		return 0, err
+	}
+	s.unkept = nil
+	s.steps = number // taken, whatever follows
+	return number, nil
+}
+
+// An unkept is a step that could not be archived, and why.
+type unkept struct {
+	step archive.Step
+	err  error
+}
+
+// putPending puts the step that could not be archived, if there is one and the
+// archive is not left out; with an error no round may be made now. The step's
+// own round is not made: it was planned for an earlier conversation, and an archive
+// may hold steps of which nothing came.
+//
+// A step may be such that it can never be written. So if it fails again and the
+// conversation is another, the round goes on without a model, and its step is put
+// instead.
+func (s *Session) putPending(ctx context.Context, r *round) error {
+	s.mu.Lock()
+	u := s.unkept
+	if u == nil {
+		s.mu.Unlock()
+		return nil
+	}
+	a := u.step
+	a.Number = max(a.Number, s.steps+1)
+	s.mu.Unlock()
+	if left := r.models.archive.MessagesLeft(r.added); left > 0 && r.cause != byHand {
+		return fmt.Errorf("%w: the archive is asked again after %d more messages", u.err, left)
+	}
+	before := r.models.archive
+	_, err := s.putStep(ctx, r, a)
+	if err == nil {
+		return nil
+	}
+	late, ok := errors.AsType[*CallbackError](err)
+	if ok && late.Late() || ctx.Err() != nil || edit.Sum(a.Before) == r.sumBefore() {
+		return err
+	}
+	r.models.archive = before // it is asked once more, and fails once
+	r.unsure = "the archive failed: it is asked before a model is"
+	return nil
 }
 
 // archiveStep archives a under its number, or the next one where the archive knows the
@@ -216,7 +190,7 @@ func archiveStep(ctx context.Context, store archive.Store, within time.Duration,
 	}
 	const tries = 100 // each means that somebody else took the number
 	for range tries {
-		err = recovered(func() error { return store.Put(ctx, a) }) // a redactor in front of it may fail
+		err = guard.Recovered(func() error { return store.Put(ctx, a) }) // a redactor in front of it may fail
 		if !errors.Is(err, archive.ErrExists) {
 			break
 		}
@@ -229,9 +203,10 @@ func archiveStep(ctx context.Context, store archive.Store, within time.Duration,
 	return a.Number, err
 }
 
-// swapOutcome puts the round's outcome in the place of what it was planned for. The
+// swapIn puts what the round made in the place of what it was planned for. The
 // messages that arrived meanwhile follow it.
-func (s *Session) swapOutcome(r *round, number int) error {
+func (s *Session) swapIn(o *outcome) error {
+	r, number := o.round, o.number
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	made := archive.Round{Number: number, Level: r.strongestLevel(), Edits: r.roundEdits(), Time: s.cfg.Now()}
@@ -239,7 +214,7 @@ func (s *Session) swapOutcome(r *round, number int) error {
 		return err
 	}
 	for _, e := range r.gone {
-		s.t.recalls.add(e.ID)
+		s.t.recalls.Add(e.ID)
 	}
 	s.unlisted = r.unlisted
 	n := len(r.before.messages)
@@ -252,5 +227,35 @@ func (s *Session) swapOutcome(r *round, number int) error {
 	d.made = true
 	s.rounds = append(s.rounds, d)
 	clear(s.wait)
+	o.after = s.currentUsage()
 	return nil
+}
+
+// sumBefore tells the conversation before the round from others.
+func (r *round) sumBefore() string {
+	if r.sum == "" {
+		r.sum = edit.Sum(r.before.messages)
+	}
+	return r.sum
+}
+
+// strongestLevel returns the last level of the round; fit, which only trims what the
+// others left, only where it was alone.
+func (r *round) strongestLevel() string {
+	for _, st := range slices.Backward(r.steps) {
+		if st.level != levels.TruncateName {
+			return string(st.level)
+		}
+	}
+	return string(levels.TruncateName)
+}
+
+// roundEdits returns the round as it can be made again on a history that is sent
+// anew.
+func (r *round) roundEdits() edit.Round {
+	out := edit.Round{Seen: len(r.before.messages), Sum: r.sumBefore()}
+	for _, st := range r.steps {
+		out.Steps = append(out.Steps, st.edits)
+	}
+	return out
 }

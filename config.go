@@ -10,6 +10,7 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/embed"
 	"github.com/tiercompact/tiercompact/internal/cooldown"
+	"github.com/tiercompact/tiercompact/internal/guard"
 	"github.com/tiercompact/tiercompact/internal/protection"
 	"github.com/tiercompact/tiercompact/levels"
 	"github.com/tiercompact/tiercompact/redact"
@@ -235,7 +236,7 @@ type settings struct {
 	ownNow     bool // Now is the caller's
 	ownRedact  bool // Redact is the caller's
 	guards     *guards
-	faults     *faults             // of one session
+	faults     *guard.Faults       // of one session
 	redact     func(string) string // of known, guarded; nil where nothing is redacted
 	builtIn    *tokens.Counter     // stands in for Count
 	known      *redact.Known       // what a session has seen to be secret; nil where nothing is redacted
@@ -250,9 +251,9 @@ func (cfg Config) resolveSettings() (settings, error) {
 	}
 	cfg = cfg.withBuiltIn()
 	s := settings{Config: cfg, outside: outside, summarySet: summarySet, gate: cooldown.Default(), weights: embed.DefaultWeights()}
-	s.ownNow, s.ownRedact, s.guards, s.faults = ownNow, ownRedact, newGuards(cfg), new(faults)
+	s.ownNow, s.ownRedact, s.guards, s.faults = ownNow, ownRedact, newGuards(cfg), new(guard.Faults)
 	if outside {
-		s.Archive = guardedStore{cfg.Archive, s.guards}
+		s.Archive = guard.Store(cfg.Archive, s.guards.archive, s.guards.events)
 	}
 	if s.builtIn, err = tokens.ForModel(cfg.Model); err != nil {
 		return settings{}, fmt.Errorf("model: %w", err)

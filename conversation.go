@@ -8,8 +8,8 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/embed"
 	"github.com/tiercompact/tiercompact/files"
+	"github.com/tiercompact/tiercompact/internal/ids"
 	"github.com/tiercompact/tiercompact/internal/protection"
-	"github.com/tiercompact/tiercompact/levels"
 )
 
 // newestKept is how many messages soft leaves alone, so that what is older can go
@@ -60,8 +60,8 @@ type conversation struct {
 	sizes    []int
 	terms    []embed.Terms
 	facts    []files.Scan
-	ids      *idSet                 // of all messages ever added, so that none comes twice
-	recalls  *recallSet             // recall ids that earlier rounds gave
+	ids      *ids.Set               // of all messages ever added, so that none comes twice
+	recalls  *ids.Recalls           // recall ids that earlier rounds gave
 	calls    map[string][]chat.Part // by id, those without a result yet
 	added    int                    // messages ever added
 
@@ -72,7 +72,7 @@ type conversation struct {
 }
 
 func newConversation(cfg settings) conversation {
-	return conversation{policy: cfg.policy, ids: new(idSet), recalls: new(recallSet), calls: make(map[string][]chat.Part)}
+	return conversation{policy: cfg.policy, ids: new(ids.Set), recalls: new(ids.Recalls), calls: make(map[string][]chat.Part)}
 }
 
 func (c *conversation) totalTokens() int { return c.messageTokens() + c.tools }
@@ -80,14 +80,17 @@ func (c *conversation) totalTokens() int { return c.messageTokens() + c.tools }
 // messageTokens returns the tokens of the messages, without the tool schemas.
 func (c *conversation) messageTokens() int { return c.system + c.developer + c.rest }
 
+// fixedTokens returns the tokens of what cannot leave.
+func (c *conversation) fixedTokens() int { return c.fixed + c.tools }
+
 // addMessage appends a message, gives it an id that no other has, and returns that.
 func (c *conversation) addMessage(e measuredMessage) string {
 	c.added++
-	if e.message.ID == "" || c.ids.containsID(e.message.ID) || protection.Reserved(e.message) {
-		e.message.ID = c.ids.unusedID(c.added)
+	if e.message.ID == "" || c.ids.Contains(e.message.ID) || protection.Reserved(e.message) {
+		e.message.ID = c.ids.Unused(c.added)
 	}
-	c.ids.addID(e.message.ID)
-	c.recalls.addShown(e.message)
+	c.ids.Add(e.message.ID)
+	c.recalls.AddShown(e.message)
 	c.appendEntry(e, files.ScanMessage(e.message, c.matchResult(e.message)))
 	return e.message.ID
 }
@@ -95,7 +98,7 @@ func (c *conversation) addMessage(e measuredMessage) string {
 // reserveIDs keeps the ids of t from being given to others.
 func (c *conversation) reserveIDs(t chat.Transcript) {
 	for _, m := range t {
-		c.ids.addID(m.ID)
+		c.ids.Add(m.ID)
 	}
 }
 
@@ -234,11 +237,16 @@ func (c *conversation) staleTokens() int {
 	return sum
 }
 
-// levelView returns what levels may know of c.
-func (c *conversation) levelView(cfg *settings, was map[string]chat.Message) levels.View {
-	return levels.View{
-		Messages: c.messages, Sizes: c.sizes, Facts: c.facts, Terms: c.terms,
-		Protections: c.policy.Protections(c.messages), Was: was, Window: cfg.Window, Fixed: c.tools,
-		Count: cfg.countText, Size: cfg.countMessage, Clean: cfg.nameless(),
+// currentUsage returns what the conversation's tokens are spent on. Its caller holds
+// the lock.
+func (s *Session) currentUsage() Usage {
+	u := Usage{
+		System: s.t.system, Developer: s.t.developer, Tools: s.t.tools, Messages: s.t.rest,
+		Tokens: s.promptTokens(), Window: s.cfg.Window, Budget: s.cfg.budget.Limit(),
 	}
+	u.Share = float64(u.Tokens) / float64(u.Window)
+	return u
 }
+
+// promptTokens returns the tokens of the conversation as the server would count them.
+func (s *Session) promptTokens() int { return s.cal.Tokens(s.t.totalTokens(), s.anchor) }

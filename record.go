@@ -10,6 +10,7 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/files"
 	"github.com/tiercompact/tiercompact/internal/edit"
+	"github.com/tiercompact/tiercompact/internal/guard"
 	"github.com/tiercompact/tiercompact/levels"
 )
 
@@ -27,14 +28,14 @@ type Recorder interface {
 // Record has f keep what happens to the session from now on. A session that
 // already has messages gives them to f first, unless it was resumed from f.
 //
-// A call of f that does not return within Config.ArchiveDeadline is an error,
+// A call of f that does not return within Deadlines.Archive is an error,
 // and as long as it has not returned, each message that is added returns one.
 // When f can be called again it is told all messages anew, since nobody knows
 // what it has written.
 func (s *Session) Record(f Recorder) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	writing := &guard{name: "Recorder", within: s.cfg.Deadlines.Archive}
+	writing := &guard.Guard{Name: "Recorder", Within: s.cfg.Deadlines.Archive}
 	if !s.resumed && len(s.t.messages) > 0 {
 		all := s.t.messages[:len(s.t.messages):len(s.t.messages)]
 		if err := written(writing, func() error { return f.Load(all) }); err != nil {
@@ -47,8 +48,8 @@ func (s *Session) Record(f Recorder) error {
 }
 
 // written has a recorder write.
-func written(g *guard, write func() error) error {
-	_, err := guarded(context.Background(), g, func(context.Context) (struct{}, error) { return struct{}{}, write() })
+func written(g *guard.Guard, write func() error) error {
+	_, err := guard.Call(context.Background(), g, func(context.Context) (struct{}, error) { return struct{}{}, write() })
 	return err
 }
 
@@ -60,7 +61,7 @@ func (s *Session) tell(write func(Recorder) error) error {
 	if err == nil {
 		return nil
 	}
-	if _, broken := errors.AsType[*CallbackError](err); broken && !errors.Is(err, errLeftOut) {
+	if _, broken := errors.AsType[*CallbackError](err); broken && !errors.Is(err, guard.ErrLeftOut) {
 		s.unsure = true
 	}
 	return fmt.Errorf("record session: %w", err)
@@ -136,17 +137,6 @@ func (s *Session) noteRestorations() {
 	}
 }
 
-// tellRestorations warns of files that were written anew.
-func (s *Session) tellRestorations(report *Report) {
-	s.mu.Lock()
-	restored := s.restored
-	s.restored = nil
-	s.mu.Unlock()
-	for _, r := range restored {
-		s.addWarning(report, r.String())
-	}
-}
-
 // writeMissed writes what the recorder has missed, or says how much that is.
 func (s *Session) writeMissed() error {
 	s.mu.Lock()
@@ -204,7 +194,7 @@ func (c *Compactor) Resume(ctx context.Context, st archive.State) (*Session, err
 	s.steps = max(archive.Next(infos)-1, st.Number)
 	for _, info := range infos {
 		for _, recall := range info.Entries {
-			s.t.recalls.add(recall)
+			s.t.recalls.Add(recall)
 		}
 	}
 	s.summary = s.t.summaryNumber()
@@ -230,7 +220,7 @@ func (c *Compactor) Resume(ctx context.Context, st archive.State) (*Session, err
 // that are older than the file.
 func (s *Session) reserveUsed(ctx context.Context, st archive.State, infos []archive.StepInfo) {
 	for _, id := range st.IDs {
-		s.t.ids.addID(id)
+		s.t.ids.Add(id)
 	}
 	told := make(map[int]bool, len(st.Steps))
 	for _, n := range st.Steps {

@@ -10,6 +10,8 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/files"
 	"github.com/tiercompact/tiercompact/internal/cooldown"
+	"github.com/tiercompact/tiercompact/internal/guard"
+	"github.com/tiercompact/tiercompact/internal/ids"
 	"github.com/tiercompact/tiercompact/levels"
 	"github.com/tiercompact/tiercompact/tokens"
 )
@@ -19,7 +21,7 @@ import (
 type Session struct {
 	id     string
 	cfg    settings
-	learnt learntIDs // ids of the messages whose secrets are known
+	learnt ids.SyncSet // ids of the messages whose secrets are known
 
 	mu       sync.Mutex // guards what follows; never held while a round is planned
 	t        conversation
@@ -39,18 +41,11 @@ type Session struct {
 	closed   bool
 
 	recorder Recorder
-	writing  *guard                 // of the recorder
+	writing  *guard.Guard           // of the recorder
 	missed   []func(Recorder) error // what the recorder could not write, oldest first
 	restored []archive.Restoration  // what no report has told yet
 	unsure   bool                   // a call of the recorder did not end as it should: nobody knows what it has
 	resumed  bool
-}
-
-// levelWait says since when a level has had nothing to offer.
-type levelWait struct {
-	added  int    // tokens of the conversation then
-	staled int    // tokens older than its newest messages then
-	reason string // why it was put off
 }
 
 func newSession(id string, cfg settings) *Session {
@@ -75,39 +70,78 @@ func (s *Session) AddMessage(ctx context.Context, m chat.Message) (Report, error
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()
-		return Report{FirstChanged: -1}, ErrClosed
+		return Report{}, ErrClosed
 	}
 	id := s.t.addMessage(e)
 	s.gate = s.gate.Added()
 	added := s.t.messages[len(s.t.messages)-1]
 	s.summary = max(s.summary, summaryNumberOf(added))
-	err := s.recordDone(func(f Recorder) error { return f.Append(added) })
-	if err != nil {
-		s.mu.Unlock()
-		report := Report{Message: id, FirstChanged: -1}
-		s.tellFaults(&report)
-		return report, s.cfg.redactError(err)
+	var o outcome
+	if o.refused = s.recordDone(func(f Recorder) error { return f.Append(added) }); o.refused == nil {
+		o = s.begin(request{})
 	}
-	d := s.decideRound()
 	s.mu.Unlock()
-	report, err := s.runDecision(ctx, d)
+	report, err := s.carryOut(ctx, &o)
 	report.Message = id
-	s.tellRestorations(&report)
 	return report, err
 }
 
 // Check makes the check that follows a message, without one: after Load, say.
 func (s *Session) Check(ctx context.Context) (Report, error) {
+	return s.run(ctx, request{})
+}
+
+// Plan returns what the next check would do with the conversation as it stands,
+// and why, and changes nothing. A model that the level needs is asked.
+func (s *Session) Plan(ctx context.Context) (Report, error) {
 	s.mu.Lock()
-	if s.closed {
-		s.mu.Unlock()
-		return Report{FirstChanged: -1}, ErrClosed
-	}
-	d := s.decideRound()
+	empty := len(s.t.messages) == 0
 	s.mu.Unlock()
-	report, err := s.runDecision(ctx, d)
-	s.tellRestorations(&report)
-	return report, err
+	if empty {
+		return Report{Picked: levels.None, Reason: BelowThreshold}, nil
+	}
+	return s.run(ctx, request{dryRun: true})
+}
+
+// Preflight compacts the session to three layers (what is protected, one
+// summary, what is recent) if its usage is at Policy.TriggerPct or it is over the
+// budget. It is run before a model call. Neither cooldown nor MinGain applies.
+func (s *Session) Preflight(ctx context.Context) (Report, error) {
+	return s.run(ctx, request{kind: preflightRequest})
+}
+
+// Compact compacts the session to three layers now, whatever its usage, the
+// cooldown or the trigger. The note is the user's wish; the summarizer and the
+// trace get it.
+func (s *Session) Compact(ctx context.Context, note string) (Report, error) {
+	return s.run(ctx, request{kind: compactRequest, note: note})
+}
+
+// CompactLevel has one level do its work now, whatever the usage, the cooldown
+// or the trigger. If the conversation does not fit the budget afterwards,
+// emergency and fit follow.
+func (s *Session) CompactLevel(ctx context.Context, level levels.Name) (Report, error) {
+	if _, err := levels.Parse(string(level)); err != nil {
+		return Report{}, err
+	}
+	return s.run(ctx, request{kind: levelRequest, level: level})
+}
+
+// MakeRoom compacts the session as emergency does if a next message of so many
+// tokens would not fit the budget, and a round frees what is missing. It is run
+// when nobody waits, after an answer: otherwise somebody waits for the
+// [Session.Preflight] that follows that message. The cooldown does not apply, as
+// it does not if the budget is exceeded.
+func (s *Session) MakeRoom(ctx context.Context, tokens int) (Report, error) {
+	return s.run(ctx, request{kind: roomRequest, next: tokens})
+}
+
+// Cooldown returns how many more messages will be added without a check that
+// compacts, of how many after each compaction. Over the budget no message waits.
+func (s *Session) Cooldown() (left, of int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.cfg.gate.Left(s.gate), s.cfg.gate.Messages
 }
 
 // AddFile adds a file that the user hands over, as a user message that holds
@@ -246,16 +280,4 @@ func (s *Session) Close() error {
 	s.closed = true
 	s.mu.Unlock()
 	return s.writeMissed()
-}
-
-// promptTokens returns the tokens of the conversation as the server would count them.
-func (s *Session) promptTokens() int { return s.cal.Tokens(s.t.totalTokens(), s.anchor) }
-
-func (s *Session) currentUsage() Usage {
-	u := Usage{
-		System: s.t.system, Developer: s.t.developer, Tools: s.t.tools, Messages: s.t.rest,
-		Tokens: s.promptTokens(), Window: s.cfg.Window, Budget: s.cfg.budget.Limit(),
-	}
-	u.Share = float64(u.Tokens) / float64(u.Window)
-	return u
 }

@@ -22,6 +22,7 @@ import (
 	"sync"
 
 	"github.com/tiercompact/tiercompact/archive"
+	"github.com/tiercompact/tiercompact/internal/guard"
 	"github.com/tiercompact/tiercompact/redact"
 )
 
@@ -40,20 +41,10 @@ var (
 	ErrClosed = errors.New("session is closed")
 )
 
-// A BudgetError says what cannot leave the conversation, and costs more than
-// the budget. It unwraps to [ErrInsufficientBudget].
-type BudgetError struct {
-	Budget, Tokens, Floor                int
-	System, Tools, Pinned, Last, Stubbed int // tokens of each part of the floor
-}
-
-// Unwrap returns [ErrInsufficientBudget].
-func (e *BudgetError) Unwrap() error { return ErrInsufficientBudget }
-
-func (e *BudgetError) Error() string {
-	return fmt.Sprintf("conversation does not fit the budget: at least %d tokens are left of %d allowed (system %d, tools %d, pinned %d, last turn %d, stubs %d); protect less, or use a larger window",
-		e.Floor, e.Budget, e.System, e.Tools, e.Pinned, e.Last, e.Stubbed)
-}
+// A CallbackError says which callback of a [Config] did not do its work, and how:
+// it panicked, did not return in time, or returned what cannot be. Its fields are
+// Callback, a field of Config or Recorder, and Reason.
+type CallbackError = guard.Error
 
 // A Compactor makes sessions that share settings. It is safe for concurrent use.
 type Compactor struct {

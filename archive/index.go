@@ -87,7 +87,7 @@ func (x *Index) addEntry(e Entry) {
 	x.entries[e.ID] = e
 	texts := []string{e.Text}
 	for _, m := range e.Messages {
-		texts = append(texts, searchText(m))
+		texts = append(texts, m.TextWithCalls())
 	}
 	for _, text := range texts {
 		for _, piece := range cutPieces(text, pieceSize) {

@@ -132,6 +132,19 @@ func (m Message) Text() string {
 	return strings.Join(texts, "\n")
 }
 
+// TextWithCalls returns what a search sees of m: its texts, and the names and
+// arguments of its calls.
+func (m Message) TextWithCalls() string {
+	var b strings.Builder
+	b.WriteString(m.Text())
+	for _, p := range m.Parts {
+		if p.Kind == Call || p.Kind == ServerCall {
+			b.WriteString("\n" + p.Name + " " + p.Args)
+		}
+	}
+	return b.String()
+}
+
 // HasCalls reports whether m makes tool calls.
 func (m Message) HasCalls() bool {
 	for _, p := range m.Parts {

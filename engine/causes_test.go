@@ -108,8 +108,8 @@ func TestWhatKeepsAServerFromAnsweringIsToldApart(t *testing.T) {
 		"401":                         {answers(401, "Unauthorized"), "server answers 401", "name and password before the host"},
 		"403":                         {answers(403, ""), "server answers 403", "name and password before the host"},
 		"407":                         {answers(407, "Proxy Authentication Required"), "server answers 407", "HTTP_PROXY"},
-		"404":                         {answers(404, "404 page not found"), "is not Ollama: answer is garbled: 404 page not found", "without /api"},
-		"a web page":                  {answers(200, "<!DOCTYPE html><html><body>It works!</body></html>"), "is not Ollama: answer is garbled: it is a web page", "without /api"},
+		"404":                         {answers(404, "404 page not found"), "is not Ollama: answer is garbled: 404 page not found", "the part before /api"},
+		"a web page":                  {answers(200, "<!DOCTYPE html><html><body>It works!</body></html>"), "is not Ollama: answer is garbled: it is a web page", "the part before /api"},
 		"another API":                 {answers(200, `{"status":"ok"}`), "is not Ollama: answer is garbled: it has no version", "--ollama-url"},
 		"500":                         {answers(500, "out of memory"), "server answers 500: out of memory", "see the server's log"},
 	} {

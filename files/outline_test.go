@@ -91,20 +91,6 @@ func TestDigestKeepsFailures(t *testing.T) {
 	}
 }
 
-func TestShortenedIsRecognised(t *testing.T) {
-	for _, text := range []string{Superseded("a\nb.go", "id"), Replaced("id"), Repeated("id"),
-		Outline("a.go", "package a\n", OutlineOptions{Max: 100, Recall: "id"}), Digest("a\n", DigestOptions{Max: 100, Recall: "id"})} {
-		if !Shortened(text) {
-			t.Errorf("%q", text)
-		}
-	}
-	for _, text := range []string{"", "plain", "[outline of my talk]\n", "[digest "} {
-		if Shortened(text) {
-			t.Errorf("%q", text)
-		}
-	}
-}
-
 func FuzzOutline(f *testing.F) {
 	names, _ := filepath.Glob("testdata/outline/*.txtar")
 	for _, name := range names {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/internal/clip"
 )
 
 // RecallID returns the id under which the archive returns the text that parts
@@ -15,21 +16,6 @@ import (
 func RecallID(parts ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 	return hex.EncodeToString(sum[:4])
-}
-
-// The heads of shortened texts.
-var heads = []string{"[outline ", "[digest ", "[superseded ", "[repeated "}
-
-// Shortened reports whether text is what an outline, a digest or a pointer
-// left.
-func Shortened(text string) bool {
-	for _, h := range heads {
-		if strings.HasPrefix(text, h) {
-			line, _, _ := strings.Cut(text, "\n")
-			return strings.Contains(line, "recall ") && strings.Contains(line, "]")
-		}
-	}
-	return false
 }
 
 // Superseded returns the pointer that replaces an older copy of a file.
@@ -70,8 +56,5 @@ func clipBytes(s string, size int) string {
 	if len(s) <= size {
 		return s
 	}
-	for size > 0 && s[size]&0xC0 == 0x80 {
-		size--
-	}
-	return s[:size] + "…"
+	return clip.Bytes(s, size) + "…"
 }

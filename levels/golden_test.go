@@ -251,7 +251,7 @@ func showPlan(edits []edit.Edit) string {
 func show(t chat.Transcript) string {
 	var b strings.Builder
 	for _, m := range t {
-		text := strings.TrimSpace(levels.EmbedText(m))
+		text := strings.TrimSpace(m.TextWithCalls())
 		if short := text[:len(text)-len(padding(text))]; short != text {
 			text = fmt.Sprintf("%s pad*%d", short, strings.Count(text[len(short):], "pad"))
 		}

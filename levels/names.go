@@ -75,7 +75,7 @@ func unsaidNames(names []string, kept []chat.Message, said string) []string {
 	words := make(map[string]bool)
 	addWords(words, said)
 	for _, m := range kept {
-		addWords(words, EmbedText(m))
+		addWords(words, m.TextWithCalls())
 	}
 	told := wordIndex(slices.Collect(maps.Keys(words)))
 	listed := wordIndex(names)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/tiercompact/tiercompact/chat"
@@ -94,7 +93,7 @@ func (r Ranker) cosineScores(ctx context.Context, v View, query string) ([]float
 		redact = func(text string) string { return text }
 	}
 	for i, m := range v.Messages {
-		texts[i] = redact(EmbedText(m))
+		texts[i] = redact(m.TextWithCalls())
 	}
 	query = redact(query)
 	about, of, err := embedTexts(ctx, r.Embedder, query, texts)
@@ -181,19 +180,6 @@ func checkVectors(vectors [][]float32, query int) error {
 		}
 	}
 	return nil
-}
-
-// EmbedText is the text by which a message is ranked: what it says, and the
-// names and arguments of its calls.
-func EmbedText(m chat.Message) string {
-	var b strings.Builder
-	b.WriteString(m.Text())
-	for _, p := range m.Parts {
-		if p.Kind == chat.Call || p.Kind == chat.ServerCall {
-			fmt.Fprintf(&b, "\n%s %s", p.Name, p.Args)
-		}
-	}
-	return b.String()
 }
 
 // minContent is how many content words a query needs to carry a meaning.

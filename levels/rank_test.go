@@ -44,7 +44,7 @@ func ranked(messages ...chat.Message) levels.View {
 	}
 	v := viewOf(s.t)
 	for _, m := range s.t {
-		v.Terms = append(v.Terms, embed.TermsOfText(levels.EmbedText(m)))
+		v.Terms = append(v.Terms, embed.TermsOfText(m.TextWithCalls()))
 	}
 	return v
 }
@@ -244,11 +244,11 @@ func TestQuery(t *testing.T) {
 	}
 }
 
-func TestEmbedTextNamesCalls(t *testing.T) {
+func TestRankingSeesCalls(t *testing.T) {
 	m := chat.Message{Role: chat.Assistant, Parts: []chat.Part{
 		{Kind: chat.Thinking, Text: "hm"}, {Kind: chat.Text, Text: "look"}, {Kind: chat.Call, ID: "c", Name: "read", Args: `{"path":"a.go"}`},
 	}}
-	if got := levels.EmbedText(m); got != "look\nread {\"path\":\"a.go\"}" {
+	if got := m.TextWithCalls(); got != "look\nread {\"path\":\"a.go\"}" {
 		t.Errorf("%q", got)
 	}
 }

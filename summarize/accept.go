@@ -1,6 +1,10 @@
 package summarize
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/tiercompact/tiercompact/internal/clip"
+)
 
 // The reasons for which a model's text cannot be used.
 const (
@@ -91,7 +95,7 @@ func refusals() []string {
 
 // startsLike reports whether text begins with one of heads, in lower case.
 func startsLike(text string, heads []string) bool {
-	begin := strings.ReplaceAll(strings.ToLower(bytePrefix(text, 60)), "’", "'")
+	begin := strings.ReplaceAll(strings.ToLower(clip.Bytes(text, 60)), "’", "'")
 	for _, h := range heads {
 		if strings.HasPrefix(begin, h) {
 			return true

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/internal/clip"
 )
 
 // recordAction records an action and its outcome.
@@ -66,7 +67,7 @@ func appendNew(list []string, s string) []string {
 
 // addContents appends to names the declarations or headings of a file.
 func addContents(names []string, text string) []string {
-	for line := range strings.Lines(bytePrefix(text, maxScan)) {
+	for line := range strings.Lines(clip.Bytes(text, maxScan)) {
 		if len(names) >= mostNames {
 			return names
 		}
@@ -224,7 +225,7 @@ func (w *messageScanner) recordPlan(a action, result chat.Part) {
 
 // createdID returns the first number in the result of a tool that created a todo.
 func createdID(answer string) string {
-	for t := range wordTokens(bytePrefix(answer, 200)) {
+	for t := range wordTokens(clip.Bytes(answer, 200)) {
 		if t.text[0] >= '0' && t.text[0] <= '9' {
 			return t.text
 		}

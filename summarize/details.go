@@ -1,13 +1,17 @@
 package summarize
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/tiercompact/tiercompact/internal/clip"
+)
 
 // scanDetails records the values in a text: ports, branches, tickets, addresses,
 // settings.
 func (w *messageScanner) scanDetails(body string) {
 	taken := 0
 	name := ""
-	for field := range strings.FieldsSeq(bytePrefix(body, maxScan)) {
+	for field := range strings.FieldsSeq(clip.Bytes(body, maxScan)) {
 		if _, link, ok := strings.Cut(field, "]("); ok {
 			field = link
 		}

@@ -5,6 +5,7 @@ import (
 	"unicode"
 
 	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/internal/clip"
 )
 
 // Thresholds of the language check: it rejects only if both texts are clear.
@@ -42,7 +43,7 @@ func userText(messages []chat.Message) string {
 	size := 0
 	for i := len(messages) - 1; i >= 0 && size < maxSample; i-- {
 		if messages[i].Typed() {
-			body := bytePrefix(messages[i].TypedText(), 4<<10)
+			body := clip.Bytes(messages[i].TypedText(), 4<<10)
 			texts = append(texts, body)
 			size += len(body)
 		}
@@ -78,7 +79,7 @@ func countScripts(text string) (counts [7]int, letters int) {
 // clear.
 func latinLanguage(text string) (tongue string, certain bool) {
 	counts := make(map[string]int)
-	for w := range wordTokens(bytePrefix(text, maxSample)) {
+	for w := range wordTokens(clip.Bytes(text, maxSample)) {
 		if len(w.text) <= 6 {
 			for _, t := range languagesOf(strings.ToLower(w.text)) {
 				counts[t]++

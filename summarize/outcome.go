@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/internal/clip"
 	"github.com/tiercompact/tiercompact/internal/logline"
 )
 
@@ -26,7 +27,7 @@ const maxScan = 32 << 10
 // belongs to the last of several commands.
 func outcomeOf(a action, p chat.Part) outcome {
 	text := strings.TrimSpace(withoutBlocks(p.Text, "<system-reminder>", "</system-reminder>"))
-	if strings.Contains(bytePrefix(text, 200), "tool use was rejected") {
+	if strings.Contains(clip.Bytes(text, 200), "tool use was rejected") {
 		return outcome{failed: true, rejected: true, line: "rejected by the user" + saidInstead(text)}
 	}
 	code, known := 0, false
@@ -51,7 +52,7 @@ func outcomeOf(a action, p chat.Part) outcome {
 	case a.kind == uses:
 		o.line = clipLine(text, 120)
 	}
-	o.line = clipLine(plainLine(bytePrefix(o.line, 1<<10)), 160)
+	o.line = clipLine(plainLine(clip.Bytes(o.line, 1<<10)), 160)
 	if code != 0 {
 		o.line = strings.TrimSuffix(fmt.Sprintf("exit code %d: %s", code, o.line), ": ")
 	}
@@ -195,7 +196,7 @@ func firstTelling(text string) string {
 // error, else the first with a word of trouble, else the last.
 func firstComplaint(text string) string {
 	reader, trouble := logline.NewReader(text), ""
-	for line := range strings.Lines(bytePrefix(text, maxScan)) {
+	for line := range strings.Lines(clip.Bytes(text, maxScan)) {
 		switch kind := reader.Of(line); {
 		case kind >= logline.Error:
 			return strings.TrimSpace(line)
@@ -237,7 +238,7 @@ const mostBack = 12
 // or the echo of a command.
 func isTelling(line string) bool {
 	letters := 0
-	for t := range wordTokens(bytePrefix(line, 200)) {
+	for t := range wordTokens(clip.Bytes(line, 200)) {
 		letters += len(t.text)
 	}
 	return letters > 1 && line != "(no output)" && !strings.HasPrefix(line, "Exit code ") && !strings.HasPrefix(line, "> ")

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/internal/clip"
 )
 
 // A promptBlock is one message in a request, or the record of a part.
@@ -94,8 +95,8 @@ func cutBefore(text string, at int) int {
 	if line := strings.LastIndexByte(text[:at], '\n'); line > at*3/4 {
 		return line
 	}
-	if cut := len(bytePrefix(text, at)); cut > 0 {
+	if cut := len(clip.Bytes(text, at)); cut > 0 {
 		return cut
 	}
-	return len(bytePrefix(text, at+4)) // one character is longer than room
+	return len(clip.Bytes(text, at+4)) // one character is longer than the room
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/files"
+	"github.com/tiercompact/tiercompact/internal/clip"
 )
 
 // A messageScanner is the state of one pass over messages.
@@ -84,7 +85,7 @@ func attachedPath(text string) (path string, ok bool) {
 // sentence.
 func textSubstance(text string) float64 {
 	n := 0
-	for range wordTokens(bytePrefix(text, 400)) {
+	for range wordTokens(clip.Bytes(text, 400)) {
 		n++
 	}
 	return min(1, float64(n)/8)
@@ -99,7 +100,7 @@ func (w *messageScanner) scanRules(body string) {
 		if taken == mostRules {
 			return
 		}
-		low := paddedLower(bytePrefix(s, 4*sentenceLen))
+		low := paddedLower(clip.Bytes(s, 4*sentenceLen))
 		if !statesRule(low) || strings.HasSuffix(s, "?") {
 			continue
 		}
@@ -118,7 +119,7 @@ func (w *messageScanner) scanDecisions(body string) {
 	}
 	taken := 0
 	for s := range sentences(body) {
-		low := paddedLower(bytePrefix(s, 4*sentenceLen))
+		low := paddedLower(clip.Bytes(s, 4*sentenceLen))
 		if taken < mostRules && decisionWeight(low) >= firmWeight && !statesRule(low) && !strings.Contains(w.asked.text, clipLine(s, sentenceLen)) {
 			w.scanDecision(s, low)
 			taken++
@@ -157,7 +158,7 @@ func conclusion(text string) string {
 	var kept []string
 	size := 0
 	for s := range sentences(text) {
-		if isAnnouncement(paddedLower(bytePrefix(s, 200))) {
+		if isAnnouncement(paddedLower(clip.Bytes(s, 200))) {
 			continue
 		}
 		kept = append(kept, s)
@@ -218,7 +219,7 @@ func (w *messageScanner) scanSpeech(body string) {
 
 // scanSentence weighs a sentence of the assistant.
 func (w *messageScanner) scanSentence(s string) {
-	low := paddedLower(bytePrefix(s, 4*sentenceLen))
+	low := paddedLower(clip.Bytes(s, 4*sentenceLen))
 	weight := w.scanDecision(s, low)
 	if weight > w.step.weight || w.step.text == "" {
 		w.step.text, w.step.weight = clipLine(s, sentenceLen), weight

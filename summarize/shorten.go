@@ -6,6 +6,7 @@ import (
 
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/files"
+	"github.com/tiercompact/tiercompact/internal/clip"
 )
 
 // A shortness limits the tokens that are read of a message.
@@ -101,7 +102,7 @@ func bothEnds(text string, room int, count func(string) int) string {
 	for tail < len(text) && text[tail]&0xC0 == 0x80 {
 		tail++
 	}
-	return bytePrefix(text, head) + " … " + text[tail:]
+	return clip.Bytes(text, head) + " … " + text[tail:]
 }
 
 // shownMessage returns a message in the form of a request: its id, its role, its

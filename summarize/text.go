@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/tiercompact/tiercompact/internal/clip"
 )
 
 // clipLine returns the beginning of s as one line of at most limit bytes: runs of
@@ -25,7 +27,7 @@ func clipLine(s string, limit int) string {
 	}
 	line := b.String()
 	if line == "" && cut { // one word longer than the limit
-		line = bytePrefix(strings.TrimSpace(s), limit)
+		line = clip.Bytes(strings.TrimSpace(s), limit)
 	}
 	cut = cut || len(s) > 4*limit+utf8.UTFMax
 	line = balanceMarks(balanceMarks(strings.ToValidUTF8(line, ""), `"`), "`")
@@ -33,17 +35,6 @@ func clipLine(s string, limit int) string {
 		line = strings.TrimRight(line, " ,;:.(") + "…"
 	}
 	return strings.TrimSpace(line)
-}
-
-// bytePrefix returns the beginning of s, at most limit bytes, whole characters.
-func bytePrefix(s string, limit int) string {
-	if len(s) <= limit {
-		return s
-	}
-	for limit > 0 && !utf8.RuneStart(s[limit]) {
-		limit--
-	}
-	return s[:limit]
 }
 
 // balanceMarks removes mark from s if it does not occur in pairs.

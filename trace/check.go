@@ -76,14 +76,6 @@ func CheckJSON(line []byte) error {
 	return errors.Join(c.errs...)
 }
 
-// CheckData returns everything that is missing or wrong in the data of an event
-// called name.
-func CheckData(name string, data []byte) error {
-	c := checker{name: name}
-	c.checkData(encoded{Name: name, Data: data})
-	return errors.Join(c.errs...)
-}
-
 type checker struct {
 	name string
 	errs []error

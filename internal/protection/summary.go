@@ -116,15 +116,6 @@ func Counted(n int) string {
 
 const namesHead = "\nnames: "
 
-// MarkerNames returns the names in a marker.
-func MarkerNames(m chat.Message) []string {
-	_, names, found := strings.Cut(m.Text(), namesHead)
-	if !found {
-		return nil
-	}
-	return strings.Fields(names)
-}
-
 // RecallIDs returns the recall ids in the text that compaction has written into m,
 // none if it has not.
 func RecallIDs(m chat.Message) []string {

@@ -87,7 +87,6 @@ func (t *Talk) undoCommand(ctx context.Context, _ string) error {
 	if err != nil {
 		return err
 	}
-	t.pause = t.gate.Start(0)
 	t.freed = max(0, t.freed-(report.After-report.Before))
 	t.level, t.round = "", tiercompact.Report{}
 	t.check = tiercompact.Report{Reason: fmt.Sprintf("round %d was taken back", report.Step)}
@@ -151,7 +150,6 @@ func (t *Talk) addFileCommand(ctx context.Context, path string) error {
 	}
 	t.emitNote("%s: %s bytes", path, screen.Grouped(len(text)))
 	report, err := t.session.AddFile(ctx, path, text)
-	t.pause = t.pause.Added()
 	t.noteReport(report)
 	if u := t.session.Usage(); err == nil && u.Tokens > u.Budget {
 		t.emitNote("the conversation is over its budget; it is made to fit before the next answer, or now by /compact")

@@ -15,7 +15,6 @@ import (
 	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/chat"
-	"github.com/tiercompact/tiercompact/internal/cooldown"
 	"github.com/tiercompact/tiercompact/internal/screen"
 	"github.com/tiercompact/tiercompact/levels"
 	"github.com/tiercompact/tiercompact/summarize"
@@ -53,7 +52,7 @@ func Open(ctx context.Context, o Options) (_ *Talk, err error) {
 	if o.Model.Window <= 0 {
 		return nil, fmt.Errorf("the window of %s is not known; give it with --window", o.Model.Name)
 	}
-	t := &Talk{o: o, model: o.Model, gate: cooldown.Default()}
+	t := &Talk{o: o, model: o.Model}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, t.Close())
@@ -154,9 +153,6 @@ func (t *Talk) resumeSession(ctx context.Context) error {
 	}
 	if t.session, err = c.Resume(ctx, state); err != nil {
 		return err
-	}
-	if state.Since >= 0 {
-		t.pause = t.gate.Start(state.Since)
 	}
 	if n := len(state.Rounds); n > 0 {
 		t.level = state.Rounds[n-1].Level

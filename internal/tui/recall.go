@@ -10,6 +10,7 @@ import (
 
 	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/internal/clip"
 	"github.com/tiercompact/tiercompact/internal/screen"
 )
 
@@ -105,8 +106,6 @@ func clipWithNote(text string, size int) string {
 	if len(text) <= size {
 		return text
 	}
-	for size > 0 && text[size]&0xC0 == 0x80 {
-		size--
-	}
-	return fmt.Sprintf("%s\n[%d more bytes; search for words to see other parts]", text[:size], len(text)-size)
+	text, rest := clip.Bytes(text, size), len(text)
+	return fmt.Sprintf("%s\n[%d more bytes; search for words to see other parts]", text, rest-len(text))
 }

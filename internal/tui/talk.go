@@ -10,7 +10,6 @@ import (
 
 	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/chat"
-	"github.com/tiercompact/tiercompact/internal/cooldown"
 	"github.com/tiercompact/tiercompact/internal/model"
 	"github.com/tiercompact/tiercompact/internal/screen"
 	"github.com/tiercompact/tiercompact/levels"
@@ -53,8 +52,6 @@ type Talk struct {
 	close   []func() error // last first
 	notes   []string       // see Notes
 
-	gate   cooldown.Gate
-	pause  cooldown.State
 	level  string
 	freed  int
 	rounds int                // that were made
@@ -88,9 +85,10 @@ func (t *Talk) Messages() chat.Transcript { return t.session.Messages() }
 
 // Status returns how the chat stands.
 func (t *Talk) Status() Status {
+	left, of := t.session.Cooldown()
 	return Status{
 		Model: t.model, Usage: t.session.Usage(), Thresholds: t.o.thresholds(), Level: t.level,
-		Cooldown: t.gate.Left(t.pause), Skipped: t.gate.Messages, Freed: t.freed,
+		Cooldown: left, Skipped: of, Freed: t.freed,
 	}
 }
 
@@ -231,7 +229,6 @@ func (t *Talk) answered(m chat.Message, tools bool) chat.Message {
 func (t *Talk) addMessage(ctx context.Context, m chat.Message) error {
 	t.emitEvent(Event{Kind: Said, Message: m})
 	report, err := t.session.AddMessage(ctx, m)
-	t.pause = t.pause.Added()
 	t.noteReport(report)
 	return err
 }
@@ -239,9 +236,6 @@ func (t *Talk) addMessage(ctx context.Context, m chat.Message) error {
 // noteReport takes in what a check or a round did.
 func (t *Talk) noteReport(r tiercompact.Report) {
 	t.check = r
-	if r.Compacted() || r.Took > 0 && r.Reason != "" { // a round that was put off starts the cooldown too
-		t.pause = t.gate.Start(0)
-	}
 	if r.Compacted() {
 		t.round, t.freed, t.level = r, t.freed+r.Freed(), ""
 		t.rounds++

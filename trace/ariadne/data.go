@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
+	"github.com/tiercompact/tiercompact/internal/clip"
 	"github.com/tiercompact/tiercompact/levels"
 	"github.com/tiercompact/tiercompact/trace"
 )
@@ -148,9 +148,5 @@ func truncateName(s string) string {
 	if len(s) <= maxName {
 		return s
 	}
-	i := maxName - len("…")
-	for !utf8.RuneStart(s[i]) {
-		i--
-	}
-	return s[:i] + "…"
+	return clip.Bytes(s, maxName-len("…")) + "…"
 }

@@ -10,36 +10,15 @@ import (
 	"iter"
 	"sort"
 	"strings"
+
+	"github.com/tiercompact/tiercompact/wire"
 )
-
-// A FormatError gives the place of an error in a file, and the remedy.
-type FormatError struct {
-	File    string
-	Line    int    // from 1, where the sample begins or the JSON breaks; 0: unknown
-	Field   string // path like [3].qa[2].question; "" if it is not in one field
-	Problem string
-	Remedy  string
-}
-
-// Error returns "file:line: field: problem; remedy" without unknown parts.
-func (e *FormatError) Error() string {
-	var b strings.Builder
-	b.WriteString(e.File)
-	if e.Line > 0 {
-		fmt.Fprintf(&b, ":%d", e.Line)
-	}
-	b.WriteString(": ")
-	if e.Field != "" {
-		b.WriteString(e.Field + ": ")
-	}
-	return b.String() + e.Problem + "; " + e.Remedy
-}
 
 const shapes = "give a file of LoCoMo (a list of objects with conversation and qa) or of LongMemEval (with question, haystack_sessions and answer_session_ids)"
 
 // Read reads the samples of a file, one in memory at a time. It recognises both
 // formats by their fields. The file may also be one object, or objects one after
-// the other. Read ends with the first error: a [*FormatError], or that of the
+// the other. Read ends with the first error: a [*wire.Error], or that of the
 // reader.
 func Read(r io.Reader, name string) iter.Seq2[Sample, error] {
 	return func(yield func(Sample, error) bool) {
@@ -57,7 +36,7 @@ func Read(r io.Reader, name string) iter.Seq2[Sample, error] {
 			n++
 		}
 		if n == 0 {
-			yield(Sample{}, &FormatError{name, 0, "", "no sample in it", shapes})
+			yield(Sample{}, &wire.Error{File: name, Problem: "no sample in it", Remedy: shapes})
 		}
 	}
 }
@@ -147,7 +126,7 @@ func (s *stream) jsonError(err error) error {
 		return fmt.Errorf("read %s: %w", s.name, s.lines.err)
 	}
 	s.lines.skipToOffset(at)
-	return &FormatError{s.name, s.lines.lineNumber(), "", "broken JSON: " + err.Error(), "use the complete published file"}
+	return &wire.Error{File: s.name, Line: s.lines.lineNumber(), Problem: "broken JSON: " + err.Error(), Remedy: "use the complete published file"}
 }
 
 // decodeSample decodes the n-th value by its fields.
@@ -190,7 +169,7 @@ func (f field) childField(key any) field {
 }
 
 func (f field) fieldError(problem, remedy string) error {
-	return &FormatError{f.file, f.line, f.path, problem, remedy}
+	return &wire.Error{File: f.file, Line: f.line, Field: f.path, Problem: problem, Remedy: remedy}
 }
 
 // decodeField decodes the value of a field, and returns the expected kind in its

@@ -12,6 +12,7 @@ import (
 	"testing/iotest"
 
 	"github.com/tiercompact/tiercompact/internal/bench/evidence"
+	"github.com/tiercompact/tiercompact/wire"
 )
 
 // samples reads the samples in text, up to the first error.
@@ -134,7 +135,7 @@ func TestErrorsNamePlaceAndRemedy(t *testing.T) {
 		"sample's id":        {`[{"sample_id":7,"conversation":{},"qa":[]}]`, "[0].sample_id: is a number; the whole must be"},
 	} {
 		_, err := samples(strings.NewReader(c.text), "x")
-		var format *evidence.FormatError
+		var format *wire.Error
 		if !errors.As(err, &format) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q in it", name, err, c.want)
 		}

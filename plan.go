@@ -3,13 +3,18 @@ package tiercompact
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/internal/cooldown"
 	"github.com/tiercompact/tiercompact/internal/edit"
+	"github.com/tiercompact/tiercompact/internal/guard"
 	"github.com/tiercompact/tiercompact/internal/protection"
 	"github.com/tiercompact/tiercompact/levels"
 )
@@ -62,12 +67,6 @@ type levelStep struct {
 	began, ended     time.Time
 }
 
-func newRound(cfg *settings, t conversation, ratio float64, summaries, steps int) *round {
-	r := &round{cfg: cfg, ratio: ratio, before: t, was: make(map[string]chat.Message), number: summaries + 1, step: steps + 1, given: t.recalls.has, began: cfg.Now()}
-	r.setConversation(t)
-	return r
-}
-
 func (r *round) setConversation(t conversation) {
 	r.t = t
 	r.view = t.levelView(r.cfg, r.was)
@@ -89,10 +88,83 @@ func (r *round) belowSoft() bool {
 	return float64(r.currentTokens())/float64(r.cfg.Window) < r.cfg.Thresholds.Lowest()
 }
 
+// levelView returns what levels may know of c.
+func (c *conversation) levelView(cfg *settings, was map[string]chat.Message) levels.View {
+	return levels.View{
+		Messages: c.messages, Sizes: c.sizes, Facts: c.facts, Terms: c.terms,
+		Protections: c.policy.Protections(c.messages), Was: was, Window: cfg.Window, Fixed: c.tools,
+		Count: cfg.countText, Size: cfg.countMessage, Clean: cfg.nameless(),
+	}
+}
+
+// newRound returns a round of a decision, on a copy of the settings.
+func (s *Session) newRound(d decision) *round {
+	s.learnSecrets(d.t.messages)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	const many = 1 << 20
+	r := &round{
+		cfg: s.cfg.counted(), ratio: float64(s.cal.Void().Tokens(many, 0)) / many, before: *d.t,
+		was: make(map[string]chat.Message), number: s.summary + 1, step: s.steps + 1, given: d.t.recalls.Has,
+		cause: d.cause, note: strings.ToValidUTF8(d.note, "\uFFFD"), models: s.models, added: d.t.added, unlisted: slices.Clone(s.unlisted),
+	}
+	r.began = r.cfg.Now()
+	r.setConversation(*d.t)
+	return r
+}
+
+// planned returns r with all that it does, or if a call of Count in it does not
+// return, r as it was: whatever still goes on then goes on with the given-up one.
+func (r *round) planned(ctx context.Context, d decision) (*round, error) {
+	was := *r
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	_, err := guard.Watch(r.cfg.counting, func() (struct{}, error) {
+		return struct{}{}, guard.Recovered(func() error { return r.planAll(ctx, d) })
+	})
+	if late, ok := errors.AsType[*CallbackError](err); ok && late.Callback == r.cfg.guards.count.Name {
+		return &was, err
+	}
+	return r, err
+}
+
+// planAll has the levels of a request take their turn.
+func (r *round) planAll(ctx context.Context, d decision) error {
+	r.noModel = r.hopelessReason()
+	var err error
+	switch d.kind {
+	case preflightRequest, compactRequest:
+		if err = r.planLevel(ctx, levels.LayerName, d); err == nil {
+			err = r.truncateToBudget()
+		}
+	case roomRequest:
+		err = r.planRoom(ctx, d)
+	case levelRequest:
+		r.cfg.Level = d.level // asked for by name: without cascade
+		err = r.planRound(ctx, d)
+	default:
+		err = r.planRound(ctx, d)
+	}
+	if err != nil {
+		return err
+	}
+	return r.makeReachable()
+}
+
+// planRoom is emergency, if it frees what is missing for the next message.
+func (r *round) planRoom(ctx context.Context, d decision) error {
+	r.cfg.MinGain = float64(d.missing) / float64(r.cfg.Window)
+	d.forced = false
+	err := r.planLevel(ctx, levels.Emergency, d)
+	if len(r.steps) > 0 && r.belowMinGain(r.before.totalTokens()-r.t.totalTokens()) {
+		r.steps, r.little = nil, true
+	}
+	return err
+}
+
 // planRound has the levels take their turn: the picked one (under cascade soft
 // first), then emergency and fit as long as the budget is exceeded.
 func (r *round) planRound(ctx context.Context, d decision) error {
-	r.noModel = r.hopelessReason()
 	picked := d.picked
 	if r.refillsFiles() && r.cfg.Level == "" && !r.fitsBudget() {
 		picked = levels.Emergency
@@ -151,10 +223,10 @@ func (r *round) planLevel(ctx context.Context, name levels.Name, d decision) err
 			return err
 		}
 		if p.RankingCall.Made {
-			r.models.ranking = r.models.ranking.afterCall(p.RankingCall.Failed, r.added)
+			r.models.ranking = r.models.ranking.AfterCall(p.RankingCall.Failed, r.added)
 		}
 		if p.SummaryCall.Made {
-			r.models.summary = r.models.summary.afterCall(p.SummaryCall.Failed, r.added)
+			r.models.summary = r.models.summary.AfterCall(p.SummaryCall.Failed, r.added)
 		}
 		r.little = r.little || p.TooLittle
 		r.warning = cmp.Or(p.Warning, r.warning)
@@ -181,6 +253,59 @@ func stepOfPlan(name levels.Name, began time.Time, p levels.Plan) levelStep {
 	}
 	return s
 }
+
+// levelSettings returns what levels plan with.
+func (r *round) levelSettings(d decision) levels.Settings {
+	s := levels.Settings{
+		Budget: r.localLimit(), Share: r.windowShare, Worth: func(freed int) bool { return !r.belowMinGain(freed) },
+		Before: r.before.totalTokens(), Forced: d.forced, SummaryDue: d.summary,
+		Refill: r.refillsFiles(), Fill: r.cfg.Fill, StaleAfter: r.cfg.Soft.StaleAfter,
+		KeepLast: r.cfg.Emergency.KeepLast, KeepShare: r.cfg.Emergency.KeepShare, KeepTurns: r.cfg.Policy.KeepRecentTurns, KeepPairs: r.cfg.Policy.KeepToolIOPairs,
+		Ranker: levels.Ranker{
+			Ranking: r.cfg.Ranking, Embedder: r.cfg.Embed.Embedder, Name: r.cfg.Embed.Name,
+			Weights: r.cfg.weights, Deadline: r.cfg.Deadlines.Ranking, Query: r.cfg.Hard.Query, Redact: r.cfg.promptRedactor(),
+		},
+		Writer: r.summaryWriter(), RoundDeadline: r.cfg.Deadlines.Round,
+		RankerWhy: r.cfg.Embed.Why, WriterWhy: r.cfg.Summary.Why, NoModel: r.noModel,
+		RankerOutage: r.modelSkipReason(r.models.ranking, r.cfg.Embed.Name),
+		WriterOutage: r.modelSkipReason(r.models.summary, r.cfg.Summary.Name),
+	}
+	if r.cfg.Hard.Until == UntilSoft {
+		s.HardTarget = r.windowShare(r.cfg.Thresholds.Lowest())
+	}
+	return s
+}
+
+// promptRedactor returns what is made of texts for models, nil for nothing. Where the
+// redactor fails, it panics: no model is given what was not redacted.
+func (cfg *settings) promptRedactor() func(string) string {
+	if !cfg.Redact.Prompts {
+		return nil
+	}
+	return cfg.redact
+}
+
+func (r *round) summaryWriter() levels.Writer {
+	w := levels.Writer{
+		Summarizer: r.cfg.Summary.Summarizer, Name: r.cfg.Summary.Name, Strategy: r.cfg.Policy.Strategy,
+		Role: r.cfg.SummaryRole, Fallback: r.cfg.Summary.Fallback, Deadline: r.cfg.Deadlines.Summary,
+		Max: r.cfg.summaryMax(), Number: r.number, Note: r.note, Progress: r.cfg.Progress, Redact: r.cfg.promptRedactor(),
+	}
+	if !r.cfg.summarySet {
+		w.Text = defaultTextMax(r.cfg.Window)
+		w.Max += recallTokens // a limit that was set holds for all of the message
+	}
+	if r.cfg.known != nil {
+		w.Clean = r.cfg.redactor(r.cfg.known.Secrets)
+	}
+	return w
+}
+
+// recallTokens is about what the line of its recall id takes in a summary.
+const recallTokens = 12
+
+// windowShare returns the tokens of a share of the window, as counted here.
+func (r *round) windowShare(of float64) int { return r.localTokens(int(of * float64(r.cfg.Window))) }
 
 // truncateToBudget is the last resort where the budget is still exceeded.
 func (r *round) truncateToBudget() error {
@@ -258,4 +383,32 @@ func (r *round) applyStep(s levelStep, mask protection.Protection) error {
 // budget must free.
 func (r *round) belowMinGain(gain int) bool {
 	return float64(r.serverTokens(gain)) < r.cfg.MinGain*float64(r.cfg.Window)
+}
+
+// outages are those of the two models of a session, and of its archive.
+type outages struct{ ranking, summary, archive cooldown.Outage }
+
+// modelSkipReason returns why the round does without a model that has an outage, ""
+// if it does not. A compaction by hand asks again.
+func (r *round) modelSkipReason(o cooldown.Outage, name string) string {
+	left := o.MessagesLeft(r.added)
+	if left == 0 || r.cause == byHand {
+		return ""
+	}
+	return fmt.Sprintf("%s failed when it was last asked: it is asked again after %d more messages", cmp.Or(name, "the model"), left)
+}
+
+// replacedMessages returns the messages of run that do not stand unchanged in put.
+func replacedMessages(run, put []chat.Message) []chat.Message {
+	stays := make(map[string]chat.Message, len(put))
+	for _, m := range put {
+		stays[m.ID] = m
+	}
+	var out []chat.Message
+	for _, m := range run {
+		if p, ok := stays[m.ID]; !ok || !edit.Same(m, p) {
+			out = append(out, m)
+		}
+	}
+	return out
 }

@@ -1,4 +1,6 @@
-package tiercompact
+// Package guard calls what is not ours: a callback of the settings can neither
+// hang its caller, nor end the process by a panic.
+package guard
 
 import (
 	"context"
@@ -8,35 +10,35 @@ import (
 	"time"
 )
 
-// A CallbackError says which callback of a [Config] did not do its work, and
+// An Error says which callback of the settings did not do its work, and
 // how: it panicked, did not return in time, or returned what cannot be.
-type CallbackError struct {
+type Error struct {
 	Callback string // the field of Config, or Recorder
 	Reason   string
 	cause    error
 }
 
-func (e *CallbackError) Error() string { return e.Callback + " " + e.Reason }
+func (e *Error) Error() string { return e.Callback + " " + e.Reason }
 
 // Unwrap returns what a callback that is late was ended by, or the error that
 // it panicked with; nil for other values.
-func (e *CallbackError) Unwrap() error { return e.cause }
+func (e *Error) Unwrap() error { return e.cause }
 
-// late reports whether the callback took longer than it may, or was left out
+// Late reports whether the callback took longer than it may, or was left out
 // because of that.
-func (e *CallbackError) late() bool {
-	return errors.Is(e.cause, errLeftOut) || errors.Is(e.cause, context.DeadlineExceeded) || errors.Is(e.cause, context.Canceled)
+func (e *Error) Late() bool {
+	return errors.Is(e.cause, ErrLeftOut) || errors.Is(e.cause, context.DeadlineExceeded) || errors.Is(e.cause, context.Canceled)
 }
 
-// recovered returns the error that f returns, or that a callback in it panicked
+// Recovered returns the error that f returns, or that a callback in it panicked
 // with. What is no callback's goes on.
-func recovered(f func() error) (err error) {
+func Recovered(f func() error) (err error) {
 	defer func() {
 		failed := recover()
 		if failed == nil {
 			return
 		}
-		named, ok := failed.(*CallbackError)
+		named, ok := failed.(*Error)
 		if !ok {
 			panic(failed)
 		}
@@ -45,20 +47,20 @@ func recovered(f func() error) (err error) {
 	return f()
 }
 
-// errLeftOut is under a CallbackError of a callback that was not called.
-var errLeftOut = errors.New("left out")
+// ErrLeftOut is under the Error of a callback that was not called.
+var ErrLeftOut = errors.New("left out")
 
-// A guard stands in front of one callback, for all sessions of a compactor.
+// A Guard stands in front of one callback, for all sessions of a compactor.
 // What a callback does in a goroutine of its own can neither hang its caller,
 // nor end the process by a panic. As long as one call that was late has not
 // returned, the callback is not called again: of the goroutines that call it,
 // only those hang that were in it already.
-type guard struct {
-	name   string
-	within time.Duration // of one call; 0: as long as its context
-	// backs has calls left out also after a late one has returned: 64, then 128,
+type Guard struct {
+	Name   string
+	Within time.Duration // of one call; 0: as long as its context
+	// Backs has calls left out also after a late one has returned: 64, then 128,
 	// up to 65,536 while they are late.
-	backs bool
+	Backs bool
 
 	mu   sync.Mutex // guards what follows; held for no call
 	hung int        // late calls that have not returned
@@ -68,63 +70,63 @@ type guard struct {
 
 const (
 	firstSkipped = 64
-	mostSkipped  = 1 << 16
+	maxSkipped   = 1 << 16
 	// grace is how long a call may go on behind its deadline: one that heeds its
 	// context returns in it, and is not held to hang.
 	grace = time.Second
 )
 
-// enter returns why the callback is left out, nil where it may be called.
-func (g *guard) enter() error {
+// Enter returns why the callback is left out, nil if it may be called.
+func (g *Guard) Enter() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	switch {
 	case g.hung > 0:
-		return &CallbackError{g.name, "has not returned from an earlier call: it is left out until it does", errLeftOut}
+		return &Error{g.Name, "has not returned from an earlier call: it is left out until it does", ErrLeftOut}
 	case g.skip > 0:
 		g.skip--
-		return &CallbackError{g.name, fmt.Sprintf("was late: it is left out for %d more calls", g.skip+1), errLeftOut}
+		return &Error{g.Name, fmt.Sprintf("was late: it is left out for %d more calls", g.skip+1), ErrLeftOut}
 	}
 	return nil
 }
 
-// hanging reports whether a late call has not returned.
-func (g *guard) hanging() bool {
+// Hanging reports whether a late call has not returned.
+func (g *Guard) Hanging() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.hung > 0
 }
 
 // after notes whether a call was late.
-func (g *guard) after(late bool) {
+func (g *Guard) after(late bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if !late {
 		g.late = 0
 		return
 	}
-	if g.late++; g.backs {
+	if g.late++; g.Backs {
 		g.skip = firstSkipped
 		for range g.late - 1 {
-			g.skip = min(2*g.skip, mostSkipped)
+			g.skip = min(2*g.skip, maxSkipped)
 		}
 	}
 }
 
-func (g *guard) leave(n int) {
+func (g *Guard) leave(n int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.hung += n
 }
 
-// panicked returns the error of what a callback panicked with. A callback that
+// Panicked returns the error of what a callback panicked with. A callback that
 // another one has called has its own name already.
-func (g *guard) panicked(value any) error {
+func (g *Guard) Panicked(value any) error {
 	err, isError := value.(error)
-	if named, ok := errors.AsType[*CallbackError](err); isError && ok {
+	if named, ok := errors.AsType[*Error](err); isError && ok {
 		return named
 	}
-	e := &CallbackError{Callback: g.name, Reason: fmt.Sprintf("panicked: %v", value)}
+	e := &Error{Callback: g.Name, Reason: fmt.Sprintf("panicked: %v", value)}
 	switch {
 	case value == nil:
 		e.Reason = "ended its goroutine"
@@ -134,35 +136,35 @@ func (g *guard) panicked(value any) error {
 	return e
 }
 
-// An outcome is what a call came back with.
-type outcome[T any] struct {
+// An result is what a call came back with.
+type result[T any] struct {
 	value    T
 	err      error
 	panicked any
 }
 
-// A calling is one call in its goroutine.
-type calling[T any] struct {
-	back chan outcome[T]
+// A call is one call in its goroutine.
+type call[T any] struct {
+	back chan result[T]
 
 	mu    sync.Mutex // guards what follows
 	over  bool
 	alone bool // nobody waits any more
 }
 
-// guarded calls f, and waits for it no longer than ctx and g.within. A late
+// Call calls f, and waits for it no longer than ctx and g.Within. A late
 // answer is dropped. A panic is an error that names the callback.
-func guarded[T any](ctx context.Context, g *guard, f func(context.Context) (T, error)) (T, error) {
+func Call[T any](ctx context.Context, g *Guard, f func(context.Context) (T, error)) (T, error) {
 	var none T
-	if err := g.enter(); err != nil {
+	if err := g.Enter(); err != nil {
 		return none, err
 	}
-	if g.within > 0 {
+	if g.Within > 0 {
 		var stop context.CancelFunc
-		ctx, stop = context.WithTimeout(ctx, g.within)
+		ctx, stop = context.WithTimeout(ctx, g.Within)
 		defer stop()
 	}
-	c := &calling[T]{back: make(chan outcome[T], 1)}
+	c := &call[T]{back: make(chan result[T], 1)}
 	go c.run(ctx, g, f)
 	select {
 	case o := <-c.back:
@@ -187,20 +189,20 @@ func guarded[T any](ctx context.Context, g *guard, f func(context.Context) (T, e
 }
 
 // lateness is the error of a call that has not returned when ctx had ended.
-func (g *guard) lateness(ctx context.Context) error {
+func (g *Guard) lateness(ctx context.Context) error {
 	reason := "did not return when its context ended"
-	if g.within > 0 && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		reason = fmt.Sprintf("did not return within %s", g.within)
+	if g.Within > 0 && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		reason = fmt.Sprintf("did not return within %s", g.Within)
 	}
-	return &CallbackError{g.name, reason, ctx.Err()}
+	return &Error{g.Name, reason, ctx.Err()}
 }
 
-func (c *calling[T]) run(ctx context.Context, g *guard, f func(context.Context) (T, error)) {
-	var o outcome[T]
+func (c *call[T]) run(ctx context.Context, g *Guard, f func(context.Context) (T, error)) {
+	var o result[T]
 	returned := false
 	defer func() {
 		if !returned {
-			o = outcome[T]{err: g.panicked(recover())}
+			o = result[T]{err: g.Panicked(recover())}
 		}
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -233,7 +235,7 @@ func settled(err error) error {
 }
 
 // leave gives a call up, and reports whether it was still going on.
-func (c *calling[T]) leave(g *guard) bool {
+func (c *call[T]) leave(g *Guard) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.over {
@@ -244,24 +246,24 @@ func (c *calling[T]) leave(g *guard) bool {
 	return true
 }
 
-// do is guarded for what returns no error.
-func do[T any](g *guard, f func() T) (T, error) {
-	return guarded(context.Background(), g, func(context.Context) (T, error) { return f(), nil })
+// Do is Call for what returns no error.
+func Do[T any](g *Guard, f func() T) (T, error) {
+	return Call(context.Background(), g, func(context.Context) (T, error) { return f(), nil })
 }
 
-// faults are what the callbacks of one session failed by since it was told last.
-type faults struct {
+// Faults are the errors of the callbacks of one session since the last report.
+type Faults struct {
 	mu   sync.Mutex
 	errs []error
 }
 
-// mostFaults bounds what one report tells of callbacks.
-const mostFaults = 8
+// maxFaults bounds the callbacks that one report names.
+const maxFaults = 8
 
-// add takes an error of a callback, each once until it is told. That one is
-// left out was told when it failed.
-func (f *faults) add(err error) {
-	if err == nil || errors.Is(err, errLeftOut) {
+// Add notes an error of a callback, each once until it is reported. A callback
+// that is left out was reported when it failed.
+func (f *Faults) Add(err error) {
+	if err == nil || errors.Is(err, ErrLeftOut) {
 		return
 	}
 	f.mu.Lock()
@@ -271,12 +273,13 @@ func (f *faults) add(err error) {
 			return
 		}
 	}
-	if len(f.errs) < mostFaults {
+	if len(f.errs) < maxFaults {
 		f.errs = append(f.errs, err)
 	}
 }
 
-func (f *faults) take() []error {
+// Take returns the errors since the last call.
+func (f *Faults) Take() []error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	errs := f.errs

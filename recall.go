@@ -2,20 +2,29 @@ package tiercompact
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/tiercompact/tiercompact/archive"
+	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/internal/edit"
 	"github.com/tiercompact/tiercompact/internal/protection"
 	"github.com/tiercompact/tiercompact/levels"
 )
 
-// plan has the levels take their turn, and sees to it that what they take out can
-// be reached from the conversation that is left.
-func (r *round) plan(ctx context.Context, levels func(context.Context) error) error {
-	if err := levels(ctx); err != nil {
+// makeReachable sees to it that what the round takes out can be reached from the
+// conversation that is left, and lists it by recall id.
+func (r *round) makeReachable() error {
+	if err := r.showID(); err != nil {
 		return err
 	}
+	r.gone = r.entries()
+	return nil
+}
+
+// showID has the conversation show a recall id of the round, if it shows none.
+func (r *round) showID() error {
 	hidden, shown := r.unshown(r.removedEntries())
 	if len(hidden) == 0 || len(shown) > 0 {
 		return nil
@@ -164,4 +173,113 @@ func withoutListed(entries []archive.Entry) []archive.Entry {
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(entries), func(e archive.Entry) bool { return listed[e.ID] })
+}
+
+// removedEntries returns what each recall id of the round stands for, without what
+// [round.entries] lists below it.
+func (r *round) removedEntries() []archive.Entry {
+	var out []archive.Entry
+	at := make(map[string]int)
+	for _, st := range r.steps {
+		for _, e := range st.edits {
+			gone := replacedMessages(st.before.messages[e.Start:e.End], e.New)
+			id := recallID(e)
+			if len(gone) == 0 || id == "" {
+				continue // what was put in alone stands for nothing, or for what another edit drops
+			}
+			k, seen := at[id]
+			if !seen {
+				k, at[id] = len(out), len(out)
+				out = append(out, archive.Entry{ID: id})
+			}
+			for _, m := range gone {
+				out[k].Messages = append(out[k].Messages, m)
+				for _, below := range append([]string{m.Recall}, protection.RecallIDs(m)...) {
+					if below != "" && below != id && !slices.Contains(out[k].Below, below) {
+						out[k].Below = append(out[k].Below, below)
+					}
+				}
+			}
+		}
+	}
+	return out
+}
+
+func recallID(e edit.Edit) string {
+	if e.Recall != "" {
+		return e.Recall
+	}
+	for _, m := range e.New {
+		if m.Recall != "" {
+			return m.Recall
+		}
+	}
+	return ""
+}
+
+// Recall returns what an outline, marker or summary stands for, by its recall
+// id. What a standing round of this process took out comes back as it was, with
+// its secrets, all else as it is archived, which is redacted.
+func (s *Session) Recall(ctx context.Context, id string) (archive.Entry, error) {
+	if e, ok := s.removedEntry(id); ok {
+		return e, nil
+	}
+	e, err := s.cfg.Archive.Recall(ctx, s.id, id)
+	if errors.Is(err, archive.ErrNotFound) && !errors.Is(err, archive.ErrDamaged) {
+		return e, fmt.Errorf("recall %q: %w", id, ErrNotFound)
+	}
+	if err == nil {
+		e.Messages = s.withSecrets(e.Messages)
+	}
+	return e, s.cfg.redactError(err)
+}
+
+// removedEntry returns what a standing round took out under a recall id.
+func (s *Session) removedEntry(id string) (archive.Entry, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range slices.Backward(s.rounds) {
+		for _, e := range r.removed {
+			if e.ID == id {
+				return e, true
+			}
+		}
+	}
+	return archive.Entry{}, false
+}
+
+// Search finds what was removed from the conversation, the best first, at most
+// n: by meaning, where Embed.Embedder answers within Deadlines.Ranking, else
+// by words. With Redact.Prompts no model is asked.
+func (s *Session) Search(ctx context.Context, text string, n int) ([]archive.Hit, error) {
+	by := archive.Meaning{Embedder: s.cfg.Embed.Embedder, Within: s.cfg.Deadlines.Ranking}
+	if s.cfg.Redact.Prompts {
+		by.Embedder = nil
+	}
+	found, err := archive.SearchBy(ctx, s.cfg.Archive, s.id, text, n, by)
+	return found.Hits, s.cfg.redactError(err)
+}
+
+// withSecrets returns messages of the archive as they were, where standing rounds
+// of this process took them out.
+func (s *Session) withSecrets(messages []chat.Message) []chat.Message {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.cfg.redacts() {
+		return messages
+	}
+	messages = slices.Clone(messages)
+	for _, r := range s.rounds {
+		if !r.made {
+			continue
+		}
+		for _, t := range r.out {
+			for i, m := range messages {
+				if m.ID == t.message.ID && m.State == t.message.State {
+					messages[i] = t.message
+				}
+			}
+		}
+	}
+	return messages
 }

@@ -1,4 +1,5 @@
-package tiercompact
+// Package ids has the sets of ids by which a session gives none twice.
+package ids
 
 import (
 	"hash/maphash"
@@ -9,17 +10,20 @@ import (
 	"github.com/tiercompact/tiercompact/internal/protection"
 )
 
-// An idSet is the ids of all messages that a session ever had. Those that it
+// seed makes the hashes of ids; they never leave the process.
+var seed = maphash.MakeSeed()
+
+// A Set is the ids of all messages that a session ever had. Those that it
 // gave itself, m1, m2 and so on, are one bit each; of others a hash is kept. Of
 // two ids with one hash the second is taken for known, and replaced.
-type idSet struct {
+type Set struct {
 	numbered []uint64 // bit n is m<n>
 	others   map[uint64]struct{}
 	next     int // below it no number is looked for again
 }
 
-// idNumber returns the number of an id that a session may have given, or -1.
-func idNumber(id string) int {
+// number returns the number of an id that a session may have given, or -1.
+func number(id string) int {
 	if len(id) < 2 || len(id) > 10 || id[0] != 'm' || id[1] == '0' {
 		return -1
 	}
@@ -33,24 +37,24 @@ func idNumber(id string) int {
 	return n
 }
 
-func (s *idSet) containsID(id string) bool {
-	if n := idNumber(id); n >= 0 && n/64 < len(s.numbered) && s.numbered[n/64]>>(n%64)&1 == 1 {
+func (s *Set) Contains(id string) bool {
+	if n := number(id); n >= 0 && n/64 < len(s.numbered) && s.numbered[n/64]>>(n%64)&1 == 1 {
 		return true
 	}
 	if len(s.others) == 0 {
 		return false
 	}
-	_, known := s.others[maphash.String(hashSeed(), id)]
+	_, known := s.others[maphash.String(seed, id)]
 	return known
 }
 
-func (s *idSet) addID(id string) {
-	n := idNumber(id)
+func (s *Set) Add(id string) {
+	n := number(id)
 	if n < 0 || n/64 > len(s.numbered) {
 		if s.others == nil {
 			s.others = make(map[uint64]struct{})
 		}
-		s.others[maphash.String(hashSeed(), id)] = struct{}{}
+		s.others[maphash.String(seed, id)] = struct{}{}
 		return
 	}
 	if n/64 == len(s.numbered) {
@@ -59,22 +63,22 @@ func (s *idSet) addID(id string) {
 	s.numbered[n/64] |= 1 << (n % 64)
 }
 
-// unusedID returns an id that no message had, numbered n where that is free.
-func (s *idSet) unusedID(n int) string {
+// Unused returns an id that no message had, numbered n where that is free.
+func (s *Set) Unused(n int) string {
 	var buf [24]byte
 	for n = max(n, s.next); ; n++ {
 		id := strconv.AppendInt(append(buf[:0], 'm'), int64(n), 10)
-		if !s.containsID(string(id)) {
+		if !s.Contains(string(id)) {
 			s.next = n + 1
 			return string(id)
 		}
 	}
 }
 
-// A recallSet is the recall ids that a session knows: those of its rounds, of its
+// Recalls are the recall ids that a session knows: those of its rounds, of its
 // archive, and of messages that an earlier compaction has written. Planning asks
 // it while messages are added.
-type recallSet struct {
+type Recalls struct {
 	mu    sync.Mutex
 	known map[uint32]struct{} // ids are eight hexadecimal digits
 }
@@ -84,7 +88,7 @@ func recallNumber(id string) (n uint32, ok bool) {
 	return uint32(number), err == nil
 }
 
-func (s *recallSet) has(id string) bool {
+func (s *Recalls) Has(id string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n, ok := recallNumber(id)
@@ -92,7 +96,7 @@ func (s *recallSet) has(id string) bool {
 	return ok && known
 }
 
-func (s *recallSet) add(id string) {
+func (s *Recalls) Add(id string) {
 	n, ok := recallNumber(id)
 	if !ok {
 		return
@@ -105,26 +109,26 @@ func (s *recallSet) add(id string) {
 	s.known[n] = struct{}{}
 }
 
-// addShown adds the ids that an earlier compaction has written into m.
-func (s *recallSet) addShown(m chat.Message) {
+// AddShown adds the ids that an earlier compaction has written into m.
+func (s *Recalls) AddShown(m chat.Message) {
 	for _, id := range protection.RecallIDs(m) {
-		s.add(id)
+		s.Add(id)
 	}
 }
 
-// A learntIDs is a set of ids that may be used concurrently.
-type learntIDs struct {
+// A SyncSet is a set of ids that may be used concurrently.
+type SyncSet struct {
 	mu  sync.Mutex
-	ids idSet
+	ids Set
 }
 
-// add reports whether id is new.
-func (l *learntIDs) add(id string) bool {
+// Add reports whether id is new.
+func (l *SyncSet) Add(id string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.ids.containsID(id) {
+	if l.ids.Contains(id) {
 		return false
 	}
-	l.ids.addID(id)
+	l.ids.Add(id)
 	return true
 }

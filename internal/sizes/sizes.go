@@ -1,0 +1,105 @@
+// Package sizes remembers the tokens of messages that come again and again.
+package sizes
+
+import (
+	"encoding/binary"
+	"hash/maphash"
+	"sync"
+	"sync/atomic"
+
+	"github.com/tiercompact/tiercompact/chat"
+)
+
+// A Memo has the tokens of the messages of one history, each counted once. The zero Memo
+// remembers nothing; [NewMemo] returns one that does.
+type Memo struct {
+	seed  maphash.Seed // hashes never leave the process
+	known map[uint64]int
+}
+
+// NewMemo returns an empty memo.
+func NewMemo() Memo { return Memo{seed: maphash.MakeSeed(), known: make(map[uint64]int)} }
+
+// Sizes are the tokens of a history's messages.
+type Sizes struct {
+	Tokens []int
+	keys   []uint64
+}
+
+// Count counts t on so many cores. It does not change the memo: a count that is
+// given up must not.
+func (m *Memo) Count(cores int, t chat.Transcript, count func(chat.Message) int) Sizes {
+	s := Sizes{make([]int, len(t)), make([]uint64, len(t))}
+	runParallel(cores, len(t), func(i int) {
+		known := false
+		if m.known != nil {
+			s.keys[i] = messageKey(m.seed, t[i])
+			s.Tokens[i], known = m.known[s.keys[i]]
+		}
+		if !known {
+			s.Tokens[i] = count(t[i])
+		}
+	})
+	return s
+}
+
+// Keep remembers s.
+func (m *Memo) Keep(s Sizes) {
+	if m.known == nil {
+		return
+	}
+	for i, key := range s.keys {
+		m.known[key] = s.Tokens[i]
+	}
+}
+
+// runParallel calls f with 0 to n-1, on so many cores: a model call waits for it.
+func runParallel(cores, n int, f func(i int)) {
+	const block = 16
+	var next atomic.Int64
+	work := func() {
+		for {
+			end := int(next.Add(block))
+			for i := end - block; i < min(end, n); i++ {
+				f(i)
+			}
+			if end >= n {
+				return
+			}
+		}
+	}
+	var others sync.WaitGroup
+	for range min(cores, n/block) - 1 {
+		others.Go(work)
+	}
+	work()
+	others.Wait()
+}
+
+// messageKey tells messages apart by what counts in them.
+func messageKey(seed maphash.Seed, m chat.Message) uint64 {
+	var h maphash.Hash
+	h.SetSeed(seed)
+	number := func(n int) {
+		var b [8]byte
+		binary.LittleEndian.PutUint64(b[:], uint64(n))
+		h.Write(b[:])
+	}
+	text := func(s string) {
+		number(len(s))
+		h.WriteString(s)
+	}
+	text(string(m.Role))
+	for _, p := range m.Parts {
+		for _, s := range []string{string(p.Kind), p.Text, p.Args, p.Name, p.ID} {
+			text(s)
+		}
+		if p.Image != nil {
+			number(p.Image.Width)
+			number(p.Image.Height)
+			text(p.Image.Detail)
+			text(p.Image.Data)
+		}
+	}
+	return h.Sum64()
+}

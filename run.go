@@ -1,0 +1,295 @@
+package tiercompact
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/levels"
+)
+
+// A requestKind is what a run is asked for by.
+type requestKind int
+
+const (
+	checkRequest     requestKind = iota // after a message: by usage, thresholds, trigger and cooldown
+	preflightRequest                    // before a model call: three layers
+	compactRequest                      // by hand: three layers
+	levelRequest                        // by hand: one level
+	roomRequest                         // while nobody waits: emergency, if the next message would not fit
+)
+
+// A request asks for a run. All that compacts is one.
+type request struct {
+	kind   requestKind
+	level  levels.Name // of a levelRequest
+	next   int         // tokens of the next message, of a roomRequest
+	note   string      // the user's wish
+	dryRun bool        // nothing is changed, archived or emitted
+}
+
+// A state is what a decision is made from.
+type state struct {
+	usage        Usage
+	t            *conversation // of a check; nil otherwise
+	waits        map[levels.Name]levelWait
+	open         bool // no cooldown
+	busy, closed bool
+	warned       bool // of a fixed part over half of the window
+}
+
+// A decision says whether a round begins, and with what.
+type decision struct {
+	request
+	usage   Usage
+	picked  levels.Name
+	refused error  // why there is no run at all; nil if there is
+	reason  string // why no round begins; "" if one does
+	cause   string // why one does
+	forced  bool   // however little it frees
+	summary bool   // straight to the summary: a message or context threshold
+	missing int    // tokens that a roomRequest must free
+	warning string
+	crowded bool          // the fixed part is over half of the window
+	t       *conversation // as it is planned for
+}
+
+// decide says what a request leads to. It changes nothing.
+func decide(cfg *settings, q request, st *state) decision {
+	d := decision{request: q, usage: st.usage, picked: levels.LayerName, forced: true}
+	if st.closed {
+		d.refused = ErrClosed
+	} else if st.busy && q.kind != checkRequest {
+		d.refused = ErrBusy
+	}
+	switch q.kind {
+	case checkRequest:
+		d.decideCheck(cfg, st)
+	case preflightRequest:
+		d.decidePreflight(cfg)
+	case roomRequest:
+		d.decideRoom(cfg)
+	case levelRequest:
+		d.picked, d.cause = q.level, byHand
+	case compactRequest:
+		d.cause = byHand
+	}
+	return d
+}
+
+func (d *decision) overBudget() bool { return d.usage.Tokens > d.usage.Budget }
+
+// decideCheck is the check that follows a message.
+func (d *decision) decideCheck(cfg *settings, st *state) {
+	over := d.overBudget()
+	d.picked, d.forced = levels.None, over
+	fixed := st.t.fixedTokens()
+	d.crowded = 2*fixed > cfg.Window
+	if d.crowded && !st.warned {
+		d.warning = fmt.Sprintf("protected messages, tools and summary take %d of %d tokens, over half of the window: the thresholds apply to the rest; protect less, or use a larger window", fixed, cfg.Window)
+	}
+	if cfg.NoAuto || cfg.Trigger == Manual {
+		d.reason = SwitchedOff
+		return
+	}
+	d.picked, d.cause = pickLevel(cfg, st)
+	d.summary = d.cause != byUsage
+	d.forced = over || d.summary
+	if over && d.cause == byUsage {
+		d.cause = overBudget
+	}
+	switch {
+	case d.picked == levels.None && !over:
+		d.reason = BelowThreshold
+	case st.busy:
+		d.reason = Busy
+	case !roleAllows(cfg, st.t.messages, over):
+		d.reason = ByRole
+		if over {
+			d.warning = "the conversation is over the budget; run Preflight before the model is called, or it is dealt with after the assistant's next message"
+		}
+	case !over && !st.open:
+		d.reason = InCooldown
+	case !over && levelWaits(cfg, st, d.picked, d.summary):
+		d.reason = st.waits[d.picked].reason
+	case !st.open:
+		d.cause = overBudgetAnyway
+	}
+}
+
+func (d *decision) decidePreflight(cfg *settings) {
+	switch {
+	case cfg.NoAuto:
+		d.reason = SwitchedOff
+	case d.overBudget():
+		d.cause = overBudget
+	case d.usage.Share < cfg.Policy.TriggerPct:
+		d.reason = BelowThreshold
+	default:
+		d.cause = byUsage
+	}
+}
+
+func (d *decision) decideRoom(cfg *settings) {
+	next := max(0, min(d.next, math.MaxInt/8)) // no sum overflows
+	d.picked, d.missing, d.cause = levels.Emergency, d.usage.Tokens+next-d.usage.Budget, forNextMessage
+	switch {
+	case cfg.NoAuto || cfg.Trigger == Manual:
+		d.reason = SwitchedOff
+	case d.missing <= 0:
+		d.reason = BelowThreshold
+	}
+}
+
+// pickLevel returns the level that is due and why; a message or context threshold
+// leads straight to the summary.
+func pickLevel(cfg *settings, st *state) (picked levels.Name, cause string) {
+	if n := cfg.Policy.MessageThreshold; n > 0 && st.t.unsummarised >= n {
+		return levels.Emergency, byMessages
+	}
+	if c := cfg.Policy.ContextThreshold; c > 0 && st.usage.Share >= c {
+		return levels.Emergency, byContext
+	}
+	share := st.usage.Share
+	if fixed := st.t.fixedTokens(); 2*fixed > cfg.Window && fixed < cfg.Window {
+		share = float64(st.usage.Tokens-fixed) / float64(cfg.Window-fixed)
+	}
+	picked = cfg.Thresholds.Select(share)
+	if picked != levels.None && cfg.Level != "" {
+		picked = cfg.Level
+	}
+	return picked, byUsage
+}
+
+// roleAllows reports whether the newest message may start a round.
+func roleAllows(cfg *settings, t chat.Transcript, over bool) bool {
+	if cfg.Trigger != AssistantOnly {
+		return true
+	}
+	if len(t) == 0 {
+		return false
+	}
+	m := t[len(t)-1]
+	return m.Role == chat.Assistant && !m.HasCalls() || over && m.Role == chat.Tool
+}
+
+// A levelWait says since when a level has had nothing to offer.
+type levelWait struct {
+	added  int    // tokens of the conversation then
+	staled int    // tokens older than its newest messages then
+	reason string // why it was put off
+}
+
+// minNews is the share of the window that must come or go stale before a level
+// that had nothing to offer is tried again.
+const minNews = 0.02
+
+// levelWaits reports whether a level had too little to offer and too little was added
+// or went stale since. For a message or context threshold (summary) MinGain does
+// not count: only a summary that changed nothing waits.
+func levelWaits(cfg *settings, st *state, level levels.Name, summary bool) bool {
+	w, waiting := st.waits[level]
+	if !waiting || summary && w.reason != NothingToDo {
+		return false
+	}
+	share := max(cfg.MinGain, minNews)
+	if summary {
+		share = minNews
+	}
+	need := int(share * float64(cfg.Window))
+	return st.t.messageTokens()-w.added < need && st.t.staleTokens()-w.staled < need
+}
+
+// run is what every request goes through: decide, plan, commit, report.
+func (s *Session) run(ctx context.Context, q request) (Report, error) {
+	s.mu.Lock()
+	o := s.begin(q)
+	s.mu.Unlock()
+	return s.carryOut(ctx, &o)
+}
+
+// begin decides, and makes the session busy if a round begins: carryOut ends that.
+// Its caller holds the lock.
+func (s *Session) begin(q request) outcome {
+	st := s.currentState()
+	d := decide(&s.cfg, q, &st)
+	if d.refused == nil && d.reason == "" {
+		t := s.t.snapshot()
+		d.t = &t
+		s.busy = s.busy || !q.dryRun
+	}
+	s.warned = s.warned || d.crowded && !q.dryRun
+	return outcome{decision: d}
+}
+
+// currentState returns what decisions are made from. Its caller holds the lock.
+func (s *Session) currentState() state {
+	return state{
+		usage: s.currentUsage(), t: &s.t, waits: s.wait, open: s.cfg.gate.Open(s.gate),
+		busy: s.busy, closed: s.closed, warned: s.warned,
+	}
+}
+
+// An outcome is what came of a run. Report and events follow from it.
+type outcome struct {
+	decision
+	round  *round // nil if none was planned
+	skip   string // why the planned round is not made; "" if it is
+	failed string // what err is of: plan, archive or record
+	err    error
+	number int   // of the round in the archive
+	after  Usage // of the conversation that a round has left
+}
+
+// carryOut has a decision's round planned and made, and reports what came of it.
+func (s *Session) carryOut(ctx context.Context, o *outcome) (Report, error) {
+	if o.refused == nil && o.reason == "" && !o.dryRun {
+		defer s.markIdle() // before a sink is called: whatever it does, the session is not busy for ever
+	}
+	s.emitCheck(o)
+	if o.refused == nil && o.reason == "" {
+		s.makeRound(ctx, o)
+	}
+	return s.reportOutcome(o)
+}
+
+// makeRound plans a round and commits it. While the archive cannot be written, no
+// model is asked for what could not be kept.
+func (s *Session) makeRound(ctx context.Context, o *outcome) {
+	r := s.newRound(o.decision)
+	if !o.dryRun {
+		if o.err = s.putPending(ctx, r); o.err != nil {
+			o.failed = "archive"
+		}
+	}
+	if o.err == nil {
+		if r, o.err = r.planned(ctx, o.decision); o.err != nil {
+			o.failed = "plan"
+		}
+	}
+	o.round = r
+	s.commit(ctx, o)
+}
+
+// markIdle ends the session's one round.
+func (s *Session) markIdle() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.busy = false
+}
+
+// markBusy makes the session busy until markIdle is called, or returns why the
+// conversation cannot be changed by hand just now.
+func (s *Session) markBusy() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.closed:
+		return ErrClosed
+	case s.busy:
+		return ErrBusy
+	}
+	s.busy = true
+	return nil
+}
