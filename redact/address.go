@@ -2,14 +2,18 @@ package redact
 
 import "strings"
 
+// urlBytes is how much of an address is looked at.
+const urlBytes = 512
+
 // userinfo finds the password in scheme://user:password@host, and a token in
-// the user's place.
+// the user's place. A password may have the signs in it that an address has: what
+// stands behind the last @ of it is a host.
 func userinfo(s string, from, to int) span {
-	web := from > 0 && (s[from-1]|0x20 == 'p' || strings.HasSuffix(strings.ToLower(s[max(0, from-5):from]), "https"))
 	last, colon := -1, -1
+	beyond := -1 // the last @ with the name of a host behind it
 	i := to
 scan:
-	for ; i < len(s) && i < to+512; i++ {
+	for ; i < len(s) && i < to+urlBytes; i++ {
 		switch c := s[i]; {
 		case c == '@':
 			last = i
@@ -23,8 +27,15 @@ scan:
 			i = next - 1
 		case space[c] || strings.HasPrefix(s[i:], "://") || c == '>' && s[i-1] != 'D' || c == ',' && last > 0:
 			break scan
-		case (c == '/' || c == '?' || c == '#') && (web || last >= 0 || colon < 0 || skipBytes(s, colon+1, &digit) == i):
+		case (c == '/' || c == '?' || c == '#') && (colon < 0 || last < 0 && isPort(s[colon+1:i])):
 			break scan
+		case (c == '/' || c == '?' || c == '#') && last >= 0:
+			if beyond < 0 {
+				beyond = lastHost(s, i)
+			}
+			if beyond < i || isHost(s[last+1:i]) {
+				break scan
+			}
 		}
 	}
 	if last < 0 {
@@ -40,10 +51,49 @@ scan:
 		return span{start, last}
 	case text == "" || strings.ContainsAny(text[:1], "${<%[*") || isTemplate(text) || strings.Trim(text, ".x*") == "":
 		return span{}
-	case start == to && !looksRandom(text):
+	case start == to && !looksRandom(text), skipBytes(s, to, &nameBytes)+1 == start && skipBytes(text, 0, &nameBytes) == len(text): // USER:PASSWORD
 		return span{}
 	}
 	return span{start, last}
+}
+
+// isPort reports whether text stands where a port does: digits, or what they are
+// written for.
+func isPort(text string) bool {
+	return text == "port" || skipBytes(text, 0, &word) == len(text) && (skipBytes(text, 0, &digit) == len(text) || strings.ToUpper(text) == text && !strings.ContainsAny(text, digits)) ||
+		isVariable(text) || isTemplate(text) || text[0] == '%' || text[0] == ':'
+}
+
+// isHost reports whether text is a host by its look: with a dot and no number at
+// its end, or with a port.
+func isHost(text string) bool {
+	name, port, ported := strings.Cut(text, ":")
+	if ported && (port == "" || !isPort(port)) || name == "" || skipBytes(name, 0, &dotted) < len(name) {
+		return strings.HasPrefix(text, "[") || isTemplate(text)
+	}
+	top := name[strings.LastIndexByte(name, '.')+1:]
+	return ported || name == "localhost" || len(top) < len(name) && (isTopLevel(top) || skipBytes(name, 0, &dottedDigits) == len(name))
+}
+
+var dottedDigits = newByteSet(digits + ".")
+
+// lastHost returns the last @ behind i with a host behind it, in the same address;
+// 0 where there is none.
+func lastHost(s string, i int) (last int) {
+	short := s[:min(len(s), i+urlBytes)]
+	for ; i < len(short) && !space[s[i]] && !quotes[s[i]] && s[i] != '\\' && s[i] != ','; i++ {
+		if s[i] != '@' {
+			continue
+		}
+		end := i + 1
+		for end < len(short) && (dotted[s[end]] || s[end] == ':') {
+			end++
+		}
+		if isHost(s[i+1 : end]) {
+			last = i
+		}
+	}
+	return last
 }
 
 // urlParameter finds the value of a parameter in a URL whose name is too common
@@ -84,42 +134,10 @@ func accountPassword(s string, from, to int) span {
 	if text := s[i:v.to]; text != Mark && (text == "" || isPlaceholder(text)) {
 		return span{}
 	}
-	for _, program := range []string{"curl", "wget", "http "} {
+	for _, program := range []string{"curl", "wget", "http", "xh ", "etcdctl"} {
 		if strings.Contains(s[max(0, from-400):from], program) {
 			return span{i, v.to}
 		}
 	}
 	return span{}
-}
-
-// passwordFlag finds the password that is given as -pPASSWORD, or -p PASSWORD, to a
-// program that takes it so.
-func passwordFlag(s string, from, to int) span {
-	if !wordBegins(s, from) {
-		return span{}
-	}
-	line := s[to:min(len(s), to+256)]
-	if n := strings.IndexByte(line, '\n'); n >= 0 {
-		line = line[:n]
-	}
-	flag := " -p"
-	if strings.EqualFold(s[from:to], "redis-cli") {
-		flag = " -a"
-	}
-	n := strings.Index(line, flag)
-	if n < 0 || strings.ContainsAny(line[:n], "|;&") {
-		return span{}
-	}
-	i := to + n + len(flag)
-	if byteAt(s, i) == ' ' {
-		if program := s[from:to]; !strings.EqualFold(program, "sshpass") && !strings.EqualFold(program, "docker login") && flag == " -p" {
-			return span{}
-		}
-		i++
-	}
-	v := valueAt(s, i)
-	if text := s[v.from:max(v.from, v.to)]; len(text) < 3 || text != Mark && (isPlaceholder(text) || text[0] == '-' || strings.HasPrefix(text, "ort")) {
-		return span{}
-	}
-	return span{v.from, v.to}
 }

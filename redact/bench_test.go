@@ -132,6 +132,20 @@ var hostile = map[string]string{
 	"carriage":      "password=\r",
 	"margin":        "token=a\\\n+++++++++++++++++++++++++++",
 	"open-brackets": "[",
+	"braces":        "password={value ",
+	"defaults":      "password:\n  default\n",
+	"fallbacks":     "getenv(\"TOKEN\", ",
+	"expansions":    "${TOKEN:-a",
+	"arguments":     "sshpass -p $a ",
+	"programs":      "mysql sshpass ldapsearch -a ",
+	"operands":      "htpasswd -b a ",
+	"logins":        "docker login ",
+	"argument-list": "\"sshpass\", \"-p\", ",
+	"pipes":         "echo a b c | ",
+	"here":          "kinit <<< $a ",
+	"key-ends":      "abcdefghijklmnopqrstuvwxyzabcdefghijklmnop12\n-----END PRIVATE KEY-----\n",
+	"addresses":     "://a:b@c/d@e/",
+	"typographic":   "password „a ",
 }
 
 func BenchmarkHostile(b *testing.B) {

@@ -116,7 +116,7 @@ func (x assignment) isSecret(s string, v valueExtent, g grade) bool {
 	switch {
 	case text == Mark:
 		return true // which is left as it is
-	case isVariable(text), x.directory(text), x.label(text):
+	case isVariable(text), x.directory(text), x.label(text), isVersionRange(text), isCutToken(text):
 		return false
 	case g < must && (strings.HasPrefix(text, "0x") && len(text) <= 10 || len(x.s[x.from:x.to]) < 4 && expressionKind(text) > 0):
 		return false
@@ -124,10 +124,25 @@ func (x assignment) isSecret(s string, v valueExtent, g grade) bool {
 		return false
 	case v.quoted:
 		return g == must || writtenOut(text)
-	case skipBytes(text, 0, &hollowBytes) == len(text), blankToFill(s, v.from, text):
+	case len(text) < 6 && skipBytes(text, 0, &digit) == len(text) && strings.HasSuffix(strings.ToLower(x.s[x.from:x.end]), "key"):
+		return false // a number of a key, and no key
+	case skipBytes(text, 0, &hollowBytes) == len(text), escapedBreak(text) == 0, blankToFill(s, v.from, text):
 		return false
 	}
 	return (g == must || !isStandIn(text)) && !x.isExpression(s, v)
+}
+
+// isVersionRange reports whether text is a range of versions, as of a package that
+// is named after passwords: ^1.0.0.
+func isVersionRange(text string) bool {
+	rest := strings.TrimLeft(text, "^~<>=")
+	return len(rest) < len(text) && release(rest)
+}
+
+// isCutToken reports whether text is the beginning of a token that says that it is cut: sk-...
+func isCutToken(text string) bool {
+	rest, cut := strings.CutSuffix(text, "...")
+	return cut && rest != "" && len(rest) < 12 && strings.IndexByte("-_", rest[len(rest)-1]) >= 0
 }
 
 // blankToFill reports whether an angle bracket opens at i that closes behind
@@ -171,7 +186,7 @@ func isStandIn(text string) bool {
 }
 
 // emptyValues are values that are none, and types that are no class.
-var emptyValues = newWordSet("null nil none None NULL true false True False undefined string String str bool boolean int integer number float any object bytes byte char unknown void never NaN default auto")
+var emptyValues = newWordSet("null nil none None NULL true false True False undefined string String str bool boolean int integer number float any object bytes byte char unknown void never NaN default auto ID UUID JSON Int Float Boolean DateTime")
 
 func newWordSet(words string) map[string]bool {
 	m := make(map[string]bool)
@@ -200,6 +215,9 @@ func (x assignment) isCounted(text string, quoted bool) bool {
 	before := strings.TrimRight(x.s[lineStart(x.s, x.from):x.from], " \t\"'`*")
 	adjective := before[skipBack(before, len(before), &letterBytes):]
 	verb := len(adjective) > 3 && strings.HasSuffix(adjective, "s") && strings.EqualFold(word, "pass") // all checks pass: build, test
+	for w := range strings.FieldsSeq(strings.Trim(before, "/#*- ")) {                                  // first warm-up pass: load
+		verb = verb || strings.EqualFold(word, "pass") && parserWords[strings.ToLower(w)]
+	}
 	return (verb || parserWords[strings.ToLower(adjective)]) && !looksRandom(text) && (quoted || skipBytes(text, 0, &wordlikeBytes) == len(text))
 }
 
@@ -241,13 +259,15 @@ func (x assignment) isExpression(s string, v valueExtent) bool {
 		return (callBracket(text, 0) > 0 || strings.Contains(text, ".")) && hasPrefix(text, "process.env", "os.environ", "os.getenv", "getenv", "System.getenv", "env(")
 	case openingQuote(x.s, x.end) > x.end && skipBytes(text, 0, &identifierBytes) == len(text) && !strings.ContainsAny(text, digits), len(text) < 6 && skipBytes(text, 0, &digit) == len(text) && openingQuote(x.s, x.end) > x.end:
 		return true // a name in quotes, and none of a value: no JSON
+	case op == "=" && blank[byteAt(x.s, x.i-1)] && byteAt(x.s, skipBack(x.s, x.from, &word)-1) == '$': // $name = value, where a value has quotes
+		return true
 	case emptyValues[text], reservedWords[text] && blank[byteAt(s, v.to)]:
 		return true
 	case hasPrefix(text, "&", "*", "!") && len(text) > 1 && !digit[text[1]]:
 		rest := strings.TrimLeft(text, "&*!'")
 		return rest != "" && (expressionKind(rest) > 0 || skipBytes(rest, 0, &identifierBytes) == len(rest) && !strings.ContainsAny(rest, digits))
-	case strings.HasSuffix(text, "*") || strings.HasSuffix(text, "[]"): // a type of C or Java
-		if rest := strings.TrimRight(text, "*[]"); emptyValues[rest] || rest != "" && isTypeName(rest) {
+	case strings.HasSuffix(text, "*"), strings.HasSuffix(text, "[]"), strings.HasSuffix(text, "!"): // a type of C, Java or GraphQL
+		if rest := strings.Trim(text, "*[]!"); emptyValues[rest] || rest != "" && isTypeName(rest) {
 			return true
 		}
 	}
@@ -266,20 +286,23 @@ func (x assignment) isExpression(s string, v valueExtent) bool {
 		return strength
 	}
 	if end := expressionKind(text); end > 0 {
-		return end > 1 || isReceiver(text) || line() > 0
+		return end > 1 || isReceiver(text) || isResourcePath(text) || line() > 0
 	}
 	name := skipBytes(text, 0, &identifierBytes)
 	if name < len(text) || digit[text[0]] || len(text) > 40 {
 		return false
 	}
+	if x.hasSameName(text) {
+		return true
+	}
 	if strings.ContainsAny(text, digits) {
 		return !looksRandom(text) && line() > 1
 	}
-	return isTypeName(text) || x.hasSameName(text) || hasNameParts(text) && namedAsSecret(text) || line() > 0
+	return isTypeName(text) || hasNameParts(text) && namedAsSecret(text) || line() > 0
 }
 
 // proseWords are words that a sentence begins with, and no secret is.
-var proseWords = newWordSet("a an the it is are was this that these those if when for of to in on at by and or not no any all one each we you they there here what which how see only")
+var proseWords = newWordSet("a an the it is are was this that these those if when for of to in on at by and or not no any all one each we you they there here what which how see only yes off read write")
 
 var (
 	identifierBytes = newByteSet(letters + digits + "_$")
@@ -318,6 +341,8 @@ func expressionKind(text string) int {
 			if i < len(text) && (text[i] == '[' || text[i] == '(') {
 				return kind
 			}
+		case rest == "!": // which says that it is not null
+			return kind
 		case callBracket(text, i) > 0:
 			return 2
 		default:
@@ -335,7 +360,7 @@ func callBracket(text string, i int) int {
 	switch c := byteAt(text, i); {
 	case c == '(' || c == '[':
 		next := byteAt(text, i+1)
-		if next == 0 || next == ')' || next == ']' || identifierBytes[next] || quotes[next] || strings.IndexByte("&*{[(-:$@.\\", next) >= 0 {
+		if next == 0 || next == ')' || next == ']' || identifierBytes[next] || quotes[next] || strings.IndexByte("&*{[(-+:$@.\\", next) >= 0 {
 			return i
 		}
 	case c == '<' && strings.HasSuffix(text, ">") && !strings.HasSuffix(text, Mark):
@@ -354,6 +379,16 @@ var receiverNames = newWordSet("self this cls process os sys env config cfg conf
 func isReceiver(text string) bool {
 	first, _, _ := strings.Cut(text, ".")
 	return receiverNames[strings.ToLower(first)] || isTypeName(first) || namedAsSecret(text[strings.LastIndexByte(text, '.')+1:])
+}
+
+// isResourcePath reports whether text is a path of three names or more of which one
+// is named as secrets are, or the first has parts: random_password.db.result.
+func isResourcePath(text string) bool {
+	first, rest, _ := strings.Cut(text, ".")
+	if strings.IndexByte(rest, '.') < 0 {
+		return false
+	}
+	return strings.IndexByte(first, '_') > 0 || namedAsSecret(text)
 }
 
 // namedAsSecret reports whether a variable has a name as those of secrets and texts.

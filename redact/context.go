@@ -162,16 +162,45 @@ func flagValue(s string, from, end int) int {
 	return j
 }
 
+// argumentOf finds the value of --name value where it is a word of letters alone,
+// and nothing follows that a sentence or a help text goes on with.
+func argumentOf(s string, from, end int) span {
+	if !blank[byteAt(s, end)] || from == 0 || !dashed[s[from-1]] || byteAt(s, skipBlanks(s, end)) == '-' {
+		return span{}
+	}
+	i := flagValue(s, from, end)
+	if i < 0 || !letterBytes[s[i]] && !quotes[s[i]] {
+		return span{}
+	}
+	v := valueAt(s[:min(len(s), i+enoughBytes)], i)
+	text := s[v.from:max(v.from, v.to)]
+	if isNoArgument(text) || skipBytes(text, 0, &letterBytes) < len(text) {
+		return span{}
+	}
+	next := skipBlanks(s, v.after)
+	word, _, _ := strings.Cut(s[next:min(len(s), next+32)], " ")
+	if word == "" || strings.IndexByte("\r\n-|;&<>\\\"'`", word[0]) >= 0 || strings.Contains(word, "://") {
+		return span{v.from, v.to}
+	}
+	return span{}
+}
+
 // listedValue is "name", "value", in a list or a call.
-func listedValue(s string, _, end int) int {
+func listedValue(s string, from, end int) int {
 	j := openingQuote(s, end)
 	if j == end || byteAt(s, j) != ',' {
 		return -1
 	}
-	if j = skipToValue(s, j+1); openingQuote(s, j) > j {
+	if j = skipToValue(s, j+1); openingQuote(s, j) == j {
+		return -1
+	}
+	if from == 0 || !alnum[s[from-1]] {
 		return j
 	}
-	return -1
+	if v, ok := quotedAt(s[:min(len(s), j+widest)], j); ok && v.to-v.from > len("token") && strings.EqualFold(s[v.to-len("token"):v.to], s[from:end]) { // a.tiktoken, b.tiktoken
+		return -1
+	}
+	return j
 }
 
 // calledValue is name("value").
@@ -193,7 +222,7 @@ func pairedValue(s string, _, end int) int {
 		return -1
 	}
 	j += len("value")
-	if j = skipOperator(s, openingQuote(s, j)); j < 0 {
+	if j = skipOperator(s, skipBlanks(s, openingQuote(s, j))); j < 0 {
 		return -1
 	}
 	return skipBlanks(s, j)
@@ -212,8 +241,12 @@ func netrcValue(s string, from, end int) int {
 // tables, prose and the commands of shells.
 func besideName(s string, _, end int) int {
 	j := skipAtMost(s, end, 24, &markBytes)
-	if strings.HasPrefix(s[j:], "→") {
-		j = skipBlanks(s, j+len("→"))
+	if byteAt(s, j) == 0xe2 {
+		for _, sign := range []string{"→", "—", "–"} {
+			if strings.HasPrefix(s[j:], sign) {
+				j = skipBlanks(s, j+len(sign))
+			}
+		}
 	}
 	for _, scheme := range []string{"ApiKey ", "Token ", "token "} {
 		if strings.HasPrefix(s[j:], scheme) {
@@ -223,7 +256,13 @@ func besideName(s string, _, end int) int {
 	if j > end && quotes[s[j-1]] {
 		j--
 	}
-	if j == end || j >= len(s) || space[s[j]] || strings.Trim(s[end:j], "\"'`") == "" {
+	if j == end || j >= len(s) || space[s[j]] || strings.Trim(s[end:j], "\"'`") == "" || strings.Contains(s[end:j], "||") {
+		return -1
+	}
+	if s[j] == '`' && strings.HasPrefix(s[skipBytes(s, j+1, &word):], `:"`) { // the tag of a field
+		return -1
+	}
+	if n := skipBytes(s, j, &dashed); n > j && byteAt(s, n) == '=' && openingQuote(s, end) > end { // the next attribute of an element
 		return -1
 	}
 	return j

@@ -55,6 +55,9 @@ func skipToValue(s string, i int) int {
 // quotedAt returns the string in quotes at i, which may have a prefix as in
 // Python. Within JSON its quotes have backslashes.
 func quotedAt(s string, i int) (valueExtent, bool) {
+	if byteAt(s, i) >= 0x80 {
+		return typographicAt(s, i)
+	}
 	j := i
 	for j < i+2 && strings.IndexByte("rRbBuUfF@$", byteAt(s, j)) >= 0 && j < len(s) {
 		j++
@@ -78,6 +81,35 @@ func quotedAt(s string, i int) (valueExtent, bool) {
 		after += len(mark)
 	}
 	return valueExtent{from, end, true, j, after}, true
+}
+
+// typographicQuotes are pairs of quotes in print, in the order of how they open.
+var typographicQuotes = []struct {
+	open   string
+	closes []string
+}{
+	{"„", []string{"“", "”"}}, {"“", []string{"”"}}, {"”", []string{"”"}}, {"‚", []string{"‘", "’"}}, {"‘", []string{"’"}},
+	{"«", []string{"»"}}, {"»", []string{"«"}}, {"‹", []string{"›"}}, {"「", []string{"」"}}, {"『", []string{"』"}},
+}
+
+// typographicAt returns what the typographic quotes at i have between them, without
+// the spaces that French has there.
+func typographicAt(s string, i int) (valueExtent, bool) {
+	for _, q := range typographicQuotes {
+		if !strings.HasPrefix(s[i:], q.open) {
+			continue
+		}
+		from := i + len(q.open)
+		line, _, _ := strings.Cut(s[from:min(len(s), from+widest)], "\n")
+		for _, closes := range q.closes {
+			if n := strings.Index(line, closes); n > 0 {
+				text := strings.TrimLeft(line[:n], " \u00a0\u202f")
+				from += n - len(text)
+				return valueExtent{from, from + len(strings.TrimRight(text, " \u00a0\u202f")), true, i, i + len(q.open) + n + len(closes)}, true
+			}
+		}
+	}
+	return valueExtent{}, false
 }
 
 // closingQuote returns where the string that begins at i ends, -1 where that is too

@@ -12,7 +12,7 @@ func (v valueExtent) looksSecret(s string, g grade, environment bool) bool {
 	if text == Mark {
 		return v.to-v.from == len(Mark) // else it is a block with a mark in it
 	}
-	if isVariable(text) || (g == firm || g == strong && !v.quoted) && isPlaceholder(text) {
+	if isVariable(text) || isVersionRange(text) || isCutToken(text) || (g == firm || g == strong && !v.quoted) && isPlaceholder(text) {
 		return false
 	}
 	if v.quoted {
@@ -98,7 +98,11 @@ func isVariable(text string) bool {
 	last := text[len(text)-1]
 	switch text[0] {
 	case '$':
-		return len(text) > 1 && (text[1] == '{' || text[1] == '(' || skipBytes(text, 1, &word) == len(text) && !digit[text[1]])
+		if len(text) < 3 || hasPrefix(text, "${", "$(", "$env:", "$Env:") {
+			return len(text) > 1 && text[1] < 0x80
+		}
+		name := skipBytes(text, 1, &word)
+		return !digit[text[1]] && (name == len(text) || name > 2 && text[name] == '/' && (byteAt(text, name+1) == '$' || letterBytes[byteAt(text, name+1)]))
 	case '{':
 		return last == '}'
 	case '<':
@@ -178,7 +182,7 @@ func looksRandom(text string) bool {
 		count[c]++
 		last = k
 	}
-	if kinds[1]+kinds[2] == 0 || isPathOrTime(text) || isWordPhrase(text) {
+	if kinds[1]+kinds[2] == 0 || isCamelCase(text) || isPathOrTime(text) || isWordPhrase(text) {
 		return false
 	}
 	h := byteEntropy(&count, len(text))
@@ -188,12 +192,35 @@ func looksRandom(text string) bool {
 	return turns >= 4 && h >= min(3, 0.8*math.Log2(float64(len(text)))) && !isPlaceholder(text) && !isTemplate(text)
 }
 
+// isCamelCase reports whether text is words of three letters or more, each with a
+// capital or apart, and no digits: CreateTokenWithIAM.
+func isCamelCase(text string) bool {
+	small, words := 0, 0 // letters since the last capital
+	for i := 0; i <= len(text); i++ {
+		c := byteAt(text, i)
+		switch {
+		case 'a' <= c && c <= 'z':
+			small++
+			continue
+		case small > 0 && small < 3, i < len(text) && c != '_' && !letterBytes[c]:
+			return false
+		case small > 0:
+			words++
+		}
+		small = 0
+	}
+	return words > 1
+}
+
 // isPathOrTime reports whether text is a path, an address, a time or a version.
 func isPathOrTime(text string) bool {
 	if strings.Contains(text, "://") {
 		return true
 	}
 	if skipBytes(text, 0, &addressBytes) == len(text) {
+		return true
+	}
+	if host, _, ok := strings.Cut(text, "/"); ok && strings.IndexByte(host, '.') > 0 && skipBytes(text, 0, &pathNames) == len(text) { // go4.org/readerutil
 		return true
 	}
 	long := 0 // the longest run of letters and digits
@@ -209,6 +236,9 @@ func isPathOrTime(text string) bool {
 	}
 	return long < 8 && strings.ContainsAny(text, "/.") && !strings.ContainsAny(text, "!@#$%^&*+=")
 }
+
+// pathNames are the bytes of the path of a package.
+var pathNames = newByteSet("abcdefghijklmnopqrstuvwxyz" + digits + "._-/")
 
 // isWordPhrase reports whether text is words and numbers that are joined by dashes and
 // the like, or one short word.

@@ -41,6 +41,7 @@ type jsonScanner struct {
 type jsonFrame struct {
 	object bool
 	grade  grade // what the name of a list says about what is in it
+	hidden span  // in the raw text, of a list that is a command line: what of its arguments is a password
 	pair   grade // of a member "name", about the member "value"; of a flag, about the next of a list
 }
 
@@ -72,7 +73,17 @@ func (w *jsonScanner) scanText() {
 			}
 			continue
 		case c == '"':
-			text := w.redactString(max(g, top.flagGrade()))
+			if x := top.hidden; x.from > w.at && w.hide(x) {
+				top.hidden = span{}
+				continue
+			}
+			start := w.at
+			text := w.redactString(max(g, top.flagGrade()), top.flagGrade() > 0)
+			if !top.object && top.hidden.to == 0 {
+				if top.hidden = listedPassword(w.raw, start+1, start+1+len(text)); text == "-p" {
+					top.hidden = shortFlag(w.raw, start, start+len(`"-p"`))
+				}
+			}
 			if top.pair = 0; top.object && pair || !top.object && strings.HasPrefix(text, "-") {
 				top.pair = nameGrade(text)
 			}
@@ -83,6 +94,20 @@ func (w *jsonScanner) scanText() {
 		}
 		w.at++
 	}
+}
+
+// hide replaces what x says of the string at w.at, if it is in it.
+func (w *jsonScanner) hide(x span) bool {
+	end, text := w.readLiteral()
+	if x.to >= end || text != w.raw[w.at+1:end-1] {
+		return false
+	}
+	if w.seen != nil {
+		w.seen(w.raw[x.from:x.to])
+	}
+	w.replaceString(end, w.raw[w.at+1:x.from]+Mark+w.raw[x.to:end-1])
+	w.at = end
+	return true
 }
 
 // flagGrade returns what the flag before says about a string in a list.
@@ -120,11 +145,13 @@ func (w *jsonScanner) redactName() (grade, string) {
 	return nameGrade(text), text
 }
 
-// redactString redacts the string at w.at, and returns what it said.
-func (w *jsonScanner) redactString(g grade) string {
+// redactString redacts the string at w.at, and returns what it said. Flag says
+// that a flag stands before it, which another flag is no value of.
+func (w *jsonScanner) redactString(g grade, flag bool) string {
 	end, text := w.readLiteral()
 	clean := text
 	switch v := (valueExtent{from: 0, to: len(text), quoted: true}); {
+	case flag && strings.HasPrefix(text, "-"):
 	case g > 0 && (v.looksSecret(text, g, false) || userAndPassword(text)):
 		clean = Mark
 		if w.seen != nil && text != Mark {

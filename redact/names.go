@@ -27,10 +27,11 @@ var secretNames = map[string]grade{
 	"pw": strong, "mdp": strong, "psk": strong, "client-key-data": strong, "client_key_data": strong, "access key": strong, "secret key": strong, "storepass": strong, "keypass": strong, "pass phrase": strong, "passw": strong, "requirepass": must, "masterauth": must, "bindpw": must,
 	"preshared_key": strong, "presharedkey": strong, "shared_key": strong, "sharedkey": strong,
 
-	"passwort": must, "kennwort": must, "geheimnis": loose, "zugangsschlüssel": strong,
+	"passwort": must, "kennwort": must, "geheimnis": loose, "api-schlüssel": strong, "api schlüssel": strong, "zugangsschlüssel": strong,
 	"contraseña": must, "contraseÑa": must, "contrasena": must, "clave": strong, "senha": must, "palavra-passe": must, "mot de passe": must, "motdepasse": must, "mot_de_passe": must,
 	"wachtwoord": must, "lösenord": must, "passord": must, "adgangskode": must, "salasana": must, "hasło": must, "heslo": must, "parola": strong, "şifre": must, "пароль": must, "Пароль": must,
-	"密码": must, "密碼": must, "口令": must, "密钥": strong, "密鑰": strong, "令牌": strong, "パスワード": must, "暗証番号": must, "비밀번호": must, "암호": must,
+	"密码": must, "密碼": must, "口令": must, "密钥": strong, "密鑰": strong, "令牌": strong, "パスワード": must, "暗証番号": must, "비밀번호": must, "암호": must, "패스워드": must, "비번": must, "인증키": strong, "비밀키": strong, "비밀 키": strong, "api 키": strong, "액세스 키": strong, "토큰": strong, "시크릿": strong,
+	"jelszó": must, "mật khẩu": must, "kata sandi": must, "κωδικός": must, "Κωδικός": must, "كلمة المرور": must, "סיסמה": must, "पासवर्ड": must, "รหัสผ่าน": must,
 
 	"credential": firm, "_auth": firm,
 
@@ -51,7 +52,9 @@ func ownGrade(g grade, s string, from, to int) grade {
 	switch word := s[from:to]; {
 	case strings.EqualFold(word, "pass"):
 		if alnum[byteAt(s, from-1)] && !wordBegins(s, from) && !(word[0] == 'P' && 'a' <= s[from-1] && s[from-1] <= 'z') {
-			return 0 // compass, bypass
+			if !isEnvName(s, from, to) || otherPasses[strings.ToLower(s[skipBack(s, from, &letterBytes):to])] {
+				return 0 // compass, bypass
+			}
 		}
 	case len(word) < 4: // pw, pwd, mdp
 		if looksRandom(s[skipBack(s, from, &base64s):from]) { // the end of base64
@@ -59,6 +62,10 @@ func ownGrade(g grade, s string, from, to int) grade {
 		}
 		if i := from - 1; alnum[byteAt(s, i)] && !wordBegins(s, from) && !('A' <= word[0] && word[0] <= 'Z' && 'a' <= s[i] && s[i] <= 'z') {
 			return 0
+		}
+	case strings.EqualFold(word, "secret"): // of Kubernetes, which has a name
+		if before := strings.ToLower(s[max(0, from-8):from]); strings.HasSuffix(before, "existing") || strings.HasSuffix(before, "existing_") || strings.HasSuffix(before, "pull") {
+			return loose
 		}
 	case strings.EqualFold(word, "token"):
 		before := strings.ToLower(strings.TrimRight(s[skipBack(s, from, &dashed):from], "_-"))
@@ -71,13 +78,16 @@ func ownGrade(g grade, s string, from, to int) grade {
 	return g
 }
 
+// otherPasses are words that end with pass, and are none.
+var otherPasses = newWordSet("compass bypass encompass surpass overpass underpass trespass")
+
 // nameSuffixes are what a name of a secret may end with and be one as before.
 var nameSuffixes = []string{"_key", "-key", "key", "_access_key", "accesskey", "_value", "value", "_token", "token", "_base", "_key_base"}
 
 // plainEnds are ends of names that speak of a secret and hold none.
 var plainEnds = []string{
 	"name", "type", "kind", "path", "file", "dir", "url", "uri", "id", "ids", "count", "length", "len", "size", "limit", "hash", "ref", "field",
-	"policy", "regex", "pattern", "label", "hint", "prompt", "date", "time", "at", "ttl", "expiry", "expires", "version", "s", "index", "offset", "estimate", "usage",
+	"policy", "regex", "pattern", "label", "hint", "prompt", "date", "time", "at", "ttl", "expiry", "expires", "version", "s", "index", "offset", "estimate", "usage", "weight", "bias",
 }
 
 // gradeWithRest returns what a name says where g stands for its word, which ends with
@@ -136,6 +146,9 @@ func (n nameFinder) findValue(s string, from, to int) span {
 		return statedValue(s, from, to, end, i, g)
 	}
 	if g >= strong {
+		if found, ok := standIn(s, from, end); ok {
+			return found
+		}
 		for _, value := range []func(string, int, int) int{assignedValue, indexedValue, taggedValue} {
 			if i := value(s, from, end); i >= 0 {
 				return statedValue(s, from, to, end, i, g)
@@ -156,13 +169,16 @@ func (n nameFinder) findValue(s string, from, to int) span {
 	if found := spoken(s, end, g); found.to > 0 {
 		return found
 	}
+	if found := argumentOf(s, from, end); g >= strong && found.to > 0 {
+		return found
+	}
 	for _, u := range assignmentForms {
 		i := u.value(s, from, end)
 		if i < 0 {
 			continue
 		}
 		return judgedValue(s, from, i, func(v valueExtent) bool {
-			return v.looksSecret(s, min(g, u.most), isEnvName(s, from, end)) || (u.argument || strings.ContainsRune(s[end:i], '|')) && g >= strong && spokenWord(s, v.from, false).to > 0
+			return v.looksSecret(s, min(g, u.most), isEnvName(s, from, end)) || (u.argument || strings.Count(s[end:i], "|") == 1 || v.quoted && s[v.from-1] >= 0x80) && g >= strong && spokenWord(s, v.from, false).to > 0
 		})
 	}
 	return span{}
@@ -263,7 +279,7 @@ func isEnvName(s string, from, end int) bool {
 	before := s[lineStart(s, start):start]
 	before = strings.TrimSuffix(before, "export ")
 	before = strings.TrimSuffix(before, "ENV ")
-	return before == "" || skipMargin(before, 0) == len(before) || space[before[len(before)-1]]
+	return before == "" || skipMargin(before, 0) == len(before) || space[before[len(before)-1]] || before[len(before)-1] == '`'
 }
 
 // lineStart returns where the line of i begins, or a place 128 bytes before.

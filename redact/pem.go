@@ -34,6 +34,75 @@ func privateKey(s string, from, to int) span {
 	return span{start, stop}
 }
 
+// keyTail finds the lines of a private key before its last line, where the first is
+// not there: at the end of a file, or of a page of it.
+func keyTail(s string, from, to int) span {
+	header := strings.Index(s[to:min(len(s), to+48)], "-----")
+	if header < 0 || !strings.Contains(strings.ToUpper(s[to:to+header]), "PRIVATE KEY") {
+		return span{}
+	}
+	start, long := from, false
+	for end := from; end > 0; {
+		end = behindBreak(s, end)
+		line := end
+		for line > 0 && end-line <= keyLine && pemBytes[s[line-1]] {
+			line--
+		}
+		if line > 0 && s[line-1] == '\\' && line < end && strings.IndexByte("nr", s[line]) >= 0 { // of an escaped break
+			line++
+		}
+		switch {
+		case strings.HasSuffix(s[:end], Mark):
+			if start == from {
+				return span{end - len(Mark), end} // which is left as it is
+			}
+			start, end = end-len(Mark), 0
+		case line == end || end-line > keyLine || start == from && line == from:
+			end = 0
+		case start < from && end-line < leastKeyLine:
+			end = 0
+		default:
+			start, long = line, long || end-line >= leastKeyLine && keyPart(s[line:end]) && strings.ContainsAny(s[line:end], digits+"+/")
+			end = line
+		}
+	}
+	if !long {
+		return span{}
+	}
+	return span{start, from}
+}
+
+var pemBytes = newByteSet(letters + digits + "+/=")
+
+// The lengths of lines of a key; the last may be shorter.
+const (
+	keyLine      = 80
+	leastKeyLine = 40
+)
+
+// behindBreak returns the index behind what ends the line before the one that has i
+// behind its margin: i where nothing does.
+func behindBreak(s string, i int) int {
+	low := max(0, i-64)
+	if n := strings.LastIndexByte(s[low:i], '\n'); n >= 0 && (skipMargin(s, low+n+1) == i || outlined(s[low+n+1:i])) {
+		i = low + n
+	}
+	for i > 0 && strings.IndexByte(" \t\r\"'`,+", s[i-1]) >= 0 {
+		i--
+	}
+	for i > 1 && s[i-2] == '\\' && strings.IndexByte("nr\"", s[i-1]) >= 0 {
+		i -= 2
+	}
+	return i
+}
+
+// outlined reports whether text is what a tool puts before a line, as its name and
+// number, or a time.
+func outlined(text string) bool {
+	trimmed := strings.TrimRight(text, " \t\"'`")
+	return trimmed == "" || len(trimmed) < len(text) && len(trimmed) < 48 || strings.IndexByte(":-+|>", trimmed[len(trimmed)-1]) >= 0 || strings.HasSuffix(trimmed, "→") || strings.HasSuffix(trimmed, "│")
+}
+
 // holdsKey reports whether body has a run of base64 in it that is no word, or
 // what was put in its place.
 func holdsKey(body string) bool {

@@ -76,6 +76,7 @@ func ruleAnchors() []anchor {
 		words []string
 	}{
 		{privateKey, []string{strings.ToLower(pemBegin)}},
+		{keyTail, []string{"-----end "}},
 		{encodedKey, []string{"ls0tls1crudjti"}},
 		{puttyKey, []string{"private-lines: "}},
 		{postgres, []string{":5432:", ":5433:", ":5434:", ":5435:", ":5436:", ":5437:", ":5438:", ":5439:", ":15432:", ":25432:", ":54320:", ":54321:", ":54322:", ":55432:", ":6432:", ":6543:", ":25060:", ":26257:", ":*:"}},
@@ -88,12 +89,21 @@ func ruleAnchors() []anchor {
 		{basicPassword, []string{"basic ", "basic\t"}},
 		{authValue, []string{"auth"}},
 		{userinfo, []string{"://"}},
-		{accountPassword, []string{" -u", "\t-u", " -u ", " -u=", "\t-u=", " --user ", " --user=", "\t--user="}},
-		{passwordFlag, []string{"mysql", "mysqldump", "redis-cli", "sshpass", "docker login"}},
+		{accountPassword, []string{" -u", "\t-u", " -u ", " -u=", "\t-u=", " --user ", " --user=", "\t--user=", " --proxy-user ", " --proxy-user=", " --auth ", " --auth="}},
+		{shortFlag, []string{`"-p"`, `'-p'`}},
+		{shortOption, []string{" -p "}},
+		{pipedPassword, []string{"echo ", "printf "}},
+		{herePassword, []string{"<<<"}},
+		{sharePassword, []string{"net use ", "net user "}},
 		{urlParameter, []string{"?key=", "&key=", "?sig=", "&sig=", "?signature=", "&signature=", "-signature=", "?code=", "&code=", "?auth=", "&auth=", "?pass=", "&pass="}},
 	} {
 		for _, w := range x.words {
 			all = append(all, anchor{word: w, find: x.find})
+		}
+	}
+	for _, p := range passwordArguments {
+		for _, w := range p.programs {
+			all = append(all, anchor{word: w, find: p.findArgument})
 		}
 	}
 	for _, t := range knownTokens {

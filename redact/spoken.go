@@ -6,15 +6,25 @@ import "strings"
 // stands there may be a word like any other: only what no word looks like is
 // taken, or what stands alone behind a prompt.
 
-// verbs stand between the name of a secret and what it is.
-var verbs = []string{" is now ", " is: ", " is ", " was ", " to ", " ist ", " lautet: ", " lautet ", " es ", " est ", " è ", " é ", "是", "为", "は"}
+// verbs stand between the name of a secret and what it is; particles do so in
+// languages where no space stands before them.
+var (
+	verbs     = []string{" is now ", " is: ", " is ", " was ", " to ", " ist ", " lautet: ", " lautet ", " es ", " est ", " è ", " é ", " là "}
+	particles = []string{"是", "为", "は", "는 ", "은 ", "가 ", "이 ", "를 ", "을 "}
+
+	verbLetters = newByteSet("iwtle\xc3") // that verbs begin with
+)
 
 // said is "the name is value".
 func said(s string, _, end int) int {
-	if c := byteAt(s, end); c != ' ' && c < 0x80 {
+	if c := byteAt(s, end); c < 0x80 && (c != ' ' || !verbLetters[byteAt(s, end+1)]) {
 		return -1
 	}
-	for _, verb := range verbs {
+	between := verbs
+	if byteAt(s, end) >= 0x80 {
+		between = particles
+	}
+	for _, verb := range between {
 		if strings.HasPrefix(s[end:], verb) {
 			return skipBlanks(s, end+len(verb))
 		}
@@ -33,6 +43,9 @@ func spoken(s string, end int, g grade) span {
 	}
 	if strings.HasPrefix(s[end:], " (") {
 		return spokenWord(s, end+len(" ("), false)
+	}
+	if s[end-1] >= 0x80 && byteAt(s, end) == '(' {
+		return spokenWord(s, end+1, false)
 	}
 	i, prompt := whose(s, end)
 	if i < 0 {
@@ -62,7 +75,7 @@ func whose(s string, end int) (i int, prompt bool) {
 			continue
 		}
 		for _, verb := range verbs {
-			if verb[0] == ' ' && verb != " to " && strings.HasPrefix(line[j:], verb) {
+			if verb != " to " && strings.HasPrefix(line[j:], verb) {
 				return skipBlanks(s, end+j+len(verb)), false
 			}
 		}

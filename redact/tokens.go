@@ -205,6 +205,9 @@ func authValue(s string, from, to int) span {
 	if i < 0 {
 		return span{}
 	}
+	if strings.Contains(s[to:i], "==") && openingQuote(s, i) == i {
+		return span{}
+	}
 	return judgedValue(s, from, i, func(v valueExtent) bool { return userAndPassword(s[v.from:v.to]) || v.looksSecret(s, loose, false) })
 }
 
