@@ -45,6 +45,7 @@ var may = map[string][]string{
 	"examples/long_research":         {".", "chat", "trace", "trace/ariadne"},
 	"examples/minimal":               {".", "chat", "trace"},
 	"examples/models":                {".", "chat", "engine"},
+	"examples/ollama":                {".", "chat"},
 	"examples/preflight":             {".", "chat"},
 	"examples/undo":                  {".", "chat", "trace", "trace/ariadne"},
 	"files":                          {"chat", "internal/clip", "internal/logline"},
@@ -88,7 +89,7 @@ var may = map[string][]string{
 var only = map[string][]string{
 	"charm.land/":                   {"internal/tui", "internal/cli"},
 	"github.com/minio/":             {"archive/s3", "internal/s3test"},
-	"github.com/ollama/ollama/":     {"internal/ollama", "internal/ollamatest/testmodels"},
+	"github.com/ollama/ollama/":     {"examples/ollama", "internal/ollama", "internal/ollamatest/testmodels"},
 	"github.com/sashabaranov/":      {"internal/openai"},
 	"github.com/spf13/":             {"internal/cli", "config"},
 	"go.yaml.in/yaml/":              {"config", "wire"},

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tiercompact/tiercompact/internal/fault"
 	"github.com/tiercompact/tiercompact/wire"
 )
 
@@ -26,13 +27,27 @@ func blocks(t *testing.T, language string) []string {
 	return out
 }
 
-func TestReadmeShowsTheMinimalProgram(t *testing.T) {
-	if got, want := blocks(t, "go")[0], string(readFile(t, "examples/minimal/main.go")); got != want {
-		t.Errorf("the README shows\n%s\nexamples/minimal/main.go is\n%s", got, want)
+// The README shows the loop of examples/ollama, and what it prints when each
+// answer has 150 words.
+func TestReadmeShowsAChatWithOllama(t *testing.T) {
+	loop := regexp.MustCompile("(?m)^(.)").ReplaceAllString(blocks(t, "go")[0], "\t$1")
+	if !strings.Contains(string(readFile(t, "examples/ollama/main.go")), loop) {
+		t.Errorf("examples/ollama/main.go does not have\n%s", loop)
 	}
-	_, body, _ := strings.Cut(blocks(t, "go")[0], "func main() {\n")
-	if n := strings.Count(body, "\n") - 1; n > 10 {
-		t.Errorf("its main has %d lines", n)
+	if _, err := exec.LookPath("go"); err != nil {
+		t.Skip("needs the go command")
+	}
+	server := fault.Fake(t)
+	server.Answer = func(string) string {
+		return strings.Repeat("The handler reads the token, and looks it up in the store. It", 12)
+	}
+	cmd := exec.Command("go", "run", "-buildvcs=false", "./examples/ollama")
+	cmd.Env = append(os.Environ(), "OLLAMA_HOST="+server.URL)
+	cmd.Stdin = strings.NewReader(strings.Repeat("How does the login work?\n", 10))
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil || !slices.Contains(blocks(t, "text"), string(out)) {
+		t.Errorf("the README does not show what is printed (%v):\n%s", err, out)
 	}
 }
 
@@ -48,7 +63,7 @@ func TestReadmeCommandsWork(t *testing.T) {
 	ran := 0
 	for _, block := range blocks(t, "sh") {
 		for line := range strings.Lines(block) {
-			if strings.HasPrefix(line, "go ") {
+			if !strings.HasPrefix(line, "./tiercompact ") {
 				continue
 			}
 			cmd := exec.Command("sh", "-c", line)
@@ -64,34 +79,51 @@ func TestReadmeCommandsWork(t *testing.T) {
 	}
 }
 
-// checkDemo holds that the table of the README is what a replay ends with, but
-// for the milliseconds.
+// checkDemo holds that the README shows lines of a replay, and docs/SPEED.md its
+// table, but for the milliseconds.
 func checkDemo(t *testing.T, folder string) {
 	t.Helper()
 	out, err := exec.Command(filepath.Join(folder, "tiercompact"), "replay", "--engine", "built-in").Output()
 	if err != nil {
 		t.Fatal("replay:", err)
 	}
-	tables := slices.DeleteFunc(blocks(t, "text"), func(b string) bool { return !strings.HasPrefix(b, "level ") })
-	if len(tables) != 1 {
-		t.Fatalf("%d tables of levels", len(tables))
-	}
-	for line := range strings.Lines(tables[0]) {
-		if line = strings.TrimSpace(line); !strings.Contains(string(out), line) {
+	milliseconds := regexp.MustCompile(`[0-9.]+ ms`)
+	replayed := milliseconds.ReplaceAllString(string(out), "ms")
+	shown := append(blocks(t, "text")[:1], tableOfLevels(t))
+	for line := range strings.Lines(strings.Join(shown, "")) {
+		if line = milliseconds.ReplaceAllString(strings.TrimSpace(line), "ms"); !strings.Contains(replayed, line) {
 			t.Errorf("a replay does not show %q", line)
 		}
 	}
 }
 
-func TestReadmeIsComplete(t *testing.T) {
-	text := string(readFile(t, "README.md"))
-	named := func(what, name string) {
-		if !strings.Contains(text, "`"+name+"`") && !strings.Contains(text, "`"+name+" ") {
-			t.Errorf("the README does not name %s %s", what, name)
+// tableOfLevels returns the table of docs/SPEED.md that a replay ends with.
+func tableOfLevels(t *testing.T) string {
+	t.Helper()
+	found := regexp.MustCompile("(?ms)^```text\n(level .*?)^```").FindSubmatch(readFile(t, "docs/SPEED.md"))
+	if found == nil {
+		t.Fatal("docs/SPEED.md has no table of levels")
+	}
+	return string(found[1])
+}
+
+func TestEveryFormatIsDocumented(t *testing.T) {
+	text := string(readFile(t, "docs/FORMATS.md"))
+	for _, f := range wire.Formats() {
+		if !strings.Contains(text, "`"+f.Name+"`") {
+			t.Errorf("docs/FORMATS.md does not name %s", f.Name)
 		}
 	}
-	for _, f := range wire.Formats() {
-		named("format", f.Name)
+}
+
+// The README is read in three minutes, and its first screen says what this is.
+func TestReadmeIsShort(t *testing.T) {
+	lines := strings.Split(string(readFile(t, "README.md")), "\n")
+	if len(lines) > 130 {
+		t.Errorf("%d lines", len(lines))
+	}
+	if first := strings.Join(lines[:min(40, len(lines))], "\n"); !strings.Contains(first, "cmd/tiercompact replay") || !strings.Contains(first, "go test ./...") {
+		t.Error("the first 40 lines do not have the two commands")
 	}
 }
 
@@ -104,6 +136,9 @@ func TestEveryExampleRuns(t *testing.T) {
 		t.Fatal("no examples", err)
 	}
 	for _, p := range programs {
+		if filepath.Dir(p) == filepath.Join("examples", "ollama") {
+			continue // needs a server: TestReadmeShowsAChatWithOllama runs it
+		}
 		cmd := exec.Command("go", "run", "-buildvcs=false", "./"+filepath.ToSlash(filepath.Dir(p)))
 		cmd.Stderr = os.Stderr
 		if out, err := cmd.Output(); err != nil || len(out) == 0 {
