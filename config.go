@@ -213,8 +213,8 @@ func (cfg Config) budgetOf(window int) tokens.Budget {
 	return tokens.NewBudget(window, max(0, cfg.HardCapBuffer), cfg.Reserve, cfg.HardCapBuffer != 0)
 }
 
-// withDefaults fills what is zero, from the preset and from DESIGN 15. None
-// becomes zero here, and only here, but for HardCapBuffer.
+// withDefaults sets the fields that are zero, from the preset and the defaults in
+// docs/CONFIG.md. None becomes zero only here, except for HardCapBuffer.
 func (cfg Config) withDefaults(preset Config) Config {
 	t := &cfg.Thresholds
 	t.Soft, t.Hard, t.Emergency = cmp.Or(t.Soft, preset.Thresholds.Soft), cmp.Or(t.Hard, preset.Thresholds.Hard), cmp.Or(t.Emergency, preset.Thresholds.Emergency)

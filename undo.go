@@ -217,7 +217,7 @@ func (s *Session) Recall(ctx context.Context, id string) (archive.Entry, error) 
 		return e, nil
 	}
 	e, err := s.cfg.Archive.Recall(ctx, s.id, id)
-	if errors.Is(err, archive.ErrNotFound) {
+	if errors.Is(err, archive.ErrNotFound) && !errors.Is(err, archive.ErrDamaged) {
 		return e, fmt.Errorf("recall %q: %w", id, ErrNotFound)
 	}
 	if err == nil {

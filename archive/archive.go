@@ -1,13 +1,11 @@
-// Package archive keeps what compaction takes out of a conversation, so that
-// nothing is lost: each round is a [Step], put into a [Store] before the
-// conversation changes, and what an outline, a marker or a summary stands for
-// can be had back by its id.
-//
-// [Memory] and [Dir] are stores, and [Objects] is one in whatever keeps whole
-// objects, such as package s3. [Undo] takes a round back, [Search] finds what
-// was removed by its words, [Verify] what is not as it was written, and [Prune]
-// removes what nothing refers to. A [SessionFile] is the conversation itself, on
-// disk, as it grows and is compacted. The package reads no clock; times come
+// Package archive keeps the messages that compaction removes from a conversation,
+// so that nothing is lost: each round is a [Step], put into a [Store] before the
+// conversation changes, and the text that an outline, a marker or a summary
+// replaced is available by its id. [Memory] and [Dir] are stores, and [Objects] is
+// one on any service with whole objects, such as package s3. [Undo] undoes a round,
+// [Search] finds removed messages by their words, [Verify] finds damages, and
+// [Prune] removes unreferenced steps. A [SessionFile] is the conversation itself,
+// on disk, as it grows and is compacted. The package reads no clock; times come
 // from the caller.
 package archive
 
@@ -24,11 +22,11 @@ import (
 	"github.com/tiercompact/tiercompact/internal/edit"
 )
 
-// Version is the format of everything that this package writes; each record
-// carries it as "v". What a later version wrote is refused, never guessed at.
+// Version is the format of everything that this package writes; each record has it
+// as "v". Data of a later version is rejected, never guessed.
 const Version = 1
 
-// What callers tell apart.
+// The errors that callers distinguish.
 var (
 	ErrNotFound = errors.New("not found")
 	ErrExists   = errors.New("already there")
@@ -44,34 +42,32 @@ type Step struct {
 	Session string
 	Number  int             // from 1; each is put once
 	Before  chat.Transcript // the full conversation before the round
-	Removed []Entry         // what each recall id stands for
-	Summary json.RawMessage // payload of the summary, nil where none was made; kept without insignificant space
+	Removed []Entry         // the text of each recall id
+	Summary json.RawMessage // payload of the summary, nil if there is none; kept without insignificant space
 	Edits   edit.Round      // what the round does to Before
 	Reason  string
 	Level   string // applied
 	Note    string
 	Time    time.Time
-	// Undoes is the number of the round that this step takes back, 0 where it
-	// is a compaction. Such a step has no edits.
+	// Undoes is the number of the round that this step undoes, 0 for a compaction.
+	// Such a step has no edits.
 	Undoes int
-	// Redacted are the positions in Before of messages that are not as they
-	// were, ascending.
+	// Redacted are the positions in Before of changed messages, ascending.
 	Redacted []int
-	// Left is edit.Sum of what the round leaves, where that cannot be told from
-	// Before and Edits because they are redacted; else "".
+	// Left is edit.Sum of the outcome of the round, if Before and Edits are
+	// redacted and do not determine it; else "".
 	Left string
-	// Written is what readers get of the file that the conversation is written
-	// to after the step; nil where it goes into no file. Undo then knows the
-	// conversation by it alone.
+	// Written is the conversation of its file as readers get it, after the step;
+	// nil if it has no file. Undo then recognises the conversation only by it.
 	Written []Written
 }
 
-// An Entry is what one recall id stands for.
+// An Entry is the text of one recall id.
 type Entry struct {
 	ID       string
 	Messages []chat.Message
-	Below    []string // ids listed under it, where it is a marker or a summary
-	Text     string   // what was removed, where it is less than whole messages
+	Below    []string // ids listed under it, if it is a marker or a summary
+	Text     string   // the removed text, if it is less than whole messages
 }
 
 // A StepInfo is a step without its messages.
@@ -88,37 +84,35 @@ type StepInfo struct {
 	Summary  bool      `json:"summary,omitempty"`
 	Entries  []string  `json:"entries"` // recall ids, in the order of the step
 	Written  []Written `json:"-"`
-	// Damaged says why the step cannot be read, ErrDamaged or ErrVersion; only
-	// its session and number are known then. Nil where it can.
+	// Damaged is why the step cannot be read, ErrDamaged or ErrVersion; only its
+	// session and number are known then. Nil if it can.
 	Damaged error `json:"-"`
 }
 
-// A Store keeps the steps of sessions. What it was given it shares with the
-// caller: neither changes it. It may be used concurrently.
-//
-// What a store can do beyond that are methods of their own, which [Where],
-// [Sessions], [Verify] and [Prune] look for; a store that wraps another has a
-// method Unwrap() Store.
+// A Store keeps the steps of sessions. It shares its input with the caller: neither
+// changes it. It is safe for concurrent use. Further abilities of a store are
+// separate methods, used by [Where], [Sessions], [Verify] and [Prune]; a store that
+// wraps another has a method Unwrap() Store.
 type Store interface {
-	// Put keeps s, whole or not at all. ErrExists where the number is taken.
+	// Put keeps s, whole or not at all. ErrExists if the number is taken.
 	Put(ctx context.Context, s Step) error
-	// Steps returns the steps of a session by number; none is no error, and
-	// neither is one that is damaged.
+	// Steps returns the steps of a session by number. Neither an unknown session
+	// nor a damaged step is an error.
 	Steps(ctx context.Context, session string) ([]StepInfo, error)
-	// Get returns a step as it was put. ErrNotFound where there is none.
+	// Get returns a step as it was put. ErrNotFound if there is none.
 	Get(ctx context.Context, session string, number int) (Step, error)
-	// Recall returns the newest entry with the id. ErrNotFound where there is
-	// none, with ErrDamaged where it may be in a step that cannot be read.
+	// Recall returns the newest entry with the id. ErrNotFound if there is none,
+	// with ErrDamaged if it may be in an unreadable step.
 	Recall(ctx context.Context, session, id string) (Entry, error)
 	// Event adds one line of JSON, an object, to the events of a session.
 	Event(ctx context.Context, session string, line []byte) error
-	// Close ends the use of the store; what was put stays where the store
-	// outlives its process.
+	// Close ends the use of the store; its content stays if the store outlives its
+	// process.
 	Close() error
 }
 
-// Where returns the name of a store for traces (memory, dir, s3) and where it
-// keeps a step: a path, an address, or "" where it is nowhere.
+// Where returns the name of a store for traces (memory, dir, s3) and the place of a
+// step: a path, an address, or "" if it has none.
 func Where(store Store, session string, number int) (adapter, location string) {
 	if w, ok := unwrapAs[interface {
 		Where(session string, number int) (adapter, location string)
@@ -138,7 +132,7 @@ func Sessions(ctx context.Context, store Store) ([]string, error) {
 	return nil, errors.New("list sessions: this store cannot; name the session")
 }
 
-// unwrapAs returns what store, or a store that it wraps, can do beyond [Store].
+// unwrapAs returns store, or a store that it wraps, as a T.
 func unwrapAs[T any](store Store) (T, bool) {
 	for {
 		if t, ok := store.(T); ok {
@@ -165,7 +159,7 @@ func (s Step) stepInfo() StepInfo {
 	}
 }
 
-// checkedStep returns s as a store keeps it, or what is wrong with it.
+// checkedStep returns s in the form of a store, or the problem with it.
 func (s Step) checkedStep() (Step, error) {
 	if err := checkSession(s.Session); err != nil {
 		return s, fmt.Errorf("archive step: %w", err)
@@ -197,7 +191,7 @@ func checkSession(id string) error {
 	return nil
 }
 
-// checkEvent returns line as it is kept: one JSON object on one line.
+// checkEvent returns line in the form of a store: one JSON object on one line.
 func checkEvent(session string, line []byte) ([]byte, error) {
 	if err := checkSession(session); err != nil {
 		return nil, fmt.Errorf("archive event: %w", err)

@@ -2,13 +2,13 @@ package archive
 
 import "fmt"
 
-// A Damage is a place in an archive that is not as it was written. As an error,
-// it unwraps to what is wrong: [ErrDamaged], [ErrVersion], or why it cannot be
+// A Damage is a place in an archive that differs from what was written. As an
+// error, it unwraps to the problem: [ErrDamaged], [ErrVersion], or why it cannot be
 // read.
 type Damage struct {
 	Session string
 	Step    int    // 0: it belongs to no step
-	Entry   string // recall id; "": it is no entry
+	Entry   string // recall id; "": it is not an entry
 	File    string // path or address; "": the store has no files
 	Line    int    // from 1; 0: the whole file
 	Err     error
@@ -33,7 +33,7 @@ func (d *Damage) Error() string {
 
 func (d *Damage) Unwrap() error { return d.Err }
 
-// What is wrong with what can be read.
+// The kinds of damage of readable data.
 var (
 	errMissing    = fmt.Errorf("%w: it is missing", ErrDamaged)
 	errChanged    = fmt.Errorf("%w: it is not as it was written", ErrDamaged)

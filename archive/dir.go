@@ -11,10 +11,10 @@ import (
 	"sync"
 )
 
-// DirOptions say how a folder is opened. The zero value opens it for writing.
+// DirOptions control opening a folder. The zero value opens it for writing.
 type DirOptions struct {
-	// ReadOnly opens a folder that is there, without a lock: what another
-	// process writes meanwhile is seen once it is whole.
+	// ReadOnly opens an existing folder without a lock: files of another process
+	// become visible when they are whole.
 	ReadOnly bool
 }
 
@@ -35,14 +35,14 @@ type DirOptions struct {
 type Dir struct {
 	root string
 	disk disk
-	lock *pathLock // nil where it is read only
+	lock *pathLock // nil if read-only
 
-	mu         sync.RWMutex // held to write while the folder is written to
+	mu         sync.RWMutex // held during writes to the folder
 	closed     bool
-	ours       map[string]bool  // sessions whose folder was found to be theirs
-	eventsSize map[string]int64 // of events.jsonl since it was looked at
-	scans      *sync.Map        // see library
-	// writers are of the sessions that this process writes.
+	ours       map[string]bool  // sessions whose folder was checked
+	eventsSize map[string]int64 // of events.jsonl since it was checked
+	scans      *sync.Map        // see storeReader
+	// writers are of the sessions that this process writes
 	writers map[string]*writer
 }
 
@@ -51,14 +51,14 @@ const (
 	private  = 0o700 // of folders
 )
 
-// OpenDir opens the archive in the folder root, which it makes where it is
-// missing. Where another process writes to it, it waits a moment, and then is
-// ErrLocked. ErrVersion where a newer tiercompact made it.
+// OpenDir opens the archive in the folder root, which it creates if it is missing.
+// If another process writes to it, OpenDir waits briefly, and then returns
+// ErrLocked. ErrVersion if a newer tiercompact made it.
 func OpenDir(root string, o DirOptions) (*Dir, error) {
 	return OpenDirContext(context.Background(), root, o)
 }
 
-// OpenDirContext is [OpenDir] that does not wait when ctx ends.
+// OpenDirContext is [OpenDir], but stops waiting when ctx ends.
 func OpenDirContext(ctx context.Context, root string, o DirOptions) (*Dir, error) {
 	d, err := openDirContext(ctx, root, o, realDisk)
 	if err != nil {
@@ -89,7 +89,7 @@ func openDirContext(ctx context.Context, root string, o DirOptions, disk disk) (
 	return d, nil
 }
 
-// prepareRoot makes what belongs in the root, where it is missing.
+// prepareRoot creates the missing files of the root.
 func (d *Dir) prepareRoot() error {
 	if err := removeDrafts(d.root); err != nil {
 		return err
@@ -100,7 +100,7 @@ func (d *Dir) prepareRoot() error {
 	}
 	for name, text := range map[string]string{".gitignore": "*\n", rootFile: rootText} {
 		if _, err := os.Lstat(filepath.Join(d.root, name)); err == nil {
-			continue // a .gitignore of somebody's own
+			continue // the user's own .gitignore
 		}
 		if err := d.disk.writeFile(filepath.Join(d.root, name), constantText(text)); err != nil {
 			return fmt.Errorf("%w; free space, make the folder writable or choose another", err)
@@ -120,8 +120,8 @@ func (d *Dir) storeReader() storeReader {
 	return storeReader{fileSource: dirSource{d.root}, scans: d.scans}
 }
 
-// Where returns the path of the file that a step is in when it was put; later it
-// may be put together with others.
+// Where returns the path of a step's file when it was put; it may be merged with
+// others later.
 func (d *Dir) Where(session string, number int) (adapter, location string) {
 	return "dir", filepath.Join(d.folderPath(session), packName(number, number))
 }

@@ -12,23 +12,23 @@ import (
 	"time"
 )
 
-// A writer is what the process that writes a session knows of its folder.
+// A writer is the state of a session's folder for the process that writes it.
 type writer struct {
-	record formatFile            // as session.json has it
-	items  map[itemKey]knownItem // the messages that can be read
+	record formatFile            // as in session.json
+	items  map[itemKey]knownItem // the readable messages
 	stamps map[string]stamp
 	// Bytes of items that were written once, and again.
 	once, again int
 }
 
-// A stamp tells whether a pack is as it was when it was read.
+// A stamp identifies the version of a pack that was read.
 type stamp struct {
 	size     int64
 	modified time.Time
 }
 
-// writer returns that of a session. It is made anew where a pack is another or
-// gone: what stood in it is written again with the next step.
+// writer returns the writer of a session. It is created again if a pack has changed
+// or is gone: the next step then writes the pack's messages again.
 func (d *Dir) writer(session string) (*writer, error) {
 	stamps, err := d.stamps(session)
 	if err != nil {
@@ -64,7 +64,7 @@ func (d *Dir) writer(session string) (*writer, error) {
 	return w, nil
 }
 
-// add takes an item in that stands in the file of a step.
+// add adds an item that is in the file of a step.
 func (w *writer) add(n, step int, line []byte) {
 	key := keyOfItem(line)
 	old, there := w.items[key]
@@ -132,8 +132,8 @@ func (d *Dir) put(s Step) error {
 	return nil
 }
 
-// putWith writes the step and the record of it. The step is there with its own
-// file, so that one is last but for the record, which is ready by then.
+// putWith writes the step and its record. The step exists once its own file does,
+// so that file is written last, except for the record, which is ready by then.
 func (d *Dir) putWith(s Step, w *writer, path string) error {
 	items := &itemWriter{
 		session: s.Session, step: s.Number, known: w.items, fresh: make(map[itemKey]knownItem), next: w.record.Items + 1,
@@ -178,11 +178,11 @@ func ignoreMissing(err error) error {
 	return err
 }
 
-// gatherAt is how many files of a kind and size are put into one.
+// gatherAt is the number of files of a kind and size that are merged into one.
 const gatherAt = 32
 
-// gather puts packs together where there are many, so that a folder does not have
-// a file for each round. What cannot be put together now is with the next step.
+// gather merges packs if there are many, so that a folder does not have a file for
+// each round. Packs that cannot be merged now are merged with the next step.
 func (d *Dir) gather(session string, w *writer) {
 	for level := 0; ; level++ {
 		var due []string
@@ -197,7 +197,7 @@ func (d *Dir) gather(session string, w *writer) {
 			}
 		}
 		if len(due) >= gatherAt {
-			if d.gatherPacks(session, due) != nil {
+			if d.removeGathered(session) != nil || d.gatherPacks(session, due) != nil {
 				return
 			}
 			stamps, err := d.stamps(session)
@@ -213,7 +213,7 @@ func (d *Dir) gather(session string, w *writer) {
 	}
 }
 
-// levelOf returns how often files of as many steps were put together.
+// levelOf returns how often files with this number of steps were merged.
 func levelOf(steps int) (level int) {
 	for ; steps > 1; steps /= gatherAt {
 		level++
@@ -221,7 +221,8 @@ func levelOf(steps int) (level int) {
 	return level
 }
 
-// gatherPacks puts packs into one. Those that are damaged stay as they are.
+// gatherPacks merges packs into one. Damaged ones stay, and missing ones were in
+// another already.
 func (d *Dir) gatherPacks(session string, names []string) error {
 	v, err := d.storeReader().packs(context.Background(), session)
 	if err != nil {

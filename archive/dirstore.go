@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Put implements [Store]. On an error nothing stands under a final name that
-// Steps would list.
+// Put implements [Store]. After an error, no final name exists that Steps would
+// list.
 func (d *Dir) Put(ctx context.Context, s Step) error {
 	s, err := s.checkedStep()
 	if err != nil {
@@ -48,19 +48,17 @@ func (d *Dir) Steps(ctx context.Context, session string) ([]StepInfo, error) {
 	return withStore(ctx, d, func(l storeReader) ([]StepInfo, error) { return l.stepInfos(ctx, session) })
 }
 
-// Get implements [Store]. The error wraps a [Damage] where a file is not as it
-// was written.
+// Get implements [Store]. The error wraps a [Damage] if a file is damaged.
 func (d *Dir) Get(ctx context.Context, session string, number int) (Step, error) {
 	return withStore(ctx, d, func(l storeReader) (Step, error) { return l.openStep(ctx, session, number) })
 }
 
-// Recall implements [Store]. The error wraps a [Damage] where the entry is not
-// as it was written.
+// Recall implements [Store]. The error wraps a [Damage] if the entry is damaged.
 func (d *Dir) Recall(ctx context.Context, session, id string) (Entry, error) {
 	return withStore(ctx, d, func(l storeReader) (Entry, error) { return l.recallEntry(ctx, session, id) })
 }
 
-// Verify implements what [Verify] asks of a store.
+// Verify is called by [Verify].
 func (d *Dir) Verify(ctx context.Context, session string) (Findings, error) {
 	return withStore(ctx, d, func(l storeReader) (Findings, error) { return l.verifyFolder(ctx, session) })
 }
@@ -81,14 +79,13 @@ func withStore[T any](ctx context.Context, d *Dir, read func(storeReader) (T, er
 	return read(d.storeReader())
 }
 
-// Remove removes a step, or what an interrupted process left of one. None is no
-// error.
+// Remove removes a step, or the remains of one. A missing one is not an error.
 func (d *Dir) Remove(ctx context.Context, session string, number int) error {
 	return d.removeSteps(ctx, session, []int{number}, nil)
 }
 
-// removeSteps removes steps. They are gone once pruned.json names them: what they
-// held goes then, and where that fails with the next prune.
+// removeSteps removes steps. They are removed once pruned.json names them: their
+// content is deleted then or, after an error, by the next prune.
 func (d *Dir) removeSteps(ctx context.Context, session string, numbers []int, released []string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -138,7 +135,7 @@ func (d *Dir) removeAll(ctx context.Context, session string, numbers []int, rele
 	return d.sweepPacks(ctx, session)
 }
 
-// cleanDrafts removes the drafts that an interrupted process left of a session.
+// cleanDrafts removes the drafts of an interrupted process from a session.
 func (d *Dir) cleanDrafts(session string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -155,8 +152,8 @@ func (d *Dir) leftovers(ctx context.Context, session string) ([]int, error) {
 	return withStore(ctx, d, func(l storeReader) ([]int, error) { return l.leftovers(ctx, session) })
 }
 
-// writeEvent is called under mu. There is one at every check, so folder and file are
-// looked at once, and again after a failure.
+// writeEvent is called under mu. There is one event at every check, so folder and
+// file are checked once, and again after a failure.
 func (d *Dir) writeEvent(session string, line []byte) error {
 	path := filepath.Join(d.folderPath(session), eventsName(1))
 	for again := false; ; again = true {
@@ -179,7 +176,7 @@ func (d *Dir) writeEvent(session string, line []byte) error {
 		if err == nil {
 			if d.eventsSize[session] += int64(len(line)); d.eventsSize[session] >= eventsAt {
 				d.eventsSize[session] = 0
-				_ = d.rotateEvents(session) // where that cannot be done now, the file grows until it can
+				_ = d.rotateEvents(session) // if that is impossible now, the file grows until it is possible
 			}
 			return nil
 		}
@@ -211,8 +208,8 @@ func (d *Dir) pruned(ctx context.Context, session string) (prunedList, error) {
 	return withStore(ctx, d, func(l storeReader) (prunedList, error) { return l.prunedOf(ctx, session) })
 }
 
-// Forget lets go of what is held in memory of a session. Its files stay, and are
-// read again when they are needed.
+// Forget drops the cached data of a session. Its files stay, and are read again
+// when needed.
 func (d *Dir) Forget(session string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -9,30 +9,30 @@ import (
 	"time"
 )
 
-// Bounds of the events of a session in a bucket, in bytes.
+// Limits of the events of a session in a bucket, in bytes.
 const (
-	eventObjectSize  = 1 << 20 // from which on the next object is begun
-	maxWaitingEvents = 4 << 20 // that wait to be written; what comes then is dropped
+	eventObjectSize  = 1 << 20 // size at which the next object is begun
+	maxWaitingEvents = 4 << 20 // waiting to be written; further events are dropped
 )
 
-// An eventWriter is where a process writes a session.
+// An eventWriter writes the events of a session for a process.
 type eventWriter struct {
-	// turn holds one token while something is written: of two that put one
-	// number here, the second finds it there.
+	// turn holds one token during writes: of two puts of one number here, the
+	// second finds the first.
 	turn chan struct{}
 
 	// Guarded by the store's mu.
-	waiting []byte // events that wait to be written, whole lines
+	waiting []byte // events waiting to be written, whole lines
 	dropped int    // lines
 
 	// Guarded by turn.
-	known   runs   // numbers of the steps that were ever put, as far as this process knows
-	listed  bool   // known holds what was there when this process began
+	known   runs   // numbers of all steps that were put, as far as this process knows
+	listed  bool   // known is the content at the start of this process
 	number  int    // of the object of events that this process writes; 0: none yet
-	written []byte // what that object holds
+	written []byte // content of that object
 }
 
-// eventWriterOf returns that of a session. It is called under mu.
+// eventWriterOf returns the writer of a session. It is called under mu.
 func (o *Objects) eventWriterOf(session string) *eventWriter {
 	d := o.eventWriters[session]
 	if d == nil {
@@ -42,7 +42,7 @@ func (o *Objects) eventWriterOf(session string) *eventWriter {
 	return d
 }
 
-// writeInTurn writes at the desk of a session when nobody else does.
+// writeInTurn writes to a session when no other goroutine does.
 func (o *Objects) writeInTurn(ctx context.Context, session string, write func(*eventWriter) error) error {
 	o.mu.Lock()
 	d := o.eventWriterOf(session)
@@ -56,9 +56,8 @@ func (o *Objects) writeInTurn(ctx context.Context, session string, write func(*e
 	return write(d)
 }
 
-// Event implements [Store]: it keeps the line for the next step or Close, and
-// never waits. Where too much waits, the line is dropped, which [Objects.Dropped]
-// counts.
+// Event implements [Store]: it keeps the line for the next step or Close, and never
+// waits. If too much waits, the line is dropped, which [Objects.Dropped] counts.
 func (o *Objects) Event(ctx context.Context, session string, line []byte) error {
 	line, err := checkEvent(session, line)
 	if err != nil {
@@ -89,7 +88,7 @@ func (o *Objects) Dropped() int {
 	return n
 }
 
-// flushEvents writes the events of a session that wait, in turn.
+// flushEvents writes the waiting events of a session, in turn.
 func (o *Objects) flushEvents(ctx context.Context, session string, d *eventWriter) error {
 	o.mu.Lock()
 	lines := d.waiting
@@ -143,11 +142,11 @@ func (o *Objects) appendEvents(ctx context.Context, d *eventWriter, folder strin
 	return err
 }
 
-// closeWait is how long Close waits for the last events to be written.
+// closeWait limits how long Close waits for the last events to be written.
 const closeWait = 10 * time.Second
 
-// Close implements [Store]: it writes the events that wait. What was put stays
-// in the bucket.
+// Close implements [Store]: it writes the waiting events. The steps stay in the
+// bucket.
 func (o *Objects) Close() error {
 	o.mu.Lock()
 	closed := o.closed
@@ -159,7 +158,7 @@ func (o *Objects) Close() error {
 	}
 	ctx, stop := context.WithTimeout(context.Background(), closeWait)
 	defer stop()
-	var failed error // the first: where a server is gone, all are alike
+	var failed error // the first: if a server is gone, all are alike
 	more := 0
 	for _, s := range sessions {
 		err := o.writeInTurn(ctx, s, func(d *eventWriter) error { return o.flushEvents(ctx, s, d) })

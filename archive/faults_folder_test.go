@@ -86,6 +86,6 @@ func TestSessionOfAnotherProcessIsLocked(t *testing.T) {
 	s, err := ReadSession(path)
 	must(t, err)
 	if ids(s.Messages) != "a b" {
-		t.Errorf("it stands at %q", ids(s.Messages))
+		t.Errorf("it is at %q", ids(s.Messages))
 	}
 }

@@ -119,7 +119,7 @@ func TestFullDiskLeavesTheSessionAsItWas(t *testing.T) {
 	s, err := ReadSession(path)
 	must(t, err)
 	if ids(s.Messages) != "a b" {
-		t.Errorf("it stands at %q", ids(s.Messages))
+		t.Errorf("it is at %q", ids(s.Messages))
 	}
 }
 
@@ -136,7 +136,7 @@ func TestFullDiskMakesNoSession(t *testing.T) {
 	must(t, err, f.Close())
 }
 
-// Where half a record cannot be taken back, it is no part of the file: it is
+// Where half a record cannot be taken back, it is not a part of the file: it is
 // written anew with the next record, or when it is closed.
 func TestSessionThatCannotBeMendedFails(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s.jsonl")

@@ -15,9 +15,9 @@ import (
 // folderPath returns the folder of a session.
 func (d *Dir) folderPath(session string) string { return filepath.Join(d.root, folderName(session)) }
 
-// prepareFolder returns the folder of a session, which it makes where it is
-// missing. A folder that belongs to another session is an error: on some file
-// systems, ids that differ only in case meet there.
+// prepareFolder returns the folder of a session, which it creates if it is missing.
+// A folder of another session is an error: on some file systems, ids that differ
+// only in case share one.
 func (d *Dir) prepareFolder(session string) (string, error) {
 	folder := d.folderPath(session)
 	if err := plainFolder(folder); err != nil {
@@ -31,7 +31,7 @@ func (d *Dir) prepareFolder(session string) (string, error) {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return folder, err
 	}
-	// One made anew would hide what is in the old one, and not be locked.
+	// A new one would hide the files of the old one, and have no lock.
 	if err := d.storeReader().checkFormat(context.Background()); errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("the archive folder %s is gone; bring it back, or open the archive again: %w", d.root, err)
 	}
@@ -49,7 +49,7 @@ func (d *Dir) prepareFolder(session string) (string, error) {
 	return folder, syncFolder(d.root)
 }
 
-// dirSource is the shelf of a Dir.
+// dirSource is the fileSource of a Dir.
 type dirSource struct{ root string }
 
 func (f dirSource) filePath(folder, name string) string { return filepath.Join(f.root, folder, name) }
@@ -67,8 +67,8 @@ func (f dirSource) openFile(_ context.Context, folder, name string) (io.ReadClos
 	return readable{file}, nil
 }
 
-// A readable is a file whose damage is one of the archive: a bad sector, a folder
-// or a loop of links in its place, no right to read it.
+// A readable is a file whose errors are damages of the archive: a bad sector, a
+// folder or a loop of links in its place, missing permission.
 type readable struct{ *os.File }
 
 func (r readable) Read(p []byte) (int, error) {
@@ -76,8 +76,8 @@ func (r readable) Read(p []byte) (int, error) {
 	return n, damagedError(err)
 }
 
-// damagedError returns err as ErrDamaged where a file is there and cannot be read, and
-// that is not for want of descriptors.
+// damagedError returns err as ErrDamaged if the file exists and cannot be read,
+// unless the process lacks descriptors.
 func damagedError(err error) error {
 	if err == nil || err == io.EOF || errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
 		return err
@@ -117,8 +117,8 @@ func (f dirSource) listNames(folder string, wanted func(fs.DirEntry) bool) ([]st
 	return names, nil
 }
 
-// appendLine adds line to the file path in one write. What a failure leaves of
-// it is taken off.
+// appendLine adds line to the file path in one write. After a failure it removes
+// the partial line.
 func (create disk) appendLine(path string, line []byte) (err error) {
 	f, err := create(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND)
 	if err != nil {
@@ -130,7 +130,7 @@ func (create disk) appendLine(path string, line []byte) (err error) {
 	return f.Close()
 }
 
-// trimTail takes what stands behind the last line feed off a file, left by an
+// trimTail removes the text after the last line feed of a file, left by an
 // interrupted process or a full disk. A missing file has none.
 func trimTail(path string) error {
 	f, err := openPlain(path, os.O_RDWR, 0)
@@ -152,11 +152,11 @@ func trimTail(path string) error {
 	return f.Truncate(end)
 }
 
-// lastLineEnd returns the offset behind the last line feed of the first size
-// bytes of r.
+// lastLineEnd returns the offset after the last line feed of the first size bytes
+// of r.
 func lastLineEnd(r io.ReaderAt, size int64) (int64, error) {
 	b := make([]byte, 4096)
-	if size > 0 { // what is whole is found by one byte
+	if size > 0 { // a whole file is recognised by one byte
 		if _, err := r.ReadAt(b[:1], size-1); err != nil {
 			return 0, err
 		}

@@ -10,12 +10,12 @@ import (
 	"strings"
 )
 
-// formatFile is what archive.json and session.json hold.
+// formatFile is the content of archive.json and session.json.
 type formatFile struct {
 	head
 	Format  string `json:"format"`
 	Session string `json:"session,omitempty"`
-	Steps   runs   `json:"steps,omitempty"` // of session.json: numbers of all steps that were ever put
+	Steps   runs   `json:"steps,omitempty"` // of session.json: numbers of all steps that were put
 	Items   int    `json:"items,omitempty"` // of session.json: how many messages have a number
 }
 
@@ -23,8 +23,8 @@ const sessionFormat = "tiercompact session"
 
 const rootText = `{"v":1,"format":"tiercompact archive"}` + "\n"
 
-// sessionText is the session.json of a session. One that is to have packs has
-// the version that readers of the format before refuse.
+// sessionText is the session.json of a session. With packs, it has the version that
+// readers of the former format reject.
 func sessionText(f formatFile) string {
 	f.Format = sessionFormat
 	if f.V == 0 {
@@ -37,7 +37,7 @@ func sessionText(f formatFile) string {
 func firstSessionText(session string) string {
 	text, err := json.Marshal(formatFile{head: head{Version}, Format: sessionFormat, Session: session})
 	if err != nil {
-		panic(err) // texts and numbers alone always have a JSON form
+		panic(err) // texts and numbers always have a JSON form
 	}
 	return string(text) + "\n"
 }
@@ -67,21 +67,21 @@ func (l storeReader) readFormat(ctx context.Context, folder, name string) (f for
 	return f, err
 }
 
-// checkFormat returns fs.ErrNotExist where the root has no format yet.
+// checkFormat returns fs.ErrNotExist if the root has no format yet.
 func (l storeReader) checkFormat(ctx context.Context) error {
 	_, err := l.readFormat(ctx, "", rootFile)
 	return err
 }
 
-// folderOwner returns the session that a folder belongs to. On some file systems, it is
-// one whose id differs in case.
+// folderOwner returns the session of a folder. On some file systems, its id may
+// differ in case.
 func (l storeReader) folderOwner(ctx context.Context, folder string) (string, error) {
 	f, err := l.readFormat(ctx, folder, sessionFile)
 	return f.Session, err
 }
 
-// presumedOwner is owner, and where session.json is missing or damaged, the session
-// that a step of the folder is of. It is "" where none says so.
+// presumedOwner is folderOwner or, if session.json is missing or damaged, the
+// session of a step in the folder. It is "" if none has one.
 func (l storeReader) presumedOwner(ctx context.Context, folder string) (string, error) {
 	id, err := l.folderOwner(ctx, folder)
 	if err == nil || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrDamaged) {
@@ -119,8 +119,7 @@ func (l storeReader) presumedOwner(ctx context.Context, folder string) (string, 
 	return "", ctx.Err()
 }
 
-// packOwner returns the session that a pack of the folder is of, "" where none
-// says so.
+// packOwner returns the session of a pack in the folder, "" if none has one.
 func (l storeReader) packOwner(ctx context.Context, folder string, names []string) string {
 	l.scans = nil // where each is read as one of its session
 	for _, name := range names {

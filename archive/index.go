@@ -15,10 +15,10 @@ import (
 	"github.com/tiercompact/tiercompact/embed"
 )
 
-// An Index finds entries by their words, and by their meaning where it was made
-// so. It is built once and may be searched concurrently.
+// An Index finds entries by their words and, if it was made with an embedder, by
+// their meaning. It is built once and may be searched concurrently.
 type Index struct {
-	// Damaged says what could not be read and is not in the index.
+	// Damaged are the entries that could not be read, and are not in the index.
 	Damaged error
 
 	entries map[string]Entry
@@ -26,19 +26,19 @@ type Index struct {
 	owners  []string // recall ids of pieces
 
 	by      Meaning
-	meaning *chromem.Collection // of the embedder's vectors; nil where there are none
-	failed  error               // why there are none, where some were wanted
+	meaning *chromem.Collection // of the embedder's vectors; nil if there are none
+	failed  error               // why there are none, if an embedder was given
 	words   func() (*chromem.Collection, error)
 }
 
-// NewIndex indexes what was removed from a session so far. Where several
-// entries have one id, the newest counts.
+// NewIndex indexes the text removed from a session so far. If several entries have
+// one id, the newest counts.
 func NewIndex(ctx context.Context, store Store, session string) (*Index, error) {
 	return NewIndexBy(ctx, store, session, Meaning{})
 }
 
-// NewIndexBy is [NewIndex] with the vectors of an embedder. Where it fails, the
-// index is by words, and [Index.Find] says so.
+// NewIndexBy is [NewIndex] with the vectors of an embedder. If it fails, the index
+// is by words, and [Index.Find] reports it.
 func NewIndexBy(ctx context.Context, store Store, session string, by Meaning) (*Index, error) {
 	infos, err := store.Steps(ctx, session)
 	if err != nil {
@@ -63,8 +63,7 @@ func NewIndexBy(ctx context.Context, store Store, session string, by Meaning) (*
 	return x, x.embedPieces(ctx)
 }
 
-// addStep takes the entries of a step in; of one that is damaged, those that
-// can be read.
+// addStep adds the entries of a step; of a damaged one, the readable entries.
 func (x *Index) addStep(ctx context.Context, store Store, info StepInfo) error {
 	step, err := store.Get(ctx, info.Session, info.Number)
 	if err == nil {
@@ -105,7 +104,7 @@ func (x *Index) addEntry(e Entry) {
 	}
 }
 
-// embedPieces makes the vectors by meaning, where they are wanted.
+// embedPieces computes the vectors by meaning, if an embedder was given.
 func (x *Index) embedPieces(ctx context.Context) error {
 	if len(x.texts) == 0 || x.by.Embedder == nil {
 		return nil
@@ -137,12 +136,13 @@ func collection(vectors [][]float32) (*chromem.Collection, error) {
 	return pieces, nil
 }
 
-// neverEmbed stands where chromem would otherwise call a service.
+// neverEmbed is set so that chromem does not call a service.
 func neverEmbed(context.Context, string) ([]float32, error) {
-	panic("archive: every document has its vector") // this package gives each one
+	panic("archive: every document has its vector") // this package provides each one
 }
 
-// searchText is what a search sees of m: its texts, and its calls with arguments.
+// searchText returns the text of m for searches: its texts, and its calls with
+// arguments.
 func searchText(m chat.Message) string {
 	var b strings.Builder
 	b.WriteString(m.Text())
@@ -154,11 +154,11 @@ func searchText(m chat.Message) string {
 	return b.String()
 }
 
-const pieceSize = 1000 // bytes; longer texts blur what they are about
+const pieceSize = 1000 // bytes; longer texts mix several subjects
 
-// cutPieces cuts text into pieces of at most size bytes, behind a line feed where
-// there is one in the second half, never inside a character. Pieces without a
-// visible character are left out.
+// cutPieces cuts text into pieces of at most size bytes, after a line feed if there
+// is one in the second half, never inside a character. It omits pieces without a
+// visible character.
 func cutPieces(text string, size int) []string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	var pieces []string

@@ -13,9 +13,9 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// The messages of a session are items, each written once and numbered: steps
-// refer to them. What a message was read from is an item of its own, because
-// several messages may share it.
+// The messages of a session are items, each written once and numbered: steps refer
+// to them. The source of a message is a separate item, because several messages may
+// share it.
 type item struct {
 	message
 	From int `json:"from,omitempty"` // number of the item with the source
@@ -31,13 +31,13 @@ type itemsLine struct {
 // refs are messages of a session, in order.
 type refs struct {
 	Items runs `json:"items"`
-	// Apart are the places of messages that have what the message before them
-	// was read from too, and read it from another place.
+	// Apart are the indices of messages that have the same source as the message
+	// before them, but from another copy.
 	Apart  []int  `json:"apart,omitempty"`
 	Digest string `json:"digest,omitempty"` // of the items and their sources
 }
 
-// An itemKey is the hash that an item is known by.
+// An itemKey is the hash that identifies an item.
 type itemKey [16]byte
 
 func keyOfItem(line []byte) itemKey {
@@ -45,8 +45,8 @@ func keyOfItem(line []byte) itemKey {
 	return itemKey(sum[:16])
 }
 
-// blockSize is from which on the next frame of items is begun: as much is lost
-// where one is damaged, and read where one message is wanted.
+// blockSize is the size at which the next frame of items is begun: a frame is the
+// unit of damage and of reading.
 const blockSize = 64 << 10
 
 // A knownItem is an item that is in the archive.
@@ -55,14 +55,14 @@ type knownItem struct {
 	step   int // the last with a copy of it
 }
 
-// An itemWriter gives messages their numbers, and collects those that are new.
+// An itemWriter numbers messages, and collects new ones.
 type itemWriter struct {
 	session string
 	step    int
 	known   map[itemKey]knownItem
-	fresh   map[itemKey]knownItem // what known becomes with the step
+	fresh   map[itemKey]knownItem // the value of known after the step
 	next    int
-	spare   int // how many bytes may be written again; see repeat
+	spare   int // number of bytes that may be written again; see repeat
 
 	blocks   []*itemBlock
 	standing map[itemKey]standingItem // known ones that the step refers to
@@ -103,7 +103,7 @@ func (w *itemWriter) number(x item) (int, itemKey, error) {
 	return n, key, nil
 }
 
-// withItem adds an item to the last block, or to one of its own where that is full.
+// withItem adds an item to the last block, or to a new one if that is full.
 func withItem(blocks []*itemBlock, n int, line []byte) []*itemBlock {
 	if last := len(blocks) - 1; last < 0 || blocks[last].lines.Len() >= blockSize {
 		blocks = append(blocks, new(itemBlock))
@@ -161,9 +161,9 @@ func addDigest(digest hash.Hash, key itemKey, from int, source itemKey) {
 	}
 }
 
-// repeat has items that the step refers to written again, those first of which
-// the last copy is the oldest, as far as there is room: where an old file is lost
-// or damaged, later steps can still be read.
+// repeat writes items of the step again, first those whose last copy is the oldest,
+// as far as there is room: if an old file is lost or damaged, later steps can still
+// be read.
 func (w *itemWriter) repeat() {
 	var items []standingItem
 	for _, x := range w.standing {
@@ -188,7 +188,7 @@ func (w *itemWriter) repeat() {
 	}
 }
 
-// write writes the new items, and those that are written again.
+// write writes the new items, and the repeated ones.
 func (w *itemWriter) write(p *packWriter) error {
 	for _, b := range w.blocks {
 		if err := w.writeBlock(p, frameItems, b); err != nil {
@@ -218,7 +218,7 @@ func lineOf(x any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
-// decodeBlock gives each item of a frame.
+// decodeBlock yields each item of a frame.
 func decodeBlock(text []byte, session string, each func(n int, line []byte)) error {
 	var head itemsLine
 	first, rest, _ := bytes.Cut(text, []byte("\n"))

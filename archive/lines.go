@@ -10,8 +10,7 @@ import (
 )
 
 // readLines yields the lines of r, without their line feeds; each is valid until
-// the next. An error is the last that it yields: a last line without a line feed
-// is damaged.
+// the next. An error is the last value: a last line without a line feed is damaged.
 func readLines(r io.Reader) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		b := bufio.NewReaderSize(r, 1<<16)
@@ -30,8 +29,8 @@ func readLines(r io.Reader) iter.Seq2[[]byte, error] {
 	}
 }
 
-// readLine returns the next line without its line feed. With io.EOF it returns
-// what stands behind the last line feed. The line is valid until the next read.
+// readLine returns the next line without its line feed. With io.EOF it returns the
+// text after the last line feed. The line is valid until the next read.
 func readLine(b *bufio.Reader) ([]byte, error) {
 	line, err := b.ReadSlice('\n')
 	if err == bufio.ErrBufferFull {
@@ -52,8 +51,8 @@ type head struct {
 
 func (h *head) version() int { return h.V }
 
-// decodeLine decodes one record into x. A record of a later version is
-// ErrVersion, whatever else is in it.
+// decodeLine decodes one record into x. A record of a later version is ErrVersion,
+// whatever else it contains.
 func decodeLine(line []byte, x interface{ version() int }) error {
 	return decodeVersion(line, x, Version)
 }

@@ -14,19 +14,19 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// lockWait is how long a process waits for another to end its use of a folder or
-// a session file.
+// lockWait is how long a process waits for another one to release a folder or a
+// session file.
 var lockWait = 2500 * time.Millisecond
 
 const lockAgain = 50 * time.Millisecond
 
-// A pathLock is a lock that says who holds it.
+// A pathLock is a lock that names its holder.
 type pathLock struct {
 	*flock.Flock
 	path string
 }
 
-// lockPath takes the lock in the file path, for which it waits a moment.
+// lockPath takes the lock in the file path, with a short wait.
 func lockPath(ctx context.Context, path string) (*pathLock, error) {
 	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
 		return nil, planted(path, info.Mode())
@@ -48,21 +48,21 @@ func lockPath(ctx context.Context, path string) (*pathLock, error) {
 	return nil, fmt.Errorf("%w, %swhich holds %s; end that chat or proxy, choose another path, or open it for reading only", ErrLocked, whoHolds(path), path)
 }
 
-// Unlock gives the lock back.
+// Unlock releases the lock.
 func (l *pathLock) Unlock() error {
 	l.say("")
 	return l.Flock.Unlock()
 }
 
-// Where the holder's name is in the file of a lock: after a session's [mark], and
-// not in the first byte, which the lock itself keeps from others on Windows.
+// The place of the holder's name in the file of a lock: after a session's [mark],
+// and not in the first byte, which others cannot read on Windows.
 const (
 	holderAt     = markAt + markLength
 	holderLength = 128
 )
 
-// say writes who holds the lock. It is for people alone, so that a failure of it
-// is none of the lock.
+// say writes the holder of the lock. It is only for people, so an error does not
+// matter.
 func (l *pathLock) say(who string) {
 	f, err := openPlain(l.path, os.O_WRONLY, 0)
 	if err != nil {
@@ -76,8 +76,7 @@ func holder() string {
 	return fmt.Sprintf("%d %s", os.Getpid(), strings.ToValidUTF8(filepath.Base(os.Args[0]), "?"))
 }
 
-// whoHolds returns what the holder of a lock wrote into it, "" where that cannot
-// be known.
+// whoHolds returns the holder of a lock, "" if it is unknown.
 func whoHolds(path string) string {
 	f, err := openPlain(path, os.O_RDONLY, 0)
 	if err != nil {

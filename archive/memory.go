@@ -12,11 +12,11 @@ import (
 	"github.com/tiercompact/tiercompact/internal/edit"
 )
 
-// Memory is a store that lasts as long as its process. It holds each message
-// once, however many steps have it. Events are checked and discarded. The zero
-// Memory is ready for use.
+// Memory is a store that lasts as long as its process. It holds each message once,
+// however many steps have it. Events are checked and discarded. The zero Memory is
+// ready for use.
 type Memory struct {
-	mu       sync.RWMutex // guards what follows; nothing waits under it
+	mu       sync.RWMutex // guards the fields below; not held while waiting
 	sessions map[string]*heldSession
 	closed   bool
 }
@@ -119,7 +119,7 @@ func (m *Memory) Sessions(ctx context.Context) ([]string, error) {
 	return slices.Sorted(maps.Keys(m.sessions)), nil
 }
 
-// Remove removes a step. None is no error.
+// Remove removes a step. A missing one is not an error.
 func (m *Memory) Remove(ctx context.Context, session string, number int) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -150,7 +150,7 @@ func (m *Memory) Remove(ctx context.Context, session string, number int) error {
 	return nil
 }
 
-// Forget lets go of all that is held of a session.
+// Forget drops all data of a session.
 func (m *Memory) Forget(session string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -167,7 +167,7 @@ func (m *Memory) Event(ctx context.Context, session string, line []byte) error {
 	return m.checkUsable(ctx)
 }
 
-// Close implements [Store]; what was put is let go.
+// Close implements [Store]; it drops all data.
 func (m *Memory) Close() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -178,28 +178,28 @@ func (m *Memory) Close() error {
 // Where says that a step is in memory.
 func (m *Memory) Where(string, int) (adapter, location string) { return "memory", "" }
 
-// Forget has store, or a store that it wraps, let go of what it holds of a session
-// in memory. What a store keeps elsewhere stays.
+// Forget makes store, or a store that it wraps, drop the data of a session in
+// memory. Data elsewhere stays.
 func Forget(store Store, session string) {
 	if f, ok := unwrapAs[interface{ Forget(session string) }](store); ok {
 		f.Forget(session)
 	}
 }
 
-// A heldSession is the steps of a session, which share their messages: a step is
+// A heldSession is the steps of a session, which share their messages: a step has
 // mostly the messages of the one before.
 type heldSession struct {
 	steps    []heldStep
 	newest   map[string]heldPlace // of each recall id
-	messages []*chat.Message      // in the order in which they were first seen
-	removed  int                  // steps, since messages were last let go
-	last     map[string]uint32    // place of the messages that the newest step has, by id
+	messages []*chat.Message      // in order of first occurrence
+	removed  int                  // steps since messages were last released
+	last     map[string]uint32    // index of each message of the newest step, by id
 }
 
 // A heldPlace is an entry of a step.
 type heldPlace struct{ step, entry int }
 
-// A heldRun is neighbours in heldSession.messages.
+// A heldRun is a run of adjacent messages in heldSession.messages.
 type heldRun struct{ start, count uint32 }
 
 type (
@@ -224,8 +224,8 @@ func (h *heldSession) find(number int) (at int, there bool) {
 	return slices.BinarySearchFunc(h.steps, number, func(s heldStep, n int) int { return cmp.Compare(s.Number, n) })
 }
 
-// remember makes the entries of s those that are recalled, where no later step
-// has others.
+// remember makes the entries of s the recalled ones, unless a later step has
+// others.
 func (h *heldSession) remember(s heldStep) {
 	for i, e := range s.removed {
 		if p, there := h.newest[e.ID]; !there || p.step < s.Number {
@@ -234,7 +234,7 @@ func (h *heldSession) remember(s heldStep) {
 	}
 }
 
-// renew holds again what the steps have, without what only removed ones had.
+// renew keeps only the messages of the steps, without those of removed steps alone.
 func (h *heldSession) renew() {
 	steps := h.steps
 	renewed := &heldSession{newest: make(map[string]heldPlace)}
@@ -274,7 +274,8 @@ func (h *heldSession) hold(s Step) heldStep {
 	return held
 }
 
-// holdAll returns messages as runs, and notes in now where they are. nil stays nil.
+// holdAll returns messages as runs, and records their indices in now. nil stays
+// nil.
 func (h *heldSession) holdAll(messages []chat.Message, now map[string]uint32) []heldRun {
 	if messages == nil {
 		return nil
@@ -288,10 +289,10 @@ func (h *heldSession) holdAll(messages []chat.Message, now map[string]uint32) []
 			runs = append(runs, heldRun{at, 1})
 		}
 	}
-	return append(make([]heldRun, 0, len(runs)), runs...) // no larger than it must be
+	return append(make([]heldRun, 0, len(runs)), runs...) // no larger than needed
 }
 
-// place returns where m is held; it is from now on.
+// place returns the index of m, which is held from now on.
 func (h *heldSession) place(m chat.Message, now map[string]uint32) uint32 {
 	for _, known := range []map[string]uint32{now, h.last} {
 		if at, there := known[m.ID]; there && identical(*h.messages[at], m) {
@@ -305,7 +306,7 @@ func (h *heldSession) place(m chat.Message, now map[string]uint32) uint32 {
 	return at
 }
 
-// identical reports whether a and b are one message in all they say.
+// identical reports whether a and b are equal in all fields.
 func identical(a, b chat.Message) bool {
 	return edit.Same(a, b) && (a.Parts == nil) == (b.Parts == nil) && a.Recall == b.Recall && a.Protected == b.Protected && a.Machine == b.Machine &&
 		a.Changed == b.Changed && a.Source == b.Source && a.Index == b.Index

@@ -8,14 +8,14 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// A message is the JSON form of a chat.Message. Messages that share the Source
-// of the one before them say so, and the source's JSON is written once.
+// A message is the JSON form of a chat.Message. Messages that share the Source of
+// the one before them say so, and the source's JSON is written once.
 type message struct {
 	chat.Message
 	Source     *chat.Source `json:"source,omitempty"`
 	SameSource bool         `json:"same_source,omitempty"`
 	Index      int          `json:"index,omitempty"`
-	// Bytes says that some text is not UTF-8, which JSON cannot hold: each
+	// Bytes says that some text is not UTF-8, which JSON cannot represent: each
 	// byte of each text is written as the character of its number.
 	Bytes bool `json:"bytes,omitempty"`
 }
@@ -38,7 +38,7 @@ func (s *sourceSharing) encodeMessage(m chat.Message) message {
 	return out
 }
 
-// decodeMessage returns the message that x is the JSON form of.
+// decodeMessage returns the message of the JSON form x.
 func (s *sourceSharing) decodeMessage(x message) (chat.Message, error) {
 	if x.Bytes {
 		if !x.checkTexts(narrowBytes) {
@@ -72,7 +72,7 @@ func encodeMessages(messages []chat.Message) []message {
 	return out
 }
 
-// decodeMessages returns the messages that xs are the JSON form of.
+// decodeMessages returns the messages of the JSON forms xs.
 func decodeMessages(xs []message) ([]chat.Message, error) {
 	if xs == nil {
 		return nil, nil

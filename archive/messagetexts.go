@@ -20,7 +20,7 @@ func textPointers(m *chat.Message) []*string {
 	return all
 }
 
-// ownedCopy returns m with parts and images that nothing shares with it.
+// ownedCopy returns m with parts and images that are not shared.
 func ownedCopy(m chat.Message) chat.Message {
 	if m.Parts == nil {
 		return m
@@ -50,7 +50,7 @@ func isValidUTF8(m chat.Message) bool {
 	return true
 }
 
-// mapTexts returns a copy of x with f made of every string.
+// mapTexts returns a copy of x with f applied to every string.
 func (x message) mapTexts(f func(string) string) message {
 	x.Message = ownedCopy(x.Message)
 	for _, t := range textPointers(&x.Message) {
@@ -85,7 +85,7 @@ func widenBytes(text string) string {
 	return b.String()
 }
 
-// narrowBytes takes widen back.
+// narrowBytes is the inverse of widenBytes.
 func narrowBytes(text string) (string, bool) {
 	var b strings.Builder
 	for _, r := range text {

@@ -36,7 +36,7 @@ func TestSessionEqualsModel(t *testing.T) {
 			rt.Fatal(err)
 		}
 		if got, want := ids(s.Messages), ids(m.t); got != want || len(s.Rounds) != len(m.before) {
-			rt.Fatalf("stands at %q with %d rounds, want %q with %d", got, len(s.Rounds), want, len(m.before))
+			rt.Fatalf("is at %q with %d rounds, want %q with %d", got, len(s.Rounds), want, len(m.before))
 		}
 	})
 }

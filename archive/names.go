@@ -27,8 +27,8 @@ func packName(first, last int) string { return spanName("steps", ".pack", first,
 // packNumbers returns the numbers in the name of a pack.
 func packNumbers(name string) (first, last int, ok bool) { return spanIn(name, "steps", ".pack") }
 
-// oldEventsName is the name of a file with compressed events: those of several
-// are put together.
+// oldEventsName is the name of a file with compressed events, possibly of several
+// files.
 func oldEventsName(first, last int) string {
 	return spanName("old-events", ".jsonl.gz", first, last)
 }
@@ -44,7 +44,7 @@ func spanName(start, end string, first, last int) string {
 	return fmt.Sprintf("%s-%03d-%03d%s", start, first, last, end)
 }
 
-// spanIn returns the numbers in a name that spanName gave.
+// spanIn returns the numbers in a name of spanName.
 func spanIn(name, start, end string) (first, last int, ok bool) {
 	rest, ok := strings.CutPrefix(name, start+"-")
 	rest, has := strings.CutSuffix(rest, end)
@@ -63,8 +63,8 @@ func spanIn(name, start, end string) (first, last int, ok bool) {
 	return first, last, err == nil && first > 0 && last >= first && last-first < mostNumbers && name == spanName(start, end, first, last)
 }
 
-// stepFiles are the names of a step's files. The step is there with the first,
-// so that one is written last and removed first.
+// stepFiles are the names of a step's files. The step exists with the first, so
+// that one is written last and removed first.
 func stepFiles(n int) [3]string { return [3]string{stepName(n), transcriptName(n), summaryName(n)} }
 
 // stepNumber returns the number in the name of a step file.
@@ -78,8 +78,8 @@ func contentNumber(name string) (int, bool) {
 	return numberIn(name, "summary-", summaryName)
 }
 
-// eventsName is the name of one of the files of events: a store that cannot add
-// to a file begins another.
+// eventsName is the name of one of the files of events: a store that cannot append
+// begins another one.
 func eventsName(n int) string {
 	if n == 1 {
 		return "events.jsonl"
@@ -94,7 +94,7 @@ func eventsNumber(name string) (int, bool) {
 	return numberIn(name, "events-", eventsName)
 }
 
-// numberIn returns n where name is nameOf(n).
+// numberIn returns n if name is nameOf(n).
 func numberIn(name, start string, nameOf func(n int) string) (n int, ok bool) {
 	rest, ok := strings.CutPrefix(name, start)
 	digits, _, _ := strings.Cut(rest, ".")
@@ -109,9 +109,9 @@ var (
 	unsafeRun  = regexp.MustCompile(`[^A-Za-z0-9_-]+`)
 )
 
-// folderName returns a name for the folder of a session that every file system
-// takes: the id where it is plain, else what is plain of it and a hash, parted
-// by a character that plain ids do not have.
+// folderName returns a valid name for the folder of a session on every file system:
+// the id if it is plain, else its plain characters and a hash, separated by a
+// character that plain ids do not have.
 func folderName(session string) string {
 	if plainName.MatchString(session) && !deviceName.MatchString(session) && !strings.EqualFold(session, rootFile) {
 		return session

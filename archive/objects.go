@@ -13,42 +13,39 @@ import (
 
 // A Bucket keeps whole objects by key. Keys are paths with slashes.
 type Bucket interface {
-	// Open returns an object. ErrNotFound where there is none.
+	// Open returns an object. ErrNotFound if there is none.
 	Open(ctx context.Context, key string) (io.ReadCloser, error)
-	// Put keeps an object, whole or not at all. With fresh, ErrExists where the
-	// key is taken: of several that try, one gets it. A Put that was made again
-	// because its answer was lost is one try.
+	// Put keeps an object, whole or not at all. With fresh, ErrExists if the key is
+	// taken: of several concurrent ones, one succeeds. A Put that is repeated
+	// because its answer was lost counts as one.
 	Put(ctx context.Context, key string, body []byte, fresh bool) error
-	// List returns what stands below a folder, which is "" or ends with a
-	// slash: the names of objects, and those of folders with a slash behind.
+	// List returns the content of a folder, which is "" or ends with a slash: the
+	// names of objects, and those of folders with a slash at the end.
 	List(ctx context.Context, folder string) ([]string, error)
-	// Remove removes an object. None is no error.
+	// Remove removes an object. A missing one is not an error.
 	Remove(ctx context.Context, key string) error
-	// Where is the name of the kind of bucket for traces, and the address of a
-	// key.
+	// Where returns the kind of bucket for traces, and the address of a key.
 	Where(key string) (adapter, address string)
 }
 
-// Objects is a store in a [Bucket], with the files of a [Dir] as objects. A
-// number belongs to the process that put an object of it first: so several may
-// write, each its own steps, and a number of which a process left only part is
-// passed over.
-//
-// Events are kept in memory and written with each step and by Close: a process
-// that is killed loses those since. They are in events.jsonl, and where that is
-// full or another process's in events-002.jsonl and so on.
+// Objects is a store in a [Bucket], with the files of a [Dir] as objects. A number
+// belongs to the process that first put an object of it, so several may write, each
+// its own steps; a number with only a part of a step is skipped. Events are kept in
+// memory and written with each step and by Close: a killed process loses the later
+// ones. They are in events.jsonl or, if that is full or another process's, in
+// events-002.jsonl and so on.
 type Objects struct {
 	bucket Bucket
 	lib    storeReader
 
-	mu           sync.Mutex // guards what follows; nothing waits under it
+	mu           sync.Mutex // guards the fields below; not held while waiting
 	closed       bool
 	ready        map[string]bool // folders that have their session.json; "": the archive its archive.json
 	eventWriters map[string]*eventWriter
 }
 
-// OpenObjects opens the archive in a bucket; it is made with the first step.
-// ErrVersion where a newer tiercompact made it.
+// OpenObjects opens the archive in a bucket; the first step creates it. ErrVersion
+// if a newer tiercompact made it.
 func OpenObjects(ctx context.Context, b Bucket) (*Objects, error) {
 	o := &Objects{
 		bucket: b, lib: storeReader{fileSource: bucketSource{b}, headers: new(sync.Map), shared: true},
@@ -61,7 +58,7 @@ func OpenObjects(ctx context.Context, b Bucket) (*Objects, error) {
 	return o, nil
 }
 
-// bucketSource is the shelf of Objects.
+// bucketSource is the fileSource of Objects.
 type bucketSource struct{ bucket Bucket }
 
 func objectKey(folder, name string) string {
@@ -110,8 +107,8 @@ func (o *Objects) checkUsable(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// Put implements [Store]. With an error, the step is not there, but for one
-// that the bucket took and could not say so; its number is not used again.
+// Put implements [Store]. After an error, the step does not exist, unless the
+// bucket accepted it and could not report it; its number is not used again.
 func (o *Objects) Put(ctx context.Context, s Step) error {
 	s, err := s.checkedStep()
 	if err != nil {
@@ -125,7 +122,7 @@ func (o *Objects) Put(ctx context.Context, s Step) error {
 			return err
 		}
 		o.record(ctx, s.Session, d)
-		_ = o.flushEvents(ctx, s.Session, d) // what cannot be written now waits for the next time
+		_ = o.flushEvents(ctx, s.Session, d) // the rest waits for the next time
 		return nil
 	})
 	if err != nil {
@@ -147,7 +144,7 @@ func (o *Objects) writeStep(ctx context.Context, d *eventWriter, s Step) error {
 		d.known, d.listed = d.known.with(known), true
 	}
 	switch _, err := o.lib.readHeader(ctx, s.Session, s.Number); {
-	case err == nil || unreadable(err): // before all the rest is sent
+	case err == nil || unreadable(err): // before everything else is sent
 		return fmt.Errorf("%w: %s", ErrExists, o.lib.filePath(folder, stepName(s.Number)))
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
@@ -168,16 +165,17 @@ func (o *Objects) writeStep(ctx context.Context, d *eventWriter, s Step) error {
 	return err
 }
 
-// record writes the numbers of all steps into session.json, by which the newest
-// is missed if it is lost. Of several processes one may overwrite what another
-// wrote; the headers of later steps have the numbers before them too. So what
-// cannot be written now is written with the next step.
+// record writes the numbers of all steps into session.json, which reveals the loss
+// of the newest. Concurrent processes may overwrite each other's numbers; the
+// headers of later steps have them too. So numbers that cannot be written now are
+// written with the next step.
 func (o *Objects) record(ctx context.Context, session string, d *eventWriter) {
 	text := sessionText(formatFile{Session: session, Steps: d.known})
 	_ = o.bucket.Put(ctx, objectKey(folderName(session), sessionFile), []byte(text), false)
 }
 
-// prepareFolder returns the folder of a session, which says whose it is.
+// prepareFolder returns the folder of a session, after it recorded the session
+// there.
 func (o *Objects) prepareFolder(ctx context.Context, session string) (string, error) {
 	folder := folderName(session)
 	if err := o.prepareOnce("", func() error { return o.createArchive(ctx) }); err != nil {
@@ -192,14 +190,15 @@ func (o *Objects) prepareFolder(ctx context.Context, session string) (string, er
 	})
 }
 
-// createArchive makes archive.json. That it cannot be made twice shows that the bucket
-// keeps what is there, on which the numbers of steps depend.
+// createArchive creates archive.json. The second creation must fail: that proves
+// that the bucket supports conditional writes, on which the numbers of steps
+// depend.
 func (o *Objects) createArchive(ctx context.Context) error {
 	for range 2 {
 		err := o.bucket.Put(ctx, rootFile, []byte(rootText), true)
 		if errors.Is(err, ErrExists) {
 			err = o.lib.checkFormat(ctx)
-			if errors.Is(err, fs.ErrNotExist) { // another process is just putting it
+			if errors.Is(err, fs.ErrNotExist) { // another process is putting it at this moment
 				err = nil
 			}
 			return err
@@ -211,7 +210,7 @@ func (o *Objects) createArchive(ctx context.Context) error {
 	return errors.New("this server overwrites what is there although it is asked not to (If-None-Match: *); take one that knows conditional writes")
 }
 
-// claimKey puts an object where none is.
+// claimKey puts an object if none exists.
 func (o *Objects) claimKey(ctx context.Context, key, text string) error {
 	err := o.bucket.Put(ctx, key, []byte(text), true)
 	if errors.Is(err, ErrExists) {
@@ -220,7 +219,7 @@ func (o *Objects) claimKey(ctx context.Context, key, text string) error {
 	return err
 }
 
-// prepareOnce does what makes a folder ready, unless that was done.
+// prepareOnce prepares a folder, unless that was done.
 func (o *Objects) prepareOnce(folder string, do func() error) error {
 	o.mu.Lock()
 	ready := o.ready[folder]
@@ -245,8 +244,7 @@ func (o *Objects) Steps(ctx context.Context, session string) ([]StepInfo, error)
 	return o.lib.stepInfos(ctx, session)
 }
 
-// Get implements [Store]. The error wraps a [Damage] where an object is not as
-// it was written.
+// Get implements [Store]. The error wraps a [Damage] if an object is damaged.
 func (o *Objects) Get(ctx context.Context, session string, number int) (Step, error) {
 	if err := o.checkUsable(ctx); err != nil {
 		return Step{}, err
@@ -254,8 +252,7 @@ func (o *Objects) Get(ctx context.Context, session string, number int) (Step, er
 	return o.lib.openStep(ctx, session, number)
 }
 
-// Recall implements [Store]. The error wraps a [Damage] where the entry is not
-// as it was written.
+// Recall implements [Store]. The error wraps a [Damage] if the entry is damaged.
 func (o *Objects) Recall(ctx context.Context, session, id string) (Entry, error) {
 	if err := o.checkUsable(ctx); err != nil {
 		return Entry{}, err
@@ -271,7 +268,7 @@ func (o *Objects) Sessions(ctx context.Context) ([]string, error) {
 	return o.lib.sessionIDs(ctx)
 }
 
-// Verify implements what [Verify] asks of a store.
+// Verify is called by [Verify].
 func (o *Objects) Verify(ctx context.Context, session string) (Findings, error) {
 	if err := o.checkUsable(ctx); err != nil {
 		return Findings{Session: session}, err
@@ -279,13 +276,13 @@ func (o *Objects) Verify(ctx context.Context, session string) (Findings, error) 
 	return o.lib.verifyFolder(ctx, session)
 }
 
-// Remove removes a step, the object with which it is there first, or what an
-// interrupted process left of one. None is no error.
+// Remove removes a step, its main object first, or the remains of one. A missing
+// one is not an error.
 func (o *Objects) Remove(ctx context.Context, session string, number int) error {
 	return o.removeSteps(ctx, session, []int{number}, nil)
 }
 
-// removeSteps removes steps. They are gone once pruned.json names them.
+// removeSteps removes steps. They are removed once pruned.json names them.
 func (o *Objects) removeSteps(ctx context.Context, session string, numbers []int, released []string) error {
 	if err := o.checkUsable(ctx); err != nil {
 		return err

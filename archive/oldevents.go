@@ -12,10 +12,10 @@ import (
 	"slices"
 )
 
-// eventsAt is how large events.jsonl becomes before it is compressed, in bytes.
+// eventsAt is the size in bytes at which events.jsonl is compressed.
 const eventsAt = 64 << 10
 
-// rotateEvents compresses events.jsonl into a file of its own where it is large.
+// rotateEvents compresses events.jsonl into a separate file if it is large.
 func (d *Dir) rotateEvents(session string) error {
 	path := filepath.Join(d.folderPath(session), eventsName(1))
 	info, err := os.Lstat(path)
@@ -64,8 +64,8 @@ func (d *Dir) oldEvents(session string) (map[string][2]int, error) {
 	return names, err
 }
 
-// gatherEvents puts files together where there are many. One is behind the other
-// then, which is a file of the same kind.
+// gatherEvents merges files if there are many. Their concatenation is a file of the
+// same kind.
 func (d *Dir) gatherEvents(session string, names map[string][2]int) error {
 	folder := d.folderPath(session)
 	for level := range 5 {
@@ -110,8 +110,8 @@ func copyFile(w io.Writer, path string) error {
 	return err
 }
 
-// mendEvents removes what an interrupted process left twice: events that were
-// compressed, and files that were put into a longer one.
+// mendEvents removes duplicates of an interrupted process: events that were
+// compressed, and files that were merged into a longer one.
 func (d *Dir) mendEvents(session string) error {
 	folder := d.folderPath(session)
 	names, err := d.oldEvents(session)
@@ -147,7 +147,7 @@ func (d *Dir) mendEvents(session string) error {
 	}
 	z, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {
-		return nil // a damage, which verify tells
+		return nil // a damage, which verify reports
 	}
 	before, err := io.ReadAll(z)
 	if err == nil && bytes.HasSuffix(before, now) {

@@ -1,4 +1,4 @@
 package archive
 
-// noFollow is nothing on Windows: what is there is looked at before it is opened.
+// noFollow has no effect on Windows: the file is checked before it is opened.
 const noFollow = 0

@@ -17,7 +17,7 @@ import (
 
 // A pack is a file that holds steps and messages. It is a sequence of frames: a
 // line that says what follows, how long that is and its hash, then the content,
-// compressed, then a line feed. What stands behind a damaged frame can be read.
+// compressed, then a line feed. The data after a damaged frame can be read.
 //
 //	~~ steps 1 32 …   packHead: which steps are in the file
 //	~~ head 7 7 …     headerLine of step 7
@@ -47,7 +47,7 @@ const (
 
 const (
 	frameMark = "~~ "
-	// frameLineMost is how long the line of a frame can be.
+	// frameLineMost is the maximum length of the line of a frame.
 	frameLineMost = 160
 )
 
@@ -87,11 +87,11 @@ func (p *packWriter) add(kind string, first, last int, text []byte) error {
 	return p.copy(f, content)
 }
 
-// copy writes a frame as it is.
+// copy writes a frame unchanged.
 func (p *packWriter) copy(f frame, content []byte) error {
 	line := f.start() + f.sum + "\n"
 	p.count++
-	p.lines.Write([]byte(line)) // a hash takes everything
+	p.lines.Write([]byte(line)) // a hash never fails
 	for _, b := range [][]byte{[]byte(line), content, {'\n'}} {
 		if _, err := p.w.Write(b); err != nil {
 			return err
@@ -125,8 +125,8 @@ type packFile struct {
 	f io.ReaderAt
 }
 
-// A packScan is what is known of a pack once it was looked through. A pack never
-// changes, so that it may be kept as long as size and time are the same.
+// A packScan is the result of scanning a pack. A pack never changes, so it is valid
+// as long as size and time are the same.
 type packScan struct {
 	name        string
 	first, last int // in its name
@@ -136,7 +136,7 @@ type packScan struct {
 	places      map[frameKey]int // of frames
 	head        packHead
 	damages     []error  // of the file as a whole
-	foreign     bool     // it is not what its name says; nothing in it counts
+	foreign     bool     // its content does not match its name; nothing in it counts
 	ended       bool     // the last frame fits those before it
 	headers     sync.Map // of steps that were read, by number
 }
@@ -157,7 +157,7 @@ func (p *packFile) scan() error {
 		if err == nil {
 			at = f.at + int64(f.length) + 1
 			if p.ended {
-				p.damages = append(p.damages, fmt.Errorf("%w: something stands behind its end", ErrDamaged))
+				p.damages = append(p.damages, fmt.Errorf("%w: data follows its end", ErrDamaged))
 			}
 			if f.kind == frameEnd {
 				text, err := p.text(f)
@@ -247,7 +247,7 @@ func (p *packFile) content(f frame) ([]byte, error) {
 	return b, nil
 }
 
-// text returns the content of a frame as it was given to add.
+// text returns the content of a frame as passed to add.
 func (p *packFile) text(f frame) ([]byte, error) {
 	b, err := p.content(f)
 	if err != nil {
@@ -269,8 +269,8 @@ func (p *packFile) find(kind string, n int) (frame, bool) {
 	return p.frames[at], true
 }
 
-// readHead reads what the file says of itself. One that is of another session
-// or has another file's name is foreign.
+// readHead reads the head of the file. A pack of another session or with another
+// file's name is foreign.
 func (p *packFile) readHead(session string) error {
 	var f frame
 	ok := false
@@ -301,7 +301,7 @@ func (p *packFile) readHead(session string) error {
 	return nil
 }
 
-// whole reports whether every frame is as it was written.
+// whole reports whether every frame is undamaged.
 func (p *packFile) whole() bool {
 	if len(p.damages) > 0 || p.foreign || !p.ended {
 		return false

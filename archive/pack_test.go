@@ -434,6 +434,31 @@ func TestInterruptedGathering(t *testing.T) {
 	}
 }
 
+// What an interrupted process had put into one file is not put into a second one.
+func TestInterruptedGatheringGoesOn(t *testing.T) {
+	root := t.TempDir()
+	d, err := openDir(root, DirOptions{}, unsynced)
+	must(t, err)
+	longSession(t, d, gatherAt-1)
+	folder := filepath.Join(root, "s")
+	before := filesIn(t, folder)
+	longSessionOn(t, d, gatherAt)
+	must(t, d.Close())
+	for n := 1; n < gatherAt; n++ { // as if none had been removed yet
+		must(t, os.WriteFile(filepath.Join(folder, packName(n, n)), []byte(before[packName(n, n)]), 0o600))
+	}
+	d, err = openDir(root, DirOptions{}, unsynced)
+	must(t, err)
+	longSessionOn(t, d, gatherAt+1)
+	must(t, d.Close())
+	packs, err := filepath.Glob(filepath.Join(folder, "steps-*"))
+	must(t, err)
+	want := []string{filepath.Join(folder, packName(1, gatherAt)), filepath.Join(folder, packName(gatherAt+1, gatherAt+1))}
+	if f := verified(t, root); !f.Clean() || f.Steps != gatherAt+1 || !slices.Equal(packs, want) {
+		t.Errorf("%v: %+v", packs, f)
+	}
+}
+
 func longSessionOn(t *testing.T, d *Dir, n int) {
 	t.Helper()
 	must(t, d.Put(context.Background(), refer(n, []string{"r1"}, "last")))

@@ -13,7 +13,7 @@ import (
 
 const (
 	packVersion = 2       // of what only this format has
-	mostNumbers = 1 << 24 // bounds what a file that says anything can make grow
+	mostNumbers = 1 << 24 // limits the size that any file content can cause
 )
 
 // decodePacked is decodeLine for what is in packs.
@@ -46,11 +46,11 @@ type cachedBlock struct {
 	err   error
 }
 
-// cachedMost is how many blocks are kept while steps are read.
+// cachedMost is the number of blocks that are cached while steps are read.
 const cachedMost = 64
 
-// packs opens the packs of a session. They must be closed. Another process may
-// put steps together meanwhile: then the names are listed again.
+// packs opens the packs of a session. They must be closed. If another process
+// merges steps meanwhile, the names are listed again.
 func (l storeReader) packs(ctx context.Context, session string) (v *packs, err error) {
 	const tries = 5
 	for range tries {
@@ -77,7 +77,8 @@ func (l storeReader) openPacks(ctx context.Context, session string) (*packs, err
 			return nil, err
 		}
 	}
-	// The longest first: it has what an interrupted process left of shorter ones.
+	// The longest first: it includes the shorter ones that an interrupted process
+	// left.
 	slices.SortStableFunc(v.files, func(a, b *packFile) int {
 		return cmp.Or(cmp.Compare(b.last-b.first, a.last-a.first), cmp.Compare(a.first, b.first))
 	})
@@ -128,7 +129,7 @@ func (v *packs) open(ctx context.Context, name string, first, last int) error {
 	return err
 }
 
-// access makes what r has readable at any place.
+// access makes r readable at any place.
 func (p *packFile) access(r io.ReadCloser) error {
 	if f, ok := r.(interface {
 		io.ReaderAt
@@ -159,7 +160,7 @@ func (v *packs) numbers() (numbers []int) {
 			continue
 		}
 		numbers = slices.AppendSeq(numbers, p.head.Steps.all())
-		for _, f := range p.frames { // where the first frame is damaged
+		for _, f := range p.frames { // if the first frame is damaged
 			if len(p.head.Steps) == 0 && f.kind == frameHead && p.names(f.first) {
 				numbers = append(numbers, f.first)
 			}
@@ -172,8 +173,8 @@ func (v *packs) numbers() (numbers []int) {
 // names reports whether step n may be in p.
 func (p *packFile) names(n int) bool { return p.first <= n && n <= p.last }
 
-// frameOf returns the text of a frame of step n: of several files that have it,
-// the first in which it can be read.
+// frameOf returns the text of a frame of step n: of several files with it, the
+// first from which it can be read.
 func (v *packs) frameOf(kind string, n int) (text []byte, err error) {
 	err = fs.ErrNotExist
 	for _, p := range v.files {
@@ -240,13 +241,13 @@ func (v *packs) fileOf(n int) string {
 // line returns the JSON of item n.
 func (v *packs) line(n int) ([]byte, error) {
 	at, found := slices.BinarySearchFunc(v.blocks, n, func(p itemPlace, n int) int { return cmp.Compare(p.first, n) })
-	if found { // behind the last of those that begin with n
+	if found { // after the last of those that begin with n
 		for at < len(v.blocks) && v.blocks[at].first == n {
 			at++
 		}
 	}
 	var err error
-	const near = 8 // blocks overlap only where an interrupted process left a file
+	const near = 8 // blocks overlap only if an interrupted process left a file
 	for i := at - 1; i >= 0 && i >= at-near; i-- {
 		p := v.blocks[i]
 		if p.last < n {

@@ -40,15 +40,15 @@ type (
 	}
 )
 
-// A packStep is a step as it is written: its messages are items.
+// A packStep is a step in its written form: its messages are items.
 type packStep struct {
 	header headerLine
 	body   []byte
 	items  *itemWriter
 }
 
-// packed returns s as it is written, with the numbers that w gives its messages.
-// known are the numbers of the steps that the archive had before.
+// packed returns s in its written form, with the numbers that w gives its messages.
+// known are the numbers of the earlier steps of the archive.
 func packed(s Step, w *itemWriter, known runs) (packStep, error) {
 	p := packStep{items: w}
 	body := bodyLine{head: head{packVersion}, Session: s.Session, Number: s.Number, Seen: s.Edits.Seen, Sum: s.Edits.Sum, Summary: s.Summary}
@@ -171,7 +171,7 @@ func (v *packs) damageOf(n int, entry string, err error) *Damage {
 	return &Damage{Session: v.session, Step: n, Entry: entry, File: file, Err: err}
 }
 
-// round returns what a step does.
+// round returns the effect of a step.
 func (v *packs) round(b packedBody) (edit.Round, error) {
 	out := edit.Round{Seen: b.Seen, Sum: b.Sum}
 	for _, lines := range b.Steps {
@@ -188,7 +188,7 @@ func (v *packs) round(b packedBody) (edit.Round, error) {
 	return out, nil
 }
 
-// step returns step n, and gives bad whatever is not as it was written.
+// step returns step n, and calls bad with each damage.
 func (v *packs) step(n int, bad func(*Damage) error) (s Step, h headerLine, err error) {
 	if h, err = v.header(n); err != nil {
 		return s, h, v.bad(err, n, bad)
@@ -228,7 +228,7 @@ func (v *packs) step(n int, bad func(*Damage) error) (s Step, h headerLine, err 
 	return s, h, nil
 }
 
-// bad gives bad a damage; another error it returns.
+// bad calls bad with a damage; it returns any other error.
 func (v *packs) bad(err error, n int, bad func(*Damage) error) error {
 	if !unreadable(err) {
 		return err

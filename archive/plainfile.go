@@ -7,12 +7,12 @@ import (
 	"os"
 )
 
-// errPlanted says that something stands where a file of the archive belongs. It is
+// errPlanted says that something else is in place of a file of the archive. It is
 // never followed, read or written.
 var errPlanted = errors.New("not a plain file")
 
 // openPlain opens a plain file. A link, a pipe, a device or a folder in its place
-// is errPlanted, and never waited for.
+// is errPlanted, without a wait.
 func openPlain(path string, flag int, mode os.FileMode) (*os.File, error) {
 	before, err := os.Lstat(path)
 	if err == nil && !before.Mode().IsRegular() {
@@ -24,7 +24,7 @@ func openPlain(path string, flag int, mode os.FileMode) (*os.File, error) {
 	f, err := os.OpenFile(path, flag|noFollow, mode)
 	if err != nil {
 		if now, statErr := os.Lstat(path); statErr == nil && !now.Mode().IsRegular() {
-			return nil, planted(path, now.Mode()) // it came in between
+			return nil, planted(path, now.Mode()) // it was created in between
 		}
 		return nil, err
 	}
@@ -38,8 +38,8 @@ func openPlain(path string, flag int, mode os.FileMode) (*os.File, error) {
 	return f, nil
 }
 
-// plainFolder reports why a folder of the archive is none, such as that it is a
-// link to another place. A missing one is no error.
+// plainFolder returns the problem with a folder of the archive, such as that it is
+// a link. A missing one is not an error.
 func plainFolder(path string) error {
 	info, err := os.Lstat(path)
 	switch {

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// plant puts something that is no plain file in the place of a path.
+// plant puts something that is not a plain file in the place of a path.
 func plant(t *testing.T, kind, path, elsewhere string) {
 	t.Helper()
 	must(t, os.RemoveAll(path))

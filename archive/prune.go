@@ -8,16 +8,15 @@ import (
 	"time"
 )
 
-// PruneOptions say which steps are to go. Keep or Before must be set.
+// PruneOptions select the steps to remove. Keep or Before must be set.
 type PruneOptions struct {
-	// Keep is how many of the newest steps stay. The newest always does: it
-	// numbers the next. 0 keeps that one alone of those before Before.
+	// Keep is how many of the newest steps stay. The newest always does: it numbers
+	// the next. 0 keeps only that one of those before Before.
 	Keep int
-	// Before has steps go that were made before it; zero: of any age.
+	// Before removes steps that were made before it; zero: of any age.
 	Before time.Time
-	// Force has steps go that something still refers to, that are damaged, or
-	// lost. A recall of what they held fails from then on, and so does an undo of
-	// their rounds.
+	// Force also removes steps that are referenced, damaged, or lost. Recalls of
+	// their text fail from then on, and so do undos of their rounds.
 	Force bool
 	// Dry removes nothing.
 	Dry bool
@@ -26,10 +25,10 @@ type PruneOptions struct {
 // Pruned is what [Prune] removed, or would remove.
 type Pruned struct {
 	Session string
-	Steps   []StepInfo // that went, by number
-	Spared  []Spared   // that would have gone, by number
-	// Leftovers are the numbers of which an interrupted process had left a
-	// transcript or a summary without a step; those went too.
+	Steps   []StepInfo // removed, by number
+	Spared  []Spared   // not removed, by number
+	// Leftovers are the numbers for which an interrupted process left a transcript
+	// or a summary without a step; those were removed too.
 	Leftovers []int
 }
 
@@ -39,20 +38,16 @@ type Spared struct {
 	Why string
 }
 
-// Prune removes steps of a session from store. Each goes whole or not at all:
-// where an error comes between, Pruned says what had gone.
-//
-// What the conversation refers to is known from its newest step: the recall ids
-// that stood in it then, before and after the round, and all that is listed
-// below those. No later message brings an older id back but by an undo, which
-// makes a step itself. So a step stays where it holds the newest entry of such
-// an id. It also stays where it takes back a round whose step stays, and where it
-// is damaged or lost: what is left of it is not touched. Where a step that stays
-// cannot be read, all that could go stays. A conversation that
-// lives elsewhere too, such as one that a client sends anew, may know more ids.
-//
-// Once the step of a round is gone, [Undo] cannot take it back; a session file
-// still can.
+// Prune removes steps of a session from store. Each is removed whole or not at all:
+// after an error, Pruned says which were removed. The references of the
+// conversation come from its newest step: the recall ids in it, before and after
+// the round, and all that are listed below those. A later message brings an older
+// id back only by an undo, which makes a step itself. So a step stays if it has the
+// newest entry of such an id. It also stays if it undoes a round whose step stays,
+// and if it is damaged or lost: its remains are not changed. If a step that stays
+// cannot be read, all stay. A conversation that also exists elsewhere, such as one
+// that a client resends, may have more ids. Once the step of a round is removed,
+// [Undo] cannot undo it; a session file still can.
 func Prune(ctx context.Context, store Store, session string, o PruneOptions) (Pruned, error) {
 	p, err := pruneSession(ctx, store, session, o)
 	if err != nil {
@@ -63,12 +58,12 @@ func Prune(ctx context.Context, store Store, session string, o PruneOptions) (Pr
 
 // A stepRemover is a store from which steps can be removed.
 type stepRemover interface {
-	// Remove removes a step, or what is left of one. None is no error.
+	// Remove removes a step, or the remains of one. A missing one is not an error.
 	Remove(ctx context.Context, session string, number int) error
 }
 
-// A bulkRemover removes several steps at once, all or none. released are recall
-// ids that the conversation refers to, and that are given up.
+// A bulkRemover removes several steps at once, all or none. released are recall ids
+// of the conversation that are given up.
 type bulkRemover interface {
 	removeSteps(ctx context.Context, session string, numbers []int, released []string) error
 }
@@ -126,13 +121,12 @@ func (p *Pruned) removeSteps(ctx context.Context, store Store, r stepRemover, du
 	return nil
 }
 
-// givenUp returns the recall ids that the conversation refers to and that due
-// steps hold.
+// givenUp returns the recall ids of the conversation that due steps hold.
 func givenUp(ctx context.Context, store Store, infos, due []StepInfo) ([]string, error) {
 	r := newReferrer(store, infos)
 	ids, err := r.standingIDs(ctx)
 	if unreadable(err) || errors.Is(err, ErrNotFound) {
-		err = nil // who forces it knows
+		err = nil // the caller forces it knowingly
 	}
 	var released []string
 	for _, id := range ids {
@@ -151,7 +145,7 @@ func removeStep(ctx context.Context, r stepRemover, session string, number int, 
 	return r.Remove(ctx, session, number)
 }
 
-// dueSteps returns the steps that are to go by number and age.
+// dueSteps returns the steps to remove by number and age.
 func dueSteps(infos []StepInfo, o PruneOptions) []StepInfo {
 	var due []StepInfo
 	for _, info := range infos[:max(0, len(infos)-max(1, o.Keep))] {
@@ -162,8 +156,8 @@ func dueSteps(infos []StepInfo, o PruneOptions) []StepInfo {
 	return due
 }
 
-// sweepLeftovers removes drafts, and what has no step, but for numbers behind the newest, which
-// another process may be writing.
+// sweepLeftovers removes drafts, and files without a step, except for numbers after
+// the newest, which another process may be writing.
 func (p *Pruned) sweepLeftovers(ctx context.Context, store Store, r stepRemover, newest int, dry bool) error {
 	l, ok := unwrapAs[interface {
 		leftovers(ctx context.Context, session string) ([]int, error)
@@ -192,7 +186,7 @@ func (p *Pruned) sweepLeftovers(ctx context.Context, store Store, r stepRemover,
 	return nil
 }
 
-// spareReferred parts the steps that nothing refers to from the others.
+// spareReferred separates the unreferenced steps from the others.
 func spareReferred(ctx context.Context, store Store, infos, due []StepInfo) (free []StepInfo, spared []Spared, err error) {
 	needed, err := references(ctx, store, infos)
 	if unreadable(err) || errors.Is(err, ErrNotFound) {
@@ -208,7 +202,7 @@ func spareReferred(ctx context.Context, store Store, infos, due []StepInfo) (fre
 	for _, info := range infos {
 		stays[info.Number] = !slices.ContainsFunc(due, func(d StepInfo) bool { return d.Number == info.Number })
 	}
-	for _, info := range due { // by number: what is undone comes before its undo
+	for _, info := range due { // by number: a round comes before its undo
 		why := needed[info.Number]
 		if info.Undoes > 0 && stays[info.Undoes] {
 			why = fmt.Sprintf("it takes back step %d, which stays", info.Undoes)

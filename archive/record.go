@@ -11,14 +11,14 @@ import (
 	"slices"
 )
 
-// prunedList is what pruned.json holds: what is not lost, though it is gone.
+// prunedList is the content of pruned.json: steps that are removed, but not lost.
 type prunedList struct {
 	head
 	Format  string `json:"format"`
 	Session string `json:"session"`
 	Steps   runs   `json:"steps"`
-	// Released are recall ids that the conversation referred to when their steps
-	// were removed by force.
+	// Released are recall ids of the conversation whose steps were removed by
+	// force.
 	Released []string `json:"released,omitempty"`
 }
 
@@ -31,12 +31,12 @@ const sealedBy = `,"sha256":"`
 func sealed(x any) []byte {
 	text, err := json.Marshal(x)
 	if err != nil {
-		panic(err) // texts and numbers alone always have a JSON form
+		panic(err) // texts and numbers always have a JSON form
 	}
 	return fmt.Appendf(nil, "%s%s%s\"}\n", text[:len(text)-1], sealedBy, hashParts(text))
 }
 
-// unsealed returns errChanged where line is not as sealed wrote it.
+// unsealed returns errChanged if line is not as sealed wrote it.
 func unsealed(line []byte) error {
 	at := bytes.LastIndex(line, []byte(sealedBy))
 	if at < 0 || string(line[at:]) != sealedBy+hashParts(line[:at], []byte("}"))+"\"}\n" {
@@ -84,16 +84,16 @@ func (l storeReader) prunedWith(ctx context.Context, session string, numbers []i
 	return sealed(prunedList{head{packVersion}, prunedFormat, session, p.Steps.with(setOf(numbers)), slices.Compact(ids)}), nil
 }
 
-// An inventory is what is known of the steps of a session.
+// An inventory is the known steps of a session.
 type inventory struct {
-	headers []headerLine // by number; Damaged is set where one cannot be read, or is lost
-	known   runs         // numbers that were there once
+	headers []headerLine // by number; Damaged is set if one cannot be read, or is lost
+	known   runs         // numbers that existed once
 	pruned  prunedList
 	foreign bool // the folder is of another session
 }
 
-// inventory returns what is known of the steps of a session. A number that was
-// there once, and was not pruned, is lost where no file has it.
+// inventory returns the known steps of a session. A number that existed once, and
+// was not pruned, is lost if no file has it.
 func (v *packs) inventory(ctx context.Context) (in inventory, err error) {
 	record, err := v.readFormat(ctx, v.folder, sessionFile)
 	switch {
@@ -104,7 +104,7 @@ func (v *packs) inventory(ctx context.Context) (in inventory, err error) {
 		in.known = record.Steps
 	case !unreadable(err) && !errors.Is(err, fs.ErrNotExist):
 		return in, err
-	default: // the names of files are all that says what there was
+	default: // the names of files are the only record of former steps
 		for _, p := range v.files {
 			if p.foreign || len(p.damages) > 0 {
 				in.known = in.known.with(runs{{p.first, p.last}})
@@ -142,14 +142,14 @@ func (v *packs) inventory(ctx context.Context) (in inventory, err error) {
 		}
 		in.known = in.known.with(h.Known)
 		if !v.shared && len(h.Known) > 0 && i > 0 {
-			break // who writes alone knows all that was there before
+			break // a single writer knows all former steps
 		}
 	}
 	in.addLost(v, present)
 	return in, nil
 }
 
-// anyHeader returns the header of step n, in whatever file it is.
+// anyHeader returns the header of step n, in any file.
 func (v *packs) anyHeader(ctx context.Context, n int) (headerLine, error) {
 	if err := ctx.Err(); err != nil {
 		return headerLine{}, err
@@ -167,8 +167,8 @@ func (in *inventory) addLost(v *packs, present map[int]bool) {
 		newest = max(newest, n)
 	}
 	if !v.shared {
-		// Who writes alone writes an interrupted number again: what is left below
-		// the newest was a step.
+		// A single writer reuses an interrupted number: remains below the newest
+		// were a step.
 		var left []int
 		for _, name := range v.names {
 			if n, ok := contentNumber(name); ok && n < newest {
@@ -196,7 +196,7 @@ func (in *inventory) addLost(v *packs, present map[int]bool) {
 	in.known = in.known.with(setOf(slices.Collect(maps.Keys(present))))
 }
 
-// lostName returns the name of the file that step n, which is lost, was in.
+// lostName returns the name of the file of the lost step n.
 func (v *packs) lostName(n int) string {
 	for _, name := range v.names {
 		if m, ok := contentNumber(name); ok && m == n {
@@ -209,8 +209,8 @@ func (v *packs) lostName(n int) string {
 	return v.fileOf(n)
 }
 
-// unaccounted returns the numbers between steps of the version before that no
-// file names: that version recorded neither what it wrote nor what it pruned.
+// unaccounted returns the numbers between steps of the former version that no file
+// names: that version recorded neither written nor pruned steps.
 func (in inventory) unaccounted() []int {
 	newest := 0
 	for _, h := range in.headers {
@@ -227,8 +227,8 @@ func (in inventory) unaccounted() []int {
 	return numbers
 }
 
-// knownOf returns the numbers of the steps that were ever put, as far as steps
-// say so.
+// knownOf returns the numbers of all steps that were put, as far as steps have
+// them.
 func (l storeReader) knownOf(ctx context.Context, session string) (runs, error) {
 	v, err := l.packs(ctx, session)
 	if err != nil {
@@ -239,8 +239,8 @@ func (l storeReader) knownOf(ctx context.Context, session string) (runs, error) 
 	return in.known.with(in.pruned.Steps), err
 }
 
-// old reports whether the newest step is one of the version before, which wrote
-// no record of what it pruned.
+// old reports whether the newest step is one of the former version, which kept no
+// record of pruned steps.
 func (in inventory) old(newest int) bool {
 	for _, h := range in.headers {
 		if h.Number == newest {

@@ -10,17 +10,16 @@ import (
 	"github.com/tiercompact/tiercompact/redact"
 )
 
-// Redacted returns a store that keeps in store what redact makes of every text:
-// messages, names of tools, addresses of images, what messages were read from,
-// entries, edits, summaries, notes, events. Ids and pixels stay as they are.
-// Texts that are JSON stay JSON; one that redact would break is redacted string
-// by string, and where that is not enough, replaced. Step.Redacted says
-// which messages came out other than they were.
+// Redacted returns a store that redacts every text for store: messages, names of
+// tools, addresses of images, sources of messages, entries, edits, summaries,
+// notes, events. Ids and pixels stay as they are. Texts that are JSON stay JSON;
+// one that redact would break is redacted string by string and, if that is not
+// enough, replaced. Step.Redacted names the changed messages.
 func Redacted(store Store, redact func(string) string) Store {
 	return redacted{store, redact}
 }
 
-// Clean returns t as a [Redacted] store keeps it, and whether that changed it.
+// Clean returns t in the form of a [Redacted] store, and whether that changed it.
 func Clean(t chat.Transcript, redact func(string) string) (clean chat.Transcript, changes bool) {
 	clean = redacted{redact: redact}.redactMessages(t)
 	for i, m := range clean {
@@ -67,7 +66,7 @@ func messageChanged(m, was chat.Message) bool { return !edit.Same(m, was) || m.S
 // Event implements [Store].
 func (r redacted) Event(ctx context.Context, session string, line []byte) error {
 	if !json.Valid(line) {
-		return r.Store.Event(ctx, session, line) // which refuses it
+		return r.Store.Event(ctx, session, line) // which rejects it
 	}
 	return r.Store.Event(ctx, session, r.redactJSON(line))
 }
@@ -86,8 +85,8 @@ func (r redacted) redactRounds(steps [][]edit.Edit) [][]edit.Edit {
 	return out
 }
 
-// redactMessages returns a redacted copy. What comes out as it was is shared, and so
-// are sources.
+// redactMessages returns a redacted copy. Unchanged messages are shared, and so are
+// sources.
 func (r redacted) redactMessages(in []chat.Message) []chat.Message {
 	if in == nil {
 		return nil
@@ -104,7 +103,7 @@ func (r redacted) redactMessages(in []chat.Message) []chat.Message {
 	return out
 }
 
-// redactSource returns nil where what is left is no JSON.
+// redactSource returns nil if the rest is not JSON.
 func (r redacted) redactSource(s *chat.Source) *chat.Source {
 	if s == nil {
 		return nil
@@ -149,7 +148,7 @@ func (r redacted) redactPart(p chat.Part) chat.Part {
 	return p
 }
 
-// redactPicture redacts all but the image itself.
+// redactPicture redacts everything except the image itself.
 func (r redacted) redactPicture(p *chat.Picture) *chat.Picture {
 	if p == nil {
 		return nil
@@ -162,12 +161,12 @@ func (r redacted) redactPicture(p *chat.Picture) *chat.Picture {
 	return &out
 }
 
-// redactedValue stands for JSON that cannot be redacted and stay JSON.
+// redactedValue replaces JSON that cannot be redacted and stay JSON.
 const redactedValue = `{"redacted":true}`
 
-// redactString redacts what may be JSON: first each string in it and what stands under a
-// secret's name, then the whole, for rules that need a name and its value
-// together. It reports whether what was JSON still is.
+// redactString redacts possible JSON: first each string in it and the values under
+// names of secrets, then the whole, for rules that need a name and its value
+// together. It reports whether JSON stayed JSON.
 func (r redacted) redactString(s string) (string, bool) {
 	if s == "" || !json.Valid([]byte(s)) {
 		return r.redact(s), true

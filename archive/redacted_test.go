@@ -15,8 +15,8 @@ import (
 
 const secret = "sk-abc123"
 
-// redactKey takes the value of a key, and everything behind it that is no
-// space, which breaks JSON.
+// redactKey takes the value of a key, and everything behind it that is not a space,
+// which breaks JSON.
 func redactKey(s string) string {
 	return regexp.MustCompile(`(?i)(api_key"?\s*[:=]\s*)\S+`).ReplaceAllString(s, "${1}<REDACTED>")
 }

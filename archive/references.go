@@ -9,12 +9,12 @@ import (
 	"github.com/tiercompact/tiercompact/internal/protection"
 )
 
-// A referenceFinder finds the steps that hold what a conversation refers to.
+// A referenceFinder finds the steps to which a conversation refers.
 type referenceFinder struct {
 	store Store
 	infos []StepInfo
 
-	newest map[string]int      // step that holds the newest entry of a recall id
+	newest map[string]int      // step with the newest entry of a recall id
 	below  map[string][]string // ids that an entry of a step in read refers to
 	read   map[int]bool
 }
@@ -29,9 +29,8 @@ func newReferrer(store Store, infos []StepInfo) *referenceFinder {
 	return r
 }
 
-// references returns for each step of a session that something refers to what
-// that is. The error wraps ErrDamaged, ErrVersion or ErrNotFound where that
-// cannot be told.
+// references returns for each referenced step of a session what refers to it. The
+// error wraps ErrDamaged, ErrVersion or ErrNotFound if that is unknown.
 func references(ctx context.Context, store Store, infos []StepInfo) (map[int]string, error) {
 	r := newReferrer(store, infos)
 	var unknown error
@@ -65,8 +64,8 @@ func references(ctx context.Context, store Store, infos []StepInfo) (map[int]str
 	return needed, err
 }
 
-// standingIDs returns the recall ids that may stand in the conversation, as the
-// newest step has it.
+// standingIDs returns the recall ids that may be in the conversation, according to
+// the newest step.
 func (r *referenceFinder) standingIDs(ctx context.Context) ([]string, error) {
 	last := r.infos[len(r.infos)-1]
 	step, err := r.store.Get(ctx, last.Session, last.Number)
@@ -86,7 +85,7 @@ func (r *referenceFinder) standingIDs(ctx context.Context) ([]string, error) {
 	return append(ids, recallIDs(undone.Before)...), err
 }
 
-// readStep takes in what the entries of step n refer to.
+// readStep adds the references in the entries of step n.
 func (r *referenceFinder) readStep(ctx context.Context, n int) error {
 	if r.read[n] {
 		return nil
@@ -101,8 +100,8 @@ func (r *referenceFinder) readStep(ctx context.Context, n int) error {
 	return err
 }
 
-// recallIDs returns the ids that messages have, and those that stand in their
-// texts: an outline may tell of more than what it stands for.
+// recallIDs returns the ids of messages, and those in their texts: an outline may
+// refer to more than the text that it replaces.
 func recallIDs(messages []chat.Message) []string {
 	var ids []string
 	for _, m := range messages {

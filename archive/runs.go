@@ -6,7 +6,7 @@ import (
 )
 
 // A runs is a list of numbers, written as the first and the last of each run of
-// neighbours. Where it is a set, the runs ascend and do not touch.
+// consecutive ones. As a set, the runs ascend and do not touch.
 type runs [][2]int
 
 // runsOf returns numbers in their order.
@@ -83,7 +83,7 @@ func (r runs) valid(most int) bool {
 	return true
 }
 
-// last returns the highest number of the set, 0 where it is empty.
+// last returns the highest number of the set, 0 if it is empty.
 func (r runs) last() int {
 	if len(r) == 0 {
 		return 0

@@ -21,8 +21,8 @@ import (
 // A Hit is an entry that a search found.
 type Hit struct {
 	ID    string
-	Score float64 // cosine, and the share of the query's words that stand in Text: up to 2
-	Text  string  // the piece that fits best
+	Score float64 // cosine, and the share of the query's words in Text: up to 2
+	Text  string  // the best piece
 	Entry Entry
 }
 
@@ -34,22 +34,22 @@ func Search(ctx context.Context, store Store, session, query string, n int) ([]H
 	return f.Hits, err
 }
 
-// Meaning has a search compare meanings beside words. The zero value does not.
+// Meaning adds a comparison of meanings to that of words. The zero value does not.
 type Meaning struct {
-	// Embedder makes the vectors; nil: [embed.Lexical] alone. Where it has a
-	// method EmbedQuery, as [embed.Model] has, that one makes the query's.
+	// Embedder computes the vectors; nil: only [embed.Lexical]. If it has a method
+	// EmbedQuery, as [embed.Model] does, that one computes the query's.
 	Embedder embed.Embedder
-	// Within bounds its work on the entries, and on each query; 0: no bound.
+	// Within limits its time for the entries, and for each query; 0: no limit.
 	Within time.Duration
 }
 
-// Found is what a search found, and by what.
+// Found is the result of a search, and its method.
 type Found struct {
 	Hits []Hit
 	// ByMeaning says that the embedder's vectors were compared: then the nearest
 	// are hits, however far they are.
 	ByMeaning bool
-	// Failed is why the embedder that was given was not used, else nil.
+	// Failed is why the given embedder was not used, else nil.
 	Failed error
 }
 
@@ -99,7 +99,7 @@ func (x *Index) Search(ctx context.Context, query string, n int) ([]Hit, error) 
 	return f.Hits, err
 }
 
-// Find is Search, and says by what it found.
+// Find is Search, and reports the method.
 func (x *Index) Find(ctx context.Context, query string, n int) (Found, error) {
 	query = strings.TrimSpace(query)
 	f := Found{ByMeaning: x.meaning != nil, Failed: x.failed}
@@ -149,7 +149,7 @@ func (x *Index) wordScores(ctx context.Context, query string) ([]float64, error)
 	return x.pieceCosines(ctx, words, vectors[0])
 }
 
-// pieceCosines returns that of each piece with a query.
+// pieceCosines returns the cosine of each piece with a query.
 func (x *Index) pieceCosines(ctx context.Context, pieces *chromem.Collection, query []float32) ([]float64, error) {
 	results, err := pieces.QueryEmbedding(ctx, query, len(x.texts), nil, nil)
 	if err != nil {
@@ -167,7 +167,7 @@ func (x *Index) pieceCosines(ctx context.Context, pieces *chromem.Collection, qu
 }
 
 // bestHits returns the n best hits, by the cosine of each piece and the share of
-// the query's words in it. A piece with none of them is one from a cosine of
+// the query's words in it. A piece with none of them is a hit from a cosine of
 // least on.
 func (x *Index) bestHits(query string, cosines []float64, least float64, n int) []Hit {
 	found := make(map[string]Hit)
@@ -186,12 +186,11 @@ func (x *Index) bestHits(query string, cosines []float64, least float64, n int) 
 	})[:min(n, len(found))]
 }
 
-// leastCosine is the cosine from which texts that share no word are alike by more
-// than chance.
+// leastCosine is the cosine from which texts without a common word are related.
 const leastCosine = 0.2
 
-// wordShares returns for each piece the share of the query's words that stand in
-// it, 0 to 1. A word counts the more, the fewer pieces have it.
+// wordShares returns for each piece the share of the query's words in it, 0 to 1. A
+// word counts more if fewer pieces have it.
 func (x *Index) wordShares(query string) []float64 {
 	words := strings.FieldsFunc(query, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' })
 	slices.Sort(words)
@@ -226,4 +225,4 @@ func (x *Index) wordShares(query string) []float64 {
 	return shares
 }
 
-const maxWords = 64 // of a query that are looked for
+const maxWords = 64 // maximum words of a query

@@ -15,7 +15,7 @@ import (
 	"github.com/tiercompact/tiercompact/internal/edit"
 )
 
-// Meta is what a session file says of its session.
+// Meta describes the session of a session file.
 type Meta struct {
 	Session string    `json:"session"` // its id, never empty
 	Created time.Time `json:"created"`
@@ -23,47 +23,45 @@ type Meta struct {
 	Window  int       `json:"window,omitempty"` // tokens
 }
 
-// A Round is one compaction as the session file keeps it.
+// A Round is one compaction in a session file.
 type Round struct {
 	Number int        // of its step in the archive; 0 if nothing changed, and Level waits from now on
-	Level  string     // applied, or the one that had nothing to offer
+	Level  string     // applied, or the one without a gain
 	Reason string     // why nothing changed
-	Edits  edit.Round // on the conversation as it stands; messages behind what it had seen are kept
+	Edits  edit.Round // on the current conversation; messages after those of the round are kept
 	Time   time.Time
 }
 
-// A SessionFile is a conversation on disk as it goes on: records are only ever
-// added, so that whatever a method returned from outlives its process, and the
-// machine's power. Its methods may be used concurrently.
-//
-// An error leaves the file as it was. Where somebody else removes, replaces, cuts
-// or adds to the file meanwhile, the next method notices it: it keeps what it
-// finds beside, under another name, and writes the file anew, see
-// [SessionFile.Restorations].
+// A SessionFile is a growing conversation on disk: records are only appended, so
+// that everything that a method wrote survives its process, and a power failure.
+// Its methods are safe for concurrent use. An error leaves the file as it was. If
+// another program removes, replaces, cuts or extends the file meanwhile, the next
+// method detects it: it keeps the found file under another name, and writes the
+// file again, see [SessionFile.Restorations].
 type SessionFile struct {
-	mu       sync.Mutex // guards what follows; held while a record is written
+	mu       sync.Mutex // guards the fields below; held while a record is written
 	name     string     // as the caller gave it
 	path     string     // without links
-	names    []string   // paths by which it may be opened next, path first
-	link     string     // name from the root, where that leads to path by links; else ""
+	names    []string   // paths by which it may be opened later, path first
+	link     string     // name from the root, if path has links; else ""
 	disk     disk
-	file     writableFile // to add to
+	file     writableFile // for appending
 	hold     sessionHold
 	size     int64
 	first    string   // checksum of the first record
 	at       position // of the last record
 	shared   sourceSharing
-	state    State // what the file says, with the newest rounds only
-	older    int   // rounds in effect that the file knows, and state does not
+	state    State // the content of the file, with the newest rounds only
+	older    int   // rounds in effect that are in the file, but not in state
 	restored []Restoration
-	broken   error // the file is not what it should be; ErrClosed: for good
+	broken   error // the file is invalid; ErrClosed: permanently
 }
 
-// keptRounds is how many rounds are held in memory, to write a file anew.
+// keptRounds is the number of rounds in memory, for writing a file again.
 const keptRounds = 8
 
-// CreateSession makes the session file path, readable by its owner only.
-// ErrExists where something is there.
+// CreateSession creates the session file path, readable by its owner only.
+// ErrExists if the path exists.
 func CreateSession(path string, meta Meta) (*SessionFile, error) {
 	if err := checkSession(meta.Session); err != nil {
 		return nil, fmt.Errorf("create session %s: %w", path, err)
@@ -108,10 +106,9 @@ func createSession(path string, meta Meta, disk disk) (*SessionFile, error) {
 	return f, nil
 }
 
-// OpenSession opens the session file path to go on with it, and returns how it
-// stands. A last record that was not written to its end is taken off, which
-// State.Torn tells. Any other that is not as it was written is a [*RecordError];
-// [RecoverSession] opens what is left.
+// OpenSession opens the session file path to continue it, and returns its state. An
+// unfinished last record is removed, which State.Torn reports. Any other damaged
+// record is a [*RecordError]; [RecoverSession] opens the rest.
 func OpenSession(path string) (*SessionFile, State, error) {
 	f, s, err := openSession(path, realDisk)
 	if err != nil {
@@ -143,7 +140,7 @@ func openSession(path string, disk disk) (*SessionFile, State, error) {
 	return f, s, nil
 }
 
-// lockSession returns the session file path, locked, and if it is there, open.
+// lockSession returns the session file path, locked, and open if it exists.
 func lockSession(path string, disk disk) (*SessionFile, error) {
 	real, err := realPath(path)
 	if err != nil {
@@ -163,10 +160,10 @@ func lockSession(path string, disk disk) (*SessionFile, error) {
 	return f, nil
 }
 
-// take goes on with what r has read.
+// take continues after the records that r has read.
 func (f *SessionFile) take(r *reader) {
 	f.first, f.at, f.shared, f.state = r.first, r.at, r.shared, r.state
-	f.state.Messages = slices.Clone(f.state.Messages) // the others are the caller's
+	f.state.Messages = slices.Clone(f.state.Messages) // the others belong to the caller
 	f.trim()
 }
 
@@ -178,8 +175,8 @@ func (f *SessionFile) trim() {
 	}
 }
 
-// mendTail makes the file end with a line feed: a whole last record gets one, a
-// torn one is taken off.
+// mendTail makes the file end with a line feed: it adds one to a whole last record,
+// and removes an unfinished one.
 func (f *SessionFile) mendTail(s State, r *reader) (err error) {
 	if s.Torn == 0 && !r.unended {
 		return nil
@@ -200,7 +197,7 @@ func (f *SessionFile) mendTail(s State, r *reader) (err error) {
 	return file.Sync()
 }
 
-// openAtEnd opens the file to add to it.
+// openAtEnd opens the file for appending.
 func (f *SessionFile) openAtEnd() error {
 	if f.hold.own == nil {
 		own, err := holdFile(f.path)
@@ -222,7 +219,7 @@ func (f *SessionFile) openAtEnd() error {
 
 func (f *SessionFile) markEnd() { f.mark(mark{f.first, f.at.number, f.at.sum}) }
 
-// mark writes m under every name of the file that may be opened next.
+// mark writes m under every name by which the file may be opened later.
 func (f *SessionFile) mark(m mark) {
 	for _, name := range f.names {
 		writeMark(name, m)
@@ -260,7 +257,7 @@ func (f *SessionFile) appendMessages(messages []chat.Message, loaded bool) error
 	return err
 }
 
-// Round records that r was made. Put its step into the archive first.
+// Round records a round. Put its step into the archive first.
 func (f *SessionFile) Round(r Round) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -270,9 +267,9 @@ func (f *SessionFile) Round(r Round) error {
 	return err
 }
 
-// Undo records that the newest round was taken back; the messages behind it
-// stay, and the cooldown begins. ErrNotFound where the file was written anew and
-// does not know the round any more.
+// Undo records that the newest round was undone; the messages after it stay, and
+// the cooldown begins. ErrNotFound if the file was written again and no longer has
+// the round.
 func (f *SessionFile) Undo(at time.Time) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -294,27 +291,27 @@ func (f *SessionFile) Undo(at time.Time) error {
 	return err
 }
 
-// Cut records that only the first n messages stay. Undo the rounds that were
-// made on what goes first.
+// Cut records that only the first n messages stay. Undo the rounds on removed
+// messages first.
 func (f *SessionFile) Cut(n int) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	rounds := len(f.state.Rounds)
 	err := f.writeLines(only(sessionLine{Cut: &n}), func(s *State) error { return s.cutMessages(n) })
 	if err == nil && len(f.state.Rounds) < rounds {
-		f.older = 0 // those before went with them
+		f.older = 0 // those before were removed with them
 	}
 	return err
 }
 
-// Set records that message i of the conversation as it stands is m now, such
-// as when it was protected.
+// Set records that message i of the current conversation is m now, such as when it
+// was protected.
 func (f *SessionFile) Set(i int, m chat.Message) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var alone sourceSharing
 	line := sessionLine{Set: &setMade{i, alone.encodeMessage(m)}}
-	var taken *chat.Message // the place in memory that has m, where a write fails
+	var taken *chat.Message // the place of m in memory, if a write fails
 	var was chat.Message
 	err := f.writeLines(only(line), func(s *State) error {
 		if err := s.settable(i); err != nil {
@@ -334,7 +331,7 @@ func only(line sessionLine) func() []sessionLine {
 	return func() []sessionLine { return []sessionLine{line} }
 }
 
-// writeLines adds lines in one write, all or none, and makes their change to the
+// writeLines appends lines in one write, all or none, and applies them to the
 // state. It is called under mu.
 func (f *SessionFile) writeLines(lines func() []sessionLine, change func(*State) error) error {
 	err := f.ready()
@@ -362,7 +359,7 @@ func (f *SessionFile) add(lines func() []sessionLine, change func(*State) error)
 	if err == nil {
 		state, before, size := f.state, f.at, f.size
 		f.state, f.at, f.size = next, at, f.size+int64(len(text))
-		if err = f.ready(); err == nil { // what was replaced meanwhile has not got it
+		if err = f.ready(); err == nil { // a file that was replaced meanwhile lacks them
 			f.markEnd()
 			return nil
 		}
@@ -374,7 +371,7 @@ func (f *SessionFile) add(lines func() []sessionLine, change func(*State) error)
 	return fmt.Errorf("%w; free space or make the file writable", err)
 }
 
-// takeOff takes what a write that failed has left off the file.
+// takeOff removes the remains of a failed write from the file.
 func (f *SessionFile) takeOff() error {
 	info, err := f.hold.own.Stat()
 	if err == nil && info.Size() > f.size {
@@ -383,9 +380,8 @@ func (f *SessionFile) takeOff() error {
 	return err
 }
 
-// Close ends the use of the file; another process may open it then. A file that
-// is not as it was left is written anew first; where that fails, the error says
-// so.
+// Close ends the use of the file; another process may open it then. A changed file
+// is written again first; if that fails, the error says so.
 func (f *SessionFile) Close() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -74,7 +74,7 @@ func TestSessionStandsAsItWas(t *testing.T) {
 		s, err := ReadSession(path)
 		must(t, err)
 		if got := ids(s.Messages); got != step.stand || s.Since != step.since {
-			t.Errorf("it stands at %q, %d since; want %q, %d", got, s.Since, step.stand, step.since)
+			t.Errorf("it is at %q, %d since; want %q, %d", got, s.Since, step.stand, step.since)
 		}
 	}
 	must(t, f.Close(), f.Close())
@@ -139,7 +139,7 @@ func TestReopenedSessionKnowsItsRounds(t *testing.T) {
 	}
 	before, _, err := applyRound(s.Messages, s.Rounds[0].Inverse)
 	if got := ids(before); err != nil || got != "a b c" {
-		t.Errorf("taken back it stands at %q, %v", got, err)
+		t.Errorf("taken back it is at %q, %v", got, err)
 	}
 }
 
@@ -219,7 +219,7 @@ func TestTornSessionKeepsWhatWasWhole(t *testing.T) {
 			want, torn = stands[records], 0
 		}
 		if got := ids(s.Messages); got != want || s.Torn != torn {
-			t.Fatalf("%d bytes: stands at %q, %d torn; want %q, %d", n, got, s.Torn, want, torn)
+			t.Fatalf("%d bytes: is at %q, %d torn; want %q, %d", n, got, s.Torn, want, torn)
 		}
 	}
 }
@@ -249,7 +249,7 @@ func TestTornSessionGoesOn(t *testing.T) {
 		again, err := ReadSession(path)
 		must(t, err)
 		if got, want := ids(again.Messages), ids(s.Messages)+" z"; got != want || again.Torn != 0 {
-			t.Errorf("tail %q: stands at %q, want %q", tail, got, want)
+			t.Errorf("tail %q: is at %q, want %q", tail, got, want)
 		}
 	}
 }

@@ -82,15 +82,15 @@ func TestSessionFileThatIsMeddledWithIsWrittenAnew(t *testing.T) {
 			f, s, err := OpenSession(path)
 			must(t, err)
 			if got := ids(s.Messages); got != want || len(s.Rounds) != 1 || s.Since != strings.Count(want, "d") {
-				t.Errorf("%s, %s: it stands at %q, %d rounds, %d since", name, when, got, len(s.Rounds), s.Since)
+				t.Errorf("%s, %s: it is at %q, %d rounds, %d since", name, when, got, len(s.Rounds), s.Since)
 			}
 			must(t, f.Undo(noon), f.Close())
 			if s, err = ReadSession(path); err != nil || ids(s.Messages) != "a b "+want[2:] {
-				t.Errorf("%s, %s: undone it stands at %q, %v", name, when, ids(s.Messages), err)
+				t.Errorf("%s, %s: undone it is at %q, %v", name, when, ids(s.Messages), err)
 			}
 			if kept := restored[0].Kept; len(stood) > 0 {
 				if b, err := os.ReadFile(kept); err != nil || !bytes.Equal(b, stood) {
-					t.Errorf("%s, %s: what stood there is not in %q: %v", name, when, kept, err)
+					t.Errorf("%s, %s: the file found there is not in %q: %v", name, when, kept, err)
 				}
 			}
 		}
@@ -114,7 +114,7 @@ func TestSessionFileThatCannotBeWrittenAnew(t *testing.T) {
 		full.left = 1 << 20
 		must(t, f.Append(text("d")), f.Close())
 		if s, err := ReadSession(path); err != nil || ids(s.Messages) != "x c d" {
-			t.Errorf("%s: it stands at %q, %v", name, ids(s.Messages), err)
+			t.Errorf("%s: it is at %q, %v", name, ids(s.Messages), err)
 		}
 	}
 }
@@ -146,7 +146,7 @@ func TestOldRoundsOfACutFileAreGivenUp(t *testing.T) {
 	s, err := ReadSession(path)
 	must(t, err)
 	if len(s.Rounds) != keptRounds || s.Number != rounds || s.Messages[1].ID != "C" || s.Messages[len(s.Messages)-1].ID != "z" {
-		t.Errorf("it stands at %q, %d rounds, the newest %d", ids(s.Messages), len(s.Rounds), s.Number)
+		t.Errorf("it is at %q, %d rounds, the newest %d", ids(s.Messages), len(s.Rounds), s.Number)
 	}
 	for range keptRounds {
 		must(t, f.Undo(noon))
@@ -158,7 +158,7 @@ func TestOldRoundsOfACutFileAreGivenUp(t *testing.T) {
 	s, err = ReadSession(path)
 	must(t, err)
 	if !strings.HasPrefix(ids(s.Messages), "x3 C m2") || !strings.HasSuffix(ids(s.Messages), "z zz") {
-		t.Errorf("it stands at %q", ids(s.Messages))
+		t.Errorf("it is at %q", ids(s.Messages))
 	}
 }
 
@@ -179,7 +179,7 @@ func TestManyRoundsAreUndone(t *testing.T) {
 	s, err := ReadSession(path)
 	must(t, err)
 	if got := ids(s.Messages); !strings.HasPrefix(got, "a b c m2 m3") || len(s.Messages) != 3+rounds-1 {
-		t.Errorf("it stands at %q", got)
+		t.Errorf("it is at %q", got)
 	}
 }
 
@@ -211,7 +211,7 @@ func TestSessionFileIsLockedUnderEveryName(t *testing.T) {
 	s, err := ReadSession(soft)
 	must(t, err)
 	if got := ids(s.Messages); got != "x c 0 1 2 3" {
-		t.Errorf("it stands at %q", got)
+		t.Errorf("it is at %q", got)
 	}
 	if info, err := os.Lstat(soft); err != nil || info.Mode()&os.ModeSymlink == 0 {
 		t.Errorf("the link is one no more: %v", err)

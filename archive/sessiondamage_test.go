@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -91,7 +92,7 @@ func TestEveryRecordHasItsPlace(t *testing.T) {
 				t.Errorf("record %d %s: %+v, %v", i+1, how, r, err)
 			}
 			if (how == "doubled" || how == "moved") && (!reflect.DeepEqual(s.Messages, want.Messages) || len(r.Lost()) > 0) {
-				t.Errorf("record %d %s: it stands at %q, lost %v", i+1, how, ids(s.Messages), r.Lost())
+				t.Errorf("record %d %s: it is at %q, lost %v", i+1, how, ids(s.Messages), r.Lost())
 			}
 		}
 	}
@@ -191,6 +192,7 @@ func TestDamagedRecordsAreTakenFromTheArchive(t *testing.T) {
 		{[]int{9}, "a x d e f g h", "a x d e f g h", 1, 1},
 		{[]int{10}, "a y d e f h", "a y d e f h", 1, 1},
 		{[]int{3, 11}, "a y d e f g", "a c d e f g", 1, 2},
+		{[]int{5, 7, 8, 10}, "a y d e f h", "a b c h", 1, 4}, // step 2 knows nothing of what came behind it
 		{[]int{1}, "a y d e f g h", "a y d e f g h", 1, 1},
 	} {
 		var text []byte
@@ -211,12 +213,12 @@ func TestDamagedRecordsAreTakenFromTheArchive(t *testing.T) {
 		bare, without, err := CheckSession(t.Context(), path, nil)
 		must(t, err)
 		if got := ids(bare.Messages); got != test.without || len(without.Lost()) != test.apart {
-			t.Errorf("lines %v without the archive: it stands at %q, want %q; %v", test.damaged, got, test.without, without.Damages)
+			t.Errorf("lines %v without the archive: it is at %q, want %q; %v", test.damaged, got, test.without, without.Damages)
 		}
 		f, s, r, err := RecoverSession(t.Context(), path, store)
 		must(t, err)
 		if got := ids(s.Messages); got != test.with || len(r.Lost()) != test.missing || s.Meta.Session != "s" {
-			t.Errorf("lines %v: it stands at %q, want %q; %v", test.damaged, got, test.with, r.Damages)
+			t.Errorf("lines %v: it is at %q, want %q; %v", test.damaged, got, test.with, r.Damages)
 		}
 		if kept, err := os.ReadFile(r.Kept); err != nil || !bytes.Equal(kept, text) {
 			t.Errorf("lines %v: the damaged file is not kept: %v", test.damaged, err)
@@ -225,7 +227,71 @@ func TestDamagedRecordsAreTakenFromTheArchive(t *testing.T) {
 		again, err := ReadSession(path)
 		must(t, err)
 		if got := ids(again.Messages); got != test.with+" z" {
-			t.Errorf("lines %v: opened again it stands at %q", test.damaged, got)
+			t.Errorf("lines %v: opened again it is at %q", test.damaged, got)
+		}
+	}
+}
+
+// A step tells of no record but those that it was made behind: a message that
+// arrived while its round was planned is missing, however many of those before it
+// the archive has.
+func TestAStepTellsOfNoLaterRecord(t *testing.T) {
+	a, b, c, late := text("a"), text("b"), text("c"), text("late")
+	first := replace(1, 1, 2, text("x"), text("y"))
+	first.Edits.Seen, first.Edits.Sum = 2, edit.Sum(chat.Transcript{a, b})
+	now := chat.Transcript{a, text("x"), text("y")}
+	second := replace(2, 1, 2, text("z"))
+	second.Edits.Seen, second.Edits.Sum = 3, edit.Sum(now)
+	for name, test := range map[string]struct {
+		steps   []Step
+		write   func(f *SessionFile) error
+		damaged []int // lines
+		missing []int
+	}{
+		"behind a message": {
+			[]Step{{Session: "s", Number: 1, Before: chat.Transcript{a, b}, Edits: first.Edits, Time: noon}},
+			func(f *SessionFile) error {
+				return errors.Join(f.Append(a), f.Append(b), f.Append(late), f.Round(first), f.Append(c))
+			},
+			[]int{3, 4}, []int{4},
+		},
+		"behind a round that wrote two messages": {
+			[]Step{
+				{Session: "s", Number: 1, Before: chat.Transcript{a, b}, Edits: first.Edits, Time: noon},
+				{Session: "s", Number: 2, Before: now, Edits: second.Edits, Time: noon},
+			},
+			func(f *SessionFile) error {
+				return errors.Join(f.Append(a), f.Append(b), f.Round(first), f.Append(late), f.Round(second), f.Append(c))
+			},
+			[]int{4, 5}, []int{5},
+		},
+		"behind the newest step": {
+			[]Step{{Session: "s", Number: 1, Before: chat.Transcript{a, b}, Edits: first.Edits, Time: noon}},
+			func(f *SessionFile) error { return errors.Join(f.Append(a), f.Append(b), f.Append(late)) },
+			[]int{3, 4}, []int{4},
+		},
+	} {
+		store, path := NewMemory(), filepath.Join(t.TempDir(), "s.jsonl")
+		for _, s := range test.steps {
+			must(t, store.Put(t.Context(), s))
+		}
+		f, err := CreateSession(path, Meta{Session: "s"})
+		must(t, err, test.write(f), f.Close())
+		whole, err := os.ReadFile(path)
+		must(t, err)
+		lines := bytes.SplitAfter(whole, []byte("\n"))
+		for _, n := range test.damaged {
+			lines[n-1][len(lines[n-1])/2] ^= 1
+		}
+		must(t, os.WriteFile(path, bytes.Join(lines, nil), 0o600))
+		_, r, err := CheckSession(t.Context(), path, store)
+		must(t, err)
+		var missing []int
+		for _, d := range r.Lost() {
+			missing = append(missing, d.Record)
+		}
+		if !slices.Equal(missing, test.missing) {
+			t.Errorf("%s: records %v are missing, want %v: %v", name, missing, test.missing, r.Damages)
 		}
 	}
 }
@@ -240,7 +306,7 @@ func TestSessionFileOfTheVersionBefore(t *testing.T) {
 	f, s, err := OpenSession(path)
 	must(t, err)
 	if got := ids(s.Messages); got != "A b\xff c é" || s.Messages[1].Source == nil || s.Messages[1].Source.JSON != `{"a": 1}` {
-		t.Errorf("it stands at %q", got)
+		t.Errorf("it is at %q", got)
 	}
 	must(t, f.Append(text("z")), f.Append(text("zz")), f.Close())
 	b, err := os.ReadFile(path)
@@ -251,7 +317,7 @@ func TestSessionFileOfTheVersionBefore(t *testing.T) {
 	want, err := ReadSession(path)
 	must(t, err)
 	if got := ids(want.Messages); got != "A b\xff c é z zz" {
-		t.Errorf("it stands at %q", got)
+		t.Errorf("it is at %q", got)
 	}
 	for at := len(old); at < len(b); at++ {
 		for bit := range 8 {

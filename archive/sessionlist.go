@@ -5,38 +5,41 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 )
 
-// A listed record is one that is as it was written, and its line.
+// A listed record is an undamaged record with its line.
 type listed struct {
 	record
 	line int
 }
 
-// A recordList is what can be read of a session file that may be damaged.
+// A recordList is the readable content of a session file that may be damaged.
 type recordList struct {
 	records []listed // by number
 	damages []RecordDamage
-	meta    Meta  // of the first record, where that is damaged and still says one
-	newer   error // a record that a newer tiercompact wrote
+	meta    Meta  // of the first record, if that is damaged and still has one
+	newer   error // a record of a newer tiercompact
 	torn    int
 
+	added   map[int]string // by number of a damaged record, the id of its message if that is readable
 	broken  []brokenLine
 	checked bool // a record of version 2 was met
 }
 
-// A brokenLine is one that is no record.
+// A brokenLine is a line that is not a record.
 type brokenLine struct {
 	line  int
-	after int // the highest number of a record before it in the file
+	after int // highest number of a record before it in the file
 	err   error
+	added string // id of the message that it added, "" if unreadable
 }
 
-// listRecords lists the records of a session file. The marks are of what was
-// written there last.
+// listRecords lists the records of a session file. The marks are the last ones
+// written for it.
 func listRecords(text []byte, marks []mark) *recordList {
-	l := new(recordList)
+	l := &recordList{added: make(map[int]string)}
 	byNumber := make(map[int]listed)
 	highest, n := 0, 0
 	for rest := text; len(rest) > 0; {
@@ -50,7 +53,7 @@ func listRecords(text []byte, marks []mark) *recordList {
 				continue
 			}
 			if err != nil {
-				l.broken = append(l.broken, brokenLine{n, highest, err})
+				l.broken = append(l.broken, brokenLine{n, highest, err, addedBy(piece)})
 				continue
 			}
 			l.place(listed{x, n}, byNumber, highest)
@@ -65,8 +68,19 @@ func listRecords(text []byte, marks []mark) *recordList {
 	return l
 }
 
-// pieces returns the parts of a line that may be records: one of which the end
-// was not written has the next one on its line.
+var addsMessage = regexp.MustCompile(`^\{"v":2,"n":\d+,"after":"[^"]*","message":\{"id":("(?:[^"\\]|\\.)+")`)
+
+// addedBy returns the id of the message that a damaged record adds, "" if it is
+// unreadable.
+func addedBy(piece []byte) (id string) {
+	if m := addsMessage.FindSubmatch(piece); m == nil || json.Unmarshal(m[1], &id) != nil {
+		return ""
+	}
+	return id
+}
+
+// pieces returns the parts of a line that may be records: an unfinished record has
+// the next one on its line.
 func pieces(line []byte) [][]byte {
 	var all [][]byte
 	for len(line) > 0 {
@@ -110,7 +124,7 @@ func (l *recordList) decode(piece []byte, n int) (record, error) {
 	return x, err
 }
 
-// place takes a record in. highest is the number of the records before it.
+// place adds a record. highest is the number of the records before it.
 func (l *recordList) place(x listed, byNumber map[int]listed, highest int) {
 	d := RecordDamage{Line: x.line, Record: x.Number}
 	other, twice := byNumber[x.Number]
@@ -121,7 +135,7 @@ func (l *recordList) place(x listed, byNumber map[int]listed, highest int) {
 		d.Err = fmt.Errorf("%w: another record %d is on line %d", ErrDamaged, x.Number, other.line)
 		d.Lost = true
 	case x.Number < highest:
-		d.Err = fmt.Errorf("%w: it stands behind record %d", ErrDamaged, highest)
+		d.Err = fmt.Errorf("%w: it comes after record %d", ErrDamaged, highest)
 	}
 	if !twice {
 		byNumber[x.Number] = x
@@ -131,8 +145,8 @@ func (l *recordList) place(x listed, byNumber map[int]listed, highest int) {
 	}
 }
 
-// numberDamages gives the numbers that are missing to the lines that are broken,
-// where they stood, and notes those for which there is no line.
+// numberDamages gives missing numbers to the broken lines in their place, and
+// records those without a line.
 func (l *recordList) numberDamages(marks []mark) {
 	behind := make(map[int][]brokenLine) // by the number before them
 	for _, b := range l.broken {
@@ -150,7 +164,7 @@ func (l *recordList) numberDamages(marks []mark) {
 		var next int
 		if i+1 < len(l.records) {
 			next = l.records[i+1].Number
-		} else { // behind the last
+		} else { // after the last
 			next = max(at+1+len(behind[at]), most+1)
 		}
 		l.gap(at, next, behind[at])
@@ -160,28 +174,40 @@ func (l *recordList) numberDamages(marks []mark) {
 	}
 }
 
-// compare notes a record that is not the one that m is of.
+// compare records a record that differs from the one of m. The content of the other
+// copy is unknown.
 func (l *recordList) compare(m mark) {
-	if len(l.records) == 0 {
-		return
-	}
-	if first := l.records[0]; first.Number == 1 && first.sum != m.First {
+	line, sum := l.sumOf(1)
+	if sum != "" && sum != m.First {
 		l.damages = append(l.damages, RecordDamage{Err: fmt.Errorf("%w: another session file was put in the place of the one that was written here", ErrDamaged), Lost: true})
 		return
 	}
-	i, there := slices.BinarySearchFunc(l.records, m.Number, func(x listed, n int) int { return x.Number - n })
-	if there && l.records[i].sum != m.Sum {
-		l.damages = append(l.damages, RecordDamage{Line: l.records[i].line, Record: m.Number, Err: fmt.Errorf("%w: it is not the one that was written here: the file is another copy", ErrDamaged), Lost: true})
+	if line, sum = l.sumOf(m.Number); sum != "" && sum != m.Sum {
+		l.damages = append(l.damages, RecordDamage{Line: line, Err: fmt.Errorf("%w: record %d is not the one that was written here: the file is another copy", ErrDamaged, m.Number), Lost: true})
 	}
 }
 
-// gap notes what is broken or missing between two numbers.
+// sumOf returns the checksum of record n, and its line: the checksum of a damaged
+// one is in the next record. "" if neither exists.
+func (l *recordList) sumOf(n int) (line int, sum string) {
+	i, there := slices.BinarySearchFunc(l.records, n, func(x listed, n int) int { return x.Number - n })
+	switch {
+	case there:
+		return l.records[i].line, l.records[i].sum
+	case i < len(l.records) && l.records[i].Number == n+1 && l.records[i].V > 1:
+		return l.records[i].line, l.records[i].After
+	}
+	return 0, ""
+}
+
+// gap records the broken or missing records between two numbers.
 func (l *recordList) gap(at, next int, broken []brokenLine) {
 	for _, b := range broken {
 		d := RecordDamage{Line: b.line, Err: b.err}
 		if at+1 < next {
 			at++
 			d.Record, d.Lost = at, true
+			l.added[at] = b.added
 		}
 		l.damages = append(l.damages, d)
 	}

@@ -7,14 +7,15 @@ import (
 	"path/filepath"
 )
 
-// sessionLock is the file whose lock stands for the session file path, which has
-// no links in it. It is beside it: a file may be replaced, and its name stays.
+// sessionLock is the file whose lock protects the session file path, which has no
+// links in it. It is a separate file because a file may be replaced, and its name
+// stays.
 func sessionLock(path string) string {
 	return filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".lock")
 }
 
-// realPath returns path without links, so that two names that lead to one file
-// have one lock. The last name need not be there.
+// realPath returns path without links, so that two names of one file have one lock.
+// The last name need not exist.
 func realPath(path string) (string, error) {
 	real, err := filepath.EvalSymlinks(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -28,11 +29,11 @@ func realPath(path string) (string, error) {
 	return filepath.Abs(real)
 }
 
-// A sessionHold is what keeps a session file from other processes: the lock
-// beside it, and one of the file itself, which may have other names (hard links).
+// A sessionHold locks a session file against other processes: the lock beside it,
+// and one of the file itself, which may have other names (hard links).
 type sessionHold struct {
 	beside *pathLock
-	own    *os.File // open for reading; nil before there is a file
+	own    *os.File // open for reading; nil before the file exists
 }
 
 // holdFile opens the file and locks it, for as long as it is open.

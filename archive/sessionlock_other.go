@@ -4,6 +4,6 @@ package archive
 
 import "os"
 
-// lockFileItself does nothing: the lock beside the file holds for all of its
-// names but hard links.
+// lockFileItself does nothing: the lock beside the file covers all of its names
+// except hard links.
 func lockFileItself(*os.File) (held bool, err error) { return true, nil }

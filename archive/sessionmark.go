@@ -9,12 +9,12 @@ import (
 	"path/filepath"
 )
 
-// A mark says how far a session file was written, so that one that was cut, or
-// put back from an older copy, is not taken for whole. It stands in the file of
-// the lock and is written after the record is on disk, without a sync: it may say
-// less than there is, never more. Without a mark, nothing is compared.
+// A mark records how far a session file was written, so that a file that was cut,
+// or restored from an older copy, is detected. It is in the file of the lock and is
+// written after the record is on disk, without a sync: it may be behind the file,
+// never ahead. Without a mark, nothing is compared.
 type mark struct {
-	First  string `json:"first"` // checksum of the first record, which tells files apart
+	First  string `json:"first"` // checksum of the first record, which identifies the file
 	Number int    `json:"n"`     // of records
 	Sum    string `json:"sum"`   // of the last one
 }
@@ -24,9 +24,9 @@ const (
 	markLength = 128
 )
 
-// readMarks returns the marks of the session file path: that of the file, and
-// where path is a link, that of a file which had its name before. Where there is
-// none, nothing is compared.
+// readMarks returns the marks of the session file path: that of the file and, if
+// path is a link, that of a file which had its name before. If there is none,
+// nothing is compared.
 func readMarks(path string) []mark {
 	real, err := realPath(path)
 	if err != nil {
@@ -41,8 +41,8 @@ func readMarks(path string) []mark {
 	return all
 }
 
-// namesOf returns the paths whose marks are of the session file path, which leads
-// to real.
+// namesOf returns the paths with marks of the session file path, which leads to
+// real.
 func namesOf(path, real string) []string {
 	folder, err := filepath.EvalSymlinks(filepath.Dir(path))
 	if err == nil {
@@ -68,8 +68,8 @@ func readMark(path string) (m mark) {
 	return m
 }
 
-// writeMark writes m, or where it is zero takes the mark away. What it cannot
-// write is missed by nobody but whoever cuts the file.
+// writeMark writes m or, if it is zero, removes the mark. An error matters only if
+// the file is cut later.
 func writeMark(path string, m mark) {
 	text, err := json.Marshal(m)
 	f, openErr := openPlain(sessionLock(path), os.O_WRONLY|os.O_CREATE, 0o600)

@@ -10,12 +10,12 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// ReadSession returns how the session in the file path stands, without opening
-// it for writing and without its lock. A record that is not as it was written is
-// a [*RecordError]; [CheckSession] reads what is left of such a file.
+// ReadSession returns the state of the session in the file path, without opening it
+// for writing and without its lock. A damaged record is a [*RecordError];
+// [CheckSession] reads the rest of such a file.
 func ReadSession(path string) (State, error) {
 	s, _, err := readSession(path)
-	if errors.Is(err, ErrDamaged) { // or it was written anew between the mark and the file
+	if errors.Is(err, ErrDamaged) { // or it was written again between the mark and the file
 		s, _, err = readSession(path)
 	}
 	if err != nil {
@@ -24,27 +24,26 @@ func ReadSession(path string) (State, error) {
 	return s, nil
 }
 
-// DecodeSession returns how a session stands, out of the text of its file.
+// DecodeSession returns the state of a session from the text of its file.
 func DecodeSession(text io.Reader) (State, error) {
 	s, _, err := decodeSession(text, nil)
 	return s, err
 }
 
-// A reader makes a State out of the records of a session file.
+// A Reader builds a State from the records of a session file.
 type reader struct {
 	state   State
 	shared  sourceSharing
 	at      position
 	first   string // checksum of the first record
 	lines   int
-	end     int64 // behind the last whole record, without a missing line feed
+	end     int64 // after the last whole record, without a missing line feed
 	unended bool  // the last record is whole but for its line feed
 }
 
-// readSession reads the file, and then compares it with the marks of what was
-// written there last.
+// readSession reads the file, and then compares it with the last marks.
 func readSession(path string) (State, *reader, error) {
-	marks := readMarks(path) // first: another process may write on
+	marks := readMarks(path) // first: another process may be writing
 	f, err := os.Open(path)
 	if err != nil {
 		return State{}, nil, err
@@ -82,7 +81,7 @@ func decodeSession(text io.Reader, marks []mark) (State, *reader, error) {
 	return r.state, r, nil
 }
 
-// fail returns err about the line behind those that were read.
+// fail returns err for the line after those that were read.
 func (r *reader) fail(err error) error {
 	if errors.Is(err, ErrDamaged) {
 		err = fmt.Errorf("%w; --lenient leaves such records out, and takes what they held from the archive where that has it", err)
@@ -90,7 +89,7 @@ func (r *reader) fail(err error) error {
 	return &RecordError{r.lines + 1, err}
 }
 
-// line takes the next line in. One without its line feed may be torn.
+// line reads the next line. One without its line feed may be unfinished.
 func (r *reader) line(line []byte, last bool) error {
 	x, err := decodeRecord(line)
 	switch {

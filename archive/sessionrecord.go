@@ -7,12 +7,12 @@ import (
 )
 
 // sessionVersion is the format of session files. Records of version 1 have no
-// place and no checksum; they may stand before those of version 2, in a file that
-// was begun by an earlier tiercompact.
+// number and no checksum; they may precede those of version 2, in a file that an
+// earlier tiercompact began.
 const sessionVersion = 2
 
-// A sessionLine is a record of a session file: where it stands, and one of the
-// fields that follow. Its last field on disk is its checksum, see encodeRecord.
+// A sessionLine is a record of a session file: its position, and one of the fields
+// below. Its last field on disk is its checksum, see encodeRecord.
 type sessionLine struct {
 	head
 	Number  int        `json:"n,omitempty"`     // of the record in its file, from 1
@@ -42,8 +42,8 @@ type (
 		At      int     `json:"at"`
 		Message message `json:"message"`
 	}
-	// A standMade is what the messages and rounds of a file that was written
-	// anew do not say of its session.
+	// A standMade is the part of a session's state that the messages and rounds of
+	// a rewritten file do not contain.
 	standMade struct {
 		Since   int        `json:"since"`
 		Number  int        `json:"step,omitempty"`
@@ -59,18 +59,17 @@ type (
 	}
 )
 
-// A position is that of a record in its file: how many there are up to it, and
-// its checksum, which the next record repeats. The number shows that a record was
-// removed, doubled or moved; the repeated checksum, that one comes from another
-// file. A record is read without the one before it, so that damage stays where it
-// is.
+// A position is that of a record in its file: the number of records up to it, and
+// its checksum, which the next record repeats. The number reveals a removed,
+// duplicated or moved record; the repeated checksum, one from another file. A
+// record is read without the one before it, so that damage stays local.
 type position struct {
 	number  int
 	sum     string
 	checked bool // it is of version 2, and so are all that follow
 }
 
-// RecordError is what is wrong with a record of a session file. It unwraps to
+// RecordError is the problem with a record of a session file. It unwraps to
 // ErrDamaged or ErrVersion.
 type RecordError struct {
 	Line int // from 1
@@ -82,7 +81,7 @@ func (e *RecordError) Error() string { return fmt.Sprintf("line %d: %v", e.Line,
 func (e *RecordError) Unwrap() error { return e.Err }
 
 const (
-	recordStart = `{"v":2,"n":` // nothing inside of a record begins like that
+	recordStart = `{"v":2,"n":` // nothing inside a record begins like that
 	recordSum   = `,"sum":"`
 	sumLength   = 16 // hexadecimal digits: 64 bits
 	sumTail     = len(recordSum) + sumLength + len(`"}`)
@@ -91,7 +90,7 @@ const (
 // recordHash returns the checksum of a record's bytes without its last field.
 func recordHash(parts ...[]byte) string { return hashParts(parts...)[:sumLength] }
 
-// encodeRecord appends line to b as the record behind at, and returns its own
+// encodeRecord appends line to b as the record after at, and returns its own
 // position.
 func encodeRecord(b *bytes.Buffer, line sessionLine, at position) (position, error) {
 	line.head, line.Number, line.After = head{sessionVersion}, at.number+1, at.sum
@@ -105,7 +104,7 @@ func encodeRecord(b *bytes.Buffer, line sessionLine, at position) (position, err
 	return position{line.Number, sum, true}, nil
 }
 
-// encodeRecords returns lines as the records behind at.
+// encodeRecords returns lines as the records after at.
 func encodeRecords(lines []sessionLine, at position) ([]byte, position, error) {
 	var b bytes.Buffer
 	for _, line := range lines {
@@ -117,14 +116,14 @@ func encodeRecords(lines []sessionLine, at position) ([]byte, position, error) {
 	return b.Bytes(), at, nil
 }
 
-// A record is one line of a session file that is as it was written.
+// A record is one undamaged line of a session file.
 type record struct {
 	sessionLine
 	sum string
 }
 
-// decodeRecord returns the record in a line, wherever it stands. One of version
-// 1 has no number, and nothing tells whether it is as it was written.
+// decodeRecord returns the record in a line, at any position. One of version 1 has
+// no number and no checksum.
 func decodeRecord(line []byte) (x record, err error) {
 	if bytes.HasPrefix(line, []byte(recordStart)) {
 		if x.sum, err = checkedSum(line); err != nil {
@@ -156,7 +155,7 @@ func checkedSum(line []byte) (string, error) {
 	return sum, nil
 }
 
-// follow returns the position of x, which must stand behind at.
+// follow returns the position of x, which must come after at.
 func (at position) follow(x record) (position, error) {
 	next := position{at.number + 1, x.sum, x.V > 1}
 	switch {
@@ -172,8 +171,8 @@ func (at position) follow(x record) (position, error) {
 	return next, nil
 }
 
-// endOfRecord returns where the record that line begins with ends, where it is
-// as it was written and something stands behind it; else 0.
+// endOfRecord returns the end of the record at the start of line, if it is
+// undamaged and text follows it; else 0.
 func endOfRecord(line []byte) int {
 	if !bytes.HasPrefix(line, []byte(recordStart)) {
 		return 0

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,14 +17,14 @@ import (
 	"github.com/tiercompact/tiercompact/internal/edit"
 )
 
-// A Recovery is what was found when a damaged session file was read.
+// A Recovery is the result of reading a damaged session file.
 type Recovery struct {
-	Records int            // that are as they were written
-	Damages []RecordDamage // by their place; empty where all is as it was written
-	Kept    string         // where the damaged file is now; "" where nothing was written
+	Records int            // number of undamaged records
+	Damages []RecordDamage // by their place; empty if there is no damage
+	Kept    string         // path of the damaged file now; "" if nothing was written
 }
 
-// Lost returns the damages whose text is nowhere.
+// Lost returns the damages whose text is lost.
 func (r Recovery) Lost() []RecordDamage {
 	var lost []RecordDamage
 	for _, d := range r.Damages {
@@ -34,15 +35,15 @@ func (r Recovery) Lost() []RecordDamage {
 	return lost
 }
 
-// A RecordDamage is a record of a session file that was left out, or that is not
-// where it was written.
+// A RecordDamage is a record of a session file that was omitted, or that is not in
+// its place.
 type RecordDamage struct {
 	Line   int   // from 1; 0: it is on no line
-	Record int   // its number in the file, from 1; 0: not known
+	Record int   // its number in the file, from 1; 0: unknown
 	Until  int   // the last record of several that are missing; 0: it is one
-	Err    error // what is wrong
-	Lost   bool  // something that it told is not in the session file
-	Step   int   // of the archive, which has what it told; 0: none has
+	Err    error // the problem
+	Lost   bool  // a part of its content is not in the session file
+	Step   int   // of the archive step with its content; 0: none
 }
 
 func (d RecordDamage) String() string {
@@ -59,17 +60,17 @@ func (d RecordDamage) String() string {
 	text := strings.TrimPrefix(strings.Join(at, ", ")+": ", ": ") + d.Err.Error()
 	switch {
 	case d.Step > 0:
-		text += fmt.Sprintf("; what it told is taken from step %d of the archive", d.Step)
+		text += fmt.Sprintf("; its content is taken from step %d of the archive", d.Step)
 	case d.Lost:
-		text += "; what it told is missing"
+		text += "; its content is missing"
 	}
 	return text
 }
 
-// CheckSession reads the session file path as far as it can be read, and returns
-// how it stands. Records that are not as they were written are left out; what
-// they told is taken from store, which may be nil, where a later round has put it
-// there. Nothing is written. ErrVersion where a newer tiercompact wrote the file.
+// CheckSession reads the session file path as far as possible, and returns its
+// state. Damaged records are omitted; their content is taken from store, which may
+// be nil, if a later round stored it there. Nothing is written. ErrVersion if a
+// newer tiercompact wrote the file.
 func CheckSession(ctx context.Context, path string, store Store) (State, Recovery, error) {
 	s, r, err := checkSessionFile(ctx, path, store)
 	if err != nil {
@@ -87,8 +88,8 @@ func checkSessionFile(ctx context.Context, path string, store Store) (State, Rec
 	return recoverState(ctx, text, store, marks, strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)))
 }
 
-// DecodeDamagedSession is [DecodeSession] for a text of which records may be
-// damaged: they are left out.
+// DecodeDamagedSession is [DecodeSession] for a text with damaged records: they are
+// omitted.
 func DecodeDamagedSession(text io.Reader) (State, Recovery, error) {
 	b, err := io.ReadAll(text)
 	if err != nil {
@@ -98,8 +99,8 @@ func DecodeDamagedSession(text io.Reader) (State, Recovery, error) {
 }
 
 // RecoverSession is [OpenSession] for a file that may be damaged, see
-// [CheckSession]. A damaged file is kept under another name, and what is left of
-// it is written anew: it can be opened as any other from then on.
+// [CheckSession]. A damaged file is kept under another name, and the rest is
+// written again: from then on it can be opened like any other.
 func RecoverSession(ctx context.Context, path string, store Store) (*SessionFile, State, Recovery, error) {
 	f, s, r, err := recoverSession(ctx, path, store, realDisk)
 	if err != nil {
@@ -133,24 +134,30 @@ func recoverSession(ctx context.Context, path string, store Store, disk disk) (*
 	return f, s, r, nil
 }
 
-// A recovery puts the records of a damaged session file together.
+// A recovery combines the records of a damaged session file.
 type recovery struct {
 	Recovery
-	ctx      context.Context
-	store    Store // nil: there is none
-	state    State
-	shared   sourceSharing
-	at       position // of the last record that was taken
-	uncut    bool     // a cut was not made
-	unsure   bool     // the conversation may not be what the next record is about
-	rounds   []roundFate
-	recordOf map[string]int // by id of a message
-	newest   int            // number of the newest round that a record tells of
+	ctx     context.Context
+	store   Store // may be nil
+	state   State
+	shared  sourceSharing
+	at      position // of the last used record
+	uncut   bool     // a cut was not applied
+	unsure  bool     // the next record may belong to another conversation
+	rounds  []roundFate
+	origins origins
+	newest  int // number of the newest round in a record
+
+	infos      []StepInfo // of the archive
+	listed     bool
+	unrecorded []unrecordedRound
+	asked      int // of infos, for unrecorded
 }
 
 // A roundFate is a round of the file that was not undone, oldest first.
 type roundFate struct {
-	number int
+	Round
+	record int
 	stands bool // in state.Rounds
 	made   bool
 }
@@ -163,8 +170,8 @@ func recoverState(ctx context.Context, text []byte, store Store, marks []mark, s
 	if len(l.records) == 0 && len(l.meta.Session) == 0 {
 		return State{}, Recovery{}, fmt.Errorf("%w: no record of a session is in it", ErrDamaged)
 	}
-	r := recovery{ctx: ctx, store: store, recordOf: make(map[string]int), state: State{Since: -1, Torn: l.torn, Meta: l.meta}}
-	r.Damages, r.Records = l.damages, len(l.records)
+	r := recovery{ctx: ctx, store: store, origins: newOrigins(), state: State{Since: -1, Torn: l.torn, Meta: l.meta}}
+	r.Damages, r.Records, r.origins.damaged = l.damages, len(l.records), l.added
 	if r.state.Meta.Session == "" {
 		r.state.Meta.Session = session
 	}
@@ -179,6 +186,11 @@ func recoverState(ctx context.Context, text []byte, store Store, marks []mark, s
 		}
 	}
 	err := r.takeNewest()
+	if infos, listErr := r.steps(); listErr == nil { // all are older than the records from here on
+		for _, info := range infos {
+			r.state.Number = max(r.state.Number, info.Number)
+		}
+	}
 	slices.SortStableFunc(r.Damages, func(a, b RecordDamage) int {
 		return cmp.Or(cmp.Compare(a.Record, b.Record), cmp.Compare(a.Line, b.Line))
 	})
@@ -187,13 +199,13 @@ func recoverState(ctx context.Context, text []byte, store Store, marks []mark, s
 
 var errForeign = fmt.Errorf("%w: it does not follow the record before it: one of both is from another file", ErrDamaged)
 
-// foreign reports whether a record follows neither the one before it, nor the
-// next one it.
+// foreign reports whether a record fits neither the one before it, nor the one
+// after it.
 func (r *recovery) foreign(x, next listed) bool {
 	return r.at.checked && x.Number == r.at.number+1 && x.After != r.at.sum && next.Number == x.Number+1 && next.After != x.sum
 }
 
-// take takes in the next record that is as it was written.
+// take applies the next undamaged record.
 func (r *recovery) take(x listed) error {
 	switch {
 	case x.Number != r.at.number+1:
@@ -228,24 +240,26 @@ func (r *recovery) take(x listed) error {
 	return nil
 }
 
-// damage notes a record that is there and does not fit.
+// damage records a record that does not fit. The records after it were written for
+// a conversation with its change.
 func (r *recovery) damage(x listed, err error) {
+	r.unsure = true
 	r.Damages = append(r.Damages, RecordDamage{Line: x.line, Record: x.Number, Err: err})
 }
 
 func (r *recovery) message(x listed) error {
-	if x.Message.SameSource && r.shared.last == nil { // what it was read from was in a record that is damaged
+	if x.Message.SameSource && r.shared.last == nil { // its source was in a damaged record
 		x.Message.SameSource, x.Message.Index = false, 0
 	}
 	m, err := r.shared.decodeMessage(*x.Message)
 	if err == nil {
 		r.state.add(m, x.Loaded)
-		r.recordOf[m.ID] = x.Number
+		r.origins.added[m.ID] = x.Number
 	}
 	return err
 }
 
-// set puts a message in the place of the one with its id.
+// set replaces the message with the same id.
 func (r *recovery) set(x setMade) {
 	var alone sourceSharing
 	m, err := alone.decodeMessage(x.Message)
@@ -268,10 +282,9 @@ func (r *recovery) fitRounds() {
 	}
 }
 
-// round makes a round again: on the conversation as it stands where that is the
-// one it was made on, else on the one that the archive has from before it. Where
-// neither is there, it is not made: the messages stay as they were, and nothing
-// is lost.
+// round repeats a round: on the current conversation if that is the one of the
+// round, else on the one before it in the archive. If neither exists, it is not
+// applied: the messages stay as they were, and nothing is lost.
 func (r *recovery) round(x listed) error {
 	made, err := x.Round.round()
 	if err != nil {
@@ -279,37 +292,47 @@ func (r *recovery) round(x listed) error {
 		return nil
 	}
 	r.newest = max(r.newest, made.Number)
+	r.origins.made(made, x.Number)
+	fate := roundFate{Round: made, record: x.Number}
+	defer func() { r.rounds = append(r.rounds, fate) }()
 	if r.unsure && !r.fits(made) {
 		step, err := r.step(made.Number)
 		if err != nil {
 			return err
 		}
-		if step == nil || !before(*step, made) {
-			r.damage(x, fmt.Errorf("%w: round %d is not made: what it was made on is not there, and the messages stay as they were", ErrDamaged, made.Number))
-			r.rounds = append(r.rounds, roundFate{number: made.Number})
+		if step == nil || !r.before(*step, made) {
+			r.damage(x, fmt.Errorf("%w: round %d is not applied: its conversation is missing, and the messages stay as they were", ErrDamaged, made.Number))
 			return nil
 		}
-		r.goOnFrom(*step)
+		if err := r.goOnFrom(*step, x.Number); err != nil {
+			return err
+		}
 	}
 	if err := r.state.addRound(made); err != nil {
 		r.damage(x, fmt.Errorf("%w: %w", ErrDamaged, err))
-		r.rounds = append(r.rounds, roundFate{number: made.Number})
 		return nil
 	}
-	r.rounds = append(r.rounds, roundFate{number: made.Number, stands: true, made: true})
+	fate.stands, fate.made = true, true
 	return nil
 }
 
-// before reports whether step has the conversation that a round was made on. A
-// session of the same id may have had a step of that number before this one.
-func before(step Step, made Round) bool {
+// before reports whether step has the conversation before a round. An earlier
+// session of the same id may have had a step of that number.
+func (r *recovery) before(step Step, made Round) bool {
 	e := made.Edits
-	return len(step.Before) == e.Seen && (len(step.Redacted) > 0 || e.Sum == "" || e.Sum == edit.Sum(step.Before))
+	if len(step.Before) != e.Seen {
+		return false
+	}
+	if len(step.Redacted) > 0 { // its text has another sum
+		_, other := r.compare(step)
+		return !other
+	}
+	return e.Sum == "" || e.Sum == edit.Sum(step.Before)
 }
 
-// ofThis reports whether a step has messages of this conversation, and none that
-// is another one of the same id.
-func (r *recovery) ofThis(s Step) bool {
+// compare reports whether a step has messages of this conversation, and whether it
+// has other ones under their ids.
+func (r *recovery) compare(s Step) (known, other bool) {
 	own := make(map[string]chat.Message, len(r.state.Messages))
 	for _, m := range r.state.Messages {
 		own[m.ID] = m
@@ -318,21 +341,20 @@ func (r *recovery) ofThis(s Step) bool {
 	for _, i := range s.Redacted {
 		redacted[i] = true
 	}
-	known := false
 	for i, m := range s.Before {
 		o, ok := own[m.ID]
 		if !ok || redacted[i] || o.State != m.State {
 			continue
 		}
 		if !edit.Same(o, m) {
-			return false
+			return known, true
 		}
 		known = true
 	}
-	return known
+	return known, false
 }
 
-// undo takes the newest round back, where it was made.
+// undo undoes the newest round, if it was applied.
 func (r *recovery) undo(x listed) error {
 	n := len(r.rounds)
 	if n == 0 {
@@ -345,22 +367,22 @@ func (r *recovery) undo(x listed) error {
 	case newest.stands:
 		return r.state.undoRound()
 	case newest.made: // on a conversation that the archive has replaced since
-		step, err := r.step(newest.number)
-		if err == nil && step != nil {
-			r.goOnFrom(*step)
+		step, err := r.step(newest.Number)
+		if err == nil && step != nil && r.before(*step, newest.Round) {
+			err = r.goOnFrom(*step, newest.record)
 		}
 		return err
 	}
 	return nil
 }
 
-// takeNewest goes on from the newest step of the archive where records are
-// missing for which no round stands.
+// takeNewest continues from the newest step of the archive if records are missing
+// that no round covers.
 func (r *recovery) takeNewest() error {
 	if len(r.Lost()) == 0 || r.store == nil {
 		return nil
 	}
-	infos, err := r.store.Steps(r.ctx, r.state.Meta.Session)
+	infos, err := r.steps()
 	if err != nil {
 		return err
 	}
@@ -370,18 +392,34 @@ func (r *recovery) takeNewest() error {
 			newest = max(newest, info.Number)
 		}
 	}
-	if newest <= r.newest {
+	if newest <= max(r.newest, r.state.Number) {
 		return nil
 	}
 	step, err := r.step(newest)
-	if err == nil && step != nil && r.ofThis(*step) && len(r.toldBy(*step)) > 0 {
-		r.goOnFrom(*step)
+	if err != nil || step == nil {
+		return err
+	}
+	if known, other := r.compare(*step); !known || other || r.origins.behind(*step) {
+		return nil
+	}
+	k, err := r.knownTo(*step)
+	if err == nil && len(r.toldBy(k, math.MaxInt)) > 0 {
+		err = r.goOnFrom(*step, math.MaxInt)
 		r.state.Number = max(r.state.Number, newest)
 	}
 	return err
 }
 
-// step returns a step of the archive, nil where it has none that can be read.
+// steps lists the archive's steps, once.
+func (r *recovery) steps() (_ []StepInfo, err error) {
+	if r.store != nil && !r.listed {
+		r.infos, err = r.store.Steps(r.ctx, r.state.Meta.Session)
+		r.listed = err == nil
+	}
+	return r.infos, err
+}
+
+// step returns a step of the archive, nil if it has no readable one.
 func (r *recovery) step(n int) (*Step, error) {
 	if r.store == nil {
 		return nil, nil
@@ -396,17 +434,21 @@ func (r *recovery) step(n int) (*Step, error) {
 	return &s, err
 }
 
-// goOnFrom puts the conversation before a step in the place of what stands up to
-// there. What the archive has without its secrets is taken from the file where
-// that has it.
-func (r *recovery) goOnFrom(s Step) {
+// goOnFrom replaces the conversation so far by the one before a step. Text without
+// its secrets in the archive is taken from the file if that has it. The step was
+// made after the records before record until.
+func (r *recovery) goOnFrom(s Step, until int) error {
+	k, err := r.knownTo(s)
+	if err != nil {
+		return err
+	}
 	own := make(map[string]int, len(r.state.Messages))
 	for i, m := range r.state.Messages {
 		own[m.ID] = i
 	}
 	t := append(s.Before[:0:0], s.Before...)
 	known := make(map[string]bool, len(t))
-	last := -1 // of what stands, the last that the step knows
+	last := -1 // index of the last current message in the step
 	for _, m := range t {
 		known[m.ID] = true
 		if i, ok := own[m.ID]; ok {
@@ -421,58 +463,42 @@ func (r *recovery) goOnFrom(s Step) {
 			t[i] = r.state.Messages[k]
 		}
 	}
-	more := false // messages behind those of the step, of which some may be missing or cut off
+	more := false // messages after those of the step, some of which may be missing or cut off
 	for _, m := range r.state.Messages[last+1:] {
-		if !known[m.ID] {
+		if !known[m.ID] && r.origins.arrivedAfter(s, k.newest, m.ID) {
 			t, more = append(t, m), true
 		}
 	}
-	for _, i := range r.toldBy(s) {
+	for _, i := range r.toldBy(k, until) {
 		r.Damages[i].Step = s.Number
 	}
-	r.state.Messages, r.state.Rounds, r.state.Waiting = t, nil, nil
-	r.state.Added = max(r.state.Added, len(t))
-	for i := range r.rounds {
-		r.rounds[i].stands = false
+	for _, m := range s.Before {
+		if r.origins.told[m.ID] == 0 {
+			r.origins.told[m.ID] = s.Number
+		}
 	}
+	r.put(t)
 	r.unsure = more && r.uncut
 	for _, d := range r.Damages {
 		r.unsure = r.unsure || d.Lost && d.Step == 0 && d.Record <= r.at.number
 	}
 	r.uncut = r.uncut && more
+	return nil
 }
 
-// toldBy returns which damages a step makes good: those of records before the
-// newest one whose message it knows, and behind that, where no record is newer,
-// as many as it has messages of which no record is there.
-func (r *recovery) toldBy(s Step) (damages []int) {
-	newest, more := 0, len(s.Before)
-	for i, m := range s.Before {
-		if n := r.recordOf[m.ID]; n > 0 {
-			newest, more = max(newest, n), len(s.Before)-1-i
+// put replaces the current conversation by t. Rounds stay if t only extends it.
+func (r *recovery) put(t chat.Transcript) {
+	if now := r.state.Messages; len(now) > len(t) || !slices.EqualFunc(now, t[:len(now)], edit.Same) {
+		r.state.Rounds = nil
+		for i := range r.rounds {
+			r.rounds[i].stands = false
 		}
 	}
-	for _, n := range r.recordOf {
-		if n > newest {
-			more = 0 // it is older than that record, and what it has may be of what was cut off since
-		}
-	}
-	for i, d := range r.Damages {
-		if !d.Lost || d.Step > 0 || d.Record == 0 {
-			continue
-		}
-		if until := max(d.Record, d.Until); until > newest {
-			if more -= until - max(d.Record, newest+1) + 1; more < 0 {
-				break
-			}
-		}
-		damages = append(damages, i)
-	}
-	return damages
+	r.state.Messages, r.state.Waiting = t, nil
+	r.state.Added = max(r.state.Added, len(t))
 }
 
-// fits reports whether the conversation that stands is the one that a round was
-// made on.
+// fits reports whether the current conversation is the one of a round.
 func (r *recovery) fits(made Round) bool {
 	e := made.Edits
 	return e.Sum != "" && e.Seen <= len(r.state.Messages) && e.Sum == edit.Sum(r.state.Messages[:e.Seen])

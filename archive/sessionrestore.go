@@ -13,21 +13,21 @@ import (
 	"github.com/tiercompact/tiercompact/internal/edit"
 )
 
-// A Restoration says that a session file was found changed by somebody else, and
-// was written anew.
+// A Restoration says that another program changed a session file, and that it was
+// written again.
 type Restoration struct {
 	Path  string
-	Found string // what had happened to it, such as "it was removed"
-	Kept  string // where what stood in its place is now; "" where nothing did
-	// Rounds counts the rounds that the file no longer knows: they cannot be
-	// undone from it, but as long as the archive has them from there.
+	Found string // what happened to it, such as "it was removed"
+	Kept  string // path of the file that was in its place; "" if there was none
+	// Rounds counts the rounds that the file no longer has: they cannot be undone
+	// from it, but from the archive as long as that has them.
 	Rounds int
 }
 
 func (r Restoration) String() string {
 	text := fmt.Sprintf("session file %s was changed while it was open (%s) and is written anew", r.Path, r.Found)
 	if r.Kept != "" {
-		text += "; what stood there is kept as " + r.Kept
+		text += "; the file found there is kept as " + r.Kept
 	}
 	if r.Rounds > 0 {
 		text += fmt.Sprintf("; %d older rounds can no longer be undone from it", r.Rounds)
@@ -35,7 +35,7 @@ func (r Restoration) String() string {
 	return text
 }
 
-// Restorations returns what was written anew since it was last called.
+// Restorations returns the restorations since its last call.
 func (f *SessionFile) Restorations() []Restoration {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -44,8 +44,8 @@ func (f *SessionFile) Restorations() []Restoration {
 	return all
 }
 
-// ready makes sure that the file is the one that was left, and writes it anew
-// where it is not. It is called under mu.
+// ready makes sure that the file is the one of this process, and writes it again if
+// it is not. It is called under mu.
 func (f *SessionFile) ready() error {
 	if f.broken == ErrClosed {
 		return f.broken
@@ -66,7 +66,7 @@ func (f *SessionFile) ready() error {
 	return nil
 }
 
-// changed returns what somebody else did to the file, "" for nothing.
+// changed returns what another program did to the file, "" for nothing.
 func (f *SessionFile) changed() (string, error) {
 	own, err := f.hold.own.Stat()
 	if err != nil {
@@ -78,7 +78,7 @@ func (f *SessionFile) changed() (string, error) {
 	case err != nil:
 		return "", err
 	case !os.SameFile(info, own):
-		return "another file stands in its place", nil
+		return "another file is in its place", nil
 	case info.Size() < f.size:
 		return fmt.Sprintf("it was cut to %d of %d bytes", info.Size(), f.size), nil
 	case info.Size() > f.size:
@@ -87,8 +87,8 @@ func (f *SessionFile) changed() (string, error) {
 	return "", nil
 }
 
-// leadsHere returns an error where the name that the file was opened by no longer
-// leads to it: whoever opens it by that name would not find what is added.
+// leadsHere returns an error if the name by which the file was opened no longer
+// leads to it: a reader of that name would not find new records.
 func (f *SessionFile) leadsHere() error {
 	if f.link == "" {
 		return nil
@@ -99,8 +99,8 @@ func (f *SessionFile) leadsHere() error {
 	return fmt.Errorf("%s no longer leads to the session file %s; put the link back, or open that file", f.name, f.path)
 }
 
-// restore puts a file with all that was written in its place, and keeps what
-// stands there under another name.
+// restore writes a whole file in its place, and keeps the found one under another
+// name.
 func (f *SessionFile) restore(found string) error {
 	w, err := f.whole()
 	if err != nil {
@@ -114,19 +114,19 @@ func (f *SessionFile) restore(found string) error {
 	return nil
 }
 
-// A wholeFile is what a session file has when it is written anew.
+// A wholeFile is the content of a rewritten session file.
 type wholeFile struct {
 	text   io.Reader
 	first  string
 	at     position
 	shared sourceSharing // by the messages that are added
 	rounds []Standing
-	older  int // rounds in effect that it knows, and rounds has not
-	lost   int // rounds that it does not know
+	older  int // rounds in effect that are in it, but not in rounds
+	lost   int // rounds that are not in it
 }
 
-// replace puts a file in the place of what stands there, which is kept with kind
-// in its name.
+// replace writes a file in place of the found one, which is kept with kind in its
+// name.
 func (f *SessionFile) replace(w wholeFile, kind string) (kept string, err error) {
 	d, err := f.disk.prepareDraft(f.path, func(to io.Writer) error {
 		_, err := io.Copy(to, w.text)
@@ -150,13 +150,13 @@ func (f *SessionFile) replace(w wholeFile, kind string) (kept string, err error)
 		if f.hold.own != nil {
 			err = errors.Join(err, f.hold.own.Close())
 		}
-		f.hold.own, f.file = own, file // by which the next call sees that the file is another
+		f.hold.own, f.file = own, file // by which the next call detects another file
 		return kept, err
 	}
 	f.first, f.at, f.shared, f.state.Rounds, f.older, f.broken = w.first, w.at, w.shared, w.rounds, w.older, nil
 	f.markEnd()
 	if own != nil {
-		_ = own.Close() // both are of a file that is no longer used
+		_ = own.Close() // both belong to an abandoned file
 	}
 	if file != nil {
 		_ = file.Close()
@@ -164,8 +164,8 @@ func (f *SessionFile) replace(w wholeFile, kind string) (kept string, err error)
 	return kept, nil
 }
 
-// keepAside gives what stands at path another name, which it returns; "" where
-// nothing of any length stands there.
+// keepAside renames the file at path, and returns the new name; "" if there is no
+// file, or an empty one.
 func keepAside(path, kind string) (string, error) {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode().IsRegular() && info.Size() == 0 {
@@ -180,20 +180,19 @@ func keepAside(path, kind string) (string, error) {
 		if _, err := os.Lstat(name); err == nil {
 			continue
 		}
-		if os.Link(path, name) == nil { // the first name is not free for a moment
+		if os.Link(path, name) == nil { // the first name is missing for a moment
 			return name, nil
 		}
 		if err := os.Rename(path, name); err != nil {
-			return "", fmt.Errorf("keep what stands there as %s: %w", name, err)
+			return "", fmt.Errorf("keep the found file as %s: %w", name, err)
 		}
 		return name, nil
 	}
-	return "", fmt.Errorf("keep what stands there: there are %d files %s%s-N; remove some", most, path, kind)
+	return "", fmt.Errorf("keep the found file: there are %d files %s%s-N; remove some", most, path, kind)
 }
 
 // whole returns a file with everything that was written: the bytes themselves,
-// which an open file has even where it was removed, or where they are not there
-// what is in memory.
+// which an open file has even if it was removed, or the state in memory.
 func (f *SessionFile) whole() (wholeFile, error) {
 	own := func() *io.SectionReader { return io.NewSectionReader(f.hold.own, 0, f.size) }
 	_, r, err := decodeSession(own(), nil)
@@ -205,8 +204,8 @@ func (f *SessionFile) whole() (wholeFile, error) {
 	return w, err
 }
 
-// whole returns a file that stands as s does, with the rounds of s or, where they
-// do not lead there, without.
+// whole returns a file with the state s, with the rounds of s unless they do not
+// lead there.
 func (s State) whole() (w wholeFile, err error) {
 	lines, ok := s.withRounds()
 	if w.rounds = s.Rounds; !ok {
@@ -222,16 +221,19 @@ func (s State) whole() (w wholeFile, err error) {
 		return w, err
 	}
 	w.first = at.sum
+	if s.Number > 0 { // before all others: if the rest is lost, no older step is mistaken for a newer one
+		lines = slices.Insert(lines, 0, sessionLine{Stand: &standMade{Since: -1, Number: s.Number}})
+	}
 	rest, at, err := encodeRecords(append(lines, sessionLine{Stand: &stand}), at)
 	w.text, w.at = bytes.NewReader(append(first, rest...)), at
 	return w, err
 }
 
-// withRounds returns the records of messages and rounds that lead to s: what was
-// there before its oldest round, that round, what was added, the next one, and so
-// on. ok is false where they would not lead there.
+// withRounds returns the records of messages and rounds that lead to s: the
+// messages before its oldest round, that round, later messages, the next one, and
+// so on. ok is false if they would not lead there.
 func (s State) withRounds() (lines []sessionLine, ok bool) {
-	stood := make([]chat.Transcript, len(s.Rounds)+1) // before each round, with all that was added since
+	stood := make([]chat.Transcript, len(s.Rounds)+1) // before each round, with all later messages
 	stood[len(s.Rounds)] = s.Messages
 	for i := len(s.Rounds) - 1; i >= 0; i-- {
 		before, _, err := applyRound(stood[i+1], s.Rounds[i].Inverse)
@@ -263,8 +265,8 @@ func (s State) withRounds() (lines []sessionLine, ok bool) {
 	return append(lines, changesTo(again.Messages, s.Messages)...), len(again.Messages) == len(s.Messages)
 }
 
-// changesTo returns the records that make the messages of t those of want, which
-// has as many.
+// changesTo returns the records that change the messages of t to those of want,
+// which has the same number.
 func changesTo(t, want chat.Transcript) (lines []sessionLine) {
 	for i := range min(len(t), len(want)) {
 		if edit.Same(t[i], want[i]) && t[i].Protected == want[i].Protected {

@@ -9,49 +9,47 @@ import (
 	"github.com/tiercompact/tiercompact/internal/edit"
 )
 
-// A State is how a session stands.
+// A State is the state of a session.
 type State struct {
 	Meta     Meta
 	Messages chat.Transcript
 	Rounds   []Standing // in effect, oldest first
-	// Since counts the messages added since the newest round or undo; -1 where
-	// there was none. It is the place in the cooldown.
+	// Since counts the messages added since the newest round or undo; -1 if there
+	// was none. It is the position in the cooldown.
 	Since int
-	// Waiting are the levels that had nothing to offer since then, in the order
-	// in which that was found.
+	// Waiting are the levels without a gain since then, in the order in which that
+	// was found.
 	Waiting []Wait
-	// Number is the highest number of a round, standing or not. The archive
-	// may hold one more, whose round the process did not live to make.
+	// Number is the highest number of a round, in effect or not. The archive may
+	// have one more, if the process ended before that round was applied.
 	Number int
 	// Added counts all messages ever added.
 	Added int
-	// IDs are those of all messages ever added, in order, also of those that are
+	// IDs are those of all messages ever added, in order, including those that are
 	// no longer in the conversation.
 	IDs []string
-	// Steps are the numbers of all rounds that the file tells of, standing or not,
-	// in order.
+	// Steps are the numbers of all rounds in the file, in effect or not, in order.
 	Steps []int
-	// Torn is the length in bytes of a last record that was not written to
-	// its end and is left out.
+	// Torn is the length in bytes of an unfinished last record, which is omitted.
 	Torn int
 }
 
 // A Standing is a round that is in effect.
 type Standing struct {
 	Round
-	// Inverse takes the round back, made on the conversation as it stands
-	// behind this round and all later ones taken back.
+	// Inverse undoes the round, on the conversation after this round with all later
+	// ones undone
 	Inverse [][]edit.Edit
 	after   int // messages when it was made
 }
 
-// A Wait is a level that had nothing to offer, or too little.
+// A Wait is a level without a gain, or with too little.
 type Wait struct {
 	Level, Reason string
 	Seen          int // messages of the conversation when that was found
 }
 
-// apply makes the change that a record tells of, of any kind but a message.
+// apply makes the change of a record, of any kind but a message.
 func (s *State) apply(x sessionLine) error {
 	switch {
 	case x.Meta != nil:
@@ -111,7 +109,7 @@ func (s *State) addRound(r Round) error {
 	return nil
 }
 
-// stand takes over what a file that was written anew says of its session.
+// stand restores the state of a session from a rewritten file.
 func (s *State) stand(x standMade) {
 	s.Since, s.Number, s.Added, s.Waiting = max(x.Since, -1), max(s.Number, x.Number), max(len(s.Messages), x.Added), nil
 	s.IDs, s.Steps = x.IDs, x.Steps
@@ -120,7 +118,7 @@ func (s *State) stand(x standMade) {
 	}
 }
 
-// addWait notes a level that waits from now on.
+// addWait records that a level waits from now on.
 func (s *State) addWait(w Wait) {
 	if w.Seen <= 0 || w.Seen > len(s.Messages) {
 		w.Seen = len(s.Messages) // files of earlier versions do not say
@@ -142,8 +140,8 @@ func (s *State) undoRound() error {
 	return nil
 }
 
-// cutMessages keeps n messages. A round that was made on more cannot be taken back
-// then, nor those before it.
+// cutMessages keeps n messages. A round on more messages can then no longer be
+// undone, nor those before it.
 func (s *State) cutMessages(n int) error {
 	if n < 0 || n > len(s.Messages) {
 		return fmt.Errorf("cut to %d of %d messages", n, len(s.Messages))
@@ -158,7 +156,7 @@ func (s *State) cutMessages(n int) error {
 	return nil
 }
 
-// setMessage puts m in the place of message at.
+// setMessage replaces message at by m.
 func (s *State) setMessage(at int, m chat.Message) error {
 	if err := s.settable(at); err != nil {
 		return err

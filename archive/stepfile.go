@@ -16,21 +16,21 @@ type (
 	headerLine struct {
 		head
 		StepInfo
-		Redacted positions `json:"redacted,omitempty"` // in the place of StepInfo's
+		Redacted positions `json:"redacted,omitempty"` // in place of StepInfo's
 		Left     string    `json:"left,omitempty"`
-		Written  []Written `json:"written,omitempty"` // in the place of StepInfo's
-		Known    runs      `json:"known,omitempty"`   // numbers of the steps that were there before
+		Written  []Written `json:"written,omitempty"` // in place of StepInfo's
+		Known    runs      `json:"known,omitempty"`   // numbers of the earlier steps
 		hashes
-		packed bool // it stands in a pack, where frames have the hashes
+		packed bool // it is in a pack, where frames have the hashes
 		lost   bool // no file has it
 	}
 
-	// positions are of messages. The first releases wrote only how many there
-	// are, which is read as a single -1.
+	// positions are of messages. The first releases wrote only their number, which
+	// is read as a single -1.
 	positions []int
 
-	// hashes are of what they name, as it is on disk, lines without their line
-	// feed. Steps of the first releases have that of the transcript alone.
+	// hashes are of the named files, as they are on disk, lines without their line
+	// feed. Steps of the first releases have only that of the transcript.
 	hashes struct {
 		Transcript string   `json:"transcript_sha256,omitempty"`
 		OfSummary  string   `json:"summary_sha256,omitempty"`
@@ -68,7 +68,7 @@ type (
 	}
 )
 
-// mostUnknown bounds what a header that says anything can make grow.
+// mostUnknown limits the size that any header content can cause.
 const mostUnknown = 1 << 16
 
 // UnmarshalJSON implements [json.Unmarshaler].
@@ -84,7 +84,7 @@ func (p *positions) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, (*[]int)(p))
 }
 
-// entryHash returns the hash of an entry's line, "" where there is none.
+// entryHash returns the hash of an entry's line, "" if there is none.
 func (h hashes) entryHash(at int) string {
 	if at < len(h.OfEntries) {
 		return h.OfEntries[at]
@@ -92,8 +92,8 @@ func (h hashes) entryHash(at int) string {
 	return ""
 }
 
-// writeParts gives write the files of s, the step file last: its header has the
-// hashes of the others. known are the steps that the archive had before.
+// writeParts calls write with the files of s, the step file last: its header has
+// the hashes of the others. known are the earlier steps of the archive.
 func writeParts(s Step, known runs, write func(name string, fill func(io.Writer) error) error) error {
 	h := headerLine{head: head{Version}, StepInfo: s.stepInfo(), Redacted: s.Redacted, Left: s.Left, Written: s.Written, Known: known}
 	hashed := func(name string, fill func(io.Writer) error) (string, error) {
@@ -182,7 +182,7 @@ func decodeHeader(line []byte, n int) (h headerLine, err error) {
 	return h, nil
 }
 
-// settle puts what a header says apart into its StepInfo.
+// settle moves fields of a header into its StepInfo.
 func (h *headerLine) settle() {
 	h.StepInfo.Written = h.Written
 	if h.StepInfo.Redacted = h.Redacted; len(h.Redacted) > 0 && h.Redacted[0] < 0 { // any of them
@@ -201,8 +201,8 @@ func hashParts(parts ...[]byte) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// checkHash returns errChanged where line does not have the hash sum. An empty
-// sum, of a step from before there were any, fits everything.
+// checkHash returns errChanged if line does not have the hash sum. An empty sum, of
+// a step from before hashes, fits everything.
 func checkHash(line []byte, sum string) error {
 	if sum != "" && hashParts(line) != sum {
 		return errChanged

@@ -10,8 +10,8 @@ import (
 	"io/fs"
 )
 
-// A stepReader reads step n, and gives bad whatever in it is not as it was
-// written: where bad returns nil, it goes on.
+// A stepReader reads step n, and calls bad with each damage in it: if bad returns
+// nil, it continues.
 type stepReader struct {
 	storeReader
 	session, folder string
@@ -76,7 +76,7 @@ func (r *stepReader) reportUnopened(name string, err error) error {
 	return r.bad(r.damageAt(name, 0, "", err))
 }
 
-// entryIDAt returns the id of the entry on a line, "" where it has none.
+// entryIDAt returns the id of the entry on a line, "" if it has none.
 func (r *stepReader) entryIDAt(line int) string {
 	if at := line - 3; at >= 0 && at < len(r.h.Entries) {
 		return r.h.Entries[at]
@@ -149,7 +149,7 @@ func (r *stepReader) readSummary(ctx context.Context) error {
 	return nil
 }
 
-// readWholeFile returns what a file holds.
+// readWholeFile returns the content of a file.
 func (l storeReader) readWholeFile(ctx context.Context, folder, name string) ([]byte, error) {
 	f, err := l.openFile(ctx, folder, name)
 	if err != nil {

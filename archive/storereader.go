@@ -11,30 +11,28 @@ import (
 	"sync"
 )
 
-// A fileSource is where a store has its files: in one folder for each session.
+// A fileSource gives access to a store's files: one folder for each session.
 type fileSource interface {
 	// folderNames returns the names of the folders.
 	folderNames(ctx context.Context) ([]string, error)
-	// fileNames returns the names of the files in a folder; none where it is
-	// missing.
+	// fileNames returns the names of the files in a folder; none if it is missing.
 	fileNames(ctx context.Context, folder string) ([]string, error)
 	// openFile returns a file, or fs.ErrNotExist.
 	openFile(ctx context.Context, folder, name string) (io.ReadCloser, error)
-	// filePath is what errors call a file.
+	// filePath is the name of a file in errors.
 	filePath(folder, name string) string
 }
 
-// A storeReader reads sessions from a shelf, the same way for all stores.
+// A storeReader reads sessions from a fileSource, the same way for all stores.
 type storeReader struct {
 	fileSource
-	// headers keeps those that were read, by path, where a file never changes
-	// and reading is slow; nil: they are read every time.
+	// headers caches headers, by path, if files never change and reading is slow;
+	// nil: no cache
 	headers *sync.Map
-	// scans keeps what is known of packs, by path; nil: they are looked through
-	// every time.
+	// scans caches the scans of packs, by path; nil: no cache
 	scans *sync.Map
-	// shared says that several processes write, and a number of which one left
-	// only part was not put again.
+	// shared says that several processes write, and that an incomplete number was
+	// not reused.
 	shared bool
 }
 
@@ -58,8 +56,8 @@ func (l storeReader) sessionIDs(ctx context.Context) ([]string, error) {
 	return ids, nil
 }
 
-// headersOf returns the headers of a session's steps by number. One that cannot
-// be read has Damaged set, and so has one that is lost.
+// headersOf returns the headers of a session's steps by number. One that cannot be
+// read, or is lost, has Damaged set.
 func (l storeReader) headersOf(ctx context.Context, session string) ([]headerLine, error) {
 	if session == "" {
 		return nil, ctx.Err()
@@ -88,8 +86,8 @@ func numbersOf(names []string) []int {
 	return numbers
 }
 
-// leftovers returns the numbers of which there are files, and no step: an
-// interrupted process left them.
+// leftovers returns the numbers with files, but without a step: an interrupted
+// process left them.
 func (l storeReader) leftovers(ctx context.Context, session string) ([]int, error) {
 	v, err := l.packs(ctx, session)
 	if err != nil {
@@ -118,7 +116,7 @@ func (l storeReader) leftovers(ctx context.Context, session string) ([]int, erro
 	return slices.Compact(numbers), nil
 }
 
-// unreadable reports whether a step is there, and cannot be read.
+// unreadable reports whether a step exists, and cannot be read.
 func unreadable(err error) bool { return errors.Is(err, ErrDamaged) || errors.Is(err, ErrVersion) }
 
 func (l storeReader) stepHeader(ctx context.Context, session string, n int) (headerLine, error) {
@@ -150,8 +148,7 @@ func (l storeReader) stepInfos(ctx context.Context, session string) ([]StepInfo,
 	return infos, nil
 }
 
-// openStep returns a step; where several things are damaged, the error names the
-// first.
+// openStep returns a step; of several damages, the error names the first.
 func (l storeReader) openStep(ctx context.Context, session string, number int) (Step, error) {
 	s, err := l.getStep(ctx, session, number)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && s.Session != session {
@@ -195,8 +192,8 @@ func (l storeReader) getStep(ctx context.Context, session string, number int) (s
 	return s, fs.ErrNotExist
 }
 
-// anyStep returns the step with the header h, in whatever file it is, and gives
-// bad what is not as it was written.
+// anyStep returns the step with the header h, in any file, and calls bad with each
+// damage.
 func (v *packs) anyStep(ctx context.Context, h headerLine, bad func(*Damage) error) (Step, headerLine, error) {
 	switch {
 	case h.Damaged != nil && slices.Contains(v.names, stepName(h.Number)) && !h.lost:

@@ -10,7 +10,7 @@ import (
 	"slices"
 )
 
-// sweepPacks takes out of packs what pruned steps alone held. Where a step that
+// sweepPacks removes from packs the messages of pruned steps alone. If a step that
 // stays cannot be read, all messages stay.
 func (d *Dir) sweepPacks(ctx context.Context, session string) error {
 	v, err := d.storeReader().packs(ctx, session)
@@ -96,10 +96,10 @@ func (v *packs) used(ctx context.Context, in inventory) (map[int]bool, error) {
 	return used, nil
 }
 
-// sweepPack writes a pack anew without what is pruned, or removes it where
-// nothing is left. Where used is nil, only what is whole is touched: what is
-// damaged may be of a step that stays. Else all steps that stay can be read, and
-// what is damaged is not theirs.
+// sweepPack writes a pack again without pruned data, or removes it if nothing is
+// left. If used is nil, only undamaged data is removed: a damaged frame may belong
+// to a step that stays. Otherwise all steps that stay can be read, and damaged
+// frames are not theirs.
 func (d *Dir) sweepPack(v *packs, p *packFile, pruned runs, used map[int]bool) error {
 	whole := p.whole()
 	if p.foreign || !whole && used == nil {
@@ -165,7 +165,7 @@ func anyUsed(used map[int]bool, f frame) bool {
 	return false
 }
 
-// partOf returns what stays of a frame of items, nil where all does.
+// partOf returns the part of a frame of items that stays, nil if all does.
 func (v *packs) partOf(p *packFile, f frame, used map[int]bool) ([]byte, error) {
 	text, err := p.text(f)
 	if err != nil {
@@ -188,7 +188,7 @@ func (v *packs) partOf(p *packFile, f frame, used map[int]bool) ([]byte, error) 
 	return slices.Concat(first, []byte("\n"), lines.Bytes()), err
 }
 
-// rewrite puts files into one, with the frames that write gives it, and removes
+// rewrite merges files into one, with the frames that write gives it, and removes
 // them.
 func (d *Dir) rewrite(v *packs, files []*packFile, write func(*packWriter, *packFile, frame) error) error {
 	first, last := files[0].first, files[0].last
@@ -256,7 +256,7 @@ func (w *packWriter) copyFrom(p *packFile, f frame) error {
 	return w.copy(f, content)
 }
 
-// removeGathered removes packs that an interrupted process had put into another.
+// removeGathered removes packs that an interrupted process had merged into another.
 func (d *Dir) removeGathered(session string) error {
 	v, err := d.storeReader().packs(context.Background(), session)
 	if err != nil {
@@ -276,7 +276,7 @@ func (d *Dir) removeGathered(session string) error {
 	return nil
 }
 
-// gatheredIn reports whether all that p has is in a longer file too.
+// gatheredIn reports whether a longer file has the whole content of p too.
 func (p *packFile) gatheredIn(longer *packFile) bool {
 	if p.foreign || longer.foreign || len(p.frames) < 2 || longer.last-longer.first <= p.last-p.first {
 		return false

@@ -4,7 +4,7 @@ package archive
 
 import "os"
 
-// syncFolder makes the names in a folder last through a loss of power.
+// syncFolder makes the names in a folder survive a power failure.
 func syncFolder(path string) error {
 	f, err := os.Open(path)
 	if err != nil {

@@ -15,9 +15,9 @@ type transcriptLine struct {
 	message
 }
 
-// EncodeTranscript writes t as JSON Lines, one message a line, each with the
-// format version and what it was read from. DecodeTranscript gives back the
-// same messages, byte for byte; those that share a Source share it again.
+// EncodeTranscript writes t as JSON Lines, one message a line, each with the format
+// version and its source. DecodeTranscript returns the same messages, byte for
+// byte; those that share a Source share it again.
 func EncodeTranscript(w io.Writer, t chat.Transcript) error {
 	b := bufio.NewWriterSize(w, 1<<16)
 	e := lineEncoder(b)
@@ -33,8 +33,8 @@ func EncodeTranscript(w io.Writer, t chat.Transcript) error {
 	return nil
 }
 
-// DecodeTranscript reads what EncodeTranscript wrote. A broken line, and a last
-// line without its end, is an error that wraps ErrDamaged and says which line.
+// DecodeTranscript reads the output of EncodeTranscript. A broken line, and a last
+// line without its end, is an error that wraps ErrDamaged and names the line.
 func DecodeTranscript(r io.Reader) (chat.Transcript, error) {
 	t, line, err := decodeTranscript(r)
 	if err != nil {
@@ -43,8 +43,7 @@ func DecodeTranscript(r io.Reader) (chat.Transcript, error) {
 	return t, nil
 }
 
-// decodeTranscript returns with an error the number of the line that is at
-// fault.
+// decodeTranscript returns with an error the number of the faulty line.
 func decodeTranscript(r io.Reader) (t chat.Transcript, line int, err error) {
 	var s sourceSharing
 	for text, err := range readLines(r) {

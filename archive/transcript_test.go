@@ -187,10 +187,10 @@ func FuzzReadSession(f *testing.F) {
 		must(t, os.RemoveAll(sessionLock(path)), os.WriteFile(path, in, 0o600))
 		left, found, err := CheckSession(t.Context(), path, nil)
 		if again, _, err2 := CheckSession(t.Context(), path, nil); (err == nil) != (err2 == nil) || !reflect.DeepEqual(again, left) {
-			t.Fatalf("read again it stands at %q, %v, not %q, %v", ids(again.Messages), err2, ids(left.Messages), err)
+			t.Fatalf("read again it is at %q, %v, not %q, %v", ids(again.Messages), err2, ids(left.Messages), err)
 		}
 		if whole, strict := ReadSession(path); strict == nil && err == nil && len(found.Damages) == 0 && !reflect.DeepEqual(whole.Messages, left.Messages) {
-			t.Fatalf("it stands at %q, and leniently at %q", ids(whole.Messages), ids(left.Messages))
+			t.Fatalf("it is at %q, and leniently at %q", ids(whole.Messages), ids(left.Messages))
 		}
 		was, err := ReadSession(path)
 		if err != nil {

@@ -19,8 +19,8 @@ func Next(infos []StepInfo) int {
 	return next
 }
 
-// InEffect returns the rounds that no later step takes back, oldest first. The
-// archive is written first, so the last step may be one that was never made.
+// InEffect returns the rounds that no later step undoes, oldest first. The archive
+// is written first, so the last step may be one that was never applied.
 func InEffect(infos []StepInfo) []StepInfo {
 	var rounds []StepInfo
 	for _, i := range infos {
@@ -33,22 +33,20 @@ func InEffect(infos []StepInfo) []StepInfo {
 	return rounds
 }
 
-// An Undone is a conversation with a round taken back.
+// An Undone is a conversation with a round undone.
 type Undone struct {
-	Messages chat.Transcript // as they were before the round, with what was added since
-	Round    StepInfo        // Redacted are the positions in Messages of those that are not as they were
-	Left     int             // messages that the round had left
-	Format   string          // of the file that the round's conversation was written to; "" where it was none
+	Messages chat.Transcript // as they were before the round, with later messages
+	Round    StepInfo        // Redacted are the positions in Messages of changed ones
+	Left     int             // number of messages in the round's outcome
+	Format   string          // of the file of the round's conversation; "" if there was none
 }
 
-// Undo returns the conversation as it was before the newest round that left it,
-// with what was added to now since. The caller puts a step that Undoes the round,
-// with now as Before, and goes on with the conversation returned.
-//
-// now must begin with what the round left, which decides: a round of which that
-// is not so was taken back, or archived and never made. Where none fits, the
-// error is a [*NotLeftError]. Redacted messages come back from now, where the
-// round left them as they were.
+// Undo returns the conversation before the newest round whose outcome it is, with
+// the messages added to now since. The caller puts a step that Undoes the round,
+// with now as Before, and continues with the returned conversation. now must begin
+// with the outcome of the round: otherwise the round was undone, or archived and
+// never applied. If none fits, the error is a [*NotLeftError]. Redacted messages
+// are copied from now, if the round left them unchanged.
 func Undo(ctx context.Context, store Store, session string, now chat.Transcript) (Undone, error) {
 	u := undoSearch{store: store, session: session, now: now, sums: messageSums(now)}
 	done, found, err := u.findRound(ctx)
@@ -58,7 +56,7 @@ func Undo(ctx context.Context, store Store, session string, now chat.Transcript)
 	return done, err
 }
 
-// An undoing is the search for the round that left a conversation.
+// An undoing is the search for the round whose outcome is a conversation.
 type undoSearch struct {
 	store   Store
 	session string
@@ -68,8 +66,8 @@ type undoSearch struct {
 	miss    NotLeftError
 }
 
-// findRound returns the conversation before the newest round that left now, and
-// whether there is one.
+// findRound returns the conversation before the newest round whose outcome is now,
+// and whether there is one.
 func (u *undoSearch) findRound(ctx context.Context) (done Undone, found bool, err error) {
 	u.miss.Sessions = []string{u.session}
 	if u.infos, err = u.store.Steps(ctx, u.session); err != nil {
@@ -89,8 +87,8 @@ func (u *undoSearch) findRound(ctx context.Context) (done Undone, found bool, er
 	return done, false, nil
 }
 
-// matchRound returns the conversation before a round, if now begins with what the
-// round left.
+// matchRound returns the conversation before a round, if now begins with its
+// outcome.
 func (u *undoSearch) matchRound(ctx context.Context, info StepInfo) (done Undone, found bool, err error) {
 	u.miss.Rounds++
 	w, ok := findWritten(info.Written, u.sums)
@@ -104,7 +102,7 @@ func (u *undoSearch) matchRound(ctx context.Context, info StepInfo) (done Undone
 	}
 	after, _, err := applyRound(step.Before, step.Edits.Steps)
 	if err != nil {
-		return done, false, nil // damaged by hand, or by another program
+		return done, false, nil // changed by hand, or by another program
 	}
 	done = Undone{Round: info, Left: len(after), Format: w.Format}
 	var at []int
@@ -124,8 +122,8 @@ func (u *undoSearch) matchRound(ctx context.Context, info StepInfo) (done Undone
 	return done, true, nil
 }
 
-// matchPlaces returns where each message of after stands in now, which begins with w;
-// -1 where that is not known, or where it stands without its secrets.
+// matchPlaces returns the index of each message of after in now, which begins with
+// w; -1 if unknown, or if it is there without its secrets.
 func (u *undoSearch) matchPlaces(w Written, after chat.Transcript) []int {
 	at := alignMessages(after, u.now[:len(w.Sums)])
 	for j, k := range at {
@@ -136,7 +134,7 @@ func (u *undoSearch) matchPlaces(w Written, after chat.Transcript) []int {
 	return at
 }
 
-// rememberNearest remembers the round that left the most messages at the front of now.
+// rememberNearest remembers the round with the most messages at the front of now.
 func (u *undoSearch) rememberNearest(info StepInfo) {
 	for _, w := range info.Written {
 		if n := w.commonStart(u.sums); n > u.miss.Alike {
@@ -145,7 +143,7 @@ func (u *undoSearch) rememberNearest(info StepInfo) {
 	}
 }
 
-// explainNotLeft returns why no round left now.
+// explainNotLeft returns why now is not the outcome of a round.
 func (u *undoSearch) explainNotLeft(ctx context.Context) error {
 	byNumber := make(map[int]StepInfo, len(u.infos))
 	for _, info := range u.infos {
@@ -171,14 +169,14 @@ func (u *undoSearch) explainNotLeft(ctx context.Context) error {
 	return &u.miss
 }
 
-// leftByRound reports whether now begins with after, which a round left.
+// leftByRound reports whether now begins with after, the outcome of a round.
 func leftByRound(s Step, after, now chat.Transcript) bool {
 	return len(now) >= len(after) && edit.Sum(now[:len(after)]) == cmp.Or(s.Left, edit.Sum(after))
 }
 
-// alignMessages returns where each message of after stands in now, which was read
-// from what after was written to; -1 where that is not known. A writer leaves out
-// messages that hold nothing, and puts those at the front into one.
+// alignMessages returns the index of each message of after in now, which was read
+// from the file to which after was written; -1 if unknown. A writer omits empty
+// messages, and merges those at the front into one.
 func alignMessages(after, now chat.Transcript) []int {
 	at := make([]int, len(after))
 	for i := range at {
@@ -208,7 +206,7 @@ func everyFormatKeeps(m chat.Message) bool {
 	})
 }
 
-// speakerRole returns a role as every format tells it from others.
+// speakerRole returns a role as every format distinguishes it.
 func speakerRole(r chat.Role) chat.Role {
 	if r == chat.System || r == chat.Developer {
 		return chat.User
@@ -216,14 +214,15 @@ func speakerRole(r chat.Role) chat.Role {
 	return r
 }
 
-// withRedactedParts returns the conversation before a round that left after, with redacted
-// messages as now has them where the round did not touch them, and the positions
-// of the others. at is where the messages of after stand in now.
+// withRedactedParts returns the conversation before a round with the outcome after.
+// Redacted messages are taken from now if the round did not change them; it also
+// returns the positions of the others. at are the indices of the messages of after
+// in now.
 func withRedactedParts(s Step, after chat.Transcript, at []int, now chat.Transcript) (before chat.Transcript, redacted []int) {
 	if len(s.Redacted) == 0 {
 		return s.Before, nil
 	}
-	places := make(map[string]int, len(after)) // -1 where an id stands twice
+	places := make(map[string]int, len(after)) // -1 if an id occurs twice
 	for i, m := range after {
 		if _, twice := places[m.ID]; twice {
 			i = -1
@@ -241,8 +240,8 @@ func withRedactedParts(s Step, after chat.Transcript, at []int, now chat.Transcr
 	return before, redacted
 }
 
-// TakeBack returns the conversation before the round of step, of which now is
-// what it left, and the positions of the messages that are not as they were.
+// TakeBack returns the conversation before the round of step, whose outcome is now,
+// and the positions of changed messages.
 func TakeBack(step Step, now chat.Transcript) (before chat.Transcript, redacted []int, err error) {
 	after, _, err := applyRound(step.Before, step.Edits.Steps)
 	if err != nil {
@@ -259,7 +258,7 @@ func TakeBack(step Step, now chat.Transcript) (before chat.Transcript, redacted 
 	return before, redacted, nil
 }
 
-// outcomeSum returns edit.Sum of what a round leaves, or "" where its edits do not
+// outcomeSum returns edit.Sum of the outcome of a round, or "" if its edits do not
 // fit.
 func outcomeSum(s Step) string {
 	after, _, err := applyRound(s.Before, s.Edits.Steps)
@@ -269,8 +268,8 @@ func outcomeSum(s Step) string {
 	return edit.Sum(after)
 }
 
-// applyRound makes the edits of a round on t, each list on what the one before
-// left. inverse takes them back in the same way.
+// applyRound applies the edits of a round to t, each list to the result of the one
+// before. inverse undoes them in the same way.
 func applyRound(t chat.Transcript, steps [][]edit.Edit) (after chat.Transcript, inverse [][]edit.Edit, err error) {
 	after = t
 	for _, edits := range steps {
@@ -289,7 +288,7 @@ func applyRound(t chat.Transcript, steps [][]edit.Edit) (after chat.Transcript, 
 	return after, inverse, nil
 }
 
-// invertEdits returns the edits that take edits back where they were made on t.
+// invertEdits returns the edits that undo edits of t.
 func invertEdits(t chat.Transcript, edits []edit.Edit) ([]edit.Edit, error) {
 	var back []edit.Edit
 	moved := 0

@@ -11,18 +11,18 @@ import (
 	"github.com/tiercompact/tiercompact/internal/edit"
 )
 
-// A NotLeftError says that no round left a conversation, and what is known of
-// it. It wraps [ErrNotFound].
+// A NotLeftError says that a conversation is not the outcome of a round, with the
+// nearest matches. It wraps [ErrNotFound].
 type NotLeftError struct {
-	Sessions []string // that were looked through
+	Sessions []string // number of steps searched
 	Empty    []string // of these, the ones without a round
 	Rounds   int      // of all of them
-	// Made is the newest round that was made on the conversation: it is not
-	// compacted, or the round was taken back. Its Number is 0 if there is none.
+	// Made is the newest round on the conversation: it is not compacted, or the
+	// round was undone. Its Number is 0 if there is none.
 	Made StepInfo
-	// Near is the round whose file has as many messages at the front of the
-	// conversation as no other file, which are Alike, but not the next one. Its
-	// Number is 0 if there is none.
+	// Near is the round whose file has the most messages at the front of the
+	// conversation in common, Alike, but not the next one. Its Number is 0 if there
+	// is none.
 	Near  StepInfo
 	Alike int
 }
@@ -35,7 +35,7 @@ func (e *NotLeftError) Error() string {
 // Unwrap returns ErrNotFound.
 func (e *NotLeftError) Unwrap() error { return ErrNotFound }
 
-// addSession adds what is known of another session.
+// addSession adds the findings of another session.
 func (e *NotLeftError) addSession(o *NotLeftError) {
 	e.Sessions, e.Empty = append(e.Sessions, o.Sessions...), append(e.Empty, o.Empty...)
 	e.Rounds += o.Rounds
@@ -47,8 +47,8 @@ func (e *NotLeftError) addSession(o *NotLeftError) {
 	}
 }
 
-// An AmbiguousError says that two sessions left one conversation, and that what
-// was before it is not the same.
+// An AmbiguousError says that a conversation is the outcome of two sessions, whose
+// conversations before it differ.
 type AmbiguousError struct{ Rounds [2]StepInfo }
 
 // Error implements error.
@@ -57,9 +57,9 @@ func (e *AmbiguousError) Error() string {
 	return fmt.Sprintf("round %d of session %s and round %d of session %s left this conversation, each of another one", a.Number, a.Session, b.Number, b.Session)
 }
 
-// UndoIn is [Undo] in several sessions, each of which may have compacted what
-// another left: it takes back the newest of the rounds. A session that is damaged
-// counts where no other has one.
+// UndoIn is [Undo] in several sessions, each of which may have compacted the
+// outcome of another: it undoes the newest of the rounds. A damaged session counts
+// only if no other has a round.
 func UndoIn(ctx context.Context, store Store, sessions []string, now chat.Transcript) (Undone, error) {
 	var found []Undone
 	var others []*undoSearch
@@ -88,7 +88,8 @@ func UndoIn(ctx context.Context, store Store, sessions []string, now chat.Transc
 	return Undone{}, explainAll(ctx, others)
 }
 
-// explainAll returns why no round of several sessions left a conversation.
+// explainAll returns why a conversation is not the outcome of a round in several
+// sessions.
 func explainAll(ctx context.Context, sessions []*undoSearch) error {
 	var all NotLeftError
 	for _, u := range sessions {
@@ -102,7 +103,7 @@ func explainAll(ctx context.Context, sessions []*undoSearch) error {
 	return &all
 }
 
-// newestUndone returns the newest round of those that left one conversation.
+// newestUndone returns the newest of the rounds with the same outcome.
 func newestUndone(found []Undone) (Undone, error) {
 	u := slices.MaxFunc(found, func(a, b Undone) int {
 		return cmp.Or(a.Round.Time.Compare(b.Round.Time), cmp.Compare(a.Left, b.Left))

@@ -16,33 +16,31 @@ import (
 	"github.com/tiercompact/tiercompact/internal/edit"
 )
 
-// Findings are what [Verify] found of a session.
+// Findings are the results of [Verify] for a session.
 type Findings struct {
 	Session                string
-	Steps, Entries, Events int // looked at
+	Steps, Entries, Events int // number of steps checked
 	// Unhashed counts the steps from before summaries, rounds and entries had
-	// hashes: of these, only the transcript is known to be as it was written.
+	// hashes: of these, only the transcript can be checked.
 	Unhashed int
-	Damages  []*Damage // by step; empty where all is as it was written
-	Notes    []Note    // what does no harm
+	Damages  []*Damage // by step; empty if there is no damage
+	Notes    []Note    // harmless findings
 }
 
 // Clean reports whether nothing is damaged.
 func (f Findings) Clean() bool { return len(f.Damages) == 0 }
 
-// A Note is about a file that is no part of a step, such as what an interrupted
-// process left behind.
+// A Note is about a file that is not part of a step, such as the remains of an
+// interrupted process.
 type Note struct {
 	File string
 	Text string
 }
 
-// Verify reads all that store has of a session, and compares it with the hashes
-// that were taken when it was written. It goes on after the first damage. The
-// error is about what kept it from looking: a damage is none.
-//
-// The hashes are against disks and slips, not against somebody who makes new
-// ones.
+// Verify reads all of a session in store, and compares it with the hashes made when
+// it was written. It continues after the first damage. An error is why the check
+// was impossible; a damage is not an error. The hashes protect against disks and
+// mistakes, not against an attacker, who can make new ones.
 func Verify(ctx context.Context, store Store, session string) (Findings, error) {
 	if v, ok := unwrapAs[interface {
 		Verify(ctx context.Context, session string) (Findings, error)
@@ -52,7 +50,7 @@ func Verify(ctx context.Context, store Store, session string) (Findings, error) 
 	return verifySteps(ctx, store, session)
 }
 
-// verifySteps reads all steps, by what every store can do.
+// verifySteps reads all steps, with the methods of every store.
 func verifySteps(ctx context.Context, store Store, session string) (Findings, error) {
 	f := Findings{Session: session}
 	infos, err := store.Steps(ctx, session)
@@ -71,7 +69,7 @@ func verifySteps(ctx context.Context, store Store, session string) (Findings, er
 		}
 	}
 	if _, memory := unwrapAs[*Memory](store); memory && len(infos) > 0 && infos[len(infos)-1].Number > len(infos) {
-		return f, nil // memory loses nothing: what is not there was pruned
+		return f, nil // memory loses nothing: missing steps were pruned
 	}
 	return f, f.references(ctx, store, infos, nil)
 }
@@ -97,9 +95,9 @@ func (f *Findings) references(ctx context.Context, store Store, infos []StepInfo
 	}
 	after, _, err := applyRound(step.Before, step.Edits.Steps)
 	if err != nil {
-		return nil // it was never made
+		return nil // it was never applied
 	}
-	stood := recallIDs(step.Before) // what the step itself put in has its entries in it
+	stood := recallIDs(step.Before) // the step has entries for what it inserted itself
 	missing, err := unresolved(ctx, store, infos, after)
 	for _, id := range missing {
 		if !slices.Contains(stood, id) {
@@ -115,7 +113,7 @@ func (f *Findings) references(ctx context.Context, store Store, infos []StepInfo
 }
 
 // unresolved returns the recall ids in a conversation that no step has. Those
-// that the conversation had before its first step are of another archive.
+// before its first step belong to another archive.
 func unresolved(ctx context.Context, store Store, infos []StepInfo, messages chat.Transcript) ([]string, error) {
 	there := make(map[string]bool)
 	for _, info := range infos {
@@ -140,8 +138,8 @@ func unresolved(ctx context.Context, store Store, infos []StepInfo, messages cha
 	return slices.DeleteFunc(missing, func(id string) bool { return slices.Contains(brought, id) }), nil
 }
 
-// VerifyState returns what a session file refers to and its archive does not
-// have: rounds that can be taken back, and recall ids in the conversation.
+// VerifyState returns the references of a session file that its archive does not
+// have: rounds that can be undone, and recall ids in the conversation.
 func VerifyState(ctx context.Context, store Store, s State) ([]*Damage, error) {
 	infos, err := store.Steps(ctx, s.Meta.Session)
 	if err != nil {
@@ -179,7 +177,7 @@ type verifier struct {
 	*packs
 	Findings
 	in       inventory
-	archived runs // numbers of steps that events name
+	archived runs // numbers of steps in events
 }
 
 func (l storeReader) verifyFolder(ctx context.Context, session string) (Findings, error) {
@@ -239,8 +237,8 @@ func (v *verifier) verifyAll(ctx context.Context) error {
 	return v.unresolvedIDs(ctx)
 }
 
-// ofSession reports whether a file is one that a session has, so that the session
-// was there.
+// ofSession reports whether a file belongs to a session, which shows that the
+// session existed.
 func ofSession(name string) bool {
 	_, _, packed := packNumbers(name)
 	_, step := stepNumber(name)
@@ -272,7 +270,7 @@ func (v *verifier) addDamage(d *Damage) {
 	}
 }
 
-// stepOf looks at a step, and returns whether it has a summary.
+// stepOf checks a step, and returns whether it has a summary.
 func (v *verifier) stepOf(ctx context.Context, h headerLine) (bool, error) {
 	bad := func(d *Damage) error {
 		if ctx.Err() != nil {
@@ -296,7 +294,7 @@ func (v *verifier) stepOf(ctx context.Context, h headerLine) (bool, error) {
 	return h.Summary, err
 }
 
-// pack looks at a file with steps, beside what stepOf finds in it.
+// pack checks a file with steps, in addition to the checks of stepOf.
 func (v *verifier) pack(p *packFile) {
 	for _, err := range p.damages {
 		v.addDamageAt(p.name, 0, err)
@@ -316,8 +314,8 @@ func (v *verifier) pack(p *packFile) {
 	}
 }
 
-// inPack adds the damage of a frame. One of a step that was pruned is none; what
-// a step has, stepOf found.
+// inPack adds the damage of a frame. One of a pruned step is not a damage; stepOf
+// found those of existing steps.
 func (v *verifier) inPack(p *packFile, f frame, err error) {
 	if f.kind == frameHead || f.kind == frameBody {
 		named := func(d *Damage) bool { return d.Step == f.first && d.File == v.filePath(v.folder, p.name) }
@@ -332,7 +330,7 @@ func (v *verifier) inPack(p *packFile, f frame, err error) {
 	v.addDamageAt(p.name, 0, fmt.Errorf("%s: %w", what, err))
 }
 
-// verifyFile looks at a file that may belong to no step.
+// verifyFile checks a file that may belong to no step.
 func (v *verifier) verifyFile(ctx context.Context, name string, with map[int]bool) error {
 	n, content := contentNumber(name)
 	m, step := stepNumber(name)
@@ -362,7 +360,7 @@ func (v *verifier) verifyFile(ctx context.Context, name string, with map[int]boo
 	return nil
 }
 
-// doubled looks at a step file whose step is in a pack.
+// doubled checks a step file whose step is also in a pack.
 func (v *verifier) doubled(ctx context.Context, name string, n int) {
 	h, err := v.storeReader.stepHeader(ctx, v.session, n)
 	if err == nil && h.Session != v.session {
@@ -379,7 +377,7 @@ func (v *verifier) damaged(n int) bool {
 	return slices.ContainsFunc(v.Damages, func(d *Damage) bool { return d.Step == n })
 }
 
-// unrecorded tells of numbers that nothing but events, or nothing at all, names.
+// unrecorded reports numbers that only events, or no file at all, contain.
 func (v *verifier) unrecorded() {
 	newest := 0
 	for _, h := range v.in.headers {
@@ -403,7 +401,7 @@ func (v *verifier) unresolvedIDs(ctx context.Context) error {
 	return v.references(ctx, readStore{library: v.storeReader}, infos, v.in.pruned.Released)
 }
 
-// readStore is a library as a store that is only read.
+// readStore is a storeReader as a read-only store.
 type readStore struct {
 	Store
 	library storeReader
@@ -413,8 +411,8 @@ func (r readStore) Get(ctx context.Context, session string, number int) (Step, e
 	return r.library.openStep(ctx, session, number)
 }
 
-// verifyEvents looks at a file of events. A last line without its end is one that a
-// process did not live to write.
+// verifyEvents checks a file of events. A last line without its end was interrupted
+// by the end of a process.
 func (v *verifier) verifyEvents(ctx context.Context, name string) error {
 	f, err := v.storeReader.openFile(ctx, v.folder, name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -453,7 +451,7 @@ func (v *verifier) verifyEvents(ctx context.Context, name string) error {
 	return nil
 }
 
-// event remembers the step that an event names.
+// event records the step in an event.
 func (v *verifier) event(text []byte) {
 	if !bytes.Contains(text, []byte(`"storage_adapter"`)) {
 		return

@@ -10,8 +10,7 @@ import (
 	"strings"
 )
 
-// A disk makes the files that are written; tests put a failing one in its
-// place.
+// A disk creates the written files; tests use a failing one.
 type disk func(path string, flag int) (writableFile, error)
 
 type writableFile interface {
@@ -21,7 +20,7 @@ type writableFile interface {
 	Close() error
 }
 
-// realDisk opens files that only their owner may read.
+// realDisk creates files that only their owner may read.
 func realDisk(path string, flag int) (writableFile, error) {
 	f, err := openPlain(path, flag, 0o600)
 	if err != nil {
@@ -32,15 +31,14 @@ func realDisk(path string, flag int) (writableFile, error) {
 
 const tempMark = ".tmp~" // begins the names of files that are being written
 
-// A draft is a file that is complete under a name of its own and has yet to
-// get its final one.
+// A draft is a complete file under a temporary name.
 type draft struct{ temp, path string }
 
-// prepareDraft writes what fill gives to a draft of path and syncs it. On an error
-// nothing is left behind.
+// prepareDraft writes the output of fill to a draft of path and syncs it. After an
+// error nothing is left.
 func (create disk) prepareDraft(path string, fill func(io.Writer) error) (d draft, err error) {
 	d = draft{filepath.Join(filepath.Dir(path), tempMark+filepath.Base(path)), path}
-	if err := ignoreMissing(os.Remove(d.temp)); err != nil { // an interrupted process left it, or somebody put it there
+	if err := ignoreMissing(os.Remove(d.temp)); err != nil { // an interrupted process or another program left it
 		return d, err
 	}
 	f, err := create(d.temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL)
@@ -70,7 +68,7 @@ func publishDrafts(drafts ...draft) error {
 	return syncFolder(filepath.Dir(drafts[0].path))
 }
 
-// writeFile writes a file whole before its name appears.
+// writeFile writes a file atomically.
 func (create disk) writeFile(path string, fill func(io.Writer) error) error {
 	d, err := create.prepareDraft(path, fill)
 	if err != nil {
@@ -82,11 +80,11 @@ func (create disk) writeFile(path string, fill func(io.Writer) error) error {
 // discardDrafts removes drafts that did not get their final names.
 func discardDrafts(drafts ...draft) {
 	for _, d := range drafts {
-		_ = os.Remove(d.temp) // what is left is removed when the folder is next opened
+		_ = os.Remove(d.temp) // the rest is removed when the folder is next opened
 	}
 }
 
-// removeDrafts removes what an interrupted process left in a folder.
+// removeDrafts removes the drafts of an interrupted process from a folder.
 func removeDrafts(folder string) error {
 	entries, err := os.ReadDir(folder)
 	if err != nil {

@@ -16,20 +16,19 @@ type Reading struct {
 	Messages chat.Transcript
 }
 
-// A Written is what a reading is known by later. Formats differ in what they
-// hold: names of results, thinking, roles, empty messages, the number of parts.
-// So a conversation that was written is known by what is read again, never by
-// what was written.
+// A Written identifies a reading later. Formats differ in what they store: names of
+// results, thinking, roles, empty messages, the number of parts. So a written
+// conversation is identified by reading it back, never by the original.
 type Written struct {
 	Format string   `json:"format"` // that the file is in
 	Sums   []string `json:"sums"`   // of each message that the reader gets
-	// Clean has, where redaction changes a message, its sum without secrets: an
-	// earlier undo may have brought it back so. Else "". Nil where it changes none.
+	// Clean has, if redaction changes a message, its sum without secrets, because
+	// an earlier undo may have restored it so. Else "". Nil if it changes none.
 	Clean []string `json:"clean,omitempty"`
 }
 
-// NewWritten returns what readings are known by, each conversation once. clean
-// are the same without secrets, nil where there are none.
+// NewWritten returns the identities of readings, each conversation once. clean are
+// the same without secrets, nil if there are none.
 func NewWritten(readings, clean []Reading) []Written {
 	var all []Written
 	for i, r := range readings {
@@ -45,9 +44,9 @@ func NewWritten(readings, clean []Reading) []Written {
 	return all
 }
 
-// messageSums returns a hash of each message: the half of edit.Sum, as each step has
-// many of them. It is the same if a program has written the file anew, with
-// other white space or another order of keys in the arguments of a call.
+// messageSums returns a hash of each message: half of edit.Sum, because each step
+// has many of them. It is the same if a program has rewritten the file with other
+// white space or another order of keys in the arguments of a call.
 func messageSums(t chat.Transcript) []string {
 	sums := make([]string, len(t))
 	for i, m := range t {
@@ -55,7 +54,7 @@ func messageSums(t chat.Transcript) []string {
 		for j := range m.Parts {
 			p := &m.Parts[j]
 			p.Args = canonicalJSON(p.Args)
-			if p.Text == p.Raw { // a block that is only known as it was read
+			if p.Text == p.Raw { // an opaque block is known only in its original form
 				p.Text = canonicalJSON(p.Text)
 			}
 		}
@@ -64,8 +63,8 @@ func messageSums(t chat.Transcript) []string {
 	return sums
 }
 
-// canonicalJSON returns one text for all that are the same JSON value, numbers as
-// they are written. What is not JSON it returns as it is.
+// canonicalJSON returns one text for all forms of a JSON value, with numbers
+// unchanged. It returns other text unchanged.
 func canonicalJSON(text string) string {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
@@ -80,7 +79,7 @@ func canonicalJSON(text string) string {
 	return string(same)
 }
 
-// changedSums returns those of clean that are not as in sums, "" for the others.
+// changedSums returns the sums in clean that differ from sums, "" for the others.
 func changedSums(sums, clean []string) []string {
 	if len(clean) != len(sums) || slices.Equal(clean, sums) {
 		return nil
@@ -94,8 +93,8 @@ func changedSums(sums, clean []string) []string {
 	return changed
 }
 
-// commonStart returns how many messages at the front of a conversation with these sums
-// are those of w.
+// commonStart returns how many messages at the front of a conversation with these
+// sums are equal to those of w.
 func (w Written) commonStart(sums []string) int {
 	for i, sum := range w.Sums {
 		if i == len(sums) || sum != sums[i] && (i >= len(w.Clean) || w.Clean[i] != sums[i]) {
@@ -105,7 +104,8 @@ func (w Written) commonStart(sums []string) int {
 	return len(w.Sums)
 }
 
-// findWritten returns which of written a conversation with these sums begins with.
+// findWritten returns which of written is the beginning of a conversation with
+// these sums.
 func findWritten(written []Written, sums []string) (Written, bool) {
 	for _, w := range written {
 		if len(w.Sums) > 0 && w.commonStart(sums) == len(w.Sums) {

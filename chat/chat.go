@@ -1,8 +1,7 @@
-// Package chat holds a conversation in one form, whatever format it was read
-// from: messages made of parts, tool calls paired with their results.
-//
-// It is the leaf that every other package imports. A [Transcript] is never
-// modified in place; only package edit makes one transcript out of another.
+// Package chat represents a conversation in one form, whatever its source format:
+// messages made of parts, tool calls paired with their results. It is the leaf that
+// every other package imports. A [Transcript] is never modified in place; only
+// package edit derives one transcript from another.
 package chat
 
 import "strings"
@@ -10,8 +9,8 @@ import "strings"
 // A Role says whose message it is.
 type Role string
 
-// The roles that formats share. Every single tool result is a message of its
-// own with the role Tool, also where a format packs several into one object.
+// The roles that formats share. Every tool result is a separate message with the
+// role Tool, even if a format packs several into one object.
 const (
 	System    Role = "system"
 	Developer Role = "developer"
@@ -20,7 +19,7 @@ const (
 	Tool      Role = "tool"
 )
 
-// A Kind says what a part holds.
+// A Kind says what a part contains.
 type Kind string
 
 // The kinds of part.
@@ -32,11 +31,11 @@ const (
 	Result   Kind = "tool_result"
 	Summary  Kind = "compress" // a session summary; Text is its content
 
-	// Parts of these kinds are never rewritten, nor is a message that holds one:
-	// it stays or goes as a whole.
-	ServerCall   Kind = "server_tool_call"   // a call that the API's server runs; its result stands beside it, or in a later assistant message
-	ServerResult Kind = "server_tool_result" // the result of such a call; Text is what can be read of it
-	Opaque       Kind = "opaque"             // a block of a type that is not understood; Text stands for it where Raw cannot be written
+	// Parts of these kinds are never rewritten, nor is a message that contains one:
+	// it stays or is removed as a whole.
+	ServerCall   Kind = "server_tool_call"   // a call that the API's server runs; its result is beside it, or in a later assistant message
+	ServerResult Kind = "server_tool_result" // the result of such a call; Text is its readable content
+	Opaque       Kind = "opaque"             // a block of an unknown type; Text replaces it if Raw cannot be written
 )
 
 // A Part is a piece of a message. Which fields count depends on Kind.
@@ -44,11 +43,11 @@ type Part struct {
 	Kind  Kind     `json:"type"`
 	Text  string   `json:"text,omitempty"`     // of text, thinking, result, summary
 	ID    string   `json:"id,omitempty"`       // of a call; of a result: the id of its call
-	Name  string   `json:"name,omitempty"`     // the tool; of a result only where the source names it
+	Name  string   `json:"name,omitempty"`     // the tool; of a result only if the source names it
 	Args  string   `json:"args,omitempty"`     // of a call: the arguments as JSON text
 	Error bool     `json:"is_error,omitempty"` // of a result: the tool failed
 	Image *Picture `json:"image,omitempty"`
-	Raw   string   `json:"raw,omitempty"` // the block as read, JSON; empty once the part was changed or where the source has no blocks
+	Raw   string   `json:"raw,omitempty"` // the original block, JSON; empty if the part was changed or the source has no blocks
 }
 
 // A Picture is an image, by its bytes or by its address.
@@ -57,28 +56,28 @@ type Picture struct {
 	Data      string `json:"data,omitempty"` // base64
 	URL       string `json:"url,omitempty"`
 	Detail    string `json:"detail,omitempty"`
-	Width     int    `json:"width,omitempty"` // pixels, 0 where unknown
+	Width     int    `json:"width,omitempty"` // pixels, 0 if unknown
 	Height    int    `json:"height,omitempty"`
 }
 
-// A State says what compaction has made of a message. What is not Active is
-// settled: soft leaves it alone.
+// A State says what compaction has made of a message. Level soft skips every
+// message that is not Active.
 type State string
 
 // The states of a message.
 const (
-	Active     State = ""         // as it was added
+	Active     State = ""         // unchanged since it was added
 	Outlined   State = "outlined" // a text in it was shortened
 	Summarized State = "summary"  // the session summary
-	Marked     State = "marker"   // put in by a round: it stands for dropped messages, or parts two roles
+	Marked     State = "marker"   // inserted by a round: it replaces dropped messages, or separates two messages of one role
 )
 
-// A Source is the JSON object that a message was read from. Messages cut from
-// one object (several results in one user message) share one Source.
+// A Source is the JSON object from which a message was read. Messages from one
+// object (several results in one user message) share one Source.
 type Source struct {
 	Format string `json:"format"`
 	JSON   string `json:"json"`  // byte for byte
-	Count  int    `json:"count"` // messages cut from it
+	Count  int    `json:"count"` // number of messages in it
 }
 
 // A Message is one entry of a conversation.
@@ -87,12 +86,12 @@ type Message struct {
 	Role      Role    `json:"role"`
 	Parts     []Part  `json:"parts"`
 	State     State   `json:"state,omitempty"`
-	Recall    string  `json:"recall,omitempty"`    // the archive's id for what this message stands for
+	Recall    string  `json:"recall,omitempty"`    // the archive's id of what this message replaces
 	Protected bool    `json:"protected,omitempty"` // never changed, dropped or summarised
 	Machine   bool    `json:"machine,omitempty"`   // a user message that no person typed: a reminder, an environment, a file, an observation
-	Changed   bool    `json:"changed,omitempty"`   // it is no longer what Source says; only Source's other fields still hold
-	Source    *Source `json:"-"`                   // what it was read from; nil where it was not read
-	Index     int     `json:"-"`                   // place among the messages of its Source
+	Changed   bool    `json:"changed,omitempty"`   // it differs from Source, of which only the other fields are valid
+	Source    *Source `json:"-"`                   // the object it was read from; nil if it was not read
+	Index     int     `json:"-"`                   // index among the messages of its Source
 }
 
 // A Transcript is a conversation, oldest message first.
@@ -108,15 +107,15 @@ func NewResult(id, text string) Message {
 	return Message{Role: Tool, Parts: []Part{{Kind: Result, ID: id, Text: text}}}
 }
 
-// With returns a copy of m that holds parts instead, in the given state, and
-// counts as changed. A part whose text or arguments changed must have no Raw;
-// the others keep theirs and are written back as they were.
+// With returns a copy of m with parts instead, in the given state, marked as
+// changed. A part whose text or arguments changed must have no Raw; the others keep
+// theirs and are written back unchanged.
 func (m Message) With(state State, parts ...Part) Message {
 	m.Parts, m.State, m.Changed = parts, state, true
 	return m
 }
 
-// Text returns the texts of m but for its thinking, joined by line feeds.
+// Text returns the texts of m without its thinking, joined by line feeds.
 func (m Message) Text() string {
 	var texts []string
 	for _, p := range m.Parts {
@@ -143,8 +142,8 @@ func (m Message) HasCalls() bool {
 	return false
 }
 
-// Waits reports whether m makes calls that are answered in later messages: its
-// own, or those of a server's tool whose result is not in m.
+// Waits reports whether later messages answer calls of m: its own, or those of a
+// server's tool whose result is not in m.
 func (m Message) Waits() bool {
 	open := 0
 	for i := range m.Parts {
@@ -158,8 +157,8 @@ func (m Message) Waits() bool {
 	return open > 0 && PairUp(Transcript{m}).Unanswered[0] > 0
 }
 
-// HasOpaque reports whether m holds a part that must not be rewritten: a call or
-// a result of the server's own tools, or a block that is not understood.
+// HasOpaque reports whether m has a part that must not be rewritten: a call or a
+// result of the server's own tools, or a block of an unknown type.
 func (m Message) HasOpaque() bool {
 	for i := range m.Parts {
 		switch m.Parts[i].Kind {
@@ -175,7 +174,7 @@ func (m Message) Typed() bool {
 	return m.Role == User && !m.Machine && m.State != Marked && m.Says()
 }
 
-// Says reports whether m holds any text, image, or block that is not understood.
+// Says reports whether m has any text, image, or unknown block.
 func (m Message) Says() bool {
 	for _, p := range m.Parts {
 		if p.Kind == Image || p.Kind == ServerCall || p.Kind == Opaque || p.Kind != Thinking && strings.TrimSpace(p.Text) != "" {

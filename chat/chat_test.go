@@ -8,7 +8,7 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-func TestTextJoinsWhatIsSaid(t *testing.T) {
+func TestTextJoinsTexts(t *testing.T) {
 	part := func(k chat.Kind, s string) chat.Part { return chat.Part{Kind: k, Text: s} }
 	tests := []struct {
 		name  string
@@ -72,7 +72,7 @@ func TestWithLeavesTheMessageAsItWas(t *testing.T) {
 func TestIsSummaryAndHasCalls(t *testing.T) {
 	summary := text(chat.Assistant, "so far").With(chat.Summarized, chat.Part{Kind: chat.Summary, Text: "so far"})
 	if !summary.IsSummary() || text(chat.Assistant, "<COMPACT-SUMMARY v1>").IsSummary() {
-		t.Error("a summary is told by its state")
+		t.Error("a summary is recognised by its state")
 	}
 	if !calls("a").HasCalls() || result("a").HasCalls() || text(chat.User, "").HasCalls() {
 		t.Error("only a call is one")
@@ -124,7 +124,7 @@ func TestGroupsHoldCallsAndResultsTogether(t *testing.T) {
 	}
 }
 
-func TestOpenIsTheNewestCallsAndWhatCameOfThem(t *testing.T) {
+func TestOpenIsTheNewestCallsAndTheirResults(t *testing.T) {
 	user, said := text(chat.User, "do it"), text(chat.Assistant, "done")
 	tests := []struct {
 		name string

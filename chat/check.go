@@ -30,19 +30,18 @@ const (
 	SameRole     = "same role twice"
 )
 
-// A Problem is a fault of a transcript, which some server or chat template
-// refuses.
+// A Problem is a fault of a transcript that some server or chat template rejects.
 type Problem struct {
-	Index    int      `json:"index"`        // of the message, from 0; -1 where it is the whole transcript
-	ID       string   `json:"id,omitempty"` // of the call or result; "" where the problem is with none
+	Index    int      `json:"index"`        // of the message, from 0; -1 means the whole transcript
+	ID       string   `json:"id,omitempty"` // of the call or result; "" if neither has the problem
 	Kind     string   `json:"kind"`
-	Text     string   `json:"text"` // what is wrong, without position and id
+	Text     string   `json:"text"` // the problem, without position and id
 	Severity Severity `json:"severity"`
 }
 
 // Check returns the problems of t, in the order of its messages. Real logs have
-// such faults, and compaction leaves them as they are, so each is a warning;
-// [New] makes errors of those that a compaction is to blame for.
+// such problems, and compaction leaves them as they are, so each is a warning;
+// [New] returns those that a compaction caused, as errors.
 func Check(t Transcript) []Problem {
 	c := checker{t: t, pairs: PairUp(t), open: Open(t), calls: make(map[string]bool)}
 	c.answered = countAnswers(t, c.pairs)
@@ -59,8 +58,8 @@ func Check(t Transcript) []Problem {
 	return c.found
 }
 
-// New returns the problems of after that before does not account for, as
-// errors: of the same kind, with the same id and text, after has more.
+// New returns as errors the problems of after that are not in before: after has
+// more of the same kind, with the same id and text.
 func New(before, after []Problem) []Problem {
 	type key struct{ kind, id, text string }
 	had := make(map[key]int, len(before))
@@ -80,7 +79,7 @@ func New(before, after []Problem) []Problem {
 	return fresh
 }
 
-// A checker walks through a transcript once.
+// A checker checks a transcript in one pass.
 type checker struct {
 	t     Transcript
 	pairs Pairs
@@ -88,9 +87,9 @@ type checker struct {
 	calls map[string]bool // ids of the calls so far
 	found []Problem
 
-	answered map[answerKey]int // results not yet given to a call
-	flow     int               // the newest message that is no result; its results follow it directly
-	speaker  Role              // who spoke last
+	answered map[answerKey]int // unpaired results
+	flow     int               // the newest message that is not a result; its results follow it directly
+	speaker  Role              // role of the last speaker
 	speaking bool              // a user or an assistant has spoken
 }
 
@@ -104,7 +103,7 @@ func (c *checker) checkMessage(i int) {
 		c.addProblem(i, "", EmptyMessage, fmt.Sprintf("the %s message says nothing", m.Role))
 	}
 	if (m.Role == System || m.Role == Developer) && c.speaking && !m.IsSummary() {
-		c.addProblem(i, "", LateSystem, fmt.Sprintf("a %s message stands behind the first user or assistant message", m.Role))
+		c.addProblem(i, "", LateSystem, fmt.Sprintf("a %s message comes after the first user or assistant message", m.Role))
 	}
 	c.checkAlternation(i)
 	if m.Role != Tool {
@@ -127,8 +126,9 @@ func (c *checker) checkMessage(i int) {
 	}
 }
 
-// checkAlternation finds two messages of one role where templates demand that user
-// and assistant alternate. Tool flow and system messages do not count.
+// checkAlternation finds two messages of one role that meet although templates
+// require user and assistant to alternate. Tool flow and system messages do not
+// count.
 func (c *checker) checkAlternation(i int) {
 	m := c.t[i]
 	c.speaking = c.speaking || m.Role == User || m.Role == Assistant
@@ -159,11 +159,11 @@ func (c *checker) checkResult(i int, p Part) {
 	case call < 0:
 		c.addProblem(i, p.ID, Orphan, "the result answers no call before it")
 	case call != c.flow:
-		c.addProblem(i, p.ID, Apart, "other messages stand between the call and its result")
+		c.addProblem(i, p.ID, Apart, "other messages are between the call and its result")
 	}
 }
 
-// checkUnanswered names the calls of message i that have no result.
+// checkUnanswered reports the calls of message i without a result.
 func (c *checker) checkUnanswered(i int) {
 	for _, p := range c.t[i].Parts {
 		if p.Kind != Call && p.Kind != ServerCall {
@@ -177,7 +177,7 @@ func (c *checker) checkUnanswered(i int) {
 	}
 }
 
-// An answer is the message that a result answers, and the id that both give.
+// An answer is the message that a result answers, and their common id.
 type answerKey struct {
 	call int
 	id   string

@@ -74,7 +74,7 @@ func TestCheckCallsEveryFaultAWarning(t *testing.T) {
 	}
 }
 
-func TestNewKeepsWhatWasNotThereBefore(t *testing.T) {
+func TestNewReturnsOnlyNewProblems(t *testing.T) {
 	user, said := text(chat.User, "do it"), text(chat.Assistant, "done")
 	before := chat.Check(chat.Transcript{user, calls("a"), user, calls("b"), said, said})
 	after := chat.Check(chat.Transcript{user, calls("b"), said, said, said, result("c")})

@@ -2,29 +2,29 @@ package chat
 
 import "strings"
 
-// Clients put texts of their own into users' messages: the environment, what a
-// command printed, reminders, attached files. No person wrote them: they are no
-// request, no goal and no rule, and no query.
+// Clients add texts of their own to users' messages: the environment, the output of
+// a command, reminders, attached files. No person wrote them: they are neither
+// requests, goals, rules nor queries.
 
 // A clientText is a kind of text that a client writes.
 type clientText struct {
-	mark  string // name of a tag, or how the text opens
+	mark  string // name of a tag, or the beginning of the text
 	shape textExtent
-	from  string // the client, and where the text is known from
+	from  string // the client, and the source of this knowledge
 }
 
-// A textExtent says how far a client's text reaches.
+// A textExtent gives the extent of a client's text.
 type textExtent uint8
 
 const (
-	element textExtent = iota // from <mark> to </mark>; one that opens a text and is not closed reaches to its end
-	opening                   // it begins the text, and all of it is the client's
-	line                      // from a line that begins so to the end of the text
+	element textExtent = iota // from <mark> to </mark>; at the beginning of a text, an unclosed one extends to its end
+	opening                   // it begins the text, all of which is the client's
+	line                      // from a line with this beginning to the end of the text
 )
 
-// clientTexts is every text that is known to be a client's. Sessions are files
-// that the client itself has written, a path is one of its program, public
-// descriptions and sessions are those that others show.
+// clientTexts are all known texts of clients. "sessions" means files that the
+// client wrote, a path is one in its program; other sources are public descriptions
+// and published sessions.
 var clientTexts = [...]clientText{
 	{"system-reminder", element, "Claude Code and OpenCode: sessions; Roo's condensing: source"},
 	{"local-command-stdout", element, "Claude Code: sessions"},
@@ -109,18 +109,18 @@ var clientTexts = [...]clientText{
 	{"<file path=", opening, "a file added by this module"},
 }
 
-// Tags around what a person wrote. Of a message that ends with one of the first
-// two, all else is the client's.
+// Tags around a person's text. If a message ends with one of the first two, all the
+// rest is the client's.
 var (
 	requestTags = [...]string{"userRequest", "user_query"} // Copilot in VS Code; Cursor
 	personTags  = [...]string{"task", "feedback", "user_message", "answer"}
 )
 
-// answeredTools are the tools of Cline whose result is what a person answered.
+// answeredTools are the tools of Cline whose result is a person's answer.
 var answeredTools = [...]string{"[ask_followup_question", "[plan_mode_respond", "[plan_mode_response", "[TASK RESUMPTION]"}
 
-// TypedText returns what a person wrote of m: its texts without what a client
-// put among them. It is empty where Typed is false or m holds only images.
+// TypedText returns the text that a person typed in m, without the client's texts.
+// It is empty if Typed is false or m has only images.
 func (m Message) TypedText() string {
 	if !m.Typed() {
 		return ""
@@ -137,14 +137,14 @@ func (m Message) TypedText() string {
 	return strings.Join(texts, "\n")
 }
 
-// ClientText reports whether a client wrote all of a user's text: an environment,
-// a reminder, a file, the output of a command. Of a text with wrappers around
-// what a person typed it did not.
+// ClientText reports whether a client wrote all of a user's text: an environment, a
+// reminder, a file, the output of a command. It is false for wrappers around typed
+// text.
 func ClientText(text string) bool {
 	return strings.TrimSpace(text) != "" && typedText(text) == ""
 }
 
-// typedText returns what a person wrote of a text, trimmed. It is linear.
+// typedText returns the typed part of a text, trimmed. It is linear.
 func typedText(text string) string {
 	text = strings.TrimSpace(text)
 	if text == "" {
@@ -165,8 +165,8 @@ func typedText(text string) string {
 	return withoutTags(strings.TrimSpace(withoutLines(text)))
 }
 
-// requestText returns the request of a text that is a client's but for the
-// request at its end.
+// requestText returns the request at the end of a text that is otherwise the
+// client's.
 func requestText(text string) (string, bool) {
 	for _, tag := range requestTags {
 		before, ok := strings.CutSuffix(text, "</"+tag+">")
@@ -180,7 +180,7 @@ func requestText(text string) (string, bool) {
 	return "", false
 }
 
-// answerText returns what a person answered, of a text that is a client's else.
+// answerText returns a person's answer in a text that is otherwise the client's.
 func answerText(text string) string {
 	for _, head := range answeredTools {
 		if !strings.HasPrefix(text, head) {
@@ -196,8 +196,8 @@ func answerText(text string) string {
 	return ""
 }
 
-// toolText reports whether text begins as clients without tool roles report
-// results: [read_file for 'x'] Result:
+// toolText reports whether text begins like the results that clients without tool
+// roles report: [read_file for 'x'] Result:
 func toolText(text string) bool {
 	if text == "" || text[0] != '[' {
 		return false
@@ -206,11 +206,11 @@ func toolText(text string) bool {
 	return strings.Contains(line, "] Result:")
 }
 
-// withoutElements removes the elements that clients write, and the tags around
-// the arguments of a slash command, which a person typed.
+// withoutElements removes the elements that clients write, and the tags around the
+// arguments of a slash command, which a person typed.
 func withoutElements(text string) string {
 	var b strings.Builder
-	unclosed := make(map[string]bool) // of these no end follows
+	unclosed := make(map[string]bool) // no end follows for these
 	at := 0
 	for from := 0; ; {
 		n := strings.IndexByte(text[from:], '<')
@@ -228,7 +228,7 @@ func withoutElements(text string) string {
 		n = strings.Index(text[body:], end)
 		if n < 0 {
 			if unclosed[name] = true; strings.TrimSpace(b.String()+text[at:start]) != "" {
-				continue // a person speaks of it
+				continue // a person mentions it
 			}
 			n, end = len(text)-body, ""
 		}
@@ -242,8 +242,8 @@ func withoutElements(text string) string {
 	return b.String() + text[at:]
 }
 
-// clientElement returns the name of the tag that text begins with, where it is
-// one that clients write, and where the tag ends.
+// clientElement returns the name of the tag at the start of text, if clients write
+// it, and the end of the tag.
 func clientElement(text string) (name string, end int) {
 	end = strings.IndexByte(text[:min(len(text), 512)], '>')
 	if end < 0 {
@@ -262,7 +262,8 @@ func clientElement(text string) (name string, end int) {
 	return "", 0
 }
 
-// withoutLines cuts text before the first line that only a client begins so.
+// withoutLines cuts text before the first line with a beginning that only clients
+// write.
 func withoutLines(text string) string {
 	if !strings.Contains(text, "\n#") && !strings.Contains(text, "\n\t") && !strings.Contains(text, "\n[") && !strings.Contains(text, "\n ") {
 		return text
@@ -280,7 +281,7 @@ func withoutLines(text string) string {
 	return text
 }
 
-// withoutTags removes the tags around what a person wrote.
+// withoutTags removes the tags around a person's text.
 func withoutTags(text string) string {
 	for _, tag := range personTags {
 		if rest, ok := strings.CutPrefix(text, "<"+tag+">"); ok {

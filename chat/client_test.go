@@ -7,9 +7,8 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// The texts are in the forms that clients write; what is expected is what a
-// person typed of them.
-func TestTypedTextIsWhatAPersonWrote(t *testing.T) {
+// The texts are in the forms of clients; expected is the part that a person typed.
+func TestTypedTextIsThePersonsText(t *testing.T) {
 	for text, want := range map[string]string{
 		"fix the test":              "fix the test",
 		"see <b>this</b>":           "see <b>this</b>",
@@ -101,7 +100,7 @@ func TestTypedTextIsOfTextPartsAndOfPersons(t *testing.T) {
 
 func TestTypedTextIsFoundInLinearTime(t *testing.T) {
 	for _, text := range []string{"<skill>", "<skill></skill>", "<skill </skill>", "[x", "< ", "a<skill>", "\n# task", "<command-args>x", "<task>", "x<userRequest>", "<command-args><skill>"} {
-		chat.ClientText(strings.Repeat(text, 1<<17)) // would not end if it were not
+		chat.ClientText(strings.Repeat(text, 1<<17)) // the search would not end otherwise
 	}
 }
 

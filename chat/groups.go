@@ -1,20 +1,20 @@
 package chat
 
 // Pairs says which results answer which calls. A result answers the nearest
-// preceding call with its id that has no answer yet; ids repeat in real logs,
-// so they do not identify a call by themselves.
+// preceding unanswered call with its id; ids repeat in real logs, so they do not
+// identify a call by themselves.
 type Pairs struct {
-	// CallOf holds, for each message, the message whose call it answers, or -1;
-	// of several the last.
+	// CallOf has, for each message, the message whose call it answers, or -1; the
+	// last if it answers several.
 	CallOf []int
-	// Also holds the others, of a message that answers calls of several, and the
-	// messages whose calls to servers' tools it answers.
+	// Also has the others, and the messages whose calls to servers' tools the
+	// message answers.
 	Also map[int][]int
-	// Unanswered holds, for each message, how many of its calls have no result.
+	// Unanswered has, for each message, the number of its calls without a result.
 	Unanswered []int
 
-	// server holds, for each result of a server's tool, the message of its call,
-	// or -1. Such results stand in the assistant's messages.
+	// server has, for each result of a server's tool, the message of its call, or
+	// -1. Such results are in the assistant's messages.
 	server map[partPlace]int
 }
 
@@ -30,8 +30,8 @@ func (p Pairs) Orphan(i, k int, kind Kind) bool {
 	return kind == Result && p.CallOf[i] < 0
 }
 
-// PairUp pairs the calls of t with its results, and those of servers' tools
-// among each other.
+// PairUp pairs the calls of t with its results, and those of servers' tools with
+// each other.
 func PairUp(t Transcript) Pairs {
 	p := Pairs{CallOf: make([]int, len(t)), Unanswered: make([]int, len(t))}
 	open, onServer := make(openCalls), make(openCalls)
@@ -63,8 +63,8 @@ type openCalls map[string][]int
 
 func (o openCalls) addCall(id string, message int) { o[id] = append(o[id], message) }
 
-// takeCall returns the newest message with a call of that id, which is answered
-// now, or -1.
+// takeCall returns the newest message with an unanswered call of that id, and marks
+// the call as answered, or -1.
 func (o openCalls) takeCall(id string) int {
 	at := o[id]
 	if len(at) == 0 {
@@ -74,8 +74,8 @@ func (o openCalls) takeCall(id string) int {
 	return at[len(at)-1]
 }
 
-// answerOnServer notes that a server's result answers a call of a message. One
-// in another message joins the two, as the halves must stay together.
+// answerOnServer records that a server's result answers a call of a message. A
+// result in another message joins the two, because the halves must stay together.
 func (p *Pairs) answerOnServer(result partPlace, call int) {
 	if p.server == nil {
 		p.server = make(map[partPlace]int)
@@ -105,13 +105,14 @@ func (p *Pairs) noteAnswer(i, call int) {
 	p.Unanswered[call]--
 }
 
-// Groups cuts t into what stays or goes together: a message with calls and all
-// its results, else one message. It returns the messages of each group, groups
-// in the order of their first message, and the group of each message.
+// Groups divides t into groups that stay or are removed together: a message with
+// calls and all its results, else one message. It returns the messages of each
+// group, with groups in the order of their first message, and the group of each
+// message.
 func Groups(t Transcript) (groups [][]int, of []int) {
 	p := PairUp(t)
 	of = make([]int, len(t))
-	first := make(groupSets, len(t)) // a message of the same group that is no newer
+	first := make(groupSets, len(t)) // an older message of the same group, or the message itself
 	flat := make([]int, len(t))      // backs the groups of one message
 	for i := range t {
 		first[i] = i
@@ -134,8 +135,8 @@ func Groups(t Transcript) (groups [][]int, of []int) {
 	return groups, of
 }
 
-// groupSets says which messages belong together: each points to one that is no
-// newer, the oldest of a group to itself.
+// groupSets returns the groups as links: each message points to an older one of its
+// group, the oldest to itself.
 type groupSets []int
 
 func (j groupSets) findRoot(i int) int {
@@ -162,10 +163,9 @@ func Newest(t Transcript, is func(Message) bool) int {
 	return -1
 }
 
-// Open returns where the open group of t begins: the newest assistant message,
-// where it makes calls and nothing but results stand behind it, or where a
-// server has not yet answered its calls. It returns len(t) where no group is
-// open.
+// Open returns the index at which the open group of t begins: the newest assistant
+// message, if it makes calls and only results follow it, or if a server has not yet
+// answered its calls. It returns len(t) if no group is open.
 func Open(t Transcript) int {
 	i := len(t) - 1
 	for i >= 0 && t[i].Role == Tool {

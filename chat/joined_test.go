@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What an API would not send must not break a conversation either.
+// Transcripts that an API would not produce must not break a conversation either.
 func TestGroupsOfOddMessages(t *testing.T) {
 	call := func(id string) Part { return Part{Kind: Call, ID: id} }
 	result := func(id string) Part { return Part{Kind: Result, ID: id} }

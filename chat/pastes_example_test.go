@@ -11,11 +11,11 @@ func ExamplePastes() {
 	var pastes chat.Pastes
 	log := strings.Repeat("line of a log\n", 100)
 
-	// The terminal says that something was pasted: the input gets what Add returns.
+	// The terminal reports a paste: the input shows the result of Add.
 	input := "Why does it end so? " + pastes.Add(log)
 	fmt.Println(input)
 
-	// When it is sent, the model gets the text itself.
+	// The model receives the text itself.
 	message := pastes.Expand(input)
 	fmt.Println(len(message) == len("Why does it end so? ")+len(log))
 	// Output:

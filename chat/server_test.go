@@ -61,7 +61,7 @@ func TestCallsOfAServersToolsArePaired(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotUnderstoodSaysSomethingAndIsKnown(t *testing.T) {
+func TestUnknownBlocksHaveAText(t *testing.T) {
 	for kind, want := range map[chat.Kind][2]bool{ // says something, must not be rewritten
 		chat.Opaque: {true, true}, chat.ServerCall: {true, true}, chat.ServerResult: {false, true},
 		chat.Thinking: {false, false}, chat.Text: {false, false}, chat.Image: {true, false},

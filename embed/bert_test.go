@@ -1,7 +1,7 @@
 package embed
 
-// bertCounts are texts with the tokens that all-MiniLM's tokenizer makes of
-// them, without the two that frame every text.
+// bertCounts are texts with their tokens according to all-MiniLM's tokenizer,
+// without the two that frame every text.
 var bertCounts = []struct {
 	name, text string
 	tokens     int

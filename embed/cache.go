@@ -13,37 +13,36 @@ import (
 	"sync"
 )
 
-// Bounds of a Cache.
+// Limits of a Cache.
 const (
 	defaultMaxBytes = 1 << 30
-	memoryBytes     = 64 << 20  // of a cache that has a folder
-	aloneBytes      = 256 << 20 // of one that has none
+	memoryBytes     = 64 << 20  // of a cache with a folder
+	aloneBytes      = 256 << 20 // of one without a folder
 )
 
-// A Cache keeps vectors: in memory, and where [OpenCache] made it, in a folder,
-// so that a text is embedded once, whatever process asks. Processes may share
-// a folder. The zero Cache is one in memory alone, which forgets all when it
-// holds 256 MiB. Its methods are safe for concurrent use.
+// A Cache keeps vectors in memory and, if [OpenCache] opened it, in a folder, so
+// that a text is embedded once for all processes. Processes may share a folder. The
+// zero Cache is in memory only, and is emptied when it holds 256 MiB. Its methods
+// are safe for concurrent use.
 type Cache struct {
-	// MaxBytes bounds the folder: each of its 256 subfolders has an equal
-	// share, and what was written there least recently goes first. It is set
-	// before the first use; 0: 1 GiB.
+	// MaxBytes limits the folder: each of its 256 subfolders has an equal share,
+	// and its oldest files are removed first. It is set before the first use; 0: 1
+	// GiB.
 	MaxBytes int64
 
-	dir string // "": in memory alone
+	dir string // "": memory only
 
-	mu     sync.Mutex // guards what follows; no file is touched under it
+	mu     sync.Mutex // guards the fields below; not held during file access
 	memory map[cacheKey]vector
 	held   int            // bytes in memory
-	sizes  map[byte]int64 // bytes in each subfolder that was written to
+	sizes  map[byte]int64 // bytes in each subfolder with a file written by this process
 	err    error
 }
 
-// OpenCache opens the cache in a folder, and makes the folder, for this user
-// alone, where there is none. It fails where nothing can be written there.
-//
-// A vector is a file of its own, <folder>/<2 hex digits>/<62 hex digits>, which
-// appears whole or not at all; one that is damaged counts as absent.
+// OpenCache opens the cache in a folder, and creates the folder, for this user
+// alone, if it does not exist. It fails if the folder is not writable. A vector is
+// a file of its own, <folder>/<2 hex digits>/<62 hex digits>, written atomically; a
+// damaged one counts as absent.
 func OpenCache(dir string) (*Cache, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("open vector cache %s: %w", dir, err)
@@ -57,9 +56,8 @@ func OpenCache(dir string) (*Cache, error) {
 	return &Cache{dir: dir}, nil
 }
 
-// Err returns the first error of reading or writing the folder, nil where there
-// was none. Such an error fails no embedding: what cannot be kept on disk is
-// embedded again by the next process.
+// Err returns the first error of reading or writing the folder, or nil. Such an
+// error fails no embedding: the next process embeds again what could not be stored.
 func (c *Cache) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -123,11 +121,11 @@ func (c *Cache) entryPath(k cacheKey) string {
 	return filepath.Join(c.dir, name[:2], name[2:])
 }
 
-// A cacheKey names a text as one model reads it. Keys are spread evenly.
+// A cacheKey identifies a text as input of one model. Keys are evenly distributed.
 type cacheKey [sha256.Size]byte
 
-// cacheKeyOf returns the key of a text behind a prefix. The parts cannot run into
-// one another.
+// cacheKeyOf returns the key of a text after a prefix. The parts are separated
+// unambiguously.
 func cacheKeyOf(model, digest, prefix, text string) cacheKey {
 	h := sha256.New()
 	var size [8]byte

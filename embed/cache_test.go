@@ -40,7 +40,7 @@ func open(t testing.TB, dir string) *Cache {
 
 func equal(a, b vector) bool { return a.long == b.long && slices.Equal(a.of, b.of) }
 
-func TestAnotherProcessFindsWhatWasKept(t *testing.T) {
+func TestAnotherProcessReadsTheCache(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "made", "anew")
 	keys, vectors := random(100, 16)
 	vectors[7] = vector{long: true, of: []float32{}}
@@ -148,11 +148,11 @@ func (c *constant) Embed(_ context.Context, _ string, texts []string) ([][]float
 	return vectors, nil
 }
 
-func TestEmbeddingGoesOnWithoutAFolder(t *testing.T) {
+func TestEmbeddingContinuesWithoutAFolder(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "cache")
 	server := new(constant)
 	m := &Model{Server: server, Name: "m", Cache: open(t, dir)}
-	// A file in the folder's place fails every write, whoever runs the test.
+	// A file in place of the folder fails every write, for any user.
 	if err := os.Remove(dir); err != nil {
 		t.Fatal(err)
 	}
@@ -221,14 +221,14 @@ func onDisk(t *testing.T, dir string) (files int, size int64) {
 	return files, size
 }
 
-func TestTheOldestGoesWhereTheFolderIsFull(t *testing.T) {
+func TestTheOldestIsRemovedWhenTheFolderIsFull(t *testing.T) {
 	const entry, room, used = 88, 64, 4 // bytes; entries in a subfolder; subfolders
 	keys, vectors := random(1000, 16)
 	for i := range keys {
 		keys[i][0] = byte(i % used)
 	}
 	dir := t.TempDir()
-	for part := range 4 { // as many processes, one after the other
+	for part := range 4 { // the same number of processes, one after the other
 		c := open(t, dir)
 		c.MaxBytes = entry * room * shards
 		for i := part * 250; i < (part+1)*250; i++ {
@@ -243,7 +243,7 @@ func TestTheOldestGoesWhereTheFolderIsFull(t *testing.T) {
 	}
 	old, young := 0, 0
 	c := open(t, dir)
-	for i := range 200 { // of each end; between them, files may be of one age
+	for i := range 200 { // of each end; files between them may have the same age
 		if _, ok := c.getVector(keys[i]); ok {
 			old++
 		}
@@ -319,7 +319,7 @@ func FuzzEntry(f *testing.F) {
 			t.Errorf("%q is believed, and is not what is written", data)
 		}
 		sealed := append(bytes.Clone(data), checksum(keys[0], data)...)
-		decodeEntry(keys[0], sealed) // must not panic, whatever carries a checksum
+		decodeEntry(keys[0], sealed) // must not panic for any input with a valid checksum
 	})
 }
 

@@ -29,7 +29,7 @@ const (
 	sumSize  = 16
 )
 
-// maxDim is the highest dimension of a vector that is believed.
+// maxDim is the maximum dimension of a valid vector.
 const maxDim = 1 << 16
 
 func entrySize(v vector) int { return headSize + 4*len(v.of) + sumSize }
@@ -44,7 +44,7 @@ func encodeEntry(k cacheKey, v vector) []byte {
 	return append(data, checksum(k, data)...)
 }
 
-// decodeEntry reports false for anything but what encode wrote for k.
+// decodeEntry reports false for anything but the output of encodeEntry for k.
 func decodeEntry(k cacheKey, data []byte) (vector, bool) {
 	body := len(data) - sumSize
 	if body < headSize || string(data[:4]) != magic || !bytes.Equal(data[body:], checksum(k, data[:body])) {
@@ -69,7 +69,7 @@ func checksum(k cacheKey, data []byte) []byte {
 	return h.Sum(nil)[:sumSize]
 }
 
-// readEntry reads no more of a file than an entry can be long.
+// readEntry reads at most the length of an entry.
 func readEntry(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -79,13 +79,12 @@ func readEntry(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, headSize+4*maxDim+sumSize+1))
 }
 
-// unfinishedPrefix begins the names of files that are being written. Those of
-// processes that were killed meanwhile are removed with the entries of their age.
+// unfinishedPrefix begins the names of unfinished files. Those of killed processes
+// are removed with the entries of their age.
 const unfinishedPrefix = "new-"
 
-// writeWholeFile writes a file for this user alone, which appears whole or not at
-// all. It is not forced to the disk: what a power cut damages is found by its
-// checksum.
+// writeWholeFile writes a file atomically, for this user alone. It does not sync
+// the file: the checksum reveals damage by a power failure.
 func writeWholeFile(path string, data []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), unfinishedPrefix+"*") // has mode 0600
 	if err != nil {
@@ -101,8 +100,8 @@ func writeWholeFile(path string, data []byte) error {
 	return err
 }
 
-// shards is the number of folders. Keys are spread evenly, so each of them
-// holds its share of what the cache may hold.
+// shards is the number of folders. Keys are evenly distributed, so each folder has
+// its share of the cache.
 const shards = 256
 
 // writeEntry writes an entry, and makes room for it in its folder first.
@@ -114,7 +113,7 @@ func (c *Cache) writeEntry(k cacheKey, data []byte) error {
 	c.mu.Unlock()
 	var err error
 	if !known || held+size > share {
-		// Other processes write here too, so what is there is looked up anew.
+		// Other processes write here too, so the folder is read anew.
 		held, err = pruneFolder(filepath.Dir(path), share-size)
 	}
 	if err == nil {
@@ -126,14 +125,14 @@ func (c *Cache) writeEntry(k cacheKey, data []byte) error {
 		c.sizes = make(map[byte]int64)
 	}
 	if c.sizes[shard] = held + size; err != nil {
-		delete(c.sizes, shard) // the next write looks again, and makes the folder again
+		delete(c.sizes, shard) // the next write reads the folder again, or creates it
 	}
 	return err
 }
 
-// pruneFolder makes a folder where there is none, and removes the oldest files until
-// an eighth of most is free, where it holds more than most. It returns how many
-// bytes it holds then.
+// pruneFolder creates the folder if it does not exist. If it holds more than most,
+// pruneFolder removes the oldest files until an eighth of most is free. It returns
+// the remaining bytes.
 func pruneFolder(dir string, most int64) (held int64, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return 0, err
@@ -144,7 +143,7 @@ func pruneFolder(dir string, most int64) (held int64, err error) {
 	}
 	var files []fs.FileInfo
 	for _, e := range entries {
-		if info, err := e.Info(); err == nil { // else another process removed it
+		if info, err := e.Info(); err == nil { // otherwise another process removed it
 			files = append(files, info)
 			held += info.Size()
 		}

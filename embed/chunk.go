@@ -6,13 +6,13 @@ import (
 )
 
 const (
-	maxChunkTokens = 1900 // of one chunk, whatever the model reads
+	maxChunkTokens = 1900 // of one chunk, whatever the model's window
 	maxChunks      = 32   // of one text
 	minChunk       = 8    // bytes; a shorter chunk is not halved
 )
 
-// chunkTokens returns how many estimated tokens of text go into one chunk,
-// beside the prefix and the two tokens that frame it.
+// chunkTokens returns the estimated tokens of text in one chunk, beside the prefix
+// and the two tokens that frame it.
 func chunkTokens(window int, prefix string) int {
 	if window <= 0 {
 		window = defaultWindow
@@ -20,9 +20,9 @@ func chunkTokens(window int, prefix string) int {
 	return max(8, min(maxChunkTokens, window*9/10)-2-estimateTokens(prefix))
 }
 
-// splitChunks cuts text into chunks of at most size estimated tokens, and returns at
-// most maxChunks of them: of a longer text the quarter at its head, the quarter
-// at its tail, and what lies at even distances between.
+// splitChunks cuts text into chunks of at most size estimated tokens, and returns
+// at most maxChunks of them: of a longer text the quarter at its head, the quarter
+// at its tail, and chunks at even distances between.
 func splitChunks(text string, size int) []string {
 	var chunks []string
 	for text != "" || chunks == nil {
@@ -46,9 +46,9 @@ func spreadChunks(chunks []string) []string {
 	return append(kept, chunks[len(chunks)-end:]...)
 }
 
-// firstChunkSize returns the length of the first chunk of text: what is estimated at no
-// more than size tokens, ended where a line ends, else at a space, else at a
-// rune's border. It gives up at most half for the better end.
+// firstChunkSize returns the length of the first chunk of text: at most size
+// estimated tokens, ended at the end of a line, else at a space, else at the border
+// of a rune. It gives up at most half for the better end.
 func firstChunkSize(text string, size int) int {
 	var line, space int
 	var m tokenMeter
@@ -77,7 +77,7 @@ func betterEnd(line, space, end int) int {
 }
 
 // halveChunk cuts a chunk of at least two bytes before its middle, by the rule of
-// cut.
+// [firstChunkSize].
 func halveChunk(chunk string) [2]string {
 	end := len(chunk) / 2
 	for n := range min(utf8.UTFMax, end) {
@@ -91,7 +91,8 @@ func halveChunk(chunk string) [2]string {
 	return [2]string{chunk[:end], chunk[end:]}
 }
 
-// estimateTokens returns how many tokens text is, rather too many than too few.
+// estimateTokens returns an estimate of the tokens of text, rather too high than
+// too low.
 func estimateTokens(text string) int {
 	var m tokenMeter
 	for _, r := range text {
@@ -100,22 +101,22 @@ func estimateTokens(text string) int {
 	return m.estimatedTokens()
 }
 
-// A tokenMeter estimates tokens rune by rune, by what the kinds of runes cost in the
-// vocabulary of BERT, which most embedding models read: a word of up to eight
-// letters is about one token, a mark is one, letters without sense (base64,
-// hashes) show by their changes of case and by their length.
+// A tokenMeter estimates tokens rune by rune, by the cost of the kinds of runes in
+// the vocabulary of BERT, which most embedding models use: a word of up to eight
+// letters is about one token, a mark is one, and random letters (base64, hashes)
+// are recognised by their changes of case and their length.
 type tokenMeter struct {
 	percent int // of one token
 	last    runeKind
-	run     int // letters since the last change that began a word
+	run     int // letters since the last change of case that began a word
 	word    int // letters and digits since the last blank or mark
 }
 
-// longWord is how many letters and digits in a row are still believed to be
+// longWord is the maximum length of a run of letters and digits that counts as
 // words.
 const longWord = 20
 
-// A runeKind is what the vocabularies tell apart.
+// A runeKind is a kind of rune that the vocabularies distinguish.
 type runeKind uint8
 
 const (

@@ -1,10 +1,9 @@
-// Package embed says how near messages are to a query: by vectors of an
-// [Embedder], by the words they share, or by both.
-//
-// [Terms], [Score] and [Match] are the built-in lexical scorer, without a model;
-// [Lexical] is the same idea as vectors. [Model] has a server make vectors, and
-// keeps them in a [Cache]. [Cosine] compares vectors, [Fuse] joins both measures
-// with what the order of messages says, [Rank] sorts.
+// Package embed measures how close messages are to a query: by vectors of an
+// [Embedder], by common words, or by both. [Terms], [Score] and [Match] are the
+// built-in lexical scorer, without a model; [Lexical] is the same idea as vectors.
+// [Model] gets vectors from a server, and keeps them in a [Cache]. [Cosine]
+// compares vectors, [Fuse] combines both measures with the order of messages,
+// [Rank] sorts.
 package embed
 
 import (
@@ -16,17 +15,17 @@ import (
 	"gonum.org/v1/gonum/blas/blas32"
 )
 
-// An Embedder makes vectors of texts: one for each, in order, of one
-// dimension and of length 1. The same text has the same vector. A text that is
-// longer than what a model reads at once has one too, such as the mean of its
-// parts'. It returns an error, never fewer vectors than texts.
+// An Embedder computes vectors of texts: one for each, in order, of one dimension
+// and of length 1. Equal texts have equal vectors. A text that is longer than the
+// model's window has one too, such as the mean of its parts' vectors. It returns an
+// error, never fewer vectors than texts.
 type Embedder interface {
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 }
 
-// Cosine returns the cosine of the angle between query and each of docs, -1
-// to 1. A document of another dimension, without direction, or with a
-// component that is no number scores 0.
+// Cosine returns the cosine of the angle between query and each of docs, -1 to 1.
+// The score is 0 for a document of another dimension, of length 0, or with a
+// component that is not a number.
 func Cosine(query []float32, docs [][]float32) []float64 {
 	scores := make([]float64, len(docs))
 	dim := len(query)
@@ -51,7 +50,7 @@ func Cosine(query []float32, docs [][]float32) []float64 {
 	return scores
 }
 
-// normalise puts v, scaled to length 1, into dst. It reports whether v has a
+// normalise copies v, scaled to length 1, to dst. It reports whether v has a
 // direction.
 func normalise(dst, v []float32) bool {
 	var sum float64
@@ -68,40 +67,41 @@ func normalise(dst, v []float32) bool {
 	return true
 }
 
-// Weights says how much each measure counts beside the cosine, which counts 1.
-// What is asked and what answers it belong together, and share few words: so
-// the scores of those beside a message count for it too.
+// Weights are the weights of the measures in relation to the cosine, which has
+// weight 1. A question and its answer belong together, but have few words in
+// common, so the scores of a message's neighbours count for it too.
 type Weights struct {
-	Lexical   float64 // of the words shared with the query
+	Lexical   float64 // of the words in common with the query
 	Neighbour float64 // of the better neighbour's cosine
-	Nearby    float64 // of the better neighbour's words, beside the message's own
-	Further   float64 // of the words of the better one behind the neighbours
-	Recency   float64 // of the place: 0 oldest, 1 newest
+	Nearby    float64 // of the better neighbour's words, in relation to the message's own
+	Further   float64 // of the words of the better message beyond the neighbours
+	Recency   float64 // of the position: 0 oldest, 1 newest
 }
 
 // DefaultWeights returns the weights that kept most in measurements on coding
-// sessions, where what comes next goes on from what is newest.
+// sessions, whose next messages continue from the newest.
 func DefaultWeights() Weights {
 	return Weights{Lexical: 0.5, Neighbour: 0.3, Nearby: 0.3, Recency: 0.6}
 }
 
-// StandInWeights returns the weights of words that stand in for an embedding
-// model: what is asked about comes first, and of two messages that say as much
-// about it the newer one.
+// StandInWeights returns the weights of words that replace an embedding model: the
+// subject of the question comes first, and of two messages with equal scores the
+// newer one.
 func StandInWeights() Weights {
 	return Weights{Nearby: 0.3, Recency: 0.5}
 }
 
-// DialogueWeights returns the weights for a question that is asked after a long
-// dialogue and may be about any of it: age says nothing then.
+// DialogueWeights returns the weights for a question after a long dialogue. It may
+// refer to any part, so age has no weight.
 func DialogueWeights() Weights {
 	return Weights{Lexical: 0.5, Neighbour: 0.2, Nearby: 0.5, Further: 0.25}
 }
 
-// Fuse joins the cosines and the lexical shares ([Match]) of documents in the
-// order of the conversation into one score each. Without cosines (nil) the
-// lexical share takes their place, at weight 1. The zero Weights stands for
-// [DefaultWeights]. Scores are rounded to 1e-6; what is no number counts 0.
+// Fuse combines the cosines and the lexical shares ([Match]) of documents, in the
+// order of the conversation, into one score each. Without cosines (nil), the
+// lexical share replaces them, with weight 1. The zero Weights means
+// [DefaultWeights]. Scores are rounded to 1e-6; a value that is not a number counts
+// as 0.
 func Fuse(cos, lex []float64, w Weights) []float64 {
 	if w == (Weights{}) {
 		w = DefaultWeights()
@@ -120,7 +120,8 @@ func Fuse(cos, lex []float64, w Weights) []float64 {
 	return scores
 }
 
-// finiteScores returns n scores, with 0 for what is missing or no number.
+// finiteScores returns n scores, with 0 for missing values and for those that are
+// not numbers.
 func finiteScores(scores []float64, n int) []float64 {
 	out := make([]float64, n)
 	for i, s := range scores {
@@ -131,8 +132,8 @@ func finiteScores(scores []float64, n int) []float64 {
 	return out
 }
 
-// betterNeighbour returns the higher of the scores that stand d before and behind i, 0
-// where there is none.
+// betterNeighbour returns the higher of the scores d before and d after i, 0 if
+// there is none.
 func betterNeighbour(scores []float64, i, d int) float64 {
 	switch before, behind := i-d >= 0, i+d < len(scores); {
 	case before && behind:
@@ -145,7 +146,7 @@ func betterNeighbour(scores []float64, i, d int) float64 {
 	return 0
 }
 
-// relativePlace returns where i stands among n: 0 oldest, 1 newest.
+// relativePlace returns the position of i among n: 0 oldest, 1 newest.
 func relativePlace(i, n int) float64 {
 	if n < 2 {
 		return 1
@@ -165,7 +166,8 @@ func highestScore(scores []float64) float64 {
 
 func isFinite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
-// roundScore rounds to 1e-6, so that machines that add in another order rank alike.
+// roundScore rounds to 1e-6, so that machines with another order of addition rank
+// alike.
 func roundScore(x float64) float64 {
 	if !isFinite(x) {
 		return 0

@@ -167,7 +167,7 @@ func TestTermsOfAMessageIncludeCallsAndResults(t *testing.T) {
 }
 
 func TestScoreOfNothingIsZero(t *testing.T) {
-	some := embed.TermsOfText("some words stand here")
+	some := embed.TermsOfText("some words are here")
 	for _, got := range [][]float64{
 		embed.Score(embed.Terms{}, []embed.Terms{some}),
 		embed.Score(embed.TermsOfText(""), []embed.Terms{some}),

@@ -10,14 +10,14 @@ import (
 	"github.com/tiercompact/tiercompact/internal/model"
 )
 
-// batchBytes bounds a request: what is lost when a process is killed, and how
-// long a deadline that has passed goes unnoticed by a server.
+// batchBytes limits a request, and with it the work that a killed process loses,
+// and the time in which a server does not notice a missed deadline.
 const batchBytes = 16 << 10
 
-// A vector is what is known of a chunk.
+// A vector is the result for a chunk.
 type vector struct {
 	of   []float32
-	long bool // the server found the chunk too long: its halves stand for it
+	long bool // the server rejected the chunk as too long: its halves replace it
 }
 
 // An embedRun is one call's work.
@@ -25,8 +25,8 @@ type embedRun struct {
 	m        *Model
 	cache    *Cache
 	prefix   string
-	wary     bool                // takes from the cache only what is of the server's dimension
-	known    map[cacheKey]vector // of each chunk wanted; without a vector while the server has not been asked
+	wary     bool                // uses only cached vectors of the server's dimension
+	known    map[cacheKey]vector // of each requested chunk; without a vector until the server has answered
 	done, of int
 }
 
@@ -60,9 +60,9 @@ func (r *embedRun) chunkKey(chunk string) cacheKey {
 	return cacheKeyOf(r.m.Name, r.m.Digest, r.prefix, chunk)
 }
 
-// missingChunks looks a chunk up, and returns what of it the server must embed: the
-// chunk, or those of its halves that are missing, or nothing. A chunk that was
-// wanted before is not missing.
+// missingChunks looks up a chunk, and returns the chunks that the server must embed
+// for it: the chunk, or its missing halves, or none. A chunk that was requested
+// before is not missing.
 func (r *embedRun) missingChunks(chunk string) (missing []string) {
 	k := r.chunkKey(chunk)
 	if _, seen := r.known[k]; seen {
@@ -85,7 +85,7 @@ func (r *embedRun) missingChunks(chunk string) (missing []string) {
 	return []string{chunk}
 }
 
-// sendBatches has the server embed chunks, in batches.
+// sendBatches sends chunks to the server, in batches.
 func (r *embedRun) sendBatches(ctx context.Context, chunks []string) error {
 	for len(chunks) > 0 {
 		n := nextBatchSize(chunks, cmp.Or(max(0, r.m.Batch), defaultBatch))
@@ -142,9 +142,9 @@ func (r *embedRun) learnVector(chunk string, v vector) {
 	r.cache.putVector(k, v)
 }
 
-// sendSingly sends chunks one by one, and the halves of those that are too long.
-// It goes down one half to the end before it begins the other, so that a
-// server that takes nothing is found out after a few requests.
+// sendSingly sends chunks one by one, and the halves of those that are too long. It
+// finishes one half before it begins the other, so that a few requests detect a
+// server that rejects everything.
 func (r *embedRun) sendSingly(ctx context.Context, chunks []string) error {
 	for _, c := range chunks {
 		err := r.requestBatch(ctx, []string{c})
@@ -158,7 +158,7 @@ func (r *embedRun) sendSingly(ctx context.Context, chunks []string) error {
 	return nil
 }
 
-// embedHalves embeds the halves of a chunk that the server refused as too long.
+// embedHalves embeds the halves of a chunk that the server rejected as too long.
 func (r *embedRun) embedHalves(ctx context.Context, chunk string, refused error) error {
 	if len(chunk) < minChunk {
 		return fmt.Errorf("%s, a text of %d bytes: %w", r.m.Name, len(chunk), refused)

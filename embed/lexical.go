@@ -9,13 +9,13 @@ import (
 // dimensions of lexical vectors: as many as those of nomic-embed-text.
 const dimensions = 768
 
-// Lexical makes vectors of the words in a text, by hashing: texts that share
-// words, pairs of words, or pieces of words point the same way. It needs no
-// model and always gives the same vector for the same text.
+// Lexical computes vectors from the words of a text, by hashing: texts with common
+// words, pairs of words, or pieces of words have similar directions. It needs no
+// model, and equal texts have equal vectors.
 type Lexical struct{}
 
-// Embed implements [Embedder]. Vectors have 768 dimensions. A text without
-// any word has the first axis as its vector.
+// Embed implements [Embedder]. Vectors have 768 dimensions. The vector of a text
+// without words is the first axis.
 func (Lexical) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	vectors := make([][]float32, len(texts))
 	for i, text := range texts {
@@ -27,7 +27,7 @@ func (Lexical) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	return vectors, nil
 }
 
-// How much a pair of words and a piece of a word count beside a word.
+// The weights of a pair of words and of a piece of a word in relation to a word.
 const (
 	pairWeight  = 0.5
 	pieceWeight = 0.25
@@ -60,7 +60,7 @@ func lexicalVector(text string) []float32 {
 	}
 	v := make([]float32, dimensions)
 	for i, s := range sums {
-		v[i] = float32(math.Copysign(math.Sqrt(math.Abs(s)), s)) // a word said often does not drown the others
+		v[i] = float32(math.Copysign(math.Sqrt(math.Abs(s)), s)) // a frequent word must not drown the others
 	}
 	if !normalise(v, v) {
 		v[0] = 1

@@ -10,9 +10,9 @@ import (
 	"github.com/tiercompact/tiercompact/internal/model"
 )
 
-// A Server makes vectors of texts with an embedding model: one for each, in
-// order. Its errors unwrap to those of package model; [model.ErrTooLong] means
-// that at least one of the texts is longer than the model's window.
+// A Server computes vectors of texts with an embedding model: one for each, in
+// order. Its errors unwrap to those of package model; [model.ErrTooLong] means that
+// at least one of the texts is longer than the model's window.
 type Server interface {
 	Embed(ctx context.Context, model string, texts []string) ([][]float32, error)
 }
@@ -23,33 +23,33 @@ const (
 	defaultBatch  = 16
 )
 
-// A Model is an [Embedder] over an embedding model on a server. What is longer
-// than the model's window is embedded in chunks, at most 32 of one text; what
-// the cache has is not sent. Its fields are set before the first use; its
-// methods are safe for concurrent use. The vectors that it returns are shared
-// with its cache and must not be changed.
+// A Model is an [Embedder] that uses an embedding model on a server. Texts longer
+// than the model's window are embedded in chunks, at most 32 of one text; cached
+// chunks are not sent. Its fields are set before the first use; its methods are
+// safe for concurrent use. The vectors that it returns are shared with its cache
+// and must not be changed.
 type Model struct {
 	Server   Server // required
-	Name     string // of the model, as the server knows it; required
-	Digest   string // of the weights, or whatever tells two models of one name apart; part of the cache's key
-	Window   int    // tokens that the model reads at once; 0: 512
-	Query    string // put before a query, see PrefixesFor
-	Document string // put before any other text
-	Lower    bool   // the model knows small letters only, and its server does not lower texts
-	Cache    *Cache // nil: one in memory, of this Model alone
-	Batch    int    // texts in one request; 0: 16. A request has fewer where they are long
+	Name     string // name of the model on the server; required
+	Digest   string // of the weights, or anything else that distinguishes models of one name; part of the cache's key
+	Window   int    // the model's window in tokens; 0: 512
+	Query    string // added before a query, see PrefixesFor
+	Document string // added before any other text
+	Lower    bool   // the model knows lower case only, and its server does not convert texts
+	Cache    *Cache // nil: one in memory, for this Model alone
+	Batch    int    // texts in one request; 0: 16. Long texts reduce it
 
-	// Progress, if set, is told after each request how many of the chunks that
-	// were not in the cache are done.
+	// Progress, if set, is called after each request with the number of finished
+	// chunks, of those that were not in the cache.
 	Progress func(done, of int)
 
-	mu  sync.Mutex // guards what follows; held for reading and setting only
+	mu  sync.Mutex // guards the fields below; held only to read and set them
 	own *Cache     // in place of Cache
-	dim int        // of the server's vectors; 0: it has not answered yet
+	dim int        // of the server's vectors; 0: no answer yet
 }
 
-// Embed returns one vector for each text: the mean of its chunks' vectors,
-// scaled to length 1. What was embedded before an error is in the cache.
+// Embed returns one vector for each text: the mean of its chunks' vectors, scaled
+// to length 1. Chunks embedded before an error stay in the cache.
 func (m *Model) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	chunks, err := m.EmbedChunks(ctx, texts)
 	if err != nil {
@@ -62,7 +62,7 @@ func (m *Model) Embed(ctx context.Context, texts []string) ([][]float32, error) 
 	return vectors, nil
 }
 
-// EmbedQuery returns the vector of a query, to be compared with those of
+// EmbedQuery returns the vector of a query, for comparison with those of
 // [Model.Embed] and [Model.EmbedChunks].
 func (m *Model) EmbedQuery(ctx context.Context, text string) ([]float32, error) {
 	chunks, err := m.embedCached(ctx, m.Query, []string{text})
@@ -82,9 +82,9 @@ func (m *Model) EmbedChunks(ctx context.Context, texts []string) ([][][]float32,
 	return chunks, nil
 }
 
-// embedCached makes the vectors once with all that the cache has. If those are not
-// of one dimension, the weights behind the name have changed, and it makes
-// them again with what the server's own dimension allows.
+// embedCached first uses all cached vectors. If their dimensions differ from the
+// server's, the weights behind the name have changed, and it embeds again with only
+// the cached vectors of the server's dimension.
 func (m *Model) embedCached(ctx context.Context, prefix string, texts []string) ([][][]float32, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -123,7 +123,7 @@ func (m *Model) dimension() int {
 	return m.dim
 }
 
-// acceptVectors checks what the server answered and scales it to length 1.
+// acceptVectors checks the server's vectors and scales them to length 1.
 func (m *Model) acceptVectors(vectors [][]float32, texts int) error {
 	if len(vectors) != texts {
 		return fmt.Errorf("%s: %d vectors for %d texts: %w", m.Name, len(vectors), texts, model.ErrGarbled)
@@ -156,8 +156,8 @@ func oneDimension(texts [][][]float32) bool {
 	return true
 }
 
-// meanVector returns the middle direction of vectors of length 1; the first, where
-// they cancel out.
+// meanVector returns the mean direction of vectors of length 1; the first if they
+// cancel out.
 func meanVector(vectors [][]float32) []float32 {
 	if len(vectors) == 1 {
 		return vectors[0]

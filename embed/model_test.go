@@ -216,7 +216,7 @@ func TestARequestIsBoundedByTextsAndBytes(t *testing.T) {
 	}
 }
 
-func TestWhatWasEmbeddedBeforeAnErrorIsKept(t *testing.T) {
+func TestVectorsBeforeAnErrorAreCached(t *testing.T) {
 	for name, broken := range map[string]error{"the server stops": model.ErrUnreachable, "the model goes": model.ErrNoModel} {
 		dir := t.TempDir()
 		s := &server{fail: func(n int) error {
@@ -254,7 +254,7 @@ func TestACancelledCallSendsNoMore(t *testing.T) {
 	}
 }
 
-func TestProgressEndsWhereAllIsDone(t *testing.T) {
+func TestProgressEndsWhenAllIsDone(t *testing.T) {
 	var told [][2]int
 	m := &embed.Model{Server: &server{limit: 60}, Name: "m", Batch: 4, Progress: func(done, of int) { told = append(told, [2]int{done, of}) }}
 	if _, err := m.Embed(t.Context(), append(numbered(10), strings.Join(numbered(11)[4:], " "))); err != nil {
@@ -270,7 +270,7 @@ func TestProgressEndsWhereAllIsDone(t *testing.T) {
 	}
 }
 
-func TestVectorsThatAreNoneAreRefusedAndNotKept(t *testing.T) {
+func TestInvalidVectorsAreRejectedAndNotCached(t *testing.T) {
 	nan, infinite := float32(math.NaN()), float32(math.Inf(1))
 	for name, spoil := range map[string]func([][]float32) [][]float32{
 		"not a number": func(v [][]float32) [][]float32 { v[1][3] = nan; return v },
@@ -319,7 +319,7 @@ func TestVectorsOfOtherWeightsAreNotMixed(t *testing.T) {
 		t.Fatalf("%d texts sent, error %v", sent, err)
 	}
 	for _, test := range []struct{ dim, n, sent int }{
-		{4, 15, 15}, // weights changed: what is cached does not fit
+		{4, 15, 15}, // the weights changed: cached vectors do not fit
 		{4, 15, 0},
 		{8, 16, 16}, // and changed back
 	} {
@@ -353,7 +353,7 @@ func TestAnEmptyTextIsSentAsASpace(t *testing.T) {
 	}
 }
 
-func TestModelSaysWhatItNeeds(t *testing.T) {
+func TestModelReportsMissingFields(t *testing.T) {
 	for _, m := range []*embed.Model{{Name: "m"}, {Server: &server{}}} {
 		if _, err := m.Embed(t.Context(), []string{"x"}); err == nil || !strings.Contains(err.Error(), "needs Server and Name") {
 			t.Errorf("error %v", err)

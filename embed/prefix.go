@@ -7,10 +7,10 @@ const (
 	instructWeb       = "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery: "
 )
 
-// PrefixesFor returns what the makers of a model ask to put before a query and
-// before a document; servers put nothing there by themselves. Both are empty
-// for a model that wants none (all-minilm, bge-m3) and for one that is not
-// known. The name may carry a path and a tag.
+// PrefixesFor returns the prefixes for queries and documents that the makers of a
+// model prescribe; servers do not add them. Both are empty for a model without
+// prefixes (all-minilm, bge-m3) and for an unknown one. The name may have a path
+// and a tag.
 func PrefixesFor(name string) (query, document string) {
 	name = strings.ToLower(name)
 	for _, family := range []struct{ name, query, document string }{

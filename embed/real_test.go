@@ -29,7 +29,7 @@ func TestRealModelKeepsThePromisesOfAnEmbedder(t *testing.T) {
 	}
 }
 
-func TestRealModelFindsWhatMeansTheSame(t *testing.T) {
+func TestRealModelFindsSimilarMeanings(t *testing.T) {
 	m, _ := realModel(t, t.TempDir())
 	filler := strings.Repeat("margin: 0 auto; padding: 4px; color: #333;\n", 60)
 	chunks, err := m.EmbedChunks(t.Context(), []string{
@@ -58,7 +58,7 @@ func TestRealModelFindsWhatMeansTheSame(t *testing.T) {
 	}
 }
 
-// What no estimate is safe for is halved where the server says so.
+// A text for which no estimate is safe is halved when the server rejects it.
 func TestRealModelTakesTextOfAnyKind(t *testing.T) {
 	m, counter := realModel(t, t.TempDir())
 	texts := []string{

@@ -5,32 +5,30 @@ import (
 	"slices"
 )
 
-// The constants of BM25: how soon a count saturates, and how much a long
-// document is marked down.
+// The constants of BM25: how fast a count saturates, and the penalty for long
+// documents.
 const (
 	saturation = 1.2
 	lengthNorm = 0.75
 )
 
-// leastMatch is the share of a query that the best document must say to count
-// as a whole match.
+// leastMatch is the share of a query that the best document must contain to count
+// as a full match.
 const leastMatch = 1.0 / 3
 
-// Score returns how much each of docs says about query, in the manner of
-// BM25: counts saturate, long documents are marked down, and a term counts
-// the more, the fewer documents hold it. That is reckoned on both sides, so its
-// square counts: words such as "what" and "did" decide where nothing else does,
-// and nowhere else. Scores are at least 0; a document without terms scores 0.
-// Its time is linear in the terms of docs.
+// Score returns how much each of docs says about query, by a variant of BM25:
+// counts saturate, long documents have a penalty, and a term counts more if fewer
+// documents contain it. Rarity counts for query and document, hence squared: words
+// such as "what" and "did" decide only if nothing else does. Scores are at least 0;
+// a document without terms has 0. Its time is linear in the terms of docs.
 func Score(query Terms, docs []Terms) []float64 {
 	scores, _ := scoreTerms(query, docs)
 	return scores
 }
 
-// Match returns the same as a share, 0 to 1: of the best score, or of a third
-// of what a document would score that said all of query once, where that is
-// more. So the best of documents that share but a common word with the query
-// does not pass for a match.
+// Match returns the same as a share from 0 to 1: of the best score or, if more, of
+// a third of the score of a document that contains all of query once. So the best
+// of several documents that have only a common word with the query is not a match.
 func Match(query Terms, docs []Terms) []float64 {
 	scores, whole := scoreTerms(query, docs)
 	if top := max(highestScore(scores), leastMatch*whole); top > 0 {
@@ -41,8 +39,8 @@ func Match(query Terms, docs []Terms) []float64 {
 	return scores
 }
 
-// scoreTerms returns the scores, and what a document of mean length would score that
-// held each term of query once.
+// scoreTerms returns the scores, and the score of a document of mean length that
+// contains each term of query once.
 func scoreTerms(query Terms, docs []Terms) (scores []float64, whole float64) {
 	scores = make([]float64, len(docs))
 	if len(query.data) == 0 || len(docs) == 0 {
@@ -51,7 +49,7 @@ func scoreTerms(query Terms, docs []Terms) (scores []float64, whole float64) {
 	hits, in := matchTerms(query, docs)
 	weight := make([]float64, len(in))
 	for k, df := range in {
-		df = max(1, df) // what nobody says is as rare as what one says
+		df = max(1, df) // a term in no document is as rare as one in a single document
 		idf := math.Log(1 + (float64(len(docs))-float64(df)+0.5)/(float64(df)+0.5))
 		tf := query.termCount(k)
 		weight[k] = idf * idf * tf * (saturation + 1) / (tf + saturation)
@@ -67,13 +65,13 @@ func scoreTerms(query Terms, docs []Terms) (scores []float64, whole float64) {
 	return scores, whole
 }
 
-// A termHit is a term of the query in a document: which, and where there.
+// A termHit is a term of the query in a document: the term, and its index there.
 type termHit struct{ doc, term, at int32 }
 
-// matchTerms finds the terms of query in docs, in order of documents and terms,
-// and how many documents hold each.
+// matchTerms finds the terms of query in docs, in order of documents and terms, and
+// the number of documents that contain each.
 func matchTerms(query Terms, docs []Terms) (hits []termHit, in []int) {
-	var seen [1 << 12 / 64]uint64 // the first 12 bits of the query's hashes: most terms are turned away here
+	var seen [1 << 12 / 64]uint64 // the first 12 bits of the query's hashes: they exclude most terms
 	asked := query.termHashes()
 	for _, h := range asked {
 		seen[h>>26] |= 1 << (h >> 20 & 63)

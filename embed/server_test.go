@@ -11,16 +11,16 @@ import (
 	"github.com/tiercompact/tiercompact/internal/model"
 )
 
-// A server embeds by counting words: texts that share words are near.
+// A server embeds by counting words: texts with common words are close.
 type server struct {
-	limit int                                   // bytes of the longest text it takes; 0: any
+	limit int                                   // maximum bytes of a text; 0: any
 	dim   int                                   // 0: 32
-	spoil func(vectors [][]float32) [][]float32 // nil: answers as it should
+	spoil func(vectors [][]float32) [][]float32 // nil: normal answers
 	fail  func(request int) error               // nil: never
 
 	mu       sync.Mutex
-	requests [][]string // that it was sent
-	embedded []string   // texts that it made vectors of
+	requests [][]string // requests received
+	embedded []string   // texts that it embedded
 }
 
 func (s *server) Embed(ctx context.Context, name string, texts []string) ([][]float32, error) {

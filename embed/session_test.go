@@ -15,8 +15,8 @@ import (
 	"github.com/tiercompact/tiercompact/levels"
 )
 
-// replay adds a conversation message by message, with hard at work, and
-// returns how often the model ranked.
+// replay adds a conversation message by message, with level hard, and returns how
+// often the model ranked.
 func replay(t *testing.T, m *embed.Model, window int, messages chat.Transcript) (rankings int) {
 	t.Helper()
 	c, err := tiercompact.New(tiercompact.Config{Window: window, Level: levels.HardName, Embedder: m, EmbedderName: m.Name})
@@ -74,8 +74,8 @@ func TestReplayingASessionTwiceEmbedsNothingTheSecondTime(t *testing.T) {
 // killed names the folder of the cache to a child process.
 const killed = "TIERCOMPACT_EMBED_KILLED"
 
-// TestAKilledRunLosesTheBatchInFlight kills a process while its server works on
-// the fifth batch, without a chance to tidy up.
+// TestAKilledRunLosesTheBatchInFlight kills a process during its fifth batch,
+// without a chance to clean up.
 func TestAKilledRunLosesTheBatchInFlight(t *testing.T) {
 	const batch, before = 8, 4
 	texts := numbered(100)
@@ -103,8 +103,8 @@ func TestAKilledRunLosesTheBatchInFlight(t *testing.T) {
 	}
 }
 
-// killInFlight runs this test in a process of its own until it says that a
-// batch is in flight, and kills it.
+// killInFlight runs this test in another process until that reports a batch in
+// flight, and kills it.
 func killInFlight(t *testing.T, dir string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestAKilledRunLosesTheBatchInFlight$")

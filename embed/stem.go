@@ -1,7 +1,7 @@
 package embed
 
-// termHash returns the hash of what a lower-case word is about: read, reads and
-// reading have one, and so have buy and bought.
+// termHash returns the hash of the stem of a lower-case word: read, reads and
+// reading have one, as do buy and bought.
 func termHash(w []byte) uint32 {
 	if base := irregularStem(w); base != "" {
 		return hashTerm(base)
@@ -10,8 +10,7 @@ func termHash(w []byte) uint32 {
 	return hashTerm(stemWord(buf[:copy(buf[:], w)]))
 }
 
-// stemWord cuts common English endings off a lower-case word, and changes it
-// meanwhile.
+// stemWord cuts common English endings off a lower-case word. It changes word.
 func stemWord(w []byte) []byte {
 	w = cutEnding(cutInflection(cutPlural(w)))
 	n := len(w)
@@ -19,7 +18,7 @@ func stemWord(w []byte) []byte {
 	case n > 3 && w[n-1] == 'e':
 		n--
 	case n > 2 && w[n-1] == 'y' && !isVowelByte(w[n-2]):
-		w[n-1] = 'i' // studied has lost its ending, and ends so
+		w[n-1] = 'i' // studied without its ending ends like this
 	}
 	if w = w[:n]; n > 3 && w[n-1] == w[n-2] && w[n-1] != 's' && w[n-1] != 'l' && 'a' <= w[n-1] && w[n-1] <= 'z' {
 		w = w[:n-1]
@@ -49,7 +48,7 @@ func cutInflection(w []byte) []byte {
 	return w
 }
 
-// cutEnding cuts what makes another kind of word of one.
+// cutEnding cuts endings that form another kind of word.
 func cutEnding(w []byte) []byte {
 	n := len(w)
 	switch {
@@ -65,8 +64,8 @@ func cutEnding(w []byte) []byte {
 	return w
 }
 
-// beforeLy reports whether ly is an ending behind c: in quickly it is, in
-// family it is not.
+// beforeLy reports whether ly is an ending after c: it is in quickly, not in
+// family.
 func beforeLy(c byte) bool {
 	switch c {
 	case 'c', 'd', 'e', 'g', 'h', 'k', 'l', 'm', 'n', 'r', 't':
@@ -90,10 +89,10 @@ func hasEnding(w []byte, ending string) bool {
 	return len(w) >= len(ending) && string(w[len(w)-len(ending):]) == ending
 }
 
-// irregularStem returns the stem of a verb or noun that changes in its middle, ""
-// for other words. A question asks what was bought by the word buy. It is one
-// long switch because it is asked of every word of every message, and a switch
-// needs neither package state nor memory.
+// irregularStem returns the stem of an irregular verb or noun, "" for other words:
+// a question uses buy for what was bought. It is one long switch because it is
+// called for every word of every message, and a switch needs neither package state
+// nor memory.
 func irregularStem(w []byte) string {
 	if len(w) < 3 || len(w) > 10 {
 		return ""

@@ -7,7 +7,7 @@ import (
 	"github.com/tiercompact/tiercompact/embed"
 )
 
-// meet reports whether two words count as one.
+// meet reports whether two words have one hash.
 func meet(a, b string) bool {
 	return embed.Score(embed.TermsOfText(a), []embed.Terms{embed.TermsOfText(b)})[0] > 0
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// Terms is what the lexical scorer keeps of a text: the hashes of its terms
-// and how often each occurs. It is read-only; 5 bytes for each distinct term.
-// The zero Terms are those of no text.
+// Terms are the terms of a text for the lexical scorer: their hashes and how often
+// each occurs. It is read-only; 5 bytes for each distinct term. The zero Terms are
+// those of an empty text.
 type Terms struct {
 	data    []uint32 // hashes, sorted and distinct, then their counts, four in each
 	length  int32    // terms in all
@@ -41,8 +41,8 @@ func TermsOf(m chat.Message) Terms {
 	return c.collectedTerms()
 }
 
-// TermsOfText returns the terms of a text: words with their endings cut,
-// names as a whole and by their parts, parts of paths; single letters are none.
+// TermsOfText returns the terms of a text: words with their endings cut, names as a
+// whole and by their parts, parts of paths; no single letters.
 func TermsOfText(text string) Terms {
 	var buf [bufSize]uint32
 	c := termCollector{hashes: buf[:0]}
@@ -50,16 +50,16 @@ func TermsOfText(text string) Terms {
 	return c.collectedTerms()
 }
 
-// Content returns how many words of the text carry meaning: names count once,
-// words such as "the", "yes" and "please" do not. A query of fewer than 3
-// says little about what it is after.
+// Content returns the number of meaningful words in the text: names count once;
+// words such as "the", "yes" and "please" do not count. A query of fewer than 3
+// hardly says what it looks for.
 func (t Terms) Content() int { return int(t.content) }
 
 // bufSize is how many terms are gathered without an allocation.
 const bufSize = 256
 
-// A termCollector gathers the hashes of terms. It is passed on by value, so that
-// its first hashes can stand on the stack.
+// A termCollector collects the hashes of terms. It is passed by value, so that its
+// first hashes can be on the stack.
 type termCollector struct {
 	hashes  []uint32
 	content int32
@@ -74,7 +74,7 @@ func (c termCollector) collectText(text string, escaped bool) termCollector {
 	return c
 }
 
-// addWord adds a word, and where it is a name of several parts, its parts too.
+// addWord adds a word and, if it is a name of several parts, its parts.
 func (c termCollector) addWord(w *word) termCollector {
 	if w.parts == 1 {
 		if !isStopWord(w.low[:w.n]) {
@@ -127,7 +127,7 @@ func (c termCollector) collectedTerms() Terms {
 	return t
 }
 
-// hashTerm is FNV-1a with a last mix, so that its high bits can be used alone.
+// hashTerm is FNV-1a with a final mix, so that its high bits can be used alone.
 func hashTerm[T string | []byte](b T) uint32 {
 	h := uint32(2166136261)
 	for i := range len(b) {

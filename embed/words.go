@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// maxWord is the length in bytes up to which a word is told apart from
-// others; what is longer (base64, minified code) counts by its beginning.
+// maxWord is the length in bytes of a word that counts; of a longer one (base64,
+// minified code) its beginning counts.
 const maxWord = 48
 
 // A word is a run of letters, digits and underscores.
@@ -17,15 +17,15 @@ type word struct {
 	parts int
 }
 
-// wordScanner goes through the words of a text. Ideographs, which stand without
-// spaces, come as pairs. In escaped text (JSON) the letter of an escape is no
-// part of a word.
+// wordScanner goes through the words of a text. Ideographs, which are written
+// without spaces, come as pairs. In escaped text (JSON), the letter of an escape is
+// not part of a word.
 type wordScanner struct {
 	word
 	text    string
 	escaped bool
 	at      int
-	before  rune  // the ideograph before, 0 where none
+	before  rune  // the ideograph before, 0 if none
 	last    uint8 // class of the character before
 }
 
@@ -100,10 +100,10 @@ func escapeLen(s string) int {
 	return min(2, len(s))
 }
 
-// addCharacter appends a character of class k, which one of class last precedes.
+// addCharacter appends a character of class k that follows one of class last.
 func (w *word) addCharacter(r rune, k, last uint8) {
 	if k == under {
-		return // the next letter begins a part, because last is under
+		return // the next letter begins a part, because last is an underscore
 	}
 	switch at := w.n; {
 	case at == maxWord:

@@ -14,21 +14,21 @@ import (
 type leaf struct {
 	key   string // dotted: "content", "edits.0.oldText"
 	value string
-	at    int // where its JSON literal stands in the arguments
+	at    int // where its JSON literal is in the arguments
 	end   int
-	named int // where the literal of the name that it stands under ends
+	named int // where the literal of its member's name ends
 }
 
-// LeftOut ends the name of a member whose value was shortened.
-//
-// A model imitates the calls that it sees. A write whose content is an outline
-// would put that outline into a file, one whose content ends early would put half
-// of a file there, and a shortened command might run. A call without the member
-// that its tool requires is refused, whatever the syntax of calls is.
+// LeftOut ends the name of a member whose value was shortened. A model
+// imitates the calls that it sees. If the content of a write were an outline,
+// the model would write outlines into files; if it ended early, half a file;
+// and it might run a shortened command. With this name, the call lacks a
+// member that its tool requires, and is refused whatever the syntax of calls
+// is.
 const LeftOut = "_left_out"
 
-// lastName returns the last name of the leaf's key that is no number, as it was
-// before its value was shortened.
+// lastName returns the last part of the leaf's key that is not a number, as it
+// was before its value was shortened.
 func (l leaf) lastName() string {
 	key := l.key
 	for {
@@ -41,14 +41,14 @@ func (l leaf) lastName() string {
 	}
 }
 
-// stringLeaves returns the string leaves of args, in order. It returns nil where args
-// is no JSON object.
+// stringLeaves returns the string leaves of args, in order. It returns nil if
+// args is not a JSON object.
 func stringLeaves(args string) []leaf {
 	_, values := leafNames(args)
 	return values
 }
 
-// leafNames returns the names of the members of args too.
+// leafNames returns the names of the members of args as well.
 func leafNames(args string) (names []string, values []leaf) {
 	if !strings.HasPrefix(strings.TrimLeft(args, " \n\t\r"), "{") || !json.Valid([]byte(args)) {
 		return nil, nil
@@ -65,7 +65,7 @@ const (
 	maxDepth  = 16   // below which leaves are left alone
 )
 
-// A leafScanner goes once through valid JSON.
+// A leafScanner reads valid JSON once.
 type leafScanner struct {
 	args  string
 	at    int
@@ -74,9 +74,9 @@ type leafScanner struct {
 	out   []leaf
 }
 
-// A nesting is an object or array that the walk is inside of.
+// A nesting is an object or array that encloses the current position.
 type nesting struct {
-	key   string // dotted key of what stands in it, its own name included
+	key   string // dotted key of its current member, with the member's name
 	index int    // of an array: the element; of an object: -1
 	isKey bool   // of an object: the next string is a key
 	named int    // of an object: where the literal of key ends
@@ -107,7 +107,7 @@ func (w *leafScanner) nextValue() {
 	w.at++
 }
 
-// dottedKey returns the dotted key of the value at hand.
+// dottedKey returns the dotted key of the current value.
 func (w *leafScanner) dottedKey() string {
 	if len(w.stack) == 0 || len(w.stack) > maxDepth {
 		return ""
@@ -123,8 +123,7 @@ func (w *leafScanner) dottedKey() string {
 	return top.path + "." + name
 }
 
-// nameEnd returns where the literal of the name ends that the value at hand stands
-// under, or 0.
+// nameEnd returns where the literal of the current value's name ends, or 0.
 func (w *leafScanner) nameEnd() int {
 	for i := len(w.stack) - 1; i >= 0; i-- {
 		if w.stack[i].index < 0 {
@@ -176,16 +175,16 @@ func unquoteString(literal string) string {
 	return s
 }
 
-// A Change puts another text in the place of a copy.
+// A Change replaces a copy by another text.
 type Change struct {
 	Copy Ref
 	Text string
 }
 
-// Replace returns part p with texts in the place of copies that stand in it.
-// In the arguments of a call, key order and all other values stay as they are,
-// what was JSON is JSON afterwards, and the names of what changes end in
-// [LeftOut]. A part that changes has no Raw.
+// Replace returns part p with copies replaced by texts. In the arguments of a
+// call, key order and all other values stay as they are, valid JSON stays
+// valid, and the names of changed members end in [LeftOut]. A changed part has
+// no Raw.
 func Replace(p chat.Part, changes []Change) (chat.Part, error) {
 	if p.Kind != chat.Call {
 		text, err := spliceChanges(p.Text, changes)
@@ -211,25 +210,25 @@ func Replace(p chat.Part, changes []Change) (chat.Part, error) {
 	return p, nil
 }
 
-// ShortenArgs returns args with what short makes of each string leaf, given its
-// dotted key and its value. Everything else stays as it is; what is no JSON
-// object comes back unchanged.
+// ShortenArgs returns args with each string leaf replaced by the result of
+// short for its dotted key and its value. Everything else stays as it is. If
+// args is not a JSON object, it is returned unchanged.
 func ShortenArgs(args string, short func(key, value string) string) string {
 	return rewriteArgs(args, false, func(l leaf) string { return short(l.key, l.value) })
 }
 
 // LeaveOutArgs is ShortenArgs for a conversation that a model reads: the names
-// of what changes end in [LeftOut].
+// of changed members end in [LeftOut].
 func LeaveOutArgs(args string, short func(key, value string) string) string {
 	return rewriteArgs(args, true, func(l leaf) string { return short(l.key, l.value) })
 }
 
-// rewriteArgs returns args with other values of leaves. With rename, the names
-// that they stand under change too.
+// rewriteArgs returns args with other values of leaves. With rename, their
+// names change too.
 func rewriteArgs(args string, rename bool, value func(leaf) string) string {
 	names, all := leafNames(args)
 	if len(names) == 1 && names[0] == freeText {
-		rename = false // formats that have the text alone find it under this name
+		rename = false // the name for the text in formats that have no other
 	}
 	var b strings.Builder
 	at, named := 0, 0
@@ -252,7 +251,7 @@ func rewriteArgs(args string, rename bool, value func(leaf) string) string {
 	return b.String() + args[at:]
 }
 
-// freeText is the one argument of a tool that takes text in place of JSON.
+// freeText is the one argument of a tool that takes text instead of JSON.
 const freeText = "input"
 
 func changesOf(changes []Change, l leaf) []Change {
@@ -265,7 +264,7 @@ func changesOf(changes []Change, l leaf) []Change {
 	return mine
 }
 
-// spliceChanges puts texts in the place of copies, which follow one another.
+// spliceChanges replaces copies by texts. The copies are in order.
 func spliceChanges(text string, changes []Change) (string, error) {
 	var b strings.Builder
 	at := 0

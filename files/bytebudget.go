@@ -6,8 +6,8 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// A byteBudget is filled up to a number of tokens. Until the whole is counted, what a
-// text costs is estimated from its bytes.
+// A byteBudget limits a text to a number of tokens. Until the whole is
+// counted, the tokens of a text are estimated from its bytes.
 type byteBudget struct {
 	left float64 // bytes
 }
@@ -21,12 +21,12 @@ func (p *byteBudget) takeBytes(n int) bool {
 	return true
 }
 
-// bytesPerToken is what code has on average, before anything was counted.
+// bytesPerToken is the average of code, used before anything was counted.
 const bytesPerToken = 3.2
 
-// fillToTokens returns what write makes of as many bytes as give at most limit tokens.
-// It asks for the tokens of a whole text at most six times. The empty string
-// means that nothing fits.
+// fillToTokens returns what write produces for the number of bytes that gives
+// at most limit tokens. It counts a whole text at most six times. The empty
+// string means that nothing fits.
 func fillToTokens(limit int, count func(string) int, write func(size int) string) string {
 	if limit <= 0 {
 		return ""
@@ -40,7 +40,7 @@ func fillToTokens(limit int, count func(string) int, write func(size int) string
 		n := count(text)
 		if n <= limit {
 			best = longerText(best, text)
-			full := float64(len(text)) < size*0.85 // there is nothing more to say
+			full := float64(len(text)) < size*0.85 // nothing is left to add
 			if full || float64(n) > 0.9*float64(limit) || try >= 2 {
 				return best
 			}
@@ -62,8 +62,8 @@ func longerText(a, b string) string {
 	return b
 }
 
-// cleanUTF8 returns text as valid UTF-8, as every message must be, and without what
-// no reader sees.
+// cleanUTF8 returns text as valid UTF-8, which every message must be, without
+// invisible characters.
 func cleanUTF8(text string) string {
 	return chat.Visible(strings.ToValidUTF8(text, "\uFFFD"))
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// The names that tools give their arguments.
+// The names of arguments in common tools.
 var (
 	pathKeys    = wordList("file_path path filePath absolute_path filename file file_name target_file notebook_path")
 	oldKeys     = wordList("old_string oldText oldString old_str old_text search old_source")
@@ -17,7 +17,7 @@ var (
 	readTools   = wordList("read view cat open read_file readfile view_file str_replace_editor str_replace_based_edit_tool file_editor edit_file fs_read read_text_file get_file_contents")
 )
 
-// arguments notes the file texts in the arguments of a call.
+// arguments records the file texts in the arguments of a call.
 func (s *messageScan) arguments(part int, p chat.Part) {
 	all := stringLeaves(p.Args)
 	if all == nil {
@@ -42,14 +42,14 @@ func (s *messageScan) arguments(part int, p chat.Part) {
 	}
 }
 
-// holdsEdits reports whether the blocks in a leaf, of which r is the first, are edits
-// of the file: a file that is written may hold such blocks, but does not begin
-// with one.
+// holdsEdits reports whether the blocks in a leaf, of which r is the first,
+// are edits of the file. A written file may contain such blocks, but does not
+// begin with one.
 func (c *Ref) holdsEdits(r replacement, value string) bool {
 	return c.Kind == Edit && !c.Old || c.Kind == Write && strings.TrimSpace(value[:r.all.start]) == ""
 }
 
-// classify fills in what a leaf is; it reports whether it is a copy.
+// classify sets the kind of a leaf and reports whether it is a copy.
 func (c *Ref) classify(l leaf) bool {
 	name := l.lastName()
 	switch {
@@ -123,7 +123,7 @@ func patchedPath(text string) string {
 	}
 	for _, mark := range []string{"*** Update File: ", "*** Add File: ", "+++ b/", "+++ "} {
 		before, rest, ok := strings.Cut(head, mark)
-		if ok && (mark[0] == '*' || !strings.HasSuffix(before, "+")) { // +++++++ REPLACE is the end of a block
+		if ok && (mark[0] == '*' || !strings.HasSuffix(before, "+")) { // +++++++ REPLACE ends a block
 			line, _, _ := strings.Cut(rest, "\n")
 			return strings.TrimSpace(line)
 		}
@@ -185,7 +185,7 @@ func lineRangeOf(args string) (first, last int) {
 	return offset, 0
 }
 
-// numberOf returns the value of the first of keys that args holds.
+// numberOf returns the value of the first of keys that is in args.
 func numberOf(args string, keys ...string) int {
 	for _, k := range keys {
 		if i := strings.Index(args, `"`+k+`"`); i >= 0 {

@@ -20,23 +20,25 @@ func scanCode(text string, s *fileOutline) {
 	c.endDeclaration(c.pending, len(text))
 }
 
-// resumeAfterLine goes on behind the line in which something began that never ended.
+// resumeAfterLine continues after the line that began something that never
+// ended.
 func (c *codeScanner) resumeAfterLine() {
 	at := c.openAt
 	*c = codeScanner{profile: c.profile, text: c.text, shape: c.shape, pending: -1, lead: -1, line: c.openLine}
 	eachLine(c.text[at:], func(start, end int) { c.scanLine(at+start, at+end) })
 }
 
-// A frame is a block of code that the scan is inside of.
+// A frame is a block of code that encloses the current position.
 type frame struct {
-	decl      int // the declaration it is the body of, or -1
+	decl      int // the declaration whose body it is, or -1
 	container bool
 	exported  bool
 	open      bool // an interface
 	indent    int
 }
 
-// interfaces declare what others fill in; frames only hold others' declarations.
+// the members of interfaces are implemented elsewhere; frames only hold
+// others' declarations
 var (
 	interfaces = wordList("interface trait protocol @interface")
 	frames     = wordList("namespace module impl extension")
@@ -53,7 +55,7 @@ type codeScanner struct {
 	openLine int32  // its number
 	parens   int
 	frames   []frame
-	bodies   int // frames that are no container
+	bodies   int // frames that are not containers
 	pending  int // a declaration whose body has not begun, or -1
 	holds    bool
 	kept     bool
@@ -90,8 +92,8 @@ func (c *codeScanner) scanLine(start, end int) {
 	}
 }
 
-// isLeadingComment reports whether a line is a comment or an attribute, which belongs
-// to the declaration below it.
+// isLeadingComment reports whether a line is a comment or an attribute of the
+// declaration below it.
 func (c *codeScanner) isLeadingComment(code string, start, end int) bool {
 	for _, mark := range c.profile.line {
 		if strings.HasPrefix(code, mark) {
@@ -128,7 +130,7 @@ func (c *codeScanner) beginDeclaration(line, code string, start, end, indent int
 		c.closeOuterBlocks(code, indent)
 	}
 	if indent == 0 && c.parens > 0 && c.opensAtMargin(code) {
-		c.parens, c.frames, c.bodies, c.pending = 0, nil, 0, -1 // something was misread above
+		c.parens, c.frames, c.bodies, c.pending = 0, nil, 0, -1 // a line above was misread
 	}
 	if c.parens > 0 || c.bodies > 0 {
 		return
@@ -158,7 +160,7 @@ func (c *codeScanner) beginDeclaration(line, code string, start, end, indent int
 	}
 }
 
-// opensAtMargin reports whether a line begins with a word that declares.
+// opensAtMargin reports whether a line begins with a keyword of declarations.
 func (c *codeScanner) opensAtMargin(code string) bool {
 	w, _ := nextWord(code)
 	return c.declares[w] || c.contains[w]
@@ -185,8 +187,8 @@ func (c *codeScanner) addDeclaration(d declaration, start, end, indent int) int 
 	return len(c.shape.decls) - 1
 }
 
-// signature returns where the signature that begins at start ends: with its
-// line, or up to 4 lines later where its parentheses are still open.
+// signature returns the end of the signature that begins at start: the end of its
+// line, or up to 4 lines later if its parentheses are still open.
 func (c *codeScanner) signature(start, end int) int {
 	open := 0
 	for n := 0; n < 5 && start < len(c.text); n++ {
@@ -241,7 +243,7 @@ func (c *codeScanner) popBlocks(at int) {
 	c.frames = c.frames[:n]
 }
 
-// closeOuterBlocks ends the blocks that a line stands outside of.
+// closeOuterBlocks ends the blocks that do not contain a line.
 func (c *codeScanner) closeOuterBlocks(code string, indent int) {
 	for n := len(c.frames) - 1; n >= 0 && c.frames[n].indent >= indent; n-- {
 		at := c.last

@@ -6,19 +6,19 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// maxEdits is how many of the newest edits of a file are looked at.
+// maxEdits limits how many of the newest edits of a file are applied.
 const maxEdits = 24
 
-// A Current is a copy as it would read now.
+// A Current is a copy with later edits applied.
 type Current struct {
 	Copy   Ref
 	Text   string   // without wrappers
-	Edited []string // texts that edits put in
-	Note   string   // what the reader must know: that it was changed since; empty where it was not
+	Edited []string // texts that edits inserted
+	Note   string   // a note for the reader that the file was changed since; empty if it was not
 }
 
-// Current returns copy c of message i with the edits made since, where they are
-// known; where one is not, Note says that the file has changed.
+// Current returns copy c of message i with the later edits, if they are known.
+// If one is not, Note says that the file has changed.
 func (x *Index) Current(i int, c Ref) Current {
 	now := Current{Copy: c, Text: c.Text(x.t[i])}
 	edits := x.newestEdits(c.Path)
@@ -49,11 +49,11 @@ func (x *Index) Current(i int, c Ref) Current {
 	return now
 }
 
-// A textSwap is what an edit took away and what it put in.
+// A textSwap is the text that an edit removed and the text that it inserted.
 type textSwap struct {
 	message   int
 	took, put string
-	lines     bool // both are whole lines, without the end of the last
+	lines     bool // both are whole lines, without the last line feed
 }
 
 // applyEdit returns text with the edit made, and whether it could be made.
@@ -79,8 +79,8 @@ func (e textSwap) applyEdit(text string) (string, bool) {
 	}
 }
 
-// newestEdits returns the newest edits of the file of path, oldest first. A write
-// of the whole file takes nothing away.
+// newestEdits returns the newest edits of the file of path, oldest first. A
+// write of the whole file removes no text.
 func (x *Index) newestEdits(path string) []textSwap {
 	id, ok := x.names.fileOfPath(path)
 	if !ok {
@@ -98,7 +98,7 @@ func (x *Index) newestEdits(path string) []textSwap {
 			continue
 		}
 		text := c.Text(x.t[s.message])
-		if c.marked { // whole lines, the last of a file perhaps without its end
+		if c.marked { // whole lines; the last of a file may have no line feed
 			text = strings.TrimSuffix(text, "\n")
 		}
 		switch n := len(out); {

@@ -4,8 +4,8 @@ import "strings"
 
 func scanPlain(string, *fileOutline) {}
 
-// A lineScanner adds declarations line by line; each ends where the next of its
-// depth or above begins.
+// A lineScanner adds declarations line by line; each ends at the next of its depth
+// or above.
 type lineScanner struct {
 	s    *fileOutline
 	open []int
@@ -28,7 +28,7 @@ func (l *lineScanner) closeSections(at, depth int) {
 	}
 }
 
-// eachLine goes through the lines of text and ends what is open behind them.
+// eachLine goes through the lines of text and then ends what is still open.
 func (l *lineScanner) eachLine(text string, yield func(line string, start, end int)) {
 	eachLine(text, func(start, end int) {
 		l.line++
@@ -138,7 +138,7 @@ func scanStylesheet(text string, s *fileOutline) {
 	})
 }
 
-// htmlTags are the tags that say how a page is built.
+// htmlTags are the tags that structure a page.
 var htmlTags = wordList("title h1 h2 h3 h4 h5 h6 head body header main nav section article aside footer form table script style template dialog")
 
 func scanHTML(text string, s *fileOutline) {

@@ -3,7 +3,7 @@ package files
 import "strings"
 
 // declaration reads a line of code as the beginning of a declaration. holds
-// reports whether declarations may stand in its body.
+// reports whether declarations may be in its body.
 func (c *codeScanner) declaration(code string) (d declaration, holds, ok bool) {
 	rest := code
 	if c.name == "c" || c.name == "c++" {
@@ -35,8 +35,8 @@ func (c *codeScanner) declaration(code string) (d declaration, holds, ok bool) {
 	}
 }
 
-// opensContainer reports whether a line that begins with the word of a container
-// declares one: in C a struct may just as well be the type of a function.
+// opensContainer reports whether a line that begins with the keyword of a
+// container declares one: in C, a struct can also be the type of a function.
 func (c *codeScanner) opensContainer(word, rest string) bool {
 	if c.bare != typedBare || word == "namespace" {
 		return true
@@ -78,8 +78,8 @@ func nextWord(s string) (w, after string) {
 	return s[:i], strings.TrimLeft(s[i:], " \t")
 }
 
-// firstNameIn returns the first name of s, past a receiver, type parameters and
-// signs.
+// firstNameIn returns the first name in s, after a receiver, type parameters
+// and signs.
 func firstNameIn(s string) string {
 	s = strings.TrimLeft(s, " \t*&:{")
 	if strings.HasPrefix(s, "(") { // a receiver
@@ -101,12 +101,12 @@ func firstNameIn(s string) string {
 	return s[:i]
 }
 
-// control are words that stand before a parenthesis and declare nothing.
+// control are words before a parenthesis that declare nothing.
 var control = wordList("if for while switch return catch else do sizeof new throw await yield super this assert delete typeof in of foreach using lock fixed when elif until case static_assert defined")
 
-// bareDeclaration recognises functions that no word declares: of C and Java by
-// the type before the name, of JavaScript inside of a class, of the shell by
-// the empty parentheses.
+// bareDeclaration recognises functions without a keyword: in C and Java by the
+// type before the name, in JavaScript inside a class, in the shell by the
+// empty parentheses.
 func (c *codeScanner) bareDeclaration(code, rest string, d declaration) (declaration, bool, bool) {
 	if c.bare == noBare {
 		return d, false, false
@@ -138,7 +138,7 @@ func (c *codeScanner) bareDeclaration(code, rest string, d declaration) (declara
 	}
 }
 
-// matchClassField recognises the fields of a class that others see.
+// matchClassField recognises public fields of a class.
 func (c *codeScanner) matchClassField(code string, d declaration) (declaration, bool, bool) {
 	if c.bare != typedBare || len(c.frames) == 0 || !d.hasModifier("public") && !d.hasModifier("const") {
 		return d, false, false

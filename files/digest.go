@@ -9,30 +9,30 @@ import (
 	"github.com/tiercompact/tiercompact/internal/logline"
 )
 
-// DigestOptions say how long a digest may be, and what the work is at.
+// DigestOptions limit the length of a digest and name the subject of the work.
 type DigestOptions struct {
 	Max    int                   // tokens, all parts included
 	Count  func(text string) int // tokens of a text; nil estimates
 	Recall string                // id of the text in the archive
 	Focus  []string              // identifiers of recent messages
-	Near   *Focus                // the same, weighted; used where set
-	Ledger []string              // identifiers that would be gone otherwise, most wanted first
-	Prose  bool                  // somebody wrote it: no line is noise, and a word of trouble tells of none
+	Near   *Focus                // the same, weighted; used if set
+	Ledger []string              // identifiers that would be lost otherwise, most wanted first
+	Prose  bool                  // a person wrote it: no line is noise, and words of trouble do not mark an error
 }
 
-// Digest returns what a tool output says in at most o.Max tokens: a head line,
-// the failed tests and the errors, the first and the last lines, lines that are
-// like no other, lines that speak of the focus, the ledger. Where failed tests
-// have no room, their names stand for them, and a count of the rest. Of lines
-// that are alike the first and the last are told, and how many stand between.
-// The empty string means that not even the head has room.
+// Digest shortens a tool output to at most o.Max tokens: a head line, the
+// failed tests and the errors, the first and the last lines, unique lines,
+// lines that name the focus, the ledger. If failed tests do not fit, it gives
+// their names and the number of the rest. Of similar lines it gives the first
+// and the last, and the number between them. The empty string means that not
+// even the head fits.
 func Digest(text string, o DigestOptions) string {
 	text = trimReminders(unixLines(text))
 	return Ref{Kind: Output, Size: len(text), shape: shapeOfOutput(text)}.Digest(text, o)
 }
 
-// Digest is the function of that name, for a copy whose text without wrappers
-// is text.
+// Digest is the function [Digest] for a copy whose text without wrappers is
+// text.
 func (c Ref) Digest(text string, o DigestOptions) string {
 	if len(text) > textMax {
 		text = text[:textMax]
@@ -50,11 +50,11 @@ func (c Ref) Digest(text string, o DigestOptions) string {
 	return fillToTokens(o.Max, o.Count, func(size int) string { return cleanUTF8(d.writeDigest(size)) })
 }
 
-// mostErrors is how many lines with an error go before names.
+// mostErrors limits the lines with an error that go before names.
 const mostErrors = 12
 
-// rankLines puts the lines in order, most wanted first, each once: what went wrong,
-// and where the text begins, go before the ledger.
+// rankLines orders the lines, most wanted first, each once: errors and the
+// beginning of the text go before the ledger.
 func (d *textDigest) rankLines(s *fileOutline, near *Focus) {
 	taken := make(map[int32]bool)
 	add := func(more ...span) {
@@ -75,7 +75,7 @@ func (d *textDigest) rankLines(s *fileOutline, near *Focus) {
 	for _, t := range d.tests {
 		d.failures = append(d.failures, d.lines[t.line].span)
 	}
-	for _, l := range d.lines { // those of a test that is told already, too
+	for _, l := range d.lines { // also those of a test that is listed already
 		if l.kind == logline.FailedTest {
 			taken[l.start] = true
 		}
@@ -96,7 +96,7 @@ func (d *textDigest) rankLines(s *fileOutline, near *Focus) {
 	add(d.uncommonLines(firstLines(d.text, mostHead))...)
 }
 
-// uncommonLines returns those of lines that are not like many others.
+// uncommonLines returns the lines that few others resemble.
 func (d *textDigest) uncommonLines(lines []span) (out []span) {
 	for _, l := range lines {
 		if form, lead := lineFormHash(l.textOfSpan(d.text)); !d.isCommonForm(outputLine{form: form, lead: lead}) {
@@ -106,13 +106,14 @@ func (d *textDigest) uncommonLines(lines []span) (out []span) {
 	return out
 }
 
-// mostHead is how many lines from its beginning a digest may show.
+// mostHead limits the lines from its beginning that a digest may show.
 const mostHead = 30
 
-// mostRare is how many lines that are like no other go before the focus.
+// mostRare limits the unique lines that go before the focus.
 const mostRare = 6
 
-// focusLines returns the lines that speak most of the focus, the best first.
+// focusLines returns the lines with the highest score for the focus, the best
+// first.
 func focusLines(text string, s *fileOutline, near *Focus) []span {
 	if near == nil {
 		return nil
@@ -163,16 +164,16 @@ func lastLines(text string, n int) []span {
 	return out
 }
 
-// lineSize is how many bytes of a line a digest shows.
+// lineSize limits the bytes of a line in a digest.
 const lineSize = 240
 
-// A textDigest is one in the making.
+// A textDigest is a digest under construction.
 type textDigest struct {
 	DigestOptions
 	*output
 	failures []span // lines of failed tests
 	wanted   []span // other lines, most wanted first
-	first    int    // so many of them go before the ledger
+	first    int    // this number of them goes before the ledger
 }
 
 // writeDigest returns the digest in about size bytes.
@@ -197,11 +198,11 @@ func countedLines(lines int) string {
 	return fmt.Sprintf("%d lines", lines)
 }
 
-// testShare is how much of the room failed tests have.
+// testShare is the share of the room for failed tests.
 const testShare = 0.75
 
-// writeTests returns the lines of the failed tests where all have room, else one
-// line with their names, as many as have room, and a count of the rest.
+// writeTests returns the lines of the failed tests if all fit, else one line
+// with as many of their names as fit and the number of the rest.
 func (d *textDigest) writeTests(p *byteBudget) (lines []span, names string) {
 	const least = 60 // bytes, for one name and a count
 	size := 0
@@ -221,11 +222,11 @@ func (d *textDigest) writeTests(p *byteBudget) (lines []span, names string) {
 	return nil, names
 }
 
-// shortestTest is how many bytes of a test's name are told at least.
+// shortestTest is the minimum number of bytes of a test's name.
 const shortestTest = 24
 
-// testNames returns a line of at most about size bytes with the names of tests.
-// What they all begin with is said once; long names lose their middle.
+// testNames returns a line of at most about size bytes with the names of
+// tests. A common prefix is given once; long names lose their middle.
 func testNames(tests []failedTest, size int) string {
 	all := make([]string, len(tests))
 	for i, t := range tests {
@@ -255,7 +256,7 @@ func testNames(tests []failedTest, size int) string {
 	return b.String() + "\n"
 }
 
-// sharedPrefix returns what all names begin with, up to a separator.
+// sharedPrefix returns the common prefix of names, up to a separator.
 func sharedPrefix(names []string) string {
 	shared := names[0]
 	for _, n := range names[1:] {
@@ -268,8 +269,8 @@ func sharedPrefix(names []string) string {
 	return shared[:strings.LastIndexAny(shared, "/:.> ")+1]
 }
 
-// middleCut returns s in at most size bytes and a sign: where names differ is
-// their end.
+// middleCut returns s in at most size bytes with a sign for the part cut from
+// its middle: names differ at their end.
 func middleCut(s string, size int) string {
 	if len(s) <= size {
 		return s
@@ -277,13 +278,14 @@ func middleCut(s string, size int) string {
 	return strings.ToValidUTF8(s[:size/3], "") + "…" + strings.ToValidUTF8(s[len(s)-size*2/3:], "")
 }
 
-// ledgerShare is how much of the room the ledger has before plain lines.
+// ledgerShare is the share of the room that goes to the ledger before plain
+// lines.
 const ledgerShare = 0.5
 
-// gap stands where lines are left out.
+// gap marks omitted lines.
 const gap = "…\n"
 
-// pickLines returns the lines that have room, each with the gap before it.
+// pickLines returns the lines that fit, each with the gap before it.
 func (p *byteBudget) pickLines(lines []span) []span {
 	var taken []span
 	for _, l := range lines {
@@ -298,8 +300,8 @@ func (p *byteBudget) pickLines(lines []span) []span {
 	return taken
 }
 
-// joinLines returns lines in the order of the text, with a sign where some are left
-// out: how many of them are like the line before.
+// joinLines returns lines in the order of the text. A marker for omitted lines
+// says how many of them resemble the line before.
 func (d *textDigest) joinLines(lines []span) string {
 	slices.SortFunc(lines, func(a, b span) int { return cmp.Compare(a.start, b.start) })
 	var b strings.Builder
@@ -315,10 +317,11 @@ func (d *textDigest) joinLines(lines []span) string {
 	return b.String()
 }
 
-// leastAlike is from how many lines on it is said that they are alike.
+// leastAlike is the number of omitted lines from which the marker counts
+// similar ones.
 const leastAlike = 3
 
-// gapMarker is what stands for lines from to, exclusive.
+// gapMarker is the marker that replaces lines from to, exclusive.
 func (d *textDigest) gapMarker(from, to int) string {
 	if from > 0 && !d.Prose {
 		if n := d.countAlike(from-1, from, to); n >= leastAlike {

@@ -8,8 +8,8 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// statuses is an output of so many lines, one of which names what stands
-// nowhere else.
+// statuses is an output of the given number of lines; one has a name that
+// occurs nowhere else.
 func statuses(lines int, name string) string {
 	var b strings.Builder
 	for i := range lines {
@@ -22,7 +22,7 @@ func statuses(lines int, name string) string {
 	return b.String()
 }
 
-func TestDigestKeepsTheNameThatStandsNowhereElse(t *testing.T) {
+func TestDigestKeepsUniqueNames(t *testing.T) {
 	messages := chat.Transcript{
 		chat.NewResult("a", statuses(16, "b450b717")),
 		chat.NewResult("b", statuses(18, "0c5de1aa")),
@@ -47,8 +47,8 @@ func TestDigestKeepsTheNameThatStandsNowhereElse(t *testing.T) {
 	}
 }
 
-// What a failure says stands below its line, and goes before names.
-func TestDigestKeepsWhatAFailureSays(t *testing.T) {
+// The message of a failure is below its line, and goes before names.
+func TestDigestKeepsTheMessageOfAFailure(t *testing.T) {
 	log := strings.Repeat("=== RUN   TestFine\n--- PASS: TestFine (0.00s)\n", 8) +
 		"--- FAIL: TestLease (0.42s)\n    lease/store.go:41: want 7523 sessions, got 857\n    a second remark\nFAIL\nFAIL\tlease\t6.790s\n"
 	got := Digest(log, DigestOptions{Max: 60, Count: countBytes, Recall: "0123abcd", Ledger: []string{"TestFine", "TestOther", "TestThird"}})

@@ -6,16 +6,17 @@ import (
 	"strings"
 )
 
-// An Excerpt is a run of lines of a file that a session summary holds verbatim.
+// An Excerpt is a run of lines of a file that a session summary quotes
+// verbatim.
 type Excerpt struct {
 	Path   string
-	Edited bool   // an edit put it in, or answered with it
-	First  int    // number of its first line, 1-based; 0 where that is not known
+	Edited bool   // an edit inserted it, or its result shows it
+	First  int    // number of its first line, 1-based; 0 if unknown
 	Text   string // whole lines
 }
 
-// Held returns pieces as a text that [Scan] finds them in again. Neighbours that
-// are of one file and one kind share its name.
+// Held returns pieces as a text in which [ScanMessage] finds them again.
+// Adjacent pieces of one file and one kind share its name.
 func Held(pieces []Excerpt) string {
 	var b strings.Builder
 	for k, p := range pieces {
@@ -37,7 +38,7 @@ func Held(pieces []Excerpt) string {
 	return b.String()
 }
 
-// firstLine is the line at which pieces begin where nothing else is said.
+// firstLine is the line at which pieces begin if no other is given.
 func (p Excerpt) firstLine() int {
 	if p.Edited {
 		return 0
@@ -58,7 +59,7 @@ func heldHead(p Excerpt) string {
 	return head
 }
 
-// hunkHeader is the line that says at which line of the file the next one stands.
+// hunkHeader gives the line of the file at which the next line begins.
 func hunkHeader(first int) string {
 	if first <= 0 {
 		return hunkHead + "?"
@@ -66,7 +67,7 @@ func hunkHeader(first int) string {
 	return fmt.Sprintf("%s%d", hunkHead, first)
 }
 
-// parseHunkHeader reads a line that hunk wrote.
+// parseHunkHeader reads a line that hunkHeader wrote.
 func parseHunkHeader(line string) (first int, ok bool) {
 	rest, ok := strings.CutPrefix(strings.TrimRight(line, "\r\n"), hunkHead)
 	if !ok || rest == "?" {
@@ -76,7 +77,7 @@ func parseHunkHeader(line string) (first int, ok bool) {
 	return first, err == nil && first > 0
 }
 
-// scanExcerpts notes the pieces of files that a session summary holds, and what stands
+// scanExcerpts records the pieces of files in a session summary, and the text
 // between them.
 func (s *messageScan) scanExcerpts(part int, text string) {
 	at := 0
@@ -93,7 +94,7 @@ func (s *messageScan) scanExcerpts(part int, text string) {
 	s.addIdentifiers(text[at:])
 }
 
-// addExcerpts notes the runs of lines of one file.
+// addExcerpts records the runs of lines of one file.
 func (s *messageScan) addExcerpts(c Ref, text string, start, end int) {
 	note := func(to int) {
 		if c.Start, c.End = start, to; c.End > c.Start {

@@ -20,7 +20,7 @@ func TestPiecesOfASummaryAreFoundAgain(t *testing.T) {
 	pieces := []Excerpt{
 		{Path: "src/a.go", First: 1, Text: "package a\n"},
 		{Path: "src/a.go", First: 40, Text: "func A() {\n\n\treturn\n}\n"},
-		{Path: "src/a.go", Text: "func B() {}\n"}, // no one knows its line
+		{Path: "src/a.go", Text: "func B() {}\n"}, // its line is unknown
 		{Path: "src/a.go", Edited: true, Text: "func C() {}\n"},
 		{Path: "src/a.go", Edited: true, First: 7, Text: "func D() {}\n"},
 		{Path: `odd "name".py`, Text: "x = 1\n"},
@@ -40,7 +40,7 @@ func TestPiecesOfASummaryAreFoundAgain(t *testing.T) {
 	}
 }
 
-// FuzzHeld holds that no line of a piece is lost, whatever stands in it.
+// FuzzHeld holds that no line of a piece is lost, whatever it contains.
 func FuzzHeld(f *testing.F) {
 	f.Add("a.go", "package a\n", "b.go", "@@ 3\nx\n", true)
 	f.Add("a.go", "</file>\n", "a.go", "<file path=\"c\">\n", false)

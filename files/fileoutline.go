@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// A fileOutline is what the text of a copy is made of. It is found once, and holds
-// offsets into the text without wrappers, never the text.
+// A fileOutline is the structure of the text of a copy. It is computed once,
+// and holds offsets into the text without wrappers, never the text.
 type fileOutline struct {
 	lang    *profile
 	lines   int32
 	decls   []decl  // in order of their lines
-	blocks  []block // cut the whole text
-	words   []place // identifiers, those of one block behind one another
+	blocks  []block // divide the whole text
+	words   []place // identifiers, block by block
 	imports []span
 	marks   []span // of a file: lines with a TODO
 	doc     span   // first line of documentation
@@ -30,7 +30,7 @@ type decl struct {
 	sig      int32  // end of the signature
 	lead     int32  // where the comments above it begin
 	line     int32  // 1-based
-	name     uint32 // hash; 0 where it is no symbol of 5 characters and more
+	name     uint32 // hash; 0 if it is not a symbol of at least 5 characters
 	depth    uint8
 	exported bool
 }
@@ -49,15 +49,15 @@ type place struct {
 }
 
 const (
-	blockMin  = 6    // lines of a block before an empty line ends it
+	blockMin  = 6    // minimum lines of a block that an empty line ends
 	blockMax  = 24   // lines of a block
 	plainMax  = 8    // lines of a block of a text without declarations
-	blockSize = 4096 // bytes of a block before the next line ends it
+	blockSize = 4096 // bytes of a block at which the next line ends it
 	markMax   = 40   // marks, imports of one text
 	textMax   = 1 << 30
 )
 
-// outlineOf finds the shape of the text of a file.
+// outlineOf returns the structure of the text of a file.
 func outlineOf(name, text string) *fileOutline {
 	if len(text) > textMax {
 		text = text[:textMax]
@@ -74,7 +74,7 @@ func outlineOf(name, text string) *fileOutline {
 	return s
 }
 
-// shapeOfOutput finds the shape of a tool output that is no file.
+// shapeOfOutput returns the structure of a tool output that is not a file.
 func shapeOfOutput(text string) *fileOutline {
 	if len(text) > textMax {
 		text = text[:textMax]
@@ -121,7 +121,7 @@ func (s *fileOutline) cutBlocks(text string) {
 	for i := range s.blocks {
 		s.findWords(text, &s.blocks[i])
 	}
-	s.words, s.blocks, s.decls = slices.Clone(s.words), slices.Clone(s.blocks), slices.Clone(s.decls) // as large as need be
+	s.words, s.blocks, s.decls = slices.Clone(s.words), slices.Clone(s.blocks), slices.Clone(s.decls) // a longer block is not needed
 }
 
 func (s *fileOutline) findWords(text string, b *block) {
@@ -137,7 +137,7 @@ func (s *fileOutline) findWords(text string, b *block) {
 	b.last = int32(len(s.words))
 }
 
-// identifierAt returns the identifier that begins at a place of text.
+// identifierAt returns the identifier that begins at a place in text.
 func (p place) identifierAt(text string) string {
 	rest := text[p.at:min(len(text), int(p.at)+400)]
 	id := ""

@@ -2,7 +2,7 @@ package files
 
 import "github.com/tiercompact/tiercompact/chat"
 
-// A Focus is what the recent messages speak of: identifiers, each with a
+// A Focus is the subject of the recent messages: identifiers, each with a
 // weight.
 type Focus struct {
 	weight map[uint32]float32
@@ -20,8 +20,9 @@ func NewFocus(identifiers []string) *Focus {
 // focusSpan is how many of the newest messages make the focus.
 const focusSpan = 60
 
-// FocusOf returns what the newest messages of t speak of. What an assistant or
-// user says weighs more than what tools print, the newest more than the older.
+// FocusOf returns the subject of the newest messages of t. Words of an
+// assistant or user weigh more than tool outputs, and newer messages more than
+// older ones.
 func FocusOf(t chat.Transcript, facts []Scan) *Focus {
 	f := &Focus{weight: make(map[uint32]float32)}
 	for i := max(0, len(t)-focusSpan); i < len(t); i++ {
@@ -62,8 +63,8 @@ func (f *Focus) weightOf(hash uint32) float32 {
 	return f.weight[hash]
 }
 
-// blockScores returns for each block of s how much it speaks of the focus. A word
-// that many blocks hold tells little of any.
+// blockScores returns for each block of s its score for the focus. A word that
+// many blocks contain distinguishes none of them.
 func (s *fileOutline) blockScores(f *Focus) []float32 {
 	out := make([]float32, len(s.blocks))
 	if f == nil || len(f.weight) == 0 {

@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// scanGoFile finds the declarations of a Go file with the parser of the standard
-// library. What is no whole file is scanned like any other code.
+// scanGoFile finds the declarations of a Go file with the parser of the
+// standard library. A text that is not a whole file is scanned like other
+// code.
 func scanGoFile(text string, s *fileOutline) {
 	if !startsPackage(text) || len(text) > 1<<20 {
 		scanCode(text, s)
@@ -54,7 +55,7 @@ func startsPackage(text string) bool {
 	return false
 }
 
-// A goFile adds the declarations of a file to a shape.
+// A goFile adds the declarations of a file to its outline.
 type goFile struct {
 	file *token.File
 	text string
@@ -63,7 +64,7 @@ type goFile struct {
 
 func (g goFile) byteOffset(p token.Pos) int { return max(0, min(len(g.text), int(p)-g.file.Base())) }
 
-// wholeLines returns the whole lines that stand between two positions.
+// wholeLines returns the whole lines between two positions.
 func (g goFile) wholeLines(from, to token.Pos) span {
 	start, end := g.byteOffset(from), g.byteOffset(to)
 	start = strings.LastIndexByte(g.text[:start], '\n') + 1

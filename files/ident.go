@@ -5,11 +5,11 @@ import (
 	"unicode/utf8"
 )
 
-// Identifiers returns the identifiers that text names, each once, in order of
-// first occurrence: paths, file names, snake_case and camelCase names of at
-// least 4 characters, hashes, ticket ids. Every identifier that the measure of
-// identifier retention counts is one of them or, where the measure begins
-// inside a word ("serName" of "UserName"), part of one.
+// Identifiers returns the identifiers in text, each once, in order of first
+// occurrence: paths, file names, snake_case and camelCase names of at least 4
+// characters, hashes, ticket ids. Every identifier that the measure of
+// identifier retention counts is one of them or, if the measure begins inside
+// a word ("serName" of "UserName"), part of one.
 func Identifiers(text string) []string {
 	var out []string
 	seen := make(map[string]bool)
@@ -22,7 +22,7 @@ func Identifiers(text string) []string {
 	return out
 }
 
-// Classes of bytes. Bytes of 0x80 and above are looked at as runes.
+// Classes of bytes. Bytes of 0x80 and above are read as runes.
 const (
 	lower = 1 << iota
 	upper
@@ -35,7 +35,7 @@ const (
 	word  = lower | upper | digit | score
 )
 
-// byteClass returns the class of each byte, 0 for what stands in no identifier.
+// byteClass returns the class of each byte; 0 for bytes outside identifiers.
 var byteClass = func() (t [256]uint8) {
 	for c := 'a'; c <= 'z'; c++ {
 		t[c], t[c-'a'+'A'] = lower, upper
@@ -50,7 +50,7 @@ var byteClass = func() (t [256]uint8) {
 	return t
 }()
 
-// eachIdent calls yield with the place of each identifier of text. It is
+// eachIdent calls yield with the place of each identifier in text. It is
 // linear in text and allocates nothing.
 func eachIdent(text string, yield func(start, end int)) {
 	for i := 0; i < len(text); {
@@ -76,7 +76,7 @@ func eachIdent(text string, yield func(start, end int)) {
 			ascii |= c
 			i++
 		}
-		if i == start { // a wide rune that is no letter
+		if i == start { // a wide rune that is not a letter
 			_, n := utf8.DecodeRuneInString(text[i:])
 			i += n
 			continue
@@ -125,8 +125,8 @@ func chunkIdents(text string, start, end int, seen uint8, yield func(start, end 
 	}
 }
 
-// endOfPath returns where the path that begins at i ends. Where none does it
-// returns the place before which none begins.
+// endOfPath returns where the path that begins at i ends. If none does, it
+// returns the place before which no path begins.
 func endOfPath(text string, i, end int) (at int, ok bool) {
 	for {
 		j := i
@@ -143,8 +143,8 @@ func endOfPath(text string, i, end int) (at int, ok bool) {
 	}
 }
 
-// wordIdent yields the identifier that the word at i is, if it is one, and
-// returns where to go on.
+// wordIdent yields the word at i if it is an identifier, and returns where to
+// continue.
 func wordIdent(text string, i, end int, yield func(start, end int)) int {
 	j, shape := i, wordShape{hex: true}
 	for j < end && byteClass[text[j]]&(word|wide) != 0 {
@@ -181,11 +181,11 @@ func endOfWord(text string, i, end int) int {
 	return i
 }
 
-// A wordShape gathers what makes a word an identifier.
+// A wordShape collects what makes a word an identifier.
 type wordShape struct {
 	prev   uint8
-	after  int  // word characters behind that underscore
-	under  bool // an underscore stood behind a letter
+	after  int  // word characters after that underscore
+	under  bool // an underscore followed a letter
 	camel  bool // a lower letter, an upper letter, one more
 	rise   bool // an upper letter just followed a lower one
 	ticket bool // upper letters only
@@ -218,7 +218,7 @@ func yieldIdentifiers(text string, start, end int, yield func(start, end int)) {
 	}
 }
 
-// isFileExtension reports whether s is the ending of a text file that names stand for.
+// isFileExtension reports whether s is the extension of a text file.
 func isFileExtension(s string) bool {
 	switch s {
 	case "ts", "js", "json", "md", "cjs", "mjs", "go", "py", "rs", "tsx", "jsx", "cs", "java", "c", "h", "cpp", "cc", "hpp",

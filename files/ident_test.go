@@ -28,7 +28,7 @@ func checkCovered(t *testing.T, text string) {
 }
 
 // insideWord reports whether a match touches a letter that is not ASCII: there
-// the measure sees no end of a word, though Go's \b does.
+// the measure sees no end of a word, but Go's \b does.
 func insideWord(text string, at []int) bool {
 	before, _ := utf8.DecodeLastRuneInString(text[:at[0]])
 	behind, _ := utf8.DecodeRuneInString(text[at[1]:])

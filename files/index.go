@@ -7,9 +7,9 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// An Index joins the facts of a conversation: which copies are of one file,
-// what is newer, what was referred to last. It serves one plan, and is not safe
-// for concurrent use.
+// An Index joins the scans of a conversation: which copies are of one file,
+// which are newer, which were referred to last. It serves one plan and is not
+// safe for concurrent use.
 type Index struct {
 	t     chat.Transcript
 	facts []Scan
@@ -18,15 +18,15 @@ type Index struct {
 	edits map[int]int        // newest message that edits or writes a file
 	last  map[uint64]spot    // newest copy of each text
 	swaps map[int][]textSwap // edits of a file, filled on demand
-	refs  map[int]int        // newest message behind from that refers to a file
-	from  int                // messages from here on were looked through for refs
-	owner map[uint32]int     // file that alone defines a symbol, -1 where several do
+	refs  map[int]int        // newest message after from that refers to a file
+	from  int                // refs is complete from this message on
+	owner map[uint32]int     // the one file that defines a symbol, -1 if several do
 }
 
 // A spot is a copy in the conversation.
 type spot struct{ message, copy int }
 
-// NewIndex returns the index of t, given the facts of its messages. It is
+// NewIndex returns the index of t, given the scans of its messages. It is
 // linear in the number of copies.
 func NewIndex(t chat.Transcript, facts []Scan) *Index {
 	x := &Index{t: t, facts: facts, edits: make(map[int]int), last: make(map[uint64]spot), swaps: make(map[int][]textSwap), refs: make(map[int]int), from: len(t)}
@@ -52,11 +52,11 @@ func NewIndex(t chat.Transcript, facts []Scan) *Index {
 // copyAtSpot returns the copy at a spot.
 func (x *Index) copyAtSpot(s spot) *Ref { return &x.facts[s.message].Copies[s.copy] }
 
-// Stale reports whether the file or output c of message i was last referred to
-// at least after messages before the newest. The copy itself is a reference; a
-// later message refers to a file where it names the path, or the base name that
-// only this file has, reads or edits it, or quotes a symbol that only this file
-// defines.
+// Stale reports whether at least after messages came since the last reference
+// to the file or output c of message i. The copy itself is a reference. A
+// later message refers to a file if it names the path or a base name that only
+// this file has, reads or edits the file, or quotes a symbol that only this
+// file defines.
 func (x *Index) Stale(i int, c Ref, after int) bool {
 	newest := len(x.t) - 1
 	if newest-i < after {
@@ -85,7 +85,7 @@ func (x *Index) Last(path string) int {
 	return -1
 }
 
-// lookBack gathers the references in the messages from from on.
+// lookBack collects the references in the messages from from on.
 func (x *Index) lookBack(from int) {
 	for x.from > max(from, 0) {
 		x.from--
@@ -130,7 +130,7 @@ func (x *Index) eachSymbolFile(hash uint32, note func(id int)) {
 	}
 }
 
-// findOwners finds which file alone defines a symbol.
+// findOwners finds the one file that defines a symbol.
 func (x *Index) findOwners() {
 	x.owner = make(map[uint32]int)
 	for id, spots := range x.files {
@@ -154,9 +154,9 @@ func (x *Index) defineSymbol(name uint32, id int) {
 	x.owner[name] = id
 }
 
-// Superseded returns the message whose newer copy shows all the lines that copy
-// c of message i shows, or -1. A text that an edit took away is superseded by
-// the edit itself.
+// Superseded returns the message whose newer copy shows all the lines that
+// copy c of message i shows, or -1. A text that an edit removed is superseded
+// by the edit itself.
 func (x *Index) Superseded(i int, c Ref) int {
 	id, ok := x.names.fileOfPath(c.Path)
 	if !ok {
@@ -172,11 +172,11 @@ func (x *Index) Superseded(i int, c Ref) int {
 	return -1
 }
 
-// maxNewer is how many of the newest copies of a file are compared.
+// maxNewer limits how many of the newest copies of a file are compared.
 const maxNewer = 256
 
-// editedBetween reports whether a call between two messages edits a file, so that
-// it may have fewer lines than before.
+// editedBetween reports whether a call between two messages edits a file, so
+// that the file may have fewer lines than before.
 func (x *Index) editedBetween(id, from, to int) bool {
 	spots := x.files[id]
 	at, _ := slices.BinarySearchFunc(spots, from, func(s spot, m int) int { return cmp.Compare(s.message, m) })
@@ -188,9 +188,10 @@ func (x *Index) editedBetween(id, from, to int) bool {
 	return false
 }
 
-// coversLines reports whether n shows the lines that an older copy shows. A read that
-// asked for no lines is of the whole file, unless it shows fewer than were
-// there: a tool may have a limit. edited says that the file was edited since.
+// coversLines reports whether n shows the lines that an older copy shows. A
+// read without a line range covers the whole file, unless it shows fewer lines
+// than the file had: a tool may have a limit. edited says that the file was
+// edited since.
 func (n *Ref) coversLines(old Ref, edited bool) bool {
 	if n.Kind == Block && !n.Whole {
 		return false
@@ -202,8 +203,8 @@ func (n *Ref) coversLines(old Ref, edited bool) bool {
 	return old.Kind != Edit && n.First > 0 && old.First > 0 && n.First <= old.First && n.Last >= old.Last && old.Last > 0
 }
 
-// Repeated returns the newest message that holds the same text as copy c of
-// message i, or -1 where no later one does.
+// Repeated returns the newest message with the same text as copy c of message
+// i, or -1 if no later one has it.
 func (x *Index) Repeated(i int, c Ref) int {
 	if s, ok := x.last[c.Hash]; ok && s.message > i && x.copyAtSpot(s).Size == c.Size {
 		return s.message
@@ -211,7 +212,7 @@ func (x *Index) Repeated(i int, c Ref) int {
 	return -1
 }
 
-// ChangedSince returns the newest message behind i that edits or writes the
+// ChangedSince returns the newest message after i that edits or writes the
 // file of c, or -1.
 func (x *Index) ChangedSince(i int, c Ref) int {
 	id, ok := x.names.fileOfPath(c.Path)
@@ -224,8 +225,8 @@ func (x *Index) ChangedSince(i int, c Ref) int {
 	return -1
 }
 
-// ActiveEdit reports whether the file of path is being worked at: it was read
-// and edited within the last five messages.
+// ActiveEdit reports whether the file of path is being edited: it was read and
+// edited within the last five messages.
 func (x *Index) ActiveEdit(path string) bool {
 	id, ok := x.names.fileOfPath(path)
 	if !ok {
@@ -257,7 +258,7 @@ func (x *Index) Edited(path string) bool {
 // A Span is a block of a text, in bytes, and the number of its first line.
 type Span struct{ Start, End, Line int }
 
-// Blocks returns the blocks of c, and how much each speaks of the focus.
+// Blocks returns the blocks of c and the score of each for the focus.
 func (c Ref) Blocks(near *Focus) (spans []Span, scores []float32) {
 	if c.shape == nil {
 		return nil, nil

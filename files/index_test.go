@@ -8,7 +8,7 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// A talk is a conversation in the making.
+// A talk is a conversation under construction.
 type talk struct {
 	t     chat.Transcript
 	facts []Scan
@@ -105,7 +105,7 @@ func TestSuperseded(t *testing.T) {
 	}
 }
 
-func TestWhatIsKnownOfAFile(t *testing.T) {
+func TestKnownEditsOfAFile(t *testing.T) {
 	k := new(talk)
 	k.does("read", args{"path": "a.go"}, body)
 	k.does("edit", args{"path": "a.go", "oldText": "openFolder(dir)", "newText": "openOther(dir)"}, "ok")
@@ -154,7 +154,7 @@ func TestKnownAndLost(t *testing.T) {
 	}
 }
 
-func TestLedgerHoldsWhatIsGone(t *testing.T) {
+func TestLedgerHasRemovedIdentifiers(t *testing.T) {
 	removed := []chat.Message{chat.NewText(chat.User, "oldName in src/a.go"), {Role: chat.Assistant, Parts: []chat.Part{{Kind: chat.Call, Name: "tool_name", Args: `{"x":"line\nnewName"}`}}}}
 	kept := []chat.Message{chat.NewText(chat.User, "see src/a.go")}
 	if got := strings.Join(LedgerOf(removed, kept, 100, countBytes), " "); got != `tool_name \nnewName oldName` {

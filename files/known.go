@@ -7,7 +7,7 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// Text returns what copy c of m holds, without wrappers.
+// Text returns the text of copy c of m without wrappers.
 func (c Ref) Text(m chat.Message) string {
 	if c.Part >= len(m.Parts) {
 		return ""
@@ -35,14 +35,14 @@ func (c Ref) Text(m chat.Message) string {
 	return unwrapText(text).text
 }
 
-// Known is the set of identifiers that a conversation goes on naming.
+// Known is the set of identifiers that stay in the conversation.
 type Known struct {
 	slots []uint32 // open addressing, 0 is free
 	used  int
 }
 
-// Known returns the identifiers that the conversation names outside of the
-// copies for which changed reports true.
+// Known returns the identifiers that the conversation names outside the copies
+// for which changed reports true.
 func (x *Index) Known(changed func(message, copy int) bool) *Known {
 	k := &Known{slots: make([]uint32, 1<<12)}
 	for i := range x.facts {
@@ -64,8 +64,8 @@ func (x *Index) Known(changed func(message, copy int) bool) *Known {
 	return k
 }
 
-// outputIdentifiers returns the identifiers of the outputs for which changed reports
-// true: those are among the Idents.
+// outputIdentifiers returns the identifiers of the outputs for which changed
+// reports true: the Idents include them.
 func (f *Scan) outputIdentifiers(changed func(copy int) bool) map[uint32]bool {
 	var found map[uint32]bool
 	for n := range f.Copies {
@@ -122,14 +122,14 @@ func (k *Known) hasHash(h uint32) bool {
 	}
 }
 
-// Add notes the identifiers of a text.
+// Add adds the identifiers of a text.
 func (k *Known) Add(text string) {
 	eachIdent(text, func(start, end int) { k.addHash(hashIdent(text[start:end])) })
 }
 
-// Lost returns the identifiers of copy c, whose text without wrappers is text,
-// that are not known, most wanted first: what the focus speaks of, and what is
-// short. There are at most limit.
+// Lost returns at most limit identifiers of copy c, whose text without
+// wrappers is text, that are not known, most wanted first: those of the focus,
+// and short ones.
 func (k *Known) Lost(c Ref, text string, near *Focus, limit int) []string {
 	if c.shape == nil || limit <= 0 {
 		return nil
@@ -153,7 +153,7 @@ func (k *Known) Lost(c Ref, text string, near *Focus, limit int) []string {
 	return out
 }
 
-// A hashedName is an identifier that a ledger may hold.
+// A hashedName is an identifier that a ledger may contain.
 type hashedName struct {
 	id    string
 	at    int32

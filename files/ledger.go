@@ -12,7 +12,7 @@ import (
 // ledgerHead begins the line that holds a ledger.
 const ledgerHead = "also: "
 
-// ledgerSize returns the bytes that a line with all of ledger has.
+// ledgerSize returns the length in bytes of a line with all of ledger.
 func ledgerSize(ledger []string) int {
 	size := 0
 	for _, id := range ledger {
@@ -24,7 +24,7 @@ func ledgerSize(ledger []string) int {
 	return len(ledgerHead) - 1 + size
 }
 
-// unshownIdentifiers returns the identifiers of ledger that body does not show.
+// unshownIdentifiers returns the identifiers of ledger that are not in body.
 func unshownIdentifiers(ledger []string, body string) []string {
 	if len(ledger) == 0 {
 		return nil
@@ -40,8 +40,8 @@ func unshownIdentifiers(ledger []string, body string) []string {
 	return out
 }
 
-// ledgerLine returns the identifiers of ledger that body does not show, as many
-// as size bytes hold, or the empty string.
+// ledgerLine returns the identifiers of ledger that are not in body, as many
+// as fit into size bytes, or the empty string.
 func ledgerLine(ledger []string, body string, size int) string {
 	var b strings.Builder
 	for _, id := range unshownIdentifiers(ledger, body) {
@@ -57,10 +57,10 @@ func ledgerLine(ledger []string, body string, size int) string {
 }
 
 // LedgerOf returns the identifiers that removed messages name and no kept
-// message does, the most wanted first, as many as maxTokens hold when they are
-// joined by blanks. Wanted is what the assistant itself named, what many
-// messages name, what was named lately, and what is short. removed and kept
-// stand in the order of the conversation.
+// message does, the most wanted first, as many as fit into maxTokens when
+// joined by blanks. Wanted are identifiers that the assistant itself named,
+// that many messages name, that were named lately, and short ones. removed and
+// kept are in the order of the conversation.
 func LedgerOf(removed, kept []chat.Message, maxTokens int, count func(string) int) []string {
 	known := make(map[string]bool)
 	for _, m := range kept {
@@ -95,7 +95,7 @@ func LedgerOf(removed, kept []chat.Message, maxTokens int, count func(string) in
 
 const longestName = 200 // bytes
 
-// A mention is an identifier and who names it.
+// A mention is an identifier and the messages that name it.
 type mention struct {
 	id           string
 	newest, last int // the newest message that names it, and the one counted last
@@ -111,8 +111,8 @@ func (m *mention) addMention(i int, said bool) {
 	m.said = m.said || said
 }
 
-// reuseLikelihood returns how likely an identifier of one of n messages is to be used
-// again, for what it costs.
+// reuseLikelihood returns how likely an identifier of one of n messages is to
+// be used again, in relation to its cost.
 func (m *mention) reuseLikelihood(n int) float64 {
 	w := float64(m.newest+1)/float64(max(1, n)) + 0.3*float64(min(m.times, 5))
 	if m.said {
@@ -121,7 +121,8 @@ func (m *mention) reuseLikelihood(n int) float64 {
 	return w / math.Sqrt(float64(len(m.id)+6))
 }
 
-// identifiersWithin returns as many of ids, from the first on, as limit tokens hold.
+// identifiersWithin returns as many of ids, from the first on, as fit into
+// limit tokens.
 func identifiersWithin(ids []string, limit int, count func(string) int) []string {
 	if limit <= 0 || len(ids) == 0 {
 		return nil
@@ -139,8 +140,8 @@ func identifiersWithin(ids []string, limit int, count func(string) int) []string
 }
 
 // eachName calls yield with the identifiers of a message. One that begins a
-// line of an argument comes with the escape that stands before it in the call:
-// that is how the next call will name it.
+// line of an argument includes the escape before it in the call, because the
+// next call will name it so.
 func eachName(m chat.Message, yield func(id string)) {
 	each := func(text string) {
 		eachIdent(text, func(start, end int) { yield(text[start:end]) })
@@ -165,7 +166,7 @@ func eachName(m chat.Message, yield func(id string)) {
 	}
 }
 
-// escapeBefore returns the escape that JSON has for the space before text[at].
+// escapeBefore returns the JSON escape of the space before text[at].
 func escapeBefore(text string, at int) string {
 	switch {
 	case at > 0 && text[at-1] == '\t':

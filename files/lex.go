@@ -2,8 +2,8 @@ package files
 
 import "strings"
 
-// skipTokens goes through a line from at on, and keeps the state of strings,
-// comments, parentheses and braces. end is where the line ends in the text.
+// skipTokens goes through a line from at on, and tracks strings, comments,
+// parentheses and braces. end is where the line ends in the text.
 func (c *codeScanner) skipTokens(line string, at, end int) {
 	prev := byte('(')
 	for at < len(line) {
@@ -61,7 +61,7 @@ func (c *codeScanner) closeBrace(end int) {
 	c.popBlocks(end)
 }
 
-// endOfOpenToken looks for the end of the comment or string that the line is in.
+// endOfOpenToken finds the end of the comment or string that the line is in.
 func (c *codeScanner) endOfOpenToken(line string, at int) int {
 	i := strings.Index(line[at:], c.shutBy)
 	if i < 0 {
@@ -75,8 +75,8 @@ func (c *codeScanner) endOfOpenToken(line string, at int) int {
 	return at
 }
 
-// specialLength returns how many bytes the comment, string or regular expression
-// that begins at at takes, or 0 where none begins there.
+// specialLength returns how many bytes the comment, string or regular
+// expression that begins at at takes, or 0 if none begins there.
 func (c *codeScanner) specialLength(line string, at int, prev byte) int {
 	rest := line[at:]
 	switch rest[0] {
@@ -111,8 +111,8 @@ func (c *codeScanner) specialLength(line string, at int, prev byte) int {
 	return 0
 }
 
-// quotedLength returns the length of the string that s begins with, closed within
-// limit bytes; 1 where it is not closed.
+// quotedLength returns the length of the string that s begins with, closed
+// within limit bytes; 1 if it is not closed.
 func quotedLength(s string, quote byte, limit int) int {
 	for i := 1; i < len(s) && i < limit; i++ {
 		switch s[i] {

@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// pathNames says which paths name one file.
+// pathNames maps the paths that name one file to it.
 type pathNames struct {
 	paths  []string         // of each file, the longest form seen
 	exact  map[string]int   // files of their clean paths
 	byBase map[string][]int // files of a base name
-	ids    map[string]int   // files of the paths as written, -1 where none is named
+	ids    map[string]int   // files of the paths as written, -1 if none is named
 }
 
 // newNames gathers the files that copies and edits name. A relative path is
-// the file whose absolute path ends with it, where there is only one.
+// the file whose absolute path ends with it, if there is only one.
 func newNames(facts []Scan) pathNames {
 	n := pathNames{exact: make(map[string]int), byBase: make(map[string][]int), ids: make(map[string]int)}
 	var relative []string
@@ -45,7 +45,7 @@ func newNames(facts []Scan) pathNames {
 	return n
 }
 
-// addPath returns the file of a clean path, a new one where it is not known.
+// addPath returns the file of a clean path, a new one if it is unknown.
 func (n *pathNames) addPath(p string) int {
 	if id, known := n.exact[p]; known {
 		return id
@@ -57,7 +57,7 @@ func (n *pathNames) addPath(p string) int {
 	return len(n.paths) - 1
 }
 
-// maxNamesakes is how many files of one base name are compared.
+// maxNamesakes limits how many files of one base name are compared.
 const maxNamesakes = 64
 
 // findPath returns the only file that a clean path can name, or -1.
@@ -95,7 +95,7 @@ func (n *pathNames) fileOfPath(p string) (id int, ok bool) {
 	return id, id >= 0
 }
 
-// cleanPath returns p with slashes and without what says nothing.
+// cleanPath returns p with slashes and without redundant parts.
 func cleanPath(p string) string {
 	return path.Clean(strings.ReplaceAll(p, `\`, "/"))
 }

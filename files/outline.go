@@ -7,17 +7,18 @@ import (
 	"strings"
 )
 
-// OutlineOptions say how long an outline may be, and what the work is at.
+// OutlineOptions limit the length of an outline and name the subject of the
+// work.
 type OutlineOptions struct {
 	Max    int                   // tokens, all parts included
 	Count  func(text string) int // tokens of a text; nil estimates
 	Recall string                // id of the text in the archive
 	Focus  []string              // identifiers of recent messages
-	Near   *Focus                // the same, weighted; used where set
-	Edited []string              // texts that were edited: the blocks that hold them stay, verbatim
-	Note   string                // "changed since", for example; nothing where empty
-	Ledger []string              // identifiers that would be gone otherwise, most wanted first
-	First  int                   // number of the first line where text is a part of the file
+	Near   *Focus                // the same, weighted; used if set
+	Edited []string              // texts that were edited: the blocks that contain them stay, verbatim
+	Note   string                // "changed since", for example; may be empty
+	Ledger []string              // identifiers that would be lost otherwise, most wanted first
+	First  int                   // number of the first line if text is a part of the file
 }
 
 func (o OutlineOptions) outlineFocus() *Focus {
@@ -27,20 +28,20 @@ func (o OutlineOptions) outlineFocus() *Focus {
 	return o.Near
 }
 
-// Outline returns what the text of the file of path holds in at most o.Max
-// tokens: a head line; imports; the first line of documentation; exported
-// declarations with their lines, then the others; verbatim the blocks that the
-// work is at; what is to be done; a count of what was left out; the ledger. It
-// may be longer than a short text: the caller compares. The empty string means
-// that not even the head has room.
+// Outline shortens the text of the file of path to at most o.Max tokens: a
+// head line; imports; the first line of documentation; exported declarations
+// with their lines, then the others; the blocks of the focus, verbatim; TODO
+// lines; the number of omitted lines; the ledger. It may be longer than a
+// short text, so the caller compares them. The empty string means that not
+// even the head fits.
 func Outline(path, text string, o OutlineOptions) string {
 	text = unwrapText(text).text
 	c := Ref{Path: path, Kind: Read, Size: len(text), shape: outlineOf(path, text)}
 	return c.Outline(text, o)
 }
 
-// Outline is the function of that name, for a copy whose text without wrappers
-// is text.
+// Outline is the function [Outline] for a copy whose text without wrappers is
+// text.
 func (c Ref) Outline(text string, o OutlineOptions) string {
 	if c.shape == nil || int(c.shape.endOffset()) > len(text) {
 		c.shape = outlineOf(c.Path, text)
@@ -57,7 +58,7 @@ func (s *fileOutline) endOffset() int32 {
 	return 0
 }
 
-// An outlineWriter is an outline in the making.
+// An outlineWriter is an outline under construction.
 type outlineWriter struct {
 	c     Ref
 	s     *fileOutline
@@ -68,7 +69,7 @@ type outlineWriter struct {
 	score []float32 // of each block
 }
 
-// rankBlocks orders the blocks by how much the work is at them.
+// rankBlocks orders the blocks by their score for the focus.
 func (d *outlineWriter) rankBlocks() {
 	d.score = d.s.blockScores(d.o.outlineFocus())
 	for _, e := range d.o.Edited {
@@ -87,14 +88,15 @@ func (d *outlineWriter) rankBlocks() {
 	slices.SortStableFunc(d.order, func(a, b int) int { return cmp.Compare(d.blockDensity(b), d.blockDensity(a)) })
 }
 
-// blockDensity is what a block is worth for its length. Long blocks hold more words
-// by chance.
+// blockDensity is the value of a block in relation to its length. Long blocks
+// contain more words of the focus by chance.
 func (d *outlineWriter) blockDensity(i int) float32 {
 	b := d.s.blocks[i]
 	return d.score[i] / float32(b.end-b.start+1000)
 }
 
-// markEdited marks the blocks that hold a text, or its longest line.
+// markEdited marks the blocks that contain an edited text, or its longest
+// line.
 func (d *outlineWriter) markEdited(text string) {
 	if text == "" {
 		return
@@ -170,7 +172,7 @@ func (d *outlineWriter) writeOutline(size int) string {
 	return body + ledgerLine(d.o.Ledger, body, ledger+int(max(p.left, 0)))
 }
 
-// declShare is the share of the room that declarations are given first.
+// declShare is the share of the room that goes to declarations first.
 func (d *outlineWriter) declShare() float64 {
 	if len(d.order) == 0 {
 		return 1
@@ -178,7 +180,7 @@ func (d *outlineWriter) declShare() float64 {
 	return 0.25
 }
 
-// ledgerRoom sets bytes aside for the ledger.
+// ledgerRoom reserves bytes for the ledger.
 func (d *outlineWriter) ledgerRoom(p *byteBudget) int {
 	room := max(0, min(ledgerSize(d.o.Ledger), int(p.left/4)))
 	p.left -= float64(room)
@@ -209,7 +211,7 @@ func (d *outlineWriter) writeImports(p *byteBudget) string {
 	return b.String()
 }
 
-// importName returns what an import line imports, in short.
+// importName returns the short name of an import line.
 func importName(line string) string {
 	line = strings.TrimRight(strings.TrimSpace(line), ";{( ")
 	if i := strings.IndexAny(line, `"'`); i >= 0 {

@@ -48,7 +48,7 @@ func TestOutlinesAreGolden(t *testing.T) {
 	}
 }
 
-func TestOutlineKeepsWhatTheWorkIsAt(t *testing.T) {
+func TestOutlineKeepsTheFocus(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("package p\n\n")
 	for i := range 200 {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// pickDecls takes declarations, shallow ones first, while they have room.
+// pickDecls selects declarations, top-level ones first, as long as they fit.
 func (d *outlineWriter) pickDecls(p *byteBudget, taken []bool, exported bool) {
 	for depth := uint8(0); depth <= 3; depth++ {
 		for i, decl := range d.s.decls {
@@ -23,7 +23,7 @@ func (d *outlineWriter) pickDecls(p *byteBudget, taken []bool, exported bool) {
 	}
 }
 
-// signature returns declaration i on one line, behind its line number.
+// signature returns declaration i on one line, after its line number.
 func (d *outlineWriter) signature(i int) string {
 	decl := d.s.decls[i]
 	sig := span{decl.start, max(decl.sig, decl.start)}.textOfSpan(d.text)
@@ -34,7 +34,7 @@ func (d *outlineWriter) signature(i int) string {
 	return strconv.Itoa(int(d.first+decl.line-1)) + ":" + strings.Repeat(" ", int(decl.depth)+1) + clipToOneLine(sig, 180)
 }
 
-// pickBlocks takes the blocks that the work is at, while they have room.
+// pickBlocks selects the blocks of the focus, as long as they fit.
 func (d *outlineWriter) pickBlocks(p *byteBudget, shown []bool) {
 	for _, i := range d.order {
 		b := d.s.blocks[i]
@@ -45,8 +45,8 @@ func (d *outlineWriter) pickBlocks(p *byteBudget, shown []bool) {
 	}
 }
 
-// writeDecls writes the declarations that were taken and stand in no block that
-// is shown, and returns a count of what was left out.
+// writeDecls writes the selected declarations that are in no shown block, and
+// returns the number of omitted ones.
 func (d *outlineWriter) writeDecls(b *strings.Builder, taken, shown []bool) (left string) {
 	visible := d.visibleAt(shown)
 	var open [2]int
@@ -93,7 +93,7 @@ func (d *outlineWriter) writeEnds(b *strings.Builder, p *byteBudget) {
 	p.left -= float64(len(head) + len(tail))
 }
 
-// visibleAt returns whether an offset stands in a block that is shown.
+// visibleAt reports whether an offset is in a shown block.
 func (d *outlineWriter) visibleAt(shown []bool) func(at int32) bool {
 	return func(at int32) bool {
 		i, found := slices.BinarySearchFunc(d.s.blocks, at, func(b block, at int32) int { return cmp.Compare(b.start, at) })
@@ -104,7 +104,7 @@ func (d *outlineWriter) visibleAt(shown []bool) func(at int32) bool {
 	}
 }
 
-// writeBlocks writes the blocks that are shown, neighbours as one.
+// writeBlocks writes the shown blocks, adjacent ones as one.
 func (d *outlineWriter) writeBlocks(b *strings.Builder, shown []bool) {
 	for i := 0; i < len(shown); i++ {
 		if !shown[i] {

@@ -6,13 +6,12 @@ import (
 	"github.com/tiercompact/tiercompact/internal/logline"
 )
 
-// An outputLine is a line of a tool output: what it tells, and which others are
-// like it.
+// An outputLine is a line of a tool output: its kind, and which others resemble it.
 type outputLine struct {
 	span
 	kind  logline.Kind
-	below bool   // it stands below an error, further in, and says what it was
-	form  uint32 // one for lines that differ in numbers and paths alone
+	below bool   // it is below an error, further indented, and explains it
+	form  uint32 // the same for lines that differ only in numbers and paths
 	lead  uint32 // the same of the first word
 }
 
@@ -69,8 +68,8 @@ func (o *output) noteFailedTest(reader logline.Reader, line string, known map[st
 	}
 }
 
-// lineFormHash returns what a line is without its numbers, hashes and paths, and the
-// same of its first word.
+// lineFormHash returns a hash of a line without its numbers, hashes and paths,
+// and the same of its first word.
 func lineFormHash(line string) (form, lead uint32) {
 	const prime, seed = 16777619, 2166136261
 	form = seed
@@ -82,7 +81,7 @@ func lineFormHash(line string) (form, lead uint32) {
 		if end > at {
 			form = (form ^ wordForm(line[at:end])) * prime
 			if lead == 0 {
-				lead = ^form // of another range than forms: both are counted in one map
+				lead = ^form // must differ from forms: both are counted in one map
 			}
 		}
 		at = end + 1
@@ -92,7 +91,8 @@ func lineFormHash(line string) (form, lead uint32) {
 
 func isSpaceByte(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
 
-// wordForm returns a hash of a word in which numbers are one, as are paths.
+// wordForm returns a hash of a word in which all numbers are equal, as are all
+// paths.
 func wordForm(w string) uint32 {
 	const prime, seed = 16777619, 2166136261
 	if strings.IndexByte(w, '/') >= 0 || strings.IndexByte(w, '\\') >= 0 {
@@ -122,13 +122,14 @@ func wordForm(w string) uint32 {
 // are noise.
 const oftenForm, oftenLead = 3, 5
 
-// isCommonForm reports whether so many lines are like l that it is no news.
+// isCommonForm reports whether so many lines resemble l that it carries no
+// information.
 func (o *output) isCommonForm(l outputLine) bool {
 	return o.forms[l.form] >= oftenForm || o.forms[l.lead] >= oftenLead
 }
 
-// rareLines returns the lines that are like no other, where most are like others: in
-// a text, every line is its own.
+// rareLines returns unique lines if most lines resemble others: in prose,
+// every line is unique.
 func (o *output) rareLines() (out []span) {
 	all := 0
 	for _, l := range o.lines {
@@ -146,8 +147,8 @@ func (o *output) rareLines() (out []span) {
 	return out
 }
 
-// formEndpoints returns the first and the last line of each form for which which is true,
-// all firsts before all lasts.
+// formEndpoints returns the first and the last line of each form that which
+// selects, all firsts before all lasts.
 func (o *output) formEndpoints(which func(outputLine) bool) (out []span) {
 	last, seen := make(map[uint32]int), make(map[uint32]bool)
 	for i, l := range o.lines {
@@ -168,12 +169,12 @@ func (o *output) formEndpoints(which func(outputLine) bool) (out []span) {
 	return out
 }
 
-// noisy is how many errors of one form are noise: of those, the first and the
-// last are told.
+// noisy is the number of errors of one form from which they are noise: of
+// those, the first and the last are shown.
 const noisy = 8
 
-// errorLines returns the lines with an error, and what stands below them. Where one
-// repeats, its first and last go before the rest.
+// errorLines returns the lines with an error, and their explanations below. If
+// one repeats, its first and last go before the rest.
 func (o *output) errorLines() (out []span) {
 	grave := func(l outputLine) bool { return l.kind == logline.Error || l.below }
 	repeats := func(l outputLine) bool { return grave(l) && o.forms[l.form] > noisy }
@@ -185,7 +186,8 @@ func (o *output) errorLines() (out []span) {
 	return append(o.formEndpoints(repeats), out...)
 }
 
-// countAlike returns how many of lines from to, exclusive, have the form of line of.
+// countAlike returns how many of lines from to, exclusive, have the form of
+// line of.
 func (o *output) countAlike(of, from, to int) int {
 	n := 0
 	for _, l := range o.lines[from:to] {

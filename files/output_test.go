@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// many returns so many lines of a format, numbered.
+// many returns the given number of lines of a format, numbered.
 func many(n int, format string) string {
 	var b strings.Builder
 	for i := range n {
@@ -17,8 +17,8 @@ func many(n int, format string) string {
 	return b.String()
 }
 
-// What an output tells that its reader must know, in the forms that the tools
-// have, in the midst of what nobody needs.
+// Outputs whose essential lines are in the midst of noise, in the formats of
+// the tools.
 func TestDigestKeepsTheNews(t *testing.T) {
 	for _, test := range []struct{ name, log, want string }{ // want: lines, or parts of lines
 		{"a merge", many(60, "Auto-merging src/part%d.go") + "CONFLICT (content): Merge conflict in src/cart.go\n" + many(40, "Auto-merging lib/part%d.go") +
@@ -52,7 +52,7 @@ func TestDigestKeepsTheNews(t *testing.T) {
 	}
 }
 
-// Where failed tests have no room, their names stand, shortened, and a count.
+// If failed tests do not fit, their shortened names and a count are given.
 func TestDigestNamesFailedTests(t *testing.T) {
 	var b strings.Builder
 	for i := range 100 {
@@ -68,7 +68,8 @@ func TestDigestNamesFailedTests(t *testing.T) {
 	}
 }
 
-// A test that an output names twice is one, with the line that says why.
+// A test that an output names twice is listed once, with the line that says
+// why it failed.
 func TestDigestNamesATestOnce(t *testing.T) {
 	got := Digest(many(90, "test_%d.py::a PASSED")+"cart.py::adds FAILED\n"+many(90, "test_%d.py::b PASSED")+"FAILED cart.py::adds - assert 3 == 4\n", DigestOptions{Max: 200, Count: countBytes, Recall: "0123abcd"})
 	if strings.Count(got, "cart.py::adds") != 1 || !strings.Contains(got, "assert 3 == 4") {
@@ -76,7 +77,7 @@ func TestDigestNamesATestOnce(t *testing.T) {
 	}
 }
 
-// Whatever is in the text, and however little room there is.
+// The limit holds for any text and however little fits.
 func TestDigestKeepsItsLimit(t *testing.T) {
 	lines := []string{"ok 1 - fine", "not ok 2 - cart", "ERROR boom", "--- FAIL: TestA (0.1s)", "    why", "", "plain text", "\x1b[31mred", strings.Repeat("x", 900), "1) numbered", "2 failures", "é失败"}
 	rapid.Check(t, func(t *rapid.T) {

@@ -6,48 +6,49 @@ import (
 	"strings"
 )
 
-// A profile says what a scanner must know of a language: how comments and
-// strings stand, and which words begin a declaration.
+// A profile describes a language for the scanner: the syntax of comments and
+// strings, and the keywords of declarations.
 type profile struct {
 	name      string
 	line      []string                 // what begins a comment to the end of the line
 	open      string                   // what begins a comment of several lines
 	shut      string                   // what ends it
 	quotes    string                   // what encloses a string on one line
-	char      bool                     // ' encloses one character; it may also stand alone
+	char      bool                     // ' encloses one character; it may also be single
 	raw       []string                 // what encloses a string of several lines
 	regex     bool                     // / may begin a regular expression
 	indent    bool                     // blocks are known by indentation
-	modifiers words                    // may stand before the word that declares
-	declares  words                    // declare what follows, whose body holds no declarations of note
-	contains  words                    // declare what holds declarations
-	bare      bareKind                 // functions that no word declares
-	exported  func(d declaration) bool // what others see
+	modifiers words                    // keywords that may precede the keyword of a declaration
+	declares  words                    // keywords of declarations whose body declares nothing of interest
+	contains  words                    // keywords of declarations whose body contains declarations
+	bare      bareKind                 // functions without a keyword
+	exported  func(d declaration) bool // what makes a name public
 	imports   []string                 // what begins an import
 	scan      func(text string, s *fileOutline)
 }
 
-// A declaration is what the line of a declaration says.
+// A declaration is the content of a line that declares something.
 type declaration struct {
 	name      string
 	modifiers []string
-	word      string // the word that declares, of a container
-	inside    bool   // inside of a container
+	word      string // the keyword, of a container
+	inside    bool   // inside a container
 	kept      bool   // the container is itself exported
-	open      bool   // the container is an interface: what it holds is as exported as it is
+	open      bool   // the container is an interface: its members are exported if it is
 }
 
 func (d declaration) hasModifier(modifier string) bool {
 	return slices.Contains(d.modifiers, modifier)
 }
 
-// A bareKind says where a name before a parenthesis declares a function.
+// A bareKind says in which case a name before a parenthesis declares a
+// function.
 type bareKind uint8
 
 const (
 	noBare     bareKind = iota
 	typedBare           // after a type, as in C
-	memberBare          // inside of a class, as in JavaScript
+	memberBare          // inside a class, as in JavaScript
 	shellBare           // name() {
 )
 
@@ -84,7 +85,7 @@ func exportedInScript(d declaration) bool {
 	return d.hasModifier("export") || d.hasModifier("exports") || d.inside && d.kept
 }
 
-// profiles are the languages, each under the endings of its files.
+// profiles are the languages by their file extensions.
 var profiles = func() map[string]*profile {
 	out := make(map[string]*profile)
 	for _, p := range languages() {
@@ -95,7 +96,7 @@ var profiles = func() map[string]*profile {
 	return out
 }()
 
-// plain is the profile of a text of no known language.
+// plain is the profile of text in no known language.
 var plain = &profile{name: "text", exported: everything, scan: scanPlain}
 
 type language struct {
@@ -166,7 +167,8 @@ func dataLanguages() []language {
 	}
 }
 
-// profileOf returns the profile of a file, by its name, else by its first line.
+// profileOf returns the profile of a file, by its name, or else by its first
+// line.
 func profileOf(name, text string) *profile {
 	if p, ok := profiles[strings.ToLower(path.Ext(name))]; ok {
 		return p

@@ -23,7 +23,7 @@ func lined(from, to int, number string) string {
 
 func shell(command string) *chat.Part { return call("Bash", args{"command": command}) }
 
-// The lines of a read are those that it shows, not those that were asked for.
+// A read covers the lines that it shows, not those that the call asked for.
 func TestRangesAreThoseOfTheLinesShown(t *testing.T) {
 	tests := []struct {
 		name  string
@@ -83,8 +83,8 @@ func TestRangesAreThoseOfTheLinesShown(t *testing.T) {
 	}
 }
 
-// A newer read takes the place of an older one where it shows its lines.
-func TestSupersededIsWhatStandsInANewerRead(t *testing.T) {
+// A newer read replaces an older one if it shows its lines.
+func TestSupersededByANewerRead(t *testing.T) {
 	read := func(text string, a args) (*chat.Part, string) { a["file_path"] = "a.c"; return call("Read", a), text }
 	edit := call("Edit", args{"file_path": "a.c", "old_string": "x", "new_string": strings.Repeat("a line that an edit put in\n", 9)})
 	part := args{"offset": 250, "limit": 100}

@@ -9,15 +9,15 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// RecallID returns the id under which the archive gives back what parts stand
-// for: the id of a message, the part, the text. It is a short hash, so the same
-// text of the same message has the same id in every run.
+// RecallID returns the id under which the archive returns the text that parts
+// identify: the id of a message, the part, the text. It is a short hash, so
+// the same text of the same message has the same id in every run.
 func RecallID(parts ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 	return hex.EncodeToString(sum[:4])
 }
 
-// The heads by which shortened texts are recognised.
+// The heads of shortened texts.
 var heads = []string{"[outline ", "[digest ", "[superseded ", "[repeated "}
 
 // Shortened reports whether text is what an outline, a digest or a pointer
@@ -32,24 +32,24 @@ func Shortened(text string) bool {
 	return false
 }
 
-// Superseded returns the pointer that stands for an older copy of a file.
+// Superseded returns the pointer that replaces an older copy of a file.
 func Superseded(path, recall string) string {
 	return "[superseded " + clipToOneLine(path, 200) + " by a newer copy below; recall " + recall + "]"
 }
 
-// Replaced returns the pointer that stands for text that an edit took away.
+// Replaced returns the pointer that replaces a text that an edit removed.
 func Replaced(recall string) string {
 	return "[superseded old text of this edit; recall " + recall + "]"
 }
 
-// Repeated returns the pointer that stands for a text that stands again below.
+// Repeated returns the pointer that replaces a text that is repeated below.
 func Repeated(recall string) string {
 	return "[repeated below, word for word; recall " + recall + "]"
 }
 
-// RepeatedCall returns the head of the first of so many results of one call in a
-// row, of which some are gone. same says that the last is the first, word for
-// word: it stands below.
+// RepeatedCall returns the head of the first of the given number of results of
+// one call in a row, of which some were removed. same says that the last is
+// the same as the first, word for word: it follows below.
 func RepeatedCall(calls, gone int, same bool, recall string) string {
 	text := fmt.Sprintf("[repeated call: %d times in a row, %d left out; ", calls, gone)
 	if same {

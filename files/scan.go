@@ -8,12 +8,13 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// smallest is the size in bytes below which a text is no copy: there is nothing
-// to gain from it.
+// smallest is the minimum size in bytes of a copy: shortening a smaller text
+// gains nothing.
 const smallest = 160
 
-// ScanMessage returns what m holds and names. call is the call that m answers, nil for
-// any other message: it tells which tool showed which part of which file.
+// ScanMessage returns the copies in m and the names that it mentions. call is
+// the call that m answers, nil for any other message: it says which tool
+// showed which part of which file.
 func ScanMessage(m chat.Message, call *chat.Part) Scan {
 	s := messageScan{call: call, machine: m.Machine, edits: m.Role == chat.Assistant}
 	for i, p := range m.Parts {
@@ -35,7 +36,7 @@ func ScanMessage(m chat.Message, call *chat.Part) Scan {
 	return s.finishScan()
 }
 
-// A messageScan gathers the facts of one message.
+// A messageScan collects the copies and names of one message.
 type messageScan struct {
 	facts   Scan
 	call    *chat.Part
@@ -52,7 +53,7 @@ func (s *messageScan) finishScan() Scan {
 	return f
 }
 
-// withoutSpareCap returns list without the room that is left behind it.
+// withoutSpareCap returns list without spare capacity.
 func withoutSpareCap[T any](list []T) []T {
 	if len(list) == cap(list) {
 		return list
@@ -65,11 +66,11 @@ func uniqueStrings(list []string) []string {
 	return slices.Clip(slices.Compact(list))
 }
 
-// addFileCopy notes a copy: text is what it holds, without wrappers.
+// addFileCopy adds a copy: text is its content, without wrappers.
 func (s *messageScan) addFileCopy(c Ref, text string) {
 	c.Size = len(text)
 	switch {
-	case len(text) < smallest && !c.held: // an edit or write, kept for what it says of the file
+	case len(text) < smallest && !c.held: // an edit or write, kept because it names the file
 		s.addIdentifiers(text)
 	case c.Kind == Output:
 		c.shape = shapeOfOutput(text)
@@ -89,7 +90,7 @@ func lineCount(text string) int {
 	return strings.Count(text, "\n") + 1 - len(text) + len(strings.TrimSuffix(text, "\n"))
 }
 
-// addIdentifiers notes the paths and identifiers of a text that is no copy.
+// addIdentifiers adds the paths and identifiers of a text that is not a copy.
 func (s *messageScan) addIdentifiers(text string) {
 	f := &s.facts
 	eachIdent(text, func(start, end int) {
@@ -105,7 +106,8 @@ func (s *messageScan) addIdentifiers(text string) {
 	s.addQuotedWords(text)
 }
 
-// addQuotedWords notes plain words that are quoted as symbols: in backticks or called.
+// addQuotedWords adds plain words that are used as symbols: in backticks or
+// called.
 func (s *messageScan) addQuotedWords(text string) {
 	for i := 0; i < len(text); i++ {
 		if text[i] != '(' && text[i] != '`' {
@@ -130,7 +132,7 @@ func isFilePath(id string) bool {
 	return i > 0 && isFileExtension(id[i+1:])
 }
 
-// scanToolResult notes what a tool answered.
+// scanToolResult records the result of a tool.
 func (s *messageScan) scanToolResult(part int, p chat.Part) {
 	f, known := shownByCall(s.call)
 	if len(p.Text) < smallest {
@@ -143,7 +145,7 @@ func (s *messageScan) scanToolResult(part int, p chat.Part) {
 	switch {
 	case known && !p.Error && !isReadFailure(clean.text):
 		c.Kind, c.Path, c.First, c.Last, c.Whole = Read, f.path, f.first, f.last, f.whole
-		if f.unnumbered { // its numbers are not those of lines
+		if f.unnumbered { // its numbers are not line numbers
 			clean.first, clean.last, clean.holes = 0, 0, cutInside(text)
 		}
 	case clean.path != "":
@@ -166,8 +168,8 @@ func isReadFailure(text string) bool {
 	return len(text) < 400 && (strings.HasPrefix(text, "<tool_use_error>") || strings.HasPrefix(text, "Error") || strings.Contains(text, "No such file"))
 }
 
-// setCoveredLines says which lines c shows, from what the tool said and what it printed. What
-// the call asked for is no more than the most that it can be: a tool may show less.
+// setCoveredLines sets the lines that c shows, from the words of the tool and
+// its output. The requested range is an upper limit: a tool may show less.
 func (c *Ref) setCoveredLines(s unwrappedText) {
 	n := lineCount(s.text)
 	if s.holes {
@@ -198,11 +200,11 @@ func (c *Ref) setCoveredLines(s unwrappedText) {
 	}
 }
 
-// scanProse notes the fenced blocks with a path, the <file path=…> blocks and the
-// edits of a text, and what stands between them.
+// scanProse records the fenced blocks with a path, the <file path=…> blocks
+// and the edits of a text, and the text between them.
 func (s *messageScan) scanProse(part int, text string) {
 	if s.machine && len(text) >= smallest {
-		if clean := unwrapText(text); clean.tool { // an observation that the format gives as the user's
+		if clean := unwrapText(text); clean.tool { // an observation that the format stores as a user's message
 			s.scanToolResult(part, chat.Part{Text: text})
 			return
 		}
@@ -214,7 +216,7 @@ func (s *messageScan) scanProse(part int, text string) {
 	s.scanFileBlocks(part, text, 0, len(text))
 }
 
-// scanFileBlocks notes the blocks of files in text[from:to].
+// scanFileBlocks records the blocks of files in text[from:to].
 func (s *messageScan) scanFileBlocks(part int, text string, from, to int) {
 	at := from
 	eachBlock(text[from:to], func(path string, start, end int) {
@@ -242,7 +244,7 @@ func attachHead(path string) string {
 	return `<file path="` + strings.NewReplacer(`"`, "&quot;", "\n", " ").Replace(path) + `">`
 }
 
-// AttachText returns the text of a message that holds a file.
+// AttachText returns the text of a message that contains a file.
 func AttachText(path, text string) string {
 	return attachHead(path) + "\n" + strings.TrimSuffix(text, "\n") + "\n" + attachTail
 }
@@ -282,8 +284,8 @@ func attribute(tag, name string) string {
 	return ""
 }
 
-// fencePath returns the path of a fenced block: in its info string, or alone on
-// the line before.
+// fencePath returns the path of a fenced block: in its info string, or alone
+// on the line before.
 func fencePath(info, before string) string {
 	for _, w := range strings.FieldsFunc(info, func(r rune) bool { return r == ' ' || r == ':' || r == '"' || r == '=' || r == '{' || r == '}' }) {
 		if isFilePath(w) && len(w) > 3 {

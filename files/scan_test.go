@@ -211,7 +211,7 @@ func TestShortenArgs(t *testing.T) {
 	}
 }
 
-func TestReplaceRefusesWhatDoesNotFit(t *testing.T) {
+func TestReplaceRejectsWrongPlaces(t *testing.T) {
 	if _, err := Replace(chat.Part{Kind: chat.Text, Text: "short"}, []Change{{Copy: Ref{Start: 3, End: 99}}}); err == nil {
 		t.Error("no error")
 	}

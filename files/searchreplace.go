@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// Some assistants edit files in their answers, in blocks that say what stands in
-// the file and what is to stand there:
-//
+// Some assistants edit files in their answers, in blocks with the old text of
+// the file and the new one:
 //	parse.go
 //	```go
 //	<<<<<<< SEARCH
@@ -16,15 +15,14 @@ import (
 //	new
 //	>>>>>>> REPLACE
 //	```
-//
-// aider writes them so, and takes five to nine signs for a mark, and a name up to
-// three lines before it, or that of the block before (its editblock_coder.py).
-// Cline's replace_in_file has ------- SEARCH and +++++++ REPLACE too
-// (core/assistant-message/diff.ts). Roo's apply_diff has lines of the form
-// :start_line:12 and a rule between the first mark and the old text
-// (core/diff/strategies/multi-search-replace.ts). Both stand in the diff argument
-// of a call, or in <path> and <diff> tags of a text. aider of 2023 said ORIGINAL
-// and UPDATED.
+// aider writes them so, and takes five to nine signs for a mark, and a name up
+// to three lines before it, or that of the block before (its
+// editblock_coder.py). Cline's replace_in_file has ------- SEARCH and +++++++
+// REPLACE too (core/assistant-message/diff.ts). Roo's apply_diff has lines of
+// the form :start_line:12 and a rule between the first mark and the old text
+// (core/diff/strategies/multi-search-replace.ts). Both are in the diff
+// argument of a call, or in <path> and <diff> tags of a text. aider of 2023
+// said ORIGINAL and UPDATED.
 
 // A TextEdit is one block that edits a file.
 type TextEdit struct {
@@ -32,8 +30,8 @@ type TextEdit struct {
 	Old, New string // whole lines
 }
 
-// TextEdits returns the edits that an assistant's text makes, and the text
-// without them. path is the file of a block for which the text names none.
+// TextEdits returns the edits in an assistant's text, and the text without
+// them. path is the file of blocks that name none.
 func TextEdits(text, path string) (edits []TextEdit, rest string) {
 	blocks := searchReplace(text, path)
 	if len(blocks) == 0 {
@@ -50,17 +48,17 @@ func TextEdits(text, path string) (edits []TextEdit, rest string) {
 	return edits, b.String()
 }
 
-// A replacement is a block of an edit, by where its parts stand in the text.
+// A replacement is a block of an edit, by the places of its parts in the text.
 type replacement struct {
 	path  string
 	all   span // with its marks, and the fence around it
 	old   span
 	put   span
-	first int // line of the file at which old begins; 0 where that is not said
+	first int // line of the file at which old begins; 0 if not given
 }
 
-// searchReplace returns the blocks in text, in order. path is the file where
-// the text does not name it; a block without a file is none.
+// searchReplace returns the blocks in text, in order. path is the file if the
+// text does not name it. A block without a file is skipped.
 func searchReplace(text, path string) []replacement {
 	if !strings.Contains(text, " SEARCH") && !strings.Contains(text, " ORIGINAL") {
 		return nil
@@ -76,7 +74,7 @@ func searchReplace(text, path string) []replacement {
 // A blockFinder goes through the lines of a text.
 type blockFinder struct {
 	text  string
-	path  string // of the block before, or as a <path> tag says
+	path  string // of the block before, or of a <path> tag
 	lines []span
 	found []replacement
 }
@@ -86,7 +84,7 @@ func (f *blockFinder) trimmedLine(i int) string {
 	return strings.TrimSpace(f.lines[i].textOfSpan(f.text))
 }
 
-// nextBlock looks at line i and returns the next one to look at.
+// nextBlock examines line i and returns the next one to examine.
 func (f *blockFinder) nextBlock(i int) int {
 	line := f.trimmedLine(i)
 	if name, ok := strings.CutPrefix(line, "<path>"); ok {
@@ -120,8 +118,8 @@ func (f *blockFinder) nextBlock(i int) int {
 	return next
 }
 
-// nextLineWhere returns the next line from i on that is reports true for, before
-// another block begins; -1 without.
+// nextLineWhere returns the next line from i on for which is reports true,
+// before another block begins, or -1.
 func (f *blockFinder) nextLineWhere(i int, is func(line string) bool) int {
 	for ; i < len(f.lines); i++ {
 		line := f.trimmedLine(i)
@@ -135,7 +133,7 @@ func (f *blockFinder) nextLineWhere(i int, is func(line string) bool) int {
 	return -1
 }
 
-// spanOfLines returns where the lines from i to before k stand.
+// spanOfLines returns the place of the lines from i to before k.
 func (f *blockFinder) spanOfLines(i, k int) span {
 	if i >= k {
 		return span{f.lines[k].start, f.lines[k].start}
@@ -143,8 +141,8 @@ func (f *blockFinder) spanOfLines(i, k int) span {
 	return span{f.lines[i].start, f.lines[k-1].end}
 }
 
-// skipLineHints goes past the lines that say where the old text stands, and the rule
-// after them.
+// skipLineHints skips the lines that give the place of the old text, and the
+// rule after them.
 func (f *blockFinder) skipLineHints(i, divider int, r *replacement) int {
 	for k := i; k < divider; k++ {
 		line := f.trimmedLine(k)
@@ -162,7 +160,7 @@ func (f *blockFinder) skipLineHints(i, divider int, r *replacement) int {
 	return i
 }
 
-// includeFence takes the fence into the block that stands around the lines i to end.
+// includeFence extends the block by the fence around the lines i to end.
 func (f *blockFinder) includeFence(i, end int, r *replacement) (next int) {
 	if i > 0 && fenceMarker(f.trimmedLine(i-1)) != "" {
 		r.all.start = f.lines[i-1].start
@@ -176,11 +174,11 @@ func (f *blockFinder) includeFence(i, end int, r *replacement) (next int) {
 	return end + 1
 }
 
-// nameLines is how many lines before a block are looked at for its file.
+// nameLines is how many lines before a block may name its file.
 const nameLines = 3
 
-// fileBeforeLine returns the file that the lines before line i name: in the fence or
-// alone on the line before it.
+// fileBeforeLine returns the file that the lines before line i name: in the
+// fence or alone on the line before it.
 func (f *blockFinder) fileBeforeLine(i int) string {
 	for k := i - 1; k >= max(0, i-nameLines); k-- {
 		line := f.trimmedLine(k)
@@ -197,7 +195,7 @@ func (f *blockFinder) fileBeforeLine(i int) string {
 	return ""
 }
 
-// fileName returns the name of a file that stands alone on a line, or "".
+// fileName returns the name of a file that is alone on a line, or "".
 func fileName(line string) string {
 	name := strings.Trim(strings.TrimSpace(strings.TrimLeft(strings.TrimRight(line, ":"), "#")), "`* ")
 	switch {
@@ -212,8 +210,8 @@ func fileName(line string) string {
 	return ""
 }
 
-// isMarkerLine reports whether a line is five to nine of one of the signs, and then
-// one of words.
+// isMarkerLine reports whether a line is five to nine of one of the signs,
+// followed by one of words.
 func isMarkerLine(line, signs string, words ...string) bool {
 	if len(line) < 5 || strings.IndexByte(signs, line[0]) < 0 {
 		return false
@@ -228,8 +226,8 @@ func isMarkerLine(line, signs string, words ...string) bool {
 	return false
 }
 
-// addTextEdits notes both sides of the blocks of an assistant's text, and what stands
-// between the blocks.
+// addTextEdits records both sides of the blocks in an assistant's text, and
+// the text between the blocks.
 func (s *messageScan) addTextEdits(part int, text string, blocks []replacement) {
 	at := 0
 	for _, r := range blocks {
@@ -240,7 +238,7 @@ func (s *messageScan) addTextEdits(part int, text string, blocks []replacement) 
 	s.scanFileBlocks(part, text, at, len(text))
 }
 
-// addSides notes the two sides of a block. c says where text stands.
+// addSides records the two sides of a block. c gives the place of text.
 func (s *messageScan) addSides(c Ref, text string, r replacement) {
 	c.Kind, c.Path, c.marked, c.First = Edit, r.path, true, r.first
 	s.facts.Mentions = append(s.facts.Mentions, r.path)

@@ -54,7 +54,7 @@ func TestTextEditsAreFoundInAllForms(t *testing.T) {
 	}
 }
 
-// sidesOf returns what is found of both sides, one line a copy.
+// sidesOf returns the copies found on both sides, one line a copy.
 func sidesOf(m chat.Message) string {
 	var b strings.Builder
 	for _, c := range ScanMessage(m, nil).Copies {
@@ -97,8 +97,8 @@ func TestBothSidesOfATextEditAreCopiesOfTheFile(t *testing.T) {
 	}
 }
 
-// What a file holds is what the newest edit put there, wherever it was made.
-func TestTextEditsChangeWhatAFileHolds(t *testing.T) {
+// The content of a file is what the newest edit wrote, in a call or in a text.
+func TestTextEditsChangeTheFile(t *testing.T) {
 	file := "package store\n\n" + strings.Repeat("// one of many lines that stay as they are\n", 8) + "func Open() error { return nil }\nfunc Openness() {}\n"
 	for name, edit := range map[string]chat.Message{
 		"in a text": chat.NewText(chat.Assistant, aiderEdit),
@@ -159,6 +159,6 @@ func TestTextEditsAreReplacedInPlace(t *testing.T) {
 
 func TestTextEditsAreFoundInLinearTime(t *testing.T) {
 	for _, text := range []string{"<<<<<<< SEARCH\n", "a.go\n<<<<<<< SEARCH\n=======\n", "=======\n SEARCH\n", "a.go\n<<<<<<< SEARCH\n=======\n>>>>>>> REPLACE\n", "------- SEARCH\n:start_line:1\n"} {
-		TextEdits(strings.Repeat(text, 1<<15), "") // would not end if it were not
+		TextEdits(strings.Repeat(text, 1<<15), "") // the search would not end otherwise
 	}
 }

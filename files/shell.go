@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// A shown file is what a call shows of a file.
+// A shown file is the part of a file that a call shows.
 type shown struct {
 	path        string
-	first, last int  // lines; 0 where the call does not say
+	first, last int  // lines; 0 if the call does not say
 	whole       bool // all lines
-	unnumbered  bool // numbers before the lines are not those of lines
+	unnumbered  bool // numbers before the lines are not line numbers
 }
 
-// parseFileRead returns the file that a shell command prints, if it prints one and
-// nothing else: cat FILE, sed -n 'A,Bp' FILE, head, tail, nl, awk 'NR>=A', type,
-// Get-Content, each also behind cd DIR && and before | head.
+// parseFileRead returns the file that a shell command prints, if it prints one
+// and nothing else: cat FILE, sed -n 'A,Bp' FILE, head, tail, nl, awk 'NR>=A',
+// type, Get-Content, each also after cd DIR && and before | head.
 func parseFileRead(command string) (f shown, ok bool) {
 	command = strings.TrimSpace(command)
 	if len(command) > 1000 || strings.ContainsAny(maskQuoted(command), "\n`$(<") {
@@ -77,12 +77,12 @@ func splitStages(command string) []string {
 	return append(stages, command[at:])
 }
 
-// readParser is what a command of the shell says of a file that it prints.
+// readParser parses a shell command that prints a file.
 type readParser struct {
 	shown
 	tool  string
 	paths []string
-	bad   bool // it prints something else, too
+	bad   bool // it prints more than the file
 }
 
 func firstStage(words []string) (f shown, ok bool) {
@@ -117,7 +117,8 @@ func firstStage(words []string) (f shown, ok bool) {
 	return r.shown, true
 }
 
-// readWord reads a word of the command; it reports whether the next one belongs to it.
+// readWord parses a word of the command; it reports whether the next one
+// belongs to it.
 func (r *readParser) readWord(w, next string) (two bool) {
 	low := strings.ToLower(w)
 	switch {
@@ -133,7 +134,7 @@ func (r *readParser) readWord(w, next string) (two bool) {
 		r.readLineLimit(next)
 		return true
 	case (r.tool == "head" || r.tool == "tail") && (strings.HasPrefix(w, "-c") || strings.HasPrefix(w, "--bytes")):
-		r.bad = true // bytes are no lines
+		r.bad = true // bytes, not lines
 	case (r.tool == "head" || r.tool == "tail") && (strings.HasPrefix(w, "-") || r.tool == "tail" && strings.HasPrefix(w, "+")) && hasDigit(w):
 		r.readLineLimit(strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(w, "--lines="), "-n"), "-"))
 	case r.tool == "get-content" || r.tool == "gc":
@@ -147,7 +148,7 @@ func (r *readParser) readWord(w, next string) (two bool) {
 		r.unnumbered = false
 		return w == "-b"
 	case r.tool == "cat" && strings.HasPrefix(w, "-") && strings.ContainsAny(w, "bs"):
-		r.unnumbered = true // blank lines have no number, or are not there
+		r.unnumbered = true // blank lines have no number, or are removed
 		r.bad = r.bad || strings.Contains(w, "s")
 	case (r.tool == "less" || r.tool == "more") && strings.HasPrefix(w, "+"):
 		r.whole = false
@@ -160,7 +161,7 @@ func (r *readParser) readWord(w, next string) (two bool) {
 
 func hasDigit(w string) bool { return strings.ContainsAny(w, "0123456789") }
 
-// powerShell reads a word of Get-Content.
+// powerShell parses a word of Get-Content.
 func (r *readParser) powerShell(low, w, next string) (two bool) {
 	switch low {
 	case "-head", "-totalcount", "-first":
@@ -181,7 +182,7 @@ func (r *readParser) powerShell(low, w, next string) (two bool) {
 	return false
 }
 
-// readLineSpan reads the A:B of bat.
+// readLineSpan parses the A:B of bat.
 func (r *readParser) readLineSpan(s string) {
 	from, to, both := strings.Cut(s, ":")
 	r.whole, r.first, r.last = false, max(parseLineNumber(from), 1), parseLineNumber(to)
@@ -191,15 +192,15 @@ func (r *readParser) readLineSpan(s string) {
 	r.bad = r.bad || strings.HasPrefix(from, "-")
 }
 
-// narrowByPipe applies a later stage of a pipe; it reports whether lines of the file
-// still come out.
+// narrowByPipe applies a later stage of a pipe; it reports whether the result
+// is still lines of the file.
 func (f *shown) narrowByPipe(words []string) bool {
 	if len(words) == 0 {
 		return false
 	}
 	r := readParser{tool: strings.ToLower(words[0])}
 	switch r.tool {
-	case "cat", "nl": // they number what comes in
+	case "cat", "nl": // they number their input
 		all := r.tool == "cat" || strings.Contains(strings.Join(words, " "), "-ba") || strings.Contains(strings.Join(words, " "), "-b a")
 		f.unnumbered = f.unnumbered || !all || !f.whole && f.first != 1
 		return len(words) < 3 || words[1] == "-b"
@@ -228,7 +229,7 @@ func (f *shown) narrowByPipe(words []string) bool {
 	return true
 }
 
-// selected reads Select-Object -Skip N -First M.
+// selected parses Select-Object -Skip N -First M.
 func (r *readParser) selected(words []string) {
 	skip := 0
 	for i := 0; i+1 < len(words); i += 2 {
@@ -251,8 +252,8 @@ func (r *readParser) selected(words []string) {
 	}
 }
 
-// takeLines leaves of what f shows the lines first to last: those of the file, where f
-// begins at a known one. Without first, they are counted from the end.
+// takeLines reduces the lines of f to first to last: lines of the file if f
+// begins at a known one. If first is 0, they are counted from the end.
 func (f *shown) takeLines(first, last int) {
 	from := f.first
 	if f.whole {
@@ -273,7 +274,7 @@ func (f *shown) takeLines(first, last int) {
 	}
 }
 
-// readLineLimit reads the number of lines of head and tail.
+// readLineLimit parses the number of lines of head and tail.
 func (r *readParser) readLineLimit(n string) {
 	switch k := parseLineNumber(strings.TrimPrefix(n, "+")); {
 	case r.tool == "head" && k > 0:
@@ -303,7 +304,7 @@ var awkLines = []struct {
 	{regexp.MustCompile(`^()F?NR\s*<\s*(\d+)$`), 1, -1},
 }
 
-// awkRange reads a program that prints lines by their numbers.
+// awkRange parses a program that prints lines by their numbers.
 func awkRange(program string) (first, last int, ok bool) {
 	program = strings.TrimSpace(program)
 	for _, action := range []string{"{print}", "{print $0}", "{ print }", "{ print $0 }"} {
@@ -324,8 +325,8 @@ func awkRange(program string) (first, last int, ok bool) {
 	return 0, 0, false
 }
 
-// printedRange reads the A,Bp of a sed command, also where it ends with the line
-// at which to stop.
+// printedRange parses the A,Bp of a sed command, also if it stops at the last
+// line.
 func printedRange(s string) (first, last int, ok bool) {
 	s = strings.Trim(s, `'"`)
 	s, quit, _ := strings.Cut(s, ";")

@@ -7,8 +7,8 @@ import (
 	"github.com/tiercompact/tiercompact/internal/logline"
 )
 
-// remarks are arguments in which a model says to itself what a call is for: they
-// change nothing of what it does.
+// remarks are arguments with which a model explains a call: they do not change
+// its effect.
 var remarks = []string{"description", "explanation", "task_progress", "toolSummary", "toolAction"}
 
 // SameCall reports whether two calls ask one tool for the same.
@@ -41,13 +41,12 @@ func plainArgs(args string) (string, bool) {
 	return string(data), err == nil
 }
 
-// unlike is the share of its lines in which a result may differ from one that it
-// is like.
+// unlike is the maximum share of lines in which a similar result may differ.
 const unlike = 0.1
 
-// Alike reports whether two results of one call say nearly the same: lines that
-// differ in numbers and paths alone are alike, but for an error that only one of
-// them has.
+// Alike reports whether two results of one call say nearly the same: lines
+// that differ only in numbers and paths are alike, unless only one of them has
+// an error.
 func Alike(a, b string) bool {
 	if a == b {
 		return true

@@ -7,8 +7,8 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// A stub is what a tool or compactor puts in the place of a text that stands
-// elsewhere in the conversation: above, or below.
+// A stub replaces a text that is elsewhere in the conversation: above, or
+// below.
 type stub uint8
 
 const (
@@ -17,17 +17,17 @@ const (
 	below       // "This file read has been removed … Refer to the latest file read"
 )
 
-// longestStub is how many bytes a stub has at most.
+// longestStub is the maximum length of a stub in bytes.
 const longestStub = 600
 
-// The words of stubs, in lower case: those of Claude Code, Cline, Roo, OpenCode,
-// Gemini CLI and what is built on them, and our own.
+// The words of stubs, in lower case: those of Claude Code, Cline, Roo,
+// OpenCode, Gemini CLI and their derivatives, and our own.
 var (
 	saysAbove = []string{"unchanged since", "file_unchanged", "not changed since", "hasn't changed since", "no changes since", "content unchanged", "contents unchanged", "already read", "already been read", "already in context", "already in the conversation", "already have the content", "refer to that instead", "refer to the earlier", "refer to the previous", "see the earlier", "see previous read", "same content as"}
 	saysBelow = []string{"file read has been removed", "refer to the latest", "by a newer copy below", "repeated below, word for word"}
 )
 
-// stubKindOf returns what kind of stub a text is.
+// stubKindOf returns the kind of stub that a text is.
 func stubKindOf(text string) stub {
 	text = strings.TrimSpace(trimReminders(text))
 	if text == "" || len(text) > longestStub || strings.Count(text, "\n") > 6 {
@@ -47,15 +47,15 @@ func stubKindOf(text string) stub {
 	return noStub
 }
 
-// A reference is what a message shows of a file, or the stub that stands for it.
+// A reference is a file that a message shows, or the stub that replaces it.
 type reference struct {
-	key  string // the path, or the call where it names none
+	key  string // the path, or the call if it names none
 	stub stub
 }
 
-// Referents returns, for each message that is a stub, the message that holds the
-// text that it refers to, and -1 for any other: it is worth nothing without. It
-// returns nil where there is no stub.
+// Referents returns, for each message that is a stub, the message with the
+// text that it refers to, without which it is useless, and -1 for any other.
+// It returns nil if there is no stub.
 func Referents(t chat.Transcript) []int {
 	any := false
 	for _, m := range t {
@@ -91,7 +91,7 @@ func Referents(t chat.Transcript) []int {
 	return out
 }
 
-// stubKindIn returns what kind of stub a message of a tool is.
+// stubKindIn returns the kind of stub that a message of a tool is.
 func stubKindIn(m chat.Message) stub {
 	if m.Role != chat.Tool && !m.Machine {
 		return noStub
@@ -106,7 +106,7 @@ func stubKindIn(m chat.Message) stub {
 	return noStub
 }
 
-// referenceOf returns what message m, which answers call, shows.
+// referenceOf returns the reference in message m, which answers call.
 func referenceOf(m chat.Message, call *chat.Part) reference {
 	s := reference{stub: stubKindIn(m)}
 	if call != nil {
@@ -129,7 +129,7 @@ func referenceOf(m chat.Message, call *chat.Part) reference {
 	return s
 }
 
-// shownPath returns the path of the file that a text says it shows.
+// shownPath returns the path of the file that a text claims to show.
 func shownPath(text string) string {
 	if f := unwrapText(text[:min(len(text), edge)]); f.path != "" {
 		return f.path
@@ -140,7 +140,8 @@ func shownPath(text string) string {
 	return ""
 }
 
-// latest says which message showed a file last, by the last name of its path.
+// latest maps the base name of a path to the message that showed the file
+// last.
 type latest map[string][]seenMessage
 
 type seenMessage struct {

@@ -20,7 +20,7 @@ func TestReferents(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		reads []read
-		want  []int // of each read: the one that it refers to, or -1
+		want  []int // for each read: the one that it refers to, or -1
 	}{
 		{"Claude Code", []read{cc("/p/a.go", body), cc("/p/b.go", body), cc("/p/a.go", unchanged)}, []int{-1, -1, 0}},
 		{"a tag", []read{cc("/p/a.go", body), cc("/p/a.go", "<file_unchanged/>")}, []int{-1, 0}},

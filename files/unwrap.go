@@ -6,19 +6,20 @@ import (
 	"strings"
 )
 
-// An unwrappedText text is what a tool showed, without what the tool put around it.
+// An unwrappedText is the content that a tool showed, without the wrapper that
+// the tool added.
 type unwrappedText struct {
 	text  string
-	first int  // number of its first line, 0 where the tool did not say
-	last  int  // number of its last line as the tool gave it, 0 where it did not
-	total int  // lines of the whole file, 0 where the tool did not say
+	first int  // number of its first line, 0 if the tool gave none
+	last  int  // number of its last line according to the tool, 0 if it gave none
+	total int  // lines of the whole file, 0 if the tool gave none
 	part  bool // the tool said that this is not the whole file
 	holes bool // lines are missing inside
 	path  string
-	tool  bool // a header of a tool stood before it
+	tool  bool // it followed a header of a tool
 }
 
-// The wrappers that tools put around what they show.
+// The wrappers that tools add.
 var (
 	headers = []*regexp.Regexp{
 		regexp.MustCompile(`^<path>([^<\n]*)</path>\n(?:<type>[a-z]+</type>\n)?<content>\n?`),
@@ -43,16 +44,16 @@ var (
 	showing = regexp.MustCompile(`Showing lines (\d+)-(\d+) of (\d+)`)
 )
 
-// edge is how far from either end of a text wrappers are looked for.
+// edge limits how far from either end of a text wrappers are searched.
 const edge = 1 << 10
 
-// unwrapText takes off what tools put around the text of a file: headers, footers,
+// unwrapText removes what tools add to the text of a file: headers, footers,
 // reminders, line numbers, carriage returns.
 func unwrapText(text string) unwrappedText {
 	s := unwrappedText{text: unixLines(text)}
 	s.text = trimReminders(s.text)
 	s.trimHeader()
-	for range 3 { // footers stand inside one another
+	for range 3 { // footers can be nested
 		if !s.trimFooter() {
 			break
 		}
@@ -62,10 +63,10 @@ func unwrapText(text string) unwrappedText {
 	return s
 }
 
-// cuts are what tools put where they have cut a text.
+// cuts are the markers of tools for cut text.
 var cuts = regexp.MustCompile(`(?i)^[ \t]*(?:\[|\(|<|…|\.\.\.|\*\*\*|---|==)[^\n]{0,80}\b(?:truncated|omitted|elided|characters removed|clipped|more lines|lines left out)\b|…\d+ (?:tokens|chars|characters|lines) truncated…`)
 
-// cutInside reports whether a tool says that it has left out lines of text: in its
+// cutInside reports whether a tool says that it omitted lines of text: in its
 // middle, where most are cut, or at its end.
 func cutInside(text string) bool {
 	low := strings.ToLower(text)
@@ -76,7 +77,7 @@ func cutInside(text string) bool {
 				break
 			}
 			at += i + len(word)
-			if at > len(text) { // letters of another length in lower case
+			if at > len(text) { // letters whose length differs in lower case
 				break
 			}
 			start := strings.LastIndexByte(text[:at], '\n') + 1
@@ -95,7 +96,7 @@ func unixLines(text string) string {
 	return strings.ReplaceAll(text, "\r\n", "\n")
 }
 
-// trimReminders cuts the reminders that stand behind a text.
+// trimReminders cuts the reminders after a text.
 func trimReminders(text string) string {
 	const open, shut = "<system-reminder>", "</system-reminder>"
 	for {

@@ -183,10 +183,10 @@ func markMembers(in []bool, members []int) {
 }
 
 // gapEdits makes the edits that drop messages: one for each run, with a marker
-// where invariant 11 asks for one or allows it. Markers of earlier rounds that
-// are no longer needed where messages go, go with them, and their names are
-// carried over: gaps that meet have one marker. answer is the most tokens of a
-// text that stands for an answer.
+// if invariant 11 (docs/INVARIANTS.md) requires or allows one. Markers of earlier
+// rounds that are no longer needed are removed with the messages, and their names
+// are carried over: adjacent gaps have one marker. answer is the maximum number of
+// tokens of a text that quotes an answer.
 func gapEdits(v View, drop []bool, ledger, answer int, why string) []edit.Edit {
 	absorbMarkers(v, drop)
 	var edits []edit.Edit

@@ -2,15 +2,15 @@ package redact
 
 import "strings"
 
-// urlBytes is how much of an address is looked at.
+// urlBytes limits how much of an address is read.
 const urlBytes = 512
 
-// userinfo finds the password in scheme://user:password@host, and a token in
-// the user's place. A password may have the signs in it that an address has: what
-// stands behind the last @ of it is a host.
+// userinfo finds the password in scheme://user:password@host, and a token in place
+// of the user. A password may contain the signs of an address: the text after its
+// last @ is a host.
 func userinfo(s string, from, to int) span {
 	last, colon := -1, -1
-	beyond := -1 // the last @ with the name of a host behind it
+	beyond := -1 // the last @ before the name of a host
 	i := to
 scan:
 	for ; i < len(s) && i < to+urlBytes; i++ {
@@ -57,15 +57,14 @@ scan:
 	return span{start, last}
 }
 
-// isPort reports whether text stands where a port does: digits, or what they are
-// written for.
+// isPort reports whether text is a port: digits, or a placeholder for them.
 func isPort(text string) bool {
 	return text == "port" || skipBytes(text, 0, &word) == len(text) && (skipBytes(text, 0, &digit) == len(text) || strings.ToUpper(text) == text && !strings.ContainsAny(text, digits)) ||
 		isVariable(text) || isTemplate(text) || text[0] == '%' || text[0] == ':'
 }
 
-// isHost reports whether text is a host by its look: with a dot and no number at
-// its end, or with a port.
+// isHost reports whether text looks like a host: with a dot and no number at its
+// end, or with a port.
 func isHost(text string) bool {
 	name, port, ported := strings.Cut(text, ":")
 	if ported && (port == "" || !isPort(port)) || name == "" || skipBytes(name, 0, &dotted) < len(name) {
@@ -77,8 +76,8 @@ func isHost(text string) bool {
 
 var dottedDigits = newByteSet(digits + ".")
 
-// lastHost returns the last @ behind i with a host behind it, in the same address;
-// 0 where there is none.
+// lastHost returns the last @ after i that is followed by a host, in the same
+// address; 0 if there is none.
 func lastHost(s string, i int) (last int) {
 	short := s[:min(len(s), i+urlBytes)]
 	for ; i < len(short) && !space[s[i]] && !quotes[s[i]] && s[i] != '\\' && s[i] != ','; i++ {
@@ -96,8 +95,8 @@ func lastHost(s string, i int) (last int) {
 	return last
 }
 
-// urlParameter finds the value of a parameter in a URL whose name is too common
-// to be taken elsewhere.
+// urlParameter finds the value of a URL parameter whose name is too common to be
+// used elsewhere.
 func urlParameter(s string, _, to int) span {
 	if strings.HasPrefix(s[to:], Mark) {
 		return span{to, to + len(Mark)}
@@ -116,8 +115,8 @@ func urlParameter(s string, _, to int) span {
 // queryBytes are the bytes of a value in a URL.
 var queryBytes = newByteSet(letters + digits + "-._~+/=%!*$(),:;@|^{}[")
 
-// accountPassword finds the password in -u user:password and --user=user:password, of
-// commands that fetch.
+// accountPassword finds the password in -u user:password and --user=user:password,
+// of commands that download.
 func accountPassword(s string, from, to int) span {
 	short := s[:min(len(s), to+enoughBytes)]
 	v := valueAt(short, skipToValue(s, to))

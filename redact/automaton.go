@@ -1,22 +1,22 @@
 package redact
 
-// A span says that s[from:to] is a secret. The zero span, and any other with a
-// to that is 0, says that nothing was found.
+// A span says that s[from:to] is a secret. A span whose to is 0 means that nothing
+// was found.
 type span struct{ from, to int }
 
-// An anchor is a word of two or more bytes, in lower case, that secrets are found by. Find looks
-// around one such word, s[from:to], whatever its case; what it finds ends behind
-// the word's start. It must not look at more than a bounded part of s, or at
-// no more than what it then returns or what only words of other kinds follow.
+// An anchor is a word of at least two bytes, in lower case, near which secrets are
+// searched. Find examines the surroundings of one such word, s[from:to], in any
+// case; its result ends after the start of the word. It must read only a bounded
+// part of s, or only its result and the text up to the next word of the same kind.
 type anchor struct {
 	word  string
 	find  func(s string, from, to int) span
-	grade grade // of a name that ends with the word; 0 where it is no such word
+	grade grade // of a name that ends with the word; 0 if the word is not such a word
 }
 
 // An automaton finds all anchors in one pass over a text.
 type automaton struct {
-	class  [256]uint8 // of a byte, 0 for one that is in no anchor
+	class  [256]uint8 // of a byte, 0 for one in no anchor
 	width  int        // the number of classes
 	next   []uint32   // at row + class; a row is the number of a state times width
 	low    uint32     // the last row of a state of at most one byte
@@ -106,8 +106,8 @@ func buildTrie(anchors []anchor) []trieNode {
 	return nodes
 }
 
-// linkFailures sets where each node fails to, and returns the nodes with shorter
-// prefixes before longer ones.
+// linkFailures sets the failure links, and returns the nodes with shorter prefixes
+// before longer ones.
 func linkFailures(nodes []trieNode) []int {
 	order := []int{0}
 	for i := 0; i < len(order); i++ {
@@ -133,8 +133,8 @@ func containsByte(m map[byte]int, c byte) bool {
 	return ok
 }
 
-// numberNodes returns the row of each node: that of the root comes first, then those of
-// one byte, and those where an anchor ends last.
+// numberNodes returns the row of each node: first the root, then nodes of one byte;
+// those at which an anchor ends come last.
 func (a *automaton) numberNodes(nodes []trieNode, order []int) []uint32 {
 	rows := make([]uint32, len(nodes))
 	a.low = uint32(len(nodes[0].next) * a.width)
@@ -156,8 +156,9 @@ func (a *automaton) numberNodes(nodes []trieNode, order []int) []uint32 {
 	return rows
 }
 
-// markSecrets returns s with marks in place of what the anchors find, and of what
-// they then find where quotes and lines end elsewhere than before.
+// markSecrets returns s with marks in place of the secrets that the anchors find,
+// and of those that they find after that, because quotes and lines may end
+// elsewhere.
 func (a *automaton) markSecrets(s string, seen func(string)) string {
 	for range maxPasses {
 		out := a.singlePass(s, seen)
@@ -169,8 +170,7 @@ func (a *automaton) markSecrets(s string, seen func(string)) string {
 	return s
 }
 
-// maxPasses is how often a text is gone through, at most. The second nearly always
-// finds nothing.
+// maxPasses limits the passes over a text. The second nearly always finds nothing.
 const maxPasses = 8
 
 func (a *automaton) singlePass(s string, seen func(string)) string {
@@ -184,7 +184,7 @@ func (a *automaton) singlePass(s string, seen func(string)) string {
 		row := a.next[a.class[s[i]]]
 		for i++; i < len(s); i++ {
 			row = a.next[row+uint32(a.class[s[i]])]
-			if row <= a.low { // no more than s[i] is the beginning of an anchor
+			if row <= a.low { // only s[i] is the beginning of an anchor
 				break
 			}
 			if row < a.accept {
@@ -201,7 +201,7 @@ func (a *automaton) singlePass(s string, seen func(string)) string {
 	return e.resultText()
 }
 
-// findSpan returns the first of what the anchors that end at end find behind free.
+// findSpan returns the first secret after free that the anchors ending at end find.
 func (a *automaton) findSpan(s string, end, free int, anchors []anchor) span {
 	for _, x := range anchors {
 		if found := x.find(s, end-len(x.word), end); found.to > 0 && found.from >= free {

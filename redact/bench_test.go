@@ -84,7 +84,7 @@ func BenchmarkJSON(b *testing.B) {
 	}
 }
 
-// hostile are texts, repeated, that rules could look at again and again.
+// hostile are repeated texts that rules could read again and again.
 var hostile = map[string]string{
 	"letter":        "a",
 	"password=":     "password=",

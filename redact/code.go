@@ -2,19 +2,19 @@ package redact
 
 import "strings"
 
-// Code is no secret: a comparison, a type, a call, a field or a variable stands
-// for a value, and only what is written out is one. In prose, in JSON, in YAML
-// and in env files, what stands there is the value.
+// Code is not a secret: a comparison, a type, a call, a field or a variable
+// represents a value; only a literal is a secret. In prose, JSON, YAML and env
+// files, the text after the name is the value.
 
-// An assignment is what stands behind a name and a colon or an equals sign.
+// An assignment is the text after a name and a colon or an equals sign.
 type assignment struct {
 	s        string
-	from, to int // the word of the name that says so
+	from, to int // grade of the word of the name
 	end      int // of the whole name
 	i        int // where the value begins, with its quotes
 }
 
-// statedValue returns the value of a name that says of itself that it is a secret.
+// statedValue returns the value of a name that says that it is a secret.
 func statedValue(s string, from, to, end, i int, g grade) span {
 	x := assignment{s, from, to, end, i}
 	if x.closesString() || x.documented() {
@@ -56,8 +56,8 @@ func statedValue(s string, from, to, end, i int, g grade) span {
 	return span{v.from, max(v.from, v.to)}
 }
 
-// closesString reports whether the quote behind the name closes a string that
-// the name is in: getpass("Password: ").
+// closesString reports whether the quote after the name closes a string with the
+// name in it: getpass("Password: ").
 func (x assignment) closesString() bool {
 	quote := byteAt(x.s, x.i)
 	if !quotes[quote] || openingQuote(x.s, x.end) > x.end || alnum[byteAt(x.s, x.i+1)] {
@@ -72,8 +72,8 @@ func (x assignment) closesString() bool {
 	return open
 }
 
-// documented reports whether the name is one of a test with what it says, or in
-// the documentation of a parameter: ":param token: what it is for".
+// documented reports whether the name belongs to a test and its message, or to the
+// documentation of a parameter: ":param token: what it is for".
 func (x assignment) documented() bool {
 	name := skipBack(x.s, x.from, &word)
 	for _, test := range []string{"Test", "Benchmark", "Fuzz"} { // TestToken: what it wanted
@@ -90,8 +90,8 @@ func (x assignment) documented() bool {
 	return false
 }
 
-// opensBlock reports whether what stands on the line below a name is the first
-// of a block: if password: and what is done then.
+// opensBlock reports whether the line below a name begins a block: if password: and
+// its body.
 func (x assignment) opensBlock(s string, v valueExtent) bool {
 	before := strings.TrimLeft(x.s[lineStart(x.s, x.from):x.from], " \t})")
 	first, _, _ := strings.Cut(before, " ")
@@ -103,9 +103,9 @@ func (x assignment) opensBlock(s string, v valueExtent) bool {
 	return !v.quoted && (strings.HasSuffix(s[v.from:v.to], ":") || behind > v.to && skipOperator(s, behind) > behind)
 }
 
-// readValue returns the value, which behind a password goes to the next space.
+// readValue returns the value, which extends to the next space after a password.
 func (x assignment) readValue(s string, g grade) valueExtent {
-	if g == must && byteAt(s, x.i-1) != '>' { // else it ends with its element
+	if g == must && byteAt(s, x.i-1) != '>' { // otherwise it ends with its element
 		return valueAt(s, x.i)
 	}
 	return valueFor(s, x.from, x.i)
@@ -115,7 +115,7 @@ func (x assignment) isSecret(s string, v valueExtent, g grade) bool {
 	text := unescapeHTML(withoutBreaks(s[v.from:v.to]))
 	switch {
 	case text == Mark:
-		return true // which is left as it is
+		return true // which stays unchanged
 	case isVariable(text), x.directory(text), x.label(text), isVersionRange(text), isCutToken(text):
 		return false
 	case g < must && (strings.HasPrefix(text, "0x") && len(text) <= 10 || len(x.s[x.from:x.to]) < 4 && expressionKind(text) > 0):
@@ -125,28 +125,29 @@ func (x assignment) isSecret(s string, v valueExtent, g grade) bool {
 	case v.quoted:
 		return g == must || writtenOut(text)
 	case len(text) < 6 && skipBytes(text, 0, &digit) == len(text) && strings.HasSuffix(strings.ToLower(x.s[x.from:x.end]), "key"):
-		return false // a number of a key, and no key
+		return false // a number of a key, not a key
 	case skipBytes(text, 0, &hollowBytes) == len(text), escapedBreak(text) == 0, blankToFill(s, v.from, text):
 		return false
 	}
 	return (g == must || !isStandIn(text)) && !x.isExpression(s, v)
 }
 
-// isVersionRange reports whether text is a range of versions, as of a package that
-// is named after passwords: ^1.0.0.
+// isVersionRange reports whether text is a range of versions, as of a package whose
+// name mentions passwords: ^1.0.0.
 func isVersionRange(text string) bool {
 	rest := strings.TrimLeft(text, "^~<>=")
 	return len(rest) < len(text) && release(rest)
 }
 
-// isCutToken reports whether text is the beginning of a token that says that it is cut: sk-...
+// isCutToken reports whether text is the beginning of a token with a sign that it
+// is cut: sk-...
 func isCutToken(text string) bool {
 	rest, cut := strings.CutSuffix(text, "...")
 	return cut && rest != "" && len(rest) < 12 && strings.IndexByte("-_", rest[len(rest)-1]) >= 0
 }
 
-// blankToFill reports whether an angle bracket opens at i that closes behind
-// text, as in <your key>.
+// blankToFill reports whether an angle bracket opens at i and closes after text, as
+// in <your key>.
 func blankToFill(s string, i int, text string) bool {
 	if text[0] != '<' || strings.HasPrefix(text, Mark) || !alnum[byteAt(text, 1)] {
 		return false
@@ -155,7 +156,7 @@ func blankToFill(s string, i int, text string) bool {
 	return strings.Contains(line, ">") || strings.Contains(line, `\u003e`)
 }
 
-// unescapeHTML returns text with the signs that encoders of JSON escape for HTML.
+// unescapeHTML returns text with the signs that JSON encoders escape for HTML.
 func unescapeHTML(text string) string {
 	if !strings.Contains(text, `\u00`) {
 		return text
@@ -165,14 +166,14 @@ func unescapeHTML(text string) string {
 
 var htmlSigns = strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&")
 
-// writtenOut reports whether a text in quotes may be a secret: it is no sentence
-// and no template.
+// writtenOut reports whether a text in quotes may be a secret: neither a sentence
+// nor a template.
 func writtenOut(text string) bool {
 	return len(text) >= 2 && !strings.ContainsAny(text, " \t") && !isTemplate(text) && !isStandIn(text) || looksRandom(text)
 }
 
-// isStandIn reports whether text stands in the place of a value that is elsewhere,
-// or is none.
+// isStandIn reports whether text represents a value that is elsewhere, or is not a
+// value.
 func isStandIn(text string) bool {
 	if isVariable(text) || emptyValues[text] || strings.IndexFunc(text, func(r rune) bool { return r < 0x80 && alnum[r] || r >= 0x80 && r != '…' }) < 0 {
 		return true
@@ -185,7 +186,7 @@ func isStandIn(text string) bool {
 	return strings.HasSuffix(text, "_here") || strings.HasSuffix(text, "-here") || strings.HasSuffix(text, "_HERE")
 }
 
-// emptyValues are values that are none, and types that are no class.
+// emptyValues are texts that mean no value, and types that are not classes.
 var emptyValues = newWordSet("null nil none None NULL true false True False undefined string String str bool boolean int integer number float any object bytes byte char unknown void never NaN default auto ID UUID JSON Int Float Boolean DateTime")
 
 func newWordSet(words string) map[string]bool {
@@ -196,8 +197,8 @@ func newWordSet(words string) map[string]bool {
 	return m
 }
 
-// isCounted reports whether a token or a pass is one of those that are counted or
-// parsed, and no secret: token: 12, PASS: TestParse, unexpected token: end.
+// isCounted reports whether a token or a pass is counted or parsed, and not a
+// secret: token: 12, PASS: TestParse, unexpected token: end.
 func (x assignment) isCounted(text string, quoted bool) bool {
 	word := x.s[x.from:x.to]
 	if !strings.EqualFold(word, "token") && !strings.EqualFold(word, "pass") && len(word) > 3 {
@@ -228,7 +229,7 @@ var (
 	parserWords   = newWordSet("unexpected invalid unknown illegal bad missing expected next current each every per last first second third final single one")
 )
 
-// operatorText returns what stands between the name and the value.
+// operatorText returns the text between the name and the value.
 func (x assignment) operatorText() string {
 	j := skipBack(x.s, x.i, &blank)
 	for k := j; ; k-- {
@@ -258,8 +259,8 @@ func (x assignment) isExpression(s string, v valueExtent) bool {
 	case isEnvName(s, x.from, x.end):
 		return (callBracket(text, 0) > 0 || strings.Contains(text, ".")) && hasPrefix(text, "process.env", "os.environ", "os.getenv", "getenv", "System.getenv", "env(")
 	case openingQuote(x.s, x.end) > x.end && skipBytes(text, 0, &identifierBytes) == len(text) && !strings.ContainsAny(text, digits), len(text) < 6 && skipBytes(text, 0, &digit) == len(text) && openingQuote(x.s, x.end) > x.end:
-		return true // a name in quotes, and none of a value: no JSON
-	case op == "=" && blank[byteAt(x.s, x.i-1)] && byteAt(x.s, skipBack(x.s, x.from, &word)-1) == '$': // $name = value, where a value has quotes
+		return true // a name in quotes, and a value without: not JSON
+	case op == "=" && blank[byteAt(x.s, x.i-1)] && byteAt(x.s, skipBack(x.s, x.from, &word)-1) == '$': // $name = value, if a value has quotes
 		return true
 	case emptyValues[text], reservedWords[text] && blank[byteAt(s, v.to)]:
 		return true
@@ -273,12 +274,12 @@ func (x assignment) isExpression(s string, v valueExtent) bool {
 	}
 	if inner := strings.TrimLeft(text, "([{"); len(inner) < len(text) && inner != "" { // a list, an object, parameters
 		name := skipBytes(inner, 0, &identifierBytes)
-		if text[0] == '{' && openingQuote(inner, 0) > 0 { // of JSON: its own names say what is in it
+		if text[0] == '{' && openingQuote(inner, 0) > 0 { // of JSON: its own names describe its content
 			return true
 		}
 		return expressionKind(inner) > 0 || name > 0 && !digit[inner[0]] && (name < len(inner) && strings.IndexByte(",: )=", inner[name]) >= 0 || !strings.ContainsAny(inner, digits))
 	}
-	strength := -1 // of the signs of code, once it is asked for
+	strength := -1 // signs of code, compiled when first needed
 	line := func() int {
 		if strength < 0 {
 			strength = x.lineOfCode(s, v, op)
@@ -301,7 +302,7 @@ func (x assignment) isExpression(s string, v valueExtent) bool {
 	return isTypeName(text) || hasNameParts(text) && namedAsSecret(text) || line() > 0
 }
 
-// proseWords are words that a sentence begins with, and no secret is.
+// proseWords are words at the beginning of sentences, not of secrets.
 var proseWords = newWordSet("a an the it is are was this that these those if when for of to in on at by and or not no any all one each we you they there here what which how see only yes off read write")
 
 var (
@@ -318,8 +319,8 @@ func hasPrefix(text string, prefixes ...string) bool {
 	return false
 }
 
-// expressionKind says whether text is a path of names, as user.password: 1; or one
-// with a call, an index, or a sign that only code has: 2; else 0.
+// expressionKind returns 1 if text is a path of names, as user.password; 2 if it
+// has a call, an index, or a sign that only code has; else 0.
 func expressionKind(text string) int {
 	kind, i := 0, 0
 	for {
@@ -351,8 +352,8 @@ func expressionKind(text string) int {
 	}
 }
 
-// callBracket returns where the bracket at or behind i opens that is of a call, an
-// index or a type with parts; 0 where none is.
+// callBracket returns the place of the bracket at or after i that belongs to a
+// call, an index or a type with parts; 0 if there is none.
 func callBracket(text string, i int) int {
 	if i = skipBytes(text, i, &identifierBytes); i == 0 {
 		return 0
@@ -371,18 +372,18 @@ func callBracket(text string, i int) int {
 	return 0
 }
 
-// receiverNames are what fields are read from.
+// receiverNames are names whose fields are read.
 var receiverNames = newWordSet("self this cls process os sys env config cfg conf settings options opts args argv flags req request res response ctx context user account body form params props state store data event input client session app auth creds credentials secrets vault var local module cookies headers query window document import e t s c r p m x it obj item row")
 
-// isReceiver reports whether the first of a path of names is one that fields are
-// read from, or the last is named as secrets are.
+// isReceiver reports whether the first of a path of names is one whose fields are
+// read, or the last has the name of a secret.
 func isReceiver(text string) bool {
 	first, _, _ := strings.Cut(text, ".")
 	return receiverNames[strings.ToLower(first)] || isTypeName(first) || namedAsSecret(text[strings.LastIndexByte(text, '.')+1:])
 }
 
-// isResourcePath reports whether text is a path of three names or more of which one
-// is named as secrets are, or the first has parts: random_password.db.result.
+// isResourcePath reports whether text is a path of at least three names of which
+// one is the name of a secret, or the first has parts: random_password.db.result.
 func isResourcePath(text string) bool {
 	first, rest, _ := strings.Cut(text, ".")
 	if strings.IndexByte(rest, '.') < 0 {
@@ -391,7 +392,8 @@ func isResourcePath(text string) bool {
 	return strings.IndexByte(first, '_') > 0 || namedAsSecret(text)
 }
 
-// namedAsSecret reports whether a variable has a name as those of secrets and texts.
+// namedAsSecret reports whether a variable has a name like those of secrets and
+// texts.
 func namedAsSecret(text string) bool {
 	lower := strings.ToLower(text)
 	for _, w := range []string{"pass", "pwd", "token", "secret", "key", "cred", "auth", "value", "input", "config", "param", "hash", "str", "env", "arg", "field"} {
@@ -428,8 +430,8 @@ func isTypeName(text string) bool {
 	return false
 }
 
-// label reports whether the value is the name once more, of another language than
-// English: what a form is labelled with.
+// label reports whether the value is the name in another language than English: the
+// label of a form.
 func (x assignment) label(text string) bool {
 	name := x.s[x.from:x.to]
 	return strings.EqualFold(name, text) && strings.IndexFunc(name, func(r rune) bool { return r >= 0x80 }) >= 0
@@ -440,7 +442,7 @@ func (x assignment) directory(text string) bool {
 	return x.s[x.from:x.end] == "PWD" && (hasPrefix(text, "/", "~", ".") || len(text) > 2 && text[1] == ':')
 }
 
-// hasSameName reports whether a variable has the name that it is given to, as in
+// hasSameName reports whether a variable has the name of its target, as in
 // f(password=password).
 func (x assignment) hasSameName(text string) bool {
 	start := skipBack(x.s, x.from, &word)
@@ -448,9 +450,9 @@ func (x assignment) hasSameName(text string) bool {
 	return strings.EqualFold(name, text) || strings.EqualFold(x.s[x.from:x.end], text)
 }
 
-// lineOfCode says how much the line around the value looks like source code: 2
-// where it can be nothing else, 1 where it may be a line of settings, too, and
-// 0 for prose and settings.
+// lineOfCode returns how much the line around the value looks like source code: 2
+// if it can be nothing else, 1 if it may also be a setting, and 0 for prose and
+// settings.
 func (x assignment) lineOfCode(s string, v valueExtent, op string) int {
 	start := lineStart(s, x.from)
 	name := skipBack(s, x.from, &identifierBytes)
@@ -477,8 +479,8 @@ func (x assignment) lineOfCode(s string, v valueExtent, op string) int {
 	return 0
 }
 
-// escapedLine returns what of before is on the same line, where the text is a
-// string of JSON.
+// escapedLine returns the part of before on the same line, if the text is a string
+// of JSON.
 func escapedLine(before string) string {
 	if i := strings.LastIndex(before, `\n`); i >= 0 {
 		before = before[i+len(`\n`):]
@@ -515,7 +517,7 @@ func hasOpenCall(before string) bool {
 	return false
 }
 
-// isReference reports whether a tag of YAML names where the value is.
+// isReference reports whether a tag of YAML refers to the value.
 func isReference(tag string) bool {
 	return hasPrefix(tag, "!Ref", "!Sub", "!GetAtt", "!ImportValue", "!env", "!ENV", "!secret", "!reference")
 }

@@ -6,20 +6,20 @@ import (
 	"sync"
 )
 
-// Programs take passwords by arguments that do not say so. What tells them is the
-// program: -p is a port of one, a path of another, and a password of a third.
+// Programs accept passwords in arguments whose names do not say so. The program
+// decides the meaning: -p is a port, a path, or a password.
 
-// A passwordArgument says which argument of some programs is a password, on a
-// command line or in a list of strings that is one.
+// A passwordArgument describes the argument of some programs that is a password, on
+// a command line or in a list of strings.
 type passwordArgument struct {
 	programs []string // words of the command line, in lower case
-	behind   []string // one of these stands before the word; none: any does
+	behind   []string // one of these is before the word; empty: no condition
 	flags    string   // letters of flags that a password follows: -p value, -p=value
 	joined   string   // letters of flags that a password is a part of: -pvalue
-	prefix   string   // an argument that begins so goes on with a password
-	mark     byte     // the password begins behind it in what is found, if it is not 0
-	operand  int      // the number of the argument without a flag that is one, from 1 on; lastOperand is the last
-	with     byte     // the letter of a flag that must be there, if it is not 0
+	prefix   string   // beginning of an argument that continues with a password
+	mark     byte     // the password begins after it in the found text, if it is not 0
+	operand  int      // index of the argument without a flag that is a password, from 1 on; lastOperand is the last
+	with     byte     // letter of a required flag, if it is not 0
 }
 
 const lastOperand = -1
@@ -48,17 +48,17 @@ var passwordArguments = []passwordArgument{
 	{programs: []string{"sqlplus"}, operand: 1, mark: '/'},
 }
 
-// commandBytes is how much of a command line is looked at.
+// commandBytes limits how much of a command line is read.
 const commandBytes = 384
 
 // A commandLine is the arguments of a program.
 type commandLine struct {
 	s    string
-	end  int  // of what is looked at
-	list bool // each argument is a string of its own, with a comma behind it
+	end  int  // limit of the read text
+	list bool // each argument is a separate string, followed by a comma
 }
 
-// findArgument finds the password in the arguments behind the program s[from:to].
+// findArgument finds the password in the arguments after the program s[from:to].
 func (p passwordArgument) findArgument(s string, from, to int) span {
 	if !wordBegins(s, from) || commandNameBytes[byteAt(s, from-1)] && !escapedLetter(s, from-1) {
 		return span{}
@@ -85,14 +85,14 @@ func (p passwordArgument) findArgument(s string, from, to int) span {
 	return p.firstPassword(c, to, command)
 }
 
-// commandNameBytes are what the name of another program has before the word.
+// commandNameBytes are the bytes of another program's name before the word.
 var commandNameBytes = newByteSet(letters + digits + "_-.@:$")
 
 // escapedLetter reports whether s[i] is the letter of an escape such as \n.
 func escapedLetter(s string, i int) bool { return byteAt(s, i-1) == '\\' }
 
-// firstWord returns where the command of the word at i begins, on a command line or
-// in a list; -1 where none of the words stands before it that are to.
+// firstWord returns the beginning of the command with the word at i, on a command
+// line or in a list; -1 if none of the required words is before it.
 func (p passwordArgument) firstWord(s string, i int) int {
 	if p.behind == nil {
 		return i
@@ -109,12 +109,12 @@ func (p passwordArgument) firstWord(s string, i int) int {
 	return start
 }
 
-// listBytes stand between the strings of a list.
+// listBytes are between the strings of a list.
 var listBytes = newByteSet(" \t\r\n\"'`,")
 
 // firstPassword returns the first password among the arguments from i on that is
-// not replaced yet. Command says whether the program stands where one begins a
-// command, and not in a sentence.
+// not replaced yet. command says whether the program is at the beginning of a
+// command, not in a sentence.
 func (p passwordArgument) firstPassword(c commandLine, i int, command bool) span {
 	given := p.with == 0
 	operands, last := 0, span{}
@@ -183,8 +183,8 @@ func listedPassword(s string, from, to int) span {
 	return span{}
 }
 
-// hasFlag reports whether a flag or a prefix of p may be in a text. It is quick, and
-// nearly always says no.
+// hasFlag reports whether a flag or a prefix of p may be in a text. It is fast, and
+// nearly always returns false.
 func (p passwordArgument) hasFlag(text string) bool {
 	if p.mark != 0 && strings.IndexByte(text, p.mark) < 0 {
 		return false
@@ -204,8 +204,8 @@ func (p passwordArgument) hasFlag(text string) bool {
 	}
 }
 
-// flagOf reports whether an argument is a flag that takes a password, and where
-// in it that begins; at its end, it is the next argument.
+// flagOf reports whether an argument is a flag for a password, and where the
+// password begins in it; at its end, it is the next argument.
 func (p passwordArgument) flagOf(text string) (value int, flag bool) {
 	if rest, ok := strings.CutPrefix(text, p.prefix); ok && p.prefix != "" {
 		return len(text) - len(rest), true
@@ -214,7 +214,7 @@ func (p passwordArgument) flagOf(text string) (value int, flag bool) {
 		return 0, false
 	}
 	switch {
-	case text[1] == '-': // other rules know where it has an equals sign
+	case text[1] == '-': // other rules handle one with an equals sign
 		return len(text), strings.HasSuffix(text, "pass") || strings.HasSuffix(text, "password")
 	case strings.IndexByte(p.flags, text[1]) >= 0 && len(text) == 2:
 		return 2, true
@@ -228,7 +228,7 @@ func (p passwordArgument) flagOf(text string) (value int, flag bool) {
 	return 0, false
 }
 
-// nextArgument returns the argument at or behind i, without its quotes, and where
+// nextArgument returns the argument at or after i, without its quotes, and where
 // the next one may begin. A zero span says that the command ends.
 func (c commandLine) nextArgument(i int) (arg span, next int) {
 	s := c.s[:c.end]
@@ -257,7 +257,7 @@ func (c commandLine) nextArgument(i int) (arg span, next int) {
 	to := max(v.from, v.to)
 	switch n := escapedBreak(s[v.from:to]); {
 	case v.quoted && strings.IndexByte(s[v.from:to], '\n') >= 0:
-		return span{}, i // what the command is in ends here
+		return span{}, i // the text around the command ends here
 	case !v.quoted && n >= 0:
 		return span{v.from, v.from + n}, len(s)
 	case !v.quoted && (quotes[byteAt(s, to)] || byteAt(s, to) == '\\'):
@@ -269,8 +269,8 @@ func (c commandLine) nextArgument(i int) (arg span, next int) {
 // plainArgument are the bytes of an argument that needs no quotes.
 var plainArgument = newByteSet(letters + digits + "_-./:=@%+,")
 
-// passwordIn returns what of an argument is a password. A word of letters alone is
-// one only in a command.
+// passwordIn returns the part of an argument that is a password. A word of letters
+// alone is one only in a command.
 func (p passwordArgument) passwordIn(s string, arg span, command bool) span {
 	if p.mark != 0 {
 		n := strings.IndexByte(s[arg.from:arg.to], p.mark)
@@ -296,8 +296,8 @@ func (p passwordArgument) passwordIn(s string, arg span, command bool) span {
 	return arg
 }
 
-// isNoArgument reports whether a text in the place of a password is none: it is
-// replaced already, a variable, a word for what belongs there, or another flag.
+// isNoArgument reports whether a text in place of a password is not one: it is
+// replaced already, a variable, a placeholder, or another flag.
 func isNoArgument(text string) bool {
 	return len(text) < 3 || strings.IndexByte(" \"'", text[0]) >= 0 || strings.Contains(text, Mark) || text[0] == '-' || text[0] == '$' && !digit[text[1]] || isPlaceholder(text) || isTemplate(text) ||
 		argumentWords[strings.ToLower(text)] || strings.ToUpper(text) == text && skipBytes(text, 0, &nameBytes) == len(text)
@@ -309,8 +309,8 @@ var (
 )
 
 // startsCommand reports whether a command begins with the word at i: at the
-// beginning of a line, behind a prompt, a separator, a quote, or a program that
-// runs others.
+// beginning of a line, after a prompt, a separator, a quote, or a program that runs
+// others.
 func startsCommand(s string, i int) bool {
 	for k := skipBack(s, i, &pathBytes); k < i; k++ {
 		if s[k] == '/' {
@@ -332,14 +332,16 @@ var (
 	runningWords = newWordSet("sudo exec run env time nice nohup then do else xargs cmd entrypoint timeout watch")
 )
 
-// readers are what reads a password from a pipe, or from the string behind <<<.
+// readers are programs that read a password from a pipe, or from the string after
+// <<<.
 var readers = []string{"--password-stdin", "--with-token", "sudo -S", "chpasswd", "passwd --stdin", "kinit", "password=/dev/stdin", "token=/dev/stdin", "secret=/dev/stdin"}
 
 func reads(text string) bool {
 	return slices.ContainsFunc(readers, func(reader string) bool { return strings.Contains(text, reader) })
 }
 
-// pipedPassword finds what echo or printf give to a program that reads a password.
+// pipedPassword finds the output of echo or printf for a program that reads a
+// password.
 func pipedPassword(s string, from, to int) span {
 	if !wordBegins(s, from) {
 		return span{}
@@ -362,8 +364,7 @@ func pipedPassword(s string, from, to int) span {
 	return handedPassword(s, last, rest)
 }
 
-// herePassword finds the string behind <<< that is given to a program that reads
-// a password.
+// herePassword finds the string after <<< for a program that reads a password.
 func herePassword(s string, from, to int) span {
 	before := s[lineStart(s, from):from]
 	if !reads(before) {
@@ -377,8 +378,8 @@ func herePassword(s string, from, to int) span {
 	return handedPassword(s, arg, before)
 }
 
-// handedPassword returns what of a text is a password that a program reads, which
-// wants the user before it, or not.
+// handedPassword returns the part of a text that is a password for a program that
+// may expect the user before it.
 func handedPassword(s string, arg span, program string) span {
 	if strings.Contains(program, "chpasswd") {
 		n := strings.IndexByte(s[arg.from:arg.to], ':')

@@ -61,7 +61,7 @@ func TestAPasswordOnACommandLineGoes(t *testing.T) {
 	}
 }
 
-// Flags that look like those of passwords stay, and so do variables.
+// Flags that look like password flags stay, and so do variables.
 func TestACommandLineWithoutAPasswordStays(t *testing.T) {
 	r := redact.Default()
 	for _, text := range []string{

@@ -2,8 +2,8 @@ package redact
 
 import "strings"
 
-// skipOperator returns the index behind the colon, the equals sign or the operator
-// with one of them at i; -1 where none is.
+// skipOperator returns the index after the colon, the equals sign or the operator
+// with one of them at i; -1 if there is none.
 func skipOperator(s string, i int) int {
 	if c := byteAt(s, i); (c == '!' || c == '?') && byteAt(s, i+1) == '=' {
 		i++
@@ -45,7 +45,7 @@ func assignedValue(s string, _, end int) int {
 	return j
 }
 
-// assignedBelow is assigned where lines end before the value, or before the
+// assignedBelow is assignedValue for lines that end before the value, or before the
 // operator.
 func assignedBelow(s string, end int) int {
 	j := skipOperator(s, skipBytes(s, end, &space))
@@ -107,11 +107,11 @@ func typedValue(s string, _, end int) int {
 	return k
 }
 
-// types are the bytes of a type that stands before an equals sign.
+// types are the bytes of a type before an equals sign.
 var types = newByteSet(letters + digits + "_.:&<>[]' ")
 
-// declared is name: &type = "value" and name = Some("value"), as Rust writes
-// them: what is in the quotes, whatever type or constructor stands before it.
+// declared is name: &type = "value" and name = Some("value"), as in Rust: the text
+// in the quotes, after any type or constructor.
 func declared(s string, end int) int {
 	j, special := skipBlanks(s, end), false
 	if byteAt(s, j) == ':' {
@@ -134,8 +134,8 @@ func declared(s string, end int) int {
 	return k
 }
 
-// retypedValue returns where the value is that follows what v took for one and is a
-// type: name: type = value. It returns 0 where there is none.
+// retypedValue returns the place of the value after v, if v is a type: name: type =
+// value. It returns 0 if there is none.
 func retypedValue(s string, v valueExtent) int {
 	k := skipBlanks(s, v.to)
 	if v.quoted || byteAt(s, k) != '=' || byteAt(s, k+1) == '=' || byteAt(s, k+1) == '>' || v.to-v.from > 64 {
@@ -162,8 +162,8 @@ func flagValue(s string, from, end int) int {
 	return j
 }
 
-// argumentOf finds the value of --name value where it is a word of letters alone,
-// and nothing follows that a sentence or a help text goes on with.
+// argumentOf finds the value of --name value if it is a word of letters alone, and
+// not followed by the rest of a sentence or a help text.
 func argumentOf(s string, from, end int) span {
 	if !blank[byteAt(s, end)] || from == 0 || !dashed[s[from-1]] || byteAt(s, skipBlanks(s, end)) == '-' {
 		return span{}
@@ -237,8 +237,8 @@ func netrcValue(s string, from, end int) int {
 	return skipBlanks(s, end)
 }
 
-// besideName is what stands next to a name with nothing but marks between, as in
-// tables, prose and the commands of shells.
+// besideName is the text next to a name with only marks between, as in tables,
+// prose and the commands of shells.
 func besideName(s string, _, end int) int {
 	j := skipAtMost(s, end, 24, &markBytes)
 	if byteAt(s, j) == 0xe2 {
@@ -270,8 +270,8 @@ func besideName(s string, _, end int) int {
 
 var markBytes = newByteSet(" \t*|-:=_\"'`")
 
-// skipYAMLLabel returns where the value begins behind the tag or anchor of YAML at
-// i; i where there is none.
+// skipYAMLLabel returns the beginning of the value after the tag or anchor of YAML
+// at i; i if there is none.
 func skipYAMLLabel(s string, i int) int {
 	if c := byteAt(s, i); c != '!' && c != '&' {
 		return i
@@ -283,8 +283,8 @@ func skipYAMLLabel(s string, i int) int {
 	return i
 }
 
-// yamlBlockEnd returns where the block of lines ends that a YAML scalar at i, | or >,
-// announces; i where there is none.
+// yamlBlockEnd returns the end of the block of lines that a YAML scalar at i, | or
+// >, announces; i if there is none.
 func yamlBlockEnd(s string, name, i int) int {
 	if c := byteAt(s, i); c != '|' && c != '>' {
 		return i
@@ -317,12 +317,13 @@ func yamlBlockEnd(s string, name, i int) int {
 	return end
 }
 
-// indentColumn returns the column where the text of the line at i begins.
+// indentColumn returns the column of the first text on the line at i.
 func indentColumn(s string, i int) int { return skipMargin(s, i) - i }
 
-// yamlFoldedEnd returns where a value ends that ends its line at i and goes on on the
-// next, as a plain scalar of YAML may: indented more than its name, or, within
-// a scalar, as much, and one word that looks random. Else it returns i.
+// yamlFoldedEnd returns the end of a value that ends its line at i and continues on
+// the next, like a plain scalar of YAML: indented more than its name or, within a
+// scalar, by the same amount, and one word that looks random. Otherwise it returns
+// i.
 func yamlFoldedEnd(s string, name, i int) int {
 	k := skipNewline(s, i)
 	if k == i {

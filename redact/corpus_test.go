@@ -19,7 +19,7 @@ func TestNoSecretIsLeft(t *testing.T) {
 				t.Errorf("seed %d: %s in %s leaves %q in\n%s", seed, s.Kind, s.Form, leak, got)
 			}
 			if json.Valid([]byte(s.Text)) && !json.Valid([]byte(got)) {
-				t.Errorf("%s in %s is no JSON any more: %s", s.Kind, s.Form, got)
+				t.Errorf("%s in %s is no longer JSON: %s", s.Kind, s.Form, got)
 			}
 			if again := r.String(got); again != got {
 				t.Errorf("%s in %s: first\n%s\nthen\n%s", s.Kind, s.Form, got, again)
@@ -67,7 +67,7 @@ func TestNoSecretIsLeftInItsSurroundings(t *testing.T) {
 				t.Errorf("seed %d: %s in %s leaves %q in\n%s", seed+1, s.Kind, s.Form, leak, got)
 			}
 			if json.Valid([]byte(s.Text)) && !json.Valid([]byte(got)) {
-				t.Errorf("%s in %s is no JSON any more: %s", s.Kind, s.Form, got)
+				t.Errorf("%s in %s is no longer JSON: %s", s.Kind, s.Form, got)
 			}
 			if again := r.String(got); again != got {
 				t.Errorf("%s in %s: first\n%s\nthen\n%s", s.Kind, s.Form, got, again)

@@ -2,17 +2,17 @@ package redact
 
 import "strings"
 
-// A secret is also written out where it is the default of a variable, and where it
-// stands in for one that is not set.
+// A secret is also a literal if it is the default of a variable, or the fallback
+// for an unset one.
 
-// defaultBytes is how far behind the name of a variable its default is looked for.
+// defaultBytes limits the distance of a default from the name of its variable.
 const defaultBytes = 600
 
-// standIn finds what is written out for the name s[from:end] in another way than by
-// an assignment. It reports whether nothing else is to be looked for.
+// standIn finds the literal of the name s[from:end] in other forms than an
+// assignment. It reports whether the search ends here.
 func standIn(s string, from, end int) (x span, ok bool) {
 	if !standInBytes[byteAt(s, skipBlanks(s, openingQuote(s, end)))] {
-		return span{}, false // as nearly everywhere
+		return span{}, false // the usual case
 	}
 	if x, ok := expansionOf(s, from, end); ok {
 		return x, true
@@ -26,7 +26,7 @@ func standIn(s string, from, end int) (x span, ok bool) {
 	return x, x.to > 0
 }
 
-// standInBytes follow a name that has something written out for it.
+// standInBytes follow a name with such a literal.
 var standInBytes = newByteSet(":={|?.,)]!\r\n")
 
 // defaultOf finds the literal in the block of a name: variable "name" { default =
@@ -40,7 +40,7 @@ func defaultOf(s string, end int) span {
 	switch {
 	case (colon || byteAt(s, j-1) == '=' || byteAt(s, j-2) == '=') && j > end && identifierBytes[byteAt(s, j)]:
 		return defaultInCall(s[:min(len(s), j+widest)], j)
-	case byteAt(s, j) == '{' && j > end: // else it is a literal of a type
+	case byteAt(s, j) == '{' && j > end: // otherwise it is a literal of a type
 		return defaultInBraces(s[:min(len(s), j+defaultBytes)], j)
 	case colon && skipNewline(s, j) > j && !letterBytes[byteAt(s, skipNewline(s, j))]:
 		return defaultBelow(s[:min(len(s), j+defaultBytes)], skipNewline(s, j), indentColumn(s, lineStart(s, end)))
@@ -70,7 +70,7 @@ func defaultInCall(s string, i int) span {
 	return span{v.from, v.to}
 }
 
-// defaultInBraces looks into the braces that open at i, and in none within them.
+// defaultInBraces searches the braces that open at i, but none inside them.
 func defaultInBraces(s string, i int) span {
 	depth := 0
 	for ; i < len(s); i++ {
@@ -99,7 +99,7 @@ func defaultInBraces(s string, i int) span {
 	return span{}
 }
 
-// defaultBelow looks at the lines from i on that are indented more than column.
+// defaultBelow searches the lines from i on that are indented more than column.
 func defaultBelow(s string, i, column int) span {
 	for i < len(s) {
 		start := skipMargin(s, i)
@@ -141,20 +141,19 @@ func namedDefault(s string, i int, quoted bool) span {
 	return span{}
 }
 
-// isLiteral reports whether a text in quotes may be a secret that stands in for
-// another: it is no sentence, no template, and no name of a secret itself.
+// isLiteral reports whether a text in quotes may be a secret as a default: not a
+// sentence, a template, or the name of a secret itself.
 func isLiteral(text string) bool {
 	named := namedAsSecret(text) && !strings.ContainsAny(text, digits) || skipBytes(text, 0, &nameBytes) == len(text)
 	return len(text) >= 3 && writtenOut(text) && !isPlaceholder(text) && !named && !isVersionRange(text)
 }
 
-// instead are what stands between the look-up of a variable and what is taken
-// where it is not set.
+// instead are the texts between the look-up of a variable and its fallback.
 var instead = []string{"||", "??", "?:", "or ", ".unwrap_or(", ".unwrap_or_else(|_| ", ".orElse(", ".getOrElse(", "| default(", "|default(", "| d(", "{ ", ", default=", ", default: ", ", fallback=", ","}
 
-// fallbackOf finds the literal that is taken where a variable of the name that
-// ends at end is not set: process.env.NAME || "value", getenv("NAME", "value"). Of
-// what is no variable of the environment only what is like no word goes.
+// fallbackOf finds the literal that is the fallback for the variable whose name
+// ends at end: process.env.NAME || "value", getenv("NAME", "value"). If the name is
+// not that of an environment variable, only a text unlike a word is a secret.
 func fallbackOf(s string, from, end int) span {
 	quoted := openingQuote(s, end) > end
 	j := openingQuote(s, end)
@@ -202,15 +201,15 @@ func hasSuffix(text string, suffixes ...string) bool {
 	return false
 }
 
-// beforeArgument is what stands between the bracket of a call and its argument.
+// beforeArgument is the text between the bracket of a call and its argument.
 var beforeArgument = newByteSet(" \t\r\n\"'`")
 
-// isLookUp reports whether the name is looked up as one of the environment or of
-// the settings.
+// isLookUp reports whether the name is looked up in the environment or the
+// settings.
 func isLookUp(s string, from, end int, op string) bool {
 	start := skipBack(s, from, &dotted)
 	before := strings.ToLower(s[max(0, start-48):start])
-	if op[0] == ',' { // an argument of what has a name as that of a look-up
+	if op[0] == ',' { // an argument of a function with the name of a look-up
 		call := strings.TrimRight(before, "\"'`\\ \t\r\n")
 		name, ok := strings.CutSuffix(call, "(")
 		if !ok || strings.HasSuffix(name, "setenv") {
@@ -229,8 +228,8 @@ func isLookUp(s string, from, end int, op string) bool {
 	return strings.Contains(before, "env") || strings.Contains(strings.ToLower(name), "env.") || name == strings.ToUpper(name) || op[0] == '|' && strings.Contains(op, "d")
 }
 
-// expansionOf finds what a shell takes where a variable is not set:
-// ${NAME:-value}. It reports whether the name is that of such a variable.
+// expansionOf finds the fallback of a shell for an unset variable: ${NAME:-value}.
+// It reports whether the name is that of such a variable.
 func expansionOf(s string, from, end int) (x span, ok bool) {
 	if byteAt(s, end) != ':' || end+1 >= len(s) || strings.IndexByte("-=?+", s[end+1]) < 0 {
 		return span{}, false
@@ -256,7 +255,7 @@ func expansionOf(s string, from, end int) (x span, ok bool) {
 }
 
 // listedArgument finds the value of a flag in a list of arguments: "--password",
-// "value"; and in a list of YAML, where it stands on the next line.
+// "value"; and in a list of YAML, where it is on the next line.
 func listedArgument(s string, from, end int) span {
 	if c := byteAt(s, openingQuote(s, end)); c != ',' && c != '\n' && c != '\r' {
 		return span{}
@@ -310,14 +309,14 @@ func shortFlag(s string, _, to int) span {
 	return arg
 }
 
-// shortOption is shortFlag on a command line: -u root -p value. Without a user, -p is
-// a port or a path as like as not.
+// shortOption is shortFlag on a command line: -u root -p value. Without a user, -p
+// may well be a port or a path.
 func shortOption(s string, from, to int) span {
 	before := s[lineStart(s, from):from]
 	if n := strings.LastIndexAny(before, "|;&"); n >= 0 {
 		before = before[n:]
 	}
-	user, _ := strings.CutSuffix(before, before[strings.LastIndexByte(before, ' ')+1:]) // what -p stands behind
+	user, _ := strings.CutSuffix(before, before[strings.LastIndexByte(before, ' ')+1:]) // the text before -p
 	user = strings.TrimRight(user, " ")
 	if !hasSuffix(user, " -u", " -U", " -n", " --user", " --username") {
 		return span{}

@@ -2,25 +2,24 @@ package redact
 
 import "strings"
 
-// How far a value is looked for that is in quotes or brackets.
+// Limits of a value in quotes or brackets.
 const (
 	longest = 2048 // bytes, in quotes
 	tallest = 8    // lines, in quotes
 	widest  = 128  // bytes, in brackets
 )
 
-// A valueExtent is what stands behind a name: s[from:to], without its quotes.
+// A valueExtent is the text after a name: s[from:to], without its quotes.
 type valueExtent struct {
 	from, to int
 	quoted   bool
 	open     int // the opening quote
-	after    int // behind the closing quote
+	after    int // after the closing quote
 }
 
-// valueAt returns the value at i: a string in quotes, or several that are
-// joined; what is in brackets; else all up to the next space, but for what
-// closes something that was opened before. It is empty where nothing but
-// punctuation stands at i.
+// valueAt returns the value at i: a string in quotes, or several joined ones; text
+// in brackets; else everything up to the next space, without signs that close
+// something opened before. It is empty if only punctuation is at i.
 func valueAt(s string, i int) valueExtent {
 	if v, ok := quotedAt(s, i); ok {
 		return joinedValue(s, v)
@@ -36,14 +35,14 @@ func valueAt(s string, i int) valueExtent {
 	}
 	if end == i {
 		end = skipBytes(s, i, &openers) // which nothing closes
-	} else if quotes[byteAt(s, end)] && (end+1 == len(s) || stops[s[end+1]]) || byteAt(s, end) == '\\' && strings.IndexByte("nrt\"", byteAt(s, end+1)) >= 0 { // what the brackets are in ends
+	} else if quotes[byteAt(s, end)] && (end+1 == len(s) || stops[s[end+1]]) || byteAt(s, end) == '\\' && strings.IndexByte("nrt\"", byteAt(s, end+1)) >= 0 { // the text around the brackets ends
 		return valueExtent{from: i, to: end, open: i, after: end}
 	}
 	end = trimmedEnd(s, i, bareValueEnd(s, end))
 	return valueExtent{from: i, to: end, open: i, after: end}
 }
 
-// skipToValue skips spaces and at most one line break with the margin behind it.
+// skipToValue skips spaces and at most one line break with the margin after it.
 func skipToValue(s string, i int) int {
 	i = skipBlanks(s, i)
 	if k := skipNewline(s, i); k > i {
@@ -83,7 +82,7 @@ func quotedAt(s string, i int) (valueExtent, bool) {
 	return valueExtent{from, end, true, j, after}, true
 }
 
-// typographicQuotes are pairs of quotes in print, in the order of how they open.
+// typographicQuotes are pairs of quotes in print, in the order in which they open.
 var typographicQuotes = []struct {
 	open   string
 	closes []string
@@ -92,8 +91,8 @@ var typographicQuotes = []struct {
 	{"«", []string{"»"}}, {"»", []string{"«"}}, {"‹", []string{"›"}}, {"「", []string{"」"}}, {"『", []string{"』"}},
 }
 
-// typographicAt returns what the typographic quotes at i have between them, without
-// the spaces that French has there.
+// typographicAt returns the text between the typographic quotes at i, without the
+// spaces of French.
 func typographicAt(s string, i int) (valueExtent, bool) {
 	for _, q := range typographicQuotes {
 		if !strings.HasPrefix(s[i:], q.open) {
@@ -112,9 +111,9 @@ func typographicAt(s string, i int) (valueExtent, bool) {
 	return valueExtent{}, false
 }
 
-// closingQuote returns where the string that begins at i ends, -1 where that is too
-// far away. Its quotes have depth backslashes before them; one with fewer ends
-// what the string is in.
+// closingQuote returns the end of the string that begins at i, -1 if it is too far
+// away. Its quotes have depth backslashes before them; one with fewer ends the
+// surrounding string.
 func closingQuote(s string, i int, quote byte, depth int, triple bool) int {
 	lines, slashes := 0, 0
 	for end := min(len(s), i+longest); i < end; i++ {
@@ -142,9 +141,8 @@ func closingQuote(s string, i int, quote byte, depth int, triple bool) int {
 	return -1
 }
 
-// joinedValue returns v with what is joined to it: text that follows its quote at
-// once, as in a shell, and further strings behind an operator or on the next
-// line.
+// joinedValue returns v with joined text: text directly after its quote, as in a
+// shell, and further strings after an operator or on the next line.
 func joinedValue(s string, v valueExtent) valueExtent {
 	for range 4 * tallest {
 		next := v.after
@@ -163,8 +161,8 @@ func joinedValue(s string, v valueExtent) valueExtent {
 	return v
 }
 
-// attachedEnd returns the end of what follows a closing quote at once, as in
-// 'a'"b"c in a shell; i where nothing does.
+// attachedEnd returns the end of the text directly after a closing quote, as in
+// 'a'"b"c in a shell; i if there is none.
 func attachedEnd(s string, i int) int {
 	switch c := byteAt(s, i); {
 	case alnum[c] || c == '_' || c == '$':
@@ -177,8 +175,8 @@ func attachedEnd(s string, i int) int {
 	return i
 }
 
-// anotherString returns where the string begins that is joined to the one that ends
-// at i, or -1.
+// anotherString returns the beginning of the string that is joined to the one that
+// ends at i, or -1.
 func anotherString(s string, i int) int {
 	j := skipBlanks(s, i)
 	plus := j < len(s) && strings.IndexByte("+.&", s[j]) >= 0
@@ -198,8 +196,8 @@ func anotherString(s string, i int) int {
 	return -1
 }
 
-// bracketEnd returns the index behind what closes the bracket at i, on the same
-// line; i where nothing does.
+// bracketEnd returns the index after the bracket that closes the one at i, on the
+// same line; i if there is none.
 func bracketEnd(s string, i int) int {
 	depth := 0
 	for j := i; j < min(len(s), i+widest); j++ {
@@ -222,8 +220,8 @@ var (
 	stops   = newByteSet(" \t\r\n\f,:;)]}>\"'`\\")
 )
 
-// bareValueEnd returns where what begins at i ends: before a space, or before a
-// quote that closes what was opened before i.
+// bareValueEnd returns the end of the unquoted text at i: before a space, or before
+// a quote that closes one opened before i.
 func bareValueEnd(s string, i int) int {
 	start := i
 	for i < len(s) && !space[s[i]] {
@@ -252,8 +250,8 @@ func bareValueEnd(s string, i int) int {
 	return i
 }
 
-// trimmedEnd returns end without the punctuation at the end of s[i:end] that
-// closes what was opened before.
+// trimmedEnd returns end without the punctuation at the end of s[i:end] that closes
+// something opened before.
 func trimmedEnd(s string, i, end int) int {
 	var count [256]int
 	for j := i; j < end; j++ {
@@ -270,7 +268,7 @@ func trimmedEnd(s string, i, end int) int {
 		case '}':
 			open = '{'
 		case '>':
-			if open = '<'; end == i+1 { // a redirection, or nothing known
+			if open = '<'; end == i+1 { // a redirection, or unknown
 				return end
 			}
 		case ',', ';':

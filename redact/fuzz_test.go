@@ -13,13 +13,13 @@ import (
 	"github.com/tiercompact/tiercompact/redact"
 )
 
-// demanded are the patterns that must find nothing in what is redacted, but for
+// demanded are the patterns that must find nothing in redacted text, except in
 // code: the value has letters and digits, and its line has no sign of code.
 var demanded = regexp.MustCompile(`(?im)^(.*?)(?:api[_-]?key|password)[ \t]*[:=][ \t]*([a-z!#+-]+[0-9][a-z0-9!#+-]*)(?:[\s,]|$)`)
 
 var codeInLine = regexp.MustCompile(`(?i)\b(?:const|let|var|val|final|static|public|private|protected|readonly|def|func|fn|function|async|await|return|mut|param|type|keyword|ivar|attr|property)\b|self\.|this\.`)
 
-// left returns what the demanded patterns find in text.
+// left returns the matches of the demanded patterns in text.
 func left(text string) string {
 	for _, m := range demanded.FindAllStringSubmatch(text, -1) {
 		if !codeInLine.MatchString(m[1]) {
@@ -36,11 +36,11 @@ func check(t *testing.T, r *redact.Redactor, in string) {
 		t.Fatalf("%q\nbecame %q\nand then %q", in, out, again)
 	}
 	if utf8.ValidString(in) && !utf8.ValidString(out) {
-		t.Fatalf("%q became %q, which is no UTF-8", in, out)
+		t.Fatalf("%q became %q, which is not UTF-8", in, out)
 	}
 	valid := json.Valid([]byte(in))
 	if valid && !json.Valid([]byte(out)) {
-		t.Fatalf("%q became %q, which is no JSON", in, out)
+		t.Fatalf("%q became %q, which is not JSON", in, out)
 	}
 	if !valid && left(out) != "" {
 		t.Fatalf("%q became %q, where %q is left", in, out, left(out))

@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// looksSecret reports whether v looks like a secret, given what its name says and
-// whether it stands in an environment.
+// looksSecret reports whether v looks like a secret, given the grade of its name
+// and whether it is in an environment.
 func (v valueExtent) looksSecret(s string, g grade, environment bool) bool {
 	text := withoutBreaks(s[v.from:v.to])
 	if text == Mark {
-		return v.to-v.from == len(Mark) // else it is a block with a mark in it
+		return v.to-v.from == len(Mark) // otherwise it is a block with a mark in it
 	}
 	if isVariable(text) || isVersionRange(text) || isCutToken(text) || (g == firm || g == strong && !v.quoted) && isPlaceholder(text) {
 		return false
@@ -60,14 +60,14 @@ func isYAMLMark(text string) bool {
 	return text != "" && (text[0] == '|' || text[0] == '>') && strings.Trim(text[1:], "+-123456789") == ""
 }
 
-// placeholderWords that stand where a secret belongs.
+// placeholderWords are words in place of a secret.
 var placeholderWords = map[string]bool{
 	"": true, "null": true, "nil": true, "none": true, "true": true, "false": true, "undefined": true, "string": true, "str": true, "int": true, "bool": true,
 	"required": true, "optional": true, "changeme": true, "change_me": true, "redacted": true, "secret": true, "token": true, "example": true, "here": true,
 }
 
-// isPlaceholder reports whether text stands for a secret that is not written out:
-// a variable, a mask, a word that says so.
+// isPlaceholder reports whether text represents a secret without containing it: a
+// variable, a mask, a placeholder.
 func isPlaceholder(text string) bool {
 	if isVariable(text) {
 		return true
@@ -115,8 +115,8 @@ func isVariable(text string) bool {
 	return false
 }
 
-// hasFewBytes reports whether text has fewer than three different bytes, or few in
-// many.
+// hasFewBytes reports whether text has fewer than three different bytes, or few
+// different ones for its length.
 func hasFewBytes(text string) bool {
 	var seen byteSet
 	n := 0
@@ -148,8 +148,8 @@ func isCodeText(text string) bool {
 	return strings.Contains(text, ".")
 }
 
-// looksRandom reports whether text looks random: no word, path, number, date, id or
-// expression of a language.
+// looksRandom reports whether text looks random: not a word, path, number, date, id
+// or expression of a language.
 func looksRandom(text string) bool {
 	if len(text) < 8 || len(text) > 8192 || len(text) >= 64 && hasFewBytes(text) {
 		return false
@@ -192,8 +192,8 @@ func looksRandom(text string) bool {
 	return turns >= 4 && h >= min(3, 0.8*math.Log2(float64(len(text)))) && !isPlaceholder(text) && !isTemplate(text)
 }
 
-// isCamelCase reports whether text is words of three letters or more, each with a
-// capital or apart, and no digits: CreateTokenWithIAM.
+// isCamelCase reports whether text consists of words of at least three letters,
+// each with a capital or separated, without digits: CreateTokenWithIAM.
 func isCamelCase(text string) bool {
 	small, words := 0, 0 // letters since the last capital
 	for i := 0; i <= len(text); i++ {
@@ -240,8 +240,8 @@ func isPathOrTime(text string) bool {
 // pathNames are the bytes of the path of a package.
 var pathNames = newByteSet("abcdefghijklmnopqrstuvwxyz" + digits + "._-/")
 
-// isWordPhrase reports whether text is words and numbers that are joined by dashes and
-// the like, or one short word.
+// isWordPhrase reports whether text consists of words and numbers joined by dashes
+// and the like, or of one short word.
 func isWordPhrase(text string) bool {
 	for i := 0; i < len(text); {
 		end := skipBytes(text, i, &alnum)

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// JSON redacts a JSON text: each string in it by f, and each string or number
-// under a name that is a secret's, such as "password". All else, names too, stays
-// byte for byte, and what comes out is valid JSON. A text that is no JSON goes to f as a
-// whole.
+// JSON redacts a JSON text: each string in it by f, and each string or number under
+// the name of a secret, such as "password". Everything else, including names, stays
+// byte for byte, and the result is valid JSON. A text that is not JSON is passed to
+// f as a whole.
 func JSON(f func(string) string, raw string) string {
 	if !json.Valid([]byte(raw)) {
 		return f(raw)
@@ -16,7 +16,8 @@ func JSON(f func(string) string, raw string) string {
 	return redactValidJSON(f, nil, raw)
 }
 
-// redactValidJSON redacts what is valid JSON. It tells seen what is a secret by its name.
+// redactValidJSON redacts valid JSON. It calls seen with each secret that it finds
+// by its name.
 func redactValidJSON(f func(string) string, seen func(string), raw string) string {
 	w := &jsonScanner{f: f, seen: seen, raw: raw}
 	w.scanText()
@@ -27,28 +28,28 @@ func redactValidJSON(f func(string) string, seen func(string), raw string) strin
 	return w.out.String()
 }
 
-// A jsonScanner goes through a valid JSON text.
+// A jsonScanner scans a valid JSON text.
 type jsonScanner struct {
 	f    func(string) string
-	seen func(string) // nil: nobody is told
+	seen func(string) // may be nil
 	raw  string
 	out  strings.Builder
-	done int // how much of raw is in out
+	done int // number of bytes of raw that are in out
 	at   int
 }
 
-// A jsonFrame is an object or a list that the walker is in.
+// A jsonFrame is an object or a list around the current position.
 type jsonFrame struct {
 	object bool
-	grade  grade // what the name of a list says about what is in it
-	hidden span  // in the raw text, of a list that is a command line: what of its arguments is a password
-	pair   grade // of a member "name", about the member "value"; of a flag, about the next of a list
+	grade  grade // grade of a list's elements by the name of the list
+	hidden span  // of a list that is a command line: the passwords in its arguments, in the raw text
+	pair   grade // of a member "name", for the member "value"; of a flag, for the next element of a list
 }
 
-// scanText goes through the text. It keeps a stack of its own: nesting may be deep.
+// scanText scans the text. It has its own stack, because nesting may be deep.
 func (w *jsonScanner) scanText() {
 	stack := []jsonFrame{{}}
-	var g grade // of the name before the value
+	var g grade // grade of the name before the value
 	name, pair := false, false
 	for w.at < len(w.raw) {
 		top := &stack[len(stack)-1]
@@ -96,7 +97,7 @@ func (w *jsonScanner) scanText() {
 	}
 }
 
-// hide replaces what x says of the string at w.at, if it is in it.
+// hide replaces the part of the string at w.at that x covers.
 func (w *jsonScanner) hide(x span) bool {
 	end, text := w.readLiteral()
 	if x.to >= end || text != w.raw[w.at+1:end-1] {
@@ -110,7 +111,7 @@ func (w *jsonScanner) hide(x span) bool {
 	return true
 }
 
-// flagGrade returns what the flag before says about a string in a list.
+// flagGrade returns the grade of a string in a list by the flag before it.
 func (f *jsonFrame) flagGrade() grade {
 	if f.object {
 		return 0
@@ -118,7 +119,7 @@ func (f *jsonFrame) flagGrade() grade {
 	return f.pair
 }
 
-// readLiteral returns the end of the string at w.at, and what it says.
+// readLiteral returns the end of the string at w.at, and its text.
 func (w *jsonScanner) readLiteral() (end int, text string) {
 	end = w.at + 1
 	for w.raw[end] != '"' {
@@ -132,12 +133,12 @@ func (w *jsonScanner) readLiteral() (end int, text string) {
 		return end, text
 	}
 	if err := json.Unmarshal([]byte(w.raw[w.at:end]), &text); err != nil {
-		return end, w.raw[w.at+1 : end-1] // cannot be: the whole is valid
+		return end, w.raw[w.at+1 : end-1] // cannot happen: the whole is valid
 	}
 	return end, text
 }
 
-// redactName returns the name at w.at and what it says about its value. It is never
+// redactName returns the name at w.at and the grade of its value. The name is never
 // redacted: without its names, an object is another one.
 func (w *jsonScanner) redactName() (grade, string) {
 	end, text := w.readLiteral()
@@ -145,8 +146,8 @@ func (w *jsonScanner) redactName() (grade, string) {
 	return nameGrade(text), text
 }
 
-// redactString redacts the string at w.at, and returns what it said. Flag says
-// that a flag stands before it, which another flag is no value of.
+// redactString redacts the string at w.at, and returns its former text. flag says
+// that a flag is before it; another flag is not its value.
 func (w *jsonScanner) redactString(g grade, flag bool) string {
 	end, text := w.readLiteral()
 	clean := text
@@ -157,7 +158,7 @@ func (w *jsonScanner) redactString(g grade, flag bool) string {
 		if w.seen != nil && text != Mark {
 			w.seen(text)
 		}
-	case g > 0: // of a cookie only some parts are secrets
+	case g > 0: // only some parts of a cookie are secrets
 		x := cookiesAt(text, 0)
 		if x.to > 0 && w.seen != nil && text[x.from:x.to] != Mark {
 			w.seen(text[x.from:x.to])
@@ -179,7 +180,7 @@ func (w *jsonScanner) redactString(g grade, flag bool) string {
 // redactNumber redacts the number at w.at, which becomes a string.
 func (w *jsonScanner) redactNumber(g grade) {
 	end := skipBytes(w.raw, w.at, &numberBytes)
-	if g == must || g >= firm && end-w.at >= 6 { // a shorter one counts something
+	if g == must || g >= firm && end-w.at >= 6 { // a shorter one is a count
 		w.replaceString(end, Mark)
 	}
 	w.at = end
@@ -187,7 +188,7 @@ func (w *jsonScanner) redactNumber(g grade) {
 
 var numberBytes = newByteSet(digits + "+-.eE")
 
-// replaceString writes text as a string in place of what is between w.at and end.
+// replaceString writes text as a string in place of the value from w.at to end.
 func (w *jsonScanner) replaceString(end int, text string) {
 	w.out.WriteString(w.raw[w.done:w.at])
 	var b strings.Builder
@@ -198,7 +199,7 @@ func (w *jsonScanner) replaceString(end int, text string) {
 	w.done = end
 }
 
-// nameGrade returns what a whole name says about its value.
+// nameGrade returns the grade of the value of a whole name.
 func nameGrade(text string) (best grade) {
 	switch {
 	case len(text) > 64:

@@ -5,18 +5,17 @@ import (
 	"sync"
 )
 
-// A Known is a redactor that also knows secrets by sight. What it has seen to
-// be a secret in one text it takes out of every other, also where nothing tells
-// it apart any more: in a list of names, on a line of its own, or in part. It
-// may be used by many goroutines.
+// A Known is a redactor that also remembers secrets. A secret that it has found in
+// one text is replaced in every other, even without a name or form beside it: in a
+// list of names, on a line of its own, or in part. It is safe for concurrent use.
 type Known struct {
 	rules *Redactor
 
 	mu     sync.RWMutex
 	values []string
 	whole  map[[sight]byte][]int     // values by their first bytes
-	parts  map[[sight]byte]valuePart // places in values by the bytes there
-	begins *[1 << 16]bool            // the first two bytes of a value; nil where there is none
+	parts  map[[sight]byte]valuePart // places in values by their bytes
+	begins *[1 << 16]bool            // the first two bytes of a value; nil if there is none
 	size   int                       // bytes of all values
 }
 
@@ -24,26 +23,26 @@ type Known struct {
 type valuePart struct{ value, at int }
 
 const (
-	sight   = 8       // bytes by which a secret is known
-	partial = 12      // bytes of a part of one that are no chance
-	certain = 20      // bytes of a random one that no identifier holds
-	most    = 1 << 18 // bytes of secrets that are known; what comes later is known by the rules alone
+	sight   = 8       // minimum bytes of a remembered secret
+	partial = 12      // minimum bytes of a part that is not a coincidence
+	certain = 20      // minimum bytes of a random value that no identifier contains
+	most    = 1 << 18 // maximum bytes of all remembered secrets; later ones are found by the rules alone
 )
 
-// Known returns a redactor that follows r and knows no secrets yet.
+// Known returns a redactor that follows r and remembers no secrets yet.
 func (r *Redactor) Known() *Known {
 	return &Known{rules: r}
 }
 
-// Learn has k know the secrets in s, a text or JSON. A short or simple one, such
-// as a word, it knows by its surroundings alone.
+// Learn adds the secrets in s, a text or JSON, to k. A short or simple one, such as
+// a word, is found only by its surroundings.
 func (k *Known) Learn(s string) {
-	r := &Redactor{steps: k.rules.steps, seen: k.learnValue} // what Extra takes out is not told
+	r := &Redactor{steps: k.rules.steps, seen: k.learnValue} // secrets that Extra replaces are not reported
 	r.String(s)
 }
 
-// learnValue is told of what was taken out. A secret that is split over lines is
-// known by each of its pieces.
+// learnValue adds a replaced value. A secret that is split over lines is remembered
+// by each of its pieces.
 func (k *Known) learnValue(value string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -62,7 +61,7 @@ func (k *Known) learnValue(value string) {
 	}
 }
 
-// lineBreaks are line breaks as strings of programs have them.
+// lineBreaks are line breaks as written in strings of programs.
 var lineBreaks = strings.NewReplacer(`\r`, "\r", `\n`, "\n")
 
 var lowercase = newByteSet("abcdefghijklmnopqrstuvwxyz")
@@ -102,7 +101,7 @@ func (k *Known) Secrets(s string) string {
 	return k.withoutKnown(rules.String(s))
 }
 
-// withoutKnown returns s without what k knows.
+// withoutKnown returns s without the secrets of k.
 func (k *Known) withoutKnown(s string) string {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
@@ -112,7 +111,7 @@ func (k *Known) withoutKnown(s string) string {
 	return k.outside(s)
 }
 
-// outside takes out values, but none of the names in JSON.
+// outside replaces values, but none of the names in JSON.
 func (k *Known) outside(s string) string {
 	if isJSONText(s) {
 		return redactValidJSON(k.outside, nil, s)
@@ -120,7 +119,7 @@ func (k *Known) outside(s string) string {
 	return k.redactKnown(s)
 }
 
-// redactKnown takes out whole values, and parts where a word begins.
+// redactKnown replaces whole values, and parts at the beginning of a word.
 func (k *Known) redactKnown(s string) string {
 	e := markEditor{text: s}
 	for i := 0; i+sight <= len(s); i++ {
@@ -139,8 +138,8 @@ func (k *Known) redactKnown(s string) string {
 	return e.resultText()
 }
 
-// wholeValueAt returns the length of the longest value that s has at i. A short one
-// is not taken out of an identifier that holds it.
+// wholeValueAt returns the length of the longest value at i in s. A short one
+// inside an identifier stays.
 func (k *Known) wholeValueAt(s string, i int) (longest int) {
 	for _, n := range k.whole[[sight]byte([]byte(s[i:i+sight]))] {
 		if v := k.values[n]; strings.HasPrefix(s[i:], v) && (len(v) >= certain && hasMixedParts(v) || apart(s, i, i+len(v))) {
@@ -150,13 +149,14 @@ func (k *Known) wholeValueAt(s string, i int) (longest int) {
 	return longest
 }
 
-// apart reports whether s[from:to] is no part of a longer word.
+// apart reports whether s[from:to] is not part of a longer word.
 func apart(s string, from, to int) bool {
 	before := from > 0 && word[s[from]] && (s[from-1] == '_' || alnum[s[from-1]] && !wordBegins(s, from))
 	return !before && !(word[s[to-1]] && word[byteAt(s, to)])
 }
 
-// partValueAt returns how much of a value s begins with, 0 where that may be chance.
+// partValueAt returns the length of the part of a value at the start of s, 0 if it
+// may be a coincidence.
 func (k *Known) partValueAt(s string) int {
 	p, ok := k.parts[[sight]byte([]byte(s[:sight]))]
 	if !ok {
@@ -169,7 +169,7 @@ func (k *Known) partValueAt(s string) int {
 	return n
 }
 
-// commonLength returns the length of what a and b both begin with.
+// commonLength returns the length of the common prefix of a and b.
 func commonLength(a, b string) int {
 	n := min(len(a), len(b))
 	for i := range n {

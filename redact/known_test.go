@@ -61,7 +61,7 @@ func TestWordsAreNotKnown(t *testing.T) {
 	}
 }
 
-// A secret that people have made is a part of names, too.
+// A password made by a person is replaced inside names, too.
 func TestWhatIsKnownStaysInIdentifiers(t *testing.T) {
 	k := redact.Default().Known()
 	for _, secret := range []string{"test", "Winter2031x", "shop-2024-Ab"} {
@@ -88,7 +88,7 @@ func TestWhatOnlyLooksAlikeStaysWhateverIsKnown(t *testing.T) {
 	}
 }
 
-// More secrets than a redactor can know are known by the rules alone.
+// Secrets beyond the limit of a redactor are found by the rules alone.
 func TestKnownIsBounded(t *testing.T) {
 	k := redact.Default().Known()
 	value := func(i int) string { return fmt.Sprintf("Zq7Lm2%05dXw9Rt4Vb8Np1Kc6Hd3", i) }

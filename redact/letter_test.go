@@ -10,7 +10,7 @@ import (
 	"github.com/tiercompact/tiercompact/redact"
 )
 
-// What stands behind these names goes, whatever it is: it need not look random.
+// The text after these names is replaced, whatever it is: it need not look random.
 func TestAnyValueBehindANameOfASecretGoes(t *testing.T) {
 	names := []string{
 		"password", "Password", "PASSWORD", "db_password", "api_key", "api-key", "apikey", "API_KEY", "apiKey", "token", "auth_token", "AUTH_TOKEN", "authToken", "access_token",
@@ -43,14 +43,14 @@ func TestAnyValueBehindANameOfASecretGoes(t *testing.T) {
 					t.Errorf("%s: %q became %q, then %q", f.name, text, got, again)
 				}
 				if json.Valid([]byte(text)) && !json.Valid([]byte(got)) {
-					t.Errorf("%s: %q is no JSON", f.name, got)
+					t.Errorf("%s: %q is not JSON", f.name, got)
 				}
 			}
 		}
 	}
 }
 
-// Code is no secret.
+// Code is not a secret.
 func TestCodeStays(t *testing.T) {
 	r := redact.Default()
 	for _, s := range []string{

@@ -19,11 +19,11 @@ var (
 	showLines = flag.Bool("show", false, "print the lines that were touched")
 )
 
-// A count says how many lines of a text were touched.
+// A count is the number of changed lines of a text.
 type count struct{ all, secrets, personal int }
 
-// touched redacts text as a whole, as the result of a tool is, and counts the
-// lines that changed, those by personal data apart.
+// touched redacts text as a whole, like the result of a tool, and counts the
+// changed lines, those with personal data separately.
 func touched(text string, show func(kind, was string)) (c count) {
 	keep, err := redact.New(redact.Options{KeepPII: true})
 	if err != nil {
@@ -58,7 +58,7 @@ func touched(text string, show func(kind, was string)) (c count) {
 }
 
 // realTexts returns about most lines of real text below a root: whole files, one
-// of every few, always the same.
+// out of several, always the same.
 func realTexts(t *testing.T, root string, most int) (texts []string, names []string) {
 	t.Helper()
 	var files []string
@@ -93,8 +93,8 @@ func realTexts(t *testing.T, root string, most int) (texts []string, names []str
 	return texts, names
 }
 
-// Redaction leaves real text alone: under 0.1 % of the lines of Go's standard
-// library are touched, tests with keys and passwords in them included.
+// Redaction hardly changes real text: under 0.1 % of the lines of Go's standard
+// library, including tests with keys and passwords.
 //
 //	go test ./redact -run TestRealTextIsHardlyTouched -v -args -lines=FOLDER,FILE -show
 func TestRealTextIsHardlyTouched(t *testing.T) {

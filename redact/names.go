@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// A grade says how much the name of a value says about it.
+// A grade is how certainly the name of a value says that it is a secret.
 type grade int
 
 const (
 	loose  grade = iota + 1 // "cookie": only what looks random is a secret
-	firm                    // "credential": what is written out, and looks like more than a word
-	strong                  // "token", "secret": any value that is written out; a sentence, a count and a placeholder are none
-	must                    // "password", "api_key": any value that is written out
+	firm                    // "credential": a literal that looks like more than a word
+	strong                  // "token", "secret": any literal that is not a sentence, a count or a placeholder
+	must                    // "password", "api_key": any literal
 )
 
-// secretNames are the words that names of secrets end with.
+// secretNames are the last words of names of secrets.
 var secretNames = map[string]grade{
 	"password": must, "apikey": must, "api_key": must, "api-key": must,
 
@@ -39,15 +39,15 @@ var secretNames = map[string]grade{
 	"storage_key": loose, "storage-key": loose, "storagekey": loose, "tls.key": loose, "ca.key": loose, "server.key": loose, "client.key": loose, "client_key": loose, "clientkey": loose,
 }
 
-// ordinaryWords are the words before "token" that make it one of a text, a page or a
-// program, and no secret.
+// ordinaryWords are words before "token" that make it a token of a text, a page or
+// a program, not a secret.
 var ordinaryWords = []string{
 	"eos", "bos", "pad", "unk", "sep", "cls", "mask", "special", "stop", "start", "end", "cancellation", "cancel", "next", "page", "continuation", "prev", "previous", "sync", "cursor",
 	"first", "last", "max", "min", "num", "per", "sub", "word", "image", "audio", "text", "input", "output", "prompt", "completion", "total", "lex", "syntax",
 }
 
-// ownGrade returns what the word s[from:to] says by itself, given what stands before
-// it in the same name.
+// ownGrade returns the grade of the word s[from:to] alone, given the text before it
+// in the same name.
 func ownGrade(g grade, s string, from, to int) grade {
 	switch word := s[from:to]; {
 	case strings.EqualFold(word, "pass"):
@@ -78,20 +78,20 @@ func ownGrade(g grade, s string, from, to int) grade {
 	return g
 }
 
-// otherPasses are words that end with pass, and are none.
+// otherPasses are words that end with pass, but do not mean a password.
 var otherPasses = newWordSet("compass bypass encompass surpass overpass underpass trespass")
 
-// nameSuffixes are what a name of a secret may end with and be one as before.
+// nameSuffixes are the possible ends of the name of a secret after its word.
 var nameSuffixes = []string{"_key", "-key", "key", "_access_key", "accesskey", "_value", "value", "_token", "token", "_base", "_key_base"}
 
-// plainEnds are ends of names that speak of a secret and hold none.
+// plainEnds are ends of names that concern a secret and contain none.
 var plainEnds = []string{
 	"name", "type", "kind", "path", "file", "dir", "url", "uri", "id", "ids", "count", "length", "len", "size", "limit", "hash", "ref", "field",
 	"policy", "regex", "pattern", "label", "hint", "prompt", "date", "time", "at", "ttl", "expiry", "expires", "version", "s", "index", "offset", "estimate", "usage", "weight", "bias",
 }
 
-// gradeWithRest returns what a name says where g stands for its word, which ends with
-// the byte last, and rest for what follows; 0 is nothing.
+// gradeWithRest returns the grade of a name whose word has grade g and ends with
+// the byte last; rest follows the word; 0 means none.
 func gradeWithRest(g grade, last byte, rest string) grade {
 	if rest == "" {
 		return g
@@ -113,16 +113,16 @@ func gradeWithRest(g grade, last byte, rest string) grade {
 	return loose
 }
 
-// A nameFinder finds the values that are given to names with its word in it.
+// A nameFinder finds the values of names with its word.
 type nameFinder struct {
 	grade grade
 }
 
-// An assignmentForm is one way to give a value to a name.
+// An assignmentForm is one form of giving a value to a name.
 type assignmentForm struct {
 	value    func(s string, from, end int) int // the index of the value of the name s[from:end], or -1
-	most     grade                             // what a name can say that is used so
-	argument bool                              // what stands there is one word, whatever signs it has
+	most     grade                             // grades of names that are used in this form
+	argument bool                              // the value is one word, with any signs
 }
 
 var assignmentForms = []assignmentForm{
@@ -163,7 +163,7 @@ func (n nameFinder) findValue(s string, from, to int) span {
 	if g == 0 {
 		return span{}
 	}
-	if strings.EqualFold(s[from:end], "pass") && !dashed[byteAt(s, from-1)] { // a verb as like as not
+	if strings.EqualFold(s[from:end], "pass") && !dashed[byteAt(s, from-1)] { // probably a verb
 		return span{}
 	}
 	if found := spoken(s, end, g); found.to > 0 {
@@ -184,10 +184,10 @@ func (n nameFinder) findValue(s string, from, to int) span {
 	return span{}
 }
 
-// enoughBytes is how much of a value is looked at before it is known to be a secret.
+// enoughBytes limits how much of a value is read to decide that it is a secret.
 const enoughBytes = 256
 
-// judgedValue returns the value at i if secret says so of it, or of its beginning.
+// judgedValue returns the value at i if secret accepts it, or its beginning.
 func judgedValue(s string, from, i int, secret func(valueExtent) bool) span {
 	short := s[:min(len(s), i+enoughBytes)]
 	v := valueFor(short, from, i)
@@ -202,7 +202,7 @@ func judgedValue(s string, from, i int, secret func(valueExtent) bool) span {
 
 var hollowBytes = newByteSet("(){}[]\"'`,;\\")
 
-// valueFor is valueAt but for URLs and connection strings, where a value ends
+// valueFor is valueAt except for URLs and connection strings, where a value ends
 // before the next name.
 func valueFor(s string, from, i int) valueExtent {
 	if end := yamlBlockEnd(s, from, i); end > i {
@@ -234,8 +234,8 @@ func valueFor(s string, from, i int) valueExtent {
 	return v
 }
 
-// continuedEnd returns where an unquoted value ends that has come to i, where what
-// it stands in, a string or a plain scalar of YAML, may go on on the next line.
+// continuedEnd returns the end of an unquoted value that has come to i, if the
+// surrounding string or plain scalar of YAML may continue on the next line.
 func continuedEnd(s string, name, i int) int {
 	if next := bridgeLines(s, i); next > 0 && next < len(s) && !space[s[next]] {
 		return trimmedEnd(s, next, bareValueEnd(s, next))
@@ -243,8 +243,8 @@ func continuedEnd(s string, name, i int) int {
 	return yamlFoldedEnd(s, name, i)
 }
 
-// skipBack returns the first index before i from which on s has only bytes of
-// m, at most 64 of them.
+// skipBack returns the first index before i from which on s has only bytes of m, at
+// most 64 of them.
 func skipBack(s string, i int, m *byteSet) int {
 	for low := max(0, i-64); i > low && m[s[i-1]]; {
 		i--
@@ -252,8 +252,8 @@ func skipBack(s string, i int, m *byteSet) int {
 	return i
 }
 
-// openedKeyAt returns where a private key begins that is the value of the name that
-// ends at end; 0 where none does.
+// openedKeyAt returns the beginning of a private key that is the value of the name
+// ending at end; 0 if there is none.
 func openedKeyAt(s string, end int) int {
 	i := indexedValue(s, 0, end)
 	if i < 0 {
@@ -268,7 +268,7 @@ func openedKeyAt(s string, end int) int {
 	return 0
 }
 
-// isEnvName reports whether s[from:end] ends a name in capitals that begins
+// isEnvName reports whether s[from:end] ends a name in capitals at the beginning of
 // its line, as in an env file or a shell.
 func isEnvName(s string, from, end int) bool {
 	start := skipBack(s, from, &word)
@@ -282,7 +282,7 @@ func isEnvName(s string, from, end int) bool {
 	return before == "" || skipMargin(before, 0) == len(before) || space[before[len(before)-1]] || before[len(before)-1] == '`'
 }
 
-// lineStart returns where the line of i begins, or a place 128 bytes before.
+// lineStart returns the beginning of the line of i, or a place 128 bytes before.
 func lineStart(s string, i int) int {
 	low := max(0, i-128)
 	return low + strings.LastIndexByte(s[low:i], '\n') + 1

@@ -8,29 +8,29 @@ import (
 	"strings"
 )
 
-// A Pattern is a rule of the user. What it replaces is the group named "value",
-// or the first group where none has that name, or, without groups, the match.
+// A Pattern is a custom rule. It replaces the group named "value", or the first
+// group if none has that name, or, without groups, the match.
 type Pattern struct {
-	Name   string // for messages; may be empty
+	Name   string // for error messages; may be empty
 	Regexp string // in Go's syntax; must not match the empty string
 }
 
-// How many patterns there may be. One that has no text of its own, such as
-// \d{16}, is looked for in every text; all others only where their text stands.
+// The maximum number of patterns. One without a fixed text, such as \d{16}, is
+// applied to every text; others only to texts that contain theirs.
 const (
 	mostPatterns  = 10_000
 	mostWithout   = 100
-	leastOfWords  = 3  // bytes of a text by which a pattern is found
-	mostOfWords   = 16 // bytes of it that are looked for
+	leastOfWords  = 3  // minimum bytes of a fixed text
+	mostOfWords   = 16 // bytes of it that are searched
 	mostBranches  = 64 // of a pattern with alternatives
-	worthFiltered = 8  // patterns from which on texts are looked for first
+	worthFiltered = 8  // number of patterns from which on fixed texts are searched first
 )
 
-// A rule is a pattern that is compiled.
+// A rule is a compiled pattern.
 type rule struct {
 	re    *regexp.Regexp
 	group int
-	words []string // in lower case; each match has one of them; none: every text is searched
+	words []string // in lower case; each match contains one of them; empty: every text is searched
 }
 
 func (p Pattern) compilePattern(i int) (rule, error) {
@@ -55,11 +55,11 @@ func (p Pattern) compilePattern(i int) (rule, error) {
 	return rule{re, group, wordsOf(p.Regexp)}, nil
 }
 
-// A ruleSet redacts by many patterns, one after the other.
+// A ruleSet applies many patterns, one after the other.
 type ruleSet struct {
 	rules []rule
-	words *automaton // of all words; nil: there are few rules
-	of    [][]int    // the rules of a word, by the number of the word
+	words *automaton // of all words; nil if there are few rules
+	of    [][]int    // the rules of a word, by its number
 }
 
 func newRuleSet(patterns []Pattern) (*ruleSet, error) {
@@ -86,7 +86,7 @@ func newRuleSet(patterns []Pattern) (*ruleSet, error) {
 	return s, nil
 }
 
-// index makes the automaton that finds which rules a text is for.
+// index builds the automaton that finds the rules for a text.
 func (s *ruleSet) index() {
 	number := make(map[string]int)
 	var anchors []anchor
@@ -105,7 +105,7 @@ func (s *ruleSet) index() {
 	s.words = newAutomaton(anchors)
 }
 
-// redact is a [step].
+// redact is a [redactPass].
 func (s *ruleSet) redact(text string, seen func(string)) string {
 	if s.words == nil {
 		for _, r := range s.rules {
@@ -122,7 +122,7 @@ func (s *ruleSet) redact(text string, seen func(string)) string {
 	return text
 }
 
-// wanted returns the rules of which a word stands in text.
+// wanted returns the rules with a word in text.
 func (s *ruleSet) wanted(text string) map[int]bool {
 	wanted := make(map[int]bool)
 	met := make([]bool, len(s.of))
@@ -160,9 +160,8 @@ func (r rule) redact(s string, seen func(string)) string {
 	return e.resultText()
 }
 
-// wordsOf returns texts, in lower case, of which every match of a pattern has
-// one; nil where there are none. A mark that another rule has put in makes none
-// of them.
+// wordsOf returns texts, in lower case, one of which is in every match of a
+// pattern; nil if there are none. A mark of another rule counts as none of them.
 func wordsOf(pattern string) []string {
 	re, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
@@ -178,8 +177,8 @@ func wordsOf(pattern string) []string {
 	return words
 }
 
-// required is wordsOf for a part of a pattern. Of the parts that must all match
-// it takes the one whose shortest word is the longest.
+// required is wordsOf for a part of a pattern. Of the parts that must all match it
+// uses the one whose shortest word is the longest.
 func required(re *syntax.Regexp) []string {
 	switch re.Op {
 	case syntax.OpLiteral:
@@ -212,8 +211,8 @@ func required(re *syntax.Regexp) []string {
 	return nil
 }
 
-// literals returns the longest run of ASCII in a literal. Whatever the case, k
-// and s also stand for letters that are none.
+// literals returns the longest run of ASCII in a literal. If case is ignored, k and
+// s also match other letters.
 func literals(re *syntax.Regexp) []string {
 	folds := re.Flags&syntax.FoldCase != 0
 	runs := strings.FieldsFunc(string(re.Rune), func(r rune) bool {
@@ -259,7 +258,7 @@ func signsIn(text string) (n int) {
 	return n
 }
 
-// ordinaryTexts hold no secret.
+// ordinaryTexts contain no secret.
 var ordinaryTexts = []string{
 	"Please fix the migration of the orders table, and run the tests again before you commit.",
 	"The parser failed on line 41 because a brace was missing; I have added it and the build is green.",
@@ -270,8 +269,8 @@ var ordinaryTexts = []string{
 	"$ git status\nOn branch main\nnothing to commit, working tree clean\n",
 }
 
-// widenToMark returns x with the whole of a mark that it has a part of. Where that
-// mark is all there is of it, the mark is left alone by whoever replaces.
+// widenToMark extends x to the whole mark that it overlaps. If x is only that mark,
+// the caller leaves it unchanged.
 func widenToMark(s string, x span) span {
 	n := len(Mark) - 1
 	low := max(0, x.from-n)

@@ -36,7 +36,7 @@ func TestNamesInJSONStay(t *testing.T) {
 	}
 }
 
-// Many patterns do what each of them does, one after the other.
+// Many patterns have the same effect as each of them, one after the other.
 func TestManyPatternsDoWhatEachDoes(t *testing.T) {
 	pieces := []string{"alpha", "ALPHA", "beta", "key", "sky", "straße", "x12", "0000", " ", "\n", "gamma-7", "<REDACTED>", "delta", "K", "ſky", "ab", "abc"}
 	sources := []string{`alpha\d*`, `(?i)alpha`, `beta|gamma-\d`, `(?i)sky`, `(?i)k[a-z]y`, `x\d+`, `\d{4}`, `(?P<value>delta)s?`, `stra(ß)e`, `(?:abc){1,2}`, `ab(c)?`, `(?i:gamma)-[0-9]`, `REDACTED.`, `a(l|b)p?ha`, `(alpha)+beta`, `z{0}abc`}

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// pemBegin is how the first line of a key begins.
+// pemBegin is the beginning of the first line of a key.
 const pemBegin = "-----BEGIN "
 
-// privateKey finds what stands between the first line of a private key and its
-// last, or, where that is missing, as far as lines look like one.
+// privateKey finds the text between the first line of a private key and its last
+// or, if that is missing, the lines that look like a key.
 func privateKey(s string, from, to int) span {
 	header := strings.Index(s[to:min(len(s), to+48)], "-----")
 	if header < 0 || !strings.Contains(strings.ToUpper(s[to:to+header]), "PRIVATE KEY") {
@@ -22,20 +22,20 @@ func privateKey(s string, from, to int) span {
 	}
 	body := s[start:end]
 	if strings.HasPrefix(s[end:], "-----END") && holdsKey(body) {
-		return span{start, end} // whatever stands before its lines
+		return span{start, end} // after any text before its lines
 	}
 	stop := start + keyBodyLength(body, outline(s[lineStart(s, from):from]))
 	switch {
 	case stop == start:
 		return span{}
-	case strings.HasPrefix(s[end:], "-----END") && end-stop < 128: // what is between is no text
+	case strings.HasPrefix(s[end:], "-----END") && end-stop < 128: // the text between is not a text line
 		return span{start, end}
 	}
 	return span{start, stop}
 }
 
-// keyTail finds the lines of a private key before its last line, where the first is
-// not there: at the end of a file, or of a page of it.
+// keyTail finds the lines of a private key before its last line, if the first is
+// missing: at the start of a file, or of a page of it.
 func keyTail(s string, from, to int) span {
 	header := strings.Index(s[to:min(len(s), to+48)], "-----")
 	if header < 0 || !strings.Contains(strings.ToUpper(s[to:to+header]), "PRIVATE KEY") {
@@ -54,7 +54,7 @@ func keyTail(s string, from, to int) span {
 		switch {
 		case strings.HasSuffix(s[:end], Mark):
 			if start == from {
-				return span{end - len(Mark), end} // which is left as it is
+				return span{end - len(Mark), end} // which stays unchanged
 			}
 			start, end = end-len(Mark), 0
 		case line == end || end-line > keyLine || start == from && line == from:
@@ -80,8 +80,8 @@ const (
 	leastKeyLine = 40
 )
 
-// behindBreak returns the index behind what ends the line before the one that has i
-// behind its margin: i where nothing does.
+// behindBreak returns the index after the end of the line before i, if only its
+// margin is between: i otherwise.
 func behindBreak(s string, i int) int {
 	low := max(0, i-64)
 	if n := strings.LastIndexByte(s[low:i], '\n'); n >= 0 && (skipMargin(s, low+n+1) == i || outlined(s[low+n+1:i])) {
@@ -96,15 +96,15 @@ func behindBreak(s string, i int) int {
 	return i
 }
 
-// outlined reports whether text is what a tool puts before a line, as its name and
-// number, or a time.
+// outlined reports whether text is what a tool writes before a line, as its name
+// and number, or a time.
 func outlined(text string) bool {
 	trimmed := strings.TrimRight(text, " \t\"'`")
 	return trimmed == "" || len(trimmed) < len(text) && len(trimmed) < 48 || strings.IndexByte(":-+|>", trimmed[len(trimmed)-1]) >= 0 || strings.HasSuffix(trimmed, "→") || strings.HasSuffix(trimmed, "│")
 }
 
-// holdsKey reports whether body has a run of base64 in it that is no word, or
-// what was put in its place.
+// holdsKey reports whether body has a run of base64 that is not a word, or a
+// replacement of one.
 func holdsKey(body string) bool {
 	for i := 0; i < len(body); {
 		k := skipBytes(body, i, &base64s)
@@ -116,16 +116,16 @@ func holdsKey(body string) bool {
 	return false
 }
 
-// keyPart reports whether text may be the first line of a key. A line of one in
-// a thousand keys has no digit beside a letter.
+// keyPart reports whether text may be the first line of a key. A line of one in a
+// thousand keys has no digit.
 func keyPart(text string) bool {
 	return len(text) >= 16 && hasMixedParts(text) ||
 		len(text) >= 32 && strings.ToLower(text) != text && strings.ToUpper(text) != text && !strings.ContainsAny(text, "_-")
 }
 
-// keyBodyLength returns how much of body looks like a key, in lines that are broken
-// by themselves or by escapes; 0 where there is none. Before each line may stand
-// what a tool put there, of the outline before.
+// keyBodyLength returns how much of body looks like a key, in lines separated by
+// breaks or escapes; 0 if nothing does. Before each line may be the output of a
+// tool, in the form of the outline before.
 func keyBodyLength(body, before string) int {
 	end, found := 0, false
 	for i := 0; i < len(body); {
@@ -159,8 +159,8 @@ func keyBodyLength(body, before string) int {
 	return end
 }
 
-// behind returns the index behind what stands at i on its line and has the
-// outline before; i where something else stands there.
+// behind returns the index after the text at i on its line that has the outline
+// before; i if it has another one.
 func behind(s string, i int, before string) int {
 	if before == "" || strings.Trim(before, " \t") == "" {
 		return i
@@ -173,8 +173,8 @@ func behind(s string, i int, before string) int {
 	return i
 }
 
-// outline returns text with one 0 for each number: what is the same before all
-// lines of a log or of a search.
+// outline returns text with one 0 for each number: the common form of the
+// beginnings of lines in a log or a search.
 func outline(text string) string {
 	var b strings.Builder
 	for i := 0; i < len(text); {
@@ -189,8 +189,8 @@ func outline(text string) string {
 	return b.String()
 }
 
-// skipNonKey returns the index behind what stands at i and is no part of a key: the
-// end of a line with the margin of the next, an escape such as \n, or a byte.
+// skipNonKey returns the index after text at i that is not part of a key: the end
+// of a line with the margin of the next, an escape such as \n, or a byte.
 func skipNonKey(s string, i int) int {
 	switch {
 	case skipNewline(s, i) > i:
@@ -201,7 +201,7 @@ func skipNonKey(s string, i int) int {
 	return i + 1
 }
 
-// lineEnds reports whether nothing but punctuation follows at i on its line.
+// lineEnds reports whether only punctuation follows at i on its line.
 func lineEnds(s string, i int) bool {
 	for i < len(s) && strings.IndexByte(" \t\r\"'`,;+)", s[i]) >= 0 {
 		i++
@@ -209,7 +209,7 @@ func lineEnds(s string, i int) bool {
 	return i == len(s) || s[i] == '\n' || s[i] == '\\'
 }
 
-// encodedKey finds the base64 of a private key, as Kubernetes has it.
+// encodedKey finds the base64 of a private key, as in Kubernetes.
 func encodedKey(s string, from, to int) span {
 	if s[from:to] != "LS0tLS1CRUdJTi" || !wordBegins(s, from) {
 		return span{}

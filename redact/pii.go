@@ -53,21 +53,21 @@ func emailSpan(s string, i, free int) span {
 	}
 	top := host[dot:]
 	if from == i || dot < 2 || byteAt(s, i+1) == '.' || !isTopLevel(top) || byteAt(s, end) == ':' && alnum[byteAt(s, end+1)] || isVersionName(host[:dot]) ||
-		s[from:i] == "git" || machine(s[from:i]) || strings.HasSuffix(s[:from], "%") || strings.HasSuffix(s[:from], "://") { // who logs in
+		s[from:i] == "git" || machine(s[from:i]) || strings.HasSuffix(s[:from], "%") || strings.HasSuffix(s[:from], "://") { // the account
 		return span{}
 	}
 	return span{from, end}
 }
 
-// machine reports whether what stands before the @ is no person: nobody reads
-// what is sent there.
+// machine reports whether the text before the @ is not a person: nobody reads mail
+// to it.
 func machine(local string) bool {
 	local = strings.ToLower(local)
 	return local == "noreply" || local == "no-reply" || local == "donotreply" || local == "do-not-reply" || strings.HasSuffix(local, "+noreply") || strings.HasPrefix(local, "%")
 }
 
-// isTopLevel reports whether an address may end so: a file, a unit and a field of
-// an object end otherwise.
+// isTopLevel reports whether an address may end like this: a file, a unit and a
+// field of an object end otherwise.
 func isTopLevel(top string) bool {
 	return len(top) >= 2 && len(top) <= 24 && skipBytes(top, 0, &letterBytes) == len(top) && !fileSuffixes[strings.ToLower(top)]
 }
@@ -81,7 +81,7 @@ func isVersionName(s string) bool {
 }
 
 // phoneSpan returns the number that begins at i: an international one, one of North
-// America with its parts apart, or one with the word phone before it.
+// America with separate parts, or one after the word phone.
 func phoneSpan(s string, i int) span {
 	labelled := saysTelephone(s, i)
 	if !labelled && (!wordBegins(s, i) || i > 0 && (strings.IndexByte(".-/_", s[i-1]) >= 0 || s[i] != '+' && strings.IndexByte(":=", s[i-1]) >= 0)) {
@@ -108,7 +108,7 @@ func phoneSpan(s string, i int) span {
 	return span{}
 }
 
-// saysTelephone reports whether a word that says so stands before the number at i.
+// saysTelephone reports whether a word for telephone is before the number at i.
 func saysTelephone(s string, i int) bool {
 	if i < 3 {
 		return false
@@ -129,8 +129,8 @@ func saysTelephone(s string, i int) bool {
 	return false
 }
 
-// digitGroups returns how many digits the groups have of the number that begins at i,
-// and where it ends. Of what has more than 15 groups it returns none.
+// digitGroups returns the lengths of the digit groups of the number that begins at
+// i, and its end. It returns none for more than 15 groups.
 func digitGroups(s string, i int) (end int, sizes []int) {
 	j := i
 	if s[j] == '+' {
@@ -161,8 +161,8 @@ func digitGroups(s string, i int) (end int, sizes []int) {
 	return i, nil
 }
 
-// skipSeparator returns the index behind what stands between the groups of a
-// number, if a group follows.
+// skipSeparator returns the index after the separator between groups of a number,
+// if a group follows.
 func skipSeparator(s string, i int) int {
 	j := i
 	if byteAt(s, j) == ' ' {

@@ -1,18 +1,14 @@
-// Package redact takes secrets out of text: keys, passwords, tokens, private
-// keys, credentials in URLs and headers; and, unless they are to stay, e-mail
-// addresses and phone numbers. Only the value goes, what names it stays:
-// api_key=abc becomes api_key=<REDACTED>.
-//
-// The rules are made for text on its way out of a session, which is source
-// code, logs, shell output and prose. What follows "password", "api_key",
-// "token", "secret", "pass" or "private_key" and a colon or an equals sign goes,
-// whatever it is, where it is written out; what stands for a value in code, as
-// a variable, a call or a type, stays. All other rules take only what looks
-// like a secret, so that hashes, ids and code stay readable. Time is linear in
-// the length of the text.
-//
-// One pass of an automaton finds words that stand next to secrets, or begin
-// them; each has a rule that looks around the word.
+// Package redact replaces secrets in text: keys, passwords, tokens, private keys,
+// credentials in URLs and headers; and, unless disabled, e-mail addresses and phone
+// numbers. Only the value is replaced, its name stays: api_key=abc becomes
+// api_key=<REDACTED>. The rules are made for text that leaves a session: source
+// code, logs, shell output and prose. A literal after "password", "api_key",
+// "token", "secret", "pass" or "private_key" and a colon or an equals sign is
+// always replaced; code in its place, as a variable, a call or a type, stays. All
+// other rules replace only text that looks like a secret, so that hashes, ids and
+// code stay readable. Time is linear in the length of the text. One pass of an
+// automaton finds words that are next to secrets, or begin them; each has a rule
+// that examines its surroundings.
 package redact
 
 import (
@@ -23,30 +19,29 @@ import (
 	"sync"
 )
 
-// Mark stands where a secret was.
+// Mark replaces a secret.
 const Mark = "<REDACTED>"
 
-// Options say what a Redactor takes beyond the built-in rules.
+// Options are rules in addition to the built-in ones.
 type Options struct {
-	Patterns []Pattern             // of the user, after the built-in rules
+	Patterns []Pattern             // of the user, applied after the built-in rules
 	KeepPII  bool                  // e-mail addresses and phone numbers stay
-	Extra    []func(string) string // made of the text at last, in this order
+	Extra    []func(string) string // applied last, in this order
 }
 
-// A Redactor takes secrets out of texts. It may be used by many goroutines.
+// A Redactor replaces secrets in texts. It is safe for concurrent use.
 type Redactor struct {
 	steps []redactPass
-	pii   bool // e-mail addresses and phone numbers go, too
+	pii   bool // e-mail addresses and phone numbers are replaced, too
 	extra []func(string) string
-	seen  func(value string) // is told what was taken out; nil: nobody is
+	seen  func(value string) // receives each replaced secret; may be nil
 }
 
-// A redactPass puts marks in place of the secrets of one sort in s, and tells seen of
-// each, if that is not nil.
+// A redactPass puts marks in place of the secrets of one sort in s, and calls seen
+// with each, if that is not nil.
 type redactPass func(s string, seen func(string)) string
 
-// New returns a redactor. An error names the pattern that cannot be used, and
-// says why.
+// New returns a redactor. An error names the invalid pattern, and the problem.
 func New(o Options) (*Redactor, error) {
 	r := &Redactor{steps: []redactPass{builtinRules().markSecrets}}
 	if len(o.Patterns) > 0 {
@@ -61,12 +56,12 @@ func New(o Options) (*Redactor, error) {
 	return r, nil
 }
 
-// Default returns a redactor with the built-in rules alone.
+// Default returns a redactor with only the built-in rules.
 func Default() *Redactor {
 	return &Redactor{steps: []redactPass{builtinRules().markSecrets}, pii: true}
 }
 
-// builtinRules returns the automaton of the built-in rules, which is made once.
+// builtinRules returns the automaton of the built-in rules, which is built once.
 var builtinRules = sync.OnceValue(func() *automaton { return newAutomaton(ruleAnchors()) })
 
 func ruleAnchors() []anchor {
@@ -118,11 +113,10 @@ func ruleAnchors() []anchor {
 	return all
 }
 
-// String returns s with [Mark] in place of every secret. What comes out of it
-// goes through it unchanged, and valid JSON stays valid JSON, as of [JSON].
-// Where nothing is found, s itself is returned.
-//
-// Names in JSON stay, whatever is in them: a call keeps its arguments.
+// String returns s with [Mark] in place of every secret. What comes out of it goes
+// through it unchanged, and valid JSON stays valid JSON, as of [JSON]. If nothing
+// is found, s itself is returned. Names in JSON stay, whatever is in them: a call
+// keeps its arguments.
 func (r *Redactor) String(s string) string {
 	if isJSONText(s) {
 		return redactValidJSON(r.String, r.seen, s)
@@ -149,15 +143,15 @@ func isJSONText(s string) bool {
 	return start < len(s) && strings.IndexByte("{[\"", s[start]) >= 0 && json.Valid([]byte(s))
 }
 
-// An editor puts marks into a text, from its beginning to its end.
+// A markEditor puts marks into a text, from its beginning to its end.
 type markEditor struct {
 	text string
-	seen func(string) // is told what is replaced, if not nil
+	seen func(string) // receives each replaced text; may be nil
 	out  strings.Builder
-	done int // how much of text is in out
+	done int // number of bytes of text that are in out
 }
 
-// markSpan replaces x, which begins behind what was replaced before.
+// markSpan replaces x, which begins after the last replacement.
 func (e *markEditor) markSpan(x span) {
 	if e.text[x.from:x.to] == Mark {
 		return

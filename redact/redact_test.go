@@ -8,7 +8,7 @@ import (
 	"github.com/tiercompact/tiercompact/redact"
 )
 
-// These are glued together, so that scanners of secrets pass over this file.
+// These are joined from parts, so that scanners of secrets ignore this file.
 const (
 	pw  = "hunt" + "er2"
 	tok = "q7Rw9" + "xKp2LmZ4vB8nT1s"
@@ -201,7 +201,7 @@ func TestPersonalDataGoesUnlessItIsToStay(t *testing.T) {
 	}
 }
 
-// It would take hours if each of the parts were read to the end of the text.
+// It would take hours if each part were read to the end of the text.
 func TestATextOfBeginningsOfTokensIsReadOnce(t *testing.T) {
 	text := strings.Repeat("eyJa.", 2<<20)
 	if redact.Default().String(text) != text {

@@ -17,9 +17,9 @@ const (
 	digits  = "0123456789"
 )
 
-// The sets that rules are made of.
+// The sets of the rules.
 var (
-	space   = newByteSet(" \t\r\n\f") // as \s is
+	space   = newByteSet(" \t\r\n\f") // like \s
 	blank   = newByteSet(" \t")
 	digit   = newByteSet(digits)
 	hex     = newByteSet(digits + "abcdefABCDEF")
@@ -47,7 +47,7 @@ func skipBytes(s string, i int, m *byteSet) int {
 	return i
 }
 
-// skipAtMost is skip that stops at most n bytes behind i.
+// skipAtMost is skipBytes, but stops at most n bytes after i.
 func skipAtMost(s string, i, n int, m *byteSet) int {
 	return skipBytes(s[:min(len(s), i+n)], i, m)
 }
@@ -60,8 +60,8 @@ func skipBlanks(s string, i int) int {
 	return i
 }
 
-// wordBegins reports whether a word can begin at i: no letter and no digit stands
-// before, except as a part of an escape such as \n, \u0022 or %3D.
+// wordBegins reports whether a word can begin at i: there is no letter and no digit
+// before it, except as a part of an escape such as \n, \u0022 or %3D.
 func wordBegins(s string, i int) bool {
 	if i == 0 || !alnum[s[i-1]] {
 		return true
@@ -75,7 +75,7 @@ func wordBegins(s string, i int) bool {
 	return i >= 6 && s[i-6] == '\\' && s[i-5] == 'u' && skipBytes(s[:i], i-4, &hex) == i
 }
 
-// skipNewline returns the index behind the line break at i, i where there is none.
+// skipNewline returns the index after the line break at i, i if there is none.
 func skipNewline(s string, i int) int {
 	if byteAt(s, i) == '\r' && byteAt(s, i+1) == '\n' {
 		return i + 2
@@ -91,7 +91,7 @@ func skipNewline(s string, i int) int {
 func skipMargin(s string, i int) int {
 	start := i
 	i = skipBlanks(s, i)
-	sign := i == start // one that needs no space behind it
+	sign := i == start // one without a space after it
 	if n := skipBytes(s, i, &digit); n > i && n < i+8 {
 		switch rest := s[n:]; {
 		case strings.HasPrefix(rest, "→"), strings.HasPrefix(rest, "│"):
@@ -108,9 +108,9 @@ func skipMargin(s string, i int) int {
 	return i
 }
 
-// bridgeLines returns where what stops at i goes on on the next line: behind a
-// backslash, or in the next of string literals that are joined. It returns -1
-// where nothing goes on.
+// bridgeLines returns where the text that stops at i continues on the next line:
+// after a backslash, or in the next of joined string literals. It returns -1 if it
+// does not continue.
 func bridgeLines(s string, i int) int {
 	if s[:i] == "" || i >= len(s) {
 		return -1
@@ -140,8 +140,8 @@ func bridgeLines(s string, i int) int {
 	return -1
 }
 
-// openingQuote returns the index behind the quotation mark at i, with backslashes
-// before it or without; i where there is none.
+// openingQuote returns the index after the quotation mark at i, with or without
+// backslashes before it; i if there is none.
 func openingQuote(s string, i int) int {
 	j := i
 	for j < i+8 && byteAt(s, j) == '\\' {
@@ -154,7 +154,7 @@ func openingQuote(s string, i int) int {
 }
 
 // runEndAt returns the end of the bytes of m from i on, over the ends of up to 32
-// lines where they are bridged.
+// continued lines.
 func runEndAt(s string, i int, m *byteSet) int {
 	i = skipBytes(s, i, m)
 	for range 4 * tallest {
@@ -167,8 +167,8 @@ func runEndAt(s string, i int, m *byteSet) int {
 	return i
 }
 
-// runStartsAt reports whether what consists of bytes of m can begin at i: none of
-// them stands before, but for a dash that begins the line, and an equals sign.
+// runStartsAt reports whether a run of bytes of m can begin at i: none of them is
+// before i, except a dash that begins the line, and an equals sign.
 func runStartsAt(s string, i int, m *byteSet) bool {
 	return wordBegins(s, i) && (i == 0 || alnum[s[i-1]] || !m[s[i-1]] || s[i-1] == '=' || s[i-1] == '-' && (i == 1 || s[i-2] == '\n'))
 }

@@ -2,17 +2,16 @@ package redact
 
 import "strings"
 
-// People and programs give a password in a sentence, or behind a prompt. What
-// stands there may be a word like any other: only what no word looks like is
-// taken, or what stands alone behind a prompt.
+// People and programs give a password in a sentence, or after a prompt. It may look
+// like any word: only text unlike a word is replaced, or text alone after a prompt.
 
-// verbs stand between the name of a secret and what it is; particles do so in
-// languages where no space stands before them.
+// verbs are between the name of a secret and its value; particles are the same in
+// languages without a space before them.
 var (
 	verbs     = []string{" is now ", " is: ", " is ", " was ", " to ", " ist ", " lautet: ", " lautet ", " es ", " est ", " è ", " é ", " là "}
 	particles = []string{"是", "为", "は", "는 ", "은 ", "가 ", "이 ", "를 ", "을 "}
 
-	verbLetters = newByteSet("iwtle\xc3") // that verbs begin with
+	verbLetters = newByteSet("iwtle\xc3") // first bytes of verbs
 )
 
 // said is "the name is value".
@@ -54,8 +53,8 @@ func spoken(s string, end int, g grade) span {
 	return spokenWord(s, i, prompt)
 }
 
-// whose skips whom or what a password is for, and returns where its value
-// begins, and whether a colon stands before it; -1 where no value can be.
+// whose skips whom or what a password is for, and returns the beginning of its
+// value, and whether a colon is before it; -1 if there can be no value.
 func whose(s string, end int) (i int, prompt bool) {
 	if byteAt(s, end) != ' ' {
 		return -1, false
@@ -83,8 +82,8 @@ func whose(s string, end int) (i int, prompt bool) {
 	return -1, false
 }
 
-// spokenWord returns the word at i if it is a password and no word of a language, or
-// if it stands alone behind a prompt.
+// spokenWord returns the word at i if it is a password and not a word of a
+// language, or if it is alone after a prompt.
 func spokenWord(s string, i int, prompt bool) span {
 	v := valueAt(s[:min(len(s), i+enoughBytes)], i)
 	v.to = max(v.from, v.to)
@@ -111,12 +110,12 @@ func spokenWord(s string, i int, prompt bool) span {
 	return span{}
 }
 
-// states are words that stand alone behind what looks like a prompt, and say how
-// it is with a password.
+// states are words alone after an apparent prompt that give the state of a
+// password.
 var states = newWordSet("required optional expired incorrect correct invalid valid wrong missing empty none set unset unchanged changed updated accepted rejected failed denied hidden disabled enabled generated unknown default same reset sent stored encrypted hashed")
 
-// unlikeWords reports whether text has digits among letters, or signs that stand
-// in no word.
+// unlikeWords reports whether text has digits among letters, or signs that no word
+// has.
 func unlikeWords(text string) bool {
 	if isPathOrTime(text) || strings.ContainsAny(text, "()[]{}<>|\\/") && !looksRandom(text) {
 		return false
@@ -125,9 +124,8 @@ func unlikeWords(text string) bool {
 	return mixedIn || strings.ContainsAny(text[:len(text)-1], "!#$%^&*+=~@") && strings.ContainsAny(text, letters)
 }
 
-// technical reports whether text is a word that speaks of how something is
-// written, or how much of it there is, and has digits all the same:
-// base64-encoded, SHA-256, 12-character, 24h.
+// technical reports whether text is a word about a format or a size that contains
+// digits: base64-encoded, SHA-256, 12-character, 24h.
 func technical(text string) bool {
 	lower := strings.ToLower(text)
 	for _, p := range []string{"base64", "base32", "sha", "md5", "utf", "argon2", "pbkdf2", "aes", "rsa", "ed25519", "x509", "x.509", "oauth2", "http", "rfc", "iso", "jwt", "pkcs", "hs", "rs", "es", "p-", "v"} {
@@ -170,8 +168,8 @@ var (
 	columns   = newByteSet(letters + digits + ".-_*")
 )
 
-// escapedBreak returns where a line ends in a string of JSON or of a program;
-// -1 where it does not.
+// escapedBreak returns the end of a line in a string of JSON or of a program; -1 if
+// there is none.
 func escapedBreak(text string) int {
 	for _, brk := range []string{`\n`, `\r`, `\"`} {
 		if n := strings.Index(text, brk); n >= 0 {
@@ -181,8 +179,8 @@ func escapedBreak(text string) int {
 	return -1
 }
 
-// cookies finds what looks random in the cookies of a header, from the first to
-// the last of them.
+// cookies finds random text in the cookies of a header, from the first to the last
+// of them.
 func cookies(s string, _, to int) span {
 	i := skipBlanks(s, to)
 	if next := openingQuote(s, i); next > i { // "Cookie": "a=b; c=d"
@@ -218,8 +216,8 @@ func cookiesAt(s string, i int) (x span) {
 
 var cookieBytes = newByteSet(letters + digits + "!#$%&()*+-./:<=>?@[]^_{|}~")
 
-// sealed reports whether the value of a cookie looks random, as a whole or in
-// one of its parts.
+// sealed reports whether the value of a cookie looks random, as a whole or in one
+// of its parts.
 func sealed(text string) bool {
 	if strings.Contains(text, Mark) {
 		return false
@@ -237,7 +235,7 @@ func sealed(text string) bool {
 	return false
 }
 
-// identified finds the password behind IDENTIFIED BY, in SQL.
+// identified finds the password after IDENTIFIED BY, in SQL.
 func identified(s string, _, to int) span {
 	v, ok := quotedAt(s, to)
 	if !ok || byteAt(s, v.open) != '\'' || v.to == v.from || isVariable(s[v.from:v.to]) || isTemplate(s[v.from:v.to]) && s[v.from:v.to] != Mark {

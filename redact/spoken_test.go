@@ -7,8 +7,8 @@ import (
 	"github.com/tiercompact/tiercompact/redact"
 )
 
-// TestPromptsSentencesAndOtherLanguages puts a password in the place of each @
-// that stands apart.
+// TestPromptsSentencesAndOtherLanguages puts a password in place of each separate
+// @.
 func TestPromptsSentencesAndOtherLanguages(t *testing.T) {
 	r := redact.Default()
 	for _, form := range []string{
@@ -79,7 +79,7 @@ func TestPromptsSentencesAndOtherLanguages(t *testing.T) {
 	}
 }
 
-// Behind a prompt a word alone is a password, whatever it is.
+// After a prompt, a single word is a password, whatever it is.
 func TestAWordBehindAPromptGoes(t *testing.T) {
 	for _, prompt := range []string{"Password for root: ", "[sudo] password for alice: ", "Enter passphrase for key 'a': "} {
 		for _, after := range []string{"", "\n", "\nLast login: today\n"} {

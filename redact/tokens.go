@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// A tokenKind is a kind of secret that one knows by how it begins.
+// A tokenKind is a kind of secret that is recognised by its beginning.
 type tokenKind struct {
 	prefix string
 	bytes  *byteSet
-	least  int // bytes behind the prefix
-	most   int // 0 is no limit
+	least  int // bytes after the prefix
+	most   int // 0 means no limit
 }
 
 var (
@@ -22,7 +22,7 @@ var (
 	capitalsDashed = newByteSet(capitalBytes + "-")
 )
 
-// capitalBytes are the bytes that no token is without.
+// capitalBytes are bytes of which every token has some.
 const capitalBytes = digits + "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 // knownTokens are those of clouds, forges, shops, models and registries.
@@ -55,7 +55,7 @@ var knownTokens = []tokenKind{
 }
 
 func (t tokenKind) findToken(s string, from, to int) span {
-	address := strings.HasSuffix(t.prefix, "/") // the end of which is the secret
+	address := strings.HasSuffix(t.prefix, "/") // only the end is the secret
 	if s[from:to] != t.prefix || !address && (!runStartsAt(s, from, t.bytes) || withinBase64(s, from)) {
 		return span{}
 	}
@@ -78,8 +78,8 @@ func (t tokenKind) findToken(s string, from, to int) span {
 	return span{from, end}
 }
 
-// withinBase64 reports whether what begins at i goes on with base64, as that of
-// an image.
+// withinBase64 reports whether the text at i continues as base64, like that of an
+// image.
 func withinBase64(s string, i int) bool {
 	const enough = 24
 	if c := byteAt(s, i-1); c != '+' && c != '/' || i < enough {
@@ -89,8 +89,8 @@ func withinBase64(s string, i int) bool {
 	return skipBytes(before, 0, &base64s) == enough && looksRandom(before) && irregular(before)
 }
 
-// hasMixedParts reports whether text has digits and letters in one of the parts that
-// are joined by dashes and the like, 8 bytes long or longer. Names have none.
+// hasMixedParts reports whether text has digits and letters in a part of at least 8
+// bytes, between dashes and the like. Names do not.
 func hasMixedParts(text string) bool {
 	for i := 0; i < len(text); {
 		end := skipBytes(text, i, &alnum)
@@ -102,8 +102,8 @@ func hasMixedParts(text string) bool {
 	return false
 }
 
-// wrappedRun is run, and also goes on where a line ends before least bytes have
-// come, if the next line has nothing but bytes of m.
+// wrappedRun is a run that also continues after the end of a line if it has fewer
+// than least bytes, and the next line has only bytes of m.
 func wrappedRun(s string, i int, m *byteSet, least int) int {
 	end := runEndAt(s, i, m)
 	for end-i < least {
@@ -121,8 +121,8 @@ func wrappedRun(s string, i int, m *byteSet, least int) int {
 	return end
 }
 
-// jsonWebToken finds JSON web tokens: two or more parts of base64, of which the first
-// begins as {" does.
+// jsonWebToken finds JSON web tokens: two or more parts of base64, of which the
+// first begins like {" does.
 func jsonWebToken(s string, from, to int) span {
 	if s[from:to] != "eyJ" || !runStartsAt(s, from, &base64s) && byteAt(s, from-1) != '=' || shortParts(s, from, to) {
 		return span{}
@@ -144,14 +144,14 @@ func jsonWebToken(s string, from, to int) span {
 	return span{from, end}
 }
 
-// The least bytes of the first two parts of a token.
+// The minimum bytes of the first two parts of a token.
 const (
 	header = 10
 	claims = 8
 )
 
-// shortParts reports whether the parts at from are too short for a token. It
-// does not look at what follows: a part may begin at each of many dots.
+// shortParts reports whether the parts at from are too short for a token. It does
+// not read the rest, because a part may begin at each of many dots.
 func shortParts(s string, from, to int) bool {
 	first := runEndAt(s, to, &dashed)
 	if byteAt(s, first) != '.' {
@@ -161,7 +161,7 @@ func shortParts(s string, from, to int) bool {
 	return first-from < header || byteAt(s, second) == '.' && second-first-1 < claims
 }
 
-// schemeToken finds what follows Bearer, and the like, in a header.
+// schemeToken finds the text after Bearer, and the like, in a header.
 func schemeToken(s string, from, to int) span {
 	i := skipBlanks(s, to)
 	end := runEndAt(s, i, &bearerBytes)
@@ -179,13 +179,13 @@ func schemeToken(s string, from, to int) span {
 
 var bearerBytes = newByteSet(letters + digits + "-._~+/=")
 
-// hasAuthHeader reports whether a header that authorizes begins on the same line,
+// hasAuthHeader reports whether an authorization header begins on the same line,
 // shortly before i.
 func hasAuthHeader(s string, i int) bool {
 	return strings.Contains(strings.ToLower(s[max(0, i-32):i]), "authorization")
 }
 
-// basicPassword finds what follows Basic: base64 of a user and a password.
+// basicPassword finds the text after Basic: base64 of a user and a password.
 func basicPassword(s string, from, to int) span {
 	i := skipBlanks(s, to)
 	end := runEndAt(s, i, &base64s)
@@ -223,6 +223,6 @@ func userAndPassword(text string) bool {
 		}
 		return strings.Contains(string(b), ":")
 	}
-	// A break of line is in it.
+	// A line break is in it.
 	return strings.Contains(text, "\n") && looksRandom(text)
 }

@@ -2,15 +2,15 @@ package redact
 
 import "strings"
 
-// Keys of services look like nothing in particular. What tells them is the name
-// of the service in the name that they are given to: HEROKU_STAGING=….
+// Keys of services have no form of their own. They are recognised by the name of
+// the service in the name of the variable: HEROKU_STAGING=….
 
 // vendors are services whose keys have no form of their own.
 var vendors = strings.Fields("adafruit adobe airtable algolia alibaba asana jira atlassian confluence beamer bitbucket bittrex meraki cloudflare codecov cohere coinbase confluent contentful contribsys datadog discord " +
 	"droneci dropbox etsy facebook fastly finicity finnhub flickr freshbooks gitter gocardless heroku hubspot intercom artifactory jfrog xray bintray kraken kucoin launchdarkly linear linkedin lob looker mailchimp mailgun mapbox " +
 	"mattermost messagebird netlify newrelic new-relic new_relic nytimes newyorktimes new-york-times okta plaid privateai rapidapi sendbird sentry snyk sonar squarespace sumo sumologic telegr travis twitch twitter typeform yandex zendesk")
 
-// generals are words of names that hold a key now and then.
+// generals are words of names that sometimes contain a key.
 var generals = []string{"api", "access", "creds", "key", "token", "secret"}
 
 // vendor finds the value of a name with a service in it.
@@ -22,8 +22,8 @@ func vendor(s string, from, to int) span {
 	})
 }
 
-// general finds the value of a name with a word like key in it. Hashes and ids
-// are given to such names, too: only what has capitals, letters and digits goes.
+// general finds the value of a name with a word like key in it. Hashes and ids have
+// such names, too: only a value with capitals, letters and digits is replaced.
 func general(s string, from, to int) span {
 	return keyOf(s, from, to, func(text string) bool {
 		if strings.ContainsAny(text, ":") || strings.Contains(strings.TrimRight(text, "="), "=") {
@@ -51,7 +51,7 @@ var (
 )
 
 // keyOf returns the value of the name with the word s[from:to] in it, if secret
-// says so of it.
+// accepts it.
 func keyOf(s string, from, to int, secret func(string) bool) span {
 	if alnum[byteAt(s, from-1)] && !wordBegins(s, from) && !('A' <= s[from] && s[from] <= 'Z' && 'a' <= s[from-1] && s[from-1] <= 'z') {
 		return span{}
@@ -70,7 +70,7 @@ func keyOf(s string, from, to int, secret func(string) bool) span {
 	switch c := byteAt(s, stop); {
 	case c != 0 && !stops[c], len(text) < 8, isPathOrTime(text) && !numbers, isPlaceholder(text), expressionKind(strings.TrimLeft(text, "*&")) > 0, release(text):
 		return span{}
-	case strings.Contains(text, "sha") && strings.ContainsAny(text, ":-"): // a hash that says so
+	case strings.Contains(text, "sha") && strings.ContainsAny(text, ":-"): // a labelled hash
 		return span{}
 	}
 	if !secret(text) {
@@ -79,8 +79,8 @@ func keyOf(s string, from, to int, secret func(string) bool) span {
 	return span{i, runEndAt(s, i, &keyBytes)}
 }
 
-// assignedAnyhow returns where the value is that is given to the name that ends
-// at end: behind an operator, a comma, or the || of a default; -1 where none is.
+// assignedAnyhow returns the place of the value for the name that ends at end:
+// after an operator, a comma, or the || of a default; -1 if there is none.
 func assignedAnyhow(s string, end int) int {
 	j := skipBlanks(s, openingQuote(s, end))
 	switch i := skipOperator(s, j); {
@@ -101,22 +101,21 @@ func assignedAnyhow(s string, end int) int {
 	return -1
 }
 
-// irregular reports whether the case of letters changes without order, as no name
-// has it.
+// irregular reports whether the case of letters changes irregularly, as in no name.
 func irregular(text string) bool {
 	changes, _ := turns(text)
 	return changes*3 >= len(text) && strings.ToLower(text) != text && strings.ToUpper(text) != text
 }
 
-// chaotic reports whether text has capitals, letters and digits as by chance:
+// chaotic reports whether text has capitals, letters and digits in random order:
 // x86CallTarget has one number in it, and longer words.
 func chaotic(text string) bool {
 	changes, numbers := turns(text)
 	return irregular(text) && numbers > 0 && (changes*2 >= len(text) || numbers > 1 && changes*5 >= len(text)*2)
 }
 
-// turns returns how often one kind of character follows another in text, and how
-// many numbers there are.
+// turns returns how often the kind of character changes in text, and the number of
+// numbers.
 func turns(text string) (changes, numbers int) {
 	last := 0
 	for i := range len(text) {
@@ -140,13 +139,13 @@ func turns(text string) (changes, numbers int) {
 	return changes, numbers
 }
 
-// A middle is a token that one knows by what is in its middle, or at its end.
+// A middle is a token that is recognised by a mark in its middle, or at its end.
 type middle struct {
 	mark          string
 	before        *byteSet
 	least, most   int // bytes before the mark
 	behind        *byteSet
-	follow, limit int // bytes behind it
+	follow, limit int // bytes after it
 }
 
 var middles = []middle{

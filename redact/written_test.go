@@ -8,8 +8,7 @@ import (
 	"github.com/tiercompact/tiercompact/redact"
 )
 
-// writtenForms are code, configuration and prose in which § is written out as a
-// secret.
+// writtenForms are code, configuration and prose; § is replaced by a secret.
 var writtenForms = []string{
 	// defaults of variables
 	"variable \"db_password\" {\n  type    = string\n  default = \"§\"\n}", "variable \"db_password\" { default = \"§\" }", "variable \"api_token\" {\n  description = \"the token\"\n  type = string\n  sensitive = true\n  default   = \"§\"\n}\n",
@@ -17,7 +16,7 @@ var writtenForms = []string{
 	"locals {\n  db_password = \"§\"\n}", "  password = \"§\"", "password    = \"§\" # rotate", "set {\n    name  = \"auth.password\"\n    value = \"§\"\n  }", "set_sensitive {\n  name = \"adminPassword\"\n  value = \"§\"\n}",
 	// lists of arguments
 	"[\"--password\", \"§\"]", "args: [\"-u\", \"root\", \"--password\", \"§\"]", "args: [ \"-u\", \"root\", \"-p\", \"§\" ]", "cmd := exec.Command(\"mysql\", \"-u\", \"root\", \"--password\", \"§\")", "subprocess.run(['sshpass', '-p', '§', 'ssh', 'a'])", "spawn('docker', ['login', '-u', 'bob', '-p', '§'])", "CMD [\"redis-cli\", \"-a\", \"§\", \"ping\"]", "[]string{\"--token\", \"§\"}", "new ProcessBuilder(\"curl\", \"-u\", \"bob:§\", url)", "['--api-key', '§', '--verbose']", "args:\n  - --password\n  - §\n  - -v\n", "args:\n- \"--token\"\n- \"§\"\n", "command: [\"sh\", \"-c\", \"mysql -uroot -p§ shop\"]", "subprocess.run(['mysql', '-u', 'root', '-p§'])", "[\"ldapsearch\", \"-x\", \"-w\", \"§\"]", "{\"args\": [\"-u\", \"root\", \"-p\", \"§\"]}", "{\"cmd\":[\"docker\",\"login\",\"-u\",\"bob\",\"-p\",\"§\"]}", "{\"cmd\":[\"curl\",\"-u\",\"bob:§\",\"https://a.test\"]}", "{\"cmd\":[\"mysql\",\"-uroot\",\"-p§\"]}",
-	// what stands in where a variable is not set
+	// fallbacks of unset variables
 	"const p = process.env.DB_PASSWORD || '§'", "const p = process.env.DB_PASSWORD ?? \"§\";", "const p = process.env['DB_PASSWORD'] || `§`", "password: process.env.DB_PASSWORD || '§',", "p = os.getenv(\"DB_PASSWORD\", \"§\")", "p = os.environ.get('API_TOKEN', '§')", "p = os.environ.get('API_TOKEN') or '§'", "password = os.getenv('DB_PASSWORD', '§')", "ENV.fetch(\"DB_PASSWORD\", \"§\")", "ENV.fetch('DB_PASSWORD') { '§' }", "ENV['DB_PASSWORD'] || '§'", "$p = getenv('DB_PASSWORD') ?: '§';", "$p = $_ENV['DB_PASSWORD'] ?? '§';", "'password' => env('DB_PASSWORD', '§'),", "val p = System.getenv(\"DB_PASSWORD\") ?: \"§\"", "var p = Environment.GetEnvironmentVariable(\"DB_PASSWORD\") ?? \"§\";", "std::env::var(\"DB_PASSWORD\").unwrap_or(\"§\".into())", "env::var(\"DB_PASSWORD\").unwrap_or_else(|_| \"§\".to_string())", "cmp.Or(os.Getenv(\"DB_PASSWORD\"), \"§\")", "p := getEnv(\"DB_PASSWORD\", \"§\")", "export P=${DB_PASSWORD:-§}", "password: ${DB_PASSWORD:-§}", "P=\"${DB_PASSWORD:=§}\"", "@Value(\"${db.password:§}\")", "viper.SetDefault(\"db.password\", \"§\")", "{{ db_password | default('§') }}", "password: {{ lookup('env', 'DB_PASSWORD') | default('§', true) }}", "config('DB_PASSWORD', default='§')", "Deno.env.get(\"DB_PASSWORD\") ?? \"§\"", "import.meta.env.VITE_API_KEY || \"§\"", "const { DB_PASSWORD = '§' } = process.env",
 	"const t = process.env.API_TOKEN\n  || '§'", "apiKey: process.env.API_KEY! || '§'", "token = os.environ.get(\n    \"API_TOKEN\",\n    \"§\",\n)", "p = config.get('db', 'password', fallback='§')", "env.str('DB_PASSWORD', default='§')", "password: z.string().default('§')", "password = Field(default=\"§\")", "parser.add_argument('--password', default='§')", "System.getenv().getOrDefault(\"API_TOKEN\", \"§\")", "Optional.ofNullable(System.getenv(\"API_TOKEN\")).orElse(\"§\")",
 	// in an address
@@ -49,7 +48,7 @@ func TestWhatIsWrittenOutGoes(t *testing.T) {
 	}
 }
 
-// References, types and parameters are no secrets.
+// References, types and parameters are not secrets.
 func TestWhatStandsForASecretStays(t *testing.T) {
 	r := redact.Default()
 	for _, text := range []string{
@@ -83,7 +82,7 @@ func TestWhatStandsForASecretStays(t *testing.T) {
 	}
 }
 
-// What is left of a key is one, too: the first line is on another page.
+// The rest of a key is a secret, too: its first line is on another page.
 func TestTheEndOfAKeyGoes(t *testing.T) {
 	body := []string{"MIIEpAIBAAKCAQEAxYzAbCdEfGh1jKlMnOpQrStUvWxYzAbCdEfGhIjKlMnOpQrS", "uVwXyZ0123AbCdEfGhIjKlMnOpQrStUvWxYzAbCdEfGhIjKlMnOpQrStUvWxYz12", "q7Rw9xKp2LmZ4vB8nT1sAA=="}
 	end := "-----END RSA PRIVATE " + "KEY-----"

@@ -2,7 +2,7 @@ package summarize
 
 import "strings"
 
-// The reasons for which a model's text may not be used.
+// The reasons for which a model's text cannot be used.
 const (
 	Empty        = "empty"
 	CutOff       = "cut off"
@@ -19,9 +19,9 @@ const (
 	overMaxShare = 10 // a text may be a tenth over the limit
 )
 
-// Accept returns why text, written by a model for r, may not be used as a
-// summary of messages of so many tokens: one of the reasons above, or "" where
-// it may.
+// Accept returns why text, written by a model for r, cannot be used as a summary of
+// messages of the given number of tokens: one of the reasons above, or "" if it
+// can.
 func Accept(text string, r Request, replaced int) (reason string) {
 	text = strings.TrimSpace(text)
 	if text == "" {
@@ -49,8 +49,9 @@ func Accept(text string, r Request, replaced int) (reason string) {
 	return ""
 }
 
-// Cut returns the beginning of an answer that is longer than so many tokens can
-// be: it is refused as too long, but read no further. 0 tokens are no limit.
+// Cut returns the beginning of an answer that is longer than the given number of
+// tokens can be: it is refused as too long, but not read to its end. 0 means no
+// limit.
 func Cut(answer string, tokens int) string {
 	if most := maxBytesFor(min(tokens, 1<<32)); tokens > 0 && len(answer) > most {
 		return answer[:most]
@@ -73,7 +74,7 @@ func isToolCall(text string) bool {
 		strings.Contains(body, `"tool_calls"`)
 }
 
-// isThinking reports whether text holds what a model thinks to itself.
+// isThinking reports whether text contains a model's thinking.
 func isThinking(text string) bool {
 	for line := range strings.Lines(text) {
 		if startsLike(strings.TrimSpace(line), []string{"<think", "</think", "<|channel|>", "<reasoning>", "[think]", "<|thinking|>"}) {
@@ -99,8 +100,8 @@ func startsLike(text string, heads []string) bool {
 	return false
 }
 
-// isCutOff reports whether text stops in the middle: a fence is open, or the
-// last line ends where no sentence does.
+// isCutOff reports whether text stops in the middle: a fence is open, or the last
+// line does not end like a sentence.
 func isCutOff(text string) bool {
 	fences := 0
 	last := ""

@@ -7,7 +7,7 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// recordAction takes notes of an action and how it ended.
+// recordAction records an action and its outcome.
 func (w *messageScanner) recordAction(a action, result chat.Part, answered bool) {
 	if w.step == nil {
 		w.step = &step{id: w.id, at: w.index}
@@ -41,10 +41,10 @@ func (w *messageScanner) recordAction(a action, result chat.Part, answered bool)
 	w.recordFailure(a, o)
 }
 
-// mostObjects is how many inputs and outputs a step lists.
+// mostObjects limits the inputs and outputs that a step lists.
 const mostObjects = 6
 
-// addInput and gave list what a step looked at and what came of it.
+// addInput and addOutput list what a step read and what it produced.
 func (s *step) addInput(input string) {
 	if len(s.inputs) < mostObjects {
 		s.inputs = appendNew(s.inputs, input)
@@ -64,7 +64,7 @@ func appendNew(list []string, s string) []string {
 	return append(list, s)
 }
 
-// addContents appends to names what a file declares, or its headings.
+// addContents appends to names the declarations or headings of a file.
 func addContents(names []string, text string) []string {
 	for line := range strings.Lines(bytePrefix(text, maxScan)) {
 		if len(names) >= mostNames {
@@ -89,7 +89,7 @@ func shortPath(path string) string {
 	return path[strings.LastIndexByte(path[:last], '/')+1:]
 }
 
-// recordCommand takes a note of a command; its last outcome is the one that counts.
+// recordCommand records a command; its last outcome counts.
 func (w *messageScanner) recordCommand(a action, o outcome) {
 	n := w.addItem(command, a.object)
 	n.end, n.failed, n.weight = endingText(o), o.failed, 1
@@ -105,7 +105,7 @@ func (w *messageScanner) recordCommand(a action, o outcome) {
 	w.step.addOutput(clipLine(endedText(clipLine(a.object, 80), o), 160))
 }
 
-// recordChange takes a note of a file that was written or edited.
+// recordChange records a file that was written or edited.
 func (w *messageScanner) recordChange(a action, o outcome) {
 	if o.failed {
 		w.step.addOutput(endedText("edit "+a.object, o))
@@ -117,7 +117,7 @@ func (w *messageScanner) recordChange(a action, o outcome) {
 			n.names = n.names[1:]
 		}
 		if len(n.names) == mostNames {
-			n.names = n.names[1:] // what was changed last is nearest to the work
+			n.names = n.names[1:] // the last change is nearest to the work
 		}
 		n.names = appendNew(n.names, name)
 	}
@@ -128,12 +128,11 @@ func (w *messageScanner) recordChange(a action, o outcome) {
 	w.step.addOutput("edited " + shortPath(a.object))
 }
 
-// mostCode is how many lines of code stand for the changes of a file where
-// nothing was declared.
+// mostCode limits the lines of code that represent the changes of a file without
+// declarations.
 const mostCode = 2
 
-// recordFailure takes a note of a call that failed; the same call's success strikes
-// it out.
+// recordFailure records a call that failed; a success of the same call removes it.
 func (w *messageScanner) recordFailure(a action, o outcome) {
 	key := a.object
 	if a.kind != runs {
@@ -161,14 +160,14 @@ func (w *messageScanner) recordFailure(a action, o outcome) {
 	w.step.weight += 0.5
 }
 
-// callKey returns a command without what its output is sent through, so that
-// the same call is known again.
+// callKey returns a command without the filters of its output, so that the same
+// call is recognised.
 func callKey(call string) string {
 	key, _, _ := strings.Cut(call, " | ")
 	return key
 }
 
-// closeFailedTests marks down failed tests behind which a test run ended well.
+// closeFailedTests marks tests as passed that failed before a successful test run.
 func (w *messageScanner) closeFailedTests() {
 	for _, n := range w.list {
 		if n.kind == failure && n.tests && n.last < w.green && n.weight > 0 {
@@ -177,7 +176,7 @@ func (w *messageScanner) closeFailedTests() {
 	}
 }
 
-// endedText returns what was done with how it ended.
+// endedText returns an action with its outcome.
 func endedText(what string, o outcome) string {
 	if e := endingText(o); e != "" {
 		return what + arrow + e
@@ -199,7 +198,7 @@ func endingText(o outcome) string {
 	return strings.Join(parts, ": ")
 }
 
-// recordPlan follows the list of todos as tools change it.
+// recordPlan follows the list of todos through the calls that change it.
 func (w *messageScanner) recordPlan(a action, result chat.Part) {
 	w.planID, w.planAt = w.id, w.index
 	if a.whole || w.byID == nil {
@@ -223,7 +222,7 @@ func (w *messageScanner) recordPlan(a action, result chat.Part) {
 	}
 }
 
-// createdID returns the first number in the answer of a tool that made a todo.
+// createdID returns the first number in the result of a tool that created a todo.
 func createdID(answer string) string {
 	for t := range wordTokens(bytePrefix(answer, 200)) {
 		if t.text[0] >= '0' && t.text[0] <= '9' {
@@ -233,7 +232,7 @@ func createdID(answer string) string {
 	return ""
 }
 
-// openTodos takes a note of each entry of the plan that is not done.
+// openTodos records each entry of the plan that is not done.
 func (w *messageScanner) openTodos() {
 	for _, t := range w.tasks {
 		if !t.done {

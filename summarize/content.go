@@ -6,19 +6,19 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// The headings of what follows the text in a session summary. They are read
-// back from former summaries, so they stay as they are.
+// The headings after the text of a session summary. They are read back from former
+// summaries, so they must not change.
 const (
 	ledgerHead = "## Names on record"
 	factsHead  = "## Facts on record"
 	filesHead  = "## Files at hand"
 )
 
-// Finish joins the verified text, the ledger of identifiers (the most
-// important first) and the facts into the content of a session summary of at
-// most maxTokens tokens; 0 is no limit. Where all does not fit, the ledger
-// yields first, down to a quarter, then the text down to a quarter, then the
-// facts; each loses whole names or lines from its end.
+// Finish joins the verified text, the ledger of identifiers (the most important
+// first) and the facts into the content of a session summary of at most maxTokens
+// tokens; 0 means no limit. If not everything fits, it cuts first the ledger, down
+// to a quarter, then the text, down to a quarter, then the facts. Each loses whole
+// names or lines from its end.
 func Finish(text, facts string, ledger []string, maxTokens int, count func(string) int) string {
 	count = tokenCounter(count)
 	text, facts = withoutHeads(chat.Visible(text)), withoutHeads(chat.Visible(facts))
@@ -36,8 +36,8 @@ func Finish(text, facts string, ledger []string, maxTokens int, count func(strin
 	return shrinkToFit(text, names, facts, maxTokens, count)
 }
 
-// shrinkToFit drops what is left over the limit because joined pieces can count
-// more than their sum.
+// shrinkToFit cuts what is still over the limit: joined pieces can have more tokens
+// than their sum.
 func shrinkToFit(text string, names []string, facts string, maxTokens int, count func(string) int) string {
 	for {
 		content := joinParts(text, names, facts)
@@ -61,7 +61,7 @@ func halfLines(s string) string {
 	return strings.Join(lines[:len(lines)/2], "\n")
 }
 
-// joinParts writes the three parts under their headings; empty ones are left out.
+// joinParts writes the three parts under their headings; it omits empty ones.
 func joinParts(text string, names []string, facts string) string {
 	var parts []string
 	if text != "" {
@@ -84,9 +84,8 @@ func WithFiles(content, files string) string {
 	return content + "\n\n" + filesHead + "\n" + files
 }
 
-// Split takes the content of a session summary apart into what [Finish]
-// joined: the text, the facts section and the names of the ledger. Parts of
-// files are left out.
+// Split divides the content of a session summary into what [Finish] joined: the
+// text, the facts section and the names of the ledger. It omits parts of files.
 func Split(content string) (text, facts string, ledger []string) {
 	content, _ = cutAtHead(content, filesHead)
 	text, facts = cutAtHead(content, factsHead)
@@ -99,7 +98,7 @@ func Split(content string) (text, facts string, ledger []string) {
 	return text, facts, ledger
 }
 
-// cutAtHead cuts s at the line that is head.
+// cutAtHead cuts s at the line that is equal to head.
 func cutAtHead(s, head string) (before, after string) {
 	if rest, ok := strings.CutPrefix(s, head+"\n"); ok {
 		return "", strings.TrimSpace(rest)
@@ -108,8 +107,8 @@ func cutAtHead(s, head string) (before, after string) {
 	return strings.TrimSpace(before), strings.TrimSpace(after)
 }
 
-// withoutHeads removes lines that would be taken for one of the headings, and
-// space around.
+// withoutHeads removes lines that could be mistaken for one of the headings, and
+// surrounding space.
 func withoutHeads(s string) string {
 	if !strings.Contains(s, ledgerHead) && !strings.Contains(s, factsHead) && !strings.Contains(s, filesHead) {
 		return strings.TrimSpace(s)

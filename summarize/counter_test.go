@@ -9,7 +9,7 @@ import (
 	"github.com/tiercompact/tiercompact/summarize"
 )
 
-func TestFactsEndWhateverACounterSays(t *testing.T) {
+func TestFactsEndForAnyCounter(t *testing.T) {
 	session := []chat.Message{chat.NewText(chat.User, "You must never log session tokens."), chat.NewText(chat.User, "Never drop port 8080.")}
 	for name, count := range map[string]func(string) int{
 		"the empty text is large": func(s string) int { return 1000 + len(s) },

@@ -2,11 +2,11 @@ package summarize
 
 import "strings"
 
-// longRequest is from where on a user's message is likely pasted: what it
-// says in passing is less likely a rule.
+// longRequest is the length from which a user's message is likely pasted: its
+// sentences are less likely rules.
 const longRequest = 1500
 
-// startsAsRule reports whether a padded sentence begins as a rule does.
+// startsAsRule reports whether a padded sentence begins like a rule.
 func startsAsRule(s string) bool {
 	for _, head := range []string{" never ", " always ", " don't ", " do not ", " must ", " make sure ", " ensure ", " avoid ", " only ", " you must ", " please don't ", " please do not ", " required "} {
 		if strings.HasPrefix(s, head) {
@@ -24,18 +24,18 @@ func statesRule(s string) bool {
 		"必 须", "必须", "不要", "绝不", "禁止", "ないで", "必ず", "決して")
 }
 
-// isAnnouncement reports whether a padded sentence only announces a look.
+// isAnnouncement reports whether a padded sentence only announces an action.
 func isAnnouncement(s string) bool {
 	return containsAny(s, " let me ", " let's look ", " now let's ", " i'll check ", " i'll look ", " i'll read ", " i'll start by ", " i'll also check ", " i need to look ", " i need to read ", " i need to check ", " i'll now ", " now i'll ", " now i need ", " now let ", " i see the issue ", " i see the problem ", " i now understand ", " i found the issue ", " i see now ", " looking at ", " to see where ", " to see what ", " to see how ", " to see if ", " to locate ", " here's the ", " here is the ", " here's a summary ") ||
 		len(s) < 16
 }
 
-// firmWeight is the weight from which on a sentence says what was chosen, or what
-// turned out to be so: the facts section has it.
+// firmWeight is the minimum weight of a sentence that states a choice or a finding:
+// the facts section lists it.
 const firmWeight = 2
 
-// decisionWeight returns how much a padded sentence decides or finds: 0
-// nothing, 1 something, [firm] and more what the work rests on from then on.
+// decisionWeight returns how much a padded sentence decides or finds: 0 nothing, 1
+// something, [firmWeight] or more a basis of the work from then on.
 func decisionWeight(s string) float64 {
 	weight := 0.0
 	if statesChoice(s) {
@@ -49,7 +49,7 @@ func decisionWeight(s string) float64 {
 	}
 	if containsAny(s, " the issue ", " the problem ", " turns out ", " because ", " so that ", " therefore ", " confirmed ", " found ", " fails ", " failed ", " failing ", " pass ", " passes ", " fixed ", " added ", " removed ", " renamed ", " updated ", " implemented ",
 		" committed ", " refactored ", " needs to ", " doesn't ", " does not ", " was caused ", " root cause ", " the cause ", " the reason ", " the fix is ", " the approach ", " design ", " due to ", " i'll add ", " i'll fix ", " i'll change ", " need to add ", " need to update ", " weil ", " parce que ", " porque ") &&
-		weight != 1 { // what was done and found is said elsewhere too: together with a contrast it is no choice yet
+		weight != 1 { // actions and findings are recorded elsewhere too: together with a contrast it is not a choice yet
 		weight++
 	}
 	if isAnnouncement(s) {
@@ -58,8 +58,8 @@ func decisionWeight(s string) float64 {
 	return max(0, weight)
 }
 
-// statesChoice reports whether a padded sentence says what was chosen, or what was
-// found to be the cause.
+// statesChoice reports whether a padded sentence states a choice or a cause that
+// was found.
 func statesChoice(s string) bool {
 	return strings.HasPrefix(s, " decision ") || strings.HasPrefix(s, " root cause ") ||
 		containsAny(s, " decided ", " decide to ", " we decide ", " going with ", " go with ", " chose ", " i've chosen ", " have chosen ", " was chosen ", " settled on ", " stick with ", " sticking with ", " agreed to ", " agreed that ", " agreed on ",
@@ -68,7 +68,7 @@ func statesChoice(s string) bool {
 			" we'll use ", " i'll use ", " should use ", " let's use ", " we keep ", " we'll keep ", " i'll keep ", " let's keep ", " wir nehmen ", " entschieden ", " décidé ", " decidido ")
 }
 
-// statesTodo reports whether a padded sentence says what is still to be done.
+// statesTodo reports whether a padded sentence states what is still to be done.
 func statesTodo(s string) bool {
 	return containsAny(s, " todo ", " todos ", " fixme ", " next step ", " next steps ", " still need ", " still needs ", " still to do ", " remaining ", " remains to ", " left to do ", " not yet ", " follow up ", " blocked ", " blocker ", " outstanding ")
 }

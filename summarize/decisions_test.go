@@ -23,11 +23,11 @@ func decided(facts string) []string {
 	return lines
 }
 
-func TestFactsHaveWhatWasDecidedAndWhy(t *testing.T) {
+func TestFactsHaveDecisionsAndReasons(t *testing.T) {
 	for _, test := range []struct {
 		role chat.Role
 		text string
-		want string // "" is no decision
+		want string // "" is not a decision
 	}{
 		{chat.Assistant, "I read it all. Decision: the leases stay in Redis rather than in a table, because the worker polls them.", "Decision: the leases stay in Redis rather than in a table, because the worker polls them."},
 		{chat.Assistant, "The fix is to take the lock before the map is read.", "The fix is to take the lock before the map is read."},
@@ -81,8 +81,8 @@ func TestDecisionsAreCarriedOver(t *testing.T) {
 	}
 }
 
-// Where room is short, rules, requests and files stay.
-func TestDecisionsGoBeforeWhatMustStay(t *testing.T) {
+// If room is short, rules, requests and files stay.
+func TestDecisionsAreCutBeforeRules(t *testing.T) {
 	session := plantedSession()
 	for i := range 60 {
 		session = append(session, chat.NewText(chat.Assistant, fmt.Sprintf("Decision: part %d is kept in a table of its own, because part %d is read by others too.", i, i+1)))

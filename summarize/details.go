@@ -2,8 +2,8 @@ package summarize
 
 import "strings"
 
-// scanDetails takes notes of the values that a text names: ports, branches,
-// tickets, addresses, settings.
+// scanDetails records the values in a text: ports, branches, tickets, addresses,
+// settings.
 func (w *messageScanner) scanDetails(body string) {
 	taken := 0
 	name := ""
@@ -35,10 +35,10 @@ func (w *messageScanner) scanDetails(body string) {
 	}
 }
 
-// mostDetails is how many values are taken of one message.
+// mostDetails limits the values of one message.
 const mostDetails = 12
 
-// valueName returns word where what follows it is likely a value.
+// valueName returns word if a value is likely to follow it.
 func valueName(word string) string {
 	switch low := strings.ToLower(word); low {
 	case "port", "branch", "version", "ticket", "issue", "pr", "commit", "tag", "host", "database", "region", "bucket", "queue", "user", "account", "id", "timeout", "limit", "deadline", "budget", "environment", "cluster", "namespace", "release", "sha":
@@ -47,7 +47,7 @@ func valueName(word string) string {
 	return ""
 }
 
-// looksLikeValue reports whether word looks like a value of what is called name.
+// looksLikeValue reports whether word looks like a value of the kind name.
 func looksLikeValue(name, word string) bool {
 	if len(word) > 80 {
 		return false

@@ -8,18 +8,17 @@ import (
 	"strings"
 )
 
-// Extractive is the built-in summarizer: it fills the sections of each
-// strategy with what the messages themselves say, without any model.
+// Extractive is the built-in summarizer: it fills the sections of each strategy
+// with sentences of the messages, without any model.
 type Extractive struct{}
 
-// defaultTokens is the limit where a request sets none.
+// defaultTokens is the limit if a request sets none.
 const defaultTokens = 1024
 
-// Summarize implements [Summarizer]. The text has at most r.MaxTokens tokens
-// less those of r.Facts, but at least half of r.MaxTokens to itself; where no
-// limit is set, 1,024. It passes [Verify] unchanged. Messages in which there
-// is nothing to say give a text that says so. Its time is linear in the
-// messages.
+// Summarize implements [Summarizer]. The text has at most r.MaxTokens tokens less
+// those of r.Facts, but at least half of r.MaxTokens; without a limit, 1,024. It
+// passes [Verify] unchanged. If the messages contain nothing of note, the text says
+// so. Its time is linear in the messages.
 func (Extractive) Summarize(ctx context.Context, r Request) (string, error) {
 	if err := ctx.Err(); err != nil {
 		return "", fmt.Errorf("extract summary: %w", err)
@@ -46,7 +45,7 @@ func (Extractive) Summarize(ctx context.Context, r Request) (string, error) {
 
 const nothingFound = "No request, decision or action stands in these messages."
 
-// An extract is what one summary is written from.
+// An extract is the source of one summary.
 type extraction struct {
 	*itemList
 	told map[string]bool // lines of the facts section
@@ -77,8 +76,8 @@ func (e extraction) writeSections(s Strategy, r Request, limit int) string {
 	return fillSections(withCarried(sections, previous), limit, r.countTokens)
 }
 
-// withCarried adds the lines of a former summary to the sections they stood
-// in, and the rest to one of their own at the beginning.
+// withCarried adds the lines of a former summary to their old sections, and the
+// rest to a section of their own at the beginning.
 func withCarried(sections []section, previous string) []section {
 	if strings.TrimSpace(previous) == "" {
 		return sections
@@ -95,7 +94,7 @@ func withCarried(sections []section, previous string) []section {
 		}
 		lines := appendUnseen(sections[i].lines, old[sections[i].title], seen)
 		if n := len(sections[i].lines); i == 0 && len(lines) > n {
-			lines = slices.Concat(lines[n:n+1], lines[:n], lines[n+1:]) // the task, as it was first said
+			lines = slices.Concat(lines[n:n+1], lines[:n], lines[n+1:]) // the task in its first wording
 		}
 		sections[i].lines = lines
 	}
@@ -119,7 +118,7 @@ func appendUnseen(lines, more []sectionLine, seen map[string]bool) []sectionLine
 	return lines
 }
 
-// rankedItems returns the notes of a kind that satisfy keep, the best first: by
+// rankedItems returns the items of a kind that satisfy keep, the best first: by
 // weight and recency.
 func (e extraction) rankedItems(k itemKind, keep func(*summaryItem) bool) []*summaryItem {
 	found := slices.DeleteFunc(e.itemsOfKind(k), func(n *summaryItem) bool { return n.weight < 0 || keep != nil && !keep(n) })
@@ -133,10 +132,10 @@ func (e extraction) itemRank(n *summaryItem) float64 {
 	return n.weight + 2*e.itemRecency(n) + 0.2*float64(min(n.times, 4))
 }
 
-// notInFacts reports whether the facts section does not say n already.
+// notInFacts reports whether the facts section lacks n.
 func (e extraction) notInFacts(n *summaryItem) bool { return !e.told["- "+n.factLine()] }
 
-// listLines writes notes as list items, with short ids as their source.
+// listLines writes items as list items, with short ids as their source.
 func listLines(notes []*summaryItem, write func(*summaryItem) string) []sectionLine {
 	var lines []sectionLine
 	for _, n := range notes {
@@ -145,7 +144,7 @@ func listLines(notes []*summaryItem, write func(*summaryItem) string) []sectionL
 	return lines
 }
 
-// maxMarkLength is up to which length an id is shown beside each line.
+// maxMarkLength is the maximum length of an id that is shown beside each line.
 const maxMarkLength = 6
 
 func sourceMark(id string) string {

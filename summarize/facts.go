@@ -8,16 +8,16 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// A factKind is a part of the facts section: what is in it, under which
-// heading, and how much its lines count beside those of other parts.
+// A factKind is a part of the facts section: its kind of item, its heading, and the
+// weight of its lines beside those of other parts.
 type factKind struct {
 	kind   itemKind
 	title  string
 	weight float64
 }
 
-// factKinds returns the parts of the facts section in the order in which they
-// stand. The headings are read back from former summaries.
+// factKinds returns the parts of the facts section in order. The headings are read
+// back from former summaries.
 func factKinds() []factKind {
 	return []factKind{
 		{request, "Asked by the user:", 0.9},
@@ -33,23 +33,23 @@ func factKinds() []factKind {
 	}
 }
 
-// A fact is a line of the facts section, with what it weighs.
+// A fact is a line of the facts section with its weight.
 type fact struct {
 	kind  itemKind
 	line  string
-	order int // place among its kind
+	order int // position among its kind
 	score float64
 	size  int
 }
 
-// FactsOf returns what the messages say without doubt, taken without a model:
-// what the user asked for, rules (must, never, always, don't), what was decided,
-// values, files changed and read, commands and how they ended, errors that still
-// stand, open todos. previous is the facts section of the former summary; its lines are
-// carried over. Where all does not fit into maxTokens, the oldest and least
-// often mentioned go first; rules and what was asked go last. The result has
-// at most maxTokens tokens, counted by count, and is empty where nothing fits,
-// whatever count says of the empty text. Its time is linear in the messages.
+// FactsOf returns the facts that the messages state clearly, without a model:
+// requests, rules (must, never, always, don't), decisions, values, files changed
+// and read, commands and their outcomes, current errors, open todos. previous is
+// the facts section of the former summary; its lines are carried over. If not
+// everything fits into maxTokens, the oldest and least often mentioned facts go
+// first; rules and requests go last. The result has at most maxTokens tokens,
+// counted by count, and is empty if nothing fits, whatever count returns for the
+// empty text. Its time is linear in the messages.
 func FactsOf(messages []chat.Message, previous string, maxTokens int, count func(string) int) string {
 	if maxTokens <= 0 {
 		return ""
@@ -64,7 +64,7 @@ func FactsOf(messages []chat.Message, previous string, maxTokens int, count func
 		f.size = min(max(0, count(f.line)), maxTokens) + 1
 		if used+f.size > maxTokens {
 			if f.size < maxTokens/8 {
-				break // full; what follows weighs less
+				break // full; the rest weighs less
 			}
 			continue
 		}
@@ -74,7 +74,7 @@ func FactsOf(messages []chat.Message, previous string, maxTokens int, count func
 	for {
 		text := renderFacts(kept)
 		if len(kept) == 0 {
-			return "" // also where the empty text is more than maxTokens
+			return "" // even if the empty text is more than maxTokens
 		}
 		over := count(text) - maxTokens
 		if over <= 0 {
@@ -87,7 +87,7 @@ func FactsOf(messages []chat.Message, previous string, maxTokens int, count func
 	}
 }
 
-// addFormerFacts adds the facts of a former summary, as older than all else.
+// addFormerFacts adds the facts of a former summary, as older than all others.
 func (n *itemList) addFormerFacts(previous string) {
 	if _, facts, _ := Split(previous); facts != "" {
 		previous = facts
@@ -108,7 +108,7 @@ func (n *itemList) addFormerFacts(previous string) {
 	}
 }
 
-// addFormerFact adds one line of a former facts section, said at a negative index.
+// addFormerFact adds one line of a former facts section, with a negative index.
 func (n *itemList) addFormerFact(k itemKind, item string, at int) {
 	key, end := item, ""
 	switch k {
@@ -118,10 +118,10 @@ func (n *itemList) addFormerFact(k itemKind, item string, at int) {
 		key, _, _ = strings.Cut(item, arrow)
 		key = callKey(key)
 		if old := n.at[itemKey{command, key}]; old != nil && !old.failed {
-			return // it has ended well since
+			return // it has succeeded since
 		}
 		if n.green > 0 && strings.Contains(key, "test") {
-			return // another run of tests has
+			return // superseded by another test run
 		}
 	}
 	if old := n.at[itemKey{k, itemKeyText(k, key)}]; old != nil {
@@ -142,7 +142,7 @@ func (n *itemList) addFormerFact(k itemKind, item string, at int) {
 	n.putItem(summaryItem{kind: k, text: text, key: itemKeyText(k, key), last: at, weight: weight, end: end})
 }
 
-// arrow stands between what was done and how it ended.
+// arrow separates an action from its outcome.
 const arrow = " → "
 
 // listFacts returns all facts with their scores.
@@ -156,7 +156,7 @@ func (n *itemList) listFacts() []*fact {
 		for i, x := range n.itemsOfKind(k.kind) {
 			said := k.kind == command && errors[x.factLine()]
 			if x.weight < 0 || said || k.kind == decision && !n.isFirmDecision(x) {
-				continue // mended, said among the errors, or not firm
+				continue // fixed, listed among the errors, or not firm
 			}
 			f := &fact{kind: k.kind, line: "- " + x.factLine(), order: i}
 			f.score = k.weight + n.itemRecency(x) + 0.15*float64(min(x.times, 4)-1) + n.itemWeight(x, i)
@@ -166,12 +166,12 @@ func (n *itemList) listFacts() []*fact {
 	return facts
 }
 
-// isFirmDecision reports whether a decision is firm, and no rule or todo.
+// isFirmDecision reports whether a decision is firm and neither a rule nor a todo.
 func (n *itemList) isFirmDecision(x *summaryItem) bool {
 	return x.weight >= firmWeight && n.at[itemKey{rule, x.key}] == nil && n.at[itemKey{todo, x.key}] == nil
 }
 
-// itemWeight returns what a note weighs among its kind.
+// itemWeight returns the weight of an item among its kind.
 func (n *itemList) itemWeight(x *summaryItem, i int) float64 {
 	switch {
 	case x.kind == request && i == 0:
@@ -188,8 +188,8 @@ func (n *itemList) itemWeight(x *summaryItem, i int) float64 {
 	return 0
 }
 
-// itemRecency returns 0 for what was said first, 1 for what was said last; what a
-// former summary carried has a share of the lower third.
+// itemRecency returns 0 for the first mention, 1 for the last; items carried from a
+// former summary share the lower third.
 func (n *itemList) itemRecency(x *summaryItem) float64 {
 	if x.last < 0 {
 		return 0.3 / float64(-x.last)
@@ -197,7 +197,7 @@ func (n *itemList) itemRecency(x *summaryItem) float64 {
 	return 0.3 + 0.7*float64(x.last+1)/float64(max(1, n.span))
 }
 
-// factLine returns a note as the facts section says it.
+// factLine returns the line of an item in the facts section.
 func (x *summaryItem) factLine() string {
 	switch x.kind {
 	case changed:
@@ -219,8 +219,7 @@ func (x *summaryItem) factLine() string {
 	return x.text
 }
 
-// renderFacts writes facts under their headings, each part in the order in
-// which it was said.
+// renderFacts writes facts under their headings, each part in order of mention.
 func renderFacts(facts []*fact) string {
 	var b strings.Builder
 	for _, k := range factKinds() {

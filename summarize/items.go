@@ -8,7 +8,7 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// An itemKind says what a note is about.
+// An itemKind says what an item is about.
 type itemKind uint8
 
 const (
@@ -25,38 +25,38 @@ const (
 	report
 )
 
-// A summaryItem is one thing worth keeping, as one line.
+// A summaryItem is one fact worth keeping, as one line.
 type summaryItem struct {
 	kind   itemKind
 	text   string
-	key    string // two notes of a kind with one key are the same
-	id     string // of the message that said it last
-	first  int    // index of the message that said it first; negative where a former summary did
-	last   int    // and of the one that said it last
+	key    string // two items of a kind with one key are the same
+	id     string // of the message with its last mention
+	first  int    // index of the message with its first mention; negative if in a former summary
+	last   int    // and of the one with its last mention
 	times  int
-	weight float64  // beside others of its kind
-	end    string   // request: what was answered; command: how it ended; changed: what it was for
-	names  []string // changed, read: what was declared
-	failed bool     // command: it ended badly
+	weight float64  // in relation to others of its kind
+	end    string   // request: the answer; command: its outcome; changed: the purpose
+	names  []string // changed, read: the declarations
+	failed bool     // command: it failed
 	tests  bool     // failure: tests failed
 }
 
-// itemList is what the messages say.
+// An itemList collects the items of messages.
 type itemList struct {
 	list  []*summaryItem
 	at    map[itemKey]*summaryItem
 	steps []*step
 	span  int // messages
-	green int // index of the message with the last test run that ended well, 0 where none did
+	green int // index of the message with the last successful test run, 0 if none
 }
 
-// An itemKey tells notes apart.
+// An itemKey identifies an item.
 type itemKey struct {
 	kind itemKind
 	key  string
 }
 
-// itemKeyText returns the key of a note that has no other: paths, commands and
+// itemKeyText returns the key of an item that has no other: paths, commands and
 // values differ by case, sentences do not.
 func itemKeyText(k itemKind, text string) string {
 	switch k {
@@ -66,8 +66,7 @@ func itemKeyText(k itemKind, text string) string {
 	return strings.ToLower(text)
 }
 
-// A step is what the assistant said, and the calls it made until it spoke
-// again.
+// A step is a text of the assistant and its calls until the next text.
 type step struct {
 	id      string
 	at      int
@@ -86,7 +85,7 @@ const (
 	answerLen   = 200
 )
 
-// collectItems takes notes of messages, in one pass.
+// collectItems collects the items of messages in one pass.
 func collectItems(messages []chat.Message) *itemList {
 	n := &itemList{at: make(map[itemKey]*summaryItem), span: len(messages)}
 	answers := answersOf(messages)
@@ -107,8 +106,8 @@ func collectItems(messages []chat.Message) *itemList {
 	return n
 }
 
-// answersOf returns, for each message, the results that answer its calls by
-// the call's id.
+// answersOf returns, for each message, the results that answer its calls by the
+// call's id.
 func answersOf(messages []chat.Message) []map[string]chat.Part {
 	answers := make([]map[string]chat.Part, len(messages))
 	for i, c := range chat.PairUp(messages).CallOf {
@@ -127,7 +126,7 @@ func answersOf(messages []chat.Message) []map[string]chat.Part {
 	return answers
 }
 
-// putItem takes a note, or counts it where it stands already.
+// putItem adds an item, or counts it if it exists already.
 func (n *itemList) putItem(add summaryItem) *summaryItem {
 	if add.text == "" {
 		return &summaryItem{}
@@ -148,7 +147,7 @@ func (n *itemList) putItem(add summaryItem) *summaryItem {
 	return old
 }
 
-// itemsOfKind returns the notes of a kind, in the order of first mention.
+// itemsOfKind returns the items of a kind, in order of first mention.
 func (n *itemList) itemsOfKind(k itemKind) []*summaryItem {
 	var found []*summaryItem
 	for _, x := range n.list {

@@ -7,17 +7,15 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// Thresholds of the language check: it says no only where both texts are
-// clear.
+// Thresholds of the language check: it rejects only if both texts are clear.
 const (
-	minWords  = 6    // common words of a language that must occur
+	minWords  = 6    // minimum number of common words of a language
 	minScript = 0.2  // share of a script in the user's letters
 	maxStray  = 0.02 // share of it in a summary that is in another language
 	maxSample = 64 << 10
 )
 
-// otherLanguage reports whether text is clearly not in the language in which the
-// user writes.
+// otherLanguage reports whether text is clearly not in the user's language.
 func otherLanguage(text string, r Request) bool {
 	user := userText(r.Messages)
 	theirs, letters := countScripts(user)
@@ -37,7 +35,8 @@ func otherLanguage(text string, r Request) bool {
 	return clear && clearly && want != got
 }
 
-// userText returns what persons typed, up to a sample's size, the newest last.
+// userText returns the texts that a person typed, up to a sample's size, the newest
+// last.
 func userText(messages []chat.Message) string {
 	var texts []string
 	size := 0
@@ -75,8 +74,8 @@ func countScripts(text string) (counts [7]int, letters int) {
 	return counts, letters
 }
 
-// latinLanguage returns the language of text by its common words, and whether
-// that is clear.
+// latinLanguage returns the language of text by its common words, and whether it is
+// clear.
 func latinLanguage(text string) (tongue string, clear bool) {
 	counts := make(map[string]int)
 	for w := range wordTokens(bytePrefix(text, maxSample)) {

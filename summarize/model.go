@@ -10,35 +10,34 @@ import (
 	"github.com/tiercompact/tiercompact/internal/model"
 )
 
-// A Chatter has a model on a server answer. each is given the answer as it
-// comes in; an error that it returns ends the call. Errors of the server
-// unwrap to those of package model; [model.ErrTooLong] means that the request
-// is longer than the model's window.
+// A Chatter sends requests to a model on a server. each receives the answer as it
+// arrives; an error that it returns ends the call. Errors of the server unwrap to
+// those of package model; [model.ErrTooLong] means that the request is longer than
+// the model's window.
 type Chatter interface {
 	Chat(ctx context.Context, r model.Request, each func(model.Delta) error) (model.Answer, error)
 }
 
-// A Model is a [Summarizer] over a chat model on a server. What does not fit
-// into the model's window is summarised in chunks, whose summaries are merged,
-// as often as it takes; it never asks for more than the window. After a call
-// that passed the deadline of its context, half as much is given, until the model
-// answers in time. Its fields are set before the first use; its methods are safe
-// for concurrent use.
+// A Model is a [Summarizer] that uses a chat model on a server. Input that does not
+// fit into the model's window is summarised in chunks, whose summaries are merged,
+// repeatedly if needed; no request exceeds the window. After a call that missed the
+// deadline of its context, the input is halved until the model answers in time. Its
+// fields are set before the first use; its methods are safe for concurrent use.
 type Model struct {
 	Chat   Chatter // required
-	Name   string  // of the model, as the server knows it; required
+	Name   string  // name of the model on the server; required
 	Window int     // tokens that the model is loaded with, the same for each call; 0: 4,096
 	Seed   int     // 0: 42
 
-	// MaxInput is how many tokens of messages are read for one summary, in at
-	// most 32 chunks, so that a long session does not take hours; 0: 32,000.
-	// Tool results and arguments are shortened first, then all texts; where
-	// that is not enough, the oldest are left out.
+	// MaxInput limits the tokens of messages that are read for one summary, in at
+	// most 32 chunks, so that a long session does not take hours; 0: 32,000. Tool
+	// results and arguments are shortened first, then all texts. If that is not
+	// enough, the oldest are omitted.
 	MaxInput int
 
-	mu     sync.Mutex              // guards what follows; not held while the model is asked
-	chunks map[[32]byte]partResult // former chunks, by what was asked
-	pace   pace                    // of the model, as far as it missed deadlines
+	mu     sync.Mutex              // guards the fields below; not held during calls of the model
+	chunks map[[32]byte]partResult // former chunks, by request
+	pace   pace                    // of the model, from missed deadlines
 }
 
 // Defaults and limits of a [Model].
@@ -49,36 +48,35 @@ const (
 	maxChunks     = 32
 )
 
-// A Progress says how a summarizer gets on. It is told at the beginning of
-// each model call, at most ten times a second while tokens come in, and at the
+// A Progress reports the progress of a summarizer. It is reported at the beginning
+// of each model call, at most ten times a second while tokens arrive, and at the
 // end of the call.
 type Progress struct {
 	Step      string  // StepChunk or StepMerge
-	Call, Of  int     // from 1; Of is what is foreseen, and may grow
+	Call, Of  int     // from 1; Of is the expected number, and may grow
 	Tokens    int     // of the answer so far
-	PerSecond float64 // tokens of the answer; 0 until some have come in
+	PerSecond float64 // tokens of the answer; 0 until the first arrive
 	Done      bool    // the call has ended
-	Rejected  string  // where Done: why this answer is not used; a part's messages are then summarised without a model
+	Rejected  string  // if Done: why this answer is not used; a part's messages are then summarised without a model
 }
 
 // The steps of a summary.
 const (
-	StepChunk = "chunk" // messages are summarised: a part of them, or all
+	StepChunk = "chunk" // messages are summarised: some of them, or all
 	StepMerge = "merge" // the summaries of parts are joined
 )
 
-// A Rejection is the error of a summarizer that got a text which may not be
-// used: one of the reasons that [Accept] knows.
+// A Rejection is the error of a summarizer whose model wrote a text that cannot be
+// used. It is one of the reasons that [Accept] returns.
 type Rejection string
 
 func (r Rejection) Error() string { return string(r) }
 
-// Summarize implements [Summarizer]. A text that the model did not end, a tool
-// call, and thinking alone are a [Rejection]; a text whose end is only what it
-// said before is used up to there. The summary of a part that may not be used
-// is taken without a model; where that is so of half the parts, the first
-// reason is the error. Any other error is the server's, or says which window
-// is the least.
+// Summarize implements [Summarizer]. An unfinished text, a tool call, and thinking
+// alone are a [Rejection]; a text that ends in repetition is used up to there. If
+// the summary of a part is rejected, the part is summarised without a model; if
+// that happens to half the parts, the first reason is the error. Any other error is
+// the server's, or gives the minimum window.
 func (m *Model) Summarize(ctx context.Context, r Request) (string, error) {
 	text, err := m.summarizeOnce(ctx, r)
 	if err != nil {
@@ -114,7 +112,7 @@ func (m *Model) summarizeOnce(ctx context.Context, r Request) (string, error) {
 	return text, err
 }
 
-// paced returns the pace of the model, after change, nil for none.
+// paced returns the pace of the model after change; nil changes nothing.
 func (m *Model) paced(change func(pace) pace) pace {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -126,14 +124,14 @@ func (m *Model) paced(change func(pace) pace) pace {
 
 func (m *Model) seedOrDefault() int { return cmp.Or(m.Seed, defaultSeed) }
 
-// A partResult is what came of a chunk.
+// A partResult is the result of a chunk.
 type partResult struct {
 	text     string // its summary
-	rejected string // why there is none
+	rejected string // why it has none
 	prompt   int    // tokens that the server counted for the request
 }
 
-// formerPart returns what came of a chunk that was asked for in the same words.
+// formerPart returns the result of an equal request for a chunk.
 func (m *Model) formerPart(key [32]byte) (partResult, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -141,8 +139,8 @@ func (m *Model) formerPart(key [32]byte) (partResult, bool) {
 	return p, ok
 }
 
-// rememberPart remembers what came of a chunk: where the summary itself is rejected,
-// the same chunks are asked for again.
+// rememberPart stores the result of a chunk: if the summary itself is rejected, the
+// same chunks are requested again.
 func (m *Model) rememberPart(key [32]byte, p partResult) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

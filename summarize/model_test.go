@@ -15,11 +15,11 @@ import (
 	"github.com/tiercompact/tiercompact/summarize"
 )
 
-// A server is a chat model that counts with its own tokenizer, and refuses
-// what is longer than its window.
+// A server is a chat model that counts with its own tokenizer, and rejects requests
+// that are longer than its window.
 type server struct {
 	count   func(string) int // tokens of a text; nil: three bytes are one
-	window  int              // 0: the one that it is asked to load
+	window  int              // 0: the one in the request to load it
 	answer  func(prompt string, call int) model.Answer
 	err     error
 	piece   int // bytes of a delta; 0: 4
@@ -69,7 +69,7 @@ func (s *server) tokens(text string) int {
 
 func promptOf(r model.Request) string { return r.Messages[len(r.Messages)-1].Text() }
 
-// data returns what stands between the fences of a prompt.
+// data returns the text between the fences of a prompt.
 func data(prompt string) string {
 	for _, what := range []string{"messages", "records"} {
 		if _, after, ok := strings.Cut(prompt, "===== "+what+"\n"); ok {
@@ -89,7 +89,7 @@ func always(a model.Answer) func(string, int) model.Answer {
 	return func(string, int) model.Answer { return a }
 }
 
-// echoing answers with the names in what it is given.
+// echoing answers with the names in its input.
 func echoing(prompt string, _ int) model.Answer {
 	if strings.ContainsAny(data(prompt), "请求") {
 		return saying("用户要求修复这个错误。")
@@ -101,7 +101,8 @@ func echoing(prompt string, _ int) model.Answer {
 	return saying("The work goes on.\n" + strings.Join(slices.Compact(lines), "\n"))
 }
 
-// talk returns n messages of about so many bytes each, no two alike.
+// talk returns n messages of about the given number of bytes each, no two
+// alike.
 func talk(n, size int) []chat.Message {
 	var messages []chat.Message
 	for i := range n {
@@ -142,7 +143,7 @@ func TestAShortSessionIsOneRequest(t *testing.T) {
 	}
 }
 
-func TestAnotherSeedIsAskedFor(t *testing.T) {
+func TestSeedIsSent(t *testing.T) {
 	s := &server{answer: echoing}
 	if _, err := (&summarize.Model{Chat: s, Name: "fake", Seed: 7}).Summarize(t.Context(), summarize.Request{Messages: talk(2, 80)}); err != nil || s.asked[0].Sampling.Seed != 7 || s.asked[0].Window != 4096 {
 		t.Errorf("asked %+v, error %v", s.asked[0], err)
@@ -172,7 +173,7 @@ func TestAPartThatIsRejectedIsSummarisedWithoutAModel(t *testing.T) {
 	}
 }
 
-func TestWhereHalfOfThePartsAreRejectedTheSummaryIs(t *testing.T) {
+func TestRejectionOfHalfThePartsRejectsTheSummary(t *testing.T) {
 	for want, text := range map[string]string{
 		summarize.Refusal:   "I'm sorry, I can't help with that.",
 		summarize.Empty:     "",
@@ -197,7 +198,7 @@ func TestErrorsOfTheServerAreReturned(t *testing.T) {
 				Messages: talk(n, 400), MaxTokens: 200, Progress: func(p summarize.Progress) { last = p },
 			})
 			if !last.Done || !strings.Contains(last.Rejected, want.Error()) {
-				t.Errorf("the end of the call is told as %+v", last)
+				t.Errorf("the end of the call is reported as %+v", last)
 			}
 			if !errors.Is(err, want) || len(s.asked) != 1 || !strings.HasPrefix(err.Error(), "summarize with fake: ") {
 				t.Errorf("%v after %d requests, want %v", err, len(s.asked), want)
@@ -214,7 +215,7 @@ func TestErrorsOfTheServerAreReturned(t *testing.T) {
 	}
 }
 
-func TestProgressIsToldOfEachCall(t *testing.T) {
+func TestProgressIsReportedForEachCall(t *testing.T) {
 	var told []summarize.Progress
 	s := &server{answer: echoing}
 	_, err := (&summarize.Model{Chat: s, Name: "fake", Window: 2048}).Summarize(t.Context(), summarize.Request{Messages: talk(40, 400), MaxTokens: 200, Progress: func(p summarize.Progress) { told = append(told, p) }})
@@ -224,7 +225,7 @@ func TestProgressIsToldOfEachCall(t *testing.T) {
 	began, ended := 0, 0
 	for i, p := range told {
 		if p.Call > p.Of || p.Call > len(s.asked) || p.Call == len(s.asked) != (p.Step == summarize.StepMerge) {
-			t.Errorf("told %+v of %d calls", p, len(s.asked))
+			t.Errorf("%+v reported for %d calls", p, len(s.asked))
 		}
 		if i == 0 || told[i-1].Call != p.Call {
 			began++
@@ -258,7 +259,7 @@ func TestCancellingEndsTheCall(t *testing.T) {
 	}
 }
 
-func TestPartsAreNotAskedForAgain(t *testing.T) {
+func TestPartsAreNotRequestedAgain(t *testing.T) {
 	s := &server{answer: echoing, count: func(s string) int { return len(s) / 4 }}
 	m := &summarize.Model{Chat: s, Name: "fake", Window: 4096}
 	r := summarize.Request{Messages: talk(60, 400), MaxTokens: 400, Progress: func(p summarize.Progress) {

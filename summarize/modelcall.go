@@ -10,15 +10,15 @@ import (
 	"github.com/tiercompact/tiercompact/internal/model"
 )
 
-// An answered is what came of a call.
+// An answered is the result of a call.
 type callResult struct {
 	text     string
-	prompt   int // tokens that the server counted; 0: not told
+	prompt   int // tokens that the server counted; 0: not reported
 	progress Progress
 }
 
-// askModel makes one call, and returns the tidied text of the answer. With the
-// [Rejection] of one that was cut off comes what is whole of it.
+// askModel makes one call, and returns the tidied text of the answer. A [Rejection]
+// of an answer that was cut off comes with its complete part.
 func (w *summaryRun) askModel(ctx context.Context, step, prompt string, limit int) (callResult, error) {
 	w.call++
 	w.of = max(w.of, w.call)
@@ -48,7 +48,7 @@ func (w *summaryRun) askModel(ctx context.Context, step, prompt string, limit in
 	return got, err
 }
 
-// modelRequest returns what is sent to the server.
+// modelRequest returns the request to the server.
 func (w *summaryRun) modelRequest(prompt string, limit int) model.Request {
 	return model.Request{
 		Model:     w.model.Name,
@@ -61,9 +61,9 @@ func (w *summaryRun) modelRequest(prompt string, limit int) model.Request {
 	}
 }
 
-// learnRatio takes from a prompt that the server has counted how many tokens of the
-// model one of r.Count is. A count that is far too low tells of a cut prompt,
-// or of a server that counts only what it had not read before.
+// learnRatio computes, from a prompt that the server has counted, the model's
+// tokens for one token of r.Count. A count that is far too low comes from a cut
+// prompt, or from a server that counts only the part that it had not read before.
 func (w *summaryRun) learnRatio(counted int, prompt string) {
 	seen := float64(counted-frameTokens/2) / float64(w.r.countTokens(Instructions())+w.r.countTokens(prompt))
 	if seen < 0.6 {
@@ -73,8 +73,8 @@ func (w *summaryRun) learnRatio(counted int, prompt string) {
 	w.ratio = max(leastRatio, w.most*spread)
 }
 
-// judgeAnswer returns the text of an answer, or why it is none. One that was cut off
-// comes with what is whole of it; it is no rejection where the model only
+// judgeAnswer returns the text of an answer, or why it has none. An answer that was
+// cut off comes with its complete part; it is not a rejection if the model only
 // repeated itself.
 func judgeAnswer(a model.Answer, limit int, count func(string) int) (string, error) {
 	if a.Message.HasCalls() {
@@ -99,16 +99,16 @@ func judgeAnswer(a model.Answer, limit int, count func(string) int) (string, err
 	return text, Rejection(CutOff)
 }
 
-// An answerListener follows an answer as it comes in.
+// An answerListener follows an answer as it arrives.
 type answerListener struct {
 	ctx     context.Context
 	tell    func(Progress)
 	p       Progress
 	text    strings.Builder
-	most    int // bytes that an answer may have
+	most    int // maximum bytes of an answer
 	lines   loopDetector
-	began   time.Time // when the first piece came
-	last    time.Time // when it was told last
+	began   time.Time // arrival of the first piece
+	last    time.Time // time of the last report
 	looped  bool
 	flooded bool
 }
@@ -121,7 +121,7 @@ var (
 
 const reportEvery = 100 * time.Millisecond
 
-// takeDelta takes a piece of the answer. It ends a call in which the model only
+// takeDelta adds a piece of the answer. It ends a call in which the model only
 // repeats itself.
 func (l *answerListener) takeDelta(d model.Delta) error {
 	if err := l.ctx.Err(); err != nil {
@@ -157,10 +157,10 @@ func (l *answerListener) reportProgress() {
 	}
 }
 
-// maxBytesFor returns more bytes than so many tokens can be.
+// maxBytesFor returns an upper bound of the bytes of the given number of tokens.
 func maxBytesFor(tokens int) int { return 64*tokens + 4096 }
 
-// reportDone tells that a call has ended, and why its text is not used.
+// reportDone reports that a call has ended, and why its text is not used.
 func (w *summaryRun) reportDone(got callResult, rejected string) {
 	p := got.progress
 	p.Done, p.Rejected = true, rejected

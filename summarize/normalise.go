@@ -7,10 +7,10 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// normaliseAnswer returns the record in what a model wrote: without what no reader sees,
-// thinking that is closed, the fence and the sentence around it, lines of the
-// form, headings without lines, and whatever it said before. repeats reports
-// whether it said something again.
+// normaliseAnswer returns the record in a model's answer: without invisible
+// characters, closed thinking, the fence and the sentence around it, lines of the
+// form, headings without lines, and repetitions. repeats reports whether it removed
+// a repetition.
 func normaliseAnswer(text string) (clean string, repeats bool) {
 	text = withoutThought(strings.TrimSpace(chat.Visible(text)))
 	text = unfenced(text)
@@ -30,12 +30,12 @@ func normaliseAnswer(text string) (clean string, repeats bool) {
 	return strings.TrimSpace(strings.Join(withoutBareHeads(kept), "\n")), repeats
 }
 
-// minRepeatBytes is the length, in bytes, from which what is said again is left
-// out: "none" may stand in several sections.
+// minRepeatBytes is the minimum length, in bytes, of a repetition that is removed:
+// "none" may be in several sections.
 const minRepeatBytes = 12
 
 // withoutRepeats returns line without the sentences that are in seen, and adds the
-// others to it.
+// others to seen.
 func withoutRepeats(line string, seen map[string]bool) (rest string, again bool) {
 	if isHeading(line) {
 		return line, false
@@ -67,8 +67,8 @@ func withoutRepeats(line string, seen map[string]bool) (rest string, again bool)
 	return marker + strings.Join(kept, " "), true
 }
 
-// sentenceKey returns a line without its marker and what does not change what it
-// says.
+// sentenceKey returns a line without its marker and without characters that do not
+// change its meaning.
 func sentenceKey(line string) string {
 	return strings.Join(strings.Fields(strings.ToLower(strings.TrimRight(line[markerLen(line):], ". \r\n"))), " ")
 }
@@ -96,8 +96,7 @@ func hasLines(lines []string) bool {
 	return false
 }
 
-// withoutThought cuts off the thinking that text begins with, where it is
-// closed.
+// withoutThought removes the thinking at the beginning of text if it is closed.
 func withoutThought(text string) string {
 	low := strings.ToLower(text)
 	for _, end := range []string{"</think>", "</thinking>", "</reasoning>", "[/think]"} {
@@ -114,7 +113,7 @@ func withoutThought(text string) string {
 	return text
 }
 
-// unfenced takes off a fence around the whole of text.
+// unfenced removes a fence around the whole text.
 func unfenced(text string) string {
 	first, rest, ok := strings.Cut(text, "\n")
 	if !ok || !strings.HasPrefix(first, "```") || strings.Count(text, "```") != 2 {
@@ -126,14 +125,14 @@ func unfenced(text string) string {
 	return text
 }
 
-// isLeadLine reports whether a line only says that the record follows.
+// isLeadLine reports whether a line only announces the record.
 func isLeadLine(line string) bool {
 	line = strings.TrimSpace(line)
 	return line == "" || strings.HasSuffix(line, ":") && len(line) < 120 && startsLike(line, []string{"here is", "here's", "sure", "the record", "certainly", "okay", "ok,", "below is", "record:", "**record"})
 }
 
-// withoutLastLine returns text without its last line, or where it has but one,
-// without its last sentence: the one that was cut.
+// withoutLastLine returns text without its last line or, if it has only one,
+// without its last sentence: that one was cut.
 func withoutLastLine(text string) string {
 	if at := strings.LastIndexByte(text, '\n'); at >= 0 {
 		return strings.TrimSpace(text[:at])
@@ -145,8 +144,8 @@ func withoutLastLine(text string) string {
 	return strings.Join(kept[:max(0, len(kept)-1)], " ")
 }
 
-// formLines returns what the forms and their examples say, line by line: what
-// no record says.
+// formLines returns the lines of the forms and their examples, which no record
+// contains.
 var formLines = sync.OnceValue(func() map[string]bool {
 	lines := make(map[string]bool)
 	for _, s := range Strategies() {
@@ -159,23 +158,23 @@ var formLines = sync.OnceValue(func() map[string]bool {
 	return lines
 })
 
-// A loopDetector tells when an answer goes round in circles: it counts how often
-// each sentence or line was said.
+// A loopDetector detects an answer that repeats itself: it counts how often each
+// sentence or line occurs.
 type loopDetector struct {
-	open []byte // what is not ended yet
+	open []byte // the unfinished sentence
 	last byte
-	read int // bytes, all in all
+	read int // bytes in total
 	end  int // of them, up to the end of the last sentence or line
 	said map[uint64]int
 }
 
-// A model that says a thing of shortestLoop bytes and more mostSaid times will
-// say nothing else.
+// A model that repeats a sentence of shortestLoop bytes or more mostSaid times does
+// not stop.
 const mostSaid, shortestLoop = 4, 20
 
-// addDelta takes more of the answer, and reports whether something was said too
-// often. It looks at whole sentences and lines only, so that it does not matter
-// how the answer is cut into pieces.
+// addDelta adds a piece of the answer, and reports whether something is repeated
+// too often. It looks at whole sentences and lines only, so that the result does
+// not depend on how the answer is cut into pieces.
 func (l *loopDetector) addDelta(text string) bool {
 	if l.said == nil {
 		l.said = make(map[uint64]int)

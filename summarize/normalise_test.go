@@ -12,7 +12,7 @@ import (
 	"github.com/tiercompact/tiercompact/summarize"
 )
 
-func TestAnswersThatAreNoSummary(t *testing.T) {
+func TestInvalidSummariesAreRejected(t *testing.T) {
 	call := model.Answer{Message: chat.Message{Role: chat.Assistant, Parts: []chat.Part{{Kind: chat.Call, Name: "bash", Args: "{}"}}}}
 	thought := model.Answer{Message: chat.Message{Role: chat.Assistant, Parts: []chat.Part{{Kind: chat.Thinking, Text: "hm"}}}}
 	cut := saying("The gateway drops sessions, and the next step is to")
@@ -39,7 +39,7 @@ func TestAnswersThatAreNoSummary(t *testing.T) {
 	}
 }
 
-func TestWhatStandsAroundARecordIsTakenOff(t *testing.T) {
+func TestTextAroundARecordIsRemoved(t *testing.T) {
 	const record = "## Goals\n- the gateway keeps its sessions (m1)\n\n## Outstanding\n- loadSnapshot reads no file (m8)"
 	for name, text := range map[string]string{
 		"as it is":            record,
@@ -92,7 +92,7 @@ func TestAModelThatRepeatsItselfIsStopped(t *testing.T) {
 	}
 }
 
-func TestACutAnswerIsUsedWhereItOnlyRepeatedItself(t *testing.T) {
+func TestACutAnswerIsUsedIfItOnlyRepeatedItself(t *testing.T) {
 	again := saying("The gateway drops sessions.\nThe next step is this.\n" + strings.Repeat("Go on now. Go on now. ", 60) + "Go o")
 	for _, again.Done = range []model.Done{model.CutOff, model.Looped} {
 		got, err := (&summarize.Model{Chat: &server{answer: always(again), piece: 1 << 20}, Name: "fake"}).Summarize(t.Context(), summarize.Request{Messages: summarizetest.Session(), MaxTokens: 100})
@@ -106,7 +106,7 @@ func FuzzAnyAnswerIsTidied(f *testing.F) {
 	f.Add("## Goals\n- the port is 8443 (m1)\n")
 	f.Add("<think>x</think>\n```\n- a line that is said\n- a line that is said\n```")
 	f.Add("Go on now, please do. Go on now, please do. Go on")
-	f.Add("\xa20") // a byte that is no UTF-8 is read as U+FFFD, which has three
+	f.Add("\xa20") // an invalid byte is read as U+FFFD, which has three
 	f.Fuzz(func(t *testing.T, text string) {
 		m := func(s string) *summarize.Model {
 			return &summarize.Model{Chat: &server{answer: always(saying(s)), piece: 7}, Name: "fake"}

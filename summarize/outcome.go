@@ -14,16 +14,16 @@ import (
 type outcome struct {
 	failed   bool
 	rejected bool     // by the user
-	line     string   // the most telling line of the output
+	line     string   // the most informative line of the output
 	tests    []string // names of tests that failed
 }
 
-// maxScan is how much of either end of an output is looked at.
+// maxScan limits how much of either end of an output is read.
 const maxScan = 32 << 10
 
-// outcomeOf reads the result of a. The exit code that the tool gives decides how
-// a command ended; only where there is none, or it is that of the last of
-// several commands, do the words of the output.
+// outcomeOf reads the result of a. The exit code from the tool decides how a
+// command ended; the words of the output decide only if there is none, or if it
+// belongs to the last of several commands.
 func outcomeOf(a action, p chat.Part) outcome {
 	text := strings.TrimSpace(withoutBlocks(p.Text, "<system-reminder>", "</system-reminder>"))
 	if strings.Contains(bytePrefix(text, 200), "tool use was rejected") {
@@ -58,14 +58,14 @@ func outcomeOf(a action, p chat.Part) outcome {
 	return o
 }
 
-// masksExitCode reports whether the exit code of a command may be that of another than
-// the one it is about.
+// masksExitCode reports whether the exit code of a command may come from another
+// one.
 func masksExitCode(command string) bool {
 	return strings.Contains(command, "|") || strings.Contains(command, ";") || strings.Contains(command, "\n")
 }
 
-// withoutFrame returns an output without the lines and tags in which tools say
-// with which code it ended.
+// withoutFrame returns an output without the lines and tags with which tools report
+// the exit code.
 func withoutFrame(text string) string {
 	text = strings.NewReplacer("<output>", "", "</output>", "").Replace(text)
 	var kept []string
@@ -79,7 +79,7 @@ func withoutFrame(text string) string {
 	return strings.TrimSpace(strings.Join(kept, "\n"))
 }
 
-// isFrameLine reports whether a line is of what a tool puts around an output.
+// isFrameLine reports whether a tool added a line to an output.
 func isFrameLine(line string) bool {
 	line = strings.TrimSpace(line)
 	if _, known := logline.ExitCode(line); known {
@@ -93,12 +93,12 @@ func isFrameLine(line string) bool {
 	return false
 }
 
-// plainLine returns line without tags of tools and without what no reader sees.
+// plainLine returns line without tags of tools and invisible characters.
 func plainLine(line string) string {
 	return chat.Visible(strings.NewReplacer("<tool_use_error>", "", "</tool_use_error>", "").Replace(strings.TrimPrefix(line, "Stdout: ")))
 }
 
-// saidInstead returns what the user said where a call was rejected.
+// saidInstead returns the user's words with a rejected call.
 func saidInstead(text string) string {
 	if _, said, ok := strings.Cut(text, "the user said:"); ok {
 		return ": " + clipLine(said, 120)
@@ -107,19 +107,18 @@ func saidInstead(text string) string {
 }
 
 // filtersOutput reports whether a command shows only matching lines of its output:
-// its last line says nothing about how it ended.
+// its last line says nothing about its outcome.
 func filtersOutput(command string) bool {
 	return strings.Contains(command, "| grep ") || strings.Contains(command, "| rg ") || strings.Contains(command, "| awk ")
 }
 
-// wasMisused reports whether a failed call was only called wrongly: no fault of
-// what is worked on.
+// wasMisused reports whether a call failed only because it was called wrongly: not
+// a fault of the work.
 func (o outcome) wasMisused() bool {
 	return containsAny(o.line, "unknown flag", "unknown option", "unrecognized", "permission denied", "not found", "No such file", "does not exist", "not been read", "Sibling tool call", "usage:", "Usage:", "rejected by the user")
 }
 
-// failedAtOnce reports whether an output says in its first words that the
-// call failed.
+// failedAtOnce reports whether an output begins with a failure of the call.
 func failedAtOnce(text string) bool {
 	first, _, _ := strings.Cut(text, "\n")
 	for _, head := range []string{"<tool_use_error>", "Error:", "error:", "fatal:", "Traceback (most recent call last)", "panic:", "bash: ", "command not found"} {
@@ -130,8 +129,8 @@ func failedAtOnce(text string) bool {
 	return strings.HasSuffix(text, "command not found")
 }
 
-// readLog looks for failed tests and for errors, line by line. Where it is
-// decided how the command ended, it looks for no more than why.
+// readLog searches for failed tests and errors, line by line. If the outcome of the
+// command is known, it searches only for the reason.
 func (o *outcome) readLog(text string, decided bool) {
 	if len(text) > 2*maxScan {
 		text = text[:maxScan] + "\n" + text[len(text)-maxScan:]
@@ -167,8 +166,8 @@ func (o *outcome) readLog(text string, decided bool) {
 // isFailMark reports whether line says that something failed, but not what.
 func isFailMark(line string) bool { return strings.Trim(line, "FAIL- ") == "" }
 
-// onlyExplores reports whether a command only looks around: what it prints may
-// hold any word, and says nothing about how it ended.
+// onlyExplores reports whether a command only reads: its output may contain any
+// word, and says nothing about its outcome.
 func onlyExplores(command string) bool {
 	first, _, _ := strings.Cut(command, " ")
 	switch first {
@@ -181,7 +180,7 @@ func onlyExplores(command string) bool {
 	return false
 }
 
-// firstTelling returns the first line that says more than an exit code.
+// firstTelling returns the first line that contains more than an exit code.
 func firstTelling(text string) string {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
@@ -193,7 +192,7 @@ func firstTelling(text string) string {
 }
 
 // firstComplaint returns the first line of a failed command's output that names an
-// error, else the first that tells of trouble, else the last.
+// error, else the first with a word of trouble, else the last.
 func firstComplaint(text string) string {
 	reader, trouble := logline.NewReader(text), ""
 	for line := range strings.Lines(bytePrefix(text, maxScan)) {
@@ -207,8 +206,8 @@ func firstComplaint(text string) string {
 	return cmp.Or(trouble, lastTelling(text, false))
 }
 
-// lastTelling returns the last line that says something; of tests, rather one
-// that says how they went. Data is shown from its beginning.
+// lastTelling returns the last informative line; of tests, preferably one with
+// their results. Data is shown from its beginning.
 func lastTelling(text string, tests bool) string {
 	if strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[{") {
 		return clipLine(text, 120)
@@ -231,7 +230,7 @@ func lastTelling(text string, tests bool) string {
 	return last
 }
 
-// mostBack is how many lines from its end an output is looked at.
+// mostBack limits the lines that are read from the end of an output.
 const mostBack = 12
 
 // isTelling reports whether line is more than a bracket, a rule, an exit code

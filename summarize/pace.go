@@ -5,24 +5,24 @@ import (
 	"errors"
 )
 
-// A pace bounds what is given to a model that did not answer in time: a server
-// that reads a prompt may go on with it when nobody waits any more, and let
-// the next request wait. The zero pace bounds nothing.
+// A pace limits the input of a model that did not answer in time: a server may
+// continue with a prompt after the client has left, and delay the next request. The
+// zero pace sets no limit.
 type pace struct {
 	input, request int // tokens of messages, for one summary and for one request; 0: no bound
 	limit          int // tokens of the summary; 0: no bound
-	inTime         int // summaries in a row that came in time
+	inTime         int // consecutive summaries in time
 }
 
 const (
-	leastPace  = 256 // tokens of messages, whatever the pace
-	easyPace   = 4   // summaries in time after which twice as much is given
+	leastPace  = 256 // minimum tokens of messages, whatever the pace
+	easyPace   = 4   // summaries in time after which the input is doubled
 	fullInput  = defaultInput
 	leastLimit = leastPart
 )
 
-// late returns the pace after a request with so many tokens of messages, of
-// given in all, passed its deadline. writes says that the model had begun to
+// late returns the pace after a request that passed its deadline: tokens of
+// messages in it, given in all requests. writes says that the model had begun to
 // write.
 func (p pace) late(given, request, limit int, writes bool) pace {
 	p.input, p.request, p.inTime = max(given/2, leastPace), max(request/2, leastPace), 0
@@ -47,7 +47,7 @@ func (p pace) answered() pace {
 	return p
 }
 
-// within returns n, or the bound where that is less.
+// within returns n, or the limit if that is less.
 func within(n, bound int) int {
 	if bound > 0 {
 		return min(n, bound)
@@ -55,8 +55,8 @@ func within(n, bound int) int {
 	return n
 }
 
-// isLate reports whether ctx ended because a deadline was passed: an end that
-// somebody asked for says nothing of the model.
+// isLate reports whether ctx ended because a deadline passed: a cancellation says
+// nothing about the model.
 func isLate(ctx context.Context) bool {
 	return ctx.Err() != nil && !errors.Is(context.Cause(ctx), context.Canceled)
 }

@@ -10,7 +10,8 @@ import (
 )
 
 // asking summarises a long conversation, whose first call ends by cause, nil for
-// none, and returns the bytes of messages that were sent: the most in a request, and all.
+// none, and returns the bytes of messages that were sent: the largest request, and
+// the total.
 func asking(t *testing.T, m *summarize.Model, s *server, cause error) (most, all int, limit int) {
 	t.Helper()
 	ctx, end := context.WithCancelCause(t.Context())
@@ -29,7 +30,7 @@ func asking(t *testing.T, m *summarize.Model, s *server, cause error) (most, all
 	}
 	for _, q := range s.asked {
 		if !q.OneOff {
-			t.Error("the server is not told that nobody goes on from this request")
+			t.Error("the request is not marked as one that no other continues")
 		}
 		n := len(data(promptOf(q)))
 		most, all = max(most, n), all+n

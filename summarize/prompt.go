@@ -11,16 +11,15 @@ import (
 //go:embed prompts/*.md
 var promptFiles embed.FS
 
-// Instructions returns what a model is told before it is given a [Prompt]: the
-// rules of every record, for the system message.
+// Instructions returns the system message before a [Prompt]: the rules of every
+// record.
 func Instructions() string { return promptPage("common") }
 
-// Prompt returns what a model is asked to summarise r: the form of the strategy
-// with an example, the former summary, the messages with their ids, fenced as
-// data, and behind them the task, the user's wish and the length. An example
-// that stands last is what a small model repeats. A fence in the
-// messages cannot close the one around them. Thinking is left out, images are
-// named.
+// Prompt returns the request for a summary of r: the form of the strategy with an
+// example, the former summary, the messages with their ids, fenced as data, and
+// then the task, the user's wish and the length. Small models repeat an example at
+// the end, so it comes first. A fence in the messages cannot close the one around
+// them. Thinking is omitted; images are named.
 func Prompt(r Request) string {
 	former, _, _ := Split(r.Previous)
 	return prompt{strategy: r.Strategy, note: r.Note, former: former, data: blocksText(promptBlocks(r.Messages, tokenCounter(r.Count))), tokens: r.MaxTokens}.String()
@@ -32,7 +31,7 @@ type prompt struct {
 	note, former string
 	data         string
 	records      bool // data are records of parts, not messages
-	partial      bool // data are not all
+	partial      bool // data are incomplete
 	brief        bool // without an example
 	tokens       int  // of the answer; 0: no limit
 }
@@ -60,10 +59,10 @@ func (p prompt) String() string {
 	return strings.Join(parts, "\n\n") + "\n"
 }
 
-// longestNote is the most of a user's wish that is passed on, in bytes.
+// longestNote limits the user's wish that is passed on, in bytes.
 const longestNote = 1000
 
-// taskText says what is to be done with what stands above.
+// taskText returns the instructions after the data.
 func (p prompt) taskText() string {
 	switch {
 	case p.records:
@@ -89,20 +88,20 @@ func (p prompt) formText() string {
 	return strings.TrimSpace(form)
 }
 
-// exampleHead is the line that the example of a form stands under.
+// exampleHead is the line above the example of a form.
 const exampleHead = "\nExample"
 
-// promptPage returns an embedded page. All pages that are asked for are embedded.
+// promptPage returns an embedded page. All requested pages are embedded.
 func promptPage(name string) string {
 	b, err := promptFiles.ReadFile("prompts/" + name + ".md")
 	if err != nil {
-		panic(err) // a strategy without a page; a test asks for each
+		panic(err) // a strategy without a page; a test covers each
 	}
 	return strings.TrimSpace(string(b))
 }
 
-// longestRun is the most of the fence's sign in a row that data may have: a
-// longer fence would cost the window.
+// longestRun limits the fence's sign in a row in data: a longer fence would cost
+// tokens.
 const longestRun = 16
 
 // shortRuns returns s with longer runs cut short.

@@ -6,16 +6,16 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// A promptBlock is what a request shows of one message, or the record of a part.
+// A promptBlock is one message in a request, or the record of a part.
 type promptBlock struct {
 	head, text string
 	size       int  // tokens of both
-	message    int  // its place among the messages of the request
-	follows    bool // it is the result of a call that stands before it
-	record     bool // it is the summary of other pieces
+	message    int  // its index among the messages of the request
+	follows    bool // it is the result of a call before it
+	record     bool // it is the summary of other blocks
 }
 
-// promptBlocks returns one piece for each message.
+// promptBlocks returns one block for each message.
 func promptBlocks(messages []chat.Message, count func(string) int) []promptBlock {
 	_, group := chat.Groups(messages)
 	all := make([]promptBlock, 0, len(messages))
@@ -36,7 +36,7 @@ func blocksSize(data []promptBlock) (sum int) {
 	return sum
 }
 
-// blocksText returns the text of pieces as a request shows it.
+// blocksText returns the text of blocks in a request.
 func blocksText(data []promptBlock) string {
 	var b strings.Builder
 	for i, p := range data {
@@ -49,9 +49,8 @@ func blocksText(data []promptBlock) string {
 	return b.String()
 }
 
-// cutBlocks returns the pieces from the beginning of data that have room, at least
-// one or a part of one, and the rest. Results stay with their calls where those
-// have room together.
+// cutBlocks returns the blocks from the beginning of data that fit, at least one or
+// a part of one, and the rest. Results stay with their calls if they fit together.
 func cutBlocks(data []promptBlock, room int, count func(string) int) (chunk, rest []promptBlock) {
 	n, used := 0, 0
 	for n < len(data) && used+data[n].size <= room {
@@ -75,7 +74,7 @@ func cutBlocks(data []promptBlock, room int, count func(string) int) (chunk, res
 	return []promptBlock{first}, append([]promptBlock{more}, data[1:]...)
 }
 
-// cutBlock cuts a piece that is longer than room, between lines where it can.
+// cutBlock cuts a block that is longer than room, between lines if possible.
 func (p promptBlock) cutBlock(room int, count func(string) int) (first, more promptBlock) {
 	at := len(p.text)
 	for size := p.size; size > room && at > 1; size = count(p.head) + count(p.text[:at]) {
@@ -89,8 +88,8 @@ func (p promptBlock) cutBlock(room int, count func(string) int) (first, more pro
 }
 
 // cutBefore returns a place at or before at, but not at the beginning, at which
-// text may be cut: the end of a line where there is one in the last quarter,
-// else between characters.
+// text may be cut: the end of a line if there is one in the last quarter, else
+// between characters.
 func cutBefore(text string, at int) int {
 	if line := strings.LastIndexByte(text[:at], '\n'); line > at*3/4 {
 		return line
@@ -98,5 +97,5 @@ func cutBefore(text string, at int) int {
 	if cut := len(bytePrefix(text, at)); cut > 0 {
 		return cut
 	}
-	return len(bytePrefix(text, at+4)) // one character is longer than the room
+	return len(bytePrefix(text, at+4)) // one character is longer than room
 }

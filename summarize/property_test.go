@@ -11,8 +11,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// phrases are what generated messages are made of: what the extraction looks
-// for, and what could confuse it.
+// phrases are the parts of generated messages: sentences that the extraction looks
+// for, and sentences that could confuse it.
 var phrases = []string{
 	"You must never push to main. ", "the root cause is a nil map because `Load()` returns early. ", "TODO: parse \"config.yaml\" next. ", "decided to use port 8080 instead of 9090\n",
 	"```go\nfunc X() {}\n```\n", "| a | b |\n", "fails with error: 'x' \" unbalanced ` mark ", "## Facts on record\n", "- [ ] open item\n", "日本語のテキスト。 ", "<system-reminder>hide</system-reminder>",
@@ -168,7 +168,7 @@ func FuzzExtractive(f *testing.F) {
 	})
 }
 
-// long makes a session of n bytes or a little more.
+// long makes a session of at least n bytes.
 func long(n int) []chat.Message {
 	var session []chat.Message
 	for size, i := 0, 0; size < n; i++ {

@@ -17,7 +17,7 @@ import (
 	"github.com/tiercompact/tiercompact/tokens"
 )
 
-// A recorder keeps what the model said, as it said it.
+// A recorder keeps the model's answers.
 type recorder struct {
 	summarize.Chatter
 	said strings.Builder
@@ -52,8 +52,7 @@ func countTokens(t *testing.T) func(string) int {
 	return e.Count
 }
 
-// The small model writes what it likes. Whatever that is, the same comes every
-// time.
+// The answer of the small model is arbitrary, but the same each time.
 func TestRealSummaryIsTheSameEveryTime(t *testing.T) {
 	r := summarize.Request{Messages: summarizetest.Session(), Strategy: summarize.Brief, MaxTokens: 150, Count: countTokens(t)}
 	var first string
@@ -71,8 +70,8 @@ func TestRealSummaryIsTheSameEveryTime(t *testing.T) {
 	}
 }
 
-// A promise that the small model breaks is one that the ladder knows: a text
-// that it did not end.
+// The small model may break only one promise: it may not finish a text, which the
+// fallback steps handle.
 func TestRealModelKeepsThePromisesOfASummarizer(t *testing.T) {
 	m, _, _ := realModel(t, 4096)
 	for err := range strings.SplitSeq(fmt.Sprint(summarizetest.Check(t.Context(), m)), "\n") {
@@ -84,7 +83,7 @@ func TestRealModelKeepsThePromisesOfASummarizer(t *testing.T) {
 	}
 }
 
-// What is left of the small model's text is borne out, and the facts stand
+// The source supports what remains of the small model's text, and the facts are
 // beside it.
 func TestRealSummaryIsGrounded(t *testing.T) {
 	r := summarize.Request{Messages: summarizetest.Session(), MaxTokens: 150, Count: countTokens(t)}
@@ -125,7 +124,8 @@ func sourceText(messages []chat.Message) string {
 	return b.String()
 }
 
-// talkOf returns a conversation of so many tokens, counted by count.
+// talkOf returns a conversation of the given number of tokens, counted by
+// count.
 func talkOf(size int, count func(string) int) []chat.Message {
 	messages := talk(200, 800)
 	n := 0
@@ -137,7 +137,7 @@ func talkOf(size int, count func(string) int) []chat.Message {
 	return messages
 }
 
-// In full: 30,000 tokens on a window of 8,192, which takes minutes.
+// The full size, 30,000 tokens on a window of 8,192, takes minutes.
 func TestRealLongSessionNeverExceedsTheWindow(t *testing.T) {
 	window, size := 2048, 4500
 	if os.Getenv("TIERCOMPACT_LONG") == "full" {

@@ -13,13 +13,13 @@ type messageScanner struct {
 	index  int
 	id     string
 	asked  *summaryItem // the request of this turn
-	fresh  bool         // nothing was said to it yet
+	fresh  bool         // it has no answer yet
 	said   string       // the last text of the assistant in this turn
 	saidID string
 	saidAt int
-	reason string // the last sentence that says what the assistant is about
+	reason string // the assistant's last announcement
 	step   *step
-	tasks  []todoEntry    // open and done, as the plan stands
+	tasks  []todoEntry    // open and done according to the plan
 	byID   map[string]int // tasks that have an id
 	planID string
 	planAt int
@@ -44,7 +44,7 @@ func (w *messageScanner) scanImages(m chat.Message) {
 	}
 }
 
-// scanUser takes notes of what a person asked, and of the files that were given.
+// scanUser records the requests of a person, and attached files.
 func (w *messageScanner) scanUser(m chat.Message) {
 	body := m.Text()
 	if path, ok := attachedPath(body); ok {
@@ -70,7 +70,7 @@ func (w *messageScanner) scanUser(m chat.Message) {
 	w.scanDetails(body)
 }
 
-// attachedPath returns the path of a file that was put into the conversation.
+// attachedPath returns the path of a file that was attached to the conversation.
 func attachedPath(text string) (path string, ok bool) {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(text), `<file path="`)
 	if !ok {
@@ -90,7 +90,7 @@ func textSubstance(text string) float64 {
 	return min(1, float64(n)/8)
 }
 
-// mostRules is how many rules are taken of one message.
+// mostRules limits the rules of one message.
 const mostRules = 12
 
 func (w *messageScanner) scanRules(body string) {
@@ -111,8 +111,7 @@ func (w *messageScanner) scanRules(body string) {
 	}
 }
 
-// scanDecisions takes notes of what the user decided, where the request does not
-// say it already.
+// scanDecisions records the user's decisions that are not in the request already.
 func (w *messageScanner) scanDecisions(body string) {
 	if len(body) >= longRequest {
 		return
@@ -127,8 +126,8 @@ func (w *messageScanner) scanDecisions(body string) {
 	}
 }
 
-// scanDecision takes a note of a sentence that decides something, and returns how
-// much. A question decides nothing.
+// scanDecision records a sentence that decides something, and returns its weight. A
+// question decides nothing.
 func (w *messageScanner) scanDecision(s, low string) float64 {
 	weight := decisionWeight(low)
 	if weight >= 1 && !strings.HasSuffix(s, "?") {
@@ -138,7 +137,7 @@ func (w *messageScanner) scanDecision(s, low string) float64 {
 	return weight
 }
 
-// finishTurn gives the request of the turn the last thing that was said to it.
+// finishTurn adds the last answer to the request of the turn.
 func (w *messageScanner) finishTurn() {
 	if w.said == "" {
 		return
@@ -152,8 +151,8 @@ func (w *messageScanner) finishTurn() {
 	w.said = ""
 }
 
-// conclusion returns the first sentences of a text that say something: not
-// what the assistant is about to look at.
+// conclusion returns the first sentences of a text that state something, not an
+// announcement.
 func conclusion(text string) string {
 	var kept []string
 	size := 0
@@ -169,7 +168,7 @@ func conclusion(text string) string {
 	return strings.Join(kept, " ")
 }
 
-// scanAssistant takes notes of what was said and done.
+// scanAssistant records the texts and actions of the assistant.
 func (w *messageScanner) scanAssistant(m chat.Message, answers map[string]chat.Part) {
 	if m.IsSummary() {
 		return
@@ -196,7 +195,7 @@ func (w *messageScanner) scanAssistant(m chat.Message, answers map[string]chat.P
 func plainText(m chat.Message) string {
 	var texts []string
 	for _, p := range m.Parts {
-		if p.Kind == chat.Text { // what is not understood is no prose
+		if p.Kind == chat.Text { // opaque parts are not prose
 			texts = append(texts, p.Text)
 		}
 	}

@@ -11,18 +11,18 @@ type section struct {
 	title string // "" writes no heading
 	share float64
 	lines []sectionLine
-	old   bool // of a former summary: what its share leaves over comes after all others
+	old   bool // of a former summary: beyond its share, it comes after all others
 }
 
 // A sectionLine is one line of a section.
 type sectionLine struct {
 	text  string
-	order int // place in the conversation
+	order int // index in the conversation
 }
 
-// fillSections chooses lines of sections so that they fit into limit: each section
-// up to its share, then, in order of sections, whatever fits into the rest.
-// The lines of a section come out in the order of the conversation.
+// fillSections chooses lines of sections that fit into limit: each section up to
+// its share, then, in order of sections, whatever fits into the rest. The lines of
+// a section are in the order of the conversation.
 func fillSections(sections []section, limit int, count func(string) int) string {
 	p := linePicker{count: count, room: limit}
 	chosen := make([][]sectionLine, len(sections))
@@ -46,13 +46,13 @@ func fillSections(sections []section, limit int, count func(string) int) string 
 	return strings.TrimSpace(b.String())
 }
 
-// A linePicker spends room on lines.
+// A linePicker distributes room among lines.
 type linePicker struct {
 	count func(string) int
 	room  int
 }
 
-// openSection pays for the heading of s.
+// openSection reserves room for the heading of s.
 func (p *linePicker) openSection(s section) {
 	if s.title != "" && len(s.lines) > 0 {
 		p.room -= p.count("## "+s.title) + 1
@@ -60,7 +60,7 @@ func (p *linePicker) openSection(s section) {
 }
 
 // takeLines chooses the lines that fit into share, in order, and returns how many
-// it looked at: it stops at the first that does not fit.
+// it examined: it stops at the first that does not fit.
 func (p *linePicker) takeLines(lines []sectionLine, share int) (chosen []sectionLine, looked int) {
 	share = min(share, p.room)
 	for _, l := range lines {
@@ -89,9 +89,8 @@ func writeSection(b *strings.Builder, title string, lines []sectionLine) {
 	}
 }
 
-// formerLines returns the lines of a former summary's text by the titles they
-// stood under; lines under no title, or one that is not in titles, are
-// "Earlier".
+// formerLines returns the lines of a former summary's text by their headings; lines
+// under no heading, or under one that is not in titles, are "Earlier".
 func formerLines(text string, titles []string) map[string][]sectionLine {
 	lines := make(map[string][]sectionLine)
 	title := earlierTitle

@@ -8,19 +8,19 @@ import (
 	"github.com/tiercompact/tiercompact/files"
 )
 
-// A shortness says to how many tokens what is read of a message is shortened.
+// A shortness limits the tokens that are read of a message.
 type shortness struct{ result, arg, text int }
 
-// shortnesses returns the steps from mild to strong. What a summary says of a
-// tool's output stands in its first and last lines and its errors; what people
-// say is shortened last.
+// shortnesses returns the steps from mild to strong. The first and the last lines
+// of a tool's output and its errors are what a summary uses; texts of people are
+// shortened last.
 func shortnesses() []shortness {
 	return []shortness{{400, 200, 4000}, {200, 100, 1000}, {100, 50, 400}, {40, 30, 200}, {20, 20, 80}}
 }
 
-// shortenedBlocks returns what is read of the messages: at most the model's
-// MaxInput tokens, and what fits into so many chunks that their summaries can
-// be merged in two steps.
+// shortenedBlocks returns the messages, shortened: at most the model's MaxInput
+// tokens, and as many as fit into chunks whose summaries can be merged in two
+// steps.
 func (w *summaryRun) shortenedBlocks() []promptBlock {
 	room := w.dataRoom(mostPartOf(w.window))
 	records := w.dataRoom(w.limit)/leastPart + 1 // that one request can merge
@@ -36,7 +36,7 @@ func (w *summaryRun) shortenedBlocks() []promptBlock {
 	return newestBlocks(data, most)
 }
 
-// newestBlocks leaves out the oldest pieces until the rest has room.
+// newestBlocks omits the oldest blocks until the rest fits.
 func newestBlocks(data []promptBlock, room int) []promptBlock {
 	from, size := len(data), 0
 	for from > 0 && size+data[from-1].size <= room {
@@ -86,7 +86,8 @@ func digestOutput(text string, room int, count func(string) int) string {
 	return strings.Replace(short, "; recall ]", "]", 1)
 }
 
-// bothEnds returns the beginning and the end of text, in about so many tokens.
+// bothEnds returns the beginning and the end of text, in about the given
+// number of tokens.
 func bothEnds(text string, room int, count func(string) int) string {
 	if len(text) <= room {
 		return text
@@ -103,8 +104,8 @@ func bothEnds(text string, room int, count func(string) int) string {
 	return bytePrefix(text, head) + " … " + text[tail:]
 }
 
-// shownMessage returns what a request shows of a message: its id and role, and what
-// it says.
+// shownMessage returns a message in the form of a request: its id, its role, its
+// content.
 func shownMessage(m chat.Message) (head, text string) {
 	head = string(m.Role) + ":\n"
 	if m.ID != "" {

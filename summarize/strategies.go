@@ -26,7 +26,7 @@ func (e extraction) taskState(r Request) []section {
 	}
 }
 
-// filesRead returns the files read with what is in them.
+// filesRead returns the files read with their declarations.
 func (e extraction) filesRead() []sectionLine {
 	return listLines(e.rankedItems(read, func(n *summaryItem) bool { return len(n.names) > 0 || e.notInFacts(n) }), func(n *summaryItem) string {
 		if len(n.names) == 0 {
@@ -36,13 +36,13 @@ func (e extraction) filesRead() []sectionLine {
 	})
 }
 
-// tellsResult reports whether a command did more than look around, and is said
-// nowhere else.
+// tellsResult reports whether a command did more than read, and is listed nowhere
+// else.
 func (e extraction) tellsResult(n *summaryItem) bool {
 	return n.weight > 0 && e.notInFacts(n) && !e.told["- "+n.text]
 }
 
-// goalLines returns what was asked for and what was answered, the task first.
+// goalLines returns the requests and their answers, the task first.
 func (e extraction) goalLines() []sectionLine {
 	all := e.itemsOfKind(request)
 	notes := e.rankedItems(request, func(n *summaryItem) bool { return n.weight > 0.3 || n == all[0] })
@@ -52,14 +52,15 @@ func (e extraction) goalLines() []sectionLine {
 		notes[0] = task
 	}
 	return listLines(notes, func(n *summaryItem) string {
-		if n.end == "" || n.last == all[len(all)-1].last { // the state says the last answer
+		if n.end == "" || n.last == all[len(all)-1].last { // the last answer is in the state
 			return n.text
 		}
 		return n.text + arrow + n.end
 	})
 }
 
-// stateLines returns what was said last, and what the assistant was about after.
+// stateLines returns the last answer, and the assistant's last announcement after
+// it.
 func (e extraction) stateLines() []sectionLine {
 	var lines []sectionLine
 	if reports := e.itemsOfKind(report); len(reports) > 0 {
@@ -74,8 +75,7 @@ func (e extraction) stateLines() []sectionLine {
 	return lines
 }
 
-// unansweredRequest returns the last of several requests, where nothing was said to
-// it.
+// unansweredRequest returns the last of several requests if it has no answer.
 func (e extraction) unansweredRequest() []*summaryItem {
 	all := e.itemsOfKind(request)
 	if len(all) < 2 || all[len(all)-1].end != "" {
@@ -84,7 +84,7 @@ func (e extraction) unansweredRequest() []*summaryItem {
 	return all[len(all)-1:]
 }
 
-// sourceLines names the messages that the summary stands for.
+// sourceLines names the messages that the summary replaces.
 func sourceLines(r Request) []sectionLine {
 	if len(r.Messages) == 0 {
 		return nil
@@ -99,7 +99,7 @@ func sourceLines(r Request) []sectionLine {
 	return []sectionLine{{"- messages " + first + " to " + last, 0}}
 }
 
-// decisionLog returns the steps in which something was decided or done.
+// decisionLog returns the steps with a decision or an action.
 func (e extraction) decisionLog() []section {
 	steps := slices.DeleteFunc(slices.Clone(e.steps), func(s *step) bool { return len(s.outputs) == 0 && (s.text == "" || s.weight == 0) })
 	span := float64(max(1, e.span))
@@ -147,7 +147,7 @@ func dashIfEmpty(s string) string {
 	return s
 }
 
-// cutReason cuts a sentence where it says why.
+// cutReason cuts a sentence where its reason begins.
 func cutReason(s string) (text, why string) {
 	for _, word := range []string{" because ", " since ", " so that ", " in order to ", " due to ", " to avoid ", " weil ", " parce que ", " porque "} {
 		if i := strings.Index(s, word); i > 0 {
@@ -159,12 +159,12 @@ func cutReason(s string) (text, why string) {
 	return s, ""
 }
 
-// codeDelta returns what was changed, by path.
+// codeDelta returns the changes by path.
 func (e extraction) codeDelta() []section {
 	failing := e.rankedItems(failure, func(n *summaryItem) bool { return n.weight >= 1 })
 	todos := e.rankedItems(todo, nil)
 	follow := append(slices.Clone(failing), todos...)
-	follow = follow[:min(len(follow), 20)] // each file looks through them
+	follow = follow[:min(len(follow), 20)] // each file searches them
 	var lines []sectionLine
 	for _, n := range e.rankedItems(changed, nil) {
 		lines = append(lines, sectionLine{"- " + n.deltaText(follow), n.last})
@@ -185,7 +185,7 @@ func (e extraction) codeDelta() []section {
 
 func firstLine(lines []sectionLine) []sectionLine { return lines[:min(1, len(lines))] }
 
-// deltaText writes a changed file: what changed, why, what follows.
+// deltaText writes a changed file: the change, the reason, the next step.
 func (n *summaryItem) deltaText(follow []*summaryItem) string {
 	s := n.text + ": "
 	if len(n.names) > 0 {
@@ -244,7 +244,7 @@ func withoutStop(s string) string {
 	return strings.TrimSuffix(s, ".")
 }
 
-// joinedLine writes at most limit notes as one line.
+// joinedLine writes at most limit items as one line.
 func joinedLine(notes []*summaryItem, limit int) string {
 	var texts []string
 	for _, n := range notes[:min(limit, len(notes))] {

@@ -1,11 +1,9 @@
-// Package summarize makes one text of messages that leave the conversation,
-// and takes care that it says nothing that they did not.
-//
-// A [Summarizer] writes; [Accept] says whether what it wrote may be used;
-// [Verify] takes out lines that the source does not bear out; [FactsOf] takes
-// the facts without any model; [Finish] joins them into the content of the
-// session summary and [Split] takes that apart again. [Extractive] is the
-// summarizer that is built in.
+// Package summarize writes one text for messages that leave the conversation, and
+// makes sure that the text states nothing that the messages do not. A [Summarizer]
+// writes the text; [Accept] decides whether it can be used; [Verify] removes lines
+// that the source does not support; [FactsOf] extracts the facts without a model;
+// [Finish] joins them into the content of the session summary and [Split] divides
+// it again. [Extractive] is the built-in summarizer.
 package summarize
 
 import (
@@ -23,9 +21,9 @@ type Strategy string
 
 // The strategies.
 const (
-	TaskState   Strategy = "task_state"   // goals, entities, constraints, decisions, what is outstanding
+	TaskState   Strategy = "task_state"   // goals, entities, constraints, decisions, outstanding work
 	DecisionLog Strategy = "decision_log" // decision :: rationale :: inputs :: outputs, in order
-	CodeDelta   Strategy = "code_delta"   // what changed, by path
+	CodeDelta   Strategy = "code_delta"   // changes, by path
 	Brief       Strategy = "brief"        // a few sentences
 )
 
@@ -47,19 +45,19 @@ func ParseStrategy(s string) (Strategy, error) {
 	return "", fmt.Errorf("parse strategy %q: must be one of %s", s, strings.Join(names, ", "))
 }
 
-// A Request is what a summarizer is given.
+// A Request is the input of a summarizer.
 type Request struct {
 	Messages  []chat.Message   // to be summarised, oldest first; never protected ones
 	Previous  string           // content of the summary that this one replaces, "" for the first
 	Note      string           // the user's wish for a manual compaction
 	Strategy  Strategy         // "" is TaskState
-	MaxTokens int              // of the text; 0 or less is no limit
+	MaxTokens int              // of the text; 0 or less means no limit
 	Count     func(string) int // tokens of a text; nil counts four bytes as one
-	Facts     string           // the facts section that Finish attaches: what it says need not be said again
-	Progress  func(Progress)   // is told how a model gets on, by one goroutine; nil: nobody is
+	Facts     string           // the facts section that Finish attaches: the text need not repeat it
+	Progress  func(Progress)   // receives the progress of a model, from one goroutine; may be nil
 }
 
-// Redacted returns r with what f makes of each text that a summarizer is shown.
+// Redacted returns r with f applied to each text that a summarizer sees.
 func (r Request) Redacted(f func(string) string) Request {
 	messages := make([]chat.Message, len(r.Messages))
 	for i, m := range r.Messages {
@@ -73,8 +71,7 @@ func (r Request) Redacted(f func(string) string) Request {
 	return r
 }
 
-// A Summarizer writes the text of a summary. The same request gives the same
-// text.
+// A Summarizer writes the text of a summary. Equal requests give equal texts.
 type Summarizer interface {
 	Summarize(ctx context.Context, r Request) (string, error)
 }
@@ -82,7 +79,7 @@ type Summarizer interface {
 // countTokens returns the tokens of s.
 func (r Request) countTokens(s string) int { return tokenCounter(r.Count)(s) }
 
-// tokenCounter returns count, or where that is nil an estimate.
+// tokenCounter returns count, or an estimate if count is nil.
 func tokenCounter(count func(string) int) func(string) int {
 	if count != nil {
 		return count

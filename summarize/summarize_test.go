@@ -78,7 +78,7 @@ func TestParseStrategyListsTheValidOnes(t *testing.T) {
 	}
 }
 
-// planted are facts that no summary of a long session may lose.
+// planted are facts that every summary of a long session must keep.
 var planted = []string{
 	"never commit to main directly",     // a rule
 	"internal/billing/invoice_total.go", // a file changed
@@ -144,12 +144,12 @@ func TestSecondSummaryKeepsTheKeyFactsOfTheFirst(t *testing.T) {
 			}
 		}
 		if strings.Count(text, "## Goals") > 1 {
-			t.Errorf("%s: a section stands twice:\n%s", s, text)
+			t.Errorf("%s: a section occurs twice:\n%s", s, text)
 		}
 	}
 }
 
-func TestAnErrorThatWasMendedIsNoLongerReported(t *testing.T) {
+func TestAFixedErrorIsNoLongerReported(t *testing.T) {
 	run := func(id, out string) []chat.Message {
 		return []chat.Message{
 			{Role: chat.Assistant, Parts: []chat.Part{{Kind: chat.Call, ID: id, Name: "bash", Args: `{"command":"go vet ./..."}`}}},
@@ -162,11 +162,11 @@ func TestAnErrorThatWasMendedIsNoLongerReported(t *testing.T) {
 	}
 	got := summarize.FactsOf(append(fails, run("2", "fine")...), "", 200, nil)
 	if strings.Contains(got, "unreachable") || !strings.Contains(got, "go vet ./... → fine") {
-		t.Errorf("the error still stands:\n%s", got)
+		t.Errorf("the error is still listed:\n%s", got)
 	}
 	carried := summarize.FactsOf(run("3", "fine"), summarize.FactsOf(fails, "", 200, nil), 200, nil)
 	if strings.Contains(carried, "unreachable") {
-		t.Errorf("the former summary's error still stands:\n%s", carried)
+		t.Errorf("the former summary's error is still listed:\n%s", carried)
 	}
 	green := append([]chat.Message{chat.NewText(chat.User, "once more")}, plantedSession()[3:4]...)
 	green = append(green, chat.NewResult("b", "ok billing"))
@@ -175,7 +175,7 @@ func TestAnErrorThatWasMendedIsNoLongerReported(t *testing.T) {
 		chat.NewResult("1", "--- FAIL: TestOld"),
 	}, "", 200, nil)
 	if got := summarize.FactsOf(green, red, 200, nil); strings.Contains(got, "TestOld") && strings.Contains(got, "Last errors") {
-		t.Errorf("tests that failed before a green run still stand:\n%s", got)
+		t.Errorf("tests that failed before a green run are still listed:\n%s", got)
 	}
 }
 

@@ -10,43 +10,43 @@ import (
 	"github.com/tiercompact/tiercompact/internal/model"
 )
 
-// A summaryRun is one summary while it is written.
+// A summaryRun is one summary in progress.
 type summaryRun struct {
 	model  *Model
 	r      Request // with Count set
 	window int
 	limit  int     // tokens of the summary
-	ratio  float64 // tokens of the model for one of r.Count, on the safe side
-	most   float64 // the highest ratio that the server has counted; 0: none yet
-	call   int     // that was made last, from 1
-	of     int     // calls that are foreseen
-	long   int     // requests that the server found too long
-	pace   pace    // that bounds this summary
+	ratio  float64 // tokens of the model for one of r.Count, rounded up
+	most   float64 // the highest ratio that the server has reported; 0: none yet
+	call   int     // last call made, from 1
+	of     int     // expected calls
+	long   int     // requests that the server rejected as too long
+	pace   pace    // limits this summary
 	given  int     // tokens of messages, in all
-	sent   int     // the same, in the request that is made
+	sent   int     // the same, in the current request
 	src    sourceWords
 }
 
-// What the model's tokenizer may count for one token of r.Count: before
-// anything is known of it, and at least.
+// The assumed tokens of the model for one token of r.Count: before anything is
+// known, and the minimum.
 const (
 	firstRatio = 1.3
 	leastRatio = 1.15
-	spread     = 1.1 // between one text and another
-	ratioStep  = 1.5 // where the server finds a request too long
+	spread     = 1.1 // between texts
+	ratioStep  = 1.5 // after a request that the server rejected as too long
 )
 
 const (
 	frameTokens = 48  // tokens of a chat template beside the texts
-	leastRoom   = 96  // tokens of messages that a request must have room for
+	leastRoom   = 96  // minimum room for messages in a request
 	leastPart   = 48  // tokens of a part's summary
 	mostPart    = 400 // the same
-	mostLong    = 6   // requests that the server may find too long
-	mostTurns   = 16  // of condensing
+	mostLong    = 6   // limit of requests that are too long
+	mostTurns   = 16  // limit of condensing steps
 )
 
-// runRequests condenses what is to be summarised until it fits into one request, and
-// returns the answer to that.
+// runRequests condenses the input until it fits into one request, and returns the
+// answer to that.
 func (w *summaryRun) runRequests(ctx context.Context) (string, error) {
 	former, _, _ := Split(w.r.Previous)
 	data := w.shortenedBlocks()
@@ -71,7 +71,7 @@ func (w *summaryRun) runRequests(ctx context.Context) (string, error) {
 	return "", fmt.Errorf("the summaries of its parts do not get shorter: %w", model.ErrTooLong)
 }
 
-// requestFinal asks for the summary itself.
+// requestFinal requests the summary itself.
 func (w *summaryRun) requestFinal(ctx context.Context, former string, data []promptBlock) (string, error) {
 	p := w.buildPrompt(data)
 	p.former = former
@@ -85,7 +85,7 @@ func (w *summaryRun) requestFinal(ctx context.Context, former string, data []pro
 	return got.text, nil
 }
 
-// requestStep returns what a request with data does.
+// requestStep returns the step of a request with data.
 func requestStep(data []promptBlock) string {
 	if isRecords(data) {
 		return StepMerge
@@ -95,8 +95,8 @@ func requestStep(data []promptBlock) string {
 
 func isRecords(data []promptBlock) bool { return len(data) > 0 && data[len(data)-1].record }
 
-// shortenRequests makes the next requests shorter, where err says that one was too
-// long for the server. It reports whether they may be tried.
+// shortenRequests makes the next requests shorter if err says that one was too long
+// for the server. It reports whether to try them.
 func (w *summaryRun) shortenRequests(err error) bool {
 	if !errors.Is(err, model.ErrTooLong) || w.long == mostLong {
 		return false
@@ -108,7 +108,7 @@ func (w *summaryRun) shortenRequests(err error) bool {
 }
 
 // condenseBlocks returns a record for each chunk of data. former is the size of the
-// summary that will stand beside them.
+// summary beside them.
 func (w *summaryRun) condenseBlocks(ctx context.Context, data []promptBlock, former int) ([]promptBlock, error) {
 	var records []promptBlock
 	var reasons []string
@@ -138,33 +138,33 @@ func (w *summaryRun) condenseBlocks(ctx context.Context, data []promptBlock, for
 	return records, nil
 }
 
-// tooManyRejected reports whether so many of the parts were rejected that the summary
+// tooManyRejected reports whether so many parts were rejected that the summary
 // would not be the model's.
 func tooManyRejected(rejected, parts int, all bool) bool {
 	return 2*rejected >= parts && (rejected > 1 || rejected > 0 && all)
 }
 
-// countChunks returns how many chunks data makes, and the room of the first: they
-// are to be of about one size.
+// countChunks returns the number of chunks in data, and the room of the first: they
+// have about the same size.
 func (w *summaryRun) countChunks(data []promptBlock) (n, room int) {
 	total, most := blocksSize(data), max(w.dataRoom(mostPartOf(w.window)), leastRoom/2)
 	n = (total + most - 1) / most
 	return n, min(most, total/n+total/n/8+1)
 }
 
-// mostPartOf returns the most tokens of a part's summary in a window.
+// mostPartOf returns the maximum tokens of a part's summary in a window.
 func mostPartOf(window int) int { return max(leastPart, min(mostPart, window/8)) }
 
-// partLimit returns the tokens of the summary of one of n parts: so many that
-// all fit into one request. It does not depend on the length of the summary, so
-// that one which is asked for again, shorter, is made of the same parts.
+// partLimit returns the tokens for the summary of one of n parts, so that all fit
+// into one request. It does not depend on the length of the summary, so that a
+// second, shorter summary uses the same parts.
 func (w *summaryRun) partLimit(n, former int) int {
 	room := w.dataRoom(w.window/4) - former
 	return max(leastPart, min(mostPartOf(w.window), room/n*9/10))
 }
 
-// summarizePart returns the summary of a chunk without what the source does not bear
-// out, or why the model's text may not be used.
+// summarizePart returns the verified summary of a chunk, or why the model's text
+// cannot be used.
 func (w *summaryRun) summarizePart(ctx context.Context, chunk []promptBlock, limit int) (text, rejected string, err error) {
 	p := w.buildPrompt(chunk)
 	p.partial, p.tokens = true, limit
@@ -189,8 +189,8 @@ func (w *summaryRun) summarizePart(ctx context.Context, chunk []promptBlock, lim
 	return text, rejected, nil
 }
 
-// vettedPart returns what the source bears out of the summary of a part, or why it
-// may not be used. That it lost its end does not matter.
+// vettedPart returns the lines of a part's summary that the source supports, or why
+// it cannot be used. A missing end does not matter.
 func (w *summaryRun) vettedPart(text string) (clean, rejected string) {
 	rejected = Accept(text, Request{Messages: w.r.Messages, Count: w.r.Count}, math.MaxInt)
 	if rejected != "" && rejected != CutOff {
@@ -200,7 +200,7 @@ func (w *summaryRun) vettedPart(text string) (clean, rejected string) {
 	return clean, rejected
 }
 
-// withoutModel returns a record of a chunk that no model has written.
+// withoutModel returns a record of a chunk without a model.
 func (w *summaryRun) withoutModel(chunk []promptBlock, limit int) string {
 	if isRecords(chunk) || chunk[0].message < 0 {
 		return limitLines(blocksText(chunk), limit, w.r.Count)
@@ -222,11 +222,11 @@ func (w *summaryRun) buildPrompt(data []promptBlock) prompt {
 	}
 }
 
-// briefBelow is the window under which forms are given without an example.
+// briefBelow is the window below which forms have no example.
 const briefBelow = 2560
 
-// dataRoom returns the tokens, of r.Count, that a request has for data beside the
-// instructions and an answer of so many tokens.
+// dataRoom returns the tokens, of r.Count, for data in a request beside the
+// instructions and an answer of the given number of tokens.
 func (w *summaryRun) dataRoom(answer int) int {
 	p := w.buildPrompt(nil)
 	p.records, p.former = true, "-" // the longest form
@@ -234,11 +234,13 @@ func (w *summaryRun) dataRoom(answer int) int {
 	return within(int(free/w.ratio)-w.r.countTokens(Instructions())-w.r.countTokens(p.String()), w.pace.request)
 }
 
-// predictedTokens returns how many tokens a model may write for a text of so many.
+// predictedTokens returns how many tokens a model may write for a text of the given
+// number.
 func predictedTokens(limit int) int { return limit + limit/overMaxShare }
 
-// leastWindow returns a window which gives leastRoom, where room is too little.
+// leastWindow returns a window with at least leastRoom, for an error about too
+// little room.
 func (w *summaryRun) leastWindow(room int) int {
-	need := float64(w.window) + float64(leastRoom-room)*w.ratio*4/3 // a quarter of it goes to the answer
+	need := float64(w.window) + float64(leastRoom-room)*w.ratio*4/3 // a quarter of it is for the answer
 	return (int(need) + 255) / 256 * 256
 }

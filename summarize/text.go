@@ -8,8 +8,8 @@ import (
 )
 
 // clipLine returns the beginning of s as one line of at most limit bytes: runs of
-// space become one space, and a cut falls between words and is shown by an
-// ellipsis. Quotation marks and backticks that have lost their partner go.
+// space become one space, and a cut falls between words and is marked by an
+// ellipsis. Unpaired quotation marks and backticks are removed.
 func clipLine(s string, limit int) string {
 	var b strings.Builder
 	cut := false
@@ -46,7 +46,7 @@ func bytePrefix(s string, limit int) string {
 	return s[:limit]
 }
 
-// balanceMarks removes mark from s where it does not come in pairs.
+// balanceMarks removes mark from s if it does not occur in pairs.
 func balanceMarks(s, mark string) string {
 	if strings.Count(s, mark)%2 == 1 {
 		return strings.ReplaceAll(s, mark, "")
@@ -54,9 +54,9 @@ func balanceMarks(s, mark string) string {
 	return s
 }
 
-// sentences returns the sentences of text: lines without their markers, cut
-// where a sentence ends; a line that ends with a colon is joined with the next
-// one. Fenced code, tables and lines without letters are left out.
+// sentences returns the sentences of text: lines without their markers, cut at the
+// ends of sentences; a line that ends with a colon is joined with the next one.
+// Fenced code, tables and lines without letters are omitted.
 func sentences(text string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		fenced, lead := false, ""
@@ -84,8 +84,8 @@ func sentences(text string) iter.Seq[string] {
 	}
 }
 
-// cutSentences cuts line behind each full stop, question or exclamation mark
-// that a space follows.
+// cutSentences cuts line after each full stop, question mark or exclamation mark
+// before a space.
 func cutSentences(line string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		start := 0
@@ -111,8 +111,9 @@ func cutSentences(line string) iter.Seq[string] {
 	}
 }
 
-// paddedLower returns s in lower case with a space for whatever is no letter,
-// digit or apostrophe, and one at each end, so that words can be found whole.
+// paddedLower returns s in lower case with a space for every character that is not
+// a letter, digit or apostrophe, and one at each end, so that whole words can be
+// found.
 func paddedLower(s string) string {
 	var b strings.Builder
 	b.Grow(len(s) + 2)
@@ -131,7 +132,7 @@ func paddedLower(s string) string {
 	return b.String()
 }
 
-// withoutBlocks removes from text all that stands between begin and end.
+// withoutBlocks removes from text everything between begin and end.
 func withoutBlocks(text, begin, end string) string {
 	var b strings.Builder
 	for {

@@ -21,7 +21,7 @@ const (
 	plans                     // keeps the list of todos
 )
 
-// An action is what a call does, as far as its name and arguments tell.
+// An action is what a call does, according to its name and arguments.
 type action struct {
 	kind   actionKind
 	tool   string
@@ -37,8 +37,7 @@ type todoEntry struct {
 	done     bool
 }
 
-// actionsOf returns what a call does: one action, or one for each file of a
-// patch.
+// actionsOf returns the actions of a call: one, or one for each file of a patch.
 func actionsOf(name, args string) []action {
 	var fields map[string]any
 	if json.Unmarshal([]byte(args), &fields) != nil {
@@ -73,12 +72,12 @@ func actionsOf(name, args string) []action {
 	return []action{{tool: name, object: clipLine(describe(fields), 100)}}
 }
 
-// containsAny reports whether s holds one of parts.
+// containsAny reports whether s contains one of parts.
 func containsAny(s string, parts ...string) bool {
 	return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(s, p) })
 }
 
-// firstText returns the first of keys that holds a string, or a list of strings.
+// firstText returns the first of keys with a string, or with a list of strings.
 func firstText(fields map[string]any, keys ...string) string {
 	for _, k := range keys {
 		value, whole := fields[k]
@@ -112,8 +111,7 @@ func joinNonEmpty(parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " in ")
 }
 
-// describe returns the arguments of a tool that is not known, as far as they
-// are strings, each cut short.
+// describe returns the string arguments of an unknown tool, each cut short.
 func describe(fields map[string]any) string {
 	var parts []string
 	for _, k := range slices.Sorted(maps.Keys(fields)) {
@@ -149,7 +147,7 @@ func commandLine(command string) string {
 	return clipLine(before, 160)
 }
 
-// patchActions returns a change for each file that a patch names.
+// patchActions returns a change for each file in a patch.
 func patchActions(name, patch string) []action {
 	var acts []action
 	for line := range strings.Lines(patch) {
@@ -167,14 +165,14 @@ func patchActions(name, patch string) []action {
 	return acts
 }
 
-// declaredNames returns what the new text of an edit declares, or else the first
-// line that the old text has not.
+// declaredNames returns the declarations in the new text of an edit, or else the
+// first line that is not in the old text.
 func declaredNames(fields map[string]any) []string {
 	return newNames(editTexts(fields))
 }
 
-// newNames returns what the new text declares, or else the first line that the
-// old text has not.
+// newNames returns the declarations in the new text, or else the first line that is
+// not in the old text.
 func newNames(now, old string) []string {
 	before := make(map[string]bool)
 	for line := range strings.Lines(old) {
@@ -195,7 +193,8 @@ func newNames(now, old string) []string {
 	return names
 }
 
-// editTexts returns the new and the old text of an edit, or of each of several.
+// editTexts returns the new and the old text of an edit, or of each of several
+// edits.
 func editTexts(fields map[string]any) (now, old string) {
 	edits, _ := fields["edits"].([]any)
 	var after, before []string
@@ -216,7 +215,7 @@ func isComment(line string) bool {
 	return strings.HasPrefix(line, "//") || strings.HasPrefix(line, "#") || strings.HasPrefix(line, "*") || strings.HasPrefix(line, "/*")
 }
 
-// mostNames is how many declarations are named for one change.
+// mostNames limits the declarations that are named for one change.
 const mostNames = 8
 
 // addDeclaration appends to names the name that line declares, if any.
@@ -241,7 +240,7 @@ func addDeclaration(names []string, line string) []string {
 	return names
 }
 
-// readPlan reads the list of todos that some tools keep.
+// readPlan reads the list of todos of tools that keep one.
 func readPlan(name string, fields map[string]any) (action, bool) {
 	a := action{kind: plans, tool: name, whole: true}
 	for _, key := range []string{"todos", "plan"} {

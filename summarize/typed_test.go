@@ -8,9 +8,9 @@ import (
 	"github.com/tiercompact/tiercompact/summarize"
 )
 
-// What a client writes into a user's message makes no goal and no rule; the
-// arguments of a slash command do.
-func TestGoalsAndRulesAreWhatAPersonTyped(t *testing.T) {
+// Text that a client writes into a user's message is neither a goal nor a rule; the
+// arguments of a slash command are.
+func TestGoalsAndRulesAreTypedByAPerson(t *testing.T) {
 	got := extract(t, summarize.Request{Messages: chat.Transcript{
 		{Role: chat.User, Parts: []chat.Part{{Kind: chat.Text, Text: "<command-message>review is running…</command-message>\n<command-name>/review</command-name>\n<command-args>Review the lexer first. You must never log tokens.</command-args>"}}},
 		chat.NewText(chat.Assistant, "The lexer drops the last digit."),
@@ -33,8 +33,8 @@ func TestGoalsAndRulesAreWhatAPersonTyped(t *testing.T) {
 	}
 }
 
-// An edit in a text is a change of its file, by what it put there, and its code
-// is not what the assistant says.
+// An edit in a text is a change of its file, described by the new text; its code is
+// not a statement of the assistant.
 func TestEditsInATextAreChanges(t *testing.T) {
 	block := "<<<<<<< SEARCH\n// must never be called twice\nfunc Open() error { return nil }\n=======\n// must never be called twice\nfunc OpenFile() error { return nil }\n>>>>>>> REPLACE\n"
 	for name, m := range map[string]chat.Message{

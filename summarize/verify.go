@@ -7,27 +7,25 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// Verify removes the lines of text with a path, an identifier, a number or a
-// quoted string that does not occur in the source: the messages with their
-// ids, the summary before, the facts and the note. Markers at the beginning
-// of a line (bullets, ordinals, step numbers) are not looked at. It returns
-// what is left, without headings that have lost all their lines, and how many
-// lines went; what it returned once it returns again. Its time is linear in
-// text and source.
+// Verify removes the lines of text with a path, an identifier, a number or a quoted
+// string that does not occur in the source: the messages with their ids, the former
+// summary, the facts and the note. It ignores markers at the beginning of a line
+// (bullets, ordinals, step numbers). It returns the rest, without headings that
+// have lost all their lines, and the number of removed lines. It is idempotent. Its
+// time is linear in text and source.
 func Verify(text string, r Request) (clean string, removed int) {
 	return newSourceWords(r).removeUnfounded(text)
 }
 
-// Vet does what [Verify] does, and returns also why what is left may not be
-// used: [Unfounded] where no line stays, [Ungrounded] where more lines went than
-// stayed, [Unrelated] where none of the many names in the source stands in a
-// long text; "" where it may.
+// Vet does what [Verify] does, and also returns why the rest cannot be used:
+// [Unfounded] if no line stays, [Ungrounded] if more lines were removed than
+// stayed, [Unrelated] if a long text contains none of the many names in the source;
+// "" if it can.
 func Vet(text string, r Request) (clean string, removed int, reason string) {
 	return newSourceWords(r).vetText(text, tokenCounter(r.Count))
 }
 
-// Thresholds of Vet: names that the source has at least, tokens that a text
-// has at least.
+// Thresholds of Vet: minimum names in the source, minimum tokens of a text.
 const manyNames, longText = 20, 60
 
 func (s sourceWords) vetText(text string, count func(string) int) (clean string, removed int, reason string) {
@@ -54,12 +52,12 @@ func (s sourceWords) vetText(text string, count func(string) int) (clean string,
 	return clean, removed, ""
 }
 
-// isNameToken reports whether w names one thing: not a short id or number, which
-// any text has.
+// isNameToken reports whether w is specific: not a short id or number, which any
+// text contains.
 func isNameToken(w wordToken) bool { return checkable(w) && len(w.text) >= 4 }
 
-// removeUnfounded removes the lines of text that s does not bear out, and returns how
-// many.
+// removeUnfounded removes the lines of text that s does not support, and returns
+// how many.
 func (s sourceWords) removeUnfounded(text string) (clean string, removed int) {
 	var kept []string
 	for line := range strings.Lines(text) {
@@ -76,7 +74,7 @@ func (s sourceWords) removeUnfounded(text string) (clean string, removed int) {
 	return strings.TrimSpace(strings.Join(kept, "\n")), removed
 }
 
-// A sourceWords knows the words of a text, and which follow each other.
+// A sourceWords indexes the words of a text and their pairs.
 type sourceWords struct {
 	words map[uint64]struct{} // of words as written, and of pairs in lower case
 	names map[uint64]struct{} // some of the names
@@ -99,7 +97,7 @@ func newSourceWords(r Request) sourceWords {
 func (s sourceWords) addPart(p chat.Part) {
 	switch p.Kind {
 	case chat.Thinking:
-		return // what was only thought is no source
+		return // thinking is not a source
 	case chat.Image:
 		if p.Image != nil {
 			s.addText(p.Image.MediaType)
@@ -141,7 +139,7 @@ func (s sourceWords) addLeaves(v any) {
 	}
 }
 
-// abbreviations are the lengths to which tools cut hashes.
+// abbreviations are the lengths of abbreviated hashes in tools.
 const shortestHash, longestCut = 7, 12
 
 func (s sourceWords) addText(text string) {
@@ -173,7 +171,8 @@ func (s sourceWords) containsPair(before, word string) bool {
 	return ok
 }
 
-// bearsOutLine reports whether the source bears out all that can be checked of line.
+// bearsOutLine reports whether the source supports everything in line that can be
+// checked.
 func (s sourceWords) bearsOutLine(line string) bool {
 	line = line[markerLen(line):]
 	for _, quoted := range quotedTexts(line) {
@@ -189,7 +188,7 @@ func (s sourceWords) bearsOutLine(line string) bool {
 	return true
 }
 
-// bearsOutCompound checks what stands between two spaces: a word, a name, a path, a
+// bearsOutCompound checks the text between two spaces: a word, a name, a path, a
 // number.
 func (s sourceWords) bearsOutCompound(text string) bool {
 	text = strings.Trim(text, ".!?'-/")
@@ -207,8 +206,8 @@ func (s sourceWords) bearsOutCompound(text string) bool {
 	return true
 }
 
-// bearsOutChain reports whether the words of text follow each other somewhere in the
-// source, pair by pair.
+// bearsOutChain reports whether the words of text follow each other somewhere in
+// the source, pair by pair.
 func (s sourceWords) bearsOutChain(text string) bool {
 	before := ""
 	for w := range wordTokens(text) {
@@ -224,13 +223,13 @@ func (s sourceWords) bearsOutChain(text string) bool {
 	return true
 }
 
-// checkable reports whether w is a number or a name rather than a word.
+// checkable reports whether w is a number or a name, not a word.
 func checkable(w wordToken) bool {
 	return w.hasDigit || w.hasUnder && len(w.text) >= 3 || w.innerUpper && len(w.text) >= 4
 }
 
-// isPathLike reports whether the words of text are joined as a path, a file name,
-// an address or a qualified name is.
+// isPathLike reports whether the words of text are joined like a path, a file name,
+// an address or a qualified name.
 func isPathLike(text string) bool {
 	slashes := strings.Count(text, "/")
 	if slashes >= 2 {
@@ -249,7 +248,7 @@ func isPathLike(text string) bool {
 	return dot > 1 || slashes > 0
 }
 
-// isTicket reports whether before-after has the shape of a ticket's id.
+// isTicket reports whether before-after has the form of a ticket's id.
 func isTicket(before, after string) bool {
 	for i := range len(before) {
 		if before[i] < 'A' || before[i] > 'Z' {
@@ -260,7 +259,7 @@ func isTicket(before, after string) bool {
 }
 
 // markerLen returns the length of the indentation, bullets, ordinals and step
-// numbers that line begins with.
+// numbers at the beginning of line.
 func markerLen(line string) int {
 	at := 0
 	for at < len(line) {
@@ -290,7 +289,7 @@ func markerLen(line string) int {
 	return at
 }
 
-// quotedTexts returns what stands in quotation marks or backticks in line.
+// quotedTexts returns the texts in quotation marks or backticks in line.
 func quotedTexts(line string) []string {
 	var found []string
 	for _, mark := range [][2]string{{"`", "`"}, {`"`, `"`}, {"“", "”"}, {"«", "»"}, {"„", "“"}} {

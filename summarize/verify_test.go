@@ -9,7 +9,7 @@ import (
 	"github.com/tiercompact/tiercompact/summarize"
 )
 
-func TestVerifyRemovesWhatTheSourceDoesNotBearOut(t *testing.T) {
+func TestVerifyRemovesUnsupportedLines(t *testing.T) {
 	r := summarize.Request{
 		Messages: append(summarizetest.Session(),
 			chat.NewText(chat.Assistant, "Commit e53647ba1f1e5203bedff558b482f178db045555 took 1,024 ms of 10.5 s; see `docs/my-notes.md` line 77. これはテストです。"),
@@ -79,7 +79,7 @@ func TestVerifyDropsHeadingsThatLoseTheirLines(t *testing.T) {
 	}
 }
 
-func TestVetSaysWhatMayNotBeUsed(t *testing.T) {
+func TestVetReturnsTheReason(t *testing.T) {
 	r := summarize.Request{Messages: append(summarizetest.Session(), plantedSession()...)}
 	const prose = "The decision was made by a team that wanted to go on with the application. "
 	for text, want := range map[string]string{
@@ -102,7 +102,7 @@ func TestVetSaysWhatMayNotBeUsed(t *testing.T) {
 	}
 }
 
-func TestAcceptSaysWhyATextMayNotBeUsed(t *testing.T) {
+func TestAcceptReturnsTheReason(t *testing.T) {
 	english := []chat.Message{chat.NewText(chat.User, "Why is the build of this project failing and what should we do with it? Please fix the tests that are red.")}
 	german := []chat.Message{chat.NewText(chat.User, "Bitte behebe den Fehler, der beim Speichern auftritt. Die Sitzung ist nicht mehr da und wir brauchen das für den Test. Das ist wichtig und eilt.")}
 	chinese := []chat.Message{chat.NewText(chat.User, "请修复保存会话时出现的错误，文件是 session.go")}
@@ -137,7 +137,7 @@ func TestAcceptSaysWhyATextMayNotBeUsed(t *testing.T) {
 		{"English for Chinese", englishText, chinese, 0, 1000, summarize.WrongTongue},
 		{"Chinese for Chinese", "用户要求修复 session.go 的错误。", chinese, 0, 1000, ""},
 		{"Chinese for English", "用户要求修复这个错误，已经完成，并且测试通过了。", english, 0, 1000, summarize.WrongTongue},
-		{"too little to tell", "session.go: Restore", german, 0, 1000, ""},
+		{"too little text", "session.go: Restore", german, 0, 1000, ""},
 		{"no user", englishText, nil, 0, 1000, ""},
 	} {
 		r := summarize.Request{Messages: c.messages, MaxTokens: c.max}

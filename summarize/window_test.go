@@ -55,7 +55,7 @@ func TestATokenizerThatCountsFarMoreIsLearnt(t *testing.T) {
 	}
 }
 
-func TestAServerWithASmallerWindowIsAskedForLess(t *testing.T) {
+func TestRequestsShrinkForASmallerWindow(t *testing.T) {
 	s := &server{window: 4096, answer: echoing}
 	if _, err := (&summarize.Model{Chat: s, Name: "fake", Window: 8192}).Summarize(t.Context(), summarize.Request{Messages: talk(60, 1000), MaxTokens: 300}); err != nil {
 		t.Errorf("after %d requests: %v", len(s.asked), err)
@@ -67,7 +67,7 @@ func TestAServerWithASmallerWindowIsAskedForLess(t *testing.T) {
 	}
 }
 
-func TestAWindowTooSmallForTheInstructionsSaysWhichIsEnough(t *testing.T) {
+func TestAWindowTooSmallForTheInstructionsReportsTheMinimum(t *testing.T) {
 	r := summarize.Request{Messages: talk(20, 400), MaxTokens: 300}
 	_, err := (&summarize.Model{Chat: &server{answer: echoing}, Name: "fake", Window: 512}).Summarize(t.Context(), r)
 	var least int
@@ -154,7 +154,7 @@ func TestCallsAndTheirResultsAreReadTogether(t *testing.T) {
 	}
 }
 
-func TestALongSessionIsShortenedToWhatTheModelMayRead(t *testing.T) {
+func TestALongSessionIsShortenedToMaxInput(t *testing.T) {
 	var messages []chat.Message
 	for i := range 150 {
 		id := fmt.Sprintf("call_%d", i)

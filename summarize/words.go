@@ -6,8 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// A wordToken is a run of letters, digits and underscores; an ideograph is one by
-// itself.
+// A wordToken is a run of letters, digits and underscores, or a single ideograph.
 type wordToken struct {
 	text       string
 	hasDigit   bool

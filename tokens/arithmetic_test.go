@@ -54,16 +54,16 @@ func TestObserveRefusesTruncatedPrompts(t *testing.T) {
 		{"negative count", 1000, -1, 8192, false, false},
 		{"no estimate", 0, 10, 8192, false, false},
 
-		// Ollama 0.17 drops messages from the front, and leaves what is left.
+		// Ollama 0.17 drops messages from the front, and keeps the rest.
 		{"messages dropped, 1480 in 512", 1480, 445, 512, false, true},
 		{"a message or two dropped", 8400, 7900, 8192, false, false},
 		{"a message dropped, estimate a little above", 8300, 8150, 8192, false, false},
 		{"nearly full window, estimate a little higher", 9000, 8190, 8192, false, false},
-		// Then it cuts the one message that is left to the window.
+		// Then it cuts the last remaining message to the window.
 		{"one message cut, 3000 in 512", 3010, 512, 512, false, true},
 		{"cut to the window", 10_650, 8192, 8192, false, true},
 		{"cut just below the window", 12_000, 8100, 8192, false, true},
-		// Newer ones keep half of the window and two.
+		// Newer versions keep half of the window and two tokens.
 		{"cut to half of the window, 0.32", 65_550, 32_770, 65_536, false, true},
 		{"cut to half of 4096, 0.32.9", 7900, 2050, 4096, false, true},
 		{"cut to half of the window, estimate below it", 6000, 4098, 8192, false, true},
@@ -109,7 +109,7 @@ func TestCalibrationEstimatesOnlyWhatFollowsTheAnchor(t *testing.T) {
 	}
 }
 
-func TestCalibrationKeepsWhatATemplatePutsFirstOutOfTheRatio(t *testing.T) {
+func TestRatioExcludesTheBeginningOfTheTemplate(t *testing.T) {
 	const preamble = 30
 	c, _ := tokens.Calibration{}.Observe(8, 8+preamble, 8192)
 	for n := 400; n <= 2000; n += 400 {
@@ -129,7 +129,7 @@ func TestCalibrationForgetsSlowlyAndTakesLongTextsForMore(t *testing.T) {
 	}
 }
 
-func TestCalibrationBeginsAnewWhereTheConversationIsAnother(t *testing.T) {
+func TestCalibrationRestartsForAnotherConversation(t *testing.T) {
 	c := tokens.Calibration{Ratio: 1, Weight: 100, Anchor: 5000, Base: 5000}
 	for _, s := range [][2]int{{300, 300}, {5000, 5100}, {5100, 4900}} {
 		got, sample := c.Observe(s[0], s[1], 8192)
@@ -180,7 +180,7 @@ func TestAModelThatCountsAThirdLessRaisesNoAlarm(t *testing.T) {
 	}
 }
 
-func TestToolsThatATemplateLeavesOutAreTold(t *testing.T) {
+func TestToolsOmittedByATemplateAreReported(t *testing.T) {
 	for _, c := range []struct {
 		name                    string
 		estimate, tools, prompt int
@@ -191,7 +191,7 @@ func TestToolsThatATemplateLeavesOutAreTold(t *testing.T) {
 		{"with the tools", 173, 103, 170, false},
 		{"with the tools, by a tokenizer that counts a quarter less", 173, 103, 130, false},
 		{"no tools", 173, 0, 70, false},
-		{"a long conversation tells nothing", 5000, 103, 4900, false},
+		{"a long conversation gives no sample", 5000, 103, 4900, false},
 		{"cut", 173, 103, 20, false},
 		{"cut, a long conversation", 5000, 103, 2050, false},
 		{"no count", 173, 103, 0, false},

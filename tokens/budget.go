@@ -2,20 +2,19 @@ package tokens
 
 import "cmp"
 
-// defaultBuffer is kept free of a window where nothing else was set.
+// defaultBuffer is the buffer if none is set.
 const defaultBuffer = 1500
 
-// A Budget says how a window is shared. All fields are tokens.
+// A Budget divides a window. All fields are tokens.
 type Budget struct {
-	Window  int // what the model can hold
-	Buffer  int // kept free, for what estimates miss
+	Window  int // the model's window
+	Buffer  int // kept free for errors of estimates
 	Reserve int // kept free for the answer
 }
 
-// NewBudget returns the budget of a window. Where bufferSet is false, the
-// buffer is 1500 (or buffer, where that is not 0), but at most an eighth of
-// the window; a buffer that was set is taken as it is. Negative values count
-// as 0.
+// NewBudget returns the budget of a window. If bufferSet is false, the buffer is
+// 1500 (or buffer, if that is not 0), but at most an eighth of the window;
+// otherwise it is buffer. Negative values count as 0.
 func NewBudget(window, buffer, reserve int, bufferSet bool) Budget {
 	window = max(0, window)
 	if !bufferSet {
@@ -24,6 +23,6 @@ func NewBudget(window, buffer, reserve int, bufferSet bool) Budget {
 	return Budget{Window: window, Buffer: max(0, buffer), Reserve: max(0, reserve)}
 }
 
-// Limit returns how many tokens a prompt may have: window - buffer - reserve,
-// and 0 where they leave nothing.
+// Limit returns the maximum tokens of a prompt: window - buffer - reserve, but at
+// least 0.
 func (b Budget) Limit() int { return max(0, b.Window-b.Buffer-b.Reserve) }

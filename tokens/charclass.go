@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// A charClass is what the patterns of the encodings tell characters apart by. The
-// classes are disjoint bits, so that several make a set.
+// A charClass is a class of characters that the patterns of the encodings
+// distinguish. The classes are disjoint bits, so that several form a set.
 type charClass uint8
 
 const (
@@ -15,7 +15,7 @@ const (
 	caseless                       // Lm, Lo
 	mark                           // M
 	number                         // N
-	space                          // white space that is no line end
+	space                          // white space that is not a line end
 	newline                        // \r, \n
 	other                          // anything else
 
@@ -24,7 +24,7 @@ const (
 	symbol = mark | other // [^\s\p{L}\p{N}]
 )
 
-// charClasses holds the classes of the first two planes; all that text uses often.
+// charClasses holds the classes of the first two planes; texts rarely use others.
 type charClasses [0x20000]charClass
 
 func newCharClasses() *charClasses {

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// corpusBytes is the size of a corpus. tiktoken-go takes up to half a second
-// for it.
+// corpusBytes is the size of a corpus. tiktoken-go needs up to half a second for
+// it.
 const corpusBytes = 300_000
 
 var corpusDir = flag.String("corpora", "", "count the files of this folder instead of the corpora of the package")
@@ -24,8 +24,8 @@ type corpus struct {
 	text func(testing.TB) string
 }
 
-// corpora returns the files of the folder that was named, else Go from the Go
-// distribution, and what is made of the snippets in testdata.
+// corpora returns the files of the given folder, else Go code from the Go
+// distribution, and texts made of the snippets in testdata.
 func corpora(t testing.TB) []corpus {
 	t.Helper()
 	if *corpusDir == "" {
@@ -78,8 +78,8 @@ func fromGo(t testing.TB) string {
 }
 
 // fromSnippets returns the snippets of a file in testdata, in random order.
-// What is marked in them becomes {{w}} a word, {{c}} camelCase, {{C}}
-// PascalCase, {{s}} snake_case, {{S}} SNAKE_CASE or {{d}} a number.
+// Placeholders become {{w}} a word, {{c}} camelCase, {{C}} PascalCase, {{s}}
+// snake_case, {{S}} SNAKE_CASE or {{d}} a number.
 func fromSnippets(name string) func(testing.TB) string {
 	return func(t testing.TB) string {
 		t.Helper()

@@ -8,12 +8,12 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// callFrame is what chat templates write around the name and the arguments of
-// a tool call, in tokens: Llama 3 8, Qwen 12 (its marks are single tokens).
+// callFrame is the number of tokens that chat templates add to the name and the
+// arguments of a tool call: Llama 3 8, Qwen 12 (its marks are single tokens).
 const callFrame = 12
 
-// encryptedBytes are the bytes of a server's result, beside its text, that make
-// a token: base64 of an encrypted text, of which the model reads the text.
+// encryptedBytes are the bytes per token of a server's result, beside its text:
+// base64 of an encrypted text. The model reads the text.
 const encryptedBytes = 5
 
 // A Counter counts for one model. It is immutable and safe for concurrent use.
@@ -24,10 +24,10 @@ type Counter struct {
 	frame    int
 }
 
-// ForModel returns the counter for a model by its name. No name counts as
+// ForModel returns the counter for a model by its name. An empty name counts as
 // cl100k_base does. OpenAI's models count by their encoding, local ones as
-// cl100k_base by a factor: Llama 3 by 1.00, Qwen by 1.07, Gemma by 1.25, any
-// other name by 1.15.
+// cl100k_base by a factor: Llama 3 by 1.00, Qwen by 1.07, Gemma by 1.25, any other
+// name by 1.15.
 func ForModel(model string) (*Counter, error) {
 	f := familyOf(model)
 	e, err := Load(f.encoding)
@@ -41,22 +41,22 @@ func ForModel(model string) (*Counter, error) {
 	return &Counter{count, f.encoding, float64(f.percent) / 100, f.frame}, nil
 }
 
-// With returns a counter that counts text by count, and all else as c does.
+// With returns a counter that counts text by count, and everything else as c does.
 func (c *Counter) With(count func(string) int) *Counter {
 	with := *c
 	with.count = count
 	return &with
 }
 
-// Describe returns the encoding that c counts by, and the factor on it.
+// Describe returns the encoding and the factor of c.
 func (c *Counter) Describe() (encoding string, factor float64) { return c.encoding, c.factor }
 
 // Text returns the tokens of text, rounded up.
 func (c *Counter) Text(text string) int { return c.count(text) }
 
-// Message returns the tokens of m, with those that a chat template puts around
-// it: 4 for OpenAI's models, 5 for others, and 12 for each tool call beside its
-// name and arguments. Images count by their size, see [ImageTokens].
+// Message returns the tokens of m, with those of the chat template: 4 for OpenAI's
+// models, 5 for others, and 12 for each tool call beside its name and arguments.
+// Images count by their size, see [ImageTokens].
 func (c *Counter) Message(m chat.Message) int {
 	n := c.frame
 	for i := range m.Parts {
@@ -84,9 +84,9 @@ func (c *Counter) countPart(p *chat.Part) int {
 	return n
 }
 
-// Tools returns the tokens of tool schemas, given as JSON text, which count
-// without white space between values, as servers write them. None, null and
-// an empty list are 0.
+// Tools returns the tokens of tool schemas, given as JSON text. They count without
+// white space between values, as servers write them. None, null and an empty list
+// are 0.
 func (c *Counter) Tools(raw []byte) int {
 	var b bytes.Buffer
 	if err := json.Compact(&b, raw); err == nil {

@@ -209,7 +209,7 @@ func TestCountAllocatesNothing(t *testing.T) {
 	}
 }
 
-// The model reads the text behind an encrypted result, not its base64.
+// The model reads the text in an encrypted result, not its base64.
 func TestResultsOfServersToolsCountWhatTheModelReads(t *testing.T) {
 	c, err := tokens.ForModel("")
 	if err != nil {

@@ -1,9 +1,7 @@
-// Package tokens counts what a text, a message or a tool schema costs a model,
-// says how many tokens a window leaves, and corrects estimates by the counts
-// that a server reports.
-//
-// An [Encoding] counts text as tiktoken does, a [Counter] messages for a named
-// model. [Budget] and [Calibration] are arithmetic. Nothing here reads a file,
+// Package tokens counts the tokens of a text, a message or a tool schema, computes
+// the budget of a window, and corrects estimates by the counts that a server
+// reports. An [Encoding] counts text as tiktoken does, a [Counter] messages for a
+// named model. [Budget] and [Calibration] are arithmetic. Nothing here uses a file,
 // a clock, the environment or the network: the vocabularies are embedded by
 // tiktoken-go-loader.
 package tokens
@@ -17,7 +15,7 @@ import (
 	"github.com/pkoukk/tiktoken-go-loader/assets"
 )
 
-// The encodings that [Load] knows.
+// The encodings for [Load].
 const (
 	CL100K = "cl100k_base"
 	O200K  = "o200k_base"
@@ -40,8 +38,8 @@ var (
 	loadO200K  = sync.OnceValues(func() (*Encoding, error) { return newEncoding(O200K, splitO200K) })
 )
 
-// Load returns the encoding of that name, which is built once in a process.
-// Another name than [CL100K] or [O200K] is an error.
+// Load returns the encoding of that name, which is built once per process. A name
+// other than [CL100K] or [O200K] is an error.
 func Load(name string) (*Encoding, error) {
 	switch name {
 	case CL100K:
@@ -69,12 +67,11 @@ func newEncoding(name string, split splitter) (*Encoding, error) {
 	}, nil
 }
 
-// Count returns how many tokens text has. What looks like a special token is
-// ordinary text. A byte that is not part of valid UTF-8 counts as U+FFFD, as
-// in tiktoken-go. Count takes time linear in len(text), and n log n for
-// hostile pieces of hundreds of bytes. It allocates nothing once it has run,
-// unless text is not valid UTF-8 or has a piece of more than 64 KB whose
-// windows disagree.
+// Count returns the number of tokens in text. The text of a special token is
+// ordinary text. A byte that is not part of valid UTF-8 counts as U+FFFD, as in
+// tiktoken-go. Count takes time linear in len(text), and n log n for hostile pieces
+// of hundreds of bytes. It allocates nothing after its first run, unless text is
+// not valid UTF-8 or has a piece of more than 64 KB whose windows disagree.
 func (e *Encoding) Count(text string) int {
 	if !utf8.ValidString(text) {
 		text = replaceInvalid(text)

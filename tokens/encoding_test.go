@@ -38,7 +38,7 @@ func TestCountEqualsTiktokenOnTrickyText(t *testing.T) {
 	}
 }
 
-// The beginnings of real sessions, as they stand on disk.
+// The beginnings of real sessions, byte for byte.
 func TestCountEqualsTiktokenOnTranscripts(t *testing.T) {
 	const root, files, bytes = "../../shared/transcripts", 60, 8000
 	var paths []string

@@ -7,7 +7,7 @@ import (
 	"github.com/tiercompact/tiercompact/tokens"
 )
 
-// fuzzBytes bounds what is compared: tiktoken-go takes time quadratic in the
+// fuzzBytes limits the compared text: tiktoken-go takes time quadratic in the
 // length of a piece.
 const fuzzBytes = 2000
 
@@ -31,7 +31,7 @@ func fuzzCount(f *testing.F, name string) {
 }
 
 // repeat returns text as often as fits, at least once and at most 16 times:
-// what mutation alone seldom makes is runs.
+// mutation alone seldom makes runs.
 func repeat(text string, times uint8) string {
 	all := text
 	for range times % 16 {

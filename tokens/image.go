@@ -17,29 +17,28 @@ import (
 )
 
 const (
-	// unknownImage is what an image of unknown size counts: the constant that
-	// Ollama takes for every image when it fits a prompt to the window.
+	// unknownImage is the count of an image of unknown size: the constant that
+	// Ollama uses for every image when it fits a prompt to the window.
 	unknownImage = 768
 
-	// OpenAI's rule for images (Images and vision guide, GPT-4o): of low
-	// detail a constant; else the image is shrunk to fit a square, then until
-	// its shorter side fits a tile row, and each tile begun counts.
+	// OpenAI's rule for images (Images and vision guide, GPT-4o): a constant for
+	// low detail; otherwise the image is shrunk to fit a square, then until its
+	// shorter side fits a row of tiles, and each tile counts, full or not.
 	imageBase   = 85
 	imageTile   = 170
 	tileSide    = 512
 	squareSide  = 2048
 	shorterSide = 768
 
-	// headerBytes bounds how much of a picture is read for its size. The size
-	// of a JPEG stands behind its metadata, which can be this long.
+	// headerBytes limits how much of a picture is read for its size. The size of a
+	// JPEG is after its metadata, which can be this long.
 	headerBytes = 256 << 10
 )
 
-// ImageTokens returns the tokens of a picture by its width and height, never
-// by the length of its data: OpenAI's rule for tiles, 85 + 170 for each tile
-// of 512 x 512, at most 1445; 85 where its detail is low. A size that p does not
-// give is read from the header of the data (PNG, JPEG, GIF, WebP). A picture
-// of unknown size counts 768.
+// ImageTokens returns the tokens of a picture by its width and height, never by the
+// length of its data: OpenAI's rule for tiles, 85 + 170 for each tile of 512 x 512,
+// at most 1445; 85 for low detail. If p gives no size, it is read from the header
+// of the data (PNG, JPEG, GIF, WebP). A picture of unknown size counts 768.
 func ImageTokens(p *chat.Picture) int {
 	switch {
 	case p == nil:
@@ -56,7 +55,7 @@ func ImageTokens(p *chat.Picture) int {
 	return imageBase + imageTile*tileCount(size.Width, size.Height)
 }
 
-// tileCount returns how many tiles an image has once it is shrunk.
+// tileCount returns the number of tiles of an image after it is shrunk.
 func tileCount(width, height int) int {
 	long, short := float64(max(width, height)), float64(min(width, height))
 	if long > squareSide {
@@ -68,8 +67,8 @@ func tileCount(width, height int) int {
 	return begunTiles(long) * begunTiles(short)
 }
 
-// begunTiles returns how many tiles a side has. What is shrunk is cut to whole
-// pixels, of which there is at least one.
+// begunTiles returns the number of tiles along a side. A shrunk side is cut to
+// whole pixels, at least one.
 func begunTiles(side float64) int { return (max(1, int(side)) + tileSide - 1) / tileSide }
 
 var errNoImage = errors.New("no picture of a known kind")

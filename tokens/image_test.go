@@ -15,7 +15,7 @@ import (
 	"github.com/tiercompact/tiercompact/tokens"
 )
 
-// A webp of 1 x 1, lossless: the header is all that is read.
+// A webp of 1 x 1, lossless: only the header is read.
 var webpPixel = []byte("RIFF\x1a\x00\x00\x00WEBPVP8L\x0d\x00\x00\x00\x2f\x00\x00\x00\x10\x07\x10\x11\x11\x88\x88\xfe\x07\x00")
 
 func encoded(t testing.TB, width, height int, encode func(io.Writer, image.Image) error) string {
@@ -31,7 +31,7 @@ func encodeJPEG(w io.Writer, m image.Image) error { return jpeg.Encode(w, m, nil
 
 func encodeGIF(w io.Writer, m image.Image) error { return gif.Encode(w, m, nil) }
 
-// encodeMetadata writes a JPEG with a comment of 60 KB in front of its size.
+// encodeMetadata writes a JPEG with a comment of 60 KB before its size.
 func encodeMetadata(w io.Writer, m image.Image) error {
 	var b bytes.Buffer
 	if err := jpeg.Encode(&b, m, nil); err != nil {

@@ -1,16 +1,14 @@
 package tokens
 
-// Merging begins with single bytes and makes one token of the two neighbours
-// whose join has the lowest rank, the leftmost first, until no two make a
-// token.
+// Merging begins with single bytes and joins the two neighbours whose join has the
+// lowest rank, the leftmost first, until no two form a token.
 
-// mergeWindow is how many bytes are merged at once: what two levels of a tournament
-// hold. It is longer than any token.
+// mergeWindow is the number of bytes that are merged at once: the capacity of two
+// levels of a tournament. It is longer than any token.
 const mergeWindow = keysPerNode * keysPerNode
 
-// countPiece returns how many tokens the piece p is merged into. It takes linear
-// time but where windows of some size disagree; then larger ones are tried, up
-// to all of p.
+// countPiece returns the number of tokens of the piece p. It takes linear time
+// unless windows of some size disagree; then larger ones are tried, up to all of p.
 func (v *vocab) countPiece(p string, sc *scratch) int {
 	if len(p) <= mergeWindow {
 		return sc.mergePiece(p, v)
@@ -23,17 +21,17 @@ func (v *vocab) countPiece(p string, sc *scratch) int {
 }
 
 // stitchWindows merges p in windows of size bytes, and reports whether they agree.
-// Each window begins with a token of the one before, well before its end, and
-// must begin with the same token. That proves the count: a merge never looks
-// beyond two neighbours, so tokens are what p is merged into exactly where
-// each two neighbours, merged by themselves, stay those two; and every two
-// stand side by side in one of the windows.
+// Each window begins with a token of the one before, well before its end, and must
+// begin with the same token. That proves the count: a merge never depends on more
+// than two neighbours, so tokens are the result for p exactly if each two
+// neighbours, merged by themselves, stay those two; and every two are adjacent in
+// one of the windows.
 func (v *vocab) stitchWindows(p string, size int, sc *scratch) (tokens int, ok bool) {
 	last, n := "", 0 // the window that was merged last, and its tokens
-	overlap := 0     // size of the token that it has where the next one begins
+	overlap := 0     // size of its token where the next window begins
 	for {
 		w := p[:min(size, len(p))]
-		if w != last { // else p repeats itself, and nothing changes
+		if w != last { // otherwise p repeats itself, and nothing changes
 			last, n = w, sc.mergePiece(w, v)
 		}
 		if overlap > 0 && sc.tokenSizeAt(0) != overlap {
@@ -93,7 +91,7 @@ func (sc *scratch) splitBytes(p string, v *vocab) {
 	sc.ranks.buildLevels()
 }
 
-// joinedRank returns the rank of the token at with its next as one.
+// joinedRank returns the rank of the join of the token at with the next.
 func (sc *scratch) joinedRank(p string, v *vocab, at uint32) uint32 {
 	next := sc.next[at]
 	if int(next) == len(p) {
@@ -106,7 +104,7 @@ func (sc *scratch) joinedRank(p string, v *vocab, at uint32) uint32 {
 func (sc *scratch) tokenSizeAt(at int) int { return int(sc.next[at]) - at }
 
 // findSeam returns where the last token that begins at limit or before begins, and
-// how many stand in front of it.
+// the number of tokens before it.
 func (sc *scratch) findSeam(limit int) (tokens, at int) {
 	for next := int(sc.next[0]); next <= limit; next = int(sc.next[at]) {
 		tokens, at = tokens+1, next

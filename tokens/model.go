@@ -2,7 +2,7 @@ package tokens
 
 import "strings"
 
-// A modelFamily is how a kind of model is counted.
+// A modelFamily gives the rules by which a kind of model is counted.
 type modelFamily struct {
 	encoding string
 	percent  int // real tokens for each hundred counted ones
@@ -13,16 +13,15 @@ const (
 	// openAIFrame is OpenAI's rule for chat models: three tokens a message and
 	// one for the role (openai-cookbook, "How to count tokens with tiktoken").
 	openAIFrame = 4
-	// localFrame is what the chat templates of Llama 3, ChatML (Qwen) and
-	// Gemma put around a message: opening mark, role, line feed or mark,
+	// localFrame is the number of tokens that the chat templates of Llama 3, ChatML
+	// (Qwen) and Gemma add to a message: opening mark, role, line feed or mark,
 	// closing mark and what follows it. Measured on Ollama for Llama 3.
 	localFrame = 5
 )
 
-// The factors of local families against cl100k_base: Llama 3 is cl100k_base
-// with further tokens, Qwen cuts numbers into digits, Gemma has a vocabulary of
-// its own and needs most for code. Factors are for source code, where they are
-// highest.
+// The factors of local families against cl100k_base: Llama 3 is cl100k_base with
+// further tokens, Qwen cuts numbers into digits, Gemma has a vocabulary of its own
+// and needs most for code. Factors are those of source code, which are the highest.
 var (
 	unnamed      = modelFamily{CL100K, 100, localFrame}
 	openAICL100K = modelFamily{CL100K, 100, openAIFrame}
@@ -33,8 +32,8 @@ var (
 	anotherLocal = modelFamily{CL100K, 115, localFrame}
 )
 
-// openAI holds the encodings of OpenAI's models: those of tiktoken-go's table
-// that have one of ours, and models that are newer than it.
+// openAI holds the encodings of OpenAI's models: those in tiktoken-go's table with
+// a supported encoding, and newer models.
 var openAI = map[string]modelFamily{
 	"gpt-4.5":                openAIO200K,
 	"gpt-4.1":                openAIO200K,
@@ -56,9 +55,9 @@ var openAI = map[string]modelFamily{
 	"codex-mini":   openAIO200K,
 }
 
-// familyOf returns the family of a model by its name, whatever stands before
-// the last slash (a registry, an owner). OpenAI's retired models with other
-// encodings count as a local one does.
+// familyOf returns the family of a model by its name, without the part up to the
+// last slash (a registry, an owner). OpenAI's retired models with other encodings
+// count as local ones.
 func familyOf(model string) modelFamily {
 	name := strings.ToLower(strings.TrimSpace(model))
 	name = name[strings.LastIndexByte(name, '/')+1:]
@@ -79,9 +78,9 @@ func familyOf(model string) modelFamily {
 	return anotherLocal
 }
 
-// openAIFamily looks up name, and what stands before each of its separators
-// from the last on: gpt-4o-mini-2024-07-18, gpt-4o-mini-2024-07, …, gpt-4o.
-// The separators are those of versions (-), fine-tunes and tags (:).
+// openAIFamily looks up name, and its prefix before each separator from the last
+// on: gpt-4o-mini-2024-07-18, gpt-4o-mini-2024-07, …, gpt-4o. The separators are
+// those of versions (-), fine-tunes and tags (:).
 func openAIFamily(name string) (modelFamily, bool) {
 	name = strings.TrimPrefix(name, "ft:")
 	for {
@@ -96,8 +95,8 @@ func openAIFamily(name string) (modelFamily, bool) {
 	}
 }
 
-// isLlama3 reports whether name holds llama3, llama-3 or llama_3, and no
-// further digit behind it (llama-30b is of the first generation).
+// isLlama3 reports whether name contains llama3, llama-3 or llama_3, not followed
+// by another digit (llama-30b is of the first generation).
 func isLlama3(name string) bool {
 	for _, mark := range [...]string{"llama3", "llama-3", "llama_3"} {
 		if _, after, found := strings.Cut(name, mark); found {

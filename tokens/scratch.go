@@ -3,12 +3,12 @@ package tokens
 import "slices"
 
 const (
-	memoBytes = 32      // the longest piece that is remembered
+	memoBytes = 32      // the longest piece that is cached
 	memoSlots = 1 << 12 // a power of two
 )
 
-// A scratch is what a count needs beside its text. It is used by one count at
-// a time; that it is used again is what makes counting free of allocations.
+// A scratch is the working memory of a count. It is used by one count at a time;
+// reuse avoids allocations.
 type scratch struct {
 	memo  [memoSlots]memo
 	next  []uint32   // for the token that begins at a byte of a piece: where the next one begins
@@ -16,7 +16,7 @@ type scratch struct {
 	ranks tournament // and the rank of its join with the next
 }
 
-// A memo is a piece that is no token, and how many it has.
+// A memo is a piece that is not a token, with its number of tokens.
 type memo struct {
 	key    memoKey
 	tokens uint32
@@ -55,7 +55,7 @@ func (sc *scratch) growScratch(n int) {
 	sc.ranks.resizeTo(n)
 }
 
-// trimScratch drops what a long piece made large.
+// trimScratch drops buffers that a long piece enlarged.
 func (sc *scratch) trimScratch() {
 	if cap(sc.next) > 1<<16 {
 		sc.next, sc.prev, sc.ranks = nil, nil, tournament{}

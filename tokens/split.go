@@ -72,10 +72,10 @@ func splitO200K(c *charClasses, s string, i int) int {
 func (c *charClasses) lettersEnd(s string, i int) int { return c.endOfRun(s, i, letter) }
 
 // o200kWordEnd returns the end of the word of o200k at i: capitals, then small
-// letters, and cased; or capitals alone, and not cased. A character without
-// case counts as either.
+// letters, and cased; or capitals alone, and not cased. A character without case
+// counts as either.
 func (c *charClasses) o200kWordEnd(s string, i int) (end int, cased bool) {
-	last := -1 // behind the last character without case
+	last := -1 // after the last character without case
 	for i < len(s) {
 		got, n := c.charClassAt(s, i)
 		if got&(upper|caseless|mark) == 0 {
@@ -112,9 +112,9 @@ func (c *charClasses) digitsEnd(s string, i int) int {
 }
 
 // blanksEnd returns the end of the piece of white space at i: up to the last line
-// end in the run, else all of it but the last where something follows.
+// end in the run, else all of it except the last character if text follows.
 func (c *charClasses) blanksEnd(s string, i int) int {
-	end, last, lines := i, i, i // of the run, the start of its last character, behind the last line end
+	end, last, lines := i, i, i // of the run, the start of its last character, after the last line end
 	for end < len(s) {
 		got, n := c.charClassAt(s, end)
 		if got&blank == 0 {
@@ -143,7 +143,7 @@ func lineEnds(s string, i int) int {
 	return i
 }
 
-// slashesEnd is [lineEnds] that takes slashes too.
+// slashesEnd is [lineEnds] that includes slashes.
 func slashesEnd(s string, i int) int {
 	for i < len(s) && (s[i] == '\n' || s[i] == '\r' || s[i] == '/') {
 		i++

@@ -15,7 +15,7 @@ type tournament struct {
 	keys   []uint64    // all levels
 }
 
-// keysPerNode is how many keys have one above them.
+// keysPerNode is the number of keys below one key.
 const keysPerNode = 16
 
 // emptyKey is above every key that has a rank.
@@ -47,8 +47,8 @@ func (t *tournament) resizeTo(n int) {
 	}
 }
 
-// setRank puts rank at a place of the first level. The levels above hold once
-// [tournament.build] or [tournament.settle] has run.
+// setRank sets the rank at a place of the first level. The levels above are valid
+// after [tournament.buildLevels] or [tournament.updateAbove].
 func (t *tournament) setRank(at, rank uint32) {
 	t.levels[0][at] = uint64(rank)<<32 | uint64(at)
 }
@@ -62,7 +62,7 @@ func (t *tournament) buildLevels() {
 	}
 }
 
-// updateAbove makes right what is above three places in ascending order.
+// updateAbove updates the levels above three places in ascending order.
 func (t *tournament) updateAbove(a, b, c uint32) {
 	for l := range t.top {
 		a, b, c = a/keysPerNode, b/keysPerNode, c/keysPerNode
@@ -76,8 +76,8 @@ func (t *tournament) updateAbove(a, b, c uint32) {
 	}
 }
 
-// lowestRank returns the lowest rank and, in the lower half, the first place that
-// has it; empty or more where there is none.
+// lowestRank returns the lowest rank and, in the lower half, the first place with
+// it; emptyKey or more if there is none.
 func (t *tournament) lowestRank() uint64 { return lowestKey(t.levels[t.top], 0) }
 
 // lowestKey returns the lowest of a block of keys.

@@ -1,6 +1,6 @@
 package tokens_test
 
-// tricky are texts that have set counters apart.
+// tricky are texts for which counters differ.
 var tricky = []string{
 	"",
 	" ",

@@ -9,12 +9,12 @@ import (
 	"strconv"
 )
 
-// noRank is the rank of what is no token.
+// noRank is the rank of a text that is not a token.
 const noRank = 1<<32 - 1
 
-// A vocab holds the rank of every token of an encoding. Tokens of two bytes
-// are looked up by their bytes; others in one of two hash tables with open
-// addressing, compared in full.
+// A vocab holds the rank of every token of an encoding. Tokens of two bytes are
+// found by their bytes; others in one of two hash tables with open addressing,
+// compared in full.
 type vocab struct {
 	pairs   [1 << 16]uint32 // by first byte + 256 * second byte
 	short   []shortToken    // of up to 8 bytes
@@ -22,7 +22,7 @@ type vocab struct {
 	text    []byte          // all tokens, one after the other
 	longest int             // bytes
 
-	shortShift, longShift uint // make a hash a place in a table
+	shortShift, longShift uint // turn a hash into a place in a table
 }
 
 // A shortToken is a token of at most eight bytes; an empty slot has size 0.
@@ -32,8 +32,8 @@ type shortToken struct {
 	size uint32
 }
 
-// A longToken is a token of more than eight bytes. Up to 16 bytes head and
-// tail say it all.
+// A longToken is a token of more than eight bytes. head and tail hold a token of up
+// to 16 bytes entirely.
 type longToken struct {
 	head, tail uint64 // the first and the last eight bytes
 	rank       uint32
@@ -42,8 +42,7 @@ type longToken struct {
 
 const sizeBits = 8
 
-// parseVocab reads a file of lines that each hold a token in base64 and its
-// rank.
+// parseVocab reads a file of lines, each with a token in base64 and its rank.
 func parseVocab(file []byte) (*vocab, error) {
 	v := &vocab{text: make([]byte, 0, len(file)/2)}
 	lines := bytes.Count(file, []byte{'\n'}) + 1
@@ -113,7 +112,7 @@ func (v *vocab) makeTables(ends []uint32) error {
 	return nil
 }
 
-// tableBits returns log2 of the size of a table that n tokens fill at most half.
+// tableBits returns log2 of the size of a table that n tokens fill at most by half.
 func tableBits(n int) uint { return uint(bits.Len(uint(2*n) | 1)) }
 
 func (v *vocab) putToken(text string, start, end int, rank uint32) {

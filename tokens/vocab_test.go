@@ -54,7 +54,7 @@ func TestRankFindsEveryToken(t *testing.T) {
 	}
 }
 
-func TestRankTellsSimilarTextsApart(t *testing.T) {
+func TestRankDistinguishesSimilarTexts(t *testing.T) {
 	v := mustLoad(t, CL100K).vocab
 	for _, s := range []string{
 		"a\x00", "\x00\x00\x00\x00\x00", strings.Repeat(" ", 20) + "x" + strings.Repeat(" ", 20),

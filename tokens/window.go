@@ -2,40 +2,38 @@ package tokens
 
 import "fmt"
 
-// Known is what is known of a model's window, in tokens; 0 means not known.
+// Known are the known facts about a model's window, in tokens; 0 means unknown.
 type Known struct {
-	User          int // set by the user; requests ask for it, where the server lets them
-	Loaded        int // the server has the model loaded with it now
-	Served        int // fixed by a server that takes no wishes: one that speaks OpenAI's protocol only, or Ollama behind its own /v1
+	User          int // set by the user; requests include it if the server accepts it
+	Loaded        int // the server has the model loaded with it
+	Served        int // fixed by a server that accepts no window: one that speaks OpenAI's protocol only, or Ollama's /v1
 	Modelfile     int // num_ctx in the model's own parameters
-	ServerDefault int // that the server loaded the model with when it was asked for none
-	Assumed       int // that it will take by default, as far as one can tell from outside
-	Trained       int // the model knows no more places; only ever a ceiling
+	ServerDefault int // that the server loaded the model with when a request gave none
+	Assumed       int // that it will probably use by default, as far as a client can see
+	Trained       int // the window of the model's training; only an upper limit
 }
 
-// A Window is how much a model can hold: prompt and answer together.
+// A Window is the maximum of prompt and answer together.
 type Window struct {
-	Tokens  int    `json:"tokens"`            // 0: not known
-	Source  string `json:"source"`            // where the number comes from, for people
-	Warning string `json:"warning,omitempty"` // what is wrong, and after a semicolon what to do; "": nothing
-	// Unsure says how to make sure of a number that is only assumed; "": it is known.
+	Tokens  int    `json:"tokens"`            // 0: unknown
+	Source  string `json:"source"`            // source of the number, for people
+	Warning string `json:"warning,omitempty"` // the problem, and after a semicolon the remedy; "": none
+	// Unsure says how to verify a number that is only assumed; "": it is known.
 	Unsure string `json:"unsure,omitempty"`
 }
 
 const (
 	assumed  = "assumed, the model is not loaded"
-	makeSure = "set the window; or OLLAMA_CONTEXT_LENGTH where the server is started, or num_ctx in the Modelfile"
+	makeSure = "set the window; or OLLAMA_CONTEXT_LENGTH for the server, or num_ctx in the Modelfile"
 )
 
-// Discover returns the window that holds: what the user set, else what the
-// model is loaded with, what the server fixes, its Modelfile, the server's
-// default where it was asked for, and else what is assumed of that.
-//
-// No window is larger than what the server fixes or the model was trained for:
-// a server cuts what it is asked for down to that without a word. A window that
-// the user set above either is therefore reduced to it, with a warning. One
-// above what the model is loaded with is not: requests carry it (num_ctx), and
-// the server loads the model anew.
+// Discover returns the window in effect: the user's, else the one with which the
+// model is loaded, the server's fixed one, the Modelfile's, the server's default
+// for requests without one, and else the assumed default. No window is larger than
+// the server's fixed one or the model's training: a server silently reduces larger
+// requests to that. A window that the user set above either is therefore reduced to
+// it, with a warning. One above the loaded window is not: requests include it
+// (num_ctx), and the server reloads the model.
 func Discover(k Known) Window {
 	w := Window{Source: "not known"}
 	for _, from := range []struct {
@@ -66,7 +64,7 @@ func Discover(k Known) Window {
 	return w
 }
 
-// lowerToCeiling takes w down to a ceiling, and warns where the user set more.
+// lowerToCeiling reduces w to a ceiling, and warns if the user set more.
 func (w *Window) lowerToCeiling(ceiling, user int, source, remedy string) {
 	if ceiling <= 0 || w.Tokens <= ceiling {
 		return
@@ -75,5 +73,5 @@ func (w *Window) lowerToCeiling(ceiling, user int, source, remedy string) {
 		w.Warning = fmt.Sprintf("the window is set to %d tokens, but it is %d (%s); "+remedy, user, ceiling, source, ceiling)
 	}
 	w.Tokens, w.Source = ceiling, source
-	w.Unsure = "" // no default is as small
+	w.Unsure = "" // no default is this small
 }

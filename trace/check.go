@@ -44,7 +44,7 @@ func required(prefix string, t reflect.Type) []string {
 	return names
 }
 
-// Check returns what is missing or wrong in e, all of it.
+// Check returns everything that is missing or wrong in e.
 func Check(e Event) error {
 	b, err := json.Marshal(e)
 	if err != nil {
@@ -53,8 +53,8 @@ func Check(e Event) error {
 	return CheckJSON(b)
 }
 
-// CheckJSON returns what is missing or wrong in an encoded event, all of it:
-// properties, their types and values, and what contradicts itself.
+// CheckJSON returns everything that is missing or wrong in an encoded event:
+// properties, their types and values, and contradictions.
 func CheckJSON(line []byte) error {
 	var e encoded
 	d := json.NewDecoder(bytes.NewReader(line))
@@ -76,8 +76,8 @@ func CheckJSON(line []byte) error {
 	return errors.Join(c.errs...)
 }
 
-// CheckData returns what is missing or wrong in the data of an event called
-// name, all of it.
+// CheckData returns everything that is missing or wrong in the data of an event
+// called name.
 func CheckData(name string, data []byte) error {
 	c := checker{name: name}
 	c.checkData(encoded{Name: name, Data: data})
@@ -132,7 +132,7 @@ func (c *checker) checkObject(prefix string, t reflect.Type, data map[string]any
 		c.checkType(prefix+name, f.Type, value)
 	}
 	for _, name := range sortedKeys(data) {
-		c.addProblem(!names[name], "%s is no property of it", prefix+name)
+		c.addProblem(!names[name], "%s is not a property of it", prefix+name)
 	}
 }
 

@@ -9,11 +9,11 @@ import (
 	"unicode"
 )
 
-// Console returns a sink that writes each event to w as one line for people:
-// the time of its end in UTC, the session, the event without "compact.", what
-// it says, and how long it took where that is a millisecond or more. Control
-// characters are shown as spaces. It may be used concurrently. What w refuses is
-// dropped.
+// Console returns a sink that writes each event to w as one line for people: the
+// time of its end in UTC, the session, the event without "compact.", its
+// description, and its duration if that is at least a millisecond. Control
+// characters are shown as spaces. It is safe for concurrent use. It drops events
+// that cannot be written.
 func Console(w io.Writer) Sink {
 	return lineSink(w, func(e Event) []byte {
 		return append([]byte(Plain(consoleLine(e))), '\n')
@@ -30,7 +30,7 @@ func consoleLine(e Event) string {
 	return s
 }
 
-// Describe returns what p says in one line for people.
+// Describe returns a description of p in one line for people.
 func Describe(p Payload) string {
 	switch p := p.(type) {
 	case TokenEstimate:
@@ -88,7 +88,7 @@ func appendDetail(s, label, more string) string {
 	return s + "; " + label + ": " + more
 }
 
-// countedNoun returns n of something, in its plural where it needs one.
+// countedNoun returns n of something, with the plural if needed.
 func countedNoun(n int, of string) string {
 	if n != 1 {
 		of += "s"
@@ -105,7 +105,8 @@ func groupedDigits(n int) string {
 	return s
 }
 
-// Plain returns s on one line, with what could steer a terminal shown as spaces.
+// Plain returns s on one line, with spaces in place of characters that control a
+// terminal.
 func Plain(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {

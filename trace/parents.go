@@ -1,16 +1,15 @@
 package trace
 
-// Parents says where the spans of one session stand in a tree: each check is a
-// root, its [TokenEstimate]; the [TriggerDecision] is a child of it; what a
-// round did, and what is told beside it, are children of the decision, or of
-// the check where nothing was triggered. A parent is always emitted before its
-// children. The zero value is a session that has told nothing yet; ID is what
-// names a span.
+// Parents gives the place of a session's spans in a tree: each check is a root, its
+// [TokenEstimate]; the [TriggerDecision] is its child; the events of a round, and
+// other events beside it, are children of the decision, or of the check if nothing
+// was triggered. A parent is always emitted before its children. The zero value is
+// a session without events; ID is the type of a span's name.
 type Parents[ID any] struct {
 	check, round *ID
 }
 
-// Of returns the parent of the next event, nil where it is a root.
+// Of returns the parent of the next event, nil if it is a root.
 func (p *Parents[ID]) Of(next Payload) *ID {
 	switch next.(type) {
 	case TokenEstimate:
@@ -24,7 +23,7 @@ func (p *Parents[ID]) Of(next Payload) *ID {
 	return p.check
 }
 
-// Add tells that the span of an event is called id.
+// Add records that the span of an event is called id.
 func (p *Parents[ID]) Add(e Payload, id ID) {
 	switch e := e.(type) {
 	case TokenEstimate:
@@ -37,5 +36,6 @@ func (p *Parents[ID]) Add(e Payload, id ID) {
 	}
 }
 
-// Forget has later spans name none of those so far: they got nowhere.
+// Forget drops the spans so far, so that later spans do not name them: they were
+// lost.
 func (p *Parents[ID]) Forget() { p.check, p.round = nil, nil }

@@ -6,7 +6,7 @@ import (
 	"reflect"
 )
 
-// Tokens are counted tokens; shares of the window are 0 to 1 (over 1 where the
+// Tokens are counted tokens; shares of the window are 0 to 1 (over 1 if the
 // conversation is larger than the window).
 type (
 	// A TokenEstimate is made at every check.
@@ -18,7 +18,7 @@ type (
 		Breakdown Breakdown `json:"breakdown"`
 	}
 
-	// A Breakdown says what the tokens of a conversation are spent on.
+	// A Breakdown divides the tokens of a conversation by their kind.
 	Breakdown struct {
 		System      int `json:"system"`
 		Developer   int `json:"developer"`
@@ -30,14 +30,14 @@ type (
 	TriggerDecision struct {
 		Triggered   bool   `json:"triggered"`
 		Reason      string `json:"reason"` // why, or why not
-		Level       string `json:"level"`  // picked; "none" below every threshold
+		Level       string `json:"level"`  // chosen level; "none" below every threshold
 		Policy      Policy `json:"policy"`
-		Kept        *Kept  `json:"kept,omitempty"`         // only where triggered
-		PrunedCount *int   `json:"pruned_count,omitempty"` // messages; only where triggered
+		Kept        *Kept  `json:"kept,omitempty"`         // only if triggered
+		PrunedCount *int   `json:"pruned_count,omitempty"` // messages; only if triggered
 		Note        string `json:"note,omitempty"`         // of a manual compaction
 	}
 
-	// A Policy is what a decision was made by.
+	// A Policy is the basis of a decision.
 	Policy struct {
 		TriggerPct    float64    `json:"trigger_pct"`
 		HardCapBuffer int        `json:"hard_cap_buffer"`
@@ -45,14 +45,14 @@ type (
 		Thresholds    Thresholds `json:"thresholds"`
 	}
 
-	// Thresholds are the shares of the window from which levels are due.
+	// Thresholds are the usages of the window from which levels are due.
 	Thresholds struct {
 		Soft      float64 `json:"soft"`
 		Hard      float64 `json:"hard"`
 		Emergency float64 `json:"emergency"`
 	}
 
-	// Kept counts what a round keeps.
+	// Kept counts the parts that a round keeps.
 	Kept struct {
 		Pinned      int `json:"pinned"`
 		RecentTurns int `json:"recent_turns"`
@@ -65,14 +65,13 @@ type (
 		Before        int    `json:"before"` // tokens
 		After         int    `json:"after"`
 		Freed         int    `json:"freed"`
-		FirstChanged  int    `json:"first_changed"`    // message; -1 where none
-		PrefillTokens int    `json:"prefill_tokens"`   // that the server must read again; told of the last level of a round
-		Engine        string `json:"engine,omitempty"` // what ranked or summarised
-		Why           string `json:"why,omitempty"`    // it was that one
+		FirstChanged  int    `json:"first_changed"`    // message; -1 if none
+		PrefillTokens int    `json:"prefill_tokens"`   // that the server must read again; set for the last level of a round
+		Engine        string `json:"engine,omitempty"` // engine that ranked or summarised
+		Why           string `json:"why,omitempty"`    // that engine was a fallback
 	}
 
-	// A PrunedMessages says what the layers of the conversation hold after a
-	// round.
+	// A PrunedMessages gives the size of the conversation's layers after a round.
 	PrunedMessages struct {
 		Layers Layers `json:"layers"`
 	}
@@ -90,35 +89,35 @@ type (
 		Tokens   int `json:"tokens"`
 	}
 
-	// A SummaryCreated tells of a session summary; its span covers the
-	// summarizer's work.
+	// A SummaryCreated reports a session summary; its span covers the summarizer's
+	// work.
 	SummaryCreated struct {
 		Strategy         string          `json:"strategy"`
 		InputMessages    int             `json:"input_messages"`
 		SummaryTokens    int             `json:"summary_tokens"`
-		CompressionRatio float64         `json:"compression_ratio"` // tokens of the summary / of what it stands for
-		Removed          int             `json:"removed_lines"`     // lines that verification took out
+		CompressionRatio float64         `json:"compression_ratio"` // tokens of the summary / of what it replaces
+		Removed          int             `json:"removed_lines"`     // lines that verification removed
 		Fallback         string          `json:"fallback,omitempty"`
 		Payload          json.RawMessage `json:"payload"` // the summary
 	}
 
-	// An Archival tells where a round was archived.
+	// An Archival reports where a round was archived.
 	Archival struct {
 		SessionID      string `json:"session_id"`
 		Step           int    `json:"step"`
-		StorageAdapter string `json:"storage_adapter"` // memory, dir, s3, or of a store from elsewhere
+		StorageAdapter string `json:"storage_adapter"` // memory, dir, s3, or the name of a custom store
 		FilePath       string `json:"file_path,omitempty"`
 		S3Key          string `json:"S3_key,omitempty"`
 	}
 
-	// An Error tells of what went wrong and what was done instead.
+	// An Error reports what went wrong and what was done instead.
 	Error struct {
 		ErrorType string `json:"error_type"`
 		Message   string `json:"message"`
-		Fallback  string `json:"fallback"` // retry-half, brief, extractive, pruning-only; "" where there is none
+		Fallback  string `json:"fallback"` // retry-half, brief, extractive, pruning-only; "" if there is none
 	}
 
-	// A Warning tells the user of something to change.
+	// A Warning asks the user to change something.
 	Warning struct {
 		Severity string `json:"severity"` // Low, Medium or High
 		Message  string `json:"message"`

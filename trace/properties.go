@@ -7,11 +7,10 @@ import (
 	"strings"
 )
 
-// Properties returns what p says, flat and in the order of its fields: the name
-// of each property, those of inner objects with a dot, and its value, a string,
-// bool, int or float64. What is left out of the JSON of p is left out here, and
-// JSON inside of p is a string. A payload of an unknown kind has one property,
-// "json".
+// Properties returns the properties of p, flat and in the order of its fields: the
+// name of each, those of inner objects with a dot, and its value, a string, bool,
+// int or float64. Fields omitted from the JSON of p are omitted here, and JSON
+// inside p is a string. A payload of an unknown kind has one property, "json".
 func Properties(p Payload) iter.Seq2[string, any] {
 	return func(yield func(string, any) bool) {
 		if isKnownPayload(p) {
@@ -22,7 +21,7 @@ func Properties(p Payload) iter.Seq2[string, any] {
 	}
 }
 
-// properties yields the fields of v under prefix, and reports whether to go on.
+// properties yields the fields of v under prefix, and reports whether to continue.
 func properties(prefix string, v reflect.Value, yield func(string, any) bool) bool {
 	for f, value := range v.Fields() {
 		name, omit := jsonFieldName(f)
@@ -56,7 +55,8 @@ func property(name string, v reflect.Value, yield func(string, any) bool) bool {
 	}
 }
 
-// jsonFieldName returns the name of a field in JSON, and whether its zero is left out.
+// jsonFieldName returns the name of a field in JSON, and whether its zero value is
+// omitted.
 func jsonFieldName(f reflect.StructField) (name string, omit bool) {
 	name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 	return name, options == "omitempty"

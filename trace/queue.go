@@ -8,34 +8,32 @@ import (
 	"time"
 )
 
-// A Queue stands between sessions and a slow sink. Emit never waits: events
-// are handed on in their order, by one goroutine of the queue.
-//
-// A full queue drops the newest event. What is already there tells how things
-// began, and stays without a gap; and the session pays nothing to make room.
-// As soon as there is room again, a [Warning] in the place of what was dropped
-// says how many events that were.
+// A Queue is between sessions and a slow sink. Emit never waits: one goroutine of
+// the queue passes events on, in order. A full queue drops the newest event: the
+// waiting events report how things began, without a gap, and the session need not
+// make room. As soon as there is room again, a [Warning] in place of the dropped
+// events gives their number.
 type Queue struct {
 	send func([]Event)
 	opts QueueOptions
-	wake chan struct{} // there is something to do
-	now  chan struct{} // do it without waiting for more
-	done chan struct{} // closed when nothing is handed on any more
+	wake chan struct{} // there is work to do
+	now  chan struct{} // do it without waiting for more events
+	done chan struct{} // closed when no more events are passed on
 
-	mu      sync.Mutex    // guards what follows; never held while send runs
-	events  []Event       // not handed on yet, oldest first
-	gap     droppedEvents // dropped behind the newest of events
+	mu      sync.Mutex    // guards the fields below; never held while send runs
+	events  []Event       // waiting, oldest first
+	gap     droppedEvents // dropped after the newest of events
 	dropped int
-	in, out int // events taken and handed on, so far
+	in, out int // events accepted and passed on so far
 	flushes []flush
 	closed  bool
 }
 
-// QueueOptions say how much a queue holds, and how it is handed on.
+// QueueOptions set the size of a queue, and its batches.
 type QueueOptions struct {
-	Size  int           // events that wait at most; 0: 1,024
-	Batch int           // events that are handed on together at most; 0: 1
-	Wait  time.Duration // a batch that is not full waits so long for more events
+	Size  int           // maximum number of waiting events; 0: 1,024
+	Batch int           // maximum number of events per batch; 0: 1
+	Wait  time.Duration // maximum wait of an incomplete batch for more events
 }
 
 type flush struct {
@@ -43,14 +41,14 @@ type flush struct {
 	done  chan struct{}
 }
 
-// droppedEvents is what was dropped in one place.
+// droppedEvents is a run of dropped events.
 type droppedEvents struct {
 	events      int
 	first, last Event
 }
 
-// NewQueue returns a queue of at most size events in front of sink; 0 is 1,024.
-// It must be closed.
+// NewQueue returns a queue of at most size events before sink; 0 is 1,024. It must
+// be closed.
 func NewQueue(sink Sink, size int) *Queue {
 	return NewBatchQueue(func(events []Event) {
 		for _, e := range events {
@@ -59,8 +57,8 @@ func NewQueue(sink Sink, size int) *Queue {
 	}, QueueOptions{Size: size, Batch: 64})
 }
 
-// NewBatchQueue returns a queue that hands events to send in batches, one at a
-// time. A batch is send's only while send runs. The queue must be closed.
+// NewBatchQueue returns a queue that passes events to send in batches, one at a
+// time. A batch belongs to send only while send runs. The queue must be closed.
 func NewBatchQueue(send func([]Event), opts QueueOptions) *Queue {
 	if opts.Size <= 0 {
 		opts.Size = 1024
@@ -71,8 +69,8 @@ func NewBatchQueue(send func([]Event), opts QueueOptions) *Queue {
 	return q
 }
 
-// Emit puts e at the end of the queue, or drops it where the queue is full or
-// closed. It is a [Sink], and may be used concurrently.
+// Emit adds e to the end of the queue, or drops it if the queue is full or closed.
+// It is a [Sink], and safe for concurrent use.
 func (q *Queue) Emit(e Event) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -93,14 +91,14 @@ func (q *Queue) Emit(e Event) {
 	}
 }
 
-// Dropped returns how many events were dropped so far.
+// Dropped returns the number of dropped events so far.
 func (q *Queue) Dropped() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.dropped
 }
 
-// Flush waits until all events that were taken so far are handed on, or for ctx.
+// Flush waits until all events accepted so far are passed on, or for ctx.
 func (q *Queue) Flush(ctx context.Context) error {
 	q.mu.Lock()
 	f := flush{q.in, make(chan struct{})}
@@ -117,9 +115,9 @@ func (q *Queue) Flush(ctx context.Context) error {
 	}
 }
 
-// Close hands on what waits, and ends the queue. Events that come later are
-// dropped. When ctx ends first, so is what still waits, and the goroutine ends
-// as soon as the sink returns. A second Close does the same.
+// Close passes on the waiting events, and ends the queue. Later events are dropped.
+// If ctx ends first, so are the waiting ones, and the goroutine ends as soon as the
+// sink returns. A second Close does the same.
 func (q *Queue) Close(ctx context.Context) error {
 	q.mu.Lock()
 	q.closed = true
@@ -142,7 +140,7 @@ func (q *Queue) wakeWorker() {
 	notifyOnce(q.wake)
 }
 
-// deliverEvents hands events on until the queue is closed and empty.
+// deliverEvents passes events on until the queue is closed and empty.
 func (q *Queue) deliverEvents() {
 	defer close(q.done)
 	var batch []Event
@@ -187,7 +185,8 @@ func (q *Queue) takeBatch(batch []Event) []Event {
 	return batch
 }
 
-// handedOn notes that n events left, and reports whether they were the last.
+// handedOn records that n events were passed on, and reports whether they were the
+// last.
 func (q *Queue) handedOn(n int) (ended bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -208,7 +207,7 @@ func (q *Queue) handedOn(n int) (ended bool) {
 	return q.closed && len(q.events) == 0
 }
 
-// pushEvent and tellGap are called with the lock held.
+// pushEvent and reportGap are called with the lock held.
 func (q *Queue) pushEvent(e Event) {
 	q.events = append(q.events, e)
 	q.in++
@@ -229,7 +228,7 @@ func (g *droppedEvents) addDropped(e Event) {
 	g.last = e
 }
 
-// gapWarning stands for what was dropped: it spans the same time.
+// gapWarning replaces dropped events: it spans the same time.
 func (g *droppedEvents) gapWarning() Event {
 	end := g.last.End
 	if end.Before(g.first.Start) {
@@ -242,7 +241,7 @@ func (g *droppedEvents) gapWarning() Event {
 	})
 }
 
-// notifyOnce leaves word in c, once.
+// notifyOnce puts a signal into c, if there is none.
 func notifyOnce(c chan struct{}) {
 	select {
 	case c <- struct{}{}:

@@ -41,7 +41,7 @@ func TestQueueKeepsOrderAndLosesNothingWhileThereIsRoom(t *testing.T) {
 		}
 		for i, n := range steps(got) {
 			if n != i {
-				t.Fatalf("event %d stands at %d", n, i)
+				t.Fatalf("event %d is at %d", n, i)
 			}
 		}
 		if err := q.Close(t.Context()); err != nil || q.Dropped() != 0 {
@@ -53,7 +53,7 @@ func TestQueueKeepsOrderAndLosesNothingWhileThereIsRoom(t *testing.T) {
 	})
 }
 
-func TestFullQueueDropsTheNewestAndTellsWhere(t *testing.T) {
+func TestFullQueueDropsTheNewestAndReportsTheGap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
 		var got []trace.Event
@@ -62,7 +62,7 @@ func TestFullQueueDropsTheNewestAndTellsWhere(t *testing.T) {
 			got = append(got, events...)
 		}, trace.QueueOptions{Size: 3})
 		q.Emit(numbered(0))
-		synctest.Wait() // 0 is with the sink
+		synctest.Wait() // 0 is in the sink
 		for i := 1; i <= 5; i++ {
 			q.Emit(numbered(i)) // 4 and 5 find no room
 		}
@@ -70,7 +70,7 @@ func TestFullQueueDropsTheNewestAndTellsWhere(t *testing.T) {
 			t.Errorf("%d dropped", q.Dropped())
 		}
 		gate <- struct{}{}
-		synctest.Wait() // 1 is with the sink
+		synctest.Wait() // 1 is in the sink
 		q.Emit(numbered(6))
 		close(gate)
 		synctest.Wait()
@@ -88,7 +88,7 @@ func TestFullQueueDropsTheNewestAndTellsWhere(t *testing.T) {
 	})
 }
 
-func TestQueueTellsOfAGapThatNothingFollows(t *testing.T) {
+func TestQueueReportsAGapAtTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
 		var got []trace.Event
@@ -121,13 +121,13 @@ func TestBatchesAreFullOrWaitNoLongerThanTheyMay(t *testing.T) {
 		q.Emit(numbered(0))
 		time.Sleep(20 * time.Millisecond)
 		q.Emit(numbered(1))
-		time.Sleep(80 * time.Millisecond) // at 50 ms the two went out
+		time.Sleep(80 * time.Millisecond) // at 50 ms the two were sent
 		for i := range 9 {
 			q.Emit(numbered(i)) // two full batches at 100 ms, the rest at 150 ms
 		}
 		time.Sleep(time.Second)
 		q.Emit(numbered(0))
-		_ = q.Flush(t.Context()) // at once
+		_ = q.Flush(t.Context()) // immediately
 		_ = q.Close(t.Context())
 		if want := "[2 50ms 4 100ms 4 100ms 1 150ms 1 1.1s]"; fmt.Sprint(got) != want {
 			t.Errorf("%v, want %s", got, want)
@@ -158,7 +158,7 @@ func TestQueueIsGivenUpWhenTheContextEnds(t *testing.T) {
 		if err := q.Close(t.Context()); err != nil || sent != 1 {
 			t.Errorf("%d sent, %v", sent, err)
 		}
-	}) // which fails where a goroutine is left
+	}) // which fails if a goroutine is left
 }
 
 func TestQueueServesManySessionsAtOnce(t *testing.T) {

@@ -6,13 +6,12 @@ import (
 	"github.com/tiercompact/tiercompact/redact"
 )
 
-// Redacted returns a sink that gives events to sink with f applied to
-// every text that quotes something: reasons, notes, messages, remedies, models,
-// places, and the strings of a summary's payload. Names of sessions, levels and
-// kinds, and numbers, stay as they are. The event that was emitted is not
-// changed. A payload of an unknown kind is redacted as JSON.
-//
-// Redaction takes time: stand it behind a [Queue], not in front of it.
+// Redacted returns a sink that passes events to sink with f applied to every text
+// that may quote something: reasons, notes, messages, remedies, models, places, and
+// the strings of a summary's payload. Names of sessions, levels and kinds, and
+// numbers, stay as they are. The emitted event is not changed. A payload of an
+// unknown kind is redacted as JSON. Redaction takes time: put it after a [Queue],
+// not before it.
 func Redacted(sink Sink, f func(string) string) Sink {
 	if f == nil {
 		return sink
@@ -23,7 +22,7 @@ func Redacted(sink Sink, f func(string) string) Sink {
 	}
 }
 
-// redacted returns p where nothing in it is to be redacted, which is the rule.
+// redacted returns p itself if there is nothing to redact, the usual case.
 func redacted(p Payload, f func(string) string) Payload {
 	switch q := p.(type) {
 	case TokenEstimate:
@@ -72,7 +71,7 @@ func redactTexts(f func(string) string, texts ...*string) (changed bool) {
 	return changed
 }
 
-// foreign is a payload of a kind that this package does not know.
+// foreign is a payload of an unknown kind.
 type foreign struct {
 	name string
 	json.RawMessage

@@ -11,7 +11,7 @@ import (
 	"github.com/tiercompact/tiercompact/trace"
 )
 
-// fill puts s into every string of a payload.
+// fill sets every string of a payload to s.
 func fill(p trace.Payload, s string) trace.Payload {
 	v := reflect.New(reflect.TypeOf(p)).Elem()
 	for _, field := range v.Fields() {
@@ -80,7 +80,7 @@ type unencodable struct{ C chan int }
 
 func (unencodable) Event() string { return "odd" }
 
-func TestPropertiesAreWhatTheJSONHolds(t *testing.T) {
+func TestPropertiesEqualTheJSON(t *testing.T) {
 	for _, e := range events() {
 		b, err := json.Marshal(e.Data)
 		if err != nil {
@@ -112,7 +112,7 @@ func TestPropertiesAreWhatTheJSONHolds(t *testing.T) {
 	}
 }
 
-// flat returns the JSON of what is in data, by name; a payload stays whole.
+// flat returns the JSON of the values in data, by name; a payload stays whole.
 func flat(prefix string, data map[string]any) map[string]string {
 	out := make(map[string]string)
 	for name, value := range data {

@@ -5,17 +5,18 @@ import (
 	"strings"
 )
 
-// levelNames are the levels that events speak of.
+// levelNames are the levels in events.
 func levelNames() []string {
 	return []string{"none", "soft", "hard", "emergency", "layers", "fit"}
 }
 
-// fallbacks are what stands in for a summary that failed; "" where nothing does.
+// fallbacks are the replacements of a failed summary; "" if there is none.
 func fallbacks() []string {
 	return []string{"", "retry-half", "brief", "extractive", "pruning-only"}
 }
 
-// checkValues has what the values of a payload must be, once their types are right.
+// checkValues has the rules for the values of a payload, after their types were
+// checked.
 func (c *checker) checkValues(p Payload) {
 	for name, value := range Properties(p) {
 		n, counts := value.(int)
@@ -61,7 +62,7 @@ func (c *checker) decision(p TriggerDecision) {
 	c.addProblem(t.Soft > t.Hard || t.Hard > t.Emergency, "thresholds %v do not rise", t)
 }
 
-// checkArchival has an archived step say where it is.
+// checkArchival requires a place for an archived step.
 func (c *checker) checkArchival(p Archival) {
 	c.checkNotEmpty("storage_adapter", p.StorageAdapter)
 	switch p.StorageAdapter {

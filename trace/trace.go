@@ -1,10 +1,7 @@
-// Package trace tells what a session did, as events that sinks write down or
-// send on. It knows nothing of how compaction works, and reads no clock: times
-// come from the caller.
-//
-// An [Event] is a span with a start and an end. What it says is its [Payload],
-// one type for each kind of event; [Check] says whether all that its kind
-// demands is there.
+// Package trace reports the work of a session as events, which sinks write or send.
+// It is independent of compaction, and reads no clock: times come from the caller.
+// An [Event] is a span with a start and an end. Its content is its [Payload], one
+// type for each kind of event; [Check] reports missing or wrong content.
 package trace
 
 import (
@@ -14,10 +11,10 @@ import (
 	"time"
 )
 
-// Version is the format of encoded events; each carries it as "v".
+// Version is the format of encoded events; each includes it as "v".
 const Version = 1
 
-// A Status says how what an event tells of ended.
+// A Status is the outcome of an event.
 type Status string
 
 // The statuses of an event.
@@ -26,24 +23,23 @@ const (
 	Failed Status = "error"
 )
 
-// An Event is one thing that a session did.
+// An Event is one step of a session.
 type Event struct {
-	Name    string    // of the kind, as in [Names]
+	Name    string    // of the kind, one of [Names]
 	Session string    // never empty
 	Start   time.Time // of the span
 	End     time.Time // not before Start
 	Status  Status
-	Data    Payload // of the type that belongs to Name
+	Data    Payload // its type belongs to Name
 }
 
-// A Payload is what an event of one kind says.
+// A Payload is the content of an event of one kind.
 type Payload interface {
 	// Event returns the name of the kind.
 	Event() string
 }
 
-// New returns the event that p belongs to. Its status is OK, or Failed where p
-// is an [Error].
+// New returns the event of p. Its status is OK, or Failed if p is an [Error].
 func New(session string, start, end time.Time, p Payload) Event {
 	status := OK
 	if _, failed := p.(Error); failed {
@@ -53,7 +49,7 @@ func New(session string, start, end time.Time, p Payload) Event {
 }
 
 // Span returns the start and end of e by the wall clock, in UTC, the end not
-// before the start, even where that clock was set back in between.
+// before the start, even if that clock was set back in between.
 func (e Event) Span() (start, end time.Time) {
 	start, end = e.Start.Round(0).UTC(), e.End.Round(0).UTC()
 	if end.Before(start) {
@@ -62,18 +58,18 @@ func (e Event) Span() (start, end time.Time) {
 	return start, end
 }
 
-// A Sink receives events. The nil Sink discards them. A sink never fails and
-// never blocks a session for long: what it cannot write, it drops.
+// A Sink receives events. The nil Sink discards them. A sink never fails and never
+// blocks a session for long: it drops what it cannot write.
 type Sink func(Event)
 
-// Emit gives e to s.
+// Emit passes e to s.
 func (s Sink) Emit(e Event) {
 	if s != nil {
 		s(e)
 	}
 }
 
-// Join gives each event to every sink in turn.
+// Join passes each event to every sink in turn.
 func Join(sinks ...Sink) Sink {
 	return func(e Event) {
 		for _, s := range sinks {
@@ -113,8 +109,8 @@ func marshalLine(x any) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote. An event of an unknown kind, or
-// of a version from the future, is an error.
+// UnmarshalJSON reads the output of MarshalJSON. An event of an unknown kind, or of
+// a later version, is an error.
 func (e *Event) UnmarshalJSON(b []byte) error {
 	var x encoded
 	if err := json.Unmarshal(b, &x); err != nil {

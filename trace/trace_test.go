@@ -22,7 +22,7 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 
 var start = time.Date(2026, 3, 4, 5, 6, 7, 8e6, time.UTC)
 
-// events returns one event of each kind, and more where they differ.
+// events returns one event of each kind, and several if they differ.
 func events() []trace.Event {
 	policy := trace.Policy{TriggerPct: 0.85, HardCapBuffer: 1500, Strategy: "task_state", Thresholds: trace.Thresholds{Soft: 0.6, Hard: 0.75, Emergency: 0.9}}
 	var all []trace.Event
@@ -45,7 +45,7 @@ func events() []trace.Event {
 	return all
 }
 
-func TestEveryEventHasWhatItsKindDemands(t *testing.T) {
+func TestEveryEventHasItsRequiredProperties(t *testing.T) {
 	kinds := make(map[string]bool)
 	for _, e := range events() {
 		kinds[e.Name] = true
@@ -60,7 +60,7 @@ func TestEveryEventHasWhatItsKindDemands(t *testing.T) {
 	}
 }
 
-func TestCheckNamesWhatIsWrong(t *testing.T) {
+func TestCheckNamesTheProblem(t *testing.T) {
 	ok := events()
 	spoil := func(i int, f func(*trace.Event)) trace.Event { e := ok[i]; f(&e); return e }
 	says := func(p trace.Payload) trace.Event { return trace.New("s", start, start, p) }
@@ -109,8 +109,8 @@ func TestCheckNamesWrongTypesAndNames(t *testing.T) {
 		{"warning", "Z", `{"severity":"low","message":"m"}`, "no remedy"},
 		{"warning", "Z", `{"severity":"low","message":"m","remedy":null}`, "no remedy"},
 		{"warning", "Z", `{"severity":1,"message":"m","remedy":""}`, "severity must be of type string, is 1"},
-		{"warning", "Z", `{"severity":"low","message":"m","remedy":"","cure":""}`, "cure is no property"},
-		{"warning", "Z", `{"Severity":"low","message":"m","remedy":""}`, "Severity is no property"},
+		{"warning", "Z", `{"severity":"low","message":"m","remedy":"","cure":""}`, "cure is not a property"},
+		{"warning", "Z", `{"Severity":"low","message":"m","remedy":""}`, "Severity is not a property"},
 		{"warning", "+01:00", `{"severity":"low","message":"m","remedy":""}`, "not UTC"},
 		{"warning", "Z", `[]`, "data: json"},
 		{"warning", "Z", `{}} {}`, "more than one"},
@@ -209,7 +209,8 @@ func TestConsoleShowsAnUnknownPayload(t *testing.T) {
 	}
 }
 
-// FuzzCheckJSON has whatever is found right come back as it was.
+// FuzzCheckJSON checks that every valid event is decoded and encoded without
+// change.
 func FuzzCheckJSON(f *testing.F) {
 	for _, e := range events() {
 		b, err := e.MarshalJSON()

@@ -7,8 +7,8 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// anthropic is the Messages API: messages hold blocks, the results of tools
-// are blocks of a user message, and the system prompt stands beside the list.
+// anthropic is the Messages API: messages hold blocks, the results of tools are
+// blocks of a user message, and the system prompt is outside the list.
 func anthropic() format {
 	d := anthropicDialect()
 	return format{
@@ -28,7 +28,7 @@ func anthropicDialect() dialect {
 	}
 }
 
-// readSystem returns the message that the system field of a body is.
+// readSystem returns the message in the system field of a body.
 func readSystem(body jsonObject) []chat.Message {
 	raw := body.rawValue("system")
 	if !beginsWithAny(raw, `"[`) {
@@ -40,8 +40,8 @@ func readSystem(body jsonObject) []chat.Message {
 	return []chat.Message{m}
 }
 
-// readAnthropic returns the messages of an object: one for each tool result,
-// and one for what else it holds.
+// readAnthropic returns the messages of an object: one for each tool result, and
+// one for the rest.
 func readAnthropic(o jsonObject) ([]chat.Message, error) {
 	role, err := messageRole(o)
 	if err != nil {
@@ -74,8 +74,8 @@ func readAnthropic(o jsonObject) ([]chat.Message, error) {
 	return messages, nil
 }
 
-// readAnthropicBlock returns the parts of a block: one, and for a tool result
-// its images, and what of it is not understood, after it.
+// readAnthropicBlock returns the parts of a block: one, or, for a tool result, one
+// followed by its images and opaque content.
 func readAnthropicBlock(raw string) []chat.Part {
 	if raw[0] != '{' {
 		return []chat.Part{readBlock(raw)}
@@ -127,8 +127,8 @@ func readResult(o jsonObject) []chat.Part {
 	return parts
 }
 
-// sanitizeCallID returns id with every character that the API refuses made an
-// underscore.
+// sanitizeCallID returns id with an underscore for every character that the API
+// rejects.
 func sanitizeCallID(id string) string {
 	return strings.Map(func(r rune) rune {
 		if 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '_' || r == '-' {
@@ -139,7 +139,7 @@ func sanitizeCallID(id string) string {
 }
 
 // joinsResults puts the results of one assistant message, and the user message
-// behind them, into one object.
+// after them, into one object.
 func joinsResults(group []chat.Message, next chat.Message) bool {
 	return group[len(group)-1].Role == chat.Tool && (next.Role == chat.Tool || next.Role == chat.User)
 }

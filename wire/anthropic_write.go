@@ -6,11 +6,11 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// rewriteAnthropic puts what is left of an object's messages into it, results
-// first. Blocks that are as they were keep their bytes.
+// rewriteAnthropic writes the remaining messages of an object into it, results
+// first. Unchanged blocks keep their bytes.
 func rewriteAnthropic(o jsonObject, group []chat.Message) string {
 	read, err := readAnthropic(o)
-	if err != nil { // it was read before, so this cannot be
+	if err != nil { // cannot happen: it was read before
 		return o.raw
 	}
 	if slices.EqualFunc(read, group, sameParts) {
@@ -33,9 +33,9 @@ func allParts(messages []chat.Message) []chat.Part {
 	return all
 }
 
-// blocksContent returns the content that holds messages, in place of before:
-// a string where it was one, or nothing, and is only text. It returns "" where
-// it would be empty.
+// blocksContent returns the content with messages, in place of before: a string if
+// before was one, or nothing, and there is only text. It returns "" for empty
+// content.
 func blocksContent(before string, free *originalBlocks, messages []chat.Message) string {
 	if len(messages) == 1 && !beginsWithAny(before, "[") {
 		if parts := messages[0].Parts; len(parts) == 1 && isTextPart(parts[0]) && parts[0].Text != "" {
@@ -55,8 +55,8 @@ func blocksContent(before string, free *originalBlocks, messages []chat.Message)
 func isTextPart(p chat.Part) bool { return p.Kind == chat.Text || p.Kind == chat.Summary }
 
 // anthropicBlocks returns the blocks of parts. Images and opaque parts after a
-// result are part of its block; empty texts, and thinking that the API did not sign, are left
-// out.
+// result are part of its block; empty texts, and thinking that the API did not
+// sign, are omitted.
 func anthropicBlocks(free *originalBlocks, parts []chat.Part) []string {
 	var blocks []string
 	for len(parts) > 0 {
@@ -97,8 +97,8 @@ func sourceBlock(p *chat.Picture) string {
 	return objectOf(change{"type", `"image"`}, change{"source", source})
 }
 
-// resultBlock returns the block of a result with its images. A block as it was
-// read is kept only where its images are all there still.
+// resultBlock returns the block of a result with its images. The original block is
+// kept only if it still has all its images.
 func resultBlock(free *originalBlocks, p chat.Part, images []chat.Part) string {
 	if p.Raw != "" {
 		before := readResult(parseObject(p.Raw))
@@ -125,7 +125,7 @@ func resultContent(o jsonObject, p chat.Part, images []chat.Part) string {
 	if p.Text != "" {
 		text := jsonObject{raw: "{}"}
 		list := o.rawValue("content")
-		for start, end := range elements(list) { // keeps what else the first text block says
+		for start, end := range elements(list) { // keeps the other members of the first text block
 			if b := parseObject(list[start:end]); b.textValue("type") == "text" {
 				text = b
 				break
@@ -149,8 +149,8 @@ func resultContent(o jsonObject, p chat.Part, images []chat.Part) string {
 }
 
 // freshAnthropic returns the object of a group of messages: of an assistant
-// message, or of results and the user message behind them. A system message,
-// for which the list has no role, is the user's.
+// message, or of results and the user message after them. A system message becomes
+// a user message, because the list has no role for it.
 func freshAnthropic(group []chat.Message) string {
 	role := chat.User
 	bare := slices.Clone(group)
@@ -173,7 +173,7 @@ func freshAnthropic(group []chat.Message) string {
 	return objectOf(change{"role", quotedJSON(string(role))}, change{"content", content})
 }
 
-// isSignedThinking reports whether raw is a thinking block that the API takes back.
+// isSignedThinking reports whether raw is a thinking block that the API accepts.
 func isSignedThinking(raw string) bool {
 	if raw == "" {
 		return false
@@ -188,8 +188,8 @@ func isSignedThinking(raw string) bool {
 	return false
 }
 
-// systemField returns the value of a body's system field for messages, in
-// place of before: as it was where nothing changed, "" where there are none.
+// systemField returns the value of a body's system field for messages, in place of
+// before: before itself if nothing changed, "" if there are none.
 func systemField(before string, messages []chat.Message) string {
 	if len(messages) == 0 {
 		return ""

@@ -61,7 +61,7 @@ func BenchmarkEncode(b *testing.B) {
 	}
 }
 
-// BenchmarkHostile reads what would take for ever if any of it were quadratic.
+// BenchmarkHostile reads inputs that would take forever if any step were quadratic.
 func BenchmarkHostile(b *testing.B) {
 	call := `{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}`
 	calls := `{"role":"assistant","content":null,"tool_calls":[` + strings.Repeat(call+",", 20000) + call + `]}`

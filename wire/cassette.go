@@ -14,8 +14,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// cassette is HTTP traffic as a recorder keeps it: each request body is a chat,
-// in whatever format it has. The recorders differ in where a body stands:
+// cassette is HTTP traffic as a recorder keeps it: each request body is a chat, in
+// any format. The recorders differ in the place of a body:
 //
 //	go-vcr, YAML          interactions: [{request: {body: string}}]
 //	vcrpy, YAML or JSON   interactions: [{request: {body: string, binary or none}}]
@@ -59,11 +59,11 @@ func decodeCassette(src *source) ([]Conversation, error) {
 			empty++
 		}
 		if err != nil {
-			continue // no body, or one that is no text
+			continue // no body, or one that is not text
 		}
 		f, err := chooseFormat(body, "")
 		if err != nil || f.name == "cassette" {
-			continue // no chat
+			continue // not a chat
 		}
 		chats, err := f.decode(body)
 		if err != nil {
@@ -79,7 +79,7 @@ func decodeCassette(src *source) ([]Conversation, error) {
 	return all, nil
 }
 
-// requestBodies returns the bodies of the requests, "" for one without.
+// requestBodies returns the bodies of the requests, "" for a request without one.
 func requestBodies(src *source) ([]string, error) {
 	if probeSource(src).shape == object {
 		doc, err := src.document()
@@ -132,8 +132,8 @@ func jsonBodies(src *source, doc peek) ([]string, error) {
 	return bodies, nil
 }
 
-// yamlError returns the line that an error of the YAML reader names, 0 where it
-// names none, and what it says.
+// yamlError returns the line in an error of the YAML reader, 0 if it gives none,
+// and the error's text.
 func yamlError(err error) (line int, problem string) {
 	problem = strings.TrimPrefix(err.Error(), "yaml: ")
 	if m := yamlLine.FindStringSubmatch(problem); m != nil {
@@ -145,7 +145,7 @@ func yamlError(err error) (line int, problem string) {
 
 var yamlLine = regexp.MustCompile(`^line (\d+): `)
 
-// yamlValueOf returns the value of a key of a mapping, nil without.
+// yamlValueOf returns the value of a key of a mapping, nil if there is none.
 func yamlValueOf(n *yaml.Node, key string) *yaml.Node {
 	n = resolveAlias(n)
 	if n == nil || n.Kind != yaml.MappingNode {
@@ -215,7 +215,7 @@ func bodyText(n *yaml.Node) (string, error) {
 	return unpacked(all)
 }
 
-// scalarBytes returns what a scalar holds; null holds nothing.
+// scalarBytes returns the content of a scalar; null is empty.
 func scalarBytes(n *yaml.Node) ([]byte, error) {
 	switch n.ShortTag() {
 	case "!!binary":
@@ -239,8 +239,8 @@ func unbase64(text string) ([]byte, error) {
 	return data, nil
 }
 
-// unpacked returns the text of a body that may be compressed, and that as
-// base64 too.
+// unpacked returns the text of a body that may be compressed, or compressed and
+// encoded in base64.
 func unpacked(data []byte) (string, error) {
 	if bytes.HasPrefix(data, []byte("H4sI")) { // gzip as base64
 		if packed, err := unbase64(string(data)); err == nil {

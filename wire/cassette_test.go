@@ -79,7 +79,7 @@ func TestRecordedCassettesCanBeRead(t *testing.T) {
 	}
 }
 
-// The cassettes of vcrpy were recorded with it, by the script beside them.
+// The cassettes of vcrpy were recorded by the script beside them.
 func TestCassettesOfVcrpyAreRead(t *testing.T) {
 	const asks = "Why does the parser refuse “1.”? It is what the form 'number' gives: a digit, a point \\ and nothing.\nAnd then?"
 	for file, want := range map[string][]string{
@@ -138,7 +138,7 @@ func gzipped(t *testing.T, text string) string {
 	return b.String()
 }
 
-func TestCassetteWithoutAChatSaysWhatItHolds(t *testing.T) {
+func TestCassetteWithoutAChatReportsItsContent(t *testing.T) {
 	data, err := os.ReadFile("testdata/cassette/vcrpy_no_chat.yaml")
 	if err != nil {
 		t.Fatal(err)

@@ -31,7 +31,7 @@ func recalled(t chat.Transcript, i, p int, args string) chat.Transcript {
 	return t
 }
 
-func TestCompactedConversationKeepsWhatWasNotTouched(t *testing.T) {
+func TestCompactedConversationKeepsUnchangedMessages(t *testing.T) {
 	type edit = func(chat.Transcript) chat.Transcript
 	summary := chat.Message{Role: chat.Assistant, State: chat.Summarized, Parts: []chat.Part{{Kind: chat.Summary, Text: "<COMPACT-SUMMARY v1>\nall \"good\" & <done>"}}}
 	marker := chat.NewText(chat.User, "[marker 3 messages]")
@@ -43,9 +43,9 @@ func TestCompactedConversationKeepsWhatWasNotTouched(t *testing.T) {
 	for _, c := range []struct {
 		name, in string
 		edit     edit
-		want     []string // what the output must hold
+		want     []string // substrings of the output
 		gone     []string
-		exact    string // where the whole output counts
+		exact    string // the whole output, if given
 	}{
 		{name: "first line dropped", in: lines, edit: func(t chat.Transcript) chat.Transcript { return t[1:] },
 			exact: "{\"role\": \"user\",\"content\":\"b\"}\r\n{\"role\":\"user\",\"content\":\"c\", \"x\":1}"},

@@ -4,8 +4,8 @@ import (
 	"strings"
 )
 
-// allFormats returns every format, in the order in which they are listed. Where
-// two match equally well, the first is taken.
+// allFormats returns every format, in the order of listings. If two match equally
+// well, the first is used.
 func allFormats() []format {
 	return []format{
 		openAIFormat(),
@@ -32,32 +32,33 @@ func allFormats() []format {
 	}
 }
 
-// A shape says how a source is laid out.
+// A shape is the layout of a source.
 type shape int
 
 // The shapes.
 const (
-	plain  shape = iota // no JSON
+	plain  shape = iota // not JSON
 	object              // one JSON object
 	array               // one JSON list
 	lines               // several JSON values, at least one of them on the first line
 )
 
-// A probe is what formats are told by: the outline of a source, never all of it.
+// A probe is the input of format detection: the outline of a source, never all of
+// it.
 type probe struct {
 	shape  shape
 	head   string // the first 4 KiB of the text
-	values []peek // the object, the first elements of the list, or the first lines; at most 20, broken ones left out
-	// dialect is the name of the format that the messages are in, where they
-	// are a list with roles and contents, or a body or several with such a list.
+	values []peek // the object, the first elements of the list, or the first lines; at most 20, without broken ones
+	// dialect is the name of the messages' format, if they are a list with roles
+	// and contents, or one or several bodies with such a list.
 	dialect string
 }
 
-// likely is how sure a format is that goes by roles and contents alone. Those
-// with marks of their own are surer.
+// likely is the score of a format that is recognised only by roles and contents.
+// Formats with features of their own have a higher score.
 const likely = 40
 
-// formatScore returns how sure the named format is that the messages are its own.
+// formatScore returns how well the messages match the named format.
 func (p probe) formatScore(name string) int {
 	if p.dialect == name {
 		return likely
@@ -65,7 +66,7 @@ func (p probe) formatScore(name string) int {
 	return 0
 }
 
-// A peek is one JSON value that a probe has looked at.
+// A peek is one JSON value whose outline was read.
 type peek struct {
 	raw    string
 	fields map[string]string // of an object: the raw values of its keys
@@ -75,14 +76,14 @@ const probed = 20
 
 func (v peek) hasMember(key string) bool { _, ok := v.fields[key]; return ok }
 
-// stringValue returns the string under key, "" where it is none.
+// stringValue returns the string under key, "" if it is none.
 func (v peek) stringValue(key string) string { return unquoteText(v.fields[key]) }
 
 // hasValueKind reports whether the value under key begins with one of the bytes in
 // kinds: { [ " for objects, lists and strings.
 func (v peek) hasValueKind(key, kinds string) bool { return beginsWithAny(v.fields[key], kinds) }
 
-// probeSource makes the probe of a source.
+// probeSource returns the probe of a source.
 func probeSource(s *source) probe {
 	p := probe{head: s.text[:min(len(s.text), 4096)]}
 	start, end, err := s.firstValue()
@@ -99,7 +100,7 @@ func probeSource(s *source) probe {
 	case err == nil && !strings.Contains(s.text[start:end], "\n") || looksLikeLines(text, s.lenient):
 		p.shape = lines
 		p.values = peekLines(text, s.lenient)
-	default: // one object that is broken; what can be read of it tells the format
+	default: // a broken object; its readable part identifies the format
 		p.shape = object
 		p.values = []peek{peekValue(text)}
 	}
@@ -107,8 +108,7 @@ func probeSource(s *source) probe {
 	return p
 }
 
-// looksLikeLines reports whether one of the first lines is an object that a
-// line ends.
+// looksLikeLines reports whether one of the first lines is a complete object.
 func looksLikeLines(text string, lenient bool) bool { return len(peekLines(text, lenient)) > 0 }
 
 func peekLines(text string, lenient bool) []peek {

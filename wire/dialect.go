@@ -13,23 +13,23 @@ type dialect struct {
 	name string
 	// read returns the messages in an object, at least one.
 	read func(o jsonObject) ([]chat.Message, error)
-	// rewrite returns the object o again, for messages that are what became of
-	// some of those it held. It returns "" where nothing is left to write.
+	// rewrite returns the object o with the messages that remain of those it held.
+	// It returns "" if nothing is left to write.
 	rewrite func(o jsonObject, group []chat.Message) string
-	// fresh returns an object for messages that were not read in this dialect,
-	// or "" where they hold nothing to write.
+	// fresh returns an object for messages from another dialect, or "" if they have
+	// nothing to write.
 	fresh func(group []chat.Message) string
-	// joins reports whether next, not read in this dialect, goes into one
-	// object with group. nil: one object for each message.
+	// joins reports whether next, from another dialect, goes into one object with
+	// group. nil: one object for each message.
 	joins func(group []chat.Message, next chat.Message) bool
-	// id makes the id of a call acceptable; nil accepts every id.
+	// id makes the id of a call valid; nil accepts every id.
 	id func(id string) string
-	// system says that a body has a field for the system prompt, and the list
-	// of messages no role for it.
+	// system says that a body has a field for the system prompt, and that its
+	// messages have no such role.
 	system bool
 }
 
-// A fieldError says which field of a message is not as expected.
+// A fieldError says which field of a message is invalid.
 type fieldError struct{ field, problem string }
 
 func (e *fieldError) Error() string { return e.field + ": " + e.problem }
@@ -74,7 +74,7 @@ func protectedBy(o jsonObject) bool {
 	return o.rawValue("protected") == "true" || parseObject(o.rawValue("meta")).rawValue("protected") == "true"
 }
 
-// pictureAt returns the picture at an address, which may hold the bytes.
+// pictureAt returns the picture at an address, which may be a data URL.
 func pictureAt(url, detail string) *chat.Picture {
 	if head, data, ok := strings.Cut(url, ","); ok {
 		if kind, ok := strings.CutPrefix(head, "data:"); ok {
@@ -86,8 +86,7 @@ func pictureAt(url, detail string) *chat.Picture {
 	return &chat.Picture{URL: url, Detail: detail}
 }
 
-// addressOf returns the address of a picture, with the bytes in it where they
-// are known.
+// addressOf returns the address of a picture, with its bytes if they are known.
 func addressOf(p *chat.Picture) string {
 	if p.Data == "" {
 		return p.URL
@@ -95,8 +94,8 @@ func addressOf(p *chat.Picture) string {
 	return "data:" + mediaType(p) + ";base64," + p.Data
 }
 
-// mediaType returns the media type of a picture, by its first bytes where the
-// source did not say.
+// mediaType returns the media type of a picture, from its first bytes if the source
+// gives none.
 func mediaType(p *chat.Picture) string {
 	switch {
 	case p.MediaType != "":
@@ -111,7 +110,7 @@ func mediaType(p *chat.Picture) string {
 	return "image/png"
 }
 
-// samePart reports whether two parts have one content.
+// samePart reports whether two parts have the same content.
 func samePart(a, b chat.Part) bool {
 	if (a.Image == nil) != (b.Image == nil) || a.Image != nil && *a.Image != *b.Image {
 		return false
@@ -124,8 +123,8 @@ func samePart(a, b chat.Part) bool {
 // between them.
 func joinedTexts(parts []chat.Part) string { return chat.Message{Parts: parts}.Text() }
 
-// partsOfKinds returns the parts of the given kinds, in order, but for image parts
-// that hold no picture.
+// partsOfKinds returns the parts of the given kinds, in order, without image parts
+// that have no picture.
 func partsOfKinds(parts []chat.Part, kinds ...chat.Kind) []chat.Part {
 	var found []chat.Part
 	for _, p := range parts {
@@ -136,8 +135,8 @@ func partsOfKinds(parts []chat.Part, kinds ...chat.Kind) []chat.Part {
 	return found
 }
 
-// argumentsObject returns the arguments of a call as a JSON object. Text that is no
-// object becomes the only member, "input", of one.
+// argumentsObject returns the arguments of a call as a JSON object. Text that is
+// not an object becomes the only member, "input", of an object.
 func argumentsObject(p chat.Part) string {
 	i := skipSpace(p.Args, 0)
 	if i == len(p.Args) {
@@ -153,11 +152,10 @@ func argumentsObject(p chat.Part) string {
 	return p.Args[i:end]
 }
 
-// An originalBlocks gives out, for parts that have changed, the blocks that they were
-// read from.
+// An originalBlocks returns the original blocks of changed parts.
 type originalBlocks struct{ blocks []chat.Part }
 
-// replacedParts returns the parts of before that are not among those of now as they were.
+// replacedParts returns the parts of before that are not in now unchanged.
 func replacedParts(before, now []chat.Part) *originalBlocks {
 	kept := make(map[string]bool)
 	for _, p := range now {
@@ -174,9 +172,8 @@ func replacedParts(before, now []chat.Part) *originalBlocks {
 	return &originalBlocks{free}
 }
 
-// takeOriginal returns the object of the block that p was read from: of its kind and,
-// for calls and results that were read with one, of its id. It has no members
-// where there is none.
+// takeOriginal returns the object of the original block of p: of its kind and, for
+// calls and results that had an id, of its id. It has no members if there is none.
 func (b *originalBlocks) takeOriginal(p chat.Part) jsonObject {
 	for i, block := range b.blocks {
 		if block.Kind != p.Kind || block.ID != "" && block.ID != p.ID {
@@ -191,8 +188,8 @@ func (b *originalBlocks) takeOriginal(p chat.Part) jsonObject {
 	return jsonObject{raw: "{}"}
 }
 
-// textBlockFor returns a text block for p, made out of the one that it was read from
-// where that was a text block too.
+// textBlockFor returns a text block for p, based on its original block if that was
+// a text block too.
 func (b *originalBlocks) textBlockFor(p chat.Part) string {
 	p.Kind = chat.Text
 	o := b.takeOriginal(p)

@@ -10,21 +10,20 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// ErrReadOnly is the error of Encode for a format that is only read.
+// ErrReadOnly is the error of Encode for a format that cannot be written.
 var ErrReadOnly = errors.New("format is only read")
 
-// Encode writes c in the named format. to "" is c.Format, or openai where that
-// format is only read. c.Messages may be a compacted version of what was read:
-// what is unchanged keeps its bytes, and the document around the messages too.
-//
-// Into another format go the messages, the model and the tools. Thinking goes
-// to OpenAI and JSON lines as reasoning_content, to Ollama as thinking, and is
-// left out of Anthropic messages unless it is signed for them. Of system
-// messages, Anthropic's system field takes those at the front; a later one
-// becomes a user message. Arguments that are no object come under "input".
-// Calls of tools that the API's server ran stay as they were where the format is
-// the same, or JSON lines, and become ordinary calls with results elsewhere. A
-// block that is not understood stands as text in another format.
+// Encode writes c in the named format; "" means c.Format, or openai if that format
+// cannot be written. c.Messages may be a compacted version of the original:
+// unchanged messages keep their bytes, as does the document around them. Another
+// format receives the messages, the model and the tools. Thinking becomes
+// reasoning_content in OpenAI and JSON lines, thinking in Ollama, and is omitted
+// from Anthropic messages unless it is signed for them. Of system messages,
+// Anthropic's system field receives those at the front; a later one becomes a user
+// message. Arguments that are not an object become the member "input". Calls of
+// tools that the API's server ran stay as they were if the format is the same, or
+// JSON lines, and become ordinary calls with results elsewhere. An opaque block
+// becomes text in another format.
 func Encode(w io.Writer, c Conversation, to string) error {
 	all := allFormats()
 	name := cmp.Or(to, c.Format, "openai")
@@ -40,8 +39,8 @@ func Encode(w io.Writer, c Conversation, to string) error {
 	return Encode(w, c, "openai")
 }
 
-// encodeChat writes c in a dialect, into the document it was read from or,
-// where that was in another format, into a new one.
+// encodeChat writes c in a dialect, into its original document or, if that had
+// another format, into a new one.
 func encodeChat(w io.Writer, c Conversation, d dialect) error {
 	l := c.layout
 	if l == nil || c.Format != d.name {
@@ -58,7 +57,7 @@ func encodeChat(w io.Writer, c Conversation, d dialect) error {
 	return err
 }
 
-// writeBody appends the body with the messages of t in it.
+// writeBody appends the body with the messages in t.
 func (l *layout) writeBody(out []byte, t chat.Transcript, d dialect) []byte {
 	body := parseObject(l.body)
 	if d.system {
@@ -89,7 +88,8 @@ func readFromList(m chat.Message, d dialect) bool {
 	return wasReadIn(m, d) && beginsWithAny(m.Source.JSON, "{")
 }
 
-// appendMessages appends the list of the objects of t, in brackets but for JSON lines.
+// appendMessages appends the list of the objects of t, in brackets except for JSON
+// lines.
 func (l *layout) appendMessages(out []byte, t chat.Transcript, d dialect) []byte {
 	place := make(map[*chat.Source]int, len(l.list.objects))
 	for i, s := range l.list.objects {
@@ -108,7 +108,7 @@ func (l *layout) appendMessages(out []byte, t chat.Transcript, d dialect) []byte
 			continue
 		}
 		if !known {
-			at = -2 // follows nothing, and nothing follows it
+			at = -2 // nothing comes before or after it
 		}
 		if some {
 			out = append(out, l.textBetween(last, at)...)
@@ -124,7 +124,7 @@ func (l *layout) appendMessages(out []byte, t chat.Transcript, d dialect) []byte
 	return out
 }
 
-// textBetween returns what stands between the objects of two places.
+// textBetween returns the text between the objects of two places.
 func (l *layout) textBetween(a, b int) string {
 	if b == a+1 && b > 0 {
 		return l.list.gaps[b]
@@ -132,8 +132,7 @@ func (l *layout) textBetween(a, b int) string {
 	return l.separator()
 }
 
-// leadingGroup returns how many messages at the front of t are written as one
-// object.
+// leadingGroup returns how many messages at the front of t form one object.
 func leadingGroup(t chat.Transcript, d dialect) int {
 	n := 1
 	for n < len(t) && belongsToGroup(t[:n], t[n], d) {
@@ -142,9 +141,9 @@ func leadingGroup(t chat.Transcript, d dialect) int {
 	return n
 }
 
-// belongsToGroup reports whether next goes into one object with group. Messages that
-// were read from one stay in one, and those of different files may meet in the
-// middle of one: what an undo brings back, and what was added since.
+// belongsToGroup reports whether next goes into one object with group. Messages
+// from one object stay together. Messages of different files can meet within a
+// group: those that an undo restores, and those added since.
 func belongsToGroup(group []chat.Message, next chat.Message, d dialect) bool {
 	last := group[len(group)-1]
 	switch read := readFromList(last, d); {
@@ -160,7 +159,7 @@ func belongsToGroup(group []chat.Message, next chat.Message, d dialect) bool {
 	return true
 }
 
-// encodeGroup returns the object of a group, "" where it holds nothing to write.
+// encodeGroup returns the object of a group, "" if it holds nothing to write.
 func encodeGroup(group []chat.Message, d dialect) string {
 	m := group[0]
 	if !readFromList(m, d) {
@@ -176,8 +175,8 @@ func encodeGroup(group []chat.Message, d dialect) string {
 	return d.rewrite(parseObject(m.Source.JSON), group)
 }
 
-// newLayout returns the document for a conversation that was not read in d: a
-// request body where there is more to say than the messages, else a list.
+// newLayout returns the document for a conversation of another dialect: a request
+// body if there is more than messages, else a list.
 func newLayout(c Conversation, d dialect) *layout {
 	if d.name == "jsonl" {
 		return &layout{lines: true, list: list{last: "\n"}}
@@ -201,8 +200,8 @@ func newLayout(c Conversation, d dialect) *layout {
 	return &layout{body: objectOf(members...), key: "messages", after: "\n"}
 }
 
-// answerLimit returns the max_tokens of a request: that of the body it was
-// read from, or 4096, as the API wants one.
+// answerLimit returns the max_tokens of a request: that of the original body, or
+// 4096, because the API requires one.
 func answerLimit(l *layout) string {
 	if l != nil && l.key != "" {
 		body := parseObject(l.body)

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// The results of one message stay together where an undo puts what was before a
-// round, which was read from one file, before what came since, read from another.
+// The results of one message stay together if an undo puts messages from one file
+// before newer messages from another.
 func TestResultsOfTwoFilesMeetInOneObject(t *testing.T) {
 	const file = `[{"role":"user","content":"q"},{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"f","input":{}},{"type":"tool_use","id":"b","name":"f","input":{}}]},` +
 		`{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"1"},{"type":"tool_result","tool_use_id":"b","content":"2"},{"type":"text","text":"go on"}]},{"role":"assistant","content":"done"}]` + "\n"

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// What can be wrong with an input. Every [*Error] wraps one of them.
+// The kinds of problems with an input. Every [*Error] wraps one of them.
 var (
 	ErrEmpty        = errors.New("empty input")
 	ErrNotUTF8      = errors.New("not UTF-8")
@@ -20,19 +20,18 @@ var (
 	ErrNoChat       = errors.New("no such chat")
 )
 
-// An Error says what is wrong with an input, where, and what to do about it.
+// An Error gives the problem with an input, its place, and the remedy.
 type Error struct {
-	File    string // "input" where it has no name
-	Line    int    // from 1; 0 where the problem is not in one line
-	Field   string // path like messages[3].content; "" where it is not in one field
+	File    string // "input" if it has no name
+	Line    int    // from 1; 0 if the problem is not in one line
+	Field   string // path like messages[3].content; "" if it is not in one field
 	Problem string
-	Remedy  string // "" where there is none
+	Remedy  string // "" if there is none
 
 	kind error
 }
 
-// Error returns "file:line: field: problem; remedy" without the parts that are
-// not known.
+// Error returns "file:line: field: problem; remedy" without the unknown parts.
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString(e.File)
@@ -58,12 +57,12 @@ func (s *source) sourceError(kind error, line int, field, problem, remedy string
 	return &Error{s.name, line, field, problem, remedy, kind}
 }
 
-// invalidJSON returns the error for a line that is no JSON.
+// invalidJSON returns the error for a line that is not JSON.
 func (s *source) invalidJSON(line int, err error) *Error {
 	return s.sourceError(ErrBroken, line, "", err.Error(), "repair the line, or leave such records out with --lenient")
 }
 
-// brokenDocument returns the error for a document that is no JSON.
+// brokenDocument returns the error for a document that is not JSON.
 func (s *source) brokenDocument(err error) *Error {
 	line := 0
 	if at := (*syntaxError)(nil); errors.As(err, &at) {

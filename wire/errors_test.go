@@ -100,7 +100,7 @@ func TestLenientLeavesBrokenLinesOut(t *testing.T) {
 	}
 }
 
-func TestEncodeRefusesWhatIsNotWritten(t *testing.T) {
+func TestEncodeRejectsReadOnlyFormats(t *testing.T) {
 	c := decoded(t, `[{"role":"user","content":"a"}]`)
 	if err := Encode(io.Discard, c, "cassette"); !errors.Is(err, ErrReadOnly) {
 		t.Error(err)

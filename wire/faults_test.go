@@ -7,8 +7,7 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// TestFaults holds an example of each kind of fault that writers of requests
-// are known for. The numbers are those of the list of faults in the design.
+// TestFaults has an example of each known kind of fault in requests, numbered.
 func TestFaults(t *testing.T) {
 	calls := func(content, arguments string) string {
 		return `[{"role":"user","content":"q"},{"role":"assistant","content":` + content + `,"tool_calls":[{"id":"functions.ls:1","type":"function","function":{"name":"ls","arguments":` + arguments + `}}]},{"role":"tool","tool_call_id":"functions.ls:1","content":"r"}]`
@@ -18,21 +17,21 @@ func TestFaults(t *testing.T) {
 		name, in, to string
 		holds, not   []string
 	}{
-		{"8 repeated ids are told apart", twice, "anthropic", []string{`"id":"functions_ls_1"`, `"id":"functions_ls_1_1"`, `"tool_use_id":"functions_ls_1_1"`}, nil},
+		{"8 repeated ids are distinguished", twice, "anthropic", []string{`"id":"functions_ls_1"`, `"id":"functions_ls_1_1"`, `"tool_use_id":"functions_ls_1_1"`}, nil},
 		{"13 calls without a text stay", calls(`""`, `"{}"`), "anthropic", []string{`"content":[{"type":"tool_use"`}, []string{`"text":""`}},
 		{"14 null beside calls is no text", calls("null", `"{}"`), "ollama", []string{`"content":"","tool_calls"`}, []string{"null", "None"}},
 		{"15 an empty text beside calls becomes null", calls(`""`, `"{}"`), "jsonl", []string{`"content":null,"tool_calls"`}, nil},
 		{"16 an empty message is not sent as a block", `[{"role":"user","content":"q"},{"role":"assistant","content":""}]`, "anthropic", []string{`[{"role":"user","content":"q"}]`}, nil},
-		{"17 a list becomes a string where one is asked for", `[{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}]`, "ollama", []string{`"content":"a\nb"`}, nil},
+		{"17 a list becomes a string if one is required", `[{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}]`, "ollama", []string{`"content":"a\nb"`}, nil},
 		{"22 arguments that are no JSON are wrapped", calls("null", `"{\"path\": \"a"`), "anthropic", []string{`"input":{"input":"{\"path\": \"a"}`}, nil},
-		{"22 arguments that are no JSON stay where they were", calls("null", `"{\"path\": \"a"`), "openai", []string{`"arguments":"{\"path\": \"a"`}, nil},
+		{"22 arguments that are not JSON stay unchanged", calls("null", `"{\"path\": \"a"`), "openai", []string{`"arguments":"{\"path\": \"a"`}, nil},
 		{"27 a lone surrogate passes", `[{"role":"user","content":"\ud83d"}]`, "openai", []string{`"\ud83d"`}, nil},
 		{"27 a lone surrogate is never written anew", `[{"role":"user","content":"\ud83d"}]`, "ollama", []string{"\ufffd"}, []string{`\ud`}},
 		{"29 CRLF in a text stays", `[{"role":"user","content":"a\r\nb"}]`, "anthropic", []string{`"a\r\nb"`}, nil},
 		{"30 results come before the text", `[{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"a","content":"r"},{"role":"user","content":"go on"}]`, "anthropic",
 			[]string{`{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"r"},{"type":"text","text":"go on"}]}`}, nil},
 		{"31 a second system message is no role of its own", `[{"role":"system","content":"s"},{"role":"user","content":"q"},{"role":"system","content":"t"}]`, "anthropic", []string{`"system":"s"`, `{"role":"user","content":"t"}`}, []string{`"role":"system"`}},
-		{"33 developer is system where it is not known", `[{"role":"developer","content":"d"},{"role":"user","content":"q"}]`, "ollama", []string{`"role":"system"`}, []string{"developer"}},
+		{"33 developer is system if it is unknown", `[{"role":"developer","content":"d"},{"role":"user","content":"q"}]`, "ollama", []string{`"role":"system"`}, []string{"developer"}},
 		{"37 thinking without a signature is left out", `[{"role":"user","content":"q"},{"role":"assistant","content":"a","reasoning_content":"why"}]`, "anthropic", nil, []string{"why", "thinking"}},
 		{"39 reasoning goes with its message", anthropicBlocksFixture, "openai", []string{`"reasoning_content":"two calls"`}, nil},
 	} {
@@ -52,8 +51,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// Fault 37: a block of an assistant message with thinking changes, and the
-// thinking keeps its bytes.
+// Fault 37: a block of an assistant message with thinking changes, and the thinking
+// keeps its bytes.
 func TestThinkingKeepsItsBytesWhenItsNeighbourChanges(t *testing.T) {
 	c := decoded(t, anthropicBlocksFixture)
 	c.Messages = retold(c.Messages, 1, 1, "I see.")
@@ -68,7 +67,7 @@ func TestThinkingKeepsItsBytesWhenItsNeighbourChanges(t *testing.T) {
 	}
 }
 
-// Thinking that stands among the blocks of an OpenAI message goes on there.
+// Thinking among the blocks of an OpenAI message stays there.
 func TestThinkingAmongBlocksStays(t *testing.T) {
 	in := `[{"role":"assistant","content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]},{"type":"text","text":"long","n":1}]}]`
 	c := decoded(t, in)

@@ -5,20 +5,19 @@ import (
 )
 
 // flatDialect returns a dialect of the OpenAI family, in which each message is one
-// object, with its calls under a key of their own. bare gives Ollama's form:
-// contents are plain strings, arguments are objects, images stand beside the
-// content.
+// object, with its calls under a separate key. bare gives Ollama's form: contents
+// are plain strings, arguments are objects, images are beside the content.
 func flatDialect(name string, bare bool) dialect {
 	w := flatWriter{bare: bare, meta: name == "jsonl"}
 	return dialect{name: name, read: readFlat, rewrite: w.rewriteObject, fresh: w.newObject}
 }
 
-// reasoningKeys are the keys under which the family's members keep thinking.
-// The first one that holds a string is read.
+// reasoningKeys are the keys for thinking in the family. The first one with a
+// string is read.
 var reasoningKeys = [...]string{"reasoning_content", "reasoning", "thinking", "reasoning_details"}
 
-// readFlat reads a message of any member of the family, so that a file that
-// mixes their forms can be read too.
+// readFlat reads a message of any member of the family, so that files with mixed
+// forms can be read too.
 func readFlat(o jsonObject) ([]chat.Message, error) {
 	role, err := messageRole(o)
 	if err != nil {
@@ -52,7 +51,7 @@ func readFlat(o jsonObject) ([]chat.Message, error) {
 }
 
 // asResult returns the parts of a tool message: one result, then its images and
-// what of it is not understood.
+// opaque content.
 func asResult(o jsonObject, content []chat.Part) []chat.Part {
 	name := o.textValue("name")
 	if name == "" {
@@ -83,8 +82,8 @@ func readContent(raw string) ([]chat.Part, error) {
 	return parts, nil
 }
 
-// readBlock reads one block of a content list. A block that is not understood
-// becomes an opaque part.
+// readBlock reads one block of a content list. An unknown block becomes an opaque
+// part.
 func readBlock(raw string) chat.Part {
 	if raw[0] == '"' {
 		return chat.Part{Kind: chat.Text, Text: unquoteText(raw), Raw: raw}
@@ -152,9 +151,9 @@ func readCalls(o jsonObject) ([]chat.Part, error) {
 	return calls, nil
 }
 
-// functionKey returns the key under which a call has its name and arguments, ""
-// where they stand in the call itself. The type decides: SDKs write all variants
-// of a call, those of other types empty.
+// functionKey returns the key of the name and arguments of a call, "" if they are
+// in the call itself. The type decides: SDKs write all variants of a call, with the
+// others empty.
 func functionKey(call jsonObject) string {
 	keys := [...]string{"function", "custom"}
 	for _, key := range keys {
@@ -175,7 +174,7 @@ func functionKey(call jsonObject) string {
 	return ""
 }
 
-// functionIn returns the object that has the name and the arguments of a call.
+// functionIn returns the object with the name and the arguments of a call.
 func functionIn(call jsonObject) jsonObject {
 	if key := functionKey(call); key != "" {
 		return parseObject(call.rawValue(key))

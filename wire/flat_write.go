@@ -13,15 +13,15 @@ type flatWriter struct {
 	meta bool // protection is written
 }
 
-// shown are the kinds of part that the content shows.
+// shown are the kinds of part that are in the content.
 var shown = []chat.Kind{chat.Text, chat.Summary, chat.Result, chat.Image, chat.ServerResult, chat.Opaque}
 
-// rewriteObject puts what has changed in a message into its object. What is as it
-// was keeps its bytes.
+// rewriteObject writes the changes of a message into its object. Everything else
+// keeps its bytes.
 func (w flatWriter) rewriteObject(o jsonObject, group []chat.Message) string {
 	m := group[0]
 	read, err := readFlat(o)
-	if err != nil { // it was read before, so this cannot be
+	if err != nil { // cannot happen: it was read before
 		return o.raw
 	}
 	was := read[0]
@@ -31,7 +31,7 @@ func (w flatWriter) rewriteObject(o jsonObject, group []chat.Message) string {
 		changes = append(changes, w.callChanges(o, before, now)...)
 	}
 	if len(partsOfKinds(m.Parts, chat.Thinking)) == 0 {
-		// With all of it gone, none of its other forms may stay.
+		// If all of it was removed, none of its other forms may stay.
 		for _, key := range reasoningKeys {
 			changes = append(changes, change{key: key})
 		}
@@ -39,7 +39,7 @@ func (w flatWriter) rewriteObject(o jsonObject, group []chat.Message) string {
 	return o.withChanges(changes...)
 }
 
-// sameCall ignores the ids, which are made up where the source has none.
+// sameCall ignores the ids, which are invented if the source has none.
 func (w flatWriter) sameCall(a, b chat.Part) bool {
 	return a.Name == b.Name && a.Args == b.Args
 }
@@ -55,8 +55,8 @@ func (w flatWriter) contentChanges(o jsonObject, was, now []chat.Part) []change 
 	return w.contentMembers(after, len(partsOfKinds(now, chat.Call)) > 0)
 }
 
-// inContent returns the parts that make up the content: those that are shown,
-// and thinking that was a block of it.
+// inContent returns the parts of the content: those that are shown, and thinking
+// that was a block of it.
 func inContent(parts []chat.Part) []chat.Part {
 	blocks := slices.DeleteFunc(slices.Clone(parts), func(p chat.Part) bool {
 		return p.Kind == chat.Thinking && p.Raw == ""
@@ -64,13 +64,13 @@ func inContent(parts []chat.Part) []chat.Part {
 	return partsOfKinds(blocks, append(slices.Clone(shown), chat.Thinking)...)
 }
 
-// sameShown ignores what is not in the content: ids and names.
+// sameShown ignores ids and names, which are not in the content.
 func sameShown(a, b chat.Part) bool {
 	a.ID, a.Name, b.ID, b.Name = "", "", "", ""
 	return samePart(a, b)
 }
 
-// rewriteBlocks returns a content list for parts; list is the one before.
+// rewriteBlocks returns a content list for parts; list is the former one.
 func rewriteBlocks(list string, parts []chat.Part) string {
 	before, _ := readContent(list)
 	free := replacedParts(before, parts)
@@ -97,7 +97,7 @@ func imageBlock(p *chat.Picture) string {
 	return objectOf(change{"type", `"image_url"`}, change{"image_url", objectOf(in...)})
 }
 
-// contentMembers returns the members that hold parts: text and images.
+// contentMembers returns the members with parts: text and images.
 func (w flatWriter) contentMembers(parts []chat.Part, calls bool) []change {
 	text := joinedTexts(parts)
 	images := partsOfKinds(parts, chat.Image)
@@ -113,8 +113,8 @@ func (w flatWriter) contentMembers(parts []chat.Part, calls bool) []change {
 	return []change{{"content", quotedJSON(text)}}
 }
 
-// bareContent puts the bytes of images beside the text, and addresses, which
-// Ollama does not take, into it.
+// bareContent puts the bytes of images beside the text, and addresses, which Ollama
+// does not accept, into it.
 func (w flatWriter) bareContent(text string, images []chat.Part) []change {
 	var data []string
 	for _, p := range images {
@@ -133,7 +133,7 @@ func (w flatWriter) bareContent(text string, images []chat.Part) []change {
 	return []change{{"content", quotedJSON(text)}, {"images", rawList(data)}}
 }
 
-// callChanges returns the member that holds calls, in the form it was in.
+// callChanges returns the member with the calls, in its former form.
 func (w flatWriter) callChanges(o jsonObject, before, now []chat.Part) []change {
 	old := !o.valueHasKind("tool_calls", "[") && o.valueHasKind("function_call", "{")
 	if len(now) == 0 {
@@ -154,7 +154,7 @@ func (w flatWriter) callChanges(o jsonObject, before, now []chat.Part) []change 
 	return []change{{"tool_calls", rawList(calls)}}
 }
 
-// callObject returns the object of a call, made out of the one it had.
+// callObject returns the object of a call, based on the former one.
 func (w flatWriter) callObject(o jsonObject, p chat.Part) string {
 	switch {
 	case len(o.members) == 0:
@@ -172,8 +172,8 @@ func (w flatWriter) callObject(o jsonObject, p chat.Part) string {
 	return w.function(o, p)
 }
 
-// function returns name and arguments; the arguments in the form they had, or
-// else in the dialect's.
+// function returns name and arguments; the arguments in their former form, or else
+// in the dialect's.
 func (w flatWriter) function(o jsonObject, p chat.Part) string {
 	asObject := w.bare
 	if o.rawValue("arguments") != "" {
@@ -251,7 +251,7 @@ func (w flatWriter) thinkingKey() string {
 	return "reasoning_content"
 }
 
-// dialectRole returns the role as the dialect knows it: Ollama has no developer.
+// dialectRole returns the role in the dialect: Ollama has no developer.
 func (w flatWriter) dialectRole(r chat.Role) chat.Role {
 	if w.bare && r == chat.Developer {
 		return chat.System
@@ -270,7 +270,7 @@ func thinkingOf(parts []chat.Part) string {
 	return strings.Join(texts, "\n")
 }
 
-// noImages puts a word in the place of each image.
+// noImages puts a placeholder in place of each image.
 func noImages(parts []chat.Part) []chat.Part {
 	out := slices.Clone(parts)
 	for i, p := range out {
@@ -281,7 +281,7 @@ func noImages(parts []chat.Part) []chat.Part {
 	return out
 }
 
-// withoutOriginals returns parts without the blocks they were read from, which are of
+// withoutOriginals returns parts without their original blocks, which are of
 // another dialect.
 func withoutOriginals(parts []chat.Part) []chat.Part {
 	out := slices.Clone(parts)

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// dialectOf returns which of openai, anthropic, ollama, bedrock and aisdk the
-// messages of a source are in, or "". text begins at the first value of the source, which is
-// valid JSON where valid says so.
+// dialectOf returns the dialect of the messages of a source (openai, anthropic,
+// ollama, bedrock or aisdk), or "". text begins at the first value of the source;
+// valid says that it is valid JSON.
 //
 //	calls whose arguments are objects, images, tool_name, thinking   → ollama
 //	blocks tool_use, tool_result, signed thinking, image with source → anthropic
@@ -58,7 +58,7 @@ func firstList(v peek) string {
 
 func dialectOfBody(body peek, valid bool) string {
 	messages := body.fields["messages"]
-	if !valid { // what stands before the break, by the first message
+	if !valid { // of the part before the break, by the first message
 		messages = "[]"
 		for _, v := range peekElements(body.fields["messages"]) {
 			messages = rawList([]string{v.raw})
@@ -87,8 +87,8 @@ func firstOfList(list string) (string, bool) {
 	return "", false
 }
 
-// dialectIn returns the dialect of a list of messages, "" where one is no
-// message. It is sure of it where a message can be in no other.
+// dialectIn returns the dialect of a list of messages, "" if one is not a message.
+// It is certain if a message is possible in no other dialect.
 func dialectIn(list string) (name string, sure bool) {
 	name = "openai"
 	n := 0
@@ -108,7 +108,7 @@ func dialectIn(list string) (name string, sure bool) {
 	return name, sure
 }
 
-// isMessage reports whether an object has a role and what a message says.
+// isMessage reports whether an object has a role and a content.
 func isMessage(m jsonObject) bool {
 	_, err := messageRole(m)
 	return err == nil && (m.rawValue("content") != "" || m.rawValue("tool_calls") != "" || m.rawValue("function_call") != "")
@@ -127,8 +127,8 @@ func messageDialect(m jsonObject) (string, bool) {
 	return blockDialect(m.rawValue("content"))
 }
 
-// blockDialect returns the dialect that a content can be in only, and whether
-// there is one.
+// blockDialect returns the only dialect that can have a content, and whether there
+// is one.
 func blockDialect(content string) (string, bool) {
 	for b := range objectsIn(content) {
 		kind := b.textValue("type")
@@ -159,7 +159,8 @@ func blockDialect(content string) (string, bool) {
 	return "", false
 }
 
-// objectsIn yields the elements of a list; what is no object has no members.
+// objectsIn yields the elements of a list; one that is not an object has no
+// members.
 func objectsIn(list string) iter.Seq[jsonObject] {
 	return func(yield func(jsonObject) bool) {
 		for start, end := range elements(list) {

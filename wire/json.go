@@ -14,8 +14,8 @@ type member struct {
 	start, end int    // of the value
 }
 
-// objectMembers yields the members of an object that is known to be valid. What is
-// no object has none. Of a broken one it yields what can be told of it.
+// objectMembers yields the members of an object that is known to be valid. Another
+// value has none. Of a broken one it yields the readable members.
 func objectMembers(s string) iter.Seq[member] {
 	return func(yield func(member) bool) {
 		if s == "" || s[0] != '{' {
@@ -35,8 +35,8 @@ func objectMembers(s string) iter.Seq[member] {
 	}
 }
 
-// elements yields the offsets of the elements of a list that is known to be
-// valid. What is no list has none.
+// elements yields the offsets of the elements of a list that is known to be valid.
+// Another value has none.
 func elements(s string) iter.Seq2[int, int] {
 	return func(yield func(start, end int) bool) {
 		if s == "" || s[0] != '[' {
@@ -105,8 +105,8 @@ func skipString(s string, i int) int {
 }
 
 // unquoteText returns the text of a JSON string that is known to be valid. It
-// shares memory with raw where nothing is escaped. A lone surrogate becomes
-// U+FFFD. What is no string gives "".
+// shares memory with raw if nothing is escaped. A lone surrogate becomes U+FFFD.
+// For another value it returns "".
 func unquoteText(raw string) string {
 	if len(raw) < 2 || raw[0] != '"' {
 		return ""
@@ -116,7 +116,7 @@ func unquoteText(raw string) string {
 	if slash < 0 {
 		return raw
 	}
-	var out strings.Builder // gives its bytes away without a copy
+	var out strings.Builder // passes on its bytes without a copy
 	room := len(raw)
 	out.Grow(room)
 	for slash >= 0 && slash+1 < len(raw) {
@@ -132,12 +132,13 @@ func unquoteText(raw string) string {
 	}
 	out.WriteString(raw)
 	if out.Len() < room-room/8 {
-		return strings.Clone(out.String()) // keeps no empty room
+		return strings.Clone(out.String()) // without spare capacity
 	}
 	return out.String()
 }
 
-// decodeEscape returns what the escape at the start of s means, and its length.
+// decodeEscape returns the character of the escape at the start of s, and its
+// length.
 func decodeEscape(s string) (rune, int) {
 	switch s[1] {
 	case 'n':
@@ -169,7 +170,8 @@ func decodeEscape(s string) (rune, int) {
 	return rune(s[1]), 2
 }
 
-// decodeHex4 returns the number that s begins with in four hexadecimal digits, or -1.
+// decodeHex4 returns the value of the four hexadecimal digits at the start of s, or
+// -1.
 func decodeHex4(s string) rune {
 	if len(s) < 4 {
 		return -1
@@ -192,7 +194,7 @@ func decodeHex4(s string) rune {
 }
 
 // appendQuoted appends text as a JSON string with as few escapes as JSON allows.
-// What is not UTF-8 in it becomes U+FFFD.
+// Invalid UTF-8 in it becomes U+FFFD.
 func appendQuoted(out []byte, text string) []byte {
 	const hex = "0123456789abcdef"
 	if !utf8.ValidString(text) {

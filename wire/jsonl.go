@@ -7,8 +7,8 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// jsonLines is one message a line: {role, content}, with the fields of OpenAI
-// or the blocks of Anthropic where a line has them, and meta.protected.
+// jsonLines is one message a line: {role, content}, with the fields of OpenAI or
+// the blocks of Anthropic if a line has them, and meta.protected.
 func jsonLines() format {
 	d := lineDialect()
 	return format{
@@ -21,7 +21,7 @@ func jsonLines() format {
 	}
 }
 
-// matchLines takes lines, or one object, that have a role and a content.
+// matchLines matches lines, or one object, with a role and a content.
 func matchLines(p probe) int {
 	if p.shape != lines && p.shape != object || len(p.values) == 0 {
 		return 0
@@ -58,8 +58,8 @@ func lineDialect() dialect {
 	return d
 }
 
-// hasBlocks reports whether the content of a message holds blocks of the kinds
-// that only Anthropic has.
+// hasBlocks reports whether the content of a message has blocks of kinds that only
+// Anthropic uses.
 func hasBlocks(o jsonObject) bool {
 	return isDialect(o.rawValue("content"), "anthropic")
 }

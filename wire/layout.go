@@ -8,13 +8,13 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// A layout is the document that the messages of a conversation stand in.
+// A layout is the document that the messages of a conversation are in.
 //
 //	bom before { "model": …, "messages": [ ␣obj gap obj␣ ], … } after
 //	           └──────── body, where key is "messages" ───────┘
 //
-// Where key is "" the body is the list itself or, for JSON lines, the objects
-// without brackets.
+// If key is "", the body is the list itself or, for JSON lines, the objects without
+// brackets.
 type layout struct {
 	before, body, after string
 	key                 string // of the list in the body
@@ -25,12 +25,12 @@ type layout struct {
 // A list is how message objects follow each other.
 type list struct {
 	objects     []*chat.Source
-	gaps        []string // gaps[i] stands before object i and behind another; gaps[0] is ""
-	first, last string   // before the first object, and behind the last
+	gaps        []string // gaps[i] is before object i and after another; gaps[0] is ""
+	first, last string   // before the first object, and after the last
 }
 
-// separator returns what to write between two objects that did not follow each
-// other: what stands between the first two, or else the least.
+// separator returns the text between two objects that were not adjacent before: the
+// text between the first two, or else the minimum.
 func (l *layout) separator() string {
 	for i, g := range l.list.gaps {
 		if i > 0 && (!l.lines || strings.Contains(g, "\n")) {
@@ -50,10 +50,10 @@ func (l *layout) separator() string {
 type layoutReader struct {
 	src  *source
 	path string // of the list, for errors
-	sep  string // the least that parts two objects: a comma in a list, a line feed in lines
+	sep  string // the minimum between two objects: a comma in a list, a line feed in lines
 	t    chat.Transcript
 	list list
-	n    int // objects met
+	n    int // objects read
 	end  int // offset in src.text of the end of the last object that was read
 }
 
@@ -77,7 +77,7 @@ func (r *layoutReader) addObject(d dialect, start, end int) error {
 	switch {
 	case len(r.list.objects) == 0:
 		r.list.first, gap = gap, ""
-	case strings.Trim(gap, r.sep+" \t\r\n") != "": // something was left out
+	case strings.Trim(gap, r.sep+" \t\r\n") != "": // an object was skipped
 		gap = r.sep
 	}
 	if strings.TrimSpace(r.list.first) != "" {
@@ -131,8 +131,8 @@ func readList(src *source, d dialect, start, end int, path string) (chat.Transcr
 	return r.t, r.list, nil
 }
 
-// readBody reads the conversation in v: a list of messages, or a body with the
-// list under "messages". around says that the conversation is the whole file.
+// readBody reads the conversation in v: a list of messages, or a body with the list
+// under "messages". around says that the conversation is the whole file.
 func readBody(src *source, d dialect, v value, around bool, path string) (Conversation, error) {
 	c := Conversation{Format: d.name, layout: &layout{body: v.raw}}
 	if around {
@@ -187,7 +187,7 @@ func readChats(src *source, d dialect) ([]Conversation, error) {
 	return []Conversation{c}, nil
 }
 
-// listsOfMessages returns the lists of messages in a list of chats, nothing where it
+// listsOfMessages returns the lists of messages in a list of chats, nothing if it
 // is a list of messages.
 func listsOfMessages(doc value) []value {
 	var chats []value

@@ -6,9 +6,9 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// compactionState returns the state of a message that begins with text: what an
-// earlier compaction has written is known by its whole first line, so that what
-// a person types about it is not taken for it.
+// compactionState returns the state of a message that begins with text. Output of
+// an earlier compaction is recognised by its whole first line, so that a person's
+// text about it is not mistaken for it.
 func compactionState(text string) chat.State {
 	line, _, _ := strings.Cut(text, "\n")
 	switch head, rest, _ := strings.Cut(line, " "); head {
@@ -32,7 +32,8 @@ func compactionState(text string) chat.State {
 	return chat.Active
 }
 
-// namesRecall reports whether a line names a recall id: eight hexadecimal digits.
+// namesRecall reports whether a line contains a recall id: eight hexadecimal
+// digits.
 func namesRecall(line string) bool {
 	_, id, found := strings.Cut(line, "recall ")
 	if !found || len(id) < 8 {
@@ -41,8 +42,8 @@ func namesRecall(line string) bool {
 	return strings.Trim(id[:8], "0123456789abcdef") == ""
 }
 
-// classify sets Machine and State of a message by its texts. Only the
-// assistant, or a system message, holds a summary.
+// classify sets Machine and State of a message by its texts. Only the assistant's
+// messages and system messages can contain a summary.
 func classify(m *chat.Message) {
 	typed, machine := false, false
 	for _, p := range m.Parts {

@@ -6,7 +6,7 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-func TestStateIsToldByTheFirstLine(t *testing.T) {
+func TestStateIsDetectedByTheFirstLine(t *testing.T) {
 	for _, c := range []struct {
 		role chat.Role
 		text string
@@ -24,7 +24,7 @@ func TestStateIsToldByTheFirstLine(t *testing.T) {
 		{chat.Assistant, "[marker 8 messages left out; recall 0123abcd]\nnames: a b", chat.Marked},
 		{chat.Tool, "[marker 8 messages left out; recall 0123abcd]\nnames: a b", chat.Active},
 		{chat.User, "[marker a gap]", chat.Marked},
-		{chat.User, "[marker go on]", chat.Marked}, // as it once was written
+		{chat.User, "[marker go on]", chat.Marked}, // the former form
 		{chat.User, "[marker go on] is what it says, why?", chat.Active},
 		{chat.User, "[marker pen] is what I want to buy", chat.Active},
 		{chat.User, "[outline of the talk]", chat.Active},
@@ -59,8 +59,7 @@ func TestMessageWithTypedTextOrImageIsNotTheMachines(t *testing.T) {
 	}
 }
 
-// A slash command's wrapper is Claude Code's, what stands in its arguments a
-// person's.
+// The wrapper of a slash command is Claude Code's, its arguments are a person's.
 func TestArgumentsOfASlashCommandAreTyped(t *testing.T) {
 	record := func(content string) string {
 		return `{"parentUuid":null,"isSidechain":false,"type":"user","uuid":"u","message":{"role":"user","content":` + content + `}}` + "\n"

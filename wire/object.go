@@ -2,14 +2,14 @@ package wire
 
 import "slices"
 
-// A jsonObject is a valid JSON object, cut into its members.
+// A jsonObject is a valid JSON object, split into its members.
 type jsonObject struct {
 	raw     string
 	members []member
 }
 
-// parseObject cuts raw, which is known to be valid, into members. What is no object
-// has none.
+// parseObject splits raw, which is known to be valid, into members. A value that is
+// not an object has none.
 func parseObject(raw string) jsonObject {
 	o := jsonObject{raw: raw}
 	for m := range objectMembers(raw) {
@@ -21,15 +21,15 @@ func parseObject(raw string) jsonObject {
 	return o
 }
 
-// rawValue returns the raw value of a key, "" where there is none. Of repeated
+// rawValue returns the raw value of a key, "" if there is none. Of repeated
 // keys the last one counts, as in encoding/json.
 func (o jsonObject) rawValue(key string) string {
 	start, end := o.valueSpan(key)
 	return o.raw[start:end]
 }
 
-// valueSpan returns where the value of a key stands in the object; start and end
-// are 0 where there is none.
+// valueSpan returns where the value of a key is in the object; start and end
+// are 0 if there is none.
 func (o jsonObject) valueSpan(key string) (start, end int) {
 	for _, m := range slices.Backward(o.members) {
 		if m.key == key {
@@ -39,7 +39,7 @@ func (o jsonObject) valueSpan(key string) (start, end int) {
 	return 0, 0
 }
 
-// textValue returns the string under key, "" where it is none.
+// textValue returns the string under key, "" if it is none.
 func (o jsonObject) textValue(key string) string { return unquoteText(o.rawValue(key)) }
 
 // valueHasKind reports whether the value under key begins with one of the bytes in
@@ -48,14 +48,14 @@ func (o jsonObject) valueHasKind(key, kinds string) bool {
 	return beginsWithAny(o.rawValue(key), kinds)
 }
 
-// A change gives one key of an object another value. No value takes it out.
+// A change gives one key of an object another value. An empty value removes it.
 type change struct {
 	key   string
 	value string // raw JSON
 }
 
-// withChanges returns the object with changes made to it. All other bytes stay as
-// they are, and the keys in their order; new keys are added at the end.
+// withChanges returns the object with changes applied. All other bytes stay as they
+// are, and the keys in their order; new keys are added at the end.
 func (o jsonObject) withChanges(changes ...change) string {
 	out := append(make([]byte, 0, len(o.raw)+64), '{')
 	end := 1
@@ -66,7 +66,7 @@ func (o jsonObject) withChanges(changes ...change) string {
 			continue
 		}
 		before := o.raw[end:m.keyAt]
-		if len(out) == 1 && i > 0 { // the comma went with the members before
+		if len(out) == 1 && i > 0 { // the comma was removed with the members before
 			before = o.raw[1:o.members[0].keyAt]
 		}
 		out = append(append(out, before...), o.raw[m.keyAt:m.start]...)
@@ -85,7 +85,7 @@ func (o jsonObject) withChanges(changes ...change) string {
 	return string(append(out, o.raw[end:]...))
 }
 
-// appendMember appends a member to an object whose brace is still open.
+// appendMember appends a member to an object without its closing brace.
 func appendMember(out []byte, key, value string) []byte {
 	if out[len(out)-1] != '{' {
 		out = append(out, ',')
@@ -93,7 +93,7 @@ func appendMember(out []byte, key, value string) []byte {
 	return append(append(appendQuoted(out, key), ':'), value...)
 }
 
-// objectOf returns the object of the changes that have a value.
+// objectOf returns the object of the changes with a value.
 func objectOf(members ...change) string { return jsonObject{raw: "{}"}.withChanges(members...) }
 
 // rawList returns the list of raw values.

@@ -2,8 +2,9 @@ package wire
 
 import "io"
 
-// ollamaFormat is /api/chat: contents are strings, arguments are objects, images are
-// bare base64 beside the content, and results go by order and tool name.
+// ollamaFormat is /api/chat: contents are strings, arguments are objects, images
+// are bare base64 beside the content, and results are matched by order and tool
+// name.
 func ollamaFormat() format {
 	d := flatDialect("ollama", true)
 	return format{

@@ -8,12 +8,11 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// Blocks of types that are not understood, and those of tools that run on the
-// API's server, become parts of their own kinds. They are written back as they
-// were where the format is the same, and as text, or as ordinary calls and
-// results, in any other.
+// Blocks of unknown types, and those of tools that run on the API's server, become
+// parts of their own kinds. They are written back unchanged if the format is the
+// same, and as text, or as ordinary calls and results, in any other.
 
-// isToolUse reports whether an Anthropic block of this type is a call. All but
+// isToolUse reports whether an Anthropic block of this type is a call. All except
 // tool_use itself run on the server.
 func isToolUse(kind string) bool { return kind == "tool_use" || strings.HasSuffix(kind, "_tool_use") }
 
@@ -23,7 +22,7 @@ func isToolResult(kind string) bool {
 }
 
 // readServerTool returns the part of an Anthropic block that is a call to a
-// server's tool or the result of one. The kind is "" where it is neither.
+// server's tool or the result of one. The kind is "" for another block.
 func readServerTool(o jsonObject) chat.Part {
 	switch kind := o.textValue("type"); {
 	case isToolUse(kind):
@@ -38,7 +37,7 @@ func readServerTool(o jsonObject) chat.Part {
 	return chat.Part{}
 }
 
-// serverResultText returns what can be read of a server tool's result: its
+// serverResultText returns the readable content of a server tool's result: its
 // texts, titles and addresses, and the output of its commands.
 func serverResultText(content string) string {
 	if beginsWithAny(content, `"`) {
@@ -81,15 +80,15 @@ func serverPieceText(raw string) string {
 	return readable(raw)
 }
 
-// anthropicOnly are the types of Anthropic's blocks, beside calls and results,
+// anthropicOnly are the types of Anthropic's blocks, other than calls and results,
 // that become opaque parts.
 var anthropicOnly = []string{"document", "search_result", "container_upload", "compaction"}
 
 // openAIOnly are those of OpenAI's.
 var openAIOnly = []string{"input_audio", "file", "audio", "video_url", "input_file", "refusal"}
 
-// isAnthropicBlock reports whether p was read from a block that the Anthropic
-// API takes back as it is, and that has no other form there.
+// isAnthropicBlock reports whether p is the original of a block that the Anthropic
+// API accepts unchanged, and that has no other form there.
 func isAnthropicBlock(p chat.Part) bool {
 	if p.Raw == "" {
 		return false
@@ -102,20 +101,20 @@ func isAnthropicBlock(p chat.Part) bool {
 		return isToolResult(kind)
 	case chat.Opaque:
 		return slices.Contains(anthropicOnly, kind)
-	case chat.Text: // citations name places in the results of a server's tools
+	case chat.Text: // citations refer to results of a server's tools
 		return kind == "text" && beginsWithAny(parseObject(p.Raw).rawValue("citations"), "[")
 	}
 	return false
 }
 
-// isOpenAIBlock reports whether p was read from an opaque block that OpenAI's
-// chat API takes back as it is.
+// isOpenAIBlock reports whether p is an opaque block that OpenAI's chat API accepts
+// unchanged.
 func isOpenAIBlock(p chat.Part) bool {
 	return p.Kind == chat.Opaque && p.Raw != "" && slices.Contains(openAIOnly, parseObject(p.Raw).textValue("type"))
 }
 
-// holdsAnthropicBlocks reports whether m has blocks that only Anthropic's form
-// can say: documents, server calls and their results.
+// holdsAnthropicBlocks reports whether m has blocks that only Anthropic's format
+// supports: documents, server calls and their results.
 func holdsAnthropicBlocks(m chat.Message) bool {
 	any := m.Role != chat.System && slices.ContainsFunc(m.Parts, func(p chat.Part) bool {
 		return p.Kind == chat.Opaque && isAnthropicBlock(p)
@@ -132,9 +131,8 @@ func holdsAnthropicBlocks(m chat.Message) bool {
 
 func isServerTool(p chat.Part) bool { return p.Kind == chat.ServerCall || p.Kind == chat.ServerResult }
 
-// withOwnTools returns t with the server's tools of messages that d cannot say
-// as they are made ordinary ones: calls of the assistant, with results of the
-// role tool after them.
+// withOwnTools returns t with ordinary tools in place of server tools that d does
+// not support: calls of the assistant, with results of the role tool after them.
 func withOwnTools(t chat.Transcript, d dialect) chat.Transcript {
 	foreign := func(m chat.Message) bool {
 		if wasReadIn(m, d) || (d.system || d.name == "jsonl") && holdsAnthropicBlocks(m) {
@@ -156,8 +154,8 @@ func withOwnTools(t chat.Transcript, d dialect) chat.Transcript {
 	return out
 }
 
-// ownTools returns the messages of one that uses a server's tools. The calls
-// that the client answers go into the last of them, as their results follow.
+// ownTools returns the messages of one that uses a server's tools. The calls for
+// the client go into the last of them, because their results follow.
 func ownTools(m chat.Message) []chat.Message {
 	var out []chat.Message
 	var calls []chat.Part
@@ -189,8 +187,8 @@ func ownTools(m chat.Message) []chat.Message {
 	return out
 }
 
-// opaqueText returns what stands for a block that is not understood, in counts
-// and in other formats: the name of a file, or the block itself.
+// opaqueText returns the text of an opaque block, for counts and for other formats:
+// the name of a file, or the block itself.
 func opaqueText(raw string) string {
 	o := parseObject(raw)
 	kind := o.textValue("type")
@@ -211,12 +209,12 @@ func opaqueText(raw string) string {
 	return readable(raw)
 }
 
-// encodedLength is how long a string without blanks is that is taken for
-// encoded bytes, which nobody can read.
+// encodedLength is the minimum length of a string without blanks that counts as
+// encoded bytes, which are not readable.
 const encodedLength = 1024
 
-// readable returns a JSON value without white space between its tokens, and
-// with a note in the place of each string that is encoded bytes.
+// readable returns a JSON value without white space between its tokens, and with a
+// note in place of each string of encoded bytes.
 func readable(raw string) string {
 	raw = compactJSON(raw)
 	var out strings.Builder

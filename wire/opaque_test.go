@@ -8,12 +8,12 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// unknown is a block of a type that no format has, in the form that the blocks
-// of most have.
+// unknown is a block of a type that no format has, in the most common form of
+// blocks.
 const unknown = `{"type":"hologram","id":"h1","shape":{"note":"only-in-the-hologram"}}`
 
-// withUnknown are inputs of every format with content blocks, with an unknown
-// one in each place that has them.
+// withUnknown are inputs of every format with content blocks, with an unknown one
+// in each possible place.
 var withUnknown = map[string][]string{
 	"openai": {
 		`[{"role":"user","content":[{"type":"text","text":"q"},@]},{"role":"assistant","content":"a"}]`,
@@ -76,10 +76,9 @@ var withUnknown = map[string][]string{
 	"cassette":     {"version: 2\ninteractions:\n- request:\n    body: '[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"q\"},@]}]'\n    url: u\n"},
 }
 
-// Nothing that is not understood is passed over in silence: it stands in the
-// conversation, as often as it stood in the input, and is written to every
-// format. Markdown, which aider writes, has no blocks, and a session file only
-// those that this program put into it.
+// No unknown block is dropped: it is in the conversation as often as in the input,
+// and is written to every format. Markdown, which aider writes, has no blocks, and
+// a session file only those of this program.
 func TestBlocksOfUnknownTypesAreKept(t *testing.T) {
 	for _, f := range Formats() {
 		if inputs := withUnknown[f.Name]; len(inputs) == 0 && f.Name != "aider" && f.Name != "session" {
@@ -126,7 +125,7 @@ func checkUnknownKept(t *testing.T, format, in string) {
 	}
 }
 
-func TestEncodedBytesAreNotedInWhatIsNotUnderstood(t *testing.T) {
+func TestEncodedBytesOfUnknownBlocksBecomeANote(t *testing.T) {
 	long := strings.Repeat("QUJD", 500)
 	c := decoded(t, `[{"role":"user","content":[{"type":"hologram","data":"`+long+`","name":"`+strings.Repeat("a b ", 500)+`"}]}]`)
 	p := c.Messages[0].Parts[0]
@@ -138,8 +137,8 @@ func TestEncodedBytesAreNotedInWhatIsNotUnderstood(t *testing.T) {
 	}
 }
 
-// What other formats' readers would take for text is refused, or read as what
-// it is: each of these was taken for another format once.
+// Content that readers of other formats would misread as text is rejected, or read
+// correctly: each of these was once mistaken for another format.
 func TestMessagesOfOtherSDKsAreNotTakenForOurs(t *testing.T) {
 	for in, want := range map[string]string{
 		`[{"role":"user","content":[{"text":"q"}]}]`:                                                 "bedrock",

@@ -7,9 +7,9 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// fillCallIDs gives an id to every call of t that has none, and to every result
-// that names no call the id of the first call of the newest calling message
-// that has its tool's name, or else of the first at all, and is unanswered.
+// fillCallIDs gives an id to every call of t without one. A result without a call
+// gets the id of an unanswered call of the newest calling message: the first of its
+// tool, or else the first.
 func fillCallIDs(t chat.Transcript) {
 	ids := usedNames{used: make(map[string]bool)}
 	for _, m := range t {
@@ -51,8 +51,8 @@ func (q *callQueue) addCallID(name, id string) {
 	q.ids, q.done = append(q.ids, id), append(q.done, false)
 }
 
-// takeForTool answers the first call of the named tool, or else the first of any, and
-// returns its id; "" where all are answered.
+// takeForTool answers the first call of the named tool, or else the first of any,
+// and returns its id; "" if all are answered.
 func (q *callQueue) takeForTool(name string) string {
 	for at := q.byName[name]; len(at) > 0; at = q.byName[name] {
 		q.byName[name] = at[1:]
@@ -80,13 +80,13 @@ func (q *callQueue) answerCallID(id string) {
 	}
 }
 
-// usedNames makes names that are not used yet.
+// usedNames generates unused names.
 type usedNames struct {
 	used map[string]bool
 	n    map[string]int
 }
 
-// nextUnusedName returns a name that begins with stem, and takes it.
+// nextUnusedName returns a name that begins with stem, and marks it as used.
 func (u *usedNames) nextUnusedName(stem string) string {
 	if u.n == nil {
 		u.n = make(map[string]int)
@@ -101,7 +101,7 @@ func (u *usedNames) nextUnusedName(stem string) string {
 	}
 }
 
-// uniqueName returns name where it is not used yet, else the next one like it.
+// uniqueName returns name if it is unused, else the next similar one.
 func (u *usedNames) uniqueName(name string) string {
 	if name == "" {
 		return u.nextUnusedName("call")
@@ -113,9 +113,9 @@ func (u *usedNames) uniqueName(name string) string {
 	return name
 }
 
-// prepared returns t with what d asks of messages that were not read in it:
-// acceptable ids, none of them twice where d makes ids, and results that name
-// their tool. Results follow the id of their call, paired as chat.PairUp does.
+// prepared returns t with the requirements of d for messages from another dialect:
+// valid ids, unique if d generates ids, and results that name their tool. Results
+// follow the id of their call, paired as by chat.PairUp.
 func prepared(t chat.Transcript, d dialect) chat.Transcript {
 	if !slices.ContainsFunc(t, func(m chat.Message) bool { return !wasReadIn(m, d) }) {
 		return t
@@ -153,8 +153,8 @@ func prepared(t chat.Transcript, d dialect) chat.Transcript {
 	return out
 }
 
-// pairResult gives a result the id and the tool of the call that it answers, and
-// returns the calls of its id that are still open.
+// pairResult sets the id and the tool of a result from its call, and returns the
+// open calls of its id.
 func (d dialect) pairResult(p *chat.Part, open []calls) []calls {
 	call, rest := popOpenCall(open)
 	if call.Kind == chat.Call {
@@ -170,7 +170,7 @@ func wasReadIn(m chat.Message, d dialect) bool {
 	return m.Source != nil && m.Source.Format == d.name
 }
 
-// freshCallID returns the id that a fresh call gets.
+// freshCallID returns the id for a new call.
 func (d dialect) freshCallID(id string, ids *usedNames) string {
 	if d.id != nil {
 		return ids.uniqueName(d.id(id))
@@ -195,7 +195,7 @@ func pushOpenCall(open []calls, message int, p chat.Part) []calls {
 	return append(open, calls{message, []chat.Part{p}})
 }
 
-// popOpenCall takes the first call of the newest message.
+// popOpenCall removes the first call of the newest message.
 func popOpenCall(open []calls) (chat.Part, []calls) {
 	n := len(open)
 	if n == 0 {

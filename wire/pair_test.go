@@ -59,7 +59,7 @@ func TestCallsAndResultsWithoutIDsArePairedByNameThenOrder(t *testing.T) {
 	}
 }
 
-func TestPreparedIDsAreWhatTheDialectTakes(t *testing.T) {
+func TestPreparedIDsAreValidInTheDialect(t *testing.T) {
 	read := call("x:f")
 	read.Source = &chat.Source{Format: "anthropic"}
 	for _, c := range []struct {

@@ -12,8 +12,8 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// compacted returns what a round might make of t: groups dropped, texts
-// shortened, arguments replaced, images taken out, messages put in.
+// compacted returns a possible outcome of a round on t: groups dropped, texts
+// shortened, arguments replaced, images removed, messages inserted.
 func compacted(t *rapid.T, from chat.Transcript) chat.Transcript {
 	_, of := chat.Groups(from)
 	drop := map[int]bool{}
@@ -54,8 +54,8 @@ func shortened(t *rapid.T, m chat.Message) chat.Message {
 	return m.With(chat.Outlined, parts...)
 }
 
-// checkCompacted fails where the messages of c, written in its format and read
-// again, are others.
+// checkCompacted fails if the messages of c differ after they are written in its
+// format and read again.
 func checkCompacted(t testing.TB, fatal func(...any), c Conversation) {
 	if len(c.Messages) == 0 {
 		return // an empty file is not read
@@ -82,7 +82,7 @@ func checkCompacted(t testing.TB, fatal func(...any), c Conversation) {
 }
 
 func TestAnyCompactionComesBackAsItWasMade(t *testing.T) {
-	var fit []int // shapes without messages that an API's rules leave out or join
+	var fit []int // shapes without messages that an API's rules omit or join
 	for i, s := range shapes {
 		switch s.name {
 		case "empty contents", "text before the result", "empty list", "empty body", "reasoning":
@@ -122,7 +122,7 @@ func TestHalfOfARealSessionComesBackAsItWasMade(t *testing.T) {
 			untouched += strings.Count(string(data), m.Source.JSON)
 		}
 		if untouched < len(half) {
-			t.Errorf("%s: %d of %d objects stand in the file", file, untouched, len(half))
+			t.Errorf("%s: %d of %d objects are in the file", file, untouched, len(half))
 		}
 		c.Messages = half
 		checkCompacted(t, func(a ...any) { t.Error(append([]any{file}, a...)...) }, c)

@@ -13,7 +13,7 @@ import (
 
 const recordings = "../../shared/transcripts"
 
-// ownFiles returns the recorded recordings of this package's own formats.
+// ownFiles returns the recordings of formats that this package writes.
 func ownFiles(t testing.TB) []string {
 	t.Helper()
 	if _, err := os.Stat(recordings); err != nil {
@@ -60,7 +60,7 @@ func TestRealSessionsComeBackByteForByte(t *testing.T) {
 	}
 }
 
-func TestRealSessionsAreWrittenAsEachAPIAsks(t *testing.T) {
+func TestRealSessionsAreValidForEachAPI(t *testing.T) {
 	faulty := 0
 	for _, file := range ownFiles(t) {
 		data, err := os.ReadFile(file)

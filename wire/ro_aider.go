@@ -28,10 +28,10 @@ func matchAider(p probe) int {
 	return 0
 }
 
-// decodeAider reads the history as aider itself restores it: all chats of the
-// file as one. The program's own lines, and what stands before the first
-// question of a chat, were not the model's. The user's lines that are commands
-// to aider are no requests; /ask, /code and /architect carry one.
+// decodeAider reads the history as aider itself restores it: all chats of the file
+// as one. The program's own lines, and the text before the first question of a
+// chat, were not sent to the model. Commands to aider are not requests; /ask, /code
+// and /architect contain one.
 func decodeAider(src *source) ([]Conversation, error) {
 	var a aiderLog
 	text := strings.ReplaceAll(src.text, "\r\n", "\n")
@@ -51,7 +51,7 @@ func decodeAider(src *source) ([]Conversation, error) {
 			a.appendLines(chat.Assistant, all[i:ends[i]]...)
 			i = ends[i] - 1
 		case strings.TrimSpace(line) == "" && a.role != chat.Assistant:
-			a.flushMessage() // the next question may follow at once
+			a.flushMessage() // the next question may follow directly
 		default:
 			a.appendLines(chat.Assistant, line)
 		}
@@ -65,9 +65,8 @@ const (
 	editEnd   = ">>>>>>> REPLACE"
 )
 
-// editEnds returns, for each line, where the lines of an edit that begins
-// there end: between its marks every line is the model's. 0 is no end in this
-// chat.
+// editEnds returns, for each line, the end of the lines of an edit that begins
+// there: between its marks every line is the model's. 0 means no end in this chat.
 func editEnds(all []string) []int {
 	ends := make([]int, len(all))
 	end := 0
@@ -82,13 +81,13 @@ func editEnds(all []string) []int {
 	return ends
 }
 
-// An aiderLog gathers lines into messages.
+// An aiderLog collects lines into messages.
 type aiderLog struct {
 	log   messageLog
 	asked bool      // the user has spoken in this chat
-	role  chat.Role // whose lines these are
+	role  chat.Role // author of these lines
 	lines []string
-	// prompt is what the command before this line has sent to the model.
+	// prompt is the text that the command before this line sent to the model.
 	prompt string
 }
 
@@ -114,7 +113,7 @@ func (a *aiderLog) flushMessage() {
 			a.prompt = ""
 		}
 	case !isCommand(text):
-		if text != a.prompt { // aider notes what follows a command once more
+		if text != a.prompt { // aider writes a comment after a command again
 			a.log.appendText("", chat.User, text)
 		}
 		a.prompt = ""
@@ -128,9 +127,9 @@ func (a *aiderLog) flushMessage() {
 	a.role, a.lines = "", nil
 }
 
-// isCommand reports whether a line is for aider itself, as its commands.py tells
-// them: it begins with / and the name of a command, or with ! and what a shell
-// shall run. What looks like a path is no command.
+// isCommand reports whether a line is a command to aider, by the rules of its
+// commands.py: it begins with / and the name of a command, or with ! and a shell
+// command. A path is not a command.
 func isCommand(text string) bool {
 	name, _, _ := strings.Cut(text, "\n")
 	name, _, _ = strings.Cut(name, " ")
@@ -141,8 +140,8 @@ func isCommand(text string) bool {
 	return is && name != "" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz-_") == ""
 }
 
-// promptOf returns what a command sends to the model in the user's words: those
-// that change the chat mode for one request do.
+// promptOf returns the text that a command sends to the model as the user's: only
+// commands that change the chat mode for one request do so.
 func promptOf(command string) string {
 	name, rest, _ := strings.Cut(command, " ")
 	switch name {

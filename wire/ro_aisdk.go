@@ -7,9 +7,8 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// aiSDKFormat is what the AI SDK of Vercel keeps: messages for a model, with parts
-// tool-call and tool-result, or messages for a page, which hold parts with a
-// state.
+// aiSDKFormat is the format of Vercel's AI SDK: messages for a model, with parts
+// tool-call and tool-result, or messages for a page, whose parts have a state.
 func aiSDKFormat() format {
 	return format{
 		name:   "aisdk",
@@ -35,7 +34,7 @@ func matchAISDK(p probe) int {
 	return 2 * p.formatScore("aisdk")
 }
 
-// isDialect reports whether a content can be in the named dialect only.
+// isDialect reports whether a content is possible only in the named dialect.
 func isDialect(content, name string) bool {
 	told, sure := blockDialect(content)
 	return sure && told == name
@@ -52,7 +51,7 @@ func decodeAISDK(src *source) ([]Conversation, error) {
 	for i, m := range messages {
 		role, err := messageRole(parseObject(m.raw))
 		switch {
-		case m.stringValue("role") == "data": // of old versions, for the page alone
+		case m.stringValue("role") == "data": // of old versions, only for the page
 		case err != nil:
 			return nil, src.sourceError(ErrField, 0, messageField(i, "role"), strings.TrimPrefix(err.Error(), "role: "), "")
 		case m.hasValueKind("parts", "["):
@@ -64,8 +63,8 @@ func decodeAISDK(src *source) ([]Conversation, error) {
 	return l.singleConversation(c), nil
 }
 
-// modelMessage adds a message for a model. A result beside its call, in the
-// assistant's message, is of a tool that the provider ran.
+// modelMessage adds a message for a model. The provider ran the tool of a result in
+// the assistant's message.
 func (l *messageLog) modelMessage(role chat.Role, r peek) {
 	m := chat.Message{ID: r.stringValue("id"), Role: role}
 	ran := make(map[string]bool)
@@ -107,7 +106,7 @@ func (l *messageLog) modelMessage(role chat.Role, r peek) {
 			m.Parts = append(m.Parts, partsOfAIBlock(b)...)
 		}
 	}
-	if m.Role == chat.Tool { // what no result is
+	if m.Role == chat.Tool { // not a result
 		m.Role, m.Machine = chat.User, true
 	}
 	l.appendMessage(m)
@@ -121,7 +120,7 @@ func approval(b peek) string {
 	return strings.TrimSuffix("denied: "+b.stringValue("reason"), ": ")
 }
 
-// partsOfAIBlock returns the parts of a text, a file, or what is not understood.
+// partsOfAIBlock returns the parts of a text, a file, or an unknown block.
 func partsOfAIBlock(b peek) []chat.Part {
 	kind := firstText(b.stringValue("mediaType"), b.stringValue("mimeType"))
 	address := firstText(b.stringValue("image"), b.stringValue("url"), b.stringValue("data"))
@@ -139,8 +138,8 @@ func partsOfAIBlock(b peek) []chat.Part {
 	return textParts(b.raw)
 }
 
-// toolOutput returns the result of a tool: of the present version, with a type
-// and a value, or of an old one, any JSON.
+// toolOutput returns the result of a tool: of the present version, with a type and
+// a value, or of an old one, any JSON.
 func toolOutput(b peek) foundResult {
 	out := b.memberValue("output")
 	f := foundResult{part: chat.Part{Error: b.boolValue("isError")}}
@@ -169,7 +168,7 @@ func toolOutput(b peek) foundResult {
 	return f
 }
 
-// valueText returns a string's text, and any other value as JSON.
+// valueText returns the text of a string, and any other value as JSON.
 func valueText(raw string) string {
 	if strings.HasPrefix(raw, `"`) {
 		return unquoteText(raw)
@@ -180,8 +179,8 @@ func valueText(raw string) string {
 	return readable(raw)
 }
 
-// uiMessage adds a message for a page; a step that follows calls is a message
-// of its own. Sources and data for the page are not sent to a model.
+// uiMessage adds a message for a page; a step after calls is a separate message.
+// Sources and data for the page are not sent to a model.
 func (l *messageLog) uiMessage(role chat.Role, r peek) {
 	m := chat.Message{ID: r.stringValue("id"), Role: role}
 	var done []uiTool
@@ -213,7 +212,7 @@ func (l *messageLog) uiMessage(role chat.Role, r peek) {
 	flush()
 }
 
-// A uiTool is a call with its state, and its result once it has come.
+// A uiTool is a call with its state, and its result once there is one.
 type uiTool struct {
 	peek
 	id, name string

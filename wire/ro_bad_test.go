@@ -57,7 +57,7 @@ func TestLineOfAMegabyteIsRead(t *testing.T) {
 	}
 }
 
-func TestFieldsOfOtherTypesAreNoPanic(t *testing.T) {
+func TestFieldsOfOtherTypesDoNotPanic(t *testing.T) {
 	junk := []string{`null`, `7`, `"x"`, `[]`, `{}`, `[null,7,"x",[],{}]`, `{"a":1}`, `true`}
 	for _, in := range fixtures(t) {
 		text := string(in.data)
@@ -100,8 +100,8 @@ func fixtures(t testing.TB) []fixture {
 	return found
 }
 
-// FuzzReadOnly decodes any input as any of the formats that are only read.
-// Nothing panics, what comes out is sound, and it is the same every time.
+// FuzzReadOnly decodes any input as any of the read-only formats. It never panics,
+// the result is valid, and it is the same every time.
 func FuzzReadOnly(f *testing.F) {
 	names := readOnlyNames()
 	for _, in := range fixtures(f) {

@@ -7,8 +7,7 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// bedrockFormat is Amazon's Converse API: blocks have no type, the key of each says
-// what it is.
+// bedrockFormat is Amazon's Converse API: a block has no type; its key is its kind.
 func bedrockFormat() format {
 	return format{
 		name:   "bedrock",
@@ -88,7 +87,7 @@ func (l *messageLog) bedrockParts(role chat.Role, blocks []peek) []chat.Part {
 			result := bedrockResult(b.memberValue("toolResult"))
 			result.part.Kind = chat.ServerResult
 			parts = append(append(parts, result.part), result.images...)
-		case b.hasValueKind("reasoningContent", "{"): // redacted, nobody can read it
+		case b.hasValueKind("reasoningContent", "{"): // redacted, not readable
 			parts = append(parts, chat.Part{Kind: chat.Thinking, Text: b.memberValue("reasoningContent").memberValue("reasoningText").stringValue("text")})
 		case b.hasValueKind("cachePoint", "{"): // a mark
 		default:
@@ -98,7 +97,7 @@ func (l *messageLog) bedrockParts(role chat.Role, blocks []peek) []chat.Part {
 	return parts
 }
 
-// bedrockPart returns the part of a block that any role may have.
+// bedrockPart returns the part of a block that every role may have.
 func bedrockPart(b peek) chat.Part {
 	switch {
 	case b.hasValueKind("text", `"`):
@@ -126,7 +125,7 @@ func bedrockPart(b peek) chat.Part {
 	return chat.Part{Kind: chat.Opaque, Text: readable(b.raw)}
 }
 
-// A foundResult is a tool's result with the images behind its text.
+// A foundResult is a tool's result, followed by its images.
 type foundResult struct {
 	part   chat.Part
 	images []chat.Part

@@ -2,13 +2,12 @@ package wire
 
 import "strconv"
 
-// callIDAssigner gives ids to calls that have none, and finds the call that a result
-// answers.
+// callIDAssigner gives ids to calls without one, and finds the call of a result.
 type callIDAssigner struct {
 	given   int
-	known   map[string]bool // ids that calls came with
-	with    openCalls       // calls of this turn that came with an id
-	without openCalls       // and those that were given one
+	known   map[string]bool // original ids of calls
+	with    openCalls       // calls of this turn with their original id
+	without openCalls       // and those with an assigned one
 }
 
 // assignCallID returns the id of a call: its own, or a new one.
@@ -27,8 +26,8 @@ func (n *callIDAssigner) assignCallID(id, tool string) string {
 }
 
 // resultCallID returns the id of the call that a result answers. A result without
-// an id answers the oldest open call of its tool, else the oldest open one;
-// where its id is no call's, only calls that had none come into question.
+// an id answers the oldest open call of its tool, else the oldest open one. If its
+// id belongs to no call, only calls without an original id qualify.
 func (n *callIDAssigner) resultCallID(id, tool string) string {
 	if id != "" && n.known[id] {
 		n.with.closeCall(id, "")
@@ -46,8 +45,8 @@ func (n *callIDAssigner) resultCallID(id, tool string) string {
 	return n.newCallID()
 }
 
-// takeOpenCall returns the call that a result of a tool would answer, and takes it;
-// ok is false where no call of this turn is open.
+// takeOpenCall returns the call that a result of a tool would answer, and closes
+// it; ok is false if no call of this turn is open.
 func (n *callIDAssigner) takeOpenCall(tool string) (id string, ok bool) {
 	if id, ok = n.without.closeCall("", tool); ok {
 		return id, ok
@@ -63,12 +62,12 @@ func (n *callIDAssigner) newCallID() string {
 	return "call_" + strconv.Itoa(n.given)
 }
 
-// openCalls is calls that have no result yet.
+// openCalls are calls without a result.
 type openCalls struct {
 	ids    []string // oldest first
 	closed []bool
 	next   int              // all before it are closed
-	byTool map[string][]int // places in ids, closed ones perhaps among them
+	byTool map[string][]int // indices into ids, closed ones possibly among them
 	byID   map[string][]int
 }
 
@@ -81,7 +80,7 @@ func (o *openCalls) addOpenCall(id, tool string) {
 	o.byTool[tool], o.byID[id] = append(o.byTool[tool], at), append(o.byID[id], at)
 }
 
-// closeCall closes a call and returns its id: the oldest with the id where one is
+// closeCall closes a call and returns its id: the oldest with the id if one is
 // given, else the oldest of the tool, else the oldest.
 func (o *openCalls) closeCall(id, tool string) (string, bool) {
 	at := -1
@@ -103,7 +102,7 @@ func (o *openCalls) closeCall(id, tool string) (string, bool) {
 	return o.ids[at], true
 }
 
-// firstOpenCall returns the first open call of a queue, -1 where there is none. It
+// firstOpenCall returns the first open call of a queue, -1 if there is none. It
 // drops the closed ones before it.
 func (o *openCalls) firstOpenCall(queues map[string][]int, key string) int {
 	queue := queues[key]

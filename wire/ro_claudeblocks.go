@@ -10,7 +10,7 @@ func (s *claudeSession) emitRecord(i int) {
 		kin := []int{i}
 		if first, ok := s.family[s.apiMessageID(i)]; ok {
 			if first != i {
-				return // it went with the first
+				return // it is in the first
 			}
 			kin = s.kin[first]
 		}
@@ -33,7 +33,7 @@ func (s *claudeSession) emitRecord(i int) {
 	}
 }
 
-// assistant emits one API message, and the results that stand beside the path.
+// assistant emits one API message, and the results that are outside the path.
 func (s *claudeSession) assistant(kin []int) {
 	if s.records[kin[0]].boolValue("isApiErrorMessage") {
 		return // the client's own words, never sent
@@ -61,7 +61,7 @@ func (s *claudeSession) assistant(kin []int) {
 	}
 }
 
-// emitUserRecord emits a user's record: first its results, then what else it says.
+// emitUserRecord emits a user's record: its results, then the rest.
 func (s *claudeSession) emitUserRecord(i int) {
 	r := s.records[i]
 	if r.boolValue("isVisibleInTranscriptOnly") && !r.boolValue("isCompactSummary") {
@@ -79,7 +79,7 @@ func (s *claudeSession) emitUserRecord(i int) {
 	s.log.appendMessage(m)
 }
 
-// clearedResult stands where the client no longer sent an old result.
+// clearedResult replaces an old result that the client no longer sent.
 const clearedResult = "[Old tool result content cleared]"
 
 func (s *claudeSession) emitToolResult(i int, b peek) {
@@ -91,8 +91,8 @@ func (s *claudeSession) emitToolResult(i int, b peek) {
 	s.log.appendResult(s.records[i].stringValue("uuid"), chat.Part{ID: id, Text: text, Error: b.boolValue("is_error")}, images)
 }
 
-// assistantParts returns the parts of an Anthropic assistant content. Thinking
-// that is only known encrypted is left out.
+// assistantParts returns the parts of an Anthropic assistant content, without
+// thinking that is encrypted.
 func assistantParts(content string, calls *callIDAssigner) []chat.Part {
 	var parts []chat.Part
 	for _, b := range blocksIn(content) {

@@ -44,17 +44,17 @@ func matchClaudeCode(p probe) int {
 
 // A claudeSession is the records of one file, linked by their parents.
 type claudeSession struct {
-	records []peek // of the main line, or of the side chain where the file is one
+	records []peek // of the main line, or of the side chain if the file has only that
 	tree    recordTree
 	shown   map[int]bool    // records on the path, and those merged into them
 	family  map[string]int  // by id of an API message: its first record
 	kin     map[int][]int   // by first record: all records of that API message
-	late    map[int][]int   // by parent: results beside the path
-	paired  map[string]bool // calls that the path has a result of
+	late    map[int][]int   // by parent: results outside the path
+	paired  map[string]bool // calls whose result is on the path
 	cleared map[string]int  // by call: the record that cleared its result
 	log     messageLog
 
-	replayed int // views made of what was there before a compaction
+	replayed int // views of the time before a compaction
 }
 
 func decodeClaudeCode(src *source) ([]Conversation, error) {
@@ -76,12 +76,12 @@ func decodeClaudeCode(src *source) ([]Conversation, error) {
 	return s.log.singleConversation(c), nil
 }
 
-// newClaudeSession takes the records that are linked. Side chains are the
-// conversations of others, unless the file holds nothing else.
+// newClaudeSession collects the linked records. Side chains are other
+// conversations, unless the file contains nothing else.
 func newClaudeSession(all []peek) *claudeSession {
 	side := !slices.ContainsFunc(all, func(r peek) bool { return isConversation(r) && !r.boolValue("isSidechain") })
 	s := &claudeSession{}
-	var ahead []int // records whose parent was not there yet
+	var ahead []int // records that precede their parent
 	for _, r := range all {
 		id := r.stringValue("uuid")
 		if id == "" && !isConversation(r) || r.boolValue("isSidechain") && !side {
@@ -102,9 +102,9 @@ func newClaudeSession(all []peek) *claudeSession {
 	return s
 }
 
-// sameMessage reports whether two records of one id say the same: a session
-// writes what it keeps again when it is resumed or compacted, some clients with
-// the token counts set to nothing.
+// sameMessage reports whether two records of one id have the same content: a
+// session rewrites kept records when it is resumed or compacted; some clients set
+// the token counts to zero.
 func sameMessage(a, b peek) bool {
 	if a.fields["message"] == b.fields["message"] {
 		return true
@@ -113,8 +113,8 @@ func sameMessage(a, b peek) bool {
 	return was.hasMember("content") && was.fields["content"] == is.fields["content"] && was.stringValue("id") == is.stringValue("id") && was.stringValue("model") == is.stringValue("model")
 }
 
-// reparent gives a record that is written again the parent that it has now, where
-// that one was written since: the record was kept after it.
+// reparent gives a rewritten record its new parent if that was written since: the
+// record was kept after it.
 func (s *claudeSession) reparent(i int, again peek) {
 	id := again.stringValue("parentUuid")
 	if parent, ok := s.tree.newest[id]; ok && parent > i && id != again.stringValue("uuid") {
@@ -142,8 +142,8 @@ func isConversation(r peek) bool {
 	return false
 }
 
-// visibleRecords returns the records that the model saw, in order. Where no record names
-// another, all follow one another.
+// visibleRecords returns the records that the model saw, in order. If no record
+// names another, each follows the one before.
 func (s *claudeSession) visibleRecords() []int {
 	leaf := len(s.records) - 1
 	for leaf >= 0 && !isConversation(s.records[leaf]) {
@@ -160,8 +160,8 @@ func (s *claudeSession) visibleRecords() []int {
 	return s.viewAtRecord(s.newestBelow(leaf), len(s.records))
 }
 
-// newestBelow returns the newest record that continues record i, where such
-// records are written before it, or i.
+// newestBelow returns the newest record that continues record i if such records are
+// written before it, or i.
 func (s *claudeSession) newestBelow(i int) int {
 	child := make(map[int]int)
 	for k, parent := range s.tree.parent[:i] {
@@ -179,9 +179,8 @@ func (s *claudeSession) newestBelow(i int) int {
 	return i
 }
 
-// indexRecords finds what belongs to the records of path: one API message is written
-// as a record for each of its blocks, and the results of parallel calls stand
-// beside the path.
+// indexRecords indexes the records of path: each block of an API message is a
+// record, and the results of parallel calls are outside the path.
 func (s *claudeSession) indexRecords(path []int) {
 	s.shown, s.family = make(map[int]bool), make(map[string]int)
 	s.kin, s.late, s.cleared = make(map[int][]int), make(map[int][]int), make(map[string]int)
@@ -213,7 +212,7 @@ func (s *claudeSession) indexRecords(path []int) {
 	}
 }
 
-// apiMessageID returns the id of the API message that an assistant's record is of.
+// apiMessageID returns the id of the API message of an assistant's record.
 func (s *claudeSession) apiMessageID(i int) string {
 	if r := s.records[i]; r.stringValue("type") == "assistant" {
 		return r.memberValue("message").stringValue("id")
@@ -222,7 +221,7 @@ func (s *claudeSession) apiMessageID(i int) string {
 }
 
 // newestTitle returns the newest title of the session. A summary at the head of the
-// file may be the title of another one: its leaf tells.
+// file may be the title of another one: its leaf decides.
 func (s *claudeSession) newestTitle(all []peek) string {
 	title := ""
 	for _, r := range all {

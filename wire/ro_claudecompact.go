@@ -2,8 +2,8 @@ package wire
 
 import "slices"
 
-// How Claude Code writes a compaction down, as its own loader of sessions reads
-// it back (known from public descriptions of that loader's relinking of the
+// How Claude Code records a compaction, as its own loader of sessions reads
+// it (known from public descriptions of that loader's relinking of the
 // preserved segment, from other programs that read these files, and from the
 // records of the versions 2.1.220 to 2.1.239 that they quote):
 //
@@ -11,13 +11,13 @@ import "slices"
 //     logicalParentUuid is the last record before it.
 //   - The summary follows: a user's record with isCompactSummary, whose parent is
 //     the boundary.
-//   - What was kept word for word stands before the boundary, with the parents
-//     that it always had: the file is only appended to. The boundary names it in
+//   - The records that were kept word for word are before the boundary, with their
+//     old parents: the file is only appended to. The boundary names them in
 //     compactMetadata, older versions as preservedSegment{headUuid, anchorUuid,
 //     tailUuid}, newer ones as preservedMessages{anchorUuid, uuids, allUuids} too.
-//   - anchorUuid is what the kept records stand after: the summary, or the
-//     boundary, where the end of the session was summarised and its beginning
-//     kept. Then the summary follows the kept records.
+//   - anchorUuid is the record that the kept records follow: the summary, or the
+//     boundary, if the end of the session was summarised and its beginning kept.
+//     Then the summary follows the kept records.
 //   - The next prompt has the last kept record as its parent, so that its parents
 //     lead past the boundary into what was compacted away.
 //   - Only the newest boundary counts. One without either field keeps nothing.
@@ -26,24 +26,24 @@ import "slices"
 //
 // A microcompact_boundary is not a boundary: it only clears the results it names.
 
-// A compaction is one boundary and what belongs to it.
+// A compaction is one boundary with its records.
 type compaction struct {
 	boundary int
-	summary  int   // -1 where it is missing
+	summary  int   // -1 if it is missing
 	kept     []int // in order
-	named    bool  // the boundary says what was kept
-	first    bool  // the kept records stand before the summary
+	named    bool  // the boundary lists the kept records
+	first    bool  // the kept records are before the summary
 }
 
-// How many boundaries are tried for one view, and how many views are made to
-// find what earlier compactions left.
+// The maximum number of boundaries for one view, and of views for the results of
+// earlier compactions.
 const (
 	mostTried    = 16
 	mostReplayed = 16
 )
 
-// viewAtRecord returns what the model saw when record leaf was the newest, of the
-// boundaries before record end.
+// viewAtRecord returns what the model saw when record leaf was the newest,
+// considering the boundaries before record end.
 func (s *claudeSession) viewAtRecord(leaf, end int) []int {
 	way := s.tree.pathToLeaf(leaf, s.isBoundary)
 	tried := 0
@@ -64,7 +64,7 @@ func (s *claudeSession) isBoundary(i int) bool {
 	return s.records[i].stringValue("subtype") == "compact_boundary"
 }
 
-// compaction returns what boundary b says.
+// compaction returns the compaction of boundary b.
 func (s *claudeSession) compaction(b int) compaction {
 	about := s.records[b].memberValue("compactMetadata")
 	messages, segment := about.memberValue("preservedMessages"), about.memberValue("preservedSegment")
@@ -84,8 +84,8 @@ func (s *claudeSession) compaction(b int) compaction {
 	return c
 }
 
-// summaryOf returns the summary of boundary b: its anchor, or the next one that
-// follows it.
+// summaryOf returns the summary of boundary b: its anchor, or the next one after
+// it.
 func (s *claudeSession) summaryOf(b, anchor int, anchored bool) int {
 	if anchored && s.isSummary(anchor) {
 		return anchor
@@ -100,8 +100,7 @@ func (s *claudeSession) summaryOf(b, anchor int, anchored bool) int {
 
 func (s *claudeSession) isSummary(i int) bool { return s.records[i].boolValue("isCompactSummary") }
 
-// keptRecords returns the records of a list of kept messages, without those that are
-// missing.
+// keptRecords returns the records of a list of kept messages, without missing ones.
 func (s *claudeSession) keptRecords(messages peek) []int {
 	uuids := messages.listValue("uuids")
 	if len(uuids) == 0 {
@@ -119,9 +118,9 @@ func (s *claudeSession) keptRecords(messages peek) []int {
 }
 
 // keptSegment returns the records from the head of a kept segment to its tail. They
-// are found by their parents or, where those lead past an earlier boundary, in
-// what the model saw before boundary b. Where one end is missing, nothing of the
-// segment is known, and the summary has to do.
+// are found by their parents or, if those lead past an earlier boundary, in what
+// the model saw before boundary b. If one end is missing, the segment is unknown,
+// and only the summary is used.
 func (s *claudeSession) keptSegment(of peek, b int) []int {
 	head, ok := s.tree.newest[of.stringValue("headUuid")]
 	if !ok {
@@ -146,10 +145,10 @@ func (s *claudeSession) keptSegment(of peek, b int) []int {
 	return nil
 }
 
-// recordsAfter returns the records of way that came after compaction c, and whether
-// way goes on from there: through the boundary or the summary, or from a record
-// that was kept or was the last one before. Where the boundary says what it
-// kept, nothing else that is older goes on.
+// recordsAfter returns the records of way after compaction c, and whether way
+// continues from there: through the boundary or the summary, or from a record that
+// was kept or was the last one before. If the boundary lists the kept records, way
+// continues from no other older record.
 func (s *claudeSession) recordsAfter(c compaction, way []int) ([]int, bool) {
 	for at, i := range slices.Backward(way) {
 		if i == c.summary || i == c.boundary {
@@ -176,7 +175,7 @@ func (s *claudeSession) recordsAfter(c compaction, way []int) ([]int, bool) {
 	return nil, false
 }
 
-// viewAfterwards returns what the model saw, where rest came after the compaction.
+// viewAfterwards returns what the model saw if rest came after the compaction.
 func (c compaction) viewAfterwards(rest []int) []int {
 	after := make(map[int]bool, len(rest))
 	for _, i := range rest {

@@ -9,9 +9,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A record of Claude Code by its parts: "id parent text". An id that begins with
-// a is an assistant's, with b a boundary, with s a summary, with x a system
-// record, else a user's. "-" is no parent.
+// A record of Claude Code by its parts: "id parent text". An id that begins with a
+// is an assistant's, with b a boundary, with s a summary, with x a system record,
+// else a user's. "-" means no parent.
 func claudeRecord(of, metadata string) string {
 	id, rest, _ := strings.Cut(of, " ")
 	parent, text, _ := strings.Cut(rest, " ")
@@ -51,8 +51,8 @@ func messagesOf(anchor string, uuids ...string) string {
 	return fmt.Sprintf(`,"preservedMessages":{"anchorUuid":"%s","uuids":%s,"allUuids":%s}`, anchor, list, list)
 }
 
-// The records are in the form that claude-code 2.1.220 to 2.1.239 write. Each
-// old record says gone, each kept one says kept.
+// The records are in the format of claude-code 2.1.220 to 2.1.239. Each removed
+// record says gone, each kept one says kept.
 func TestClaudeCompactionIsApplied(t *testing.T) {
 	before := []string{"u0 - gone0", "a0 u0 gone1", "u1 a0 kept0", "a1 u1 kept1"}
 	after := []string{"s1 b1 sum", "u2 a1 new0", "a2 u2 new1"}
@@ -116,7 +116,7 @@ func TestClaudeBoundaryOfASideChainIsNotTheSessions(t *testing.T) {
 	}
 }
 
-func TestClaudeMicrocompactionIsNoBoundary(t *testing.T) {
+func TestClaudeMicrocompactionIsNotABoundary(t *testing.T) {
 	micro := `{"parentUuid":"a1","isSidechain":false,"type":"system","subtype":"microcompact_boundary","uuid":"mc","sessionId":"s","microcompactMetadata":{"compactedToolIds":[]}}` + "\n"
 	in := claudeLines("u0 - gone", "u1 u0 kept", "b1 - u1|"+segmentOf("u1", "s1", "u1"), "s1 b1 sum", "a1 u1 new0") + micro + claudeLines("u2 mc new1")
 	if got := said(decoded(t, in)); got != "sum kept new0 new1" {
@@ -124,7 +124,7 @@ func TestClaudeMicrocompactionIsNoBoundary(t *testing.T) {
 	}
 }
 
-// Whatever the records name, no message stands twice and nothing hangs.
+// Whatever the records name, no message occurs twice and the reader ends.
 func TestClaudeRecordsInAnyOrderAreSound(t *testing.T) {
 	ids := []string{"u0", "a0", "u1", "a1", "b1", "s1", "x1", "u2", "b2", "s2"}
 	rapid.Check(t, func(t *rapid.T) {

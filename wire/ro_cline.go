@@ -16,8 +16,8 @@ func clineFormat() format {
 	}
 }
 
-// matchCline goes by what the client says to the model, which stays in the texts
-// when a task is written in another format. Cline's own messages are Anthropic's.
+// matchCline matches by the client's texts to the model, which stay in a task that
+// is written in another format. Cline's own messages are Anthropic's.
 func matchCline(p probe) int {
 	if p.shape != array || slices.ContainsFunc(p.values, peek.isFlatMessage) {
 		return 0
@@ -66,7 +66,7 @@ func decodeCline(src *source) ([]Conversation, error) {
 }
 
 // clineView returns the messages that were sent: not those that a summary or a
-// truncation stands for, as long as that is there itself.
+// truncation replaces, as long as it is present itself.
 func clineView(messages []peek) []peek {
 	present := make(map[string]bool)
 	from := 0
@@ -83,7 +83,7 @@ func clineView(messages []peek) []peek {
 	})
 }
 
-// A clineTask gathers messages in which results stand as text.
+// A clineTask collects messages with results as text.
 type clineTask struct{ messageLog }
 
 func (t *clineTask) assistant(r peek) {
@@ -105,7 +105,7 @@ func (t *clineTask) assistant(r peek) {
 func (t *clineTask) emitUserMessage(r peek) {
 	m := chat.Message{ID: r.stringValue("id"), Role: chat.User, Machine: r.boolValue("isSummary") || r.boolValue("isTruncationMarker")}
 	var results []clineResult
-	inResult := false // the newest result may go on
+	inResult := false // the newest result may continue
 	for _, b := range blocksIn(r.fields["content"]) {
 		if result, ok := t.beginResult(b); ok {
 			results, inResult = append(results, result), true
@@ -124,7 +124,7 @@ func (t *clineTask) emitUserMessage(r peek) {
 }
 
 // beginResult returns the result that begins with a block: a block of its own kind,
-// or a text that names the tool, right behind the calls.
+// or a text that names the tool, directly after the calls.
 func (t *clineTask) beginResult(b peek) (clineResult, bool) {
 	if b.stringValue("type") == "tool_result" {
 		text, images := resultParts(b.fields["content"])
@@ -140,15 +140,15 @@ func (t *clineTask) beginResult(b peek) (clineResult, bool) {
 	return clineResult{}, false
 }
 
-// A clineResult is a result that is being put together from blocks.
+// A clineResult is a result under construction from blocks.
 type clineResult struct {
 	part   chat.Part
 	images []chat.Part
-	whole  bool // its text has come, behind a header of its own
+	whole  bool // its text follows in a block after the header
 }
 
-// appendBlock adds a block behind the one that the result began with, if it belongs
-// to it: the text where the header came alone, and images.
+// appendBlock adds a block after the one that the result began with, if it belongs
+// to it: the text if the header was alone, and images.
 func (r *clineResult) appendBlock(b peek) bool {
 	if picture := pictureIn(b); picture != nil {
 		r.images = append(r.images, chat.Part{Kind: chat.Image, Image: picture})
@@ -175,8 +175,8 @@ func isClientText(text string) bool {
 
 const headerEnd = "] Result:"
 
-// toolHeader returns the tool that a result's text names in its first line, as
-// in "[read_file for 'a.go'] Result:", or "".
+// toolHeader returns the tool in the first line of a result's text, as in
+// "[read_file for 'a.go'] Result:", or "".
 func toolHeader(text string) string {
 	line, _, _ := strings.Cut(text, "\n")
 	end := strings.Index(line, headerEnd)

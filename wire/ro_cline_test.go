@@ -2,8 +2,8 @@ package wire
 
 import "testing"
 
-// A task that was written in another format is read as that format: only there
-// are its calls.
+// A task that was written in another format is read as that format, which alone has
+// its calls.
 func TestClineTextsInAnotherFormatAreNotATask(t *testing.T) {
 	task := `[{"role":"user","content":[{"type":"text","text":"<task>\nfix a.go\n</task>"}]},` +
 		`{"role":"assistant","content":[{"type":"text","text":"Reading."},{"type":"tool_use","id":"tu1","name":"read_file","input":{"path":"a.go"}}]},` +

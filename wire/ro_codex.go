@@ -32,19 +32,20 @@ func matchCodex(p probe) int {
 			}
 		}
 		if p.shape == lines && (v.hasMember("record_type") || isResponsesItem(v)) {
-			return 80 // rollouts of 2025 have bare items on their lines
+			return 80 // rollouts of 2025 have items without an envelope on their lines
 		}
 	}
 	return 0
 }
 
-// A rollout is what a Codex session has sent, after the records read so far.
+// A rollout is the history that a Codex session has sent, after the records read so
+// far.
 type rollout struct {
 	Conversation
 	instructions string
 	history      []peek // response items
 	kept         int    // items at its start that a compaction without a history kept
-	untyped      int    // items at its start of which none is typed, as a search has found
+	untyped      int    // items at its start that nobody typed, as found by a search
 }
 
 func decodeCodex(src *source) ([]Conversation, error) {
@@ -89,12 +90,12 @@ func (r *rollout) applyRecord(v peek) {
 	}
 }
 
-// replayCompaction replays a compaction: the record holds the new history, or, in older
-// sessions, a summary that follows what the user and the client had said.
+// replayCompaction replays a compaction: the record contains the new history, or,
+// in older sessions, a summary that follows the texts of the user and the client.
 func (r *rollout) replayCompaction(payload peek) {
 	if payload.hasValueKind("replacement_history", "[") {
 		r.history, r.kept, r.untyped = payload.listValue("replacement_history"), 0, 0
-		for i, it := range r.history { // the summary stands in it as a user's words
+		for i, it := range r.history { // it contains the summary as a user's message
 			if summary := payload.stringValue("message"); summary != "" && it.stringValue("role") == "user" && itemText(it) == summary {
 				r.history[i] = summaryItem(summary)
 			}
@@ -119,7 +120,7 @@ func summaryItem(summary string) peek {
 
 func itemText(it peek) string { return chat.Message{Parts: textParts(it.fields["content"])}.Text() }
 
-// applyEvent applies the few events that change what is sent; the others mirror
+// applyEvent applies the few events that change the sent history; the others mirror
 // items for the screen.
 func (r *rollout) applyEvent(payload peek) {
 	switch payload.stringValue("type") {

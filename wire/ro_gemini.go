@@ -36,7 +36,7 @@ func matchGemini(p probe) int {
 	return 0
 }
 
-// geminiBody returns the request proper, which Code Assist wraps.
+// geminiBody returns the request, without the envelope of Code Assist.
 func geminiBody(v peek) peek {
 	if inner := v.memberValue("request"); inner.hasMember("contents") {
 		return inner
@@ -60,7 +60,7 @@ func decodeGemini(src *source) ([]Conversation, error) {
 		}
 	}
 	var l messageLog
-	for _, in := range []peek{body, body.memberValue("config")} { // what SDKs take beside the contents
+	for _, in := range []peek{body, body.memberValue("config")} { // members that SDKs accept beside the contents
 		for _, key := range []string{"systemInstruction", "system_instruction"} {
 			system := in.memberValue(key)
 			l.appendMessage(chat.Message{Role: chat.System, Parts: textParts(firstNonEmpty(system.fields["parts"], system.raw))})
@@ -84,8 +84,8 @@ func firstNonEmpty(raw ...string) string {
 	return ""
 }
 
-// appendContent appends a Gemini content. Its calls and results may have no ids:
-// then they pair by their order and tool, within the turn.
+// appendContent appends a Gemini content. Calls and results without ids are paired
+// by their order and tool, within the turn.
 func (l *messageLog) appendContent(m chat.Message, role string, parts []peek) {
 	m.Role = chat.User
 	for i, p := range parts {
@@ -121,8 +121,8 @@ func (l *messageLog) appendContent(m chat.Message, role string, parts []peek) {
 	l.appendMessage(m)
 }
 
-// camelCased returns a part with the keys of the API, where the SDK for Python
-// has written it with underscores, and its keys without a value left out.
+// camelCased returns a part with the keys of the API: the SDK for Python writes
+// them with underscores, and includes keys without a value.
 func camelCased(p peek) peek {
 	if !strings.Contains(p.raw, "_") && !strings.Contains(p.raw, "null") {
 		return p
@@ -147,8 +147,8 @@ func camelCased(p peek) peek {
 	return peek{raw: p.raw, fields: fields}
 }
 
-// camelKeys returns an object with its own keys in camel case; what is inside
-// arguments and responses is the tools' own.
+// camelKeys returns an object with its own keys in camel case; keys inside
+// arguments and responses belong to the tools.
 func camelKeys(raw string) string {
 	o := parseObject(raw)
 	out := []byte{'{'}
@@ -203,8 +203,8 @@ func (l *messageLog) response(id string, r peek) {
 	l.appendResult(id, p, images)
 }
 
-// responseText returns what a function response says: the string under the one
-// key it has, else its JSON.
+// responseText returns the content of a function response: the string under its
+// only key, else its JSON.
 func responseText(r peek) (text string, failed bool) {
 	failed = r.hasNonNull("error")
 	for _, key := range []string{"output", "error", "result", "content"} {

@@ -60,10 +60,10 @@ func decodeGeminiCLI(src *source) ([]Conversation, error) {
 	return l.singleConversation(c), nil
 }
 
-// A cliChat is the messages of a chat after the records read so far: one
-// document, or lines that add, replace and take back messages.
+// A cliChat holds the messages of a chat after the records read so far: one
+// document, or lines that add, replace and remove messages.
 type cliChat struct {
-	messages []peek         // those taken back have no raw
+	messages []peek         // removed ones have no raw
 	at       map[string]int // by id
 }
 
@@ -109,8 +109,8 @@ func (s *cliChat) putCLIMessage(m peek) {
 	s.messages = append(s.messages, m)
 }
 
-// cliMessage appends a message of the chat with the results of its calls.
-// Notices of the program were not sent.
+// cliMessage appends a message of the chat with the results of its calls. Notices
+// of the program were not sent.
 func (l *messageLog) cliMessage(r peek) {
 	m := chat.Message{ID: r.stringValue("id"), Role: chat.User}
 	switch r.stringValue("type") {
@@ -163,7 +163,7 @@ func (l *messageLog) cliResult(id string, t peek) {
 }
 
 // decodeQwen reads a session of Qwen Code: Gemini contents, linked like the
-// records of Claude Code. Artifacts and titles stand on the path too.
+// records of Claude Code. Artifacts and titles are on the path too.
 func decodeQwen(all []peek) []Conversation {
 	var kept []peek
 	var t recordTree
@@ -196,7 +196,7 @@ func decodeQwen(all []peek) []Conversation {
 	return l.singleConversation(c)
 }
 
-// labelFrom takes the model and the title from a record that has them.
+// labelFrom reads the model and the title from a record that has them.
 func labelFrom(c *Conversation, r peek) {
 	if model := r.stringValue("model"); model != "" {
 		c.Model = model
@@ -210,7 +210,7 @@ func isCompression(r peek) bool {
 	return r.stringValue("subtype") == "chat_compression" && r.memberValue("systemPayload").hasValueKind("compressedHistory", "[")
 }
 
-// A qwenMessage is one message that may stand in several records.
+// A qwenMessage is one message that may be in several records.
 type qwenMessage struct {
 	peek         // the first record
 	parts []peek // of all

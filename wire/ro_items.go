@@ -8,9 +8,9 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// Items of the Responses API that are calls have one of two forms: the result
-// is an item of its own, or, where the API ran the tool itself, stands in the
-// same item, as soon as it has come to its end.
+// Calls in the Responses API have one of two forms: the result is an item of its
+// own or, if the API ran the tool itself, it is in the same item once the call has
+// finished.
 
 // hostedCalls are the items of the second form, with the keys of their result.
 var hostedCalls = map[string][]string{
@@ -22,7 +22,7 @@ var hostedCalls = map[string][]string{
 	"mcp_list_tools":        {"tools", "error"},
 }
 
-// anyResult are the keys under which a call of a new type may have its result.
+// anyResult are the possible keys of the result in a call of a new type.
 var anyResult = []string{"output", "outputs", "result", "results", "error"}
 
 // resultKeys returns the keys of the result of a call in its own item.
@@ -51,8 +51,8 @@ func isOutputItem(kind string) bool {
 	return strings.HasSuffix(kind, "_call_output")
 }
 
-// finished reports whether a call has its result in its own item. Where the type
-// or the status does not say so, there must be one to be seen.
+// finished reports whether a call has its result in its own item. If neither the
+// type nor the status decides, a result must be present.
 func finished(kind string, it peek) bool {
 	keys, hosted := resultKeys(kind)
 	switch status := it.stringValue("status"); {
@@ -64,7 +64,7 @@ func finished(kind string, it peek) bool {
 	return slices.ContainsFunc(keys, it.hasNonNull)
 }
 
-// addCallItem adds a call, and its result where that stands in the same item.
+// addCallItem adds a call, and its result if that is in the same item.
 func (s *itemLog) addCallItem(kind string, it peek) {
 	name, args := callOfItem(kind, it)
 	p := chat.Part{Kind: chat.Call, Name: name, Args: args}
@@ -90,7 +90,7 @@ func (s *itemLog) addCallItem(kind string, it peek) {
 	}
 }
 
-// callOfItem returns the name of the tool that an item calls, and the arguments.
+// callOfItem returns the tool name and the arguments of an item.
 func callOfItem(kind string, it peek) (name, args string) {
 	name = firstText(it.stringValue("name"), it.memberValue("function").stringValue("name"))
 	keys, _ := resultKeys(kind)
@@ -109,7 +109,7 @@ func callOfItem(kind string, it peek) (name, args string) {
 	return firstText(strings.TrimSuffix(kind, "_call"), name), otherFields(it, keys)
 }
 
-// otherFields returns what an item says beside its type, ids, status and
+// otherFields returns the members of an item other than its type, ids, status and
 // result, as an object.
 func otherFields(it peek, result []string) string {
 	changes := make([]change, 0, 8)
@@ -157,7 +157,7 @@ func (s *itemLog) hostedResult(kind string, call chat.Part, it peek) {
 }
 
 // hostedPiece returns a piece of a hosted tool's result: the output of code, an
-// image, or the piece as it is.
+// image, or the piece unchanged.
 func hostedPiece(b peek) (text string, picture *chat.Picture) {
 	switch {
 	case strings.HasPrefix(b.raw, `"`):
@@ -197,8 +197,8 @@ func (s *itemLog) addResultItem(kind string, it peek) {
 	s.appendResult("", p, images)
 }
 
-// answered returns the id of the call that a result answers. A search for tools
-// that the API ran has no id: its result follows the calls.
+// answered returns the id of the call that a result answers. A tool search that the
+// API ran has no id: its result follows the calls.
 func (s *itemLog) answered(kind string, it peek) string {
 	if kind == "tool_search_output" && !it.hasNonNull("call_id") && len(s.searches) > 0 {
 		id := s.searches[0]
@@ -212,7 +212,8 @@ func (s *itemLog) answered(kind string, it peek) string {
 	return s.calls.resultCallID(id, it.stringValue("name"))
 }
 
-// shellText returns the output of a shell's commands, "" where content is none.
+// shellText returns the output of a shell's commands, "" if content is not such an
+// output.
 func shellText(content string) string {
 	var texts []string
 	for _, b := range blocksIn(content) {

@@ -7,9 +7,9 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// langChain is what LangChain's messages are dumped as: constructors with their
-// arguments (dumps, JSON.stringify), a type with data (messages_to_dict), or
-// the fields of the objects (model_dump).
+// langChain is the format of LangChain's message dumps: constructors with their
+// arguments (dumps, JSON.stringify), a type with data (messages_to_dict), or the
+// fields of the objects (model_dump).
 func langChain() format {
 	return format{
 		name:   "langchain",
@@ -47,7 +47,7 @@ var langChainRoles = map[string]chat.Role{
 }
 
 // langChainMessage returns the fields of a message, with its type among them;
-// none where it is not one of LangChain's.
+// none if it is not one of LangChain's.
 func langChainMessage(v peek) peek {
 	kind := v.stringValue("type")
 	switch {
@@ -74,7 +74,7 @@ func langChainMessage(v peek) peek {
 	return peek{}
 }
 
-// langChainRole returns the role of a message, "" where it has none.
+// langChainRole returns the role of a message, "" if it has none.
 func langChainRole(m peek) chat.Role {
 	kind := strings.TrimSuffix(strings.TrimSuffix(strings.ToLower(m.stringValue("type")), "chunk"), "message")
 	if kind == "chat" || kind == "remove" {
@@ -133,7 +133,7 @@ func (l *messageLog) langChain(r peek) {
 	l.appendMessage(m)
 }
 
-// callBlocks are blocks that stand for calls which the message lists as well.
+// callBlocks are blocks for calls that are also in the message's list of calls.
 var callBlocks = []string{"tool_use", "tool_call", "tool_call_chunk", "invalid_tool_call", "function_call", "input_json_delta", "redacted_thinking"}
 
 func langChainParts(b peek) []chat.Part {
@@ -176,8 +176,8 @@ func langChainResult(content string) (text string, images []chat.Part) {
 	return strings.Join(texts, "\n"), images
 }
 
-// langChainCalls returns the calls of a message: its own, those whose arguments
-// could not be read, or else those of the API's answer.
+// langChainCalls returns the calls of a message: its own, those with unreadable
+// arguments, or else those of the API's answer.
 func (l *messageLog) langChainCalls(r peek) []chat.Part {
 	var parts []chat.Part
 	add := func(id, name, args string) {

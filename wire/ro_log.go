@@ -7,16 +7,16 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// A messageLog gathers the messages of a format that is only read.
+// A messageLog collects the messages of a read-only format.
 type messageLog struct {
 	messages chat.Transcript
 	seen     map[string]bool // ids of messages
 	calls    callIDAssigner
 }
 
-// appendMessage appends m. Its empty parts are left out, and so is a message of which
-// nothing is left, or only white space, or only thinking: the model was never
-// sent it. An id that a message before has had is not given again.
+// appendMessage appends m without empty parts. It skips a message that is empty, or
+// has only white space or thinking: it was never sent to the model. It does not
+// reuse an id of an earlier message.
 func (l *messageLog) appendMessage(m chat.Message) {
 	if slices.ContainsFunc(m.Parts, isServerTool) {
 		l.addServerTools(m)
@@ -40,8 +40,8 @@ func (l *messageLog) appendMessage(m chat.Message) {
 	l.messages = append(l.messages, m)
 }
 
-// addServerTools appends a message in which tools ran on the API's server. As it
-// is never written back to that API, they are calls and results like others.
+// addServerTools appends a message whose tools ran on the API's server. Because it
+// is never written back to that API, they are ordinary calls and results.
 func (l *messageLog) addServerTools(m chat.Message) {
 	m.Parts = slices.Clone(m.Parts)
 	for i, p := range m.Parts {
@@ -70,13 +70,14 @@ func (l *messageLog) appendUserNote(id, text string) {
 	l.appendMessage(m)
 }
 
-// appendResult appends the result of a call, images behind its text.
+// appendResult appends the result of a call, and images after its text.
 func (l *messageLog) appendResult(id string, result chat.Part, images []chat.Part) {
 	result.Kind = chat.Result
 	l.appendMessage(chat.Message{ID: id, Role: chat.Tool, Parts: append([]chat.Part{result}, images...)})
 }
 
-// singleConversation returns the single conversation of a file, none where it has no messages.
+// singleConversation returns the single conversation of a file, none if it has
+// no messages.
 func (l *messageLog) singleConversation(c Conversation) []Conversation {
 	if len(l.messages) == 0 {
 		return nil
@@ -110,9 +111,9 @@ func worthSending(parts []chat.Part) bool {
 	return false
 }
 
-// reorderResults returns t with each result directly behind the message of its call,
-// in the order found: a log may have other records between them, the model's
-// API has not. A result without a call stays where it stands.
+// reorderResults returns t with each result directly after the message of its call,
+// in their order: a log may have other records between them, the model's API may
+// not. A result without a call keeps its place.
 func reorderResults(t chat.Transcript) chat.Transcript {
 	pairs := chat.PairUp(t)
 	results := make(map[int][]int)

@@ -4,9 +4,9 @@ import (
 	"strconv"
 )
 
-// messageObjects returns the message objects of a source that holds one chat:
-// a list, a body with the list under "messages", or one object on each line.
-// body has no fields where there is none. What is no object is an error.
+// messageObjects returns the message objects of a source with one chat: a list, a
+// body with the list under "messages", or one object on each line. body has no
+// fields if there is none. Anything but an object is an error.
 func messageObjects(src *source) (body peek, messages []peek, err error) {
 	if probeSource(src).shape == lines {
 		err = src.eachJSONLine(func(v value) error {

@@ -9,9 +9,9 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// The logs that are only read are taken apart with [peek]: what is missing, or
-// of another type than expected, reads as empty, since logs of many versions
-// are met. None of it is written back.
+// The read-only logs are parsed with [peek]: a value that is missing or of an
+// unexpected type reads as empty, because logs of many versions exist. None of it
+// is written back.
 
 // memberValue returns the value under key.
 func (v peek) memberValue(key string) peek { return peekValue(v.fields[key]) }
@@ -22,10 +22,10 @@ func (v peek) listValue(key string) []peek { return elementsOf(v.fields[key]) }
 // boolValue reports whether the value under key is true.
 func (v peek) boolValue(key string) bool { return v.fields[key] == "true" }
 
-// hasNonNull reports whether the value under key is there and not null.
+// hasNonNull reports whether the value under key is present and not null.
 func (v peek) hasNonNull(key string) bool { return v.fields[key] != "" && v.fields[key] != "null" }
 
-// ownString returns the text of v where it is a string.
+// ownString returns the text of v if it is a string.
 func (v peek) ownString() string { return unquoteText(v.raw) }
 
 func elementsOf(raw string) []peek {
@@ -37,7 +37,7 @@ func elementsOf(raw string) []peek {
 }
 
 // jsonRecords returns the objects of a source of JSON lines, or its one object;
-// other values are no records of a log.
+// other values are not records of a log.
 func jsonRecords(src *source) ([]peek, error) {
 	if probeSource(src).shape == object {
 		doc, err := src.document()
@@ -65,8 +65,8 @@ func blocksIn(raw string) []peek {
 	return []peek{peekValue(raw)}
 }
 
-// plainText returns the text of a piece that is a string or an object with a
-// text, and whether it is one.
+// plainText returns the text of a piece that is a string or an object with a text,
+// and whether it is one.
 func plainText(b peek) (string, bool) {
 	if strings.HasPrefix(b.raw, `"`) {
 		return b.ownString(), true
@@ -80,9 +80,8 @@ func plainText(b peek) (string, bool) {
 	return "", false
 }
 
-// textParts returns a content's texts and images as parts, in order. What is
-// neither is an opaque part, but for the types of blocks that the caller reads
-// itself.
+// textParts returns a content's texts and images as parts, in order. Anything else
+// is an opaque part, except for the types of blocks that the caller reads itself.
 func textParts(raw string, elsewhere ...string) []chat.Part {
 	var parts []chat.Part
 	for _, b := range blocksIn(raw) {
@@ -99,9 +98,8 @@ func textParts(raw string, elsewhere ...string) []chat.Part {
 	return parts
 }
 
-// opaqueParts returns the part of a block that is not understood, nothing for
-// an empty one. Its text is written in its place, as no format that is only
-// read is written.
+// opaqueParts returns the part of an unknown block, nothing for an empty one. Its
+// text replaces it on output, because read-only formats are never written.
 func opaqueParts(b peek) []chat.Part {
 	switch b.raw {
 	case "", "null", "{}", "[]":
@@ -113,8 +111,8 @@ func opaqueParts(b peek) []chat.Part {
 	return []chat.Part{{Kind: chat.Opaque, Text: opaqueText(b.raw)}}
 }
 
-// resultParts returns a tool result's content as one text and the images
-// behind it. Pieces of unknown type stand in the text as they are.
+// resultParts returns a tool result's content as one text, followed by the images.
+// Pieces of unknown type are in the text unchanged.
 func resultParts(raw string) (text string, images []chat.Part) {
 	var texts []string
 	for _, b := range blocksIn(raw) {
@@ -129,8 +127,8 @@ func resultParts(raw string) (text string, images []chat.Part) {
 	return strings.Join(texts, "\n"), images
 }
 
-// documentNote returns the text of an attached document, or the name of its
-// type where it is not text.
+// documentNote returns the text of an attached document, or the name of its type if
+// it is not text.
 func documentNote(b peek) string {
 	source := b.memberValue("source")
 	switch {
@@ -147,8 +145,7 @@ func documentNote(b peek) string {
 	return "[document]"
 }
 
-// pictureIn returns the image of a block in any of the forms that the logs
-// have, or nil.
+// pictureIn returns the image of a block in any of the logs' formats, or nil.
 func pictureIn(b peek) *chat.Picture {
 	switch {
 	case b.stringValue("type") == "image" && b.memberValue("source").hasMember("type"): // Anthropic
@@ -173,7 +170,7 @@ func pictureIn(b peek) *chat.Picture {
 	return nil
 }
 
-// pictureFromURL returns the image behind an address; a data address holds it.
+// pictureFromURL returns the image at an address; a data address contains it.
 func pictureFromURL(url, detail string) *chat.Picture {
 	if url == "" {
 		return nil
@@ -190,13 +187,13 @@ func pictureFromURL(url, detail string) *chat.Picture {
 func compactJSON(raw string) string {
 	var b bytes.Buffer
 	if err := json.Compact(&b, []byte(raw)); err != nil {
-		return raw // deeper than encoding/json goes
+		return raw // too deep for encoding/json
 	}
 	return b.String()
 }
 
-// argumentsText returns a call's arguments as JSON text: an object as it is, a string
-// that holds JSON as that JSON, and free text as {"input": text}.
+// argumentsText returns a call's arguments as JSON text: an object unchanged, a
+// string with JSON as that JSON, and free text as {"input": text}.
 func argumentsText(raw string) string {
 	if raw == "" || raw == "null" {
 		return "{}"
@@ -220,8 +217,8 @@ func inputArgs(text string) string {
 }
 
 // functionsOf returns tool definitions of the Responses and Gemini kinds in the
-// form of OpenAI chat, since that is how these formats are written. Tools that
-// are no functions are left out; nil is none.
+// form of OpenAI chat, the output format of these conversations. Tools that are not
+// functions are omitted; nil means none.
 func functionsOf(raw string) []byte {
 	var out []byte
 	for _, t := range elementsOf(raw) {

@@ -34,7 +34,7 @@ func TestImagesOfAllDialectsAreRead(t *testing.T) {
 	}
 }
 
-func TestDocumentsStandAsTheirTextOrName(t *testing.T) {
+func TestDocumentsBecomeTheirTextOrName(t *testing.T) {
 	for block, want := range map[string]string{
 		`{"type":"document","source":{"type":"text","data":"words"}}`:                   "words",
 		`{"type":"document","source":{"type":"base64","media_type":"application/pdf"}}`: "[document application/pdf]",
@@ -66,8 +66,8 @@ func TestArgumentsAreAlwaysJSON(t *testing.T) {
 	}
 }
 
-// The kind of fault: ids that repeat, and results before or without calls.
-func TestResultsStandBehindTheirCalls(t *testing.T) {
+// Ids that repeat, and results before or without calls.
+func TestResultsFollowTheirCalls(t *testing.T) {
 	call := func(id string) chat.Message {
 		return chat.Message{Role: chat.Assistant, Parts: []chat.Part{{Kind: chat.Call, ID: id, Name: "f", Args: "{}"}}}
 	}

@@ -26,7 +26,7 @@ func matchOpenCode(p probe) int {
 	return 0
 }
 
-// isExported reports whether v is a session with messages of parts.
+// isExported reports whether v is a session whose messages have parts.
 func isExported(v peek) bool {
 	for start, end := range elements(v.fields["messages"]) {
 		m := peekValue(v.fields["messages"][start:end])
@@ -35,8 +35,8 @@ func isExported(v peek) bool {
 	return v.memberValue("info").hasMember("projectID") && v.hasValueKind("messages", "[")
 }
 
-// isStored reports whether v is one file of the storage: a session, a message
-// or a part, none of which is a conversation.
+// isStored reports whether v is one file of the storage: a session, a message or a
+// part, none of which is a conversation.
 func isStored(v peek) bool {
 	switch {
 	case v.hasMember("sessionID") && v.hasMember("id") && (v.hasMember("role") || v.hasMember("messageID")):
@@ -83,13 +83,13 @@ func firstText(texts ...string) string {
 	return ""
 }
 
-// openCodeView returns the messages that the model saw: not those taken back,
-// and of those before the newest finished compaction only the tail it kept,
-// which then follows the summary.
+// openCodeView returns the messages that the model saw: not the reverted ones, and
+// of those before the newest finished compaction only the tail that it kept, which
+// follows the summary.
 func openCodeView(messages []peek, reverted string) []peek {
 	at := make(map[string]int)           // messages by id
 	before := make([]int, len(messages)) // by message: the newest request to compact before it, or -1
-	requests := make(map[int]peek)       // their parts that ask
+	requests := make(map[int]peek)       // their parts with the request
 	newest := -1
 	for i, m := range messages {
 		id := m.memberValue("info").stringValue("id")
@@ -121,14 +121,13 @@ func openCodeView(messages []peek, reverted string) []peek {
 	return messages
 }
 
-// isSummary reports whether a message is the summary of a compaction that came
-// to its end.
+// isSummary reports whether a message is the summary of a finished compaction.
 func isSummary(m peek) bool {
 	info := m.memberValue("info")
 	return info.boolValue("summary") && !info.hasNonNull("error") && (info.hasNonNull("finish") || info.memberValue("time").hasNonNull("completed"))
 }
 
-// compactionOf returns the part of a message that asks for a compaction.
+// compactionOf returns the part of a message that requests a compaction.
 func compactionOf(m peek) peek {
 	for _, p := range m.listValue("parts") {
 		if p.stringValue("type") == "compaction" {
@@ -155,7 +154,7 @@ func (l *messageLog) openCodeMessage(r peek) {
 		case "file":
 			m.Parts = append(m.Parts, openCodeFile(p)...)
 			m.Machine = false
-		case "compaction": // the client asks in these words
+		case "compaction": // the words of the client's request
 			m.Parts = append(m.Parts, chat.Part{Kind: chat.Text, Text: "What did we do so far?"})
 		default:
 			m.Parts = append(m.Parts, openCodeUnknown(p)...)
@@ -164,8 +163,8 @@ func (l *messageLog) openCodeMessage(r peek) {
 	l.appendMessage(m)
 }
 
-// openCodeFile returns an attached file as a part. Text files and folders
-// stand in the message as text already.
+// openCodeFile returns an attached file as a part. The message contains text files
+// and folders as text already.
 func openCodeFile(p peek) []chat.Part {
 	if picture := pictureIn(p); picture != nil {
 		return []chat.Part{{Kind: chat.Image, Image: picture}}
@@ -177,8 +176,8 @@ func openCodeFile(p peek) []chat.Part {
 	return []chat.Part{{Kind: chat.Text, Text: documentNote(p)}}
 }
 
-// openCodeAssistant appends an assistant's message; a step that follows calls
-// is a message of its own.
+// openCodeAssistant appends an assistant's message; a step after calls is a
+// separate message.
 func (l *messageLog) openCodeAssistant(id string, parts []peek) {
 	m := chat.Message{ID: id, Role: chat.Assistant}
 	var done []peek
@@ -212,8 +211,8 @@ func (l *messageLog) openCodeAssistant(id string, parts []peek) {
 	flush()
 }
 
-// openCodeUnknown returns the part of a type that is not understood. Those here
-// are what the client keeps for itself.
+// openCodeUnknown returns the part of an unknown type. The types listed here are
+// internal to the client.
 func openCodeUnknown(p peek) []chat.Part {
 	switch p.stringValue("type") {
 	case "step-start", "step-finish", "snapshot", "patch", "agent", "subtask", "retry", "compaction":
@@ -222,8 +221,8 @@ func openCodeUnknown(p peek) []chat.Part {
 	return opaqueParts(p)
 }
 
-// openCodeResult appends what a tool returned. A call that is pending or was
-// running when the session ended has no result.
+// openCodeResult appends the result of a tool. A call that was pending or running
+// at the end of the session has none.
 func (l *messageLog) openCodeResult(p peek) {
 	state := p.memberValue("state")
 	r := chat.Part{ID: l.calls.resultCallID(p.stringValue("callID"), p.stringValue("tool")), Name: p.stringValue("tool")}

@@ -84,15 +84,15 @@ func openHandsEvents(src *source) ([]peek, error) {
 
 func openHandsEventID(e peek) string { return firstText(e.stringValue("id"), e.fields["id"]) }
 
-// An eventLog gathers the messages of events. Calls of one response of the
-// model are one message.
+// An eventLog collects the messages of events. Calls of one response of the model
+// form one message.
 type eventLog struct {
 	messageLog
 	Conversation
 	responses map[string]int // by response: its message
 }
 
-// appendCall appends a call, to the message of its response where that is there.
+// appendCall appends a call, to the message of its response if that exists.
 func (s *eventLog) appendCall(response string, m chat.Message) {
 	if i, ok := s.responses[response]; ok && response != "" {
 		s.messages[i].Parts = append(s.messages[i].Parts, withContent(m.Parts)...)
@@ -106,7 +106,7 @@ func (s *eventLog) appendCall(response string, m chat.Message) {
 	}
 }
 
-// addEventV0 adds an event of V0: an action of someone, or what came of one.
+// addEventV0 adds an event of V0: an action, or the result of one.
 func (s *eventLog) addEventV0(e peek) {
 	meta := e.memberValue("tool_call_metadata")
 	if model := meta.memberValue("model_response").stringValue("model"); model != "" {
@@ -131,7 +131,7 @@ func (s *eventLog) addEventV0(e peek) {
 		s.appendMessage(m)
 	case action == "message":
 		s.appendText(openHandsEventID(e), chat.Assistant, args.stringValue("content"))
-	case action == "finish": // sent as what the agent said, never as a call
+	case action == "finish": // sent as a text of the agent, never as a call
 		s.appendText(openHandsEventID(e), chat.Assistant, joinTexts(args.stringValue("thought"), args.stringValue("final_thought")))
 	case e.stringValue("source") == "user":
 		s.appendUserNote(openHandsEventID(e), e.stringValue("message"))
@@ -145,7 +145,7 @@ func joinTexts(texts ...string) string {
 	return strings.Join(texts, "\n")
 }
 
-// addAction adds what the agent did, as the call that the model made.
+// addAction adds an action of the agent, as the call that the model made.
 func (s *eventLog) addAction(e, meta peek) {
 	args := e.memberValue("args")
 	response := meta.memberValue("model_response")
@@ -174,7 +174,7 @@ func (s *eventLog) addAction(e, meta peek) {
 	s.appendCall(response.stringValue("id"), m)
 }
 
-// observation adds what came of an action, with what the program says about it.
+// observation adds the result of an action, with the program's notes on it.
 func (s *eventLog) observation(e, meta peek) {
 	if e.stringValue("observation") == "recall" {
 		return

@@ -6,9 +6,9 @@ import (
 	"strconv"
 )
 
-// openHandsView returns the events that the model saw, and the summary that
-// stands before view[at]: not those that a condensation says are forgotten.
-// at is -1 where there is no summary.
+// openHandsView returns the events that the model saw, and the summary that is
+// before view[at]: not those that a condensation forgets. at is -1 if there is no
+// summary.
 func openHandsView(events []peek) (view []peek, summary string, at int) {
 	var f forgotten
 	at = -1
@@ -46,10 +46,10 @@ func isSentToModel(e peek) bool {
 	return true
 }
 
-// forgotten is the events that condensations took out, by id or range of ids.
+// forgotten is the set of events that condensations removed, by id or range of ids.
 type forgotten struct {
 	ids    map[string]bool // raw ids, or the text of ids
-	ranges [][2]int64      // inclusive; sorted and apart once settled
+	ranges [][2]int64      // inclusive; sorted and disjoint after mergeRanges
 }
 
 func (f *forgotten) addCondensation(c peek) {
@@ -98,8 +98,8 @@ func (f *forgotten) isForgotten(e peek) bool {
 	return i < len(f.ranges) && f.ranges[i][0] <= id
 }
 
-// goneHalves returns the actions that were forgotten without their
-// observation, or the other way round: OpenHands sends neither half then.
+// goneHalves returns the actions that were forgotten without their observation, and
+// vice versa: OpenHands then sends neither.
 func goneHalves(events, view []peek) map[string]bool {
 	inView := make(map[string]bool) // by event
 	for _, e := range events {

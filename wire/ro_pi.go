@@ -82,8 +82,7 @@ func decodePi(src *source) ([]Conversation, error) {
 	return s.log.singleConversation(c), nil
 }
 
-// decodePiMessages reads a document that holds messages and, before them, what
-// was asked.
+// decodePiMessages reads a document with messages, preceded by the request.
 func decodePiMessages(doc peek, messages []peek) []Conversation {
 	var l messageLog
 	l.appendText("", chat.System, doc.stringValue("systemPrompt"))
@@ -100,9 +99,9 @@ type piSession struct {
 	log     messageLog
 }
 
-// visibleEntries yields the entries that the model saw: those from the newest entry back
-// to the root, and where one is a compaction, that first, then what it kept,
-// then what followed it.
+// visibleEntries yields the entries that the model saw: those from the newest entry
+// back to the root or, if one is a compaction, that entry, then the entries that it
+// kept, then those after it.
 func (s *piSession) visibleEntries() func(yield func(i int) bool) {
 	var t recordTree
 	for _, e := range s.entries {
@@ -129,8 +128,8 @@ func (s *piSession) visibleEntries() func(yield func(i int) bool) {
 	}
 }
 
-// keptFrom reports whether entry i is the first that a compaction kept. The
-// first version of the format tells it by its place in the file.
+// keptFrom reports whether entry i is the first that a compaction kept. The first
+// version of the format identifies it by its index in the file.
 func (s *piSession) keptFrom(compaction, i int) bool {
 	e := s.entries[compaction]
 	if first := e.stringValue("firstKeptEntryId"); first != "" {

@@ -16,7 +16,7 @@ import (
 
 const transcripts = "../../shared/transcripts"
 
-// decodeSession decodes a real session, or skips the test where there are none.
+// decodeSession decodes a real session, or skips the test if there are none.
 func decodeSession(t *testing.T, file string) ([]byte, Conversation) {
 	t.Helper()
 	data, err := os.ReadFile(file)
@@ -45,7 +45,7 @@ func logFiles(t *testing.T, pattern string) []string {
 	return files
 }
 
-// tally is how much of what a conversation holds.
+// tally counts the content of a conversation.
 type tally struct{ calls, results int }
 
 func tallyOf(messages chat.Transcript) tally {
@@ -92,9 +92,8 @@ func eachObject(t *testing.T, data []byte, f func(o map[string]any)) {
 	}
 }
 
-// The counts are made without the package: objects of the kinds that stand for
-// calls and results, wherever in the file they are. None of these files has a
-// compaction.
+// The counts do not use the package: they are the objects of the kinds of calls and
+// results, anywhere in the file. None of these files has a compaction.
 func TestRealSessionsKeepTheirCallsAndResults(t *testing.T) {
 	tests := []struct {
 		files, format string
@@ -160,7 +159,7 @@ func countClaude(n *tally, seen map[string]bool, o map[string]any) {
 	message, _ := o["message"].(map[string]any)
 	blocks, _ := message["content"].([]any)
 	if _, ok := o["sessionId"]; !ok {
-		return // what a sub-agent said, in a record of progress
+		return // text of a sub-agent, in a progress record
 	}
 	for _, block := range blocks {
 		b, _ := block.(map[string]any)
@@ -185,10 +184,10 @@ func countPi(n *tally, _ map[string]bool, o map[string]any) {
 	}
 }
 
-func TestCondensedOpenHandsSessionIsWhatTheModelSaw(t *testing.T) {
+func TestCondensedOpenHandsSessionIsTheModelsView(t *testing.T) {
 	for _, file := range logFiles(t, "openhands/tls-scanner.json") {
 		_, c := decodeSession(t, file)
-		// Of events 8 to 141 nothing is left; behind them stand 23 calls.
+		// Of events 8 to 141 nothing is left; 23 calls follow them.
 		if got, want := tallyOf(c.Messages), (tally{23, 23}); got != want {
 			t.Errorf("has %+v, want %+v", got, want)
 		}
@@ -204,7 +203,7 @@ func TestCondensedOpenHandsSessionIsWhatTheModelSaw(t *testing.T) {
 	}
 }
 
-func TestAiderHistoryHoldsNoConsoleLines(t *testing.T) {
+func TestAiderHistoryHasNoConsoleLines(t *testing.T) {
 	for _, file := range logFiles(t, "aider/*") {
 		data, c := decodeSession(t, file)
 		typed := 0
@@ -220,7 +219,7 @@ func TestAiderHistoryHoldsNoConsoleLines(t *testing.T) {
 		for line := range strings.Lines(string(data)) {
 			asks := strings.HasPrefix(line, "#### ") && strings.TrimSpace(line) != "####"
 			if command := strings.TrimPrefix(line, "#### "); strings.HasPrefix(command, "/") || strings.HasPrefix(command, "!") {
-				asks = false // what it sends to the model follows on a line of its own
+				asks = false // the text for the model is on a line of its own
 			}
 			if asks && !before {
 				questions++

@@ -86,14 +86,14 @@ func decodeResponses(src *source) ([]Conversation, error) {
 	return s.singleConversation(c), nil
 }
 
-// An itemLog gathers items of the Responses API: what the model put out in a
-// row (reasoning, text, calls) is one message.
+// An itemLog collects items of the Responses API: consecutive output of the model
+// (reasoning, text, calls) is one message.
 type itemLog struct {
 	messageLog
-	turn     chat.Message      // the model's output so far; no parts where there is none
-	callOf   map[string]string // by the id of an item, the id that pairs its call
-	hosted   int               // calls that the API ran and gave no id
-	searches []string          // calls of the newest searches for tools, without a result yet, that have no id to pair them
+	turn     chat.Message      // the model's current output; no parts if there is none
+	callOf   map[string]string // the id of an item → the id that pairs its call
+	hosted   int               // calls that the API ran without an id
+	searches []string          // calls of the newest tool searches, without a result and without an id to pair them
 }
 
 func (s *itemLog) addOutput(id string, parts ...chat.Part) {
@@ -129,14 +129,14 @@ func (s *itemLog) addResponseItem(it peek) {
 		s.addResultItem(kind, it)
 	case isCallItem(kind):
 		s.addCallItem(kind, it)
-	case kind == "ghost_snapshot": // Codex keeps it for itself
+	case kind == "ghost_snapshot": // internal to Codex
 	default:
 		s.addOpaqueItem(it)
 	}
 }
 
-// addOpaqueItem adds an item that is not understood, or of which nobody can read the
-// content: it stands as what it is. Without a role it is the model's.
+// addOpaqueItem adds an item that is unknown or not readable, unchanged. Without a
+// role it is the model's.
 func (s *itemLog) addOpaqueItem(it peek) {
 	switch role := chat.Role(it.stringValue("role")); role {
 	case chat.System, chat.Developer, chat.User:

@@ -10,13 +10,13 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// sessionFile reads the file of a chat of tiercompact itself: the conversation as it
-// stands now. What its records mean, and whether they are as they were written,
-// is known by package archive alone, so that both read the same.
+// sessionFile reads the file of a tiercompact chat: the current conversation. Only
+// package archive knows the meaning and the integrity checks of its records, so
+// that both read the same.
 func sessionFile() format {
 	return format{
 		name:   "session",
-		about:  "session file of tiercompact chat (JSON lines): the conversation as it stands",
+		about:  "session file of tiercompact chat (JSON lines): the current conversation",
 		match:  matchSession,
 		decode: decodeSessionFile,
 	}
@@ -60,8 +60,8 @@ func decodeSessionFile(src *source) ([]Conversation, error) {
 	return l.singleConversation(Conversation{Format: "session", Model: state.Meta.Model, Title: state.Meta.Session}), nil
 }
 
-// brokenSession returns the error for a session file that is damaged, or that a
-// newer tiercompact wrote.
+// brokenSession returns the error for a session file that is damaged, or written by
+// a newer tiercompact.
 func (s *source) brokenSession(err error) *Error {
 	problem, remedy, line := err, "leave such records out with --lenient", 0
 	if at, ok := errors.AsType[*archive.RecordError](err); ok {
@@ -74,8 +74,8 @@ func (s *source) brokenSession(err error) *Error {
 	return s.sourceError(ErrBroken, line, "", text, remedy)
 }
 
-// ofSession returns a message of a session in the form of one that was only read.
-// What it was read from before it came into the session is not known any more.
+// ofSession returns a message of a session in the form of a read-only one. Its
+// source before the session is no longer known.
 func (l *messageLog) ofSession(m chat.Message) (chat.Message, error) {
 	m.Source, m.Index, m.Changed = nil, 0, false
 	m.ID = strings.ToValidUTF8(m.ID, "\uFFFD")

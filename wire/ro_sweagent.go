@@ -96,9 +96,9 @@ func decodeMiniSWEAgent(src *source) ([]Conversation, error) {
 	return l.singleConversation(c), nil
 }
 
-// agentMessages appends messages of a benchmark agent: OpenAI's, where a result
-// may name its calls in a list. What the user says after the first answer are
-// observations, and demonstrations before it are not typed either.
+// agentMessages appends messages of a benchmark agent in OpenAI's form; a result
+// may name its calls in a list. User messages after the first answer are
+// observations, and those before it demonstrations: nobody typed them.
 func (l *messageLog) agentMessages(messages []peek) {
 	answered := false
 	for _, r := range messages {
@@ -116,14 +116,14 @@ func (l *messageLog) agentMessages(messages []peek) {
 			m.Machine = answered || r.boolValue("is_demo")
 			m.Parts = textParts(r.fields["content"])
 		default:
-			continue // how the run ended
+			continue // the outcome of the run
 		}
 		l.appendMessage(m)
 	}
 }
 
-// readApart are the types of an assistant's blocks that stand in its message
-// once more: as thinking, and as calls.
+// readApart are the types of an assistant's blocks that are repeated in its
+// message: as thinking, and as calls.
 var readApart = []string{"thinking", "redacted_thinking", "reasoning", "tool_use"}
 
 func (l *messageLog) agentParts(r peek) []chat.Part {

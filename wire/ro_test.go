@@ -52,7 +52,7 @@ func canonicalPart(p chat.Part) string {
 	return fmt.Sprintf("%s %q", p.Kind, p.Text)
 }
 
-// sound returns what is wrong with a transcript that was only read.
+// sound returns the problems of a transcript that was read from a read-only format.
 func sound(t chat.Transcript) error {
 	ids := make(map[string]bool)
 	pairs := chat.PairUp(t)
@@ -71,7 +71,7 @@ func sound(t chat.Transcript) error {
 		if call := pairs.CallOf[i]; call >= 0 {
 			for j := call + 1; j < i; j++ {
 				if pairs.CallOf[j] != call {
-					return fmt.Errorf("message %d stands between the call of %d and its result %d", j, call, i)
+					return fmt.Errorf("message %d is between the call of %d and its result %d", j, call, i)
 				}
 			}
 		}

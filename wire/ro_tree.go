@@ -3,16 +3,16 @@ package wire
 import "slices"
 
 // A recordTree holds records that name the record before them, as logs with rewinds
-// do. A parent stands before its children, but for those that a reader moves.
+// do. A parent is before its children, unless a reader moves it.
 type recordTree struct {
 	parent []int          // of each record, -1 for a root
 	newest map[string]int // record of each id; of repeated ids the last
-	linked bool           // some record names one that is there
+	linked bool           // some record names an existing one
 }
 
-// appendNode appends a record and returns its place. parent is raw JSON: null makes
-// a root; where it is missing, or names no record so far, the record follows
-// the one before it. A record that repeats an id follows the first of that id.
+// appendNode appends a record and returns its index. parent is raw JSON: null makes
+// a root; if it is missing, or names no record so far, the record follows the one
+// before it. A record with a repeated id follows the first of that id.
 func (t *recordTree) appendNode(id, parent string) int {
 	if t.newest == nil {
 		t.newest = make(map[string]int)
@@ -33,12 +33,12 @@ func (t *recordTree) appendNode(id, parent string) int {
 	return at
 }
 
-// pathToLeaf returns the way to leaf, oldest record first. It begins behind the
-// root, or with the last record on it for which first reports true. Of parents
-// that lead in a circle, each is taken once.
+// pathToLeaf returns the path to leaf, oldest record first. It begins after the
+// root, or with the last record on it for which first reports true. In a circle of
+// parents, each is visited once.
 func (t *recordTree) pathToLeaf(leaf int, first func(i int) bool) []int {
 	var way []int
-	var seen map[int]bool // once a parent stands after its child
+	var seen map[int]bool // if a parent is after its child
 	for i := leaf; i >= 0 && !seen[i]; {
 		way = append(way, i)
 		if first(i) {

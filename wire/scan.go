@@ -8,16 +8,16 @@ import (
 // maxDepth is how deep JSON may nest, the same as in encoding/json.
 const maxDepth = 10000
 
-// A syntaxError says where a text is no JSON.
+// A syntaxError gives the place at which a text is not JSON.
 type syntaxError struct {
 	offset int
 	what   string
-	cut    bool // the text ends there, and could go on as JSON
+	cut    bool // the text ends there, and could continue as JSON
 }
 
 func (e *syntaxError) Error() string { return e.what }
 
-// skipSpace returns the offset of what follows the white space at s[i:].
+// skipSpace returns the offset after the white space at s[i:].
 func skipSpace(s string, i int) int {
 	for i < len(s) && (s[i] == ' ' || s[i] == '\n' || s[i] == '\r' || s[i] == '\t') {
 		i++
@@ -60,8 +60,8 @@ func scanValue(s string, i int) (int, error) {
 	}
 }
 
-// scanOpening goes past a bracket, and past the first key of an object.
-// opened is false where the bracket is closed at once; that is left to read.
+// scanOpening skips a bracket, and the first key of an object. opened is false if
+// the bracket is closed immediately; the closing one is not skipped.
 func scanOpening(s string, i int) (next int, opened bool, err error) {
 	bracket := s[i]
 	i = skipSpace(s, i+1)
@@ -74,8 +74,8 @@ func scanOpening(s string, i int) (next int, opened bool, err error) {
 	return i, true, err
 }
 
-// scanClosings goes past what may follow a value: closing brackets, then a
-// comma and perhaps a key.
+// scanClosings skips what may follow a value: closing brackets, then a comma and
+// possibly a key.
 func scanClosings(s string, i int, open []byte) (int, []byte, error) {
 	for len(open) > 0 {
 		i = skipSpace(s, i)
@@ -83,7 +83,7 @@ func scanClosings(s string, i int, open []byte) (int, []byte, error) {
 		switch {
 		case i == len(s):
 			return i, open, &syntaxError{i, "unexpected end of JSON", true}
-		case s[i] == bracket+2: // } stands two behind {, ] two behind [
+		case s[i] == bracket+2: // } has the code of { + 2, ] that of [ + 2
 			open = open[:len(open)-1]
 			i++
 		case s[i] == ',':
@@ -188,7 +188,8 @@ func unexpected(s string, i int, want string) *syntaxError {
 	return &syntaxError{i, "broken JSON: " + string(appendQuoted(nil, string(r))) + " where " + want + " is expected", isPartialWord(s[i:])}
 }
 
-// isPartialWord reports whether s is the beginning of a word of JSON, or of a number.
+// isPartialWord reports whether s is the beginning of a JSON literal or of a
+// number.
 func isPartialWord(s string) bool {
 	for _, word := range [...]string{"true", "false", "null", "-0"} {
 		if strings.HasPrefix(word, s) {

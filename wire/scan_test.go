@@ -14,7 +14,7 @@ var jsonTexts = []string{
 	`{a:1}`, `[1 2]`, `[}`, `{]`, `tru`, `nullx`, ` [ ] `, `{"a":1}{`, `"\\\\\""`, "[\t\r\n1]", `[[[[[]]]]]`, "\u00a0[]", `{"\n":1}`,
 }
 
-// FuzzScan: the scanner takes what encoding/json takes, and reads the same.
+// FuzzScan: the scanner accepts what encoding/json accepts, and reads the same.
 func FuzzScan(f *testing.F) {
 	for _, s := range jsonTexts {
 		f.Add(s)
@@ -25,7 +25,7 @@ func FuzzScan(f *testing.F) {
 		if valid != json.Valid([]byte(s)) {
 			t.Fatalf("%q: ours %v (%v)", s, valid, err)
 		}
-		for range objectMembers(s) { // does not panic on what is broken
+		for range objectMembers(s) { // does not panic on broken input
 		}
 		for range elements(s) {
 		}
@@ -40,7 +40,7 @@ func FuzzScan(f *testing.F) {
 	})
 }
 
-// checkReading compares what is read of a value with encoding/json.
+// checkReading compares the parts of a value with encoding/json's.
 func checkReading(t *testing.T, raw string) {
 	switch raw[0] {
 	case '"':

@@ -12,10 +12,9 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// The fixtures in testdata/sdk were written by the official SDKs themselves:
-// their clients parsed the answers in testdata/sdk/api, and the objects that
-// they returned were appended to a history and dumped. testdata/sdk/make.sh
-// makes them again.
+// The fixtures in testdata/sdk were written by the official SDKs: their clients
+// parsed the answers in testdata/sdk/api, and the returned objects were appended to
+// a history and dumped. testdata/sdk/make.sh regenerates them.
 
 type sdkSession struct {
 	System, User, Say string
@@ -42,7 +41,7 @@ func readSDKSession(t testing.TB) sdkSession {
 	return s
 }
 
-// sdkFixtures are the fixtures by the format that they are to be taken for.
+// sdkFixtures are the fixtures by their expected format.
 var sdkFixtures = map[string][]string{
 	"openai":    {"openai-go-*", "openai-js.json", "openai-python-model*"},
 	"responses": {"openai-*-responses.json"},
@@ -81,8 +80,8 @@ func eachSDKFixture(t *testing.T, do func(t *testing.T, format, in string)) {
 	}
 }
 
-// told returns what a conversation says, with the calls by the place of their
-// results: their ids are the source's own, or made up.
+// told returns the content of a conversation, with calls identified by the index of
+// their results: their ids are the source's own, or invented.
 func told(c Conversation) []string {
 	var all []string
 	for _, m := range c.Messages {
@@ -137,7 +136,7 @@ func TestHistoriesOfOfficialSDKsAreReadRight(t *testing.T) {
 		if problems := chat.Check(c.Messages); len(problems) > 0 {
 			t.Error(problems)
 		}
-		if format != "ollama" { // whose SDKs leave ids out
+		if format != "ollama" { // whose SDKs omit ids
 			for _, call := range s.Calls {
 				if !strings.Contains(ids(c.Messages), "+"+call.ID) || !strings.Contains(ids(c.Messages), "-"+call.ID) {
 					t.Errorf("ids %s, want %s", ids(c.Messages), call.ID)
@@ -158,12 +157,12 @@ func TestHistoriesOfOfficialSDKsKeepTheirBytes(t *testing.T) {
 	eachSDKFixture(t, func(t *testing.T, format, in string) {
 		c := decoded(t, in)
 		if c.layout == nil {
-			return // a format that is only read
+			return // a read-only format
 		}
 		if out := encoded(t, c, ""); out != in {
 			t.Errorf("became\n%s", out)
 		}
-		for i, m := range c.Messages { // all but one stay as they were
+		for i, m := range c.Messages { // all but one stay unchanged
 			if len(m.Parts) == 1 && m.Parts[0].Kind == chat.Text && m.Source != nil && m.Source.Count == 1 && beginsWithAny(m.Source.JSON, "{") {
 				c.Messages[i] = m.With(chat.Active, chat.Part{Kind: chat.Text, Text: "changed"})
 				break

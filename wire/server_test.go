@@ -8,8 +8,8 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// serverBlocks are a call and a result of each tool that Anthropic's API runs,
-// as its SDKs define them.
+// serverBlocks are a call and a result of each tool that Anthropic's API runs, in
+// the format of its SDKs.
 var serverBlocks = []struct{ use, result, text string }{
 	{`{"type":"server_tool_use","id":"s1","name":"web_search","input":{"query":"a"}}`,
 		`{"type":"web_search_tool_result","tool_use_id":"s1","content":[{"type":"web_search_result","title":"T","url":"https://example.com","encrypted_content":"AAAA","page_age":"1 day"}]}`, "T\nhttps://example.com\n1 day"},
@@ -103,8 +103,8 @@ func TestUnansweredCallsOfServersToolsAreReported(t *testing.T) {
 	}
 }
 
-// A paused turn goes on in the next assistant message; code on the server may
-// call the client's tools in between. What belongs together is one group.
+// A paused turn continues in the next assistant message; code on the server may
+// call the client's tools in between. These messages form one group.
 func TestHalvesOfAServersToolInTwoMessagesAreOneGroup(t *testing.T) {
 	for _, b := range serverBlocks {
 		paused := `[{"role":"user","content":"q"},{"role":"assistant","content":[` + b.use + `]},{"role":"assistant","content":[` + b.result + `,{"type":"text","text":"a"}]},{"role":"user","content":"next"}]`
@@ -256,7 +256,7 @@ func TestDocumentsKeepTheirBytesInLines(t *testing.T) {
 			t.Errorf("lost in %s", again)
 		}
 		if out := encoded(t, c, "openai"); !strings.Contains(out, "[document plan]") {
-			t.Errorf("not told of in %s", out)
+			t.Errorf("missing in %s", out)
 		}
 	}
 	file := `{"type":"file","file":{"filename":"a.pdf","file_data":"data:application/pdf;base64,JVBERi0="}}`
@@ -265,6 +265,6 @@ func TestDocumentsKeepTheirBytesInLines(t *testing.T) {
 		t.Errorf("lost in %s", out)
 	}
 	if out := encoded(t, c, "anthropic"); !strings.Contains(out, "[file a.pdf]") {
-		t.Errorf("not told of in %s", out)
+		t.Errorf("missing in %s", out)
 	}
 }

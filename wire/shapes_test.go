@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// shapes are small inputs in every form of the formats that are written, each
-// with the format it is to be taken for and how many messages it holds.
+// shapes are small inputs in every form of the writable formats, each with its
+// expected format and number of messages.
 var shapes = []struct {
 	name, format, in string
 	messages         int
@@ -102,7 +102,7 @@ func encoded(t testing.TB, c Conversation, to string) string {
 	return out.String()
 }
 
-func TestFormatIsToldByContent(t *testing.T) {
+func TestFormatIsDetectedByContent(t *testing.T) {
 	for _, s := range shapes {
 		if c := decoded(t, s.in); c.Format != s.format || len(c.Messages) != s.messages {
 			t.Errorf("%s: %s with %d messages, want %s with %d", s.name, c.Format, len(c.Messages), s.format, s.messages)
@@ -118,8 +118,8 @@ func TestUntouchedConversationKeepsItsBytes(t *testing.T) {
 	}
 }
 
-// FuzzDecode: no input panics, and what can be read comes back byte for byte,
-// and can be written in every format.
+// FuzzDecode: no input panics; a readable one comes back byte for byte, and can be
+// written in every format.
 func FuzzDecode(f *testing.F) {
 	for _, s := range shapes {
 		f.Add([]byte(s.in), false)
@@ -148,7 +148,7 @@ func FuzzDecode(f *testing.F) {
 		if writable && c.Skipped == 0 && c.Unfinished == 0 {
 			want := string(data)
 			if c.Replaced > 0 {
-				want = string([]rune(want)) // U+FFFD for each byte that is not UTF-8
+				want = string([]rune(want)) // U+FFFD for each invalid byte
 			}
 			if out := encoded(t, c, ""); out != want {
 				t.Fatalf("%q became %q", data, out)
@@ -157,7 +157,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// checkJSON fails where out is not JSON: one document, or one object a line.
+// checkJSON fails if out is not JSON: one document, or one object a line.
 func checkJSON(t testing.TB, out string) {
 	t.Helper()
 	src := &source{text: strings.TrimPrefix(out, "\ufeff")}

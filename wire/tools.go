@@ -11,8 +11,8 @@ type definition struct {
 	schema            string // of the arguments, raw JSON; ""
 }
 
-// toolsFor returns tool definitions, a JSON list in the form of any API, in
-// the form of d. It returns "" where there are none.
+// toolsFor returns tool definitions, a JSON list in the form of any API, in the
+// form of d. It returns "" if there are none.
 func toolsFor(tools []byte, d dialect) string {
 	var out []string
 	raw := string(tools)
@@ -31,8 +31,8 @@ func toolsFor(tools []byte, d dialect) string {
 	return rawList(out)
 }
 
-// definitionsIn returns the definitions in one element of a list of tools:
-// one, or Gemini's list of functions. Tools that run at a provider have none.
+// definitionsIn returns the definitions in one element of a list of tools: one, or
+// Gemini's list of functions. Tools that a provider runs have none.
 func definitionsIn(o jsonObject) []definition {
 	for _, key := range []string{"functionDeclarations", "function_declarations"} {
 		if list := o.rawValue(key); beginsWithAny(list, "[") {

@@ -5,18 +5,15 @@ import (
 	"unicode/utf8"
 )
 
-// A program that is killed, or whose disk is full, leaves a record torn. The
-// program that opens the file again appends after it, so that the next whole
-// record stands on the same line:
-//
+// If a program is killed, or its disk is full, its last record is truncated. The
+// next run of the program appends to the same line:
 //	{"type":"user","text":"half of a sen{"type":"user","text":"the next one"}
-//
-// The record that follows is told by the place where the torn one stops being
-// JSON: its bracket is there, or it reads as a value inside of the torn one.
+// The next record is found at the place where the truncated one stops being JSON:
+// its bracket is there, or it parses as a value inside the truncated one.
 
-// nextRecord returns where the record begins that is glued after the torn one
-// at text[i:], of which text[broken] is the first byte that is not JSON; -1 where
-// there is none. text ends with the line.
+// nextRecord returns the start of the record directly after the truncated one at
+// text[i:], of which text[broken] is the first byte that is not JSON; -1 if there
+// is none. text ends with the line.
 func nextRecord(text string, i, broken int) int {
 	keys, last := tornMembers(text[:broken], i)
 	if last > i && sharesKeys(text[last:broken], keys) && followed(text, broken) {
@@ -25,20 +22,20 @@ func nextRecord(text string, i, broken int) int {
 	if at := bracketAt(text, i, broken); at > i && isRecordAt(text, at) {
 		return at
 	}
-	head := `{"` // of a record of which only the end is there, nothing is known
+	head := `{"` // of a record whose beginning is missing, nothing is known
 	if len(keys) > 0 {
 		head = "{" + string(appendQuoted(nil, keys[0]))
 	}
 	return recordOpening(text, head, broken)
 }
 
-// tornMembers goes through the torn record at text[i:] to where it is broken. It
-// returns the names of its members, and where the value begins that ends there,
-// -1 where none does.
+// tornMembers parses the truncated record at text[i:] up to its break. It returns
+// the names of its members, and the start of the value that ends there, -1 if none
+// does.
 func tornMembers(text string, i int) (keys []string, last int) {
 	var open []int
 	last = -1
-	key := false // a string is the name of a member of the record itself
+	key := false // the string is the name of a member of the record itself
 	for i < len(text) {
 		switch text[i] {
 		case '"':
@@ -69,9 +66,9 @@ func tornMembers(text string, i int) (keys []string, last int) {
 	return keys, last
 }
 
-// sharesKeys reports whether the object that text begins with has the names of
-// the record before it, but for the one whose value it would be: it is a record
-// of the same kind then, and no value inside of that one.
+// sharesKeys reports whether the object at the start of text has the names of the
+// record before it, except the one whose value it would be: then it is a record of
+// the same kind, not a value inside that one.
 func sharesKeys(text string, keys []string) bool {
 	if len(keys) == 0 || text[0] != '{' {
 		return false
@@ -88,9 +85,9 @@ func sharesKeys(text string, keys []string) bool {
 	return has[keys[len(keys)-1]] || len(keys) > 2
 }
 
-// bracketAt returns where the bracket stands at which the text breaks: the
-// broken byte itself, or what stands after a bracket and the quote of its
-// first name, where that quote has ended a torn string.
+// bracketAt returns the place of the bracket at which the text breaks: the broken
+// byte itself or, if the quote of the next record's first name ended a truncated
+// string, the bracket before that quote.
 func bracketAt(text string, i, broken int) int {
 	at := strings.LastIndexByte(text[i:min(broken+1, len(text))], '{')
 	if at <= 0 {
@@ -103,12 +100,12 @@ func bracketAt(text string, i, broken int) int {
 	return at
 }
 
-// mostOpenings is how many places are tried after the broken byte, so that a
-// long line costs no more than a few times its length.
+// mostOpenings limits the places that are tried after the broken byte, so that a
+// long line costs only a few times its length.
 const mostOpenings = 16
 
-// recordOpening returns where after the broken byte a whole record begins that opens
-// with head.
+// recordOpening returns where after the broken byte a whole record begins with
+// head.
 func recordOpening(text, head string, broken int) int {
 	at := broken
 	for range mostOpenings {
@@ -130,15 +127,15 @@ func isRecordAt(text string, at int) bool {
 	return err == nil && followed(text, end)
 }
 
-// followed reports whether what ends at text[end] is the last of its line, or
-// another record follows.
+// followed reports whether the record that ends at text[end] is the last on its
+// line, or another one follows.
 func followed(text string, end int) bool {
 	next := skipSpace(text, end)
 	return next == len(text) || text[next] == '{'
 }
 
-// readAsUTF8 returns text with U+FFFD for each byte that is not UTF-8, and how
-// many they were.
+// readAsUTF8 returns text with U+FFFD for each invalid byte, and the number of such
+// bytes.
 func readAsUTF8(text string) (string, int) {
 	var out strings.Builder
 	out.Grow(len(text) + 64)
@@ -154,8 +151,8 @@ func readAsUTF8(text string) (string, int) {
 	return out.String(), n
 }
 
-// partialRuneLen returns how many bytes at the end of text are the beginning of a
-// character of which the rest is missing.
+// partialRuneLen returns the number of bytes at the end of text that are the
+// beginning of a character.
 func partialRuneLen(text string) int {
 	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
 		if c := text[len(text)-n]; utf8.RuneStart(c) {

@@ -17,7 +17,7 @@ func said(c Conversation) string {
 	return strings.Join(texts, " ")
 }
 
-// records of a log in which a value inside of a record looks like a record
+// records of a log whose value looks like a record
 const (
 	tornLog  = `{"type":"user","uuid":"u1","parentUuid":null,"isSidechain":false,"message":{"role":"user","content":[{"type":"text","text":"torn"}]}}`
 	nextLog  = `{"type":"user","uuid":"u2","parentUuid":null,"isSidechain":false,"message":{"role":"user","content":"next"}}`
@@ -27,7 +27,7 @@ const (
 	lastChat = `{"role":"assistant","content":"third"}`
 )
 
-// Wherever a record is torn, it costs itself alone.
+// A truncated record costs only itself, wherever it is cut.
 func TestTornRecordCostsItselfAlone(t *testing.T) {
 	for name, lines := range map[string][3]string{"claudecode": {tornLog, nextLog, thirdLog}, "jsonl": {tornChat, nextChat, lastChat}} {
 		for cut := 1; cut < len(lines[0]); cut++ {
@@ -70,8 +70,8 @@ func TestSeveralRecordsGluedToATornOneAreRead(t *testing.T) {
 	}
 }
 
-// What stands inside of a broken record is no record of its own.
-func TestValueInsideOfABrokenRecordIsNoRecord(t *testing.T) {
+// An object inside a broken record is not a record of its own.
+func TestValueInsideABrokenRecordIsNotARecord(t *testing.T) {
 	for _, in := range []string{
 		`{"role":"user","n":bad,"a":{"role":"user","content":"inner"}}`,
 		`{"role":"user","a":[{"role":"user","content":"inner"}`,
@@ -84,8 +84,7 @@ func TestValueInsideOfABrokenRecordIsNoRecord(t *testing.T) {
 	}
 }
 
-// The last line of a session that is being written ends anywhere, also inside
-// of a character.
+// The last line of an unfinished session may end anywhere, even inside a character.
 func TestRecordThatIsBeingWrittenIsLeftOut(t *testing.T) {
 	for name, lines := range map[string][2]string{
 		"claudecode": {nextLog, strings.Replace(thirdLog, "third", "d’où \\u00e9 𝄞", 1)},
@@ -109,7 +108,7 @@ func TestRecordThatIsBeingWrittenIsLeftOut(t *testing.T) {
 	}
 }
 
-func TestLastLineThatIsNoBeginningOfARecordIsAnError(t *testing.T) {
+func TestInvalidLastLineIsAnError(t *testing.T) {
 	for _, last := range []string{"oops", `{"role":user`, `{"role":"user"]`, `["a"`, "{\"role\":\"us\x00", tornChat[:50] + "\n"} {
 		if _, err := DecodeBytes([]byte(nextChat+"\n"+last), Options{Name: "f", Format: "jsonl"}); !errors.Is(err, ErrBroken) && !errors.Is(err, ErrField) || !strings.HasPrefix(err.Error(), "f:2: ") {
 			t.Errorf("%s: %v", last, err)
@@ -120,7 +119,7 @@ func TestLastLineThatIsNoBeginningOfARecordIsAnError(t *testing.T) {
 	}
 }
 
-// The record that has no end is not written back, the others are as they were.
+// The unfinished record is not written back; the others are unchanged.
 func TestRecordsBeforeOneWithoutAnEndAreWrittenAsTheyWere(t *testing.T) {
 	c := decoded(t, nextChat+"\n"+lastChat+"\n"+tornChat[:20])
 	if got := encoded(t, c, ""); got != nextChat+"\n"+lastChat+"\n" {
@@ -144,8 +143,8 @@ func TestBytesThatAreNotUTF8BecomeReplacementCharacters(t *testing.T) {
 	}
 }
 
-// NUL and halves of surrogate pairs are characters of a JSON string: what is
-// not touched keeps its bytes, and none of them ends a text.
+// NUL and halves of surrogate pairs are characters of a JSON string: unchanged
+// strings keep their bytes, and no such character ends a text.
 func TestNULAndLoneSurrogatesPass(t *testing.T) {
 	for _, content := range []string{`a\u0000b`, `\ud83d`, `\ude00\ud83d`, `x\ud83dy\ude00`, `\ud83d\ud83d\ude00`} {
 		for _, in := range []string{
@@ -177,7 +176,7 @@ func TestTornLinesAreReadInLinearTime(t *testing.T) {
 		strings.Repeat("{", n), strings.Repeat(`{"`, n), strings.Repeat(`{"a":`, n), strings.Repeat(`{"a":[`, n), strings.Repeat(`{"a":{}`, n), strings.Repeat(`{"a":"{`, n),
 		strings.Repeat(`[{"a":1}`, n), strings.Repeat(`x{"a":`, n), strings.Repeat(`{"a":1,"b":{"a":1,"b":2}`, n), strings.Repeat("{\"a\":\x00", n),
 	} {
-		_, err := DecodeBytes([]byte(nextChat+"\n"+line+"\n"), Options{Lenient: true, Format: "jsonl"}) // would not end if it were not
+		_, err := DecodeBytes([]byte(nextChat+"\n"+line+"\n"), Options{Lenient: true, Format: "jsonl"}) // the search would not end otherwise
 		if err != nil {
 			t.Error(err)
 		}

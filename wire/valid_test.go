@@ -11,8 +11,8 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// The validators here are what the servers check, as far as it is known: they
-// return the first thing that a request would be refused for.
+// The validators here make the checks of the servers, as far as they are known:
+// they return the first reason to reject a request.
 
 type openAIMessage struct {
 	Role       string
@@ -152,7 +152,7 @@ func refusedByOllama(messages []ollamaMessage) error {
 	return nil
 }
 
-// refused returns what an API would refuse out for.
+// refused returns an API's reason to reject out.
 func refused(t testing.TB, format, out string) error {
 	t.Helper()
 	messages := func(into any) error {
@@ -191,10 +191,10 @@ func refused(t testing.TB, format, out string) error {
 
 func fieldIn(out, key string) string { return parseObject(out).rawValue(key) }
 
-func TestConvertedConversationIsWhatTheAPIAsksFor(t *testing.T) {
+func TestConvertedConversationIsValidForTheAPI(t *testing.T) {
 	for _, s := range shapes {
 		for _, to := range []string{"openai", "anthropic", "ollama", "jsonl"} {
-			if to == s.format { // the bytes as they were
+			if to == s.format { // the original bytes
 				continue
 			}
 			out := encoded(t, decoded(t, s.in), to)
@@ -205,7 +205,7 @@ func TestConvertedConversationIsWhatTheAPIAsksFor(t *testing.T) {
 	}
 }
 
-// gist is what every format can say of a message.
+// gist is the content of a message that every format supports.
 func gist(m chat.Message) string {
 	var s strings.Builder
 	s.WriteString(string(m.Role) + " " + m.Text())
@@ -229,7 +229,7 @@ func compact(raw string) string {
 	return string(out)
 }
 
-func TestConvertedConversationSaysTheSame(t *testing.T) {
+func TestConvertedConversationHasTheSameContent(t *testing.T) {
 	plain := []string{"blocks", "arguments as objects", "calls with null content", "lines with blocks", "body"}
 	for _, s := range shapes {
 		if !slices.Contains(plain, s.name) {

@@ -2,12 +2,11 @@ package wire
 
 import "strings"
 
-// Go SDKs that are made from a description of an API have one struct for all
-// variants of a value. Where a program marshals one that it was given, all
-// variants are written: those that are no object under keys that begin with Of,
-// and the empty ones too.
+// Go SDKs that are generated from an API description have one struct for all
+// variants of a value. A program that marshals such a value writes all variants:
+// those that are not objects under keys that begin with Of, and the empty ones too.
 
-// isEmptyValue reports whether a JSON value says nothing.
+// isEmptyValue reports whether a JSON value is empty.
 func isEmptyValue(raw string) bool {
 	switch raw {
 	case "", "null", `""`, "0", "false", "[]", "{}":
@@ -30,8 +29,8 @@ func isVariantKey(key string) bool {
 	return strings.HasPrefix(key, "Of") && len(key) > 2 && 'A' <= key[2] && key[2] <= 'Z'
 }
 
-// variantIn returns the variant that says something, "" where none does. What is
-// no such value comes back as it is.
+// variantIn returns the non-empty variant, "" if there is none. Any other value is
+// returned unchanged.
 func variantIn(raw string) string {
 	if !isVariants(raw) {
 		return raw
@@ -45,7 +44,7 @@ func variantIn(raw string) string {
 			return value
 		case !isVariantKey(m.key) && !isEmptyValue(value):
 			rest = append(rest, change{m.key, value})
-			said = said || m.key != "type" // a constant is written without being set
+			said = said || m.key != "type" // a constant is always written
 		}
 	}
 	if !said {
@@ -54,8 +53,8 @@ func variantIn(raw string) string {
 	return objectOf(rest...)
 }
 
-// withoutVariants returns an item of the Responses API without what such an SDK
-// has written beside what it says. An item of another source stays as it is.
+// withoutVariants returns an item of the Responses API without the empty variants
+// that such an SDK writes. An item of another source stays as it is.
 func withoutVariants(it peek) peek {
 	any := false
 	for _, raw := range it.fields {
@@ -77,7 +76,7 @@ func withoutVariants(it peek) peek {
 	return peekValue(objectOf(kept...))
 }
 
-// withoutEmpty returns an object without the members that say nothing.
+// withoutEmpty returns an object without its empty members.
 func withoutEmpty(raw string) string {
 	var kept []change
 	for m := range objectMembers(raw) {

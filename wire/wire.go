@@ -1,10 +1,8 @@
-// Package wire reads and writes conversations in the formats that assistants
-// and their APIs use.
-//
-// [Decode] finds out the format by the content and returns the conversation as
-// the model saw it. [Encode] writes one back: what was not touched comes out
-// byte for byte as it was read, unknown fields and key order included; what was
-// changed keeps the rest of its object; what is new is written fresh.
+// Package wire reads and writes conversations in the formats of assistants and
+// their APIs. [Decode] detects the format by the content and returns the
+// conversation as the model saw it. [Encode] writes one: unchanged messages are
+// written byte for byte, including unknown fields and the order of keys; a changed
+// message keeps the rest of its object; a new one gets a new object.
 package wire
 
 import (
@@ -18,44 +16,44 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// A Conversation is one chat as the model saw it. Its messages share memory
-// with the text that was read.
+// A Conversation is one chat as the model saw it. Its messages share memory with
+// the source text.
 type Conversation struct {
-	Format     string          // name of the format it was read from
+	Format     string          // name of its original format
 	Messages   chat.Transcript // canonical: each tool result is one message; the system prompt of a body comes first, as a message
-	Tools      []byte          // tool definitions as read (JSON array), nil without
-	Model      string          // "" where the source does not say
-	Title      string          // "" where the source does not say
-	Skipped    int             // broken records left out under Lenient
-	Replaced   int             // bytes that are not UTF-8, read as U+FFFD under Lenient
-	Unfinished int             // line of the last record, left out because it was not written to its end; 0 without
+	Tools      []byte          // original tool definitions (JSON array); nil if there are none
+	Model      string          // "" if the source does not say
+	Title      string          // "" if the source does not say
+	Skipped    int             // broken records omitted under Lenient
+	Replaced   int             // invalid bytes, read as U+FFFD under Lenient
+	Unfinished int             // line of the last record, omitted because it is unfinished; 0 if it is complete
 
-	layout *layout // the document around the messages; nil where they cannot be written back into it
+	layout *layout // the document around the messages; nil if they cannot be written back into it
 }
 
-// Options say how to read. The zero value detects the format, and refuses
-// broken lines and files that hold several chats. The last line of a file of
-// JSON lines, if it has no end and is the beginning of a record, belongs to a
-// session that is being written: it is left out, see [Conversation.Unfinished].
+// Options control reading. The zero value detects the format, and rejects broken
+// lines and files with several chats. An unfinished last record of a file of JSON
+// lines, without a line end, belongs to a session that is being written: it is
+// omitted, see [Conversation.Unfinished].
 type Options struct {
 	Format   string // "" detects it by content
-	Lenient  bool   // leave broken records out, read bytes that are not UTF-8 as U+FFFD, and count both
-	Chat     int    // which chat of the file, from 1; 0 is the only one, and an error where there are several
+	Lenient  bool   // omit broken records, read invalid bytes as U+FFFD, and count both
+	Chat     int    // number of the chat in the file, from 1; 0 is the only one, and an error if there are several
 	Name     string // of the file, for errors
 	MaxBytes int64  // a longer input is an error; 0 is 1 GiB
 }
 
-// DefaultMaxBytes is the longest input that is read where Options set no limit.
+// DefaultMaxBytes is the maximum input if Options set no limit.
 const DefaultMaxBytes = 1 << 30
 
-// A Format is what the package can read, and perhaps write.
+// A Format is a format that the package can read, and possibly write.
 type Format struct {
 	Name     string
 	About    string // one line
 	Writable bool
 }
 
-// Formats returns all formats, those that can be written first.
+// Formats returns all formats, writable ones first.
 func Formats() []Format {
 	var written, read []Format
 	for _, f := range allFormats() {
@@ -68,11 +66,11 @@ func Formats() []Format {
 	return append(written, read...)
 }
 
-// Decode reads the conversation that r holds, to its end. Errors about the
-// content are of type [*Error].
+// Decode reads the conversation in r, to its end. Errors about the content are of
+// type [*Error].
 func Decode(r io.Reader, o Options) (Conversation, error) {
 	limit := cmp.Or(o.MaxBytes, DefaultMaxBytes)
-	var text strings.Builder // gives its bytes away as a string without a copy
+	var text strings.Builder // passes on its bytes as a string without a copy
 	n, err := io.Copy(&text, io.LimitReader(r, limit+1))
 	if err != nil {
 		return Conversation{}, fmt.Errorf("read %s: %w", formatName(o), err)
@@ -124,37 +122,37 @@ func pickConversation(src *source, chats []Conversation, n int) (Conversation, e
 	return c, nil
 }
 
-// A format knows one file layout.
+// A format describes one file layout.
 type format struct {
 	name, about string
 	write       bool
-	match       func(p probe) int                         // 0 is no, higher is surer
+	match       func(p probe) int                         // 0 is no match, higher is better
 	decode      func(src *source) ([]Conversation, error) // all chats of the file
-	encode      func(w io.Writer, c Conversation) error   // nil where it is only read
+	encode      func(w io.Writer, c Conversation) error   // nil if it is read-only
 }
 
-// A source is an input that is being read. Its text is valid UTF-8 and has no
-// byte order mark.
+// A source is an input during reading. Its text is valid UTF-8 without a byte order
+// mark.
 type source struct {
 	text           string // without the mark
 	bom            string // the mark, or ""
-	partialRune    string // the bytes behind text that begin a character and do not end it, or ""
+	partialRune    string // the bytes after text of an incomplete character, or ""
 	name           string // of the file, for errors
 	lenient        bool
-	skipped        int // broken records met so far; lines and skip count them
-	replaced       int // bytes that were not UTF-8
-	unfinishedLine int // line of the last record, if it was not written to its end
+	skipped        int // broken records so far; lines and skip count them
+	replaced       int // bytes that were not valid UTF-8
+	unfinishedLine int // line of the last record, if it is unfinished
 	scanned        *scan
 }
 
-// A scan is the first value of a source, or why it is none.
+// A scan is the first value of a source, or why there is none.
 type scan struct {
 	start, end int
 	err        error
 }
 
-// firstValue returns where the first value of the source stands; err says that it
-// is no JSON.
+// firstValue returns the place of the first value of the source; err says that it
+// is not JSON.
 func (s *source) firstValue() (start, end int, err error) {
 	if s.scanned == nil {
 		start = skipSpace(s.text, 0)
@@ -171,10 +169,10 @@ type value struct {
 	offset int    // in source.text
 }
 
-// eachJSONLine calls each with every value of a source of JSON lines, several a line
-// too. A line that is no JSON is an error; where the source is lenient, the
-// broken record is left out and counted, and it is read on at the next one, be
-// it on the same line.
+// eachJSONLine calls each with every value of a source of JSON lines; a line may
+// have several. A line that is not JSON is an error. If the source is lenient, the
+// broken record is omitted and counted, and reading continues at the next one,
+// possibly on the same line.
 func (s *source) eachJSONLine(each func(v value) error) error {
 	line := 0
 	for start := 0; start < len(s.text); {
@@ -221,8 +219,8 @@ func (s *source) eachValueOnLine(start, end, line int, each func(v value) error)
 	return nil
 }
 
-// unfinished reports whether the value at s.text[i], on the last line, is what
-// has been written so far of the last record: the text ends inside of it.
+// unfinished reports whether the value at s.text[i], on the last line, is an
+// unfinished last record: the text ends inside it.
 func (s *source) unfinished(i int, err error) bool {
 	at := (*syntaxError)(nil)
 	return errors.As(err, &at) && at.cut && s.text[i] == '{' && i > skipSpace(s.text, 0) && !strings.HasSuffix(s.text, "\n")
@@ -237,8 +235,8 @@ func brokenAt(err error) int {
 	return at.offset
 }
 
-// checkPartialRune returns an error if half a character ends the source, but no
-// record that is being written.
+// checkPartialRune returns an error if half a character ends the source, unless the
+// last record is unfinished.
 func (s *source) checkPartialRune() error {
 	switch {
 	case s.partialRune == "":
@@ -250,8 +248,8 @@ func (s *source) checkPartialRune() error {
 	return nil
 }
 
-// skipRecord returns err, or nil where the source is lenient: then it counts one
-// record as left out.
+// skipRecord returns err, or nil if the source is lenient: then it counts one
+// omitted record.
 func (s *source) skipRecord(err error) error {
 	if !s.lenient {
 		return err
@@ -278,7 +276,8 @@ func (s *source) document() (value, error) {
 // lineOfOffset returns the line of an offset, from 1.
 func (s *source) lineOfOffset(offset int) int { return 1 + strings.Count(s.text[:offset], "\n") }
 
-// newSource checks what holds for every format: there is text, and it is UTF-8.
+// newSource makes the checks for every format: the text is not empty, and it is
+// UTF-8.
 func newSource(text string, o Options) (*source, error) {
 	src := &source{text: text, name: formatName(o), lenient: o.Lenient}
 	if rest, ok := strings.CutPrefix(text, "\ufeff"); ok {
@@ -291,7 +290,7 @@ func newSource(text string, o Options) (*source, error) {
 		return src, nil
 	}
 	if n := partialRuneLen(src.text); n > 0 && src.text[skipSpace(src.text, 0)] == '{' && utf8.ValidString(src.text[:len(src.text)-n]) {
-		// The last line of a session that is being written may end anywhere.
+		// The last line of an unfinished session may end anywhere.
 		src.text, src.partialRune = src.text[:len(src.text)-n], src.text[len(src.text)-n:]
 		return src, nil
 	}

@@ -106,8 +106,7 @@ func (b *bucket) Put(ctx context.Context, key string, body []byte, fresh bool) e
 
 const conflict = "ConditionalRequestConflict"
 
-// checkTaken returns whose a key is that is there already: nil where it is the
-// mark's.
+// checkTaken returns whose a key is that is there already: nil if it is the mark's.
 func (b *bucket) checkTaken(ctx context.Context, key, mark string) error {
 	info, err := b.client.StatObject(ctx, b.name, b.prefix+key, minio.StatObjectOptions{})
 	if err != nil && errorCode(err) != minio.NoSuchKey { // another's that is not whole yet

@@ -69,7 +69,7 @@ func (b *bucket) cleanText(text string) string {
 	return text
 }
 
-// remedyFor returns what to do about an error, "" where that is not known.
+// remedyFor returns what to do about an error, "" if that is not known.
 func remedyFor(r minio.ErrorResponse, err error) string {
 	switch r.Code {
 	case minio.NoSuchBucket:

@@ -155,7 +155,7 @@ func TestRealServerKilled(t *testing.T) {
 	}
 }
 
-// talk adds messages to a session that compacts into s. Where one fails to be
+// talk adds messages to a session that compacts into s. If one fails to be
 // archived, again is called, and the talk goes on.
 func talk(t *testing.T, s archive.Store, id string, again func()) ([]chat.Message, *tiercompact.Session) {
 	t.Helper()

@@ -93,9 +93,9 @@ func recalled(ctx context.Context, store archive.Store, sessions []string, id st
 	for _, s := range sessions {
 		e, err := store.Recall(ctx, s, id)
 		switch {
-		case errors.Is(err, archive.ErrNotFound):
 		case errors.Is(err, archive.ErrDamaged) || errors.Is(err, archive.ErrVersion): // another may have the same
 			missing = err
+		case errors.Is(err, archive.ErrNotFound):
 		default:
 			return e, err
 		}

@@ -28,7 +28,7 @@ type verifiedRecord struct {
 	Record  int    `json:"record,omitempty"`
 	Until   int    `json:"until,omitempty"`
 	Problem string `json:"problem"`
-	Lost    bool   `json:"lost,omitempty"` // what it told is not in the file
+	Lost    bool   `json:"lost,omitempty"` // its content is not in the file
 	Step    int    `json:"step,omitempty"` // of the archive, which has it
 
 	text string

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"io"
+	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -36,6 +37,9 @@ they show behind "recall". What is no id in the archive is searched for.`,
 	return cmd
 }
 
+// shapeOfID is what an id looks like.
+var shapeOfID = regexp.MustCompile(`^[0-9a-f]{8}$`)
+
 type recallOptions struct {
 	place archivePlace
 	most  int
@@ -55,8 +59,8 @@ func (o *recallOptions) runRecall(cmd *cobra.Command, text string) (err error) {
 	if err == nil {
 		return buffered(cmd.OutOrStdout(), func(w io.Writer) error { return o.writeEntry(w, e) })
 	}
-	if !errors.Is(err, archive.ErrNotFound) {
-		return err
+	if !errors.Is(err, archive.ErrNotFound) || errors.Is(err, archive.ErrDamaged) && shapeOfID.MatchString(text) {
+		return err // of what an id stands for, words that are near it say nothing
 	}
 	r := searched{most: o.most}
 	if err := r.searchSessions(cmd.Context(), store, sessions, text, archive.Meaning{}); err != nil {

@@ -3,11 +3,14 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/tiercompact/tiercompact"
+	"github.com/tiercompact/tiercompact/archive"
 )
 
 // runLine runs a command line in this process.
@@ -56,6 +59,36 @@ func TestEveryRecallIDOfAReplayGivesWhatWasRemoved(t *testing.T) {
 	for _, lost := range []string{"def apply_coupon(lines: list[Line], coupon: Coupon)", "CREATE TABLE customers", "309447  588.914"} {
 		if !strings.Contains(whole.String(), lost) {
 			t.Errorf("%q left the conversation and cannot be recalled", lost)
+		}
+	}
+}
+
+// An id whose step is lost is an error that names the file: no hits of a search
+// for it stand in its place.
+func TestRecallOfALostStepIsAnError(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "kept")
+	if _, _, err := runLine(t, "replay", "--archive", folder); err != nil {
+		t.Fatal(err)
+	}
+	text, _, err := runLine(t, "archive", "show", "1", "--archive", folder, "--json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var step struct{ Removed []struct{ ID string } }
+	if err := json.Unmarshal([]byte(text), &step); err != nil || len(step.Removed) == 0 {
+		t.Fatalf("%v, %v", step, err)
+	}
+	lost, err := filepath.Glob(filepath.Join(folder, "demo", "steps-001*.pack"))
+	if err != nil || len(lost) != 1 {
+		t.Fatal(lost, err)
+	}
+	if err := os.Remove(lost[0]); err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range step.Removed {
+		text, _, err := runLine(t, "recall", e.ID, "--archive", folder)
+		if !errors.Is(err, archive.ErrDamaged) || !strings.Contains(err.Error(), filepath.Base(lost[0])) || text != "" {
+			t.Errorf("recall %s: %q, %v", e.ID, text, err)
 		}
 	}
 }

@@ -1,6 +1,6 @@
-// Command coding_session is a coding assistant at work on a small project: it
-// reads, searches, edits and tests files, and its conversation never outgrows
-// the window of its model. The model is a script, so that nothing is needed.
+// Command coding_session is a coding assistant that works on a small project: it
+// reads, searches, edits and tests files, and its conversation never exceeds the
+// window of its model. The model is a script, so that nothing else is needed.
 // Events go to the Ariadne server at ARIADNE_ENDPOINT, else to one in this process.
 package main
 
@@ -30,7 +30,7 @@ func runSession(ctx context.Context) error {
 	server := ariadnetest.New()
 	to := ariadne.Config{URL: os.Getenv("ARIADNE_ENDPOINT")}
 	if to.URL == "" {
-		to.URL, to.Client = "http://ariadne.invalid", server.Client() // no network in between
+		to.URL, to.Client = "http://ariadne.invalid", server.Client() // without a network
 	}
 	sink, err := ariadne.New(to)
 	if err != nil {
@@ -82,7 +82,7 @@ type assistant struct {
 	calls   int
 }
 
-// playTurn adds what one turn brings: a text, or a call with its result.
+// playTurn adds the messages of one turn: a text, or a call with its result.
 func (a *assistant) playTurn(ctx context.Context, t turn) error {
 	if t.tool == "" {
 		return a.addMessage(ctx, chat.NewText(t.role, t.text))
@@ -104,14 +104,14 @@ func (a *assistant) playTurn(ctx context.Context, t turn) error {
 	return a.addMessage(ctx, chat.NewResult(id, result))
 }
 
-// addMessage adds a message, and says what that led to.
+// addMessage adds a message, and prints the effect.
 func (a *assistant) addMessage(ctx context.Context, m chat.Message) error {
 	report, err := a.session.AddMessage(ctx, m)
 	if m.Role == chat.User {
 		fmt.Printf("\nuser: %s\n", m.Text())
 	}
 	for _, done := range report.Applied {
-		fmt.Printf("  %3.0f %% full: %s, %d -> %d tokens, %d messages stand\n",
+		fmt.Printf("  %3.0f %% full: %s, %d -> %d tokens, %d messages remain\n",
 			100*float64(report.Before)/float64(report.Usage.Window), done.Level, done.Before, done.After, len(a.session.Messages()))
 	}
 	for _, e := range report.Edits {
@@ -120,7 +120,7 @@ func (a *assistant) addMessage(ctx context.Context, m chat.Message) error {
 	return err
 }
 
-// recallText gives the model back what was taken out of its sight.
+// recallText returns removed text to the model.
 func (a *assistant) recallText(ctx context.Context, words string) (string, error) {
 	hits, err := a.session.Search(ctx, words, 1)
 	if err != nil || len(hits) == 0 {

@@ -13,10 +13,10 @@ import (
 //go:embed project output
 var embedded embed.FS
 
-// projectFiles returns the files that the assistant works on, by path.
+// projectFiles returns the assistant's files, by path.
 func projectFiles() map[string]string {
 	files := make(map[string]string)
-	_ = fs.WalkDir(embedded, "project", func(path string, d fs.DirEntry, err error) error { // what is embedded can be read
+	_ = fs.WalkDir(embedded, "project", func(path string, d fs.DirEntry, err error) error { // embedded files can be read
 		if !d.IsDir() {
 			files[strings.TrimPrefix(path, "project/")] = fileText(path)
 		}
@@ -30,14 +30,14 @@ func fileText(path string) string {
 	return string(b)
 }
 
-// callTool is what the tools do.
+// callTool runs a tool.
 func (a *assistant) callTool(ctx context.Context, t turn) (string, error) {
 	switch t.tool {
 	case "read_file":
 		return a.files[t.path], nil
 	case "edit_file":
 		if strings.Count(a.files[t.path], t.text) != 1 {
-			return "", fmt.Errorf("the text does not stand in %s exactly once", t.path)
+			return "", fmt.Errorf("the text does not occur exactly once in %s", t.path)
 		}
 		a.files[t.path] = strings.Replace(a.files[t.path], t.text, t.new, 1)
 		return "edited " + t.path, nil
@@ -51,7 +51,7 @@ func (a *assistant) callTool(ctx context.Context, t turn) (string, error) {
 	return "", fmt.Errorf("no tool %s", t.tool)
 }
 
-// searchFiles returns the lines that hold a text, with their places.
+// searchFiles returns the lines that contain a text, with their places.
 func (a *assistant) searchFiles(want string) string {
 	var found strings.Builder
 	for _, path := range slices.Sorted(maps.Keys(a.files)) {
@@ -64,7 +64,8 @@ func (a *assistant) searchFiles(want string) string {
 	return found.String()
 }
 
-// pytestOutput is what pytest says of the files, before and after both repairs.
+// pytestOutput returns pytest's output for the files, before and after both
+// repairs.
 func pytestOutput(files map[string]string) string {
 	if strings.Contains(files["meters/tariff.py"], "+ 500") && strings.Contains(files["meters/bill.py"], "astimezone(ZONE)") {
 		return fileText("output/passed.txt")

@@ -10,7 +10,7 @@ type turn struct {
 
 func textTurn(role chat.Role, text string) turn { return turn{role: role, text: text} }
 
-// sessionScript is the session: what the user asks, and what a model would do.
+// sessionScript is the session: the user's requests, and the actions of a model.
 func sessionScript() []turn {
 	return []turn{
 		textTurn(chat.System, "You are a coding assistant in /code/meters. Read before you edit, and run the tests after each edit. recall finds what no longer stands here."),

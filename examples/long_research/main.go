@@ -1,8 +1,8 @@
-// Command long_research is a long session of somebody who reads source after
-// source: far more than the window holds. Instructions are pinned, notes are
-// protected by a matcher, sources go and can be found again. At the end a table
-// says what is left of each source. Events go to the Ariadne server at
-// ARIADNE_ENDPOINT, where that is set.
+// Command long_research is a long session that reads source after source: far more
+// than the window holds. Instructions are pinned, notes are protected by a matcher,
+// sources are removed and can be found again. At the end a table shows what is left
+// of each source. Events go to the Ariadne server at ARIADNE_ENDPOINT, if that is
+// set.
 package main
 
 import (
@@ -29,7 +29,7 @@ func main() {
 }
 
 func runResearch(ctx context.Context) error {
-	var events trace.Sink // nil: nobody is told
+	var events trace.Sink // nil: no events
 	if address := os.Getenv("ARIADNE_ENDPOINT"); address != "" {
 		sink, err := ariadne.New(ariadne.Config{URL: address})
 		if err != nil {
@@ -50,7 +50,7 @@ func runResearch(ctx context.Context) error {
 	r := research{session: compactor.Session("averil-point")}
 
 	rules := chat.NewText(chat.User, "Find out the history of the light at Averil Point. Name your source for each date and each sum. Do not guess.")
-	rules.Protected = true // one message; the notes are known by their first word
+	rules.Protected = true // one message; the notes are recognised by their first word
 	if err := r.addMessages(ctx, chat.NewText(chat.System, "You read sources one by one, and write a note of each."), rules); err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func runResearch(ctx context.Context) error {
 	return r.printSources(ctx)
 }
 
-// A research is a session, and the notes and sources that went into it.
+// A research is a session with its notes and sources.
 type research struct {
 	session *tiercompact.Session
 	sources []source
@@ -82,7 +82,7 @@ type research struct {
 
 type source struct{ name, text, note string }
 
-// addSource adds a question, where there is one, the call that fetches a source, its
+// addSource adds a question, if there is one, the call that fetches a source, its
 // text, and the note.
 func (r *research) addSource(ctx context.Context, i int, block string) error {
 	if question, rest, ok := strings.Cut(block, "\n"); ok && strings.HasPrefix(question, "ask: ") {
@@ -115,7 +115,7 @@ func (r *research) addMessages(ctx context.Context, messages ...chat.Message) er
 	return nil
 }
 
-// printReport says what a round did.
+// printReport prints the effect of a round.
 func (r *research) printReport(report tiercompact.Report) {
 	r.rounds++
 	r.freed += report.Freed()
@@ -123,12 +123,12 @@ func (r *research) printReport(report tiercompact.Report) {
 	for _, a := range report.Applied {
 		did = append(did, string(a.Level))
 	}
-	fmt.Printf("round %2d after source %2d: %-9s %4d -> %4d tokens, %2d messages stand\n",
+	fmt.Printf("round %2d after source %2d: %-9s %4d -> %4d tokens, %2d messages remain\n",
 		r.rounds, len(r.sources), strings.Join(did, "+"), report.Before, report.After, len(r.session.Messages()))
 }
 
-// printSources says what is left of each source: in the conversation, as a note, and in
-// the archive, by a search in its own words.
+// printSources prints what is left of each source: in the conversation, as a note,
+// and in the archive, by a search with its own words.
 func (r *research) printSources(ctx context.Context) error {
 	var stands strings.Builder
 	for _, m := range r.session.Messages() {

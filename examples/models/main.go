@@ -1,5 +1,5 @@
-// Command models ranks and summarises with the models that are there: those of
-// Ollama, else what is built in. It says which, and why.
+// Command models ranks and summarises with the available models: those of Ollama,
+// else the built-in ones. It prints which, and why.
 package main
 
 import (

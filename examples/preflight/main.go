@@ -1,5 +1,5 @@
-// Command preflight stands in front of a model call of a program that keeps its
-// own history: what is sent fits, and the history stays as it was.
+// Command preflight prepares a model call of a program that keeps its own history:
+// the prompt fits, and the history stays unchanged.
 package main
 
 import (
@@ -31,7 +31,7 @@ func main() {
 	}
 }
 
-// askModel stands for the model.
+// askModel stands in for the model.
 func askModel(n int, _ chat.Transcript) chat.Message {
 	advice := fmt.Sprintf("Read migrations/%03d_orders.sql again: the lock on orders is taken twice there. ", n)
 	return chat.NewText(chat.Assistant, strings.Repeat(advice, 20))

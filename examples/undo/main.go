@@ -1,6 +1,6 @@
-// Command undo hands a file to a conversation, sees it become an outline once
-// nobody speaks of it any more, and takes that back. Events go to the Ariadne
-// server at ARIADNE_ENDPOINT, where that is set.
+// Command undo adds a file to a conversation, shows that the file becomes an
+// outline once it is no longer mentioned, and undoes that. Events go to the Ariadne
+// server at ARIADNE_ENDPOINT, if that is set.
 package main
 
 import (
@@ -23,7 +23,7 @@ func main() {
 }
 
 func runExample(ctx context.Context) error {
-	var events trace.Sink // nil: nobody is told
+	var events trace.Sink // nil: no events
 	if address := os.Getenv("ARIADNE_ENDPOINT"); address != "" {
 		sink, err := ariadne.New(ariadne.Config{URL: address})
 		if err != nil {

@@ -1,5 +1,4 @@
-// Package archivetest checks that a store keeps the promises of
-// [archive.Store].
+// Package archivetest checks that a store keeps the contract of [archive.Store].
 package archivetest
 
 import (
@@ -18,9 +17,9 @@ import (
 	"github.com/tiercompact/tiercompact/internal/edit"
 )
 
-// Check returns every promise of [archive.Store] that the stores which open
-// returns break. It opens one after the other; each must begin empty or with
-// what the one before was given.
+// Check returns every violation of [archive.Store] by the stores that open returns.
+// It opens one after the other; each must begin empty or with the content of the
+// one before.
 func Check(ctx context.Context, open func() archive.Store) error {
 	var errs []error
 	for _, c := range []struct {
@@ -138,7 +137,7 @@ func checkInfos(ctx context.Context, s archive.Store, step archive.Step) error {
 	return wantError(err, archive.ErrNotFound, "recall an unknown id")
 }
 
-// compareStep reports where what Get returns is not step, byte for byte.
+// compareStep reports where the result of Get differs from step, byte for byte.
 func compareStep(ctx context.Context, s archive.Store, step archive.Step) error {
 	got, err := s.Get(ctx, step.Session, step.Number)
 	if err != nil {
@@ -251,7 +250,7 @@ func checkCancelled(ctx context.Context, s archive.Store) error {
 	)
 }
 
-// checkConcurrent has writers race for numbers: each number is taken once.
+// checkConcurrent makes writers compete for numbers: each number is used once.
 func checkConcurrent(ctx context.Context, s archive.Store) error {
 	const writers, numbers = 4, 6
 	var wg sync.WaitGroup
@@ -284,7 +283,7 @@ func checkConcurrent(ctx context.Context, s archive.Store) error {
 	return errors.Join(errs...)
 }
 
-// checkReopened holds that a store which outlives Close still has everything.
+// checkReopened checks that a store that survives Close still has everything.
 func checkReopened(ctx context.Context, open func() archive.Store) error {
 	s := open()
 	step := Step("reopened", 1)

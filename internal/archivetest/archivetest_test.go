@@ -10,7 +10,7 @@ import (
 	"github.com/tiercompact/tiercompact/internal/archivetest"
 )
 
-// A broken store does something else than Memory in one method.
+// A broken store differs from Memory in one method.
 type broken struct {
 	archive.Store
 	put    func(archive.Store, context.Context, archive.Step) error

@@ -12,9 +12,9 @@ import (
 	"path/filepath"
 )
 
-// Texts returns what the files below an archive's folder hold, by path below it:
-// each as it is, and what is compressed in it as text. It is for tests of what
-// must not be in an archive.
+// Texts returns the content of the files below an archive's folder, by path below
+// it: unchanged, or decompressed. It is for tests of what must not be in an
+// archive.
 func Texts(root string) (map[string]string, error) {
 	texts := make(map[string]string)
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -54,7 +54,8 @@ func inflate(r io.Reader) ([]byte, error) {
 }
 
 // inflateFrames returns the text of each frame of a pack: a line that begins with
-// ~~ and ends with a length and a hash, and so many bytes of deflate.
+// ~~ and ends with a length and a hash, followed by that number of bytes of
+// deflate.
 func inflateFrames(b []byte) (text []byte, err error) {
 	frames := 0
 	for len(b) > 0 {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A Group is a heading of the page with its traces, those that came last first.
+// A Group is a heading of the page with its traces, the latest first.
 type Group struct {
 	ID     string
 	Label  string
@@ -20,8 +20,8 @@ type Group struct {
 type Trace struct {
 	ID       string
 	Name     string
-	Declared bool // an event of it came, and not only spans
-	Running  bool // it is shown as not ended
+	Declared bool // an event of the trace arrived, not only spans
+	Running  bool // it is shown as unfinished
 	Took     time.Duration
 	Metadata map[string]string
 	Spans    []*Span // the roots
@@ -32,8 +32,8 @@ type Span struct {
 	Arrival
 	Running  bool
 	Icon     string // handoff, tool, api or agent
-	Response string // what the tab Response shows, "" where it has nothing to show
-	Orphan   bool   // it names a parent that is not there, and stands as a root
+	Response string // text in the tab Response, "" if there is none
+	Orphan   bool   // its parent is missing, so it is shown as a root
 	Children []*Span
 }
 
@@ -47,9 +47,8 @@ func visitSpans(spans []*Span, depth int, f func(*Span, int)) {
 	}
 }
 
-// Page returns what the page shows to somebody who had it open all the time. Of
-// several events of one trace it shows the first that came, and of several of
-// one span too.
+// Page returns the page in a browser that was open all the time. Of several events
+// of one trace or span it shows the first.
 func (s *Server) Page() []*Group {
 	events := s.Arrivals()
 	slices.Reverse(events)
@@ -83,7 +82,8 @@ func (s *Server) Page() []*Group {
 	return groups
 }
 
-// groupTrace puts t under its heading: of its agent, its group, its name, or alone.
+// groupTrace adds t to the group of its heading: its agent, its group, its name, or
+// none.
 func groupTrace(groups []*Group, t *Trace, a Arrival) []*Group {
 	m := a.Metadata
 	id := cmp.Or(m["agent"], m["agent_id"], m["agent_name"], a.Group, a.Name, t.ID)
@@ -138,7 +138,7 @@ func arrivalIcon(a Arrival) string {
 	return "agent"
 }
 
-// responses are the places where the text of the tab is looked for, in order.
+// responses are the places that are searched for the text of the tab, in order.
 var responses = [][]string{
 	{"final_output"}, {"output_text"}, {"response", "final_output"}, {"response", "output_text"}, {"response", "text"}, {"response", "output"},
 	{"output", "final_output"}, {"output", "text"}, {"output", "output_text"}, {"output", "choices"}, {"output"},
@@ -162,7 +162,7 @@ func response(data json.RawMessage) string {
 	return ""
 }
 
-// firstText returns the text of a value, "" where it has none.
+// firstText returns the text of a value, "" if it has none.
 func firstText(raw json.RawMessage, depth int) string {
 	var value any
 	if raw == nil || depth > 6 || json.Unmarshal(raw, &value) != nil {
@@ -202,9 +202,9 @@ func textOfList(raw json.RawMessage, depth int) string {
 	return strings.Join(parts, "\n\n")
 }
 
-// Faults returns what somebody who looks at the page would miss: traces without
-// a name, traces and spans that run for ever, spans outside of their tree or
-// without a text, and requests that were refused.
+// Faults returns what a reader of the page would miss: traces without a name,
+// traces and spans that never end, spans outside their tree or without a text, and
+// rejected requests.
 func (s *Server) Faults() (all []string) {
 	for _, p := range s.Problems() {
 		all = append(all, "refused: "+p.Error())

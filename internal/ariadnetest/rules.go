@@ -12,7 +12,7 @@ import (
 )
 
 // decodeBody returns the events of a body: one, or those of {"batch": [...]}. One
-// event that breaks a rule refuses all.
+// invalid event rejects all.
 func decodeBody(body []byte, at time.Time) ([]Arrival, *Problem) {
 	if !json.Valid(body) {
 		return nil, &Problem{http.StatusInternalServerError, "body", "is no JSON"}
@@ -54,10 +54,10 @@ func (r *fieldReader) refuseField(field, text string, args ...any) {
 	}
 }
 
-// readEvent reads one event. Fields that the server does not know are dropped.
+// readEvent reads one event. Unknown fields are dropped.
 func readEvent(where string, raw json.RawMessage, at time.Time) (Arrival, *Problem) {
 	r := fieldReader{where: where}
-	_ = json.Unmarshal(raw, &r.fields) // what is no object has no fields
+	_ = json.Unmarshal(raw, &r.fields) // only an object has fields
 	a := Arrival{At: at, Type: r.optionalText("type"), Trace: r.requiredString("trace_id"), Name: truncateText(r.optionalText("name"), maxName), Start: r.requiredTime("started_at"), End: r.requiredTime("ended_at")}
 	switch a.Type {
 	case "trace":
@@ -78,7 +78,7 @@ func readEvent(where string, raw json.RawMessage, at time.Time) (Arrival, *Probl
 	return a, r.problem
 }
 
-// optionalText returns a string that may be absent, and may not be null.
+// optionalText returns a string that may be absent, but not null.
 func (r *fieldReader) optionalText(field string) string {
 	raw, there := r.fields[field]
 	var s *string
@@ -92,7 +92,7 @@ func (r *fieldReader) optionalText(field string) string {
 	return *s
 }
 
-// requiredString returns a string that must be there.
+// requiredString returns a required string.
 func (r *fieldReader) requiredString(field string) string {
 	s := r.optionalText(field)
 	if s == "" {
@@ -137,8 +137,8 @@ func (r *fieldReader) metadata() map[string]string {
 	return m
 }
 
-// objectData is an object. The real server makes one of a list, too; nothing here
-// should count on that.
+// objectData is an object. The real server also accepts a list, on which no client
+// should rely.
 func (r *fieldReader) objectData() json.RawMessage {
 	raw, there := r.fields["data"]
 	if !there {
@@ -168,8 +168,8 @@ func truncateText(s string, most int) string {
 	return string(utf16.Decode(units[:most])) + "... [truncated]"
 }
 
-// truncateStrings returns an object with its strings cut, those of inner objects too,
-// and those in lists not.
+// truncateStrings returns an object with its strings cut, including those of inner
+// objects, but not those in lists.
 func truncateStrings(raw json.RawMessage) json.RawMessage {
 	if len(raw) <= maxText {
 		return raw
@@ -203,7 +203,8 @@ type member struct {
 	value json.RawMessage
 }
 
-// objectMembers returns what is in an object, in its order; nil for what is none.
+// objectMembers returns the members of an object, in order; nil for any other
+// value.
 func objectMembers(raw json.RawMessage) (all []member) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
@@ -223,7 +224,7 @@ func objectMembers(raw json.RawMessage) (all []member) {
 	return all
 }
 
-// valueOfPath returns the value of a name in an object, nil where it has none.
+// valueOfPath returns the value of a name in an object, nil if there is none.
 func valueOfPath(raw json.RawMessage, path ...string) json.RawMessage {
 	for _, name := range path {
 		var next json.RawMessage
@@ -239,7 +240,7 @@ func valueOfPath(raw json.RawMessage, path ...string) json.RawMessage {
 	return raw
 }
 
-// containsAny reports whether s has one of words in it, in whatever case.
+// containsAny reports whether s contains one of words, ignoring case.
 func containsAny(s string, words ...string) bool {
 	s = strings.ToLower(s)
 	for _, w := range words {

@@ -1,9 +1,8 @@
 // Package ariadnetest is an Ariadne server for tests, and its page.
 //
-// Both are made from the source of the real ones, ThomasRohde/ariadne at
-// 284187b, and not from what this project sends: [Server] takes, cuts and
-// refuses what api/src and packages/shared do, and [Server.Page] shows what
-// web/src makes of it.
+// Both are made from the source of the real ones, ThomasRohde/ariadne at 284187b,
+// not from this project's client: [Server] accepts, cuts and rejects events as
+// api/src and packages/shared do, and [Server.Page] shows them as web/src does.
 package ariadnetest
 
 import (
@@ -18,8 +17,8 @@ import (
 	"time"
 )
 
-// An Arrival is one event, a trace or a span, as the server stored it. A field
-// that the event did not have is empty.
+// An Arrival is one event, a trace or a span, as the server stored it. A field that
+// was missing in the event is empty.
 type Arrival struct {
 	At       time.Time
 	Type     string // "trace" or "span"
@@ -36,31 +35,31 @@ type Arrival struct {
 	Metadata map[string]string // of a trace
 }
 
-// A Problem is why a request was refused, in more words than the real server
-// has for it.
+// A Problem is why a request was rejected, in more detail than the real server
+// gives.
 type Problem struct {
 	Status int    // of the answer
 	Field  string // in the body: batch[2].ended_at
 	Text   string
 }
 
-// Error returns the field and what is wrong with it.
+// Error returns the field and the problem with it.
 func (p Problem) Error() string { return fmt.Sprintf("%d %s: %s", p.Status, p.Field, p.Text) }
 
-// A Server takes events at /ingest. It is an [http.Handler], and may be used
-// concurrently.
+// A Server accepts events at /ingest. It is an [http.Handler], and safe for
+// concurrent use.
 type Server struct {
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	arrivals []Arrival
 	problems []Problem
 	posts    int
 	largest  int
 }
 
-// New returns a server that has seen nothing.
+// New returns a server without events.
 func New() *Server { return new(Server) }
 
-// maxBody is the largest Content-Length that is taken.
+// maxBody is the maximum Content-Length.
 const maxBody = 256 << 10
 
 // ServeHTTP takes all events of a request, or none.
@@ -68,7 +67,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	at := time.Now()
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		return // the client left
+		return // the client has left
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,7 +85,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, answers[p.Status])
 }
 
-// answers are the bodies of refusals.
+// answers are the bodies of rejections.
 var answers = map[int]string{
 	http.StatusNotFound:              "404 Not Found",
 	http.StatusBadRequest:            `{"error":"Validation failed","details":[{"path":[],"message":"Invalid input"}]}`,
@@ -104,50 +103,50 @@ func (s *Server) takeRequest(r *http.Request, body []byte, at time.Time) ([]Arri
 	return decodeBody([]byte(strings.ToValidUTF8(string(body), "\uFFFD")), at)
 }
 
-// Arrivals returns what was taken, in its order.
+// Arrivals returns the accepted events, in order.
 func (s *Server) Arrivals() []Arrival {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.arrivals)
 }
 
-// Spans returns the spans among what was taken.
+// Spans returns the accepted spans.
 func (s *Server) Spans() []Arrival {
 	return slices.DeleteFunc(s.Arrivals(), func(a Arrival) bool { return a.Type != "span" })
 }
 
-// Problems returns why requests were refused.
+// Problems returns why requests were rejected.
 func (s *Server) Problems() []Problem {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.problems)
 }
 
-// Posts returns how many requests came.
+// Posts returns the number of requests.
 func (s *Server) Posts() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.posts
 }
 
-// Largest returns the bytes of the largest body that came.
+// Largest returns the size of the largest body in bytes.
 func (s *Server) Largest() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.largest
 }
 
-// Client returns a client whose requests go straight to the server, with no
-// network in between, whatever their host.
+// Client returns a client whose requests go directly to the server, without a
+// network, whatever their host.
 func (s *Server) Client() *http.Client { return Client(s) }
 
-// Client returns a client whose requests h answers, with no network in between.
-// Requests wait for their answer or the end of their context.
+// Client returns a client whose requests h answers, without a network. Requests
+// wait for their answer or the end of their context.
 func Client(h http.Handler) *http.Client { return &http.Client{Transport: direct{h}} }
 
 type direct struct{ http.Handler }
 
-// RoundTrip has the handler answer.
+// RoundTrip implements [http.RoundTripper].
 func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
 	answer := make(chan *http.Response, 1)
 	go func() {

@@ -41,11 +41,11 @@ func in(t *testing.T, s, old, put string) string {
 
 func TestEachRuleOfIngestIsKept(t *testing.T) {
 	tests := []struct {
-		body, field string // "": it is taken
+		body, field string // "": the event is valid
 		status      int
 	}{
 		{aTrace, "", 200},
-		{aSpan, "", 200}, // its trace need not be known, nor its parent
+		{aSpan, "", 200}, // its trace and its parent may be unknown
 		{batch(aTrace, aSpan, aSpan, aTrace), "", 200},
 		{batch(), "", 200},
 		{`{"batch":[` + aTrace + `],"more":1}`, "", 200},
@@ -178,7 +178,7 @@ func TestPageShowsTrees(t *testing.T) {
 	want := []string{
 		"group nameless nameless", `trace nameless "nameless" running false 0s`, `0 o tool running true orphan true ""`,
 		"group g  both ", `trace done "both" running false 2s`, `0 a handoff running true orphan false ""`, `1 c api running true orphan false "a b c d"`, `1 b tool running false orphan false "said"`,
-		`trace open "open" running true 0s`, // an end that comes later is not seen
+		`trace open "open" running true 0s`, // a later end is ignored
 		"group alone alone", `trace none "alone" running false 0s`,
 	}
 	if !slices.Equal(got, want) {

@@ -12,10 +12,11 @@ type Way struct {
 	Name string
 	Make func(t chat.Transcript, count func(string) int) (chat.Transcript, error)
 
-	trim trim // nil: of none but baselines
+	trim trim // nil: only for baselines
 }
 
-// A trim makes t smaller. Where it keeps a share, that is a share of whole tokens.
+// A trim makes t smaller. If it keeps a share, the share is of the whole t's
+// tokens.
 type trim func(t chat.Transcript, count func(string) int, whole int) chat.Transcript
 
 func baseline(name string, trim trim) Way {
@@ -24,10 +25,10 @@ func baseline(name string, trim trim) Way {
 	}}
 }
 
-// Baselines returns what a figure is compared with.
+// Baselines returns the baselines of a figure.
 func Baselines() []Way { return baselines(42) }
 
-// baselines are those with a seed for what is random.
+// baselines are the baselines with a seed for random ones.
 func baselines(seed uint64) []Way {
 	return []Way{
 		baseline(everything, func(t chat.Transcript, _ func(string) int, _ int) chat.Transcript { return t }),
@@ -43,7 +44,7 @@ func baselines(seed uint64) []Way {
 	}
 }
 
-// everything is the baseline that makes nothing smaller.
+// everything is the baseline that removes nothing.
 const everything = "keep everything"
 
 // newestShare keeps the first message and the newest that fill a share of the tokens.
@@ -63,7 +64,8 @@ func newestShare(share float64) trim {
 	}
 }
 
-// maskToolResults clears the text of all tool results but those among the last ten messages.
+// maskToolResults clears the text of all tool results except in the last ten
+// messages.
 func maskToolResults(t chat.Transcript, _ func(string) int, _ int) chat.Transcript {
 	const cleared = "[cleared]"
 	out := append(chat.Transcript(nil), t...)
@@ -96,7 +98,8 @@ func dropOldest(share float64) trim {
 	}
 }
 
-// bm25Half keeps the half of the groups that say most about the last user message.
+// bm25Half keeps the half of the groups with the highest score for the last user
+// message.
 func bm25Half(t chat.Transcript, _ func(string) int, _ int) chat.Transcript {
 	terms := make([]embed.Terms, len(t))
 	for i, m := range t {
@@ -117,7 +120,7 @@ func bm25Half(t chat.Transcript, _ func(string) int, _ int) chat.Transcript {
 	return keepHalf(t, groups, embed.Rank(best))
 }
 
-// randomHalf keeps a half of the groups, by a seed.
+// randomHalf keeps a random half of the groups, by a seed.
 func randomHalf(seed uint64) trim {
 	return func(t chat.Transcript, _ func(string) int, _ int) chat.Transcript {
 		groups, _ := chat.Groups(t)

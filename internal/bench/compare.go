@@ -6,33 +6,33 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// A Comparison is what a compactor, any, made of one conversation.
+// A Comparison measures the outcome of any compactor on one conversation.
 type Comparison struct {
 	Name string `json:"name"`
 	Figures
 	Protected Protected `json:"protected"`
 }
 
-// Figures are what can be added up over conversations.
+// Figures are the sums over conversations.
 type Figures struct {
 	Before   Extent `json:"before"`
 	After    Extent `json:"after"`
 	Messages Diff   `json:"messages"`
 
-	Identifiers Share     `json:"identifiers"` // of all that stand before, those that still stand
-	Invented    int       `json:"invented"`    // identifiers after that stand nowhere before
-	Needed      Retention `json:"needed"`      // identifiers that came to be needed; none where what came next is not known
-	Edits       Retention `json:"edits"`       // edits that came next and can go on without reading again
+	Identifiers Share     `json:"identifiers"` // of all identifiers before, those that remain
+	Invented    int       `json:"invented"`    // identifiers after that do not occur before
+	Needed      Retention `json:"needed"`      // identifiers that were needed later; none if the rest of the session is unknown
+	Edits       Retention `json:"edits"`       // later edits that are possible without another read
 
-	Orphans int `json:"orphans"` // calls and results more without partner than before
-	Prefix  int `json:"prefix"`  // tokens after that are the same from the start
-	Refill  int `json:"refill"`  // tokens after that a prompt cache must read anew: the rest
+	Orphans int `json:"orphans"` // calls and results without a partner that had one before
+	Prefix  int `json:"prefix"`  // tokens of after that are equal from the start
+	Refill  int `json:"refill"`  // tokens of after that a prompt cache must read again: the rest
 
 	Newest Reference `json:"newest"`
 }
 
-// A Reference is what keeping the newest tokens gives at about the size of what
-// it is compared with; the first message stays on top of that.
+// A Reference is the result of keeping the newest tokens at about the same size, in
+// addition to the first message.
 type Reference struct {
 	Tokens      int       `json:"tokens"`
 	Identifiers Share     `json:"identifiers"`
@@ -40,14 +40,14 @@ type Reference struct {
 	Edits       Retention `json:"edits"`
 }
 
-// An Extent is how long a conversation is.
+// An Extent is the length of a conversation.
 type Extent struct {
 	Tokens   int `json:"tokens"`
 	Messages int `json:"messages"`
 }
 
-// A Retention is the part that stands of what was asked for, and the size that
-// it has, in tokens, where something was asked for.
+// A Retention is the retained part of the needed texts, and the size in tokens, if
+// there were any.
 type Retention struct {
 	Kept Share `json:"kept"`
 	Size Share `json:"size"`
@@ -58,7 +58,7 @@ func (r *Retention) addRetention(s Retention) {
 	r.Size.addShare(s.Size.Part, s.Size.Whole)
 }
 
-// MarshalJSON gives the parts and their share, null where there is no whole.
+// MarshalJSON writes the parts and their share, null if there is no whole.
 func (s Share) MarshalJSON() ([]byte, error) {
 	out := struct {
 		Part  int      `json:"part"`
@@ -71,9 +71,9 @@ func (s Share) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// Compare measures what became of before. Next is what came after it, nil where
-// that is not known. Both sides are measured as [Plain] has them, so that they
-// may come from two formats; count counts the tokens of a text.
+// Compare measures the outcome of before. Next are the messages after it, nil if
+// they are unknown. Both sides are measured in the form of [Plain], so that they
+// may have different formats; count counts the tokens of a text.
 func Compare(before, after, next chat.Transcript, count func(string) int) Comparison {
 	before, after, next = Plain(before), Plain(after), Plain(next)
 	w := wants{identifiersOf(before), Needed(before, next), Anchors(before, next), Size(before, count)}
@@ -96,14 +96,15 @@ func Compare(before, after, next chat.Transcript, count func(string) int) Compar
 	return c
 }
 
-// wants is what is asked for in what a conversation became.
+// wants are the texts to look for in the outcome of a conversation.
 type wants struct {
 	all, needed map[string]bool
 	anchors     []Anchor
 	size        int // tokens before
 }
 
-// retainedIn looks in t, whose identifiers are said, and whose tokens are size.
+// retainedIn searches t, whose identifiers are said, and whose size in tokens is
+// size.
 func (w wants) retainedIn(t chat.Transcript, said map[string]bool, size int) (identifiers Share, needed, edits Retention) {
 	identifiers = Share{countPresent(w.all, said, t), len(w.all)}
 	if n := len(w.needed); n > 0 {
@@ -115,8 +116,8 @@ func (w wants) retainedIn(t chat.Transcript, said map[string]bool, size int) (id
 	return identifiers, needed, edits
 }
 
-// prefixOf returns the tokens of after that are the same from the start, as
-// [Prefill] counts them.
+// prefixOf returns the number of tokens of after that are equal from the start, as
+// counted by [Prefill].
 func prefixOf(before, after []traced, count func(string) int) (tokens int) {
 	for i := range min(len(before), len(after)) {
 		text := TextOf(after[i].Message)
@@ -131,11 +132,11 @@ func prefixOf(before, after []traced, count func(string) int) (tokens int) {
 	return tokens
 }
 
-// A Total is what several comparisons come to.
+// A Total is the sum of several comparisons.
 type Total struct {
 	Pairs int `json:"pairs"`
 	Figures
-	Lost int `json:"lost"` // pairs in which something protected does not stand as it was
+	Lost int `json:"lost"` // pairs in which a protected message changed
 }
 
 // Add adds a comparison.
@@ -163,8 +164,8 @@ func (t *Total) Add(c Comparison) {
 
 func (e *Extent) addExtent(f Extent) { e.Tokens += f.Tokens; e.Messages += f.Messages }
 
-// Following returns what comes in session after the messages of before, and
-// how many of these session begins with: all of them, or nothing follows.
+// Following returns the messages of session after those of before, and with how
+// many of these session begins: with all of them, or nothing follows.
 func Following(session, before chat.Transcript) (next chat.Transcript, same int) {
 	session, before = Plain(session), Plain(before)
 	for same < min(len(before), len(session)) && canonicalForm(before[same]) == canonicalForm(session[same]) {

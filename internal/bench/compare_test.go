@@ -15,14 +15,14 @@ import (
 
 const rule = "Always run make check before you commit anything here."
 
-// asked is work with a system message and two things that a person typed.
+// asked is work with a system message and two typed messages.
 func asked() (before, after chat.Transcript) {
 	before, after = work()
 	before = append(chat.Transcript{chat.NewText(chat.System, rule)}, before...)
 	return append(before, chat.NewText(chat.User, "now fix the store as well, please, and its tests")), after
 }
 
-func TestWhatDidNotChangeIsWhole(t *testing.T) {
+func TestUnchangedMessagesAreWhole(t *testing.T) {
 	before, next := asked()
 	c := bench.Compare(before, before, next, words)
 	if c.After != c.Before || c.Refill != 0 || c.Orphans != 0 || c.Invented != 0 {
@@ -60,7 +60,7 @@ func TestComparisonFollowsEachMessage(t *testing.T) {
 	}
 }
 
-func TestProtectedSaysHowMuchStands(t *testing.T) {
+func TestProtectedReportsHowMuchRemains(t *testing.T) {
 	before, _ := asked()
 	last := before[len(before)-1]
 	tests := []struct {
@@ -175,7 +175,7 @@ func TestEveryMessageHasOneFate(t *testing.T) {
 	})
 }
 
-func TestPresentFindsWhatStandsInsideOthers(t *testing.T) {
+func TestPresentFindsNamesInsideOthers(t *testing.T) {
 	need := make(map[string]bool)
 	var text strings.Builder
 	for i := range 400 {
@@ -185,7 +185,7 @@ func TestPresentFindsWhatStandsInsideOthers(t *testing.T) {
 		}
 	}
 	if got := bench.Present(need, chat.Transcript{chat.NewText(chat.User, text.String())}); got != 200 {
-		t.Errorf("%d of 400 stand, want 200", got)
+		t.Errorf("%d of 400 remain, want 200", got)
 	}
 }
 

@@ -13,12 +13,12 @@ import (
 	"github.com/tiercompact/tiercompact/levels"
 )
 
-// costSession is how many messages the session has at most that costs are
-// taken from.
+// costSession is the maximum number of messages of the session on which costs are
+// measured.
 const costSession = 1000
 
-// measureCosts measures each way on one session, one after the other, so that nothing
-// else takes time or memory.
+// measureCosts measures each way on one session, one after the other, so that
+// nothing else uses time or memory.
 func (r *runner) measureCosts(ctx context.Context, report *Report) error {
 	s := r.costliestSession()
 	if s == nil {
@@ -62,7 +62,7 @@ func (r *runner) measureCost(ctx context.Context, w *way, s *subject) (Cost, err
 	return Cost{Session: s.name, Messages: len(s.messages), Millis: m.elapsedMillis(), PeakBytes: m.peak}, err
 }
 
-// A meter takes the time, and the most that the heap grew.
+// A meter measures the time, and the maximum growth of the heap.
 type meter struct {
 	began  time.Time
 	before uint64
@@ -78,7 +78,7 @@ func newMeter() *meter {
 	return m
 }
 
-// collectGarbage frees all that is not held: what pools keep goes in the second turn.
+// collectGarbage frees all unused memory: that of pools in the second run.
 func collectGarbage() {
 	runtime.GC()
 	runtime.GC()
@@ -89,7 +89,7 @@ func (m *meter) heapBytes() uint64 {
 	return m.sample[0].Value.Uint64()
 }
 
-// sampleHeap notes how large the heap is.
+// sampleHeap records the size of the heap.
 func (m *meter) sampleHeap() {
 	if now := m.heapBytes(); now > m.before {
 		m.peak = max(m.peak, now-m.before)
@@ -98,7 +98,7 @@ func (m *meter) sampleHeap() {
 
 func (m *meter) elapsedMillis() float64 { return float64(time.Since(m.began).Microseconds()) / 1000 }
 
-// measureGrowth measures made-up sessions of growing length.
+// measureGrowth measures generated sessions of growing length.
 func (r *runner) measureGrowth(ctx context.Context) (out []Growth, err error) {
 	lengths := []int{100, 1000, 10000}
 	if r.Quick {
@@ -138,7 +138,7 @@ func (r *runner) growthOf(ctx context.Context, t chat.Transcript) (Growth, error
 	return g, r.measureHeld(t, &g)
 }
 
-// measureHeld notes the memory that a session of t holds.
+// measureHeld records the memory that a session of t uses.
 func (r *runner) measureHeld(t chat.Transcript, g *Growth) error {
 	m := newMeter()
 	c, err := tiercompact.New(r.compactorConfig(tiercompact.Steady, Auto, 2*g.Tokens))

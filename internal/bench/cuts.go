@@ -2,7 +2,7 @@ package bench
 
 import "github.com/tiercompact/tiercompact/chat"
 
-// A cutting is a place where a session is cut, and what is needed after it.
+// A cutting is a cut of a session, and what is needed after it.
 type cutting struct {
 	before  chat.Transcript
 	need    map[string]bool
@@ -11,8 +11,8 @@ type cutting struct {
 	orphans int // in before
 }
 
-// cuttings returns the cuts of a session at which something is needed: none of
-// one of fewer than 40 messages. With once it is cut at 60 % alone.
+// cuttings returns the cuts of a session after which something is needed: none for
+// a session of fewer than 40 messages. With once it is cut only at 60 %.
 func cuttings(session chat.Transcript, once bool, count func(string) int) (out []cutting) {
 	if len(session) < leastSession {
 		return nil
@@ -39,7 +39,7 @@ func cuttings(session chat.Transcript, once bool, count func(string) int) (out [
 // identifierCut is where a session is cut for identifiers, in percent of its messages.
 const identifierCut = 60
 
-// addCut adds what was left at a cut.
+// addCut adds the retention at a cut.
 func (k *Kept) addCut(c cutting, left chat.Transcript, count func(string) int) {
 	is := Size(left, count)
 	if len(c.need) > 0 {

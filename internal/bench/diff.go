@@ -9,8 +9,8 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// Diff says what became of the messages of a conversation. Unchanged, Changed
-// and Gone are all that were there; New are those that were not.
+// Diff is the outcome of each message of a conversation. Unchanged, Changed and
+// Gone are all former messages; New are the others.
 type Diff struct {
 	Unchanged int `json:"unchanged"`
 	Changed   int `json:"changed"` // another text of the same call, or with the same beginning
@@ -27,8 +27,8 @@ func (f *Diff) addDiff(g Diff) {
 	f.NewTokens += g.NewTokens
 }
 
-// canonicalForm is what a model sees of a message: two formats that say the same have
-// the same form, whatever their ids and the blanks in their arguments.
+// canonicalForm is the content of a message for a model: equal contents of two
+// formats have the same form, whatever their ids and the blanks in their arguments.
 func canonicalForm(m chat.Message) string {
 	var b strings.Builder
 	if m.Role == chat.Developer {
@@ -43,10 +43,10 @@ func canonicalForm(m chat.Message) string {
 	return b.String()
 }
 
-// argsForm returns arguments in the one way that they are compared in.
+// argsForm returns arguments in the form in which they are compared.
 func argsForm(args string) string {
 	d := json.NewDecoder(strings.NewReader(args))
-	d.UseNumber() // a float64 would make two long numbers one
+	d.UseNumber() // a float64 would make two long numbers equal
 	var v any
 	if d.Decode(&v) != nil || d.More() {
 		return args
@@ -58,9 +58,9 @@ func argsForm(args string) string {
 	return string(out)
 }
 
-// messageMarks returns what tells a message whose text was changed: the ids of its
-// calls, the calls that it answers, and the beginning of its text. Asked stands
-// for the message with the calls.
+// messageMarks returns the marks of a message whose text was changed: the ids of
+// its calls, the calls that it answers, and the beginning of its text. Asked
+// replaces the message with the calls.
 func messageMarks(m chat.Message, asked string) (marks []string) {
 	for _, p := range m.Parts {
 		if (p.Kind == chat.Call || p.Kind == chat.Result) && p.ID != "" {
@@ -76,7 +76,7 @@ func messageMarks(m chat.Message, asked string) (marks []string) {
 	return marks
 }
 
-// A traced message can be found again.
+// A traced message is a message that can be found again.
 type traced struct {
 	chat.Message
 	form  string
@@ -87,7 +87,7 @@ func tracedIn(t chat.Transcript) []traced {
 	out, asked := make([]traced, len(t)), ""
 	for i, m := range t {
 		out[i] = traced{m, canonicalForm(m), messageMarks(m, asked)}
-		if m.Role != chat.Tool { // its sum, for results of one long message are many
+		if m.Role != chat.Tool { // its sum, because results of one long message are many
 			sum := sha256.Sum256([]byte(out[i].form))
 			asked = string(sum[:])
 		}
@@ -95,7 +95,7 @@ func tracedIn(t chat.Transcript) []traced {
 	return out
 }
 
-// diffMessages follows the messages of before into after, each at most once.
+// diffMessages finds the messages of before in after, each at most once.
 func diffMessages(before, after []traced, count func(string) int) (f Diff) {
 	same := make(map[string]int)
 	for _, m := range before {
@@ -124,7 +124,8 @@ func diffMessages(before, after []traced, count func(string) int) (f Diff) {
 	return f
 }
 
-// newMessages returns the messages of rest that are none of lost with another text.
+// newMessages returns the messages of rest that are not messages of lost with
+// another text.
 func newMessages(lost, rest []traced) (fresh chat.Transcript) {
 	marked := make(map[string][]int)
 	for i, m := range lost {
@@ -151,27 +152,27 @@ func newMessages(lost, rest []traced) (fresh chat.Transcript) {
 	return fresh
 }
 
-// An Action says what became of a message.
+// An Action is the outcome of a message.
 type Action string
 
-// The fates of a message that should stay, from best to worst. FateNone is that
-// of a message that was never there.
+// The outcomes of a message that should stay, from best to worst. ActionNone is
+// that of a message that never existed.
 const (
 	ActionNone    Action = ""
 	ActionKept    Action = "kept"
-	ActionQuoted  Action = "quoted"  // its text stands whole in another message
-	ActionChanged Action = "changed" // its beginning stands
+	ActionQuoted  Action = "quoted"  // another message contains its whole text
+	ActionChanged Action = "changed" // its beginning remains
 	ActionGone    Action = "gone"
 )
 
-// Protected says what became of the messages that no compaction should touch.
+// Protected is the outcome of the messages that no compaction should change.
 type Protected struct {
 	System     Action `json:"system"` // the worst of all system messages
 	FirstUser  Action `json:"first_user"`
 	LatestUser Action `json:"latest_user"`
 }
 
-// Whole reports whether all of them stand as they were.
+// Whole reports whether all of them are unchanged.
 func (p Protected) Whole() bool {
 	for _, f := range []Action{p.System, p.FirstUser, p.LatestUser} {
 		if f != ActionNone && f != ActionKept {
@@ -182,7 +183,7 @@ func (p Protected) Whole() bool {
 }
 
 func protectedIn(before, after []traced) (p Protected) {
-	s := newStanding(after, len(before)) // all may be system messages
+	s := newOutcomeIndex(after, len(before)) // all may be system messages
 	rank := map[Action]int{ActionKept: 1, ActionQuoted: 2, ActionChanged: 3, ActionGone: 4}
 	first, latest := -1, -1
 	for i, m := range before {
@@ -203,14 +204,14 @@ func protectedIn(before, after []traced) (p Protected) {
 	return p
 }
 
-// standing is what can be asked about the messages of a conversation.
-type standing struct {
+// outcomeIndex is what can be looked up about the messages of a conversation.
+type outcomeIndex struct {
 	forms, marks map[string]bool
 	text         finder
 }
 
-func newStanding(t []traced, searches int) standing {
-	s := standing{forms: make(map[string]bool), marks: make(map[string]bool)}
+func newOutcomeIndex(t []traced, searches int) outcomeIndex {
+	s := outcomeIndex{forms: make(map[string]bool), marks: make(map[string]bool)}
 	messages := make(chat.Transcript, len(t))
 	for i, m := range t {
 		messages[i] = m.Message
@@ -223,7 +224,7 @@ func newStanding(t []traced, searches int) standing {
 	return s
 }
 
-func (s standing) actionOf(m traced) Action {
+func (s outcomeIndex) actionOf(m traced) Action {
 	if s.forms[m.form] {
 		return ActionKept
 	}

@@ -9,12 +9,12 @@ import (
 	"github.com/tiercompact/tiercompact/internal/bench/corpus"
 )
 
-// mostQueries is how many questions are asked of a session of so many messages:
-// each costs a compaction of its own.
+// mostQueries is the number of questions for a session of the given number of
+// messages: each costs a compaction of its own.
 func mostQueries(messages int) int { return max(3, min(12, 2400/max(1, messages))) }
 
-// sampleQuestions returns the questions of facts that are asked: at most so many, from
-// all over the session.
+// sampleQuestions returns a sample of the questions of facts: at most the given
+// number, from all over the session.
 func sampleQuestions(facts []corpus.Fact, most int) []string {
 	var all []string
 	known := make(map[string]bool)
@@ -34,7 +34,7 @@ func sampleQuestions(facts []corpus.Fact, most int) []string {
 	return out
 }
 
-// countFactsIn returns, by kind, how many facts stand in t: those of a query, or all
+// countFactsIn returns, by kind, how many facts are in t: those of a query, or all
 // for "".
 func countFactsIn(facts []corpus.Fact, t chat.Transcript, query string) map[corpus.Kind]Share {
 	out := make(map[corpus.Kind]Share)
@@ -56,8 +56,8 @@ func countFactsIn(facts []corpus.Fact, t chat.Transcript, query string) map[corp
 	return out
 }
 
-// askedFacts asks the questions of s, one by one, has w compact, and counts the
-// facts of each that are left.
+// askedFacts compacts s with w for each of its questions, and counts the retained
+// facts of each.
 func (r *runner) askedFacts(ctx context.Context, w *way, s *subject) (map[corpus.Kind]Share, error) {
 	out := make(map[corpus.Kind]Share)
 	for _, query := range s.queries {
@@ -75,8 +75,8 @@ func (r *runner) askedFacts(ctx context.Context, w *way, s *subject) (map[corpus
 	return out, nil
 }
 
-// addReasons adds tokens that an edit of soft freed, by its reasons: where it has
-// several, each has an equal part.
+// addReasons adds tokens that an edit of soft freed, by its reasons: several have
+// equal parts.
 func (p *SoftPart) addReasons(why string, freed int) {
 	reasons := strings.Split(why, ", ")
 	for i, reason := range reasons {

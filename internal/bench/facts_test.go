@@ -12,8 +12,8 @@ import (
 	"github.com/tiercompact/tiercompact/summarize"
 )
 
-// levelled returns how many of the facts of s stand, by kind, after a level of a
-// preset alone: at a usage of 0.8, as the rows of a level alone have it.
+// levelled returns how many of the facts of s remain, by kind, after only one level
+// of a preset: at a usage of 0.8, like the rows of a level alone.
 func levelled(t *testing.T, s corpus.Session, preset tiercompact.Preset, level levels.Name, count func(string) int) map[corpus.Kind]bench.Share {
 	t.Helper()
 	messages := bench.Plain(s.Messages)
@@ -46,8 +46,8 @@ func levelled(t *testing.T, s corpus.Session, preset tiercompact.Preset, level l
 	return kept
 }
 
-// What stands in the body of a file can be read again from it: of that, levels
-// that keep no parts of files may keep no more than names.
+// The text of a file can be read again: levels that keep no parts of files may keep
+// only names of it.
 func TestPlantedFactsOutliveTheLevelsInLongSessions(t *testing.T) {
 	if testing.Short() {
 		t.Skip("some seconds of sessions")

@@ -13,11 +13,11 @@ type finder struct {
 	index *suffixarray.Index // nil searches the text
 }
 
-// worthIndex is how many searches make up for an index: with that many, the
-// time of one must not grow with the conversation.
+// worthIndex is the number of searches that makes an index worthwhile: the time of
+// one must then not grow with the conversation.
 const worthIndex = 200
 
-// newFinder returns a finder for about so many searches.
+// newFinder returns a finder for about the given number of searches.
 func newFinder(t chat.Transcript, searches int) finder {
 	texts := make([]string, len(t))
 	for i, m := range t {

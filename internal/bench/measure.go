@@ -8,7 +8,7 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// identifier is what the measures take for one: paths, snake_case and camelCase
+// identifier matches identifiers for the measures: paths, snake_case and camelCase
 // names, hashes, tickets, names of text files.
 var identifier = regexp.MustCompile(`(?:[\pL\pN_.-]+/)+[\pL\pN_.-]+` +
 	`|[A-Za-z]+_[A-Za-z_0-9]{2,}` +
@@ -36,8 +36,8 @@ func identifiersOf(t chat.Transcript) map[string]bool {
 	return set
 }
 
-// TextOf is what the measures see of a message: its texts, and the names and
-// arguments of its calls, joined by line feeds.
+// TextOf returns the text of a message for the measures: its texts, and the names
+// and arguments of its calls, joined by line feeds.
 func TextOf(m chat.Message) string {
 	var texts []string
 	if text := m.Text(); text != "" {
@@ -56,7 +56,7 @@ func TextOf(m chat.Message) string {
 	return strings.Join(texts, "\n")
 }
 
-// frame is the tokens that a message counts beside its text.
+// frame is the number of tokens of a message beside its text.
 const frame = 4
 
 // Size returns the tokens of t as the measures count them.
@@ -68,8 +68,8 @@ func Size(t chat.Transcript, count func(string) int) int {
 	return sum
 }
 
-// SafeCut returns the last place at or before at where t can be cut with no
-// call left open.
+// SafeCut returns the last index at or before at where t can be cut without an open
+// call.
 func SafeCut(t chat.Transcript, at int) int {
 	for at > 0 && at < len(t) && t[at].Role == chat.Tool {
 		at--
@@ -77,13 +77,14 @@ func SafeCut(t chat.Transcript, at int) int {
 	return at
 }
 
-// recent is how many messages before a cut are too near to ask for.
+// recent is the number of messages before a cut that do not count because they are
+// too near.
 const recent = 5
 
 func newestMessages(t chat.Transcript) chat.Transcript { return t[max(0, len(t)-recent):] }
 
-// Needed returns the identifiers that the assistant uses in after, that occur in
-// before, and that neither the last five messages of before nor its first hold.
+// Needed returns the identifiers that the assistant uses in after and that occur in
+// before, but neither in its last five messages nor in its first.
 func Needed(before, after chat.Transcript) map[string]bool {
 	used := make(map[string]bool)
 	for _, m := range after {
@@ -106,10 +107,11 @@ func Needed(before, after chat.Transcript) map[string]bool {
 // Present returns how many of need occur in t.
 func Present(need map[string]bool, t chat.Transcript) int { return countPresent(need, nil, t) }
 
-// countPresent is Present where the identifiers of t, stand, may be known.
+// countPresent is Present for the known identifiers of t, stand; nil if they are
+// unknown.
 func countPresent(need, stand map[string]bool, t chat.Transcript) int {
 	n := 0
-	var rest []string // what may stand inside a longer one
+	var rest []string // may occur inside a longer one
 	for id := range need {
 		if stand[id] {
 			n++
@@ -126,14 +128,14 @@ func countPresent(need, stand map[string]bool, t chat.Transcript) int {
 	return n
 }
 
-// An Anchor is the old text of an edit, by its lines of 12 characters and more.
+// An Anchor is the old text of an edit, by its lines of at least 12 characters.
 type Anchor []string
 
-const leastLine = 12 // characters of a line that identifies a place
+const leastLine = 12 // minimum characters of a line that identifies a place
 
-// Anchors returns the edits of after that could go on from before without
-// reading again: their lines all stand in before, not all of them in its last
-// five messages, and their file is neither read nor edited in between.
+// Anchors returns the edits of after that are possible from before without another
+// read: their lines are all in before, not all of them in its last five messages,
+// and their file is neither read nor edited in between.
 func Anchors(before, after chat.Transcript) []Anchor {
 	stand, near, seen := trimmedLines(before), trimmedLines(newestMessages(before)), make(map[string]bool)
 	var out []Anchor
@@ -160,10 +162,10 @@ func Anchors(before, after chat.Transcript) []Anchor {
 	return out
 }
 
-// A call is what the measure of edits sees of a tool call.
+// A call is a tool call for the measure of edits.
 type call struct {
 	path  string
-	old   []string // texts that it takes away
+	old   []string // texts that it removes
 	edits bool
 }
 
@@ -255,8 +257,8 @@ func Holding(anchors []Anchor, t chat.Transcript) int {
 	return n
 }
 
-// Orphans returns the calls that have no result before the next message that is
-// none, and the results that answer no open call.
+// Orphans returns the calls without a result before the next message that is not a
+// result, and the results that answer no open call.
 func Orphans(t chat.Transcript) (calls, results int) {
 	open := make(map[string]int)
 	waiting := 0

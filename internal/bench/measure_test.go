@@ -35,7 +35,7 @@ func work() (before, after chat.Transcript) {
 	return before, after
 }
 
-func TestNeededIsWhatIsUsedAgain(t *testing.T) {
+func TestNeededAreIdentifiersUsedAgain(t *testing.T) {
 	before, after := work()
 	need := bench.Needed(before, after)
 	for _, id := range []string{"loadUser", "src/user.go", "openStore"} {
@@ -49,10 +49,10 @@ func TestNeededIsWhatIsUsedAgain(t *testing.T) {
 		}
 	}
 	if got := bench.Present(need, before); got != len(need) {
-		t.Errorf("%d of %v stand where they were taken from", got, need)
+		t.Errorf("%d of %v are in their source", got, need)
 	}
 	if got := bench.Present(need, before[3:]); got != 0 {
-		t.Errorf("%d of %v stand in what does not hold them", got, need)
+		t.Errorf("%d of %v are in a text without them", got, need)
 	}
 }
 
@@ -83,7 +83,7 @@ func TestOrphansAreCounted(t *testing.T) {
 	}
 }
 
-func TestPrefillCountsWhatFollowsTheCommonPrefix(t *testing.T) {
+func TestPrefillCountsTokensAfterTheCommonPrefix(t *testing.T) {
 	a, b, c := chat.NewText(chat.User, "one two"), chat.NewText(chat.Assistant, "three"), chat.NewText(chat.User, "four")
 	p := bench.NewPrefill(words)
 	for _, step := range []struct {
@@ -165,8 +165,8 @@ var scored = map[string][4]float64{
 	"mask but 10": {0.778, 0.293, 0.582, 0.268},
 }
 
-// goSessions reads real sessions of Go work; the test is skipped where they are
-// not there, or where time is short.
+// goSessions reads real sessions of Go work; the test is skipped if they are
+// missing, or if time is short.
 func goSessions(t *testing.T) []chat.Transcript {
 	t.Helper()
 	const root = "../../../shared/transcripts/"

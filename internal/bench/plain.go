@@ -11,8 +11,8 @@ import (
 // numbered is the number that a read tool puts before each line.
 var numbered = regexp.MustCompile(`(?m)^ *\d+→`)
 
-// Plain returns a session as the measures take it: without the numbers that a
-// read puts before its lines, and without thinking.
+// Plain returns a session in the form for the measures: without the line numbers of
+// reads, and without thinking.
 func Plain(t chat.Transcript) chat.Transcript {
 	out := make(chat.Transcript, 0, len(t))
 	for _, m := range t {

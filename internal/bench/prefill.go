@@ -6,7 +6,7 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// A Prefill adds up what a server with a prompt cache must read anew over the
+// A Prefill sums what a server with a prompt cache must read again over the
 // requests of a session.
 type Prefill struct {
 	Tokens   int
@@ -19,12 +19,12 @@ type Prefill struct {
 // NewPrefill returns a Prefill that counts text by count.
 func NewPrefill(count func(string) int) *Prefill { return &Prefill{count: count} }
 
-// leastPrefix is how many bytes the first message that differs must share with
-// its predecessor to count as cached up to there.
+// leastPrefix is the minimum number of bytes that the first different message must
+// have in common with its predecessor to count as cached up to there.
 const leastPrefix = 40
 
-// Request adds the tokens of t behind the longest prefix that it shares with
-// the request before. It keeps t.
+// Request adds the tokens of t after the longest common prefix with the request
+// before. It keeps t.
 func (p *Prefill) Request(t chat.Transcript) {
 	same := 0
 	for same < len(t) && same < len(p.last) && sameMessage(t[same], p.last[same]) {

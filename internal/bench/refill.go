@@ -7,16 +7,16 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// Refill adds up what a server must read anew over a whole session, with
-// compaction and without.
+// Refill sums what a server must read again over a whole session, with compaction
+// and without.
 type Refill struct {
-	Prefill  Share // tokens with compaction, of those without
+	Prefill  Share // tokens with compaction, without compaction
 	Rounds   int   // compactions
 	Sessions int
 }
 
-// Add replays a session in a window of a share of its tokens, with a request
-// before each message of the assistant. One of fewer than 40 messages adds nothing.
+// Add replays a session in a window of a share of its tokens, with a request before
+// each assistant message. One of fewer than 40 messages adds nothing.
 func (r *Refill) Add(session chat.Transcript, cfg tiercompact.Config, window float64, count func(string) int) error {
 	if len(session) < leastSession {
 		return nil
@@ -26,8 +26,8 @@ func (r *Refill) Add(session chat.Transcript, cfg tiercompact.Config, window flo
 	return err
 }
 
-// addReplay adds what the replay of a session takes, and returns what stands at
-// its end. Each round is told.
+// addReplay adds the cost of the replay of a session, and returns the final
+// conversation. It reports each round.
 func (r *Refill) addReplay(ctx context.Context, session chat.Transcript, cfg tiercompact.Config, count func(string) int, told func(tiercompact.Report)) (chat.Transcript, error) {
 	with := NewPrefill(count)
 	s, err := replayMessages(ctx, session, cfg, func(i int, s *tiercompact.Session) {
@@ -48,13 +48,13 @@ func (r *Refill) addReplay(ctx context.Context, session chat.Transcript, cfg tie
 	return s.Messages(), nil
 }
 
-// isRequestAt reports whether a request stands before message i of a session.
+// isRequestAt reports whether a request is before message i of a session.
 func isRequestAt(session chat.Transcript, i int) bool {
 	return i > 0 && session[i].Role == chat.Assistant
 }
 
-// withoutCompaction returns the tokens that the requests of a session take
-// where each begins with the one before: each message is read once.
+// withoutCompaction returns the tokens of the requests of a session if each begins
+// with the one before: each message is read once.
 func withoutCompaction(session chat.Transcript, count func(string) int) int {
 	for i := len(session) - 1; i > 0; i-- {
 		if isRequestAt(session, i) {
@@ -64,13 +64,12 @@ func withoutCompaction(session chat.Transcript, count func(string) int) int {
 	return 0
 }
 
-// trimFrom is the usage of the window from which a baseline is applied before
-// a request.
+// trimFrom is the usage of the window from which a baseline is applied before a
+// request.
 const trimFrom = 0.60
 
-// addPolicy adds what a session takes where a baseline is applied before each
-// request that would take more than 0.60 of the window. Shares of the baseline
-// are shares of the window then.
+// addPolicy adds the cost of a session with a baseline applied before each request
+// over 0.60 of the window. Shares of the baseline are then shares of the window.
 func (r *Refill) addPolicy(session chat.Transcript, b Way, window int, count func(string) int) {
 	with, sizes := NewPrefill(count), sizer{count: count, known: make(map[*chat.Part]int)}
 	var t chat.Transcript
@@ -94,8 +93,8 @@ func (r *Refill) addPolicy(session chat.Transcript, b Way, window int, count fun
 	r.Sessions++
 }
 
-// A sizer counts messages that it has seen before by their parts, which are
-// never modified.
+// A sizer counts messages, and caches the counts by their parts, which are never
+// modified.
 type sizer struct {
 	count func(string) int
 	known map[*chat.Part]int

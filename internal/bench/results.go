@@ -4,28 +4,28 @@ import (
 	"github.com/tiercompact/tiercompact/internal/bench/corpus"
 )
 
-// A Report is what [Run] measured. Two runs with the same options and sessions
-// differ in nothing but Cost and Growth: see [Report.WithoutCost].
+// A Report is the result of [Run]. Two runs with the same options and sessions
+// differ only in Cost and Growth: see [Report.WithoutCost].
 type Report struct {
 	Set    Set      `json:"set"`
 	Rows   []Row    `json:"rows"`             // levels alone, then replays by preset, level and window, then baselines
-	AtSize []AtSize `json:"at_size"`          // one for each baseline that makes smaller; empty without steady or baselines
-	Left   []Left   `json:"left,omitempty"`   // one for each preset, where a share was asked for
-	Growth []Growth `json:"growth,omitempty"` // shortest first; times and memory alone
+	AtSize []AtSize `json:"at_size"`          // one for each baseline that removes something; empty without steady or baselines
+	Left   []Left   `json:"left,omitempty"`   // one for each preset, if a share was requested
+	Growth []Growth `json:"growth,omitempty"` // shortest first; only times and memory
 }
 
-// Set says what was measured, and with what.
+// Set describes the measured sessions and the options.
 type Set struct {
-	Name       string   `json:"name"`              // "made-up sessions, seed 42", or what was given
-	Command    []string `json:"command,omitempty"` // words of the command that measures this
+	Name       string   `json:"name"`              // "made-up sessions, seed 42", or the given name
+	Command    []string `json:"command,omitempty"` // words of the command of this measurement
 	Sessions   int      `json:"sessions"`          // all of them
-	Short      []string `json:"short,omitempty"`   // names of those of under 40 messages: they count for planted facts alone
+	Short      []string `json:"short,omitempty"`   // names of those of under 40 messages: only their planted facts count
 	Messages   int      `json:"messages"`
 	Tokens     int      `json:"tokens"`
 	Facts      int      `json:"facts"`      // planted
-	Ranking    string   `json:"ranking"`    // engine that ranks: lexical, or a model
-	Summarizer string   `json:"summarizer"` // engine that summarises: extractive, or a model
-	Seed       uint64   `json:"seed"`       // of the corpus, and of what is random
+	Ranking    string   `json:"ranking"`    // engine for ranking: lexical, or a model
+	Summarizer string   `json:"summarizer"` // engine for summaries: extractive, or a model
+	Seed       uint64   `json:"seed"`       // of the corpus, and of random baselines
 	Quick      bool     `json:"quick,omitempty"`
 }
 
@@ -33,44 +33,44 @@ type Set struct {
 type Kind string
 
 // The kinds of row. Alone is one level, once, on a conversation that fits its
-// window; Replay adds a conversation message by message in a window of a share
-// of its tokens; Baseline is what these are compared with.
+// window; Replay adds a conversation message by message in a window of a share of
+// its tokens; Baseline is their reference.
 const (
 	Alone    Kind = "alone"
 	Replay   Kind = "replay"
 	Baseline Kind = "baseline"
 )
 
-// Auto is the level of a row in which usage picks the level.
+// Auto is the level of a row in which usage chooses the level.
 const Auto = "auto"
 
-// A Row is what one way did to all sessions.
+// A Row is the effect of one way on all sessions.
 type Row struct {
 	Name   string  `json:"name"` // "steady auto 0.50", "default soft", "newest 0.30": unique in a report
 	Kind   Kind    `json:"kind"`
 	Preset string  `json:"preset,omitempty"` // "" for baselines
 	Level  string  `json:"level,omitempty"`  // auto, soft, hard or emergency; "" for baselines
-	Window float64 `json:"window,omitempty"` // of a replay: share of the tokens that the window takes
+	Window float64 `json:"window,omitempty"` // of a replay: the window as a share of the tokens
 
 	Left        float64     `json:"left"`        // share of the tokens, at all cuts of both measures
 	Freed       FreedTokens `json:"freed"`       // by compacting whole sessions
 	Identifiers Figure      `json:"identifiers"` // needed after the cut
-	Edits       Figure      `json:"edits"`       // that can go on without reading again
+	Edits       Figure      `json:"edits"`       // that are possible without another read
 	Facts       Figure      `json:"facts"`       // planted; Size is Freed's
 	ByKind      []Facts     `json:"facts_by_kind,omitempty"`
 	Orphans     int         `json:"orphans"` // calls and results that lost their partner, at all cuts and ends
 
-	Prefill *Prefilled `json:"prefill,omitempty"` // nil for what is done once
+	Prefill *Prefilled `json:"prefill,omitempty"` // nil for a way that is measured once
 	Cost    *Cost      `json:"cost,omitempty"`
 }
 
-// A Figure is a share of something that was kept, and at what size. Of 0 means
-// that there was nothing to keep: the share says nothing then.
+// A Figure is a retained share and its size. Of 0 means that there was nothing to
+// keep: the share then means nothing.
 type Figure struct {
 	Kept  int     `json:"kept"`
 	Of    int     `json:"of"`
 	Share float64 `json:"share"` // Kept / Of
-	Size  float64 `json:"size"`  // tokens left, of those before, at the cuts that were measured
+	Size  float64 `json:"size"`  // tokens left, as a share of those before, at the measured cuts
 }
 
 // Facts is a Figure of the planted facts of one kind.
@@ -81,18 +81,19 @@ type Facts struct {
 	Share float64     `json:"share"`
 }
 
-// FreedTokens is tokens before and after, and what freed them.
+// FreedTokens are tokens before and after, and the levels that freed them.
 type FreedTokens struct {
 	Before int         `json:"before"` // tokens of all messages
-	After  int         `json:"after"`  // of what stands at the end
+	After  int         `json:"after"`  // of the final conversation
 	Tokens int         `json:"tokens"` // Before - After
 	Share  float64     `json:"share"`  // Tokens / Before
 	Levels []LevelPart `json:"levels,omitempty"`
 	Soft   SoftPart    `json:"soft"`
 }
 
-// A LevelPart is what one level freed. A session's later rounds free again what
-// earlier ones put in, so the parts may add up to more than the whole.
+// A LevelPart is the number of tokens that one level freed. Later rounds of a
+// session free text that earlier ones inserted, so the parts may add up to more
+// than the whole.
 type LevelPart struct {
 	Level string  `json:"level"` // soft, hard, emergency, fit
 	Times int     `json:"times"`
@@ -100,24 +101,24 @@ type LevelPart struct {
 	Share float64 `json:"share"` // of all that levels freed
 }
 
-// SoftPart is what soft freed, by what it was, in tokens.
+// SoftPart is the number of tokens that soft freed, by their kind.
 type SoftPart struct {
 	Files   int `json:"stale_files"`
 	Again   int `json:"superseded_or_repeated"`
 	Outputs int `json:"tool_outputs"`
 }
 
-// Prefilled is what a server with a prompt cache must read anew over whole
-// sessions, one request before each message of the assistant.
+// Prefilled is what a server with a prompt cache must read again over whole
+// sessions, one request before each assistant message.
 type Prefilled struct {
 	Tokens  int     `json:"tokens"`
 	Without int     `json:"without"` // the same without compaction
 	Ratio   float64 `json:"ratio"`   // Tokens / Without
 	Rounds  float64 `json:"rounds"`  // compactions a session
-	Window  float64 `json:"window"`  // share of a session's tokens that the window takes
+	Window  float64 `json:"window"`  // the window as a share of a session's tokens
 }
 
-// Cost is what differs from run to run.
+// Cost is the part that differs from run to run.
 type Cost struct {
 	Session   string  `json:"session"` // that was measured, alone on the machine
 	Messages  int     `json:"messages"`
@@ -125,10 +126,10 @@ type Cost struct {
 	PeakBytes uint64  `json:"peak_bytes"` // of the heap, above what it held before
 }
 
-// AtSize compares a preset with a baseline at the baseline's own size: what the
-// preset keeps there, between two of its windows. A difference above 0 speaks
-// for the preset. Nil where the preset was not measured at that size, or where
-// there was nothing to keep.
+// AtSize compares a preset with a baseline at the baseline's own size: the share
+// that the preset keeps there, between two of its windows. A difference above 0
+// means that the preset is better. Nil if the preset was not measured at that size,
+// or if there was nothing to keep.
 type AtSize struct {
 	Baseline    string    `json:"baseline"`
 	Preset      string    `json:"preset"`
@@ -136,8 +137,8 @@ type AtSize struct {
 	Edits       *Compared `json:"edits,omitempty"`
 }
 
-// Compared is a share that a baseline keeps, and the one that a preset keeps at
-// the same size.
+// Compared is a share that a baseline keeps, and the preset's share at the same
+// size.
 type Compared struct {
 	Size       float64 `json:"size"`
 	Baseline   float64 `json:"baseline"`
@@ -148,14 +149,13 @@ type Compared struct {
 // Left is auto of a preset in the one window that leaves a share of the tokens.
 type Left struct {
 	Preset string  `json:"preset"`
-	Target float64 `json:"target"` // the share that was asked for
-	Window float64 `json:"window"` // that was found
-	Size   float64 `json:"size"`   // the share that is left in it, over all cuts of both measures
+	Target float64 `json:"target"` // the requested share
+	Window float64 `json:"window"` // the found window
+	Size   float64 `json:"size"`   // the share left in it, over all cuts of both measures
 	Row    Row     `json:"row"`
 }
 
-// Growth is what things take at a length, all of it times and memory but for
-// the first two.
+// Growth is the costs at a length; all but the first two are times and memory.
 type Growth struct {
 	Messages    int     `json:"messages"`
 	Tokens      int     `json:"tokens"`
@@ -166,7 +166,7 @@ type Growth struct {
 	Bytes       uint64  `json:"bytes"`        // of the heap that a session of this length holds
 }
 
-// WithoutCost returns r without all that differs from run to run.
+// WithoutCost returns r without the values that differ from run to run.
 func (r Report) WithoutCost() Report {
 	rows := make([]Row, len(r.Rows))
 	for i, row := range r.Rows {

@@ -7,7 +7,7 @@ import (
 	"github.com/tiercompact/tiercompact/internal/bench/corpus"
 )
 
-// sumRow adds up what a way did to each session.
+// sumRow sums the effects of a way on each session.
 func sumRow(row Row, parts []part) Row {
 	var kept Kept
 	var freed Freed
@@ -42,7 +42,7 @@ func sumRow(row Row, parts []part) Row {
 		}
 	}
 	if row.Kind == Baseline {
-		row.Window = 0 // it has one for re-prefill alone
+		row.Window = 0 // it has only one, for prefill
 	}
 	return row
 }
@@ -51,7 +51,7 @@ func figureOf(kept, size Share) Figure {
 	return Figure{Kept: kept.Part, Of: kept.Whole, Share: kept.Of(), Size: size.Of()}
 }
 
-// addFacts puts facts in, in the order of kinds.
+// addFacts adds facts, in the order of kinds.
 func (row *Row) addFacts(facts map[corpus.Kind]Share) {
 	var all Share
 	for _, kind := range corpus.Kinds() {
@@ -77,7 +77,7 @@ func (r *Refill) addRefill(o Refill) {
 	r.Sessions += o.Sessions
 }
 
-// addFreed adds what another session's levels freed.
+// addFreed adds the freed tokens of another session's levels.
 func (f *Freed) addFreed(o Freed) {
 	for name, l := range o.levels {
 		mine := f.levelFreed(name)
@@ -97,8 +97,8 @@ func (f *Freed) firedLevels() (out []LevelPart) {
 	return out
 }
 
-// retentionCurve is what auto of a preset keeps in its windows, smallest first; where
-// everything is left, everything is kept.
+// retentionCurve is the retention of auto of a preset in its windows, smallest
+// first; if everything is left, everything is kept.
 func retentionCurve(rows []Row, preset string, of func(Row) Figure) []Figure {
 	out := []Figure{{Kept: 1, Of: 1, Share: 1, Size: 1}}
 	for _, row := range rows {
@@ -110,7 +110,7 @@ func retentionCurve(rows []Row, preset string, of func(Row) Figure) []Figure {
 	return out
 }
 
-// shareAtSize returns the share that a curve has at a size; ok is false below its
+// shareAtSize returns the share of a curve at a size; ok is false below its
 // smallest.
 func shareAtSize(curve []Figure, size float64) (share float64, ok bool) {
 	for i, f := range curve {
@@ -128,7 +128,7 @@ func shareAtSize(curve []Figure, size float64) (share float64, ok bool) {
 	return 0, false
 }
 
-// compared is the preset whose keeping is compared with baselines.
+// compared is the preset that is compared with baselines.
 const compared = "steady"
 
 // compareAtSize compares baselines with steady at their own size.

@@ -13,24 +13,24 @@ import (
 	"github.com/tiercompact/tiercompact/tokens"
 )
 
-// Options say what to measure. The zero value measures everything.
+// Options select the measurements. The zero value measures everything.
 type Options struct {
 	Name    string               // of the set, for people
-	Command []string             // words of the command that measures this, for the report; nil: none does
-	Config  tiercompact.Config   // what ranks, summarises and counts; Window, Preset and Level are those of each row
+	Command []string             // words of the command of this measurement, for the report; nil: none
+	Config  tiercompact.Config   // the ranker, summarizer and counter; Window, Preset and Level are those of each row
 	Presets []tiercompact.Preset // nil: all
 	Levels  []string             // Auto, soft, hard, emergency; nil: all
-	Windows []float64            // shares of the tokens that windows take, each above 0; nil: some for auto, 0.5 for the others
+	Windows []float64            // windows as shares of the tokens, each above 0; nil: some for auto, 0.5 for the others
 	Left    float64              // find the window in which auto leaves this share of the tokens; 0: do not
-	Seed    uint64               // of what is random in baselines, and of what is made up for Growth
+	Seed    uint64               // of random baselines, and of the sessions for Growth
 	Quick   bool                 // fewer windows, shorter lengths
 	Bare    bool                 // no baselines
 	NoCost  bool                 // measure no times and no memory
-	Told    func(done, of int)   // is told how the run gets on, from several goroutines in turn; nil: nobody is
+	Told    func(done, of int)   // receives the progress, from one goroutine at a time; may be nil
 }
 
-// Run measures sessions, on all cores, and returns the same figures whatever
-// their number. It fails where a way fails, or ctx ends, and names what failed.
+// Run measures sessions, on all cores, and returns the same figures whatever their
+// number. It fails if a way fails, or ctx ends, and names the failed part.
 func Run(ctx context.Context, o Options, sessions []corpus.Session) (Report, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -58,8 +58,8 @@ func Run(ctx context.Context, o Options, sessions []corpus.Session) (Report, err
 	return report, err
 }
 
-// withDefaults returns o with nothing left open, or an error that names the field
-// at fault.
+// withDefaults returns o with all defaults, or an error that names the invalid
+// field.
 func (o Options) withDefaults() (Options, error) {
 	if len(o.Presets) == 0 {
 		o.Presets = []tiercompact.Preset{tiercompact.Default, tiercompact.Eager, tiercompact.Steady}
@@ -100,7 +100,7 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// distinct returns what is in list, each once, in its order: a row is measured once.
+// distinct returns the values of list, each once, in order: a row is measured once.
 func distinct[T comparable](list []T) (once []T) {
 	for _, x := range list {
 		if !slices.Contains(once, x) {
@@ -110,9 +110,9 @@ func distinct[T comparable](list []T) (once []T) {
 	return once
 }
 
-// rowWindows are those that a row is for where none are asked for. Those of steady
-// reach from a fifth to most of the tokens left, so that baselines can be met at
-// their own size.
+// rowWindows are the windows of a row if none are given. Those of steady leave from
+// a fifth to most of the tokens, so that it can be compared with baselines at their
+// own size.
 func (o Options) rowWindows(preset tiercompact.Preset, level string) []float64 {
 	switch {
 	case len(o.Windows) > 0:
@@ -127,7 +127,7 @@ func (o Options) rowWindows(preset tiercompact.Preset, level string) []float64 {
 
 const half = 0.5
 
-// allWays returns what is measured, in the order of the rows.
+// allWays returns all ways, in the order of the rows.
 func (o Options) allWays() []*way {
 	var out []*way
 	for _, preset := range o.Presets {
@@ -152,13 +152,13 @@ func (o Options) allWays() []*way {
 	return out
 }
 
-// sameAlone reports whether the levels of a preset do alone what those of
-// default do: eager has other thresholds, which are not asked then.
+// sameAlone reports whether the levels of a preset alone are equal to those of
+// default: eager differs in its thresholds, which do not matter then.
 func (o Options) sameAlone(preset tiercompact.Preset) bool {
 	return preset == tiercompact.Eager && slices.Contains(o.Presets, tiercompact.Default)
 }
 
-// describeSet says what is measured, and with what.
+// describeSet describes the measurement.
 func (r *runner) describeSet() Set {
 	s := Set{
 		Name: r.Name, Command: r.Command, Sessions: len(r.sessions), Seed: r.Seed, Quick: r.Quick,

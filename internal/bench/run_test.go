@@ -82,7 +82,7 @@ func TestARowIsMeasuredOnceAndNamedByItsWindow(t *testing.T) {
 	}
 }
 
-func TestRowsSayWhatWasKept(t *testing.T) {
+func TestRowsHaveRetention(t *testing.T) {
 	r := run(t, bench.Options{NoCost: true, Windows: []float64{0.5}}, tiny())
 	if r.Set.Sessions != 3 || len(r.Set.Short) != 1 || r.Set.Ranking != "lexical" || r.Set.Summarizer != "extractive" {
 		t.Errorf("set %+v", r.Set)
@@ -112,7 +112,7 @@ func TestRowsSayWhatWasKept(t *testing.T) {
 	}
 }
 
-// What the levels must not lose, whatever they free.
+// The levels must not lose these facts, whatever they free.
 func TestPlantedFactsOutliveTheLevels(t *testing.T) {
 	if testing.Short() {
 		t.Skip("half a minute of sessions")
@@ -178,7 +178,7 @@ func TestBaselinesAreComparedAtTheirOwnSize(t *testing.T) {
 	}
 }
 
-func TestRunTellsHowItGetsOn(t *testing.T) {
+func TestRunReportsProgress(t *testing.T) {
 	last, of := 0, 0
 	o := bench.Options{NoCost: true, Levels: []string{"soft"}, Windows: []float64{1}, Told: func(done, n int) {
 		if done != last+1 {
@@ -192,7 +192,7 @@ func TestRunTellsHowItGetsOn(t *testing.T) {
 	}
 }
 
-func TestRunRefusesWhatItCannotMeasure(t *testing.T) {
+func TestRunRejectsInvalidOptions(t *testing.T) {
 	short := []corpus.Session{{Name: "short", Messages: chat.Transcript{chat.NewText(chat.User, "hello")}}}
 	for _, test := range []struct {
 		o    bench.Options

@@ -19,23 +19,24 @@ type runner struct {
 	sessions []*subject
 
 	told struct {
-		sync.Mutex // guards what follows; Told is called under it, so that calls come in turn
+		sync.Mutex // guards the fields below; held during Told, so that calls are not concurrent
 		done, of   int
 	}
 }
 
-// A subject is a session with all that every way is measured by.
+// A subject is a session with the data that every way needs.
 type subject struct {
 	name     string
 	messages chat.Transcript
 	facts    []corpus.Fact
-	queries  []string // of facts, those that are asked
+	queries  []string // sampled questions of facts
 	size     int      // tokens
 	cuts     []cutting
 	orphans  int
 }
 
-// longSession is how many messages a session has that is cut once alone, at 60 %.
+// longSession is the number of messages from which a session is cut only once, at
+// 60 %.
 const longSession = 2000
 
 func newRunner(o Options, sessions []corpus.Session) *runner {
@@ -46,7 +47,7 @@ func newRunner(o Options, sessions []corpus.Session) *runner {
 	return r
 }
 
-// prepareCuts finds what is needed after each cut.
+// prepareCuts computes the needs after each cut.
 func (r *runner) prepareCuts(ctx context.Context) error {
 	return r.eachParallel(ctx, len(r.sessions), r.longestFirst(), func(i int) error {
 		s := r.sessions[i]
@@ -58,7 +59,8 @@ func (r *runner) prepareCuts(ctx context.Context) error {
 	})
 }
 
-// longestFirst returns the places of sessions, so that no core ends with a long one.
+// longestFirst returns the indices of sessions, so that no core ends with a long
+// one.
 func (r *runner) longestFirst() []int {
 	order := make([]int, len(r.sessions))
 	for i := range order {
@@ -70,8 +72,8 @@ func (r *runner) longestFirst() []int {
 	return order
 }
 
-// eachParallel does n tasks on all cores, in an order, and returns the error of the
-// first of them that failed.
+// eachParallel runs n tasks on all cores, in an order, and returns the error of the
+// first failed one.
 func (r *runner) eachParallel(ctx context.Context, n int, order []int, do func(i int) error) error {
 	errs := make([]error, n)
 	var next atomic.Int64
@@ -131,7 +133,7 @@ func (r *runner) measureWays(ctx context.Context, ways []*way) ([]Row, error) {
 	return rows, nil
 }
 
-// expectTasks says that so many tasks more are to be done.
+// expectTasks adds n to the number of expected tasks.
 func (r *runner) expectTasks(n int) {
 	r.told.Lock()
 	defer r.told.Unlock()

@@ -10,8 +10,8 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// Counted returns count with a memory, safe for concurrent use: a session that
-// is cut at many places is counted many times.
+// Counted returns count with a cache, safe for concurrent use: a session with many
+// cuts is counted many times.
 func Counted(count func(string) int) func(string) int {
 	var mu sync.Mutex
 	known := make(map[string]int)
@@ -29,25 +29,24 @@ func Counted(count func(string) int) func(string) int {
 	}
 }
 
-// A Share is a part of a whole, added up over cuts and sessions.
+// A Share is a part of a whole, summed over cuts and sessions.
 type Share struct{ Part, Whole int }
 
 func (s *Share) addShare(part, whole int) { s.Part += part; s.Whole += whole }
 
-// Of returns the share as a number of 0 to 1, 0 where there is no whole.
+// Of returns the share as a number from 0 to 1, 0 if there is no whole.
 func (s Share) Of() float64 { return float64(s.Part) / float64(max(1, s.Whole)) }
 
-// Kept is what a way kept of what the work needs next. Each measure has its own
-// size: the share of the tokens that was left at its cuts.
+// Kept is what a way retained of what the work needs next. Each measure has its own
+// size: the share of the tokens left at its cuts.
 type Kept struct {
 	Identifiers, IdentifierSize Share
 	Edits, EditSize             Share
 	Orphans                     int // calls and results that lost their partner
 }
 
-// Add cuts a session as DESIGN section 13 says, has way make what stands before
-// each cut smaller, and adds what it kept. A session of fewer than 40 messages
-// adds nothing.
+// Add cuts a session, compacts the messages before each cut with way, and adds the
+// retention. A session of fewer than 40 messages adds nothing.
 func (k *Kept) Add(session chat.Transcript, way Way, count func(string) int) error {
 	for _, c := range cuttings(session, false, count) {
 		left, err := way.Make(c.before, count)
@@ -59,11 +58,11 @@ func (k *Kept) Add(session chat.Transcript, way Way, count func(string) int) err
 	return nil
 }
 
-// leastSession is how many messages a session has that says something.
+// leastSession is the minimum number of messages of a meaningful session.
 const leastSession = 40
 
-// Replayed returns the way of cfg: the messages go through AddMessage one by one,
-// in a window of a share of their tokens.
+// Replayed returns the way of cfg: AddMessage for each message, in a window of a
+// share of their tokens.
 func Replayed(name string, cfg tiercompact.Config, window float64) Way {
 	return Way{Name: name, Make: func(t chat.Transcript, count func(string) int) (chat.Transcript, error) {
 		cfg.Window = int(window * float64(Size(t, count)))
@@ -75,8 +74,8 @@ func Replayed(name string, cfg tiercompact.Config, window float64) Way {
 	}}
 }
 
-// replayMessages adds t to a session of its own, and calls each before each message
-// with what stands then, done after it.
+// replayMessages adds t to a new session, and calls each before each message with
+// the current conversation, and done after it.
 func replayMessages(ctx context.Context, t chat.Transcript, cfg tiercompact.Config, each func(i int, s *tiercompact.Session), done func(tiercompact.Report)) (*tiercompact.Session, error) {
 	c, err := tiercompact.New(cfg)
 	if err != nil {
@@ -98,8 +97,8 @@ func replayMessages(ctx context.Context, t chat.Transcript, cfg tiercompact.Conf
 	return s, nil
 }
 
-// ignoreOverBudget returns err, but for one that says that a conversation does not fit:
-// it is measured as it is.
+// ignoreOverBudget returns err, unless it says that a conversation does not fit:
+// that is measured too.
 func ignoreOverBudget(err error) error {
 	if errors.Is(err, tiercompact.ErrInsufficientBudget) {
 		return nil

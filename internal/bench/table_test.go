@@ -66,7 +66,7 @@ func measured(t *testing.T, all []chat.Transcript, way bench.Way, count func(str
 	return k
 }
 
-// TestTable gives the measures of DESIGN 13 for the sessions of -set.
+// TestTable measures the sessions of -set.
 func TestTable(t *testing.T) {
 	if *set == "" {
 		t.Skip("no sessions: give their files by -set 'PATTERN …'")

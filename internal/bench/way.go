@@ -11,11 +11,11 @@ import (
 	"github.com/tiercompact/tiercompact/levels"
 )
 
-// A way is what a row measures.
+// A way is the subject of a row.
 type way struct {
 	row      Row // its names
 	preset   tiercompact.Preset
-	baseline *Way // nil: of a preset
+	baseline *Way // nil: a preset
 }
 
 func (o Options) singleLevel(preset tiercompact.Preset, level string) *way {
@@ -27,8 +27,8 @@ func (o Options) replayed(preset tiercompact.Preset, level string, window float6
 	return &way{row: Row{Name: name, Kind: Replay, Preset: string(preset), Level: level, Window: window}, preset: preset}
 }
 
-// shareName is a share in two digits behind the point, or in all that it has:
-// each is another.
+// shareName is a share with two decimals, or with all that it has: each is
+// different.
 func shareName(share float64) string {
 	exact := strconv.FormatFloat(share, 'f', -1, 64)
 	if short := strconv.FormatFloat(share, 'f', 2, 64); len(short) >= len(exact) {
@@ -37,7 +37,7 @@ func shareName(share float64) string {
 	return exact
 }
 
-// A part is what a way did to one session.
+// A part is the effect of a way on one session.
 type part struct {
 	kept          Kept
 	facts         map[corpus.Kind]Share
@@ -71,7 +71,7 @@ func (r *runner) measurePart(ctx context.Context, w *way, s *subject) (part, err
 	return p, nil
 }
 
-// applyWay returns what w makes of t, which has size tokens.
+// applyWay returns the outcome of w on t, which has size tokens.
 func (r *runner) applyWay(ctx context.Context, w *way, t chat.Transcript, size int) (chat.Transcript, error) {
 	switch w.row.Kind {
 	case Baseline:
@@ -89,11 +89,11 @@ func (r *runner) applyWay(ctx context.Context, w *way, t chat.Transcript, size i
 
 func windowOf(w *way, size int) int { return int(w.row.Window * float64(size)) }
 
-// roomy is the window of a level alone, as a share of the tokens: the
-// conversation fits, at a usage of 0.8, so that nothing but the level is at work.
+// roomy is the window of a level alone, as a share of the tokens: the conversation
+// fits, at a usage of 0.8, so that only the level is measured.
 const roomy = 1.25
 
-// compactOnce has a level alone compact t.
+// compactOnce compacts t with one level only.
 func (r *runner) compactOnce(ctx context.Context, w *way, t chat.Transcript, size int) (chat.Transcript, tiercompact.Report, error) {
 	c, err := tiercompact.New(r.compactorConfig(w.preset, w.row.Level, int(roomy*float64(size))))
 	if err != nil {
@@ -107,7 +107,7 @@ func (r *runner) compactOnce(ctx context.Context, w *way, t chat.Transcript, siz
 	return s.Messages(), report, ignoreOverBudget(err)
 }
 
-// compactWhole has w compact a whole session, and notes in p what that took.
+// compactWhole compacts a whole session with w, and records the cost in p.
 func (r *runner) compactWhole(ctx context.Context, w *way, s *subject, p *part) (chat.Transcript, error) {
 	switch w.row.Kind {
 	case Baseline:
@@ -127,7 +127,7 @@ func (r *runner) compactWhole(ctx context.Context, w *way, s *subject, p *part) 
 	return end, err
 }
 
-// addReport notes what a round freed.
+// addReport records the freed tokens of a round.
 func (p *part) addReport(report tiercompact.Report) {
 	p.freed.Add(report)
 	for _, e := range report.Edits {

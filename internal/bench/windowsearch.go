@@ -11,12 +11,12 @@ import (
 )
 
 const (
-	leftNear  = 0.003 // how near to the share that is asked for is near enough
-	leftTries = 8     // windows that are tried at most
+	leftNear  = 0.003 // tolerance of the requested share
+	leftTries = 8     // maximum number of tried windows
 )
 
-// findWindows finds, for each preset, the window in which auto leaves the share that
-// is asked for.
+// findWindows finds, for each preset, the window in which auto leaves the requested
+// share.
 func (r *runner) findWindows(ctx context.Context, rows []Row) (out []Left, err error) {
 	if r.Left == 0 {
 		return nil, nil
@@ -31,10 +31,10 @@ func (r *runner) findWindows(ctx context.Context, rows []Row) (out []Left, err e
 	return out, nil
 }
 
-// A point is a window, and what is left in it: both shares of the tokens.
+// A point is a window, and the share left in it: both as shares of the tokens.
 type point struct{ window, left float64 }
 
-// findWindow tries windows between those that are known to leave less and more.
+// findWindow tries windows between those with too low and too high a share.
 func (r *runner) findWindow(ctx context.Context, preset tiercompact.Preset, rows []Row) (Left, error) {
 	known := []point{{0, 0}, {2, 1}}
 	for _, row := range rows {
@@ -65,9 +65,9 @@ func (r *runner) findWindow(ctx context.Context, preset tiercompact.Preset, rows
 	return best, nil
 }
 
-// interpolateWindow returns the window to try next: on the line between the nearest
-// points on both sides, and every other time half way, which comes near where
-// that line does not.
+// interpolateWindow returns the next window to try: on the line between the nearest
+// points on both sides, and every other time in the middle, which converges if that
+// line does not.
 func interpolateWindow(known []point, target float64, try int) float64 {
 	slices.SortStableFunc(known, func(a, b point) int { return cmp.Compare(a.window, b.window) })
 	i := slices.IndexFunc(known, func(p point) bool { return p.left >= target })

@@ -1,5 +1,5 @@
-// Package chart has what the plots of this module share: colours that follow
-// the reader's theme, fonts, axes, legends, and the way from a drawing to SVG.
+// Package chart has the common parts of this module's plots: colours that follow
+// the reader's theme, fonts, axes, legends, and SVG output.
 package chart
 
 import (
@@ -11,8 +11,8 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// SVG returns what paint draws on a canvas of this size. Its colours are
-// classes of [Sheet], which is not in it, and its ground is clear.
+// SVG returns the drawing of paint on a canvas of this size. Its colours are
+// classes of [Sheet], which it does not include; its background is transparent.
 func SVG(width, height vg.Length, paint func(draw.Canvas)) ([]byte, error) {
 	canvas := vgsvg.New(width, height)
 	paint(draw.New(canvas))
@@ -23,14 +23,14 @@ func SVG(width, height vg.Length, paint func(draw.Canvas)) ([]byte, error) {
 	return applyTheme(raw.Bytes()), nil
 }
 
-// Alone puts [Sheet] into a drawing of [SVG], so that it can be a file.
+// Alone adds [Sheet] to a drawing of [SVG], so that it can be a file.
 func Alone(svg []byte) []byte {
 	start := max(0, bytes.Index(svg, []byte("<svg")))
 	at := start + bytes.IndexByte(svg[start:], '>') + 1
 	return slices.Concat(svg[:at], []byte("\n<style>\n"+Sheet()+"</style>"), svg[at:])
 }
 
-// Within is a part of a canvas.
+// Within returns a part of a canvas.
 func Within(c draw.Canvas, x0, y0, x1, y1 vg.Length) draw.Canvas {
 	return draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{Min: vg.Point{X: x0, Y: y0}, Max: vg.Point{X: x1, Y: y1}}}
 }

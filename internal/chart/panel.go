@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Text is how texts of this hue and size are drawn.
+// Text is the style of texts of this hue and size.
 func Text(hue string, size vg.Length) text.Style {
 	return text.Style{
 		Color: Paint(hue), Font: font.From(font.Font{Typeface: "Liberation", Variant: "Sans"}, size),
@@ -17,7 +17,7 @@ func Text(hue string, size vg.Length) text.Style {
 	}
 }
 
-// NewPanel returns a panel with axes of these names; one without a name has no
+// NewPanel returns a panel with axes of these names; an axis without a name has no
 // scale.
 func NewPanel(x, y string) *plot.Plot {
 	p := plot.New()
@@ -46,14 +46,14 @@ func NewPanel(x, y string) *plot.Plot {
 	return p
 }
 
-// A Look is how a series is drawn: by its colour and by its form.
+// A Look is the style of a series: its colour and its form.
 type Look struct {
 	Hue    string
 	Glyph  draw.GlyphDrawer
 	Dashes []vg.Length
 }
 
-// Point is how its points are drawn.
+// Point is the style of its points.
 func (l Look) Point() draw.GlyphStyle {
 	return draw.GlyphStyle{Color: Paint(l.Hue), Radius: vg.Points(3.2), Shape: l.Glyph}
 }
@@ -63,7 +63,7 @@ func (l Look) Stroke() draw.LineStyle {
 	return draw.LineStyle{Color: Paint(l.Hue), Width: vg.Points(1.6), Dashes: l.Dashes}
 }
 
-// A Thumb is what a legend shows of a look.
+// A Thumb is the sample of a look in a legend.
 type Thumb struct {
 	Look
 	Line, Points bool
@@ -80,7 +80,7 @@ func (t Thumb) Thumbnail(c *draw.Canvas) {
 	}
 }
 
-// A Block is what a legend shows of bars.
+// A Block is the sample of bars in a legend.
 type Block struct{ Hue string }
 
 // Thumbnail implements [plot.Thumbnailer].
@@ -96,7 +96,7 @@ type Key struct {
 	Thumb plot.Thumbnailer
 }
 
-// Legend draws keys in rows of so many columns, from the top of c.
+// Legend draws keys in rows of the given number of columns, from the top of c.
 func Legend(c draw.Canvas, keys []Key, columns int) {
 	const rowHeight = 0.19 * vg.Inch
 	style := Text("ink", 9.5)
@@ -110,7 +110,7 @@ func Legend(c draw.Canvas, keys []Key, columns int) {
 	}
 }
 
-// Nothing says that there is nothing to draw.
+// Nothing says that there is no data to draw.
 func Nothing(c draw.Canvas, why string) {
 	style := Text("dim", 10)
 	style.XAlign, style.YAlign = draw.XCenter, draw.YCenter

@@ -15,9 +15,9 @@ type hue struct {
 	light, dark color.RGBA
 }
 
-// The hues of presets, blue to wine and gray, and those of levels, sky to plum
-// and silver, are told apart in both themes by people who see two of the three
-// colours too; lines and points differ in form besides.
+// The hues of presets, blue to wine and gray, and those of levels, sky to plum and
+// silver, are distinguishable in both themes, also for people who see only two of
+// the three colours; lines and points differ in form too.
 func chartHues() []hue {
 	return []hue{
 		{"ink", colorFromHex(0x1f2328), colorFromHex(0xe6edf3)},
@@ -34,12 +34,12 @@ func chartHues() []hue {
 	}
 }
 
-// Paint returns the light form of a hue, which plots are drawn with: ink, dim,
-// grid, blue, orange, wine, sky, ochre, plum, gray, silver. Another name is a
-// fault of the program, and panics.
+// Paint returns the light form of a hue, with which plots are drawn: ink, dim,
+// grid, blue, orange, wine, sky, ochre, plum, gray, silver. Another name is a bug,
+// and panics.
 func Paint(name string) color.RGBA {
 	all := chartHues()
-	return all[slices.IndexFunc(all, func(h hue) bool { return h.name == name })].light // callers name those that are in the list
+	return all[slices.IndexFunc(all, func(h hue) bool { return h.name == name })].light // callers use only names in the list
 }
 
 // LevelHue is the hue in which a level is drawn everywhere.
@@ -63,12 +63,12 @@ func colorFromHex(hex uint32) color.RGBA {
 
 func hexOfColor(c color.RGBA) string { return fmt.Sprintf("#%02X%02X%02X", c.R, c.G, c.B) }
 
-// styled is what an element of a drawing is painted with.
+// styled is how an element of a drawing is painted.
 var styled = regexp.MustCompile(`style="([^"]*)"`)
 
-// applyTheme has the colours of a drawing follow the theme of the reader: each hue
-// becomes a class, to which [Sheet] gives one colour in light and another in
-// dark. The ground stays clear.
+// applyTheme makes the colours of a drawing follow the theme of the reader: each
+// hue becomes a class, to which [Sheet] gives one colour in light and another in
+// dark. The background stays transparent.
 func applyTheme(svg []byte) []byte {
 	classes := make(map[string]string)
 	for _, h := range chartHues() {

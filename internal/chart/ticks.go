@@ -35,7 +35,8 @@ func StepOf(length float64) float64 {
 	return 50 * power
 }
 
-// Number is a number in as few digits as say it, at most four behind the point.
+// Number returns a number with as few digits as possible, at most four after the
+// point.
 func Number(x float64) string {
 	rounded, err := strconv.ParseFloat(strconv.FormatFloat(x, 'f', 4, 64), 64)
 	if err != nil {

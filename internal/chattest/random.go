@@ -1,7 +1,6 @@
-// Package chattest makes random conversations for tests: with parallel calls,
-// calls without results, results without calls, ids that repeat, tools of the
-// API's server, blocks that are not understood, empty contents, images and
-// thinking.
+// Package chattest generates random conversations for tests: with parallel calls,
+// calls without results, results without calls, repeated ids, tools of the API's
+// server, unknown blocks, empty contents, images and thinking.
 package chattest
 
 import (
@@ -67,7 +66,7 @@ func (g *generator) drawStep() {
 		m := chat.NewText(chat.User, "<system-reminder>"+g.drawText(80)+"</system-reminder>")
 		m.Machine = true
 		g.addMessage(m)
-	case 4: // a result that nothing asked for
+	case 4: // a result without a call
 		g.addMessage(chat.NewResult(fmt.Sprintf("lost%d", g.calls), g.drawText(100)))
 	case 5:
 		g.addMessage(chat.NewText(rapid.SampledFrom([]chat.Role{chat.System, chat.Developer, chat.User, chat.Assistant}).Draw(g.t, "role"), ""))
@@ -84,9 +83,9 @@ func (g *generator) drawStep() {
 	}
 }
 
-// drawServerCall draws an assistant message with a call to a tool of the server. Its
-// result stands beside it, or in the next assistant message where the turn was
-// paused or code on the server called a tool of the client; or it is missing.
+// drawServerCall draws an assistant message with a call to a tool of the server.
+// Its result is beside it, or in the next assistant message if the turn was paused
+// or code on the server called a tool of the client; or it is missing.
 func (g *generator) drawServerCall() {
 	g.calls++
 	id := fmt.Sprintf("s%d", g.calls)
@@ -132,7 +131,7 @@ func (g *generator) drawCallGroup() {
 		m.Parts = append(m.Parts, g.drawCall(id))
 	}
 	g.addMessage(m)
-	if g.drawChance(20) { // results come in the order of completion
+	if g.drawChance(20) { // results are in the order of completion
 		ids[0], ids[len(ids)-1] = ids[len(ids)-1], ids[0]
 	}
 	for _, id := range ids {

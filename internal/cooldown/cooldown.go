@@ -9,7 +9,8 @@ type Gate struct {
 // Default returns the gate of the contract: two messages are skipped.
 func Default() Gate { return Gate{Messages: 2} }
 
-// A State is where a conversation stands: the zero State has never compacted.
+// A State is the state of a conversation for the cooldown: the zero State has never
+// compacted.
 type State struct {
 	Fired bool
 	Since int // messages added since the last compaction

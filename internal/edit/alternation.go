@@ -6,14 +6,14 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// Speaks reports whether a strict chat template counts m where it demands that
-// user and assistant alternate: tool flow (calls and results) and system
-// messages do not count.
+// Speaks reports whether m counts for a strict chat template that requires user and
+// assistant to alternate: tool flow (calls and results) and system messages do not
+// count.
 func Speaks(m chat.Message) bool {
 	return m.Role == chat.User || m.Role == chat.Assistant && !m.Waits()
 }
 
-// previousSpeakers returns, for each message that speaks, the one that spoke before it.
+// previousSpeakers returns, for each message that counts, the one before it.
 func previousSpeakers(t chat.Transcript) map[string]string {
 	before := make(map[string]string)
 	last := ""
@@ -26,8 +26,8 @@ func previousSpeakers(t chat.Transcript) map[string]string {
 	return before
 }
 
-// eachRepeatedRole calls yield for each message of after that speaks after another of
-// its own role, last, if the two did not meet in before.
+// eachRepeatedRole calls yield for each message of after that follows another of
+// its own role, last, if the two were not adjacent in before.
 func eachRepeatedRole(before map[string]string, after chat.Transcript, yield func(last, i int)) {
 	last := -1
 	for i, m := range after {
@@ -50,14 +50,14 @@ func checkAlternation(before, after chat.Transcript) (err error) {
 		}
 	})
 	if i, role := changedSpeaker(before, after); err == nil && i >= 0 {
-		err = fmt.Errorf("message %d (%s) speaks last, where the %s spoke last before", i, after[i].ID, role)
+		err = fmt.Errorf("message %d (%s) speaks last, but the %s did before", i, after[i].ID, role)
 	}
 	return err
 }
 
-// changedSpeaker returns the last message of after that speaks, and the role that spoke
-// last in before, where the two differ: what is added next would meet one of its
-// own role that it would not have met. It returns -1 where they do not.
+// changedSpeaker returns the last message of after that counts, and the role of the
+// last one in before, if they differ: the next added message would then meet one of
+// its own role. Otherwise it returns -1.
 func changedSpeaker(before, after chat.Transcript) (i int, role chat.Role) {
 	was, is := chat.Newest(before, Speaks), chat.Newest(after, Speaks)
 	if was < 0 || is < 0 || before[was].Role == after[is].Role {
@@ -66,15 +66,15 @@ func changedSpeaker(before, after chat.Transcript) (i int, role chat.Role) {
 	return is, before[was].Role
 }
 
-// A Marker makes the message of a role that parts two others; m is the one that
-// it is there for. left are the runs of messages that edits take away between
-// the two, in order: it may say what one of them said.
+// A Marker returns the message of a role that separates two others; m is the second
+// of them. left are the runs of messages that edits remove between the two, in
+// order: the marker may quote one of them.
 type Marker func(role chat.Role, m chat.Message, left [][]chat.Message) chat.Message
 
-// Separate returns edits with a marker added wherever two user messages, or two
-// assistant texts, would meet that did not meet in t; it stands directly before
-// the second of the two, or before the calls whose results that one holds. Where another role than in t would have spoken last, a
-// marker follows that message, for what is added next.
+// Separate returns edits with a marker wherever two user messages, or two assistant
+// texts, would become adjacent. It is directly before the second of the two, or
+// before the calls whose results the second contains. If the last role would
+// change, a marker follows the last message, because of the next added one.
 func Separate(t chat.Transcript, edits []Edit, marker Marker) ([]Edit, error) {
 	edits = Sorted(edits)
 	after, err := assemble(t, edits)
@@ -86,7 +86,7 @@ func Separate(t chat.Transcript, edits []Edit, marker Marker) ([]Edit, error) {
 	var of []int
 	eachRepeatedRole(previousSpeakers(t), after, func(last, i int) {
 		at := i
-		if after[i].HasOpaque() { // nothing comes between a server's call and its result
+		if after[i].HasOpaque() { // a server's call and its result stay adjacent
 			if groups == nil {
 				groups, of = chat.Groups(after)
 			}
@@ -109,16 +109,16 @@ func otherRole(r chat.Role) chat.Role {
 	return chat.User
 }
 
-// A separation is the placing of markers into edits.
+// A separation inserts markers into edits.
 type separation struct {
 	before  chat.Transcript
 	at      map[string]int  // index in before
-	stays   map[string]bool // ids of what is left
+	stays   map[string]bool // ids of the remaining messages
 	planned []Edit
 	places  []editPlace
 	marker  Marker
-	used    map[string]bool              // ids, also of what goes: an id stands for one message
-	inside  map[int]map[int]chat.Message // edit → place in its New → what is put before it
+	used    map[string]bool              // ids, also of removed messages, because an id names one message
+	inside  map[int]map[int]chat.Message // edit → index in its New → markers before it
 	apart   []Edit                       // markers between messages that stay
 }
 
@@ -140,8 +140,8 @@ func newSeparation(t chat.Transcript, edits []Edit, after chat.Transcript, marke
 	return s
 }
 
-// removedBetween returns the runs of messages that go between two that stay, in order. They
-// are none if one of the two is new. The zero message stands for the end.
+// removedBetween returns the runs of messages that are removed between two that
+// stay, in order; none if one of the two is new. The zero message means the end.
 func (s *separation) removedBetween(from, to chat.Message) (runs [][]chat.Message) {
 	first, known := s.at[from.ID]
 	end, stays := s.at[to.ID]
@@ -186,8 +186,8 @@ func (s *separation) editsWithMarkers() []Edit {
 	return Sorted(append(s.planned, s.apart...))
 }
 
-// interleaved returns messages with before[i] put in front of each i, and
-// before[len(messages)] behind the last.
+// interleaved returns messages with before[i] inserted before each i, and
+// before[len(messages)] after the last.
 func interleaved(messages []chat.Message, before map[int]chat.Message) []chat.Message {
 	out := make([]chat.Message, 0, len(messages)+len(before))
 	for i, m := range messages {
@@ -202,8 +202,8 @@ func interleaved(messages []chat.Message, before map[int]chat.Message) []chat.Me
 	return out
 }
 
-// An editPlace says where a message of an edited transcript comes from: New[index]
-// of an edit, or message index of the original where edit is -1.
+// An editPlace is the origin of a message in an edited transcript: New[index] of an
+// edit, or message index of the original if edit is -1.
 type editPlace struct{ edit, index int }
 
 func messageOrigins(t chat.Transcript, edits []Edit) []editPlace {

@@ -53,7 +53,7 @@ func TestSeparatorsHaveIDsOfTheirOwn(t *testing.T) {
 	in := talk("u a u a u a")
 	always := func(role chat.Role, m chat.Message, left [][]chat.Message) chat.Message {
 		return named("1", mark(role, m, left))
-	} // also the id of what goes
+	} // including the id of the removed message
 	edits, err := edit.Separate(in, []edit.Edit{drop(1, 2), drop(3, 4)}, always)
 	if err != nil {
 		t.Fatal(err)

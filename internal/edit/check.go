@@ -11,8 +11,8 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// checkInvariants reports the first invariant of DESIGN 1.5 that after breaks, before
-// being what the edits were made on.
+// checkInvariants reports the first invariant of docs/INVARIANTS.md that after
+// breaks; before is the transcript that was edited.
 func checkInvariants(before, after chat.Transcript, rules Rules) error {
 	at, err := idPositions(before)
 	if err != nil {
@@ -70,8 +70,8 @@ func checkLocked(before, after chat.Transcript, locked func(int) bool) error {
 	return nil
 }
 
-// checkOrder holds that the messages of before stand in after in their order,
-// those that may move and the others each among themselves.
+// checkOrder checks that the messages of before are in after in their order: those
+// that may move, and the others.
 func checkOrder(after chat.Transcript, at map[string]int, moved func(int) bool) error {
 	last := map[bool]int{true: -1, false: -1}
 	for _, m := range after {
@@ -81,16 +81,16 @@ func checkOrder(after chat.Transcript, at map[string]int, moved func(int) bool) 
 		}
 		class := moved != nil && moved(i)
 		if i < last[class] {
-			return fmt.Errorf("message %d (%s) stands behind message %d", i, m.ID, last[class])
+			return fmt.Errorf("message %d (%s) comes after message %d", i, m.ID, last[class])
 		}
 		last[class] = i
 	}
 	return nil
 }
 
-// checkMessages holds that no message was emptied, that changed text is UTF-8,
-// that changed arguments are JSON where they were, and that thinking stands as
-// it stood.
+// checkMessages checks that no message was emptied, that changed text is UTF-8,
+// that changed arguments are JSON if they were before, and that thinking is
+// unchanged.
 func checkMessages(before, after chat.Transcript, at map[string]int) error {
 	for _, m := range after {
 		i, old := at[m.ID]
@@ -129,7 +129,7 @@ func checkChanged(old, m chat.Message) error {
 		return errors.New("role changed")
 	}
 	if old.HasOpaque() {
-		return errors.New("it holds what must not be rewritten, and was")
+		return errors.New("it was rewritten, but contains a part that must not be")
 	}
 	if len(old.Parts) != len(m.Parts) {
 		return fmt.Errorf("%d parts were %d", len(m.Parts), len(old.Parts))
@@ -156,8 +156,8 @@ type pairFault struct {
 	kind          chat.Kind
 }
 
-// countFaults counts the faults of t, and all its results without call: those of a
-// message that holds some with a call too are not among the faults.
+// countFaults counts the faults of t, and all its results without a call: a message
+// with results of both kinds is not among the faults.
 func countFaults(t chat.Transcript) (out map[pairFault]int, orphans int) {
 	p := chat.PairUp(t)
 	out = make(map[pairFault]int)
@@ -181,8 +181,8 @@ func countFaults(t chat.Transcript) (out map[pairFault]int, orphans int) {
 	return out, orphans
 }
 
-// checkPairs holds that no call lost its result and no result its call, and
-// that the calls which still wait for a result at the end are still there.
+// checkPairs checks that no call lost its result and no result its call, and that
+// the calls waiting for a result at the end are still there.
 func checkPairs(before, after chat.Transcript) error {
 	was, orphansWere := countFaults(before)
 	is, orphans := countFaults(after)

@@ -1,9 +1,7 @@
-// Package edit describes changes to a transcript as data, and makes them in
-// one place.
-//
-// Levels propose edits; only [Apply] carries them out. Whatever must hold of
-// every change is therefore checked once, here: nothing protected is touched,
-// calls keep their results, the order stays, the conversation does not grow.
+// Package edit describes changes to a transcript as data, and applies them in one
+// place. Levels propose edits; only [Apply] executes them. The rules for every
+// change are therefore checked once, here: nothing protected is touched, calls keep
+// their results, the order stays, the conversation does not grow.
 package edit
 
 import (
@@ -17,27 +15,26 @@ import (
 // An Edit replaces a run of messages. A message that no edit covers is kept.
 type Edit struct {
 	Start, End int            // half-open run, in the transcript planned for; an empty run inserts
-	New        []chat.Message // what stands there afterwards; none drops the run
+	New        []chat.Message // the replacement; none drops the run
 	Why        string         // for dry runs, reports and traces
-	Recall     string         // the archive's id for the run as it stood; edits may share one; empty: nothing to recall
+	Recall     string         // the archive's id of the replaced run; edits may share one; empty: nothing to recall
 }
 
-// Rules are what a transcript must keep through an edit beside what every
-// conversation must.
+// Rules are requirements of a session beside the invariants.
 type Rules struct {
-	// Locked reports the messages that must come out unchanged. Nil locks nothing.
+	// Locked reports the messages that must stay unchanged. Nil locks nothing.
 	Locked func(i int) bool
 	// Moved reports the messages that may move to the front, in their order.
 	// Nothing else moves. Nil moves nothing.
 	Moved func(i int) bool
 	// Size returns the tokens of a message. Nil allows growth.
 	Size func(chat.Message) int
-	// NoUser allows a conversation that is left without a user message.
+	// NoUser allows a conversation without a user message.
 	NoUser bool
 }
 
-// An Error reports an edit that may not be made. It is a bug in the level that
-// proposed the edit, never the user's doing.
+// An Error reports an invalid edit. It is a bug in the level that proposed the
+// edit, never the user's fault.
 type Error struct {
 	Edit    Edit
 	Problem string
@@ -47,8 +44,8 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("edit of messages %d to %d: %s", e.Edit.Start, e.Edit.End, e.Problem)
 }
 
-// Apply returns a copy of t with edits made, in order of position. It makes
-// all of them or none: an error leaves nothing changed.
+// Apply returns a copy of t with edits applied, in order of position. It applies
+// all of them or none: an error changes nothing.
 func Apply(t chat.Transcript, edits []Edit, rules Rules) (chat.Transcript, error) {
 	out, err := assemble(t, Sorted(edits))
 	if err != nil {
@@ -85,8 +82,8 @@ func assemble(t chat.Transcript, edits []Edit) (chat.Transcript, error) {
 	return append(out, t[next:]...), nil
 }
 
-// FirstChanged returns the index of the first message in which after differs
-// from before, or -1 where they are equal.
+// FirstChanged returns the index of the first message in which after differs from
+// before, or -1 if they are equal.
 func FirstChanged(before, after chat.Transcript) int {
 	for i := range min(len(before), len(after)) {
 		if !Same(before[i], after[i]) {

@@ -9,9 +9,9 @@ import (
 	"github.com/tiercompact/tiercompact/internal/edit"
 )
 
-// talk returns a conversation of one message for each word: u user, a assistant,
-// s system, c a call, r its result, t thinking and text; "u!" is empty. Ids are
-// the words' places.
+// talk returns a conversation of one message for each word: u user, a assistant, s
+// system, c a call, r its result, t thinking and text; "u!" is empty. Ids are the
+// indices of the words.
 func talk(words string) (t chat.Transcript) {
 	for w := range strings.FieldsSeq(words) {
 		m := message(w)
@@ -112,9 +112,9 @@ func TestApplyRefuses(t *testing.T) {
 
 		{"3: a locked message that goes", four, []edit.Edit{drop(1, 3)}, edit.Rules{Locked: only(1)}, "protected message 1 (1) is gone"},
 		{"3: a locked message that changes", four, []edit.Edit{put(1, 2, with(four, 1, says("ok")))}, edit.Rules{Locked: only(1)}, "protected message 1 (1) is changed"},
-		{"3: another order", talk("u a s u a"), []edit.Edit{put(1, 3, talk("u a s u a")[2], talk("u a s u a")[1])}, edit.Rules{}, "stands behind"},
+		{"3: another order", talk("u a s u a"), []edit.Edit{put(1, 3, talk("u a s u a")[2], talk("u a s u a")[1])}, edit.Rules{}, "comes after"},
 		{"3: a moved one passes another moved one", talk("s s u a"), []edit.Edit{put(0, 2, talk("s s")[1], talk("s s")[0])},
-			edit.Rules{Moved: func(i int) bool { return i < 2 }}, "stands behind"},
+			edit.Rules{Moved: func(i int) bool { return i < 2 }}, "comes after"},
 
 		{"4: the latest user message goes", talk("u a u a u a"), []edit.Edit{drop(4, 6)}, edit.Rules{}, "latest user message 4 (4) is gone"},
 		{"4: no user message is left", talk("u a"), []edit.Edit{drop(0, 1)}, edit.Rules{}, "latest user message"},
@@ -181,7 +181,7 @@ func TestApplyMakes(t *testing.T) {
 		{"a replacement of the same id", four, []edit.Edit{put(1, 2, with(four, 1, says("ok")))}, edit.Rules{Size: size}, "0123"},
 		{"a locked message beside a run", four, []edit.Edit{drop(0, 2)}, edit.Rules{Locked: only(2)}, "23"},
 		{"protected messages to the front", talk("u a s u a"), []edit.Edit{put(0, 3, talk("u a s")[2], talk("u a s")[0], talk("u a s")[1])}, edit.Rules{Moved: only(2)}, "20134"},
-		{"no user message, where allowed", four, []edit.Edit{put(0, 4, named("x", message("a")))}, edit.Rules{NoUser: true}, "x"},
+		{"no user message, if allowed", four, []edit.Edit{put(0, 4, named("x", message("a")))}, edit.Rules{NoUser: true}, "x"},
 		{"two that met before", talk("u u a"), nil, edit.Rules{}, "012"},
 		{"faults of the input", talk("u r1 c2 a u! a"), []edit.Edit{drop(1, 2)}, edit.Rules{}, "02345"},
 		{"an unanswered call goes", talk("u r1 c2 a u a"), []edit.Edit{drop(2, 3)}, edit.Rules{}, "01345"},
@@ -240,7 +240,7 @@ func TestFirstChanged(t *testing.T) {
 	}
 }
 
-func TestWhatMustNotBeRewrittenIsRefused(t *testing.T) {
+func TestEditsOfOpaquePartsAreRejected(t *testing.T) {
 	for _, kind := range []chat.Kind{chat.Opaque, chat.ServerCall, chat.ServerResult} {
 		old := chat.Message{ID: "a", Role: chat.Assistant, Parts: []chat.Part{{Kind: kind, ID: "s", Text: "block"}, {Kind: chat.Text, Text: "long text"}}}
 		before := chat.Transcript{{ID: "u", Role: chat.User, Parts: []chat.Part{{Kind: chat.Text, Text: "q"}}}, old}

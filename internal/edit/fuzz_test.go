@@ -15,8 +15,8 @@ import (
 	"github.com/tiercompact/tiercompact/internal/edit"
 )
 
-// FuzzApply holds that random edits of random conversations are refused, or
-// leave what every conversation must keep.
+// FuzzApply checks that random edits of random conversations are rejected, or keep
+// the invariants.
 func FuzzApply(f *testing.F) { f.Fuzz(rapid.MakeFuzz(applyRandom)) }
 
 func TestApplyOfRandomEdits(t *testing.T) { rapid.Check(t, applyRandom) }
@@ -53,8 +53,8 @@ func applyRandom(t *rapid.T) {
 	checkApplied(t, before, after, rules)
 }
 
-// drawEdits draws up to four edits that need not be allowed, by and large of
-// whole groups, so that some are.
+// drawEdits draws up to four edits that may be invalid, mostly of whole groups, so
+// that some are valid.
 func drawEdits(t *rapid.T, in chat.Transcript) (edits []edit.Edit) {
 	groups, _ := chat.Groups(in)
 	for range rapid.IntRange(0, 4).Draw(t, "edits") {
@@ -100,7 +100,7 @@ func drawChanged(t *rapid.T, m chat.Message) chat.Message {
 	return m.With(chat.Outlined, parts...)
 }
 
-// checkApplied holds the invariants by other means than Apply.
+// checkApplied checks the invariants by other means than Apply.
 func checkApplied(t *rapid.T, before, after chat.Transcript, rules edit.Rules) {
 	for _, p := range chat.New(chat.Check(before), chat.Check(after)) {
 		switch p.Kind {
@@ -137,7 +137,7 @@ func checkApplied(t *rapid.T, before, after chat.Transcript, rules edit.Rules) {
 	}
 }
 
-// wasBroken reports whether message id had arguments that are no JSON.
+// wasBroken reports whether message id had arguments that are not JSON.
 func wasBroken(t chat.Transcript, id string) bool {
 	i := chat.Newest(t, func(m chat.Message) bool { return m.ID == id })
 	return i >= 0 && slices.ContainsFunc(t[i].Parts, func(p chat.Part) bool { return p.Kind == chat.Call && !json.Valid([]byte(p.Args)) })

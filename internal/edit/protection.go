@@ -6,8 +6,8 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// KeepProtection returns t with the messages protected that are protected in now,
-// under whatever text: a round that is taken back may be older than that.
+// KeepProtection returns t with the protection of messages in now, under whatever
+// text: a round to be undone may be older than the protection.
 func KeepProtection(t, now chat.Transcript) chat.Transcript {
 	protected := make(map[string]bool)
 	for _, m := range now {

@@ -12,34 +12,34 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// A Rewrite is what one round did to a conversation that its client sends again
-// with every request. It knows the messages that the round was made on, and
-// which of them it kept, so that the round can be made again after the client
-// has changed something that the round only passed by: a clock in the system
-// prompt, a reminder that stands in the newest request alone.
+// A Rewrite is the effect of one round on a conversation whose client resends it
+// with every request. It knows the messages of the round and which of them it kept,
+// so that the round can be repeated after the client has changed messages that the
+// round kept: a clock in the system prompt, a reminder that is only in the newest
+// request.
 type Rewrite struct {
 	was   []knownMessage
 	after []leftMessage
 }
 
-// A knownMessage is a message that a round was made on.
+// A knownMessage is a message of the conversation before a round.
 type knownMessage struct {
 	sum  digest
 	role chat.Role
 	kept bool
 }
 
-// A leftMessage is a message of what a round left.
+// A leftMessage is a message of a round's outcome.
 type leftMessage struct {
-	was   int           // its place before the round; -1: none
-	made  *chat.Message // what stands in place of that message, or is new; nil: the message itself
-	sum   digest        // of made
-	moved bool          // it went before others that stood before it
+	was   int           // its index before the round; -1: none
+	made  *chat.Message // its replacement, or a new message; nil: the message itself
+	sum   digest        // index in made
+	moved bool          // it was moved to the front
 }
 
-// NewRewrite returns the round whose steps were made on before. sent is before
-// as the client sent it, and as former rewrites left it: one message for each.
-// ok is false if the steps do not fit before.
+// NewRewrite returns the round whose steps were applied to before. sent is before
+// as the client sent it, and after each former rewrite: one message for each. ok is
+// false if the steps do not fit before.
 func NewRewrite(sent, before chat.Transcript, steps [][]Edit) (r Rewrite, ok bool) {
 	r = Rewrite{was: make([]knownMessage, len(sent)), after: make([]leftMessage, len(before))}
 	for i, m := range sent {
@@ -70,14 +70,15 @@ func NewRewrite(sent, before chat.Transcript, steps [][]Edit) (r Rewrite, ok boo
 	return r, true
 }
 
-// leftMessages returns what an edit puts in the place of run, whose messages are old.
+// leftMessages returns the replacement of run by an edit; old are the messages of
+// run.
 func leftMessages(run chat.Transcript, old []leftMessage, put []chat.Message) []leftMessage {
 	at := make(map[string]int, len(run))
 	for i, m := range run {
 		at[m.ID] = i
 	}
 	out := make([]leftMessage, len(put))
-	stays := make([]int, len(put)) // place in run of what stays as it is; -1: it does not
+	stays := make([]int, len(put)) // index in run of the unchanged message; -1: it is new
 	gone := make([]bool, len(run))
 	for i := range gone {
 		gone[i] = true
@@ -93,7 +94,7 @@ func leftMessages(run chat.Transcript, old []leftMessage, put []chat.Message) []
 			out[k].was = old[i].was
 		}
 	}
-	first := slices.Index(gone, true) // what stands for it is the first message that is made
+	first := slices.Index(gone, true) // the first new message replaces the run
 	made, least := false, len(run)
 	for k := len(put) - 1; k >= 0; k-- {
 		if i := stays[k]; i >= 0 {
@@ -106,18 +107,18 @@ func leftMessages(run chat.Transcript, old []leftMessage, put []chat.Message) []
 	return out
 }
 
-// A liveMessage is a message of a conversation that rewrites are made on.
+// A liveMessage is a message of a conversation to which rewrites are applied.
 type liveMessage struct {
 	message chat.Message
 	sum     digest
 }
 
-// Reapply makes rewrites again, in order, on a conversation that was sent anew.
-// What a rewrite replaces must stand in it, each run in one piece and in the same
-// order; what it keeps may have changed, come or gone, and stands in the result
-// as it was sent. The first rewrite of which that is not so, or whose result
-// would break what [Apply] checks, is forgotten with those after it: fit are
-// those that were made.
+// Reapply repeats rewrites, in order, on a conversation that was sent again. The
+// messages that a rewrite replaces must be in it, each run in one piece and in the
+// same order. The messages that it keeps may have changed, been added or removed,
+// and are in the result as sent. The first rewrite that does not fit, or whose
+// result would fail the checks of [Apply], is dropped with those after it: fit are
+// the ones that were applied.
 func Reapply(sent chat.Transcript, rewrites []Rewrite) (t chat.Transcript, fit []Rewrite) {
 	if len(rewrites) == 0 {
 		return sent, nil
@@ -140,7 +141,7 @@ func Reapply(sent chat.Transcript, rewrites []Rewrite) (t chat.Transcript, fit [
 	return t, fit
 }
 
-// applyTo returns what the round leaves of now.
+// applyTo returns the outcome of the round on now.
 func (r Rewrite) applyTo(now []liveMessage) ([]liveMessage, bool) {
 	if r.matchesStart(now) {
 		out := make([]liveMessage, 0, len(r.after)+len(now)-len(r.was))
@@ -156,7 +157,7 @@ func (r Rewrite) applyTo(now []liveMessage) ([]liveMessage, bool) {
 	return m.rebuildOutcome()
 }
 
-// matchesStart reports whether now begins with what the round was made on.
+// matchesStart reports whether now begins with the messages of the round.
 func (r Rewrite) matchesStart(now []liveMessage) bool {
 	if len(now) < len(r.was) {
 		return false
@@ -169,7 +170,7 @@ func (r Rewrite) matchesStart(now []liveMessage) bool {
 	return true
 }
 
-// liveMessageAt returns the message of p, which stands at place at of now.
+// liveMessageAt returns the message of p, which has index at in now.
 func (p leftMessage) liveMessageAt(now []liveMessage, at int) liveMessage {
 	if p.made != nil {
 		return liveMessage{*p.made, p.sum}
@@ -177,25 +178,24 @@ func (p leftMessage) liveMessageAt(now []liveMessage, at int) liveMessage {
 	return now[at]
 }
 
-// A messageMatch says where the messages that a round was made on stand in another
-// conversation.
+// A messageMatch gives the place of a round's messages in another conversation.
 type messageMatch struct {
 	Rewrite
 	now    []liveMessage
-	places map[digest][]int // of each message of now
-	to     []int            // place in now of each message; -1: none
-	from   []int            // the reverse; -1: the client sent it since
+	places map[digest][]int // for each message of now
+	to     []int            // index in now of each message; -1: none
+	from   []int            // the reverse; -1: the client added it later
 }
 
 // matchMessages finds the messages of r in now; ok is false if one that the round
-// replaces does not stand where it stood.
+// replaces is not in its place.
 func (r Rewrite) matchMessages(now []liveMessage) (m messageMatch, ok bool) {
 	m = messageMatch{Rewrite: r, now: now, places: make(map[digest][]int, len(now)), to: make([]int, len(r.was)), from: make([]int, len(now))}
 	for i, l := range now {
 		m.from[i] = -1
 		m.places[l.sum] = append(m.places[l.sum], i)
 	}
-	gap, at := 0, 0 // behind the last run that was found
+	gap, at := 0, 0 // after the last run found
 	for i := 0; i < len(r.was); {
 		if r.was[i].kept {
 			m.to[i] = -1
@@ -222,13 +222,13 @@ func (r Rewrite) matchMessages(now []liveMessage) (m messageMatch, ok bool) {
 
 func (m *messageMatch) pairMessages(was, now int) { m.to[was], m.from[now] = now, was }
 
-// maxTriedPlaces bounds the places that are looked at for a run: one that begins like
-// so many others is not worth the search.
+// maxTriedPlaces limits the places that are tried for a run: if many others begin
+// like it, the search is not worthwhile.
 const maxTriedPlaces = 64
 
-// findRun returns where the run of messages start to end stands, from place at on:
-// behind the message that it stood behind, else before the one that it stood
-// before, else where it is first found.
+// findRun returns the place of the run of messages start to end, from at on: after
+// the message that preceded it, else before the one that followed it, else its
+// first occurrence.
 func (m *messageMatch) findRun(start, end, at int) (place int, found bool) {
 	candidates := m.places[m.was[start].sum]
 	candidates = candidates[sort.SearchInts(candidates, at):]
@@ -251,7 +251,7 @@ func (m *messageMatch) findRun(start, end, at int) (place int, found bool) {
 	return place, best > 0
 }
 
-// runStandsAt reports whether the messages start to end stand at place c.
+// runStandsAt reports whether the messages start to end are at place c.
 func (m *messageMatch) runStandsAt(start, end, c int) bool {
 	if c+end-start > len(m.now) {
 		return false
@@ -264,8 +264,8 @@ func (m *messageMatch) runStandsAt(start, end, c int) bool {
 	return true
 }
 
-// matchKept matches what the round keeps between two runs: what says the same,
-// and between that what has changed in its place.
+// matchKept matches the kept messages between two runs: equal ones, and between
+// those the ones that changed in place.
 func (m *messageMatch) matchKept(start, end, at, stop int) {
 	next := at
 	for k := start; k < end; k++ {
@@ -299,8 +299,8 @@ func (m *messageMatch) matchKept(start, end, at, stop int) {
 	}
 }
 
-// rebuildOutcome returns what the round leaves: its outcome with what was sent since
-// in its place. ok is false if that would break a rule.
+// rebuildOutcome returns the outcome of the round with later messages inserted. ok
+// is false if that would break a rule.
 func (m messageMatch) rebuildOutcome() (out []liveMessage, ok bool) {
 	moved := make([]bool, len(m.now))
 	for _, p := range m.after {
@@ -324,7 +324,7 @@ func (m messageMatch) rebuildOutcome() (out []liveMessage, ok bool) {
 		}
 		switch {
 		case p.made == nil && at < 0:
-			continue // the client has taken it out
+			continue // the client has removed it
 		case p.made == nil:
 			sent(s.before[at])
 			put(m.now[at], strconv.Itoa(at))
@@ -339,16 +339,16 @@ func (m messageMatch) rebuildOutcome() (out []liveMessage, ok bool) {
 	return out, m.keepsRules(out, ids, moved)
 }
 
-// sentSince are the places of messages that the round was not made on, by where
-// they stand in its outcome.
+// sentSince are the indices of messages that came after the round, by their place
+// in its outcome.
 type sentSince struct {
 	first, last   []int
-	before, after map[int][]int // by the place of a message that the round keeps
+	before, after map[int][]int // by the index of a message that the round keeps
 }
 
-// sentSinceRound returns where the messages stand that the client has sent since: behind
-// the message that the round keeps before them, or where it replaces that one
-// before the next that it keeps.
+// sentSinceRound returns the places of messages that the client added later: after
+// the kept message before them, or before the next kept one if the round replaces
+// that.
 func (m messageMatch) sentSinceRound(moved []bool) sentSince {
 	s := sentSince{before: make(map[int][]int), after: make(map[int][]int)}
 	behind, replaced := -1, false
@@ -361,7 +361,7 @@ func (m messageMatch) sentSinceRound(moved []bool) sentSince {
 		case w >= 0 && moved[i]:
 		case w >= 0:
 			s.before[i], wait = wait, nil
-			behind, replaced = i, w == len(m.was)-1 // behind the end also what the round added there
+			behind, replaced = i, w == len(m.was)-1 // at the end, also the messages that the round added there
 		case replaced:
 			wait = append(wait, i)
 		case behind < 0:
@@ -374,8 +374,8 @@ func (m messageMatch) sentSinceRound(moved []bool) sentSince {
 	return s
 }
 
-// keepsRules reports whether out, whose messages have ids by their places in m.now,
-// keeps what Apply checks. The newest message stays as it is.
+// keepsRules reports whether out, whose ids are indices into m.now, passes the
+// checks of Apply. The newest message stays unchanged.
 func (m messageMatch) keepsRules(out []liveMessage, ids []string, moved []bool) bool {
 	if last := len(m.now) - 1; last >= 0 && m.from[last] >= 0 && !m.was[m.from[last]].kept {
 		return false
@@ -392,12 +392,12 @@ func (m messageMatch) keepsRules(out []liveMessage, ids []string, moved []bool) 
 	return checkInvariants(before, after, Rules{Moved: func(i int) bool { return moved[i] }}) == nil
 }
 
-// A digest tells contents of messages apart.
+// A digest identifies the content of a message.
 type digest [16]byte
 
-// messageDigest returns the digest of what m says: role, parts and pairing, not its
-// id, which a client need not send. A summary's part is the same as a block and
-// as the text that it is on the wire.
+// messageDigest returns the digest of the content of m: role, parts and pairing,
+// not its id, which a client need not send. A summary has the same digest as a
+// block and as its text on the wire.
 func messageDigest(m chat.Message) digest {
 	h := sha256.New()
 	hashString(h, string(m.Role))

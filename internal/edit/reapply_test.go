@@ -50,8 +50,8 @@ func layered(t *testing.T) edit.Rewrite {
 	return rewrite(t, first, before, put(2, 5, before[4], named("n", chat.NewText(chat.Assistant, "SUM"))))
 }
 
-// rewrite returns the round of one edit, with a dash between messages that it
-// lets meet.
+// rewrite returns the round of one edit, with a dash between messages that become
+// adjacent.
 func rewrite(t *testing.T, first, before chat.Transcript, e edit.Edit) edit.Rewrite {
 	t.Helper()
 	steps, err := edit.Separate(before, []edit.Edit{e}, func(role chat.Role, m chat.Message, _ [][]chat.Message) chat.Message {
@@ -69,7 +69,7 @@ func rewrite(t *testing.T, first, before chat.Transcript, e edit.Edit) edit.Rewr
 	return r
 }
 
-func TestReapplyComparesWhatARoundReplacedAndWhereItStood(t *testing.T) {
+func TestReapplyComparesReplacedMessagesAndTheirPlaces(t *testing.T) {
 	for _, test := range []struct{ name, sent, want string }{
 		{"as it was", "s0 u1 a1 u2 a2 u3 a3 u4", "s0 u1 a2 - SUM u3 a3 u4"},
 		{"grown", "s0 u1 a1 u2 a2 u3 a3 u4 a4 u5", "s0 u1 a2 - SUM u3 a3 u4 a4 u5"},
@@ -83,7 +83,7 @@ func TestReapplyComparesWhatARoundReplacedAndWhereItStood(t *testing.T) {
 		{"a system message among the recent", "s0 u1 a1 u2 a2 u3 s7 a3 u4 a4 u5", "s0 u1 a2 - SUM u3 s7 a3 u4 a4 u5"},
 		{"recent messages are taken out", "s0 u1 a1 u2 a2 u3 a4 u5", "s0 u1 a2 - SUM u3 a4 u5"},
 		{"the protected message changed", "s0 u1 a1 u2 a9 u3 a3 u4", "s0 u1 a9 - SUM u3 a3 u4"},
-		{"what was replaced stands twice", "s0 u1 a1 u2 a1 u2 a2 u3 a3 u4", ""},
+		{"what was replaced occurs twice", "s0 u1 a1 u2 a1 u2 a2 u3 a3 u4", ""},
 
 		{"what was replaced changed", "s0 u1 a9 u2 a2 u3 a3 u4", ""},
 		{"the end of what was replaced changed", "s0 u1 a1 u9 a2 u3 a3 u4", ""},
@@ -134,7 +134,7 @@ func TestReapplyMakesRoundsOnTopOfEachOther(t *testing.T) {
 	}
 }
 
-func TestReapplyPutsWhatIsNewBehindWhatTheRoundAddedAtItsEnd(t *testing.T) {
+func TestReapplyPutsNewMessagesAfterTheRoundsLast(t *testing.T) {
 	first := sent("s0 u1 a1 u2 a2")
 	before := numbered(first)
 	r, ok := edit.NewRewrite(first, before, [][]edit.Edit{{put(2, 3, named("n", chat.NewText(chat.Assistant, "SUM"))), put(5, 5, named("d", chat.NewText(chat.System, "END")))}})
@@ -155,8 +155,8 @@ func TestNewRewriteRefusesStepsThatDoNotFit(t *testing.T) {
 	}
 }
 
-// FuzzReapply holds that a round which is made again drops nothing but what it
-// has replaced before, whatever the client has changed.
+// FuzzReapply checks that a repeated round drops only what it replaced before,
+// whatever the client has changed.
 func FuzzReapply(f *testing.F) { f.Fuzz(rapid.MakeFuzz(reapplyRandom)) }
 
 func TestReapplyOfRandomChanges(t *testing.T) { rapid.Check(t, reapplyRandom) }
@@ -191,7 +191,7 @@ func reapplyRandom(t *rapid.T) {
 	for _, m := range after {
 		stays[m.ID] = true
 	}
-	may := make(map[string]int) // what may go: what the round replaced
+	may := make(map[string]int) // messages that may be removed: those that the round replaced
 	for _, m := range before {
 		if !stays[m.ID] || !slices.ContainsFunc(after, func(a chat.Message) bool { return edit.Same(a, m) }) {
 			may[edit.Sum(chat.Transcript{m})]++
@@ -216,8 +216,8 @@ func reapplyRandom(t *rapid.T) {
 	}
 }
 
-// changed returns t with some messages changed, put in or taken out, and some
-// behind it.
+// changed returns t with some messages changed, inserted or removed, and some
+// appended.
 func changed(t *rapid.T, in chat.Transcript) chat.Transcript {
 	out := slices.Clone(in)
 	for range rapid.IntRange(0, 3).Draw(t, "changes") {

@@ -9,19 +9,19 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// A Round is one compaction as it was made: one list of edits for each level
-// that had its turn, each made on what the one before left. A client that
-// sends its whole conversation with every request gets the same rounds made
-// again each time, so that what the server has cached stays valid.
+// A Round is one applied compaction: one list of edits for each level that ran,
+// each for the outcome of the one before. A client that sends its whole
+// conversation with every request gets the same rounds each time, so that the
+// server's prompt cache stays valid.
 type Round struct {
-	Seen  int      // messages of the original conversation it had seen
+	Seen  int      // number of messages of the original conversation
 	Sum   string   // of those messages
 	Steps [][]Edit // in order
 }
 
-// Replay makes rounds again, on the original conversation. Where the original
-// is no longer the one that a round had seen, that round and those after it are
-// forgotten; fit are the rounds that were made.
+// Replay repeats rounds on the original conversation. If the original has changed
+// under a round, that round and those after it are dropped; fit are the rounds that
+// were applied.
 func Replay(original chat.Transcript, rounds []Round) (t chat.Transcript, fit []Round) {
 	seen := 0
 	for i, r := range rounds {
@@ -40,9 +40,9 @@ func Replay(original chat.Transcript, rounds []Round) (t chat.Transcript, fit []
 	return append(t[:len(t):len(t)], original[seen:]...), rounds
 }
 
-// Sum returns a hash of what t says: roles, parts and pairing, not ids of
-// messages, which a client need not send. A summary's part is the same as a
-// block and as the text that it is on the wire, and so is an opaque part.
+// Sum returns a hash of the content of t: roles, parts and pairing, not ids of
+// messages, which a client need not send. A summary has the same hash as a block
+// and as its text on the wire, and so has an opaque part.
 func Sum(t chat.Transcript) string {
 	h := sha256.New()
 	for _, m := range t {

@@ -56,7 +56,7 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-func TestSumTellsWhatIsSaidApart(t *testing.T) {
+func TestSumDistinguishesContents(t *testing.T) {
 	base := talk("u c1 r1 a")
 	image := slices.Clone(base)
 	image[0].Parts = append(slices.Clone(image[0].Parts), chat.Part{Kind: chat.Image, Image: &chat.Picture{MediaType: "image/png", Data: "AA"}})
@@ -89,7 +89,7 @@ func TestSumOfOneContentIsOne(t *testing.T) {
 	marked[0].Protected, marked[1].State, marked[1].Parts[0].Raw = true, chat.Outlined, "{}"
 	block, text := talk("u a"), talk("u a")
 	block[1].Parts[0] = chat.Part{Kind: chat.Summary, Text: "<COMPACT-SUMMARY v1>\nso far"}
-	text[1].Parts[0] = chat.Part{Kind: chat.Text, Text: "<COMPACT-SUMMARY v1>\nso far"} // as read from the wire
+	text[1].Parts[0] = chat.Part{Kind: chat.Text, Text: "<COMPACT-SUMMARY v1>\nso far"} // as decoded
 	for name, pair := range map[string][2]chat.Transcript{
 		"ids": {base, renamed}, "marks": {base, marked}, "a summary as block and as text": {block, text},
 	} {

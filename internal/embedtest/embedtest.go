@@ -1,5 +1,4 @@
-// Package embedtest holds what every implementation of [embed.Embedder] must
-// fulfil, for use in its tests.
+// Package embedtest checks implementations of [embed.Embedder] in their tests.
 package embedtest
 
 import (
@@ -13,8 +12,7 @@ import (
 	"github.com/tiercompact/tiercompact/embed"
 )
 
-// Check returns every promise of [embed.Embedder] that e breaks, nil where it
-// keeps all.
+// Check returns every violation of [embed.Embedder] by e, nil if there is none.
 func Check(ctx context.Context, e embed.Embedder) error {
 	texts := []string{"red apples", "the build fails", "red apples", "", "日本語のテキスト", "\xff\x00", strings.Repeat("long ", 3000)}
 	vectors, err := e.Embed(ctx, texts)
@@ -39,7 +37,7 @@ func Check(ctx context.Context, e embed.Embedder) error {
 	return errors.Join(append(errs, checkCalls(ctx, e, texts[0], vectors[0])...)...)
 }
 
-// checkCalls compares what later calls return with what the first did.
+// checkCalls compares the results of later calls with the first.
 func checkCalls(ctx context.Context, e embed.Embedder, text string, want []float32) (errs []error) {
 	again, err := e.Embed(ctx, []string{text})
 	switch {
@@ -59,7 +57,7 @@ func checkCalls(ctx context.Context, e embed.Embedder, text string, want []float
 	return errs
 }
 
-// nearlyEqual allows for servers that add up a batch in another order.
+// nearlyEqual allows for servers that sum a batch in another order.
 func nearlyEqual(a, b []float32) bool {
 	return slices.EqualFunc(a, b, func(x, y float32) bool { return math.Abs(float64(x-y)) < 1e-3 })
 }

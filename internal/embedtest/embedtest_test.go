@@ -15,7 +15,7 @@ func TestLexicalKeepsThePromisesOfAnEmbedder(t *testing.T) {
 	}
 }
 
-// broken breaks one promise at a time.
+// broken violates one rule at a time.
 type broken func([][]float32) [][]float32
 
 func (b broken) Embed(ctx context.Context, texts []string) ([][]float32, error) {

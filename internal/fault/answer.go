@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// An answer is what a model says.
+// An answer is the output of a model.
 type answer struct {
 	model          string
 	text, thinking string
 	calls          bool   // a tool
-	done           string // why it ended
+	done           string // why the answer ended
 	prompt, tokens int
 }
 
-// splitPieces cuts a text into what a model writes at once: words with the blanks
-// before them.
+// splitPieces divides a text into the pieces that a model writes at once: words
+// with the blanks before them.
 func splitPieces(text string) []string {
 	var out []string
 	start := 0
@@ -34,7 +34,7 @@ func splitPieces(text string) []string {
 
 func isBlankByte(b byte) bool { return b == ' ' || b == '\n' || b == '\t' }
 
-// limitTokens ends the answer after most tokens, 0 for no limit, and counts them.
+// limitTokens cuts the answer after most tokens, 0 for no limit, and counts them.
 func (a *answer) limitTokens(most int) {
 	all := splitPieces(a.text)
 	if most > 0 && len(all) > most {
@@ -75,7 +75,7 @@ func (a answer) lineObject(message map[string]any) map[string]any {
 	return map[string]any{"model": a.model, "created_at": day, "message": message, "done": false}
 }
 
-// endObject returns the last line of an answer, or all of it.
+// endObject returns the last line of an answer, or the whole answer.
 func (a answer) endObject(message map[string]any) map[string]any {
 	line := a.lineObject(message)
 	line["done"], line["done_reason"] = true, a.done
@@ -110,7 +110,7 @@ func (a answer) messageV1() map[string]any {
 	return m
 }
 
-// finishReason returns why the answer ended, in OpenAI's words.
+// finishReason returns why the answer ended, in OpenAI's terms.
 func (a answer) finishReason() string {
 	if a.calls {
 		return "tool_calls"
@@ -122,7 +122,7 @@ func (a answer) usageObject() map[string]any {
 	return map[string]any{"prompt_tokens": a.prompt, "completion_tokens": a.tokens, "total_tokens": a.prompt + a.tokens}
 }
 
-// completion returns an object of OpenAI's protocol; usage nil: none in it.
+// completion returns an object of OpenAI's protocol; without usage if that is nil.
 func (a answer) completion(object, key string, message map[string]any, reason any, usage map[string]any) map[string]any {
 	choices := []any{}
 	if message != nil {

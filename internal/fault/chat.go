@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// What servers say of an input that is too long: up to 0.17.4, and newer ones.
+// The servers' errors for an input that is too long: up to 0.17.4, and newer ones.
 const tooLong = "the input length exceeds the context length"
 
 // A chatRequest is a chat in Ollama's form or in OpenAI's.
@@ -34,8 +34,8 @@ type chatRequest struct {
 	} `json:"stream_options"`
 }
 
-// wantsStream reports whether the answer comes in pieces: by default it does at
-// Ollama, and does not in OpenAI's protocol.
+// wantsStream reports whether the answer is a stream: Ollama's default, but not
+// that of OpenAI's protocol.
 func (q chatRequest) wantsStream(path string) bool {
 	if q.Stream == nil {
 		return !isOpenAIPath(path)
@@ -43,12 +43,12 @@ func (q chatRequest) wantsStream(path string) bool {
 	return *q.Stream
 }
 
-// tokenLimit returns the most tokens of the answer, 0 for no limit.
+// tokenLimit returns the maximum tokens of the answer, 0 for no limit.
 func (q chatRequest) tokenLimit() int {
 	return max(0, q.Options.NumPredict, q.MaxTokens, q.MaxCompletionTokens)
 }
 
-// overhead is what a template puts around a message, in tokens.
+// overhead is the number of tokens that a template adds to a message.
 const overhead = 5
 
 // messageTokens returns the tokens of each message.
@@ -85,16 +85,16 @@ func contentText(content []byte) string {
 		return text
 	}
 	var parts []struct{ Text string }
-	_ = json.Unmarshal(content, &parts) // what is neither has no text
+	_ = json.Unmarshal(content, &parts) // anything else has no text
 	for _, p := range parts {
 		text += p.Text
 	}
 	return text
 }
 
-// promptTokens returns the tokens of the prompt that the model is given in a window:
-// old messages go first, but for those of the system and the last one; then the
-// text itself is cut.
+// promptTokens returns the tokens of the prompt in a window: old messages are
+// dropped first, except for system messages and the last one; then the text itself
+// is cut.
 func (q chatRequest) promptTokens(window int) int {
 	sizes := q.messageTokens()
 	total := 1 // begin of text
@@ -150,8 +150,7 @@ func (s *Server) serveChat(w http.ResponseWriter, r *http.Request) {
 	a.writeAnswer(w, r, q)
 }
 
-// refusalFor returns status and text where the request cannot be served, 0 where
-// it can.
+// refusalFor returns status and text if the request cannot be served, else 0.
 func (q chatRequest) refusalFor(m Model, ok bool) (int, string) {
 	switch {
 	case !ok:

@@ -16,7 +16,7 @@ type embedRequest struct {
 	Truncate *bool
 }
 
-// inputTexts returns the texts to embed; ok is false where Input holds others.
+// inputTexts returns the texts to embed; ok is false if Input has other values.
 func (q embedRequest) inputTexts() (texts []string, ok bool) {
 	if json.Unmarshal(q.Input, &texts) == nil {
 		return texts, true
@@ -76,11 +76,11 @@ func replyVectors(w http.ResponseWriter, r *http.Request, model string, vectors 
 	writeReply(w, http.StatusOK, map[string]any{"object": "list", "data": data, "model": model, "usage": map[string]any{"prompt_tokens": total, "total_tokens": total}})
 }
 
-// wordVector returns the words of a text as a vector of length 1: texts that share
-// words are near each other.
+// wordVector returns the words of a text as a vector of length 1: texts with common
+// words are close to each other.
 func wordVector(text string, dimensions int) []float32 {
 	v := make([]float64, dimensions)
-	v[0] = 0.1 // words add whole numbers, so that no text is without direction
+	v[0] = 0.1 // words add whole numbers, so that every text has a direction
 	for word := range strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
 		h := fnv.New32a()
 		h.Write([]byte(word))

@@ -1,4 +1,4 @@
-// Package fault holds servers of language models that go wrong, for tests: a
-// scripted server ([Fake]), and a proxy that stands before it, or before a real
-// one, and does to its answers what networks and servers do ([New]).
+// Package fault provides faulty servers of language models for tests: a scripted
+// server ([Fake]), and a proxy for it or for a real one that simulates faults of
+// networks and servers ([New]).
 package fault

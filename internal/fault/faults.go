@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// A Fault is something that goes wrong with an answer. The zero Fault is none.
+// A Fault is a fault of an answer. The zero Fault is none.
 type Fault struct {
 	Name   string
 	down   bool // nobody listens
-	models bool // what asks no model passes
+	models bool // requests that use no model pass
 	serve  func(*exchange)
 }
 
@@ -30,8 +30,8 @@ func All() []Fault {
 	}
 }
 
-// Refused has nobody listen at the address, where it is set for all requests;
-// for some of them, their connection is reset.
+// Refused closes the port, if it is set for all requests; for some of them, their
+// connection is reset.
 func Refused() Fault {
 	return Fault{Name: "refused", down: true, serve: func(x *exchange) {
 		connection, _, err := http.NewResponseController(x.ResponseWriter).Hijack()
@@ -45,7 +45,7 @@ func Refused() Fault {
 	}}
 }
 
-// Status answers with a status, in the words of Ollama where it has some.
+// Status answers with a status, with Ollama's text for it if there is one.
 func Status(status int) Fault {
 	return Fault{Name: strconv.Itoa(status), serve: func(x *exchange) {
 		text := http.StatusText(status)
@@ -63,12 +63,12 @@ func Status(status int) Fault {
 	}}
 }
 
-// Hang answers nothing until the client goes.
+// Hang does not answer until the client leaves.
 func Hang() Fault {
 	return Fault{Name: "hang", serve: func(x *exchange) { <-x.r.Context().Done() }}
 }
 
-// Drip passes the answer on byte by byte, with pauses.
+// Drip passes on the answer byte by byte, with pauses.
 func Drip(pause time.Duration) Fault {
 	return Fault{Name: "drip", serve: func(x *exchange) {
 		x.relayAnswer(func(body io.Reader) {
@@ -85,7 +85,7 @@ func Drip(pause time.Duration) Fault {
 	}}
 }
 
-// Garbage answers with status 200 and what is no JSON.
+// Garbage answers with status 200 and text that is not JSON.
 func Garbage() Fault {
 	return Fault{Name: "garbage", serve: func(x *exchange) {
 		x.Header().Set("Content-Type", "application/x-ndjson")
@@ -97,7 +97,7 @@ func Garbage() Fault {
 func CutMidLine() Fault {
 	return Fault{Name: "cut in the middle of a line", serve: func(x *exchange) {
 		x.relayAnswer(func(body io.Reader) {
-			whole, _ := io.ReadAll(io.LimitReader(body, maxBody)) // half of whatever came
+			whole, _ := io.ReadAll(io.LimitReader(body, maxBody)) // half of the received bytes
 			at := len(whole) / 2
 			for at > 0 && at < len(whole) && (whole[at-1] == '\n' || whole[at] == '\n') {
 				at++
@@ -110,8 +110,8 @@ func CutMidLine() Fault {
 
 const stopped = "an error was encountered while running the model: unexpected EOF"
 
-// ErrorLine answers with status 200 and then with an error: after the first
-// line of a chat, at once elsewhere.
+// ErrorLine answers with status 200 and then with an error: after the first line of
+// a chat, otherwise immediately.
 func ErrorLine() Fault {
 	return Fault{Name: "error line", serve: func(x *exchange) {
 		line := encodeLine(map[string]any{"error": stopped})
@@ -124,7 +124,7 @@ func ErrorLine() Fault {
 			return
 		}
 		x.relayAnswer(func(body io.Reader) {
-			first, _ := bufio.NewReader(body).ReadBytes('\n') // or what there is
+			first, _ := bufio.NewReader(body).ReadBytes('\n') // or all of it
 			if x.sendPart(first); isOpenAIPath(x.r.URL.Path) {
 				x.sendPart([]byte("\ndata: "))
 			}
@@ -133,7 +133,8 @@ func ErrorLine() Fault {
 	}}
 }
 
-// EmptyAnswer answers a chat with no text, and texts to embed with no vectors.
+// EmptyAnswer answers a chat with no text, and an embedding request with no
+// vectors.
 func EmptyAnswer() Fault {
 	f := answersWith("empty answer", answer{done: "stop"})
 	chat := f.serve
@@ -147,7 +148,7 @@ func EmptyAnswer() Fault {
 	return f
 }
 
-// CutAtNumPredict answers a chat with a text that ends where its limit was.
+// CutAtNumPredict answers a chat with a text that ends at its limit.
 func CutAtNumPredict() Fault {
 	return answersWith("cut at num_predict", answer{text: "## Goals\n- keep the session within the window, which means that the", done: "length"})
 }
@@ -160,12 +161,12 @@ func ThinkingOnly() Fault {
 	return answersWith("thinking only", answer{thinking: "The user wants a summary. Let me see what happened first.", done: "stop"})
 }
 
-// Refusal answers a chat with words that refuse.
+// Refusal answers a chat with a refusal.
 func Refusal() Fault {
 	return answersWith("refusal", answer{text: "I'm sorry, but I can't help with that request.", done: "stop"})
 }
 
-// answersWith answers chats with a; all else passes.
+// answersWith answers chats with a; all other requests pass.
 func answersWith(name string, a answer) Fault {
 	return Fault{Name: name, models: true, serve: func(x *exchange) {
 		if !isChatPath(x.r.URL.Path) {
@@ -179,17 +180,17 @@ func answersWith(name string, a answer) Fault {
 	}}
 }
 
-// ContextExceeded refuses the input as too long, as Ollama 0.17 does.
+// ContextExceeded rejects the input as too long, as Ollama 0.17 does.
 func ContextExceeded() Fault {
 	return exceedsWindow("context exceeded", http.StatusBadRequest, tooLong)
 }
 
-// ContextNamed refuses the input as too long, as newer servers do.
+// ContextNamed rejects the input as too long, as newer servers do.
 func ContextNamed() Fault {
 	return exceedsWindow("context exceeded, named", http.StatusBadRequest, "request (5034 tokens) exceeds the available context size (4096 tokens), try increasing it")
 }
 
-// NoUserQuery is what newer servers say after they cut the user's message away.
+// NoUserQuery is the error of newer servers after they removed the user's message.
 func NoUserQuery() Fault {
 	return exceedsWindow("no user query", http.StatusInternalServerError, "no user query found in messages")
 }
@@ -198,19 +199,20 @@ func exceedsWindow(name string, status int, text string) Fault {
 	return Fault{Name: name, models: true, serve: func(x *exchange) { refuseRequest(x, x.r, status, text) }}
 }
 
-// CutToMessages passes the answer on with the count of a prompt whose oldest
-// messages the server dropped, silently, until it fitted a window of so many
-// tokens; 0: the one that the request asks for.
+// CutToMessages reports the count of a prompt whose oldest messages the server
+// dropped silently, until it fitted a window of the given number of tokens; 0: the
+// window in the request.
 func CutToMessages(window int) Fault {
 	return cutsPrompt("truncated by messages", window, func(w int) int { return w * 87 / 100 })
 }
 
-// CutToWindow is the same for a prompt that was cut to exactly the window.
+// CutToWindow reports the count of a prompt that was cut to exactly the window.
 func CutToWindow(window int) Fault {
 	return cutsPrompt("truncated to num_ctx", window, func(w int) int { return w })
 }
 
-// CutToHalf is the same for newer servers, which keep half of the window.
+// CutToHalf reports the count of a prompt on newer servers, which keep half of the
+// window.
 func CutToHalf(window int) Fault {
 	return cutsPrompt("truncated to half", window, func(w int) int { return w/2 + 2 })
 }
@@ -237,7 +239,7 @@ func cutsPrompt(name string, window int, to func(window int) int) Fault {
 	}}
 }
 
-// capCount returns a found count, lowered to most.
+// capCount returns a count, reduced to most.
 func capCount(found []byte, most int) []byte {
 	parts := promptCount.FindSubmatch(found)
 	n, err := strconv.Atoi(string(parts[2]))
@@ -247,16 +249,16 @@ func capCount(found []byte, most int) []byte {
 	return strconv.AppendInt(parts[1], int64(most), 10)
 }
 
-// chatOfRequest returns the request as a chat, empty where it is none.
+// chatOfRequest returns the request as a chat, an empty one for other requests.
 func (x *exchange) chatOfRequest() chatRequest {
 	var q chatRequest
-	_ = json.Unmarshal(x.body, &q) // what is none, is none
+	_ = json.Unmarshal(x.body, &q) // another body gives an empty chat
 	return q
 }
 
 func (x *exchange) modelName() string { return x.chatOfRequest().Model }
 
-// effectiveWindow returns the window that was set, else the one the request asks for,
+// effectiveWindow returns the window that was set, else the one in the request,
 // else the server's default.
 func (x *exchange) effectiveWindow(set int) int {
 	for _, w := range []int{set, x.chatOfRequest().Options.NumCtx, 4096} {

@@ -111,7 +111,7 @@ func (s *Server) servePull(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// pullLayers returns what a pull says of a model that it finds.
+// pullLayers returns the progress of a pull that finds its model.
 func pullLayers(m Model) []any {
 	const total = 2 << 30
 	var lines []any
@@ -144,15 +144,15 @@ func (s *Server) serveProps(w http.ResponseWriter, _ *http.Request) {
 	})
 }
 
-// streamPart writes a part of an answer, and sends it off.
+// streamPart writes a part of an answer and flushes it.
 func streamPart(w http.ResponseWriter, form string, part []byte) {
 	w.Header().Set("Content-Type", form)
 	w.Write(part)
 	http.NewResponseController(w).Flush() // a recorder of a test may not flush
 }
 
-// Outline is what a server of a test answers to any prompt: the last of its
-// lines that say something, as a record.
+// Outline is the answer of a test server to any prompt: its last lines with
+// content, as a record.
 func Outline(prompt string) string {
 	var lines []string
 	for line := range strings.Lines(prompt) {

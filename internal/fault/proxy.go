@@ -13,27 +13,27 @@ import (
 	"time"
 )
 
-// A Proxy stands between a client and a server, and lets things go wrong. What
-// no fault is set for passes unchanged, each part as soon as it comes in.
+// A Proxy is between a client and a server, and causes faults. Without a fault, a
+// request passes unchanged, each part as soon as it arrives.
 type Proxy struct {
-	URL string // clients use it in the server's place
+	URL string // address for clients, instead of the server's
 
 	upstream, addr string
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	server   *http.Server
-	rules    []rule // the last one that applies counts
+	rules    []rule // the last one that applies is used
 	requests []Request
 }
 
-// A Request is one that came in.
+// A Request is a received request.
 type Request struct {
 	Method, Path string
 	Body         []byte
-	Fault        string // that it met; "" for none
+	Fault        string // the fault for it; "" for none
 }
 
-// A rule is a fault and the requests that meet it.
+// A rule is a fault and the requests that it affects.
 type rule struct {
 	fault Fault
 	path  string // "": all
@@ -41,8 +41,8 @@ type rule struct {
 	seen  int
 }
 
-// New starts a proxy before the server at upstream, a base address; it ends
-// with the test.
+// New starts a proxy for the server at upstream, a base address; it ends with the
+// test.
 func New(t testing.TB, upstream string) *Proxy {
 	t.Helper()
 	p := &Proxy{upstream: strings.TrimSuffix(upstream, "/"), addr: "127.0.0.1:0"}
@@ -58,7 +58,7 @@ func New(t testing.TB, upstream string) *Proxy {
 	return p
 }
 
-// listenLocked needs the lock, or nobody else who knows p.
+// listenLocked needs the lock, unless no other goroutine has p.
 func (p *Proxy) listenLocked() error {
 	l, err := net.Listen("tcp", p.addr)
 	if err != nil {
@@ -89,16 +89,16 @@ func (p *Proxy) Set(f Fault) {
 		p.closeConnections()
 	case p.server == nil:
 		if err := p.listenLocked(); err != nil {
-			panic(err) // the port was ours a moment ago
+			panic(err) // the port was in use a moment ago
 		}
 	}
 }
 
-// At has the requests of a path meet f, beside what was set before.
+// At adds fault f for all requests of a path.
 func (p *Proxy) At(path string, f Fault) { p.addFaultRule(rule{fault: f, path: path}) }
 
-// Nth has the nth request of a path from now on meet f, counted from 1, beside
-// what was set before; "" stands for all paths.
+// Nth adds fault f for the nth request of a path from now on, counted from 1; ""
+// means all paths.
 func (p *Proxy) Nth(path string, n int, f Fault) { p.addFaultRule(rule{fault: f, path: path, nth: n}) }
 
 func (p *Proxy) addFaultRule(r rule) {
@@ -107,14 +107,14 @@ func (p *Proxy) addFaultRule(r rule) {
 	p.rules = append(p.rules, r)
 }
 
-// Requests returns what came in so far.
+// Requests returns the requests received so far.
 func (p *Proxy) Requests() []Request {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Clone(p.requests)
 }
 
-// nextFault notes a request, and returns the fault it meets.
+// nextFault records a request, and returns the fault for it.
 func (p *Proxy) nextFault(method, path string, body []byte) Fault {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -136,7 +136,7 @@ func (p *Proxy) nextFault(method, path string, body []byte) Fault {
 	return f
 }
 
-// asksModel reports whether a model works for the answer of a path.
+// asksModel reports whether a model produces the answer of a path.
 func asksModel(path string) bool { return isChatPath(path) || isEmbedPath(path) }
 
 func isChatPath(path string) bool { return path == "/api/chat" || path == "/v1/chat/completions" }
@@ -146,7 +146,7 @@ func isEmbedPath(path string) bool { return path == "/api/embed" || path == "/v1
 func (p *Proxy) serveExchange(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
-		return // the client is gone
+		return // the client has left
 	}
 	f := p.nextFault(r.Method, r.URL.Path, body)
 	if f.serve == nil {
@@ -155,7 +155,7 @@ func (p *Proxy) serveExchange(w http.ResponseWriter, r *http.Request) {
 	f.serve(&exchange{ResponseWriter: w, r: r, body: body, upstream: p.upstream})
 }
 
-// An exchange is a request, and the way back to the client.
+// An exchange is a request and the connection to its client.
 type exchange struct {
 	http.ResponseWriter
 	r        *http.Request
@@ -163,19 +163,19 @@ type exchange struct {
 	upstream string
 }
 
-// forwardRequest asks the server.
+// forwardRequest sends the request to the server.
 func (x *exchange) forwardRequest(ctx context.Context) (*http.Response, error) {
 	r, err := http.NewRequestWithContext(ctx, x.r.Method, x.upstream+x.r.URL.RequestURI(), bytes.NewReader(x.body))
 	if err != nil {
 		return nil, err
 	}
 	r.Header = x.r.Header.Clone()
-	r.Header.Del("Accept-Encoding") // the transport undoes what it asks for itself
+	r.Header.Del("Accept-Encoding") // the transport decodes only the encoding that it requested
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// relayAnswer asks the server and hands the body of its answer to each, with status
-// and form already sent. Without an answer, the connection is closed.
+// relayAnswer requests the answer and passes its body to each, after status and
+// header were sent. Without an answer, the connection is closed.
 func (x *exchange) relayAnswer(each func(body io.Reader)) {
 	answer, err := x.forwardRequest(x.r.Context())
 	if err != nil {
@@ -187,13 +187,13 @@ func (x *exchange) relayAnswer(each func(body io.Reader)) {
 	each(answer.Body)
 }
 
-// sendPart writes a part and sends it off.
+// sendPart writes a part and flushes it.
 func (x *exchange) sendPart(part []byte) {
 	x.Write(part)
-	http.NewResponseController(x.ResponseWriter).Flush() // it can, in a server
+	http.NewResponseController(x.ResponseWriter).Flush() // a server's writer can flush
 }
 
-// passThrough hands on the server's answer.
+// passThrough passes on the server's answer.
 func passThrough(x *exchange) {
 	x.relayAnswer(func(body io.Reader) {
 		part := make([]byte, 32<<10)
@@ -204,7 +204,7 @@ func passThrough(x *exchange) {
 			case err == io.EOF:
 				return
 			case err != nil:
-				panic(http.ErrAbortHandler) // what the server broke off, is broken off
+				panic(http.ErrAbortHandler) // an answer that the server broke off is broken off
 			}
 		}
 	})

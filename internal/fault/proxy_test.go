@@ -19,7 +19,7 @@ const (
 	texts      = `{"model":"nomic-embed-text","input":["one","two"]}`
 )
 
-// before starts a proxy before a scripted server, whose answers have four words.
+// before starts a proxy for a scripted server, whose answers have four words.
 func before(t *testing.T) (*fault.Proxy, *fault.Server) {
 	t.Helper()
 	s := fault.Fake(t)
@@ -27,7 +27,7 @@ func before(t *testing.T) (*fault.Proxy, *fault.Server) {
 	return fault.New(t, s.URL), s
 }
 
-func TestProxyPassesWhatNoFaultIsSetFor(t *testing.T) {
+func TestProxyPassesRequestsWithoutAFault(t *testing.T) {
 	p, s := before(t)
 	for _, r := range [][2]string{{"/api/chat", nativeChat}, {"/v1/chat/completions", openAIChat}, {"/api/embed", texts}, {"/api/tags", ""}, {"/api/show", `{"model":"nope"}`}} {
 		wantStatus, want := ask(t, s.URL+r[0], r[1])
@@ -37,7 +37,7 @@ func TestProxyPassesWhatNoFaultIsSetFor(t *testing.T) {
 	}
 }
 
-func TestFaultsLookLikeThis(t *testing.T) {
+func TestFaults(t *testing.T) {
 	for _, test := range []struct {
 		fault      fault.Fault
 		path, body string
@@ -82,7 +82,7 @@ func TestFaultsLookLikeThis(t *testing.T) {
 	}
 }
 
-func TestRefusedHasNobodyListen(t *testing.T) {
+func TestRefusedClosesThePort(t *testing.T) {
 	p, _ := before(t)
 	p.Set(fault.Refused())
 	// A connection that the kernel took before the port was closed is reset.

@@ -11,18 +11,18 @@ import (
 	"testing"
 )
 
-// A Model is one that a [Server] has.
+// A Model is a model on a [Server].
 type Model struct {
 	Name         string // with its tag
 	Capabilities []string
-	Family       string // "": llama; bert for what embeds only
-	Window       int    // tokens that it was trained for; 0: 8,192
+	Family       string // "": llama; bert for models that only embed
+	Window       int    // the window of its training; 0: 8,192
 	NumCtx       int    // of its Modelfile; 0: none set
 	Dimensions   int    // of its vectors; 0: 64
-	RemoteHost   string // that the server passes requests on to; "": it runs the model
+	RemoteHost   string // the server that runs the model; "": this one
 }
 
-// What a model can do, as /api/show says it.
+// The capabilities of a model, as in /api/show.
 const (
 	Completion = "completion"
 	Embedding  = "embedding"
@@ -30,41 +30,41 @@ const (
 	Thinking   = "thinking"
 )
 
-// A Server is a scripted Ollama 0.17.4, which also has the /props of
-// llama.cpp's server. It counts a token for each four bytes, and embeds texts by
-// the words in them. Its fields may be set until the first request.
+// A Server is a scripted Ollama 0.17.4, with the /props of llama.cpp's server in
+// addition. It counts a token for each four bytes, and computes vectors from the
+// words of texts. Its fields may be set until the first request.
 type Server struct {
 	URL      string
 	Version  string
 	Models   []Model
-	Pullable []Model // what /api/pull finds
-	NumCtx   int     // window of a model that neither request nor Modelfile set one for
-	Props    int     // n_ctx of llama.cpp's server, which refuses what is longer; 0: it is Ollama, without /props
-	// Answer writes the answers of chats, from the text of all messages.
+	Pullable []Model // models that /api/pull finds
+	NumCtx   int     // window of a model without one in the request and the Modelfile
+	Props    int     // n_ctx of llama.cpp's server, which rejects longer prompts; 0: it is Ollama, without /props
+	// Answer returns the answers of chats, from the text of all messages.
 	Answer func(prompt string) string
 
-	mu     sync.Mutex     // guards Models and what follows while requests are served
+	mu     sync.Mutex     // guards Models and the fields below during requests
 	loaded map[string]int // window by name
 	asked  []Asked
 }
 
-// Asked is what a chat asked for.
+// Asked is one received chat request.
 type Asked struct {
 	Model          string
-	Tokens, Window int    // of the whole prompt, as this server counts it; that it is given
+	Tokens, Window int    // of the whole prompt, counted by this server; of the prompt after cuts
 	Last           string // the text of the last message
 }
 
-// Asked returns the chats that were asked for, in order, those that were refused
-// for their length among them.
+// Asked returns the received chats, in order, including those rejected for their
+// length.
 func (s *Server) Asked() []Asked {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.asked)
 }
 
-// Fake starts a server; it ends with the test. Without models, it has what
-// tiercompact asks for by default.
+// Fake starts a server; it ends with the test. Without models, it has tiercompact's
+// default models.
 func Fake(t testing.TB, models ...Model) *Server {
 	t.Helper()
 	if models == nil {
@@ -100,7 +100,7 @@ func (s *Server) serverRoutes() http.Handler {
 	return mux
 }
 
-// findModel returns the model of a name; the tag latest may be left out.
+// findModel returns the model of a name; the tag latest is optional.
 func (s *Server) findModel(name string) (Model, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -126,8 +126,8 @@ func (m Model) withDefaults() Model {
 
 func (m Model) hasCapability(what string) bool { return slices.Contains(m.Capabilities, what) }
 
-// loadWindow returns the window that m is loaded with, where a request asks for so
-// many tokens, 0 for none.
+// loadWindow returns the window with which m is loaded for a request of the given
+// number of tokens, 0 for none.
 func (s *Server) loadWindow(m Model, asked int) int {
 	window := s.NumCtx
 	for _, set := range []int{m.NumCtx, asked} {
@@ -145,10 +145,11 @@ func (s *Server) loadWindow(m Model, asked int) int {
 	return window
 }
 
-// maxBody is far above what a test sends.
+// maxBody is far above the requests of tests.
 const maxBody = 64 << 20
 
-// decodeRequest reads the request's body, and answers where it is no JSON.
+// decodeRequest reads the request's body, and answers with an error if it is not
+// JSON.
 func decodeRequest(w http.ResponseWriter, r *http.Request, into any) bool {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err == nil {
@@ -166,7 +167,7 @@ func writeReply(w http.ResponseWriter, status int, body any) {
 	w.Write(encodeLine(body))
 }
 
-// encodeLine returns v as a line of JSON. What tests send can be encoded.
+// encodeLine returns v as a line of JSON. Values of tests can be encoded.
 func encodeLine(v any) []byte {
 	b, err := json.Marshal(v)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/tiercompact/tiercompact/internal/fault"
 )
 
-// ask posts body, or gets where it is empty, and returns status and answer.
+// ask posts body, or gets if it is empty, and returns status and answer.
 func ask(t *testing.T, url, body string) (int, string) {
 	t.Helper()
 	method := http.MethodPost

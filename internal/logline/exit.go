@@ -8,9 +8,9 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// exits are the lines, in lower case, in which a tool says with which code a
-// command ended: that of Codex, mini-swe-agent, Gemini CLI, OpenHands, pi,
-// Claude Code, Copilot, Kimi, Cline.
+// exits are the lines, in lower case, in which a tool reports the exit code of a
+// command: those of Codex, mini-swe-agent, Gemini CLI, OpenHands, pi, Claude Code,
+// Copilot, Kimi, Cline.
 var exits = []*regexp.Regexp{
 	regexp.MustCompile(`^"?(?:process )?exit[ _]?(?:code|status)"?[ :=]+(-?\d+)\.?$`),
 	regexp.MustCompile(`^<(?:returncode|exit_?code|exit_status)>\s*(-?\d+)\s*</`),
@@ -21,11 +21,11 @@ var exits = []*regexp.Regexp{
 // inJSON is the code in the metadata of an answer that is an object.
 var inJSON = regexp.MustCompile(`"(?:exit_?[cC]ode|returncode|exit_status)"\s*:\s*(-?\d+)`)
 
-// How many lines at either end of an output may say how it ended.
+// The number of lines at either end of an output that may report the exit code.
 const exitHead, exitTail = 6, 12
 
-// ExitCode returns the exit code that the tool itself gives at the beginning or
-// at the end of an output; known is false where it gives none.
+// ExitCode returns the exit code that the tool itself reports at the beginning or
+// at the end of an output; known is false if there is none.
 func ExitCode(text string) (code int, known bool) {
 	text = strings.TrimSpace(text)
 	if strings.HasPrefix(text, "{") && strings.HasSuffix(text, "}") {
@@ -40,7 +40,7 @@ func ExitCode(text string) (code int, known bool) {
 			return code, true
 		}
 		if !isHeader(line) {
-			break // what the command printed begins
+			break // the output of the command begins
 		}
 		rest = more
 	}
@@ -57,7 +57,7 @@ func ExitCode(text string) (code int, known bool) {
 	return 0, false
 }
 
-// exitCodeOf returns the exit code that a line gives.
+// exitCodeOf returns the exit code in a line.
 func exitCodeOf(line string) (code int, known bool) {
 	if len(line) > 200 {
 		return 0, false
@@ -79,7 +79,7 @@ func parseDigits(s string) int {
 	return n
 }
 
-// isHeader reports whether a line is of what a tool puts before an output.
+// isHeader reports whether a tool wrote a line before an output.
 func isHeader(line string) bool {
 	line = strings.ToLower(strings.TrimSpace(line))
 	for _, h := range []string{"chunk id:", "wall time:", "command:", "directory:", "exit", "process exited", "original token", "total output", "cwd:", "duration:"} {
@@ -92,7 +92,7 @@ func isHeader(line string) bool {
 
 var endedWith = regexp.MustCompile(`(?:exit(?:ed)?(?: with)?(?: (?:code|status))?|return ?code|exit_code|exitcode)[">]*[:=]? ?(-?\d+)`)
 
-// kindByExitCode returns what a line in lower case tells by an exit code in it.
+// kindByExitCode returns the kind of a line in lower case by an exit code in it.
 func kindByExitCode(low string) Kind {
 	if !strings.Contains(low, "exit") && !strings.Contains(low, "return") {
 		return Plain

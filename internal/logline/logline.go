@@ -1,6 +1,6 @@
-// Package logline knows what a line of a tool output says of how things went:
-// an error, a failed test, that all is well. It is the one list of them, for
-// what a digest keeps and for what decides how a command ended.
+// Package logline classifies a line of a tool output by what it reports: an error,
+// a failed test, success. It is the only such list, for digests and for the outcome
+// of commands.
 package logline
 
 import (
@@ -10,26 +10,26 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// A Kind says what a line of output tells, the gravest last.
+// A Kind is what a line of output reports, the most serious last.
 type Kind uint8
 
 // The kinds of line.
 const (
 	Plain      Kind = iota
 	Success         // that all went well: "0 errors", "ok 3 - adds", "Exit Code: 0"
-	Trouble         // a word of trouble that decides nothing: a warning, what was expected
+	Trouble         // a word of trouble that decides nothing: a warning, an expected value
 	Error           // an error, or that something failed
 	FailedTest      // that a test failed, with its name
 )
 
-// longest is how many bytes of a line are looked at.
+// longest limits how many bytes of a line are read.
 const longest = 1 << 10
 
-// Of returns what a line tells by itself.
+// Of returns the kind of a line by itself.
 func Of(line string) Kind { return Reader{}.Of(line) }
 
-// A Reader reads the lines of one output: in some, a numbered line is a failed
-// test. The zero Reader knows nothing of the output.
+// A Reader classifies the lines of one output: in some, a numbered line is a failed
+// test. The zero Reader knows nothing about the output.
 type Reader struct{ listed bool }
 
 // NewReader returns a Reader for the lines of text.
@@ -42,7 +42,7 @@ func NewReader(text string) Reader {
 	return Reader{}
 }
 
-// Of returns what a line of the output tells.
+// Of returns the kind of a line of the output.
 func (r Reader) Of(line string) Kind {
 	line = normalizeLine(line)
 	switch {
@@ -57,8 +57,8 @@ func (r Reader) Of(line string) Kind {
 	return kindByWords(line)
 }
 
-// FailedTest returns the name of the test that line reports as failed, and why
-// where the line says so; "" where it reports none.
+// FailedTest returns the name of the test that line reports as failed, and the
+// reason if the line has one; "" if it reports none.
 func (r Reader) FailedTest(line string) (name, why string) {
 	if line = normalizeLine(line); line == "" || reportsSuccess(line) {
 		return "", ""
@@ -66,7 +66,7 @@ func (r Reader) FailedTest(line string) (name, why string) {
 	return r.failedTest(line)
 }
 
-// normalizeLine returns line as its words are looked for.
+// normalizeLine returns line in the form in which words are searched.
 func normalizeLine(line string) string {
 	if len(line) > longest {
 		cut := longest
@@ -78,8 +78,8 @@ func normalizeLine(line string) string {
 	return strings.TrimSpace(chat.Visible(line))
 }
 
-// reportsSuccess reports whether line says that one test or step went well, whatever
-// its name says.
+// reportsSuccess reports whether line says that one test or step succeeded,
+// whatever its name says.
 func reportsSuccess(line string) bool {
 	for _, head := range []string{"ok ", "ok\t", "--- PASS", "--- SKIP", "=== RUN", "PASS", "✓ ", "✔ ", "√ ", "[       OK ]", "[  PASSED  ]", "[ RUN "} {
 		if strings.HasPrefix(line, head) {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Lines as the tools print them; each kind has its own list.
+// Lines as printed by the tools; each kind has its own list.
 var (
 	errorLines = []string{
 		"CONFLICT (content): Merge conflict in cart/store.go", "\tboth modified:   cart/store.go", "Automatic merge failed; fix conflicts and then commit the result.",
@@ -75,7 +75,7 @@ func TestFailedTest(t *testing.T) {
 	}
 }
 
-// A numbered line is a failed test in the output of some runners alone.
+// A numbered line is a failed test only in the output of some runners.
 func TestNumberedTests(t *testing.T) {
 	for _, text := range []string{
 		"  12 passing (1s)\n  1 failing\n\n  1) cart adds two items:\n     AssertionError: 3\n",

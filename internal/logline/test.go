@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// longestName is how many bytes of a test's name are told.
+// longestName limits the bytes of a test's name.
 const longestName = 160
 
-// A form is how a test runner writes that a test failed: the first group is the
-// name, the second, if any, why.
+// A form is how a test runner reports a failed test: the first group is the name,
+// the second, if any, the reason.
 type form struct {
-	holds string // what stands in each such line; a regular expression is slow
+	holds string // a text in each such line, because a regular expression is slow
 	line  *regexp.Regexp
 }
 
@@ -36,7 +36,7 @@ var forms = []form{
 	{"(Failed)", regexp.MustCompile(`^\d+ - (\S+) \(Failed\)`)},                                                     // CTest
 	{"failed (", regexp.MustCompile(`^Test Case '(.+?)' failed \(`)},                                                // XCTest
 	{"[FAIL]", regexp.MustCompile(`^(?:\[xUnit\.net [\d:.]+\]\s+)?(\S.*?) \[FAIL\]$`)},                              // xUnit
-	{"s]", regexp.MustCompile(`^(?:Failed|Fehler|Fehlgeschlagen|Échec|Échoué|Con error|Error|Com falha|Falha|Non superato|失败|失敗|실패|Не пройден|Сбой) (\S.*?) \[[<\d., ]+\S*s\]$`)}, // dotnet test, also in other tongues
+	{"s]", regexp.MustCompile(`^(?:Failed|Fehler|Fehlgeschlagen|Échec|Échoué|Con error|Error|Com falha|Falha|Non superato|失败|失敗|실패|Не пройден|Сбой) (\S.*?) \[[<\d., ]+\S*s\]$`)}, // dotnet test, also in other languages
 	{"(FAILED", regexp.MustCompile(`^(.+?) \((?:FAILED|ERROR) - \d+\)$`)},               // RSpec, documentation
 	{"rspec ", regexp.MustCompile(`^rspec (\./\S+)(?: # (.+))?$`)},                      // RSpec, at the end
 	{"[E]", regexp.MustCompile(`^\d\d:\d\d (?:\+\d+ )?(?:~\d+ )?-\d+: (.+) \[E\]$`)},    // Dart
@@ -47,7 +47,7 @@ var forms = []form{
 	{"── ", regexp.MustCompile(`^── (?:Failure|Error) \((.+?)\)`)},                      // testthat
 }
 
-// failMarks are the signs that stand before the name of a failed test.
+// failMarks are the signs before the name of a failed test.
 var failMarks = []string{"✗ ", "✕ ", "× ", "✘ ", "✖ ", "[FAIL] ", "[X] "}
 
 var (
@@ -82,7 +82,7 @@ func (r Reader) failedTest(line string) (name, why string) {
 	return "", ""
 }
 
-// testName returns the name of a test without how long it took.
+// testName returns the name of a test without its duration.
 func testName(name string) string {
 	name = strings.TrimSpace(timing.ReplaceAllString(name, ""))
 	if len(name) > longestName {

@@ -7,15 +7,14 @@ import (
 	"unicode/utf8"
 )
 
-// A word is one that tells of trouble, in lower case.
+// A word is a word of trouble, in lower case.
 type word struct {
 	text string
-	kind Kind // Error, or Trouble where it decides nothing unless counted, or followed by a colon
+	kind Kind // Error, or Trouble if it decides nothing unless counted, or followed by a colon
 }
 
-// words of trouble, in the tongues that tools speak. An entry may be the
-// beginning of a word; what stands in a name ("error_handler", "errors.go") is
-// none.
+// words of trouble, in the languages of tools. An entry may be the beginning of a
+// word; words inside a name ("error_handler", "errors.go") do not count.
 var words = parseWords(Error, `fatal|fatal error|panic:|panicked|failed|failing|failure|failures|fail|fails|traceback (most recent|rejected|denied|aborted
 segmentation fault|core dumped|bus error|illegal instruction|out of memory|outofmemoryerror|oom-kill|oomkilled|oom killed|cannot allocate memory|sigkill|sigsegv|sigabrt|signal: killed|stack overflow
 both modified:|both added:|both deleted:|deleted by us:|deleted by them:|added by us:|added by them:|merge conflict|unmerged paths|undefined:|undefined reference|undefined symbol|undefined method|undefined variable|undeclared
@@ -32,7 +31,8 @@ fehler|ausnahme|warnung|erwartet|nicht gefunden|unbekannt|ungültig|erreur|erreu
 errores|advertencia|esperado|esperaba|no encontrado|no se encontró|erro|erros|aviso|não encontrado|errore|errori|fout|waarschuwing
 错误|錯誤|异常|異常|警告|找不到|未找到|エラー|例外|見つかりません|期待|오류|예외|경고|ошибка|ошибки|ошибок|предупреждение`)
 
-// parseWords returns words by their first byte, the longest first: it says the most.
+// parseWords returns words by their first byte, the longest first because it is the
+// most specific.
 func parseWords(kindsAndLists ...any) (table [256][]word) {
 	for i := 0; i < len(kindsAndLists); i += 2 {
 		kind, list := kindsAndLists[i].(Kind), kindsAndLists[i+1].(string)
@@ -60,7 +60,7 @@ func insertByLength(list []word, w word) []word {
 var heads = []string{"CONFLICT", "FAIL", "E   ", "error", "Error", "ERROR", "[ERROR", "[error", "ERR!", "npm ERR", "npm error", "Traceback", "Exception in", "Caused by:", "Uncaught", "Unhandled",
 	"Fehler:", "Erreur", "Erro:", "Errore:", "错误", "錯誤", "エラー", "오류", "Ошибка", "! [", "E: ", "Killed", "Aborted", "Getötet", "Tué", "Matado", "Morto", "Ucciso", "Убито"}
 
-// kindByWords returns what the words of a line tell.
+// kindByWords returns the kind of a line by its words.
 func kindByWords(line string) Kind {
 	low := lowerSameLength(line)
 	if kind := kindByExitCode(low); kind != Plain {
@@ -91,8 +91,8 @@ func kindByWords(line string) Kind {
 	return found
 }
 
-// lowerSameLength returns line in lower case, of as many bytes: a letter whose other case
-// is of another length stays.
+// lowerSameLength returns line in lower case with the same length in bytes: a
+// letter whose lower case has another length stays.
 func lowerSameLength(line string) string {
 	return strings.Map(func(r rune) rune {
 		if l := unicode.ToLower(r); utf8.RuneLen(l) == utf8.RuneLen(r) {
@@ -111,8 +111,8 @@ func matchWordAt(low string, at int) (word, bool) {
 	return word{}, false
 }
 
-// isWholeWord reports whether low[at:end] is a word by itself, and no part of a name
-// or path. Scripts without spaces have no bounds.
+// isWholeWord reports whether low[at:end] is a whole word, not part of a name or
+// path. Scripts without spaces have no bounds.
 func isWholeWord(low string, at, end int) bool {
 	if r, _ := utf8.DecodeRuneInString(low[at:]); r >= 0x2e80 {
 		return true
@@ -149,8 +149,8 @@ func endsErrorName(low string, at, end int) bool {
 	return false
 }
 
-// weighWord returns what a word of trouble tells where it stands: Success where it
-// is counted to none.
+// weighWord returns the kind that a word of trouble indicates at its place: Success
+// if its count is zero.
 func weighWord(line, low string, w word, at, end int) Kind {
 	before, counted := countBefore(low[:at])
 	after, said := countAfter(low[end:])
@@ -186,7 +186,7 @@ func isErrorWord(w string) bool {
 	return false
 }
 
-// isCountedWord reports whether a word is one that is counted.
+// isCountedWord reports whether tools count a word.
 func isCountedWord(w string) bool {
 	return isErrorWord(strings.TrimSuffix(w, "s")) || countKind(w) == Error
 }
@@ -200,8 +200,8 @@ func countKind(w string) Kind {
 	return Trouble
 }
 
-// isErrorCode reports whether what follows a word of error is the code of one: error
-// TS2304:, error[E0308]:, error C2065:.
+// isErrorCode reports whether an error code follows a word of error: error TS2304:,
+// error[E0308]:, error C2065:.
 func isErrorCode(rest string) bool {
 	rest = strings.TrimLeft(rest, " [")
 	at := 0
@@ -211,13 +211,13 @@ func isErrorCode(rest string) bool {
 	return at > 1 && at < len(rest) && rest[at-1] >= '0' && rest[at-1] <= '9' && (rest[at] == ':' || rest[at] == ']')
 }
 
-// isInCodeString reports whether a word after before stands in a string of source code, as
-// a diff or a search shows it.
+// isInCodeString reports whether the word after before is in a string of source
+// code, as in a diff or a search.
 func isInCodeString(before string) bool {
 	return strings.LastIndex(before, `("`) > strings.LastIndex(before, `")`) || strings.HasPrefix(before, "+\t") || strings.HasPrefix(before, "-\t")
 }
 
-// isLogLevel reports whether a word is the level of a line of a log.
+// isLogLevel reports whether a word is the level of a log line.
 func isLogLevel(line, low string, at, end int) bool {
 	if strings.HasSuffix(low[:at], "level=") || strings.HasSuffix(strings.ReplaceAll(low[:at], " ", ""), `"level":"`) {
 		return true
@@ -226,7 +226,7 @@ func isLogLevel(line, low string, at, end int) bool {
 	return upper && (at == 0 || line[at-1] == ' ' || line[at-1] == '[' || line[at-1] == '\t' || line[at-1] == '|')
 }
 
-// negations stand before a word of trouble that is none.
+// negations are before a word of trouble that reports none.
 var negations = []string{"no", "not", "without", "zero", "never", "any", "kein", "keine", "keinen", "ohne", "nicht", "aucun", "aucune", "sans", "sin", "ningún", "ninguna", "ningun", "sem", "nenhum", "nenhuma", "nessun", "senza", "geen", "нет", "без", "xpass"}
 
 func isNegated(before string) bool {
@@ -240,7 +240,7 @@ func isNegated(before string) bool {
 	return slices.Contains(negations, last)
 }
 
-// countBefore returns the number that stands before a word, as in "3 failed".
+// countBefore returns the number before a word, as in "3 failed".
 func countBefore(before string) (n int, ok bool) {
 	before = strings.TrimRight(before, " \t*")
 	before = strings.TrimRight(strings.TrimSuffix(strings.TrimSuffix(before, "个"), "個"), " ")
@@ -257,8 +257,8 @@ func countBefore(before string) (n int, ok bool) {
 	return numberBefore(before[at:]), true
 }
 
-// countAfter returns the number that stands after a word, as in "Failures: 3",
-// "failed=0"; what says none is 0.
+// countAfter returns the number after a word, as in "Failures: 3", "failed=0"; a
+// word for none is 0.
 func countAfter(after string) (n int, ok bool) {
 	after = strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(after, "(s)"), "s"), `"`)
 	rest := strings.TrimLeft(after, " \t:=：")
@@ -293,7 +293,7 @@ func numberBefore(digits string) int {
 	return n
 }
 
-// hasErrorHead reports whether line begins as an error does, and is no name.
+// hasErrorHead reports whether line begins like an error and not like a name.
 func hasErrorHead(line string) bool {
 	for _, h := range heads {
 		if rest, ok := strings.CutPrefix(line, h); ok {

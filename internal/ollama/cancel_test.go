@@ -16,23 +16,23 @@ import (
 	"github.com/tiercompact/tiercompact/internal/ollamatest"
 )
 
-// far is more time than anything takes here, on whatever machine.
+// far is longer than any step takes here, on any machine.
 const far = 2 * time.Minute
 
-// A slow server begins an answer as Ollama 0.17.4 does, goes no further, and
-// tells when its client has gone and which model it was told to unload.
+// A slow server begins an answer as Ollama 0.17.4 does, stops there, and reports
+// when its client left and which model it had to unload.
 type slow struct {
 	*httptest.Server
 	reached, gone chan struct{}
 	unloaded      chan string
 }
 
-// slowly returns a server whose /api/chat sends begin, and then nothing.
+// slowly returns a server whose /api/chat sends begin, and then stops.
 func slowly(t *testing.T, begin func(w http.ResponseWriter, r *http.Request) bool) *slow {
 	s := &slow{reached: make(chan struct{}, 9), gone: make(chan struct{}, 9), unloaded: make(chan string, 9)}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/api/chat", func(w http.ResponseWriter, r *http.Request) {
-		io.Copy(io.Discard, r.Body) // else net/http does not notice that the client goes
+		io.Copy(io.Discard, r.Body) // otherwise net/http does not notice that the client leaves
 		if begin(w, r) {
 			return
 		}
@@ -62,7 +62,7 @@ func came[T any](t *testing.T, what string, c <-chan T) (v T) {
 	return v
 }
 
-func TestTheConnectionIsClosedWhereTheContextEnds(t *testing.T) {
+func TestTheConnectionIsClosedWhenTheContextEnds(t *testing.T) {
 	const line = `{"model":"m","created_at":"2026-11-28T20:45:14Z","message":{"role":"assistant","content":"a"},"done":false}` + "\n"
 	for name, begin := range map[string]func(w http.ResponseWriter, r *http.Request) bool{
 		"before the answer":   func(http.ResponseWriter, *http.Request) bool { return false },
@@ -100,7 +100,7 @@ func TestTheConnectionIsClosedWhereTheContextEnds(t *testing.T) {
 				}
 				came(t, "the end of the connection", s.gone)
 				if told := len(s.unloaded) > 0; told != (oneOff && !writes) {
-					t.Errorf("told to unload: %v", told)
+					t.Errorf("unload requests: %v", told)
 				}
 			})
 		}
@@ -117,9 +117,9 @@ func redirected(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// The server goes on to read a prompt that nobody waits for, which takes
-// minutes; the model is unloaded instead.
-func TestRealServerStopsReadingWhatNobodyWaitsFor(t *testing.T) {
+// The server continues to read an abandoned prompt, which takes minutes; the model
+// is unloaded instead.
+func TestRealServerStopsReadingAnAbandonedPrompt(t *testing.T) {
 	direct := realClient(t)
 	counter := ollamatest.Count(t, ollamatest.URL(t))
 	c, err := ollama.New(counter.URL)

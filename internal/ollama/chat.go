@@ -14,21 +14,17 @@ import (
 	"github.com/tiercompact/tiercompact/internal/remote"
 )
 
-// Chat has a model go on with a conversation. Each piece of the answer goes to
-// each as it comes; an error of each ends the answer, and is returned as it is.
-// With any error comes what was said up to then.
-//
-// The server is asked through /api/chat: its /v1 takes no window. It is told
-// never to drop messages from the front, nor half of the prompt in mid-answer,
-// which it would do without a word: where the prompt is longer than the window,
-// the error is [model.ErrTooLong], and where the answer reaches its end, the
-// answer is cut off. A server that answers nothing at all (an empty text, no
-// calls) makes no error.
-//
-// Where ctx ends, the connection is closed. A server that writes then stops at
-// once. One that still reads the prompt goes on to its end (0.17.4), and lets
-// the next request wait; after a request that is [model.Request.OneOff], it is
-// told to unload the model, which ends that.
+// Chat makes a model continue a conversation. each receives every piece of the
+// answer as it arrives; an error of each ends the answer, and is returned
+// unchanged. With any error, Chat also returns the partial answer. Chat uses
+// /api/chat, because /v1 accepts no window. It forbids the server to drop messages
+// from the front, or half of the prompt during the answer, which it would do
+// silently: if the prompt is longer than the window, the error is
+// [model.ErrTooLong]; if the answer fills the window, it is cut off. An empty
+// answer (no text, no calls) is not an error. If ctx ends, the connection is
+// closed. A server that is writing then stops immediately. One that is still
+// reading the prompt continues to its end (0.17.4), and delays the next request;
+// after a [model.Request.OneOff], the model is therefore unloaded.
 func (c *Client) Chat(ctx context.Context, r model.Request, each func(model.Delta) error) (model.Answer, error) {
 	const what = "chat with"
 	request, err := c.newRequest(r)
@@ -53,7 +49,7 @@ func (c *Client) Chat(ctx context.Context, r model.Request, each func(model.Delt
 	return a.modelAnswer(r.Messages), err
 }
 
-// newRequest says all that the server would otherwise decide by itself.
+// newRequest sets everything that the server would otherwise decide itself.
 func (c *Client) newRequest(r model.Request) (*api.ChatRequest, error) {
 	no := false
 	q := &api.ChatRequest{
@@ -72,13 +68,13 @@ func (c *Client) newRequest(r model.Request) (*api.ChatRequest, error) {
 			return nil, fmt.Errorf("read tools: %w", err)
 		}
 	}
-	if r.NoThink { // one that cannot think takes it too
+	if r.NoThink { // models without thinking accept it too
 		q.Think = &api.ThinkValue{Value: false}
 	}
 	if r.Window > 0 && c.window == 0 {
 		q.Options["num_ctx"] = r.Window
 	}
-	if r.MaxTokens > 0 { // 0 would be no limit, -1 ten windows
+	if r.MaxTokens > 0 { // 0 would mean no limit, -1 ten windows
 		q.Options["num_predict"] = r.MaxTokens
 	}
 	if r.Sampling != nil {
@@ -87,7 +83,7 @@ func (c *Client) newRequest(r model.Request) (*api.ChatRequest, error) {
 	return q, nil
 }
 
-// An answer is put together from the lines of a stream.
+// An answer is built from the lines of a stream.
 type answer struct {
 	remote.Reply
 	last    api.ChatResponse
@@ -96,17 +92,16 @@ type answer struct {
 	stopped bool // without one, as the model wrote one token over and over
 }
 
-// stopWithin is the most time that a server gets to be told to stop: one that
-// answers at all does so in some hundredths of a second, whatever its models do.
+// stopWithin is the time limit for a request to stop: a working server answers it
+// within hundredths of a second, whatever its models do.
 const stopWithin = 2 * time.Second
 
-// stopReading ends the work on a prompt that nobody waits for any more. What
-// the model costs to be loaded anew is seconds, the rest of a prompt minutes.
-// Requests of others that it works on end first.
+// stopReading ends the work on an abandoned prompt. Loading the model again costs
+// seconds, the rest of a prompt minutes. Requests of other clients end first.
 func (c *Client) stopReading(ctx context.Context, name string) {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), stopWithin)
 	defer stop()
-	_ = c.Unload(ctx, name) // else the server goes on, as it would have
+	_ = c.Unload(ctx, name) // otherwise the server continues, as without the request
 }
 
 func (a *answer) addChunk(r api.ChatResponse) error {
@@ -140,14 +135,14 @@ func (a *answer) modelAnswer(before []chat.Message) model.Answer {
 	}
 }
 
-// fromArguments returns arguments as JSON text, in the order that the model
-// wrote them in, and without the escapes that are for web pages.
+// fromArguments returns arguments as JSON text, in the model's order, and without
+// the escapes for web pages.
 func fromArguments(args *api.ToolCallFunctionArguments) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	encode := func(v any) {
-		_ = e.Encode(v) // it was read from JSON
+		_ = e.Encode(v) // it came from JSON
 		b.Truncate(b.Len() - 1)
 	}
 	b.WriteByte('{')

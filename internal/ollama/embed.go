@@ -8,11 +8,11 @@ import (
 	"github.com/tiercompact/tiercompact/internal/remote"
 )
 
-// Embed returns one vector for each text, in order, all of one dimension. The
-// texts go as they are: a model's prefixes are the caller's. Where one text is
-// too long for the model, the whole call fails with [model.ErrTooLong]; the
-// server's own cutting is not asked for, because it fails too where the cut
-// text has more tokens when it is read again.
+// Embed returns one vector for each text, in order, all of one dimension. The texts
+// are sent unchanged: the caller adds a model's prefixes. If one text is too long
+// for the model, the whole call fails with [model.ErrTooLong]. The server's
+// truncation is not used, because it fails if the truncated text has more tokens
+// than before.
 func (c *Client) Embed(ctx context.Context, name string, texts []string) ([][]float32, error) {
 	if len(texts) == 0 {
 		return nil, nil
@@ -21,7 +21,7 @@ func (c *Client) Embed(ctx context.Context, name string, texts []string) ([][]fl
 	whole := false
 	var r *api.EmbedResponse
 	err := c.makeCall(ctx, name, what, func(a *api.Client) (err error) {
-		// Not /api/embeddings: that takes one text, and does not normalise.
+		// Not /api/embeddings, which accepts one text, and does not normalise.
 		r, err = a.Embed(ctx, &api.EmbedRequest{Model: name, Input: texts, Truncate: &whole, KeepAlive: c.kept(), Options: c.options()})
 		return err
 	})

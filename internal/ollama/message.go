@@ -15,7 +15,7 @@ import (
 )
 
 // toAPIMessages returns messages in Ollama's form. Several results in one message
-// become one message each, as the server wants them.
+// become one message each, as the server requires.
 func toAPIMessages(messages []chat.Message) ([]api.Message, error) {
 	w := writer{names: make(map[string]string)}
 	for i, m := range messages {
@@ -66,7 +66,7 @@ func (w *writer) writeToolCall(m *api.Message, p chat.Part) error {
 	return err
 }
 
-// writeToolResult writes a result with the name of its tool, which templates show.
+// writeToolResult writes a result with the name of its tool, for the templates.
 func (w *writer) writeToolResult(p chat.Part) error {
 	r := api.Message{Role: string(chat.Tool), Content: p.Text, ToolCallID: p.ID, ToolName: cmp.Or(p.Name, w.names[p.ID])}
 	err := addImage(&r, p.Image)
@@ -74,7 +74,7 @@ func (w *writer) writeToolResult(p chat.Part) error {
 	return err
 }
 
-// addImage adds the bytes of a picture. A server fetches none by itself.
+// addImage adds the bytes of a picture. A server does not download pictures.
 func addImage(m *api.Message, p *chat.Picture) error {
 	if p == nil {
 		return nil

@@ -15,10 +15,10 @@ import (
 	"github.com/tiercompact/tiercompact/tokens"
 )
 
-// Version returns the server's version. An error that is [model.ErrGarbled]
-// says that what answers is not Ollama.
+// Version returns the server's version. An error that is [model.ErrGarbled] means
+// that the server is not Ollama.
 func (c *Client) Version(ctx context.Context) (version string, err error) {
-	const what = "ask Ollama's version"
+	const what = "get Ollama's version"
 	err = c.makeCall(ctx, "", what, func(a *api.Client) error {
 		version, err = a.Version(ctx)
 		return err
@@ -29,11 +29,11 @@ func (c *Client) Version(ctx context.Context) (version string, err error) {
 	return version, err
 }
 
-// A Model is one that the server has.
+// A Model is a model on the server.
 type Model struct {
-	Name       string // in full, with its tag
+	Name       string // full name, with its tag
 	Family     string
-	Parameters string // how many, for people: 3.2B
+	Parameters string // number of parameters, for people: 3.2B
 	Bytes      int64  // on disk; 0 for a model that runs elsewhere
 	Digest     string // of the weights
 }
@@ -55,8 +55,8 @@ func (c *Client) Models(ctx context.Context) ([]Model, error) {
 	return models, nil
 }
 
-// Has looks for a model by a name as people write it: without a tag it means
-// the tag latest.
+// Has finds a model by a name as users write it: without a tag it means the tag
+// latest.
 func (c *Client) Has(ctx context.Context, name string) (m Model, ok bool, err error) {
 	models, err := c.Models(ctx)
 	if err != nil {
@@ -66,7 +66,7 @@ func (c *Client) Has(ctx context.Context, name string) (m Model, ok bool, err er
 	return m, ok, nil
 }
 
-// Among is [Client.Has] for models that are known.
+// Among is [Client.Has] for a known list of models.
 func Among(models []Model, name string) (m Model, ok bool) {
 	for _, m := range models {
 		if sameModel(m.Name, name) {
@@ -76,29 +76,29 @@ func Among(models []Model, name string) (m Model, ok bool) {
 	return Model{}, false
 }
 
-// sameModel compares names as the server does: with the default registry,
-// namespace and tag filled in, in whatever case.
+// sameModel compares names as the server does: with the default registry, namespace
+// and tag filled in, ignoring case.
 func sameModel(a, b string) bool {
 	return strings.EqualFold(model.ParseName(a).String(), model.ParseName(b).String()) && b != ""
 }
 
-// Info is what a server tells of a model.
+// Info is the server's information about a model.
 type Info struct {
-	Capabilities  []string // as the server names them: completion, embedding, tools, thinking, vision
+	Capabilities  []string // with the server's names: completion, embedding, tools, thinking, vision
 	Family        string
-	TrainedWindow int  // tokens; 0: not told
+	TrainedWindow int  // window of its training in tokens; 0: not reported
 	NumCtx        int  // of its own parameters; 0: not set
-	Elsewhere     bool // the server passes what it is asked on to another one
+	Elsewhere     bool // the server forwards requests for it to another one
 }
 
-// CanChat reports whether the model goes on with conversations.
+// CanChat reports whether the model continues conversations.
 func (i Info) CanChat() bool { return i.hasCapability(model.CapabilityCompletion) }
 
-// CanEmbed reports whether the model is made for vectors. A server makes some
-// with any model; those of models for chat say little.
+// CanEmbed reports whether the model is made for vectors. A server computes vectors
+// with any model; those of chat models mean little.
 func (i Info) CanEmbed() bool { return i.hasCapability(model.CapabilityEmbedding) }
 
-// CanCallTools reports whether the model's template has a place for tools.
+// CanCallTools reports whether the model's template supports tools.
 func (i Info) CanCallTools() bool { return i.hasCapability(model.CapabilityTools) }
 
 // CanThink reports whether the model can think before it answers.
@@ -108,7 +108,7 @@ func (i Info) hasCapability(c model.Capability) bool {
 	return slices.Contains(i.Capabilities, string(c))
 }
 
-// Show returns what the server knows of a model, without loading it.
+// Show returns the server's information about a model, without loading it.
 func (c *Client) Show(ctx context.Context, name string) (Info, error) {
 	s, err := c.showModel(ctx, name, false)
 	if err != nil {
@@ -124,7 +124,7 @@ func (c *Client) Show(ctx context.Context, name string) (Info, error) {
 	for _, capability := range s.Capabilities {
 		info.Capabilities = append(info.Capabilities, string(capability))
 	}
-	if len(info.Capabilities) == 0 { // a server before 0.6.4 does not tell
+	if len(info.Capabilities) == 0 { // a server before 0.6.4 does not report them
 		info.Capabilities = guessCapabilities(arch, s)
 	}
 	return info, nil
@@ -142,7 +142,7 @@ func (c *Client) showModel(ctx context.Context, name string, verbose bool) (s *a
 	return s, err
 }
 
-// guessCapabilities tells from a model's metadata and template what it can do.
+// guessCapabilities derives a model's capabilities from its metadata and template.
 func guessCapabilities(arch string, s *api.ShowResponse) []string {
 	if _, pools := s.ModelInfo[arch+".pooling_type"]; pools {
 		return []string{string(model.CapabilityEmbedding)}
@@ -154,18 +154,18 @@ func guessCapabilities(arch string, s *api.ShowResponse) []string {
 	return can
 }
 
-// parseNumCtx finds num_ctx in parameters, one a line, as a Modelfile has them.
+// parseNumCtx finds num_ctx in parameters, one a line, as in a Modelfile.
 func parseNumCtx(parameters string) int {
 	n := 0
 	for line := range strings.Lines(parameters) {
 		if f := strings.Fields(line); len(f) == 2 && f[0] == "num_ctx" {
-			n, _ = strconv.Atoi(f[1]) // the server holds them as numbers
+			n, _ = strconv.Atoi(f[1]) // the server stores them as numbers
 		}
 	}
 	return max(0, n)
 }
 
-// wholeNumber returns a JSON number that counts something, 0 for anything else.
+// wholeNumber returns a JSON number that is a count, 0 for any other value.
 func wholeNumber(v any) int {
 	f, ok := v.(float64)
 	if !ok || !(f > 0) || f > 1<<40 {
@@ -174,16 +174,16 @@ func wholeNumber(v any) int {
 	return int(f)
 }
 
-// A Running model is one that is loaded.
+// A Running model is a loaded model.
 type Running struct {
 	Name   string
-	Window int // tokens; 0: a server before 0.11 does not tell
+	Window int // tokens; 0: a server before 0.11 does not report it
 }
 
 // Running returns the models that are loaded now.
 func (c *Client) Running(ctx context.Context) ([]Running, error) {
 	var list *api.ProcessResponse
-	err := c.makeCall(ctx, "", "ask which models are loaded", func(a *api.Client) (err error) {
+	err := c.makeCall(ctx, "", "list the loaded models", func(a *api.Client) (err error) {
 		list, err = a.ListRunning(ctx)
 		return err
 	})
@@ -197,8 +197,8 @@ func (c *Client) Running(ctx context.Context) ([]Running, error) {
 	return running, nil
 }
 
-// Loaded returns the window that a model is loaded with now, 0 where the server
-// does not tell. ok is false where it is not loaded.
+// Loaded returns the current window of a loaded model, 0 if the server does not
+// report it. ok is false if it is not loaded.
 func (c *Client) Loaded(ctx context.Context, name string) (window int, ok bool, err error) {
 	running, err := c.Running(ctx)
 	window, ok = loaded(running, name)
@@ -214,7 +214,7 @@ func loaded(running []Running, name string) (window int, ok bool) {
 	return 0, false
 }
 
-// Window returns what the server knows of a model's window, which nothing loads.
+// Window returns the known facts about a model's window, without loading it.
 func (c *Client) Window(ctx context.Context, name string) (tokens.Known, error) {
 	info, err := c.Show(ctx, name)
 	if err != nil {
@@ -224,14 +224,12 @@ func (c *Client) Window(ctx context.Context, name string) (tokens.Known, error) 
 	return c.WindowOf(name, info, running), err
 }
 
-// WindowOf is [Client.Window] where info and the models that are loaded are
-// known. What the server tells in /api/ps is what holds: requests, the Modelfile
-// and the trained window only say what it was asked for, or could be.
-//
-// The server's default depends on its memory and its environment, and it tells
-// neither. It is assumed: what OLLAMA_CONTEXT_LENGTH says here where the server is
-// on this machine, else the 4096 that a server without much graphics memory
-// takes. [Client.DefaultWindow] asks.
+// WindowOf is [Client.Window] with known info and loaded models. The window in
+// /api/ps is the actual one: requests, the Modelfile and the training only give
+// wishes and limits. The server's default depends on its memory and its
+// environment, and it reports neither. It is assumed to be this process's
+// OLLAMA_CONTEXT_LENGTH if the server is on this machine, else 4096, the default of
+// a server with little graphics memory. [Client.DefaultWindow] measures it.
 func (c *Client) WindowOf(name string, info Info, running []Running) tokens.Known {
 	k := tokens.Known{Modelfile: info.NumCtx, Trained: info.TrainedWindow, Assumed: c.assumedWindow()}
 	if info.Elsewhere {
@@ -241,8 +239,8 @@ func (c *Client) WindowOf(name string, info Info, running []Running) tokens.Know
 	return k
 }
 
-// DefaultWindow has the server load a model, with no window asked for, and
-// returns the one that it took; 0 where the server does not tell.
+// DefaultWindow makes the server load a model without a requested window, and
+// returns the window that it used; 0 if the server does not report it.
 func (c *Client) DefaultWindow(ctx context.Context, name string) (window int, err error) {
 	stream := false
 	load := &api.ChatRequest{Model: name, Options: c.options(), Stream: &stream, KeepAlive: c.kept()}
@@ -265,14 +263,14 @@ func (c *Client) assumedWindow() int {
 	return smallestDefault
 }
 
-// afterTrial is how long a server keeps a model that was loaded for a trial
-// alone: from one call of it to the next.
+// afterTrial is how long a server keeps a model that was loaded only for a trial:
+// from one call to the next.
 const afterTrial = 10 * time.Second
 
-// Trial returns a client for calls to a model that only try it, and leave the
-// server as it was: where the model is loaded, calls take the window that it has,
-// and do not change how long it is kept; where it is not, it is soon unloaded
-// again. window is the one that it is loaded with, 0 where it is not.
+// Trial returns a client for trial calls to a model, which leave the server as it
+// was: if the model is loaded, calls use its window, and do not change how long it
+// is kept; if it is not, it is unloaded soon after. window is the one with which it
+// is loaded, 0 if it is not.
 func (c *Client) Trial(ctx context.Context, name string) (trial *Client, window int, err error) {
 	window, loaded, err := c.Loaded(ctx, name)
 	if err != nil {
@@ -287,8 +285,7 @@ func (c *Client) Trial(ctx context.Context, name string) (trial *Client, window 
 	return &t, window, nil
 }
 
-// Unload has the server give back the memory of a model, which it does soon
-// after it answers.
+// Unload makes the server unload a model, which it does soon after its answer.
 func (c *Client) Unload(ctx context.Context, name string) error {
 	now := &api.Duration{}
 	return c.makeCall(ctx, name, "unload model", func(a *api.Client) error {
@@ -296,16 +293,16 @@ func (c *Client) Unload(ctx context.Context, name string) error {
 	})
 }
 
-// Progress says how far a pull is.
+// Progress is the progress of a pull.
 type Progress struct {
 	Status   string
-	Done, Of int64 // bytes of what Status names; 0: not known
+	Done, Of int64 // bytes of the part in Status; 0: unknown
 }
 
 const pulling = "pull model"
 
-// Pull has the server fetch a model, and tells each how far it is. An error of
-// each ends the pull, and is returned as it is.
+// Pull makes the server download a model, and reports the progress to each. An
+// error of each ends the pull, and is returned unchanged.
 func (c *Client) Pull(ctx context.Context, name string, each func(Progress) error) error {
 	const what = pulling
 	var stopped error

@@ -1,8 +1,8 @@
-// Package ollama asks an Ollama server: to chat, to embed, and what it knows of
-// its models. It is the one place that talks to github.com/ollama/ollama.
-//
-// Its errors unwrap to those of package model, and say after a semicolon what
-// to do. No call has a time limit of its own: give it a context that has one.
+// Package ollama is the client of an Ollama server: chats, embeddings, and
+// information about its models. It is the only package that uses
+// github.com/ollama/ollama. Its errors unwrap to those of package model, and give a
+// remedy after a semicolon. No call has a time limit of its own: use a context with
+// a deadline.
 package ollama
 
 import (
@@ -25,26 +25,26 @@ const (
 	defaultHost = "127.0.0.1"
 	defaultPort = "11434"
 
-	// keepAlive outlasts the pauses of a conversation: a model that is loaded
-	// anew reads the whole prompt anew. The server's own default is 5 minutes.
+	// keepAlive is longer than the pauses of a conversation: a reloaded model reads
+	// the whole prompt again. The server's own default is 5 minutes.
 	keepAlive = 30 * time.Minute
 )
 
-// A Client asks one server. It is safe for concurrent use.
+// A Client sends requests to one server. It is safe for concurrent use.
 type Client struct {
-	// Threads is how many a model computes with (num_thread), the same for each
-	// call: the server loads a model anew where it changes. 0: the server
+	// Threads is the number of threads of a model (num_thread), the same for each
+	// call, because the server reloads a model when it changes. 0: the server
 	// chooses. It is set before the first use.
 	Threads int
 
 	base   *url.URL
-	keep   *time.Duration // that models stay loaded after a call; nil: as they were
-	window int            // that models have, whatever is asked for; 0: as it is asked for
+	keep   *time.Duration // how long models stay loaded after a call; nil: unchanged
+	window int            // window of all models, whatever a request says; 0: the request decides
 }
 
-// New returns a client for the server at an address: a URL, or host:port. ""
-// is what OLLAMA_HOST says, as for Ollama's own tools, else
-// http://127.0.0.1:11434. It asks nothing yet.
+// New returns a client for the server at an address: a URL, or host:port. "" means
+// OLLAMA_HOST, as for Ollama's own tools, else http://127.0.0.1:11434. It sends no
+// request.
 func New(address string) (*Client, error) {
 	from := ""
 	if address == "" {
@@ -67,7 +67,7 @@ func (c *Client) isLocalServer() bool {
 	return host == "localhost" || host == "::1" || strings.HasPrefix(host, "127.")
 }
 
-// options are those of the server for each request with a model.
+// options are the server's options for each request with a model.
 func (c *Client) options() map[string]any {
 	o := make(map[string]any)
 	if c.Threads > 0 {
@@ -79,7 +79,7 @@ func (c *Client) options() map[string]any {
 	return o
 }
 
-// kept is for how long a model stays loaded after a request; nil: as it was.
+// kept is how long a model stays loaded after a request; nil: unchanged.
 func (c *Client) kept() *api.Duration {
 	if c.keep == nil {
 		return nil
@@ -87,7 +87,7 @@ func (c *Client) kept() *api.Duration {
 	return &api.Duration{Duration: *c.keep}
 }
 
-// makeCall makes one call, and says in its error what was to be done.
+// makeCall makes one call; its errors name the action.
 func (c *Client) makeCall(ctx context.Context, name, what string, call func(*api.Client) error) error {
 	var side remote.Call
 	return c.callError(name, what, side.Fault(ctx, call(c.clientVia(&side))))
@@ -97,8 +97,7 @@ func (c *Client) clientVia(side *remote.Call) *api.Client {
 	return api.NewClient(c.base, side.Client())
 }
 
-// callError returns err with what was to be done with which model, "" for none,
-// and what to do.
+// callError returns err with the action, the model ("" for none), and the remedy.
 func (c *Client) callError(name, what string, err error) error {
 	return remote.Explain(err, what, name, c.URL(), func(f *remote.Failure) string { return remedyFor(f, what, name) })
 }
@@ -108,7 +107,7 @@ func remedyFor(f *remote.Failure, what, name string) string {
 	case f.Cause == remote.NoKey:
 		return "put a user's name and password before the host in the address, or, for a model of ollama.com, run: ollama signin"
 	case f.Cause == remote.WrongPath:
-		return "check that this is Ollama's address: what its /api/version stands below, without /api"
+		return "check that this is Ollama's base address, the part before /api/version"
 	case what == pulling && f.Kind != model.ErrUnreachable:
 		return "check its name at https://ollama.com/library, and the server's network"
 	case f.Kind == model.ErrUnreachable:

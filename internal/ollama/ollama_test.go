@@ -42,7 +42,7 @@ func (s *script) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(w, answer)
 }
 
-// scripted returns a client of a server that answers so.
+// scripted returns a client of a server with these answers.
 func scripted(t testing.TB, answers map[string]string) (*ollama.Client, *script) {
 	t.Helper()
 	s := &script{answers: answers}
@@ -76,7 +76,7 @@ func TestNewReadsTheEnvironmentAsOllamaDoes(t *testing.T) {
 	}
 }
 
-func TestProxyOfTheEnvironmentIsNotAskedForLoopback(t *testing.T) {
+func TestLoopbackUsesNoProxy(t *testing.T) {
 	t.Setenv("HTTP_PROXY", "http://192.0.2.1:1")
 	c, _ := scripted(t, map[string]string{"/api/version": `{"version":"0.17.4"}`})
 	if v, err := c.Version(t.Context()); err != nil || v != "0.17.4" {
@@ -84,7 +84,7 @@ func TestProxyOfTheEnvironmentIsNotAskedForLoopback(t *testing.T) {
 	}
 }
 
-func TestVersionTellsWhatIsNotOllama(t *testing.T) {
+func TestVersionRejectsOtherServers(t *testing.T) {
 	for name, answers := range map[string]map[string]string{
 		"a web page":  {"/api/version": "<html>"},
 		"no version":  {"/api/version": "{}"},
@@ -92,7 +92,7 @@ func TestVersionTellsWhatIsNotOllama(t *testing.T) {
 		"other paths": {},
 	} {
 		c, _ := scripted(t, answers)
-		if _, err := c.Version(t.Context()); !errors.Is(err, model.ErrGarbled) || !strings.Contains(err.Error(), "; check that this is Ollama's address") {
+		if _, err := c.Version(t.Context()); !errors.Is(err, model.ErrGarbled) || !strings.Contains(err.Error(), "; check that this is Ollama's ") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -133,13 +133,13 @@ func TestModelsAreFoundByTheNamesThatPeopleWrite(t *testing.T) {
 	}
 }
 
-func TestShowTellsWhatAModelCan(t *testing.T) {
+func TestShowReportsCapabilities(t *testing.T) {
 	c, s := scripted(t, map[string]string{"/api/show": show})
 	i, err := c.Show(t.Context(), "m")
 	if err != nil || !i.CanChat() || !i.CanCallTools() || !i.CanThink() || i.CanEmbed() || i.Elsewhere || i.Family != "llama" || i.TrainedWindow != 131_072 || i.NumCtx != 16_384 {
 		t.Errorf("%+v, %v", i, err)
 	}
-	for answer, want := range map[string]string{ // of servers that tell no capabilities
+	for answer, want := range map[string]string{ // of servers that report no capabilities
 		`{"template":"{{ .Tools }}","model_info":{"general.architecture":"llama"}}`:                             "completion tools",
 		`{"template":"{{ .Prompt }}","model_info":{"general.architecture":"bert","bert.pooling_type":1}}`:       "embedding",
 		`{"details":{"family":"x"},"model_info":{"general.architecture":"llama","llama.context_length":-1e99}}`: "completion",
@@ -152,11 +152,11 @@ func TestShowTellsWhatAModelCan(t *testing.T) {
 	}
 	s.answers["/api/show"] = "{}"
 	if _, err := c.Show(t.Context(), "m"); !errors.Is(err, model.ErrGarbled) {
-		t.Errorf("nothing told: %v", err)
+		t.Errorf("nothing reported: %v", err)
 	}
 }
 
-func TestWindowIsWhatTheServerKnows(t *testing.T) {
+func TestWindowIsReportedByOllama(t *testing.T) {
 	answers := map[string]string{"/api/show": show, "/api/ps": `{"models":[{"name":"other:latest","context_length":1},{"name":"m:latest","context_length":8192}]}`}
 	c, s := scripted(t, answers)
 	check := func(name string, want tokens.Known) {
@@ -183,7 +183,7 @@ func TestWindowIsWhatTheServerKnows(t *testing.T) {
 	}
 }
 
-func TestEmbedAsksForNoCutting(t *testing.T) {
+func TestEmbedForbidsTruncation(t *testing.T) {
 	c, s := scripted(t, map[string]string{"/api/embed": `{"embeddings":[[1,2],[3,4]]}`})
 	v, err := c.Embed(t.Context(), "m", []string{"a", ""})
 	if err != nil || len(v) != 2 || v[1][0] != 3 {
@@ -218,7 +218,7 @@ func TestEmbedAsksForNoCutting(t *testing.T) {
 	}
 }
 
-func TestChatSaysAllThatTheServerWouldDecide(t *testing.T) {
+func TestChatSetsEveryServerDefault(t *testing.T) {
 	c, s := scripted(t, map[string]string{"/api/chat": `{"done":true}` + "\n"})
 	_, err := c.Chat(t.Context(), model.Request{
 		Model: "m", Messages: user("hi"), Window: 2048, MaxTokens: 50, NoThink: true, Sampling: &model.Sampling{Seed: 42},
@@ -319,8 +319,8 @@ func TestChatPutsAnAnswerTogether(t *testing.T) {
 	}
 }
 
-// A stream without a last line, after 31 equal pieces, is what 0.17.4 sends of a
-// model that writes one token over and over.
+// 0.17.4 sends a stream without a last line, after 31 equal pieces, if a model
+// repeats one token.
 func TestAServerEndsAnAnswerThatRepeatsAToken(t *testing.T) {
 	for name, c := range map[string]struct {
 		pieces []string
@@ -345,7 +345,7 @@ func TestAServerEndsAnAnswerThatRepeatsAToken(t *testing.T) {
 	}
 }
 
-func TestChatTellsHowAnAnswerFailed(t *testing.T) {
+func TestChatReportsFailedAnswers(t *testing.T) {
 	const hello = `{"message":{"content":"Hello"}}` + "\n"
 	for name, c := range map[string]struct {
 		answer string
@@ -356,7 +356,7 @@ func TestChatTellsHowAnAnswerFailed(t *testing.T) {
 	}{
 		"no end":             {hello, 0, model.ErrGarbled, "ends in the middle", "Hello"},
 		"nothing":            {"", 0, model.ErrGarbled, "ends in the middle", ""},
-		"cut in a line":      {hello + `{"message":{"con`, 0, model.ErrGarbled, "no JSON", "Hello"},
+		"cut in a line":      {hello + `{"message":{"con`, 0, model.ErrGarbled, "not JSON", "Hello"},
 		"garbage":            {hello + "<html>", 0, model.ErrGarbled, "<html>", "Hello"},
 		"another form":       {`{"message":"text"}`, 0, model.ErrGarbled, "cannot unmarshal", ""},
 		"error line":         {hello + `{"error":"the runner stopped"}`, 0, nil, "server fails: the runner stopped; see the server's log", "Hello"},
@@ -382,7 +382,7 @@ func TestChatTellsHowAnAnswerFailed(t *testing.T) {
 	}
 }
 
-func TestChatStopsWhenItIsTold(t *testing.T) {
+func TestChatStopsOnAnErrorOfTheCaller(t *testing.T) {
 	stop := errors.New("enough")
 	c, s := scripted(t, map[string]string{"/api/chat": `{"message":{"content":"a"}}` + "\n" + `{"message":{"content":"b"},"done":true}`})
 	if a, err := c.Chat(t.Context(), model.Request{Model: "m"}, func(model.Delta) error { return stop }); err != stop || a.Message.Text() != "a" {
@@ -425,7 +425,7 @@ func TestCallsEndWithTheirContext(t *testing.T) {
 	}
 }
 
-func TestPullTellsHowFarItIs(t *testing.T) {
+func TestPullReportsProgress(t *testing.T) {
 	c, s := scripted(t, map[string]string{"/api/pull": `{"status":"pulling abc","total":10,"completed":4}` + "\n" + `{"status":"success"}`})
 	var got []ollama.Progress
 	each := func(p ollama.Progress) error {

@@ -7,21 +7,21 @@ import (
 	"github.com/dlclark/regexp2"
 )
 
-// pairs merges byte pairs as llama.cpp does, which runs most models for Ollama:
-// of equal pairs the first is merged first. Ollama's own tokenizer takes any of
-// them, and counts up to twice as many tokens in rules and indentation.
+// pairs merges byte pairs as llama.cpp does, which runs most models for Ollama: of
+// equal pairs the first is merged first. Ollama's own tokenizer merges them in any
+// order, and counts up to twice as many tokens in rules and indentation.
 type pairs struct {
 	split *regexp2.Regexp
 	bytes [256]int32 // the token of each byte; -1: it has none
 	join  map[[2]int32]joint
-	whole map[string]int32 // words that are taken as they are; nil: all are merged
+	whole map[string]int32 // words that are not merged; nil: all are merged
 }
 
-// A joint says what two tokens become, and how early.
+// A joint is the join of two tokens: its result and its priority.
 type joint struct{ rank, token int32 }
 
-// newPairs makes one of a vocabulary. Where whole is set, a word that is a token
-// is that token, whether or not merging would get there.
+// newPairs builds pairs from a vocabulary. If whole is set, a word that is a token
+// is that token, even if merging would not produce it.
 func newPairs(values, merges []string, split string, whole bool) *pairs {
 	p := &pairs{split: regexp2.MustCompile(split, regexp2.RE2), join: make(map[[2]int32]joint, len(merges))}
 	ids := make(map[string]int32, len(values))
@@ -41,7 +41,7 @@ func newPairs(values, merges []string, split string, whole bool) *pairs {
 		p.bytes[b] = id(string(visibleRune(byte(b))))
 	}
 	for rank, m := range merges {
-		at := 1 // a token may begin with a blank's stand-in, never with a blank
+		at := 1 // tokens use a substitute for the blank
 		for at < len(m) && m[at] != ' ' {
 			at++
 		}
@@ -56,7 +56,7 @@ func newPairs(values, merges []string, split string, whole bool) *pairs {
 	return p
 }
 
-// visibleRune returns the character that stands for a byte in a vocabulary.
+// visibleRune returns the character that represents a byte in a vocabulary.
 func visibleRune(b byte) rune {
 	switch r := rune(b); {
 	case b <= 0x20:
@@ -80,7 +80,8 @@ func (p *pairs) countTokens(text string) int {
 	return n
 }
 
-// countWordTokens returns the tokens of what is never joined with its neighbours.
+// countWordTokens returns the tokens of a text that is never joined with its
+// neighbours.
 func (p *pairs) countWordTokens(word []rune) int {
 	w := merging{pairs: p}
 	var name []byte
@@ -99,8 +100,8 @@ func (p *pairs) countWordTokens(word []rune) int {
 	return w.mergePairs()
 }
 
-// A merging is a word on its way to the fewest tokens. The tokens are a linked
-// list; what was joined to the one before is -2.
+// A merging is a word during its merge. The tokens are a linked list; one that was
+// joined to the one before is -2.
 type merging struct {
 	*pairs
 	tokens     []int32
@@ -112,7 +113,7 @@ type merging struct {
 type step struct {
 	joint
 	left, right int32 // places
-	a, b        int32 // tokens that stood there
+	a, b        int32 // the tokens at these places
 }
 
 const joined = -2

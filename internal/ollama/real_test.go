@@ -42,7 +42,7 @@ func lines(t *testing.T, n, count int) string {
 	return strings.Join(all[n:n+count], "")
 }
 
-// posted asks the server without this package, as other clients do.
+// posted sends a request without this package, as other clients do.
 func posted(t *testing.T, path string, request map[string]any) (count int) {
 	t.Helper()
 	body, err := json.Marshal(request)
@@ -66,7 +66,7 @@ func posted(t *testing.T, path string, request map[string]any) (count int) {
 
 func user(text string) []chat.Message { return []chat.Message{chat.NewText(chat.User, text)} }
 
-func TestRealServerTellsOfItsModels(t *testing.T) {
+func TestRealServerReportsItsModels(t *testing.T) {
 	c := realClient(t)
 	ctx := t.Context()
 	if v, err := c.Version(ctx); err != nil || v == "" {
@@ -181,7 +181,7 @@ func TestRealSameRequestSameAnswer(t *testing.T) {
 	}
 }
 
-func TestRealServerSaysWhatAModelCannot(t *testing.T) {
+func TestRealServerReportsMissingCapabilities(t *testing.T) {
 	c := realClient(t)
 	tools := []byte(`[{"type":"function","function":{"name":"f","parameters":{"type":"object","properties":{}}}}]`)
 	for name, try := range map[string]struct {
@@ -220,7 +220,7 @@ func TestRealVectorsMeanSomething(t *testing.T) {
 	}
 }
 
-// tricky are texts that tokenizers trip over.
+// tricky are texts that are hard for tokenizers.
 func tricky(t *testing.T) []string {
 	return []string{
 		"hello world",
@@ -270,7 +270,7 @@ func TestRealTokenizersCountAsTheServerDoes(t *testing.T) {
 	}
 }
 
-func TestRealTruncationIsNoticedAndNotLearnt(t *testing.T) {
+func TestRealTruncationIsDetectedAndNotLearnt(t *testing.T) {
 	url := ollamatest.URL(t)
 	counter, err := tokens.ForModel("llama3.2")
 	if err != nil {
@@ -300,7 +300,7 @@ func TestRealTruncationIsNoticedAndNotLearnt(t *testing.T) {
 			estimate += counter.Message(m)
 			sent = append(sent, map[string]any{"role": m.Role, "content": m.Text()})
 		}
-		// As clients do that know of no truncate and no shift.
+		// As clients do that do not set truncate and shift.
 		count := posted(t, "/api/chat", map[string]any{
 			"model": ollamatest.Tiny, "messages": sent, "stream": false, "options": map[string]any{"num_ctx": c.window, "num_predict": 1, "num_thread": ollamatest.Threads},
 		})
@@ -344,8 +344,8 @@ func TestRealEstimatesFollowTheServersCounts(t *testing.T) {
 	}
 }
 
-// answered adds a user's message to a session and a model's answer, and returns
-// how far off the estimate was, as a share of the server's count.
+// answered adds a user's message and a model's answer to a session, and returns the
+// error of the estimate, as a share of the server's count.
 func answered(t *testing.T, c *ollama.Client, s *tiercompact.Session, i int) float64 {
 	t.Helper()
 	add(t, s, chat.NewText(chat.User, "What does this do?\n\n"+lines(t, 37*i, 6+i%4)))

@@ -12,14 +12,12 @@ import (
 	"github.com/tiercompact/tiercompact/internal/remote"
 )
 
-// Tokenizer returns what counts the tokens of a text as the server does with a
-// model, where the text stands inside a prompt: nothing is put before or behind
-// it. What looks like a special token counts as that one token, because the
-// server reads it so.
-//
-// The server tells its vocabulary (some 10 MB) and loads no model for it. A
-// vocabulary of a kind that is not known here is [model.ErrCannot]. What is
-// returned is safe for concurrent use; it counts 1 to 4 MB a second.
+// Tokenizer returns a function that counts the tokens of a text as the server does
+// with a model, for a text inside a prompt: nothing is added before or after it.
+// The text of a special token counts as that one token, because the server reads it
+// so. The server returns its vocabulary (some 10 MB) without loading the model. An
+// unknown kind of vocabulary is [model.ErrCannot]. The function is safe for
+// concurrent use; it counts 1 to 4 MB a second.
 func (c *Client) Tokenizer(ctx context.Context, name string) (func(string) int, error) {
 	const what = "read the vocabulary of"
 	s, err := c.showModel(ctx, name, true)
@@ -35,7 +33,7 @@ func (c *Client) Tokenizer(ctx context.Context, name string) (func(string) int, 
 
 const (
 	pieceBytes = 64 << 10 // of text tokenised at once
-	wordBytes  = 64       // of a word: WordPiece takes time with the square of it
+	wordBytes  = 64       // of a word: the time of WordPiece is quadratic in it
 )
 
 // A vocabulary counts tokens.
@@ -45,7 +43,7 @@ type vocabulary struct {
 	run      int // bytes of the longest run without blanks that is encoded whole
 }
 
-// newVocabulary makes one of what the server tells.
+// newVocabulary builds a vocabulary from the server's data.
 func newVocabulary(s *api.ShowResponse) (*vocabulary, error) {
 	const key = "tokenizer.ggml."
 	values := elementsOf[string](s.ModelInfo[key+"tokens"])
@@ -58,8 +56,8 @@ func newVocabulary(s *api.ShowResponse) (*vocabulary, error) {
 	vocab := &tokenizer.Vocabulary{Values: values, Types: make([]int32, len(values)), Scores: make([]float32, len(values))}
 	v := &vocabulary{run: pieceBytes}
 	for i := range values {
-		// The library looks for one special token after the other, each time
-		// through the whole text: they are found here, in one pass.
+		// The library searches for the special tokens one after the other, each
+		// time through the whole text: they are found here, in one pass.
 		vocab.Types[i] = tokenizer.TOKEN_TYPE_NORMAL
 		if i < len(scores) {
 			vocab.Scores[i] = float32(scores[i])
@@ -77,9 +75,9 @@ func newVocabulary(s *api.ShowResponse) (*vocabulary, error) {
 	case kind == "llama" && len(scores) == len(values):
 		v.encode = counting(tokenizer.NewSentencePiece(vocab).Encode)
 	case kind == "bert":
-		// Ollama 0.17 lowers no text for the models of this family, though their
-		// vocabulary has small letters alone: a word with a capital is one token,
-		// [UNK].
+		// Ollama 0.17 does not convert texts to lower case for the models of this
+		// family, although their vocabulary has only lower case: a word with a
+		// capital is one token, [UNK].
 		lower := s.ModelInfo["general.architecture"] != "nomic-bert"
 		v.encode, v.run, v.specials = counting(tokenizer.NewWordPiece(vocab, lower).Encode), wordBytes, specials{}
 	default:
@@ -88,18 +86,18 @@ func newVocabulary(s *api.ShowResponse) (*vocabulary, error) {
 	return v, nil
 }
 
-// counting counts by one of the library's tokenizers.
+// counting counts with one of the library's tokenizers.
 func counting(encode func(text string, addSpecial bool) ([]int32, error)) func(string) int {
 	return func(text string) int {
 		ids, err := encode(text, false)
 		if err != nil {
-			return len(text) // none fails; a byte is a token at worst
+			return len(text) // none fails; in the worst case each byte is a token
 		}
 		return len(ids)
 	}
 }
 
-// elementsOf returns the elements of a JSON array that are a T.
+// elementsOf returns the elements of a JSON array that have type T.
 func elementsOf[T any](v any) []T {
 	array, _ := v.([]any)
 	out := make([]T, 0, len(array))
@@ -125,9 +123,9 @@ func (v *vocabulary) countTokens(text string) int {
 	return n
 }
 
-// countPlain counts text without special tokens, in pieces, so that no text takes
-// time with the square of its length. A piece ends behind a line feed, or a
-// blank, where there is one; else there may be one token more.
+// countPlain counts text without special tokens, in pieces, so that the time is not
+// quadratic in the length. A piece ends after a line feed or a blank if there is
+// one; otherwise the count may be one too high.
 func (v *vocabulary) countPlain(text string) int {
 	n := 0
 	for text != "" {
@@ -138,8 +136,8 @@ func (v *vocabulary) countPlain(text string) int {
 	return n
 }
 
-// pieceEnd returns where to end the first piece of text: nowhere in it has a
-// run without blanks of more than run bytes, nor has it more than pieceBytes.
+// pieceEnd returns the end of the first piece of text: it contains no run without
+// blanks of more than run bytes, and at most pieceBytes.
 func pieceEnd(text string, run int) int {
 	blank, line := 0, 0 // ends of the last ones
 	for i := 0; i < len(text); i++ {
@@ -165,7 +163,7 @@ func pieceEnd(text string, run int) int {
 	return len(text)
 }
 
-// boundary returns the beginning of the character that i stands in.
+// boundary returns the beginning of the character at i.
 func boundary(text string, i int) int {
 	for i > 1 && text[i]&0xC0 == 0x80 {
 		i--
@@ -200,8 +198,8 @@ func (s *specials) addSpecial(token string) {
 	}
 }
 
-// findSpecial returns where the first special token of text begins, and its length:
-// the end of text and 0 where there is none.
+// findSpecial returns the place and the length of the first special token in text:
+// the end of text and 0 if there is none.
 func (s *specials) findSpecial(text string) (at, size int) {
 	for i := range len(text) {
 		for _, n := range s.lengths[text[i]] {
@@ -213,9 +211,9 @@ func (s *specials) findSpecial(text string) (at, size int) {
 	return len(text), 0
 }
 
-// What cuts text into words before byte pairs are merged, by the names that
-// GGUF files give: the patterns of the vocabularies' own tokenizers, in one
-// expression each that matches everywhere.
+// The patterns that divide text into words before byte pairs are merged, by their
+// names in GGUF files: those of the vocabularies' own tokenizers, in one expression
+// each that matches everywhere.
 var splits = func() map[string]string {
 	const (
 		ending = `(?i:'s|'t|'re|'ve|'m|'ll|'d)`
@@ -230,7 +228,7 @@ var splits = func() map[string]string {
 		llama3 = ending + word + `|\p{N}{1,3}` + symbol + blanks
 		qwen2  = ending + word + `|\p{N}` + symbol + blanks
 		gpt2   = `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`
-		smollm = `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+|\s+(?=\p{N})|\s+(?!\S)|\s+` // as gpt2, once each digit was cut off
+		smollm = `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+|\s+(?=\p{N})|\s+(?!\S)|\s+` // like gpt2, after each digit was separated
 		tekken = first + high + `*` + low + `+|` + first + high + `+` + low + `*|\p{N}` + paths + blanks
 		gpt4o  = first + high + `*` + low + `+` + ending + `?|` + first + high + `+` + low + `*` + ending + `?|\p{N}{1,3}` + paths + blanks
 	)

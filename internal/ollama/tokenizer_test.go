@@ -10,11 +10,11 @@ import (
 	"github.com/tiercompact/tiercompact/internal/model"
 )
 
-// A vocab is what a server tells of one, with the keys' common beginning left
-// out.
+// A vocab is a server's data of a vocabulary, without the common beginning of the
+// keys.
 type vocab map[string]any
 
-// counter returns the counter that the client makes of a vocabulary.
+// counter returns the client's counter for a vocabulary.
 func counter(t testing.TB, v vocab) (func(string) int, error) {
 	t.Helper()
 	info := map[string]any{"general.architecture": v["architecture"]}
@@ -44,7 +44,7 @@ const (
 	user4   = 4 // defined by the user
 )
 
-// bytePairs returns a vocabulary of all bytes, and of what merges make.
+// bytePairs returns a vocabulary of all bytes and the results of merges.
 func bytePairs(pre string, merges []string, special ...string) vocab {
 	var values []string
 	for b := range 256 {
@@ -119,7 +119,7 @@ func TestFamiliesCutNumbersAndBlanksTheirWay(t *testing.T) {
 	}
 }
 
-func TestWordsThatAreTokensStayWholeWhereTheFamilySaysSo(t *testing.T) {
+func TestWordsThatAreTokensStayWholeInSomeFamilies(t *testing.T) {
 	v := bytePairs("llama-bpe", []string{"a a"}, "")
 	values := append(v["tokens"].([]string), "word")
 	v["tokens"], v["token_type"] = values, slices.Repeat([]int{normal}, len(values))
@@ -197,7 +197,7 @@ func TestUnknownVocabulariesAreRefused(t *testing.T) {
 	}
 }
 
-// hostile are texts of a megabyte that are one word, or as if.
+// hostile are texts of a megabyte that are one word, or nearly.
 func hostile() map[string]string {
 	const n = 1 << 20
 	return map[string]string{
@@ -213,8 +213,7 @@ func hostile() map[string]string {
 	}
 }
 
-// A tokenizer that takes time with the square of its input would not come to an
-// end here.
+// A tokenizer with quadratic time would not finish here.
 func TestCountingIsNotQuadratic(t *testing.T) {
 	for name, count := range map[string]func(string) int{
 		"pairs":     mustCount(t, bytePairs("llama-bpe", []string{"a a", "aa aa", "= =", "== =="}, "<|end|>")),

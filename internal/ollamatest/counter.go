@@ -14,11 +14,11 @@ import (
 	"testing"
 )
 
-// A Counter stands before a server and counts what goes through it.
+// A Counter is a proxy that counts the requests to a server.
 type Counter struct {
-	URL string // of the counter: clients use it in the server's place
+	URL string // address for clients, instead of the server's
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	requests map[string]int
 	texts    int
 	prompt   int
@@ -26,7 +26,7 @@ type Counter struct {
 	refusals int
 }
 
-// Count starts a counter before the server at url; it ends with the test.
+// Count starts a counter for the server at url; it ends with the test.
 func Count(t testing.TB, upstream string) *Counter {
 	t.Helper()
 	target, err := url.Parse(upstream)
@@ -43,7 +43,7 @@ func Count(t testing.TB, upstream string) *Counter {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
-			return // the client is gone
+			return // the client has left
 		}
 		c.countRequest(r.URL.Path, body)
 		r.Body = io.NopCloser(bytes.NewReader(body))
@@ -54,7 +54,7 @@ func Count(t testing.TB, upstream string) *Counter {
 	return c
 }
 
-// Requests returns how many requests a path had; "" counts all.
+// Requests returns the number of requests to a path; "" counts all.
 func (c *Counter) Requests(path string) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -68,29 +68,30 @@ func (c *Counter) Requests(path string) int {
 	return all
 }
 
-// Texts returns how many texts were sent to be embedded.
+// Texts returns the number of texts sent to be embedded.
 func (c *Counter) Texts() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.texts
 }
 
-// LongestPrompt returns the most tokens that the server counted in a prompt.
+// LongestPrompt returns the largest number of tokens that the server counted in a
+// prompt.
 func (c *Counter) LongestPrompt() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.prompt
 }
 
-// LargestWindow returns the largest num_ctx that was asked for, 0 for none.
+// LargestWindow returns the largest num_ctx in a request, 0 for none.
 func (c *Counter) LargestWindow() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.asked
 }
 
-// Refusals returns how many requests the server refused with status 400, as
-// it does with inputs that are too long.
+// Refusals returns the number of requests that the server rejected with status 400,
+// as it does with inputs that are too long.
 func (c *Counter) Refusals() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -104,7 +105,7 @@ func (c *Counter) countRequest(path string, body []byte) {
 			NumCtx int `json:"num_ctx"`
 		} `json:"options"`
 	}
-	_ = json.Unmarshal(body, &r) // the server judges what is no JSON
+	_ = json.Unmarshal(body, &r) // the server judges what is not JSON
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.requests[path]++
@@ -148,14 +149,14 @@ func (c *Counter) promptOf(end []byte) {
 	}
 }
 
-// A tail hands the end of what was read through it to ended.
+// A tail passes the end of the data read through it to ended.
 type tail struct {
 	io.ReadCloser
 	end   []byte
 	ended func([]byte)
 }
 
-const tailSize = 2048 // counts stand in the last line
+const tailSize = 2048 // counts are in the last line
 
 func (t *tail) Read(p []byte) (int, error) {
 	n, err := t.ReadCloser.Read(p)

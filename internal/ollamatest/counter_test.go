@@ -11,7 +11,7 @@ import (
 	"github.com/tiercompact/tiercompact/internal/ollamatest"
 )
 
-func TestCounterCountsWhatGoesThroughIt(t *testing.T) {
+func TestCounterCountsRequests(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/api/chat":

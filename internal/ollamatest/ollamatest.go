@@ -1,5 +1,5 @@
-// Package ollamatest leads tests to a real Ollama server, and counts what they
-// ask of it. Such tests are named TestReal…, so that .ci/run finds them.
+// Package ollamatest connects tests to a real Ollama server, and counts their
+// requests. Such tests are named TestReal…, so that .ci/run finds them.
 package ollamatest
 
 import (
@@ -8,11 +8,11 @@ import (
 	"testing"
 )
 
-// Env names the environment variable that holds the address of the server.
+// Env is the environment variable with the address of the server.
 const Env = "TIERCOMPACT_OLLAMA"
 
-// The models that the server has. The first two have real weights, the tiny
-// ones have random weights: they are for shapes and windows.
+// The models of the server. The first two have real weights; the tiny ones have
+// random weights: they are for dimensions and windows.
 const (
 	Chat         = "real-smol"   // SmolLM2-135M-Instruct, window 8,192
 	Embedder     = "real-minilm" // all-MiniLM-L6-v2, 384 dimensions, window 512
@@ -20,13 +20,11 @@ const (
 	TinyEmbedder = "tinybert"    // BERT's vocabulary, 64 dimensions, window 2,048
 )
 
-// Threads is how many the models of tests compute with (num_thread). Several
-// wait for each other in turn, and where the machine is busy that takes thirty
-// times as long.
+// Threads is the number of threads of the tests' models (num_thread). Threads wait
+// for each other, which takes thirty times as long on a busy machine.
 const Threads = 1
 
-// URL returns the base address of the server, and skips the test where there
-// is none.
+// URL returns the base address of the server, and skips the test if there is none.
 func URL(t testing.TB) string {
 	t.Helper()
 	url := os.Getenv(Env)

@@ -17,13 +17,11 @@ import (
 	"github.com/tiercompact/tiercompact/internal/remote"
 )
 
-// Chat has a model go on with a conversation. Each piece of the answer goes to
-// each as it comes; an error of each ends the answer, and is returned as it is.
-// With any error comes what was said up to then.
-//
-// The protocol takes no window: Request.Window is not sent. Where the prompt is
-// longer than the server's window the error is [model.ErrTooLong], if the
-// server says so.
+// Chat makes a model continue a conversation. each receives every piece of the
+// answer as it arrives; an error of each ends the answer, and is returned
+// unchanged. With any error, Chat also returns the partial answer. The protocol has
+// no window: Request.Window is not sent. If the prompt is longer than the server's
+// window, the error is [model.ErrTooLong], if the server reports it.
 func (c *Client) Chat(ctx context.Context, r model.Request, each func(model.Delta) error) (model.Answer, error) {
 	const what = "chat with"
 	request, err := newRequest(r)
@@ -66,15 +64,15 @@ func newRequest(r model.Request) (openai.ChatCompletionRequest, error) {
 			return q, fmt.Errorf("read tools: %w", err)
 		}
 	}
-	if r.NoThink { // templates of thinking models look at it, others do not
+	if r.NoThink { // only templates of thinking models use it
 		q.ChatTemplateKwargs = map[string]any{"enable_thinking": false}
 	}
 	return q, nil
 }
 
-// settings returns what the library's request leaves out or refuses: it has no
-// temperature of 0, which would be the server's own, mostly 1, nor most of the
-// tokens for some models by their names.
+// settings returns the settings that the library's request omits or rejects: it has
+// no temperature of 0, which would become the server's default, mostly 1, and
+// rejects the token limit of some models by their names.
 func settings(r model.Request) []byte {
 	var s struct {
 		MaxTokens   int      `json:"max_tokens,omitempty"`
@@ -87,12 +85,12 @@ func settings(r model.Request) []byte {
 	}
 	out, err := json.Marshal(s)
 	if err != nil {
-		return nil // a temperature that is no number: the server's own
+		return nil // a temperature that is not a number: the server's default
 	}
 	return out
 }
 
-// An adding client adds the fields of one JSON object to those of each request.
+// An adding client adds the fields of one JSON object to each request.
 type adding struct {
 	*http.Client
 	fields []byte // nil: none
@@ -113,7 +111,7 @@ func (a adding) Do(r *http.Request) (*http.Response, error) {
 	return a.Client.Do(r)
 }
 
-// A chunk is one event of a stream, with what servers add to the protocol.
+// A chunk is one event of a stream, with fields that servers add to the protocol.
 type chunk struct {
 	Choices []struct {
 		Delta struct {
@@ -134,7 +132,7 @@ type chunk struct {
 	} `json:"timings"`
 }
 
-// A callPart is a call, or what is added to one.
+// A callPart is a call, or an addition to one.
 type callPart struct {
 	Index    *int   `json:"index"`
 	ID       string `json:"id"`
@@ -145,13 +143,13 @@ type callPart struct {
 }
 
 // finishLooped is the reason of an answer that a server ended without one,
-// because the model wrote one token over and over.
+// because the model repeated one token.
 const finishLooped = "repeat"
 
-// An answer is put together from the events of a stream.
+// An answer is built from the events of a stream.
 type answer struct {
 	remote.Reply
-	indexes []int // of the calls, as the server counts them
+	indexes []int // of the calls, by the server's indices
 	last    chunk
 	finish  string
 }
@@ -199,8 +197,8 @@ func (a *answer) addChunk(c chunk) error {
 	return nil
 }
 
-// addCallPart begins a call, or adds to one: to that of the index, or, where the
-// server gives none, to the newest. Another id is another call.
+// addCallPart begins a call, or adds to one: to that of the index or, if the server
+// gives none, to the newest. Another id means another call.
 func (a *answer) addCallPart(p callPart) {
 	at, index := len(a.Calls)-1, len(a.Calls)
 	if p.Index != nil {

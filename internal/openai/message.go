@@ -12,8 +12,8 @@ import (
 	"github.com/tiercompact/tiercompact/internal/remote"
 )
 
-// nothing stands for an empty text: the library leaves that out, and servers
-// refuse messages without one.
+// nothing means an empty text: the library omits that, and servers reject messages
+// without one.
 const nothing = " "
 
 // toOpenAI returns a message in OpenAI's form: several results in one message
@@ -53,7 +53,7 @@ func toOpenAI(m chat.Message) ([]openai.ChatCompletionMessage, error) {
 		return out, nil
 	}
 	if len(main.ToolCalls) > 0 {
-		main.ReasoningContent = thinking.String() // some models go on with it; without calls, some servers refuse it
+		main.ReasoningContent = thinking.String() // some models continue it; without calls, some servers reject it
 	}
 	err := fillContent(&main, text, images)
 	return append(out, main), err

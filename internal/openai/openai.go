@@ -1,8 +1,7 @@
-// Package openai asks a server that speaks OpenAI's protocol: llama.cpp's, LM
-// Studio, vLLM, Ollama's /v1.
-//
-// Its errors unwrap to those of package model, and say after a semicolon what
-// to do. No call has a time limit of its own: give it a context that has one.
+// Package openai is the client of servers with OpenAI's protocol: llama.cpp's, LM
+// Studio, vLLM, Ollama's /v1. Its errors unwrap to those of package model, and give
+// a remedy after a semicolon. No call has a time limit of its own: use a context
+// with a deadline.
 package openai
 
 import (
@@ -20,14 +19,14 @@ import (
 	"github.com/tiercompact/tiercompact/tokens"
 )
 
-// A Client asks one server. It is safe for concurrent use.
+// A Client sends requests to one server. It is safe for concurrent use.
 type Client struct {
 	base *url.URL // without /v1
 	key  string
 }
 
-// New returns a client for the server at an address, with or without /v1 at
-// its end. key is sent as a bearer token; "": none is. It asks nothing yet.
+// New returns a client for the server at an address, with or without /v1 at its
+// end. key is sent as a bearer token unless it is empty. New sends no request.
 func New(address, key string) (*Client, error) {
 	base, err := remote.Address(address, "")
 	if err != nil {
@@ -39,14 +38,14 @@ func New(address, key string) (*Client, error) {
 // URL returns the server's address, without a password.
 func (c *Client) URL() string { return c.base.Redacted() }
 
-// makeCall makes one call, and says in its error what was to be done. name is the
-// model that is asked, "" for none; settings are added to the request.
+// makeCall makes one call; its errors name the action. name is the model, "" for
+// none; settings are added to the request.
 func (c *Client) makeCall(ctx context.Context, name, what string, settings []byte, call func(*openai.Client) error) error {
 	side := remote.Call{Secret: c.key}
 	config := openai.DefaultConfig(c.key)
 	config.BaseURL = c.base.JoinPath("v1").String()
 	config.HTTPClient = adding{side.Client(), settings}
-	config.EmptyMessagesLimit = 1 << 20 // servers send empty lines while they read a prompt; bytes are bounded
+	config.EmptyMessagesLimit = 1 << 20 // servers send empty lines while they read a prompt; bytes are limited
 	return c.callError(name, what, side.Fault(ctx, call(openai.NewClientWithConfig(config))))
 }
 
@@ -59,7 +58,7 @@ func remedyFor(f *remote.Failure) string {
 	case f.Cause == remote.NoKey:
 		return "check the key (COMPACT_API_KEY)"
 	case f.Cause == remote.WrongPath:
-		return "check that the address is that of a server with OpenAI's protocol: what its /v1/models stands below"
+		return "check that this is the base address of a server with OpenAI's protocol, the part before /v1/models"
 	case f.Kind == model.ErrUnreachable:
 		return "start the server, or correct its address"
 	case f.Kind == model.ErrNoModel:
@@ -76,7 +75,7 @@ func remedyFor(f *remote.Failure) string {
 	return "see the server's log"
 }
 
-// Models returns the names of the models that the server lists, in its order.
+// Models returns the names of the models in the server's list, in its order.
 func (c *Client) Models(ctx context.Context) ([]string, error) {
 	var list openai.ModelsList
 	err := c.makeCall(ctx, "", "list models", nil, func(o *openai.Client) (err error) {
@@ -95,9 +94,9 @@ func (c *Client) Models(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// Embed returns one vector for each text, in order, all of one dimension. Where
-// a text is too long for the model, servers fail with [model.ErrTooLong], or
-// cut it without a word: Ollama's /v1 does.
+// Embed returns one vector for each text, in order, all of one dimension. If a text
+// is too long for the model, servers fail with [model.ErrTooLong], or truncate it
+// silently, as Ollama's /v1 does.
 func (c *Client) Embed(ctx context.Context, name string, texts []string) ([][]float32, error) {
 	if len(texts) == 0 {
 		return nil, nil
@@ -124,11 +123,10 @@ func (c *Client) Embed(ctx context.Context, name string, texts []string) ([][]fl
 	return vectors, c.callError(name, what, remote.CheckVectors(vectors, len(texts)))
 }
 
-// Window returns what the server tells of a model's window: llama.cpp in
-// /props, for each of its slots; vLLM and LM Studio in their lists of models. A
-// server that tells nothing is no error: its window is not known.
-//
-// Requests cannot ask such a server for a window, so what it tells is fixed.
+// Window returns the reported window of a model: llama.cpp has it in /props, for
+// each of its slots; vLLM and LM Studio in their lists of models. If a server does
+// not report one, the window is unknown, which is not an error. Requests to such a
+// server cannot set a window, so a reported one is fixed.
 func (c *Client) Window(ctx context.Context, name string) (tokens.Known, error) {
 	var props struct {
 		Settings struct {
@@ -154,14 +152,13 @@ func (c *Client) Window(ctx context.Context, name string) (tokens.Known, error) 
 	return tokens.Known{}, nil
 }
 
-// isUnreachable reports whether asking elsewhere at the same server is in vain.
+// isUnreachable reports whether other requests to the same server are useless.
 func isUnreachable(ctx context.Context, err error) bool {
 	return ctx.Err() != nil || errors.Is(err, model.ErrUnreachable)
 }
 
-// A listed model is what lists tell of windows: vLLM max_model_len; LM Studio
-// what it loaded the model with, and what it could; llama.cpp what the model was
-// trained for.
+// A listed model has the windows of a list: vLLM max_model_len; LM Studio the
+// loaded and the maximum one; llama.cpp that of the model's training.
 type listed struct {
 	ID      string  `json:"id"`
 	Len     float64 `json:"max_model_len"`
@@ -172,8 +169,8 @@ type listed struct {
 	} `json:"meta"`
 }
 
-// knownFromList returns what a list tells of a model. A server that lists a single one
-// serves it under any name.
+// knownFromList returns the window of a model in a list. A server that lists a
+// single model uses it for any name.
 func knownFromList(list []listed, name string) tokens.Known {
 	for _, m := range list {
 		if m.ID == name || len(list) == 1 {
@@ -186,7 +183,7 @@ func knownFromList(list []listed, name string) tokens.Known {
 	return tokens.Known{}
 }
 
-// wholeTokens returns a number of tokens; 0 where it is none.
+// wholeTokens returns a number of tokens; 0 for any other value.
 func wholeTokens(f float64) int {
 	if !(f >= 1) || f > 1<<40 {
 		return 0
@@ -194,8 +191,8 @@ func wholeTokens(f float64) int {
 	return int(f)
 }
 
-// getJSON reads a JSON answer that is not in OpenAI's protocol. What the server
-// does not have, or has in another form, leaves v as far as it was read.
+// getJSON reads a JSON answer that is not in OpenAI's protocol. Fields that the
+// server lacks, or has in another form, stay unset in v.
 func (c *Client) getJSON(ctx context.Context, name, path string, v any) error {
 	side := remote.Call{Secret: c.key}
 	err := func() error {
@@ -213,5 +210,5 @@ func (c *Client) getJSON(ctx context.Context, name, path string, v any) error {
 		defer resp.Body.Close()
 		return json.NewDecoder(resp.Body).Decode(v)
 	}()
-	return c.callError(name, "ask for the window of", side.Fault(ctx, err))
+	return c.callError(name, "get the window of", side.Fault(ctx, err))
 }

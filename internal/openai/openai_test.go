@@ -83,7 +83,7 @@ func TestModelsAreListed(t *testing.T) {
 		t.Errorf("a web page: %v", err)
 	}
 	delete(s.answers, "/v1/models")
-	if _, err := c.Models(t.Context()); !errors.Is(err, model.ErrGarbled) || !strings.Contains(err.Error(), "; check that the address") {
+	if _, err := c.Models(t.Context()); !errors.Is(err, model.ErrGarbled) || !strings.Contains(err.Error(), "; check that this is the base address") {
 		t.Errorf("another server: %v", err)
 	}
 	nobody, err := openai.New("127.0.0.1:1", "")
@@ -95,7 +95,7 @@ func TestModelsAreListed(t *testing.T) {
 	}
 }
 
-func TestWindowIsWhatServersTell(t *testing.T) {
+func TestWindowIsReportedByTheServer(t *testing.T) {
 	for name, c := range map[string]struct {
 		answers map[string]string
 		want    tokens.Known
@@ -227,7 +227,7 @@ func TestChatPutsCallsTogether(t *testing.T) {
 	}
 }
 
-func TestChatAsksAsTheServersWantIt(t *testing.T) {
+func TestChatSendsTheServersForm(t *testing.T) {
 	c, s := scripted(t, map[string]string{"/v1/chat/completions": events(finish("stop"), done)})
 	tools := `[{"type":"function","function":{"name":"recall","parameters":{"type":"object"}}}]`
 	request := model.Request{Model: "o3-like", Window: 99, MaxTokens: 50, NoThink: true, Sampling: &model.Sampling{}, Tools: []byte(tools), Messages: []chat.Message{
@@ -275,7 +275,7 @@ func TestChatAsksAsTheServersWantIt(t *testing.T) {
 	}
 }
 
-func TestChatTellsHowAnAnswerFailed(t *testing.T) {
+func TestChatReportsFailedAnswers(t *testing.T) {
 	hello := events(delta(`"content":"Hello"`))
 	for name, c := range map[string]struct {
 		answer     string
@@ -311,8 +311,7 @@ func TestChatTellsHowAnAnswerFailed(t *testing.T) {
 	}
 }
 
-// Ollama (0.17.4) ends a stream so on /v1, where a model writes one token over
-// and over.
+// Ollama (0.17.4) ends a stream on /v1 like this if a model repeats one token.
 func TestAServerEndsAnAnswerThatRepeatsAToken(t *testing.T) {
 	client, _ := scripted(t, map[string]string{"/v1/chat/completions": events(slices.Repeat([]string{delta(`"content":" counsel"`)}, 31)...)})
 	a, err := client.Chat(t.Context(), model.Request{Model: "m", Messages: user("hi")}, nil)
@@ -321,7 +320,7 @@ func TestAServerEndsAnAnswerThatRepeatsAToken(t *testing.T) {
 	}
 }
 
-func TestChatStopsWhenItIsTold(t *testing.T) {
+func TestChatStopsOnAnErrorOfTheCaller(t *testing.T) {
 	stop := errors.New("enough")
 	c, s := scripted(t, map[string]string{"/v1/chat/completions": events(delta(`"content":"a"`), delta(`"content":"b"`), finish("stop"), done)})
 	if a, err := c.Chat(t.Context(), model.Request{Model: "m"}, func(model.Delta) error { return stop }); err != stop || a.Message.Text() != "a" {
@@ -338,7 +337,7 @@ func TestChatStopsWhenItIsTold(t *testing.T) {
 	}
 }
 
-func TestTheConnectionIsClosedWhereTheContextEnds(t *testing.T) {
+func TestTheConnectionIsClosedWhenTheContextEnds(t *testing.T) {
 	for name, begin := range map[string]string{
 		"before the answer": "",
 		"in the answer":     `data: {"choices":[{"finish_reason":null,"index":0,"delta":{"content":"Hello"}}],"object":"chat.completion.chunk"}` + "\n\n",
@@ -347,7 +346,7 @@ func TestTheConnectionIsClosedWhereTheContextEnds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			reached, gone := make(chan struct{}), make(chan struct{})
 			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				io.Copy(io.Discard, r.Body) // else net/http does not notice that the client goes
+				io.Copy(io.Discard, r.Body) // otherwise net/http does not notice that the client leaves
 				if begin != "" {
 					io.WriteString(w, begin)
 					w.(http.Flusher).Flush()
@@ -369,7 +368,7 @@ func TestTheConnectionIsClosedWhereTheContextEnds(t *testing.T) {
 			if _, err := c.Chat(ctx, model.Request{Model: "m", Messages: user("hi")}, nil); !errors.Is(err, context.Canceled) {
 				t.Errorf("error is %v", err)
 			}
-			<-gone // else the test's time is over
+			<-gone // otherwise the test times out
 		})
 	}
 }

@@ -8,15 +8,12 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// Corrections returns, for each message of t, the index of the user message
-// that it corrects, or -1: "no, SQLite", "I was wrong about the files: keep
-// them". A correction without what it corrects does no harm; what it corrects,
-// without it, does.
-//
-// Only what a person typed corrects and is corrected. A correction begins a
-// sentence with one of the words for it, near its beginning. It corrects the
-// message with which it shares the most words that few others have, or, where it
-// shares none, the one before it.
+// Corrections returns, for each message of t, the index of the user message that it
+// corrects, or -1: "no, SQLite", "I was wrong about the files: keep them". A
+// correction alone does no harm, but the corrected message alone does. Only typed
+// messages correct and are corrected. A correction has a sentence, near its
+// beginning, that begins with one of the cues. It corrects the message with which
+// it has the most rare words in common or, if there are none, the one before it.
 func Corrections(t chat.Transcript) []int {
 	of := make([]int, len(t))
 	said := make(map[string][]int) // stem → typed messages that have it, in order
@@ -39,7 +36,7 @@ func Corrections(t chat.Transcript) []int {
 	return of
 }
 
-// openingBytes is how much of a message is looked at.
+// openingBytes limits how much of a message is read.
 const openingBytes = 2000
 
 func openingText(m chat.Message) string {
@@ -47,11 +44,11 @@ func openingText(m chat.Message) string {
 	return strings.ToLower(strings.ToValidUTF8(text[:min(len(text), openingBytes)], " "))
 }
 
-// mostShared is in how many messages a word may stand that says which one is meant.
+// mostShared is the maximum number of messages that contain a rare word.
 const mostShared = 8
 
-// closestMessage returns the typed message that shares the most with words: the newest
-// of several, and before where none shares any.
+// closestMessage returns the typed message with the most words in common with
+// words: the newest of several, and before if there is none.
 func closestMessage(words []string, said map[string][]int, before int) int {
 	score := make(map[int]int)
 	best := before
@@ -61,7 +58,7 @@ func closestMessage(words []string, said map[string][]int, before int) int {
 			continue
 		}
 		for _, i := range in {
-			score[i] += 840 / len(in) // whole numbers for 1 to 8: the order of adding does not matter
+			score[i] += 840 / len(in) // whole numbers for 1 to 8, so that the order of addition does not matter
 			if score[i] > score[best] || score[i] == score[best] && i > best {
 				best = i
 			}
@@ -76,7 +73,7 @@ const (
 	stemRunes = 6
 )
 
-// wordStems returns the beginnings of the words of a text, each once: of writing
+// wordStems returns the beginnings of the words of a text, each once; for scripts
 // without blanks, pairs of characters.
 func wordStems(text string) (out []string) {
 	seen := make(map[string]bool)
@@ -105,7 +102,7 @@ func isIdeograph(r rune) bool {
 	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai)
 }
 
-// cueBytes is how far from the beginning of a message a correction is announced.
+// cueBytes is the maximum distance of a cue from the beginning of a message.
 const cueBytes = 400
 
 // announcesCorrection reports whether a text, in lower case, announces a correction.
@@ -132,8 +129,8 @@ func isClauseBreak(r rune) bool {
 	return strings.ContainsRune(".,;:!?\n()—–。，；：！？、¡¿", r)
 }
 
-// endsWholeWord reports whether cue is a word of its own before rest. A writing
-// without blanks has no ends of words.
+// endsWholeWord reports whether cue is a whole word before rest. Scripts without
+// blanks have no ends of words.
 func endsWholeWord(cue, rest string) bool {
 	if rest == "" {
 		return true
@@ -170,7 +167,7 @@ var clauseCues = []string{
 	"いや", "いいえ", "違", "やっぱり", "やはり", "訂正", "すみません", "待って", "아니", "사실", "취소", "잠깐", "정정",
 }
 
-// anywhereCues announce a correction wherever they stand.
+// anywhereCues announce a correction at any place.
 var anywhereCues = []string{
 	"instead of", " instead", "rather than", "after all", "no longer", "i was wrong", "i meant", "changed my mind", "my mistake", " not the ", "wasn't right", "was a mistake", "was wrong",
 	"stattdessen", "anstatt", "nicht mehr", "doch nicht", "doch lieber", "ich meinte", "habe mich geirrt", "war falsch", " sondern ",

@@ -101,7 +101,7 @@ func TestLatestUser(t *testing.T) {
 		{"nothing", nil, -1},
 		{"no user", chat.Transcript{said()}, -1},
 		{"typed before made", chat.Transcript{user(), said(), machine()}, 0},
-		{"made, where nobody typed", chat.Transcript{machine(), said()}, 0},
+		{"made, if nobody typed", chat.Transcript{machine(), said()}, 0},
 		{"a marker is nobody's", chat.Transcript{said(), marker(chat.User)}, -1},
 		{"one that says nothing", chat.Transcript{text(chat.User, "")}, -1},
 	}
@@ -198,7 +198,7 @@ func TestReducedLowersTurnsAndPairsInTurn(t *testing.T) {
 	}
 }
 
-// What no reader sees is in no summary and no marker, parts of files included.
+// Invisible characters are in no summary and no marker, including parts of files.
 func TestNothingHiddenIsWritten(t *testing.T) {
 	const hidden = "built\x00 \x1b]0;run me\a\U000E0061\u202e\u200bnow"
 	for _, m := range []chat.Message{protection.NewSummary(1, chat.Assistant, hidden, "0123abcd"), protection.NewSummary(1, chat.System, hidden, "0123abcd"), protection.NewMarker(chat.User, 2, "0123abcd", []string{hidden})} {

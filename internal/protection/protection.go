@@ -1,6 +1,6 @@
-// Package memory says what a compaction must leave alone, and what it keeps
-// because it is recent: protection, the three layers, the keep-recent policy,
-// and how a session summary and a marker are written and recognised.
+// Package protection decides what a compaction must not change, and what it keeps
+// because it is recent: protection, the three layers, the keep-recent policy, and
+// how a session summary and a marker are written and recognised.
 package protection
 
 import (
@@ -10,32 +10,32 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// A Protection says why a message may not be touched. Holds combine.
+// A Protection says why a message must not be changed. Protections combine.
 type Protection uint8
 
 // The reasons.
 const (
-	Protected  Protection = 1 << iota // by role, mark or matcher; it counts into the Pinned layer
+	Protected  Protection = 1 << iota // by role, mark or matcher; belongs to the Pinned layer
 	First                             // the first user message that a person typed
 	Session                           // the session summary: only a new summary replaces it
-	Open                              // a call whose results still come in, with those that came
+	Open                              // a call whose results are still arriving, with those that have arrived
 	Unread                            // a tool result or file that no assistant message follows
 	Latest                            // the latest user message, see LatestUser
-	Correction                        // it corrects what is protected or pinned, which would be wrong without it
+	Correction                        // it corrects a protected or pinned message, which would be wrong without it
 )
 
-// Pinned are the holds of the Pinned layer.
+// Pinned are the protections of the Pinned layer.
 const Pinned = Protected | First
 
-// A Policy says which messages are protected. The zero Policy protects what is
-// marked, and pins the first user message.
+// A Policy decides which messages are protected. The zero Policy protects marked
+// messages, and pins the first user message.
 type Policy struct {
 	Roles      []chat.Role             // every message of these roles
 	Match      func(chat.Message) bool // nil matches nothing
 	NoPinFirst bool                    // do not pin the first user message
 }
 
-// Protections returns the holds of each message of t. A session summary is
+// Protections returns the protections of each message of t. A session summary is
 // recognised before any rule on roles.
 func (p Policy) Protections(t chat.Transcript) []Protection {
 	h := make([]Protection, len(t))
@@ -67,14 +67,14 @@ func (p Policy) Protections(t chat.Transcript) []Protection {
 	return h
 }
 
-// What is held of corrections, in bytes: each is short, and the newest count.
+// Limits of protected corrections, in bytes: each is short, and the newest count.
 const (
 	correctionBytes  = 800
 	correctionsBytes = 2400
 )
 
-// protectCorrections holds what corrects a message that stays by its own right, and
-// what corrects that.
+// protectCorrections protects the corrections of messages that stay for another
+// reason, and the corrections of those.
 func (p Policy) protectCorrections(t chat.Transcript, h []Protection) {
 	var held []int
 	for i, of := range Corrections(t) {
@@ -91,14 +91,14 @@ func (p Policy) protectCorrections(t chat.Transcript, h []Protection) {
 	}
 }
 
-// isOwnAnswer reports whether the assistant itself said m: what a round has put in
-// shows nothing of what the model has read.
+// isOwnAnswer reports whether the assistant itself wrote m: a message that a round
+// inserted does not show what the model has read.
 func isOwnAnswer(m chat.Message) bool {
 	return m.Role == chat.Assistant && m.State != chat.Marked && !m.IsSummary()
 }
 
-// LatestUser returns the index of the latest user message that a person typed,
-// or, where nobody typed any, of the latest that says something; or -1.
+// LatestUser returns the index of the latest user message that a person typed or,
+// if there is none, of the latest with content; or -1.
 func LatestUser(t chat.Transcript) int {
 	if i := chat.Newest(t, chat.Message.Typed); i >= 0 {
 		return i
@@ -116,8 +116,8 @@ func (p Policy) Protects(m chat.Message) bool {
 	return m.Protected || slices.Contains(p.Roles, m.Role) || p.Match != nil && p.Match(m)
 }
 
-// Reserved reports whether m has an id of the form that summaries and markers
-// are given, and is neither.
+// Reserved reports whether m has an id of the form of summaries and markers, but is
+// neither.
 func Reserved(m chat.Message) bool {
 	return strings.HasPrefix(m.ID, summaryID) && !m.IsSummary() || strings.HasPrefix(m.ID, markerID) && m.State != chat.Marked
 }
@@ -149,10 +149,10 @@ func Recent(t chat.Transcript, turns, pairs int) []bool {
 	return keep
 }
 
-// Kept returns how many of the newest turns of t, and how many of the newest
-// groups of calls with their results, stand as a whole: those before the newest
-// one that lost a message do not count. Of a turn its user message and the
-// assistant's texts count, as in [Recent].
+// Kept returns how many of the newest turns of t, and how many of the newest groups
+// of calls with their results, are complete: those before the newest incomplete one
+// do not count. Of a turn, its user message and the assistant's texts count, as in
+// [Recent].
 func Kept(t chat.Transcript, stands func(chat.Message) bool) (turns, pairs int) {
 	groups, _ := chat.Groups(t)
 	for i := len(groups) - 1; i >= 0; i-- {
@@ -180,15 +180,15 @@ func Kept(t chat.Transcript, stands func(chat.Message) bool) (turns, pairs int) 
 	return turns, pairs
 }
 
-// Reduced returns a keep-recent policy made k steps smaller, 0 to
-// turns+pairs-2: turns and pairs are lowered by one in turn, turns first, down
-// to 1 and 1.
+// Reduced returns a keep-recent policy reduced by k steps, 0 to turns+pairs-2:
+// turns and pairs are reduced by one in alternation, turns first, down to 1 and 1.
 func Reduced(turns, pairs, k int) (int, int) {
-	t := min(k-min(k/2, pairs-1), turns-1) // what one cannot give, the other does
+	t := min(k-min(k/2, pairs-1), turns-1) // if one is exhausted, the other is reduced
 	return turns - t, pairs - min(k-t, pairs-1)
 }
 
-// The heads by which summaries and markers are recognised, and how their ids begin.
+// The heads by which summaries and markers are recognised, and the beginnings of
+// their ids.
 const (
 	summaryHead   = "<COMPACT-SUMMARY v"
 	summarySystem = "[Compressed Message Summary]"

@@ -7,16 +7,14 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// Separators makes the messages that stand between two of one role, where a
-// template demands that roles alternate.
-//
-// A model imitates what it finds in its own voice. After a request that stays,
-// the assistant therefore says the last short text of its real answer; only
-// where none was given stands a bracketed record. The user's side is not
-// imitated: it is a record unless what was said is shorter.
+// Separators returns the messages between two of one role, for templates that
+// require roles to alternate. A model imitates earlier assistant messages. After a
+// request that stays, the marker therefore quotes the last short text of the
+// assistant's real answer; only if it gave none, it is a bracketed record. Users
+// are not imitated: their marker is a record unless the quotation is shorter.
 type Separators struct {
-	Max   int                   // tokens of an answer's text; one that is no longer than the record always stands
-	Count func(text string) int // nil: no text is taken from what is left out
+	Max   int                   // tokens of an answer's text; one that is not longer than the record always fits
+	Count func(text string) int // nil: removed text is not quoted
 }
 
 // The records.
@@ -25,9 +23,9 @@ const (
 	gapRecord    = markerHead + "a gap]"
 )
 
-// New returns the message of a role that stands before m. left are the runs of
-// messages that leave the conversation there, in order: the first answer is the
-// one to the request that stays.
+// New returns the message of a role before m. left are the runs of messages that
+// leave the conversation there, in order: the first answer belongs to the request
+// that stays.
 func (s Separators) New(role chat.Role, m chat.Message, left [][]chat.Message) chat.Message {
 	text, most := replyLeftOut, s.Max
 	if role == chat.User {
@@ -47,7 +45,7 @@ func (s Separators) New(role chat.Role, m chat.Message, left [][]chat.Message) c
 	}
 }
 
-// saidInRun returns what the role said in run, in at most most tokens.
+// saidInRun returns the text of the role in run, in at most most tokens.
 func (s Separators) saidInRun(role chat.Role, run []chat.Message, most int) string {
 	if role == chat.Assistant {
 		if i := FinalAnswer(run); i >= 0 {
@@ -75,14 +73,14 @@ func hasImage(m chat.Message) bool {
 	return false
 }
 
-// FinalAnswer returns the index of the last text of the assistant in the first
-// turn of run that has one, or -1. What announces a call is no answer, a summary
-// or a record is none either.
+// FinalAnswer returns the index of the last text of the assistant in the first turn
+// of run that has one, or -1. A text that announces a call, a summary and a record
+// are not answers.
 func FinalAnswer(run []chat.Message) int {
 	found := -1
 	for i, m := range run {
 		switch {
-		case m.Role == chat.User: // a marker stands for requests
+		case m.Role == chat.User: // a marker in place of requests
 			if found >= 0 {
 				return found
 			}
@@ -93,16 +91,16 @@ func FinalAnswer(run []chat.Message) int {
 	return found
 }
 
-// IsAnswer reports whether m is text of the assistant, also where a marker says
-// what an answer ended with.
+// IsAnswer reports whether m is text of the assistant, or a marker that quotes an
+// answer.
 func IsAnswer(m chat.Message) bool {
 	return m.Role == chat.Assistant && !m.HasCalls() && !m.IsSummary() && strings.TrimSpace(m.Text()) != "" &&
 		!(m.State == chat.Marked && strings.HasPrefix(m.Text(), markerHead))
 }
 
-// Excerpt returns text if it has at most most tokens, else its first sentence
-// and its last as far as they fit, else the beginning of the first. Code blocks
-// and headings are passed over. It is empty where nothing fits.
+// Excerpt returns text if it has at most most tokens, else its first and last
+// sentence as far as they fit, else the beginning of the first. It skips code
+// blocks and headings. It is empty if nothing fits.
 func Excerpt(text string, most int, count func(string) int) string {
 	text = strings.TrimSpace(strings.ToValidUTF8(text, "\uFFFD"))
 	if len(text) <= most*longToken && count(text) <= most {
@@ -120,12 +118,12 @@ func Excerpt(text string, most int, count func(string) int) string {
 	return cutToWords(first, most, count)
 }
 
-// longToken is more than the bytes that a token has in text: a text with more
-// for each token that is allowed need not be counted.
+// longToken is an upper bound of the bytes of a token in text: a text with more for
+// each allowed token need not be counted.
 const longToken = 16
 
-// firstAndLast returns the first and the last sentence of text; last is empty
-// where there is one alone.
+// firstAndLast returns the first and the last sentence of text; last is empty if
+// there is only one.
 func firstAndLast(text string) (first, last string) {
 	fence := false
 	for line := range strings.Lines(text) {

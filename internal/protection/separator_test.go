@@ -9,7 +9,7 @@ import (
 	"github.com/tiercompact/tiercompact/internal/protection"
 )
 
-// byWords counts words, so that a test can say what fits.
+// byWords counts words, so that tests can state limits.
 func byWords(s string) int { return len(strings.Fields(s)) }
 
 func call(said string) chat.Message {
@@ -18,7 +18,7 @@ func call(said string) chat.Message {
 	return m
 }
 
-func TestSeparatorsSayWhatWasAnswered(t *testing.T) {
+func TestSeparatorsQuoteTheAnswer(t *testing.T) {
 	asked, done := text(chat.User, "now the other thing"), text(chat.Assistant, "Done: the flag is --target.")
 	long := text(chat.Assistant, "# Report\n\nThe export runs. "+strings.Repeat("It has many parts. ", 20)+"\n```sh\nrun it\n```\nNothing is left to do.")
 	record := text(chat.Assistant, "[marker 3 messages left out; recall 0123abcd]")
@@ -72,7 +72,7 @@ func TestExcerptHasAtMostSoManyTokens(t *testing.T) {
 	}
 }
 
-func TestCorrectionsNameWhatTheyCorrect(t *testing.T) {
+func TestCorrectionsFindTheCorrectedMessage(t *testing.T) {
 	// each: a request, another one, the correction; whether it corrects the
 	// first (0), the other (1), or nothing (-1)
 	for _, test := range []struct {
@@ -106,7 +106,7 @@ func TestCorrectionsNameWhatTheyCorrect(t *testing.T) {
 	}
 }
 
-func TestOnlyWhatAPersonTypedCorrects(t *testing.T) {
+func TestOnlyTypedMessagesCorrect(t *testing.T) {
 	machine := text(chat.User, "No, not Postgres.")
 	machine.Machine = true
 	in := chat.Transcript{text(chat.User, "No tests please."), text(chat.Assistant, "No, not that."), machine}
@@ -117,7 +117,7 @@ func TestOnlyWhatAPersonTypedCorrects(t *testing.T) {
 	}
 }
 
-func TestWhatCorrectsAHeldMessageIsHeld(t *testing.T) {
+func TestCorrectionsOfProtectedMessagesAreProtected(t *testing.T) {
 	long := text(chat.User, "No, not Postgres. "+strings.Repeat("And so on. ", 200))
 	in := chat.Transcript{
 		text(chat.User, "Store everything in Postgres."), text(chat.Assistant, "ok"),

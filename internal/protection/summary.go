@@ -9,9 +9,9 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// NewSummary returns the message of a session's n-th summary. It is the
-// assistant's, or with the role System a system message. Its last line shows the
-// recall id, unless that is empty. It says no more than what a reader sees.
+// NewSummary returns the message of a session's n-th summary. It is an assistant
+// message or, with the role System, a system message. Its last line shows the
+// recall id, unless that is empty. It has no invisible characters.
 func NewSummary(n int, role chat.Role, content, recall string) chat.Message {
 	content = chat.Visible(content)
 	text := fmt.Sprintf("%s%d>\n%s", summaryHead, n, content)
@@ -29,7 +29,7 @@ func NewSummary(n int, role chat.Role, content, recall string) chat.Message {
 	}
 }
 
-// mostSummaries is far more than a session can have.
+// mostSummaries is far above the number of summaries in a session.
 const mostSummaries = 1 << 30
 
 // SummaryContent returns the number and the content of a summary.
@@ -38,7 +38,7 @@ func SummaryContent(m chat.Message) (n int, content string) {
 	head = strings.TrimPrefix(strings.TrimPrefix(head, summaryHead), summarySystem+" v")
 	number, rest, _ := strings.Cut(head, ">")
 	if n, _ = strconv.Atoi(strings.TrimSpace(number)); n < 0 || n > mostSummaries {
-		n = 0 // not a number of ours
+		n = 0 // not a number that this program wrote
 	}
 	if rest = strings.TrimSpace(rest); rest != "" {
 		content = rest + "\n" + content
@@ -46,7 +46,7 @@ func SummaryContent(m chat.Message) (n int, content string) {
 	return n, content
 }
 
-// summaryRecall stands before the recall id in the last line of a summary.
+// summaryRecall is before the recall id in the last line of a summary.
 const summaryRecall = "\n[" + recallWord
 
 // withoutRecall returns the text of a summary without the line of its recall id.
@@ -62,8 +62,8 @@ func withoutRecall(text string) string {
 	return text[:at]
 }
 
-// NewMarker returns the message that stands for dropped messages: how many,
-// their recall id, and the names that would be lost with them.
+// NewMarker returns the message that replaces dropped messages: their number, their
+// recall id, and the names that would be lost with them.
 func NewMarker(role chat.Role, dropped int, recall string, names []string) chat.Message {
 	return chat.Message{
 		ID: markerID + recall, Role: role, State: chat.Marked, Recall: recall,
@@ -71,7 +71,7 @@ func NewMarker(role chat.Role, dropped int, recall string, names []string) chat.
 	}
 }
 
-// NewAnswer returns the message that stands for the answer m: a text of it.
+// NewAnswer returns the message that replaces the answer m by a part of its text.
 func NewAnswer(text string, m chat.Message) chat.Message {
 	return chat.Message{
 		ID: markerID + m.ID, Role: chat.Assistant, State: chat.Marked,
@@ -88,8 +88,8 @@ func MarkerText(dropped int, recall string, names []string) string {
 	return text
 }
 
-// CutMarker returns text without the marker at its end, how many messages that
-// one counts, and the names that it carries.
+// CutMarker returns text without the marker at its end, the number of messages in
+// the marker, and its names.
 func CutMarker(text string) (rest string, count int, names []string) {
 	at := strings.LastIndex(text, "\n"+markerHead)
 	if at < 0 {
@@ -106,7 +106,7 @@ func CutMarker(text string) (rest string, count int, names []string) {
 	return text[:at], count, strings.Fields(list)
 }
 
-// Counted says how many messages: "1 message", "2 messages".
+// Counted returns a number of messages: "1 message", "2 messages".
 func Counted(n int) string {
 	if n == 1 {
 		return "1 message"
@@ -116,7 +116,7 @@ func Counted(n int) string {
 
 const namesHead = "\nnames: "
 
-// MarkerNames returns the names that a marker carries.
+// MarkerNames returns the names in a marker.
 func MarkerNames(m chat.Message) []string {
 	_, names, found := strings.Cut(m.Text(), namesHead)
 	if !found {
@@ -125,8 +125,8 @@ func MarkerNames(m chat.Message) []string {
 	return strings.Fields(names)
 }
 
-// RecallIDs returns the recall ids that stand in what compaction has written
-// into m. What was not rewritten has none.
+// RecallIDs returns the recall ids in the text that compaction has written into m,
+// none if it has not.
 func RecallIDs(m chat.Message) []string {
 	if m.State == chat.Active {
 		return nil
@@ -149,8 +149,7 @@ func RecallIDs(m chat.Message) []string {
 	return ids
 }
 
-// WithRecall returns m with another recall id in the place of the first that
-// stands in it.
+// WithRecall returns m with its first recall id replaced.
 func WithRecall(m chat.Message, id string) chat.Message {
 	shown := RecallIDs(m)
 	if len(shown) == 0 {

@@ -58,7 +58,7 @@ func TestSummaryContentOfForeignTexts(t *testing.T) {
 	}
 }
 
-func TestMarkerSaysHowManyAndCarriesNames(t *testing.T) {
+func TestMarkerHasCountAndNames(t *testing.T) {
 	m := protection.NewMarker(chat.User, 1, "0123abcd", []string{"a.go", "getToken"})
 	if m.Text() != "[marker 1 message left out; recall 0123abcd]\nnames: a.go getToken" {
 		t.Errorf("text %q", m.Text())

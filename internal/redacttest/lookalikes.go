@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// LookAlikes returns 200 texts that hold no secret, and must stay as they are:
-// hashes, ids, images, placeholders, paths, and code that speaks of secrets.
-// They are made from a seed, always the same.
+// LookAlikes returns 200 texts without a secret, which must stay unchanged: hashes,
+// ids, images, placeholders, paths, and code about secrets. They are generated from
+// a seed, always the same.
 func LookAlikes() []string { return SeededLookAlikes(1) }
 
 // SeededLookAlikes is LookAlikes with other values for another seed.
@@ -83,7 +83,7 @@ var spokenTexts = []string{
 	"tokenizer: cl100k_base, secretary: none, author: someone else",
 }
 
-// writtenTexts is code, and configuration without a secret in it.
+// writtenTexts are code, and configuration without a secret.
 var writtenTexts = []string{
 	"token := parser.next()\nif token.kind == tokenEOF {\n\treturn nil\n}",
 	"secret = os.environ[\"APP_SECRET\"]\ntoken = get_token(user_id=42)",

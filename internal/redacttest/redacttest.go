@@ -1,6 +1,5 @@
-// Package redacttest has made secrets, and texts that only look like some, for
-// the tests of whatever redacts. None of it is anybody's: all is random, from a
-// seed.
+// Package redacttest generates secrets, and texts that only look like some, for
+// tests of redaction. All are random, from a seed, and belong to nobody.
 package redacttest
 
 import (
@@ -15,9 +14,9 @@ import (
 type Secret struct {
 	Kind  string   // of the secret: "aws-secret", "jwt" …
 	Form  string   // of the text: "prose", "json" …
-	Text  string   // holds the secret
+	Text  string   // contains the secret
 	Value string   // the secret, as one string
-	Parts []string // what the text has of it on each line, where it is split; else the value alone
+	Parts []string // the part of it on each line, if it is split; else the value alone
 }
 
 // Secrets returns 220 texts: 20 kinds of secrets in 11 forms, always the same.
@@ -43,8 +42,8 @@ func Seeded(seed uint64) []Secret {
 	return all
 }
 
-// Leaks returns what text has of s: its value, or a part of it of eight or more
-// characters. It returns "" where text has nothing.
+// Leaks returns the part of s in text: its value, or at least eight characters of
+// it. It returns "" if there is none.
 func (s Secret) Leaks(text string) string {
 	for _, p := range append(s.Parts, s.Value) {
 		if (len(p) >= 8 || p == s.Value) && strings.Contains(text, p) {
@@ -64,8 +63,8 @@ const (
 	alnum  = lower + upper + digits
 )
 
-// randomFrom returns n characters of set, with a digit and a letter among them where
-// set has both.
+// randomFrom returns n characters of set, including a digit and a letter if set has
+// both.
 func (r source) randomFrom(set string, n int) string {
 	for {
 		b := make([]byte, n)
@@ -87,10 +86,10 @@ func (r source) randomKey(n int) string {
 	return base64.StdEncoding.EncodeToString(b)
 }
 
-// A secretKind is one kind of secret, and how it is written down.
+// A secretKind is one kind of secret, with its notations.
 type secretKind struct {
 	name   string
-	env    string // the variable that holds it
+	env    string // the variable with the secret
 	field  string // the name in JSON and YAML
 	url    string // %s is the secret
 	header string
@@ -133,7 +132,8 @@ var secretKinds = []secretKind{
 	{"connection", "DATABASE_URL", "dsn", "postgres://app:%s@db.test:5432/shop", "X-Dsn: mongodb+srv://app:%s@db.test/shop", "it connects to mysql://root:%s@10.0.0.5/shop now", prefixed("", alnum, 16)},
 }
 
-// fieldValues is what a variable or a field holds that is more than the secret.
+// fieldValues are values of a variable or a field that contain more than the
+// secret.
 var fieldValues = map[string]string{
 	"azure":      "DefaultEndpointsProtocol=https;AccountName=a;AccountKey=%s;EndpointSuffix=core.windows.net",
 	"connection": "postgres://app:%s@db.test:5432/shop?sslmode=disable",
@@ -164,7 +164,7 @@ func pemBlock(body string) string {
 	return "-----BEGIN " + label + "\n" + body + "\n-----END " + label
 }
 
-// jsonObject returns a JSON object that holds v.
+// jsonObject returns a JSON object with v.
 func (k secretKind) jsonObject(v string) string {
 	held, _ := json.Marshal(k.heldValue(v)) // a string
 	return fmt.Sprintf(`{"user":"alice","%s":%s,"retries":3,"ok":true}`, k.field, held)
@@ -217,7 +217,7 @@ var textForms = []textForm{
 	{"diff", func(k secretKind, v string) string {
 		return "--- a/config.yml\n+++ b/config.yml\n@@ -1,3 +1,3 @@\n retries: 3\n" + indented("  "+k.field+": |\n"+indented(k.heldValue(v), "    ")+"\n"+k.env+"="+quotedLines(k.heldValue(v)), "+") + "\n-port: 80\n"
 	}},
-	{"split", func(k secretKind, v string) string { // of what has lines by itself
+	{"split", func(k secretKind, v string) string { // of values with lines of their own
 		var b strings.Builder
 		for i, line := range strings.Split(pemBlock(v), "\n") {
 			fmt.Fprintf(&b, "%6d\t%s\n", i+1, line)
@@ -245,7 +245,7 @@ var lineSplits = []func(k secretKind, a, b string) string{
 	},
 }
 
-// wholeText is held of a value that is already split.
+// wholeText is used for a value that is already split.
 func (k secretKind) wholeText(v string) string {
 	if f, ok := fieldValues[k.name]; ok {
 		return fmt.Sprintf(f, v)
@@ -253,7 +253,7 @@ func (k secretKind) wholeText(v string) string {
 	return v
 }
 
-// quotedLines puts a value of many lines in quotes, as env files have it.
+// quotedLines puts a value of several lines in quotes, as in env files.
 func quotedLines(v string) string {
 	if strings.Contains(v, "\n") {
 		return `"` + strings.ReplaceAll(v, "\n", `\n`) + `"`

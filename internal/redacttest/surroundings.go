@@ -22,13 +22,13 @@ func Surrounded(seed uint64) []Secret {
 	return all
 }
 
-// least is how many characters of a secret are a leak.
+// least is the number of characters of a secret that is a leak.
 const least = 8
 
-// A Finder finds what is left of secrets in texts.
+// A Finder finds parts of secrets in texts.
 type Finder map[string]Secret
 
-// NewFinder returns a finder of eight or more characters of any of secrets.
+// NewFinder returns a finder of at least eight characters of any of secrets.
 func NewFinder(secrets []Secret) Finder {
 	f := make(Finder)
 	for _, s := range secrets {
@@ -41,8 +41,8 @@ func NewFinder(secrets []Secret) Finder {
 	return f
 }
 
-// Leak returns the first part of a secret in text, and the secret that it is of;
-// "" where text has none.
+// Leak returns the first part of a secret in text, and its secret; "" if there is
+// none.
 func (f Finder) Leak(text string) (part string, of Secret) {
 	for i := 0; i+least <= len(text); i++ {
 		if s, ok := f[text[i:i+least]]; ok {
@@ -58,13 +58,14 @@ func (f Finder) Leak(text string) (part string, of Secret) {
 	return "", Secret{}
 }
 
-// Part returns eight or more characters of s that text has; "" if it has none.
+// Part returns at least eight characters of s that are in text; "" if there are
+// none.
 func (s Secret) Part(text string) string {
 	part, _ := NewFinder([]Secret{s}).Leak(text)
 	return part
 }
 
-// A writing is one kind of secret in the lines that it stands in.
+// A writing is one kind of secret in its lines.
 type writing struct {
 	name  string
 	write func(r source) (text string, secrets []string)
@@ -78,7 +79,7 @@ func one(name, format string, value func(r source) string) writing {
 	}}
 }
 
-// punctuated returns a password as people and managers make them.
+// punctuated returns a password in the style of people and password managers.
 func punctuated(signs string) func(r source) string {
 	return func(r source) string {
 		for {
@@ -89,13 +90,13 @@ func punctuated(signs string) func(r source) string {
 	}
 }
 
-// phraseLike returns a password of words, as people make them.
+// phraseLike returns a password of words, in the style of people.
 func phraseLike(r source) string {
 	words := []string{"Winter", "Kestrel", "Harbour", "Lantern", "Orchid", "Copper", "Saddle", "Walnut"}
 	return words[r.IntN(len(words))] + "-" + words[r.IntN(len(words))] + "_" + r.randomFrom(digits, 4) + "!"
 }
 
-// keyLines returns a private key of a label as its lines, and those of its body.
+// keyLines returns the lines of a private key with a label, and those of its body.
 func keyLines(r source, label, head string, bytes int) (lines, body []string) {
 	text := head + r.randomKey(bytes)
 	for len(text) > 64 {
@@ -114,13 +115,13 @@ func keyFile(label, head string, bytes int) func(r source) (string, []string) {
 	}
 }
 
-// encodedKey returns the base64 of a private key, as Kubernetes has it.
+// encodedKey returns the base64 of a private key, as in Kubernetes.
 func encodedKey(r source) string {
 	lines, _ := keyLines(r, "RSA", "MII", 200)
 	return base64.StdEncoding.EncodeToString([]byte(strings.Join(lines, "\n") + "\n"))
 }
 
-// unheaded leaves out what every encoded key begins with, which is no secret.
+// unheaded removes the common beginning of encoded keys, which is not a secret.
 func unheaded(v string) []string { return []string{v[48:]} }
 
 var written39 = []writing{
@@ -196,7 +197,7 @@ type surrounding struct {
 	put  func(text string) string
 }
 
-// each returns text with every line made another, given its number.
+// each returns text with every line replaced, given its number.
 func each(text string, line func(n int, s string) string) string {
 	lines := strings.Split(text, "\n")
 	for i, s := range lines {

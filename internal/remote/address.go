@@ -1,6 +1,6 @@
-// Package remote is the HTTP side of calls to model servers that nobody vouches
-// for: it bounds what they send, refuses to be sent elsewhere, and tells what
-// went wrong in the words of package model, whatever the protocol.
+// Package remote is the HTTP side of calls to untrusted model servers: it limits
+// their answers, refuses redirects to other hosts, and reports failures as errors
+// of package model, whatever the protocol.
 package remote
 
 import (
@@ -11,10 +11,10 @@ import (
 	"strings"
 )
 
-// Address reads the address of a server: a URL, or host, host:port or :port
-// for http, with port where none is given. An address that servers listen on
-// (0.0.0.0, [::]) stands for this machine. A path that only says which protocol
-// is spoken (/v1, /api) is left out.
+// Address parses the address of a server: a URL, or host, host:port or :port for
+// http, with port if none is given. An address on which servers listen (0.0.0.0,
+// [::]) means this machine. A path that only names the protocol (/v1, /api) is
+// omitted.
 func Address(text, port string) (*url.URL, error) {
 	text = strings.TrimSpace(text)
 	whole := text
@@ -27,7 +27,7 @@ func Address(text, port string) (*url.URL, error) {
 	}
 	u, err := url.Parse(whole)
 	if err != nil {
-		return nil, fmt.Errorf("read address %q: it is no URL; write it as http://host:port", text)
+		return nil, fmt.Errorf("read address %q: it is not a URL; write it as http://host:port", text)
 	}
 	n, err := strconv.ParseUint("0"+u.Port(), 10, 16)
 	if u.Scheme != "http" && u.Scheme != "https" || text == "" || err != nil || u.Hostname() == "" && n == 0 {

@@ -17,19 +17,19 @@ import (
 )
 
 const (
-	maxBody    = 64 << 20 // of an answer; the largest honest one is a vocabulary, 10 to 25 MB
+	maxBody    = 64 << 20 // of an answer; the largest valid one is a vocabulary, 10 to 25 MB
 	maxLine    = 4 << 20  // of a streamed answer
-	maxRefusal = 64 << 10 // of an answer that says why not
+	maxRefusal = 64 << 10 // of an error answer
 
-	// LineStream is the media type of an answer that comes line by line. The
-	// lines of such an answer are bounded, not their number.
+	// LineStream is the media type of an answer that arrives line by line. The
+	// length of its lines is limited, not their number.
 	LineStream = "application/x-ndjson"
 )
 
 var errRedirect = errors.New("server sends to another host")
 
-// transport has limits on what no server needs long for. Thinking about an
-// answer is not among it: contexts limit that. Loopback is never proxied.
+// transport limits steps that no server needs long for. The model's thinking time
+// is not one of them: contexts limit that. Loopback never uses a proxy.
 var transport = &http.Transport{
 	Proxy:               http.ProxyFromEnvironment,
 	DialContext:         (&net.Dialer{Timeout: 5 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
@@ -41,16 +41,17 @@ var transport = &http.Transport{
 // A Call is one request and its answer. It is used once, by one goroutine. The
 // zero value is ready.
 type Call struct {
-	Secret string // is kept out of errors; "": nothing is
+	Secret string // must not be in errors; "": none
 
-	status int      // of a refusal; 0: none
-	text   string   // of the refusal
-	class  string   // and what else it says
-	page   bool     // the refusal is a web page
+	status int      // status of the rejection; 0: none
+	text   string   // its message
+	class  string   // its other text
+	page   bool     // the rejection is a web page
 	broken error    // why the body could not be read to its end
-	url    *url.URL // of the newest request; nil: none was made
+	url    *url.URL // of the newest request; nil: none
 
-	// How far that came. The transport may tell from goroutines of its own.
+	// The progress of that request. The transport may report it from goroutines of
+	// its own.
 	connected, securing, secured atomic.Bool
 }
 
@@ -59,7 +60,7 @@ func (c *Call) Client() *http.Client {
 	return &http.Client{Transport: c, CheckRedirect: sameHost}
 }
 
-// sameHost keeps a conversation from being sent to a host that nobody named.
+// sameHost keeps a conversation from being sent to another host.
 func sameHost(r *http.Request, via []*http.Request) error {
 	if len(via) > 4 || r.URL.Host != via[0].URL.Host || r.URL.Scheme != via[0].URL.Scheme {
 		return errRedirect
@@ -85,7 +86,7 @@ func (c *Call) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// trace notes how far a request comes.
+// trace records the progress of a request.
 func (c *Call) trace() *httptrace.ClientTrace {
 	return &httptrace.ClientTrace{
 		ConnectDone: func(_, _ string, err error) {
@@ -102,9 +103,10 @@ func (c *Call) trace() *httptrace.ClientTrace {
 	}
 }
 
-// noteRefusal keeps what a refusal says, and puts it back for who reads it next.
+// noteRefusal stores the text of a rejection, and leaves it readable for the next
+// reader.
 func (c *Call) noteRefusal(resp *http.Response) {
-	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxRefusal)) // a part of it says enough
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxRefusal)) // a part of it is enough
 	resp.Body.Close()
 	resp.Body = io.NopCloser(bytes.NewReader(body))
 	c.status = resp.StatusCode
@@ -112,8 +114,8 @@ func (c *Call) noteRefusal(resp *http.Response) {
 	c.page = isPage(body)
 }
 
-// parseRefusal returns the message in the body of a refusal, and the message with
-// all else that says of what kind it is.
+// parseRefusal returns the message in the body of a rejection, and the message with
+// all other text that indicates its kind.
 func parseRefusal(body []byte) (text, class string) {
 	type said struct {
 		Message string `json:"message"`
@@ -130,7 +132,7 @@ func parseRefusal(body []byte) (text, class string) {
 	}
 	s := b.said
 	if json.Unmarshal(b.Error, &text) != nil {
-		_ = json.Unmarshal(b.Error, &s) // what is no object says nothing
+		_ = json.Unmarshal(b.Error, &s) // only an object has a message
 		text = s.Message + s.Detail
 	}
 	if text == "" {
@@ -139,7 +141,7 @@ func parseRefusal(body []byte) (text, class string) {
 	return text, fmt.Sprint(text, " ", s.Type, " ", s.Code)
 }
 
-// A bounded body breaks the call when more than left bytes come.
+// A bounded body breaks off the call after left bytes.
 type bounded struct {
 	call *Call
 	io.ReadCloser
@@ -158,8 +160,8 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// wholeJSONLines returns a body that has only whole lines of JSON. Where anything else
-// comes, it ends, and the call is broken.
+// wholeJSONLines returns a body that has only whole lines of JSON. At any other
+// line it ends, and the call is broken off.
 func (c *Call) wholeJSONLines(body io.ReadCloser) io.ReadCloser {
 	scanner := bufio.NewScanner(body)
 	scanner.Buffer(nil, maxLine)
@@ -182,7 +184,7 @@ func (b *lineBody) Read(p []byte) (int, error) {
 		}
 		line := bytes.TrimSpace(b.scanner.Bytes())
 		if len(line) > 0 && !json.Valid(line) {
-			b.call.broken = fmt.Errorf("it has a line that is no JSON: %s", line)
+			b.call.broken = fmt.Errorf("it has a line that is not JSON: %s", line)
 			return 0, io.EOF
 		}
 		if len(line) > 0 {

@@ -15,8 +15,8 @@ import (
 	"github.com/tiercompact/tiercompact/internal/model"
 )
 
-// A Cause is what keeps a call from its server, where that is the same for
-// servers of each kind, and so is what to do.
+// A Cause is a reason why a call does not reach its server, if the reason and its
+// remedy are the same for servers of each kind.
 type Cause string
 
 // The causes.
@@ -33,7 +33,7 @@ const (
 	WrongPath    Cause = "wrong path"
 )
 
-// remedy says what to do, "" where that depends on the server.
+// remedy returns the remedy, "" if it depends on the server.
 func (c Cause) remedy() string {
 	switch c {
 	case NoName:
@@ -56,7 +56,7 @@ func (c Cause) remedy() string {
 	return ""
 }
 
-// causeOf returns the cause of a refusal.
+// causeOf returns the cause of a rejection.
 func causeOf(status int, text string, page bool) Cause {
 	switch {
 	case status == http.StatusProxyAuthRequired:
@@ -81,7 +81,7 @@ func mentions(text string, any ...string) bool {
 	return false
 }
 
-// isPage reports whether a body is a web page, and no API's answer.
+// isPage reports whether a body is a web page, not an API's answer.
 func isPage(body []byte) bool {
 	body = bytes.ToLower(bytes.TrimSpace(body[:min(len(body), 512)]))
 	return bytes.HasPrefix(body, []byte("<!doctype html")) || bytes.HasPrefix(body, []byte("<html"))
@@ -96,7 +96,7 @@ func (c *Call) networkCause(err error) Cause {
 	text := err.Error()
 	switch {
 	case mentions(text, "proxy authentication required"):
-		return ProxyAuth // of a proxy that is asked for a tunnel
+		return ProxyAuth // of a proxy for a tunnel
 	case strings.HasPrefix(text, "proxyconnect "):
 		return NoProxy
 	case errors.As(err, &name):
@@ -111,17 +111,16 @@ func (c *Call) networkCause(err error) Cause {
 	return ""
 }
 
-// hangsUp reports whether an error is that of a server which does not
-// understand what it gets: those over OpenSSL hang up without a word where no
-// TLS comes.
+// hangsUp reports whether an error comes from a server that does not understand its
+// input: those with OpenSSL close the connection silently if they receive no TLS.
 func (c *Call) hangsUp(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || mentions(err.Error(), "malformed http response")
 }
 
 const probeWithin = time.Second
 
-// speaksTLS reports whether the server of a call without TLS speaks it. Nothing
-// is sent there but the beginning of a handshake, so nobody need be trusted.
+// speaksTLS reports whether the server of a call without TLS expects TLS. It sends
+// only the beginning of a handshake, so the server need not be trusted.
 func (c *Call) speaksTLS() bool {
 	if c.url == nil || c.url.Scheme != "http" {
 		return false
@@ -142,7 +141,7 @@ func (c *Call) speaksTLS() bool {
 	return true
 }
 
-// late returns the failure of a call whose time was over.
+// late returns the failure of a call that passed its deadline.
 func (c *Call) late() *Failure {
 	switch {
 	case !c.connected.Load():

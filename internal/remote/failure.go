@@ -14,12 +14,12 @@ import (
 	"github.com/tiercompact/tiercompact/internal/model"
 )
 
-// A Failure says why a call failed.
+// A Failure is why a call failed.
 type Failure struct {
-	Kind   error  // of package model; nil: none of those
-	Status int    // of HTTP; 0: the server did not refuse
+	Kind   error  // of package model; nil: none of them
+	Status int    // of HTTP; 0: the server did not reject the call
 	Text   string // of the server or the network; one line, no semicolon
-	Cause  Cause  // "": one that servers of each kind have remedies of their own for
+	Cause  Cause  // "": the remedy depends on the kind of server
 }
 
 // Error returns one line without a semicolon.
@@ -33,7 +33,7 @@ func (f *Failure) Error() string {
 	return "server fails: " + f.Text
 }
 
-// Unwrap returns the kind, and of a slow server the end of the context.
+// Unwrap returns the kind and, for a slow server, the end of the context.
 func (f *Failure) Unwrap() []error {
 	switch {
 	case f.Kind == nil:
@@ -44,8 +44,8 @@ func (f *Failure) Unwrap() []error {
 	return []error{f.Kind}
 }
 
-// Fault returns why the call failed, err being what the library says that made
-// it: an error of ctx, or a [*Failure]. It returns nil where nothing failed.
+// Fault returns why the call failed; err is the error of the library that made it.
+// The result is an error of ctx, or a [*Failure]. It is nil if nothing failed.
 func (c *Call) Fault(ctx context.Context, err error) error {
 	if err == nil && c.status == 0 && c.broken == nil {
 		return nil
@@ -80,7 +80,7 @@ func (c *Call) failureOf(err error) *Failure {
 	case errors.As(err, &network):
 		return &Failure{Kind: model.ErrUnreachable, Text: network.Err.Error(), Cause: c.networkCause(network.Err)}
 	case isDecoding(err) && strings.Contains(err.Error(), "character '<'"):
-		return &Failure{Kind: model.ErrGarbled, Text: "it is a web page, and no JSON", Cause: WrongPath}
+		return &Failure{Kind: model.ErrGarbled, Text: "it is a web page, not JSON", Cause: WrongPath}
 	case isDecoding(err):
 		return &Failure{Kind: model.ErrGarbled, Text: err.Error()}
 	}
@@ -93,15 +93,15 @@ func isDecoding(err error) bool {
 	return errors.As(err, &syntax) || errors.As(err, &kind) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF)
 }
 
-// Garbled returns a failure for an answer that came whole, and is wrong.
+// Garbled returns a failure for an answer that is complete but invalid.
 func Garbled(format string, args ...any) *Failure {
 	return &Failure{Kind: model.ErrGarbled, Text: errorLine(fmt.Sprintf(format, args...))}
 }
 
-// What servers say of an input that does not fit. Ollama up to 0.17 names the
-// context length; newer ones, and llama.cpp, the available context size; some
-// models' templates fail because the truncation took the user's turn. vLLM
-// names the maximum context or model length, LM Studio what it cannot keep.
+// The servers' errors for an input that does not fit. Ollama up to 0.17 mentions
+// the context length; newer versions, and llama.cpp, the available context size;
+// some models' templates fail because the truncation removed the user's turn. vLLM
+// mentions the maximum context or model length, LM Studio what it cannot keep.
 var tooLong = []string{
 	"context length", "context_length", "context size", "context_size", "context window", "n_ctx",
 	"no user query found", "context the overflows", "maximum model length", "too large to process",
@@ -110,7 +110,8 @@ var tooLong = []string{
 
 var cannot = []string{"does not support", "not supported", "do not support"}
 
-// kindOfFailure returns what kind a server's words are; nil for none.
+// kindOfFailure returns the kind that a server's error text indicates; nil for
+// none.
 func kindOfFailure(status int, words string) error {
 	words = strings.ToLower(words)
 	says := func(any []string) bool {
@@ -131,15 +132,15 @@ func kindOfFailure(status int, words string) error {
 	case status == http.StatusNotFound || strings.Contains(words, "model") && says([]string{"not found", "not exist"}):
 		return model.ErrNoModel
 	case strings.Contains(words, "unsupported value: nan"):
-		return model.ErrGarbled // JSON has no NaN: the model computed none that can be told
+		return model.ErrGarbled // JSON has no NaN, so the model computed one
 	}
 	return nil
 }
 
-const maxText = 300 // runes of a server's words in an error
+const maxText = 300 // maximum length in runes of a server's text in an error
 
-// errorLine makes a text of a server fit to stand in an error: one line, short,
-// and without semicolons, behind which errors say what to do.
+// errorLine shortens a text of a server for an error: one line, short, and without
+// semicolons, which precede remedies.
 func errorLine(text string) string {
 	var b strings.Builder
 	n, blank := 0, false
@@ -169,9 +170,8 @@ func errorLine(text string) string {
 	return b.String()
 }
 
-// Explain returns err with what was to be done with which model ("" for none)
-// at which address, and, where it is a [*Failure], behind a semicolon what to
-// do about it. nil stays nil.
+// Explain returns err with the action, the model ("" for none) and the address and,
+// for a [*Failure], with the remedy after a semicolon. nil stays nil.
 func Explain(err error, what, name, address string, remedy func(*Failure) string) error {
 	if err == nil {
 		return nil
@@ -184,7 +184,7 @@ func Explain(err error, what, name, address string, remedy func(*Failure) string
 		return fmt.Errorf("%s at %s: %w", what, address, err)
 	}
 	if name == "" && f.Status == http.StatusNotFound {
-		f.Kind, f.Cause = model.ErrGarbled, WrongPath // no model was named: there is no such path
+		f.Kind, f.Cause = model.ErrGarbled, WrongPath // without a model, the path does not exist
 	}
 	todo := f.Cause.remedy()
 	if todo == "" {

@@ -17,7 +17,7 @@ import (
 	"github.com/tiercompact/tiercompact/internal/remote"
 )
 
-func TestAddressReadsWhatPeopleWrite(t *testing.T) {
+func TestAddressAcceptsCommonForms(t *testing.T) {
 	for text, want := range map[string]string{
 		"localhost":                    "http://localhost:11434",
 		"127.0.0.1:8080":               "http://127.0.0.1:8080",
@@ -59,7 +59,7 @@ func FuzzAddress(f *testing.F) {
 	})
 }
 
-// called makes one call to a server that does as answer does.
+// called makes one call to a server that answers with answer.
 func called(t *testing.T, c *remote.Call, accept string, answer http.HandlerFunc) (string, error) {
 	t.Helper()
 	s := httptest.NewServer(answer)
@@ -130,7 +130,7 @@ func TestRefusalsAreOfTheKindThatServersMean(t *testing.T) {
 	}
 }
 
-func TestWhatBreaksIsTold(t *testing.T) {
+func TestBrokenAnswersAreReported(t *testing.T) {
 	big := strings.Repeat("x", 1<<20)
 	for name, c := range map[string]struct {
 		accept string
@@ -147,12 +147,12 @@ func TestWhatBreaksIsTold(t *testing.T) {
 				fmt.Fprint(w, big)
 			}
 		}, model.ErrGarbled, "more than 67108864 bytes"},
-		"no line of JSON": {remote.LineStream, func(w http.ResponseWriter, _ *http.Request) {
+		"a line that is not JSON": {remote.LineStream, func(w http.ResponseWriter, _ *http.Request) {
 			fmt.Fprint(w, "{}\n\nwhat; is\tthis\n{}\n")
-		}, model.ErrGarbled, "no JSON: what, is this"},
+		}, model.ErrGarbled, "not JSON: what, is this"},
 		"line cut in the middle": {remote.LineStream, func(w http.ResponseWriter, _ *http.Request) {
 			fmt.Fprint(w, "{}\n{\"a")
-		}, model.ErrGarbled, "no JSON"},
+		}, model.ErrGarbled, "not JSON"},
 		"line without end": {remote.LineStream, func(w http.ResponseWriter, _ *http.Request) {
 			for range 6 {
 				fmt.Fprint(w, big)
@@ -193,7 +193,7 @@ func TestLinesArriveWhole(t *testing.T) {
 	}
 }
 
-func TestFaultTellsTheEndOfAContextFromAServersFault(t *testing.T) {
+func TestFaultDistinguishesTheEndOfAContext(t *testing.T) {
 	late, stop := context.WithTimeout(t.Context(), 0)
 	defer stop()
 	var early remote.Call
@@ -230,7 +230,7 @@ func TestSecretsAreInNoError(t *testing.T) {
 	}
 }
 
-func TestExplainSaysWhatToDo(t *testing.T) {
+func TestExplainAddsTheRemedy(t *testing.T) {
 	remedy := func(f *remote.Failure) string { return fmt.Sprint("do ", f.Kind == model.ErrGarbled) }
 	if err := remote.Explain(nil, "w", "m", "u", remedy); err != nil {
 		t.Error(err)
@@ -295,7 +295,7 @@ func TestReplyIsPutTogether(t *testing.T) {
 	}
 }
 
-func TestReplyEndsWhereNoMoreIsWanted(t *testing.T) {
+func TestReplyEndsWhenNoMoreIsWanted(t *testing.T) {
 	stop := errors.New("stop")
 	r := remote.Reply{Each: func(model.Delta) error { return stop }}
 	if err := r.Add(model.Delta{Text: "a"}); err != stop || r.Stopped != stop {
@@ -313,7 +313,7 @@ func TestReplyEndsWhereNoMoreIsWanted(t *testing.T) {
 	}
 }
 
-func TestSaidLeavesOutWhatHasItsOwnPlace(t *testing.T) {
+func TestSaidOmitsThinkingAndResults(t *testing.T) {
 	m := chat.Message{Role: chat.Developer, Parts: []chat.Part{{Kind: chat.Text, Text: "a"}, {Kind: chat.Thinking, Text: "b"}, {Kind: chat.Result, Text: "c"}, {Kind: chat.Summary, Text: "d"}}}
 	if got := remote.Said(m) + remote.Role(m.Role) + remote.Role(chat.Tool); got != "a\ndsystemtool" {
 		t.Error(got)
@@ -350,7 +350,7 @@ func TestAServerThatDoesNotAnswerInTimeIsSlow(t *testing.T) {
 			_, err = io.ReadAll(resp.Body)
 			resp.Body.Close()
 		}
-		over, stop := context.WithTimeout(t.Context(), 0) // as if the hour had passed
+		over, stop := context.WithTimeout(t.Context(), 0) // as if an hour had passed
 		err = c.Fault(over, err)
 		if !errors.Is(err, model.ErrSlow) || !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, model.ErrUnreachable) {
 			t.Errorf("%s: %v", name, err)

@@ -10,27 +10,27 @@ import (
 )
 
 const (
-	maxReply = 16 << 20 // bytes; no window holds as much
+	maxReply = 16 << 20 // bytes; no window is as large
 	maxCalls = 4096
 )
 
-// A Reply is put together from the pieces of an answer.
+// A Reply is built from the pieces of an answer.
 type Reply struct {
-	Each    func(model.Delta) error // is told each piece; nil: nobody is
-	Calls   []chat.Part             // an id may be missing, or be there already
+	Each    func(model.Delta) error // receives each piece; may be nil
+	Calls   []chat.Part             // an id may be missing, or be a duplicate
 	Stopped error                   // by Each
-	Broken  error                   // the answer is longer than any is
+	Broken  error                   // the answer exceeds the limit
 
 	text, thinking strings.Builder
 	last           model.Delta // the newest piece that is not empty
 	repeats        int         // how often it came, in a row
 }
 
-// maxRepeats is how often a piece comes in a row, without its blanks, before
-// Ollama (0.17.4, llm/server.go) ends an answer without saying so.
+// maxRepeats is the number of equal pieces in a row, without their blanks, after
+// which Ollama (0.17.4, llm/server.go) ends an answer without a reason.
 const maxRepeats = 30
 
-// Add takes a piece. An error says that no more is wanted.
+// Add adds a piece. An error says that no more pieces are wanted.
 func (r *Reply) Add(d model.Delta) error {
 	r.countRepeats(d)
 	r.text.WriteString(d.Text)
@@ -61,8 +61,8 @@ func (r *Reply) countRepeats(d model.Delta) {
 // that a server ends the answer for it.
 func (r *Reply) Looped() bool { return r.repeats >= maxRepeats }
 
-// Message returns what came, as the message that follows those before it. A
-// call without an id, or with one that another call has, gets one of its own.
+// Message returns the received answer, as the message after the earlier ones. A
+// call without an id, or with a duplicate one, gets a new id.
 func (r *Reply) Message(before []chat.Message) chat.Message {
 	m := chat.Message{Role: chat.Assistant}
 	if r.thinking.Len() > 0 {
@@ -93,9 +93,9 @@ func (r *Reply) Message(before []chat.Message) chat.Message {
 	return m
 }
 
-// Arguments returns the arguments of a call as servers take them, a JSON
-// object. What is none, as models write it now and then, goes into one under a
-// name that says so.
+// Arguments returns the arguments of a call as servers expect them, a JSON object.
+// Other text, which models sometimes write, is put into one under a name that says
+// so.
 func Arguments(text string) string {
 	text = strings.TrimSpace(text)
 	switch {
@@ -104,13 +104,13 @@ func Arguments(text string) string {
 	case strings.HasPrefix(text, "{") && json.Valid([]byte(text)):
 		return text
 	}
-	wrapped, _ := json.Marshal(map[string]string{"not_an_object": text}) // a map of strings always can
+	wrapped, _ := json.Marshal(map[string]string{"not_an_object": text}) // a map of strings can always be encoded
 	return string(wrapped)
 }
 
 // Said returns the text of a message, but for results and thinking. What
-// another server's tools did, and blocks that are not understood, stand in it
-// as text.
+// another server's tools did, and blocks that are not understood, are in it as
+// text.
 func Said(m chat.Message) string {
 	var texts []string
 	for _, p := range m.Parts {
@@ -126,7 +126,7 @@ func Said(m chat.Message) string {
 	return strings.Join(texts, "\n")
 }
 
-// Role returns a role that models' templates know.
+// Role returns a role that models' templates support.
 func Role(r chat.Role) string {
 	if r == chat.Developer {
 		return string(chat.System)

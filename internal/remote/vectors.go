@@ -2,8 +2,8 @@ package remote
 
 import "math"
 
-// CheckVectors returns what is wrong with the vectors of n texts, nil for
-// nothing. There must be one for each, all of one dimension, of finite numbers.
+// CheckVectors returns the problem with the vectors of n texts, nil for none. There
+// must be one for each, all of one dimension, of finite numbers.
 func CheckVectors(vectors [][]float32, n int) error {
 	if len(vectors) != n {
 		return Garbled("%d vectors for %d texts", len(vectors), n)

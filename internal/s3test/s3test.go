@@ -1,5 +1,5 @@
-// Package s3test gives tests a real server that speaks the protocol of S3, in a
-// process of its own that they can kill.
+// Package s3test gives tests a real server with the protocol of S3, in a separate
+// process that they can kill.
 package s3test
 
 import (
@@ -16,20 +16,21 @@ import (
 	"github.com/minio/minio-go/v7/pkg/credentials"
 )
 
-// Variable names the program of versitygw; .ci/run builds it.
+// Variable is the environment variable with the path of versitygw; .ci/run builds
+// it.
 const Variable = "TIERCOMPACT_S3"
 
 // Bucket is the bucket of every server.
 const Bucket = "bucket"
 
-// Credentials of every server, which are nobody's.
+// Credentials of every server; they belong to no account.
 var (
 	Key    = "made" + "-up-" + "key"
 	Secret = strings.Repeat("made-up-", 5)
 )
 
-// Alone takes all of the standard chain from the environment of a test, and
-// gives it these credentials.
+// Alone removes all of the standard chain from the environment of a test, and sets
+// these credentials.
 func Alone(t *testing.T, key, secret string) {
 	t.Helper()
 	for _, v := range os.Environ() {
@@ -45,10 +46,10 @@ func Alone(t *testing.T, key, secret string) {
 	t.Setenv("AWS_SECRET_ACCESS_KEY", secret)
 }
 
-// A Server can be killed, and started again with what it had.
+// A Server can be killed, and started again with its data.
 type Server struct {
 	URL     string
-	Objects string // folder that holds the buckets
+	Objects string // folder of the buckets
 
 	t       *testing.T
 	program string
@@ -58,7 +59,7 @@ type Server struct {
 }
 
 // Start starts a server with an empty bucket, and gives the test its
-// credentials. It skips the test where there is no program.
+// credentials. It skips the test if there is no program.
 func Start(t *testing.T) *Server {
 	t.Helper()
 	program := os.Getenv(Variable)
@@ -119,7 +120,7 @@ func (s *Server) startServer() {
 	}
 }
 
-// Kill ends the server at once, as a loss of power would.
+// Kill ends the server immediately, like a power failure.
 func (s *Server) Kill() {
 	if s.Killed() {
 		return
@@ -131,7 +132,7 @@ func (s *Server) Kill() {
 // Killed reports whether the server was killed.
 func (s *Server) Killed() bool { return s.cmd.ProcessState != nil }
 
-// Again starts a server that was killed.
+// Again restarts a server that was killed.
 func (s *Server) Again() {
 	s.t.Helper()
 	if s.Killed() {

@@ -19,7 +19,7 @@ import (
 	"github.com/tiercompact/tiercompact/levels"
 )
 
-// TestRandom holds that every invariant survives random conversations, through
+// TestRandom checks every invariant (docs/INVARIANTS.md) on random conversations, through
 // every level, preset, trigger and policy. -rapid.checks=10000 runs it long.
 func TestRandom(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -159,7 +159,7 @@ func checkKept(t *rapid.T, cfg tiercompact.Config, before, after chat.Transcript
 		t.Fatalf("%s: protected messages\n%v\nbecame\n%v", at, want, got)
 	}
 	if cfg.SummaryRole == chat.System && cfg.KeepLast == tiercompact.None {
-		return // invariant 4 yields here, and only here
+		return // the exception of invariant 4 (docs/INVARIANTS.md)
 	}
 	if last := chat.Newest(before, chat.Message.Typed); last >= 0 {
 		if chat.Newest(after, func(m chat.Message) bool { return m.ID == before[last].ID }) < 0 {
@@ -191,10 +191,10 @@ func checkChanged(t *rapid.T, old, m chat.Message, at string) {
 	}
 }
 
-// checkAlternation holds invariant 11 over the whole session: two messages of
-// one role meet only where they met in what was added. Nobody knows what will
-// speak first in a conversation of nothing but tool flow, so what speaks first
-// may meet the summary.
+// checkAlternation checks invariant 11 over the whole session: two messages of
+// one role are adjacent only if they were in the added messages. In a conversation
+// of tool flow alone the next role is unknown, so the first message that counts
+// may be adjacent to the summary.
 func checkAlternation(t *rapid.T, in, now chat.Transcript) {
 	t.Helper()
 	met := make(map[string]bool)
@@ -228,8 +228,8 @@ func checkAlternation(t *rapid.T, in, now chat.Transcript) {
 	})
 }
 
-// checkNothingLost holds that every message ever added stands in the
-// conversation, or in a transcript of the archive.
+// checkNothingLost checks that every added message is in the conversation, or in a
+// transcript of the archive (invariants 8 and 10).
 func checkNothingLost(t *rapid.T, store archive.Store, in, now chat.Transcript) {
 	t.Helper()
 	steps, err := store.Steps(t.Context(), "x")

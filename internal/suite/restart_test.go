@@ -3,6 +3,7 @@ package suite
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 
@@ -185,5 +186,20 @@ func TestSearchIsByMeaningWhereAnEmbedderAnswers(t *testing.T) {
 				t.Errorf("the model was asked %d times", times)
 			}
 		})
+	}
+}
+
+// damagedStore has steps that cannot be read, as a folder whose packs are lost.
+type damagedStore struct{ *archive.Memory }
+
+func (damagedStore) Recall(context.Context, string, string) (archive.Entry, error) {
+	return archive.Entry{}, fmt.Errorf("%w; %w", archive.ErrNotFound, archive.ErrDamaged)
+}
+
+// What may be in a step that cannot be read is not told to be nowhere.
+func TestRecallFromADamagedArchiveSaysSo(t *testing.T) {
+	s := newSession(t, tiercompact.Config{Window: 8192, Archive: damagedStore{archive.NewMemory()}})
+	if _, err := s.Recall(t.Context(), "0123abcd"); !errors.Is(err, archive.ErrDamaged) {
+		t.Error(err)
 	}
 }

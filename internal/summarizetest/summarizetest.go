@@ -1,5 +1,5 @@
-// Package summarizetest holds what every implementation of
-// [summarize.Summarizer] must fulfil, for use in its tests.
+// Package summarizetest checks implementations of [summarize.Summarizer] in their
+// tests.
 package summarizetest
 
 import (
@@ -11,8 +11,8 @@ import (
 	"github.com/tiercompact/tiercompact/summarize"
 )
 
-// Check returns every promise of [summarize.Summarizer] that s breaks on a
-// short coding session, in each strategy; nil where it keeps all.
+// Check returns every violation of [summarize.Summarizer] by s on a short coding
+// session, in each strategy; nil if there is none.
 func Check(ctx context.Context, s summarize.Summarizer) error {
 	var errs []error
 	for _, strategy := range summarize.Strategies() {

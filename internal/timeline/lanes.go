@@ -14,7 +14,7 @@ import (
 // A lane is a row of marks below the panel of the window.
 type lane struct {
 	name  string
-	hue   func(check) string // "" where the check has no mark
+	hue   func(check) string // "" if the check has no mark
 	glyph draw.GlyphDrawer
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/tiercompact/tiercompact/trace"
 )
 
-// A timelineData is what the events of a session tell, check by check.
+// A timelineData is the data in the events of a session, check by check.
 type timelineData struct {
 	session string
 	checks  []check // at least one
@@ -19,7 +19,7 @@ type timelineData struct {
 type check struct {
 	window  int
 	used    float64 // share of the window, before
-	due     string  // the level; "" where none was
+	due     string  // the level; "" if there was none
 	skipped bool    // a level was due, and nothing was done
 	limits  limits
 	steps   []step // of its round, in order
@@ -66,7 +66,7 @@ func percentOf(tokens, window int) float64 {
 	return clampToPlot(float64(tokens) / float64(max(1, window)))
 }
 
-// clampToPlot returns x where it can be drawn.
+// clampToPlot returns x limited to the range that can be drawn.
 func clampToPlot(x float64) float64 {
 	if math.IsNaN(x) {
 		return 0
@@ -129,7 +129,7 @@ func (k *check) addEvent(p trace.Payload) {
 	}
 }
 
-// printableName is a name that can stand in a picture.
+// printableName returns a name that can be drawn in a picture.
 func printableName(name string) string {
 	const longest = 48
 	return screen.Clip(strings.Map(func(r rune) rune {

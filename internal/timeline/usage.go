@@ -36,7 +36,7 @@ func (s timelineData) usagePanel() *plot.Plot {
 	return p
 }
 
-// addSeries draws a line, where there are points for one.
+// addSeries draws a line, if it has points.
 func addSeries(p *plot.Plot, points plotter.XYs, style draw.LineStyle) {
 	if line, err := plotter.NewLine(points); err == nil {
 		line.LineStyle = style
@@ -147,7 +147,7 @@ func (d drops) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// A label is a text, and where it stands.
+// A label is a text and its place.
 type label struct {
 	vg.Rectangle
 	text string

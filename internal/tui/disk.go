@@ -92,7 +92,10 @@ func sessionPath(dir, name string) string { return filepath.Join(sessions(dir), 
 
 func (t *Talk) createSession() error {
 	now := time.Now()
-	name := cmp.Or(t.o.Name, now.Format("20060102-150405"))
+	name := t.o.Name
+	if name == "" {
+		name = freeName(t.o.Dir, now)
+	}
 	if err := plainName(name); err != nil {
 		return err
 	}
@@ -120,6 +123,19 @@ func (t *Talk) createSession() error {
 		system += "\n" + recallLine
 	}
 	return t.session.Load([]chat.Message{chat.NewText(chat.System, system)})
+}
+
+// freeName names a session by the time. Another may have begun in that second, or
+// before the clock was put back.
+func freeName(dir string, now time.Time) string {
+	base := now.Format("20060102-150405")
+	name := base
+	for n := 2; ; n++ {
+		if _, err := os.Lstat(sessionPath(dir, name)); err != nil {
+			return name
+		}
+		name = fmt.Sprintf("%s-%d", base, n)
+	}
 }
 
 func (t *Talk) resumeSession(ctx context.Context) error {
@@ -159,9 +175,12 @@ func (t *Talk) openFile(ctx context.Context) (*archive.SessionFile, archive.Stat
 		return file, state, err
 	}
 	var store archive.Store
-	if dir, err := archive.OpenDir(filepath.Join(t.o.Dir, "archive"), archive.DirOptions{ReadOnly: true}); err == nil {
+	switch dir, err := archive.OpenDir(filepath.Join(t.o.Dir, "archive"), archive.DirOptions{ReadOnly: true}); {
+	case err == nil:
 		defer dir.Close()
 		store = dir
+	case !errors.Is(err, archive.ErrNotFound): // it may have what the file has not
+		return nil, archive.State{}, err
 	}
 	file, state, found, err := archive.RecoverSession(ctx, path, store)
 	for _, d := range found.Damages {

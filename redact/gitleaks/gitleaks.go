@@ -1,7 +1,6 @@
-// Package gitleaks redacts by the rules of gitleaks, more than two hundred
-// kinds of credentials. It is slow, about half a megabyte a second, and heavy
-// to link: it is for those who ask for it. Texts that it has seen lately it does
-// not read again.
+// Package gitleaks redacts by the rules of gitleaks, more than two hundred kinds of
+// credentials. It is slow, about half a megabyte a second, and a large dependency,
+// so it is optional. Recent texts are not read again.
 package gitleaks
 
 import (
@@ -16,24 +15,24 @@ import (
 	"github.com/tiercompact/tiercompact/redact"
 )
 
-// maxRemembered is how many texts a function of New remembers.
+// maxRemembered limits the texts in the cache of a function of New.
 const maxRemembered = 4096
 
-// New returns a function that puts [redact.Mark] in place of what gitleaks
-// finds with the rules it comes with. It belongs into [redact.Options.Extra],
-// behind the built-in rules, and may be used by many goroutines; they wait for
-// each other.
+// New returns a function that puts [redact.Mark] in place of the secrets that
+// gitleaks finds with its default rules. It belongs into [redact.Options.Extra],
+// after the built-in rules, and is safe for concurrent use; calls wait for each
+// other.
 func New() (func(string) string, error) {
 	d, err := detect.NewDetectorDefaultConfig()
 	if err != nil {
 		return nil, fmt.Errorf("load rules of gitleaks: %w; leave them out, the built-in rules stay", err)
 	}
-	d.IgnoreGitleaksAllow = true // the text cannot ask to be left alone
+	d.IgnoreGitleaksAllow = true // a text must not be able to disable the rules
 	c := &cache{detect: func(s string) []string { return findSecrets(d, s) }}
 	return c.redactCached, nil
 }
 
-// findSecrets returns what d finds in s, longer ones first.
+// findSecrets returns the secrets that d finds in s, longer ones first.
 func findSecrets(d *detect.Detector, s string) []string {
 	var all []string
 	for _, f := range d.DetectString(s) {
@@ -50,12 +49,12 @@ func findSecrets(d *detect.Detector, s string) []string {
 	return slices.Compact(all)
 }
 
-// A cache remembers what was found in texts, by their hash. It forgets the
-// older half at a time: it holds two generations of texts.
+// A cache stores the secrets found in texts, by their hash. It drops the older half
+// at a time: it has two generations of texts.
 type cache struct {
 	detect func(string) []string
 
-	mu         sync.Mutex // guards what follows, and the detector
+	mu         sync.Mutex // guards the fields below, and the detector
 	young, old map[[sha256.Size]byte][]string
 }
 
@@ -66,8 +65,8 @@ func (c *cache) redactCached(s string) string {
 	return s
 }
 
-// replace puts a mark in place of each secret in s. One that is short is left in
-// longer names that hold it.
+// replace puts a mark in place of each secret in s. A short one stays inside longer
+// names.
 func replace(s, secret string) string {
 	const certain = 20 // bytes
 	var b strings.Builder

@@ -10,7 +10,7 @@ import (
 	"github.com/tiercompact/tiercompact/redact/gitleaks"
 )
 
-// made is a secret that gitleaks knows, and the built-in rules do not.
+// made is a secret that gitleaks finds, and the built-in rules do not.
 const made = "Oycadow" + "FQJNqqirle"
 
 func TestWhatTheBuiltInRulesDoNotKnowIsFound(t *testing.T) {
@@ -30,7 +30,7 @@ func TestWhatTheBuiltInRulesDoNotKnowIsFound(t *testing.T) {
 	if strings.Contains(got, made) || !strings.HasSuffix(got, "\nrest") {
 		t.Errorf("%s became %s", in, got)
 	}
-	for range 2 { // the second time it is remembered
+	for range 2 { // the second time it is in the cache
 		if again := r.String(got); again != got {
 			t.Errorf("%s became %s", got, again)
 		}
@@ -52,7 +52,7 @@ func TestManyTextsAreRedactedWithTheOwnRules(t *testing.T) {
 			t.Errorf("%s in %s became %s", s.Kind, s.Form, got)
 		}
 	}
-	for i := range 3000 { // more than half of what is remembered
+	for i := range 3000 { // more than half of the cache
 		if got := find(fmt.Sprint("nothing ", i)); got != fmt.Sprint("nothing ", i) {
 			t.Fatal(got)
 		}

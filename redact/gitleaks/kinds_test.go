@@ -22,7 +22,7 @@ type sampler struct {
 	b strings.Builder
 }
 
-// sample returns a text of an expression.
+// sample returns a text that matches an expression.
 func sample(r *rand.Rand, expression string) (string, error) {
 	re, err := syntax.Parse(expression, syntax.Perl)
 	if err != nil {
@@ -62,7 +62,7 @@ func (s *sampler) write(re *syntax.Regexp) {
 	}
 }
 
-// of returns a character of a class: a letter or a digit where it has some.
+// of returns a character of a class: a letter or a digit if it has some.
 func (s *sampler) of(ranges []rune) rune {
 	var plain []rune
 	for _, c := range "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789" {
@@ -78,8 +78,8 @@ func (s *sampler) of(ranges []rune) rune {
 	return plain[s.IntN(len(plain))]
 }
 
-// unlike are rules of which a text that their expression matches is no secret of
-// their kind: what they begin with has but one case, or holds more than they say.
+// unlike are rules whose expression matches texts that are not secrets of their
+// kind: their beginning has only one case, or they contain more.
 var unlike = map[string]string{
 	"jwt":                 "the parts of a token are JSON in base64, and begin with eyJ",
 	"private-key":         "the first line of a key is in capitals, with a blank",
@@ -87,14 +87,14 @@ var unlike = map[string]string{
 	"atlassian-api-token": "ATATT3 has one case",
 }
 
-// commands are texts for rules whose expression also matches what no shell takes.
+// commands are texts for rules whose expression also matches invalid commands.
 var commands = map[string][]string{
 	"curl-auth-header": {"curl -H \"Authorization: Bearer 4fJ9xQ7Lm2Zw8Rt3Vb\" https://api.test", "curl --header 'X-Api-Key: q8Zt5Lm3Wx7Rk2'  https://api.test"},
 	"curl-auth-user":   {"curl -u 'deploy:w8Jq2zVb' https://api.test", "curl --user deploy:w8Jq2zVb https://api.test", "curl -u=deploy:w8Jq2zVb https://api.test"},
 }
 
-// Each kind that gitleaks finds, the built-in rules find too: a text is made for
-// every of its rules.
+// The built-in rules find each kind that gitleaks finds: a text is generated for
+// each of its rules.
 func TestNoKindOfGitleaksIsMissed(t *testing.T) {
 	d, err := detect.NewDetectorDefaultConfig()
 	if err != nil {
@@ -135,7 +135,7 @@ func TestNoKindOfGitleaksIsMissed(t *testing.T) {
 			found++
 		}
 		all, left = all+known, left+len(bad)
-		if len(bad)*5 > known { // what has neither form nor name may be missed where chance makes a name of it
+		if len(bad)*5 > known { // a text with neither form nor name may be missed if it looks like a name by chance
 			missed++
 			t.Errorf("%s: %d of %d are left: %.300s", id, len(bad), known, bad[0])
 		}
@@ -143,8 +143,8 @@ func TestNoKindOfGitleaksIsMissed(t *testing.T) {
 	t.Logf("%d rules of gitleaks with an expression, texts made for %d, %d missed; %d of %d texts are left", made, found, missed, left, all)
 }
 
-// The corpus of kinds and surroundings, by the built-in rules and by gitleaks
-// alone: in how many of its ten texts each leaves eight or more characters.
+// The corpus of kinds and surroundings, with the built-in rules and with gitleaks
+// alone: in how many of its ten texts each leaves at least eight characters.
 func TestTheCorpusBesideGitleaks(t *testing.T) {
 	find, err := gitleaks.New()
 	if err != nil {

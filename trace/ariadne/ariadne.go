@@ -1,16 +1,13 @@
-// Package ariadne sends events to an Ariadne server, where each check of a
-// session is a trace, and each event a span of it.
-//
-// A [Sink] never makes a session wait and never fails: events go through a
-// bounded queue, are sent in batches within 200 ms, and what cannot be sent is
-// dropped, counted, and told on stderr in lines that begin with [Ariadne].
-//
-// The spans of a trace stand in a tree: the root is the check's
-// compact.token_estimate; the decision is a child of it, and what a round did
-// are children of the decision. Traces of one session are in one group. Each
-// has an end from the first on, so that none runs for ever on the page, also
-// where the process is killed. A session that goes on in another process has
-// new traces in the same group.
+// Package ariadne sends events to an Ariadne server, where each check of a session
+// is a trace, and each event a span of it. A [Sink] never makes a session wait and
+// never fails: events go through a bounded queue and are sent in batches within 200
+// ms. Events that cannot be sent are dropped, counted, and reported on stderr in
+// lines that begin with [Ariadne]. The spans of a trace form a tree: the root is
+// the check's compact.token_estimate, the decision is its child, and the events of
+// a round are children of the decision. Traces of one session are in one group.
+// Each trace has an end from the beginning, so that the page never shows it as
+// unfinished, even if the process is killed. A session that continues in another
+// process has new traces in the same group.
 package ariadne
 
 import (
@@ -28,23 +25,23 @@ import (
 	"github.com/tiercompact/tiercompact/trace/internal/loss"
 )
 
-// Config says where events go, and under which names.
+// Config gives the destination of events, and their names.
 type Config struct {
 	// URL is the address of the server, as http://localhost:5175, or the whole
-	// address of its /ingest. It is required. A scheme may be left out.
+	// address of its /ingest. It is required. The scheme is optional.
 	URL      string
-	Name     string            // stands in brackets behind the name of each trace; "": nothing does
+	Name     string            // added in brackets to the name of each trace unless empty
 	GroupID  string            // of each trace; "": the session
-	Kind     string            // of each span; "": one that says what the span is
-	Metadata map[string]string // of each trace, beside "session" and "agent_name", the heading of the group
-	Client   *http.Client      // nil: one of its own; redirects are never followed
-	Stderr   io.Writer         // where failures are told; nil: os.Stderr
-	Size     int               // events that wait at most; 0: 1,024
+	Kind     string            // of each span; "": a description of the span
+	Metadata map[string]string // of each trace, in addition to "session" and "agent_name", the heading of the group
+	Client   *http.Client      // nil: a new one; redirects are never followed
+	Stderr   io.Writer         // for reports of failures; nil: os.Stderr
+	Size     int               // maximum number of waiting events; 0: 1,024
 }
 
 const (
 	timeout = 2 * time.Second       // of one request
-	gather  = 50 * time.Millisecond // that a batch waits for more events
+	gather  = 50 * time.Millisecond // maximum wait of a batch for more events
 	most    = 64                    // events in a batch
 )
 
@@ -56,8 +53,8 @@ type Sink struct {
 	sender  *sender
 }
 
-// New returns a sink for the server at cfg.URL, which need not be there. The
-// error is of a URL that is none.
+// New returns a sink for the server at cfg.URL, which need not be running. The
+// error means that the URL is invalid.
 func New(cfg Config) (*Sink, error) {
 	target, err := endpoint(cfg.URL)
 	if err != nil {
@@ -78,7 +75,7 @@ func New(cfg Config) (*Sink, error) {
 }
 
 // endpoint returns the address of /ingest on the server at address, which may
-// have it at its end already, as in Ariadne's own ARIADNE_ENDPOINT.
+// include it, as in Ariadne's own ARIADNE_ENDPOINT.
 func endpoint(address string) (string, error) {
 	whole := strings.TrimSpace(address)
 	if !strings.Contains(whole, "://") {
@@ -88,14 +85,14 @@ func endpoint(address string) (string, error) {
 	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return "", fmt.Errorf("open Ariadne: URL must be like http://localhost:5175, is %q", redactedURL(address))
 	}
-	u = u.JoinPath() // no slash stands twice
+	u = u.JoinPath() // avoids a double slash
 	u.Path = strings.TrimSuffix(strings.TrimRight(u.Path, "/"), "/ingest")
 	u.RawPath, u.Fragment = "", ""
 	return u.JoinPath("ingest").String(), nil
 }
 
-// redactedURL returns a URL without what may be secret in it; one that is no URL may
-// hold anything.
+// redactedURL returns a URL without its possibly secret parts; an invalid URL may
+// contain anything.
 func redactedURL(s string) string {
 	u, err := url.Parse(s)
 	if err != nil {
@@ -105,8 +102,8 @@ func redactedURL(s string) string {
 	return u.String()
 }
 
-// withoutRedirects returns a copy of c that does not follow redirects: they would turn
-// what is posted into a question.
+// withoutRedirects returns a copy of c that does not follow redirects, which would
+// turn a post into a get.
 func withoutRedirects(c *http.Client) *http.Client {
 	own := http.Client{}
 	if c != nil {
@@ -121,14 +118,15 @@ func withoutRedirects(c *http.Client) *http.Client {
 // Emit queues e. It never waits. It is a [trace.Sink].
 func (s *Sink) Emit(e trace.Event) { s.queue.Emit(e) }
 
-// Flush sends what waits, or returns when ctx ends.
+// Flush sends the waiting events, or returns when ctx ends.
 func (s *Sink) Flush(ctx context.Context) error { return s.queue.Flush(ctx) }
 
-// Lost returns how many events did not get to the server so far.
+// Lost returns the number of events that have not reached the server.
 func (s *Sink) Lost() int { return s.queue.Dropped() + s.sender.says.Events() }
 
-// Close sends what waits, says how much was lost, and ends the sink. A server
-// that has failed, or does now, is tried once. When ctx ends first, what is left is dropped.
+// Close sends the waiting events, reports how many were lost, and ends the sink. A
+// server that has failed, or fails now, is tried once. If ctx ends first, the rest
+// is dropped.
 func (s *Sink) Close(ctx context.Context) error {
 	s.sender.stopWaiting(s.closing)
 	err := s.queue.Close(ctx)

@@ -52,10 +52,10 @@ func open(t *testing.T, url string, client *http.Client) (*ariadne.Sink, *lines)
 	return sink, log
 }
 
-// word stands for a secret.
+// word stands in for a secret.
 const word = "w0rd"
 
-func TestWhatIsToldHoldsNoSecretOfTheURL(t *testing.T) {
+func TestReportsHaveNoSecretOfTheURL(t *testing.T) {
 	sink, log := open(t, "http://user:"+word+"@x/a?q="+word, ariadnetest.Client(answer(400, "", "")))
 	sink.Emit(warning("s", 0))
 	_ = sink.Close(t.Context())
@@ -210,7 +210,7 @@ func TestNoRequestIsLargerThanTheServerTakes(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			server := ariadnetest.New()
 			sink, log := open(t, "http://x", server.Client())
-			name := strings.Repeat("n\u00e9", 3000) // a session of this name is too much for any tree
+			name := strings.Repeat("n\u00e9", 3000) // a session name that is too long for any tree
 			for range test.events {
 				sink.Emit(trace.New(name, at, at, trace.SummaryCreated{Strategy: "brief", Payload: test.payload}))
 			}

@@ -17,10 +17,10 @@ import (
 )
 
 // BenchmarkAddMessage adds the messages of one session, counting and compaction
-// included, in pairs: once with no trace, once with an endpoint. An operation is
-// such a pair. It says the median time of a message without and with the
-// endpoint, the median of the ratios of the pairs, which a machine that is busy
-// with other things disturbs least, and the ratio of the two fastest sessions.
+// included, in pairs: once without a trace, once with an endpoint. An operation is
+// such a pair. It reports the median time of a message without and with the
+// endpoint, the median of the ratios of the pairs, on which other load has the
+// least influence, and the ratio of the two fastest sessions.
 func BenchmarkAddMessage(b *testing.B) {
 	slow := httptest.NewServer(http.HandlerFunc(slow))
 	defer slow.Close()
@@ -75,7 +75,7 @@ func pairs(b *testing.B, sink trace.Sink) {
 	b.ReportMetric(float64(with[0])/float64(without[0]), "best-ratio")
 }
 
-// session returns how long it takes to add messages to a new session.
+// session returns the time to add messages to a new session.
 func session(b *testing.B, messages []chat.Message, sink trace.Sink) time.Duration {
 	c, err := tiercompact.New(tiercompact.Config{Window: 16000, Trace: sink})
 	if err != nil {

@@ -11,20 +11,20 @@ import (
 	"github.com/tiercompact/tiercompact/trace"
 )
 
-// What Ariadne takes. A request that is larger is refused by its
-// Content-Length, with all that is in it.
+// Ariadne's limits. A larger request is rejected by its Content-Length, with
+// everything in it.
 const (
 	maxBody  = 256 << 10
 	maxSpan  = maxBody - 16<<10 // beside its trace
 	maxName  = 1024             // bytes of names; the server counts characters
-	longText = 64 << 10         // bytes of texts in a span that is too large
+	longText = 64 << 10         // bytes of texts in an oversized span
 )
 
 // unknown is the kind of spans of events that package trace does not know.
 const unknown = "compaction"
 
-// spanKind returns what icons and the filter of the page go by: llm is a call of a
-// model, tool is work that is done to the conversation.
+// spanKind returns the kind for the icons and the filter of the page: llm is a call
+// of a model, tool is work on the conversation.
 func spanKind(p trace.Payload) string {
 	switch p := p.(type) {
 	case trace.TokenEstimate:
@@ -65,15 +65,15 @@ func levelKind(p trace.LevelApplied) string {
 	return "tool.compact"
 }
 
-// summaryOf returns what wrote a summary, and its text.
+// summaryOf returns the author of a summary, and its text.
 func summaryOf(p trace.SummaryCreated) (engine, content string) {
 	var summary struct{ Engine, Content string }
-	_ = json.Unmarshal(p.Payload, &summary) // one from elsewhere may be of another form
+	_ = json.Unmarshal(p.Payload, &summary) // a custom one may have another form
 	return summary.Engine, summary.Content
 }
 
-// responseText returns what the tab Response shows: the summary that was written, else
-// what the event tells, in words. Of an unknown kind it is the JSON.
+// responseText returns the text for the tab Response: the summary, or a description
+// of the event. For an unknown kind it is the JSON.
 func responseText(p trace.Payload, raw []byte) string {
 	if s, ok := p.(trace.SummaryCreated); ok {
 		if _, content := summaryOf(s); strings.TrimSpace(content) != "" {
@@ -86,12 +86,12 @@ func responseText(p trace.Payload, raw []byte) string {
 	return trace.Describe(p)
 }
 
-// spanData returns the data of a span: an object with what p says, and its text as
-// "output", which the page looks for.
+// spanData returns the data of a span: an object with the fields of p, and its text
+// as "output", which the page displays.
 func spanData(p trace.Payload) json.RawMessage {
 	raw, err := json.Marshal(p)
 	if err != nil {
-		return encodeEvent(map[string]string{"output": "the data of this event is no JSON: " + err.Error()})
+		return encodeEvent(map[string]string{"output": "the data of this event is not JSON: " + err.Error()})
 	}
 	raw = bytes.ToValidUTF8(raw, []byte("\uFFFD"))
 	output := encodeEvent(responseText(p, raw))
@@ -111,8 +111,8 @@ func hasOutput(object json.RawMessage) bool {
 	return json.Unmarshal(object, &has) == nil && has.Output != nil
 }
 
-// truncateData returns data with no text in it longer than limit, and a note on what
-// was cut. Below 64 bytes there is nothing left but a note.
+// truncateData returns data with every text cut to limit, and a note on the cuts.
+// Below 64 bytes only a note is left.
 func truncateData(data json.RawMessage, limit int) json.RawMessage {
 	if limit < 64 {
 		return encodeEvent(map[string]string{"output": fmt.Sprintf("%d bytes of data are left out: Ariadne takes %d bytes at once", len(data), maxBody)})
@@ -121,7 +121,7 @@ func truncateData(data json.RawMessage, limit int) json.RawMessage {
 	d.UseNumber()
 	var object map[string]any
 	if d.Decode(&object) != nil {
-		return data // cannot be: it was encoded here
+		return data // cannot happen: it was encoded here
 	}
 	left := 0
 	out := cutTexts(object, limit, &left).(map[string]any)
@@ -129,7 +129,7 @@ func truncateData(data json.RawMessage, limit int) json.RawMessage {
 	return encodeEvent(out)
 }
 
-// cutTexts cuts the texts in value, and adds to left what it took.
+// cutTexts cuts the texts in value, and adds to left the bytes that it removed.
 func cutTexts(value any, limit int, left *int) any {
 	switch value := value.(type) {
 	case string:

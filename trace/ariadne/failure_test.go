@@ -19,7 +19,7 @@ import (
 	"github.com/tiercompact/tiercompact/trace/ariadne"
 )
 
-// answer is a server that says one thing.
+// answer is a server with one answer.
 func answer(code int, header, body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		if header != "" {
@@ -30,7 +30,7 @@ func answer(code int, header, body string) http.HandlerFunc {
 	}
 }
 
-// gone is a server that is not there, and stuck one that begins an answer.
+// gone is a server that does not exist, and stuck one that begins an answer.
 type (
 	gone  struct{}
 	stuck struct{}
@@ -47,14 +47,14 @@ func (stuck) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 func slow(_ http.ResponseWriter, r *http.Request) {
-	_, _ = io.Copy(io.Discard, r.Body) // so that a server notices who leaves
+	_, _ = io.Copy(io.Discard, r.Body) // so that a server notices a closed connection
 	select {
 	case <-time.After(10 * time.Second):
 	case <-r.Context().Done():
 	}
 }
 
-func TestWhatFailsIsToldAndTheSessionGoesOn(t *testing.T) {
+func TestFailuresAreReportedAndTheSessionContinues(t *testing.T) {
 	tests := []struct {
 		name   string
 		client *http.Client
@@ -87,8 +87,8 @@ func TestWhatFailsIsToldAndTheSessionGoesOn(t *testing.T) {
 	}
 }
 
-// talkOn has a session make events that a sink cannot send, closes the sink,
-// and returns how long the session took.
+// talkOn makes a session emit events that a sink cannot send, closes the sink, and
+// returns the duration of the session.
 func talkOn(t *testing.T, sink *ariadne.Sink) (took time.Duration) {
 	t.Helper()
 	c, err := tiercompact.New(tiercompact.Config{Window: 8000, Trace: sink.Emit})
@@ -110,7 +110,7 @@ func talkOn(t *testing.T, sink *ariadne.Sink) (took time.Duration) {
 	return took
 }
 
-func TestDeadServerOnTheNetworkIsToldOf(t *testing.T) {
+func TestDeadServerOnTheNetworkIsReported(t *testing.T) {
 	sink, log := open(t, closedPort, nil)
 	talkOn(t, sink)
 	if got := log.String(); !strings.HasPrefix(got, "[Ariadne] "+closedPort+"/ingest: ") {
@@ -118,7 +118,7 @@ func TestDeadServerOnTheNetworkIsToldOf(t *testing.T) {
 	}
 }
 
-func TestServerThatHangsOnTheNetworkIsToldOf(t *testing.T) {
+func TestServerThatHangsOnTheNetworkIsReported(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		w.Header().Set("Content-Length", "100")
@@ -134,10 +134,10 @@ func TestServerThatHangsOnTheNetworkIsToldOf(t *testing.T) {
 	}
 }
 
-// closedPort is the URL of a server that is not there.
+// closedPort is the URL of a server that does not exist.
 const closedPort = "http://127.0.0.1:1"
 
-// flaky answers with codes in turn, and then as an Ariadne server.
+// flaky answers with codes in turn, and then like an Ariadne server.
 type flaky struct {
 	codes []int
 	then  *ariadnetest.Server
@@ -154,7 +154,7 @@ func (f *flaky) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.codes = f.codes[1:]
 }
 
-func TestServerThatComesBackGetsWhatFollowsAndItsTrace(t *testing.T) {
+func TestServerThatComesBackGetsLaterEventsAndTheirTrace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
 		f := &flaky{codes: []int{503, 500, 400}, then: ariadnetest.New()}
@@ -186,7 +186,7 @@ func TestServerThatComesBackGetsWhatFollowsAndItsTrace(t *testing.T) {
 	})
 }
 
-func TestDeadServerIsAskedEverMoreSeldom(t *testing.T) {
+func TestPausesForADeadServerGrow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		posts := 0
 		f := ariadnetest.Client(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -223,7 +223,7 @@ func TestCloseEndsWithItsContext(t *testing.T) {
 			t.Errorf("%v after %v", err, took)
 		}
 		synctest.Wait()
-		// The warning in the place of what found no room may be lost too.
+		// The warning about dropped events may be lost too.
 		if lost := sink.Lost(); lost < 2000 || lost > 2001 || !strings.Contains(log.String(), "[Ariadne]") {
 			t.Errorf("%d lost, %s", sink.Lost(), log.String())
 		}

@@ -17,10 +17,10 @@ import (
 	"github.com/tiercompact/tiercompact/trace/internal/loss"
 )
 
-// A sender posts batches. All but end and says belongs to the goroutine of the
-// queue.
+// A sender posts batches. Everything except end and says belongs to the goroutine
+// of the queue.
 type sender struct {
-	ctx     context.Context // of all requests, which no caller waits for; ends with the sink
+	ctx     context.Context // of all requests, for which no caller waits; ends with the sink
 	closing <-chan struct{}
 	ended   sync.Once
 	client  *http.Client
@@ -29,28 +29,28 @@ type sender struct {
 	failed  int       // requests in a row
 	resume  time.Time // when the next is due
 	problem string    // of the last of them
-	lastTry bool      // was made, or is under way
+	lastTry bool      // a request was made, or is in progress
 	says    *loss.Report
 }
 
-// The pause after a failure doubles with each in a row.
+// The pause after a failure doubles with each consecutive failure.
 const (
 	firstPause   = 250 * time.Millisecond
 	longestPause = 8 * time.Second
 )
 
-// A refusal is a batch that the server did not take.
+// A refusal is a batch that the server did not accept.
 type refusal struct {
 	problem string
-	again   bool // it was not looked at: it may be sent again
+	again   bool // the server did not read it: it may be sent again
 }
 
-// stopWaiting has the sender pause no more.
+// stopWaiting makes the sender stop pausing.
 func (s *sender) stopWaiting(closing chan struct{}) {
 	s.ended.Do(func() { close(closing) })
 }
 
-// postEvents posts events in as few requests as the server takes.
+// postEvents posts events in as few requests as the server accepts.
 func (s *sender) postEvents(events []trace.Event) {
 	for len(events) > 0 {
 		b, n := s.tree.nextBatch(events)
@@ -63,8 +63,8 @@ func (s *sender) postEvents(events []trace.Event) {
 	}
 }
 
-// deliverBody posts one body, and reports whether it was taken. Where the server
-// could not be reached, or asks to come later, it is posted once more.
+// deliverBody posts one body, and reports whether it was accepted. If the server
+// could not be reached, or asks to try later, it is posted once more.
 func (s *sender) deliverBody(body []byte) bool {
 	for range 2 {
 		if !s.waitForRetry() {
@@ -85,8 +85,8 @@ func (s *sender) deliverBody(body []byte) bool {
 	return false
 }
 
-// waitForRetry waits until it is time after a failure, and reports whether to send: a
-// server that failed is tried once while the sink is being closed.
+// waitForRetry waits for the end of the pause after a failure, and reports whether
+// to send: a server that failed is tried once while the sink is being closed.
 func (s *sender) waitForRetry() bool {
 	select {
 	case <-s.closing:
@@ -108,7 +108,7 @@ func (s *sender) waitForRetry() bool {
 	return true
 }
 
-// postOnce sends body, and returns why it was not taken.
+// postOnce sends body, and returns why it was not accepted.
 func (s *sender) postOnce(body []byte) *refusal {
 	ctx, cancel := context.WithTimeout(s.ctx, timeout)
 	defer cancel()
@@ -129,7 +129,7 @@ func (s *sender) postOnce(body []byte) *refusal {
 	return refusalOf(resp, answer)
 }
 
-// requestFailure says why there is no answer, without what the URL holds.
+// requestFailure returns why there is no answer, without the content of the URL.
 func requestFailure(err error) *refusal {
 	var u *url.Error
 	if errors.As(err, &u) {
@@ -148,7 +148,7 @@ func refusalOf(resp *http.Response, answer []byte) *refusal {
 	case code/100 == 2:
 		return nil
 	case code/100 == 3:
-		return &refusal{problem: fmt.Sprintf("answers %s to %q, and redirects are not followed; set the URL to where the server is", resp.Status, resp.Header.Get("Location"))}
+		return &refusal{problem: fmt.Sprintf("answers %s to %q, and redirects are not followed; set the URL to the address of the server", resp.Status, resp.Header.Get("Location"))}
 	}
 	problem := "answers " + resp.Status
 	if text := strings.TrimSpace(string(answer)); text != "" {

@@ -20,7 +20,7 @@ import (
 	"github.com/tiercompact/tiercompact/trace/ariadne"
 )
 
-// prose returns n bytes of text in which nothing repeats.
+// prose returns n bytes of text without repetitions.
 func prose(n, salt int) string {
 	var b strings.Builder
 	for k := salt * 1000; b.Len() < n; k++ {
@@ -52,12 +52,12 @@ func turns(n int) []chat.Message {
 	return out
 }
 
-// a scene is what one session does.
+// a scene is one session.
 type scene struct {
 	name string
 	cfg  tiercompact.Config
 	plot func(t *testing.T, s *tiercompact.Session)
-	want []string // events that it must have told of, "level" or "error:TYPE"
+	want []string // events that it must emit, "level" or "error:TYPE"
 }
 
 func talk(t *testing.T, s *tiercompact.Session) {
@@ -65,7 +65,7 @@ func talk(t *testing.T, s *tiercompact.Session) {
 		if _, err := s.AddMessage(t.Context(), m); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(100 * time.Millisecond) // the clock is a made one
+		time.Sleep(100 * time.Millisecond) // the clock is simulated
 	}
 }
 
@@ -113,7 +113,7 @@ func scenes() []scene {
 	}
 }
 
-// told says what a span tells of, in the words of scene.want.
+// told returns the event of a span, in the words of scene.want.
 func told(a ariadnetest.Arrival) []string {
 	out := []string{a.Name}
 	var data struct {
@@ -160,7 +160,7 @@ func TestEveryEventOfASessionIsTakenInTime(t *testing.T) {
 	}
 }
 
-// check compares what arrived with when it was sent, name by name.
+// check compares the arrived events with the times of sending, name by name.
 func check(t *testing.T, server *ariadnetest.Server, want []string, sent map[string][]time.Time) {
 	t.Helper()
 	for _, fault := range server.Faults() {
@@ -181,7 +181,7 @@ func check(t *testing.T, server *ariadnetest.Server, want []string, sent map[str
 	}
 	for _, name := range want {
 		if !slices.Contains(heard, name) {
-			t.Errorf("nothing tells of %s", name)
+			t.Errorf("no event reports %s", name)
 		}
 	}
 	for name, times := range sent {
@@ -197,8 +197,8 @@ func check(t *testing.T, server *ariadnetest.Server, want []string, sent map[str
 	}
 }
 
-// checkTrace looks at one check: its root is the estimate, or what came before
-// the first check, and all of the rest stands below it.
+// checkTrace checks one trace: its root is the estimate, or the first event before
+// any check, and all of the rest is below it.
 func checkTrace(t *testing.T, tr *ariadnetest.Trace) {
 	t.Helper()
 	if tr.Metadata["session"] != "a/b c" || tr.Took < 0 {
@@ -216,11 +216,11 @@ func checkTrace(t *testing.T, tr *ariadnetest.Trace) {
 			want = ""
 		case "compact.trigger_decision":
 			want = "compact.token_estimate"
-		case "compact.warning", "compact.error": // beside a check too
+		case "compact.warning", "compact.error": // also beside a check
 			want = parents[depth]
 		}
 		if parents[depth] != want {
-			t.Errorf("%s stands below %q, want %q", s.Name, parents[depth], want)
+			t.Errorf("%s is below %q, want %q", s.Name, parents[depth], want)
 		}
 		if want, ok := icons[s.Kind]; !ok || want != s.Icon {
 			t.Errorf("%s of kind %q has the icon %q, want %q", s.Name, s.Kind, s.Icon, want)
@@ -228,7 +228,7 @@ func checkTrace(t *testing.T, tr *ariadnetest.Trace) {
 	})
 }
 
-// icons are the signs of the page that kinds lead to.
+// icons are the page's icons of the kinds.
 var icons = map[string]string{
 	"check": "agent", "decision": "agent", "layers": "agent", "error": "agent", "warning": "agent", "llm": "api",
 	"tool.outline": "tool", "tool.ranking": "tool", "tool.summarize": "tool", "tool.cut": "tool", "tool.summary": "tool", "tool.archive": "tool",
@@ -281,8 +281,8 @@ func (model) Summarize(context.Context, summarize.Request) (string, error) {
 	return "## Task\nthe work is half done\n", nil
 }
 
-// A process that is killed leaves no trace that runs for ever, and what comes
-// after a pause extends its trace.
+// A killed process leaves no trace that seems to be running, and events after a
+// pause extend their trace.
 func TestTracesAreFinishedBeforeTheSinkIsClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := ariadnetest.New()
@@ -296,7 +296,7 @@ func TestTracesAreFinishedBeforeTheSinkIsClosed(t *testing.T) {
 				t.Error(faults)
 			}
 		}
-		last := make(map[string]ariadnetest.Arrival) // as the server keeps them
+		last := make(map[string]ariadnetest.Arrival) // as the server stores them
 		for _, a := range server.Arrivals() {
 			if a.Type == "trace" {
 				last[a.Name] = a

@@ -14,8 +14,8 @@ import (
 	"github.com/tiercompact/tiercompact/trace"
 )
 
-// traceEvent and spanEvent are what Ariadne takes in. It refuses null and the
-// whole batch with it: what is empty is left out.
+// traceEvent and spanEvent are Ariadne's input. It rejects null, and with it the
+// whole batch: empty fields are omitted.
 type (
 	traceEvent struct {
 		Type      string            `json:"type"`
@@ -42,55 +42,55 @@ type (
 )
 
 // A spanTree gives events their places in traces. Ids are hashes of the session,
-// the time of its first event and the numbers of the check and the span: the
-// same events have the same ids, another process has others.
+// the time of its first event and the numbers of the check and the span: equal
+// events have equal ids; another process has others.
 type spanTree struct {
 	cfg      Config
 	sessions map[string]*session
 }
 
-// maxSessions bounds what is kept of sessions that may have ended. Beyond it
-// all are forgotten; those that go on begin with check 1 again.
+// maxSessions limits the sessions in memory, which may have ended. Beyond it, all
+// are forgotten; those that continue begin with check 1 again.
 const maxSessions = 4096
 
-// A session is what the tree knows of one. A copy of it is another session.
+// A session is the state of one session. A copy of it is another session.
 type session struct {
-	name    string // as events name it
-	id      string // what ids of it are made from
+	name    string // the name in events
+	id      string // input of its ids
 	checks  int
 	spans   int // of the current trace
 	now     check
-	told    check // what the server has; zero: not the current trace
+	told    check // the server's version; zero: not the current trace
 	parents trace.Parents[string]
 }
 
 // A check is one trace.
 type check struct {
 	id         string
-	number     int    // from 1; 0 is what came before the first check
-	level      string // of its round, "" where none was made
+	number     int    // from 1; 0 is for events before the first check
+	level      string // of its round, "" if there is none
 	start, end time.Time
 }
 
-// A batch is what goes into one request.
+// A batch is the content of one request.
 type batch struct {
-	parts  [][]byte // events; nil in the place of a trace
+	parts  [][]byte // events; nil for a trace
 	traces []traced
-	size   int // bytes, and what traces may grow by
+	size   int // bytes, including the possible growth of traces
 }
 
 // A traced is a trace in a batch.
 type traced struct {
 	session *session
 	check   check
-	part    int // place in parts
+	part    int // index in parts
 }
 
-// growth is how much longer a trace event gets by its level, at most.
+// growth is the maximum growth of a trace event by its level.
 const growth = 64
 
-// nextBatch returns a request for the first events, and how many of them are in it:
-// one at least, and as many as Ariadne takes in one request.
+// nextBatch returns a request for the first events, and their number: at least one,
+// and as many as fit into one request.
 func (t *spanTree) nextBatch(events []trace.Event) (b batch, n int) {
 	for n < len(events) {
 		s := t.sessionOf(events[n])
@@ -131,8 +131,7 @@ func (b *batch) addToBatch(s *session, span []byte, fresh bool) {
 	b.parts = append(b.parts, span)
 }
 
-// batchBody returns the request. A trace that the server has as it is now is not
-// sent again.
+// batchBody returns the request. It omits a trace that the server already has.
 func (t *spanTree) batchBody(b batch) []byte {
 	for _, x := range b.traces {
 		if x.check != x.session.told {
@@ -154,12 +153,12 @@ func (t *spanTree) batchBody(b batch) []byte {
 	return append(body, "]}"...)
 }
 
-// markSent notes whether the server has what is in the batch. Where it does not,
-// later spans must not name those as parents.
+// markSent records whether the server has the batch. If not, later spans must not
+// name its spans as parents.
 func (b *batch) markSent(ok bool) {
 	for _, x := range b.traces {
 		switch {
-		case x.session.now.id != x.check.id: // it is over
+		case x.session.now.id != x.check.id: // the session is over
 		case ok:
 			x.session.told = x.check
 		default:
@@ -189,7 +188,7 @@ func (s *session) beginTrace(number int) {
 	s.parents.Forget()
 }
 
-// encodeSpan returns an event of s as JSON, and takes it into s.
+// encodeSpan returns an event of s as JSON, and adds it to s.
 func (t *spanTree) encodeSpan(s *session, e trace.Event) []byte {
 	if _, ok := e.Data.(trace.TokenEstimate); ok {
 		s.checks++
@@ -218,7 +217,7 @@ func (t *spanTree) encodeSpan(s *session, e trace.Event) []byte {
 	return line
 }
 
-// coverSpan has the trace begin and end with its spans, and know its level.
+// coverSpan extends the trace to its spans, and sets its level.
 func (c *check) coverSpan(start, end time.Time, p trace.Payload) {
 	if c.start.IsZero() || start.Before(c.start) {
 		c.start = start
@@ -231,9 +230,9 @@ func (c *check) coverSpan(start, end time.Time, p trace.Payload) {
 	}
 }
 
-// encodeTrace returns the event of the current trace of s. It always has an end: the
-// page shows the first event of a trace that it got, and a trace that has none
-// as one that is still at work.
+// encodeTrace returns the event of the current trace of s. It always has an end:
+// the page shows the first received event of a trace, and shows a trace without an
+// end as running.
 func (t *spanTree) encodeTrace(s session) []byte {
 	group := truncateName(cmp.Or(t.cfg.GroupID, s.name))
 	metadata := map[string]string{"session": truncateName(s.name), "agent_name": group}
@@ -256,7 +255,7 @@ func (t *spanTree) encodeTrace(s session) []byte {
 	})
 }
 
-// encodeEvent returns the JSON of an event, which always has one.
+// encodeEvent returns the JSON of an event, which can always be encoded.
 func encodeEvent(event any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -265,7 +264,8 @@ func encodeEvent(event any) []byte {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-// formatTime returns t as Ariadne wants times: in UTC with Z, in years of four digits.
+// formatTime returns t in Ariadne's format: in UTC with Z, with a year of four
+// digits.
 func formatTime(t time.Time) string {
 	switch t = t.UTC(); {
 	case t.Year() < 0:
@@ -276,7 +276,7 @@ func formatTime(t time.Time) string {
 	return t.Format("2006-01-02T15:04:05.000000Z")
 }
 
-// hexDigest returns n hexadecimal digits that stand for parts.
+// hexDigest returns n hexadecimal digits of a hash of parts.
 func hexDigest(n int, parts ...string) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q", parts))
 	return hex.EncodeToString(sum[:])[:n]

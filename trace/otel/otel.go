@@ -1,16 +1,13 @@
 // Package otel makes an OpenTelemetry span of each event, with the event's own
-// start and end, through the tracer provider of the program.
-//
-// A session is a trace. Its root is a span of no length, compact.session, made
-// and ended at the first event: a span that stays open until its session ends
-// would be lost whenever a process is. Each check is a child of it, its
-// compact.token_estimate; below that stand the decision and what a round did,
-// as [trace.Parents] says. After 2,000 spans a session goes on in a new trace,
-// whose root is linked to the root before: backends refuse traces without end.
-//
-// Each property is an attribute, tiercompact. and its name as in
-// [trace.Properties]; where the conventions for generative AI have a name for
-// it, that is there too.
+// start and end, through the program's tracer provider. A session is a trace. Its
+// root is a span of no length, compact.session, made and ended at the first event:
+// a span that stays open until the end of its session would be lost with its
+// process. Each check is a child of it, its compact.token_estimate; below that are
+// the decision and the events of a round, as in [trace.Parents]. After 2,000 spans
+// a session continues in a new trace, whose root is linked to the root before,
+// because backends refuse endless traces. Each property is an attribute:
+// tiercompact. and its name in [trace.Properties]. If the conventions for
+// generative AI have a name for it, that attribute exists too.
 package otel
 
 import (
@@ -27,17 +24,17 @@ import (
 	"github.com/tiercompact/tiercompact/trace"
 )
 
-// Scope names what makes the spans.
+// Scope is the name of the instrumentation scope.
 const Scope = "github.com/tiercompact/tiercompact"
 
 const (
 	maxSpans    = 2000 // in a trace
-	maxSessions = 4096 // beyond, all are forgotten; those that go on begin another trace
+	maxSessions = 4096 // beyond, all are forgotten; those that continue begin another trace
 )
 
-// New returns a sink that makes spans through provider. It may be used
-// concurrently, and takes some microseconds an event: a [trace.Queue] in front
-// keeps them from sessions. Where spans go, and when, is the provider's matter.
+// New returns a sink that makes spans through provider. It is safe for concurrent
+// use, and takes some microseconds an event: use a [trace.Queue] to keep them from
+// sessions. The provider decides when and where spans are sent.
 func New(provider oteltrace.TracerProvider) trace.Sink {
 	s := &spans{
 		tracer:   provider.Tracer(Scope, oteltrace.WithSchemaURL(semconv.SchemaURL)),
@@ -49,7 +46,7 @@ func New(provider oteltrace.TracerProvider) trace.Sink {
 type spans struct {
 	tracer oteltrace.Tracer
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	sessions map[string]*session
 }
 
@@ -77,7 +74,7 @@ func (s *spans) emitSpan(e trace.Event) {
 	in.made++
 }
 
-// sessionSpan returns the one that e belongs to, with a root for its span.
+// sessionSpan returns the session of e, with a root for its span.
 func (s *spans) sessionSpan(e trace.Event) *session {
 	in := s.sessions[e.Session]
 	if in != nil && (in.made < maxSpans || !beginsCheck(e)) {
@@ -121,10 +118,10 @@ func conversation(e trace.Event) []attribute.KeyValue {
 	return []attribute.KeyValue{semconv.GenAIConversationID(toValidUTF8(e.Session)), semconv.GenAIOperationNameKey.String("compact")}
 }
 
-// toValidUTF8 makes text UTF-8: exporters refuse whole batches for want of it.
+// toValidUTF8 makes text valid UTF-8: exporters reject whole batches otherwise.
 func toValidUTF8(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
-// attributes returns all that e says.
+// attributes returns all attributes of e.
 func attributes(e trace.Event) []attribute.KeyValue {
 	out := conversation(e)
 	switch p := e.Data.(type) {

@@ -19,7 +19,7 @@ import (
 
 var at = time.Date(2026, 3, 4, 5, 6, 7, 8e6, time.UTC)
 
-// payloads are one of each kind, and a check that leads to nothing.
+// payloads are one of each kind, and a check without a round.
 func payloads() []trace.Payload {
 	return []trace.Payload{
 		trace.Warning{Severity: "low", Message: "m", Remedy: "r"},
@@ -108,7 +108,8 @@ func TestASessionIsOneTraceAndACheckOneTree(t *testing.T) {
 		names[s.SpanContext().SpanID()] = i
 		parents = append(parents, fmt.Sprint(names[s.Parent().SpanID()]))
 	}
-	// session, warning, check, decision, what the round did, check, decision; session, check
+	// session, warning, check, decision, the events of the round, check, decision;
+	// session, check
 	if want := "-1 0 0 2 3 3 3 3 3 0 9 -1 11"; strings.Join(parents, " ") != want {
 		t.Errorf("%v, want %s", parents, want)
 	}
@@ -139,7 +140,7 @@ func TestTracesDoNotGrowWithoutEnd(t *testing.T) {
 	}
 }
 
-func TestSessionsAreNotKeptWithoutEnd(t *testing.T) {
+func TestSessionsInMemoryAreLimited(t *testing.T) {
 	var many []trace.Event
 	for i := range 5000 {
 		many = append(many, trace.New(fmt.Sprint(i), at, at, trace.Warning{}))

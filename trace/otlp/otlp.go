@@ -1,5 +1,5 @@
-// Package otlp sends events as spans to an OpenTelemetry collector, by OTLP
-// over HTTP. How they look is told in package otel beside it.
+// Package otlp sends events as spans to an OpenTelemetry collector, by OTLP over
+// HTTP. Package otel describes the spans.
 package otlp
 
 import (
@@ -24,21 +24,21 @@ import (
 	"github.com/tiercompact/tiercompact/trace/otel"
 )
 
-// Config says where spans go. What it leaves open is taken from the standard
-// variables OTEL_EXPORTER_OTLP_*, OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES
-// and OTEL_TRACES_SAMPLER, and then from the defaults of OpenTelemetry.
+// Config gives the destination of spans. Unset fields come from the standard
+// variables OTEL_EXPORTER_OTLP_*, OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES and
+// OTEL_TRACES_SAMPLER, and then from the defaults of OpenTelemetry.
 type Config struct {
 	Endpoint    string            // host:port, or a URL; a URL without a path gets /v1/traces; "": http://localhost:4318
 	Headers     map[string]string // of each request
-	Insecure    bool              // http, where Endpoint is host:port
+	Insecure    bool              // http, if Endpoint is host:port
 	ServiceName string            // "": tiercompact
-	Stderr      io.Writer         // where failures are told; nil: os.Stderr
-	Size        int               // events that wait at most; 0: 1,024
+	Stderr      io.Writer         // for reports of failures; nil: os.Stderr
+	Size        int               // maximum number of waiting events; 0: 1,024
 }
 
 // A Sink sends events to a collector. It never makes a session wait: events go
-// through a bounded queue, spans through another one behind it, and what finds
-// no room or no collector is dropped, counted, and told on stderr in lines that
+// through a bounded queue, and spans through another one. Events without room or
+// without a collector are dropped, counted, and reported on stderr in lines that
 // begin with [OTLP]. It must be closed.
 type Sink struct {
 	queue    *trace.Queue
@@ -48,8 +48,8 @@ type Sink struct {
 	says     *loss.Report
 }
 
-// New returns a sink for the collector of cfg, which need not be there. The
-// error is of settings that are none.
+// New returns a sink for the collector of cfg, which need not be running. The error
+// means that the settings are invalid.
 func New(ctx context.Context, cfg Config) (*Sink, error) {
 	opts, err := exporterOptions(cfg)
 	if err != nil {
@@ -70,8 +70,8 @@ func New(ctx context.Context, cfg Config) (*Sink, error) {
 	s := &Sink{client: client, exporter: &exporter{SpanExporter: client, says: says}, says: says}
 	s.provider = sdktrace.NewTracerProvider(
 		sdktrace.WithResource(about),
-		// It blocks the goroutine of the queue, which drops and counts: what the
-		// library drops by itself is not told.
+		// It blocks the goroutine of the queue, which drops and counts, because the
+		// library does not report what it drops.
 		sdktrace.WithBatcher(s.exporter, sdktrace.WithBlocking(),
 			sdktrace.WithBatchTimeout(200*time.Millisecond), sdktrace.WithExportTimeout(retry+10*time.Second)),
 	)
@@ -79,7 +79,7 @@ func New(ctx context.Context, cfg Config) (*Sink, error) {
 	return s, nil
 }
 
-// retry is how long a batch is sent again while a collector cannot take it.
+// retry is how long a batch is repeated while a collector cannot accept it.
 const retry = 10 * time.Second
 
 func exporterOptions(cfg Config) ([]otlptracehttp.Option, error) {
@@ -115,8 +115,8 @@ func exporterOptions(cfg Config) ([]otlptracehttp.Option, error) {
 	return opts, nil
 }
 
-// serviceResource says who makes the spans: the name that was given, else that of the
-// environment, else our own.
+// serviceResource identifies the origin of the spans: the given name, else that of
+// the environment, else tiercompact.
 func serviceResource(ctx context.Context, name string) (*resource.Resource, error) {
 	opts := []resource.Option{
 		resource.WithTelemetrySDK(),
@@ -133,20 +133,20 @@ func serviceResource(ctx context.Context, name string) (*resource.Resource, erro
 	return r, nil
 }
 
-// exporter tells of spans that were not exported, and ends the matter there:
-// the library would tell a handler that all of the program shares.
+// exporter reports spans that were not exported, and returns no error: the library
+// would pass it to a handler of the whole program.
 type exporter struct {
 	sdktrace.SpanExporter
 	says    *loss.Report
 	closing atomic.Bool
-	failed  atomic.Bool // since closing began
+	failed  atomic.Bool // since the start of Close
 }
 
-// ExportSpans sends spans, or counts them as lost. At the end, a collector that
-// does not take one batch is not asked to take the next.
+// ExportSpans sends spans, or counts them as lost. During Close, a collector that
+// does not accept one batch does not receive the next.
 func (e *exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
 	if e.failed.Load() {
-		e.says.Add(len(spans), "the collector did not take what came before")
+		e.says.Add(len(spans), "the collector did not accept an earlier batch")
 		return nil
 	}
 	if err := e.SpanExporter.ExportSpans(ctx, spans); err != nil {
@@ -159,21 +159,21 @@ func (e *exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpa
 // Emit queues e. It never waits. It is a [trace.Sink].
 func (s *Sink) Emit(e trace.Event) { s.queue.Emit(e) }
 
-// Lost returns how many events and spans did not get to the collector so far.
+// Lost returns the number of events and spans that have not reached the collector.
 func (s *Sink) Lost() int { return s.queue.Dropped() + s.says.Events() }
 
-// Flush sends what waits, or returns when ctx ends.
+// Flush sends the waiting events, or returns when ctx ends.
 func (s *Sink) Flush(ctx context.Context) error {
 	return errors.Join(s.queue.Flush(ctx), s.provider.ForceFlush(ctx))
 }
 
-// Close sends what waits, says how much was lost, and ends the sink. When ctx
-// ends first, or a batch is not taken, what is left is dropped.
+// Close sends the waiting events, reports how many were lost, and ends the sink. If
+// ctx ends first, or a batch is rejected, the rest is dropped.
 func (s *Sink) Close(ctx context.Context) error {
 	s.exporter.closing.Store(true)
 	err := errors.Join(s.queue.Close(ctx), s.provider.Shutdown(ctx))
 	if err != nil {
-		_ = s.client.Shutdown(ctx) // ends the request that is under way
+		_ = s.client.Shutdown(ctx) // ends the current request
 	}
 	s.says.End(s.queue.Dropped())
 	return err

@@ -186,7 +186,7 @@ func TestEndpointHasManyForms(t *testing.T) {
 			}
 		})
 	}
-	const word = "w0rd" // stands for a secret
+	const word = "w0rd" // replaces a secret
 	for _, endpoint := range []string{"ftp://x", "http://", "http://u:" + word + "@x:port", "http://u:" + word + "@x"} {
 		if _, err := otlp.New(t.Context(), otlp.Config{Endpoint: endpoint}); err == nil || strings.Contains(err.Error(), word) {
 			t.Errorf("%s: %v", endpoint, err)
@@ -194,7 +194,7 @@ func TestEndpointHasManyForms(t *testing.T) {
 	}
 }
 
-func TestDeadCollectorIsToldOfAndTheSessionGoesOn(t *testing.T) {
+func TestDeadCollectorIsReported(t *testing.T) {
 	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadRequest) }))
 	defer refusing.Close()
 	hanging := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

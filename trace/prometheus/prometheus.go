@@ -1,6 +1,6 @@
-// Package prometheus keeps metrics of what sessions did. Labels are levels,
-// kinds of error and severities, never sessions or texts: their number is
-// bounded, whatever the events say.
+// Package prometheus keeps metrics of sessions. Labels are levels, kinds of error
+// and severities, never sessions or texts: their number is limited, whatever the
+// events contain.
 package prometheus
 
 import (
@@ -23,9 +23,9 @@ type metrics struct {
 	tokens, window *prometheus.GaugeVec
 }
 
-// New registers the metrics with reg, and returns the sink that keeps them. It
-// may be used concurrently. Where reg has them already, both sinks keep the
-// same ones. The error is that of a registry that has others of their names.
+// New registers the metrics with reg, and returns the sink that updates them. It is
+// safe for concurrent use. If reg has them already, both sinks use the same ones.
+// The error means that reg has other metrics with their names.
 func New(reg prometheus.Registerer) (trace.Sink, error) {
 	r := registry{reg: reg}
 	m := &metrics{
@@ -35,7 +35,7 @@ func New(reg prometheus.Registerer) (trace.Sink, error) {
 		pruned:      r.registerCounter("pruned_messages_total", "Messages that left a conversation."),
 		errors:      r.registerCounter("errors_total", "Errors, by kind.", "type"),
 		warnings:    r.registerCounter("warnings_total", "Warnings.", "severity"),
-		summaries:   r.registerCounter("summaries_total", "Summaries, by what stood in for the summarizer.", "fallback"),
+		summaries:   r.registerCounter("summaries_total", "Summaries, by the fallback of the summarizer.", "fallback"),
 		archived:    r.registerCounter("archived_steps_total", "Rounds put into an archive.", "adapter"),
 
 		tokens: r.registerGauge("conversation_tokens", "Tokens of the conversation that was checked last."),
@@ -45,7 +45,7 @@ func New(reg prometheus.Registerer) (trace.Sink, error) {
 		levelSeconds:   r.histogram("level_duration_seconds", "Time that a level took.", prometheus.ExponentialBuckets(.0001, 4, 11), "level"),
 		summarySeconds: r.histogram("summary_duration_seconds", "Time that a summary took.", prometheus.ExponentialBuckets(.001, 4, 10)),
 		prefill:        r.histogram("prefill_tokens", "Tokens that the server must read again after a round.", prometheus.ExponentialBuckets(256, 2, 11)),
-		ratio:          r.histogram("summary_compression_ratio", "Tokens of a summary, of those that it stands for.", []float64{.01, .02, .05, .1, .2, .3, .5, .75, 1}),
+		ratio:          r.histogram("summary_compression_ratio", "Tokens of a summary, as a share of those that it replaces.", []float64{.01, .02, .05, .1, .2, .3, .5, .75, 1}),
 	}
 	if r.err != nil {
 		return nil, fmt.Errorf("register metrics: %w", r.err)
@@ -85,12 +85,12 @@ func (m *metrics) countEvent(e trace.Event) {
 	}
 }
 
-// addToCounter counts n; a counter takes nothing below zero.
+// addToCounter adds n; a counter cannot decrease.
 func addToCounter(c *prometheus.CounterVec, n int, labels ...string) {
 	c.WithLabelValues(labels...).Add(float64(max(0, n)))
 }
 
-// knownOrOther returns s where it is among known, else "other"; none is "none".
+// knownOrOther returns s if it is in known, else "other"; "none" for "".
 func knownOrOther(s string, known ...string) string {
 	switch {
 	case !slices.Contains(known, s):
@@ -121,7 +121,7 @@ func (r *registry) histogram(name, help string, buckets []float64, labels ...str
 	return registerOrReuse(r, prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: namespace, Name: name, Help: help, Buckets: buckets}, labels))
 }
 
-// registerOrReuse returns c, or what was registered in its place before.
+// registerOrReuse returns c, or the metric that is registered already.
 func registerOrReuse[C prometheus.Collector](r *registry, c C) C {
 	err := r.reg.Register(c)
 	if there, is := errors.AsType[prometheus.AlreadyRegisteredError](err); is {

@@ -38,7 +38,7 @@ func TestMetricsOfASession(t *testing.T) {
 		trace.TokenEstimate{Model: "m", TEst: 20000, MaxTokens: 32000, UsagePct: 0.625},
 		trace.TriggerDecision{Triggered: true, PrunedCount: new(7)},
 		trace.TriggerDecision{Reason: "cooldown"},
-		trace.TriggerDecision{Triggered: true, PrunedCount: new(-1)}, // markers can outnumber what left
+		trace.TriggerDecision{Triggered: true, PrunedCount: new(-1)}, // markers can outnumber the removed messages
 		trace.LevelApplied{Level: "soft", Freed: 300, PrefillTokens: 800},
 		trace.LevelApplied{Level: "hard", Freed: 200, PrefillTokens: 8000},
 		trace.LevelApplied{Level: "soft", Freed: 50, PrefillTokens: 80},
@@ -83,7 +83,7 @@ func gather(t *testing.T, reg client.Gatherer) []byte {
 	return out.Bytes()
 }
 
-func TestLabelsAreBoundedWhateverEventsSay(t *testing.T) {
+func TestLabelsAreBoundedForAnyEvents(t *testing.T) {
 	reg := client.NewRegistry()
 	for i := range 1000 {
 		odd := fmt.Sprint("odd", i)

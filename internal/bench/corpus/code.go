@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// A language is what generated files look like: a head, functions, and the
-// statements in them. In templates {P} is the module, {F} a function, {T} a
-// type, {K} a constant, {v} and {w} variables, {n} a number, {s} a few words.
+// A language is the style of generated files: a head, functions, and their
+// statements. In templates {P} is the module, {F} a function, {T} a type, {K} a
+// constant, {v} and {w} variables, {n} a number, {s} a few words.
 type language struct {
 	ext    string
 	test   string // command, with the module
@@ -15,7 +15,7 @@ type language struct {
 	head   []string
 	open   []string // of a function
 	close  []string
-	plain  []string // statements of one line: what edits change
+	plain  []string // statements of one line, which edits change
 	blocks [][]string
 }
 
@@ -72,7 +72,7 @@ func scriptLanguage() language {
 	}
 }
 
-// A file is one of a project, as it stands.
+// A file is the current state of a file in a project.
 type file struct {
 	path  string
 	lang  language
@@ -88,7 +88,7 @@ type coder struct {
 	typ    string
 }
 
-// writeCodeFile writes a file of about so many lines.
+// writeCodeFile writes a file of about the given number of lines.
 func writeCodeFile(d dice, lang language, module, role, folder string, lines int) *file {
 	c := coder{dice: d, lang: lang, module: module, typ: capitalize(module) + capitalize(role)}
 	f := &file{path: folder + "/" + role + lang.ext, lang: lang}
@@ -119,7 +119,7 @@ func (c coder) function(f *file) {
 	f.appendTemplates(c, c.lang.close...)
 }
 
-// appendTemplates writes lines, which share their variables, to f.
+// appendTemplates writes lines with common variables to f.
 func (f *file) appendTemplates(c coder, templates ...string) {
 	v, w := c.variable(), c.variable()
 	for _, t := range templates {
@@ -127,7 +127,7 @@ func (f *file) appendTemplates(c coder, templates ...string) {
 	}
 }
 
-// fillTemplate returns a template with its places filled.
+// fillTemplate returns a template with its placeholders replaced.
 func (c coder) fillTemplate(t, v, w string) string {
 	for strings.Contains(t, "{F}") {
 		t = strings.Replace(t, "{F}", c.functionName(), 1)

@@ -1,8 +1,7 @@
-// Package corpus makes up coding sessions to measure compaction with: file
-// reads, edits, test logs, searches, errors and their repair, changes of topic.
-// Facts are planted in them, to be looked for later. Names are invented.
-//
-// Nothing is stored: the same seed gives the same bytes.
+// Package corpus generates coding sessions to measure compaction: file reads,
+// edits, test logs, searches, errors and their repair, changes of topic. It plants
+// facts in them that are searched for later. Names are invented. Nothing is stored:
+// equal seeds give equal bytes.
 package corpus
 
 import (
@@ -18,19 +17,19 @@ type Session struct {
 	Facts    []Fact // planted
 }
 
-// A Fact is a text that must be found again after compaction.
+// A Fact is a text that must still be found after compaction.
 type Fact struct {
 	ID      string
 	Kind    Kind
-	Message int    // where it stands, from 0
-	Text    string // what must be found, verbatim
-	Query   string // what a user asks who needs it
+	Message int    // index of its message, from 0
+	Text    string // the text, verbatim
+	Query   string // the question of a user who needs it
 }
 
 // A Kind is a kind of fact.
 type Kind string
 
-// The kinds of fact. The first four must outlive every level.
+// The kinds of fact. The first four must survive every level.
 const (
 	Rule     Kind = "user rule"
 	Changed  Kind = "file changed"
@@ -42,12 +41,12 @@ const (
 	InFile   Kind = "inside a file body"
 )
 
-// Kinds returns the kinds, those that must be kept first.
+// Kinds returns the kinds, those that must survive first.
 func Kinds() []Kind {
 	return []Kind{Rule, Changed, Error, Todo, Decision, Prose, InResult, InFile}
 }
 
-// MustKeep reports whether facts of this kind must outlive every level.
+// MustKeep reports whether facts of this kind must survive every level.
 func (k Kind) MustKeep() bool {
 	return k == Rule || k == Changed || k == Error || k == Todo
 }
@@ -68,7 +67,7 @@ func sizedSessions(seed uint64, sizes ...int) []Session {
 	return out
 }
 
-// Of returns a session of about so many messages, of 20 to 20,000.
+// Of returns a session of about the given number of messages, of 20 to 20,000.
 func Of(seed uint64, messages int) Session {
 	messages = min(20000, max(20, messages))
 	return writeSession(fmt.Sprintf("made-%05d", messages), seed, messages, messages)

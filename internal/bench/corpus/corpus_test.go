@@ -12,7 +12,7 @@ import (
 	"github.com/tiercompact/tiercompact/internal/bench/corpus"
 )
 
-// body is what stands in a message, with the arguments of calls.
+// body is the text of a message, with the arguments of calls.
 func body(m chat.Message) string {
 	texts := []string{m.Text()}
 	for _, p := range m.Parts {
@@ -39,7 +39,7 @@ func TestSessionsAreWhole(t *testing.T) {
 	}
 }
 
-func TestSizesAreAsAskedFor(t *testing.T) {
+func TestSizesAreAsRequested(t *testing.T) {
 	for _, want := range []int{20, 100, 1000} {
 		if got := len(corpus.Of(1, want).Messages); got < want-8 || got > want+want/5+8 {
 			t.Errorf("%d messages, want about %d", got, want)
@@ -61,9 +61,9 @@ func TestSameSeedSameBytes(t *testing.T) {
 	}
 }
 
-// An edit takes away what stands in the file: what was read, less what was
-// edited since.
-func TestEditsTakeAwayWhatWasSeen(t *testing.T) {
+// An edit removes text that is in the file: the text that was read, changed by the
+// edits since.
+func TestEditsRemoveReadText(t *testing.T) {
 	for _, s := range corpus.Small(3) {
 		seen := ""
 		for i, m := range s.Messages {

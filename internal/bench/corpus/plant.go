@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// factQuestion returns what a user asks who needs a fact of a kind about a module.
+// factQuestion returns the question of a user who needs a fact of a kind about a
+// module.
 func factQuestion(kind Kind, m *module) string {
 	switch kind {
 	case Rule:
@@ -24,7 +25,8 @@ func factQuestion(kind Kind, m *module) string {
 	return fmt.Sprintf("Which lease did the status of %s show, and who is its owner?", m.name)
 }
 
-// taskRequest is what the user asks for: often with a rule, or with what only he knows.
+// taskRequest is the user's request: often with a rule, or with a fact that only
+// the user knows.
 func (s *script) taskRequest(m *module) {
 	s.chooseTargets(m)
 	text := fmt.Sprintf("In internal/%s, `%s` does not %s. Find out why, and repair it.", m.name, s.goals[0].name, s.topicWords())
@@ -59,7 +61,7 @@ func (s *script) ruleFor(m *module) string {
 	return fmt.Sprintf("Every %s of %s must stay below %d ms.", s.pickWord(nouns), m.name, s.numberBetween(20, 900))
 }
 
-// addDecision has the assistant decide something about m.
+// addDecision makes the assistant decide something about m.
 func (s *script) addDecision(m *module) {
 	goal := s.goals[len(s.goals)-1]
 	what := fmt.Sprintf("we keep the %s %s of %s in %s", s.pickWord(adjectives), s.pickWord(nouns), m.name, goal.name)
@@ -70,7 +72,7 @@ func (s *script) addDecision(m *module) {
 	}
 }
 
-// probeSystem looks at a running system. What it shows stands nowhere else.
+// probeSystem queries a running system. Its output occurs nowhere else.
 func (s *script) probeSystem(m *module) {
 	var b strings.Builder
 	id := s.hexDigits(8)
@@ -87,8 +89,8 @@ func (s *script) probeSystem(m *module) {
 	s.plantFact(InResult, 0, id, factQuestion(InResult, m))
 }
 
-// plantInFile takes of a file that was just read the name of a function, or a
-// line with a number.
+// plantInFile plants the name of a function, or a line with a number, from a file
+// that was just read.
 func (s *script) plantInFile(f *file) {
 	name := s.pickWord(f.funcs)
 	query := fmt.Sprintf("What does %s say about `%s`?", f.path, name)
@@ -113,7 +115,7 @@ func codeWords(line string) string {
 	return strings.Join(strings.FieldsFunc(line, func(r rune) bool { return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == '_') }), " ")
 }
 
-// plantOpen plants the todos that stand open, and the files that were changed.
+// plantOpen plants the open todos, and the changed files.
 func (s *script) plantOpen() {
 	for _, t := range s.todos {
 		if !t.done {
@@ -130,8 +132,8 @@ func (s *script) plantOpen() {
 	}
 }
 
-// lastChange returns how many messages before the newest the last change of a
-// path stands.
+// lastChange returns how many messages before the newest the last change of a path
+// is.
 func (s *script) lastChange(path string) int {
 	for i := len(s.t) - 1; i >= 0; i-- {
 		for _, p := range s.t[i].Parts {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A module is a part of a project that a task is about.
+// A module is the part of a project for one task.
 type module struct {
 	name  string
 	files []*file
@@ -14,14 +14,14 @@ type module struct {
 	known map[*file]bool
 }
 
-// A project is what a session works on.
+// A project is the subject of a session.
 type project struct {
 	dice
 	name    string
 	modules []*module
 }
 
-// newProject makes up a project of so many modules.
+// newProject generates a project of the given number of modules.
 func newProject(d dice, modules int) *project {
 	p := &project{dice: d, name: d.pickWord(projects)}
 	names := slices.Clone(subjects)
@@ -57,8 +57,7 @@ func (p *project) newModule(name string) *module {
 	return m
 }
 
-// pickFile returns a file of m, one that was seen where seen is true and there is
-// one.
+// pickFile returns a file of m, one that was read if seen is true and there is one.
 func (p *project) pickFile(m *module, seen bool) *file {
 	if seen && len(m.known) > 0 {
 		for {
@@ -73,8 +72,8 @@ func (p *project) pickFile(m *module, seen bool) *file {
 // A change is an edit of a file.
 type change struct{ old, new string }
 
-// editFunction edits f in the function of a name, or near to it: a run of statements
-// gets another line or more. ok is false where no run stands once.
+// editFunction edits f in or near the function of a name: it adds at least one line
+// to a run of statements. ok is false if no run is unique.
 func (p *project) editFunction(f *file, name string) (c change, ok bool) {
 	from := slices.IndexFunc(f.lines, func(line string) bool { return strings.Contains(line, name+"(") && !isStatement(line) })
 	for range 40 {
@@ -93,8 +92,8 @@ func (p *project) editFunction(f *file, name string) (c change, ok bool) {
 	return change{}, false
 }
 
-// statements returns how many lines from at on, at most n, are statements that
-// can be changed one by one.
+// statements returns how many lines from at on, at most n, are statements that can
+// be changed separately.
 func statements(f *file, at, n int) int {
 	for k := range n {
 		if at+k >= len(f.lines) {
@@ -107,15 +106,15 @@ func statements(f *file, at, n int) int {
 	return n
 }
 
-// isStatement reports whether a line is one in a function that opens and
-// closes nothing.
+// isStatement reports whether a line is a statement in a function that opens and
+// closes no block.
 func isStatement(line string) bool {
 	text := strings.TrimSpace(line)
 	opens := strings.HasSuffix(text, "{") || strings.HasSuffix(text, ":") || strings.HasPrefix(text, "}")
 	return len(text) >= 14 && !opens && text != line
 }
 
-// rewritten returns lines with some of them changed, and often one more.
+// rewritten returns lines with some of them changed, and often one added.
 func (p *project) rewritten(f *file, lines []string) []string {
 	c := coder{dice: p.dice, lang: f.lang, module: "x"}
 	out := slices.Clone(lines)

@@ -8,7 +8,7 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// A script is a session while it is written.
+// A script is a session under construction.
 type script struct {
 	*project
 	t     chat.Transcript
@@ -18,20 +18,20 @@ type script struct {
 	goals   []goal // of the topic
 	earlier []goal // of all topics
 	todos   []todo
-	seen    []string // functions that the assistant met, oldest first
-	marks   []string // hashes and ids that it met
+	seen    []string // functions that the assistant has read, oldest first
+	marks   []string // hashes and ids that it has read
 	changed map[string]bool
-	failing string // the error of the last run of tests; "" where it passed
+	failing string // the error of the last run of tests; "" if it passed
 }
 
-// A goal is a function that the work is about.
+// A goal is a function that is the subject of the work.
 type goal struct {
 	module *module
 	file   *file
 	name   string
 }
 
-// chooseTargets chooses what a topic is about: most of its edits are there.
+// chooseTargets chooses the functions of a topic: most of its edits change them.
 func (s *script) chooseTargets(m *module) {
 	s.goals = nil
 	for range s.numberBetween(2, 3) {
@@ -46,8 +46,8 @@ type todo struct {
 	done bool
 }
 
-// addMessage adds a message. What the assistant says before it does something is one
-// message with it.
+// addMessage adds a message. The assistant's text before a call is in the message
+// of the call.
 func (s *script) addMessage(m chat.Message) {
 	if n := len(s.t); n > 0 && m.Role == chat.Assistant && s.t[n-1].Role == chat.Assistant {
 		s.t[n-1].Parts = append(s.t[n-1].Parts, m.Parts...)
@@ -61,7 +61,7 @@ func (s *script) addSystem(text string)        { s.addMessage(chat.NewText(chat.
 func (s *script) addUserText(text string)      { s.addMessage(chat.NewText(chat.User, text)) }
 func (s *script) addAssistantText(text string) { s.addMessage(chat.NewText(chat.Assistant, text)) }
 
-// addToolCall is a call and its result. A text goes before the call unless it is empty.
+// addToolCall adds a call and its result, after text unless that is empty.
 func (s *script) addToolCall(text, tool, args, result string) {
 	s.calls++
 	id := fmt.Sprintf("call_%04d", s.calls)
@@ -74,14 +74,16 @@ func (s *script) addToolCall(text, tool, args, result string) {
 	s.addMessage(chat.NewResult(id, result))
 }
 
-// plantFact notes that a fact stands in the newest message, or so many before it.
+// plantFact records that a fact is in the newest message, or in the one the given
+// number of messages before it.
 func (s *script) plantFact(kind Kind, back int, text, query string) {
 	s.facts = append(s.facts, Fact{
 		ID: fmt.Sprintf("f%d", len(s.facts)+1), Kind: kind, Message: len(s.t) - 1 - back, Text: text, Query: query,
 	})
 }
 
-// oldFunction returns a function that was met long ago, or one of f where there is none.
+// oldFunction returns a function that was read long ago, or one of f if there is
+// none.
 func (s *script) oldFunction(f *file) string {
 	if len(s.seen) < 12 {
 		return s.pickWord(f.funcs)
@@ -89,7 +91,7 @@ func (s *script) oldFunction(f *file) string {
 	return s.seen[s.IntN(len(s.seen)*2/3)]
 }
 
-// arguments returns a JSON object of pairs of keys and texts, in this order.
+// arguments returns a JSON object of pairs of keys and texts, in order.
 func arguments(pairs ...any) string {
 	var b strings.Builder
 	b.WriteByte('{')
@@ -108,12 +110,12 @@ func quotedJSON(v any) string {
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
-		panic(err) // texts, numbers and lists of them alone are put in
+		panic(err) // only texts, numbers and lists of them are inserted
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// numbered returns lines as a read shows them, the first of which is number from.
+// numbered returns lines in the form of a read; the first has the number from.
 func numbered(lines []string, from int) string {
 	var b strings.Builder
 	for i, line := range lines {

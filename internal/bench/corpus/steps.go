@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// readFile shows a file, or a part of a long one.
+// readFile reads a file, or a part of a long one.
 func (s *script) readFile(m *module, f *file) {
 	text := ""
 	if s.percentChance(25) {
@@ -22,8 +22,8 @@ func (s *script) readFile(m *module, f *file) {
 	m.known[f] = true
 }
 
-// editFile changes a file that was seen, most often in the function of a name. Where
-// it was seen long ago and is not read again, the work needs what stood before.
+// editFile changes a file that was read, mostly in the function of a name. If the
+// file was read long ago and is not read again, the work needs its earlier text.
 func (s *script) editFile(m *module, f *file, name string) {
 	for !m.known[f] {
 		s.readFile(m, f)
@@ -56,7 +56,7 @@ func (s *script) createFile(m *module) {
 	s.seen = append(s.seen, s.pickWord(f.funcs))
 }
 
-// searchFiles looks for a name in the files of m.
+// searchFiles searches for a name in the files of m.
 func (s *script) searchFiles(m *module) {
 	f := m.files[s.IntN(len(m.files))]
 	name := s.pickWord(f.funcs)
@@ -81,7 +81,7 @@ func (s *script) searchFiles(m *module) {
 	s.addToolCall("", "Grep", arguments("pattern", name, "path", "internal/"+m.name), result)
 }
 
-// listFolder shows a folder of m, or the whole tree.
+// listFolder lists a folder of m, or the whole tree.
 func (s *script) listFolder(m *module) {
 	var paths []string
 	for _, g := range s.modules {
@@ -94,7 +94,7 @@ func (s *script) listFolder(m *module) {
 	s.addToolCall("", "Glob", arguments("pattern", "internal/"+m.name+"/**"), strings.Join(paths, "\n"))
 }
 
-// runTests runs the tests of m. They fail with the error that the session has then.
+// runTests runs the tests of m. They fail with the session's current error.
 func (s *script) runTests(m *module, fails bool) {
 	f := s.pickFile(m, true)
 	var b strings.Builder
@@ -114,7 +114,7 @@ func (s *script) runTests(m *module, fails bool) {
 	s.addToolCall("", "Bash", arguments("command", fmt.Sprintf(f.lang.test, m.name)), b.String())
 }
 
-// runGit shows a log or a state of the work, or commits it.
+// runGit shows a log or the state of the work, or commits it.
 func (s *script) runGit(m *module, commit bool) {
 	if commit {
 		hash := s.hexDigits(7)
@@ -134,7 +134,7 @@ func (s *script) topicWords() string {
 	return s.pickWord(verbs) + " the " + s.pickWord(adjectives) + " " + s.pickWord(nouns) + "s"
 }
 
-// addRemark is a text of the assistant about what it does, with names of long ago.
+// addRemark adds a text of the assistant about its work, with names from long ago.
 func (s *script) addRemark(m *module) {
 	f := s.pickFile(m, true)
 	text := fmt.Sprintf("`%s` and `%s` in %s do the same in two ways. That is where the %s %ss come from: `%s` is called before the %s is there. I look at the callers next.",
@@ -148,7 +148,7 @@ func (s *script) addRemark(m *module) {
 	}
 }
 
-// writePlan writes the list of what is to be done.
+// writePlan writes the list of todos.
 func (s *script) writePlan() {
 	type item struct {
 		Content string `json:"content"`

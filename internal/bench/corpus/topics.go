@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// writeSession returns a session of at least so many messages about a project of so
-// many modules.
+// writeSession returns a session of at least the given number of messages
+// about a project of the given number of modules.
 func writeSession(name string, seed uint64, stream, messages int) Session {
 	d := newDice(seed, stream)
 	s := &script{project: newProject(d, max(2, messages/70)), changed: make(map[string]bool)}
@@ -19,8 +19,8 @@ func writeSession(name string, seed uint64, stream, messages int) Session {
 	return Session{Name: name, Messages: s.t, Facts: s.facts}
 }
 
-// nextModule returns the module of a topic: a new one, or one that the session comes
-// back to.
+// nextModule returns the module of a topic: a new one, or one to which the session
+// returns.
 func (s *script) nextModule(topic int) *module {
 	if topic > 1 && s.percentChance(30) {
 		return s.modules[s.IntN(min(topic, len(s.modules)))]
@@ -28,7 +28,7 @@ func (s *script) nextModule(topic int) *module {
 	return s.modules[topic%len(s.modules)]
 }
 
-// writeTopic is a task of about so many messages.
+// writeTopic adds a task of about the given number of messages.
 func (s *script) writeTopic(m *module, messages int) {
 	end := len(s.t) + messages
 	s.taskRequest(m)
@@ -49,7 +49,7 @@ func (s *script) writeTopic(m *module, messages int) {
 	s.finishTopic(m)
 }
 
-// surveyModule looks around, and reads what a topic begins with.
+// surveyModule lists and reads the files with which a topic begins.
 func (s *script) surveyModule(m *module, messages int) {
 	if messages > 20 && s.percentChance(40) {
 		s.listFolder(m)
@@ -71,7 +71,7 @@ func (s *script) surveyModule(m *module, messages int) {
 	}
 }
 
-// takeStep is one thing that the assistant does.
+// takeStep adds one action of the assistant.
 func (s *script) takeStep(m *module) {
 	switch n := s.IntN(100); {
 	case n < 36:
@@ -93,7 +93,7 @@ func (s *script) takeStep(m *module) {
 		s.createFile(m)
 	case n < 97:
 		s.probeSystem(m)
-	default: // back to where the work was before
+	default: // back to the former subject
 		if g := s.earlier[s.IntN(len(s.earlier))]; g.module != m {
 			s.editFile(g.module, g.file, g.name)
 		}
@@ -120,8 +120,8 @@ func (s *script) finishTopic(m *module) {
 	s.addAssistantText(fmt.Sprintf("Done: `%s` in %s now agrees with `%s`, and the tests of %s pass.", g.name, g.file.path, s.oldFunction(g.file), m.name))
 }
 
-// endSession leaves a session with things to do and tests that fail, for which it
-// looks until it has so many messages.
+// endSession ends a session with open todos and failing tests, which it
+// investigates until it has the given number of messages.
 func (s *script) endSession(messages int) {
 	m := s.modules[s.IntN(min(len(s.modules), 2))]
 	for _, g := range s.modules {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// dice is the one source of chance of a session.
+// dice is the only source of randomness of a session.
 type dice struct{ *rand.Rand }
 
 func newDice(seed uint64, stream int) dice {
@@ -48,7 +48,7 @@ var (
 		invoice channel session envelope replica watermark backlog horizon interval anchor catalog record`)
 	adjectives = strings.Fields(`stale pending recent nested partial expired visible primary remote local
 		hidden ordered sparse frozen empty shared`)
-	// roles are what a file of a module is about.
+	// roles are the purposes of a module's files.
 	roles = strings.Fields(`store worker router codec cache policy index client limits journal audit
 		reader writer planner registry`)
 )

@@ -1,14 +1,13 @@
-// Package evidence measures whether a ranking keeps what a question about a
-// long dialogue is answered from: the recall of evidence of section 13 of the
-// design, over files of LoCoMo's and LongMemEval's shape.
-//
-// [Read] goes through the samples of a file, [Rankings] are the ways to choose
-// turns, [Tally] adds up what they keep, [Generate] makes a file to try it on.
+// Package evidence measures whether a ranking keeps the turns that answer a
+// question about a long dialogue: the recall of evidence, over files in LoCoMo's
+// and LongMemEval's formats. [Read] reads the samples of a file, [Rankings] are the
+// ways to choose turns, [Tally] sums the results, [Generate] generates a file for
+// trials.
 package evidence
 
 import "github.com/tiercompact/tiercompact/chat"
 
-// A Sample is one conversation and what is asked about it afterwards.
+// A Sample is one conversation and the questions about it.
 type Sample struct {
 	ID        string
 	Turns     []Turn
@@ -16,27 +15,27 @@ type Sample struct {
 	LeftOut   LeftOut
 }
 
-// A Turn is what one speaker says at once.
+// A Turn is one utterance of a speaker.
 type Turn struct {
 	ID      string
 	Speaker string
-	Text    string // with the caption of what was shown
+	Text    string // with the caption of its image
 }
 
-// A Question is asked after the whole conversation.
+// A Question comes after the whole conversation.
 type Question struct {
 	Text  string
-	Index int    // its place in the file's list of questions, from 0
-	Kind  string // as the file calls it; "" where it does not
-	// Evidence is what the answer stands in, at least one piece: each is the
-	// indices of turns any one of which proves it.
+	Index int    // its index in the file's list of questions, from 0
+	Kind  string // as in the file; "" if it gives none
+	// Evidence is the source of the answer, at least one piece: each is the indices
+	// of turns any one of which proves it.
 	Evidence [][]int
 }
 
-// LeftOut counts questions that no recall can be measured by.
+// LeftOut counts the questions without a measurable recall.
 type LeftOut struct {
 	Adversarial int `json:"adversarial"` // not answered by the conversation
-	NoEvidence  int `json:"no_evidence"` // without evidence that is in the conversation
+	NoEvidence  int `json:"no_evidence"` // without evidence in the conversation
 }
 
 func (l *LeftOut) addLeftOut(m LeftOut) {
@@ -44,7 +43,7 @@ func (l *LeftOut) addLeftOut(m LeftOut) {
 	l.NoEvidence += m.NoEvidence
 }
 
-// String returns what the turn is ranked and counted by.
+// String returns the text by which the turn is ranked and counted.
 func (t Turn) String() string {
 	if t.Speaker == "" {
 		return t.Text

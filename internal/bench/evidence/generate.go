@@ -10,20 +10,20 @@ import (
 	"time"
 )
 
-// conversations is how many a generated file has.
+// conversations is the number of conversations in a generated file.
 const conversations = 10
 
-// speakers are the two who talk in each.
+// speakers are the two speakers of each conversation.
 var speakers = [conversations][2]string{
 	{"Mirela", "Jonas"}, {"Tavi", "Odette"}, {"Renske", "Malik"}, {"Soren", "Beatriz"}, {"Anouk", "Desmond"},
 	{"Ilya", "Carmen"}, {"Fenna", "Rashid"}, {"Gwen", "Lazlo"}, {"Hana", "Piotr"}, {"Esme", "Viktor"},
 }
 
-// Generate writes a file of LoCoMo's shape: ten conversations of 400 to 600
-// turns between two friends, over some 25 sessions, and questions about what
-// was said, most of them in other words. Some need two turns, the turn before
-// the evidence often says what the question says, and others talk of the same
-// things. The same seed gives the same bytes.
+// Generate writes a file in LoCoMo's format: ten conversations of 400 to 600 turns
+// between two friends, over some 25 sessions, and questions about them, most of
+// them in other words. Some need two turns, the turn before the evidence often has
+// the words of the question, and other turns have the same subject. Equal seeds
+// give equal bytes.
 func Generate(w io.Writer, seed uint64) error {
 	s := parseScenes(scenesText)
 	all := make([]any, conversations)
@@ -40,12 +40,12 @@ func Generate(w io.Writer, seed uint64) error {
 	return nil
 }
 
-// A dialogue is one conversation while it is made.
+// A dialogue is one conversation under construction.
 type dialogue struct {
 	script
 	names    [2]string
 	rand     *rand.Rand
-	decks    map[string][]string // what is left of each list
+	decks    map[string][]string // the rest of each list
 	sessions [][]block
 	asked    []*question
 }
@@ -53,7 +53,7 @@ type dialogue struct {
 // A block is a run of turns that stay together in a session.
 type block []*turn
 
-// A turn of the file. Where it stands is known only in the end.
+// A turn of the file. Its place is known only at the end.
 type turn struct {
 	Speaker string `json:"speaker"`
 	ID      string `json:"dia_id"`
@@ -72,13 +72,13 @@ type question struct {
 	turns []*turn
 }
 
-// How full a dialogue is.
+// The density of a dialogue.
 const (
 	leastSessions = 23
 	moreSessions  = 5
 	played        = 0.85 // share of the scenes
 	noises        = 3    // in a session, at most
-	trailing      = 0.4  // share of the turns that say a little more
+	trailing      = 0.4  // share of the longer turns
 )
 
 func (d *dialogue) sampleJSON(id string) any {
@@ -128,7 +128,7 @@ func (d *dialogue) anyScene(kind string) scene {
 	return of[d.rand.IntN(len(of))]
 }
 
-// A part is a scene as it is played: with what stands for its names.
+// A part is a scene in a dialogue, with the values of its placeholders.
 type part struct {
 	values   map[string]string
 	way      int
@@ -136,8 +136,8 @@ type part struct {
 	later    block
 }
 
-// playScene puts a scene of one side into a session, what is later into a later one,
-// and asks about it.
+// playScene puts a scene of one side into a session, its later lines into a later
+// one, and adds its question.
 func (d *dialogue) playScene(s scene, side int) {
 	p := d.newPart(side)
 	n := d.rand.IntN(len(d.sessions))
@@ -156,7 +156,7 @@ func (d *dialogue) playScene(s scene, side int) {
 	}
 }
 
-// askUnplayed asks, now and then, about a scene that was never played.
+// askUnplayed sometimes adds a question about a scene that is not in the dialogue.
 func (d *dialogue) askUnplayed(s scene, side int) {
 	if p := d.newPart(side); len(s.questions) > 0 && d.rand.IntN(2) == 0 {
 		d.asked = append(d.asked, &question{Question: d.fillNames(pickPhrase(s.questions[0].ways, p.way), p), Evidence: []string{}, Category: adversarial, Adversarial: "not mentioned"})
@@ -170,7 +170,7 @@ func (d *dialogue) newPart(side int) *part {
 	}
 }
 
-// sceneTurns returns the turns of a scene of one side; what is later stays in p.
+// sceneTurns returns the turns of a scene of one side; later lines stay in p.
 func (d *dialogue) sceneTurns(s scene, side int, p *part) block {
 	if p == nil {
 		p = d.newPart(side)
@@ -197,7 +197,7 @@ func (d *dialogue) sceneTurns(s scene, side int, p *part) block {
 	return now
 }
 
-// drawPhrase draws one of the ways of a kind that has a single line.
+// drawPhrase draws one phrase of a kind that has a single line.
 func (d *dialogue) drawPhrase(kind string) string {
 	ways := d.scenes[kind][0].lines[0].ways
 	return ways[d.rand.IntN(len(ways))]
@@ -207,7 +207,8 @@ func pickPhrase(ways []string, i int) string { return ways[i%len(ways)] }
 
 var slot = regexp.MustCompile(`\{[A-Za-z]+\}`)
 
-// fillNames puts what p has for the names into text, and draws what it has not yet.
+// fillNames replaces the names in text by their values in p, and draws missing
+// ones.
 func (d *dialogue) fillNames(text string, p *part) string {
 	return slot.ReplaceAllStringFunc(text, func(name string) string {
 		name = name[1 : len(name)-1]
@@ -218,7 +219,7 @@ func (d *dialogue) fillNames(text string, p *part) string {
 	})
 }
 
-// drawWord takes a word off a list, none twice before all were drawn.
+// drawWord takes a word from a list, none twice before all were drawn.
 func (d *dialogue) drawWord(list string) string {
 	if len(d.decks[list]) == 0 {
 		deck := slices.Clone(d.lists[list])

@@ -63,7 +63,7 @@ func decodeLoCoMo(raw json.RawMessage, f field) (Sample, error) {
 
 var sessionKey = regexp.MustCompile(`^session_([0-9]{1,9})$`)
 
-// locomoTurns returns the turns of all sessions, by the sessions' numbers.
+// locomoTurns returns the turns of all sessions, by the numbers of the sessions.
 func locomoTurns(raw json.RawMessage, f field) ([]Turn, error) {
 	var conversation map[string]json.RawMessage
 	if err := f.decodeField(raw, &conversation, "an object with session_1, session_2 and so on"); err != nil {
@@ -81,7 +81,7 @@ func locomoTurns(raw json.RawMessage, f field) ([]Turn, error) {
 		var session []json.RawMessage
 		at := f.childField(numbers[n])
 		if isMissing(conversation[numbers[n]]) {
-			continue // a session in which nothing was said
+			continue // a session without turns
 		}
 		if err := at.decodeField(conversation[numbers[n]], &session, "a list of turns"); err != nil {
 			return nil, err
@@ -110,7 +110,7 @@ func (t locomoTurn) turnOfSession(session, i int) Turn {
 	return Turn{id, t.Speaker, text}
 }
 
-// turnPlaces returns where the turns of an id stand.
+// turnPlaces returns the places of the turns of an id.
 func (s *Sample) turnPlaces() map[string][]int {
 	at := make(map[string][]int, len(s.Turns))
 	for i, t := range s.Turns {
@@ -119,7 +119,7 @@ func (s *Sample) turnPlaces() map[string][]int {
 	return at
 }
 
-// addQuestion adds the i-th question, or counts it among what is left out.
+// addQuestion adds the i-th question, or counts it as left out.
 func (s *Sample) addQuestion(raw json.RawMessage, i int, places map[string][]int, f field) error {
 	var q locomoQuestion
 	if err := f.decodeField(raw, &q, "an object with a text as question and a number as category"); err != nil {
@@ -157,11 +157,11 @@ func questionKind(category int) string {
 	return "category " + strconv.Itoa(category)
 }
 
-// turnRef is how evidence names a turn: D8:6, and by mistake D:8:6 or D08:06.
+// turnRef is the form of a turn in evidence: D8:6, and by mistake D:8:6 or D08:06.
 var turnRef = regexp.MustCompile(`D:?([0-9]{1,9}):([0-9]{1,9})`)
 
-// references returns the ids of the turns that evidence names, each once. One
-// text may name several.
+// references returns the ids of the turns in evidence, each once. One text may have
+// several.
 func references(raw json.RawMessage, f field) ([]string, error) {
 	var list []string
 	var one string
@@ -196,7 +196,7 @@ func references(raw json.RawMessage, f field) ([]string, error) {
 	return refs, nil
 }
 
-// trimZeros returns a number without the zeros in front.
+// trimZeros returns a number without leading zeros.
 func trimZeros(number string) string {
 	n, _ := strconv.Atoi(number)
 	return strconv.Itoa(n)

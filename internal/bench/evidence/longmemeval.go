@@ -21,10 +21,10 @@ type longMemTurn struct {
 	HasAnswer bool   `json:"has_answer"`
 }
 
-// abstention ends the id of a question that the sessions do not answer.
+// abstention ends the id of a question without an answer in the sessions.
 const abstention = "_abs"
 
-// longMemEval decodes one question with the sessions that it is asked about.
+// longMemEval decodes one question with its sessions.
 func longMemEval(raw json.RawMessage, f field) (Sample, error) {
 	var l longMemSample
 	if err := f.decodeField(raw, &l, "an object with the texts question_id, question and question_type"); err != nil {
@@ -57,9 +57,8 @@ func longMemEval(raw json.RawMessage, f field) (Sample, error) {
 	return s, nil
 }
 
-// addSessions adds the turns of sessions. It returns the evidence: the turns
-// that are marked, and where none is the sessions that have the answers, of
-// which any turn will do.
+// addSessions adds the turns of sessions. It returns the evidence: the marked turns
+// or, if there are none, the sessions with the answers, any turn of which counts.
 func (s *Sample) addSessions(sessions [][]longMemTurn, ids, answers []string) [][]int {
 	holds := make(map[string]bool, len(answers))
 	for _, id := range answers {

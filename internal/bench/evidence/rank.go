@@ -9,15 +9,14 @@ import (
 	"github.com/tiercompact/tiercompact/levels"
 )
 
-// A Ranking is a way to score turns by a question. The zero Ranker takes the
-// newest turns first.
+// A Ranking scores turns by a question. The zero Ranker prefers the newest turns.
 type Ranking struct {
 	Name   string
-	About  string // what it goes by, in a few words
+	About  string // its criterion, in a few words
 	Ranker levels.Ranker
 }
 
-// Rankings returns those that need no model.
+// Rankings returns the rankings without a model.
 func Rankings() []Ranking {
 	return []Ranking{
 		{"recency", "the newest turns", levels.Ranker{}},
@@ -27,7 +26,7 @@ func Rankings() []Ranking {
 	}
 }
 
-// ModelRankings returns those by the vectors of an embedder.
+// ModelRankings returns the rankings by the vectors of an embedder.
 func ModelRankings(e levels.Embedder, name string) []Ranking {
 	r := levels.Ranker{Ranking: levels.Cosine, Embedder: e, Name: name}
 	fused, hard := r, r
@@ -43,7 +42,7 @@ func ModelRankings(e levels.Embedder, name string) []Ranking {
 // rankTurns returns the turns of v by their scores for a question, the best first.
 func (r Ranking) rankTurns(ctx context.Context, v levels.View, question string) ([]int, error) {
 	if r.Ranker.Ranking == "" {
-		return embed.Rank(make([]float64, len(v.Messages))), nil // of equals the newer is first
+		return embed.Rank(make([]float64, len(v.Messages))), nil // of equals, the newer is first
 	}
 	by := r.Ranker
 	by.Query = question
@@ -57,7 +56,7 @@ func (r Ranking) rankTurns(ctx context.Context, v levels.View, question string) 
 	return embed.Rank(scores.Of), nil
 }
 
-// viewOfTurns returns what a ranker may know of turns.
+// viewOfTurns returns the part of turns that a ranker may read.
 func viewOfTurns(messages chat.Transcript) levels.View {
 	v := levels.View{Messages: messages, Terms: make([]embed.Terms, len(messages))}
 	for i, m := range messages {
@@ -66,8 +65,8 @@ func viewOfTurns(messages chat.Transcript) levels.View {
 	return v
 }
 
-// fillBudget returns which turns are kept: in order, as many as have room. One that
-// has none is passed over.
+// fillBudget returns which turns are kept: in order, as many as fit. One that does
+// not fit is skipped.
 func fillBudget(order, sizes []int, room float64) []bool {
 	kept := make([]bool, len(sizes))
 	left := room

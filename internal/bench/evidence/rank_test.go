@@ -11,7 +11,7 @@ import (
 	"github.com/tiercompact/tiercompact/internal/bench/evidence"
 )
 
-// count takes a word for a token.
+// count counts a word as one token.
 func count(text string) int { return len(strings.Fields(text)) }
 
 // talk has turns of ten tokens each, its frame of four included.
@@ -49,7 +49,7 @@ func kept(t *testing.T, rankings []evidence.Ranking, s *evidence.Sample, share f
 	return got
 }
 
-// axes embeds a text by the first of its words that it knows.
+// axes embeds a text by its first known word.
 type axes struct{ fail error }
 
 func (a axes) Embed(_ context.Context, texts []string) ([][]float32, error) {
@@ -63,12 +63,12 @@ func (a axes) Embed(_ context.Context, texts []string) ([][]float32, error) {
 	return vectors, a.fail
 }
 
-func TestRankingsKeepWhatTheyGoBy(t *testing.T) {
+func TestRankingsKeepTheBestTurns(t *testing.T) {
 	rankings := append(evidence.Rankings(), evidence.ModelRankings(axes{}, "axes")...)
 	got := kept(t, rankings, talk(), 0.25)
 	for ranking, want := range map[string][]string{
 		"recency":    {"t8", "t9"},
-		"bm25":       {"t2", "t9"}, // of turns that say nothing of it, the newest
+		"bm25":       {"t2", "t9"}, // of turns without the subject, the newest
 		"lexical":    {"t2", "t3"}, // of two neighbours the newer
 		"axes":       {"t3", "t9"},
 		"fused axes": {"t2", "t3"},
@@ -81,7 +81,7 @@ func TestRankingsKeepWhatTheyGoBy(t *testing.T) {
 	}
 }
 
-func TestWhatHasNoRoomIsPassedOver(t *testing.T) {
+func TestTurnsWithoutRoomAreSkipped(t *testing.T) {
 	s := talk()
 	s.Turns[9].Text = strings.Repeat("long ", 30) // of 125 tokens, a quarter is 31
 	if got := kept(t, evidence.Rankings(), s, 0.25)["recency"]; !slices.Equal(got, []string{"t6", "t7", "t8"}) {
@@ -99,7 +99,7 @@ func TestRecallIsOfAnyAndOfAllEvidence(t *testing.T) {
 		t.Fatal(err)
 	}
 	if tally.Questions != 2 || asked != 2 || tally.Turns != 10 || tally.Tokens != 100 || tally.Samples != 1 {
-		t.Errorf("%d questions, %d told, %d turns, %d tokens", tally.Questions, asked, tally.Turns, tally.Tokens)
+		t.Errorf("%d questions, %d reported, %d turns, %d tokens", tally.Questions, asked, tally.Turns, tally.Tokens)
 	}
 	want := map[string][]string{
 		"recency":    {"0/0 of 2", "1/0 of 2", "1/0 of 2", "1/0 of 2"}, // t9 is one piece of two
@@ -139,7 +139,7 @@ func TestARankingThatFailsIsAnError(t *testing.T) {
 	}
 }
 
-func TestNothingMeasuredIsNoRecall(t *testing.T) {
+func TestNothingMeasuredGivesNoRecall(t *testing.T) {
 	tally := evidence.Tally{Rankings: evidence.Rankings()}
 	for _, r := range tally.Recalls(0) {
 		if r.Any.Of() != 0 || r.All.Whole != 0 {

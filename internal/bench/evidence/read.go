@@ -12,16 +12,16 @@ import (
 	"strings"
 )
 
-// A FormatError says where a file is not what it should be, and what to do.
+// A FormatError gives the place of an error in a file, and the remedy.
 type FormatError struct {
 	File    string
-	Line    int    // from 1, where the sample begins or the JSON breaks; 0: not known
-	Field   string // path like [3].qa[2].question; "" where it is not in one field
+	Line    int    // from 1, where the sample begins or the JSON breaks; 0: unknown
+	Field   string // path like [3].qa[2].question; "" if it is not in one field
 	Problem string
 	Remedy  string
 }
 
-// Error returns "file:line: field: problem; remedy" without what is not known.
+// Error returns "file:line: field: problem; remedy" without unknown parts.
 func (e *FormatError) Error() string {
 	var b strings.Builder
 	b.WriteString(e.File)
@@ -37,10 +37,10 @@ func (e *FormatError) Error() string {
 
 const shapes = "give a file of LoCoMo (a list of objects with conversation and qa) or of LongMemEval (with question, haystack_sessions and answer_session_ids)"
 
-// Read goes through the samples of a file, one in memory at a time. Both
-// formats are told by their fields. The file may also be one object, or objects
-// one after the other. It ends with the first error: a [*FormatError], or that
-// of the reader.
+// Read reads the samples of a file, one in memory at a time. It recognises both
+// formats by their fields. The file may also be one object, or objects one after
+// the other. Read ends with the first error: a [*FormatError], or that of the
+// reader.
 func Read(r io.Reader, name string) iter.Seq2[Sample, error] {
 	return func(yield func(Sample, error) bool) {
 		s := newStream(r, name)
@@ -62,12 +62,12 @@ func Read(r io.Reader, name string) iter.Seq2[Sample, error] {
 	}
 }
 
-// A stream gives the values of a JSON list one by one.
+// A stream yields the values of a JSON list one by one.
 type stream struct {
 	name  string
 	lines *lineReader
 	json  *json.Decoder
-	list  bool // the values stand in a list, not alone
+	list  bool // the values are in a list, not separate
 }
 
 func newStream(r io.Reader, name string) *stream {
@@ -98,7 +98,7 @@ func (s *stream) eachValue() iter.Seq2[json.RawMessage, error] {
 	}
 }
 
-// openList finds out whether the values stand in a list.
+// openList checks whether the values are in a list.
 func (s *stream) openList() error {
 	first, err := s.lines.skipBlanks()
 	if err == io.EOF {
@@ -127,13 +127,13 @@ func (s *stream) closeList() error {
 	case io.EOF:
 		return nil
 	case nil:
-		return s.jsonError(errors.New("something stands behind the list"))
+		return s.jsonError(errors.New("text follows the list"))
 	default:
 		return s.jsonError(err)
 	}
 }
 
-// jsonError says where the JSON breaks.
+// jsonError returns the place at which the JSON breaks.
 func (s *stream) jsonError(err error) error {
 	at := s.json.InputOffset()
 	var syntax *json.SyntaxError
@@ -147,10 +147,10 @@ func (s *stream) jsonError(err error) error {
 		return fmt.Errorf("read %s: %w", s.name, s.lines.err)
 	}
 	s.lines.skipToOffset(at)
-	return &FormatError{s.name, s.lines.lineNumber(), "", "broken JSON: " + err.Error(), "give the file as it was published, whole"}
+	return &FormatError{s.name, s.lines.lineNumber(), "", "broken JSON: " + err.Error(), "use the complete published file"}
 }
 
-// decodeSample decodes the n-th value by what fields it has.
+// decodeSample decodes the n-th value by its fields.
 func (s *stream) decodeSample(raw json.RawMessage, n int) (Sample, error) {
 	f := field{file: s.name, line: s.lines.lineNumber(), path: fmt.Sprintf("[%d]", n)}
 	var has struct {
@@ -179,7 +179,7 @@ type field struct {
 	path string
 }
 
-// childField returns the place of a key, or of an index where it is a number.
+// childField returns the place of a key, or of an index if it is a number.
 func (f field) childField(key any) field {
 	if i, ok := key.(int); ok {
 		f.path += fmt.Sprintf("[%d]", i)
@@ -193,7 +193,8 @@ func (f field) fieldError(problem, remedy string) error {
 	return &FormatError{f.file, f.line, f.path, problem, remedy}
 }
 
-// decodeField decodes the value of a field, and says what it should be.
+// decodeField decodes the value of a field, and returns the expected kind in its
+// error.
 func (f field) decodeField(raw json.RawMessage, into any, what string) error {
 	if isMissing(raw) {
 		return f.fieldError("is missing", "it must be "+what)
@@ -210,10 +211,10 @@ func (f field) decodeField(raw json.RawMessage, into any, what string) error {
 	return nil
 }
 
-// isMissing reports whether a value is not there, or null.
+// isMissing reports whether a value is missing or null.
 func isMissing(raw json.RawMessage) bool { return raw == nil || string(raw) == "null" }
 
-// withArticle is the one of a kind of JSON value.
+// withArticle has the article of each kind of JSON value.
 func withArticle(kind string) string {
 	if strings.HasPrefix(kind, "a") || strings.HasPrefix(kind, "o") {
 		return "an"
@@ -221,12 +222,12 @@ func withArticle(kind string) string {
 	return "a"
 }
 
-// A lineReader counts lines up to a place that was passed. It keeps the ends of
-// the lines behind it alone.
+// A lineReader counts lines up to a place that was passed. It keeps only the ends
+// of the lines after it.
 type lineReader struct {
 	r      *bufio.Reader
 	read   int64   // bytes
-	ends   []int64 // of lines, behind the place
+	ends   []int64 // of lines, after the place
 	passed int     // lines that end before the place
 	err    error   // of r
 }
@@ -244,14 +245,14 @@ func (l *lineReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// byteOrder begins files that some editors have saved.
+// byteOrder is the beginning of files that some editors have saved.
 const byteOrder = "\ufeff"
 
-// skipBlanks passes a byte order mark and blanks, and returns the first byte that is
-// none, still unread.
+// skipBlanks skips a byte order mark and blanks, and returns the next byte, still
+// unread.
 func (l *lineReader) skipBlanks() (byte, error) {
 	if mark, err := l.r.Peek(len(byteOrder)); err == nil && string(mark) == byteOrder {
-		_, _ = l.r.Discard(len(byteOrder)) // it was just seen
+		_, _ = l.r.Discard(len(byteOrder)) // it was just read
 	}
 	for {
 		c, err := l.r.ReadByte()
@@ -266,7 +267,7 @@ func (l *lineReader) skipBlanks() (byte, error) {
 	}
 }
 
-// skipToOffset goes on to an offset, counted from the first byte that was read.
+// skipToOffset continues to an offset, counted from the first byte that was read.
 func (l *lineReader) skipToOffset(offset int64) {
 	n := sort.Search(len(l.ends), func(i int) bool { return l.ends[i] >= offset })
 	l.passed += n

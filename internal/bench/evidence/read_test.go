@@ -14,7 +14,7 @@ import (
 	"github.com/tiercompact/tiercompact/internal/bench/evidence"
 )
 
-// samples reads what text holds, up to the first error.
+// samples reads the samples in text, up to the first error.
 func samples(r io.Reader, name string) (all []evidence.Sample, err error) {
 	for s, err := range evidence.Read(r, name) {
 		if err != nil {
@@ -78,7 +78,7 @@ func TestLongMemEvalTakesMarkedTurnsElseSessions(t *testing.T) {
 	check(t, "no session named", all[3].LeftOut, evidence.LeftOut{NoEvidence: 1})
 }
 
-func TestASampleMayStandAloneOrInLines(t *testing.T) {
+func TestASampleMayBeAnObjectOrLines(t *testing.T) {
 	one := `{"conversation":{"session_1":[{"text":"a"}]},"qa":[]}`
 	for text, want := range map[string]int{one: 1, one + "\n" + one: 2, "\ufeff" + one: 1, "\ufeff\n [" + one + "]": 1, "\n [" + one + "," + one + "]\n": 2} {
 		all, err := samples(strings.NewReader(text), "x")
@@ -91,7 +91,7 @@ func TestASampleMayStandAloneOrInLines(t *testing.T) {
 	}
 }
 
-func TestWhatMayBeMissingMayBeNull(t *testing.T) {
+func TestOptionalFieldsMayBeNull(t *testing.T) {
 	for text, want := range map[string]evidence.LeftOut{
 		`{"conversation":{"session_1":[{"text":null}],"session_2":null},"qa":[{"question":"a","evidence":null,"category":null}]}`:                         {NoEvidence: 1},
 		`{"question_id":"a","question":"b","haystack_sessions":[[{"role":"user","content":null}]],"haystack_session_ids":null,"answer_session_ids":null}`: {NoEvidence: 1},
@@ -111,9 +111,9 @@ func TestErrorsNamePlaceAndRemedy(t *testing.T) {
 		"messages":           {"\n" + `[{"role":"user","content":"hi"}]`, "x:2: [0]: has neither conversation nor haystack_sessions; give a file of LoCoMo"},
 		"no object":          {`[7]`, "x:1: [0]: is no object; give a file"},
 		"text":               {`hello`, "x:1: broken JSON: invalid character"},
-		"cut short":          {"[\n{\"conversation\":{},\n\"qa", "x:3: broken JSON: the file ends too soon; give"},
-		"list not closed":    {`[{"conversation":{},"qa":[]}`, "x:1: broken JSON: the file ends too soon; give"},
-		"behind the list":    {`[{"conversation":{},"qa":[]}] []`, "x:1: broken JSON: something stands behind the list"},
+		"cut short":          {"[\n{\"conversation\":{},\n\"qa", "x:3: broken JSON: the file ends too soon; use"},
+		"list not closed":    {`[{"conversation":{},"qa":[]}`, "x:1: broken JSON: the file ends too soon; use"},
+		"behind the list":    {`[{"conversation":{},"qa":[]}] []`, "x:1: broken JSON: text follows the list"},
 		"broken behind":      {`[{"conversation":{},"qa":[]}] ]`, "x:1: broken JSON: invalid character ']'"},
 		"second sample":      {"[{\"conversation\":{},\"qa\":[]},\n\n{\"qa\":[]}]", "x:3: [1]: has neither"},
 		"no questions":       {`[{"conversation":{}}]`, "x:1: [0].qa: is missing; it must be a list of questions"},

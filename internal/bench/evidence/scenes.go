@@ -9,28 +9,29 @@ import (
 //go:embed scenes.txt
 var scenesText string
 
-// A script is what dialogues are made of.
+// A script is the material of dialogues.
 type script struct {
 	lists  map[string][]string
-	scenes map[string][]scene // by what they are for: scene, noise, hello …
+	scenes map[string][]scene // by their purpose: scene, noise, hello …
 }
 
-// A scene is a few lines that belong together, and what is asked about them.
+// A scene is a few lines that belong together, and the questions about them.
 type scene struct {
 	lines     []line
 	questions []asked
 }
 
-// A line is said by the one whose scene it is, A, or by the other.
+// A line is spoken by the owner of the scene, A, or by the other.
 type line struct {
 	speaker  byte   // 'A' or 'B'
-	evidence string // number of the evidence that it is; "" where it is none
+	evidence string // number of the evidence in it; "" if there is none
 	later    bool   // in a later session
 	ways     []string
-	picture  []string // what is shown with each way; "" where nothing is
+	picture  []string // images for each wording; "" if there are none
 }
 
-// An asked is a question in its ways; those of a line of as many belong to them.
+// An asked is a question in its wordings; those of a line with the same number
+// belong to them.
 type asked struct {
 	category int
 	evidence []string
@@ -44,7 +45,7 @@ var (
 	scenePicture = regexp.MustCompile(`^(.*) \[(.+)\]$`)
 )
 
-// parseScenes reads scenes.txt, whose head says how it is written.
+// parseScenes reads scenes.txt, whose head explains its format.
 func parseScenes(text string) script {
 	s := script{lists: make(map[string][]string), scenes: make(map[string][]scene)}
 	kind := ""

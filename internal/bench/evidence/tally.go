@@ -11,13 +11,13 @@ import (
 // measured.
 func Shares() []float64 { return []float64{0.05, 0.10, 0.25, 0.50} }
 
-// A Tally adds up what rankings keep, over samples.
+// A Tally sums the results of rankings, over samples.
 type Tally struct {
 	Rankings []Ranking
 	Count    func(string) int // tokens of a text
-	// Detail, if set, is told what was kept, for each question, ranking and share.
+	// Detail, if set, receives the kept turns for each question, ranking and share.
 	Detail func(Choice) error
-	// Progress, if set, is told after each question.
+	// Progress, if set, is called after each question.
 	Progress func()
 
 	Samples, Turns, Tokens, Questions int
@@ -26,7 +26,7 @@ type Tally struct {
 	recall [][]Recall // of each ranking, at each of Shares
 }
 
-// Recalls returns what the i-th ranking kept at each of [Shares].
+// Recalls returns the recall of the i-th ranking at each of [Shares].
 func (t *Tally) Recalls(i int) []Recall {
 	if t.recall == nil {
 		return emptyRecalls(len(t.Rankings))[i]
@@ -34,7 +34,7 @@ func (t *Tally) Recalls(i int) []Recall {
 	return t.recall[i]
 }
 
-// A Recall is how many questions have their evidence among what was kept.
+// A Recall is the number of questions whose evidence was kept.
 type Recall struct {
 	Share    float64
 	Any, All bench.Share // any piece of the evidence, all of it; of the questions
@@ -50,11 +50,11 @@ type Choice struct {
 	Kept     []string `json:"kept"` // ids of the turns, in their order
 }
 
-// frame is what a turn costs beside its text, as everywhere in bench.
+// frame is the cost of a turn beside its text, as everywhere in bench.
 const frame = 4
 
 // Add ranks the turns of a sample for each of its questions, fills each share of
-// the tokens with the best, and adds up what evidence is among them.
+// the tokens with the best, and counts the evidence among them.
 func (t *Tally) Add(ctx context.Context, s *Sample) error {
 	if t.recall == nil {
 		t.recall = emptyRecalls(len(t.Rankings))

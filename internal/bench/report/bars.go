@@ -21,12 +21,12 @@ const (
 	nameWidth = 1.75 * vg.Inch
 )
 
-// barsHeight is the height of a panel of so many bars.
+// barsHeight is the height of a panel of the given number of bars.
 func barsHeight(n func(bench.Report) int) func(bench.Report) vg.Length {
 	return func(r bench.Report) vg.Length { return barFrame + barPitch*vg.Length(max(2, n(r))) }
 }
 
-// freedRows are the replays in which usage picked the level, by preset.
+// freedRows are the replays in which usage chose the level, by preset.
 func freedRows(r bench.Report) []bench.Row {
 	return slices.DeleteFunc(slices.Clone(r.Rows), func(row bench.Row) bool {
 		return row.Kind != bench.Replay || row.Level != bench.Auto
@@ -80,7 +80,7 @@ func drawFreed(c draw.Canvas, r bench.Report) {
 	chart.Legend(chart.Within(c, c.Min.X+nameWidth, c.Min.Y, c.Max.X, c.Min.Y+legendHeight), keys, 5)
 }
 
-// tokenUnit returns the unit in which tokens up to most are shown.
+// tokenUnit returns the unit for tokens up to most.
 func tokenUnit(most int) (unit float64, name string) {
 	switch {
 	case most >= 2_000_000:
@@ -91,8 +91,8 @@ func tokenUnit(most int) (unit float64, name string) {
 	return 1, "tokens"
 }
 
-// prefillRows are the replays in the window nearest to the half of the session,
-// by preset and level, and the baselines.
+// prefillRows are the replays in the window nearest to half of the session, by
+// preset and level, and the baselines.
 func prefillRows(r bench.Report) (rows []bench.Row) {
 	far := func(row bench.Row) float64 { return math.Abs(row.Prefill.Window - 0.5) }
 	at := make(map[string]int)
@@ -163,8 +163,8 @@ func drawPrefill(c draw.Canvas, r bench.Report) {
 	drawBars(c, p, rows)
 }
 
-// longestBar returns the ratio at which bars are cut, so that one policy that is
-// far worse than the others does not make them all alike.
+// longestBar returns the ratio at which bars are cut, so that one very bad policy
+// does not make all others look alike.
 func longestBar(rows []bench.Row) float64 {
 	ratios := make([]float64, len(rows))
 	for i, row := range rows {
@@ -174,7 +174,7 @@ func longestBar(rows []bench.Row) float64 {
 	return max(2, 3*ratios[len(ratios)/2])
 }
 
-// barPanel is a panel of lying bars, the first row on top.
+// barPanel is a panel of horizontal bars, the first row on top.
 func barPanel(rows []bench.Row, x string) *plot.Plot {
 	p := chart.NewPanel(x, "")
 	names := make([]string, len(rows))
@@ -188,7 +188,7 @@ func barPanel(rows []bench.Row, x string) *plot.Plot {
 	return p
 }
 
-// drawBars draws a panel of bars; those of all panels begin at the same place.
+// drawBars draws a panel of bars; the bars of all panels begin at the same place.
 func drawBars(c draw.Canvas, p *plot.Plot, rows []bench.Row) {
 	p.Y.Min, p.Y.Max = -0.5, float64(len(rows))-0.5
 	widest := vg.Length(0)
@@ -203,13 +203,13 @@ func drawBars(c draw.Canvas, p *plot.Plot, rows []bench.Row) {
 func newBarChart(values plotter.Values, hue string) *plotter.BarChart {
 	bars, err := plotter.NewBarChart(values, barWidth)
 	if err != nil {
-		return &plotter.BarChart{Width: barWidth, Horizontal: true} // values that are no numbers show nothing
+		return &plotter.BarChart{Width: barWidth, Horizontal: true} // values that are not numbers are not drawn
 	}
 	bars.Horizontal, bars.Color, bars.LineStyle.Width = true, chart.Paint(hue), 0
 	return bars
 }
 
-// axisEnd returns the end of an axis from 0 that holds x, where x is a length.
+// axisEnd returns the end of an axis from 0 that includes x.
 func axisEnd(x float64) float64 {
 	if !(x > 0) || math.IsInf(x, 0) {
 		return 1

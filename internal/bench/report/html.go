@@ -17,8 +17,8 @@ import (
 //go:embed page.html
 var page string
 
-// A table is a table of the page. Its cells are texts; the first column names
-// the rows.
+// A table is a table of the page. Its cells are texts; the first column has the
+// names of the rows.
 type table struct {
 	Title   string
 	About   string
@@ -26,7 +26,7 @@ type table struct {
 	Rows    [][]string
 }
 
-// Words reports whether column i holds words, not numbers.
+// Words reports whether column i has words, not numbers.
 func (t table) Words(i int) bool { return t.Columns[i].Unit == "" }
 
 // A head is the name of a column, and its unit; words have none.
@@ -38,9 +38,9 @@ type picture struct {
 	SVG          template.HTML // drawn by this package, which escapes all texts in it
 }
 
-// HTML writes r as one page that needs nothing else: no script, font or style
-// from elsewhere. Its colours follow the reader's theme, and a click on the
-// head of a column sorts a table.
+// HTML writes r as one self-contained page, without external scripts, fonts or
+// styles. Its colours follow the reader's theme, and a click on the head of a
+// column sorts a table.
 func HTML(w io.Writer, r bench.Report) error {
 	t, err := template.New("page").Parse(page)
 	if err != nil {
@@ -65,7 +65,7 @@ func HTML(w io.Writer, r bench.Report) error {
 	}{r.Set, describeSet(r.Set), benchCommand(r.Set), template.CSS(chart.Sheet()), pictures, pageTables(r), measures()})
 }
 
-// describeSet says what was measured, in a few texts.
+// describeSet describes the measured set, in a few texts.
 func describeSet(s bench.Set) []string {
 	texts := []string{
 		fmt.Sprintf("%d sessions, %s messages, %s tokens (cl100k_base unless a model was named)", s.Sessions, screen.Grouped(s.Messages), screen.Grouped(s.Tokens)),
@@ -83,7 +83,7 @@ func describeSet(s bench.Set) []string {
 	return texts
 }
 
-// benchCommand is what makes such a page, "" where no command does.
+// benchCommand is the command that produces such a page, "" if there is none.
 func benchCommand(s bench.Set) string {
 	if len(s.Command) == 0 {
 		return ""
@@ -95,10 +95,10 @@ func benchCommand(s bench.Set) string {
 	return strings.Join(append(words, "--html report.html"), " ")
 }
 
-// plainWord is what a shell takes as it is.
+// plainWord matches words that need no quotes in a shell.
 var plainWord = regexp.MustCompile(`^[\w./:,=@%+-]+$`)
 
-// shellQuoted returns a word as a shell has to be given it.
+// shellQuoted returns a word quoted for a shell.
 func shellQuoted(word string) string {
 	if plainWord.MatchString(word) {
 		return word
@@ -106,20 +106,20 @@ func shellQuoted(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// A measured is a measure, and what it means.
+// A measured is a measure and its meaning.
 type measured struct{ Name, Means string }
 
 func measures() []measured {
 	return []measured{
-		{"The ways", "Alone: one level, once, on a conversation that fits its window. Replay: a conversation message by message, in a window whose size stands in the name as a share of its tokens; auto picks the level by how full the window is, soft, hard or emergency takes that level alone. Baseline: a plain way to make a conversation smaller; its number is the share of the tokens that it leaves, or how many of the newest messages keep the results of tools. Fit is what frees the last tokens where a level has not freed enough."},
+		{"The ways", "Alone: one level, once, on a conversation that fits its window. Replay: a conversation message by message, in a window whose size, as a share of its tokens, is in the name; auto chooses the level by the usage of the window, soft, hard or emergency uses only that level. Baseline: a simple way to shorten a conversation; its number is the share of the tokens that it leaves, or how many of the newest messages keep the results of tools. Fit frees the last tokens if a level has not freed enough."},
 		{"Tokens freed", "Tokens before less tokens after, counted once over whole sessions, and as a share of those before."},
-		{"Identifiers", "A session is cut at 60 % of its messages. Of the paths, names, hashes and tickets that the assistant uses afterwards, that stand before the cut, and neither in the five messages before it nor in the first: the share that still stands after compaction."},
-		{"Edits", "A session is cut at 30, 40 … 90 %. Of the edits that come next, whose old lines all stand before the cut and whose file is not read again: the share whose lines still stand, word for word. Those can go on without reading again."},
-		{"Size", "The share of the tokens that is left, at the cuts that the share beside it is about. A share says nothing without its size."},
-		{"Planted facts", "Rules, decisions, errors, open tasks and the like, put into made-up sessions: the share that can still be found. Hard alone is asked questions, and only the facts that these are about count."},
-		{"Orphans", "Tool calls and results that lost their partner. Servers refuse such conversations: it must be 0."},
-		{"Re-prefill", "The tokens that a server with a prompt cache must read anew over a session, one request before each message of the assistant, divided by the same without compaction. 1 is as much as without. A baseline is applied whenever a request would take more than 0.60 of the window."},
+		{"Identifiers", "A session is cut at 60 % of its messages. Of the paths, names, hashes and tickets that the assistant uses afterwards, and that occur before the cut, but neither in the five messages before it nor in the first: the share that remains after compaction."},
+		{"Edits", "A session is cut at 30, 40 … 90 %. Of the edits that follow, whose old lines all occur before the cut and whose file is not read again: the share whose lines remain, word for word. Those are possible without another read."},
+		{"Size", "The share of the tokens that is left, at the cuts of the share beside it. A share means nothing without its size."},
+		{"Planted facts", "Rules, decisions, errors, open tasks and the like, planted in made-up sessions: the share that can still be found. Only level hard receives questions, and only their facts count."},
+		{"Orphans", "Tool calls and results that lost their partner. Servers reject such conversations: it must be 0."},
+		{"Re-prefill", "The tokens that a server with a prompt cache must read again over a session, one request before each assistant message, divided by the same without compaction. 1 is as much as without. A baseline is applied before each request over 0.60 of the window."},
 		{"Rounds", "Compactions a session, on average."},
-		{"Time, memory", "Milliseconds for a whole session, and the most that the heap grew beyond what was there before, without what models take that run elsewhere."},
+		{"Time, memory", "Milliseconds for a whole session, and the maximum growth of the heap, without models that run elsewhere."},
 	}
 }

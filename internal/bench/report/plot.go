@@ -15,7 +15,7 @@ import (
 	"github.com/tiercompact/tiercompact/internal/chart"
 )
 
-// All is the name of the plot that shows all others.
+// All is the name of the plot that contains all others.
 const All = "all"
 
 // Plots returns the names of the plots: [All], and each of its parts.
@@ -27,8 +27,8 @@ func Plots() []string {
 	return names
 }
 
-// Formats returns the formats of plots: "svg", whose colours follow the
-// reader's theme on a clear ground, and "png", on white.
+// Formats returns the formats of plots: "svg", whose colours follow the reader's
+// theme on a transparent background, and "png", on white.
 func Formats() []string { return []string{"svg", "png"} }
 
 // Plot draws a plot of r, by its name, in a format.
@@ -74,11 +74,11 @@ func writePNG(w io.Writer, r bench.Report, shown []part) error {
 	return err
 }
 
-// A part is one of the plots that make up All.
+// A part is one of the plots in All.
 type part struct {
 	name   string
 	title  string
-	about  string // what is seen, in a sentence
+	about  string // its description, in a sentence
 	height func(bench.Report) vg.Length
 	draw   func(draw.Canvas, bench.Report)
 }
@@ -89,9 +89,9 @@ func plotParts() []part {
 		return func(bench.Report) vg.Length { return height }
 	}
 	return []part{
-		{"retention", "What is kept, over what is left", "Each point is one way to compact. Further up keeps more of what the work needs next; further left leaves fewer tokens. A line joins the windows of a preset.",
+		{"retention", "What is kept, over what is left", "Each point is one way to compact. Higher points keep more of what the work needs next; points further left leave fewer tokens. A line joins the windows of a preset.",
 			fixed(3.9 * vg.Inch), drawRetention},
-		{"freed", "Tokens freed, by level", "How many tokens each level frees when a session is replayed. A level may free again what an earlier round wrote.",
+		{"freed", "Tokens freed, by level", "How many tokens each level frees when a session is replayed. A level may free text that an earlier round wrote.",
 			barsHeight(func(r bench.Report) int { return len(freedRows(r)) }), drawFreed},
 		{"prefill", "Prompt read anew, by policy", "How much a server with a prompt cache reads over a whole session, against no compaction. 1 is as much; less is better.",
 			barsHeight(func(r bench.Report) int { return len(prefillRows(r)) }), drawPrefill},
@@ -100,7 +100,7 @@ func plotParts() []part {
 	}
 }
 
-// measuredParts are the plots that r has figures for.
+// measuredParts are the plots for which r has figures.
 func measuredParts(r bench.Report) []part {
 	return slices.DeleteFunc(plotParts(), func(p part) bool { return p.name == "cost" && len(r.Growth) == 0 })
 }
@@ -136,7 +136,7 @@ func drawStacked(c draw.Canvas, r bench.Report, shown []part, titles bool) {
 	}
 }
 
-// splitCanvas are the left and the right half of a canvas.
+// splitCanvas returns the left and the right half of a canvas.
 func splitCanvas(c draw.Canvas) (left, right draw.Canvas) {
 	middle := (c.Min.X + c.Max.X) / 2
 	return chart.Within(c, c.Min.X, c.Min.Y, middle-between, c.Max.Y), chart.Within(c, middle+between, c.Min.Y, c.Max.X, c.Max.Y)

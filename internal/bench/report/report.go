@@ -1,7 +1,5 @@
-// Package report shows what the bench measured: as CSV, as one page of HTML, and
-// as plots.
-//
-// All of it is the same for the same [bench.Report], byte for byte.
+// Package report shows the results of the bench: as CSV, as one page of HTML, and
+// as plots. Equal values of [bench.Report] give equal bytes.
 package report
 
 import (
@@ -15,13 +13,13 @@ import (
 
 // A column is one column of the CSV.
 type column struct {
-	name string // with its unit where it has one
+	name string // with its unit if it has one
 	of   func(bench.Row) string
 }
 
-// CSV writes a line for each row of r, below a line with the names of the
-// columns. A cell is empty where nothing was measured, or nothing was there to
-// keep. Rows of r.Left have the share that was asked for in left_target.
+// CSV writes a line for each row of r, below a line with the names of the columns.
+// A cell is empty if nothing was measured, or there was nothing to keep. Rows of
+// r.Left have the requested share in left_target.
 func CSV(w io.Writer, r bench.Report) error {
 	c := csv.NewWriter(w)
 	all := reportColumns()
@@ -86,7 +84,7 @@ func reportColumns() []column {
 	)
 }
 
-// figureColumns is the columns of a share.
+// figureColumns are the columns of a share.
 func figureColumns(name string, of func(bench.Row) bench.Figure) []column {
 	known := func(show func(bench.Figure) string) func(bench.Row) string {
 		return func(r bench.Row) string {
@@ -125,7 +123,7 @@ func costColumn(show func(*bench.Cost) string) func(bench.Row) string {
 // levelNames are the levels that free tokens, mildest first.
 func levelNames() []string { return []string{"soft", "hard", "emergency", "fit"} }
 
-// levelPart returns what a level freed in a row.
+// levelPart returns the tokens that a level freed in a row.
 func levelPart(r bench.Row, level string) bench.LevelPart {
 	for _, p := range r.Freed.Levels {
 		if p.Level == level {

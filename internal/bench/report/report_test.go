@@ -22,7 +22,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// sample is a report with all that a report can have.
+// sample is a report with every field set.
 func sample() bench.Report {
 	r := bench.Report{Set: bench.Set{Name: "made-up sessions, seed 7", Command: []string{"tiercompact", "bench", "--quick", "--seed", "7"}, Sessions: 3, Short: []string{"a"}, Messages: 1234, Tokens: 56789, Facts: 12, Ranking: "lexical", Summarizer: "extractive", Seed: 7, Quick: true}}
 	figure := func(share, size float64) bench.Figure {
@@ -192,7 +192,7 @@ func TestPageNeedsNothingElse(t *testing.T) {
 	}
 }
 
-func TestPageLeavesOutWhatWasNotMeasured(t *testing.T) {
+func TestPageOmitsUnmeasuredColumns(t *testing.T) {
 	r := sample()
 	r.Set.Name, r.Set.Command, r.Set.Facts, r.AtSize, r.Left, r.Growth = "sessions/", nil, 0, nil, nil, nil
 	text := page(t, r)
@@ -246,7 +246,7 @@ func TestOddReportsAreShownToo(t *testing.T) {
 	}
 }
 
-// full is what fails to be written to.
+// full is a writer that fails.
 type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, errors.New("disk full") }

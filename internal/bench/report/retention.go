@@ -14,7 +14,7 @@ import (
 	"github.com/tiercompact/tiercompact/internal/chart"
 )
 
-// A series is the points that belong together.
+// A series is a set of points that belong together.
 type series struct {
 	name  string
 	look  chart.Look
@@ -22,7 +22,7 @@ type series struct {
 	joins bool // by a line
 }
 
-// presetLook is how a preset is drawn everywhere.
+// presetLook is the style of a preset in all plots.
 func presetLook(preset string) chart.Look {
 	switch preset {
 	case "steady":
@@ -35,7 +35,7 @@ func presetLook(preset string) chart.Look {
 	return chart.Look{Hue: "sky", Glyph: draw.SquareGlyph{}}
 }
 
-// presetsOf returns the presets of rows, in the order in which they come.
+// presetsOf returns the presets of rows, in order of occurrence.
 func presetsOf(rows []bench.Row) (names []string) {
 	for _, r := range rows {
 		if r.Preset != "" && !slices.Contains(names, r.Preset) {
@@ -45,8 +45,8 @@ func presetsOf(rows []bench.Row) (names []string) {
 	return names
 }
 
-// retentionSeries are the presets over their windows, and the baselines: the
-// newest tokens as a line, every other as a point.
+// retentionSeries are the presets over their windows, and the baselines: the newest
+// tokens as a line, every other as a point.
 func retentionSeries(r bench.Report) (all []series) {
 	for _, preset := range presetsOf(r.Rows) {
 		s := series{name: preset, look: presetLook(preset), joins: true}
@@ -108,11 +108,10 @@ func retentionPanel(c draw.Canvas, all []series, y string, of func(bench.Row) be
 	p.Draw(chart.Inset(c))
 }
 
-// addSeries adds points to a panel, and reports whether there were any that can
-// be drawn.
+// addSeries adds points to a panel, and reports whether any can be drawn.
 func addSeries(p *plot.Plot, points plotter.XYs, l chart.Look, joins bool) bool {
 	scatter, err := plotter.NewScatter(points)
-	if err != nil { // none, or no numbers
+	if err != nil { // none, or not numbers
 		return false
 	}
 	scatter.GlyphStyle = l.Point()

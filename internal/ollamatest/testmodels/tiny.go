@@ -15,8 +15,8 @@ import (
 	"github.com/ollama/ollama/fs/ggml"
 )
 
-// llamaTemplate is how Llama 3.2 is told who says what. That it knows of tools
-// makes the server allow them.
+// llamaTemplate is the chat template of Llama 3.2. Because it mentions tools, the
+// server allows them.
 const llamaTemplate = `{{- range .Messages }}<|start_header_id|>{{ .Role }}<|end_header_id|>
 
 {{ if and $.Tools (eq .Role "system") }}You may call these functions: {{ $.Tools }}
@@ -25,13 +25,13 @@ const llamaTemplate = `{{- range .Messages }}<|start_header_id|>{{ .Role }}<|end
 
 `
 
-// A shape is what a model is made of.
+// A shape has the dimensions of a model.
 type shape struct {
 	blocks, width, heads, groups, inner, window uint64
 }
 
-// writeTiny writes a model with Llama 3.2's vocabulary, and one with BERT's,
-// which it takes from the tokenizer file of another model.
+// writeTiny writes a model with Llama 3.2's vocabulary, and one with BERT's, from
+// the tokenizer file of another model.
 func writeTiny(ctx context.Context, cache, tokenizer string) (llama, bert map[string]string, err error) {
 	llama = map[string]string{"tinyllama.gguf": filepath.Join(cache, "tinyllama-1.gguf")}
 	bert = map[string]string{"tinybert.gguf": filepath.Join(cache, "tinybert-1.gguf")}
@@ -55,7 +55,7 @@ func writeTiny(ctx context.Context, cache, tokenizer string) (llama, bert map[st
 	return llama, bert, err
 }
 
-// A vocabulary is the words of a model. The kinds are those of GGUF.
+// A vocabulary has the words of a model. The kinds are those of GGUF.
 type vocabulary struct {
 	words  []string
 	kinds  []int32
@@ -85,7 +85,8 @@ const (
 	endOfTurn   = 128009
 )
 
-// llamaVocabulary is in the sources of Ollama, which this module requires.
+// llamaVocabulary reads the vocabulary in the sources of Ollama, which this module
+// requires.
 func llamaVocabulary(ctx context.Context) (vocabulary, error) {
 	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/ollama/ollama").Output()
 	if err != nil {
@@ -114,7 +115,7 @@ func llamaVocabulary(ctx context.Context) (vocabulary, error) {
 	return v, cmp.Or(err, lines.Err())
 }
 
-// numbered takes the words of a JSON object that numbers them.
+// numbered returns the words of a JSON object in the order of their numbers.
 func (v *vocabulary) numbered(file string) error {
 	b, err := os.ReadFile(file)
 	if err != nil {
@@ -132,8 +133,8 @@ func (v *vocabulary) numbered(file string) error {
 	return nil
 }
 
-// bertVocabulary writes words as GGUF has them: the mark stands on what begins
-// a word, not on what continues one.
+// bertVocabulary writes words as in GGUF: the mark is on words that begin, not on
+// those that continue one.
 func bertVocabulary(tokenizer string) (vocabulary, error) {
 	b, err := os.ReadFile(tokenizer)
 	if err != nil {
@@ -200,7 +201,7 @@ func writeBert(f *os.File, v vocabulary, s shape) error {
 		arch + ".pooling_type": uint32(1), arch + ".rope.freq_base": float32(1000), // the mean of all words
 		"tokenizer.ggml.model": "bert", "tokenizer.ggml.tokens": v.words, "tokenizer.ggml.token_type": v.kinds, "tokenizer.ggml.token_type_count": uint32(2),
 		"tokenizer.ggml.bos_token_id": uint32(101), "tokenizer.ggml.eos_token_id": uint32(102), "tokenizer.ggml.cls_token_id": uint32(101),
-		"tokenizer.ggml.seperator_token_id": uint32(102), // so spelt in GGUF
+		"tokenizer.ggml.seperator_token_id": uint32(102), // the spelling of GGUF
 		"tokenizer.ggml.unknown_token_id":   uint32(100), "tokenizer.ggml.padding_token_id": uint32(0), "tokenizer.ggml.mask_token_id": uint32(103),
 	}
 	tensors := []*ggml.Tensor{

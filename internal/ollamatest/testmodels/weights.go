@@ -17,7 +17,7 @@ const (
 	float16s uint32 = 1
 )
 
-// spread is how far random weights are from 0.
+// spread is the maximum distance of random weights from 0.
 const spread = 0.05
 
 // A draw writes weights, one after the other.
@@ -47,7 +47,7 @@ func (d draw) WriteTo(w io.Writer) (int64, error) {
 	return written, out.Flush()
 }
 
-// halfFloat returns x as a float of 16 bits. Weights are within its normal range, or
+// halfFloat returns x as a float of 16 bits. Weights are in its normal range, or
 // become 0.
 func halfFloat(x float32) uint16 {
 	bits := math.Float32bits(x)
@@ -59,7 +59,7 @@ func halfFloat(x float32) uint16 {
 	return sign | uint16(exponent<<10) | uint16(bits>>13&0x3ff)
 }
 
-// randomTensor returns random weights; the same name always has the same ones.
+// randomTensor returns random weights; the same name always gives the same ones.
 func randomTensor(name string, kind uint32, size ...uint64) *ggml.Tensor {
 	h := fnv.New64a()
 	h.Write([]byte(name))
@@ -75,7 +75,7 @@ func elementCount(size []uint64) uint64 {
 	return n
 }
 
-// matrixTensor turns a vector of in numbers into one of out numbers.
+// matrixTensor maps a vector of in numbers to one of out numbers.
 func matrixTensor(name string, in, out uint64) *ggml.Tensor {
 	return randomTensor(name, float16s, in, out)
 }

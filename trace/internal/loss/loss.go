@@ -1,4 +1,4 @@
-// Package loss tells people, in a few lines, of events that got nowhere.
+// Package loss reports lost events to people, in a few lines.
 package loss
 
 import (
@@ -10,13 +10,13 @@ import (
 	"github.com/tiercompact/tiercompact/trace"
 )
 
-// A Report tells what was lost: the first time at once, later at most once a
-// minute, and the sum at the end. It may be used concurrently.
+// A Report reports lost events: the first time immediately, later at most once a
+// minute, and the sum at the end. It is safe for concurrent use.
 type Report struct {
 	w    io.Writer
 	name string
 
-	mu     sync.Mutex // guards what follows, and is held while w is written to
+	mu     sync.Mutex // guards the fields below, and is held during writes to w
 	events int        // lost so far
 	told   int        // of them
 	at     time.Time  // when
@@ -30,7 +30,7 @@ func NewReport(w io.Writer, name string) *Report {
 
 const quiet = time.Minute
 
-// Add counts events, and says what the problem was.
+// Add counts lost events, and reports the problem.
 func (r *Report) Add(events int, problem string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -43,8 +43,8 @@ func (r *Report) Add(events int, problem string) {
 	r.reportLine("%s; %s lost so far, the session goes on", problem, countedEvents(r.events))
 }
 
-// End says the sum, where that is news. full are the events that found no room
-// in a queue; they are not in what was added.
+// End reports the sum, if it has changed. full are the events for which a queue had
+// no room; they are not in the added ones.
 func (r *Report) End(full int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -54,7 +54,7 @@ func (r *Report) End(full int) {
 	}
 }
 
-// Events returns how many were added so far.
+// Events returns the number of added events.
 func (r *Report) Events() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -62,7 +62,7 @@ func (r *Report) Events() int {
 }
 
 func (r *Report) reportLine(format string, args ...any) {
-	_, _ = fmt.Fprintf(r.w, "[%s] %s\n", r.name, printableLine(fmt.Sprintf(format, args...))) // nobody is left to be told
+	_, _ = fmt.Fprintf(r.w, "[%s] %s\n", r.name, printableLine(fmt.Sprintf(format, args...))) // no reader is left
 }
 
 func countedEvents(events int) string {
@@ -72,7 +72,8 @@ func countedEvents(events int) string {
 	return fmt.Sprintf("%d events are", events)
 }
 
-// printableLine returns s as one line of some 400 characters that steers no terminal.
+// printableLine returns s as one line of some 400 characters without terminal
+// control characters.
 func printableLine(s string) string {
 	const head, tail = 300, 100
 	if r := []rune(s); len(r) > head+tail {

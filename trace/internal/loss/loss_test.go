@@ -9,7 +9,7 @@ import (
 	"github.com/tiercompact/tiercompact/trace/internal/loss"
 )
 
-func TestLossesAreToldAtOnceThenOnceAMinuteThenInAll(t *testing.T) {
+func TestLossesAreReportedAtOnceThenOnceAMinuteThenInTotal(t *testing.T) {
 	synctest.Test(t, func(*testing.T) {
 		var w strings.Builder
 		r := loss.NewReport(&w, "Sink")

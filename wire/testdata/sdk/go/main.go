@@ -1,5 +1,5 @@
-// Command make writes the fixtures of the Go SDKs: histories to which the
-// objects that an SDK returned were appended, dumped with json.Marshal.
+// Command make writes the fixtures of the Go SDKs: histories with objects that an
+// SDK returned, dumped with json.Marshal.
 package main
 
 import (
@@ -59,8 +59,8 @@ func write(name string, value any) {
 	}
 }
 
-// answers is a transport that gives the recorded answers of an API, one after
-// the other.
+// answers is a transport that returns the recorded answers of an API, one after the
+// other.
 type answers struct {
 	stem string
 	n    int
@@ -94,8 +94,8 @@ func main() {
 	gemini()
 }
 
-// rebuilt is a history's message of a program that keeps the parts of the SDK's
-// own message: marshalled one by one, unions write all of their variants.
+// rebuilt is a message of a program that copies the parts of the SDK's own message:
+// marshalled one by one, unions write all of their variants.
 func rebuilt(m openai.ChatCompletionMessage) any {
 	type call struct {
 		ID       string                                               `json:"id"`
