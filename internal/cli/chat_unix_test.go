@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"html"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/chat"
@@ -29,6 +31,8 @@ type terminal struct {
 	socket string
 	dir    string
 	screen bytes.Buffer // what was recorded
+
+	pictured string // the screen that the documents show
 }
 
 // newTerminal returns the tmux of a test. Nothing runs in it yet.
@@ -122,6 +126,25 @@ func (x *terminal) record(what string) {
 	x.t.Helper()
 	const rule = "--------------------------------------------------------------------------------"
 	fmt.Fprintf(&x.screen, "%s:\n%s\n%s\n%s\n\n", what, rule, x.shown(), rule)
+}
+
+// screenPicture returns a screen as an SVG with the reader's colours.
+func screenPicture(screen string) []byte {
+	const width, height = 8.4, 18 // of a character
+	lines := strings.Split(strings.TrimRight(screen, "\n"), "\n")
+	var b bytes.Buffer
+	w, h := 80*width+32, float64(len(lines)*height+32)
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%.0f" height="%.0f" viewBox="0 0 %[1]g %[2]g" role="img" aria-label="a chat on a terminal">`+"\n", w, h)
+	b.WriteString("<style>\nrect{fill:#f6f8fa;stroke:#d0d7de}\ntext{fill:#1f2328;font:14px ui-monospace,Menlo,Consolas,monospace;white-space:pre}\n" +
+		"@media (prefers-color-scheme: dark){rect{fill:#161b22;stroke:#30363d}text{fill:#e6edf3}}\n</style>\n")
+	fmt.Fprintf(&b, `<rect x="0.5" y="0.5" width="%g" height="%g" rx="6"/>`+"\n", w-1, h-1)
+	for i, line := range lines {
+		if line != "" {
+			fmt.Fprintf(&b, `<text x="16" y="%d" xml:space="preserve" textLength="%.1f">%s</text>`+"\n", 28+i*height, width*float64(utf8.RuneCountInString(line)), html.EscapeString(line))
+		}
+	}
+	b.WriteString("</svg>\n")
+	return b.Bytes()
 }
 
 // kill ends the program as a crash would.
@@ -258,6 +281,7 @@ func TestChatOnATerminal(t *testing.T) {
 	x.typed("/why")
 	x.until("picked level soft")
 	x.record("/files and /why")
+	x.pictured = x.shown()
 	x.fill("hard", 40)
 	x.record("Hard: what matters least for the question at hand goes")
 	x.typed("list all you know of it")
@@ -316,7 +340,8 @@ func TestChatOnATerminal(t *testing.T) {
 	x.until("Ctrl+C once more leaves")
 	x.keys("C-c")
 	x.gone()
-	golden(t, filepath.Join("..", "..", "docs", "chat.txt"), append([]byte(recordedBy), x.screen.Bytes()...))
+	golden(t, filepath.Join("testdata", "chat.txt"), append([]byte(recordedBy), x.screen.Bytes()...))
+	golden(t, filepath.Join("..", "..", "docs", "chat.svg"), screenPicture(x.pictured))
 }
 
 // checkRounds checks that rounds followed answers, by the events, and that no
