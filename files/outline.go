@@ -219,7 +219,7 @@ func importName(line string) string {
 			return clipBytes(line[i+1:i+1+j], 80)
 		}
 	}
-	if from, _, ok := strings.Cut(line, " import "); ok {
+	if from, _, ok := strings.Cut(line+" ", " import "); ok { // in parentheses, what is imported follows on lines of its own
 		line = from
 	}
 	for _, word := range []string{"import ", "from ", "use ", "using ", "#include ", "require ", "source ", "package ", "namespace "} {

@@ -134,3 +134,11 @@ func BenchmarkOutline(b *testing.B) {
 		})
 	}
 }
+
+func TestImportsHaveTheirModulesNames(t *testing.T) {
+	source := "import os\nfrom shop.pricing import (\n    total,\n    tax,\n)\nfrom a.b import c as d\n\n\ndef run():\n" + strings.Repeat("    total(1)\n", 200)
+	outline := Outline("shop/run.py", source, OutlineOptions{Max: 400})
+	if want := "imports os shop.pricing a.b\n"; !strings.Contains(outline, want) {
+		t.Errorf("no %q in\n%s", want, outline)
+	}
+}

@@ -38,23 +38,25 @@ func run(ctx context.Context) error {
 	}
 	session := compactor.Session("demo")
 
+	add := func(m chat.Message) error {
+		report, err := session.AddMessage(ctx, m)
+		for _, a := range report.Applied {
+			fmt.Printf("%s freed %d tokens\n", a.Level, a.Before-a.After)
+		}
+		return err
+	}
 	for input := bufio.NewScanner(os.Stdin); input.Scan(); {
-		if _, err := session.AddMessage(ctx, chat.NewText(chat.User, input.Text())); err != nil {
+		if err := add(chat.NewText(chat.User, input.Text())); err != nil {
 			return err
 		}
 		answer, err := ask(ctx, server, session.Messages())
 		if err != nil {
 			return err
 		}
-		report, err := session.AddMessage(ctx, chat.NewText(chat.Assistant, answer))
-		if err != nil {
+		if err := add(chat.NewText(chat.Assistant, answer)); err != nil {
 			return err
 		}
-		fmt.Printf("%2.0f %% full", 100*report.Usage.Share)
-		for _, a := range report.Applied {
-			fmt.Printf(", %s freed %d tokens", a.Level, a.Before-a.After)
-		}
-		fmt.Println()
+		fmt.Printf("%2.0f %% full\n", 100*session.Usage().Share)
 	}
 	return nil
 }

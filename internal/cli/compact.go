@@ -68,6 +68,9 @@ func (o *compactOptions) runCompact(cmd *cobra.Command, path string) error {
 	if err := checkPlaced(cmd, in.Conversation, path, o.out, o.to, o.report.quiet || o.report.json); err != nil {
 		return err
 	}
+	if path != "-" && o.out != "-" && o.sinks.archive.Place() == "" && sameFile(o.out, path) {
+		return usageErrorf("--out %s is the transcript that is read, and without an archive what is removed would be lost; give --archive DIR, or another file", o.out)
+	}
 	cfg, err := o.settings.compactorConfig(cmd, in)
 	if err != nil {
 		return err
@@ -98,11 +101,21 @@ func (o *compactOptions) writtenFiles(in input, done outcome) []writtenFile {
 	if o.out == "-" {
 		out.path = "stdout"
 	}
-	kept := writtenFile{what: fmt.Sprintf("what was removed, as step %d of session %s", done.Step, cmp.Or(o.sinks.session, in.session))}
-	if done.Compacted() && done.Step > 0 {
-		kept.path = o.sinks.archive.Place()
+	kept := writtenFile{o.sinks.archive.Place(), fmt.Sprintf("what was removed, as step %d of session %s", done.Step, cmp.Or(o.sinks.session, in.session))}
+	switch {
+	case !done.Compacted():
+		kept = writtenFile{}
+	case kept.path == "":
+		kept.what = "what was removed is in no archive: recall and undo need --archive DIR"
 	}
-	return []writtenFile{out, kept, {o.sinks.trace.JSONL, "the trace"}}
+	all := []writtenFile{out, kept}
+	if f := o.sinks.trace.JSONL; f != "" {
+		all = append(all, writtenFile{f, "the trace"})
+	}
+	if o.report.file != "" {
+		all = append(all, writtenFile{o.report.file, "the report, as JSON"})
+	}
+	return all
 }
 
 func (o *compactOptions) validateCompact(cmd *cobra.Command, path string) error {

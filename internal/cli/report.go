@@ -40,16 +40,20 @@ func (o reportOptions) writeReport(cmd *cobra.Command, done outcome, written ...
 	case !o.quiet:
 		w := cmd.ErrOrStderr()
 		fmt.Fprint(w, summaryLines(plainScreen(w), done))
-		for _, f := range append(written, writtenFile{o.file, "the report, as JSON"}) {
-			if f.path != "" {
+		for _, f := range written {
+			switch {
+			case f.path != "":
 				fmt.Fprintf(w, "written to %s: %s\n", printableLine(f.path), f.what)
+			case f.what != "":
+				fmt.Fprintln(w, f.what)
 			}
 		}
 	}
 	return nil
 }
 
-// A writtenFile is what a command wrote where; a path of "" is nothing.
+// A writtenFile is what a command wrote where; with a path of "", it is a line by
+// itself, or nothing.
 type writtenFile struct{ path, what string }
 
 // summaryLines is an outcome in a few lines for people: why, what was done, what
