@@ -24,7 +24,7 @@ size: ## how many bytes of the program each module takes
 	go -C internal/tools run ./size ../.. ./cmd/tiercompact -trimpath -tags grpcnotrace
 style: ## lengths of functions and names, and words that are used too often
 	go -C internal/tools run ./style ../..
-lint: ## all analyzers of internal/tools/lint; the phase check runs those that find nothing
+lint: ## the analyzers of internal/tools/lint, as the phase check runs them
 	go -C internal/tools build -o $(abspath .)/dist/ ./lint
 	dist/lint -test=false ./...
 all: ## what a change must pass

@@ -79,7 +79,7 @@ func (r readable) Read(p []byte) (int, error) {
 // damagedError returns err as ErrDamaged if the file exists and cannot be read,
 // unless the process lacks descriptors.
 func damagedError(err error) error {
-	if err == nil || err == io.EOF || errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
+	if err == nil || errors.Is(err, io.EOF) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", ErrDamaged, err)

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/embed"
 )
 
@@ -109,19 +108,6 @@ func (x *Index) embedPieces(ctx context.Context, session string) error {
 	}
 	x.failed = err
 	return ctx.Err()
-}
-
-// searchText returns the text of m for searches: its texts, and its calls with
-// arguments.
-func searchText(m chat.Message) string {
-	var b strings.Builder
-	b.WriteString(m.Text())
-	for _, p := range m.Parts {
-		if p.Kind == chat.Call || p.Kind == chat.ServerCall {
-			b.WriteString("\n" + p.Name + " " + p.Args)
-		}
-	}
-	return b.String()
 }
 
 const pieceSize = 1000 // bytes; longer texts mix several subjects

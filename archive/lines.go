@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -17,9 +18,9 @@ func readLines(r io.Reader) iter.Seq2[[]byte, error] {
 		for {
 			line, err := readLine(b)
 			switch {
-			case err == io.EOF && len(line) == 0:
+			case errors.Is(err, io.EOF) && len(line) == 0:
 				return
-			case err == io.EOF:
+			case errors.Is(err, io.EOF):
 				yield(line, errTorn)
 				return
 			case !yield(line, err) || err != nil:
@@ -33,7 +34,7 @@ func readLines(r io.Reader) iter.Seq2[[]byte, error] {
 // text after the last line feed. The line is valid until the next read.
 func readLine(b *bufio.Reader) ([]byte, error) {
 	line, err := b.ReadSlice('\n')
-	if err == bufio.ErrBufferFull {
+	if errors.Is(err, bufio.ErrBufferFull) {
 		long := bytes.Clone(line)
 		rest, readErr := b.ReadBytes('\n')
 		line, err = append(long, rest...), readErr

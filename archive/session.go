@@ -385,7 +385,7 @@ func (f *SessionFile) takeOff() error {
 func (f *SessionFile) Close() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.broken == ErrClosed {
+	if errors.Is(f.broken, ErrClosed) {
 		return nil
 	}
 	err := f.ready()

@@ -177,12 +177,11 @@ func (l *recordList) numberDamages(marks []mark) {
 // compare records a record that differs from the one of m. The content of the other
 // copy is unknown.
 func (l *recordList) compare(m mark) {
-	line, sum := l.sumOf(1)
-	if sum != "" && sum != m.First {
+	if _, sum := l.sumOf(1); sum != "" && sum != m.First {
 		l.damages = append(l.damages, RecordDamage{Err: fmt.Errorf("%w: another session file was put in the place of the one that was written here", ErrDamaged), Lost: true})
 		return
 	}
-	if line, sum = l.sumOf(m.Number); sum != "" && sum != m.Sum {
+	if line, sum := l.sumOf(m.Number); sum != "" && sum != m.Sum {
 		l.damages = append(l.damages, RecordDamage{Line: line, Err: fmt.Errorf("%w: record %d is not the one that was written here: the file is another copy", ErrDamaged, m.Number), Lost: true})
 	}
 }

@@ -1,6 +1,8 @@
 package archive
 
 import (
+	"context"
+
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/internal/edit"
 )
@@ -91,8 +93,8 @@ func (o origins) knownTo(s Step) knows {
 }
 
 // knownTo returns what a step contains of the records of the file.
-func (r *recovery) knownTo(s Step) (knows, error) {
-	newest, rounds, err := r.damagedRounds(s)
+func (r *recovery) knownTo(ctx context.Context, s Step) (knows, error) {
+	newest, rounds, err := r.damagedRounds(ctx, s)
 	k := r.origins.knownTo(s)
 	k.newest, k.rounds = max(k.newest, newest), rounds
 	return k, err
@@ -165,8 +167,8 @@ type unrecordedRound struct {
 // damagedRounds finds the rounds before a step whose records are damaged, and which
 // the step includes. It returns the newest record that they include, and their
 // number.
-func (r *recovery) damagedRounds(s Step) (newest, rounds int, err error) {
-	if err := r.readUnrecorded(s.Number); err != nil {
+func (r *recovery) damagedRounds(ctx context.Context, s Step) (newest, rounds int, err error) {
+	if err := r.readUnrecorded(ctx, s.Number); err != nil {
 		return 0, 0, err
 	}
 	has := make(map[string]chat.Message, len(s.Before))
@@ -191,8 +193,8 @@ func (r *recovery) damagedRounds(s Step) (newest, rounds int, err error) {
 }
 
 // readUnrecorded reads the rounds of the archive before one, each once.
-func (r *recovery) readUnrecorded(before int) error {
-	infos, err := r.steps()
+func (r *recovery) readUnrecorded(ctx context.Context, before int) error {
+	infos, err := r.steps(ctx)
 	if err != nil {
 		return err
 	}
@@ -201,7 +203,7 @@ func (r *recovery) readUnrecorded(before int) error {
 		if info.Undoes != 0 || r.origins.rounds[info.Number] {
 			continue
 		}
-		step, err := r.step(info.Number)
+		step, err := r.step(ctx, info.Number)
 		if err != nil {
 			return err
 		}

@@ -57,10 +57,10 @@ func decodeSession(text io.Reader, marks []mark) (State, *reader, error) {
 	b := bufio.NewReaderSize(text, 1<<16)
 	for last := false; !last; {
 		line, err := readLine(b)
-		if err != nil && err != io.EOF {
+		if err != nil && !errors.Is(err, io.EOF) {
 			return State{}, nil, r.fail(err)
 		}
-		last = err == io.EOF
+		last = errors.Is(err, io.EOF)
 		if last && len(line) == 0 {
 			break
 		}

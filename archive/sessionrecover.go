@@ -137,7 +137,6 @@ func recoverSession(ctx context.Context, path string, store Store, disk disk) (*
 // A recovery combines the records of a damaged session file.
 type recovery struct {
 	Recovery
-	ctx     context.Context
 	store   Store // may be nil
 	state   State
 	shared  sourceSharing
@@ -170,7 +169,7 @@ func recoverState(ctx context.Context, text []byte, store Store, marks []mark, s
 	if len(l.records) == 0 && len(l.meta.Session) == 0 {
 		return State{}, Recovery{}, fmt.Errorf("%w: no record of a session is in it", ErrDamaged)
 	}
-	r := recovery{ctx: ctx, store: store, origins: newOrigins(), state: State{Since: -1, Torn: l.torn, Meta: l.meta}}
+	r := recovery{store: store, origins: newOrigins(), state: State{Since: -1, Torn: l.torn, Meta: l.meta}}
 	r.Damages, r.Records, r.origins.damaged = l.damages, len(l.records), l.added
 	if r.state.Meta.Session == "" {
 		r.state.Meta.Session = session
@@ -181,12 +180,12 @@ func recoverState(ctx context.Context, text []byte, store Store, marks []mark, s
 			r.at, r.unsure, r.shared = position{number: x.Number}, true, sourceSharing{}
 			continue
 		}
-		if err := r.take(x); err != nil {
+		if err := r.take(ctx, x); err != nil {
 			return State{}, r.Recovery, err
 		}
 	}
-	err := r.takeNewest()
-	if infos, listErr := r.steps(); listErr == nil { // all are older than the records from here on
+	err := r.takeNewest(ctx)
+	if infos, listErr := r.steps(ctx); listErr == nil { // all are older than the records from here on
 		for _, info := range infos {
 			r.state.Number = max(r.state.Number, info.Number)
 		}
@@ -206,7 +205,7 @@ func (r *recovery) foreign(x, next listed) bool {
 }
 
 // take applies the next undamaged record.
-func (r *recovery) take(x listed) error {
+func (r *recovery) take(ctx context.Context, x listed) error {
 	switch {
 	case x.Number != r.at.number+1:
 		r.unsure, r.shared = true, sourceSharing{}
@@ -222,9 +221,9 @@ func (r *recovery) take(x listed) error {
 	case x.Message != nil:
 		err = r.message(x)
 	case x.Round != nil && x.Round.Number > 0:
-		return r.round(x)
+		return r.round(ctx, x)
 	case x.Undo != nil:
-		return r.undo(x)
+		return r.undo(ctx, x)
 	case x.Cut != nil && r.unsure:
 		r.uncut = true
 		r.damage(x, fmt.Errorf("%w: its cut to %d messages is not made: records before it are missing", ErrDamaged, *x.Cut))
@@ -285,7 +284,7 @@ func (r *recovery) fitRounds() {
 // round repeats a round: on the current conversation if that is the one of the
 // round, else on the one before it in the archive. If neither exists, it is not
 // applied: the messages stay as they were, and nothing is lost.
-func (r *recovery) round(x listed) error {
+func (r *recovery) round(ctx context.Context, x listed) error {
 	made, err := x.Round.round()
 	if err != nil {
 		r.damage(x, err)
@@ -296,7 +295,7 @@ func (r *recovery) round(x listed) error {
 	fate := roundFate{Round: made, record: x.Number}
 	defer func() { r.rounds = append(r.rounds, fate) }()
 	if r.unsure && !r.fits(made) {
-		step, err := r.step(made.Number)
+		step, err := r.step(ctx, made.Number)
 		if err != nil {
 			return err
 		}
@@ -304,7 +303,7 @@ func (r *recovery) round(x listed) error {
 			r.damage(x, fmt.Errorf("%w: round %d is not applied: its conversation is missing, and the messages stay as they were", ErrDamaged, made.Number))
 			return nil
 		}
-		if err := r.goOnFrom(*step, x.Number); err != nil {
+		if err := r.goOnFrom(ctx, *step, x.Number); err != nil {
 			return err
 		}
 	}
@@ -355,7 +354,7 @@ func (r *recovery) compare(s Step) (known, other bool) {
 }
 
 // undo undoes the newest round, if it was applied.
-func (r *recovery) undo(x listed) error {
+func (r *recovery) undo(ctx context.Context, x listed) error {
 	n := len(r.rounds)
 	if n == 0 {
 		r.damage(x, fmt.Errorf("%w: the round that it takes back is not there", ErrDamaged))
@@ -367,9 +366,9 @@ func (r *recovery) undo(x listed) error {
 	case newest.stands:
 		return r.state.undoRound()
 	case newest.made: // on a conversation that the archive has replaced since
-		step, err := r.step(newest.Number)
+		step, err := r.step(ctx, newest.Number)
 		if err == nil && step != nil && r.before(*step, newest.Round) {
-			err = r.goOnFrom(*step, newest.record)
+			err = r.goOnFrom(ctx, *step, newest.record)
 		}
 		return err
 	}
@@ -378,11 +377,11 @@ func (r *recovery) undo(x listed) error {
 
 // takeNewest continues from the newest step of the archive if records are missing
 // that no round covers.
-func (r *recovery) takeNewest() error {
+func (r *recovery) takeNewest(ctx context.Context) error {
 	if len(r.Lost()) == 0 || r.store == nil {
 		return nil
 	}
-	infos, err := r.steps()
+	infos, err := r.steps(ctx)
 	if err != nil {
 		return err
 	}
@@ -395,39 +394,39 @@ func (r *recovery) takeNewest() error {
 	if newest <= max(r.newest, r.state.Number) {
 		return nil
 	}
-	step, err := r.step(newest)
+	step, err := r.step(ctx, newest)
 	if err != nil || step == nil {
 		return err
 	}
 	if known, other := r.compare(*step); !known || other || r.origins.behind(*step) {
 		return nil
 	}
-	k, err := r.knownTo(*step)
+	k, err := r.knownTo(ctx, *step)
 	if err == nil && len(r.toldBy(k, math.MaxInt)) > 0 {
-		err = r.goOnFrom(*step, math.MaxInt)
+		err = r.goOnFrom(ctx, *step, math.MaxInt)
 		r.state.Number = max(r.state.Number, newest)
 	}
 	return err
 }
 
 // steps lists the archive's steps, once.
-func (r *recovery) steps() (_ []StepInfo, err error) {
+func (r *recovery) steps(ctx context.Context) (_ []StepInfo, err error) {
 	if r.store != nil && !r.listed {
-		r.infos, err = r.store.Steps(r.ctx, r.state.Meta.Session)
+		r.infos, err = r.store.Steps(ctx, r.state.Meta.Session)
 		r.listed = err == nil
 	}
 	return r.infos, err
 }
 
 // step returns a step of the archive, nil if it has no readable one.
-func (r *recovery) step(n int) (*Step, error) {
+func (r *recovery) step(ctx context.Context, n int) (*Step, error) {
 	if r.store == nil {
 		return nil, nil
 	}
-	s, err := r.store.Get(r.ctx, r.state.Meta.Session, n)
+	s, err := r.store.Get(ctx, r.state.Meta.Session, n)
 	switch {
-	case r.ctx.Err() != nil:
-		return nil, r.ctx.Err()
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
 	case errors.Is(err, ErrNotFound), errors.Is(err, ErrDamaged), errors.Is(err, ErrVersion), errors.Is(err, fs.ErrNotExist):
 		return nil, nil
 	}
@@ -437,8 +436,8 @@ func (r *recovery) step(n int) (*Step, error) {
 // goOnFrom replaces the conversation so far by the one before a step. Text without
 // its secrets in the archive is taken from the file if that has it. The step was
 // made after the records before record until.
-func (r *recovery) goOnFrom(s Step, until int) error {
-	k, err := r.knownTo(s)
+func (r *recovery) goOnFrom(ctx context.Context, s Step, until int) error {
+	k, err := r.knownTo(ctx, s)
 	if err != nil {
 		return err
 	}

@@ -47,7 +47,7 @@ func (f *SessionFile) Restorations() []Restoration {
 // ready makes sure that the file is the one of this process, and writes it again if
 // it is not. It is called under mu.
 func (f *SessionFile) ready() error {
-	if f.broken == ErrClosed {
+	if errors.Is(f.broken, ErrClosed) {
 		return f.broken
 	}
 	if err := f.leadsHere(); err != nil {

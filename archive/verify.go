@@ -437,7 +437,7 @@ func (v *verifier) verifyEvents(ctx context.Context, name string) error {
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case err == errTorn && !old:
+		case errors.Is(err, errTorn) && !old:
 			v.addNote(name, fmt.Sprintf("line %d has no end: a process was interrupted", line))
 		case err != nil:
 			v.addDamageAt(name, line, fmt.Errorf("%w: %w", ErrDamaged, err))

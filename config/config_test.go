@@ -2,7 +2,6 @@ package config_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -159,16 +158,12 @@ trace: {prometheus: {listen: "9464"}}
 	}
 }
 
-func TestShownAsJSONHasValueAndSource(t *testing.T) {
+func TestValuesHaveTheirSource(t *testing.T) {
 	l := load(t, config.Options{Environ: []string{"COMPACT_TRIGGER_PCT=0.9"}})
 	for changed, least := range map[bool]int{true: 1, false: len(config.Paths())} {
-		data, err := l.JSON(changed)
-		var out map[string]struct {
-			Value  any
-			Source string
-		}
-		if err != nil || json.Unmarshal(data, &out) != nil || len(out) != least {
-			t.Fatalf("changed %v: %s, %v", changed, data, err)
+		out := l.Values(changed)
+		if len(out) != least {
+			t.Fatalf("changed %v: %v", changed, out)
 		}
 		if got := out["policy.trigger_pct"]; got.Value != 0.9 || got.Source != "COMPACT_TRIGGER_PCT" {
 			t.Errorf("trigger_pct is %+v", got)

@@ -123,11 +123,12 @@ var others string
 // othersNow returns others with a threshold for each level of today, below its
 // default.
 func othersNow() string {
-	text := "thresholds:\n"
+	var text strings.Builder
+	text.WriteString("thresholds:\n")
 	for _, l := range levels.All() {
-		text += fmt.Sprintf("  %s: %g\n", l.Name, l.Threshold.Default/2)
+		fmt.Fprintf(&text, "  %s: %g\n", l.Name, l.Threshold.Default/2)
 	}
-	return regexp.MustCompile("(?m)^thresholds:.*\n").ReplaceAllLiteralString(others, text)
+	return regexp.MustCompile("(?m)^thresholds:.*\n").ReplaceAllLiteralString(others, text.String())
 }
 
 func TestEveryFieldOfTheLibraryHasASettingOrAReason(t *testing.T) {

@@ -48,14 +48,15 @@ func (c Config) Open(ctx context.Context, stderr io.Writer) (_ *Opened, err erro
 	if o.Redact.Redactor, err = c.Redact.Open(); err != nil {
 		return nil, err
 	}
-	if o.Window, err = c.Measure(ctx, &o.Config); err != nil {
+	asking := engine.Once(ctx)
+	if o.Window, err = c.Measure(asking, &o.Config); err != nil {
 		return nil, err
 	}
 	e, err := c.EngineOptions()
 	if err != nil {
 		return nil, err
 	}
-	if o.Engine, err = engine.Open(ctx, e); err != nil {
+	if o.Engine, err = engine.Open(asking, e); err != nil {
 		return nil, err
 	}
 	o.Engine.Into(&o.Config)

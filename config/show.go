@@ -2,7 +2,6 @@ package config
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -24,14 +23,16 @@ func (l *Loaded) YAML(changed bool) []byte {
 	return writeSections(lines)
 }
 
-// JSON returns the settings as one object, in which each path has its value and
-// its source. With changed it has only what is not by default.
-func (l *Loaded) JSON(changed bool) ([]byte, error) {
-	type shown struct {
-		Value  any    `json:"value"`
-		Source string `json:"source"`
-	}
-	out := make(map[string]shown)
+// A Shown setting has its value, for people, and where that comes from.
+type Shown struct {
+	Value  any    `json:"value"`
+	Source string `json:"source"`
+}
+
+// Values returns the settings by their paths. With changed it has only what is not
+// by default.
+func (l *Loaded) Values(changed bool) map[string]Shown {
+	out := make(map[string]Shown)
 	for _, k := range allSettings() {
 		v, at := lookupPath(l.layers, k.path)
 		if d, ok := v.(time.Duration); ok {
@@ -41,15 +42,10 @@ func (l *Loaded) JSON(changed bool) ([]byte, error) {
 			v = "auto"
 		}
 		if !changed || at.Kind != Default {
-			out[k.path] = shown{v, at.String()}
+			out[k.path] = Shown{v, at.String()}
 		}
 	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	err := e.Encode(out)
-	return b.Bytes(), err
+	return out
 }
 
 // A line is one setting in a file.

@@ -7,6 +7,10 @@ import (
 	"github.com/tiercompact/tiercompact/tokens"
 )
 
+// Once returns a context for several calls in a row, which then ask Ollama for each
+// model once.
+func Once(ctx context.Context) context.Context { return ollama.Once(ctx) }
+
 // Window returns the window of a model as Ollama runs it, where the user set so
 // many tokens, 0 for none. Its error says whether the server or the model is
 // missing.

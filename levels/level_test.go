@@ -18,7 +18,7 @@ import (
 // flags, thresholds that rise with each preset, and something to show.
 func TestTheListIsWhole(t *testing.T) {
 	for _, preset := range []string{"default", "eager", "steady"} {
-		if err := levels.DefaultThresholds(preset).Validate(); err != nil {
+		if err := (levels.Thresholds{}).WithDefaults(preset).Validate(); err != nil {
 			t.Errorf("preset %s: %v", preset, err)
 		}
 	}

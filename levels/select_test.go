@@ -55,7 +55,7 @@ func TestValidateNamesTheFields(t *testing.T) {
 		{levels.Thresholds{"mild": 0.5}, []string{"thresholds: ", `"mild"`}},
 	}
 	for _, test := range tests {
-		all := levels.DefaultThresholds("")
+		all := levels.Thresholds{}.WithDefaults("")
 		maps.Copy(all, test.set)
 		err := all.Validate()
 		if (err != nil) != (test.want != nil) {

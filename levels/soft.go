@@ -317,10 +317,11 @@ func (p *softPlan) replacementText(i int, c files.Ref, f copyAction, recall stri
 		limit := min(p.DigestMax, max(leastDigest, partTokens(text, outputShare)))
 		return c.Digest(text, files.DigestOptions{Max: limit, Count: p.Count, Recall: recall, Near: p.near,
 			Ledger: p.named(p.known.Lost(c, text, p.near, limit), text)}), "digest"
+	default:
+		now := p.index.Current(i, c)
+		was := c.Text(p.Messages[i])
+		limit := min(p.OutlineMax, partTokens(now.Text, fileShare))
+		return now.Copy.Outline(now.Text, files.OutlineOptions{Max: limit, Count: p.Count, Recall: recall, Near: p.near, Note: now.Note,
+			Edited: now.Edited, Ledger: p.named(p.known.Lost(c, was, p.near, limit), was)}), "outline of " + c.Path
 	}
-	now := p.index.Current(i, c)
-	was := c.Text(p.Messages[i])
-	limit := min(p.OutlineMax, partTokens(now.Text, fileShare))
-	return now.Copy.Outline(now.Text, files.OutlineOptions{Max: limit, Count: p.Count, Recall: recall, Near: p.near, Note: now.Note,
-		Edited: now.Edited, Ledger: p.named(p.known.Lost(c, was, p.near, limit), was)}), "outline of " + c.Path
 }

@@ -13,9 +13,6 @@ import (
 // A level that has none is never due.
 type Thresholds map[Name]float64
 
-// DefaultThresholds returns the thresholds of a preset.
-func DefaultThresholds(preset string) Thresholds { return Thresholds{}.WithDefaults(preset) }
-
 // WithDefaults returns a copy of t that has a preset's threshold for each level
 // that t has none for.
 func (t Thresholds) WithDefaults(preset string) Thresholds {

@@ -22,9 +22,9 @@ type callResult struct {
 func (w *summaryRun) askModel(ctx context.Context, step, prompt string, limit int) (callResult, error) {
 	w.call++
 	w.of = max(w.of, w.call)
-	l := &answerListener{ctx: ctx, tell: w.r.Progress, p: Progress{Step: step, Call: w.call, Of: w.of}, most: maxBytesFor(predictedTokens(limit))}
+	l := &answerListener{tell: w.r.Progress, p: Progress{Step: step, Call: w.call, Of: w.of}, most: maxBytesFor(predictedTokens(limit))}
 	l.reportProgress()
-	answer, err := w.model.Chat.Chat(ctx, w.modelRequest(prompt, limit), l.takeDelta)
+	answer, err := w.model.Chat.Chat(ctx, w.modelRequest(prompt, limit), func(d model.Delta) error { return l.takeDelta(ctx, d) })
 	l.p.Tokens = max(l.p.Tokens, answer.Tokens)
 	got := callResult{prompt: answer.PromptTokens, progress: l.p}
 	switch {
@@ -101,7 +101,6 @@ func judgeAnswer(a model.Answer, limit int, count func(string) int) (string, err
 
 // An answerListener follows an answer as it arrives.
 type answerListener struct {
-	ctx     context.Context
 	tell    func(Progress)
 	p       Progress
 	text    strings.Builder
@@ -123,8 +122,8 @@ const reportEvery = 100 * time.Millisecond
 
 // takeDelta adds a piece of the answer. It ends a call in which the model only
 // repeats itself.
-func (l *answerListener) takeDelta(d model.Delta) error {
-	if err := l.ctx.Err(); err != nil {
+func (l *answerListener) takeDelta(ctx context.Context, d model.Delta) error {
+	if err := ctx.Err(); err != nil {
 		return err
 	}
 	now := time.Now()

@@ -25,7 +25,7 @@ var start = time.Date(2026, 3, 4, 5, 6, 7, 8e6, time.UTC)
 
 // events returns one event of each kind, and several if they differ.
 func events() []trace.Event {
-	policy := trace.Policy{TriggerPct: 0.85, HardCapBuffer: 1500, Strategy: "task_state", Thresholds: levels.DefaultThresholds("")}
+	policy := trace.Policy{TriggerPct: 0.85, HardCapBuffer: 1500, Strategy: "task_state", Thresholds: levels.Thresholds{}.WithDefaults("")}
 	var all []trace.Event
 	for i, p := range []trace.Payload{
 		trace.TokenEstimate{Model: "llama3.2:3b", TEst: 20000, MaxTokens: 32000, UsagePct: 0.625, Breakdown: trace.Breakdown{System: 500, ToolsSchema: 700, Messages: 18800}},

@@ -55,7 +55,7 @@ type objectReader struct {
 
 func (r *objectReader) Read(p []byte) (int, error) {
 	n, err := r.ReadCloser.Read(p)
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		err = r.failed(err)
 	}
 	return n, err

@@ -3,7 +3,6 @@ package cli
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -210,9 +209,7 @@ func (o *benchRecallOptions) detailed(cmd *cobra.Command, t *evidence.Tally, sam
 		return addSamples(cmd.Context(), t, samples)
 	}
 	return writeOutput(cmd, o.detail, func(w io.Writer) error {
-		e := json.NewEncoder(w)
-		e.SetEscapeHTML(false)
-		t.Detail = func(c evidence.Choice) error { return e.Encode(c) }
+		t.Detail = func(c evidence.Choice) error { return writeJSONLine(w, c) }
 		return addSamples(cmd.Context(), t, samples)
 	})
 }

@@ -197,7 +197,9 @@ func openChat(cmd *cobra.Command, o *chatOptions) (*tui.Talk, error) {
 			return nil, err
 		}
 	}
-	m, err := server.findModel(cmd.Context(), o.model)
+	ctx := engine.Once(cmd.Context()) // not for the chat itself: models change meanwhile
+	count := o.tokenCounter(ctx)
+	m, err := server.findModel(ctx, o.model)
 	if err != nil {
 		return nil, o.mistaken(err)
 	}
@@ -209,10 +211,11 @@ func openChat(cmd *cobra.Command, o *chatOptions) (*tui.Talk, error) {
 	if o.lineByLine(cmd) {
 		s.Colour = false
 	}
-	cfg, err := o.chatConfig(cmd, m)
+	cfg, err := o.chatConfig(ctx, cmd, m)
 	if err != nil {
 		return nil, err
 	}
+	cfg.Count = count
 	if cfg.Trace, err = o.openSinks(cmd); err != nil {
 		return nil, err
 	}
@@ -229,26 +232,33 @@ func openChat(cmd *cobra.Command, o *chatOptions) (*tui.Talk, error) {
 }
 
 // chatConfig is what the settings say, for a model.
-func (o *chatOptions) chatConfig(cmd *cobra.Command, m tui.Model) (cfg tiercompact.Config, err error) {
+func (o *chatOptions) chatConfig(ctx context.Context, cmd *cobra.Command, m tui.Model) (cfg tiercompact.Config, err error) {
 	c := o.settings.Config
 	c.Model, c.Window = m.Name, m.Window
 	cfg = c.Compaction()
 	if cfg.Redact.Redactor, err = c.Redact.Open(); err != nil {
 		return cfg, err
 	}
-	if err := findModels(cmd, c, &cfg, new(progress)); err != nil {
+	if err := findModels(ctx, cmd, c, &cfg, new(progress)); err != nil {
 		return cfg, err
 	}
 	if c.Archive.Adapter != config.Memory {
 		printNote(cmd, "warning: the chat keeps its archive in %s; archive.adapter is for other commands", o.dir)
 	}
 	cfg.Model = "" // the chat's own, which can change
-	if o.openaiURL == "" {
-		// Where the vocabulary is of a kind that is not known, counts are
-		// estimates, as they are for every other model.
-		cfg.Count, _ = engine.Tokenizer(cmd.Context(), engine.Options{Kind: engine.Kind(c.Engine), URL: c.OllamaURL}, m.Name)
-	}
 	return cfg, nil
+}
+
+// tokenCounter returns the exact one of the model. It is nil where the vocabulary is of
+// a kind that is not known: counts are estimates then, as they are for other servers.
+// It is the first to ask for the model, because the answer has what others ask for.
+func (o *chatOptions) tokenCounter(ctx context.Context) func(string) int {
+	if o.openaiURL != "" {
+		return nil
+	}
+	c := o.settings.Config
+	count, _ := engine.Tokenizer(ctx, engine.Options{Kind: engine.Kind(c.Engine), URL: c.OllamaURL}, o.model)
+	return count
 }
 
 // openSinks opens those that the settings name. On a terminal that the chat draws

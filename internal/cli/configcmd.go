@@ -53,13 +53,10 @@ those would do.`,
 			if err := s.loadSettings(cmd, nil); err != nil {
 				return err
 			}
-			text := s.YAML(changed)
 			if asJSON {
-				var err error
-				if text, err = s.JSON(changed); err != nil {
-					return err
-				}
+				return writeJSON(cmd.OutOrStdout(), s.Values(changed))
 			}
+			text := s.YAML(changed)
 			if len(text) == 0 {
 				printNote(cmd, "every setting has its default")
 			}

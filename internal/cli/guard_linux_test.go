@@ -202,3 +202,22 @@ func TestAConversationIsNotWrittenToATerminalUnlessOutNamesIt(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+func TestUndoDoesNotWriteToATerminalUnlessOutNamesIt(t *testing.T) {
+	dir := t.TempDir()
+	file := steeringSession(t, dir)
+	cmd := exec.Command("tiercompact", "compact", file, "-w", "12000", "--level", "emergency", "--engine", "built-in", "--archive", "kept", "--out", "small.json")
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for range 2 { // the refused one takes nothing back
+		got := onTerminal(t, dir, nil, "", "undo", "small.json", "--archive", "kept")
+		if text := strings.Join(strings.Fields(got), " "); !strings.Contains(text, "stdout is a terminal; give --out FILE (-o FILE), or a pipe") || strings.Contains(got, "{") {
+			t.Errorf("got %q", got)
+		}
+	}
+	if got := onTerminal(t, dir, nil, "", "undo", "small.json", "--archive", "kept", "--out", "-"); !strings.Contains(got, `"role"`) || !strings.Contains(got, "round 1 ") {
+		t.Errorf("got %q", got)
+	}
+}

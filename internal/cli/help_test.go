@@ -61,7 +61,7 @@ func TestHelpAllShowsEveryFlagAndHelpTheCommonOnes(t *testing.T) {
 		})
 	})
 	for _, g := range flagGroups() {
-		for _, name := range strings.Fields(g.common + " " + g.rare) {
+		for name := range strings.FieldsSeq(g.common + " " + g.rare) {
 			if !known[name] {
 				t.Errorf("group %s names --%s, which no command has", g.title, name)
 			}

@@ -33,6 +33,14 @@ func withLists(v reflect.Value) reflect.Value {
 			list.Index(i).Set(withLists(v.Index(i)))
 		}
 		return list
+	case kind == reflect.Map && !v.IsNil():
+		all := reflect.MakeMapWithSize(v.Type(), v.Len())
+		for _, key := range v.MapKeys() {
+			if value := withLists(v.MapIndex(key)); value.IsValid() {
+				all.SetMapIndex(key, value)
+			}
+		}
+		return all
 	case kind == reflect.Struct:
 		filled := reflect.New(v.Type()).Elem()
 		filled.Set(v)

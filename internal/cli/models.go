@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"os"
 
@@ -64,13 +65,13 @@ func (m *models) engineOptions(cmd *cobra.Command, named bool) (engine.Options, 
 }
 
 // findModels looks for the models, and has cfg use them and tell p how they get on.
-func findModels(cmd *cobra.Command, c config.Config, cfg *tiercompact.Config, p *progress) error {
+func findModels(ctx context.Context, cmd *cobra.Command, c config.Config, cfg *tiercompact.Config, p *progress) error {
 	o, err := c.EngineOptions()
 	if err != nil {
 		return settingsError(err)
 	}
 	o.Embedded = p.embedded
-	e, err := engine.Open(cmd.Context(), o)
+	e, err := engine.Open(ctx, o)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/config"
+	"github.com/tiercompact/tiercompact/engine"
 	"github.com/tiercompact/tiercompact/internal/screen"
 )
 
@@ -96,7 +97,8 @@ func (s *settings) compactorConfig(cmd *cobra.Command, in input) (tiercompact.Co
 		c.Model = in.Model
 	}
 	cfg := c.Compaction()
-	w, err := c.Measure(cmd.Context(), &cfg)
+	ctx := engine.Once(cmd.Context())
+	w, err := c.Measure(ctx, &cfg)
 	if err != nil {
 		return cfg, settingsError(err)
 	}
@@ -111,7 +113,7 @@ func (s *settings) compactorConfig(cmd *cobra.Command, in input) (tiercompact.Co
 		return cfg, err
 	}
 	c.Window = cfg.Window
-	return cfg, findModels(cmd, c, &cfg, newProgress(cmd))
+	return cfg, findModels(ctx, cmd, c, &cfg, newProgress(cmd))
 }
 
 // missingWindow says that no window is known, and how to find it out. model is

@@ -132,6 +132,18 @@ func (c *Client) Show(ctx context.Context, name string) (Info, error) {
 
 func (c *Client) showModel(ctx context.Context, name string, verbose bool) (s *api.ShowResponse, err error) {
 	const what = "look at model"
+	memory, remembers := ctx.Value(memoryKey{}).(*memory)
+	key := c.URL() + " " + strings.ToLower(model.ParseName(name).String())
+	if remembers {
+		if known, ok := memory.find(key, verbose); ok {
+			return known, nil
+		}
+		defer func() {
+			if err == nil {
+				memory.add(key, verbose, s)
+			}
+		}()
+	}
 	err = c.makeCall(ctx, name, what, func(a *api.Client) error {
 		s, err = a.Show(ctx, &api.ShowRequest{Model: name, Verbose: verbose})
 		return err

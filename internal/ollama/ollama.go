@@ -8,6 +8,7 @@ package ollama
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -108,17 +109,17 @@ func remedyFor(f *remote.Failure, what, name string) string {
 		return "put a user's name and password before the host in the address, or, for a model of ollama.com, run: ollama signin"
 	case f.Cause == remote.WrongPath:
 		return "check that this is Ollama's base address, the part before /api/version"
-	case what == pulling && f.Kind != model.ErrUnreachable:
+	case what == pulling && !errors.Is(f.Kind, model.ErrUnreachable):
 		return "check its name at https://ollama.com/library, and the server's network"
-	case f.Kind == model.ErrUnreachable:
+	case errors.Is(f.Kind, model.ErrUnreachable):
 		return "start it: ollama serve"
-	case f.Kind == model.ErrNoModel:
+	case errors.Is(f.Kind, model.ErrNoModel):
 		return "run: ollama pull " + name
-	case f.Kind == model.ErrTooLong:
+	case errors.Is(f.Kind, model.ErrTooLong):
 		return "send less, or raise num_ctx"
-	case f.Kind == model.ErrCannot:
+	case errors.Is(f.Kind, model.ErrCannot):
 		return "use another model"
-	case f.Kind == model.ErrGarbled:
+	case errors.Is(f.Kind, model.ErrGarbled):
 		return "check that this is Ollama's address, and the server's log"
 	case f.Status == http.StatusServiceUnavailable:
 		return "it is busy: try again later, or raise OLLAMA_MAX_QUEUE"

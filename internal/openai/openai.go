@@ -59,15 +59,15 @@ func remedyFor(f *remote.Failure) string {
 		return "check the key (COMPACT_API_KEY)"
 	case f.Cause == remote.WrongPath:
 		return "check that this is the base address of a server with OpenAI's protocol, the part before /v1/models"
-	case f.Kind == model.ErrUnreachable:
+	case errors.Is(f.Kind, model.ErrUnreachable):
 		return "start the server, or correct its address"
-	case f.Kind == model.ErrNoModel:
+	case errors.Is(f.Kind, model.ErrNoModel):
 		return "name a model that the server lists, or load it there"
-	case f.Kind == model.ErrTooLong:
+	case errors.Is(f.Kind, model.ErrTooLong):
 		return "send less, or start the server with a larger context"
-	case f.Kind == model.ErrCannot:
+	case errors.Is(f.Kind, model.ErrCannot):
 		return "use another model, or start the server so that it can"
-	case f.Kind == model.ErrGarbled:
+	case errors.Is(f.Kind, model.ErrGarbled):
 		return "check that the address is that of a server with OpenAI's protocol"
 	case f.Status == http.StatusServiceUnavailable || f.Status == http.StatusTooManyRequests:
 		return "it is busy or loads the model: try again later"

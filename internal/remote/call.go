@@ -154,7 +154,7 @@ func (b *bounded) Read(p []byte) (int, error) {
 	if b.left < 0 {
 		err = fmt.Errorf("it has more than %d bytes", maxBody)
 	}
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		b.call.broken = err
 	}
 	return n, err

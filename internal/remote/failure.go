@@ -38,7 +38,7 @@ func (f *Failure) Unwrap() []error {
 	switch {
 	case f.Kind == nil:
 		return nil
-	case f.Kind == model.ErrSlow || f.Cause == NoConnection:
+	case errors.Is(f.Kind, model.ErrSlow) || f.Cause == NoConnection:
 		return []error{f.Kind, context.DeadlineExceeded}
 	}
 	return []error{f.Kind}

@@ -67,10 +67,11 @@ func New(cfg Config) (*Sink, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Sink{closing: make(chan struct{}), cancel: cancel}
 	s.sender = &sender{
-		ctx: ctx, closing: s.closing, client: withoutRedirects(cfg.Client), url: target,
+		closing: s.closing, client: withoutRedirects(cfg.Client), url: target,
 		tree: spanTree{cfg: cfg, sessions: make(map[string]*session)}, says: loss.NewReport(cfg.Stderr, "Ariadne"),
 	}
-	s.queue = trace.NewBatchQueue(s.sender.postEvents, trace.QueueOptions{Size: cfg.Size, Batch: most, Wait: gather})
+	post := func(events []trace.Event) { s.sender.postEvents(ctx, events) } // no caller waits; ctx ends with the sink
+	s.queue = trace.NewBatchQueue(post, trace.QueueOptions{Size: cfg.Size, Batch: most, Wait: gather})
 	return s, nil
 }
 

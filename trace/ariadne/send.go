@@ -20,7 +20,6 @@ import (
 // A sender posts batches. Everything except end and says belongs to the goroutine
 // of the queue.
 type sender struct {
-	ctx     context.Context // of all requests, for which no caller waits; ends with the sink
 	closing <-chan struct{}
 	ended   sync.Once
 	client  *http.Client
@@ -51,10 +50,10 @@ func (s *sender) stopWaiting(closing chan struct{}) {
 }
 
 // postEvents posts events in as few requests as the server accepts.
-func (s *sender) postEvents(events []trace.Event) {
+func (s *sender) postEvents(ctx context.Context, events []trace.Event) {
 	for len(events) > 0 {
 		b, n := s.tree.nextBatch(events)
-		ok := s.deliverBody(s.tree.batchBody(b))
+		ok := s.deliverBody(ctx, s.tree.batchBody(b))
 		b.markSent(ok)
 		if !ok {
 			s.says.Add(n, redactedURL(s.url)+": "+s.problem)
@@ -65,12 +64,12 @@ func (s *sender) postEvents(events []trace.Event) {
 
 // deliverBody posts one body, and reports whether it was accepted. If the server
 // could not be reached, or asks to try later, it is posted once more.
-func (s *sender) deliverBody(body []byte) bool {
+func (s *sender) deliverBody(ctx context.Context, body []byte) bool {
 	for range 2 {
 		if !s.waitForRetry() {
 			break
 		}
-		no := s.postOnce(body)
+		no := s.postOnce(ctx, body)
 		if no == nil {
 			s.failed = 0
 			return true
@@ -109,8 +108,8 @@ func (s *sender) waitForRetry() bool {
 }
 
 // postOnce sends body, and returns why it was not accepted.
-func (s *sender) postOnce(body []byte) *refusal {
-	ctx, cancel := context.WithTimeout(s.ctx, timeout)
+func (s *sender) postOnce(ctx context.Context, body []byte) *refusal {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url, bytes.NewReader(body))
 	if err != nil {

@@ -80,7 +80,7 @@ func (s *stream) eachValue() iter.Seq2[json.RawMessage, error] {
 // openList checks whether the values are in a list.
 func (s *stream) openList() error {
 	first, err := s.lines.skipBlanks()
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		return nil
 	}
 	if err != nil {
@@ -122,7 +122,7 @@ func (s *stream) jsonError(err error) error {
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		err = errors.New("the file ends too soon")
 		at = s.lines.read
-	case s.lines.err != nil && s.lines.err != io.EOF:
+	case s.lines.err != nil && !errors.Is(s.lines.err, io.EOF):
 		return fmt.Errorf("read %s: %w", s.name, s.lines.err)
 	}
 	s.lines.skipToOffset(at)
