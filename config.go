@@ -77,9 +77,9 @@ func (s Size) Get() (n int, ok bool) { return s.tokens, s.set }
 // There are two ways to make one. [Defaults] returns every value explicitly; change
 // those that must differ. Each value is used as it is, 0 included:
 //
-// 	cfg := tiercompact.Defaults(tiercompact.Steady)
-// 	cfg.Window = 8192
-// 	cfg.Emergency.KeepLast = 0 // only the latest user message
+//	cfg := tiercompact.Defaults(tiercompact.Steady)
+//	cfg.Window = 8192
+//	cfg.Emergency.KeepLast = 0 // only the latest user message
 //
 // In a literal, Config{Window: 8192}, a zero field has the default of its preset. If
 // a setting with another default must be 0, use [Defaults].

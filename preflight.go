@@ -38,16 +38,16 @@ type resentHistory struct {
 	secrets *redact.Known // secrets of earlier requests: later ones may hold them without their names
 }
 
-// Preflight is the form without a session, called before a model call with the
-// whole history. Where usage is at Policy.TriggerPct, or over the budget, the
-// messages come back compacted to three layers, else as they were given.
+// Preflight is the form without a session, called before a model call with the whole
+// history. If usage is at Policy.TriggerPct, or over the budget, it returns the
+// messages compacted to three layers, otherwise unchanged.
 //
-// With an id, earlier rounds are made again first on what the client sends anew,
-// so that a summary is made once and the server's prompt cache stays valid; usage
-// is taken after that. A round is made again while what it replaced is in the
-// history as it was; what it kept may change. It knows nothing of the session of
-// the same id, if there is one; in the archive they share the id, and no step
-// number is taken twice. Without an id nothing is remembered.
+// With an id, it first replays earlier rounds on the resent history, so that a summary
+// is written once and the server's prompt cache stays valid; usage is measured after
+// that. A round is replayed while the messages that it replaced are unchanged in the
+// history; the messages that it kept may change. The state is separate from a session
+// with the same id, but both share the id in the archive, and step numbers are
+// unique. Without an id, there is no state.
 func (c *Compactor) Preflight(ctx context.Context, id string, messages []chat.Message, options ...Option) (chat.Transcript, Report, error) {
 	w := fullHistory{id: id, messages: messages, request: request{kind: preflightRequest}}
 	return c.compactHistory(ctx, w, options)

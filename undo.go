@@ -193,12 +193,12 @@ func messageIndex(t chat.Transcript, id string) int {
 // keptRounds is the number of rounds that can be reverted without the archive.
 const keptRounds = 4
 
-// done is a round that can be undone. It holds the removed messages; after letGo, only
+// done is a round that can be undone. It holds the removed messages; after letGoOldRounds, only
 // those that the archive has redacted.
 type done struct {
 	step     int
 	after    int     // number of messages it left
-	from     []int32 // for each message before it its index in the result, or -1-i for out[i]; nil after letGo
+	from     []int32 // for each message before it its index in the result, or -1-i for out[i]; nil after letGoOldRounds
 	out      []taken
 	alone    bool            // the archive does not have its step
 	made     bool            // in this process
@@ -244,7 +244,7 @@ func same(a, b chat.Message) bool {
 func (cfg *settings) redacts() bool { return cfg.outside && cfg.known != nil }
 
 // takeBack returns the conversation before a round, of which now is the result. A round
-// after letGo is read from the archive.
+// after letGoOldRounds is read from the archive.
 func (cfg *settings) takeBack(ctx context.Context, session string, d *done, now chat.Transcript) (before chat.Transcript, err error) {
 	if d.from != nil {
 		before = make(chat.Transcript, len(d.from))

@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// YAML returns the settings as a file that says the same, each with where its
-// value comes from as a comment. With changed it has only what is not by default.
+// YAML returns the settings as a file, with the source of each value as a comment. With
+// changed it has only values other than the default.
 func (l *Loaded) YAML(changed bool) []byte {
 	var lines []line
 	for _, k := range allSettings() {
@@ -24,8 +24,8 @@ func (l *Loaded) YAML(changed bool) []byte {
 	return writeSections(lines)
 }
 
-// JSON returns the settings as one object, in which each path has its value and
-// its source. With changed it has only what is not by default.
+// JSON returns the settings as one object, in which each path has its value and its
+// source. With changed it has only values other than the default.
 func (l *Loaded) JSON(changed bool) ([]byte, error) {
 	type shown struct {
 		Value  any    `json:"value"`
@@ -70,7 +70,7 @@ func (l line) settingText() string {
 
 // writeSections writes lines below the headings of their sections.
 func writeSections(lines []line) []byte {
-	const widest = 44 // from here on comments are not aligned
+	const widest = 44 // comments after this column are not aligned
 	width := 0
 	for _, l := range lines {
 		if n := utf8.RuneCountInString(l.settingText()); n <= widest {
@@ -99,7 +99,7 @@ func writeSections(lines []line) []byte {
 	return b.Bytes()
 }
 
-// commentRune is what a comment has for a rune: names of files may end its line.
+// commentRune returns the replacement of a rune in a comment: a file name may hold a line break.
 func commentRune(r rune) rune {
 	if unicode.IsControl(r) {
 		return '?'
@@ -107,7 +107,7 @@ func commentRune(r rune) rune {
 	return r
 }
 
-// yamlValue is a value as a file has it, in YAML, on one line.
+// yamlValue is a value in the YAML of a file, on one line.
 func (k key) yamlValue(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -146,7 +146,7 @@ func (k key) yamlValue(v any) string {
 	return fmt.Sprint(v)
 }
 
-// shortDuration is a duration without the units that are 0.
+// shortDuration formats a duration without units that are 0.
 func shortDuration(d time.Duration) string {
 	s := d.String()
 	if strings.HasSuffix(s, "m0s") {
