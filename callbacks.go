@@ -15,7 +15,7 @@ import (
 	"github.com/tiercompact/tiercompact/trace"
 )
 
-// guards are those of a compactor's callbacks.
+// guards are the guards of a compactor's callbacks.
 type guards struct {
 	summarizer, embedder, archive, events, count, protect, sink, progress, now, readBack, redact *guard.Guard
 }
@@ -25,7 +25,7 @@ func newGuards(cfg Config) *guards {
 		return &guard.Guard{Name: name, Within: cfg.Deadlines.Callback, Backs: true}
 	}
 	return &guards{
-		summarizer: &guard.Guard{Name: "Summarizer"}, embedder: &guard.Guard{Name: "Embedder"}, // contexts have their deadlines
+		summarizer: &guard.Guard{Name: "Summarizer"}, embedder: &guard.Guard{Name: "Embedder"}, // their contexts have deadlines
 		archive: &guard.Guard{Name: "Archive", Within: cfg.Deadlines.Archive},
 		events:  &guard.Guard{Name: "Archive", Within: cfg.Deadlines.Archive, Backs: true},
 		count:   quick("Count"), protect: quick("Protect"), sink: quick("Trace"), progress: quick("Progress"),
@@ -33,8 +33,8 @@ func newGuards(cfg Config) *guards {
 	}
 }
 
-// guardCallbacks has each callback that is the caller's called through its guard.
-// It is called once a session: what fails is told by that session.
+// guardCallbacks wraps each callback of the caller in its guard. It is called once for
+// each session, which reports the failures.
 func (cfg *settings) guardCallbacks() {
 	g := cfg.guards
 	if cfg.Policy.Protect != nil {
@@ -42,7 +42,7 @@ func (cfg *settings) guardCallbacks() {
 			m = guard.Copied([]chat.Message{m})[0]
 			protects, err := guard.Do(g.protect, func() bool { return cfg.Policy.Protect(m) })
 			cfg.faults.Add(err)
-			return protects || err != nil // what may be protected is not lost
+			return protects || err != nil // if Protect fails, the message is kept
 		}
 	}
 	if cfg.ownNow {
@@ -72,7 +72,7 @@ func (cfg *settings) guardCallbacks() {
 	}
 }
 
-// guardSink returns a sink that drops the events that sink fails at.
+// guardSink returns a sink that drops events on which sink fails.
 func (cfg *settings) guardSink(sink trace.Sink) trace.Sink {
 	if sink == nil {
 		return nil
@@ -84,9 +84,9 @@ func (cfg *settings) guardSink(sink trace.Sink) trace.Sink {
 	}
 }
 
-// redactor returns known.String, or another of known's. Where it fails nothing
-// of the text may leave: it panics with an error that names it, which whoever
-// guards what it is for takes up.
+// redactor returns known.String, or a variant of it. If it fails, the text must not
+// leave the session: it panics with an error that names it, and the caller's guard
+// recovers that.
 func (cfg *settings) redactor(known func(string) string) func(string) string {
 	if !cfg.ownRedact {
 		return known
@@ -101,7 +101,7 @@ func (cfg *settings) redactor(known func(string) string) func(string) string {
 	}
 }
 
-// safely is f, or where that panics the built-in redactor.
+// safely returns f, with the built-in redactor as the fallback if f panics.
 func (cfg *settings) safely(f func(string) string) func(string) string {
 	if !cfg.ownRedact {
 		return f
@@ -117,9 +117,9 @@ func (cfg *settings) safely(f func(string) string) func(string) string {
 	}
 }
 
-// withRedaction returns the settings of one session, of which archive and sink are
-// given redacted texts. What the session has seen to be a secret is taken out of
-// all that leaves it, also where only a part of its surroundings is left.
+// withRedaction returns the settings of one session, with redaction in front of
+// archive and sink. A secret that the session has seen is removed from all output,
+// even if only part of its context is left.
 func (cfg settings) withRedaction() settings {
 	cfg.faults = new(guard.Faults)
 	cfg.guardCallbacks()
@@ -144,8 +144,8 @@ func (cfg settings) withRedaction() settings {
 	return cfg
 }
 
-// unbroken returns a sink that drops what sink panics at: what is redacted by a
-// redactor that fails.
+// unbroken returns a sink that drops the events on which sink panics because the
+// redactor failed.
 func (cfg *settings) unbroken(sink trace.Sink) trace.Sink {
 	faults, g := cfg.faults, cfg.guards.redact
 	return func(e trace.Event) {
@@ -158,8 +158,8 @@ func (cfg *settings) unbroken(sink trace.Sink) trace.Sink {
 	}
 }
 
-// archived is the sink that puts every event into the archive. What cannot be
-// written is dropped: events are no part of the conversation.
+// archived is the sink that puts every event into the archive. Events that cannot be
+// written are dropped: they are not part of the conversation.
 func (cfg *settings) archived() trace.Sink {
 	faults, store := cfg.faults, cfg.Archive
 	return func(e trace.Event) {
@@ -167,15 +167,14 @@ func (cfg *settings) archived() trace.Sink {
 		if err != nil {
 			return
 		}
-		err = store.Event(context.Background(), e.Session, line) // a session that ends still tells how
+		err = store.Event(context.Background(), e.Session, line) // the end of a session is recorded too
 		if _, broken := errors.AsType[*CallbackError](err); broken {
 			faults.Add(err)
 		}
 	}
 }
 
-// learnSecrets has the session know the secrets in messages before a round takes them
-// apart.
+// learnSecrets collects the secrets in messages before a round splits them.
 func (s *Session) learnSecrets(messages chat.Transcript) {
 	if s.cfg.known == nil {
 		return
@@ -191,7 +190,7 @@ func (s *Session) learnSecrets(messages chat.Transcript) {
 	}
 }
 
-// redactText returns text as it may leave the session.
+// redactText returns text in the form that may leave the session.
 func (cfg *settings) redactText(text string) string {
 	if cfg.known == nil {
 		return text
@@ -199,8 +198,8 @@ func (cfg *settings) redactText(text string) string {
 	return cfg.safely(cfg.redact)(text)
 }
 
-// nameless returns what takes secrets out of a text that names are taken from,
-// with no mark that would be a name; nil where nothing is redacted.
+// nameless returns a function that removes secrets from a text before names are
+// extracted, without markers that look like names; nil without redaction.
 func (cfg *settings) nameless() func(string) string {
 	if cfg.known == nil {
 		return nil
@@ -209,7 +208,7 @@ func (cfg *settings) nameless() func(string) string {
 	return func(text string) string { return strings.ReplaceAll(secrets(text), redact.Mark, " ") }
 }
 
-// redactError returns err as it may be shown: what its text quotes is redacted.
+// redactError returns err with a redacted text: errors may quote content.
 func (cfg *settings) redactError(err error) error {
 	if err == nil {
 		return nil
@@ -220,7 +219,7 @@ func (cfg *settings) redactError(err error) error {
 	return err
 }
 
-// A redactedError is an error under another text.
+// A redactedError is an error with another text.
 type redactedError struct {
 	cause error
 	text  string
@@ -229,16 +228,16 @@ type redactedError struct {
 func (e redactedError) Error() string { return e.text }
 func (e redactedError) Unwrap() error { return e.cause }
 
-// counters count texts, messages and tool schemas, for one thing that is counted:
-// a message, or a round.
+// counters count texts, messages and tool schemas during one operation: a message
+// that is added, or a round.
 type counters struct {
-	counting     *guard.Counter // by which Config.Count is called; nil without it
+	counting     *guard.Counter // calls Config.Count; nil without it
 	countText    func(string) int
 	countMessage func(chat.Message) int
 	countTools   func([]byte) int
 }
 
-// newCounters returns those of one thing. It needs no lock.
+// newCounters returns the counters of one operation. It needs no lock.
 func (cfg *settings) newCounters() *counters {
 	if cfg.Count == nil {
 		return &cfg.counters
@@ -258,15 +257,15 @@ func (cfg *settings) countersBy(c *guard.Counter) *counters {
 	}
 }
 
-// counted returns cfg for a round. Its caller holds the lock.
+// counted returns cfg with the counters of a round. Its caller holds the lock.
 func (cfg *settings) counted() *settings {
 	own := *cfg
 	own.counters = *cfg.newCounters()
 	return &own
 }
 
-// count has f count by what it is given; where a call of Count does not return,
-// again by what is built in. f may change nothing.
+// count has f count with the given functions; if a call of Count does not return, f
+// is called again with the built-in ones. f must not change anything.
 func count[T any](cfg *settings, f func(*counters) T) T {
 	own := cfg.newCounters()
 	made, err := guard.Watch(own.counting, func() (T, error) { return f(own), nil })
@@ -277,7 +276,7 @@ func count[T any](cfg *settings, f func(*counters) T) T {
 	return made
 }
 
-// measured measures messages, by a Count that may hang or panic.
+// measured measures messages with a Count that may hang or panic.
 func (cfg *settings) measured(messages []chat.Message) []measuredMessage {
 	return count(cfg, func(own *counters) []measuredMessage {
 		entries := make([]measuredMessage, len(messages))

@@ -15,8 +15,8 @@ import (
 	"github.com/tiercompact/tiercompact/levels"
 )
 
-// commit makes a planned round: it is archived, recorded and swapped in. A level
-// that has too little to offer is put off instead.
+// commit archives, records and swaps in a planned round. A level that would free too
+// little is put off instead.
 func (s *Session) commit(ctx context.Context, o *outcome) {
 	r := o.round
 	if o.err == nil {
@@ -41,7 +41,7 @@ func (s *Session) commit(ctx context.Context, o *outcome) {
 	s.models = r.models
 }
 
-// skipReason returns why the round is not worth making, "" where it is.
+// skipReason returns why the round is not worth making, "" if it is.
 func (r *round) skipReason(forced bool) string {
 	switch {
 	case len(r.steps) == 0 && r.little:
@@ -54,11 +54,11 @@ func (r *round) skipReason(forced bool) string {
 	return ""
 }
 
-// deferLevel has the level of a round that changed nothing wait. No cooldown
-// starts: only a compaction starts one, and a stronger level does not wait.
+// deferLevel puts off the level of a round that changed nothing. No cooldown starts:
+// only a compaction starts one, and a stronger level does not wait.
 func (s *Session) deferLevel(level levels.Name, reason string, planned *conversation) {
 	if level == levels.LayerName {
-		return // it is never due by itself
+		return // it is never due without a request
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,7 +71,7 @@ func waitingSince(planned *conversation, reason string) levelWait {
 	return levelWait{added: planned.messageTokens(), staled: planned.staleTokens(), reason: reason}
 }
 
-// archiveRound puts the round into the archive, before anything changes.
+// archiveRound puts the round into the archive, before the conversation changes.
 func (s *Session) archiveRound(ctx context.Context, r *round) (int, error) {
 	s.mu.Lock()
 	next := s.steps + 1
@@ -93,7 +93,7 @@ func (s *Session) archiveRound(ctx context.Context, r *round) (int, error) {
 	return s.putStep(ctx, r, a)
 }
 
-// writtenForms returns what the file is known by that left is written to, nil where
+// writtenForms returns the forms in which the caller's file holds the result, nil if
 // ReadBack fails.
 func (cfg *settings) writtenForms(left chat.Transcript) []archive.Written {
 	if cfg.ReadBack == nil || !cfg.outside {
@@ -119,38 +119,39 @@ func (cfg *settings) writtenForms(left chat.Transcript) []archive.Written {
 	return archive.NewWritten(readings, clean)
 }
 
-// putStep archives a step. One that could not be written is kept, to ask the
-// archive by it before a model is asked for another round.
+// putStep archives a step. It keeps a step that could not be written, and tries it
+// again before a model is called for another round.
 func (s *Session) putStep(ctx context.Context, r *round, a archive.Step) (int, error) {
 	number, err := archiveStep(ctx, s.cfg.Archive, s.cfg.Deadlines.Archive, a)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if broken, ok := errors.AsType[*CallbackError](err); !ok || broken.Callback == s.cfg.guards.archive.Name {
 		r.models.archive = r.models.archive.AfterCall(err != nil, r.added)
-	} // else Redact failed before the archive was asked
+	} // or else Redact failed before the archive was called
 	if err != nil {
 		err = fmt.Errorf("archive round %d: %w", number, err)
 		s.unkept = &unkept{step: a, err: err}
 		return 0, err
 	}
 	s.unkept = nil
-	s.steps = number // taken, whatever follows
+	s.steps = number // the number is used, whatever follows
 	return number, nil
 }
 
-// An unkept is a step that could not be archived, and why.
+// An unkept is a step that could not be archived, and the error.
 type unkept struct {
 	step archive.Step
 	err  error
 }
 
-// putPending puts the step that could not be archived, if there is one and the
-// archive is not left out; with an error no round may be made now. The step's
-// own round is not made: it was planned for an earlier conversation, and an archive
-// may hold steps of which nothing came.
+// putPending archives the pending step, if there is one and the archive is not
+// skipped. If it returns an error, no round may be made now. The step's own round is
+// not made: it was planned for an earlier conversation, and an archive may hold steps
+// without effect.
 //
-// A step may be such that it can never be written. So if it fails again and the
-// conversation is another, the round goes on without a model, and its step is put
+// It may be impossible to write a step at all. So if it fails again after the
+// conversation has changed, the round goes on without a model, and its step replaces
+// the pending one.
 // instead.
 func (s *Session) putPending(ctx context.Context, r *round) error {
 	s.mu.Lock()
@@ -163,7 +164,7 @@ func (s *Session) putPending(ctx context.Context, r *round) error {
 	a.Number = max(a.Number, s.steps+1)
 	s.mu.Unlock()
 	if left := r.models.archive.MessagesLeft(r.added); left > 0 && r.cause != byHand {
-		return fmt.Errorf("%w: the archive is asked again after %d more messages", u.err, left)
+		return fmt.Errorf("%w: the archive is tried again after %d more messages", u.err, left)
 	}
 	before := r.models.archive
 	_, err := s.putStep(ctx, r, a)
@@ -174,23 +175,23 @@ func (s *Session) putPending(ctx context.Context, r *round) error {
 	if ok && late.Late() || ctx.Err() != nil || edit.Sum(a.Before) == r.sumBefore() {
 		return err
 	}
-	r.models.archive = before // it is asked once more, and fails once
+	r.models.archive = before // the archive is called once more, and fails once
 	r.unsure = "the archive failed: it is asked before a model is"
 	return nil
 }
 
-// archiveStep archives a under its number, or the next one where the archive knows the
-// session from elsewhere: an earlier process, or a write that failed late.
-// All of it has one deadline.
+// archiveStep archives a under its number, or the next one if the archive already has
+// that number: from an earlier process, or from a write that failed late. One
+// deadline covers all attempts.
 func archiveStep(ctx context.Context, store archive.Store, within time.Duration, a archive.Step) (number int, err error) {
 	if within > 0 {
 		var stop context.CancelFunc
 		ctx, stop = context.WithTimeout(ctx, within)
 		defer stop()
 	}
-	const tries = 100 // each means that somebody else took the number
+	const tries = 100 // each means that another process took the number
 	for range tries {
-		err = guard.Recovered(func() error { return store.Put(ctx, a) }) // a redactor in front of it may fail
+		err = guard.Recovered(func() error { return store.Put(ctx, a) }) // a redactor in front of it may panic
 		if !errors.Is(err, archive.ErrExists) {
 			break
 		}
@@ -203,8 +204,8 @@ func archiveStep(ctx context.Context, store archive.Store, within time.Duration,
 	return a.Number, err
 }
 
-// swapIn puts what the round made in the place of what it was planned for. The
-// messages that arrived meanwhile follow it.
+// swapIn replaces the messages for which the round was planned with its result. The
+// messages that arrived meanwhile follow.
 func (s *Session) swapIn(o *outcome) error {
 	r, number := o.round, o.number
 	s.mu.Lock()
@@ -231,7 +232,7 @@ func (s *Session) swapIn(o *outcome) error {
 	return nil
 }
 
-// sumBefore tells the conversation before the round from others.
+// sumBefore is a hash of the conversation before the round.
 func (r *round) sumBefore() string {
 	if r.sum == "" {
 		r.sum = edit.Sum(r.before.messages)
@@ -239,8 +240,8 @@ func (r *round) sumBefore() string {
 	return r.sum
 }
 
-// strongestLevel returns the last level of the round; fit, which only trims what the
-// others left, only where it was alone.
+// strongestLevel returns the last level of the round. Fit only trims the result of the
+// others, so it counts only if it is the only one.
 func (r *round) strongestLevel() string {
 	for _, st := range slices.Backward(r.steps) {
 		if st.level != levels.TruncateName {
@@ -250,8 +251,7 @@ func (r *round) strongestLevel() string {
 	return string(levels.TruncateName)
 }
 
-// roundEdits returns the round as it can be made again on a history that is sent
-// anew.
+// roundEdits returns the round in a form that can be replayed on a resent history.
 func (r *round) roundEdits() edit.Round {
 	out := edit.Round{Seen: len(r.before.messages), Sum: r.sumBefore()}
 	for _, st := range r.steps {

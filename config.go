@@ -19,47 +19,47 @@ import (
 	"github.com/tiercompact/tiercompact/trace"
 )
 
-// A Preset is a bundle of settings that go together.
+// A Preset is a name for a set of defaults.
 type Preset string
 
-// The presets. Default is the contract to the letter; Eager begins earlier;
-// Steady keeps the server's prompt cache and the most of what is needed next.
+// The presets. Default follows the contract; Eager begins earlier; Steady preserves
+// the server's prompt cache and most of the text that is needed next.
 const (
 	Default Preset = "default"
 	Eager   Preset = "eager"
 	Steady  Preset = "steady"
 )
 
-// A Trigger says after which messages a check runs.
+// A Trigger selects the messages after which a check runs.
 type Trigger string
 
 // The triggers.
 const (
 	EveryMessage  Trigger = "every_message"
 	AssistantOnly Trigger = "assistant_only" // after an assistant message without open calls
-	Manual        Trigger = "manual"         // never by itself
+	Manual        Trigger = "manual"         // never automatically
 )
 
-// An Escalation says what happens when a level above soft is due.
+// An Escalation selects the levels to run when a level above soft is due.
 type Escalation string
 
 // The escalations.
 const (
 	Direct  Escalation = "direct"  // the picked level alone
-	Cascade Escalation = "cascade" // soft first; the picked level only where that was not enough
+	Cascade Escalation = "cascade" // soft first; the picked level only if that was not enough
 )
 
-// An Until says how far hard goes.
+// An Until is the point at which hard ends.
 type Until string
 
-// The ends of hard.
+// The end points of hard.
 const (
-	Half      Until = "half" // floor(n/2) of the old messages stay
-	UntilSoft Until = "soft" // half, then on, lowest first, until usage is below the soft threshold
+	Half      Until = "half" // half: floor(n/2) of the n old messages stay
+	UntilSoft Until = "soft" // half, then more, lowest first, until usage is below the soft threshold
 )
 
-// A Size is a number of tokens that may be left to follow from the window. The
-// zero value follows from it; [Tokens] makes one that does not.
+// A Size is a number of tokens, or a default that follows from the window. The zero
+// value is that default; [Tokens] makes a fixed number.
 type Size struct {
 	tokens int
 	set    bool
@@ -71,35 +71,34 @@ func Tokens(n int) Size { return Size{n, true} }
 // Get returns the tokens of a size; ok is false if it follows from the window.
 func (s Size) Get() (n int, ok bool) { return s.tokens, s.set }
 
-// Config is how conversations are kept small. Its sections are those of
-// compact.yaml. Only Window is required.
+// Config holds the settings of conversations. Its sections are those of compact.yaml.
+// Only Window is required.
 //
-// There are two ways to make one. [Defaults] returns every value as it is by
-// default; change what is to be different. Each value is taken as it is, 0
-// included:
+// There are two ways to make one. [Defaults] returns every value explicitly; change
+// those that must differ. Each value is used as it is, 0 included:
 //
 //	cfg := tiercompact.Defaults(tiercompact.Steady)
 //	cfg.Window = 8192
 //	cfg.Emergency.KeepLast = 0 // only the latest user message
 //
-// In a literal, Config{Window: 8192}, a field that is zero has the default of its
-// preset. A setting that is to be 0 beside another default needs [Defaults].
+// In a literal, Config{Window: 8192}, a zero field has the default of its preset. If
+// a setting with another default must be 0, use [Defaults].
 //
-// No callback hangs or ends a session: one that passes its deadline, panics or
-// returns what cannot be is an error or a warning that names it, a
-// [CallbackError], and something stands in for it as its field says.
+// A callback cannot block or end a session. If one passes its deadline, panics or
+// returns an invalid value, a [CallbackError] names it, as an error or a warning, and
+// the fallback in its field's comment is used.
 type Config struct {
-	Window int    // tokens that the model takes; required
-	Model  string // whose tokens are counted; "": cl100k_base
-	Preset Preset // that the defaults are of; "": Default
+	Window int    // max tokens of the model; required
+	Model  string // model for which tokens are counted; "": cl100k_base
+	Preset Preset // preset of the defaults; "": Default
 
 	Thresholds levels.Thresholds // usage from which each level is due
 	Escalation Escalation
 	Ranking    string  // levels.Cosine or levels.Fused
-	MinGain    float64 // share of the window that a round within the budget must free; 0: any gain
-	Fill       float64 // usage up to which a summary holds parts of files that the work is at; under Steady outlines grow up to it, too; 0: none
+	MinGain    float64 // min share of the window that a round within the budget frees; 0: any gain
+	Fill       float64 // usage up to which a summary adds excerpts of current files, and under Steady outlines grow; 0: none
 
-	Level       levels.Name // this level whenever usage is at the soft threshold; "": by usage
+	Level       levels.Name // level to use if usage is at the soft threshold; "": by usage
 	Trigger     Trigger     // when a check runs
 	NoAuto      bool        // no automatic compaction at all, Preflight included
 	SummaryRole chat.Role   // chat.Assistant or chat.System
@@ -113,72 +112,72 @@ type Config struct {
 	Deadlines DeadlineConfig
 	Redact    RedactConfig
 
-	Archive         archive.Store // nil: what is removed stays in memory
+	Archive         archive.Store // nil: removed messages stay in memory
 	ArchiveOptional bool          // if the archive cannot be written, go on without compacting instead of returning the error
-	Trace           trace.Sink    // nil: silence; an event at which it fails is dropped
+	Trace           trace.Sink    // nil: no trace; events on which it fails are dropped
 
-	Count       func(text string) int    // overrides Model, which stands in if it fails, or returns less than 0 or over 4*len(text)+256; must be safe for concurrent use
-	Calibration tokens.Calibration       // of earlier sessions with the same model and server
-	Progress    func(summarize.Progress) // reports how a summarizer gets on, unless it fails; nil: nobody is
+	Count       func(text string) int    // overrides Model, the fallback if it fails, or returns less than 0 or over 4*len(text)+256; must be safe for concurrent use
+	Calibration tokens.Calibration       // from earlier sessions with the same model and server
+	Progress    func(summarize.Progress) // reports the progress of a summarizer; nil, or if it fails: no reports
 	Now         func() time.Time         // nil, or if it fails: time.Now
 
-	// ReadBack returns what readers get of the file that the caller writes the
-	// conversation to that a round left. Archive is told, so that archive.Undo
-	// knows the conversation by the file. Nil: it goes into no file.
+	// ReadBack returns the conversation as readers get it from the file to which the
+	// caller writes the result of a round. It goes to Archive, so that archive.Undo
+	// recognises the file. Nil: there is no file.
 	ReadBack func(left chat.Transcript) []archive.Reading
 
-	defaultsOf Preset // of [Defaults], which left nothing open; "": zero fields have defaults
+	defaultsOf Preset // preset of [Defaults]; "": zero fields have defaults
 }
 
-// A PolicyConfig is the budget, what a preflight keeps, and what no level touches.
+// A PolicyConfig sets the budget, the messages that a preflight keeps, and those that no level changes.
 type PolicyConfig struct {
-	TriggerPct       float64 // usage from which a preflight compacts; 0: every one does
+	TriggerPct       float64 // usage from which a preflight compacts; 0: always
 	HardCapBuffer    Size    // budget = Window - HardCapBuffer - Reserve; by the window: 1,500, at most an eighth
 	Reserve          int     // tokens kept for the answer
-	KeepRecentTurns  int     // of a preflight or manual compaction
-	KeepToolIOPairs  int     // the same
+	KeepRecentTurns  int     // turns that a preflight or manual compaction keeps
+	KeepToolIOPairs  int     // pairs of tool calls and results that it keeps
 	RolesNeverPrune  []chat.Role
-	Protect          func(chat.Message) bool // further messages to protect, those included at which it fails; nil: none
+	Protect          func(chat.Message) bool // selects more messages to protect, and protects a message on which it fails; nil: none
 	NoPinFirstUser   bool                    // do not pin the first user message
 	Strategy         summarize.Strategy
-	MessageThreshold int     // so many messages not yet summarised lead to a summary; 0: off
+	MessageThreshold int     // number of messages outside of a summary that leads to one; 0: off
 	ContextThreshold float64 // usage that leads to a summary; 0: off
 }
 
-// A SoftConfig is about the level that outlines files.
+// A SoftConfig sets the level that outlines files.
 type SoftConfig struct {
-	StaleAfter int // messages without a reference that make a file stale
+	StaleAfter int // messages without a reference after which a file is stale
 }
 
-// A HardConfig is about the level that ranks.
+// A HardConfig sets the level that ranks messages.
 type HardConfig struct {
-	Until Until  // how far it goes
-	Query string // it ranks by this; "": the last user message
+	Until Until  // the point at which it ends
+	Query string // query of the ranking; "": the last user message
 }
 
-// An EmergencyConfig is about the level that summarises.
+// An EmergencyConfig sets the level that writes a summary.
 type EmergencyConfig struct {
 	KeepLast  int     // newest messages that stay; 0: only the latest user message
-	KeepShare float64 // more of the newest stay, while they fill less than this share of the window; 0: KeepLast alone
+	KeepShare float64 // more of the newest stay, up to this share of the window; 0: KeepLast alone
 }
 
-// A SummaryConfig says who writes summaries, and how long they are.
+// A SummaryConfig sets the summarizer and the length of summaries.
 type SummaryConfig struct {
 	Summarizer summarize.Summarizer // nil, or if it fails: the built-in extractive one
-	Name, Why  string               // of Summarizer, for reports: what it is, and why it is this one
-	MaxTokens  Size                 // of the whole message, without parts of files (Fill); by the window: an eighth, at most 1,024 of them what a model writes
+	Name, Why  string               // of Summarizer, for reports: its name, and the reason for it
+	MaxTokens  Size                 // max tokens of the whole message, without excerpts of files (Fill); default: an eighth of the window, a model's text at most 1,024 of them
 	Fallback   string               // levels.FallbackExtractive or levels.FallbackPruning
 }
 
-// An EmbedConfig says who ranks for hard.
+// An EmbedConfig sets the embedder of the level hard.
 type EmbedConfig struct {
 	Embedder  levels.Embedder // nil, or if it fails: the built-in lexical scorer
-	Name, Why string          // of Embedder, for reports: what it is, and why it is this one
+	Name, Why string          // of Embedder, for reports: its name, and the reason for it
 }
 
-// A DeadlineConfig is the most time for callbacks; 0: none. Deadlines hold also if
+// A DeadlineConfig sets the maximum time of callbacks; 0: none. Deadlines apply even if
 // a callback ignores its context: its late answer is dropped, and it is not called
-// again while a late call has not returned.
+// again until the late call has returned.
 type DeadlineConfig struct {
 	Ranking  time.Duration
 	Summary  time.Duration // of one call
@@ -187,16 +186,16 @@ type DeadlineConfig struct {
 	Callback time.Duration // of one call of any other callback
 }
 
-// A RedactConfig says what of a conversation others are given.
+// A RedactConfig sets the redaction of output.
 type RedactConfig struct {
-	Redactor *redact.Redactor // of what Archive, Trace, errors and reports are given; nil: redact.Default. If it fails, nothing is given
-	Off      bool             // they are given texts as they are
-	Prompts  bool             // Summarizer and Embedder, too, are given redacted texts
+	Redactor *redact.Redactor // for Archive, Trace, errors and reports; nil: redact.Default. If it fails, they get nothing
+	Off      bool             // they get the original texts
+	Prompts  bool             // redact the input of Summarizer and Embedder too
 }
 
-// Defaults returns every setting as a preset has it, but Window, which is required.
-// "" is Default. [New] refuses a preset that does not exist, or that was changed in
-// what Defaults returned.
+// Defaults returns the settings of a preset, except Window, which is required. "" is
+// Default. [New] rejects an unknown preset, and a change of Preset in the result of
+// Defaults.
 func Defaults(preset Preset) Config {
 	preset = cmp.Or(preset, Default)
 	c := Config{
@@ -223,7 +222,7 @@ func Defaults(preset Preset) Config {
 	return c
 }
 
-// settings are a Config with nothing left open.
+// settings are a Config with all defaults filled in.
 type settings struct {
 	Config
 	counters
@@ -231,15 +230,15 @@ type settings struct {
 	policy     protection.Policy
 	budget     tokens.Budget
 	weights    embed.Weights
-	outside    bool // the archive is the caller's; else nothing leaves the process with it
+	outside    bool // the archive is the caller's; otherwise no data leaves the process with it
 	summarySet bool // Summary.MaxTokens is the caller's
 	ownNow     bool // Now is the caller's
 	ownRedact  bool // Redact is the caller's
 	guards     *guards
 	faults     *guard.Faults       // of one session
-	redact     func(string) string // of known, guarded; nil where nothing is redacted
-	builtIn    *tokens.Counter     // stands in for Count
-	known      *redact.Known       // what a session has seen to be secret; nil where nothing is redacted
+	redact     func(string) string // the method of known, guarded; nil without redaction
+	builtIn    *tokens.Counter     // the fallback of Count
+	known      *redact.Known       // the secrets that a session has seen; nil without redaction
 }
 
 func (cfg Config) resolveSettings() (settings, error) {
@@ -269,7 +268,7 @@ func (cfg Config) budgetOf(window int) tokens.Budget {
 	return tokens.NewBudget(window, buffer, cfg.Policy.Reserve, set)
 }
 
-// fillZeros sets the fields of a struct that are zero as those of defaults are.
+// fillZeros sets the zero fields of a struct to those of defaults.
 func fillZeros(of, defaults reflect.Value) {
 	for i := range of.NumField() {
 		switch f := of.Field(i); {
@@ -282,7 +281,7 @@ func fillZeros(of, defaults reflect.Value) {
 	}
 }
 
-// withBuiltIn puts what is built in where the caller has nothing of its own.
+// withBuiltIn uses the built-in implementations for the callbacks that are nil.
 func (cfg Config) withBuiltIn() Config {
 	if cfg.Summary.Summarizer == nil {
 		cfg.Summary.Summarizer, cfg.Summary.Name = summarize.Extractive{}, levels.FallbackExtractive
@@ -299,7 +298,7 @@ func (cfg Config) withBuiltIn() Config {
 	return cfg
 }
 
-// summaryMax is the limit of a summary, in tokens.
+// summaryMax is the maximum length of a summary, in tokens.
 func (cfg Config) summaryMax() int {
 	if n, set := cfg.Summary.MaxTokens.Get(); set {
 		return n
@@ -311,5 +310,5 @@ func (cfg Config) summaryMax() int {
 // large window holds more rules, todos and names that must not be lost.
 func defaultSummaryMax(window int) int { return max(1, window/8) }
 
-// defaultTextMax is the default limit of what a model writes for a summary.
+// defaultTextMax is the default limit of a model's text in a summary, in tokens.
 func defaultTextMax(window int) int { return min(1024, defaultSummaryMax(window)) }

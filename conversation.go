@@ -12,26 +12,26 @@ import (
 	"github.com/tiercompact/tiercompact/internal/protection"
 )
 
-// newestKept is how many messages soft leaves alone, so that what is older can go
+// newestKept is how many messages soft does not change, so that older ones can go
 // stale.
 const newestKept = 3
 
-// An entry is a message with what is computed of it once.
+// An entry is a message with its computed values.
 type measuredMessage struct {
 	message chat.Message
 	size    int
 	terms   embed.Terms
 }
 
-// measure computes what is kept beside a message, which it makes valid UTF-8.
-// It is the costly part of adding one, and needs no lock.
+// measure makes a message valid UTF-8 and computes its values. It is the expensive
+// part of adding a message, and needs no lock.
 func (c *counters) measure(m chat.Message) measuredMessage {
 	m = validMessage(m)
 	return measuredMessage{message: m, size: c.countMessage(m), terms: embed.TermsOf(m)}
 }
 
-// validMessage returns m with all of its text made valid UTF-8: no server takes
-// anything else. A message that is valid comes back as it is.
+// validMessage returns m with all of its text made valid UTF-8, because servers accept
+// no other text. A valid message is returned unchanged.
 func validMessage(m chat.Message) chat.Message {
 	m.ID = strings.ToValidUTF8(m.ID, "\uFFFD")
 	copied := false
@@ -51,24 +51,24 @@ func validMessage(m chat.Message) chat.Message {
 	return m
 }
 
-// A conversation is a transcript with what is known of each message, and the
-// sums that a check needs. Copies share what they hold: it only grows at its
-// end, or is replaced as a whole.
+// A conversation is a transcript with the values of each message, and the sums for a
+// check. Copies share memory: a conversation only grows at its end, or is replaced as
+// a whole.
 type conversation struct {
 	policy   protection.Policy
 	messages chat.Transcript
 	sizes    []int
 	terms    []embed.Terms
 	facts    []files.Scan
-	ids      *ids.Set               // of all messages ever added, so that none comes twice
-	recalls  *ids.Recalls           // recall ids that earlier rounds gave
-	calls    map[string][]chat.Part // by id, those without a result yet
+	ids      *ids.Set               // of all messages ever added, to keep ids unique
+	recalls  *ids.Recalls           // recall ids of earlier rounds
+	calls    map[string][]chat.Part // by id, calls without a result so far
 	added    int                    // messages ever added
 
 	system, developer, rest, tools int  // tokens
-	fixed                          int  // tokens of what is protected, and of the summary
-	pinned                         bool // the first typed user message was met
-	unsummarised                   int  // messages that no summary stands for
+	fixed                          int  // tokens of protected messages and of the summary
+	pinned                         bool // the first typed user message was added
+	unsummarised                   int  // messages that are in no summary
 }
 
 func newConversation(cfg settings) conversation {
@@ -80,10 +80,10 @@ func (c *conversation) totalTokens() int { return c.messageTokens() + c.tools }
 // messageTokens returns the tokens of the messages, without the tool schemas.
 func (c *conversation) messageTokens() int { return c.system + c.developer + c.rest }
 
-// fixedTokens returns the tokens of what cannot leave.
+// fixedTokens returns the tokens of messages that must stay.
 func (c *conversation) fixedTokens() int { return c.fixed + c.tools }
 
-// addMessage appends a message, gives it an id that no other has, and returns that.
+// addMessage appends a message, gives it a unique id, and returns that.
 func (c *conversation) addMessage(e measuredMessage) string {
 	c.added++
 	if e.message.ID == "" || c.ids.Contains(e.message.ID) || protection.Reserved(e.message) {
@@ -95,22 +95,22 @@ func (c *conversation) addMessage(e measuredMessage) string {
 	return e.message.ID
 }
 
-// reserveIDs keeps the ids of t from being given to others.
+// reserveIDs prevents a second use of the ids of t.
 func (c *conversation) reserveIDs(t chat.Transcript) {
 	for _, m := range t {
 		c.ids.Add(m.ID)
 	}
 }
 
-// growCapacity makes room for n more messages, and for some behind them: what is added
-// next must not move them all.
+// growCapacity makes room for n more messages and some after them: the next addition
+// must not move them all.
 func (c *conversation) growCapacity(n int) {
 	n += n / 16
 	c.messages, c.sizes = slices.Grow(c.messages, n), slices.Grow(c.sizes, n)
 	c.terms, c.facts = slices.Grow(c.terms, n), slices.Grow(c.facts, n)
 }
 
-// matchResult keeps track of open calls, and returns the one that m answers.
+// matchResult tracks open calls, and returns the one that m answers.
 func (c *conversation) matchResult(m chat.Message) *chat.Part {
 	var answered *chat.Part
 	for _, p := range m.Parts {
@@ -119,7 +119,7 @@ func (c *conversation) matchResult(m chat.Message) *chat.Part {
 			c.calls[p.ID] = append(c.calls[p.ID], p)
 		case chat.Result:
 			if open := c.calls[p.ID]; len(open) > 0 {
-				call := open[len(open)-1] // a copy: the place is used again
+				call := open[len(open)-1] // a copy: the slot is reused
 				answered = &call
 				if c.calls[p.ID] = open[:len(open)-1]; len(open) == 1 {
 					delete(c.calls, p.ID)
@@ -130,7 +130,7 @@ func (c *conversation) matchResult(m chat.Message) *chat.Part {
 	return answered
 }
 
-// appendEntry appends a message with all that is known of it, and adds to the sums.
+// appendEntry appends a message with its values, and adds to the sums.
 func (c *conversation) appendEntry(e measuredMessage, f files.Scan) {
 	m := e.message
 	c.messages, c.sizes = append(c.messages, m), append(c.sizes, e.size)
@@ -154,7 +154,7 @@ func (c *conversation) appendEntry(e measuredMessage, f files.Scan) {
 	}
 }
 
-// snapshot returns a copy that later additions do not touch.
+// snapshot returns a copy that later additions do not change.
 func (c *conversation) snapshot() conversation {
 	s := *c
 	n := len(c.messages)
@@ -163,8 +163,8 @@ func (c *conversation) snapshot() conversation {
 	return s
 }
 
-// withMessages returns c with other messages: those whose content is as it was
-// keep what is known of them.
+// withMessages returns c with other messages: those with unchanged content keep their
+// values.
 func (c *conversation) withMessages(by *counters, messages chat.Transcript) conversation {
 	at := make(map[string]int, len(c.messages))
 	for i, m := range c.messages {
@@ -183,10 +183,10 @@ func (c *conversation) withMessages(by *counters, messages chat.Transcript) conv
 	return out
 }
 
-// withLaterMessages returns c with what was added to since behind its first n messages.
+// withLaterMessages returns c followed by the messages of since after the first n.
 func (c conversation) withLaterMessages(since *conversation, n int) conversation {
 	c.ids, c.recalls = since.ids, since.recalls
-	c.reserveIDs(c.messages) // also what a round put in
+	c.reserveIDs(c.messages) // messages that a round inserted count too
 	for i := n; i < len(since.messages); i++ {
 		c.matchResult(since.messages[i])
 		c.appendEntry(measuredMessage{since.messages[i], since.sizes[i], since.terms[i]}, since.facts[i])
@@ -219,7 +219,7 @@ func (c *conversation) summaryNumber() int {
 	return highest
 }
 
-// summaryNumberOf returns the number of a session summary, 0 for what is none.
+// summaryNumberOf returns the number of a session summary, 0 for other messages.
 func summaryNumberOf(m chat.Message) int {
 	if !m.IsSummary() {
 		return 0
@@ -237,7 +237,7 @@ func (c *conversation) staleTokens() int {
 	return sum
 }
 
-// currentUsage returns what the conversation's tokens are spent on. Its caller holds
+// currentUsage returns the tokens of each part of the conversation. Its caller holds
 // the lock.
 func (s *Session) currentUsage() Usage {
 	u := Usage{
@@ -248,5 +248,5 @@ func (s *Session) currentUsage() Usage {
 	return u
 }
 
-// promptTokens returns the tokens of the conversation as the server would count them.
+// promptTokens returns the tokens of the conversation by the server's count, estimated.
 func (s *Session) promptTokens() int { return s.cal.Tokens(s.t.totalTokens(), s.anchor) }

@@ -19,34 +19,34 @@ import (
 	"github.com/tiercompact/tiercompact/levels"
 )
 
-// A round is one compaction while it is planned: levels have their turn, each
-// on what the one before left. It changes nothing outside itself.
+// A round is one compaction in planning: levels plan in turn, each on the result of the
+// one before. It changes nothing outside itself.
 type round struct {
 	cfg     *settings
 	ratio   float64                 // tokens for the server / tokens counted here
-	before  conversation            // as it was
-	t       conversation            // as it stands
+	before  conversation            // the conversation before the round
+	t       conversation            // the conversation in its planned form
 	view    levels.View             // of t
-	was     map[string]chat.Message // by id: what was rewritten, as it was
+	was     map[string]chat.Message // by id: rewritten messages in their original form
 	steps   []levelStep
 	number  int                      // of the next session summary
-	step    int                      // number that the archive will have for it
+	step    int                      // its number in the archive
 	given   func(recall string) bool // reports the recall ids of earlier rounds
 	note    string                   // of a manual compaction
-	noModel string                   // why no model is asked; "" where one may be
-	unsure  string                   // why none is asked because of the archive
+	noModel string                   // why no model is called; "" if one may be
+	unsure  string                   // why none is called because of the archive
 	models  outages
 	added   int // messages ever added to the conversation
 	kept    Kept
 	warning string
-	sum     string          // of before; "" until it is asked for
-	gone    []archive.Entry // what its recall ids stand for, once it is archived
-	// unlisted are ids of earlier rounds that the conversation had no room to show,
-	// and of this one's, once it is archived.
+	sum     string          // hash of before; "" until it is needed
+	gone    []archive.Entry // the messages of its recall ids, once it is archived
+	// unlisted are ids of earlier rounds that the conversation had no room to show, and
+	// those of this round, once it is archived.
 	unlisted []string
 	began    time.Time
-	cause    string // why it is made
-	little   bool   // a summary was not asked for: it would free too little
+	cause    string // why the round is made
+	little   bool   // a summary would free too little, so none was written
 }
 
 // A levelStep is one application of edits.
@@ -56,13 +56,13 @@ type levelStep struct {
 	edits            []edit.Edit
 	front            []bool // messages that may move to the front; nil for none
 	from, to         int    // tokens
-	after            []int  // tokens that each edit puts in
+	after            []int  // tokens that each edit inserts
 	engine, fallback string
-	why              string // it was this engine
+	why              string // reason for the engine
 	attempts         []Attempt
-	removed          int // lines of the summary
+	removed          int // removed lines of the summary
 	summary          *levels.Summary
-	grows            bool // it is made although it takes tokens
+	grows            bool // it is made although it adds tokens
 	noUser           bool // no user message has to stay
 	began, ended     time.Time
 }
@@ -73,10 +73,10 @@ func (r *round) setConversation(t conversation) {
 	r.view.Step, r.view.Taken = r.step, r.given
 }
 
-// serverTokens returns what a count made here is for the server.
+// serverTokens returns the server's tokens for a local count, estimated.
 func (r *round) serverTokens(counted int) int { return int(math.Ceil(float64(counted) * r.ratio)) }
 
-// localTokens is the reverse: the most that may be counted here for so many tokens.
+// localTokens is the reverse: the maximum local count for a number of server tokens.
 func (r *round) localTokens(tokens int) int { return int(float64(tokens) / r.ratio) }
 
 func (r *round) currentTokens() int { return r.serverTokens(r.t.totalTokens()) }
@@ -88,7 +88,7 @@ func (r *round) belowSoft() bool {
 	return float64(r.currentTokens())/float64(r.cfg.Window) < r.cfg.Thresholds.Lowest()
 }
 
-// levelView returns what levels may know of c.
+// levelView returns the view of c for levels.
 func (c *conversation) levelView(cfg *settings, was map[string]chat.Message) levels.View {
 	return levels.View{
 		Messages: c.messages, Sizes: c.sizes, Facts: c.facts, Terms: c.terms,
@@ -97,7 +97,7 @@ func (c *conversation) levelView(cfg *settings, was map[string]chat.Message) lev
 	}
 }
 
-// newRound returns a round of a decision, on a copy of the settings.
+// newRound returns a round for a decision, on a copy of the settings.
 func (s *Session) newRound(d decision) *round {
 	s.learnSecrets(d.t.messages)
 	s.mu.Lock()
@@ -113,8 +113,8 @@ func (s *Session) newRound(d decision) *round {
 	return r
 }
 
-// planned returns r with all that it does, or if a call of Count in it does not
-// return, r as it was: whatever still goes on then goes on with the given-up one.
+// planned returns r with its plan. If a call of Count does not return, it returns r
+// without changes: the abandoned goroutine works on another copy.
 func (r *round) planned(ctx context.Context, d decision) (*round, error) {
 	was := *r
 	ctx, stop := context.WithCancel(ctx)
@@ -128,7 +128,7 @@ func (r *round) planned(ctx context.Context, d decision) (*round, error) {
 	return r, err
 }
 
-// planAll has the levels of a request take their turn.
+// planAll runs the levels of a request in turn.
 func (r *round) planAll(ctx context.Context, d decision) error {
 	r.noModel = r.hopelessReason()
 	var err error
@@ -140,7 +140,7 @@ func (r *round) planAll(ctx context.Context, d decision) error {
 	case roomRequest:
 		err = r.planRoom(ctx, d)
 	case levelRequest:
-		r.cfg.Level = d.level // asked for by name: without cascade
+		r.cfg.Level = d.level // requested by name: without cascade
 		err = r.planRound(ctx, d)
 	default:
 		err = r.planRound(ctx, d)
@@ -151,7 +151,7 @@ func (r *round) planAll(ctx context.Context, d decision) error {
 	return r.makeReachable()
 }
 
-// planRoom is emergency, if it frees what is missing for the next message.
+// planRoom runs emergency, if that makes enough room for the next message.
 func (r *round) planRoom(ctx context.Context, d decision) error {
 	r.cfg.MinGain = float64(d.missing) / float64(r.cfg.Window)
 	d.forced = false
@@ -162,8 +162,8 @@ func (r *round) planRoom(ctx context.Context, d decision) error {
 	return err
 }
 
-// planRound has the levels take their turn: the picked one (under cascade soft
-// first), then emergency and fit as long as the budget is exceeded.
+// planRound runs the levels in turn: the picked one (under cascade soft first), then
+// emergency and fit as long as the budget is exceeded.
 func (r *round) planRound(ctx context.Context, d decision) error {
 	picked := d.picked
 	if r.refillsFiles() && r.cfg.Level == "" && !r.fitsBudget() {
@@ -188,21 +188,21 @@ func (r *round) planRound(ctx context.Context, d decision) error {
 	return r.truncateToBudget()
 }
 
-// refillsFiles reports whether a round fills the conversation up again with what the
-// work is at, whatever its level: outlines grow, and emergency takes parts of
-// files from the whole ones. Only rounds that are rare may; with the other
-// presets a summary alone holds parts.
+// refillsFiles reports whether a round fills the conversation with current files at
+// every level: outlines grow, and emergency takes excerpts from whole files. Only
+// rounds that are rare may refill; with the other presets only a summary holds
+// excerpts.
 func (r *round) refillsFiles() bool { return r.cfg.Fill > 0 && r.cfg.Preset == Steady }
 
-// mildestFirst reports whether the mildest level is tried before a stronger one. A
-// summary that holds parts of files takes them from the whole files.
+// mildestFirst reports whether the mildest level runs before a stronger one. A summary
+// with excerpts takes them from whole files.
 func (r *round) mildestFirst(picked levels.Name, d decision) bool {
 	return r.cfg.Escalation == Cascade && r.cfg.Level == "" && !d.summary &&
 		levels.Stronger(picked, levels.All()[0].Name) && (picked != levels.Emergency || !r.refillsFiles())
 }
 
-// hopelessReason returns why no model is to be asked: the floor is over the budget, or
-// what comes of it may not be kept.
+// hopelessReason returns why no model may be called: the floor is over the budget, or
+// the result could not be archived.
 func (r *round) hopelessReason() string {
 	if r.unsure != "" {
 		return r.unsure
@@ -213,7 +213,7 @@ func (r *round) hopelessReason() string {
 	return "what cannot leave the conversation is over the budget: no model can help"
 }
 
-// planLevel plans the steps of a level, each on what the one before left.
+// planLevel plans the steps of a level, each on the result of the one before.
 func (r *round) planLevel(ctx context.Context, name levels.Name, d decision) error {
 	for _, plan := range levels.Find(name).Steps {
 		began, v := r.cfg.Now(), r.view
@@ -254,7 +254,7 @@ func stepOfPlan(name levels.Name, began time.Time, p levels.Plan) levelStep {
 	return s
 }
 
-// levelSettings returns what levels plan with.
+// levelSettings returns the planners' settings.
 func (r *round) levelSettings(d decision) levels.Settings {
 	s := levels.Settings{
 		Budget: r.localLimit(), Share: r.windowShare, Worth: func(freed int) bool { return !r.belowMinGain(freed) },
@@ -276,8 +276,8 @@ func (r *round) levelSettings(d decision) levels.Settings {
 	return s
 }
 
-// promptRedactor returns what is made of texts for models, nil for nothing. Where the
-// redactor fails, it panics: no model is given what was not redacted.
+// promptRedactor returns the redactor of model input, nil for none. If it fails, it
+// panics: a model must not get unredacted text.
 func (cfg *settings) promptRedactor() func(string) string {
 	if !cfg.Redact.Prompts {
 		return nil
@@ -293,7 +293,7 @@ func (r *round) summaryWriter() levels.Writer {
 	}
 	if !r.cfg.summarySet {
 		w.Text = defaultTextMax(r.cfg.Window)
-		w.Max += recallTokens // a limit that was set holds for all of the message
+		w.Max += recallTokens // a limit that was set is for all of the message
 	}
 	if r.cfg.known != nil {
 		w.Clean = r.cfg.redactor(r.cfg.known.Secrets)
@@ -301,13 +301,13 @@ func (r *round) summaryWriter() levels.Writer {
 	return w
 }
 
-// recallTokens is about what the line of its recall id takes in a summary.
+// recallTokens is the approximate size of the recall line in a summary.
 const recallTokens = 12
 
-// windowShare returns the tokens of a share of the window, as counted here.
+// windowShare returns the tokens of a share of the window, in the local count.
 func (r *round) windowShare(of float64) int { return r.localTokens(int(of * float64(r.cfg.Window))) }
 
-// truncateToBudget is the last resort where the budget is still exceeded.
+// truncateToBudget is the last resort if the budget is still exceeded.
 func (r *round) truncateToBudget() error {
 	if r.fitsBudget() {
 		return nil
@@ -323,8 +323,8 @@ func (r *round) fitWithin(limit int) error {
 
 const allProtections = protection.Protected | protection.First | protection.Session | protection.Open | protection.Unread | protection.Latest | protection.Correction
 
-// redactStep returns s with what it says of models as it may be shown: a server may
-// quote in an error what it was sent.
+// redactStep returns s with its texts about models redacted: a server's error may quote
+// its input.
 func (s levelStep) redactStep(redact func(string) string) levelStep {
 	s.why = redact(s.why)
 	for i := range s.attempts {
@@ -333,8 +333,8 @@ func (s levelStep) redactStep(redact func(string) string) levelStep {
 	return s
 }
 
-// applyStep makes the edits of a step on the conversation as it stands. A step that
-// would not shrink it is not made.
+// applyStep applies the edits of a step to the planned conversation. It skips a step
+// that would not shrink it.
 func (r *round) applyStep(s levelStep, mask protection.Protection) error {
 	if len(s.edits) == 0 {
 		return nil
@@ -379,8 +379,8 @@ func (r *round) applyStep(s levelStep, mask protection.Protection) error {
 	return nil
 }
 
-// belowMinGain reports whether a gain is below the least that a round within the
-// budget must free.
+// belowMinGain reports whether a gain is below the minimum for a round within the
+// budget.
 func (r *round) belowMinGain(gain int) bool {
 	return float64(r.serverTokens(gain)) < r.cfg.MinGain*float64(r.cfg.Window)
 }
@@ -388,8 +388,8 @@ func (r *round) belowMinGain(gain int) bool {
 // outages are those of the two models of a session, and of its archive.
 type outages struct{ ranking, summary, archive cooldown.Outage }
 
-// modelSkipReason returns why the round does without a model that has an outage, ""
-// if it does not. A compaction by hand asks again.
+// modelSkipReason returns why the round does not call a model that has an outage, "" if
+// it does. A manual compaction calls it again.
 func (r *round) modelSkipReason(o cooldown.Outage, name string) string {
 	left := o.MessagesLeft(r.added)
 	if left == 0 || r.cause == byHand {
@@ -398,7 +398,7 @@ func (r *round) modelSkipReason(o cooldown.Outage, name string) string {
 	return fmt.Sprintf("%s failed when it was last asked: it is asked again after %d more messages", cmp.Or(name, "the model"), left)
 }
 
-// replacedMessages returns the messages of run that do not stand unchanged in put.
+// replacedMessages returns the messages of run that are not unchanged in put.
 func replacedMessages(run, put []chat.Message) []chat.Message {
 	stays := make(map[string]chat.Message, len(put))
 	for _, m := range put {

@@ -12,13 +12,13 @@ import (
 	"github.com/tiercompact/tiercompact/redact"
 )
 
-// An Option says more of a conversation that is sent as a whole.
+// An Option adds to a request with the whole conversation.
 type Option func(*fullHistory)
 
-// WithTools gives the tool schemas that go with the request, as JSON; they count.
+// WithTools sets the tool schemas of the request, as JSON; their tokens count.
 func WithTools(raw []byte) Option { return func(w *fullHistory) { w.tools = raw } }
 
-// fullHistory is a conversation that is sent as a whole.
+// fullHistory is the input of a request with the whole conversation.
 type fullHistory struct {
 	id       string
 	messages []chat.Message
@@ -26,34 +26,34 @@ type fullHistory struct {
 	request
 }
 
-// resentHistory is what is known of a conversation that is sent again and again. Its
-// models and unkept are as in [Session].
+// resentHistory is the state of a conversation that is sent repeatedly. models and
+// unkept are as in [Session].
 type resentHistory struct {
-	turn    chan struct{} // holds one token: requests of one id take turns
+	turn    chan struct{} // holds one token: requests of one id run in turn
 	rounds  []edit.Rewrite
 	steps   int // archived
 	models  outages
 	unkept  *unkept
-	sizes   sizes.Memo    // remembers nothing without an id
-	secrets *redact.Known // secrets that a request held, which later ones may hold without their names
+	sizes   sizes.Memo    // caches nothing without an id
+	secrets *redact.Known // secrets of earlier requests: later ones may hold them without their names
 }
 
-// Preflight is the form without a session, called before a model call with the
-// whole history. Where usage is at Policy.TriggerPct, or over the budget, the
-// messages come back compacted to three layers, else as they were given.
+// Preflight is the form without a session, called before a model call with the whole
+// history. If usage is at Policy.TriggerPct, or over the budget, it returns the
+// messages compacted to three layers, otherwise unchanged.
 //
-// With an id, earlier rounds are made again first on what the client sends anew,
-// so that a summary is made once and the server's prompt cache stays valid; usage
-// is taken after that. A round is made again while what it replaced is in the
-// history as it was; what it kept may change. It knows nothing of the session of
-// the same id, if there is one; in the archive they share the id, and no step
-// number is taken twice. Without an id nothing is remembered.
+// With an id, it first replays earlier rounds on the resent history, so that a summary
+// is written once and the server's prompt cache stays valid; usage is measured after
+// that. A round is replayed while the messages that it replaced are unchanged in the
+// history; the messages that it kept may change. The state is separate from a session
+// with the same id, but both share the id in the archive, and step numbers are
+// unique. Without an id, there is no state.
 func (c *Compactor) Preflight(ctx context.Context, id string, messages []chat.Message, options ...Option) (chat.Transcript, Report, error) {
 	w := fullHistory{id: id, messages: messages, request: request{kind: preflightRequest}}
 	return c.compactHistory(ctx, w, options)
 }
 
-// Compact is the manual form of [Compactor.Preflight]: it compacts whatever the usage.
+// Compact is the manual form of [Compactor.Preflight]: it compacts at any usage.
 func (c *Compactor) Compact(ctx context.Context, id string, messages []chat.Message, note string, options ...Option) (chat.Transcript, Report, error) {
 	w := fullHistory{id: id, messages: messages, request: request{kind: compactRequest, note: note}}
 	return c.compactHistory(ctx, w, options)
@@ -95,7 +95,7 @@ func (c *Compactor) compactHistory(ctx context.Context, w fullHistory, options [
 	return slices.Clone(o.round.t.messages), report, err
 }
 
-// resentHistoryOf returns what is known of an id. Without one nothing is, and requests
+// resentHistoryOf returns the state of an id. Without an id there is none, and requests
 // do not wait for each other.
 func (c *Compactor) resentHistoryOf(id string) *resentHistory {
 	c.mu.Lock()
@@ -111,11 +111,11 @@ func (c *Compactor) resentHistoryOf(id string) *resentHistory {
 	return known
 }
 
-// takeHistory gives s, a session of its own, the conversation t, what earlier rounds
-// have left of w.messages, and returns what to plan for.
+// takeHistory gives s, a temporary session, the conversation t, the result of earlier
+// rounds on w.messages, and returns the conversation to plan for.
 func (s *Session) takeHistory(w fullHistory, known *resentHistory, t chat.Transcript, tools int) conversation {
 	if len(known.rounds) > 0 {
-		s.learnSecrets(w.messages) // the replayed ones may have lost what tells a secret
+		s.learnSecrets(w.messages) // the replayed messages may lack the context of a secret
 	}
 	conv := newConversation(s.cfg)
 	for _, e := range s.cfg.measured(t) {
@@ -130,10 +130,10 @@ func (s *Session) takeHistory(w fullHistory, known *resentHistory, t chat.Transc
 // unnamedSession is the archive's name for conversations without an id.
 const unnamedSession = "preflight"
 
-// countUsage counts t, each message once in the life of the compactor's id.
+// countUsage counts t, each message once in the lifetime of the compactor's id.
 func (k *resentHistory) countUsage(cfg *settings, t chat.Transcript, tools int) Usage {
 	cores := runtime.GOMAXPROCS(0) // a model call waits for it
-	if cfg.Count != nil {          // the caller's, which is watched in one goroutine
+	if cfg.Count != nil {          // the caller's function is guarded in one goroutine
 		cores = 1
 	}
 	made := count(cfg, func(own *counters) sizes.Sizes { return k.sizes.Count(cores, t, own.countMessage) })

@@ -13,8 +13,8 @@ import (
 	"github.com/tiercompact/tiercompact/levels"
 )
 
-// makeReachable sees to it that what the round takes out can be reached from the
-// conversation that is left, and lists it by recall id.
+// makeReachable makes the removed messages of the round reachable from the remaining
+// conversation, and lists them by recall id.
 func (r *round) makeReachable() error {
 	if err := r.showID(); err != nil {
 		return err
@@ -23,14 +23,14 @@ func (r *round) makeReachable() error {
 	return nil
 }
 
-// showID has the conversation show a recall id of the round, if it shows none.
+// showID makes the conversation show a recall id of the round, if it shows none.
 func (r *round) showID() error {
 	hidden, shown := r.unshown(r.removedEntries())
 	if len(hidden) == 0 || len(shown) > 0 {
 		return nil
 	}
 	if room := r.localLimit() - mostShown; r.fitsBudget() && r.t.totalTokens() > room {
-		if err := r.fitWithin(room); err != nil { // which may show an id
+		if err := r.fitWithin(room); err != nil { // this may show an id
 			return err
 		}
 		if hidden, shown = r.unshown(r.removedEntries()); len(shown) > 0 {
@@ -40,13 +40,13 @@ func (r *round) showID() error {
 	return r.show(hidden)
 }
 
-// mostShown is about the most tokens that it takes to show an id.
+// mostShown is the approximate maximum number of tokens of a shown id.
 const mostShown = 60
 
-// show has the conversation name the first of entries whose ids it does not show,
-// below which [round.entries] lists the others. Where the conversation would not
-// fit the budget with that, or nobody has spoken in it, a later round lists them.
-// A round that frees less than that takes is not made.
+// show adds the first of entries whose ids are not shown to the conversation;
+// [round.entries] lists the others below it. If the conversation would not fit the
+// budget with it, or has no spoken messages yet, a later round lists them. A round
+// that frees fewer tokens than the id takes is not made.
 func (r *round) show(hidden []archive.Entry) error {
 	count := 0
 	for _, e := range hidden {
@@ -58,7 +58,7 @@ func (r *round) show(hidden []archive.Entry) error {
 		mask = protection.Protected
 	}
 	if !slices.ContainsFunc(r.t.messages, edit.Speaks) {
-		mask &^= protection.Unread | protection.Open // no marker may stand: nobody knows who speaks first
+		mask &^= protection.Unread | protection.Open // no marker fits here: the next speaker is unknown
 	}
 	from := max(0, edit.FirstChanged(r.before.messages, r.t.messages))
 	s := levelStep{level: last.level, grows: true, began: r.cfg.Now()}
@@ -78,9 +78,8 @@ func (r *round) show(hidden []archive.Entry) error {
 	return nil
 }
 
-// entries returns what each recall id of the round stands for. What is under an
-// id that the conversation does not show is listed below the nearest one that
-// it shows.
+// entries returns the removed messages of each recall id of the round. Those of an id
+// that the conversation does not show are listed below the nearest shown id.
 func (r *round) entries() []archive.Entry {
 	entries := r.removedEntries()
 	hidden, shown := r.unshown(entries)
@@ -118,9 +117,8 @@ func (r *round) entries() []archive.Entry {
 
 func distance(a, b int) int { return max(a-b, b-a) }
 
-// unshown returns the entries that cannot be reached from what the conversation
-// shows, without those that are listed below another of them, and the places of
-// the entries that it shows.
+// unshown returns the entries that are unreachable from the conversation, without those
+// that are listed below another of them, and the indices of the entries that it shows.
 func (r *round) unshown(entries []archive.Entry) (hidden []archive.Entry, shown []int) {
 	reached := make(map[string]bool)
 	for _, m := range r.t.messages {
@@ -145,7 +143,7 @@ func (r *round) unshown(entries []archive.Entry) (hidden []archive.Entry, shown 
 	return withoutListed(hidden), shown
 }
 
-// reach adds what is listed below what was reached.
+// reach adds the entries that are listed below reached ones.
 func reach(reached map[string]bool, below map[string][]string) {
 	todo := make([]string, 0, len(reached))
 	for id := range reached {
@@ -163,8 +161,8 @@ func reach(reached map[string]bool, below map[string][]string) {
 	}
 }
 
-// withoutListed returns entries without those that are listed below another of
-// them: a later level took out what an earlier one had written.
+// withoutListed returns entries without those that are listed below another of them: a
+// later level removed the replacement of an earlier one.
 func withoutListed(entries []archive.Entry) []archive.Entry {
 	listed := make(map[string]bool)
 	for _, e := range entries {
@@ -175,8 +173,8 @@ func withoutListed(entries []archive.Entry) []archive.Entry {
 	return slices.DeleteFunc(slices.Clone(entries), func(e archive.Entry) bool { return listed[e.ID] })
 }
 
-// removedEntries returns what each recall id of the round stands for, without what
-// [round.entries] lists below it.
+// removedEntries returns the removed messages of each recall id of the round, without
+// those that [round.entries] lists below it.
 func (r *round) removedEntries() []archive.Entry {
 	var out []archive.Entry
 	at := make(map[string]int)
@@ -185,7 +183,7 @@ func (r *round) removedEntries() []archive.Entry {
 			gone := replacedMessages(st.before.messages[e.Start:e.End], e.New)
 			id := recallID(e)
 			if len(gone) == 0 || id == "" {
-				continue // what was put in alone stands for nothing, or for what another edit drops
+				continue // a pure insertion replaces nothing, or what another edit drops
 			}
 			k, seen := at[id]
 			if !seen {
@@ -217,9 +215,9 @@ func recallID(e edit.Edit) string {
 	return ""
 }
 
-// Recall returns what an outline, marker or summary stands for, by its recall
-// id. What a standing round of this process took out comes back as it was, with
-// its secrets, all else as it is archived, which is redacted.
+// Recall returns the messages that an outline, marker or summary replaced, by its
+// recall id. Text that an active round of this process removed is returned unchanged,
+// with its secrets; other text is returned from the archive, which is redacted.
 func (s *Session) Recall(ctx context.Context, id string) (archive.Entry, error) {
 	if e, ok := s.removedEntry(id); ok {
 		return e, nil
@@ -234,7 +232,7 @@ func (s *Session) Recall(ctx context.Context, id string) (archive.Entry, error) 
 	return e, s.cfg.redactError(err)
 }
 
-// removedEntry returns what a standing round took out under a recall id.
+// removedEntry returns the messages that an active round removed, by recall id.
 func (s *Session) removedEntry(id string) (archive.Entry, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -248,9 +246,9 @@ func (s *Session) removedEntry(id string) (archive.Entry, bool) {
 	return archive.Entry{}, false
 }
 
-// Search finds what was removed from the conversation, the best first, at most
-// n: by meaning, where Embed.Embedder answers within Deadlines.Ranking, else
-// by words. With Redact.Prompts no model is asked.
+// Search finds removed messages, best first, at most n: by meaning, if
+// Embed.Embedder answers within Deadlines.Ranking, otherwise by words. With
+// Redact.Prompts no model is called.
 func (s *Session) Search(ctx context.Context, text string, n int) ([]archive.Hit, error) {
 	by := archive.Meaning{Embedder: s.cfg.Embed.Embedder, Within: s.cfg.Deadlines.Ranking}
 	if s.cfg.Redact.Prompts {
@@ -260,8 +258,8 @@ func (s *Session) Search(ctx context.Context, text string, n int) ([]archive.Hit
 	return found.Hits, s.cfg.redactError(err)
 }
 
-// withSecrets returns messages of the archive as they were, where standing rounds
-// of this process took them out.
+// withSecrets returns messages of the archive in their original form, if active
+// rounds of this process removed them.
 func (s *Session) withSecrets(messages []chat.Message) []chat.Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()

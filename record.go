@@ -14,8 +14,8 @@ import (
 	"github.com/tiercompact/tiercompact/levels"
 )
 
-// A Recorder keeps a session as it goes on, so that it outlives its process.
-// [archive.SessionFile] is one. What it returned from must be safe.
+// A Recorder persists a session, so that it outlives its process.
+// [archive.SessionFile] is one. When a method returns, its data must be durable.
 type Recorder interface {
 	Append(m chat.Message) error
 	Load(messages []chat.Message) error
@@ -25,13 +25,12 @@ type Recorder interface {
 	Set(i int, m chat.Message) error
 }
 
-// Record has f keep what happens to the session from now on. A session that
-// already has messages gives them to f first, unless it was resumed from f.
+// Record makes f record all later changes of the session. If the session already has
+// messages, f gets them first, unless the session was resumed from f.
 //
-// A call of f that does not return within Deadlines.Archive is an error,
-// and as long as it has not returned, each message that is added returns one.
-// When f can be called again it is told all messages anew, since nobody knows
-// what it has written.
+// If a call of f does not return within Deadlines.Archive, that is an error. Until it
+// returns, each added message returns an error too. After that, f gets all messages
+// again, since it is unknown what it has written.
 func (s *Session) Record(f Recorder) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -41,20 +40,20 @@ func (s *Session) Record(f Recorder) error {
 		if err := written(writing, func() error { return f.Load(all) }); err != nil {
 			return fmt.Errorf("record session: %w", err)
 		}
-		s.markUnrecorded() // f has not seen the rounds so far
+		s.markUnrecorded() // f lacks the rounds so far
 	}
 	s.recorder, s.writing, s.missed, s.unsure = f, writing, nil, false
 	return nil
 }
 
-// written has a recorder write.
+// written runs a write of the recorder.
 func written(g *guard.Guard, write func() error) error {
 	_, err := guard.Call(context.Background(), g, func(context.Context) (struct{}, error) { return struct{}{}, write() })
 	return err
 }
 
-// tell has the recorder write. Where it is not known what came of that, all is
-// told anew before anything else.
+// tell runs a write of the recorder. If its outcome is unknown, all messages are
+// written again before anything else.
 func (s *Session) tell(write func(Recorder) error) error {
 	f := s.recorder
 	err := written(s.writing, func() error { return write(f) })
@@ -67,8 +66,8 @@ func (s *Session) tell(write func(Recorder) error) error {
 	return fmt.Errorf("record session: %w", err)
 }
 
-// tellAnew tells the recorder the conversation as it stands, if it is not known
-// what it has. Its caller holds the lock.
+// tellAnew gives the recorder the present conversation, if it is unknown what the
+// recorder has. Its caller holds the lock.
 func (s *Session) tellAnew() (told bool, err error) {
 	if s.recorder == nil || !s.unsure {
 		return false, nil
@@ -95,9 +94,9 @@ func (s *Session) markUnrecorded() {
 	}
 }
 
-// writeRecord has the recorder, if there is one, write, and before that what it has
-// missed. Its caller holds the lock, so that records have the order of what
-// they tell. Where it fails, what it was to tell must not happen.
+// writeRecord runs a write of the recorder, if there is one, after the missed ones.
+// Its caller holds the lock, so that records are in the order of the changes. If it
+// returns an error, the change must not be made.
 func (s *Session) writeRecord(write func(Recorder) error) error {
 	if s.recorder == nil {
 		return nil
@@ -109,8 +108,7 @@ func (s *Session) writeRecord(write func(Recorder) error) error {
 	return s.tell(write)
 }
 
-// recordMissed has the recorder write what it has missed. Its caller holds the
-// lock.
+// recordMissed writes the missed records. Its caller holds the lock.
 func (s *Session) recordMissed() error {
 	if _, err := s.tellAnew(); err != nil {
 		return err
@@ -124,8 +122,8 @@ func (s *Session) recordMissed() error {
 	return nil
 }
 
-// noteRestorations keeps what a recorder says of a file that it had to write
-// anew, until a report tells it. Its caller holds the lock.
+// noteRestorations keeps the recorder's notes on rewritten files for the next report.
+// Its caller holds the lock.
 func (s *Session) noteRestorations() {
 	f, ok := s.recorder.(interface{ Restorations() []archive.Restoration })
 	if !ok {
@@ -137,7 +135,7 @@ func (s *Session) noteRestorations() {
 	}
 }
 
-// writeMissed writes what the recorder has missed, or says how much that is.
+// writeMissed writes the missed records, or returns an error with their number.
 func (s *Session) writeMissed() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -147,18 +145,18 @@ func (s *Session) writeMissed() error {
 	defer s.noteRestorations()
 	switch err := s.recordMissed(); {
 	case err != nil && s.unsure:
-		return fmt.Errorf("session %q: nobody knows which of the newest messages are on disk: %w", s.id, s.cfg.redactError(err))
+		return fmt.Errorf("session %q: it is unknown which of the newest messages are on disk: %w", s.id, s.cfg.redactError(err))
 	case err != nil:
 		return fmt.Errorf("session %q: %d changes are not on disk, the newest messages among them: %w", s.id, len(s.missed), s.cfg.redactError(err))
 	}
 	return nil
 }
 
-// recordDone is record for what has happened already: where it fails, it is
-// written before anything else is.
+// recordDone is record for a change that was made already: if it fails, it is written
+// before anything else.
 func (s *Session) recordDone(write func(Recorder) error) error {
 	if told, err := s.tellAnew(); told || err != nil {
-		return err // what has happened is in what is told anew
+		return err // the rewrite of all messages includes the change
 	}
 	err := s.writeRecord(write)
 	if err != nil && !s.unsure {
@@ -167,10 +165,10 @@ func (s *Session) recordDone(write func(Recorder) error) error {
 	return err
 }
 
-// Resume starts a session where a session file ended: with its messages, the
-// rounds that can be undone, the place in the cooldown and the levels that wait,
-// compacting nothing. An id that a message of the session had before is not given
-// again, as it is not in one process: a new message that has it gets another one.
+// Resume continues a session from a session file, with its messages, the rounds that
+// can be undone, the cooldown and the waiting levels. It compacts nothing. Ids of
+// earlier messages of the session stay reserved, as in one process: a new message with
+// such an id gets another one.
 func (c *Compactor) Resume(ctx context.Context, st archive.State) (*Session, error) {
 	id := st.Meta.Session
 	c.mu.Lock()
@@ -215,9 +213,8 @@ func (c *Compactor) Resume(ctx context.Context, st archive.State) (*Session, err
 	return s, nil
 }
 
-// reserveUsed keeps the ids of all messages that the session ever had from being
-// given again: those that the file tells of, and those in steps of the archive
-// that are older than the file.
+// reserveUsed reserves the ids of all messages that the session ever had: those in the
+// file, and those in archive steps that are older than the file.
 func (s *Session) reserveUsed(ctx context.Context, st archive.State, infos []archive.StepInfo) {
 	for _, id := range st.IDs {
 		s.t.ids.Add(id)
@@ -230,13 +227,13 @@ func (s *Session) reserveUsed(ctx context.Context, st archive.State, infos []arc
 		if told[info.Number] || info.Undoes > 0 || info.Damaged != nil {
 			continue
 		}
-		if step, err := s.cfg.Archive.Get(ctx, s.id, info.Number); err == nil { // else it has ids that nobody can read
+		if step, err := s.cfg.Archive.Get(ctx, s.id, info.Number); err == nil { // otherwise its ids cannot be read
 			s.t.reserveIDs(step.Before)
 		}
 	}
 }
 
-// restoreWaits has the levels wait that waited when the session ended.
+// restoreWaits restores the levels that waited at the end of the session.
 func (s *Session) restoreWaits(st archive.State) {
 	for _, w := range st.Waiting {
 		planned := newConversation(s.cfg)
@@ -247,8 +244,8 @@ func (s *Session) restoreWaits(st archive.State) {
 	}
 }
 
-// standing returns the rounds of st that can be undone, oldest first: what each
-// was planned for follows from its inverse, newest first.
+// standing returns the rounds of st that can be undone, oldest first. The conversation
+// before each follows from its inverse, newest first.
 func (s *Session) standing(st archive.State) ([]done, error) {
 	rounds := make([]done, len(st.Rounds))
 	t := st.Messages

@@ -13,8 +13,8 @@ import (
 	"github.com/tiercompact/tiercompact/trace"
 )
 
-// Usage is what a conversation's tokens are spent on. System, Developer, Tools
-// and Messages are counted here; Tokens is what they are for the server, after
+// Usage has the tokens of each part of a conversation. System, Developer, Tools and
+// Messages are local counts; Tokens is the server's count, estimated by the
 // calibration.
 type Usage struct {
 	System    int     `json:"system"`
@@ -27,7 +27,7 @@ type Usage struct {
 	Share     float64 `json:"usage"` // Tokens / Window
 }
 
-// Why a check did not compact.
+// Reasons why a check did not compact.
 const (
 	BelowThreshold = "below threshold"
 	InCooldown     = "cooldown"
@@ -38,7 +38,7 @@ const (
 	SwitchedOff    = "off" // trigger manual, or automatic compaction turned off
 )
 
-// Why a round was made, as the archive and the trace have it.
+// Causes of a round, in the archive and the trace.
 const (
 	byUsage          = "usage"
 	byMessages       = "message_threshold"
@@ -49,23 +49,23 @@ const (
 	overBudgetAnyway = "over the budget, in the cooldown"
 )
 
-// A Report says what a run did, or why it did nothing. The zero Report is of a run
-// that did nothing: with it comes an error.
+// A Report describes the outcome of a run. The zero Report, of a run that did nothing,
+// comes with an error.
 type Report struct {
 	Message string      `json:"message,omitempty"` // id of the message that was added
-	Picked  levels.Name `json:"picked"`            // "" if nothing was decided
-	Applied []Applied   `json:"applied,omitempty"` // in order; empty where nothing was changed
-	Reason  string      `json:"reason,omitempty"`  // why nothing was changed; "" where something was
+	Picked  levels.Name `json:"picked"`            // "" if there was no decision
+	Applied []Applied   `json:"applied,omitempty"` // in order; empty if nothing changed
+	Reason  string      `json:"reason,omitempty"`  // why nothing changed; "" if something did
 	Before  int         `json:"before"`            // tokens
 	After   int         `json:"after"`
 	Usage   Usage       `json:"usage"`          // after
 	Step    int         `json:"step,omitempty"` // number of the round in the archive
-	// FirstChanged is the first message that is not what it was, if Applied is not
-	// empty; Prefill are the tokens from there on, which the server must read again.
+	// FirstChanged is the index of the first changed message, if Applied is not empty;
+	// Prefill is the number of tokens from there on, which the server must read again.
 	FirstChanged int           `json:"first_changed"`
 	Prefill      int           `json:"prefill"`
 	Edits        []Edit        `json:"edits,omitempty"`
-	Kept         Kept          `json:"kept"` // what a preflight or manual compaction kept; zero elsewhere
+	Kept         Kept          `json:"kept"` // messages that a preflight or manual compaction kept; zero otherwise
 	Warnings     []string      `json:"warnings,omitempty"`
 	Took         time.Duration `json:"took_ns"`
 }
@@ -73,7 +73,7 @@ type Report struct {
 // Compacted reports whether the check changed the conversation.
 func (r Report) Compacted() bool { return len(r.Applied) > 0 }
 
-// Freed returns the tokens that the round freed.
+// Freed returns the number of tokens that the round freed.
 func (r Report) Freed() int { return r.Before - r.After }
 
 // Applied is a level's part in a round.
@@ -81,44 +81,43 @@ type Applied struct {
 	Level    levels.Name   `json:"level"`
 	Before   int           `json:"before"` // tokens
 	After    int           `json:"after"`
-	Engine   string        `json:"engine,omitempty"`   // what ranked or summarised
-	Why      string        `json:"why,omitempty"`      // why it was that one
-	Fallback string        `json:"fallback,omitempty"` // what was done instead of what was asked for
-	Attempts []Attempt     `json:"attempts,omitempty"` // what failed before, in order
-	Removed  int           `json:"removed,omitempty"`  // lines of a summary that its source did not bear out
+	Engine   string        `json:"engine,omitempty"`   // engine of the ranking or summary
+	Why      string        `json:"why,omitempty"`      // reason for the engine
+	Fallback string        `json:"fallback,omitempty"` // the fallback that was used
+	Attempts []Attempt     `json:"attempts,omitempty"` // failures before, in order
+	Removed  int           `json:"removed,omitempty"`  // lines that a summary's verification removed
 	Took     time.Duration `json:"took_ns"`
 }
 
-// An Attempt is a ranking or a summary that was not to be had, or not accepted.
+// An Attempt is a ranking or a summary that failed or was rejected.
 type Attempt struct {
 	Engine string `json:"engine"`
 	Reason string `json:"reason"`
-	Then   string `json:"then"` // what was done instead
+	Then   string `json:"then"` // the fallback
 }
 
-// Kept is a keep-recent policy as it was applied.
+// Kept is a keep-recent policy in its applied form.
 type Kept struct {
 	Turns int `json:"keep_recent_turns,omitempty"`
 	Pairs int `json:"keep_tool_io_pairs,omitempty"`
 }
 
-// An Edit is one change of a round, by the positions in the conversation that
-// its level was given.
+// An Edit is one change of a round, by indices in the input of its level.
 type Edit struct {
 	Level  levels.Name    `json:"level"`
 	Start  int            `json:"start"`
-	End    int            `json:"end"`           // half open
+	End    int            `json:"end"`           // exclusive
 	IDs    []string       `json:"ids,omitempty"` // of the messages replaced
 	New    []chat.Message `json:"-"`
-	Put    int            `json:"new"` // messages put in their place
+	Put    int            `json:"new"` // number of messages in their place
 	Why    string         `json:"why"`
 	Recall string         `json:"recall,omitempty"`
 	Before int            `json:"before"` // tokens
 	After  int            `json:"after"`
 }
 
-// A BudgetError says what cannot leave the conversation, and costs more than
-// the budget. It unwraps to [ErrInsufficientBudget].
+// A BudgetError reports that the messages which must stay exceed the budget. It unwraps
+// to [ErrInsufficientBudget].
 type BudgetError struct {
 	Budget, Tokens, Floor                int
 	System, Tools, Pinned, Last, Stubbed int // tokens of each part of the floor
@@ -132,12 +131,12 @@ func (e *BudgetError) Error() string {
 		e.Floor, e.Budget, e.System, e.Tools, e.Pinned, e.Last, e.Stubbed)
 }
 
-// report returns what a run has to say before its round, if there is one.
+// report returns the report of a run before its round, if there is one.
 func (d *decision) report() Report {
 	return Report{Picked: d.picked, Reason: d.reason, Before: d.usage.Tokens, After: d.usage.Tokens, Usage: d.usage}
 }
 
-// emitCheck emits what a run has decided on, before a model is waited for.
+// emitCheck emits the decision of a run, before a model call.
 func (s *Session) emitCheck(o *outcome) {
 	if o.dryRun || o.refused != nil {
 		return
@@ -173,7 +172,7 @@ func (s *Session) reportOutcome(o *outcome) (report Report, err error) {
 	return report, s.cfg.redactError(err)
 }
 
-// reportRound fills in what a planned round has done, or why it was not made.
+// reportRound fills in the result of a planned round, or why it was not made.
 func (s *Session) reportRound(o *outcome, report *Report) (err error) {
 	r := o.round
 	switch {
@@ -219,8 +218,8 @@ func (r *round) budgetError() *BudgetError {
 	return e
 }
 
-// reportFailure reports a round that was not made since something failed: as the
-// error, or if that was an archive that is optional as a warning.
+// reportFailure reports a round that was not made because of a failure: as the error,
+// or as a warning if the archive is optional.
 func (s *Session) reportFailure(o *outcome, report *Report) error {
 	failed := *report
 	failed.Reason = o.failed + " failed"
@@ -234,7 +233,7 @@ func (s *Session) reportFailure(o *outcome, report *Report) error {
 	return nil
 }
 
-// reportMade reports a round that took the place of the conversation.
+// reportMade reports a round that replaced the conversation.
 func (s *Session) reportMade(o *outcome, report *Report) {
 	if w := o.round.warning; w != "" {
 		report.Warnings = append(report.Warnings, w)
@@ -248,8 +247,8 @@ func (s *Session) reportMade(o *outcome, report *Report) {
 	}
 }
 
-// reportFaults reports the errors of callbacks since the last report: the run has
-// gone on with what stands in for them.
+// reportFaults reports the errors of callbacks since the last report: the run
+// continued with the fallbacks.
 func (s *Session) reportFaults(report *Report) {
 	for _, err := range s.cfg.faults.Take() {
 		text := s.cfg.redactText(err.Error())
@@ -258,7 +257,7 @@ func (s *Session) reportFaults(report *Report) {
 	}
 }
 
-// reportRestorations warns of session files that were written anew.
+// reportRestorations warns of session files that were rewritten.
 func (s *Session) reportRestorations(report *Report) {
 	s.mu.Lock()
 	restored := s.restored
@@ -270,7 +269,7 @@ func (s *Session) reportRestorations(report *Report) {
 	}
 }
 
-// emitDecision emits what was decided, and what came of it.
+// emitDecision emits the decision and its outcome.
 func (s *Session) emitDecision(o *outcome, report Report) {
 	if o.dryRun {
 		return
@@ -293,7 +292,7 @@ func (s *Session) emitDecision(o *outcome, report Report) {
 			d.Reason = r.cause
 		}
 		if d.Triggered {
-			pruned := max(0, len(r.before.messages)-len(r.t.messages)) // markers may be more than what they stand for
+			pruned := max(0, len(r.before.messages)-len(r.t.messages)) // there may be more markers than removed messages
 			d.Kept, d.PrunedCount = r.keptCounts(), &pruned
 		}
 	}
@@ -306,7 +305,7 @@ func (s *Session) emitError(o *outcome, e trace.Error) {
 	}
 }
 
-// fillReport fills in what the round did.
+// fillReport fills in the effects of the round.
 func (r *round) fillReport(report *Report, number int) {
 	report.Reason, report.Step, report.Kept = "", number, r.kept
 	report.After = r.currentTokens()
@@ -362,11 +361,11 @@ func (r *round) keptCounts() *trace.Kept {
 	return k
 }
 
-// emitLevels emits what each level of a round did.
+// emitLevels emits the effect of each level of a round.
 func (s *Session) emitLevels(r *round, prefill int) {
 	for i, st := range r.steps {
 		if st.grows {
-			continue // it is a part of the level before
+			continue // it is part of the level before
 		}
 		rest := r.steps[i+1:]
 		if len(rest) > 0 && rest[0].grows {
@@ -393,7 +392,7 @@ func (s *Session) emitLevels(r *round, prefill int) {
 	}
 }
 
-// emitArchival emits what a round has left, and its place in the archive.
+// emitArchival emits the result of a round, and its place in the archive.
 func (s *Session) emitArchival(o *outcome) {
 	s.emitEvent(trace.PrunedMessages{Layers: o.round.layerTotals()})
 	adapter, where := archive.Where(s.cfg.Archive, s.id, o.number)
@@ -449,7 +448,7 @@ func (s *Session) emitWarning(severity, message, remedy string) {
 	s.emitEvent(trace.Warning{Severity: severity, Message: message, Remedy: remedy})
 }
 
-// emitRemedy emits a warning; what follows its semicolon is the remedy.
+// emitRemedy emits a warning; the text after its semicolon is the remedy.
 func (s *Session) emitRemedy(text string) {
 	message, remedy, _ := strings.Cut(text, "; ")
 	s.emitWarning("medium", message, remedy)

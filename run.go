@@ -9,18 +9,18 @@ import (
 	"github.com/tiercompact/tiercompact/levels"
 )
 
-// A requestKind is what a run is asked for by.
+// A requestKind is the kind of request for a run.
 type requestKind int
 
 const (
 	checkRequest     requestKind = iota // after a message: by usage, thresholds, trigger and cooldown
 	preflightRequest                    // before a model call: three layers
-	compactRequest                      // by hand: three layers
-	levelRequest                        // by hand: one level
-	roomRequest                         // while nobody waits: emergency, if the next message would not fit
+	compactRequest                      // manual: three layers
+	levelRequest                        // manual: one level
+	roomRequest                         // in idle time: emergency, if the next message would not fit
 )
 
-// A request asks for a run. All that compacts is one.
+// A request asks for a run. Every compaction begins with one.
 type request struct {
 	kind   requestKind
 	level  levels.Name // of a levelRequest
@@ -29,33 +29,33 @@ type request struct {
 	dryRun bool        // nothing is changed, archived or emitted
 }
 
-// A state is what a decision is made from.
+// A state is the input of a decision.
 type state struct {
 	usage        Usage
-	t            *conversation // of a check; nil otherwise
+	t            *conversation // for a check; nil otherwise
 	waits        map[levels.Name]levelWait
 	open         bool // no cooldown
 	busy, closed bool
-	warned       bool // of a fixed part over half of the window
+	warned       bool // about a fixed part over half of the window
 }
 
-// A decision says whether a round begins, and with what.
+// A decision says whether a round begins, and its kind.
 type decision struct {
 	request
 	usage   Usage
 	picked  levels.Name
-	refused error  // why there is no run at all; nil if there is
+	refused error  // why the run is refused; nil if it is not
 	reason  string // why no round begins; "" if one does
-	cause   string // why one does
-	forced  bool   // however little it frees
-	summary bool   // straight to the summary: a message or context threshold
+	cause   string // why one begins
+	forced  bool   // the round is made even if it frees little
+	summary bool   // summary only: a message or context threshold
 	missing int    // tokens that a roomRequest must free
 	warning string
 	crowded bool          // the fixed part is over half of the window
-	t       *conversation // as it is planned for
+	t       *conversation // the conversation to plan for
 }
 
-// decide says what a request leads to. It changes nothing.
+// decide returns the decision for a request. It changes nothing.
 func decide(cfg *settings, q request, st *state) decision {
 	d := decision{request: q, usage: st.usage, picked: levels.LayerName, forced: true}
 	if st.closed {
@@ -80,7 +80,7 @@ func decide(cfg *settings, q request, st *state) decision {
 
 func (d *decision) overBudget() bool { return d.usage.Tokens > d.usage.Budget }
 
-// decideCheck is the check that follows a message.
+// decideCheck decides the check after a message.
 func (d *decision) decideCheck(cfg *settings, st *state) {
 	over := d.overBudget()
 	d.picked, d.forced = levels.None, over
@@ -142,8 +142,8 @@ func (d *decision) decideRoom(cfg *settings) {
 	}
 }
 
-// pickLevel returns the level that is due and why; a message or context threshold
-// leads straight to the summary.
+// pickLevel returns the level that is due and the reason; a message or context
+// threshold selects the summary.
 func pickLevel(cfg *settings, st *state) (picked levels.Name, cause string) {
 	if n := cfg.Policy.MessageThreshold; n > 0 && st.t.unsummarised >= n {
 		return levels.Emergency, byMessages
@@ -174,20 +174,20 @@ func roleAllows(cfg *settings, t chat.Transcript, over bool) bool {
 	return m.Role == chat.Assistant && !m.HasCalls() || over && m.Role == chat.Tool
 }
 
-// A levelWait says since when a level has had nothing to offer.
+// A levelWait records when a level last had nothing to offer.
 type levelWait struct {
-	added  int    // tokens of the conversation then
-	staled int    // tokens older than its newest messages then
-	reason string // why it was put off
+	added  int    // tokens of the conversation at that time
+	staled int    // tokens older than the newest messages at that time
+	reason string // why the level was put off
 }
 
-// minNews is the share of the window that must come or go stale before a level
-// that had nothing to offer is tried again.
+// minNews is the share of the window that must be added or go stale before a level that
+// had nothing to offer is tried again.
 const minNews = 0.02
 
-// levelWaits reports whether a level had too little to offer and too little was added
-// or went stale since. For a message or context threshold (summary) MinGain does
-// not count: only a summary that changed nothing waits.
+// levelWaits reports whether a level freed too little and too few tokens were added or
+// went stale since. For a message or context threshold (summary) MinGain does not
+// apply: only a summary that changed nothing waits.
 func levelWaits(cfg *settings, st *state, level levels.Name, summary bool) bool {
 	w, waiting := st.waits[level]
 	if !waiting || summary && w.reason != NothingToDo {
@@ -201,7 +201,7 @@ func levelWaits(cfg *settings, st *state, level levels.Name, summary bool) bool 
 	return st.t.messageTokens()-w.added < need && st.t.staleTokens()-w.staled < need
 }
 
-// run is what every request goes through: decide, plan, commit, report.
+// run executes every request: decide, plan, commit, report.
 func (s *Session) run(ctx context.Context, q request) (Report, error) {
 	s.mu.Lock()
 	o := s.begin(q)
@@ -209,8 +209,8 @@ func (s *Session) run(ctx context.Context, q request) (Report, error) {
 	return s.carryOut(ctx, &o)
 }
 
-// begin decides, and makes the session busy if a round begins: carryOut ends that.
-// Its caller holds the lock.
+// begin decides, and makes the session busy if a round begins: carryOut ends that. Its
+// caller holds the lock.
 func (s *Session) begin(q request) outcome {
 	st := s.currentState()
 	d := decide(&s.cfg, q, &st)
@@ -223,7 +223,7 @@ func (s *Session) begin(q request) outcome {
 	return outcome{decision: d}
 }
 
-// currentState returns what decisions are made from. Its caller holds the lock.
+// currentState returns the input of a decision. Its caller holds the lock.
 func (s *Session) currentState() state {
 	return state{
 		usage: s.currentUsage(), t: &s.t, waits: s.wait, open: s.cfg.gate.Open(s.gate),
@@ -231,21 +231,21 @@ func (s *Session) currentState() state {
 	}
 }
 
-// An outcome is what came of a run. Report and events follow from it.
+// An outcome is the result of a run. Report and events are made from it.
 type outcome struct {
 	decision
 	round  *round // nil if none was planned
 	skip   string // why the planned round is not made; "" if it is
-	failed string // what err is of: plan, archive or record
+	failed string // stage of err: plan, archive or record
 	err    error
 	number int   // of the round in the archive
-	after  Usage // of the conversation that a round has left
+	after  Usage // usage after the round
 }
 
-// carryOut has a decision's round planned and made, and reports what came of it.
+// carryOut plans and makes the round of a decision, and reports the outcome.
 func (s *Session) carryOut(ctx context.Context, o *outcome) (Report, error) {
 	if o.refused == nil && o.reason == "" && !o.dryRun {
-		defer s.markIdle() // before a sink is called: whatever it does, the session is not busy for ever
+		defer s.markIdle() // before a sink is called: a sink cannot keep the session busy for ever
 	}
 	s.emitCheck(o)
 	if o.refused == nil && o.reason == "" {
@@ -254,8 +254,8 @@ func (s *Session) carryOut(ctx context.Context, o *outcome) (Report, error) {
 	return s.reportOutcome(o)
 }
 
-// makeRound plans a round and commits it. While the archive cannot be written, no
-// model is asked for what could not be kept.
+// makeRound plans a round and commits it. While the archive cannot be written, no model
+// is called, because its result could not be archived.
 func (s *Session) makeRound(ctx context.Context, o *outcome) {
 	r := s.newRound(o.decision)
 	if !o.dryRun {
@@ -272,7 +272,7 @@ func (s *Session) makeRound(ctx context.Context, o *outcome) {
 	s.commit(ctx, o)
 }
 
-// markIdle ends the session's one round.
+// markIdle ends the session's round.
 func (s *Session) markIdle() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -280,7 +280,7 @@ func (s *Session) markIdle() {
 }
 
 // markBusy makes the session busy until markIdle is called, or returns why the
-// conversation cannot be changed by hand just now.
+// conversation cannot be changed manually now.
 func (s *Session) markBusy() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

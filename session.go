@@ -16,14 +16,14 @@ import (
 	"github.com/tiercompact/tiercompact/tokens"
 )
 
-// A Session is one conversation. It is safe for concurrent use: planning never
-// holds its lock, and there is one round at a time.
+// A Session is one conversation. It is safe for concurrent use: its lock is not held
+// during planning, and there is one round at a time.
 type Session struct {
 	id     string
 	cfg    settings
 	learnt ids.SyncSet // ids of the messages whose secrets are known
 
-	mu       sync.Mutex // guards what follows; never held while a round is planned
+	mu       sync.Mutex // guards the fields below; never held while a round is planned
 	t        conversation
 	tools    []byte
 	gate     cooldown.State
@@ -35,16 +35,16 @@ type Session struct {
 	unlisted []string // recall ids of rounds that no id in the conversation leads to
 	summary  int      // number of the newest session summary
 	models   outages
-	unkept   *unkept // the last step, where it could not be archived
+	unkept   *unkept // the last step, if it could not be archived
 	busy     bool
-	warned   bool // of a fixed part over half of the window
+	warned   bool // about a fixed part over half of the window
 	closed   bool
 
 	recorder Recorder
 	writing  *guard.Guard           // of the recorder
-	missed   []func(Recorder) error // what the recorder could not write, oldest first
-	restored []archive.Restoration  // what no report has told yet
-	unsure   bool                   // a call of the recorder did not end as it should: nobody knows what it has
+	missed   []func(Recorder) error // writes that failed, oldest first
+	restored []archive.Restoration  // not reported yet
+	unsure   bool                   // a call of the recorder did not end normally: its result is unknown
 	resumed  bool
 }
 
@@ -56,15 +56,13 @@ func newSession(id string, cfg settings) *Session {
 // ID returns the id that the session was started with.
 func (s *Session) ID() string { return s.id }
 
-// AddMessage appends m and compacts the conversation if that is due. Whatever
-// error it returns, m is in the conversation and nothing is lost:
-// [ErrInsufficientBudget] where the conversation does not fit the budget, an
-// archive's error where nothing could be kept and so nothing was changed, or
-// ctx's.
+// AddMessage appends m and compacts the conversation if that is due. If it returns an
+// error, m is in the conversation and nothing is lost: [ErrInsufficientBudget] if the
+// conversation does not fit the budget, an archive's error if nothing could be archived
+// and so nothing was changed, or ctx's.
 //
-// An id of the caller's stays, but where a message of the session had it before,
-// also one that a round has taken out since, or that an earlier process added: the
-// report has the id that m got in its place.
+// The caller's id stays, unless a message of the session has or had it, even one that a
+// round has removed or an earlier process added: the report then has the new id of m.
 func (s *Session) AddMessage(ctx context.Context, m chat.Message) (Report, error) {
 	e := s.cfg.measured([]chat.Message{m})[0]
 	s.mu.Lock()
@@ -86,13 +84,13 @@ func (s *Session) AddMessage(ctx context.Context, m chat.Message) (Report, error
 	return report, err
 }
 
-// Check makes the check that follows a message, without one: after Load, say.
+// Check runs the check that follows a message, without one: after Load, for example.
 func (s *Session) Check(ctx context.Context) (Report, error) {
 	return s.run(ctx, request{})
 }
 
-// Plan returns what the next check would do with the conversation as it stands,
-// and why, and changes nothing. A model that the level needs is asked.
+// Plan returns what the next check would do with the present conversation, and why. It
+// changes nothing, but it calls a model if the level needs one.
 func (s *Session) Plan(ctx context.Context) (Report, error) {
 	s.mu.Lock()
 	empty := len(s.t.messages) == 0
@@ -103,23 +101,21 @@ func (s *Session) Plan(ctx context.Context) (Report, error) {
 	return s.run(ctx, request{dryRun: true})
 }
 
-// Preflight compacts the session to three layers (what is protected, one
-// summary, what is recent) if its usage is at Policy.TriggerPct or it is over the
-// budget. It is run before a model call. Neither cooldown nor MinGain applies.
+// Preflight compacts the session to three layers (protected messages, one summary,
+// recent messages) if its usage is at Policy.TriggerPct or it is over the budget. Call
+// it before a model call. Neither cooldown nor MinGain applies.
 func (s *Session) Preflight(ctx context.Context) (Report, error) {
 	return s.run(ctx, request{kind: preflightRequest})
 }
 
-// Compact compacts the session to three layers now, whatever its usage, the
-// cooldown or the trigger. The note is the user's wish; the summarizer and the
-// trace get it.
+// Compact compacts the session to three layers now, regardless of usage, cooldown and
+// trigger. The note is the user's wish, for the summarizer and the trace.
 func (s *Session) Compact(ctx context.Context, note string) (Report, error) {
 	return s.run(ctx, request{kind: compactRequest, note: note})
 }
 
-// CompactLevel has one level do its work now, whatever the usage, the cooldown
-// or the trigger. If the conversation does not fit the budget afterwards,
-// emergency and fit follow.
+// CompactLevel runs one level now, regardless of usage, cooldown and trigger. If the
+// conversation does not fit the budget afterwards, emergency and fit follow.
 func (s *Session) CompactLevel(ctx context.Context, level levels.Name) (Report, error) {
 	if _, err := levels.Parse(string(level)); err != nil {
 		return Report{}, err
@@ -127,25 +123,24 @@ func (s *Session) CompactLevel(ctx context.Context, level levels.Name) (Report, 
 	return s.run(ctx, request{kind: levelRequest, level: level})
 }
 
-// MakeRoom compacts the session as emergency does if a next message of so many
-// tokens would not fit the budget, and a round frees what is missing. It is run
-// when nobody waits, after an answer: otherwise somebody waits for the
-// [Session.Preflight] that follows that message. The cooldown does not apply, as
-// it does not if the budget is exceeded.
+// MakeRoom compacts the session with the level emergency if a next message of the
+// given number of tokens would not fit the budget, and a round frees enough. Call it in
+// idle time, after an answer, to shorten the [Session.Preflight] after that message.
+// The cooldown does not apply, just as it does not if the budget is exceeded.
 func (s *Session) MakeRoom(ctx context.Context, tokens int) (Report, error) {
 	return s.run(ctx, request{kind: roomRequest, next: tokens})
 }
 
-// Cooldown returns how many more messages will be added without a check that
-// compacts, of how many after each compaction. Over the budget no message waits.
+// Cooldown returns how many more messages will be added without a check that compacts,
+// and how many there are after each compaction. Over the budget no message waits.
 func (s *Session) Cooldown() (left, of int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.cfg.gate.Left(s.gate), s.cfg.gate.Messages
 }
 
-// AddFile adds a file that the user hands over, as a user message that holds
-// it. Text that is not UTF-8 is made valid.
+// AddFile adds a file from the user, as a user message that holds it. Text that is not
+// UTF-8 is made valid.
 func (s *Session) AddFile(ctx context.Context, path, text string) (Report, error) {
 	m := chat.NewText(chat.User, files.AttachText(path, text))
 	m.Machine = true
@@ -170,23 +165,23 @@ func (s *Session) Load(messages []chat.Message) error {
 	return s.recordDone(func(f Recorder) error { return f.Load(loaded) })
 }
 
-// Messages returns the conversation as it stands, each message with its state.
-// The slice is the caller's; what it holds must not be modified.
+// Messages returns the present conversation, each message with its state. The slice is
+// the caller's; its contents must not be modified.
 func (s *Session) Messages() chat.Transcript {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.t.messages)
 }
 
-// Usage returns what the conversation's tokens are spent on.
+// Usage returns the tokens of each part of the conversation.
 func (s *Session) Usage() Usage {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.currentUsage()
 }
 
-// SetTools sets the tool schemas that go with every request, as JSON; they
-// count. Nil removes them.
+// SetTools sets the tool schemas of every request, as JSON; their tokens count. Nil
+// removes them.
 func (s *Session) SetTools(raw []byte) {
 	n := s.cfg.toolTokens(raw)
 	s.mu.Lock()
@@ -204,12 +199,12 @@ func (s *Session) SetWindow(window int) error {
 	s.cfg.Window = window
 	s.cfg.budget = s.cfg.budgetOf(window)
 	s.warned = false
-	clear(s.wait) // what a level can offer depends on the window
+	clear(s.wait) // each level's gain depends on the window
 	return nil
 }
 
-// Protect marks the message of an id: no level changes or drops it, from now on
-// and after an undo or a restart. A summary and a marker cannot be protected: a
+// Protect marks the message with an id: no level changes or drops it, from now on and
+// after an undo or a restart. Summaries and markers cannot be protected, because a
 // round replaces them.
 func (s *Session) Protect(id string) error {
 	s.mu.Lock()
@@ -229,13 +224,12 @@ func (s *Session) Protect(id string) error {
 	return s.recordDone(func(f Recorder) error { return f.Set(i, m) })
 }
 
-// Observe tells how many tokens the server counted for the conversation as it
-// stands (prompt_eval_count). Later counts are exact up to here, and estimated
-// by the ratio that was seen only for what is added. Where the sample that it
-// returns says that the server cut the prompt silently, nothing is learnt, and
-// the conversation should be compacted and sent again. Tools that the server
-// did not count, since the model's template has no place for them, count no
-// more until [Session.SetTools].
+// Observe reports the server's token count for the present conversation
+// (prompt_eval_count). Later counts are exact up to here; tokens added since are
+// estimated by the observed ratio. If the returned sample says that the server cut the
+// prompt silently, nothing is learnt, and the conversation should be compacted and sent
+// again. If the server did not count the tools, because the model's template has no
+// place for them, they do not count until the next [Session.SetTools].
 func (s *Session) Observe(promptTokens int) tokens.Sample {
 	s.mu.Lock()
 	estimate, left := s.t.totalTokens(), 0
@@ -255,7 +249,7 @@ func (s *Session) Observe(promptTokens int) tokens.Sample {
 	return sample
 }
 
-// Calibration returns what was learnt from [Session.Observe], for
+// Calibration returns the result of the calls of [Session.Observe], for
 // [Config.Calibration] of later sessions with the same model and server.
 func (s *Session) Calibration() tokens.Calibration {
 	s.mu.Lock()
@@ -263,18 +257,17 @@ func (s *Session) Calibration() tokens.Calibration {
 	return s.cal
 }
 
-// SetCalibration has later counts use what was learnt elsewhere: of another
-// model that the session goes on with, say.
+// SetCalibration sets the calibration of later counts, for example if the session
+// continues with another model.
 func (s *Session) SetCalibration(c tokens.Calibration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.cal, s.anchor = c.Void(), 0
 }
 
-// Close ends the session: what is added afterwards is refused. What its recorder
-// could not write so far is written; the error says how much of it could not be.
-// The recorder and the archive stay open, they belong to the caller and the
-// compactor.
+// Close ends the session: later additions return an error. It writes what the
+// recorder has missed; the error has the number of changes that could not be written.
+// The recorder and the archive stay open: they belong to the caller and the compactor.
 func (s *Session) Close() error {
 	s.mu.Lock()
 	s.closed = true

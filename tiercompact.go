@@ -1,16 +1,16 @@
-// Package tiercompact keeps the conversation of a coding assistant inside the
-// context window of a local model, and loses nothing on the way.
+// Package tiercompact keeps the conversation of a coding assistant inside the context
+// window of a local model. All removed text stays recoverable.
 //
 // A [Compactor] holds the settings; a [Session] is one conversation. Each
 // message that is added may start a round of compaction:
 //
 //	AddMessage -> count -> cooldown -> select -> plan -> apply -> archive -> swap -> trace
 //
-// Soft turns stale files into outlines, hard keeps the more relevant half of
-// what is old, emergency writes one summary. What leaves the conversation is in
-// the archive, and comes back by [Session.Recall] and [Session.Undo].
+// Soft replaces stale files with outlines, hard keeps the more relevant half of the old
+// messages, emergency writes one summary. Removed messages are in the archive;
+// [Session.Recall] and [Session.Undo] return them.
 //
-// The package reads no file, no environment and no network, and needs no model.
+// The package reads no files, environment or network, and needs no model.
 package tiercompact
 
 import (
@@ -26,23 +26,23 @@ import (
 	"github.com/tiercompact/tiercompact/redact"
 )
 
-// What callers tell apart.
+// Errors that callers can check for.
 var (
-	// ErrInsufficientBudget says that the conversation cannot be made small
-	// enough: see [BudgetError] for what the floor costs.
+	// ErrInsufficientBudget reports that the conversation cannot be made small enough:
+	// [BudgetError] has the tokens of the floor.
 	ErrInsufficientBudget = errors.New("conversation does not fit the budget")
-	// ErrNotFound says that an id stands for nothing in this session.
+	// ErrNotFound reports that this session has nothing under an id.
 	ErrNotFound = errors.New("not found")
-	// ErrNothingToUndo says that no round is left to take back.
+	// ErrNothingToUndo reports that there is no round to revert.
 	ErrNothingToUndo = errors.New("no round to undo")
-	// ErrBusy says that a round is being made, or taken back.
+	// ErrBusy reports that a compaction or an undo is in progress.
 	ErrBusy = errors.New("a compaction or an undo is under way")
-	// ErrClosed says that the session was closed.
+	// ErrClosed reports that the session was closed.
 	ErrClosed = errors.New("session is closed")
 )
 
-// A CallbackError says which callback of a [Config] did not do its work, and how:
-// it panicked, did not return in time, or returned what cannot be. Its fields are
+// A CallbackError names a callback of a [Config] that failed, and the reason: it
+// panicked, did not return in time, or returned an invalid value. Its fields are
 // Callback, a field of Config or Recorder, and Reason.
 type CallbackError = guard.Error
 
@@ -50,13 +50,13 @@ type CallbackError = guard.Error
 type Compactor struct {
 	cfg settings
 
-	unsafe   sync.Once  // the warning that nothing is redacted
-	mu       sync.Mutex // guards what follows; never held while a session works
+	unsafe   sync.Once  // the warning that redaction is off
+	mu       sync.Mutex // guards the fields below; never held while a session works
 	sessions map[string]*Session
 	replays  map[string]*resentHistory
 }
 
-// New returns a compactor, or an error that names the setting at fault.
+// New returns a compactor, or an error that names the invalid setting.
 func New(cfg Config) (*Compactor, error) {
 	s, err := cfg.resolveSettings()
 	if err != nil {
@@ -65,8 +65,8 @@ func New(cfg Config) (*Compactor, error) {
 	return &Compactor{cfg: s, sessions: make(map[string]*Session), replays: make(map[string]*resentHistory)}, nil
 }
 
-// Session returns the session of an id; the first call for an id starts it. The
-// empty id is "default".
+// Session returns the session with an id; the first call with an id starts it. The
+// empty id means "default".
 func (c *Compactor) Session(id string) *Session {
 	id = cmp.Or(id, "default")
 	c.mu.Lock()
@@ -79,8 +79,8 @@ func (c *Compactor) Session(id string) *Session {
 	return s
 }
 
-// startSession returns a new session that knows secrets, nil for none yet. The first
-// one tells that nothing is redacted, where that is so.
+// startSession returns a new session with known secrets, nil for none yet. The first
+// session warns if redaction is off.
 func (c *Compactor) startSession(id string, known *redact.Known) *Session {
 	cfg := c.cfg
 	cfg.known = known
@@ -93,9 +93,9 @@ func (c *Compactor) startSession(id string, known *redact.Known) *Session {
 	return s
 }
 
-// Forget drops what the compactor holds of an id: a session, what
-// [Compactor.Preflight] remembers, and what the archive holds of it in memory. What
-// an archive keeps in a folder or a bucket stays.
+// Forget drops the compactor's state of an id: the session, the state of
+// [Compactor.Preflight], and its archive in memory. An archive in a folder or a bucket
+// stays.
 func (c *Compactor) Forget(id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -104,8 +104,7 @@ func (c *Compactor) Forget(id string) {
 	archive.Forget(c.cfg.Archive, id)
 }
 
-// Close writes what the recorders of its sessions could not write so far, and
-// closes the archive.
+// Close writes the missed records of its sessions, and closes the archive.
 func (c *Compactor) Close() error {
 	c.mu.Lock()
 	sessions := make([]*Session, 0, len(c.sessions))

@@ -14,10 +14,10 @@ import (
 	"github.com/tiercompact/tiercompact/levels"
 )
 
-// Undo reverts the newest round that was made in this process: the conversation
-// is again what it was, byte for byte, followed by the messages that came
-// since. The cooldown begins. The report warns where usage is over a threshold
-// afterwards. Called again, it reverts the round before.
+// Undo reverts the newest round of this process: the conversation is byte for byte what
+// it was before the round, followed by the messages added since. The cooldown begins.
+// The report warns if usage is over a threshold afterwards. Each further call reverts
+// the round before.
 func (s *Session) Undo(ctx context.Context) (report Report, err error) {
 	if err := s.markBusy(); err != nil {
 		return Report{}, err
@@ -28,8 +28,8 @@ func (s *Session) Undo(ctx context.Context) (report Report, err error) {
 	return report, s.cfg.redactError(err)
 }
 
-// undoRound is Undo. Its caller has made the session busy, and does not hold the
-// lock: messages may come while the archive is written.
+// undoRound implements Undo. Its caller has made the session busy, and does not hold
+// the lock: messages may be added while the archive is written.
 func (s *Session) undoRound(ctx context.Context) (Report, error) {
 	s.mu.Lock()
 	report := Report{Before: s.promptTokens()}
@@ -58,8 +58,8 @@ func (s *Session) undoRound(ctx context.Context) (Report, error) {
 	return report, err
 }
 
-// restorePrevious puts before, the conversation before the newest round, in the place of
-// what that left, and fills the report. Its caller holds the lock.
+// restorePrevious puts before, the conversation before the newest round, in place of
+// the round's result, and fills the report. Its caller holds the lock.
 func (s *Session) restorePrevious(before chat.Transcript, at time.Time, report *Report) error {
 	if _, err := s.tellAnew(); err != nil {
 		return err
@@ -73,7 +73,7 @@ func (s *Session) restorePrevious(before chat.Transcript, at time.Time, report *
 			}
 			last.recorded = false
 		}
-		return f.Cut(0) // f does not know the round: all is told anew
+		return f.Cut(0) // f does not know the round: all messages are written again
 	})
 	if err != nil {
 		return err
@@ -97,14 +97,13 @@ func (s *Session) restorePrevious(before chat.Transcript, at time.Time, report *
 	return nil
 }
 
-// rewritten returns the conversation with other messages. Its caller holds the
-// lock.
+// rewritten returns the conversation with other messages. Its caller holds the lock.
 func (s *Session) rewritten(messages chat.Transcript) conversation {
 	return count(&s.cfg, func(own *counters) conversation { return s.t.withMessages(own, messages) })
 }
 
-// recordUndone records what an undo has brought back: all messages, or where
-// the recorder knows the round those that it may have from before they were
+// recordUndone records the messages that an undo restored: all of them, or, if the
+// recorder knows the round, those that it may have in a form before they were
 // protected. Its caller holds the lock.
 func (s *Session) recordUndone(known bool, was chat.Transcript) error {
 	now := s.t.messages[:len(s.t.messages):len(s.t.messages)]
@@ -124,8 +123,8 @@ func (s *Session) recordUndone(known bool, was chat.Transcript) error {
 	return errors.Join(errs...)
 }
 
-// Rewind takes the conversation back to the message of an id: the rounds made
-// after it was added are undone first, then what follows it is removed.
+// Rewind returns the conversation to the message with an id: it undoes the rounds made
+// after that message was added, then removes the messages that follow it.
 func (s *Session) Rewind(ctx context.Context, id string) error {
 	if err := s.markBusy(); err != nil {
 		return err
@@ -152,7 +151,7 @@ func (s *Session) Rewind(ctx context.Context, id string) error {
 	return s.cutAfter(id)
 }
 
-// cutAfter removes what follows the message of an id.
+// cutAfter removes the messages after the message with an id.
 func (s *Session) cutAfter(id string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -170,8 +169,8 @@ func (s *Session) cutAfter(id string) error {
 	return nil
 }
 
-// forgetRounds gives up the rounds that left more than keep messages, and those before
-// them: what is cut off now would come back with them. Its caller holds the lock.
+// forgetRounds drops the rounds that left more than keep messages, and those before
+// them: an undo would restore the messages that are cut now. Its caller holds the lock.
 func (s *Session) forgetRounds(keep int) {
 	for i := len(s.rounds) - 1; i >= 0; i-- {
 		if s.rounds[i].after > keep {
@@ -179,7 +178,7 @@ func (s *Session) forgetRounds(keep int) {
 			break
 		}
 	}
-	s.markUnrecorded() // a record may have given up more of them
+	s.markUnrecorded() // a record may have dropped more of them
 }
 
 func messageIndex(t chat.Transcript, id string) int {
@@ -191,30 +190,30 @@ func messageIndex(t chat.Transcript, id string) int {
 	return -1
 }
 
-// keptRounds is how many rounds can be taken back without the archive.
+// keptRounds is the number of rounds that can be reverted without the archive.
 const keptRounds = 4
 
-// done is a round that was made and can be undone. It holds what the round took
-// out, or once it is let go only what of that the archive has redacted.
+// done is a round that can be undone. It holds the removed messages; after letGoOldRounds, only
+// those that the archive has redacted.
 type done struct {
 	step     int
-	after    int     // messages it left
-	from     []int32 // for each message before it its place in what it left, or -1-i for out[i]; nil once it is let go
+	after    int     // number of messages it left
+	from     []int32 // for each message before it its index in the result, or -1-i for out[i]; nil after letGoOldRounds
 	out      []taken
 	alone    bool            // the archive does not have its step
-	made     bool            // by this process
-	recorded bool            // the recorder knows the round, and can take it back
-	removed  []archive.Entry // as they were, where the archive has them redacted
+	made     bool            // in this process
+	recorded bool            // the recorder knows the round, and can revert it
+	removed  []archive.Entry // in their original form, if the archive has them redacted
 }
 
-// taken is a message that a round took out.
+// taken is a message that a round removed.
 type taken struct {
-	at      int // place before the round; -1 for what the round itself had written
+	at      int // index before the round; -1 if the round wrote it
 	message chat.Message
 }
 
-// newDone returns the round that left after of before. removed is what its recall
-// ids stand for.
+// newDone returns the round that turned before into after. removed has the messages of
+// its recall ids.
 func (cfg *settings) newDone(step int, before, after chat.Transcript, removed []archive.Entry) done {
 	d := done{step: step, after: len(after), from: make([]int32, len(before)), recorded: true}
 	if cfg.redacts() {
@@ -235,17 +234,17 @@ func (cfg *settings) newDone(step int, before, after chat.Transcript, removed []
 	return d
 }
 
-// same reports whether a and b are one message in all but its protection, which
-// may have come since.
+// same reports whether a and b are the same message apart from protection, which may be
+// added later.
 func same(a, b chat.Message) bool {
 	return edit.Same(a, b) && a.Recall == b.Recall && a.Machine == b.Machine && a.Changed == b.Changed && a.Source == b.Source && a.Index == b.Index
 }
 
-// redacts reports whether the archive holds texts other than they were.
+// redacts reports whether the archive has changed texts.
 func (cfg *settings) redacts() bool { return cfg.outside && cfg.known != nil }
 
-// takeBack returns the conversation before a round, of which now is what it left.
-// A round that was let go comes from the archive.
+// takeBack returns the conversation before a round, of which now is the result. A round
+// after letGoOldRounds is read from the archive.
 func (cfg *settings) takeBack(ctx context.Context, session string, d *done, now chat.Transcript) (before chat.Transcript, err error) {
 	if d.from != nil {
 		before = make(chat.Transcript, len(d.from))
@@ -260,11 +259,11 @@ func (cfg *settings) takeBack(ctx context.Context, session string, d *done, now 
 	}
 	step, err := cfg.Archive.Get(ctx, session, d.step)
 	if err != nil {
-		return nil, fmt.Errorf("take back round %d, which only the archive has: %w", d.step, err)
+		return nil, fmt.Errorf("take back round %d, which is only in the archive: %w", d.step, err)
 	}
 	before, _, err = archive.TakeBack(step, now)
 	if err != nil {
-		return nil, fmt.Errorf("take back round %d, which only the archive has: %w", d.step, err)
+		return nil, fmt.Errorf("take back round %d, which is only in the archive: %w", d.step, err)
 	}
 	before = slices.Clone(before)
 	for _, t := range d.out {
@@ -275,9 +274,9 @@ func (cfg *settings) takeBack(ctx context.Context, session string, d *done, now 
 	return edit.KeepProtection(before, now), nil
 }
 
-// letGoOldRounds leaves to the archive what rounds took out that are older than
-// the newest ones, but for the secrets in it. Its caller has made the session
-// busy, or alone has it.
+// letGoOldRounds frees the removed messages of all but the newest rounds, except those
+// with secrets: the archive has the others. Its caller has made the session busy, or
+// has exclusive access.
 func (s *Session) letGoOldRounds() {
 	s.mu.Lock()
 	old := slices.Clone(s.rounds[:max(0, len(s.rounds)-keptRounds)])
@@ -293,14 +292,14 @@ func (s *Session) letGoOldRounds() {
 	}
 }
 
-// secrets returns what the round took out that the archive has other than it was.
+// secrets returns the removed messages that the archive has in another form.
 func (d *done) secrets(cfg *settings) (secret []taken) {
 	if !cfg.redacts() {
 		return nil
 	}
 	told := make(map[string]bool)
 	add := func(at int, m chat.Message) {
-		changes := true // where the redactor fails, all may be secret
+		changes := true // if the redactor fails, all text may be secret
 		cfg.faults.Add(guard.Recovered(func() error {
 			_, changes = archive.Clean(chat.Transcript{m}, cfg.redact)
 			return nil
@@ -323,10 +322,9 @@ func (d *done) secrets(cfg *settings) (secret []taken) {
 	return secret
 }
 
-// firstRoundAfter returns the index of the first of rounds that was made after the
-// message of an id was added: it may have taken the message out, and later ones
-// have not met it. now is the conversation. Where there is none, it returns the
-// number of rounds.
+// firstRoundAfter returns the index of the first of rounds after the message with an id
+// was added: it may have removed the message, and later ones have not seen it. now is
+// the conversation. If there is none, it returns the number of rounds.
 func (cfg *settings) firstRoundAfter(ctx context.Context, session string, rounds []done, now chat.Transcript, id string) (int, error) {
 	first := len(rounds)
 	for i := len(rounds) - 1; i >= 0; i-- {

@@ -14,21 +14,21 @@ import (
 	"github.com/tiercompact/tiercompact/summarize"
 )
 
-// A FieldError is what is wrong with a field of a [Config].
+// A FieldError reports an invalid field of a [Config].
 type FieldError struct {
 	Field   string // its path, as in Policy.TriggerPct
-	Problem string // what it must be, and is
+	Problem string // what it must be, and its value
 }
 
 func (e *FieldError) Error() string { return e.Field + " " + e.Problem }
 
-// Validate returns what [New] would say of the fields: a [FieldError], or nil.
+// Validate returns the error of [New] about the fields: a [FieldError], or nil.
 func (cfg Config) Validate() error {
 	_, err := cfg.complete()
 	return err
 }
 
-// complete returns a Config that leaves nothing open, checked.
+// complete returns a checked Config with all defaults filled in.
 func (cfg Config) complete() (Config, error) {
 	if err := cfg.checkPreset(); err != nil {
 		return cfg, err
@@ -41,8 +41,8 @@ func (cfg Config) complete() (Config, error) {
 	return cfg, cfg.validate()
 }
 
-// checkPreset refuses presets that do not exist, and one that is not the preset of
-// the values beside it.
+// checkPreset rejects unknown presets, and a preset other than that of the values beside
+// it.
 func (cfg Config) checkPreset() error {
 	if p := cmp.Or(cfg.Preset, Default); cfg.defaultsOf != "" && p != cfg.defaultsOf {
 		return &FieldError{"Preset", fmt.Sprintf("must be %q, of which the other values are, is %q; take what Defaults returns for it", cfg.defaultsOf, p)}
@@ -50,8 +50,8 @@ func (cfg Config) checkPreset() error {
 	return checkOneOf("Preset", cmp.Or(cfg.Preset, Default), Default, Eager, Steady)
 }
 
-// validate returns the first thing that is wrong with a Config that leaves nothing
-// open: a [FieldError].
+// validate returns the first error of a Config with all defaults filled in: a
+// [FieldError].
 func (cfg Config) validate() error {
 	p, d := cfg.Policy, cfg.Deadlines
 	buffer, _ := p.HardCapBuffer.Get()
@@ -92,7 +92,7 @@ func (cfg Config) validate() error {
 	return nil
 }
 
-// checkRoom refuses what leaves nothing of the window.
+// checkRoom rejects settings that leave no usable window.
 func (cfg Config) checkRoom() error {
 	b := cfg.budgetOf(cfg.Window)
 	if b.Buffer >= b.Window {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// sizeUnits are the letters that may follow a number of tokens. Windows are
-// powers of two: one of 32k is 32,768 tokens.
+// sizeUnits are the suffixes of a number of tokens. Windows are powers of two: a window
+// of 32k has 32,768 tokens.
 var sizeUnits = map[string]float64{"k": 1 << 10, "m": 1 << 20}
 
 // readSize returns a number of tokens: 8192, 8k, 1.5k, 1m.
@@ -47,8 +47,8 @@ func readShare(n node) (float64, bool) {
 	return f / 100, ok
 }
 
-// plainNumber reads digits with at most one point, which may have blanks
-// around them.
+// plainNumber parses digits with at most one decimal point, with optional blanks around
+// them.
 func plainNumber(s string) (float64, bool) {
 	s = strings.TrimSpace(s)
 	if strings.Trim(s, "0123456789.") != "" {

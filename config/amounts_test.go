@@ -14,8 +14,8 @@ import (
 	"github.com/tiercompact/tiercompact/levels"
 )
 
-// everywhere loads a setting from a file in YAML and in JSON, a variable and a
-// flag, and returns what each came to.
+// everywhere loads a setting from a file in YAML and in JSON, a variable and a flag, and
+// returns the results.
 func everywhere(t *testing.T, path, value string) map[string]config.Config {
 	t.Helper()
 	leaf, section := path, ""
@@ -144,8 +144,8 @@ func TestOtherNamesOfSettings(t *testing.T) {
 	}
 }
 
-// Names that count tokens, or that are about secrets, are no credentials: they
-// are unknown settings, with the nearest name.
+// Names that count tokens, or that concern secrets, are not credentials: they are unknown
+// settings, with the nearest name.
 func TestOnlyCredentialsAreCalledCredentials(t *testing.T) {
 	for name, want := range map[string]bool{
 		"api_key": true, "apiKey": true, "openai_api_key": true, "access_key_id": true, "secret_access_key": true, "token": true, "apiToken": true,
@@ -163,7 +163,7 @@ func TestOnlyCredentialsAreCalledCredentials(t *testing.T) {
 	}
 }
 
-// flagOfThresholds is the flag with rising shares, but for that of one level.
+// flagOfThresholds is the flag with rising shares, except that of one level.
 func flagOfThresholds(level int, value string) string {
 	var shares []string
 	for i := range levels.All() {

@@ -2,7 +2,7 @@ package config
 
 import "github.com/tiercompact/tiercompact"
 
-// Compaction returns the settings of a compactor, without what must be opened:
+// Compaction returns the settings of a compactor, without those that must be opened:
 // archive, sinks, models, redaction. Window is 0 if it is Auto.
 func (c Config) Compaction() tiercompact.Config {
 	cfg := tiercompact.Defaults(c.Preset)
@@ -23,7 +23,7 @@ func (c Config) Compaction() tiercompact.Config {
 	return cfg
 }
 
-// sizeOf is a number that may be Auto.
+// sizeOf converts a number that may be Auto.
 func sizeOf(n int) (s tiercompact.Size) {
 	if n == Auto {
 		return s

@@ -1,13 +1,12 @@
-// Package config takes the settings of tiercompact from a file, the
-// environment and flags, says where each value comes from, and opens what they
-// name: the archive, the sinks of events, the models, the rules of redaction.
+// Package config reads the settings of tiercompact from a file, the environment and
+// flags, reports the source of each value, and opens the archive, the sinks of events,
+// the models and the redaction rules.
 //
-// One table, in keys.go, has every setting with its default, its bounds and
-// what it means. What is read, checked, shown, written by init and documented
-// follows from it.
+// One table, in keys.go, has every setting with its default, bounds and documentation.
+// Parsing, validation, output, init and the documents are based on it.
 //
-// A [Config] holds no credentials: those of S3 come from the standard chain,
-// those of model servers from the environment.
+// A [Config] holds no credentials: those of S3 come from the standard chain, those of
+// model servers from the environment.
 package config
 
 import (
@@ -19,12 +18,12 @@ import (
 	"github.com/tiercompact/tiercompact/summarize"
 )
 
-// Auto is the value of a number that follows from something else: the window
-// from the model, buffer and summary from the window. Files say auto.
+// Auto is the value of a number that is derived: the window from the model, buffer and
+// summary from the window. In files it is auto.
 const Auto = -1
 
-// Config is every setting, with nothing left open: what nobody set has its
-// default, or what its preset says. docs/CONFIG.md says what each means.
+// Config has the value of every setting: a setting without a source has its default, or
+// the value of its preset. docs/CONFIG.md explains each setting.
 type Config struct {
 	Preset     tiercompact.Preset
 	Model      string
@@ -35,7 +34,7 @@ type Config struct {
 	Escalation tiercompact.Escalation
 	Ranking    string
 	MinGain    float64 // 0: any gain
-	Fill       float64 // 0: no parts of files
+	Fill       float64 // 0: no excerpts of files
 
 	SummaryRole     chat.Role
 	ArchiveRequired bool
@@ -58,7 +57,7 @@ type Config struct {
 	Trace      Trace
 }
 
-// Policy is the budget, and what is kept whatever happens.
+// Policy is the budget, and the messages that are always kept.
 type Policy struct {
 	TriggerPct       float64
 	HardCapBuffer    int // tokens, or Auto
@@ -67,13 +66,13 @@ type Policy struct {
 	KeepToolIOPairs  int
 	RolesNeverPrune  []chat.Role
 	PinFirstUser     bool
-	Protect          []string // as ParseRule takes them
+	Protect          []string // in the form of ParseRule
 	Strategy         summarize.Strategy
 	MessageThreshold int     // 0: off
 	ContextThreshold float64 // 0: off
 }
 
-// Summary says who writes summaries, and how long they are.
+// Summary sets the summarizer and the length of summaries.
 type Summary struct {
 	Model     string // "": engine.DefaultSummarizer
 	URL       string // "": Ollama
@@ -81,20 +80,20 @@ type Summary struct {
 	Fallback  string
 }
 
-// Embed says who ranks.
+// Embed sets the embedder of the ranking.
 type Embed struct {
 	Model string // "": engine.DefaultEmbedder
 	URL   string // "": Ollama
 	Cache string // a folder, or CacheAuto, or CacheNone
 }
 
-// What [Embed.Cache] may be beside a folder.
+// Special values of [Embed.Cache], which is a folder otherwise.
 const (
 	CacheAuto = "auto" // tiercompact in the user's cache folder
-	CacheNone = "none" // vectors live in memory
+	CacheNone = "none" // vectors are in memory only
 )
 
-// Deadlines are the most time that models get; 0 is none.
+// Deadlines are the maximum times of models; 0 means none.
 type Deadlines struct {
 	Ranking time.Duration
 	Summary time.Duration // of one call
@@ -108,7 +107,7 @@ const (
 	S3     = "s3"
 )
 
-// Archive says where removed messages go.
+// Archive is the destination of removed messages.
 type Archive struct {
 	Adapter string // Memory, Dir or S3
 	Dir     string
@@ -124,7 +123,7 @@ type S3Bucket struct {
 	KMSKey   string
 }
 
-// Redact says what is taken out of all that leaves the conversation.
+// Redact sets the redaction of all output.
 type Redact struct {
 	Enabled  bool
 	PII      bool
@@ -133,13 +132,13 @@ type Redact struct {
 	Patterns []Pattern
 }
 
-// A Pattern is a rule of the user's.
+// A Pattern is a user's redaction rule.
 type Pattern struct {
 	Name   string `yaml:"name" json:"name"`
 	Regexp string `yaml:"regexp" json:"regexp"`
 }
 
-// Trace says who is told of events.
+// Trace sets the destinations of events.
 type Trace struct {
 	Console    bool
 	JSONL      string // a file; "": none
@@ -148,10 +147,10 @@ type Trace struct {
 	Prometheus Prometheus
 }
 
-// Ariadne is a server of Ariadne.
+// Ariadne is an Ariadne server.
 type Ariadne struct {
 	URL   string // "": none
-	Name  string // "": as package ariadne has it
+	Name  string // "": the default of package ariadne
 	Group string // "": the session
 }
 

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// isCredential reports whether a name is one that credentials have: api_key,
-// accessToken, password. What only counts tokens, such as max_tokens, is none.
+// isCredential reports whether a name is typical of credentials: api_key, accessToken,
+// password. Names that only count tokens, such as max_tokens, are not.
 func isCredential(name string) bool {
 	name = name[strings.LastIndexByte(name, '.')+1:]
 	words := strings.FieldsFunc(strings.ToLower(snakeCase(name)), func(r rune) bool { return r == '_' || r == '-' || r == ' ' })
@@ -31,9 +31,9 @@ var (
 	credentialWords = []string{"secret", "password", "passwd", "passphrase", "credential", "credentials", "bearer", "apikey", "accesskey", "secretkey", "privatekey", "authorization"}
 	// credentialTails may follow them.
 	credentialTails = []string{"id", "value", "file", "path", "env"}
-	// keyOwners stand before key where it opens something.
+	// keyOwners precede key in names of credentials.
 	keyOwners = []string{"api", "access", "secret", "private", "auth", "account", "master", "signing", "aws", "openai", "anthropic", "server"}
-	// countingWords stand beside tokens that a model reads.
+	// countingWords accompany tokens that a model reads.
 	countingWords = []string{"max", "min", "limit", "budget", "count", "num", "per", "context", "window", "input", "output", "prompt", "total", "summary"}
 )
 

@@ -10,13 +10,13 @@ import (
 
 const envPrefix = "COMPACT_"
 
-// KeyVariable holds the bearer token of servers with OpenAI's protocol. It is no
-// setting, because settings can be read by others.
+// KeyVariable holds the bearer token of servers with OpenAI's protocol. It is not a
+// setting, because settings can be displayed.
 const KeyVariable = "COMPACT_API_KEY"
 
-// variables returns the path that each environment variable sets. Sections are
-// left out from the front as long as what is left names no other setting and no
-// section: COMPACT_SUMMARY is no deadline.
+// variables returns the path that each environment variable sets. Leading sections are
+// left out unless the rest names another setting or a section: COMPACT_SUMMARY is not a
+// deadline.
 func variables() map[string]string {
 	out, shared := make(map[string]string), make(map[string]bool)
 	for _, k := range allSettings() {
@@ -45,8 +45,8 @@ func variables() map[string]string {
 
 func variable(parts []string) string { return envPrefix + strings.ToUpper(strings.Join(parts, "_")) }
 
-// Variables returns the environment variables that set a path: those with its
-// own name, the shortest first, then that of its other name.
+// Variables returns the environment variables that set a path: those with its own name,
+// the shortest first, then that with its other name.
 func Variables(path string) (names []string) {
 	for name, p := range variables() {
 		if p == path {
@@ -66,7 +66,7 @@ func Variables(path string) (names []string) {
 	return names
 }
 
-// environment returns what variables set.
+// environment returns the settings in variables.
 func environment(environ []string) *layer {
 	l, known := newLayer(), variables()
 	for _, v := range slices.Sorted(slices.Values(environ)) {
@@ -77,7 +77,7 @@ func environment(environ []string) *layer {
 	return l
 }
 
-// variable takes one variable.
+// variable parses one variable.
 func (l *layer) variable(known map[string]string, name, value string) {
 	at := Origin{Kind: Env, Name: name}
 	path, ok := known[name]

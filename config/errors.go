@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// A Kind is a kind of source.
+// A Kind is the kind of a source.
 type Kind int
 
-// The kinds of sources, each stronger than the one before.
+// The kinds of sources, in ascending priority.
 const (
 	Default Kind = iota
 	Preset
@@ -19,11 +19,11 @@ const (
 	Flag
 )
 
-// An Origin says where a value comes from.
+// An Origin is the source of a value.
 type Origin struct {
 	Kind Kind
 	Name string // of the preset, file, variable or flag
-	Line int    // of a file, from 1; 0: not known
+	Line int    // in a file, from 1; 0: unknown
 }
 
 // String returns "default", "preset steady", "compact.yaml:4",
@@ -40,26 +40,26 @@ func (o Origin) String() string {
 	return o.Name
 }
 
-// An Error is what is wrong with one value.
+// An Error reports one invalid value.
 type Error struct {
-	Path   string // of the setting, such as policy.trigger_pct; "" where it is the file
+	Path   string // of the setting, such as policy.trigger_pct; "" for the file itself
 	Want   string // what it must be
-	Value  string // what it is, as written; "" where it is not for showing
+	Value  string // the value as written; "" if it must not be shown
 	Origin Origin
-	Remedy string // what to do, beside giving what is wanted; "": nothing
+	Remedy string // what to do, beside correcting the value; "": nothing
 }
 
-// Error returns all of it in one line.
+// Error returns all fields in one line.
 func (e *Error) Error() string {
 	text := cmp.Or(e.Path, "the file") + " " + e.Problem()
-	if e.Origin == (Origin{}) { // it is about several values
+	if e.Origin == (Origin{}) { // several values are involved
 		return text
 	}
 	return fmt.Sprintf("%s (%s)", text, e.Origin)
 }
 
-// Problem returns what is wrong without the path and the origin, which a
-// sentence about the flag or the variable may begin with.
+// Problem returns the error without the path and the origin, for a sentence that begins
+// with the flag or the variable.
 func (e *Error) Problem() string {
 	text := "must be " + e.Want
 	if e.Value != "" {
@@ -71,11 +71,11 @@ func (e *Error) Problem() string {
 	return text
 }
 
-// Errors are all that is wrong: with a file, by line, then with variables and
-// flags, by name.
+// Errors are all errors: those of a file by line, then those of variables and flags by
+// name.
 type Errors []*Error
 
-// Error returns one line for each.
+// Error returns one line for each error.
 func (e Errors) Error() string {
 	lines := make([]string, len(e))
 	for i, err := range e {
@@ -84,7 +84,7 @@ func (e Errors) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Unwrap returns each.
+// Unwrap returns the errors.
 func (e Errors) Unwrap() []error {
 	out := make([]error, len(e))
 	for i, err := range e {
@@ -93,7 +93,7 @@ func (e Errors) Unwrap() []error {
 	return out
 }
 
-// sortedOrNil returns what is to be told, or nil.
+// sortedOrNil returns the sorted errors, or nil if there are none.
 func (e Errors) sortedOrNil() error {
 	if len(e) == 0 {
 		return nil

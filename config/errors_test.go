@@ -14,7 +14,7 @@ import (
 	"github.com/tiercompact/tiercompact/levels"
 )
 
-// A wrong is a source with one error in it, and all that the error must say.
+// A wrong is a source with one error in it, and the expected parts of the message.
 type wrong struct {
 	name, file, text string   // file "": none
 	environ, args    []string // variables and flags
@@ -131,7 +131,7 @@ func wrongs() []wrong {
 	}
 }
 
-// load loads what a case says, and returns the name of its file.
+// load loads the sources of a case, and returns the name of its file.
 func (w wrong) load(t *testing.T) (path string, err error) {
 	t.Helper()
 	o := config.Options{Dir: t.TempDir(), Environ: append([]string{}, w.environ...), Flags: flagSet(t, w.args...)}

@@ -15,15 +15,15 @@ import (
 // FileVariable names the variable that holds the path of the file.
 const FileVariable = "COMPACT_CONFIG"
 
-// Names are those of files that are found by themselves, in the current folder.
+// Names are the files that are found automatically, in the current folder.
 func Names() []string { return []string{"compact.yaml", "compact.yml", "compact.json"} }
 
-// mostBytes is how large a file may be.
+// mostBytes is the maximum size of a file.
 const mostBytes = 1 << 20
 
-// Find returns the file of settings in a folder, or "". Two are an error: one of
-// them would be passed over in silence. So are a link that leads nowhere, and a
-// pipe, for which every command would wait.
+// Find returns the file of settings in a folder, or "". Two such files are an error,
+// because one would be ignored silently. So are a broken link, and a pipe, which would
+// block every command.
 func Find(dir string) (string, error) {
 	var found []string
 	for _, name := range Names() {
@@ -42,7 +42,7 @@ func Find(dir string) (string, error) {
 	return "", fmt.Errorf("find settings: there are %s; keep one, or name it with --config", strings.Join(found, " and "))
 }
 
-// readable refuses what is there under the name of a file, and is none.
+// readable rejects an existing path that is not a regular file.
 func readable(path string) error {
 	info, err := os.Stat(path)
 	switch {
@@ -50,13 +50,13 @@ func readable(path string) error {
 		return fmt.Errorf("find settings: %s is a link that leads nowhere; take it away, or name another file with --config", path)
 	case err != nil:
 		return fmt.Errorf("find settings: %w", err)
-	case !info.Mode().IsRegular() && !info.IsDir(): // of a folder it is said where it is read
+	case !info.Mode().IsRegular() && !info.IsDir(): // for a folder the read reports the error
 		return fmt.Errorf("find settings: %s is no file; take it away, or name one with --config", path)
 	}
 	return nil
 }
 
-// readFile returns what a file holds, without a byte order mark.
+// readFile returns the contents of a file, without a byte order mark.
 func readFile(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -76,7 +76,7 @@ func readFile(path string) ([]byte, error) {
 	return bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), nil
 }
 
-// parseFile returns the settings of a file. The error is about its form.
+// parseFile returns the settings of a file. The error is about its syntax.
 func parseFile(name string, data []byte) (node, *Error) {
 	n, err := node{}, error(nil)
 	switch {

@@ -12,16 +12,16 @@ import (
 	"github.com/tiercompact/tiercompact/levels"
 )
 
-// Flags that stand for more than one setting, or for a value of one.
+// Flags for more than one setting, or for a value of one.
 const (
 	thresholdsFlag = "thresholds" // sets all at once
 	archiveFlag    = "archive"    // a folder or s3://bucket/prefix: adapter and place
 	noCacheFlag    = "no-embed-cache"
 )
 
-// Register adds to fs the flags of the settings that are named by their paths
-// or their sections, in the order of the table, and returns the words that those
-// take that take one of a few. What they hold is read by [Load] alone.
+// Register adds to fs the flags of the settings with the given paths or sections, in the
+// order of the table, and returns the valid words of flags that accept only some. Only
+// [Load] parses their values.
 func Register(fs *pflag.FlagSet, names ...string) (words map[string][]string) {
 	words = make(map[string][]string)
 	for _, k := range allSettings() {
@@ -46,8 +46,7 @@ func Register(fs *pflag.FlagSet, names ...string) (words map[string][]string) {
 	return words
 }
 
-// flagName returns the flag that a name stands for: its own, or another of the
-// setting.
+// flagName returns the flag of a name: its own, or another of the setting.
 func flagName(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 	for _, k := range allSettings() {
 		if k.also != "" && strings.ReplaceAll(k.also, "_", "-") == name {
@@ -81,7 +80,7 @@ func (k key) registerFlag(fs *pflag.FlagSet) {
 	}
 }
 
-// FlagOf returns the flag that sets a field of [tiercompact.Config], as in
+// FlagOf returns the flag that sets a field of [tiercompact.Config], such as
 // Policy.TriggerPct; "" if there is none.
 func FlagOf(field string) string {
 	k, _ := settingOf(field)
@@ -98,21 +97,21 @@ func settingOf(field string) (key, bool) {
 	return key{}, false
 }
 
-// flagLayer returns what was given of fs.
+// flagLayer returns the values of the flags in fs.
 func flagLayer(fs *pflag.FlagSet) *layer {
 	l := newLayer()
 	if fs == nil {
 		return l
 	}
 	fs.VisitAll(func(f *pflag.Flag) {
-		if f.Changed { // Visit leaves out those that were parsed as another set's
+		if f.Changed { // Visit leaves out flags that another set parsed
 			l.takeFlag(fs, f)
 		}
 	})
 	return l
 }
 
-// takeFlag takes one flag. Those that no setting has are the command's own.
+// takeFlag parses one flag. Flags without a setting are the command's own.
 func (l *layer) takeFlag(fs *pflag.FlagSet, f *pflag.Flag) {
 	at := Origin{Kind: Flag, Name: "--" + f.Name}
 	if f.Name == thresholdsFlag {
@@ -141,7 +140,7 @@ func (l *layer) takeFlag(fs *pflag.FlagSet, f *pflag.Flag) {
 	n := looseNode(f.Value.String())
 	if list, ok := f.Value.(pflag.SliceValue); ok {
 		items := list.GetSlice()
-		if len(items) == 0 { // as where a variable of the shell is not set
+		if len(items) == 0 { // for example, a shell variable is not set
 			l.addError(&Error{Path: k.path, Want: "given", Origin: at, Remedy: "it is empty; give [] for none, or leave it out"})
 			return
 		}
@@ -153,7 +152,7 @@ func (l *layer) takeFlag(fs *pflag.FlagSet, f *pflag.Flag) {
 	l.setValue(k, n, at)
 }
 
-// listNode is the list that a flag was given; [] is an empty one.
+// listNode is the list in a flag's value; [] is an empty one.
 func listNode(items []string) node {
 	nodes := []node{}
 	if !slices.Equal(items, []string{"[]"}) {
@@ -164,8 +163,8 @@ func listNode(items []string) node {
 	return node{value: nodes}
 }
 
-// initials returns the first letters of names, as a flag that takes a value for
-// each shows them.
+// initials returns the first letters of names, for the help of a flag with a value for
+// each.
 func initials(names []string) string {
 	letters := make([]string, len(names))
 	for i, name := range names {
@@ -174,7 +173,7 @@ func initials(names []string) string {
 	return strings.Join(letters, ",")
 }
 
-// thresholds takes the one flag that sets all of them.
+// thresholds parses the one flag that sets all thresholds.
 func (l *layer) thresholds(shares []string, at Origin) {
 	keys := thresholdSettings()
 	if len(shares) != len(keys) {
@@ -186,7 +185,7 @@ func (l *layer) thresholds(shares []string, at Origin) {
 	}
 }
 
-// exampleShares returns the default thresholds as the flag takes them.
+// exampleShares returns the default thresholds in the flag's form.
 func exampleShares(keys []key) string {
 	shares := make([]string, len(keys))
 	for i, k := range keys {
@@ -195,7 +194,7 @@ func exampleShares(keys []key) string {
 	return strings.Join(shares, ",")
 }
 
-// takeArchive takes the place of an archive, and with it the adapter.
+// takeArchive parses the location of an archive, which also selects the adapter.
 func (l *layer) takeArchive(place string, at Origin) {
 	a, err := ParseArchive(place)
 	if err != nil {
@@ -216,7 +215,7 @@ func (l *layer) takeArchive(place string, at Origin) {
 	}
 }
 
-// flagDefault is the default as a flag has it.
+// flagDefault is the default in the flag's form.
 func (k key) flagDefault() string {
 	if s, ok := k.value.(string); ok {
 		return s

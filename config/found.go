@@ -15,9 +15,9 @@ import (
 	"github.com/tiercompact/tiercompact/redact"
 )
 
-// Notices say what whoever runs this should know: which variables that begin
-// with COMPACT_ are no settings, and what a file that was found, not named,
-// does, since its folder may be somebody else's project.
+// Notices reports what the user should know: variables with the prefix COMPACT_ that are
+// not settings, and the effects of a file that was found, not named, because its folder
+// may be a foreign project.
 func (l *Loaded) Notices() []string {
 	var out []string
 	for _, layer := range l.layers {
@@ -46,12 +46,12 @@ func (l *Loaded) Notices() []string {
 	return out
 }
 
-// tooMuch is the share of ordinary text that patterns of a found file may not take
-// out: nothing of a conversation would come back from its archive.
+// tooMuch is the share of ordinary text that the patterns of a found file must not
+// redact: an archived conversation would be unreadable.
 const tooMuch = 0.25
 
-// leaveOutGreedy takes patterns that redact nearly everything out of the layer of
-// a file that was found, alone or together.
+// leaveOutGreedy removes the patterns of a found file from its layer if they redact
+// nearly everything, alone or together.
 func (l *Loaded) leaveOutGreedy() {
 	const path = "redact.patterns"
 	v, at := lookupPath(l.layers, path)
@@ -86,11 +86,11 @@ func (l *Loaded) leaveOutGreedy() {
 	}
 }
 
-// effectiveValue is what holds for a path.
+// effectiveValue is the value of a path that is in effect.
 func (l *Loaded) effectiveValue(path string) any { v, _ := lookupPath(l.layers, path); return v }
 
-// checkKeySent are errors where a file that was found would have a key of the user's
-// server sent elsewhere.
+// checkKeySent returns errors if a found file would send the key of the user's server
+// elsewhere.
 func (l *Loaded) checkKeySent(environ []string) (errs Errors) {
 	if !l.Found {
 		return nil
@@ -119,7 +119,7 @@ func isEnvSet(environ []string, name string) bool {
 	return slices.ContainsFunc(environ, func(v string) bool { return len(v) > len(name)+1 && strings.HasPrefix(v, name+"=") })
 }
 
-// checkOutsidePaths are errors where a file that was found would have files written
+// checkOutsidePaths returns errors if a found file would cause files to be written
 // outside of its folder.
 func (l *Loaded) checkOutsidePaths() (errs Errors) {
 	if !l.Found {
@@ -129,7 +129,7 @@ func (l *Loaded) checkOutsidePaths() (errs Errors) {
 		v, at := lookupPath(l.layers, path)
 		s := v.(string)
 		if path == "archive.dir" && at.Kind == Default && l.effectiveValue("archive.adapter") == Dir {
-			at = l.Origin("archive.adapter") // which has it used
+			at = l.Origin("archive.adapter") // the source that enables it
 		}
 		if at.Kind == File && s != "" && !isInside(filepath.Dir(l.File), s) {
 			errs = append(errs, &Error{Path: path, Want: "inside this folder", Value: strconv.Quote(clipValue(s)), Origin: at,
@@ -139,7 +139,7 @@ func (l *Loaded) checkOutsidePaths() (errs Errors) {
 	return errs
 }
 
-// isInside reports whether a path is in a folder, also by the links on its way.
+// isInside reports whether a path is in a folder, with links resolved.
 func isInside(dir, path string) bool {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -150,7 +150,7 @@ func isInside(dir, path string) bool {
 	return filepath.IsLocal(path) && (err == nil || errors.Is(err, fs.ErrNotExist))
 }
 
-// isLocalAddress reports whether an address is none, or on this machine.
+// isLocalAddress reports whether an address is empty, or on this machine.
 func isLocalAddress(address string) bool {
 	u, err := url.Parse(withScheme(address))
 	if address == "" || err != nil {

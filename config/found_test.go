@@ -105,7 +105,7 @@ func TestAFileThatNobodyNamedSaysWhichBucketItFills(t *testing.T) {
 	}
 }
 
-// A cloned project must not empty the archive of whoever works in it.
+// A cloned project must not empty the user's archive.
 func TestAPatternOfAFileThatNobodyNamedDoesNotTakeEverything(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "compact.yaml")

@@ -29,11 +29,11 @@ func parseJSON(data []byte) (node, error) {
 type jsonReader struct {
 	data []byte
 	d    *json.Decoder
-	seen int // bytes whose lines are counted
-	at   int // line of the byte seen, less 1
+	seen int // bytes with counted lines
+	at   int // line of the last byte seen, less 1
 }
 
-// currentLine is that of what was read last. Tokens have no line breaks inside.
+// currentLine is the line of the last token. Tokens have no line breaks inside.
 func (r *jsonReader) currentLine() int {
 	end := min(int(r.d.InputOffset()), len(r.data))
 	r.at += bytes.Count(r.data[r.seen:end], []byte("\n"))
@@ -86,7 +86,7 @@ func parseNumber(s string) any {
 	if i, err := strconv.Atoi(s); err == nil {
 		return i
 	}
-	f, _ := strconv.ParseFloat(s, 64) // infinite where it is too large, which no setting takes
+	f, _ := strconv.ParseFloat(s, 64) // infinite if it is too large: no setting accepts that
 	return f
 }
 
@@ -123,5 +123,5 @@ func (r *jsonReader) readObject(n node, depth int) (node, error) {
 	return n, err
 }
 
-// hasJSONExt reports whether the name of a file says that it is JSON.
+// hasJSONExt reports whether a file name has the extension of JSON.
 func hasJSONExt(name string) bool { return strings.HasSuffix(strings.ToLower(name), ".json") }

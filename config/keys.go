@@ -11,25 +11,25 @@ import (
 	"github.com/tiercompact/tiercompact/levels"
 )
 
-// A key is one setting, and all that is known of it.
+// A key describes one setting.
 type key struct {
 	path  string
 	kind  kind
-	value any    // by default; nil in the table: as [tiercompact.Defaults] has it
-	words string // that kind word or words takes, separated by ", "
+	value any    // the default; nil in the table: the value of [tiercompact.Defaults]
+	words string // the valid words of kind word or words, separated by ", "
 	least float64
-	above bool   // least itself is too little
-	auto  bool   // Auto may be given
-	also  string // another name of it, which other tools use; "": none
-	// synonyms are other words for those of words; nil: none.
+	above bool   // least itself is invalid
+	auto  bool   // Auto is valid
+	also  string // another name of it, from other tools; "": none
+	// synonyms are alternatives to words; nil: none.
 	synonyms map[string]string
-	blank    bool   // a word may be ""
-	full     bool   // its variable has the sections: without them it would seem to be another
-	flag     string // "no-…" says the opposite; "": there is none
-	not      string // what a flag "no-…" does
-	doc      string // what it means; the word in backquotes is what its flag takes
+	blank    bool   // "" is a valid word
+	full     bool   // its variable includes the sections: without them it would look like another
+	flag     string // "no-…" has the opposite meaning; "": there is none
+	not      string // effect of a flag "no-…"
+	doc      string // documentation; the word in backquotes is the flag's placeholder
 
-	eager, steady any // what a preset sets in place of value; nil: nothing
+	eager, steady any // values of the presets; nil: value
 }
 
 // lastSegment is the last part of the path.
@@ -40,7 +40,7 @@ func (k key) sectionPath() string {
 	return strings.TrimSuffix(strings.TrimSuffix(k.path, k.lastSegment()), ".")
 }
 
-// docText is doc without what is for flags.
+// docText is doc without the marks for flags.
 func (k key) docText() string {
 	doc := strings.ReplaceAll(k.doc, "`", "")
 	if k.also != "" {
@@ -49,7 +49,7 @@ func (k key) docText() string {
 	return doc
 }
 
-// presetValue is what a preset sets, or nil.
+// presetValue is the value of a preset, or nil.
 func (k key) presetValue(name string) any {
 	switch name {
 	case "eager":
@@ -78,7 +78,7 @@ func thresholdSettings() (keys []key) {
 	return keys
 }
 
-// thresholdTable is what the library does not say of them.
+// thresholdTable has the properties of thresholds that the library lacks.
 func thresholdTable() (keys []key) {
 	for _, l := range levels.All() {
 		keys = append(keys, key{path: thresholdsFlag + "." + string(l.Name), kind: share, above: true, flag: thresholdsFlag, doc: "usage from which " + string(l.Name) + " is due"})
@@ -86,8 +86,8 @@ func thresholdTable() (keys []key) {
 	return keys
 }
 
-// allSettings is the table: every setting, in the order of files and documents,
-// with the defaults of the library if it has that setting. It is not changed.
+// allSettings is the table: every setting, in the order of files and documents, with the
+// library's default if it has the setting. It must not be changed.
 var allSettings = sync.OnceValue(func() []key {
 	all := settingTable()
 	for i := range all {
@@ -98,7 +98,7 @@ var allSettings = sync.OnceValue(func() []key {
 		}
 		k.value = v
 		for preset, into := range map[tiercompact.Preset]*any{tiercompact.Eager: &k.eager, tiercompact.Steady: &k.steady} {
-			if p := libraryValue(preset, k.path); !reflect.DeepEqual(p, v) || k.sectionPath() == thresholdsFlag { // thresholds go together
+			if p := libraryValue(preset, k.path); !reflect.DeepEqual(p, v) || k.sectionPath() == thresholdsFlag { // presets set all thresholds together
 				*into = p
 			}
 		}
@@ -106,8 +106,8 @@ var allSettings = sync.OnceValue(func() []key {
 	return all
 })
 
-// libraryValue is what a preset of the library has for a path; nil if the library
-// has no such setting, or has it in another form.
+// libraryValue is the value of a path in a preset of the library; nil if the library
+// lacks the setting, or has it in another form.
 func libraryValue(preset tiercompact.Preset, path string) any {
 	f := fieldOf(reflect.ValueOf(tiercompact.Defaults(preset)), path)
 	switch f.Kind() {
@@ -125,8 +125,8 @@ func libraryValue(preset tiercompact.Preset, path string) any {
 	return nil
 }
 
-// fieldOf returns the field of a path: the name of a setting is that of its field,
-// in small letters and with underscores. A threshold is the value of its level.
+// fieldOf returns the field of a path: the name of a setting is that of its field, in
+// small letters and with underscores. A threshold is the value of its level.
 func fieldOf(of reflect.Value, path string) reflect.Value {
 	name, rest, deeper := strings.Cut(path, ".")
 	name = strings.ReplaceAll(name, "_", "")
@@ -142,7 +142,7 @@ func fieldOf(of reflect.Value, path string) reflect.Value {
 	return reflect.Value{}
 }
 
-// settingTable is what the library does not say of settings.
+// settingTable has the properties of settings that the library lacks.
 func settingTable() []key {
 	return slices.Concat([]key{
 		{path: "preset", kind: word, value: "default", words: presetWords, flag: "preset", doc: "bundle of settings: default (each level at its threshold), eager (small windows, long answers), steady (few rounds: for whoever waits for a local server)"},
@@ -232,9 +232,9 @@ func settingByPath(path string) (key, bool) {
 	return key{}, false
 }
 
-// canonical returns the path of the setting that a file names: by its path, by
-// the same in camelCase, or, at the top and in policy, by the name that other
-// tools give it. Other names come back as they are.
+// canonical returns the path of the setting that a file names: by its path, by the path
+// in camelCase, or, at the top and in policy, by its name in other tools. Other names
+// are returned unchanged.
 func canonical(name string) string {
 	if _, known := settingByPath(name); known {
 		return name
@@ -252,8 +252,8 @@ func canonical(name string) string {
 	return name
 }
 
-// snakeCase returns a name in camelCase with an underscore before each capital,
-// which has become small. A part of a path that begins with a capital is left.
+// snakeCase puts an underscore before each capital of a camelCase name and makes it
+// small. It does not change parts of a path that begin with a capital.
 func snakeCase(name string) string {
 	var b strings.Builder
 	camel := false

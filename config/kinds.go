@@ -12,25 +12,25 @@ import (
 	"unicode"
 )
 
-// A kind is what a setting takes.
+// A kind is the type of a setting's value.
 type kind int
 
 const (
 	text     kind = iota // a string
-	word                 // one of a few
-	words                // some of a few: []string
+	word                 // one of several
+	words                // a list of several: []string
 	address              // of a server, an http URL
 	listen               // host:port
 	toggle               // a bool
 	count                // an int
-	size                 // an int of tokens, as readSize takes it
-	share                // a float64, 0 to 1, as readShare takes it
+	size                 // an int of tokens, in the form of readSize
+	share                // a float64, 0 to 1, in the form of readShare
 	span                 // a time.Duration
-	rules                // []string, as ParseRule takes them
+	rules                // []string, in the form of ParseRule
 	patterns             // []Pattern
 )
 
-// valueSyntax says what a kind takes, for documents.
+// valueSyntax describes the valid values of a kind, for documents.
 func (k key) valueSyntax() string {
 	switch k.kind {
 	case word:
@@ -71,8 +71,7 @@ func (k key) orAutoText() string {
 	return ""
 }
 
-// readSetting returns the value that n stands for, in the type of the kind, or what is
-// wrong with it.
+// readSetting returns the value of n, in the type of the kind, or an error.
 func (k key) readSetting(n node, at Origin) (any, Errors) {
 	if n.line > 0 {
 		at.Line = n.line
@@ -101,8 +100,8 @@ func (k key) shownForError(n node) string {
 	return n.shownValue()
 }
 
-// parseValue returns the value of n, or what it must be and what to do; of a list, the
-// [Errors] of its values in place of it.
+// parseValue returns the value of n, or a description of valid values and a remedy; for a
+// list, it returns the [Errors] of its elements instead of the value.
 func (k key) parseValue(n node) (v any, want, remedy string) {
 	switch k.kind {
 	case toggle:
@@ -127,7 +126,7 @@ func (k key) parseValue(n node) (v any, want, remedy string) {
 	if strings.ContainsFunc(s, unicode.IsControl) && k.path != "hard.query" {
 		return nil, "one line of text, without control characters", wantUnless(n.loose, escapes)
 	}
-	if k.path == "trace.jsonl" && s == "-" { // stdout has what the command writes
+	if k.path == "trace.jsonl" && s == "-" { // the command writes to stdout
 		return nil, "the name of a file", ""
 	}
 	switch k.kind {
@@ -211,7 +210,7 @@ func isAddress(s string) bool {
 	return err == nil && u.Host != "" && u.Hostname() != "" && (u.Scheme == "http" || u.Scheme == "https")
 }
 
-// listenAt returns host and port; a port alone is on loopback.
+// listenAt returns host and port; a port without a host is on loopback.
 func listenAt(s string) (any, string, string) {
 	const want = "host:port, like 127.0.0.1:9464"
 	if s == "" {
@@ -231,7 +230,7 @@ func listenAt(s string) (any, string, string) {
 	return net.JoinHostPort(host, port), "", ""
 }
 
-// withScheme is an address with its scheme, which may be left out.
+// withScheme returns an address with its scheme, which may be omitted.
 func withScheme(address string) string {
 	if strings.Contains(address, "://") {
 		return address

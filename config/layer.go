@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// A layer is what one source sets.
+// A layer has the settings of one source.
 type layer struct {
 	values  map[string]any // by path
 	origins map[string]Origin
 	errs    Errors
-	unknown []string // what is said of variables that no setting has
+	unknown []string // notices about variables without a setting
 }
 
 func newLayer() *layer {
 	return &layer{values: make(map[string]any), origins: make(map[string]Origin)}
 }
 
-// MostErrors is how many errors of a file are told; so many may be more.
+// MostErrors is the maximum number of errors of a file that are listed separately.
 const MostErrors = 100
 
 func (l *layer) addError(e *Error) {
@@ -27,7 +27,7 @@ func (l *layer) addError(e *Error) {
 	}
 }
 
-// setValue takes the value of a setting.
+// setValue sets one setting.
 func (l *layer) setValue(k key, n node, at Origin) {
 	v, bad := k.readSetting(n, at)
 	if len(bad) > 0 {
@@ -39,9 +39,9 @@ func (l *layer) setValue(k key, n node, at Origin) {
 	l.values[k.path], l.origins[k.path] = v, at
 }
 
-// takeFile takes the settings of a file.
+// takeFile sets the settings of a file.
 func (l *layer) takeFile(name string, n node) {
-	if n.value == nil { // nothing but comments
+	if n.value == nil { // only comments
 		return
 	}
 	at := Origin{Kind: File, Name: name, Line: n.line}
@@ -52,8 +52,8 @@ func (l *layer) takeFile(name string, n node) {
 	l.takeSection("", n, at, make(map[string]int))
 }
 
-// takeSection takes the settings below a path. A section with nothing in it, as
-// where all of it is commented out, sets nothing.
+// takeSection sets the settings below a path. An empty section, for example one with
+// only comments, sets nothing.
 func (l *layer) takeSection(path string, n node, at Origin, seen map[string]int) {
 	entries, ok := n.value.([]entry)
 	if !ok {
@@ -88,7 +88,7 @@ func (l *layer) takeSection(path string, n node, at Origin, seen map[string]int)
 	}
 }
 
-// namesBelow returns the names that stand directly below a section.
+// namesBelow returns the names directly below a section.
 func namesBelow(path string) (names []string) {
 	for _, k := range allSettings() {
 		if rest, ok := strings.CutPrefix(k.path, path+"."); ok {
@@ -119,8 +119,8 @@ func Paths() (out []string) {
 	return out
 }
 
-// unknownSetting is the error for a name that no setting has. What it was to be set to
-// is not shown: it may be a secret under a wrong name.
+// unknownSetting is the error for an unknown name. It does not show the value, which may
+// be a secret under a wrong name.
 func unknownSetting(name string, at Origin, known []string) *Error {
 	e := &Error{Path: clipValue(name), Want: "a known setting", Origin: at}
 	switch {
@@ -136,7 +136,7 @@ func unknownSetting(name string, at Origin, known []string) *Error {
 	return e
 }
 
-// nearestName returns the known name that is most like name, or "" where none is.
+// nearestName returns the known name that is most similar to name, or "" if there is none.
 func nearestName(name string, known []string) string {
 	const longest = 64
 	if len(name) > longest {
@@ -144,7 +144,7 @@ func nearestName(name string, known []string) string {
 	}
 	best, least := "", 0
 	name = strings.ToLower(name)
-	own := strings.TrimPrefix(name, strings.ToLower(envPrefix)) // without what all variables share
+	own := strings.TrimPrefix(name, strings.ToLower(envPrefix)) // without the prefix that all variables share
 	if i := slices.IndexFunc(known, func(k string) bool { return strings.HasSuffix(k, "_"+strings.ToUpper(own)) && own != name }); i >= 0 {
 		return known[i]
 	}
@@ -164,8 +164,7 @@ func nearestName(name string, known []string) string {
 	return best
 }
 
-// distance is how many letters must be put in, taken out or replaced to make b
-// of a.
+// distance is the number of letters to insert, delete or replace to turn a into b.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
@@ -185,7 +184,7 @@ func distance(a, b string) int {
 	return row[len(b)]
 }
 
-// lookupPath returns the strongest value that layers have for a path.
+// lookupPath returns the value of a path with the highest priority in layers.
 func lookupPath(layers []*layer, path string) (any, Origin) {
 	for _, l := range slices.Backward(layers) {
 		if v, ok := l.values[path]; ok {

@@ -16,7 +16,7 @@ import (
 	"github.com/tiercompact/tiercompact/levels"
 )
 
-// settled is the Config that a compactor works with, by field.
+// settled is the Config of a compactor, by field.
 func settled(t *testing.T, cfg tiercompact.Config) reflect.Value {
 	t.Helper()
 	c, err := tiercompact.New(cfg)
@@ -53,8 +53,8 @@ func leaves(path string, v reflect.Value) map[string]reflect.Value {
 	return out
 }
 
-// plain is a field as text; functions and stores, which cannot be compared, are
-// there or not.
+// plain is a field as text; of functions and stores, which cannot be compared, it shows
+// whether they are set.
 func plain(v reflect.Value) string {
 	switch v.Kind() {
 	case reflect.Func, reflect.Interface, reflect.Pointer:
@@ -91,7 +91,7 @@ func reflectText(v reflect.Value) string {
 
 func jsonText(v any) string { b, _ := json.Marshal(v); return string(b) }
 
-// notInFiles are the fields of tiercompact.Config that no file can set, and why.
+// notInFiles are the fields of tiercompact.Config that files cannot set, and why.
 func notInFiles() map[string]string {
 	return map[string]string{
 		"Embed.Embedder":     "Open finds it, by engine and embed",

@@ -12,7 +12,7 @@ import (
 func (k key) takeList(n node) (any, string, string) {
 	items, ok := n.listValues()
 	if s, isText := n.value.(string); k.kind == patterns && isText && n.loose && !strings.HasPrefix(strings.TrimSpace(s), "[") {
-		items, ok = []node{looseNode(s)}, true // a comma is a part of the expression
+		items, ok = []node{looseNode(s)}, true // a comma is part of the expression
 	}
 	if !ok {
 		return nil, "a list", wantUnless(n.value == nil, "write [] around one value")
@@ -49,8 +49,7 @@ func (k key) takeList(n node) (any, string, string) {
 	return out, "", ""
 }
 
-// takePatterns reads a list of expressions, and of mappings with a name and a
-// regexp.
+// takePatterns parses a list of expressions, and of mappings with a name and a regexp.
 func (k key) takePatterns(items []node) (any, string, string) {
 	out := make([]Pattern, len(items))
 	var errs Errors
@@ -73,7 +72,7 @@ func (k key) takePatterns(items []node) (any, string, string) {
 	return out, "", ""
 }
 
-// readPattern reads one rule of redaction.
+// readPattern parses one redaction rule.
 func readPattern(at string, n node) (p Pattern, bad *Error) {
 	switch v := n.value.(type) {
 	case string:
@@ -115,7 +114,7 @@ func fieldsOfPattern(at string, fields []entry) (p Pattern, _ *Error) {
 	return p, nil
 }
 
-// expression says what is wrong with the regular expression of a pattern.
+// expression describes what is wrong with the regular expression of a pattern.
 func expression(s string) (want, remedy string) {
 	re, err := regexp.Compile(s)
 	switch {
@@ -130,5 +129,5 @@ func expression(s string) (want, remedy string) {
 	return "", ""
 }
 
-// patternError is what is wrong with a regular expression.
+// patternError describes what is wrong with a regular expression.
 func patternError(err error) string { return strings.TrimPrefix(err.Error(), "error parsing regexp: ") }

@@ -15,33 +15,32 @@ import (
 	"github.com/tiercompact/tiercompact"
 )
 
-// Options say where settings come from. The zero value is the current folder
-// and the environment.
+// Options select the sources. The zero value means the current folder and the
+// environment.
 type Options struct {
-	File    string         // "": COMPACT_CONFIG, else what Find finds in Dir
+	File    string         // "": COMPACT_CONFIG, or else the file that Find returns for Dir
 	Dir     string         // "": the current folder
-	Environ []string       // as os.Environ has it; nil: os.Environ()
-	Flags   *pflag.FlagSet // that were parsed; nil: none
-	// FlagsAlone has neither a file nor the environment read.
+	Environ []string       // in the form of os.Environ; nil: os.Environ()
+	Flags   *pflag.FlagSet // parsed flags; nil: none
+	// FlagsAlone disables the file and the environment.
 	FlagsAlone bool
-	// Defaults are the values of paths where nobody sets them, in place of those
-	// of the table, written as a variable would have them.
+	// Defaults replace the table's values of paths without a source, in the form of variables.
 	Defaults map[string]string
 }
 
-// Loaded is what was read.
+// Loaded is the result of [Load].
 type Loaded struct {
 	Config Config
-	File   string // that was read; "": none
-	Found  bool   // File was not named, but found
+	File   string // the file that was read; "": none
+	Found  bool   // File was found, not named
 
 	layers []*layer
-	greedy []string // what is said of patterns that are left out
+	greedy []string // notices about patterns that are left out
 }
 
-// Load reads all sources. A later one wins: defaults, what the preset sets, the
-// file, the environment, flags. The error holds all [Errors] of the values, each
-// with its path, or says that the file cannot be read.
+// Load reads all sources. Later ones take precedence: defaults, the preset, the file, the
+// environment, flags. The error holds the [Errors] of all values, each with its path,
+// or reports that the file cannot be read.
 func Load(o Options) (*Loaded, error) {
 	if o.Environ == nil {
 		o.Environ = os.Environ()
@@ -78,7 +77,7 @@ func Load(o Options) (*Loaded, error) {
 	return l, l.validate()
 }
 
-// filePath returns the file that is to be read, and whether it was found.
+// filePath returns the file to read, and whether it was found.
 func (o Options) filePath() (path string, found bool, err error) {
 	const named = FileVariable + "="
 	i := slices.IndexFunc(o.Environ, func(v string) bool { return strings.HasPrefix(v, named) })
@@ -94,14 +93,13 @@ func (o Options) filePath() (path string, found bool, err error) {
 	return path, path != "", err
 }
 
-// Path returns the file that settings would be read from where none is named, or
-// "".
+// Path returns the file of settings that is used if none is named, or "".
 func Path() (string, error) {
 	path, _, err := Options{Environ: os.Environ()}.filePath()
 	return path, err
 }
 
-// Validate returns what is wrong with a file, alone.
+// Validate returns the errors of a file, alone.
 func Validate(path string) error {
 	_, err := Load(Options{File: path, Environ: []string{}})
 	return err
@@ -122,8 +120,8 @@ func fileLayer(path string) (*layer, error) {
 	return l, nil
 }
 
-// defaults returns the layers of what nobody set: by the table and the command,
-// and by the preset that the stronger layers name.
+// defaults returns the layers below all sources: the table, the command's defaults, and
+// the preset that the sources name.
 func defaults(command map[string]string, given []*layer) (base, preset *layer) {
 	base, preset = newLayer(), newLayer()
 	for _, k := range allSettings() {
@@ -142,7 +140,7 @@ func defaults(command map[string]string, given []*layer) (base, preset *layer) {
 	return base, preset
 }
 
-// mergeLayers returns the strongest value of each path.
+// mergeLayers returns the value of each path with the highest priority.
 func (l *Loaded) mergeLayers() (c Config) {
 	for _, path := range Paths() {
 		v, _ := lookupPath(l.layers, path)
@@ -151,8 +149,8 @@ func (l *Loaded) mergeLayers() (c Config) {
 	return c
 }
 
-// validate has the library check what the values are beside each other. A window
-// that is not known yet is checked when it is.
+// validate makes the library check the combination of values. An unknown window is
+// checked later.
 func (l *Loaded) validate() error {
 	cfg := l.Config.Compaction()
 	if cfg.Window == 0 {
@@ -194,13 +192,13 @@ func setField(of reflect.Value, path string, v reflect.Value) {
 	}
 }
 
-// Origin says where the value of a path comes from.
+// Origin returns the source of the value of a path.
 func (l *Loaded) Origin(path string) Origin {
 	_, at := lookupPath(l.layers, path)
 	return at
 }
 
-// contradictions are values that are wrong beside others.
+// contradictions returns values that are invalid in combination with others.
 func (l *Loaded) contradictions() (errs Errors) {
 	keys := thresholdSettings()
 	for i, k := range keys[1:] {
@@ -217,7 +215,7 @@ func (l *Loaded) contradictions() (errs Errors) {
 		{"archive.dir", Dir}, {"archive.s3.bucket", S3}, {"archive.s3.prefix", S3}, {"archive.s3.region", S3}, {"archive.s3.endpoint", S3}, {"archive.s3.kms_key", S3},
 	} {
 		k, _ := settingByPath(only.path)
-		if at := l.Origin(only.path); l.effectiveValue(only.path) != k.value && adapter == Memory && at.Kind >= chosen { // else a stronger source turns the archive off
+		if at := l.Origin(only.path); l.effectiveValue(only.path) != k.value && adapter == Memory && at.Kind >= chosen { // otherwise a stronger source turns the archive off
 			errs = append(errs, &Error{Path: only.path, Want: "left out", Origin: at,
 				Remedy: "archive.adapter is memory; set it to " + only.adapter})
 		}
@@ -228,7 +226,7 @@ func (l *Loaded) contradictions() (errs Errors) {
 	return errs
 }
 
-// strongerOrigin returns the origin that wins, or stands below.
+// strongerOrigin returns the origin with the higher priority, or the later in the file.
 func strongerOrigin(a, b Origin) Origin {
 	if cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Line, b.Line)) > 0 {
 		return a

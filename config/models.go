@@ -10,14 +10,14 @@ import (
 	"github.com/tiercompact/tiercompact/engine"
 )
 
-// DefaultWindow is the window where neither settings nor a server tell it.
+// DefaultWindow is the window if neither settings nor a server have it.
 const DefaultWindow = 8192
 
 // SessionModel, as [Summary.Model], is the session's own model.
 const SessionModel = "session"
 
-// EngineOptions says which models to look for. The bearer token of servers is
-// taken from [KeyVariable]. The error is an [Error].
+// EngineOptions returns the models to look for. The bearer token of servers comes from
+// [KeyVariable]. The error is an [Error].
 func (c Config) EngineOptions() (engine.Options, error) {
 	o := engine.Options{
 		Kind: engine.Kind(c.Engine), URL: c.OllamaURL, Threads: c.NumThread, Embedder: c.Embed.Model, Summarizer: c.Summary.Model,
@@ -40,16 +40,16 @@ func (c Config) EngineOptions() (engine.Options, error) {
 	return o, nil
 }
 
-// A Window says where the tokens of a window come from.
+// A Window has the source of a window.
 type Window struct {
-	Source  string // "" where it was set, or is DefaultWindow
+	Source  string // "" if it was set, or is DefaultWindow
 	Warning string // "": none
-	Unsure  string // how to make sure of it; "": it is known
+	Unsure  string // how to find the real window; "": it is known
 }
 
-// Measure puts the window into cfg that its model has on Ollama, where none is
-// set, and warns of one that is set above it; without a model or a server it is
-// DefaultWindow. With ExactTokens, cfg counts by the model's tokenizer.
+// Measure sets cfg's window to that of its model on Ollama if none is set, and warns if it
+// is set to more; without a model or a server it is DefaultWindow. With ExactTokens, cfg
+// counts with the model's tokenizer.
 func (c Config) Measure(ctx context.Context, cfg *tiercompact.Config) (w Window, err error) {
 	ask := cfg.Model != "" && c.Engine != string(engine.BuiltIn)
 	o := engine.Options{Kind: engine.Kind(c.Engine), URL: c.OllamaURL}
@@ -62,7 +62,7 @@ func (c Config) Measure(ctx context.Context, cfg *tiercompact.Config) (w Window,
 		if failed != nil && c.ExactTokens {
 			return w, failed
 		}
-		if failed == nil && known.Tokens > 0 { // else the model may be another server's
+		if failed == nil && known.Tokens > 0 { // otherwise the model may be on another server
 			w = Window{known.Source, known.Warning, known.Unsure}
 			cfg.Window = known.Tokens
 		}

@@ -7,12 +7,12 @@ import (
 	"unicode/utf8"
 )
 
-// A node is a value as it was written, in whatever form.
+// A node is a value as written, in any format.
 type node struct {
 	line  int
 	value any    // nil, bool, int, float64, string, []node, []entry
 	text  string // of a scalar, as written
-	loose bool   // it is text that may stand for a number: from a variable or a flag
+	loose bool   // text that may be a number: from a variable or a flag
 }
 
 // An entry is a name and its value in a mapping.
@@ -22,10 +22,10 @@ type entry struct {
 	node node
 }
 
-// looseNode returns the node of what a variable or a flag says.
+// looseNode returns the node of a variable or a flag.
 func looseNode(text string) node { return node{value: text, text: text, loose: true} }
 
-// mostShown is how many characters of a value an error shows.
+// mostShown is the maximum number of characters of a value in an error.
 const mostShown = 60
 
 // shownValue is the value for an error.
@@ -52,7 +52,7 @@ func clipValue(s string) string {
 	return string([]rune(s)[:mostShown]) + "…"
 }
 
-// isScalar reports whether the value is one, and not null.
+// isScalar reports whether the value is scalar and not null.
 func (n node) isScalar() bool {
 	switch n.value.(type) {
 	case nil, []node, []entry:
@@ -99,8 +99,8 @@ func (n node) boolValue() (value, ok bool) {
 	return false, false
 }
 
-// listValues returns the values of a list; in a variable, those between commas, or
-// those of a list as YAML writes it.
+// listValues returns the elements of a list; in a variable, those between commas, or
+// those of a YAML list.
 func (n node) listValues() ([]node, bool) {
 	switch v := n.value.(type) {
 	case []node:

@@ -16,25 +16,25 @@ import (
 	"github.com/tiercompact/tiercompact/redact"
 )
 
-// Opened is all that settings name, in the form that a compactor takes.
+// Opened is everything that settings name, in the form for a compactor.
 type Opened struct {
 	tiercompact.Config                // with window, archive, sinks, models and redaction
-	Engine             *engine.Engine // which models there are, and why
-	Window             Window         // where Config.Window comes from
-	Warnings           []string       // what is not as it should be, and after a semicolon what to do
+	Engine             *engine.Engine // the models that were found, and why
+	Window             Window         // source of Config.Window
+	Warnings           []string       // problems, each with a remedy after a semicolon
 
 	closers closers
 }
 
-// Close sends what waits in sinks, and closes them and the archive. Compactors
-// must be done before. When ctx ends first, events are dropped.
+// Close sends the events that wait in sinks, and closes the sinks and the archive. The
+// compactors must be closed first. If ctx ends before that, events are dropped.
 func (o *Opened) Close(ctx context.Context) error {
 	return o.closers.closeAll(ctx)
 }
 
-// Open opens the archive and the sinks, looks for the models and the window, and
-// makes the rules of redaction. Failures of sinks are told on stderr; nil is
-// os.Stderr. What it opened is closed where it fails.
+// Open opens the archive and the sinks, finds the models and the window, and compiles the
+// redaction rules. Errors of sinks are written to stderr; nil means os.Stderr. If Open
+// fails, it closes everything that it opened.
 func (c Config) Open(ctx context.Context, stderr io.Writer) (_ *Opened, err error) {
 	if stderr == nil {
 		stderr = os.Stderr
@@ -94,7 +94,7 @@ func ParseArchive(place string) (Archive, error) {
 	return Archive{Adapter: S3, S3: S3Bucket{Bucket: c.Bucket, Prefix: c.Prefix}}, err
 }
 
-// Place is what [ParseArchive] takes; "" for the memory.
+// Place is the argument of [ParseArchive]; "" for the memory.
 func (a Archive) Place() string {
 	switch a.Adapter {
 	case Dir:
@@ -105,8 +105,8 @@ func (a Archive) Place() string {
 	return ""
 }
 
-// Open opens the archive; nil is the memory of the compactor. It must be closed.
-// Where it is only read, a folder must be there.
+// Open opens the archive; nil is the memory of the compactor. The caller must close it.
+// With read-only access, a folder must exist.
 func (a Archive) Open(ctx context.Context, readOnly bool) (archive.Store, error) {
 	switch a.Adapter {
 	case Dir:
@@ -129,14 +129,14 @@ func (b S3Bucket) clientConfig() s3.Config {
 	return s3.Config{Bucket: b.Bucket, Prefix: b.Prefix, Region: b.Region, Endpoint: b.Endpoint, KMSKey: b.KMSKey}
 }
 
-// GitleaksRules makes the rules of gitleaks. It is nil in a build without them:
-// module gitleaks has the program that sets it, before anything is opened.
+// GitleaksRules compiles the rules of gitleaks. It is nil in a build without them: the
+// program in module gitleaks sets it before it opens anything.
 var GitleaksRules func() (func(string) string, error)
 
-// errNoGitleaks says which build has the rules of gitleaks.
+// errNoGitleaks names the build with the rules of gitleaks.
 var errNoGitleaks = errors.New("redact.gitleaks: this build has no rules of gitleaks; in the source folder, go -C gitleaks install ./cmd/tiercompact builds the one that has them; or set it to false")
 
-// Open makes what texts are redacted by; nil where redaction is off.
+// Open compiles the redaction rules; it returns nil if redaction is off.
 func (r Redact) Open() (*redact.Redactor, error) {
 	if !r.Enabled {
 		return nil, nil

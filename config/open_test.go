@@ -22,13 +22,13 @@ import (
 	"github.com/tiercompact/tiercompact/internal/fault"
 )
 
-// open loads a text, and opens what it names.
+// open loads a text, and opens everything that it names.
 func open(t *testing.T, stderr io.Writer, text string) (*config.Opened, error) {
 	t.Helper()
 	return loadText(t, "compact.yaml", "engine: built-in\n"+text).Config.Open(t.Context(), stderr)
 }
 
-// compacted runs a session until something was removed.
+// compacted runs a session until a message is removed.
 func compacted(t *testing.T, o *config.Opened, said string) {
 	t.Helper()
 	c, err := tiercompact.New(o.Config)
@@ -44,7 +44,7 @@ func compacted(t *testing.T, o *config.Opened, said string) {
 	}
 }
 
-// ariadneServer collects what it is sent.
+// ariadneServer collects the events that it receives.
 func ariadneServer(t *testing.T) (address string, got func() string) {
 	t.Helper()
 	var mu sync.Mutex
@@ -129,7 +129,7 @@ trace: {console: true, jsonl: %q, ariadne: {url: %q}, otlp: {endpoint: "http://1
 	}
 }
 
-// archivedText returns what an archive has of the first step of session s.
+// archivedText returns the text that an archive has for the first step of session s.
 func archivedText(t *testing.T, folder string) string {
 	t.Helper()
 	d, err := archive.OpenDir(folder, archive.DirOptions{ReadOnly: true})
@@ -173,7 +173,7 @@ func TestWhatFailsToOpenLeavesNothingOpen(t *testing.T) {
 	if _, err := open(t, io.Discard, text+"trace: {console: true, jsonl: none/at/all}"); err == nil || !strings.Contains(err.Error(), "write trace") {
 		t.Fatalf("error is %v", err)
 	}
-	o, err := open(t, io.Discard, text) // fails where the archive is locked
+	o, err := open(t, io.Discard, text) // returns an error if the archive is locked
 	if err != nil {
 		t.Fatal(err)
 	}

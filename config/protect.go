@@ -10,17 +10,17 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// A Rule says which messages are protected.
+// A Rule selects protected messages.
 type Rule struct {
 	Text  string    // as it was written
-	Role  chat.Role // "": Match is not about a role
+	Role  chat.Role // "": Match does not depend on the role
 	Match func(chat.Message) bool
 }
 
 const ruleWanted = "an id, role:NAME or /regexp/"
 
-// ParseRule returns the rule that an id, role:NAME, or /regexp/ over the text of
-// messages stands for.
+// ParseRule returns the rule of a text: an id, role:NAME, or /regexp/ over the text of
+// messages.
 func ParseRule(s string) (Rule, error) {
 	if strings.TrimSpace(s) == "" {
 		return Rule{}, errors.New("it is empty")
@@ -41,7 +41,7 @@ func ParseRule(s string) (Rule, error) {
 	return Rule{s, "", func(m chat.Message) bool { return m.ID == s }}, nil
 }
 
-// Rules returns the rules of policy.protect, which has been checked.
+// Rules returns the rules of policy.protect, which must be valid.
 func (p Policy) Rules() []Rule {
 	var out []Rule
 	for _, s := range p.Protect {
@@ -52,9 +52,9 @@ func (p Policy) Rules() []Rule {
 	return out
 }
 
-// protection returns the roles and the matcher that a policy protects by.
+// protection returns the roles and the matcher of a policy.
 func (p Policy) protection() ([]chat.Role, func(chat.Message) bool) {
-	roles := append([]chat.Role{}, p.RolesNeverPrune...) // never nil, which would be the default
+	roles := append([]chat.Role{}, p.RolesNeverPrune...) // never nil, which means the default
 	var matchers []func(chat.Message) bool
 	for _, r := range p.Rules() {
 		switch {

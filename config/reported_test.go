@@ -30,7 +30,7 @@ func TestNearestNamesAreTold(t *testing.T) {
 	}
 }
 
-// A variable may be for a program of the same prefix, so it is no error.
+// A variable may belong to another program with the same prefix, so it is not an error.
 func TestUnknownVariablesAreWarnedOf(t *testing.T) {
 	for given, want := range map[string]string{
 		"COMPACT_ENABLED": "did you mean COMPACT_REDACT_ENABLED?", "COMPACT_SOFT": "did you mean COMPACT_THRESHOLDS_SOFT?",

@@ -10,8 +10,8 @@ import (
 	"github.com/tiercompact/tiercompact"
 )
 
-// Sample returns a file with every setting at its default, each commented out,
-// so that what a preset or a flag says still holds, and with what it means.
+// Sample returns a file with every setting at its default and its documentation. Each
+// setting is commented out, so that presets and flags still apply.
 func Sample() []byte {
 	const head = `# Settings of tiercompact. Every line shows a default; take its # away to set
 # it. The environment (COMPACT_TRIGGER_PCT=0.9) and flags win over this file.
@@ -26,7 +26,7 @@ func Sample() []byte {
 	return append([]byte(head), writeSections(lines)...)
 }
 
-// sampleEntry is what is said of a setting beside its default.
+// sampleEntry is the comment of a setting beside its default.
 func (k key) sampleEntry() string {
 	doc := k.docText()
 	if k.steady != nil || k.eager != nil {
@@ -35,7 +35,7 @@ func (k key) sampleEntry() string {
 	return doc
 }
 
-// presetNotes says what other presets set.
+// presetNotes lists the values of other presets.
 func (k key) presetNotes() string {
 	var out []string
 	for _, name := range []string{"eager", "steady"} {

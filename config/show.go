@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// YAML returns the settings as a file that says the same, each with where its
-// value comes from as a comment. With changed it has only what is not by default.
+// YAML returns the settings as a file, with the source of each value as a comment. With
+// changed it has only values other than the default.
 func (l *Loaded) YAML(changed bool) []byte {
 	var lines []line
 	for _, k := range allSettings() {
@@ -23,14 +23,14 @@ func (l *Loaded) YAML(changed bool) []byte {
 	return writeSections(lines)
 }
 
-// A Shown setting has its value, for people, and where that comes from.
+// A Shown setting has its value, for people, and its source.
 type Shown struct {
 	Value  any    `json:"value"`
 	Source string `json:"source"`
 }
 
-// Values returns the settings by their paths. With changed it has only what is not
-// by default.
+// Values returns the settings by their paths. With changed it has only values
+// other than the default.
 func (l *Loaded) Values(changed bool) map[string]Shown {
 	out := make(map[string]Shown)
 	for _, k := range allSettings() {
@@ -66,7 +66,7 @@ func (l line) settingText() string {
 
 // writeSections writes lines below the headings of their sections.
 func writeSections(lines []line) []byte {
-	const widest = 44 // from here on comments are not aligned
+	const widest = 44 // comments after this column are not aligned
 	width := 0
 	for _, l := range lines {
 		if n := utf8.RuneCountInString(l.settingText()); n <= widest {
@@ -95,7 +95,7 @@ func writeSections(lines []line) []byte {
 	return b.Bytes()
 }
 
-// commentRune is what a comment has for a rune: names of files may end its line.
+// commentRune returns the replacement of a rune in a comment: a file name may hold a line break.
 func commentRune(r rune) rune {
 	if unicode.IsControl(r) {
 		return '?'
@@ -103,7 +103,7 @@ func commentRune(r rune) rune {
 	return r
 }
 
-// yamlValue is a value as a file has it, in YAML, on one line.
+// yamlValue is a value in the YAML of a file, on one line.
 func (k key) yamlValue(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -142,7 +142,7 @@ func (k key) yamlValue(v any) string {
 	return fmt.Sprint(v)
 }
 
-// shortDuration is a duration without the units that are 0.
+// shortDuration formats a duration without units that are 0.
 func shortDuration(d time.Duration) string {
 	s := d.String()
 	if strings.HasSuffix(s, "m0s") {

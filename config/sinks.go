@@ -20,21 +20,21 @@ import (
 	"github.com/tiercompact/tiercompact/trace/prometheus"
 )
 
-// Sinks are told of events. None makes a session wait.
+// Sinks receive events. None makes a session wait.
 type Sinks struct {
-	Sink     trace.Sink // nil: nobody is told
-	Warnings []string   // of sinks that are not there, and what to do
+	Sink     trace.Sink // nil: there are none
+	Warnings []string   // about unavailable sinks, with a remedy
 
 	closers closers
 }
 
-// Close sends what waits, and ends the sinks. When ctx ends first, what is left
-// is dropped.
+// Close sends the waiting events, and closes the sinks. If ctx ends first, the remaining
+// events are dropped.
 func (s *Sinks) Close(ctx context.Context) error {
 	return s.closers.closeAll(ctx)
 }
 
-// closers end what was opened, the last first, once.
+// closers close everything that was opened, in reverse order, once.
 type closers []func(context.Context) error
 
 func (c *closers) closeAll(ctx context.Context) error {
@@ -46,12 +46,12 @@ func (c *closers) closeAll(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// mostQueued is how many events wait for a console or a file: a session that is
-// replayed has them all at once.
+// mostQueued is the maximum number of events that wait for a console or a file: a replayed
+// session emits all of them at once.
 const mostQueued = 1 << 16
 
-// Open opens the sinks. Failures that come later are told on stderr. A file goes
-// on where it ends.
+// Open opens the sinks. Later errors are written to stderr. Events are appended to an
+// existing file.
 func (t Trace) Open(ctx context.Context, stderr io.Writer) (_ *Sinks, err error) {
 	s := new(Sinks)
 	stderr = &serial{w: stderr}
@@ -71,7 +71,7 @@ func (t Trace) Open(ctx context.Context, stderr io.Writer) (_ *Sinks, err error)
 	return s, nil
 }
 
-// serial has writes of several sinks follow one another.
+// serial serialises the writes of several sinks.
 type serial struct {
 	mu sync.Mutex // held while w is written to
 	w  io.Writer
@@ -130,8 +130,8 @@ func (t Trace) openOTLP(ctx context.Context, s *Sinks, stderr io.Writer) error {
 	return nil
 }
 
-// openPrometheus serves metrics. An address that is taken, by another session
-// of the same user as like as not, is no reason to do without the session.
+// openPrometheus serves metrics. If the address is in use, probably by another session of
+// the same user, the session runs without metrics.
 func (t Trace) openPrometheus(ctx context.Context, s *Sinks, _ io.Writer) error {
 	if t.Prometheus.Listen == "" {
 		return nil

@@ -9,20 +9,20 @@ import (
 	"syscall"
 )
 
-// A traceFile is what events are added to. A sink does not fail: what could not
-// be written is told when it is closed.
+// A traceFile is the file of a sink. Sinks report no errors, so Close reports the events
+// that could not be written.
 type traceFile struct {
 	path string
 	file *os.File
 
-	mu   sync.Mutex // guards what follows; not held while the file is written to
+	mu   sync.Mutex // guards the fields below; not held during writes
 	torn bool       // the last line has no end
 	lost int        // events
 	why  error      // of the first
 }
 
-// openTraceFile opens the file path for adding events. A pipe that nobody reads
-// is an error: to wait for somebody would have no end.
+// openTraceFile opens the file path for adding events. A pipe without a reader is an
+// error, because the open would block.
 func openTraceFile(path string) (*traceFile, error) {
 	flag := os.O_WRONLY | os.O_CREATE | os.O_APPEND
 	info, err := os.Stat(path)
@@ -40,8 +40,8 @@ func openTraceFile(path string) (*traceFile, error) {
 	return &traceFile{path: path, file: f, torn: lacksFinalNewline(path)}, nil
 }
 
-// lacksFinalNewline reports whether path is a file whose last line has no end: an event of
-// a process that was killed, or of a full disk.
+// lacksFinalNewline reports whether path is a file with an incomplete last line: an event of
+// a killed process, or of a full disk.
 func lacksFinalNewline(path string) bool {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
@@ -49,7 +49,7 @@ func lacksFinalNewline(path string) bool {
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return false // only its owner may read it, who is another
+		return false // another user owns it
 	}
 	defer f.Close()
 	last := make([]byte, 1)
@@ -57,8 +57,7 @@ func lacksFinalNewline(path string) bool {
 	return err == nil && last[0] != '\n'
 }
 
-// Write writes an event. What a write that failed has left of one gets its end
-// first.
+// Write writes an event, after a line break if a failed write has left part of a line.
 func (t *traceFile) Write(line []byte) (int, error) {
 	t.mu.Lock()
 	torn := t.torn
@@ -82,7 +81,7 @@ func (t *traceFile) Write(line []byte) (int, error) {
 	return 0, err
 }
 
-// Close says what was not written, and ends a write that is under way.
+// Close reports the events that were lost, and ends a write in progress.
 func (t *traceFile) Close() error {
 	err := t.file.Close()
 	t.mu.Lock()

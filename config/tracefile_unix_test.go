@@ -53,7 +53,7 @@ func TestEventsThatCannotBeWrittenAreTold(t *testing.T) {
 	}
 }
 
-// An event that a full disk or a kill has cut off spoils no other.
+// An event that a full disk or a kill has cut off does not damage the next one.
 func TestATraceGoesOnBehindATornLine(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "trace.jsonl")
 	if err := os.WriteFile(path, []byte("{}\n{\"v\":1,\"na"), 0o600); err != nil {

@@ -13,7 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// A lineError is what is wrong with the form of a file.
+// A lineError is a syntax error of a file.
 type lineError struct {
 	line int // from 1; 0: not known
 	text string
@@ -21,7 +21,7 @@ type lineError struct {
 
 func (e *lineError) Error() string { return e.text }
 
-// mostDeep is how deep a file may nest; what is needed is 4.
+// mostDeep is the maximum depth of nesting in a file; 4 is needed.
 const mostDeep = 20
 
 // parseYAML returns the one document of a YAML text, or an empty node.
@@ -47,13 +47,13 @@ var (
 	tabbed   = regexp.MustCompile(`(?m)^[ ]*\t`)
 )
 
-// escapes is what those learn who write a path of Windows in double quotes.
+// escapes explains the error for a Windows path in double quotes.
 const escapes = `in double quotes a backslash begins an escape; write \\ for each`
 
-// yamlFault says what is wrong with a text that is no YAML, and where.
+// yamlFault describes a syntax error in a YAML text, with its line.
 func yamlFault(data []byte, err error) error {
 	text := strings.Join(strings.Fields(err.Error()), " ")
-	e := &lineError{1, yamlLine.ReplaceAllString(text, "")} // of line 1 the parser tells no number
+	e := &lineError{1, yamlLine.ReplaceAllString(text, "")} // for errors in line 1 the parser gives no number
 	if at := yamlLine.FindStringSubmatch(text); at != nil && at[1] != "" {
 		e.line, _ = strconv.Atoi(at[1])
 	}
@@ -69,12 +69,12 @@ func yamlFault(data []byte, err error) error {
 
 func isControl(r rune) bool { return r != '\n' && r != '\r' && unicode.IsControl(r) }
 
-// lineOfByte is the line, from 1, in which the byte at i stands.
+// lineOfByte is the line, from 1, of the byte at i.
 func lineOfByte(data []byte, i int) int {
 	return 1 + bytes.Count(data[:min(i, len(data))], []byte("\n"))
 }
 
-// fromYAML takes no aliases: they make a small file a vast one.
+// fromYAML rejects aliases: they can make a small file huge.
 func fromYAML(y *yaml.Node, depth int) (node, error) {
 	n := node{line: y.Line, text: y.Value}
 	var err error
@@ -137,6 +137,6 @@ func yamlScalar(y *yaml.Node, n node) (node, error) {
 // decodeFloat is a number that is no int.
 func decodeFloat(y *yaml.Node) float64 {
 	var f float64
-	_ = y.Decode(&f) // what is none stays 0, and its tag said that it is one
+	_ = y.Decode(&f) // other values stay 0; their tag is checked before
 	return f
 }

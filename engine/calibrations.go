@@ -19,18 +19,17 @@ import (
 
 const (
 	calibrationsVersion = 1
-	maxCalibrations     = 256     // of the file; what was put least recently goes first
-	maxCalibrationsSize = 1 << 20 // bytes; a larger file is none of ours
+	maxCalibrations     = 256     // of the file; the least recently put one is removed first
+	maxCalibrationsSize = 1 << 20 // bytes; a larger file is not one of these
 	calibrationsWait    = 2 * time.Second
 )
 
-// Calibrations keeps, in a file, what sessions learnt of how models count, for
-// each model and server. Processes may share the file. Its methods are safe for
-// concurrent use.
+// Calibrations stores in a file what sessions learnt about token counts, by model and
+// server. Processes may share the file. Its methods are safe for concurrent use.
 type Calibrations struct{ path string }
 
-// A calibrated entry is one of the file. The anchor of a calibration is of one
-// conversation, and not kept.
+// A calibrated entry is one entry of the file. The anchor of a calibration belongs to one
+// conversation, and is not stored.
 type calibrated struct {
 	Server string  `json:"server"`
 	Model  string  `json:"model"`
@@ -40,14 +39,14 @@ type calibrated struct {
 
 type calibrationsFile struct {
 	Version int          `json:"version"`
-	Entries []calibrated `json:"entries"` // what was put last is last
+	Entries []calibrated `json:"entries"` // the most recently put one is last
 }
 
-// OpenCalibrations returns those in the file at path, which need not exist.
+// OpenCalibrations returns the calibrations in the file at path, which need not exist.
 func OpenCalibrations(path string) *Calibrations { return &Calibrations{path} }
 
-// Get returns what was learnt of a model on a server: nothing where that is
-// unknown, and where the file is damaged or cannot be read.
+// Get returns the calibration of a model on a server: the zero value if it is unknown, or
+// if the file is damaged or unreadable.
 func (c *Calibrations) Get(server, model string) tokens.Calibration {
 	for _, e := range c.readEntries() {
 		if e.Server == server && e.Model == model {
@@ -57,9 +56,9 @@ func (c *Calibrations) Get(server, model string) tokens.Calibration {
 	return tokens.Calibration{}
 }
 
-// Put keeps what was learnt of a model on a server, in place of what was kept
-// before. The file is replaced as a whole; a damaged one begins anew. Where
-// nothing was learnt, nothing is written.
+// Put stores the calibration of a model on a server, and replaces the previous one. The
+// file is replaced as a whole; a damaged file is started again. An empty calibration is
+// not written.
 func (c *Calibrations) Put(server, model string, learnt tokens.Calibration) error {
 	if learnt.Ratio <= 0 {
 		return nil
@@ -91,7 +90,7 @@ func (c *Calibrations) putEntry(e calibrated) (err error) {
 	return replaceFile(c.path, append(data, '\n'))
 }
 
-// readEntries returns the entries of the file that make sense.
+// readEntries returns the valid entries of the file.
 func (c *Calibrations) readEntries() []calibrated {
 	f, err := os.Open(c.path)
 	if err != nil {
@@ -106,7 +105,7 @@ func (c *Calibrations) readEntries() []calibrated {
 	return slices.DeleteFunc(file.Entries, func(e calibrated) bool { return !(e.Ratio > 0) || e.Weight < 0 })
 }
 
-// replaceFile writes a file whole before it has its name.
+// replaceFile writes a temporary file completely before it renames it.
 func replaceFile(path string, data []byte) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
 	if err != nil {

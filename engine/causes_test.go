@@ -44,7 +44,7 @@ func secure(plain bool) func(*testing.T) string {
 	}
 }
 
-// silentTLS hangs up where no TLS comes, as servers over OpenSSL do: openssl
+// silentTLS closes a connection without TLS, as servers over OpenSSL do: openssl
 // s_server without a word, Python's with a reset.
 func silentTLS(t *testing.T) string {
 	t.Helper()
@@ -81,7 +81,7 @@ func silentTLS(t *testing.T) string {
 	return "http://" + l.Addr().String()
 }
 
-// mute takes connections and says nothing, as llama.cpp's server does where TLS comes.
+// mute accepts connections and does not answer, as llama.cpp's server does to TLS.
 func mute(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0") // its queue takes connections

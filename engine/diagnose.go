@@ -18,20 +18,20 @@ import (
 	"github.com/tiercompact/tiercompact/tokens"
 )
 
-// A Diagnosis says what is there of all that compaction can use, what will be
-// used, and what to do about what is missing.
+// A Diagnosis lists everything that compaction can use, what it will use, and remedies for
+// what is missing.
 type Diagnosis struct {
 	Server   ServerState  `json:"server"`
 	Machine  MachineState `json:"machine"`
 	Models   []ModelState `json:"models"`
 	Window   WindowState  `json:"window"`
-	Embed    *RoundTrip   `json:"embed,omitempty"`   // nil: no model ranks
-	Summary  *RoundTrip   `json:"summary,omitempty"` // nil: no model summarises
+	Embed    *RoundTrip   `json:"embed,omitempty"`   // nil: ranking without a model
+	Summary  *RoundTrip   `json:"summary,omitempty"` // nil: summaries without a model
 	Levels   []LevelState `json:"levels"`
 	Problems []Problem    `json:"problems"`
 }
 
-// A ServerState is what Ollama says of itself.
+// A ServerState is Ollama's report about itself.
 type ServerState struct {
 	URL       string `json:"url"`
 	Reachable bool   `json:"reachable"`
@@ -43,60 +43,59 @@ type ModelState struct {
 	Name    string   `json:"name"`
 	Size    int64    `json:"bytes"`
 	Can     []string `json:"can"`            // chat, embed, tools, think
-	Trained int      `json:"trained_window"` // tokens; 0: not told
+	Trained int      `json:"trained_window"` // tokens; 0: unknown
 	NumCtx  int      `json:"num_ctx"`        // in its Modelfile; 0: not set
 }
 
-// A WindowState is the window of the session's model, and what the session
-// needs of it. Needed is 0 where no session was given.
+// A WindowState is the window of the session's model, and the tokens that the session
+// needs. Needed is 0 without a session.
 type WindowState struct {
 	Model string `json:"model,omitempty"`
 	tokens.Window
 	Needed int `json:"needed,omitempty"`
 }
 
-// A RoundTrip is one call that was tried.
+// A RoundTrip is one trial call.
 type RoundTrip struct {
 	Model     string        `json:"model"`
-	Took      time.Duration `json:"took_ns"` // by the call that was measured
-	Load      time.Duration `json:"load_ns"` // by one before it, which had the server load the model where it was not
+	Took      time.Duration `json:"took_ns"` // by the measured call
+	Load      time.Duration `json:"load_ns"` // by the call before it, for which the server loads the model if necessary
 	Tokens    int           `json:"tokens"`  // read by an embedder, written by a summarizer
 	PerSecond float64       `json:"tokens_per_second"`
-	Reads     float64       `json:"prompt_tokens_per_second,omitempty"` // by a summarizer, as its server tells; 0: not told
+	Reads     float64       `json:"prompt_tokens_per_second,omitempty"` // by a summarizer, as reported by its server; 0: unknown
 	Error     string        `json:"error,omitempty"`
 }
 
-// A LevelState says what a level will use.
+// A LevelState names the engine that a level will use.
 type LevelState struct {
 	Level  levels.Name `json:"level"`
 	Engine string      `json:"engine"`
 	Why    string      `json:"why"`
 }
 
-// A Problem is something to be done. Serious ones keep a level from what was
-// asked for; the others only from its best.
+// A Problem needs a remedy. A serious one prevents a requested feature; others only reduce
+// the quality.
 type Problem struct {
 	Serious bool   `json:"serious"`
 	What    string `json:"what"`
 	Remedy  string `json:"remedy"`
 }
 
-// A Patient is the session that a diagnosis is made for; all of it may be zero.
+// A Patient is the session for a diagnosis; all fields may be zero.
 type Patient struct {
-	Model  string // that the session talks to
-	Window int    // that the user set
+	Model  string // the session's model
+	Window int    // set by the user
 	Needed int    // tokens of the session
 
 	HardCapBuffer tiercompact.Size // of the window, as in tiercompact.Config
 	Reserve       int
 
-	// Fits returns why the session cannot be made to fit a window, nil where it can.
+	// Fits returns why the session cannot be made to fit a window, nil if it can.
 	Fits func(window int) error
 }
 
-// Diagnose looks at everything, and tries each model once. It fails only where
-// the options make no sense or ctx ends: what is not there is a problem in the
-// diagnosis.
+// Diagnose checks everything, and tries each model once. It returns an error only if the
+// options are invalid or ctx ends: missing parts are problems in the diagnosis.
 func Diagnose(ctx context.Context, o Options, p Patient) (Diagnosis, error) {
 	c, o, err := o.ollamaClient()
 	if err != nil {
@@ -125,11 +124,11 @@ func Diagnose(ctx context.Context, o Options, p Patient) (Diagnosis, error) {
 	return d, nil
 }
 
-// allTrials is the most time for all trials of models together.
+// allTrials is the maximum time for all trials of models together.
 func (o Options) allTrials() time.Duration { return o.Try * 3 / 2 }
 
-// tryModel has f call a model, for so long as the options allow and ctx, which
-// bounds all trials.
+// tryModel has f call a model, within the time limit of the options and of ctx, which limits
+// all trials.
 func (o Options) tryModel(ctx context.Context, model string, f func(context.Context) *RoundTrip) *RoundTrip {
 	o.Trying(model)
 	short, stop := context.WithTimeout(ctx, o.Try)
@@ -154,14 +153,14 @@ func (d *Diagnosis) addProblem(serious bool, remedy, format string, args ...any)
 	d.Problems[i].Serious = d.Problems[i].Serious || serious
 }
 
-// inspectServer asks the server what it is and has.
+// inspectServer asks the server for its version and models.
 func (d *Diagnosis) inspectServer(ctx context.Context, s *modelSearch) {
 	c, err := s.ollamaServer(ctx)
 	if err != nil {
 		d.addProblem(s.o.needsOllama(), remedyText(err), "%s", reasonText(err))
 		return
 	}
-	version, _ := c.answers(ctx) // it has
+	version, _ := c.answers(ctx) // it answered before
 	d.Server.Reachable, d.Server.Version = true, version
 	have, err := c.have(ctx)
 	if err != nil {
@@ -181,7 +180,7 @@ func (d *Diagnosis) inspectServer(ctx context.Context, s *modelSearch) {
 	}
 }
 
-// needsOllama reports whether something was asked for that only Ollama can give.
+// needsOllama reports whether the options ask for anything that only Ollama has.
 func (o Options) needsOllama() bool {
 	for _, r := range []modelRole{o.rankingRole(), o.summaryRole()} {
 		if r.url == "" && r.named != r.builtIn && o.isRequired(r) {
@@ -204,8 +203,8 @@ func modelAbilities(i ollama.Info) []string {
 	return can
 }
 
-// openEngine finds the engine; where what was asked for is not there, it tells, and
-// goes on with what else is there.
+// openEngine opens the engine; if a requested part is missing, it adds a problem and
+// continues with the rest.
 func (d *Diagnosis) openEngine(ctx context.Context, s *modelSearch) *Engine {
 	e := new(Engine)
 	for _, part := range []struct {
@@ -225,7 +224,7 @@ func (d *Diagnosis) openEngine(ctx context.Context, s *modelSearch) *Engine {
 	return e
 }
 
-// describeWindow says what the session's model can take, and whether the session fits.
+// describeWindow describes the window of the session's model, and whether the session fits.
 func (d *Diagnosis) describeWindow(ctx context.Context, s *modelSearch, p Patient) {
 	found := tokens.Discover(tokens.Known{User: p.Window})
 	if p.Model != "" && d.Server.Reachable {
@@ -260,8 +259,8 @@ func (d *Diagnosis) describeWindow(ctx context.Context, s *modelSearch, p Patien
 	d.addProblem(false, raise, "the session has %d tokens, the window of %d (%s) leaves %d for it: it will be compacted at once", p.Needed, w, d.Window.Source, limit)
 }
 
-// sessionWindow returns the window of the session's model. One that nobody set
-// is asked for, by a trial that loads the model.
+// sessionWindow returns the window of the session's model. If it is not set, a trial loads
+// the model to find it.
 func (s *modelSearch) sessionWindow(ctx context.Context, p Patient) (tokens.Window, error) {
 	models, err := s.ollama.have(ctx)
 	if err != nil {
@@ -284,7 +283,7 @@ func (s *modelSearch) sessionWindow(ctx context.Context, p Patient) (tokens.Wind
 		if err == nil {
 			known.ServerDefault, err = trial.DefaultWindow(ctx, m.Name)
 		}
-		return new(RoundTrip).withOutcome(err, 0) // else it stays assumed
+		return new(RoundTrip).withOutcome(err, 0) // otherwise it stays assumed
 	})
 	return tokens.Discover(known), nil
 }
@@ -298,14 +297,14 @@ func roundUpWindow(n int) int {
 	return w
 }
 
-// reportTrial tells of a call that failed.
+// reportTrial adds a problem for a failed call.
 func (d *Diagnosis) reportTrial(what string, t *RoundTrip) {
 	if t.Error != "" {
 		d.addProblem(true, "see the server's log; a slow machine may need --summary-deadline and --rank-deadline", "%s with %s fails: %s", what, t.Model, t.Error)
 	}
 }
 
-// slow tells of a summarizer that will not be done in time.
+// slow adds a problem for a summarizer that will not finish in time.
 func (d *Diagnosis) slow(t *RoundTrip, window int, most time.Duration) {
 	if text := (speed{t.Reads, t.PerSecond}).slow(t.Model, window, most); text != "" && t.Error == "" {
 		what, remedy, _ := strings.Cut(text, "; ")
@@ -329,9 +328,8 @@ func (d *Diagnosis) describeLevels(e *Engine) {
 
 const sampleCode = "func validateSession(token string) error {\n\tif expired(token) {\n\t\treturn errExpired\n\t}\n\treturn nil\n}\n"
 
-// trial returns what stands in for a server while its model is tried, such that
-// the server is afterwards as it was, and the window that the model is loaded
-// with, 0 where it is not.
+// trial returns a server for a trial of its model, which leaves the server as it was, and
+// the window of the loaded model, 0 if it is not loaded.
 func trial(ctx context.Context, server Server, name string) (Server, int, error) {
 	c, ok := server.(*ollama.Client)
 	if !ok {
@@ -351,7 +349,7 @@ func (e *Engine) tryEmbedder(ctx context.Context) *RoundTrip {
 		return (&RoundTrip{Model: e.Ranking.Model}).withOutcome(err, 0)
 	}
 	began := time.Now()
-	m := embed.Model{Server: server, Name: with.Name, Window: with.Window, Query: with.Query, Document: with.Document, Lower: with.Lower} // no cache: what is measured is the model
+	m := embed.Model{Server: server, Name: with.Name, Window: with.Window, Query: with.Query, Document: with.Document, Lower: with.Lower} // no cache: the model itself is measured
 	_, err = m.Embed(ctx, []string{"load"})
 	t := &RoundTrip{Model: e.Ranking.Model, Load: time.Since(began)}
 	if began = time.Now(); err == nil {
@@ -364,15 +362,15 @@ func (e *Engine) tryEmbedder(ctx context.Context) *RoundTrip {
 	return t.withOutcome(err, t.Took)
 }
 
-// trySummarizer tries the summarizer with the window that the user set, 0 for none.
+// trySummarizer tries the summarizer with the user's window, 0 for none.
 func (e *Engine) trySummarizer(ctx context.Context, user int) *RoundTrip {
 	m, t := e.summarizer, &RoundTrip{Model: e.Summary.Model}
 	server, loaded, err := trial(ctx, e.summaryServer, m.Name)
 	if err != nil {
 		return t.withOutcome(err, 0)
 	}
-	// Of some length, and unlike that of an earlier trial, which the server may
-	// have kept: what it reads is measured.
+	// Long enough, and different from an earlier trial, which the server may have cached: the
+	// read speed is measured.
 	prompt := fmt.Sprintf("Trial %d. Say in one sentence what this does:\n\n%s", time.Now().UnixNano(), strings.Repeat(sampleCode, 6))
 	ask := func(most int) (model.Answer, time.Duration, error) {
 		began := time.Now()
@@ -393,7 +391,7 @@ func (e *Engine) trySummarizer(ctx context.Context, user int) *RoundTrip {
 	return t.withOutcome(err, cmp.Or(a.Time, t.Took))
 }
 
-// withOutcome fills in how a call ended.
+// withOutcome sets the result of a call.
 func (t *RoundTrip) withOutcome(err error, spent time.Duration) *RoundTrip {
 	switch {
 	case err != nil:

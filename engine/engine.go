@@ -1,7 +1,6 @@
-// Package engine finds the models that rank and summarise: those of an Ollama
-// server where it answers and has them, those of any server that speaks
-// OpenAI's protocol where its address is given, else what is built in. It says
-// which, and why.
+// Package engine finds the models for ranking and summaries: those of an Ollama server if
+// it answers and has them, those of a server with OpenAI's protocol if its address is
+// given, otherwise the built-in ones. It reports the choice and the reason.
 package engine
 
 import (
@@ -16,18 +15,17 @@ import (
 	"github.com/tiercompact/tiercompact/summarize"
 )
 
-// A Kind says where models are looked for.
+// A Kind selects the servers to search for models.
 type Kind string
 
-// The kinds. Auto never fails for want of a server or a model that was not
-// asked for by name.
+// The kinds. Auto returns no error for a missing server or model unless the options name it.
 const (
-	Auto    Kind = "auto"     // Ollama where it answers and has them, else what is built in
-	Ollama  Kind = "ollama"   // Ollama, or an error that says what to do
-	BuiltIn Kind = "built-in" // no server is asked at all
+	Auto    Kind = "auto"     // Ollama if it answers and has them, otherwise built-in
+	Ollama  Kind = "ollama"   // Ollama, or an error with a remedy
+	BuiltIn Kind = "built-in" // no server is called
 )
 
-// The models of each role where none is named, and the names of what is built in.
+// The default models of each role, and the names of the built-in ones.
 const (
 	DefaultEmbedder   = "nomic-embed-text"
 	DefaultSummarizer = "llama3.2:3b"
@@ -35,50 +33,49 @@ const (
 	Extractive        = levels.FallbackExtractive
 )
 
-// Options say what to look for. The zero value is [Auto] with the default
-// models.
+// Options select what to look for. The zero value means [Auto] with the default models.
 type Options struct {
 	Kind Kind   // "": Auto
 	URL  string // of Ollama; "": OLLAMA_HOST, else http://127.0.0.1:11434
 
-	Threads int // that Ollama's models compute with (num_thread); 0: as many as it chooses
+	Threads int // threads of Ollama's models (num_thread); 0: Ollama's choice
 
 	Embedder   string // a model, or Lexical; "": DefaultEmbedder
 	Summarizer string // a model, or Extractive; "": DefaultSummarizer
 
-	EmbedURL   string // base address of a server with OpenAI's protocol that embeds; "": Ollama
+	EmbedURL   string // base address of an embedding server with OpenAI's protocol; "": Ollama
 	SummaryURL string // the same for summaries
 	Key        string // bearer token for those two; "": none
 
 	Seed          int // of summaries; 0: 42
-	SummaryWindow int // tokens to load the summarizer with; 0: as it is loaded, else 8,192 or what it was trained for
-	// CacheIfPossible has vectors live in memory where Cache cannot be opened;
-	// Engine.Warning says so.
+	SummaryWindow int // context window of the summarizer, in tokens; 0: as it is loaded, or else 8,192 or the trained window
+	// CacheIfPossible keeps vectors in memory if Cache cannot be opened; Engine.Warning reports
+	// that.
 	CacheIfPossible bool
-	Cache           string             // folder that keeps vectors; "": they live in memory
-	Embedded        func(done, of int) // is told how embedding gets on; nil: nobody is
-	Try             time.Duration      // for each call of Diagnose to a model, all get one and a half times as long; 0: DefaultTry
-	Trying          func(model string) // is told before such calls; nil: nobody is
-	Wait            time.Duration      // for each thing that a server is asked of what it has; 0: 3 s, 15 s where a model or a server was asked for
+	Cache           string             // folder of the vector cache; "": in memory
+	Embedded        func(done, of int) // reports the progress of embedding; nil: no reports
+	Try             time.Duration      // max time of each call of Diagnose to a model, all get one and a half times as long; 0: DefaultTry
+	Trying          func(model string) // reports such a call before it begins; nil: no reports
+	Wait            time.Duration      // max time of each lookup on a server; 0: 3 s, 15 s if the options name a model or a server
 }
 
-// A Choice is what was found for a role.
+// A Choice is the model or built-in engine of a role.
 type Choice struct {
-	Engine  string `json:"engine"`            // as reports name it: Lexical, Extractive, or server and model
-	Model   string `json:"model,omitempty"`   // "" for what is built in
-	Server  string `json:"server,omitempty"`  // address; "" for what is built in
-	Window  int    `json:"window,omitempty"`  // tokens of the model; 0: not known
-	Why     string `json:"why"`               // it is this one
-	Missing string `json:"missing,omitempty"` // what would have to be done to have the model; "" where it is there
+	Engine  string `json:"engine"`            // its name in reports: Lexical, Extractive, or server and model
+	Model   string `json:"model,omitempty"`   // "" if built-in
+	Server  string `json:"server,omitempty"`  // address; "" if built-in
+	Window  int    `json:"window,omitempty"`  // tokens of the model; 0: unknown
+	Why     string `json:"why"`               // reason for the choice
+	Missing string `json:"missing,omitempty"` // how to get the model; "" if it is there
 }
 
 // BuiltIn reports whether no model was found.
 func (c Choice) BuiltIn() bool { return c.Model == "" }
 
-// An Engine is what ranks and what summarises.
+// An Engine has the ranker and the summarizer.
 type Engine struct {
 	Ranking, Summary Choice
-	Warning          string // of something that is not as it should be, and after a semicolon what to do; "": nothing
+	Warning          string // a problem, with a remedy after a semicolon; "": none
 
 	embedder   *embed.Model // nil: built in
 	summarizer *summarize.Model
@@ -86,8 +83,8 @@ type Engine struct {
 	rankServer, summaryServer Server // of those two
 }
 
-// Open looks for the models. It fails where a model or a server that was asked
-// for by name is not there, saying what to do, or where ctx ends.
+// Open looks for the models. It returns an error with a remedy if a model or a server named
+// in the options is missing, or an error if ctx ends.
 func Open(ctx context.Context, o Options) (*Engine, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -110,7 +107,7 @@ func Open(ctx context.Context, o Options) (*Engine, error) {
 	return e, nil
 }
 
-// Into has cfg rank and summarise with e.
+// Into sets e as cfg's ranker and summarizer.
 func (e *Engine) Into(cfg *tiercompact.Config) {
 	cfg.Embed.Name, cfg.Embed.Why = e.Ranking.Engine, e.Ranking.Why
 	cfg.Summary.Name, cfg.Summary.Why = e.Summary.Engine, e.Summary.Why

@@ -19,7 +19,7 @@ import (
 	"github.com/tiercompact/tiercompact/internal/model"
 )
 
-// nobody is an address at which nobody answers.
+// nobody is an address without a server.
 func nobody(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -8,17 +8,17 @@ import (
 	"github.com/tiercompact/tiercompact"
 )
 
-// findWithin is the most time that Find takes.
+// findWithin is the maximum time of Find.
 const findWithin = 3 * time.Second
 
-// Find has cfg rank and summarise with the models that are there, and returns
-// which and why: [DefaultEmbedder] and [DefaultSummarizer] if Ollama answers at
-// OLLAMA_HOST, else at http://127.0.0.1:11434, and has them; what is built in for
-// the role of one that is missing. It is done within 3 seconds, asks no model for
-// anything, and never fails. A role that cfg has set already is left alone.
+// Find sets the available models in cfg, and returns the choice and the reasons:
+// [DefaultEmbedder] and [DefaultSummarizer] if Ollama answers at OLLAMA_HOST, or at
+// http://127.0.0.1:11434 by default, and has them; otherwise the built-in engine of the
+// role. It takes at most 3 seconds, does not run a model, and never fails. It does not
+// change a role that cfg has set already.
 //
-// Reports and events repeat the choice, and why, for each level that a model is
-// for. [Open] takes other models, other servers and a cache.
+// Reports and events repeat the choice and the reason for each level with a model.
+// [Open] supports other models, other servers and a cache.
 func Find(ctx context.Context, cfg *tiercompact.Config) *Engine {
 	short, stop := context.WithTimeout(ctx, findWithin)
 	defer stop()
@@ -43,18 +43,18 @@ func Find(ctx context.Context, cfg *tiercompact.Config) *Engine {
 	return e
 }
 
-// givenChoice is the choice of a role that was set already.
+// givenChoice is the choice for a role that was set already.
 func givenChoice(name string) Choice {
 	return Choice{Engine: name, Model: name, Why: "set by the program"}
 }
 
-// String says in two lines what ranks and what summarises, why, and what to do
-// for a model that is missing.
+// String returns two lines: the ranker and the summarizer, the reasons, and how to get a
+// missing model.
 func (e *Engine) String() string {
 	return "ranking: " + e.Ranking.String() + "\nsummary: " + e.Summary.String()
 }
 
-// String returns a line with all that is known but the window.
+// String returns one line with all fields except the window.
 func (c Choice) String() string {
 	text := fmt.Sprintf("%s (%s)", c.Engine, c.Why)
 	if c.Missing != "" {

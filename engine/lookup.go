@@ -8,8 +8,8 @@ import (
 	"github.com/tiercompact/tiercompact/tokens"
 )
 
-// A lookup asks an Ollama server each thing once, however often it is wanted,
-// and gives each request its own time. It is for one goroutine.
+// A lookup sends each request to an Ollama server once, however often the result is needed,
+// with a time limit for each. It is for one goroutine.
 type lookup struct {
 	*ollama.Client
 	wait    time.Duration
@@ -23,13 +23,13 @@ func newLookup(c *ollama.Client, wait time.Duration) *lookup {
 	return &lookup{Client: c, wait: wait, infos: make(map[string]*answer[ollama.Info])}
 }
 
-// An answer is what came of a request.
+// An answer is the result of a request.
 type answer[T any] struct {
 	value T
 	err   error
 }
 
-// within makes a request that has so much time.
+// within runs a request with a time limit.
 func within[T any](ctx context.Context, wait time.Duration, request func(context.Context) (T, error)) *answer[T] {
 	ctx, stop := context.WithTimeout(ctx, wait)
 	defer stop()
@@ -37,7 +37,7 @@ func within[T any](ctx context.Context, wait time.Duration, request func(context
 	return &answer[T]{value, err}
 }
 
-// answers returns an error where the server does not answer as Ollama.
+// answers returns an error if the server does not answer like Ollama.
 func (l *lookup) answers(ctx context.Context) (version string, err error) {
 	if l.version == nil {
 		l.version = within(ctx, l.wait, l.Version)
@@ -45,7 +45,7 @@ func (l *lookup) answers(ctx context.Context) (version string, err error) {
 	return l.version.value, l.version.err
 }
 
-// have returns the models of the server.
+// have returns the models on the server.
 func (l *lookup) have(ctx context.Context) ([]ollama.Model, error) {
 	if l.models == nil {
 		l.models = within(ctx, l.wait, l.Models)
@@ -53,7 +53,7 @@ func (l *lookup) have(ctx context.Context) ([]ollama.Model, error) {
 	return l.models.value, l.models.err
 }
 
-// info returns what the server tells of a model, by its name in full.
+// info returns the server's description of a model, by its full name.
 func (l *lookup) info(ctx context.Context, name string) (ollama.Info, error) {
 	a := l.infos[name]
 	if a == nil {
@@ -63,8 +63,8 @@ func (l *lookup) info(ctx context.Context, name string) (ollama.Info, error) {
 	return a.value, a.err
 }
 
-// window returns what the server knows of the window of a model, by its name in
-// full, as it was when that was first asked for.
+// window returns the window of a model on the server, by its full name, from the first
+// request for it.
 func (l *lookup) window(ctx context.Context, name string) (tokens.Known, error) {
 	info, err := l.info(ctx, name)
 	if err != nil {

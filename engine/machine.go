@@ -8,24 +8,24 @@ import (
 	"time"
 )
 
-// A MachineState says how busy this machine is, before any model is tried.
+// A MachineState is the load of this machine before any model is tried.
 type MachineState struct {
 	Cores int     `json:"cores"`
-	Load  float64 `json:"load"`           // of the last minute; 0: it cannot be read here
-	Busy  string  `json:"busy,omitempty"` // that it is too busy for models, and after a semicolon what to do; "": it is not
+	Load  float64 `json:"load"`           // of the last minute; 0: unknown
+	Busy  string  `json:"busy,omitempty"` // set if the machine is too busy for models, with a remedy after a semicolon
 }
 
-// machine reads the load of this machine, where the system tells it in a file.
+// machine reads the load of this machine, if the system has it in a file.
 func machine() MachineState {
 	m := MachineState{Cores: runtime.NumCPU()}
 	if b, err := os.ReadFile("/proc/loadavg"); err == nil {
-		fmt.Sscan(string(b), &m.Load) // else it stays 0
+		fmt.Sscan(string(b), &m.Load) // otherwise it stays 0
 	}
 	m.Busy = busy(m.Load, m.Cores)
 	return m
 }
 
-// busyLoad is the load of each core from which models have to wait for it.
+// busyLoad is the load of each core above which models are delayed.
 const busyLoad = 1.5
 
 func busy(load float64, cores int) string {
@@ -35,10 +35,10 @@ func busy(load float64, cores int) string {
 	return fmt.Sprintf("this machine is busy: a load of %.1f on %d cores, so its models are slow; end what else computes on it, or have models take fewer cores: --num-thread %d", load, cores, max(1, cores/2))
 }
 
-// A speed is that of a model, in tokens a second; 0: not known.
+// A speed is that of a model, in tokens a second; 0: unknown.
 type speed struct{ reads, writes float64 }
 
-// perSecond returns a speed, 0 for one that cannot be told.
+// perSecond returns a speed, 0 if it is unknown.
 func perSecond(tokens int, spent time.Duration) float64 {
 	if tokens <= 0 || spent <= 0 {
 		return 0
@@ -46,15 +46,15 @@ func perSecond(tokens int, spent time.Duration) float64 {
 	return float64(tokens) / spent.Seconds()
 }
 
-// mostSummary is how many tokens a model writes at most for a summary, and
+// mostSummary is the maximum number of tokens that a model writes for a summary, and
 // readShare the share of its window that it reads before.
 const (
 	mostSummary = 1024
 	readShare   = 0.75
 )
 
-// slow says that a summary of a whole window takes longer than it may, and
-// after a semicolon what to do; "" where it does not, or where that is not known.
+// slow reports that a summary of a whole window takes longer than its deadline, with a
+// remedy after a semicolon; "" if it does not, or if the speed is unknown.
 func (s speed) slow(name string, window int, most time.Duration) string {
 	if s.reads == 0 || s.writes == 0 || window == 0 || most <= 0 {
 		return ""
@@ -67,7 +67,7 @@ func (s speed) slow(name string, window int, most time.Duration) string {
 		name, few(s.reads), few(s.writes), window, about(takes), most, about(2*takes))
 }
 
-// few returns a speed with as many digits as matter.
+// few formats a speed with its significant digits.
 func few(n float64) string {
 	if n < 10 {
 		return strings.TrimSuffix(fmt.Sprintf("%.1f", n), ".0")
@@ -75,5 +75,5 @@ func few(n float64) string {
 	return fmt.Sprintf("%.0f", n)
 }
 
-// about returns so many seconds in whole minutes, as flags take them.
+// about returns a number of seconds in whole minutes, in the form of flags.
 func about(seconds float64) string { return fmt.Sprintf("%.0fm", seconds/60+0.5) }

@@ -8,8 +8,8 @@ import (
 	"github.com/tiercompact/tiercompact/internal/ollama"
 )
 
-// Wanted returns the models that o and a session would use and that Ollama does
-// not have. session is the name of the session's model, "" for none.
+// Wanted returns the models that o and a session would use and that Ollama lacks. session
+// is the name of the session's model, "" for none.
 func Wanted(ctx context.Context, o Options, session string) ([]string, error) {
 	c, o, err := o.ollamaClient()
 	if err != nil {
@@ -38,8 +38,8 @@ func Wanted(ctx context.Context, o Options, session string) ([]string, error) {
 	return absent, nil
 }
 
-// Pull has Ollama pull a model, and tells each what is being done, and of how
-// many bytes (0: not known).
+// Pull makes Ollama pull a model, and reports the progress to each: the step, and its
+// number of bytes (0: unknown).
 func Pull(ctx context.Context, o Options, name string, each func(status string, done, of int64)) error {
 	c, _, err := o.ollamaClient()
 	if err != nil {

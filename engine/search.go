@@ -17,17 +17,17 @@ import (
 	"github.com/tiercompact/tiercompact/tokens"
 )
 
-// A Server embeds and goes on with conversations.
+// A Server embeds texts and continues conversations.
 type Server interface {
 	embed.Server
 	summarize.Chatter
 	Window(ctx context.Context, model string) (tokens.Known, error)
 }
 
-// A modelRole is what a model is looked for.
+// A modelRole is the purpose of a model.
 type modelRole struct {
-	verb            string // what it does
-	named, standard string // the model asked for, and the one where none is
+	verb            string // what the model does
+	named, standard string // the requested model, and the default
 	builtIn         string
 	url             string // of a server with OpenAI's protocol
 	can             func(ollama.Info) bool
@@ -41,18 +41,18 @@ func (o Options) summaryRole() modelRole {
 	return modelRole{"chat", o.Summarizer, DefaultSummarizer, Extractive, o.SummaryURL, ollama.Info.CanChat}
 }
 
-// isRequired reports whether what is built in may not stand in.
+// isRequired reports whether the built-in engine must not be the fallback.
 func (o Options) isRequired(r modelRole) bool {
 	return o.Kind == Ollama || r.named != "" || r.url != ""
 }
 
-// How long a server gets for each thing that it is asked, where nobody says: a
-// model that was asked for by name is worth to be waited for.
+// Default time limits of each request to a server: a longer wait is worth it for a model
+// that was named.
 const (
 	shortWait = 3 * time.Second
 	longWait  = 15 * time.Second
 
-	// DefaultTry is the most time for one call of [Diagnose] to a model.
+	// DefaultTry is the maximum time of one call of [Diagnose] to a model.
 	DefaultTry = 2 * time.Minute
 )
 
@@ -79,23 +79,23 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// A modelSearch asks servers for models, and Ollama only once whether it is there.
+// A modelSearch looks for models on servers, and checks only once whether Ollama is there.
 type modelSearch struct {
 	o      Options
 	ollama *lookup
-	absent error // why Ollama cannot be asked; nil where it can
+	absent error // why Ollama cannot be used; nil if it can
 }
 
 // A foundModel is a model on a server.
 type foundModel struct {
 	server Server
 	known  tokens.Known
-	digest string // of the weights; "" where the server does not tell
-	family string // architecture; "" where the server does not tell
+	digest string // of the weights; "" if the server does not report it
+	family string // architecture; "" if the server does not report it
 }
 
-// chooseModel returns the model of a role; none, with a choice that says why, where
-// what is built in takes its place.
+// chooseModel returns the model of a role, or no model if the built-in engine is used; the
+// choice has the reason.
 func (s *modelSearch) chooseModel(ctx context.Context, r modelRole) (*foundModel, Choice, error) {
 	switch {
 	case s.o.Kind == BuiltIn || r.named == r.builtIn:
@@ -110,8 +110,8 @@ func (s *modelSearch) chooseModel(ctx context.Context, r modelRole) (*foundModel
 	return nil, Choice{Engine: r.builtIn, Why: reasonText(err), Missing: remedyText(err)}, nil
 }
 
-// modelAtURL looks at a server with OpenAI's protocol. One that lists a single model
-// serves it under any name.
+// modelAtURL looks for a model on a server with OpenAI's protocol. If the server lists a
+// single model, it serves that under any name.
 func (s *modelSearch) modelAtURL(ctx context.Context, r modelRole) (*foundModel, Choice, error) {
 	c, err := openai.New(r.url, s.o.Key)
 	if err != nil {
@@ -161,7 +161,7 @@ func (s *modelSearch) modelAtOllama(ctx context.Context, r modelRole) (*foundMod
 	if !r.can(info) {
 		return nil, Choice{}, fmt.Errorf("%w: %s at %s does not %s; name another model", model.ErrCannot, asked, c.URL(), r.verb)
 	}
-	if info.Elsewhere && r.named == "" { // what is said stays here, unless the user names a model that is not
+	if info.Elsewhere && r.named == "" { // text stays on this machine, unless the user names such a model
 		return nil, Choice{}, fmt.Errorf("%w: %s at %s runs on another machine; name it where that is meant", model.ErrCannot, asked, c.URL())
 	}
 	known, err := c.window(ctx, m.Name)
@@ -175,7 +175,7 @@ func (s *modelSearch) modelAtOllama(ctx context.Context, r modelRole) (*foundMod
 	return &foundModel{c.Client, known, m.Digest, info.Family}, Choice{Engine: "ollama/" + asked, Model: asked, Server: c.URL(), Why: why}, nil
 }
 
-// ollamaServer returns Ollama's, once it has answered.
+// ollamaServer returns the lookup of Ollama, after its first answer.
 func (s *modelSearch) ollamaServer(ctx context.Context) (*lookup, error) {
 	if s.ollama != nil || s.absent != nil {
 		return s.ollama, s.absent
@@ -194,8 +194,7 @@ func (s *modelSearch) ollamaServer(ctx context.Context) (*lookup, error) {
 	return l, nil
 }
 
-// absenceError is why Ollama cannot be asked, in words for people who may never have
-// heard of it.
+// absenceError describes why Ollama cannot be used, for readers who may not know Ollama.
 func absenceError(err error, url string) error {
 	what, todo := reasonText(err), remedyText(err)
 	if _, rest, ok := strings.Cut(what, url+": "); ok {
@@ -216,14 +215,14 @@ func absenceError(err error, url string) error {
 	return fmt.Errorf("no Ollama answers at %s; start it with: ollama serve, or give its address with --ollama-url or OLLAMA_HOST%w", url, silentError{err})
 }
 
-// silentError is an error that is there for errors.Is alone.
+// silentError has no text: it is only for errors.Is.
 type silentError struct{ error }
 
 func (silentError) Error() string   { return "" }
 func (q silentError) Unwrap() error { return q.error }
 
-// smallLetters is an architecture whose vocabulary has no others, and whose
-// texts Ollama does not lower: every word with a capital would be unknown.
+// smallLetters is an architecture with a vocabulary of small letters, whose texts Ollama
+// does not lower: every word with a capital would be unknown.
 const smallLetters = "nomic-bert"
 
 func (s *modelSearch) findEmbedder(ctx context.Context, e *Engine) (Choice, error) {
@@ -248,7 +247,7 @@ func (s *modelSearch) findEmbedder(ctx context.Context, e *Engine) (Choice, erro
 	return c, err
 }
 
-// defaultSummaryWindow is enough for a summary, and little memory.
+// defaultSummaryWindow is enough for a summary, and needs little memory.
 const defaultSummaryWindow = 8192
 
 func (s *modelSearch) findSummarizer(ctx context.Context, e *Engine) (Choice, error) {
@@ -263,7 +262,7 @@ func (s *modelSearch) findSummarizer(ctx context.Context, e *Engine) (Choice, er
 	return c, nil
 }
 
-// smallestWindow returns the smallest of windows that are known; 0 for none.
+// smallestWindow returns the smallest of the known windows; 0 for none.
 func smallestWindow(windows ...int) int {
 	least := 0
 	for _, w := range windows {
@@ -274,7 +273,7 @@ func smallestWindow(windows ...int) int {
 	return least
 }
 
-// missingModel says that Ollama does not have a model.
+// missingModel reports that Ollama does not have a model.
 type missingModel struct{ name, url string }
 
 func (m *missingModel) Error() string {
@@ -283,13 +282,13 @@ func (m *missingModel) Error() string {
 
 func (m *missingModel) Unwrap() error { return model.ErrNoModel }
 
-// reasonText returns what err says, without what to do about it.
+// reasonText returns the text of err without its remedy.
 func reasonText(err error) string {
 	text, _, _ := strings.Cut(err.Error(), ";")
 	return text
 }
 
-// remedyText returns what to do about err.
+// remedyText returns the remedy for err.
 func remedyText(err error) string {
 	var m *missingModel
 	if errors.As(err, &m) {

@@ -31,7 +31,7 @@ type request struct {
 	}
 }
 
-// recorded stands before a server, and keeps what models were asked for.
+// recorded is a proxy in front of a server that records the requested models.
 func recorded(t *testing.T, upstream string) (address string, requests func() []request) {
 	t.Helper()
 	target, err := url.Parse(upstream)

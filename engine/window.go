@@ -11,9 +11,8 @@ import (
 // model once.
 func Once(ctx context.Context) context.Context { return ollama.Once(ctx) }
 
-// Window returns the window of a model as Ollama runs it, where the user set so
-// many tokens, 0 for none. Its error says whether the server or the model is
-// missing.
+// Window returns the window of a model as Ollama runs it, given the user's number of tokens,
+// 0 for none. Its error reports a missing server or model.
 func Window(ctx context.Context, o Options, model string, user int) (tokens.Window, error) {
 	c, o, err := o.ollamaClient()
 	if err != nil {
@@ -27,9 +26,9 @@ func Window(ctx context.Context, o Options, model string, user int) (tokens.Wind
 	return tokens.Discover(known.value), nil
 }
 
-// Tokenizer returns the exact token counter of a model that Ollama has, for
-// [tiercompact.Config.Count]. The server sends the whole vocabulary, 10 MB and
-// more; nothing is loaded.
+// Tokenizer returns the exact token counter of a model on Ollama, for
+// [tiercompact.Config.Count]. The server sends the whole vocabulary, 10 MB or more; the
+// model is not loaded.
 func Tokenizer(ctx context.Context, o Options, model string) (func(string) int, error) {
 	c, _, err := o.ollamaClient()
 	if err != nil {

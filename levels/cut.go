@@ -6,9 +6,9 @@ import (
 	"github.com/tiercompact/tiercompact/internal/protection"
 )
 
-// A Cut says what a summary takes the place of, before anybody has written it.
+// A Cut selects the messages that a summary replaces, before the summary is written.
 type Cut struct {
-	Gone  []bool // messages that the summary stands for; the old summary is one of them
+	Gone  []bool // messages that the summary replaces, the old summary included
 	Front []bool // messages that move before the summary, in their order; nil moves none
 }
 
@@ -22,13 +22,13 @@ func (c Cut) Empty(t chat.Transcript) bool {
 	return true
 }
 
-// EmergencyCut is the cut of the emergency level: only the newest keep messages
-// stay, and what is held.
+// EmergencyCut is the cut of the emergency level: only protected messages and the
+// newest keep messages stay.
 //
-// With keep 0, after a complete turn, everything unprotected goes, the first
-// user message included; the latest user message stays too, but where the
-// summary is a system message. In an open turn the latest user message and what
-// follows it stay.
+// With keep 0, after a complete turn, all unprotected messages are removed, the
+// first user message included; the latest user message stays unless the summary
+// is a system message. In an open turn the latest user message and all after it
+// stay.
 func EmergencyCut(v View, keep int, summary chat.Role) Cut {
 	groups, _ := chat.Groups(v.Messages)
 	mask := ^protection.Session
@@ -48,8 +48,8 @@ func EmergencyCut(v View, keep int, summary chat.Role) Cut {
 	return Cut{Gone: v.goneMessages(newestTail(v, keep), mask, groups)}
 }
 
-// LayersCut is the cut of a preflight and of a manual compaction: Pinned moves
-// to the front, then the summary, then what the keep-recent policy keeps.
+// LayersCut is the cut of a preflight and of a manual compaction: Pinned messages
+// move to the front, then comes the summary, then what the keep-recent policy keeps.
 func LayersCut(v View, turns, pairs int) Cut {
 	groups, _ := chat.Groups(v.Messages)
 	c := Cut{Gone: v.goneMessages(protection.Recent(v.Messages, turns, pairs), ^protection.Session, groups), Front: make([]bool, len(v.Messages))}
@@ -64,15 +64,14 @@ func LayersCut(v View, turns, pairs int) Cut {
 		}
 	}
 	for i := 0; i < len(c.Front) && (c.Front[i] || v.Protections[i]&protection.First != 0); i++ {
-		c.Front[i] = true // it stands there already
+		c.Front[i] = true // it is there already
 	}
 	return c
 }
 
-// goneMessages returns what neither keep nor a hold of mask keeps, by whole groups, nor
-// what a stub that stays refers to. The session
-// summary goes with the rest, into the new one; a marker goes where it stands
-// beside what goes.
+// goneMessages returns the messages that neither keep nor a protection in mask
+// keeps, by whole groups, without those that a remaining stub refers to. The old
+// session summary is replaced too, and so is a marker beside a removed message.
 func (v View) goneMessages(keep []bool, mask protection.Protection, groups [][]int) []bool {
 	gone := make([]bool, len(v.Messages))
 	found, stays, of := false, make([]bool, len(groups)), make([]int, len(v.Messages))
@@ -95,8 +94,8 @@ func (v View) goneMessages(keep []bool, mask protection.Protection, groups [][]i
 	return gone
 }
 
-// Summarised returns the messages that a summary of c must tell of, without the
-// old summary and markers, and the old summary's content.
+// Summarised returns the messages that a summary of c must cover, without the old
+// summary and markers, and the old summary's content.
 func (c Cut) Summarised(v View) (messages []chat.Message, previous string) {
 	for i, m := range v.Messages {
 		switch {
@@ -110,7 +109,7 @@ func (c Cut) Summarised(v View) (messages []chat.Message, previous string) {
 	return v.beforeRound(messages), previous
 }
 
-// Tokens returns how many tokens c takes out.
+// Tokens returns the number of tokens that c removes.
 func (c Cut) Tokens(sizes []int) (sum int) {
 	for i, gone := range c.Gone {
 		if gone {
@@ -120,9 +119,9 @@ func (c Cut) Tokens(sizes []int) (sum int) {
 	return sum
 }
 
-// SummaryEdits proposes the edits of c: the summary stands where the first summarised
-// message stood, or behind what moves to the front. Without a summary
-// (pruning only) the messages just go. The summary has the recall id of c.
+// SummaryEdits proposes the edits of c: the summary replaces the first summarised
+// message, or follows the messages that move to the front. Without a summary
+// (pruning only) the messages are dropped. The summary has the recall id of c.
 func SummaryEdits(v View, c Cut, summary *chat.Message, why string) []edit.Edit {
 	recall := c.Recall(v)
 	if c.Front != nil {
@@ -139,11 +138,11 @@ func SummaryEdits(v View, c Cut, summary *chat.Message, why string) []edit.Edit 
 	return edits
 }
 
-// Recall returns the recall id of what c takes out.
+// Recall returns the recall id of the messages that c removes.
 func (c Cut) Recall(v View) string { return v.recallOf(pickMessages(v.Messages, c.Gone, true)) }
 
-// frontSummaryEdit is the one edit that reorders: from the first message that is not
-// of the front to the last that goes or moves.
+// frontSummaryEdit is the one edit that reorders messages: it spans from the first
+// message outside of the front to the last one that is removed or moved.
 func frontSummaryEdit(v View, c Cut, summary *chat.Message, recall, why string) edit.Edit {
 	e := edit.Edit{Start: len(v.Messages), Recall: recall}
 	var kept []chat.Message
@@ -174,8 +173,8 @@ func frontSummaryEdit(v View, c Cut, summary *chat.Message, recall, why string) 
 	return e
 }
 
-// Names returns the names that c would take out of the whole conversation, but
-// for those that stand in said, the text of the summary: at most max tokens.
+// Names returns the names that c would remove from the whole conversation, at most
+// max tokens of them. Names in said, the text of the summary, are left out.
 func (c Cut) Names(v View, said string, limit int) []string {
 	return v.lostNames(v.lostMessages(c.Gone), pickMessages(v.Messages, c.Gone, false), said, limit)
 }

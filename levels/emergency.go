@@ -19,7 +19,7 @@ func layersLevel() Level {
 	return Level{Name: LayerName, Work: Summarizing, Color: "blue", Steps: []Planner{planLayers}}
 }
 
-// planSummary puts one summary in the place of all but the newest messages.
+// planSummary replaces all but the newest messages with one summary.
 func planSummary(ctx context.Context, v View) (Plan, error) {
 	cut := EmergencyCut(v, v.Settings.keptLast(v), v.Settings.Writer.Role)
 	p, err := v.summarizeRange(ctx, cut, v.Settings.Forced)
@@ -33,8 +33,8 @@ func planSummary(ctx context.Context, v View) (Plan, error) {
 	return p, err
 }
 
-// planKeptFiles compresses the files in what planSummary left, unless a summary
-// alone is due, or the round fills the conversation up with files.
+// planKeptFiles compresses the files in the result of planSummary. It does nothing
+// if a summary alone is due, or if the round fills the conversation with files.
 func planKeptFiles(ctx context.Context, v View) (p Plan, err error) {
 	if !v.Settings.SummaryDue && !v.Settings.Refill {
 		p.Edits, err = Soft{StaleAfter: v.Settings.StaleAfter, All: true}.Plan(ctx, v)
@@ -42,8 +42,8 @@ func planKeptFiles(ctx context.Context, v View) (p Plan, err error) {
 	return p, err
 }
 
-// planLayers puts a summary between what is protected and what is recent, with the
-// largest keep-recent policy that fits the budget.
+// planLayers puts a summary between protected and recent messages, with the largest
+// keep-recent policy that fits the budget.
 func planLayers(ctx context.Context, v View) (Plan, error) {
 	s := v.Settings
 	w, _ := s.summaryWriter(v, s.NoModel)
@@ -62,13 +62,12 @@ func planLayers(ctx context.Context, v View) (Plan, error) {
 	return p, err
 }
 
-// minForModel is how many tokens a summary must replace before a model is asked:
-// below, the facts and a line or two say all there is.
+// minForModel is the minimum number of tokens that a summary must replace before a
+// model is asked: for fewer, the facts and a line or two are enough.
 const minForModel = 200
 
-// summarizeRange has a summary written and put in the place of what cut takes out.
-// If it would free too little even before a model is asked, nothing is proposed,
-// unless forced.
+// summarizeRange replaces the messages of cut with a summary. If it would free too
+// little even before a model is asked, it proposes nothing, unless forced.
 func (v View) summarizeRange(ctx context.Context, cut Cut, forced bool) (p Plan, err error) {
 	if cut.Empty(v.Messages) {
 		return p, nil
@@ -99,8 +98,8 @@ func (v View) summarizeRange(ctx context.Context, cut Cut, forced bool) (p Plan,
 	return p, nil
 }
 
-// writeWithin returns the summary of c. If the deadline of the round ends before
-// it is written, the built-in summarizer takes over.
+// writeWithin returns the summary of c. If the deadline of the round passes first,
+// the built-in summarizer writes it.
 func (w Writer) writeWithin(ctx context.Context, deadline time.Duration, v View, c Cut) (Summary, error) {
 	limited, stop := ctx, context.CancelFunc(func() {})
 	if deadline > 0 {

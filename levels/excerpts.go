@@ -14,22 +14,21 @@ type fileBlock struct {
 	message, copy, block int
 	piece                files.Excerpt
 	size                 int     // tokens, about
-	worth                float64 // of each
+	worth                float64 // of each token
 }
 
-// An excerptPicker gathers what of the files is to stay at hand where messages leave the
-// conversation.
+// An excerptPicker collects the excerpts of files that replace removed copies.
 type excerptPicker struct {
 	View
 	index *files.Index
 	near  *files.Focus
 	ages  []float64
-	shown map[string]bool // lines that stay, by their file
+	shown map[string]bool // lines that stay, by file
 }
 
-// pickExcerpts returns the parts of files, as they read now, that the work will most
-// likely need again, of those that c takes out and that stand nowhere else: at
-// most room tokens of text that [files.Scan] reads back from a session summary.
+// pickExcerpts returns the excerpts of files, in their present state, that the work
+// will most likely need again: from copies that c removes, without text that remains
+// elsewhere, at most room tokens, in the form that [files.Scan] reads from a summary.
 func pickExcerpts(v View, c Cut, room int) string {
 	if room <= 0 {
 		return ""
@@ -46,7 +45,7 @@ func pickExcerpts(v View, c Cut, room int) string {
 	}
 }
 
-// markStanding notes the lines of files that stay in the conversation.
+// markStanding notes the file lines that stay in the conversation.
 func (h *excerptPicker) markStanding(c Cut) {
 	for i, m := range h.Messages {
 		for _, place := range h.Facts[i].Copies {
@@ -57,10 +56,10 @@ func (h *excerptPicker) markStanding(c Cut) {
 	}
 }
 
-// minLineBytes is how many bytes a line has that is not found everywhere.
+// minLineBytes is the minimum length of a line that is distinctive.
 const minLineBytes = 12
 
-// distinctLines returns the lines of a text of a file that say which place it is.
+// distinctLines returns the lines of a file's text that identify a place in it.
 func distinctLines(path, text string) (lines []string) {
 	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); len(line) >= minLineBytes {
@@ -76,7 +75,7 @@ func (h *excerptPicker) markShown(lines []string) {
 	}
 }
 
-// freshShare returns the part of lines that stands nowhere yet.
+// freshShare returns the share of lines that remain nowhere yet.
 func (h *excerptPicker) freshShare(lines []string) float64 {
 	n := 0
 	for _, line := range lines {
@@ -87,10 +86,10 @@ func (h *excerptPicker) freshShare(lines []string) float64 {
 	return float64(n) / float64(max(1, len(lines)))
 }
 
-// minFreshShare is the part of a block's lines that must not stand elsewhere.
+// minFreshShare is the minimum share of a block's lines that remain nowhere else.
 const minFreshShare = 0.25
 
-// pickBlocks returns the units that are worth the most and fit, the most worth first.
+// pickBlocks returns the most valuable blocks that fit, by falling worth.
 func (h *excerptPicker) pickBlocks(units []fileBlock, room int) []fileBlock {
 	slices.SortStableFunc(units, func(a, b fileBlock) int { return cmp.Compare(b.worth, a.worth) })
 	var picked []fileBlock
@@ -108,7 +107,7 @@ func (h *excerptPicker) pickBlocks(units []fileBlock, room int) []fileBlock {
 	return picked
 }
 
-// removedBlocks returns the blocks of the copies that c takes out.
+// removedBlocks returns the blocks of the copies that c removes.
 func (h *excerptPicker) removedBlocks(c Cut) (out []fileBlock) {
 	for i, m := range h.Messages {
 		if !c.Gone[i] {
@@ -147,11 +146,11 @@ func (h *excerptPicker) appendBlocks(out []fileBlock, i, k int, called bool) []f
 	return out
 }
 
-// blockHeadTokens is about how many tokens name a block.
+// blockHeadTokens is the approximate number of tokens of a block's heading.
 const blockHeadTokens = 8
 
-// joinBlocks returns the pieces of units by file, the file that was newest shown or
-// edited last, joined where they follow one another.
+// joinBlocks returns the pieces of blocks by file, the most recently shown or edited
+// file last. Adjacent pieces are joined.
 func joinBlocks(units []fileBlock) (out []files.Excerpt) {
 	newest := make(map[string]int)
 	for _, u := range units {
@@ -171,7 +170,7 @@ func joinBlocks(units []fileBlock) (out []files.Excerpt) {
 	return out
 }
 
-// fileKey names the file of a block, and whether an edit put it there.
+// fileKey returns the file of a block, and whether an edit wrote it.
 func (u fileBlock) fileKey() string {
 	if u.piece.Edited {
 		return u.piece.Path + "\x00"
@@ -179,7 +178,7 @@ func (u fileBlock) fileKey() string {
 	return u.piece.Path
 }
 
-// followsBlock reports whether u begins where b ends.
+// followsBlock reports whether u begins at the end of b.
 func (u fileBlock) followsBlock(b fileBlock) bool {
 	return b.message == u.message && b.copy == u.copy && b.block+1 == u.block
 }

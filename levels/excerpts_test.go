@@ -11,8 +11,8 @@ import (
 	"github.com/tiercompact/tiercompact/summarize"
 )
 
-// folded returns what stands after all but the newest keep messages of t became
-// a summary that fills up to target tokens.
+// folded replaces all but the newest keep messages of t with a summary that fills the
+// conversation up to target tokens.
 func folded(t *testing.T, in chat.Transcript, keep, target int) chat.Transcript {
 	t.Helper()
 	v := viewOf(in)
@@ -79,8 +79,8 @@ func TestFilesAtHandKeepTheirRoom(t *testing.T) {
 	}
 }
 
-// What is at hand is at hand again after the next summary, in which the file
-// itself is no longer there; what was edited since is shown as it reads then.
+// Excerpts survive the next summary, after the file itself has left the conversation;
+// edited text is shown in its present form.
 func TestFilesAtHandAreCarriedOver(t *testing.T) {
 	s := &script{t: folded(t, working().t, 2, 1500)}
 	s.call("Edit", map[string]any{"file_path": "big.go", "old_string": "\tfmt.Println(in, 12)\n", "new_string": "\tlog.Printf(\"step twelve: %s\", in)\n"}, "The file big.go has been updated.")
@@ -92,7 +92,7 @@ func TestFilesAtHandAreCarriedOver(t *testing.T) {
 	}
 }
 
-// What stays in the conversation is not said a second time.
+// Text that stays in the conversation is not repeated.
 func TestFilesAtHandStandNowhereElse(t *testing.T) {
 	s := working()
 	s.call("Read", map[string]any{"file_path": "big.go"}, steps())

@@ -21,16 +21,16 @@ const reasonHard = "less relevant"
 // Hard drops the less relevant half of the old messages.
 type Hard struct {
 	Keep   int // newest messages that always stay; 0: 5
-	Target int // go on, lowest first, until the conversation is below this many tokens; 0: half, no further
-	Ledger int // tokens for the names that would be lost
+	Target int // drop further groups, lowest first, until the conversation is below this many tokens; 0: stop at half
+	Ledger int // max tokens for the names that would be lost
 }
 
 func hardLevel() Level {
 	return Level{HardName, Threshold{Default: 0.75, Eager: 0.65, Steady: 0.80}, Ranking, "ochre", []Planner{planHard}}
 }
 
-// planHard ranks the messages, with a model if one is set and may be asked, and
-// drops the less relevant ones.
+// planHard ranks the messages, with a model if one is set and available, and drops
+// the less relevant ones.
 func planHard(ctx context.Context, v View) (p Plan, err error) {
 	s := v.Settings
 	ranker := s.Ranker
@@ -52,10 +52,10 @@ func planHard(ctx context.Context, v View) (p Plan, err error) {
 	return p, nil
 }
 
-// Plan proposes which messages go, given the score of each message of v. The
-// old messages are all but the last five, the query (the last user message),
-// and what is held; floor(n/2) of those n stay. Groups are taken by score; one
-// that does not fit is passed over. A message and what corrects it are one group.
+// Plan proposes the messages to drop, given the score of each message of v. The n
+// old messages are all but the last five, the query (the last user message) and
+// protected ones; floor(n/2) of them stay. Groups are taken by score; one that does
+// not fit is skipped. A message and its correction are one group.
 func (h Hard) Plan(v View, scores []float64) []edit.Edit {
 	old, groups, repeats := h.oldMessages(v)
 	order := rankGroups(old, groups, scores)
@@ -85,7 +85,7 @@ func (h Hard) Plan(v View, scores []float64) []edit.Edit {
 	return h.withRepeatCounts(v, edits, repeats, drop)
 }
 
-// withRepeatCounts adds to edits those that say how often a call was made, where its first
+// withRepeatCounts adds the edits that note how often a call was made, if its first
 // result stays.
 func (h Hard) withRepeatCounts(v View, edits []edit.Edit, repeats []repeat, drop []bool) []edit.Edit {
 	for _, r := range repeats {
@@ -97,16 +97,16 @@ func (h Hard) withRepeatCounts(v View, edits []edit.Edit, repeats []repeat, drop
 	return edit.Sorted(edits)
 }
 
-// oldMessages returns which messages are old and free, by group: a group stays out as a
-// whole where one of its messages is held, new, or the query. What stands
-// between the first and the last of a repeated call is apart: it goes.
+// oldMessages returns the messages that are old and free, by group: a group is left
+// out as a whole if one of its messages is protected, new, or the query. The messages
+// between the first and the last of a repeated call are separate: they are dropped.
 func (h Hard) oldMessages(v View) (old []bool, groups [][]int, repeats []repeat) {
 	keep := h.Keep
 	if keep == 0 {
 		keep = keepHard
 	}
 	if last := len(v.Messages) - 1; last >= 0 && v.Messages[last].Typed() {
-		keep++ // the query stands apart
+		keep++ // the query is counted apart
 	}
 	groups, of := chat.Groups(v.Messages)
 	newest := newestTail(v, keep)
@@ -135,10 +135,10 @@ func (h Hard) oldMessages(v View) (old []bool, groups [][]int, repeats []repeat)
 	return old, groups, repeats
 }
 
-// joinCorrections adds each old message that corrects another old one to that
-// one's group. What corrects a message that is held is held itself.
+// joinCorrections adds each old message that corrects another old one to the group
+// of that one. A correction of a protected message is itself protected.
 func joinCorrections(t chat.Transcript, old []bool, groups [][]int, of []int) {
-	root := make([]int, len(groups)) // the group that a group has been added to
+	root := make([]int, len(groups)) // root of the group that a group was added to
 	for g := range root {
 		root[g] = g
 	}
@@ -154,7 +154,7 @@ func joinCorrections(t chat.Transcript, old []bool, groups [][]int, of []int) {
 	}
 }
 
-// rankGroups returns the groups that are old, best first. A group scores as
+// rankGroups returns the old groups, best first. The score of a group is that of
 // its best message; ties go to the newer one.
 func rankGroups(old []bool, groups [][]int, scores []float64) []int {
 	var at []int
@@ -176,9 +176,9 @@ func rankGroups(old []bool, groups [][]int, scores []float64) []int {
 	return order
 }
 
-// dropUntilTarget drops further groups of stay, the lowest first, until v is below Target
-// with what must stand in the gaps. What may stand there beside that does so
-// where it has room.
+// dropUntilTarget drops further groups of stay, the lowest first, until v is below
+// Target with the required markers in its gaps. Optional markers are added if they
+// have room.
 func (h Hard) dropUntilTarget(v View, groups [][]int, stay []int, drop []bool) []edit.Edit {
 	total := v.Total()
 	for i, gone := range drop {
@@ -200,7 +200,7 @@ func (h Hard) dropUntilTarget(v View, groups [][]int, stay []int, drop []bool) [
 			if left < h.Target || k < 0 && answer == 0 {
 				return edits
 			}
-			limit = min(limit, total-(left-h.Target)) // what stands in the gaps takes room too
+			limit = min(limit, total-(left-h.Target)) // markers in the gaps take room too
 		}
 	}
 }
@@ -232,11 +232,11 @@ func gapEdits(v View, drop []bool, ledger, answer int, why string) []edit.Edit {
 	return withMarkers(v, edits, names, answer)
 }
 
-// absorbMarkers adds the markers of earlier rounds beside a dropped message, and those
-// that part what no longer meets: of the two that speak around them one goes.
+// absorbMarkers adds the markers of earlier rounds beside a dropped message, and
+// those that separate messages which no longer meet: of two with speakers around them, one is dropped.
 func absorbMarkers(v View, drop []bool) {
-	var marked []int // since one spoke that is no marker
-	gone := false    // whether that one goes
+	var marked []int // since the last message that is not a marker
+	gone := false    // whether that message is dropped
 	for i, m := range v.Messages {
 		switch {
 		case m.State == chat.Marked:
@@ -257,7 +257,7 @@ func absorbMarkers(v View, drop []bool) {
 	}
 }
 
-// recallOf returns the recall id of messages that go.
+// recallOf returns the recall id of dropped messages.
 func (v View) recallOf(run []chat.Message) string {
 	of := make([]string, 0, 1+len(run))
 	of = append(of, edit.Sum(run))
@@ -267,9 +267,9 @@ func (v View) recallOf(run []chat.Message) string {
 	return v.recallID(of...)
 }
 
-// recallID returns the recall id of what parts say: a hash of them and of the
-// round's step, so that the same thing taken out again is told apart from the
-// first time. It is made again while the session has given the id before.
+// recallID returns the recall id of parts: a hash of them and of the round's step,
+// so that the same text gets a new id if it is removed again. The hash is repeated
+// while an earlier round used the id.
 func (v View) recallID(parts ...string) string {
 	parts = append(parts, strconv.Itoa(v.Step))
 	id := files.RecallID(parts...)

@@ -14,7 +14,7 @@ import (
 // A Name names a level.
 type Name string
 
-// Names that other packages need. None is the name for no level.
+// Names that other packages need. None means no level.
 const (
 	None         Name = "none"
 	SoftName     Name = "soft"
@@ -28,12 +28,12 @@ const (
 type Level struct {
 	Name      Name
 	Threshold Threshold // usage from which it is due
-	Work      string    // what it does, in a word; a trace shows it
-	Color     string    // name of a hue of internal/chart, in which it is drawn
-	Steps     []Planner // each plans on what the one before left
+	Work      string    // its work in one word, for traces
+	Color     string    // name of its hue in internal/chart
+	Steps     []Planner // each plans on the result of the one before
 }
 
-// Work that other packages ask about.
+// Kinds of work that other packages check for.
 const (
 	Outlining   = "outline"
 	Ranking     = "ranking"   // the ranking model is asked
@@ -41,14 +41,14 @@ const (
 	Cutting     = "cut"
 )
 
-// A Planner plans one step of a level. It only proposes: it changes nothing.
+// A Planner plans one step of a level. It only proposes edits and changes nothing.
 type Planner func(ctx context.Context, v View) (Plan, error)
 
-// A Threshold is the usage, as a share of the window, from which a level is due,
-// by preset. Zero is the value of Default.
+// A Threshold is the usage, as a share of the window, from which a level is due, by
+// preset. Zero means the value of Default.
 type Threshold struct{ Default, Eager, Steady float64 }
 
-// OfPreset returns the threshold that the preset of a name has.
+// OfPreset returns the threshold of a preset.
 func (t Threshold) OfPreset(name string) float64 {
 	switch name {
 	case "eager":
@@ -59,8 +59,8 @@ func (t Threshold) OfPreset(name string) float64 {
 	return t.Default
 }
 
-// All returns the levels that usage picks, mildest first: the one list of them.
-// Its order is their strength, and their thresholds rise in it.
+// All returns the levels that are selected by usage, mildest first: the only list of
+// them. They are ordered by strength, with rising thresholds.
 func All() []Level {
 	return []Level{
 		softLevel(),
@@ -69,12 +69,12 @@ func All() []Level {
 	}
 }
 
-// Reported returns all levels that a report may name: those of All, the layers of
-// a preflight or manual compaction, and truncation, the last resort.
+// Reported returns all levels that can be in a report: those of All, the layers of a
+// preflight or manual compaction, and truncation, the last resort.
 func Reported() []Level { return append(All(), layersLevel(), truncateLevel()) }
 
-// Find returns the level of a name among Reported; if there is none, the zero
-// Level, which plans nothing.
+// Find returns the level with a name among Reported, or else the zero Level, which
+// plans nothing.
 func Find(name Name) Level {
 	all := Reported()
 	if i := slices.IndexFunc(all, func(l Level) bool { return l.Name == name }); i >= 0 {
@@ -97,7 +97,7 @@ func namesOf(all []Level) []string {
 	return names
 }
 
-// Parse returns the level of a name, or an error that lists the names.
+// Parse returns the level with a name, or an error that lists the valid names.
 func Parse(s string) (Name, error) {
 	names := Names()
 	if slices.Contains(names, s) {
@@ -107,35 +107,35 @@ func Parse(s string) (Name, error) {
 	return "", fmt.Errorf("level must be %s or %s, is %q", strings.Join(names[:last], ", "), names[last], s)
 }
 
-// Stronger reports whether a is a stronger level than b. Layers are as strong as
-// the strongest of All, and truncation is stronger.
+// Stronger reports whether a is a stronger level than b. Layers are as strong as the
+// strongest of All, and truncation is stronger.
 func Stronger(a, b Name) bool { return strength(a) > strength(b) }
 
 func strength(n Name) int {
 	all := Reported()
 	i := slices.IndexFunc(all, func(l Level) bool { return l.Name == n })
 	if chosen := len(all) - 2; i >= chosen {
-		return i // layers share their strength with the level before them
+		return i // layers are as strong as the level before them
 	}
 	return i + 1
 }
 
-// A Plan is what a step of a level proposes, and how it came about.
+// A Plan holds the edits that a step of a level proposes, and how they were made.
 type Plan struct {
 	Edits            []edit.Edit
-	Releases         protection.Protection // reasons to keep a message that do not count for Edits
+	Releases         protection.Protection // reasons to keep a message that do not apply to Edits
 	NoUser           bool                  // no user message has to stay
 	Front            []bool                // messages that may move to the front; nil for none
-	Engine, Fallback string                // what ranked or wrote; the last fallback taken
-	Why              string                // why it was this engine
-	Attempts         []Attempt             // what failed before
-	Summary          *Summary              // that was written; nil if none was
+	Engine, Fallback string                // engine of the ranking or summary; the last fallback
+	Why              string                // reason for the engine
+	Attempts         []Attempt             // failures before
+	Summary          *Summary              // the new summary; nil if there is none
 	RankingCall      Call
 	SummaryCall      Call
-	TooLittle        bool   // no summary was asked for: it would free too little
+	TooLittle        bool   // a summary would free too little, so none was written
 	Warning          string // for the user
-	Turns, Pairs     int    // what a keep-recent policy kept
+	Turns, Pairs     int    // kept by a keep-recent policy
 }
 
-// A Call says whether a model was asked, and whether it failed.
+// A Call reports whether a model was called, and whether it failed.
 type Call struct{ Made, Failed bool }

@@ -1,8 +1,8 @@
-// Package levels holds the ways of making a conversation smaller, mildest
-// first, and the choice between them.
+// Package levels holds the levels of compaction, mildest first, and the choice
+// between them.
 //
-// A level only proposes: it is given a [View] and returns edits. It neither
-// counts tokens, nor stores what it removes, nor changes the conversation.
+// A level only proposes: it takes a [View] and returns edits. It does not count
+// tokens, archive messages, or change the conversation.
 package levels
 
 import (
@@ -13,23 +13,23 @@ import (
 	"github.com/tiercompact/tiercompact/internal/protection"
 )
 
-// A View is what a level may know of a conversation. It is a snapshot, shared
-// and read-only. The slices hold one entry for each message.
+// A View is the input of a level: a shared, read-only snapshot of a conversation.
+// The slices hold one entry for each message.
 type View struct {
 	Messages    chat.Transcript
 	Sizes       []int                    // tokens
-	Facts       []files.Scan             // files held and named
+	Facts       []files.Scan             // files that are shown and named
 	Terms       []embed.Terms            // words, for the lexical score
-	Protections []protection.Protection  // why a message may not be touched
-	Was         map[string]chat.Message  // by id: messages that this round has rewritten, as they were before it
+	Protections []protection.Protection  // reasons why a message must not change
+	Was         map[string]chat.Message  // by id: original messages that this round has rewritten
 	Window      int                      // tokens
-	Fixed       int                      // tokens of what is counted beside the messages: tool schemas
-	Step        int                      // number of the round in the archive; recall ids are made of it
-	Taken       func(recall string) bool // reports recall ids that were given in earlier rounds; nil: none were
+	Fixed       int                      // tokens counted beside the messages: tool schemas
+	Step        int                      // number of the round in the archive; part of the input of recall ids
+	Taken       func(recall string) bool // reports recall ids of earlier rounds; nil: there are none
 	Count       func(text string) int
 	Size        func(chat.Message) int
-	Clean       func(text string) string // takes secrets out of what names are taken from; nil: nothing does
-	Settings    Settings                 // what a [Planner] plans with
+	Clean       func(text string) string // removes secrets before names are extracted; nil: no redaction
+	Settings    Settings                 // settings of a [Planner]
 }
 
 // cleaned returns text without secrets.
@@ -40,11 +40,11 @@ func (v View) cleaned(text string) string {
 	return v.Clean(text)
 }
 
-// Locked reports whether message i must stay as it is.
+// Locked reports whether message i must not change.
 func (v View) Locked(i int) bool { return v.Protections[i] != 0 }
 
-// beforeRound returns messages as they were before this round: what a summary tells
-// of, and what names are lost, is judged by the full text.
+// beforeRound returns messages in their form before this round: summaries and lost
+// names are based on the full text.
 func (v View) beforeRound(messages []chat.Message) []chat.Message {
 	for i, m := range messages {
 		if was, rewritten := v.Was[m.ID]; rewritten {
@@ -54,8 +54,8 @@ func (v View) beforeRound(messages []chat.Message) []chat.Message {
 	return messages
 }
 
-// lostMessages returns, as they were before this round, the messages that go and those
-// that it has shortened.
+// lostMessages returns the messages that are dropped and those that this round has
+// shortened, in their form before this round.
 func (v View) lostMessages(gone []bool) []chat.Message {
 	var out []chat.Message
 	for i, m := range v.Messages {
@@ -66,7 +66,7 @@ func (v View) lostMessages(gone []bool) []chat.Message {
 	return v.beforeRound(out)
 }
 
-// unusedID returns id, made longer until no message has it.
+// unusedID returns id, extended until no message has it.
 func (v View) unusedID(id string) string {
 	for chat.Newest(v.Messages, func(m chat.Message) bool { return m.ID == id }) >= 0 {
 		id += "+"
@@ -84,7 +84,7 @@ func (v View) Total() int {
 }
 
 // newestTail returns which messages are the newest n. A group that reaches into them
-// stays as a whole: whoever drops groups asks for each of its messages.
+// must stay as a whole: callers that drop groups check each of its messages.
 func newestTail(v View, n int) []bool {
 	newest := make([]bool, len(v.Messages))
 	for i := max(0, len(newest)-n); i < len(newest); i++ {
@@ -93,7 +93,7 @@ func newestTail(v View, n int) []bool {
 	return newest
 }
 
-// eachRun calls yield for each run of neighbouring indices for which in is true.
+// eachRun calls yield for each run of adjacent indices for which in is true.
 func eachRun(in []bool, yield func(start, end int)) {
 	for i := 0; i < len(in); i++ {
 		if !in[i] {
@@ -107,7 +107,7 @@ func eachRun(in []bool, yield func(start, end int)) {
 	}
 }
 
-// pickMessages returns the messages of t for which in is as wanted.
+// pickMessages returns the messages of t for which in equals wanted.
 func pickMessages(t chat.Transcript, in []bool, want bool) []chat.Message {
 	var out []chat.Message
 	for i, m := range t {
@@ -118,7 +118,7 @@ func pickMessages(t chat.Transcript, in []bool, want bool) []chat.Message {
 	return out
 }
 
-// freedTokens returns how many tokens edits free.
+// freedTokens returns the number of tokens that edits free.
 func (v View) freedTokens(edits []edit.Edit) (sum int) {
 	for _, e := range edits {
 		for _, n := range v.Sizes[e.Start:e.End] {

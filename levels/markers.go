@@ -9,12 +9,12 @@ import (
 	"github.com/tiercompact/tiercompact/internal/protection"
 )
 
-// mostAnswer is the most tokens of a text that stands for an answer which a
-// round takes out.
+// mostAnswer is the maximum number of tokens of a text that quotes an answer which a
+// round removes.
 const mostAnswer = 80
 
-// Separator makes the messages that part two of one role at a level: under fit
-// they take no more room than a bare record.
+// Separator makes the messages that separate two of one role at a level: under fit
+// they are as small as a bare record.
 func (v View) Separator(level Name) edit.Marker {
 	s := protection.Separators{Max: mostAnswer, Count: v.Count}
 	if level == TruncateName {
@@ -23,11 +23,11 @@ func (v View) Separator(level Name) edit.Marker {
 	return s.New
 }
 
-// withMarkers gives each gap what stands in it. A marker stands for its gap and
-// for those up to the next one, the first also for those before it: it counts
-// their messages, carries their names, the newest most wanted, and all have its
-// recall id. It carries no more names than they have freed. Where no marker
-// stands, an outline stands for all gaps.
+// withMarkers puts the markers into the gaps. A marker covers its gap and those up to
+// the next marker, the first marker also those before it: it counts their messages
+// and carries their names, most relevant first, in no more tokens than the gaps have
+// freed. All have the recall id of the edits. Without a marker, an outline covers
+// all gaps.
 func withMarkers(v View, edits []edit.Edit, names []string, answer int) []edit.Edit {
 	gains := v.gapGains(edits)
 	stands := standIns(v, edits, gains, answer, len(names) > 0)
@@ -60,7 +60,7 @@ func withMarkers(v View, edits []edit.Edit, names []string, answer int) []edit.E
 	return edits
 }
 
-// joinGaps gives edits one recall id, and returns how many messages they drop.
+// joinGaps gives edits one recall id, and returns the number of messages they drop.
 func (v View) joinGaps(edits []edit.Edit) (count int) {
 	if len(edits) == 1 {
 		return edits[0].End - edits[0].Start
@@ -76,7 +76,7 @@ func (v View) joinGaps(edits []edit.Edit) (count int) {
 	return len(gone)
 }
 
-// gapGains returns how many tokens each gap would free with a bare marker in it.
+// gapGains returns the number of tokens that each gap would free with a bare marker.
 func (v View) gapGains(edits []edit.Edit) []int {
 	gains := make([]int, len(edits))
 	for k, e := range edits {
@@ -88,22 +88,22 @@ func (v View) gapGains(edits []edit.Edit) []int {
 	return gains
 }
 
-// carriedNames returns as many names as a marker can carry for so many tokens, their
+// carriedNames returns as many names as a marker can carry in a number of tokens,
 // heading included.
 func (v View) carriedNames(names []string, room int) []string {
 	bare, headed := protection.MarkerText(1, "", nil), protection.MarkerText(1, "", []string{""})
 	return v.limitNames(names, room-(v.Count(headed)-v.Count(bare)))
 }
 
-// settledNames is the part of the window that names may take in an outline of an
-// earlier round: each round adds some, and they stay as long as it does. With
-// more of them the next round comes earlier.
+// settledNames is the share of the window for names in an outline of an earlier
+// round. Each round adds some, and they stay as long as the outline: with more of
+// them the next round comes earlier.
 const settledNames = 0.02
 
-// addToOutline adds what a marker for all gaps would say to an outline, where it is
-// worth the tokens: to the last one before the first gap that this round has
-// written, else to the first one after that gap, where the server must read again
-// anyway. An outline that tells of earlier gaps tells of all in one marker.
+// addToOutline adds the content of a marker for all gaps to an outline, if it is
+// worth the tokens: to the last one before the first gap if this round wrote it, or
+// else to the first one after that gap, because the server must read that part again
+// anyway. An outline that covers earlier gaps covers all in one marker.
 func addToOutline(v View, edits []edit.Edit, names []string) []edit.Edit {
 	room := 0
 	for _, gain := range v.gapGains(edits) {
@@ -127,11 +127,11 @@ func addToOutline(v View, edits []edit.Edit, names []string) []edit.Edit {
 	last.Text, last.Raw = text+"\n"+protection.MarkerText(before+count, edits[0].Recall, slices.Concat(told, names)), ""
 	return edit.Sorted(append(edits, edit.Edit{
 		Start: i, End: i + 1, New: []chat.Message{m.With(chat.Outlined, parts...)},
-		Why: "names of what is dropped beside it", Recall: edits[0].Recall, // under which it stands as it was
+		Why: "names of what is dropped beside it", Recall: edits[0].Recall, // the id of its present form
 	}))
 }
 
-// outlineFor returns the outline that can tell of edits, or -1.
+// outlineFor returns the outline that can cover edits, or -1.
 func (v View) outlineFor(edits []edit.Edit) int {
 	can := func(i int) bool {
 		m := v.Messages[i]
@@ -177,22 +177,22 @@ func shareNames(v View, edits []edit.Edit, carrier []int, names []string) [][]st
 	return lists
 }
 
-// A standIn is what stands in a gap: a marker of the user, and around it what
-// the assistant answered to the request before the gap, and to the last one in it.
-// A model imitates what it finds in its own voice: that holds no record.
+// A standIn fills a gap: a marker in the user's role, and around it the assistant's
+// answers to the request before the gap and to the last one in it. The assistant's
+// messages hold no records, because a model imitates its own messages.
 type standIn struct {
 	marker        bool
 	before, after []chat.Message
 }
 
-// standIns returns what stands in each gap. A marker stands between two texts of
-// the assistant that stay, in the first gap between them that it leaves a gain,
-// and between a request and the answer to another one. If there is none and
-// names are to be carried, one stands where whole turns go, in the gap with the
-// largest gain. Where two requests meet, edit.Separate puts what was answered to
-// the first; where nothing has room, it parts two of one role for less.
+// standIns returns the content of each gap. A marker separates two texts of the
+// assistant that stay, in the first gap between them with a remaining gain, and a
+// request from the answer to another one. If there is none and names must be carried,
+// a marker replaces whole turns in the gap with the largest gain. If two requests
+// would meet, edit.Separate puts the answer to the first between them; if nothing has
+// room, it uses a smaller separator.
 //
-// What the messages around a marker take is no longer in gains.
+// The tokens of messages around a marker are subtracted from gains.
 func standIns(v View, edits []edit.Edit, gains []int, answer int, named bool) []standIn {
 	out, turns := make([]standIn, len(edits)), -1
 	var best standIn
@@ -227,7 +227,7 @@ func standIns(v View, edits []edit.Edit, gains []int, answer int, named bool) []
 	return out
 }
 
-// extraTokens returns the tokens of what stands around the marker.
+// extraTokens returns the tokens of the messages around the marker.
 func (s standIn) extraTokens(v View) (sum int) {
 	for _, m := range s.before {
 		sum += v.Size(m)
@@ -238,18 +238,18 @@ func (s standIn) extraTokens(v View) (sum int) {
 	return sum
 }
 
-// gapState is what lies between two messages that speak and stay, so far.
+// gapState describes the gaps between two spoken messages that stay, so far.
 type gapState struct {
-	last   chat.Role // who spoke before it
-	at     int       // the first gap that leaves a gain, or -1
-	room   int       // what its gaps gain
+	last   chat.Role // role before it
+	at     int       // the first gap with a remaining gain, or -1
+	room   int       // total gain of its gaps
 	gap    int       // the newest of them, or -1
-	asked  int       // the first request that goes, or -1
-	first  removedAt // the last answer that goes before a request does
-	newest removedAt // the last answer that goes after a request did
+	asked  int       // the first dropped request, or -1
+	first  removedAt // the last answer dropped before a dropped request
+	newest removedAt // the last answer dropped after a dropped request
 }
 
-// removedAt is a message that goes and the gap that it stood in.
+// removedAt is a dropped message and its gap.
 type removedAt struct{ message, gap int }
 
 func newGapState(last chat.Role) gapState {
@@ -265,7 +265,7 @@ func (b *gapState) dropMessage(m chat.Message, i, gap int, gains []int) {
 		b.room += gains[gap]
 	}
 	switch {
-	case m.Role == chat.User: // a marker stands for requests
+	case m.Role == chat.User: // a marker replaces requests
 		if b.asked < 0 {
 			b.asked = gap
 		}
@@ -278,8 +278,8 @@ func (b *gapState) dropMessage(m chat.Message, i, gap int, gains []int) {
 	}
 }
 
-// standInFor returns what may stand before a message of role next, and in which
-// gap; -1 where nothing may.
+// standInFor returns the optional content before a message of role next, and its
+// gap, or -1 if nothing may be added.
 func (b *gapState) standInFor(v View, next chat.Role, answer int) (gap int, s standIn) {
 	s.marker = true
 	if next == chat.Assistant && b.last != chat.User {
@@ -307,14 +307,14 @@ func (b *gapState) standInFor(v View, next chat.Role, answer int) (gap int, s st
 	return gap, s
 }
 
-// answerEnding returns the message that says what answer i ended with, in at most most
-// tokens; none where nothing has room.
+// answerEnding returns a message with the end of answer i, in at most most tokens;
+// none if there is no room.
 func (v View) answerEnding(i, most int) []chat.Message {
 	text := protection.Excerpt(v.Messages[i].Text(), most, v.Count)
 	if text == "" {
 		return nil
 	}
 	m := protection.NewAnswer(text, v.Messages[i])
-	m.ID = v.unusedID(m.ID) // the id of the marker before that answer, if one stands there
+	m.ID = v.unusedID(m.ID) // the marker before that answer may have the id
 	return []chat.Message{m}
 }

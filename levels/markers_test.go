@@ -111,8 +111,8 @@ func TestHardKeepsACorrectionWithWhatItCorrectsOrNeither(t *testing.T) {
 	}
 }
 
-// A marker that parts two texts is named after the one that it stands before.
-// What stands for that text after it has gone needs another id.
+// A marker that separates two texts is named after the one that follows it. The
+// replacement of that text needs another id after its removal.
 func TestWhatStandsForAnAnswerHasAnIDOfItsOwn(t *testing.T) {
 	long := strings.Repeat("There is more_to_say of it. ", 60)
 	says := func(id string, role chat.Role, text string) chat.Message {

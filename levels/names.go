@@ -12,16 +12,16 @@ import (
 )
 
 // lostNames returns the names that would leave the whole conversation with gone, at
-// most limit tokens of them, the most recently mentioned first. What stands in
-// kept, in said, or inside another name need not be told; recall ids are no
-// names, what takes the place of gone has its own.
+// most limit tokens of them, the most recently mentioned first. Names in kept, in
+// said, or inside another name are left out, and so are recall ids, because the
+// replacement of gone has its own.
 func (v View) lostNames(gone, kept []chat.Message, said string, limit int) []string {
 	if limit <= 0 {
 		return nil
 	}
 	ours := make(map[string]bool)
 	for i, m := range gone {
-		if m.IsSummary() { // its head is no name
+		if m.IsSummary() { // its heading holds no names
 			_, content := protection.SummaryContent(m)
 			gone[i] = m.With(m.State, chat.Part{Kind: chat.Summary, Text: content})
 		}
@@ -31,14 +31,14 @@ func (v View) lostNames(gone, kept []chat.Message, said string, limit int) []str
 		}
 	}
 	gone = v.withoutSecrets(gone)
-	const plenty = 8 // most names are inside another or stand in what is kept
+	const plenty = 8 // most names are inside another or remain in kept
 	names := files.LedgerOf(gone, kept, plenty*limit, v.Count)
 	names = slices.DeleteFunc(names, func(n string) bool { return ours[n] })
 	return v.limitNames(unsaidNames(names, kept, said), limit)
 }
 
-// withoutSecrets returns messages as names may be taken from them: a password is
-// no name, nor is what stands between the punctuation in one.
+// withoutSecrets returns messages for the extraction of names: a password is not a
+// name, and neither is a part of one between punctuation.
 func (v View) withoutSecrets(messages []chat.Message) []chat.Message {
 	if v.Clean == nil {
 		return messages
@@ -54,7 +54,7 @@ func (v View) withoutSecrets(messages []chat.Message) []chat.Message {
 	return out
 }
 
-// named returns the names of a list that stand in text when it has no secrets.
+// named returns the names of a list that are in text after redaction.
 func (v View) named(names []string, text string) []string {
 	if len(names) == 0 {
 		return names
@@ -70,7 +70,7 @@ func (v View) named(names []string, text string) []string {
 	return slices.DeleteFunc(names, func(n string) bool { return !left[n] })
 }
 
-// unsaidNames returns the names that stand neither in the texts nor inside another name.
+// unsaidNames returns the names that are neither in the texts nor inside another name.
 func unsaidNames(names []string, kept []chat.Message, said string) []string {
 	words := make(map[string]bool)
 	addWords(words, said)
@@ -84,20 +84,19 @@ func unsaidNames(names []string, kept []chat.Message, said string) []string {
 	})
 }
 
-// wordIndex returns an index that finds what any of words holds. A name holds no
-// line feed.
+// wordIndex returns an index that finds any part of words. A name holds no line feed.
 func wordIndex(words []string) *suffixarray.Index {
 	return suffixarray.New([]byte(strings.Join(words, "\n")))
 }
 
-// addWords adds the runs of text between blanks.
+// addWords adds the words of a text, separated by blanks.
 func addWords(words map[string]bool, text string) {
 	for w := range strings.FieldsSeq(text) {
 		words[w] = true
 	}
 }
 
-// limitNames returns as many of names, from the first on, as limit tokens hold.
+// limitNames returns as many of names, from the first on, as fit limit tokens.
 func (v View) limitNames(names []string, limit int) []string {
 	used := 0
 	for i, n := range names {

@@ -20,30 +20,30 @@ type Embedder interface {
 
 // The two ways of ranking.
 const (
-	Cosine = "cosine" // similarity to the last user message alone: the contract's letter, if an embedder answers
+	Cosine = "cosine" // similarity to the last user message alone, if an embedder answers
 	Fused  = "fused"  // with the lexical score, neighbours and recency, and a longer query
 )
 
-// A Ranker scores messages by their relevance to what is being worked on.
+// A Ranker scores messages by their relevance to the current work.
 type Ranker struct {
 	Ranking  string              // Cosine or Fused
 	Embedder Embedder            // nil: the built-in lexical scorer
 	Name     string              // of the embedder, for reports
 	Weights  embed.Weights       // of Fused
 	Deadline time.Duration       // for the whole ranking; 0: none
-	Query    string              // in place of the conversation's own; "" takes the last user message
-	Redact   func(string) string // of what the embedder is given; nil: nothing is
+	Query    string              // replaces the conversation's query; "": the last user message
+	Redact   func(string) string // redacts the embedder's input; nil: no redaction
 }
 
-// Scores are the relevance of each message, and how they were found.
+// Scores are the relevance of each message, and the engine that found them.
 type Scores struct {
 	Of       []float64
 	Engine   string // "lexical" or the embedder's name
-	Fallback string // why not the embedder; "" where nothing went wrong
+	Fallback string // why the embedder was not used; "" if it was
 }
 
-// Score ranks all messages of v. It fails only where ctx ends: an embedder
-// that fails or is late leaves the whole ranking to the lexical scorer.
+// Score ranks all messages of v. It returns an error only if ctx ends: if an embedder
+// fails or is late, the lexical scorer ranks all messages.
 func (r Ranker) Score(ctx context.Context, v View) (Scores, error) {
 	query := r.queryText(v)
 	if r.Embedder == nil {
@@ -62,7 +62,7 @@ func (r Ranker) Score(ctx context.Context, v View) (Scores, error) {
 	return Scores{Of: cos, Engine: r.Name}, nil
 }
 
-// failureReason says why the embedder's vectors are not to be had.
+// failureReason returns the reason why the embedder has no vectors.
 func (r Ranker) failureReason(err error) string {
 	if errors.Is(err, context.DeadlineExceeded) && r.Deadline > 0 {
 		return fmt.Sprintf("no ranking within %s", r.Deadline)
@@ -71,8 +71,8 @@ func (r Ranker) failureReason(err error) string {
 }
 
 // lexicalScores ranks without an embedder. Words alone keep less than the newest
-// messages do (docs/LEVELS.md), so what stands in for a cosine also counts
-// neighbours and, for less than [Fused] does, recency.
+// messages do (docs/LEVELS.md), so neighbours and, with less weight than in [Fused],
+// recency count even in place of a cosine.
 func (r Ranker) lexicalScores(v View, query string) []float64 {
 	weights := r.Weights
 	if r.Ranking != Fused {
@@ -112,15 +112,15 @@ func (r Ranker) cosineScores(ctx context.Context, v View, query string) ([]float
 	return bestScores(embed.Cosine(about, flat), of), nil
 }
 
-// A chunkEmbedder embeds a query in its own way, and long texts in chunks, each
-// of which may be what the query is about.
+// A chunkEmbedder embeds queries in a separate way, and long texts in chunks, of
+// which each can match the query.
 type chunkEmbedder interface {
 	EmbedQuery(ctx context.Context, text string) ([]float32, error)
 	EmbedChunks(ctx context.Context, texts []string) ([][][]float32, error)
 }
 
-// embedTexts returns the query's vector, and those of each text: of its chunks
-// where e knows such, else one.
+// embedTexts returns the query's vector, and those of each text: one for each chunk
+// if e supports chunks, or else one.
 func embedTexts(ctx context.Context, e Embedder, query string, texts []string) (about []float32, of [][][]float32, err error) {
 	if c, ok := e.(chunkEmbedder); ok {
 		if about, err = c.EmbedQuery(ctx, query); err != nil {
@@ -144,8 +144,8 @@ func embedTexts(ctx context.Context, e Embedder, query string, texts []string) (
 	return whole[len(texts)], of, nil
 }
 
-// bestScores returns the highest score among each text's vectors. A text without any
-// scores 0.
+// bestScores returns the highest score of each text's vectors, 0 for a text without
+// vectors.
 func bestScores(scores []float64, of [][][]float32) []float64 {
 	out := make([]float64, len(of))
 	for i, vectors := range of {
@@ -157,12 +157,12 @@ func bestScores(scores []float64, of [][][]float32) []float64 {
 	return out
 }
 
-// mostDimensions is more than embedding models have: the largest known ones have
-// 12,288. Vectors are copied to be compared, and must not fill the memory.
+// mostDimensions exceeds the dimensions of embedding models: the largest known ones
+// have 12,288. Vectors are copied for comparison and must not fill the memory.
 const mostDimensions = 1 << 14
 
-// checkVectors reports vectors that cannot be compared with the query's: a
-// server that answers with such has failed. A document may be without direction.
+// checkVectors reports vectors that cannot be compared with the query's: such an
+// answer is a failure of the server. A document's vector may have no direction.
 func checkVectors(vectors [][]float32, query int) error {
 	if n := len(vectors[query]); n > mostDimensions {
 		return fmt.Errorf("vectors have %d dimensions, more than %d", n, mostDimensions)
@@ -182,12 +182,12 @@ func checkVectors(vectors [][]float32, query int) error {
 	return nil
 }
 
-// minContent is how many content words a query needs to carry a meaning.
+// minContent is the minimum number of content words of a meaningful query.
 const minContent = 3
 
-// queryText is the last user message. Under Fused a query that carries no meaning
-// is joined by the user message before it, and the assistant's text among the
-// last five messages joins too.
+// queryText is the last user message. Under Fused, the previous user message is added
+// if the query has too few content words, and so is the assistant's text among the
+// last five messages.
 func (r Ranker) queryText(v View) string {
 	if r.Query != "" {
 		return r.Query

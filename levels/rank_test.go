@@ -146,7 +146,7 @@ func TestBrokenVectorsLeaveTheRankingToTheLexicalScorer(t *testing.T) {
 	tests := []struct {
 		name    string
 		vectors [][]float32
-		want    string // in Fallback; "" where they are taken
+		want    string // in Fallback; "" if they are used
 	}{
 		{"NaN in a document", [][]float32{{nan, 1}, {1, 0}, {0, 1}, {1, 0}}, "vector 0 has no direction"},
 		{"NaN in the query", [][]float32{{1, 0}, {1, 0}, {0, 1}, {nan, 0}}, "vector 3 has no direction"},
@@ -167,7 +167,7 @@ func TestBrokenVectorsLeaveTheRankingToTheLexicalScorer(t *testing.T) {
 	}
 }
 
-// chunked embeds a query and chunks as it is told, and nothing else.
+// chunked returns the set vectors for a query and chunks, and nothing else.
 type chunked struct {
 	query          []float32
 	chunks         [][][]float32

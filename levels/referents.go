@@ -2,12 +2,12 @@ package levels
 
 import "github.com/tiercompact/tiercompact/files"
 
-// withReferents adds to stays, which says of each group whether it stays, the
-// groups that hold what a stub in a group that stays refers to ("unchanged since
-// last read"): it is worth nothing without.
+// withReferents adds groups to stays, which has an entry for each group: those that a
+// stub in a remaining group refers to ("unchanged since last read"), because the stub
+// is worthless without them.
 func (v View) withReferents(stays []bool, of []int) {
 	referents := files.Referents(v.Messages)
-	for range 3 { // a stub may refer to what stands beside another
+	for range 3 { // a stub may refer to a message beside another stub
 		for i, target := range referents {
 			if target >= 0 && stays[of[i]] {
 				stays[of[target]] = true
@@ -16,8 +16,8 @@ func (v View) withReferents(stays []bool, of []int) {
 	}
 }
 
-// joinReferents has the old groups that hold a stub stay or go with the old group
-// that it refers to.
+// joinReferents keeps or drops an old group that holds a stub together with the old
+// group that the stub refers to.
 func (v View) joinReferents(old []bool, groups [][]int, of []int) {
 	for i, target := range files.Referents(v.Messages) {
 		if target < 0 {

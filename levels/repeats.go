@@ -8,24 +8,24 @@ import (
 	"github.com/tiercompact/tiercompact/internal/edit"
 )
 
-// A repeat is a call that was made again and again, with results that are alike:
-// the first and the last stay, what stands between goes.
+// A repeat is a call that was made repeatedly with similar results: the first and the
+// last stay, the ones between are dropped.
 type repeat struct {
-	first      int  // the result of the first call, which says how often it was made
+	first      int  // the result of the first call, which gets the count
 	start, end int  // the messages between
-	calls      int  // all in all
-	gone       int  // of them
+	calls      int  // in total
+	gone       int  // of them dropped
 	same       bool // the last result is the first, word for word
 }
 
 const (
-	leastRepeats = 3   // of a call, to be folded
-	mostCycle    = 3   // calls that are repeated together: a pause, and a look at what it waits for
-	longestAside = 200 // bytes of what the assistant says to such a call, and nobody misses
+	leastRepeats = 3   // min calls of a repeat
+	mostCycle    = 3   // max calls in a repeated cycle: a pause, and a look at its condition
+	longestAside = 200 // max bytes of the assistant's text beside such a call
 )
 
-// findRepeats returns the repeated calls of v that may be folded. What newest reports
-// stays, as does what is locked.
+// findRepeats returns the repeated calls of v that may be folded. Newest and locked
+// messages stay.
 func (v View) findRepeats(newest []bool) []repeat {
 	groups, _ := chat.Groups(v.Messages)
 	var out []repeat
@@ -68,7 +68,7 @@ func (v View) repeatAt(groups [][]int, g int, newest []bool) (r repeat, next int
 	return r, g + 1
 }
 
-// countCycles returns how many times the calls of so many groups were made in a row.
+// countCycles returns how many times in a row a cycle of calls was made.
 func (v View) countCycles(groups [][]int, g, cycle int) int {
 	times := 1
 	for ; ; times++ {
@@ -81,8 +81,8 @@ func (v View) countCycles(groups [][]int, g, cycle int) int {
 	}
 }
 
-// isCallRound reports whether group g is calls and their results, one behind another,
-// and nothing that anybody would miss.
+// isCallRound reports whether group g holds only adjacent calls and their results,
+// and no text that matters.
 func (v View) isCallRound(groups [][]int, g int) bool {
 	members := groups[g]
 	asked := v.Messages[members[0]]
@@ -106,8 +106,7 @@ func (v View) isCallRound(groups [][]int, g int) bool {
 	return said <= longestAside
 }
 
-// sameRound reports whether two groups are the same calls with results that are
-// alike.
+// sameRound reports whether two groups are the same calls with similar results.
 func (v View) sameRound(a, b []int) bool {
 	if len(a) != len(b) {
 		return false
@@ -151,9 +150,9 @@ func (v View) freeGroups(groups [][]int, newest []bool) bool {
 	return true
 }
 
-// notedResult returns the first result of r with how often the call was made. recall is
-// the id of what goes. The result itself stays, in at most limit tokens, but
-// where it stands again below.
+// notedResult returns the first result of r with the number of calls. recall is the
+// id of the dropped messages. The result stays, in at most limit tokens, unless it is
+// repeated below.
 func (v View) notedResult(r repeat, gone int, recall string, limit int) edit.Edit {
 	m := v.Messages[r.first]
 	text := files.RepeatedCall(r.calls, gone, r.same, recall)
@@ -171,8 +170,8 @@ func (v View) notedResult(r repeat, gone int, recall string, limit int) edit.Edi
 	return edit.Edit{Start: r.first, End: r.first + 1, New: []chat.Message{changed}, Why: fmt.Sprintf("one call, %d times", r.calls), Recall: recall}
 }
 
-// repeatEdits returns the edits that fold r: one drops what stands between, one says
-// so.
+// repeatEdits returns the edits that fold r: one notes the number of calls, one drops
+// the messages between.
 func (v View) repeatEdits(r repeat, limit int) []edit.Edit {
 	recall := v.recallOf(v.Messages[r.first:r.end])
 	note := v.notedResult(r, r.gone, recall, limit)

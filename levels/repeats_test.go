@@ -86,7 +86,7 @@ func TestSoftFoldsACallMadeAgainAndAgain(t *testing.T) {
 	}
 }
 
-// The run that is folded ends where a message stands between.
+// A repeat ends if another message is in between.
 func TestAMessageEndsARepeat(t *testing.T) {
 	s := polled(6, func(int) string { return jobs("queued", 1) }).say(chat.User, "and now?")
 	for range 6 {
@@ -98,7 +98,7 @@ func TestAMessageEndsARepeat(t *testing.T) {
 	}
 }
 
-// What is protected stays, and what stands beside it is folded.
+// Protected messages stay, and the calls beside them are folded.
 func TestAProtectedCallIsNotFolded(t *testing.T) {
 	s := polled(9, func(int) string { return jobs("queued", 1) }).say(chat.Assistant, "queued").say(chat.User, "go on").say(chat.Assistant, "ok")
 	for i := range s.t {
@@ -134,8 +134,8 @@ func TestHardFoldsACallMadeAgainAndAgain(t *testing.T) {
 
 const unchanged = "File unchanged since last read. The content from the earlier Read tool_result in this conversation is still current — refer to that instead of re-reading."
 
-// reread is a conversation that reads a file, then others, then the file again,
-// which a tool answers with a stub.
+// reread is a conversation that reads a file, then others, then the file again, for which a
+// tool answers with a stub.
 func reread(stub string, after int) *script {
 	s := new(script).say(chat.User, "Refactor the store.")
 	s.call("Read", map[string]any{"file_path": "/p/store.go"}, goFile(6000))
@@ -146,7 +146,7 @@ func reread(stub string, after int) *script {
 	return s.talk(after).say(chat.Assistant, "Now I edit.").say(chat.User, "go on")
 }
 
-// holds returns whether a stub and what it refers to stand in t.
+// holds reports whether a stub and the result that it refers to are in t.
 func holds(t chat.Transcript, stub string) (stands, text bool) {
 	for _, m := range t {
 		stands = stands || m.Text() == stub

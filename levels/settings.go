@@ -7,38 +7,38 @@ import (
 	"github.com/tiercompact/tiercompact/summarize"
 )
 
-// Settings are what planners need to know beside the conversation. Tokens are as
-// counted here, not as the server counts them.
+// Settings are the input of planners beside the conversation. Tokens are counted
+// locally, not by the server.
 type Settings struct {
-	Budget               int                  // tokens that the conversation may have
+	Budget               int                  // max tokens of the conversation
 	Share                func(of float64) int // tokens of a share of the window
-	Worth                func(freed int) bool // reports whether so many tokens are worth a round
+	Worth                func(freed int) bool // reports whether freed tokens are worth a round
 	Before               int                  // tokens of the conversation before the round
-	Forced               bool                 // the round is made however little it frees
-	SummaryDue           bool                 // a message or context threshold asked for a summary alone
-	Refill               bool                 // outlines and excerpts fill the conversation up again, whatever the level
-	Fill                 float64              // share of the window up to which they do; 0: they do not
+	Forced               bool                 // the round is made even if it frees little
+	SummaryDue           bool                 // a message or context threshold is exceeded: summary only
+	Refill               bool                 // outlines and excerpts refill the conversation at every level
+	Fill                 float64              // share of the window to refill; 0: no refill
 	StaleAfter           int                  // of Soft
 	HardTarget           int                  // of Hard; 0: half of the old messages stay
 	KeepLast             int                  // newest messages that emergency keeps
-	KeepShare            float64              // share of the window up to which it keeps more of them
-	KeepTurns, KeepPairs int                  // most turns and pairs of tool calls and results that layers keep
+	KeepShare            float64              // share of the window up to which emergency keeps more messages
+	KeepTurns, KeepPairs int                  // max turns and pairs of tool calls and results that layers keep
 
 	Ranker        Ranker
-	Writer        Writer        // its limits of facts and names are set by the planner
+	Writer        Writer        // the planner sets its limits of facts and names
 	RoundDeadline time.Duration // of Writer; 0: none
-	RankerWhy     string        // why it is this ranker
-	WriterWhy     string        // why it is this writer
+	RankerWhy     string        // reason for this ranker
+	WriterWhy     string        // reason for this writer
 	NoModel       string        // why no model may be asked; "" if one may
-	RankerOutage  string        // why the ranker's may not
-	WriterOutage  string        // why the writer's may not
+	RankerOutage  string        // why the ranking model may not be asked
+	WriterOutage  string        // why the summary model may not be asked
 }
 
-// fillTarget returns how many tokens a round that fills leaves; 0 if none does.
+// fillTarget returns the target of a round that refills, in tokens; 0 if it does not.
 func (s Settings) fillTarget() int { return s.Share(s.Fill) }
 
-// namesLimit returns the most tokens of names that would be lost, percent of the
-// window unless the round refills the conversation.
+// namesLimit returns the maximum number of tokens of lost names: percent of the window
+// unless the round refills the conversation.
 func (s Settings) namesLimit(v View, percent int) int {
 	if s.Refill {
 		percent = 10
@@ -46,7 +46,7 @@ func (s Settings) namesLimit(v View, percent int) int {
 	return v.Window * percent / 100
 }
 
-// keptLast returns how many of the newest messages emergency keeps.
+// keptLast returns the number of newest messages that emergency keeps.
 func (s Settings) keptLast(v View) int {
 	if s.KeepLast == 0 {
 		return 0
@@ -61,8 +61,8 @@ func (s Settings) keptLast(v View) int {
 	return max(n, s.KeepLast)
 }
 
-// summaryWriter returns the writer of a summary, and why it is this one. A reason
-// for no model leaves the built-in one.
+// summaryWriter returns the writer of a summary, and the reason for it. If no model
+// may be asked, it is the built-in one.
 func (s Settings) summaryWriter(v View, noModel string) (w Writer, why string) {
 	w = s.Writer
 	w.Facts, w.Ledger = v.Window*5/100, s.namesLimit(v, 3)
@@ -75,10 +75,10 @@ func (s Settings) summaryWriter(v View, noModel string) (w Writer, why string) {
 	return w, cmp.Or(why, s.WriterWhy)
 }
 
-// filledTokens returns how many tokens the conversation has if excerpts of files
-// fill it up around a summary of at most so many tokens. What cannot leave it may
-// take up so much that nothing would be left for them: they have 18 % of the
-// window as long as all stays below 80 %. docs/LEVELS.md has why.
+// filledTokens returns the tokens of the conversation after excerpts of files refill
+// it around a summary of at most so many tokens. If fixed messages leave no room for
+// excerpts, these still get 18 % of the window as long as the total stays below 80 %.
+// docs/LEVELS.md explains why.
 func (s Settings) filledTokens(v View, c Cut, summary int) int {
 	if s.Fill == 0 {
 		return 0

@@ -11,20 +11,20 @@ import (
 	"github.com/tiercompact/tiercompact/internal/protection"
 )
 
-// Show proposes the edit by which a conversation names the recall id of messages
-// that were left out, count of them, where no marker or summary does: a marker
-// at the end of a message that is no prose of the assistant, since a model
-// imitates what it finds in its own voice. What holds in mask stays as it is.
+// Show proposes the edit by which a conversation shows the recall id of messages that
+// were removed, count of them, if no marker or summary does: a marker at the end of a
+// message that is not prose of the assistant, because a model imitates its own
+// messages. Messages with a protection in mask do not change.
 //
-// Taken is a message behind gap, where the server must read again anyway, or else
-// one before it: a record between two messages of one role, else an outline, else
-// a tool result or a text of the user, last one that holds a file, since soft would
-// leave that alone from then on. If there is none, a marker of its own stands at
-// gap, but where nobody has spoken yet.
+// It prefers a message after gap, because the server must read that part again anyway,
+// to one before it: first a record between two messages of one role, then an outline,
+// then a tool result or user text. One that holds a file comes last, since soft would
+// skip it from then on. Otherwise a separate marker is put at gap, unless there are
+// no spoken messages yet.
 //
-// Where not even the session summary is held, every token counts: an id that
-// stands there gives its place to a new one, below which it is listed. So does one
-// in the arguments of a call, where no text can end with a marker.
+// If not even the session summary is protected, every token counts: a new id replaces
+// an existing one, which is then listed below it. The same is done for an id in the
+// arguments of a call, because their text cannot end with a marker.
 func Show(v View, gap int, mask protection.Protection, count int, recall string) []edit.Edit {
 	from := min(gap, len(v.Messages))
 	if mask&protection.Session == 0 {
@@ -35,7 +35,7 @@ func Show(v View, gap int, mask protection.Protection, count int, recall string)
 		best = v.bestShown(0, from, mask)
 	}
 	if best < 0 && !slices.ContainsFunc(v.Messages, edit.Speaks) {
-		return nil // whoever speaks first might be of the marker's role
+		return nil // the first speaker might have the marker's role
 	}
 	if best < 0 {
 		at := v.gapAt(gap)
@@ -52,9 +52,8 @@ func Show(v View, gap int, mask protection.Protection, count int, recall string)
 	return []edit.Edit{{Start: best, End: best + 1, New: []chat.Message{changed}, Why: whyShown, Recall: recall}}
 }
 
-// otherRecall returns m with a new recall id, made of recall, in the place of the
-// one that stands in it: the first that takes no more tokens, or else the
-// shortest of some.
+// otherRecall returns m with a new recall id, made of recall, in place of its present
+// one: the first that takes no more tokens, or else the shortest of several.
 func (v View) otherRecall(m chat.Message, recall string) chat.Message {
 	const tries = 64
 	var best chat.Message
@@ -70,8 +69,8 @@ func (v View) otherRecall(m chat.Message, recall string) chat.Message {
 	return best
 }
 
-// bestShown returns the first of the messages start to end that may best end with
-// a marker, or -1.
+// bestShown returns the message of start to end that is best suited to end with a
+// marker, the first of equals, or -1.
 func (v View) bestShown(start, end int, mask protection.Protection) int {
 	best, rank := -1, 0
 	for i := start; i < end; i++ {
@@ -84,8 +83,8 @@ func (v View) bestShown(start, end int, mask protection.Protection) int {
 
 const whyShown = "names what is left out"
 
-// gapAt returns the last place up to from where a message may be put in: no
-// message comes between a call and its results, or before the system's.
+// gapAt returns the last index up to from at which a message can be inserted: not
+// between a call and its results, and not before the system message.
 func (v View) gapAt(from int) int {
 	if len(v.Messages) == 0 {
 		return 0
@@ -98,8 +97,8 @@ func (v View) gapAt(from int) int {
 	return at
 }
 
-// withMarker returns m with a marker at its end, which takes in the one that
-// stands there. A record becomes that marker.
+// withMarker returns m with a marker at its end, which replaces one that is already
+// there. A record becomes that marker.
 func withMarker(m chat.Message, count int, recall string) chat.Message {
 	parts := slices.Clone(m.Parts)
 	last := &parts[tellingPart(m)]
@@ -131,7 +130,7 @@ func tellingPart(m chat.Message) int {
 	return -1
 }
 
-// showsWell returns how well message i may end with a marker, 0 for not at all.
+// showsWell returns how suitable message i is to end with a marker, 0 for not at all.
 func (v View) showsWell(i int, mask protection.Protection) int {
 	m := v.Messages[i]
 	if v.Protections[i]&mask != 0 || len(m.Parts) == 0 || m.HasOpaque() {

@@ -11,23 +11,23 @@ import (
 	"github.com/tiercompact/tiercompact/internal/edit"
 )
 
-// Soft puts outlines in the place of files that nothing refers to any more,
-// digests in the place of old tool outputs, pointers in the place of what stands
-// again below, and a count in the place of a call that was made again and again. The zero Soft has the defaults.
+// Soft replaces unused files with outlines, old tool outputs with digests, text that
+// is repeated below with pointers, and repeated calls with a count. The zero Soft
+// uses the defaults.
 type Soft struct {
-	StaleAfter int  // messages without a reference that make a file stale; 0 means 3
-	Leave      int  // newest messages that are left alone; 0 means 3, none with All
-	OutlineMax int  // tokens of an outline; 0 means 500, 150 with All
-	DigestMax  int  // tokens of a digest; 0 means 200, 150 with All
-	All        bool // every file, stale or not, but those being edited: the first step of emergency
+	StaleAfter int  // messages without a reference after which a file is stale; 0 means 3
+	Leave      int  // newest messages that do not change; 0 means 3, none with All
+	OutlineMax int  // max tokens of an outline; 0 means 500, 150 with All
+	DigestMax  int  // max tokens of a digest; 0 means 200, 150 with All
+	All        bool // every file, stale or not, except those being edited: the first step of emergency
 }
 
 func softLevel() Level {
 	return Level{SoftName, Threshold{Default: 0.60, Eager: 0.50, Steady: 0.70}, Outlining, "sky", []Planner{planSoft}}
 }
 
-// planSoft compresses stale files; a round that refills the conversation leaves as
-// much of them as its target has room for.
+// planSoft compresses stale files; a round that refills the conversation keeps as much
+// of them as fits its target.
 func planSoft(ctx context.Context, v View) (p Plan, err error) {
 	soft := Soft{StaleAfter: v.Settings.StaleAfter}
 	if v.Settings.Refill {
@@ -39,34 +39,34 @@ func planSoft(ctx context.Context, v View) (p Plan, err error) {
 }
 
 const (
-	leastBytes  = 270  // of a text that is shortened
+	leastBytes  = 270  // min bytes of a text that is shortened
 	leastOutput = 500  // of a tool output that is
-	digestMax   = 200  // tokens of a digest, where nothing else is set
-	leastDigest = 60   // tokens of a digest
-	leastPart   = 1500 // of a part of a file that is outlined
-	partShare   = 0.10 // of the window, for such a part: see leastPart
-	fileShare   = 0.8  // of a file, for its outline
-	outputShare = 0.3  // of an output, for its digest
+	digestMax   = 200  // max tokens of a digest by default
+	leastDigest = 60   // min tokens of a digest
+	leastPart   = 1500 // min bytes of a part of a file that is outlined
+	partShare   = 0.10 // share of the window, for such a part: see leastPart
+	fileShare   = 0.8  // max share of a file, for its outline
+	outputShare = 0.3  // max share of an output, for its digest
 )
 
-// partTokens returns about as many tokens as a part of text has. To count a long
-// text would take longer than to shorten it.
+// partTokens estimates the tokens of a part of text. Counting a long text would take
+// longer than shortening it.
 func partTokens(text string, part float64) int { return int(float64(tokensForBytes(len(text))) * part) }
 
-// tokensForBytes returns about as many tokens as n bytes of text have.
+// tokensForBytes estimates the tokens of n bytes of text.
 func tokensForBytes(n int) int { return n * 10 / 34 }
 
-// bytesForTokens returns about as many bytes as n tokens have.
+// bytesForTokens estimates the bytes of n tokens.
 func bytesForTokens(n int) int { return n * 34 / 10 }
 
-// Plan returns one edit for each message that becomes smaller. It never touches
-// what is locked or settled.
+// Plan returns one edit for each message that becomes smaller. It never changes
+// locked or settled messages.
 func (s Soft) Plan(ctx context.Context, v View) ([]edit.Edit, error) {
 	return s.decidedPlan(v).planEdits(ctx)
 }
 
-// decidedPlan returns a plan that says what becomes of each copy, but not yet in how
-// many tokens.
+// decidedPlan returns a plan with the action for each copy, but not yet the number of
+// tokens.
 func (s Soft) decidedPlan(v View) *softPlan {
 	p := &softPlan{Soft: s.withDefaults(), View: v, index: files.NewIndex(v.Messages, v.Facts)}
 	p.markRepeats()
@@ -76,7 +76,7 @@ func (s Soft) decidedPlan(v View) *softPlan {
 	return p
 }
 
-// planEdits returns the edits that what was decided asks for.
+// planEdits returns the edits for the decided actions.
 func (p *softPlan) planEdits(ctx context.Context) ([]edit.Edit, error) {
 	var edits []edit.Edit
 	for _, r := range p.repeats {
@@ -97,7 +97,7 @@ func (p *softPlan) planEdits(ctx context.Context) ([]edit.Edit, error) {
 	return edit.Sorted(edits), nil
 }
 
-// markRepeats finds the calls that were made again and again.
+// markRepeats finds repeated calls.
 func (p *softPlan) markRepeats() {
 	p.folds = make([]bool, len(p.Messages))
 	p.repeats = p.View.findRepeats(newestTail(p.View, p.Leave))
@@ -108,12 +108,12 @@ func (p *softPlan) markRepeats() {
 	}
 }
 
-// maxFillFactor is how many times its cap an outline or digest of a fill may have.
+// maxFillFactor is the maximum factor on the limit of an outline or digest in a refill.
 const maxFillFactor = 16
 
-// Fill returns the plan with the largest outlines and digests that bring v down
-// to target tokens: a round costs a prefill however much it takes away. Where
-// none does, it is Plan.
+// Fill returns the plan with the largest outlines and digests that bring v down to
+// target tokens: every round costs a prefill, however little it frees. If none does,
+// it is Plan.
 func (s Soft) Fill(ctx context.Context, v View, target int) ([]edit.Edit, error) {
 	p := s.decidedPlan(v)
 	outline, digest := p.OutlineMax, p.DigestMax
@@ -141,7 +141,7 @@ func (s Soft) withDefaults() Soft {
 	return s
 }
 
-// A copyAction says what becomes of a copy.
+// A copyAction is the action for a copy.
 type copyAction uint8
 
 const (
@@ -153,13 +153,13 @@ const (
 	repeated
 )
 
-// A messagePlan is what becomes of the copies of a message.
+// A messagePlan holds the actions for the copies of a message.
 type messagePlan struct {
 	message int
 	actions []copyAction
 }
 
-// A softPlan is one plan in the making.
+// A softPlan is a plan in progress.
 type softPlan struct {
 	Soft
 	View
@@ -168,11 +168,11 @@ type softPlan struct {
 	known   *files.Known
 	todo    []messagePlan // in order of messages
 	repeats []repeat
-	folds   []bool  // messages that go with a repeated call, or say that it was one
-	at      []int32 // for each message one more than its place in todo, or 0
+	folds   []bool  // messages that are dropped as repeats, or that note the count
+	at      []int32 // for each message its index in todo plus one, or 0
 }
 
-// decideActions says what becomes of each copy.
+// decideActions sets the action of each copy.
 func (p *softPlan) decideActions() {
 	p.at = make([]int32, len(p.Messages))
 	for i, m := range p.Messages[:max(0, len(p.Messages)-p.Leave)] {
@@ -220,10 +220,10 @@ func (p *softPlan) actionFor(i int, c files.Ref) copyAction {
 	return outlined
 }
 
-// leastPart returns how many bytes a part of a file has that is outlined. Soft is
-// about files that stand in full: a part that was asked for by its lines, or that
-// an edit put in, is what the work is at, and stays as long as it is small beside
-// the window. Emergency compresses what it keeps.
+// leastPart returns the minimum size, in bytes, of a part of a file that is outlined.
+// Soft is meant for whole files: a range of lines that was read, or text that an edit
+// wrote, is current work, and stays as long as it is small beside the window.
+// Emergency compresses what it keeps.
 func (p *softPlan) leastPart() int {
 	if p.All {
 		return leastPart
@@ -231,10 +231,10 @@ func (p *softPlan) leastPart() int {
 	return max(leastPart, bytesForTokens(int(partShare*float64(p.Window))))
 }
 
-// standsAt reports whether a message may be pointed to.
+// standsAt reports whether a pointer may refer to a message.
 func (p *softPlan) standsAt(i int) bool { return i >= 0 && !p.folds[i] }
 
-// shortenMessage makes the edit of one message; ok is false where nothing is gained.
+// shortenMessage makes the edit of one message; ok is false if it gains nothing.
 func (p *softPlan) shortenMessage(d messagePlan) (e edit.Edit, ok bool) {
 	m := p.Messages[d.message]
 	recall := p.recallIDFor(d, m)
@@ -264,8 +264,8 @@ func (p *softPlan) shortenMessage(d messagePlan) (e edit.Edit, ok bool) {
 	return edit.Edit{Start: d.message, End: d.message + 1, New: []chat.Message{changed}, Why: why}, true
 }
 
-// changesOf returns what stands for the copies of a message, by part, and why.
-// What is named in it counts as known from then on.
+// changesOf returns the replacements of the copies of a message, by part, and the
+// reason. Names in them count as known from then on.
 func (p *softPlan) changesOf(d messagePlan, m chat.Message, recall string) (changes map[int][]files.Change, why string) {
 	var reasons []string
 	for k, c := range p.Facts[d.message].Copies {
@@ -291,7 +291,7 @@ func (p *softPlan) changesOf(d messagePlan, m chat.Message, recall string) (chan
 	return changes, strings.Join(slices.Compact(reasons), ", ")
 }
 
-// recallIDFor returns the id of what a message held.
+// recallIDFor returns the recall id of a message's original text.
 func (p *softPlan) recallIDFor(d messagePlan, m chat.Message) string {
 	id := []string{m.ID}
 	for k, c := range p.Facts[d.message].Copies {
@@ -303,7 +303,7 @@ func (p *softPlan) recallIDFor(d messagePlan, m chat.Message) string {
 	return p.recallID(id...)
 }
 
-// replacementText returns what stands for copy c, and why.
+// replacementText returns the replacement of copy c, and the reason.
 func (p *softPlan) replacementText(i int, c files.Ref, f copyAction, recall string) (text, why string) {
 	switch f {
 	case superseded:

@@ -14,49 +14,49 @@ import (
 	"github.com/tiercompact/tiercompact/summarize"
 )
 
-// What is done where a summarizer fails. FallbackRetry and FallbackBrief are
-// steps on the way; one of the last two ends it.
+// Fallbacks if a summarizer fails. FallbackRetry and FallbackBrief are intermediate
+// steps; one of the last two is final.
 const (
 	FallbackRetry      = "retry-half"   // again, with half the limit
 	FallbackBrief      = "brief"        // again, with the strategy brief
 	FallbackExtractive = "extractive"   // the same sections, without a model
-	FallbackPruning    = "pruning-only" // no summary is put in
+	FallbackPruning    = "pruning-only" // no summary is added
 )
 
-// A Writer has a session summary written, checks it, and falls back where the
-// summarizer fails.
+// A Writer requests a session summary and checks it, and falls back if the summarizer
+// fails.
 type Writer struct {
 	Summarizer summarize.Summarizer
 	Name       string // of the summarizer, for reports
 	Strategy   summarize.Strategy
 	Role       chat.Role                // of the summary
 	Fallback   string                   // FallbackExtractive or FallbackPruning
-	Max        int                      // tokens of the whole message, without parts of files
-	Text       int                      // most tokens of the text, within Max; 0: what the rest leaves
-	Facts      int                      // most tokens of the facts section, within Max
-	Ledger     int                      // most tokens of the names that would be lost, within Max
-	Target     int                      // tokens up to which parts of files fill the conversation; 0: none do
+	Max        int                      // max tokens of the whole message, without excerpts of files
+	Text       int                      // max tokens of the text, within Max; 0: the rest of Max
+	Facts      int                      // max tokens of the facts section, within Max
+	Ledger     int                      // max tokens of the names that would be lost, within Max
+	Target     int                      // tokens up to which excerpts of files fill the conversation; 0: no excerpts
 	Note       string                   // the user's wish
 	Deadline   time.Duration            // of one model call; 0: none
-	Progress   func(summarize.Progress) // is told how the summarizer gets on; nil: nobody is
+	Progress   func(summarize.Progress) // reports the progress of the summarizer; nil: no reports
 	Number     int                      // of the summary, from 1
-	Redact     func(string) string      // of what the summarizer is given; nil: nothing is
-	Clean      func(string) string      // takes secrets out of the summary; nil: nothing does
+	Redact     func(string) string      // redacts the summarizer's input; nil: no redaction
+	Clean      func(string) string      // removes secrets from the summary; nil: no redaction
 
-	clean []chat.Message // what facts and the built-in summary are taken from
+	clean []chat.Message // source of facts and of the built-in summary
 }
 
-// A Summary is a session summary and how it came about.
+// A Summary is a session summary and how it was made.
 type Summary struct {
-	Message       *chat.Message // nil where the fallback is pruning only
-	Engine        string        // who wrote the text
-	Fallback      string        // the last fallback taken; "" for none
-	Attempts      []Attempt     // what failed before, in order
+	Message       *chat.Message // nil if the fallback is pruning only
+	Engine        string        // what wrote the text
+	Fallback      string        // the last fallback; "" for none
+	Attempts      []Attempt     // failures before, in order
 	InputMessages int
 	InputTokens   int
 	Tokens        int
-	Removed       int    // lines that verification took out
-	Failed        string // why the last call of a model gave no answer; "" if it answered, or none was made
+	Removed       int    // lines that verification removed
+	Failed        string // why the last model call gave no answer; "" if it answered, or if there was no call
 	Payload       json.RawMessage
 	strategy      summarize.Strategy // of the text
 }
@@ -66,30 +66,30 @@ type Attempt struct {
 	Engine, Reason, Then string // Then is the fallback taken
 }
 
-// limitedTo returns w with limits under which the summary of so many tokens is
-// shorter than they are.
+// limitedTo returns w with limits under which the summary of a number of tokens is
+// smaller than they are.
 func (w Writer) limitedTo(tokens int) Writer {
 	w.Max = min(w.Max, max(1, tokens*2/3))
 	return w
 }
 
-// contentLimit returns the tokens of w.Max that the message has for its content.
+// contentLimit returns the tokens of w.Max that are left for the message's content.
 func (w Writer) contentLimit(v View) int {
 	empty := protection.NewSummary(w.Number, w.Role, "", sizedRecall)
 	return max(0, w.Max-v.Size(empty))
 }
 
-// sizedRecall takes the room of any recall id, nearly.
+// sizedRecall has about the size of any recall id.
 const sizedRecall = "0123abcd"
 
-// factsWithin and namesWithin are the most tokens of the facts section and of
-// the names in so many tokens of content: a quarter each, so that half is left
-// for the text. What the facts do not take the text may, and what the text does
-// not take the names may.
+// factsWithin and namesWithin are the maximum tokens of the facts section and of the
+// names in a number of tokens of content: a quarter each, so that half is left for the
+// text. The text may use what the facts leave, and the names may use what the text
+// leaves.
 func (w Writer) factsWithin(content int) int { return min(w.Facts, content/4) }
 func (w Writer) namesWithin(content int) int { return min(w.Ledger, content/4) }
 
-// textWithin is the most tokens of the text where so many are left for it.
+// textWithin is the maximum tokens of the text, given the tokens that are left.
 func (w Writer) textWithin(left int) int {
 	if w.Text > 0 {
 		left = min(left, w.Text)
@@ -97,7 +97,7 @@ func (w Writer) textWithin(left int) int {
 	return max(1, left) // 0 would be no limit
 }
 
-// Write returns the summary of c. It fails only where ctx ends.
+// Write returns the summary of c. It returns an error only if ctx ends.
 func (w Writer) Write(ctx context.Context, v View, c Cut) (Summary, error) {
 	w = w.limitedTo(c.Tokens(v.Sizes))
 	messages, previous := c.Summarised(v)
@@ -157,13 +157,13 @@ func (s *Summary) finishSummary(w Writer, v View, c Cut, text, facts string) {
 	}{string(chat.Summary), w.Number, string(s.strategy), s.Engine, s.Fallback, content})
 }
 
-// namesBeside returns the most tokens of names beside what is said.
+// namesBeside returns the maximum tokens of names beside the text.
 func (w Writer) namesBeside(v View, said string) int {
 	return max(0, min(w.Ledger, w.contentLimit(v)-v.Count(said)))
 }
 
-// joinContent returns the content without parts of files, and its message, which has
-// at most w.Max tokens; "" if nothing fits into that.
+// joinContent returns the content without excerpts of files, and its message, which
+// has at most w.Max tokens; "" if nothing fits.
 func (w Writer) joinContent(text, facts string, names []string, recall string, room int, v View) (content string, m chat.Message) {
 	for room > 0 {
 		content = summarize.Finish(text, facts, names, room, v.Count)
@@ -177,19 +177,19 @@ func (w Writer) joinContent(text, facts string, names []string, recall string, r
 	return "", m
 }
 
-// headings are about the tokens of what stands between the parts of a summary.
+// headings is the approximate number of tokens of the headings of a summary.
 const headings = 20
 
-// excerptRoom returns the tokens that are left for parts of files beside what stays,
-// what is said and the names. They never take more than three quarters of what
-// the summary stands for.
+// excerptRoom returns the tokens that are left for excerpts of files beside the
+// remaining messages, the text and the names: at most three quarters of what the
+// summary replaces.
 func (w Writer) excerptRoom(v View, c Cut, said string) int {
 	gone := c.Tokens(v.Sizes)
 	return min(w.Target-(v.Total()-gone), gone*3/4) - v.Count(said) - w.namesBeside(v, said) - headings
 }
 
-// summaryText runs down the ladder: the summarizer, with half the limit where its text
-// is too long (twice at most), with brief where it refuses, then the fallback.
+// summaryText tries in order: the summarizer, with half the limit if its text is too
+// long (twice at most), with the strategy brief if it refuses, then the fallback.
 func (w Writer) summaryText(ctx context.Context, r summarize.Request, s *Summary) (string, error) {
 	replaced, most := s.InputTokens, r.MaxTokens
 	for halved := 0; ; {
@@ -236,8 +236,8 @@ func (s *Summary) recordFallback(engine, reason, then string) {
 	s.Fallback = then
 }
 
-// trySummarizer asks the summarizer once. A failure is a reason not to use the text; err
-// is only the end of ctx.
+// trySummarizer calls the summarizer once. reason says why its text cannot be used;
+// err is only the end of ctx.
 func (w Writer) trySummarizer(ctx context.Context, r summarize.Request, replaced int, s *Summary) (text, failure string, err error) {
 	call, began, stop := w.withCallTimeout(ctx)
 	defer stop()
@@ -251,7 +251,7 @@ func (w Writer) trySummarizer(ctx context.Context, r summarize.Request, replaced
 		r.Messages = w.clean
 	}
 	if w.Redact != nil {
-		r = r.Redacted(w.Redact) // what it wrote is borne out by what it was given
+		r = r.Redacted(w.Redact) // the text is verified against the input
 	}
 	text, callErr := w.Summarizer.Summarize(call, r)
 	text = summarize.Cut(text, r.MaxTokens)
@@ -281,9 +281,9 @@ func (w Writer) trySummarizer(ctx context.Context, r summarize.Request, replaced
 	return text, "", nil
 }
 
-// withCallTimeout returns a context that ends when a model call has taken longer than
-// the deadline. began says that a call of that number is made: the time starts
-// anew with each. A summarizer that does not tell has one deadline for all.
+// withCallTimeout returns a context that ends when a model call exceeds the deadline.
+// began reports that a call with a number begins, and restarts the timer. A
+// summarizer that does not report its calls has one deadline for all.
 func (w Writer) withCallTimeout(ctx context.Context) (call context.Context, began func(number int), stop func()) {
 	if w.Deadline <= 0 {
 		return ctx, func(int) {}, func() {}
@@ -300,8 +300,8 @@ func (w Writer) withCallTimeout(ctx context.Context) (call context.Context, bega
 	return call, began, func() { timer.Stop(); cancel(nil) }
 }
 
-// callFailure returns why a summarizer that was asked under call gave no text, and
-// whether it answered: with what is no summary.
+// callFailure returns why a summarizer that was called under call gave no text, and
+// whether it answered with something that is not a summary.
 func callFailure(call context.Context, err error) (reason string, answered bool) {
 	var rejected summarize.Rejection
 	switch {

@@ -169,8 +169,7 @@ func checkWritten(t *testing.T, name string, s levels.Summary, v levels.View, c 
 	}
 }
 
-// A telling is a summarizer that makes calls, each of which takes so long, and
-// tells of them.
+// A telling is a summarizer that makes several calls of a fixed duration, and reports them.
 type telling struct {
 	calls []time.Duration
 	quiet bool

@@ -9,12 +9,12 @@ import (
 	"slices"
 )
 
-// Thresholds are the usages, as shares of the window, from which levels are due.
-// A level that has none is never due.
+// Thresholds are the usages, as shares of the window, from which levels are due. A
+// level without one is never due.
 type Thresholds map[Name]float64
 
-// WithDefaults returns a copy of t that has a preset's threshold for each level
-// that t has none for.
+// WithDefaults returns a copy of t with the thresholds of a preset for the levels that
+// t lacks.
 func (t Thresholds) WithDefaults(preset string) Thresholds {
 	all := maps.Clone(t)
 	if all == nil {
@@ -26,7 +26,7 @@ func (t Thresholds) WithDefaults(preset string) Thresholds {
 	return all
 }
 
-// Validate reports thresholds that do not rise, are no shares, or are of no level.
+// Validate reports thresholds that do not rise, are not shares, or have no level.
 func (t Thresholds) Validate() error {
 	all := All()
 	for _, l := range all {
@@ -47,7 +47,7 @@ func (t Thresholds) Validate() error {
 	return nil
 }
 
-// Select returns the strongest level due at a usage. A threshold belongs to its level.
+// Select returns the strongest level that is due at a usage. A threshold is inclusive.
 func (t Thresholds) Select(usage float64) Name {
 	for _, l := range slices.Backward(All()) {
 		if share := t[l.Name]; share != 0 && usage >= share {

@@ -19,18 +19,18 @@ func truncateLevel() Level {
 	}}}
 }
 
-// Truncate proposes the last resort where a conversation exceeds limit tokens:
-// unprotected tool results, file bodies and string leaves of call arguments are
-// cut to head, errors and tail, largest first; then the summary, and the prose
-// of what else is kept; then all but the newest groups go. It goes on, where it
-// can, until an eighth of what is not fixed is free.
+// Truncate proposes the last resort if a conversation exceeds limit tokens: it cuts
+// unprotected tool results, file bodies and strings in call arguments to head, errors
+// and tail, largest first; then the summary, and the prose of other kept messages;
+// then it drops all but the newest groups. It goes on, if it can, until an eighth of
+// the tokens that are not fixed is free.
 func Truncate(v View, limit int) []edit.Edit {
 	f := newTruncation(v)
 	f.truncateTo(limit, limit-(limit-f.fixedTokens())/8)
 	best := f.truncationEdits()
 	left := v.tokensAfter(best, v.Separator(TruncateName))
 	for markers := left - f.total; left > limit && markers > 0; {
-		lower := limit - markers // what goes may leave markers, which take room too
+		lower := limit - markers // dropped messages may leave markers, which take room too
 		f.truncateTo(lower, lower)
 		edits := f.truncationEdits()
 		n := v.tokensAfter(edits, v.Separator(TruncateName))
@@ -42,9 +42,9 @@ func Truncate(v View, limit int) []edit.Edit {
 	return best
 }
 
-// Floor returns the tokens below which [Fit] cannot bring v: system, tools,
-// protected messages, the user messages that stay, and stubs. Where limit is
-// clearly enough it returns at once what stays as it is.
+// Floor returns the minimum number of tokens to which [Fit] can reduce v: system,
+// tools, protected messages, the user messages that stay, and stubs. If limit is
+// clearly enough, it returns at once the tokens that do not change.
 func Floor(v View, limit int) int {
 	if most := v.protectedTokens(); most <= limit {
 		return most
@@ -52,11 +52,11 @@ func Floor(v View, limit int) int {
 	return v.tokensAfter(Truncate(v, limit), v.Separator(TruncateName))
 }
 
-// maxMarkerTokens is the most tokens that a marker before a message takes.
+// maxMarkerTokens is the maximum number of tokens of a marker before a message.
 const maxMarkerTokens = 30
 
-// protectedTokens returns the tokens of what does not go, with its whole groups,
-// where nothing is cut.
+// protectedTokens returns the tokens of the messages that stay, with their whole
+// groups, if nothing is cut.
 func (v View) protectedTokens() int {
 	sum := v.Fixed
 	groups, _ := chat.Groups(v.Messages)
@@ -73,11 +73,11 @@ func (v View) protectedTokens() int {
 	return sum
 }
 
-// tokensAfter returns the tokens of v with edits made, and what must be parted parted.
+// tokensAfter returns the tokens of v after edits and the required separators.
 func (v View) tokensAfter(edits []edit.Edit, marker edit.Marker) int {
 	separated, err := edit.Separate(v.Messages, edits, marker)
 	if err != nil {
-		separated = edits // they do not fit v, and will be refused
+		separated = edits // they do not fit v, and will be rejected
 	}
 	sum := v.Total()
 	for _, e := range separated {
@@ -91,7 +91,7 @@ func (v View) tokensAfter(edits []edit.Edit, marker edit.Marker) int {
 	return sum
 }
 
-// A truncation is a conversation while it is cut.
+// A truncation is a conversation that is being cut.
 type truncation struct {
 	v     View
 	now   []chat.Message
@@ -118,8 +118,8 @@ func (f *truncation) fixedTokens() int {
 	return sum
 }
 
-// truncateTo cuts until the total is at most target, prose to what still says
-// something. It gives up more of that, summary and groups only while it is above
+// truncateTo cuts until the total is at most target. Prose is cut to a useful
+// length; more of it, the summary and groups are cut only while the total is above
 // limit.
 func (f *truncation) truncateTo(limit, target int) {
 	for _, most := range []int{800, 400, 200, 100, 50, 0} {
@@ -153,17 +153,17 @@ func isBulkPart(m chat.Message, k chat.Kind, h protection.Protection) bool {
 	return k == chat.Result || k == chat.Call || k == chat.Text && m.Role == chat.User && m.Machine
 }
 
-// isProsePart: what user and assistant said, but for the user messages that stay.
+// isProsePart: text of user and assistant, except the user messages that stay.
 func isProsePart(m chat.Message, k chat.Kind, h protection.Protection) bool {
 	return k == chat.Text && h&(protection.First|protection.Latest|protection.Session|protection.Correction) == 0 && m.State != chat.Marked
 }
 
-// isCorrectionPart: what corrects a message that stays, the last to be cut.
+// isCorrectionPart: corrections of a message that stays, the last to be cut.
 func isCorrectionPart(_ chat.Message, k chat.Kind, h protection.Protection) bool {
 	return k == chat.Text && h&protection.Correction != 0 && h&protection.Latest == 0
 }
 
-// cutMessages cuts the parts that which names, the largest messages first, each to
+// cutMessages cuts the parts that which selects, the largest messages first, each to
 // at most most tokens, until the total is at most target.
 func (f *truncation) cutMessages(target, most int, which func(chat.Message, chat.Kind, protection.Protection) bool) {
 	if f.total <= target {
@@ -218,10 +218,10 @@ func (f *truncation) cutParts(i, most int, which func(chat.Message, chat.Kind, p
 	return m
 }
 
-// leastCut is the tokens of a text that is not worth cutting: a path, a command.
+// leastCut is the size, in tokens, up to which a text is not worth cutting: a path, a command.
 const leastCut = 24
 
-// shorterText returns text cut under o, or now where that is no longer.
+// shorterText returns text cut under o, or now if the result is no longer than that.
 func (f *truncation) shorterText(text, now string, o files.DigestOptions) string {
 	if f.v.Count(now) <= max(o.Max, leastCut) {
 		return now
@@ -236,8 +236,8 @@ func (f *truncation) shorterText(text, now string, o files.DigestOptions) string
 	return short
 }
 
-// cutFirstUser cuts the middle of the first user message where it is over a fifth
-// of the limit.
+// cutFirstUser cuts the middle of the first user message if it exceeds a fifth of the
+// limit.
 func (f *truncation) cutFirstUser(limit int) {
 	for i, h := range f.v.Protections {
 		if h&protection.First == 0 || h&protection.Protected != 0 || f.total <= limit || f.sizes[i] <= limit/5 {
@@ -247,8 +247,8 @@ func (f *truncation) cutFirstUser(limit int) {
 	}
 }
 
-// cutSummary brings the session summary down: to its facts and names (2), to
-// its facts (1), to a stub (0).
+// cutSummary reduces the session summary: to its facts and names (2), to its facts
+// (1), to a stub (0).
 func (f *truncation) cutSummary(limit, stage int) {
 	for i, m := range f.now {
 		if f.total <= limit || !m.IsSummary() || f.gone[i] || f.v.Protections[i]&protection.Protected != 0 {
@@ -276,8 +276,8 @@ func (f *truncation) cutSummary(limit, stage int) {
 	}
 }
 
-// dropGroups drops all but the newest keep groups, oldest first, until the
-// total is at most limit.
+// dropGroups drops all but the newest keep groups, oldest first, until the total is at
+// most limit.
 func (f *truncation) dropGroups(limit, keep int) {
 	groups, _ := chat.Groups(f.v.Messages)
 	for _, members := range groups[:max(0, len(groups)-keep)] {
@@ -298,7 +298,7 @@ func (f *truncation) dropGroups(limit, keep int) {
 	}
 }
 
-// truncationEdits are the changes as edits: dropped runs, and one for each message cut.
+// truncationEdits returns the changes as edits: dropped runs, and one for each cut message.
 func (f *truncation) truncationEdits() []edit.Edit {
 	out := gapEdits(f.v, f.gone, 0, 0, "does not fit")
 	for i, m := range f.now {

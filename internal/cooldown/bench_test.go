@@ -7,7 +7,7 @@ import (
 	"github.com/tiercompact/tiercompact/internal/cooldown"
 )
 
-// BenchmarkGate asks the gate once a message, and starts it whenever it is open.
+// BenchmarkGate checks the gate once a message, and starts it whenever it is open.
 func BenchmarkGate(b *testing.B) {
 	for _, n := range []int{100, 1000, 10000} {
 		b.Run(fmt.Sprint("messages=", n), func(b *testing.B) {

@@ -1,7 +1,7 @@
-// Package cooldown keeps compactions apart: a gate that counts messages.
+// Package cooldown separates compactions: a gate that counts messages.
 package cooldown
 
-// A Gate says how many messages after a compaction never compact.
+// A Gate is the minimum distance between compactions, in messages.
 type Gate struct {
 	Messages int // after a compaction at message n, n+1 … n+Messages are skipped
 }
@@ -22,8 +22,8 @@ func (s State) Added() State {
 	return s
 }
 
-// Start returns the state after a compaction, since messages having come while
-// it was planned.
+// Start returns the state after a compaction; since is the number of messages that were
+// added during its planning.
 func (g Gate) Start(since int) State { return State{Fired: true, Since: since} }
 
 // Open reports whether a conversation in state s may compact.

@@ -1,16 +1,16 @@
 package cooldown
 
-// An Outage is what a session knows of a model or an archive that failed: while
-// it lasts, rounds do without the model, and none is made without the archive.
-// It is counted in messages, so that the same conversation has the same rounds at
-// any speed of replay. The zero Outage is none.
+// An Outage records the failures of a model or an archive: while it lasts, rounds do not
+// call the model, and no round is made without the archive. It is counted in messages,
+// so that the same conversation has the same rounds at any speed of replay. The zero
+// Outage means no failure.
 type Outage struct {
 	failures int // calls in a row that failed or passed their deadline
-	at       int // messages ever added when the last one did
+	at       int // number of messages ever added at the last one
 }
 
-// How many messages an outage lasts: as long as the cooldown after the first
-// failure, twice as long after each further one.
+// The duration of an outage in messages: that of the cooldown after the first failure,
+// twice as many after each further one.
 const (
 	firstOutage = 3
 	maxOutage   = 48
@@ -24,8 +24,8 @@ func (o Outage) AfterCall(failed bool, added int) Outage {
 	return Outage{failures: o.failures + 1, at: added}
 }
 
-// MessagesLeft returns how many more messages the model is left out. A history that has
-// become shorter since, as a client may send it, ends the outage.
+// MessagesLeft returns the number of further messages without the model. If a client's
+// history has become shorter since, the outage ends.
 func (o Outage) MessagesLeft(added int) int {
 	if o.failures == 0 || added < o.at {
 		return 0

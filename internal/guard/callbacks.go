@@ -10,19 +10,19 @@ import (
 	"github.com/tiercompact/tiercompact/summarize"
 )
 
-// A guardedSummarizer is a summarizer behind its guard.
+// A guardedSummarizer is a summarizer with a guard.
 type guardedSummarizer struct {
 	summarize.Summarizer
 	guard *Guard
 }
 
-// Summarizer returns s behind g.
+// Summarizer returns s with the guard g.
 func Summarizer(s summarize.Summarizer, g *Guard) summarize.Summarizer {
 	return guardedSummarizer{s, g}
 }
 
 func (s guardedSummarizer) Summarize(ctx context.Context, r summarize.Request) (string, error) {
-	r.Messages = Copied(r.Messages) // a late call must not reach into the conversation
+	r.Messages = Copied(r.Messages) // a late call must not share memory with the conversation
 	told := &progress{to: r.Progress}
 	if r.Progress != nil {
 		r.Progress = told.tell
@@ -31,7 +31,7 @@ func (s guardedSummarizer) Summarize(ctx context.Context, r summarize.Request) (
 	return Call(ctx, s.guard, func(ctx context.Context) (string, error) { return s.Summarizer.Summarize(ctx, r) })
 }
 
-// Copied returns messages with parts of their own.
+// Copied returns messages with their own parts.
 func Copied(messages []chat.Message) []chat.Message {
 	out := make([]chat.Message, len(messages))
 	for i, m := range messages {
@@ -41,7 +41,7 @@ func Copied(messages []chat.Message) []chat.Message {
 	return out
 }
 
-// progress hands on what a summarizer tells until its call has ended.
+// progress forwards the summarizer's reports until its call has ended.
 type progress struct {
 	mu    sync.Mutex
 	to    func(summarize.Progress)
@@ -72,14 +72,14 @@ func (e guardedEmbedder) Embed(ctx context.Context, texts []string) ([][]float32
 	return Call(ctx, e.guard, func(ctx context.Context) ([][]float32, error) { return e.inner.Embed(ctx, texts) })
 }
 
-// A chunkEmbedder embeds queries in their own way, and texts in chunks.
+// A chunkEmbedder embeds queries in a separate way, and texts in chunks.
 type chunkEmbedder interface {
 	levels.Embedder
 	EmbedQuery(ctx context.Context, text string) ([]float32, error)
 	EmbedChunks(ctx context.Context, texts []string) ([][][]float32, error)
 }
 
-// A queryEmbedder embeds queries in their own way.
+// A queryEmbedder embeds queries in a separate way.
 type queryEmbedder interface {
 	EmbedQuery(ctx context.Context, text string) ([]float32, error)
 }
@@ -102,7 +102,7 @@ func (e guardedChunks) EmbedChunks(ctx context.Context, texts []string) ([][][]f
 	return Call(ctx, e.guard, func(ctx context.Context) ([][][]float32, error) { return e.chunks.EmbedChunks(ctx, texts) })
 }
 
-// Embedder returns e behind g, with what else e can do.
+// Embedder returns e with the guard g, and with e's optional methods.
 func Embedder(e levels.Embedder, g *Guard) levels.Embedder {
 	own := guardedEmbedder{e, g}
 	q, ok := e.(queryEmbedder)
@@ -116,19 +116,19 @@ func Embedder(e levels.Embedder, g *Guard) levels.Embedder {
 	return queries
 }
 
-// A guardedStore is an archive behind its guard. While a call of it hangs,
-// none is made, whatever it is for.
+// A guardedStore is an archive with a guard. While one of its calls hangs, no other is
+// made, for any purpose.
 type guardedStore struct {
 	archive.Store
 	calls, events *Guard
 }
 
-// Store returns s behind two guards, of its calls and of its events.
+// Store returns s with two guards, one for its calls and one for its events.
 func Store(s archive.Store, calls, events *Guard) archive.Store {
 	return guardedStore{s, calls, events}
 }
 
-// Unwrap returns the store beneath.
+// Unwrap returns the underlying store.
 func (s guardedStore) Unwrap() archive.Store { return s.Store }
 
 func stored[T any](ctx context.Context, s guardedStore, f func(context.Context) (T, error)) (T, error) {
@@ -171,7 +171,7 @@ func (s guardedStore) Event(ctx context.Context, session string, line []byte) er
 	return err
 }
 
-// Where tells where a step is kept, as far as the store beneath tells.
+// Where returns the location of a step, if the underlying store knows it.
 func (s guardedStore) Where(session string, number int) (adapter, location string) {
 	where, err := stored(context.Background(), s, func(context.Context) ([2]string, error) {
 		adapter, location := archive.Where(s.Store, session, number)

@@ -10,30 +10,29 @@ import (
 	"github.com/tiercompact/tiercompact/tokens"
 )
 
-// A Counter is the caller's Count while one thing is counted by it: a message, or
-// all of a round. Count is called too often for a goroutine each. So what counts
-// is in one goroutine, and somebody watches whether a call has come back.
+// A Counter wraps the caller's Count during one operation: a message that is added, or a
+// whole round. Count is called too often for a goroutine each, so all counting is in one
+// goroutine, and a watcher checks whether each call returns.
 type Counter struct {
 	guard   *Guard
 	count   func(string) int
-	builtIn *tokens.Counter // stands in for what count gets wrong
+	builtIn *tokens.Counter // the fallback if count fails
 	faults  *Faults
-	Out     bool // Count is left out
+	Out     bool // Count is not called
 
-	mu    sync.Mutex // guards what follows; held for no call
+	mu    sync.Mutex // guards the fields below; not held during calls
 	calls int        // begun so far
-	in    int        // not back yet
-	left  int        // given up while they were not back
-	alone bool       // nobody waits any more
+	in    int        // not returned yet
+	left  int        // given up before they returned
+	alone bool       // the caller no longer waits
 }
 
-// possible is more than any counter finds in so many bytes: tokens have a byte
-// each at least, and counters may put some around a text or count it thrice.
+// possible is the maximum plausible count for a number of bytes: a token has at least one
+// byte, and counters may add some around a text or count it three times.
 func possible(bytes int) int { return 4*bytes + 256 }
 
-// Text returns the tokens of s by count, or by the built-in counter where count
-// panics or returns what cannot be. In a goroutine that was given up it does not
-// return.
+// Text returns the tokens of s by count, or by the built-in counter if count panics or
+// returns an impossible value. In an abandoned goroutine it does not return.
 func (c *Counter) Text(s string) (n int) {
 	if c.Out {
 		return c.builtIn.Text(s)
@@ -84,10 +83,10 @@ func (c *Counter) leave() {
 	}
 }
 
-// stuck reports whether the call that was begun as the n-th and last is not back.
+// stuck reports whether call n, the latest, has not returned.
 func (c *Counter) stuck(n int) bool { return c.in > 0 && c.calls == n }
 
-// giveUp ends the wait if the n-th call is still the last, and not back.
+// giveUp ends the wait if call n is still the latest, and has not returned.
 func (c *Counter) giveUp(n int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -105,11 +104,11 @@ func (c *Counter) begun() int {
 	return c.calls
 }
 
-// looks is how often a call is looked at within its deadline.
+// looks is how often a call is checked within its deadline.
 const looks = 4
 
-// Watch has f count in a goroutine of its own, and waits for it unless one
-// call of count passes its deadline. What f has made by then is dropped.
+// Watch runs f in its own goroutine, and waits for it unless one call of count passes its
+// deadline. In that case the result of f is dropped.
 func Watch[T any](c *Counter, f func() (T, error)) (T, error) {
 	var none T
 	if c == nil || c.Out {
@@ -119,7 +118,7 @@ func Watch[T any](c *Counter, f func() (T, error)) (T, error) {
 	go func() {
 		o := result[T]{err: &Error{Callback: c.guard.Name, Reason: "ended its goroutine"}}
 		defer func() {
-			o.panicked = recover() // not in Count: it is the waiting goroutine's
+			o.panicked = recover() // not in Count: the waiting goroutine handles it
 			back <- o
 		}()
 		o.value, o.err = f()
@@ -150,8 +149,8 @@ func Watch[T any](c *Counter, f func() (T, error)) (T, error) {
 	}
 }
 
-// NewCounter returns the Counter of one thing. builtIn stands in for what count
-// gets wrong, and for all of it while g leaves count out.
+// NewCounter returns the Counter of one operation. builtIn is the fallback if count fails,
+// and for all counts while g skips count.
 func NewCounter(g *Guard, count func(string) int, builtIn *tokens.Counter, faults *Faults) *Counter {
 	return &Counter{guard: g, count: count, builtIn: builtIn, faults: faults, Out: g.Enter() != nil}
 }

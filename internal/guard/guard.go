@@ -1,5 +1,5 @@
-// Package guard calls what is not ours: a callback of the settings can neither
-// hang its caller, nor end the process by a panic.
+// Package guard calls foreign code: a callback of the settings can neither block its
+// caller, nor end the process by a panic.
 package guard
 
 import (
@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// An Error says which callback of the settings did not do its work, and
-// how: it panicked, did not return in time, or returned what cannot be.
+// An Error names a callback of the settings that failed, and the reason: it panicked, did
+// not return in time, or returned an invalid value.
 type Error struct {
 	Callback string // the field of Config, or Recorder
 	Reason   string
@@ -20,18 +20,17 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Callback + " " + e.Reason }
 
-// Unwrap returns what a callback that is late was ended by, or the error that
-// it panicked with; nil for other values.
+// Unwrap returns the cause of a late callback's end, or the error with which it panicked;
+// nil for other values.
 func (e *Error) Unwrap() error { return e.cause }
 
-// Late reports whether the callback took longer than it may, or was left out
-// because of that.
+// Late reports whether the callback passed its deadline, or was skipped because of that.
 func (e *Error) Late() bool {
 	return errors.Is(e.cause, ErrLeftOut) || errors.Is(e.cause, context.DeadlineExceeded) || errors.Is(e.cause, context.Canceled)
 }
 
-// Recovered returns the error that f returns, or that a callback in it panicked
-// with. What is no callback's goes on.
+// Recovered returns the error of f, or that of a callback's panic in it. Other panics
+// continue.
 func Recovered(f func() error) (err error) {
 	defer func() {
 		failed := recover()
@@ -47,36 +46,35 @@ func Recovered(f func() error) (err error) {
 	return f()
 }
 
-// ErrLeftOut is under the Error of a callback that was not called.
+// ErrLeftOut is wrapped by the Error of a callback that was not called.
 var ErrLeftOut = errors.New("left out")
 
-// A Guard stands in front of one callback, for all sessions of a compactor.
-// What a callback does in a goroutine of its own can neither hang its caller,
-// nor end the process by a panic. As long as one call that was late has not
-// returned, the callback is not called again: of the goroutines that call it,
-// only those hang that were in it already.
+// A Guard protects the callers of one callback, for all sessions of a compactor. The
+// callback runs in its own goroutine, so it can neither block its caller nor end the
+// process by a panic. Until a late call has returned, the callback is not called again:
+// only the goroutines that were in it already hang.
 type Guard struct {
 	Name   string
-	Within time.Duration // of one call; 0: as long as its context
-	// Backs has calls left out also after a late one has returned: 64, then 128,
-	// up to 65,536 while they are late.
+	Within time.Duration // max time of one call; 0: as long as its context
+	// Backs skips calls after a late one has returned too: 64, then 128, up to 65,536 while
+	// they are late.
 	Backs bool
 
-	mu   sync.Mutex // guards what follows; held for no call
+	mu   sync.Mutex // guards the fields below; not held during calls
 	hung int        // late calls that have not returned
 	late int        // calls in a row that were late
-	skip int        // calls yet to be left out
+	skip int        // calls to skip
 }
 
 const (
 	firstSkipped = 64
 	maxSkipped   = 1 << 16
-	// grace is how long a call may go on behind its deadline: one that heeds its
-	// context returns in it, and is not held to hang.
+	// grace is the extra time of a call after its deadline: a callback that respects its
+	// context returns within it, and does not count as hanging.
 	grace = time.Second
 )
 
-// Enter returns why the callback is left out, nil if it may be called.
+// Enter returns why the callback is skipped, nil if it may be called.
 func (g *Guard) Enter() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -97,7 +95,7 @@ func (g *Guard) Hanging() bool {
 	return g.hung > 0
 }
 
-// after notes whether a call was late.
+// after records whether a call was late.
 func (g *Guard) after(late bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -119,8 +117,8 @@ func (g *Guard) leave(n int) {
 	g.hung += n
 }
 
-// Panicked returns the error of what a callback panicked with. A callback that
-// another one has called has its own name already.
+// Panicked returns the error for a callback's panic. If another callback called it, the
+// error keeps the inner name.
 func (g *Guard) Panicked(value any) error {
 	err, isError := value.(error)
 	if named, ok := errors.AsType[*Error](err); isError && ok {
@@ -136,7 +134,7 @@ func (g *Guard) Panicked(value any) error {
 	return e
 }
 
-// An result is what a call came back with.
+// A result is the result of a call.
 type result[T any] struct {
 	value    T
 	err      error
@@ -147,13 +145,13 @@ type result[T any] struct {
 type call[T any] struct {
 	back chan result[T]
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	over  bool
-	alone bool // nobody waits any more
+	alone bool // the caller no longer waits
 }
 
-// Call calls f, and waits for it no longer than ctx and g.Within. A late
-// answer is dropped. A panic is an error that names the callback.
+// Call calls f, and waits for it at most until ctx ends or g.Within passes. A late answer
+// is dropped. A panic becomes an error that names the callback.
 func Call[T any](ctx context.Context, g *Guard, f func(context.Context) (T, error)) (T, error) {
 	var none T
 	if err := g.Enter(); err != nil {
@@ -184,11 +182,11 @@ func Call[T any](ctx context.Context, g *Guard, f func(context.Context) (T, erro
 		g.after(true)
 		return none, g.lateness(ctx)
 	}
-	o := <-c.back // it returned just now
+	o := <-c.back // it has just returned
 	return o.value, o.err
 }
 
-// lateness is the error of a call that has not returned when ctx had ended.
+// lateness is the error of a call that has not returned by the end of ctx.
 func (g *Guard) lateness(ctx context.Context) error {
 	reason := "did not return when its context ended"
 	if g.Within > 0 && errors.Is(ctx.Err(), context.DeadlineExceeded) {
@@ -217,8 +215,8 @@ func (c *call[T]) run(ctx context.Context, g *Guard, f func(context.Context) (T,
 	returned = true
 }
 
-// A settledError is an error of a callback whose text was asked for where that
-// can neither hang nor panic out of a session.
+// A settledError is a callback's error whose text was read inside of the guard, because
+// Error can hang or panic too.
 type settledError struct {
 	error
 	text string
@@ -234,7 +232,7 @@ func settled(err error) error {
 	return settledError{err, err.Error()}
 }
 
-// leave gives a call up, and reports whether it was still going on.
+// leave abandons a call, and reports whether it was still running.
 func (c *call[T]) leave(g *Guard) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -246,7 +244,7 @@ func (c *call[T]) leave(g *Guard) bool {
 	return true
 }
 
-// Do is Call for what returns no error.
+// Do is Call for functions without an error.
 func Do[T any](g *Guard, f func() T) (T, error) {
 	return Call(context.Background(), g, func(context.Context) (T, error) { return f(), nil })
 }
@@ -257,11 +255,11 @@ type Faults struct {
 	errs []error
 }
 
-// maxFaults bounds the callbacks that one report names.
+// maxFaults is the maximum number of callbacks in one report.
 const maxFaults = 8
 
-// Add notes an error of a callback, each once until it is reported. A callback
-// that is left out was reported when it failed.
+// Add records an error of a callback, each once until it is reported. A skipped callback
+// was reported when it failed.
 func (f *Faults) Add(err error) {
 	if err == nil || errors.Is(err, ErrLeftOut) {
 		return

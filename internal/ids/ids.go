@@ -1,4 +1,4 @@
-// Package ids has the sets of ids by which a session gives none twice.
+// Package ids has sets of ids, by which a session keeps its ids unique.
 package ids
 
 import (
@@ -10,19 +10,19 @@ import (
 	"github.com/tiercompact/tiercompact/internal/protection"
 )
 
-// seed makes the hashes of ids; they never leave the process.
+// seed is for the hashes of ids; they never leave the process.
 var seed = maphash.MakeSeed()
 
-// A Set is the ids of all messages that a session ever had. Those that it
-// gave itself, m1, m2 and so on, are one bit each; of others a hash is kept. Of
-// two ids with one hash the second is taken for known, and replaced.
+// A Set holds the ids of all messages that a session ever had. Its own, m1, m2 and so on,
+// take one bit each; of others it keeps a hash. If two ids have one hash, the second
+// counts as known, and is replaced.
 type Set struct {
 	numbered []uint64 // bit n is m<n>
 	others   map[uint64]struct{}
-	next     int // below it no number is looked for again
+	next     int // no number below it is searched again
 }
 
-// number returns the number of an id that a session may have given, or -1.
+// number returns the number of an id in the session's form, or -1.
 func number(id string) int {
 	if len(id) < 2 || len(id) > 10 || id[0] != 'm' || id[1] == '0' {
 		return -1
@@ -63,7 +63,7 @@ func (s *Set) Add(id string) {
 	s.numbered[n/64] |= 1 << (n % 64)
 }
 
-// Unused returns an id that no message had, numbered n where that is free.
+// Unused returns an id that no message had, with number n if that is free.
 func (s *Set) Unused(n int) string {
 	var buf [24]byte
 	for n = max(n, s.next); ; n++ {
@@ -75,9 +75,9 @@ func (s *Set) Unused(n int) string {
 	}
 }
 
-// Recalls are the recall ids that a session knows: those of its rounds, of its
-// archive, and of messages that an earlier compaction has written. Planning asks
-// it while messages are added.
+// Recalls holds the recall ids that a session knows: those of its rounds, of its archive,
+// and of messages that an earlier compaction has written. Planning reads it while
+// messages are added.
 type Recalls struct {
 	mu    sync.Mutex
 	known map[uint32]struct{} // ids are eight hexadecimal digits

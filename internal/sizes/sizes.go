@@ -1,4 +1,4 @@
-// Package sizes remembers the tokens of messages that come again and again.
+// Package sizes caches the tokens of messages that are sent repeatedly.
 package sizes
 
 import (
@@ -10,8 +10,8 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// A Memo has the tokens of the messages of one history, each counted once. The zero Memo
-// remembers nothing; [NewMemo] returns one that does.
+// A Memo caches the tokens of the messages of one history. The zero Memo caches nothing;
+// [NewMemo] returns one that does.
 type Memo struct {
 	seed  maphash.Seed // hashes never leave the process
 	known map[uint64]int
@@ -26,8 +26,8 @@ type Sizes struct {
 	keys   []uint64
 }
 
-// Count counts t on so many cores. It does not change the memo: a count that is
-// given up must not.
+// Count counts t on the given number of cores. It does not change the memo, because an
+// abandoned count must not.
 func (m *Memo) Count(cores int, t chat.Transcript, count func(chat.Message) int) Sizes {
 	s := Sizes{make([]int, len(t)), make([]uint64, len(t))}
 	runParallel(cores, len(t), func(i int) {
@@ -43,7 +43,7 @@ func (m *Memo) Count(cores int, t chat.Transcript, count func(chat.Message) int)
 	return s
 }
 
-// Keep remembers s.
+// Keep stores s.
 func (m *Memo) Keep(s Sizes) {
 	if m.known == nil {
 		return
@@ -53,7 +53,7 @@ func (m *Memo) Keep(s Sizes) {
 	}
 }
 
-// runParallel calls f with 0 to n-1, on so many cores: a model call waits for it.
+// runParallel calls f with 0 to n-1, on the given number of cores: a model call waits for it.
 func runParallel(cores, n int, f func(i int)) {
 	const block = 16
 	var next atomic.Int64
@@ -76,7 +76,7 @@ func runParallel(cores, n int, f func(i int)) {
 	others.Wait()
 }
 
-// messageKey tells messages apart by what counts in them.
+// messageKey identifies messages by the fields that count.
 func messageKey(seed maphash.Seed, m chat.Message) uint64 {
 	var h maphash.Hash
 	h.SetSeed(seed)

@@ -52,13 +52,13 @@ func goSource(k, size int) string {
 	return b.String()
 }
 
-// The lengths that growth is shown over. Benchmarks over a length are named
-// BenchmarkX/messages=N, which is how make bench-compare finds them.
+// The lengths for which growth is shown. Benchmarks over a length are named
+// BenchmarkX/messages=N: make bench-compare searches for that.
 var lengths = []int{100, 1000, 10000}
 
 func messages(n int) string { return fmt.Sprint("messages=", n) }
 
-// BenchmarkCount counts the tokens of a session of a length, with nothing kept.
+// BenchmarkCount counts the tokens of a session of a length, without a cache.
 func BenchmarkCount(b *testing.B) {
 	for _, n := range lengths {
 		b.Run(messages(n), func(b *testing.B) {
@@ -121,7 +121,7 @@ func BenchmarkAddMessage(b *testing.B) {
 					if _, err := s.AddMessage(b.Context(), m); err != nil { // makes room for more
 						b.Fatal(err)
 					}
-					runtime.GC() // what Load left is not of a message
+					runtime.GC() // the garbage of Load is not part of a message
 					b.StartTimer()
 				}
 				if _, err := s.AddMessage(b.Context(), m); err != nil {
@@ -132,7 +132,7 @@ func BenchmarkAddMessage(b *testing.B) {
 	}
 }
 
-// warm is a view of a session with all that AddMessage keeps.
+// warm is a view of a session with all values that AddMessage keeps.
 func warm(b *testing.B, t chat.Transcript) levels.View {
 	b.Helper()
 	c, err := tokens.ForModel("")
@@ -150,8 +150,8 @@ func warm(b *testing.B, t chat.Transcript) levels.View {
 	return v
 }
 
-// BenchmarkPlan plans soft and hard (lexical) on sessions of a length, 10,000
-// messages being 2 MB; cold is directly after a Load, with nothing kept.
+// BenchmarkPlan plans soft and hard (lexical) on sessions of a length, where 10,000
+// messages are 2 MB; cold is directly after a Load, without a cache.
 func BenchmarkPlan(b *testing.B) {
 	soft := func(v levels.View) {
 		if edits, err := (levels.Soft{}).Plan(b.Context(), v); err != nil || len(edits) == 0 {
@@ -238,7 +238,7 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// BenchmarkPreflight counts a conversation of a length, anew and again.
+// BenchmarkPreflight counts a conversation of a length, first without and then with a cache.
 func BenchmarkPreflight(b *testing.B) {
 	for _, n := range lengths {
 		t := longSession(n)
@@ -297,8 +297,8 @@ func round(b *testing.B, history chat.Transcript, level levels.Name) {
 	}
 }
 
-// BenchmarkReplay runs a whole session through AddMessage at a window of 16k:
-// the time of a message stays what it is, however long the session is.
+// BenchmarkReplay runs a whole session through AddMessage at a window of 16k: the time of a
+// message does not depend on the length of the session.
 func BenchmarkReplay(b *testing.B) {
 	for _, n := range lengths {
 		b.Run(messages(n), func(b *testing.B) {

@@ -14,7 +14,7 @@ import (
 	"github.com/tiercompact/tiercompact/levels"
 )
 
-// Whatever callbacks fail in whatever order and way, all invariants hold.
+// All invariants hold, whichever callbacks fail, in any order and way.
 func TestCallbacksThatFailAtRandom(t *testing.T) {
 	if _, err := tiercompact.New(tiercompact.Config{Window: 1000}); err != nil { // loads what is shared by all
 		t.Fatal(err)
@@ -57,8 +57,8 @@ func failAtRandom(t *testing.T, seed uint64) {
 		case 2:
 			x.free()
 		}
-		// Of the callbacks that hung before, none is called; each deadline that is
-		// met now is one of what fails now.
+		// Callbacks that hung before are not called again, so each passed deadline belongs to a
+		// new failure.
 		call.within = archiveDeadline
 		in = append(in, failStep(t, s, call, random, i)...)
 		now := s.Messages()
@@ -83,7 +83,7 @@ func failAtRandom(t *testing.T, seed uint64) {
 	same(t, 0, st.Messages, s.Messages())
 }
 
-// failStep does one thing to a session, and returns the messages that it added.
+// failStep performs one operation on a session, and returns the messages that it added.
 func failStep(t *testing.T, s *tiercompact.Session, call *caller, random *rand.Rand, i int) (in chat.Transcript) {
 	messages := s.Messages()
 	switch n := random.IntN(16); n {

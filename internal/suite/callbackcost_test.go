@@ -17,7 +17,7 @@ import (
 	"github.com/tiercompact/tiercompact/summarize"
 )
 
-// A put that hangs costs one deadline, however many messages come meanwhile.
+// A put that hangs costs one deadline, however many messages arrive meanwhile.
 func TestAPutThatHangsCostsOneDeadline(t *testing.T) {
 	if _, err := tiercompact.New(tiercompact.Config{Window: 1000}); err != nil { // loads what is shared by all
 		t.Fatal(err)
@@ -49,7 +49,7 @@ func TestAPutThatHangsCostsOneDeadline(t *testing.T) {
 	})
 }
 
-// A picky store never takes a step of more than so many messages.
+// A picky store rejects steps above a number of messages.
 type picky struct {
 	archive.Store
 	most int
@@ -62,7 +62,7 @@ func (p picky) Put(ctx context.Context, s archive.Step) error {
 	return p.Store.Put(ctx, s)
 }
 
-// A step that can never be written does not stand in the way of others.
+// A step that can never be written does not block others.
 func TestAStepThatIsRefusedForEverDoesNotBlockCompaction(t *testing.T) {
 	store := archive.NewMemory()
 	s := start(t, tiercompact.Config{Window: 2000, Count: quarter, Archive: picky{store, 60}})
@@ -116,8 +116,8 @@ func TestACountThatIsPossibleForNoPromptIsNotObserved(t *testing.T) {
 	}
 }
 
-// BenchmarkCallbacks measures what guards cost: a session with a Count, and one
-// with all other callbacks as well.
+// BenchmarkCallbacks measures the cost of guards: a session with a Count, and one with all
+// other callbacks as well.
 func BenchmarkCallbacks(b *testing.B) {
 	x := &trouble{release: make(chan struct{})}
 	all := x.config(b, archive.NewMemory())
@@ -139,8 +139,7 @@ func BenchmarkCallbacks(b *testing.B) {
 	}
 }
 
-// A typedNil is an error that panics where it is asked for its text, as a nil
-// pointer in an error is.
+// A typedNil is an error that panics when its text is read, as a nil pointer in an error does.
 type typedNil struct{ text string }
 
 func (e *typedNil) Error() string { return e.text }

@@ -29,13 +29,13 @@ const (
 	dawdles  = "returns late"           // an hour late, and does its work then
 	panics   = "panics"                 //
 	ends     = "ends its goroutine"     //
-	errs     = "returns an error"       // where it can
-	isAbsurd = "returns what cannot be" // where it can
+	errs     = "returns an error"       // if it can
+	isAbsurd = "returns what cannot be" // if it can
 )
 
 var errTrouble = errors.New("trouble")
 
-// A trouble has one callback of a config fail.
+// A trouble makes one callback of a config fail.
 type trouble struct {
 	at, way string
 	release chan struct{}
@@ -44,17 +44,17 @@ type trouble struct {
 	on    bool
 	met   int // calls that failed
 	going int // calls that hang
-	most  int // that hung at once
+	most  int // max that hung at once
 }
 
-// set has the callback at fail in a way from now on; "" ends it.
+// set makes the callback at fail in a way from now on; "" ends that.
 func (x *trouble) set(at, way string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.at, x.way, x.on = at, way, way != ""
 }
 
-// free lets go on what hangs.
+// free releases hanging calls.
 func (x *trouble) free() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -69,8 +69,8 @@ func (x *trouble) calls() int {
 	return x.met
 }
 
-// meet is called by each callback. It fails as told, or returns the way for the
-// callback to see to, "" for none.
+// meet is called by each callback. It fails in the set way, or returns the way that the
+// callback must perform itself, "" for none.
 func (x *trouble) meet(at string) string {
 	x.mu.Lock()
 	on, way, release := x.on && x.at == at, x.way, x.release
@@ -259,7 +259,7 @@ func (f troubledFile) Set(i int, m chat.Message) error {
 	return f.write(func() error { return f.SessionFile.Set(i, m) })
 }
 
-// The deadlines of the tests; time is not the machine's.
+// The deadlines of the tests; time is simulated.
 const (
 	modelDeadline    = 20 * time.Second
 	archiveDeadline  = 30 * time.Second
@@ -290,8 +290,8 @@ func (x *trouble) config(t testing.TB, store archive.Store) tiercompact.Config {
 	}
 }
 
-// callbacks are all of them, with the deadline of each, and whether it can
-// return an error, and what cannot be.
+// callbacks lists all callbacks, with the deadline of each, whether it can return an error,
+// and an invalid result.
 func callbacks() []struct {
 	name         string
 	within       time.Duration
@@ -322,11 +322,11 @@ func callbacks() []struct {
 	}
 }
 
-// slack is what a call may take behind its deadline: a callback that heeds its
-// context returns in a second, and one of Count is looked at every quarter.
+// slack is the extra time of a call after its deadline: a callback that respects its context
+// returns within a second, and one of Count is checked every quarter.
 const slack = time.Second + callbackDeadline/2
 
-// A caller calls a session, and holds that each call returns in time.
+// A caller calls a session, and checks that each call returns in time.
 type caller struct {
 	t      *testing.T
 	within time.Duration
@@ -352,8 +352,8 @@ func (c *caller) call(name string, do func() (tiercompact.Report, error)) (tierc
 	return report, err
 }
 
-// Whatever a callback does, each method returns in time, a message that is added
-// is in the conversation, and the session goes on when the callback is well.
+// Whatever a callback does, each method returns in time, an added message is in the
+// conversation, and the session continues once the callback works again.
 func TestNoCallbackHangsOrBreaksASession(t *testing.T) {
 	if _, err := tiercompact.New(tiercompact.Config{Window: 1000}); err != nil { // loads what is shared by all
 		t.Fatal(err)
@@ -420,7 +420,7 @@ func troubled(t *testing.T, at, way string, level levels.Name, within time.Durat
 	}
 	x.set("", "")
 	x.free()
-	time.Sleep(2 * time.Hour) // what was late is over
+	time.Sleep(2 * time.Hour) // late calls have ended
 	synctest.Wait()
 	x.mu.Lock()
 	if x.most > 1 {
@@ -443,14 +443,14 @@ func troubled(t *testing.T, at, way string, level levels.Name, within time.Durat
 	same(t, 0, st.Messages, s.Messages())
 }
 
-// quiet reports whether what a callback did is no fault that is told by its
-// name: a summary or a ranking that is refused says why, and what only a trace
-// would tell is told by nobody.
+// quiet reports whether a callback's behaviour is not reported under its name: a rejected
+// summary or ranking has a reason, and an error that only a trace would show is not
+// reported at all.
 func quiet(at, way string) bool {
 	return way == isAbsurd && (at == "Summarizer" || at == "Embedder" || at == "Archive.Put") || at == "Archive.Where"
 }
 
-// others are the other methods of a session that call what a config holds.
+// others are the other methods of a session that call callbacks.
 func others(t *testing.T, c *tiercompact.Compactor, s *tiercompact.Session) []struct {
 	name string
 	do   func() (tiercompact.Report, error)
@@ -486,11 +486,11 @@ func others(t *testing.T, c *tiercompact.Compactor, s *tiercompact.Session) []st
 	}
 }
 
-// recovers holds that a session works as if nothing had been.
+// recovers checks that a session works normally afterwards.
 func recovers(t *testing.T, s *tiercompact.Session, call *caller) {
 	t.Helper()
 	last := tiercompact.Report{}
-	for i := range 60 { // what was late is left out for some calls
+	for i := range 60 { // late callbacks are skipped for some calls
 		var err error
 		last, err = call.call("AddMessage", func() (tiercompact.Report, error) {
 			return s.AddMessage(t.Context(), said(chat.Assistant, 20, i))

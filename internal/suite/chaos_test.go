@@ -18,7 +18,7 @@ import (
 	"github.com/tiercompact/tiercompact/summarize"
 )
 
-// slow is a summarizer and an embedder that let others have their turn.
+// slow is a summarizer and an embedder that yield to other goroutines.
 type slow struct{}
 
 func (slow) Summarize(ctx context.Context, r summarize.Request) (string, error) {
@@ -76,7 +76,7 @@ func TestManyAtOnceLoseNothing(t *testing.T) {
 	}
 }
 
-// act does one thing at random, and returns the text of a message that it added.
+// act performs one random operation, and returns the text of the message that it added.
 func act(t *testing.T, c *tiercompact.Compactor, s *tiercompact.Session, random *rand.Rand, name string) (added string, err error) {
 	ctx := t.Context()
 	messages := s.Messages()
@@ -120,8 +120,7 @@ func act(t *testing.T, c *tiercompact.Compactor, s *tiercompact.Session, random 
 	return "", err
 }
 
-// checkAllThere holds that every text stands in the conversation or in a
-// transcript of the archive.
+// checkAllThere checks that every text is in the conversation or in a transcript of the archive.
 func checkAllThere(t *testing.T, store archive.Store, now chat.Transcript, added []string) {
 	t.Helper()
 	have := make(map[string]bool)
@@ -149,7 +148,7 @@ func checkAllThere(t *testing.T, store archive.Store, now chat.Transcript, added
 	}
 }
 
-// A failing store fails when told to: before or behind what it does.
+// A failing store fails on demand, before or after its work.
 type failing struct {
 	archive.Store
 	before, behind func() bool
@@ -205,7 +204,7 @@ func TestArchiveThatFailsChangesNothingAndRecovers(t *testing.T) {
 	}
 }
 
-// An ending context ends at its n-th question.
+// An ending context ends at its n-th check.
 type ending struct {
 	context.Context
 	left *int
@@ -249,8 +248,8 @@ func TestContextThatEndsAnywhereLosesNothing(t *testing.T) {
 	}
 }
 
-// Whatever is done to a recorded session, the file says at each point what the
-// session says, and a session resumed from it goes on in the same way.
+// After every operation on a recorded session the file has the session's state, and a session
+// resumed from it continues in the same way.
 func TestSessionFileFollowsTheSession(t *testing.T) {
 	for seed := range uint64(24) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) { checkRecorded(t, seed) })
@@ -285,7 +284,7 @@ func checkRecorded(t *testing.T, seed uint64) {
 		if random.IntN(6) > 0 {
 			continue
 		}
-		_, _ = s.AddMessage(t.Context(), said(chat.Assistant, 10, i)) // what was missed is written now
+		_, _ = s.AddMessage(t.Context(), said(chat.Assistant, 10, i)) // missed records are written now
 		if random.IntN(3) == 0 {
 			s, flaky = reopen(t, cfg, file, flaky)
 			continue
@@ -310,7 +309,7 @@ func newSession(t *testing.T, cfg tiercompact.Config) *tiercompact.Session {
 	return c.Session("x")
 }
 
-// reopen resumes a session from its file, and holds that it stands as it stood.
+// reopen resumes a session from its file, and checks that its state is the same.
 func reopen(t *testing.T, cfg tiercompact.Config, file string, old *unsteady) (*tiercompact.Session, *unsteady) {
 	t.Helper()
 	if err := old.Close(); err != nil {
@@ -336,7 +335,7 @@ func reopen(t *testing.T, cfg tiercompact.Config, file string, old *unsteady) (*
 	return s, next
 }
 
-// step does one thing to a session.
+// step performs one operation on a session.
 func step(t *testing.T, s *tiercompact.Session, random *rand.Rand, i int) error {
 	messages := s.Messages()
 	id := "none"
@@ -375,7 +374,7 @@ func same(t *testing.T, i int, file, session chat.Transcript) {
 	}
 }
 
-// unsteady is a session file whose disk is full at times.
+// unsteady is a session file on a disk that is full at times.
 type unsteady struct {
 	*archive.SessionFile
 	random *rand.Rand

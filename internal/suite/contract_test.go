@@ -14,12 +14,12 @@ import (
 	"github.com/tiercompact/tiercompact/levels"
 )
 
-// The tests in this file are the examples of the contract, under the preset
-// that each belongs to. They count four bytes as a token.
+// The tests in this file are the examples of the contract, each under its preset. They count
+// four bytes as a token.
 
 func quarter(text string) int { return (len(text) + 3) / 4 }
 
-// frame is what a message costs beside its text.
+// frame is the number of tokens of a message without text.
 const frame = 5
 
 // prose returns n tokens of text in which nothing repeats.
@@ -115,8 +115,8 @@ func TestSoftAt62Percent(t *testing.T) {
 	}
 }
 
-// scored embeds the query as [1 0], and each other text so that its cosine to
-// the query is what the text says behind "score".
+// scored embeds the query as [1 0], and each other text so that its cosine to the query is the
+// number after "score".
 type scored struct{}
 
 func (scored) Embed(_ context.Context, texts []string) ([][]float32, error) {
@@ -132,8 +132,8 @@ func (scored) Embed(_ context.Context, texts []string) ([][]float32, error) {
 	return out, nil
 }
 
-// ranked is a conversation of 21 messages at 78 %, the query last, whose old
-// messages have scores. A stale file stands among them.
+// ranked is a conversation of 21 messages at 78 %, the query last, whose old messages have
+// scores. One of them is a stale file.
 func ranked(t *testing.T, cfg tiercompact.Config) (*tiercompact.Session, tiercompact.Report) {
 	t.Helper()
 	cfg.Window, cfg.Embed.Embedder, cfg.Embed.Name = 10000, scored{}, "scored"
@@ -182,7 +182,7 @@ func TestHardKeepsTheMoreRelevantHalf(t *testing.T) {
 	}
 }
 
-// The pinned first message is outside of n: 14 old ones, 7 stay beside it.
+// The pinned first message is not part of n: 14 old ones, 7 stay beside it.
 func TestHardCountsPinnedApart(t *testing.T) {
 	s, _ := ranked(t, tiercompact.Config{})
 	want := []string{"0", "2", "3", "4", "5", "7", "9", "11", "15", "16", "17", "18", "19", "query"}
@@ -228,7 +228,7 @@ func TestCooldown(t *testing.T) {
 	}
 }
 
-// With a least gain the round at 61 % would free too little: it is put off.
+// With a minimum gain the round at 61 % would free too little: it is put off.
 func TestMinGain(t *testing.T) {
 	s, r := breathing(t, tiercompact.Config{MinGain: 0.15})
 	if r.Reason != tiercompact.ByMinGain || s.Usage().Tokens != 61000 {

@@ -36,14 +36,14 @@ func TestDisk(t *testing.T) {
 	}
 }
 
-// TestDiskChild adds messages to a session on a disk that fails in the middle,
-// and goes on when it is well again. Nothing that was added is lost.
+// TestDiskChild adds messages to a session on a disk that fails in the middle and recovers
+// later. No added message is lost.
 func TestDiskChild(t *testing.T) {
 	dir := os.Getenv("TIERCOMPACT_DISK")
 	if dir == "" {
 		t.Skip("only as a process of TestDisk")
 	}
-	err := syscall.Mount("none", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, "") // nobody else sees the disk
+	err := syscall.Mount("none", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, "") // invisible to other processes
 	if err == nil {
 		err = syscall.Mount("none", dir, "tmpfs", 0, "size=1m")
 	}
@@ -61,7 +61,7 @@ func TestDiskChild(t *testing.T) {
 		t.Errorf("while the disk is broken: %d rounds, %v; want an error that names the place", rounds, err)
 	}
 	mend()
-	_, _ = addKilled(t, s, 81, 130) // by then the archive is asked again
+	_, _ = addKilled(t, s, 81, 130) // by then the archive is tried again
 	if rounds, err := addKilled(t, s, 131, 170); err != nil || rounds == 0 {
 		t.Fatalf("the disk is well again: %d rounds, %v", rounds, err)
 	}
@@ -71,9 +71,8 @@ func TestDiskChild(t *testing.T) {
 	checkKilled(t, dir, 170, "after the fault")
 }
 
-// addKilled adds messages of a range of numbers, and returns the number of
-// rounds and the last error. The message that an error comes with is in the
-// conversation all the same, and so is all that was there.
+// addKilled adds messages of a range of numbers, and returns the number of rounds and the last
+// error. Even with an error, the message and all earlier ones are in the conversation.
 func addKilled(t *testing.T, s onDisk, from, to int) (rounds int, failed error) {
 	t.Helper()
 	for n := from; n <= to; n++ {
@@ -93,8 +92,8 @@ func addKilled(t *testing.T, s onDisk, from, to int) (rounds int, failed error) 
 	return rounds, failed
 }
 
-// breakDisk makes the disk fail in the way that the environment names, and
-// returns what mends it.
+// breakDisk makes the disk fail in the way that the environment names, and returns a function
+// that repairs it.
 func breakDisk(t *testing.T, dir string) (mend func()) {
 	t.Helper()
 	must := func(err error) {

@@ -8,8 +8,7 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// What is counted on several cores, or was counted before, is what a session
-// counts one message after the other.
+// A count on several cores, or with a cache, equals a session's count message by message.
 func TestAHistoryIsCountedAsASessionCountsIt(t *testing.T) {
 	for _, n := range []int{0, 1, 15, 16, 17, 33, 400} {
 		history := join(chat.Transcript{chat.NewText(chat.System, "be brief")}, longSession(n))

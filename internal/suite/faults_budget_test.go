@@ -15,7 +15,7 @@ import (
 	"github.com/tiercompact/tiercompact/trace"
 )
 
-// counted is a summarizer that counts how often it is asked.
+// counted is a summarizer that counts its calls.
 func counted(asked *int) tiercompact.Config {
 	return tiercompact.Config{Count: quarter, Summary: tiercompact.SummaryConfig{Name: "fake", Summarizer: summarizer(func(ctx context.Context, r summarize.Request) (string, error) {
 		*asked++
@@ -188,12 +188,12 @@ func TestFaultsOfFiles(t *testing.T) {
 					left[id] = e.Recall
 				}
 			}
-			stands := make(map[string]chat.Message)
+			present := make(map[string]chat.Message)
 			for _, m := range s.Messages() {
-				stands[m.ID] = m
+				present[m.ID] = m
 			}
 			for _, m := range before {
-				if now, ok := stands[m.ID]; m.Role != chat.Tool || ok && unchanged(m, now) {
+				if now, ok := present[m.ID]; m.Role != chat.Tool || ok && unchanged(m, now) {
 					continue
 				}
 				entry, err := s.Recall(t.Context(), left[m.ID])

@@ -18,12 +18,12 @@ import (
 	"github.com/tiercompact/tiercompact/trace"
 )
 
-// A wrong is a fault of the model server, and what must come of it.
+// A wrong is a fault of the model server, with the expected outcome.
 type wrong struct {
 	fault   fault.Fault
 	once    bool     // only the first answer of a chat
 	slow    bool     // it takes until the deadline
-	summary []string // fallbacks in the trace, in order; extractive stands for the fallback that is set
+	summary []string // fallbacks in the trace, in order; extractive means the configured fallback
 	ranking bool     // the lexical scorer takes over
 	written bool     // the model's own text may come through
 }
@@ -64,7 +64,7 @@ func wrongs() []wrong {
 	}
 }
 
-// A staged is a conversation that brings a level about.
+// A staged is a conversation that triggers a level.
 type staged struct {
 	level    levels.Name
 	usage    int    // percent
@@ -97,13 +97,13 @@ func addLast(t *testing.T, cfg tiercompact.Config, in chat.Transcript) (chat.Tra
 	return s.Messages(), r, err
 }
 
-// faulty is a server before which faults are set.
+// faulty is a server with configurable faults.
 type faulty struct {
 	upstream             string
 	embedder, summarizer string // "": the default ones
 	threads              int
 	deadline             time.Duration
-	exact                bool // what the model writes can be used, always
+	exact                bool // the model's text is always usable
 }
 
 func TestFaultsOfModelServers(t *testing.T) {

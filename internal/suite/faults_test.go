@@ -17,8 +17,8 @@ import (
 	"github.com/tiercompact/tiercompact/wire"
 )
 
-// The faults_*_test.go files hold one test for each kind of fault that public
-// bug reports show in tools of this sort. The number is that of the kind.
+// The faults_*_test.go files hold one test for each kind of fault that public bug reports show
+// in similar tools. The number is that of the kind.
 
 // everyWay makes in smaller by every level, preset and form of call, in windows
 // from nearly too small to nearly large enough, and hands each outcome over
@@ -127,8 +127,8 @@ func written(t *testing.T, c wire.Conversation, messages chat.Transcript, to str
 	return b.String()
 }
 
-// strictly holds that out, which came of in, would be taken by every API and by
-// strict chat templates.
+// strictly checks that out, the result for in, would be accepted by every API and by strict
+// chat templates.
 func strictly(t *testing.T, how string, in, out chat.Transcript) {
 	t.Helper()
 	if len(out) == 0 {
@@ -326,7 +326,7 @@ func refusedByOllama(body []byte) error {
 	return nil
 }
 
-// Kinds that need what this package does not have.
+// Kinds that need features outside of this package.
 func TestFaultsElsewhere(t *testing.T) {
 	for kind, why := range map[string]string{
 		"20 media that a summarizer's model refuses":                  "belongs to the summarizer that talks to a server",

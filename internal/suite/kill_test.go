@@ -22,9 +22,9 @@ import (
 
 var kills = flag.Int("kills", 10, "how often TestKilled kills a session")
 
-// TestKilled kills processes in the middle of a session with the folder store,
-// each going on where the one before was killed. Every message that AddMessage
-// returned from is in the session file or in the archive, and both can be read.
+// TestKilled kills processes in the middle of a session with the folder store; each continues
+// the session of the one before. Every message for which AddMessage returned is in the
+// session file or in the archive, and both can be read.
 func TestKilled(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	dir, added, all := "", 0, 0
@@ -41,8 +41,8 @@ func TestKilled(t *testing.T) {
 	t.Logf("%d kills, %d messages", *kills, all)
 }
 
-// killOne starts a session in a process of its own, kills it a while after its
-// first message, and returns how many messages it said it had added.
+// killOne starts a session in its own process, kills it a while after its first message, and
+// returns how many messages it reported as added.
 func killOne(t *testing.T, dir string, after time.Duration) (added int) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run", "^TestKilledChild$")
@@ -90,7 +90,7 @@ func TestKilledChild(t *testing.T) {
 	}
 }
 
-// byHand now and then does what a person does to a session.
+// byHand now and then performs a user's manual operation on a session.
 func byHand(s onDisk, r *rand.Rand) error {
 	var err error
 	switch r.IntN(40) {
@@ -125,8 +125,7 @@ func openKilled(t *testing.T, dir string) (onDisk, int) {
 	return openOnDisk(t, dir, tiercompact.Config{Window: 2000})
 }
 
-// openOnDisk goes on with the session of dir, to which so many messages were
-// added, or starts it.
+// openOnDisk continues the session of dir, which has a number of messages, or starts it.
 func openOnDisk(t *testing.T, dir string, cfg tiercompact.Config) (onDisk, int) {
 	t.Helper()
 	store, err := archive.OpenDir(filepath.Join(dir, "archive"), archive.DirOptions{})
@@ -212,8 +211,8 @@ func checkKilled(t *testing.T, dir string, added int, at string) {
 	}
 }
 
-// TestASecondProcessOnASessionIsRefused holds that it is told who is in the way,
-// and that the first goes on.
+// TestASecondProcessOnASessionIsRefused checks that the error names the first process, which
+// continues.
 func TestASecondProcessOnASessionIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	s, _ := openKilled(t, dir)

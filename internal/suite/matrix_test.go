@@ -17,7 +17,7 @@ import (
 	"github.com/tiercompact/tiercompact/wire"
 )
 
-// corpus is where real sessions stand, beside a checkout; they are not part of it.
+// corpus is the folder of real sessions, beside a checkout; they are not part of it.
 const corpus = "../shared/transcripts"
 
 // A session is one chat of a file of the corpus.
@@ -62,10 +62,9 @@ func readFile(t testing.TB, file string) []byte {
 	return data
 }
 
-// TestMatrix runs every session of the corpus through windows, levels and
-// presets, once as compact does and once message by message, each twice, and
-// holds the invariants on what comes out. A part of it runs by default;
-// TIERCOMPACT_MATRIX=full runs it all.
+// TestMatrix runs every session of the corpus through windows, levels and presets, once as
+// compact does and once message by message, each twice, and checks the invariants on the
+// results. By default it runs a part; TIERCOMPACT_MATRIX=full runs all.
 func TestMatrix(t *testing.T) {
 	windows, step := []int{4096, 16384}, 5
 	if os.Getenv("TIERCOMPACT_MATRIX") == "full" {
@@ -155,8 +154,8 @@ func runCell(t *testing.T, s session, cfg tiercompact.Config, how string) (chat.
 	return x.Messages(), x.Usage(), err
 }
 
-// checkFloor holds that the floor really is over the budget: what may not be
-// cut, and at most 80 tokens for each message that was cut to a stub.
+// checkFloor checks that the floor really is over the budget: fixed messages, and at most 80
+// tokens for each message that was cut to a stub.
 func checkFloor(t *testing.T, at string, left chat.Transcript, cfg tiercompact.Config, e *tiercompact.BudgetError) {
 	t.Helper()
 	fixed := e.System + e.Tools + e.Pinned + e.Last

@@ -15,15 +15,15 @@ import (
 
 var long = flag.Int("long", 4000, "messages of the session in TestMemoryOfALongSession")
 
-// mostHeld is how many times the text that was ever added a session may hold,
-// with an archive in memory.
+// mostHeld is the maximum memory of a session, with an archive in memory, as a multiple of the
+// text that was ever added.
 const mostHeld = 3
 
 // mostOnDisk is the same for a folder.
 const mostOnDisk = 2
 
-// TestMemoryOfALongSession holds what a session with an archive takes in memory,
-// and that Forget gives it back. With -v it says how much:
+// TestMemoryOfALongSession checks the memory of a session with an archive in memory, and that
+// Forget releases it. With -v it prints the size:
 //
 //	go test ./internal/suite -run TestMemoryOfALongSession -long=100000 -v -timeout 1h
 func TestMemoryOfALongSession(t *testing.T) {

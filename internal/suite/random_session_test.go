@@ -19,8 +19,8 @@ import (
 	"github.com/tiercompact/tiercompact/internal/edit"
 )
 
-// A randomSession is a session with a session file, to which random things
-// happen, and what must be true of it.
+// A randomSession is a session with a session file, for random operations, and its expected
+// state.
 type randomSession struct {
 	*tiercompact.Session
 	t         *rapid.T
@@ -61,7 +61,7 @@ func (r *randomSession) open(session func(*tiercompact.Compactor) (*tiercompact.
 	r.file = f
 }
 
-// restart goes on with the session in a new compactor, as a new process would.
+// restart continues the session in a new compactor, as a new process would.
 func (r *randomSession) restart() {
 	if err := r.file.Close(); err != nil {
 		r.t.Fatal(err)
@@ -100,7 +100,7 @@ func (r *randomSession) add() {
 	}
 }
 
-// check fails on every error but that of a budget that is too small.
+// check fails on every error except one of a budget that is too small.
 func (r *randomSession) check(report tiercompact.Report, err error) {
 	var budget *tiercompact.BudgetError
 	if err != nil && !errors.As(err, &budget) {
@@ -132,18 +132,18 @@ func (r *randomSession) rewind() {
 	if err := r.Rewind(r.t.Context(), m.ID); err != nil && !errors.Is(err, tiercompact.ErrNotFound) {
 		r.t.Fatal(err)
 	}
-	stands := make(map[string]bool)
+	present := make(map[string]bool)
 	for _, m := range r.Messages() {
-		stands[m.ID] = true
+		present[m.ID] = true
 	}
 	for id := range r.protected { // what came after it is gone
-		if !stands[id] {
+		if !present[id] {
 			delete(r.protected, id)
 		}
 	}
 }
 
-// happen has one random thing happen.
+// happen performs one random operation.
 func (r *randomSession) happen() {
 	what := rapid.SampledFrom([]string{"add", "add", "add", "add", "add", "add", "protect", "compact", "level", "undo", "undo", "restart", "rewind"}).Draw(r.t, "what")
 	r.happened = append(r.happened, what)
@@ -168,8 +168,8 @@ func (r *randomSession) happen() {
 	}
 }
 
-// TestRandomProtection holds that protected is what is said to be protected, and
-// nothing else, whatever comes between, and that no id stands for two messages.
+// TestRandomProtection checks that exactly the expected messages are protected after any
+// operation, and that message ids are unique.
 func TestRandomProtection(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		dir, err := os.MkdirTemp("", "")
@@ -191,23 +191,23 @@ func TestRandomProtection(t *testing.T) {
 }
 
 func (r *randomSession) checkProtected() {
-	stands := make(map[string]bool)
+	present := make(map[string]bool)
 	for _, m := range r.Messages() {
-		stands[m.ID] = true
+		present[m.ID] = true
 		if m.Protected != r.protected[m.ID] {
 			r.t.Fatalf("message %s: protected is %t, after %v", m.ID, m.Protected, r.happened)
 		}
 	}
 	for id := range r.protected {
-		if !stands[id] {
+		if !present[id] {
 			r.t.Fatalf("the protected message %s is gone, after %v", id, r.happened)
 		}
 	}
 }
 
-// TestRandomReach holds that after each round every message ever added stands in
-// the conversation, or in an entry that a reader of the conversation finds: by an
-// id that it shows, or one that is listed below it.
+// TestRandomReach checks that after each round every message ever added is in the conversation,
+// or in an entry that a reader of the conversation finds: by a shown id, or by one that is
+// listed below it.
 func TestRandomReach(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		cfg := drawConfig(t)
@@ -245,9 +245,8 @@ func TestRandomReach(t *testing.T) {
 	})
 }
 
-// leastShown is the tokens for which a conversation must have room to show an id
-// where it shows none: what fits the budget only without one goes without, until a
-// later round. So does a conversation in which nobody has spoken.
+// leastShown is the room, in tokens, that a conversation needs to show its first id: without
+// it, a later round shows the id. The same holds for a conversation without spoken messages.
 const leastShown = 60
 
 var recallShown = regexp.MustCompile(`recall ([0-9a-f]{8})\b`)

@@ -67,7 +67,7 @@ func TestReadmeCommandsWork(t *testing.T) {
 				continue
 			}
 			cmd := exec.Command("sh", "-c", line)
-			cmd.Dir, cmd.Env = folder, append(os.Environ(), "OLLAMA_HOST=127.0.0.1:1") // where nobody answers
+			cmd.Dir, cmd.Env = folder, append(os.Environ(), "OLLAMA_HOST=127.0.0.1:1") // no server there
 			if out, err := cmd.CombinedOutput(); err != nil {
 				t.Errorf("%s%v\n%s", line, err, out)
 			}

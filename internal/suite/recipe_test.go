@@ -60,11 +60,11 @@ func (r recipe) write(name, content string) string {
 	return path
 }
 
-// run returns what a command prints. It is run where no file of settings is.
+// run returns the output of a command. It runs in a folder without a settings file.
 func (r recipe) run(folder, command string, args ...string) string {
 	r.Helper()
 	cmd := exec.CommandContext(r.Context(), command, args...)
-	cmd.Dir, cmd.Env = folder, append(os.Environ(), "OLLAMA_HOST=127.0.0.1:1") // where nobody answers
+	cmd.Dir, cmd.Env = folder, append(os.Environ(), "OLLAMA_HOST=127.0.0.1:1") // no server there
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		r.Fatalf("%s %s: %v\n%s", command, strings.Join(args, " "), err, out)
@@ -82,8 +82,8 @@ func (r recipe) expect(what, text string, patterns ...string) {
 	}
 }
 
-// TestALevelIsAddedByTheRecipe adds the level of CONTRIBUTING, and asks all that
-// names levels for it.
+// TestALevelIsAddedByTheRecipe adds the level of CONTRIBUTING, and checks all outputs that name
+// levels.
 func TestALevelIsAddedByTheRecipe(t *testing.T) {
 	if _, err := exec.LookPath("go"); err != nil || runtime.GOOS == "windows" || testing.Short() {
 		t.Skip("builds the program, with the go command")

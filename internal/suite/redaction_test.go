@@ -21,7 +21,7 @@ import (
 	"github.com/tiercompact/tiercompact/trace"
 )
 
-// A quoting model fails, and says in its error what it was sent, as servers do.
+// A quoting model fails, and quotes its input in the error, as servers do.
 type quoting struct{ seen *bytes.Buffer }
 
 func (q quoting) Summarize(_ context.Context, r summarize.Request) (string, error) {
@@ -42,14 +42,14 @@ func (q quoting) Embed(_ context.Context, texts []string) ([][]float32, error) {
 	return nil, errors.New("cannot embed: " + all)
 }
 
-// A refusing archive keeps nothing, and quotes what it was given.
+// A refusing archive stores nothing, and quotes its input.
 type refusing struct{ *archive.Memory }
 
 func (refusing) Put(_ context.Context, s archive.Step) error {
 	return fmt.Errorf("no room for %v, %s", s.Before, s.Note)
 }
 
-// spilled is all that leaves a session of secrets, beside its messages.
+// spilled is all output of a session with secrets, except its messages.
 type spilled struct {
 	dir            string
 	console, jsonl bytes.Buffer
@@ -59,7 +59,7 @@ type spilled struct {
 	made           bytes.Buffer // markers and summaries
 }
 
-// noteMade keeps what a round has put into messages that speak for others.
+// noteMade records the texts that a round has put into replacement messages.
 func (o *spilled) noteMade(messages chat.Transcript) {
 	for _, m := range messages {
 		if m.State == chat.Marked || m.IsSummary() {
@@ -75,7 +75,7 @@ func (o *spilled) note(r tiercompact.Report, err error) {
 	_ = json.NewEncoder(&o.reports).Encode(r)
 }
 
-// all returns every text that left.
+// all returns every text of the output.
 func (o *spilled) all(t *testing.T) map[string]string {
 	t.Helper()
 	out := map[string]string{
@@ -90,7 +90,7 @@ func (o *spilled) all(t *testing.T) map[string]string {
 	return out
 }
 
-// spill has a session of secrets compacted in every way, and returns what left it.
+// spill compacts a session with secrets in every way, and returns its output.
 func spill(t *testing.T, secrets []string, cfg tiercompact.Config) (*spilled, chat.Transcript, *tiercompact.Session) {
 	t.Helper()
 	o := &spilled{dir: t.TempDir()}
@@ -172,8 +172,8 @@ func TestNoSecretLeavesASession(t *testing.T) {
 	sameAs(t, s.Messages(), was) // the conversation itself keeps them
 }
 
-// Not eight characters of a secret leave a session, whatever stands around it,
-// nor stand in a marker or a summary: names are taken from redacted texts.
+// No eight characters of a secret leave a session in any context, or are in a marker or a
+// summary: names are taken from redacted texts.
 func TestNoPartOfASecretLeavesASession(t *testing.T) {
 	for seed := range uint64(2) {
 		var texts []string
@@ -262,7 +262,7 @@ func TestASecretInAPathAToolOrAnAddressLeavesNoSession(t *testing.T) {
 	}
 }
 
-// A client may leave out the message that told what is secret.
+// A client may leave out the message that identified the secret.
 func TestAnIDOfPreflightsKnowsItsSecrets(t *testing.T) {
 	secret := "Xk29" + "dkfj39fk" + "LLq2Zw8"
 	c, dir := newArchived(t)
@@ -329,8 +329,8 @@ func TestRedactionThatIsOffIsAWarning(t *testing.T) {
 	}
 }
 
-// What a standing round took out comes back as it was; from the archive it
-// comes back redacted.
+// Text that an active round removed is returned unchanged; from the archive it is returned
+// redacted.
 func TestRecallGivesBackWhatWasThereInTheSameProcess(t *testing.T) {
 	k := keep(t, append(holding([]string{"the key is password = hunter2, see conf " + prose(500, 1)}), working(10, 500)...))
 	r, err := k.Compact(t.Context(), "")
@@ -354,8 +354,7 @@ func TestRecallGivesBackWhatWasThereInTheSameProcess(t *testing.T) {
 	}
 }
 
-// A summary is text that was made of messages: what is a secret in them is not
-// in it, by its value. Whom to write to stays.
+// A summary is made of messages: their secrets are not in it, by value. Contact addresses stay.
 func TestNoSecretIsInASummary(t *testing.T) {
 	first, second := "Winter"+"2031Kx7", "Herbst"+"2030Qm42"
 	ask := chat.NewText(chat.User, `the queue is amqp://app:`+first+`@mq.internal:5672/v and the login is {"pass":"`+second+`"}; tell ops@example.com`)

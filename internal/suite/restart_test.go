@@ -14,7 +14,7 @@ import (
 	"github.com/tiercompact/tiercompact/levels"
 )
 
-// eachLevel are conversations, and what has the level of its name compact them.
+// eachLevel has a conversation for each level, and the settings that trigger the level.
 var eachLevel = map[levels.Name]struct {
 	messages chat.Transcript
 	compact  func(context.Context, *tiercompact.Session) (tiercompact.Report, error)
@@ -34,7 +34,7 @@ func forced(level levels.Name) func(context.Context, *tiercompact.Session) (tier
 	}
 }
 
-// A kept session is one on disk, in a folder, that compacts when it is told to.
+// A kept session is on disk, in a folder, and compacts on request.
 type kept struct {
 	t   *testing.T
 	dir string
@@ -65,7 +65,7 @@ func (k *kept) restart() {
 	k.open()
 }
 
-// sameAs reports how a conversation differs from what it was.
+// sameAs reports how a conversation differs from its earlier form.
 func sameAs(t *testing.T, now, was chat.Transcript) {
 	t.Helper()
 	if len(now) != len(was) {
@@ -196,7 +196,7 @@ func (damagedStore) Recall(context.Context, string, string) (archive.Entry, erro
 	return archive.Entry{}, fmt.Errorf("%w; %w", archive.ErrNotFound, archive.ErrDamaged)
 }
 
-// What may be in a step that cannot be read is not told to be nowhere.
+// A message that may be in an unreadable step is not reported as nonexistent.
 func TestRecallFromADamagedArchiveSaysSo(t *testing.T) {
 	s := newSession(t, tiercompact.Config{Window: 8192, Archive: damagedStore{archive.NewMemory()}})
 	if _, err := s.Recall(t.Context(), "0123abcd"); !errors.Is(err, archive.ErrDamaged) {

@@ -10,8 +10,8 @@ import (
 	"github.com/tiercompact/tiercompact/levels"
 )
 
-// A level that has nothing to offer waits. A session that is resumed waits on,
-// and tries again exactly when the one that was never closed does.
+// A level that has nothing to offer waits. In a resumed session it still waits, and runs again
+// at the same message as in a session that was never closed.
 func TestAResumedSessionWaitsAsTheOneThatWentOn(t *testing.T) {
 	cfg := tiercompact.Config{Window: 10000, Policy: tiercompact.PolicyConfig{HardCapBuffer: tiercompact.Tokens(0)}, MinGain: 0.08, Count: quarter}
 	next := func() (asked *int, c *tiercompact.Compactor) {

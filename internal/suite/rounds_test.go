@@ -12,9 +12,8 @@ import (
 	"github.com/tiercompact/tiercompact/internal/archivetest"
 )
 
-// A session holds its newest rounds in memory. Older ones come back from the
-// archive, byte for byte, with the secrets that the archive does not have, and in
-// a process that did not make them.
+// A session holds its newest rounds in memory. Older ones are restored from the archive, byte
+// for byte, with the secrets that the archive does not have, even in another process.
 func TestOldRoundsAreTakenBackFromTheArchive(t *testing.T) {
 	const rounds = 40
 	for _, from := range []string{"the same process", "the session file"} {
@@ -62,8 +61,8 @@ func TestOldRoundsAreTakenBackFromTheArchive(t *testing.T) {
 	}
 }
 
-// What an old round took out comes back with its secrets as long as the process
-// lives, and the archive has none of them.
+// Text that an old round removed is returned with its secrets as long as the process lives; the
+// archive has none of them.
 func TestRecallOfOldRoundsHasTheSecrets(t *testing.T) {
 	dir := t.TempDir()
 	k := &kept{t: t, dir: dir}
@@ -113,7 +112,7 @@ func TestRecallOfOldRoundsHasTheSecrets(t *testing.T) {
 	}
 }
 
-// Forget frees what the archive holds in memory, through whatever wraps it.
+// Forget frees the archive in memory, through all wrappers.
 func TestForgetFreesTheArchiveInMemory(t *testing.T) {
 	store := archive.NewMemory()
 	c, err := tiercompact.New(tiercompact.Config{Window: 20000, NoAuto: true, Archive: wrapped{store}})

@@ -146,10 +146,10 @@ func TestSeveralLevelsAreOneRound(t *testing.T) {
 	cfg := tiercompact.Config{Archive: store}
 	heard := hearing(&cfg)
 	s, r := cascading(t, cfg, 16000, 1000)
-	if len(r.Applied) != 2 || steps(t, store) != 1 || len(told[trace.Archival](*heard)) != 1 {
+	if len(r.Applied) != 2 || steps(t, store) != 1 || len(eventsOf[trace.Archival](*heard)) != 1 {
 		t.Fatalf("applied %v in %d steps", applied(r), steps(t, store))
 	}
-	if l := told[trace.LevelApplied](*heard); l[0].PrefillTokens != 0 || l[1].PrefillTokens != r.Prefill {
+	if l := eventsOf[trace.LevelApplied](*heard); l[0].PrefillTokens != 0 || l[1].PrefillTokens != r.Prefill {
 		t.Errorf("the levels prefill %d and %d, the round %d", l[0].PrefillTokens, l[1].PrefillTokens, r.Prefill)
 	}
 	for i, want := range []string{tiercompact.InCooldown, tiercompact.InCooldown} {

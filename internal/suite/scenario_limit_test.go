@@ -155,7 +155,7 @@ func TestTheDecisionSaysWhatWasKeptNotThePolicy(t *testing.T) {
 		if r, err := test.compact(s); err != nil || !r.Compacted() {
 			t.Fatalf("%s: %q, %v", test.name, r.Reason, err)
 		}
-		kept := told[trace.TriggerDecision](*heard)[0].Kept
+		kept := eventsOf[trace.TriggerDecision](*heard)[0].Kept
 		if kept == nil || kept.RecentTurns != test.turns || kept.ToolPairs != test.pairs {
 			t.Errorf("%s: kept %+v, want %d turns, %d pairs", test.name, kept, test.turns, test.pairs)
 		}
@@ -166,7 +166,7 @@ func TestTheDecisionSaysWhatWasKeptNotThePolicy(t *testing.T) {
 	if r, err := s.Compact(t.Context(), ""); err != nil || !r.Compacted() || r.Kept != (tiercompact.Kept{Turns: 6, Pairs: 4}) {
 		t.Fatalf("%q, %+v, %v", r.Reason, r.Kept, err)
 	}
-	if kept := told[trace.TriggerDecision](*heard)[0].Kept; kept == nil || kept.RecentTurns != 3 || kept.ToolPairs != 4 {
+	if kept := eventsOf[trace.TriggerDecision](*heard)[0].Kept; kept == nil || kept.RecentTurns != 3 || kept.ToolPairs != 4 {
 		t.Errorf("of three turns and seven calls are kept %+v", kept)
 	}
 }
@@ -181,7 +181,7 @@ func TestInsufficientBudgetNamesItsFallback(t *testing.T) {
 	if _, err := c.Session("x").AddMessage(t.Context(), said(chat.System, 3000, 1)); !errors.Is(err, tiercompact.ErrInsufficientBudget) {
 		t.Fatal(err)
 	}
-	got := told[trace.Error](*heard)
+	got := eventsOf[trace.Error](*heard)
 	if len(got) != 1 || got[0].ErrorType != "insufficient_budget" || got[0].Fallback != string(levels.TruncateName) {
 		t.Errorf("told %+v", got)
 	}

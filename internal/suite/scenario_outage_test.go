@@ -16,7 +16,7 @@ import (
 	"github.com/tiercompact/tiercompact/trace"
 )
 
-// A modelUnderTest answers or fails as it is told.
+// A modelUnderTest answers or fails on demand.
 type modelUnderTest struct {
 	asked int
 	err   error
@@ -72,14 +72,14 @@ func TestAModelThatFailedIsLeftOutForAWhileThatDoubles(t *testing.T) {
 		}
 		m.err = nil
 		fill(t, s, 0, turns("h", 12, 200)...)
-		if _, err := s.Compact(t.Context(), ""); err != nil || m.asked != 7 { // by hand it is asked again
+		if _, err := s.Compact(t.Context(), ""); err != nil || m.asked != 7 { // manual: it is called again
 			t.Errorf("%v: by hand: asked %d times, %v", failure, m.asked, err)
 		}
 		if r := tooMuch(t, s, 99); m.asked != 8 || r.Applied[0].Engine != "small" { // and has answered
 			t.Errorf("%v: after an answer: asked %d times, %+v", failure, m.asked, r.Applied)
 		}
-		told := told[trace.LevelApplied](*heard)
-		if !slices.ContainsFunc(told, func(l trace.LevelApplied) bool { return strings.Contains(l.Why, "asked again after") }) {
+		events := eventsOf[trace.LevelApplied](*heard)
+		if !slices.ContainsFunc(events, func(l trace.LevelApplied) bool { return strings.Contains(l.Why, "asked again after") }) {
 			t.Errorf("%v: the trace does not say why", failure)
 		}
 	}
@@ -165,7 +165,7 @@ func TestAPreflightRemembersUnderItsIDThatAModelFailed(t *testing.T) {
 	}
 }
 
-// An unwritable store cannot be written while it is told so.
+// An unwritable store returns an error on demand.
 type unwritable struct {
 	archive.Store
 	broken bool

@@ -13,7 +13,7 @@ import (
 	"github.com/tiercompact/tiercompact/trace"
 )
 
-// asking counts how often an embedder is asked.
+// asking counts the calls of an embedder.
 type asking struct{ n *int }
 
 func (a asking) Embed(ctx context.Context, texts []string) ([][]float32, error) {
@@ -117,7 +117,7 @@ func TestARoundThatChangedNothingDoesNotHoldAStrongerLevelBack(t *testing.T) {
 				t.Errorf("hard has work %t, at %.0f %%: picked %s, %q; want %s, %q", hard, 100*step.share, r.Picked, r.Reason, step.picked, step.reason)
 			}
 		}
-		if got := told[trace.TriggerDecision](*heard); len(got) != 4 || got[0].Reason != tiercompact.NothingToDo {
+		if got := eventsOf[trace.TriggerDecision](*heard); len(got) != 4 || got[0].Reason != tiercompact.NothingToDo {
 			t.Errorf("the trace says %+v", got)
 		}
 	}
@@ -185,7 +185,7 @@ func TestARoundInsideTheCooldownAsksTheModelAsAnyOther(t *testing.T) {
 		t.Errorf("over the budget in the cooldown: %v (%s), asked %d times", applied(r), r.Reason, asked)
 	}
 	var reasons []string
-	for _, d := range told[trace.TriggerDecision](*heard) {
+	for _, d := range eventsOf[trace.TriggerDecision](*heard) {
 		reasons = append(reasons, d.Reason)
 	}
 	if want := []string{"by hand", "over the budget, in the cooldown"}; !slices.Equal(reasons, want) {
@@ -228,8 +228,8 @@ func TestOverHalfFixedTheThresholdsApplyToTheRestAndOneWarningSaysSo(t *testing.
 			t.Errorf("at %d: picked %s, want %s", r.Before, r.Picked, step.want)
 		}
 	}
-	told := told[trace.Warning](*heard)
-	if warnings != 1 || len(told) != 1 || !strings.Contains(told[0].Message, "6000 of 10000") || told[0].Remedy == "" {
-		t.Errorf("%d warnings in reports, told %v", warnings, told)
+	events := eventsOf[trace.Warning](*heard)
+	if warnings != 1 || len(events) != 1 || !strings.Contains(events[0].Message, "6000 of 10000") || events[0].Remedy == "" {
+		t.Errorf("%d warnings in reports, events %v", warnings, events)
 	}
 }

@@ -52,7 +52,7 @@ func TestASystemSummaryBehindASystemMessageIsWarnedOf(t *testing.T) {
 	if err := sameIDs(s.Messages(), "sys summary-1"); err != nil {
 		t.Error(err)
 	}
-	if w := told[trace.Warning](*heard); len(r.Warnings) != 1 || len(w) != 1 || !strings.Contains(w[0].Message, "second system message") || w[0].Remedy == "" {
+	if w := eventsOf[trace.Warning](*heard); len(r.Warnings) != 1 || len(w) != 1 || !strings.Contains(w[0].Message, "second system message") || w[0].Remedy == "" {
 		t.Errorf("warnings %q, told %v", r.Warnings, w)
 	}
 }
@@ -68,7 +68,7 @@ func TestASummaryIsABlockAndHasTwoFormsOnTheWire(t *testing.T) {
 			t.Fatalf("%s: summaries %v", role, sum)
 		}
 		var block struct{ Type, Content string }
-		if err := json.Unmarshal(told[trace.SummaryCreated](*heard)[0].Payload, &block); err != nil || block.Type != "compress" || !strings.Contains(sum[0].Text(), block.Content) || block.Content == "" {
+		if err := json.Unmarshal(eventsOf[trace.SummaryCreated](*heard)[0].Payload, &block); err != nil || block.Type != "compress" || !strings.Contains(sum[0].Text(), block.Content) || block.Content == "" {
 			t.Errorf("%s: as a block it is %+v, %v", role, block, err)
 		}
 		var sent []struct{ Role, Content string }

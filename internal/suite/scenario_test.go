@@ -13,9 +13,8 @@ import (
 	"github.com/tiercompact/tiercompact/trace"
 )
 
-// The scenario_*_test.go files hold the rules of the contract that
-// contract_test.go has no example of, one test for each. They count as that
-// file does, and go by the public API alone.
+// The scenario_*_test.go files have one test for each rule of the contract that has no example
+// in contract_test.go. They count tokens in the same way, and use only the public API.
 
 // as returns m under an id.
 func as(id string, m chat.Message) chat.Message {
@@ -64,7 +63,7 @@ func loaded(t *testing.T, cfg tiercompact.Config, messages ...chat.Message) *tie
 	return s
 }
 
-// byID returns the message of an id in s; ok is false where it has none.
+// byID returns the message with an id in s; ok is false if there is none.
 func byID(s *tiercompact.Session, id string) (m chat.Message, ok bool) {
 	for _, m := range s.Messages() {
 		if m.ID == id {
@@ -84,7 +83,7 @@ func summaries(t chat.Transcript) (out []chat.Message) {
 	return out
 }
 
-// compactTo has a level do its work at once.
+// compactTo runs a level at once.
 func compactTo(t *testing.T, s *tiercompact.Session, level levels.Name) tiercompact.Report {
 	t.Helper()
 	r, err := s.CompactLevel(t.Context(), level)
@@ -94,15 +93,15 @@ func compactTo(t *testing.T, s *tiercompact.Session, level levels.Name) tiercomp
 	return r
 }
 
-// hearing has cfg tell its events, and returns where they are kept.
+// hearing records the events of cfg, and returns the record.
 func hearing(cfg *tiercompact.Config) *[]trace.Event {
 	heard := new([]trace.Event)
 	cfg.Trace = func(e trace.Event) { *heard = append(*heard, e) }
 	return heard
 }
 
-// told returns what of one kind was told.
-func told[P trace.Payload](heard []trace.Event) (out []P) {
+// eventsOf returns the payloads of one kind.
+func eventsOf[P trace.Payload](heard []trace.Event) (out []P) {
 	for _, e := range heard {
 		if p, is := e.Data.(P); is {
 			out = append(out, p)
@@ -121,7 +120,7 @@ func steps(t *testing.T, store archive.Store) int {
 	return len(infos)
 }
 
-// held reports whether every message of want stands in got as it is, in order.
+// held reports whether every message of want is in got unchanged, in order.
 func held(want, got chat.Transcript) error {
 	at := 0
 	for _, m := range want {

@@ -41,7 +41,7 @@ func TestAssistantOnlyWaitsForTheEndOfTheTurn(t *testing.T) {
 	if r := add(t, s, reply("done")); !r.Compacted() {
 		t.Errorf("the turn is complete: %q", r.Reason)
 	}
-	if n := len(told[trace.TriggerDecision](*heard)); n != len(waiting)+1 {
+	if n := len(eventsOf[trace.TriggerDecision](*heard)); n != len(waiting)+1 {
 		t.Errorf("%d decisions are told of %d messages", n, len(waiting)+1)
 	}
 }
@@ -120,7 +120,7 @@ func TestCompactRunsAtOnce(t *testing.T) {
 			}
 			fill(t, s, 0, turns(fmt.Sprint("n", n), 8, 200)...)
 		}
-		decisions := told[trace.TriggerDecision](*heard)
+		decisions := eventsOf[trace.TriggerDecision](*heard)
 		if last := decisions[len(decisions)-1]; last.Note != "keep the port" || !last.Triggered {
 			t.Errorf("%s: the trace tells %+v", name, last)
 		}
@@ -201,7 +201,7 @@ func TestMessageAndContextThresholdsLeadStraightToTheSummary(t *testing.T) {
 }
 
 func TestMessageThresholdCountsWhatNoSummaryStandsForTheNewOneIncluded(t *testing.T) {
-	for _, noPin := range []bool{false, true} { // the pinned message stands before the summary, and no longer counts
+	for _, noPin := range []bool{false, true} { // the pinned message is before the summary, and no longer counts
 		s := loaded(t, tiercompact.Config{Window: 1000000, Policy: tiercompact.PolicyConfig{MessageThreshold: 10, NoPinFirstUser: noPin}}, turns("", 4, 50)...)
 		made := []int(nil)
 		for i := 9; i <= 24; i++ {
@@ -267,9 +267,9 @@ func TestEveryCheckIsToldAlsoWhereNothingIsDone(t *testing.T) {
 		}
 		*heard = nil
 		add(t, s, user("go on"))
-		d := told[trace.TriggerDecision](*heard)
-		if len(told[trace.TokenEstimate](*heard)) != 1 || len(d) != 1 || d[0].Reason != test.reason || d[0].Triggered != (test.reason == "usage") {
-			t.Errorf("want %q: told %d estimates, decisions %+v", test.reason, len(told[trace.TokenEstimate](*heard)), d)
+		d := eventsOf[trace.TriggerDecision](*heard)
+		if len(eventsOf[trace.TokenEstimate](*heard)) != 1 || len(d) != 1 || d[0].Reason != test.reason || d[0].Triggered != (test.reason == "usage") {
+			t.Errorf("want %q: told %d estimates, decisions %+v", test.reason, len(eventsOf[trace.TokenEstimate](*heard)), d)
 		}
 	}
 }

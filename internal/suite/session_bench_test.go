@@ -10,8 +10,7 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// turn is what a person asks, a file that the assistant reads for it, and what
-// it answers.
+// turn is a user's request, a file that the assistant reads for it, and the answer.
 func turn(k int) []chat.Message {
 	path := fmt.Sprintf("internal/pkg%d/file%d.go", k%40, k%200)
 	return []chat.Message{
@@ -22,9 +21,9 @@ func turn(k int) []chat.Message {
 	}
 }
 
-// BenchmarkSession runs a session of 1,000 turns, in which five compactions
-// fall due, with the built-in engines, an archive on disk (and events in it)
-// and redaction. A model call is a wait of 20 ms, one a turn.
+// BenchmarkSession runs a session of 1,000 turns with five compactions, with the built-in
+// engines, an archive on disk (with events) and redaction. A model call is a wait of 20 ms,
+// one a turn.
 func BenchmarkSession(b *testing.B) {
 	const turns, modelCall = 1000, 20 * time.Millisecond
 	for b.Loop() {
@@ -65,8 +64,8 @@ func BenchmarkSession(b *testing.B) {
 	}
 }
 
-// BenchmarkEstimate is a preflight of 128,000 tokens that compacts nothing: of
-// a history that was counted before but for its last turn, and of a new one.
+// BenchmarkEstimate is a preflight of 128,000 tokens that compacts nothing: of a history that
+// was counted before except for its last turn, and of a new one.
 func BenchmarkEstimate(b *testing.B) {
 	var history chat.Transcript
 	c, err := tiercompact.New(tiercompact.Config{Window: 1_000_000})

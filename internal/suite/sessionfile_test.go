@@ -17,7 +17,7 @@ import (
 
 var errFull = errors.New("no space left on device")
 
-// A fullRecorder is a recorder of a disk that is full from time to time.
+// A fullRecorder is a recorder on a disk that is full from time to time.
 type fullRecorder struct {
 	tiercompact.Recorder
 	full bool
@@ -49,8 +49,8 @@ func recordedSession(t *testing.T) (*tiercompact.Compactor, *tiercompact.Session
 	return c, s, r, path
 }
 
-// What a recorder could not write is written when the session or its compactor is
-// closed; where it still cannot be, the error says so.
+// Closing a session or its compactor writes the missed records; if that fails, the error
+// reports it.
 func TestCloseWritesWhatWasMissed(t *testing.T) {
 	for _, by := range []string{"session", "compactor"} {
 		c, s, r, path := recordedSession(t)
@@ -75,8 +75,8 @@ func TestCloseWritesWhatWasMissed(t *testing.T) {
 	}
 }
 
-// A session file that is taken away while its session goes on is there again
-// after the next message, with its rounds, and the report warns of it.
+// If a session file is removed while its session is open, the next message writes it again, with
+// its rounds, and the report has a warning.
 func TestSessionFileThatIsTakenAwayIsWrittenAnew(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("an open file cannot be removed here")

@@ -9,8 +9,8 @@ import (
 	"github.com/tiercompact/tiercompact/trace"
 )
 
-// A sink that panics costs its events. The session compacts as before, and its
-// reports say what was wrong.
+// If a sink panics, its events are lost. The session compacts as before, and its reports name
+// the error.
 func TestASinkThatPanicsLeavesTheSessionUsable(t *testing.T) {
 	for _, at := range []string{"compact.token_estimate", "compact.trigger_decision", "compact.level_applied", "compact.archival"} {
 		var broken bool

@@ -1,5 +1,4 @@
-// Package suite tests the root package as its users see it, with the documents
-// and examples that go with it.
+// Package suite tests the root package through its public API, with its documents and examples.
 package suite
 
 import (
@@ -8,8 +7,7 @@ import (
 	"testing"
 )
 
-// TestMain runs the tests where the documents, the examples and the packages of
-// the module are.
+// TestMain runs the tests in the module's root, the folder of the documents and examples.
 func TestMain(m *testing.M) {
 	if err := os.Chdir("../.."); err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -12,7 +12,7 @@ import (
 	"github.com/tiercompact/tiercompact/internal/edit"
 )
 
-// A slowUndo is a store that takes steps of undos only when it is let go.
+// A slowUndo is a store that blocks in steps of undos until it is released.
 type slowUndo struct {
 	archive.Store
 	came, letGo chan struct{}
@@ -26,8 +26,7 @@ func (s slowUndo) Put(ctx context.Context, step archive.Step) error {
 	return s.Store.Put(ctx, step)
 }
 
-// An archive that hangs in an undo holds up nobody else: the conversation can be
-// read, and goes on.
+// If an archive hangs in an undo, the conversation can still be read and extended.
 func TestASessionGoesOnWhileAnUndoIsArchived(t *testing.T) {
 	for _, test := range []struct {
 		name string
