@@ -18,7 +18,7 @@ func newLayer() *layer {
 	return &layer{values: make(map[string]any), origins: make(map[string]Origin)}
 }
 
-// MostErrors is the maximum number of errors of a file that are listed separately.
+// MostErrors is the maximum number of errors that are kept of a source: with as many, there may be more.
 const MostErrors = 100
 
 func (l *layer) addError(e *Error) {
