@@ -24,12 +24,8 @@ func (t *Talk) streamAnswer(ctx context.Context, r model.Request, each func(mode
 	go func() {
 		defer close(done)
 		a, err = t.o.Chat.Chat(call, r, func(d model.Delta) error {
-			select {
-			case deltas <- d:
-				return call.Err()
-			case <-call.Done():
-				return call.Err()
-			}
+			deltas <- d // the loop below takes all there are: what came before a stop is kept
+			return call.Err()
 		})
 	}()
 	began, silent, next := false, time.Duration(0), firstWait
@@ -44,6 +40,9 @@ func (t *Talk) streamAnswer(ctx context.Context, r model.Request, each func(mode
 		case d := <-deltas:
 			timer.Stop()
 			began, silent, next = true, 0, firstWait
+			if failed != nil || stalled != nil {
+				continue
+			}
 			if failed = each(d); failed != nil {
 				stop()
 			}
