@@ -17,7 +17,7 @@ const firstWait = 10 * time.Second
 // emits Waiting while the server says nothing. A server that falls silent in the
 // middle of an answer, for as long as the options allow, ends the call; before
 // the answer begins, it may still read the prompt, which has no bound.
-func (t *Talk) streamAnswer(ctx context.Context, r model.Request, each func(model.Delta) error) (a model.Answer, err error) {
+func (t *Talk) streamAnswer(ctx context.Context, r model.Request, each func(model.Delta)) (a model.Answer, err error) {
 	call, stop := context.WithCancel(ctx)
 	defer stop()
 	deltas, done := make(chan model.Delta), make(chan struct{})
@@ -29,7 +29,7 @@ func (t *Talk) streamAnswer(ctx context.Context, r model.Request, each func(mode
 		})
 	}()
 	began, silent, next := false, time.Duration(0), firstWait
-	var stalled, failed error
+	var stalled error
 	for {
 		wait := next - silent
 		if bound := t.o.Silence; began && bound > 0 {
@@ -40,12 +40,7 @@ func (t *Talk) streamAnswer(ctx context.Context, r model.Request, each func(mode
 		case d := <-deltas:
 			timer.Stop()
 			began, silent, next = true, 0, firstWait
-			if failed != nil || stalled != nil {
-				continue
-			}
-			if failed = each(d); failed != nil {
-				stop()
-			}
+			each(d)
 		case <-timer.C:
 			silent += wait
 			if began && t.o.Silence > 0 && silent >= t.o.Silence && call.Err() == nil {
@@ -58,11 +53,8 @@ func (t *Talk) streamAnswer(ctx context.Context, r model.Request, each func(mode
 			}
 		case <-done:
 			timer.Stop()
-			switch {
-			case stalled != nil:
+			if stalled != nil {
 				return a, stalled
-			case failed != nil:
-				return a, failed
 			}
 			return a, err
 		}

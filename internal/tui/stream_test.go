@@ -39,7 +39,7 @@ func TestAServerThatFallsSilentInMidAnswerIsReportedAndEnded(t *testing.T) {
 		}}
 		chat.session = newSilentSession(t)
 		began := time.Now()
-		_, err := chat.streamAnswer(t.Context(), model.Request{Model: "smol:1b"}, func(model.Delta) error { return nil })
+		_, err := chat.streamAnswer(t.Context(), model.Request{Model: "smol:1b"}, func(model.Delta) {})
 		if err == nil || !strings.Contains(err.Error(), "smol:1b said nothing for 2m0s in the middle of its answer") {
 			t.Errorf("got error %v", err)
 		}
@@ -60,7 +60,7 @@ func TestAServerThatReadsThePromptIsWaitedForUntilTheUserStopsIt(t *testing.T) {
 		chat.session = newSilentSession(t)
 		ctx, stop := context.WithTimeout(t.Context(), time.Hour)
 		defer stop()
-		_, err := chat.streamAnswer(ctx, model.Request{Model: "smol:1b"}, func(model.Delta) error { return nil })
+		_, err := chat.streamAnswer(ctx, model.Request{Model: "smol:1b"}, func(model.Delta) {})
 		if !errors.Is(err, context.DeadlineExceeded) || waits != 9 {
 			t.Errorf("got error %v after %d notes", err, waits)
 		}

@@ -341,10 +341,9 @@ func (t *Talk) requestOnce(ctx context.Context, tools bool) (model.Answer, error
 	}
 	var said strings.Builder
 	t.emitEvent(Event{Kind: Asked})
-	a, err := t.streamAnswer(ctx, r, func(d model.Delta) error {
+	a, err := t.streamAnswer(ctx, r, func(d model.Delta) {
 		said.WriteString(d.Text)
 		t.emitEvent(Event{Kind: Streamed, Delta: d})
-		return ctx.Err()
 	})
 	if err == nil {
 		t.tellSlow(a)
