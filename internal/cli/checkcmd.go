@@ -82,8 +82,8 @@ func (o *checkOptions) runCheck(cmd *cobra.Command, path string) error {
 	return nil
 }
 
-// problems returns the problems of a transcript. With --against, a problem of the
-// other file too is a warning.
+// problems returns the problems of a transcript. With --against, the problems that
+// the other file does not have are errors.
 func (o *checkOptions) problems(cmd *cobra.Command, in input) ([]chat.Problem, error) {
 	problems := chat.Check(in.Messages)
 	if o.against != "" {
