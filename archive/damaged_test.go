@@ -153,7 +153,7 @@ func TestSessionsThatMeetInOneFolderAreApart(t *testing.T) {
 	d, err := OpenDir(root, DirOptions{})
 	must(t, err, d.Put(t.Context(), smallStep(1)))
 	defer d.Close()
-	// As on a file system that does not tell cases apart.
+	// As on a case-insensitive file system.
 	must(t, os.Rename(filepath.Join(root, "s"), filepath.Join(root, "S")))
 	other := smallStep(1)
 	other.Session = "S"

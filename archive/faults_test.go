@@ -136,8 +136,8 @@ func TestFullDiskMakesNoSession(t *testing.T) {
 	must(t, err, f.Close())
 }
 
-// Where half a record cannot be taken back, it is not a part of the file: it is
-// written anew with the next record, or when it is closed.
+// If half a record cannot be removed, it is not a part of the file: it is rewritten
+// with the next record, or when the file is closed.
 func TestSessionThatCannotBeMendedFails(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s.jsonl")
 	stuck := func(path string, flag int) (writableFile, error) {

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// topics makes vectors of what texts are about: animals, or machines.
+// topics makes vectors from the topics of texts: animals, or machines.
 type topics struct {
 	fail  error
-	query string // what a query is asked for with
+	query string // prefix of a query
 	wait  bool   // until the context ends
 }
 
@@ -57,7 +57,7 @@ func TestSearchByMeaning(t *testing.T) {
 	}
 }
 
-// few gives fewer vectors than it was asked for.
+// fewVectors returns fewer vectors than texts.
 type fewVectors struct{}
 
 func (fewVectors) Embed(context.Context, []string) ([][]float32, error) { return nil, nil }

@@ -242,7 +242,7 @@ func TestHeadersOfABucketAreReadOnce(t *testing.T) {
 	o := openHeap(t, h)
 	opened := 0
 	h.fail = func(verb, key string) error {
-		if verb == "open" && key != "s/session.json" { // which names the newest step
+		if verb == "open" && key != "s/session.json" { // this file names the newest step
 			opened++
 		}
 		return nil
@@ -276,7 +276,7 @@ func TestABucketThatOverwritesIsRefused(t *testing.T) {
 	}
 }
 
-// careless overwrites whatever is there.
+// careless overwrites existing objects.
 type careless struct{ *heap }
 
 func (c careless) Put(ctx context.Context, key string, body []byte, _ bool) error {

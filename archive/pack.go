@@ -215,7 +215,7 @@ func (p *packFile) frameAt(at int64) (f frame, line string, err error) {
 	return f, text + "\n", nil
 }
 
-// nextMark returns where the next line that may be one of a frame begins.
+// nextMark returns the start of the next line that may begin a frame.
 func (p *packFile) nextMark(from int64) (int64, error) {
 	mark := []byte("\n" + frameMark)
 	b := make([]byte, 1<<16)
@@ -237,7 +237,7 @@ func (p *packFile) nextMark(from int64) (int64, error) {
 
 // content returns the content of a frame as it is in the file.
 func (p *packFile) content(f frame) ([]byte, error) {
-	b := make([]byte, f.length) // which is less than the file
+	b := make([]byte, f.length) // less than the size of the file
 	if _, err := p.f.ReadAt(b, f.at); err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ const (
 	mostNumbers = 1 << 24 // limits the size that any file content can cause
 )
 
-// decodePacked is decodeLine for what is in packs.
+// decodePacked is decodeLine for records in packs.
 func decodePacked(line []byte, x interface{ version() int }) error {
 	return decodeVersion(line, x, packVersion)
 }

@@ -50,8 +50,8 @@ type Found struct {
 	Failed error
 }
 
-// SearchBy is [Search] by meaning too. Where the embedder fails, the search is
-// by words, and Found says so.
+// SearchBy is [Search] by meaning too. If the embedder fails, the search is by
+// words, and Found.Failed has the reason.
 func SearchBy(ctx context.Context, store Store, session, query string, n int, by Meaning) (Found, error) {
 	x, err := NewIndexBy(ctx, store, session, by)
 	if err != nil {

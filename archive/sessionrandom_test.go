@@ -14,9 +14,10 @@ import (
 	"github.com/tiercompact/tiercompact/internal/edit"
 )
 
-// TestRandomSessionFile holds, for random operations on a session file with
-// failing writes, kills and restarts, while somebody removes, replaces, cuts and
-// flips the file: what was acknowledged is read, or an error said so.
+// TestRandomSessionFile checks, for random operations on a session file with
+// failing writes, kills and restarts, while another program removes, replaces, cuts
+// and flips the file: every acknowledged record is read, or an error reported its
+// loss.
 func TestRandomSessionFile(t *testing.T) {
 	skipOnWindows(t)
 	var all randomCounts
@@ -38,7 +39,7 @@ func TestRandomSessionFile(t *testing.T) {
 type randomCounts struct {
 	Done, Refused       int // operations
 	Meddled, Restored   int // changes from outside, files that were written anew
-	Restarts, Whole     int // of them where nothing was damaged
+	Restarts, Whole     int // of those without damage
 	Recovered, FromArch int // damaged files; of them those that the archive made whole
 	Missing, Gone       int // messages that a recovery said were missing; files that were not there
 }
@@ -51,7 +52,7 @@ func (c *randomCounts) add(o randomCounts) {
 
 const plenty = 1 << 30
 
-// A history is one random session, and what it should be.
+// A history is one random session, and its expected state.
 type history struct {
 	*testing.T
 	seed  int
@@ -131,7 +132,7 @@ func (h *history) operate() {
 		after = append(slices.Clone(last.before), after[last.after:]...)
 		made = made[:len(made)-1]
 		err = h.f.Undo(noon)
-		if errors.Is(err, ErrNotFound) { // given up by a file that was cut; the session would tell all anew
+		if errors.Is(err, ErrNotFound) { // a file that was cut gave it up; a real session would write everything again
 			h.made = nil
 		}
 	case n < 11 && len(after) > 0:
@@ -168,7 +169,7 @@ func (h *history) message() chat.Message {
 	return text(fmt.Sprint("n", h.n))
 }
 
-// meddle does to the file what somebody else may do.
+// meddle changes the file as another program may.
 func (h *history) meddle() {
 	h.Meddled++
 	names := slices.Sorted(maps.Keys(meddling))
@@ -260,7 +261,7 @@ func (h *history) recover() {
 		}
 	}
 	for _, d := range lost {
-		most += 2 // a record of a snapshot or a round may tell of more
+		most += 2 // a record of a snapshot or a round may hold more
 		most += 2 * max(0, d.Until-d.Record)
 		if d.Record == 0 {
 			most = plenty
@@ -275,7 +276,7 @@ func (h *history) recover() {
 	h.goOn(f, s)
 }
 
-// goOn takes over what was opened.
+// goOn continues with an opened file.
 func (h *history) goOn(f *SessionFile, s State) {
 	h.f, h.now, h.made = f, s.Messages, nil
 	t := s.Messages

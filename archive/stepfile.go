@@ -21,11 +21,11 @@ type (
 		Written  []Written `json:"written,omitempty"` // in place of StepInfo's
 		Known    runs      `json:"known,omitempty"`   // numbers of the earlier steps
 		hashes
-		packed bool // it is in a pack, where frames have the hashes
+		packed bool // in a pack, where frames have the hashes
 		lost   bool // no file has it
 	}
 
-	// positions are of messages. The first releases wrote only their number, which
+	// positions are those of messages. The first releases wrote only a count, which
 	// is read as a single -1.
 	positions []int
 

@@ -126,7 +126,7 @@ func readVectors(ctx context.Context, folder string, ids []string) map[string][]
 	kept := make(map[string][]float32)
 	db, err := chromem.NewPersistentDB(folder, false)
 	if err != nil {
-		os.RemoveAll(folder) // what cannot be removed fails when it is written
+		os.RemoveAll(folder) // if the removal fails, so does the next write
 		return kept
 	}
 	stored := db.GetCollection(collectionName, neverEmbed)

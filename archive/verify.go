@@ -97,7 +97,7 @@ func (f *Findings) references(ctx context.Context, store Store, infos []StepInfo
 	if err != nil {
 		return nil // it was never applied
 	}
-	stood := recallIDs(step.Before) // the step has entries for what it inserted itself
+	stood := recallIDs(step.Before) // the step itself has entries for the messages that it inserted
 	missing, err := unresolved(ctx, store, infos, after)
 	for _, id := range missing {
 		if !slices.Contains(stood, id) {

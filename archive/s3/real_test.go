@@ -122,7 +122,7 @@ func (c *cut) RoundTrip(r *http.Request) (*http.Response, error) {
 type after func()
 
 func (f after) Read([]byte) (int, error) {
-	time.Sleep(20 * time.Millisecond) // what was sent so far arrives
+	time.Sleep(20 * time.Millisecond) // the data sent so far arrives
 	f()
 	return 0, io.EOF
 }
@@ -140,7 +140,7 @@ func TestRealServerKilled(t *testing.T) {
 		c.Transport = transport
 		s := g.open(t, c)
 		added, conversation := talk(t, s, session, g.Again)
-		g.Again() // it may have been killed while it was given events
+		g.Again() // it may have been killed while it received events
 		if err := s.Close(); err != nil && !g.Killed() {
 			t.Errorf("%s: Close: %v", session, err)
 		}

@@ -24,7 +24,7 @@ type fake struct {
 	*httptest.Server
 	mu       sync.Mutex
 	requests []*http.Request
-	answer   func(http.ResponseWriter, *http.Request) bool // answers in place of the server where it returns true; nil: never
+	answer   func(http.ResponseWriter, *http.Request) bool // true: it answered in place of the server; nil: never
 }
 
 func newFake(t *testing.T) *fake {
@@ -168,7 +168,7 @@ func TestTheKeyOfTheServerGoesWithEachObject(t *testing.T) {
 	}
 }
 
-// A server that did what it was asked, but could not say so, is asked again.
+// A put with a lost answer is sent again, and recognizes its own object.
 func TestALostAnswerIsNoOtherProcess(t *testing.T) {
 	f := newFake(t)
 	s := f.open(t)
@@ -282,7 +282,7 @@ func TestDamagedObjectsAreNamed(t *testing.T) {
 	}
 }
 
-// spoil changes an object behind the store's back.
+// spoil changes an object without the store.
 func spoil(t *testing.T, url, old, put string) {
 	t.Helper()
 	r, err := http.Get(url)
