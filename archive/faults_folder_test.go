@@ -27,7 +27,7 @@ func TestVanishedFolder(t *testing.T) {
 			t.Errorf("Event: %v", err)
 		}
 		if n == 0 {
-			must(t, os.Mkdir(root, 0o700)) // an empty one in its place is not it
+			must(t, os.Mkdir(root, 0o700)) // an empty folder in its place does not count
 		}
 	}
 	if left, err := os.ReadDir(root); err != nil || len(left) > 0 {

@@ -131,7 +131,7 @@ func TestSessionToKill(t *testing.T) {
 	}
 }
 
-// compactToKill archives, records and makes a round, and takes some back.
+// compactToKill archives, records and makes a round, and undoes some rounds.
 func compactToKill(t *testing.T, d *Dir, f *SessionFile, now chat.Transcript) chat.Transcript {
 	infos, err := d.Steps(t.Context(), "s")
 	must(t, err)

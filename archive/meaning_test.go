@@ -30,7 +30,7 @@ func (m *topics) Embed(ctx context.Context, texts []string) ([][]float32, error)
 	return vectors, m.fail
 }
 
-// asking has queries of their own, as a model with prefixes has.
+// asking embeds queries differently, as a model with prefixes does.
 type asking struct{ topics }
 
 func (m *asking) EmbedQuery(ctx context.Context, text string) ([]float32, error) {
@@ -83,7 +83,7 @@ func TestSearchIsByWordsWhereMeaningFails(t *testing.T) {
 	}
 }
 
-// queryless embeds documents alone.
+// queryless embeds documents only.
 type queryless struct{}
 
 func (queryless) Embed(ctx context.Context, texts []string) ([][]float32, error) {

@@ -148,7 +148,7 @@ func TestSizeOfAFolder(t *testing.T) {
 	}
 }
 
-// noise is a text that cannot be made much smaller.
+// noise returns a text that hardly compresses.
 func noise(seed, size int) string {
 	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 	b := make([]byte, size)
@@ -162,7 +162,7 @@ func noise(seed, size int) string {
 	return string(b)
 }
 
-// Whatever is spoilt in a folder is found, and named by its step.
+// Any damage in a folder is found, and named by its step.
 func TestVerifyFindsWhatIsLost(t *testing.T) {
 	remove := func(names ...string) func(folder string) error {
 		return func(folder string) error {
@@ -249,7 +249,7 @@ func TestVerifyFindsWhatIsLost(t *testing.T) {
 	}
 }
 
-// checkNothingGoes holds that prune removes nothing that a damage concerns.
+// checkNothingGoes checks that prune removes nothing that a damage concerns.
 func checkNothingGoes(t *testing.T, name, root string, f Findings) {
 	t.Helper()
 	before := filesIn(t, filepath.Join(root, "s"))
@@ -333,8 +333,8 @@ func TestObjectsKnowWhatIsLost(t *testing.T) {
 	}
 }
 
-// The archive in testdata/second is of the version before packs. It is read,
-// taken back, recalled, pruned, and goes on.
+// The archive in testdata/second has the format before packs. Its rounds can be
+// read, undone, recalled and pruned, and it continues.
 func TestArchiveOfTheVersionBefore(t *testing.T) {
 	root := t.TempDir()
 	must(t, os.CopyFS(root, os.DirFS(filepath.Join("testdata", "second"))))
@@ -384,8 +384,8 @@ func TestArchiveOfTheVersionBefore(t *testing.T) {
 	verify(1)
 }
 
-// Of an archive of the version before, a gap with nothing left in it is noted: it
-// may have been pruned.
+// In an archive of the former format, an empty gap is only noted: it may have been
+// pruned.
 func TestAGapOfTheVersionBeforeIsNoted(t *testing.T) {
 	root := t.TempDir()
 	must(t, os.CopyFS(root, os.DirFS(filepath.Join("testdata", "second"))))
@@ -415,7 +415,7 @@ func TestInterruptedGathering(t *testing.T) {
 	before := filesIn(t, folder)
 	longSessionOn(t, d, gatherAt)
 	must(t, d.Close())
-	for _, n := range []int{1, 2, gatherAt - 1} { // as if they had not been removed yet
+	for _, n := range []int{1, 2, gatherAt - 1} { // as before their removal
 		must(t, os.WriteFile(filepath.Join(folder, packName(n, n)), []byte(before[packName(n, n)]), 0o600))
 	}
 	f := verified(t, root)

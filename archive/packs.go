@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	packVersion = 2       // of what only this format has
+	packVersion = 2       // of records in this format only
 	mostNumbers = 1 << 24 // limits the size that any file content can cause
 )
 
@@ -153,7 +153,7 @@ func (v *packs) close() {
 	}
 }
 
-// numbers returns the numbers of the steps that files say they have.
+// numbers returns the step numbers that the files list.
 func (v *packs) numbers() (numbers []int) {
 	for _, p := range v.files {
 		if p.foreign {

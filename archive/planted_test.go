@@ -31,7 +31,7 @@ func plant(t *testing.T, kind, path, elsewhere string) {
 // Anything planted in place of a file is refused at once, and never followed or
 // written to, both in reading and in writing.
 func TestPlantedFilesAreRefused(t *testing.T) {
-	short := t.Context() // a pipe that is waited for ends with the time of the test
+	short := t.Context() // waiting for a pipe ends with the time of the test
 	for _, kind := range []string{"a link", "a pipe", "a folder"} {
 		for _, name := range []string{"events.jsonl", sessionFile, prunedFile, packName(1, 1), packName(3, 3), tempMark + packName(3, 3), tempMark + sessionFile, tempMark + prunedFile} {
 			elsewhere := filepath.Join(t.TempDir(), "elsewhere")

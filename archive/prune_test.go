@@ -189,7 +189,7 @@ func TestPruneSweepsWhatWasLeft(t *testing.T) {
 	}
 }
 
-// A removal that was interrupted leaves no damage, whichever file was last.
+// An interrupted removal leaves no damage, whichever file was removed last.
 func TestAHalfPrunedStepIsNoDamage(t *testing.T) {
 	for stop := range 3 {
 		h := newHeap()

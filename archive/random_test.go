@@ -53,7 +53,7 @@ type randomSession struct {
 	disk   fullAfter
 	store  *Dir
 	now    chat.Transcript
-	steps  map[int]Step // that were put and not pruned
+	steps  map[int]Step // the steps put and not pruned
 	last   int
 	texts  int
 	events int
@@ -82,7 +82,7 @@ func (r *randomSession) operate() {
 	case kind == 12:
 		must(r.T, r.store.Close())
 		r.open()
-	case kind == 13: // the disk is full for a while
+	case kind == 13: // the disk is temporarily full
 		r.disk.left = r.IntN(3000)
 		r.round()
 		r.disk.left = 1 << 30
@@ -95,7 +95,7 @@ func (r *randomSession) operate() {
 	}
 }
 
-// add adds messages, some with a source that several share.
+// add adds messages, some with a shared source.
 func (r *randomSession) add() {
 	var source *chat.Source
 	for range 1 + r.IntN(6) {
@@ -184,7 +184,7 @@ func (r *randomSession) readOne() {
 	}
 }
 
-// checkWhole holds that all is there and nothing is damaged.
+// checkWhole checks that everything is there and undamaged.
 func (r *randomSession) checkWhole() {
 	r.Helper()
 	f, err := Verify(r.Context(), r.store, "s")
@@ -252,7 +252,7 @@ func (r *randomSession) damageAndCheck() {
 	if left {
 		return
 	}
-	newest := 0 // that can be read: with session.json gone too, later ones are not known
+	newest := 0 // the newest readable one: if session.json is gone too, later ones are unknown
 	for n := range r.steps {
 		if readable[n] {
 			newest = max(newest, n)
@@ -329,7 +329,7 @@ func (r *randomSession) damage(hurt map[string]string) (name, how string) {
 type filePlaces struct {
 	own   map[int]string
 	items map[int][]int
-	files map[int][]string // that have an item
+	files map[int][]string // with an item
 }
 
 func (r *randomSession) places() filePlaces {
@@ -373,7 +373,7 @@ func (r *randomSession) places() filePlaces {
 	return p
 }
 
-// readable reports whether step n needs no file that was hurt.
+// readable reports whether step n needs none of the damaged files.
 func (p filePlaces) readable(n int, hurt map[string]string) bool {
 	if hurt[p.own[n]] != "" {
 		return false

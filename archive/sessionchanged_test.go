@@ -216,7 +216,7 @@ func TestSessionFileIsLockedUnderEveryName(t *testing.T) {
 	if info, err := os.Lstat(soft); err != nil || info.Mode()&os.ModeSymlink == 0 {
 		t.Errorf("the link is one no more: %v", err)
 	}
-	// A file that is written anew is locked as the one before was.
+	// A rewritten file is locked like the one before.
 	f, _, err = OpenSession(path)
 	must(t, err, os.Remove(path), f.Append(text("z")))
 	must(t, os.Link(path, hard+"2"))

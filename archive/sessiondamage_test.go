@@ -27,7 +27,7 @@ func readsOther(text []byte, want State) string {
 	return ""
 }
 
-// Every bit of a session file that flips, and every byte that goes, is found.
+// Every flipped bit and every removed byte of a session file is found.
 func TestEveryFlipOfASessionFileIsFound(t *testing.T) {
 	whole, _ := sessionBytes(t)
 	want, err := DecodeSession(bytes.NewReader(whole))
@@ -58,8 +58,8 @@ func TestEveryFlipOfASessionFileIsFound(t *testing.T) {
 	t.Logf("%d flips, %d bytes", found, len(whole))
 }
 
-// A record that is removed, doubled, moved or put in from another file is found,
-// and named.
+// A record that is removed, duplicated, moved or from another file is found and
+// named.
 func TestEveryRecordHasItsPlace(t *testing.T) {
 	whole, _ := sessionBytes(t)
 	want, err := DecodeSession(bytes.NewReader(whole))

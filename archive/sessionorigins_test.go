@@ -12,7 +12,7 @@ import (
 	"github.com/tiercompact/tiercompact/internal/edit"
 )
 
-// sessionLines returns the lines of a session file that write has made.
+// sessionLines returns the lines of a session file with the records of write.
 func sessionLines(t *testing.T, write func(f *SessionFile) error) [][]byte {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "s.jsonl")

@@ -38,10 +38,10 @@ func TestRandomSessionFile(t *testing.T) {
 
 type randomCounts struct {
 	Done, Refused       int // operations
-	Meddled, Restored   int // changes from outside, files that were written anew
+	Meddled, Restored   int // changes from outside, rewritten files
 	Restarts, Whole     int // of those without damage
-	Recovered, FromArch int // damaged files; of them those that the archive made whole
-	Missing, Gone       int // messages that a recovery said were missing; files that were not there
+	Recovered, FromArch int // damaged files; the ones completed from the archive
+	Missing, Gone       int // messages that a recovery reported as missing; missing files
 }
 
 func (c *randomCounts) add(o randomCounts) {
@@ -190,11 +190,10 @@ func (h *history) meddle() {
 	}
 }
 
-// restart ends the process that has the file, with a close or a kill, and opens
-// the file again.
+// restart closes or kills the process with the file, and opens the file again.
 func (h *history) restart() {
 	h.Restarts++
-	told := false // an error has said that something is not written
+	told := false // an error has reported a loss
 	if h.r.IntN(2) == 0 {
 		told = h.f.Close() != nil
 	} else {
@@ -226,8 +225,8 @@ func (h *history) restart() {
 	}
 }
 
-// recover opens a damaged file, and holds that each message is there, or that so
-// many are said to be missing.
+// recover opens a damaged file, and checks that each message is there, or is
+// counted as missing.
 func (h *history) recover() {
 	f, s, r, err := recoverSession(h.Context(), h.path, h.store, h.disk.open)
 	if err != nil { // no record is left

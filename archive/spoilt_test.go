@@ -58,8 +58,8 @@ func TestADamagedSessionFileHidesNothing(t *testing.T) {
 	}
 }
 
-// A step file that the system cannot read is a damage as any other: the rest of
-// the session can be read, and goes on.
+// A step file that the system cannot read is a damage like any other: the rest of
+// the session is readable, and the session continues.
 func TestAFileThatCannotBeReadIsADamage(t *testing.T) {
 	root, d := twoSessions(t)
 	path := filepath.Join(root, "s", stepName(2))
@@ -113,7 +113,7 @@ func TestADamagedFormatSaysWhatToDo(t *testing.T) {
 	}
 }
 
-// A folder that cannot be listed, as one of another user, is a damage of its
+// A folder that cannot be listed, such as one of another user, is a damage of its
 // session alone.
 func TestAFolderThatCannotBeListedHidesNoOther(t *testing.T) {
 	root, d := twoSessions(t)

@@ -117,8 +117,8 @@ func writeParts(s Step, known runs, write func(name string, fill func(io.Writer)
 	return write(stepName(s.Number), func(w io.Writer) error { return encodeStep(w, h, s) })
 }
 
-// encodeStep writes the step file of s, whose header is h but for the hashes of
-// the lines that follow.
+// encodeStep writes the step file of s. h is its header without the hashes of the
+// following lines.
 func encodeStep(w io.Writer, h headerLine, s Step) error {
 	var lines bytes.Buffer
 	hashed := func(x any) (string, error) {

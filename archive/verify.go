@@ -88,7 +88,7 @@ func (f *Findings) references(ctx context.Context, store Store, infos []StepInfo
 		}
 	}
 	if unreadable(err) || errors.Is(err, ErrNotFound) {
-		return nil // a damage of its own, or pruned
+		return nil // it has a damage of its own, or was pruned
 	}
 	if err != nil {
 		return err

@@ -46,7 +46,7 @@ func (b *bucket) Open(ctx context.Context, key string) (io.ReadCloser, error) {
 	return &objectReader{body, stop, func(err error) error { return b.requestError(ctx, "get", key, err) }}, nil
 }
 
-// An objectReader reads an object, within the time for it.
+// An objectReader reads an object within its time limit.
 type objectReader struct {
 	io.ReadCloser
 	stop   func()
@@ -80,7 +80,7 @@ func (b *bucket) Put(ctx context.Context, key string, body []byte, fresh bool) e
 		ContentType: contentType(key), ServerSideEncryption: b.sse, UserMetadata: map[string]string{putMark: mark},
 		DisableContentSha256: true, // of chunks: the whole is signed
 	}
-	short, long := md5.Sum(body), sha256.Sum256(body) // buckets with locks ask for the short one
+	short, long := md5.Sum(body), sha256.Sum256(body) // buckets with object locks require the short one
 	if fresh {
 		o.SetMatchETagExcept("*")
 	}
@@ -110,7 +110,7 @@ const conflict = "ConditionalRequestConflict"
 // checkTaken checks an existing key: it returns nil if the object has the mark.
 func (b *bucket) checkTaken(ctx context.Context, key, mark string) error {
 	info, err := b.client.StatObject(ctx, b.name, b.prefix+key, minio.StatObjectOptions{})
-	if err != nil && errorCode(err) != minio.NoSuchKey { // another's that is not whole yet
+	if err != nil && errorCode(err) != minio.NoSuchKey { // an object of another process may be incomplete
 		return b.requestError(ctx, "look at", key, err)
 	}
 	if info.UserMetadata[putMark] == mark {

@@ -43,7 +43,7 @@ func TestRealServerKeepsAnArchive(t *testing.T) {
 	}
 }
 
-// Stores that know nothing of each other, as in several processes, race for
+// Stores without knowledge of each other, as in several processes, race for
 // numbers.
 func TestRealNumberIsTakenOnce(t *testing.T) {
 	g := startReal(t)
@@ -91,8 +91,8 @@ func checkClean(t *testing.T, s archive.Store, session string, least int) {
 	}
 }
 
-// A cut is a transport that has something happen in the middle of the body of
-// a request, once.
+// A cut is a transport that calls a function in the middle of the body of a
+// request, once.
 type cut struct {
 	mu   sync.Mutex
 	left int // requests with a body until it happens
@@ -118,7 +118,7 @@ func (c *cut) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// after is a reader of nothing that does something when it is read.
+// after is an empty reader that calls a function when it is read.
 type after func()
 
 func (f after) Read([]byte) (int, error) {
@@ -127,9 +127,9 @@ func (f after) Read([]byte) (int, error) {
 	return 0, io.EOF
 }
 
-// TestRealServerKilled kills the server in the middle of every object of a
-// round. Nothing leaves the conversation that is not in the archive, and the
-// archive is whole.
+// TestRealServerKilled kills the server in the middle of every object of a round.
+// Every message that leaves the conversation is in the archive, and the archive is
+// undamaged.
 func TestRealServerKilled(t *testing.T) {
 	g := startReal(t)
 	kills := 0
@@ -155,8 +155,8 @@ func TestRealServerKilled(t *testing.T) {
 	}
 }
 
-// talk adds messages to a session that compacts into s. If one fails to be
-// archived, again is called, and the talk goes on.
+// talk adds messages to a session that compacts into s. If archiving fails, again
+// is called, and the talk continues.
 func talk(t *testing.T, s archive.Store, id string, again func()) ([]chat.Message, *tiercompact.Session) {
 	t.Helper()
 	c, err := tiercompact.New(tiercompact.Config{Window: 2000, Archive: s})
@@ -229,7 +229,7 @@ func TestRealBucketThatIsNotThere(t *testing.T) {
 	}
 }
 
-// late is a transport that dates requests as a clock that is wrong would.
+// late is a transport that dates requests by a wrong clock.
 type late time.Duration
 
 func (l late) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -28,15 +28,15 @@ import (
 
 // Config selects the bucket and the access to it. Only Bucket is required.
 type Config struct {
-	Bucket   string // it must be there
+	Bucket   string // it must exist
 	Prefix   string // of every key; "": none
 	Region   string // "": AWS_REGION, AWS_DEFAULT_REGION, else the server's answer
-	Endpoint string // address of another server than Amazon's; "": AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, else Amazon's
-	KMSKey   string // id of the key that the server encrypts objects with (SSE-KMS); "": as the bucket has it
+	Endpoint string // address of a server other than Amazon's; "": AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, else Amazon's
+	KMSKey   string // id of the key with which the server encrypts objects (SSE-KMS); "": the bucket's setting
 
 	Timeout   time.Duration     // for one object, retries included; 0: 30 s
 	Attempts  int               // maximum requests for one object; 0: 5
-	Transport http.RoundTripper // nil: one of its own
+	Transport http.RoundTripper // nil: a new one
 }
 
 // Defaults of a Config.
@@ -114,7 +114,7 @@ func openBucket(ctx context.Context, c Config) (*bucket, error) {
 	return b, nil
 }
 
-// endpoint returns the host of an address, and whether it is reached by TLS.
+// endpoint returns the host of an address, and whether it uses TLS.
 func endpoint(address string) (host string, secure bool, err error) {
 	if address == "" {
 		return "s3.amazonaws.com", true, nil
@@ -170,8 +170,8 @@ func fromChain(ctx context.Context) (*credentials.Credentials, func() []string, 
 	return creds, secrets, nil
 }
 
-// mayAskRole reports whether a role of the container or of the machine may be
-// asked for.
+// mayAskRole reports whether the role of the container or of the machine may be
+// used.
 func mayAskRole() bool {
 	for _, name := range []string{"AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI"} {
 		if os.Getenv(name) != "" {

@@ -52,7 +52,7 @@ func newFake(t *testing.T) *fake {
 	return f
 }
 
-// config is that of the fake's bucket.
+// config returns the configuration for the fake's bucket.
 func (f *fake) config() Config {
 	return Config{Bucket: "bucket", Prefix: "some/prefix/", Region: "us-east-1", Endpoint: f.URL, Attempts: 2}
 }
@@ -67,7 +67,7 @@ func (f *fake) open(t *testing.T) *Store {
 	return s
 }
 
-// answers has the fake answer with an error of S3.
+// answers has the fake answer with an S3 error.
 func (f *fake) answers(status int, code, message string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -158,7 +158,7 @@ func TestTheKeyOfTheServerGoesWithEachObject(t *testing.T) {
 			t.Errorf("%s: %v", r.URL, h)
 		}
 		if strings.HasSuffix(r.URL.Path, "/session.json") {
-			records++ // made, and written again with the number of the step
+			records++ // created, and rewritten with the number of the step
 		} else if h.Get("If-None-Match") != "*" {
 			t.Errorf("%s is put whatever is there", r.URL)
 		}
