@@ -84,8 +84,7 @@ func TestFullDiskLeavesNothingHalfWritten(t *testing.T) {
 	must(t, d.Close())
 }
 
-// checkOnlyWhole checks that no draft is left and that every line ends with a line
-// feed.
+// checkOnlyWhole checks that no draft is left and that every line ends with a line feed.
 func checkOnlyWhole(t *testing.T, folder string) {
 	t.Helper()
 	entries, err := os.ReadDir(folder)

@@ -23,8 +23,7 @@ var kills = flag.Int("kills", 15, "how often TestKilledSessionLosesNothing kills
 const killedFolder = "TIERCOMPACT_TEST_KILLED_FOLDER"
 
 // TestKilledSessionLosesNothing kills a working process again and again. Everything
-// that the process reported as written is in the session file or the archive
-// afterwards.
+// that the process reported as written is in the session file or the archive afterwards.
 func TestKilledSessionLosesNothing(t *testing.T) {
 	folder := t.TempDir()
 	r := rand.New(rand.NewPCG(1, 2))

@@ -384,8 +384,7 @@ func TestArchiveOfTheVersionBefore(t *testing.T) {
 	verify(1)
 }
 
-// In an archive of the former format, an empty gap is only noted: it may have been
-// pruned.
+// In an archive of the former format, an empty gap is only noted: it may have been pruned.
 func TestAGapOfTheVersionBeforeIsNoted(t *testing.T) {
 	root := t.TempDir()
 	must(t, os.CopyFS(root, os.DirFS(filepath.Join("testdata", "second"))))

@@ -22,8 +22,7 @@ func marker(id string) chat.Message {
 }
 
 // refer returns step n, made n hours after noon on a conversation with these
-// markers; it replaces the removed messages by the marker own, with these ids
-// below.
+// markers; it replaces the removed messages by the marker own, with these ids below.
 func refer(n int, standing []string, own string, below ...string) Step {
 	s := Step{Session: "s", Number: n, Time: noon.Add(time.Duration(n) * time.Hour), Level: "hard"}
 	for _, id := range standing {

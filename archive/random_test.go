@@ -25,8 +25,7 @@ var (
 // TestRandomDamageIsFound makes sessions in a folder by random operations, with
 // restarts, full disks and interrupted removals, and then removes, replaces, cuts
 // and flips their files. Damage is found, undamaged steps stay readable, every text
-// that is read equals the written one, and prune changes nothing that a damage
-// concerns.
+// that is read equals the written one, and prune changes nothing that a damage concerns.
 func TestRandomDamageIsFound(t *testing.T) {
 	for seed := *firstSeed; seed < *firstSeed+*seeds; seed++ {
 		r := &randomSession{T: t, seed: seed, Rand: rand.New(rand.NewPCG(uint64(seed), 9)), root: t.TempDir(), steps: make(map[int]Step)}
@@ -386,8 +385,7 @@ func (p filePlaces) readable(n int, hurt map[string]string) bool {
 	return true
 }
 
-// checkPrune checks that prune without force leaves everything that a damage
-// concerns.
+// checkPrune checks that prune without force leaves everything that a damage concerns.
 func (r *randomSession) checkPrune(f Findings, readable map[int]bool, hurt map[string]string) {
 	before := filesIn(r.T, r.folder())
 	p, err := Prune(r.Context(), r.store, "s", PruneOptions{Keep: 1})

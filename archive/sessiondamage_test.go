@@ -58,8 +58,7 @@ func TestEveryFlipOfASessionFileIsFound(t *testing.T) {
 	t.Logf("%d flips, %d bytes", found, len(whole))
 }
 
-// A record that is removed, duplicated, moved or from another file is found and
-// named.
+// A record that is removed, duplicated, moved or from another file is found and named.
 func TestEveryRecordHasItsPlace(t *testing.T) {
 	whole, _ := sessionBytes(t)
 	want, err := DecodeSession(bytes.NewReader(whole))

@@ -104,8 +104,7 @@ func (r *recovery) knownTo(ctx context.Context, s Step) (knows, error) {
 // k.newest, the newest record that the step contains, it recovers all. After
 // k.newest, it recovers none if the step lacks the message of an undamaged record
 // there. Otherwise it recovers the damages whose message it has; of those with an
-// unknown message, as many as the step has more messages, and rounds without a
-// record.
+// unknown message, as many as the step has more messages, and rounds without a record.
 func (r *recovery) toldBy(k knows, until int) (damages []int) {
 	for _, n := range r.origins.added {
 		if n > k.newest && n < until {

@@ -16,8 +16,7 @@ import (
 
 // TestRandomSessionFile checks, for random operations on a session file with
 // failing writes, kills and restarts, while another program removes, replaces, cuts
-// and flips the file: every acknowledged record is read, or an error reported its
-// loss.
+// and flips the file: every acknowledged record is read, or an error reported its loss.
 func TestRandomSessionFile(t *testing.T) {
 	skipOnWindows(t)
 	var all randomCounts

@@ -43,7 +43,7 @@ func (k *keeping) vectors(ctx context.Context, texts []string) ([][]float32, err
 	return v, err
 }
 
-// files returns the names of the files below a folder.
+// filesBelow returns the names of the files below a folder.
 func filesBelow(t *testing.T, folder, pattern string) []string {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(folder, "*", "*", pattern))

@@ -75,8 +75,7 @@ func TestUndoTellsConversationsApart(t *testing.T) {
 }
 
 // A file has a secret that the archive does not have, in another place than after
-// the round. A message that an earlier undo restored without the secret is
-// recognized too.
+// the round. A message that an earlier undo restored without the secret is recognized too.
 func TestUndoBringsASecretBackFromAFile(t *testing.T) {
 	step, file := readFrom()
 	clean, changes := Clean(file, redactKey)

@@ -67,8 +67,7 @@ func (r *objectReader) Close() error {
 }
 
 // putMark names the metadata that identifies the writer of an existing object: if
-// the answer to a put is lost, the put is sent again, and must recognize its own
-// object.
+// the answer to a put is lost, the put is sent again, and must recognize its own object.
 const putMark = "Tiercompact-Put"
 
 // Put implements [archive.Bucket].

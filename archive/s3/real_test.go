@@ -91,8 +91,7 @@ func checkClean(t *testing.T, s archive.Store, session string, least int) {
 	}
 }
 
-// A cut is a transport that calls a function in the middle of the body of a
-// request, once.
+// A cut is a transport that calls a function in the middle of the body of a request, once.
 type cut struct {
 	mu   sync.Mutex
 	left int // requests with a body until it happens

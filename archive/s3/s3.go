@@ -129,8 +129,7 @@ func endpoint(address string) (host string, secure bool, err error) {
 	return u.Host, u.Scheme == "https", nil
 }
 
-// newTransport returns minio's transport with a shorter timeout for a silent
-// server.
+// newTransport returns minio's transport with a shorter timeout for a silent server.
 func newTransport(secure bool) (*http.Transport, error) {
 	t, err := minio.DefaultTransport(secure)
 	if err != nil {
@@ -170,8 +169,7 @@ func fromChain(ctx context.Context) (*credentials.Credentials, func() []string, 
 	return creds, secrets, nil
 }
 
-// mayAskRole reports whether the role of the container or of the machine may be
-// used.
+// mayAskRole reports whether the role of the container or of the machine may be used.
 func mayAskRole() bool {
 	for _, name := range []string{"AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI"} {
 		if os.Getenv(name) != "" {

@@ -30,8 +30,7 @@ type givenTranscripts struct {
 }
 
 // transcripts finds the files that args name, and all files below the folders that
-// args name, each once. A named file must exist; a folder may hold files of any
-// kind.
+// args name, each once. A named file must exist; a folder may hold files of any kind.
 func transcripts(cmd *cobra.Command, args []string) (*givenTranscripts, error) {
 	g := &givenTranscripts{cmd: cmd, seen: make(map[string]bool)}
 	for _, arg := range args {

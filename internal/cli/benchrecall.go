@@ -143,8 +143,7 @@ func addSamples(ctx context.Context, t *evidence.Tally, samples iter.Seq2[eviden
 	return nil
 }
 
-// measureRecall adds up the samples of DATA, or of the seed, and returns their
-// name.
+// measureRecall adds up the samples of DATA, or of the seed, and returns their name.
 func (o *benchRecallOptions) measureRecall(cmd *cobra.Command, args []string, t *evidence.Tally, bar *recallBar) (string, error) {
 	if len(args) == 0 {
 		var b bytes.Buffer

@@ -11,8 +11,7 @@ import (
 	"github.com/tiercompact/tiercompact/levels"
 )
 
-// A benchSheet shows the measures of a run for people, in 80 columns, or 96 with
-// times.
+// A benchSheet shows the measures of a run for people, in 80 columns, or 96 with times.
 type benchSheet struct {
 	doctorSheet
 	bench.Report

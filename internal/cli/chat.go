@@ -282,8 +282,7 @@ func (o *chatOptions) lineByLine(cmd *cobra.Command) bool {
 	return o.plain || !isTerminal(cmd.InOrStdin()) || !isTerminal(cmd.OutOrStdout()) || os.Getenv("TERM") == "dumb"
 }
 
-// calibrations returns the store of what chats learned about each model's token
-// counts.
+// calibrations returns the store of what chats learned about each model's token counts.
 func (o *chatOptions) calibrations() *engine.Calibrations {
 	folder, err := os.UserCacheDir()
 	if err != nil {

@@ -426,8 +426,7 @@ func (x *terminal) released(write chan<- struct{}, text string) string {
 }
 
 // A round after an answer is made while the user reads: input that is typed
-// meanwhile is sent after it, the round can be stopped and undone, and leaving is
-// safe.
+// meanwhile is sent after it, the round can be stopped and undone, and leaving is safe.
 func TestChatCompactsWhileTheUserReads(t *testing.T) {
 	x := newTerminal(t)
 	server := fault.Fake(t,

@@ -41,8 +41,8 @@ type ollamaChat struct {
 	window int // set by the user; 0: not set
 }
 
-// loadWithin limits the time for loading a model before a chat. Only a loaded model
-// has a known window.
+// loadWithin limits the time for loading a model before a chat. The server reports
+// the window of a loaded model.
 const loadWithin = 2 * time.Minute
 
 func (c ollamaChat) findModel(ctx context.Context, name string) (tui.Model, error) {

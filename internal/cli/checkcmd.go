@@ -114,8 +114,7 @@ func (o *checkOptions) problems(cmd *cobra.Command, in input) ([]chat.Problem, e
 
 // faultsIn returns the problems of c. If the given format is not c's, it adds the
 // problems that conversions cause, because compaction is not to blame for them:
-// without a developer role, for example, developer messages become late system
-// messages.
+// without a developer role, for example, developer messages become late system messages.
 func faultsIn(c wire.Conversation, format string) []chat.Problem {
 	all := chat.Check(c.Messages)
 	if format == c.Format {

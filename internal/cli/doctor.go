@@ -175,8 +175,7 @@ func (o *doctorOptions) patientSession(cmd *cobra.Command, args []string) (engin
 	return p, nil
 }
 
-// loadedSession returns a session of the transcript with the built-in ranking and
-// summary.
+// loadedSession returns a session of the transcript with the built-in ranking and summary.
 func loadedSession(in input, cfg tiercompact.Config) (*tiercompact.Session, error) {
 	c, err := tiercompact.New(cfg)
 	if err != nil {

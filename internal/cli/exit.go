@@ -8,8 +8,7 @@ import (
 	"github.com/tiercompact/tiercompact/wire"
 )
 
-// The exit codes are part of the interface: scripts use them to distinguish
-// failures.
+// The exit codes are part of the interface: scripts use them to distinguish failures.
 const (
 	exitFailed  = 1
 	exitUsage   = 2

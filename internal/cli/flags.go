@@ -20,8 +20,7 @@ type choice struct {
 	words string // separated by ", "
 }
 
-// complete has the shell complete the values of a flag; words is a list as in
-// choice.
+// complete has the shell complete the values of a flag; words is a list as in choice.
 func complete(cmd *cobra.Command, flag, words string) {
 	values := strings.Split(words, ", ")
 	err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))

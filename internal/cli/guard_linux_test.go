@@ -86,8 +86,7 @@ func obeyed(text string) string {
 	return ""
 }
 
-// steeringSession writes a conversation full of control sequences, and returns its
-// file.
+// steeringSession writes a conversation full of control sequences to a file.
 func steeringSession(t *testing.T, dir string) string {
 	t.Helper()
 	type message map[string]any

@@ -96,8 +96,7 @@ func writeUsage(w io.Writer, cmd *cobra.Command, all bool) error {
 	return err
 }
 
-// writeFlags writes the flags of cmd by group, and returns the number of hidden
-// ones.
+// writeFlags writes the flags of cmd by group, and returns the number of hidden ones.
 func writeFlags(b *strings.Builder, cmd *cobra.Command, all bool) (left int) {
 	groups := flagGroups()
 	sets := make([]*pflag.FlagSet, len(groups))

@@ -11,8 +11,7 @@ import (
 )
 
 // llamacpp answers as llama.cpp's server did (see testdata/llamacpp), except for
-// the token count of the prompt: counted has one per request, and the last one
-// repeats.
+// the token count of the prompt: counted has one per request, and the last one repeats.
 func llamacpp(t *testing.T, counted ...string) (url string) {
 	t.Helper()
 	answer, err := os.ReadFile("testdata/llamacpp/answer.txt")

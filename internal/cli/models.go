@@ -20,8 +20,7 @@ import (
 // a variable. Without such flags no model is used.
 type models struct{ flags []string }
 
-// registerModels adds the flags of the settings with these paths or in these
-// sections.
+// registerModels adds the flags of the settings with these paths or in these sections.
 func (m *models) registerModels(cmd *cobra.Command, paths ...string) {
 	before := make(map[string]bool)
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { before[f.Name] = true })
@@ -66,8 +65,7 @@ func (m *models) engineOptions(cmd *cobra.Command, named bool) (engine.Options, 
 	return o, nil
 }
 
-// findModels finds the models, sets them in cfg and has them report their progress
-// to p.
+// findModels finds the models, sets them in cfg and has them report their progress to p.
 func findModels(ctx context.Context, cmd *cobra.Command, c config.Config, cfg *tiercompact.Config, p *progress) error {
 	o, err := c.EngineOptions()
 	if err != nil {
@@ -112,8 +110,7 @@ func (p *progress) showSummary(s summarize.Progress) {
 	p.showLine(!s.Done, fmt.Sprintf("summary: %s %d of %d, %d tokens, %.0f tokens/s", s.Step, s.Call, s.Of, s.Tokens, s.PerSecond))
 }
 
-// showShare shows the done part of a whole; of is 0 or less if the whole is
-// unknown.
+// showShare shows the done part of a whole; of is 0 or less if the whole is unknown.
 func (p *progress) showShare(what string, done, of int64) {
 	if of > 0 {
 		what = fmt.Sprintf("%s: %d %%", what, 100*done/of)

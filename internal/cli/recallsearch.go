@@ -65,8 +65,7 @@ type sessionHit struct {
 }
 
 // searchSessions finds the best hits of all sessions. If the model fails in one
-// session, all are compared by words: the scores of the two methods are not
-// comparable.
+// session, all are compared by words: the scores of the two methods are not comparable.
 func (r *searched) searchSessions(ctx context.Context, store archive.Store, sessions []string, text string, by archive.Meaning) error {
 	r.hits, r.damaged = nil, nil
 	for _, s := range sessions {

@@ -61,8 +61,7 @@ type replayOptions struct {
 	all, json                 bool
 }
 
-// foldFrom is the number of messages from which on a replay folds stretches without
-// events.
+// foldFrom is the number of messages from which on a replay folds stretches without events.
 const foldFrom = 100
 
 func (o *replayOptions) runReplay(cmd *cobra.Command, args []string) (err error) {

@@ -106,8 +106,7 @@ func atMostArgs(n int) cobra.PositionalArgs {
 	}
 }
 
-// safeForStderr returns s for stderr: quotes of a file, a setting or a server are
-// redacted.
+// safeForStderr returns s for stderr: quotes of a file, a setting or a server are redacted.
 func safeForStderr(s string) string { return printableLine(redact.Default().String(s)) }
 
 // wrapForTerminal breaks a text between words if w is a terminal. A file or a pipe

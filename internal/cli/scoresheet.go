@@ -110,8 +110,7 @@ func (s *scoreSheet) writeMany() {
 }
 
 // elideMiddle returns a name of at most width columns. From a longer name it keeps
-// the beginning and the end, because names of one folder often differ in only one
-// of them.
+// the beginning and the end, because names of one folder often differ in only one of them.
 func (s *scoreSheet) elideMiddle(name string, width int) string {
 	name = s.screen.Clip(name, len(name)) // without control characters
 	letters, cut := []rune(name), s.screen.Sign("…", "..")
@@ -127,8 +126,7 @@ func (s *scoreSheet) figuresText(f bench.Figures, lost int) string {
 		shareText(f.Identifiers), shareText(f.Needed.Kept), shareText(f.Edits.Kept), screen.Grouped(lost), screen.Grouped(f.Refill))
 }
 
-// countLost counts losses that should never happen: partners, and protected
-// messages.
+// countLost counts losses that should never happen: partners, and protected messages.
 func countLost(c bench.Comparison) int {
 	if c.Protected.Whole() {
 		return c.Orphans

@@ -43,8 +43,7 @@ func settingsOfCompaction() []string {
 		"engine", "ollama_url", "num_thread", "exact_tokens", "seed", "thresholds", "policy", "soft", "hard", "emergency", "summary", "embed", "deadlines", "redact"}
 }
 
-// settingsOfModels names the settings that select the models for ranking and
-// summaries.
+// settingsOfModels names the settings that select the models for ranking and summaries.
 func settingsOfModels() []string {
 	return []string{"engine", "ollama_url", "num_thread", "exact_tokens", "summary.model", "summary.url", "embed", "deadlines"}
 }
@@ -65,8 +64,7 @@ func (s *settings) loadSettings(cmd *cobra.Command, defaults map[string]string) 
 	return nil
 }
 
-// settingsError turns an error of the settings into a usage error, with the names
-// of flags.
+// settingsError turns an error of the settings into a usage error, with the names of flags.
 func settingsError(err error) error {
 	var all config.Errors
 	var one *config.Error

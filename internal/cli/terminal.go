@@ -7,8 +7,7 @@ import (
 	"github.com/tiercompact/tiercompact/internal/screen"
 )
 
-// A guardedTerminal is a terminal on which no written text acts as a control
-// sequence.
+// A guardedTerminal is a terminal on which no written text acts as a control sequence.
 type guardedTerminal struct {
 	*screen.Guard
 	file *os.File

@@ -35,8 +35,7 @@ func (s Screen) Bar(width int, t levels.Thresholds, before, after float64) strin
 	return s.Paint(PaintOf(t, after), used) + s.Paint(Dim, rest.String())
 }
 
-// splitCells returns the number of full cells of a share, and the eighths of the
-// next cell.
+// splitCells returns the number of full cells of a share, and the eighths of the next cell.
 func splitCells(share float64, width int) (full, eighth int) {
 	n := int(min(max(share, 0), 1)*float64(width)*8 + 0.5)
 	return n / 8, n % 8
@@ -48,8 +47,7 @@ func thresholdCell(threshold float64, width int) int {
 }
 
 // Scale writes the thresholds, in percent, above their marks, with a blank between
-// two of them. If a label would have to move by more than one column, it is left
-// out.
+// two of them. If a label would have to move by more than one column, it is left out.
 func Scale(width int, t levels.Thresholds) string {
 	line := []rune(strings.Repeat(" ", width))
 	free := 0

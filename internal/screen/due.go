@@ -44,8 +44,7 @@ func Due(cfg tiercompact.Config, r tiercompact.Report) string {
 	return fmt.Sprintf("%s of %s tokens: %s", Percent(share), Grouped(r.Usage.Window), why)
 }
 
-// OtherLevel returns why a round applied another level than the due one, "" if it
-// did not.
+// OtherLevel returns why a round applied another level than the due one, "" if it did not.
 func OtherLevel(r tiercompact.Report) string {
 	applied := func(name levels.Name) bool {
 		return slices.ContainsFunc(r.Applied, func(a tiercompact.Applied) bool { return a.Level == name })

@@ -59,8 +59,7 @@ func Escaped(text string) string {
 	return safe
 }
 
-// escaped returns the safe form of the first n bytes of text: of all bytes if
-// atEnd.
+// escaped returns the safe form of the first n bytes of text: of all bytes if atEnd.
 func escaped(text []byte, atEnd bool) (safe string, n int) {
 	var b strings.Builder
 	for n < len(text) {

@@ -127,8 +127,7 @@ func (a *app) handleKey(k tea.KeyPressMsg) tea.Cmd {
 	return cmd
 }
 
-// interrupt stops the current action. If there is none, the second interrupt
-// leaves.
+// interrupt stops the current action. If there is none, the second interrupt leaves.
 func (a *app) interrupt(again bool) tea.Cmd {
 	switch {
 	case a.stop != nil:
@@ -173,8 +172,7 @@ func (a *app) submitInput() tea.Cmd {
 	return nil
 }
 
-// recallInput replaces the input by an earlier or later one, if the cursor is at
-// its edge.
+// recallInput replaces the input by an earlier or later one, if the cursor is at its edge.
 func (a *app) recallInput(up bool) bool {
 	edge := a.input.Line() == 0
 	if !up {

@@ -231,8 +231,7 @@ func (t *Talk) setTools() {
 	}
 }
 
-// savedCalibration returns what earlier chats learned about the model's token
-// counts.
+// savedCalibration returns what earlier chats learned about the model's token counts.
 func (t *Talk) savedCalibration() tokens.Calibration {
 	if t.o.Learnt == nil {
 		return tokens.Calibration{}
@@ -276,8 +275,7 @@ func Saved(dir string) ([]string, error) {
 	return names, nil
 }
 
-// SavedMeta returns the metadata of a saved session; lenient if its file may be
-// damaged.
+// SavedMeta returns the metadata of a saved session; lenient if its file may be damaged.
 func SavedMeta(dir, name string, lenient bool) (archive.Meta, error) {
 	if err := plainName(name); err != nil {
 		return archive.Meta{}, err

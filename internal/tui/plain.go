@@ -104,8 +104,7 @@ func readLines(in io.Reader, to chan<- typed, quit <-chan struct{}) {
 	}
 }
 
-// readLine returns the next line without its line feed, which the last line need
-// not have.
+// readLine returns the next line without its line feed, which the last line need not have.
 func readLine(b *bufio.Reader) (string, error) {
 	var line []byte
 	for {

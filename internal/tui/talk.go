@@ -380,8 +380,7 @@ func (t *Talk) tellSlow(a model.Answer) {
 	t.emitNote("%s took %s to read the prompt: the machine is slow, or busy; end what else computes on it, set --num-thread to the cores that are free, or use a smaller model (tiercompact doctor measures it)", t.model.Name, a.PromptTime.Round(time.Second))
 }
 
-// Close ends the chat; its session can be resumed. The error reports what is not on
-// disk.
+// Close ends the chat; its session can be resumed. The error reports what is not on disk.
 func (t *Talk) Close() error {
 	var errs []error
 	if t.session != nil {

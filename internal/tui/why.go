@@ -12,8 +12,7 @@ import (
 	"github.com/tiercompact/tiercompact/internal/screen"
 )
 
-// roundLines returns the actions of a round, one line per level and one per failed
-// attempt.
+// roundLines returns the actions of a round, one line per level and one per failed attempt.
 func roundLines(s screen.Screen, r tiercompact.Report) []string {
 	var lines []string
 	if other := screen.OtherLevel(r); other != "" {
