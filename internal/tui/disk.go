@@ -24,7 +24,7 @@ import (
 // Options configure a chat.
 type Options struct {
 	Config tiercompact.Config                                    // Window, Archive, Progress and Calibration are set by the chat
-	Learnt func(model string) tokens.Calibration                 // what is known of a model's token counts; nil: nothing
+	Learnt func(model string) tokens.Calibration                 // the known calibration of a model; nil: none
 	Learn  func(model string, c tokens.Calibration)              // stores it; nil: it is not stored
 	Chat   Chatter                                               // required
 	Model  Model                                                 // required, with a window

@@ -22,7 +22,7 @@ const maxLine = 1 << 20
 // /quit; the error is not nil if lines failed. An interrupt stops the current
 // action, or ends the chat if there is none.
 //
-// prompt shows a prompt. watched shows an answer while it streams, even if the
+// prompt turns a prompt on. watched shows an answer while it streams, even if the
 // model has to be asked again later. Otherwise each answer is written once, when it
 // is complete.
 func Plain(ctx context.Context, t *Talk, in io.Reader, out, notes io.Writer, prompt, watched bool) error {

@@ -42,8 +42,8 @@ type Status struct {
 	Freed      int    // tokens, by all rounds of this process
 }
 
-// A Talk is a conversation with a model, on disk from the beginning. Its methods
-// are not safe for concurrent use.
+// A Talk is a conversation with a model, saved to disk message by message. Its
+// methods are not safe for concurrent use.
 type Talk struct {
 	o       Options
 	session *tiercompact.Session
@@ -203,7 +203,7 @@ func (t *Talk) preflight(ctx context.Context) error {
 }
 
 // answered returns m in the form for the conversation: a limited number of calls,
-// each with an id, and thinking only if calls follow from it.
+// each with an id, and thinking only if it has calls.
 func (t *Talk) answered(m chat.Message, tools bool) chat.Message {
 	var parts []chat.Part
 	calls := 0
