@@ -109,7 +109,7 @@ const conflict = "ConditionalRequestConflict"
 // checkTaken checks an existing key: it returns nil if the object has the mark.
 func (b *bucket) checkTaken(ctx context.Context, key, mark string) error {
 	info, err := b.client.StatObject(ctx, b.name, b.prefix+key, minio.StatObjectOptions{})
-	if err != nil && errorCode(err) != minio.NoSuchKey { // an object of another process may be incomplete
+	if err != nil && errorCode(err) != minio.NoSuchKey { // NoSuchKey: the object of another process is incomplete
 		return b.requestError(ctx, "look at", key, err)
 	}
 	if info.UserMetadata[putMark] == mark {

@@ -27,7 +27,7 @@ type archivePlace struct {
 	where, session string
 }
 
-// registerPlace adds the flags. The flags of settings are read by load.
+// registerPlace adds the flags. The flags of settings are read by loadSettings.
 func (p *archivePlace) registerPlace(cmd *cobra.Command) {
 	p.cmd = cmd
 	f := cmd.Flags()
