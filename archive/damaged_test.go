@@ -80,7 +80,7 @@ func TestArchiveFromTheFuture(t *testing.T) {
 		}
 	}
 	must(t, os.WriteFile(filepath.Join(root, rootFile), []byte(rootText), 0o600))
-	d, err := OpenDir(root, DirOptions{}) // the refusal gave the lock back
+	d, err := OpenDir(root, DirOptions{}) // the refused open released the lock
 	must(t, err, os.Mkdir(filepath.Join(root, "s"), 0o700), os.WriteFile(filepath.Join(root, "s", sessionFile), []byte(`{"v":3}`), 0o600))
 	if err := d.Put(t.Context(), smallStep(1)); !errors.Is(err, ErrVersion) {
 		t.Errorf("Put into a session from the future: %v", err)
@@ -110,7 +110,7 @@ func TestInterruptedPutIsCleanedUp(t *testing.T) {
 func TestTornEventIsTakenOff(t *testing.T) {
 	root := t.TempDir()
 	path := filepath.Join(root, "s", "events.jsonl")
-	event := func(line string) { // of a process of its own
+	event := func(line string) { // in a process of its own
 		t.Helper()
 		d, err := OpenDir(root, DirOptions{})
 		must(t, err, d.Event(t.Context(), "s", []byte(line)), d.Close())
@@ -153,7 +153,7 @@ func TestSessionsThatMeetInOneFolderAreApart(t *testing.T) {
 	d, err := OpenDir(root, DirOptions{})
 	must(t, err, d.Put(t.Context(), smallStep(1)))
 	defer d.Close()
-	// As on a file system that does not tell cases apart.
+	// As on a case-insensitive file system.
 	must(t, os.Rename(filepath.Join(root, "s"), filepath.Join(root, "S")))
 	other := smallStep(1)
 	other.Session = "S"

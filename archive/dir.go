@@ -21,17 +21,17 @@ type DirOptions struct {
 // Dir is a store in a folder:
 //
 //	archive.json                        the format
-//	{session}/session.json              the session's id, and the numbers of all steps that were ever put
-//	{session}/steps-{step}.pack         a step, with the messages that no step before had
-//	{session}/steps-{step}-{step}.pack  several, put together
-//	{session}/pruned.json               the numbers of the steps that were pruned
+//	{session}/session.json              the session's id, and the numbers of all steps ever put
+//	{session}/steps-{step}.pack         a step, with the messages that no earlier step has
+//	{session}/steps-{step}-{step}.pack  several steps, merged
+//	{session}/pruned.json               the numbers of the pruned steps
 //	{session}/events.jsonl              the newest events
-//	{session}/old-events-{n}.jsonl.gz   those before, several files put together in time
+//	{session}/old-events-{n}.jsonl.gz   the older ones; files are merged in time
 //
-// Each message of a session is kept once, compressed. A file is whole, on disk,
-// before it has its name, and never changes but for events.jsonl. One process at a
-// time writes. The folder of a version before, with three files for each step, is
-// read, and goes on in this form.
+// Each message of a session is kept once, compressed. A file is complete on disk
+// before it gets its name, and only events.jsonl changes afterwards. One process at
+// a time writes. A folder of the former version, with three files for each step, can
+// be read, and continues in this form.
 type Dir struct {
 	root string
 	disk disk
@@ -42,7 +42,7 @@ type Dir struct {
 	ours       map[string]bool  // sessions whose folder was checked
 	eventsSize map[string]int64 // of events.jsonl since it was checked
 	scans      *sync.Map        // see storeReader
-	// writers are of the sessions that this process writes
+	// writers of the sessions that this process writes
 	writers map[string]*writer
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/tiercompact/tiercompact/internal/edit"
 )
 
-// A round is archived before it is made; what it drops can be found, recalled
-// and brought back.
+// A round is archived before it is made; the messages that it drops can be found,
+// recalled and restored.
 func Example() {
 	ctx := context.Background()
 	store := archive.NewMemory()

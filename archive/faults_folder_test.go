@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// A folder that is taken away while it is written to is not made anew without
-// what it held: that would look like an archive, and be none.
+// A folder that is removed during writes is not created again without its content:
+// that would look like an archive.
 func TestVanishedFolder(t *testing.T) {
 	root := filepath.Join(t.TempDir(), "archive")
 	d, err := OpenDir(root, DirOptions{})
@@ -27,7 +27,7 @@ func TestVanishedFolder(t *testing.T) {
 			t.Errorf("Event: %v", err)
 		}
 		if n == 0 {
-			must(t, os.Mkdir(root, 0o700)) // an empty one in its place is not it
+			must(t, os.Mkdir(root, 0o700)) // an empty folder in its place does not count
 		}
 	}
 	if left, err := os.ReadDir(root); err != nil || len(left) > 0 {
@@ -40,8 +40,7 @@ func TestVanishedFolder(t *testing.T) {
 	must(t, d.Close())
 }
 
-// A file system that turns read-only in the middle of a session keeps what is
-// there.
+// A file system that turns read-only in the middle of a session keeps its content.
 func TestFolderThatTurnsReadOnly(t *testing.T) {
 	root := t.TempDir()
 	var broken error

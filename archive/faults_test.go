@@ -16,8 +16,8 @@ import (
 	"github.com/tiercompact/tiercompact/internal/edit"
 )
 
-// fullAfter is a disk that takes so many bytes more, over all files, and then
-// is full: the rest of a write is lost.
+// fullAfter is a disk that is full after so many more bytes, over all files: the
+// rest of a write is lost.
 type fullAfter struct{ left int }
 
 func (d *fullAfter) open(path string, flag int) (writableFile, error) {
@@ -62,7 +62,7 @@ func TestFullDiskLeavesNothingHalfWritten(t *testing.T) {
 		full.left = room
 		err := d.Put(t.Context(), smallStep(2))
 		if err == nil {
-			break // session.json is there already, so that it needs less than the first
+			break // session.json exists already, so this step needs less space than the first
 		}
 		if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "free space") {
 			t.Fatalf("room for %d: %v, want ENOSPC and a remedy", room, err)
@@ -84,7 +84,7 @@ func TestFullDiskLeavesNothingHalfWritten(t *testing.T) {
 	must(t, d.Close())
 }
 
-// checkOnlyWhole holds that no draft is left and that every line has its end.
+// checkOnlyWhole checks that no draft is left and that every line ends with a line feed.
 func checkOnlyWhole(t *testing.T, folder string) {
 	t.Helper()
 	entries, err := os.ReadDir(folder)
@@ -136,8 +136,8 @@ func TestFullDiskMakesNoSession(t *testing.T) {
 	must(t, err, f.Close())
 }
 
-// Where half a record cannot be taken back, it is not a part of the file: it is
-// written anew with the next record, or when it is closed.
+// If half a record cannot be removed, it is not a part of the file: it is rewritten
+// with the next record, or when the file is closed.
 func TestSessionThatCannotBeMendedFails(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s.jsonl")
 	stuck := func(path string, flag int) (writableFile, error) {
@@ -154,7 +154,7 @@ func TestSessionThatCannotBeMendedFails(t *testing.T) {
 	must(t, f.Close())
 	f, s, err := OpenSession(path)
 	must(t, err, f.Close())
-	if s.Torn != 0 || len(s.Messages) > 0 { // Close wrote it anew
+	if s.Torn != 0 || len(s.Messages) > 0 { // Close rewrote it
 		t.Errorf("state %+v", s)
 	}
 }

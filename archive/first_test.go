@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// A firstDir writes steps as the version before did: three files for each. Its
-// Put is that of the version before, cut down to what needs no care.
+// A firstDir writes steps in the former format: three files for each. Its Put is
+// that of the former version, without its error handling.
 type firstDir struct{ *Dir }
 
 func openFirst(t *testing.T, root string) firstDir {

@@ -121,7 +121,7 @@ func (l storeReader) presumedOwner(ctx context.Context, folder string) (string, 
 
 // packOwner returns the session of a pack in the folder, "" if none has one.
 func (l storeReader) packOwner(ctx context.Context, folder string, names []string) string {
-	l.scans = nil // where each is read as one of its session
+	l.scans = nil // read each pack as one of its own session
 	for _, name := range names {
 		first, last, ok := packNumbers(name)
 		if !ok {

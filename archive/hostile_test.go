@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Whatever is in the place of a step file is read without a panic, and what is read
-// is what was written, or an error.
+// Any content of a step file is read without a panic, and the result is the written
+// step, or an error.
 func FuzzStepFile(f *testing.F) {
 	h := newHeap()
 	o, err := OpenObjects(f.Context(), h)
@@ -46,8 +46,8 @@ func FuzzStepFile(f *testing.F) {
 	})
 }
 
-// Whatever is in the place of a pack is read without a panic, and what is read is
-// what was written, or an error.
+// Any content of a pack is read without a panic, and the result is the written
+// steps, or an error.
 func FuzzPack(f *testing.F) {
 	root := f.TempDir()
 	d, err := openDir(root, DirOptions{}, unsynced)

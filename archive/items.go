@@ -161,9 +161,8 @@ func addDigest(digest hash.Hash, key itemKey, from int, source itemKey) {
 	}
 }
 
-// repeat writes items of the step again, first those whose last copy is the oldest,
-// as far as there is room: if an old file is lost or damaged, later steps can still
-// be read.
+// repeat writes items of the step again as far as there is room, first those with
+// the oldest last copy: if an old file is lost or damaged, later steps can still be read.
 func (w *itemWriter) repeat() {
 	var items []standingItem
 	for _, x := range w.standing {

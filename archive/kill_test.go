@@ -22,8 +22,8 @@ var kills = flag.Int("kills", 15, "how often TestKilledSessionLosesNothing kills
 
 const killedFolder = "TIERCOMPACT_TEST_KILLED_FOLDER"
 
-// TestKilledSessionLosesNothing kills a process at work, again and again. What
-// it said was written is in the session file or the archive afterwards.
+// TestKilledSessionLosesNothing kills a working process again and again. Everything
+// that the process reported as written is in the session file or the archive afterwards.
 func TestKilledSessionLosesNothing(t *testing.T) {
 	folder := t.TempDir()
 	r := rand.New(rand.NewPCG(1, 2))
@@ -44,8 +44,8 @@ func TestKilledSessionLosesNothing(t *testing.T) {
 	}
 }
 
-// runAndKill runs a session and kills it after a random number of lines and a
-// little time more. It returns what the session said.
+// runAndKill runs a session and kills it after a random number of lines and a short
+// time. It returns the output of the session.
 func runAndKill(t *testing.T, folder string, r *rand.Rand) []string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestSessionToKill$")
@@ -130,7 +130,7 @@ func TestSessionToKill(t *testing.T) {
 	}
 }
 
-// compactToKill archives, records and makes a round, and takes some back.
+// compactToKill archives, records and makes a round, and undoes some rounds.
 func compactToKill(t *testing.T, d *Dir, f *SessionFile, now chat.Transcript) chat.Transcript {
 	infos, err := d.Steps(t.Context(), "s")
 	must(t, err)

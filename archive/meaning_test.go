@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// topics makes vectors of what texts are about: animals, or machines.
+// topics makes vectors from the topics of texts: animals, or machines.
 type topics struct {
 	fail  error
-	query string // what a query is asked for with
+	query string // prefix of a query
 	wait  bool   // until the context ends
 }
 
@@ -30,7 +30,7 @@ func (m *topics) Embed(ctx context.Context, texts []string) ([][]float32, error)
 	return vectors, m.fail
 }
 
-// asking has queries of their own, as a model with prefixes has.
+// asking embeds queries differently, as a model with prefixes does.
 type asking struct{ topics }
 
 func (m *asking) EmbedQuery(ctx context.Context, text string) ([]float32, error) {
@@ -57,7 +57,7 @@ func TestSearchByMeaning(t *testing.T) {
 	}
 }
 
-// few gives fewer vectors than it was asked for.
+// fewVectors returns fewer vectors than texts.
 type fewVectors struct{}
 
 func (fewVectors) Embed(context.Context, []string) ([][]float32, error) { return nil, nil }
@@ -83,7 +83,7 @@ func TestSearchIsByWordsWhereMeaningFails(t *testing.T) {
 	}
 }
 
-// queryless embeds documents alone.
+// queryless embeds documents only.
 type queryless struct{}
 
 func (queryless) Embed(ctx context.Context, texts []string) ([][]float32, error) {

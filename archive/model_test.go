@@ -13,7 +13,7 @@ import (
 	"github.com/tiercompact/tiercompact/internal/edit"
 )
 
-// Random records give the conversation that they give in memory.
+// Random records give the same conversation as in memory.
 func TestSessionEqualsModel(t *testing.T) {
 	dir := t.TempDir()
 	runs := 0
@@ -81,7 +81,7 @@ func (m *model) step(rt *rapid.T, f *SessionFile) error {
 	return f.Round(Round{Time: noon})
 }
 
-// round makes one or two lists of edits, which insert, drop and replace.
+// round makes one or two lists of edits that insert, drop and replace.
 func (m *model) round(rt *rapid.T, f *SessionFile) error {
 	r := Round{Number: len(m.before) + 1, Time: noon}
 	m.before = append(m.before, m.t)
@@ -96,7 +96,7 @@ func (m *model) round(rt *rapid.T, f *SessionFile) error {
 				e.New = append(e.New, m.new())
 			}
 			if n := len(edits); n > 0 && e.End == e.Start && edits[n-1].Start == e.Start {
-				continue // the order of two insertions in one place, or of one behind a run, is edit's
+				continue // the order of two insertions in one place, or after a run, is decided by edit
 			}
 			next = append(append(next, m.t[at:e.Start]...), e.New...)
 			edits, at = append(edits, e), e.End

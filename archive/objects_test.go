@@ -124,7 +124,7 @@ func TestAStepIsThereWithItsLastObject(t *testing.T) {
 		}
 		h.fail = nil
 		err = o.Put(t.Context(), smallStep(1))
-		if errors.Is(err, ErrExists) { // it left part of number 1
+		if errors.Is(err, ErrExists) { // the failed put left a part of number 1
 			err = o.Put(t.Context(), smallStep(2))
 		}
 		must(t, err)
@@ -134,7 +134,7 @@ func TestAStepIsThereWithItsLastObject(t *testing.T) {
 	}
 }
 
-// A process that was killed between two objects has taken its number.
+// A process that was killed between two objects has used its number.
 func TestANumberOfAnotherProcessIsPassedOver(t *testing.T) {
 	h := newHeap()
 	h.objects["s/transcript-pre-compact-001.jsonl"] = "another's"
@@ -217,7 +217,7 @@ func TestEventsBeyondTheBoundAreDroppedAndCounted(t *testing.T) {
 	}
 }
 
-// A bucket that cannot be written to when events are due gets them later.
+// If a bucket cannot be written to when events are due, it gets them later.
 func TestEventsOutliveAnOutage(t *testing.T) {
 	h := newHeap()
 	o := openHeap(t, h)
@@ -242,7 +242,7 @@ func TestHeadersOfABucketAreReadOnce(t *testing.T) {
 	o := openHeap(t, h)
 	opened := 0
 	h.fail = func(verb, key string) error {
-		if verb == "open" && key != "s/session.json" { // which names the newest step
+		if verb == "open" && key != "s/session.json" { // this file names the newest step
 			opened++
 		}
 		return nil
@@ -276,7 +276,7 @@ func TestABucketThatOverwritesIsRefused(t *testing.T) {
 	}
 }
 
-// careless overwrites whatever is there.
+// careless overwrites existing objects.
 type careless struct{ *heap }
 
 func (c careless) Put(ctx context.Context, key string, body []byte, _ bool) error {

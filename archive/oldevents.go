@@ -12,7 +12,7 @@ import (
 	"slices"
 )
 
-// eventsAt is the size in bytes at which events.jsonl is compressed.
+// eventsAt is the size in bytes from which events.jsonl is compressed.
 const eventsAt = 64 << 10
 
 // rotateEvents compresses events.jsonl into a separate file if it is large.

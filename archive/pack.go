@@ -16,8 +16,8 @@ import (
 )
 
 // A pack is a file that holds steps and messages. It is a sequence of frames: a
-// line that says what follows, how long that is and its hash, then the content,
-// compressed, then a line feed. The data after a damaged frame can be read.
+// line with the kind, length and hash of the content, then the compressed content,
+// then a line feed. The data after a damaged frame can be read.
 //
 //	~~ steps 1 32 …   packHead: which steps are in the file
 //	~~ head 7 7 …     headerLine of step 7
@@ -26,13 +26,13 @@ import (
 //	~~ again 2 88 …   the same, of messages that an older file has too
 //	~~ end 0 4 …      how many frames there were, and a hash of their lines
 //
-// A file is written whole before it has its name, so one without its end was cut.
+// A file is complete before it gets its name, so one without its end was cut.
 type frame struct {
 	kind        string
 	first, last int
 	at          int64 // of the content
 	length      int
-	sum         string // of the line without it, and of the content
+	sum         string // of the line without this hash, and of the content
 }
 
 // The kinds of frames.
@@ -215,7 +215,7 @@ func (p *packFile) frameAt(at int64) (f frame, line string, err error) {
 	return f, text + "\n", nil
 }
 
-// nextMark returns where the next line that may be one of a frame begins.
+// nextMark returns the start of the next line that may begin a frame.
 func (p *packFile) nextMark(from int64) (int64, error) {
 	mark := []byte("\n" + frameMark)
 	b := make([]byte, 1<<16)
@@ -237,7 +237,7 @@ func (p *packFile) nextMark(from int64) (int64, error) {
 
 // content returns the content of a frame as it is in the file.
 func (p *packFile) content(f frame) ([]byte, error) {
-	b := make([]byte, f.length) // which is less than the file
+	b := make([]byte, f.length) // less than the size of the file
 	if _, err := p.f.ReadAt(b, f.at); err != nil {
 		return nil, err
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/tiercompact/tiercompact/internal/edit"
 )
 
-// longSession puts n rounds of a conversation that grows, each of which takes the
-// oldest messages out, and returns the steps.
+// longSession puts n rounds of a growing conversation, each of which removes the
+// oldest messages, and returns the steps.
 func longSession(t *testing.T, store Store, n int) (steps []Step) {
 	t.Helper()
 	var now chat.Transcript
@@ -107,8 +107,8 @@ func TestManyStepsAreFewFiles(t *testing.T) {
 	}
 }
 
-// What a conversation holds is on disk once, however often steps refer to it, and
-// also where it cannot be compressed.
+// The content of a conversation is on disk once, for any number of steps, even if
+// it cannot be compressed.
 func TestSizeOfAFolder(t *testing.T) {
 	for name, textOf := range map[string]func(n int) string{
 		"words":  func(n int) string { return strings.Repeat(fmt.Sprintf("line %d of a long text\n", n), 200) },
@@ -148,7 +148,7 @@ func TestSizeOfAFolder(t *testing.T) {
 	}
 }
 
-// noise is a text that cannot be made much smaller.
+// noise returns a text that hardly compresses.
 func noise(seed, size int) string {
 	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 	b := make([]byte, size)
@@ -162,7 +162,7 @@ func noise(seed, size int) string {
 	return string(b)
 }
 
-// Whatever is spoilt in a folder is found, and named by its step.
+// Any damage in a folder is found, and named by its step.
 func TestVerifyFindsWhatIsLost(t *testing.T) {
 	remove := func(names ...string) func(folder string) error {
 		return func(folder string) error {
@@ -249,7 +249,7 @@ func TestVerifyFindsWhatIsLost(t *testing.T) {
 	}
 }
 
-// checkNothingGoes holds that prune removes nothing that a damage concerns.
+// checkNothingGoes checks that prune removes nothing that a damage concerns.
 func checkNothingGoes(t *testing.T, name, root string, f Findings) {
 	t.Helper()
 	before := filesIn(t, filepath.Join(root, "s"))
@@ -289,8 +289,7 @@ func filesIn(t *testing.T, folder string) map[string]string {
 	return all
 }
 
-// A recall id that stands in the conversation and resolves to nothing is named,
-// whatever the store.
+// In every store, an unresolved recall id in the conversation is a finding.
 func TestVerifyNamesRecallIDsThatResolveToNothing(t *testing.T) {
 	d, err := OpenDir(t.TempDir(), DirOptions{})
 	must(t, err)
@@ -310,8 +309,7 @@ func TestVerifyNamesRecallIDsThatResolveToNothing(t *testing.T) {
 	}
 }
 
-// In a bucket too, a lost step is a damage, and a number that was never finished
-// is none.
+// In a bucket too, a lost step is a damage, and an unfinished number is not.
 func TestObjectsKnowWhatIsLost(t *testing.T) {
 	for name, gone := range map[string][]int{"one": {2}, "the newest": {4}, "all": {1, 2, 3, 4}} {
 		h := newHeap()
@@ -335,8 +333,8 @@ func TestObjectsKnowWhatIsLost(t *testing.T) {
 	}
 }
 
-// The archive in testdata/second is of the version before packs. It is read,
-// taken back, recalled, pruned, and goes on.
+// The archive in testdata/second has the format before packs. Its rounds can be
+// read, undone, recalled and pruned, and it continues.
 func TestArchiveOfTheVersionBefore(t *testing.T) {
 	root := t.TempDir()
 	must(t, os.CopyFS(root, os.DirFS(filepath.Join("testdata", "second"))))
@@ -372,7 +370,7 @@ func TestArchiveOfTheVersionBefore(t *testing.T) {
 	}
 	p, err := Prune(t.Context(), d, "s", PruneOptions{Keep: 1})
 	must(t, err)
-	if len(p.Steps) != 0 || len(p.Spared) != 6 { // r5 stands for r4 and so on; 6 takes back 5
+	if len(p.Steps) != 0 || len(p.Spared) != 6 { // r5 replaces r4 and so on; 6 undoes 5
 		t.Errorf("pruned %+v", p)
 	}
 	must(t, os.Remove(filepath.Join(root, "s", stepName(3))))
@@ -386,8 +384,7 @@ func TestArchiveOfTheVersionBefore(t *testing.T) {
 	verify(1)
 }
 
-// Of an archive of the version before, a gap with nothing left in it is noted: it
-// may have been pruned.
+// In an archive of the former format, an empty gap is only noted: it may have been pruned.
 func TestAGapOfTheVersionBeforeIsNoted(t *testing.T) {
 	root := t.TempDir()
 	must(t, os.CopyFS(root, os.DirFS(filepath.Join("testdata", "second"))))
@@ -407,7 +404,7 @@ func TestAGapOfTheVersionBeforeIsNoted(t *testing.T) {
 	}
 }
 
-// What an interrupted process left of putting files together is no damage.
+// Remains of an interrupted merge are not a damage.
 func TestInterruptedGathering(t *testing.T) {
 	root := t.TempDir()
 	d, err := openDir(root, DirOptions{}, unsynced)
@@ -417,7 +414,7 @@ func TestInterruptedGathering(t *testing.T) {
 	before := filesIn(t, folder)
 	longSessionOn(t, d, gatherAt)
 	must(t, d.Close())
-	for _, n := range []int{1, 2, gatherAt - 1} { // as if they had not been removed yet
+	for _, n := range []int{1, 2, gatherAt - 1} { // as before their removal
 		must(t, os.WriteFile(filepath.Join(folder, packName(n, n)), []byte(before[packName(n, n)]), 0o600))
 	}
 	f := verified(t, root)
@@ -434,7 +431,8 @@ func TestInterruptedGathering(t *testing.T) {
 	}
 }
 
-// What an interrupted process had put into one file is not put into a second one.
+// Steps that an interrupted process had merged into one file are not merged into a
+// second one.
 func TestInterruptedGatheringGoesOn(t *testing.T) {
 	root := t.TempDir()
 	d, err := openDir(root, DirOptions{}, unsynced)
@@ -444,7 +442,7 @@ func TestInterruptedGatheringGoesOn(t *testing.T) {
 	before := filesIn(t, folder)
 	longSessionOn(t, d, gatherAt)
 	must(t, d.Close())
-	for n := 1; n < gatherAt; n++ { // as if none had been removed yet
+	for n := 1; n < gatherAt; n++ { // as before any removal
 		must(t, os.WriteFile(filepath.Join(folder, packName(n, n)), []byte(before[packName(n, n)]), 0o600))
 	}
 	d, err = openDir(root, DirOptions{}, unsynced)

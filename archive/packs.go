@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	packVersion = 2       // of what only this format has
+	packVersion = 2       // of records in this format only
 	mostNumbers = 1 << 24 // limits the size that any file content can cause
 )
 
-// decodePacked is decodeLine for what is in packs.
+// decodePacked is decodeLine for records in packs.
 func decodePacked(line []byte, x interface{ version() int }) error {
 	return decodeVersion(line, x, packVersion)
 }
@@ -153,7 +153,7 @@ func (v *packs) close() {
 	}
 }
 
-// numbers returns the numbers of the steps that files say they have.
+// numbers returns the step numbers that the files list.
 func (v *packs) numbers() (numbers []int) {
 	for _, p := range v.files {
 		if p.foreign {

@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// errPlanted says that something else is in place of a file of the archive. It is
-// never followed, read or written.
+// errPlanted reports something else in place of a file of the archive. It is never
+// followed, read or written.
 var errPlanted = errors.New("not a plain file")
 
 // openPlain opens a plain file. A link, a pipe, a device or a folder in its place

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// plant puts something that is not a plain file in the place of a path.
+// plant puts something other than a plain file at a path.
 func plant(t *testing.T, kind, path, elsewhere string) {
 	t.Helper()
 	must(t, os.RemoveAll(path))
@@ -28,10 +28,10 @@ func plant(t *testing.T, kind, path, elsewhere string) {
 	}
 }
 
-// What somebody planted in the place of a file is refused at once, never followed
-// and never written to, whether it is read or written.
+// Anything planted in place of a file is refused at once, and never followed or
+// written to, both in reading and in writing.
 func TestPlantedFilesAreRefused(t *testing.T) {
-	short := t.Context() // a pipe that is waited for ends with the time of the test
+	short := t.Context() // waiting for a pipe ends with the time of the test
 	for _, kind := range []string{"a link", "a pipe", "a folder"} {
 		for _, name := range []string{"events.jsonl", sessionFile, prunedFile, packName(1, 1), packName(3, 3), tempMark + packName(3, 3), tempMark + sessionFile, tempMark + prunedFile} {
 			elsewhere := filepath.Join(t.TempDir(), "elsewhere")
@@ -104,8 +104,8 @@ func TestPlantedFoldersAndLocksAreRefused(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// A second process waits a moment for the first, and says who holds the lock if
-// that does not end. It stops waiting when its context ends.
+// A second process waits briefly for the first, and then reports the holder of the
+// lock. It stops waiting when its context ends.
 func TestALockIsWaitedFor(t *testing.T) {
 	root := t.TempDir()
 	d, err := OpenDir(root, DirOptions{})

@@ -10,10 +10,10 @@ import (
 
 // PruneOptions select the steps to remove. Keep or Before must be set.
 type PruneOptions struct {
-	// Keep is how many of the newest steps stay. The newest always does: it numbers
-	// the next. 0 keeps only that one of those before Before.
+	// Keep is the number of newest steps that stay. The newest always stays,
+	// because it numbers the next. 0 keeps only that one of those before Before.
 	Keep int
-	// Before removes steps that were made before it; zero: of any age.
+	// Before selects the steps made before it; zero: of any age.
 	Before time.Time
 	// Force also removes steps that are referenced, damaged, or lost. Recalls of
 	// their text fail from then on, and so do undos of their rounds.

@@ -14,16 +14,15 @@ import (
 	"github.com/tiercompact/tiercompact/internal/edit"
 )
 
-// marker is a message that stands for what has a recall id.
+// marker returns a message that replaces the entry with a recall id.
 func marker(id string) chat.Message {
 	m := text("marker of " + id)
 	m.Recall = id
 	return m
 }
 
-// refer is step n, made n hours after noon on a conversation with these
-// markers; it puts a marker of own in the place of what is removed, with these
-// ids below.
+// refer returns step n, made n hours after noon on a conversation with these
+// markers; it replaces the removed messages by the marker own, with these ids below.
 func refer(n int, standing []string, own string, below ...string) Step {
 	s := Step{Session: "s", Number: n, Time: noon.Add(time.Duration(n) * time.Hour), Level: "hard"}
 	for _, id := range standing {
@@ -103,7 +102,7 @@ func TestPruneKeepsWhatIsReferredTo(t *testing.T) {
 	}
 }
 
-// checkPruned holds that what went is gone, and all else is there.
+// checkPruned checks that the pruned steps are gone, and all else is there.
 func checkPruned(t *testing.T, store Store, steps []Step, gone []int) {
 	t.Helper()
 	for _, s := range steps {
@@ -136,8 +135,8 @@ func TestMemoryRecallsTheOlderEntryWhereTheNewerWasPruned(t *testing.T) {
 	}
 }
 
-// What is left of a step is not removed without force: only an archive that
-// several processes write has numbers that were never finished.
+// Remains of a step are not removed without force: only an archive with several
+// writing processes has unfinished numbers.
 func TestPruneLeavesWhatIsLeftOfLostSteps(t *testing.T) {
 	root := t.TempDir()
 	d := openFirst(t, root)
@@ -169,7 +168,7 @@ func TestPruneLeavesWhatIsLeftOfLostSteps(t *testing.T) {
 	}
 }
 
-// In a bucket, a number of which a process left only part is not put again.
+// In a bucket, a number with only a part of a step is not put again.
 func TestPruneSweepsWhatWasLeft(t *testing.T) {
 	h := newHeap()
 	o := openHeap(t, h)
@@ -189,7 +188,7 @@ func TestPruneSweepsWhatWasLeft(t *testing.T) {
 	}
 }
 
-// A removal that was interrupted leaves no damage, whichever file was last.
+// An interrupted removal leaves no damage, whichever file was removed last.
 func TestAHalfPrunedStepIsNoDamage(t *testing.T) {
 	for stop := range 3 {
 		h := newHeap()

@@ -23,10 +23,9 @@ var (
 )
 
 // TestRandomDamageIsFound makes sessions in a folder by random operations, with
-// restarts, disks that fill up and removals that are cut short, and then removes,
-// replaces, cuts and flips their files. What is damaged is found, what is not
-// stays readable, no text comes back other than it was put, and prune leaves alone
-// what a damage concerns.
+// restarts, full disks and interrupted removals, and then removes, replaces, cuts
+// and flips their files. Damage is found, undamaged steps stay readable, every text
+// that is read equals the written one, and prune changes nothing that a damage concerns.
 func TestRandomDamageIsFound(t *testing.T) {
 	for seed := *firstSeed; seed < *firstSeed+*seeds; seed++ {
 		r := &randomSession{T: t, seed: seed, Rand: rand.New(rand.NewPCG(uint64(seed), 9)), root: t.TempDir(), steps: make(map[int]Step)}
@@ -44,7 +43,7 @@ func TestRandomDamageIsFound(t *testing.T) {
 	}
 }
 
-// A randomSession knows what a store must hold.
+// A randomSession knows the expected content of a store.
 type randomSession struct {
 	*testing.T
 	*rand.Rand
@@ -53,11 +52,11 @@ type randomSession struct {
 	disk   fullAfter
 	store  *Dir
 	now    chat.Transcript
-	steps  map[int]Step // that were put and not pruned
+	steps  map[int]Step // the steps put and not pruned
 	last   int
 	texts  int
 	events int
-	said   []string // what was done
+	said   []string // the operations so far
 }
 
 func (r *randomSession) open() {
@@ -82,7 +81,7 @@ func (r *randomSession) operate() {
 	case kind == 12:
 		must(r.T, r.store.Close())
 		r.open()
-	case kind == 13: // the disk is full for a while
+	case kind == 13: // the disk is temporarily full
 		r.disk.left = r.IntN(3000)
 		r.round()
 		r.disk.left = 1 << 30
@@ -95,7 +94,7 @@ func (r *randomSession) operate() {
 	}
 }
 
-// add adds messages, some with a source that several share.
+// add adds messages, some with a shared source.
 func (r *randomSession) add() {
 	var source *chat.Source
 	for range 1 + r.IntN(6) {
@@ -184,7 +183,7 @@ func (r *randomSession) readOne() {
 	}
 }
 
-// checkWhole holds that all is there and nothing is damaged.
+// checkWhole checks that everything is there and undamaged.
 func (r *randomSession) checkWhole() {
 	r.Helper()
 	f, err := Verify(r.Context(), r.store, "s")
@@ -194,8 +193,8 @@ func (r *randomSession) checkWhole() {
 	r.checkSteps(nil)
 }
 
-// checkSteps holds that each step and entry is as it was put, or an error. Those
-// for which safe reports true must be there; nil: all.
+// checkSteps checks that each step and entry is read as it was put, or is an error.
+// The steps for which safe reports true must be there; nil: all.
 func (r *randomSession) checkSteps(safe func(n int) bool) (readable map[int]bool) {
 	r.Helper()
 	readable = make(map[int]bool)
@@ -243,7 +242,7 @@ func (r *randomSession) damageAndCheck() {
 		found := slices.ContainsFunc(f.Damages, func(d *Damage) bool { return filepath.Base(d.File) == name || d.Step > 0 })
 		lost := slices.ContainsFunc(slices.Collect(mapKeys(r.steps)), func(n int) bool { return !readable[n] })
 		if left || hurt[sessionFile] != "" {
-			found = len(f.Damages) > 0 // which steps there were may not be known any more
+			found = len(f.Damages) > 0 // the damage may hide which steps there were
 		}
 		if !found && (lost || how != "removed") {
 			r.Errorf("seed %d: %s was %s, and verify finds %v", r.seed, name, how, f.Damages)
@@ -252,7 +251,7 @@ func (r *randomSession) damageAndCheck() {
 	if left {
 		return
 	}
-	newest := 0 // that can be read: with session.json gone too, later ones are not known
+	newest := 0 // the newest readable one: if session.json is gone too, later ones are unknown
 	for n := range r.steps {
 		if readable[n] {
 			newest = max(newest, n)
@@ -270,7 +269,7 @@ func (r *randomSession) damageAndCheck() {
 	r.checkGoesOn(hurt)
 }
 
-// nothingLeft reports whether every file is gone that says which steps there were.
+// nothingLeft reports whether every file is gone that names the steps.
 func nothingLeft(files map[string]string) bool {
 	for name := range files {
 		if _, _, ok := packNumbers(name); ok || name == sessionFile {
@@ -290,8 +289,8 @@ func mapKeys[V any](m map[int]V) func(func(int) bool) {
 	}
 }
 
-// damage spoils a file that is whole, and returns its name and what was done.
-// Events have no hashes, and are left alone.
+// damage damages an undamaged file, and returns its name and the damage. Events are
+// left alone, because they have no hashes.
 func (r *randomSession) damage(hurt map[string]string) (name, how string) {
 	files := filesIn(r.T, r.folder())
 	var names []string
@@ -329,7 +328,7 @@ func (r *randomSession) damage(hurt map[string]string) (name, how string) {
 type filePlaces struct {
 	own   map[int]string
 	items map[int][]int
-	files map[int][]string // that have an item
+	files map[int][]string // with an item
 }
 
 func (r *randomSession) places() filePlaces {
@@ -373,7 +372,7 @@ func (r *randomSession) places() filePlaces {
 	return p
 }
 
-// readable reports whether step n needs no file that was hurt.
+// readable reports whether step n needs none of the damaged files.
 func (p filePlaces) readable(n int, hurt map[string]string) bool {
 	if hurt[p.own[n]] != "" {
 		return false
@@ -386,7 +385,7 @@ func (p filePlaces) readable(n int, hurt map[string]string) bool {
 	return true
 }
 
-// checkPrune holds that prune without force leaves what a damage concerns.
+// checkPrune checks that prune without force leaves everything that a damage concerns.
 func (r *randomSession) checkPrune(f Findings, readable map[int]bool, hurt map[string]string) {
 	before := filesIn(r.T, r.folder())
 	p, err := Prune(r.Context(), r.store, "s", PruneOptions{Keep: 1})
@@ -409,8 +408,8 @@ func (r *randomSession) checkPrune(f Findings, readable map[int]bool, hurt map[s
 	r.checkSteps(func(n int) bool { return readable[n] })
 }
 
-// checkGoesOn holds that the session goes on, but for one whose records are
-// damaged, where the error says what to do.
+// checkGoesOn checks that the session continues. If its records are damaged, the
+// error must give a remedy instead.
 func (r *randomSession) checkGoesOn(hurt map[string]string) {
 	must(r.T, r.store.Close())
 	r.open()

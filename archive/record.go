@@ -27,7 +27,7 @@ const prunedFormat = "tiercompact pruned steps"
 // sealedBy begins the last field of a record that holds its own hash.
 const sealedBy = `,"sha256":"`
 
-// sealed returns the JSON of x, a struct, with the hash of it as its last field.
+// sealed returns the JSON of x, a struct, with its hash as the last field.
 func sealed(x any) []byte {
 	text, err := json.Marshal(x)
 	if err != nil {

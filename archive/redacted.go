@@ -66,7 +66,7 @@ func messageChanged(m, was chat.Message) bool { return !edit.Same(m, was) || m.S
 // Event implements [Store].
 func (r redacted) Event(ctx context.Context, session string, line []byte) error {
 	if !json.Valid(line) {
-		return r.Store.Event(ctx, session, line) // which rejects it
+		return r.Store.Event(ctx, session, line) // the store rejects it
 	}
 	return r.Store.Event(ctx, session, r.redactJSON(line))
 }

@@ -15,8 +15,7 @@ import (
 
 const secret = "sk-abc123"
 
-// redactKey takes the value of a key, and everything behind it that is not a space,
-// which breaks JSON.
+// redactKey redacts the value of a key, up to the next space, which breaks JSON.
 func redactKey(s string) string {
 	return regexp.MustCompile(`(?i)(api_key"?\s*[:=]\s*)\S+`).ReplaceAllString(s, "${1}<REDACTED>")
 }
@@ -129,8 +128,7 @@ func FuzzRedactedJSON(f *testing.F) {
 	})
 }
 
-// inflated returns what a file holds, the content of frames as it was before it
-// was compressed.
+// inflated returns the content of a file, with its frames decompressed.
 func inflated(t *testing.T, path string) []byte {
 	t.Helper()
 	b, err := os.ReadFile(path)

@@ -31,7 +31,7 @@ func Search(ctx context.Context, store Store, session, query string, n int) ([]H
 	return f.Hits, err
 }
 
-// Meaning adds a comparison of meanings to that of words. The zero value does not.
+// Meaning adds a comparison of meanings to that of words. The zero value adds none.
 type Meaning struct {
 	// Embedder computes the vectors; nil: only [embed.Lexical]. If it has a method
 	// EmbedQuery, as [embed.Model] does, that one computes the query's.
@@ -44,14 +44,14 @@ type Meaning struct {
 type Found struct {
 	Hits []Hit
 	// ByMeaning says that the embedder's vectors were compared: then the nearest
-	// are hits, however far they are.
+	// entries are hits at any distance.
 	ByMeaning bool
 	// Failed is why the given embedder was not used, else nil.
 	Failed error
 }
 
-// SearchBy is [Search] by meaning too. Where the embedder fails, the search is
-// by words, and Found says so.
+// SearchBy is [Search] by meaning too. If the embedder fails, the search is by
+// words, and Found.Failed has the reason.
 func SearchBy(ctx context.Context, store Store, session, query string, n int, by Meaning) (Found, error) {
 	x, err := NewIndexBy(ctx, store, session, by)
 	if err != nil {

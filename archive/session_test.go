@@ -31,7 +31,7 @@ func ids(t chat.Transcript) string {
 	return strings.Join(all, " ")
 }
 
-// replace is a round of one list of one edit.
+// replace returns a round of one list with one edit.
 func replace(number, start, end int, with ...chat.Message) Round {
 	return Round{Number: number, Level: "hard", Time: noon, Edits: edit.Round{
 		Steps: [][]edit.Edit{{{Start: start, End: end, New: with, Why: "test"}}},
@@ -110,7 +110,7 @@ func TestSessionKnowsWhichLevelsWait(t *testing.T) {
 		{waits("soft", "nothing to do", 0), []Wait{hard, {"soft", "nothing to do", 3}}}, // as earlier versions wrote it
 		{func() error { return f.Append(text("d")) }, []Wait{hard, {"soft", "nothing to do", 3}}},
 		{func() error { return f.Round(replace(1, 0, 1)) }, nil},
-		{waits("hard", "min_gain", 9), []Wait{{"hard", "min_gain", 3}}}, // more than there are
+		{waits("hard", "min_gain", 9), []Wait{{"hard", "min_gain", 3}}}, // more than the conversation has
 		{func() error { return f.Undo(noon) }, nil},
 		{waits("hard", "min_gain", 1), []Wait{hard}},
 		{func() error { return f.Cut(2) }, nil},
@@ -215,7 +215,7 @@ func TestTornSessionKeepsWhatWasWhole(t *testing.T) {
 		records := bytes.Count(whole[:n], []byte("\n"))
 		start := bytes.LastIndexByte(whole[:n], '\n') + 1
 		want, torn := stands[max(0, records-1)], n-start
-		if n < len(whole) && whole[n] == '\n' { // whole but for its end
+		if n < len(whole) && whole[n] == '\n' { // complete except its line feed
 			want, torn = stands[records], 0
 		}
 		if got := ids(s.Messages); got != want || s.Torn != torn {

@@ -23,7 +23,7 @@ func openedSession(t *testing.T, disk disk) (*SessionFile, string) {
 	return f, path
 }
 
-// meddling is what others do to a session file that is open.
+// meddling has the changes that other programs make to an open session file.
 var meddling = map[string]func(path string) error{
 	"removed":     os.Remove,
 	"renamed":     func(path string) error { return os.Rename(path, path+"~") },
@@ -46,7 +46,7 @@ func appendTo(path, text string) error {
 	return errors.Join(err, f.Close())
 }
 
-// saveAnew does what editors do: another file takes the name.
+// saveAnew saves as editors do: another file takes the name.
 func saveAnew(path string, change func([]byte) []byte) error {
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -97,8 +97,8 @@ func TestSessionFileThatIsMeddledWithIsWrittenAnew(t *testing.T) {
 	}
 }
 
-// Where the file cannot be written anew, the message is not acknowledged; when it
-// can be again, nothing is missing and nothing stands twice.
+// If the file cannot be rewritten, the message is not acknowledged; when the file
+// can be rewritten again, no message is missing or doubled.
 func TestSessionFileThatCannotBeWrittenAnew(t *testing.T) {
 	skipOnWindows(t)
 	for name, meddle := range meddling {
@@ -130,7 +130,7 @@ func TestCloseSaysWhatIsNotWritten(t *testing.T) {
 	}
 }
 
-// A file that was cut is written anew from memory, which has the newest rounds.
+// A file that was cut is rewritten from memory, which has the newest rounds.
 func TestOldRoundsOfACutFileAreGivenUp(t *testing.T) {
 	skipOnWindows(t)
 	f, path := openedSession(t, realDisk)
@@ -162,7 +162,7 @@ func TestOldRoundsOfACutFileAreGivenUp(t *testing.T) {
 	}
 }
 
-// Rounds that are not in memory are undone by what the file says.
+// Rounds that are not in memory are undone from the file.
 func TestManyRoundsAreUndone(t *testing.T) {
 	f, path := openedSession(t, realDisk)
 	const rounds = 3 * keptRounds
@@ -216,7 +216,7 @@ func TestSessionFileIsLockedUnderEveryName(t *testing.T) {
 	if info, err := os.Lstat(soft); err != nil || info.Mode()&os.ModeSymlink == 0 {
 		t.Errorf("the link is one no more: %v", err)
 	}
-	// A file that is written anew is locked as the one before was.
+	// A rewritten file is locked like the one before.
 	f, _, err = OpenSession(path)
 	must(t, err, os.Remove(path), f.Append(text("z")))
 	must(t, os.Link(path, hard+"2"))

@@ -14,8 +14,8 @@ import (
 	"github.com/tiercompact/tiercompact/internal/edit"
 )
 
-// readsOther returns what is wrong where the text of a session file is read as
-// another conversation than want, without an error that says so.
+// readsOther returns an error text if a session file is read as another
+// conversation than want without an error, else "".
 func readsOther(text []byte, want State) string {
 	s, err := DecodeSession(bytes.NewReader(text))
 	switch {
@@ -27,7 +27,7 @@ func readsOther(text []byte, want State) string {
 	return ""
 }
 
-// Every bit of a session file that flips, and every byte that goes, is found.
+// Every flipped bit and every removed byte of a session file is found.
 func TestEveryFlipOfASessionFileIsFound(t *testing.T) {
 	whole, _ := sessionBytes(t)
 	want, err := DecodeSession(bytes.NewReader(whole))
@@ -58,8 +58,7 @@ func TestEveryFlipOfASessionFileIsFound(t *testing.T) {
 	t.Logf("%d flips, %d bytes", found, len(whole))
 }
 
-// A record that is removed, doubled, moved or put in from another file is found,
-// and named.
+// A record that is removed, duplicated, moved or from another file is found and named.
 func TestEveryRecordHasItsPlace(t *testing.T) {
 	whole, _ := sessionBytes(t)
 	want, err := DecodeSession(bytes.NewReader(whole))
@@ -149,7 +148,7 @@ func bytesLines(n int) (lines []sessionLine) {
 	return lines
 }
 
-// What a damaged record told is taken from the step of a later round.
+// The content of a damaged record is taken from the step of a later round.
 func TestDamagedRecordsAreTakenFromTheArchive(t *testing.T) {
 	store := NewMemory()
 	path := filepath.Join(t.TempDir(), "s.jsonl")
@@ -182,7 +181,7 @@ func TestDamagedRecordsAreTakenFromTheArchive(t *testing.T) {
 	later := text("z")
 	for _, test := range []struct {
 		damaged        []int
-		with, without  string // how it stands with and without the archive
+		with, without  string // the conversation with and without the archive
 		missing, apart int
 	}{
 		{[]int{3}, "a y d e f g h", "a c d e f g h", 0, 1},
@@ -192,7 +191,7 @@ func TestDamagedRecordsAreTakenFromTheArchive(t *testing.T) {
 		{[]int{9}, "a x d e f g h", "a x d e f g h", 1, 1},
 		{[]int{10}, "a y d e f h", "a y d e f h", 1, 1},
 		{[]int{3, 11}, "a y d e f g", "a c d e f g", 1, 2},
-		{[]int{5, 7, 8, 10}, "a y d e f h", "a b c h", 1, 4}, // step 2 knows nothing of what came behind it
+		{[]int{5, 7, 8, 10}, "a y d e f h", "a b c h", 1, 4}, // step 2 has no later records
 		{[]int{1}, "a y d e f g h", "a y d e f g h", 1, 1},
 	} {
 		var text []byte
@@ -232,9 +231,8 @@ func TestDamagedRecordsAreTakenFromTheArchive(t *testing.T) {
 	}
 }
 
-// A step tells of no record but those that it was made behind: a message that
-// arrived while its round was planned is missing, however many of those before it
-// the archive has.
+// A step recovers only records from before it: a message that arrived while its
+// round was planned is missing, even if the archive has all earlier ones.
 func TestAStepTellsOfNoLaterRecord(t *testing.T) {
 	a, b, c, late := text("a"), text("b"), text("c"), text("late")
 	first := replace(1, 1, 2, text("x"), text("y"))
@@ -296,7 +294,7 @@ func TestAStepTellsOfNoLaterRecord(t *testing.T) {
 	}
 }
 
-// A session file of the version before is read, and goes on; what is added has
+// A session file of the former version can be read and continued; new records have
 // checksums.
 func TestSessionFileOfTheVersionBefore(t *testing.T) {
 	old, err := os.ReadFile(filepath.Join("testdata", "session-v1.jsonl"))

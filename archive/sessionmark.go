@@ -20,7 +20,7 @@ type mark struct {
 }
 
 const (
-	markAt     = 16 // where it begins: on Windows, the lock keeps others from the first byte
+	markAt     = 16 // its offset: on Windows, the lock keeps others from the first byte
 	markLength = 128
 )
 

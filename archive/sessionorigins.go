@@ -12,8 +12,8 @@ import (
 type origins struct {
 	added  map[string]int // of a record that adds a message
 	wrote  map[string]int // of a round that inserted it; 0: its record is damaged
-	told   map[string]int // by the step of the archive with that number, whatever record added it
-	rounds map[int]bool   // by number, of which the record exists
+	told   map[string]int // by the number of the archive's step with that message, whatever record added it
+	rounds map[int]bool   // numbers with a record
 
 	damaged map[int]string // by number of a damaged record, the id of its message if that is readable
 }
@@ -41,7 +41,7 @@ func writtenBy(r edit.Round) (messages []chat.Message) {
 }
 
 // behind reports whether the file was begun after a step: it was rewritten, and the
-// messages of the step's round are ordinary ones.
+// messages of the step's round are ordinary messages.
 func (o origins) behind(s Step) bool {
 	damaged := make(map[string]bool)
 	for _, id := range o.damaged {
@@ -100,15 +100,15 @@ func (r *recovery) knownTo(ctx context.Context, s Step) (knows, error) {
 	return k, err
 }
 
-// toldBy returns which damages a step makes good, of those before record until:
-// all up to the newest record that it knows. Behind that, where no message
-// of a record is one that it does not know, those whose message it has; where a
-// damaged record does not say which message it added, as many as the step has
-// messages and rounds of which no record is there.
+// toldBy returns the damages before record until that a step recovers. Up to
+// k.newest, the newest record that the step contains, it recovers all. After
+// k.newest, it recovers none if the step lacks the message of an undamaged record
+// there. Otherwise it recovers the damages whose message it has; of those with an
+// unknown message, as many as the step has more messages, and rounds without a record.
 func (r *recovery) toldBy(k knows, until int) (damages []int) {
 	for _, n := range r.origins.added {
 		if n > k.newest && n < until {
-			until = k.newest + 1 // behind it, what the step has may be of what was cut off since
+			until = k.newest + 1 // later messages of the step may be of a part that was cut off since
 		}
 	}
 	var unread []int
@@ -130,9 +130,9 @@ func (r *recovery) toldBy(k knows, until int) (damages []int) {
 	return append(damages, r.toldByCount(unread, k)...)
 }
 
-// toldByCount returns those damages behind the newest record that a step knows
-// which it makes good by the number of its messages. Of several records that are
-// missing, those that it does not make good are a damage of their own.
+// toldByCount returns the damages after the newest known record that a step
+// recovers by the number of its messages. If it recovers only a part of a damage of
+// several records, the rest becomes a damage of its own.
 func (r *recovery) toldByCount(unread []int, k knows) (damages []int) {
 	more := len(k.more) + k.rounds
 	for _, i := range unread {

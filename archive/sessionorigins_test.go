@@ -12,7 +12,7 @@ import (
 	"github.com/tiercompact/tiercompact/internal/edit"
 )
 
-// sessionLines returns the lines of a session file that write has made.
+// sessionLines returns the lines of a session file with the records of write.
 func sessionLines(t *testing.T, write func(f *SessionFile) error) [][]byte {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "s.jsonl")
@@ -23,7 +23,7 @@ func sessionLines(t *testing.T, write func(f *SessionFile) error) [][]byte {
 	return bytes.SplitAfter(whole, []byte("\n"))
 }
 
-// checkDamaged checks lines, of which some are damaged.
+// checkDamaged checks lines, some of which are damaged.
 func checkDamaged(t *testing.T, store Store, lines [][]byte, damaged ...int) (State, Recovery) {
 	t.Helper()
 	for _, n := range damaged {
@@ -43,8 +43,8 @@ func roundOn(number, start, end int, marker string, now ...chat.Message) (Round,
 	return r, Step{Session: "s", Number: number, Before: now, Edits: r.Edits, Time: noon}
 }
 
-// What a damaged round took out does not come back behind a later one, and what
-// follows an undo that could not be made is not done to other messages.
+// A message that a damaged round removed does not come back after a later round,
+// and a record after an impossible undo changes no other messages.
 func TestNothingIsDoneToAnotherConversation(t *testing.T) {
 	a, b, c, d := text("a"), text("b"), text("c"), text("d")
 	first, one := roundOn(1, 1, 3, "x", a, b, c, d)
@@ -64,8 +64,7 @@ func TestNothingIsDoneToAnotherConversation(t *testing.T) {
 	}
 }
 
-// A step that was made before the file was written anew tells of none of its
-// records.
+// A step from before the file was rewritten recovers none of its records.
 func TestAnOlderStepTellsOfNothing(t *testing.T) {
 	a, b, c, more := text("a"), text("b"), text("c"), text("more")
 	first, step := roundOn(1, 1, 2, "x", a, b, c, more)
@@ -85,7 +84,7 @@ func TestAnOlderStepTellsOfNothing(t *testing.T) {
 		if !bytes.Contains(line, []byte(`"id":"a"`)) {
 			continue
 		}
-		must(t, os.WriteFile(path, bytes.Join(lines[:i+1], nil), 0o600)) // all behind it is cut off
+		must(t, os.WriteFile(path, bytes.Join(lines[:i+1], nil), 0o600)) // the rest is cut off
 		s, r, err := CheckSession(t.Context(), path, store)
 		must(t, err)
 		if got := ids(s.Messages); got != "a" || len(r.Lost()) == 0 {
@@ -96,8 +95,8 @@ func TestAnOlderStepTellsOfNothing(t *testing.T) {
 	t.Error("it was not written anew")
 }
 
-// A file is another copy where the record that was written last is damaged in it,
-// too: the next one says what it was.
+// A file is another copy even if its record at the mark is damaged: the next record
+// repeats the checksum.
 func TestAnotherCopyIsFoundByTheNextRecord(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s.jsonl")
 	f, err := CreateSession(path, Meta{Session: "s"})
@@ -121,8 +120,8 @@ func TestAnotherCopyIsFoundByTheNextRecord(t *testing.T) {
 	}
 }
 
-// Of a file that was cut behind its newest step, the messages that the step has
-// come back, and the round alone is missing. The rounds before it can be undone.
+// If a file was cut after its newest step, the messages of the step come back, and
+// only the round is missing. The rounds before it can be undone.
 func TestTheNewestStepTellsOfACutFile(t *testing.T) {
 	a, b, c, d := text("a"), text("b"), text("c"), text("d")
 	first, one := roundOn(1, 1, 2, "x", a, b)

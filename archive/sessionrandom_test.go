@@ -14,9 +14,9 @@ import (
 	"github.com/tiercompact/tiercompact/internal/edit"
 )
 
-// TestRandomSessionFile holds, for random operations on a session file with
-// failing writes, kills and restarts, while somebody removes, replaces, cuts and
-// flips the file: what was acknowledged is read, or an error said so.
+// TestRandomSessionFile checks, for random operations on a session file with
+// failing writes, kills and restarts, while another program removes, replaces, cuts
+// and flips the file: every acknowledged record is read, or an error reported its loss.
 func TestRandomSessionFile(t *testing.T) {
 	skipOnWindows(t)
 	var all randomCounts
@@ -37,10 +37,10 @@ func TestRandomSessionFile(t *testing.T) {
 
 type randomCounts struct {
 	Done, Refused       int // operations
-	Meddled, Restored   int // changes from outside, files that were written anew
-	Restarts, Whole     int // of them where nothing was damaged
-	Recovered, FromArch int // damaged files; of them those that the archive made whole
-	Missing, Gone       int // messages that a recovery said were missing; files that were not there
+	Meddled, Restored   int // changes from outside, rewritten files
+	Restarts, Whole     int // of those without damage
+	Recovered, FromArch int // damaged files; the ones completed from the archive
+	Missing, Gone       int // messages that a recovery reported as missing; missing files
 }
 
 func (c *randomCounts) add(o randomCounts) {
@@ -51,7 +51,7 @@ func (c *randomCounts) add(o randomCounts) {
 
 const plenty = 1 << 30
 
-// A history is one random session, and what it should be.
+// A history is one random session, and its expected state.
 type history struct {
 	*testing.T
 	seed  int
@@ -131,7 +131,7 @@ func (h *history) operate() {
 		after = append(slices.Clone(last.before), after[last.after:]...)
 		made = made[:len(made)-1]
 		err = h.f.Undo(noon)
-		if errors.Is(err, ErrNotFound) { // given up by a file that was cut; the session would tell all anew
+		if errors.Is(err, ErrNotFound) { // a file that was cut gave it up; a real session would write everything again
 			h.made = nil
 		}
 	case n < 11 && len(after) > 0:
@@ -168,7 +168,7 @@ func (h *history) message() chat.Message {
 	return text(fmt.Sprint("n", h.n))
 }
 
-// meddle does to the file what somebody else may do.
+// meddle changes the file as another program may.
 func (h *history) meddle() {
 	h.Meddled++
 	names := slices.Sorted(maps.Keys(meddling))
@@ -189,11 +189,10 @@ func (h *history) meddle() {
 	}
 }
 
-// restart ends the process that has the file, with a close or a kill, and opens
-// the file again.
+// restart closes or kills the process with the file, and opens the file again.
 func (h *history) restart() {
 	h.Restarts++
-	told := false // an error has said that something is not written
+	told := false // an error has reported a loss
 	if h.r.IntN(2) == 0 {
 		told = h.f.Close() != nil
 	} else {
@@ -225,8 +224,8 @@ func (h *history) restart() {
 	}
 }
 
-// recover opens a damaged file, and holds that each message is there, or that so
-// many are said to be missing.
+// recover opens a damaged file, and checks that each message is there, or is
+// counted as missing.
 func (h *history) recover() {
 	f, s, r, err := recoverSession(h.Context(), h.path, h.store, h.disk.open)
 	if err != nil { // no record is left
@@ -260,7 +259,7 @@ func (h *history) recover() {
 		}
 	}
 	for _, d := range lost {
-		most += 2 // a record of a snapshot or a round may tell of more
+		most += 2 // a record of a snapshot or a round may hold more
 		most += 2 * max(0, d.Until-d.Record)
 		if d.Record == 0 {
 			most = plenty
@@ -275,7 +274,7 @@ func (h *history) recover() {
 	h.goOn(f, s)
 }
 
-// goOn takes over what was opened.
+// goOn continues with an opened file.
 func (h *history) goOn(f *SessionFile, s State) {
 	h.f, h.now, h.made = f, s.Messages, nil
 	t := s.Messages

@@ -38,7 +38,7 @@ type reader struct {
 	first   string // checksum of the first record
 	lines   int
 	end     int64 // after the last whole record, without a missing line feed
-	unended bool  // the last record is whole but for its line feed
+	unended bool  // the last record is complete except its line feed
 }
 
 // readSession reads the file, and then compares it with the last marks.

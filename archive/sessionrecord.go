@@ -19,7 +19,7 @@ type sessionLine struct {
 	After   string     `json:"after,omitempty"` // the checksum of the record before; "" for the first
 	Meta    *Meta      `json:"session,omitempty"`
 	Message *message   `json:"message,omitempty"`
-	Loaded  bool       `json:"loaded,omitempty"` // of Message: history, which the cooldown does not count
+	Loaded  bool       `json:"loaded,omitempty"` // history in Message, which the cooldown does not count
 	Round   *roundMade `json:"round,omitempty"`
 	Undo    *undoMade  `json:"undo,omitempty"`
 	Cut     *int       `json:"cut,omitempty"` // messages that stay

@@ -25,8 +25,8 @@ func twoSessions(t *testing.T) (root string, d *Dir) {
 	return root, d
 }
 
-// What says whose a folder is may be damaged: that is told, and nothing else is
-// out of reach by it.
+// A damage of the file that names the session of a folder is reported, and
+// everything else stays readable.
 func TestADamagedSessionFileHidesNothing(t *testing.T) {
 	for _, id := range []string{"s", "t/t"} {
 		for name, spoil := range map[string]func(path string) error{
@@ -58,8 +58,8 @@ func TestADamagedSessionFileHidesNothing(t *testing.T) {
 	}
 }
 
-// A step file that the system cannot read is a damage as any other: the rest of
-// the session can be read, and goes on.
+// A step file that the system cannot read is a damage like any other: the rest of
+// the session is readable, and the session continues.
 func TestAFileThatCannotBeReadIsADamage(t *testing.T) {
 	root, d := twoSessions(t)
 	path := filepath.Join(root, "s", stepName(2))
@@ -113,12 +113,12 @@ func TestADamagedFormatSaysWhatToDo(t *testing.T) {
 	}
 }
 
-// A folder that cannot be listed, as one of another user, is a damage of its
+// A folder that cannot be listed, such as one of another user, is a damage of its
 // session alone.
 func TestAFolderThatCannotBeListedHidesNoOther(t *testing.T) {
 	root, d := twoSessions(t)
 	folder := filepath.Join(root, "s")
-	must(t, os.RemoveAll(folder), os.WriteFile(folder, nil, 0o600)) // a file is none, whoever runs this
+	must(t, os.RemoveAll(folder), os.WriteFile(folder, nil, 0o600)) // a file cannot be listed as a folder, even by root
 	if f, err := Verify(t.Context(), d, "s"); err != nil || len(f.Damages) != 1 || !strings.Contains(f.Damages[0].Error(), folder) {
 		t.Errorf("Verify = %+v, %v", f, err)
 	}
@@ -133,8 +133,8 @@ func TestAFolderThatCannotBeListedHidesNoOther(t *testing.T) {
 	}
 }
 
-// Sessions are listed without session.json too, and a list changes nothing of what
-// is read next.
+// Sessions are listed without session.json too, and listing them does not change
+// later reads.
 func TestSessionsWithoutSessionFilesAreRead(t *testing.T) {
 	root := t.TempDir()
 	d, err := OpenDir(root, DirOptions{})

@@ -121,7 +121,7 @@ func (s *State) stand(x standMade) {
 // addWait records that a level waits from now on.
 func (s *State) addWait(w Wait) {
 	if w.Seen <= 0 || w.Seen > len(s.Messages) {
-		w.Seen = len(s.Messages) // files of earlier versions do not say
+		w.Seen = len(s.Messages) // files of earlier versions do not have it
 	}
 	s.Waiting = slices.DeleteFunc(slices.Clone(s.Waiting), func(old Wait) bool { return old.Level == w.Level })
 	s.Waiting = append(s.Waiting, w)

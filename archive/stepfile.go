@@ -21,11 +21,11 @@ type (
 		Written  []Written `json:"written,omitempty"` // in place of StepInfo's
 		Known    runs      `json:"known,omitempty"`   // numbers of the earlier steps
 		hashes
-		packed bool // it is in a pack, where frames have the hashes
+		packed bool // in a pack, where frames have the hashes
 		lost   bool // no file has it
 	}
 
-	// positions are of messages. The first releases wrote only their number, which
+	// positions are those of messages. The first releases wrote only a count, which
 	// is read as a single -1.
 	positions []int
 
@@ -117,8 +117,8 @@ func writeParts(s Step, known runs, write func(name string, fill func(io.Writer)
 	return write(stepName(s.Number), func(w io.Writer) error { return encodeStep(w, h, s) })
 }
 
-// encodeStep writes the step file of s, whose header is h but for the hashes of
-// the lines that follow.
+// encodeStep writes the step file of s. h is its header without the hashes of the
+// following lines.
 func encodeStep(w io.Writer, h headerLine, s Step) error {
 	var lines bytes.Buffer
 	hashed := func(x any) (string, error) {

@@ -105,7 +105,7 @@ func TestFilesOfADir(t *testing.T) {
 	}
 }
 
-// dropLeft makes what a redacted store adds to a step invisible to the suite.
+// dropLeft hides from the suite the fields that a redacted store adds to a step.
 type dropLeft struct{ archive.Store }
 
 func (d dropLeft) Put(ctx context.Context, s archive.Step) error {

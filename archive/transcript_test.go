@@ -17,7 +17,7 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// roundTrip returns what is decoded of t's encoding, which it checks to be
+// roundTrip returns the decoded form of in's encoding, which it checks to be
 // stable.
 func roundTrip(t interface{ Fatal(...any) }, in chat.Transcript) chat.Transcript {
 	var first, second bytes.Buffer

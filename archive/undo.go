@@ -45,8 +45,8 @@ type Undone struct {
 // the messages added to now since. The caller puts a step that Undoes the round,
 // with now as Before, and continues with the returned conversation. now must begin
 // with the outcome of the round: otherwise the round was undone, or archived and
-// never applied. If none fits, the error is a [*NotLeftError]. Redacted messages
-// are copied from now, if the round left them unchanged.
+// never applied. If no round fits, the error is a [*NotLeftError]. Redacted
+// messages are copied from now, if the round left them unchanged.
 func Undo(ctx context.Context, store Store, session string, now chat.Transcript) (Undone, error) {
 	u := undoSearch{store: store, session: session, now: now, sums: messageSums(now)}
 	done, found, err := u.findRound(ctx)
@@ -56,7 +56,7 @@ func Undo(ctx context.Context, store Store, session string, now chat.Transcript)
 	return done, err
 }
 
-// An undoing is the search for the round whose outcome is a conversation.
+// An undoSearch is the search for the round whose outcome is a conversation.
 type undoSearch struct {
 	store   Store
 	session string

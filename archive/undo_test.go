@@ -8,7 +8,7 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// rounds puts two rounds into an archive and returns it with the conversation
+// rounds puts two rounds into an archive, and returns it with the conversation
 // after them.
 func rounds(t *testing.T) (Store, chat.Transcript) {
 	t.Helper()

@@ -68,9 +68,9 @@ func embedTexts(ctx context.Context, e embed.Embedder, texts []string) (memoryVe
 	return vectors, err
 }
 
-// newVectors returns the vectors of a session's pieces. Those of an embedder that
-// has a folder for them, as [embed.Model] with a cache on disk has, are kept there;
-// a folder that cannot be used costs their making, and nothing else.
+// newVectors returns the vectors of a session's pieces. If the embedder has a
+// folder for them, like [embed.Model] with a cache on disk, they are stored there.
+// If the folder cannot be used, they are only computed anew.
 func newVectors(ctx context.Context, e embed.Embedder, session string, texts []string) (pieceVectors, error) {
 	f, ok := e.(interface{ IndexFolder() string })
 	if !ok || f.IndexFolder() == "" {
@@ -126,7 +126,7 @@ func readVectors(ctx context.Context, folder string, ids []string) map[string][]
 	kept := make(map[string][]float32)
 	db, err := chromem.NewPersistentDB(folder, false)
 	if err != nil {
-		os.RemoveAll(folder) // what cannot be removed fails when it is written
+		os.RemoveAll(folder) // if the removal fails, so does the next write
 		return kept
 	}
 	stored := db.GetCollection(collectionName, neverEmbed)
@@ -196,5 +196,5 @@ func hashOf(text string) string {
 
 // neverEmbed takes the place of a service that chromem would call.
 func neverEmbed(context.Context, string) ([]float32, error) {
-	panic("archive: every document has its vector") // this package gives each one
+	panic("archive: every document has its vector") // this package adds a vector to each one
 }

@@ -9,14 +9,14 @@ import (
 	"testing"
 )
 
-// keeping is an embedder with a folder, as embed.Model with a cache on disk is.
+// keeping is an embedder with a folder, like embed.Model with a cache on disk.
 type keeping struct {
 	topics
 	folder string
-	wide   bool // vectors of another dimension, as other weights make them
+	wide   bool // vectors of another dimension, as from other weights
 
 	mu   sync.Mutex
-	made []string // texts that it was asked for, queries left out
+	made []string // embedded texts, without queries
 }
 
 func (k *keeping) IndexFolder() string { return k.folder }
@@ -43,7 +43,7 @@ func (k *keeping) vectors(ctx context.Context, texts []string) ([][]float32, err
 	return v, err
 }
 
-// files returns the names of the files below a folder.
+// filesBelow returns the names of the files below a folder.
 func filesBelow(t *testing.T, folder, pattern string) []string {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(folder, "*", "*", pattern))
@@ -83,7 +83,7 @@ func TestVectorsAreKeptBetweenSearches(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				data = bytes.ReplaceAll(data, []byte{0xF0, 0x3F}, []byte{0xE0, 0x3F}) // 0.5 in place of 1, as gob writes them
+				data = bytes.ReplaceAll(data, []byte{0xF0, 0x3F}, []byte{0xE0, 0x3F}) // 0.5 in place of 1, in gob's encoding
 				if err := os.WriteFile(name, data, 0o600); err != nil {
 					t.Fatal(err)
 				}

@@ -88,7 +88,7 @@ func (f *Findings) references(ctx context.Context, store Store, infos []StepInfo
 		}
 	}
 	if unreadable(err) || errors.Is(err, ErrNotFound) {
-		return nil // a damage of its own, or pruned
+		return nil // it has a damage of its own, or was pruned
 	}
 	if err != nil {
 		return err
@@ -97,7 +97,7 @@ func (f *Findings) references(ctx context.Context, store Store, infos []StepInfo
 	if err != nil {
 		return nil // it was never applied
 	}
-	stood := recallIDs(step.Before) // the step has entries for what it inserted itself
+	stood := recallIDs(step.Before) // the step itself has entries for the messages that it inserted
 	missing, err := unresolved(ctx, store, infos, after)
 	for _, id := range missing {
 		if !slices.Contains(stood, id) {

@@ -19,12 +19,12 @@ func twoEntries(n int) Step {
 	return s
 }
 
-// verified returns what Verify finds of session s in a folder.
+// verified returns the findings of Verify for session s in a folder.
 func verified(t *testing.T, root string) Findings {
 	t.Helper()
 	d, err := OpenDir(root, DirOptions{ReadOnly: true})
 	must(t, err)
-	f, err := Verify(t.Context(), Redacted(d, func(s string) string { return s }), "s") // through what wraps it
+	f, err := Verify(t.Context(), Redacted(d, func(s string) string { return s }), "s") // through a wrapper
 	must(t, err)
 	return f
 }
@@ -120,8 +120,8 @@ func TestADamagedEntryIsNamedAndTheOthersAreThere(t *testing.T) {
 	}
 }
 
-// What interrupted processes leave, and what is not the archive's, is told and
-// no damage.
+// Remains of interrupted processes, and files that are not the archive's, are noted
+// and not damages.
 func TestLeftoversAreNoted(t *testing.T) {
 	root := t.TempDir()
 	d := openFirst(t, root)
@@ -187,7 +187,7 @@ func TestStepsOfTheFirstReleasesAreRead(t *testing.T) {
 	if err != nil || e.Text != "of step 2" {
 		t.Errorf("Recall = %+v, %v", e, err)
 	}
-	for n, redacted := range map[int]int{1: 0, 2: 6} { // it tells only that some were
+	for n, redacted := range map[int]int{1: 0, 2: 6} { // the record shows only that some were
 		s, err := d.Get(t.Context(), "s", n)
 		if err != nil || len(s.Before) != 6 || len(s.Removed) != 2 || s.Summary == nil || len(s.Edits.Steps) != 2 || len(s.Redacted) != redacted {
 			t.Errorf("step %d: %+v, %v", n, s, err)

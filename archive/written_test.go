@@ -10,9 +10,9 @@ import (
 	"github.com/tiercompact/tiercompact/internal/edit"
 )
 
-// readFrom returns a round on three messages that drops the first, and what it
-// leaves as a format gives it back that knows no thinking and no names of
-// results, and leaves out what is empty then.
+// readFrom returns a round on three messages that drops the first, and the rest as
+// read from a format without thinking and without names of results. That format
+// omits messages that become empty.
 func readFrom() (step Step, file chat.Transcript) {
 	hm := chat.Message{ID: "h", Role: chat.Assistant, Parts: []chat.Part{{Kind: chat.Thinking, Text: "hm"}}}
 	call := chat.Message{ID: "c", Role: chat.Assistant, Parts: []chat.Part{{Kind: chat.Thinking, Text: "read it"}, {Kind: chat.Call, ID: "1", Name: "read", Args: `{"path": "a", "n": 1}`}}}
@@ -42,7 +42,7 @@ func TestUndoKnowsAConversationByItsFile(t *testing.T) {
 	}
 }
 
-// Whatever differs in what a format does hold makes it another conversation.
+// A difference in anything that a format stores makes another conversation.
 func TestUndoTellsConversationsApart(t *testing.T) {
 	step, file := readFrom()
 	step.Written = NewWritten([]Reading{{"thin", file}}, nil)
@@ -74,8 +74,8 @@ func TestUndoTellsConversationsApart(t *testing.T) {
 	}
 }
 
-// A file has a secret that the archive has not, at another place than the round
-// left it. What an earlier undo brought back without it is known too.
+// A file has a secret that the archive does not have, in another place than after
+// the round. A message that an earlier undo restored without the secret is recognized too.
 func TestUndoBringsASecretBackFromAFile(t *testing.T) {
 	step, file := readFrom()
 	clean, changes := Clean(file, redactKey)
@@ -100,7 +100,7 @@ func TestUndoBringsASecretBackFromAFile(t *testing.T) {
 	}
 }
 
-// leaving returns a round of a session that leaves what is named.
+// leaving returns a round of a session with these remaining messages.
 func leaving(session string, number, second int, before chat.Transcript, left ...string) Step {
 	s := Step{Session: session, Number: number, Before: before, Edits: replace(number, 0, len(before)).Edits, Time: time.Unix(int64(second), 0)}
 	var t chat.Transcript
@@ -169,8 +169,8 @@ func TestNotLeftErrorSaysWhatIsKnown(t *testing.T) {
 	}
 }
 
-// A message that only thinks is brought back with what is secret in it, where
-// the conversation is met as the round left it.
+// A message with thinking only comes back with its secret if the conversation is as
+// the round left it.
 func TestUndoBringsASecretThoughtBack(t *testing.T) {
 	hm := chat.Message{ID: "h", Role: chat.Assistant, Parts: []chat.Part{{Kind: chat.Thinking, Text: "api_key=" + secret}}}
 	m := NewMemory()

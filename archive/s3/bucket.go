@@ -23,10 +23,10 @@ import (
 type bucket struct {
 	client  minio.Core
 	name    string
-	prefix  string // "" or with a slash behind
+	prefix  string // "" or ending with a slash
 	sse     encrypt.ServerSide
 	timeout time.Duration
-	secrets func() []string // what no error may hold
+	secrets func() []string // they must not occur in an error
 }
 
 // Where implements [archive.Bucket].
@@ -46,7 +46,7 @@ func (b *bucket) Open(ctx context.Context, key string) (io.ReadCloser, error) {
 	return &objectReader{body, stop, func(err error) error { return b.requestError(ctx, "get", key, err) }}, nil
 }
 
-// An objectReader reads an object, within the time for it.
+// An objectReader reads an object within its time limit.
 type objectReader struct {
 	io.ReadCloser
 	stop   func()
@@ -62,12 +62,12 @@ func (r *objectReader) Read(p []byte) (int, error) {
 }
 
 func (r *objectReader) Close() error {
-	r.stop() // first: what is left of the object is not read
+	r.stop() // first, so that the rest of the object is not read
 	return r.ReadCloser.Close()
 }
 
-// putMark names what tells whose an object is that was there already: a request
-// whose answer was lost is sent again, and must know its own.
+// putMark names the metadata that identifies the writer of an existing object: if
+// the answer to a put is lost, the put is sent again, and must recognize its own object.
 const putMark = "Tiercompact-Put"
 
 // Put implements [archive.Bucket].
@@ -79,7 +79,7 @@ func (b *bucket) Put(ctx context.Context, key string, body []byte, fresh bool) e
 		ContentType: contentType(key), ServerSideEncryption: b.sse, UserMetadata: map[string]string{putMark: mark},
 		DisableContentSha256: true, // of chunks: the whole is signed
 	}
-	short, long := md5.Sum(body), sha256.Sum256(body) // buckets with locks ask for the short one
+	short, long := md5.Sum(body), sha256.Sum256(body) // buckets with object locks require the short one
 	if fresh {
 		o.SetMatchETagExcept("*")
 	}
@@ -90,7 +90,7 @@ func (b *bucket) Put(ctx context.Context, key string, body []byte, fresh bool) e
 		if errorCode(err) != conflict || wait > time.Second {
 			break
 		}
-		select { // two conditional writes met: who is first is not settled yet
+		select { // two conditional writes met: the winner is not decided yet
 		case <-time.After(wait):
 		case <-ctx.Done():
 		}
@@ -106,10 +106,10 @@ func (b *bucket) Put(ctx context.Context, key string, body []byte, fresh bool) e
 
 const conflict = "ConditionalRequestConflict"
 
-// checkTaken returns whose a key is that is there already: nil if it is the mark's.
+// checkTaken checks an existing key: it returns nil if the object has the mark.
 func (b *bucket) checkTaken(ctx context.Context, key, mark string) error {
 	info, err := b.client.StatObject(ctx, b.name, b.prefix+key, minio.StatObjectOptions{})
-	if err != nil && errorCode(err) != minio.NoSuchKey { // another's that is not whole yet
+	if err != nil && errorCode(err) != minio.NoSuchKey { // NoSuchKey: the object of another process is incomplete
 		return b.requestError(ctx, "look at", key, err)
 	}
 	if info.UserMetadata[putMark] == mark {
@@ -143,8 +143,8 @@ func (b *bucket) List(ctx context.Context, folder string) ([]string, error) {
 	return names, ctx.Err()
 }
 
-// Remove implements [archive.Bucket]. Where the bucket keeps versions, the
-// older ones stay in it.
+// Remove implements [archive.Bucket]. If the bucket keeps versions, the older ones
+// stay in it.
 func (b *bucket) Remove(ctx context.Context, key string) error {
 	ctx, stop := context.WithTimeout(ctx, b.timeout)
 	defer stop()

@@ -14,7 +14,7 @@ import (
 	"github.com/tiercompact/tiercompact/archive"
 )
 
-// A failure says in its own words what went wrong, and unwraps to it.
+// A failure describes an error in its own words, and unwraps to it.
 type failure struct {
 	text string
 	err  error
@@ -25,7 +25,7 @@ func (f *failure) Unwrap() error { return f.err }
 
 func errorCode(err error) string { return minio.ToErrorResponse(err).Code }
 
-// requestError returns what an error of a request means and what to do about it.
+// requestError returns the meaning of a request's error, and the remedy.
 func (b *bucket) requestError(ctx context.Context, verb, key string, err error) error {
 	_, address := b.Where(key)
 	r := minio.ToErrorResponse(err)
@@ -42,20 +42,20 @@ func (b *bucket) requestError(ctx context.Context, verb, key string, err error) 
 	return &failure{verb + " " + address + ": " + text, err}
 }
 
-// serverMessage returns what the server said, or why it could not.
+// serverMessage returns the server's message, or why there is none.
 func serverMessage(r minio.ErrorResponse, err error) string {
 	if r.Code != "" {
 		return strings.TrimSpace(r.Code + ": " + strings.TrimSuffix(r.Message, "."))
 	}
 	if u, ok := errors.AsType[*url.Error](err); ok {
-		err = u.Err // without the address, which is that of the request
+		err = u.Err // without the address, which requestError adds
 	}
 	return err.Error()
 }
 
-const maxMessageBytes = 300 // bytes of what a server says of an error
+const maxMessageBytes = 300 // bytes of a server's error message
 
-// cleanText returns text on one line without what must not be told.
+// cleanText returns text on one line without secrets.
 func (b *bucket) cleanText(text string) string {
 	for _, secret := range b.secrets() {
 		if secret != "" {
@@ -69,7 +69,7 @@ func (b *bucket) cleanText(text string) string {
 	return text
 }
 
-// remedyFor returns what to do about an error, "" if that is not known.
+// remedyFor returns the remedy for an error, "" if it is unknown.
 func remedyFor(r minio.ErrorResponse, err error) string {
 	switch r.Code {
 	case minio.NoSuchBucket:

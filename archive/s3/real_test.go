@@ -43,7 +43,7 @@ func TestRealServerKeepsAnArchive(t *testing.T) {
 	}
 }
 
-// Stores that know nothing of each other, as in several processes, race for
+// Stores without knowledge of each other, as in several processes, race for
 // numbers.
 func TestRealNumberIsTakenOnce(t *testing.T) {
 	g := startReal(t)
@@ -91,8 +91,7 @@ func checkClean(t *testing.T, s archive.Store, session string, least int) {
 	}
 }
 
-// A cut is a transport that has something happen in the middle of the body of
-// a request, once.
+// A cut is a transport that calls a function in the middle of the body of a request, once.
 type cut struct {
 	mu   sync.Mutex
 	left int // requests with a body until it happens
@@ -118,18 +117,18 @@ func (c *cut) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// after is a reader of nothing that does something when it is read.
+// after is an empty reader that calls a function when it is read.
 type after func()
 
 func (f after) Read([]byte) (int, error) {
-	time.Sleep(20 * time.Millisecond) // what was sent so far arrives
+	time.Sleep(20 * time.Millisecond) // the data sent so far arrives
 	f()
 	return 0, io.EOF
 }
 
-// TestRealServerKilled kills the server in the middle of every object of a
-// round. Nothing leaves the conversation that is not in the archive, and the
-// archive is whole.
+// TestRealServerKilled kills the server in the middle of every object of a round.
+// Every message that leaves the conversation is in the archive, and the archive is
+// undamaged.
 func TestRealServerKilled(t *testing.T) {
 	g := startReal(t)
 	kills := 0
@@ -140,7 +139,7 @@ func TestRealServerKilled(t *testing.T) {
 		c.Transport = transport
 		s := g.open(t, c)
 		added, conversation := talk(t, s, session, g.Again)
-		g.Again() // it may have been killed while it was given events
+		g.Again() // it may have been killed while it received events
 		if err := s.Close(); err != nil && !g.Killed() {
 			t.Errorf("%s: Close: %v", session, err)
 		}
@@ -155,8 +154,8 @@ func TestRealServerKilled(t *testing.T) {
 	}
 }
 
-// talk adds messages to a session that compacts into s. If one fails to be
-// archived, again is called, and the talk goes on.
+// talk adds messages to a session that compacts into s. If archiving fails, again
+// is called, and the talk continues.
 func talk(t *testing.T, s archive.Store, id string, again func()) ([]chat.Message, *tiercompact.Session) {
 	t.Helper()
 	c, err := tiercompact.New(tiercompact.Config{Window: 2000, Archive: s})
@@ -229,7 +228,7 @@ func TestRealBucketThatIsNotThere(t *testing.T) {
 	}
 }
 
-// late is a transport that dates requests as a clock that is wrong would.
+// late is a transport that dates requests by a wrong clock.
 type late time.Duration
 
 func (l late) RoundTrip(r *http.Request) (*http.Response, error) {

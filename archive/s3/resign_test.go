@@ -13,8 +13,8 @@ import (
 	"github.com/tiercompact/tiercompact/internal/s3test"
 )
 
-// resigned signs a request anew, as of another time: a right signature at a
-// wrong time is what a wrong clock makes.
+// resigned signs a request anew, as of another time: a wrong clock makes a valid
+// signature at a wrong time.
 func resigned(r *http.Request, at time.Time) *http.Request {
 	old := r.Header.Get("Authorization")
 	_, rest, _ := strings.Cut(old, "SignedHeaders=")

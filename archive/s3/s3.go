@@ -26,17 +26,17 @@ import (
 	"github.com/tiercompact/tiercompact/archive"
 )
 
-// Config says which bucket, and how it is reached. Only Bucket is required.
+// Config selects the bucket and the access to it. Only Bucket is required.
 type Config struct {
-	Bucket   string // it must be there
-	Prefix   string // before every key; "": none
-	Region   string // "": AWS_REGION, AWS_DEFAULT_REGION, else what the server says
-	Endpoint string // address of another server than Amazon's; "": AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, else Amazon's
-	KMSKey   string // id of the key that the server encrypts objects with (SSE-KMS); "": as the bucket has it
+	Bucket   string // it must exist
+	Prefix   string // of every key; "": none
+	Region   string // "": AWS_REGION, AWS_DEFAULT_REGION, else the server's answer
+	Endpoint string // address of a server other than Amazon's; "": AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, else Amazon's
+	KMSKey   string // id of the key with which the server encrypts objects (SSE-KMS); "": the bucket's setting
 
 	Timeout   time.Duration     // for one object, retries included; 0: 30 s
-	Attempts  int               // most requests for one object; 0: 5
-	Transport http.RoundTripper // nil: one of its own
+	Attempts  int               // maximum requests for one object; 0: 5
+	Transport http.RoundTripper // nil: a new one
 }
 
 // Defaults of a Config.
@@ -45,9 +45,9 @@ const (
 	defaultAttempts = 5
 )
 
-// A Store is an archive in a bucket. Several processes may write to it: a
-// number of a session belongs to the one that put it first, which needs a
-// server with conditional writes (If-None-Match).
+// A Store is an archive in a bucket. Several processes may write to it: a number of
+// a session belongs to the process that put it first. That needs a server with
+// conditional writes (If-None-Match).
 type Store struct {
 	*archive.Objects
 }
@@ -63,8 +63,8 @@ func Parse(address string) (Config, error) {
 	return Config{Bucket: bucket, Prefix: prefix}, nil
 }
 
-// Open opens the archive in a bucket, which it asks at once, so that what is
-// wrong with the address, the credentials or the clock is found out here.
+// Open opens the archive in a bucket. It asks the server at once, so that a wrong
+// address, credential or clock is reported here.
 func Open(ctx context.Context, c Config) (*Store, error) {
 	b, err := openBucket(ctx, c)
 	if err != nil {
@@ -114,7 +114,7 @@ func openBucket(ctx context.Context, c Config) (*bucket, error) {
 	return b, nil
 }
 
-// endpoint returns the host of an address, and whether it is reached by TLS.
+// endpoint returns the host of an address, and whether it uses TLS.
 func endpoint(address string) (host string, secure bool, err error) {
 	if address == "" {
 		return "s3.amazonaws.com", true, nil
@@ -129,7 +129,7 @@ func endpoint(address string) (host string, secure bool, err error) {
 	return u.Host, u.Scheme == "https", nil
 }
 
-// newTransport is minio's, but gives up a server that does not answer sooner.
+// newTransport returns minio's transport with a shorter timeout for a silent server.
 func newTransport(secure bool) (*http.Transport, error) {
 	t, err := minio.DefaultTransport(secure)
 	if err != nil {
@@ -140,8 +140,8 @@ func newTransport(secure bool) (*http.Transport, error) {
 	return t, nil
 }
 
-// roleWait bounds each request for the credentials of a role: a machine that
-// has none may never answer.
+// roleWait limits each request for the credentials of a role: on a machine without
+// a role, the request may never be answered.
 const roleWait = 2 * time.Second
 
 // fromChain returns the credentials of the standard chain.
@@ -169,8 +169,7 @@ func fromChain(ctx context.Context) (*credentials.Credentials, func() []string, 
 	return creds, secrets, nil
 }
 
-// mayAskRole reports whether a role of the container or of the machine may be
-// asked for.
+// mayAskRole reports whether the role of the container or of the machine may be used.
 func mayAskRole() bool {
 	for _, name := range []string{"AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI"} {
 		if os.Getenv(name) != "" {

@@ -24,7 +24,7 @@ type fake struct {
 	*httptest.Server
 	mu       sync.Mutex
 	requests []*http.Request
-	answer   func(http.ResponseWriter, *http.Request) bool // answers in place of the server where it returns true; nil: never
+	answer   func(http.ResponseWriter, *http.Request) bool // true: it answered in place of the server; nil: never
 }
 
 func newFake(t *testing.T) *fake {
@@ -52,7 +52,7 @@ func newFake(t *testing.T) *fake {
 	return f
 }
 
-// config is that of the fake's bucket.
+// config returns the configuration for the fake's bucket.
 func (f *fake) config() Config {
 	return Config{Bucket: "bucket", Prefix: "some/prefix/", Region: "us-east-1", Endpoint: f.URL, Attempts: 2}
 }
@@ -67,7 +67,7 @@ func (f *fake) open(t *testing.T) *Store {
 	return s
 }
 
-// answers has the fake answer with an error of S3.
+// answers has the fake answer with an S3 error.
 func (f *fake) answers(status int, code, message string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -158,7 +158,7 @@ func TestTheKeyOfTheServerGoesWithEachObject(t *testing.T) {
 			t.Errorf("%s: %v", r.URL, h)
 		}
 		if strings.HasSuffix(r.URL.Path, "/session.json") {
-			records++ // made, and written again with the number of the step
+			records++ // created, and rewritten with the number of the step
 		} else if h.Get("If-None-Match") != "*" {
 			t.Errorf("%s is put whatever is there", r.URL)
 		}
@@ -168,7 +168,7 @@ func TestTheKeyOfTheServerGoesWithEachObject(t *testing.T) {
 	}
 }
 
-// A server that did what it was asked, but could not say so, is asked again.
+// A put with a lost answer is sent again, and recognizes its own object.
 func TestALostAnswerIsNoOtherProcess(t *testing.T) {
 	f := newFake(t)
 	s := f.open(t)
@@ -282,7 +282,7 @@ func TestDamagedObjectsAreNamed(t *testing.T) {
 	}
 }
 
-// spoil changes an object behind the store's back.
+// spoil changes an object without the store.
 func spoil(t *testing.T, url, old, put string) {
 	t.Helper()
 	r, err := http.Get(url)

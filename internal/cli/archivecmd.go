@@ -120,8 +120,8 @@ func writeList(w io.Writer, all []listed) error {
 	return nil
 }
 
-// writeSteps writes the table of a session's steps, at most 80 columns wide.
-// Reasons stand in show.
+// writeSteps writes the table of a session's steps, at most 80 columns wide. The
+// reasons are in archive show.
 func writeSteps(w io.Writer, steps []listedStep) error {
 	if len(steps) == 0 {
 		return nil
@@ -134,7 +134,7 @@ func writeSteps(w io.Writer, steps []listedStep) error {
 	return t.Flush()
 }
 
-// tableCells are what the table has of a step behind its number.
+// tableCells returns the cells of a step after its number.
 func (s listedStep) tableCells() []string {
 	if s.Damaged != "" {
 		return []string{printableLine(s.Damaged)}

@@ -15,9 +15,9 @@ import (
 	"github.com/tiercompact/tiercompact/config"
 )
 
-// archiveOptions say how an archive is opened.
+// archiveOptions control opening an archive.
 type archiveOptions struct {
-	read bool // nothing is written; a folder must be there
+	read bool // write nothing; the folder must exist
 }
 
 // An archivePlace is the archive of the settings, and a session in it.
@@ -27,7 +27,7 @@ type archivePlace struct {
 	where, session string
 }
 
-// registerPlace adds the flags. What those hold that are settings is read by load.
+// registerPlace adds the flags. The flags of settings are read by loadSettings.
 func (p *archivePlace) registerPlace(cmd *cobra.Command) {
 	p.cmd = cmd
 	f := cmd.Flags()
@@ -39,7 +39,7 @@ func (p *archivePlace) registerPlace(cmd *cobra.Command) {
 	p.settings.registerSettings(cmd)
 }
 
-// openArchive opens the archive, and returns the sessions to look through.
+// openArchive opens the archive and returns the sessions to search.
 func (p *archivePlace) openArchive(ctx context.Context, o archiveOptions) (archive.Store, []string, error) {
 	if err := p.loadSettings(p.cmd, nil); err != nil {
 		return nil, nil, err
@@ -51,7 +51,7 @@ func (p *archivePlace) openArchive(ctx context.Context, o archiveOptions) (archi
 	if err := checkArchiveFolder(a); err != nil {
 		return nil, nil, err
 	}
-	if !o.read { // never make an archive where there is none
+	if !o.read { // reading never creates an archive
 		there, err := a.Open(ctx, true)
 		if err != nil {
 			return nil, nil, err
@@ -74,7 +74,7 @@ func (p *archivePlace) openArchive(ctx context.Context, o archiveOptions) (archi
 	return store, sessions, nil
 }
 
-// checkArchiveFolder refuses a file in the place of an archive's folder.
+// checkArchiveFolder refuses a file at the path of an archive's folder.
 func checkArchiveFolder(a config.Archive) error {
 	if info, err := os.Stat(a.Dir); a.Adapter == config.Dir && err == nil && !info.IsDir() {
 		return usageErrorf("the archive %s is a file; an archive is the folder that compact, replay or chat was given", printableLine(a.Dir))
@@ -82,7 +82,7 @@ func checkArchiveFolder(a config.Archive) error {
 	return nil
 }
 
-// chosenSession returns the session that was asked for, alone.
+// chosenSession returns only the requested session.
 func (p *archivePlace) chosenSession(there []string) ([]string, error) {
 	if slices.Contains(there, p.session) {
 		return []string{p.session}, nil
@@ -100,13 +100,13 @@ func joinFirst(names []string) string {
 	return cmp.Or(text, "none")
 }
 
-// recalled returns the newest entry with an id, of the first session that has it.
+// recalled returns the newest entry with an id, from the first session that has it.
 func recalled(ctx context.Context, store archive.Store, sessions []string, id string) (archive.Entry, error) {
 	missing := fmt.Errorf("recall %q: %w", id, archive.ErrNotFound)
 	for _, s := range sessions {
 		e, err := store.Recall(ctx, s, id)
 		switch {
-		case errors.Is(err, archive.ErrDamaged) || errors.Is(err, archive.ErrVersion): // another may have the same
+		case errors.Is(err, archive.ErrDamaged) || errors.Is(err, archive.ErrVersion): // another session may have the same
 			missing = err
 		case errors.Is(err, archive.ErrNotFound):
 		default:

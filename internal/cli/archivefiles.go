@@ -14,13 +14,13 @@ import (
 	"github.com/tiercompact/tiercompact/internal/screen"
 )
 
-// A verifiedFile is what verify tells of a session file.
+// A verifiedFile is the result of verify for a session file.
 type verifiedFile struct {
 	Path    string           `json:"path"`
-	Session string           `json:"session,omitempty"` // "" where it does not say
-	Records int              `json:"records"`           // that are as they were written
+	Session string           `json:"session,omitempty"` // "" if the file does not say
+	Records int              `json:"records"`           // unchanged ones
 	Damages []verifiedRecord `json:"damages"`
-	Torn    int              `json:"torn,omitempty"` // bytes of a last record that was not written to its end
+	Torn    int              `json:"torn,omitempty"` // bytes of an incomplete last record
 }
 
 type verifiedRecord struct {
@@ -29,19 +29,18 @@ type verifiedRecord struct {
 	Until   int    `json:"until,omitempty"`
 	Problem string `json:"problem"`
 	Lost    bool   `json:"lost,omitempty"` // its content is not in the file
-	Step    int    `json:"step,omitempty"` // of the archive, which has it
+	Step    int    `json:"step,omitempty"` // of the archive, which has the content
 
 	text string
 }
 
-// sessionFile returns the path of the session file of a chat that has its archive
-// in the folder: both are in one folder.
+// sessionFile returns the path of a chat's session file: it is beside the archive.
 func (p *archivePlace) sessionFile(session string) string {
 	return filepath.Join(filepath.Dir(filepath.Clean(p.where)), "sessions", session+".jsonl")
 }
 
-// sessionFiles returns the session files that belong to the archive: those that
-// were named, or those that a chat has beside the folder.
+// sessionFiles returns the session files of the archive: the named ones, or those
+// beside the folder.
 func (p *archivePlace) sessionFiles(named []string) ([]string, error) {
 	if len(named) > 0 || p.Config.Archive.Adapter != config.Dir {
 		return named, nil
@@ -51,8 +50,8 @@ func (p *archivePlace) sessionFiles(named []string) ([]string, error) {
 	return found, err
 }
 
-// verifySessionFile reads a session file. ok is false where it is of a session
-// that was not asked for.
+// verifySessionFile reads a session file. ok is false if the file belongs to
+// another session than the requested one.
 func (p *archivePlace) verifySessionFile(ctx context.Context, store archive.Store, path string) (v verifiedFile, ok bool, err error) {
 	s, found, err := archive.CheckSession(ctx, path, store)
 	v = verifiedFile{Path: path, Session: s.Meta.Session, Records: found.Records, Damages: []verifiedRecord{}, Torn: s.Torn}

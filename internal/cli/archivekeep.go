@@ -43,7 +43,7 @@ type archiveVerifyOptions struct {
 	json  bool
 }
 
-// verified is what verify tells of a session.
+// verified is the result of verify for a session.
 type verified struct {
 	Session  string          `json:"session"`
 	Steps    int             `json:"steps"`
@@ -55,7 +55,7 @@ type verified struct {
 	Files    []verifiedFile  `json:"files,omitempty"` // session files
 }
 
-// withFile adds a session file to what is told of its session.
+// withFile adds a session file to the result of its session.
 func withFile(all []verified, f verifiedFile) []verified {
 	i := slices.IndexFunc(all, func(v verified) bool { return v.Session == f.Session })
 	if i < 0 {
@@ -116,8 +116,8 @@ func (o *archiveVerifyOptions) runArchiveVerify(cmd *cobra.Command, named []stri
 	return err
 }
 
-// addSessionFile adds what the session file of a chat refers to and the archive
-// does not have. A session file that cannot be read is no damage of the archive.
+// addSessionFile adds what a chat's session file refers to and the archive lacks.
+// An unreadable session file is not damage of the archive.
 func (o *archiveVerifyOptions) addSessionFile(ctx context.Context, store archive.Store, f *archive.Findings) error {
 	if strings.ContainsAny(f.Session, `/\`) || o.place.Config.Archive.Adapter != config.Dir {
 		return nil
@@ -271,7 +271,7 @@ func (o *archivePruneOptions) runArchivePrune(cmd *cobra.Command) (err error) {
 	return errors.Join(pruneErr, err)
 }
 
-// pruned is what prune tells of a session.
+// pruned is the result of prune for a session.
 type pruned struct {
 	Session   string   `json:"session"`
 	Steps     []int    `json:"steps"`
@@ -284,8 +284,8 @@ type spared struct {
 	Why  string `json:"why"`
 }
 
-// prunedSessions prunes sessions until an error; what had gone by then is
-// returned too.
+// prunedSessions prunes sessions until an error; it also returns what was pruned
+// before the error.
 func prunedSessions(ctx context.Context, store archive.Store, sessions []string, o archive.PruneOptions) ([]pruned, error) {
 	all := []pruned{}
 	for _, id := range sessions {

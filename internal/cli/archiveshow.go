@@ -78,7 +78,7 @@ func (o *archiveShowOptions) runArchiveShow(cmd *cobra.Command, arg string) (err
 
 // A shownEdit is an edit for people and programs.
 type shownEdit struct {
-	List  int            `json:"list"` // from 1; each is made on what the one before left
+	List  int            `json:"list"` // from 1; each applies to the result of the one before
 	Start int            `json:"start"`
 	End   int            `json:"end"`
 	Why   string         `json:"why,omitempty"`
@@ -95,7 +95,7 @@ func editsOfStep(s archive.Step) []shownEdit {
 	return all
 }
 
-// shownAsJSON is what the flags ask for, as JSON.
+// shownAsJSON returns what the flags select, as JSON.
 func (o *archiveShowOptions) shownAsJSON(s archive.Step) any {
 	switch {
 	case o.transcript:

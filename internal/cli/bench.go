@@ -151,7 +151,7 @@ func (o *benchOptions) validateBench(cmd *cobra.Command) error {
 	return o.validTargets(cmd)
 }
 
-// setEngines has cfg rank and summarise with what the flags name.
+// setEngines sets the ranking and the summary that the flags name.
 func (o *benchOptions) setEngines(cmd *cobra.Command, cfg *tiercompact.Config) error {
 	e, err := o.models.engineOptions(cmd, false)
 	if err != nil {
@@ -169,7 +169,7 @@ func (o *benchOptions) setEngines(cmd *cobra.Command, cfg *tiercompact.Config) e
 	return nil
 }
 
-// sessions are those of files and folders, or made up.
+// sessions returns those of files and folders, or generated ones.
 func (o *benchOptions) sessions(cmd *cobra.Command, args []string) ([]corpus.Session, error) {
 	switch {
 	case len(args) > 0:

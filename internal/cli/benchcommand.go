@@ -9,12 +9,12 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// notMeasured are the flags that change where figures go, not what they are.
-// The address of a server is nobody's business who reads them.
+// notMeasured lists the flags that change where figures go, but not the figures.
+// The address of a server is private.
 var notMeasured = []string{"json", "csv", "html", "plot", "plot-of", "ascii", "color", "ollama-url", "embed-url", "summary-url", "embed-cache", "no-embed-cache", "help"}
 
-// commandWords returns the words of the command that measures what this one does,
-// whatever it shows of that.
+// commandWords returns the words of a command that repeats this measurement,
+// without the flags of its output.
 func (o *benchOptions) commandWords(cmd *cobra.Command, args []string) []string {
 	words := strings.Fields(cmd.CommandPath())
 	for _, arg := range args {
@@ -31,7 +31,7 @@ func (o *benchOptions) commandWords(cmd *cobra.Command, args []string) []string 
 	return words
 }
 
-// flagWords returns the words that set a flag to what it is.
+// flagWords returns the words that set a flag to its value.
 func (o *benchOptions) flagWords(f *pflag.Flag) []string {
 	name, value := "--"+f.Name, f.Value.String()
 	switch list, ok := f.Value.(pflag.SliceValue); {

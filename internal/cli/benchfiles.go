@@ -43,7 +43,7 @@ func (o *benchOptions) validTargets(cmd *cobra.Command) error {
 	return nil
 }
 
-// canWrite says before a long run what would fail after it.
+// canWrite reports before a long run what would fail after it.
 func canWrite(t target) error {
 	if t.path == "" {
 		return nil
@@ -52,7 +52,7 @@ func canWrite(t target) error {
 		if info.IsDir() {
 			return usageErrorf("%s %s is a folder; give the name of a file", t.flag, t.path)
 		}
-		return nil // a pipe or a device is written to as it is
+		return nil // a pipe or a device is written to directly
 	}
 	folder := filepath.Dir(canonicalPath(t.path))
 	f, err := os.CreateTemp(folder, ".tiercompact-*")
@@ -74,7 +74,7 @@ func (o *benchOptions) protectInputs(paths []string) error {
 	return nil
 }
 
-// writeOutputs writes what the flags name, all that can be written.
+// writeOutputs writes every file that the flags name and that can be written.
 func (o *benchOptions) writeOutputs(cmd *cobra.Command, r bench.Report) error {
 	var errs []error
 	for _, f := range []struct {

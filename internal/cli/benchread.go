@@ -13,24 +13,24 @@ import (
 	"github.com/tiercompact/tiercompact/wire"
 )
 
-// mostChats is how many chats of one file are measured: each is read anew.
+// mostChats limits the measured chats of one file, because each of them needs a
+// read of the file.
 const mostChats = 50
 
-// mostLeftOut is how many files that are left out are named; a folder may hold
-// thousands that are no transcripts.
+// mostLeftOut limits the reported files that are left out; a folder may hold
+// thousands of files that are not transcripts.
 const mostLeftOut = 20
 
-// A givenTranscripts is the transcripts that a run is given.
+// givenTranscripts are the transcripts of the arguments.
 type givenTranscripts struct {
 	cmd     *cobra.Command
 	paths   []string
-	seen    map[string]bool // of paths, in the form that they are compared in
+	seen    map[string]bool // canonical paths
 	leftOut int
 }
 
-// transcripts finds the files that args name, and those of folders and all
-// below them, each once. What was named must be there; what a folder holds may
-// be of any kind.
+// transcripts finds the files that args name, and all files below the folders that
+// args name, each once. A named file must exist; a folder may hold files of any kind.
 func transcripts(cmd *cobra.Command, args []string) (*givenTranscripts, error) {
 	g := &givenTranscripts{cmd: cmd, seen: make(map[string]bool)}
 	for _, arg := range args {
@@ -66,8 +66,8 @@ func (g *givenTranscripts) addTranscript(path string) {
 	g.paths = append(g.paths, path)
 }
 
-// addFound adds what a folder holds, unless it is no file: a link may lead back to
-// the folder, and a pipe that nobody writes to would never end.
+// addFound adds a file of a folder. It leaves out what is not a plain file: a link
+// may lead back to the folder, and reading a pipe without a writer would never end.
 func (g *givenTranscripts) addFound(path string) {
 	switch info, err := os.Stat(path); {
 	case err != nil:
@@ -81,14 +81,14 @@ func (g *givenTranscripts) addFound(path string) {
 	}
 }
 
-// reportLeftOut names what is left out, on stderr.
+// reportLeftOut reports on stderr why a file is left out.
 func (g *givenTranscripts) reportLeftOut(why error) {
 	if g.leftOut++; g.leftOut <= mostLeftOut {
 		printNote(g.cmd, "%v; left out", why)
 	}
 }
 
-// sessions reads the transcripts. It fails where none can be read.
+// sessions reads the transcripts. It fails if none can be read.
 func (g *givenTranscripts) sessions() (out []corpus.Session, err error) {
 	all := len(g.paths) + g.leftOut
 	for _, path := range g.paths {
@@ -112,7 +112,7 @@ func (g *givenTranscripts) sessions() (out []corpus.Session, err error) {
 	return out, nil
 }
 
-// namesFolder reports whether arg is a folder; it must be there.
+// namesFolder reports whether arg, which must exist, is a folder.
 func namesFolder(arg string) (bool, error) {
 	switch arg {
 	case "-":
@@ -154,7 +154,7 @@ func sessionsIn(cmd *cobra.Command, path string) ([]corpus.Session, error) {
 	return out, nil
 }
 
-// benchSetName names what was given.
+// benchSetName returns a name for the arguments.
 func benchSetName(args []string) string {
 	if len(args) == 1 {
 		return args[0]

@@ -99,7 +99,7 @@ func (o *benchRecallOptions) validateRecall(cmd *cobra.Command, args []string) e
 	return checkDistinct(fileOrStdin(args), target{"--generate", o.generate}, target{"--detail", o.detail})
 }
 
-// rankings are those without a model, and those of each model.
+// rankings returns those without a model, and those of each model.
 func (o *benchRecallOptions) rankings(cmd *cobra.Command, bar *recallBar) ([]evidence.Ranking, error) {
 	names := o.embedders
 	if len(names) == 0 && (o.engine.Kind != engine.BuiltIn) {
@@ -143,7 +143,7 @@ func addSamples(ctx context.Context, t *evidence.Tally, samples iter.Seq2[eviden
 	return nil
 }
 
-// measureRecall adds up the samples of DATA, or of the seed, and returns its name.
+// measureRecall adds up the samples of DATA, or of the seed, and returns their name.
 func (o *benchRecallOptions) measureRecall(cmd *cobra.Command, args []string, t *evidence.Tally, bar *recallBar) (string, error) {
 	if len(args) == 0 {
 		var b bytes.Buffer
@@ -165,13 +165,13 @@ func (o *benchRecallOptions) measureRecall(cmd *cobra.Command, args []string, t 
 	defer r.Close()
 	err = o.detailed(cmd, t, evidence.Read(bar.countReader(r, size), name))
 	if ctx.Err() != nil {
-		err = ctx.Err() // what else is said follows from it
+		err = ctx.Err() // other errors follow from it
 	}
 	return name, err
 }
 
-// openForReading opens a file, and returns how long it is. An interrupt ends what would
-// wait for ever: a read, and the opening of a pipe that nobody writes to.
+// openForReading opens a file, and returns its size. An interrupt ends a read or an
+// open that would wait forever, as on a pipe without a writer.
 func openForReading(cmd *cobra.Command, path string) (*io.PipeReader, int64, error) {
 	ctx := cmd.Context()
 	type opened struct {
@@ -203,7 +203,7 @@ func openForReading(cmd *cobra.Command, path string) (*io.PipeReader, int64, err
 	return r, size, nil
 }
 
-// detailed adds samples to t, and writes down what was kept.
+// detailed adds samples to t, and writes down the kept evidence.
 func (o *benchRecallOptions) detailed(cmd *cobra.Command, t *evidence.Tally, samples iter.Seq2[evidence.Sample, error]) error {
 	if o.detail == "" {
 		return addSamples(cmd.Context(), t, samples)

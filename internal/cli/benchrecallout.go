@@ -17,7 +17,7 @@ func (o *benchRecallOptions) writeRecall(w io.Writer, name string, t *evidence.T
 	if o.json {
 		return writeJSON(w, recallFigures(name, t))
 	}
-	fmt.Fprintf(w, "evidence kept of %s\n", screen.Clip(name, len(name))) // without what would steer a terminal
+	fmt.Fprintf(w, "evidence kept of %s\n", screen.Clip(name, len(name))) // without control characters
 	fmt.Fprintf(w, "%s, %s, %s tokens (cl100k), %s\n", screen.Plural(t.Samples, "conversation"), screen.Plural(t.Turns, "turn"),
 		screen.Grouped(t.Tokens), screen.Plural(t.Questions, "question"))
 	fmt.Fprintf(w, "left out: %s adversarial, %s without evidence\n\n", screen.Grouped(t.LeftOut.Adversarial), screen.Grouped(t.LeftOut.NoEvidence))
@@ -48,7 +48,7 @@ func (o *benchRecallOptions) writeRecall(w io.Writer, name string, t *evidence.T
 func recallFigures(name string, t *evidence.Tally) any {
 	type at struct {
 		Share float64  `json:"p"`
-		Any   *float64 `json:"any"` // null where nothing was asked
+		Any   *float64 `json:"any"` // null without questions
 		All   *float64 `json:"all"`
 	}
 	type ranking struct {
@@ -75,7 +75,7 @@ func recallFigures(name string, t *evidence.Tally) any {
 	}{name, t.Samples, t.Turns, t.Tokens, t.Questions, t.LeftOut, rankings}
 }
 
-// shareOrNil is a share, nil where there is no whole.
+// shareOrNil returns a share, nil if the whole is 0.
 func shareOrNil(s bench.Share) *float64 {
 	of := s.Of()
 	if s.Whole == 0 {
@@ -84,7 +84,7 @@ func shareOrNil(s bench.Share) *float64 {
 	return &of
 }
 
-// A recallBar shows on a terminal how far a measurement is.
+// A recallBar shows the progress of a measurement on a terminal.
 type recallBar struct {
 	*progress
 	questions  int
@@ -112,12 +112,12 @@ func (b *recallBar) question() {
 }
 
 func (b *recallBar) embedded(done, of int) {
-	if of > 1 { // a question's own text is not worth a word
+	if of > 1 { // a question's own text needs no progress
 		b.progress.embedded(done, of)
 	}
 }
 
-// fileSize returns how long a file is, -1 where that is not known.
+// fileSize returns the size of a file, -1 if it is unknown.
 func fileSize(r io.Reader) int64 {
 	f, ok := r.(*os.File)
 	if !ok {

@@ -81,13 +81,13 @@ type scoreOptions struct {
 	look                        screenOptions
 }
 
-// A score is what was measured of each pair, and of all that could be read.
+// A score has the measures of each pair, and of all that could be read.
 type score struct {
 	Pairs  []bench.Comparison `json:"pairs"`
 	Total  bench.Total        `json:"total"`
 	Failed []failure          `json:"failed"`
 
-	known bool // what came next
+	known bool // whether next is known
 }
 
 // A failure is a pair that could not be measured.
@@ -172,7 +172,7 @@ func (o *scoreOptions) scorePair(cmd *cobra.Command, p pair, count func(string) 
 	return c, nil
 }
 
-// following is what came after BEFORE in the session of --full.
+// following returns what comes after BEFORE in the session of --full.
 func (o *scoreOptions) following(session, before input) (chat.Transcript, error) {
 	if o.cut > 0 {
 		if n := len(session.Messages); o.cut > n {
@@ -188,7 +188,7 @@ func (o *scoreOptions) following(session, before input) (chat.Transcript, error)
 	return next, nil
 }
 
-// writeScore shows the figures, and fails where a pair did.
+// writeScore shows the figures, and fails if a pair failed.
 func (o *scoreOptions) writeScore(cmd *cobra.Command, s score, pairs int) error {
 	if pairs == 1 && len(s.Failed) == 1 {
 		return s.Failed[0].err

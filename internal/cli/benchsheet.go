@@ -11,7 +11,7 @@ import (
 	"github.com/tiercompact/tiercompact/levels"
 )
 
-// A benchSheet shows what a run measured for people, in 80 columns, or 96 with times.
+// A benchSheet shows the measures of a run for people, in 80 columns, or 96 with times.
 type benchSheet struct {
 	doctorSheet
 	bench.Report
@@ -32,7 +32,7 @@ func showBench(w io.Writer, s screen.Screen, r bench.Report) error {
 
 func (b *benchSheet) writeHead() {
 	s := b.Set
-	b.writeTitle(b.screen.Clip(s.Name, len(s.Name))) // without what would steer a terminal
+	b.writeTitle(b.screen.Clip(s.Name, len(s.Name))) // without control characters
 	text := fmt.Sprintf("%s, %s, %s tokens (cl100k)", screen.Plural(s.Sessions, "session"), screen.Plural(s.Messages, "message"), screen.Grouped(s.Tokens))
 	if s.Facts > 0 {
 		text += fmt.Sprintf(", %s planted facts", screen.Grouped(s.Facts))
@@ -52,7 +52,7 @@ func (b *benchSheet) writeDimmed(text string) {
 	}
 }
 
-// A group is rows that stand together.
+// A group is a block of rows.
 type group struct {
 	title string
 	rows  []bench.Row
@@ -77,7 +77,7 @@ func (b *benchSheet) rowGroups() (out []group) {
 	return out
 }
 
-// nameInGroup is the name of a row in its group.
+// nameInGroup returns the name of a row in its group.
 func nameInGroup(r bench.Row) string { return strings.TrimPrefix(r.Name, r.Preset+" ") }
 
 const nameWidth = 20
@@ -86,10 +86,10 @@ func (b *benchSheet) writeNamed(name, text string) {
 	b.writeLine(fmt.Sprintf("  %-*s%s", nameWidth, screen.Clip(name, nameWidth), text))
 }
 
-// wideFrom is the width of a screen that has room for times and memory too.
+// wideFrom is the screen width from which times and memory are shown too.
 const wideFrom = 96
 
-// writeKept shows what each row keeps, and what that costs.
+// writeKept shows what each row keeps, and the cost of that.
 func (b *benchSheet) writeKept() {
 	const columns = "%6s %7s %7s %7s %8s %10s %7s"
 	head := fmt.Sprintf(columns, "left", "idents", "edits", "facts", "orphans", "re-prefill", "rounds")
@@ -138,7 +138,7 @@ func retained(f bench.Figure) string {
 	return fmt.Sprintf("%.3f", f.Share)
 }
 
-// writeFreed shows what presets freed of whole sessions, and by what.
+// writeFreed shows what presets freed of whole sessions, and by which level.
 func (b *benchSheet) writeFreed() {
 	const columns = "%6s %6s %6s %6s %7s"
 	b.writeLine("")
@@ -166,8 +166,8 @@ func (b *benchSheet) writeFreed() {
 	b.writeDimmed("Of whole sessions. files: stale files, as outlines. again: superseded or repeated text. outputs: logs, listings, searches, as digests. Later rounds free again what earlier ones put in.")
 }
 
-// levelColumns returns a cell for each level that free tokens, but for soft, which has
-// its own columns, and for layers, which no replay has.
+// levelColumns returns a cell for each level that frees tokens, except soft, which
+// has its own columns, and layers, which no replay uses.
 func levelColumns(cell func(level string) string) string {
 	var b strings.Builder
 	for _, level := range levels.ReportedNames() {

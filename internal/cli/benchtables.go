@@ -46,7 +46,7 @@ func textsByKind(texts map[corpus.Kind]string) string {
 	return b.String()
 }
 
-// writeAtSize shows who keeps more at the same size.
+// writeAtSize shows which compactor keeps more at the same size.
 func (b *benchSheet) writeAtSize() {
 	if len(b.AtSize) == 0 {
 		return
@@ -62,7 +62,7 @@ func (b *benchSheet) writeAtSize() {
 	b.writeDimmed(fmt.Sprintf("What a plain way keeps, and what %s keeps at the same size, between two of its windows. - where it was not measured at that size: give smaller windows.", b.AtSize[0].Preset))
 }
 
-// columnHeading is a heading over so many columns.
+// columnHeading returns a heading above columns of this width.
 func (b *benchSheet) columnHeading(text string, width int) string {
 	line := b.screen.Sign("─", "-")
 	return line + line + " " + text + " " + strings.Repeat(line, max(0, width-len(text)-4))
@@ -81,7 +81,7 @@ func (b *benchSheet) compared(columns string, c *bench.Compared) string {
 	return text[:cut] + b.screen.Paint(paint, text[cut:])
 }
 
-// writeWindows shows the windows that leave the share that was asked for.
+// writeWindows shows the windows that leave the requested share.
 func (b *benchSheet) writeWindows() {
 	if len(b.Left) == 0 {
 		return
@@ -107,7 +107,7 @@ func figureWithSize(f bench.Figure) string {
 	return fmt.Sprintf("%.3f @ %.2f", f.Share, f.Size)
 }
 
-// writeGrowth shows what things take at a length.
+// writeGrowth shows the cost of operations by length.
 func (b *benchSheet) writeGrowth() {
 	if len(b.Growth) == 0 {
 		return
@@ -128,7 +128,7 @@ func (b *benchSheet) writeGrowth() {
 	b.writeDimmed("Of sessions that the seed makes up. add: one AddMessage, on average, compaction included, steady in a window of half of the tokens. " + strings.Join(levels.Names(), ", ") + ": one round over all messages. MB: what a session holds beside its messages.")
 }
 
-// shortLevel is the heading of a level's time.
+// shortLevel returns the heading of a level's time.
 func shortLevel(level levels.Name) string {
 	if len(level) > 6 {
 		level = level[:5]

@@ -20,7 +20,7 @@ import (
 	"github.com/tiercompact/tiercompact/trace"
 )
 
-// newestSession is what --resume without a name stands for.
+// newestSession is the name for --resume without a name.
 const newestSession = "newest"
 
 func newChatCommand() *cobra.Command {
@@ -75,15 +75,15 @@ where neither is a terminal, each of them once, when it is whole.`,
 	return cmd
 }
 
-// chatDefaults are what a chat sets where nobody does: rounds follow answers,
-// while the user reads, and a preflight compacts only what would not fit.
+// chatDefaults are the defaults of a chat: rounds follow answers, while the user
+// reads, and a preflight compacts only what would not fit.
 func chatDefaults() map[string]string {
 	return map[string]string{"preset": string(tiercompact.Steady), "trigger": string(tiercompact.AssistantOnly), "policy.trigger_pct": "1"}
 }
 
 type chatOptions struct {
 	model, openaiURL, dir, session, resume, system string
-	window                                         int // 0: none was set
+	window                                         int // 0: not set
 	plain, lenient                                 bool
 	look                                           screenOptions
 	settings                                       settings
@@ -113,7 +113,7 @@ func (o *chatOptions) runChat(cmd *cobra.Command, args []string) (err error) {
 	if o.lineByLine(cmd) {
 		return tui.Plain(cmd.Context(), t, in, out, cmd.ErrOrStderr(), isTerminal(in), isTerminal(in) || isTerminal(out))
 	}
-	if f, ok := fileOf(out); ok { // it draws, and takes out itself what would steer
+	if f, ok := fileOf(out); ok { // it draws, and escapes control characters itself
 		out = f
 	}
 	return tui.Run(cmd.Context(), t, in, out)
@@ -125,8 +125,8 @@ func tellNotes(cmd *cobra.Command, t *tui.Talk) {
 	}
 }
 
-// validateChat refuses what contradicts, and sorts out the argument: behind --resume
-// it may be the name of a session.
+// validateChat refuses flags that contradict each other. The argument after
+// --resume may be the name of a session.
 func (o *chatOptions) validateChat(cmd *cobra.Command, args []string) error {
 	if err := o.settings.loadSettings(cmd, chatDefaults()); err != nil {
 		return err
@@ -159,8 +159,8 @@ func (o *chatOptions) validateChat(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// takeResumed takes the session's name after --resume out of the arguments, where
-// one of them is that of a session.
+// takeResumed takes the session's name after --resume out of the arguments, if one
+// of them names a session.
 func (o *chatOptions) takeResumed(args []string) []string {
 	for i, name := range args {
 		if _, err := tui.SavedMeta(o.dir, name, true); err == nil {
@@ -171,7 +171,7 @@ func (o *chatOptions) takeResumed(args []string) []string {
 	return args
 }
 
-// savedSessions says which sessions can be resumed.
+// savedSessions lists the sessions that can be resumed.
 func (o *chatOptions) savedSessions() string {
 	names, err := tui.Saved(o.dir)
 	if err != nil {
@@ -231,7 +231,7 @@ func openChat(cmd *cobra.Command, o *chatOptions) (*tui.Talk, error) {
 	})
 }
 
-// chatConfig is what the settings say, for a model.
+// chatConfig returns the configuration that the settings give for a model.
 func (o *chatOptions) chatConfig(ctx context.Context, cmd *cobra.Command, m tui.Model) (cfg tiercompact.Config, err error) {
 	c := o.settings.Config
 	c.Model, c.Window = m.Name, m.Window
@@ -249,9 +249,9 @@ func (o *chatOptions) chatConfig(ctx context.Context, cmd *cobra.Command, m tui.
 	return cfg, nil
 }
 
-// tokenCounter returns the exact one of the model. It is nil where the vocabulary is of
-// a kind that is not known: counts are estimates then, as they are for other servers.
-// It is the first to ask for the model, because the answer has what others ask for.
+// tokenCounter returns the model's exact counter, nil if its kind of vocabulary is
+// unknown: counts are then estimates, as they are for other servers. It asks for
+// the model first, because its answer serves later requests too.
 func (o *chatOptions) tokenCounter(ctx context.Context) func(string) int {
 	if o.openaiURL != "" {
 		return nil
@@ -261,8 +261,8 @@ func (o *chatOptions) tokenCounter(ctx context.Context) func(string) int {
 	return count
 }
 
-// openSinks opens those that the settings name. On a terminal that the chat draws
-// on, the console is none.
+// openSinks opens the sinks of the settings. The console is left out on a terminal
+// that the chat draws on.
 func (o *chatOptions) openSinks(cmd *cobra.Command) (trace.Sink, error) {
 	t := o.settings.Config.Trace
 	t.Console = t.Console && o.lineByLine(cmd)
@@ -282,7 +282,7 @@ func (o *chatOptions) lineByLine(cmd *cobra.Command) bool {
 	return o.plain || !isTerminal(cmd.InOrStdin()) || !isTerminal(cmd.OutOrStdout()) || os.Getenv("TERM") == "dumb"
 }
 
-// calibrations is where chats keep what they learnt of how models count.
+// calibrations returns the store of what chats learned about each model's token counts.
 func (o *chatOptions) calibrations() *engine.Calibrations {
 	folder, err := os.UserCacheDir()
 	if err != nil {
@@ -291,8 +291,8 @@ func (o *chatOptions) calibrations() *engine.Calibrations {
 	return engine.OpenCalibrations(filepath.Join(folder, "tiercompact", "calibrations.json"))
 }
 
-// mistaken says of a model that is not there, behind --resume, that it may have
-// been meant as a session.
+// mistaken adds a hint to the error of a missing model after --resume: a session
+// may have been meant.
 func (o *chatOptions) mistaken(err error) error {
 	if o.resume == newestSession {
 		return fmt.Errorf("%w; no session of that name is in %s either; %s", err, o.dir, o.savedSessions())
@@ -300,8 +300,8 @@ func (o *chatOptions) mistaken(err error) error {
 	return err
 }
 
-// sessionName returns the name of the session that is to be resumed, or else that of
-// the new one. A session that is resumed says which model it was with.
+// sessionName returns the name of the session to resume, or of the new one. A
+// resumed session says which model it used.
 func (o *chatOptions) sessionName() (string, error) {
 	if o.resume == "" {
 		return o.session, nil
@@ -327,8 +327,8 @@ func (o *chatOptions) sessionName() (string, error) {
 	return name, nil
 }
 
-// onlyModel returns the model of a server that has one, for a chat that names
-// none.
+// onlyModel returns the model of a server that has exactly one, for a chat without
+// a model name.
 func onlyModel(ctx context.Context, s chatServer) (string, error) {
 	names, err := s.modelNames(ctx)
 	if err != nil {

@@ -25,17 +25,17 @@ import (
 	"github.com/tiercompact/tiercompact/trace"
 )
 
-// A terminal is one of tmux, with a command in it.
+// A terminal is a tmux terminal that runs a command.
 type terminal struct {
 	t      *testing.T
 	socket string
 	dir    string
-	screen bytes.Buffer // what was recorded
+	screen bytes.Buffer // the recording
 
 	pictured string // the screen that the documents show
 }
 
-// newTerminal returns the tmux of a test. Nothing runs in it yet.
+// newTerminal returns the tmux of a test. It runs nothing yet.
 func newTerminal(t *testing.T) *terminal {
 	t.Helper()
 	if _, err := exec.LookPath("tmux"); err != nil {
@@ -57,7 +57,7 @@ func (x *terminal) tmux(args ...string) string {
 	return string(out)
 }
 
-// run runs a command on a screen of 80x24, and records that it did.
+// run runs a command on a screen of 80x24, and records the screen.
 func (x *terminal) run(command string) {
 	x.t.Helper()
 	fmt.Fprintf(&x.screen, "$ %s\n\n", command)
@@ -72,7 +72,7 @@ func (x *terminal) typed(line string) {
 	x.keys("Enter")
 }
 
-// paste pastes text the way a terminal does, in brackets.
+// paste pastes text as a terminal does, in brackets.
 func (x *terminal) paste(text string) {
 	x.t.Helper()
 	file := filepath.Join(x.t.TempDir(), "paste")
@@ -92,7 +92,7 @@ func (x *terminal) shown() string {
 	return strings.Join(lines, "\n")
 }
 
-// until waits for a text to be shown, and for the program to be idle.
+// until waits until a text is shown and the program is idle.
 func (x *terminal) until(text string) string {
 	x.t.Helper()
 	var now string
@@ -107,7 +107,7 @@ func (x *terminal) until(text string) string {
 	return ""
 }
 
-// while waits for a text to be shown, whatever the program is doing.
+// while waits until a text is shown, even if the program is busy.
 func (x *terminal) while(text string) string {
 	x.t.Helper()
 	var now string
@@ -121,7 +121,7 @@ func (x *terminal) while(text string) string {
 	return ""
 }
 
-// record adds what is shown to the recording.
+// record adds the screen to the recording.
 func (x *terminal) record(what string) {
 	x.t.Helper()
 	const rule = "--------------------------------------------------------------------------------"
@@ -160,7 +160,7 @@ func (x *terminal) kill() {
 	x.gone()
 }
 
-// gone waits for the program to have ended.
+// gone waits until the program has ended.
 func (x *terminal) gone() {
 	x.t.Helper()
 	for range 500 {
@@ -172,7 +172,7 @@ func (x *terminal) gone() {
 	x.t.Fatal("the program goes on")
 }
 
-// session returns the session file, and what is in it.
+// session returns the session file and its messages.
 func (x *terminal) session(name string) ([]byte, chat.Transcript) {
 	x.t.Helper()
 	path := filepath.Join(x.dir, ".compact", "sessions", name+".jsonl")
@@ -198,8 +198,8 @@ func lastTyped(t chat.Transcript) string {
 	return text
 }
 
-// answerer answers with what was asked last: what begins with "wait" never,
-// until the test ends, what begins with "tell" or "list" at length.
+// answerer answers the newest message: one that begins with "wait" not before the
+// test ends, one that begins with "tell" or "list" at length.
 func answerer(ended <-chan struct{}) func(prompt string) string {
 	return func(prompt string) string {
 		lines := strings.Split(strings.TrimSpace(prompt), "\n")
@@ -217,7 +217,7 @@ func answerer(ended <-chan struct{}) func(prompt string) string {
 	}
 }
 
-// goFile is a file of some functions.
+// goFile returns a Go file with n functions.
 func goFile(n int) string {
 	var b strings.Builder
 	b.WriteString("package shop\n\nimport \"fmt\"\n")
@@ -344,9 +344,9 @@ func TestChatOnATerminal(t *testing.T) {
 	golden(t, filepath.Join("..", "..", "docs", "chat.svg"), screenPicture(x.pictured))
 }
 
-// checkRounds checks that rounds followed answers, by the events, and that no
-// request was above the window. A check of the user's message is followed by the
-// preflight of the request, one of the answer by the user's next message.
+// checkRounds checks by the events that rounds followed answers, and that no
+// request exceeded the window. The check of a user's message is followed by the
+// preflight of its request, the check of an answer by the next user message.
 func (x *terminal) checkRounds(server *fault.Server, window int) {
 	x.t.Helper()
 	raw, err := os.ReadFile(filepath.Join(x.dir, "trace.jsonl"))
@@ -383,11 +383,11 @@ func (x *terminal) checkRounds(server *fault.Server, window int) {
 	}
 }
 
-// roundShown is what the status says while a model writes a summary.
+// roundShown is the status while a model writes a summary.
 const roundShown = "summarising"
 
-// tells sends messages that have long answers until a round is made after one,
-// and returns the message.
+// tells sends messages that have long answers until a round follows one of them,
+// and returns that message.
 func (x *terminal) tells(text string) string {
 	x.t.Helper()
 	for i := range 10 {
@@ -409,8 +409,7 @@ func (x *terminal) tells(text string) string {
 	return ""
 }
 
-// released lets summaries be written until a text is shown and the program is
-// idle.
+// released lets summaries be written until a text is shown and the program is idle.
 func (x *terminal) released(write chan<- struct{}, text string) string {
 	x.t.Helper()
 	for range 500 {
@@ -426,8 +425,8 @@ func (x *terminal) released(write chan<- struct{}, text string) string {
 	return ""
 }
 
-// A round after an answer is made while the user reads: what is typed is sent
-// when it has ended, it can be stopped and undone, and to leave is safe.
+// A round after an answer is made while the user reads: input that is typed
+// meanwhile is sent after it, the round can be stopped and undone, and leaving is safe.
 func TestChatCompactsWhileTheUserReads(t *testing.T) {
 	x := newTerminal(t)
 	server := fault.Fake(t,
@@ -478,7 +477,7 @@ func TestChatCompactsWhileTheUserReads(t *testing.T) {
 	}
 
 	x.typed("go on")
-	x.while(roundShown) // it is due all the more
+	x.while(roundShown) // a round is due now more than before
 	x.typed("/undo")
 	x.while("your message waits")
 	x.released(write, "is taken back")
@@ -513,7 +512,7 @@ columns and 24 lines, and no colours.
 
 `
 
-// fill sends messages until a level was at work.
+// fill sends messages until a level has been applied.
 func (x *terminal) fill(level string, most int) {
 	x.t.Helper()
 	for i := range most {

@@ -16,13 +16,13 @@ import (
 // A chatServer has models to chat with.
 type chatServer interface {
 	tui.Chatter
-	// findModel returns what is known of a model, with the window that it will have.
+	// findModel returns a model with the window that it will have.
 	findModel(ctx context.Context, name string) (tui.Model, error)
 	modelNames(ctx context.Context) ([]string, error)
 	URL() string
 }
 
-// selectServer returns the one that the flags name.
+// selectServer returns the server that the flags select.
 func (o *chatOptions) selectServer() (chatServer, error) {
 	if o.openaiURL != "" {
 		c, err := openai.New(o.openaiURL, os.Getenv(config.KeyVariable))
@@ -38,11 +38,11 @@ func (o *chatOptions) selectServer() (chatServer, error) {
 
 type ollamaChat struct {
 	*ollama.Client
-	window int // that the user set; 0: none
+	window int // set by the user; 0: not set
 }
 
-// loadWithin is the most time that a model gets to be loaded before a chat, so
-// that the server says with which window.
+// loadWithin limits the time for loading a model before a chat. The server reports
+// the window of a loaded model.
 const loadWithin = 2 * time.Minute
 
 func (c ollamaChat) findModel(ctx context.Context, name string) (tui.Model, error) {
@@ -74,13 +74,13 @@ func (c ollamaChat) findModel(ctx context.Context, name string) (tui.Model, erro
 	return m, err
 }
 
-// asked loads a model, which the chat needs anyhow, to see which window the
-// server gives it by default. A server that does not load it in time, or does not tell,
-// leaves that assumed.
+// asked loads a model, which the chat needs in any case, to see which window the
+// server gives it by default. If the server does not load it in time, or does not
+// report the window, the assumed window stays.
 func (c ollamaChat) asked(ctx context.Context, name string, k tokens.Known) (tui.Model, error) {
 	short, stop := context.WithTimeout(ctx, loadWithin)
 	defer stop()
-	k.ServerDefault, _ = c.DefaultWindow(short, name) // what it cannot, the first question tells
+	k.ServerDefault, _ = c.DefaultWindow(short, name) // the first question reports why
 	return knownModel(name, k, c.window), ctx.Err()
 }
 
@@ -108,7 +108,7 @@ func (c openaiChat) findModel(ctx context.Context, name string) (tui.Model, erro
 
 func (c openaiChat) modelNames(ctx context.Context) ([]string, error) { return c.Models(ctx) }
 
-// knownModel returns a model with the window that follows from what is known.
+// knownModel returns a model with its window, derived from k.
 func knownModel(name string, k tokens.Known, user int) tui.Model {
 	k.User = user
 	w := tokens.Discover(k)

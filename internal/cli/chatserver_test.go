@@ -18,7 +18,7 @@ func TestTheWindowOfAChatIsAskedOrAssumedAloud(t *testing.T) {
 		name, url string
 		set, want int
 		source    string
-		warning   string // "": none
+		warning   string // "" for none
 	}{
 		{"a server that does not load the model", broken.URL, 0, 4096, "assumed", "OLLAMA_CONTEXT_LENGTH"},
 		{"set", broken.URL, 2048, 2048, "set by the user", ""},

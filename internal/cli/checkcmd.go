@@ -55,7 +55,7 @@ type checked struct {
 func (o *checkOptions) runCheck(cmd *cobra.Command, path string) error {
 	src := o.source
 	if o.against != "" {
-		src.chat = 0 // of the other file
+		src.chat = 0 // it belongs to the other file
 	}
 	in, err := src.readSource(cmd, path)
 	if err != nil {
@@ -82,7 +82,8 @@ func (o *checkOptions) runCheck(cmd *cobra.Command, path string) error {
 	return nil
 }
 
-// problems returns the problems of a transcript, by how bad they are.
+// problems returns the problems of a transcript. With --against, the problems that
+// the other file does not have are errors.
 func (o *checkOptions) problems(cmd *cobra.Command, in input) ([]chat.Problem, error) {
 	problems := chat.Check(in.Messages)
 	if o.against != "" {
@@ -93,7 +94,7 @@ func (o *checkOptions) problems(cmd *cobra.Command, in input) ([]chat.Problem, e
 		}
 		fresh := make(map[chat.Problem]int)
 		for _, p := range chat.New(faultsIn(was.Conversation, in.Format), problems) {
-			p.Severity = chat.SeverityWarning // as it is in problems
+			p.Severity = chat.SeverityWarning // its severity in problems
 			fresh[p]++
 		}
 		for i, p := range problems {
@@ -111,9 +112,9 @@ func (o *checkOptions) problems(cmd *cobra.Command, in input) ([]chat.Problem, e
 	return problems, nil
 }
 
-// faultsIn returns the problems of c, and if it was compacted into another
-// format, those that come with any: without developers, their messages are late
-// system messages. No compaction is to blame for them.
+// faultsIn returns the problems of c. If the given format is not c's, it adds the
+// problems that conversions cause, because compaction is not to blame for them:
+// without a developer role, for example, developer messages become late system messages.
 func faultsIn(c wire.Conversation, format string) []chat.Problem {
 	all := chat.Check(c.Messages)
 	if format == c.Format {

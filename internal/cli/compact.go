@@ -91,7 +91,7 @@ func (o *compactOptions) runCompact(cmd *cobra.Command, path string) error {
 	return err
 }
 
-// writtenFiles lists what was written, beside the report.
+// writtenFiles lists the written files other than the report.
 func (o *compactOptions) writtenFiles(in input, done outcome) []writtenFile {
 	format := cmp.Or(o.to, in.Format)
 	if readOnly(in.Conversation, o.to) != "" {
@@ -137,7 +137,7 @@ func (o *compactOptions) validateCompact(cmd *cobra.Command, path string) error 
 	return checkDistinct(path, target{"--out", o.out}, target{"--report", o.report.file}, target{"--trace", o.sinks.trace.JSONL})
 }
 
-// layersAlone refuses a level beside the three layers, which are none.
+// layersAlone refuses a level beside the three layers, which are not a level.
 func layersAlone(layers bool, s *settings) error {
 	if level := s.Config.Level; layers && level != "" {
 		return usageErrorf("--level %s and the three layers (--layers, --note) exclude each other; give one", level)
@@ -145,7 +145,7 @@ func layersAlone(layers bool, s *settings) error {
 	return nil
 }
 
-// A check is what compact and plan do with a conversation.
+// A check is the operation of compact and plan on a conversation.
 type check struct {
 	cfg    tiercompact.Config
 	sinks  sinks
@@ -153,14 +153,14 @@ type check struct {
 	note   string
 }
 
-// An outcome is what a check made of a conversation.
+// An outcome is the result of a check.
 type outcome struct {
 	tiercompact.Report
 	cfg           tiercompact.Config
 	before, after chat.Transcript
 }
 
-// runCheck makes the check. With an error the outcome holds what the conversation
+// runCheck makes the check. If it fails, the outcome holds the conversation as it
 // is then.
 func (c check) runCheck(ctx context.Context, in input) (done outcome, err error) {
 	r, err := c.sinks.startRun(ctx, c.cfg, in)

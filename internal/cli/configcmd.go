@@ -88,7 +88,7 @@ that something is.`,
 	return cmd
 }
 
-// validate reads the file that is named, or else the one that would be found.
+// validate reads the named file, or else the one that would be found.
 func (s *settings) validate(cmd *cobra.Command, args []string) error {
 	path := s.file
 	if len(args) > 0 {
@@ -149,7 +149,7 @@ A file that is there is never written over.`,
 	return cmd
 }
 
-// initialize writes the sample to a file that is not there yet.
+// initialize writes the sample to a file that must not exist.
 func initialize(cmd *cobra.Command, path string) error {
 	if path == "-" {
 		return writeOutput(cmd, path, func(w io.Writer) error { _, err := w.Write(config.Sample()); return err })

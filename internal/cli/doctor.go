@@ -105,8 +105,7 @@ func (o *doctorOptions) runDoctor(cmd *cobra.Command, args []string) error {
 	return err
 }
 
-// toldDiagnosis returns d with what servers answered as it may be shown: one may
-// repeat a key.
+// toldDiagnosis returns d with the servers' answers redacted: one may repeat a key.
 func toldDiagnosis(d engine.Diagnosis) engine.Diagnosis {
 	clean := redact.Default().String
 	d.Levels, d.Problems = slices.Clone(d.Levels), slices.Clone(d.Problems)
@@ -126,7 +125,7 @@ func toldDiagnosis(d engine.Diagnosis) engine.Diagnosis {
 	return d
 }
 
-// longestDeadline is the longer of the deadlines that somebody set; 0 is the default.
+// longestDeadline returns the longest deadline of the flags; 0 is the default.
 func (o *doctorOptions) longestDeadline() (longest time.Duration) {
 	d := o.settings.Config.Deadlines
 	for path, deadline := range map[string]time.Duration{"deadlines.ranking": d.Ranking, "deadlines.summary": d.Summary} {
@@ -147,7 +146,7 @@ func severityExit(d engine.Diagnosis) int {
 	return n
 }
 
-// patientSession is the session that the diagnosis is for.
+// patientSession returns the session of the diagnosis.
 func (o *doctorOptions) patientSession(cmd *cobra.Command, args []string) (engine.Patient, error) {
 	cfg := o.settings.Config.Compaction()
 	p := engine.Patient{Model: cfg.Model, Window: max(0, cfg.Window), HardCapBuffer: cfg.Policy.HardCapBuffer, Reserve: cfg.Policy.Reserve}
@@ -176,7 +175,7 @@ func (o *doctorOptions) patientSession(cmd *cobra.Command, args []string) (engin
 	return p, nil
 }
 
-// loadedSession returns a session of the transcript that is compacted by what is built in.
+// loadedSession returns a session of the transcript with the built-in ranking and summary.
 func loadedSession(in input, cfg tiercompact.Config) (*tiercompact.Session, error) {
 	c, err := tiercompact.New(cfg)
 	if err != nil {
@@ -187,7 +186,7 @@ func loadedSession(in input, cfg tiercompact.Config) (*tiercompact.Session, erro
 	return s, s.Load(in.Messages)
 }
 
-// pullMissing has the server pull what the diagnosis would miss.
+// pullMissing has the server pull the models that the diagnosis would miss.
 func (o *doctorOptions) pullMissing(cmd *cobra.Command, options engine.Options, session string) error {
 	names, err := engine.Wanted(cmd.Context(), options, session)
 	if err != nil {
@@ -204,7 +203,7 @@ func (o *doctorOptions) pullMissing(cmd *cobra.Command, options engine.Options, 
 	return nil
 }
 
-// pullModel shows on a terminal how far it is, and elsewhere a line when it is done.
+// pullModel shows progress on a terminal, and otherwise one line at the end.
 func pullModel(cmd *cobra.Command, options engine.Options, name string) error {
 	p := newProgress(cmd)
 	err := engine.Pull(cmd.Context(), options, name, func(status string, done, of int64) {

@@ -8,8 +8,7 @@ import (
 	"github.com/tiercompact/tiercompact/wire"
 )
 
-// The exit codes, which are part of the interface: scripts tell failures apart
-// by them.
+// The exit codes are part of the interface: scripts use them to distinguish failures.
 const (
 	exitFailed  = 1
 	exitUsage   = 2
@@ -17,14 +16,14 @@ const (
 	exitInvalid = 4
 )
 
-// A usageError says that the command was called in a wrong way.
+// A usageError reports a wrong use of the command.
 type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
 func usageErrorf(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
-// errInvalid is what makes a transcript with faults exit 4.
+// errInvalid makes a faulty transcript exit 4.
 var errInvalid = errors.New("invalid transcript")
 
 func exitCode(err error) int {

@@ -20,16 +20,16 @@ type choice struct {
 	words string // separated by ", "
 }
 
-// complete has the shell complete the values of a flag, given like a choice's.
+// complete has the shell complete the values of a flag; words is a list as in choice.
 func complete(cmd *cobra.Command, flag, words string) {
 	values := strings.Split(words, ", ")
 	err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	if err != nil {
-		panic(err) // the flag was registered a few lines above
+		panic(err) // impossible: the flag was registered a few lines above
 	}
 }
 
-// checkChoices refuses a word that its choice does not have; "" is allowed.
+// checkChoices refuses a word that is not among its choice's; "" is allowed.
 func checkChoices(choices []choice) error {
 	for _, c := range choices {
 		if err := checkOneOf("--"+c.flag, *c.value, c.words); err != nil {
@@ -52,8 +52,8 @@ func checkOneOf(flag, value, allowed string) error {
 	return usageErrorf("%s takes one of %s, not %q", flag, allowed, value)
 }
 
-// noBlanks refuses flags that were given without a text: a shell variable that
-// is not set must not turn an archive off in silence.
+// noBlanks refuses flags with an empty value: an unset shell variable must not turn
+// an archive off in silence.
 func noBlanks(cmd *cobra.Command, _ []string) (err error) {
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		if err == nil && f.Value.Type() == "string" && strings.TrimSpace(f.Value.String()) == "" {
@@ -63,7 +63,7 @@ func noBlanks(cmd *cobra.Command, _ []string) (err error) {
 	return err
 }
 
-// flagError says what is wrong with a flag, and what it takes.
+// flagError reports what is wrong with a flag, and which values it takes.
 func flagError(cmd *cobra.Command, err error) error {
 	if errors.Is(err, pflag.ErrHelp) {
 		return err
@@ -102,11 +102,11 @@ func withFlagName(err error) error {
 	return usageErrorf("%s", strings.Join(words, " "))
 }
 
-// A target is a file that a flag names to be written.
+// A target is an output file of a flag.
 type target struct{ flag, path string }
 
-// checkDistinct refuses targets that would overwrite each other. The first may be the
-// one that is read, in, and may be stdout, "-".
+// checkDistinct refuses targets that would overwrite each other. The first may be
+// the input file in, or stdout, "-".
 func checkDistinct(in string, targets ...target) error {
 	taken := map[string]string{}
 	for i, t := range targets {
@@ -135,7 +135,7 @@ func isFolder(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// canonicalPath returns a path in the one form that paths are compared in.
+// canonicalPath returns a path in the form used for comparisons.
 func canonicalPath(path string) string {
 	if full, err := filepath.Abs(path); err == nil {
 		path = full
@@ -146,7 +146,7 @@ func canonicalPath(path string) string {
 	return path
 }
 
-// isPlainFile reports whether a path is a plain file, or none yet.
+// isPlainFile reports whether a path is a plain file or does not exist.
 func isPlainFile(path string) bool {
 	info, err := os.Stat(path)
 	return err != nil || info.Mode().IsRegular()
@@ -161,8 +161,8 @@ func sameFile(a, b string) bool {
 	return err == nil && x.Mode().IsRegular() && os.SameFile(x, y)
 }
 
-// systemCause returns what the system said, without the name of a file that only
-// this program knows.
+// systemCause returns the system's error without the name of a file that only this
+// program knows.
 func systemCause(err error) error {
 	var path *os.PathError
 	if errors.As(err, &path) {

@@ -21,9 +21,9 @@ import (
 	"github.com/tiercompact/tiercompact/internal/screen"
 )
 
-// steering is a text with all that a terminal would obey: a title, clearing, a
-// link, the clipboard, a device string, the same with C1 controls, a colour that
-// blinks, an overwritten line, turned writing, tags.
+// steering has every kind of control sequence that a terminal would obey: a title,
+// clearing, a link, the clipboard, a device string, the same with C1 controls, a
+// blinking colour, an overwritten line, a changed writing direction, tags.
 const steering = "\x1b]0;owned\x07\x1b[2J\x1b[H\x1b]8;;http://evil.test\x1b\\link\x1b]8;;\x1b\\\x1b]52;c;aGk=\x07\x1bPq#0\x1b\\\u009b2J\u009d0;owned\u009c\x1b[35;5mred\x1b[0m ok\rno \x08\u202eturned\u2066\U000e0041\U000e0042 \x7fend"
 
 // openTerminal returns both ends of a pseudo-terminal.
@@ -48,8 +48,8 @@ func openTerminal(t *testing.T) (ours, theirs *os.File) {
 	return ours, theirs
 }
 
-// onTerminal runs tiercompact with stdout and stderr on a terminal, and returns
-// what that was given.
+// onTerminal runs tiercompact with stdout and stderr on a terminal, and returns the
+// bytes that the terminal received.
 func onTerminal(t *testing.T, dir string, env []string, stdin string, args ...string) string {
 	t.Helper()
 	ours, theirs := openTerminal(t)
@@ -71,11 +71,11 @@ func onTerminal(t *testing.T, dir string, env []string, stdin string, args ...st
 	return got.String()
 }
 
-// own is what the program itself sends to a terminal: its colours, and the end
-// of a line of progress.
+// own matches the program's own control sequences: its colours, and the end of a
+// progress line.
 var own = regexp.MustCompile("\x1b\\[(0|1|90|31|32|33|35)m|\r\x1b\\[K|\r\n")
 
-// obeyed returns what a terminal would obey in text, "" for nothing.
+// obeyed returns the control sequences in text, "" for none.
 func obeyed(text string) string {
 	rest := own.ReplaceAllString(text, "\n")
 	for i, r := range rest {
@@ -86,8 +86,7 @@ func obeyed(text string) string {
 	return ""
 }
 
-// steeringSession writes a conversation full of steering texts, and returns its
-// file.
+// steeringSession writes a conversation full of control sequences to a file.
 func steeringSession(t *testing.T, dir string) string {
 	t.Helper()
 	type message map[string]any
@@ -171,7 +170,7 @@ func recallID(t *testing.T, file string) string {
 	return string(id[1])
 }
 
-// A program that reads what is printed gets it as it was.
+// A program that reads the output gets it unchanged.
 func TestAPipeGetsTheBytesAsTheyAre(t *testing.T) {
 	dir := t.TempDir()
 	file := steeringSession(t, dir)
@@ -211,7 +210,7 @@ func TestUndoDoesNotWriteToATerminalUnlessOutNamesIt(t *testing.T) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	for range 2 { // the refused one takes nothing back
+	for range 2 { // the refused undo changes nothing
 		got := onTerminal(t, dir, nil, "", "undo", "small.json", "--archive", "kept")
 		if text := strings.Join(strings.Fields(got), " "); !strings.Contains(text, "stdout is a terminal; give --out FILE (-o FILE), or a pipe") || strings.Contains(got, "{") {
 			t.Errorf("got %q", got)

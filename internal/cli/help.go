@@ -13,8 +13,8 @@ import (
 // helpWidth is the width of a help text, in columns.
 const helpWidth = 80
 
-// A flagGroup is a part of a help text. A flag that no group names is in the
-// first. Rare flags are shown by --help-all alone.
+// A flagGroup is a section of a help text. A flag without a group is in the first
+// section. Only --help-all shows rare flags.
 type flagGroup struct{ title, common, rare string }
 
 // flagGroups lists the groups of flags in the order of a help text.
@@ -46,8 +46,8 @@ func groupOf(name string) (group int, rare bool) {
 	return 0, false
 }
 
-// helpAll is the value of --help-all. Setting it ends the parsing of flags as
-// --help does, so that no argument is missed.
+// helpAll is the value of --help-all. Like --help, it ends the parsing of flags, so
+// that no missing argument is reported.
 type helpAll struct{ set bool }
 
 func (h *helpAll) Set(string) error { h.set = true; return pflag.ErrHelp }
@@ -96,7 +96,7 @@ func writeUsage(w io.Writer, cmd *cobra.Command, all bool) error {
 	return err
 }
 
-// writeFlags writes the flags of cmd by group, and returns how many were left out.
+// writeFlags writes the flags of cmd by group, and returns the number of hidden ones.
 func writeFlags(b *strings.Builder, cmd *cobra.Command, all bool) (left int) {
 	groups := flagGroups()
 	sets := make([]*pflag.FlagSet, len(groups))
@@ -122,8 +122,8 @@ func writeFlags(b *strings.Builder, cmd *cobra.Command, all bool) (left int) {
 	return left
 }
 
-// shownFlag returns f with its default as one writes it: without quotes, and
-// without one that is off or empty.
+// shownFlag returns f with its default as a user writes it: without quotes, and
+// without a default that is off or empty.
 func shownFlag(f *pflag.Flag) *pflag.Flag {
 	shown := *f
 	if f.Value.Type() == "string" {
@@ -141,7 +141,7 @@ func shownFlag(f *pflag.Flag) *pflag.Flag {
 	return &shown
 }
 
-// similarFlags returns the flags of cmd that a mistyped name may mean, each with
+// similarFlags returns the flags of cmd that resemble a mistyped name, each with
 // its dashes.
 func similarFlags(cmd *cobra.Command, name string) []string {
 	names := &cobra.Command{SuggestionsMinimumDistance: 2}

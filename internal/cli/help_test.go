@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// eachCommand calls f with every command but those of completion, which are cobra's.
+// eachCommand calls f with every command except those of completion, which are cobra's.
 func eachCommand(f func(*cobra.Command)) {
 	var visit func(*cobra.Command)
 	visit = func(cmd *cobra.Command) {

@@ -36,7 +36,7 @@ func TestEmptyListsAreNeverNull(t *testing.T) {
 	}
 }
 
-// Every command with --json, on what is empty or has nothing to show.
+// Every command with --json, on empty input or with nothing to show.
 func TestNoCommandWritesNullForAnEmptyList(t *testing.T) {
 	t.Setenv("OLLAMA_HOST", "http://127.0.0.1:1")
 	dir := t.TempDir()
@@ -78,7 +78,7 @@ func TestNoCommandWritesNullForAnEmptyList(t *testing.T) {
 		if err != nil {
 			t.Errorf("%v: %v", args, err)
 		}
-		shown := strings.ReplaceAll(stdout+stderr, `"share": null`, "") // a share of nothing is no list
+		shown := strings.ReplaceAll(stdout+stderr, `"share": null`, "") // the share of nothing is not a list
 		if found := null.FindString(shown); found != "" {
 			t.Errorf("%v: %s in %s%s", args, found, stdout, stderr)
 		}

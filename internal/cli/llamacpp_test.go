@@ -10,9 +10,8 @@ import (
 	"testing"
 )
 
-// llamacpp answers as llama.cpp's server did, see testdata/llamacpp, but for
-// the tokens that it counted for the prompt, a text per request, of which the
-// last one stays.
+// llamacpp answers as llama.cpp's server did (see testdata/llamacpp), except for
+// the token count of the prompt: counted has one per request, and the last one repeats.
 func llamacpp(t *testing.T, counted ...string) (url string) {
 	t.Helper()
 	answer, err := os.ReadFile("testdata/llamacpp/answer.txt")
@@ -33,7 +32,7 @@ func llamacpp(t *testing.T, counted ...string) (url string) {
 	return s.URL
 }
 
-// chatted has a chat read lines, and returns what it writes.
+// chatted runs a chat with the lines as input, and returns its output.
 func chatted(t *testing.T, url string, lines ...string) (out, notes string) {
 	t.Helper()
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
@@ -85,7 +84,7 @@ func TestAPlainChatWritesAnAnswerOnce(t *testing.T) {
 			}
 			counted := make([]string, asked)
 			for i := range counted {
-				counted[i] = "0" // not told
+				counted[i] = "0" // not reported
 			}
 			counted[asked-1] = "20"
 			out, notes := chatted(t, llamacpp(t, counted...), lines...)

@@ -24,7 +24,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"make": makeFile, "spoil": spoilFile, "ollama": func(ts *testscript.TestScript, neg bool, args []string) { startOllama(t, ts, neg, args) }},
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("COLUMNS", "80")
-			e.Setenv("OLLAMA_HOST", "127.0.0.1:1") // nobody answers there
+			e.Setenv("OLLAMA_HOST", "127.0.0.1:1") // no server listens there
 			e.Setenv("XDG_CACHE_HOME", filepath.Join(e.WorkDir, "cache"))
 			return nil
 		},
@@ -50,8 +50,8 @@ func startOllama(t *testing.T, ts *testscript.TestScript, neg bool, args []strin
 	ts.Setenv("OLLAMA_HOST", server.URL)
 }
 
-// makeFile writes n times a text into a file, with what stands around it:
-// make FILE N BEFORE TEXT AFTER.
+// makeFile writes text n times into a file, between before and after: make FILE N
+// BEFORE TEXT AFTER.
 func makeFile(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 5 {
 		ts.Fatalf("usage: make FILE N BEFORE TEXT AFTER")

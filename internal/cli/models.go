@@ -15,12 +15,12 @@ import (
 	"github.com/tiercompact/tiercompact/summarize"
 )
 
-// models are the flags of bench that say which models rank and summarise, those
-// of all commands. What it measures follows from its command, never from a file
-// or a variable, and without such flags no model is asked.
+// models are the flags of bench that select the models for ranking and summaries,
+// as in all commands. The command alone determines the measurement, never a file or
+// a variable. Without such flags no model is used.
 type models struct{ flags []string }
 
-// registerModels adds the flags of the settings of these paths or sections.
+// registerModels adds the flags of the settings with these paths or in these sections.
 func (m *models) registerModels(cmd *cobra.Command, paths ...string) {
 	before := make(map[string]bool)
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { before[f.Name] = true })
@@ -33,11 +33,12 @@ func (m *models) registerModels(cmd *cobra.Command, paths ...string) {
 	cmd.Flags().Lookup("engine").DefValue = string(engine.BuiltIn) + ", but for models that are named"
 }
 
-// engineOptions are what to look for. Where no engine was given and a model is named,
-// by these flags or by others, the role of the other stays with what is built in.
+// engineOptions returns the options of the search for engines. If no engine is set
+// and a model is named, by these flags or by others, the other role keeps its
+// built-in engine.
 func (m *models) engineOptions(cmd *cobra.Command, named bool) (engine.Options, error) {
 	own := pflag.NewFlagSet("", pflag.ContinueOnError)
-	for _, name := range m.flags { // others of bench have names of settings, and are none
+	for _, name := range m.flags { // other flags of bench have names of settings, but are not settings
 		own.AddFlag(cmd.Flags().Lookup(name))
 	}
 	l, err := config.Load(config.Options{FlagsAlone: true, Flags: own, Defaults: map[string]string{"engine": string(engine.BuiltIn)}})
@@ -64,7 +65,7 @@ func (m *models) engineOptions(cmd *cobra.Command, named bool) (engine.Options, 
 	return o, nil
 }
 
-// findModels looks for the models, and has cfg use them and tell p how they get on.
+// findModels finds the models, sets them in cfg and has them report their progress to p.
 func findModels(ctx context.Context, cmd *cobra.Command, c config.Config, cfg *tiercompact.Config, p *progress) error {
 	o, err := c.EngineOptions()
 	if err != nil {
@@ -83,10 +84,10 @@ func findModels(ctx context.Context, cmd *cobra.Command, c config.Config, cfg *t
 	return nil
 }
 
-// A progress shows on a terminal, in one line that comes and goes, how a model
-// gets on. Elsewhere it shows nothing.
+// A progress shows a model's progress on a terminal, in one line that is removed at
+// the end. On anything else it shows nothing.
 type progress struct {
-	w     *os.File // nil: no terminal
+	w     *os.File // nil: not a terminal
 	shown string
 }
 
@@ -109,7 +110,7 @@ func (p *progress) showSummary(s summarize.Progress) {
 	p.showLine(!s.Done, fmt.Sprintf("summary: %s %d of %d, %d tokens, %.0f tokens/s", s.Step, s.Call, s.Of, s.Tokens, s.PerSecond))
 }
 
-// showShare shows how much of a whole is done; of is 0 or less if that is unknown.
+// showShare shows the done part of a whole; of is 0 or less if the whole is unknown.
 func (p *progress) showShare(what string, done, of int64) {
 	if of > 0 {
 		what = fmt.Sprintf("%s: %d %%", what, 100*done/of)
@@ -117,11 +118,10 @@ func (p *progress) showShare(what string, done, of int64) {
 	p.showLine(true, what)
 }
 
-// clearLine takes away what is shown.
+// clearLine removes the line.
 func (p *progress) clearLine() { p.showLine(false, "") }
 
-// showLine shows text in the place of what it showed before, or nothing if the
-// work is done.
+// showLine replaces the line with text, or removes it if the work is done.
 func (p *progress) showLine(on bool, text string) {
 	const certain = "\r\x1b[K"
 	switch {

@@ -9,7 +9,7 @@ import (
 	"github.com/tiercompact/tiercompact/internal/ollamatest"
 )
 
-// The session's model is the one that summarises too.
+// The session's model also writes the summaries.
 func TestEachModelIsShownOnce(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)

@@ -14,9 +14,9 @@ import (
 	"github.com/tiercompact/tiercompact/wire"
 )
 
-// writeOutput gives fill the file of a path, or stdout for "-". A file has its name
-// only once it is whole, so it may be the one that was read. What is no plain
-// file (a device, a pipe) is written to as it is, never replaced.
+// writeOutput has fill write the file of a path, or stdout for "-". A file gets its
+// name only when it is complete, so it may be the input file. Anything but a plain
+// file (a device, a pipe) is written to directly, never replaced.
 func writeOutput(cmd *cobra.Command, path string, fill func(io.Writer) error) (err error) {
 	if path == "-" {
 		return buffered(cmd.OutOrStdout(), fill)
@@ -81,8 +81,8 @@ func replaceFile(path string, fill func(io.Writer) error) error {
 	return err
 }
 
-// keepMode gives the new file the mode of the one that it will replace. Where there
-// is none, only its owner may read it: it holds a conversation.
+// keepMode gives the new file the mode of the file that it replaces. A file that
+// replaces none is readable for its owner only: it holds a conversation.
 func keepMode(old, fresh string) error {
 	info, err := os.Stat(old)
 	if err != nil {
@@ -99,12 +99,12 @@ func buffered(w io.Writer, fill func(io.Writer) error) error {
 	return b.Flush()
 }
 
-// writeConversation writes c in a format, its own for "".
+// writeConversation writes c in the format to; "" is its own format.
 func writeConversation(cmd *cobra.Command, path string, c wire.Conversation, to string) error {
 	return writeOutput(cmd, path, func(w io.Writer) error { return wire.Encode(w, c, to) })
 }
 
-// printNote says one line on stderr.
+// printNote writes one line to stderr.
 func printNote(cmd *cobra.Command, format string, args ...any) {
 	w := cmd.ErrOrStderr()
 	fmt.Fprintln(w, wrapForTerminal(w, "tiercompact: "+safeForStderr(fmt.Sprintf(format, args...))))

@@ -32,8 +32,8 @@ func TestWriteReplacesAPlainFileAndKeepsItsMode(t *testing.T) {
 	}
 }
 
-// What is written may hold a conversation: nobody else may read a new file, and a
-// umask may take more away.
+// The output may hold a conversation: only the owner may read a new file, and a
+// umask may remove more permissions.
 func TestWriteMakesFilesForTheirOwner(t *testing.T) {
 	if os.PathSeparator != '/' {
 		t.Skip("modes are those of the folder around")

@@ -10,7 +10,7 @@ import (
 	"github.com/tiercompact/tiercompact/trace"
 )
 
-// A picture is the timeline of a replay as a file.
+// A picture is the timeline of a replay, as a file.
 type picture struct {
 	path   string
 	events []trace.Event
@@ -27,7 +27,7 @@ func (p *picture) validatePicture() error {
 	return nil
 }
 
-// attachSink has a session's events come to the picture, where one is asked for.
+// attachSink has the picture receive a session's events, if a picture is requested.
 func (p *picture) attachSink(cfg *tiercompact.Config) {
 	if p.path != "" {
 		cfg.Trace = trace.Join(cfg.Trace, func(e trace.Event) { p.events = append(p.events, e) }) // a replay has one goroutine

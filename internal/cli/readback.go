@@ -9,9 +9,9 @@ import (
 	"github.com/tiercompact/tiercompact/wire"
 )
 
-// readBack returns what readers get of the file that c is written to in a format
-// (its own for ""), with other messages: of the file itself, and of what compact
-// or undo make of it in each other format.
+// readBack returns the readings of c's file, written in a format ("" is its own),
+// with other messages: of the file itself, and of what compact or undo make of it
+// in each other format.
 func readBack(c wire.Conversation, to string) func(chat.Transcript) []archive.Reading {
 	to = formatWritten(c, to)
 	return func(messages chat.Transcript) []archive.Reading {
@@ -31,7 +31,7 @@ func readBack(c wire.Conversation, to string) func(chat.Transcript) []archive.Re
 	}
 }
 
-// formatWritten returns the format that c is written in.
+// formatWritten returns the format in which c is written.
 func formatWritten(c wire.Conversation, to string) string {
 	switch {
 	case to != "":
@@ -42,8 +42,8 @@ func formatWritten(c wire.Conversation, to string) string {
 	return c.Format
 }
 
-// rereadAs returns c as it is read from the file that it is written to: as the
-// content tells, and if that is another format, as what it was written in too.
+// rereadAs returns c as it is read from its written file: in the detected format,
+// and if that is another one, in the written format too.
 func rereadAs(c wire.Conversation, to string) []wire.Conversation {
 	var file bytes.Buffer
 	if err := wire.Encode(&file, c, to); err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/tiercompact/tiercompact/levels"
 )
 
-// A replay with a real server asks its models for hard and emergency, and says
-// of each summary whether it was accepted, or why not.
+// A replay with a real server uses its models for hard and emergency, and reports
+// for each summary whether it was accepted, or why not.
 func TestRealReplayAsksTheModels(t *testing.T) {
 	t.Setenv("OLLAMA_HOST", ollamatest.URL(t))
 	embedder, chat := "ollama/"+ollamatest.Embedder, "ollama/"+ollamatest.Chat
@@ -42,8 +42,7 @@ func TestRealReplayAsksTheModels(t *testing.T) {
 	}
 }
 
-// replayed replays the session that comes with the program, and returns what
-// the levels did.
+// replayed replays the built-in session, and returns the applied levels.
 func replayed(t *testing.T, flags ...string) []tiercompact.Applied {
 	t.Helper()
 	cmd := newRootCommand()

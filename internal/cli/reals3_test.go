@@ -9,12 +9,12 @@ import (
 	"github.com/tiercompact/tiercompact/internal/s3test"
 )
 
-// What a folder does, a bucket does too, for every command with an archive.
+// A bucket does the same as a folder, for every command with an archive.
 func TestRealArchiveInABucket(t *testing.T) {
 	server := s3test.Start(t)
 	t.Setenv("AWS_ENDPOINT_URL", server.URL)
 	t.Setenv("AWS_REGION", "us-east-1")
-	t.Setenv("OLLAMA_HOST", "127.0.0.1:1") // nobody answers there
+	t.Setenv("OLLAMA_HOST", "127.0.0.1:1") // no server listens there
 	t.Chdir(t.TempDir())
 	long := strings.Repeat(`{"role":"user","content":"look at the parser, and at what calls it"}`+"\n"+`{"role":"assistant","content":"I looked at the parser and found nothing."}`+"\n", 40)
 	if err := os.WriteFile("long.jsonl", []byte(long), 0o600); err != nil {

@@ -44,7 +44,7 @@ is the list of hits of a search, the best first.`,
 	return cmd
 }
 
-// shapeOfID is what an id looks like.
+// shapeOfID is the form of an id.
 var shapeOfID = regexp.MustCompile(`^[0-9a-f]{8}$`)
 
 type recallOptions struct {
@@ -67,7 +67,7 @@ func (o *recallOptions) runRecall(cmd *cobra.Command, text string) (err error) {
 		return buffered(cmd.OutOrStdout(), func(w io.Writer) error { return o.writeEntry(w, e) })
 	}
 	if !errors.Is(err, archive.ErrNotFound) || errors.Is(err, archive.ErrDamaged) && shapeOfID.MatchString(text) {
-		return err // of what an id stands for, words that are near it say nothing
+		return err // a search for similar words would not answer a request for an id
 	}
 	by, name, err := o.meaningRanker(cmd.Context())
 	if err != nil {
@@ -84,7 +84,7 @@ func (o *recallOptions) runRecall(cmd *cobra.Command, text string) (err error) {
 	return r.writeHits(cmd, o.json)
 }
 
-// A recallResult is what recall has found, as JSON: one of the two.
+// A recallResult is the result of recall as JSON: an entry or hits.
 type recallResult struct {
 	Entry *shownEntry  `json:"entry,omitempty"`
 	Found []sessionHit `json:"found,omitempty"`

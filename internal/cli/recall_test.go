@@ -63,8 +63,7 @@ func TestEveryRecallIDOfAReplayGivesWhatWasRemoved(t *testing.T) {
 	}
 }
 
-// An id whose step is lost is an error that names the file: no hits of a search
-// for it stand in its place.
+// An id in a lost step is an error that names the file, never a list of search hits.
 func TestRecallOfALostStepIsAnError(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "kept")
 	if _, _, err := runLine(t, "replay", "--archive", folder); err != nil {

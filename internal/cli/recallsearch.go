@@ -17,7 +17,7 @@ import (
 	"github.com/tiercompact/tiercompact/internal/screen"
 )
 
-// newArchiveSearchCommand says where search went.
+// newArchiveSearchCommand says which command replaced search.
 func newArchiveSearchCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "search", Hidden: true, DisableFlagParsing: true,
@@ -28,7 +28,7 @@ func newArchiveSearchCommand() *cobra.Command {
 	}
 }
 
-// meaningRanker returns what compares by meaning, and its name.
+// meaningRanker returns the ranker by meaning, and its name.
 func (o *recallOptions) meaningRanker(ctx context.Context) (archive.Meaning, string, error) {
 	c := o.place.Config
 	c.Summary = config.Summary{Model: engine.Extractive} // nothing is summarised
@@ -48,15 +48,15 @@ func (o *recallOptions) meaningRanker(ctx context.Context) (archive.Meaning, str
 	return archive.Meaning{Embedder: cfg.Embed.Embedder, Within: c.Deadlines.Ranking}, "words and " + e.Ranking.Engine, nil
 }
 
-// searched is what a search of an archive found.
+// searched is the result of a search of archives.
 type searched struct {
 	most    int
 	hits    []sessionHit
-	failed  error // why the model did not compare
-	damaged error // what could not be read
+	failed  error // why the model was not used
+	damaged error // why something could not be read
 }
 
-// A sessionHit is a hit and the session in which it is.
+// A sessionHit is a hit and its session.
 type sessionHit struct {
 	Session string  `json:"session"`
 	ID      string  `json:"id"`
@@ -64,8 +64,8 @@ type sessionHit struct {
 	Text    string  `json:"text"`
 }
 
-// searchSessions finds the best hits of all sessions. Where the model fails in one, all
-// are compared by words: scores of both kinds do not go together.
+// searchSessions finds the best hits of all sessions. If the model fails in one
+// session, all are compared by words: the scores of the two methods are not comparable.
 func (r *searched) searchSessions(ctx context.Context, store archive.Store, sessions []string, text string, by archive.Meaning) error {
 	r.hits, r.damaged = nil, nil
 	for _, s := range sessions {

@@ -61,8 +61,7 @@ type replayOptions struct {
 	all, json                 bool
 }
 
-// foldFrom is how many messages a transcript has from which on stretches
-// without events are folded.
+// foldFrom is the number of messages from which on a replay folds stretches without events.
 const foldFrom = 100
 
 func (o *replayOptions) runReplay(cmd *cobra.Command, args []string) (err error) {
@@ -122,7 +121,7 @@ func (o *replayOptions) validateReplay(cmd *cobra.Command, path string) error {
 	return checkDistinct(path, target{"--out", o.out}, target{"--report", o.report}, target{"--trace", o.sinks.trace.JSONL}, target{"--timeline", o.picture.path})
 }
 
-// readTranscript reads the transcript, or the session that comes with the program.
+// readTranscript reads the transcript, or the built-in session.
 func (o *replayOptions) readTranscript(cmd *cobra.Command, args []string) (input, error) {
 	if len(args) > 0 {
 		return o.source.readSource(cmd, args[0])
@@ -170,20 +169,20 @@ type player struct {
 	*sessionRun
 	in       input
 	show     replayView
-	requests *requests // nil writes none
+	requests *requests // nil: none are written
 }
 
-// A replayStep is what one message brought.
+// A replayStep is the result of one message.
 type replayStep struct {
 	index    int // from 0
 	message  chat.Message
 	report   tiercompact.Report
 	standing int   // messages in the conversation before the check
-	left     int   // and after it
+	left     int   // messages after it
 	err      error // a BudgetError, or nil
 }
 
-// A replayView shows a replay while it goes on.
+// A replayView shows a replay as it proceeds.
 type replayView interface {
 	showStart(cfg tiercompact.Config)
 	showMessage(replayStep)

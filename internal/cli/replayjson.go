@@ -19,7 +19,7 @@ func (s jsonView) showMessage(b replayStep) {
 	if b.err != nil {
 		failed = b.err.Error()
 	}
-	_ = writeJSONLine(s.w, struct { // what stdout refuses, end finds too
+	_ = writeJSONLine(s.w, struct { // end reports the errors of stdout too
 		Type     string             `json:"type"`
 		Index    int                `json:"index"`
 		Role     chat.Role          `json:"role"`

@@ -11,7 +11,7 @@ import (
 	"github.com/tiercompact/tiercompact/internal/screen"
 )
 
-// reportOptions say how a command tells what it did.
+// reportOptions control the report of a command.
 type reportOptions struct {
 	file        string
 	json, quiet bool
@@ -24,7 +24,7 @@ func (o *reportOptions) registerReport(cmd *cobra.Command) {
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "tell nothing but warnings and errors")
 }
 
-// writeReport writes the report of an outcome, and says what else was written.
+// writeReport writes the report of an outcome, and reports the other written files.
 func (o reportOptions) writeReport(cmd *cobra.Command, done outcome, written ...writtenFile) error {
 	for _, w := range done.Warnings {
 		printNote(cmd, "warning: %s", w)
@@ -52,12 +52,12 @@ func (o reportOptions) writeReport(cmd *cobra.Command, done outcome, written ...
 	return nil
 }
 
-// A writtenFile is what a command wrote where; with a path of "", it is a line by
-// itself, or nothing.
+// A writtenFile is what a command wrote, and the path. Without a path, what is a
+// line of its own, or "" for none.
 type writtenFile struct{ path, what string }
 
-// summaryLines is an outcome in a few lines for people: why, what was done, what
-// is left. A screen without a width breaks none.
+// summaryLines returns an outcome in a few lines for people: why, what was done,
+// and what is left. A screen without a width breaks no lines.
 func summaryLines(s screen.Screen, done outcome) string {
 	u := done.Usage
 	why := screen.Due(done.cfg, done.Report)
@@ -88,8 +88,8 @@ func summaryLines(s screen.Screen, done outcome) string {
 	return b.String()
 }
 
-// engineReasons says why what ranked or summarised is what it is: what was tried
-// before, or what the choice rests on.
+// engineReasons says why the engine of a ranking or summary was used: failures
+// before it, or the basis of the choice.
 func engineReasons(a tiercompact.Applied) []string {
 	if len(a.Attempts) > 0 {
 		return screen.Tried(a)

@@ -15,8 +15,8 @@ type requests struct {
 	last   int
 }
 
-// newRequests makes the folder where it is missing. It must hold nothing, so
-// that what is in it afterwards is of one replay.
+// newRequests creates the folder if it is missing. It must be empty, so that it
+// holds the requests of one replay only.
 func newRequests(folder string) (*requests, error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, fmt.Errorf("write requests: %w", err)

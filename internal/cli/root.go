@@ -1,8 +1,7 @@
 // Package cli is the command line of tiercompact.
 //
-// Each command has a file of its own; settings.go holds the flags that they
-// share, flags.go what is refused of any flag, source.go and output.go what is
-// read and written.
+// Each command has its own file; settings.go holds the shared flags, flags.go the
+// checks that apply to any flag, source.go the input and output.go the output.
 package cli
 
 import (
@@ -21,8 +20,7 @@ import (
 	"github.com/tiercompact/tiercompact/redact"
 )
 
-// Main runs the command line of the process, and ends the process with its exit
-// code.
+// Main runs the command line, and ends the process with its exit code.
 func Main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -38,7 +36,7 @@ func Main() {
 	default:
 		fmt.Fprintln(stderr, wrapForTerminal(stderr, "tiercompact: "+safeForStderr(err.Error())))
 	}
-	_ = flushGuard(stderr) // there is nowhere left to say it
+	_ = flushGuard(stderr) // an error here cannot be shown
 	os.Exit(exitCode(err))
 }
 
@@ -82,7 +80,7 @@ func runRoot(cmd *cobra.Command, _ []string) error {
 	return cmd.Help()
 }
 
-// unknownCommand refuses what is no command, and names the nearest.
+// unknownCommand refuses an unknown command, and names the most similar ones.
 func unknownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -108,12 +106,11 @@ func atMostArgs(n int) cobra.PositionalArgs {
 	}
 }
 
-// safeForStderr returns s as it may stand on stderr: what it quotes, of a file, a
-// setting or a server, is without secrets.
+// safeForStderr returns s for stderr: quotes of a file, a setting or a server are redacted.
 func safeForStderr(s string) string { return printableLine(redact.Default().String(s)) }
 
-// wrapForTerminal breaks a text between words if w is a terminal. A file or a
-// pipe gets one line.
+// wrapForTerminal breaks a text between words if w is a terminal. A file or a pipe
+// gets one line.
 func wrapForTerminal(w io.Writer, text string) string {
 	if width := plainScreen(w).Width; width > 0 {
 		return strings.Join(screen.Wrapped(text, width), "\n")
@@ -121,8 +118,8 @@ func wrapForTerminal(w io.Writer, text string) string {
 	return text
 }
 
-// printableLine returns s with blanks for line breaks, and without what a terminal
-// would obey: names of files are whatever somebody called them.
+// printableLine returns s with blanks for line breaks, and without control
+// characters: the names of files may hold any.
 func printableLine(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
 	return strings.Map(func(r rune) rune {

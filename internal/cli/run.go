@@ -17,8 +17,7 @@ import (
 	"github.com/tiercompact/tiercompact/trace"
 )
 
-// sinks say where what happens is written down, beside the output. The zero
-// value writes nothing.
+// sinks are the records of a run beside its output. The zero value writes nothing.
 type sinks struct {
 	session string
 	archive config.Archive
@@ -31,11 +30,11 @@ func (k *sinks) registerSinks(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&k.session, "session", "", "`id` of the session in the archive (default: the file's name)")
 }
 
-// settingsOfSinks name the settings that sinks are made of.
+// settingsOfSinks names the settings that sinks are made of.
 func settingsOfSinks() []string { return []string{"archive_required", "archive", "trace"} }
 
-// takeSettings takes the settings, and refuses what they contradict. A trace that a
-// flag names is written anew, one that a file names goes on.
+// takeSettings takes the settings, and refuses contradictions. A trace from a flag
+// begins anew, one from a file is appended to.
 func (k *sinks) takeSettings(cmd *cobra.Command, s *settings) error {
 	k.cmd, k.archive, k.trace = cmd, s.Config.Archive, s.Config.Trace
 	k.fresh = s.Origin("trace.jsonl").Kind == config.Flag
@@ -48,16 +47,16 @@ func (k *sinks) takeSettings(cmd *cobra.Command, s *settings) error {
 	return checkArchiveFolder(k.archive)
 }
 
-// A sessionRun is one session with all that must be closed after it.
+// A sessionRun is one session with everything that must be closed after it.
 type sessionRun struct {
 	compactor *tiercompact.Compactor
 	session   *tiercompact.Session
-	cfg       tiercompact.Config // as the flags say
+	cfg       tiercompact.Config // as set by the flags
 	closers   []func() error
 }
 
-// startRun opens the archive and the trace, and a session without messages. Rounds
-// are numbered on from those that the archive has.
+// startRun opens the archive, the trace and a session without messages. Its rounds
+// continue the numbers of the archive.
 func (k sinks) startRun(ctx context.Context, cfg tiercompact.Config, in input) (_ *sessionRun, err error) {
 	r := &sessionRun{cfg: cfg}
 	defer func() {
@@ -110,17 +109,17 @@ func (k sinks) openSinks(ctx context.Context, r *sessionRun, cfg *tiercompact.Co
 	return nil
 }
 
-// mostFlush is how long the end of a command waits for its sinks.
+// mostFlush limits how long the end of a command waits for its sinks.
 const mostFlush = 5 * time.Second
 
-// flushSinks ends sinks, also where ctx has ended.
+// flushSinks ends sinks, even if ctx has ended.
 func flushSinks(ctx context.Context, end func(context.Context) error) error {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), mostFlush)
 	defer stop()
 	return end(ctx)
 }
 
-// closeRun closes what was opened last first.
+// closeRun closes in the reverse order of opening.
 func (r *sessionRun) closeRun() error {
 	var errs []error
 	for _, c := range slices.Backward(r.closers) {

@@ -15,11 +15,11 @@ import (
 // A pair is the files of one comparison.
 type pair struct {
 	name                string
-	before, after, next string // next is "" where what came next is not known
+	before, after, next string // next is "" if the continuation is unknown
 }
 
-// filePairs returns the files to compare: the two that were named, or those of two
-// folders that have equal names.
+// filePairs returns the files to compare: the two named ones, or those of two
+// folders with equal names.
 func (o *scoreOptions) filePairs(cmd *cobra.Command, before, after string) ([]pair, error) {
 	next, flag := o.next, "--next"
 	if o.full != "" {
@@ -50,8 +50,8 @@ func (o *scoreOptions) filePairs(cmd *cobra.Command, before, after string) ([]pa
 	return all, continued(all, next, flag)
 }
 
-// pairFiles pairs the files of two folders, in order of their names, and counts
-// those that have no partner.
+// pairFiles pairs the files of two folders in the order of their names, and counts
+// the files without a partner.
 func pairFiles(before, after string) (pairs []pair, lonely int, err error) {
 	names, err := listFiles(before)
 	if err != nil {
@@ -71,7 +71,7 @@ func pairFiles(before, after string) (pairs []pair, lonely int, err error) {
 	return pairs, lonely + made.files - len(pairs), nil
 }
 
-// continued names the file of what came next for each pair.
+// continued sets the file with the continuation of each pair.
 func continued(pairs []pair, folder, flag string) error {
 	if folder == "" {
 		return nil
@@ -91,7 +91,7 @@ func continued(pairs []pair, folder, flag string) error {
 }
 
 // named are the files of a folder by their names, and by their names without
-// ending where only one has it.
+// extension if only one file has that name.
 type named struct {
 	folder string
 	files  int
@@ -122,13 +122,13 @@ func (n named) namedPath(name string) string {
 
 func nameWithoutExt(name string) string { return strings.TrimSuffix(name, filepath.Ext(name)) }
 
-// listFiles lists the files below a folder, relative to it, in order. What begins
-// with a dot is left out, and so are pipes and devices. A folder in it that
-// cannot be listed stands for what it holds: who reads it is told why.
+// listFiles lists the files below a folder, relative to it, in order. It leaves out
+// pipes, devices, and names that begin with a dot. A subfolder that cannot be
+// listed is listed itself, so that reading it reports the error.
 func listFiles(folder string) (names []string, err error) {
 	named := folder
 	if resolved, err := filepath.EvalSymlinks(folder); err == nil {
-		folder = resolved // a link to a folder is not walked
+		folder = resolved // WalkDir does not follow a link
 	}
 	err = filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
 		switch {

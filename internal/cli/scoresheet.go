@@ -14,7 +14,7 @@ type scoreSheet struct {
 	score
 }
 
-// writeSingle shows all that is known of one pair.
+// writeSingle shows every figure of one pair.
 func (s *scoreSheet) writeSingle() {
 	c := s.Pairs[0]
 	s.writeRow("before", fmt.Sprintf("%s tokens, %s", screen.Grouped(c.Before.Tokens), screen.Plural(c.Before.Messages, "message")))
@@ -82,7 +82,7 @@ const scoreColumns = "%9s %9s %5s %6s %6s %5s %4s %8s"
 
 const scoreWidth = 59
 
-// writeMany shows a line for each pair, and one for all.
+// writeMany shows a line for each pair, and one for the total.
 func (s *scoreSheet) writeMany() {
 	names := 8
 	for _, c := range s.Pairs {
@@ -109,10 +109,10 @@ func (s *scoreSheet) writeMany() {
 	}
 }
 
-// elideMiddle returns a name, at most width columns wide: where it is longer, its
-// beginning and its end, as names of one folder often differ in either alone.
+// elideMiddle returns a name of at most width columns. From a longer name it keeps
+// the beginning and the end, because names of one folder often differ in only one of them.
 func (s *scoreSheet) elideMiddle(name string, width int) string {
-	name = s.screen.Clip(name, len(name)) // what would steer a terminal is out
+	name = s.screen.Clip(name, len(name)) // without control characters
 	letters, cut := []rune(name), s.screen.Sign("…", "..")
 	for keep := width - screen.CellsOf(cut); screen.CellsOf(name) > width && keep > 0; keep-- {
 		end := len(letters) - keep/2
@@ -126,7 +126,7 @@ func (s *scoreSheet) figuresText(f bench.Figures, lost int) string {
 		shareText(f.Identifiers), shareText(f.Needed.Kept), shareText(f.Edits.Kept), screen.Grouped(lost), screen.Grouped(f.Refill))
 }
 
-// countLost counts what should never go: partners, and protected messages.
+// countLost counts losses that should never happen: partners, and protected messages.
 func countLost(c bench.Comparison) int {
 	if c.Protected.Whole() {
 		return c.Orphans
@@ -149,7 +149,7 @@ func leftShare(f bench.Figures) float64 { return newShare(f.After.Tokens, f.Befo
 
 func newShare(part, whole int) bench.Share { return bench.Share{Part: part, Whole: whole} }
 
-// shareText is a share in three digits, "-" where there is no whole.
+// shareText returns a share in three digits, "-" if the whole is 0.
 func shareText(s bench.Share) string {
 	if s.Whole == 0 {
 		return "-"

@@ -9,7 +9,7 @@ import (
 	"github.com/tiercompact/tiercompact/internal/screen"
 )
 
-// screenOptions is how the timeline is drawn.
+// screenOptions control how the timeline is drawn.
 type screenOptions struct {
 	ascii bool
 	color string
@@ -24,8 +24,8 @@ func (l *screenOptions) registerLook(cmd *cobra.Command) {
 
 const colours = "auto, always, never"
 
-// plainScreen returns the screen behind w, without colours; one without a width
-// where it is no terminal.
+// plainScreen returns the screen of w, without colours. Its width is 0 if w is not
+// a terminal.
 func plainScreen(w io.Writer) screen.Screen {
 	if f, ok := fileOf(w); ok {
 		if columns, terminal := terminalWidth(f); terminal && columns > 0 {
@@ -35,8 +35,8 @@ func plainScreen(w io.Writer) screen.Screen {
 	return screen.Screen{}
 }
 
-// screenFor returns the screen behind w. What is no terminal is taken for one of 80
-// columns, or of COLUMNS, without colours.
+// screenFor returns the screen of w. Anything but a terminal counts as a screen of
+// 80 columns, or of COLUMNS, without colours.
 func (l screenOptions) screenFor(w io.Writer) (screen.Screen, error) {
 	if err := checkOneOf("--color", l.color, colours); err != nil {
 		return screen.Screen{}, err

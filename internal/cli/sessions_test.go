@@ -39,9 +39,9 @@ func sessionFile(transcript string) string {
 	return string(text)
 }
 
-// A made conversation has all that formats hold in different ways: thinking, two
-// texts in one message, parallel calls, empty and failed results, ids that
-// repeat, images, several system messages, a message that only thinks.
+// A made conversation has everything that formats represent differently: thinking,
+// two texts in one message, parallel calls, empty and failed results, repeated ids,
+// images, several system messages, a message with thinking only.
 type (
 	turn struct {
 		user     string
@@ -49,7 +49,7 @@ type (
 		texts    []string
 		calls    []toolCall
 		done     string // the assistant's text after the results
-		onlyHm   bool   // a message that only thinks comes before it
+		onlyHm   bool   // a message with thinking only comes before it
 		image    bool   // the user shows one
 		reminder string // of the client: a system or developer message
 	}
@@ -61,7 +61,7 @@ type (
 	array  = []any
 )
 
-// turns returns a conversation that is long enough for every level.
+// turns returns a conversation long enough for every level.
 func turns() []turn {
 	var all []turn
 	for i := range 9 {
@@ -99,8 +99,8 @@ func turns() []turn {
 	return all
 }
 
-// sessions are the conversation as each format has it, in the shapes that the
-// testdata of package wire was recorded in.
+// sessions returns the conversation in each format, in the shapes of the recorded
+// testdata of package wire.
 func sessions() map[string]string {
 	return map[string]string{
 		"openai list":            inline(openAIMessages("system")),
@@ -196,7 +196,7 @@ func openAIMessages(system string) (all array) {
 	return all
 }
 
-// openAIBlocks has lists of blocks, as OpenHands logs them, and an image.
+// openAIBlocks returns lists of blocks, as OpenHands logs them, and an image.
 func openAIBlocks() (all array) {
 	for _, t := range turns() {
 		user := array{textBlock(t.user)}
@@ -221,7 +221,7 @@ func openAIBlocks() (all array) {
 	return all
 }
 
-// openAIFunctions has the calls of the first API, which have no ids.
+// openAIFunctions returns the calls of the first API, which have no ids.
 func openAIFunctions() (all array) {
 	for _, t := range turns() {
 		c := t.calls[0]
@@ -264,7 +264,7 @@ func anthropicMessages(signed bool) (all array) {
 	return all
 }
 
-// plainMessages are texts alone: nothing says which API they are of.
+// plainMessages returns texts alone: nothing shows the API that they belong to.
 func plainMessages() (all array) {
 	for _, t := range turns() {
 		all = append(all, object{"role": "user", "content": t.user + "\n\n" + t.calls[0].result}, object{"role": "assistant", "content": t.done})
@@ -330,7 +330,7 @@ func claudeCodeSession() string {
 	return lines(all...)
 }
 
-// responseItems are the items of the Responses API; Codex keeps the same.
+// responseItems returns the items of the Responses API; Codex keeps the same.
 func responseItems(types bool) (all array) {
 	message := func(role string, texts ...string) {
 		kind := "input_text"

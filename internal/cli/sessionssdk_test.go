@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// bedrockMessages are the conversation as boto3 takes it for Converse: blocks
-// have one key and no type, and results go into the user's message. An image
-// comes from a tool, as its result.
+// bedrockMessages returns the conversation as boto3 takes it for Converse: blocks
+// have one key and no type, and results are in the user's message. A tool result
+// holds the image.
 func bedrockMessages() (all array) {
 	add := func(role string, blocks array) {
 		all = append(all, object{"role": role, "content": blocks})
@@ -44,8 +44,8 @@ func bedrockMessages() (all array) {
 	return all
 }
 
-// aiSDKMessages are the AI SDK's messages for a model. They have the name of the
-// tool at each result.
+// aiSDKMessages returns the AI SDK's messages for a model. Each result has the name
+// of its tool.
 func aiSDKMessages() (all array) {
 	add := func(role string, content any) {
 		all = append(all, object{"role": role, "content": content})
@@ -88,8 +88,8 @@ func aiSDKMessages() (all array) {
 	return all
 }
 
-// aiSDKUIMessages are the AI SDK's messages for a page: calls are parts that hold
-// their results, and one message has all steps of an answer.
+// aiSDKUIMessages returns the AI SDK's messages for a page: calls are parts that
+// hold their results, and one message has all steps of an answer.
 func aiSDKUIMessages() (all array) {
 	for i, t := range turns() {
 		all = append(all, object{"id": fmt.Sprint("u", i), "role": "user", "parts": array{textBlock(t.user)}})
@@ -114,7 +114,7 @@ func aiSDKUIMessages() (all array) {
 	return all
 }
 
-// langChainMessages are LangChain's messages, each put into the form of a dump.
+// langChainMessages returns LangChain's messages, each in the form of a dump.
 func langChainMessages(dumped func(kind string, data object) object) (all array) {
 	add := func(kind string, data object) {
 		data["additional_kwargs"], data["response_metadata"] = object{}, object{}
@@ -159,7 +159,8 @@ func langChainMessages(dumped func(kind string, data object) object) (all array)
 	return all
 }
 
-// langChainDump is the form that dumps writes: a constructor with its arguments.
+// langChainDump returns the form that LangChain's dumps writes: a constructor with
+// its arguments.
 func langChainDump(kind string, data object) object {
 	class := map[string]string{"system": "SystemMessage", "human": "HumanMessage", "ai": "AIMessage", "tool": "ToolMessage"}[kind]
 	return object{"lc": 1, "type": "constructor", "id": array{"langchain", "schema", "messages", class}, "kwargs": data}

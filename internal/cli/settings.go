@@ -15,14 +15,14 @@ import (
 	"github.com/tiercompact/tiercompact/internal/screen"
 )
 
-// settings are what a file, the environment and flags say.
+// settings are the values of a file, the environment and flags.
 type settings struct {
 	file string // --config
 	*config.Loaded
 }
 
-// registerSettings adds --config, and the flags of the settings that are named by path
-// or section.
+// registerSettings adds --config, and the flags of the settings with these paths or
+// in these sections.
 func (s *settings) registerSettings(cmd *cobra.Command, names ...string) {
 	registerSettings(cmd, names...)
 	f := cmd.Flags()
@@ -37,19 +37,19 @@ func registerSettings(cmd *cobra.Command, names ...string) {
 	}
 }
 
-// settingsOfCompaction name what every command that compacts takes.
+// settingsOfCompaction names the settings of every command that compacts.
 func settingsOfCompaction() []string {
 	return []string{"window", "model", "level", "preset", "auto", "trigger", "escalation", "ranking", "min_gain", "fill", "summary_role",
 		"engine", "ollama_url", "num_thread", "exact_tokens", "seed", "thresholds", "policy", "soft", "hard", "emergency", "summary", "embed", "deadlines", "redact"}
 }
 
-// settingsOfModels name what says which models rank and summarise.
+// settingsOfModels names the settings that select the models for ranking and summaries.
 func settingsOfModels() []string {
 	return []string{"engine", "ollama_url", "num_thread", "exact_tokens", "summary.model", "summary.url", "embed", "deadlines"}
 }
 
-// loadSettings reads the settings, with the command's own values for where nobody sets
-// one. A file that was not named is told of.
+// loadSettings reads the settings; the command's own defaults apply to unset ones.
+// It reports a file that it found without --config.
 func (s *settings) loadSettings(cmd *cobra.Command, defaults map[string]string) error {
 	l, err := config.Load(config.Options{File: s.file, Flags: cmd.Flags(), Defaults: defaults})
 	if err != nil {
@@ -64,8 +64,7 @@ func (s *settings) loadSettings(cmd *cobra.Command, defaults map[string]string) 
 	return nil
 }
 
-// settingsError makes errors of settings a wrong use, and has flags be told by
-// their names.
+// settingsError turns an error of the settings into a usage error, with the names of flags.
 func settingsError(err error) error {
 	var all config.Errors
 	var one *config.Error
@@ -81,7 +80,7 @@ func settingsError(err error) error {
 		texts[i] = e.Error()
 		if e.Origin.Kind == config.Flag && e.Origin.Name != "--thresholds" {
 			texts[i] = e.Origin.Name + " " + e.Problem()
-			if strings.HasPrefix(e.Want, "one of ") { // as of the flags that are no settings
+			if strings.HasPrefix(e.Want, "one of ") { // like flags that are not settings
 				texts[i] = fmt.Sprintf("%s takes %s, not %s", e.Origin.Name, e.Want, e.Value)
 			}
 		}
@@ -89,8 +88,8 @@ func settingsError(err error) error {
 	return usageErrorf("%s", strings.Join(texts, "; "))
 }
 
-// compactorConfig returns what a compactor is given for a transcript, without archive
-// and sinks, and tells what was left open.
+// compactorConfig returns the configuration of a compactor for a transcript,
+// without archive and sinks, and reports the defaults that it chose.
 func (s *settings) compactorConfig(cmd *cobra.Command, in input) (tiercompact.Config, error) {
 	c := s.Config
 	if c.Model == "" {
@@ -106,7 +105,7 @@ func (s *settings) compactorConfig(cmd *cobra.Command, in input) (tiercompact.Co
 		return cfg, missingWindow(c.Model)
 	}
 	if _, err := tiercompact.New(cfg); err != nil {
-		return cfg, withFlagName(errors.Unwrap(err)) // what New says of itself is said by main
+		return cfg, withFlagName(errors.Unwrap(err)) // main names the program itself
 	}
 	s.reportSettings(cmd, in.Messages, cfg, w)
 	if cfg.Redact.Redactor, err = c.Redact.Open(); err != nil {
@@ -116,7 +115,7 @@ func (s *settings) compactorConfig(cmd *cobra.Command, in input) (tiercompact.Co
 	return cfg, findModels(ctx, cmd, c, &cfg, newProgress(cmd))
 }
 
-// missingWindow says that no window is known, and how to find it out. model is
+// missingWindow reports that the window is unknown, and how to find it. model is
 // the one that the transcript names, "" for none.
 func missingWindow(model string) error {
 	of := "no window is known"
@@ -126,8 +125,8 @@ func missingWindow(model string) error {
 	return usageErrorf("%s; give --window N (tokens that the model takes), or --model NAME of a model on Ollama; to find it out: tiercompact doctor --model NAME, or the model's card", of)
 }
 
-// reportSettings says where the window comes from, and which rules of protection fit no
-// message: a mistyped id would otherwise protect nothing in silence.
+// reportSettings reports the source of the window, and the protection rules that
+// match no message: a mistyped id would otherwise protect nothing in silence.
 func (s *settings) reportSettings(cmd *cobra.Command, t chat.Transcript, cfg tiercompact.Config, w config.Window) {
 	if w.Warning != "" {
 		printNote(cmd, "warning: %s", w.Warning)

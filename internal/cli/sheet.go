@@ -9,8 +9,8 @@ import (
 	"github.com/tiercompact/tiercompact/internal/screen"
 )
 
-// A doctorSheet shows a diagnosis for people: a heading at the left, and beside it
-// what is to be said.
+// A doctorSheet shows a diagnosis for people: a heading at the left, and its texts
+// beside it.
 type doctorSheet struct {
 	w      io.Writer
 	screen screen.Screen

@@ -15,7 +15,7 @@ import (
 	"github.com/tiercompact/tiercompact/wire"
 )
 
-// A source says which transcript is read, and how.
+// A source selects a transcript, and how it is read.
 type source struct {
 	from    string
 	chat    int
@@ -41,8 +41,8 @@ func formatNames(written bool) string {
 	return strings.Join(names, ", ")
 }
 
-// readOnly returns the format of c where it can only be read, and what is
-// written of it is openai; else "".
+// readOnly returns the format of c if it can only be read and the output is
+// therefore openai; else "".
 func readOnly(c wire.Conversation, to string) string {
 	if to != "" || slices.Contains(strings.Split(formatNames(true), ", "), c.Format) {
 		return ""
@@ -50,8 +50,8 @@ func readOnly(c wire.Conversation, to string) string {
 	return c.Format
 }
 
-// checkPlaced refuses to put another format in the place of a file that was read,
-// and tells where one is written.
+// checkPlaced refuses to replace the input file with another format, and reports
+// the format of the output if it is another one.
 func checkPlaced(cmd *cobra.Command, c wire.Conversation, in, out, to string, quiet bool) error {
 	format := readOnly(c, to)
 	switch {
@@ -69,11 +69,11 @@ func checkPlaced(cmd *cobra.Command, c wire.Conversation, in, out, to string, qu
 type input struct {
 	wire.Conversation
 	name    string // for people
-	session string // id by default: the file's name without its ending
+	session string // id by default: the file's name without its extension
 }
 
-// readSource reads the transcript of a file, or of stdin for "-". What it left out it
-// says on stderr.
+// readSource reads the transcript of a file, or of stdin for "-". It reports on
+// stderr what it left out.
 func (s source) readSource(cmd *cobra.Command, path string) (input, error) {
 	if err := checkOneOf("--from", s.from, formatNames(false)); err != nil {
 		return input{}, err
@@ -94,7 +94,7 @@ func (s source) readSource(cmd *cobra.Command, path string) (input, error) {
 	if err != nil {
 		return input{}, err
 	}
-	for i := range in.Messages { // as a session would; so every command names messages alike
+	for i := range in.Messages { // as a session does, so that every command names messages alike
 		if in.Messages[i].ID == "" {
 			in.Messages[i].ID = fmt.Sprintf("m%d", i+1)
 		}
@@ -111,8 +111,8 @@ func (s source) readSource(cmd *cobra.Command, path string) (input, error) {
 	return in, nil
 }
 
-// interruptible returns what read does, or that it was interrupted: a pipe that
-// nobody writes to would keep it for ever.
+// interruptible returns the result of read, or the interruption: a read of a pipe
+// without a writer would never end.
 func interruptible(ctx context.Context, read func() (wire.Conversation, error)) (wire.Conversation, error) {
 	type result struct {
 		c   wire.Conversation
@@ -160,7 +160,7 @@ func sessionOf(path string) string {
 	return base
 }
 
-// fileOrPipe refuses to wait for what is typed where no file was named.
+// fileOrPipe refuses to read from a terminal if no file is named.
 func fileOrPipe(cmd *cobra.Command, args []string) error {
 	if err := atMostArgs(1)(cmd, args); err != nil || len(args) > 0 {
 		return err
@@ -173,7 +173,7 @@ func fileOrPipe(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// fileOrStdin is the one argument of a command that reads a transcript.
+// fileOrStdin returns the one argument of a command that reads a transcript.
 func fileOrStdin(args []string) string {
 	if len(args) == 0 {
 		return "-"

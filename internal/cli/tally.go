@@ -9,22 +9,22 @@ import (
 	"github.com/tiercompact/tiercompact/internal/screen"
 )
 
-// An ending is how a replay ended.
+// An ending is the end of a replay.
 type ending struct {
 	Levels   []bench.Level     `json:"levels"`
 	Usage    tiercompact.Usage `json:"usage"`
-	Messages int               `json:"messages"` // that stand
+	Messages int               `json:"messages"` // that are left
 	Added    int               `json:"added"`
 	Rounds   int               `json:"rounds"`
 	Peak     float64           `json:"peak"`        // the highest usage before a check
 	Uncut    int               `json:"uncompacted"` // tokens of all that was added
-	Missed   int               `json:"did_not_fit"` // messages after which the conversation was over the budget
+	Missed   int               `json:"did_not_fit"` // messages after which the conversation exceeded the budget
 	Fits     bool              `json:"fits"`
 
 	last error // of the last message
 }
 
-// budgetError says of an end that does not fit the budget that it does not.
+// budgetError returns an error if the end does not fit the budget.
 func (e ending) budgetError() error {
 	switch {
 	case e.Fits:
@@ -36,7 +36,7 @@ func (e ending) budgetError() error {
 		screen.Grouped(e.Usage.Tokens), screen.Grouped(e.Usage.Budget))
 }
 
-// A tally adds up what the messages of a replay brought.
+// A tally adds up the results of a replay's messages.
 type tally struct {
 	end   ending
 	freed bench.Freed
@@ -63,8 +63,8 @@ func (t *tally) countStep(b replayStep) {
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// totalEnding returns the end, with a line for each level that fired, and for each
-// of the three that a reader looks for.
+// totalEnding returns the end, with a line for each applied level, and for each of
+// the three that a reader expects.
 func (t *tally) totalEnding(standing int) ending {
 	e := t.end
 	e.Messages, e.Fits, e.Levels = standing, e.Usage.Tokens <= e.Usage.Budget, t.freed.Levels()

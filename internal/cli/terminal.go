@@ -7,14 +7,14 @@ import (
 	"github.com/tiercompact/tiercompact/internal/screen"
 )
 
-// A guardedTerminal is a terminal that obeys no text that is written to it.
+// A guardedTerminal is a terminal on which no written text acts as a control sequence.
 type guardedTerminal struct {
 	*screen.Guard
 	file *os.File
 }
 
-// guarded returns what commands write to in place of f: a terminal is guarded, a
-// file or a pipe is given the bytes as they are.
+// guarded returns the writer for f: a terminal is guarded, a file or a pipe gets
+// the bytes unchanged.
 func guarded(f *os.File) io.Writer {
 	if !isTerminal(f) {
 		return f
@@ -22,7 +22,7 @@ func guarded(f *os.File) io.Writer {
 	return guardedTerminal{screen.NewGuard(f), f}
 }
 
-// flushGuard writes what a guard has held back.
+// flushGuard writes the bytes that a guard holds back.
 func flushGuard(w io.Writer) error {
 	if g, ok := w.(guardedTerminal); ok {
 		return g.Flush()

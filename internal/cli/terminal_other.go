@@ -4,5 +4,5 @@ package cli
 
 import "os"
 
-// terminalWidth knows no terminals on this system.
+// terminalWidth recognizes no terminals on this system.
 func terminalWidth(*os.File) (int, bool) { return 0, false }

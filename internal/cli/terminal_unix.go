@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// terminalWidth returns the columns of the terminal that f is, if it is one.
+// terminalWidth returns the columns of f, if it is a terminal.
 func terminalWidth(f *os.File) (int, bool) {
 	size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
 	if err != nil {

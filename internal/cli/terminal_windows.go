@@ -6,8 +6,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// terminalWidth returns the columns of the console that f is, if it is one, and
-// has that console understand colours.
+// terminalWidth returns the columns of f, if it is a console, and turns on its colours.
 func terminalWidth(f *os.File) (int, bool) {
 	h := windows.Handle(f.Fd())
 	var info windows.ConsoleScreenBufferInfo

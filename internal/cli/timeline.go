@@ -17,19 +17,19 @@ import (
 	"github.com/tiercompact/tiercompact/redact"
 )
 
-// A timeline shows a replay for people: one line a message, one more for each
-// level that was applied.
+// A timeline shows a replay for people: one line per message, and one more for each
+// applied level.
 type timeline struct {
 	w        io.Writer
 	screen   screen.Screen
 	title    string
 	messages int  // in the transcript
-	fold     bool // stretches without events
+	fold     bool // fold stretches without events
 
 	cfg    tiercompact.Config
 	bar    int          // columns of the bar
-	text   int          // columns of what stands behind it
-	quiet  []replayStep // since the last event, where stretches are folded
+	text   int          // columns of the text after it
+	quiet  []replayStep // since the last event, if stretches are folded
 	failed error        // of writing
 }
 
@@ -50,7 +50,7 @@ func (t *timeline) showStart(cfg tiercompact.Config) {
 	t.writeLine("%s", t.screen.Paint(screen.Dim, fmt.Sprintf("   #  %-9s  %s    use", "role", screen.Scale(t.bar, at))))
 }
 
-// thresholdsText says from which usage each level is due.
+// thresholdsText returns the usage from which each level is due.
 func thresholdsText(at levels.Thresholds) string {
 	var parts []string
 	for _, l := range levels.All() {
@@ -59,7 +59,7 @@ func thresholdsText(at levels.Thresholds) string {
 	return strings.Join(parts, ", ")
 }
 
-// writeEngines says what ranks and what summarises, and why.
+// writeEngines shows the engines of ranking and summaries, and why.
 func (t *timeline) writeEngines(cfg tiercompact.Config) {
 	ranking, summary := "ranking by "+cfg.Embed.Name, "summary by "+cfg.Summary.Name
 	texts := []string{ranking + ": " + cfg.Embed.Why, summary + ": " + cfg.Summary.Why}
@@ -104,7 +104,7 @@ func (t *timeline) showMessage(b replayStep) {
 	}
 }
 
-// flushStretch shows the stretch since the last event, in one line where it is long.
+// flushStretch shows the stretch since the last event, in one line if it is long.
 func (t *timeline) flushStretch() {
 	const short = 3
 	if len(t.quiet) <= short {
@@ -129,7 +129,7 @@ func usageBefore(r tiercompact.Report) float64 {
 	return float64(r.Before) / float64(r.Usage.Window)
 }
 
-// writeRow shows a message: its usage, and what was done or else what it says.
+// writeRow shows a message: its usage, and the action of a round or else its text.
 func (t *timeline) writeRow(b replayStep) {
 	r, at := b.report, screen.Thresholds(t.cfg)
 	text := t.screen.Paint(screen.Dim, t.screen.Clip(headline(b.message, t.redactText), t.text))
@@ -142,7 +142,7 @@ func (t *timeline) writeRow(b replayStep) {
 	t.writeLine("%4d  %-9s  %s  %3.0f %%  %s", b.index+1, b.message.Role, t.screen.Bar(t.bar, at, usageBefore(r), r.Usage.Share), 100*usageBefore(r), text)
 }
 
-// roundAction says what a round has done, in a few words.
+// roundAction returns the action of a round, in a few words.
 func (t *timeline) roundAction(r tiercompact.Report) string {
 	var names []string
 	for _, a := range r.Applied {
@@ -151,7 +151,7 @@ func (t *timeline) roundAction(r tiercompact.Report) string {
 	return fmt.Sprintf("%s %s%s %s %s", strings.Join(names, "+"), t.screen.Sign("−", "-"), screen.Grouped(r.Freed()), t.arrowText(), screen.Percent(r.Usage.Share))
 }
 
-// writeLevel shows what one level of a round has done.
+// writeLevel shows the action of one level of a round.
 func (t *timeline) writeLevel(b replayStep, a tiercompact.Applied) {
 	parts := t.screen.Said(b.report, a)
 	if len(b.report.Applied) == 1 {
@@ -169,7 +169,7 @@ func (t *timeline) writeLevel(b replayStep, a tiercompact.Applied) {
 	}
 }
 
-// keptMessages says how many messages stand after a round.
+// keptMessages returns the number of messages after a round.
 func keptMessages(b replayStep) string {
 	if b.left == b.standing {
 		return "all " + screen.Plural(b.left, "message") + " kept"
@@ -189,7 +189,7 @@ func (t *timeline) writeUnder(p screen.Paint, text string) {
 	}
 }
 
-// redactText takes secrets out of what is shown, unless that is turned off.
+// redactText removes secrets from the output, unless that is turned off.
 func (t *timeline) redactText(text string) string {
 	switch {
 	case t.cfg.Redact.Off:
@@ -200,8 +200,8 @@ func (t *timeline) redactText(text string) string {
 	return t.cfg.Redact.Redactor.String(text)
 }
 
-// headline is what a message says, in its first words, and cleaned before it is
-// cut: of a name and its value only the value may be left.
+// headline returns the first words of a message. They are redacted before they are
+// cut, because a cut may leave the value of a secret without its name.
 func headline(m chat.Message, clean func(string) string) string {
 	for _, p := range m.Parts {
 		switch {
@@ -216,8 +216,8 @@ func headline(m chat.Message, clean func(string) string) string {
 	return ""
 }
 
-// callSubject returns what a call is about: the first text among its arguments, in
-// the order of their names, that is short; else all of them.
+// callSubject returns the subject of a call: the first short text among its
+// arguments, in the order of their names; else all arguments.
 func callSubject(args string) string {
 	const short = 200
 	var named map[string]any

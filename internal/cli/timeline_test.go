@@ -13,7 +13,7 @@ import (
 	"github.com/tiercompact/tiercompact/levels"
 )
 
-// beats is a replay in which everything happens once.
+// beats is a replay in which every kind of event happens once.
 func beats() []replayStep {
 	usage := func(tokens int) tiercompact.Usage {
 		return tiercompact.Usage{Tokens: tokens, Window: 1000, Budget: 875, Share: float64(tokens) / 1000}
@@ -64,7 +64,7 @@ func TestTimelineLooksAsItDid(t *testing.T) {
 	}
 }
 
-// show runs a shower through beats.
+// show runs a view through a replay.
 func show(t *testing.T, s replayView, all []replayStep) {
 	t.Helper()
 	if line, ok := s.(*timeline); ok {

@@ -85,7 +85,7 @@ func (o *undoOptions) runUndo(cmd *cobra.Command, path string) (err error) {
 	return o.reportUndo(cmd, found.Round, len(before), len(out.Messages))
 }
 
-// reportUndo says which round was taken back.
+// reportUndo reports which round was undone.
 func (o *undoOptions) reportUndo(cmd *cobra.Command, info archive.StepInfo, before, after int) error {
 	if n := len(info.Redacted); n > 0 {
 		printNote(cmd, "%s came back with secrets taken out, as they are in the archive: message %s", screen.Plural(n, "message"), positions(info.Redacted))
@@ -104,7 +104,7 @@ func (o *undoOptions) reportUndo(cmd *cobra.Command, info archive.StepInfo, befo
 	}{info.Session, info.Number, info.Level, info.Redacted, before, after})
 }
 
-// positions names the first messages, counted from 1, as files show them.
+// positions lists the first messages, counted from 1, as in files.
 func positions(at []int) string {
 	const most = 10
 	var names []string
@@ -117,7 +117,7 @@ func positions(at []int) string {
 	return strings.Join(names, ", ")
 }
 
-// explainRefusal says why no round was taken back, and what to do.
+// explainRefusal returns why no round was undone, and the remedy.
 func (o *undoOptions) explainRefusal(err error) error {
 	var miss *archive.NotLeftError
 	var two *archive.AmbiguousError
@@ -147,7 +147,7 @@ func (o *undoOptions) explainRefusal(err error) error {
 	return fmt.Errorf("%s: it is another one than those of sessions %s; give the file that compact or replay wrote into this archive", none, joinFirst(miss.Sessions))
 }
 
-// archiveUndo puts the undo into the archive, so that what it removed stays there,
+// archiveUndo archives the undo, so that the messages that it removed stay there,
 // without secrets.
 func (o *undoOptions) archiveUndo(ctx context.Context, store archive.Store, round archive.StepInfo, before chat.Transcript, out []archive.Reading) error {
 	infos, err := store.Steps(ctx, round.Session)

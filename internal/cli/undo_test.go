@@ -16,7 +16,7 @@ import (
 	"github.com/tiercompact/tiercompact/wire"
 )
 
-// A desk is where one test of undo keeps its files.
+// A desk is the folder of one undo test.
 type desk struct {
 	*testing.T
 	dir string
@@ -32,7 +32,7 @@ func in(to string) []string {
 	return []string{"--to", to}
 }
 
-// run runs a command line that must succeed, and returns what it says.
+// run runs a command line that must succeed, and returns its output.
 func (d desk) run(args ...string) string {
 	d.Helper()
 	out, errs, err := runLine(d.T, args...)
@@ -42,8 +42,8 @@ func (d desk) run(args ...string) string {
 	return out + errs
 }
 
-// compact compacts one file into another, and returns how many rounds the
-// archive has then.
+// compact compacts one file into another, and returns the number of rounds in the
+// archive afterwards.
 func (d desk) compact(file, out, level, to string) int {
 	d.Helper()
 	d.run(append([]string{"compact", d.path(file), "--engine", "built-in", "--archive", d.path("kept"), "--out", d.path(out), "-q", "-w", "4000", "--level", level}, in(to)...)...)
@@ -59,7 +59,7 @@ func (d desk) undo(file, out, to string) {
 	d.run(append([]string{"undo", d.path(file), "--archive", d.path("kept"), "--out", d.path(out)}, in(to)...)...)
 }
 
-// converted writes a file in a format, and compacts nothing.
+// converted writes a file in another format without compaction.
 func (d desk) converted(file, out, to string) {
 	d.Helper()
 	d.run(append([]string{"compact", d.path(file), "--engine", "built-in", "-w", "100000000", "--out", d.path(out), "-q"}, in(to)...)...)
@@ -81,7 +81,7 @@ func (d desk) write(name, text string) {
 	}
 }
 
-// conversation returns what a reader of a file gets.
+// conversation returns the conversation that a reader of a file gets.
 func (d desk) conversation(name string) chat.Transcript {
 	d.Helper()
 	c, err := wire.DecodeBytes(d.read(name), wire.Options{Name: name})
@@ -91,7 +91,7 @@ func (d desk) conversation(name string) chat.Transcript {
 	return c.Messages
 }
 
-// same fails where readers of two files do not get one conversation.
+// same fails if two files do not read as the same conversation.
 func (d desk) same(got, want string) {
 	d.Helper()
 	known := func(t chat.Transcript) archive.Written {
@@ -107,7 +107,7 @@ func (d desk) same(got, want string) {
 	}
 }
 
-// goOn writes a file with two messages added as an assistant would add them.
+// goOn writes a file with two more messages, in the form of an assistant.
 func (d desk) goOn(in, out string) {
 	d.Helper()
 	text := d.read(in)
@@ -136,8 +136,8 @@ func asList(raw []json.RawMessage) (all array) {
 	return all
 }
 
-// sound fails where the archive is not as it was written, an id in small recalls
-// nothing, or small has a fault that big has not.
+// sound fails if the archive was changed, if an id in small recalls nothing, or if
+// small has a fault that big does not have.
 func (d desk) sound(small, big string) {
 	d.Helper()
 	d.run("archive", "verify", "--archive", d.path("kept"))
@@ -147,8 +147,8 @@ func (d desk) sound(small, big string) {
 	d.run("check", d.path(small), "--against", d.path(big))
 }
 
-// eachSession runs f for each readable format and each level, in each format
-// that can be written; "" is the one that compact chooses.
+// eachSession runs f for each readable format, each level and each writable format;
+// "" is the format that compact chooses.
 func eachSession(t *testing.T, f func(d desk, level, to string)) {
 	all := sessions()
 	written := append([]string{""}, strings.Split(formatNames(true), ", ")...)
@@ -185,8 +185,8 @@ func TestSessionsAreOfEveryReadableFormat(t *testing.T) {
 	}
 }
 
-// What compact wrote is taken back from the file, in whatever format, also where
-// the work went on in it.
+// The output of compact is undone from the file, in any format, even if the
+// conversation continued in it.
 func TestUndoKnowsWhatCompactWroteInEveryFormat(t *testing.T) {
 	eachSession(t, func(d desk, level, to string) {
 		if d.compact("file", "small", level, to) != 1 {
@@ -205,8 +205,8 @@ func TestUndoKnowsWhatCompactWroteInEveryFormat(t *testing.T) {
 	})
 }
 
-// Rounds are taken back one after the other, the newest first, also where each
-// wrote another format.
+// Rounds are undone one after the other, the newest first, even if each wrote
+// another format.
 func TestUndoTakesBackRoundAfterRoundInEveryFormat(t *testing.T) {
 	next := map[string]string{"": "", "openai": "anthropic", "anthropic": "ollama", "ollama": "jsonl", "jsonl": "openai"}
 	eachSession(t, func(d desk, level, to string) {
@@ -226,7 +226,7 @@ func TestUndoTakesBackRoundAfterRoundInEveryFormat(t *testing.T) {
 	})
 }
 
-// A file that was converted after it was compacted is known too.
+// A file that was converted after its compaction is recognized too.
 func TestUndoKnowsAConvertedFile(t *testing.T) {
 	all, formats := sessions(), strings.Split(formatNames(true), ", ")
 	for i, name := range slices.Sorted(maps.Keys(all)) {
@@ -244,8 +244,8 @@ func TestUndoKnowsAConvertedFile(t *testing.T) {
 	}
 }
 
-// A replay makes many rounds, each on a conversation that goes on; they are taken
-// back down to the first, and the file is what the session was.
+// A replay makes many rounds on a conversation that continues; they are undone back
+// to the first, and the file equals the session.
 func TestUndoTakesBackAWholeReplay(t *testing.T) {
 	all, formats := sessions(), append(strings.Split(formatNames(true), ", "), "")
 	for i, name := range slices.Sorted(maps.Keys(all)) {

@@ -7,7 +7,7 @@ import (
 	"github.com/tiercompact/tiercompact/levels"
 )
 
-// Bar draws the usage of a window against its thresholds. What a round has
+// Bar draws the usage of a window against its thresholds. The part that a round
 // freed, from after to before, is drawn lightly.
 func (s Screen) Bar(width int, t levels.Thresholds, before, after float64) string {
 	full, eighth := splitCells(after, width)
@@ -35,20 +35,19 @@ func (s Screen) Bar(width int, t levels.Thresholds, before, after float64) strin
 	return s.Paint(PaintOf(t, after), used) + s.Paint(Dim, rest.String())
 }
 
-// splitCells returns how many cells of width a share fills, and how many eighths of
-// the next.
+// splitCells returns the number of full cells of a share, and the eighths of the next cell.
 func splitCells(share float64, width int) (full, eighth int) {
 	n := int(min(max(share, 0), 1)*float64(width)*8 + 0.5)
 	return n / 8, n % 8
 }
 
-// thresholdCell returns the cell in which a threshold lies.
+// thresholdCell returns the cell of a threshold.
 func thresholdCell(threshold float64, width int) int {
 	return min(int(threshold*float64(width)), width-1)
 }
 
-// Scale writes the thresholds, in percent, above their marks, with a blank
-// between two of them: one column aside, or else the lower one alone.
+// Scale writes the thresholds, in percent, above their marks, with a blank between
+// two of them. If a label would have to move by more than one column, it is left out.
 func Scale(width int, t levels.Thresholds) string {
 	line := []rune(strings.Repeat(" ", width))
 	free := 0

@@ -8,8 +8,8 @@ import (
 	"github.com/tiercompact/tiercompact/levels"
 )
 
-// Due says how full the window was before a check, and what that means: which
-// level is due from where, or what else led to the round.
+// Due returns how full the window was before a check, and the consequence: the due
+// level with its threshold, or another cause of the round.
 func Due(cfg tiercompact.Config, r tiercompact.Report) string {
 	at := Thresholds(cfg)
 	share := 0.0
@@ -44,8 +44,7 @@ func Due(cfg tiercompact.Config, r tiercompact.Report) string {
 	return fmt.Sprintf("%s of %s tokens: %s", Percent(share), Grouped(r.Usage.Window), why)
 }
 
-// OtherLevel says why a round applied another level than the one that was due,
-// "" if it did not.
+// OtherLevel returns why a round applied another level than the due one, "" if it did not.
 func OtherLevel(r tiercompact.Report) string {
 	applied := func(name levels.Name) bool {
 		return slices.ContainsFunc(r.Applied, func(a tiercompact.Applied) bool { return a.Level == name })

@@ -8,8 +8,8 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// Entry is all that an entry of the archive holds, message by message, as it
-// was: what would steer a terminal is still in it.
+// Entry returns the whole text of an archive entry, message by message, with its
+// control characters.
 func Entry(e archive.Entry) string {
 	var b strings.Builder
 	if len(e.Below) > 0 {
@@ -27,7 +27,7 @@ func Entry(e archive.Entry) string {
 	return b.String()
 }
 
-// Whole is all that a message says, calls included.
+// Whole returns the whole text of a message, calls included.
 func Whole(m chat.Message) string {
 	var parts []string
 	for _, p := range m.Parts {

@@ -11,27 +11,26 @@ import (
 	"unicode/utf8"
 )
 
-// A Guard stands before a terminal. Transcripts, archives, models, servers and
-// names of files are whatever somebody wrote: what would steer the terminal (set
-// its title, clear it, fill its clipboard, hide a link, turn the writing
-// direction) is shown, as ^[ or <U+202E>, and does nothing. The colours of a
-// [Screen] that is Guarded go through, since only this process knows their mark.
-// It may be used by many goroutines.
+// A Guard protects a terminal. Transcripts, archives, models, servers and names of
+// files may hold any text: control sequences (which set the title, clear the
+// screen, fill the clipboard, hide a link, change the writing direction) are shown
+// as ^[ or <U+202E>, and have no effect. The colours of a Guarded [Screen] pass,
+// because only this process knows their mark. A Guard is safe for concurrent use.
 type Guard struct {
 	w io.Writer
 
 	mu   sync.Mutex
-	held []byte // the beginning of what is not whole yet
+	held []byte // the beginning of an incomplete sequence
 }
 
 func NewGuard(w io.Writer) *Guard { return &Guard{w: w} }
 
-// colourMark begins a colour of this process. No text that it reads can hold it.
+// colourMark begins a colour of this process. It is random, so no text holds it.
 var colourMark = "\x1b{" + rand.Text() + ":"
 
-const longestPaint = 8 // bytes behind the mark, with what ends it
+const longestPaint = 8 // bytes after the mark, with the closing brace
 
-// Write writes p, of which a part may be held back until it is whole.
+// Write writes p, but may hold back an incomplete sequence at its end.
 func (g *Guard) Write(p []byte) (int, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -44,7 +43,7 @@ func (g *Guard) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Flush writes what is held back, as it is.
+// Flush writes the held bytes, escaped.
 func (g *Guard) Flush() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -54,14 +53,13 @@ func (g *Guard) Flush() error {
 	return err
 }
 
-// Escaped returns text as a Guard shows it.
+// Escaped returns text as a Guard writes it.
 func Escaped(text string) string {
 	safe, _ := escaped([]byte(text), true)
 	return safe
 }
 
-// escaped returns what a terminal is given for the first n bytes of text: all of
-// them where the text is at its end.
+// escaped returns the safe form of the first n bytes of text: of all bytes if atEnd.
 func escaped(text []byte, atEnd bool) (safe string, n int) {
 	var b strings.Builder
 	for n < len(text) {
@@ -89,7 +87,7 @@ func escaped(text []byte, atEnd bool) (safe string, n int) {
 	return b.String(), n
 }
 
-// writeRune writes r, or how it is shown if it would steer a terminal.
+// writeRune writes r, escaped if it would control a terminal.
 func writeRune(b *strings.Builder, r rune) {
 	switch {
 	case r == '\n' || r == '\t':
@@ -103,8 +101,8 @@ func writeRune(b *strings.Builder, r rune) {
 	}
 }
 
-// Steers reports whether r is no text: a control character, one that turns the
-// writing direction, breaks the line, or is a tag that nobody sees.
+// Steers reports whether r controls a terminal: a control character, a change of
+// the writing direction, a line break, or an invisible tag.
 func Steers(r rune) bool {
 	switch {
 	case r < 0x80:
@@ -115,8 +113,8 @@ func Steers(r rune) bool {
 	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)
 }
 
-// colourAt returns the colour of this process that text begins with, as a
-// terminal knows it, and its size here.
+// colourAt returns the colour of this process at the beginning of text, in the
+// terminal's form, and its size in text.
 func colourAt(text []byte) (colour string, size int) {
 	rest, ours := bytes.CutPrefix(text, []byte(colourMark))
 	if !ours {

@@ -42,7 +42,7 @@ func TestAGuardLetsItsOwnColoursThrough(t *testing.T) {
 	}
 }
 
-// However a text is cut into writes, the same comes out of it.
+// The output does not depend on how a text is cut into writes.
 func TestAGuardDoesNotMindWhereWritesEnd(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.SliceOf(rapid.SampledFrom([]string{"a", "\r", "\n", "\x1b", "\x9b", "é", "\u202e", "\xe2\x80", "\x1b{", colourMark, colourMark + "31}", "}", "日"})).Draw(t, "text")

@@ -10,12 +10,12 @@ import (
 	"github.com/tiercompact/tiercompact/levels"
 )
 
-// Thresholds returns those that cfg stands for.
+// Thresholds returns the thresholds of cfg.
 func Thresholds(cfg tiercompact.Config) levels.Thresholds {
 	return cfg.Thresholds.WithDefaults(string(cfg.Preset))
 }
 
-// Why is a reason as people say it.
+// Why returns a reason in plain words.
 func Why(reason string) string {
 	switch reason {
 	case tiercompact.BelowThreshold:
@@ -34,11 +34,11 @@ func Why(reason string) string {
 	return reason
 }
 
-// Said returns what a level did: how many messages were dropped or summarised,
-// what was shortened, and what ranked or wrote.
+// Said returns the actions of a level: how many messages it dropped or summarised,
+// what it shortened, and its engine.
 func (s Screen) Said(r tiercompact.Report, a tiercompact.Applied) []string {
 	gone := 0
-	var reasons []string // of what was shortened
+	var reasons []string // for the shortened messages
 	for _, e := range r.Edits {
 		switch {
 		case e.Level != a.Level:
@@ -66,8 +66,8 @@ func (s Screen) Said(r tiercompact.Report, a tiercompact.Applied) []string {
 	return out
 }
 
-// Wrote names what ranked or summarised; of a model's summary it says that it
-// was accepted, and how many of its lines were not.
+// Wrote returns the engine of a ranking or summary; for a model's summary also that
+// it was accepted, and how many of its lines were not.
 func Wrote(a tiercompact.Applied) string {
 	switch {
 	case !summarises(a.Level) || a.Engine == levels.FallbackExtractive:
@@ -80,8 +80,8 @@ func Wrote(a tiercompact.Applied) string {
 
 func summarises(level levels.Name) bool { return levels.Find(level).Work == levels.Summarizing }
 
-// Tried returns what failed before a level had its ranking or its summary, a
-// line each.
+// Tried returns the failed attempts before a level had its ranking or its summary,
+// one per line.
 func Tried(a tiercompact.Applied) []string {
 	lines := make([]string, len(a.Attempts))
 	for i, t := range a.Attempts {
@@ -90,15 +90,15 @@ func Tried(a tiercompact.Applied) []string {
 	return lines
 }
 
-// stoodFor reports whether an edit put a marker or a summary in.
+// stoodFor reports whether an edit inserted a marker or a summary.
 func stoodFor(e tiercompact.Edit) bool {
 	return slices.ContainsFunc(e.New, func(m chat.Message) bool { return m.State == chat.Marked || m.IsSummary() })
 }
 
 const outlineOf = "outline of "
 
-// groupReasons returns reasons with each told once: the first outlined files by name,
-// the rest by number.
+// groupReasons returns each reason once: the first outlined files by name, the rest
+// by number.
 func (s Screen) groupReasons(reasons []string) []string {
 	const most = 2
 	times := make(map[string]int)
@@ -133,8 +133,8 @@ func (s Screen) groupReasons(reasons []string) []string {
 	return out
 }
 
-// Reason is why an edit was made, at most width columns wide, with the end of
-// a path rather than its beginning.
+// Reason returns why an edit was made, in at most width columns. It cuts the
+// beginning of a path, not its end.
 func (s Screen) Reason(why string, width int) string {
 	parts := strings.Split(why, ", ")
 	for i, part := range parts {
@@ -145,7 +145,7 @@ func (s Screen) Reason(why string, width int) string {
 	return s.Clip(strings.Join(parts, ", "), width)
 }
 
-// Planned is an edit on one line: its level, which messages, tokens, and why.
+// Planned returns an edit on one line: its level, messages, tokens and reason.
 func (s Screen) Planned(e tiercompact.Edit) string {
 	which := fmt.Sprintf("message %d", e.Start+1)
 	switch {

@@ -1,13 +1,13 @@
-// Package screen draws what commands show: bars of usage, what a round did, and
-// texts that fit their columns and steer no terminal.
+// Package screen draws the output of commands: bars of usage, the actions of a
+// round, and texts that fit their columns and do not control the terminal.
 package screen
 
-// A Screen is what is drawn on.
+// A Screen describes the output device.
 type Screen struct {
 	Width   int // columns
 	ASCII   bool
 	Colour  bool
-	Guarded bool // what is drawn goes through a Guard
+	Guarded bool // the output goes through a Guard
 }
 
 // A Paint is an ANSI colour.
@@ -33,7 +33,7 @@ func (s Screen) Paint(p Paint, text string) string {
 	return "\x1b[" + string(p) + "m" + text + "\x1b[0m"
 }
 
-// sign returns the fine form of a sign, or the one in ASCII.
+// Sign returns the Unicode form of a sign, or the ASCII form.
 func (s Screen) Sign(fine, ascii string) string {
 	if s.ASCII {
 		return ascii

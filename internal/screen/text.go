@@ -33,8 +33,8 @@ func Grouped(n int) string {
 
 func Percent(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) }
 
-// Clip returns the first line of s that says something, at most width columns
-// wide, without what would steer a terminal.
+// Clip returns the first line of text that is not blank, in at most width columns,
+// without control characters.
 func (s Screen) Clip(text string, width int) string {
 	text = firstLine(text)
 	if s.ASCII {
@@ -53,13 +53,13 @@ func (s Screen) Clip(text string, width int) string {
 	return text
 }
 
-// Clip is for what is not drawn on a screen.
+// Clip is [Screen.Clip] for text that is not drawn on a screen.
 func Clip(text string, width int) string { return Screen{}.Clip(text, width) }
 
-// PathEnd returns a path, at most width columns wide: where it is longer, as
-// many of its last names as there is room for.
+// PathEnd returns a path in at most width columns. From a longer path it keeps as
+// many of the last names as fit.
 func (s Screen) PathEnd(path string, width int) string {
-	path = s.Clip(path, len(path)) // what would steer a terminal is out
+	path = s.Clip(path, len(path)) // without control characters
 	if CellsOf(path) <= width {
 		return path
 	}
@@ -93,7 +93,7 @@ func asciiOnly(text string) string {
 	}, text)
 }
 
-// CellsOf returns how wide text is on a terminal.
+// CellsOf returns the width of text on a terminal.
 func CellsOf(text string) int {
 	n := 0
 	for _, r := range text {
@@ -102,7 +102,7 @@ func CellsOf(text string) int {
 	return n
 }
 
-// Cells returns how many columns of a terminal r takes.
+// Cells returns the columns of r on a terminal.
 func Cells(r rune) int {
 	switch {
 	case unicode.Is(unicode.Mn, r), unicode.Is(unicode.Me, r):
@@ -115,7 +115,7 @@ func Cells(r rune) int {
 	return 1
 }
 
-// Wrapped cuts text between words into lines of at most width columns.
+// Wrapped breaks text between words into lines of at most width columns.
 func Wrapped(text string, width int) []string {
 	var lines []string
 	line := ""

@@ -16,7 +16,7 @@ import (
 
 // An app is the chat on a full screen.
 type app struct {
-	start  func(line string) (stop func()) // has a line of input done; finished follows
+	start  func(line string) (stop func()) // runs a line of input; finished follows
 	page   transcriptPage
 	input  textarea.Model
 	pastes chat.Pastes
@@ -24,20 +24,20 @@ type app struct {
 	height int
 
 	status Status
-	stop   func() // what is being done; nil: nothing is
+	stop   func() // stops the current action; nil: there is none
 	doing  string
-	// answered says that the answer is complete: what is still being done is a
+	// answered says that the answer is complete: an action that continues is a
 	// round, and the user reads.
 	answered bool
-	waits    bool // the input is sent when that has ended
+	waits    bool // the input is sent when the action has ended
 	hint     string
-	leaving  bool // the last key was Ctrl+C, with nothing to stop
+	leaving  bool // the last key was Ctrl+C, without an action to stop
 }
 
-// finished says that what was being done has ended.
+// finished says that the action has ended.
 type finished struct{ err error }
 
-const inputLines = 6 // that are shown at most
+const inputLines = 6 // shown at most
 
 func newChatApp(s screen.Screen, st Status) *app {
 	a := &app{page: transcriptPage{screen: s}, input: newInput(s), status: st}
@@ -53,7 +53,7 @@ func newInput(s screen.Screen) textarea.Model {
 	in.CharLimit = 0
 	in.DynamicHeight, in.MinHeight, in.MaxHeight = true, 1, inputLines
 	in.KeyMap.InsertNewline = key.NewBinding(key.WithKeys("alt+enter", "ctrl+j", "shift+enter"))
-	in.KeyMap.Paste.SetEnabled(false) // pastes of the terminal are the ones that have placeholders
+	in.KeyMap.Paste.SetEnabled(false) // only the terminal's own pastes get placeholders
 	plain := textarea.StyleState{}
 	if s.Colour {
 		plain.Placeholder = lipgloss.NewStyle().Faint(true)
@@ -127,7 +127,7 @@ func (a *app) handleKey(k tea.KeyPressMsg) tea.Cmd {
 	return cmd
 }
 
-// interrupt stops what is being done; where nothing is, the second time leaves.
+// interrupt stops the current action. If there is none, the second interrupt leaves.
 func (a *app) interrupt(again bool) tea.Cmd {
 	switch {
 	case a.stop != nil:
@@ -148,7 +148,7 @@ func (a *app) leaveChat() tea.Cmd {
 	return tea.Quit
 }
 
-// submitInput has the input done.
+// submitInput runs the input.
 func (a *app) submitInput() tea.Cmd {
 	typed := a.input.Value()
 	switch {
@@ -172,8 +172,7 @@ func (a *app) submitInput() tea.Cmd {
 	return nil
 }
 
-// recallInput puts an earlier or later input in the place of this one, where
-// the cursor is at its edge.
+// recallInput replaces the input by an earlier or later one, if the cursor is at its edge.
 func (a *app) recallInput(up bool) bool {
 	edge := a.input.Line() == 0
 	if !up {
@@ -190,12 +189,12 @@ func (a *app) recallInput(up bool) bool {
 	return ok
 }
 
-// showEvent shows what happened.
+// showEvent shows an event.
 func (a *app) showEvent(e Event) {
 	a.status = e.Status
 	switch e.Kind {
 	case Said:
-		if e.Message.Role != chat.User { // what was typed stands there already
+		if e.Message.Role != chat.User { // the typed text is there already
 			a.page.addMessage(e.Message)
 		}
 		a.doing = "working"
@@ -227,7 +226,7 @@ func (a *app) showEvent(e Event) {
 	}
 }
 
-// finishAction shows how what was being done has ended.
+// finishAction shows how the action ended.
 func (a *app) finishAction(err error) tea.Cmd {
 	sends := a.waits && (err == nil || errors.Is(err, context.Canceled))
 	a.stop, a.doing, a.answered, a.waits = nil, "", false, false
@@ -246,11 +245,11 @@ func (a *app) finishAction(err error) tea.Cmd {
 	return nil
 }
 
-// transcriptLines returns the lines that the transcript has.
+// transcriptLines returns the number of lines for the transcript.
 func (a *app) transcriptLines() int { return max(0, a.height-2-a.ruledLines()-a.input.Height()) }
 
-// ruledLines returns the lines that part the transcript from what is below it: none
-// where there is little room.
+// ruledLines returns the number of lines that separate the transcript from the
+// input: 0 if there is little room.
 func (a *app) ruledLines() int {
 	if a.height < 12 {
 		return 0

@@ -41,7 +41,7 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// A driven app has its input typed by a test, and notes what it would do.
+// A driven app gets its input from a test, and records the lines that it would run.
 type driven struct {
 	*app
 	lines   []string
@@ -104,7 +104,7 @@ func (d *driven) keys(names ...string) {
 	}
 }
 
-// screenshot is what is seen, and checks that it fits.
+// screenshot returns the screen, and checks that it fits.
 func (d *driven) screenshot(t *testing.T) string {
 	t.Helper()
 	lines := strings.Split(d.View().Content, "\n")
@@ -120,7 +120,7 @@ func (d *driven) screenshot(t *testing.T) string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// told is a conversation with everything that a screen can show.
+// told adds a conversation with everything that a screen can show.
 func (d *driven) told() {
 	at := func(e Event, s Status) Event { e.Status = s; return e }
 	d.typed("what does main.go do? 漢字")

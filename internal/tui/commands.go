@@ -15,10 +15,10 @@ import (
 	"github.com/tiercompact/tiercompact/internal/screen"
 )
 
-// ErrQuit is what /quit returns.
+// ErrQuit is the result of /quit.
 var ErrQuit = errors.New("quit")
 
-// A command is what a line that begins with a slash does.
+// A command is the action of a line that begins with a slash.
 type command struct {
 	name, args, about string
 	run               func(t *Talk, ctx context.Context, arg string) error
@@ -41,8 +41,8 @@ func commands() []command {
 	}
 }
 
-// Do does what a line of input says: a command, or else a message to the model.
-// Two slashes begin a message with one.
+// Do runs a line of input: a command, or else a message to the model. Two slashes
+// begin a message with one.
 func (t *Talk) Do(ctx context.Context, line string) error {
 	rest, slash := strings.CutPrefix(line, "/")
 	switch {
@@ -97,7 +97,7 @@ func (t *Talk) undoCommand(ctx context.Context, _ string) error {
 	return nil
 }
 
-// pinCommand protects a message, or lists those that can be.
+// pinCommand protects a message, or lists the messages that can be protected.
 func (t *Talk) pinCommand(_ context.Context, which string) error {
 	all := t.session.Messages()
 	if which == "" {
@@ -136,7 +136,7 @@ func (t *Talk) listPins(all chat.Transcript) error {
 	return nil
 }
 
-// maxFile is the largest file that is added; one of that size fills a window of
+// maxFile is the largest size of an added file; such a file fills a window of
 // 250,000 tokens.
 const maxFile = 1 << 20
 
@@ -157,9 +157,9 @@ func (t *Talk) addFileCommand(ctx context.Context, path string) error {
 	return err
 }
 
-// readText returns the text of a file that is one.
+// readText returns the text of a text file.
 func readText(path string) (string, error) {
-	// Before it is opened: to open a pipe waits for its other end.
+	// Stat first: opening a pipe waits for its other end.
 	info, err := os.Stat(path)
 	if err != nil {
 		return "", fmt.Errorf("add file: %w", err)
@@ -204,7 +204,7 @@ func (t *Talk) retryCommand(ctx context.Context, _ string) error {
 	return t.Answer(ctx)
 }
 
-// modelCommand goes on with another model, or lists those that there are.
+// modelCommand continues with another model, or lists the available ones.
 func (t *Talk) modelCommand(ctx context.Context, name string) error {
 	if name == "" {
 		return t.listModels(ctx)

@@ -13,7 +13,7 @@ import (
 	"github.com/tiercompact/tiercompact/internal/model"
 )
 
-// does runs a line, and returns what it told.
+// does runs a line, and returns the text that it emitted.
 func (x *opened) does(t *testing.T, line string) (string, error) {
 	t.Helper()
 	x.events = nil

@@ -21,33 +21,33 @@ import (
 	"github.com/tiercompact/tiercompact/tokens"
 )
 
-// Options say what a chat is made of.
+// Options configure a chat.
 type Options struct {
 	Config tiercompact.Config                                    // Window, Archive, Progress and Calibration are set by the chat
-	Learnt func(model string) tokens.Calibration                 // of how a model counts; nil: nothing
-	Learn  func(model string, c tokens.Calibration)              // keeps it; nil: nobody does
+	Learnt func(model string) tokens.Calibration                 // the known calibration of a model; nil: none
+	Learn  func(model string, c tokens.Calibration)              // stores it; nil: it is not stored
 	Chat   Chatter                                               // required
 	Model  Model                                                 // required, with a window
-	Find   func(ctx context.Context, name string) (Model, error) // another model; nil: there is none
-	List   func(ctx context.Context) (names []string, err error) // of the models that there are; nil: that is not known
-	Screen screen.Screen                                         // that texts are written for
-	Dir    string                                                // the folder of sessions and archive, made where it is missing
-	Name   string                                                // of the session; "": by the time
-	Resume bool                                                  // Name is there, and goes on
-	// Lenient resumes a session whose file is damaged: what its damaged records
-	// told is taken from the archive where that has it, and left out else.
+	Find   func(ctx context.Context, name string) (Model, error) // another model; nil: not supported
+	List   func(ctx context.Context) (names []string, err error) // of the available models; nil: unknown
+	Screen screen.Screen                                         // for which texts are written
+	Dir    string                                                // of sessions and archive, created if it is missing
+	Name   string                                                // of the session; "": from the time
+	Resume bool                                                  // continue the existing session Name
+	// Lenient resumes a session with a damaged file: the content of damaged records
+	// comes from the archive, or is omitted if the archive does not have it.
 	Lenient bool
-	Silence time.Duration // that a server may keep in the middle of an answer; 0: any
+	Silence time.Duration // of a server in the middle of an answer; 0: unlimited
 	System  string        // the first message of a new session; "": a short one
 }
 
 func (o Options) thresholds() levels.Thresholds { return screen.Thresholds(o.Config) }
 
-// defaultSystem is the system prompt where none is given.
+// defaultSystem is the default system prompt.
 const defaultSystem = "You are a helpful assistant. Answer briefly and to the point."
 
-// Open starts a chat, or goes on with one. Another process that has the session
-// or the archive open makes it fail with [archive.ErrLocked].
+// Open starts or resumes a chat. It fails with [archive.ErrLocked] if another
+// process has the session or the archive open.
 func Open(ctx context.Context, o Options) (_ *Talk, err error) {
 	if o.Model.Window <= 0 {
 		return nil, fmt.Errorf("the window of %s is not known; give it with --window", o.Model.Name)
@@ -67,7 +67,7 @@ func Open(ctx context.Context, o Options) (_ *Talk, err error) {
 	return t, t.createSession()
 }
 
-// prepareFolder makes the folder of chats, which version control leaves alone.
+// prepareFolder creates the folder of chats, which version control ignores.
 func prepareFolder(dir string) error {
 	if err := os.MkdirAll(sessions(dir), 0o700); err != nil {
 		return fmt.Errorf("make folder of sessions: %w; choose another with --dir", err)
@@ -99,7 +99,7 @@ func (t *Talk) createSession() error {
 	if err := plainName(name); err != nil {
 		return err
 	}
-	c, err := t.compactor() // before there is a file, which another chat's lock would leave behind
+	c, err := t.compactor() // before the file exists: if another chat holds the lock, no file remains
 	if err != nil {
 		return err
 	}
@@ -125,8 +125,8 @@ func (t *Talk) createSession() error {
 	return t.session.Load([]chat.Message{chat.NewText(chat.System, system)})
 }
 
-// freeName names a session by the time. Another may have begun in that second, or
-// before the clock was put back.
+// freeName names a session by the time. The name may be taken: by another chat of
+// the same second, or because the clock was set back.
 func freeName(dir string, now time.Time) string {
 	base := now.Format("20060102-150405")
 	name := base
@@ -161,7 +161,7 @@ func (t *Talk) resumeSession(ctx context.Context) error {
 	return t.session.Record(file)
 }
 
-// openFile opens the session file, and notes what is not as it was written.
+// openFile opens the session file, and notes its damages.
 func (t *Talk) openFile(ctx context.Context) (*archive.SessionFile, archive.State, error) {
 	path := sessionPath(t.o.Dir, t.o.Name)
 	if !t.o.Lenient {
@@ -176,7 +176,7 @@ func (t *Talk) openFile(ctx context.Context) (*archive.SessionFile, archive.Stat
 	case err == nil:
 		defer dir.Close()
 		store = dir
-	case !errors.Is(err, archive.ErrNotFound): // it may have what the file has not
+	case !errors.Is(err, archive.ErrNotFound): // it may have content that the file lacks
 		return nil, archive.State{}, err
 	}
 	file, state, found, err := archive.RecoverSession(ctx, path, store)
@@ -189,8 +189,7 @@ func (t *Talk) openFile(ctx context.Context) (*archive.SessionFile, archive.Stat
 	return file, state, err
 }
 
-// keep has the file closed behind the session, and what it was written anew for
-// noted.
+// keep has the file closed after the session, and its restorations noted.
 func (t *Talk) keep(file *archive.SessionFile) {
 	t.close = append(t.close, func() error {
 		err := file.Close()
@@ -201,15 +200,15 @@ func (t *Talk) keep(file *archive.SessionFile) {
 	})
 }
 
-// Notes returns what the user should know of the session's file: after Open what
-// of it is damaged, and after Close what was changed behind the chat's back.
+// Notes returns what the user should know of the session's file: after Open its
+// damages, and after Close the changes by other programs.
 func (t *Talk) Notes() []string {
 	notes := t.notes
 	t.notes = nil
 	return notes
 }
 
-// compactor opens the archive, and returns what compacts the session.
+// compactor opens the archive, and returns the compactor of the session.
 func (t *Talk) compactor() (*tiercompact.Compactor, error) {
 	dir, err := archive.OpenDir(filepath.Join(t.o.Dir, "archive"), archive.DirOptions{})
 	if errors.Is(err, archive.ErrLocked) {
@@ -232,7 +231,7 @@ func (t *Talk) setTools() {
 	}
 }
 
-// savedCalibration returns what earlier chats learnt of how the model counts.
+// savedCalibration returns what earlier chats learned about the model's token counts.
 func (t *Talk) savedCalibration() tokens.Calibration {
 	if t.o.Learnt == nil {
 		return tokens.Calibration{}
@@ -240,10 +239,10 @@ func (t *Talk) savedCalibration() tokens.Calibration {
 	return t.o.Learnt(t.model.Name)
 }
 
-// progress tells how a summary gets on.
+// progress emits the progress of a summary.
 func (t *Talk) progress(p summarize.Progress) { t.emitEvent(Event{Kind: Summaries, Progress: p}) }
 
-// plainName refuses names that would lead out of the folder of sessions.
+// plainName refuses names that lead out of the folder of sessions.
 func plainName(name string) error {
 	if name == "" || name != filepath.Base(name) || strings.HasPrefix(name, ".") || strings.ContainsAny(name, `/\:`) {
 		return fmt.Errorf("session name %q must be a plain file name", name)
@@ -251,8 +250,7 @@ func plainName(name string) error {
 	return nil
 }
 
-// Saved returns the names of the sessions in a folder, the one that was written
-// to last first.
+// Saved returns the names of the sessions in a folder, the last written first.
 func Saved(dir string) ([]string, error) {
 	entries, err := os.ReadDir(sessions(dir))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -277,8 +275,7 @@ func Saved(dir string) ([]string, error) {
 	return names, nil
 }
 
-// SavedMeta returns what a saved session says of itself; lenient where its file
-// may be damaged.
+// SavedMeta returns the metadata of a saved session; lenient if its file may be damaged.
 func SavedMeta(dir, name string, lenient bool) (archive.Meta, error) {
 	if err := plainName(name); err != nil {
 		return archive.Meta{}, err

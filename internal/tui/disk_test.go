@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Two chats that begin in one second, or after the clock was put back, have names
-// of their own.
+// Two chats have different names, even if they begin in the same second, or after
+// the clock was set back.
 func TestASessionWithoutANameHasOneOfItsOwn(t *testing.T) {
 	dir, now := t.TempDir(), time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	if err := prepareFolder(dir); err != nil {
@@ -26,8 +26,8 @@ func TestASessionWithoutANameHasOneOfItsOwn(t *testing.T) {
 	}
 }
 
-// A damaged session is not written anew without an archive that is there and
-// cannot be opened: it may have what the file has not.
+// A damaged session is not rewritten while its existing archive cannot be opened:
+// the archive may have content that the file lacks.
 func TestNothingIsRecoveredWithoutTheArchiveThatIsThere(t *testing.T) {
 	x := open(t, 2048, says("an answer"))
 	if err := x.Do(t.Context(), "a question"); err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/tiercompact/tiercompact/summarize"
 )
 
-// A Kind says what an event tells.
+// A Kind is the kind of an event.
 type Kind uint8
 
 // The kinds of event.
@@ -15,16 +15,16 @@ const (
 	Said      Kind = iota // Message enters the conversation
 	Asked                 // the model was asked; pieces of an answer follow
 	Streamed              // Delta came in
-	Waiting               // the server says nothing, as Text tells
+	Waiting               // the server is silent; Text describes the wait
 	Voided                // what streamed since Asked does not count, for the reason in Text
-	Compacted             // Report tells of a round
-	Summaries             // Progress of a summary that a model writes
+	Compacted             // Report is the result of a round
+	Summaries             // Progress of a summary by a model
 	Noted                 // Text is for the user
-	Warned                // the same, and it matters
+	Warned                // the same, but important
 	Checked               // a check was made: Status is new
 )
 
-// An Event is something that happened in a chat, with how it stands then.
+// An Event is something that happened in a chat, with the status after it.
 type Event struct {
 	Kind     Kind
 	Text     string

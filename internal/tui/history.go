@@ -1,13 +1,13 @@
 package tui
 
-// A history is what was typed before. The zero value is empty.
+// A history holds the earlier inputs. The zero value is empty.
 type history struct {
 	lines []string
-	at    int    // of lines; their number where none of them is shown
-	draft string // what was typed before the first move up
+	at    int    // index of the shown line; len(lines) if none is shown
+	draft string // the input before the first move up
 }
 
-// addLine puts a line at its end.
+// addLine appends a line.
 func (h *history) addLine(line string) {
 	if n := len(h.lines); n == 0 || h.lines[n-1] != line {
 		h.lines = append(h.lines, line)
@@ -15,8 +15,8 @@ func (h *history) addLine(line string) {
 	h.at, h.draft = len(h.lines), ""
 }
 
-// moveInHistory returns the line before or after the one that is shown, now being what
-// stands in the input. Behind the last is what was typed before.
+// moveInHistory returns the line before or after the shown one; now is the current
+// input. After the last line comes the draft.
 func (h *history) moveInHistory(up bool, now string) (string, bool) {
 	switch {
 	case up && h.at == 0, !up && h.at == len(h.lines):

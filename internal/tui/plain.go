@@ -18,13 +18,13 @@ import (
 const maxLine = 1 << 20
 
 // Plain runs a chat line by line: each line of in is a command or a message,
-// answers go to out, all else to notes. It ends with in, or with /quit; where
-// lines failed, with an error. An interrupt stops what is being done; where
-// nothing is, it ends the chat.
+// answers go to out, everything else to notes. It ends at the end of in, or with
+// /quit; the error is not nil if lines failed. An interrupt stops the current
+// action, or ends the chat if there is none.
 //
-// prompt has a prompt shown. watched says that somebody reads along: an answer
-// is then shown while it comes in, also where it turns out that the model has
-// to be asked once more. Else each answer is written once, when it is whole.
+// prompt turns a prompt on. watched shows an answer while it streams, even if the
+// model has to be asked again later. Otherwise each answer is written once, when it
+// is complete.
 func Plain(ctx context.Context, t *Talk, in io.Reader, out, notes io.Writer, prompt, watched bool) error {
 	ctx = context.WithoutCancel(ctx) // signals are handled here
 	interrupts := make(chan os.Signal, 1)
@@ -71,7 +71,7 @@ func Plain(ctx context.Context, t *Talk, in io.Reader, out, notes io.Writer, pro
 	}
 }
 
-// failures says how many lines failed, nil for none.
+// failures returns how many lines failed, nil for none.
 func failures(wrong, asked int) error {
 	if wrong == 0 {
 		return nil
@@ -79,7 +79,7 @@ func failures(wrong, asked int) error {
 	return fmt.Errorf("%d of %s failed, as told above", wrong, screen.Plural(asked, "line"))
 }
 
-// typed is a line of input, or why there is none.
+// typed is a line of input, or the error of reading one.
 type typed struct {
 	text string
 	err  error
@@ -104,7 +104,7 @@ func readLines(in io.Reader, to chan<- typed, quit <-chan struct{}) {
 	}
 }
 
-// readLine returns the next line without its end. The last line needs none.
+// readLine returns the next line without its line feed, which the last line need not have.
 func readLine(b *bufio.Reader) (string, error) {
 	var line []byte
 	for {
@@ -122,13 +122,13 @@ func readLine(b *bufio.Reader) (string, error) {
 	}
 }
 
-// lineChat tell what happens, line by line.
+// A lineChat writes events line by line.
 type lineChat struct {
 	screen     screen.Screen
 	out, notes io.Writer
-	watched    bool  // pieces of an answer are shown as they come in
-	shown      bool  // what the model was asked for last is on out, or some of it
-	streaming  bool  // out does not stand at the beginning of a line
+	watched    bool  // show an answer while it streams
+	shown      bool  // the current answer is on out, or a part of it
+	streaming  bool  // out is in the middle of a line
 	failed     error // of writing to out
 }
 
@@ -138,7 +138,7 @@ func (l *lineChat) printText(text string) {
 	}
 }
 
-// runLine has one line done, and an interrupt stop it.
+// runLine runs one line; an interrupt stops it.
 func (l *lineChat) runLine(ctx context.Context, t *Talk, line string, interrupts <-chan os.Signal) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -165,7 +165,7 @@ func (l *lineChat) printEvent(e Event) {
 			l.shown, l.streaming = true, true
 			l.printText(safeForTerminal(e.Delta.Text))
 		}
-	case Waiting: // an answer that is on out goes on where it is
+	case Waiting: // an answer on out continues on its line
 		fmt.Fprintln(l.notes, safeForTerminal(e.Text))
 	case Said:
 		l.printAssistant(e.Message)
@@ -180,7 +180,7 @@ func (l *lineChat) printEvent(e Event) {
 	}
 }
 
-// printAssistant shows a message, as far as it did not stream in.
+// printAssistant shows the part of a message that did not stream.
 func (l *lineChat) printAssistant(m chat.Message) {
 	if m.Role == chat.Assistant && !l.shown && m.Text() != "" {
 		l.printText(safeForTerminal(m.Text()))

@@ -14,14 +14,14 @@ import (
 	"github.com/tiercompact/tiercompact/internal/screen"
 )
 
-// recallTool is the one tool that a model is given.
+// recallTool is the only tool of a model.
 const recallTool = `[{"type":"function","function":{"name":"recall","description":"Get back what was moved out of this conversation. Give the id that stands behind the word recall in an outline, a marker or a summary, or words to search for.","parameters":{"type":"object","properties":{"id":{"type":"string","description":"a recall id"},"text":{"type":"string","description":"words to search for"}}}}}]`
 
-// recallLine teaches a model what outlines, markers and summaries are.
+// recallLine explains outlines, markers and summaries to a model.
 const recallLine = "Older parts of this conversation may be replaced by outlines, markers or a summary that show a recall id. Nothing is lost: the tool recall gives the whole text back, by that id or by words."
 
-// settleCalls answers the calls at the end of the conversation that have no
-// result yet, each of them whatever happens.
+// settleCalls answers every call at the end of the conversation that has no result
+// yet, even after an error.
 func (t *Talk) settleCalls(ctx context.Context) error {
 	var errs []error
 	for _, call := range openCalls(t.session.Messages()) {
@@ -40,8 +40,8 @@ func (t *Talk) settleCalls(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// openCalls returns the calls of the last assistant message that nothing but
-// results follows, without those that have one.
+// openCalls returns the calls without a result in the last assistant message, if
+// only results follow it.
 func openCalls(t chat.Transcript) []chat.Part {
 	var done []string
 	for _, m := range slices.Backward(t) {
@@ -76,8 +76,8 @@ func (t *Talk) callResult(ctx context.Context, call chat.Part) (string, error) {
 	return t.recalled(ctx, what, t.model.Window) // at four bytes a token, a quarter of the window
 }
 
-// recalled returns what an id stands for, or else what was removed that has
-// these words, in at most size bytes.
+// recalled returns the entry with an id, or else the best hits of a search for the
+// words, in at most size bytes.
 func (t *Talk) recalled(ctx context.Context, what string, size int) (string, error) {
 	const most = 3 // hits
 	e, err := t.session.Recall(ctx, what)
@@ -101,7 +101,7 @@ func (t *Talk) recalled(ctx context.Context, what string, size int) (string, err
 	return strings.TrimSpace(b.String()), nil
 }
 
-// clipWithNote cuts text to size bytes, between characters, and says so.
+// clipWithNote cuts text to size bytes, between characters, and notes the cut.
 func clipWithNote(text string, size int) string {
 	if len(text) <= size {
 		return text

@@ -22,14 +22,14 @@ import (
 	"github.com/tiercompact/tiercompact/trace"
 )
 
-// assistantOnly opens a chat as the command chat does by default.
+// assistantOnly opens a chat with the defaults of the command chat.
 func assistantOnly(t *testing.T, window int, cfg tiercompact.Config, turns ...turn) *opened {
 	t.Helper()
 	cfg.Trigger, cfg.Policy.TriggerPct = tiercompact.AssistantOnly, 1
 	return reopen(t, Options{Dir: filepath.Join(t.TempDir(), ".compact"), Name: "test", Model: Model{Name: "smol", Window: window}, Config: cfg}, turns...)
 }
 
-// prose is a text of so many words, no two sentences the same.
+// prose returns a text of so many words, with no two sentences alike.
 func prose(words int) string {
 	var b strings.Builder
 	for i := range words {
@@ -38,8 +38,8 @@ func prose(words int) string {
 	return strings.TrimSpace(b.String())
 }
 
-// tokensOf returns the tokens of a request as Ollama's template and a token for
-// each four bytes make them.
+// tokensOf returns the tokens of a request: those of Ollama's template, and one for
+// each four bytes.
 func tokensOf(r model.Request) int {
 	n := 1 + len(r.Tools)/4
 	for _, m := range r.Messages {
@@ -48,8 +48,8 @@ func tokensOf(r model.Request) int {
 	return n
 }
 
-// A round follows an answer. One before a request is made only if the request
-// would not fit, which is rare, and no request is above the window.
+// A round follows an answer. A round comes before a request only if the request
+// would not fit, which is rare. No request exceeds the window.
 func TestRoundsFollowAnswers(t *testing.T) {
 	const turns = 40
 	for _, preset := range []tiercompact.Preset{tiercompact.Steady, tiercompact.Default} {
@@ -95,8 +95,8 @@ func TestRoundsFollowAnswers(t *testing.T) {
 	}
 }
 
-// What is too long for the window is made to fit before it is sent, and is never
-// sent where it cannot be.
+// A conversation above the window is compacted before it is sent, and is never sent
+// if it cannot be made to fit.
 func TestNoRequestIsAboveTheWindow(t *testing.T) {
 	const window = 2048
 	var sizes []int
@@ -150,8 +150,8 @@ func TestWithoutAutomaticCompactionTooMuchIsNotSent(t *testing.T) {
 	}
 }
 
-// The events say of each round that it was made after an answer: before it, the
-// newest check of a message is of the assistant's.
+// The events show for each round that it followed an answer: the newest message
+// check before it is of the assistant's message.
 func TestEventsTellThatRoundsFollowAnswers(t *testing.T) {
 	var events []trace.Event
 	x := assistantOnly(t, 4096, tiercompact.Config{Preset: tiercompact.Steady, Trace: func(e trace.Event) { events = append(events, e) }},
@@ -160,7 +160,7 @@ func TestEventsTellThatRoundsFollowAnswers(t *testing.T) {
 	for i := range 30 {
 		from := len(events)
 		x.told = func(e Event) {
-			if e.Kind == Asked { // all that the user's message led to
+			if e.Kind == Asked { // all requests of the user's message
 				byUser += triggered(events[from:])
 			}
 		}
@@ -185,7 +185,7 @@ func triggered(events []trace.Event) int {
 	return n
 }
 
-// A slow summarizer writes when it is let, and ends with its context.
+// A slow summarizer waits for permission to write, and ends with its context.
 type slow struct{ began, write chan struct{} }
 
 func newSlow() slow { return slow{make(chan struct{}, 100), make(chan struct{})} }
@@ -200,8 +200,8 @@ func (s slow) Summarize(ctx context.Context, r summarize.Request) (string, error
 	}
 }
 
-// untilRound sends messages until one has its answer, and the summary of the
-// round after it is being written. The channel gets what Do returns.
+// untilRound sends messages until one has its answer, and the summary of the round
+// after it is being written. The channel gets the result of Do.
 func (x *opened) untilRound(ctx context.Context, t *testing.T, s slow) <-chan error {
 	t.Helper()
 	done := make(chan error, 1)
@@ -241,7 +241,7 @@ func TestARoundAfterAnAnswerIsStopped(t *testing.T) {
 	}
 	x.checkDisk(t)
 	close(s.write)
-	for range 20 { // it is made later
+	for range 20 { // the round comes later
 		if err := x.Do(t.Context(), prose(60)); err != nil {
 			t.Fatal(err)
 		}
@@ -257,7 +257,7 @@ func TestAClosedChatHasNoHalfRound(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	x := assistantOnly(t, 4096, tiercompact.Config{Preset: tiercompact.Default, Level: levels.Emergency, Summary: tiercompact.SummaryConfig{Summarizer: s, Name: "slow"}}, says(prose(150)))
 	done := x.untilRound(ctx, t, s)
-	stop() // as to leave does
+	stop() // as leaving does
 	<-done
 	all := x.Messages()
 	if err := x.Close(); err != nil {
@@ -269,7 +269,7 @@ func TestAClosedChatHasNoHalfRound(t *testing.T) {
 	}
 }
 
-// What is typed while a round is made after an answer is sent when it has ended.
+// Input typed during a round after an answer is sent when the round has ended.
 func TestWhatIsTypedDuringARoundIsSentAfterIt(t *testing.T) {
 	answered := []tea.Msg{Event{Kind: Asked}, Event{Kind: Said, Message: chat.NewText(chat.Assistant, "so it is")}}
 	during := func() *driven {
@@ -282,7 +282,7 @@ func TestWhatIsTypedDuringARoundIsSentAfterIt(t *testing.T) {
 	tests := []struct {
 		name string
 		act  func(d *driven)
-		sent []string // beside the first
+		sent []string // after the first
 		left string   // in the input
 	}{
 		{"a message", func(d *driven) { d.typed("more"); d.keys("enter"); d.send(finished{}) }, []string{"more"}, ""},

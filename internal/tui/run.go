@@ -11,10 +11,10 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// Run shows a chat on a full screen until the user leaves. What is being done
-// then is stopped, and kept. The chat is not closed.
+// Run shows a chat on a full screen until the user leaves. Leaving stops the
+// current action and keeps its text. The chat is not closed.
 func Run(ctx context.Context, t *Talk, in io.Reader, out io.Writer) error {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // signals are the program's
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // the program handles signals
 	defer cancel()
 	var working sync.WaitGroup
 	a := newChatApp(t.o.Screen, t.Status())
@@ -40,7 +40,7 @@ func Run(ctx context.Context, t *Talk, in io.Reader, out io.Writer) error {
 	return err
 }
 
-// showGreeting shows what there was, or what to do.
+// showGreeting shows the earlier conversation, or how to begin.
 func (a *app) showGreeting(t *Talk) {
 	all := t.Messages()
 	for _, m := range all {
@@ -61,7 +61,7 @@ func (a *app) showGreeting(t *Talk) {
 	}
 }
 
-// unanswered says what to do where the last message waits for an answer.
+// unanswered returns a hint if the last message waits for an answer.
 func unanswered(t chat.Transcript) string {
 	if n := len(t); n > 0 && t[n-1].Role != chat.Assistant && t[n-1].Role != chat.System {
 		return "; /retry has the last message answered"

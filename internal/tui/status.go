@@ -10,9 +10,8 @@ import (
 	"github.com/tiercompact/tiercompact/summarize"
 )
 
-// statusLines are the two lines that tell how a chat stands: how full the
-// window is and what was done about it, then whom it is with, or what is going
-// on.
+// statusLines returns the two lines of a chat's status: how full the window is and
+// what was done about it, then the model, or the current action.
 func statusLines(s screen.Screen, st Status, doing string) [2]string {
 	share := st.Usage.Share
 	parts := []string{
@@ -27,7 +26,7 @@ func statusLines(s screen.Screen, st Status, doing string) [2]string {
 	if st.Freed > 0 {
 		parts = append(parts, screen.Grouped(st.Freed)+" freed")
 	}
-	name := s.Clip(st.Model.Name, s.Width) // whatever its server calls it
+	name := s.Clip(st.Model.Name, s.Width) // servers choose the names
 	who := []string{name, screen.Grouped(st.Model.Window) + " tokens"}
 	if st.Model.Source != "" {
 		who = append(who, "("+st.Model.Source+")")
@@ -38,14 +37,14 @@ func statusLines(s screen.Screen, st Status, doing string) [2]string {
 	return [2]string{joinFitting(s, parts), s.Paint(screen.Dim, joinFitting(s, who))}
 }
 
-// joinFitting joins as many parts as fit on a line, from the first on.
+// joinFitting joins as many parts as fit on a line, beginning with the first.
 func joinFitting(s screen.Screen, parts []string) string {
 	line := ""
 	for i, p := range parts {
 		sep := "  "
 		switch {
 		case i == 0 && lipgloss.Width(p) > s.Width:
-			return s.Clip(p, s.Width) // what is first has no colours where it may be long
+			return s.Clip(p, s.Width) // a first part that may be long has no colours
 		case i == 0:
 			sep = ""
 		case lipgloss.Width(line)+len(sep)+lipgloss.Width(p) > s.Width:
@@ -56,7 +55,7 @@ func joinFitting(s screen.Screen, parts []string) string {
 	return line
 }
 
-// progressing says how a summary gets on.
+// progressing returns the progress of a summary.
 func progressing(p summarize.Progress) string {
 	text := "summarising"
 	if p.Step != "" {

@@ -9,14 +9,14 @@ import (
 	"github.com/tiercompact/tiercompact/internal/screen"
 )
 
-// firstWait is how long a server may say nothing before the user is told what
-// the chat waits for. It doubles with each time.
+// firstWait is the silence of a server after which the user sees what the chat
+// waits for. It doubles each time.
 const firstWait = 10 * time.Second
 
 // streamAnswer asks the model, and calls each with the pieces of its answer. It
-// emits Waiting while the server says nothing. A server that falls silent in the
-// middle of an answer, for as long as the options allow, ends the call; before
-// the answer begins, it may still read the prompt, which has no bound.
+// emits Waiting while the server is silent. Silence in the middle of an answer ends
+// the call after the time in the options. Before the answer begins there is no
+// limit, because the server may still read the prompt.
 func (t *Talk) streamAnswer(ctx context.Context, r model.Request, each func(model.Delta)) (a model.Answer, err error) {
 	call, stop := context.WithCancel(ctx)
 	defer stop()

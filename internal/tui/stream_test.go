@@ -13,8 +13,8 @@ import (
 	"github.com/tiercompact/tiercompact/internal/model"
 )
 
-// A silentServer sends one piece of an answer, or none, and then neither says
-// anything nor ends, as a server does whose process is stopped. It ends with the
+// A silentServer sends one piece of an answer, or none, and then neither sends
+// anything nor ends, like a server with a stopped process. It ends with the
 // context, as an HTTP request does.
 type silentServer struct{ begins bool }
 

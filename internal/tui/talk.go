@@ -15,46 +15,46 @@ import (
 	"github.com/tiercompact/tiercompact/levels"
 )
 
-// A Chatter has a model go on with a conversation. It calls the function with
-// each piece of the answer, in order, and stops with its error.
+// A Chatter has a model continue a conversation. It calls onDelta with each piece
+// of the answer, in order, and stops at its error.
 type Chatter interface {
 	Chat(ctx context.Context, r model.Request, onDelta func(model.Delta) error) (model.Answer, error)
 }
 
-// A Model is one that a chat can talk to.
+// A Model is a model for a chat.
 type Model struct {
 	Name    string
 	Window  int    // tokens
-	Source  string // where the window is known from, in a few words
-	Warning string // what is wrong with the window; "" for nothing
+	Source  string // how the window is known, in a few words
+	Warning string // about the window; "" for none
 	Unsure  bool   // the window is only assumed, as Warning says
 	NoTools bool   // it cannot call tools
 }
 
-// A Status is how a chat stands, for the line that tells it.
+// A Status is the state of a chat, for its status lines.
 type Status struct {
 	Model      Model
 	Usage      tiercompact.Usage
 	Thresholds levels.Thresholds
 	Level      string // the strongest level of the newest round, "" before the first
 	Cooldown   int    // messages that are still skipped
-	Skipped    int    // messages that a cooldown skips in all
+	Skipped    int    // messages that the cooldown skips in total
 	Freed      int    // tokens, by all rounds of this process
 }
 
-// A Talk is a conversation with a model, on disk as it goes on. Its methods are
-// for one goroutine at a time.
+// A Talk is a conversation with a model, saved to disk message by message. Its
+// methods are not safe for concurrent use.
 type Talk struct {
 	o       Options
 	session *tiercompact.Session
 	model   Model
-	told    func(Event)    // is told what happens, by the goroutine that calls the talk; nil: nobody is
+	told    func(Event)    // receives the events, in the goroutine of the caller; nil: they are dropped
 	close   []func() error // last first
 	notes   []string       // see Notes
 
 	level  string
 	freed  int
-	rounds int                // that were made
+	rounds int                // number of compacting rounds
 	round  tiercompact.Report // the newest that changed something
 	check  tiercompact.Report // the newest
 	typed  []int              // tokens of the newest messages that the user sent
@@ -62,28 +62,28 @@ type Talk struct {
 	toldSlow bool
 }
 
-// Bounds on what a model may ask for.
+// Limits on a model's tool calls.
 const (
-	maxTurns = 8  // of an answer, each with tool calls; the last is without tools
+	maxTurns = 8  // requests for one answer; the last is without tools
 	maxCalls = 16 // of a turn
 )
 
-// Marks behind an answer that did not come to its end.
+// Marks at the end of an incomplete answer.
 const (
 	stoppedMark = "[stopped by the user]"
 	brokenMark  = "[cut off: the server did not finish]"
 )
 
-// errSilent says that there is nothing to add to the conversation.
+// errSilent reports an empty answer, which is not added to the conversation.
 var errSilent = errors.New("the model said nothing; /retry asks it again")
 
 // Name returns the name of the session.
 func (t *Talk) Name() string { return t.session.ID() }
 
-// Messages returns the conversation as it stands.
+// Messages returns the current conversation.
 func (t *Talk) Messages() chat.Transcript { return t.session.Messages() }
 
-// Status returns how the chat stands.
+// Status returns the current state of the chat.
 func (t *Talk) Status() Status {
 	left, of := t.session.Cooldown()
 	return Status{
@@ -104,8 +104,8 @@ func (t *Talk) emitNote(format string, args ...any) {
 	t.emitEvent(Event{Kind: Noted, Text: fmt.Sprintf(format, args...)})
 }
 
-// Send adds what the user wrote and has it answered. Whatever error it returns,
-// the text is in the conversation.
+// Send adds the user's text and has it answered. The text stays in the conversation
+// after an error in the answer.
 func (t *Talk) Send(ctx context.Context, text string) error {
 	if err := t.settleCalls(ctx); err != nil {
 		return err
@@ -120,9 +120,9 @@ func (t *Talk) Send(ctx context.Context, text string) error {
 	return t.Answer(ctx)
 }
 
-// Answer has the model go on with the conversation as it stands, until it has
-// no more tool calls; then a round is made if one is due. If ctx ends, what the
-// model said so far is kept, marked as stopped.
+// Answer has the model continue the conversation until it makes no more tool calls;
+// then a round follows if one is due. If ctx ends, the text of the model so far is
+// kept, marked as stopped.
 func (t *Talk) Answer(ctx context.Context) error {
 	for n := 1; n <= maxTurns; n++ {
 		if err := t.settleCalls(ctx); err != nil {
@@ -155,9 +155,9 @@ func (t *Talk) Answer(ctx context.Context) error {
 	return nil
 }
 
-// addAnswer adds what the model said. If that is all, a round follows while the
-// user reads: one that is due, or one without which the user's next message
-// would have to wait for it. A round that is stopped is none, and no error.
+// addAnswer adds the model's message. If it has no calls, a round follows while the
+// user reads: if one is due, or if the user's next message would otherwise have to
+// wait for one. A stopped round changes nothing, and is not an error.
 func (t *Talk) addAnswer(ctx context.Context, m chat.Message) error {
 	rounds := t.rounds
 	err := t.addMessage(ctx, m)
@@ -175,8 +175,8 @@ func (t *Talk) addAnswer(ctx context.Context, m chat.Message) error {
 	return err
 }
 
-// nextMessage returns the tokens that the user's next message may have: as many
-// as the longest of the newest ones, within bounds.
+// nextMessage returns the expected tokens of the user's next message: the maximum
+// of the newest ones, within bounds.
 func (t *Talk) nextMessage() int {
 	n := t.model.Window / 16
 	for _, tokens := range t.typed {
@@ -185,9 +185,9 @@ func (t *Talk) nextMessage() int {
 	return min(n, t.model.Window/4)
 }
 
-// preflight compacts the conversation if the next request would not fit. What
-// cannot be made to fit is an error: it is never sent, because a server cuts it
-// without a word.
+// preflight compacts the conversation if the next request would not fit. If it
+// cannot be made to fit, that is an error, and it is not sent: a server would cut
+// it silently.
 func (t *Talk) preflight(ctx context.Context) error {
 	report, err := t.session.Preflight(ctx)
 	if report.Reason != tiercompact.BelowThreshold {
@@ -202,8 +202,8 @@ func (t *Talk) preflight(ctx context.Context) error {
 	return nil
 }
 
-// answered returns m as it enters the conversation: its calls bounded and with
-// ids, thinking only where calls go on from it.
+// answered returns m in the form for the conversation: a limited number of calls,
+// each with an id, and thinking only if it has calls.
 func (t *Talk) answered(m chat.Message, tools bool) chat.Message {
 	var parts []chat.Part
 	calls := 0
@@ -225,7 +225,7 @@ func (t *Talk) answered(m chat.Message, tools bool) chat.Message {
 	return m
 }
 
-// addMessage adds m, and tells what the check after it did.
+// addMessage adds m, and emits the result of the check after it.
 func (t *Talk) addMessage(ctx context.Context, m chat.Message) error {
 	t.emitEvent(Event{Kind: Said, Message: m})
 	report, err := t.session.AddMessage(ctx, m)
@@ -233,7 +233,7 @@ func (t *Talk) addMessage(ctx context.Context, m chat.Message) error {
 	return err
 }
 
-// noteReport takes in what a check or a round did.
+// noteReport records and emits the report of a check or a round.
 func (t *Talk) noteReport(r tiercompact.Report) {
 	t.check = r
 	if r.Compacted() {
@@ -246,7 +246,7 @@ func (t *Talk) noteReport(r tiercompact.Report) {
 		}
 		t.emitEvent(Event{Kind: Compacted, Report: r})
 	}
-	if r.Reason != tiercompact.ByRole || r.Usage.Tokens <= r.Usage.Budget { // else preflight does what the warning says
+	if r.Reason != tiercompact.ByRole || r.Usage.Tokens <= r.Usage.Budget { // otherwise preflight follows the warning
 		for _, w := range r.Warnings {
 			t.emitEvent(Event{Kind: Warned, Text: w})
 		}
@@ -254,8 +254,8 @@ func (t *Talk) noteReport(r tiercompact.Report) {
 	t.emitEvent(Event{Kind: Checked})
 }
 
-// askModel asks the model once. Where the prompt was too long, or the server cut it
-// silently, the conversation is compacted one level harder, and sent once more.
+// askModel asks the model once. If the prompt was too long, or the server cut it
+// silently, the conversation is compacted one level harder and sent once more.
 func (t *Talk) askModel(ctx context.Context, tools bool) (model.Answer, error) {
 	again := false
 	for {
@@ -285,8 +285,8 @@ func (t *Talk) askModel(ctx context.Context, tools bool) (model.Answer, error) {
 	}
 }
 
-// overlongReason says why the prompt did not fit the model's window, "" where it did.
-// It learns from the server's count, before the answer is a part of the
+// overlongReason returns why the prompt did not fit the model's window, "" if it
+// did. It calibrates the session by the server's count before the answer joins the
 // conversation.
 func (t *Talk) overlongReason(a model.Answer, err error) string {
 	if errors.Is(err, model.ErrTooLong) {
@@ -308,8 +308,8 @@ func (t *Talk) overlongReason(a model.Answer, err error) string {
 	return ""
 }
 
-// compactHarder compacts by the level above the one that is due, or the first above
-// that frees anything.
+// compactHarder compacts by the level above the due one, or by the first stronger
+// level that frees anything.
 func (t *Talk) compactHarder(ctx context.Context) error {
 	due := t.o.thresholds().Select(t.session.Usage().Share)
 	all := levels.All()
@@ -326,14 +326,14 @@ func (t *Talk) compactHarder(ctx context.Context) error {
 	return fmt.Errorf("%w, and nothing is left that could be made smaller; use a larger window, or start a new session", model.ErrTooLong)
 }
 
-// withoutTools goes on without tools, which the model cannot call.
+// withoutTools continues without tools, because the model cannot call them.
 func (t *Talk) withoutTools() {
 	t.model.NoTools = true
 	t.session.SetTools(nil)
 	t.emitNote("%s cannot call tools, so it cannot recall by itself; /recall does", t.model.Name)
 }
 
-// requestOnce asks the model once, and keeps what it said where it is stopped.
+// requestOnce asks the model once. It keeps the text of an interrupted answer.
 func (t *Talk) requestOnce(ctx context.Context, tools bool) (model.Answer, error) {
 	r := model.Request{Model: t.model.Name, Messages: t.session.Messages(), Window: t.model.Window}
 	if tools {
@@ -361,16 +361,16 @@ func (t *Talk) requestOnce(ctx context.Context, tools bool) (model.Answer, error
 	}
 	kept := t.addMessage(ctx, chat.NewText(chat.Assistant, strings.TrimRight(said.String(), "\n ")+"\n\n"+mark))
 	if errors.Is(kept, context.Canceled) {
-		kept = nil // it is in the conversation; only the check was left out
+		kept = nil // the message was added; only its check was skipped
 	}
 	return a, errors.Join(err, kept)
 }
 
-// slowPrompt is how long a server may read a prompt before the user is told why
-// the answer took so long to begin.
+// slowPrompt is the time for reading a prompt from which the user is shown why the
+// answer began late.
 const slowPrompt = 20 * time.Second
 
-// tellSlow says, once in a chat, that the model reads slowly, and what to do.
+// tellSlow notes, once in a chat, that the model reads slowly, and the remedy.
 func (t *Talk) tellSlow(a model.Answer) {
 	if t.toldSlow || a.PromptTime < slowPrompt {
 		return
@@ -379,8 +379,7 @@ func (t *Talk) tellSlow(a model.Answer) {
 	t.emitNote("%s took %s to read the prompt: the machine is slow, or busy; end what else computes on it, set --num-thread to the cores that are free, or use a smaller model (tiercompact doctor measures it)", t.model.Name, a.PromptTime.Round(time.Second))
 }
 
-// Close ends the chat; its session can be resumed. The error says what of it is
-// not on disk.
+// Close ends the chat; its session can be resumed. The error reports what is not on disk.
 func (t *Talk) Close() error {
 	var errs []error
 	if t.session != nil {

@@ -24,7 +24,7 @@ import (
 // A turn answers one request.
 type turn func(ctx context.Context, r model.Request, each func(model.Delta) error) (model.Answer, error)
 
-// A scripted chatter takes its turns in order, the last one again and again.
+// A scripted chatter takes its turns in order, and repeats the last one.
 type scripted struct {
 	turns []turn
 	asked []model.Request
@@ -35,7 +35,7 @@ func (s *scripted) Chat(ctx context.Context, r model.Request, each func(model.De
 	return s.turns[min(len(s.asked), len(s.turns))-1](ctx, r, each)
 }
 
-// says streams a text word by word; the server counts nothing.
+// says streams a text word by word; the server reports no token count.
 func says(text string) turn { return counts(text, 0) }
 
 func counts(text string, prompt int) turn {
@@ -64,7 +64,7 @@ func calls(parts ...chat.Part) turn {
 	}
 }
 
-// opened is a chat in a folder of the test, and what it told.
+// opened is a chat in a folder of the test, with its events.
 type opened struct {
 	*Talk
 	chat   *scripted
@@ -91,7 +91,7 @@ func reopen(t *testing.T, o Options, turns ...turn) *opened {
 	return x
 }
 
-// texts returns what is told by events of a kind.
+// texts returns the texts of the events of a kind.
 func (x *opened) texts(k Kind) []string {
 	var out []string
 	for _, e := range x.events {
@@ -155,7 +155,7 @@ func TestTheServersCountIsLearntBeforeTheAnswerIsAdded(t *testing.T) {
 	if err := x.Do(t.Context(), "hello"); err != nil {
 		t.Fatal(err)
 	}
-	// An answer that counted among them would leave exactly those 250.
+	// If the answer counted among them, exactly those 250 would be left.
 	if n := x.Status().Usage.Tokens; n <= 250 || n > 270 {
 		t.Errorf("the conversation has %d tokens, want the 250 that were counted and those of the answer", n)
 	}
@@ -368,7 +368,7 @@ func TestWhatIsRemovedIsRecalled(t *testing.T) {
 	}
 }
 
-// A patient summarizer tells how it gets on, and ends with its context.
+// A patient summarizer reports its progress, and ends with its context.
 type patient struct{ began func() }
 
 func (p patient) Summarize(ctx context.Context, r summarize.Request) (string, error) {
@@ -493,7 +493,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// full takes nothing.
+// full fails every write.
 type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, errors.New("no space left") }

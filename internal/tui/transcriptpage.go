@@ -9,32 +9,32 @@ import (
 	"github.com/tiercompact/tiercompact/internal/screen"
 )
 
-// A transcriptPage is the transcript as it is drawn: blocks, one below the other.
+// A transcriptPage is the drawn transcript: blocks, one below the other.
 type transcriptPage struct {
 	screen screen.Screen
 	blocks []*block
-	up     int // lines that it is scrolled up from its end
+	up     int // lines scrolled up from the end
 
-	answer  *block // that is streaming in; nil for none
-	thought *block // the same, of thinking
-	words   int    // of thought
+	answer  *block // the streaming answer; nil for none
+	thought *block // the same, for thinking
+	words   int    // in thought
 }
 
-// A block is a text that is drawn in one manner.
+// A block is a text in one style.
 type block struct {
 	style style
-	text  strings.Builder // sound
-	width int             // that lines are drawn for; 0: they are not
-	lines []string        // drawn, the tail left out
-	from  int             // where in text the tail begins, which may still be broken otherwise
+	text  strings.Builder // safe for a terminal
+	width int             // for which lines were drawn; 0: they were not
+	lines []string        // drawn, without the tail
+	from  int             // start of the tail in text; its line breaks may still change
 	tail  []string        // drawn, at most one line
 }
 
-// A style is how a block looks.
+// A style is the look of a block.
 type style struct {
-	first, ascii string // what stands before its first line
+	first, ascii string // prefix of its first line
 	paint        screen.Paint
-	most         int // lines that are shown; 0: all
+	most         int // maximum number of shown lines; 0: all
 }
 
 var (
@@ -48,8 +48,8 @@ var (
 	rounds   = style{first: "↓ ", ascii: "v ", paint: screen.Violet}
 )
 
-// safeForTerminal returns text without what would steer a terminal or turn its writing
-// direction. Tabs become blanks.
+// safeForTerminal returns text without control characters and changes of the
+// writing direction. Tabs become blanks.
 func safeForTerminal(text string) string {
 	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\t", "    ")
 	return strings.Map(func(r rune) rune {
@@ -61,7 +61,7 @@ func safeForTerminal(text string) string {
 	}, text)
 }
 
-// addBlock puts a block at the end.
+// addBlock appends a block.
 func (p *transcriptPage) addBlock(s style, text string) *block {
 	b := &block{style: s}
 	b.text.WriteString(strings.Trim(safeForTerminal(text), "\n"))
@@ -70,14 +70,14 @@ func (p *transcriptPage) addBlock(s style, text string) *block {
 	return b
 }
 
-// keepScrolled keeps what is shown in its place where it is scrolled up.
+// keepScrolled keeps the shown lines in place if the page is scrolled up.
 func (p *transcriptPage) keepScrolled(before, after int) {
 	if p.up > 0 {
 		p.up = max(0, p.up+after-before)
 	}
 }
 
-// streamText puts a piece of an answer behind what came before it.
+// streamText appends a piece of an answer.
 func (p *transcriptPage) streamText(text string) {
 	if p.answer == nil {
 		if strings.TrimSpace(text) == "" {
@@ -91,7 +91,7 @@ func (p *transcriptPage) streamText(text string) {
 	p.keepScrolled(before, p.blockHeight(p.answer))
 }
 
-// countThinking counts a piece of thinking.
+// countThinking counts the words of a piece of thinking.
 func (p *transcriptPage) countThinking(text string) {
 	if p.thought == nil {
 		p.thought = p.addBlock(thinking, "")
@@ -101,7 +101,7 @@ func (p *transcriptPage) countThinking(text string) {
 	p.thought.replaceText("thinking, about " + screen.Plural(p.words, "word"))
 }
 
-// endStream ends a stream with the text that it came to. The empty text drops it.
+// endStream replaces a stream by its final text. The empty text drops it.
 func (p *transcriptPage) endStream(text string) {
 	text = strings.Trim(safeForTerminal(text), "\n")
 	switch {
@@ -132,7 +132,7 @@ func (b *block) replaceText(text string) {
 	b.text.WriteString(text)
 }
 
-// addMessage adds a message that stands in a conversation.
+// addMessage adds a message of the conversation.
 func (p *transcriptPage) addMessage(m chat.Message) {
 	switch {
 	case m.Role == chat.System || m.Role == chat.Developer:
@@ -151,7 +151,7 @@ func (p *transcriptPage) addMessage(m chat.Message) {
 	}
 }
 
-// addAssistant adds a message of the assistant, or ends the stream that it came in.
+// addAssistant adds a message of the assistant, or ends its stream.
 func (p *transcriptPage) addAssistant(m chat.Message) {
 	p.endStream(m.Text())
 	for _, c := range m.Parts {
@@ -161,7 +161,7 @@ func (p *transcriptPage) addAssistant(m chat.Message) {
 	}
 }
 
-// lineOfBlock returns line i of b, which is below its height.
+// lineOfBlock returns line i of b, which must be below its height.
 func (p *transcriptPage) lineOfBlock(b *block, i int) string {
 	all := len(b.lines) + len(b.tail)
 	switch {
@@ -173,7 +173,7 @@ func (p *transcriptPage) lineOfBlock(b *block, i int) string {
 	return b.tail[i-len(b.lines)]
 }
 
-// blockHeight returns how many lines b takes.
+// blockHeight returns the number of lines of b.
 func (p *transcriptPage) blockHeight(b *block) int {
 	if width := max(p.screen.Width, 8); b.width != width {
 		b.width, b.lines, b.from, b.tail = width, nil, 0, nil
@@ -186,8 +186,8 @@ func (p *transcriptPage) blockHeight(b *block) int {
 	return n
 }
 
-// wrapBlock breaks what b has more of since it was drawn. Only the last line can
-// still change, so a text that streams in is broken once.
+// wrapBlock breaks the text added to b since it was drawn. Only the last line can
+// still change, so streamed text is broken once.
 func (p *transcriptPage) wrapBlock(b *block) {
 	text := b.text.String()
 	rest := text[b.from:]
@@ -226,8 +226,8 @@ func (p *transcriptPage) drawLine(b *block, i int, text string) string {
 	return p.screen.Paint(b.style.paint, strings.TrimRight(lead+text, " "))
 }
 
-// visibleLines returns the height lines that are to be seen, the last of them at the
-// bottom. It scrolls back where it was scrolled beyond the first.
+// visibleLines returns the height visible lines, the last at the bottom. It
+// corrects a scroll beyond the first line.
 func (p *transcriptPage) visibleLines(height int) []string {
 	var back []string // from the last line up
 	want := height + p.up
@@ -250,7 +250,7 @@ func (p *transcriptPage) visibleLines(height int) []string {
 	return out
 }
 
-// needsBlankLine reports whether a blank line stands between two blocks.
+// needsBlankLine reports whether a blank line separates two blocks.
 func needsBlankLine(above, below style) bool {
 	return above != below || below == yours || below == theirs
 }

@@ -12,8 +12,7 @@ import (
 	"github.com/tiercompact/tiercompact/internal/screen"
 )
 
-// roundLines says what a round did, one line a level and one for each attempt that
-// came to nothing.
+// roundLines returns the actions of a round, one line per level and one per failed attempt.
 func roundLines(s screen.Screen, r tiercompact.Report) []string {
 	var lines []string
 	if other := screen.OtherLevel(r); other != "" {
@@ -38,8 +37,8 @@ func windowShare(tokens int, u tiercompact.Usage) float64 {
 	return float64(tokens) / float64(u.Window)
 }
 
-// whyCommand tells what the newest round did, edit by edit, and what the newest check
-// found.
+// whyCommand shows the actions of the newest round, edit by edit, and the result of
+// the newest check.
 func (t *Talk) whyCommand(context.Context, string) error {
 	var lines []string
 	if t.round.Compacted() {
@@ -66,8 +65,7 @@ func (t *Talk) whyCommand(context.Context, string) error {
 	return nil
 }
 
-// filesCommand lists the files that stand in the conversation, each as it stands
-// last.
+// filesCommand lists the files in the conversation, each with its last occurrence.
 func (t *Talk) filesCommand(context.Context, string) error {
 	var paths []string
 	about := make(map[string]string)
@@ -92,8 +90,8 @@ func (t *Talk) filesCommand(context.Context, string) error {
 	return nil
 }
 
-// filesInMessage yields the path and the size of each file in a message, outlines of
-// added files among them.
+// filesInMessage yields the path and the size of each file in a message, including
+// outlines of added files.
 func filesInMessage(m chat.Message, call *chat.Part) iter.Seq2[string, int] {
 	return func(yield func(string, int) bool) {
 		facts := files.ScanMessage(m, call)

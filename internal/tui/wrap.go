@@ -6,14 +6,14 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// wrapLine breaks a line into lines of at most width columns: behind the last
-// blank that fits, which goes, or where there is none between two characters.
-// What it begins with stays, so that code keeps its indentation. However much
-// more text follows, all lines but the last stay as they are.
+// wrapLine breaks a line into lines of at most width columns: after the last blank
+// that fits, which is removed, or between two characters if there is none. Blanks
+// at its beginning stay, so that code keeps its indentation. Text appended later
+// changes only the last line.
 func wrapLine(line string, width int) []string {
 	var lines []string
-	start, used := 0, 0  // of the line that is being filled
-	blank, after := 0, 0 // where its last blank ends, and the columns behind that
+	start, used := 0, 0  // of the line in progress
+	blank, after := 0, 0 // the end of its last blank, and the columns after that
 	for i := 0; i < len(line); {
 		cluster, cells := ansi.FirstGraphemeCluster(line[i:], ansi.GraphemeWidth)
 		used, after = used+cells, after+cells

@@ -1,4 +1,4 @@
-// Command lint runs analyzers that go vet does not have.
+// Command lint runs analyzers that go vet lacks.
 package main
 
 import (
@@ -21,8 +21,8 @@ func main() {
 	)
 }
 
-// exhaustiveLevels returns an analyzer of switches over levels: each names all of
-// them, or has a default.
+// exhaustiveLevels returns an analyzer of switches over levels: each names all
+// levels, or has a default.
 func exhaustiveLevels() *analysis.Analyzer {
 	a := exhaustive.Analyzer
 	for flag, value := range map[string]string{"d": "true", "typeonly": `/levels\.`} {

@@ -68,7 +68,7 @@ func report(program string, flags []string) error {
 	return nil
 }
 
-// goCommand runs the go command for Linux, whose programs are ELF files.
+// goCommand runs the go command for Linux, because this program reads ELF files.
 func goCommand(verb string, flags []string, args ...string) (string, error) {
 	cmd := exec.Command("go", append(append([]string{verb}, flags...), args...)...)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux")
@@ -87,8 +87,8 @@ func moduleOfPackages(program string, flags []string) (map[string]string, error)
 	return modules, err
 }
 
-// addEmbedded moves embedded files to their modules; those embedded as bytes have
-// symbols, and are there already.
+// addEmbedded adds the embedded files to their modules. Files embedded as bytes
+// have symbols, and are counted already.
 func addEmbedded(sizes, withSymbol map[string]uint64, program string, flags []string) error {
 	out, err := goCommand("list", flags, "-deps", "-f", `{{with .Module}}{{$m := .Path}}{{range $.EmbedFiles}}{{$m}}	{{$.Dir}}/{{.}}
 {{end}}{{end}}`, program)
@@ -116,8 +116,9 @@ func addEmbedded(sizes, withSymbol map[string]uint64, program string, flags []st
 	return nil
 }
 
-// sizesByModule sums the symbols of a binary, and those of embedded files alone;
-// what has none, such as tables of lines and types, is named by its section.
+// sizesByModule returns the sums of a binary's symbols, and those of embedded files
+// alone. Parts without symbols, such as tables of lines and types, have the name of
+// their section.
 func sizesByModule(binary string, modules map[string]string) (sizes, embedded map[string]uint64, err error) {
 	f, err := elf.Open(binary)
 	if err != nil {
@@ -153,7 +154,7 @@ func sizesByModule(binary string, modules map[string]string) (sizes, embedded ma
 }
 
 // moduleOf returns the module of a symbol, whose name begins with the path of its
-// package; one of several packages has none.
+// package; false for a symbol of several packages.
 func moduleOf(symbol string, modules map[string]string) (string, bool) {
 	name := strings.TrimPrefix(symbol, "type:.eq.")
 	name, _, _ = strings.Cut(name, "[")
