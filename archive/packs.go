@@ -160,8 +160,8 @@ func (v *packs) numbers() (numbers []int) {
 			continue
 		}
 		numbers = slices.AppendSeq(numbers, p.head.Steps.all())
-		for _, f := range p.frames { // if the first frame is damaged
-			if len(p.head.Steps) == 0 && f.kind == frameHead && p.names(f.first) {
+		for _, f := range p.frames {
+			if f.kind == frameHead && p.lists(f.first) {
 				numbers = append(numbers, f.first)
 			}
 		}
@@ -172,6 +172,16 @@ func (v *packs) numbers() (numbers []int) {
 
 // names reports whether step n may be in p.
 func (p *packFile) names(n int) bool { return p.first <= n && n <= p.last }
+
+// lists reports whether p has step n, by its first frame; if that is damaged, by
+// the frame of the step's header.
+func (p *packFile) lists(n int) bool {
+	if len(p.head.Steps) > 0 {
+		return p.head.Steps.has(n)
+	}
+	_, ok := p.find(frameHead, n)
+	return ok && p.names(n)
+}
 
 // frameOf returns the text of a frame of step n: of several files with it, the
 // first from which it can be read.
@@ -187,7 +197,7 @@ func (v *packs) frameOf(kind string, n int) (text []byte, err error) {
 			if text, bad = p.text(f); bad == nil {
 				return text, nil
 			}
-		} else if p.head.Steps.has(n) {
+		} else if p.lists(n) {
 			bad = fmt.Errorf("%w: its %s cannot be found", ErrDamaged, kind)
 		}
 		if bad != nil {

@@ -104,11 +104,14 @@ func (v *packs) inventory(ctx context.Context) (in inventory, err error) {
 		in.known = record.Steps
 	case !unreadable(err) && !errors.Is(err, fs.ErrNotExist):
 		return in, err
-	default: // the names of files are the only record of former steps
-		for _, p := range v.files {
-			if p.foreign || len(p.damages) > 0 {
-				in.known = in.known.with(runs{{p.first, p.last}})
-			}
+	}
+	for _, p := range v.files {
+		switch {
+		case !p.foreign && len(p.damages) == 0:
+		case err != nil: // the names of files are the only record of former steps
+			in.known = in.known.with(runs{{p.first, p.last}})
+		default: // the record may be older than the file, whose name has two of its steps
+			in.known = in.known.with(runs{{p.first, p.first}}).with(runs{{p.last, p.last}})
 		}
 	}
 	if slices.Contains(v.names, prunedFile) {
