@@ -22,7 +22,7 @@ type callResult struct {
 func (w *summaryRun) askModel(ctx context.Context, step, prompt string, limit int) (callResult, error) {
 	w.call++
 	w.of = max(w.of, w.call)
-	l := &answerListener{tell: w.r.Progress, p: Progress{Step: step, Call: w.call, Of: w.of}, most: maxBytesFor(predictedTokens(limit))}
+	l := &answerListener{tell: w.r.Progress, p: Progress{Step: step, Call: w.call, Of: w.of}, most: maxBytesFor(predictedTokens(limit)), pieces: 2*predictedTokens(limit) + 64}
 	l.reportProgress()
 	answer, err := w.model.Chat.Chat(ctx, w.modelRequest(prompt, limit), func(d model.Delta) error { return l.takeDelta(ctx, d) })
 	l.p.Tokens = max(l.p.Tokens, answer.Tokens)
@@ -38,6 +38,8 @@ func (w *summaryRun) askModel(ctx context.Context, step, prompt string, limit in
 			return got, Rejection(Empty)
 		}
 		return got, nil
+	case l.flooded && strings.TrimSpace(l.text.String()) == "":
+		return got, Rejection(Thinks)
 	case l.flooded:
 		return got, Rejection(TooLong)
 	case err != nil:
@@ -110,6 +112,7 @@ type answerListener struct {
 	last    time.Time // time of the last report
 	looped  bool
 	flooded bool
+	pieces  int // the maximum of an answer
 }
 
 // The reasons for which a listener ends a call.
@@ -139,7 +142,7 @@ func (l *answerListener) takeDelta(ctx context.Context, d model.Delta) error {
 	}
 	l.text.WriteString(d.Text)
 	switch {
-	case l.text.Len() > l.most:
+	case l.text.Len() > l.most || l.p.Tokens > l.pieces:
 		l.flooded = true
 		return errFlood
 	case l.lines.addDelta(d.Text):

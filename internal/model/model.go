@@ -16,6 +16,9 @@ import (
 var (
 	// ErrUnreachable says that no server answers at the address.
 	ErrUnreachable = errors.New("server is not reachable")
+	// ErrBroken says that the connection ended before the answer did: the server
+	// was stopped, or something between closed it.
+	ErrBroken = errors.New("connection broke")
 	// ErrSlow says that the server did not answer in time. Such an error is a
 	// [context.DeadlineExceeded] too.
 	ErrSlow = errors.New("server is slow")
