@@ -20,7 +20,8 @@ const (
 	Unfounded    = "nothing in it occurs in the conversation"
 	Ungrounded   = "most of it does not occur in the conversation"
 	Unrelated    = "it names nothing of the conversation"
-	overMaxShare = 10 // a text may be a tenth over the limit
+	PromptCut    = "the server cut the prompt silently" // followed by how much
+	overMaxShare = 10                                   // a text may be a tenth over the limit
 )
 
 // Accept returns why text, written by a model for r, cannot be used as a summary of
