@@ -62,12 +62,13 @@ func (c *Client) tokenizersOf(ctx context.Context, s *api.ShowResponse) []bool {
 	return []bool{false, true}
 }
 
-// isCompared reports whether a version of Ollama is 0.17 or earlier.
+// isCompared reports whether a version of Ollama is 0.17 or earlier. A server that
+// was built from the Go module, whose newest version is 0.17.4, reports 0.0.0.
 func isCompared(version string) bool {
 	major, rest, _ := strings.Cut(version, ".")
 	minor, _, _ := strings.Cut(rest, ".")
 	n, err := strconv.Atoi(minor)
-	return major == "0" && err == nil && n <= 17 && version != "0.0.0" // a build without a version
+	return major == "0" && err == nil && n <= 17
 }
 
 func architecture(s *api.ShowResponse) string {
