@@ -195,7 +195,7 @@ func (w *summaryRun) summarizePart(ctx context.Context, chunk []promptBlock, lim
 // vettedPart returns the lines of a part's summary that the source supports, or why
 // it cannot be used. A missing end does not matter.
 func (w *summaryRun) vettedPart(text string) (clean, rejected string) {
-	rejected = Accept(text, Request{Messages: w.r.Messages, Count: w.r.Count}, math.MaxInt)
+	rejected = Accept(text, Request{Messages: w.r.Messages, Count: w.r.Count, Note: w.r.Note, Strategy: w.r.Strategy}, math.MaxInt)
 	if rejected != "" && rejected != CutOff {
 		return "", rejected
 	}
