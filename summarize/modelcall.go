@@ -53,8 +53,10 @@ func (w *summaryRun) askModel(ctx context.Context, step, prompt string, limit in
 	case err != nil:
 		return got, err
 	}
-	if err := w.cutPrompt(answer.PromptTokens, prompt); err != nil {
-		return got, err
+	if !answer.Uncut {
+		if err := w.cutPrompt(answer.PromptTokens, prompt); err != nil {
+			return got, err
+		}
 	}
 	if !l.began.IsZero() {
 		w.speed = w.model.noteSpeed(answer, prompt, l.began.Sub(began), time.Since(l.began))

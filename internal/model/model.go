@@ -73,6 +73,7 @@ type Answer struct {
 	Message      chat.Message // of the assistant: text, thinking, calls
 	Done         Done
 	PromptTokens int           // of the whole prompt, counted by the server; 0: not reported
+	Uncut        bool          // the server was forbidden to cut the prompt
 	Tokens       int           // of the answer; 0: not reported
 	PromptTime   time.Duration // to read the prompt; 0: not reported
 	Time         time.Duration // to write the answer; 0: not reported

@@ -131,6 +131,7 @@ func (a *answer) modelAnswer(before []chat.Message) model.Answer {
 		Message:      a.Message(before),
 		Done:         done,
 		PromptTokens: max(0, a.last.PromptEvalCount),
+		Uncut:        true,
 		Tokens:       max(0, a.last.EvalCount),
 		PromptTime:   max(0, a.last.PromptEvalDuration),
 		Time:         max(0, a.last.EvalDuration),

@@ -271,7 +271,7 @@ func (t *Talk) askModel(ctx context.Context, tools bool) (model.Answer, error) {
 		}
 		if !again {
 			again = true
-			hopeless := t.compactAgain(ctx, a.PromptTokens)
+			hopeless := t.compactAgain(ctx, a)
 			if hopeless == nil {
 				t.emitEvent(Event{Kind: Voided, Text: cause + "; compacted harder, asking once more"})
 				continue
@@ -308,12 +308,12 @@ func (t *Talk) overlongReason(a model.Answer, err error) string {
 	return ""
 }
 
-// compactAgain makes the conversation smaller after a server cut the prompt to a
-// number of tokens, 0 if it refused it. If that shows a smaller window than the
-// known one, it is the window from now on; otherwise a harder level compacts.
-func (t *Talk) compactAgain(ctx context.Context, counted int) error {
-	was := t.model.Window
-	if counted < leastWindow || !isSmallerWindow(counted, was) {
+// compactAgain makes the conversation smaller after a server refused the prompt, or
+// cut it. If its count shows a smaller window than the known one, that is the window
+// from now on; otherwise a harder level compacts.
+func (t *Talk) compactAgain(ctx context.Context, a model.Answer) error {
+	counted, was := a.PromptTokens, t.model.Window
+	if a.Uncut || counted < leastWindow || !isSmallerWindow(counted, was) {
 		return t.compactHarder(ctx)
 	}
 	if err := t.session.SetWindow(counted); err != nil {
