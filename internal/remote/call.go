@@ -157,7 +157,7 @@ type bounded struct {
 func (b *bounded) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	b.left -= n
-	b.call.passed = b.call.passed || b.stream && n > 0
+	b.call.passed = b.call.passed || b.stream && bytes.IndexByte(p[:n], '\n') >= 0
 	if b.left < 0 {
 		err = fmt.Errorf("it has more than %d bytes", maxBody)
 	}

@@ -83,7 +83,7 @@ func TestABusyServerIsAskedOnceMore(t *testing.T) {
 		"reset before a stream":    {remote.LineStream, []http.HandlerFunc{reset("")}, 2, ""},
 		"reset in a stream":        {remote.LineStream, []http.HandlerFunc{reset("{}\n")}, 1, "connection broke: in the middle of the answer"},
 		"reset in a first line":    {remote.LineStream, []http.HandlerFunc{reset("{\"a")}, 2, ""},
-		"reset in a stream of OAI": {"text/event-stream", []http.HandlerFunc{reset("data:")}, 1, "connection broke"},
+		"reset in a stream of OAI": {"text/event-stream", []http.HandlerFunc{reset("data: {}\n")}, 1, "connection broke"},
 		"reset twice":              {"", []http.HandlerFunc{reset(""), reset("")}, 2, "connection broke: before the answer"},
 	} {
 		t.Run(name, func(t *testing.T) {
