@@ -2,7 +2,9 @@ package fault_test
 
 import (
 	"context"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -131,6 +133,38 @@ func (r reported) compare(t *testing.T, what, want string, err error) {
 		text, remedy, ok := strings.Cut(err.Error(), "; ")
 		if !strings.Contains(text, want) || !ok || !strings.Contains(remedy, r.remedy) {
 			t.Errorf("%s: %v, want %q; %q", what, err, want, r.remedy)
+		}
+	}
+}
+
+// A server that ignores the limit, and a model that thinks without end.
+func TestAnAnswerWithoutEndIsCutOffByCount(t *testing.T) {
+	for protocol, line := range map[string]string{
+		"Ollama": `{"message":{"role":"assistant","thinking":"hm "},"done":false}` + "\n",
+		"OpenAI": `data: {"choices":[{"delta":{"reasoning_content":"hm "}}]}` + "\n\n",
+	} {
+		for _, r := range []model.Request{{MaxTokens: 100, Window: 4096}, {Window: 256}} {
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", map[string]string{"Ollama": "application/x-ndjson", "OpenAI": "text/event-stream"}[protocol])
+				for r.Context().Err() == nil {
+					io.WriteString(w, line)
+				}
+			}))
+			var c client
+			c, err := ollama.New(s.URL)
+			if protocol == "OpenAI" {
+				c, err = openai.New(s.URL, "")
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Model, r.Messages = "m", []chat.Message{chat.NewText(chat.User, "hi")}
+			pieces := 0
+			a, err := c.Chat(t.Context(), r, func(model.Delta) error { pieces++; return nil })
+			if err != nil || a.Done != model.CutOff || pieces > 2*max(r.MaxTokens, 256) {
+				t.Errorf("%s, %d of %d: %q after %d pieces, %v", protocol, r.MaxTokens, r.Window, a.Done, pieces, err)
+			}
+			s.Close()
 		}
 	}
 }
