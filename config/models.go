@@ -37,6 +37,9 @@ func (c Config) EngineOptions() (engine.Options, error) {
 		}
 		o.Summarizer, o.SummaryWindow = c.Model, max(0, c.Window)
 	}
+	if o.SummaryURL == "" && engine.SameModel(c.Model, cmp.Or(o.Summarizer, engine.DefaultSummarizer)) {
+		o.SummaryWindow = max(0, c.Window) // another one would load the model again, twice for each summary
+	}
 	return o, nil
 }
 
@@ -56,6 +59,11 @@ func (c Config) Measure(ctx context.Context, cfg *tiercompact.Config) (w Window,
 	if c.ExactTokens && !ask {
 		return w, &Error{Path: "exact_tokens", Want: "false", Value: "true", Remedy: "it takes the tokenizer from Ollama; set model, and another engine than built-in"}
 	}
+	if c.ExactTokens { // first, because the answer serves for the window too
+		if cfg.Count, err = engine.Tokenizer(ctx, o, cfg.Model); err != nil {
+			return w, err
+		}
+	}
 	cfg.Window = max(0, cfg.Window)
 	if ask {
 		known, failed := engine.Window(ctx, o, cfg.Model, cfg.Window)
@@ -68,8 +76,5 @@ func (c Config) Measure(ctx context.Context, cfg *tiercompact.Config) (w Window,
 		}
 	}
 	cfg.Window = cmp.Or(cfg.Window, DefaultWindow)
-	if c.ExactTokens {
-		cfg.Count, err = engine.Tokenizer(ctx, o, cfg.Model)
-	}
-	return w, err
+	return w, nil
 }

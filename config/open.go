@@ -52,6 +52,9 @@ func (c Config) Open(ctx context.Context, stderr io.Writer) (_ *Opened, err erro
 	if o.Window, err = c.Measure(asking, &o.Config); err != nil {
 		return nil, err
 	}
+	if o.Window.Source != "" {
+		c.Window = o.Config.Window
+	}
 	e, err := c.EngineOptions()
 	if err != nil {
 		return nil, err

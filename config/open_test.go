@@ -19,6 +19,7 @@ import (
 	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/config"
+	"github.com/tiercompact/tiercompact/engine"
 	"github.com/tiercompact/tiercompact/internal/fault"
 )
 
@@ -274,6 +275,32 @@ func TestModelsAreLookedForAsTheSettingsSay(t *testing.T) {
 		o, err := loadText(t, "compact.yaml", "embed: {cache: "+cache+"}").Config.EngineOptions()
 		if err != nil || o.CacheIfPossible != want || (o.Cache == "") != (cache == "none") {
 			t.Errorf("cache %s: %+v, %v", cache, o, err)
+		}
+	}
+}
+
+// A summarizer with another window would have the server load the model again.
+func TestTheSessionsModelSummarisesInItsWindow(t *testing.T) {
+	server := fault.Fake(t)
+	server.Models = []fault.Model{{Name: "talk:latest", Capabilities: []string{fault.Completion}, Window: 8192}, {Name: engine.DefaultSummarizer, Capabilities: []string{fault.Completion}, Window: 131072}}
+	for text, want := range map[string]int{
+		"model: talk\nwindow: 3000\nsummary: {model: 'talk:latest'}":                      3000,
+		"model: 'talk:latest'\nwindow: 3000\nsummary: {model: talk}":                      3000,
+		"model: talk\nsummary: {model: session}":                                          4096,
+		"model: talk\nsummary: {model: talk}":                                             4096,
+		"model: '" + engine.DefaultSummarizer + "'\nwindow: 5000":                         5000,
+		"model: talk\nwindow: 3000\nsummary: {model: '" + engine.DefaultSummarizer + "'}": 8192,
+		"summary: {model: talk}":                                                          8192,
+	} {
+		o, err := loadText(t, "compact.yaml", "ollama_url: "+server.URL+"\n"+text).Config.Open(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := o.Engine.Summary.Window; got != want {
+			t.Errorf("%q: the summarizer has a window of %d, want %d", text, got, want)
+		}
+		if err := o.Close(t.Context()); err != nil {
+			t.Error(err)
 		}
 	}
 }

@@ -33,7 +33,7 @@ type Diagnosis struct {
 
 // A ServerState is Ollama's report about itself.
 type ServerState struct {
-	URL       string `json:"url"`
+	URL       string `json:"url"` // "": no server is asked
 	Reachable bool   `json:"reachable"`
 	Version   string `json:"version,omitempty"`
 }
@@ -103,7 +103,11 @@ func Diagnose(ctx context.Context, o Options, p Patient) (Diagnosis, error) {
 	}
 	d := Diagnosis{Server: ServerState{URL: c.URL()}, Machine: machine(), Models: []ModelState{}, Problems: []Problem{}}
 	s := &modelSearch{o: o}
-	d.inspectServer(ctx, s)
+	if o.Kind == BuiltIn { // it asks nobody
+		d.Server.URL = ""
+	} else {
+		d.inspectServer(ctx, s)
+	}
 	e := d.openEngine(ctx, s)
 	trials, stop := context.WithTimeout(ctx, o.allTrials())
 	defer stop()
@@ -226,27 +230,24 @@ func (d *Diagnosis) openEngine(ctx context.Context, s *modelSearch) *Engine {
 
 // describeWindow describes the window of the session's model, and whether the session fits.
 func (d *Diagnosis) describeWindow(ctx context.Context, s *modelSearch, p Patient) {
-	found := tokens.Discover(tokens.Known{User: p.Window})
+	known := tokens.Known{User: p.Window}
 	if p.Model != "" && d.Server.Reachable {
-		switch w, err := s.sessionWindow(ctx, p); {
+		switch k, err := s.sessionWindow(ctx, p); {
 		case errors.Is(err, model.ErrNoModel):
 			d.addProblem(true, "ollama pull "+p.Model, "the session's model %s is not on the server", p.Model)
 		case err != nil:
 			d.addProblem(true, remedyText(err), "%s", reasonText(err))
 		default:
-			found = w
+			known = k
 		}
 	}
-	d.Window = WindowState{p.Model, found, p.Needed}
+	d.Window = WindowState{p.Model, tokens.Discover(known), p.Needed}
 	w := d.Window.Tokens
 	if text := d.Window.Warning; text != "" && w > 0 {
 		what, remedy, _ := strings.Cut(text, "; ")
 		d.addProblem(true, remedy, "%s", what)
 	}
-	raise := "raise it, where the model takes more: --window, or window in compact.yaml"
-	if p.Window == 0 {
-		raise = fmt.Sprintf("raise it: set OLLAMA_CONTEXT_LENGTH=%d for the server, or PARAMETER num_ctx in a Modelfile, or give --window where the assistant sends num_ctx", roundUpWindow(cmp.Or(p.Needed, w)))
-	}
+	raise := raiseRemedy(known, w, p.Needed)
 	buffer, set := p.HardCapBuffer.Get()
 	limit := tokens.NewBudget(w, buffer, p.Reserve, set).Limit()
 	if w == 0 || p.Needed <= limit {
@@ -259,24 +260,42 @@ func (d *Diagnosis) describeWindow(ctx context.Context, s *modelSearch, p Patien
 	d.addProblem(false, raise, "the session has %d tokens, the window of %d (%s) leaves %d for it: it will be compacted at once", p.Needed, w, d.Window.Source, limit)
 }
 
-// sessionWindow returns the window of the session's model. If it is not set, a trial loads
-// the model to find it.
-func (s *modelSearch) sessionWindow(ctx context.Context, p Patient) (tokens.Window, error) {
+// raiseRemedy returns how to raise a window for a session of the needed tokens. It never
+// advises more than the model was trained for.
+func raiseRemedy(k tokens.Known, window, needed int) string {
+	raised := roundUpWindow(cmp.Or(needed, window))
+	if k.Trained > 0 {
+		raised = min(raised, k.Trained)
+	}
+	switch {
+	case k.Trained > 0 && window >= k.Trained:
+		return fmt.Sprintf("use a model with a larger window: this one was trained for %d tokens", k.Trained)
+	case k.User > 0 && k.Trained > 0:
+		return fmt.Sprintf("raise it to at most %d, for which the model was trained: --window, or window in compact.yaml", k.Trained)
+	case k.User > 0:
+		return "raise it, if the model was trained for more: --window, or window in compact.yaml"
+	}
+	return fmt.Sprintf("raise it: set OLLAMA_CONTEXT_LENGTH=%d for the server, or PARAMETER num_ctx in a Modelfile, or give --window if the assistant sends num_ctx", raised)
+}
+
+// sessionWindow returns what is known about the window of the session's model. If it is
+// not set, a trial loads the model to find it.
+func (s *modelSearch) sessionWindow(ctx context.Context, p Patient) (tokens.Known, error) {
 	models, err := s.ollama.have(ctx)
 	if err != nil {
-		return tokens.Window{}, err
+		return tokens.Known{}, err
 	}
 	m, has := ollama.Among(models, p.Model)
 	if !has {
-		return tokens.Window{}, &missingModel{p.Model, s.ollama.URL()}
+		return tokens.Known{}, &missingModel{p.Model, s.ollama.URL()}
 	}
 	known, err := s.ollama.window(ctx, m.Name)
 	if err != nil {
-		return tokens.Window{}, err
+		return tokens.Known{}, err
 	}
 	known.User = p.Window
-	if w := tokens.Discover(known); w.Unsure == "" {
-		return w, nil
+	if tokens.Discover(known).Unsure == "" {
+		return known, nil
 	}
 	s.o.tryModel(ctx, m.Name, func(ctx context.Context) *RoundTrip {
 		trial, _, err := s.ollama.Trial(ctx, m.Name)
@@ -285,7 +304,7 @@ func (s *modelSearch) sessionWindow(ctx context.Context, p Patient) (tokens.Wind
 		}
 		return new(RoundTrip).withOutcome(err, 0) // otherwise it stays assumed
 	})
-	return tokens.Discover(known), nil
+	return known, nil
 }
 
 // roundUpWindow returns the next power of two that leaves room for an answer.
@@ -318,12 +337,21 @@ func (d *Diagnosis) describeLevels(e *Engine) {
 		state := LevelState{l.Name, string(BuiltIn), l.Work + "s need no model"}
 		switch l.Work {
 		case levels.Ranking:
-			state = LevelState{l.Name, e.Ranking.Engine, e.Ranking.Why}
+			state = usedEngine(l.Name, e.Ranking, d.Embed, Lexical)
 		case levels.Summarizing:
-			state = LevelState{l.Name, e.Summary.Engine, e.Summary.Why}
+			state = usedEngine(l.Name, e.Summary, d.Summary, Extractive)
 		}
 		d.Levels = append(d.Levels, state)
 	}
+}
+
+// usedEngine returns what a level will use: what was found, or the built-in engine if
+// the trial of it failed.
+func usedEngine(level levels.Name, found Choice, trial *RoundTrip, builtIn string) LevelState {
+	if trial == nil || trial.Error == "" {
+		return LevelState{level, found.Engine, found.Why}
+	}
+	return LevelState{level, builtIn, fmt.Sprintf("as long as %s fails: %s", found.Engine, reasonText(errors.New(trial.Error)))}
 }
 
 const sampleCode = "func validateSession(token string) error {\n\tif expired(token) {\n\t\treturn errExpired\n\t}\n\treturn nil\n}\n"

@@ -55,10 +55,11 @@ func other(t *testing.T) string {
 }
 
 var (
-	nomic = fault.Model{Name: "nomic-embed-text:latest", Capabilities: []string{fault.Embedding}, Family: "nomic-bert", Window: 2048}
-	llama = fault.Model{Name: "llama3.2:3b", Capabilities: []string{fault.Completion, fault.Tools}, Window: 131072}
-	cloud = fault.Model{Name: "llama3.2:3b", Capabilities: []string{fault.Completion}, Window: 131072, RemoteHost: "https://models.example:443"}
-	small = fault.Model{Name: "small:latest", Capabilities: []string{fault.Completion}, Window: 2048}
+	nomic  = fault.Model{Name: "nomic-embed-text:latest", Capabilities: []string{fault.Embedding}, Family: "nomic-bert", Window: 2048}
+	llama  = fault.Model{Name: "llama3.2:3b", Capabilities: []string{fault.Completion, fault.Tools}, Window: 131072}
+	cloud  = fault.Model{Name: "llama3.2:3b", Capabilities: []string{fault.Completion}, Window: 131072, RemoteHost: "https://models.example:443"}
+	medium = fault.Model{Name: "medium:latest", Capabilities: []string{fault.Completion}, Window: 16384}
+	small  = fault.Model{Name: "small:latest", Capabilities: []string{fault.Completion}, Window: 2048}
 )
 
 func TestAutoTakesWhatIsThere(t *testing.T) {
@@ -161,6 +162,42 @@ func TestBuiltInAsksNobody(t *testing.T) {
 	}
 }
 
+func TestDiagnosisOfBuiltInAsksNobody(t *testing.T) {
+	o := engine.Options{Kind: engine.BuiltIn, URL: silent(t), Wait: time.Hour}
+	d, err := engine.Diagnose(t.Context(), o, engine.Patient{Model: "llama3.2:3b"})
+	if err != nil || len(d.Problems) > 0 || d.Server != (engine.ServerState{}) || d.Levels[1].Engine != engine.Lexical || d.Levels[2].Engine != engine.Extractive {
+		t.Errorf("%+v, %v", d, err)
+	}
+	if names, err := engine.Wanted(t.Context(), o, "llama3.2:3b"); err != nil || len(names) > 0 {
+		t.Errorf("wanted %v, %v", names, err)
+	}
+}
+
+func TestDiagnosisReportsWhatIsUsedAfterAFailedTrial(t *testing.T) {
+	p := fault.New(t, fake(t, nomic, llama).URL)
+	p.At("/api/embed", fault.Status(500))
+	p.At("/api/chat", fault.Garbage())
+	d, err := engine.Diagnose(t.Context(), engine.Options{URL: p.URL}, engine.Patient{})
+	if err != nil || len(d.Levels) != 3 {
+		t.Fatalf("%+v, %v", d, err)
+	}
+	for i, want := range []string{string(engine.BuiltIn), engine.Lexical, engine.Extractive} {
+		if d.Levels[i].Engine != want || i > 0 && !strings.Contains(d.Levels[i].Why, "fails: ") {
+			t.Errorf("level %+v, want %s", d.Levels[i], want)
+		}
+	}
+}
+
+func TestNamesAreTheSameWithAndWithoutTheDefaultTag(t *testing.T) {
+	s := fake(t, nomic, small, medium)
+	for _, name := range []string{"small", "small:latest"} {
+		e, err := engine.Open(t.Context(), engine.Options{URL: s.URL, SummaryURL: s.URL, Summarizer: name})
+		if err != nil || e.Summary.Model != "small:latest" {
+			t.Errorf("%s: %+v, %v", name, e, err)
+		}
+	}
+}
+
 func TestOpenAIServersAreTakenByAddress(t *testing.T) {
 	s := fake(t, small)
 	s.Props = 1024
@@ -238,18 +275,21 @@ func TestDiagnosisFindsWhatIsWrong(t *testing.T) {
 		remedy  string
 		serious bool
 	}{
-		"no server":             {nobody, engine.Options{}, engine.Patient{}, "no Ollama answers", "ollama serve", false},
-		"no server, asked for":  {nobody, engine.Options{Kind: engine.Ollama}, engine.Patient{}, "no Ollama answers", "ollama serve", true},
-		"no server for a name":  {nobody, engine.Options{Embedder: "nomic-embed-text"}, engine.Patient{}, "no Ollama answers", "ollama serve", true},
-		"models hang":           {hanging, engine.Options{Try: 100 * time.Millisecond}, engine.Patient{}, "nomic-embed-text fails: no answer within 100ms", "log", true},
-		"wrong port":            {other, engine.Options{}, engine.Patient{}, "is not Ollama", "--ollama-url", false},
-		"no models":             {with(), engine.Options{}, engine.Patient{}, "llama3.2:3b is not on the server", "ollama pull llama3.2:3b", false},
-		"cannot embed":          {with(llama), engine.Options{Embedder: "llama3.2:3b"}, engine.Patient{}, "does not embed", "name another model", true},
-		"session's model":       {with(nomic, llama), engine.Options{}, engine.Patient{Model: "qwen3:8b"}, "qwen3:8b is not on the server", "ollama pull qwen3:8b", true},
-		"num_ctx below session": {with(nomic, llama), engine.Options{}, engine.Patient{Model: "llama3.2:3b", Needed: 20000, Fits: func(int) error { return nil }}, "compacted at once", "OLLAMA_CONTEXT_LENGTH=32768", false},
-		"num_ctx below floor":   {with(nomic, llama), engine.Options{}, engine.Patient{Model: "llama3.2:3b", Needed: 20000, Fits: func(int) error { return tooLong }}, "cannot be made to fit the window of 4096", "num_ctx", true},
-		"window below session":  {with(nomic, llama), engine.Options{}, engine.Patient{Window: 8000, Reserve: 2000, Needed: 6000, Fits: func(int) error { return nil }}, "leaves 5000 for it", "window in compact.yaml", false},
-		"set above training":    {with(nomic, small), engine.Options{}, engine.Patient{Model: "small", Window: 32768}, "32768", "2048", true},
+		"no server":              {nobody, engine.Options{}, engine.Patient{}, "no Ollama answers", "ollama serve", false},
+		"no server, asked for":   {nobody, engine.Options{Kind: engine.Ollama}, engine.Patient{}, "no Ollama answers", "ollama serve", true},
+		"no server for a name":   {nobody, engine.Options{Embedder: "nomic-embed-text"}, engine.Patient{}, "no Ollama answers", "ollama serve", true},
+		"models hang":            {hanging, engine.Options{Try: 100 * time.Millisecond}, engine.Patient{}, "nomic-embed-text fails: no answer within 100ms", "log", true},
+		"wrong port":             {other, engine.Options{}, engine.Patient{}, "is not Ollama", "--ollama-url", false},
+		"no models":              {with(), engine.Options{}, engine.Patient{}, "llama3.2:3b is not on the server", "ollama pull llama3.2:3b", false},
+		"cannot embed":           {with(llama), engine.Options{Embedder: "llama3.2:3b"}, engine.Patient{}, "does not embed", "name another model", true},
+		"session's model":        {with(nomic, llama), engine.Options{}, engine.Patient{Model: "qwen3:8b"}, "qwen3:8b is not on the server", "ollama pull qwen3:8b", true},
+		"num_ctx below session":  {with(nomic, llama), engine.Options{}, engine.Patient{Model: "llama3.2:3b", Needed: 20000, Fits: func(int) error { return nil }}, "compacted at once", "OLLAMA_CONTEXT_LENGTH=32768", false},
+		"num_ctx below floor":    {with(nomic, llama), engine.Options{}, engine.Patient{Model: "llama3.2:3b", Needed: 20000, Fits: func(int) error { return tooLong }}, "cannot be made to fit the window of 4096", "num_ctx", true},
+		"window below session":   {with(nomic, llama), engine.Options{}, engine.Patient{Window: 8000, Reserve: 2000, Needed: 6000, Fits: func(int) error { return nil }}, "leaves 5000 for it", "window in compact.yaml", false},
+		"session above training": {with(nomic, small), engine.Options{}, engine.Patient{Model: "small", Needed: 20000, Fits: func(int) error { return tooLong }}, "window of 2048", "larger window: this one was trained for 2048", true},
+		"training below need":    {with(nomic, medium), engine.Options{}, engine.Patient{Model: "medium", Needed: 20000, Fits: func(int) error { return nil }}, "compacted at once", "OLLAMA_CONTEXT_LENGTH=16384 ", false},
+		"set below training":     {with(nomic, medium), engine.Options{}, engine.Patient{Model: "medium", Window: 8192, Needed: 20000, Fits: func(int) error { return nil }}, "compacted at once", "to at most 16384", false},
+		"set above training":     {with(nomic, small), engine.Options{}, engine.Patient{Model: "small", Window: 32768}, "32768", "2048", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := c.options

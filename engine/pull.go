@@ -15,12 +15,15 @@ func Wanted(ctx context.Context, o Options, session string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.Kind == BuiltIn { // it asks nobody
+		return nil, nil
+	}
 	var names []string
 	if session != "" {
 		names = append(names, session)
 	}
 	for _, r := range []modelRole{o.rankingRole(), o.summaryRole()} {
-		if o.Kind != BuiltIn && r.url == "" && r.named != r.builtIn {
+		if r.url == "" && r.named != r.builtIn {
 			names = append(names, cmp.Or(r.named, r.standard))
 		}
 	}

@@ -123,6 +123,7 @@ func (s *modelSearch) modelAtURL(ctx context.Context, r modelRole) (*foundModel,
 	}
 	names := list.value
 	name := r.named
+	same := func(other string) bool { return openai.SameModel(other, name) }
 	switch {
 	case name == "" && len(names) == 0:
 		return nil, Choice{}, fmt.Errorf("%s lists no model; name the one that shall %s", r.url, r.verb)
@@ -130,7 +131,9 @@ func (s *modelSearch) modelAtURL(ctx context.Context, r modelRole) (*foundModel,
 		return nil, Choice{}, fmt.Errorf("%s has several models; name the one that shall %s: %s", r.url, r.verb, strings.Join(names, ", "))
 	case name == "":
 		name = names[0]
-	case len(names) > 1 && !slices.Contains(names, name):
+	case slices.ContainsFunc(names, same):
+		name = names[slices.IndexFunc(names, same)] // with the server's tag
+	case len(names) > 1:
 		return nil, Choice{}, fmt.Errorf("%w: %s has no %q; it has %s", model.ErrNoModel, r.url, name, strings.Join(names, ", "))
 	}
 	known := within(ctx, s.o.Wait, func(ctx context.Context) (tokens.Known, error) { return c.Window(ctx, name) })

@@ -11,6 +11,9 @@ import (
 // model once.
 func Once(ctx context.Context) context.Context { return ollama.Once(ctx) }
 
+// SameModel reports whether two names mean the same model on Ollama: x is x:latest.
+func SameModel(a, b string) bool { return ollama.SameModel(a, b) }
+
 // Window returns the window of a model as Ollama runs it, given the user's number of tokens,
 // 0 for none. Its error reports a missing server or model.
 func Window(ctx context.Context, o Options, model string, user int) (tokens.Window, error) {

@@ -18,6 +18,7 @@ type DigestOptions struct {
 	Near   *Focus                // the same, weighted; used if set
 	Ledger []string              // identifiers that would be lost otherwise, most wanted first
 	Prose  bool                  // a person wrote it: no line is noise, and words of trouble do not mark an error
+	Fill   bool                  // all other lines follow, from the beginning, as far as they fit
 }
 
 // Digest shortens a tool output to at most o.Max tokens: a head line, the
@@ -71,6 +72,9 @@ func (d *textDigest) rankLines(s *fileOutline, near *Focus) {
 		add(lastLines(d.text, 3)...)
 		add(firstLines(d.text, mostHead)...)
 		return
+	}
+	if d.Fill {
+		defer func() { add(firstLines(d.text, len(d.lines))...) }()
 	}
 	for _, t := range d.tests {
 		d.failures = append(d.failures, d.lines[t.line].span)

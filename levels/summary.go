@@ -189,7 +189,7 @@ func (w Writer) excerptRoom(v View, c Cut, said string) int {
 }
 
 // summaryText tries in order: the summarizer, with half the limit if its text is too
-// long (twice at most), with the strategy brief if it refuses, then the fallback.
+// long, or if the server cut the prompt (twice at most), with the strategy brief if it refuses, then the fallback.
 func (w Writer) summaryText(ctx context.Context, r summarize.Request, s *Summary) (string, error) {
 	replaced, most := s.InputTokens, r.MaxTokens
 	for halved := 0; ; {
@@ -223,7 +223,7 @@ func (w Writer) summaryText(ctx context.Context, r summarize.Request, s *Summary
 }
 
 func isTooLong(failure string) bool {
-	return failure == summarize.TooLong || failure == summarize.CutOff || failure == summarize.NotShorter
+	return failure == summarize.TooLong || failure == summarize.CutOff || failure == summarize.NotShorter || strings.HasPrefix(failure, summarize.PromptCut)
 }
 
 func isBuiltIn(s summarize.Summarizer) bool {
@@ -241,6 +241,7 @@ func (s *Summary) recordFallback(engine, reason, then string) {
 func (w Writer) trySummarizer(ctx context.Context, r summarize.Request, replaced int, s *Summary) (text, failure string, err error) {
 	call, began, stop := w.withCallTimeout(ctx)
 	defer stop()
+	r.Deadline = w.Deadline
 	r.Progress = func(p summarize.Progress) {
 		began(p.Call)
 		if w.Progress != nil {

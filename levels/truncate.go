@@ -23,7 +23,8 @@ func truncateLevel() Level {
 // unprotected tool results, file bodies and strings in call arguments to head, errors
 // and tail, largest first; then the summary, and the prose of other kept messages;
 // then it drops all but the newest groups. It goes on, if it can, until an eighth of
-// the tokens that are not fixed is free.
+// the tokens that are not fixed is free. Of what was cut, the newest message that the
+// model has not read gets what is free beyond that.
 func Truncate(v View, limit int) []edit.Edit {
 	f := newTruncation(v)
 	f.truncateTo(limit, limit-(limit-f.fixedTokens())/8)
@@ -98,6 +99,7 @@ type truncation struct {
 	sizes []int
 	gone  []bool
 	total int
+	fill  bool // texts are cut to the limit, not to what is most wanted
 }
 
 func newTruncation(v View) *truncation {
@@ -136,6 +138,41 @@ func (f *truncation) truncateTo(limit, target int) {
 	}
 	f.cutSummary(limit, 0)
 	f.cutMessages(limit, 0, isCorrectionPart)
+	f.refillNewest(target)
+}
+
+// refillNewest gives the newest message that was cut, if the model has not read it,
+// what is free below target: the next answer is probably about it.
+func (f *truncation) refillNewest(target int) {
+	i := len(f.now) - 1
+	for i >= 0 && (f.gone[i] || f.v.Protections[i]&protection.Unread == 0 || edit.Same(f.now[i], f.v.Messages[i])) {
+		i--
+	}
+	if i < 0 || target <= f.total {
+		return
+	}
+	cut, size, total := f.now[i], f.sizes[i], f.total
+	for _, share := range []int{100, 90, 75} { // tokens of parts are not those of the message
+		f.now[i], f.sizes[i], f.total = f.v.Messages[i], f.v.Sizes[i], total-size+f.v.Sizes[i]
+		f.fill = true
+		m := f.cutParts(i, (size+target-total)*share/100/bulkParts(f.now[i]), isBulkPart)
+		f.fill = false
+		if f.setMessage(i, m); f.total <= target && f.sizes[i] >= size {
+			return
+		}
+	}
+	f.now[i], f.sizes[i], f.total = cut, size, total
+}
+
+// bulkParts returns the number of parts that isBulkPart selects, at least 1.
+func bulkParts(m chat.Message) int {
+	n := 0
+	for _, p := range m.Parts {
+		if isBulkPart(m, p.Kind, 0) {
+			n++
+		}
+	}
+	return max(1, n)
 }
 
 func (f *truncation) setMessage(i int, m chat.Message) {
@@ -192,7 +229,7 @@ func (f *truncation) cutParts(i, most int, which func(chat.Message, chat.Kind, p
 	}
 	parts := slices.Clone(m.Parts)
 	recall := f.v.recallID(was.ID, "fit", was.Text())
-	options := files.DigestOptions{Max: most, Count: f.v.Count, Recall: recall}
+	options := files.DigestOptions{Max: most, Count: f.v.Count, Recall: recall, Fill: f.fill}
 	changed := false
 	for k, p := range parts {
 		if !which(m, p.Kind, f.v.Protections[i]) {

@@ -19,8 +19,10 @@ const (
 	WrongTongue  = "another language than the user's"
 	Unfounded    = "nothing in it occurs in the conversation"
 	Ungrounded   = "most of it does not occur in the conversation"
+	Echo         = "it repeats the request for it"
 	Unrelated    = "it names nothing of the conversation"
-	overMaxShare = 10 // a text may be a tenth over the limit
+	PromptCut    = "the server cut the prompt silently" // followed by how much
+	overMaxShare = 10                                   // a text may be a tenth over the limit
 )
 
 // Accept returns why text, written by a model for r, cannot be used as a summary of
@@ -47,6 +49,8 @@ func Accept(text string, r Request, replaced int) (reason string) {
 		return NotShorter
 	case startsLike(text, []string{"let me ", "i'll ", "i will ", "sure,", "sure!", "certainly", "now i ", "now let"}):
 		return NoSummary
+	case echoesRequest(text, r):
+		return Echo
 	case otherLanguage(text, r):
 		return WrongTongue
 	}

@@ -33,6 +33,7 @@ func (Extractive) Summarize(ctx context.Context, r Request) (string, error) {
 	}
 	limit = max(limit/2, limit-r.countTokens(r.Facts))
 	e := extraction{itemList: collectItems(r.Messages), told: factLines(r.Facts)}
+	e.removeInvented(r.Messages)
 	text := e.writeSections(strategy, r, limit)
 	if ctx.Err() != nil {
 		return "", fmt.Errorf("extract summary: %w", ctx.Err())

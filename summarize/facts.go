@@ -57,6 +57,7 @@ func FactsOf(messages []chat.Message, previous string, maxTokens int, count func
 	count = tokenCounter(count)
 	n := collectItems(messages)
 	n.addFormerFacts(previous)
+	n.removeInvented(messages)
 	facts := n.listFacts()
 	slices.SortStableFunc(facts, func(a, b *fact) int { return cmp.Compare(b.score, a.score) })
 	kept, used := facts[:0], 0

@@ -20,13 +20,13 @@ type Chatter interface {
 
 // A Model is a [Summarizer] that uses a chat model on a server. Input that does not
 // fit into the model's window is summarised in chunks, whose summaries are merged,
-// repeatedly if needed; no request exceeds the window. After a call that missed the
-// deadline of its context, the input is halved until the model answers in time. Its
-// fields are set before the first use; its methods are safe for concurrent use.
+// repeatedly if needed; no request exceeds the window. The speeds that were seen bound
+// the input, so that calls end within their deadlines; after a call that missed one,
+// the input is halved until the model answers in time. Its fields are set before the first use; its methods are safe for concurrent use.
 type Model struct {
 	Chat   Chatter // required
 	Name   string  // name of the model on the server; required
-	Window int     // tokens that the model is loaded with, the same for each call; 0: 4,096
+	Window int     // tokens that the model is loaded with, the same for each call; 0: 4,096. If the server cuts a prompt silently, requests are no longer than what it read
 	Seed   int     // 0: 42
 
 	// MaxInput limits the tokens of messages that are read for one summary, in at
@@ -38,6 +38,9 @@ type Model struct {
 	mu     sync.Mutex              // guards the fields below; not held during calls of the model
 	chunks map[[32]byte]partResult // former chunks, by request
 	pace   pace                    // of the model, from missed deadlines
+	speed  speed                   // of the model, from its answers
+	prompt string                  // the newest that it answered
+	served int                     // the window to which the server cut a prompt silently; 0: it cut none
 }
 
 // Defaults and limits of a [Model].
@@ -75,8 +78,9 @@ func (r Rejection) Error() string { return string(r) }
 // Summarize implements [Summarizer]. An unfinished text, a tool call, and thinking
 // alone are a [Rejection]; a text that ends in repetition is used up to there. If
 // the summary of a part is rejected, the part is summarised without a model; if
-// that happens to half the parts, the first reason is the error. Any other error is
-// the server's, or gives the minimum window.
+// that happens to half the parts, the first reason is the error. So is a prompt that
+// the server cut silently. Any other error is the server's, or says that the window or
+// the deadline is too small for any summary; then nothing was requested.
 func (m *Model) Summarize(ctx context.Context, r Request) (string, error) {
 	text, err := m.summarizeOnce(ctx, r)
 	if err != nil {
@@ -96,14 +100,17 @@ func (m *Model) summarizeOnce(ctx context.Context, r Request) (string, error) {
 		return "", err
 	}
 	r.Count = tokenCounter(r.Count)
-	window := cmp.Or(m.Window, defaultWindow)
-	w := &summaryRun{
-		model: m, r: r, window: window, ratio: firstRatio, pace: m.paced(nil),
-		src: newSourceWords(r),
-	}
+	w := &summaryRun{model: m, r: r, ratio: firstRatio, src: newSourceWords(r)}
+	m.mu.Lock()
+	window := within(cmp.Or(m.Window, defaultWindow), m.served)
+	w.window, w.pace, w.speed = window, m.pace, m.speed
+	m.mu.Unlock()
 	w.limit = within(min(cmp.Or(max(r.MaxTokens, 0), defaultTokens), window/4), w.pace.limit)
 	if room := w.dataRoom(w.limit); room < leastRoom {
 		return "", fmt.Errorf("its window of %d tokens has no room for messages beside the instructions and the answer: load it with at least %d", window, w.leastWindow(room))
+	}
+	if err := w.boundByDeadline(ctx); err != nil {
+		return "", err
 	}
 	text, err := w.runRequests(ctx)
 	if err == nil {

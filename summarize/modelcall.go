@@ -1,8 +1,11 @@
 package summarize
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -22,8 +25,9 @@ type callResult struct {
 func (w *summaryRun) askModel(ctx context.Context, step, prompt string, limit int) (callResult, error) {
 	w.call++
 	w.of = max(w.of, w.call)
-	l := &answerListener{tell: w.r.Progress, p: Progress{Step: step, Call: w.call, Of: w.of}, most: maxBytesFor(predictedTokens(limit))}
+	l := &answerListener{tell: w.r.Progress, p: Progress{Step: step, Call: w.call, Of: w.of}, most: maxBytesFor(predictedTokens(limit)), pieces: 2*predictedTokens(limit) + 64}
 	l.reportProgress()
+	began := time.Now()
 	answer, err := w.model.Chat.Chat(ctx, w.modelRequest(prompt, limit), func(d model.Delta) error { return l.takeDelta(ctx, d) })
 	l.p.Tokens = max(l.p.Tokens, answer.Tokens)
 	got := callResult{prompt: answer.PromptTokens, progress: l.p}
@@ -38,10 +42,24 @@ func (w *summaryRun) askModel(ctx context.Context, step, prompt string, limit in
 			return got, Rejection(Empty)
 		}
 		return got, nil
+	case l.flooded && strings.TrimSpace(l.text.String()) == "":
+		return got, Rejection(Thinks)
 	case l.flooded:
 		return got, Rejection(TooLong)
+	case errors.Is(err, model.ErrBroken) && !w.broken:
+		w.broken = true
+		w.reportDone(got, err.Error())
+		return w.askModel(ctx, step, prompt, limit)
 	case err != nil:
 		return got, err
+	}
+	if !answer.Uncut {
+		if err := w.cutPrompt(answer.PromptTokens, prompt); err != nil {
+			return got, err
+		}
+	}
+	if !l.began.IsZero() {
+		w.speed = w.model.noteSpeed(answer, prompt, l.began.Sub(began), time.Since(l.began))
 	}
 	w.learnRatio(answer.PromptTokens, prompt)
 	got.text, err = judgeAnswer(answer, limit, w.r.Count)
@@ -53,7 +71,7 @@ func (w *summaryRun) modelRequest(prompt string, limit int) model.Request {
 	return model.Request{
 		Model:     w.model.Name,
 		Messages:  []chat.Message{chat.NewText(chat.System, Instructions()), chat.NewText(chat.User, prompt)},
-		Window:    w.window,
+		Window:    cmp.Or(w.model.Window, defaultWindow),
 		MaxTokens: predictedTokens(limit),
 		Sampling:  &model.Sampling{Seed: w.model.seedOrDefault()},
 		NoThink:   true,
@@ -61,12 +79,39 @@ func (w *summaryRun) modelRequest(prompt string, limit int) model.Request {
 	}
 }
 
+// The minimum share of the expected tokens that a server counts in a prompt that it
+// read whole, whatever its tokenizer; and if the count is that of a window.
+const wholeShare, windowShare = 0.6, 0.85
+
+// isWindow reports whether a count looks like a window, or like half of one and two,
+// to which newer versions of Ollama cut.
+func isWindow(tokens int) bool {
+	return tokens >= 1024 && (tokens%256 == 0 || tokens%1000 == 0 || tokens%256 == 2)
+}
+
+// cutPrompt returns a rejection if the server counted far too few tokens: it cut the
+// prompt silently. From then on, its count is the window.
+func (w *summaryRun) cutPrompt(counted int, prompt string) error {
+	expected := w.r.countTokens(Instructions()) + w.r.countTokens(prompt)
+	share := wholeShare
+	if isWindow(counted) {
+		share = windowShare
+	}
+	if counted <= 0 || float64(counted) >= share*float64(expected) {
+		return nil
+	}
+	w.model.mu.Lock()
+	w.model.served = counted
+	maps.DeleteFunc(w.model.chunks, func(_ [32]byte, p partResult) bool { return p.prompt >= counted }) // they were cut too
+	w.model.mu.Unlock()
+	return Rejection(fmt.Sprintf("%s: it read %d of about %d tokens", PromptCut, counted, expected))
+}
+
 // learnRatio computes, from a prompt that the server has counted, the model's
-// tokens for one token of r.Count. A count that is far too low comes from a cut
-// prompt, or from a server that counts only the part that it had not read before.
+// tokens for one token of r.Count.
 func (w *summaryRun) learnRatio(counted int, prompt string) {
 	seen := float64(counted-frameTokens/2) / float64(w.r.countTokens(Instructions())+w.r.countTokens(prompt))
-	if seen < 0.6 {
+	if counted <= 0 {
 		return
 	}
 	w.most = max(w.most, seen)
@@ -110,6 +155,7 @@ type answerListener struct {
 	last    time.Time // time of the last report
 	looped  bool
 	flooded bool
+	pieces  int // the maximum of an answer
 }
 
 // The reasons for which a listener ends a call.
@@ -139,7 +185,7 @@ func (l *answerListener) takeDelta(ctx context.Context, d model.Delta) error {
 	}
 	l.text.WriteString(d.Text)
 	switch {
-	case l.text.Len() > l.most:
+	case l.text.Len() > l.most || l.p.Tokens > l.pieces:
 		l.flooded = true
 		return errFlood
 	case l.lines.addDelta(d.Text):

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/redact"
@@ -54,6 +55,7 @@ type Request struct {
 	MaxTokens int              // of the text; 0 or less means no limit
 	Count     func(string) int // tokens of a text; nil counts four bytes as one
 	Facts     string           // the facts section that Finish attaches: the text need not repeat it
+	Deadline  time.Duration    // of each call to a model; 0: only that of the context
 	Progress  func(Progress)   // receives the progress of a model, from one goroutine; may be nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/tiercompact/tiercompact/internal/model"
 )
@@ -22,6 +23,8 @@ type summaryRun struct {
 	of     int     // expected calls
 	long   int     // requests that the server rejected as too long
 	pace   pace    // limits this summary
+	speed  speed   // of the model
+	broken bool    // a connection broke, and the call was made once more
 	given  int     // tokens of messages, in all
 	sent   int     // the same, in the current request
 	src    sourceWords
@@ -177,7 +180,7 @@ func (w *summaryRun) summarizePart(ctx context.Context, chunk []promptBlock, lim
 	w.sent = blocksSize(chunk)
 	got, err := w.askModel(ctx, requestStep(chunk), asked, limit)
 	var r Rejection
-	if err != nil && !errors.As(err, &r) {
+	if err != nil && !errors.As(err, &r) || strings.HasPrefix(string(r), PromptCut) {
 		w.reportDone(got, err.Error())
 		return "", "", err
 	}
@@ -192,7 +195,7 @@ func (w *summaryRun) summarizePart(ctx context.Context, chunk []promptBlock, lim
 // vettedPart returns the lines of a part's summary that the source supports, or why
 // it cannot be used. A missing end does not matter.
 func (w *summaryRun) vettedPart(text string) (clean, rejected string) {
-	rejected = Accept(text, Request{Messages: w.r.Messages, Count: w.r.Count}, math.MaxInt)
+	rejected = Accept(text, Request{Messages: w.r.Messages, Count: w.r.Count, Note: w.r.Note, Strategy: w.r.Strategy}, math.MaxInt)
 	if rejected != "" && rejected != CutOff {
 		return "", rejected
 	}
@@ -232,6 +235,11 @@ func (w *summaryRun) dataRoom(answer int) int {
 	p.records, p.former = true, "-" // the longest form
 	free := float64(w.window - frameTokens - predictedTokens(answer))
 	return within(int(free/w.ratio)-w.r.countTokens(Instructions())-w.r.countTokens(p.String()), w.pace.request)
+}
+
+// promptTokens returns the tokens, of r.Count, of a request without its data.
+func (w *summaryRun) promptTokens() int {
+	return w.r.countTokens(Instructions()) + w.r.countTokens(w.buildPrompt(nil).String()) + frameTokens
 }
 
 // predictedTokens returns how many tokens a model may write for a text of the given

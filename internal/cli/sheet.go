@@ -41,6 +41,10 @@ func (s *doctorSheet) writePainted(p screen.Paint, heading string, texts ...stri
 }
 
 func (s *doctorSheet) writeServer(state engine.ServerState) {
+	if state.URL == "" {
+		s.writeRow("server", "none is asked")
+		return
+	}
 	if !state.Reachable {
 		s.writeRow("server", "no Ollama at "+state.URL)
 		return
@@ -57,7 +61,7 @@ func (s *doctorSheet) machine(m engine.MachineState) {
 func (s *doctorSheet) writeModels(models []engine.ModelState) {
 	texts := make([]string, 0, len(models))
 	for _, m := range models {
-		text := fmt.Sprintf("%s, %.1f GB, can %s", m.Name, float64(m.Size)/1e9, strings.Join(m.Can, " and "))
+		text := fmt.Sprintf("%s, %s MB, can %s", m.Name, screen.Grouped(int(m.Size/1e6)), strings.Join(m.Can, " and "))
 		if m.Trained > 0 {
 			text += fmt.Sprintf(", trained for %s tokens", screen.Grouped(m.Trained))
 		}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"regexp"
 	"strconv"
@@ -27,6 +26,8 @@ func All() []Fault {
 		Hang(), Drip(20 * time.Millisecond), Garbage(), CutMidLine(), ErrorLine(), EmptyAnswer(), CutAtNumPredict(),
 		ToolCall(), ThinkingOnly(), Refusal(), ContextExceeded(), ContextNamed(), NoUserQuery(),
 		CutToMessages(0), CutToWindow(0), CutToHalf(0),
+		Reset(), ResetLater(), Stall(), Busy(http.StatusTooManyRequests, "60"), Gzip(), NotGzip(), Huge(), BadUTF8(),
+		SplitLines(), WrongDimensions(), NaN(),
 	}
 }
 
@@ -34,14 +35,7 @@ func All() []Fault {
 // connection is reset.
 func Refused() Fault {
 	return Fault{Name: "refused", down: true, serve: func(x *exchange) {
-		connection, _, err := http.NewResponseController(x.ResponseWriter).Hijack()
-		if err != nil {
-			panic(http.ErrAbortHandler)
-		}
-		if tcp, ok := connection.(*net.TCPConn); ok {
-			tcp.SetLinger(0)
-		}
-		connection.Close()
+		x.resetConnection()
 	}}
 }
 

@@ -16,6 +16,9 @@ import (
 var (
 	// ErrUnreachable says that no server answers at the address.
 	ErrUnreachable = errors.New("server is not reachable")
+	// ErrBroken says that the connection ended before the answer did: the server
+	// was stopped, or something between closed it.
+	ErrBroken = errors.New("connection broke")
 	// ErrSlow says that the server did not answer in time. Such an error is a
 	// [context.DeadlineExceeded] too.
 	ErrSlow = errors.New("server is slow")
@@ -70,6 +73,7 @@ type Answer struct {
 	Message      chat.Message // of the assistant: text, thinking, calls
 	Done         Done
 	PromptTokens int           // of the whole prompt, counted by the server; 0: not reported
+	Uncut        bool          // the server was forbidden to cut the prompt
 	Tokens       int           // of the answer; 0: not reported
 	PromptTime   time.Duration // to read the prompt; 0: not reported
 	Time         time.Duration // to write the answer; 0: not reported

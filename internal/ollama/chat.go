@@ -31,7 +31,7 @@ func (c *Client) Chat(ctx context.Context, r model.Request, each func(model.Delt
 	if err != nil {
 		return model.Answer{}, fmt.Errorf("%s %s: %w", what, r.Model, err)
 	}
-	a := answer{Reply: remote.Reply{Each: each}}
+	a := answer{Reply: remote.Reply{Each: each, Most: remote.MostPieces(r)}}
 	err = c.makeCall(ctx, r.Model, what, func(client *api.Client) error { return client.Chat(ctx, request, a.addChunk) })
 	if ctx.Err() != nil && r.OneOff && !a.began {
 		c.stopReading(ctx, r.Model)
@@ -39,6 +39,8 @@ func (c *Client) Chat(ctx context.Context, r model.Request, each func(model.Delt
 	switch {
 	case a.Stopped != nil:
 		err = a.Stopped
+	case a.Full:
+		err = nil
 	case a.Broken != nil:
 		err = c.callError(r.Model, what, a.Broken)
 	case err == nil && !a.ended && a.Looped():
@@ -118,7 +120,7 @@ func (a *answer) addChunk(r api.ChatResponse) error {
 func (a *answer) modelAnswer(before []chat.Message) model.Answer {
 	var done model.Done
 	switch {
-	case a.last.DoneReason == "length":
+	case a.last.DoneReason == "length" || a.Full:
 		done = model.CutOff
 	case a.ended:
 		done = model.Stopped
@@ -129,6 +131,7 @@ func (a *answer) modelAnswer(before []chat.Message) model.Answer {
 		Message:      a.Message(before),
 		Done:         done,
 		PromptTokens: max(0, a.last.PromptEvalCount),
+		Uncut:        true,
 		Tokens:       max(0, a.last.EvalCount),
 		PromptTime:   max(0, a.last.PromptEvalDuration),
 		Time:         max(0, a.last.EvalDuration),

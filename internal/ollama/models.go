@@ -69,16 +69,16 @@ func (c *Client) Has(ctx context.Context, name string) (m Model, ok bool, err er
 // Among is [Client.Has] for a known list of models.
 func Among(models []Model, name string) (m Model, ok bool) {
 	for _, m := range models {
-		if sameModel(m.Name, name) {
+		if SameModel(m.Name, name) {
 			return m, true
 		}
 	}
 	return Model{}, false
 }
 
-// sameModel compares names as the server does: with the default registry, namespace
+// SameModel compares names as the server does: with the default registry, namespace
 // and tag filled in, ignoring case.
-func sameModel(a, b string) bool {
+func SameModel(a, b string) bool {
 	return strings.EqualFold(model.ParseName(a).String(), model.ParseName(b).String()) && b != ""
 }
 
@@ -219,7 +219,7 @@ func (c *Client) Loaded(ctx context.Context, name string) (window int, ok bool, 
 
 func loaded(running []Running, name string) (window int, ok bool) {
 	for _, m := range running {
-		if sameModel(m.Name, name) {
+		if SameModel(m.Name, name) {
 			return m.Window, true
 		}
 	}

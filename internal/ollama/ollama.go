@@ -90,12 +90,7 @@ func (c *Client) kept() *api.Duration {
 
 // makeCall makes one call; its errors name the action.
 func (c *Client) makeCall(ctx context.Context, name, what string, call func(*api.Client) error) error {
-	var side remote.Call
-	return c.callError(name, what, side.Fault(ctx, call(c.clientVia(&side))))
-}
-
-func (c *Client) clientVia(side *remote.Call) *api.Client {
-	return api.NewClient(c.base, side.Client())
+	return c.callError(name, what, remote.Make(ctx, "", func(h *http.Client) error { return call(api.NewClient(c.base, h)) }))
 }
 
 // callError returns err with the action, the model ("" for none), and the remedy.
@@ -111,6 +106,8 @@ func remedyFor(f *remote.Failure, what, name string) string {
 		return "check that this is Ollama's base address, the part before /api/version"
 	case what == pulling && !errors.Is(f.Kind, model.ErrUnreachable):
 		return "check its name at https://ollama.com/library, and the server's network"
+	case errors.Is(f.Kind, model.ErrBroken):
+		return "try again, and see the server's log: it was stopped, or what is between closed the connection"
 	case errors.Is(f.Kind, model.ErrUnreachable):
 		return "start it: ollama serve"
 	case errors.Is(f.Kind, model.ErrNoModel):
@@ -121,7 +118,7 @@ func remedyFor(f *remote.Failure, what, name string) string {
 		return "use another model"
 	case errors.Is(f.Kind, model.ErrGarbled):
 		return "check that this is Ollama's address, and the server's log"
-	case f.Status == http.StatusServiceUnavailable:
+	case f.Status == http.StatusServiceUnavailable || f.Status == http.StatusTooManyRequests:
 		return "it is busy: try again later, or raise OLLAMA_MAX_QUEUE"
 	}
 	return "see the server's log"

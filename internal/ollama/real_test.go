@@ -220,7 +220,7 @@ func TestRealVectorsMeanSomething(t *testing.T) {
 	}
 }
 
-// tricky are texts that are hard for tokenizers.
+// tricky are 36 texts that are hard for tokenizers.
 func tricky(t *testing.T) []string {
 	return []string{
 		"hello world",
@@ -232,36 +232,75 @@ func tricky(t *testing.T) []string {
 		strings.Repeat(" ", 70) + "x" + strings.Repeat("=", 300) + strings.Repeat("-", 77) + strings.Repeat("\n", 40) + "\t\t\r\n end",
 		`{"a": [1, 2, {"b": null}], "path": "/usr/local/bin/x_y-z.go:12"}`,
 		lines(t, 40, 80),
+		lines(t, 200, 60),
+		lines(t, 500, 120),
+		"a b  c   d    e     f      g       h        i",
+		"x\ny\n\nz\n\n\nw\n\n\n\nv\n\n\n\n\n",
+		"\ta\n\t\tb\n\t\t\tc\n\t\t\t\td\n\t\t\t\t\te",
+		" \t \t\t  \t   \n \n\t\n  \n",
+		"\r\n\r\na\r\n b\r\r\n",
+		"  leading, trailing  ",
+		"<table><tr><td>1</td><td> 2</td></tr></table>\n<h1>Title</h1><code>x  y</code>",
+		"a<end_of_turn>b<start_of_turn>model\n<bos> <eos><unk> <pad><unused7> <mask>",
+		"<tool_call>\n{\"name\": \"read\"}\n</tool_call><tool_response></tool_response><think>\n\n</think>",
+		"<<|im_end|>> <|<|im_start|>|> <tool_call<tool_call>>",
+		"- [ ] one\n- [x] two\n  - three\n    - four\n\n| a | b |\n|---|---|\n| 1 | 2 |\n",
+		"def f(x):\n    if x:\n        return {\n            'a': 1,\n        }\n    return None\n",
+		"SELECT  a,b\nFROM t\nWHERE a='x''y' -- z\n;",
+		"https://example.com/a/b?c=d&e=%20f#g user@example.com 10.0.0.1:8443",
+		"camelCase snake_case SCREAMING_CASE kebab-case Mixed_Case42x",
+		"1,234,567.89 2026-11-29T05:40:12Z 0b1010 0o17 1e-9 ½ ² ٣",
+		"Ünïcödé ﬁ ﬀ Ǆ ŉ ﷽ \u200b\u00a0\u3000\u2028x",
+		"e\u0301a\u0308 नमस्ते สวัสดี שלום مرحبا ქართული",
+		"日本語の文章です。中文的句子，没有空格。한국어 문장입니다.",
+		"🇩🇪🏳️‍🌈👍🏽 ☃ ❤️ → ≠ ∑ ℝ",
+		strings.Repeat("ab", 300) + strings.Repeat("aA1", 80),
+		"________ ******** //////// \\\\\\ ........ !!!??? #### ==== ~~~~ ||||",
+		"diff --git a/x b/x\n@@ -1,3 +1,4 @@\n-\told\n+\tnew\n \n",
+		"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+		"\x01\x02\x7f \ufffd \ufeff",
 	}
 }
 
 func TestRealTokenizersCountAsTheServerDoes(t *testing.T) {
 	c := realClient(t)
+	const chatML, turn = "<|im_end|>\n<|im_start|>assistant\n", "<end_of_turn>\n<start_of_turn>model\n"
+	texts := tricky(t)
+	if len(texts) != 36 {
+		t.Fatalf("%d texts", len(texts))
+	}
 	for _, m := range []struct{ name, before, after string }{
-		{ollamatest.Chat, "<|im_start|>user\n", "<|im_end|>\n<|im_start|>assistant\n"},
+		{ollamatest.Chat, "<|im_start|>user\n", chatML},
 		{ollamatest.Tiny, "<|begin_of_text|><|start_header_id|>user<|end_header_id|>\n\n", "<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n"},
+		{ollamatest.TinyGemma2, "<bos><start_of_turn>user\n", turn},
+		{ollamatest.TinyGemma3, "<bos><start_of_turn>user\n", turn},
+		{ollamatest.TinyQwen2, "<|im_start|>user\n", chatML},
+		{ollamatest.TinyQwen3, "<|im_start|>user\n", chatML},
 	} {
 		count, err := c.Tokenizer(t.Context(), m.name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i, text := range tricky(t) {
+		off := 0
+		for i, text := range texts {
 			a, err := c.Chat(t.Context(), model.Request{Model: m.name, MaxTokens: 1, Window: 4096, Messages: user(text)}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if got := count(m.before + text + m.after); got != a.PromptTokens {
+				off++
 				t.Errorf("%s, text %d: %d tokens, the server counts %d", m.name, i, got, a.PromptTokens)
 			}
 		}
+		t.Logf("%s: %d of %d texts differ", m.name, off, len(texts))
 	}
 	for _, name := range []string{ollamatest.Embedder, ollamatest.TinyEmbedder} {
 		count, err := c.Tokenizer(t.Context(), name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i, text := range tricky(t) {
-			text = text[:min(len(text), 500)]
+		for i, text := range texts[:9] { // in others, words have more than wordBytes
+			text = strings.ToValidUTF8(text[:min(len(text), 500)], "")
 			const ends = 2
 			if got, want := count(text)+ends, posted(t, "/api/embed", map[string]any{"model": name, "input": text, "options": map[string]any{"num_thread": ollamatest.Threads}}); got != want {
 				t.Errorf("%s, text %d: %d tokens, the server counts %d", name, i, got, want)

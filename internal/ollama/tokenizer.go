@@ -1,8 +1,10 @@
 package ollama
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/ollama/ollama/api"
@@ -16,19 +18,62 @@ import (
 // with a model, for a text inside a prompt: nothing is added before or after it.
 // The text of a special token counts as that one token, because the server reads it
 // so. The server returns its vocabulary (some 10 MB) without loading the model. An
-// unknown kind of vocabulary is [model.ErrCannot]. The function is safe for
-// concurrent use; it counts 1 to 4 MB a second.
+// unknown kind of vocabulary is [model.ErrCannot]. If it is not known which of
+// Ollama's two tokenizers the server uses, the count is the higher one. The function
+// is safe for concurrent use; it counts 1 to 4 MB a second.
 func (c *Client) Tokenizer(ctx context.Context, name string) (func(string) int, error) {
 	const what = "read the vocabulary of"
 	s, err := c.showModel(ctx, name, true)
 	if err != nil {
 		return nil, err
 	}
-	v, err := newVocabulary(s)
-	if err != nil {
-		return nil, c.callError(name, what, err)
+	var counts []func(string) int
+	for _, own := range c.tokenizersOf(ctx, s) {
+		v, err := newVocabulary(s, own)
+		if err != nil {
+			return nil, c.callError(name, what, err)
+		}
+		counts = append(counts, v.countTokens)
 	}
-	return v.countTokens, nil
+	if len(counts) == 1 {
+		return counts[0], nil
+	}
+	return func(text string) int { return max(counts[0](text), counts[1](text)) }, nil
+}
+
+// tokenizersOf returns whether the server uses its own tokenizer for a model, not
+// llama.cpp's; two values if that is unknown. Ollama 0.17 runs some architectures
+// itself, all others, and models with a separate projector, with llama.cpp. Later
+// versions may not: their counts were not compared.
+func (c *Client) tokenizersOf(ctx context.Context, s *api.ShowResponse) []bool {
+	kind, arch := s.ModelInfo["tokenizer.ggml.model"], architecture(s)
+	switch _, runs := ownEngines[arch]; {
+	case kind == "bert":
+		return []bool{true} // both are the same
+	case kind == "llama" && arch == "":
+		return []bool{false, true}
+	case !runs || len(s.ProjectorInfo) > 0:
+		return []bool{false}
+	}
+	version, err := c.Version(ctx)
+	if err == nil && isCompared(version) {
+		return []bool{true}
+	}
+	return []bool{false, true}
+}
+
+// isCompared reports whether a version of Ollama is 0.17 or earlier. A server that
+// was built from the Go module, whose newest version is 0.17.4, reports 0.0.0.
+func isCompared(version string) bool {
+	major, rest, _ := strings.Cut(version, ".")
+	minor, _, _ := strings.Cut(rest, ".")
+	n, err := strconv.Atoi(minor)
+	return major == "0" && err == nil && n <= 17
+}
+
+func architecture(s *api.ShowResponse) string {
+	arch, _ := s.ModelInfo["general.architecture"].(string)
+	return arch
 }
 
 const (
@@ -40,50 +85,65 @@ const (
 type vocabulary struct {
 	encode   func(text string) int
 	specials specials
-	run      int // bytes of the longest run without blanks that is encoded whole
+	run      int  // bytes of the longest run without blanks that is encoded whole
+	prefix   bool // a text after a special token gets a blank before it
 }
 
-// newVocabulary builds a vocabulary from the server's data.
-func newVocabulary(s *api.ShowResponse) (*vocabulary, error) {
+// newVocabulary builds a vocabulary from the server's data, for Ollama's own
+// tokenizer or for llama.cpp's.
+func newVocabulary(s *api.ShowResponse, own bool) (*vocabulary, error) {
 	const key = "tokenizer.ggml."
 	values := elementsOf[string](s.ModelInfo[key+"tokens"])
 	types := elementsOf[float64](s.ModelInfo[key+"token_type"])
 	scores := elementsOf[float64](s.ModelInfo[key+"scores"])
-	merges := elementsOf[string](s.ModelInfo[key+"merges"])
 	if len(values) < 16 || len(types) != 0 && len(types) != len(values) {
 		return nil, remote.Garbled("it has %d tokens and %d types of them", len(values), len(types))
 	}
-	vocab := &tokenizer.Vocabulary{Values: values, Types: make([]int32, len(values)), Scores: make([]float32, len(values))}
+	vocab := &tokenizer.Vocabulary{Values: values, Types: make([]int32, len(values)), Scores: make([]float32, len(values)), Merges: elementsOf[string](s.ModelInfo[key+"merges"])}
 	v := &vocabulary{run: pieceBytes}
 	for i := range values {
 		// The library searches for the special tokens one after the other, each
-		// time through the whole text: they are found here, in one pass.
+		// time through the whole text: here, only for those that text contains.
 		vocab.Types[i] = tokenizer.TOKEN_TYPE_NORMAL
 		if i < len(scores) {
 			vocab.Scores[i] = float32(scores[i])
 		}
-		if i < len(types) && (types[i] == tokenizer.TOKEN_TYPE_CONTROL || types[i] == tokenizer.TOKEN_TYPE_USER_DEFINED) {
+		if i < len(types) && isSpecial(types[i], own) {
 			v.specials.addSpecial(values[i])
 		}
 	}
+	if !own {
+		v.specials.sortByLength()
+	}
 	kind, _ := s.ModelInfo[key+"model"].(string)
 	pre, _ := s.ModelInfo[key+"pre"].(string)
+	split := cmp.Or(ownEngines[architecture(s)], splits[pre])
 	switch {
-	case kind == "gpt2" && splits[pre] != "" && len(merges) > 0:
+	case own && kind == "gpt2" && split != "" && len(vocab.Merges) > 0:
+		v.encode = counting(tokenizer.NewBytePairEncoding(vocab, split).Encode)
+	case kind == "gpt2" && splits[pre] != "" && len(vocab.Merges) > 0:
 		whole := splits[pre] == splits["llama-bpe"] || pre == "tekken"
-		v.encode = newPairs(values, merges, splits[pre], whole).countTokens
+		v.encode = newPairs(values, vocab.Merges, splits[pre], whole).countTokens
 	case kind == "llama" && len(scores) == len(values):
+		prefix, set := s.ModelInfo[key+"add_space_prefix"].(bool)
+		v.prefix = !own && (prefix || !set)
 		v.encode = counting(tokenizer.NewSentencePiece(vocab).Encode)
 	case kind == "bert":
 		// Ollama 0.17 does not convert texts to lower case for the models of this
 		// family, although their vocabulary has only lower case: a word with a
 		// capital is one token, [UNK].
-		lower := s.ModelInfo["general.architecture"] != "nomic-bert"
+		lower := architecture(s) != "nomic-bert"
 		v.encode, v.run, v.specials = counting(tokenizer.NewWordPiece(vocab, lower).Encode), wordBytes, specials{}
 	default:
 		return nil, &remote.Failure{Kind: model.ErrCannot, Text: fmt.Sprintf("its vocabulary is of the kind %q %q", kind, pre)}
 	}
 	return v, nil
+}
+
+// isSpecial reports whether tokens of a type are found in a text before it is
+// divided into words. llama.cpp also finds the unknown token.
+func isSpecial(kind float64, own bool) bool {
+	return kind == tokenizer.TOKEN_TYPE_CONTROL || kind == tokenizer.TOKEN_TYPE_USER_DEFINED || kind == tokenizer.TOKEN_TYPE_UNKNOWN && !own
 }
 
 // counting counts with one of the library's tokenizers.
@@ -111,14 +171,16 @@ func elementsOf[T any](v any) []T {
 
 // countTokens returns the tokens of text.
 func (v *vocabulary) countTokens(text string) int {
-	n := 0
-	for text != "" {
-		at, size := v.specials.findSpecial(text)
-		n += v.countPlain(text[:at])
-		if size > 0 {
+	n, afterSpecial := 0, false
+	for part := range v.specials.splitText(text) {
+		if part.special {
 			n++
+		} else if v.prefix && afterSpecial {
+			n += v.countPlain(" " + part.text)
+		} else {
+			n += v.countPlain(part.text)
 		}
-		text = text[at+size:]
+		afterSpecial = part.special
 	}
 	return n
 }
@@ -170,81 +232,3 @@ func boundary(text string, i int) int {
 	}
 	return i
 }
-
-// specials finds special tokens.
-type specials struct {
-	tokens  map[string]bool
-	lengths [256][]int // of the tokens that begin with a byte, longest first
-}
-
-func (s *specials) addSpecial(token string) {
-	if token == "" || s.tokens[token] {
-		return
-	}
-	if s.tokens == nil {
-		s.tokens = make(map[string]bool)
-	}
-	s.tokens[token] = true
-	lengths := s.lengths[token[0]]
-	at := 0
-	for at < len(lengths) && lengths[at] > len(token) {
-		at++
-	}
-	if at == len(lengths) || lengths[at] != len(token) {
-		lengths = append(lengths, 0)
-		copy(lengths[at+1:], lengths[at:])
-		lengths[at] = len(token)
-		s.lengths[token[0]] = lengths
-	}
-}
-
-// findSpecial returns the place and the length of the first special token in text:
-// the end of text and 0 if there is none.
-func (s *specials) findSpecial(text string) (at, size int) {
-	for i := range len(text) {
-		for _, n := range s.lengths[text[i]] {
-			if i+n <= len(text) && s.tokens[text[i:i+n]] {
-				return i, n
-			}
-		}
-	}
-	return len(text), 0
-}
-
-// The patterns that divide text into words before byte pairs are merged, by their
-// names in GGUF files: those of the vocabularies' own tokenizers, in one expression
-// each that matches everywhere.
-var splits = func() map[string]string {
-	const (
-		ending = `(?i:'s|'t|'re|'ve|'m|'ll|'d)`
-		blanks = `|\s*[\r\n]+|\s+(?!\S)|\s+`
-		symbol = `| ?[^\s\p{L}\p{N}]+[\r\n]*`
-		word   = `|[^\r\n\p{L}\p{N}]?\p{L}+`
-		high   = `[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]`
-		low    = `[\p{Ll}\p{Lm}\p{Lo}\p{M}]`
-		first  = `[^\r\n\p{L}\p{N}]?`
-		paths  = `| ?[^\s\p{L}\p{N}]+[\r\n/]*`
-
-		llama3 = ending + word + `|\p{N}{1,3}` + symbol + blanks
-		qwen2  = ending + word + `|\p{N}` + symbol + blanks
-		gpt2   = `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`
-		smollm = `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+|\s+(?=\p{N})|\s+(?!\S)|\s+` // like gpt2, after each digit was separated
-		tekken = first + high + `*` + low + `+|` + first + high + `+` + low + `*|\p{N}` + paths + blanks
-		gpt4o  = first + high + `*` + low + `+` + ending + `?|` + first + high + `+` + low + `*` + ending + `?|\p{N}{1,3}` + paths + blanks
-	)
-	names := map[string]string{
-		llama3: "llama-bpe llama3 llama-v3 falcon3 falcon-h1 pixtral lfm2 glm4 chatglm-bpe smaug-bpe dbrx",
-		qwen2:  "qwen2 deepseek-r1-qwen stablelm2 megrez hunyuan grok-2",
-		gpt2:   "gpt-2 phi-2 mpt olmo jais exaone4 granite-docling",
-		smollm: "smollm starcoder refact command-r codeshell exaone minerva-7b",
-		tekken: "tekken",
-		gpt4o:  "gpt-4o llama4",
-	}
-	m := make(map[string]string)
-	for split, of := range names {
-		for name := range strings.FieldsSeq(of) {
-			m[name] = split
-		}
-	}
-	return m
-}()

@@ -3,6 +3,7 @@ package ollama_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -25,7 +26,8 @@ func counter(t testing.TB, v vocab) (func(string) int, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, _ := scripted(t, map[string]string{"/api/show": string(answer)})
+	version, _ := v["version"].(string)
+	c, _ := scripted(t, map[string]string{"/api/show": string(answer), "/api/version": `{"version":"` + version + `"}`})
 	return c.Tokenizer(t.Context(), "m")
 }
 
@@ -149,6 +151,41 @@ func TestSentencePiecesAreJoinedByScore(t *testing.T) {
 		if got := count(text); got != want {
 			t.Errorf("%q has %d tokens, want %d", text, got, want)
 		}
+	}
+}
+
+// Ollama's own tokenizer searches for special tokens in the order of the vocabulary,
+// llama.cpp's for the longest first: a run of blanks is many tokens or one.
+func TestSpecialTokensAreFoundInTheServersOrder(t *testing.T) {
+	v := sentences()
+	v["tokens"] = append(v["tokens"].([]string), "\n", "\n\n", "\n\n\n", "  ", "   ", "<b", "<b>", "a<b")
+	v["token_type"] = append(v["token_type"].([]int), user4, user4, user4, user4, user4, user4, user4, user4)
+	v["scores"] = append(v["scores"].([]float64), slices.Repeat([]float64{0}, 8)...)
+	for server, want := range map[string]map[string]int{
+		"gemma3 0.17.4": {"\n\n\n": 3, "a\n\nb": 4, "     ": 3, "b<bb": 3, "<b>c": 2, "<turn>ab": 2},
+		"gemma2 0.17.4": {"\n\n\n": 1, "a\n\na": 3, "     ": 2, "b<bb": 4, "<b>c": 3, "<turn>ab": 2}, // with a blank after a special token
+		"":              {"\n\n\n": 3, "a\n\nb": 4, "     ": 3, "b<bb": 4},                           // the higher one
+	} {
+		arch, version, _ := strings.Cut(server, " ")
+		v["architecture"], v["version"] = arch, version
+		count := mustCount(t, v)
+		for text, n := range want {
+			if got := count(text); got != n {
+				t.Errorf("%s: %q has %d tokens, want %d", server, text, got, n)
+			}
+		}
+	}
+}
+
+// A megabyte of hundreds of special tokens, each of which is searched for.
+func TestSpecialTokensAreFoundInLinearTime(t *testing.T) {
+	var special []string
+	for i := range 500 {
+		special = append(special, fmt.Sprintf("<unused%d>", i))
+	}
+	text := strings.Repeat(strings.Join(special, ""), 200)
+	if got := mustCount(t, bytePairs("qwen2", []string{"a a"}, special...))(text); got != 200*len(special) {
+		t.Errorf("%d tokens", got)
 	}
 }
 

@@ -18,6 +18,10 @@ const (
 	Embedder     = "real-minilm" // all-MiniLM-L6-v2, 384 dimensions, window 512
 	Tiny         = "tinyllama"   // Llama 3.2's vocabulary and template, window 8,192
 	TinyEmbedder = "tinybert"    // BERT's vocabulary, 64 dimensions, window 2,048
+	TinyGemma2   = "tinygemma2"  // Gemma 2's vocabulary, on llama.cpp
+	TinyGemma3   = "tinygemma3"  // the same, on Ollama's own engine
+	TinyQwen2    = "tinyqwen2"   // Qwen's vocabulary, on llama.cpp
+	TinyQwen3    = "tinyqwen3"   // the same, on Ollama's own engine
 )
 
 // Threads is the number of threads of the tests' models (num_thread). Threads wait

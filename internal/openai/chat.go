@@ -28,7 +28,7 @@ func (c *Client) Chat(ctx context.Context, r model.Request, each func(model.Delt
 	if err != nil {
 		return model.Answer{}, fmt.Errorf("%s %s: %w", what, r.Model, err)
 	}
-	a := answer{Reply: remote.Reply{Each: each}}
+	a := answer{Reply: remote.Reply{Each: each, Most: remote.MostPieces(r)}}
 	err = c.makeCall(ctx, r.Model, what, settings(r), func(o *openai.Client) error {
 		stream, err := o.CreateChatCompletionStream(ctx, request)
 		if err != nil {
@@ -40,6 +40,8 @@ func (c *Client) Chat(ctx context.Context, r model.Request, each func(model.Delt
 	switch {
 	case a.Stopped != nil:
 		err = a.Stopped
+	case a.Full:
+		err, a.finish = nil, "length"
 	case a.Broken != nil:
 		err = c.callError(r.Model, what, a.Broken)
 	case err == nil && a.finish == "" && a.Looped():

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/sashabaranov/go-openai"
 
@@ -41,12 +42,13 @@ func (c *Client) URL() string { return c.base.Redacted() }
 // makeCall makes one call; its errors name the action. name is the model, "" for
 // none; settings are added to the request.
 func (c *Client) makeCall(ctx context.Context, name, what string, settings []byte, call func(*openai.Client) error) error {
-	side := remote.Call{Secret: c.key}
 	config := openai.DefaultConfig(c.key)
 	config.BaseURL = c.base.JoinPath("v1").String()
-	config.HTTPClient = adding{side.Client(), settings}
 	config.EmptyMessagesLimit = 1 << 20 // servers send empty lines while they read a prompt; bytes are limited
-	return c.callError(name, what, side.Fault(ctx, call(openai.NewClientWithConfig(config))))
+	return c.callError(name, what, remote.Make(ctx, c.key, func(h *http.Client) error {
+		config.HTTPClient = adding{h, settings}
+		return call(openai.NewClientWithConfig(config))
+	}))
 }
 
 func (c *Client) callError(name, what string, err error) error {
@@ -59,6 +61,8 @@ func remedyFor(f *remote.Failure) string {
 		return "check the key (COMPACT_API_KEY)"
 	case f.Cause == remote.WrongPath:
 		return "check that this is the base address of a server with OpenAI's protocol, the part before /v1/models"
+	case errors.Is(f.Kind, model.ErrBroken):
+		return "try again, and see the server's log: it was stopped, or what is between closed the connection"
 	case errors.Is(f.Kind, model.ErrUnreachable):
 		return "start the server, or correct its address"
 	case errors.Is(f.Kind, model.ErrNoModel):
@@ -73,6 +77,12 @@ func remedyFor(f *remote.Failure) string {
 		return "it is busy or loads the model: try again later"
 	}
 	return "see the server's log"
+}
+
+// SameModel compares the names of models: with Ollama's default tag, or without.
+func SameModel(a, b string) bool {
+	const tag = ":latest"
+	return strings.TrimSuffix(a, tag) == strings.TrimSuffix(b, tag)
 }
 
 // Models returns the names of the models in the server's list, in its order.
@@ -173,7 +183,7 @@ type listed struct {
 // single model uses it for any name.
 func knownFromList(list []listed, name string) tokens.Known {
 	for _, m := range list {
-		if m.ID == name || len(list) == 1 {
+		if SameModel(m.ID, name) || len(list) == 1 {
 			return tokens.Known{
 				Served:  max(wholeTokens(m.Len), wholeTokens(m.Loaded)),
 				Trained: max(wholeTokens(m.Context), wholeTokens(m.Meta.Trained)),
@@ -194,8 +204,7 @@ func wholeTokens(f float64) int {
 // getJSON reads a JSON answer that is not in OpenAI's protocol. Fields that the
 // server lacks, or has in another form, stay unset in v.
 func (c *Client) getJSON(ctx context.Context, name, path string, v any) error {
-	side := remote.Call{Secret: c.key}
-	err := func() error {
+	err := remote.Make(ctx, c.key, func(h *http.Client) error {
 		r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base.JoinPath(path).String(), nil)
 		if err != nil {
 			return err
@@ -203,12 +212,12 @@ func (c *Client) getJSON(ctx context.Context, name, path string, v any) error {
 		if c.key != "" {
 			r.Header.Set("Authorization", "Bearer "+c.key)
 		}
-		resp, err := side.Client().Do(r)
+		resp, err := h.Do(r)
 		if err != nil {
 			return err
 		}
 		defer resp.Body.Close()
 		return json.NewDecoder(resp.Body).Decode(v)
-	}()
-	return c.callError(name, "get the window of", side.Fault(ctx, err))
+	})
+	return c.callError(name, "get the window of", err)
 }

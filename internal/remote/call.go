@@ -3,6 +3,7 @@ package remote
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"crypto/tls"
 	"encoding/json"
 	"errors"
@@ -24,6 +25,8 @@ const (
 	// LineStream is the media type of an answer that arrives line by line. The
 	// length of its lines is limited, not their number.
 	LineStream = "application/x-ndjson"
+
+	eventStream = "text/event-stream"
 )
 
 var errRedirect = errors.New("server sends to another host")
@@ -44,10 +47,12 @@ type Call struct {
 	Secret string // must not be in errors; "": none
 
 	status int      // status of the rejection; 0: none
+	wait   string   // its Retry-After
 	text   string   // its message
 	class  string   // its other text
 	page   bool     // the rejection is a web page
 	broken error    // why the body could not be read to its end
+	passed bool     // a part of a stream has reached the caller
 	url    *url.URL // of the newest request; nil: none
 
 	// The progress of that request. The transport may report it from goroutines of
@@ -81,7 +86,7 @@ func (c *Call) RoundTrip(r *http.Request) (*http.Response, error) {
 	case r.Header.Get("Accept") == LineStream:
 		resp.Body = c.wholeJSONLines(resp.Body)
 	default:
-		resp.Body = &bounded{c, resp.Body, maxBody}
+		resp.Body = &bounded{c, resp.Body, maxBody, r.Header.Get("Accept") == eventStream}
 	}
 	return resp, nil
 }
@@ -109,7 +114,7 @@ func (c *Call) noteRefusal(resp *http.Response) {
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxRefusal)) // a part of it is enough
 	resp.Body.Close()
 	resp.Body = io.NopCloser(bytes.NewReader(body))
-	c.status = resp.StatusCode
+	c.status, c.wait = resp.StatusCode, resp.Header.Get("Retry-After")
 	c.text, c.class = parseRefusal(body)
 	c.page = isPage(body)
 }
@@ -145,12 +150,14 @@ func parseRefusal(body []byte) (text, class string) {
 type bounded struct {
 	call *Call
 	io.ReadCloser
-	left int
+	left   int
+	stream bool
 }
 
 func (b *bounded) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	b.left -= n
+	b.call.passed = b.call.passed || b.stream && bytes.IndexByte(p[:n], '\n') >= 0
 	if b.left < 0 {
 		err = fmt.Errorf("it has more than %d bytes", maxBody)
 	}
@@ -184,7 +191,7 @@ func (b *lineBody) Read(p []byte) (int, error) {
 		}
 		line := bytes.TrimSpace(b.scanner.Bytes())
 		if len(line) > 0 && !json.Valid(line) {
-			b.call.broken = fmt.Errorf("it has a line that is not JSON: %s", line)
+			b.call.broken = cmp.Or(b.scanner.Err(), fmt.Errorf("it has a line that is not JSON: %s", line))
 			return 0, io.EOF
 		}
 		if len(line) > 0 {
@@ -192,6 +199,7 @@ func (b *lineBody) Read(p []byte) (int, error) {
 			b.rest = b.line
 		}
 	}
+	b.call.passed = true
 	n := copy(p, b.rest)
 	b.rest = b.rest[n:]
 	return n, nil

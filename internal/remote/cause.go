@@ -114,7 +114,14 @@ func (c *Call) networkCause(err error) Cause {
 // hangsUp reports whether an error comes from a server that does not understand its
 // input: those with OpenSSL close the connection silently if they receive no TLS.
 func (c *Call) hangsUp(err error) bool {
-	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || mentions(err.Error(), "malformed http response")
+	return isHangUp(err) || mentions(err.Error(), "malformed http response")
+}
+
+// isHangUp reports whether an error is the end of a connection.
+func isHangUp(err error) bool {
+	var network net.Error
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) ||
+		errors.As(err, &network) && !errors.Is(err, syscall.ECONNREFUSED) && mentions(err.Error(), "reset by peer", "forcibly closed", "broken pipe")
 }
 
 const probeWithin = time.Second

@@ -20,6 +20,8 @@ type Failure struct {
 	Status int    // of HTTP; 0: the server did not reject the call
 	Text   string // of the server or the network; one line, no semicolon
 	Cause  Cause  // "": the remedy depends on the kind of server
+
+	unasked bool // the connection broke before the answer
 }
 
 // Error returns one line without a semicolon.
@@ -40,6 +42,8 @@ func (f *Failure) Unwrap() []error {
 		return nil
 	case errors.Is(f.Kind, model.ErrSlow) || f.Cause == NoConnection:
 		return []error{f.Kind, context.DeadlineExceeded}
+	case f.unasked:
+		return []error{f.Kind, model.ErrUnreachable}
 	}
 	return []error{f.Kind}
 }
@@ -73,12 +77,18 @@ func (c *Call) failureOf(err error) *Failure {
 		f := &Failure{Kind: kindOfFailure(c.status, c.class), Status: c.status, Text: c.text}
 		f.Cause = causeOf(c.status, c.text, c.page)
 		return f
+	case c.broken != nil && isHangUp(c.broken):
+		return &Failure{Kind: model.ErrBroken, Text: "in the middle of the answer: " + c.broken.Error()}
 	case c.broken != nil:
 		return &Failure{Kind: model.ErrGarbled, Text: c.broken.Error()}
 	case errors.Is(err, errRedirect):
 		return &Failure{Kind: model.ErrGarbled, Text: errRedirect.Error()}
 	case errors.As(err, &network):
-		return &Failure{Kind: model.ErrUnreachable, Text: network.Err.Error(), Cause: c.networkCause(network.Err)}
+		f := &Failure{Kind: model.ErrUnreachable, Text: network.Err.Error(), Cause: c.networkCause(network.Err)}
+		if f.Cause == "" && isHangUp(network.Err) {
+			f.Kind, f.Text, f.unasked = model.ErrBroken, "before the answer: "+f.Text, true
+		}
+		return f
 	case isDecoding(err) && strings.Contains(err.Error(), "character '<'"):
 		return &Failure{Kind: model.ErrGarbled, Text: "it is a web page, not JSON", Cause: WrongPath}
 	case isDecoding(err):
@@ -123,7 +133,7 @@ func kindOfFailure(status int, words string) error {
 		return false
 	}
 	switch {
-	case status == http.StatusUnauthorized || status == http.StatusForbidden || status == http.StatusServiceUnavailable:
+	case status == http.StatusUnauthorized || status == http.StatusForbidden || status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests:
 		return nil
 	case status == http.StatusRequestEntityTooLarge || says(tooLong):
 		return model.ErrTooLong

@@ -141,7 +141,7 @@ func TestBrokenAnswersAreReported(t *testing.T) {
 		"cut": {"", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "100")
 			fmt.Fprint(w, "{")
-		}, model.ErrGarbled, "unexpected EOF"},
+		}, model.ErrBroken, "unexpected EOF"},
 		"too much": {"", func(w http.ResponseWriter, _ *http.Request) {
 			for range 66 {
 				fmt.Fprint(w, big)
@@ -162,7 +162,19 @@ func TestBrokenAnswersAreReported(t *testing.T) {
 			fmt.Fprint(w, "{}\n")
 			w.(http.Flusher).Flush()
 			panic(http.ErrAbortHandler)
-		}, model.ErrGarbled, "unexpected EOF"},
+		}, model.ErrBroken, "in the middle of the answer: unexpected EOF"},
+		"stream cut in a line": {remote.LineStream, func(w http.ResponseWriter, _ *http.Request) {
+			fmt.Fprint(w, "{}\n{\"a")
+			w.(http.Flusher).Flush()
+			panic(http.ErrAbortHandler)
+		}, model.ErrBroken, "unexpected EOF"},
+		"not gzip": {"", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Encoding", "gzip")
+			fmt.Fprint(w, "{\"a\": 1, \"b\": 2}")
+		}, model.ErrGarbled, "gzip"},
+		"hangs up before it answers": {"", func(w http.ResponseWriter, _ *http.Request) {
+			panic(http.ErrAbortHandler)
+		}, model.ErrBroken, "before the answer: EOF"},
 		"hangs up": {"", func(w http.ResponseWriter, _ *http.Request) {
 			panic(http.ErrAbortHandler)
 		}, model.ErrUnreachable, "EOF"},

@@ -1,7 +1,9 @@
 package remote
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -18,10 +20,13 @@ const (
 type Reply struct {
 	Each    func(model.Delta) error // receives each piece; may be nil
 	Calls   []chat.Part             // an id may be missing, or be a duplicate
+	Most    int                     // pieces after which the answer is cut off, as a server should have done; 0: no limit
+	Full    bool                    // it was
 	Stopped error                   // by Each
 	Broken  error                   // the answer exceeds the limit
 
 	text, thinking strings.Builder
+	pieces         int
 	last           model.Delta // the newest piece that is not empty
 	repeats        int         // how often it came, in a row
 }
@@ -29,6 +34,19 @@ type Reply struct {
 // maxRepeats is the number of equal pieces in a row, without their blanks, after
 // which Ollama (0.17.4, llm/server.go) ends an answer without a reason.
 const maxRepeats = 30
+
+// errFull ends an answer that has enough pieces.
+var errFull = errors.New("the answer is longer than it may be")
+
+// MostPieces returns how many pieces an answer to r can have: each has a token or
+// more, and some servers count their tokens differently. 0: unknown.
+func MostPieces(r model.Request) int {
+	most := cmp.Or(r.MaxTokens, r.Window)
+	if most <= 0 {
+		return 0
+	}
+	return most + most/8 + 16
+}
 
 // Add adds a piece. An error says that no more pieces are wanted.
 func (r *Reply) Add(d model.Delta) error {
@@ -39,8 +57,15 @@ func (r *Reply) Add(d model.Delta) error {
 		r.Broken = Garbled("it does not end")
 		return r.Broken
 	}
-	if d != (model.Delta{}) && r.Each != nil {
+	if d == (model.Delta{}) {
+		return nil
+	}
+	if r.Each != nil {
 		r.Stopped = r.Each(d)
+	}
+	if r.pieces++; r.Stopped == nil && r.Most > 0 && r.pieces >= r.Most {
+		r.Full = true
+		return errFull
 	}
 	return r.Stopped
 }

@@ -271,7 +271,7 @@ func (t *Talk) askModel(ctx context.Context, tools bool) (model.Answer, error) {
 		}
 		if !again {
 			again = true
-			hopeless := t.compactHarder(ctx)
+			hopeless := t.compactAgain(ctx, a)
 			if hopeless == nil {
 				t.emitEvent(Event{Kind: Voided, Text: cause + "; compacted harder, asking once more"})
 				continue
@@ -306,6 +306,37 @@ func (t *Talk) overlongReason(a model.Answer, err error) string {
 		t.o.Learn(t.model.Name, t.session.Calibration())
 	}
 	return ""
+}
+
+// compactAgain makes the conversation smaller after a server refused the prompt, or
+// cut it. If its count shows a smaller window than the known one, that is the window
+// from now on; otherwise a harder level compacts.
+func (t *Talk) compactAgain(ctx context.Context, a model.Answer) error {
+	counted, was := a.PromptTokens, t.model.Window
+	if a.Uncut || counted < leastWindow || !isSmallerWindow(counted, was) {
+		return t.compactHarder(ctx)
+	}
+	if err := t.session.SetWindow(counted); err != nil {
+		return err
+	}
+	t.model.Window, t.model.Source = counted, "counted by the server"
+	t.emitEvent(Event{Kind: Warned, Text: fmt.Sprintf("the server read only %s tokens of the prompt and cut the rest silently: its window is %s, not %s; start it with a larger context, or, if it is Ollama, give its address with --ollama-url, which sets the window",
+		screen.Grouped(counted), screen.Grouped(counted), screen.Grouped(was))})
+	report, err := t.session.Preflight(ctx)
+	t.noteReport(report)
+	return err
+}
+
+// leastWindow is the minimum window of a chat: a smaller count is that of a prompt
+// of which the server dropped messages.
+const leastWindow = 1024
+
+// isSmallerWindow reports whether a count of a cut prompt shows a smaller window:
+// not the known one, and not the half of it and two to which newer versions of
+// Ollama cut.
+func isSmallerWindow(counted, window int) bool {
+	half := counted - window/2
+	return counted < window*49/50 && (half < 1 || half > 3)
 }
 
 // compactHarder compacts by the level above the due one, or by the first stronger

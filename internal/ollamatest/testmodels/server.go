@@ -8,6 +8,8 @@ import (
 	"io"
 	"net/http"
 	"os"
+
+	"github.com/tiercompact/tiercompact/internal/ollamatest"
 )
 
 // createModel creates m on the server. The files are named by their paths in the
@@ -22,12 +24,14 @@ func createModel(ctx context.Context, url string, m image) error {
 		}
 		files[name] = blob
 	}
-	request := map[string]any{"model": m.name, "files": files, "stream": false}
+	// Not all requests can set the number of threads: /v1 cannot.
+	parameters := map[string]any{"num_thread": ollamatest.Threads}
+	request := map[string]any{"model": m.name, "files": files, "stream": false, "parameters": parameters}
 	if m.template != "" {
 		request["template"] = m.template
 	}
 	if m.ends != nil {
-		request["parameters"] = map[string]any{"stop": m.ends}
+		parameters["stop"] = m.ends
 	}
 	body, err := json.Marshal(request)
 	if err != nil {

@@ -1,18 +1,15 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
 
 	"github.com/ollama/ollama/fs/ggml"
+
+	"github.com/tiercompact/tiercompact/internal/ollamatest"
 )
 
 // llamaTemplate is the chat template of Llama 3.2. Because it mentions tools, the
@@ -25,160 +22,88 @@ const llamaTemplate = `{{- range .Messages }}<|start_header_id|>{{ .Role }}<|end
 
 `
 
+// gemmaTemplate and chatMLTemplate are the chat templates of Gemma and of Qwen,
+// without tools.
+const (
+	gemmaTemplate = `{{- range .Messages }}<start_of_turn>{{ if eq .Role "assistant" }}model{{ else }}{{ .Role }}{{ end }}
+{{ .Content }}<end_of_turn>
+{{ end }}<start_of_turn>model
+`
+	chatMLTemplate = `{{- range .Messages }}<|im_start|>{{ .Role }}
+{{ .Content }}<|im_end|>
+{{ end }}<|im_start|>assistant
+`
+)
+
 // A shape has the dimensions of a model.
 type shape struct {
 	blocks, width, heads, groups, inner, window uint64
 }
 
-// writeTiny writes a model with Llama 3.2's vocabulary, and one with BERT's, from
-// the tokenizer file of another model.
-func writeTiny(ctx context.Context, cache, tokenizer string) (llama, bert map[string]string, err error) {
-	llama = map[string]string{"tinyllama.gguf": filepath.Join(cache, "tinyllama-1.gguf")}
-	bert = map[string]string{"tinybert.gguf": filepath.Join(cache, "tinybert-1.gguf")}
-	err = writeWholeFile(llama["tinyllama.gguf"], func(f *os.File) error {
-		words, err := llamaVocabulary(ctx)
-		if err != nil {
-			return fmt.Errorf("read the vocabulary of Llama 3.2: %w", err)
-		}
-		return writeLlama(f, words, shape{blocks: 2, width: 64, heads: 4, groups: 2, inner: 128, window: 8192})
-	})
+// tinyModels writes the models with random weights, and returns them. tokenizer is
+// the tokenizer file of BERT, qwen the vocabulary of Qwen.
+func tinyModels(ctx context.Context, cache, tokenizer, qwen string) ([]image, error) {
+	modules, err := ollamaSources(ctx)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	err = writeWholeFile(bert["tinybert.gguf"], func(f *os.File) error {
-		words, err := bertVocabulary(tokenizer)
-		if err != nil {
-			return fmt.Errorf("read the vocabulary of BERT: %w", err)
-		}
-		return writeBert(f, words, shape{blocks: 2, width: 64, heads: 4, inner: 128, window: 2048})
-	})
-	return llama, bert, err
-}
-
-// A vocabulary has the words of a model. The kinds are those of GGUF.
-type vocabulary struct {
-	words  []string
-	kinds  []int32
-	merges []string
-}
-
-const (
-	normal  int32 = 1
-	control int32 = 3
-)
-
-func (v *vocabulary) setToken(id int, word string, kind int32) error {
-	if id < 0 || id >= len(v.words) {
-		return fmt.Errorf("%q has the number %d, of %d", word, id, len(v.words))
-	}
-	v.words[id], v.kinds[id] = word, kind
-	return nil
-}
-
-func newVocabulary(size int) vocabulary {
-	return vocabulary{words: make([]string, size), kinds: make([]int32, size)}
-}
-
-const (
-	llamaWords  = 128256
-	beginOfText = 128000
-	endOfTurn   = 128009
-)
-
-// llamaVocabulary reads the vocabulary in the sources of Ollama, which this module
-// requires.
-func llamaVocabulary(ctx context.Context) (vocabulary, error) {
-	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/ollama/ollama").Output()
-	if err != nil {
-		return vocabulary{}, fmt.Errorf("find the module, run go mod download in this repository: %w", err)
-	}
-	folder := filepath.Join(strings.TrimSpace(string(out)), "tokenizer", "testdata", "llama3.2")
-	v := newVocabulary(llamaWords)
-	for i := beginOfText; i < llamaWords; i++ {
-		v.words[i], v.kinds[i] = fmt.Sprintf("<|reserved_special_token_%d|>", i-beginOfText), control
-	}
-	for id, word := range map[int]string{
-		beginOfText: "<|begin_of_text|>", 128001: "<|end_of_text|>", 128006: "<|start_header_id|>", 128007: "<|end_header_id|>", endOfTurn: "<|eot_id|>",
+	llama := []string{"<|eot_id|>", "<|start_header_id|>"}
+	var images []image
+	for _, m := range []struct {
+		name, file, template string
+		ends                 []string
+		write                func(f *os.File) error
+	}{
+		{ollamatest.Tiny, "tinyllama-1", llamaTemplate, llama, func(f *os.File) error {
+			v, err := llamaVocabulary(modules)
+			return cmp.Or(err, writeDecoder(f, "llama", v))
+		}},
+		{ollamatest.TinyEmbedder, "tinybert-1", "", nil, func(f *os.File) error {
+			v, err := bertVocabulary(tokenizer)
+			return cmp.Or(err, writeBert(f, v, shape{blocks: 2, width: 64, heads: 4, inner: 128, window: 2048}))
+		}},
+		{ollamatest.TinyGemma2, "tinygemma2-1", gemmaTemplate, []string{"<end_of_turn>"}, func(f *os.File) error {
+			v, err := gemmaVocabulary(modules)
+			return cmp.Or(err, writeDecoder(f, "gemma2", v))
+		}},
+		{ollamatest.TinyGemma3, "tinygemma3-1", gemmaTemplate, []string{"<end_of_turn>"}, func(f *os.File) error {
+			v, err := gemmaVocabulary(modules)
+			return cmp.Or(err, writeDecoder(f, "gemma3", v))
+		}},
+		{ollamatest.TinyQwen2, "tinyqwen2-1", chatMLTemplate, []string{"<|im_end|>"}, func(f *os.File) error {
+			v, err := qwenVocabulary(qwen)
+			return cmp.Or(err, writeDecoder(f, "qwen2", v))
+		}},
+		{ollamatest.TinyQwen3, "tinyqwen3-1", chatMLTemplate, []string{"<|im_end|>"}, func(f *os.File) error {
+			v, err := qwenVocabulary(qwen)
+			return cmp.Or(err, writeDecoder(f, "qwen3", v))
+		}},
 	} {
-		v.words[id] = word
-	}
-	if err := v.numbered(filepath.Join(folder, "encoder.json")); err != nil {
-		return v, err
-	}
-	b, err := os.ReadFile(filepath.Join(folder, "vocab.bpe"))
-	lines := bufio.NewScanner(bytes.NewReader(b))
-	for lines.Scan() {
-		if !strings.HasPrefix(lines.Text(), "#") {
-			v.merges = append(v.merges, lines.Text())
+		path := filepath.Join(cache, m.file+".gguf")
+		if err := writeWholeFile(path, m.write); err != nil {
+			return nil, fmt.Errorf("write %s: %w", m.name, err)
 		}
+		images = append(images, image{name: m.name, files: map[string]string{m.name + ".gguf": path}, template: m.template, ends: m.ends})
 	}
-	return v, cmp.Or(err, lines.Err())
+	return images, nil
 }
 
-// numbered returns the words of a JSON object in the order of their numbers.
-func (v *vocabulary) numbered(file string) error {
-	b, err := os.ReadFile(file)
-	if err != nil {
-		return err
-	}
-	var numbers map[string]int
-	if err := json.Unmarshal(b, &numbers); err != nil {
-		return err
-	}
-	for word, id := range numbers {
-		if err := v.setToken(id, word, normal); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// bertVocabulary writes words as in GGUF: the mark is on words that begin, not on
-// those that continue one.
-func bertVocabulary(tokenizer string) (vocabulary, error) {
-	b, err := os.ReadFile(tokenizer)
-	if err != nil {
-		return vocabulary{}, err
-	}
-	var file struct {
-		Model struct{ Vocab map[string]int }
-	}
-	if err := json.Unmarshal(b, &file); err != nil {
-		return vocabulary{}, err
-	}
-	v := newVocabulary(len(file.Model.Vocab))
-	for word, id := range file.Model.Vocab {
-		kind := normal
-		rest, continues := strings.CutPrefix(word, "##")
-		switch {
-		case strings.HasPrefix(word, "[") && strings.HasSuffix(word, "]"):
-			kind = control
-		case continues:
-			word = rest
-		default:
-			word = "\u2581" + word
-		}
-		if err := v.setToken(id, word, kind); err != nil {
-			return v, err
-		}
-	}
-	return v, nil
-}
-
-func writeLlama(f *os.File, v vocabulary, s shape) error {
+// writeDecoder writes a chat model of an architecture, with its own tensors.
+func writeDecoder(f *os.File, arch string, v vocabulary) error {
+	s := shape{blocks: 2, width: 64, heads: 4, groups: 2, inner: 128, window: 8192}
+	head := s.width / s.heads
 	kv := ggml.KV{
-		"general.architecture": "llama", "general.name": "tinyllama", "general.file_type": uint32(1),
-		"llama.block_count": uint32(s.blocks), "llama.context_length": uint32(s.window), "llama.embedding_length": uint32(s.width),
-		"llama.feed_forward_length": uint32(s.inner), "llama.vocab_size": uint32(len(v.words)),
-		"llama.attention.head_count": uint32(s.heads), "llama.attention.head_count_kv": uint32(s.groups),
-		"llama.attention.layer_norm_rms_epsilon": float32(1e-5),
-		"llama.rope.freq_base":                   float32(500000), "llama.rope.dimension_count": uint32(s.width / s.heads),
-		"tokenizer.ggml.model": "gpt2", "tokenizer.ggml.pre": "llama-bpe",
-		"tokenizer.ggml.tokens": v.words, "tokenizer.ggml.token_type": v.kinds, "tokenizer.ggml.merges": v.merges,
-		"tokenizer.ggml.bos_token_id": uint32(beginOfText), "tokenizer.ggml.eos_token_id": uint32(endOfTurn),
+		"general.architecture": arch, "general.name": "tiny" + arch, "general.file_type": uint32(1),
+		arch + ".block_count": uint32(s.blocks), arch + ".context_length": uint32(s.window), arch + ".embedding_length": uint32(s.width),
+		arch + ".feed_forward_length": uint32(s.inner), arch + ".vocab_size": uint32(len(v.words)),
+		arch + ".attention.head_count": uint32(s.heads), arch + ".attention.head_count_kv": uint32(s.groups),
+		arch + ".attention.key_length": uint32(head), arch + ".attention.value_length": uint32(head),
+		arch + ".attention.layer_norm_rms_epsilon": float32(1e-5), arch + ".attention.sliding_window": uint32(1024),
+		arch + ".rope.freq_base": float32(500000), arch + ".rope.dimension_count": uint32(head),
 	}
-	narrow := s.width / s.heads * s.groups
+	v.addTo(kv)
 	tensors := []*ggml.Tensor{matrixTensor("token_embd.weight", s.width, uint64(len(v.words))), onesTensor("output_norm.weight", s.width)}
+	narrow := head * s.groups
 	for i := range s.blocks {
 		in := fmt.Sprintf("blk.%d.", i)
 		tensors = append(tensors,
@@ -186,6 +111,15 @@ func writeLlama(f *os.File, v vocabulary, s shape) error {
 			matrixTensor(in+"attn_q.weight", s.width, s.width), matrixTensor(in+"attn_output.weight", s.width, s.width),
 			matrixTensor(in+"attn_k.weight", s.width, narrow), matrixTensor(in+"attn_v.weight", s.width, narrow),
 			matrixTensor(in+"ffn_gate.weight", s.width, s.inner), matrixTensor(in+"ffn_up.weight", s.width, s.inner), matrixTensor(in+"ffn_down.weight", s.inner, s.width))
+		if arch == "gemma2" || arch == "gemma3" {
+			tensors = append(tensors, onesTensor(in+"post_attention_norm.weight", s.width), onesTensor(in+"post_ffw_norm.weight", s.width))
+		}
+		if arch == "gemma3" || arch == "qwen3" {
+			tensors = append(tensors, onesTensor(in+"attn_q_norm.weight", head), onesTensor(in+"attn_k_norm.weight", head))
+		}
+		if arch == "qwen2" {
+			tensors = append(tensors, floatTensor(in+"attn_q.bias", s.width), floatTensor(in+"attn_k.bias", narrow), floatTensor(in+"attn_v.bias", narrow))
+		}
 	}
 	return ggml.WriteGGUF(f, kv, tensors)
 }

@@ -1,0 +1,68 @@
+package summarize
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/tiercompact/tiercompact/chat"
+)
+
+// removeInvented removes values that only the assistant's prose gives a name, if the
+// user or a tool gave that name another value: a port that the assistant made up is
+// not beside the one that the user set.
+func (n *itemList) removeInvented(messages []chat.Message) {
+	named := make(map[string][]*summaryItem) // values by their name
+	for _, x := range n.list {
+		if name, _, ok := strings.Cut(x.text, " "); ok && x.kind == detail {
+			named[name] = append(named[name], x)
+		}
+	}
+	var stated map[string]bool
+	for _, values := range named {
+		if len(values) < 2 {
+			continue
+		}
+		if stated == nil {
+			stated = statedWords(messages)
+		}
+		isStated := func(x *summaryItem) bool { return x.first < 0 || allStated(stated, x.text) }
+		if !slices.ContainsFunc(values, isStated) {
+			continue
+		}
+		n.list = slices.DeleteFunc(n.list, func(x *summaryItem) bool {
+			invented := slices.Contains(values, x) && !isStated(x)
+			if invented {
+				delete(n.at, itemKey{x.kind, x.key})
+			}
+			return invented
+		})
+	}
+}
+
+// statedWords returns the words of everything but the assistant's prose: its calls
+// are not prose, because it acted on their values.
+func statedWords(messages []chat.Message) map[string]bool {
+	words := make(map[string]bool)
+	for _, m := range messages {
+		for _, p := range m.Parts {
+			if m.Role == chat.Assistant && p.Kind != chat.Call && p.Kind != chat.Result {
+				continue
+			}
+			for w := range wordTokens(p.Text + " " + p.Args) {
+				words[w.text] = true
+			}
+		}
+	}
+	return words
+}
+
+// allStated reports whether all words of a named value were stated, except its name.
+func allStated(stated map[string]bool, text string) bool {
+	_, value, _ := strings.Cut(text, " ")
+	for w := range wordTokens(value) {
+		if !stated[w.text] {
+			return false
+		}
+	}
+	return true
+}
