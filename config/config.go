@@ -2,89 +2,73 @@
 // flags, reports the source of each value, and opens the archive, the sinks of events,
 // the models and the redaction rules.
 //
-// One table, in keys.go, has every setting with its default, bounds and documentation.
-// Parsing, validation, output, init and the documents are based on it.
+// One table, in keys.go, has every setting: its path, its field in a [Config], its bounds
+// and its documentation. The default is the value of the field in [Defaults]. Parsing,
+// flags, variables, output and documents are made from the table.
 //
 // A [Config] holds no credentials: those of S3 come from the standard chain, those of
 // model servers from the environment.
 package config
 
 import (
-	"time"
-
 	"github.com/tiercompact/tiercompact"
-	"github.com/tiercompact/tiercompact/chat"
-	"github.com/tiercompact/tiercompact/levels"
-	"github.com/tiercompact/tiercompact/summarize"
+	"github.com/tiercompact/tiercompact/engine"
 )
 
-// Auto is the value of a number that is derived: the window from the model, buffer and
-// summary from the window. In files it is auto.
-const Auto = -1
-
-// Config has the value of every setting: a setting without a source has its default, or
-// the value of its preset. docs/CONFIG.md explains each setting.
+// Config has the value of every setting. [Defaults] returns the defaults, and
+// docs/CONFIG.md explains each setting.
+//
+// The settings of a compactor are the fields of the embedded Config, in which Window is 0
+// if the model determines it. Archive, Trace, Embed and Summarizer name what [Config.Open]
+// opens for the compactor.
 type Config struct {
-	Preset     tiercompact.Preset
-	Model      string
-	Window     int // tokens, or Auto
-	Auto       bool
-	Trigger    tiercompact.Trigger
-	Level      levels.Name // "": by usage
-	Escalation tiercompact.Escalation
-	Ranking    string
-	MinGain    float64 // 0: any gain
-	Fill       float64 // 0: no excerpts of files
+	tiercompact.Config
 
-	SummaryRole     chat.Role
-	ArchiveRequired bool
-	Engine          string // as engine.Kind
-	OllamaURL       string
-	NumThread       int // 0: the server chooses
-	ExactTokens     bool
-	Seed            int
+	Protect     []string // further protected messages, in the form of ParseRule
+	Engine      string   // as engine.Kind
+	OllamaURL   string
+	NumThread   int // 0: the server chooses
+	ExactTokens bool
+	Seed        int
 
-	Thresholds levels.Thresholds
-	Policy     Policy
-	Soft       tiercompact.SoftConfig
-	Hard       tiercompact.HardConfig
-	Emergency  tiercompact.EmergencyConfig
-	Summary    Summary
+	Summarizer Summarizer
 	Embed      Embed
-	Deadlines  Deadlines
 	Archive    Archive
-	Redact     Redact
+	Redaction  Redaction
 	Trace      Trace
+
+	Measured *Window // source of Window; nil: Open measures it
 }
 
-// Policy is the budget, and the messages that are always kept.
-type Policy struct {
-	TriggerPct       float64
-	HardCapBuffer    int // tokens, or Auto
-	Reserve          int // tokens
-	KeepRecentTurns  int
-	KeepToolIOPairs  int
-	RolesNeverPrune  []chat.Role
-	PinFirstUser     bool
-	Protect          []string // in the form of ParseRule
-	Strategy         summarize.Strategy
-	MessageThreshold int     // 0: off
-	ContextThreshold float64 // 0: off
+// Defaults returns the settings of a preset.
+func Defaults(preset tiercompact.Preset) Config {
+	return Config{
+		Config: tiercompact.Defaults(preset), Protect: []string{}, Engine: string(engine.Auto), Seed: 42,
+		Embed: Embed{Cache: CacheAuto}, Archive: Archive{Adapter: Memory, Dir: ".compact/archive"},
+		Redaction: Redaction{PII: true, Patterns: []Pattern{}},
+	}
 }
 
-// Summary sets the summarizer and the length of summaries.
-type Summary struct {
-	Model     string // "": engine.DefaultSummarizer
-	URL       string // "": Ollama
-	MaxTokens int
-	Fallback  string
+// Compaction returns the settings of a compactor, without those that must be opened:
+// archive, sinks, models, redaction.
+func (c Config) Compaction() tiercompact.Config {
+	cfg := c.Config
+	cfg.Policy.RolesNeverPrune, cfg.Policy.Protect = c.protection()
+	return cfg
+}
+
+// A Summarizer is the model that writes summaries.
+type Summarizer struct {
+	Model string // "": engine.DefaultSummarizer
+	URL   string // "": Ollama
 }
 
 // Embed sets the embedder of the ranking.
 type Embed struct {
-	Model string // "": engine.DefaultEmbedder
-	URL   string // "": Ollama
-	Cache string // a folder, or CacheAuto, or CacheNone
+	Model    string             // "": engine.DefaultEmbedder
+	URL      string             // "": Ollama
+	Cache    string             // a folder, or CacheAuto, or CacheNone
+	Progress func(done, of int) // reports the progress of embedding; nil: no reports
 }
 
 // Special values of [Embed.Cache], which is a folder otherwise.
@@ -92,13 +76,6 @@ const (
 	CacheAuto = "auto" // tiercompact in the user's cache folder
 	CacheNone = "none" // vectors are in memory only
 )
-
-// Deadlines are the maximum times of models; 0 means none.
-type Deadlines struct {
-	Ranking time.Duration
-	Summary time.Duration // of one call
-	Round   time.Duration
-}
 
 // The adapters of archives.
 const (
@@ -123,11 +100,9 @@ type S3Bucket struct {
 	KMSKey   string
 }
 
-// Redact sets the redaction of all output.
-type Redact struct {
-	Enabled  bool
+// Redaction has the rules of redaction.
+type Redaction struct {
 	PII      bool
-	Prompts  bool
 	Gitleaks bool
 	Patterns []Pattern
 }
@@ -142,6 +117,7 @@ type Pattern struct {
 type Trace struct {
 	Console    bool
 	JSONL      string // a file; "": none
+	Truncate   bool   // replace the contents of the file; otherwise events are added to it
 	Ariadne    Ariadne
 	OTLP       OTLP
 	Prometheus Prometheus

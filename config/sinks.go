@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -50,8 +51,8 @@ func (c *closers) closeAll(ctx context.Context) error {
 // session emits all of them at once.
 const mostQueued = 1 << 16
 
-// Open opens the sinks. Later errors are written to stderr. Events are appended to an
-// existing file.
+// Open opens the sinks. Later errors are written to stderr. Events are added to an
+// existing file, unless Truncate is set.
 func (t Trace) Open(ctx context.Context, stderr io.Writer) (_ *Sinks, err error) {
 	s := new(Sinks)
 	stderr = &serial{w: stderr}
@@ -96,6 +97,11 @@ func (s *Sinks) addQueued(sink trace.Sink) {
 func (t Trace) openFile(_ context.Context, s *Sinks, _ io.Writer) error {
 	if t.JSONL == "" {
 		return nil
+	}
+	if info, err := os.Stat(t.JSONL); t.Truncate && err == nil && info.Mode().IsRegular() {
+		if err := os.Truncate(t.JSONL, 0); err != nil {
+			return fmt.Errorf("write trace: %w", err)
+		}
 	}
 	f, err := openTraceFile(t.JSONL)
 	if err != nil {
