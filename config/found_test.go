@@ -115,12 +115,12 @@ func TestAPatternOfAFileThatNobodyNamedDoesNotTakeEverything(t *testing.T) {
 	} {
 		write(t, path, "redact: {patterns: [{name: mine, regexp: 'corp-\\d+'}, '"+pattern+"']}\n")
 		l := load(t, config.Options{Dir: dir})
-		notices, n := strings.Join(l.Notices(), "\n"), len(l.Config.Redact.Patterns)
+		notices, n := strings.Join(l.Notices(), "\n"), len(l.Config.Redaction.Patterns)
 		if greedy && (n != 1 || !strings.Contains(notices, path) || !strings.Contains(notices, "redact.patterns")) || !greedy && (n != 2 || notices != "") {
 			t.Errorf("%s: %d patterns hold, notices %q", pattern, n, notices)
 		}
-		if named := load(t, config.Options{File: path}); len(named.Config.Redact.Patterns) != 2 || named.Notices() != nil {
-			t.Errorf("%s: of a file that was named %v hold, %q", pattern, named.Config.Redact.Patterns, named.Notices())
+		if named := load(t, config.Options{File: path}); len(named.Config.Redaction.Patterns) != 2 || named.Notices() != nil {
+			t.Errorf("%s: of a file that was named %v hold, %q", pattern, named.Config.Redaction.Patterns, named.Notices())
 		}
 	}
 	var letters []string
@@ -128,8 +128,8 @@ func TestAPatternOfAFileThatNobodyNamedDoesNotTakeEverything(t *testing.T) {
 		letters = append(letters, "'"+string(c)+"'")
 	}
 	write(t, path, "redact: {patterns: ["+strings.Join(letters, ", ")+"]}\n")
-	if l := load(t, config.Options{Dir: dir}); len(l.Config.Redact.Patterns) != 0 || len(l.Notices()) != 1 {
-		t.Errorf("together %v hold, %q", l.Config.Redact.Patterns, l.Notices())
+	if l := load(t, config.Options{Dir: dir}); len(l.Config.Redaction.Patterns) != 0 || len(l.Notices()) != 1 {
+		t.Errorf("together %v hold, %q", l.Config.Redaction.Patterns, l.Notices())
 	}
 }
 
@@ -141,8 +141,8 @@ func TestAListOfPatternsThatWouldHangIsRefused(t *testing.T) {
 		fmt.Fprintf(&slow, "    - '[a-z]{3}\\d{%d}'\n", i%50+1)
 	}
 	write(t, path, "redact:\n  patterns:\n"+many.String())
-	if l := load(t, config.Options{File: path}); len(l.Config.Redact.Patterns) != 3000 {
-		t.Errorf("%d patterns hold", len(l.Config.Redact.Patterns))
+	if l := load(t, config.Options{File: path}); len(l.Config.Redaction.Patterns) != 3000 {
+		t.Errorf("%d patterns hold", len(l.Config.Redaction.Patterns))
 	}
 	write(t, path, "redact:\n  patterns:\n"+slow.String())
 	_, err := config.Load(config.Options{File: path, Environ: []string{}})

@@ -205,7 +205,7 @@ func settingTable(c *Config) []key {
 
 		{path: "redact.enabled", field: &c.Redact.Off, opposite: true, kind: toggle, full: true, flag: "redact", group: "Archive", rare: true, doc: "remove secrets from archive, traces, logs and errors"},
 		{path: "redact.pii", field: &c.Redaction.PII, kind: toggle, flag: "redact-pii", group: "Archive", rare: true, doc: "remove e-mail addresses and phone numbers too"},
-		{path: "redact.prompts", field: &c.Redact.Prompts, kind: toggle, flag: "redact-prompts", group: "Archive", rare: true, doc: "remove them from the input of models too"},
+		{path: "redact.prompts", field: &c.Redact.Prompts, kind: toggle, flag: "redact-prompts", group: "Archive", rare: true, doc: "redact the input of models too"},
 		{path: "redact.gitleaks", field: &c.Redaction.Gitleaks, kind: toggle, flag: "redact-gitleaks", group: "Archive", rare: true, doc: "use the rules of gitleaks too, which are slower and in a separate build"},
 		{path: "redact.patterns", field: &c.Redaction.Patterns, kind: patterns, group: "Archive", rare: true, doc: "more rules, each a regular expression, or a mapping of name and regexp"},
 
