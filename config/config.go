@@ -12,30 +12,28 @@ package config
 
 import (
 	"github.com/tiercompact/tiercompact"
+	"github.com/tiercompact/tiercompact/archive/s3"
 	"github.com/tiercompact/tiercompact/engine"
+	"github.com/tiercompact/tiercompact/internal/otlp"
+	"github.com/tiercompact/tiercompact/redact"
+	"github.com/tiercompact/tiercompact/trace/ariadne"
 )
 
 // Config has the value of every setting. [Defaults] returns the defaults, and
 // docs/CONFIG.md explains each setting.
 //
 // The settings of a compactor are the fields of the embedded Config, in which Window is 0
-// if the model determines it. Archive, Trace, Embed and Summarizer name what [Config.Open]
-// opens for the compactor.
+// if the model determines it. [Config.Open] opens what Engine, Archive, Redaction and Trace
+// name for the compactor.
 type Config struct {
 	tiercompact.Config
 
 	Protect     []string // further protected messages, in the form of ParseRule
-	Engine      string   // as engine.Kind
-	OllamaURL   string
-	NumThread   int // 0: the server chooses
-	ExactTokens bool
-	Seed        int
-
-	Summarizer Summarizer
-	Embed      Embed
-	Archive    Archive
-	Redaction  Redaction
-	Trace      Trace
+	Engine      engine.Options
+	ExactTokens bool // count with the model's tokenizer
+	Archive     Archive
+	Redaction   Redaction
+	Trace       Trace
 
 	Measured *Window // source of Window; nil: Open measures it
 }
@@ -43,9 +41,10 @@ type Config struct {
 // Defaults returns the settings of a preset.
 func Defaults(preset tiercompact.Preset) Config {
 	return Config{
-		Config: tiercompact.Defaults(preset), Protect: []string{}, Engine: string(engine.Auto), Seed: 42,
-		Embed: Embed{Cache: CacheAuto}, Archive: Archive{Adapter: Memory, Dir: ".compact/archive"},
-		Redaction: Redaction{PII: true, Patterns: []Pattern{}},
+		Config: tiercompact.Defaults(preset), Protect: []string{},
+		Engine:    engine.Options{Kind: engine.Auto, Seed: 42, Cache: CacheAuto},
+		Archive:   Archive{Adapter: Memory, Dir: ".compact/archive"},
+		Redaction: Redaction{Options: redact.Options{Patterns: []Pattern{}}},
 	}
 }
 
@@ -57,21 +56,7 @@ func (c Config) Compaction() tiercompact.Config {
 	return cfg
 }
 
-// A Summarizer is the model that writes summaries.
-type Summarizer struct {
-	Model string // "": engine.DefaultSummarizer
-	URL   string // "": Ollama
-}
-
-// Embed sets the embedder of the ranking.
-type Embed struct {
-	Model    string             // "": engine.DefaultEmbedder
-	URL      string             // "": Ollama
-	Cache    string             // a folder, or CacheAuto, or CacheNone
-	Progress func(done, of int) // reports the progress of embedding; nil: no reports
-}
-
-// Special values of [Embed.Cache], which is a folder otherwise.
+// Special values of the cache of Engine, which is a folder otherwise.
 const (
 	CacheAuto = "auto" // tiercompact in the user's cache folder
 	CacheNone = "none" // vectors are in memory only
@@ -88,53 +73,26 @@ const (
 type Archive struct {
 	Adapter string // Memory, Dir or S3
 	Dir     string
-	S3      S3Bucket
-}
-
-// S3Bucket is an archive on S3. Credentials come from the standard chain.
-type S3Bucket struct {
-	Bucket   string
-	Prefix   string
-	Region   string
-	Endpoint string // "": AWS
-	KMSKey   string
+	S3      s3.Config // credentials come from the standard chain
 }
 
 // Redaction has the rules of redaction.
 type Redaction struct {
-	PII      bool
-	Gitleaks bool
-	Patterns []Pattern
+	redact.Options
+	Gitleaks bool // use the rules of gitleaks too
 }
 
 // A Pattern is a user's redaction rule.
-type Pattern struct {
-	Name   string `yaml:"name" json:"name"`
-	Regexp string `yaml:"regexp" json:"regexp"`
-}
+type Pattern = redact.Pattern
 
 // Trace sets the destinations of events.
 type Trace struct {
 	Console    bool
 	JSONL      string // a file; "": none
 	Truncate   bool   // replace the contents of the file; otherwise events are added to it
-	Ariadne    Ariadne
-	OTLP       OTLP
+	Ariadne    ariadne.Config
+	OTLP       otlp.Config
 	Prometheus Prometheus
-}
-
-// Ariadne is an Ariadne server.
-type Ariadne struct {
-	URL   string // "": none
-	Name  string // "": the default of package ariadne
-	Group string // "": the session
-}
-
-// OTLP is a collector that speaks OTLP over HTTP.
-type OTLP struct {
-	Endpoint string // an address; "": none
-	Insecure bool
-	Service  string
 }
 
 // Prometheus serves metrics.

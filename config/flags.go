@@ -80,13 +80,6 @@ func (k key) registerFlag(fs *pflag.FlagSet) {
 	}
 }
 
-// FlagOf returns the flag that sets a field of [tiercompact.Config], such as
-// Policy.TriggerPct; "" if there is none.
-func FlagOf(field string) string {
-	k, _ := settingOf(field)
-	return k.flag
-}
-
 // FlagGroup returns the heading of a setting's flag in help texts, and whether few users
 // need the flag; "" if no setting has it.
 func FlagGroup(flag string) (heading string, rare bool) {

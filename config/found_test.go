@@ -33,7 +33,7 @@ func TestAFileThatNobodyNamedIsNotTrustedInSilence(t *testing.T) {
 
 	key := []string{config.KeyVariable + "=x"}
 	_, err := config.Load(config.Options{Dir: dir, Environ: key})
-	if err == nil || !strings.Contains(err.Error(), "summary.url must be left out of a file that nobody named; COMPACT_API_KEY would be sent there") || strings.Contains(err.Error(), "embed.url") {
+	if err == nil || !strings.Contains(err.Error(), "summary.url must be left out of a file that was found, not named; COMPACT_API_KEY would be sent there") || strings.Contains(err.Error(), "embed.url") {
 		t.Errorf("with a key: %v", err)
 	}
 	for _, o := range []config.Options{
@@ -85,7 +85,7 @@ func TestAFileThatNobodyNamedSendsNoHeadersOfTheUsers(t *testing.T) {
 	write(t, filepath.Join(dir, "compact.yaml"), "trace: {otlp: {endpoint: far.example}}")
 	for _, name := range []string{"OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS"} {
 		_, err := config.Load(config.Options{Dir: dir, Environ: []string{name + "=a=b"}})
-		if err == nil || !strings.Contains(err.Error(), "trace.otlp.endpoint must be left out of a file that nobody named; "+name+" would be sent there") {
+		if err == nil || !strings.Contains(err.Error(), "trace.otlp.endpoint must be left out of a file that was found, not named; "+name+" would be sent there") {
 			t.Errorf("%s: error is %v", name, err)
 		}
 	}

@@ -142,7 +142,7 @@ func (k key) set(v any) {
 
 // settingTable returns every setting, with pointers to the fields of c.
 func settingTable(c *Config) []key {
-	p, s3, ariadne, otlp := &c.Policy, &c.Archive.S3, &c.Trace.Ariadne, &c.Trace.OTLP
+	p, e, s3, ariadne, otlp := &c.Policy, &c.Engine, &c.Archive.S3, &c.Trace.Ariadne, &c.Trace.OTLP
 	return slices.Concat([]key{
 		{path: "preset", field: &c.Preset, kind: word, words: presetWords, flag: "preset", group: "Levels", doc: "set of defaults: default; eager, for small windows and long answers; steady, for few rounds with a local server"},
 		{path: "model", field: &c.Model, flag: "model", group: "Budget", doc: "count tokens as this `model` does (default: the model of the transcript, else cl100k_base)"},
@@ -153,14 +153,14 @@ func settingTable(c *Config) []key {
 		{path: "escalation", field: &c.Escalation, kind: word, words: "direct, cascade", flag: "escalation", group: "Levels", rare: true, doc: "direct: the due level alone; cascade: soft first"},
 		{path: "ranking", field: &c.Ranking, kind: word, words: "cosine, fused", flag: "ranking", group: "Levels", rare: true, doc: "how hard ranks messages: cosine, fused"},
 		{path: "min_gain", field: &c.MinGain, kind: share, flag: "min-gain", group: "Levels", rare: true, doc: "min `share` of the window that a round frees; 0: any gain"},
-		{path: "fill", field: &c.Fill, kind: share, flag: "fill", group: "Levels", rare: true, doc: "usage up to which a summary adds excerpts of current files, and outlines grow under steady; 0: off"},
+		{path: "fill", field: &c.Fill, kind: share, flag: "fill", group: "Levels", rare: true, doc: "usage up to which a summary adds excerpts of current files (and outlines grow under steady); 0: off"},
 		{path: "summary_role", field: &c.SummaryRole, kind: word, words: "assistant, system", flag: "summary-role", group: "Levels", rare: true, doc: "role of the summary's message: assistant, system"},
 		{path: "archive_required", field: &c.ArchiveOptional, opposite: true, kind: toggle, flag: "archive-required", group: "Archive", rare: true, doc: "if the archive cannot be written, report an error; false: go on without compacting"},
-		{path: "engine", field: &c.Engine, kind: word, words: "auto, ollama, built-in", flag: "engine", group: "Models", doc: "what ranks and summarizes: ollama, built-in, or auto (Ollama if it has the models, else built-in)"},
-		{path: "ollama_url", field: &c.OllamaURL, kind: address, flag: "ollama-url", group: "Models", doc: "`address` of Ollama (default: OLLAMA_HOST, else http://127.0.0.1:11434)"},
-		{path: "num_thread", field: &c.NumThread, kind: count, flag: "num-thread", group: "Models", rare: true, doc: "`threads` of each model on Ollama; 0: Ollama's choice"},
+		{path: "engine", field: &e.Kind, kind: word, words: "auto, ollama, built-in", flag: "engine", group: "Models", doc: "what ranks and summarizes: ollama, built-in, or auto (Ollama if it has the models, else built-in)"},
+		{path: "ollama_url", field: &e.URL, kind: address, flag: "ollama-url", group: "Models", doc: "`address` of Ollama (default: OLLAMA_HOST, else http://127.0.0.1:11434)"},
+		{path: "num_thread", field: &e.Threads, kind: count, flag: "num-thread", group: "Models", rare: true, doc: "`threads` of each model on Ollama; 0: Ollama's choice"},
 		{path: "exact_tokens", field: &c.ExactTokens, kind: toggle, flag: "exact-tokens", group: "Budget", rare: true, doc: "count with the model's own tokenizer, from Ollama"},
-		{path: "seed", field: &c.Seed, kind: count, flag: "seed", group: "Models", rare: true, doc: "seed of models; the built-in engines need none"},
+		{path: "seed", field: &e.Seed, kind: count, flag: "seed", group: "Models", rare: true, doc: "seed of models; the built-in engines need none"},
 	}, thresholdTable(c), []key{
 		{path: "policy.trigger_pct", field: &p.TriggerPct, kind: share, flag: "trigger-pct", group: "Levels", rare: true, doc: "`usage` from which a preflight compacts; 0: always"},
 		{path: "policy.hard_cap_buffer", field: &p.HardCapBuffer, kind: size, auto: true, flag: "hard-cap-buffer", group: "Budget", rare: true, doc: "`tokens` of the window that stay free; auto: 1500, at most an eighth of the window"},
@@ -169,7 +169,7 @@ func settingTable(c *Config) []key {
 		{path: "policy.keep_tool_io_pairs", field: &p.KeepToolIOPairs, kind: count, least: 1, flag: "keep-tool-io-pairs", group: "Levels", rare: true, doc: "pairs of tool calls and results that it keeps"},
 		{path: "policy.roles_never_prune", field: &p.RolesNeverPrune, kind: words, words: roleWords, flag: "roles-never-prune", group: "Levels", rare: true, doc: "`roles` whose messages no level changes"},
 		{path: "policy.pin_first_user", field: &p.NoPinFirstUser, opposite: true, kind: toggle, flag: "no-pin-first-user", group: "Levels", rare: true, doc: "always keep the first user message", not: "do not pin the first user message"},
-		{path: "policy.protect", field: &c.Protect, kind: rules, flag: "protect", group: "Levels", doc: "more messages that no level changes: an id, role:NAME, or /regexp/ over the text"},
+		{path: "policy.protect", field: &c.Protect, kind: rules, flag: "protect", group: "Levels", doc: "more messages that no level changes: an id, role:NAME, or /regexp/"},
 		{path: "policy.strategy", field: &p.Strategy, kind: word, words: "task_state, decision_log, code_delta, brief", flag: "strategy", group: "Levels", rare: true, doc: "form of the summary: task_state, decision_log, code_delta, brief"},
 		{path: "policy.message_threshold", field: &p.MessageThreshold, kind: count, also: "compact_threshold", flag: "message-threshold", group: "Levels", rare: true, doc: "number of `messages` outside of a summary that leads to one; 0: off"},
 		{path: "policy.context_threshold", field: &p.ContextThreshold, kind: share, flag: "context-threshold", group: "Levels", rare: true, doc: "`usage` that leads to a summary; 0: off"},
@@ -182,14 +182,14 @@ func settingTable(c *Config) []key {
 		{path: "emergency.keep_last", field: &c.Emergency.KeepLast, kind: count, flag: "keep-last", group: "Levels", rare: true, doc: "newest `messages` that emergency keeps; 0: only the latest user message"},
 		{path: "emergency.keep_share", field: &c.Emergency.KeepShare, kind: share, flag: "keep-share", group: "Levels", rare: true, doc: "emergency keeps more messages, up to this `share` of the window"},
 
-		{path: "summary.model", field: &c.Summarizer.Model, flag: "summary-model", group: "Models", doc: "`model` that summarizes, or session, or extractive (default llama3.2:3b)"},
-		{path: "summary.url", field: &c.Summarizer.URL, kind: address, flag: "summary-url", group: "Models", rare: true, doc: "`address` of a server with /v1/chat/completions in place of Ollama"},
+		{path: "summary.model", field: &e.Summarizer, flag: "summary-model", group: "Models", doc: "`model` that summarizes, or session, or extractive (default llama3.2:3b)"},
+		{path: "summary.url", field: &e.SummaryURL, kind: address, flag: "summary-url", group: "Models", rare: true, doc: "`address` of a server with /v1/chat/completions in place of Ollama"},
 		{path: "summary.max_tokens", field: &c.Summary.MaxTokens, kind: size, auto: true, least: 1, flag: "summary-max-tokens", group: "Models", rare: true, doc: "max `tokens` of a summary; auto: an eighth of the window, at most 1024 of them from a model"},
 		{path: "summary.fallback", field: &c.Summary.Fallback, kind: word, words: "extractive, pruning-only", flag: "summary-fallback", group: "Models", rare: true, doc: "if the model fails: extractive (a summary without a model), pruning-only (no summary)"},
 
-		{path: "embed.model", field: &c.Embed.Model, flag: "embed-model", group: "Models", doc: "`model` that ranks, or lexical (default nomic-embed-text)"},
-		{path: "embed.url", field: &c.Embed.URL, kind: address, flag: "embed-url", group: "Models", rare: true, doc: "`address` of a server with /v1/embeddings in place of Ollama"},
-		{path: "embed.cache", field: &c.Embed.Cache, flag: "embed-cache", group: "Models", rare: true, doc: "keep vectors in this `folder`; auto: tiercompact in the user's cache folder; none: in memory"},
+		{path: "embed.model", field: &e.Embedder, flag: "embed-model", group: "Models", doc: "`model` that ranks, or lexical (default nomic-embed-text)"},
+		{path: "embed.url", field: &e.EmbedURL, kind: address, flag: "embed-url", group: "Models", rare: true, doc: "`address` of a server with /v1/embeddings in place of Ollama"},
+		{path: "embed.cache", field: &e.Cache, flag: "embed-cache", group: "Models", rare: true, doc: "keep vectors in this `folder`; auto: tiercompact in the user's cache folder; none: in memory"},
 
 		{path: "deadlines.ranking", field: &c.Deadlines.Ranking, kind: span, flag: "rank-deadline", group: "Models", rare: true, doc: "max `time` of a ranking by a model; 0: no limit"},
 		{path: "deadlines.summary", field: &c.Deadlines.Summary, kind: span, flag: "summary-deadline", group: "Models", rare: true, doc: "max `time` of one call of the summarizer; 0: no limit"},
@@ -204,19 +204,19 @@ func settingTable(c *Config) []key {
 		{path: "archive.s3.kms_key", field: &s3.KMSKey, flag: "kms-key", group: "Archive", rare: true, doc: "`id` of the key with which the server encrypts"},
 
 		{path: "redact.enabled", field: &c.Redact.Off, opposite: true, kind: toggle, full: true, flag: "redact", group: "Archive", rare: true, doc: "remove secrets from archive, traces, logs and errors"},
-		{path: "redact.pii", field: &c.Redaction.PII, kind: toggle, flag: "redact-pii", group: "Archive", rare: true, doc: "remove e-mail addresses and phone numbers too"},
+		{path: "redact.pii", field: &c.Redaction.KeepPII, opposite: true, kind: toggle, flag: "redact-pii", group: "Archive", rare: true, doc: "remove e-mail addresses and phone numbers too"},
 		{path: "redact.prompts", field: &c.Redact.Prompts, kind: toggle, flag: "redact-prompts", group: "Archive", rare: true, doc: "redact the input of models too"},
-		{path: "redact.gitleaks", field: &c.Redaction.Gitleaks, kind: toggle, flag: "redact-gitleaks", group: "Archive", rare: true, doc: "use the rules of gitleaks too, which are slower and in a separate build"},
+		{path: "redact.gitleaks", field: &c.Redaction.Gitleaks, kind: toggle, flag: "redact-gitleaks", group: "Archive", rare: true, doc: "use the rules of gitleaks too (slower, and only in a separate build)"},
 		{path: "redact.patterns", field: &c.Redaction.Patterns, kind: patterns, group: "Archive", rare: true, doc: "more rules, each a regular expression, or a mapping of name and regexp"},
 
 		{path: "trace.console", field: &c.Trace.Console, kind: toggle, flag: "trace-console", group: "Trace", doc: "write each event to stderr, one line each"},
 		{path: "trace.jsonl", field: &c.Trace.JSONL, flag: "trace", group: "Trace", doc: "write each event to this `file`, one JSON object a line"},
-		{path: "trace.ariadne.url", field: &ariadne.URL, kind: address, flag: "ariadne-url", group: "Trace", rare: true, doc: "send events to the Ariadne server at this `address`, like http://localhost:5175, with or without /ingest"},
+		{path: "trace.ariadne.url", field: &ariadne.URL, kind: address, flag: "ariadne-url", group: "Trace", rare: true, doc: "send events to the Ariadne server at this `address` (like http://localhost:5175, with or without /ingest)"},
 		{path: "trace.ariadne.name", field: &ariadne.Name, group: "Trace", rare: true, doc: "suffix of the names of its traces, as in check 3: soft (NAME)"},
-		{path: "trace.ariadne.group", field: &ariadne.Group, group: "Trace", rare: true, doc: "group of its traces (default: the session)"},
+		{path: "trace.ariadne.group", field: &ariadne.GroupID, group: "Trace", rare: true, doc: "group of its traces (default: the session)"},
 		{path: "trace.otlp.endpoint", field: &otlp.Endpoint, kind: address, flag: "otlp-endpoint", group: "Trace", rare: true, doc: "send spans to the collector at this `address`, by OTLP over HTTP"},
 		{path: "trace.otlp.insecure", field: &otlp.Insecure, kind: toggle, group: "Trace", rare: true, doc: "use http in place of https if the address is only host:port"},
-		{path: "trace.otlp.service", field: &otlp.Service, group: "Trace", rare: true, doc: "service name of the spans (default: OTEL_SERVICE_NAME, else tiercompact)"},
+		{path: "trace.otlp.service", field: &otlp.ServiceName, group: "Trace", rare: true, doc: "service name of the spans (default: OTEL_SERVICE_NAME, else tiercompact)"},
 		{path: "trace.prometheus.listen", field: &c.Trace.Prometheus.Listen, kind: listen, flag: "prometheus-listen", group: "Trace", rare: true, doc: "serve /metrics for Prometheus at this `host:port`; a port alone is on loopback"},
 	})
 }

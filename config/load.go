@@ -153,11 +153,15 @@ func (l *Loaded) mergeLayers() Config {
 // checked later.
 func (l *Loaded) validate() error {
 	cfg := l.Config.Compaction()
-	if cfg.Window == 0 {
-		cfg.Window = math.MaxInt
-	}
+	cfg.Window = cmp.Or(cfg.Window, math.MaxInt)
+	return l.Located(cfg.Validate())
+}
+
+// Located returns an error about a field of the library as [Errors] with the path of the
+// setting, and its source. Other errors are returned unchanged.
+func (l *Loaded) Located(err error) error {
 	var bad *tiercompact.FieldError
-	if err := cfg.Validate(); !errors.As(err, &bad) {
+	if !errors.As(err, &bad) {
 		return err
 	}
 	e := &Error{Path: bad.Field, Want: strings.TrimPrefix(bad.Problem, "must be ")}

@@ -12,25 +12,23 @@ import (
 // DefaultWindow is the window if neither settings nor a server have it.
 const DefaultWindow = 8192
 
-// SessionModel, as [Summarizer.Model], is the session's own model.
+// SessionModel, as the summarizer of Engine, is the session's own model.
 const SessionModel = "session"
 
 // EngineOptions returns the models to look for. The bearer token of servers comes from
 // [KeyVariable]. The error is an [Error].
 func (c Config) EngineOptions() (engine.Options, error) {
-	o := engine.Options{
-		Kind: engine.Kind(c.Engine), URL: c.OllamaURL, Threads: c.NumThread, Embedder: c.Embed.Model, Summarizer: c.Summarizer.Model,
-		EmbedURL: c.Embed.URL, SummaryURL: c.Summarizer.URL, Key: os.Getenv(KeyVariable), Cache: c.Embed.Cache, Seed: c.Seed, Embedded: c.Embed.Progress,
-	}
+	o := c.Engine
+	o.Key = os.Getenv(KeyVariable)
 	switch base, err := os.UserCacheDir(); {
-	case c.Embed.Cache == CacheNone:
+	case o.Cache == CacheNone:
 		o.Cache = ""
-	case c.Embed.Cache == CacheAuto && err == nil:
+	case o.Cache == CacheAuto && err == nil:
 		o.Cache, o.CacheIfPossible = filepath.Join(base, "tiercompact", "vectors"), true
-	case c.Embed.Cache == CacheAuto:
+	case o.Cache == CacheAuto:
 		o.Cache = ""
 	}
-	if c.Summarizer.Model == SessionModel {
+	if o.Summarizer == SessionModel {
 		if c.Model == "" {
 			return o, &Error{Path: "summary.model", Want: "the name of a model", Value: SessionModel, Remedy: "that is the session's model; set model too"}
 		}
@@ -50,8 +48,8 @@ type Window struct {
 // is set to more; without a model or a server it is DefaultWindow. With ExactTokens, tokens
 // are counted with the model's tokenizer.
 func (c *Config) Measure(ctx context.Context) (err error) {
-	ask := c.Model != "" && c.Engine != string(engine.BuiltIn)
-	o := engine.Options{Kind: engine.Kind(c.Engine), URL: c.OllamaURL}
+	ask := c.Model != "" && c.Engine.Kind != engine.BuiltIn
+	o := engine.Options{Kind: c.Engine.Kind, URL: c.Engine.URL}
 	if c.ExactTokens && !ask {
 		return &Error{Path: "exact_tokens", Want: "false", Value: "true", Remedy: "it takes the tokenizer from Ollama; set model, and another engine than built-in"}
 	}

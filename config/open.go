@@ -94,7 +94,7 @@ func ParseArchive(place string) (Archive, error) {
 		return Archive{Adapter: Dir, Dir: place}, nil
 	}
 	c, err := s3.Parse(place)
-	return Archive{Adapter: S3, S3: S3Bucket{Bucket: c.Bucket, Prefix: c.Prefix}}, err
+	return Archive{Adapter: S3, S3: c}, err
 }
 
 // Place is the argument of [ParseArchive]; "" for the memory.
@@ -119,17 +119,13 @@ func (a Archive) Open(ctx context.Context, readOnly bool) (archive.Store, error)
 		}
 		return d, nil
 	case S3:
-		s, err := s3.Open(ctx, a.S3.clientConfig())
+		s, err := s3.Open(ctx, a.S3)
 		if err != nil {
 			return nil, err
 		}
 		return s, nil
 	}
 	return nil, nil
-}
-
-func (b S3Bucket) clientConfig() s3.Config {
-	return s3.Config{Bucket: b.Bucket, Prefix: b.Prefix, Region: b.Region, Endpoint: b.Endpoint, KMSKey: b.KMSKey}
 }
 
 // GitleaksRules compiles the rules of gitleaks. It is nil in a build without them: the
@@ -148,10 +144,7 @@ func (c Config) Redactor() (*redact.Redactor, error) {
 }
 
 func (r Redaction) compile() (*redact.Redactor, error) {
-	o := redact.Options{KeepPII: !r.PII}
-	for _, p := range r.Patterns {
-		o.Patterns = append(o.Patterns, redact.Pattern(p))
-	}
+	o := r.Options
 	if r.Gitleaks {
 		if GitleaksRules == nil {
 			return nil, errNoGitleaks
@@ -160,7 +153,7 @@ func (r Redaction) compile() (*redact.Redactor, error) {
 		if err != nil {
 			return nil, fmt.Errorf("compile the redaction rules: %w", err)
 		}
-		o.Extra = append(o.Extra, extra)
+		o.Extra = append(slices.Clone(o.Extra), extra)
 	}
 	rules, err := redact.New(o)
 	if err != nil {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/archive"
+	"github.com/tiercompact/tiercompact/archive/s3"
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/config"
 	"github.com/tiercompact/tiercompact/internal/fault"
@@ -201,8 +202,8 @@ func TestNoBucketIsAnError(t *testing.T) {
 func TestArchivesAreNamedByPlaces(t *testing.T) {
 	for place, want := range map[string]config.Archive{
 		"kept":     {Adapter: config.Dir, Dir: "kept"},
-		"s3://b":   {Adapter: config.S3, S3: config.S3Bucket{Bucket: "b"}},
-		"s3://b/p": {Adapter: config.S3, S3: config.S3Bucket{Bucket: "b", Prefix: "p"}},
+		"s3://b":   {Adapter: config.S3, S3: s3.Config{Bucket: "b"}},
+		"s3://b/p": {Adapter: config.S3, S3: s3.Config{Bucket: "b", Prefix: "p"}},
 	} {
 		got, err := config.ParseArchive(place)
 		if err != nil || got != want || got.Place() != place {

@@ -37,28 +37,27 @@ const sampleHead = `# Settings of tiercompact, with their defaults. Remove a # t
 
 `
 
-// sampleSection returns the settings of a top-level section, common ones first. The rare
-// part of the file has the sections without common settings, and the rare ones at the top.
+// sampleSection returns the settings of a top-level section that a part of the file has,
+// common ones first. The rare part has the sections without common settings, and the rare
+// settings at the top.
 func sampleSection(section string, rare bool) []key {
-	var common, others []key
+	var parts [2][]key // common, rare
 	for _, k := range allSettings() {
-		switch top, _, deep := strings.Cut(k.path, "."); {
-		case deep && top != section || !deep && section != "":
-		case k.rare:
-			others = append(others, k)
-		default:
-			common = append(common, k)
+		top, _, deep := strings.Cut(k.path, ".")
+		if deep && top == section || !deep && section == "" {
+			i := map[bool]int{true: 1}[k.rare]
+			parts[i] = append(parts[i], k)
 		}
 	}
 	switch {
 	case section == "" && !rare:
-		return common
-	case section == "" || rare && len(common) == 0:
-		return others
-	case rare || len(common) == 0:
+		return parts[0]
+	case section != "" && rare == (len(parts[0]) > 0):
 		return nil
+	case rare:
+		return parts[1]
 	}
-	return append(common, others...)
+	return slices.Concat(parts[:]...)
 }
 
 // writeSample writes a setting at its default, commented out.
@@ -67,11 +66,18 @@ func (k key) writeSample(b *bytes.Buffer) {
 	setting := indent + "#" + k.lastSegment() + ": " + k.yamlValue(k.value)
 	if k.rare {
 		short, _, _ := strings.Cut(k.docText(), "; ")
-		fmt.Fprintf(b, "%-36s  # %s\n", setting, short)
+		short, _, _ = strings.Cut(short, " (")
+		if k.kind == word {
+			short = k.words
+		}
+		fmt.Fprintf(b, "%-32s  # %s\n", setting, short)
 		return
 	}
+	if indent == "" && b.Len() > len(sampleHead) {
+		b.WriteByte('\n')
+	}
 	line := indent + "#"
-	for _, word := range strings.Fields(k.sampleEntry()) {
+	for word := range strings.FieldsSeq(k.sampleEntry()) {
 		if len(line)+len(word) >= sampleWidth {
 			b.WriteString(line + "\n")
 			line = indent + "#"

@@ -116,7 +116,8 @@ func (t Trace) openAriadne(_ context.Context, s *Sinks, stderr io.Writer) error 
 	if t.Ariadne.URL == "" {
 		return nil
 	}
-	sink, err := ariadne.New(ariadne.Config{URL: withScheme(t.Ariadne.URL), Name: t.Ariadne.Name, GroupID: t.Ariadne.Group, Stderr: stderr})
+	t.Ariadne.Stderr = stderr
+	sink, err := ariadne.New(t.Ariadne)
 	if err != nil {
 		return err
 	}
@@ -128,7 +129,8 @@ func (t Trace) openOTLP(ctx context.Context, s *Sinks, stderr io.Writer) error {
 	if t.OTLP.Endpoint == "" {
 		return nil
 	}
-	sink, err := otlp.New(ctx, otlp.Config{Endpoint: t.OTLP.Endpoint, Insecure: t.OTLP.Insecure, ServiceName: t.OTLP.Service, Stderr: stderr})
+	t.OTLP.Stderr = stderr
+	sink, err := otlp.New(ctx, t.OTLP)
 	if err != nil {
 		return err
 	}

@@ -254,7 +254,7 @@ func (o *chatOptions) tokenCounter(ctx context.Context) func(string) int {
 		return nil
 	}
 	c := o.settings.Config
-	count, _ := engine.Tokenizer(ctx, engine.Options{Kind: engine.Kind(c.Engine), URL: c.OllamaURL}, o.model)
+	count, _ := engine.Tokenizer(ctx, engine.Options{Kind: c.Engine.Kind, URL: c.Engine.URL}, o.model)
 	return count
 }
 

@@ -44,16 +44,17 @@ func (m *models) engineOptions(cmd *cobra.Command, named bool) (engine.Options, 
 		return engine.Options{}, settingsError(err)
 	}
 	c := l.Config
+	e := &c.Engine
 	if l.Origin("engine").Kind == config.Default {
-		ranks, writes := c.Embed.Model != "" || c.Embed.URL != "", c.Summarizer.Model != "" || c.Summarizer.URL != ""
+		ranks, writes := e.Embedder != "" || e.EmbedURL != "", e.Summarizer != "" || e.SummaryURL != ""
 		if named || ranks || writes {
-			c.Engine = string(engine.Auto)
+			e.Kind = engine.Auto
 		}
 		if !ranks && !named {
-			c.Embed.Model = engine.Lexical
+			e.Embedder = engine.Lexical
 		}
 		if !writes {
-			c.Summarizer.Model = engine.Extractive
+			e.Summarizer = engine.Extractive
 		}
 	}
 	o, err := c.EngineOptions()

@@ -30,7 +30,7 @@ func newArchiveSearchCommand() *cobra.Command {
 // meaningRanker returns the ranker by meaning, and its name.
 func (o *recallOptions) meaningRanker(ctx context.Context) (archive.Meaning, string, error) {
 	c := o.place.Config
-	c.Summarizer = config.Summarizer{Model: engine.Extractive} // nothing is summarised
+	c.Engine.Summarizer, c.Engine.SummaryURL = engine.Extractive, "" // nothing is summarised
 	c.Archive, c.Trace, c.Measured = config.Archive{}, config.Trace{}, new(config.Window)
 	opened, err := c.Open(ctx, io.Discard)
 	if err != nil {

@@ -103,7 +103,7 @@ func (s *settings) forTranscript(cmd *cobra.Command, in input) (config.Config, e
 		return c, missingWindow(c.Model)
 	}
 	if _, err := tiercompact.New(c.Compaction()); err != nil {
-		return c, withFlagName(errors.Unwrap(err)) // main names the program itself
+		return c, usageError{settingsError(s.Located(errors.Unwrap(err)))} // main names the program itself
 	}
 	s.reportSettings(cmd, in.Messages, c)
 	return c, nil
