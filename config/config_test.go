@@ -124,6 +124,25 @@ func TestSampleIsTheDefaultsAndSoAreItsLines(t *testing.T) {
 	}
 }
 
+func TestSampleHasCommonSettingsFirstAndShortComments(t *testing.T) {
+	sample := string(config.Sample())
+	for _, order := range []string{"#window: < thresholds: < archive: < # Rare settings < #seed: < deadlines:", "#adapter: < #bucket:", "#protect: < #trigger_pct:"} {
+		at := 0
+		for text := range strings.SplitSeq(order, " < ") {
+			i := strings.Index(sample[at:], text)
+			if i < 0 {
+				t.Fatalf("%s is not in the order %s", text, order)
+			}
+			at += i
+		}
+	}
+	for line := range strings.Lines(sample) {
+		if len(line) > 110 {
+			t.Errorf("%d characters: %s", len(line), line)
+		}
+	}
+}
+
 func TestWhatIsShownCanBeReadBack(t *testing.T) {
 	all := `
 preset: eager

@@ -8,8 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-
-	"github.com/tiercompact/tiercompact/config"
 )
 
 // A choice is a flag that takes one of a few words.
