@@ -216,7 +216,7 @@ func openChat(cmd *cobra.Command, o *chatOptions) (*tui.Talk, error) {
 	}
 	cfg.Count = count
 	learnt, address := o.calibrations(), server.URL()
-	return tui.Open(cmd.Context(), tui.Options{
+	t, err := tui.Open(cmd.Context(), tui.Options{
 		Learnt: func(model string) tokens.Calibration { return learnt.Get(address, model) },
 		Learn: func(model string, c tokens.Calibration) {
 			_ = learnt.Put(address, model, c) // without it, the next chat learns it again
@@ -225,6 +225,10 @@ func openChat(cmd *cobra.Command, o *chatOptions) (*tui.Talk, error) {
 		Dir: o.dir, Name: name, Resume: o.resume != "", Lenient: o.lenient, System: o.system,
 		Silence: o.settings.Config.Deadlines.Summary,
 	})
+	if err != nil {
+		return nil, errors.Join(err, flushSinks(cmd.Context(), o.flush))
+	}
+	return t, nil
 }
 
 // chatConfig opens what the settings name for a model. The console is left out on a
