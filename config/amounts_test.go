@@ -41,6 +41,14 @@ func everywhere(t *testing.T, path, value string) map[string]config.Config {
 	}
 }
 
+// set returns the tokens of a size that was set, or -1.
+func set(s tiercompact.Size) int {
+	if n, ok := s.Get(); ok {
+		return n
+	}
+	return -1
+}
+
 func TestSizesMayHaveAUnit(t *testing.T) {
 	for _, test := range []struct {
 		path, value string
@@ -54,8 +62,8 @@ func TestSizesMayHaveAUnit(t *testing.T) {
 		{"window", "1.5k", func(c config.Config) int { return c.Window }, 1536},
 		{"window", "32 k", func(c config.Config) int { return c.Window }, 32768},
 		{"policy.reserve", "2k", func(c config.Config) int { return c.Policy.Reserve }, 2048},
-		{"policy.hard_cap_buffer", "0k", func(c config.Config) int { return c.Policy.HardCapBuffer }, 0},
-		{"summary.max_tokens", "1k", func(c config.Config) int { return c.Summary.MaxTokens }, 1024},
+		{"policy.hard_cap_buffer", "0k", func(c config.Config) int { return set(c.Policy.HardCapBuffer) }, 0},
+		{"summary.max_tokens", "1k", func(c config.Config) int { return set(c.Summary.MaxTokens) }, 1024},
 	} {
 		for source, c := range everywhere(t, test.path, test.value) {
 			if got := test.of(c); got != test.want {
@@ -110,18 +118,18 @@ func TestOtherNamesOfSettings(t *testing.T) {
 		"max_context_tokens: 32k":            func(c config.Config) bool { return c.Window == 32768 },
 		"maxContextTokens: 32768":            func(c config.Config) bool { return c.Window == 32768 },
 		"policy: {max_context_tokens: 9000}": func(c config.Config) bool { return c.Window == 9000 },
-		"autoCompact: false":                 func(c config.Config) bool { return !c.Auto },
+		"autoCompact: false":                 func(c config.Config) bool { return c.NoAuto },
 		"compactThreshold: 120":              func(c config.Config) bool { return c.Policy.MessageThreshold == 120 },
 		"contextThreshold: 75%":              func(c config.Config) bool { return c.Policy.ContextThreshold == 0.75 },
 		"policy: {contextThreshold: 0.75}":   func(c config.Config) bool { return c.Policy.ContextThreshold == 0.75 },
 		"policy: {triggerPct: 0.8}":          func(c config.Config) bool { return c.Policy.TriggerPct == 0.8 },
 		"archive: {adapter: fs, dir: kept}":  func(c config.Config) bool { return c.Archive.Adapter == config.Dir && c.Archive.Dir == "kept" },
-		"archiveRequired: false":             func(c config.Config) bool { return !c.ArchiveRequired },
+		"archiveRequired: false":             func(c config.Config) bool { return c.ArchiveOptional },
 		"redact: {patterns: ['foo\\d+', 'a{1,2}']}": func(c config.Config) bool {
-			return slices.Equal(c.Redact.Patterns, []config.Pattern{{Name: "pattern 1", Regexp: `foo\d+`}, {Name: "pattern 2", Regexp: `a{1,2}`}})
+			return slices.Equal(c.Redaction.Patterns, []config.Pattern{{Name: "pattern 1", Regexp: `foo\d+`}, {Name: "pattern 2", Regexp: `a{1,2}`}})
 		},
 		"redact: {patterns: [foo, {name: n, regexp: bar}]}": func(c config.Config) bool {
-			return slices.Equal(c.Redact.Patterns, []config.Pattern{{Name: "pattern 1", Regexp: "foo"}, {Name: "n", Regexp: "bar"}})
+			return slices.Equal(c.Redaction.Patterns, []config.Pattern{{Name: "pattern 1", Regexp: "foo"}, {Name: "n", Regexp: "bar"}})
 		},
 	} {
 		if c := loadText(t, "compact.yaml", text+"\n").Config; !ok(c) {
@@ -130,10 +138,10 @@ func TestOtherNamesOfSettings(t *testing.T) {
 	}
 	for variable, ok := range map[string]func(config.Config) bool{
 		"COMPACT_MAX_CONTEXT_TOKENS=32k":     func(c config.Config) bool { return c.Window == 32768 },
-		"COMPACT_AUTO_COMPACT=false":         func(c config.Config) bool { return !c.Auto },
+		"COMPACT_AUTO_COMPACT=false":         func(c config.Config) bool { return c.NoAuto },
 		"COMPACT_ADAPTER=fs":                 func(c config.Config) bool { return c.Archive.Adapter == config.Dir },
-		`COMPACT_PATTERNS=foo\d{1,2}`:        func(c config.Config) bool { return c.Redact.Patterns[0].Regexp == `foo\d{1,2}` },
-		`COMPACT_PATTERNS=['foo\d+', "b,c"]`: func(c config.Config) bool { return len(c.Redact.Patterns) == 2 },
+		`COMPACT_PATTERNS=foo\d{1,2}`:        func(c config.Config) bool { return c.Redaction.Patterns[0].Regexp == `foo\d{1,2}` },
+		`COMPACT_PATTERNS=['foo\d+', "b,c"]`: func(c config.Config) bool { return len(c.Redaction.Patterns) == 2 },
 	} {
 		if c := load(t, config.Options{Environ: []string{variable}}).Config; !ok(c) {
 			t.Errorf("%s: settings are %+v", variable, c)

@@ -51,7 +51,7 @@ func TestLaterSourcesWin(t *testing.T) {
 	o := config.Options{Dir: dir, Environ: []string{"COMPACT_TRIGGER_PCT=0.9", "COMPACT_RESERVE=20", "OTHER=1"}, Flags: flagSet(t, "--reserve", "30", "--no-pin-first-user")}
 	l := load(t, o)
 	c := l.Config
-	if c.Policy.TriggerPct != 0.9 || c.Policy.Reserve != 30 || c.Fill != 0.1 || c.MinGain != 0.45 || c.Policy.KeepRecentTurns != 6 || c.Policy.PinFirstUser {
+	if c.Policy.TriggerPct != 0.9 || c.Policy.Reserve != 30 || c.Fill != 0.1 || c.MinGain != 0.45 || c.Policy.KeepRecentTurns != 6 || !c.Policy.NoPinFirstUser {
 		t.Errorf("settings are %+v", c)
 	}
 	for path, want := range map[string]string{
@@ -120,6 +120,25 @@ func TestSampleIsTheDefaultsAndSoAreItsLines(t *testing.T) {
 	for _, path := range config.Paths() {
 		if path != "archive.dir" && got.Origin(path).Kind != config.File {
 			t.Errorf("%s is not in the sample", path)
+		}
+	}
+}
+
+func TestSampleHasCommonSettingsFirstAndShortComments(t *testing.T) {
+	sample := string(config.Sample())
+	for _, order := range []string{"#window: < thresholds: < archive: < # Rare settings < #seed: < deadlines:", "#adapter: < #bucket:", "#protect: < #trigger_pct:"} {
+		at := 0
+		for text := range strings.SplitSeq(order, " < ") {
+			i := strings.Index(sample[at:], text)
+			if i < 0 {
+				t.Fatalf("%s is not in the order %s", text, order)
+			}
+			at += i
+		}
+	}
+	for line := range strings.Lines(sample) {
+		if len(line) > 110 {
+			t.Errorf("%d characters: %s", len(line), line)
 		}
 	}
 }
@@ -209,12 +228,12 @@ func TestListsInVariables(t *testing.T) {
 		"m1,role:tool": {"m1", "role:tool"}, "m1": {"m1"}, `["/a, b/", m2]`: {"/a, b/", "m2"}, "[]": {},
 	} {
 		l := load(t, config.Options{Environ: []string{"COMPACT_PROTECT=" + text}})
-		if got := l.Config.Policy.Protect; !slices.Equal(got, want) {
+		if got := l.Config.Protect; !slices.Equal(got, want) {
 			t.Errorf("%s: %q", text, got)
 		}
 	}
 	l := load(t, config.Options{Environ: []string{`COMPACT_REDACT_PATTERNS=[{name: a, regexp: 'x+'}]`}})
-	if got := l.Config.Redact.Patterns; !slices.Equal(got, []config.Pattern{{Name: "a", Regexp: "x+"}}) {
+	if got := l.Config.Redaction.Patterns; !slices.Equal(got, []config.Pattern{{Name: "a", Regexp: "x+"}}) {
 		t.Errorf("patterns are %v", got)
 	}
 }

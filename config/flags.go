@@ -37,9 +37,9 @@ func Register(fs *pflag.FlagSet, names ...string) (words map[string][]string) {
 		}
 		switch k.path {
 		case "archive.dir":
-			fs.String(archiveFlag, "", "keep what is removed in this `folder` or s3://bucket/prefix, for recall and undo")
+			fs.String(archiveFlag, "", "keep removed messages in this `folder` or at s3://bucket/prefix, for recall and undo")
 		case "embed.cache":
-			fs.Bool(noCacheFlag, false, "keep vectors in memory alone")
+			fs.Bool(noCacheFlag, false, "keep vectors in memory only")
 		}
 	}
 	fs.SetNormalizeFunc(flagName)
@@ -69,7 +69,7 @@ func (k key) registerFlag(fs *pflag.FlagSet) {
 		fs.Bool(k.flag, k.value == true, k.doc)
 	case k.kind == count:
 		fs.IntP(k.flag, short, k.value.(int), k.doc)
-	case k.value == Auto:
+	case k.auto:
 		fs.StringP(k.flag, short, "", k.doc)
 	case k.kind == rules:
 		fs.StringArrayP(k.flag, short, nil, k.doc+"; repeatable")
@@ -80,21 +80,13 @@ func (k key) registerFlag(fs *pflag.FlagSet) {
 	}
 }
 
-// FlagOf returns the flag that sets a field of [tiercompact.Config], such as
-// Policy.TriggerPct; "" if there is none.
-func FlagOf(field string) string {
-	k, _ := settingOf(field)
-	return k.flag
-}
-
-// settingOf returns the setting of a field of [tiercompact.Config].
-func settingOf(field string) (key, bool) {
-	for _, k := range allSettings() {
-		if strings.EqualFold(strings.ReplaceAll(k.path, "_", ""), field) {
-			return k, true
-		}
+// FlagGroup returns the heading of a setting's flag in help texts, and whether few users
+// need the flag; "" if no setting has it.
+func FlagGroup(flag string) (heading string, rare bool) {
+	if i := slices.IndexFunc(allSettings(), func(k key) bool { return k.flag == flag && flag != "" }); i >= 0 {
+		return allSettings()[i].group, allSettings()[i].rare
 	}
-	return key{}, false
+	return "", false
 }
 
 // flagLayer returns the values of the flags in fs.

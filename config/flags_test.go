@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"github.com/tiercompact/tiercompact"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -19,11 +20,11 @@ func TestFlagsTakeAutoAndAnEmptyList(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := load(t, config.Options{File: path, Flags: fs}).Config
-	if c.Window != config.Auto || c.Policy.HardCapBuffer != config.Auto || c.Summary.MaxTokens != config.Auto {
-		t.Errorf("numbers are %d, %d, %d", c.Window, c.Policy.HardCapBuffer, c.Summary.MaxTokens)
+	if c.Window != 0 || c.Policy.HardCapBuffer != (tiercompact.Size{}) || c.Summary.MaxTokens != (tiercompact.Size{}) {
+		t.Errorf("numbers are %d, %v, %v", c.Window, c.Policy.HardCapBuffer, c.Summary.MaxTokens)
 	}
-	if len(c.Policy.RolesNeverPrune)+len(c.Policy.Protect) > 0 {
-		t.Errorf("protected are %v, %v", c.Policy.RolesNeverPrune, c.Policy.Protect)
+	if len(c.Policy.RolesNeverPrune)+len(c.Protect) > 0 {
+		t.Errorf("protected are %v, %v", c.Policy.RolesNeverPrune, c.Protect)
 	}
 }
 

@@ -60,19 +60,18 @@ func (l *Loaded) leaveOutGreedy() {
 		return
 	}
 	why := func(what string, share float64) string {
-		return fmt.Sprintf("%s would take out %.0f %% of ordinary text, and nothing would come back from the archive; left out, as %s (%s) is of a file that nobody named: to have it so, name the file with --config", what, 100*share, path, at)
+		return fmt.Sprintf("%s would take out %.0f %% of ordinary text, and the archive could not restore it; left out, because the file of %s (%s) was found, not named; to use it, name the file with --config", what, 100*share, path, at)
 	}
 	var kept []Pattern
-	var rules []redact.Pattern
 	for _, p := range patterns {
-		share, err := redact.Share(redact.Pattern(p))
+		share, err := redact.Share(p)
 		if err == nil && share >= tooMuch {
 			l.greedy = append(l.greedy, why(fmt.Sprintf("the pattern %s", strconv.Quote(clipValue(p.Regexp))), share))
 			continue
 		}
-		kept, rules = append(kept, p), append(rules, redact.Pattern(p))
+		kept = append(kept, p)
 	}
-	if share, err := redact.Share(rules...); err == nil && share >= tooMuch {
+	if share, err := redact.Share(kept...); err == nil && share >= tooMuch {
 		l.greedy = append(l.greedy, why(fmt.Sprintf("%d patterns together", len(kept)), share))
 		kept = nil
 	}
@@ -107,7 +106,7 @@ func (l *Loaded) checkKeySent(environ []string) (errs Errors) {
 			continue
 		}
 		if i := slices.IndexFunc(to.keys, func(name string) bool { return isEnvSet(environ, name) }); i >= 0 {
-			errs = append(errs, &Error{Path: to.path, Want: "left out of a file that nobody named", Origin: at,
+			errs = append(errs, &Error{Path: to.path, Want: "left out of a file that was found, not named", Origin: at,
 				Remedy: fmt.Sprintf("%s would be sent there; name the file with --config, or set %s", to.keys[i], Variables(to.path)[0])})
 		}
 	}

@@ -33,7 +33,7 @@ func TestAFileThatNobodyNamedIsNotTrustedInSilence(t *testing.T) {
 
 	key := []string{config.KeyVariable + "=x"}
 	_, err := config.Load(config.Options{Dir: dir, Environ: key})
-	if err == nil || !strings.Contains(err.Error(), "summary.url must be left out of a file that nobody named; COMPACT_API_KEY would be sent there") || strings.Contains(err.Error(), "embed.url") {
+	if err == nil || !strings.Contains(err.Error(), "summary.url must be left out of a file that was found, not named; COMPACT_API_KEY would be sent there") || strings.Contains(err.Error(), "embed.url") {
 		t.Errorf("with a key: %v", err)
 	}
 	for _, o := range []config.Options{
@@ -85,7 +85,7 @@ func TestAFileThatNobodyNamedSendsNoHeadersOfTheUsers(t *testing.T) {
 	write(t, filepath.Join(dir, "compact.yaml"), "trace: {otlp: {endpoint: far.example}}")
 	for _, name := range []string{"OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS"} {
 		_, err := config.Load(config.Options{Dir: dir, Environ: []string{name + "=a=b"}})
-		if err == nil || !strings.Contains(err.Error(), "trace.otlp.endpoint must be left out of a file that nobody named; "+name+" would be sent there") {
+		if err == nil || !strings.Contains(err.Error(), "trace.otlp.endpoint must be left out of a file that was found, not named; "+name+" would be sent there") {
 			t.Errorf("%s: error is %v", name, err)
 		}
 	}
@@ -115,12 +115,12 @@ func TestAPatternOfAFileThatNobodyNamedDoesNotTakeEverything(t *testing.T) {
 	} {
 		write(t, path, "redact: {patterns: [{name: mine, regexp: 'corp-\\d+'}, '"+pattern+"']}\n")
 		l := load(t, config.Options{Dir: dir})
-		notices, n := strings.Join(l.Notices(), "\n"), len(l.Config.Redact.Patterns)
+		notices, n := strings.Join(l.Notices(), "\n"), len(l.Config.Redaction.Patterns)
 		if greedy && (n != 1 || !strings.Contains(notices, path) || !strings.Contains(notices, "redact.patterns")) || !greedy && (n != 2 || notices != "") {
 			t.Errorf("%s: %d patterns hold, notices %q", pattern, n, notices)
 		}
-		if named := load(t, config.Options{File: path}); len(named.Config.Redact.Patterns) != 2 || named.Notices() != nil {
-			t.Errorf("%s: of a file that was named %v hold, %q", pattern, named.Config.Redact.Patterns, named.Notices())
+		if named := load(t, config.Options{File: path}); len(named.Config.Redaction.Patterns) != 2 || named.Notices() != nil {
+			t.Errorf("%s: of a file that was named %v hold, %q", pattern, named.Config.Redaction.Patterns, named.Notices())
 		}
 	}
 	var letters []string
@@ -128,8 +128,8 @@ func TestAPatternOfAFileThatNobodyNamedDoesNotTakeEverything(t *testing.T) {
 		letters = append(letters, "'"+string(c)+"'")
 	}
 	write(t, path, "redact: {patterns: ["+strings.Join(letters, ", ")+"]}\n")
-	if l := load(t, config.Options{Dir: dir}); len(l.Config.Redact.Patterns) != 0 || len(l.Notices()) != 1 {
-		t.Errorf("together %v hold, %q", l.Config.Redact.Patterns, l.Notices())
+	if l := load(t, config.Options{Dir: dir}); len(l.Config.Redaction.Patterns) != 0 || len(l.Notices()) != 1 {
+		t.Errorf("together %v hold, %q", l.Config.Redaction.Patterns, l.Notices())
 	}
 }
 
@@ -141,8 +141,8 @@ func TestAListOfPatternsThatWouldHangIsRefused(t *testing.T) {
 		fmt.Fprintf(&slow, "    - '[a-z]{3}\\d{%d}'\n", i%50+1)
 	}
 	write(t, path, "redact:\n  patterns:\n"+many.String())
-	if l := load(t, config.Options{File: path}); len(l.Config.Redact.Patterns) != 3000 {
-		t.Errorf("%d patterns hold", len(l.Config.Redact.Patterns))
+	if l := load(t, config.Options{File: path}); len(l.Config.Redaction.Patterns) != 3000 {
+		t.Errorf("%d patterns hold", len(l.Config.Redaction.Patterns))
 	}
 	write(t, path, "redact:\n  patterns:\n"+slow.String())
 	_, err := config.Load(config.Options{File: path, Environ: []string{}})

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -13,23 +14,29 @@ import (
 
 // A key describes one setting.
 type key struct {
-	path  string
+	path     string
+	field    any         // pointer to the field of a Config
+	level    levels.Name // key of a threshold, whose field is a map; "": another setting
+	opposite bool        // the field has the opposite value
+	doc      string      // documentation; the word in backquotes is the flag's placeholder
+	flag     string      // "no-…" has the opposite meaning; "": there is none
+	not      string      // effect of a flag "no-…"
+	group    string      // heading of the flag in help texts
+	rare     bool        // few users need it
+
 	kind  kind
-	value any    // the default; nil in the table: the value of [tiercompact.Defaults]
 	words string // the valid words of kind word or words, separated by ", "
 	least float64
 	above bool   // least itself is invalid
-	auto  bool   // Auto is valid
+	auto  bool   // auto is valid, and the default
 	also  string // another name of it, from other tools; "": none
 	// synonyms are alternatives to words; nil: none.
 	synonyms map[string]string
-	blank    bool   // "" is a valid word
-	full     bool   // its variable includes the sections: without them it would look like another
-	flag     string // "no-…" has the opposite meaning; "": there is none
-	not      string // effect of a flag "no-…"
-	doc      string // documentation; the word in backquotes is the flag's placeholder
+	blank    bool // "" is a valid word
+	full     bool // its variable includes the sections: without them it would look like another
 
-	eager, steady any // values of the presets; nil: value
+	value   any            // the default
+	presets map[string]any // values of the presets that have others
 }
 
 // lastSegment is the last part of the path.
@@ -49,17 +56,6 @@ func (k key) docText() string {
 	return doc
 }
 
-// presetValue is the value of a preset, or nil.
-func (k key) presetValue(name string) any {
-	switch name {
-	case "eager":
-		return k.eager
-	case "steady":
-		return k.steady
-	}
-	return nil
-}
-
 // levelWords are the names of the levels.
 func levelWords() string { return strings.Join(levels.Names(), ", ") }
 
@@ -71,155 +67,192 @@ const (
 // thresholdSettings are the thresholds, one for each level.
 func thresholdSettings() (keys []key) {
 	for _, k := range allSettings() {
-		if k.sectionPath() == thresholdsFlag {
+		if k.level != "" {
 			keys = append(keys, k)
 		}
 	}
 	return keys
 }
 
-// thresholdTable has the properties of thresholds that the library lacks.
-func thresholdTable() (keys []key) {
+// thresholdTable has one setting for each level.
+func thresholdTable(c *Config) (keys []key) {
 	for _, l := range levels.All() {
-		keys = append(keys, key{path: thresholdsFlag + "." + string(l.Name), kind: share, above: true, flag: thresholdsFlag, doc: "usage from which " + string(l.Name) + " is due"})
+		keys = append(keys, key{path: thresholdsFlag + "." + string(l.Name), field: &c.Thresholds, level: l.Name, kind: share, above: true, flag: thresholdsFlag, group: "Levels",
+			doc: "usage from which " + string(l.Name) + " is due"})
 	}
 	return keys
 }
 
-// allSettings is the table: every setting, in the order of files and documents, with the
-// library's default if it has the setting. It must not be changed.
+// allSettings is the table: every setting with its defaults, in the order of files and
+// documents. It must not be changed.
 var allSettings = sync.OnceValue(func() []key {
-	all := settingTable()
+	c := Defaults(tiercompact.Default)
+	all := settingTable(&c)
 	for i := range all {
-		k := &all[i]
-		v := libraryValue(tiercompact.Default, k.path)
-		if v == nil || k.auto || k.path == "preset" {
-			continue
-		}
-		k.value = v
-		for preset, into := range map[tiercompact.Preset]*any{tiercompact.Eager: &k.eager, tiercompact.Steady: &k.steady} {
-			if p := libraryValue(preset, k.path); !reflect.DeepEqual(p, v) || k.sectionPath() == thresholdsFlag { // presets set all thresholds together
-				*into = p
+		all[i].value, all[i].presets = all[i].current(), make(map[string]any)
+	}
+	for _, preset := range []tiercompact.Preset{tiercompact.Eager, tiercompact.Steady} {
+		c := Defaults(preset)
+		for i, k := range settingTable(&c) {
+			if v := k.current(); k.path != "preset" && (k.level != "" || !reflect.DeepEqual(v, all[i].value)) { // presets set all thresholds together
+				all[i].presets[string(preset)] = v
 			}
 		}
 	}
 	return all
 })
 
-// libraryValue is the value of a path in a preset of the library; nil if the library
-// lacks the setting, or has it in another form.
-func libraryValue(preset tiercompact.Preset, path string) any {
-	f := fieldOf(reflect.ValueOf(tiercompact.Defaults(preset)), path)
-	switch f.Kind() {
-	case reflect.String:
-		return f.String()
-	case reflect.Slice:
-		out := make([]string, f.Len())
-		for i := range out {
-			out[i] = f.Index(i).String()
-		}
-		return out
-	case reflect.Bool, reflect.Int, reflect.Int64, reflect.Float64:
-		return f.Interface()
-	}
-	return nil
-}
-
-// fieldOf returns the field of a path: the name of a setting is that of its field, in
-// small letters and with underscores. A threshold is the value of its level.
-func fieldOf(of reflect.Value, path string) reflect.Value {
-	name, rest, deeper := strings.Cut(path, ".")
-	name = strings.ReplaceAll(name, "_", "")
-	f := of.FieldByNameFunc(func(field string) bool { return strings.EqualFold(field, name) })
+// current returns the value of the field, in the type of the kind.
+func (k key) current() any {
+	f := reflect.ValueOf(k.field).Elem()
 	switch {
-	case !deeper:
-		return f
-	case f.Kind() == reflect.Struct:
-		return fieldOf(f, rest)
-	case f.Kind() == reflect.Map:
-		return f.MapIndex(reflect.ValueOf(rest).Convert(f.Type().Key()))
+	case k.level != "":
+		return f.MapIndex(reflect.ValueOf(k.level)).Interface()
+	case k.opposite:
+		return !f.Bool()
+	case f.Kind() == reflect.String:
+		return f.String()
+	case k.kind == words:
+		items := make([]string, f.Len())
+		for i := range items {
+			items[i] = f.Index(i).String()
+		}
+		return items
 	}
-	return reflect.Value{}
+	return f.Interface()
 }
 
-// settingTable has the properties of settings that the library lacks.
-func settingTable() []key {
+// set sets the field to a value in the type of the kind.
+func (k key) set(v any) {
+	f, to := reflect.ValueOf(k.field).Elem(), reflect.ValueOf(v)
+	switch {
+	case k.level != "":
+		f.SetMapIndex(reflect.ValueOf(k.level), to)
+	case k.opposite:
+		f.SetBool(!to.Bool())
+	case k.kind == words:
+		f.Set(reflect.MakeSlice(f.Type(), to.Len(), to.Len()))
+		for i := range to.Len() {
+			f.Index(i).SetString(to.Index(i).String())
+		}
+	default:
+		f.Set(to.Convert(f.Type()))
+	}
+}
+
+// settingTable returns every setting, with pointers to the fields of c.
+func settingTable(c *Config) []key {
+	p, e, s3, ariadne, otlp := &c.Policy, &c.Engine, &c.Archive.S3, &c.Trace.Ariadne, &c.Trace.OTLP
 	return slices.Concat([]key{
-		{path: "preset", kind: word, value: "default", words: presetWords, flag: "preset", doc: "bundle of settings: default (each level at its threshold), eager (small windows, long answers), steady (few rounds: for whoever waits for a local server)"},
-		{path: "model", kind: text, flag: "model", doc: "count tokens as this `model` does (default: the transcript's, else cl100k_base)"},
-		{path: "window", kind: size, value: Auto, auto: true, least: 1, also: "max_context_tokens", flag: "window", doc: "`tokens` that the model takes; auto: as the server has it, else 8192"},
-		{path: "auto", kind: toggle, value: true, also: "auto_compact", flag: "auto", doc: "compact by itself at all, preflights included"},
-		{path: "trigger", kind: word, words: "every_message, assistant_only, manual", flag: "trigger", doc: "when a check runs: every_message, assistant_only, manual"},
-		{path: "level", kind: word, words: levelWords(), blank: true, flag: "level", doc: "this level instead of the one by usage: " + levelWords()},
-		{path: "escalation", kind: word, words: "direct, cascade", flag: "escalation", doc: "direct: the picked level alone; cascade: soft first"},
-		{path: "ranking", kind: word, words: "cosine, fused", flag: "ranking", doc: "how hard ranks: cosine, fused"},
-		{path: "min_gain", kind: share, flag: "min-gain", doc: "`share` of the window that a round must free; 0: any gain"},
-		{path: "fill", kind: share, flag: "fill", doc: "usage up to which a summary holds parts of files that the work is at; under steady outlines grow up to it, too; 0: off"},
-		{path: "summary_role", kind: word, words: "assistant, system", flag: "summary-role", doc: "whose message the summary is: assistant, system"},
-		{path: "archive_required", kind: toggle, value: true, flag: "archive-required", doc: "where the archive cannot be written: an error; false: go on without compacting"},
-		{path: "engine", kind: word, value: "auto", words: "auto, ollama, built-in", flag: "engine", doc: "what ranks and summarises: auto (Ollama where it has the models, else what is built in), ollama, built-in"},
-		{path: "ollama_url", kind: address, value: "", flag: "ollama-url", doc: "`address` of Ollama (default: OLLAMA_HOST, else http://127.0.0.1:11434)"},
-		{path: "num_thread", kind: count, value: 0, flag: "num-thread", doc: "`threads` that Ollama computes with, for each of its models; 0: as many as it chooses"},
-		{path: "exact_tokens", kind: toggle, value: false, flag: "exact-tokens", doc: "count with the tokenizer of the model, as Ollama has it"},
-		{path: "seed", kind: count, value: 42, flag: "seed", doc: "for models; what is built in gives the same bytes with any seed"},
-	}, thresholdTable(), []key{
-		{path: "policy.trigger_pct", kind: share, flag: "trigger-pct", doc: "`usage` from which a preflight compacts; 0: every preflight does"},
-		{path: "policy.hard_cap_buffer", kind: size, value: Auto, auto: true, flag: "hard-cap-buffer", doc: "`tokens` of the window that stay free; auto: 1500, at most an eighth of it"},
-		{path: "policy.reserve", kind: size, flag: "reserve", doc: "`tokens` kept for the answer beside that"},
-		{path: "policy.keep_recent_turns", kind: count, least: 1, flag: "keep-recent-turns", doc: "turns that the three layers keep"},
-		{path: "policy.keep_tool_io_pairs", kind: count, least: 1, flag: "keep-tool-io-pairs", doc: "calls with results that the three layers keep"},
-		{path: "policy.roles_never_prune", kind: words, words: roleWords, flag: "roles-never-prune", doc: "`roles` whose messages no level touches"},
-		{path: "policy.pin_first_user", kind: toggle, value: true, flag: "no-pin-first-user", doc: "the first user message stays, whatever happens", not: "let the first user message go like any other"},
-		{path: "policy.protect", kind: rules, value: []string{}, flag: "protect", doc: "further messages that no level touches: an id, role:NAME, or /regexp/ over the text"},
-		{path: "policy.strategy", kind: word, words: "task_state, decision_log, code_delta, brief", flag: "strategy", doc: "form of the summary: task_state, decision_log, code_delta, brief"},
-		{path: "policy.message_threshold", kind: count, also: "compact_threshold", flag: "message-threshold", doc: "so many `messages` not yet summarised lead to a summary; 0: off"},
-		{path: "policy.context_threshold", kind: share, flag: "context-threshold", doc: "`usage` that leads to a summary; 0: off"},
+		{path: "preset", field: &c.Preset, kind: word, words: presetWords, flag: "preset", group: "Levels", doc: "set of defaults: default; eager, for small windows and long answers; steady, for few rounds with a local server"},
+		{path: "model", field: &c.Model, flag: "model", group: "Budget", doc: "count tokens as this `model` does (default: the model of the transcript, else cl100k_base)"},
+		{path: "window", field: &c.Window, kind: size, auto: true, least: 1, also: "max_context_tokens", flag: "window", group: "Budget", doc: "max `tokens` of the model; auto: as the server reports it, else 8192"},
+		{path: "auto", field: &c.NoAuto, opposite: true, kind: toggle, also: "auto_compact", flag: "auto", group: "Levels", rare: true, doc: "compact automatically, in preflights too"},
+		{path: "trigger", field: &c.Trigger, kind: word, words: "every_message, assistant_only, manual", flag: "trigger", group: "Levels", rare: true, doc: "when a check runs: every_message, assistant_only, manual"},
+		{path: "level", field: &c.Level, kind: word, words: levelWords(), blank: true, flag: "level", group: "Levels", doc: "use this level in place of the one by usage: " + levelWords()},
+		{path: "escalation", field: &c.Escalation, kind: word, words: "direct, cascade", flag: "escalation", group: "Levels", rare: true, doc: "direct: the due level alone; cascade: soft first"},
+		{path: "ranking", field: &c.Ranking, kind: word, words: "cosine, fused", flag: "ranking", group: "Levels", rare: true, doc: "how hard ranks messages: cosine, fused"},
+		{path: "min_gain", field: &c.MinGain, kind: share, flag: "min-gain", group: "Levels", rare: true, doc: "min `share` of the window that a round frees; 0: any gain"},
+		{path: "fill", field: &c.Fill, kind: share, flag: "fill", group: "Levels", rare: true, doc: "usage up to which a summary adds excerpts of current files (and outlines grow under steady); 0: off"},
+		{path: "summary_role", field: &c.SummaryRole, kind: word, words: "assistant, system", flag: "summary-role", group: "Levels", rare: true, doc: "role of the summary's message: assistant, system"},
+		{path: "archive_required", field: &c.ArchiveOptional, opposite: true, kind: toggle, flag: "archive-required", group: "Archive", rare: true, doc: "if the archive cannot be written, report an error; false: go on without compacting"},
+		{path: "engine", field: &e.Kind, kind: word, words: "auto, ollama, built-in", flag: "engine", group: "Models", doc: "what ranks and summarizes: ollama, built-in, or auto (Ollama if it has the models, else built-in)"},
+		{path: "ollama_url", field: &e.URL, kind: address, flag: "ollama-url", group: "Models", doc: "`address` of Ollama (default: OLLAMA_HOST, else http://127.0.0.1:11434)"},
+		{path: "num_thread", field: &e.Threads, kind: count, flag: "num-thread", group: "Models", rare: true, doc: "`threads` of each model on Ollama; 0: Ollama's choice"},
+		{path: "exact_tokens", field: &c.ExactTokens, kind: toggle, flag: "exact-tokens", group: "Budget", rare: true, doc: "count with the model's own tokenizer, from Ollama"},
+		{path: "seed", field: &e.Seed, kind: count, flag: "seed", group: "Models", rare: true, doc: "seed of models; the built-in engines need none"},
+	}, thresholdTable(c), []key{
+		{path: "policy.trigger_pct", field: &p.TriggerPct, kind: share, flag: "trigger-pct", group: "Levels", rare: true, doc: "`usage` from which a preflight compacts; 0: always"},
+		{path: "policy.hard_cap_buffer", field: &p.HardCapBuffer, kind: size, auto: true, flag: "hard-cap-buffer", group: "Budget", rare: true, doc: "`tokens` of the window that stay free; auto: 1500, at most an eighth of the window"},
+		{path: "policy.reserve", field: &p.Reserve, kind: size, flag: "reserve", group: "Budget", rare: true, doc: "more `tokens` that stay free, for the answer"},
+		{path: "policy.keep_recent_turns", field: &p.KeepRecentTurns, kind: count, least: 1, flag: "keep-recent-turns", group: "Levels", rare: true, doc: "turns that a preflight or manual compaction keeps"},
+		{path: "policy.keep_tool_io_pairs", field: &p.KeepToolIOPairs, kind: count, least: 1, flag: "keep-tool-io-pairs", group: "Levels", rare: true, doc: "pairs of tool calls and results that it keeps"},
+		{path: "policy.roles_never_prune", field: &p.RolesNeverPrune, kind: words, words: roleWords, flag: "roles-never-prune", group: "Levels", rare: true, doc: "`roles` whose messages no level changes"},
+		{path: "policy.pin_first_user", field: &p.NoPinFirstUser, opposite: true, kind: toggle, flag: "no-pin-first-user", group: "Levels", rare: true, doc: "always keep the first user message", not: "do not pin the first user message"},
+		{path: "policy.protect", field: &c.Protect, kind: rules, flag: "protect", group: "Levels", doc: "more messages that no level changes: an id, role:NAME, or /regexp/"},
+		{path: "policy.strategy", field: &p.Strategy, kind: word, words: "task_state, decision_log, code_delta, brief", flag: "strategy", group: "Levels", rare: true, doc: "form of the summary: task_state, decision_log, code_delta, brief"},
+		{path: "policy.message_threshold", field: &p.MessageThreshold, kind: count, also: "compact_threshold", flag: "message-threshold", group: "Levels", rare: true, doc: "number of `messages` outside of a summary that leads to one; 0: off"},
+		{path: "policy.context_threshold", field: &p.ContextThreshold, kind: share, flag: "context-threshold", group: "Levels", rare: true, doc: "`usage` that leads to a summary; 0: off"},
 
-		{path: "soft.stale_after", kind: count, least: 1, flag: "stale-after", doc: "`messages` without a reference that make a file stale"},
+		{path: "soft.stale_after", field: &c.Soft.StaleAfter, kind: count, least: 1, flag: "stale-after", group: "Levels", rare: true, doc: "`messages` without a reference after which a file is stale"},
 
-		{path: "hard.until", kind: word, words: "half, soft", flag: "hard-until", doc: "half: half of the old messages stay; soft: on, until usage is below the soft threshold"},
-		{path: "hard.query", kind: text, flag: "query", doc: "hard ranks by this `text` in place of the last user message"},
+		{path: "hard.until", field: &c.Hard.Until, kind: word, words: "half, soft", flag: "hard-until", group: "Levels", rare: true, doc: "half: half of the old messages stay; soft: fewer, until usage is below the soft threshold"},
+		{path: "hard.query", field: &c.Hard.Query, flag: "query", group: "Levels", doc: "hard ranks by this `text` in place of the last user message"},
 
-		{path: "emergency.keep_last", kind: count, flag: "keep-last", doc: "newest `messages` that emergency keeps; 0: only the latest user message"},
-		{path: "emergency.keep_share", kind: share, flag: "keep-share", doc: "emergency keeps more, while it fills less than this `share` of the window"},
+		{path: "emergency.keep_last", field: &c.Emergency.KeepLast, kind: count, flag: "keep-last", group: "Levels", rare: true, doc: "newest `messages` that emergency keeps; 0: only the latest user message"},
+		{path: "emergency.keep_share", field: &c.Emergency.KeepShare, kind: share, flag: "keep-share", group: "Levels", rare: true, doc: "emergency keeps more messages, up to this `share` of the window"},
 
-		{path: "summary.model", kind: text, value: "", flag: "summary-model", doc: "`model` that summarises, or session, or extractive (default llama3.2:3b)"},
-		{path: "summary.url", kind: address, value: "", flag: "summary-url", doc: "`address` of a server with /v1/chat/completions in place of Ollama"},
-		{path: "summary.max_tokens", kind: size, value: Auto, auto: true, least: 1, flag: "summary-max-tokens", doc: "`tokens` of a whole summary; auto: an eighth of the window, at most 1024 of them what a model writes"},
-		{path: "summary.fallback", kind: word, words: "extractive, pruning-only", flag: "summary-fallback", doc: "where the model fails: extractive (a summary without one), pruning-only (none)"},
+		{path: "summary.model", field: &e.Summarizer, flag: "summary-model", group: "Models", doc: "`model` that summarizes, or session, or extractive (default llama3.2:3b)"},
+		{path: "summary.url", field: &e.SummaryURL, kind: address, flag: "summary-url", group: "Models", rare: true, doc: "`address` of a server with /v1/chat/completions in place of Ollama"},
+		{path: "summary.max_tokens", field: &c.Summary.MaxTokens, kind: size, auto: true, least: 1, flag: "summary-max-tokens", group: "Models", rare: true, doc: "max `tokens` of a summary; auto: an eighth of the window, at most 1024 of them from a model"},
+		{path: "summary.fallback", field: &c.Summary.Fallback, kind: word, words: "extractive, pruning-only", flag: "summary-fallback", group: "Models", rare: true, doc: "if the model fails: extractive (a summary without a model), pruning-only (no summary)"},
 
-		{path: "embed.model", kind: text, value: "", flag: "embed-model", doc: "`model` that ranks, or lexical (default nomic-embed-text)"},
-		{path: "embed.url", kind: address, value: "", flag: "embed-url", doc: "`address` of a server with /v1/embeddings in place of Ollama"},
-		{path: "embed.cache", kind: text, value: CacheAuto, flag: "embed-cache", doc: "keep vectors in this `folder`; auto: tiercompact in the user's cache folder; none: nowhere"},
+		{path: "embed.model", field: &e.Embedder, flag: "embed-model", group: "Models", doc: "`model` that ranks, or lexical (default nomic-embed-text)"},
+		{path: "embed.url", field: &e.EmbedURL, kind: address, flag: "embed-url", group: "Models", rare: true, doc: "`address` of a server with /v1/embeddings in place of Ollama"},
+		{path: "embed.cache", field: &e.Cache, flag: "embed-cache", group: "Models", rare: true, doc: "keep vectors in this `folder`; auto: tiercompact in the user's cache folder; none: in memory"},
 
-		{path: "deadlines.ranking", kind: span, flag: "rank-deadline", doc: "most `time` for a ranking by a model; 0: none"},
-		{path: "deadlines.summary", kind: span, flag: "summary-deadline", doc: "most `time` for one call of the summarizer; 0: none"},
-		{path: "deadlines.round", kind: span, flag: "round-deadline", doc: "most `time` for the models of a whole round; 0: none"},
+		{path: "deadlines.ranking", field: &c.Deadlines.Ranking, kind: span, flag: "rank-deadline", group: "Models", rare: true, doc: "max `time` of a ranking by a model; 0: no limit"},
+		{path: "deadlines.summary", field: &c.Deadlines.Summary, kind: span, flag: "summary-deadline", group: "Models", rare: true, doc: "max `time` of one call of the summarizer; 0: no limit"},
+		{path: "deadlines.round", field: &c.Deadlines.Round, kind: span, flag: "round-deadline", group: "Models", rare: true, doc: "max `time` of all models in a round; 0: no limit"},
 
-		{path: "archive.adapter", kind: word, value: Memory, words: "memory, dir, s3", synonyms: map[string]string{"fs": Dir}, doc: "where removed messages go: memory, dir (or fs), s3"},
-		{path: "archive.dir", kind: text, value: ".compact/archive", doc: "folder of adapter dir"},
-		{path: "archive.s3.bucket", kind: text, value: "", doc: "bucket of adapter s3; credentials come from the standard chain"},
-		{path: "archive.s3.prefix", kind: text, value: "", doc: "what keys in the bucket begin with"},
-		{path: "archive.s3.region", kind: text, value: "", flag: "s3-region", doc: "`region` of the bucket (default: as the environment says)"},
-		{path: "archive.s3.endpoint", kind: address, value: "", flag: "s3-endpoint", doc: "`address` of a server with the protocol of S3 (default: AWS_ENDPOINT_URL, else Amazon's)"},
-		{path: "archive.s3.kms_key", kind: text, value: "", flag: "kms-key", doc: "`id` of the key that the server encrypts with"},
+		{path: "archive.adapter", field: &c.Archive.Adapter, kind: word, words: "memory, dir, s3", synonyms: map[string]string{"fs": Dir}, group: "Archive", doc: "where removed messages are kept: memory, dir (or fs), s3"},
+		{path: "archive.dir", field: &c.Archive.Dir, group: "Archive", doc: "folder of adapter dir"},
+		{path: "archive.s3.bucket", field: &s3.Bucket, group: "Archive", rare: true, doc: "bucket of adapter s3; credentials come from the standard chain"},
+		{path: "archive.s3.prefix", field: &s3.Prefix, group: "Archive", rare: true, doc: "prefix of the keys in the bucket"},
+		{path: "archive.s3.region", field: &s3.Region, flag: "s3-region", group: "Archive", rare: true, doc: "`region` of the bucket (default: AWS_REGION, else as the server reports)"},
+		{path: "archive.s3.endpoint", field: &s3.Endpoint, kind: address, flag: "s3-endpoint", group: "Archive", rare: true, doc: "`address` of a server with the S3 protocol (default: AWS_ENDPOINT_URL, else Amazon)"},
+		{path: "archive.s3.kms_key", field: &s3.KMSKey, flag: "kms-key", group: "Archive", rare: true, doc: "`id` of the key with which the server encrypts"},
 
-		{path: "redact.enabled", kind: toggle, full: true, value: true, flag: "redact", doc: "take secrets out of archive, traces, logs and error texts"},
-		{path: "redact.pii", kind: toggle, value: true, flag: "redact-pii", doc: "take e-mail addresses and phone numbers out, too"},
-		{path: "redact.prompts", kind: toggle, flag: "redact-prompts", doc: "models that rank and summarise get redacted texts too"},
-		{path: "redact.gitleaks", kind: toggle, value: false, flag: "redact-gitleaks", doc: "look by the rules of gitleaks too, in the build that has them; takes longer"},
-		{path: "redact.patterns", kind: patterns, value: []Pattern{}, doc: "further rules, each a regular expression, or a mapping of name and regexp"},
+		{path: "redact.enabled", field: &c.Redact.Off, opposite: true, kind: toggle, full: true, flag: "redact", group: "Archive", rare: true, doc: "remove secrets from archive, traces, logs and errors"},
+		{path: "redact.pii", field: &c.Redaction.KeepPII, opposite: true, kind: toggle, flag: "redact-pii", group: "Archive", rare: true, doc: "remove e-mail addresses and phone numbers too"},
+		{path: "redact.prompts", field: &c.Redact.Prompts, kind: toggle, flag: "redact-prompts", group: "Archive", rare: true, doc: "redact the input of models too"},
+		{path: "redact.gitleaks", field: &c.Redaction.Gitleaks, kind: toggle, flag: "redact-gitleaks", group: "Archive", rare: true, doc: "use the rules of gitleaks too (slower, and only in a separate build)"},
+		{path: "redact.patterns", field: &c.Redaction.Patterns, kind: patterns, group: "Archive", rare: true, doc: "more rules, each a regular expression, or a mapping of name and regexp"},
 
-		{path: "trace.console", kind: toggle, value: false, flag: "trace-console", doc: "tell of each event in a line on stderr"},
-		{path: "trace.jsonl", kind: text, value: "", flag: "trace", doc: "write every event to this `file`, one JSON object a line"},
-		{path: "trace.ariadne.url", kind: address, value: "", flag: "ariadne-url", doc: "`address` of an Ariadne server that is sent every event, like http://localhost:5175; /ingest may stand at its end"},
-		{path: "trace.ariadne.name", kind: text, value: "", doc: "stands in brackets behind the name of each of its traces, as in check 3: soft (NAME)"},
-		{path: "trace.ariadne.group", kind: text, value: "", doc: "group of its traces (default: the session)"},
-		{path: "trace.otlp.endpoint", kind: address, value: "", flag: "otlp-endpoint", doc: "`address` of a collector that is sent spans by OTLP over HTTP"},
-		{path: "trace.otlp.insecure", kind: toggle, value: false, doc: "http, not https, where the address is host:port alone"},
-		{path: "trace.otlp.service", kind: text, value: "", doc: "name of the service in its spans (default: OTEL_SERVICE_NAME, else tiercompact)"},
-		{path: "trace.prometheus.listen", kind: listen, value: "", flag: "prometheus-listen", doc: "serve /metrics for Prometheus at this `host:port`; a port alone is on loopback"},
+		{path: "trace.console", field: &c.Trace.Console, kind: toggle, flag: "trace-console", group: "Trace", doc: "write each event to stderr, one line each"},
+		{path: "trace.jsonl", field: &c.Trace.JSONL, flag: "trace", group: "Trace", doc: "write each event to this `file`, one JSON object a line"},
+		{path: "trace.ariadne.url", field: &ariadne.URL, kind: address, flag: "ariadne-url", group: "Trace", rare: true, doc: "send events to the Ariadne server at this `address` (like http://localhost:5175, with or without /ingest)"},
+		{path: "trace.ariadne.name", field: &ariadne.Name, group: "Trace", rare: true, doc: "suffix of the names of its traces, as in check 3: soft (NAME)"},
+		{path: "trace.ariadne.group", field: &ariadne.GroupID, group: "Trace", rare: true, doc: "group of its traces (default: the session)"},
+		{path: "trace.otlp.endpoint", field: &otlp.Endpoint, kind: address, flag: "otlp-endpoint", group: "Trace", rare: true, doc: "send spans to the collector at this `address`, by OTLP over HTTP"},
+		{path: "trace.otlp.insecure", field: &otlp.Insecure, kind: toggle, group: "Trace", rare: true, doc: "use http in place of https if the address is only host:port"},
+		{path: "trace.otlp.service", field: &otlp.ServiceName, group: "Trace", rare: true, doc: "service name of the spans (default: OTEL_SERVICE_NAME, else tiercompact)"},
+		{path: "trace.prometheus.listen", field: &c.Trace.Prometheus.Listen, kind: listen, flag: "prometheus-listen", group: "Trace", rare: true, doc: "serve /metrics for Prometheus at this `host:port`; a port alone is on loopback"},
 	})
+}
+
+// settingOf returns the setting of a field of [tiercompact.Config] by its path, such as
+// Policy.TriggerPct. [tiercompact.FieldError] has the path of a threshold as it is in files.
+func settingOf(field string) (key, bool) {
+	var c Config
+	fields := libraryFields("", reflect.ValueOf(&c.Config).Elem())
+	for i, k := range settingTable(&c) {
+		if k.path == field || k.level == "" && fields[k.field] == field {
+			return allSettings()[i], true
+		}
+	}
+	return key{}, false
+}
+
+// libraryFields returns the paths of the fields of a [tiercompact.Config] by pointers to
+// them.
+func libraryFields(path string, of reflect.Value) map[any]string {
+	out := make(map[any]string)
+	for f, v := range of.Fields() {
+		switch {
+		case !f.IsExported():
+		case isSection(f):
+			maps.Copy(out, libraryFields(path+f.Name+".", v))
+		default:
+			out[v.Addr().Interface()] = path + f.Name
+		}
+	}
+	return out
+}
+
+// isSection reports whether a field of a [tiercompact.Config] has fields of its own.
+func isSection(f reflect.StructField) bool {
+	return f.Type.Kind() == reflect.Struct && strings.HasSuffix(f.Type.Name(), "Config")
 }
 
 // settingByPath returns the setting of a path.

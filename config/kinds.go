@@ -5,11 +5,14 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/tiercompact/tiercompact"
 )
 
 // A kind is the type of a setting's value.
@@ -23,7 +26,7 @@ const (
 	listen               // host:port
 	toggle               // a bool
 	count                // an int
-	size                 // an int of tokens, in the form of readSize
+	size                 // an int or a tiercompact.Size, in the form of readSize
 	share                // a float64, 0 to 1, in the form of readShare
 	span                 // a time.Duration
 	rules                // []string, in the form of ParseRule
@@ -153,7 +156,7 @@ func (k key) hasKeyword(s string) bool { return slices.Contains(strings.Split(k.
 
 func (k key) takeCount(n node) (any, string, string) {
 	if s, ok := n.value.(string); ok && k.auto && s == "auto" {
-		return Auto, "", ""
+		return reflect.Zero(reflect.TypeOf(k.field).Elem()).Interface(), "", ""
 	}
 	i, ok := n.wholeValue()
 	want := "a whole number"
@@ -168,6 +171,9 @@ func (k key) takeCount(n node) (any, string, string) {
 		return nil, "above 0", ""
 	case float64(i) < k.least:
 		return nil, fmt.Sprintf("at least %g", k.least), ""
+	}
+	if _, ok := k.field.(*tiercompact.Size); ok {
+		return tiercompact.Tokens(i), "", ""
 	}
 	return i, "", ""
 }

@@ -66,7 +66,7 @@ func (k key) takePatterns(items []node) (any, string, string) {
 	if len(errs) > 0 {
 		return errs, "", ""
 	}
-	if _, err := (Redact{Enabled: true, Patterns: out}).Open(); err != nil {
+	if _, err := (Redaction{Options: redact.Options{Patterns: out}}).compile(); err != nil {
 		return nil, "a list that redaction can use", err.Error()
 	}
 	return out, "", ""

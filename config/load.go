@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -133,7 +132,7 @@ func defaults(command map[string]string, given []*layer) (base, preset *layer) {
 	v, _ := lookupPath(append([]*layer{base}, given...), "preset")
 	chosen, _ := v.(string)
 	for _, k := range allSettings() {
-		if v := k.presetValue(chosen); v != nil {
+		if v, ok := k.presets[chosen]; ok {
 			preset.values[k.path], preset.origins[k.path] = v, Origin{Kind: Preset, Name: chosen}
 		}
 	}
@@ -141,10 +140,11 @@ func defaults(command map[string]string, given []*layer) (base, preset *layer) {
 }
 
 // mergeLayers returns the value of each path with the highest priority.
-func (l *Loaded) mergeLayers() (c Config) {
-	for _, path := range Paths() {
-		v, _ := lookupPath(l.layers, path)
-		setField(reflect.ValueOf(&c).Elem(), path, reflect.ValueOf(v))
+func (l *Loaded) mergeLayers() Config {
+	preset, _ := l.effectiveValue("preset").(string)
+	c := Defaults(tiercompact.Preset(preset))
+	for _, k := range settingTable(&c) {
+		k.set(l.effectiveValue(k.path))
 	}
 	return c
 }
@@ -153,11 +153,15 @@ func (l *Loaded) mergeLayers() (c Config) {
 // checked later.
 func (l *Loaded) validate() error {
 	cfg := l.Config.Compaction()
-	if cfg.Window == 0 {
-		cfg.Window = math.MaxInt
-	}
+	cfg.Window = cmp.Or(cfg.Window, math.MaxInt)
+	return l.Located(cfg.Validate())
+}
+
+// Located returns an error about a field of the library as [Errors] with the path of the
+// setting, and its source. Other errors are returned unchanged.
+func (l *Loaded) Located(err error) error {
 	var bad *tiercompact.FieldError
-	if err := cfg.Validate(); !errors.As(err, &bad) {
+	if !errors.As(err, &bad) {
 		return err
 	}
 	e := &Error{Path: bad.Field, Want: strings.TrimPrefix(bad.Problem, "must be ")}
@@ -165,31 +169,6 @@ func (l *Loaded) validate() error {
 		e.Path, e.Origin = k.path, l.Origin(k.path)
 	}
 	return Errors{e}
-}
-
-// setField sets the field of a path: the name of a setting is that of its field,
-// in small letters and with underscores.
-func setField(of reflect.Value, path string, v reflect.Value) {
-	name, rest, deeper := strings.Cut(path, ".")
-	name = strings.ReplaceAll(name, "_", "")
-	f := of.FieldByNameFunc(func(field string) bool { return strings.EqualFold(field, name) })
-	switch {
-	case deeper && f.Kind() == reflect.Map: // of levels
-		if f.IsNil() {
-			f.Set(reflect.MakeMap(f.Type()))
-		}
-		f.SetMapIndex(reflect.ValueOf(rest).Convert(f.Type().Key()), v)
-	case deeper:
-		setField(f, rest, v)
-	case f.Kind() == reflect.Slice: // of roles, perhaps
-		items := reflect.MakeSlice(f.Type(), v.Len(), v.Len())
-		for i := range v.Len() {
-			items.Index(i).Set(v.Index(i).Convert(f.Type().Elem()))
-		}
-		f.Set(items)
-	default:
-		f.Set(v.Convert(f.Type()))
-	}
 }
 
 // Origin returns the source of the value of a path.

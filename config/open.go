@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/tiercompact/tiercompact"
@@ -14,6 +15,7 @@ import (
 	"github.com/tiercompact/tiercompact/archive/s3"
 	"github.com/tiercompact/tiercompact/engine"
 	"github.com/tiercompact/tiercompact/redact"
+	"github.com/tiercompact/tiercompact/trace"
 )
 
 // Opened is everything that settings name, in the form for a compactor.
@@ -32,29 +34,32 @@ func (o *Opened) Close(ctx context.Context) error {
 	return o.closers.closeAll(ctx)
 }
 
-// Open opens the archive and the sinks, finds the models and the window, and compiles the
-// redaction rules. Errors of sinks are written to stderr; nil means os.Stderr. If Open
-// fails, it closes everything that it opened.
+// Open compiles the redaction rules, finds the window and the models, and opens the
+// archive and the sinks. Errors of sinks are written to stderr; nil means os.Stderr. If
+// Open fails, it closes everything that it opened.
+//
+// An Archive or a Trace that is zero is not opened. The sinks are added to the Trace of
+// the embedded Config.
 func (c Config) Open(ctx context.Context, stderr io.Writer) (_ *Opened, err error) {
 	if stderr == nil {
 		stderr = os.Stderr
 	}
-	o := &Opened{Config: c.Compaction()}
+	o := new(Opened)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, o.Close(ctx))
 		}
 	}()
-	if o.Redact.Redactor, err = c.Redact.Open(); err != nil {
+	if c.Config.Redact.Redactor, err = c.Redactor(); err != nil {
 		return nil, err
 	}
 	asking := engine.Once(ctx)
-	if o.Window, err = c.Measure(asking, &o.Config); err != nil {
-		return nil, err
+	if c.Measured == nil {
+		if err := c.Measure(asking); err != nil {
+			return nil, err
+		}
 	}
-	if o.Window.Source != "" {
-		c.Window = o.Config.Window
-	}
+	o.Config, o.Window = c.Compaction(), *c.Measured
 	e, err := c.EngineOptions()
 	if err != nil {
 		return nil, err
@@ -73,18 +78,13 @@ func (c Config) Open(ctx context.Context, stderr io.Writer) (_ *Opened, err erro
 	if err != nil {
 		return nil, err
 	}
-	o.Trace, o.closers = sinks.Sink, append(o.closers, sinks.Close)
-	o.addWarnings(o.Window.Warning, o.Engine.Warning)
-	o.addWarnings(sinks.Warnings...)
-	return o, nil
-}
-
-func (o *Opened) addWarnings(texts ...string) {
-	for _, text := range texts {
+	o.Trace, o.closers = trace.Join(o.Trace, sinks.Sink), append(o.closers, sinks.Close)
+	for _, text := range slices.Concat([]string{o.Window.Warning, o.Engine.Warning}, sinks.Warnings) {
 		if text != "" {
 			o.Warnings = append(o.Warnings, text)
 		}
 	}
+	return o, nil
 }
 
 // ParseArchive returns the archive in a folder, or at an address like
@@ -94,7 +94,7 @@ func ParseArchive(place string) (Archive, error) {
 		return Archive{Adapter: Dir, Dir: place}, nil
 	}
 	c, err := s3.Parse(place)
-	return Archive{Adapter: S3, S3: S3Bucket{Bucket: c.Bucket, Prefix: c.Prefix}}, err
+	return Archive{Adapter: S3, S3: c}, err
 }
 
 // Place is the argument of [ParseArchive]; "" for the memory.
@@ -119,17 +119,13 @@ func (a Archive) Open(ctx context.Context, readOnly bool) (archive.Store, error)
 		}
 		return d, nil
 	case S3:
-		s, err := s3.Open(ctx, a.S3.clientConfig())
+		s, err := s3.Open(ctx, a.S3)
 		if err != nil {
 			return nil, err
 		}
 		return s, nil
 	}
 	return nil, nil
-}
-
-func (b S3Bucket) clientConfig() s3.Config {
-	return s3.Config{Bucket: b.Bucket, Prefix: b.Prefix, Region: b.Region, Endpoint: b.Endpoint, KMSKey: b.KMSKey}
 }
 
 // GitleaksRules compiles the rules of gitleaks. It is nil in a build without them: the
@@ -139,28 +135,29 @@ var GitleaksRules func() (func(string) string, error)
 // errNoGitleaks names the build with the rules of gitleaks.
 var errNoGitleaks = errors.New("redact.gitleaks: this build has no rules of gitleaks; in the source folder, go -C gitleaks install ./cmd/tiercompact builds the one that has them; or set it to false")
 
-// Open compiles the redaction rules; it returns nil if redaction is off.
-func (r Redact) Open() (*redact.Redactor, error) {
-	if !r.Enabled {
+// Redactor compiles the redaction rules; it returns nil if redaction is off.
+func (c Config) Redactor() (*redact.Redactor, error) {
+	if c.Redact.Off {
 		return nil, nil
 	}
-	o := redact.Options{KeepPII: !r.PII}
-	for _, p := range r.Patterns {
-		o.Patterns = append(o.Patterns, redact.Pattern(p))
-	}
+	return c.Redaction.compile()
+}
+
+func (r Redaction) compile() (*redact.Redactor, error) {
+	o := r.Options
 	if r.Gitleaks {
 		if GitleaksRules == nil {
 			return nil, errNoGitleaks
 		}
 		extra, err := GitleaksRules()
 		if err != nil {
-			return nil, fmt.Errorf("make the rules of redaction: %w", err)
+			return nil, fmt.Errorf("compile the redaction rules: %w", err)
 		}
-		o.Extra = append(o.Extra, extra)
+		o.Extra = append(slices.Clone(o.Extra), extra)
 	}
 	rules, err := redact.New(o)
 	if err != nil {
-		return nil, fmt.Errorf("make the rules of redaction: %w", err)
+		return nil, fmt.Errorf("compile the redaction rules: %w", err)
 	}
 	return rules, nil
 }

@@ -2,6 +2,7 @@ package config_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/archive"
+	"github.com/tiercompact/tiercompact/archive/s3"
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/config"
 	"github.com/tiercompact/tiercompact/engine"
@@ -201,8 +203,8 @@ func TestNoBucketIsAnError(t *testing.T) {
 func TestArchivesAreNamedByPlaces(t *testing.T) {
 	for place, want := range map[string]config.Archive{
 		"kept":     {Adapter: config.Dir, Dir: "kept"},
-		"s3://b":   {Adapter: config.S3, S3: config.S3Bucket{Bucket: "b"}},
-		"s3://b/p": {Adapter: config.S3, S3: config.S3Bucket{Bucket: "b", Prefix: "p"}},
+		"s3://b":   {Adapter: config.S3, S3: s3.Config{Bucket: "b"}},
+		"s3://b/p": {Adapter: config.S3, S3: s3.Config{Bucket: "b", Prefix: "p"}},
 	} {
 		got, err := config.ParseArchive(place)
 		if err != nil || got != want || got.Place() != place {
@@ -229,7 +231,7 @@ func TestRedactionIsAsTheSettingsSay(t *testing.T) {
 		"redact: {pii: false}": {true, false},
 		"redact: {pii: false, patterns: [{regexp: someone.*}]}": {false, false},
 	} {
-		r, err := loadText(t, "compact.yaml", text).Config.Redact.Open()
+		r, err := loadText(t, "compact.yaml", text).Config.Redactor()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -239,21 +241,21 @@ func TestRedactionIsAsTheSettingsSay(t *testing.T) {
 		}
 	}
 	c := loadText(t, "compact.yaml", "redact: {enabled: false}").Config
-	if r, err := c.Redact.Open(); r != nil || err != nil || !c.Compaction().Redact.Off {
+	if r, err := c.Redactor(); r != nil || err != nil || !c.Compaction().Redact.Off {
 		t.Errorf("turned off: some rules %v, %v", r != nil, err)
 	}
 }
 
 func TestGitleaksIsRefusedByABuildWithoutIt(t *testing.T) {
-	rules := loadText(t, "compact.yaml", "redact: {gitleaks: true}").Config.Redact
-	if _, err := rules.Open(); err == nil || !strings.Contains(err.Error(), "redact.gitleaks") || !strings.Contains(err.Error(), "go -C gitleaks install ./cmd/tiercompact") {
+	rules := loadText(t, "compact.yaml", "redact: {gitleaks: true}").Config
+	if _, err := rules.Redactor(); err == nil || !strings.Contains(err.Error(), "redact.gitleaks") || !strings.Contains(err.Error(), "go -C gitleaks install ./cmd/tiercompact") {
 		t.Errorf("error is %v", err)
 	}
 	t.Cleanup(func() { config.GitleaksRules = nil })
 	config.GitleaksRules = func() (func(string) string, error) {
 		return func(s string) string { return strings.ReplaceAll(s, "found", "gone") }, nil
 	}
-	if r, err := rules.Open(); err != nil || r.String("found") != "gone" {
+	if r, err := rules.Redactor(); err != nil || r.String("found") != "gone" {
 		t.Errorf("with rules: %v", err)
 	}
 }
@@ -310,9 +312,8 @@ func TestTheWindowIsThatOfTheModel(t *testing.T) {
 	server.Models = []fault.Model{{Name: "talk:latest", Capabilities: []string{fault.Completion}, Window: 8192}}
 	measure := func(text string) (int, config.Window, error) {
 		c := loadText(t, "compact.yaml", "ollama_url: "+server.URL+"\n"+text).Config
-		cfg := c.Compaction()
-		w, err := c.Measure(t.Context(), &cfg)
-		return cfg.Window, w, err
+		err := c.Measure(t.Context())
+		return c.Window, *cmp.Or(c.Measured, new(config.Window)), err
 	}
 	if n, w, err := measure("model: talk"); n != 4096 || w.Source == "" || err != nil {
 		t.Errorf("window of a model is %d from %q, %v", n, w.Source, err)

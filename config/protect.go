@@ -42,9 +42,9 @@ func ParseRule(s string) (Rule, error) {
 }
 
 // Rules returns the rules of policy.protect, which must be valid.
-func (p Policy) Rules() []Rule {
+func (c Config) Rules() []Rule {
 	var out []Rule
-	for _, s := range p.Protect {
+	for _, s := range c.Protect {
 		if r, err := ParseRule(s); err == nil {
 			out = append(out, r)
 		}
@@ -52,11 +52,11 @@ func (p Policy) Rules() []Rule {
 	return out
 }
 
-// protection returns the roles and the matcher of a policy.
-func (p Policy) protection() ([]chat.Role, func(chat.Message) bool) {
-	roles := append([]chat.Role{}, p.RolesNeverPrune...) // never nil, which means the default
+// protection returns the protected roles, and the matcher of further protected messages.
+func (c Config) protection() ([]chat.Role, func(chat.Message) bool) {
+	roles := append([]chat.Role{}, c.Policy.RolesNeverPrune...) // never nil, which means the default
 	var matchers []func(chat.Message) bool
-	for _, r := range p.Rules() {
+	for _, r := range c.Rules() {
 		switch {
 		case r.Role == "":
 			matchers = append(matchers, r.Match)

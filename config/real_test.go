@@ -97,7 +97,7 @@ func TestRealSessionKeepsItsModelLoaded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client.Threads = c.NumThread
+	client.Threads = c.Engine.Threads
 	o.Config.NoAuto = true // rounds come when they are asked for
 	compactor, err := tiercompact.New(o.Config)
 	if err != nil {

@@ -3,6 +3,7 @@ package config
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -10,40 +11,95 @@ import (
 	"github.com/tiercompact/tiercompact"
 )
 
-// Sample returns a file with every setting at its default and its documentation. Each
-// setting is commented out, so that presets and flags still apply.
+// Sample returns a file with every setting at its default, commented out, so that
+// presets and flags still apply. The sections with common settings come first. A common
+// setting is below its documentation, a rare one has a short comment.
 func Sample() []byte {
-	const head = `# Settings of tiercompact. Every line shows a default; take its # away to set
-# it. The environment (COMPACT_TRIGGER_PCT=0.9) and flags win over this file.
-
-`
-	all := allSettings()
-	lines := make([]line, len(all))
-	for i, k := range all {
-		lines[i] = line{key: k, value: k.yamlValue(k.value), comment: k.sampleEntry()}
-		lines[i].off = true
-	}
-	return append([]byte(head), writeSections(lines)...)
-}
-
-// sampleEntry is the comment of a setting beside its default.
-func (k key) sampleEntry() string {
-	doc := k.docText()
-	if k.steady != nil || k.eager != nil {
-		doc += " (" + k.presetNotes() + ")"
-	}
-	return doc
-}
-
-// presetNotes lists the values of other presets.
-func (k key) presetNotes() string {
-	var out []string
-	for _, name := range []string{"eager", "steady"} {
-		if v := k.presetValue(name); v != nil {
-			out = append(out, "preset "+name+": "+k.yamlValue(v))
+	var b bytes.Buffer
+	b.WriteString(sampleHead)
+	var in headings
+	for _, rare := range []bool{false, true} {
+		if rare {
+			b.WriteString("\n# Rare settings. docs/CONFIG.md says more about each.\n\n")
+		}
+		for _, section := range append([]string{""}, sections()...) {
+			for _, k := range sampleSection(section, rare) {
+				in.write(&b, k.path)
+				k.writeSample(&b)
+			}
 		}
 	}
-	return strings.Join(out, ", ")
+	return b.Bytes()
+}
+
+const sampleHead = `# Settings of tiercompact, with their defaults. Remove a # to set a value.
+# Variables (COMPACT_TRIGGER_PCT=0.9) and flags override this file.
+
+`
+
+// sampleSection returns the settings of a top-level section that a part of the file has,
+// common ones first. The rare part has the sections without common settings, and the rare
+// settings at the top.
+func sampleSection(section string, rare bool) []key {
+	var parts [2][]key // common, rare
+	for _, k := range allSettings() {
+		top, _, deep := strings.Cut(k.path, ".")
+		if deep && top == section || !deep && section == "" {
+			i := map[bool]int{true: 1}[k.rare]
+			parts[i] = append(parts[i], k)
+		}
+	}
+	switch {
+	case section == "" && !rare:
+		return parts[0]
+	case section != "" && rare == (len(parts[0]) > 0):
+		return nil
+	case rare:
+		return parts[1]
+	}
+	return slices.Concat(parts[:]...)
+}
+
+// writeSample writes a setting at its default, commented out.
+func (k key) writeSample(b *bytes.Buffer) {
+	indent := strings.Repeat("  ", strings.Count(k.path, "."))
+	setting := indent + "#" + k.lastSegment() + ": " + k.yamlValue(k.value)
+	if k.rare {
+		short, _, _ := strings.Cut(k.docText(), "; ")
+		short, _, _ = strings.Cut(short, " (")
+		if k.kind == word {
+			short = k.words
+		}
+		fmt.Fprintf(b, "%-32s  # %s\n", setting, short)
+		return
+	}
+	if indent == "" && b.Len() > len(sampleHead) {
+		b.WriteByte('\n')
+	}
+	line := indent + "#"
+	for word := range strings.FieldsSeq(k.sampleEntry()) {
+		if len(line)+len(word) >= sampleWidth {
+			b.WriteString(line + "\n")
+			line = indent + "#"
+		}
+		line += " " + word
+	}
+	b.WriteString(line + "\n" + setting + "\n")
+}
+
+// sampleWidth is the width of comments in a sample.
+const sampleWidth = 80
+
+// sampleEntry is the documentation of a setting, with the values of presets.
+func (k key) sampleEntry() string {
+	var notes []string
+	for _, name := range slices.Sorted(maps.Keys(k.presets)) {
+		notes = append(notes, "preset "+name+": "+k.yamlValue(k.presets[name]))
+	}
+	if len(notes) == 0 {
+		return k.docText()
+	}
+	return k.docText() + " (" + strings.Join(notes, ", ") + ")"
 }
 
 // Reference returns the documentation of every setting, as Markdown.
@@ -64,36 +120,39 @@ func Reference() []byte {
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | `%s` | %s |\n", k.lastSegment(), tableCell(k.yamlValue(k.value)), k.valueSyntax(), k.flagCell(), Variables(k.path)[0], k.sampleEntry())
 	}
 	b.WriteString(programHead)
-	writeFields(&b, "", reflect.ValueOf(tiercompact.Defaults(tiercompact.Default)))
+	writeFields(&b, "", reflect.TypeFor[tiercompact.Config]())
 	return b.Bytes()
 }
 
-// writeFields writes the fields of a Config by their paths, each with its setting.
-func writeFields(b *bytes.Buffer, path string, of reflect.Value) {
-	for f, v := range of.Fields() {
+// writeFields writes the fields of a [tiercompact.Config] by their paths, each with its
+// setting.
+func writeFields(b *bytes.Buffer, path string, of reflect.Type) {
+	for f := range of.Fields() {
 		name := path + f.Name
 		switch {
 		case !f.IsExported():
-		case f.Type.Kind() == reflect.Struct && strings.HasSuffix(f.Type.Name(), "Config"):
-			writeFields(b, name+".", v)
+		case isSection(f):
+			writeFields(b, name+".", f.Type)
 		default:
-			fmt.Fprintf(b, "| `%s` | `%s` | %s |\n", name, f.Type, settingOfField(name))
+			fmt.Fprintf(b, "| `%s` | `%s` | %s |\n", name, f.Type, settingCell(name))
 		}
 	}
 }
 
-// settingOfField is the setting of a field, for a table; "" if files have none.
-func settingOfField(name string) string {
-	if opposite, ok := map[string]string{"NoAuto": "auto", "ArchiveOptional": "archive_required", "Policy.NoPinFirstUser": "policy.pin_first_user", "Redact.Off": "redact.enabled"}[name]; ok {
-		return "the opposite of " + tableCell(opposite)
-	}
-	if k, ok := settingOf(name); ok {
-		return tableCell(k.path)
-	}
-	if name == "Thresholds" {
+// settingCell is the setting of a field, for a table; "" if files have none.
+func settingCell(field string) string {
+	k, ok := settingOf(field)
+	switch {
+	case field == "Thresholds":
 		return tableCell(thresholdsFlag)
+	case field == "Policy.Protect": // Compaction makes it of the rules
+		return tableCell("policy.protect")
+	case !ok:
+		return ""
+	case k.opposite:
+		return "the opposite of " + tableCell(k.path)
 	}
-	return ""
+	return tableCell(k.path)
 }
 
 func tableCell(s string) string { return "`" + s + "`" }
@@ -126,24 +185,23 @@ Settings come from these places; a later one wins:
 
 1. the defaults below, and what the preset sets in place of them;
 2. a file: ` + "`--config FILE`, else the one that `COMPACT_CONFIG` names, else `compact.yaml`, `compact.yml` or `compact.json`" + ` in the current folder;
-3. the environment: ` + "`COMPACT_TRIGGER_PCT=0.9`. The name is the path in capitals, with `_` for each dot (`COMPACT_POLICY_TRIGGER_PCT`)" + `; sections are left out from the front where no other setting and no section has the rest;
+3. the environment: ` + "`COMPACT_TRIGGER_PCT=0.9`. The name is the path in capitals, with `_` for each dot (`COMPACT_POLICY_TRIGGER_PCT`)" + `; leading sections may be left out if no other setting or section has the same rest;
 4. flags.
 
-` + "`tiercompact config show` tells each value and where it comes from, `config validate` what is wrong with a file, `config init`" + ` writes a file with
-all of them. A name that does not exist, a value that is out of bounds, a setting that is given twice: each is an error that names path, value, file and
-line, and nothing runs (exit code 2). A variable that begins with ` + "`COMPACT_`" + ` and that no setting has is a warning, with the nearest name: it may be another
-program's.
+` + "`tiercompact config show` prints each value and its source, `config validate` the errors of a file, and `config init`" + ` writes a file with
+all settings. An unknown name, a value out of bounds, or a setting that is given twice is an error with path, value, file and line, and nothing runs
+(exit code 2). An unknown variable that begins with ` + "`COMPACT_`" + ` is only a warning, with the nearest name: it may be another program's.
 
-No credentials stand in a file. S3 takes them from the standard chain (environment, shared file, role of the machine); the bearer token of model servers
+A file has no credentials. S3 takes them from the standard chain (environment, shared file, role of the machine); the bearer token of model servers
 is in ` + "`COMPACT_API_KEY`" + `.
 
-A file that is found, not named, may belong to somebody else's project. The commands say so where it has texts sent to another machine or turns redaction
-off, and refuse to send ` + "`COMPACT_API_KEY` or `OTEL_EXPORTER_OTLP_HEADERS`" + ` to an address that only such a file names, or to write outside of its folder for
-it, also where links lead there. Patterns of redaction in it that would take nearly everything are left out, with a warning.
+A file that was found, not named, may belong to another person's project. The commands warn if it sends texts to another machine or turns redaction
+off. They refuse to send ` + "`COMPACT_API_KEY` or `OTEL_EXPORTER_OTLP_HEADERS`" + ` to an address from such a file, and to write outside of its folder,
+through links too. Its redaction patterns are left out, with a warning, if they would remove nearly everything.
 
 A list in the environment has commas between its parts, or is written as in YAML: ` + "`COMPACT_PROTECT='[\"role:tool\", \"/a, b/\"]'`" + `. ` + "`COMPACT_PATTERNS`" + ` without brackets is one
 expression, commas included.
 
-Shares may be percentages: ` + "`75%` is 0.75. Numbers of tokens may end in k or m, which stand for 1,024 and 1,048,576: `32k` is 32,768" + `. Names may be in camelCase
-in a file, and some settings have a second name that other tools use; it may stand at the top or in ` + "`policy`" + `.
+Shares may be percentages: ` + "`75%` is 0.75. Numbers of tokens may end in k or m, for 1,024 and 1,048,576: `32k` is 32,768" + `. Names may be in camelCase
+in a file, and some settings have a second name, from other tools, which is valid at the top and in ` + "`policy`" + `.
 `

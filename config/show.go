@@ -8,6 +8,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/tiercompact/tiercompact"
 )
 
 // YAML returns the settings as a file, with the source of each value as a comment. With
@@ -35,33 +37,39 @@ func (l *Loaded) Values(changed bool) map[string]Shown {
 	out := make(map[string]Shown)
 	for _, k := range allSettings() {
 		v, at := lookupPath(l.layers, k.path)
-		if d, ok := v.(time.Duration); ok {
-			v = shortDuration(d)
-		}
-		if v == Auto && k.auto {
-			v = "auto"
-		}
 		if !changed || at.Kind != Default {
-			out[k.path] = Shown{v, at.String()}
+			out[k.path] = Shown{k.shown(v), at.String()}
 		}
 	}
 	return out
+}
+
+// shown is a value in the form of a file: a time as text, tokens as a number or auto.
+func (k key) shown(v any) any {
+	n, set := v, true
+	switch v := v.(type) {
+	case time.Duration:
+		return shortDuration(v)
+	case tiercompact.Size:
+		n, set = v.Get()
+	case int:
+		set = v > 0
+	}
+	if k.auto && !set {
+		return "auto"
+	}
+	return n
 }
 
 // A line is one setting in a file.
 type line struct {
 	key
 	value, comment string
-	off            bool // commented out
 }
 
 // settingText is the line without its comment.
 func (l line) settingText() string {
-	off := ""
-	if l.off {
-		off = "#"
-	}
-	return strings.Repeat("  ", strings.Count(l.path, ".")) + off + l.lastSegment() + ": " + l.value
+	return strings.Repeat("  ", strings.Count(l.path, ".")) + l.lastSegment() + ": " + l.value
 }
 
 // writeSections writes lines below the headings of their sections.
@@ -74,25 +82,32 @@ func writeSections(lines []line) []byte {
 		}
 	}
 	var b bytes.Buffer
-	var open []string
+	var in headings
 	for _, l := range lines {
-		parts := strings.Split(l.path, ".")
-		parts = parts[:len(parts)-1]
-		for i := range parts {
-			if i < len(open) && open[i] == parts[i] {
-				continue
-			}
-			open = open[:min(i, len(open))]
-			if i == 0 && b.Len() > 0 {
-				b.WriteByte('\n')
-			}
-			fmt.Fprintf(&b, "%s%s:\n", strings.Repeat("  ", i), parts[i])
-			open = append(open, parts[i])
-		}
-		open = open[:len(parts)]
+		in.write(&b, l.path)
 		fmt.Fprintf(&b, "%-*s  # %s\n", width, l.settingText(), strings.Map(commentRune, l.comment))
 	}
 	return b.Bytes()
+}
+
+// headings are the sections that a file is in.
+type headings []string
+
+// write writes the headings of the sections that a path is in and the last path was not.
+func (h *headings) write(b *bytes.Buffer, path string) {
+	parts := strings.Split(path, ".")
+	parts = parts[:len(parts)-1]
+	for i, part := range parts {
+		if i < len(*h) && (*h)[i] == part {
+			continue
+		}
+		*h = append((*h)[:min(i, len(*h))], part)
+		if i == 0 && b.Len() > 0 {
+			b.WriteByte('\n')
+		}
+		fmt.Fprintf(b, "%s%s:\n", strings.Repeat("  ", i), part)
+	}
+	*h = (*h)[:len(parts)]
 }
 
 // commentRune returns the replacement of a rune in a comment: a file name may hold a line break.
@@ -111,18 +126,12 @@ func (k key) yamlValue(v any) string {
 			return v
 		}
 		return strconv.Quote(v)
-	case int:
-		if v == Auto && k.auto {
-			return "auto"
-		}
 	case float64:
 		s := strconv.FormatFloat(v, 'f', -1, 64)
 		if !strings.Contains(s, ".") {
 			s += ".0"
 		}
 		return s
-	case time.Duration:
-		return shortDuration(v)
 	case []string:
 		items := make([]string, len(v))
 		for i, s := range v {
@@ -139,7 +148,7 @@ func (k key) yamlValue(v any) string {
 		}
 		return "[" + strings.Join(items, ", ") + "]"
 	}
-	return fmt.Sprint(v)
+	return fmt.Sprint(k.shown(v))
 }
 
 // shortDuration formats a duration without units that are 0.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -50,8 +51,8 @@ func (c *closers) closeAll(ctx context.Context) error {
 // session emits all of them at once.
 const mostQueued = 1 << 16
 
-// Open opens the sinks. Later errors are written to stderr. Events are appended to an
-// existing file.
+// Open opens the sinks. Later errors are written to stderr. Events are added to an
+// existing file, unless Truncate is set.
 func (t Trace) Open(ctx context.Context, stderr io.Writer) (_ *Sinks, err error) {
 	s := new(Sinks)
 	stderr = &serial{w: stderr}
@@ -97,6 +98,11 @@ func (t Trace) openFile(_ context.Context, s *Sinks, _ io.Writer) error {
 	if t.JSONL == "" {
 		return nil
 	}
+	if info, err := os.Stat(t.JSONL); t.Truncate && err == nil && info.Mode().IsRegular() {
+		if err := os.Truncate(t.JSONL, 0); err != nil {
+			return fmt.Errorf("write trace: %w", err)
+		}
+	}
 	f, err := openTraceFile(t.JSONL)
 	if err != nil {
 		return err
@@ -110,7 +116,8 @@ func (t Trace) openAriadne(_ context.Context, s *Sinks, stderr io.Writer) error 
 	if t.Ariadne.URL == "" {
 		return nil
 	}
-	sink, err := ariadne.New(ariadne.Config{URL: withScheme(t.Ariadne.URL), Name: t.Ariadne.Name, GroupID: t.Ariadne.Group, Stderr: stderr})
+	t.Ariadne.Stderr = stderr
+	sink, err := ariadne.New(t.Ariadne)
 	if err != nil {
 		return err
 	}
@@ -122,7 +129,8 @@ func (t Trace) openOTLP(ctx context.Context, s *Sinks, stderr io.Writer) error {
 	if t.OTLP.Endpoint == "" {
 		return nil
 	}
-	sink, err := otlp.New(ctx, otlp.Config{Endpoint: t.OTLP.Endpoint, Insecure: t.OTLP.Insecure, ServiceName: t.OTLP.Service, Stderr: stderr})
+	t.OTLP.Stderr = stderr
+	sink, err := otlp.New(ctx, t.OTLP)
 	if err != nil {
 		return err
 	}

@@ -33,7 +33,7 @@ func openTraceFile(path string) (*traceFile, error) {
 	f, err := os.OpenFile(path, flag, 0o600)
 	switch {
 	case pipe && errors.Is(err, syscall.ENXIO):
-		return nil, fmt.Errorf("write trace: nobody reads the pipe %s; start what reads it first", path)
+		return nil, fmt.Errorf("write trace: the pipe %s has no reader; start its reader first", path)
 	case err != nil:
 		return nil, fmt.Errorf("write trace: %w", err)
 	}

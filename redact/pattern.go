@@ -11,8 +11,8 @@ import (
 // A Pattern is a custom rule. It replaces the group named "value", or the first
 // group if none has that name, or, without groups, the match.
 type Pattern struct {
-	Name   string // for error messages; may be empty
-	Regexp string // in Go's syntax; must not match the empty string
+	Name   string `json:"name"`   // for error messages; may be empty
+	Regexp string `json:"regexp"` // in Go's syntax; must not match the empty string
 }
 
 // The maximum number of patterns. One without a fixed text, such as \d{16}, is

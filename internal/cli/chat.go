@@ -17,7 +17,6 @@ import (
 	"github.com/tiercompact/tiercompact/engine"
 	"github.com/tiercompact/tiercompact/internal/tui"
 	"github.com/tiercompact/tiercompact/tokens"
-	"github.com/tiercompact/tiercompact/trace"
 )
 
 // newestSession is the name for --resume without a name.
@@ -40,7 +39,7 @@ sent when it has ended. Your own message leads to one only if the request would
 otherwise not fit the window. --trigger every_message compacts after any
 message, --trigger manual by /compact alone, and where a request would not fit.
 
-Where nobody sets the window, the model is loaded before the first question, to
+If no window is set, the model is loaded before the first question, to
 see which one the server gives it.
 
 Where input or output is no terminal, or cannot place its cursor (TERM=dumb),
@@ -135,7 +134,7 @@ func (o *chatOptions) validateChat(cmd *cobra.Command, args []string) error {
 		o.model = o.settings.Config.Model
 	}
 	if o.settings.Origin("window").Kind == config.Flag {
-		o.window = max(0, o.settings.Config.Window)
+		o.window = o.settings.Config.Window
 	}
 	if o.resume != "" && (o.session != "" || o.system != "") {
 		return usageErrorf("--session and --system are for a new session; leave them out, or --resume")
@@ -187,7 +186,7 @@ func openChat(cmd *cobra.Command, o *chatOptions) (*tui.Talk, error) {
 		return nil, err
 	}
 	o.model = cmp.Or(o.model, o.settings.Config.Model)
-	o.window = cmp.Or(o.window, max(0, o.settings.Config.Window))
+	o.window = cmp.Or(o.window, o.settings.Config.Window)
 	server, err := o.selectServer()
 	if err != nil {
 		return nil, err
@@ -216,11 +215,8 @@ func openChat(cmd *cobra.Command, o *chatOptions) (*tui.Talk, error) {
 		return nil, err
 	}
 	cfg.Count = count
-	if cfg.Trace, err = o.openSinks(cmd); err != nil {
-		return nil, err
-	}
 	learnt, address := o.calibrations(), server.URL()
-	return tui.Open(cmd.Context(), tui.Options{
+	t, err := tui.Open(cmd.Context(), tui.Options{
 		Learnt: func(model string) tokens.Calibration { return learnt.Get(address, model) },
 		Learn: func(model string, c tokens.Calibration) {
 			_ = learnt.Put(address, model, c) // without it, the next chat learns it again
@@ -229,22 +225,27 @@ func openChat(cmd *cobra.Command, o *chatOptions) (*tui.Talk, error) {
 		Dir: o.dir, Name: name, Resume: o.resume != "", Lenient: o.lenient, System: o.system,
 		Silence: o.settings.Config.Deadlines.Summary,
 	})
+	if err != nil {
+		return nil, errors.Join(err, flushSinks(cmd.Context(), o.flush))
+	}
+	return t, nil
 }
 
-// chatConfig returns the configuration that the settings give for a model.
+// chatConfig opens what the settings name for a model. The console is left out on a
+// terminal that the chat draws on.
 func (o *chatOptions) chatConfig(ctx context.Context, cmd *cobra.Command, m tui.Model) (cfg tiercompact.Config, err error) {
 	c := o.settings.Config
-	c.Model, c.Window = m.Name, m.Window
-	cfg = c.Compaction()
-	if cfg.Redact.Redactor, err = c.Redact.Open(); err != nil {
-		return cfg, err
-	}
-	if err := findModels(ctx, cmd, c, &cfg, new(progress)); err != nil {
-		return cfg, err
-	}
+	c.Model, c.Window, c.Measured = m.Name, m.Window, new(config.Window)
+	c.Trace.Console = c.Trace.Console && o.lineByLine(cmd)
 	if c.Archive.Adapter != config.Memory {
 		printNote(cmd, "warning: the chat keeps its archive in %s; archive.adapter is for other commands", o.dir)
 	}
+	c.Archive = config.Archive{}
+	opened, err := openSettings(ctx, cmd, c)
+	if err != nil {
+		return cfg, err
+	}
+	o.flush, cfg = opened.Close, opened.Config
 	cfg.Model = "" // the chat's own, which can change
 	return cfg, nil
 }
@@ -257,24 +258,8 @@ func (o *chatOptions) tokenCounter(ctx context.Context) func(string) int {
 		return nil
 	}
 	c := o.settings.Config
-	count, _ := engine.Tokenizer(ctx, engine.Options{Kind: engine.Kind(c.Engine), URL: c.OllamaURL}, o.model)
+	count, _ := engine.Tokenizer(ctx, engine.Options{Kind: c.Engine.Kind, URL: c.Engine.URL}, o.model)
 	return count
-}
-
-// openSinks opens the sinks of the settings. The console is left out on a terminal
-// that the chat draws on.
-func (o *chatOptions) openSinks(cmd *cobra.Command) (trace.Sink, error) {
-	t := o.settings.Config.Trace
-	t.Console = t.Console && o.lineByLine(cmd)
-	s, err := t.Open(cmd.Context(), cmd.ErrOrStderr())
-	if err != nil {
-		return nil, err
-	}
-	for _, warning := range s.Warnings {
-		printNote(cmd, "warning: %s", warning)
-	}
-	o.flush = s.Close
-	return s.Sink, nil
 }
 
 // lineByLine reports whether the chat goes line by line.

@@ -28,11 +28,11 @@ func (o *chatOptions) selectServer() (chatServer, error) {
 		c, err := openai.New(o.openaiURL, os.Getenv(config.KeyVariable))
 		return openaiChat{c, o.window}, err
 	}
-	c, err := ollama.New(o.settings.Config.OllamaURL)
+	c, err := ollama.New(o.settings.Config.Engine.URL)
 	if err != nil {
 		return nil, err
 	}
-	c.Threads = o.settings.Config.NumThread
+	c.Threads = o.settings.Config.Engine.Threads
 	return ollamaChat{c, o.window}, nil
 }
 

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 
@@ -10,6 +9,7 @@ import (
 
 	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/config"
 	"github.com/tiercompact/tiercompact/internal/screen"
 )
 
@@ -43,14 +43,14 @@ summary, and what is recent.`,
 	o.report.registerReport(cmd)
 	o.settings.registerSettings(cmd, append(settingsOfCompaction(), settingsOfSinks()...)...)
 	o.source.registerSource(cmd)
-	o.sinks.registerSinks(cmd)
+	registerSession(cmd, &o.session)
 	return cmd
 }
 
 type compactOptions struct {
 	source   source
 	settings settings
-	sinks    sinks
+	session  string
 	report   reportOptions
 	out, to  string
 	layers   bool
@@ -68,15 +68,15 @@ func (o *compactOptions) runCompact(cmd *cobra.Command, path string) error {
 	if err := checkPlaced(cmd, in.Conversation, path, o.out, o.to, o.report.quiet || o.report.json); err != nil {
 		return err
 	}
-	if path != "-" && o.out != "-" && o.sinks.archive.Place() == "" && sameFile(o.out, path) {
+	if path != "-" && o.out != "-" && o.settings.Config.Archive.Place() == "" && sameFile(o.out, path) {
 		return usageErrorf("--out %s is the transcript that is read, and without an archive what is removed would be lost; give --archive DIR, or another file", o.out)
 	}
-	cfg, err := o.settings.compactorConfig(cmd, in)
+	c, err := o.settings.forTranscript(cmd, in)
 	if err != nil {
 		return err
 	}
-	cfg.ReadBack = readBack(in.Conversation, o.to)
-	done, err := check{cfg, o.sinks, o.layers || o.note != "", o.note}.runCheck(cmd.Context(), in)
+	c.ReadBack = readBack(in.Conversation, o.to)
+	done, err := check{c, o.session, o.layers || o.note != "", o.note}.runCheck(cmd, in)
 	var budget *tiercompact.BudgetError
 	if err != nil && !errors.As(err, &budget) {
 		return err
@@ -101,7 +101,7 @@ func (o *compactOptions) writtenFiles(in input, done outcome) []writtenFile {
 	if o.out == "-" {
 		out.path = "stdout"
 	}
-	kept := writtenFile{o.sinks.archive.Place(), fmt.Sprintf("what was removed, as step %d of session %s", done.Step, cmp.Or(o.sinks.session, in.session))}
+	kept := writtenFile{o.settings.Config.Archive.Place(), fmt.Sprintf("what was removed, as step %d of session %s", done.Step, cmp.Or(o.session, in.session))}
 	switch {
 	case !done.Compacted():
 		kept = writtenFile{}
@@ -109,7 +109,7 @@ func (o *compactOptions) writtenFiles(in input, done outcome) []writtenFile {
 		kept.what = "what was removed is in no archive: recall and undo need --archive DIR"
 	}
 	all := []writtenFile{out, kept}
-	if f := o.sinks.trace.JSONL; f != "" {
+	if f := o.settings.Config.Trace.JSONL; f != "" {
 		all = append(all, writtenFile{f, "the trace"})
 	}
 	if o.report.file != "" {
@@ -131,10 +131,10 @@ func (o *compactOptions) validateCompact(cmd *cobra.Command, path string) error 
 	if err := layersAlone(o.layers || o.note != "", &o.settings); err != nil {
 		return err
 	}
-	if err := o.sinks.takeSettings(cmd, &o.settings); err != nil {
+	if err := o.settings.prepareSinks(o.session); err != nil {
 		return err
 	}
-	return checkDistinct(path, target{"--out", o.out}, target{"--report", o.report.file}, target{"--trace", o.sinks.trace.JSONL})
+	return checkDistinct(path, target{"--out", o.out}, target{"--report", o.report.file}, target{"--trace", o.settings.Config.Trace.JSONL})
 }
 
 // layersAlone refuses a level beside the three layers, which are not a level.
@@ -147,10 +147,10 @@ func layersAlone(layers bool, s *settings) error {
 
 // A check is the operation of compact and plan on a conversation.
 type check struct {
-	cfg    tiercompact.Config
-	sinks  sinks
-	layers bool // three layers, whatever the usage
-	note   string
+	config  config.Config
+	session string // in the archive; "": that of the input
+	layers  bool   // three layers, whatever the usage
+	note    string
 }
 
 // An outcome is the result of a check.
@@ -162,24 +162,24 @@ type outcome struct {
 
 // runCheck makes the check. If it fails, the outcome holds the conversation as it
 // is then.
-func (c check) runCheck(ctx context.Context, in input) (done outcome, err error) {
-	r, err := c.sinks.startRun(ctx, c.cfg, in)
+func (c check) runCheck(cmd *cobra.Command, in input) (done outcome, err error) {
+	r, err := startRun(cmd, c.config, c.session, in)
 	if err != nil {
 		return done, err
 	}
-	defer func() { err = errors.Join(err, r.closeRun()) }()
-	s := r.session
+	s, ctx := r.session, cmd.Context()
+	defer func() { err = errors.Join(err, flushSinks(ctx, r.Close)) }()
 	if err := s.Load(in.Messages); err != nil {
 		return done, err
 	}
 	switch {
 	case c.layers:
 		done.Report, err = s.Compact(ctx, c.note)
-	case c.cfg.Level != "":
-		done.Report, err = s.CompactLevel(ctx, c.cfg.Level)
+	case c.config.Level != "":
+		done.Report, err = s.CompactLevel(ctx, c.config.Level)
 	default:
 		done.Report, err = s.Check(ctx)
 	}
-	done.cfg, done.before, done.after = c.cfg, in.Messages, s.Messages()
+	done.cfg, done.before, done.after = r.Config, in.Messages, s.Messages()
 	return done, err
 }

@@ -19,13 +19,13 @@ func newConfigCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
 		Short: "Show, check or write the settings",
-		Long: `config shows the settings that hold, with where each comes from, checks a file
-of settings, or writes one.
+		Long: `config shows the settings with their sources, checks a file of settings, or
+writes one.
 
-Settings come from the defaults, a preset, a file (--config FILE, else what
-` + config.FileVariable + ` names, else compact.yaml, compact.yml or compact.json in the
-current folder), the environment (COMPACT_TRIGGER_PCT=0.9) and flags; a later
-one wins. docs/CONFIG.md lists them all.`,
+Settings come from the defaults, a preset, a file (--config FILE, else
+` + config.FileVariable + `, else compact.yaml, compact.yml or compact.json in the current
+folder), the environment (COMPACT_TRIGGER_PCT=0.9) and flags. A later source
+wins. docs/CONFIG.md lists all settings.`,
 		Example: `  tiercompact config show --changed
   tiercompact config validate compact.yaml
   tiercompact config init`,
@@ -41,10 +41,9 @@ func newConfigShowCommand() *cobra.Command {
 	var asJSON, changed bool
 	cmd := &cobra.Command{
 		Use:   "show",
-		Short: "Show each setting that holds, and where it comes from",
-		Long: `show writes the settings that hold as YAML that can be read back, each with
-where it comes from. It takes the flags of all other commands, and shows what
-those would do.`,
+		Short: "Show each setting and its source",
+		Long: `show writes the settings as YAML that can be read back, each with its source. It
+accepts the flags of all other commands, and shows their effect.`,
 		Example: `  tiercompact config show
   tiercompact config show --changed --preset steady
   tiercompact config show --json | jq '."policy.trigger_pct"'`,
@@ -66,7 +65,7 @@ those would do.`,
 	}
 	f := cmd.Flags()
 	f.BoolVar(&asJSON, "json", false, "as one JSON object: path to value and source")
-	f.BoolVar(&changed, "changed", false, "only what is not by default")
+	f.BoolVar(&changed, "changed", false, "only settings that are not defaults")
 	s.registerSettings(cmd, config.Paths()...)
 	return cmd
 }
@@ -75,10 +74,9 @@ func newConfigValidateCommand() *cobra.Command {
 	var s settings
 	cmd := &cobra.Command{
 		Use:   "validate [FILE]",
-		Short: "Say all that is wrong with a file of settings",
-		Long: `validate reads a file of settings alone, without the environment, and says all
-that is wrong with it, each with path, value, file and line. Exit code 2 says
-that something is.`,
+		Short: "Report all errors in a file of settings",
+		Long: `validate reads a file of settings, without the environment, and reports all errors,
+each with path, value, file and line. If there are errors, the exit code is 2.`,
 		Example: `  tiercompact config validate
   tiercompact config validate deploy/compact.json`,
 		Args: atMostArgs(1),
@@ -128,10 +126,10 @@ func (s *settings) validate(cmd *cobra.Command, args []string) error {
 func newConfigInitCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init [FILE|-]",
-		Short: "Write a file with every setting, its default, and what it means",
-		Long: `init writes a file with every setting, compact.yaml where none is named. Each
-is commented out, so that the file changes nothing until a line is made to hold.
-A file that is there is never written over.`,
+		Short: "Write a file with every setting, its default and its meaning",
+		Long: `init writes a file with every setting, by default compact.yaml. Each setting is
+commented out: the file changes nothing until you remove a #. Common settings
+come first. An existing file is never overwritten.`,
 		Example: `  tiercompact config init
   tiercompact config init - | less`,
 		Args: atMostArgs(1),

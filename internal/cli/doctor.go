@@ -32,7 +32,7 @@ one and a half times as long. A machine that is busy, or too
 slow for the deadlines, is told, too.
 
 With --model, the window is that of the session's model, as the server runs it;
-where nobody set one, the model is loaded to see which it is.
+if none is set, the model is loaded to see which it is.
 With FILE, a transcript, it says whether that session fits. Exit code 1 says
 that something asked for is not to be had; what is only not at its best exits
 with 0.`,
@@ -149,7 +149,7 @@ func severityExit(d engine.Diagnosis) int {
 // patientSession returns the session of the diagnosis.
 func (o *doctorOptions) patientSession(cmd *cobra.Command, args []string) (engine.Patient, error) {
 	cfg := o.settings.Config.Compaction()
-	p := engine.Patient{Model: cfg.Model, Window: max(0, cfg.Window), HardCapBuffer: cfg.Policy.HardCapBuffer, Reserve: cfg.Policy.Reserve}
+	p := engine.Patient{Model: cfg.Model, Window: cfg.Window, HardCapBuffer: cfg.Policy.HardCapBuffer, Reserve: cfg.Policy.Reserve}
 	if len(args) == 0 {
 		return p, nil
 	}

@@ -8,9 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-
-	"github.com/tiercompact/tiercompact"
-	"github.com/tiercompact/tiercompact/config"
 )
 
 // A choice is a flag that takes one of a few words.
@@ -84,22 +81,6 @@ func flagError(cmd *cobra.Command, err error) error {
 		return usageError{err}
 	}
 	return usageErrorf("--%s takes %s, not %q", f.Name, kind, invalid.GetValue())
-}
-
-// withFlagName writes the fields of an error of the configuration as the flags that
-// set them.
-func withFlagName(err error) error {
-	var bad *tiercompact.FieldError
-	if !errors.As(err, &bad) {
-		return usageError{err}
-	}
-	words := strings.Fields(bad.Error())
-	for i, word := range words {
-		if flag := config.FlagOf(word); flag != "" && word != strings.ToLower(word) {
-			words[i] = "--" + flag
-		}
-	}
-	return usageErrorf("%s", strings.Join(words, " "))
 }
 
 // A target is an output file of a flag.

@@ -8,35 +8,37 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/tiercompact/tiercompact/config"
 )
 
 // helpWidth is the width of a help text, in columns.
 const helpWidth = 80
 
-// A flagGroup is a section of a help text. A flag without a group is in the first
-// section. Only --help-all shows rare flags.
+// A flagGroup is a section of a help text, with its flags that are not settings. A flag
+// without a group is in the first section. Only --help-all shows rare flags.
 type flagGroup struct{ title, common, rare string }
 
 // flagGroups lists the groups of flags in the order of a help text.
 func flagGroups() []flagGroup {
 	return []flagGroup{
 		{title: "Input and output"},
-		{"Budget", "window model", "exact-tokens hard-cap-buffer reserve"},
-		{"Levels", "level preset thresholds protect query layers note", "auto trigger escalation ranking min-gain fill summary-role " +
-			"trigger-pct keep-recent-turns keep-tool-io-pairs roles-never-prune no-pin-first-user strategy message-threshold context-threshold " +
-			"stale-after hard-until keep-last keep-share"},
-		{"Models", "engine ollama-url openai-url embed-model summary-model", "num-thread seed summary-url summary-max-tokens summary-fallback embed-url " +
-			"embed-cache no-embed-cache rank-deadline summary-deadline round-deadline"},
-		{"Archive", "archive session", "archive-required s3-region s3-endpoint kms-key redact redact-pii redact-prompts redact-gitleaks"},
-		{"Trace", "trace trace-console", "ariadne-url otlp-endpoint prometheus-listen"},
-		{"Help", "help", "help-all"},
+		{title: "Budget"},
+		{title: "Levels", common: "layers note"},
+		{title: "Models", common: "openai-url", rare: "no-embed-cache"},
+		{title: "Archive", common: "archive session"},
+		{title: "Trace"},
+		{title: "Help", common: "help", rare: "help-all"},
 	}
 }
 
 // groupOf returns the index of a flag's group, and whether the flag is rare.
 func groupOf(name string) (group int, rare bool) {
+	heading, rare := config.FlagGroup(name)
 	for i, g := range flagGroups() {
 		switch {
+		case g.title == heading:
+			return i, rare
 		case slices.Contains(strings.Fields(g.common), name):
 			return i, false
 		case slices.Contains(strings.Fields(g.rare), name):
@@ -123,7 +125,7 @@ func writeFlags(b *strings.Builder, cmd *cobra.Command, all bool) (left int) {
 }
 
 // shownFlag returns f with its default as a user writes it: without quotes, and
-// without a default that is off or empty.
+// without a default that is off, empty or the word default.
 func shownFlag(f *pflag.Flag) *pflag.Flag {
 	shown := *f
 	if f.Value.Type() == "string" {
@@ -132,7 +134,7 @@ func shownFlag(f *pflag.Flag) *pflag.Flag {
 	switch kind := f.Value.Type(); {
 	case kind == "stringSlice" && f.DefValue == "":
 		shown.DefValue = "[]"
-	case kind == "string" && !slices.Contains([]string{"", "0", "0.0", "0s"}, f.DefValue):
+	case kind == "string" && !slices.Contains([]string{"", "0", "0.0", "0s", "default"}, f.DefValue):
 		shown.Usage += fmt.Sprintf(" (default %s)", f.DefValue)
 		shown.DefValue = ""
 	case kind == "string":

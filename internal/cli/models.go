@@ -1,14 +1,12 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/config"
 	"github.com/tiercompact/tiercompact/engine"
 	"github.com/tiercompact/tiercompact/internal/screen"
@@ -46,16 +44,17 @@ func (m *models) engineOptions(cmd *cobra.Command, named bool) (engine.Options, 
 		return engine.Options{}, settingsError(err)
 	}
 	c := l.Config
+	e := &c.Engine
 	if l.Origin("engine").Kind == config.Default {
-		ranks, writes := c.Embed.Model != "" || c.Embed.URL != "", c.Summary.Model != "" || c.Summary.URL != ""
+		ranks, writes := e.Embedder != "" || e.EmbedURL != "", e.Summarizer != "" || e.SummaryURL != ""
 		if named || ranks || writes {
-			c.Engine = string(engine.Auto)
+			e.Kind = engine.Auto
 		}
 		if !ranks && !named {
-			c.Embed.Model = engine.Lexical
+			e.Embedder = engine.Lexical
 		}
 		if !writes {
-			c.Summary.Model = engine.Extractive
+			e.Summarizer = engine.Extractive
 		}
 	}
 	o, err := c.EngineOptions()
@@ -63,25 +62,6 @@ func (m *models) engineOptions(cmd *cobra.Command, named bool) (engine.Options, 
 		return o, settingsError(err)
 	}
 	return o, nil
-}
-
-// findModels finds the models, sets them in cfg and has them report their progress to p.
-func findModels(ctx context.Context, cmd *cobra.Command, c config.Config, cfg *tiercompact.Config, p *progress) error {
-	o, err := c.EngineOptions()
-	if err != nil {
-		return settingsError(err)
-	}
-	o.Embedded = p.embedded
-	e, err := engine.Open(ctx, o)
-	if err != nil {
-		return err
-	}
-	e.Into(cfg)
-	if e.Warning != "" {
-		printNote(cmd, "warning: %s", e.Warning)
-	}
-	cfg.Progress = p.showSummary
-	return nil
 }
 
 // A progress shows a model's progress on a terminal, in one line that is removed at

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tiercompact/tiercompact"
+	"github.com/tiercompact/tiercompact/config"
 	"github.com/tiercompact/tiercompact/internal/screen"
 )
 
@@ -49,11 +50,12 @@ func (o *planOptions) runPlan(cmd *cobra.Command, path string) error {
 	if err != nil {
 		return err
 	}
-	cfg, err := o.settings.compactorConfig(cmd, in)
+	c, err := o.settings.forTranscript(cmd, in)
 	if err != nil {
 		return err
 	}
-	done, err := check{cfg: cfg, layers: o.layers}.runCheck(cmd.Context(), in)
+	c.Archive, c.Trace = config.Archive{}, config.Trace{} // nothing is written
+	done, err := check{config: c, layers: o.layers}.runCheck(cmd, in)
 	if err != nil && !errors.Is(err, tiercompact.ErrInsufficientBudget) {
 		return err
 	}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/config"
 	"github.com/tiercompact/tiercompact/engine"
@@ -31,21 +30,16 @@ func newArchiveSearchCommand() *cobra.Command {
 // meaningRanker returns the ranker by meaning, and its name.
 func (o *recallOptions) meaningRanker(ctx context.Context) (archive.Meaning, string, error) {
 	c := o.place.Config
-	c.Summary = config.Summary{Model: engine.Extractive} // nothing is summarised
-	options, err := c.EngineOptions()
+	c.Engine.Summarizer, c.Engine.SummaryURL = engine.Extractive, "" // nothing is summarised
+	c.Archive, c.Trace, c.Measured = config.Archive{}, config.Trace{}, new(config.Window)
+	opened, err := c.Open(ctx, io.Discard)
 	if err != nil {
 		return archive.Meaning{}, "", settingsError(err)
 	}
-	e, err := engine.Open(ctx, options)
-	if err != nil {
-		return archive.Meaning{}, "", err
+	if opened.Embed.Embedder == nil {
+		return archive.Meaning{}, "words alone: " + opened.Engine.Ranking.Why, nil
 	}
-	var cfg tiercompact.Config
-	e.Into(&cfg)
-	if cfg.Embed.Embedder == nil {
-		return archive.Meaning{}, "words alone: " + e.Ranking.Why, nil
-	}
-	return archive.Meaning{Embedder: cfg.Embed.Embedder, Within: c.Deadlines.Ranking}, "words and " + e.Ranking.Engine, nil
+	return archive.Meaning{Embedder: opened.Embed.Embedder, Within: c.Deadlines.Ranking}, "words and " + opened.Engine.Ranking.Engine, nil
 }
 
 // searched is the result of a search of archives.

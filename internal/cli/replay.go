@@ -46,7 +46,7 @@ exit code 3 is about the end.`,
 	o.look.registerLook(cmd)
 	o.settings.registerSettings(cmd, append(settingsOfCompaction(), settingsOfSinks()...)...)
 	o.source.registerSource(cmd)
-	o.sinks.registerSinks(cmd)
+	registerSession(cmd, &o.session)
 	o.picture.registerPicture(cmd)
 	return cmd
 }
@@ -54,7 +54,7 @@ exit code 3 is about the end.`,
 type replayOptions struct {
 	source                    source
 	settings                  settings
-	sinks                     sinks
+	session                   string
 	picture                   picture
 	look                      screenOptions
 	out, to, requests, report string
@@ -77,17 +77,17 @@ func (o *replayOptions) runReplay(cmd *cobra.Command, args []string) (err error)
 			return err
 		}
 	}
-	cfg, err := o.settings.compactorConfig(cmd, in)
+	c, err := o.settings.forTranscript(cmd, in)
 	if err != nil {
 		return err
 	}
-	o.picture.attachSink(&cfg)
-	cfg.ReadBack = readBack(in.Conversation, o.to)
-	r, err := o.sinks.startRun(cmd.Context(), cfg, in)
+	o.picture.attachSink(&c.Config)
+	c.ReadBack = readBack(in.Conversation, o.to)
+	r, err := startRun(cmd, c, o.session, in)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, r.closeRun()) }()
+	defer func() { err = errors.Join(err, flushSinks(cmd.Context(), r.Close)) }()
 	w := cmd.OutOrStdout()
 	if o.out == "-" {
 		w = cmd.ErrOrStderr()
@@ -115,10 +115,10 @@ func (o *replayOptions) validateReplay(cmd *cobra.Command, path string) error {
 	if err := o.settings.loadSettings(cmd, nil); err != nil {
 		return err
 	}
-	if err := errors.Join(o.sinks.takeSettings(cmd, &o.settings), o.picture.validatePicture()); err != nil {
+	if err := errors.Join(o.settings.prepareSinks(o.session), o.picture.validatePicture()); err != nil {
 		return err
 	}
-	return checkDistinct(path, target{"--out", o.out}, target{"--report", o.report}, target{"--trace", o.sinks.trace.JSONL}, target{"--timeline", o.picture.path})
+	return checkDistinct(path, target{"--out", o.out}, target{"--report", o.report}, target{"--trace", o.settings.Config.Trace.JSONL}, target{"--timeline", o.picture.path})
 }
 
 // readTranscript reads the transcript, or the built-in session.
@@ -129,7 +129,7 @@ func (o *replayOptions) readTranscript(cmd *cobra.Command, args []string) (input
 	if o.source != (source{}) {
 		return input{}, usageErrorf("--from, --chat and --lenient are about a transcript; give its FILE, or - for stdin")
 	}
-	if o.settings.Config.Window == config.Auto {
+	if o.settings.Config.Window == 0 {
 		o.settings.Config.Window = config.DefaultWindow
 	}
 	return demoTranscript()
@@ -190,7 +190,7 @@ type replayView interface {
 }
 
 func (p *player) playMessages(ctx context.Context) (ending, error) {
-	p.show.showStart(p.cfg)
+	p.show.showStart(p.Config)
 	tally := newTally(p.session.Usage())
 	left := 0
 	for i, m := range p.in.Messages {

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -88,31 +90,35 @@ func settingsError(err error) error {
 	return usageErrorf("%s", strings.Join(texts, "; "))
 }
 
-// compactorConfig returns the configuration of a compactor for a transcript,
-// without archive and sinks, and reports the defaults that it chose.
-func (s *settings) compactorConfig(cmd *cobra.Command, in input) (tiercompact.Config, error) {
+// forTranscript returns the settings for a transcript, with the window of its model, and
+// reports the defaults that it chose. [config.Config.Open] opens them.
+func (s *settings) forTranscript(cmd *cobra.Command, in input) (config.Config, error) {
+	cmd.SetContext(engine.Once(cmd.Context())) // no model changes during the command
 	c := s.Config
-	if c.Model == "" {
-		c.Model = in.Model
+	c.Model = cmp.Or(c.Model, in.Model)
+	if err := c.Measure(cmd.Context()); err != nil {
+		return c, settingsError(err)
 	}
-	cfg := c.Compaction()
-	ctx := engine.Once(cmd.Context())
-	w, err := c.Measure(ctx, &cfg)
+	if s.Config.Window == 0 && c.Measured.Source == "" && s.Config.Model == "" {
+		return c, missingWindow(c.Model)
+	}
+	if _, err := tiercompact.New(c.Compaction()); err != nil {
+		return c, usageError{settingsError(s.Located(errors.Unwrap(err)))} // main names the program itself
+	}
+	s.reportSettings(cmd, in.Messages, c)
+	return c, nil
+}
+
+// openSettings opens what c names, and reports the warnings.
+func openSettings(ctx context.Context, cmd *cobra.Command, c config.Config) (*config.Opened, error) {
+	o, err := c.Open(ctx, cmd.ErrOrStderr())
 	if err != nil {
-		return cfg, settingsError(err)
+		return nil, settingsError(err)
 	}
-	if c.Window == config.Auto && w.Source == "" && s.Config.Model == "" {
-		return cfg, missingWindow(c.Model)
+	for _, warning := range o.Warnings {
+		printNote(cmd, "warning: %s", warning)
 	}
-	if _, err := tiercompact.New(cfg); err != nil {
-		return cfg, withFlagName(errors.Unwrap(err)) // main names the program itself
-	}
-	s.reportSettings(cmd, in.Messages, cfg, w)
-	if cfg.Redact.Redactor, err = c.Redact.Open(); err != nil {
-		return cfg, err
-	}
-	c.Window = cfg.Window
-	return cfg, findModels(ctx, cmd, c, &cfg, newProgress(cmd))
+	return o, nil
 }
 
 // missingWindow reports that the window is unknown, and how to find it. model is
@@ -127,22 +133,19 @@ func missingWindow(model string) error {
 
 // reportSettings reports the source of the window, and the protection rules that
 // match no message: a mistyped id would otherwise protect nothing in silence.
-func (s *settings) reportSettings(cmd *cobra.Command, t chat.Transcript, cfg tiercompact.Config, w config.Window) {
-	if w.Warning != "" {
-		printNote(cmd, "warning: %s", w.Warning)
-	}
-	if s.Config.Window == config.Auto {
+func (s *settings) reportSettings(cmd *cobra.Command, t chat.Transcript, c config.Config) {
+	if w := c.Measured; s.Config.Window == 0 {
 		source := ""
 		if w.Source != "" {
-			source = fmt.Sprintf(" (%s, for %s)", w.Source, cfg.Model)
+			source = fmt.Sprintf(" (%s, for %s)", w.Source, c.Model)
 		}
 		if w.Unsure != "" {
 			source += "; to make sure, " + w.Unsure
 		}
-		printNote(cmd, "no --window given, so it is %s tokens%s", screen.Grouped(cfg.Window), source)
+		printNote(cmd, "no --window given, so it is %s tokens%s", screen.Grouped(c.Window), source)
 	}
 	from := s.Origin("policy.protect")
-	for _, rule := range s.Config.Policy.Rules() {
+	for _, rule := range c.Rules() {
 		if !slices.ContainsFunc(t, rule.Match) {
 			printNote(cmd, "warning: %s %s fits no message", from, rule.Text)
 		}

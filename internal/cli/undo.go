@@ -154,7 +154,7 @@ func (o *undoOptions) archiveUndo(ctx context.Context, store archive.Store, roun
 	if err != nil {
 		return err
 	}
-	rules, err := o.place.Config.Redact.Open()
+	rules, err := o.place.Config.Redactor()
 	if err != nil {
 		return err
 	}

@@ -8,8 +8,12 @@ import (
 )
 
 // Once returns a context for a series of calls, during which no model changes. In
-// it, a server is asked for each model once, by all clients, unless it fails.
+// it, a server is asked for each model once, by all clients, unless it fails. Such a
+// context is returned unchanged.
 func Once(ctx context.Context) context.Context {
+	if _, ok := ctx.Value(memoryKey{}).(*memory); ok {
+		return ctx
+	}
 	return context.WithValue(ctx, memoryKey{}, &memory{shown: make(map[string]shownModel)})
 }
 
