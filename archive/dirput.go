@@ -137,7 +137,7 @@ func (d *Dir) put(s Step) error {
 func (d *Dir) putWith(s Step, w *writer, path string) error {
 	items := &itemWriter{
 		session: s.Session, step: s.Number, known: w.items, fresh: make(map[itemKey]knownItem), next: w.record.Items + 1,
-		spare: w.once/2 - w.again, standing: make(map[itemKey]standingItem),
+		spare: w.once/2 - w.again, referred: make(map[itemKey]referredItem),
 	}
 	step, err := packed(s, items, w.record.Steps)
 	if err != nil {

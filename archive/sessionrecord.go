@@ -24,7 +24,7 @@ type sessionLine struct {
 	Undo    *undoMade  `json:"undo,omitempty"`
 	Cut     *int       `json:"cut,omitempty"` // messages that stay
 	Set     *setMade   `json:"set,omitempty"`
-	Stand   *standMade `json:"stand,omitempty"`
+	State   *stateMade `json:"stand,omitempty"`
 }
 
 type (
@@ -42,9 +42,9 @@ type (
 		At      int     `json:"at"`
 		Message message `json:"message"`
 	}
-	// A standMade is the part of a session's state that the messages and rounds of
+	// A stateMade is the part of a session's state that the messages and rounds of
 	// a rewritten file do not contain.
-	standMade struct {
+	stateMade struct {
 		Since   int        `json:"since"`
 		Number  int        `json:"step,omitempty"`
 		Added   int        `json:"added,omitempty"`

@@ -21,7 +21,7 @@ const (
 	HardName     Name = "hard"
 	Emergency    Name = "emergency"
 	LayerName    Name = "layers"
-	TruncateName Name = "fit"
+	FitName Name = "fit"
 )
 
 // A Level is one way of making a conversation smaller.

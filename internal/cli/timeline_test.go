@@ -36,7 +36,7 @@ func beats() []replayStep {
 	}
 	both := round(1340, 900, tiercompact.Applied{Level: levels.Emergency, Before: 1340, After: 950, Engine: "extractive", Fallback: "extractive",
 		Attempts: []tiercompact.Attempt{{Engine: "ollama/llama3.2:3b", Reason: "too long", Then: "retry-half"}, {Engine: "ollama/llama3.2:3b", Reason: "server is not reachable", Then: "extractive"}}},
-		tiercompact.Applied{Level: levels.TruncateName, Before: 950, After: 900})
+		tiercompact.Applied{Level: levels.FitName, Before: 950, After: 900})
 	both.report.Edits = []tiercompact.Edit{{Level: levels.Emergency, Start: 1, End: 4, Put: 1, Why: "summarised: 3 messages"}}
 	both.report.Warnings = []string{"protected messages take 600 of 1000 tokens, over half of the window"}
 	both.err = &tiercompact.BudgetError{Budget: 875, Tokens: 900, Floor: 900, System: 800}

@@ -22,7 +22,7 @@ var eachLevel = map[levels.Name]struct {
 	levels.SoftName:     {working(20, 600), forced(levels.SoftName)},
 	levels.HardName:     {working(20, 600), forced(levels.HardName)},
 	levels.Emergency:    {working(20, 600), forced(levels.Emergency)},
-	levels.TruncateName: {append(working(20, 600), readOf("huge", "huge.go", 30000)...), forced(levels.SoftName)},
+	levels.FitName: {append(working(20, 600), readOf("huge", "huge.go", 30000)...), forced(levels.SoftName)},
 	levels.LayerName: {working(20, 600), func(ctx context.Context, s *tiercompact.Session) (tiercompact.Report, error) {
 		return s.Compact(ctx, "by hand")
 	}},

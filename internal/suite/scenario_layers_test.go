@@ -106,7 +106,7 @@ func TestWhatIsLetGoJoinsTheInputOfTheSummary(t *testing.T) {
 func TestBelowTheFloorOfThePolicyFitFollowsThenInsufficientBudget(t *testing.T) {
 	in := recentTurns()
 	_, r := compacted(t, tiercompact.Config{Window: 1000, Policy: tiercompact.PolicyConfig{HardCapBuffer: tiercompact.Tokens(650)}, Summary: tiercompact.SummaryConfig{MaxTokens: tiercompact.Tokens(50)}}, in...)
-	if !slices.Equal(applied(r), []levels.Name{levels.LayerName, levels.TruncateName}) || r.Kept != (tiercompact.Kept{Turns: 1, Pairs: 1}) || r.After > 350 {
+	if !slices.Equal(applied(r), []levels.Name{levels.LayerName, levels.FitName}) || r.Kept != (tiercompact.Kept{Turns: 1, Pairs: 1}) || r.After > 350 {
 		t.Errorf("applied %v, kept %v, %d left of 350", applied(r), r.Kept, r.After)
 	}
 	in[44] = as("u11", said(chat.User, 600, 1)) // the latest user message alone is over it

@@ -27,7 +27,7 @@ func tight(t *testing.T, messages ...chat.Message) *tiercompact.Session {
 // the budget of what is not fixed.
 func fits(t *testing.T, s *tiercompact.Session, r tiercompact.Report, fixed int) {
 	t.Helper()
-	if got := applied(r); len(got) == 0 || got[len(got)-1] != levels.TruncateName {
+	if got := applied(r); len(got) == 0 || got[len(got)-1] != levels.FitName {
 		t.Errorf("applied %v (%s), want fit at the end", got, r.Reason)
 	}
 	if most := 4000 - (4000-fixed)/8; r.After > most {

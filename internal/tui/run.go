@@ -19,7 +19,7 @@ func Run(ctx context.Context, t *Talk, in io.Reader, out io.Writer) error {
 	var working sync.WaitGroup
 	a := newChatApp(t.o.Screen, t.Status())
 	p := tea.NewProgram(a, tea.WithInput(in), tea.WithOutput(out))
-	t.told = func(e Event) { p.Send(e) }
+	t.receive = func(e Event) { p.Send(e) }
 	a.start = func(line string) func() {
 		ctx, stop := context.WithCancel(ctx)
 		working.Go(func() {
@@ -33,7 +33,7 @@ func Run(ctx context.Context, t *Talk, in io.Reader, out io.Writer) error {
 	_, err := p.Run()
 	cancel()
 	working.Wait()
-	t.told = nil
+	t.receive = nil
 	if errors.Is(err, tea.ErrInterrupted) {
 		return nil
 	}

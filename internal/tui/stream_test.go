@@ -32,7 +32,7 @@ func TestAServerThatFallsSilentInMidAnswerIsReportedAndEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out, notes bytes.Buffer
 		l := lineChat{out: &out, notes: &notes}
-		chat := &Talk{o: Options{Chat: silentServer{begins: true}, Silence: 2 * time.Minute}, told: func(e Event) {
+		chat := &Talk{o: Options{Chat: silentServer{begins: true}, Silence: 2 * time.Minute}, receive: func(e Event) {
 			if e.Kind == Waiting {
 				l.printEvent(e)
 			}
@@ -56,7 +56,7 @@ func TestAServerThatFallsSilentInMidAnswerIsReportedAndEnded(t *testing.T) {
 func TestAServerThatReadsThePromptIsWaitedForUntilTheUserStopsIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		waits := 0
-		chat := &Talk{o: Options{Chat: silentServer{}, Silence: time.Minute}, told: func(e Event) { waits++ }}
+		chat := &Talk{o: Options{Chat: silentServer{}, Silence: time.Minute}, receive: func(e Event) { waits++ }}
 		chat.session = newSilentSession(t)
 		ctx, stop := context.WithTimeout(t.Context(), time.Hour)
 		defer stop()

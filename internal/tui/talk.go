@@ -48,7 +48,7 @@ type Talk struct {
 	o       Options
 	session *tiercompact.Session
 	model   Model
-	told    func(Event)    // receives the events, in the goroutine of the caller; nil: they are dropped
+	receive func(Event)    // receives the events, in the goroutine of the caller; nil: they are dropped
 	close   []func() error // last first
 	notes   []string       // see Notes
 
@@ -93,11 +93,11 @@ func (t *Talk) Status() Status {
 }
 
 func (t *Talk) emitEvent(e Event) {
-	if t.told == nil {
+	if t.receive == nil {
 		return
 	}
 	e.Status = t.Status()
-	t.told(e)
+	t.receive(e)
 }
 
 func (t *Talk) emitNote(format string, args ...any) {
