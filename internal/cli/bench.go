@@ -21,14 +21,14 @@ func newBenchCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench [FILES or folders]",
 		Short: "Measure what compaction keeps, frees and costs",
-		Long: `bench measures what each level and preset makes of whole sessions: tokens freed;
-the identifiers and the edits that the work needs after a cut, and that still
-stand; planted facts; calls and results that lost their partner; what a prompt
-cache must read anew. Beside it stand plain ways to make a conversation smaller,
-so that a figure means something.
+		Long: `bench measures each level and preset on whole sessions: the freed tokens; the
+kept share of the identifiers and edits that the work needs after a cut; planted
+facts; calls and results without their partner; the tokens that a prompt cache
+must read again. It measures simple ways to shorten a conversation too, for
+comparison.
 
-FILES are transcripts of any format; folders are searched for them. Without any
-it measures sessions that a seed makes up. Windows are shares of the tokens of a
+FILES are transcripts of any format; folders are searched for them. Without
+FILES, it measures generated sessions. Windows are shares of the tokens of a
 session: 0.5 is a window of half of them.`,
 		Example: `  tiercompact bench --quick
   tiercompact bench sessions/ --preset steady --left 0.31
@@ -106,7 +106,7 @@ func (o *benchOptions) runBench(cmd *cobra.Command, args []string) error {
 		options.Name = benchSetName(args)
 	}
 	options.Command = o.commandWords(cmd, args)
-	p := newProgress(cmd)
+	p := newBenchProgress(cmd)
 	options.Told = func(done, of int) { p.showShare("measuring", int64(done), int64(of)) }
 	r, err := bench.Run(cmd.Context(), options, sessions)
 	p.clearLine()

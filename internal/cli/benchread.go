@@ -75,7 +75,7 @@ func (g *givenTranscripts) addFound(path string) {
 	case info.IsDir():
 		g.reportLeftOut(fmt.Errorf("%s is a folder that is not searched", path))
 	case !info.Mode().IsRegular():
-		g.reportLeftOut(fmt.Errorf("%s is no plain file", path))
+		g.reportLeftOut(fmt.Errorf("%s is not a plain file", path))
 	default:
 		g.addTranscript(path)
 	}

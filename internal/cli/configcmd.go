@@ -19,11 +19,11 @@ func newConfigCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
 		Short: "Show, check or write the settings",
-		Long: `config shows the settings that hold, with where each comes from, checks a file
-of settings, or writes one.
+		Long: `config shows the settings in effect and their origins, checks a file of
+settings, or writes one.
 
-Settings come from the defaults, a preset, a file (--config FILE, else what
-` + config.FileVariable + ` names, else compact.yaml, compact.yml or compact.json in the
+Settings come from the defaults, a preset, a file (--config FILE, or else what
+` + config.FileVariable + ` names, or else compact.yaml, compact.yml or compact.json in the
 current folder), the environment (COMPACT_TRIGGER_PCT=0.9) and flags; a later
 one wins. docs/CONFIG.md lists them all.`,
 		Example: `  tiercompact config show --changed
@@ -41,10 +41,9 @@ func newConfigShowCommand() *cobra.Command {
 	var asJSON, changed bool
 	cmd := &cobra.Command{
 		Use:   "show",
-		Short: "Show each setting that holds, and where it comes from",
-		Long: `show writes the settings that hold as YAML that can be read back, each with
-where it comes from. It takes the flags of all other commands, and shows what
-those would do.`,
+		Short: "Show each setting in effect, and its origin",
+		Long: `show writes the settings in effect as YAML that can be read back, each with its
+origin. It takes the flags of all other commands, and shows their effect.`,
 		Example: `  tiercompact config show
   tiercompact config show --changed --preset steady
   tiercompact config show --json | jq '."policy.trigger_pct"'`,

@@ -49,18 +49,18 @@ func rereadAs(c wire.Conversation, to string) []wire.Conversation {
 	if err := wire.Encode(&file, c, to); err != nil {
 		return nil
 	}
-	told, err := wire.DecodeBytes(file.Bytes(), wire.Options{})
+	detected, err := wire.DecodeBytes(file.Bytes(), wire.Options{})
 	if err != nil {
 		return nil // there is nothing in it to read
 	}
-	if told.Format == to {
-		return []wire.Conversation{told}
+	if detected.Format == to {
+		return []wire.Conversation{detected}
 	}
 	meant, err := wire.DecodeBytes(file.Bytes(), wire.Options{Format: to})
 	if err != nil {
-		return []wire.Conversation{told}
+		return []wire.Conversation{detected}
 	}
-	return []wire.Conversation{told, meant}
+	return []wire.Conversation{detected, meant}
 }
 
 func readingsOf(files []wire.Conversation, format string) []archive.Reading {

@@ -17,16 +17,15 @@ func newReplayCommand() *cobra.Command {
 	var o replayOptions
 	cmd := &cobra.Command{
 		Use:   "replay [FILE|-]",
-		Short: "Run a transcript message by message, and show what happens to it",
+		Short: "Replay a transcript message by message, and show each compaction",
 		Long: `replay adds the messages of a transcript one after the other, as an assistant
-would, and shows the usage of the window after each, what was done, what it
-freed, and what was kept. Without FILE it runs a coding session that comes with
-the program.
+would, and shows the usage of the window after each, the compactions, what they
+freed, and what was kept. Without FILE it replays a built-in coding session.
 
-Stretches in which nothing happens are folded in long transcripts; --all shows
+In a long transcript, stretches without a compaction are folded; --all shows
 every message. With --level, that level is applied whenever usage is at or above
-the soft threshold. Replay goes on after a message that does not fit the budget;
-exit code 3 is about the end.`,
+the soft threshold. Replay continues after a message that does not fit the
+budget; exit code 3 means that the end does not fit it.`,
 		Example: `  tiercompact replay
   tiercompact replay session.jsonl --window 16384 --preset steady
   tiercompact replay session.jsonl -w 32768 --level soft --all
@@ -36,10 +35,10 @@ exit code 3 is about the end.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.runReplay(cmd, args) },
 	}
 	f := cmd.Flags()
-	f.StringVarP(&o.out, "out", "o", "", "write the conversation as it stands at the end to this `file`")
-	f.StringVar(&o.to, "to", "", "in this `format`: "+formatNames(true)+" (default: as read, else openai)")
+	f.StringVarP(&o.out, "out", "o", "", "write the conversation at the end to this `file`")
+	f.StringVar(&o.to, "to", "", "in this `format`: "+formatNames(true)+" (default: that of the input, or else openai)")
 	complete(cmd, "to", formatNames(true))
-	f.StringVar(&o.requests, "requests", "", "write each request as it would have been sent into this `folder`")
+	f.StringVar(&o.requests, "requests", "", "write each request, as an assistant would send it, into this `folder`")
 	f.BoolVarP(&o.all, "all", "a", false, "show every message, fold nothing")
 	f.BoolVar(&o.json, "json", false, "one JSON object for each message and one for the end instead of the timeline")
 	f.StringVar(&o.report, "report", "", "write the figures of the end to this `file`, as JSON")
@@ -177,7 +176,7 @@ type replayStep struct {
 	index    int // from 0
 	message  chat.Message
 	report   tiercompact.Report
-	standing int   // messages in the conversation before the check
+	messages int   // messages in the conversation before the check
 	left     int   // messages after it
 	err      error // a BudgetError, or nil
 }
@@ -202,7 +201,7 @@ func (p *player) playMessages(ctx context.Context) (ending, error) {
 				return ending{}, err
 			}
 		}
-		b := replayStep{index: i, message: m, standing: left + 1}
+		b := replayStep{index: i, message: m, messages: left + 1}
 		b.report, b.err = p.session.AddMessage(ctx, m)
 		if b.err != nil && !errors.Is(b.err, tiercompact.ErrInsufficientBudget) {
 			return ending{}, fmt.Errorf("replay message %d: %w", i+1, b.err)

@@ -27,7 +27,7 @@ func (s jsonView) showMessage(b replayStep) {
 		Left     int                `json:"left"`
 		Error    string             `json:"error,omitempty"`
 		Report   tiercompact.Report `json:"report"`
-	}{"message", b.index + 1, b.message.Role, b.standing, b.left, failed, b.report})
+	}{"message", b.index + 1, b.message.Role, b.messages, b.left, failed, b.report})
 }
 
 func (s jsonView) showEnding(e ending) error {

@@ -20,8 +20,8 @@ type reportOptions struct {
 func (o *reportOptions) registerReport(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.file, "report", "", "write the report to this `file`, as JSON")
-	f.BoolVar(&o.json, "json", false, "tell the report as JSON on stderr")
-	f.BoolVarP(&o.quiet, "quiet", "q", false, "tell nothing but warnings and errors")
+	f.BoolVar(&o.json, "json", false, "write the report as JSON to stderr")
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "report only warnings and errors")
 }
 
 // writeReport writes the report of an outcome, and reports the other written files.

@@ -60,7 +60,7 @@ func (s *scoreSheet) protected(p bench.Protected) string {
 		case bench.ActionNone:
 			continue
 		case bench.ActionQuoted:
-			of.fate = "stands inside another message"
+			of.fate = "is inside another message"
 		}
 		texts = append(texts, of.name+" "+string(of.fate))
 	}
@@ -137,7 +137,7 @@ func countLost(c bench.Comparison) int {
 func (s *scoreSheet) legendLines() []string {
 	texts := []string{
 		"before, after, refill: tokens; refill is what a prompt cache reads anew. left: share of the tokens. idents, needed, edits: shares kept, of all identifiers, of those needed next, of the edits that can go on without reading again.",
-		"lost: calls and results without partner, and one for a protected message that does not stand as it was; --json says which. newest: what the newest tokens keep at the same size.",
+		"lost: calls and results without partner, and one for a protected message that was changed or removed; --json lists them. newest: what the newest tokens keep at the same size.",
 	}
 	if !s.known {
 		texts = append(texts, "What was needed next is not known: give --next or --full.")

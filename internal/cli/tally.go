@@ -65,8 +65,8 @@ func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 
 
 // totalEnding returns the end, with a line for each applied level, and for each of
 // the three that a reader expects.
-func (t *tally) totalEnding(standing int) ending {
+func (t *tally) totalEnding(messages int) ending {
 	e := t.end
-	e.Messages, e.Fits, e.Levels = standing, e.Usage.Tokens <= e.Usage.Budget, t.freed.Levels()
+	e.Messages, e.Fits, e.Levels = messages, e.Usage.Tokens <= e.Usage.Budget, t.freed.Levels()
 	return e
 }

@@ -171,10 +171,10 @@ func (t *timeline) writeLevel(b replayStep, a tiercompact.Applied) {
 
 // keptMessages returns the number of messages after a round.
 func keptMessages(b replayStep) string {
-	if b.left == b.standing {
+	if b.left == b.messages {
 		return "all " + screen.Plural(b.left, "message") + " kept"
 	}
-	return fmt.Sprintf("%d of %d kept", b.left, b.standing)
+	return fmt.Sprintf("%d of %d kept", b.left, b.messages)
 }
 
 // writeUnder shows a text below the line of its message.
@@ -243,7 +243,7 @@ func (t *timeline) showEnding(e ending) error {
 		state, p = "does not fit the budget of "+screen.Grouped(u.Budget), screen.Red
 	}
 	t.writeLine("end    %s of %s tokens (%s), %s", screen.Grouped(u.Tokens), screen.Grouped(u.Window), screen.Percent(u.Share), t.screen.Paint(p, state))
-	t.writeLine("       %d of %s stand, %s", e.Messages, screen.Plural(e.Added, "message"), screen.Plural(e.Rounds, "round"))
+	t.writeLine("       %d of %s left, %s", e.Messages, screen.Plural(e.Added, "message"), screen.Plural(e.Rounds, "round"))
 	if e.Uncut > u.Tokens {
 		t.writeLine("       without compaction: %s tokens (%s)", screen.Grouped(e.Uncut), screen.Percent(float64(e.Uncut)/float64(u.Window)))
 	}

@@ -43,7 +43,7 @@ func beats() []replayStep {
 	all := []replayStep{quiet(chat.System, 40, "be brief"), quiet(chat.User, 90, "\x1b[31mlist\x1b[0m it"), quiet(chat.Assistant, 300, "漢字"),
 		quiet(chat.User, 500, ""), soft, call, both, quiet(chat.Assistant, 900, "done")}
 	for i := range all {
-		all[i].index, all[i].standing, all[i].left = i, i+1, i+1
+		all[i].index, all[i].messages, all[i].left = i, i+1, i+1
 	}
 	all[6].left = 5
 	return all

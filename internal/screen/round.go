@@ -8,6 +8,7 @@ import (
 	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/levels"
+	"github.com/tiercompact/tiercompact/summarize"
 )
 
 // Thresholds returns the thresholds of cfg.
@@ -156,4 +157,16 @@ func (s Screen) Planned(e tiercompact.Edit) string {
 	}
 	text := fmt.Sprintf("%-9s  %-17s  %7s %s %-7s  ", e.Level, which, Grouped(e.Before), s.Sign("→", "->"), Grouped(e.After))
 	return text + s.Paint(Dim, s.Reason(e.Why, max(20, s.Width-len([]rune(text)))))
+}
+
+// Summarising returns the progress of a summary by a model.
+func Summarising(p summarize.Progress) string {
+	text := "summarising"
+	if p.Step != "" {
+		text += fmt.Sprintf(": %s %d of %d", p.Step, p.Call, p.Of)
+	}
+	if p.PerSecond > 0 {
+		text += fmt.Sprintf(", %.1f tokens/s", p.PerSecond)
+	}
+	return text
 }

@@ -218,7 +218,7 @@ func (a *app) showEvent(e Event) {
 		a.page.addBlock(rounds, strings.Join(roundLines(a.page.screen, e.Report), "\n"))
 		a.doing = "working"
 	case Summaries:
-		a.doing = progressing(e.Progress)
+		a.doing = screen.Summarising(e.Progress)
 	case Noted:
 		a.page.addBlock(noted, e.Text)
 	case Warned:

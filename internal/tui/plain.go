@@ -76,7 +76,7 @@ func failures(wrong, asked int) error {
 	if wrong == 0 {
 		return nil
 	}
-	return fmt.Errorf("%d of %s failed, as told above", wrong, screen.Plural(asked, "line"))
+	return fmt.Errorf("%d of %s failed, as reported above", wrong, screen.Plural(asked, "line"))
 }
 
 // typed is a line of input, or the error of reading one.
