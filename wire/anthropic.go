@@ -1,25 +1,10 @@
 package wire
 
 import (
-	"io"
 	"strings"
 
 	"github.com/tiercompact/tiercompact/chat"
 )
-
-// anthropic is the Messages API: messages hold blocks, the results of tools are
-// blocks of a user message, and the system prompt is outside the list.
-func anthropic() format {
-	d := anthropicDialect()
-	return format{
-		name:   d.name,
-		about:  "Anthropic Messages: a list of messages or a request body",
-		write:  true,
-		match:  func(p probe) int { return p.formatScore(d.name) },
-		decode: func(src *source) ([]Conversation, error) { return readChats(src, d) },
-		encode: func(w io.Writer, c Conversation) error { return encodeChat(w, c, d) },
-	}
-}
 
 func anthropicDialect() dialect {
 	return dialect{

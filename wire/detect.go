@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"io"
 	"strings"
 )
 
@@ -8,27 +9,37 @@ import (
 // well, the first is used.
 func allFormats() []format {
 	return []format{
-		openAIFormat(),
-		anthropic(),
-		ollamaFormat(),
-		jsonLines(),
-		claudeCode(),
-		codexFormat(),
-		responses(),
-		geminiFormat(),
-		geminiCLI(),
-		openCode(),
-		piFormat(),
-		openHands(),
-		sweAgent(),
-		miniSWEAgent(),
-		clineFormat(),
-		aiderFormat(),
-		cassette(),
-		bedrockFormat(),
-		aiSDKFormat(),
-		langChain(),
-		sessionFile(),
+		chatFormat(flatDialect("openai", false), "OpenAI chat: a list of messages or a request body; also several chats in a file"),
+		chatFormat(anthropicDialect(), "Anthropic Messages: a list of messages or a request body"),
+		chatFormat(flatDialect("ollama", true), "Ollama /api/chat: a list of messages or a request body"),
+		lineFormat("JSON lines of {role, content}, with meta.protected"),
+		{"claudecode", "Claude Code session (JSON lines)", matchClaudeCode, decodeClaudeCode, nil},
+		{"codex", "Codex CLI rollout (JSON lines)", matchCodex, decodeCodex, nil},
+		{"responses", "OpenAI Responses items or request body", matchResponses, decodeResponses, nil},
+		{"gemini", "Gemini contents or request body", matchGemini, decodeGemini, nil},
+		{"geminicli", "Gemini CLI chat (JSON or JSON lines), Qwen Code session", matchGeminiCLI, decodeGeminiCLI, nil},
+		{"opencode", "OpenCode export (JSON)", matchOpenCode, decodeOpenCode, nil},
+		{"pi", "pi session (JSON lines), or JSON with pi messages", matchPiSession, decodePi, nil},
+		{"openhands", "OpenHands trajectory (V0 list, V1 events as JSON lines or list)", matchOpenHands, decodeOpenHands, nil},
+		{"sweagent", "SWE-agent trajectory (.traj)", matchSWEAgent, decodeSWEAgent, nil},
+		{"minisweagent", "mini-swe-agent trajectory", matchMiniSWEAgent, decodeMiniSWEAgent, nil},
+		{"cline", "Cline or Roo task (api_conversation_history.json)", matchCline, decodeCline, nil},
+		{"aider", "aider chat history (Markdown)", matchAider, decodeAider, nil},
+		{"cassette", "HTTP requests recorded by go-vcr or vcrpy: the body of each is a chat", matchCassette, decodeCassette, nil},
+		{"bedrock", "Bedrock Converse: a list of messages or a request body", matchBedrock, decodeBedrock, nil},
+		{"aisdk", "AI SDK: model messages, or UI messages with their parts", matchAISDK, decodeAISDK, nil},
+		{"langchain", "LangChain messages: dumps, messages_to_dict, model_dump", matchLangChain, decodeLangChain, nil},
+		{"session", "session file of tiercompact chat (JSON lines): the current conversation", matchSession, decodeSessionFile, nil},
+	}
+}
+
+// chatFormat returns a format of lists of messages and of request bodies.
+func chatFormat(d dialect, about string) format {
+	return format{
+		d.name, about,
+		func(p probe) int { return p.formatScore(d.name) },
+		func(src *source) ([]Conversation, error) { return readChats(src, d) },
+		func(w io.Writer, c Conversation) error { return encodeChat(w, c, d) },
 	}
 }
 
@@ -97,7 +108,7 @@ func probeSource(s *source) probe {
 	case err == nil && skipSpace(s.text, end) == len(s.text):
 		p.shape = object
 		p.values = []peek{peekValue(s.text[start:end])}
-	case err == nil && !strings.Contains(s.text[start:end], "\n") || looksLikeLines(text, s.lenient):
+	case err == nil && !strings.Contains(s.text[start:end], "\n") || len(peekLines(text, s.lenient)) > 0: // one of the first lines is a whole object
 		p.shape = lines
 		p.values = peekLines(text, s.lenient)
 	default: // a broken object; its readable part identifies the format
@@ -107,9 +118,6 @@ func probeSource(s *source) probe {
 	p.dialect = dialectOf(p, text, err == nil)
 	return p
 }
-
-// looksLikeLines reports whether one of the first lines is a complete object.
-func looksLikeLines(text string, lenient bool) bool { return len(peekLines(text, lenient)) > 0 }
 
 func peekLines(text string, lenient bool) []peek {
 	var found []peek

@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"cmp"
+
 	"github.com/tiercompact/tiercompact/chat"
 )
 
@@ -53,12 +55,8 @@ func readFlat(o jsonObject) ([]chat.Message, error) {
 // asResult returns the parts of a tool message: one result, then its images and
 // opaque content.
 func asResult(o jsonObject, content []chat.Part) []chat.Part {
-	name := o.textValue("name")
-	if name == "" {
-		name = o.textValue("tool_name")
-	}
 	result := chat.Part{
-		Kind: chat.Result, ID: o.textValue("tool_call_id"), Name: name,
+		Kind: chat.Result, ID: o.textValue("tool_call_id"), Name: cmp.Or(o.textValue("name"), o.textValue("tool_name")),
 		Text: joinedTexts(partsOfKinds(content, chat.Text)), Error: o.rawValue("is_error") == "true",
 	}
 	return append([]chat.Part{result}, partsOfKinds(content, chat.Image, chat.Opaque)...)

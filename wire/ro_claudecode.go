@@ -2,15 +2,6 @@ package wire
 
 import "slices"
 
-func claudeCode() format {
-	return format{
-		name:   "claudecode",
-		about:  "Claude Code session (JSON lines)",
-		match:  matchClaudeCode,
-		decode: decodeClaudeCode,
-	}
-}
-
 func matchClaudeCode(p probe) int {
 	if p.shape != lines && p.shape != object {
 		return 0

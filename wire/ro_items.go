@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -68,7 +69,7 @@ func finished(kind string, it peek) bool {
 func (s *itemLog) addCallItem(kind string, it peek) {
 	name, args := callOfItem(kind, it)
 	p := chat.Part{Kind: chat.Call, Name: name, Args: args}
-	id := itemCall(it)
+	id := cmp.Or(it.stringValue("call_id"), it.stringValue("id"))
 	if id == "" && hostedCalls[kind] != nil {
 		s.hosted++
 		id = "hosted_" + strconv.Itoa(s.hosted)
@@ -92,7 +93,7 @@ func (s *itemLog) addCallItem(kind string, it peek) {
 
 // callOfItem returns the tool name and the arguments of an item.
 func callOfItem(kind string, it peek) (name, args string) {
-	name = firstText(it.stringValue("name"), it.memberValue("function").stringValue("name"))
+	name = cmp.Or(it.stringValue("name"), it.memberValue("function").stringValue("name"))
 	keys, _ := resultKeys(kind)
 	switch kind {
 	case "function_call", "tool_call", "mcp_call":
@@ -106,7 +107,7 @@ func callOfItem(kind string, it peek) (name, args string) {
 	case "apply_patch_call":
 		return "apply_patch", argumentsText(it.fields["operation"])
 	}
-	return firstText(strings.TrimSuffix(kind, "_call"), name), otherFields(it, keys)
+	return cmp.Or(strings.TrimSuffix(kind, "_call"), name), otherFields(it, keys)
 }
 
 // otherFields returns the members of an item other than its type, ids, status and
@@ -137,7 +138,7 @@ func (s *itemLog) hostedResult(kind string, call chat.Part, it peek) {
 			continue
 		}
 		if kind == "image_generation_call" {
-			format := firstText(it.stringValue("output_format"), "png")
+			format := cmp.Or(it.stringValue("output_format"), "png")
 			images = append(images, chat.Part{Kind: chat.Image, Image: &chat.Picture{MediaType: "image/" + format, Data: it.stringValue(key)}})
 			continue
 		}
@@ -205,7 +206,7 @@ func (s *itemLog) answered(kind string, it peek) string {
 		s.searches = s.searches[1:]
 		return s.calls.resultCallID(id, "")
 	}
-	id := firstText(it.stringValue("call_id"), it.stringValue("approval_request_id"), it.stringValue("id"))
+	id := cmp.Or(it.stringValue("call_id"), it.stringValue("approval_request_id"), it.stringValue("id"))
 	if call, ok := s.callOf[id]; ok && !s.calls.known[id] {
 		id = call
 	}

@@ -170,17 +170,12 @@ func pictureIn(b peek) *chat.Picture {
 	return nil
 }
 
-// pictureFromURL returns the image at an address; a data address contains it.
+// pictureFromURL is pictureAt, and nil for an empty address.
 func pictureFromURL(url, detail string) *chat.Picture {
 	if url == "" {
 		return nil
 	}
-	if rest, ok := strings.CutPrefix(url, "data:"); ok {
-		if kind, data, ok := strings.Cut(rest, ";base64,"); ok {
-			return &chat.Picture{MediaType: kind, Data: data, Detail: detail}
-		}
-	}
-	return &chat.Picture{URL: url, Detail: detail}
+	return pictureAt(url, detail)
 }
 
 // compactJSON returns a JSON value without white space between its tokens.

@@ -1,20 +1,12 @@
 package wire
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
 	"github.com/tiercompact/tiercompact/chat"
 )
-
-func openHands() format {
-	return format{
-		name:   "openhands",
-		about:  "OpenHands trajectory (V0 list, V1 events as JSON lines or list)",
-		match:  matchOpenHands,
-		decode: decodeOpenHands,
-	}
-}
 
 func matchOpenHands(p probe) int {
 	for _, v := range p.values {
@@ -50,7 +42,7 @@ func decodeOpenHands(src *source) ([]Conversation, error) {
 		if i == at {
 			s.appendUserNote("", summary)
 		}
-		if gone[firstText(e.stringValue("action_id"), e.fields["cause"])] || gone[openHandsEventID(e)] {
+		if gone[cmp.Or(e.stringValue("action_id"), e.fields["cause"])] || gone[openHandsEventID(e)] {
 			continue
 		}
 		if e.hasMember("kind") {
@@ -82,7 +74,7 @@ func openHandsEvents(src *source) ([]peek, error) {
 	return all, nil
 }
 
-func openHandsEventID(e peek) string { return firstText(e.stringValue("id"), e.fields["id"]) }
+func openHandsEventID(e peek) string { return cmp.Or(e.stringValue("id"), e.fields["id"]) }
 
 // An eventLog collects the messages of events. Calls of one response of the model
 // form one message.

@@ -1,6 +1,10 @@
 package wire
 
-import "github.com/tiercompact/tiercompact/chat"
+import (
+	"cmp"
+
+	"github.com/tiercompact/tiercompact/chat"
+)
 
 // addEventV1 adds an event of V1.
 func (s *eventLog) addEventV1(e peek) {
@@ -18,12 +22,12 @@ func (s *eventLog) addEventV1(e peek) {
 			Kind: chat.Call,
 			ID:   e.stringValue("tool_call_id"),
 			Name: e.stringValue("tool_name"),
-			Args: argumentsText(firstNonEmpty(e.memberValue("tool_call").fields["arguments"], e.memberValue("tool_call").memberValue("function").fields["arguments"], e.fields["action"])),
+			Args: argumentsText(cmp.Or(e.memberValue("tool_call").fields["arguments"], e.memberValue("tool_call").memberValue("function").fields["arguments"], e.fields["action"])),
 		})
 		s.appendCall(e.stringValue("llm_response_id"), m)
 	case "ObservationEvent":
 		o := e.memberValue("observation")
-		text, images := resultParts(firstNonEmpty(o.fields["content"], o.fields["output"]))
+		text, images := resultParts(cmp.Or(o.fields["content"], o.fields["output"]))
 		s.appendReply(e, chat.Part{Text: text, Error: o.boolValue("is_error")}, images)
 	case "AgentErrorEvent":
 		s.appendReply(e, chat.Part{Text: e.stringValue("error"), Error: true}, nil)

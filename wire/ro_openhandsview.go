@@ -57,7 +57,7 @@ func (f *forgotten) addCondensation(c peek) {
 		if f.ids == nil {
 			f.ids = make(map[string]bool)
 		}
-		f.ids[firstText(id.ownString(), id.raw)] = true
+		f.ids[cmp.Or(id.ownString(), id.raw)] = true
 	}
 	from, err := strconv.ParseInt(c.fields["forgotten_events_start_id"], 10, 64)
 	to, err2 := strconv.ParseInt(c.fields["forgotten_events_end_id"], 10, 64)
@@ -82,7 +82,7 @@ func (f *forgotten) mergeRanges() {
 
 func (f *forgotten) isForgotten(e peek) bool {
 	raw := e.fields["id"]
-	if f.ids[firstText(e.stringValue("id"), raw)] {
+	if f.ids[cmp.Or(e.stringValue("id"), raw)] {
 		return true
 	}
 	id, err := strconv.ParseInt(raw, 10, 64)
@@ -110,7 +110,7 @@ func goneHalves(events, view []peek) map[string]bool {
 	}
 	gone := make(map[string]bool)
 	for _, e := range events {
-		action := firstText(e.stringValue("action_id"), e.fields["cause"])
+		action := cmp.Or(e.stringValue("action_id"), e.fields["cause"])
 		if shown, ok := inView[action]; ok && isSentToModel(e) && shown != inView[openHandsEventID(e)] {
 			gone[action] = true
 		}

@@ -7,15 +7,6 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-func responses() format {
-	return format{
-		name:   "responses",
-		about:  "OpenAI Responses items or request body",
-		match:  matchResponses,
-		decode: decodeResponses,
-	}
-}
-
 func matchResponses(p probe) int {
 	switch {
 	case p.shape == object && len(p.values) > 0:
@@ -179,12 +170,4 @@ func reasoningText(it peek) string {
 		}
 	}
 	return strings.Join(texts, "\n")
-}
-
-// itemCall returns the id that pairs a call and its result.
-func itemCall(it peek) string {
-	if id := it.stringValue("call_id"); id != "" {
-		return id
-	}
-	return it.stringValue("id")
 }
