@@ -63,7 +63,7 @@ func (l storeReader) readFormat(ctx context.Context, folder, name string) (f for
 		err = fmt.Errorf("%w: it is of session %q", ErrDamaged, f.Session)
 	}
 	if errors.Is(err, ErrDamaged) {
-		err = fmt.Errorf("%w; it is written anew where it is missing: remove it, and go on with the session", err)
+		err = fmt.Errorf("%w; if it is missing, it is written again: remove it, and continue the session", err)
 	}
 	if unreadable(err) {
 		err = &Damage{File: l.filePath(folder, name), Err: err}

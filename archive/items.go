@@ -274,7 +274,7 @@ func (v *packs) resolve(r *refs) ([]chat.Message, error) {
 				err = errChanged
 			}
 			if err != nil {
-				return nil, fmt.Errorf("%w: item %d is no source: %w", ErrDamaged, x.From, err)
+				return nil, fmt.Errorf("%w: item %d is not a source: %w", ErrDamaged, x.From, err)
 			}
 			source = m.Source
 		}

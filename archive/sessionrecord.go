@@ -282,7 +282,7 @@ func checkMarks(marks []mark, at position) error {
 func checkEnd(marks []mark, at position) error {
 	for _, m := range marks {
 		if at.number < m.Number {
-			return fmt.Errorf("%w: the file ends behind record %d, and %d were written: it was cut, or is an older copy", ErrDamaged, at.number, m.Number)
+			return fmt.Errorf("%w: the file ends after record %d, and %d were written: it was cut, or is an older copy", ErrDamaged, at.number, m.Number)
 		}
 	}
 	return nil

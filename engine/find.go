@@ -26,7 +26,7 @@ func Find(ctx context.Context, cfg *tiercompact.Config) *Engine {
 	if err != nil { // the time is over, or ctx has ended
 		why := fmt.Sprintf("the server is slow: it has not answered all within %s", findWithin)
 		if ctx.Err() != nil {
-			why = "nobody was asked: " + ctx.Err().Error()
+			why = "no server was asked: " + ctx.Err().Error()
 		}
 		e = &Engine{Ranking: Choice{Engine: Lexical, Why: why}, Summary: Choice{Engine: Extractive, Why: why}}
 	}

@@ -97,7 +97,7 @@ func TestOneCallWithAContextThatHasEnded(t *testing.T) {
 	stop()
 	var cfg tiercompact.Config
 	found := engine.Find(ctx, &cfg)
-	if cfg.Embed.Embedder != nil || cfg.Summary.Summarizer != nil || !strings.Contains(found.String(), "nobody was asked: context canceled") {
+	if cfg.Embed.Embedder != nil || cfg.Summary.Summarizer != nil || !strings.Contains(found.String(), "no server was asked: context canceled") {
 		t.Errorf("found\n%s", found)
 	}
 }

@@ -88,7 +88,7 @@ func decodeLangChain(src *source) ([]Conversation, error) {
 	for i, v := range messages {
 		m := langChainMessage(v)
 		if m.fields == nil {
-			return nil, src.sourceError(ErrField, 0, messageField(i, "type"), "is no type of a LangChain message", "dump the messages with messages_to_dict")
+			return nil, src.sourceError(ErrField, 0, messageField(i, "type"), "is not a type of a LangChain message", "dump the messages with messages_to_dict")
 		}
 		if model := cmp.Or(m.memberValue("response_metadata").stringValue("model_name"), m.memberValue("response_metadata").stringValue("model")); model != "" {
 			c.Model = model

@@ -37,7 +37,7 @@ func (p *archivePlace) registerPlace(cmd *cobra.Command) {
 	f.String("archive", "", "the archive that compact or replay was given: a `folder`, or s3://bucket/prefix (default: that of the settings)")
 	f.StringVar(&p.session, "session", "", "`id` of the session (default: every session of the archive)")
 	f.String("s3-endpoint", "", "`address` of a server with the protocol of S3 (default: AWS_ENDPOINT_URL, else Amazon's)")
-	f.String("s3-region", "", "`region` of the bucket (default: AWS_REGION, else what the server says)")
+	f.String("s3-region", "", "`region` of the bucket (default: AWS_REGION, or else that of the server)")
 	f.String("kms-key", "", "`id` of the key that the server encrypts with")
 	p.settings.registerSettings(cmd)
 }

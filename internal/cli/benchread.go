@@ -182,7 +182,7 @@ func (o *benchOptions) validTargets(cmd *cobra.Command) error {
 	}
 	for _, t := range o.outputTargets() {
 		if t.path == "-" {
-			return usageErrorf("%s - is no file; give the name of one", t.flag)
+			return usageErrorf("%s - is not a file; give the name of one", t.flag)
 		}
 	}
 	if err := checkDistinct("-", o.outputTargets()...); err != nil {

@@ -97,7 +97,7 @@ func (o *benchRecallOptions) validateRecall(cmd *cobra.Command, args []string) e
 	case o.generate != "" && (len(args) > 0 || o.detail != "" || o.json || len(o.embedders) > 0 || e.EmbedURL != ""):
 		return usageErrorf("--generate only writes dialogues; leave DATA and the other flags but --seed out")
 	case o.detail == "-":
-		return usageErrorf("--detail - is no file; give the name of one")
+		return usageErrorf("--detail - is not a file; give the name of one")
 	}
 	return checkDistinct(fileOrStdin(args), target{"--generate", o.generate}, target{"--detail", o.detail})
 }

@@ -175,7 +175,7 @@ func (o *scoreOptions) scorePair(cmd *cobra.Command, p pair, count func(string) 
 func (o *scoreOptions) following(session, before input) (chat.Transcript, error) {
 	if o.cut > 0 {
 		if n := len(session.Messages); o.cut > n {
-			return nil, usageErrorf("--cut %d lies behind the end of %s, which has %s", o.cut, session.name, screen.Plural(n, "message"))
+			return nil, usageErrorf("--cut %d is after the end of %s, which has %s", o.cut, session.name, screen.Plural(n, "message"))
 		}
 		return session.Messages[o.cut:], nil
 	}

@@ -128,7 +128,7 @@ func (b *benchSheet) keptLegend() string {
 		cost = fmt.Sprintf(" ms, MB: time and heap for one session of %s.", screen.Plural(b.Rows[i].Cost.Messages, "message"))
 	}
 	return "left: share of the tokens. idents, edits: share kept of what the work needs after a cut" + needed +
-		". facts: planted, share kept. orphans: calls and results that lost their partner. re-prefill: tokens that a prompt cache reads anew, of those without compaction; plain ways are applied at 0.60 of a window of 0.50. rounds: compactions a session." + cost
+		". facts: planted, share kept. orphans: calls and results that lost their partner. re-prefill: tokens that a prompt cache reads again, of those without compaction; plain ways are applied at 0.60 of a window of 0.50. rounds: compactions a session." + cost
 }
 
 func retained(f bench.Figure) string {

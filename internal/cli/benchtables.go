@@ -34,7 +34,7 @@ func (b *benchSheet) writeFacts() {
 			b.writeNamed(nameInGroup(r), textsByKind(shares))
 		}
 	}
-	b.writeDimmed("rule, file, error, todo: what the user ruled, files changed, the last error, open todos. choice: decisions. prose: names and numbers in what the user wrote. tool, body: what stands inside the result of a tool, or the text of a file. Hard alone is asked questions, and counts the facts that these are about.")
+	b.writeDimmed("rule, file, error, todo: the user's rules, changed files, the last error, open todos. choice: decisions. prose: names and numbers in what the user wrote. tool, body: what is inside the result of a tool, or the text of a file. Hard alone is asked questions, and counts the facts that these are about.")
 }
 
 // textsByKind writes texts in the order of kinds.

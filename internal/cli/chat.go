@@ -103,9 +103,9 @@ func (o *chatOptions) runChat(cmd *cobra.Command, args []string) (err error) {
 	defer func() {
 		closing := t.Close()
 		tellNotes(cmd, t)
-		kept := "session %s is kept; tiercompact chat --resume=%s goes on with it"
+		kept := "session %s is kept; tiercompact chat --resume=%s continues it"
 		if closing != nil {
-			kept = "session %s is not wholly on disk, the error says what is missing; tiercompact chat --resume=%s goes on with what is there"
+			kept = "session %s is not wholly on disk; the error reports what is missing; tiercompact chat --resume=%s continues with what is there"
 		}
 		err = errors.Join(err, closing, flushSinks(cmd.Context(), o.flush))
 		printNote(cmd, kept, t.Name(), t.Name())

@@ -75,7 +75,7 @@ func newConfigValidateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "validate [FILE]",
 		Short: "Say all that is wrong with a file of settings",
-		Long: `validate reads a file of settings alone, without the environment, and says all
+		Long: `validate reads a file of settings alone, without the environment, and reports all
 that is wrong with it, each with path, value, file and line. Exit code 2 says
 that something is.`,
 		Example: `  tiercompact config validate

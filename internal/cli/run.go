@@ -22,7 +22,7 @@ type sinks struct {
 	session string
 	archive config.Archive
 	trace   config.Trace
-	fresh   bool // the trace begins anew
+	fresh   bool // the trace begins again
 	cmd     *cobra.Command
 }
 
@@ -34,7 +34,7 @@ func (k *sinks) registerSinks(cmd *cobra.Command) {
 func settingsOfSinks() []string { return []string{"archive_required", "archive", "trace"} }
 
 // takeSettings takes the settings, and refuses contradictions. A trace from a flag
-// begins anew, one from a file is appended to.
+// begins again, one from a file is appended to.
 func (k *sinks) takeSettings(cmd *cobra.Command, s *settings) error {
 	k.cmd, k.archive, k.trace = cmd, s.Config.Archive, s.Config.Trace
 	k.fresh = s.Origin("trace.jsonl").Kind == config.Flag

@@ -34,7 +34,7 @@ func (o *scoreOptions) filePairs(cmd *cobra.Command, before, after string) ([]pa
 	case !one:
 		return []pair{{sessionOf(before), before, after, next}}, nil
 	case next != "" && !isFolder(next):
-		return nil, usageErrorf("%s %s is no folder; BEFORE and AFTER are folders, so give one", flag, next)
+		return nil, usageErrorf("%s %s is not a folder; BEFORE and AFTER are folders, so give one", flag, next)
 	case o.cut > 0:
 		return nil, usageErrorf("--cut is a place in one session; leave it out for folders")
 	}
@@ -170,13 +170,13 @@ func (s *scoreSheet) writeSingle() {
 	s.writeRow("after", fmt.Sprintf("%s tokens, %s: %s freed, %s left", screen.Grouped(c.After.Tokens), screen.Plural(c.After.Messages, "message"),
 		screen.Grouped(c.Before.Tokens-c.After.Tokens), screen.Percent(leftShare(c.Figures))))
 	m := c.Messages
-	s.writeRow("messages", fmt.Sprintf("%s unchanged, %s changed, %s gone, %s new (%s tokens)", screen.Grouped(m.Unchanged), screen.Grouped(m.Changed),
+	s.writeRow("messages", fmt.Sprintf("%s unchanged, %s changed, %s removed, %s new (%s tokens)", screen.Grouped(m.Unchanged), screen.Grouped(m.Changed),
 		screen.Grouped(m.Gone), screen.Grouped(m.New), screen.Grouped(m.NewTokens)))
 	s.writeRow("protected", s.protected(c.Protected))
 	s.writeRow("pairs", s.orphansText(c.Orphans))
-	s.writeRow("next time", fmt.Sprintf("%s tokens are the same from the start; a prompt cache reads the other %s anew", screen.Grouped(c.Prefix), screen.Grouped(c.Refill)))
+	s.writeRow("next time", fmt.Sprintf("%s tokens are the same from the start; a prompt cache reads the other %s again", screen.Grouped(c.Prefix), screen.Grouped(c.Refill)))
 	if c.Invented > 0 {
-		s.writeRow("made up", fmt.Sprintf("identifiers that BEFORE does not have: %s", screen.Grouped(c.Invented)))
+		s.writeRow("invented", fmt.Sprintf("identifiers that BEFORE does not have: %s", screen.Grouped(c.Invented)))
 	}
 	s.writeLine("")
 	s.writeLine(fmt.Sprintf("%-28s%-22s%s", "", "kept", "newest tokens"))
@@ -285,7 +285,7 @@ func countLost(c bench.Comparison) int {
 
 func (s *scoreSheet) legendLines() []string {
 	texts := []string{
-		"before, after, refill: tokens; refill is what a prompt cache reads anew. left: share of the tokens. idents, needed, edits: shares kept, of all identifiers, of those needed next, of the edits that can go on without reading again.",
+		"before, after, refill: tokens; refill is what a prompt cache reads again. left: share of the tokens. idents, needed, edits: shares kept, of all identifiers, of those needed next, of the edits that can go on without reading again.",
 		"lost: calls and results without partner, and one for a protected message that was changed or removed; --json lists them. newest: what the newest tokens keep at the same size.",
 	}
 	if !s.known {

@@ -289,7 +289,7 @@ func (p *picture) registerPicture(cmd *cobra.Command) {
 
 func (p *picture) validatePicture() error {
 	if p.path == "-" {
-		return usageErrorf("--timeline - is no file; give the name of one")
+		return usageErrorf("--timeline - is not a file; give the name of one")
 	}
 	return nil
 }

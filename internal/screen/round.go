@@ -43,7 +43,7 @@ func (s Screen) Said(r tiercompact.Report, a tiercompact.Applied) []string {
 	for _, e := range r.Edits {
 		switch {
 		case e.Level != a.Level:
-		case e.Put < e.End-e.Start || stoodFor(e):
+		case e.Put < e.End-e.Start || insertsSummary(e):
 			gone += e.End - e.Start
 		case e.End > e.Start:
 			reasons = append(reasons, e.Why)
@@ -91,8 +91,8 @@ func Tried(a tiercompact.Applied) []string {
 	return lines
 }
 
-// stoodFor reports whether an edit inserted a marker or a summary.
-func stoodFor(e tiercompact.Edit) bool {
+// insertsSummary reports whether an edit inserted a marker or a summary.
+func insertsSummary(e tiercompact.Edit) bool {
 	return slices.ContainsFunc(e.New, func(m chat.Message) bool { return m.State == chat.Marked || m.IsSummary() })
 }
 

@@ -155,7 +155,7 @@ func (a asked) Embed(_ context.Context, texts []string) ([][]float32, error) {
 	return out, nil
 }
 
-func TestSearchIsByMeaningWhereAnEmbedderAnswers(t *testing.T) {
+func TestSearchIsByMeaningIfAnEmbedderAnswers(t *testing.T) {
 	for name, test := range map[string]struct {
 		cfg             tiercompact.Config
 		fails, asked    bool

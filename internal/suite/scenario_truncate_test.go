@@ -149,7 +149,7 @@ func TestFitGoesFromFourMessagesToTwoToOne(t *testing.T) {
 	}
 }
 
-func TestTheFloorIsWhatInsufficientBudgetTellsOf(t *testing.T) {
+func TestInsufficientBudgetReportsTheFloor(t *testing.T) {
 	s := tight(t, guarded(said(chat.System, 900, 1)), said(chat.Developer, 100, 2), said(chat.User, 300, 3), guarded(said(chat.Assistant, 1200, 4)))
 	s.SetTools([]byte(prose(800, 5)))
 	fill(t, s, 0, join(flow(4, 500), chat.Transcript{reply("ran")})...)

@@ -212,7 +212,7 @@ func (a *app) showEvent(e Event) {
 		}
 		a.page.streamText(e.Delta.Text)
 	case Waiting:
-		a.doing = "waiting: the server says nothing"
+		a.doing = "waiting: no answer from the server"
 	case Voided:
 		a.page.endStream("")
 		a.page.addBlock(warned, e.Text)
@@ -368,7 +368,7 @@ func (a *app) showGreeting(t *Talk) {
 	if len(a.page.blocks) == 0 {
 		a.page.addBlock(noted, "session "+t.Name()+" with "+t.model.Name+"; /help lists the commands")
 	} else {
-		a.page.addBlock(noted, "session "+t.Name()+" goes on"+unanswered(all))
+		a.page.addBlock(noted, "session "+t.Name()+" continues"+unanswered(all))
 	}
 	if t.model.Warning != "" {
 		a.page.addBlock(warned, t.model.Warning)

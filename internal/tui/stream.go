@@ -67,7 +67,7 @@ func (t *Talk) streamAnswer(ctx context.Context, r model.Request, each func(mode
 func waitingText(name string, silent time.Duration, began bool) string {
 	state := "to begin its answer; the server may still load the model or read the prompt"
 	if began {
-		state = "to go on with its answer"
+		state = "to continue its answer"
 	}
 	return fmt.Sprintf("waiting for %s %s; %s so far, ^C stops it", name, state, screen.Plural(int(silent.Seconds()), "second"))
 }

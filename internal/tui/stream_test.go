@@ -46,7 +46,7 @@ func TestAServerThatFallsSilentInMidAnswerIsReportedAndEnded(t *testing.T) {
 		if took := time.Since(began); took != 2*time.Minute {
 			t.Errorf("ended after %s", took)
 		}
-		want := "waiting for smol:1b to go on with its answer; 10 seconds so far, ^C stops it\n"
+		want := "waiting for smol:1b to continue its answer; 10 seconds so far, ^C stops it\n"
 		if got := notes.String(); !strings.HasPrefix(got, want) || strings.Count(got, "waiting") != 4 || out.Len() > 0 {
 			t.Errorf("got notes %q and answer %q", got, out.String())
 		}
