@@ -24,7 +24,7 @@ type desk struct {
 
 func (d desk) path(name string) string { return filepath.Join(d.dir, name) }
 
-// in returns the flag for a format, none for "".
+// formatFlags returns the flag for a format, none for "".
 func formatFlags(to string) []string {
 	if to == "" {
 		return nil
