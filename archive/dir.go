@@ -165,7 +165,7 @@ func (d *Dir) prepareFolder(session string) (string, error) {
 	path := filepath.Join(folder, sessionFile)
 	owner, err := d.storeReader().folderOwner(context.Background(), filepath.Base(folder))
 	if err == nil && owner != session {
-		return "", notOwner(folder, owner)
+		return "", fmt.Errorf("folder %s belongs to session %q; choose another session id", folder, owner)
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
 		return folder, err

@@ -143,10 +143,6 @@ func (l storeReader) packOwner(ctx context.Context, folder string, names []strin
 	return ""
 }
 
-func notOwner(folder, owner string) error {
-	return fmt.Errorf("folder %s belongs to session %q; choose another session id", folder, owner)
-}
-
 // The files of an archive, and those of a session's folder in it.
 const (
 	rootFile    = "archive.json"

@@ -200,7 +200,7 @@ func (s *source) eachValueOnLine(start, end, line int, each func(v value) error)
 				s.unfinishedLine = line
 				return nil
 			}
-			if err := s.skipRecord(s.invalidJSON(line, err)); err != nil {
+			if err := s.skipRecord(s.sourceError(ErrBroken, line, "", err.Error(), "repair the line, or leave such records out with --lenient")); err != nil {
 				return err
 			}
 			if i = nextRecord(text, i, brokenAt(err)); i < 0 {

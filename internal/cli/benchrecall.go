@@ -25,10 +25,10 @@ func newBenchRecallCommand() *cobra.Command {
 dialogue by each question, keeps the best that fill 5, 10, 25 and 50 % of its
 tokens, and counts the questions whose evidence is among them: any of it, all of
 it. DATA is a file of LoCoMo or of LongMemEval, which you have to get yourself.
-Without DATA it measures dialogues that a seed makes.
+Without DATA, it measures generated dialogues.
 
-No model is asked unless one is named; its vectors are then ranked by alone, and
-fused with the words.`,
+A model is used only if you name one; then the turns are ranked by its vectors
+alone, and by vectors and words together.`,
 		Example: `  tiercompact bench recall
   tiercompact bench recall locomo10.json --embed-model all-minilm
   tiercompact bench recall longmemeval_s.json --json --detail kept.jsonl

@@ -74,10 +74,10 @@ func newConfigValidateCommand() *cobra.Command {
 	var s settings
 	cmd := &cobra.Command{
 		Use:   "validate [FILE]",
-		Short: "Say all that is wrong with a file of settings",
-		Long: `validate reads a file of settings alone, without the environment, and reports all
-that is wrong with it, each with path, value, file and line. Exit code 2 says
-that something is.`,
+		Short: "Report all problems of a file of settings",
+		Long: `validate reads a file of settings alone, without the environment, and reports
+all that is wrong with it, each with path, value, file and line. Exit code 2
+says that something is.`,
 		Example: `  tiercompact config validate
   tiercompact config validate deploy/compact.json`,
 		Args: atMostArgs(1),

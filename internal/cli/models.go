@@ -81,7 +81,7 @@ func findModels(ctx context.Context, cmd *cobra.Command, c config.Config, cfg *t
 	if e.Warning != "" {
 		printNote(cmd, "warning: %s", e.Warning)
 	}
-	cfg.Progress = p.showSummary
+	cfg.Progress = func(s summarize.Progress) { p.showLine(!s.Done, screen.Summarising(s)) }
 	return nil
 }
 
@@ -97,7 +97,7 @@ type progress struct {
 }
 
 // plainPause is the time between two lines of a progress that is not on a terminal.
-const plainPause = 20 * time.Second
+const plainPause = time.Minute
 
 func newProgress(cmd *cobra.Command) *progress {
 	f, ok := fileOf(cmd.ErrOrStderr())
@@ -121,10 +121,6 @@ func newBenchProgress(cmd *cobra.Command) *progress {
 
 func (p *progress) embedded(done, of int) {
 	p.showLine(done < of, fmt.Sprintf("embedding: %d of %d texts", done, of))
-}
-
-func (p *progress) showSummary(s summarize.Progress) {
-	p.showLine(!s.Done, screen.Summarising(s))
 }
 
 // showShare shows the done part of a whole; of is 0 or less if the whole is unknown.

@@ -139,7 +139,7 @@ func (o *replayOptions) readTranscript(cmd *cobra.Command, args []string) (input
 
 func (o *replayOptions) newShower(w io.Writer, in input) (replayView, error) {
 	if o.json {
-		return newJSONShower(w), nil
+		return jsonView{w}, nil
 	}
 	screen, err := o.look.screenFor(w)
 	if err != nil {
@@ -223,8 +223,6 @@ func (p *player) playMessages(ctx context.Context) (ending, error) {
 
 // jsonView shows a replay as JSON lines.
 type jsonView struct{ w io.Writer }
-
-func newJSONShower(w io.Writer) jsonView { return jsonView{w} }
 
 func (s jsonView) showStart(tiercompact.Config) {}
 

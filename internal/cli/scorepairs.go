@@ -168,7 +168,7 @@ func (s *scoreSheet) writeSingle() {
 	c := s.Pairs[0]
 	s.writeRow("before", fmt.Sprintf("%s tokens, %s", screen.Grouped(c.Before.Tokens), screen.Plural(c.Before.Messages, "message")))
 	s.writeRow("after", fmt.Sprintf("%s tokens, %s: %s freed, %s left", screen.Grouped(c.After.Tokens), screen.Plural(c.After.Messages, "message"),
-		screen.Grouped(c.Before.Tokens-c.After.Tokens), screen.Percent(leftShare(c.Figures))))
+		screen.Grouped(c.Before.Tokens-c.After.Tokens), screen.Percent(newShare(c.After.Tokens, c.Before.Tokens).Of())))
 	m := c.Messages
 	s.writeRow("messages", fmt.Sprintf("%s unchanged, %s changed, %s removed, %s new (%s tokens)", screen.Grouped(m.Unchanged), screen.Grouped(m.Changed),
 		screen.Grouped(m.Gone), screen.Grouped(m.New), screen.Grouped(m.NewTokens)))
@@ -293,8 +293,6 @@ func (s *scoreSheet) legendLines() []string {
 	}
 	return texts
 }
-
-func leftShare(f bench.Figures) float64 { return newShare(f.After.Tokens, f.Before.Tokens).Of() }
 
 func newShare(part, whole int) bench.Share { return bench.Share{Part: part, Whole: whole} }
 

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -164,7 +163,7 @@ func (t *timeline) writeLevel(b replayStep, a tiercompact.Applied) {
 	} else {
 		parts = append([]string{fmt.Sprintf("%s %s%s", a.Level, t.screen.Sign("−", "-"), screen.Grouped(a.Before-a.After))}, parts...)
 	}
-	parts = append(parts, fmt.Sprintf("%.1f ms", milliseconds(a.Took)))
+	parts = append(parts, fmt.Sprintf("%.1f ms", float64(a.Took.Microseconds())/1000))
 	t.writeUnder(screen.Plain, strings.Join(parts, t.screen.Sign(" · ", ", ")))
 	for _, tried := range screen.Tried(a) {
 		t.writeUnder(screen.Yellow, tried)
@@ -360,8 +359,6 @@ func (t *tally) countStep(b replayStep) {
 	}
 	t.freed.Add(r)
 }
-
-func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 // totalEnding returns the end, with a line for each applied level, and for each of
 // the three that a reader expects.

@@ -131,7 +131,7 @@ func (o *undoOptions) explainRefusal(err error) error {
 		where = "session " + o.place.session + " of " + where
 	}
 	if miss.Rounds == 0 {
-		return fmt.Errorf("nothing was compacted into %s, so there is nothing to take back; run compact with this archive, and if nothing is due, with a smaller --window or with --level", where)
+		return fmt.Errorf("nothing was compacted into %s, so there is nothing to take back; run compact with this archive, and if it says that nothing is due, with a smaller --window or with --level", where)
 	}
 	none := "no round in " + where + " left this conversation"
 	if len(miss.Empty) > 0 {

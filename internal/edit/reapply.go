@@ -84,13 +84,13 @@ func leftMessages(run chat.Transcript, old []leftMessage, put []chat.Message) []
 		gone[i] = true
 	}
 	for k, m := range put {
-		i, rewritten := at[m.ID]
-		if stays[k] = -1; rewritten && Same(run[i], m) {
+		i, stood := at[m.ID]
+		if stays[k] = -1; stood && Same(run[i], m) {
 			stays[k], gone[i], out[k] = i, false, old[i]
 			continue
 		}
 		out[k] = leftMessage{was: -1, made: &put[k], sum: messageDigest(m)}
-		if rewritten {
+		if stood {
 			out[k].was = old[i].was
 		}
 	}

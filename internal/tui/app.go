@@ -378,7 +378,7 @@ func (a *app) showGreeting(t *Talk) {
 // unanswered returns a hint if the last message waits for an answer.
 func unanswered(t chat.Transcript) string {
 	if n := len(t); n > 0 && t[n-1].Role != chat.Assistant && t[n-1].Role != chat.System {
-		return "; /retry has the last message answered"
+		return "; /retry answers the last message"
 	}
 	return ""
 }
