@@ -70,7 +70,7 @@ func embedTexts(ctx context.Context, e embed.Embedder, texts []string) (memoryVe
 
 // newVectors returns the vectors of a session's pieces. If the embedder has a
 // folder for them, like [embed.Model] with a cache on disk, they are stored there.
-// If the folder cannot be used, they are only computed again.
+// If the folder cannot be used, they are only computed anew.
 func newVectors(ctx context.Context, e embed.Embedder, session string, texts []string) (pieceVectors, error) {
 	f, ok := e.(interface{ IndexFolder() string })
 	if !ok || f.IndexFolder() == "" {
