@@ -22,7 +22,7 @@ func newArchiveShowCommand() *cobra.Command {
 	var o archiveShowOptions
 	cmd := &cobra.Command{
 		Use:   "show STEP --archive DIR",
-		Short: "Show one step: removed messages, edits, summary, the conversation before it",
+		Short: "Show one step: its removed messages, edits and summary",
 		Example: `  tiercompact archive show 3 --archive .compact/archive --session talk
   tiercompact archive show 3 --archive .compact/archive --session talk --summary`,
 		Args: func(cmd *cobra.Command, args []string) error {
