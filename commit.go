@@ -33,7 +33,7 @@ func (s *Session) commit(ctx context.Context, o *outcome) {
 		} else if o.err = s.swapIn(o); o.err != nil {
 			o.failed = "record"
 		} else {
-			s.letGoOldRounds()
+			s.forgetOldRounds()
 		}
 	}
 	s.mu.Lock()
@@ -68,7 +68,7 @@ func (s *Session) deferLevel(level levels.Name, reason string, planned *conversa
 }
 
 func waitingSince(planned *conversation, reason string) levelWait {
-	return levelWait{added: planned.messageTokens(), staled: planned.staleTokens(), reason: reason}
+	return levelWait{messageTokens: planned.messageTokens(), staleTokens: planned.staleTokens(), reason: reason}
 }
 
 // archiveRound puts the round into the archive, before the conversation changes.
@@ -82,7 +82,7 @@ func (s *Session) archiveRound(ctx context.Context, r *round) (int, error) {
 		return 0, fmt.Errorf("archive round %d: %w", next, err)
 	}
 	a := archive.Step{
-		Session: s.id, Number: next, Before: r.before.messages, Removed: r.gone,
+		Session: s.id, Number: next, Before: r.before.messages, Removed: r.removed,
 		Edits: r.roundEdits(), Reason: r.cause, Level: r.strongestLevel(), Note: r.note, Time: s.cfg.Now(), Written: written,
 	}
 	for _, st := range r.steps {
@@ -130,16 +130,16 @@ func (s *Session) putStep(ctx context.Context, r *round, a archive.Step) (int, e
 	} // or else Redact failed before the archive was called
 	if err != nil {
 		err = fmt.Errorf("archive round %d: %w", number, err)
-		s.unkept = &unkept{step: a, err: err}
+		s.failedStep = &failedStep{step: a, err: err}
 		return 0, err
 	}
-	s.unkept = nil
+	s.failedStep = nil
 	s.steps = number // the number is used, whatever follows
 	return number, nil
 }
 
-// An unkept is a step that could not be archived, and the error.
-type unkept struct {
+// An failedStep is a step that could not be archived, and the error.
+type failedStep struct {
 	step archive.Step
 	err  error
 }
@@ -152,10 +152,9 @@ type unkept struct {
 // It may be impossible to write a step at all. So if it fails again after the
 // conversation has changed, the round goes on without a model, and its step replaces
 // the pending one.
-// instead.
 func (s *Session) putPending(ctx context.Context, r *round) error {
 	s.mu.Lock()
-	u := s.unkept
+	u := s.failedStep
 	if u == nil {
 		s.mu.Unlock()
 		return nil
@@ -214,7 +213,7 @@ func (s *Session) swapIn(o *outcome) error {
 	if err := s.writeRecord(func(f Recorder) error { return f.Round(made) }); err != nil {
 		return err
 	}
-	for _, e := range r.gone {
+	for _, e := range r.removed {
 		s.t.recalls.Add(e.ID)
 	}
 	s.unlisted = r.unlisted
@@ -222,9 +221,9 @@ func (s *Session) swapIn(o *outcome) error {
 	arrived := len(s.t.messages) - n
 	s.t = r.t.withLaterMessages(&s.t, n)
 	s.gate = s.cfg.gate.Start(arrived)
-	s.cal, s.anchor = s.cal.Void(), 0
-	s.summary = r.number - 1
-	d := s.cfg.newDone(number, r.before.messages, r.t.messages, r.gone)
+	s.cal, s.anchor = s.cal.WithoutAnchor(), 0
+	s.summary = r.summaryNumber - 1
+	d := s.cfg.newDone(number, r.before.messages, r.t.messages, r.removed)
 	d.made = true
 	s.rounds = append(s.rounds, d)
 	clear(s.wait)
@@ -244,11 +243,11 @@ func (r *round) sumBefore() string {
 // others, so it counts only if it is the only one.
 func (r *round) strongestLevel() string {
 	for _, st := range slices.Backward(r.steps) {
-		if st.level != levels.TruncateName {
+		if st.level != levels.FitName {
 			return string(st.level)
 		}
 	}
-	return string(levels.TruncateName)
+	return string(levels.FitName)
 }
 
 // roundEdits returns the round in a form that can be replayed on a resent history.

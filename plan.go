@@ -22,25 +22,25 @@ import (
 // A round is one compaction in planning: levels plan in turn, each on the result of the
 // one before. It changes nothing outside itself.
 type round struct {
-	cfg     *settings
-	ratio   float64                 // tokens for the server / tokens counted here
-	before  conversation            // the conversation before the round
-	t       conversation            // the conversation in its planned form
-	view    levels.View             // of t
-	was     map[string]chat.Message // by id: rewritten messages in their original form
-	steps   []levelStep
-	number  int                      // of the next session summary
-	step    int                      // its number in the archive
-	given   func(recall string) bool // reports the recall ids of earlier rounds
-	note    string                   // of a manual compaction
-	noModel string                   // why no model is called; "" if one may be
-	unsure  string                   // why none is called because of the archive
-	models  outages
-	added   int // messages ever added to the conversation
-	kept    Kept
-	warning string
-	sum     string          // hash of before; "" until it is needed
-	gone    []archive.Entry // the messages of its recall ids, once it is archived
+	cfg           *settings
+	ratio         float64                 // tokens for the server / tokens counted here
+	before        conversation            // the conversation before the round
+	t             conversation            // the conversation in its planned form
+	view          levels.View             // of t
+	was           map[string]chat.Message // by id: rewritten messages in their original form
+	steps         []levelStep
+	summaryNumber int                      // of the next session summary
+	step          int                      // its number in the archive
+	given         func(recall string) bool // reports the recall ids of earlier rounds
+	note          string                   // of a manual compaction
+	noModel       string                   // why no model is called; "" if one may be
+	unsure        string                   // why none is called because of the archive
+	models        outages
+	added         int // messages ever added to the conversation
+	kept          Kept
+	warning       string
+	sum           string          // hash of before; "" until it is needed
+	removed       []archive.Entry // the messages of its recall ids, once it is archived
 	// unlisted are ids of earlier rounds that the conversation had no room to show, and
 	// those of this round, once it is archived.
 	unlisted []string
@@ -104,8 +104,8 @@ func (s *Session) newRound(d decision) *round {
 	defer s.mu.Unlock()
 	const many = 1 << 20
 	r := &round{
-		cfg: s.cfg.counted(), ratio: float64(s.cal.Void().Tokens(many, 0)) / many, before: *d.t,
-		was: make(map[string]chat.Message), number: s.summary + 1, step: s.steps + 1, given: d.t.recalls.Has,
+		cfg: s.cfg.counted(), ratio: float64(s.cal.WithoutAnchor().Tokens(many, 0)) / many, before: *d.t,
+		was: make(map[string]chat.Message), summaryNumber: s.summary + 1, step: s.steps + 1, given: d.t.recalls.Has,
 		cause: d.cause, note: strings.ToValidUTF8(d.note, "\uFFFD"), models: s.models, added: d.t.added, unlisted: slices.Clone(s.unlisted),
 	}
 	r.began = r.cfg.Now()
@@ -289,7 +289,7 @@ func (r *round) summaryWriter() levels.Writer {
 	w := levels.Writer{
 		Summarizer: r.cfg.Summary.Summarizer, Name: r.cfg.Summary.Name, Strategy: r.cfg.Policy.Strategy,
 		Role: r.cfg.SummaryRole, Fallback: r.cfg.Summary.Fallback, Deadline: r.cfg.Deadlines.Summary,
-		Max: r.cfg.summaryMax(), Number: r.number, Note: r.note, Progress: r.cfg.Progress, Redact: r.cfg.promptRedactor(),
+		Max: r.cfg.summaryMax(), Number: r.summaryNumber, Note: r.note, Progress: r.cfg.Progress, Redact: r.cfg.promptRedactor(),
 	}
 	if !r.cfg.summarySet {
 		w.Text = defaultTextMax(r.cfg.Window)
@@ -316,7 +316,7 @@ func (r *round) truncateToBudget() error {
 }
 
 func (r *round) fitWithin(limit int) error {
-	s := levelStep{level: levels.TruncateName, began: r.cfg.Now()}
+	s := levelStep{level: levels.FitName, began: r.cfg.Now()}
 	s.edits = levels.Truncate(r.view, limit)
 	return r.applyStep(s, protection.Protected)
 }
@@ -372,7 +372,7 @@ func (r *round) applyStep(s levelStep, mask protection.Protection) error {
 		}
 	}
 	if s.summary != nil && s.summary.Message != nil {
-		r.number++
+		r.summaryNumber++
 	}
 	r.steps = append(r.steps, s)
 	r.setConversation(next)

@@ -27,15 +27,15 @@ type fullHistory struct {
 }
 
 // resentHistory is the state of a conversation that is sent repeatedly. models and
-// unkept are as in [Session].
+// failedStep are as in [Session].
 type resentHistory struct {
-	turn    chan struct{} // holds one token: requests of one id run in turn
-	rounds  []edit.Rewrite
-	steps   int // archived
-	models  outages
-	unkept  *unkept
-	sizes   sizes.Memo    // caches nothing without an id
-	secrets *redact.Known // secrets of earlier requests: later ones may hold them without their names
+	turn       chan struct{} // holds one token: requests of one id run in turn
+	rounds     []edit.Rewrite
+	steps      int // archived
+	models     outages
+	failedStep *failedStep
+	sizes      sizes.Memo    // caches nothing without an id
+	secrets    *redact.Known // secrets of earlier requests: later ones may hold them without their names
 }
 
 // Preflight is the form without a session, called before a model call with the whole
@@ -82,7 +82,7 @@ func (c *Compactor) compactHistory(ctx context.Context, w fullHistory, options [
 	o := outcome{decision: d}
 	report, err := s.carryOut(ctx, &o)
 	if d.reason == "" {
-		known.models, known.unkept, known.steps = s.models, s.unkept, s.steps
+		known.models, known.failedStep, known.steps = s.models, s.failedStep, s.steps
 	}
 	if !report.Compacted() {
 		return t, report, err
@@ -123,7 +123,7 @@ func (s *Session) takeHistory(w fullHistory, known *resentHistory, t chat.Transc
 	}
 	conv.tools, conv.added = tools, len(w.messages)
 	s.steps, s.t, s.summary = known.steps, conv, conv.summaryNumber()
-	s.models, s.unkept = known.models, known.unkept
+	s.models, s.failedStep = known.models, known.failedStep
 	return conv.snapshot()
 }
 

@@ -19,7 +19,7 @@ func (r *round) makeReachable() error {
 	if err := r.showID(); err != nil {
 		return err
 	}
-	r.gone = r.entries()
+	r.removed = r.entries()
 	return nil
 }
 
@@ -54,7 +54,7 @@ func (r *round) show(hidden []archive.Entry) error {
 	}
 	last := r.steps[len(r.steps)-1]
 	mask := allProtections
-	if last.level == levels.TruncateName {
+	if last.level == levels.FitName {
 		mask = protection.Protected
 	}
 	if !slices.ContainsFunc(r.t.messages, edit.Speaks) {

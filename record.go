@@ -208,7 +208,7 @@ func (c *Compactor) Resume(ctx context.Context, st archive.State) (*Session, err
 	for i := range s.rounds {
 		s.rounds[i].alone = !kept[s.rounds[i].step]
 	}
-	s.letGoOldRounds()
+	s.forgetOldRounds()
 	c.sessions[id] = s
 	return s, nil
 }

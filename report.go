@@ -190,7 +190,7 @@ func (s *Session) reportRound(o *outcome, report *Report) (err error) {
 	if o.failed == "" && !r.fitsBudget() {
 		over := r.budgetError()
 		err = over
-		s.emitError(o, trace.Error{ErrorType: "insufficient_budget", Message: over.Error(), Fallback: string(levels.TruncateName)})
+		s.emitError(o, trace.Error{ErrorType: "insufficient_budget", Message: over.Error(), Fallback: string(levels.FitName)})
 	}
 	if !o.dryRun {
 		report.Took = s.cfg.Now().Sub(r.began)

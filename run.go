@@ -176,9 +176,9 @@ func roleAllows(cfg *settings, t chat.Transcript, over bool) bool {
 
 // A levelWait records when a level last had nothing to offer.
 type levelWait struct {
-	added  int    // tokens of the conversation at that time
-	staled int    // tokens older than the newest messages at that time
-	reason string // why the level was put off
+	messageTokens int    // tokens of the conversation at that time
+	staleTokens   int    // tokens older than the newest messages at that time
+	reason        string // why the level was put off
 }
 
 // minNews is the share of the window that must be added or go stale before a level that
@@ -198,7 +198,7 @@ func levelWaits(cfg *settings, st *state, level levels.Name, summary bool) bool 
 		share = minNews
 	}
 	need := int(share * float64(cfg.Window))
-	return st.t.messageTokens()-w.added < need && st.t.staleTokens()-w.staled < need
+	return st.t.messageTokens()-w.messageTokens < need && st.t.staleTokens()-w.staleTokens < need
 }
 
 // run executes every request: decide, plan, commit, report.

@@ -23,22 +23,22 @@ type Session struct {
 	cfg    settings
 	learnt ids.SyncSet // ids of the messages whose secrets are known
 
-	mu       sync.Mutex // guards the fields below; never held while a round is planned
-	t        conversation
-	tools    []byte
-	gate     cooldown.State
-	wait     map[levels.Name]levelWait
-	cal      tokens.Calibration
-	anchor   int // estimated tokens at the last Observe
-	rounds   []done
-	steps    int      // archived so far, undone ones included
-	unlisted []string // recall ids of rounds that no id in the conversation leads to
-	summary  int      // number of the newest session summary
-	models   outages
-	unkept   *unkept // the last step, if it could not be archived
-	busy     bool
-	warned   bool // about a fixed part over half of the window
-	closed   bool
+	mu         sync.Mutex // guards the fields below; never held while a round is planned
+	t          conversation
+	tools      []byte
+	gate       cooldown.State
+	wait       map[levels.Name]levelWait
+	cal        tokens.Calibration
+	anchor     int // estimated tokens at the last Observe
+	rounds     []done
+	steps      int      // archived so far, undone ones included
+	unlisted   []string // recall ids of rounds that no id in the conversation leads to
+	summary    int      // number of the newest session summary
+	models     outages
+	failedStep *failedStep // the last step, if it could not be archived
+	busy       bool
+	warned     bool // about a fixed part over half of the window
+	closed     bool
 
 	recorder Recorder
 	writing  *guard.Guard           // of the recorder
@@ -50,7 +50,7 @@ type Session struct {
 
 func newSession(id string, cfg settings) *Session {
 	cfg = cfg.withRedaction()
-	return &Session{id: id, cfg: cfg, t: newConversation(cfg), wait: make(map[levels.Name]levelWait), cal: cfg.Calibration.Void()}
+	return &Session{id: id, cfg: cfg, t: newConversation(cfg), wait: make(map[levels.Name]levelWait), cal: cfg.Calibration.WithoutAnchor()}
 }
 
 // ID returns the id that the session was started with.
@@ -262,7 +262,7 @@ func (s *Session) Calibration() tokens.Calibration {
 func (s *Session) SetCalibration(c tokens.Calibration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.cal, s.anchor = c.Void(), 0
+	s.cal, s.anchor = c.WithoutAnchor(), 0
 }
 
 // Close ends the session: later additions return an error. It writes what the

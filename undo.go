@@ -85,7 +85,7 @@ func (s *Session) restorePrevious(before chat.Transcript, at time.Time, report *
 		return err
 	}
 	s.gate = s.cfg.gate.Start(0)
-	s.cal, s.anchor = s.cal.Void(), 0
+	s.cal, s.anchor = s.cal.WithoutAnchor(), 0
 	s.summary = s.t.summaryNumber()
 	clear(s.wait)
 	report.Step, report.Usage = last.step, s.currentUsage()
@@ -164,7 +164,7 @@ func (s *Session) cutAfter(id string) error {
 	}
 	s.t = s.rewritten(s.t.messages[:keep:keep])
 	s.forgetRounds(keep)
-	s.cal, s.anchor = s.cal.Void(), 0
+	s.cal, s.anchor = s.cal.WithoutAnchor(), 0
 	clear(s.wait)
 	return nil
 }
@@ -274,10 +274,10 @@ func (cfg *settings) takeBack(ctx context.Context, session string, d *done, now 
 	return edit.KeepProtection(before, now), nil
 }
 
-// letGoOldRounds frees the removed messages of all but the newest rounds, except those
+// forgetOldRounds frees the removed messages of all but the newest rounds, except those
 // with secrets: the archive has the others. Its caller has made the session busy, or
 // has exclusive access.
-func (s *Session) letGoOldRounds() {
+func (s *Session) forgetOldRounds() {
 	s.mu.Lock()
 	old := slices.Clone(s.rounds[:max(0, len(s.rounds)-keptRounds)])
 	s.mu.Unlock()

@@ -65,13 +65,13 @@ type itemWriter struct {
 	spare   int // number of bytes that may be written again; see repeat
 
 	blocks   []*itemBlock
-	standing map[itemKey]standingItem // known ones that the step refers to
+	referred map[itemKey]referredItem // known ones that the step refers to
 	again    []*itemBlock
 	written  int // bytes of new items
 	repeated int // bytes of others
 }
 
-type standingItem struct {
+type referredItem struct {
 	knownItem
 	line []byte
 }
@@ -89,7 +89,7 @@ func (w *itemWriter) number(x item) (int, itemKey, error) {
 	}
 	key := keyOfItem(line)
 	if k, ok := w.known[key]; ok {
-		w.standing[key] = standingItem{k, line}
+		w.referred[key] = referredItem{k, line}
 		return k.number, key, nil
 	}
 	if k, ok := w.fresh[key]; ok {
@@ -164,15 +164,15 @@ func addDigest(digest hash.Hash, key itemKey, from int, source itemKey) {
 // repeat writes items of the step again as far as there is room, first those with
 // the oldest last copy: if an old file is lost or damaged, later steps can still be read.
 func (w *itemWriter) repeat() {
-	var items []standingItem
-	for _, x := range w.standing {
+	var items []referredItem
+	for _, x := range w.referred {
 		items = append(items, x)
 	}
-	slices.SortFunc(items, func(a, b standingItem) int {
+	slices.SortFunc(items, func(a, b referredItem) int {
 		return cmp.Or(cmp.Compare(a.step, b.step), cmp.Compare(a.number, b.number))
 	})
 	room := w.spare + w.written/2
-	items = slices.DeleteFunc(items, func(x standingItem) bool {
+	items = slices.DeleteFunc(items, func(x referredItem) bool {
 		if len(x.line) > room {
 			return true
 		}
@@ -180,7 +180,7 @@ func (w *itemWriter) repeat() {
 		w.repeated += len(x.line)
 		return false
 	})
-	slices.SortFunc(items, func(a, b standingItem) int { return cmp.Compare(a.number, b.number) })
+	slices.SortFunc(items, func(a, b referredItem) int { return cmp.Compare(a.number, b.number) })
 	for _, x := range items {
 		w.fresh[keyOfItem(x.line)] = knownItem{x.number, w.step}
 		w.again = withItem(w.again, x.number, x.line)
@@ -274,7 +274,7 @@ func (v *packs) resolve(r *refs) ([]chat.Message, error) {
 				err = errChanged
 			}
 			if err != nil {
-				return nil, fmt.Errorf("%w: item %d is no source: %w", ErrDamaged, x.From, err)
+				return nil, fmt.Errorf("%w: item %d is not a source: %w", ErrDamaged, x.From, err)
 			}
 			source = m.Source
 		}

@@ -301,7 +301,7 @@ func TestVerifyNamesRecallIDsThatResolveToNothing(t *testing.T) {
 		if err != nil || len(f.Damages) != 1 || f.Damages[0].Entry != "gone" || !strings.Contains(f.Damages[0].Error(), "the conversation refers to it") {
 			t.Errorf("%s: Verify = %+v, %v", name, f, err)
 		}
-		state := State{Meta: Meta{Session: "s"}, Messages: chat.Transcript{marker("b"), marker("lost")}, Rounds: []Standing{{Round: Round{Number: 2}}, {Round: Round{Number: 3}}}}
+		state := State{Meta: Meta{Session: "s"}, Messages: chat.Transcript{marker("b"), marker("lost")}, Rounds: []AppliedRound{{Round: Round{Number: 2}}, {Round: Round{Number: 3}}}}
 		damages, err := VerifyState(t.Context(), store, state)
 		if err != nil || len(damages) != 2 || damages[0].Step != 3 || damages[1].Entry != "lost" {
 			t.Errorf("%s: VerifyState = %v, %v", name, damages, err)

@@ -23,9 +23,9 @@ func marker(id string) chat.Message {
 
 // refer returns step n, made n hours after noon on a conversation with these
 // markers; it replaces the removed messages by the marker own, with these ids below.
-func refer(n int, standing []string, own string, below ...string) Step {
+func refer(n int, shown []string, own string, below ...string) Step {
 	s := Step{Session: "s", Number: n, Time: noon.Add(time.Duration(n) * time.Hour), Level: "hard"}
-	for _, id := range standing {
+	for _, id := range shown {
 		s.Before = append(s.Before, marker(id))
 	}
 	s.Before = append(s.Before, text(fmt.Sprint("message ", n)))
@@ -35,8 +35,8 @@ func refer(n int, standing []string, own string, below ...string) Step {
 	return s
 }
 
-func undo(n, of int, standing ...string) Step {
-	s := refer(n, standing, "none")
+func undo(n, of int, shown ...string) Step {
+	s := refer(n, shown, "none")
 	s.Removed, s.Edits, s.Undoes = nil, edit.Round{}, of
 	return s
 }
@@ -55,8 +55,8 @@ func TestPruneKeepsWhatIsReferredTo(t *testing.T) {
 		{name: "two stay", steps: []Step{refer(1, nil, "a"), refer(2, nil, "b"), refer(3, nil, "c")}, o: PruneOptions{Keep: 2}, gone: []int{1}},
 		{name: "by age", steps: []Step{refer(1, nil, "a"), refer(2, nil, "b"), refer(3, nil, "c")}, older: 2, gone: []int{1}},
 		{name: "the newest always stays", steps: []Step{refer(1, nil, "a")}, older: all},
-		{name: "it stands in the conversation", steps: []Step{refer(1, nil, "a"), refer(2, []string{"a"}, "b")}, o: PruneOptions{Keep: 1}, says: "its entry a"},
-		{name: "below what stands", steps: []Step{refer(1, nil, "a"), refer(2, []string{"a"}, "b", "a"), refer(3, []string{"b"}, "c")}, o: PruneOptions{Keep: 1}, says: "its entry a"},
+		{name: "it is in the conversation", steps: []Step{refer(1, nil, "a"), refer(2, []string{"a"}, "b")}, o: PruneOptions{Keep: 1}, says: "its entry a"},
+		{name: "below what is in it", steps: []Step{refer(1, nil, "a"), refer(2, []string{"a"}, "b", "a"), refer(3, []string{"b"}, "c")}, o: PruneOptions{Keep: 1}, says: "its entry a"},
 		{name: "below, far down", steps: []Step{refer(1, nil, "a"), refer(2, nil, "b", "a"), refer(3, nil, "c", "b"), refer(4, nil, "d"), refer(5, []string{"c"}, "e")}, o: PruneOptions{Keep: 1}, gone: []int{4}, says: "its entry a"},
 		{name: "the newest of an id is enough", steps: []Step{refer(1, nil, "a"), refer(2, nil, "a"), refer(3, []string{"a"}, "c")}, o: PruneOptions{Keep: 1}, gone: []int{1}, says: "its entry a"},
 		{name: "by force", steps: []Step{refer(1, nil, "a"), refer(2, []string{"a"}, "b")}, o: PruneOptions{Keep: 1, Force: true}, gone: []int{1}},

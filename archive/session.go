@@ -278,7 +278,7 @@ func (f *SessionFile) Undo(at time.Time) error {
 		case len(s.Rounds) > 0:
 			return s.undoRound()
 		case f.older == 0:
-			return fmt.Errorf("undo: the session file has no round that stands: %w", ErrNotFound)
+			return fmt.Errorf("undo: the session file has no round to undo: %w", ErrNotFound)
 		}
 		all, _, err := readSession(f.path)
 		if err != nil {

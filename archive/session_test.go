@@ -45,14 +45,14 @@ func must(t *testing.T, errs ...error) {
 	}
 }
 
-func TestSessionStandsAsItWas(t *testing.T) {
+func TestSessionFileKeepsTheState(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s.jsonl")
 	meta := Meta{Session: "s", Created: noon, Model: "llama3.2:3b", Window: 8192}
 	f, err := CreateSession(path, meta)
 	must(t, err)
 	for _, step := range []struct {
 		do    func() error
-		stand string
+		want  string
 		since int
 	}{
 		{func() error { return f.Load([]chat.Message{text("a"), text("b")}) }, "a b", -1},
@@ -73,8 +73,8 @@ func TestSessionStandsAsItWas(t *testing.T) {
 		must(t, step.do())
 		s, err := ReadSession(path)
 		must(t, err)
-		if got := ids(s.Messages); got != step.stand || s.Since != step.since {
-			t.Errorf("it is at %q, %d since; want %q, %d", got, s.Since, step.stand, step.since)
+		if got := ids(s.Messages); got != step.want || s.Since != step.since {
+			t.Errorf("it is at %q, %d since; want %q, %d", got, s.Since, step.want, step.since)
 		}
 	}
 	must(t, f.Close(), f.Close())
@@ -184,22 +184,22 @@ func sessionBytes(t *testing.T) ([]byte, []string) {
 	source := &chat.Source{Format: "x", JSON: `{"a": 1}`, Count: 2}
 	first, second := text("a"), text("b\xff")
 	first.Source, second.Source, second.Index = source, source, 1
-	var stands []string
+	var states []string
 	for _, err := range []error{
 		nil, f.Append(first), f.Append(second), f.Append(text("c")), f.Round(replace(1, 0, 2, text("x"))),
 		f.Append(text("d")), f.Undo(noon), f.Set(0, text("A")), f.Cut(3), f.Append(text("é")),
 	} {
 		must(t, err)
 	}
-	stands = []string{"", "a", "a b\xff", "a b\xff c", "x c", "x c d", "a b\xff c d", "A b\xff c d", "A b\xff c", "A b\xff c é"}
+	states = []string{"", "a", "a b\xff", "a b\xff c", "x c", "x c d", "a b\xff c d", "A b\xff c d", "A b\xff c", "A b\xff c é"}
 	must(t, f.Close())
 	b, err := os.ReadFile(path)
 	must(t, err)
-	return b, stands
+	return b, states
 }
 
 func TestTornSessionKeepsWhatWasWhole(t *testing.T) {
-	whole, stands := sessionBytes(t)
+	whole, states := sessionBytes(t)
 	path := filepath.Join(t.TempDir(), "torn.jsonl")
 	headerEnd := bytes.IndexByte(whole, '\n')
 	for n := range len(whole) + 1 {
@@ -214,9 +214,9 @@ func TestTornSessionKeepsWhatWasWhole(t *testing.T) {
 		must(t, err)
 		records := bytes.Count(whole[:n], []byte("\n"))
 		start := bytes.LastIndexByte(whole[:n], '\n') + 1
-		want, torn := stands[max(0, records-1)], n-start
+		want, torn := states[max(0, records-1)], n-start
 		if n < len(whole) && whole[n] == '\n' { // complete except its line feed
-			want, torn = stands[records], 0
+			want, torn = states[records], 0
 		}
 		if got := ids(s.Messages); got != want || s.Torn != torn {
 			t.Fatalf("%d bytes: is at %q, %d torn; want %q, %d", n, got, s.Torn, want, torn)

@@ -67,7 +67,7 @@ func TestSessionFileThatIsMeddledWithIsWrittenAnew(t *testing.T) {
 		for _, when := range []string{"append", "close"} {
 			f, path := openedSession(t, realDisk)
 			must(t, meddle(path))
-			stood, _ := os.ReadFile(path)
+			found, _ := os.ReadFile(path)
 			want := "x c"
 			if when == "append" {
 				must(t, f.Append(text("d")))
@@ -88,8 +88,8 @@ func TestSessionFileThatIsMeddledWithIsWrittenAnew(t *testing.T) {
 			if s, err = ReadSession(path); err != nil || ids(s.Messages) != "a b "+want[2:] {
 				t.Errorf("%s, %s: undone it is at %q, %v", name, when, ids(s.Messages), err)
 			}
-			if kept := restored[0].Kept; len(stood) > 0 {
-				if b, err := os.ReadFile(kept); err != nil || !bytes.Equal(b, stood) {
+			if kept := restored[0].Kept; len(found) > 0 {
+				if b, err := os.ReadFile(kept); err != nil || !bytes.Equal(b, found) {
 					t.Errorf("%s, %s: the file found there is not in %q: %v", name, when, kept, err)
 				}
 			}

@@ -10,10 +10,10 @@ import (
 // origins are the records that added the messages of a damaged session file, by
 // their ids.
 type origins struct {
-	added  map[string]int // of a record that adds a message
-	wrote  map[string]int // of a round that inserted it; 0: its record is damaged
-	told   map[string]int // by the number of the archive's step with that message, whatever record added it
-	rounds map[int]bool   // numbers with a record
+	added    map[string]int // of a record that adds a message
+	wrote    map[string]int // of a round that inserted it; 0: its record is damaged
+	numberOf map[string]int // by the number of the archive's step with that message, whatever record added it
+	rounds   map[int]bool   // numbers with a record
 
 	damaged map[int]string // by number of a damaged record, the id of its message if that is readable
 }
@@ -62,7 +62,7 @@ func (o origins) arrivedAfter(s Step, newest int, id string) bool {
 		return n > newest
 	}
 	_, wrote := o.wrote[id]
-	return !wrote && (o.told[id] == 0 || o.told[id] > s.Number)
+	return !wrote && (o.numberOf[id] == 0 || o.numberOf[id] > s.Number)
 }
 
 // What a step contains of the records of a file.
@@ -82,7 +82,7 @@ func (o origins) knownTo(s Step) knows {
 		}
 		n, wrote := o.wrote[m.ID]
 		k.newest = max(k.newest, n)
-		if !wrote && o.told[m.ID] == 0 {
+		if !wrote && o.numberOf[m.ID] == 0 {
 			if k.more == nil {
 				k.more = make(map[string]bool)
 			}
@@ -127,26 +127,26 @@ func (r *recovery) toldBy(k knows, until int) (damages []int) {
 			unread = append(unread, i)
 		}
 	}
-	return append(damages, r.toldByCount(unread, k)...)
+	return append(damages, r.recoveredByCount(unread, k)...)
 }
 
-// toldByCount returns the damages after the newest known record that a step
+// recoveredByCount returns the damages after the newest known record that a step
 // recovers by the number of its messages. If it recovers only a part of a damage of
 // several records, the rest becomes a damage of its own.
-func (r *recovery) toldByCount(unread []int, k knows) (damages []int) {
+func (r *recovery) recoveredByCount(unread []int, k knows) (damages []int) {
 	more := len(k.more) + k.rounds
 	for _, i := range unread {
 		d := r.Damages[i]
 		first, last := max(d.Record, k.added+1), max(d.Record, d.Until)
-		told := min(more, last-first+1)
-		more -= told
+		found := min(more, last-first+1)
+		more -= found
 		if last <= k.newest {
 			continue
 		}
-		if told == 0 {
+		if found == 0 {
 			break
 		}
-		if behind := first + told; behind <= last {
+		if behind := first + found; behind <= last {
 			rest := d
 			rest.Record = behind
 			r.Damages = append(r.Damages, rest)

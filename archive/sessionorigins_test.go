@@ -60,7 +60,7 @@ func TestNothingIsDoneToAnotherConversation(t *testing.T) {
 	})
 	s, r := checkDamaged(t, store, lines, 5, 6)
 	if got := ids(s.Messages); got != "a x d e f g" || s.Messages[5].Protected || !s.Messages[4].Protected {
-		t.Errorf("it stands at %q: %v", got, r.Damages)
+		t.Errorf("it is at %q: %v", got, r.Damages)
 	}
 }
 
@@ -88,7 +88,7 @@ func TestAnOlderStepTellsOfNothing(t *testing.T) {
 		s, r, err := CheckSession(t.Context(), path, store)
 		must(t, err)
 		if got := ids(s.Messages); got != "a" || len(r.Lost()) == 0 {
-			t.Errorf("it stands at %q, and lost are %v", got, r.Damages)
+			t.Errorf("it is at %q, and lost are %v", got, r.Damages)
 		}
 		return
 	}
@@ -138,9 +138,9 @@ func TestTheNewestStepTellsOfACutFile(t *testing.T) {
 	must(t, err)
 	lost := r.Lost()
 	if ids(s.Messages) != "a x c d" || len(s.Rounds) != 1 || len(lost) != 1 || lost[0].Record != 7 || lost[0].Until > 7 {
-		t.Errorf("it stands at %q, %d rounds: %v", ids(s.Messages), len(s.Rounds), r.Damages)
+		t.Errorf("it is at %q, %d rounds: %v", ids(s.Messages), len(s.Rounds), r.Damages)
 	}
 	if err := s.undoRound(); err != nil || ids(s.Messages) != "a b c d" {
-		t.Errorf("undone it stands at %q, %v", ids(s.Messages), err)
+		t.Errorf("undone it is at %q, %v", ids(s.Messages), err)
 	}
 }

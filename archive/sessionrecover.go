@@ -156,9 +156,9 @@ type recovery struct {
 // A roundFate is a round of the file that was not undone, oldest first.
 type roundFate struct {
 	Round
-	record int
-	stands bool // in state.Rounds
-	made   bool
+	record   int
+	inEffect bool // in state.Rounds
+	made     bool
 }
 
 func recoverState(ctx context.Context, text []byte, store Store, marks []mark, session string) (State, Recovery, error) {
@@ -271,11 +271,11 @@ func (r *recovery) set(x setMade) {
 
 // fitRounds drops the oldest rounds that a cut has given up.
 func (r *recovery) fitRounds() {
-	standing := 0
+	inEffect := 0
 	for i := len(r.rounds) - 1; i >= 0; i-- {
-		if r.rounds[i].stands {
-			if standing++; standing > len(r.state.Rounds) {
-				r.rounds[i].stands = false
+		if r.rounds[i].inEffect {
+			if inEffect++; inEffect > len(r.state.Rounds) {
+				r.rounds[i].inEffect = false
 			}
 		}
 	}
@@ -311,7 +311,7 @@ func (r *recovery) round(ctx context.Context, x listed) error {
 		r.damage(x, fmt.Errorf("%w: %w", ErrDamaged, err))
 		return nil
 	}
-	fate.stands, fate.made = true, true
+	fate.inEffect, fate.made = true, true
 	return nil
 }
 
@@ -363,7 +363,7 @@ func (r *recovery) undo(ctx context.Context, x listed) error {
 	newest := r.rounds[n-1]
 	r.rounds = r.rounds[:n-1]
 	switch {
-	case newest.stands:
+	case newest.inEffect:
 		return r.state.undoRound()
 	case newest.made: // on a conversation that the archive has replaced since
 		step, err := r.step(ctx, newest.Number)
@@ -472,8 +472,8 @@ func (r *recovery) goOnFrom(ctx context.Context, s Step, until int) error {
 		r.Damages[i].Step = s.Number
 	}
 	for _, m := range s.Before {
-		if r.origins.told[m.ID] == 0 {
-			r.origins.told[m.ID] = s.Number
+		if r.origins.numberOf[m.ID] == 0 {
+			r.origins.numberOf[m.ID] = s.Number
 		}
 	}
 	r.put(t)
@@ -490,7 +490,7 @@ func (r *recovery) put(t chat.Transcript) {
 	if now := r.state.Messages; len(now) > len(t) || !slices.EqualFunc(now, t[:len(now)], edit.Same) {
 		r.state.Rounds = nil
 		for i := range r.rounds {
-			r.rounds[i].stands = false
+			r.rounds[i].inEffect = false
 		}
 	}
 	r.state.Messages, r.state.Waiting = t, nil

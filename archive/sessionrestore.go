@@ -120,7 +120,7 @@ type wholeFile struct {
 	first  string
 	at     position
 	shared sourceSharing // by the messages that are added
-	rounds []Standing
+	rounds []AppliedRound
 	older  int // rounds in effect that are in it, but not in rounds
 	lost   int // rounds that are not in it
 }
@@ -212,9 +212,9 @@ func (s State) whole() (w wholeFile, err error) {
 		var shared sourceSharing
 		lines, w.rounds, w.lost = messagesOf(s.Messages, &shared, true), nil, len(s.Rounds)
 	}
-	stand := standMade{Since: s.Since, Number: s.Number, Added: s.Added, IDs: s.IDs, Steps: s.Steps}
+	state := stateMade{Since: s.Since, Number: s.Number, Added: s.Added, IDs: s.IDs, Steps: s.Steps}
 	for _, x := range s.Waiting {
-		stand.Waiting = append(stand.Waiting, waitMade(x))
+		state.Waiting = append(state.Waiting, waitMade(x))
 	}
 	first, at, err := encodeRecords([]sessionLine{{Meta: &s.Meta}}, position{})
 	if err != nil {
@@ -222,9 +222,9 @@ func (s State) whole() (w wholeFile, err error) {
 	}
 	w.first = at.sum
 	if s.Number > 0 { // before all others: if the rest is lost, no older step is mistaken for a newer one
-		lines = slices.Insert(lines, 0, sessionLine{Stand: &standMade{Since: -1, Number: s.Number}})
+		lines = slices.Insert(lines, 0, sessionLine{State: &stateMade{Since: -1, Number: s.Number}})
 	}
-	rest, at, err := encodeRecords(append(lines, sessionLine{Stand: &stand}), at)
+	rest, at, err := encodeRecords(append(lines, sessionLine{State: &state}), at)
 	w.text, w.at = bytes.NewReader(append(first, rest...)), at
 	return w, err
 }
@@ -233,14 +233,14 @@ func (s State) whole() (w wholeFile, err error) {
 // messages before its oldest round, that round, later messages, the next one, and
 // so on. ok is false if they would not lead there.
 func (s State) withRounds() (lines []sessionLine, ok bool) {
-	stood := make([]chat.Transcript, len(s.Rounds)+1) // before each round, with all later messages
-	stood[len(s.Rounds)] = s.Messages
+	befores := make([]chat.Transcript, len(s.Rounds)+1) // before each round, with all later messages
+	befores[len(s.Rounds)] = s.Messages
 	for i := len(s.Rounds) - 1; i >= 0; i-- {
-		before, _, err := applyRound(stood[i+1], s.Rounds[i].Inverse)
+		before, _, err := applyRound(befores[i+1], s.Rounds[i].Inverse)
 		if err != nil {
 			return nil, false
 		}
-		stood[i] = before
+		befores[i] = before
 	}
 	var shared sourceSharing
 	written := 0
@@ -250,11 +250,11 @@ func (s State) withRounds() (lines []sessionLine, ok bool) {
 		again.Messages = append(again.Messages, messages...)
 	}
 	for i, r := range s.Rounds {
-		until := r.after + len(stood[i]) - len(stood[i+1])
-		if until < written || until > len(stood[i]) {
+		until := r.after + len(befores[i]) - len(befores[i+1])
+		if until < written || until > len(befores[i]) {
 			return nil, false
 		}
-		add(stood[i][written:until])
+		add(befores[i][written:until])
 		lines = append(lines, sessionLine{Round: &roundMade{r.Number, r.Level, r.Reason, r.Time, encodeRound(r.Edits)}})
 		if again.addRound(r.Round) != nil || len(again.Messages) != r.after {
 			return nil, false

@@ -13,7 +13,7 @@ import (
 type State struct {
 	Meta     Meta
 	Messages chat.Transcript
-	Rounds   []Standing // in effect, oldest first
+	Rounds   []AppliedRound // in effect, oldest first
 	// Since counts the messages added since the newest round or undo; -1 if there
 	// was none. It is the position in the cooldown.
 	Since int
@@ -34,8 +34,8 @@ type State struct {
 	Torn int
 }
 
-// A Standing is a round that is in effect.
-type Standing struct {
+// An AppliedRound is a round that is in effect.
+type AppliedRound struct {
 	Round
 	// Inverse undoes the round, on the conversation after this round with all later
 	// ones undone
@@ -72,8 +72,8 @@ func (s *State) apply(x sessionLine) error {
 			return err
 		}
 		return s.setMessage(x.Set.At, m)
-	case x.Stand != nil:
-		s.stand(*x.Stand)
+	case x.State != nil:
+		s.restoreState(*x.State)
 		return nil
 	}
 	return errors.New("a record of an unknown kind")
@@ -105,12 +105,12 @@ func (s *State) addRound(r Round) error {
 	s.Since, s.Number, s.Waiting = 0, max(s.Number, r.Number), nil
 	s.Messages = after
 	s.Steps = append(s.Steps, r.Number)
-	s.Rounds = append(s.Rounds[:len(s.Rounds):len(s.Rounds)], Standing{r, inverse, len(after)})
+	s.Rounds = append(s.Rounds[:len(s.Rounds):len(s.Rounds)], AppliedRound{r, inverse, len(after)})
 	return nil
 }
 
-// stand restores the state of a session from a rewritten file.
-func (s *State) stand(x standMade) {
+// restoreState restores the state of a session from a rewritten file.
+func (s *State) restoreState(x stateMade) {
 	s.Since, s.Number, s.Added, s.Waiting = max(x.Since, -1), max(s.Number, x.Number), max(len(s.Messages), x.Added), nil
 	s.IDs, s.Steps = x.IDs, x.Steps
 	for _, w := range x.Waiting {

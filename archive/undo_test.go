@@ -2,7 +2,6 @@ package archive
 
 import (
 	"errors"
-	"slices"
 	"testing"
 
 	"github.com/tiercompact/tiercompact/chat"
@@ -41,8 +40,8 @@ func TestUndoTakesRoundsBackOneByOne(t *testing.T) {
 	}
 	infos, err := store.Steps(t.Context(), "s")
 	must(t, err)
-	if left := InEffect(infos); len(left) > 0 || Next(infos) != 5 {
-		t.Errorf("in effect %v, next %d", left, Next(infos))
+	if Next(infos) != 5 {
+		t.Errorf("next %d", Next(infos))
 	}
 }
 
@@ -70,13 +69,9 @@ func TestUndoOfAnotherConversationIsRefused(t *testing.T) {
 	}
 }
 
-func TestInEffectForgetsWhatWasUndone(t *testing.T) {
-	infos := []StepInfo{{Number: 1}, {Number: 2}, {Number: 3, Undoes: 2}, {Number: 4}, {Number: 6, Undoes: 1}}
-	var numbers []int
-	for _, i := range InEffect(infos) {
-		numbers = append(numbers, i.Number)
-	}
-	if !slices.Equal(numbers, []int{4}) || Next(infos) != 7 || Next(nil) != 1 {
-		t.Errorf("in effect %v, next %d", numbers, Next(infos))
+func TestNextFollowsTheHighestNumber(t *testing.T) {
+	infos := []StepInfo{{Number: 1}, {Number: 6, Undoes: 1}, {Number: 4}}
+	if Next(infos) != 7 || Next(nil) != 1 {
+		t.Errorf("next %d, and %d of no steps", Next(infos), Next(nil))
 	}
 }

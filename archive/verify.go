@@ -97,14 +97,14 @@ func (f *Findings) references(ctx context.Context, store Store, infos []StepInfo
 	if err != nil {
 		return nil // it was never applied
 	}
-	stood := recallIDs(step.Before) // the step itself has entries for the messages that it inserted
+	before := recallIDs(step.Before) // the step itself has entries for the messages that it inserted
 	missing, err := unresolved(ctx, store, infos, after)
 	for _, id := range missing {
-		if !slices.Contains(stood, id) {
+		if !slices.Contains(before, id) {
 			continue
 		}
 		if slices.Contains(released, id) {
-			f.Notes = append(f.Notes, Note{Text: fmt.Sprintf("recall id %s stands in the conversation; what it stands for was pruned by force", id)})
+			f.Notes = append(f.Notes, Note{Text: fmt.Sprintf("the conversation shows recall id %s, whose content was pruned by force", id)})
 			continue
 		}
 		f.Damages = append(f.Damages, &Damage{Session: f.Session, Step: last.Number, Entry: id, Err: errUnresolved})

@@ -113,7 +113,7 @@ func (c *Cache) writeEntry(k cacheKey, data []byte) error {
 	c.mu.Unlock()
 	var err error
 	if !known || held+size > share {
-		// Other processes write here too, so the folder is read anew.
+		// Other processes write here too, so the folder is read again.
 		held, err = pruneFolder(filepath.Dir(path), share-size)
 	}
 	if err == nil {

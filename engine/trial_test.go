@@ -146,3 +146,21 @@ func TestASlowServerIsSlowAndNotAbsent(t *testing.T) {
 		})
 	}
 }
+
+func TestAllTrialsTogetherAreBounded(t *testing.T) {
+	s := fault.Fake(t)
+	hang := fault.New(t, s.URL)
+	for _, path := range []string{"/api/embed", "/api/chat"} {
+		hang.At(path, fault.Hang())
+	}
+	const try = 200 * time.Millisecond
+	var tried []string
+	d, err := engine.Diagnose(t.Context(), engine.Options{URL: hang.URL, Try: try, Trying: func(model string) { tried = append(tried, model) }}, engine.Patient{Model: "llama3.2:3b"})
+	if err != nil || len(tried) != 3 {
+		t.Fatalf("tried %v, %v", tried, err)
+	}
+	// The window and the embedder use up the time of one trial and a half.
+	if d.Embed == nil || d.Summary == nil || d.Summary.Error != "no answer within the 300ms for all trials of models" {
+		t.Errorf("embed %+v, summary %+v", d.Embed, d.Summary)
+	}
+}

@@ -71,20 +71,6 @@ func (x *Index) Stale(i int, c Ref, after int) bool {
 	return !referred || newest-at >= after
 }
 
-// Last returns the newest message that refers to the file of path, or -1. It
-// looks through the whole conversation.
-func (x *Index) Last(path string) int {
-	id, ok := x.names.fileOfPath(path)
-	if !ok {
-		return -1
-	}
-	x.lookBack(0)
-	if at, referred := x.refs[id]; referred {
-		return at
-	}
-	return -1
-}
-
 // lookBack collects the references in the messages from from on.
 func (x *Index) lookBack(from int) {
 	for x.from > max(from, 0) {

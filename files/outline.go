@@ -28,20 +28,12 @@ func (o OutlineOptions) outlineFocus() *Focus {
 	return o.Near
 }
 
-// Outline shortens the text of the file of path to at most o.Max tokens: a
-// head line; imports; the first line of documentation; exported declarations
-// with their lines, then the others; the blocks of the focus, verbatim; TODO
-// lines; the number of omitted lines; the ledger. It may be longer than a
-// short text, so the caller compares them. The empty string means that not
+// Outline shortens the text of a copy, which has no wrappers, to at most o.Max
+// tokens: a head line; imports; the first line of documentation; exported
+// declarations with their lines, then the others; the blocks of the focus,
+// verbatim; TODO lines; the number of omitted lines; the ledger. It may be longer
+// than a short text, so the caller compares them. The empty string means that not
 // even the head fits.
-func Outline(path, text string, o OutlineOptions) string {
-	text = unwrapText(text).text
-	c := Ref{Path: path, Kind: Read, Size: len(text), shape: outlineOf(path, text)}
-	return c.Outline(text, o)
-}
-
-// Outline is the function [Outline] for a copy whose text without wrappers is
-// text.
 func (c Ref) Outline(text string, o OutlineOptions) string {
 	if c.shape == nil || int(c.shape.endOffset()) > len(text) {
 		c.shape = outlineOf(c.Path, text)

@@ -30,7 +30,7 @@ func TestOutlinesAreGolden(t *testing.T) {
 			}
 			source := archive.Files[0]
 			limit := countBytes(string(source.Data)) * 7 / 10
-			got := Outline(source.Name, string(source.Data), OutlineOptions{Max: limit, Count: countBytes, Recall: "0badcafe"})
+			got := outlineText(source.Name, string(source.Data), OutlineOptions{Max: limit, Count: countBytes, Recall: "0badcafe"})
 			if n := countBytes(got); n > limit {
 				t.Errorf("%d tokens, at most %d", n, limit)
 			}
@@ -55,7 +55,7 @@ func TestOutlineKeepsTheFocus(t *testing.T) {
 		fmt.Fprintf(&b, "func step%d() {\n\tcallNumber%d()\n\tdoMore(%d)\n\tagain()\n}\n\n", i, i, i)
 	}
 	o := OutlineOptions{Max: 300, Count: countBytes, Recall: "id", Focus: []string{"callNumber77"}, Edited: []string{"\tcallNumber123()\n\tdoMore(123)\n"}, Note: "changed since", Ledger: []string{"someLostName"}}
-	got := Outline("p.go", b.String(), o)
+	got := outlineText("p.go", b.String(), o)
 	for _, want := range []string{"\tcallNumber77()\n\tdoMore(77)\n", "\tcallNumber123()\n", "; changed since; recall id]", "also: someLostName"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is missing in\n%s", want, got)
@@ -66,7 +66,7 @@ func TestOutlineKeepsTheFocus(t *testing.T) {
 func TestOutlineOfTheImpossible(t *testing.T) {
 	for _, limit := range []int{-1, 0, 1, 5, 30} {
 		for _, text := range []string{"", "\n", strings.Repeat("x", 100_000), strings.Repeat("{", 50_000), "\xff\xfe broken", strings.Repeat("a\n", 50_000)} {
-			got := Outline("a.js", text, OutlineOptions{Max: limit, Count: countBytes, Recall: "id"})
+			got := outlineText("a.js", text, OutlineOptions{Max: limit, Count: countBytes, Recall: "id"})
 			if countBytes(got) > max(limit, 0) || !utf8.ValidString(got) {
 				t.Errorf("limit %d: %d tokens", limit, countBytes(got))
 			}
@@ -99,7 +99,7 @@ func FuzzOutline(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, path, text string, limit int) {
-		got := Outline(path, text, OutlineOptions{Max: limit % 1000, Count: countBytes, Recall: "id", Focus: []string{"a_name"}, Edited: []string{"return"}, Ledger: []string{"lost_name"}})
+		got := outlineText(path, text, OutlineOptions{Max: limit % 1000, Count: countBytes, Recall: "id", Focus: []string{"a_name"}, Edited: []string{"return"}, Ledger: []string{"lost_name"}})
 		if countBytes(got) > max(limit%1000, 0) || !utf8.ValidString(got) {
 			t.Fatalf("%d tokens of %d: %q", countBytes(got), limit%1000, got)
 		}
@@ -129,7 +129,7 @@ func BenchmarkOutline(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(text)))
 			for b.Loop() {
-				Outline(a.Files[0].Name, text, OutlineOptions{Max: 500, Count: countBytes, Recall: "id"})
+				outlineText(a.Files[0].Name, text, OutlineOptions{Max: 500, Count: countBytes, Recall: "id"})
 			}
 		})
 	}
@@ -137,8 +137,15 @@ func BenchmarkOutline(b *testing.B) {
 
 func TestImportsHaveTheirModulesNames(t *testing.T) {
 	source := "import os\nfrom shop.pricing import (\n    total,\n    tax,\n)\nfrom a.b import c as d\n\n\ndef run():\n" + strings.Repeat("    total(1)\n", 200)
-	outline := Outline("shop/run.py", source, OutlineOptions{Max: 400})
+	outline := outlineText("shop/run.py", source, OutlineOptions{Max: 400})
 	if want := "imports os shop.pricing a.b\n"; !strings.Contains(outline, want) {
 		t.Errorf("no %q in\n%s", want, outline)
 	}
+}
+
+// outlineText is the outline of the text of a file, which may have wrappers.
+func outlineText(path, text string, o OutlineOptions) string {
+	text = unwrapText(text).text
+	c := Ref{Path: path, Kind: Read, Size: len(text), shape: outlineOf(path, text)}
+	return c.Outline(text, o)
 }

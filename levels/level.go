@@ -16,12 +16,12 @@ type Name string
 
 // Names that other packages need. None means no level.
 const (
-	None         Name = "none"
-	SoftName     Name = "soft"
-	HardName     Name = "hard"
-	Emergency    Name = "emergency"
-	LayerName    Name = "layers"
-	TruncateName Name = "fit"
+	None      Name = "none"
+	SoftName  Name = "soft"
+	HardName  Name = "hard"
+	Emergency Name = "emergency"
+	LayerName Name = "layers"
+	FitName   Name = "fit"
 )
 
 // A Level is one way of making a conversation smaller.

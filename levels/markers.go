@@ -17,7 +17,7 @@ const mostAnswer = 80
 // they are as small as a bare record.
 func (v View) Separator(level Name) edit.Marker {
 	s := protection.Separators{Max: mostAnswer, Count: v.Count}
-	if level == TruncateName {
+	if level == FitName {
 		s.Max = 0
 	}
 	return s.New

@@ -113,7 +113,7 @@ func TestFitIsAcceptedAndReachesItsFloor(t *testing.T) {
 		limit := rapid.IntRange(10, 4000).Draw(t, "limit")
 		floor := levels.Floor(v, limit)
 		left := v.Fixed
-		for _, m := range accepted(t, v, levels.TruncateName, levels.Truncate(v, limit), protection.Protected, edit.Rules{}) {
+		for _, m := range accepted(t, v, levels.FitName, levels.Truncate(v, limit), protection.Protected, edit.Rules{}) {
 			left += sizeOfFour(m)
 		}
 		if left > max(limit, floor) {

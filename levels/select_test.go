@@ -94,7 +94,7 @@ func TestParseKnowsTheLevelsOfTheList(t *testing.T) {
 }
 
 func TestStrongerRises(t *testing.T) {
-	order := []levels.Name{levels.None, levels.SoftName, levels.HardName, levels.Emergency, levels.TruncateName}
+	order := []levels.Name{levels.None, levels.SoftName, levels.HardName, levels.Emergency, levels.FitName}
 	for i, a := range order {
 		for k, b := range order {
 			if got := levels.Stronger(a, b); got != (i > k) {

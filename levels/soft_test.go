@@ -172,7 +172,7 @@ func TestSoftKeepsWhatFailedInADigest(t *testing.T) {
 	}
 }
 
-func TestArgumentsStayJSONAndKeepTheirOrder(t *testing.T) { // FAULTS 22
+func TestArgumentsStayJSONAndKeepTheirOrder(t *testing.T) {
 	args := `{"b": 1, "path":"a.go" , "content":` + string(must(json.Marshal(goFile(6000)))) + `, "z":[true,{"content":"kept"}], "a": "\ud83d\ude00"}`
 	s := new(script)
 	s.add(chat.Message{Role: chat.Assistant, Parts: []chat.Part{{Kind: chat.Call, ID: "1", Name: "write", Args: args, Raw: "x"}}})
@@ -203,7 +203,7 @@ func TestOldTextOfAnEditGoes(t *testing.T) {
 	}
 }
 
-func TestOutlineShowsAFileAsItIsNow(t *testing.T) { // FAULTS 50: edits from an old copy fail
+func TestOutlineShowsAFileAsItIsNow(t *testing.T) { // an edit made from an old copy fails
 	file := strings.Replace(goFile(9000), "fmt.Println(in, 7)", "oldCall(in, 7777)", 1)
 	s := new(script).call("read", map[string]any{"path": "a.go"}, file)
 	s.call("edit", map[string]any{"path": "a.go", "oldText": "oldCall(in, 7777)", "newText": "newCall(in, 7777)"}, "done").talk(6)

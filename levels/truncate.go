@@ -14,7 +14,7 @@ import (
 )
 
 func truncateLevel() Level {
-	return Level{Name: TruncateName, Work: Cutting, Color: "silver", Steps: []Planner{func(_ context.Context, v View) (Plan, error) {
+	return Level{Name: FitName, Work: Cutting, Color: "silver", Steps: []Planner{func(_ context.Context, v View) (Plan, error) {
 		return Plan{Edits: Truncate(v, v.Settings.Budget), Releases: ^protection.Protected}, nil
 	}}}
 }
@@ -29,12 +29,12 @@ func Truncate(v View, limit int) []edit.Edit {
 	f := newTruncation(v)
 	f.truncateTo(limit, limit-(limit-f.fixedTokens())/8)
 	best := f.truncationEdits()
-	left := v.tokensAfter(best, v.Separator(TruncateName))
+	left := v.tokensAfter(best, v.Separator(FitName))
 	for markers := left - f.total; left > limit && markers > 0; {
 		lower := limit - markers // dropped messages may leave markers, which take room too
 		f.truncateTo(lower, lower)
 		edits := f.truncationEdits()
-		n := v.tokensAfter(edits, v.Separator(TruncateName))
+		n := v.tokensAfter(edits, v.Separator(FitName))
 		if n >= left {
 			break
 		}
@@ -50,7 +50,7 @@ func Floor(v View, limit int) int {
 	if most := v.protectedTokens(); most <= limit {
 		return most
 	}
-	return v.tokensAfter(Truncate(v, limit), v.Separator(TruncateName))
+	return v.tokensAfter(Truncate(v, limit), v.Separator(FitName))
 }
 
 // maxMarkerTokens is the maximum number of tokens of a marker before a message.

@@ -103,7 +103,7 @@ func TestCalibrationEstimatesOnlyWhatFollowsTheAnchor(t *testing.T) {
 	if got := c.Tokens(3000, 2000); got != 3300 {
 		t.Errorf("after a second sample: %d tokens, want 3300", got)
 	}
-	c = c.Void()
+	c = c.WithoutAnchor()
 	if got := c.Tokens(1000, 2000); got != 1100 {
 		t.Errorf("void: %d tokens, want 1100", got)
 	}
@@ -158,7 +158,7 @@ func TestCalibrationStaysInBounds(t *testing.T) {
 			}
 		}
 		n := rapid.IntRange(0, 1_000_000).Draw(t, "n")
-		if got := c.Void().Tokens(n, 0); float64(got) < math.Floor(0.7*float64(n)) || float64(got) > math.Ceil(1.6*float64(n))+1 {
+		if got := c.WithoutAnchor().Tokens(n, 0); float64(got) < math.Floor(0.7*float64(n)) || float64(got) > math.Ceil(1.6*float64(n))+1 {
 			t.Fatalf("%d tokens for an estimate of %d, ratio %v", got, n, c.Ratio)
 		}
 		if got := c.Tokens(n, 1_000_000); got < 0 {

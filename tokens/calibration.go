@@ -145,9 +145,9 @@ func (c Calibration) Tokens(estimateTotal, estimateAtAnchor int) int {
 	return max(0, c.Anchor+scaleTokens(estimateTotal-estimateAtAnchor, c.currentRatio()))
 }
 
-// Void returns c without its anchor, for a conversation that no longer begins with
+// WithoutAnchor returns c without its anchor, for a conversation that no longer begins with
 // the prompt of the anchor. The ratio stays.
-func (c Calibration) Void() Calibration {
+func (c Calibration) WithoutAnchor() Calibration {
 	c.Anchor, c.Base = 0, 0
 	return c
 }

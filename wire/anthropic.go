@@ -1,25 +1,11 @@
 package wire
 
 import (
-	"io"
+	"slices"
 	"strings"
 
 	"github.com/tiercompact/tiercompact/chat"
 )
-
-// anthropic is the Messages API: messages hold blocks, the results of tools are
-// blocks of a user message, and the system prompt is outside the list.
-func anthropic() format {
-	d := anthropicDialect()
-	return format{
-		name:   d.name,
-		about:  "Anthropic Messages: a list of messages or a request body",
-		write:  true,
-		match:  func(p probe) int { return p.formatScore(d.name) },
-		decode: func(src *source) ([]Conversation, error) { return readChats(src, d) },
-		encode: func(w io.Writer, c Conversation) error { return encodeChat(w, c, d) },
-	}
-}
 
 func anthropicDialect() dialect {
 	return dialect{
@@ -142,4 +128,202 @@ func sanitizeCallID(id string) string {
 // after them, into one object.
 func joinsResults(group []chat.Message, next chat.Message) bool {
 	return group[len(group)-1].Role == chat.Tool && (next.Role == chat.Tool || next.Role == chat.User)
+}
+
+// rewriteAnthropic writes the remaining messages of an object into it, results
+// first. Unchanged blocks keep their bytes.
+func rewriteAnthropic(o jsonObject, group []chat.Message) string {
+	read, err := readAnthropic(o)
+	if err != nil { // cannot happen: it was read before
+		return o.raw
+	}
+	if slices.EqualFunc(read, group, sameParts) {
+		return o.raw
+	}
+	content := blocksContent(o.rawValue("content"), replacedParts(allParts(read), allParts(group)), group)
+	if content == "" {
+		return ""
+	}
+	return o.withChanges(change{"content", content})
+}
+
+func sameParts(a, b chat.Message) bool { return slices.EqualFunc(a.Parts, b.Parts, samePart) }
+
+func allParts(messages []chat.Message) []chat.Part {
+	var all []chat.Part
+	for _, m := range messages {
+		all = append(all, m.Parts...)
+	}
+	return all
+}
+
+// blocksContent returns the content with messages, in place of before: a string if
+// before was one, or nothing, and there is only text. It returns "" for empty
+// content.
+func blocksContent(before string, free *originalBlocks, messages []chat.Message) string {
+	if len(messages) == 1 && !beginsWithAny(before, "[") {
+		if parts := messages[0].Parts; len(parts) == 1 && isTextPart(parts[0]) && parts[0].Text != "" {
+			return quotedJSON(parts[0].Text)
+		}
+	}
+	var blocks []string
+	for _, m := range messages {
+		blocks = append(blocks, anthropicBlocks(free, m.Parts)...)
+	}
+	if len(blocks) == 0 {
+		return ""
+	}
+	return rawList(blocks)
+}
+
+func isTextPart(p chat.Part) bool { return p.Kind == chat.Text || p.Kind == chat.Summary }
+
+// anthropicBlocks returns the blocks of parts. Images and opaque parts after a
+// result are part of its block; empty texts, and thinking that the API did not
+// sign, are omitted.
+func anthropicBlocks(free *originalBlocks, parts []chat.Part) []string {
+	var blocks []string
+	for len(parts) > 0 {
+		n := 1
+		for parts[0].Kind == chat.Result && n < len(parts) && (parts[n].Kind == chat.Image || parts[n].Kind == chat.Opaque) {
+			n++
+		}
+		if b := anthropicBlock(free, parts[0], parts[1:n]); b != "" {
+			blocks = append(blocks, b)
+		}
+		parts = parts[n:]
+	}
+	return blocks
+}
+
+func anthropicBlock(free *originalBlocks, p chat.Part, images []chat.Part) string {
+	switch {
+	case p.Kind == chat.Result:
+		return resultBlock(free, p, images)
+	case p.Raw != "":
+		return p.Raw
+	case p.Kind == chat.Call:
+		o := free.takeOriginal(p)
+		return o.withChanges(change{"type", `"tool_use"`}, change{"id", quotedJSON(p.ID)}, change{"name", quotedJSON(p.Name)}, change{"input", argumentsObject(p)})
+	case p.Kind == chat.Image && p.Image != nil:
+		return sourceBlock(p.Image)
+	case (isTextPart(p) || p.Kind == chat.Opaque || p.Kind == chat.ServerResult) && p.Text != "":
+		return free.textBlockFor(p)
+	}
+	return ""
+}
+
+func sourceBlock(p *chat.Picture) string {
+	source := objectOf(change{"type", `"url"`}, change{"url", quotedJSON(p.URL)})
+	if p.Data != "" {
+		source = objectOf(change{"type", `"base64"`}, change{"media_type", quotedJSON(mediaType(p))}, change{"data", quotedJSON(p.Data)})
+	}
+	return objectOf(change{"type", `"image"`}, change{"source", source})
+}
+
+// resultBlock returns the block of a result with its images. The original block is
+// kept only if it still has all its images.
+func resultBlock(free *originalBlocks, p chat.Part, images []chat.Part) string {
+	if p.Raw != "" {
+		before := readResult(parseObject(p.Raw))
+		if slices.EqualFunc(before[1:], images, samePart) {
+			return p.Raw
+		}
+	}
+	o := free.takeOriginal(p)
+	if p.Raw != "" {
+		o = parseObject(p.Raw)
+	}
+	changes := []change{{"type", `"tool_result"`}, {"tool_use_id", quotedJSON(p.ID)}, {"content", resultContent(o, p, images)}}
+	if p.Error != (o.rawValue("is_error") == "true") {
+		changes = append(changes, change{"is_error", map[bool]string{true: "true", false: ""}[p.Error]})
+	}
+	return o.withChanges(changes...)
+}
+
+func resultContent(o jsonObject, p chat.Part, images []chat.Part) string {
+	if len(images) == 0 && !o.valueHasKind("content", "[") {
+		return quotedJSON(p.Text)
+	}
+	var blocks []string
+	if p.Text != "" {
+		text := jsonObject{raw: "{}"}
+		list := o.rawValue("content")
+		for start, end := range elements(list) { // keeps the other members of the first text block
+			if b := parseObject(list[start:end]); b.textValue("type") == "text" {
+				text = b
+				break
+			}
+		}
+		blocks = append(blocks, text.withChanges(change{"type", `"text"`}, change{"text", quotedJSON(p.Text)}))
+	}
+	for _, image := range images {
+		if image.Raw != "" {
+			blocks = append(blocks, image.Raw)
+		} else if image.Image != nil {
+			blocks = append(blocks, sourceBlock(image.Image))
+		} else if image.Text != "" {
+			blocks = append(blocks, objectOf(change{"type", `"text"`}, change{"text", quotedJSON(image.Text)}))
+		}
+	}
+	if len(blocks) == 0 {
+		return `""`
+	}
+	return rawList(blocks)
+}
+
+// freshAnthropic returns the object of a group of messages: of an assistant
+// message, or of results and the user message after them. A system message becomes
+// a user message, because the list has no role for it.
+func freshAnthropic(group []chat.Message) string {
+	role := chat.User
+	bare := slices.Clone(group)
+	for i, m := range group {
+		bare[i].Parts = withoutOriginals(m.Parts)
+		for j, p := range m.Parts {
+			if p.Kind == chat.Thinking && isSignedThinking(p.Raw) || p.Kind != chat.Thinking && isAnthropicBlock(p) {
+				bare[i].Parts[j].Raw = p.Raw
+			}
+		}
+		if m.Role == chat.Assistant {
+			role = chat.Assistant
+			bare[i].Parts = noImages(bare[i].Parts)
+		}
+	}
+	content := blocksContent("", &originalBlocks{}, bare)
+	if content == "" {
+		return ""
+	}
+	return objectOf(change{"role", quotedJSON(string(role))}, change{"content", content})
+}
+
+// isSignedThinking reports whether raw is a thinking block that the API accepts.
+func isSignedThinking(raw string) bool {
+	if raw == "" {
+		return false
+	}
+	o := parseObject(raw)
+	switch o.textValue("type") {
+	case "thinking":
+		return o.textValue("signature") != ""
+	case "redacted_thinking":
+		return o.textValue("data") != ""
+	}
+	return false
+}
+
+// systemField returns the value of a body's system field for messages, in place of
+// before: before itself if nothing changed, "" if there are none.
+func systemField(before string, messages []chat.Message) string {
+	if len(messages) == 0 {
+		return ""
+	}
+	if s := messages[0].Source; len(messages) == 1 && s != nil && !messages[0].Changed && s.JSON == before {
+		return before
+	}
+	was, err := readContent(before)
+	if err != nil {
+		was = nil
+	}
+	return blocksContent(before, replacedParts(was, allParts(messages)), messages)
 }

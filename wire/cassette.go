@@ -14,24 +14,6 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// cassette is HTTP traffic as a recorder keeps it: each request body is a chat, in
-// any format. The recorders differ in the place of a body:
-//
-//	go-vcr, YAML          interactions: [{request: {body: string}}]
-//	vcrpy, YAML or JSON   interactions: [{request: {body: string, binary or none}}]
-//	vcrpy, a file or an iterator was sent
-//	                      body: !!python/object/new:_io.BytesIO {state: [binary, …]}
-//	                      body: !!python/object/apply:builtins.iter {args: [[binary, …]]}
-//	VCR of Ruby, YAML     http_interactions: [{request: {body: {string: string} or {base64_string: string}}}]
-func cassette() format {
-	return format{
-		name:   "cassette",
-		about:  "HTTP requests recorded by go-vcr or vcrpy: the body of each is a chat",
-		match:  matchCassette,
-		decode: decodeCassette,
-	}
-}
-
 func matchCassette(p probe) int {
 	switch {
 	case p.shape == plain && strings.Contains(p.head, "interactions:") && strings.Contains(p.head, "request:") && interactionsLine.MatchString(p.head):
@@ -46,6 +28,15 @@ func matchCassette(p probe) int {
 
 var interactionsLine = regexp.MustCompile(`(?m)^(?:http_)?interactions:`)
 
+// decodeCassette reads HTTP traffic as a recorder keeps it: each request body is a chat, in
+// any format. The recorders differ in the place of a body:
+//
+//	go-vcr, YAML          interactions: [{request: {body: string}}]
+//	vcrpy, YAML or JSON   interactions: [{request: {body: string, binary or none}}]
+//	vcrpy, a file or an iterator was sent
+//	                      body: !!python/object/new:_io.BytesIO {state: [binary, …]}
+//	                      body: !!python/object/apply:builtins.iter {args: [[binary, …]]}
+//	VCR of Ruby, YAML     http_interactions: [{request: {body: {string: string} or {base64_string: string}}}]
 func decodeCassette(src *source) ([]Conversation, error) {
 	bodies, err := requestBodies(src)
 	if err != nil {

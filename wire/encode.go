@@ -31,7 +31,7 @@ func Encode(w io.Writer, c Conversation, to string) error {
 	switch {
 	case i < 0:
 		return fmt.Errorf("encode %q: %w", name, ErrUnknown)
-	case all[i].write:
+	case all[i].encode != nil:
 		return all[i].encode(w, c)
 	case to != "":
 		return fmt.Errorf("encode %s: %w", to, ErrReadOnly)

@@ -57,11 +57,6 @@ func (s *source) sourceError(kind error, line int, field, problem, remedy string
 	return &Error{s.name, line, field, problem, remedy, kind}
 }
 
-// invalidJSON returns the error for a line that is not JSON.
-func (s *source) invalidJSON(line int, err error) *Error {
-	return s.sourceError(ErrBroken, line, "", err.Error(), "repair the line, or leave such records out with --lenient")
-}
-
 // brokenDocument returns the error for a document that is not JSON.
 func (s *source) brokenDocument(err error) *Error {
 	line := 0

@@ -2,23 +2,17 @@ package wire
 
 import (
 	"fmt"
-	"io"
 
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// jsonLines is one message a line: {role, content}, with the fields of OpenAI or
+// lineFormat is one message a line: {role, content}, with the fields of OpenAI or
 // the blocks of Anthropic if a line has them, and meta.protected.
-func jsonLines() format {
+func lineFormat(about string) format {
 	d := lineDialect()
-	return format{
-		name:   d.name,
-		about:  "JSON lines of {role, content}, with meta.protected",
-		write:  true,
-		match:  matchLines,
-		decode: func(src *source) ([]Conversation, error) { return readLines(src, d) },
-		encode: func(w io.Writer, c Conversation) error { return encodeChat(w, c, d) },
-	}
+	f := chatFormat(d, about)
+	f.match, f.decode = matchLines, func(src *source) ([]Conversation, error) { return readLines(src, d) }
+	return f
 }
 
 // matchLines matches lines, or one object, with a role and a content.

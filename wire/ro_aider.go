@@ -7,15 +7,6 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-func aiderFormat() format {
-	return format{
-		name:   "aider",
-		about:  "aider chat history (Markdown)",
-		match:  matchAider,
-		decode: decodeAider,
-	}
-}
-
 const aiderStart = "# aider chat started at "
 
 func matchAider(p probe) int {

@@ -1,22 +1,12 @@
 package wire
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
 	"github.com/tiercompact/tiercompact/chat"
 )
-
-// aiSDKFormat is the format of Vercel's AI SDK: messages for a model, with parts
-// tool-call and tool-result, or messages for a page, whose parts have a state.
-func aiSDKFormat() format {
-	return format{
-		name:   "aisdk",
-		about:  "AI SDK: model messages, or UI messages with their parts",
-		match:  matchAISDK,
-		decode: decodeAISDK,
-	}
-}
 
 func matchAISDK(p probe) int {
 	values := p.values
@@ -40,6 +30,8 @@ func isDialect(content, name string) bool {
 	return sure && told == name
 }
 
+// decodeAISDK reads the format of Vercel's AI SDK: messages for a model, with parts
+// tool-call and tool-result, or messages for a page, whose parts have a state.
 func decodeAISDK(src *source) ([]Conversation, error) {
 	body, messages, err := messageObjects(src)
 	if err != nil {
@@ -79,7 +71,7 @@ func (l *messageLog) modelMessage(role chat.Role, r peek) {
 		case kind == "reasoning":
 			m.Parts = append(m.Parts, chat.Part{Kind: chat.Thinking, Text: b.stringValue("text")})
 		case kind == "tool-call":
-			p := chat.Part{Kind: chat.Call, ID: id, Name: name, Args: argumentsText(firstNonEmpty(b.fields["input"], b.fields["args"]))}
+			p := chat.Part{Kind: chat.Call, ID: id, Name: name, Args: argumentsText(cmp.Or(b.fields["input"], b.fields["args"]))}
 			if ran[id] || b.boolValue("providerExecuted") {
 				p.Kind = chat.ServerCall
 			} else {
@@ -122,8 +114,8 @@ func approval(b peek) string {
 
 // partsOfAIBlock returns the parts of a text, a file, or an unknown block.
 func partsOfAIBlock(b peek) []chat.Part {
-	kind := firstText(b.stringValue("mediaType"), b.stringValue("mimeType"))
-	address := firstText(b.stringValue("image"), b.stringValue("url"), b.stringValue("data"))
+	kind := cmp.Or(b.stringValue("mediaType"), b.stringValue("mimeType"))
+	address := cmp.Or(b.stringValue("image"), b.stringValue("url"), b.stringValue("data"))
 	switch b.stringValue("type") {
 	case "image", "file", "image-data", "image-url", "media", "file-data", "file-url":
 		picture := b.stringValue("type") == "image" || strings.HasPrefix(b.stringValue("type"), "image-") || strings.HasPrefix(kind, "image/")
@@ -133,7 +125,7 @@ func partsOfAIBlock(b peek) []chat.Part {
 		case picture && address != "":
 			return []chat.Part{{Kind: chat.Image, Image: &chat.Picture{MediaType: kind, Data: address}}}
 		}
-		return []chat.Part{{Kind: chat.Opaque, Text: strings.TrimSpace("[file "+firstText(b.stringValue("filename"), kind)) + "]"}}
+		return []chat.Part{{Kind: chat.Opaque, Text: strings.TrimSpace("[file "+cmp.Or(b.stringValue("filename"), kind)) + "]"}}
 	}
 	return textParts(b.raw)
 }
@@ -163,7 +155,7 @@ func toolOutput(b peek) foundResult {
 		}
 		f.part.Text = strings.Join(texts, "\n")
 	default:
-		f.part.Text = valueText(firstNonEmpty(b.fields["output"], b.fields["result"]))
+		f.part.Text = valueText(cmp.Or(b.fields["output"], b.fields["result"]))
 	}
 	return f
 }
@@ -196,10 +188,10 @@ func (l *messageLog) uiMessage(role chat.Role, r peek) {
 		switch t, ok := uiToolOf(b); {
 		case ok:
 			t.id = l.calls.assignCallID(t.id, t.name)
-			m.Parts = append(m.Parts, chat.Part{Kind: chat.Call, ID: t.id, Name: t.name, Args: argumentsText(firstNonEmpty(t.fields["input"], t.fields["args"], t.fields["rawInput"]))})
+			m.Parts = append(m.Parts, chat.Part{Kind: chat.Call, ID: t.id, Name: t.name, Args: argumentsText(cmp.Or(t.fields["input"], t.fields["args"], t.fields["rawInput"]))})
 			done = append(done, t)
 		case kind == "reasoning":
-			m.Parts = append(m.Parts, chat.Part{Kind: chat.Thinking, Text: firstText(b.stringValue("text"), b.stringValue("reasoning"))})
+			m.Parts = append(m.Parts, chat.Part{Kind: chat.Thinking, Text: cmp.Or(b.stringValue("text"), b.stringValue("reasoning"))})
 		case kind == "step-start":
 			if len(done) > 0 {
 				flush()
@@ -235,7 +227,7 @@ func (l *messageLog) uiResult(t uiTool) {
 	f := foundResult{}
 	switch t.stringValue("state") {
 	case "output-available", "result":
-		f.part.Text = valueText(firstNonEmpty(t.fields["output"], t.fields["result"]))
+		f.part.Text = valueText(cmp.Or(t.fields["output"], t.fields["result"]))
 	case "output-error":
 		f.part.Text, f.part.Error = t.stringValue("errorText"), true
 	case "output-denied":

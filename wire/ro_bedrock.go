@@ -1,21 +1,12 @@
 package wire
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
 	"github.com/tiercompact/tiercompact/chat"
 )
-
-// bedrockFormat is Amazon's Converse API: a block has no type; its key is its kind.
-func bedrockFormat() format {
-	return format{
-		name:   "bedrock",
-		about:  "Bedrock Converse: a list of messages or a request body",
-		match:  matchBedrock,
-		decode: decodeBedrock,
-	}
-}
 
 func matchBedrock(p probe) int {
 	if p.shape == lines && slices.ContainsFunc(p.values, func(v peek) bool { return v.hasMember("role") && isDialect(v.fields["content"], "bedrock") }) {
@@ -36,6 +27,7 @@ func isBedrockBlock(b jsonObject) bool {
 	return len(b.members) == 1 && slices.Contains(bedrockKeys, b.members[0].key)
 }
 
+// decodeBedrock reads Amazon's Converse API: a block has no type; its key is its kind.
 func decodeBedrock(src *source) ([]Conversation, error) {
 	body, messages, err := messageObjects(src)
 	if err != nil {
@@ -119,7 +111,7 @@ func bedrockPart(b peek) chat.Part {
 			if text := in.memberValue("source").stringValue("text"); text != "" {
 				return chat.Part{Kind: chat.Opaque, Text: text}
 			}
-			return chat.Part{Kind: chat.Opaque, Text: strings.TrimSpace("["+key+" "+firstText(in.stringValue("name"), in.stringValue("format"))) + "]"}
+			return chat.Part{Kind: chat.Opaque, Text: strings.TrimSpace("["+key+" "+cmp.Or(in.stringValue("name"), in.stringValue("format"))) + "]"}
 		}
 	}
 	return chat.Part{Kind: chat.Opaque, Text: readable(b.raw)}
@@ -155,7 +147,7 @@ func bedrockTools(tools []peek) []byte {
 		if !spec.hasValueKind("name", `"`) {
 			continue
 		}
-		schema := compactJSON(firstNonEmpty(spec.memberValue("inputSchema").fields["json"], "{}"))
+		schema := compactJSON(cmp.Or(spec.memberValue("inputSchema").fields["json"], "{}"))
 		list = append(list, objectOf(change{"name", spec.fields["name"]}, change{"description", spec.fields["description"]}, change{"parameters", schema}))
 	}
 	if list == nil {

@@ -7,15 +7,6 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-func clineFormat() format {
-	return format{
-		name:   "cline",
-		about:  "Cline or Roo task (api_conversation_history.json)",
-		match:  matchCline,
-		decode: decodeCline,
-	}
-}
-
 // matchCline matches by the client's texts to the model, which stay in a task that
 // is written in another format. Cline's own messages are Anthropic's.
 func matchCline(p probe) int {

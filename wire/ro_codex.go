@@ -7,15 +7,6 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-func codexFormat() format {
-	return format{
-		name:   "codex",
-		about:  "Codex CLI rollout (JSON lines)",
-		match:  matchCodex,
-		decode: decodeCodex,
-	}
-}
-
 func matchCodex(p probe) int {
 	if p.shape != lines && p.shape != object {
 		return 0

@@ -1,20 +1,12 @@
 package wire
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
 	"github.com/tiercompact/tiercompact/chat"
 )
-
-func geminiFormat() format {
-	return format{
-		name:   "gemini",
-		about:  "Gemini contents or request body",
-		match:  matchGemini,
-		decode: decodeGemini,
-	}
-}
 
 func matchGemini(p probe) int {
 	if len(p.values) == 0 {
@@ -63,7 +55,7 @@ func decodeGemini(src *source) ([]Conversation, error) {
 	for _, in := range []peek{body, body.memberValue("config")} { // members that SDKs accept beside the contents
 		for _, key := range []string{"systemInstruction", "system_instruction"} {
 			system := in.memberValue(key)
-			l.appendMessage(chat.Message{Role: chat.System, Parts: textParts(firstNonEmpty(system.fields["parts"], system.raw))})
+			l.appendMessage(chat.Message{Role: chat.System, Parts: textParts(cmp.Or(system.fields["parts"], system.raw))})
 		}
 		if c.Tools == nil {
 			c.Tools = functionsOf(in.fields["tools"])
@@ -73,15 +65,6 @@ func decodeGemini(src *source) ([]Conversation, error) {
 		l.appendContent(chat.Message{ID: content.stringValue("id")}, content.stringValue("role"), content.listValue("parts"))
 	}
 	return l.singleConversation(c), nil
-}
-
-func firstNonEmpty(raw ...string) string {
-	for _, r := range raw {
-		if r != "" {
-			return r
-		}
-	}
-	return ""
 }
 
 // appendContent appends a Gemini content. Calls and results without ids are paired
@@ -180,7 +163,7 @@ func geminiPart(p peek) []chat.Part {
 	}
 	for _, key := range []string{"executableCode", "codeExecutionResult"} {
 		if p.hasValueKind(key, "{") {
-			return []chat.Part{{Kind: chat.Text, Text: firstNonEmpty(p.memberValue(key).stringValue("code"), p.memberValue(key).stringValue("output"))}}
+			return []chat.Part{{Kind: chat.Text, Text: cmp.Or(p.memberValue(key).stringValue("code"), p.memberValue(key).stringValue("output"))}}
 		}
 	}
 	for _, key := range []string{"inlineData", "fileData"} {

@@ -7,15 +7,6 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-func geminiCLI() format {
-	return format{
-		name:   "geminicli",
-		about:  "Gemini CLI chat (JSON or JSON lines), Qwen Code session",
-		match:  matchGeminiCLI,
-		decode: decodeGeminiCLI,
-	}
-}
-
 func matchGeminiCLI(p probe) int {
 	for _, v := range p.values {
 		switch {

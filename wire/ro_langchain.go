@@ -1,23 +1,12 @@
 package wire
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
 	"github.com/tiercompact/tiercompact/chat"
 )
-
-// langChain is the format of LangChain's message dumps: constructors with their
-// arguments (dumps, JSON.stringify), a type with data (messages_to_dict), or the
-// fields of the objects (model_dump).
-func langChain() format {
-	return format{
-		name:   "langchain",
-		about:  "LangChain messages: dumps, messages_to_dict, model_dump",
-		match:  matchLangChain,
-		decode: decodeLangChain,
-	}
-}
 
 func matchLangChain(p probe) int {
 	values := p.values
@@ -78,11 +67,14 @@ func langChainMessage(v peek) peek {
 func langChainRole(m peek) chat.Role {
 	kind := strings.TrimSuffix(strings.TrimSuffix(strings.ToLower(m.stringValue("type")), "chunk"), "message")
 	if kind == "chat" || kind == "remove" {
-		return chat.Role(firstText(m.stringValue("role"), m.memberValue("data").stringValue("role"), kind))
+		return chat.Role(cmp.Or(m.stringValue("role"), m.memberValue("data").stringValue("role"), kind))
 	}
 	return langChainRoles[kind]
 }
 
+// decodeLangChain reads the format of LangChain's message dumps: constructors with their
+// arguments (dumps, JSON.stringify), a type with data (messages_to_dict), or the
+// fields of the objects (model_dump).
 func decodeLangChain(src *source) ([]Conversation, error) {
 	body, messages, err := messageObjects(src)
 	if err != nil {
@@ -96,9 +88,9 @@ func decodeLangChain(src *source) ([]Conversation, error) {
 	for i, v := range messages {
 		m := langChainMessage(v)
 		if m.fields == nil {
-			return nil, src.sourceError(ErrField, 0, messageField(i, "type"), "is no type of a LangChain message", "dump the messages with messages_to_dict")
+			return nil, src.sourceError(ErrField, 0, messageField(i, "type"), "is not a type of a LangChain message", "dump the messages with messages_to_dict")
 		}
-		if model := firstText(m.memberValue("response_metadata").stringValue("model_name"), m.memberValue("response_metadata").stringValue("model")); model != "" {
+		if model := cmp.Or(m.memberValue("response_metadata").stringValue("model_name"), m.memberValue("response_metadata").stringValue("model")); model != "" {
 			c.Model = model
 		}
 		l.langChain(m)
@@ -140,7 +132,7 @@ func langChainParts(b peek) []chat.Part {
 	kind := b.stringValue("type")
 	switch {
 	case kind == "thinking" || kind == "reasoning" || kind == "reasoning_content":
-		text := firstText(b.stringValue("thinking"), b.stringValue("reasoning"), b.stringValue("text"), b.memberValue("reasoning_content").stringValue("text"))
+		text := cmp.Or(b.stringValue("thinking"), b.stringValue("reasoning"), b.stringValue("text"), b.memberValue("reasoning_content").stringValue("text"))
 		if text == "" {
 			text = reasoningText(b)
 		}
@@ -152,7 +144,7 @@ func langChainParts(b peek) []chat.Part {
 	case kind == "server_tool_result":
 		return []chat.Part{{Kind: chat.ServerResult, ID: b.stringValue("tool_call_id"), Text: valueText(b.fields["output"]), Error: b.stringValue("status") == "error"}}
 	case kind == "image" && (b.hasValueKind("base64", `"`) || b.hasValueKind("data", `"`)):
-		return []chat.Part{{Kind: chat.Image, Image: &chat.Picture{MediaType: b.stringValue("mime_type"), Data: firstText(b.stringValue("base64"), b.stringValue("data"))}}}
+		return []chat.Part{{Kind: chat.Image, Image: &chat.Picture{MediaType: b.stringValue("mime_type"), Data: cmp.Or(b.stringValue("base64"), b.stringValue("data"))}}}
 	case kind == "image" && b.hasValueKind("url", `"`):
 		return []chat.Part{{Kind: chat.Image, Image: pictureFromURL(b.stringValue("url"), "")}}
 	}

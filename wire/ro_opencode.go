@@ -1,19 +1,11 @@
 package wire
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/tiercompact/tiercompact/chat"
 )
-
-func openCode() format {
-	return format{
-		name:   "opencode",
-		about:  "OpenCode export (JSON)",
-		match:  matchOpenCode,
-		decode: decodeOpenCode,
-	}
-}
 
 func matchOpenCode(p probe) int {
 	if len(p.values) == 0 || p.shape == lines {
@@ -28,8 +20,8 @@ func matchOpenCode(p probe) int {
 
 // isExported reports whether v is a session whose messages have parts.
 func isExported(v peek) bool {
-	for start, end := range elements(v.fields["messages"]) {
-		m := peekValue(v.fields["messages"][start:end])
+	if first, ok := firstOfList(v.fields["messages"]); ok {
+		m := peekValue(first)
 		return m.hasValueKind("info", "{") && m.hasValueKind("parts", "[")
 	}
 	return v.memberValue("info").hasMember("projectID") && v.hasValueKind("messages", "[")
@@ -66,21 +58,12 @@ func decodeOpenCode(src *source) ([]Conversation, error) {
 	c := Conversation{Format: "opencode", Title: v.memberValue("info").stringValue("title")}
 	var l messageLog
 	for _, m := range openCodeView(messages, v.memberValue("info").memberValue("revert").stringValue("messageID")) {
-		if model := firstText(m.memberValue("info").stringValue("modelID"), m.memberValue("info").memberValue("model").stringValue("modelID")); model != "" {
+		if model := cmp.Or(m.memberValue("info").stringValue("modelID"), m.memberValue("info").memberValue("model").stringValue("modelID")); model != "" {
 			c.Model = model
 		}
 		l.openCodeMessage(m)
 	}
 	return l.singleConversation(c), nil
-}
-
-func firstText(texts ...string) string {
-	for _, t := range texts {
-		if t != "" {
-			return t
-		}
-	}
-	return ""
 }
 
 // openCodeView returns the messages that the model saw: not the reverted ones, and
@@ -231,7 +214,7 @@ func (l *messageLog) openCodeResult(p peek) {
 	case state.memberValue("time").hasNonNull("compacted"):
 		r.Text = clearedResult
 	case state.stringValue("status") == "error":
-		r.Text, r.Error = firstText(state.stringValue("error"), compactJSON(state.fields["error"])), true
+		r.Text, r.Error = cmp.Or(state.stringValue("error"), compactJSON(state.fields["error"])), true
 	case state.hasValueKind("output", `"`):
 		r.Text = state.stringValue("output")
 		for _, a := range state.listValue("attachments") {

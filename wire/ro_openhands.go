@@ -1,20 +1,13 @@
 package wire
 
 import (
+	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/tiercompact/tiercompact/chat"
 )
-
-func openHands() format {
-	return format{
-		name:   "openhands",
-		about:  "OpenHands trajectory (V0 list, V1 events as JSON lines or list)",
-		match:  matchOpenHands,
-		decode: decodeOpenHands,
-	}
-}
 
 func matchOpenHands(p probe) int {
 	for _, v := range p.values {
@@ -50,7 +43,7 @@ func decodeOpenHands(src *source) ([]Conversation, error) {
 		if i == at {
 			s.appendUserNote("", summary)
 		}
-		if gone[firstText(e.stringValue("action_id"), e.fields["cause"])] || gone[openHandsEventID(e)] {
+		if gone[cmp.Or(e.stringValue("action_id"), e.fields["cause"])] || gone[openHandsEventID(e)] {
 			continue
 		}
 		if e.hasMember("kind") {
@@ -82,7 +75,7 @@ func openHandsEvents(src *source) ([]peek, error) {
 	return all, nil
 }
 
-func openHandsEventID(e peek) string { return firstText(e.stringValue("id"), e.fields["id"]) }
+func openHandsEventID(e peek) string { return cmp.Or(e.stringValue("id"), e.fields["id"]) }
 
 // An eventLog collects the messages of events. Calls of one response of the model
 // form one message.
@@ -201,4 +194,166 @@ func (s *eventLog) observation(e, meta peek) {
 	default:
 		s.appendUserNote(openHandsEventID(e), text)
 	}
+}
+
+// addEventV1 adds an event of V1.
+func (s *eventLog) addEventV1(e peek) {
+	id := openHandsEventID(e)
+	switch e.stringValue("kind") {
+	case "SystemPromptEvent":
+		s.appendMessage(chat.Message{ID: id, Role: chat.System, Parts: textParts(e.fields["system_prompt"])})
+		s.Tools = functionsOf(e.fields["tools"])
+	case "MessageEvent":
+		s.appendSpoken(e)
+	case "ActionEvent":
+		m := chat.Message{ID: id, Parts: []chat.Part{{Kind: chat.Thinking, Text: e.stringValue("reasoning_content")}}}
+		m.Parts = append(m.Parts, textParts(e.fields["thought"], readApart...)...)
+		m.Parts = append(m.Parts, chat.Part{
+			Kind: chat.Call,
+			ID:   e.stringValue("tool_call_id"),
+			Name: e.stringValue("tool_name"),
+			Args: argumentsText(cmp.Or(e.memberValue("tool_call").fields["arguments"], e.memberValue("tool_call").memberValue("function").fields["arguments"], e.fields["action"])),
+		})
+		s.appendCall(e.stringValue("llm_response_id"), m)
+	case "ObservationEvent":
+		o := e.memberValue("observation")
+		text, images := resultParts(cmp.Or(o.fields["content"], o.fields["output"]))
+		s.appendReply(e, chat.Part{Text: text, Error: o.boolValue("is_error")}, images)
+	case "AgentErrorEvent":
+		s.appendReply(e, chat.Part{Text: e.stringValue("error"), Error: true}, nil)
+	case "UserRejectObservation":
+		s.appendReply(e, chat.Part{Text: "Action rejected: " + e.stringValue("rejection_reason"), Error: true}, nil)
+	case "CondensationSummaryEvent":
+		s.appendUserNote(id, e.stringValue("summary"))
+	}
+}
+
+func (s *eventLog) appendReply(e peek, p chat.Part, images []chat.Part) {
+	p.ID, p.Name = e.stringValue("tool_call_id"), e.stringValue("tool_name")
+	s.appendResult(openHandsEventID(e), p, images)
+}
+
+func (s *eventLog) appendSpoken(e peek) {
+	said := e.memberValue("llm_message")
+	m := chat.Message{ID: openHandsEventID(e), Role: chat.Role(said.stringValue("role"))}
+	m.Parts = append(m.Parts, chat.Part{Kind: chat.Thinking, Text: said.stringValue("reasoning_content")})
+	m.Parts = append(m.Parts, textParts(said.fields["content"], readApart...)...)
+	m.Parts = append(m.Parts, textParts(e.fields["extended_content"])...)
+	m.Machine = e.stringValue("source") == "environment"
+	if m.Role != chat.Assistant && m.Role != chat.System {
+		m.Role = chat.User
+	}
+	s.appendMessage(m)
+}
+
+// openHandsView returns the events that the model saw, and the summary that is
+// before view[at]: not those that a condensation forgets. at is -1 if there is no
+// summary.
+func openHandsView(events []peek) (view []peek, summary string, at int) {
+	var f forgotten
+	at = -1
+	for _, e := range events {
+		if e.stringValue("kind") == "Condensation" {
+			f.addCondensation(e)
+		} else if e.stringValue("action") == "condensation" {
+			f.addCondensation(e.memberValue("args"))
+			e = e.memberValue("args")
+		} else {
+			continue
+		}
+		if text := e.stringValue("summary"); text != "" {
+			summary = text
+			at, _ = strconv.Atoi(e.fields["summary_offset"])
+		}
+	}
+	f.mergeRanges()
+	for _, e := range events {
+		if isSentToModel(e) && !f.isForgotten(e) {
+			view = append(view, e)
+		}
+	}
+	return view, summary, at
+}
+
+// isSentToModel reports whether events of this kind are part of the history: states of
+// the program and condensations are not.
+func isSentToModel(e peek) bool {
+	switch cmp.Or(e.stringValue("kind"), e.stringValue("action"), e.stringValue("observation")) {
+	case "ConversationStateUpdateEvent", "PauseEvent", "Condensation", "CondensationRequest",
+		"condensation", "condensation_request", "change_agent_state", "agent_state_changed", "null":
+		return false
+	}
+	return true
+}
+
+// forgotten is the set of events that condensations removed, by id or range of ids.
+type forgotten struct {
+	ids    map[string]bool // raw ids, or the text of ids
+	ranges [][2]int64      // inclusive; sorted and disjoint after mergeRanges
+}
+
+func (f *forgotten) addCondensation(c peek) {
+	for _, id := range c.listValue("forgotten_event_ids") {
+		if f.ids == nil {
+			f.ids = make(map[string]bool)
+		}
+		f.ids[cmp.Or(id.ownString(), id.raw)] = true
+	}
+	from, err := strconv.ParseInt(c.fields["forgotten_events_start_id"], 10, 64)
+	to, err2 := strconv.ParseInt(c.fields["forgotten_events_end_id"], 10, 64)
+	if err == nil && err2 == nil && from <= to {
+		f.ranges = append(f.ranges, [2]int64{from, to})
+	}
+}
+
+// mergeRanges sorts the ranges and joins those that overlap.
+func (f *forgotten) mergeRanges() {
+	slices.SortFunc(f.ranges, func(a, b [2]int64) int { return cmp.Compare(a[0], b[0]) })
+	var apart [][2]int64
+	for _, r := range f.ranges {
+		if n := len(apart); n > 0 && r[0] <= apart[n-1][1] {
+			apart[n-1][1] = max(apart[n-1][1], r[1])
+			continue
+		}
+		apart = append(apart, r)
+	}
+	f.ranges = apart
+}
+
+func (f *forgotten) isForgotten(e peek) bool {
+	raw := e.fields["id"]
+	if f.ids[cmp.Or(e.stringValue("id"), raw)] {
+		return true
+	}
+	id, err := strconv.ParseInt(raw, 10, 64)
+	if err != nil {
+		return false
+	}
+	i, _ := slices.BinarySearchFunc(f.ranges, id, func(r [2]int64, id int64) int {
+		if r[1] < id {
+			return -1
+		}
+		return 1
+	})
+	return i < len(f.ranges) && f.ranges[i][0] <= id
+}
+
+// goneHalves returns the actions that were forgotten without their observation, and
+// vice versa: OpenHands then sends neither.
+func goneHalves(events, view []peek) map[string]bool {
+	inView := make(map[string]bool) // by event
+	for _, e := range events {
+		inView[openHandsEventID(e)] = false
+	}
+	for _, e := range view {
+		inView[openHandsEventID(e)] = true
+	}
+	gone := make(map[string]bool)
+	for _, e := range events {
+		action := cmp.Or(e.stringValue("action_id"), e.fields["cause"])
+		if shown, ok := inView[action]; ok && isSentToModel(e) && shown != inView[openHandsEventID(e)] {
+			gone[action] = true
+		}
+	}
+	return gone
 }

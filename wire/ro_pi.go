@@ -6,15 +6,6 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-func piFormat() format {
-	return format{
-		name:   "pi",
-		about:  "pi session (JSON lines), or JSON with pi messages",
-		match:  matchPiSession,
-		decode: decodePi,
-	}
-}
-
 func matchPiSession(p probe) int {
 	for _, v := range p.values {
 		switch {

@@ -10,18 +10,6 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 )
 
-// sessionFile reads the file of a tiercompact chat: the current conversation. Only
-// package archive knows the meaning and the integrity checks of its records, so
-// that both read the same.
-func sessionFile() format {
-	return format{
-		name:   "session",
-		about:  "session file of tiercompact chat (JSON lines): the current conversation",
-		match:  matchSession,
-		decode: decodeSessionFile,
-	}
-}
-
 func matchSession(p probe) int {
 	for _, v := range p.values {
 		if v.hasMember("v") && (v.memberValue("session").hasMember("session") || v.hasMember("n") && v.hasMember("sum")) {
@@ -31,6 +19,9 @@ func matchSession(p probe) int {
 	return 0
 }
 
+// decodeSessionFile reads the file of a tiercompact chat: the current conversation. Only
+// package archive knows the meaning and the integrity checks of its records, so
+// that both read the same.
 func decodeSessionFile(src *source) ([]Conversation, error) {
 	text := strings.NewReader(src.text + src.partialRune)
 	state, err := archive.DecodeSession(text)

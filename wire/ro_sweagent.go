@@ -1,45 +1,24 @@
 package wire
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/tiercompact/tiercompact/chat"
 )
-
-func sweAgent() format {
-	return format{
-		name:   "sweagent",
-		about:  "SWE-agent trajectory (.traj)",
-		match:  matchSWEAgent,
-		decode: decodeSWEAgent,
-	}
-}
-
-func miniSWEAgent() format {
-	return format{
-		name:   "minisweagent",
-		about:  "mini-swe-agent trajectory",
-		match:  matchMiniSWEAgent,
-		decode: decodeMiniSWEAgent,
-	}
-}
 
 func matchSWEAgent(p probe) int {
 	if p.shape != object || len(p.values) == 0 {
 		return 0
 	}
 	v := p.values[0]
-	for start, end := range elements(v.fields["history"]) {
-		if m := peekValue(v.fields["history"][start:end]); m.hasMember("role") && m.hasMember("content") {
-			return 90
-		}
-		break
+	first, _ := firstOfList(v.fields["history"])
+	if m := peekValue(first); m.hasMember("role") && m.hasMember("content") {
+		return 90
 	}
-	for start, end := range elements(v.fields["trajectory"]) {
-		if step := peekValue(v.fields["trajectory"][start:end]); step.hasMember("action") && step.hasMember("observation") {
-			return 90
-		}
-		break
+	first, _ = firstOfList(v.fields["trajectory"])
+	if step := peekValue(first); step.hasMember("action") && step.hasMember("observation") {
+		return 90
 	}
 	return 0
 }
@@ -147,7 +126,7 @@ func (l *messageLog) agentResult(r peek) {
 	text, images := resultParts(r.fields["content"])
 	ids := r.listValue("tool_call_ids")
 	if len(ids) == 0 {
-		ids = []peek{peekValue(firstNonEmpty(r.fields["tool_call_id"], `""`))}
+		ids = []peek{peekValue(cmp.Or(r.fields["tool_call_id"], `""`))}
 	}
 	for i, id := range ids {
 		p := chat.Part{ID: l.calls.resultCallID(id.ownString(), r.stringValue("name")), Name: r.stringValue("name"), Text: text}

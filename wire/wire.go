@@ -57,7 +57,7 @@ type Format struct {
 func Formats() []Format {
 	var written, read []Format
 	for _, f := range allFormats() {
-		if f.write {
+		if f.encode != nil {
 			written = append(written, Format{f.name, f.about, true})
 		} else {
 			read = append(read, Format{f.name, f.about, false})
@@ -125,7 +125,6 @@ func pickConversation(src *source, chats []Conversation, n int) (Conversation, e
 // A format describes one file layout.
 type format struct {
 	name, about string
-	write       bool
 	match       func(p probe) int                         // 0 is no match, higher is better
 	decode      func(src *source) ([]Conversation, error) // all chats of the file
 	encode      func(w io.Writer, c Conversation) error   // nil if it is read-only
@@ -201,7 +200,7 @@ func (s *source) eachValueOnLine(start, end, line int, each func(v value) error)
 				s.unfinishedLine = line
 				return nil
 			}
-			if err := s.skipRecord(s.invalidJSON(line, err)); err != nil {
+			if err := s.skipRecord(s.sourceError(ErrBroken, line, "", err.Error(), "repair the line, or leave such records out with --lenient")); err != nil {
 				return err
 			}
 			if i = nextRecord(text, i, brokenAt(err)); i < 0 {
@@ -222,17 +221,16 @@ func (s *source) eachValueOnLine(start, end, line int, each func(v value) error)
 // unfinished reports whether the value at s.text[i], on the last line, is an
 // unfinished last record: the text ends inside it.
 func (s *source) unfinished(i int, err error) bool {
-	at := (*syntaxError)(nil)
-	return errors.As(err, &at) && at.cut && s.text[i] == '{' && i > skipSpace(s.text, 0) && !strings.HasSuffix(s.text, "\n")
+	at, ok := errors.AsType[*syntaxError](err)
+	return ok && at.cut && s.text[i] == '{' && i > skipSpace(s.text, 0) && !strings.HasSuffix(s.text, "\n")
 }
 
 // brokenAt returns the offset of the first byte that is not JSON.
 func brokenAt(err error) int {
-	at := (*syntaxError)(nil)
-	if !errors.As(err, &at) {
-		return 0
+	if at, ok := errors.AsType[*syntaxError](err); ok {
+		return at.offset
 	}
-	return at.offset
+	return 0
 }
 
 // checkPartialRune returns an error if half a character ends the source, unless the

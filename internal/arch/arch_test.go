@@ -55,7 +55,7 @@ var may = map[string][]string{
 	"internal/sizes":                 {"chat"},
 	"internal/chart":                 {"levels"},
 	"internal/clip":                  {},
-	"internal/screen":                {".", "archive", "chat", "levels"},
+	"internal/screen":                {".", "archive", "chat", "levels", "summarize"},
 	"internal/tui":                   {".", "archive", "chat", "internal/clip", "files", "internal/screen", "levels", "internal/model", "summarize", "tokens"},
 	"internal/fault":                 {},
 	"internal/ollama":                {"chat", "internal/remote", "internal/model", "tokens"},

@@ -20,9 +20,9 @@ import (
 func newArchiveCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "archive",
-		Short: "Look at what was removed: list, show, verify, prune",
-		Long: `archive looks at an archive: a folder that compact, replay or chat wrote to, or
-a bucket, with credentials from the standard chain (AWS_ACCESS_KEY_ID and so on,
+		Short: "Inspect the removed messages: list, show, verify, prune",
+		Long: `archive inspects an archive: a folder that compact, replay or chat wrote, or a
+bucket, with credentials from the standard chain (AWS_ACCESS_KEY_ID and so on,
 AWS_PROFILE, the role of the machine).`,
 		Example: `  tiercompact archive list --archive .compact/archive
   tiercompact archive verify --archive s3://bucket/prefix

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -20,15 +22,14 @@ func newArchiveVerifyCommand() *cobra.Command {
 	var o archiveVerifyOptions
 	cmd := &cobra.Command{
 		Use:   "verify [SESSION-FILE...] --archive DIR",
-		Short: "Read everything, and say what is not as it was written",
-		Long: `verify reads all files of an archive and compares what they hold with the
-hashes that were taken when it was written. It finds steps that are lost, and
-recall ids that stand in the conversation and that no step has: in what the
-newest step left, and in the session file of a chat, if there is one. Where
-something is damaged, it says which session, step, entry, file and line, and
-exits 1. It reads session files too: those that are named, else those of the
-chats beside the folder. Of each damaged record it says whether the archive has
-what it told; chat --resume --lenient goes on with that.`,
+		Short: "Read everything, and report what has changed or is lost",
+		Long: `verify reads all files of an archive and compares them with their hashes. It
+finds lost steps, and recall ids of the conversation that no step has: in the
+result of the newest step, and in the session file of a chat, if there is one.
+For each damage it prints the session, step, entry, file and line, and exits 1.
+It also reads session files: those that you name, or else those of the chats
+beside the folder. For each damaged record it reports whether the archive has
+its content; chat --resume --lenient continues with that.`,
 		Example: `  tiercompact archive verify --archive .compact/archive
   tiercompact archive verify --archive s3://bucket/prefix --session talk --json`,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.runArchiveVerify(cmd, args) },
@@ -208,11 +209,11 @@ func newArchivePruneCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "prune --archive DIR",
 		Short: "Remove old steps that nothing refers to",
-		Long: `prune removes steps by number and age, and what interrupted processes left. The
-newest step always stays. So does, without --force, each whose entries the
-conversation still refers to, directly or below a summary: recall needs it. What
-is damaged, and what is left of a lost step, is not touched without --force.
-Where a step is gone, undo from the archive cannot take its round back.`,
+		Long: `prune removes steps by number and age, and the remains of interrupted processes.
+The newest step always stays. Without --force, prune also keeps each step whose
+entries the conversation still refers to, directly or through a summary, because
+recall needs it, and it does not touch damaged steps or the remains of lost
+ones. The round of a removed step cannot be undone from the archive.`,
 		Example: `  tiercompact archive prune --archive .compact/archive --keep 20 --dry-run
   tiercompact archive prune --archive .compact/archive --older-than 720h`,
 		Args: atMostArgs(0),
@@ -220,10 +221,10 @@ Where a step is gone, undo from the archive cannot take its round back.`,
 	}
 	f := cmd.Flags()
 	o.place.registerPlace(cmd)
-	f.IntVar(&o.keep, "keep", 0, "this many of the newest `steps` of each session stay")
-	f.DurationVar(&o.olderThan, "older-than", 0, "only steps older than this `time` go, such as 720h")
-	f.BoolVar(&o.force, "force", false, "also what something still refers to, and what is damaged; recall and undo fail for it then")
-	f.BoolVar(&o.dry, "dry-run", false, "say what would go, and remove nothing")
+	f.IntVar(&o.keep, "keep", 0, "keep this many of the newest `steps` of each session")
+	f.DurationVar(&o.olderThan, "older-than", 0, "remove only steps older than this `time`, such as 720h")
+	f.BoolVar(&o.force, "force", false, "also remove steps that are damaged or still referred to; recall and undo then fail for them")
+	f.BoolVar(&o.dry, "dry-run", false, "report what would be removed, and remove nothing")
 	f.BoolVar(&o.json, "json", false, "as JSON")
 	return cmd
 }
@@ -324,4 +325,74 @@ func writePruned(w io.Writer, all []pruned, dry bool) error {
 	}
 	_, err := fmt.Fprintf(w, "%s %s\n", verb, screen.Plural(steps, "step"))
 	return err
+}
+
+// A verifiedFile is the result of verify for a session file.
+type verifiedFile struct {
+	Path    string           `json:"path"`
+	Session string           `json:"session,omitempty"` // "" if the file does not say
+	Records int              `json:"records"`           // unchanged ones
+	Damages []verifiedRecord `json:"damages"`
+	Torn    int              `json:"torn,omitempty"` // bytes of an incomplete last record
+}
+
+type verifiedRecord struct {
+	Line    int    `json:"line,omitempty"`
+	Record  int    `json:"record,omitempty"`
+	Until   int    `json:"until,omitempty"`
+	Problem string `json:"problem"`
+	Lost    bool   `json:"lost,omitempty"` // its content is not in the file
+	Step    int    `json:"step,omitempty"` // of the archive, which has the content
+
+	text string
+}
+
+// sessionFile returns the path of a chat's session file: it is beside the archive.
+func (p *archivePlace) sessionFile(session string) string {
+	return filepath.Join(filepath.Dir(filepath.Clean(p.where)), "sessions", session+".jsonl")
+}
+
+// sessionFiles returns the session files of the archive: the named ones, or those
+// beside the folder.
+func (p *archivePlace) sessionFiles(named []string) ([]string, error) {
+	if len(named) > 0 || p.Config.Archive.Adapter != config.Dir {
+		return named, nil
+	}
+	found, err := filepath.Glob(p.sessionFile("*"))
+	slices.Sort(found)
+	return found, err
+}
+
+// verifySessionFile reads a session file. ok is false if the file belongs to
+// another session than the requested one.
+func (p *archivePlace) verifySessionFile(ctx context.Context, store archive.Store, path string) (v verifiedFile, ok bool, err error) {
+	s, found, err := archive.CheckSession(ctx, path, store)
+	v = verifiedFile{Path: path, Session: s.Meta.Session, Records: found.Records, Damages: []verifiedRecord{}, Torn: s.Torn}
+	switch {
+	case ctx.Err() != nil:
+		return v, false, ctx.Err()
+	case errors.Is(err, os.ErrNotExist):
+		return v, false, err
+	case err != nil:
+		v.Damages = append(v.Damages, verifiedRecord{Problem: err.Error(), Lost: true, text: err.Error()})
+		return v, true, nil
+	}
+	for _, d := range found.Damages {
+		v.Damages = append(v.Damages, verifiedRecord{d.Line, d.Record, d.Until, d.Err.Error(), d.Lost, d.Step, d.String()})
+	}
+	return v, p.session == "" || p.session == v.Session, nil
+}
+
+func writeVerifiedFile(w io.Writer, v verifiedFile) {
+	state := "as it was written"
+	if len(v.Damages) > 0 {
+		state = "damaged"
+	}
+	fmt.Fprintf(w, "session file %s: %s: %s\n", printableLine(v.Path), screen.Plural(v.Records, "record"), state)
+	for _, d := range v.Damages {
+		fmt.Fprintln(w, "  damaged:", printableLine(d.text))
+	}
+	if v.Torn > 0 {
+		fmt.Fprintf(w, "  note: the last record was not written to its end (%s): a process was interrupted\n", screen.Plural(v.Torn, "byte"))
+	}
 }

@@ -22,7 +22,7 @@ func newArchiveShowCommand() *cobra.Command {
 	var o archiveShowOptions
 	cmd := &cobra.Command{
 		Use:   "show STEP --archive DIR",
-		Short: "Show one step: removed messages, edits, summary, what was before",
+		Short: "Show one step: its removed messages, edits and summary",
 		Example: `  tiercompact archive show 3 --archive .compact/archive --session talk
   tiercompact archive show 3 --archive .compact/archive --session talk --summary`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -37,8 +37,8 @@ func newArchiveShowCommand() *cobra.Command {
 	o.place.registerPlace(cmd)
 	f.BoolVar(&o.transcript, "transcript", false, "the whole conversation before the round instead")
 	f.BoolVar(&o.summary, "summary", false, "the summary alone, as JSON")
-	f.BoolVar(&o.edits, "edits", false, "what the round put in the place of what")
-	f.BoolVar(&o.json, "json", false, "as JSON: all of it, or what is asked for")
+	f.BoolVar(&o.edits, "edits", false, "the edits of the round: which messages it replaced, and by what")
+	f.BoolVar(&o.json, "json", false, "as JSON: everything, or the selected part")
 	cmd.MarkFlagsMutuallyExclusive("transcript", "summary", "edits")
 	return cmd
 }

@@ -4,9 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/engine"
@@ -21,14 +24,14 @@ func newBenchCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench [FILES or folders]",
 		Short: "Measure what compaction keeps, frees and costs",
-		Long: `bench measures what each level and preset makes of whole sessions: tokens freed;
-the identifiers and the edits that the work needs after a cut, and that still
-stand; planted facts; calls and results that lost their partner; what a prompt
-cache must read anew. Beside it stand plain ways to make a conversation smaller,
-so that a figure means something.
+		Long: `bench measures each level and preset on whole sessions: the freed tokens; the
+kept share of the identifiers and edits that the work needs after a cut; planted
+facts; calls and results without their partner; the tokens that a prompt cache
+must read again. It measures simple ways to shorten a conversation too, for
+comparison.
 
-FILES are transcripts of any format; folders are searched for them. Without any
-it measures sessions that a seed makes up. Windows are shares of the tokens of a
+FILES are transcripts of any format; folders are searched for them. Without
+FILES, it measures generated sessions. Windows are shares of the tokens of a
 session: 0.5 is a window of half of them.`,
 		Example: `  tiercompact bench --quick
   tiercompact bench sessions/ --preset steady --left 0.31
@@ -58,9 +61,9 @@ func (o *benchOptions) registerBench(cmd *cobra.Command) {
 	f.StringSliceVarP(&o.levels, "level", "l", nil, "`levels` to measure: "+benchLevels()+" (default: all)")
 	f.Float64SliceVarP(&o.windows, "window", "w", nil, "`shares` of the tokens that windows take (default: some for auto, 0.5 for each level)")
 	f.Float64Var(&o.left, "left", 0, "find the window in which auto leaves this `share` of the tokens, and report at it")
-	f.BoolVar(&o.baselines, "baselines", true, "measure plain ways too")
-	f.BoolVar(&o.quick, "quick", false, "fewer windows, and the shorter ones of the made-up sessions")
-	f.BoolVar(&o.cost, "cost", true, "measure times and memory too; without, two runs are the same to the byte")
+	f.BoolVar(&o.baselines, "baselines", true, "measure simple ways too, for comparison")
+	f.BoolVar(&o.quick, "quick", false, "fewer windows, and only the shorter generated sessions")
+	f.BoolVar(&o.cost, "cost", true, "measure times and memory too; without it, two runs give the same bytes")
 	o.models.registerModels(cmd, "engine", "ollama_url", "summary.model", "summary.url", "embed")
 	f.Uint64Var(&o.seed, "seed", 42, "`number` that sessions and what is random are made from")
 	f.BoolVar(&o.json, "json", false, "all figures as JSON")
@@ -106,7 +109,7 @@ func (o *benchOptions) runBench(cmd *cobra.Command, args []string) error {
 		options.Name = benchSetName(args)
 	}
 	options.Command = o.commandWords(cmd, args)
-	p := newProgress(cmd)
+	p := newBenchProgress(cmd)
 	options.Told = func(done, of int) { p.showShare("measuring", int64(done), int64(of)) }
 	r, err := bench.Run(cmd.Context(), options, sessions)
 	p.clearLine()
@@ -185,4 +188,46 @@ func (o *benchOptions) sessions(cmd *cobra.Command, args []string) ([]corpus.Ses
 		return corpus.Small(o.seed), nil
 	}
 	return corpus.Default(o.seed), nil
+}
+
+// notMeasured lists the flags that change where figures go, but not the figures.
+// The address of a server is private.
+var notMeasured = []string{"json", "csv", "html", "plot", "plot-of", "ascii", "color", "ollama-url", "embed-url", "summary-url", "embed-cache", "no-embed-cache", "help"}
+
+// commandWords returns the words of a command that repeats this measurement,
+// without the flags of its output.
+func (o *benchOptions) commandWords(cmd *cobra.Command, args []string) []string {
+	words := strings.Fields(cmd.CommandPath())
+	for _, arg := range args {
+		if strings.HasPrefix(arg, "-") && arg != "-" {
+			arg = "./" + arg // it would be a flag
+		}
+		words = append(words, arg)
+	}
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !slices.Contains(notMeasured, f.Name) && (f.Changed || f.Name == "seed") {
+			words = append(words, o.flagWords(f)...)
+		}
+	})
+	return words
+}
+
+// flagWords returns the words that set a flag to its value.
+func (o *benchOptions) flagWords(f *pflag.Flag) []string {
+	name, value := "--"+f.Name, f.Value.String()
+	switch list, ok := f.Value.(pflag.SliceValue); {
+	case f.Name == "window":
+		shares := make([]string, len(o.windows))
+		for i, w := range o.windows {
+			shares[i] = strconv.FormatFloat(w, 'g', -1, 64)
+		}
+		value = strings.Join(shares, ",")
+	case ok:
+		value = strings.Join(list.GetSlice(), ",")
+	case f.Value.Type() == "bool" && value == "true":
+		return []string{name}
+	case f.Value.Type() == "bool":
+		return []string{name + "=" + value}
+	}
+	return []string{name, value}
 }

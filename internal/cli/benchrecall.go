@@ -25,10 +25,10 @@ func newBenchRecallCommand() *cobra.Command {
 dialogue by each question, keeps the best that fill 5, 10, 25 and 50 % of its
 tokens, and counts the questions whose evidence is among them: any of it, all of
 it. DATA is a file of LoCoMo or of LongMemEval, which you have to get yourself.
-Without DATA it measures dialogues that a seed makes.
+Without DATA, it measures generated dialogues.
 
-No model is asked unless one is named; its vectors are then ranked by alone, and
-fused with the words.`,
+A model is used only if you name one; then the turns are ranked by its vectors
+alone, and by vectors and words together.`,
 		Example: `  tiercompact bench recall
   tiercompact bench recall locomo10.json --embed-model all-minilm
   tiercompact bench recall longmemeval_s.json --json --detail kept.jsonl
@@ -94,7 +94,7 @@ func (o *benchRecallOptions) validateRecall(cmd *cobra.Command, args []string) e
 	case o.generate != "" && (len(args) > 0 || o.detail != "" || o.json || len(o.embedders) > 0 || e.EmbedURL != ""):
 		return usageErrorf("--generate only writes dialogues; leave DATA and the other flags but --seed out")
 	case o.detail == "-":
-		return usageErrorf("--detail - is no file; give the name of one")
+		return usageErrorf("--detail - is not a file; give the name of one")
 	}
 	return checkDistinct(fileOrStdin(args), target{"--generate", o.generate}, target{"--detail", o.detail})
 }

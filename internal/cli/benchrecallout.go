@@ -91,7 +91,7 @@ type recallBar struct {
 	read, size int64 // bytes; size is -1 if it is unknown
 }
 
-func newRecallBar(cmd *cobra.Command) *recallBar { return &recallBar{progress: newProgress(cmd)} }
+func newRecallBar(cmd *cobra.Command) *recallBar { return &recallBar{progress: newBenchProgress(cmd)} }
 
 // countReader returns a reader that moves the bar; size is -1 if it is unknown.
 func (b *recallBar) countReader(r io.Reader, size int64) io.Reader {

@@ -17,28 +17,27 @@ func newBenchScoreCommand() *cobra.Command {
 	var o scoreOptions
 	cmd := &cobra.Command{
 		Use:   "score BEFORE AFTER",
-		Short: "Measure what any compactor made of a transcript",
-		Long: `score compares a transcript before and after a compactor, any, each in its own
-format: tokens freed; identifiers (paths, names in snake_case and camelCase,
-hashes, tickets) that still stand, and those made up; messages unchanged,
-changed, gone and new; whether the system message, the first and the latest
-message of the user stand; calls and results that lost their partner; and the
-tokens that are no longer the same from the start, which a prompt cache must
-read anew for the next request.
+		Short: "Measure the result of any compactor",
+		Long: `score compares a transcript before and after any compactor, each in its own
+format. It measures the freed tokens; the identifiers (paths, names in
+snake_case and camelCase, hashes, tickets) that are kept or invented; the
+messages that are unchanged, changed, removed or new; whether the system message
+and the first and latest message of the user are kept; calls and results without
+their partner; and the tokens after the first difference, which a prompt cache
+must read again for the next request.
 
-What is kept is worth what the work needs next. --next gives the messages that
-came next, or --full the whole session, of which BEFORE is the beginning. Then
-score also gives the share of the identifiers needed next, and of the edits that
-can go on without reading again, that still stand. Beside each share stands what
-the newest tokens of BEFORE keep at the same size.
+What is worth keeping depends on the work that follows. Give the messages that
+came next with --next, or the whole session, which begins with BEFORE, with
+--full. Then score also measures the kept share of the identifiers needed next,
+and of the edits that can continue without another read. Beside each share is
+what the newest tokens of BEFORE keep at the same size.
 
 BEFORE and AFTER may be folders: files of equal names are pairs. Thinking and
-the line numbers that a read puts before its lines are left out on both sides;
-images count nothing.`,
+the line numbers of file reads are ignored on both sides; images count nothing.`,
 		Example: `  tiercompact compact session.jsonl -w 16384 > small.jsonl
   tiercompact bench score session.jsonl small.jsonl
 
-  # another tool's output, on a session that it saw 120 messages of
+  # another tool's output for the first 120 messages of a session
   head -n 120 session.jsonl > before.jsonl
   other-tool < before.jsonl > after.json
   tiercompact bench score before.jsonl after.json --full session.jsonl
@@ -50,12 +49,12 @@ images count nothing.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.next, "next", "", "messages that came after BEFORE: a `file`, or a folder for folders")
-	f.StringVar(&o.full, "full", "", "session that begins with BEFORE and went on: a `file`, or a folder for folders")
+	f.StringVar(&o.full, "full", "", "session that begins with BEFORE and continues: a `file`, or a folder for folders")
 	f.IntVar(&o.cut, "cut", 0, "with --full: what came next begins after this `message` (default: after the last of BEFORE)")
 	f.StringVar(&o.model, "model", "", "count tokens as this model does (default: cl100k_base)")
-	f.StringVar(&o.from, "from", "", "`format` of BEFORE, and of what came next (default: told by its content)")
-	f.StringVar(&o.to, "to", "", "`format` of AFTER (default: told by its content)")
-	f.BoolVar(&o.lenient, "lenient", false, "leave broken records out and read bytes that are not UTF-8 as U+FFFD; say how many")
+	f.StringVar(&o.from, "from", "", "`format` of BEFORE, and of what came next (default: detected)")
+	f.StringVar(&o.to, "to", "", "`format` of AFTER (default: detected)")
+	f.BoolVar(&o.lenient, "lenient", false, "skip broken records, read bytes that are not UTF-8 as U+FFFD, and report how many")
 	f.BoolVar(&o.json, "json", false, "all figures as JSON")
 	o.look.registerLook(cmd)
 	f.SortFlags = false
@@ -111,7 +110,7 @@ func (o *scoreOptions) runScore(cmd *cobra.Command, before, after string) error 
 		return err
 	}
 	s := score{Pairs: []bench.Comparison{}, Failed: []failure{}, known: o.next != "" || o.full != ""}
-	p := newProgress(cmd)
+	p := newBenchProgress(cmd)
 	for i, pair := range pairs {
 		p.showLine(len(pairs) > 1, fmt.Sprintf("scoring %d of %d: %s", i+1, len(pairs), screen.Clip(pair.name, 40)))
 		c, err := o.scorePair(cmd, pair, counter.Text)
@@ -176,7 +175,7 @@ func (o *scoreOptions) scorePair(cmd *cobra.Command, p pair, count func(string) 
 func (o *scoreOptions) following(session, before input) (chat.Transcript, error) {
 	if o.cut > 0 {
 		if n := len(session.Messages); o.cut > n {
-			return nil, usageErrorf("--cut %d lies behind the end of %s, which has %s", o.cut, session.name, screen.Plural(n, "message"))
+			return nil, usageErrorf("--cut %d is after the end of %s, which has %s", o.cut, session.name, screen.Plural(n, "message"))
 		}
 		return session.Messages[o.cut:], nil
 	}

@@ -27,26 +27,27 @@ func newChatCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "chat [--resume [NAME]] [MODEL]",
 		Short: "Chat with a local model, for as long as you like",
-		Long: `chat is a chat with a local model whose conversation never outgrows the model's
-window: it is compacted as it goes on, and nothing is lost. It is on disk after
-each message, and --resume goes on with it, also where the chat was killed. Each
-record of its file has a checksum. A damaged one is an error that names the
-line; --resume --lenient goes on with the others and with what the archive has.
-A file that is removed, replaced or cut during the chat is written anew.
+		Long: `chat is a chat with a local model. Its conversation never outgrows the model's
+window: it is compacted as it grows, and nothing is lost. It is written to disk
+after each message, and --resume continues it, even after a kill. Each record of
+its file has a checksum. A damaged record is an error that names the line;
+--resume --lenient continues with the other records and the archive. If the file
+is removed, replaced or cut during the chat, it is written again.
 
 A compaction follows an answer, while you read it; what you type meanwhile is
-sent when it has ended. Your own message leads to one only if the request would
-otherwise not fit the window. --trigger every_message compacts after any
-message, --trigger manual by /compact alone, and where a request would not fit.
+sent when it has ended. Your own message causes one only if the request would
+otherwise not fit the window. With --trigger every_message, any message can
+cause one; with --trigger manual, only /compact and a request that would not
+fit.
 
-If no window is set, the model is loaded before the first question, to
-see which one the server gives it.
+If the window is not set, the model is loaded before the first question, to see
+which window the server gives it.
 
-Where input or output is no terminal, or cannot place its cursor (TERM=dumb),
-each line that is read is a message or a command, and answers go to stdout:
-where neither is a terminal, each of them once, when it is whole.`,
+If input or output is not a terminal, or cannot place its cursor (TERM=dumb),
+each line of input is a message or a command, and answers go to stdout; if
+neither is a terminal, each answer is written once, when it is complete.`,
 		Example: `  tiercompact chat llama3.2:3b
-  tiercompact chat --resume                # go on with the newest session
+  tiercompact chat --resume                # continue the newest session
   tiercompact chat --openai-url http://127.0.0.1:8080/v1 -w 16384
   echo "why is the sky blue?" | tiercompact chat llama3.2:3b`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -61,11 +62,11 @@ where neither is a terminal, each of them once, when it is whole.`,
 	f.StringVar(&o.openaiURL, "openai-url", "", "`address` of a server with OpenAI's protocol, in place of Ollama; its key is in "+config.KeyVariable)
 	f.StringVar(&o.dir, "dir", ".compact", "`folder` of sessions and archive")
 	f.StringVar(&o.session, "session", "", "`name` of the new session (default: the time)")
-	f.StringVar(&o.resume, "resume", "", "go on with the session of this `[NAME]`, or the newest")
+	f.StringVar(&o.resume, "resume", "", "continue the session of this `[NAME]`, or the newest")
 	f.Lookup("resume").NoOptDefVal = newestSession
-	f.BoolVar(&o.lenient, "lenient", false, "with --resume: leave damaged records of the session out, and take what they told from the archive where it has that; say which")
+	f.BoolVar(&o.lenient, "lenient", false, "with --resume: skip damaged records of the session, restore them from the archive if it has their content, and report them")
 	f.StringVar(&o.system, "system", "", "the system prompt of a new session, as `text`")
-	f.BoolVar(&o.plain, "plain", false, "line by line, also on a terminal")
+	f.BoolVar(&o.plain, "plain", false, "line by line, even on a terminal")
 	o.look.registerLook(cmd)
 	o.settings.registerSettings(cmd, append([]string{"preset", "model", "window", "trigger", "redact", "trace"}, settingsOfModels()...)...)
 	for _, name := range []string{"preset", "trigger"} {
@@ -101,9 +102,9 @@ func (o *chatOptions) runChat(cmd *cobra.Command, args []string) (err error) {
 	defer func() {
 		closing := t.Close()
 		tellNotes(cmd, t)
-		kept := "session %s is kept; tiercompact chat --resume=%s goes on with it"
+		kept := "session %s is kept; tiercompact chat --resume=%s continues it"
 		if closing != nil {
-			kept = "session %s is not wholly on disk, the error says what is missing; tiercompact chat --resume=%s goes on with what is there"
+			kept = "session %s is not wholly on disk; the error reports what is missing; tiercompact chat --resume=%s continues with what is there"
 		}
 		err = errors.Join(err, closing, flushSinks(cmd.Context(), o.flush))
 		printNote(cmd, kept, t.Name(), t.Name())

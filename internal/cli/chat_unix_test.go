@@ -320,7 +320,7 @@ func TestChatOnATerminal(t *testing.T) {
 	}
 
 	x.run("tiercompact chat --resume --preset default --window 4096 --trace trace.jsonl")
-	x.until("session demo goes on; /retry")
+	x.until("session demo continues; /retry")
 	x.record("It goes on where it was")
 	now, again := x.session("demo")
 	if !bytes.Equal(now, raw) || !reflect.DeepEqual(again, stood) {
@@ -490,7 +490,7 @@ func TestChatCompactsWhileTheUserReads(t *testing.T) {
 	x.gone()
 	raw, left := x.session("demo")
 	x.run("tiercompact chat --resume --window 4096 --preset default --summary-model extractive")
-	x.until("session demo goes on")
+	x.until("session demo continues")
 	if now, again := x.session("demo"); !bytes.Equal(now, raw) || !reflect.DeepEqual(again, left) {
 		t.Error("to resume changed the session")
 	}

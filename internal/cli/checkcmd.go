@@ -16,13 +16,13 @@ func newCheckCommand() *cobra.Command {
 	var o checkOptions
 	cmd := &cobra.Command{
 		Use:   "check [FILE|-]",
-		Short: "Find what is wrong with a transcript",
+		Short: "Find the problems of a transcript",
 		Long: `check lists what servers and chat templates refuse: calls without results and
-results without calls, those of tools that run on the server too, calls without
-a name, ids that repeat, empty messages, arguments that are no JSON, messages of
-one role in a row. Real logs have such faults, so they are
-warnings. With --against, what the transcript was compacted from, the faults
-that were not there before are errors, and --chat is about that file.`,
+results without calls, even those of tools that run on the server, calls without
+a name, repeated ids, empty messages, arguments that are not JSON, and messages
+of one role in a row. Real logs have such faults, so they are warnings. With
+--against, the transcript before the compaction, new faults are errors, and
+--chat is about that file.`,
 		Example: `  tiercompact check session.jsonl
   tiercompact check session.jsonl --strict
   tiercompact check small.jsonl --against session.jsonl`,
@@ -31,7 +31,7 @@ that were not there before are errors, and --chat is about that file.`,
 	}
 	f := cmd.Flags()
 	f.BoolVar(&o.strict, "strict", false, "warnings are errors")
-	f.StringVar(&o.against, "against", "", "the transcript in this `file` is what was compacted")
+	f.StringVar(&o.against, "against", "", "this `file` is the transcript before the compaction")
 	f.BoolVar(&o.json, "json", false, "the problems as JSON")
 	o.source.registerSource(cmd)
 	return cmd

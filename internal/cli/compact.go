@@ -17,15 +17,15 @@ func newCompactCommand() *cobra.Command {
 	var o compactOptions
 	cmd := &cobra.Command{
 		Use:   "compact [FILE|-]",
-		Short: "Write a transcript as small as its window demands",
-		Long: `compact reads a transcript, makes one check as if its last message had just
-been added, and writes what is left, in the format that it was read in, or as
-openai where that cannot be written. Where nothing is due, the first is what was
-read, byte for byte.
+		Short: "Compact a transcript to fit its window",
+		Long: `compact reads a transcript, makes one check as if its last message had just been
+added, and writes the result in the same format, or as openai if that format
+cannot be written. If nothing is due and the format stays, the output is the
+input, byte for byte.
 
-A level asked for by name is applied whatever the usage, the trigger and the
-gain. With --layers or --note the conversation becomes what is protected, one
-summary, and what is recent.`,
+A level that you name is applied regardless of the usage, the trigger and the
+gain. With --layers or --note, the result is the protected messages, one
+summary, and the recent messages.`,
 		Example: `  tiercompact compact session.jsonl --window 32768 > small.jsonl
   tiercompact compact session.json -w 16384 --level hard --query "the login bug"
   tiercompact compact - --window 8192 --to ollama < body.json
@@ -35,11 +35,11 @@ summary, and what is recent.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.runCompact(cmd, fileOrStdin(args)) },
 	}
 	f := cmd.Flags()
-	f.StringVarP(&o.out, "out", "o", "-", "write to this `file`; it may be the one that is read")
-	f.StringVar(&o.to, "to", "", "write in this `format`: "+formatNames(true)+" (default: as read, else openai)")
+	f.StringVarP(&o.out, "out", "o", "-", "write to this `file`; it may be the input")
+	f.StringVar(&o.to, "to", "", "write in this `format`: "+formatNames(true)+" (default: that of the input, or else openai)")
 	complete(cmd, "to", formatNames(true))
-	f.BoolVar(&o.layers, "layers", false, "compact to what is protected, one summary, and what is recent")
-	f.StringVar(&o.note, "note", "", "the same, and tell the summary this wish")
+	f.BoolVar(&o.layers, "layers", false, "compact to the protected messages, one summary, and the recent messages")
+	f.StringVar(&o.note, "note", "", "like --layers, with this instruction for the summary")
 	o.report.registerReport(cmd)
 	o.settings.registerSettings(cmd, append(settingsOfCompaction(), settingsOfSinks()...)...)
 	o.source.registerSource(cmd)

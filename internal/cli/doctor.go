@@ -20,22 +20,21 @@ func newDoctorCommand() *cobra.Command {
 	var o doctorOptions
 	cmd := &cobra.Command{
 		Use:   "doctor [FILE|-]",
-		Short: "Say which models are there, and what each level will use",
-		Long: `doctor asks the server what it is, which models it has and how large their
-windows are, tries the one that ranks and the one that summarises, and says what
-each level will use, why, and what to do about each problem.
+		Short: "Report the available models, and the engine of each level",
+		Long: `doctor asks the server for its version, its models and their windows, tries the
+model for ranking and the model for summaries, and reports which engine each
+level will use, why, and a remedy for each problem.
 
 It leaves the server as it was: a model is tried with the window that it has,
-and one that had to be loaded is soon unloaded. A trial takes at most 2 minutes,
-or the longer of the deadlines that are set; all trials together take at most
-one and a half times as long. A machine that is busy, or too
-slow for the deadlines, is told, too.
+and a model that had to be loaded is soon unloaded. A trial takes at most 2
+minutes, or the longer of the deadlines if they are set; all trials together
+take at most one and a half times as long. doctor also reports a machine that is
+busy, or too slow for the deadlines.
 
-With --model, the window is that of the session's model, as the server runs it;
-if none is set, the model is loaded to see which it is.
-With FILE, a transcript, it says whether that session fits. Exit code 1 says
-that something asked for is not to be had; what is only not at its best exits
-with 0.`,
+With --model, it reports the window of the session's model as the server runs
+it; if the window is not set, the model is loaded to find it. With FILE, a
+transcript, it reports whether that session fits. It exits 1 if something that
+you asked for is missing; if the quality is only reduced, it exits 0.`,
 		Example: `  tiercompact doctor
   tiercompact doctor --pull
   tiercompact doctor session.jsonl --model qwen2.5-coder:7b
@@ -44,7 +43,7 @@ with 0.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.runDoctor(cmd, args) },
 	}
 	f := cmd.Flags()
-	f.BoolVar(&o.pull, "pull", false, "have the server pull the models that are missing")
+	f.BoolVar(&o.pull, "pull", false, "have the server pull the missing models")
 	f.BoolVar(&o.json, "json", false, "the findings as JSON")
 	o.look.registerLook(cmd)
 	o.settings.registerSettings(cmd, append([]string{"model", "window"}, settingsOfModels()...)...)
@@ -93,7 +92,7 @@ func (o *doctorOptions) runDoctor(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	d = toldDiagnosis(d)
+	d = redactedDiagnosis(d)
 	if o.json {
 		err = writeJSON(cmd.OutOrStdout(), d)
 	} else {
@@ -105,8 +104,8 @@ func (o *doctorOptions) runDoctor(cmd *cobra.Command, args []string) error {
 	return err
 }
 
-// toldDiagnosis returns d with the servers' answers redacted: one may repeat a key.
-func toldDiagnosis(d engine.Diagnosis) engine.Diagnosis {
+// redactedDiagnosis returns d with the servers' answers redacted: one may repeat a key.
+func redactedDiagnosis(d engine.Diagnosis) engine.Diagnosis {
 	clean := redact.Default().String
 	d.Levels, d.Problems = slices.Clone(d.Levels), slices.Clone(d.Problems)
 	for i := range d.Levels {
@@ -117,9 +116,9 @@ func toldDiagnosis(d engine.Diagnosis) engine.Diagnosis {
 	}
 	for _, trip := range []**engine.RoundTrip{&d.Embed, &d.Summary} {
 		if *trip != nil {
-			told := **trip
-			told.Error = clean(told.Error)
-			*trip = &told
+			clone := **trip
+			clone.Error = clean(clone.Error)
+			*trip = &clone
 		}
 	}
 	return d
@@ -229,7 +228,7 @@ func (o *doctorOptions) writeDiagnosis(out io.Writer, d engine.Diagnosis) error 
 	w.writeWindow(d.Window)
 	w.writeRoundTrip("embedding", d.Embed)
 	w.writeRoundTrip("summary", d.Summary)
-	w.writeLevels(d.Levels)
+	w.writeLevels(d)
 	w.problems(d.Problems)
 	return w.failed
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -64,12 +65,19 @@ func (m *models) engineOptions(cmd *cobra.Command, named bool) (engine.Options, 
 	return o, nil
 }
 
-// A progress shows a model's progress on a terminal, in one line that is removed at
-// the end. On anything else it shows nothing.
+// A progress shows the progress of work on a terminal, in one line that is removed at
+// the end. Elsewhere it shows nothing, or a line now and then.
 type progress struct {
 	w     *os.File // nil: not a terminal
 	shown string
+	// plain writes a line now and then if w is nil; nil: nothing is shown then.
+	plain func(text string)
+	now   func() time.Time
+	next  time.Time // of a line by plain
 }
+
+// plainPause is the time between two lines of a progress that is not on a terminal.
+const plainPause = time.Minute
 
 func newProgress(cmd *cobra.Command) *progress {
 	f, ok := fileOf(cmd.ErrOrStderr())
@@ -82,12 +90,21 @@ func newProgress(cmd *cobra.Command) *progress {
 	return &progress{w: f}
 }
 
+// newBenchProgress is newProgress for work that may take long: without a terminal,
+// it writes plain lines.
+func newBenchProgress(cmd *cobra.Command) *progress {
+	p := newProgress(cmd)
+	p.plain, p.now = func(text string) { printNote(cmd, "%s", text) }, time.Now
+	p.next = p.now().Add(plainPause)
+	return p
+}
+
 func (p *progress) embedded(done, of int) {
 	p.showLine(done < of, fmt.Sprintf("embedding: %d of %d texts", done, of))
 }
 
-func (p *progress) showSummary(s summarize.Progress) {
-	p.showLine(!s.Done, fmt.Sprintf("summary: %s %d of %d, %d tokens, %.0f tokens/s", s.Step, s.Call, s.Of, s.Tokens, s.PerSecond))
+func (p *progress) summarising(s summarize.Progress) {
+	p.showLine(!s.Done, screen.Summarising(s))
 }
 
 // showShare shows the done part of a whole; of is 0 or less if the whole is unknown.
@@ -105,6 +122,8 @@ func (p *progress) clearLine() { p.showLine(false, "") }
 func (p *progress) showLine(on bool, text string) {
 	const certain = "\r\x1b[K"
 	switch {
+	case p.w == nil && p.plain != nil && on:
+		p.writePlain(text)
 	case p.w == nil || on && text == p.shown:
 	case on:
 		fmt.Fprint(p.w, certain, screen.Escaped(text))
@@ -112,5 +131,13 @@ func (p *progress) showLine(on bool, text string) {
 	case p.shown != "":
 		fmt.Fprint(p.w, certain)
 		p.shown = ""
+	}
+}
+
+// writePlain writes text as a line, unless the last one was written less than plainPause ago.
+func (p *progress) writePlain(text string) {
+	if at := p.now(); !at.Before(p.next) {
+		p.plain(text)
+		p.next = at.Add(plainPause)
 	}
 }

@@ -24,7 +24,7 @@ func newPlanCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error { return o.runPlan(cmd, fileOrStdin(args)) },
 	}
 	f := cmd.Flags()
-	f.BoolVar(&o.layers, "layers", false, "plan for what is protected, one summary, and what is recent")
+	f.BoolVar(&o.layers, "layers", false, "plan for the protected messages, one summary, and the recent messages")
 	f.BoolVar(&o.json, "json", false, "the plan as JSON")
 	o.look.registerLook(cmd)
 	o.settings.registerSettings(cmd, settingsOfCompaction()...)

@@ -18,19 +18,19 @@ func newRecallCommand() *cobra.Command {
 	var o recallOptions
 	cmd := &cobra.Command{
 		Use:   "recall ID|TEXT --archive DIR",
-		Short: "Get back what was removed, by its id, its words or its meaning",
-		Long: `recall prints what an outline, a marker or a summary stands for. The id is what
-they show behind "recall". What is no id in the archive is searched for: by its
-words, and by its meaning if there is an embedding model. stderr says which.
+		Short: "Get removed messages back by id, words or meaning",
+		Long: `recall prints the text that an outline, a marker or a summary replaced. They
+show its id after "recall". Anything else is searched for: by its words, and by
+its meaning if there is an embedding model. stderr reports which.
 
-With --json, the answer is an object: "entry" is what an id stands for, "found"
-is the list of hits of a search, the best first.`,
+With --json, the answer is an object: "entry" is the entry of an id, "found" is
+the list of hits of a search, the best first.`,
 		Example: `  tiercompact recall 3f9a1c2e --archive .compact/archive
   tiercompact recall "connection refused" --archive .compact/archive -n 3
   tiercompact recall why postgres --archive s3://bucket/prefix --json`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if strings.TrimSpace(strings.Join(args, " ")) == "" {
-				return usageErrorf("recall needs the id or the words of what is looked for")
+				return usageErrorf("recall needs an id, or words to search for")
 			}
 			return nil
 		},
@@ -38,7 +38,7 @@ is the list of hits of a search, the best first.`,
 	}
 	f := cmd.Flags()
 	o.place.registerPlace(cmd)
-	f.IntVarP(&o.most, "most", "n", 5, "at most so many `hits` of a search")
+	f.IntVarP(&o.most, "most", "n", 5, "the maximum number of `hits` of a search")
 	registerSettings(cmd, "engine", "ollama_url", "embed", "deadlines.ranking")
 	f.BoolVar(&o.json, "json", false, "as JSON")
 	return cmd

@@ -5,28 +5,30 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/config"
+	"github.com/tiercompact/tiercompact/wire"
 )
 
 func newReplayCommand() *cobra.Command {
 	var o replayOptions
 	cmd := &cobra.Command{
 		Use:   "replay [FILE|-]",
-		Short: "Run a transcript message by message, and show what happens to it",
+		Short: "Replay a transcript message by message, and show each compaction",
 		Long: `replay adds the messages of a transcript one after the other, as an assistant
-would, and shows the usage of the window after each, what was done, what it
-freed, and what was kept. Without FILE it runs a coding session that comes with
-the program.
+would, and shows the usage of the window after each, the compactions, what they
+freed, and what was kept. Without FILE it replays a built-in coding session.
 
-Stretches in which nothing happens are folded in long transcripts; --all shows
+In a long transcript, stretches without a compaction are folded; --all shows
 every message. With --level, that level is applied whenever usage is at or above
-the soft threshold. Replay goes on after a message that does not fit the budget;
-exit code 3 is about the end.`,
+the soft threshold. Replay continues after a message that does not fit the
+budget; exit code 3 means that the end does not fit it.`,
 		Example: `  tiercompact replay
   tiercompact replay session.jsonl --window 16384 --preset steady
   tiercompact replay session.jsonl -w 32768 --level soft --all
@@ -36,10 +38,10 @@ exit code 3 is about the end.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.runReplay(cmd, args) },
 	}
 	f := cmd.Flags()
-	f.StringVarP(&o.out, "out", "o", "", "write the conversation as it stands at the end to this `file`")
-	f.StringVar(&o.to, "to", "", "in this `format`: "+formatNames(true)+" (default: as read, else openai)")
+	f.StringVarP(&o.out, "out", "o", "", "write the conversation at the end to this `file`")
+	f.StringVar(&o.to, "to", "", "in this `format`: "+formatNames(true)+" (default: that of the input, or else openai)")
 	complete(cmd, "to", formatNames(true))
-	f.StringVar(&o.requests, "requests", "", "write each request as it would have been sent into this `folder`")
+	f.StringVar(&o.requests, "requests", "", "write each request, as an assistant would send it, into this `folder`")
 	f.BoolVarP(&o.all, "all", "a", false, "show every message, fold nothing")
 	f.BoolVar(&o.json, "json", false, "one JSON object for each message and one for the end instead of the timeline")
 	f.StringVar(&o.report, "report", "", "write the figures of the end to this `file`, as JSON")
@@ -137,7 +139,7 @@ func (o *replayOptions) readTranscript(cmd *cobra.Command, args []string) (input
 
 func (o *replayOptions) newShower(w io.Writer, in input) (replayView, error) {
 	if o.json {
-		return newJSONShower(w), nil
+		return jsonView{w}, nil
 	}
 	screen, err := o.look.screenFor(w)
 	if err != nil {
@@ -177,7 +179,7 @@ type replayStep struct {
 	index    int // from 0
 	message  chat.Message
 	report   tiercompact.Report
-	standing int   // messages in the conversation before the check
+	messages int   // messages in the conversation before the check
 	left     int   // messages after it
 	err      error // a BudgetError, or nil
 }
@@ -202,7 +204,7 @@ func (p *player) playMessages(ctx context.Context) (ending, error) {
 				return ending{}, err
 			}
 		}
-		b := replayStep{index: i, message: m, standing: left + 1}
+		b := replayStep{index: i, message: m, messages: left + 1}
 		b.report, b.err = p.session.AddMessage(ctx, m)
 		if b.err != nil && !errors.Is(b.err, tiercompact.ErrInsufficientBudget) {
 			return ending{}, fmt.Errorf("replay message %d: %w", i+1, b.err)
@@ -217,4 +219,71 @@ func (p *player) playMessages(ctx context.Context) (ending, error) {
 	}
 	end := tally.totalEnding(left)
 	return end, p.show.showEnding(end)
+}
+
+// jsonView shows a replay as JSON lines.
+type jsonView struct{ w io.Writer }
+
+func (s jsonView) showStart(tiercompact.Config) {}
+
+func (s jsonView) showMessage(b replayStep) {
+	failed := ""
+	if b.err != nil {
+		failed = b.err.Error()
+	}
+	_ = writeJSONLine(s.w, struct { // end reports the errors of stdout too
+		Type     string             `json:"type"`
+		Index    int                `json:"index"`
+		Role     chat.Role          `json:"role"`
+		Standing int                `json:"standing"`
+		Left     int                `json:"left"`
+		Error    string             `json:"error,omitempty"`
+		Report   tiercompact.Report `json:"report"`
+	}{"message", b.index + 1, b.message.Role, b.messages, b.left, failed, b.report})
+}
+
+func (s jsonView) showEnding(e ending) error {
+	return writeJSONLine(s.w, struct {
+		Type string `json:"type"`
+		ending
+	}{"end", e})
+}
+
+// requests is a folder of requests, numbered in the order of sending.
+type requests struct {
+	folder string
+	last   int
+}
+
+// newRequests creates the folder if it is missing. It must be empty, so that it
+// holds the requests of one replay only.
+func newRequests(folder string) (*requests, error) {
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return nil, fmt.Errorf("write requests: %w", err)
+	}
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil, fmt.Errorf("write requests: %w", err)
+	}
+	if len(entries) > 0 {
+		return nil, usageErrorf("--requests %s: the folder is not empty; give a new one", folder)
+	}
+	return &requests{folder: folder}, nil
+}
+
+// writeRequest writes the messages of one request, as an OpenAI list.
+func (r *requests) writeRequest(t chat.Transcript) error {
+	r.last++
+	f, err := os.OpenFile(filepath.Join(r.folder, fmt.Sprintf("%06d.json", r.last)), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return fmt.Errorf("write request %d: %w", r.last, err)
+	}
+	err = wire.Encode(f, wire.Conversation{Format: "openai", Messages: t}, "openai")
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	if err != nil {
+		return fmt.Errorf("write request %d: %w", r.last, err)
+	}
+	return nil
 }

@@ -6,6 +6,7 @@ package cli
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"io"
@@ -16,8 +17,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/internal/screen"
 	"github.com/tiercompact/tiercompact/redact"
+	"github.com/tiercompact/tiercompact/wire"
 )
 
 // Main runs the command line, and ends the process with its exit code.
@@ -128,4 +131,50 @@ func printableLine(s string) string {
 		}
 		return r
 	}, s)
+}
+
+// The exit codes are part of the interface: scripts use them to distinguish failures.
+const (
+	exitFailed  = 1
+	exitUsage   = 2
+	exitBudget  = 3
+	exitInvalid = 4
+)
+
+// A usageError reports a wrong use of the command.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+func usageErrorf(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// errInvalid makes a faulty transcript exit 4.
+var errInvalid = errors.New("invalid transcript")
+
+func exitCode(err error) int {
+	var usage usageError
+	var broken *wire.Error
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &usage), errors.Is(err, wire.ErrSeveralChats), errors.Is(err, wire.ErrNoChat):
+		return exitUsage
+	case errors.Is(err, tiercompact.ErrInsufficientBudget):
+		return exitBudget
+	case errors.As(err, &broken), errors.Is(err, errInvalid):
+		return exitInvalid
+	}
+	return exitFailed
+}
+
+//go:embed demo.jsonl
+var demoSession []byte
+
+// demoTranscript returns the session that comes with the program.
+func demoTranscript() (input, error) {
+	c, err := wire.DecodeBytes(demoSession, wire.Options{Name: "demo.jsonl"})
+	if err != nil {
+		return input{}, fmt.Errorf("read the demo session: %w", err)
+	}
+	return input{Conversation: c, name: "a coding session that comes with tiercompact", session: "demo"}, nil
 }

@@ -46,7 +46,7 @@ type sessionRun struct {
 func startRun(cmd *cobra.Command, c config.Config, session string, in input) (r *sessionRun, err error) {
 	r = new(sessionRun)
 	p := newProgress(cmd)
-	c.Engine.Embedded, c.Progress = p.embedded, p.showSummary
+	c.Engine.Embedded, c.Progress = p.embedded, p.summarising
 	if r.Opened, err = openSettings(cmd.Context(), cmd, c); err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/tiercompact/tiercompact/engine"
@@ -106,9 +107,14 @@ func (s *doctorSheet) writeRoundTrip(heading string, t *engine.RoundTrip) {
 	}
 }
 
-func (s *doctorSheet) writeLevels(levels []engine.LevelState) {
+// writeLevels writes the engine of each level. A reason that is a problem is given
+// there.
+func (s *doctorSheet) writeLevels(d engine.Diagnosis) {
 	s.writeLine("")
-	for _, l := range levels {
+	for _, l := range d.Levels {
+		if slices.ContainsFunc(d.Problems, func(p engine.Problem) bool { return p.What == l.Why }) {
+			l.Why = "see below"
+		}
 		s.writeRow(string(l.Level), l.Engine+": "+l.Why)
 	}
 }

@@ -24,9 +24,9 @@ type source struct {
 
 func (s *source) registerSource(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&s.from, "from", "", "`format` of the transcript: "+formatNames(false)+" (default: told by its content)")
+	f.StringVar(&s.from, "from", "", "`format` of the transcript: "+formatNames(false)+" (default: detected)")
 	f.IntVar(&s.chat, "chat", 0, "which chat, `n`, of a file that holds several, from 1")
-	f.BoolVar(&s.lenient, "lenient", false, "leave broken records out and read bytes that are not UTF-8 as U+FFFD; say how many")
+	f.BoolVar(&s.lenient, "lenient", false, "skip broken records, read bytes that are not UTF-8 as U+FFFD, and report how many")
 	complete(cmd, "from", formatNames(false))
 }
 

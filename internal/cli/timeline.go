@@ -9,12 +9,16 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/internal/bench"
 	"github.com/tiercompact/tiercompact/internal/screen"
+	traced "github.com/tiercompact/tiercompact/internal/timeline"
 	"github.com/tiercompact/tiercompact/levels"
 	"github.com/tiercompact/tiercompact/redact"
+	"github.com/tiercompact/tiercompact/trace"
 )
 
 // A timeline shows a replay for people: one line per message, and one more for each
@@ -159,7 +163,7 @@ func (t *timeline) writeLevel(b replayStep, a tiercompact.Applied) {
 	} else {
 		parts = append([]string{fmt.Sprintf("%s %s%s", a.Level, t.screen.Sign("−", "-"), screen.Grouped(a.Before-a.After))}, parts...)
 	}
-	parts = append(parts, fmt.Sprintf("%.1f ms", milliseconds(a.Took)))
+	parts = append(parts, fmt.Sprintf("%.1f ms", float64(a.Took.Microseconds())/1000))
 	t.writeUnder(screen.Plain, strings.Join(parts, t.screen.Sign(" · ", ", ")))
 	for _, tried := range screen.Tried(a) {
 		t.writeUnder(screen.Yellow, tried)
@@ -171,10 +175,10 @@ func (t *timeline) writeLevel(b replayStep, a tiercompact.Applied) {
 
 // keptMessages returns the number of messages after a round.
 func keptMessages(b replayStep) string {
-	if b.left == b.standing {
+	if b.left == b.messages {
 		return "all " + screen.Plural(b.left, "message") + " kept"
 	}
-	return fmt.Sprintf("%d of %d kept", b.left, b.standing)
+	return fmt.Sprintf("%d of %d kept", b.left, b.messages)
 }
 
 // writeUnder shows a text below the line of its message.
@@ -243,7 +247,7 @@ func (t *timeline) showEnding(e ending) error {
 		state, p = "does not fit the budget of "+screen.Grouped(u.Budget), screen.Red
 	}
 	t.writeLine("end    %s of %s tokens (%s), %s", screen.Grouped(u.Tokens), screen.Grouped(u.Window), screen.Percent(u.Share), t.screen.Paint(p, state))
-	t.writeLine("       %d of %s stand, %s", e.Messages, screen.Plural(e.Added, "message"), screen.Plural(e.Rounds, "round"))
+	t.writeLine("       %d of %s left, %s", e.Messages, screen.Plural(e.Added, "message"), screen.Plural(e.Rounds, "round"))
 	if e.Uncut > u.Tokens {
 		t.writeLine("       without compaction: %s tokens (%s)", screen.Grouped(e.Uncut), screen.Percent(float64(e.Uncut)/float64(u.Window)))
 	}
@@ -270,4 +274,96 @@ func (t *timeline) writeTable(e ending) {
 
 func tableRow(l bench.Level) string {
 	return fmt.Sprintf("%-9s  %5d  %8s  %6s  %8.1f", l.Level, l.Times, screen.Grouped(l.Freed), screen.Percent(l.Share), l.Millis)
+}
+
+// A picture is the timeline of a replay, as a file.
+type picture struct {
+	path   string
+	events []trace.Event
+}
+
+func (p *picture) registerPicture(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&p.path, "timeline", "", "draw what happened into this `file`, as SVG")
+}
+
+func (p *picture) validatePicture() error {
+	if p.path == "-" {
+		return usageErrorf("--timeline - is not a file; give the name of one")
+	}
+	return nil
+}
+
+// attachSink has the picture receive a session's events, if a picture is requested.
+func (p *picture) attachSink(cfg *tiercompact.Config) {
+	if p.path != "" {
+		cfg.Trace = trace.Join(cfg.Trace, func(e trace.Event) { p.events = append(p.events, e) }) // a replay has one goroutine
+	}
+}
+
+// drawPicture draws the picture.
+func (p *picture) drawPicture(cmd *cobra.Command) error {
+	if p.path == "" || len(p.events) == 0 {
+		return nil
+	}
+	return writeOutput(cmd, p.path, func(w io.Writer) error { return traced.SVG(w, p.events) })
+}
+
+// An ending is the end of a replay.
+type ending struct {
+	Levels   []bench.Level     `json:"levels"`
+	Usage    tiercompact.Usage `json:"usage"`
+	Messages int               `json:"messages"` // that are left
+	Added    int               `json:"added"`
+	Rounds   int               `json:"rounds"`
+	Peak     float64           `json:"peak"`        // the highest usage before a check
+	Uncut    int               `json:"uncompacted"` // tokens of all that was added
+	Missed   int               `json:"did_not_fit"` // messages after which the conversation exceeded the budget
+	Fits     bool              `json:"fits"`
+
+	last error // of the last message
+}
+
+// budgetError returns an error if the end does not fit the budget.
+func (e ending) budgetError() error {
+	switch {
+	case e.Fits:
+		return nil
+	case e.last != nil:
+		return e.last
+	}
+	return fmt.Errorf("%w: %s tokens of %s allowed at the end; the trigger never had it compacted", tiercompact.ErrInsufficientBudget,
+		screen.Grouped(e.Usage.Tokens), screen.Grouped(e.Usage.Budget))
+}
+
+// A tally adds up the results of a replay's messages.
+type tally struct {
+	end   ending
+	freed bench.Freed
+}
+
+func newTally(u tiercompact.Usage) *tally {
+	return &tally{end: ending{Usage: u, Uncut: u.Tokens}}
+}
+
+func (t *tally) countStep(b replayStep) {
+	r, e := b.report, &t.end
+	e.Uncut += r.Before - e.Usage.Tokens
+	e.Peak = max(e.Peak, float64(r.Before)/float64(r.Usage.Window))
+	e.Usage, e.last = r.Usage, b.err
+	e.Added++
+	if r.Compacted() {
+		e.Rounds++
+	}
+	if r.Usage.Tokens > r.Usage.Budget {
+		e.Missed++
+	}
+	t.freed.Add(r)
+}
+
+// totalEnding returns the end, with a line for each applied level, and for each of
+// the three that a reader expects.
+func (t *tally) totalEnding(messages int) ending {
+	e := t.end
+	e.Messages, e.Fits, e.Levels = messages, e.Usage.Tokens <= e.Usage.Budget, t.freed.Levels()
+	return e
 }

@@ -36,14 +36,14 @@ func beats() []replayStep {
 	}
 	both := round(1340, 900, tiercompact.Applied{Level: levels.Emergency, Before: 1340, After: 950, Engine: "extractive", Fallback: "extractive",
 		Attempts: []tiercompact.Attempt{{Engine: "ollama/llama3.2:3b", Reason: "too long", Then: "retry-half"}, {Engine: "ollama/llama3.2:3b", Reason: "server is not reachable", Then: "extractive"}}},
-		tiercompact.Applied{Level: levels.TruncateName, Before: 950, After: 900})
+		tiercompact.Applied{Level: levels.FitName, Before: 950, After: 900})
 	both.report.Edits = []tiercompact.Edit{{Level: levels.Emergency, Start: 1, End: 4, Put: 1, Why: "summarised: 3 messages"}}
 	both.report.Warnings = []string{"protected messages take 600 of 1000 tokens, over half of the window"}
 	both.err = &tiercompact.BudgetError{Budget: 875, Tokens: 900, Floor: 900, System: 800}
 	all := []replayStep{quiet(chat.System, 40, "be brief"), quiet(chat.User, 90, "\x1b[31mlist\x1b[0m it"), quiet(chat.Assistant, 300, "漢字"),
 		quiet(chat.User, 500, ""), soft, call, both, quiet(chat.Assistant, 900, "done")}
 	for i := range all {
-		all[i].index, all[i].standing, all[i].left = i, i+1, i+1
+		all[i].index, all[i].messages, all[i].left = i, i+1, i+1
 	}
 	all[6].left = 5
 	return all

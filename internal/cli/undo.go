@@ -20,14 +20,13 @@ func newUndoCommand() *cobra.Command {
 	var o undoOptions
 	cmd := &cobra.Command{
 		Use:   "undo FILE|- --archive DIR",
-		Short: "Take the newest compaction of a transcript back",
-		Long: `undo takes a compacted transcript, finds the round that left it in the archive,
-and writes the conversation as it was before, followed by the messages that came
-since. Run it on its own output to take the round before back too.
+		Short: "Undo the newest compaction of a transcript",
+		Long: `undo reads a compacted transcript, finds its round in the archive, and writes
+the conversation before that round, followed by the messages added since. Run it
+on its own output to undo the round before that too.
 
-The file may be in any format that compact writes, messages may have been added
-to it, and it may have been converted since. The messages that compact wrote
-must all be there, as they were written.`,
+The file may be in any format that compact writes, and messages may have been
+added to it since. It must contain all messages that compact wrote, unchanged.`,
 		Example: `  tiercompact compact session.jsonl -w 8192 --archive kept --out small.jsonl
   tiercompact undo small.jsonl --archive kept > session-again.jsonl`,
 		Args: fileOrPipe,
@@ -35,10 +34,10 @@ must all be there, as they were written.`,
 	}
 	f := cmd.Flags()
 	o.place.registerPlace(cmd)
-	f.StringVarP(&o.out, "out", "o", "-", "write to this `file`; it may be the one that is read")
-	f.StringVar(&o.to, "to", "", "write in this `format`: "+formatNames(true)+" (default: the one that compact wrote)")
+	f.StringVarP(&o.out, "out", "o", "-", "write to this `file`; it may be the input")
+	f.StringVar(&o.to, "to", "", "write in this `format`: "+formatNames(true)+" (default: that of compact)")
 	complete(cmd, "to", formatNames(true))
-	f.BoolVar(&o.json, "json", false, "tell what was taken back as JSON on stderr")
+	f.BoolVar(&o.json, "json", false, "write what was undone as JSON to stderr")
 	o.source.registerSource(cmd)
 	return cmd
 }

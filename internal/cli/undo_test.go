@@ -24,8 +24,8 @@ type desk struct {
 
 func (d desk) path(name string) string { return filepath.Join(d.dir, name) }
 
-// in returns the flag for a format, none for "".
-func in(to string) []string {
+// formatFlags returns the flag for a format, none for "".
+func formatFlags(to string) []string {
 	if to == "" {
 		return nil
 	}
@@ -46,7 +46,7 @@ func (d desk) run(args ...string) string {
 // archive afterwards.
 func (d desk) compact(file, out, level, to string) int {
 	d.Helper()
-	d.run(append([]string{"compact", d.path(file), "--engine", "built-in", "--archive", d.path("kept"), "--out", d.path(out), "-q", "-w", "4000", "--level", level}, in(to)...)...)
+	d.run(append([]string{"compact", d.path(file), "--engine", "built-in", "--archive", d.path("kept"), "--out", d.path(out), "-q", "-w", "4000", "--level", level}, formatFlags(to)...)...)
 	steps, err := filepath.Glob(d.path("kept/*/steps-*.pack"))
 	if err != nil {
 		d.Fatal(err)
@@ -56,13 +56,13 @@ func (d desk) compact(file, out, level, to string) int {
 
 func (d desk) undo(file, out, to string) {
 	d.Helper()
-	d.run(append([]string{"undo", d.path(file), "--archive", d.path("kept"), "--out", d.path(out)}, in(to)...)...)
+	d.run(append([]string{"undo", d.path(file), "--archive", d.path("kept"), "--out", d.path(out)}, formatFlags(to)...)...)
 }
 
 // converted writes a file in another format without compaction.
 func (d desk) converted(file, out, to string) {
 	d.Helper()
-	d.run(append([]string{"compact", d.path(file), "--engine", "built-in", "-w", "100000000", "--out", d.path(out), "-q"}, in(to)...)...)
+	d.run(append([]string{"compact", d.path(file), "--engine", "built-in", "-w", "100000000", "--out", d.path(out), "-q"}, formatFlags(to)...)...)
 }
 
 func (d desk) read(name string) []byte {
@@ -254,7 +254,7 @@ func TestUndoTakesBackAWholeReplay(t *testing.T) {
 			t.Parallel()
 			d := desk{t, t.TempDir()}
 			d.write("file", all[name])
-			d.run(append([]string{"replay", d.path("file"), "--engine", "built-in", "-w", "2500", "--archive", d.path("kept"), "--out", d.path("now")}, in(to)...)...)
+			d.run(append([]string{"replay", d.path("file"), "--engine", "built-in", "-w", "2500", "--archive", d.path("kept"), "--out", d.path("now")}, formatFlags(to)...)...)
 			steps, err := filepath.Glob(d.path("kept/*/steps-*.pack"))
 			if err != nil || len(steps) < 2 {
 				t.Fatalf("%d rounds, %v", len(steps), err)

@@ -60,8 +60,8 @@ func checkLocked(before, after chat.Transcript, locked func(int) bool) error {
 		if !locked(i) {
 			continue
 		}
-		switch k, stands := now[m.ID]; {
-		case !stands:
+		switch k, present := now[m.ID]; {
+		case !present:
 			return fmt.Errorf("protected message %d (%s) is gone", i, m.ID)
 		case !Same(m, after[k]):
 			return fmt.Errorf("protected message %d (%s) is changed", i, m.ID)
@@ -203,7 +203,7 @@ func checkPairs(before, after chat.Transcript) error {
 		return err
 	}
 	for _, m := range before[chat.Open(before):] {
-		if _, stands := now[m.ID]; !stands {
+		if _, present := now[m.ID]; !present {
 			return fmt.Errorf("message %s of the open group is gone", m.ID)
 		}
 	}

@@ -124,7 +124,7 @@ func checkApplied(t *rapid.T, before, after chat.Transcript, rules edit.Rules) {
 	}
 	for i, m := range before {
 		was += size(m)
-		if kept, stands := now[m.ID]; rules.Locked(i) && (!stands || !edit.Same(kept, m)) {
+		if kept, present := now[m.ID]; rules.Locked(i) && (!present || !edit.Same(kept, m)) {
 			t.Fatalf("protected message %d did not stay", i)
 		}
 	}

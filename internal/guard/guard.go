@@ -210,8 +210,9 @@ func (c *call[T]) run(ctx context.Context, g *Guard, f func(context.Context) (T,
 		}
 		c.back <- o
 	}()
-	o.value, o.err = f(ctx)
-	o.err = settled(o.err)
+	if o.value, o.err = f(ctx); o.err != nil {
+		o.err = settledError{o.err, o.err.Error()}
+	}
 	returned = true
 }
 
@@ -224,13 +225,6 @@ type settledError struct {
 
 func (e settledError) Error() string { return e.text }
 func (e settledError) Unwrap() error { return e.error }
-
-func settled(err error) error {
-	if err == nil {
-		return nil
-	}
-	return settledError{err, err.Error()}
-}
 
 // leave abandons a call, and reports whether it was still running.
 func (c *call[T]) leave(g *Guard) bool {

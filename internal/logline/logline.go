@@ -4,6 +4,8 @@
 package logline
 
 import (
+	"regexp"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -96,4 +98,189 @@ func reportsSuccess(line string) bool {
 		}
 	}
 	return strings.Contains(line, " PASSED [") || strings.Contains(line, " XFAIL [") || strings.Contains(line, " SKIPPED [")
+}
+
+// exits are the lines, in lower case, in which a tool reports the exit code of a
+// command: those of Codex, mini-swe-agent, Gemini CLI, OpenHands, pi, Claude Code,
+// Copilot, Kimi, Cline.
+var exits = []*regexp.Regexp{
+	regexp.MustCompile(`^"?(?:process )?exit[ _]?(?:code|status)"?[ :=]+(-?\d+)\.?$`),
+	regexp.MustCompile(`^<(?:returncode|exit_?code|exit_status)>\s*(-?\d+)\s*</`),
+	regexp.MustCompile(`^[\[(<]?(?:the )?(?:process|command|program|script|shell|task)?(?: (?:was|has|execution))? ?(?:finished|completed|executed|failed|exited|ended|terminated)? ?(?:successfully )?(?:with|and returned)? ?(?:exited with )?(?:exit )?(?:code|status):? (-?\d+)\.?[\])>]?$`),
+	regexp.MustCompile(`^return ?code[:=]? ?(-?\d+)$`),
+}
+
+// inJSON is the code in the metadata of an answer that is an object.
+var inJSON = regexp.MustCompile(`"(?:exit_?[cC]ode|returncode|exit_status)"\s*:\s*(-?\d+)`)
+
+// The number of lines at either end of an output that may report the exit code.
+const exitHead, exitTail = 6, 12
+
+// ExitCode returns the exit code that the tool itself reports at the beginning or
+// at the end of an output; known is false if there is none.
+func ExitCode(text string) (code int, known bool) {
+	text = strings.TrimSpace(text)
+	if strings.HasPrefix(text, "{") && strings.HasSuffix(text, "}") {
+		if all := inJSON.FindAllStringSubmatch(text, -1); len(all) > 0 {
+			return parseDigits(all[len(all)-1][1]), true
+		}
+	}
+	rest := text
+	for range exitHead {
+		line, more, _ := strings.Cut(rest, "\n")
+		if code, known := exitCodeOf(line); known {
+			return code, true
+		}
+		if !isHeader(line) {
+			break // the output of the command begins
+		}
+		rest = more
+	}
+	for range exitTail {
+		at := strings.LastIndexByte(text, '\n')
+		if code, known := exitCodeOf(text[at+1:]); known {
+			return code, true
+		}
+		if at < 0 {
+			break
+		}
+		text = text[:at]
+	}
+	return 0, false
+}
+
+// exitCodeOf returns the exit code in a line.
+func exitCodeOf(line string) (code int, known bool) {
+	if len(line) > 200 {
+		return 0, false
+	}
+	line = strings.ToLower(strings.TrimSpace(chat.Visible(line)))
+	for _, e := range exits {
+		if m := e.FindStringSubmatch(line); m != nil {
+			return parseDigits(m[1]), true
+		}
+	}
+	return 0, false
+}
+
+func parseDigits(s string) int {
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		return 1 // too large to be one: it is not 0
+	}
+	return n
+}
+
+// isHeader reports whether a tool wrote a line before an output.
+func isHeader(line string) bool {
+	line = strings.ToLower(strings.TrimSpace(line))
+	for _, h := range []string{"chunk id:", "wall time:", "command:", "directory:", "exit", "process exited", "original token", "total output", "cwd:", "duration:"} {
+		if strings.HasPrefix(line, h) {
+			return true
+		}
+	}
+	return false
+}
+
+var endedWith = regexp.MustCompile(`(?:exit(?:ed)?(?: with)?(?: (?:code|status))?|return ?code|exit_code|exitcode)[">]*[:=]? ?(-?\d+)`)
+
+// kindByExitCode returns the kind of a line in lower case by an exit code in it.
+func kindByExitCode(low string) Kind {
+	if !strings.Contains(low, "exit") && !strings.Contains(low, "return") {
+		return Plain
+	}
+	m := endedWith.FindStringSubmatch(low)
+	switch {
+	case m == nil:
+		return Plain
+	case parseDigits(m[1]) == 0:
+		return Success
+	}
+	return Error
+}
+
+// longestName limits the bytes of a test's name.
+const longestName = 160
+
+// A form is how a test runner reports a failed test: the first group is the name,
+// the second, if any, the reason.
+type form struct {
+	holds string // a text in each such line, because a regular expression is slow
+	line  *regexp.Regexp
+}
+
+// forms are those of the runners, each with the runner whose output has it.
+var forms = []form{
+	{"--- FAIL", regexp.MustCompile(`^(?:=== |--- )FAIL: (.+?)(?: \([\d.]+s\))?$`)},                                 // go test
+	{"=== FAIL", regexp.MustCompile(`^=== FAIL: \S+ (.+?)(?: \([\d.]+s\))?$`)},                                      // gotestsum
+	{"not ok", regexp.MustCompile(`^not ok (?:\d+ ?)?(?:- )?(.+?)(?: # time=.*)?$`)},                                // TAP
+	{"FAILED", regexp.MustCompile(`^(?:\[gw\d+\] )?(?:\[ *\d+%\] )?(?:FAILED|ERROR) (\S+::.+?)(?: - (.+))?$`)},      // pytest
+	{"ERROR", regexp.MustCompile(`^ERROR (\S+\.py\S*)(?: - (.+))?$`)},                                               // pytest
+	{"::", regexp.MustCompile(`^(\S+::.+?) (?:FAILED|ERROR)(?: +\[ *\d+%\])?$`)},                                    // pytest -v
+	{"(", regexp.MustCompile(`^(?:FAIL|ERROR): (\w+ \([\w.]+\))`)},                                                  // unittest
+	{"...", regexp.MustCompile(`^(?:test )?(.+?) ?\.\.\. ?(?:FAILED|FAIL|ERROR)(?: \(.*\))?$`)},                     // cargo, unittest, deno
+	{"FAIL [", regexp.MustCompile(`^FAIL \[ *[\d.]+s\] (.+)$`)},                                                     // cargo nextest
+	{"<<<", regexp.MustCompile(`^(?:\[ERROR\] +)?(.+?)\s+(?:--\s+)?Time elapsed: .* <<< (?:FAILURE|ERROR|ÉCHEC)!`)}, // Surefire
+	{"<<<", regexp.MustCompile(`^(?:\[ERROR\] +)?(\S.*?)\s+<<< (?:FAILURE|ERROR)!`)},                                // Surefire
+	{"[ERROR]", regexp.MustCompile(`^\[ERROR\]\s+([A-Z]\w*(?:[.>]+\w+)+:\d+)(?:->\S+)*\s*(.*)$`)},                   // Surefire, at the end
+	{" FAILED", regexp.MustCompile(`^(\S+(?: > .+)) FAILED$`)},                                                      // Gradle
+	{" FAILED", regexp.MustCompile(`^(//\S+)\s+FAILED\b`)},                                                          // Bazel
+	{"FAILED  ]", regexp.MustCompile(`^\[  FAILED  \] ([A-Za-z_]\S*)(?:,.*| \(.*)?$`)},                              // googletest
+	{"***", regexp.MustCompile(`^\d+/\d+ Test +#\d+: (\S+) \.*\*\*\*(.+?)(?: +[\d.]+ sec)?$`)},                      // CTest
+	{"(Failed)", regexp.MustCompile(`^\d+ - (\S+) \(Failed\)`)},                                                     // CTest
+	{"failed (", regexp.MustCompile(`^Test Case '(.+?)' failed \(`)},                                                // XCTest
+	{"[FAIL]", regexp.MustCompile(`^(?:\[xUnit\.net [\d:.]+\]\s+)?(\S.*?) \[FAIL\]$`)},                              // xUnit
+	{"s]", regexp.MustCompile(`^(?:Failed|Fehler|Fehlgeschlagen|Échec|Échoué|Con error|Error|Com falha|Falha|Non superato|失败|失敗|실패|Не пройден|Сбой) (\S.*?) \[[<\d., ]+\S*s\]$`)}, // dotnet test, also in other languages
+	{"(FAILED", regexp.MustCompile(`^(.+?) \((?:FAILED|ERROR) - \d+\)$`)},               // RSpec, documentation
+	{"rspec ", regexp.MustCompile(`^rspec (\./\S+)(?: # (.+))?$`)},                      // RSpec, at the end
+	{"[E]", regexp.MustCompile(`^\d\d:\d\d (?:\+\d+ )?(?:~\d+ )?-\d+: (.+) \[E\]$`)},    // Dart
+	{"Failed", regexp.MustCompile(`^(\S+\.t) \.+ (?:Dubious|Failed \d+/\d+ subtests)`)}, // prove
+	{"● ", regexp.MustCompile(`^● (.+(?: › ).+)$`)},                                     // Jest
+	{"FAIL ", regexp.MustCompile(`^❯?\s*FAIL\s+(\S+\.\w+ > .+)$`)},                      // Vitest
+	{"FAIL ", regexp.MustCompile(`^FAIL\s+(\S+\.(?:test|spec)\.\w+)(?: \(.*\))?$`)},     // Jest
+	{"── ", regexp.MustCompile(`^── (?:Failure|Error) \((.+?)\)`)},                      // testthat
+}
+
+// failMarks are the signs before the name of a failed test.
+var failMarks = []string{"✗ ", "✕ ", "× ", "✘ ", "✖ ", "[FAIL] ", "[X] "}
+
+var (
+	timing   = regexp.MustCompile(` *\([<\d.,]+ ?(?:m|µ|n)?s(?:ec)?\)$`)
+	numbered = regexp.MustCompile(`^\d+\) (\S.*)$`)
+	counted  = regexp.MustCompile(`^[\d,.]+ `)
+	assigned = regexp.MustCompile(`^(?:Failure|Error):$`)
+)
+
+func (r Reader) failedTest(line string) (name, why string) {
+	for _, f := range forms {
+		if !strings.Contains(line, f.holds) {
+			continue
+		}
+		if m := f.line.FindStringSubmatch(line); m != nil {
+			if len(m) > 2 {
+				why = m[2]
+			}
+			return testName(m[1]), why
+		}
+	}
+	for _, mark := range failMarks {
+		if rest, ok := strings.CutPrefix(line, mark); ok && rest != "" && !counted.MatchString(rest) {
+			return testName(rest), ""
+		}
+	}
+	if r.listed {
+		if m := numbered.FindStringSubmatch(line); m != nil && !assigned.MatchString(m[1]) {
+			return testName(strings.TrimSuffix(m[1], ":")), ""
+		}
+	}
+	return "", ""
+}
+
+// testName returns the name of a test without its duration.
+func testName(name string) string {
+	name = strings.TrimSpace(timing.ReplaceAllString(name, ""))
+	if len(name) > longestName {
+		name = strings.ToValidUTF8(name[:longestName], "")
+	}
+	return name
 }

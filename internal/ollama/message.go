@@ -88,7 +88,7 @@ func addImage(m *api.Message, p *chat.Picture) error {
 	}
 	image, err := base64.StdEncoding.DecodeString(data)
 	if err != nil {
-		return fmt.Errorf("image is not in base64; send it anew: %w", err)
+		return fmt.Errorf("image is not in base64; send it again: %w", err)
 	}
 	m.Images = append(m.Images, image)
 	return nil

@@ -153,13 +153,13 @@ func Recent(t chat.Transcript, turns, pairs int) []bool {
 // of calls with their results, are complete: those before the newest incomplete one
 // do not count. Of a turn, its user message and the assistant's texts count, as in
 // [Recent].
-func Kept(t chat.Transcript, stands func(chat.Message) bool) (turns, pairs int) {
+func Kept(t chat.Transcript, unchanged func(chat.Message) bool) (turns, pairs int) {
 	groups, _ := chat.Groups(t)
 	for i := len(groups) - 1; i >= 0; i-- {
 		if !t[groups[i][0]].HasCalls() {
 			continue
 		}
-		if slices.ContainsFunc(groups[i], func(m int) bool { return !stands(t[m]) }) {
+		if slices.ContainsFunc(groups[i], func(m int) bool { return !unchanged(t[m]) }) {
 			break
 		}
 		pairs++
@@ -170,7 +170,7 @@ func Kept(t chat.Transcript, stands func(chat.Message) bool) (turns, pairs int) 
 		if !user && (m.Role != chat.Assistant || m.HasCalls() || m.IsSummary() || m.State == chat.Marked) {
 			continue
 		}
-		if !stands(m) {
+		if !unchanged(m) {
 			break
 		}
 		if user {

@@ -46,7 +46,7 @@ func TestOtherLevelSaysWhyAnotherLevelThanTheDueOneWasApplied(t *testing.T) {
 	}{
 		{report(16080, levels.SoftName, levels.SoftName), ""},
 		{report(16080, levels.HardName), ""},
-		{report(23000, levels.Emergency, levels.Emergency, levels.TruncateName), ""},
+		{report(23000, levels.Emergency, levels.Emergency, levels.FitName), ""},
 		{report(23000, levels.HardName, levels.Emergency), "hard was due; one summary freed more"},
 		{report(23000, levels.HardName, levels.HardName, levels.Emergency), "hard was due, and not enough for the budget of 22,500 tokens"},
 		{report(19000, levels.HardName, levels.SoftName), "hard was due; soft alone was enough"},

@@ -26,7 +26,7 @@ func TestSaidTellsWhatALevelDid(t *testing.T) {
 		"4 messages dropped|lexical":                                                                  {Level: levels.HardName, Engine: "lexical", Fallback: "lexical"},
 		"7 messages summarised|ollama accepted without 2 lines that nothing bears out|instead: brief": {Level: levels.Emergency, Engine: "ollama", Fallback: "brief", Removed: 2},
 		"1 message summarised":                                                                        {Level: levels.LayerName},
-		"":                                                                                            {Level: levels.TruncateName},
+		"":                                                                                            {Level: levels.FitName},
 	} {
 		if got := strings.Join((Screen{}).Said(tiercompact.Report{Edits: edits}, a), "|"); got != want {
 			t.Errorf("%s said %q, want %q", a.Level, got, want)

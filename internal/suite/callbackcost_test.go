@@ -63,7 +63,7 @@ func (p picky) Put(ctx context.Context, s archive.Step) error {
 }
 
 // A step that can never be written does not block others.
-func TestAStepThatIsRefusedForEverDoesNotBlockCompaction(t *testing.T) {
+func TestARefusedStepDoesNotBlockCompaction(t *testing.T) {
 	store := archive.NewMemory()
 	s := start(t, tiercompact.Config{Window: 2000, Count: quarter, Archive: picky{store, 60}})
 	in := working(14, 200)
@@ -97,7 +97,7 @@ func TestAStepThatIsRefusedForEverDoesNotBlockCompaction(t *testing.T) {
 	checkAllThere(t, store, s.Messages(), added)
 }
 
-func TestACountThatIsPossibleForNoPromptIsNotObserved(t *testing.T) {
+func TestImpossibleTokenCountsAreNotObserved(t *testing.T) {
 	s := start(t, tiercompact.Config{Window: 8192, Count: quarter})
 	fill(t, s, 1000)
 	for _, n := range []int{1 << 40, math.MaxInt, 8193, 0, -1, math.MinInt} {

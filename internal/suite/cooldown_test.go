@@ -47,7 +47,7 @@ func TestCooldownSaysWhatTheNextCheckDoes(t *testing.T) {
 	want("after an undo", 2)
 }
 
-func TestTheZeroReportIsOfNoCompaction(t *testing.T) {
+func TestZeroReportHasNoCompaction(t *testing.T) {
 	c, err := tiercompact.New(tiercompact.Config{Window: 8192})
 	if err != nil {
 		t.Fatal(err)

@@ -80,7 +80,7 @@ func through(t *testing.T, cfg tiercompact.Config, in chat.Transcript) chat.Tran
 	return s.Messages()
 }
 
-func TestIDsThatCollideWithOursStandForThemselves(t *testing.T) {
+func TestIDsOfTheClientMayCollideWithOurs(t *testing.T) {
 	for _, id := range []string{"summary-1", "summary-2", "marker-m3", "m3", "m7"} {
 		for _, at := range []int{0, 1, 5, 20, 30} {
 			in := working(10, 200)

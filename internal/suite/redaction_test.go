@@ -200,7 +200,7 @@ func TestNoPartOfASecretLeavesASession(t *testing.T) {
 	}
 }
 
-func TestWhatOnlyLooksLikeASecretStays(t *testing.T) {
+func TestLookAlikesOfSecretsStay(t *testing.T) {
 	alike := slices.DeleteFunc(redacttest.LookAlikes(), func(s string) bool { return strings.Contains(s, "REDACTED") })
 	if len(alike) < 190 {
 		t.Fatalf("%d texts, want about 200", len(alike))
@@ -263,7 +263,7 @@ func TestASecretInAPathAToolOrAnAddressLeavesNoSession(t *testing.T) {
 }
 
 // A client may leave out the message that identified the secret.
-func TestAnIDOfPreflightsKnowsItsSecrets(t *testing.T) {
+func TestPreflightsOfOneIDRememberSecrets(t *testing.T) {
 	secret := "Xk29" + "dkfj39fk" + "LLq2Zw8"
 	c, dir := newArchived(t)
 	for _, said := range []string{"password=" + secret, "Hello."} {

@@ -19,10 +19,10 @@ var eachLevel = map[levels.Name]struct {
 	messages chat.Transcript
 	compact  func(context.Context, *tiercompact.Session) (tiercompact.Report, error)
 }{
-	levels.SoftName:     {working(20, 600), forced(levels.SoftName)},
-	levels.HardName:     {working(20, 600), forced(levels.HardName)},
-	levels.Emergency:    {working(20, 600), forced(levels.Emergency)},
-	levels.TruncateName: {append(working(20, 600), readOf("huge", "huge.go", 30000)...), forced(levels.SoftName)},
+	levels.SoftName:  {working(20, 600), forced(levels.SoftName)},
+	levels.HardName:  {working(20, 600), forced(levels.HardName)},
+	levels.Emergency: {working(20, 600), forced(levels.Emergency)},
+	levels.FitName:   {append(working(20, 600), readOf("huge", "huge.go", 30000)...), forced(levels.SoftName)},
 	levels.LayerName: {working(20, 600), func(ctx context.Context, s *tiercompact.Session) (tiercompact.Report, error) {
 		return s.Compact(ctx, "by hand")
 	}},
@@ -155,7 +155,7 @@ func (a asked) Embed(_ context.Context, texts []string) ([][]float32, error) {
 	return out, nil
 }
 
-func TestSearchIsByMeaningWhereAnEmbedderAnswers(t *testing.T) {
+func TestSearchIsByMeaningIfAnEmbedderAnswers(t *testing.T) {
 	for name, test := range map[string]struct {
 		cfg             tiercompact.Config
 		fails, asked    bool

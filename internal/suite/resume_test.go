@@ -12,7 +12,7 @@ import (
 
 // A level that has nothing to offer waits. In a resumed session it still waits, and runs again
 // at the same message as in a session that was never closed.
-func TestAResumedSessionWaitsAsTheOneThatWentOn(t *testing.T) {
+func TestAResumedSessionWaitsLikeAnUninterruptedOne(t *testing.T) {
 	cfg := tiercompact.Config{Window: 10000, Policy: tiercompact.PolicyConfig{HardCapBuffer: tiercompact.Tokens(0)}, MinGain: 0.08, Count: quarter}
 	next := func() (asked *int, c *tiercompact.Compactor) {
 		asked, here := new(int), cfg

@@ -79,7 +79,7 @@ func TestARankedGroupStaysOrGoesWhole(t *testing.T) {
 	}
 }
 
-func TestWhatStaysByAnyRuleIsOutsideOfTheHalf(t *testing.T) {
+func TestKeptMessagesDoNotCountInHardsHalf(t *testing.T) {
 	old := func() chat.Transcript { return alternating(.9, .8, .7, .6, .5, .4, .3, .2) }
 	behind := newest()[1:5]
 	protect := func(t chat.Transcript, i int) chat.Transcript {
@@ -127,7 +127,7 @@ func TestHardGoesOnLowestFirstUntilBelowTheSoftThreshold(t *testing.T) {
 	}
 }
 
-func TestAnAddedFileIsNeitherQueryNorPinNorLatestUserMessage(t *testing.T) {
+func TestAnAddedFileIsNotAUserMessage(t *testing.T) {
 	for _, level := range []levels.Name{levels.HardName, levels.Emergency} {
 		s := loaded(t, tiercompact.Config{Window: 100000, Embed: tiercompact.EmbedConfig{Embedder: scored{}}})
 		file := func(path string) {
@@ -203,7 +203,7 @@ func TestAnUnansweredCallFurtherUpIsNotOpen(t *testing.T) {
 	}
 }
 
-func TestWhatARoundHasRewrittenIsSettled(t *testing.T) {
+func TestRewrittenMessagesStayAsTheyAre(t *testing.T) {
 	settled := func(t *testing.T) (*tiercompact.Session, chat.Message) {
 		s := loaded(t, tiercompact.Config{Window: 100000, Policy: tiercompact.PolicyConfig{NoPinFirstUser: true}, Embed: tiercompact.EmbedConfig{Embedder: scored{}}}, join(chat.Transcript{user("start")}, reads("alpha", 2000), turns("", 4, 100))...)
 		compactTo(t, s, levels.SoftName)

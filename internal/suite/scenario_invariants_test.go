@@ -13,7 +13,7 @@ import (
 	"github.com/tiercompact/tiercompact/levels"
 )
 
-func TestThresholdsThatDoNotRiseNameTheirFields(t *testing.T) {
+func TestErrorOfThresholdsThatDoNotRiseNamesThem(t *testing.T) {
 	for _, test := range []struct {
 		thresholds levels.Thresholds
 		fields     []string
@@ -33,7 +33,7 @@ func TestThresholdsThatDoNotRiseNameTheirFields(t *testing.T) {
 	}
 }
 
-func TestWhereNothingIsDueWhatComesOutIsByteForByteWhatWentIn(t *testing.T) {
+func TestWithoutACompactionTheBytesStay(t *testing.T) {
 	for name, text := range map[string]string{
 		"openai":    `[{"content":"be  brief","role":"system","x":1},{"role":"user","content":[{"type":"text","text":"time?"}]},{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"clock","arguments":"{ }"}}]},{"tool_call_id":"c","role":"tool","content":"noon"}]`,
 		"anthropic": `{"model":"m","max_tokens":9,"system":"be brief","messages":[{"role":"user","content":"time?"},{"role":"assistant","content":[{"type":"tool_use","id":"c","name":"clock","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":"noon"}]}]}`,
@@ -49,7 +49,7 @@ func TestWhereNothingIsDueWhatComesOutIsByteForByteWhatWentIn(t *testing.T) {
 	}
 }
 
-func TestFaultsOfTheInputStayOrGoAndNoneIsMade(t *testing.T) {
+func TestFaultsOfTheInputAreNotMultiplied(t *testing.T) {
 	bad := calling("bad")
 	bad.Parts[0].Args = `{"command": "make`
 	for name, fault := range map[string]chat.Transcript{
@@ -71,7 +71,7 @@ func TestFaultsOfTheInputStayOrGoAndNoneIsMade(t *testing.T) {
 	}
 }
 
-func TestTheOrderOfTheRestNeverChanges(t *testing.T) {
+func TestKeptMessagesStayInOrder(t *testing.T) {
 	in := working(12, 100)
 	for i := range in {
 		in[i].ID = fmt.Sprintf("x%03d", i)
@@ -90,7 +90,7 @@ func TestTheOrderOfTheRestNeverChanges(t *testing.T) {
 	})
 }
 
-func TestACompactionThatWouldNotShrinkIsNotMade(t *testing.T) {
+func TestNoCompactionThatWouldNotShrink(t *testing.T) {
 	in := chat.Transcript{as("a", user("hello")), as("b", reply("hi")), as("c", user("and?")), as("d", reply("so")), as("e", user("on")), as("f", reply("ok")), as("g", user("go")), as("h", reply("yes"))}
 	for _, way := range ways()[2:] {
 		out, err := way.run(t, tiercompact.Config{Window: 100000, Count: quarter}, in)
@@ -118,7 +118,7 @@ func (w watching) Put(ctx context.Context, s archive.Step) error {
 	return w.Store.Put(ctx, s)
 }
 
-func TestWhatIsRemovedIsInTheArchiveBeforeTheConversationChanges(t *testing.T) {
+func TestArchiveIsWrittenBeforeTheConversationChanges(t *testing.T) {
 	var s *tiercompact.Session
 	rounds := 0
 	store := watching{archive.NewMemory(), func(step archive.Step) {
@@ -144,7 +144,7 @@ func TestWhatIsRemovedIsInTheArchiveBeforeTheConversationChanges(t *testing.T) {
 	}
 }
 
-func TestSameInputGivesTheSameBytesAndRecallIDsAreHashesOfWhatTheyStandFor(t *testing.T) {
+func TestSameInputGivesTheSameBytesAndRecallIDs(t *testing.T) {
 	run := func(size int) (recall, bytes string) {
 		s := loaded(t, tiercompact.Config{Window: 100000}, join(chat.Transcript{as("start", user("start"))}, reads("alpha", size), turns("", 8, 100))...)
 		compactTo(t, s, levels.SoftName)
@@ -161,7 +161,7 @@ func TestSameInputGivesTheSameBytesAndRecallIDsAreHashesOfWhatTheyStandFor(t *te
 	}
 }
 
-func TestAMarkerPartsTwoOfOneRoleThatDidNotMeetBefore(t *testing.T) {
+func TestMarkerSeparatesNewNeighboursOfOneRole(t *testing.T) {
 	roles := func(s *tiercompact.Session) (out string) {
 		for _, m := range s.Messages() {
 			out += string(m.Role)[:1]

@@ -25,7 +25,7 @@ func compacted(t *testing.T, cfg tiercompact.Config, messages ...chat.Message) (
 	return s, r
 }
 
-func TestThreeLayersStandInTheirOrder(t *testing.T) {
+func TestThreeLayersAreInOrder(t *testing.T) {
 	in := join(chat.Transcript{as("sys", said(chat.System, 50, 1)), as("dev", said(chat.Developer, 50, 2))}, turns("old", 3, 100))
 	in[3] = guarded(in[3]) // olda0, between messages that go
 	in = join(in, chat.Transcript{as("late-sys", said(chat.System, 50, 3))}, turns("", 6, 100))
@@ -87,7 +87,7 @@ func TestOverTheBudgetTurnsAndPairsAreLoweredByOneInTurn(t *testing.T) {
 	}
 }
 
-func TestWhatIsLetGoJoinsTheInputOfTheSummary(t *testing.T) {
+func TestReleasedTurnsJoinTheInputOfTheSummary(t *testing.T) {
 	for _, window := range []int{100000, 1600} {
 		var shown []string
 		s, r := compacted(t, tiercompact.Config{Window: window, Policy: tiercompact.PolicyConfig{HardCapBuffer: tiercompact.Tokens(0)}, Summary: tiercompact.SummaryConfig{MaxTokens: tiercompact.Tokens(50), Summarizer: summarizer(func(ctx context.Context, r summarize.Request) (string, error) {
@@ -106,7 +106,7 @@ func TestWhatIsLetGoJoinsTheInputOfTheSummary(t *testing.T) {
 func TestBelowTheFloorOfThePolicyFitFollowsThenInsufficientBudget(t *testing.T) {
 	in := recentTurns()
 	_, r := compacted(t, tiercompact.Config{Window: 1000, Policy: tiercompact.PolicyConfig{HardCapBuffer: tiercompact.Tokens(650)}, Summary: tiercompact.SummaryConfig{MaxTokens: tiercompact.Tokens(50)}}, in...)
-	if !slices.Equal(applied(r), []levels.Name{levels.LayerName, levels.TruncateName}) || r.Kept != (tiercompact.Kept{Turns: 1, Pairs: 1}) || r.After > 350 {
+	if !slices.Equal(applied(r), []levels.Name{levels.LayerName, levels.FitName}) || r.Kept != (tiercompact.Kept{Turns: 1, Pairs: 1}) || r.After > 350 {
 		t.Errorf("applied %v, kept %v, %d left of 350", applied(r), r.Kept, r.After)
 	}
 	in[44] = as("u11", said(chat.User, 600, 1)) // the latest user message alone is over it
@@ -117,7 +117,7 @@ func TestBelowTheFloorOfThePolicyFitFollowsThenInsufficientBudget(t *testing.T) 
 	}
 }
 
-func TestASecondSummaryTakesInTheFirstWhateverItsRole(t *testing.T) {
+func TestASecondSummaryReplacesTheFirstInAnyRole(t *testing.T) {
 	for _, role := range []chat.Role{chat.Assistant, chat.System} {
 		ways := map[string]func(s *tiercompact.Session) (tiercompact.Report, error){
 			"compact": func(s *tiercompact.Session) (tiercompact.Report, error) { return s.Compact(t.Context(), "") },
@@ -152,7 +152,7 @@ func TestASecondSummaryTakesInTheFirstWhateverItsRole(t *testing.T) {
 	}
 }
 
-func TestTheSummaryStandsWhereTheFirstSummarisedMessageStood(t *testing.T) {
+func TestTheSummaryReplacesTheFirstSummarisedMessage(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		in   chat.Transcript

@@ -109,7 +109,7 @@ func cascading(t *testing.T, cfg tiercompact.Config, usage, n int) (*tiercompact
 	return s, add(t, s, said(chat.User, usage-s.Usage().Tokens, 90))
 }
 
-func TestCascadeTriesSoftFirstAndStopsWhereThatIsEnough(t *testing.T) {
+func TestCascadeTriesSoftFirstAndStopsIfThatIsEnough(t *testing.T) {
 	for _, test := range []struct {
 		usage, file int
 		picked      levels.Name
@@ -165,7 +165,7 @@ func TestSeveralLevelsAreOneRound(t *testing.T) {
 	}
 }
 
-func TestARoundIsMadeWholeOrNotAtAll(t *testing.T) {
+func TestARoundIsAtomic(t *testing.T) {
 	cfg := tiercompact.Config{Archive: failing{archive.NewMemory(), always, always}, Window: 20000, Escalation: tiercompact.Cascade}
 	in := join(chat.Transcript{user("start")}, reads("alpha", 1000), turns("", 4, 1600))
 	s := loaded(t, cfg, in...)

@@ -182,7 +182,7 @@ func TestInsufficientBudgetNamesItsFallback(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := eventsOf[trace.Error](*heard)
-	if len(got) != 1 || got[0].ErrorType != "insufficient_budget" || got[0].Fallback != string(levels.TruncateName) {
+	if len(got) != 1 || got[0].ErrorType != "insufficient_budget" || got[0].Fallback != string(levels.FitName) {
 		t.Errorf("told %+v", got)
 	}
 }

@@ -85,7 +85,7 @@ func TestAModelThatFailedIsLeftOutForAWhileThatDoubles(t *testing.T) {
 	}
 }
 
-func TestInsideTheCooldownOnlyAModelThatFailedIsLeftOut(t *testing.T) {
+func TestCooldownLeavesOutFailedModelsOnly(t *testing.T) {
 	m := &modelUnderTest{}
 	s := loaded(t, tiercompact.Config{Window: 10000, Summary: tiercompact.SummaryConfig{Summarizer: m, Name: "small"}}, turns("", 10, 400)...)
 	over := func(salt int) tiercompact.Report { return add(t, s, said(chat.User, 9200-s.Usage().Tokens, salt)) }
@@ -147,7 +147,7 @@ func compactedNow(t *testing.T, s *tiercompact.Session, salt int) tiercompact.Re
 	return tiercompact.Report{}
 }
 
-func TestAPreflightRemembersUnderItsIDThatAModelFailed(t *testing.T) {
+func TestPreflightsOfOneIDRememberFailedModels(t *testing.T) {
 	m := &modelUnderTest{err: errors.New("connection refused")}
 	c, err := tiercompact.New(tiercompact.Config{Window: 10000, Policy: tiercompact.PolicyConfig{HardCapBuffer: tiercompact.Tokens(0)}, Count: quarter, Summary: tiercompact.SummaryConfig{Summarizer: m, Name: "small"}})
 	if err != nil {

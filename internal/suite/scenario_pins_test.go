@@ -129,7 +129,7 @@ func TestTheFirstUserMessageThatAPersonTypedIsPinned(t *testing.T) {
 	}
 }
 
-func TestTheFirstTypedMessageIsThePinnedOneWhereItIsProtectedToo(t *testing.T) {
+func TestTheFirstTypedMessageIsPinnedEvenIfProtected(t *testing.T) {
 	in := join(chat.Transcript{guarded(as("task", user("port it to Go"))), as("a", reply("yes"))}, turns("", 10, 100))
 	s := loaded(t, tiercompact.Config{Window: 100000}, in...)
 	compactTo(t, s, levels.Emergency)

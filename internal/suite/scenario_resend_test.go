@@ -71,7 +71,7 @@ func newestUser(t chat.Transcript) int {
 	return chat.Newest(t, func(m chat.Message) bool { return m.Role == chat.User })
 }
 
-func TestPreflightMakesNoNewSummaryForWhatOnlyTheNewestRequestSays(t *testing.T) {
+func TestPreflightMakesNoSummaryOfTheNewestRequestAlone(t *testing.T) {
 	const reminder = "<system-reminder>\nThe todo list is empty. Do not mention this.\n</system-reminder>"
 	machine := chat.NewText(chat.User, reminder)
 	machine.Machine = true

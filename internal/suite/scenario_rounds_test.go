@@ -59,7 +59,7 @@ func TestARoundThatFreesTooLittleStartsNoCooldownAndItsLevelWaits(t *testing.T) 
 	}
 }
 
-func TestALevelThatWaitsIsTriedAgainWhereEnoughWentStale(t *testing.T) {
+func TestALevelThatWaitsIsTriedAgainIfEnoughIsStale(t *testing.T) {
 	asked := 0
 	s, _ := putOff(t, tiercompact.Config{MinGain: 0.08, Embed: tiercompact.EmbedConfig{Embedder: asking{&asked}}}, []int{300, 300, 300, 10, 10, 3430, 3430})
 	for i, want := range []int{2, 3, 3} { // behind the first, one of 3,430 is stale; behind the second the other

@@ -43,7 +43,7 @@ func TestKeepLastZeroMakesOneSummaryOfAllThatIsUnprotected(t *testing.T) {
 	}
 }
 
-func TestASystemSummaryBehindASystemMessageIsWarnedOf(t *testing.T) {
+func TestWarningOfASystemSummaryAfterASystemMessage(t *testing.T) {
 	cfg := tiercompact.Defaults(tiercompact.Default)
 	cfg.Window, cfg.Emergency.KeepLast, cfg.SummaryRole = 100000, 0, chat.System
 	heard := hearing(&cfg)
@@ -98,7 +98,7 @@ func TestASummaryThatAClientSendsBackIsReplacedByTheNext(t *testing.T) {
 	}
 }
 
-func TestOneSummaryIsLeftWhereTheOldOneStandsAmongTheNewest(t *testing.T) {
+func TestOneSummaryIsLeftIfTheOldOneIsAmongTheNewest(t *testing.T) {
 	old := loaded(t, tiercompact.Config{Window: 100000}, turns("", 10, 200)...)
 	compactTo(t, old, levels.Emergency)
 	for _, level := range []levels.Name{levels.Emergency, levels.LayerName} {

@@ -200,7 +200,7 @@ func TestMessageAndContextThresholdsLeadStraightToTheSummary(t *testing.T) {
 	}
 }
 
-func TestMessageThresholdCountsWhatNoSummaryStandsForTheNewOneIncluded(t *testing.T) {
+func TestMessageThresholdCountsMessagesOutsideOfSummaries(t *testing.T) {
 	for _, noPin := range []bool{false, true} { // the pinned message is before the summary, and no longer counts
 		s := loaded(t, tiercompact.Config{Window: 1000000, Policy: tiercompact.PolicyConfig{MessageThreshold: 10, NoPinFirstUser: noPin}}, turns("", 4, 50)...)
 		made := []int(nil)
@@ -215,7 +215,7 @@ func TestMessageThresholdCountsWhatNoSummaryStandsForTheNewOneIncluded(t *testin
 	}
 }
 
-func TestMessageThresholdDoesNotWaitWhereEmergencyDoes(t *testing.T) {
+func TestMessageThresholdDoesNotWaitLikeEmergency(t *testing.T) {
 	s := loaded(t, tiercompact.Config{Window: 10000, MinGain: 0.99, Policy: tiercompact.PolicyConfig{MessageThreshold: 24, HardCapBuffer: tiercompact.Tokens(0)}}, turns("", 10, 450)...)
 	for i, want := range []string{tiercompact.ByMinGain, tiercompact.ByMinGain, tiercompact.ByMinGain, ""} {
 		if r := add(t, s, said([]chat.Role{chat.User, chat.Assistant}[i%2], 50, i)); r.Picked != levels.Emergency || r.Reason != want {
@@ -236,7 +236,7 @@ func TestContextThresholdIsReachedAtIt(t *testing.T) {
 	}
 }
 
-func TestEveryCheckIsToldAlsoWhereNothingIsDone(t *testing.T) {
+func TestEveryCheckIsReported(t *testing.T) {
 	for _, test := range []struct {
 		reason string
 		cfg    tiercompact.Config

@@ -27,7 +27,7 @@ func tight(t *testing.T, messages ...chat.Message) *tiercompact.Session {
 // the budget of what is not fixed.
 func fits(t *testing.T, s *tiercompact.Session, r tiercompact.Report, fixed int) {
 	t.Helper()
-	if got := applied(r); len(got) == 0 || got[len(got)-1] != levels.TruncateName {
+	if got := applied(r); len(got) == 0 || got[len(got)-1] != levels.FitName {
 		t.Errorf("applied %v (%s), want fit at the end", got, r.Reason)
 	}
 	if most := 4000 - (4000-fixed)/8; r.After > most {
@@ -149,7 +149,7 @@ func TestFitGoesFromFourMessagesToTwoToOne(t *testing.T) {
 	}
 }
 
-func TestTheFloorIsWhatInsufficientBudgetTellsOf(t *testing.T) {
+func TestInsufficientBudgetReportsTheFloor(t *testing.T) {
 	s := tight(t, guarded(said(chat.System, 900, 1)), said(chat.Developer, 100, 2), said(chat.User, 300, 3), guarded(said(chat.Assistant, 1200, 4)))
 	s.SetTools([]byte(prose(800, 5)))
 	fill(t, s, 0, join(flow(4, 500), chat.Transcript{reply("ran")})...)

@@ -31,7 +31,7 @@ func undone(t *testing.T, s *tiercompact.Session) tiercompact.Report {
 
 // What undo brings back after each level is in restart_test.go.
 
-func TestUndoStartsTheCooldownAndWarnsOfAThresholdThatIsReachedAgain(t *testing.T) {
+func TestUndoStartsTheCooldownAndWarnsOfTheThreshold(t *testing.T) {
 	s := loaded(t, tiercompact.Config{Window: 10000}, turns("", 20, 195)...)
 	if r := add(t, s, said(chat.User, 100, 1)); r.Picked != levels.HardName || !r.Compacted() {
 		t.Fatalf("picked %s, %q", r.Picked, r.Reason)

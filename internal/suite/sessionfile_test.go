@@ -51,7 +51,7 @@ func recordedSession(t *testing.T) (*tiercompact.Compactor, *tiercompact.Session
 
 // Closing a session or its compactor writes the missed records; if that fails, the error
 // reports it.
-func TestCloseWritesWhatWasMissed(t *testing.T) {
+func TestCloseWritesMissedRecords(t *testing.T) {
 	for _, by := range []string{"session", "compactor"} {
 		c, s, r, path := recordedSession(t)
 		closing := map[string]func() error{"session": s.Close, "compactor": c.Close}[by]
@@ -77,7 +77,7 @@ func TestCloseWritesWhatWasMissed(t *testing.T) {
 
 // If a session file is removed while its session is open, the next message writes it again, with
 // its rounds, and the report has a warning.
-func TestSessionFileThatIsTakenAwayIsWrittenAnew(t *testing.T) {
+func TestARemovedSessionFileIsWrittenAgain(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("an open file cannot be removed here")
 	}

@@ -27,7 +27,7 @@ func (s slowUndo) Put(ctx context.Context, step archive.Step) error {
 }
 
 // If an archive hangs in an undo, the conversation can still be read and extended.
-func TestASessionGoesOnWhileAnUndoIsArchived(t *testing.T) {
+func TestASessionContinuesWhileAnUndoIsArchived(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		undo func(s *tiercompact.Session, before chat.Transcript) error

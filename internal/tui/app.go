@@ -3,7 +3,9 @@ package tui
 import (
 	"context"
 	"errors"
+	"io"
 	"strings"
+	"sync"
 
 	"charm.land/bubbles/v2/key"
 	"charm.land/bubbles/v2/textarea"
@@ -210,7 +212,7 @@ func (a *app) showEvent(e Event) {
 		}
 		a.page.streamText(e.Delta.Text)
 	case Waiting:
-		a.doing = "waiting: the server says nothing"
+		a.doing = "waiting: no answer from the server"
 	case Voided:
 		a.page.endStream("")
 		a.page.addBlock(warned, e.Text)
@@ -218,7 +220,7 @@ func (a *app) showEvent(e Event) {
 		a.page.addBlock(rounds, strings.Join(roundLines(a.page.screen, e.Report), "\n"))
 		a.doing = "working"
 	case Summaries:
-		a.doing = progressing(e.Progress)
+		a.doing = screen.Summarising(e.Progress)
 	case Noted:
 		a.page.addBlock(noted, e.Text)
 	case Warned:
@@ -286,4 +288,97 @@ func (a *app) View() tea.View {
 		v.Cursor = c
 	}
 	return v
+}
+
+// A history holds the earlier inputs. The zero value is empty.
+type history struct {
+	lines []string
+	at    int    // index of the shown line; len(lines) if none is shown
+	draft string // the input before the first move up
+}
+
+// addLine appends a line.
+func (h *history) addLine(line string) {
+	if n := len(h.lines); n == 0 || h.lines[n-1] != line {
+		h.lines = append(h.lines, line)
+	}
+	h.at, h.draft = len(h.lines), ""
+}
+
+// moveInHistory returns the line before or after the shown one; now is the current
+// input. After the last line comes the draft.
+func (h *history) moveInHistory(up bool, now string) (string, bool) {
+	switch {
+	case up && h.at == 0, !up && h.at == len(h.lines):
+		return "", false
+	case up:
+		if h.at == len(h.lines) {
+			h.draft = now
+		}
+		h.at--
+	default:
+		h.at++
+	}
+	if h.at == len(h.lines) {
+		return h.draft, true
+	}
+	return h.lines[h.at], true
+}
+
+// Run shows a chat on a full screen until the user leaves. Leaving stops the
+// current action and keeps its text. The chat is not closed.
+func Run(ctx context.Context, t *Talk, in io.Reader, out io.Writer) error {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // the program handles signals
+	defer cancel()
+	var working sync.WaitGroup
+	a := newChatApp(t.o.Screen, t.Status())
+	p := tea.NewProgram(a, tea.WithInput(in), tea.WithOutput(out))
+	t.receive = func(e Event) { p.Send(e) }
+	a.start = func(line string) func() {
+		ctx, stop := context.WithCancel(ctx)
+		working.Go(func() {
+			err := t.Do(ctx, line)
+			stop()
+			p.Send(finished{err})
+		})
+		return stop
+	}
+	a.showGreeting(t)
+	_, err := p.Run()
+	cancel()
+	working.Wait()
+	t.receive = nil
+	if errors.Is(err, tea.ErrInterrupted) {
+		return nil
+	}
+	return err
+}
+
+// showGreeting shows the earlier conversation, or how to begin.
+func (a *app) showGreeting(t *Talk) {
+	all := t.Messages()
+	for _, m := range all {
+		a.page.addMessage(m)
+	}
+	for _, m := range all {
+		if m.Typed() {
+			a.past.addLine(m.Text())
+		}
+	}
+	if len(a.page.blocks) == 0 {
+		a.page.addBlock(noted, "session "+t.Name()+" with "+t.model.Name+"; /help lists the commands")
+	} else {
+		a.page.addBlock(noted, "session "+t.Name()+" continues"+unanswered(all))
+	}
+	if t.model.Warning != "" {
+		a.page.addBlock(warned, t.model.Warning)
+	}
+}
+
+// unanswered returns a hint if the last message waits for an answer.
+func unanswered(t chat.Transcript) string {
+	if n := len(t); n > 0 && t[n-1].Role != chat.Assistant && t[n-1].Role != chat.System {
+		return "; /retry answers the last message"
+	}
+	return ""
 }

@@ -27,15 +27,15 @@ type command struct {
 // commands returns all commands, as /help lists them.
 func commands() []command {
 	return []command{
-		{"compact", "[NOTE]", "compact now; the note tells the summary what matters", (*Talk).compactCommand},
-		{"undo", "", "take the newest compaction back", (*Talk).undoCommand},
+		{"compact", "[NOTE]", "compact now; the note is an instruction for the summary", (*Talk).compactCommand},
+		{"undo", "", "undo the newest compaction", (*Talk).undoCommand},
 		{"why", "", "what the newest compaction did, or why there was none", (*Talk).whyCommand},
 		{"pin", "[ID|last]", "never change or drop a message; without ID: list messages", (*Talk).pinCommand},
 		{"files", "", "the files in the conversation", (*Talk).filesCommand},
 		{"add", "FILE", "put a file into the conversation", (*Talk).addFileCommand},
 		{"recall", "ID|TEXT", "show what was moved out of the conversation", (*Talk).recallCommand},
-		{"retry", "", "have the model answer again where it failed or was stopped", (*Talk).retryCommand},
-		{"model", "[NAME]", "the models there are, or go on with another one", (*Talk).modelCommand},
+		{"retry", "", "have the model answer again if it failed or was stopped", (*Talk).retryCommand},
+		{"model", "[NAME]", "list the models, or continue with another one", (*Talk).modelCommand},
 		{"help", "", "this list", (*Talk).helpCommand},
 		{"quit", "", "leave; the session can be resumed", func(*Talk, context.Context, string) error { return ErrQuit }},
 	}
@@ -68,7 +68,7 @@ func (t *Talk) helpCommand(context.Context, string) error {
 		fmt.Fprintf(&b, "%-18s  %s\n", strings.TrimSpace("/"+c.name+" "+c.args), c.about)
 	}
 	b.WriteString("Enter sends, Alt+Enter or Ctrl+J begins a line, PgUp and PgDn scroll\n")
-	b.WriteString("Ctrl+C stops an answer; where there is none, twice leaves, as Ctrl+D does")
+	b.WriteString("Ctrl+C stops an answer; without one, Ctrl+C twice or Ctrl+D leaves")
 	t.emitNote("%s", b.String())
 	return nil
 }
@@ -152,7 +152,7 @@ func (t *Talk) addFileCommand(ctx context.Context, path string) error {
 	report, err := t.session.AddFile(ctx, path, text)
 	t.noteReport(report)
 	if u := t.session.Usage(); err == nil && u.Tokens > u.Budget {
-		t.emitNote("the conversation is over its budget; it is made to fit before the next answer, or now by /compact")
+		t.emitNote("the conversation is over its budget; it will be compacted before the next answer, or now by /compact")
 	}
 	return err
 }
@@ -165,7 +165,7 @@ func readText(path string) (string, error) {
 		return "", fmt.Errorf("add file: %w", err)
 	}
 	if !info.Mode().IsRegular() {
-		return "", fmt.Errorf("add file %s: it is no plain file", path)
+		return "", fmt.Errorf("add file %s: it is not a plain file", path)
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -179,7 +179,7 @@ func readText(path string) (string, error) {
 	case len(b) > maxFile:
 		return "", fmt.Errorf("add file %s: it is larger than %s bytes; add a part of it", path, screen.Grouped(maxFile))
 	case !utf8.Valid(b) || strings.ContainsRune(string(b), 0):
-		return "", fmt.Errorf("add file %s: it is no text in UTF-8", path)
+		return "", fmt.Errorf("add file %s: it is not text in UTF-8", path)
 	}
 	return string(b), nil
 }
@@ -210,20 +210,20 @@ func (t *Talk) modelCommand(ctx context.Context, name string) error {
 		return t.listModels(ctx)
 	}
 	if t.o.Find == nil {
-		return errors.New("the server's models cannot be asked for; start anew with --model")
+		return errors.New("this server cannot list its models; restart with --model")
 	}
 	m, err := t.o.Find(ctx, name)
 	if err != nil {
 		return err
 	}
 	if err := t.session.SetWindow(m.Window); err != nil {
-		return fmt.Errorf("go on with %s: %w; start anew with --window", name, err)
+		return fmt.Errorf("continue with %s: %w; restart with --window", name, err)
 	}
 	t.model = m
 	t.session.SetCalibration(t.savedCalibration())
 	t.session.SetTools(nil)
 	t.setTools()
-	t.emitNote("going on with %s, window %s tokens (%s)", m.Name, screen.Grouped(m.Window), m.Source)
+	t.emitNote("continuing with %s, window %s tokens (%s)", m.Name, screen.Grouped(m.Window), m.Source)
 	if m.Warning != "" {
 		t.emitEvent(Event{Kind: Warned, Text: m.Warning})
 	}
@@ -248,6 +248,6 @@ func (t *Talk) listModels(ctx context.Context) error {
 		}
 		names[i] = mark + n
 	}
-	t.emitNote("/model NAME goes on with one of:\n%s", strings.Join(names, "\n"))
+	t.emitNote("/model NAME continues with one of:\n%s", strings.Join(names, "\n"))
 	return nil
 }

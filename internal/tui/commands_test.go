@@ -37,9 +37,9 @@ func TestCommands(t *testing.T) {
 		{"  ", "", ""},
 		{"/retry", "", "nothing to answer"},
 		{"/pin last", "", "no message yet"},
-		{"/why", "no check was made", ""},
+		{"/why", "no check has been made", ""},
 		{"/undo", "", tiercompact.ErrNothingToUndo.Error()},
-		{"/files", "no file stands", ""},
+		{"/files", "no file is in", ""},
 		{"/bogus now", "", "no command /bogus"},
 		{"//etc/hosts is what?", "", ""},
 		{"/help", "/compact [NOTE]", ""},
@@ -47,10 +47,10 @@ func TestCommands(t *testing.T) {
 		{"/pin", "* m3    assistant  fine", ""},
 		{"/pin m99", "", "not found"},
 		{"/add", "", "needs the path"},
-		{"/add " + dir, "", "no plain file"},
+		{"/add " + dir, "", "not a plain file"},
 		{"/add " + filepath.Join(dir, "gone"), "", "no such file"},
-		{"/add " + filepath.Join(dir, "binary"), "", "no text in UTF-8"},
-		{"/add " + filepath.Join(dir, "latin1"), "", "no text in UTF-8"},
+		{"/add " + filepath.Join(dir, "binary"), "", "not text in UTF-8"},
+		{"/add " + filepath.Join(dir, "latin1"), "", "not text in UTF-8"},
 		{"/add " + filepath.Join(dir, "large"), "", "larger than 1,048,576 bytes"},
 		{"/add " + file, "main.go: ", ""},
 		{"/files", "whole     m4  " + file, ""},
@@ -59,7 +59,7 @@ func TestCommands(t *testing.T) {
 		{"/recall", "", "needs an id"},
 		{"/recall 12345678", "", "nothing that was removed"},
 		{"/model", "smol, window 8,192 tokens (test)", ""},
-		{"/model other", "", "cannot be asked for"},
+		{"/model other", "", "cannot list its models"},
 		{"/compact remember f", "nothing was compacted: no message can be made smaller", ""},
 		{"/undo", "", tiercompact.ErrNothingToUndo.Error()},
 		{"/quit", "", ErrQuit.Error()},
@@ -122,7 +122,7 @@ func TestChangeOfModel(t *testing.T) {
 		t.Errorf("err = %v, model %s", err, x.Status().Model.Name)
 	}
 	told, err := x.does(t, "/model tall")
-	if s := x.Status(); err != nil || !strings.Contains(told, "going on with tall, window 2,048 tokens (elsewhere)\nit is small") || s.Usage.Window != 2048 || s.Usage.Tools != 0 {
+	if s := x.Status(); err != nil || !strings.Contains(told, "continuing with tall, window 2,048 tokens (elsewhere)\nit is small") || s.Usage.Window != 2048 || s.Usage.Tools != 0 {
 		t.Errorf("told %q, %v, %+v", told, err, s)
 	}
 	if _, err := x.does(t, "hello"); err != nil || x.chat.asked[0].Model != "tall" || x.chat.asked[0].Window != 2048 {
@@ -135,7 +135,7 @@ func TestPlain(t *testing.T) {
 	x.model.Warning = "the window is small"
 	var out, notes bytes.Buffer
 	err := Plain(t.Context(), x.Talk, strings.NewReader("hello\r\n\nagain\n/bogus\n/model"), &out, &notes, false, true)
-	if err == nil || err.Error() != "2 of 5 lines failed, as told above" {
+	if err == nil || err.Error() != "2 of 5 lines failed, as reported above" {
 		t.Errorf("err = %v", err)
 	}
 	if got, want := out.String(), "an [31manswer\n"; got != want {

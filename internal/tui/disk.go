@@ -107,7 +107,7 @@ func (t *Talk) createSession() error {
 		Session: name, Created: now, Model: t.model.Name, Window: t.model.Window,
 	})
 	if errors.Is(err, archive.ErrExists) {
-		return fmt.Errorf("%w: session %s; go on with it by --resume=%s, or choose another name", archive.ErrExists, name, name)
+		return fmt.Errorf("%w: session %s; continue it with --resume=%s, or choose another name", archive.ErrExists, name, name)
 	}
 	if err != nil {
 		return err
@@ -212,7 +212,7 @@ func (t *Talk) Notes() []string {
 func (t *Talk) compactor() (*tiercompact.Compactor, error) {
 	dir, err := archive.OpenDir(filepath.Join(t.o.Dir, "archive"), archive.DirOptions{})
 	if errors.Is(err, archive.ErrLocked) {
-		return nil, fmt.Errorf("another chat has the folder %s open; give this one a folder of its own with --dir: %w", t.o.Dir, err)
+		return nil, fmt.Errorf("another chat has the folder %s open; give this one its own folder with --dir: %w", t.o.Dir, err)
 	}
 	if err != nil {
 		return nil, err

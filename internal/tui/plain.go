@@ -31,8 +31,8 @@ func Plain(ctx context.Context, t *Talk, in io.Reader, out, notes io.Writer, pro
 	signal.Notify(interrupts, os.Interrupt)
 	defer signal.Stop(interrupts)
 	l := lineChat{screen: t.o.Screen, out: out, notes: notes, watched: watched}
-	t.told = l.printEvent
-	defer func() { t.told = nil }()
+	t.receive = l.printEvent
+	defer func() { t.receive = nil }()
 	if t.model.Warning != "" {
 		l.printLine("warning: " + t.model.Warning)
 	}
@@ -76,7 +76,7 @@ func failures(wrong, asked int) error {
 	if wrong == 0 {
 		return nil
 	}
-	return fmt.Errorf("%d of %s failed, as told above", wrong, screen.Plural(asked, "line"))
+	return fmt.Errorf("%d of %s failed, as reported above", wrong, screen.Plural(asked, "line"))
 }
 
 // typed is a line of input, or the error of reading one.

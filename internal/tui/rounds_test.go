@@ -66,7 +66,7 @@ func TestRoundsFollowAnswers(t *testing.T) {
 				x := assistantOnly(t, window, tiercompact.Config{Preset: preset}, answer)
 				after, before := 0, 0
 				var last chat.Role
-				x.told = func(e Event) {
+				x.receive = func(e Event) {
 					switch {
 					case e.Kind == Said:
 						last = e.Message.Role
@@ -159,7 +159,7 @@ func TestEventsTellThatRoundsFollowAnswers(t *testing.T) {
 	byUser, rounds := 0, 0
 	for i := range 30 {
 		from := len(events)
-		x.told = func(e Event) {
+		x.receive = func(e Event) {
 			if e.Kind == Asked { // all requests of the user's message
 				byUser += triggered(events[from:])
 			}

@@ -2,12 +2,10 @@ package tui
 
 import (
 	"fmt"
-	"strings"
 
 	"charm.land/lipgloss/v2"
 
 	"github.com/tiercompact/tiercompact/internal/screen"
-	"github.com/tiercompact/tiercompact/summarize"
 )
 
 // statusLines returns the two lines of a chat's status: how full the window is and
@@ -53,16 +51,4 @@ func joinFitting(s screen.Screen, parts []string) string {
 		line += sep + p
 	}
 	return line
-}
-
-// progressing returns the progress of a summary.
-func progressing(p summarize.Progress) string {
-	text := "summarising"
-	if p.Step != "" {
-		text += fmt.Sprintf(": %s %d of %d", p.Step, p.Call, p.Of)
-	}
-	if p.PerSecond > 0 {
-		text += fmt.Sprintf(", %.1f tokens/s", p.PerSecond)
-	}
-	return strings.TrimSpace(text)
 }

@@ -3,7 +3,10 @@ package tui
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
+
+	"github.com/charmbracelet/x/ansi"
 
 	"github.com/tiercompact/tiercompact/internal/model"
 	"github.com/tiercompact/tiercompact/internal/screen"
@@ -64,7 +67,35 @@ func (t *Talk) streamAnswer(ctx context.Context, r model.Request, each func(mode
 func waitingText(name string, silent time.Duration, began bool) string {
 	state := "to begin its answer; the server may still load the model or read the prompt"
 	if began {
-		state = "to go on with its answer"
+		state = "to continue its answer"
 	}
 	return fmt.Sprintf("waiting for %s %s; %s so far, ^C stops it", name, state, screen.Plural(int(silent.Seconds()), "second"))
+}
+
+// wrapLine breaks a line into lines of at most width columns: after the last blank
+// that fits, which is removed, or between two characters if there is none. Blanks
+// at its beginning stay, so that code keeps its indentation. Text appended later
+// changes only the last line.
+func wrapLine(line string, width int) []string {
+	var lines []string
+	start, used := 0, 0  // of the line in progress
+	blank, after := 0, 0 // the end of its last blank, and the columns after that
+	for i := 0; i < len(line); {
+		cluster, cells := ansi.FirstGraphemeCluster(line[i:], ansi.GraphemeWidth)
+		used, after = used+cells, after+cells
+		end := i + len(cluster)
+		switch {
+		case cluster == " " && strings.Trim(line[start:i], " ") != "":
+			blank, after = end, 0
+		case used <= width || i == start:
+		case blank > start:
+			lines = append(lines, strings.TrimRight(line[start:blank], " "))
+			start, used = blank, after
+		default:
+			lines = append(lines, line[start:i])
+			start, used, after = i, cells, cells
+		}
+		i = end
+	}
+	return append(lines, line[start:])
 }

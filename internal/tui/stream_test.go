@@ -32,7 +32,7 @@ func TestAServerThatFallsSilentInMidAnswerIsReportedAndEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out, notes bytes.Buffer
 		l := lineChat{out: &out, notes: &notes}
-		chat := &Talk{o: Options{Chat: silentServer{begins: true}, Silence: 2 * time.Minute}, told: func(e Event) {
+		chat := &Talk{o: Options{Chat: silentServer{begins: true}, Silence: 2 * time.Minute}, receive: func(e Event) {
 			if e.Kind == Waiting {
 				l.printEvent(e)
 			}
@@ -46,7 +46,7 @@ func TestAServerThatFallsSilentInMidAnswerIsReportedAndEnded(t *testing.T) {
 		if took := time.Since(began); took != 2*time.Minute {
 			t.Errorf("ended after %s", took)
 		}
-		want := "waiting for smol:1b to go on with its answer; 10 seconds so far, ^C stops it\n"
+		want := "waiting for smol:1b to continue its answer; 10 seconds so far, ^C stops it\n"
 		if got := notes.String(); !strings.HasPrefix(got, want) || strings.Count(got, "waiting") != 4 || out.Len() > 0 {
 			t.Errorf("got notes %q and answer %q", got, out.String())
 		}
@@ -56,7 +56,7 @@ func TestAServerThatFallsSilentInMidAnswerIsReportedAndEnded(t *testing.T) {
 func TestAServerThatReadsThePromptIsWaitedForUntilTheUserStopsIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		waits := 0
-		chat := &Talk{o: Options{Chat: silentServer{}, Silence: time.Minute}, told: func(e Event) { waits++ }}
+		chat := &Talk{o: Options{Chat: silentServer{}, Silence: time.Minute}, receive: func(e Event) { waits++ }}
 		chat.session = newSilentSession(t)
 		ctx, stop := context.WithTimeout(t.Context(), time.Hour)
 		defer stop()

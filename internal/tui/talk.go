@@ -13,6 +13,7 @@ import (
 	"github.com/tiercompact/tiercompact/internal/model"
 	"github.com/tiercompact/tiercompact/internal/screen"
 	"github.com/tiercompact/tiercompact/levels"
+	"github.com/tiercompact/tiercompact/summarize"
 )
 
 // A Chatter has a model continue a conversation. It calls onDelta with each piece
@@ -48,7 +49,7 @@ type Talk struct {
 	o       Options
 	session *tiercompact.Session
 	model   Model
-	told    func(Event)    // receives the events, in the goroutine of the caller; nil: they are dropped
+	receive func(Event)    // receives the events, in the goroutine of the caller; nil: they are dropped
 	close   []func() error // last first
 	notes   []string       // see Notes
 
@@ -93,11 +94,11 @@ func (t *Talk) Status() Status {
 }
 
 func (t *Talk) emitEvent(e Event) {
-	if t.told == nil {
+	if t.receive == nil {
 		return
 	}
 	e.Status = t.Status()
-	t.told(e)
+	t.receive(e)
 }
 
 func (t *Talk) emitNote(format string, args ...any) {
@@ -420,4 +421,32 @@ func (t *Talk) Close() error {
 		errs = append(errs, c())
 	}
 	return errors.Join(errs...)
+}
+
+// A Kind is the kind of an event.
+type Kind uint8
+
+// The kinds of event.
+const (
+	Said      Kind = iota // Message enters the conversation
+	Asked                 // the model was asked; pieces of an answer follow
+	Streamed              // Delta came in
+	Waiting               // the server is silent; Text describes the wait
+	Voided                // what streamed since Asked does not count, for the reason in Text
+	Compacted             // Report is the result of a round
+	Summaries             // Progress of a summary by a model
+	Noted                 // Text is for the user
+	Warned                // the same, but important
+	Checked               // a check was made: Status is new
+)
+
+// An Event is something that happened in a chat, with the status after it.
+type Event struct {
+	Kind     Kind
+	Text     string
+	Message  chat.Message
+	Delta    model.Delta
+	Report   tiercompact.Report
+	Progress summarize.Progress
+	Status   Status
 }

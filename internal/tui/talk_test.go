@@ -86,7 +86,7 @@ func reopen(t *testing.T, o Options, turns ...turn) *opened {
 		t.Fatal(err)
 	}
 	x := &opened{Talk: talk, chat: s}
-	talk.told = func(e Event) { x.events = append(x.events, e) }
+	talk.receive = func(e Event) { x.events = append(x.events, e) }
 	t.Cleanup(func() { talk.Close() })
 	return x
 }

@@ -54,7 +54,7 @@ func (t *Talk) whyCommand(context.Context, string) error {
 		}
 	}
 	if len(lines) == 0 && t.check.Reason == "" {
-		lines = append(lines, "no check was made yet since the chat began")
+		lines = append(lines, "no check has been made since the chat began")
 	}
 	if !t.check.Compacted() && t.check.Reason != "" {
 		u := t.session.Usage()
@@ -80,7 +80,7 @@ func (t *Talk) filesCommand(context.Context, string) error {
 		}
 	}
 	if len(paths) == 0 {
-		t.emitNote("no file stands in the conversation; /add FILE puts one in")
+		t.emitNote("no file is in the conversation; /add FILE adds one")
 		return nil
 	}
 	for i, p := range paths {

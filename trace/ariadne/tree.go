@@ -55,13 +55,13 @@ const maxSessions = 4096
 
 // A session is the state of one session. A copy of it is another session.
 type session struct {
-	name    string // the name in events
-	id      string // input of its ids
-	checks  int
-	spans   int // of the current trace
-	now     check
-	told    check // the server's version; zero: not the current trace
-	parents trace.Parents[string]
+	name     string // the name in events
+	id       string // input of its ids
+	checks   int
+	spans    int // of the current trace
+	now      check
+	reported check // the server's version; zero: not the current trace
+	parents  trace.Parents[string]
 }
 
 // A check is one trace.
@@ -134,7 +134,7 @@ func (b *batch) addToBatch(s *session, span []byte, fresh bool) {
 // batchBody returns the request. It omits a trace that the server already has.
 func (t *spanTree) batchBody(b batch) []byte {
 	for _, x := range b.traces {
-		if x.check != x.session.told {
+		if x.check != x.session.reported {
 			s := *x.session
 			s.now = x.check
 			b.parts[x.part] = t.encodeTrace(s)
@@ -160,7 +160,7 @@ func (b *batch) markSent(ok bool) {
 		switch {
 		case x.session.now.id != x.check.id: // the session is over
 		case ok:
-			x.session.told = x.check
+			x.session.reported = x.check
 		default:
 			x.session.parents.Forget()
 		}
@@ -184,7 +184,7 @@ func (t *spanTree) sessionOf(e trace.Event) *session {
 // beginTrace begins the trace of a check.
 func (s *session) beginTrace(number int) {
 	s.now = check{id: hexDigest(32, s.id, strconv.Itoa(number)), number: number}
-	s.told, s.spans = check{}, 0
+	s.reported, s.spans = check{}, 0
 	s.parents.Forget()
 }
 

@@ -70,5 +70,5 @@ func sizedSessions(seed uint64, sizes ...int) []Session {
 // Of returns a session of about the given number of messages, of 20 to 20,000.
 func Of(seed uint64, messages int) Session {
 	messages = min(20000, max(20, messages))
-	return writeSession(fmt.Sprintf("made-%05d", messages), seed, messages, messages)
+	return generateSession(fmt.Sprintf("made-%05d", messages), seed, messages, messages)
 }

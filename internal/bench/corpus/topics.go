@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// writeSession returns a session of at least the given number of messages
+// generateSession returns a session of at least the given number of messages
 // about a project of the given number of modules.
-func writeSession(name string, seed uint64, stream, messages int) Session {
+func generateSession(name string, seed uint64, stream, messages int) Session {
 	d := newDice(seed, stream)
 	s := &script{project: newProject(d, max(2, messages/70)), changed: make(map[string]bool)}
 	ending := min(20, messages/4)
