@@ -32,7 +32,7 @@ func (Extractive) Summarize(ctx context.Context, r Request) (string, error) {
 		limit = defaultTokens
 	}
 	limit = max(limit/2, limit-r.countTokens(r.Facts))
-	e := extraction{itemList: collectItems(r.Messages), told: factLines(r.Facts)}
+	e := extraction{itemList: collectItems(r.Messages, ""), told: factLines(r.Facts)}
 	text := e.writeSections(strategy, r, limit)
 	if ctx.Err() != nil {
 		return "", fmt.Errorf("extract summary: %w", ctx.Err())
@@ -51,11 +51,18 @@ type extraction struct {
 	told map[string]bool // lines of the facts section
 }
 
-// factLines returns the lines of a facts section.
+// factLines returns the lines of a facts section, with whole paths.
 func factLines(facts string) map[string]bool {
-	lines := make(map[string]bool)
+	lines, folder := make(map[string]bool), ""
 	for l := range strings.SplitSeq(facts, "\n") {
-		lines[l] = true
+		for _, k := range factKinds() {
+			if in, ok := k.readHeading(l); ok {
+				folder = in
+			}
+		}
+		if item, ok := strings.CutPrefix(l, "- "); ok {
+			lines["- "+inFolder(folder, item)] = true
+		}
 	}
 	return lines
 }
@@ -70,7 +77,7 @@ func (e extraction) writeSections(s Strategy, r Request, limit int) string {
 	case Brief:
 		sections = e.briefSections()
 	default:
-		sections = e.taskState(r)
+		sections = e.taskState()
 	}
 	previous, _, _ := Split(r.Previous)
 	return fillSections(withCarried(sections, previous), limit, r.countTokens)
@@ -133,23 +140,15 @@ func (e extraction) itemRank(n *summaryItem) float64 {
 }
 
 // notInFacts reports whether the facts section lacks n.
-func (e extraction) notInFacts(n *summaryItem) bool { return !e.told["- "+n.factLine()] }
+func (e extraction) notInFacts(n *summaryItem) bool {
+	return !e.told["- "+n.factLine()] && !e.told["- "+n.text]
+}
 
-// listLines writes items as list items, with short ids as their source.
+// listLines writes items as list items.
 func listLines(notes []*summaryItem, write func(*summaryItem) string) []sectionLine {
 	var lines []sectionLine
 	for _, n := range notes {
-		lines = append(lines, sectionLine{"- " + write(n) + sourceMark(n.id), n.last})
+		lines = append(lines, sectionLine{"- " + write(n), n.last})
 	}
 	return lines
-}
-
-// maxMarkLength is the maximum length of an id that is shown beside each line.
-const maxMarkLength = 6
-
-func sourceMark(id string) string {
-	if id == "" || len(id) > maxMarkLength || strings.ContainsAny(id, " \n\"`") {
-		return ""
-	}
-	return " (" + id + ")"
 }
