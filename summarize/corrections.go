@@ -18,22 +18,30 @@ func retracts(s string) bool {
 	return strings.Contains(s, " you may ") && !strings.Contains(s, " you may not ") || containsAny(s, " no longer ", " not any more ", " not anymore ", " any more ", " anymore ", " forget the rule ", " forget what i said ", " forget about ", " ignore what i said ", " drop the rule ", " drop that rule ", " rule is off ", " is off the table ", " doesn't apply ", " does not apply ", " you may now ", " you can now ", " it's ok to ", " it is ok to ", " it's fine to ", " it is fine to ", " not needed after all ", " after all ", " gilt nicht mehr ", " nicht mehr ", " ne s'applique plus ", " ya no ")
 }
 
-// sharedWords returns how many words of five letters or more, or names, two padded
-// texts share.
+// sharedWords returns how many words two padded texts share, common ones left out.
 func sharedWords(a, b string) (n int) {
 	words := make(map[string]bool)
 	for w := range strings.FieldsSeq(a) {
-		if len(w) >= 5 {
+		if isTopic(w) {
 			words[stem(w)] = true
 		}
 	}
 	for w := range strings.FieldsSeq(b) {
-		if s := stem(w); len(w) >= 5 && words[s] {
+		if s := stem(w); isTopic(w) && words[s] {
 			words[s] = false
 			n++
 		}
 	}
 	return n
+}
+
+// isTopic reports whether a word says what a sentence is about.
+func isTopic(w string) bool {
+	switch w {
+	case "must", "never", "always", "should", "cannot", "don't", "this", "that", "these", "those", "with", "from", "into", "have", "been", "were", "will", "when", "then", "than", "them", "they", "what", "which", "your", "before", "after", "only", "also", "make", "sure", "please", "every", "there", "longer":
+		return false
+	}
+	return len(w) >= 4
 }
 
 // stem returns the beginning of a word: files and filed are about a file.

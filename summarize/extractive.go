@@ -32,7 +32,7 @@ func (Extractive) Summarize(ctx context.Context, r Request) (string, error) {
 		limit = defaultTokens
 	}
 	limit = max(limit/2, limit-r.countTokens(r.Facts))
-	e := extraction{itemList: collectItems(r.Messages, ""), told: factLines(r.Facts)}
+	e := extraction{itemList: collectItems(r.Messages, ""), told: factLines(r.Facts), facts: r.Facts}
 	text := e.writeSections(strategy, r, limit)
 	if ctx.Err() != nil {
 		return "", fmt.Errorf("extract summary: %w", ctx.Err())
@@ -48,7 +48,8 @@ const nothingFound = "No request, decision or action stands in these messages."
 // An extract is the source of one summary.
 type extraction struct {
 	*itemList
-	told map[string]bool // lines of the facts section
+	told  map[string]bool // lines of the facts section
+	facts string          // the facts section
 }
 
 // factLines returns the lines of a facts section, with whole paths.
@@ -79,8 +80,17 @@ func (e extraction) writeSections(s Strategy, r Request, limit int) string {
 	default:
 		sections = e.taskState()
 	}
+	head := ""
+	if s == TaskState || s == CodeDelta || s == "" {
+		head = opening + "\n"
+	}
 	previous, _, _ := Split(r.Previous)
-	return fillSections(withCarried(sections, previous), limit, r.countTokens)
+	sections = withCarried(sections, strings.TrimPrefix(previous, opening+"\n"))
+	text := fillSections(sections, limit-r.countTokens(head), r.countTokens)
+	if text == "" {
+		return ""
+	}
+	return head + text
 }
 
 // withCarried adds the lines of a former summary to their old sections, and the
@@ -141,7 +151,7 @@ func (e extraction) itemRank(n *summaryItem) float64 {
 
 // notInFacts reports whether the facts section lacks n.
 func (e extraction) notInFacts(n *summaryItem) bool {
-	return !e.told["- "+n.factLine()] && !e.told["- "+n.text]
+	return !e.told["- "+n.factLine()] && !e.told["- "+n.text] && (n.kind != decision || !strings.Contains(e.facts, n.text))
 }
 
 // listLines writes items as list items.

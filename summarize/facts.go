@@ -22,7 +22,7 @@ func factKinds() []factKind {
 	return []factKind{
 		{request, "Asked by the user:", 0.9},
 		{rule, "Rules:", 2.2},
-		{decision, "Decided:", 0.6},
+		{decision, "Decided:", 0.3},
 		{detail, "Details:", 0.9},
 		{changed, "Files changed:", 1.2},
 		{read, "Files read:", 0.1},
@@ -75,6 +75,7 @@ func FactsOf(messages []chat.Message, previous string, maxTokens int, count func
 		used += f.size
 		kept = append(kept, f)
 	}
+	kept = withoutToldDecisions(kept)
 	for {
 		text := renderFacts(kept)
 		if len(kept) == 0 {
@@ -89,6 +90,27 @@ func FactsOf(messages []chat.Message, previous string, maxTokens int, count func
 			kept = kept[:len(kept)-1]
 		}
 	}
+}
+
+// withoutToldDecisions drops decisions that a request says, and outcomes of requests
+// that a decision says.
+func withoutToldDecisions(facts []*fact) []*fact {
+	var asked, decided strings.Builder
+	for _, f := range facts {
+		switch f.kind {
+		case request:
+			asked.WriteString(cmp.Or(f.short, f.line) + "\n")
+		case decision:
+			decided.WriteString(f.line + "\n")
+		}
+	}
+	for _, f := range facts {
+		if end := strings.TrimPrefix(f.line, f.short+arrow); f.short != "" && end != f.line && strings.Contains(decided.String(), strings.TrimSuffix(end, "…")) {
+			f.line = f.short
+		}
+	}
+	said := asked.String()
+	return slices.DeleteFunc(facts, func(f *fact) bool { return f.kind == decision && strings.Contains(said, f.line[2:]) })
 }
 
 // addFormerFacts adds the facts of a former summary, before those of any message.

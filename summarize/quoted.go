@@ -33,11 +33,16 @@ func ownWords(body string) string {
 			continue
 		case t == "":
 			shown = false
-		case shown, isShownLine(t):
+		case isShownLine(t):
+			shown = false // this was announced
+			continue
+		case shown:
 			continue
 		}
+		if shown = announcesText(t); shown {
+			line = withoutLead(t)
+		}
 		kept = append(kept, line)
-		shown = announcesText(t)
 	}
 	return firstAndLast(strings.TrimSpace(strings.Join(kept, "\n")))
 }

@@ -1,6 +1,7 @@
 package summarize
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -145,15 +146,29 @@ func (w *messageScanner) scanRequest(body, own string) {
 	if w.asked == nil {
 		limit = taskLen
 	}
-	text := withoutLead(clipLine(plainStart(own), limit))
-	if text == "" {
-		text = clipLine(plainStart(body), requestLen/2)
-	}
+	text := cmp.Or(withoutLead(clipLine(plainStart(withoutRules(own)), limit)), clipLine(plainStart(body), requestLen/2))
 	w.asked = w.addItem(request, text)
 	w.asked.end = "" // asked again
 	w.asked.weight = textSubstance(text)
 	w.asked.corrects = corrects(paddedLower(clip.Bytes(own, taskLen)))
 	w.fresh = true
+}
+
+// withoutRules returns text without the sentences that are only rules, which are listed
+// as such, or all of it if little else is said.
+func withoutRules(text string) string {
+	rest, words := text, 0
+	for s := range sentences(text) {
+		if low := paddedLower(clip.Bytes(s, 4*sentenceLen)); startsAsRule(low) && len(s) < sentenceLen && !citesOthers(low) && strings.Contains(rest, s) {
+			rest = strings.Replace(rest, s, "", 1)
+		} else {
+			words += len(strings.Fields(s))
+		}
+	}
+	if words < 4 {
+		return text
+	}
+	return rest
 }
 
 // plainStart returns text without markers at its beginning.
@@ -164,10 +179,11 @@ func plainStart(text string) string {
 
 // withoutLead cuts a last sentence that only announces what is not shown.
 func withoutLead(text string) string {
-	if at := strings.LastIndexAny(strings.TrimSuffix(text, ":"), ".!?"); at > 0 && strings.HasSuffix(text, ":") {
-		return text[:at+1]
+	if !strings.HasSuffix(text, ":") {
+		return text
 	}
-	return text
+	end := max(strings.LastIndex(text, ". "), strings.LastIndex(text, "! "), strings.LastIndex(text, "? "))
+	return strings.TrimSpace(text[:end+1])
 }
 
 // attachedPath returns the path of a file that was attached to the conversation.

@@ -16,10 +16,12 @@ func (e extraction) taskState() []section {
 	entities = append(entities, e.filesRead()...)
 	open := listLines(e.rankedItems(todo, e.notInFacts), (*summaryItem).factLine)
 	open = append(open, listLines(e.rankedItems(failure, e.notInFacts), (*summaryItem).factLine)...)
-	decided := func(n *summaryItem) bool { return e.notInFacts(n) && n.saysWhy() }
+	goals := e.goalLines()
+	decided := func(n *summaryItem) bool {
+		return e.notInFacts(n) && n.saysWhy() && !slices.ContainsFunc(goals, func(l sectionLine) bool { return strings.Contains(l.text, n.text) })
+	}
 	return []section{
-		{share: 0.1, lines: []sectionLine{{opening, -1 << 30}}},
-		{title: "Goals", share: 0.28, lines: e.goalLines()},
+		{title: "Goals", share: 0.28, lines: goals},
 		{title: "State", share: 0.16, lines: e.stateLines()},
 		{title: "Constraints", share: 0.12, lines: listLines(e.rankedItems(rule, e.notInFacts), (*summaryItem).factLine)},
 		{title: "Decisions", share: 0.22, lines: listLines(e.rankedItems(decision, decided), (*summaryItem).factLine)},
@@ -169,7 +171,6 @@ func (e extraction) codeDelta() []section {
 		lines = append(append(lines, listLines(e.rankedItems(decision, e.notInFacts), (*summaryItem).factLine)...), e.filesRead()...)
 	}
 	return []section{
-		{share: 0.1, lines: []sectionLine{{opening, -1 << 30}}},
 		{title: "Task", share: 0.1, lines: firstLine(e.goalLines())},
 		{title: "Changes", share: 0.55, lines: lines},
 		{title: "Checks", share: 0.15, lines: checks},
