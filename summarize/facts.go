@@ -52,11 +52,14 @@ type fact struct {
 // counted by count, and is empty if nothing fits, whatever count returns for the
 // empty text. Its time is linear in the messages.
 func FactsOf(messages []chat.Message, previous string, maxTokens int, count func(string) int) string {
+	return collectItems(messages, previous).fitFacts(maxTokens, tokenCounter(count))
+}
+
+// fitFacts returns the facts that fit, as a facts section.
+func (n *itemList) fitFacts(maxTokens int, count func(string) int) string {
 	if maxTokens <= 0 {
 		return ""
 	}
-	count = tokenCounter(count)
-	n := collectItems(messages, previous)
 	facts := n.listFacts()
 	slices.SortStableFunc(facts, func(a, b *fact) int { return cmp.Compare(b.score, a.score) })
 	kept, used := facts[:0], 0
