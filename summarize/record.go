@@ -19,9 +19,14 @@ type Record struct{ w *messageScanner }
 // it, or of a facts section; "" for a new record.
 func NewRecord(text string) *Record { return &Record{newScanner(text)} }
 
-// Add adds what a message says. Its results answer calls of earlier messages.
+// Add adds what a message says. Its results answer calls of earlier messages. Of a
+// summary, it adds the facts.
 func (r *Record) Add(m chat.Message) {
-	if m.IsSummary() || m.State == chat.Marked {
+	switch {
+	case m.IsSummary():
+		r.w.addFormerFacts(m.Text())
+		return
+	case m.State == chat.Marked:
 		return
 	}
 	r.w.add(m)
@@ -42,21 +47,19 @@ func (r *Record) Text() string {
 }
 
 // Facts returns what [FactsOf] returns for all messages of the record, without what
-// only messages state that the reader still has: kept reports those by their id.
+// the reader still has: kept reports the messages that stay, by their id. A later
+// success in one of them settles a failure all the same.
 func (r *Record) Facts(kept func(id string) bool, maxTokens int, count func(string) int) string {
 	n := r.snapshot()
-	n.list = slices.DeleteFunc(n.list, func(x *summaryItem) bool {
-		switch x.kind {
-		case changed, command, failure, todo:
-			return false
-		}
-		return x.last >= 0 && x.id != "" && kept(x.id)
-	})
+	n.list = slices.DeleteFunc(n.list, func(x *summaryItem) bool { return x.last >= 0 && x.id != "" && kept(x.id) })
 	return n.fitFacts(maxTokens, tokenCounter(count))
 }
 
 // snapshot returns the items as they are after the last message, on a copy.
-func (r *Record) snapshot() *itemList {
+func (r *Record) snapshot() *itemList { return r.Clone().w.finish() }
+
+// Clone returns a copy: what is added to one is not in the other.
+func (r *Record) Clone() *Record {
 	w := *r.w
 	old := w.itemList
 	w.itemList = &itemList{at: make(map[itemKey]*summaryItem, len(old.at)), span: old.span}
@@ -73,7 +76,7 @@ func (r *Record) snapshot() *itemList {
 	}
 	w.step = nil
 	w.pending, w.tasks, w.byID = slices.Clone(w.pending), slices.Clone(w.tasks), maps.Clone(w.byID)
-	return w.finish()
+	return &Record{&w}
 }
 
 // dropOldItems drops all but the newest items of each kind; the first request stays.
