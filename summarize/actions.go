@@ -162,7 +162,7 @@ func (w *messageScanner) recordFailure(a action, o outcome, output string) {
 	n := w.putItem(summaryItem{kind: failure, text: what, key: key, id: w.id, last: w.index})
 	n.text, n.weight = endedText(what, o), 1
 	if a.kind == runs {
-		n.open = failureOf(a.line(), o, output)
+		n.open, n.ran = failureOf(a.line(), o, output), a.object
 		w.addFailure(n)
 	}
 	if o.wasMisused() {
@@ -195,6 +195,9 @@ func (w *messageScanner) settleFailures(a action, o outcome, output string) {
 	for _, n := range w.failures {
 		if n.open != nil && n.weight >= 0 && n.open.settle(a.line(), o, output) {
 			n.weight = -1
+			if ran := w.at[itemKey{command, n.ran}]; ran != nil && ran.failed {
+				ran.weight = -1 // how it ended is not how it is
+			}
 		}
 	}
 	w.failures = slices.DeleteFunc(w.failures, func(n *summaryItem) bool { return n.weight < 0 })

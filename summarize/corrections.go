@@ -50,18 +50,25 @@ func stem(w string) string { return w[:min(len(w), 5)] }
 // correctedLater marks rules that a person's words take back or change: what corrects
 // is shown beside what it corrects.
 func (w *messageScanner) correctedLater(body string) {
+	if whole := paddedLower(body); len(body) < taskLen && corrects(whole) {
+		w.markChanged(whole, body)
+	}
 	for s := range sentences(body) {
-		low := paddedLower(s)
-		taken, fixes := retracts(low), corrects(low)
-		if !taken && !fixes {
-			continue
-		}
-		for _, n := range w.itemsOfKind(rule) {
-			shared := sharedWords(paddedLower(n.text), low)
-			if n.last < w.index && (shared >= 2 || taken && shared >= 1) {
-				n.end = clipLine(s, sentenceLen)
-				n.last, n.id = w.index, w.id
-			}
+		w.markChanged(paddedLower(s), s)
+	}
+}
+
+// markChanged marks the rules that a text in lower case takes back or changes.
+func (w *messageScanner) markChanged(low, text string) {
+	taken, fixes := retracts(low), corrects(low)
+	if !taken && !fixes {
+		return
+	}
+	for _, n := range w.itemsOfKind(rule) {
+		shared := sharedWords(paddedLower(n.text), low)
+		if n.last < w.index && (shared >= 2 || taken && shared >= 1) {
+			n.end = clipLine(text, sentenceLen)
+			n.last, n.id = w.index, w.id
 		}
 	}
 }

@@ -171,7 +171,7 @@ func (w *messageScanner) addFormerFact(k itemKind, item string, at int) {
 	case failure:
 		var ending string
 		key, ending, _ = strings.Cut(item, arrow)
-		x.open = failureOf(key, outcome{tests: testsOfEnding(ending)}, "")
+		x.open, x.ran = failureOf(key, outcome{tests: testsOfEnding(ending)}, ""), key
 		key = callKey(key)
 	case decision:
 		x.weight = firmWeight
@@ -223,7 +223,7 @@ func (n *itemList) listFacts() []*fact {
 	for _, k := range factKinds() {
 		for i, x := range n.itemsOfKind(k.kind) {
 			said := k.kind == command && errors[x.factLine()]
-			if x.weight < 0 || said || k.kind == decision && !n.isFirmDecision(x) {
+			if x.weight < 0 || said || k.kind == read && n.at[itemKey{changed, x.key}] != nil || k.kind == decision && !n.isFirmDecision(x) {
 				continue // fixed, listed among the errors, or not firm
 			}
 			f := &fact{kind: k.kind, line: "- " + x.factLine(), order: i}

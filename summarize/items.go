@@ -38,6 +38,7 @@ type summaryItem struct {
 	end      string       // request: the answer; command: its outcome; changed: the purpose
 	names    []string     // changed, read: the declarations
 	failed   bool         // command: it failed
+	ran      string       // failure: the item of its command
 	corrects bool         // request: it takes back or changes what was said before
 	open     *openFailure // failure of a command: what is not settled
 }
@@ -48,6 +49,7 @@ type itemList struct {
 	at       map[itemKey]*summaryItem
 	steps    []*step
 	span     int            // messages
+	answered bool           // the last request
 	asked    *summaryItem   // the last request
 	failures []*summaryItem // that no later run has settled
 }

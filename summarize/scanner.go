@@ -90,7 +90,7 @@ func (w *messageScanner) finish() *itemList {
 		w.asked = nil // the turn goes on after the messages
 	}
 	w.finishTurn()
-	w.asked = asked
+	w.asked, w.answered = asked, !w.amid && !w.fresh
 	w.openTodos()
 	return w.itemList
 }

@@ -79,11 +79,11 @@ func (e extraction) goalLines() []sectionLine {
 func (e extraction) stateLines() []sectionLine {
 	var lines []sectionLine
 	if e.asked == nil || e.asked.end == "" {
-		if reports := e.itemsOfKind(report); len(reports) > 0 {
+		if reports := e.itemsOfKind(report); len(reports) > 0 && (e.asked == nil || reports[len(reports)-1].last > e.asked.last) {
 			lines = listLines(reports[len(reports)-1:], (*summaryItem).factLine)
 		}
 	}
-	if all := e.itemsOfKind(request); len(all) > 1 && all[len(all)-1].end == "" {
+	if all := e.itemsOfKind(request); len(all) > 1 && !e.answered {
 		lines = append(lines, sectionLine{"- not answered yet: " + clipLine(all[len(all)-1].text, 120), all[len(all)-1].last})
 	}
 	for i := len(e.steps) - 1; i >= 0; i-- {
