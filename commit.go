@@ -210,6 +210,9 @@ func (s *Session) swapIn(o *outcome) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	made := archive.Round{Number: number, Level: r.strongestLevel(), Edits: r.roundEdits(), Time: s.cfg.Now()}
+	if s.recorder != nil {
+		made.Work = archive.Work{Text: r.work.Text(), Added: r.recorded}
+	}
 	if err := s.writeRecord(func(f Recorder) error { return f.Round(made) }); err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/tiercompact/tiercompact/internal/guard"
 	"github.com/tiercompact/tiercompact/internal/protection"
 	"github.com/tiercompact/tiercompact/levels"
+	"github.com/tiercompact/tiercompact/summarize"
 )
 
 // A round is one compaction in planning: levels plan in turn, each on the result of the
@@ -36,7 +37,9 @@ type round struct {
 	noModel       string                   // why no model is called; "" if one may be
 	unsure        string                   // why none is called because of the archive
 	models        outages
-	added         int // messages ever added to the conversation
+	added         int               // messages ever added to the conversation
+	work          *summarize.Record // of all messages up to recorded
+	recorded      int
 	kept          Kept
 	warning       string
 	sum           string          // hash of before; "" until it is needed
@@ -70,7 +73,7 @@ type levelStep struct {
 func (r *round) setConversation(t conversation) {
 	r.t = t
 	r.view = t.levelView(r.cfg, r.was)
-	r.view.Step, r.view.Taken = r.step, r.given
+	r.view.Step, r.view.Taken, r.view.Work = r.step, r.given, r.work
 }
 
 // serverTokens returns the server's tokens for a local count, estimated.
@@ -100,6 +103,7 @@ func (c *conversation) levelView(cfg *settings, was map[string]chat.Message) lev
 // newRound returns a round for a decision, on a copy of the settings.
 func (s *Session) newRound(d decision) *round {
 	s.learnSecrets(d.t.messages)
+	work, recorded := s.recordWork()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	const many = 1 << 20
@@ -108,6 +112,7 @@ func (s *Session) newRound(d decision) *round {
 		was: make(map[string]chat.Message), summaryNumber: s.summary + 1, step: s.steps + 1, given: d.t.recalls.Has,
 		cause: d.cause, note: strings.ToValidUTF8(d.note, "\uFFFD"), models: s.models, added: d.t.added, unlisted: slices.Clone(s.unlisted),
 	}
+	r.work, r.recorded = work, recorded
 	r.began = r.cfg.Now()
 	r.setConversation(*d.t)
 	return r

@@ -196,6 +196,7 @@ func (c *Compactor) Resume(ctx context.Context, st archive.State) (*Session, err
 		}
 	}
 	s.summary = s.t.summaryNumber()
+	s.restoreWork(st)
 	s.restoreWaits(st)
 	if s.rounds, err = s.standing(st); err != nil {
 		return nil, fmt.Errorf("resume session %q: %w", id, err)

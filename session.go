@@ -13,6 +13,7 @@ import (
 	"github.com/tiercompact/tiercompact/internal/guard"
 	"github.com/tiercompact/tiercompact/internal/ids"
 	"github.com/tiercompact/tiercompact/levels"
+	"github.com/tiercompact/tiercompact/summarize"
 	"github.com/tiercompact/tiercompact/tokens"
 )
 
@@ -35,7 +36,9 @@ type Session struct {
 	unlisted   []string // recall ids of rounds that no id in the conversation leads to
 	summary    int      // number of the newest session summary
 	models     outages
-	failedStep *failedStep // the last step, if it could not be archived
+	work       *summarize.Record // of the work, without secrets; used only by the one round
+	fresh      []chat.Message    // not in work yet, oldest first
+	failedStep *failedStep       // the last step, if it could not be archived
 	busy       bool
 	warned     bool // about a fixed part over half of the window
 	closed     bool
@@ -73,6 +76,7 @@ func (s *Session) AddMessage(ctx context.Context, m chat.Message) (Report, error
 	id := s.t.addMessage(e)
 	s.gate = s.gate.Added()
 	added := s.t.messages[len(s.t.messages)-1]
+	s.fresh = append(s.fresh, added)
 	s.summary = max(s.summary, summaryNumberOf(added))
 	var o outcome
 	if o.refused = s.recordDone(func(f Recorder) error { return f.Append(added) }); o.refused == nil {
@@ -162,6 +166,7 @@ func (s *Session) Load(messages []chat.Message) error {
 	}
 	s.summary = max(s.summary, s.t.summaryNumber())
 	loaded := s.t.messages[from:len(s.t.messages):len(s.t.messages)]
+	s.fresh = append(s.fresh, loaded...)
 	return s.recordDone(func(f Recorder) error { return f.Load(loaded) })
 }
 

@@ -163,6 +163,7 @@ func (s *Session) cutAfter(id string) error {
 		return err
 	}
 	s.t = s.rewritten(s.t.messages[:keep:keep])
+	s.beginWork()
 	s.forgetRounds(keep)
 	s.cal, s.anchor = s.cal.WithoutAnchor(), 0
 	clear(s.wait)

@@ -30,6 +30,13 @@ type Round struct {
 	Reason string     // why nothing changed
 	Edits  edit.Round // on the current conversation; messages after those of the round are kept
 	Time   time.Time
+	Work   Work // the record of the work before the round
+}
+
+// Work is a session's record of the work.
+type Work struct {
+	Text  string `json:"text"`
+	Added int    `json:"added"` // messages ever added that are in it
 }
 
 // A SessionFile is a growing conversation on disk: records are only appended, so
@@ -261,7 +268,7 @@ func (f *SessionFile) appendMessages(messages []chat.Message, loaded bool) error
 func (f *SessionFile) Round(r Round) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	line := sessionLine{Round: &roundMade{r.Number, r.Level, r.Reason, r.Time, encodeRound(r.Edits)}}
+	line := sessionLine{Round: &roundMade{r.Number, r.Level, r.Reason, r.Time, encodeRound(r.Edits), r.Work}}
 	err := f.writeLines(only(line), func(s *State) error { return s.addRound(r) })
 	f.trim()
 	return err

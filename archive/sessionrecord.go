@@ -38,6 +38,7 @@ type (
 		Reason string    `json:"reason,omitempty"`
 		Time   time.Time `json:"time"`
 		Edits  roundLine `json:"edits"`
+		Work   Work      `json:"work,omitzero"`
 	}
 	undoMade struct {
 		Time time.Time `json:"time"`
@@ -55,6 +56,7 @@ type (
 		IDs     []string   `json:"ids,omitempty"`   // of all messages ever added
 		Steps   []int      `json:"steps,omitempty"` // of all rounds
 		Waiting []waitMade `json:"waiting,omitempty"`
+		Work    Work       `json:"work,omitzero"`
 	}
 	waitMade struct {
 		Level  string `json:"level"`

@@ -212,7 +212,7 @@ func (s State) whole() (w wholeFile, err error) {
 		var shared sourceSharing
 		lines, w.rounds, w.lost = messagesOf(s.Messages, &shared, true), nil, len(s.Rounds)
 	}
-	state := stateMade{Since: s.Since, Number: s.Number, Added: s.Added, IDs: s.IDs, Steps: s.Steps}
+	state := stateMade{Since: s.Since, Number: s.Number, Added: s.Added, IDs: s.IDs, Steps: s.Steps, Work: s.Work}
 	for _, x := range s.Waiting {
 		state.Waiting = append(state.Waiting, waitMade(x))
 	}
@@ -255,7 +255,7 @@ func (s State) withRounds() (lines []sessionLine, ok bool) {
 			return nil, false
 		}
 		add(befores[i][written:until])
-		lines = append(lines, sessionLine{Round: &roundMade{r.Number, r.Level, r.Reason, r.Time, encodeRound(r.Edits)}})
+		lines = append(lines, sessionLine{Round: &roundMade{r.Number, r.Level, r.Reason, r.Time, encodeRound(r.Edits), r.Work}})
 		if again.addRound(r.Round) != nil || len(again.Messages) != r.after {
 			return nil, false
 		}

@@ -30,6 +30,9 @@ type State struct {
 	IDs []string
 	// Steps are the numbers of all rounds in the file, in effect or not, in order.
 	Steps []int
+	// Work is the newest record of the work; zero if there is none, or if messages were
+	// cut since.
+	Work Work
 	// Torn is the length in bytes of an unfinished last record, which is omitted.
 	Torn int
 }
@@ -90,7 +93,7 @@ func (s *State) add(m chat.Message, loaded bool) {
 
 func (x roundMade) round() (Round, error) {
 	edits, err := x.Edits.editRound()
-	return Round{x.Number, x.Level, x.Reason, edits, x.Time}, err
+	return Round{x.Number, x.Level, x.Reason, edits, x.Time, x.Work}, err
 }
 
 func (s *State) addRound(r Round) error {
@@ -104,6 +107,9 @@ func (s *State) addRound(r Round) error {
 	}
 	s.Since, s.Number, s.Waiting = 0, max(s.Number, r.Number), nil
 	s.Messages = after
+	if r.Work.Text != "" {
+		s.Work = r.Work
+	}
 	s.Steps = append(s.Steps, r.Number)
 	s.Rounds = append(s.Rounds[:len(s.Rounds):len(s.Rounds)], AppliedRound{r, inverse, len(after)})
 	return nil
@@ -112,7 +118,7 @@ func (s *State) addRound(r Round) error {
 // restoreState restores the state of a session from a rewritten file.
 func (s *State) restoreState(x stateMade) {
 	s.Since, s.Number, s.Added, s.Waiting = max(x.Since, -1), max(s.Number, x.Number), max(len(s.Messages), x.Added), nil
-	s.IDs, s.Steps = x.IDs, x.Steps
+	s.IDs, s.Steps, s.Work = x.IDs, x.Steps, x.Work
 	for _, w := range x.Waiting {
 		s.addWait(Wait(w))
 	}
@@ -146,7 +152,7 @@ func (s *State) cutMessages(n int) error {
 	if n < 0 || n > len(s.Messages) {
 		return fmt.Errorf("cut to %d of %d messages", n, len(s.Messages))
 	}
-	s.Messages, s.Waiting = s.Messages[:n:n], nil
+	s.Messages, s.Waiting, s.Work = s.Messages[:n:n], nil, Work{}
 	for i := len(s.Rounds) - 1; i >= 0; i-- {
 		if s.Rounds[i].after > n {
 			s.Rounds = s.Rounds[i+1:]

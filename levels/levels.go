@@ -11,6 +11,7 @@ import (
 	"github.com/tiercompact/tiercompact/files"
 	"github.com/tiercompact/tiercompact/internal/edit"
 	"github.com/tiercompact/tiercompact/internal/protection"
+	"github.com/tiercompact/tiercompact/summarize"
 )
 
 // A View is the input of a level: a shared, read-only snapshot of a conversation.
@@ -29,6 +30,7 @@ type View struct {
 	Count       func(text string) int
 	Size        func(chat.Message) int
 	Clean       func(text string) string // removes secrets before names are extracted; nil: no redaction
+	Work        *summarize.Record        // the record of the session's work, without secrets; nil: only the messages tell
 	Settings    Settings                 // settings of a [Planner]
 }
 

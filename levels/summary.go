@@ -106,7 +106,11 @@ func (w Writer) Write(ctx context.Context, v View, c Cut) (Summary, error) {
 	if w.clean = messages; w.Clean != nil {
 		w.clean = summarize.Request{Messages: messages}.Redacted(w.Clean).Messages
 	}
-	facts = summarize.FactsOf(w.clean, facts, w.factsWithin(content), v.Count)
+	if v.Work != nil {
+		facts = v.Work.Facts(w.clean, v.staying(c), w.factsWithin(content), v.Count)
+	} else {
+		facts = summarize.FactsOf(w.clean, facts, w.factsWithin(content), v.Count)
+	}
 	request := summarize.Request{
 		Messages: messages, Previous: was, Note: w.Note, Strategy: w.Strategy,
 		MaxTokens: w.textWithin(content - v.Count(facts) - w.namesWithin(content)), Count: v.Count, Facts: facts,
@@ -121,6 +125,15 @@ func (w Writer) Write(ctx context.Context, v View, c Cut) (Summary, error) {
 	}
 	s.finishSummary(w, v, c, text, facts)
 	return s, nil
+}
+
+// staying reports the messages that stay beside a summary of c, by id.
+func (v View) staying(c Cut) func(id string) bool {
+	ids := make(map[string]bool, len(v.Messages))
+	for i, m := range v.Messages {
+		ids[m.ID] = !c.Gone[i]
+	}
+	return func(id string) bool { return ids[id] }
 }
 
 func (s *Summary) finishSummary(w Writer, v View, c Cut, text, facts string) {

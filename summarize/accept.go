@@ -47,10 +47,12 @@ func Accept(text string, r Request, replaced int) (reason string) {
 		return CutOff
 	case size >= replaced:
 		return NotShorter
-	case startsLike(text, []string{"let me ", "i'll ", "i will ", "sure,", "sure!", "certainly", "now i ", "now let"}):
+	case startsLike(text, []string{"let me ", "i'll ", "i will ", "sure,", "sure!", "certainly", "now i ", "now let"}), onlyAsks(text):
 		return NoSummary
 	case echoesRequest(text, r):
 		return Echo
+	case reasons(text):
+		return Thinks
 	case otherLanguage(text, r):
 		return WrongTongue
 	}
@@ -90,6 +92,40 @@ func isThinking(text string) bool {
 		}
 	}
 	return false
+}
+
+// reasons reports whether text begins by thinking about the task of writing a record,
+// without a tag around it.
+func reasons(text string) bool {
+	if startsLike(text, []string{"okay, ", "ok, so", "ok, let", "alright, ", "hmm", "wait, ", "first, i ", "first, let", "so the user", "the user wants me", "the user is asking me", "the user asked me to summar", "the user wants a ", "the task is to ", "my task is ", "we need to ", "we have to ", "we are asked ", "i need to ", "i should ", "i have to ", "i must ", "i am asked ", "i'm asked ", "i've been asked ", "let's ", "to write this ", "to summarize", "to create ", "thinking", "analysis:", "reasoning:", "**thinking", "# thinking"}) {
+		return true
+	}
+	if strings.Contains(text, " :: ") || strings.Contains(text, "## ") || strings.Contains(text, "\n- ") {
+		return false
+	}
+	doubts, all := 0, 0
+	for s := range cutSentences(strings.ReplaceAll(text, "\n", " ")) {
+		all++
+		if containsAny(" "+strings.ToLower(clip.Bytes(s, 200)), " let me ", " i need to ", " i should ", " wait,", " hmm", " i think ", " maybe i ", " we should ", " let's ") {
+			doubts++
+		}
+	}
+	return doubts > 2 && 3*doubts >= all
+}
+
+// onlyAsks reports whether text asks the user something in place of a summary: it is
+// a question or two, or it ends with one and states nothing in lines.
+func onlyAsks(text string) bool {
+	asked, told := 0, 0
+	for s := range sentences(text) {
+		if strings.HasSuffix(s, "?") || strings.HasSuffix(s, "？") {
+			asked++
+		} else {
+			told++
+		}
+	}
+	ends := strings.HasSuffix(text, "?") || strings.HasSuffix(text, "？")
+	return asked > 0 && asked >= told || ends && told <= 3 && !strings.Contains(text, "\n- ") && !strings.HasPrefix(text, "- ") && !strings.Contains(text, "## ")
 }
 
 func refusals() []string {

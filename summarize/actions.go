@@ -1,6 +1,7 @@
 package summarize
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -16,13 +17,13 @@ func (w *messageScanner) recordAction(a action, result chat.Part, answered bool)
 	}
 	o := outcome{}
 	if answered {
-		o = outcomeOf(a, result)
+		o = outcomeOf(a, result, w.flags)
 	}
 	switch a.kind {
 	case plans:
 		w.recordPlan(a, result)
 	case runs:
-		w.recordCommand(a, o)
+		w.recordCommand(a, o, answered)
 	case changes:
 		w.recordChange(a, o)
 	case reads:
@@ -39,7 +40,9 @@ func (w *messageScanner) recordAction(a action, result chat.Part, answered bool)
 		n.end, n.failed, n.weight = clipLine(endingText(o), 120), o.failed, 0.6
 		w.step.addOutput(endedText(a.tool+" "+clipLine(a.object, 60), o))
 	}
-	w.recordFailure(a, o)
+	if answered {
+		w.recordFailure(a, o, result.Text)
+	}
 }
 
 // mostObjects limits the inputs and outputs that a step lists.
@@ -91,9 +94,12 @@ func shortPath(path string) string {
 }
 
 // recordCommand records a command; its last outcome counts.
-func (w *messageScanner) recordCommand(a action, o outcome) {
+func (w *messageScanner) recordCommand(a action, o outcome, answered bool) {
 	n := w.addItem(command, a.object)
 	n.end, n.failed, n.weight = endingText(o), o.failed, 1
+	if !answered {
+		n.end = "no result"
+	}
 	if filtersOutput(a.object) {
 		n.weight = 0.3
 	}
@@ -133,48 +139,90 @@ func (w *messageScanner) recordChange(a action, o outcome) {
 // declarations.
 const mostCode = 2
 
-// recordFailure records a call that failed; a success of the same call removes it.
-func (w *messageScanner) recordFailure(a action, o outcome) {
-	key := a.object
-	if a.kind != runs {
-		key = a.tool + " " + key
+// recordFailure records a call that failed, and settles earlier failures by one that
+// did not.
+func (w *messageScanner) recordFailure(a action, o outcome, output string) {
+	if a.kind == changes || a.kind == reads || a.kind == finds {
+		w.recordToolFailure(a, o)
+		return
 	}
-	key = callKey(key)
-	if old := w.at[itemKey{failure, key}]; old != nil && !o.failed {
-		old.weight = -1
+	if a.kind == runs {
+		w.settleFailures(a, o, output)
 	}
 	if !o.failed || a.kind == runs && onlyExplores(a.object) {
-		if a.kind == runs && !o.failed && strings.Contains(a.object, "test") && !filtersOutput(a.object) {
-			w.green = w.index
+		if old := w.at[itemKey{failure, a.tool + " " + a.object}]; a.kind == uses && old != nil {
+			old.weight = -1
 		}
 		return
 	}
-	what := clipLine(a.object, 100)
+	what, key := clipLine(a.object, 100), callKey(a.object)
 	if a.kind != runs {
-		what = a.tool + " " + what
+		what, key = a.tool+" "+what, a.tool+" "+a.object
 	}
 	n := w.putItem(summaryItem{kind: failure, text: what, key: key, id: w.id, last: w.index})
-	n.text, n.weight, n.tests = endedText(what, o), 1, len(o.tests) > 0
-	if a.kind == reads || a.kind == finds || o.wasMisused() {
+	n.text, n.weight = endedText(what, o), 1
+	if a.kind == runs {
+		n.open, n.ran = failureOf(a.line(), o, output), a.object
+		w.addFailure(n)
+	}
+	if o.wasMisused() {
 		n.weight = 0.2
 	}
 	w.step.weight += 0.5
 }
+
+// recordToolFailure records a change that the user rejected. A file that could not be
+// read, or a text that was not found, says nothing about the work.
+func (w *messageScanner) recordToolFailure(a action, o outcome) {
+	key := "change " + a.object
+	if a.kind != changes {
+		return
+	}
+	if old := w.at[itemKey{failure, key}]; old != nil && !o.failed {
+		old.weight = -1
+	}
+	if o.rejected {
+		n := w.putItem(summaryItem{kind: failure, text: a.object, key: key, id: w.id, last: w.index})
+		n.text, n.weight = endedText(a.tool+" "+clipLine(a.object, 100), o), 1
+	}
+}
+
+// settleFailures marks failures as settled by a run of a command.
+func (w *messageScanner) settleFailures(a action, o outcome, output string) {
+	if filtersOutput(a.object) {
+		return // what is left of the output does not say that all went well
+	}
+	for _, n := range w.failures {
+		if n.open != nil && n.weight >= 0 && n.open.settle(a.line(), o, output) {
+			n.weight = -1
+			if ran := w.at[itemKey{command, n.ran}]; ran != nil && ran.failed {
+				ran.weight = -1 // how it ended is not how it is
+			}
+		}
+	}
+	w.failures = slices.DeleteFunc(w.failures, func(n *summaryItem) bool { return n.weight < 0 })
+}
+
+// addFailure adds a failure to those that later runs may settle. The oldest of very
+// many are left out.
+func (w *messageScanner) addFailure(n *summaryItem) {
+	if slices.Contains(w.failures, n) {
+		return
+	}
+	if len(w.failures) == mostFailures {
+		w.failures[0].weight = -1
+		w.failures = slices.Delete(w.failures, 0, 1)
+	}
+	w.failures = append(w.failures, n)
+}
+
+const mostFailures = 64
 
 // callKey returns a command without the filters of its output, so that the same
 // call is recognised.
 func callKey(call string) string {
 	key, _, _ := strings.Cut(call, " | ")
 	return key
-}
-
-// closeFailedTests marks tests as passed that failed before a successful test run.
-func (w *messageScanner) closeFailedTests() {
-	for _, n := range w.list {
-		if n.kind == failure && n.tests && n.last < w.green && n.weight > 0 {
-			n.weight = 0.5
-		}
-	}
 }
 
 // endedText returns an action with its outcome.
@@ -191,7 +239,11 @@ func endingText(o outcome) string {
 		parts = append(parts, "failed")
 	}
 	if len(o.tests) > 0 {
-		parts = append(parts, strings.Join(o.tests, ", "))
+		shown := strings.Join(o.tests[:min(len(o.tests), mostNames)], ", ")
+		if more := len(o.tests) - mostNames; more > 0 {
+			shown += fmt.Sprintf(" and %d more", more)
+		}
+		parts = append(parts, shown)
 	}
 	if o.line != "" {
 		parts = append(parts, o.line)

@@ -40,6 +40,8 @@ func decisionWeight(s string) float64 {
 	weight := 0.0
 	if statesChoice(s) {
 		weight = firmWeight
+	} else if containsAny(s, " fails ", " failed ", " failing ", " passes ", " pass ", " passing ", " passed ") {
+		return 0 // it was so then: the outcomes of the commands are on record
 	}
 	if containsAny(s, " instead of ", " rather than ", " statt ") {
 		weight++
@@ -47,7 +49,7 @@ func decisionWeight(s string) float64 {
 			weight++
 		}
 	}
-	if containsAny(s, " the issue ", " the problem ", " turns out ", " because ", " so that ", " therefore ", " confirmed ", " found ", " fails ", " failed ", " failing ", " pass ", " passes ", " fixed ", " added ", " removed ", " renamed ", " updated ", " implemented ",
+	if containsAny(s, " the issue ", " the problem ", " turns out ", " because ", " so that ", " therefore ", " confirmed ", " found ", " fixed ", " added ", " removed ", " renamed ", " updated ", " implemented ",
 		" committed ", " refactored ", " needs to ", " doesn't ", " does not ", " was caused ", " root cause ", " the cause ", " the reason ", " the fix is ", " the approach ", " design ", " due to ", " i'll add ", " i'll fix ", " i'll change ", " need to add ", " need to update ", " weil ", " parce que ", " porque ") &&
 		weight != 1 { // actions and findings are recorded elsewhere too: together with a contrast it is not a choice yet
 		weight++
@@ -65,10 +67,42 @@ func statesChoice(s string) bool {
 		containsAny(s, " decided ", " decide to ", " we decide ", " going with ", " go with ", " chose ", " i've chosen ", " have chosen ", " was chosen ", " settled on ", " stick with ", " sticking with ", " agreed to ", " agreed that ", " agreed on ",
 			" i'll switch to ", " i'm switching to ", " let's switch to ", " we switch to ", " switched to ", " decision is ", " decision was ", " the fix is to ", " simplest fix ", " simplest approach ", " the approach is ", " the plan is to ",
 			" root cause is that ", " root cause is the ", " root cause was ", " the cause is ", " the cause was ", " the reason is ",
-			" we'll use ", " i'll use ", " should use ", " let's use ", " we keep ", " we'll keep ", " i'll keep ", " let's keep ", " wir nehmen ", " entschieden ", " décidé ", " decidido ")
+			" we'll use ", " i'll use ", " should use ", " let's use ", " we keep ", " we'll keep ", " i'll keep ", " let's keep ", " we use ", " wir nehmen ", " entschieden ", " décidé ", " decidido ")
 }
 
-// statesTodo reports whether a padded sentence states what is still to be done.
-func statesTodo(s string) bool {
-	return containsAny(s, " todo ", " todos ", " fixme ", " next step ", " next steps ", " still need ", " still needs ", " still to do ", " remaining ", " remains to ", " left to do ", " not yet ", " follow up ", " blocked ", " blocker ", " outstanding ")
+// userWeight is the weight of a person's decision.
+const userWeight = 2 * firmWeight
+
+// directs reports whether a padded sentence says what to use or do.
+func directs(s string) bool {
+	for _, head := range []string{" use ", " please use ", " we use ", " take ", " keep ", " make ", " put ", " set ", " store ", " leave ", " and use ", " let's ", " go with ", " name ", " call ", " write ", " stay with ", " with ", " nimm ", " wir nehmen ", " utilise ", " usa "} {
+		if strings.HasPrefix(s, head) {
+			return true
+		}
+	}
+	return containsAny(s, " use ", " uses ", " should ", " we want ", " we need ", " must be ", " has to be ", " stays ", " keep ")
+}
+
+// givesReason reports whether a padded sentence gives a reason.
+func givesReason(s string) bool {
+	return containsAny(s, " because ", " since ", " so that ", " due to ", " in order to ", " to avoid ", " otherwise ", " as required by ", " for compliance ", " weil ", " wegen ", " parce que ", " porque ")
+}
+
+// saysNothing reports whether a sentence is an exclamation or a form that reports
+// nothing of the work.
+func saysNothing(s string) bool {
+	s = strings.TrimSpace(s)
+	low := strings.ToLower(s)
+	if startsLike(low, []string{"no response requested", "excellent", "perfect", "great", "you're absolutely right", "you're right", "you are right", "good catch", "nice catch", "understood", "got it", "sure", "of course", "absolutely", "okay", "ok.", "ok!", "thanks", "thank you", "awesome", "wonderful", "good question", "good point"}) && len(s) < 60 {
+		return true
+	}
+	if strings.HasSuffix(s, "!") && len(s) < 60 {
+		for w := range wordTokens(s) {
+			if checkable(w) {
+				return false
+			}
+		}
+		return true
+	}
+	return strings.HasSuffix(s, ":")
 }

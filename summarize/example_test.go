@@ -20,12 +20,9 @@ func ExampleExtractive() {
 	}
 	fmt.Println(text)
 	// Output:
+	// Notes on the earlier part of this session, which this summary replaces:
 	// ## Goals
-	// - Sessions are lost after a deploy. You must never log tokens.
-	// ## State
-	// - The root cause is that the store lives in memory.
+	// - Sessions are lost after a deploy. → The root cause is that the store lives in memory.
 	// ## Constraints
 	// - You must never log tokens.
-	// ## Decisions
-	// - The root cause is that the store lives in memory.
 }

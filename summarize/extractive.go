@@ -32,7 +32,7 @@ func (Extractive) Summarize(ctx context.Context, r Request) (string, error) {
 		limit = defaultTokens
 	}
 	limit = max(limit/2, limit-r.countTokens(r.Facts))
-	e := extraction{itemList: collectItems(r.Messages), told: factLines(r.Facts)}
+	e := extraction{itemList: collectItems(r.Messages, ""), told: factLines(r.Facts), facts: r.Facts}
 	e.removeInvented(r.Messages)
 	text := e.writeSections(strategy, r, limit)
 	if ctx.Err() != nil {
@@ -49,14 +49,22 @@ const nothingFound = "No request, decision or action stands in these messages."
 // An extract is the source of one summary.
 type extraction struct {
 	*itemList
-	told map[string]bool // lines of the facts section
+	told  map[string]bool // lines of the facts section
+	facts string          // the facts section
 }
 
-// factLines returns the lines of a facts section.
+// factLines returns the lines of a facts section, with whole paths.
 func factLines(facts string) map[string]bool {
-	lines := make(map[string]bool)
+	lines, folder := make(map[string]bool), ""
 	for l := range strings.SplitSeq(facts, "\n") {
-		lines[l] = true
+		for _, k := range factKinds() {
+			if in, ok := k.readHeading(l); ok {
+				folder = in
+			}
+		}
+		if item, ok := strings.CutPrefix(l, "- "); ok {
+			lines["- "+inFolder(folder, item)] = true
+		}
 	}
 	return lines
 }
@@ -71,10 +79,19 @@ func (e extraction) writeSections(s Strategy, r Request, limit int) string {
 	case Brief:
 		sections = e.briefSections()
 	default:
-		sections = e.taskState(r)
+		sections = e.taskState()
+	}
+	head := ""
+	if s == TaskState || s == CodeDelta || s == "" {
+		head = opening + "\n"
 	}
 	previous, _, _ := Split(r.Previous)
-	return fillSections(withCarried(sections, previous), limit, r.countTokens)
+	sections = withCarried(sections, strings.TrimPrefix(previous, opening+"\n"))
+	text := fillSections(sections, limit-r.countTokens(head), r.countTokens)
+	if text == "" {
+		return ""
+	}
+	return head + text
 }
 
 // withCarried adds the lines of a former summary to their old sections, and the
@@ -134,23 +151,15 @@ func (e extraction) itemRank(n *summaryItem) float64 {
 }
 
 // notInFacts reports whether the facts section lacks n.
-func (e extraction) notInFacts(n *summaryItem) bool { return !e.told["- "+n.factLine()] }
+func (e extraction) notInFacts(n *summaryItem) bool {
+	return !e.told["- "+n.factLine()] && !e.told["- "+n.text] && (n.kind != decision || !strings.Contains(e.facts, n.text))
+}
 
-// listLines writes items as list items, with short ids as their source.
+// listLines writes items as list items.
 func listLines(notes []*summaryItem, write func(*summaryItem) string) []sectionLine {
 	var lines []sectionLine
 	for _, n := range notes {
-		lines = append(lines, sectionLine{"- " + write(n) + sourceMark(n.id), n.last})
+		lines = append(lines, sectionLine{"- " + write(n), n.last})
 	}
 	return lines
-}
-
-// maxMarkLength is the maximum length of an id that is shown beside each line.
-const maxMarkLength = 6
-
-func sourceMark(id string) string {
-	if id == "" || len(id) > maxMarkLength || strings.ContainsAny(id, " \n\"`") {
-		return ""
-	}
-	return " (" + id + ")"
 }

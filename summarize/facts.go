@@ -23,12 +23,12 @@ func factKinds() []factKind {
 		{request, "Asked by the user:", 0.9},
 		{rule, "Rules:", 2.2},
 		{decision, "Decided:", 0.3},
-		{detail, "Details:", 1},
+		{detail, "Details:", 0.9},
 		{changed, "Files changed:", 1.2},
 		{read, "Files read:", 0.1},
 		{command, "Commands and how they ended:", 0.5},
-		{failure, "Last errors:", 1.1},
 		{todo, "Open todos:", 1.1},
+		{failure, "Last errors:", 1.1},
 		{picture, "Images:", 0.6},
 	}
 }
@@ -37,7 +37,8 @@ func factKinds() []factKind {
 type fact struct {
 	kind  itemKind
 	line  string
-	order int // position among its kind
+	short string // without the outcome, if the line is too long
+	order int    // position among its kind
 	score float64
 	size  int
 }
@@ -51,18 +52,25 @@ type fact struct {
 // counted by count, and is empty if nothing fits, whatever count returns for the
 // empty text. Its time is linear in the messages.
 func FactsOf(messages []chat.Message, previous string, maxTokens int, count func(string) int) string {
+	n := collectItems(messages, previous)
+	n.removeInvented(messages)
+	return n.fitFacts(maxTokens, tokenCounter(count))
+}
+
+// fitFacts returns the facts that fit, as a facts section.
+func (n *itemList) fitFacts(maxTokens int, count func(string) int) string {
 	if maxTokens <= 0 {
 		return ""
 	}
-	count = tokenCounter(count)
-	n := collectItems(messages)
-	n.addFormerFacts(previous)
-	n.removeInvented(messages)
 	facts := n.listFacts()
 	slices.SortStableFunc(facts, func(a, b *fact) int { return cmp.Compare(b.score, a.score) })
 	kept, used := facts[:0], 0
 	for _, f := range facts {
 		f.size = min(max(0, count(f.line)), maxTokens) + 1
+		if used+f.size > maxTokens && f.short != "" {
+			f.line = f.short
+			f.size = min(max(0, count(f.line)), maxTokens) + 1
+		}
 		if used+f.size > maxTokens {
 			if f.size < maxTokens/8 {
 				break // full; the rest weighs less
@@ -72,6 +80,7 @@ func FactsOf(messages []chat.Message, previous string, maxTokens int, count func
 		used += f.size
 		kept = append(kept, f)
 	}
+	kept = withoutToldDecisions(kept)
 	for {
 		text := renderFacts(kept)
 		if len(kept) == 0 {
@@ -88,63 +97,123 @@ func FactsOf(messages []chat.Message, previous string, maxTokens int, count func
 	}
 }
 
-// addFormerFacts adds the facts of a former summary, as older than all others.
-func (n *itemList) addFormerFacts(previous string) {
+// withoutToldDecisions drops decisions that a request says, and outcomes of requests
+// that a decision says.
+func withoutToldDecisions(facts []*fact) []*fact {
+	var asked, decided strings.Builder
+	for _, f := range facts {
+		switch f.kind {
+		case request:
+			asked.WriteString(cmp.Or(f.short, f.line) + "\n")
+		case decision:
+			decided.WriteString(f.line + "\n")
+		}
+	}
+	for _, f := range facts {
+		if end := strings.TrimPrefix(f.line, f.short+arrow); f.short != "" && end != f.line && strings.Contains(decided.String(), strings.TrimSuffix(end, "…")) {
+			f.line = f.short
+		}
+	}
+	said := asked.String()
+	return slices.DeleteFunc(facts, func(f *fact) bool { return f.kind == decision && strings.Contains(said, f.line[2:]) })
+}
+
+// addFormerFacts adds the facts of a former summary, before those of any message.
+func (w *messageScanner) addFormerFacts(previous string) {
 	if _, facts, _ := Split(previous); facts != "" {
 		previous = facts
 	}
 	var now *factKind
-	kinds := factKinds()
+	folder, kinds := "", factKinds()
 	lines := strings.Split(previous, "\n")
 	for i, line := range lines {
-		if at := slices.IndexFunc(kinds, func(k factKind) bool { return k.title == strings.TrimSpace(line) }); at >= 0 {
-			now = &kinds[at]
+		heading := slices.IndexFunc(kinds, func(k factKind) bool {
+			in, ok := k.readHeading(strings.TrimSpace(line))
+			if ok {
+				folder = in
+			}
+			return ok
+		})
+		if heading >= 0 {
+			now = &kinds[heading]
 			continue
 		}
 		item, ok := strings.CutPrefix(line, "- ")
 		if !ok || now == nil {
 			continue
 		}
-		n.addFormerFact(now.kind, item, i-len(lines))
+		w.addFormerFact(now.kind, inFolder(folder, item), i-len(lines))
 	}
 }
 
+// inFolder returns a line about a file with its whole path.
+func inFolder(folder, item string) string {
+	if strings.HasPrefix(item, "/") {
+		return item
+	}
+	return folder + item
+}
+
 // addFormerFact adds one line of a former facts section, with a negative index.
-func (n *itemList) addFormerFact(k itemKind, item string, at int) {
+func (w *messageScanner) addFormerFact(k itemKind, item string, at int) {
 	key, end := item, ""
+	x := summaryItem{kind: k, text: item, last: at, weight: 1}
 	switch k {
+	case todo:
+		w.tasks = append(w.tasks, todoEntry{text: item})
+		w.planAt = at
+		return
 	case changed, command, request:
 		key, end, _ = strings.Cut(item, arrow)
+		x.text, x.end = key, end
+		x.failed = k == command && strings.HasPrefix(end, "failed")
+	case rule:
+		key, end, _ = strings.Cut(item, laterMark)
+		x.text, x.end = key, end
 	case failure:
-		key, _, _ = strings.Cut(item, arrow)
+		var ending string
+		key, ending, _ = strings.Cut(item, arrow)
+		x.open, x.ran = failureOf(key, outcome{tests: testsOfEnding(ending)}, ""), key
 		key = callKey(key)
-		if old := n.at[itemKey{command, key}]; old != nil && !old.failed {
-			return // it has succeeded since
-		}
-		if n.green > 0 && strings.Contains(key, "test") {
-			return // superseded by another test run
-		}
+	case decision:
+		x.weight = firmWeight
 	}
-	if old := n.at[itemKey{k, itemKeyText(k, key)}]; old != nil {
-		old.first, old.times = at, old.times+1
-		return
+	if k == command && onlyExplores(key) {
+		x.weight = 0
 	}
-	weight := 1.0
-	switch {
-	case k == command && onlyExplores(key):
-		weight = 0
-	case k == decision:
-		weight = firmWeight
-	}
-	text := key
+	x.key = itemKeyText(k, key)
 	if k == failure {
-		text = item
+		x.key = key
 	}
-	n.putItem(summaryItem{kind: k, text: text, key: itemKeyText(k, key), last: at, weight: weight, end: end})
+	if n := w.putItem(x); k == failure {
+		w.addFailure(n)
+	}
+}
+
+// testsOfEnding returns the names of tests in the outcome of a command in a former
+// summary.
+func testsOfEnding(ending string) (tests []string) {
+	names, ok := strings.CutPrefix(ending, "failed: ")
+	if !ok {
+		return nil
+	}
+	for name := range strings.SplitSeq(names, ", ") {
+		word, _, more := strings.Cut(name, ": ")
+		if strings.Contains(word, " ") || !containsAny(word, "Test", "test", "::", "spec") {
+			return tests
+		}
+		if tests = append(tests, strings.TrimSuffix(word, ":")); more {
+			return tests
+		}
+	}
+	return tests
 }
 
 // arrow separates an action from its outcome.
 const arrow = " → "
+
+// laterMark separates a rule from what the user said of it later.
+const laterMark = " — changed later: "
 
 // listFacts returns all facts with their scores.
 func (n *itemList) listFacts() []*fact {
@@ -156,10 +225,13 @@ func (n *itemList) listFacts() []*fact {
 	for _, k := range factKinds() {
 		for i, x := range n.itemsOfKind(k.kind) {
 			said := k.kind == command && errors[x.factLine()]
-			if x.weight < 0 || said || k.kind == decision && !n.isFirmDecision(x) {
+			if x.weight < 0 || said || k.kind == read && n.at[itemKey{changed, x.key}] != nil || k.kind == decision && !n.isFirmDecision(x) {
 				continue // fixed, listed among the errors, or not firm
 			}
 			f := &fact{kind: k.kind, line: "- " + x.factLine(), order: i}
+			if k.kind == request && x.end != "" {
+				f.short = "- " + x.text
+			}
 			f.score = k.weight + n.itemRecency(x) + 0.15*float64(min(x.times, 4)-1) + n.itemWeight(x, i)
 			facts = append(facts, f)
 		}
@@ -177,12 +249,16 @@ func (n *itemList) itemWeight(x *summaryItem, i int) float64 {
 	switch {
 	case x.kind == request && i == 0:
 		return 1.2 // it states the task
+	case x.kind == request && x.corrects:
+		return 1.5
 	case x.kind == request:
 		return x.weight - 1
 	case x.kind == rule:
 		return 1.5 * (x.weight - 1)
+	case x.kind == decision && x.weight >= userWeight:
+		return 0.8
 	case x.kind == decision:
-		return 0.05 * (min(x.weight, 2*firmWeight) - firmWeight)
+		return 0.05 * (x.weight - firmWeight)
 	case x.kind == command || x.kind == failure || x.kind == todo:
 		return x.weight - 1
 	}
@@ -213,14 +289,19 @@ func (x *summaryItem) factLine() string {
 			return x.text + arrow + x.end
 		}
 	case request:
-		if x.last < 0 && x.end != "" {
+		if x.end != "" {
 			return x.text + arrow + x.end
+		}
+	case rule:
+		if x.end != "" {
+			return x.text + laterMark + x.end
 		}
 	}
 	return x.text
 }
 
-// renderFacts writes facts under their headings, each part in order of mention.
+// renderFacts writes facts under their headings, each part in order of mention. The
+// folder that the files of a part share is in its heading.
 func renderFacts(facts []*fact) string {
 	var b strings.Builder
 	for _, k := range factKinds() {
@@ -230,13 +311,62 @@ func renderFacts(facts []*fact) string {
 				part = append(part, f)
 			}
 		}
+		if len(part) == 0 {
+			continue
+		}
 		slices.SortFunc(part, func(a, b *fact) int { return cmp.Compare(a.order, b.order) })
-		for i, f := range part {
-			if i == 0 {
-				b.WriteString(k.title + "\n")
-			}
-			b.WriteString(f.line + "\n")
+		folder := ""
+		if k.kind == changed || k.kind == read {
+			folder = sharedFolder(part)
+		}
+		b.WriteString(k.headingFor(folder) + "\n")
+		for _, f := range part {
+			b.WriteString("- " + strings.TrimPrefix(f.line[2:], folder) + "\n")
 		}
 	}
 	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// headingFor returns the heading of a part whose files are in folder.
+func (k factKind) headingFor(folder string) string {
+	if folder == "" {
+		return k.title
+	}
+	return strings.TrimSuffix(k.title, ":") + " in " + folder + ":"
+}
+
+// readHeading reports whether line is the heading of k, and the folder in it.
+func (k factKind) readHeading(line string) (folder string, ok bool) {
+	if line == k.title {
+		return "", true
+	}
+	folder, ok = strings.CutPrefix(line, strings.TrimSuffix(k.title, ":")+" in ")
+	return strings.TrimSuffix(folder, ":"), ok && (k.kind == changed || k.kind == read) && strings.HasSuffix(folder, "/:")
+}
+
+// Limits from which files share the folder in their heading.
+const minFolderFiles, minFolderBytes = 3, 16
+
+// sharedFolder returns the deepest folder of most files in part, "" if it is too short
+// to be worth a heading. All others must have absolute paths, so that they are not
+// read as in it.
+func sharedFolder(part []*fact) string {
+	within := make(map[string]int)
+	best := ""
+	for _, f := range part {
+		path, _, _ := strings.Cut(f.line[2:], arrow)
+		if !strings.HasPrefix(path, "/") {
+			return ""
+		}
+		for at := strings.LastIndexByte(path, '/'); at >= minFolderBytes; at = strings.LastIndexByte(path[:at], '/') {
+			folder := path[:at+1]
+			if within[folder]++; within[folder] == max(minFolderFiles, (3*len(part)+3)/4) && len(folder) > len(best) {
+				best = folder
+			}
+		}
+	}
+	if strings.Contains(best, ": ") {
+		return ""
+	}
+	return best
 }

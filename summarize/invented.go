@@ -17,15 +17,17 @@ func (n *itemList) removeInvented(messages []chat.Message) {
 			named[name] = append(named[name], x)
 		}
 	}
-	var stated map[string]bool
+	var stated, of map[string]bool
 	for _, values := range named {
 		if len(values) < 2 {
 			continue
 		}
 		if stated == nil {
-			stated = statedWords(messages)
+			stated, of = statedWords(messages), idsOf(messages)
 		}
-		isStated := func(x *summaryItem) bool { return x.first < 0 || allStated(stated, x.text) }
+		isStated := func(x *summaryItem) bool {
+			return x.first < 0 || x.id != "" && !of[x.id] || allStated(stated, x.text)
+		}
 		if !slices.ContainsFunc(values, isStated) {
 			continue
 		}
@@ -37,6 +39,14 @@ func (n *itemList) removeInvented(messages []chat.Message) {
 			return invented
 		})
 	}
+}
+
+func idsOf(messages []chat.Message) map[string]bool {
+	ids := make(map[string]bool, len(messages))
+	for _, m := range messages {
+		ids[m.ID] = true
+	}
+	return ids
 }
 
 // statedWords returns the words of everything but the assistant's prose: its calls

@@ -27,27 +27,31 @@ const (
 
 // A summaryItem is one fact worth keeping, as one line.
 type summaryItem struct {
-	kind   itemKind
-	text   string
-	key    string // two items of a kind with one key are the same
-	id     string // of the message with its last mention
-	first  int    // index of the message with its first mention; negative if in a former summary
-	last   int    // and of the one with its last mention
-	times  int
-	weight float64  // in relation to others of its kind
-	end    string   // request: the answer; command: its outcome; changed: the purpose
-	names  []string // changed, read: the declarations
-	failed bool     // command: it failed
-	tests  bool     // failure: tests failed
+	kind     itemKind
+	text     string
+	key      string // two items of a kind with one key are the same
+	id       string // of the message with its last mention
+	first    int    // index of the message with its first mention; negative if in a former summary
+	last     int    // and of the one with its last mention
+	times    int
+	weight   float64      // in relation to others of its kind
+	end      string       // request: the answer; command: its outcome; changed: the purpose
+	names    []string     // changed, read: the declarations
+	failed   bool         // command: it failed
+	ran      string       // failure: the item of its command
+	corrects bool         // request: it takes back or changes what was said before
+	open     *openFailure // failure of a command: what is not settled
 }
 
 // An itemList collects the items of messages.
 type itemList struct {
-	list  []*summaryItem
-	at    map[itemKey]*summaryItem
-	steps []*step
-	span  int // messages
-	green int // index of the message with the last successful test run, 0 if none
+	list     []*summaryItem
+	at       map[itemKey]*summaryItem
+	steps    []*step
+	span     int            // messages
+	answered bool           // the last request
+	asked    *summaryItem   // the last request
+	failures []*summaryItem // that no later run has settled
 }
 
 // An itemKey identifies an item.
@@ -85,45 +89,14 @@ const (
 	answerLen   = 200
 )
 
-// collectItems collects the items of messages in one pass.
-func collectItems(messages []chat.Message) *itemList {
-	n := &itemList{at: make(map[itemKey]*summaryItem), span: len(messages)}
-	answers := answersOf(messages)
-	w := messageScanner{itemList: n}
-	for i, m := range messages {
-		w.index, w.id = i, m.ID
-		w.scanImages(m)
-		switch m.Role {
-		case chat.User:
-			w.scanUser(m)
-		case chat.Assistant:
-			w.scanAssistant(m, answers[i])
-		}
+// collectItems collects the items of messages in one pass, after those of a former
+// facts section.
+func collectItems(messages []chat.Message, former string) *itemList {
+	w := newScanner(former)
+	for _, m := range messages {
+		w.add(m)
 	}
-	w.finishTurn()
-	w.openTodos()
-	w.closeFailedTests()
-	return n
-}
-
-// answersOf returns, for each message, the results that answer its calls by the
-// call's id.
-func answersOf(messages []chat.Message) []map[string]chat.Part {
-	answers := make([]map[string]chat.Part, len(messages))
-	for i, c := range chat.PairUp(messages).CallOf {
-		if c < 0 {
-			continue
-		}
-		if answers[c] == nil {
-			answers[c] = make(map[string]chat.Part)
-		}
-		for _, p := range messages[i].Parts {
-			if p.Kind == chat.Result {
-				answers[c][p.ID] = p
-			}
-		}
-	}
-	return answers
+	return w.finish()
 }
 
 // putItem adds an item, or counts it if it exists already.

@@ -87,7 +87,7 @@ func latinLanguage(text string) (tongue string, certain bool) {
 		}
 	}
 	best, second := 0, 0
-	for _, t := range [...]string{"en", "de", "fr", "es"} {
+	for _, t := range [...]string{"en", "de", "fr", "es", "pt", "it", "nl", "pl", "sv", "tr"} {
 		if n := counts[t]; n > best {
 			tongue, best, second = t, n, best
 		} else if n > second {
@@ -104,16 +104,42 @@ func languagesOf(word string) []string {
 		return []string{"en"}
 	case "der", "das", "und", "ist", "nicht", "ein", "eine", "mit", "auf", "für", "wir", "dass", "sind", "wird", "bitte", "ich", "den", "dem", "wurde", "zu":
 		return []string{"de"}
-	case "le", "les", "et", "est", "une", "dans", "pour", "pas", "avec", "nous", "vous", "qui", "sur", "du", "au", "ce", "sont":
+	case "les", "et", "est", "une", "dans", "pour", "pas", "avec", "nous", "vous", "qui", "sur", "au", "ce", "sont", "été":
 		return []string{"fr"}
-	case "el", "los", "las", "y", "una", "por", "con", "para", "es", "del", "no", "se", "como", "está", "pero":
+	case "el", "los", "las", "y", "del", "está", "pero", "hay", "fue":
 		return []string{"es"}
-	case "la", "que", "un":
-		return []string{"fr", "es"}
-	case "en", "de", "des":
-		return []string{"fr", "es"}
+	case "o", "os", "não", "uma", "dos", "ao", "foi", "são", "pelo", "pela", "você", "também", "ainda", "mas":
+		return []string{"pt"}
+	case "il", "di", "che", "gli", "della", "sono", "è", "non", "per", "nel", "alla", "stato", "questo":
+		return []string{"it"}
+	case "het", "een", "niet", "voor", "van", "zijn", "naar", "wordt", "ook", "maar", "deze":
+		return []string{"nl"}
+	case "nie", "się", "jest", "na", "dla", "że", "oraz", "został", "do":
+		return []string{"pl"}
+	case "och", "att", "inte", "är", "som", "ett", "för", "av":
+		return []string{"sv"}
+	case "ve", "bir", "için", "bu", "değil", "ile", "olarak":
+		return []string{"tr"}
+	case "com", "em", "da", "um":
+		return []string{"pt"}
+	case "por", "con", "para", "es", "no", "se", "como":
+		return []string{"es", "pt"}
+	case "le", "du":
+		return []string{"fr", "it"}
+	case "una":
+		return []string{"es", "it"}
+	case "la", "un":
+		return []string{"fr", "es", "it"}
+	case "que":
+		return []string{"fr", "es", "pt"}
+	case "en":
+		return []string{"fr", "es", "nl"}
+	case "de":
+		return []string{"fr", "es", "pt", "nl"}
+	case "des":
+		return []string{"fr", "de"}
 	case "die":
-		return []string{"de"}
+		return []string{"de", "nl"}
 	}
 	return nil
 }

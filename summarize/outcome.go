@@ -23,9 +23,10 @@ type outcome struct {
 const maxScan = 32 << 10
 
 // outcomeOf reads the result of a. The exit code from the tool decides how a
-// command ended; the words of the output decide only if there is none, or if it
-// belongs to the last of several commands.
-func outcomeOf(a action, p chat.Part) outcome {
+// command ended, or its mark if the client marks failures (flags); the words of the
+// output decide only if there is neither, or if it belongs to the last of several
+// commands.
+func outcomeOf(a action, p chat.Part, flags bool) outcome {
 	text := strings.TrimSpace(withoutBlocks(p.Text, "<system-reminder>", "</system-reminder>"))
 	if strings.Contains(clip.Bytes(text, 200), "tool use was rejected") {
 		return outcome{failed: true, rejected: true, line: "rejected by the user" + saidInstead(text)}
@@ -33,6 +34,9 @@ func outcomeOf(a action, p chat.Part) outcome {
 	code, known := 0, false
 	if a.kind == runs || a.kind == uses {
 		code, known = logline.ExitCode(text)
+	}
+	if flags && !known {
+		known = true
 	}
 	o := outcome{failed: p.Error || code != 0 || !known && failedAtOnce(text)}
 	if a.kind == runs && (o.failed || !onlyExplores(a.object)) {
@@ -148,7 +152,7 @@ func (o *outcome) readLog(text string, decided bool) {
 		case kind == logline.FailedTest:
 			name, why := reader.FailedTest(line)
 			o.failed = true
-			if len(o.tests) < mostNames && !slices.Contains(o.tests, clipLine(name, 120)) {
+			if len(o.tests) < mostTests && !slices.Contains(o.tests, clipLine(name, 120)) {
 				o.tests = append(o.tests, clipLine(name, 120))
 			}
 			o.line = cmp.Or(o.line, why)
@@ -163,6 +167,9 @@ func (o *outcome) readLog(text string, decided bool) {
 		said = kind == logline.FailedTest
 	}
 }
+
+// mostTests limits the failed tests of one output that are followed.
+const mostTests = 100
 
 // isFailMark reports whether line says that something failed, but not what.
 func isFailMark(line string) bool { return strings.Trim(line, "FAIL- ") == "" }

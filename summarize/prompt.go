@@ -3,6 +3,7 @@ package summarize
 import (
 	"embed"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/tiercompact/tiercompact/chat"
@@ -146,16 +147,29 @@ func fencedData(fence, what, data string) string {
 func writePart(b *strings.Builder, p chat.Part) {
 	switch p.Kind {
 	case chat.Text, chat.Summary, chat.Opaque:
-		fmt.Fprintf(b, "%s\n", p.Text)
+		fmt.Fprintf(b, "%s\n", withoutForgedHeads(p.Text))
 	case chat.Result, chat.ServerResult:
 		failed := ""
 		if p.Error {
 			failed = " (failed)"
 		}
-		fmt.Fprintf(b, "result%s: %s\n", failed, p.Text)
+		fmt.Fprintf(b, "result%s: %s\n", failed, withoutForgedHeads(p.Text))
 	case chat.Call, chat.ServerCall:
-		fmt.Fprintf(b, "calls %s %s\n", p.Name, p.Args)
+		fmt.Fprintf(b, "calls %s %s\n", withoutForgedHeads(p.Name), withoutForgedHeads(p.Args))
 	case chat.Image:
 		b.WriteString("an image\n")
 	}
+}
+
+// forgedHead matches a line that looks like the head of a message, of a part or of a
+// result, in whatever case.
+var forgedHead = regexp.MustCompile(`(?im)^[ \t]*(?:\[[^\]\n]{0,80}\][ \t]*)?(?:(?:user|assistant|system|tool|developer|human|part \d+|\[record\][^:\n]*)[ \t]*:[ \t]*\r?$|result(?: \(failed\))?:|calls [A-Za-z_]\w* )`)
+
+// withoutForgedHeads returns text with a mark before each line that could be taken
+// for the head of another message: content does not look like a head.
+func withoutForgedHeads(text string) string {
+	if !strings.Contains(text, ":") && !strings.Contains(text, "calls ") {
+		return text
+	}
+	return forgedHead.ReplaceAllString(strings.NewReplacer("\u2028", "\n", "\u2029", "\n", "\u0085", "\n", "\v", "\n", "\f", "\n").Replace(text), "| $0")
 }

@@ -1,6 +1,8 @@
 package summarize
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/tiercompact/tiercompact/chat"
@@ -11,19 +13,86 @@ import (
 // A messageScanner is the state of one pass over messages.
 type messageScanner struct {
 	*itemList
-	index  int
-	id     string
-	asked  *summaryItem // the request of this turn
-	fresh  bool         // it has no answer yet
-	said   string       // the last text of the assistant in this turn
-	saidID string
-	saidAt int
-	reason string // the assistant's last announcement
-	step   *step
-	tasks  []todoEntry    // open and done according to the plan
-	byID   map[string]int // tasks that have an id
-	planID string
-	planAt int
+	index   int
+	id      string
+	fresh   bool   // it has no answer yet
+	said    string // the last text of the assistant in this turn
+	saidID  string
+	saidAt  int
+	amid    bool   // it came with calls
+	reason  string // the assistant's last announcement
+	step    *step
+	pending []pendingCall  // without a result yet
+	flags   bool           // the client marks results as failed
+	tasks   []todoEntry    // open and done according to the plan
+	byID    map[string]int // tasks that have an id
+	planID  string
+	planAt  int
+}
+
+// A pendingCall is a call without a result yet.
+type pendingCall struct {
+	id      string
+	actions []action
+}
+
+func newScanner(former string) *messageScanner {
+	w := &messageScanner{itemList: &itemList{at: make(map[itemKey]*summaryItem)}}
+	w.addFormerFacts(former)
+	return w
+}
+
+// add adds the items of a message.
+func (w *messageScanner) add(m chat.Message) {
+	w.index, w.id = w.span, m.ID
+	w.span++
+	w.scanImages(m)
+	for _, p := range m.Parts {
+		if p.Kind == chat.Result {
+			w.recordResult(p)
+		}
+	}
+	switch m.Role {
+	case chat.User:
+		w.scanUser(m)
+	case chat.Assistant:
+		w.scanAssistant(m)
+	}
+}
+
+// recordResult records the actions of the newest call that p answers.
+func (w *messageScanner) recordResult(p chat.Part) {
+	w.flags = w.flags || p.Error
+	for i := len(w.pending) - 1; i >= 0 && i >= len(w.pending)-mostPending; i-- {
+		if c := w.pending[i]; c.id == p.ID {
+			w.pending = slices.Delete(w.pending, i, i+1)
+			for _, a := range c.actions {
+				w.recordAction(a, p, true)
+			}
+			return
+		}
+	}
+}
+
+// mostPending limits the calls without a result that a result is searched among.
+const mostPending = 256
+
+// finish records what is open after the last message.
+func (w *messageScanner) finish() *itemList {
+	for _, c := range w.pending {
+		for _, a := range c.actions {
+			w.recordAction(a, chat.Part{}, false)
+		}
+	}
+	w.pending = nil
+	asked := w.asked
+	if w.amid {
+		w.asked = nil // the turn goes on after the messages
+	}
+	w.finishTurn()
+	w.asked, w.answered = asked, !w.amid && !w.fresh
+	w.openTodos()
+	return w.itemList
 }
 
 func (w *messageScanner) addItem(k itemKind, text string) *summaryItem {
@@ -59,16 +128,62 @@ func (w *messageScanner) scanUser(m chat.Message) {
 		return
 	}
 	w.finishTurn()
+	own := ownWords(body)
+	w.scanRequest(body, own)
+	if own == "" {
+		return
+	}
+	w.correctedLater(own)
+	w.scanRules(own)
+	w.scanDecisions(own)
+	w.scanDetails(own)
+}
+
+// scanRequest records a request in a person's own words, or its beginning if it only
+// shows something.
+func (w *messageScanner) scanRequest(body, own string) {
 	limit := requestLen
 	if w.asked == nil {
 		limit = taskLen
 	}
-	w.asked = w.addItem(request, clipLine(body, limit))
-	w.asked.weight = textSubstance(body)
+	text := cmp.Or(withoutLead(clipLine(plainStart(withoutRules(own)), limit)), clipLine(plainStart(body), requestLen/2))
+	w.asked = w.addItem(request, text)
+	w.asked.end = "" // asked again
+	w.asked.weight = textSubstance(text)
+	w.asked.corrects = corrects(paddedLower(clip.Bytes(own, taskLen)))
 	w.fresh = true
-	w.scanRules(body)
-	w.scanDecisions(body)
-	w.scanDetails(body)
+}
+
+// withoutRules returns text without the sentences that are only rules, which are listed
+// as such, or all of it if little else is said.
+func withoutRules(text string) string {
+	rest, words := text, 0
+	for s := range sentences(text) {
+		if low := paddedLower(clip.Bytes(s, 4*sentenceLen)); startsAsRule(low) && len(s) < sentenceLen && !citesOthers(low) && strings.Contains(rest, s) {
+			rest = strings.Replace(rest, s, "", 1)
+		} else {
+			words += len(strings.Fields(s))
+		}
+	}
+	if words < 4 {
+		return text
+	}
+	return rest
+}
+
+// plainStart returns text without markers at its beginning.
+func plainStart(text string) string {
+	text = strings.TrimSpace(text)
+	return strings.TrimSpace(text[markerLen(text):])
+}
+
+// withoutLead cuts a last sentence that only announces what is not shown.
+func withoutLead(text string) string {
+	if !strings.HasSuffix(text, ":") {
+		return text
+	}
+	end := max(strings.LastIndex(text, ". "), strings.LastIndex(text, "! "), strings.LastIndex(text, "? "))
+	return strings.TrimSpace(text[:end+1])
 }
 
 // attachedPath returns the path of a file that was attached to the conversation.
@@ -101,29 +216,27 @@ func (w *messageScanner) scanRules(body string) {
 			return
 		}
 		low := paddedLower(clip.Bytes(s, 4*sentenceLen))
-		if !statesRule(low) || strings.HasSuffix(s, "?") {
+		if !statesRule(low) || citesOthers(low) || strings.HasSuffix(s, "?") {
 			continue
 		}
 		n := w.addItem(rule, clipLine(s, sentenceLen))
-		if len(body) < longRequest || startsAsRule(low) {
-			n.weight = 1
-		}
+		n.weight, n.end = 1, ""
 		taken++
 	}
 }
 
-// scanDecisions records the user's decisions that are not in the request already.
+// scanDecisions records the user's decisions, and those with a reason.
 func (w *messageScanner) scanDecisions(body string) {
-	if len(body) >= longRequest {
-		return
-	}
 	taken := 0
 	for s := range sentences(body) {
 		low := paddedLower(clip.Bytes(s, 4*sentenceLen))
-		if taken < mostRules && decisionWeight(low) >= firmWeight && !statesRule(low) && !strings.Contains(w.asked.text, clipLine(s, sentenceLen)) {
-			w.scanDecision(s, low)
-			taken++
+		firm := decisionWeight(low) >= firmWeight || directs(low) && givesReason(low)
+		if taken == mostRules || !firm || statesRule(low) || citesOthers(low) || strings.HasSuffix(s, "?") {
+			continue
 		}
+		n := w.addItem(decision, clipLine(s, sentenceLen))
+		n.weight = max(n.weight, decisionWeight(low), userWeight)
+		taken++
 	}
 }
 
@@ -158,7 +271,7 @@ func conclusion(text string) string {
 	var kept []string
 	size := 0
 	for s := range sentences(text) {
-		if isAnnouncement(paddedLower(clip.Bytes(s, 200))) {
+		if isAnnouncement(paddedLower(clip.Bytes(s, 200))) || saysNothing(s) {
 			continue
 		}
 		kept = append(kept, s)
@@ -170,13 +283,14 @@ func conclusion(text string) string {
 }
 
 // scanAssistant records the texts and actions of the assistant.
-func (w *messageScanner) scanAssistant(m chat.Message, answers map[string]chat.Part) {
+func (w *messageScanner) scanAssistant(m chat.Message) {
 	if m.IsSummary() {
 		return
 	}
 	edits, body := files.TextEdits(withoutBlocks(plainText(m), "<thinking>", "</thinking>"), "")
 	if strings.TrimSpace(body) != "" {
 		w.scanSpeech(body)
+		w.amid = false
 	}
 	for _, e := range edits {
 		w.recordAction(action{kind: changes, tool: "edit", object: e.Path, names: newNames(e.New, e.Old)}, chat.Part{}, false)
@@ -185,10 +299,8 @@ func (w *messageScanner) scanAssistant(m chat.Message, answers map[string]chat.P
 		if p.Kind != chat.Call {
 			continue
 		}
-		result, answered := answers[p.ID]
-		for _, a := range actionsOf(p.Name, p.Args) {
-			w.recordAction(a, result, answered)
-		}
+		w.amid = true
+		w.pending = append(w.pending, pendingCall{p.ID, actionsOf(p.Name, p.Args)})
 	}
 }
 
@@ -226,8 +338,5 @@ func (w *messageScanner) scanSentence(s string) {
 	}
 	if !containsAny(low, " read ", " reading ", " look ", " looking ", " check ", " see ", " verify ", " pass ") {
 		w.reason = clipLine(s, sentenceLen)
-	}
-	if statesTodo(low) && !isAnnouncement(low) {
-		w.addItem(todo, clipLine(s, sentenceLen)).weight = 0.5
 	}
 }

@@ -6,24 +6,43 @@ import (
 	"strings"
 )
 
-// taskState returns the sections of task_state.
-func (e extraction) taskState(r Request) []section {
+// opening is the first line of a summary in sections.
+const opening = "Notes on the earlier part of this session, which this summary replaces:"
+
+// taskState returns the sections of task_state: what the facts section does not say.
+func (e extraction) taskState() []section {
 	entities := listLines(e.rankedItems(changed, e.notInFacts), func(n *summaryItem) string { return "changed " + n.factLine() })
 	entities = append(entities, listLines(e.rankedItems(detail, e.notInFacts), (*summaryItem).factLine)...)
 	entities = append(entities, e.filesRead()...)
 	open := listLines(e.rankedItems(todo, e.notInFacts), (*summaryItem).factLine)
 	open = append(open, listLines(e.rankedItems(failure, e.notInFacts), (*summaryItem).factLine)...)
-	open = append(open, listLines(e.unansweredRequest(), func(n *summaryItem) string { return "asked last: " + clipLine(n.text, 120) })...)
+	goals := e.goalLines()
+	decided := func(n *summaryItem) bool {
+		return e.notInFacts(n) && n.saysWhy() && !slices.ContainsFunc(goals, func(l sectionLine) bool { return strings.Contains(l.text, n.text) })
+	}
 	return []section{
-		{title: "Goals", share: 0.28, lines: e.goalLines()},
+		{title: "Goals", share: 0.28, lines: goals},
 		{title: "State", share: 0.16, lines: e.stateLines()},
 		{title: "Constraints", share: 0.12, lines: listLines(e.rankedItems(rule, e.notInFacts), (*summaryItem).factLine)},
-		{title: "Decisions", share: 0.22, lines: listLines(e.rankedItems(decision, e.notInFacts), (*summaryItem).factLine)},
+		{title: "Decisions", share: 0.22, lines: listLines(e.rankedItems(decision, decided), (*summaryItem).factLine)},
 		{title: "Outstanding", share: 0.12, lines: open},
 		{title: "Entities", share: 0.12, lines: entities},
 		{title: "Actions", share: 0.1, lines: listLines(e.rankedItems(command, e.tellsResult), (*summaryItem).factLine)},
-		{title: "Sources", share: 0.02, lines: sourceLines(r)},
 	}
+}
+
+// saysWhy reports whether a sentence is a choice, or gives a reason or names
+// something: a finding that a reader can use.
+func (x *summaryItem) saysWhy() bool {
+	if x.weight >= firmWeight || givesReason(paddedLower(x.text)) {
+		return true
+	}
+	for w := range wordTokens(x.text) {
+		if checkable(w) {
+			return true
+		}
+	}
+	return false
 }
 
 // filesRead returns the files read with their declarations.
@@ -42,61 +61,37 @@ func (e extraction) tellsResult(n *summaryItem) bool {
 	return n.weight > 0 && e.notInFacts(n) && !e.told["- "+n.text]
 }
 
-// goalLines returns the requests and their answers, the task first.
+// goalLines returns the requests that the facts section lacks and their answers, the
+// task first.
 func (e extraction) goalLines() []sectionLine {
 	all := e.itemsOfKind(request)
-	notes := e.rankedItems(request, func(n *summaryItem) bool { return n.weight > 0.3 || n == all[0] })
+	notes := e.rankedItems(request, func(n *summaryItem) bool { return e.notInFacts(n) && (n.weight > 0.3 || n == all[0]) })
 	if i := slices.IndexFunc(notes, func(n *summaryItem) bool { return n == all[0] }); i > 0 {
 		task := notes[i]
 		copy(notes[1:i+1], notes[:i])
 		notes[0] = task
 	}
-	return listLines(notes, func(n *summaryItem) string {
-		if n.end == "" || n.last == all[len(all)-1].last { // the last answer is in the state
-			return n.text
-		}
-		return n.text + arrow + n.end
-	})
+	return listLines(notes, (*summaryItem).factLine)
 }
 
-// stateLines returns the last answer, and the assistant's last announcement after
-// it.
+// stateLines returns the last answer if no request has it as its outcome, and what
+// was done last.
 func (e extraction) stateLines() []sectionLine {
 	var lines []sectionLine
-	if reports := e.itemsOfKind(report); len(reports) > 0 {
-		lines = listLines(reports[len(reports)-1:], (*summaryItem).factLine)
+	if e.asked == nil || e.asked.end == "" {
+		if reports := e.itemsOfKind(report); len(reports) > 0 && (e.asked == nil || reports[len(reports)-1].last > e.asked.last) {
+			lines = listLines(reports[len(reports)-1:], (*summaryItem).factLine)
+		}
 	}
-	if n := len(e.steps); n > 0 {
-		last := e.steps[n-1]
-		if len(last.outputs) > 0 {
-			lines = append(lines, sectionLine{"- last done: " + strings.Join(last.outputs, "; "), last.at + 1})
+	if all := e.itemsOfKind(request); len(all) > 1 && !e.answered {
+		lines = append(lines, sectionLine{"- not answered yet: " + clipLine(all[len(all)-1].text, 120), all[len(all)-1].last})
+	}
+	for i := len(e.steps) - 1; i >= 0; i-- {
+		if s := e.steps[i]; len(s.outputs) > 0 {
+			return append(lines, sectionLine{"- last done: " + strings.Join(s.outputs, "; "), s.at + 1})
 		}
 	}
 	return lines
-}
-
-// unansweredRequest returns the last of several requests if it has no answer.
-func (e extraction) unansweredRequest() []*summaryItem {
-	all := e.itemsOfKind(request)
-	if len(all) < 2 || all[len(all)-1].end != "" {
-		return nil
-	}
-	return all[len(all)-1:]
-}
-
-// sourceLines names the messages that the summary replaces.
-func sourceLines(r Request) []sectionLine {
-	if len(r.Messages) == 0 {
-		return nil
-	}
-	first, last := r.Messages[0].ID, r.Messages[len(r.Messages)-1].ID
-	if first == "" || last == "" || len(first)+len(last) > 100 || strings.ContainsAny(first+last, "\n\"`") {
-		return nil
-	}
-	if first == last {
-		return []sectionLine{{"- message " + first, 0}}
-	}
-	return []sectionLine{{"- messages " + first + " to " + last, 0}}
 }
 
 // decisionLog returns the steps with a decision or an action.

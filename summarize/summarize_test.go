@@ -168,8 +168,9 @@ func TestAFixedErrorIsNoLongerReported(t *testing.T) {
 	if strings.Contains(carried, "unreachable") {
 		t.Errorf("the former summary's error is still listed:\n%s", carried)
 	}
-	green := append([]chat.Message{chat.NewText(chat.User, "once more")}, plantedSession()[3:4]...)
-	green = append(green, chat.NewResult("b", "ok billing"))
+	green := append([]chat.Message{chat.NewText(chat.User, "once more")},
+		chat.Message{Role: chat.Assistant, Parts: []chat.Part{{Kind: chat.Call, ID: "b", Name: "bash", Args: `{"command":"go test ./..."}`}}},
+		chat.NewResult("b", "ok  \tbilling\t0.1s"))
 	red := summarize.FactsOf([]chat.Message{
 		{Role: chat.Assistant, Parts: []chat.Part{{Kind: chat.Call, ID: "1", Name: "bash", Args: `{"command":"make test"}`}}},
 		chat.NewResult("1", "--- FAIL: TestOld"),
@@ -275,7 +276,7 @@ func TestTheTaskOfTheFirstSummaryStaysTheFirstGoal(t *testing.T) {
 			session = append(session, chat.NewText(chat.User, fmt.Sprintf("Request number %d is about the module called part%d of the program.", n, n)), chat.NewText(chat.Assistant, fmt.Sprintf("The part%d was changed because it was slow.", n)))
 		}
 		previous = extract(t, summarize.Request{Messages: session, Previous: previous, MaxTokens: 500})
-		if !strings.HasPrefix(previous, "## Goals\n- Request number 1 ") {
+		if !strings.Contains(previous, "## Goals\n- Request number 1 ") {
 			t.Errorf("round %d:\n%s", round, previous)
 		}
 	}

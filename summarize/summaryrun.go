@@ -209,7 +209,7 @@ func (w *summaryRun) withoutModel(chunk []promptBlock, limit int) string {
 		return limitLines(blocksText(chunk), limit, w.r.Count)
 	}
 	from, to := chunk[0].message, chunk[len(chunk)-1].message+1
-	e := extraction{itemList: collectItems(w.r.Messages[from:to])}
+	e := extraction{itemList: collectItems(w.r.Messages[from:to], "")}
 	text, _ := w.src.removeUnfounded(e.writeSections(w.r.Strategy, Request{Count: w.r.Count}, limit))
 	if text == "" {
 		return nothingFound

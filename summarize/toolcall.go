@@ -1,12 +1,14 @@
 package summarize
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/tiercompact/tiercompact/files"
+	"github.com/tiercompact/tiercompact/internal/clip"
 )
 
 // An actionKind says what a call does.
@@ -29,6 +31,7 @@ type action struct {
 	names  []string    // changes: what is declared in the new text, else its first line
 	todos  []todoEntry // plans
 	whole  bool        // plans: todos replace all earlier ones
+	full   string      // runs: the whole command; "" if object is all of it
 }
 
 // A todoEntry is an entry of a list of todos.
@@ -67,10 +70,16 @@ func actionsOf(name, args string) []action {
 	case path != "" && (containsAny(low, "read", "view", "cat", "open")):
 		return []action{{kind: reads, tool: name, object: path}}
 	case command != "" && (containsAny(low, "bash", "shell", "exec", "run", "command", "terminal") || path == "" && strings.Contains(command, " ")):
-		return []action{{kind: runs, tool: name, object: commandLine(command)}}
+		return []action{{kind: runs, tool: name, object: commandLine(command), full: clip.Bytes(command, maxCommand)}}
 	}
 	return []action{{tool: name, object: clipLine(describe(fields), 100)}}
 }
+
+// maxCommand limits the bytes of a command that are read.
+const maxCommand = 4 << 10
+
+// line returns the command as it was called.
+func (a action) line() string { return cmp.Or(a.full, a.object) }
 
 // containsAny reports whether s contains one of parts.
 func containsAny(s string, parts ...string) bool {

@@ -2,6 +2,7 @@ package summarize
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/tiercompact/tiercompact/chat"
@@ -21,8 +22,13 @@ func Verify(text string, r Request) (clean string, removed int) {
 // [Unfounded] if no line stays, [Ungrounded] if more lines were removed than
 // stayed, [Unrelated] if a long text contains none of the many names in the source;
 // "" if it can.
+//
+// It also removes what is under a heading of the facts section, and lines that
+// say that something went well which failed according to the facts.
 func Vet(text string, r Request) (clean string, removed int, reason string) {
-	return newSourceWords(r).vetText(text, tokenCounter(r.Count))
+	text, removed = withoutFactLines(text, failuresOf(r.Facts))
+	clean, unfounded, reason := newSourceWords(r).vetText(text, tokenCounter(r.Count))
+	return clean, removed + unfounded, reason
 }
 
 // Thresholds of Vet: minimum names in the source, minimum tokens of a text.
@@ -50,6 +56,60 @@ func (s sourceWords) vetText(text string, count func(string) int) (clean string,
 		return clean, removed, Unrelated
 	}
 	return clean, removed, ""
+}
+
+// failuresOf returns the commands and the tests that failed according to a facts
+// section.
+func failuresOf(facts string) (failed []string) {
+	_, errors, _ := strings.Cut("\n"+facts, "\nLast errors:\n")
+	for line := range strings.SplitSeq(errors, "\n") {
+		item, ok := strings.CutPrefix(line, "- ")
+		if !ok {
+			return failed
+		}
+		call, ending, _ := strings.Cut(item, arrow)
+		failed = append(append(failed, strings.TrimSuffix(call, "…")), testsOfEnding(ending)...)
+	}
+	return failed
+}
+
+// contradicts reports whether line says that one of failed went well.
+func contradicts(line string, failed []string) bool {
+	names := slices.ContainsFunc(failed, func(name string) bool { return len(name) > 3 && strings.Contains(line, name) })
+	if !names {
+		return false
+	}
+	low := paddedLower(line)
+	well := containsAny(low, " pass ", " passes ", " passed ", " passing ", " green ", " succeeds ", " succeeded ", " successful ", " successfully ", " ok ", " fixed ", " works ", " done ", " uploaded ", " deployed ", " clean ")
+	return well && !containsAny(low, " fail ", " fails ", " failed ", " failing ", " error ", " errors ", " not ", " until ", " to make ", " should ", " must ", " so that ", " red ", " broken ")
+}
+
+// withoutFactLines removes contradictions of what failed, and what a model writes under a heading of the facts section,
+// which is extracted from the messages, and returns how many lines.
+func withoutFactLines(text string, failed []string) (clean string, removed int) {
+	var kept []string
+	under := false
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\n")
+		bare := strings.ToLower(strings.Trim(line, " \t\r*#_:-"))
+		isHead := slices.ContainsFunc(factKinds(), func(k factKind) bool {
+			title := strings.ToLower(strings.TrimSuffix(k.title, ":"))
+			return bare == title || strings.HasPrefix(bare, title+": ") || strings.HasPrefix(bare, title+" in /")
+		}) || bare == strings.ToLower(factsHead[3:]) || bare == strings.ToLower(ledgerHead[3:]) || bare == strings.ToLower(filesHead[3:])
+		switch {
+		case isHead:
+			under = true
+			removed++
+		case under && (strings.TrimSpace(line) == "" || isHeading(line) || line[:markerLen(line)] == "" && strings.HasSuffix(line, ":")):
+			under = false
+			kept = append(kept, line)
+		case under, contradicts(line, failed):
+			removed++
+		default:
+			kept = append(kept, line)
+		}
+	}
+	return strings.TrimSpace(strings.Join(kept, "\n")), removed
 }
 
 // isNameToken reports whether w is specific: not a short id or number, which any

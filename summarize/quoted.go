@@ -1,0 +1,96 @@
+package summarize
+
+import (
+	"strings"
+
+	"github.com/tiercompact/tiercompact/internal/clip"
+)
+
+// ownWords returns what a person says in a typed text, without what it only shows:
+// quoted lines, code, elements of markup, output of a terminal, a page or a file
+// after a line that announces it. Of a long text, which is likely pasted, these are
+// its first and last paragraphs.
+func ownWords(body string) string {
+	var kept []string
+	until, shown := "", false
+	for line := range strings.Lines(clip.Bytes(body, maxScan)) {
+		line = strings.TrimRight(line, "\r\n")
+		t := strings.TrimSpace(line)
+		switch {
+		case until != "":
+			if strings.HasPrefix(t, until) || strings.HasSuffix(t, until) {
+				until = ""
+			}
+			continue
+		case strings.HasPrefix(t, "```"), strings.HasPrefix(t, "~~~"):
+			until = t[:3]
+			continue
+		case strings.HasPrefix(t, `"""`) && strings.Count(t, `"""`) == 1:
+			until = `"""`
+			continue
+		case strings.HasPrefix(t, "<"):
+			until = openElement(t)
+			continue
+		case t == "":
+			shown = false
+		case isShownLine(t):
+			shown = false // this was announced
+			continue
+		case shown:
+			continue
+		}
+		if shown = announcesText(t); shown {
+			line = withoutLead(t)
+		}
+		kept = append(kept, line)
+	}
+	return firstAndLast(strings.TrimSpace(strings.Join(kept, "\n")))
+}
+
+// openElement returns the end of the element that a line opens and does not close.
+func openElement(line string) string {
+	name, _, ok := strings.Cut(line[1:], ">")
+	name, _, _ = strings.Cut(name, " ")
+	if !ok || name == "" || name[0] == '/' || name[0] == '!' || strings.Contains(line, "</"+name+">") || strings.HasSuffix(line, "/>") {
+		return ""
+	}
+	return "</" + name + ">"
+}
+
+// isShownLine reports whether a line is a quotation, or from a terminal.
+func isShownLine(line string) bool {
+	for _, head := range []string{">", "❯", "$ ", "% ", "# ~", "+++ ", "--- a/", "@@ ", "|", "Traceback (most recent call last)"} {
+		if strings.HasPrefix(line, head) {
+			return true
+		}
+	}
+	return false
+}
+
+// announcesText reports whether a line says that somebody else's text follows.
+func announcesText(line string) bool {
+	if !strings.HasSuffix(line, ":") {
+		return false
+	}
+	low := paddedLower(line)
+	return containsAny(low, " says ", " said ", " wrote ", " writes ", " states ", " reads ", " page ", " article ", " docs ", " readme ", " output ", " log ", " logs ", " prints ", " printed ", " error ", " attached ", " pasted ", " file ", " email ", " mail ", " comment ", " review ", " got ", " this is what ", " response ", " answer ") ||
+		strings.Contains(line, "://") || strings.HasPrefix(line, "@")
+}
+
+// citesOthers reports whether a padded sentence says what somebody else says.
+func citesOthers(s string) bool {
+	return containsAny(s, " says ", " said ", " wrote ", " writes ", " according to ", " states that ", " the docs ", " the readme ", " the page ")
+}
+
+// firstAndLast returns the first and the last paragraph of a long text.
+func firstAndLast(text string) string {
+	if len(text) < longRequest {
+		return text
+	}
+	paragraphs := strings.Split(text, "\n\n")
+	first, last := clip.Bytes(paragraphs[0], longRequest/2), paragraphs[len(paragraphs)-1]
+	if len(paragraphs) == 1 || len(last) > longRequest/2 {
+		return first
+	}
+	return first + "\n\n" + last
+}
