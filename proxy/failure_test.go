@@ -123,7 +123,9 @@ func TestAnUpstreamThatIsDownIsAnErrorInTheClientsForm(t *testing.T) {
 // badStore is an archive whose disk is full.
 type badStore struct{ archive.Store }
 
-func (badStore) Put(context.Context, archive.Step) error { return errors.New("no space left on device") }
+func (badStore) Put(context.Context, archive.Step) error {
+	return errors.New("no space left on device")
+}
 
 func TestACompactionThatFailsLetsTheRequestPass(t *testing.T) {
 	for name, open := range map[string]func(context.Context, string) (tiercompact.Config, error){

@@ -263,3 +263,12 @@ func TestAfterARestartTheSameBytesGoUpstream(t *testing.T) {
 		t.Errorf("after a restart\n%s\nbefore\n%s", s.last(t), want)
 	}
 }
+
+func mustURL(t *testing.T, text string) *url.URL {
+	t.Helper()
+	u, err := url.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
