@@ -30,6 +30,8 @@ type Disk struct {
 	leases leases
 	now    func() time.Time
 
+	write sync.Mutex // held while the file follows the index
+
 	mu     sync.Mutex
 	index  tipIndex
 	sizes  map[string]int64 // bytes of rounds
@@ -108,6 +110,9 @@ func (d *Disk) load() error {
 			return err
 		}
 		return tx.Bucket(roundBucket).ForEach(func(k, v []byte) error {
+			if _, known := d.index.byID[string(k)]; !known {
+				d.index.put(Tip{ID: string(k)}) // the first to be forgotten
+			}
 			d.sizes[string(k)] = int64(len(v))
 			d.total += int64(len(v))
 			return nil
@@ -154,6 +159,8 @@ func (d *Disk) writeTips() {
 }
 
 func (d *Disk) flush() error {
+	d.write.Lock()
+	defer d.write.Unlock()
 	d.mu.Lock()
 	tips := make([]Tip, 0, len(d.dirty))
 	for id := range d.dirty {
@@ -248,8 +255,14 @@ func (d *Disk) SetRounds(_ context.Context, id string, data []byte, version uint
 		return errors.New("store rounds: the conversation has no id")
 	}
 	v := append(binary.BigEndian.AppendUint64(nil, version+1), data...)
+	d.write.Lock()
+	defer d.write.Unlock()
 	d.mu.Lock()
 	tip, known := d.index.byID[id]
+	if !known { // rounds without their conversation would never be forgotten
+		tip = Tip{ID: id, Used: d.now()}
+		d.index.put(tip)
+	}
 	d.mu.Unlock()
 	err := d.db.Update(func(tx *bbolt.Tx) error {
 		var now uint64
@@ -259,10 +272,8 @@ func (d *Disk) SetRounds(_ context.Context, id string, data []byte, version uint
 		if now != version {
 			return ErrConflict
 		}
-		if known { // rounds without their conversation would never be forgotten
-			if err := putTip(tx, tip); err != nil {
-				return err
-			}
+		if err := putTip(tx, tip); err != nil {
+			return err
 		}
 		return tx.Bucket(roundBucket).Put([]byte(id), v)
 	})

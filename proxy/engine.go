@@ -114,6 +114,10 @@ func (e *engine) compact(ctx context.Context, r *request) (p plan, err error) {
 	if r.api.counts {
 		return p, p.encode(r, t)
 	}
+	p.place.tip.Used = e.cfg.Now()
+	if err := e.cfg.State.Touch(ctx, p.place.tip); err != nil {
+		p.warning = "the conversation is not remembered: " + err.Error()
+	}
 	switch {
 	case r.level != "":
 		p.history.Level = r.level
@@ -134,10 +138,6 @@ func (e *engine) compact(ctx context.Context, r *request) (p plan, err error) {
 	}
 	if cut := e.takeTruncated(p.session); cut != "" && p.warning == "" {
 		p.warning = cut
-	}
-	p.place.tip.Used = e.cfg.Now()
-	if err := e.cfg.State.Touch(ctx, p.place.tip); err != nil {
-		p.warning = "the conversation is not remembered: " + err.Error()
 	}
 	return p, nil
 }
