@@ -235,13 +235,15 @@ func (e *engine) load(ctx context.Context, at place) (liveRounds, error) {
 	if err != nil {
 		return liveRounds{}, fmt.Errorf("read the conversation's rounds: %w", err)
 	}
-	if l, ok := e.lookup(at.tip.ID); ok && l.version == version {
-		return l, nil
-	}
+	from, stored := at.tip.ID, version
 	if version == 0 && at.from != "" && at.from != at.tip.ID { // the first request of a branch
-		if data, _, err = e.cfg.State.Rounds(ctx, at.from); err != nil {
+		from = at.from
+		if data, stored, err = e.cfg.State.Rounds(ctx, from); err != nil {
 			return liveRounds{}, fmt.Errorf("read the conversation's rounds: %w", err)
 		}
+	}
+	if l, ok := e.lookup(from); ok && l.version == stored {
+		return liveRounds{l.rounds, version}, nil
 	}
 	l := liveRounds{version: version}
 	if len(data) > 0 {

@@ -229,15 +229,19 @@ func skipString(text []byte, i int) int {
 	if i >= len(text) || text[i] != '"' {
 		return -1
 	}
-	for i++; i < len(text); {
-		n := bytes.IndexAny(text[i:], "\"\\")
+	for i++; i < len(text); i++ {
+		n := bytes.IndexByte(text[i:], '"')
 		if n < 0 {
 			return -1
 		}
-		if i += n; text[i] == '"' {
+		i += n
+		escapes := 0
+		for text[i-1-escapes] == '\\' {
+			escapes++
+		}
+		if escapes%2 == 0 {
 			return i + 1
 		}
-		i += 2
 	}
 	return -1
 }
