@@ -132,7 +132,7 @@ func (o *serveOptions) validateServe(cmd *cobra.Command) (upstream *url.URL, tok
 	if o.tokenFile != "" {
 		text, err := os.ReadFile(o.tokenFile)
 		if err != nil {
-			return nil, "", fmt.Errorf("read the token: %w", err)
+			return nil, "", fmt.Errorf("--token-file: %w", err)
 		}
 		token = strings.TrimSpace(string(text))
 	}
@@ -152,7 +152,7 @@ func (o *serveOptions) listener(ctx context.Context, token string) (net.Listener
 		return nil, fmt.Errorf("--listen %s: %w", o.listen, systemCause(err))
 	}
 	if !proxy.OnLoopback(l.Addr()) && token == "" {
-		return nil, errors.Join(usageErrorf("--listen %s is reachable from other machines, so clients must send a token: set %s, or give --token-file", o.listen, tokenVariable), l.Close())
+		return nil, errors.Join(usageErrorf("--listen %s is reachable from other machines, so clients must send a token; set %s, or give --token-file", o.listen, tokenVariable), l.Close())
 	}
 	return l, nil
 }
