@@ -65,6 +65,12 @@ func OpenDisk(dir string, l Limits) (*Disk, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the folder of the state: %w", err)
 	}
+	ignore := filepath.Join(dir, ".gitignore")
+	if _, err := os.Stat(ignore); errors.Is(err, os.ErrNotExist) {
+		if err := os.WriteFile(ignore, []byte("*\n"), 0o600); err != nil {
+			return nil, fmt.Errorf("make the folder of the state: %w", err)
+		}
+	}
 	path := filepath.Join(dir, "conversations.db")
 	db, err := bbolt.Open(path, 0o600, &bbolt.Options{Timeout: 5 * time.Second})
 	switch {
