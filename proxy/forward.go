@@ -109,18 +109,34 @@ func restored(head []byte, rest io.ReadCloser) io.ReadCloser {
 
 // planLater plans a due round while the answer streams.
 func (p *Proxy) planLater(x *exchange) {
-	if x.plan.due == "" || x.plan.due == levels.None || p.ctx.Err() != nil {
+	if x.plan.due == "" || x.plan.due == levels.None || p.closed() {
 		return
 	}
 	plan := x.plan
 	p.plans.Go(func() {
-		ctx, stop := context.WithTimeout(p.ctx, p.cfg.PlanWithin)
+		ctx, stop := context.WithTimeout(context.Background(), p.cfg.PlanWithin)
 		defer stop()
-		if err := p.engine.later(ctx, plan); err != nil && p.ctx.Err() == nil {
+		go func() {
+			select {
+			case <-p.closing:
+				stop()
+			case <-ctx.Done():
+			}
+		}()
+		if err := p.engine.later(ctx, plan); err != nil && !p.closed() {
 			p.metrics.failures.Add(1)
 			p.warn(plan.session, trace.Medium, "no round was planned while the answer came: "+p.engine.redacted(err), "the next request tries again")
 		}
 	})
+}
+
+func (p *Proxy) closed() bool {
+	select {
+	case <-p.closing:
+		return true
+	default:
+		return false
+	}
 }
 
 // modifyResponse adds the proxy's headers, and watches the answer for its token count.

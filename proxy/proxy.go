@@ -53,8 +53,8 @@ type Proxy struct {
 	send    http.RoundTripper
 	metrics metrics
 	plans   sync.WaitGroup
-	ctx     context.Context // of the rounds planned while answers stream
-	stop    context.CancelFunc
+	closing chan struct{} // ends the rounds that are planned while answers stream
+	close   sync.Once
 }
 
 // New returns a proxy.
@@ -68,8 +68,7 @@ func New(cfg Config) (*Proxy, error) {
 		return nil, errors.New("the proxy needs Open and State")
 	}
 	cfg = withDefaults(cfg)
-	p := &Proxy{cfg: cfg, engine: newEngine(cfg)}
-	p.ctx, p.stop = context.WithCancel(context.Background())
+	p := &Proxy{cfg: cfg, engine: newEngine(cfg), closing: make(chan struct{})}
 	p.send = cfg.Transport
 	if p.send == nil {
 		p.send = &http.Transport{
@@ -101,7 +100,7 @@ func withDefaults(cfg Config) Config {
 // Close ends the rounds that are being planned. The state stays open: it is the
 // caller's.
 func (p *Proxy) Close() {
-	p.stop()
+	p.close.Do(func() { close(p.closing) })
 	p.plans.Wait()
 }
 

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -243,6 +244,8 @@ func (e *serveEngine) open(ctx context.Context, model string) (tiercompact.Confi
 		return cfg, err
 	}
 	cfg.Archive, cfg.Progress, cfg.Trace = e.store, nil, e.sinks.Sink
-	printNote(e.cmd, "model %s: a window of %d tokens", printableLine(c.Model), cfg.Window)
+	if e.upstream != nil {
+		printNote(e.cmd, "model %s: a window of %d tokens", printableLine(cmp.Or(c.Model, "without a name")), cfg.Window)
+	}
 	return cfg, nil
 }

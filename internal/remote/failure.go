@@ -196,5 +196,5 @@ func Explain(err error, what, name, address string, remedy func(*Failure) string
 // TooLong reports whether an answer with this status and text says that the input does
 // not fit the model's window.
 func TooLong(status int, text string) bool {
-	return status >= http.StatusBadRequest && kindOfFailure(status, text) == model.ErrTooLong
+	return status >= http.StatusBadRequest && errors.Is(kindOfFailure(status, text), model.ErrTooLong)
 }
