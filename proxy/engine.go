@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -189,23 +190,26 @@ func (e *engine) round(ctx context.Context, p *plan) (chat.Transcript, error) {
 		return nil, fmt.Errorf("wait for the conversation's other requests: %w", err)
 	}
 	defer release()
-	if err := e.reload(ctx, p); err != nil {
-		return nil, err
-	}
-	t, rounds, report, err := p.compactor.CompactHistory(ctx, p.history, p.rounds.rounds)
 	before := p.report.Before
-	p.report, p.rounds.rounds, p.due = report, rounds, ""
-	p.report.Before = max(before, report.Before)
-	if err != nil && !isBudget(err) {
-		return t, err
-	}
-	if report.Compacted() {
-		if e := e.store(ctx, p); e != nil {
-			return t, e
+	for tries := 0; ; tries++ {
+		if err := e.reload(ctx, p); err != nil {
+			return nil, err
+		}
+		t, rounds, report, err := p.compactor.CompactHistory(ctx, p.history, p.rounds.rounds)
+		p.report, p.rounds.rounds, p.due = report, rounds, ""
+		p.report.Before = max(before, report.Before)
+		if !report.Compacted() || err != nil && !isBudget(err) {
+			return t, err
+		}
+		stored := e.store(ctx, p)
+		if stored == nil || !errors.Is(stored, ErrConflict) || tries == maxConflicts {
+			return t, cmp.Or(stored, err)
 		}
 	}
-	return t, err
 }
+
+// maxConflicts is how often a round is planned again because another process stored one.
+const maxConflicts = 3
 
 func isBudget(err error) bool { return errors.Is(err, tiercompact.ErrInsufficientBudget) }
 

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -226,5 +227,38 @@ func TestALevelIsForcedPinnedOrSwitchedOffByAHeader(t *testing.T) {
 		if answer, _ := s.post(t, "/api/chat", body, bad...); answer.Header.Get("X-Tiercompact-Passed") == "" || string(s.last(t)) != body {
 			t.Errorf("%v: headers %v", bad, answer.Header)
 		}
+	}
+}
+
+// TestNothingStaysAfterRequests has clients come and go, and counts what is left.
+func TestNothingStaysAfterRequests(t *testing.T) {
+	s := newSetup(t, 3000, nil)
+	s.answer = func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, "{}\n")
+		w.(http.Flusher).Flush()
+		if strings.Contains(r.URL.RawQuery, "wait") {
+			<-r.Context().Done()
+		}
+	}
+	run := func(n int) {
+		for i := range n {
+			ctx, stop := context.WithCancel(t.Context())
+			query := map[bool]string{true: "?wait", false: ""}[i%2 == 0]
+			r, _ := http.NewRequestWithContext(ctx, http.MethodPost, s.Server.URL+"/api/chat"+query, strings.NewReader(history("", 2*(1+i%20))))
+			answer, err := http.DefaultClient.Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, _ = answer.Body.Read(make([]byte, 1))
+			stop()
+			answer.Body.Close()
+		}
+		s.proxy.Wait()
+	}
+	run(20) // connections that stay
+	before := runtime.NumGoroutine()
+	run(200)
+	for runtime.NumGoroutine() > before+20 { // the test's deadline ends it if they stay
+		runtime.Gosched()
 	}
 }

@@ -15,7 +15,7 @@ type storedRewrite struct {
 }
 
 type storedKnown struct {
-	Sum  string    `json:"sum"`
+	Sum  Digest    `json:"sum"`
 	Role chat.Role `json:"role"`
 	Kept bool      `json:"kept,omitempty"`
 }
@@ -31,7 +31,7 @@ type storedLeft struct {
 func (r Rewrite) MarshalJSON() ([]byte, error) {
 	s := storedRewrite{Was: make([]storedKnown, len(r.was)), After: make([]storedLeft, len(r.after))}
 	for i, w := range r.was {
-		s.Was[i] = storedKnown{hex.EncodeToString(w.sum[:]), w.role, w.kept}
+		s.Was[i] = storedKnown{w.sum, w.role, w.kept}
 	}
 	for i, p := range r.after {
 		s.After[i] = storedLeft{p.was, p.made, p.moved}
@@ -47,11 +47,7 @@ func (r *Rewrite) UnmarshalJSON(data []byte) error {
 	}
 	out := Rewrite{was: make([]knownMessage, len(s.Was)), after: make([]leftMessage, len(s.After))}
 	for i, w := range s.Was {
-		sum, err := hex.DecodeString(w.Sum)
-		if err != nil || len(sum) != len(Digest{}) {
-			return fmt.Errorf("was[%d].sum is no digest: %q", i, w.Sum)
-		}
-		out.was[i] = knownMessage{Digest(sum), w.Role, w.Kept}
+		out.was[i] = knownMessage{w.Sum, w.Role, w.Kept}
 	}
 	for i, p := range s.After {
 		if p.Was < -1 || p.Was >= len(s.Was) || p.Made == nil && (p.Was < 0 || !s.Was[p.Was].Kept) {
@@ -63,5 +59,18 @@ func (r *Rewrite) UnmarshalJSON(data []byte) error {
 		}
 	}
 	*r = out
+	return nil
+}
+
+// MarshalText returns d as hexadecimal digits.
+func (d Digest) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, d[:]), nil }
+
+// UnmarshalText is the reverse.
+func (d *Digest) UnmarshalText(text []byte) error {
+	sum, err := hex.DecodeString(string(text))
+	if err != nil || len(sum) != len(d) {
+		return fmt.Errorf("%q is not a digest", text)
+	}
+	*d = Digest(sum)
 	return nil
 }
