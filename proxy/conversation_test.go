@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -300,5 +301,77 @@ func TestAKilledProxyLeavesAWholeState(t *testing.T) {
 		if ok, _ := d.Has(t.Context(), "a"); !ok {
 			t.Error("the rounds have no conversation")
 		}
+	}
+}
+
+// TestTwoProxiesOnOneState has two proxies answer the requests of conversations in
+// turn: what goes upstream begins alike whichever was asked, and each round is made once.
+func TestTwoProxiesOnOneState(t *testing.T) {
+	a := newSetup(t, 3000, nil)
+	p, err := proxy.New(proxy.Config{Upstream: mustURL(t, a.upstream.URL), Open: steady(3000), State: a.state})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	b := &setup{upstream: a.upstream, Server: httptest.NewServer(p), proxy: p, state: a.state, events: a.events}
+	defer b.Server.Close()
+	both := []*setup{a, b}
+	for c := range 4 {
+		var d dialogue
+		d.add("user", fmt.Sprintf("Conversation %d.", c))
+		var before []byte
+		changes := 0
+		for i := range 50 {
+			d.turn()
+			at, other := both[i%2], both[(i+1)%2]
+			id, _ := at.session(t, d.body())
+			first := a.last(t)
+			if again, _ := other.session(t, d.body()); again != id {
+				t.Fatalf("conversation %d is %q and %q", c, id, again)
+			}
+			second := a.last(t)
+			// A round that was planned meanwhile may be in the second.
+			if !bytes.Equal(first, second) && len(second) >= len(first) {
+				t.Fatalf("conversation %d, request %d: the proxies send\n%s\nand\n%s", c, i, first, second)
+			}
+			if cut := bytes.LastIndex(before, []byte(" ],")); i > 0 && !bytes.HasPrefix(second, before[:max(cut, 0)]) {
+				changes++
+			}
+			before = second
+		}
+		if changes == 0 || changes > 12 {
+			t.Errorf("conversation %d: the beginning changed %d times", c, changes)
+		}
+	}
+}
+
+// A rival stores a round of its own before the first of the proxy.
+type rival struct {
+	*proxy.Disk
+	once sync.Once
+}
+
+func (r *rival) SetRounds(ctx context.Context, id string, data []byte, version uint64) (err error) {
+	r.once.Do(func() { err = r.Disk.SetRounds(ctx, id, data, version) })
+	if err != nil {
+		return err
+	}
+	return r.Disk.SetRounds(ctx, id, data, version)
+}
+
+func TestARoundThatAnotherProcessStoredIsUsed(t *testing.T) {
+	var disk *proxy.Disk
+	s := newSetup(t, 3000, func(c *proxy.Config) {
+		disk = c.State.(*proxy.Disk)
+		c.State = &rival{Disk: disk}
+	})
+	body := history("", 60)
+	id, _ := s.session(t, body)
+	want := s.last(t)
+	if s.session(t, body); !bytes.Equal(s.last(t), want) || len(want) >= len(body) {
+		t.Errorf("%d bytes, then %d, of %d", len(want), len(s.last(t)), len(body))
+	}
+	if _, version, _ := disk.Rounds(t.Context(), id); version != 1 {
+		t.Errorf("%d rounds were stored", version)
 	}
 }
