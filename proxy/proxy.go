@@ -9,7 +9,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
@@ -215,5 +214,3 @@ func (p *Proxy) warn(session, severity, text, remedy string) {
 	now := p.cfg.Now()
 	p.cfg.Trace.Emit(trace.New(session, now, now, trace.Warning{Severity: severity, Message: text, Remedy: remedy}))
 }
-
-func (p *Proxy) String() string { return fmt.Sprintf("proxy to %s", p.cfg.Upstream) }
