@@ -22,7 +22,7 @@ body, and writes what to send on stdout, in the same format. It remembers the
 rounds of each session, and repeats them on the history that comes anew: a
 summary is written once, and the server's prompt cache stays valid. It is what
 serve does, without a server.`,
-		Example: `  tiercompact preflight --session login-bug -w 32768 < request.json > smaller.json`,
+		Example: `  tiercompact preflight --session login-bug -w 32768 < request.json > less.json`,
 		Args:    atMostArgs(0),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return o.runPreflight(cmd) },
 	}

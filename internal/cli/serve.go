@@ -35,12 +35,13 @@ func newServeCommand() *cobra.Command {
 LM Studio, vLLM, or another server with the API of OpenAI or Anthropic. The
 assistant needs no change but its URL.
 
-A request that fits the model's window passes byte for byte. A conversation that
-grows is compacted with the preset steady. The rounds are stored, and repeated on
-later requests, so that the server's prompt cache stays valid. A round that is due
-is planned while the answer streams; it delays a request only if the request would
-not fit, or if the server's cache is cold. If a compaction fails, the request
-passes as it came, and the header X-Tiercompact-Passed has the reason.
+A request that fits the model's window passes byte for byte. A conversation
+that grows is compacted with the preset steady. The rounds are stored, and
+repeated on later requests, so that the server's prompt cache stays valid. A
+round that is due is planned while the answer streams; it delays a request only
+if the request would not fit, or if the server's cache is cold. If a compaction
+fails, the request passes as it came, and the header X-Tiercompact-Passed has
+the reason.
 
 serve listens on loopback. At another address it demands a token, which
 clients send as their API key: set ` + tokenVariable + `, or give --token-file.`,
