@@ -156,24 +156,8 @@ func (a *automaton) numberNodes(nodes []trieNode, order []int) []uint32 {
 	return rows
 }
 
-// markSecrets returns s with marks in place of the secrets that the anchors find,
-// and of those that they find after that, because quotes and lines may end
-// elsewhere.
+// markSecrets returns s with marks in place of the secrets that the anchors find.
 func (a *automaton) markSecrets(s string, seen func(string)) string {
-	for range maxPasses {
-		out := a.singlePass(s, seen)
-		if out == s {
-			break
-		}
-		s = out
-	}
-	return s
-}
-
-// maxPasses limits the passes over a text. The second nearly always finds nothing.
-const maxPasses = 8
-
-func (a *automaton) singlePass(s string, seen func(string)) string {
 	e := markEditor{text: s, seen: seen}
 	free := 0
 	for i := 0; i+1 < len(s); {

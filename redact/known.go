@@ -51,7 +51,7 @@ func (k *Known) learnValue(value string) {
 	if random {
 		k.addValue(whole)
 	}
-	for line := range strings.Lines(lineBreaks.Replace(value)) {
+	for line := range strings.Lines(lineBreaks.Replace(strings.ReplaceAll(value, Mark, " "))) {
 		for piece := range strings.FieldsSeq(line[skipMargin(line, 0):]) {
 			piece = strings.Trim(piece, "\\\"'`+.&")
 			if random && skipBytes(piece, 0, &lowercase) < len(piece) || looksRandom(piece) {

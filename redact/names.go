@@ -24,7 +24,7 @@ var secretNames = map[string]grade{
 	"private_key": strong, "private-key": strong, "privatekey": strong, "private key": strong, "encryption_key": strong, "encryptionkey": strong,
 	"signing_key": strong, "signingkey": strong, "master_key": strong, "masterkey": strong, "auth_key": strong, "authkey": strong,
 
-	"pw": strong, "mdp": strong, "psk": strong, "client-key-data": strong, "client_key_data": strong, "access key": strong, "secret key": strong, "storepass": strong, "keypass": strong, "pass phrase": strong, "passw": strong, "requirepass": must, "masterauth": must, "bindpw": must,
+	"pw": strong, "mdp": strong, "psk": strong, "client-key-data": strong, "client_key_data": strong, "access key": strong, "secret key": strong, "storepass": strong, "keypass": strong, "pass phrase": strong, "passw": strong, "rootpw": must, "requirepass": must, "masterauth": must, "bindpw": must,
 	"preshared_key": strong, "presharedkey": strong, "shared_key": strong, "sharedkey": strong,
 
 	"passwort": must, "kennwort": must, "geheimnis": loose, "api-schlüssel": strong, "api schlüssel": strong, "zugangsschlüssel": strong,
@@ -32,6 +32,8 @@ var secretNames = map[string]grade{
 	"wachtwoord": must, "lösenord": must, "passord": must, "adgangskode": must, "salasana": must, "hasło": must, "heslo": must, "parola": strong, "şifre": must, "пароль": must, "Пароль": must,
 	"密码": must, "密碼": must, "口令": must, "密钥": strong, "密鑰": strong, "令牌": strong, "パスワード": must, "暗証番号": must, "비밀번호": must, "암호": must, "패스워드": must, "비번": must, "인증키": strong, "비밀키": strong, "비밀 키": strong, "api 키": strong, "액세스 키": strong, "토큰": strong, "시크릿": strong,
 	"jelszó": must, "mật khẩu": must, "kata sandi": must, "κωδικός": must, "Κωδικός": must, "كلمة المرور": must, "סיסמה": must, "पासवर्ड": must, "รหัสผ่าน": must,
+
+	"recovery code": strong, "recovery_code": strong, "backup code": strong, "backup_code": strong, "wep key": strong,
 
 	"credential": firm, "_auth": firm,
 

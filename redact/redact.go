@@ -122,19 +122,35 @@ func (r *Redactor) String(s string) string {
 		return redactValidJSON(r.String, r.seen, s)
 	}
 	out := s
-	for _, step := range r.steps {
-		out = step(out, r.seen)
-	}
-	if r.pii {
-		out = redactPersonal(out)
-	}
-	for _, f := range r.extra {
-		out = f(out)
-	}
-	if out != s && isJSONText(out) { // now that a mark is in it
-		return redactValidJSON(r.String, r.seen, out)
+	for range maxPasses {
+		before := out
+		out = r.pass(out)
+		if out == before {
+			return out
+		}
+		if isJSONText(out) { // now that a mark is in it
+			return redactValidJSON(r.String, r.seen, out)
+		}
 	}
 	return out
+}
+
+// maxPasses limits the passes over a text. The second nearly always finds nothing:
+// after a mark, quotes, lines and mail addresses may end elsewhere.
+const maxPasses = 8
+
+// pass applies each rule to s once.
+func (r *Redactor) pass(s string) string {
+	for _, step := range r.steps {
+		s = step(s, r.seen)
+	}
+	if r.pii {
+		s = redactPersonal(s)
+	}
+	for _, f := range r.extra {
+		s = f(s)
+	}
+	return s
 }
 
 // isJSONText reports whether s is an object, a list or a string of JSON.

@@ -8,10 +8,10 @@ import "strings"
 // verbs are between the name of a secret and its value; particles are the same in
 // languages without a space before them.
 var (
-	verbs     = []string{" is now ", " is: ", " is ", " was ", " to ", " ist ", " lautet: ", " lautet ", " es ", " est ", " è ", " é ", " là "}
+	verbs     = []string{" is now ", " is: ", " was changed to ", " was reset to ", " was set to ", " changed to ", " reset to ", " set to ", " is ", " was ", " to ", " ist ", " lautet: ", " lautet ", " es ", " est ", " è ", " é ", " là "}
 	particles = []string{"是", "为", "は", "는 ", "은 ", "가 ", "이 ", "를 ", "을 "}
 
-	verbLetters = newByteSet("iwtle\xc3") // first bytes of verbs
+	verbLetters = newByteSet("iwtlecrs\xc3") // first bytes of verbs
 )
 
 // said is "the name is value".
