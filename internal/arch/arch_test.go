@@ -34,7 +34,7 @@ var may = map[string][]string{
 	"chat":                           {},
 	"internal/chattest":              {"chat"},
 	"cmd/tiercompact":                {"internal/cli"},
-	"internal/cli":                   {".", "archive", "internal/bench", "internal/bench/corpus", "internal/bench/evidence", "internal/bench/report", "chat", "config", "engine", "files", "internal/ollama", "internal/openai", "internal/screen", "internal/tui", "levels", "internal/protection", "redact", "summarize", "tokens", "trace", "internal/timeline", "wire"},
+	"internal/cli":                   {".", "archive", "internal/bench", "internal/bench/corpus", "internal/bench/evidence", "internal/bench/report", "chat", "config", "engine", "files", "internal/ollama", "internal/openai", "internal/screen", "internal/tui", "levels", "internal/protection", "redact", "summarize", "tokens", "trace", "internal/timeline", "proxy", "wire"},
 	"config":                         {".", "archive", "archive/s3", "chat", "engine", "levels", "redact", "summarize", "trace", "trace/ariadne", "internal/otlp", "trace/prometheus"},
 	"internal/cooldown":              {},
 	"internal/edit":                  {"chat"},
@@ -68,6 +68,7 @@ var may = map[string][]string{
 	"levels":                         {"chat", "internal/edit", "embed", "files", "internal/protection", "summarize"},
 	"internal/protection":            {"chat"},
 	"internal/model":                 {"chat"},
+	"proxy":                          {".", "chat", "internal/edit", "internal/remote", "levels", "redact", "tokens", "trace", "wire"},
 	"redact":                         {},
 	"internal/redacttest":            {},
 	"summarize":                      {"chat", "internal/clip", "files", "internal/logline", "internal/model", "redact"},
@@ -97,7 +98,8 @@ var only = map[string][]string{
 	"go.opentelemetry.io/otel/sdk/": {"internal/otlp"},
 	"go.opentelemetry.io/":          {"trace/otel", "internal/otlp"},
 	"gonum.org/v1/plot":             {"internal/bench/report", "internal/chart", "internal/timeline"},
-	"net/http":                      {"archive/s3", "config", "internal/fault", "internal/ollama", "internal/ollamatest", "internal/ollamatest/testmodels", "internal/openai", "internal/remote", "trace/ariadne", "internal/ariadnetest"},
+	"net/http":                      {"archive/s3", "config", "internal/cli", "internal/fault", "internal/ollama", "internal/ollamatest", "internal/ollamatest/testmodels", "internal/openai", "internal/remote", "proxy", "trace/ariadne", "internal/ariadnetest"},
+	"go.etcd.io/bbolt":              {"proxy"},
 }
 
 // isModule reports whether a folder has a module of its own.

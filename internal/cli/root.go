@@ -69,7 +69,7 @@ func newRootCommand() *cobra.Command {
 	cmd.Flags().Bool("version", false, "print the version, as version does")
 	cmd.AddCommand(
 		newCompactCommand(), newReplayCommand(), newPlanCommand(), newCheckCommand(),
-		newRecallCommand(), newUndoCommand(), newArchiveCommand(), newDoctorCommand(), newChatCommand(), newBenchCommand(), newConfigCommand(), newVersionCommand(),
+		newRecallCommand(), newUndoCommand(), newArchiveCommand(), newDoctorCommand(), newChatCommand(), newServeCommand(), newPreflightCommand(), newBenchCommand(), newConfigCommand(), newVersionCommand(),
 	)
 	cmd.InitDefaultCompletionCmd()
 	registerHelp(cmd)

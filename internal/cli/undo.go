@@ -61,6 +61,10 @@ func (o *undoOptions) runUndo(cmd *cobra.Command, path string) (err error) {
 		return err
 	}
 	store, sessions, err := o.place.openArchive(cmd.Context(), archiveOptions{})
+	locked := errors.Is(err, archive.ErrLocked)
+	if locked { // a chat or a proxy writes to it
+		store, sessions, err = o.place.openArchive(cmd.Context(), archiveOptions{read: true})
+	}
 	if err != nil {
 		return err
 	}
@@ -75,7 +79,9 @@ func (o *undoOptions) runUndo(cmd *cobra.Command, path string) (err error) {
 	if err := writeConversation(cmd, o.out, out, to); err != nil {
 		return err
 	}
-	if err := o.archiveUndo(cmd.Context(), store, found.Round, before, readBack(out, to)(out.Messages)); err != nil {
+	if locked {
+		printNote(cmd, "the archive is in use by another process: it does not record that this round was undone")
+	} else if err := o.archiveUndo(cmd.Context(), store, found.Round, before, readBack(out, to)(out.Messages)); err != nil {
 		return err
 	}
 	if o.out != "-" && !o.json {

@@ -24,7 +24,7 @@ type Rewrite struct {
 
 // A knownMessage is a message of the conversation before a round.
 type knownMessage struct {
-	sum  digest
+	sum  Digest
 	role chat.Role
 	kept bool
 }
@@ -33,7 +33,7 @@ type knownMessage struct {
 type leftMessage struct {
 	was   int           // its index before the round; -1: none
 	made  *chat.Message // its replacement, or a new message; nil: the message itself
-	sum   digest        // index in made
+	sum   Digest        // index in made
 	moved bool          // it was moved to the front
 }
 
@@ -43,7 +43,7 @@ type leftMessage struct {
 func NewRewrite(sent, before chat.Transcript, steps [][]Edit) (r Rewrite, ok bool) {
 	r = Rewrite{was: make([]knownMessage, len(sent)), after: make([]leftMessage, len(before))}
 	for i, m := range sent {
-		r.was[i] = knownMessage{sum: messageDigest(m), role: m.Role}
+		r.was[i] = knownMessage{sum: MessageDigest(m), role: m.Role}
 		r.after[i].was = i
 	}
 	now := before
@@ -89,7 +89,7 @@ func leftMessages(run chat.Transcript, old []leftMessage, put []chat.Message) []
 			stays[k], gone[i], out[k] = i, false, old[i]
 			continue
 		}
-		out[k] = leftMessage{was: -1, made: &put[k], sum: messageDigest(m)}
+		out[k] = leftMessage{was: -1, made: &put[k], sum: MessageDigest(m)}
 		if stood {
 			out[k].was = old[i].was
 		}
@@ -110,7 +110,7 @@ func leftMessages(run chat.Transcript, old []leftMessage, put []chat.Message) []
 // A liveMessage is a message of a conversation to which rewrites are applied.
 type liveMessage struct {
 	message chat.Message
-	sum     digest
+	sum     Digest
 }
 
 // Reapply repeats rewrites, in order, on a conversation that was sent again. The
@@ -125,7 +125,7 @@ func Reapply(sent chat.Transcript, rewrites []Rewrite) (t chat.Transcript, fit [
 	}
 	now := make([]liveMessage, len(sent))
 	for i, m := range sent {
-		now[i] = liveMessage{m, messageDigest(m)}
+		now[i] = liveMessage{m, MessageDigest(m)}
 	}
 	for _, r := range rewrites {
 		next, ok := r.applyTo(now)
@@ -170,19 +170,25 @@ func (r Rewrite) matchesStart(now []liveMessage) bool {
 	return true
 }
 
-// liveMessageAt returns the message of p, which has index at in now.
+// liveMessageAt returns the message of p, which has index at in now, -1 for none. A
+// rewritten message belongs to the object that was sent this time: its other members,
+// and the messages that share the object, are as sent.
 func (p leftMessage) liveMessageAt(now []liveMessage, at int) liveMessage {
-	if p.made != nil {
-		return liveMessage{*p.made, p.sum}
+	if p.made == nil {
+		return now[at]
 	}
-	return now[at]
+	made := liveMessage{*p.made, p.sum}
+	if at >= 0 && made.message.Changed && made.message.Role == now[at].message.Role {
+		made.message.Source, made.message.Index = now[at].message.Source, now[at].message.Index
+	}
+	return made
 }
 
 // A messageMatch gives the place of a round's messages in another conversation.
 type messageMatch struct {
 	Rewrite
 	now    []liveMessage
-	places map[digest][]int // for each message of now
+	places map[Digest][]int // for each message of now
 	to     []int            // index in now of each message; -1: none
 	from   []int            // the reverse; -1: the client added it later
 }
@@ -190,7 +196,7 @@ type messageMatch struct {
 // matchMessages finds the messages of r in now; ok is false if one that the round
 // replaces is not in its place.
 func (r Rewrite) matchMessages(now []liveMessage) (m messageMatch, ok bool) {
-	m = messageMatch{Rewrite: r, now: now, places: make(map[digest][]int, len(now)), to: make([]int, len(r.was)), from: make([]int, len(now))}
+	m = messageMatch{Rewrite: r, now: now, places: make(map[Digest][]int, len(now)), to: make([]int, len(r.was)), from: make([]int, len(now))}
 	for i, l := range now {
 		m.from[i] = -1
 		m.places[l.sum] = append(m.places[l.sum], i)
@@ -330,9 +336,9 @@ func (m messageMatch) rebuildOutcome() (out []liveMessage, ok bool) {
 			put(m.now[at], strconv.Itoa(at))
 			sent(s.after[at])
 		case at >= 0:
-			put(p.liveMessageAt(nil, 0), strconv.Itoa(at))
+			put(p.liveMessageAt(m.now, at), strconv.Itoa(at))
 		default:
-			put(p.liveMessageAt(nil, 0), "made "+strconv.Itoa(k))
+			put(p.liveMessageAt(m.now, -1), "made "+strconv.Itoa(k))
 		}
 	}
 	sent(s.last)
@@ -392,13 +398,13 @@ func (m messageMatch) keepsRules(out []liveMessage, ids []string, moved []bool) 
 	return checkInvariants(before, after, Rules{Moved: func(i int) bool { return moved[i] }}) == nil
 }
 
-// A digest identifies the content of a message.
-type digest [16]byte
+// A Digest identifies the content of a message.
+type Digest [16]byte
 
-// messageDigest returns the digest of the content of m: role, parts and pairing,
+// MessageDigest returns the digest of the content of m: role, parts and pairing,
 // not its id, which a client need not send. A summary has the same digest as a
 // block and as its text on the wire.
-func messageDigest(m chat.Message) digest {
+func MessageDigest(m chat.Message) Digest {
 	h := sha256.New()
 	hashString(h, string(m.Role))
 	for _, p := range m.Parts {
@@ -415,7 +421,7 @@ func messageDigest(m chat.Message) digest {
 			}
 		}
 	}
-	return digest(h.Sum(nil)[:16])
+	return Digest(h.Sum(nil)[:16])
 }
 
 func hashString(h hash.Hash, s string) {

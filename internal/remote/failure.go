@@ -202,3 +202,9 @@ func Explain(err error, what, name, address string, remedy func(*Failure) string
 	}
 	return fmt.Errorf("%s at %s: %w; %s", what, address, f, todo)
 }
+
+// TooLong reports whether an answer with this status and text says that the input does
+// not fit the model's window.
+func TooLong(status int, text string) bool {
+	return status >= http.StatusBadRequest && errors.Is(kindOfFailure(status, text), model.ErrTooLong)
+}

@@ -1,0 +1,114 @@
+package cli
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// lockedText is a buffer that a command writes while a test reads it.
+type lockedText struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (l *lockedText) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedText) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// startServe runs serve before an upstream, and returns its URL. It ends when ctx does.
+func startServe(ctx context.Context, t *testing.T, upstream string, args ...string) (address string, done chan error) {
+	t.Helper()
+	cmd, stderr := newRootCommand(), new(lockedText)
+	cmd.SetArgs(append([]string{"serve", "--upstream", upstream, "--listen", "127.0.0.1:0", "--engine", "built-in"}, args...))
+	cmd.SetOut(io.Discard)
+	cmd.SetErr(stderr)
+	done = make(chan error, 1)
+	go func() { done <- cmd.ExecuteContext(ctx) }()
+	at := regexp.MustCompile(`listening at (http://\S+),`)
+	for {
+		if m := at.FindStringSubmatch(stderr.String()); m != nil {
+			return m[1], done
+		}
+		select {
+		case err := <-done:
+			t.Fatalf("serve ended: %v\n%s", err, stderr)
+		case <-time.After(time.Millisecond):
+		}
+	}
+}
+
+func TestServeCompactsAndTheArchiveIsReadableMeanwhile(t *testing.T) {
+	var last string
+	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		last = string(body)
+		_, _ = io.WriteString(w, `{"message":{"role":"assistant","content":"Yes"},"done":true}`)
+	}))
+	defer up.Close()
+	dir := filepath.Join(t.TempDir(), "state")
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	address, done := startServe(ctx, t, up.URL, "-w", "4096", "--dir", dir)
+	var items []string
+	for range 60 {
+		items = append(items, `{"role":"user","content":"What does NEEDLE_9 do in needle.go?"}`, `{"role":"assistant","content":"`+strings.Repeat("It handles a part of the work. ", 12)+`"}`)
+	}
+	body := `{"model":"m","messages":[` + strings.Join(append(items, `{"role":"user","content":"Go on."}`), ",") + `]}`
+	answer, err := http.Post(address+"/api/chat", "application/json", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	session := answer.Header.Get("X-Tiercompact-Session")
+	if len(last) >= len(body) || session == "" {
+		t.Fatalf("%d of %d bytes went upstream; headers %v", len(last), len(body), answer.Header)
+	}
+	out := func(args ...string) string {
+		cmd, stdout := newRootCommand(), new(lockedText)
+		cmd.SetArgs(args)
+		cmd.SetOut(stdout)
+		cmd.SetErr(io.Discard)
+		if err := cmd.ExecuteContext(t.Context()); err != nil {
+			t.Errorf("%v: %v", args, err)
+		}
+		return stdout.String()
+	}
+	kept := filepath.Join(dir, "archive")
+	if text := out("archive", "list", "--archive", kept); !strings.Contains(text, session) {
+		t.Errorf("archive list: %s", text)
+	}
+	sent := filepath.Join(t.TempDir(), "sent.json")
+	if err := os.WriteFile(sent, []byte(last), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if text := out("undo", sent, "--archive", kept); strings.Count(text, "NEEDLE_9") < 60 {
+		t.Errorf("undo gives %d bytes of %d", len(text), len(body))
+	}
+	id := regexp.MustCompile(`recall[^a-z0-9]{1,3}([0-9a-f]{6,})`).FindStringSubmatch(last)
+	if id == nil {
+		t.Logf("no recall id in %.300s", last)
+	} else if text := out("recall", id[1], "--archive", kept); !strings.Contains(text, "NEEDLE_9") {
+		t.Errorf("recall: %.200s", text)
+	}
+	stop()
+	if err := <-done; err != nil {
+		t.Errorf("serve ended: %v", err)
+	}
+}

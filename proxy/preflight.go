@@ -1,0 +1,64 @@
+package proxy
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/tiercompact/tiercompact"
+	"github.com/tiercompact/tiercompact/wire"
+)
+
+// preflight compacts a request before its caller sends it. What is due is made at once.
+func (e *engine) preflight(ctx context.Context, r *request) ([]byte, compactReport, error) {
+	p, err := e.compact(ctx, r)
+	if err == nil && p.due != "" && p.report.Reason == tiercompact.ByTurn {
+		if err = e.dueNow(ctx, r, &p); isBudget(err) && !e.cfg.FailClosed {
+			p.warning, err = err.Error(), nil
+		}
+	}
+	report := compactReport{
+		Session: p.session, Level: strongestOf(p.report), Before: p.report.Before, After: p.report.After,
+		Window: p.report.Usage.Window, Budget: p.report.Usage.Budget, Rounds: p.rounds.rounds.Len(), Noticed: p.noticed, Warning: p.warning,
+	}
+	if err != nil {
+		return nil, report, err
+	}
+	if p.body == nil {
+		return r.body, report, nil
+	}
+	return p.body, report, nil
+}
+
+func (e *engine) dueNow(ctx context.Context, r *request, p *plan) error {
+	t, err := e.round(ctx, p)
+	if err != nil && !isBudget(err) {
+		return err
+	}
+	if e := p.encode(r, t); e != nil {
+		return e
+	}
+	return err
+}
+
+// A Preflight compacts requests of one conversation without a server, with the rounds
+// that it remembers in a [State].
+type Preflight struct{ engine *engine }
+
+// NewPreflight returns a preflight. Of cfg, Open and State are required; Upstream is
+// not used.
+func NewPreflight(cfg Config) *Preflight {
+	return &Preflight{newEngine(withDefaults(cfg))}
+}
+
+// A PreflightReport describes what a preflight did.
+type PreflightReport = compactReport
+
+// Compact returns the body to send for a request of the conversation with an id. The
+// body is in the format of an API, or a list of messages.
+func (f *Preflight) Compact(ctx context.Context, id string, c wire.Conversation, body []byte) ([]byte, PreflightReport, error) {
+	r := &request{api: &api{name: "openai", format: c.Format, list: "messages"}, body: body, doc: wireDocument{c}}
+	if err := r.readHeaders(http.Header{sessionHeader: {id}}); err != nil {
+		return nil, PreflightReport{}, err
+	}
+	return f.engine.preflight(ctx, r)
+}

@@ -1,0 +1,41 @@
+// Runs the real SDKs against a proxy: node clients.mjs ADDRESS. Each carries a session
+// on past the window, and prints how it ended.
+import { createRequire } from "node:module"
+const require = createRequire(process.env.SDK_MODULES + "/x.js")
+const { OpenAI } = require("openai")
+const Anthropic = require("@anthropic-ai/sdk").default ?? require("@anthropic-ai/sdk")
+const { Ollama } = require("ollama")
+const base = process.argv[2]
+const long = i => `Step ${i}: ` + `function_${i} calls helper_${i} in file_${i}.go; `.repeat(30)
+
+async function session(name, ask) {
+  const history = []
+  for (let i = 0; i < 30; i++) {
+    history.push({ role: "user", content: long(i) })
+    const text = await ask(history)
+    if (!text) throw new Error(`${name}: empty answer ${i}`)
+    history.push({ role: "assistant", content: text })
+  }
+  console.log(name, "ok")
+}
+
+const openai = new OpenAI({ baseURL: base + "/v1", apiKey: "local", maxRetries: 0 })
+await session("openai chat", async messages => (await openai.chat.completions.create({ model: "m", messages })).choices[0].message.content)
+await session("openai chat stream", async messages => {
+  let text = ""
+  for await (const c of await openai.chat.completions.create({ model: "m", messages, stream: true, stream_options: { include_usage: true } })) text += c.choices[0]?.delta?.content ?? ""
+  return text
+})
+await session("openai responses", async input => (await openai.responses.create({ model: "m", input })).output_text)
+const anthropic = new Anthropic({ baseURL: base, apiKey: "local", maxRetries: 0 })
+await session("anthropic", async messages => (await anthropic.messages.create({ model: "m", max_tokens: 100, messages })).content[0].text)
+await session("anthropic stream", async messages => (await anthropic.messages.stream({ model: "m", max_tokens: 100, messages }).finalMessage()).content[0].text)
+const count = await anthropic.messages.countTokens({ model: "m", messages: [{ role: "user", content: "hello" }] })
+if (!(count.input_tokens > 0)) throw new Error("no count")
+const ollama = new Ollama({ host: base })
+await session("ollama", async messages => (await ollama.chat({ model: "m", messages })).message.content)
+await session("ollama stream", async messages => {
+  let text = ""
+  for await (const c of await ollama.chat({ model: "m", messages, stream: true })) text += c.message.content
+  return text
+})
