@@ -23,8 +23,8 @@ const (
 // may lists, for each package, the packages of this module it may import.
 // Tests may import anything.
 var may = map[string][]string{
-	".":                              {"archive", "chat", "internal/cooldown", "internal/edit", "embed", "files", "internal/guard", "internal/ids", "levels", "internal/protection", "redact", "internal/sizes", "summarize", "tokens", "trace"},
-	"archive":                        {"chat", "internal/edit", "embed", "internal/protection", "redact"},
+	".":                              {"archive", "chat", "internal/cooldown", "internal/edit", "embed", "files", "internal/guard", "internal/ids", "levels", "internal/protection", "recall", "redact", "internal/sizes", "summarize", "tokens", "trace"},
+	"archive":                        {"chat", "internal/edit", "internal/protection", "redact"},
 	"internal/archivetest":           {"archive", "chat", "internal/edit"},
 	"archive/s3":                     {"archive"},
 	"internal/bench":                 {".", "internal/bench/corpus", "chat", "embed", "levels", "tokens"},
@@ -34,7 +34,7 @@ var may = map[string][]string{
 	"chat":                           {},
 	"internal/chattest":              {"chat"},
 	"cmd/tiercompact":                {"internal/cli"},
-	"internal/cli":                   {".", "archive", "internal/bench", "internal/bench/corpus", "internal/bench/evidence", "internal/bench/report", "chat", "config", "engine", "files", "internal/ollama", "internal/openai", "internal/screen", "internal/tui", "levels", "internal/protection", "redact", "summarize", "tokens", "trace", "internal/timeline", "wire"},
+	"internal/cli":                   {".", "archive", "internal/bench", "internal/bench/corpus", "internal/bench/evidence", "internal/bench/report", "chat", "config", "engine", "files", "internal/ollama", "internal/openai", "internal/screen", "internal/tui", "levels", "internal/protection", "recall", "redact", "summarize", "tokens", "trace", "internal/timeline", "wire"},
 	"config":                         {".", "archive", "archive/s3", "chat", "engine", "levels", "redact", "summarize", "trace", "trace/ariadne", "internal/otlp", "trace/prometheus"},
 	"internal/cooldown":              {},
 	"internal/edit":                  {"chat"},
@@ -68,6 +68,7 @@ var may = map[string][]string{
 	"levels":                         {"chat", "internal/edit", "embed", "files", "internal/protection", "summarize"},
 	"internal/protection":            {"chat"},
 	"internal/model":                 {"chat"},
+	"recall":                         {"archive", "chat", "embed"},
 	"redact":                         {},
 	"internal/redacttest":            {},
 	"summarize":                      {"chat", "internal/clip", "files", "internal/logline", "internal/model", "redact"},
