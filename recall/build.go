@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"hash/crc32"
 	"hash/fnv"
+	"path"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/chat"
@@ -121,13 +123,17 @@ func (b *builder) addMessage(m chat.Message, at message, calls map[string]callIn
 	b.s.messages = append(b.s.messages, at)
 }
 
-// indexedText returns the text of a passage with what the result of a tool does not say
-// itself: the file and the command.
+// indexedText returns the text of a passage with what a part of a file or the result of a
+// command does not say itself: which file, twice, and which command.
 func indexedText(role chat.Role, c callInfo, text string) string {
-	if role != chat.Tool || c.file == "" && c.args == "" {
-		return text
+	base := path.Base(strings.ReplaceAll(c.file, "\\", "/"))
+	switch {
+	case c.file != "":
+		return base + " " + base + "\n" + text
+	case role == chat.Tool && c.args != "":
+		return c.args + "\n" + text
 	}
-	return c.file + " " + c.args + "\n" + text
+	return text
 }
 
 // segment returns the encoded segment.

@@ -3,6 +3,7 @@ package recall
 import (
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -132,14 +133,18 @@ func callText(p chat.Part) string {
 		b.WriteString(" " + p.Args)
 	}
 	for _, l := range leaves {
-		b.WriteString("\n" + l.key + ": ")
-		if strings.Contains(l.value, "\n") {
-			b.WriteByte('\n')
+		b.WriteString("\n" + l.key + ":")
+		if strings.Contains(l.value, "\n") || len(l.value) > mostInline && !slices.Contains(pathKeys, l.key) {
+			b.WriteString("\n" + l.value) // the value can be found as whole lines
+		} else {
+			b.WriteString(" " + l.value)
 		}
-		b.WriteString(l.value)
 	}
 	return b.String()
 }
+
+// mostInline is the maximum size of a value on the line of its name.
+const mostInline = 11
 
 // A leaf is a value in the arguments of a call that is no object or list.
 type leaf struct{ key, value string }

@@ -116,7 +116,7 @@ func (o *archiveShowOptions) shownAsJSON(s archive.Step) any {
 		Redacted []int           `json:"redacted,omitempty"`
 		Summary  json.RawMessage `json:"summary,omitempty"`
 		Edits    []shownEdit     `json:"edits"`
-		Removed  []archivedEntry    `json:"removed"`
+		Removed  []archivedEntry `json:"removed"`
 		Before   []chat.Message  `json:"before"`
 	}{s.Session, s.Number, s.Time, s.Level, s.Reason, s.Note, s.Undoes, s.Redacted, s.Summary, editsOfStep(s), entriesOf(s), s.Before}
 }
