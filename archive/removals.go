@@ -88,33 +88,87 @@ type Ref struct {
 	Index int
 }
 
-// RemovedMessages returns the messages that refs name; one that cannot be read is nil,
-// and the error says why.
-func RemovedMessages(ctx context.Context, store Store, session string, refs []Ref) ([]*chat.Message, error) {
+// A RemovedReader reads removed messages of a session. Close it soon: files are open.
+type RemovedReader struct {
+	store   Store
+	session string
+	steps   map[int]Step // read so far, if store has no way of its own
+
+	packs   *packs // nil: store has none
+	bodies  map[int]packedBody
+	entries map[Ref]Entry // of steps in the former format, with index 0
+}
+
+// OpenRemoved returns a reader of what was removed from a session so far.
+func OpenRemoved(ctx context.Context, store Store, session string) (*RemovedReader, error) {
+	r := &RemovedReader{store: store, session: session, steps: make(map[int]Step), bodies: make(map[int]packedBody), entries: make(map[Ref]Entry)}
 	if s, ok := unwrapAs[interface {
-		removedMessages(ctx context.Context, session string, refs []Ref) ([]*chat.Message, error)
+		openPacks(ctx context.Context, session string) (*packs, error)
 	}](store); ok {
-		return s.removedMessages(ctx, session, refs)
+		var err error
+		if r.packs, err = s.openPacks(ctx, session); err != nil {
+			return nil, fmt.Errorf("read removed text of session %s: %w", session, err)
+		}
 	}
-	steps := make(map[int]Step)
+	return r, nil
+}
+
+// Close closes the files.
+func (r *RemovedReader) Close() {
+	if r.packs != nil {
+		r.packs.close()
+	}
+}
+
+// Messages returns the messages that refs name; one that cannot be read is nil, and the
+// error says why.
+func (r *RemovedReader) Messages(ctx context.Context, refs []Ref) ([]*chat.Message, error) {
 	out := make([]*chat.Message, len(refs))
 	var damaged error
-	for i, r := range refs {
-		s, known := steps[r.Step]
-		if !known {
-			var err error
-			if s, err = store.Get(ctx, session, r.Step); err != nil && ctx.Err() != nil {
-				return nil, ctx.Err()
-			} else if err != nil {
-				damaged = errors.Join(damaged, err)
-			}
-			steps[r.Step] = s
+	for i, ref := range refs {
+		if err := ctx.Err(); err != nil {
+			return out, err
 		}
-		if at := slices.IndexFunc(s.Removed, func(e Entry) bool { return e.ID == r.Entry }); at >= 0 {
-			out[i] = s.Removed[at].message(r.Index)
+		m, err := r.message(ctx, ref)
+		if err != nil && !unreadable(err) && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrNotFound) {
+			return out, err
 		}
+		out[i], damaged = m, errors.Join(damaged, err)
 	}
 	return out, damaged
+}
+
+func (r *RemovedReader) message(ctx context.Context, ref Ref) (*chat.Message, error) {
+	if r.packs == nil {
+		s, known := r.steps[ref.Step]
+		if !known {
+			var err error
+			if s, err = r.store.Get(ctx, r.session, ref.Step); err != nil {
+				return nil, err
+			}
+			r.steps[ref.Step] = s
+		}
+		if at := slices.IndexFunc(s.Removed, func(e Entry) bool { return e.ID == ref.Entry }); at >= 0 {
+			return s.Removed[at].message(ref.Index), nil
+		}
+		return nil, nil
+	}
+	h, err := r.packs.anyHeader(ctx, ref.Step)
+	if err != nil {
+		return nil, err
+	}
+	if h.packed {
+		return r.packs.removedMessage(h, r.bodies, ref)
+	}
+	key := Ref{Step: ref.Step, Entry: ref.Entry}
+	e, known := r.entries[key]
+	if at := slices.Index(h.Entries, ref.Entry); !known && at >= 0 {
+		if e, err = r.packs.readEntry(ctx, r.session, h, at); err != nil {
+			return nil, err
+		}
+		r.entries[key] = e
+	}
+	return e.message(ref.Index), nil
 }
 
 // message returns the message with an index, as in a Ref; nil if there is none.
@@ -131,7 +185,9 @@ func (e Entry) message(index int) *chat.Message {
 
 // IndexPath is where the index of a session's removed text is kept. It is never the
 // only copy of anything.
-func (d *Dir) IndexPath(session string) string { return filepath.Join(d.folderPath(session), indexFile) }
+func (d *Dir) IndexPath(session string) string {
+	return filepath.Join(d.folderPath(session), indexFile)
+}
 
 // indexFile belongs to package recall.
 const indexFile = "recall.index"
@@ -145,8 +201,8 @@ func (d *Dir) removals(ctx context.Context, session string, after int, do func(S
 	return err
 }
 
-func (d *Dir) removedMessages(ctx context.Context, session string, refs []Ref) ([]*chat.Message, error) {
-	return withStore(ctx, d, func(l storeReader) ([]*chat.Message, error) { return l.removedMessages(ctx, session, refs) })
+func (d *Dir) openPacks(ctx context.Context, session string) (*packs, error) {
+	return withStore(ctx, d, func(l storeReader) (*packs, error) { return l.packs(ctx, session) })
 }
 
 // numbers reads only session.json and pruned.json, if they have all numbers.
@@ -262,42 +318,6 @@ func (v *packs) message(n int) (chat.Message, error) {
 	return new(sourceSharing).decodeMessage(x.message)
 }
 
-func (l storeReader) removedMessages(ctx context.Context, session string, refs []Ref) ([]*chat.Message, error) {
-	out := make([]*chat.Message, len(refs))
-	if len(refs) == 0 {
-		return out, nil
-	}
-	v, err := l.packs(ctx, session)
-	if err != nil {
-		return out, fmt.Errorf("read removed text of session %s: %w", session, err)
-	}
-	defer v.close()
-	bodies := make(map[int]packedBody)
-	entries := make(map[string]Entry) // of steps in the former format
-	var damaged error
-	for i, r := range refs {
-		if err := ctx.Err(); err != nil {
-			return out, err
-		}
-		h, err := v.anyHeader(ctx, r.Step)
-		if err == nil && !h.packed {
-			e, known := entries[r.Entry]
-			if at := slices.Index(h.Entries, r.Entry); !known && at >= 0 {
-				e, err = v.readEntry(ctx, session, h, at)
-				entries[r.Entry] = e
-			}
-			out[i] = e.message(r.Index)
-		} else if err == nil {
-			out[i], err = v.removedMessage(h, bodies, r)
-		}
-		if err != nil && !unreadable(err) && !errors.Is(err, fs.ErrNotExist) {
-			return out, err
-		}
-		damaged = errors.Join(damaged, err)
-	}
-	return out, damaged
-}
-
 // removedMessage returns a message, nil if r names none.
 func (v *packs) removedMessage(h headerLine, bodies map[int]packedBody, r Ref) (*chat.Message, error) {
 	b, known := bodies[r.Step]
@@ -345,9 +365,9 @@ func (o *Objects) removals(ctx context.Context, session string, after int, do fu
 	return o.lib.removals(ctx, session, after, do)
 }
 
-func (o *Objects) removedMessages(ctx context.Context, session string, refs []Ref) ([]*chat.Message, error) {
+func (o *Objects) openPacks(ctx context.Context, session string) (*packs, error) {
 	if err := o.checkUsable(ctx); err != nil {
 		return nil, err
 	}
-	return o.lib.removedMessages(ctx, session, refs)
+	return o.lib.packs(ctx, session)
 }

@@ -49,7 +49,10 @@ func TestRemovedTextIsTheSameInEveryWay(t *testing.T) {
 			}
 			return nil
 		}))
-		messages, err := RemovedMessages(t.Context(), store, "s", append(refs, Ref{1, "r", 99}, Ref{1, "none", 0}))
+		r, err := OpenRemoved(t.Context(), store, "s")
+		must(t, err)
+		defer r.Close()
+		messages, err := r.Messages(t.Context(), append(refs, Ref{1, "r", 99}, Ref{1, "none", 0}))
 		must(t, err)
 		var t2 chat.Transcript
 		for _, m := range messages {

@@ -18,7 +18,7 @@ func timeOf(seconds int64) time.Time { return time.Unix(seconds, 0).UTC() }
 // A filler fills a number of tokens with hits.
 type filler struct {
 	*snapshot
-	store       archive.Store
+	store       *readers
 	query       Query
 	termWeights map[uint32]int
 	left        int
@@ -38,7 +38,7 @@ func (q Query) count(text string) int {
 // fill adds the best passages that fit, the best first, none twice.
 func (f *filler) fill(ctx context.Context, all []ranked) error {
 	misses := 0
-	for from, step := 0, 48; from < len(all) && misses < 40 && f.left >= 12; {
+	for from, step := 0, 8; from < len(all) && misses < 40 && f.left >= 12; {
 		docs := make([]int32, 0, step)
 		for _, r := range all[from:min(len(all), from+step)] {
 			docs = append(docs, r.doc)
@@ -59,7 +59,7 @@ func (f *filler) fill(ctx context.Context, all []ranked) error {
 			}
 			misses = 0
 		}
-		from, step = from+len(docs), 96
+		from, step = from+len(docs), min(96, 2*step)
 	}
 	return nil
 }
@@ -152,7 +152,7 @@ func (f *filler) matches(h Hit) []Line {
 }
 
 // addNeighbours adds the passages before and after each hit.
-func (s *snapshot) addNeighbours(ctx context.Context, store archive.Store, hits []Hit, at []int, n int) error {
+func (s *snapshot) addNeighbours(ctx context.Context, store *readers, hits []Hit, at []int, n int) error {
 	for i := range hits {
 		around := func(from, to int) (out []Hit, err error) {
 			from, to = max(0, from), min(len(s.order), to)

@@ -302,12 +302,12 @@ func (p place) ref() archive.Ref {
 
 // texts returns the text of the messages of places, "" for one that cannot be read.
 // errStale if one is not that of the index.
-func texts(ctx context.Context, store archive.Store, session string, places []place) ([]string, error) {
+func texts(ctx context.Context, r *archive.RemovedReader, places []place) ([]string, error) {
 	refs := make([]archive.Ref, len(places))
 	for i, p := range places {
 		refs[i] = p.ref()
 	}
-	messages, damaged := archive.RemovedMessages(ctx, store, session, refs)
+	messages, damaged := r.Messages(ctx, refs)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}

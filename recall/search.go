@@ -119,12 +119,12 @@ func (s *snapshot) rank(q Query, words string, cosines []float64) []ranked {
 		w = CodeWeights()
 	}
 	scores := embed.Fuse(cos, ordered, w)
-	w.Recency = 0
-	related := embed.Fuse(cos, ordered, w)
 	all := cosines != nil || strings.TrimSpace(words) == ""
-	var out []ranked
+	near := func(i int) bool { return i >= 0 && i < len(ordered) && ordered[i] > 0 }
+	out := make([]ranked, 0, len(scores)/4)
 	for i, d := range s.order {
-		if (all || related[i] > 0) && s.passes(q, d) {
+		related := all || near(i) || near(i-1) || near(i+1) || w.Further > 0 && (near(i-2) || near(i+2))
+		if related && s.passes(q, d) {
 			out = append(out, ranked{doc: d, at: i, score: scores[i]})
 		}
 	}
@@ -151,10 +151,50 @@ func isPathEnd(path, end string) bool {
 	return ok && end != "" && (rest == "" || strings.HasSuffix(rest, "/") || strings.HasPrefix(end, "/"))
 }
 
-func sortRanked(all []ranked) {
-	slices.SortFunc(all, func(a, b ranked) int {
-		return cmp.Or(cmp.Compare(b.tier, a.tier), cmp.Compare(b.score, a.score), cmp.Compare(b.at, a.at))
-	})
+// compareRanked orders the better first, of equals the newer.
+func compareRanked(a, b ranked) int {
+	switch {
+	case a.tier != b.tier:
+		return b.tier - a.tier
+	case a.score > b.score:
+		return -1
+	case a.score < b.score:
+		return 1
+	}
+	return b.at - a.at
+}
+
+// mostRanked is the number of passages that are put in order: an answer never has more.
+const mostRanked = 2000
+
+// sortRanked returns the best of all in order. The rest is only partitioned off, so that
+// the time of a large archive is linear.
+func sortRanked(all []ranked) []ranked {
+	low, high := 0, len(all)
+	for high-low > mostRanked && low < mostRanked {
+		pivot := all[low+(high-low)/2]
+		i, k := low, high-1
+		for i <= k {
+			for compareRanked(all[i], pivot) < 0 {
+				i++
+			}
+			for compareRanked(all[k], pivot) > 0 {
+				k--
+			}
+			if i <= k {
+				all[i], all[k] = all[k], all[i]
+				i, k = i+1, k-1
+			}
+		}
+		if i < mostRanked {
+			low = i
+		} else {
+			high = i
+		}
+	}
+	best := all[:min(high, len(all))]
+	slices.SortFunc(best, compareRanked)
+	return best[:min(len(best), mostRanked)]
 }
 
 // What a query asks for verbatim.
@@ -187,7 +227,7 @@ const mostChecked = 400
 
 // promote puts the passages first that have what the query asks for verbatim. It reports
 // whether there are any.
-func (s *snapshot) promote(ctx context.Context, store archive.Store, v verbatim, all []ranked) (bool, error) {
+func (s *snapshot) promote(ctx context.Context, store *readers, v verbatim, all []ranked) (bool, error) {
 	any := false
 	if len(v.paths)+len(v.ids) > 0 {
 		for i := range all {
@@ -202,8 +242,8 @@ func (s *snapshot) promote(ctx context.Context, store archive.Store, v verbatim,
 	if len(v.phrases) == 0 {
 		return any, nil
 	}
-	sortRanked(all)
-	checked := all[:min(len(all), mostChecked)]
+	best := sortRanked(all)
+	checked := best[:min(len(best), mostChecked)]
 	docs := make([]int32, len(checked))
 	for i, r := range checked {
 		docs[i] = r.doc
@@ -228,7 +268,7 @@ func containsAll(text string, phrases []string) bool {
 
 // read returns the texts of passages, "" for one that cannot be read; the error then
 // wraps archive.ErrDamaged.
-func (s *snapshot) read(ctx context.Context, store archive.Store, docs []int32) ([]string, error) {
+func (s *snapshot) read(ctx context.Context, store *readers, docs []int32) ([]string, error) {
 	messages, err := s.readMessages(ctx, store, docs)
 	out := make([]string, len(docs))
 	for i, text := range messages {
@@ -238,6 +278,33 @@ func (s *snapshot) read(ctx context.Context, store archive.Store, docs []int32) 
 		}
 	}
 	return out, err
+}
+
+// readers are open readers of removed text, by session, for one search.
+type readers struct {
+	store archive.Store
+	open  map[string]*archive.RemovedReader
+}
+
+func newReaders(store archive.Store) *readers {
+	return &readers{store, make(map[string]*archive.RemovedReader)}
+}
+
+func (r *readers) of(ctx context.Context, session string) (*archive.RemovedReader, error) {
+	if reader := r.open[session]; reader != nil {
+		return reader, nil
+	}
+	reader, err := archive.OpenRemoved(ctx, r.store, session)
+	if err == nil {
+		r.open[session] = reader
+	}
+	return reader, err
+}
+
+func (r *readers) close() {
+	for _, reader := range r.open {
+		reader.Close()
+	}
 }
 
 // spanAt returns where a passage is in the text of its message.
@@ -251,7 +318,7 @@ func spanAt(text string, p place) (span, bool) {
 }
 
 // readMessages returns the texts of the messages of passages. Each is read once.
-func (s *snapshot) readMessages(ctx context.Context, store archive.Store, docs []int32) ([]string, error) {
+func (s *snapshot) readMessages(ctx context.Context, store *readers, docs []int32) ([]string, error) {
 	type key struct {
 		owner int
 		msg   *message
@@ -273,7 +340,11 @@ func (s *snapshot) readMessages(ctx context.Context, store archive.Store, docs [
 		if len(places) == 0 {
 			continue
 		}
-		list, err := texts(ctx, store, s.indexes[owner].session, places)
+		reader, err := store.of(ctx, s.indexes[owner].session)
+		if err != nil {
+			return nil, err
+		}
+		list, err := texts(ctx, reader, places)
 		if list == nil {
 			return nil, err
 		}

@@ -178,20 +178,22 @@ func (s *IndexedStore) search(ctx context.Context, sessions []string, q Query) (
 	if err != nil {
 		return Result{}, err
 	}
+	read := newReaders(s.Store)
+	defer read.close()
 	r := Result{Hits: []Hit{}, Passages: len(snap.lengths), Damaged: damaged}
 	v, words := verbatimOf(q.Text)
-	cosines, err := snap.cosines(ctx, s.Store, q, words)
+	cosines, err := snap.cosines(ctx, read, q, words)
 	if ctx.Err() != nil || errors.Is(err, errStale) {
 		return r, errors.Join(ctx.Err(), err)
 	}
 	r.ByMeaning, r.Failed = cosines != nil, err
 	all := snap.rank(q, words, cosines)
 	r.Total = len(all)
-	if r.Verbatim, err = snap.promote(ctx, s.Store, v, all); err != nil && !errors.Is(err, archive.ErrDamaged) {
+	if r.Verbatim, err = snap.promote(ctx, read, v, all); err != nil && !errors.Is(err, archive.ErrDamaged) {
 		return r, err
 	}
-	sortRanked(all)
-	f := filler{snapshot: snap, store: s.Store, query: q, left: q.limit(), shown: make(map[string]bool), termWeights: termWeights(words)}
+	all = sortRanked(all)
+	f := filler{snapshot: snap, store: read, query: q, left: q.limit(), shown: make(map[string]bool), termWeights: termWeights(words)}
 	err = f.fill(ctx, all)
 	r.Hits, r.Damaged = append(r.Hits, f.hits...), errors.Join(r.Damaged, f.damage)
 	return r, err

@@ -97,7 +97,7 @@ func (q Query) queryVector(ctx context.Context, words string) ([]float32, error)
 }
 
 // cosines returns the cosine of each passage with the words of the query.
-func (s *snapshot) cosines(ctx context.Context, store archive.Store, q Query, words string) ([]float64, error) {
+func (s *snapshot) cosines(ctx context.Context, store *readers, q Query, words string) ([]float64, error) {
 	if q.Embedder == nil || strings.TrimSpace(words) == "" || len(s.lengths) == 0 {
 		return nil, nil
 	}
@@ -144,7 +144,7 @@ func (s *snapshot) docsBySession() [][]int32 {
 // vectorsOf returns the vectors of a session's passages. If the embedder has a folder for
 // them, like [embed.Model] with a cache on disk, they are kept there. If the folder
 // cannot be used, they are only computed anew.
-func (s *snapshot) vectorsOf(ctx context.Context, store archive.Store, e Embedder, session int, docs []int32) (pieceVectors, error) {
+func (s *snapshot) vectorsOf(ctx context.Context, store *readers, e Embedder, session int, docs []int32) (pieceVectors, error) {
 	keys := make([]string, len(docs))
 	for i, d := range docs {
 		p, _ := s.place(d)
@@ -166,7 +166,7 @@ func (s *snapshot) vectorsOf(ctx context.Context, store archive.Store, e Embedde
 		return texts, nil
 	}
 	if f, ok := e.(interface{ IndexFolder() string }); ok && f.IndexFolder() != "" {
-		_, address := archive.Where(store, s.indexes[session].session, 1)
+		_, address := archive.Where(store.store, s.indexes[session].session, 1)
 		folder := filepath.Join(f.IndexFolder(), hashOf(address+"\n"+s.indexes[session].session))
 		if v, err := keepVectors(ctx, e, folder, keys, read); err == nil {
 			return v, nil
