@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/embed"
 )
 
@@ -35,43 +34,65 @@ func (q Query) count(text string) int {
 	return (len(text) + 2) / 3
 }
 
-// fill adds the best passages that fit, the best first, none twice.
+// fill adds the best passages that fit, the best first, none twice. Reading a passage
+// costs much more than ranking it, so few are read at a time, and none that is too long.
 func (f *filler) fill(ctx context.Context, all []ranked) error {
-	misses := 0
-	for from, step := 0, 8; from < len(all) && misses < 40 && f.left >= 12; {
-		docs := make([]int32, 0, step)
-		for _, r := range all[from:min(len(all), from+step)] {
-			docs = append(docs, r.doc)
+	misses, mostMisses := 0, 40
+	if f.code {
+		mostMisses = 8
+	}
+	for step := 6; len(all) > 0 && misses < mostMisses && f.left >= 12; step = min(96, 2*step) {
+		var next []ranked
+		for len(all) > 0 && len(next) < step {
+			if len(f.hits) == 0 || !f.tooLong(all[0].doc) {
+				next = append(next, all[0])
+			}
+			all = all[1:]
+		}
+		docs := make([]int32, len(next))
+		for i, r := range next {
+			docs[i] = r.doc
 		}
 		messages, err := f.readMessages(ctx, f.store, docs)
-		if messages == nil {
+		if messages == nil && len(docs) > 0 {
 			return err
 		}
 		f.damage = errors.Join(f.damage, err)
-		for i, d := range docs {
-			if f.query.Most > 0 && len(f.hits) >= f.query.Most || misses >= 40 {
+		for i, r := range next {
+			if f.query.Most > 0 && len(f.hits) >= f.query.Most || misses >= mostMisses {
 				return nil
 			}
-			h, ok := f.hitOf(d, messages[i])
-			if !ok || !f.add(h, all[from+i].score) {
+			if len(f.hits) > 0 && f.tooLong(r.doc) {
+				continue
+			}
+			h, ok := f.hitOf(r.doc, messages[i])
+			if !ok || !f.add(ctx, h, r) {
 				misses++
 				continue
 			}
 			misses = 0
 		}
-		from, step = from+len(docs), min(96, 2*step)
 	}
 	return nil
 }
 
+// tooLong reports whether a passage has too many terms to fit: a name of several parts
+// has more terms than tokens.
+func (f *filler) tooLong(doc int32) bool {
+	return int(f.lengths[doc]) > 3*f.left+20
+}
+
 // add adds a hit if it fits: whole, or the lines that match if it is long.
-func (f *filler) add(h Hit, score float64) bool {
+func (f *filler) add(ctx context.Context, h Hit, r ranked) bool {
 	key := strings.Join(strings.Fields(h.Text), " ")
 	if key == "" || f.shown[key] {
 		return false
 	}
-	h.Score = score
+	h.Score = r.score
 	h.Matches = f.matches(h)
+	if n := f.query.Neighbours; n > 0 {
+		h.Before, h.After = f.around(ctx, r.at-n, r.at, h), f.around(ctx, r.at+1, r.at+1+n, h)
+	}
 	text := h.block(f.before)
 	n := f.query.count(text)
 	if n > f.left {
@@ -151,31 +172,22 @@ func (f *filler) matches(h Hit) []Line {
 	return out
 }
 
-// addNeighbours adds the passages before and after each hit.
-func (s *snapshot) addNeighbours(ctx context.Context, store *readers, hits []Hit, at []int, n int) error {
-	for i := range hits {
-		around := func(from, to int) (out []Hit, err error) {
-			from, to = max(0, from), min(len(s.order), to)
-			if from >= to {
-				return nil, nil
-			}
-			docs := s.order[from:to]
-			messages, err := s.readMessages(ctx, store, docs)
-			for k := range messages {
-				if h, ok := s.hitOf(docs[k], messages[k]); ok && h.Session == hits[i].Session {
-					out = append(out, h)
-				}
-			}
-			return out, err
-		}
-		var err, err2 error
-		hits[i].Before, err = around(at[i]-n, at[i])
-		hits[i].After, err2 = around(at[i]+1, at[i]+1+n)
-		if err = errors.Join(err, err2); err != nil && !errors.Is(err, archive.ErrDamaged) {
-			return err
+// around returns the passages of h's session between two places in its conversation.
+func (f *filler) around(ctx context.Context, from, to int, h Hit) (out []Hit) {
+	from, to = max(0, from), min(len(f.order), to)
+	if from >= to {
+		return nil
+	}
+	docs := f.order[from:to]
+	messages, err := f.readMessages(ctx, f.store, docs)
+	f.damage = errors.Join(f.damage, err)
+	for k := range messages {
+		if n, ok := f.hitOf(docs[k], messages[k]); ok && n.Session == h.Session {
+			n.Matches = []Line{}
+			out = append(out, n)
 		}
 	}
-	return nil
+	return out
 }
 
 // Text returns the hits as they are printed: the best first, a short message on a line.

@@ -27,6 +27,8 @@ type index struct {
 	size     int64     // of the file when it was read or written
 	known    *known    // nil until a step is added
 	cached   *snapshot // of this session alone
+	texts    map[*message]string
+	textSize int
 }
 
 const (
@@ -60,7 +62,7 @@ func (x *index) load() {
 }
 
 func (x *index) replace(segments []*segment, size int64) {
-	x.segments, x.size, x.read, x.known = segments, size, true, nil
+	x.segments, x.size, x.read, x.known, x.texts = segments, size, true, nil, nil
 }
 
 // decodeFile returns the segments up to the first damage, and their size.

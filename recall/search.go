@@ -280,6 +280,31 @@ func (s *snapshot) read(ctx context.Context, store *readers, docs []int32) ([]st
 	return out, err
 }
 
+// mostCached is the size in bytes of the texts that an index keeps in memory: the next
+// query of a session often has the same hits.
+const mostCached = 1 << 20
+
+func (x *index) cachedText(m *message) (string, bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	text, known := x.texts[m]
+	return text, known
+}
+
+func (x *index) cacheTexts(places []place, texts []string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for i, p := range places {
+		if x.textSize > mostCached || x.texts == nil {
+			x.texts, x.textSize = make(map[*message]string), 0
+		}
+		if text := texts[i]; text != "" && len(text) <= mostCached/8 {
+			x.texts[p.msg] = text
+			x.textSize += len(text)
+		}
+	}
+}
+
 // readers are open readers of removed text, by session, for one search.
 type readers struct {
 	store archive.Store
@@ -324,11 +349,16 @@ func (s *snapshot) readMessages(ctx context.Context, store *readers, docs []int3
 		msg   *message
 	}
 	at := make(map[key]int)
+	out := make([]string, len(docs))
 	wanted := make([][]place, len(s.indexes))
 	keys := make([]key, len(docs))
 	for i, d := range docs {
 		p, owner := s.place(d)
 		keys[i] = key{owner, p.msg}
+		if text, known := s.indexes[owner].cachedText(p.msg); known {
+			out[i], keys[i].msg = text, nil
+			continue
+		}
 		if _, there := at[keys[i]]; !there {
 			at[keys[i]] = len(wanted[owner])
 			wanted[owner] = append(wanted[owner], p)
@@ -349,10 +379,12 @@ func (s *snapshot) readMessages(ctx context.Context, store *readers, docs []int3
 			return nil, err
 		}
 		got[owner], damaged = list, errors.Join(damaged, err)
+		s.indexes[owner].cacheTexts(places, list)
 	}
-	out := make([]string, len(docs))
 	for i, k := range keys {
-		out[i] = got[k.owner][at[k]]
+		if k.msg != nil {
+			out[i] = got[k.owner][at[k]]
+		}
 	}
 	return out, damaged
 }

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -115,17 +116,14 @@ func (o *recallOptions) runRecall(cmd *cobra.Command, text string) (err error) {
 	if err := o.checkFlags(cmd, time.Now()); err != nil {
 		return err
 	}
+	count := loadCounter()
 	plain, sessions, err := o.place.openArchive(cmd.Context(), archiveOptions{read: true})
 	if err != nil {
 		return err
 	}
 	store := recall.Indexed(plain, "")
 	defer func() { err = errors.Join(err, store.Close()) }()
-	cl100k, err := tokens.Load(tokens.CL100K)
-	if err != nil {
-		return err
-	}
-	o.query.Text, o.query.Count = text, cl100k.Count
+	o.query.Text, o.query.Count = text, count
 	if text = strings.TrimSpace(text); shapeOfID.MatchString(text) || len(text) < 40 && !strings.ContainsAny(text, " \"/") {
 		e, session, err := recalled(cmd.Context(), store, sessions, text)
 		if err == nil {
@@ -143,6 +141,19 @@ func (o *recallOptions) runRecall(cmd *cobra.Command, text string) (err error) {
 		return err
 	}
 	return o.search(cmd, store, sessions, name)
+}
+
+// loadCounter returns the count of tokens in cl100k, which is loaded in the background.
+func loadCounter() func(string) int {
+	load := sync.OnceValues(func() (*tokens.Encoding, error) { return tokens.Load(tokens.CL100K) })
+	go load()
+	return func(text string) int {
+		cl100k, err := load()
+		if err != nil {
+			return len(text) // a token has at least one byte
+		}
+		return cl100k.Count(text)
+	}
 }
 
 // A recallResult is the result of recall as JSON: the messages of an id, or hits.
