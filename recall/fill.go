@@ -129,7 +129,10 @@ func (f *filler) cut(h Hit) (Hit, int) {
 	first, last := best, best
 	out, n := try(first, last)
 	if n > f.left { // a line that is too long: as much of it as fits
-		room := max(0, f.left-40) * 2
+		room := (f.left - 40) * 2
+		if room < 40 {
+			return Hit{}, 0
+		}
 		lines[best] = clipped(lines[best], room)
 		return try(first, last)
 	}
