@@ -25,12 +25,12 @@ func newBenchRecallCommand() *cobra.Command {
 dialogue by each question, keeps the best that fill 5, 10, 25 and 50 % of its
 tokens, and counts the questions whose evidence is among them: any of it, all of
 it. DATA is a file of LoCoMo or of LongMemEval, which you have to get yourself.
-Without DATA it measures dialogues that a seed makes. The last column is what fits
-into 1,000 tokens; the row recall is what the command recall prints.
+Without DATA it measures dialogues that a seed makes. The last column is what
+fits into 1,000 tokens; the row recall is what the command recall prints.
 
 With --edits it takes coding sessions, in any format. It compacts each with the
-preset steady in a window of 31 % of its tokens, and searches for the old text of
-each edit that comes next and was removed, by what the assistant said before it.
+preset steady in a window of 31 % of its tokens, and searches for the old text
+of each edit that comes next and was removed, by what the assistant said before.
 
 No model is asked unless one is named; its vectors are then ranked by alone, and
 fused with the words.`,

@@ -25,18 +25,18 @@ func newRecallCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "recall ID|TEXT --archive DIR",
 		Short: "Get back what was removed, by its id, its words or its meaning",
-		Long: `recall searches removed text, and prints the passages that fit --tokens, the best
-first: by words, and by meaning if there is an embedding model. stderr says which.
-A "phrase in quotes", a path and an id find what has them verbatim, first.
+		Long: `recall searches removed text, and prints the passages that fit --tokens, the
+best first: by words, and by meaning if there is an embedding model. stderr says
+which. A "phrase in quotes", a path and an id find what has them, first.
 
-With the id of an outline, a marker or a summary, it prints the messages that the
-id stands for, or a table of them if they do not fit; --message N prints one of
-them, --full prints all.
+With the id of an outline, a marker or a summary, it prints the messages that
+the id stands for, or a table of them if they do not fit; --message N prints one
+of them, --full prints all.
 
-With --json, the answer is one object: "found" has the hits of a search, the best
-first, "entry" the messages of an id.`,
+With --json, the answer is one object: "found" has the hits of a search, the
+best first, "entry" the messages of an id.`,
 		Example: `  tiercompact recall "connection refused" --archive .compact/archive
-  tiercompact recall '"exact phrase" internal/store.go' --archive .compact/archive
+  tiercompact recall '"exact phrase" store.go' --archive .compact/archive
   tiercompact recall 3f9a1c2e --message 17 --archive s3://bucket/prefix`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if strings.TrimSpace(strings.Join(args, " ")) == "" && !o.filtered() {
