@@ -7,12 +7,14 @@ import (
 	"io"
 	"os"
 	"path"
+	"path/filepath"
 	"strings"
 
 	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/archive/s3"
 	"github.com/tiercompact/tiercompact/engine"
+	"github.com/tiercompact/tiercompact/recall"
 	"github.com/tiercompact/tiercompact/redact"
 )
 
@@ -120,7 +122,11 @@ func (a Archive) Open(ctx context.Context, readOnly bool) (archive.Store, error)
 		if err != nil {
 			return nil, err
 		}
-		return s, nil
+		cache, err := os.UserCacheDir()
+		if err != nil {
+			return recall.Indexed(s, ""), nil
+		}
+		return recall.Indexed(s, filepath.Join(cache, "tiercompact")), nil
 	}
 	return nil, nil
 }

@@ -35,7 +35,7 @@ var may = map[string][]string{
 	"internal/chattest":              {"chat"},
 	"cmd/tiercompact":                {"internal/cli"},
 	"internal/cli":                   {".", "archive", "internal/bench", "internal/bench/corpus", "internal/bench/evidence", "internal/bench/report", "chat", "config", "engine", "files", "internal/ollama", "internal/openai", "internal/screen", "internal/tui", "levels", "internal/protection", "recall", "redact", "summarize", "tokens", "trace", "internal/timeline", "wire"},
-	"config":                         {".", "archive", "archive/s3", "chat", "engine", "levels", "redact", "summarize", "trace", "trace/ariadne", "internal/otlp", "trace/prometheus"},
+	"config":                         {".", "archive", "archive/s3", "chat", "engine", "levels", "recall", "redact", "summarize", "trace", "trace/ariadne", "internal/otlp", "trace/prometheus"},
 	"internal/cooldown":              {},
 	"internal/edit":                  {"chat"},
 	"embed":                          {"chat", "internal/model"},
