@@ -13,6 +13,7 @@ import (
 	"github.com/tiercompact/tiercompact/internal/guard"
 	"github.com/tiercompact/tiercompact/internal/protection"
 	"github.com/tiercompact/tiercompact/levels"
+	"github.com/tiercompact/tiercompact/recall"
 	"github.com/tiercompact/tiercompact/redact"
 	"github.com/tiercompact/tiercompact/summarize"
 	"github.com/tiercompact/tiercompact/tokens"
@@ -254,6 +255,7 @@ func (cfg Config) resolveSettings() (settings, error) {
 	if outside {
 		s.Archive = guard.Store(cfg.Archive, s.guards.archive, s.guards.events)
 	}
+	s.Archive = recall.Indexed(s.Archive, "")
 	if s.builtIn, err = tokens.ForModel(cfg.Model); err != nil {
 		return settings{}, fmt.Errorf("model: %w", err)
 	}

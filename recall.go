@@ -1,16 +1,21 @@
 package tiercompact
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/internal/edit"
 	"github.com/tiercompact/tiercompact/internal/protection"
 	"github.com/tiercompact/tiercompact/levels"
+	"github.com/tiercompact/tiercompact/recall"
 )
 
 // makeReachable makes the removed messages of the round reachable from the remaining
@@ -246,16 +251,124 @@ func (s *Session) removedEntry(id string) (archive.Entry, bool) {
 	return archive.Entry{}, false
 }
 
-// Search finds removed messages, best first, at most n: by meaning, if
-// Embed.Embedder answers within Deadlines.Ranking, otherwise by words. With
-// Redact.Prompts no model is called.
-func (s *Session) Search(ctx context.Context, text string, n int) ([]archive.Hit, error) {
-	by := archive.Meaning{Embedder: s.cfg.Embed.Embedder, Within: s.cfg.Deadlines.Ranking}
-	if s.cfg.Redact.Prompts {
-		by.Embedder = nil
+// Search finds removed text, best first, at most n hits: see [Session.SearchBy].
+func (s *Session) Search(ctx context.Context, text string, n int) ([]recall.Hit, error) {
+	if strings.TrimSpace(text) == "" || n <= 0 {
+		return nil, ctx.Err()
 	}
-	found, err := archive.SearchBy(ctx, s.cfg.Archive, s.id, text, n, by)
-	return found.Hits, s.cfg.redactError(err)
+	r, err := s.SearchBy(ctx, recall.Query{Text: text, Most: n, Tokens: math.MaxInt})
+	return r.Hits, errors.Join(err, s.cfg.redactError(r.Damaged))
+}
+
+// SearchBy finds removed passages, best first, that take at most q.Tokens if they are
+// printed: by meaning, if Embed.Embedder answers within Deadlines.Ranking, otherwise by
+// words. With Redact.Prompts no model is called. The text is that of the archive.
+func (s *Session) SearchBy(ctx context.Context, q recall.Query) (recall.Result, error) {
+	if q.Embedder == nil && !s.cfg.Redact.Prompts && s.cfg.Embed.Embedder != nil {
+		q.Embedder, q.Within = s.cfg.Embed.Embedder, s.cfg.Deadlines.Ranking
+	}
+	if q.Count == nil {
+		q.Count = s.cfg.countText
+	}
+	r, err := recall.Indexed(s.cfg.Archive, "").Search(ctx, []string{s.id}, q)
+	return r, s.cfg.redactError(err)
+}
+
+// RecallTool returns the tool by which a model gets removed text back;
+// [Session.HandleRecall] answers its calls.
+func RecallTool() recall.Tool { return recall.RecallTool() }
+
+// RecallPrompt is the sentence about the tool for a system prompt.
+const RecallPrompt = recall.Prompt
+
+// RecallTokens is the maximum size of an answer of [Session.HandleRecall], if that is
+// less than a quarter of the window.
+const RecallTokens = recall.DefaultTokens
+
+// HandleRecall answers a call of [RecallTool] with the given arguments, JSON, in at most
+// [RecallTokens] tokens. The text of an error is for the model too: it says what is
+// right.
+func (s *Session) HandleRecall(ctx context.Context, args string) (string, error) {
+	a, err := recall.ParseArguments(args)
+	if err != nil {
+		return "", err
+	}
+	s.mu.Lock()
+	limit := max(1, min(RecallTokens, s.cfg.Window/4))
+	s.mu.Unlock()
+	q := recall.Query{Text: a.Text, File: a.File, Tokens: limit, Count: s.cfg.countText}
+	if id := cmp.Or(a.ID, a.Text); a.ID != "" || recallIDForm.MatchString(a.Text) {
+		answer, err := s.recallByID(ctx, id, a.Message, q)
+		if err == nil || !errors.Is(err, ErrNotFound) || a.Text == "" {
+			return answer, err
+		}
+	}
+	return s.recallByWords(ctx, q)
+}
+
+var recallIDForm = regexp.MustCompile(`^[0-9a-f]{8}$`)
+
+func (s *Session) recallByID(ctx context.Context, id string, message int, q recall.Query) (string, error) {
+	e, err := s.Recall(ctx, id)
+	if errors.Is(err, ErrNotFound) {
+		return "", fmt.Errorf("no removed text has the id %q; ids have eight digits, as in \"recall 3f9a1c2e\"; give words in \"text\" to search instead: %w", clipText(id, 40), ErrNotFound)
+	}
+	if err != nil {
+		return "", err
+	}
+	whole, err := recall.Indexed(s.cfg.Archive, "").Expand(ctx, s.id, e, s.Recall)
+	if err != nil {
+		return "", s.cfg.redactError(err)
+	}
+	if message > 0 {
+		return whole.PrintMessage(message, q, false)
+	}
+	const hint = "[%s; ask for one by id and message, or search for words]"
+	full := q.Tokens
+	q.Tokens = max(1, full-30)
+	text, more := whole.Print(q)
+	if more != "" {
+		text += fmt.Sprintf(hint, more)
+	}
+	return text, nil
+}
+
+func (s *Session) recallByWords(ctx context.Context, q recall.Query) (string, error) {
+	r, err := s.SearchBy(ctx, q)
+	if err != nil {
+		return "", err
+	}
+	if len(r.Hits) > 0 {
+		return r.Text(), nil
+	}
+	if r.Passages == 0 {
+		return "", errors.New("nothing was removed from this conversation yet; all of it is above")
+	}
+	return "", fmt.Errorf("no removed text has the words %q; try other words, a path, or a recall id that the conversation shows", clipText(cmp.Or(q.Text, q.File), 60))
+}
+
+func clipText(text string, size int) string {
+	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "")), " ")
+	if r := []rune(text); len(r) > size {
+		return string(r[:size]) + "…"
+	}
+	return text
+}
+
+// Dropped lists the messages that the newest round removed and that no earlier round had
+// removed already, decisions first.
+func (s *Session) Dropped(ctx context.Context) ([]recall.Dropped, error) {
+	s.mu.Lock()
+	step := 0
+	if n := len(s.rounds); n > 0 {
+		step = s.rounds[n-1].step
+	}
+	s.mu.Unlock()
+	if step == 0 {
+		return nil, nil
+	}
+	d, err := recall.Indexed(s.cfg.Archive, "").Dropped(ctx, s.id, step)
+	return d, s.cfg.redactError(err)
 }
 
 // withSecrets returns messages of the archive in their original form, if active

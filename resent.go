@@ -18,13 +18,13 @@ import (
 // with each request. The zero value has none. It is a value, which its caller stores
 // as JSON; [Compactor.CompactHistory] returns the next one.
 type Rounds struct {
-	rewrites []edit.Rewrite
-	steps    int // archived so far
-	length   int // messages of the history at the newest round
-	waits    map[levels.Name]levelWait
-	models   outages
-	unkept   *unkept
-	counts   *countCache
+	rewrites   []edit.Rewrite
+	steps      int // archived so far
+	length     int // messages of the history at the newest round
+	waits      map[levels.Name]levelWait
+	models     outages
+	failedStep *failedStep
+	counts     *countCache
 }
 
 // A countCache caches the tokens of a conversation's messages in this process.
@@ -69,7 +69,7 @@ func (r Rounds) MarshalJSON() ([]byte, error) {
 		if s.Waits == nil {
 			s.Waits = make(map[levels.Name]storedWait)
 		}
-		s.Waits[name] = storedWait{w.added, w.staled, w.reason}
+		s.Waits[name] = storedWait{w.messageTokens, w.staleTokens, w.reason}
 	}
 	return json.Marshal(s)
 }
@@ -114,7 +114,7 @@ const ByTurn = "turn"
 // the earlier rounds, or for [ErrInsufficientBudget] the smallest.
 func (c *Compactor) CompactHistory(ctx context.Context, h History, r Rounds) (chat.Transcript, Rounds, Report, error) {
 	t, r := r.Replay(h.Messages)
-	known := &resentHistory{rounds: r.rewrites, steps: r.steps, models: r.models, unkept: r.unkept}
+	known := &resentHistory{rounds: r.rewrites, steps: r.steps, models: r.models, failedStep: r.failedStep}
 	s := c.startSession(h.ID, nil)
 	s.setLimits(h.Window, h.Reserve)
 	u := r.countUsage(known, s, t, h.Tools)
@@ -126,7 +126,7 @@ func (c *Compactor) CompactHistory(ctx context.Context, h History, r Rounds) (ch
 	report, err := s.carryOut(ctx, &o)
 	r.steps = max(r.steps, s.steps)
 	if d.reason == "" {
-		r.models, r.unkept, r.waits = s.models, s.unkept, s.wait
+		r.models, r.failedStep, r.waits = s.models, s.failedStep, s.wait
 	}
 	if !report.Compacted() {
 		return t, r, report, err

@@ -3,8 +3,8 @@
 // conversation changes, and the text that an outline, a marker or a summary
 // replaced is available by its id. [Memory] and [Dir] are stores, and [Objects] is
 // one on any service with whole objects, such as package s3. [Undo] undoes a round,
-// [Search] finds removed messages by their words, [Verify] finds damages, and
-// [Prune] removes unreferenced steps. A [SessionFile] is the conversation itself,
+// [Verify] finds damages, [Prune] removes unreferenced steps, and [Removals] reads
+// removed text, which package recall searches. A [SessionFile] is the conversation itself,
 // on disk, as it grows and is compacted. The package reads no clock; times come
 // from the caller.
 package archive

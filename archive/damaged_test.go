@@ -52,8 +52,8 @@ func TestDamagedFilesOfAnArchive(t *testing.T) {
 		if _, err := d.Recall(t.Context(), "s", "r"); err != nil {
 			t.Errorf("%s: Recall of an entry that is also in the next step: %v", test.name, err)
 		}
-		if hits, err := Search(t.Context(), d, "s", "text", 1); !errors.Is(err, test.is) || len(hits) != 1 {
-			t.Errorf("%s: Search = %v, %v; want a hit and %v", test.name, hits, err, test.is)
+		if hits, err := removedEntries(t.Context(), d, "s"); !errors.Is(err, test.is) || len(hits) < 1 {
+			t.Errorf("%s: Removals = %v, %v; want a hit and %v", test.name, hits, err, test.is)
 		}
 		must(t, d.Close())
 	}

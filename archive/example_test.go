@@ -9,7 +9,7 @@ import (
 	"github.com/tiercompact/tiercompact/internal/edit"
 )
 
-// A round is archived before it is made; the messages that it drops can be found,
+// A round is archived before it is made; the messages that it drops can be
 // recalled and restored.
 func Example() {
 	ctx := context.Background()
@@ -30,12 +30,12 @@ func Example() {
 	}
 	after := before[1:]
 
-	hits, err := archive.Search(ctx, store, "s", "which port does the database use", 1)
+	entry, err := store.Recall(ctx, "s", "k3f9")
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(hits[0].ID, hits[0].Text)
+	fmt.Println(entry.ID, entry.Messages[0].Text())
 
 	again, err := archive.Undo(ctx, store, "s", after)
 	fmt.Println(len(again.Messages), again.Round.Number, err)

@@ -343,7 +343,7 @@ func (v *verifier) verifyFile(ctx context.Context, name string, with map[int]boo
 		v.addNote(name, "its step was pruned, which was interrupted; prune removes it")
 	case step && slices.ContainsFunc(v.in.headers, func(h headerLine) bool { return h.Number == m && h.packed }):
 		v.doubled(ctx, name, m)
-	case step || packed || name == sessionFile || name == prunedFile:
+	case step || packed || name == sessionFile || name == prunedFile || name == indexFile:
 	case events, old:
 		return v.verifyEvents(ctx, name)
 	case content && there:

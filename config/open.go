@@ -8,12 +8,14 @@ import (
 	"os"
 	"path"
 	"slices"
+	"path/filepath"
 	"strings"
 
 	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/archive/s3"
 	"github.com/tiercompact/tiercompact/engine"
+	"github.com/tiercompact/tiercompact/recall"
 	"github.com/tiercompact/tiercompact/redact"
 	"github.com/tiercompact/tiercompact/trace"
 )
@@ -123,7 +125,11 @@ func (a Archive) Open(ctx context.Context, readOnly bool) (archive.Store, error)
 		if err != nil {
 			return nil, err
 		}
-		return s, nil
+		cache, err := os.UserCacheDir()
+		if err != nil {
+			return recall.Indexed(s, ""), nil
+		}
+		return recall.Indexed(s, filepath.Join(cache, "tiercompact")), nil
 	}
 	return nil, nil
 }

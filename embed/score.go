@@ -1,9 +1,6 @@
 package embed
 
-import (
-	"math"
-	"slices"
-)
+import "slices"
 
 // The constants of BM25: how fast a count saturates, and the penalty for long
 // documents.
@@ -49,18 +46,14 @@ func scoreTerms(query Terms, docs []Terms) (scores []float64, whole float64) {
 	hits, in := matchTerms(query, docs)
 	weight := make([]float64, len(in))
 	for k, df := range in {
-		df = max(1, df) // a term in no document is as rare as one in a single document
-		idf := math.Log(1 + (float64(len(docs))-float64(df)+0.5)/(float64(df)+0.5))
-		tf := query.termCount(k)
-		weight[k] = idf * idf * tf * (saturation + 1) / (tf + saturation)
+		weight[k] = termWeight(query.termCount(k), df, len(docs))
 		whole += weight[k]
 	}
 	mean := meanLength(docs)
 	for _, h := range hits {
 		d := &docs[h.doc]
 		tf := d.termCount(int(h.at))
-		norm := saturation * (1 - lengthNorm + lengthNorm*float64(d.length)/mean)
-		scores[h.doc] += weight[h.term] * tf * (saturation + 1) / (tf + norm)
+		scores[h.doc] += weight[h.term] * tf * (saturation + 1) / (tf + lengthPenalty(float64(d.length), mean))
 	}
 	return scores, whole
 }

@@ -136,10 +136,16 @@ const leastLine = 12 // minimum characters of a line that identifies a place
 // Anchors returns the edits of after that are possible from before without another
 // read: their lines are all in before, not all of them in its last five messages,
 // and their file is neither read nor edited in between.
-func Anchors(before, after chat.Transcript) []Anchor {
+func Anchors(before, after chat.Transcript) (out []Anchor) {
+	eachAnchor(before, after, func(_ int, _ string, a Anchor) { out = append(out, a) })
+	return out
+}
+
+// eachAnchor calls do with each of [Anchors], the index of its message in after, and its
+// path.
+func eachAnchor(before, after chat.Transcript, do func(at int, path string, a Anchor)) {
 	stand, near, seen := trimmedLines(before), trimmedLines(newestMessages(before)), make(map[string]bool)
-	var out []Anchor
-	for _, m := range after {
+	for i, m := range after {
 		for _, p := range m.Parts {
 			if p.Kind != chat.Call {
 				continue
@@ -151,7 +157,7 @@ func Anchors(before, after chat.Transcript) []Anchor {
 			for _, old := range c.old {
 				a := anchorOf(old)
 				if len(a) > 0 && !seen[c.path] && a.foundInLines(stand) && !a.foundInLines(near) {
-					out = append(out, a)
+					do(i, c.path, a)
 				}
 			}
 			if c.edits || name == "write" {
@@ -159,7 +165,6 @@ func Anchors(before, after chat.Transcript) []Anchor {
 			}
 		}
 	}
-	return out
 }
 
 // A call is a tool call for the measure of edits.

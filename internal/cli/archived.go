@@ -100,8 +100,9 @@ func joinFirst(names []string) string {
 	return cmp.Or(text, "none")
 }
 
-// recalled returns the newest entry with an id, from the first session that has it.
-func recalled(ctx context.Context, store archive.Store, sessions []string, id string) (archive.Entry, error) {
+// recalled returns the newest entry with an id, from the first session that has it, and
+// the session.
+func recalled(ctx context.Context, store archive.Store, sessions []string, id string) (archive.Entry, string, error) {
 	missing := fmt.Errorf("recall %q: %w", id, archive.ErrNotFound)
 	for _, s := range sessions {
 		e, err := store.Recall(ctx, s, id)
@@ -110,10 +111,10 @@ func recalled(ctx context.Context, store archive.Store, sessions []string, id st
 			missing = err
 		case errors.Is(err, archive.ErrNotFound):
 		default:
-			return e, err
+			return e, s, err
 		}
 	}
-	return archive.Entry{}, missing
+	return archive.Entry{}, "", missing
 }
 
 // readBack returns the readings of c's file, written in a format ("" is its own),

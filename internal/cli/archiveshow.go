@@ -116,15 +116,15 @@ func (o *archiveShowOptions) shownAsJSON(s archive.Step) any {
 		Redacted []int           `json:"redacted,omitempty"`
 		Summary  json.RawMessage `json:"summary,omitempty"`
 		Edits    []shownEdit     `json:"edits"`
-		Removed  []shownEntry    `json:"removed"`
+		Removed  []archivedEntry `json:"removed"`
 		Before   []chat.Message  `json:"before"`
 	}{s.Session, s.Number, s.Time, s.Level, s.Reason, s.Note, s.Undoes, s.Redacted, s.Summary, editsOfStep(s), entriesOf(s), s.Before}
 }
 
-func entriesOf(s archive.Step) []shownEntry {
-	all := []shownEntry{}
+func entriesOf(s archive.Step) []archivedEntry {
+	all := []archivedEntry{}
 	for _, e := range s.Removed {
-		all = append(all, shownEntry(e))
+		all = append(all, archivedEntry(e))
 	}
 	return all
 }
@@ -204,4 +204,12 @@ func firstWords(e archive.Entry) string {
 		return e.Text
 	}
 	return screen.Whole(e.Messages[0])
+}
+
+// An archivedEntry is an entry as JSON.
+type archivedEntry struct {
+	ID       string         `json:"id"`
+	Messages []chat.Message `json:"messages"`
+	Below    []string       `json:"below,omitempty"`
+	Text     string         `json:"text,omitempty"`
 }

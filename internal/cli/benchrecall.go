@@ -25,16 +25,32 @@ func newBenchRecallCommand() *cobra.Command {
 dialogue by each question, keeps the best that fill 5, 10, 25 and 50 % of its
 tokens, and counts the questions whose evidence is among them: any of it, all of
 it. DATA is a file of LoCoMo or of LongMemEval, which you have to get yourself.
-Without DATA, it measures generated dialogues.
+Without DATA, it measures generated dialogues. The last column is what
+fits into 1,000 tokens; the row recall is what the command recall prints.
+
+With --edits it takes coding sessions, in any format. It compacts each with the
+preset steady in a window of 31 % of its tokens, and searches for the old text
+of each edit that comes next and was removed, by what the assistant said before.
 
 A model is used only if you name one; then the turns are ranked by its vectors
 alone, and by vectors and words together.`,
 		Example: `  tiercompact bench recall
   tiercompact bench recall locomo10.json --embed-model all-minilm
   tiercompact bench recall longmemeval_s.json --json --detail kept.jsonl
-  tiercompact bench recall --generate dialogues.json --seed 7`,
-		Args: atMostArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return o.runBenchRecall(cmd, args) },
+  tiercompact bench recall --generate dialogues.json --seed 7
+  tiercompact bench recall --edits sessions/*.jsonl --tokens 2000`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if o.edits {
+				return cobra.MinimumNArgs(1)(cmd, args)
+			}
+			return atMostArgs(1)(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if o.edits {
+				return o.runBenchEdits(cmd, args)
+			}
+			return o.runBenchRecall(cmd, args)
+		},
 	}
 	f := cmd.Flags()
 	f.StringArrayVar(&o.embedders, "embed-model", nil, "rank by this `model` too; may be given several times")
@@ -42,6 +58,8 @@ alone, and by vectors and words together.`,
 	f.StringVar(&o.detail, "detail", "", "write what was kept for each question to this `file`, as JSON lines")
 	f.StringVar(&o.generate, "generate", "", "write the dialogues of --seed to this `file` (- for stdout), and measure nothing")
 	f.Uint64Var(&o.seed, "seed", 42, "`number` that dialogues are made from")
+	f.BoolVar(&o.edits, "edits", false, "measure the old texts of edits in coding sessions")
+	f.IntVar(&o.tokens, "tokens", 2000, "with --edits: maximum `tokens` of an answer")
 	f.BoolVar(&o.json, "json", false, "as JSON")
 	return cmd
 }
@@ -52,7 +70,8 @@ type benchRecallOptions struct {
 	embedders        []string
 	detail, generate string
 	seed             uint64
-	json             bool
+	json, edits      bool
+	tokens           int
 }
 
 func (o *benchRecallOptions) runBenchRecall(cmd *cobra.Command, args []string) error {
@@ -66,7 +85,7 @@ func (o *benchRecallOptions) runBenchRecall(cmd *cobra.Command, args []string) e
 	defer bar.clearLine()
 	t := &evidence.Tally{Progress: bar.question}
 	var err error
-	if t.Rankings, err = o.rankings(cmd, bar); err != nil {
+	if t.Rankings, t.Searches, err = o.rankings(cmd, bar); err != nil {
 		return err
 	}
 	cl100k, err := tokens.Load(tokens.CL100K)
@@ -100,18 +119,18 @@ func (o *benchRecallOptions) validateRecall(cmd *cobra.Command, args []string) e
 }
 
 // rankings returns those without a model, and those of each model.
-func (o *benchRecallOptions) rankings(cmd *cobra.Command, bar *recallBar) ([]evidence.Ranking, error) {
+func (o *benchRecallOptions) rankings(cmd *cobra.Command, bar *recallBar) ([]evidence.Ranking, []evidence.Search, error) {
 	names := o.embedders
 	if len(names) == 0 && (o.engine.Kind != engine.BuiltIn) {
 		names = []string{""} // the engine's choice
 	}
-	all := evidence.Rankings()
+	all, searches := evidence.Rankings(), []evidence.Search{evidence.WordSearch()}
 	for _, name := range names {
 		options := o.engine
 		options.Embedder, options.Summarizer, options.Embedded = name, engine.Extractive, bar.embedded
 		e, err := engine.Open(cmd.Context(), options)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if e.Warning != "" {
 			printNote(cmd, "warning: %s", e.Warning)
@@ -123,8 +142,9 @@ func (o *benchRecallOptions) rankings(cmd *cobra.Command, bar *recallBar) ([]evi
 		var cfg tiercompact.Config
 		e.Into(&cfg)
 		all = append(all, evidence.ModelRankings(cfg.Embed.Embedder, e.Ranking.Model)...)
+		searches = append(searches, evidence.ModelSearch(cfg.Embed.Embedder, e.Ranking.Model))
 	}
-	return all, nil
+	return all, searches, nil
 }
 
 // addSamples adds samples to t, until the first error.

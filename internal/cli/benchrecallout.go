@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -25,20 +26,29 @@ func (o *benchRecallOptions) writeRecall(w io.Writer, name string, t *evidence.T
 	for _, r := range t.Rankings {
 		wide = max(wide, screen.CellsOf(r.Name))
 	}
+	for _, r := range t.Searches {
+		wide = max(wide, screen.CellsOf(r.Name))
+	}
 	wide = min(wide, 28)
 	fmt.Fprintf(w, "%-*s", wide, "of the tokens")
 	for _, p := range evidence.Shares() {
 		fmt.Fprintf(w, "%13s", screen.Percent(p))
 	}
+	fmt.Fprintf(w, "%13s", screen.Grouped(evidence.AnswerTokens))
 	fmt.Fprintf(w, "\n%-*s", wide, "")
 	for range evidence.Shares() {
 		fmt.Fprintf(w, "%7s %5s", "any", "all")
 	}
+	fmt.Fprintf(w, "%7s %5s", "any", "all")
 	for i, r := range t.Rankings {
 		fmt.Fprintf(w, "\n%-*s", wide, screen.Clip(r.Name, wide))
-		for _, at := range t.Recalls(i) {
+		for _, at := range append(slices.Clip(t.Recalls(i)), t.Answer(i)) {
 			fmt.Fprintf(w, "%7s %5s", shareText(at.Any), shareText(at.All))
 		}
+	}
+	for k, r := range t.Searches {
+		at := t.Answered(k)
+		fmt.Fprintf(w, "\n%-*s%*s%7s %5s", wide, screen.Clip(r.Name, wide), 13*len(evidence.Shares()), "", shareText(at.Any), shareText(at.All))
 	}
 	_, err := fmt.Fprintln(w)
 	return err
@@ -47,9 +57,10 @@ func (o *benchRecallOptions) writeRecall(w io.Writer, name string, t *evidence.T
 // recallFigures returns the figures of t for --json.
 func recallFigures(name string, t *evidence.Tally) any {
 	type at struct {
-		Share float64  `json:"p"`
-		Any   *float64 `json:"any"` // null without questions
-		All   *float64 `json:"all"`
+		Share  float64  `json:"p,omitempty"`
+		Tokens int      `json:"tokens,omitempty"` // in place of a share
+		Any    *float64 `json:"any"`              // null without questions
+		All    *float64 `json:"all"`
 	}
 	type ranking struct {
 		Name  string `json:"name"`
@@ -60,9 +71,15 @@ func recallFigures(name string, t *evidence.Tally) any {
 	for i, r := range t.Rankings {
 		one := ranking{Name: r.Name, About: r.About, At: []at{}}
 		for _, k := range t.Recalls(i) {
-			one.At = append(one.At, at{k.Share, shareOrNil(k.Any), shareOrNil(k.All)})
+			one.At = append(one.At, at{k.Share, 0, shareOrNil(k.Any), shareOrNil(k.All)})
 		}
+		k := t.Answer(i)
+		one.At = append(one.At, at{0, evidence.AnswerTokens, shareOrNil(k.Any), shareOrNil(k.All)})
 		rankings = append(rankings, one)
+	}
+	for i, r := range t.Searches {
+		k := t.Answered(i)
+		rankings = append(rankings, ranking{r.Name, r.About, []at{{0, evidence.AnswerTokens, shareOrNil(k.Any), shareOrNil(k.All)}}})
 	}
 	return struct {
 		Data          string           `json:"data"`

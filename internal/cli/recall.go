@@ -1,36 +1,46 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/internal/screen"
+	"github.com/tiercompact/tiercompact/recall"
+	"github.com/tiercompact/tiercompact/tokens"
 )
 
 func newRecallCommand() *cobra.Command {
 	var o recallOptions
 	cmd := &cobra.Command{
 		Use:   "recall ID|TEXT --archive DIR",
-		Short: "Get removed messages back by id, words or meaning",
-		Long: `recall prints the text that an outline, a marker or a summary replaced. They
-show its id after "recall". Anything else is searched for: by its words, and by
-its meaning if there is an embedding model. stderr reports which.
+		Short: "Get back what was removed, by its id, its words or its meaning",
+		Long: `recall searches removed text, and prints the passages that fit --tokens, the
+best first: by words, and by meaning if there is an embedding model. stderr says
+which. A "phrase in quotes", a path and an id find what has them, first.
 
-With --json, the answer is an object: "entry" is the entry of an id, "found" is
-the list of hits of a search, the best first.`,
-		Example: `  tiercompact recall 3f9a1c2e --archive .compact/archive
-  tiercompact recall "connection refused" --archive .compact/archive -n 3
-  tiercompact recall why postgres --archive s3://bucket/prefix --json`,
+With the id of an outline, a marker or a summary, it prints the messages that
+the id stands for, or a table of them if they do not fit; --message N prints one
+of them, --full prints all.
+
+With --json, the answer is one object: "found" has the hits of a search, the
+best first, "entry" the messages of an id.`,
+		Example: `  tiercompact recall "connection refused" --archive .compact/archive
+  tiercompact recall '"exact phrase" store.go' --archive .compact/archive
+  tiercompact recall 3f9a1c2e --message 17 --archive s3://bucket/prefix`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if strings.TrimSpace(strings.Join(args, " ")) == "" {
-				return usageErrorf("recall needs an id, or words to search for")
+			if strings.TrimSpace(strings.Join(args, " ")) == "" && !o.filtered() {
+				return usageErrorf("recall needs the id or the words of what is looked for")
 			}
 			return nil
 		},
@@ -38,9 +48,19 @@ the list of hits of a search, the best first.`,
 	}
 	f := cmd.Flags()
 	o.place.registerPlace(cmd)
-	f.IntVarP(&o.most, "most", "n", 5, "the maximum number of `hits` of a search")
+	f.BoolVar(&o.all, "all", false, "every session of the archive, which is the default without --session")
+	f.IntVar(&o.query.Tokens, "tokens", recall.DefaultTokens, "print at most so many `tokens` (cl100k)")
+	f.IntVarP(&o.query.Most, "most", "n", 0, "at most so many `hits` of a search (default: as many as fit)")
+	f.IntVar(&o.query.Neighbours, "neighbours", 0, "show so many `passages` before and after each hit")
+	f.StringVar(&o.query.File, "file", "", "only text of this file: a `path`, or its end")
+	f.StringVar(&o.role, "role", "", "only messages of a `role`: user, assistant, tool or system")
+	f.StringVar(&o.query.Tool, "tool", "", "only calls and results of the tool with this `name`")
+	f.StringVar(&o.since, "since", "", "only what was removed since a `time`: 2026-11-29, 2026-11-29T10:00:00Z, or 2h ago as 2h")
+	f.IntVar(&o.message, "message", 0, "with an id: print the message with this `number`")
+	f.BoolVar(&o.full, "full", false, "with an id: print all of it, whatever its length")
 	registerSettings(cmd, "engine", "ollama_url", "embed", "deadlines.ranking")
 	f.BoolVar(&o.json, "json", false, "as JSON")
+	cmd.MarkFlagsMutuallyExclusive("all", "session")
 	return cmd
 }
 
@@ -48,61 +68,204 @@ the list of hits of a search, the best first.`,
 var shapeOfID = regexp.MustCompile(`^[0-9a-f]{8}$`)
 
 type recallOptions struct {
-	place archivePlace
-	most  int
-	json  bool
+	place       archivePlace
+	query       recall.Query
+	role, since string
+	message     int
+	all         bool
+	full        bool
+	json        bool
+}
+
+func (o *recallOptions) filtered() bool {
+	return o.query.File != "" || o.query.Tool != "" || o.role != "" || o.since != ""
+}
+
+// checkFlags reads the flags that are not plain values.
+func (o *recallOptions) checkFlags(cmd *cobra.Command, now time.Time) error {
+	roles := []chat.Role{chat.User, chat.Assistant, chat.Tool, chat.System, chat.Developer}
+	switch o.query.Role = chat.Role(strings.ToLower(o.role)); {
+	case o.query.Tokens < 1:
+		return usageErrorf("--tokens must be above 0, is %d", o.query.Tokens)
+	case o.query.Most < 0 || o.query.Most == 0 && cmd.Flags().Changed("most"):
+		return usageErrorf("--most must be above 0, is %d", o.query.Most)
+	case o.query.Neighbours < 0:
+		return usageErrorf("--neighbours must not be below 0, is %d", o.query.Neighbours)
+	case o.message < 0:
+		return usageErrorf("--message must be above 0, is %d", o.message)
+	case o.role != "" && !slices.Contains(roles, o.query.Role):
+		return usageErrorf("--role must be user, assistant, tool or system, is %q", o.role)
+	}
+	if o.since == "" {
+		return nil
+	}
+	if ago, err := time.ParseDuration(o.since); err == nil && ago >= 0 {
+		o.query.Since = now.Add(-ago)
+		return nil
+	}
+	for _, form := range []string{time.DateOnly, time.RFC3339, time.DateTime} {
+		if t, err := time.Parse(form, o.since); err == nil {
+			o.query.Since = t
+			return nil
+		}
+	}
+	return usageErrorf("--since must be a day (2026-11-29), a time (2026-11-29T10:00:00Z) or a length (2h), is %q", o.since)
 }
 
 func (o *recallOptions) runRecall(cmd *cobra.Command, text string) (err error) {
-	if o.most < 1 {
-		return usageErrorf("--most must be above 0, is %d", o.most)
+	if err := o.checkFlags(cmd, time.Now()); err != nil {
+		return err
 	}
-	store, sessions, err := o.place.openArchive(cmd.Context(), archiveOptions{read: true})
+	count := loadCounter()
+	plain, sessions, err := o.place.openArchive(cmd.Context(), archiveOptions{read: true})
 	if err != nil {
 		return err
 	}
+	store := recall.Indexed(plain, "")
 	defer func() { err = errors.Join(err, store.Close()) }()
-	e, err := recalled(cmd.Context(), store, sessions, text)
-	if err == nil {
-		return buffered(cmd.OutOrStdout(), func(w io.Writer) error { return o.writeEntry(w, e) })
+	o.query.Text, o.query.Count = text, count
+	if text = strings.TrimSpace(text); shapeOfID.MatchString(text) || len(text) < 40 && !strings.ContainsAny(text, " \"/") {
+		e, session, err := recalled(cmd.Context(), store, sessions, text)
+		if err == nil {
+			return o.writeEntry(cmd, store, session, e)
+		}
+		if !errors.Is(err, archive.ErrNotFound) || errors.Is(err, archive.ErrDamaged) && shapeOfID.MatchString(text) {
+			return err // a search for similar words would not answer a request for an id
+		}
 	}
-	if !errors.Is(err, archive.ErrNotFound) || errors.Is(err, archive.ErrDamaged) && shapeOfID.MatchString(text) {
-		return err // a search for similar words would not answer a request for an id
+	if o.message > 0 || o.full {
+		return usageErrorf("--message and --full need a recall id; the archive has no %q", screen.Clip(text, 40))
 	}
-	by, name, err := o.meaningRanker(cmd.Context())
+	name, err := o.setEmbedder(cmd.Context())
 	if err != nil {
 		return err
 	}
-	r := searched{most: o.most}
-	if err := r.searchSessions(cmd.Context(), store, sessions, text, by); err != nil {
-		return err
-	}
-	if r.failed != nil {
-		name = fmt.Sprintf("words alone: %s: %v", name, r.failed)
-	}
-	printNote(cmd, "compared by %s", name)
-	return r.writeHits(cmd, o.json)
+	return o.search(cmd, store, sessions, name)
 }
 
-// A recallResult is the result of recall as JSON: an entry or hits.
+// loadCounter returns the count of tokens in cl100k, which is loaded in the background.
+func loadCounter() func(string) int {
+	load := sync.OnceValues(func() (*tokens.Encoding, error) { return tokens.Load(tokens.CL100K) })
+	go load()
+	return func(text string) int {
+		cl100k, err := load()
+		if err != nil {
+			return len(text) // a token has at least one byte
+		}
+		return cl100k.Count(text)
+	}
+}
+
+// A recallResult is the result of recall as JSON: the messages of an id, or hits.
 type recallResult struct {
-	Entry *shownEntry  `json:"entry,omitempty"`
-	Found []sessionHit `json:"found,omitempty"`
+	Query    string       `json:"query"`
+	By       string       `json:"by"` // id, words, or words and a model
+	Total    int          `json:"total"`
+	Passages int          `json:"passages"`
+	Verbatim bool         `json:"verbatim"`
+	Entry    *shownEntry  `json:"entry"`
+	Found    []recall.Hit `json:"found"`
 }
 
-func (o *recallOptions) writeEntry(w io.Writer, e archive.Entry) error {
-	if o.json {
-		entry := shownEntry(e)
-		return writeJSON(w, recallResult{Entry: &entry})
-	}
-	_, err := io.WriteString(w, screen.Entry(e))
-	return err
-}
-
-// A shownEntry is an entry as JSON.
+// A shownEntry is what an id stands for, as JSON.
 type shownEntry struct {
 	ID       string         `json:"id"`
-	Messages []chat.Message `json:"messages"`
+	Session  string         `json:"session"`
+	Messages []shownMessage `json:"messages"`
 	Below    []string       `json:"below,omitempty"`
 	Text     string         `json:"text,omitempty"`
+}
+
+type shownMessage struct {
+	Number int    `json:"number"`
+	Title  string `json:"title"`
+	chat.Message
+}
+
+func (o *recallOptions) writeEntry(cmd *cobra.Command, store *recall.IndexedStore, session string, kept archive.Entry) error {
+	e, err := store.Entry(cmd.Context(), session, kept.ID)
+	if err != nil {
+		return err
+	}
+	if len(e.Missing) > 0 {
+		printNote(cmd, "warning: text of %s cannot be read; archive verify says why", joinFirst(e.Missing))
+	}
+	if o.json {
+		return o.writeEntryJSON(cmd, session, kept, e)
+	}
+	var text, more string
+	switch {
+	case o.message > 0:
+		text, err = e.PrintMessage(o.message, o.query, o.full)
+		if err == nil && !o.full && o.query.Count(text) >= o.query.Tokens-1 {
+			more = "the message is longer"
+		}
+	case o.full:
+		text = e.FullText()
+	default:
+		text, more = e.Print(o.query)
+	}
+	if err != nil {
+		return err
+	}
+	if more != "" {
+		printNote(cmd, "%s; recall %s --message N prints one of them, --full all, --tokens more", more, e.ID)
+	}
+	return buffered(cmd.OutOrStdout(), func(w io.Writer) error {
+		_, err := io.WriteString(w, text)
+		return err
+	})
+}
+
+func (o *recallOptions) writeEntryJSON(cmd *cobra.Command, session string, kept archive.Entry, e recall.Entry) error {
+	shown := &shownEntry{ID: e.ID, Session: session, Text: e.Text, Below: kept.Below}
+	for i, m := range e.Messages {
+		m.Number = cmp.Or(m.Number, i+1)
+		if o.message == 0 || m.Number == o.message {
+			shown.Messages = append(shown.Messages, shownMessage{m.Number, m.Title, m.Message})
+		}
+	}
+	if o.message > 0 && len(shown.Messages) == 0 {
+		_, err := e.PrintMessage(o.message, o.query, true)
+		return err
+	}
+	return buffered(cmd.OutOrStdout(), func(w io.Writer) error {
+		return writeJSON(w, recallResult{Query: o.query.Text, By: "id", Total: len(shown.Messages), Entry: shown})
+	})
+}
+
+func (o *recallOptions) search(cmd *cobra.Command, store *recall.IndexedStore, sessions []string, name string) error {
+	r, err := store.Search(cmd.Context(), sessions, o.query)
+	if err != nil {
+		return err
+	}
+	if r.Failed != nil {
+		name = fmt.Sprintf("words alone: %s: %v", name, r.Failed)
+	}
+	if r.Damaged != nil {
+		printNote(cmd, "warning: not all could be searched: %v", r.Damaged)
+	}
+	if len(r.Hits) == 0 {
+		none := fmt.Errorf("recall %q: %w: no such id, and no removed text has these words", o.query.Text, archive.ErrNotFound)
+		if o.filtered() {
+			none = fmt.Errorf("recall %q: %w: no removed text passes the filters and has these words", o.query.Text, archive.ErrNotFound)
+		}
+		return errors.Join(none, r.Damaged)
+	}
+	if o.json {
+		return buffered(cmd.OutOrStdout(), func(w io.Writer) error {
+			return writeJSON(w, recallResult{Query: o.query.Text, By: name, Total: r.Total, Passages: r.Passages, Verbatim: r.Verbatim, Found: r.Hits})
+		})
+	}
+	printNote(cmd, "compared by %s: %s of %s removed passages", name, screen.Grouped(len(r.Hits)), screen.Grouped(r.Passages))
+	if strings.ContainsAny(o.query.Text, "\"“") && !r.Verbatim {
+		printNote(cmd, "no removed text has the phrase as it is; these are the nearest")
+	}
+	if r.Total > len(r.Hits) {
+		printNote(cmd, "--tokens %d prints more; recall ID --message N prints a message whole", 2*o.query.Tokens)
+	}
+	return buffered(cmd.OutOrStdout(), func(w io.Writer) error {
+		_, err := io.WriteString(w, r.Text())
+		return err
+	})
 }

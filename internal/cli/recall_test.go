@@ -43,7 +43,7 @@ func TestEveryRecallIDOfAReplayGivesWhatWasRemoved(t *testing.T) {
 				continue
 			}
 			ids++
-			text, _, err := runLine(t, "recall", e.Recall, "--archive", folder)
+			text, _, err := runLine(t, "recall", e.Recall, "--full", "--archive", folder)
 			if err != nil {
 				t.Errorf("recall %s: %v", e.Recall, err)
 			}

@@ -19,7 +19,6 @@ import (
 	"github.com/tiercompact/tiercompact"
 	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/config"
-	"github.com/tiercompact/tiercompact/engine"
 	"github.com/tiercompact/tiercompact/proxy"
 )
 
@@ -222,27 +221,17 @@ func (e *serveEngine) open(ctx context.Context, model string) (tiercompact.Confi
 	case config.Flag, config.File:
 	default: // OLLAMA_HOST may name the proxy itself
 		if e.upstream != nil {
-			c.OllamaURL = e.upstream.String()
+			c.Engine.URL = e.upstream.String()
 		}
 	}
-	cfg := c.Compaction()
-	ctx = engine.Once(ctx)
-	w, err := c.Measure(ctx, &cfg)
+	c.Archive, c.Trace = config.Archive{}, config.Trace{} // all models share them
+	opened, err := openSettings(ctx, e.cmd, c)
 	if err != nil {
-		return cfg, settingsError(err)
+		return tiercompact.Config{}, err
 	}
-	if c.Window == config.Auto && w.Source == "" {
+	cfg := opened.Config
+	if c.Window == 0 && opened.Window.Source == "" {
 		return cfg, fmt.Errorf("the window of %s is not known; give serve --window N", printableLine(c.Model))
-	}
-	if w.Warning != "" {
-		printNote(e.cmd, "warning: %s", w.Warning)
-	}
-	if cfg.Redact.Redactor, err = c.Redact.Open(); err != nil {
-		return cfg, err
-	}
-	c.Window = cfg.Window
-	if err := findModels(ctx, e.cmd, c, &cfg, new(progress)); err != nil {
-		return cfg, err
 	}
 	cfg.Archive, cfg.Progress, cfg.Trace = e.store, nil, e.sinks.Sink
 	if e.upstream != nil {

@@ -2,11 +2,13 @@ package tui
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -34,6 +36,7 @@ func commands() []command {
 		{"files", "", "the files in the conversation", (*Talk).filesCommand},
 		{"add", "FILE", "put a file into the conversation", (*Talk).addFileCommand},
 		{"recall", "ID|TEXT", "show what was moved out of the conversation", (*Talk).recallCommand},
+		{"dropped", "", "what the newest compaction removed, decisions first", (*Talk).droppedCommand},
 		{"retry", "", "have the model answer again if it failed or was stopped", (*Talk).retryCommand},
 		{"model", "[NAME]", "list the models, or continue with another one", (*Talk).modelCommand},
 		{"help", "", "this list", (*Talk).helpCommand},
@@ -184,15 +187,53 @@ func readText(path string) (string, error) {
 	return string(b), nil
 }
 
+// recallCommand prints what the tool recall would return; two words, an id and a number,
+// ask for one message.
 func (t *Talk) recallCommand(ctx context.Context, what string) error {
 	if what == "" {
 		return errors.New("/recall needs an id, as outlines and markers show it, or words to search for")
 	}
-	text, err := t.recalled(ctx, what, 1<<14)
+	args := map[string]any{"text": what}
+	if id, number, ok := strings.Cut(what, " "); ok {
+		if n, err := strconv.Atoi(strings.TrimSpace(number)); err == nil && len(id) == 8 {
+			args = map[string]any{"id": id, "message": n}
+		}
+	}
+	raw, err := json.Marshal(args)
+	if err != nil {
+		return err
+	}
+	text, err := t.session.HandleRecall(ctx, string(raw))
 	if err != nil {
 		return err
 	}
 	t.emitNote("%s", text)
+	return nil
+}
+
+// droppedCommand lists what the newest round removed.
+func (t *Talk) droppedCommand(ctx context.Context, _ string) error {
+	dropped, err := t.session.Dropped(ctx)
+	if err != nil {
+		return err
+	}
+	if len(dropped) == 0 {
+		return errors.New("no round has removed messages")
+	}
+	const most = 30
+	var b strings.Builder
+	fmt.Fprintf(&b, "the newest round removed %s; /recall ID NUMBER shows one:", screen.Plural(len(dropped), "message"))
+	for _, d := range dropped[:min(most, len(dropped))] {
+		mark := " "
+		if d.Decision {
+			mark = "!"
+		}
+		fmt.Fprintf(&b, "\n%s %s  %s: %s", mark, d.ID, screen.Clip(d.Title, 40), screen.Clip(d.Text, 60))
+	}
+	if n := len(dropped) - most; n > 0 {
+		fmt.Fprintf(&b, "\n  and %d more", n)
+	}
+	t.emitNote("%s", b.String())
 	return nil
 }
 

@@ -120,7 +120,7 @@ func (t *Talk) createSession() error {
 	t.setTools()
 	system := cmp.Or(t.o.System, defaultSystem)
 	if !t.model.NoTools {
-		system += "\n" + recallLine
+		system += "\n" + tiercompact.RecallPrompt
 	}
 	return t.session.Load([]chat.Message{chat.NewText(chat.System, system)})
 }

@@ -334,10 +334,10 @@ func TestCallsAreAnswered(t *testing.T) {
 		t.Fatal(err)
 	}
 	equal(t, x.said()[2:], []string{
-		`tool: nothing that was removed has the id or the words "00000000"`,
-		`tool: arguments of recall must be an object with id or text, as strings: json: cannot unmarshal number into Go struct field .Text of type string`,
+		`tool: no removed text has the id "00000000"; ids have eight digits, as in "recall 3f9a1c2e"; give words in "text" to search instead: not found`,
+		`tool: recall takes an object such as {"text":"words to search for"} or {"id":"3f9a1c2e"}; "text" must be a string`,
 		`tool: there is no tool "rm"; the only one is recall`,
-		`tool: recall needs an id or a text`,
+		`tool: recall takes an object such as {"text":"words to search for"} or {"id":"3f9a1c2e"}; it needs a text, an id or a file`,
 		"assistant: never mind",
 	})
 	for _, p := range chat.Check(x.Messages()) {

@@ -7,6 +7,7 @@ import (
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/embed"
 	"github.com/tiercompact/tiercompact/levels"
+	"github.com/tiercompact/tiercompact/recall"
 )
 
 // A Ranking scores turns by a question. The zero Ranker prefers the newest turns.
@@ -14,6 +15,20 @@ type Ranking struct {
 	Name   string
 	About  string // its criterion, in a few words
 	Ranker levels.Ranker
+}
+
+// A Search is a way of the command recall.
+type Search struct {
+	Name, About string
+	Query       recall.Query // without text and tokens
+}
+
+// WordSearch is the search without a model.
+func WordSearch() Search { return Search{Name: "recall", About: "what recall prints"} }
+
+// ModelSearch is the search by words and the vectors of an embedder.
+func ModelSearch(e levels.Embedder, name string) Search {
+	return Search{"recall " + name, "what recall prints with that model", recall.Query{Embedder: e}}
 }
 
 // Rankings returns the rankings without a model.

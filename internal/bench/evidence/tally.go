@@ -14,6 +14,7 @@ func Shares() []float64 { return []float64{0.05, 0.10, 0.25, 0.50} }
 // A Tally sums the results of rankings, over samples.
 type Tally struct {
 	Rankings []Ranking
+	Searches []Search
 	Count    func(string) int // tokens of a text
 	// Detail, if set, receives the kept turns for each question, ranking and share.
 	Detail func(Choice) error
@@ -23,15 +24,32 @@ type Tally struct {
 	Samples, Turns, Tokens, Questions int
 	LeftOut                           LeftOut
 
-	recall [][]Recall // of each ranking, at each of Shares
+	recall  [][]Recall // of each ranking, at each of Shares, and then in AnswerTokens
+	answers []Recall   // of recall itself, for each of Searches
+}
+
+// Answer returns the recall of the i-th ranking in [AnswerTokens].
+func (t *Tally) Answer(i int) Recall { return t.all()[i][len(Shares())] }
+
+// Answered returns the recall of what the command recall prints in [AnswerTokens], by
+// the k-th of [Tally.Searches].
+func (t *Tally) Answered(k int) Recall {
+	if t.answers == nil {
+		return Recall{}
+	}
+	return t.answers[k]
+}
+
+func (t *Tally) all() [][]Recall {
+	if t.recall == nil {
+		return emptyRecalls(len(t.Rankings))
+	}
+	return t.recall
 }
 
 // Recalls returns the recall of the i-th ranking at each of [Shares].
 func (t *Tally) Recalls(i int) []Recall {
-	if t.recall == nil {
-		return emptyRecalls(len(t.Rankings))[i]
-	}
-	return t.recall[i]
+	return t.all()[i][:len(Shares())]
 }
 
 // A Recall is the number of questions whose evidence was kept.
@@ -57,7 +75,11 @@ const frame = 4
 // the tokens with the best, and counts the evidence among them.
 func (t *Tally) Add(ctx context.Context, s *Sample) error {
 	if t.recall == nil {
-		t.recall = emptyRecalls(len(t.Rankings))
+		t.recall, t.answers = emptyRecalls(len(t.Rankings)), make([]Recall, len(t.Searches))
+	}
+	searcher, err := newSearcher(ctx, s)
+	if err != nil {
+		return fmt.Errorf("sample %s: %w", s.ID, err)
 	}
 	sizes, total := make([]int, len(s.Turns)), 0
 	for i, turn := range s.Turns {
@@ -76,12 +98,27 @@ func (t *Tally) Add(ctx context.Context, s *Sample) error {
 				return fmt.Errorf("sample %s, question %d: %w", s.ID, q.Index, err)
 			}
 			for p := range t.recall[r] {
-				kept := fillBudget(order, sizes, t.recall[r][p].Share*float64(total))
+				room := t.recall[r][p].Share * float64(total)
+				if p == len(Shares()) {
+					room = AnswerTokens
+				}
+				kept := fillBudget(order, sizes, room)
 				t.recall[r][p].addEvidence(q.Evidence, kept)
+				if p == len(Shares()) {
+					continue
+				}
 				if err := t.reportQuestion(s, q, ranking, t.recall[r][p].Share, kept); err != nil {
 					return err
 				}
 			}
+		}
+		for k, by := range t.Searches {
+			by.Query.Count = t.Count
+			kept, err := searcher.answer(ctx, s, q.Text, by.Query)
+			if err != nil {
+				return fmt.Errorf("sample %s, question %d: %s: %w", s.ID, q.Index, by.Name, err)
+			}
+			t.answers[k].addEvidence(q.Evidence, kept)
 		}
 		t.Questions++
 		if t.Progress != nil {
@@ -97,6 +134,7 @@ func emptyRecalls(rankings int) [][]Recall {
 		for _, p := range Shares() {
 			all[r] = append(all[r], Recall{Share: p})
 		}
+		all[r] = append(all[r], Recall{})
 	}
 	return all
 }

@@ -1,4 +1,4 @@
-package archive_test
+package recall_test
 
 import (
 	"path/filepath"
@@ -9,6 +9,7 @@ import (
 	"github.com/tiercompact/tiercompact/embed"
 	"github.com/tiercompact/tiercompact/internal/ollama"
 	"github.com/tiercompact/tiercompact/internal/ollamatest"
+	"github.com/tiercompact/tiercompact/recall"
 )
 
 func TestRealVectorsAreKeptBetweenSearches(t *testing.T) {
@@ -23,7 +24,7 @@ func TestRealVectorsAreKeptBetweenSearches(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := &embed.Model{Server: client, Name: ollamatest.Embedder, Window: 512, Cache: cache}
-	store := archive.NewMemory()
+	store := recall.Indexed(archive.NewMemory(), "")
 	step := archive.Step{Session: "s", Number: 1, Removed: []archive.Entry{
 		{ID: "pet", Messages: chat.Transcript{chat.NewText(chat.User, "the cat sleeps on the sofa")}},
 		{ID: "car", Messages: chat.Transcript{chat.NewText(chat.User, "the engine runs on petrol")}},
@@ -32,9 +33,9 @@ func TestRealVectorsAreKeptBetweenSearches(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		f, err := archive.SearchBy(t.Context(), store, "s", "an animal at home", 1, archive.Meaning{Embedder: m})
+		f, err := store.Search(t.Context(), []string{"s"}, recall.Query{Text: "an animal at home", Most: 1, Embedder: m})
 		if err != nil || !f.ByMeaning || len(f.Hits) != 1 || f.Hits[0].ID != "pet" {
-			t.Fatalf("SearchBy = %+v, %v", f, err)
+			t.Fatalf("Search = %+v, %v", f, err)
 		}
 	}
 	if kept, err := filepath.Glob(filepath.Join(m.IndexFolder(), "*", "*", "*.gob")); err != nil || len(kept) != 3 {

@@ -1,4 +1,4 @@
-package archive
+package recall
 
 import (
 	"bytes"
@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+
+	"github.com/tiercompact/tiercompact/archive"
 )
 
 // keeping is an embedder with a folder, like embed.Model with a cache on disk.
@@ -53,12 +55,12 @@ func filesBelow(t *testing.T, folder, pattern string) []string {
 	return names
 }
 
-func (k *keeping) findsPet(t *testing.T, entries ...Entry) (made int) {
+func (k *keeping) findsPet(t *testing.T, entries ...archive.Entry) (made int) {
 	t.Helper()
 	k.made = nil
-	f, err := SearchBy(t.Context(), searched(t, entries...), "s", "dogs", 1, Meaning{Embedder: k})
+	f, err := searched(t, entries...).Search(t.Context(), []string{"s"}, Query{Text: "dogs", Most: 1, Embedder: k})
 	if err != nil || len(f.Hits) != 1 || f.Hits[0].ID != "pet" || !f.ByMeaning || f.Failed != nil {
-		t.Fatalf("SearchBy = %+v, %v", f, err)
+		t.Fatalf("Search = %+v, %v", f, err)
 	}
 	return len(k.made)
 }
@@ -69,14 +71,14 @@ func TestVectorsAreKeptBetweenSearches(t *testing.T) {
 	for _, step := range []struct {
 		name    string
 		change  func()
-		entries []Entry
+		entries []archive.Entry
 		made    int
 	}{
-		{"first", nil, []Entry{pet, car}, 2},
-		{"again", nil, []Entry{pet, car}, 0},
-		{"one more", nil, []Entry{pet, car, tea}, 1},
-		{"a text twice", nil, []Entry{pet, car, tea, entry("two", "the engine runs")}, 0},
-		{"pruned", nil, []Entry{pet, tea}, 2},
+		{"first", nil, []archive.Entry{pet, car}, 2},
+		{"again", nil, []archive.Entry{pet, car}, 0},
+		{"one more", nil, []archive.Entry{pet, car, tea}, 1},
+		{"a text twice", nil, []archive.Entry{pet, car, tea, entry("two", "the engine runs")}, 0},
+		{"pruned", nil, []archive.Entry{pet, tea}, 2},
 		{"damaged", func() {
 			for _, name := range filesBelow(t, k.folder, "*.gob") {
 				data, err := os.ReadFile(name)
@@ -88,17 +90,17 @@ func TestVectorsAreKeptBetweenSearches(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-		}, []Entry{pet, tea}, 2},
+		}, []archive.Entry{pet, tea}, 2},
 		{"cut short", func() {
 			if err := os.Truncate(filesBelow(t, k.folder, "*.gob")[0], 5); err != nil {
 				t.Fatal(err)
 			}
-		}, []Entry{pet, tea}, 2},
+		}, []archive.Entry{pet, tea}, 2},
 		{"missing", func() {
 			if err := os.RemoveAll(k.folder); err != nil {
 				t.Fatal(err)
 			}
-		}, []Entry{pet, tea}, 2},
+		}, []archive.Entry{pet, tea}, 2},
 	} {
 		if step.change != nil {
 			step.change()
@@ -134,8 +136,8 @@ func TestSearchesMayShareAFolder(t *testing.T) {
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
-			if f, err := SearchBy(t.Context(), store, "s", "dogs", 1, Meaning{Embedder: k}); err != nil || f.Hits[0].ID != "pet" || !f.ByMeaning {
-				t.Errorf("SearchBy = %+v, %v", f, err)
+			if f, err := store.Search(t.Context(), []string{"s"}, Query{Text: "dogs", Most: 1, Embedder: k}); err != nil || f.Hits[0].ID != "pet" || !f.ByMeaning {
+				t.Errorf("Search = %+v, %v", f, err)
 			}
 		})
 	}
@@ -148,12 +150,14 @@ func TestSearchesMayShareAFolder(t *testing.T) {
 func TestKeptVectorsHoldNoText(t *testing.T) {
 	k := &keeping{folder: t.TempDir()}
 	k.findsPet(t, entry("pet", "the cat sleeps"))
-	db, ids := filesBelow(t, k.folder, "*.gob"), hashOf("the cat sleeps")
-	if len(db) == 0 {
+	names := filesBelow(t, k.folder, "*.gob")
+	if len(names) == 0 {
 		t.Fatal("nothing is kept")
 	}
-	kept := readVectors(t.Context(), filepath.Join(k.folder, hashOf("s")), []string{ids})
-	if len(kept) != 1 || len(kept[ids]) != 2 {
-		t.Errorf("kept are %v", kept)
+	for _, name := range names {
+		data, err := os.ReadFile(name)
+		if err != nil || bytes.Contains(data, []byte("cat")) || bytes.Contains(data, []byte("sleeps")) {
+			t.Errorf("%s has text, or %v", name, err)
+		}
 	}
 }

@@ -1,4 +1,4 @@
-package archive
+package recall
 
 import (
 	"context"
@@ -43,16 +43,16 @@ func (m *asking) EmbedQuery(ctx context.Context, text string) ([]float32, error)
 
 func TestSearchByMeaning(t *testing.T) {
 	store := searched(t, entry("pet", "the cat sleeps"), entry("car", "the engine runs"))
-	f, err := SearchBy(t.Context(), store, "s", "dogs", 1, Meaning{Embedder: new(topics)})
+	f, err := store.Search(t.Context(), []string{"s"}, Query{Text: "dogs", Most: 1, Embedder: new(topics)})
 	if err != nil || len(f.Hits) != 1 || f.Hits[0].ID != "pet" || !f.ByMeaning || f.Failed != nil {
-		t.Errorf("SearchBy = %+v, %v", f, err)
+		t.Errorf("Search = %+v, %v", f, err)
 	}
 	m := new(asking)
-	f, err = SearchBy(t.Context(), store, "s", "something furry", 2, Meaning{Embedder: m, Within: time.Minute})
+	f, err = store.Search(t.Context(), []string{"s"}, Query{Text: "something furry", Most: 2, Embedder: m, Within: time.Minute})
 	if err != nil || len(f.Hits) != 2 || f.Hits[0].ID != "pet" || m.query != "something furry" {
 		t.Errorf("with a query of its own: %+v, %v", f, err)
 	}
-	if f, err := SearchBy(t.Context(), store, "s", "dogs", 1, Meaning{}); err != nil || len(f.Hits) > 0 || f.ByMeaning {
+	if f, err := store.Search(t.Context(), []string{"s"}, Query{Text: "dogs", Most: 1}); err != nil || len(f.Hits) > 0 || f.ByMeaning {
 		t.Errorf("by words alone: %+v, %v", f, err)
 	}
 }
@@ -65,20 +65,21 @@ func (fewVectors) Embed(context.Context, []string) ([][]float32, error) { return
 func TestSearchIsByWordsWhereMeaningFails(t *testing.T) {
 	store := searched(t, entry("pet", "the cat sleeps"), entry("car", "the engine runs"))
 	down := errors.New("the server is down")
-	for name, by := range map[string]Meaning{
+	for name, by := range map[string]Query{
 		"it fails":             {Embedder: &topics{fail: down}},
 		"it fails for a query": {Embedder: queryless{}},
 		"it takes too long":    {Embedder: &topics{wait: true}, Within: time.Millisecond},
 		"it gives fewer":       {Embedder: fewVectors{}},
 	} {
-		f, err := SearchBy(t.Context(), store, "s", "the engine", 1, by)
+		by.Text, by.Most = "the engine", 1
+		f, err := store.Search(t.Context(), []string{"s"}, by)
 		if err != nil || len(f.Hits) != 1 || f.Hits[0].ID != "car" || f.ByMeaning || f.Failed == nil {
 			t.Errorf("%s: %+v, %v", name, f, err)
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := NewIndexBy(ctx, store, "s", Meaning{Embedder: &topics{wait: true}}); !errors.Is(err, context.Canceled) {
+	if _, err := store.Search(ctx, []string{"s"}, Query{Text: "the engine", Embedder: &topics{wait: true}}); !errors.Is(err, context.Canceled) {
 		t.Errorf("when the caller's time is over: %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package archive
+package recall
 
 import (
 	"context"
@@ -10,11 +10,13 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/gofrs/flock"
 	"github.com/philippgille/chromem-go"
 
+	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/embed"
 )
 
@@ -37,7 +39,7 @@ func (v memoryVectors) cosines(_ context.Context, query []float32) ([]float64, e
 }
 
 // storedVectors are in a collection on disk. It holds vectors alone, under the
-// hashes of their texts, which are those of the archive: redacted.
+// hashes of their places and texts.
 type storedVectors struct {
 	stored *chromem.Collection
 	ids    []string // of the pieces
@@ -60,7 +62,10 @@ func (v *storedVectors) cosines(ctx context.Context, query []float32) ([]float64
 }
 
 // embedTexts returns a vector for each text.
-func embedTexts(ctx context.Context, e embed.Embedder, texts []string) (memoryVectors, error) {
+func embedTexts(ctx context.Context, e Embedder, texts []string) (memoryVectors, error) {
+	if len(texts) == 0 {
+		return nil, nil
+	}
 	vectors, err := e.Embed(ctx, texts)
 	if err == nil && len(vectors) != len(texts) {
 		err = fmt.Errorf("%d vectors for %d texts", len(vectors), len(texts))
@@ -68,23 +73,121 @@ func embedTexts(ctx context.Context, e embed.Embedder, texts []string) (memoryVe
 	return vectors, err
 }
 
-// newVectors returns the vectors of a session's pieces. If the embedder has a
-// folder for them, like [embed.Model] with a cache on disk, they are stored there.
-// If the folder cannot be used, they are only computed anew.
-func newVectors(ctx context.Context, e embed.Embedder, session string, texts []string) (pieceVectors, error) {
-	f, ok := e.(interface{ IndexFolder() string })
-	if !ok || f.IndexFolder() == "" {
-		return embedTexts(ctx, e, texts)
+func (q Query) withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
+	if q.Within <= 0 {
+		return ctx, func() {}
 	}
-	folder := filepath.Join(f.IndexFolder(), hashOf(session))
-	if v, err := keepVectors(ctx, e, folder, texts); err == nil {
-		return v, nil
+	return context.WithTimeout(ctx, q.Within)
+}
+
+// queryVector returns the vector of the query's words.
+func (q Query) queryVector(ctx context.Context, words string) ([]float32, error) {
+	ctx, stop := q.withTimeout(ctx)
+	defer stop()
+	if e, ok := q.Embedder.(interface {
+		EmbedQuery(ctx context.Context, text string) ([]float32, error)
+	}); ok {
+		return e.EmbedQuery(ctx, words)
+	}
+	vectors, err := embedTexts(ctx, q.Embedder, []string{words})
+	if err != nil {
+		return nil, err
+	}
+	return vectors[0], nil
+}
+
+// cosines returns the cosine of each passage with the words of the query.
+func (s *snapshot) cosines(ctx context.Context, store *readers, q Query, words string) ([]float64, error) {
+	if q.Embedder == nil || strings.TrimSpace(words) == "" || len(s.lengths) == 0 {
+		return nil, nil
+	}
+	within, stop := q.withTimeout(ctx)
+	defer stop()
+	parts := make([]pieceVectors, len(s.indexes))
+	docs := s.docsBySession()
+	for i := range s.indexes {
+		var err error
+		if parts[i], err = s.vectorsOf(within, store, q.Embedder, i, docs[i]); err != nil {
+			return nil, err
+		}
+	}
+	query, err := q.queryVector(ctx, words)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]float64, len(s.lengths))
+	for i, v := range parts {
+		if len(docs[i]) == 0 {
+			continue
+		}
+		cosines, err := v.cosines(ctx, query)
+		if err != nil {
+			return nil, err
+		}
+		for k, d := range docs[i] {
+			out[d] = cosines[k]
+		}
+	}
+	return out, nil
+}
+
+func (s *snapshot) docsBySession() [][]int32 {
+	docs := make([][]int32, len(s.indexes))
+	for k, seg := range s.segments {
+		for at := range seg.docs {
+			docs[s.owner[k]] = append(docs[s.owner[k]], s.base[k]+int32(at))
+		}
+	}
+	return docs
+}
+
+// vectorsOf returns the vectors of a session's passages. If the embedder has a folder for
+// them, like [embed.Model] with a cache on disk, they are kept there. If the folder
+// cannot be used, they are only computed anew.
+func (s *snapshot) vectorsOf(ctx context.Context, store *readers, e Embedder, session int, docs []int32) (pieceVectors, error) {
+	keys := make([]string, len(docs))
+	for i, d := range docs {
+		p, _ := s.place(d)
+		keys[i] = hashOf(fmt.Sprintf("%d/%08x/%d", p.msg.number, p.msg.hash, p.docs[p.at].part))
+	}
+	read := func(which []int) ([]string, error) {
+		wanted := make([]int32, len(which))
+		for i, k := range which {
+			wanted[i] = docs[k]
+		}
+		texts, err := s.read(ctx, store, wanted)
+		if texts == nil && err != nil {
+			return nil, err
+		}
+		for i, d := range wanted {
+			p, _ := s.place(d)
+			texts[i] = indexedText(roles[p.msg.role], callInfo{file: p.word(p.msg.file), args: p.word(p.msg.args)}, texts[i])
+		}
+		return texts, nil
+	}
+	if f, ok := e.(interface{ IndexFolder() string }); ok && f.IndexFolder() != "" {
+		_, address := archive.Where(store.store, s.indexes[session].session, 1)
+		folder := filepath.Join(f.IndexFolder(), hashOf(address+"\n"+s.indexes[session].session))
+		if v, err := keepVectors(ctx, e, folder, keys, read); err == nil {
+			return v, nil
+		} else if errors.Is(err, errStale) {
+			return nil, err
+		}
+	}
+	all := make([]int, len(docs))
+	for i := range all {
+		all[i] = i
+	}
+	texts, err := read(all)
+	if err != nil {
+		return nil, err
 	}
 	return embedTexts(ctx, e, texts)
 }
 
-// keepVectors brings the collection in a folder up to date with texts.
-func keepVectors(ctx context.Context, e embed.Embedder, folder string, texts []string) (_ *storedVectors, err error) {
+// keepVectors brings the collection in a folder up to date with the passages that have
+// the keys; read returns the texts of some.
+func keepVectors(ctx context.Context, e Embedder, folder string, keys []string, read func(which []int) ([]string, error)) (_ *storedVectors, err error) {
 	if err := os.MkdirAll(filepath.Dir(folder), 0o700); err != nil {
 		return nil, err
 	}
@@ -93,20 +196,22 @@ func keepVectors(ctx context.Context, e embed.Embedder, folder string, texts []s
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, lock.Unlock()) }()
-	v := &storedVectors{ids: make([]string, len(texts))}
-	for i, text := range texts {
-		v.ids[i] = hashOf(text)
-	}
-	kept := readVectors(ctx, folder, v.ids)
-	missing := make(map[string]string)
-	var ids, wanted []string
-	for i, id := range v.ids {
-		if missing[id] == "" && kept[id] == nil {
-			missing[id] = texts[i]
-			ids, wanted = append(ids, id), append(wanted, texts[i])
+	v := &storedVectors{ids: keys}
+	kept := readVectors(ctx, folder, keys)
+	missing := make(map[string]bool)
+	var ids []string
+	var which []int
+	for i, id := range keys {
+		if !missing[id] && kept[id] == nil {
+			missing[id] = true
+			ids, which = append(ids, id), append(which, i)
 		}
 	}
-	made, err := embedTexts(ctx, e, wanted)
+	texts, err := read(which)
+	if err != nil {
+		return nil, err
+	}
+	made, err := embedTexts(ctx, e, texts)
 	if err != nil {
 		return nil, err
 	}
@@ -196,5 +301,5 @@ func hashOf(text string) string {
 
 // neverEmbed takes the place of a service that chromem would call.
 func neverEmbed(context.Context, string) ([]float32, error) {
-	panic("archive: every document has its vector") // this package adds a vector to each one
+	panic("recall: every document has its vector") // this package adds a vector to each one
 }
