@@ -8,10 +8,12 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/files"
 	"github.com/tiercompact/tiercompact/internal/cooldown"
 	"github.com/tiercompact/tiercompact/internal/edit"
 	"github.com/tiercompact/tiercompact/internal/guard"
@@ -22,25 +24,26 @@ import (
 // A round is one compaction in planning: levels plan in turn, each on the result of the
 // one before. It changes nothing outside itself.
 type round struct {
-	cfg     *settings
-	ratio   float64                 // tokens for the server / tokens counted here
-	before  conversation            // the conversation before the round
-	t       conversation            // the conversation in its planned form
-	view    levels.View             // of t
-	was     map[string]chat.Message // by id: rewritten messages in their original form
-	steps   []levelStep
-	number  int                      // of the next session summary
-	step    int                      // its number in the archive
-	given   func(recall string) bool // reports the recall ids of earlier rounds
-	note    string                   // of a manual compaction
-	noModel string                   // why no model is called; "" if one may be
-	unsure  string                   // why none is called because of the archive
-	models  outages
-	added   int // messages ever added to the conversation
-	kept    Kept
-	warning string
-	sum     string          // hash of before; "" until it is needed
-	gone    []archive.Entry // the messages of its recall ids, once it is archived
+	cfg      *settings
+	ratio    float64                 // tokens for the server / tokens counted here
+	before   conversation            // the conversation before the round
+	t        conversation            // the conversation in its planned form
+	view     levels.View             // of t
+	was      map[string]chat.Message // by id: rewritten messages in their original form
+	steps    []levelStep
+	number   int                      // of the next session summary
+	step     int                      // its number in the archive
+	given    func(recall string) bool // reports the recall ids of earlier rounds
+	original func() levels.View       // the conversation before the newest earlier rounds; nil: not used
+	note     string                   // of a manual compaction
+	noModel  string                   // why no model is called; "" if one may be
+	unsure   string                   // why none is called because of the archive
+	models   outages
+	added    int // messages ever added to the conversation
+	kept     Kept
+	warning  string
+	sum      string          // hash of before; "" until it is needed
+	gone     []archive.Entry // the messages of its recall ids, once it is archived
 	// unlisted are ids of earlier rounds that the conversation had no room to show, and
 	// those of this round, once it is archived.
 	unlisted []string
@@ -70,7 +73,35 @@ type levelStep struct {
 func (r *round) setConversation(t conversation) {
 	r.t = t
 	r.view = t.levelView(r.cfg, r.was)
-	r.view.Step, r.view.Taken = r.step, r.given
+	r.view.Step, r.view.Taken, r.view.Original = r.step, r.given, r.original
+}
+
+// maxOriginals is the maximum length of the texts that a round plans from, in bytes for
+// each token of the window.
+const maxOriginals = 32
+
+// originalView returns a function for the view of the conversation before the newest
+// of rounds, nil if the round does not plan from it.
+func (r *round) originalView(rounds []done) func() levels.View {
+	if !r.refillsFiles() || len(rounds) == 0 {
+		return nil
+	}
+	return sync.OnceValue(func() levels.View {
+		at := make(map[string]int, len(r.before.messages))
+		for i, m := range r.before.messages {
+			at[m.ID] = i
+		}
+		c := conversation{calls: make(map[string][]chat.Part)} // no message of it is protected or ranked
+		for _, m := range r.cfg.originals(rounds, r.before.messages, maxOriginals*r.cfg.Window) {
+			call := c.matchResult(m)
+			if i, known := at[m.ID]; known && edit.Same(m, r.before.messages[i]) {
+				c.appendEntry(measuredMessage{message: m, size: r.before.sizes[i]}, r.before.facts[i])
+				continue
+			}
+			c.appendEntry(measuredMessage{message: m, size: textBytes(chat.Transcript{m}) / 4}, files.ScanMessage(m, call))
+		}
+		return c.levelView(r.cfg, r.was)
+	})
 }
 
 // serverTokens returns the server's tokens for a local count, estimated.
@@ -108,7 +139,7 @@ func (s *Session) newRound(d decision) *round {
 		was: make(map[string]chat.Message), number: s.summary + 1, step: s.steps + 1, given: d.t.recalls.Has,
 		cause: d.cause, note: strings.ToValidUTF8(d.note, "\uFFFD"), models: s.models, added: d.t.added, unlisted: slices.Clone(s.unlisted),
 	}
-	r.began = r.cfg.Now()
+	r.began, r.original = r.cfg.Now(), r.originalView(slices.Clone(s.rounds))
 	r.setConversation(*d.t)
 	return r
 }

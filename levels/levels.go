@@ -29,6 +29,7 @@ type View struct {
 	Count       func(text string) int
 	Size        func(chat.Message) int
 	Clean       func(text string) string // removes secrets before names are extracted; nil: no redaction
+	Original    func() View              // the conversation before the newest earlier rounds; nil: no round plans from it
 	Settings    Settings                 // settings of a [Planner]
 }
 

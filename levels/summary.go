@@ -43,7 +43,8 @@ type Writer struct {
 	Redact     func(string) string      // redacts the summarizer's input; nil: no redaction
 	Clean      func(string) string      // removes secrets from the summary; nil: no redaction
 
-	clean []chat.Message // source of facts and of the built-in summary
+	clean    []chat.Message // source of facts and of the built-in summary
+	previous string         // text of the summary before clean
 }
 
 // A Summary is a session summary and how it was made.
@@ -101,10 +102,13 @@ func (w Writer) textWithin(left int) int {
 func (w Writer) Write(ctx context.Context, v View, c Cut) (Summary, error) {
 	w = w.limitedTo(c.Tokens(v.Sizes))
 	messages, previous := c.Summarised(v)
-	was, facts, _ := summarize.Split(previous)
+	was, _, _ := summarize.Split(previous)
+	said, saidCut := c.original(v)
 	content := w.contentLimit(v)
-	if w.clean = messages; w.Clean != nil {
-		w.clean = summarize.Request{Messages: messages}.Redacted(w.Clean).Messages
+	var facts string
+	w.clean, previous = saidCut.Summarised(said)
+	if w.previous, facts, _ = summarize.Split(previous); w.Clean != nil {
+		w.clean = summarize.Request{Messages: w.clean}.Redacted(w.Clean).Messages
 	}
 	facts = summarize.FactsOf(w.clean, facts, w.factsWithin(content), v.Count)
 	request := summarize.Request{
@@ -132,9 +136,10 @@ func (s *Summary) finishSummary(w Writer, v View, c Cut, text, facts string) {
 	}
 	text, facts = clean(text), clean(facts)
 	said := text + "\n" + facts
-	files := clean(pickExcerpts(v, c, w.excerptRoom(v, c, said)))
+	from, fromCut := c.original(v)
+	files := clean(pickExcerpts(from, fromCut, w.excerptRoom(v, c, said)))
 	room := w.contentLimit(v)
-	names := slices.DeleteFunc(c.Names(v, said+"\n"+files, w.namesBeside(v, said)), func(name string) bool { return clean(name) != name })
+	names := slices.DeleteFunc(fromCut.Names(from, said+"\n"+files, w.namesBeside(v, said)), func(name string) bool { return clean(name) != name })
 	recall := c.Recall(v)
 	content, m := w.joinContent(text, facts, names, recall, room, v)
 	if content == "" {
@@ -217,7 +222,7 @@ func (w Writer) summaryText(ctx context.Context, r summarize.Request, s *Summary
 		}
 		r.Strategy, r.MaxTokens = w.Strategy, most
 		s.Engine, s.strategy = FallbackExtractive, w.Strategy
-		r.Messages = w.clean
+		r.Messages, r.Previous = w.clean, w.previous
 		return summarize.Extractive{}.Summarize(ctx, r)
 	}
 }
@@ -248,7 +253,7 @@ func (w Writer) trySummarizer(ctx context.Context, r summarize.Request, replaced
 		}
 	}
 	if isBuiltIn(w.Summarizer) {
-		r.Messages = w.clean
+		r.Messages, r.Previous = w.clean, w.previous
 	}
 	if w.Redact != nil {
 		r = r.Redacted(w.Redact) // the text is verified against the input
