@@ -31,6 +31,7 @@ type round struct {
 	view     levels.View             // of t
 	was      map[string]chat.Message // by id: rewritten messages in their original form
 	steps    []levelStep
+	minGain  int                      // tokens that a round within the budget frees, by the server's count
 	number   int                      // of the next session summary
 	step     int                      // its number in the archive
 	given    func(recall string) bool // reports the recall ids of earlier rounds
@@ -140,6 +141,7 @@ func (s *Session) newRound(d decision) *round {
 		cause: d.cause, note: strings.ToValidUTF8(d.note, "\uFFFD"), models: s.models, added: d.t.added, unlisted: slices.Clone(s.unlisted),
 	}
 	r.began, r.original = r.cfg.Now(), r.originalView(slices.Clone(s.rounds))
+	r.minGain = int(math.Ceil(r.cfg.MinGain * float64(r.serverTokens(d.t.freeTokens()))))
 	r.setConversation(*d.t)
 	return r
 }
@@ -184,7 +186,7 @@ func (r *round) planAll(ctx context.Context, d decision) error {
 
 // planRoom runs emergency, if that makes enough room for the next message.
 func (r *round) planRoom(ctx context.Context, d decision) error {
-	r.cfg.MinGain = float64(d.missing) / float64(r.cfg.Window)
+	r.minGain = d.missing
 	d.forced = false
 	err := r.planLevel(ctx, levels.Emergency, d)
 	if len(r.steps) > 0 && r.belowMinGain(r.before.totalTokens()-r.t.totalTokens()) {
@@ -412,9 +414,7 @@ func (r *round) applyStep(s levelStep, mask protection.Protection) error {
 
 // belowMinGain reports whether a gain is below the minimum for a round within the
 // budget.
-func (r *round) belowMinGain(gain int) bool {
-	return float64(r.serverTokens(gain)) < r.cfg.MinGain*float64(r.cfg.Window)
-}
+func (r *round) belowMinGain(gain int) bool { return r.serverTokens(gain) < r.minGain }
 
 // outages are those of the two models of a session, and of its archive.
 type outages struct{ ranking, summary, archive cooldown.Outage }

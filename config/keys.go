@@ -153,7 +153,7 @@ func settingTable() []key {
 		{path: "level", kind: word, words: levelWords(), blank: true, flag: "level", doc: "this level instead of the one by usage: " + levelWords()},
 		{path: "escalation", kind: word, words: "direct, cascade", flag: "escalation", doc: "direct: the picked level alone; cascade: soft first"},
 		{path: "ranking", kind: word, words: "cosine, fused", flag: "ranking", doc: "how hard ranks: cosine, fused"},
-		{path: "min_gain", kind: share, flag: "min-gain", doc: "`share` of the window that a round must free; 0: any gain"},
+		{path: "min_gain", kind: share, flag: "min-gain", doc: "`share` of the tokens that need not stay that a round must free; 0: any gain"},
 		{path: "fill", kind: share, flag: "fill", doc: "usage up to which a summary holds parts of files that the work is at; under steady outlines grow up to it, too; 0: off"},
 		{path: "summary_role", kind: word, words: "assistant, system", flag: "summary-role", doc: "whose message the summary is: assistant, system"},
 		{path: "archive_required", kind: toggle, value: true, flag: "archive-required", doc: "where the archive cannot be written: an error; false: go on without compacting"},

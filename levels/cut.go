@@ -111,8 +111,8 @@ func (c Cut) Summarised(v View) (messages []chat.Message, previous string) {
 	return v.beforeRound(messages), previous
 }
 
-// original returns c on the conversation before the newest earlier rounds: a summary is
-// written from what was said, and not from what earlier summaries left of it. Messages
+// original returns c on the conversation before the newest earlier rounds: the names of
+// a summary are those of what was said, not of what earlier summaries left of it. Messages
 // that c keeps have their present form. If there is no such conversation, it returns v
 // and c.
 func (c Cut) original(v View) (View, Cut) {

@@ -43,8 +43,7 @@ type Writer struct {
 	Redact     func(string) string      // redacts the summarizer's input; nil: no redaction
 	Clean      func(string) string      // removes secrets from the summary; nil: no redaction
 
-	clean    []chat.Message // source of facts and of the built-in summary
-	previous string         // text of the summary before clean
+	clean []chat.Message // source of facts and of the built-in summary
 }
 
 // A Summary is a session summary and how it was made.
@@ -102,13 +101,10 @@ func (w Writer) textWithin(left int) int {
 func (w Writer) Write(ctx context.Context, v View, c Cut) (Summary, error) {
 	w = w.limitedTo(c.Tokens(v.Sizes))
 	messages, previous := c.Summarised(v)
-	was, _, _ := summarize.Split(previous)
-	said, saidCut := c.original(v)
+	was, facts, _ := summarize.Split(previous)
 	content := w.contentLimit(v)
-	var facts string
-	w.clean, previous = saidCut.Summarised(said)
-	if w.previous, facts, _ = summarize.Split(previous); w.Clean != nil {
-		w.clean = summarize.Request{Messages: w.clean}.Redacted(w.Clean).Messages
+	if w.clean = messages; w.Clean != nil {
+		w.clean = summarize.Request{Messages: messages}.Redacted(w.Clean).Messages
 	}
 	facts = summarize.FactsOf(w.clean, facts, w.factsWithin(content), v.Count)
 	request := summarize.Request{
@@ -136,10 +132,10 @@ func (s *Summary) finishSummary(w Writer, v View, c Cut, text, facts string) {
 	}
 	text, facts = clean(text), clean(facts)
 	said := text + "\n" + facts
-	from, fromCut := c.original(v)
-	files := clean(pickExcerpts(from, fromCut, w.excerptRoom(v, c, said)))
+	files := clean(pickExcerpts(v, c, w.excerptRoom(v, c, said)))
 	room := w.contentLimit(v)
-	names := slices.DeleteFunc(fromCut.Names(from, said+"\n"+files, w.namesBeside(v, said)), func(name string) bool { return clean(name) != name })
+	original, all := c.original(v)
+	names := slices.DeleteFunc(all.Names(original, said+"\n"+files, w.namesBeside(v, said)), func(name string) bool { return clean(name) != name })
 	recall := c.Recall(v)
 	content, m := w.joinContent(text, facts, names, recall, room, v)
 	if content == "" {
@@ -222,7 +218,7 @@ func (w Writer) summaryText(ctx context.Context, r summarize.Request, s *Summary
 		}
 		r.Strategy, r.MaxTokens = w.Strategy, most
 		s.Engine, s.strategy = FallbackExtractive, w.Strategy
-		r.Messages, r.Previous = w.clean, w.previous
+		r.Messages = w.clean
 		return summarize.Extractive{}.Summarize(ctx, r)
 	}
 }
@@ -253,7 +249,7 @@ func (w Writer) trySummarizer(ctx context.Context, r summarize.Request, replaced
 		}
 	}
 	if isBuiltIn(w.Summarizer) {
-		r.Messages, r.Previous = w.clean, w.previous
+		r.Messages = w.clean
 	}
 	if w.Redact != nil {
 		r = r.Redacted(w.Redact) // the text is verified against the input
