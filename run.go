@@ -202,7 +202,7 @@ type levelWait struct {
 	reason string // why the level was put off
 }
 
-// minNews is the share of the tokens that may leave which must be added or go stale before a level that
+// minNews is the share of the window that must be added or go stale before a level that
 // had nothing to offer is tried again.
 const minNews = 0.02
 
@@ -218,7 +218,7 @@ func levelWaits(cfg *settings, st *state, level levels.Name, summary bool) bool 
 	if summary {
 		share = minNews
 	}
-	need := int(share * float64(st.t.freeTokens()))
+	need := int(share * float64(cfg.Window))
 	return st.t.messageTokens()-w.added < need && st.t.staleTokens()-w.staled < need
 }
 
