@@ -96,7 +96,7 @@ type Config struct {
 	Thresholds levels.Thresholds // usage from which each level is due
 	Escalation Escalation
 	Ranking    string  // levels.Cosine or levels.Fused
-	MinGain    float64 // min share of the window that a round within the budget frees; 0: any gain
+	MinGain    float64 // min share that a round within the budget frees of the tokens that need not stay; 0: any gain
 	Fill       float64 // usage up to which a summary adds excerpts of current files, and under Steady outlines grow; 0: none
 
 	Level       levels.Name // level to use if usage is at the soft threshold; "": by usage

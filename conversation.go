@@ -83,6 +83,9 @@ func (c *conversation) messageTokens() int { return c.system + c.developer + c.r
 // fixedTokens returns the tokens of messages that must stay.
 func (c *conversation) fixedTokens() int { return c.fixed + c.tools }
 
+// freeTokens returns the tokens of messages that need not stay.
+func (c *conversation) freeTokens() int { return max(0, c.totalTokens()-c.fixedTokens()) }
+
 // addMessage appends a message, gives it a unique id, and returns that.
 func (c *conversation) addMessage(e measuredMessage) string {
 	c.added++

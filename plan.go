@@ -8,10 +8,12 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/tiercompact/tiercompact/archive"
 	"github.com/tiercompact/tiercompact/chat"
+	"github.com/tiercompact/tiercompact/files"
 	"github.com/tiercompact/tiercompact/internal/cooldown"
 	"github.com/tiercompact/tiercompact/internal/edit"
 	"github.com/tiercompact/tiercompact/internal/guard"
@@ -30,9 +32,11 @@ type round struct {
 	view          levels.View             // of t
 	was           map[string]chat.Message // by id: rewritten messages in their original form
 	steps         []levelStep
+	minGain       int                      // tokens that a round within the budget frees, by the server's count
 	summaryNumber int                      // of the next session summary
 	step          int                      // its number in the archive
 	given         func(recall string) bool // reports the recall ids of earlier rounds
+	original      func() levels.View       // the conversation before the newest earlier rounds; nil: not used
 	note          string                   // of a manual compaction
 	noModel       string                   // why no model is called; "" if one may be
 	unsure        string                   // why none is called because of the archive
@@ -73,7 +77,35 @@ type levelStep struct {
 func (r *round) setConversation(t conversation) {
 	r.t = t
 	r.view = t.levelView(r.cfg, r.was)
-	r.view.Step, r.view.Taken, r.view.Work = r.step, r.given, r.work
+	r.view.Step, r.view.Taken, r.view.Original, r.view.Work = r.step, r.given, r.original, r.work
+}
+
+// maxOriginals is the maximum length of the texts that a round plans from, in bytes for
+// each token of the window.
+const maxOriginals = 32
+
+// originalView returns a function for the view of the conversation before the newest
+// of rounds, nil if the round does not plan from it.
+func (r *round) originalView(rounds []done) func() levels.View {
+	if !r.refillsFiles() || len(rounds) == 0 {
+		return nil
+	}
+	return sync.OnceValue(func() levels.View {
+		at := make(map[string]int, len(r.before.messages))
+		for i, m := range r.before.messages {
+			at[m.ID] = i
+		}
+		c := conversation{calls: make(map[string][]chat.Part)} // no message of it is protected or ranked
+		for _, m := range r.cfg.originals(rounds, r.before.messages, maxOriginals*r.cfg.Window) {
+			call := c.matchResult(m)
+			if i, known := at[m.ID]; known && edit.Same(m, r.before.messages[i]) {
+				c.appendEntry(measuredMessage{message: m, size: r.before.sizes[i]}, r.before.facts[i])
+				continue
+			}
+			c.appendEntry(measuredMessage{message: m, size: textBytes(chat.Transcript{m}) / 4}, files.ScanMessage(m, call))
+		}
+		return c.levelView(r.cfg, r.was)
+	})
 }
 
 // serverTokens returns the server's tokens for a local count, estimated.
@@ -113,7 +145,8 @@ func (s *Session) newRound(d decision) *round {
 		cause: d.cause, note: strings.ToValidUTF8(d.note, "\uFFFD"), models: s.models, added: d.t.added, unlisted: slices.Clone(s.unlisted),
 	}
 	r.work, r.recorded = work, recorded
-	r.began = r.cfg.Now()
+	r.began, r.original = r.cfg.Now(), r.originalView(slices.Clone(s.rounds))
+	r.minGain = int(math.Ceil(r.cfg.MinGain * float64(r.serverTokens(d.t.freeTokens()))))
 	r.setConversation(*d.t)
 	return r
 }
@@ -158,7 +191,7 @@ func (r *round) planAll(ctx context.Context, d decision) error {
 
 // planRoom runs emergency, if that makes enough room for the next message.
 func (r *round) planRoom(ctx context.Context, d decision) error {
-	r.cfg.MinGain = float64(d.missing) / float64(r.cfg.Window)
+	r.minGain = d.missing
 	d.forced = false
 	err := r.planLevel(ctx, levels.Emergency, d)
 	if len(r.steps) > 0 && r.belowMinGain(r.before.totalTokens()-r.t.totalTokens()) {
@@ -386,9 +419,7 @@ func (r *round) applyStep(s levelStep, mask protection.Protection) error {
 
 // belowMinGain reports whether a gain is below the minimum for a round within the
 // budget.
-func (r *round) belowMinGain(gain int) bool {
-	return float64(r.serverTokens(gain)) < r.cfg.MinGain*float64(r.cfg.Window)
-}
+func (r *round) belowMinGain(gain int) bool { return r.serverTokens(gain) < r.minGain }
 
 // outages are those of the two models of a session, and of its archive.
 type outages struct{ ranking, summary, archive cooldown.Outage }

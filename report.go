@@ -30,6 +30,7 @@ type Usage struct {
 // Reasons why a check did not compact.
 const (
 	BelowThreshold = "below threshold"
+	BelowBudget    = "below budget" // steady begins a round at 0.95 of the budget
 	InCooldown     = "cooldown"
 	ByRole         = "role"
 	ByMinGain      = "min_gain"

@@ -3,6 +3,7 @@ package tiercompact
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 
 	"github.com/tiercompact/tiercompact/chat"
@@ -96,6 +97,11 @@ func (d *decision) decideCheck(cfg *settings, st *state) {
 	d.picked, d.cause = pickLevel(cfg, st)
 	d.summary = d.cause != byUsage
 	d.forced = over || d.summary
+	begin := cfg.beginShare() * float64(d.usage.Budget)
+	near := float64(d.usage.Tokens) >= begin
+	if near && begin > 0 && d.picked != levels.None && cfg.Level == "" {
+		d.picked = levels.Emergency // the milder levels free too little for a prefill
+	}
 	if over && d.cause == byUsage {
 		d.cause = overBudget
 	}
@@ -109,6 +115,8 @@ func (d *decision) decideCheck(cfg *settings, st *state) {
 		if over {
 			d.warning = "the conversation is over the budget; run Preflight before the model is called, or it is dealt with after the assistant's next message"
 		}
+	case !d.forced && !near:
+		d.reason = BelowBudget
 	case !over && !st.open:
 		d.reason = InCooldown
 	case !over && levelWaits(cfg, st, d.picked, d.summary):
@@ -140,6 +148,19 @@ func (d *decision) decideRoom(cfg *settings) {
 	case d.missing <= 0:
 		d.reason = BelowThreshold
 	}
+}
+
+// steadyBegin is the share of the budget from which steady begins a round: each round
+// costs a prefill, and the room below the budget is free until then.
+const steadyBegin = 0.95
+
+// beginShare returns the share of the budget from which a check begins a round. If the
+// caller has set thresholds, they alone decide.
+func (cfg *settings) beginShare() float64 {
+	if cfg.Preset != Steady || !maps.Equal(cfg.Thresholds, levels.Thresholds(nil).WithDefaults(string(Steady))) {
+		return 0
+	}
+	return steadyBegin
 }
 
 // pickLevel returns the level that is due and the reason; a message or context

@@ -275,6 +275,34 @@ func (cfg *settings) takeBack(ctx context.Context, session string, d *done, now 
 	return edit.KeepProtection(before, now), nil
 }
 
+// originals returns the conversation before the newest of rounds, without the archive:
+// what earlier rounds removed is in its place. It goes back at most keptRounds rounds,
+// and no further than to so many bytes of text. now is the present conversation.
+func (cfg *settings) originals(rounds []done, now chat.Transcript, limit int) chat.Transcript {
+	t := now
+	for k := len(rounds) - 1; k >= max(0, len(rounds)-keptRounds); k-- {
+		d := &rounds[k]
+		if d.from == nil || d.after > len(t) {
+			break
+		}
+		before, err := cfg.takeBack(context.Background(), "", d, t[:d.after])
+		if err != nil || textBytes(before) > limit {
+			break
+		}
+		t = slices.Concat(before, t[d.after:])
+	}
+	return t
+}
+
+func textBytes(t chat.Transcript) (sum int) {
+	for _, m := range t {
+		for _, p := range m.Parts {
+			sum += len(p.Text) + len(p.Args)
+		}
+	}
+	return sum
+}
+
 // forgetOldRounds frees the removed messages of all but the newest rounds, except those
 // with secrets: the archive has the others. Its caller has made the session busy, or
 // has exclusive access.

@@ -152,7 +152,7 @@ func settingTable(c *Config) []key {
 		{path: "level", field: &c.Level, kind: word, words: levelWords(), blank: true, flag: "level", group: "Levels", doc: "use this level in place of the one by usage: " + levelWords()},
 		{path: "escalation", field: &c.Escalation, kind: word, words: "direct, cascade", flag: "escalation", group: "Levels", rare: true, doc: "direct: the due level alone; cascade: soft first"},
 		{path: "ranking", field: &c.Ranking, kind: word, words: "cosine, fused", flag: "ranking", group: "Levels", rare: true, doc: "how hard ranks messages: cosine, fused"},
-		{path: "min_gain", field: &c.MinGain, kind: share, flag: "min-gain", group: "Levels", rare: true, doc: "min `share` of the window that a round frees; 0: any gain"},
+		{path: "min_gain", field: &c.MinGain, kind: share, flag: "min-gain", group: "Levels", rare: true, doc: "min `share` of the tokens that may leave that a round frees; 0: any gain"},
 		{path: "fill", field: &c.Fill, kind: share, flag: "fill", group: "Levels", rare: true, doc: "usage up to which a summary adds excerpts of current files (and outlines grow under steady); 0: off"},
 		{path: "summary_role", field: &c.SummaryRole, kind: word, words: "assistant, system", flag: "summary-role", group: "Levels", rare: true, doc: "role of the summary's message: assistant, system"},
 		{path: "archive_required", field: &c.ArchiveOptional, opposite: true, kind: toggle, flag: "archive-required", group: "Archive", rare: true, doc: "if the archive cannot be written, report an error; false: go on without compacting"},

@@ -7,8 +7,8 @@ import (
 	"io"
 	"os"
 	"path"
-	"slices"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/tiercompact/tiercompact"

@@ -1,6 +1,8 @@
 package levels
 
 import (
+	"slices"
+
 	"github.com/tiercompact/tiercompact/chat"
 	"github.com/tiercompact/tiercompact/internal/edit"
 	"github.com/tiercompact/tiercompact/internal/protection"
@@ -107,6 +109,32 @@ func (c Cut) Summarised(v View) (messages []chat.Message, previous string) {
 		}
 	}
 	return v.beforeRound(messages), previous
+}
+
+// original returns c on the conversation before the newest earlier rounds: the names of
+// a summary are those of what was said, not of what earlier summaries left of it. Messages
+// that c keeps have their present form. If there is no such conversation, it returns v
+// and c.
+func (c Cut) original(v View) (View, Cut) {
+	if v.Original == nil {
+		return v, c
+	}
+	stays := make(map[string]int)
+	for i, m := range v.Messages {
+		if !c.Gone[i] {
+			stays[m.ID] = i
+		}
+	}
+	o := v.Original()
+	o.Messages, o.Facts = slices.Clone(o.Messages), slices.Clone(o.Facts)
+	gone := make([]bool, len(o.Messages))
+	for i, m := range o.Messages {
+		k, kept := stays[m.ID]
+		if gone[i] = !kept; kept {
+			o.Messages[i], o.Facts[i] = v.Messages[k], v.Facts[k]
+		}
+	}
+	return o, Cut{Gone: gone}
 }
 
 // Tokens returns the number of tokens that c removes.

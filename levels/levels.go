@@ -31,6 +31,7 @@ type View struct {
 	Size        func(chat.Message) int
 	Clean       func(text string) string // removes secrets before names are extracted; nil: no redaction
 	Work        *summarize.Record        // the record of the session's work, without secrets; nil: only the messages tell
+	Original    func() View              // the conversation before the newest earlier rounds; nil: no round plans from it
 	Settings    Settings                 // settings of a [Planner]
 }
 

@@ -147,7 +147,8 @@ func (s *Summary) finishSummary(w Writer, v View, c Cut, text, facts string) {
 	said := text + "\n" + facts
 	files := clean(pickExcerpts(v, c, w.excerptRoom(v, c, said)))
 	room := w.contentLimit(v)
-	names := slices.DeleteFunc(c.Names(v, said+"\n"+files, w.namesBeside(v, said)), func(name string) bool { return clean(name) != name })
+	original, all := c.original(v)
+	names := slices.DeleteFunc(all.Names(original, said+"\n"+files, w.namesBeside(v, said)), func(name string) bool { return clean(name) != name })
 	recall := c.Recall(v)
 	content, m := w.joinContent(text, facts, names, recall, room, v)
 	if content == "" {

@@ -21,6 +21,8 @@ func Why(reason string) string {
 	switch reason {
 	case tiercompact.BelowThreshold:
 		return "usage is below the threshold"
+	case tiercompact.BelowBudget:
+		return "usage is below 0.95 of the budget"
 	case tiercompact.InCooldown:
 		return "cooldown"
 	case tiercompact.ByRole:
