@@ -139,40 +139,85 @@ func identifiersWithin(ids []string, limit int, count func(string) int) []string
 	return ids[:low]
 }
 
-// eachName calls yield with the identifiers of a message. One that begins a
-// line of an argument includes the escape before it in the call, because the
-// next call will name it so.
+// eachName calls yield with the names of a message that can be listed: arguments are
+// decoded, and the names of tools and of their parameters are left out, because the
+// definitions of the tools have them.
 func eachName(m chat.Message, yield func(id string)) {
 	each := func(text string) {
-		eachIdent(text, func(start, end int) { yield(text[start:end]) })
+		eachIdent(text, func(start, end int) {
+			if name := listedName(text, start, end); name != "" {
+				yield(name)
+			}
+		})
 	}
 	for _, p := range m.Parts {
-		switch p.Kind {
-		case chat.Text, chat.Result, chat.Summary, chat.ServerResult, chat.Opaque:
-			each(p.Text)
-		case chat.Call, chat.ServerCall:
-			each(p.Name)
-			names, values := leafNames(p.Args)
-			if values == nil {
-				each(p.Args)
-			}
-			for _, n := range names {
-				each(n)
-			}
-			for _, l := range values {
-				eachIdent(l.value, func(start, end int) { yield(escapeBefore(l.value, start) + l.value[start:end]) })
-			}
+		eachText(p, func(_, text string) { each(text) })
+	}
+}
+
+// eachText calls yield with the texts of a part: its text, or the decoded string
+// arguments of a call, with their keys.
+func eachText(p chat.Part, yield func(key, text string)) {
+	switch p.Kind {
+	case chat.Text, chat.Result, chat.Summary, chat.ServerResult, chat.Opaque:
+		yield("", p.Text)
+	case chat.Call, chat.ServerCall:
+		values := stringLeaves(p.Args)
+		if values == nil && !strings.HasPrefix(strings.TrimSpace(p.Args), "{") {
+			yield("", p.Args)
+		}
+		for _, l := range values {
+			yield(l.key, l.value)
 		}
 	}
 }
 
-// escapeBefore returns the JSON escape of the space before text[at].
-func escapeBefore(text string, at int) string {
-	switch {
-	case at > 0 && text[at-1] == '\t':
-		return `\t`
-	case at > 0 && text[at-1] == '\n':
-		return `\n`
+// listedName returns the identifier text[start:end] as a list shows it, or "" if it
+// is a part of a URL or of an escape, or a word of prose.
+func listedName(text string, start, end int) string {
+	before := text[:start]
+	if escaped(before) || inURL(before) {
+		return ""
 	}
-	return ""
+	name := strings.TrimRight(text[start:end], ".-")
+	name = strings.TrimLeft(name, "-")
+	if len(name) < 4 || !strings.ContainsFunc(name, isNameMark) && !camelOrLong(name) {
+		return ""
+	}
+	return name
+}
+
+// escaped reports whether text ends in an odd number of backslashes: what follows
+// begins with the letter of an escape.
+func escaped(text string) bool {
+	n := len(text) - len(strings.TrimRight(text, `\`))
+	return n%2 == 1
+}
+
+// inURL reports whether text ends inside a URL.
+func inURL(text string) bool {
+	text = text[max(0, len(text)-longestName):]
+	if i := strings.LastIndexAny(text, " \t\n\r\"'`<>()[]{}|,"); i >= 0 {
+		text = text[i+1:]
+	}
+	return strings.Contains(text, ":/")
+}
+
+// isNameMark reports whether r is in names of code and files, but not in words.
+func isNameMark(r rune) bool { return r == '_' || r == '/' || r == '.' || r >= '0' && r <= '9' }
+
+// camelOrLong reports whether name has an upper letter after a lower one, as names of
+// code have. Words with brands such as GitHub begin with an upper letter.
+func camelOrLong(name string) bool {
+	first := name[0]
+	if first >= 'A' && first <= 'Z' {
+		humps := 0
+		for i := 1; i < len(name); i++ {
+			if name[i-1] >= 'a' && name[i-1] <= 'z' && name[i] >= 'A' && name[i] <= 'Z' {
+				humps++
+			}
+		}
+		return humps > 1 || humps == 1 && len(name) > 10 || strings.Contains(name, "-")
+	}
+	return true
 }

@@ -43,7 +43,7 @@ func planHard(ctx context.Context, v View) (p Plan, err error) {
 		return p, err
 	}
 	p.RankingCall = Call{Made: ranker.Embedder != nil, Failed: scores.Fallback != ""}
-	p.Edits = Hard{Ledger: s.namesLimit(v, 8), Target: s.HardTarget}.Plan(v, scores.Of)
+	p.Edits = Hard{Ledger: v.Window * namesPercent / 100, Target: s.HardTarget}.Plan(v, scores.Of)
 	p.Engine = scores.Engine
 	if scores.Fallback != "" {
 		p.Fallback, p.Why = scores.Engine, scores.Fallback

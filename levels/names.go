@@ -16,9 +16,17 @@ import (
 // said, or inside another name are left out, and so are recall ids, because the
 // replacement of gone has its own.
 func (v View) lostNames(gone, kept []chat.Message, said string, limit int) []string {
+	names, _ := v.lostNamesAndLines(gone, kept, said, limit, 0)
+	return names
+}
+
+// lostNamesAndLines also returns lines of gone, at most lineLimit tokens of them. They
+// say something about the names that would be lost; the list has only the others.
+func (v View) lostNamesAndLines(gone, kept []chat.Message, said string, limit, lineLimit int) (names, lines []string) {
 	if limit <= 0 {
-		return nil
+		return nil, nil
 	}
+	gone = slices.Clone(gone)
 	ours := make(map[string]bool)
 	for i, m := range gone {
 		if m.IsSummary() { // its heading holds no names
@@ -32,9 +40,13 @@ func (v View) lostNames(gone, kept []chat.Message, said string, limit int) []str
 	}
 	gone = v.withoutSecrets(gone)
 	const plenty = 8 // most names are inside another or remain in kept
-	names := files.LedgerOf(gone, kept, plenty*limit, v.Count)
+	names = files.LedgerOf(gone, kept, plenty*(limit+lineLimit), v.Count)
 	names = slices.DeleteFunc(names, func(n string) bool { return ours[n] })
-	return v.limitNames(unsaidNames(names, kept, said), limit)
+	names = unsaidNames(names, kept, said)
+	if lines = files.LinesOf(gone, names, lineLimit, v.Count); len(lines) > 0 {
+		names = unsaidNames(names, nil, strings.Join(lines, "\n"))
+	}
+	return v.limitNames(names, limit), lines
 }
 
 // withoutSecrets returns messages for the extraction of names: a password is not a

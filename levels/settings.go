@@ -37,13 +37,16 @@ type Settings struct {
 // fillTarget returns the target of a round that refills, in tokens; 0 if it does not.
 func (s Settings) fillTarget() int { return s.Share(s.Fill) }
 
-// namesLimit returns the maximum number of tokens of lost names: percent of the window
-// unless the round refills the conversation.
-func (s Settings) namesLimit(v View, percent int) int {
+// namesPercent is the maximum share of the window that a list of bare names takes.
+const namesPercent = 3
+
+// namesLimit returns the maximum number of tokens of lost names and of lines that hold
+// them in a summary.
+func (s Settings) namesLimit(v View) int {
 	if s.Refill {
-		percent = 10
+		return v.Window * 10 / 100
 	}
-	return v.Window * percent / 100
+	return v.Window * namesPercent / 100
 }
 
 // keptLast returns the number of newest messages that emergency keeps.
@@ -65,7 +68,7 @@ func (s Settings) keptLast(v View) int {
 // may be asked, it is the built-in one.
 func (s Settings) summaryWriter(v View, noModel string) (w Writer, why string) {
 	w = s.Writer
-	w.Facts, w.Ledger = v.Window*5/100, s.namesLimit(v, 3)
+	w.Facts, w.Ledger = v.Window*5/100, s.namesLimit(v)
 	if isBuiltIn(w.Summarizer) {
 		return w, s.WriterWhy
 	}

@@ -148,15 +148,22 @@ func (s *Summary) finishSummary(w Writer, v View, c Cut, text, facts string) {
 	files := clean(pickExcerpts(v, c, w.excerptRoom(v, c, said)))
 	room := w.contentLimit(v)
 	original, all := c.original(v)
-	names := slices.DeleteFunc(all.Names(original, said+"\n"+files, w.namesBeside(v, said)), func(name string) bool { return clean(name) != name })
+	secret := func(text string) bool { return clean(text) != text }
+	limit := w.namesBeside(v, said)
+	listed := min(limit, v.Window*namesPercent/100)
+	names, lines := all.Names(original, said+"\n"+files, listed, limit-listed-headings)
+	names, lines = slices.DeleteFunc(names, secret), slices.DeleteFunc(lines, secret)
+	if len(lines) > 0 {
+		w.Max -= v.Count(summarize.WithLines("", lines)) + 1
+	}
 	recall := c.Recall(v)
 	content, m := w.joinContent(text, facts, names, recall, room, v)
 	if content == "" {
 		s.recordFallback(s.Engine, "no line fits into the limit", FallbackPruning)
 		return
 	}
-	if files != "" {
-		content = summarize.WithFiles(content, files)
+	if files != "" || len(lines) > 0 {
+		content = summarize.WithFiles(summarize.WithLines(content, lines), files)
 		m = protection.NewSummary(w.Number, w.Role, content, recall)
 	}
 	m.ID = v.unusedID(m.ID)

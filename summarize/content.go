@@ -1,6 +1,7 @@
 package summarize
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/tiercompact/tiercompact/chat"
@@ -12,6 +13,7 @@ const (
 	ledgerHead = "## Names on record"
 	factsHead  = "## Facts on record"
 	filesHead  = "## Files at hand"
+	linesHead  = "## Lines on record"
 )
 
 // Finish joins the verified text, the ledger of identifiers (the most important
@@ -76,6 +78,15 @@ func joinParts(text string, names []string, facts string) string {
 	return strings.Join(parts, "\n\n")
 }
 
+// WithLines adds lines that hold names of removed messages to the content of a session
+// summary.
+func WithLines(content string, lines []string) string {
+	if len(lines) == 0 {
+		return content
+	}
+	return content + "\n\n" + linesHead + "\n" + strings.Join(lines, "\n")
+}
+
 // WithFiles adds parts of files to the content of a session summary.
 func WithFiles(content, files string) string {
 	if files == "" {
@@ -85,9 +96,10 @@ func WithFiles(content, files string) string {
 }
 
 // Split divides the content of a session summary into what [Finish] joined: the
-// text, the facts section and the names of the ledger. It omits parts of files.
+// text, the facts section and the names of the ledger. It omits lines on record and parts of files.
 func Split(content string) (text, facts string, ledger []string) {
 	content, _ = cutAtHead(content, filesHead)
+	content, _ = cutAtHead(content, linesHead)
 	text, facts = cutAtHead(content, factsHead)
 	text, names := cutAtHead(text, ledgerHead)
 	for name := range strings.SplitSeq(names, ", ") {
@@ -110,12 +122,13 @@ func cutAtHead(s, head string) (before, after string) {
 // withoutHeads removes lines that could be mistaken for one of the headings, and
 // surrounding space.
 func withoutHeads(s string) string {
-	if !strings.Contains(s, ledgerHead) && !strings.Contains(s, factsHead) && !strings.Contains(s, filesHead) {
+	heads := []string{ledgerHead, factsHead, linesHead, filesHead}
+	if !slices.ContainsFunc(heads, func(head string) bool { return strings.Contains(s, head) }) {
 		return strings.TrimSpace(s)
 	}
 	var kept []string
 	for line := range strings.SplitSeq(s, "\n") {
-		if t := strings.TrimSpace(line); t != ledgerHead && t != factsHead && t != filesHead {
+		if !slices.Contains(heads, strings.TrimSpace(line)) {
 			kept = append(kept, line)
 		}
 	}

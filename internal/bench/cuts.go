@@ -44,6 +44,7 @@ func (k *Kept) addCut(c cutting, left chat.Transcript, count func(string) int) {
 	is := Size(left, count)
 	if len(c.need) > 0 {
 		k.Identifiers.addShare(Present(c.need, left), len(c.need))
+		k.Placed.addShare(Placed(c.need, c.before, left), len(c.need))
 		k.IdentifierSize.addShare(is, c.size)
 	}
 	if len(c.anchors) > 0 {

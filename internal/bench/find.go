@@ -21,7 +21,7 @@ const worthIndex = 200
 func newFinder(t chat.Transcript, searches int) finder {
 	texts := make([]string, len(t))
 	for i, m := range t {
-		texts[i] = TextOf(m)
+		texts[i] = decodedText(m)
 	}
 	f := finder{text: strings.Join(texts, "\n")}
 	if searches >= worthIndex {

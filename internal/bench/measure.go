@@ -31,7 +31,7 @@ func addIdentifiers(set map[string]bool, text string) {
 func identifiersOf(t chat.Transcript) map[string]bool {
 	set := make(map[string]bool)
 	for _, m := range t {
-		addIdentifiers(set, TextOf(m))
+		addIdentifiers(set, decodedText(m))
 	}
 	return set
 }
@@ -89,12 +89,12 @@ func Needed(before, after chat.Transcript) map[string]bool {
 	used := make(map[string]bool)
 	for _, m := range after {
 		if m.Role == chat.Assistant {
-			addIdentifiers(used, TextOf(m))
+			addIdentifiers(used, decodedText(m))
 		}
 	}
 	had, near := identifiersOf(before), identifiersOf(newestMessages(before))
 	if len(before) > 0 {
-		addIdentifiers(near, TextOf(before[0]))
+		addIdentifiers(near, decodedText(before[0]))
 	}
 	for id := range used {
 		if !had[id] || near[id] {

@@ -56,6 +56,7 @@ type Row struct {
 	Left        float64     `json:"left"`        // share of the tokens, at all cuts of both measures
 	Freed       FreedTokens `json:"freed"`       // by compacting whole sessions
 	Identifiers Figure      `json:"identifiers"` // needed after the cut
+	Placed      Figure      `json:"placed"`      // identifiers on a line that says about them what the conversation said
 	Edits       Figure      `json:"edits"`       // that are possible without another read
 	Facts       Figure      `json:"facts"`       // planted; Size is Freed's
 	ByKind      []Facts     `json:"facts_by_kind,omitempty"`

@@ -32,6 +32,7 @@ func sumRow(row Row, parts []part) Row {
 	row.Freed.Share = Share{row.Freed.Tokens, row.Freed.Before}.Of()
 	row.Freed.Levels = freed.firedLevels()
 	row.Identifiers, row.Edits = figureOf(kept.Identifiers, kept.IdentifierSize), figureOf(kept.Edits, kept.EditSize)
+	row.Placed = figureOf(kept.Placed, kept.IdentifierSize)
 	row.Left = Share{kept.IdentifierSize.Part + kept.EditSize.Part, kept.IdentifierSize.Whole + kept.EditSize.Whole}.Of()
 	row.Orphans = kept.Orphans
 	row.addFacts(facts)
@@ -66,6 +67,7 @@ func (row *Row) addFacts(facts map[corpus.Kind]Share) {
 func (k *Kept) addKept(o Kept) {
 	k.Identifiers.addShare(o.Identifiers.Part, o.Identifiers.Whole)
 	k.IdentifierSize.addShare(o.IdentifierSize.Part, o.IdentifierSize.Whole)
+	k.Placed.addShare(o.Placed.Part, o.Placed.Whole)
 	k.Edits.addShare(o.Edits.Part, o.Edits.Whole)
 	k.EditSize.addShare(o.EditSize.Part, o.EditSize.Whole)
 	k.Orphans += o.Orphans

@@ -41,6 +41,7 @@ func (s Share) Of() float64 { return float64(s.Part) / float64(max(1, s.Whole)) 
 // size: the share of the tokens left at its cuts.
 type Kept struct {
 	Identifiers, IdentifierSize Share
+	Placed                      Share // identifiers in their place; its size is IdentifierSize
 	Edits, EditSize             Share
 	Orphans                     int // calls and results that lost their partner
 }
