@@ -75,8 +75,9 @@ func newConfigValidateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "validate [FILE]",
 		Short: "Report all errors in a file of settings",
-		Long: `validate reads a file of settings, without the environment, and reports all errors,
-each with path, value, file and line. If there are errors, the exit code is 2.`,
+		Long: `validate reads a file of settings, without the environment, and reports all
+errors, each with path, value, file and line. If there are errors, the exit code
+is 2.`,
 		Example: `  tiercompact config validate
   tiercompact config validate deploy/compact.json`,
 		Args: atMostArgs(1),
