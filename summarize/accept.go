@@ -124,8 +124,11 @@ func onlyAsks(text string) bool {
 			told++
 		}
 	}
+	if strings.Contains("\n"+text, "\n- ") || strings.Contains(text, "## ") {
+		return false // a list may have open questions
+	}
 	ends := strings.HasSuffix(text, "?") || strings.HasSuffix(text, "？")
-	return asked > 0 && asked >= told || ends && told <= 3 && !strings.Contains(text, "\n- ") && !strings.HasPrefix(text, "- ") && !strings.Contains(text, "## ")
+	return asked > 0 && asked >= told || ends && told <= 3
 }
 
 func refusals() []string {

@@ -179,7 +179,7 @@ func TestAPipeGetsTheBytesAsTheyAre(t *testing.T) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	cmd = exec.Command("tiercompact", "recall", recallID(t, filepath.Join(dir, "small.json")), "--archive", "kept")
+	cmd = exec.Command("tiercompact", "recall", recallID(t, filepath.Join(dir, "small.json")), "--archive", "kept", "--full")
 	cmd.Dir = dir
 	out, err := cmd.Output()
 	if err != nil || !bytes.Contains(out, []byte(steering)) {

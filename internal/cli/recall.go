@@ -40,7 +40,7 @@ best first, "entry" the messages of an id.`,
   tiercompact recall 3f9a1c2e --message 17 --archive s3://bucket/prefix`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if strings.TrimSpace(strings.Join(args, " ")) == "" && !o.filtered() {
-				return usageErrorf("recall needs the id or the words of what is looked for")
+				return usageErrorf("recall needs an id, or words to search for")
 			}
 			return nil
 		},
@@ -163,7 +163,7 @@ type recallResult struct {
 	Total    int          `json:"total"`
 	Passages int          `json:"passages"`
 	Verbatim bool         `json:"verbatim"`
-	Entry    *shownEntry  `json:"entry"`
+	Entry    *shownEntry  `json:"entry,omitempty"`
 	Found    []recall.Hit `json:"found"`
 }
 
