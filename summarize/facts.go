@@ -91,8 +91,15 @@ func (n *itemList) fitFacts(maxTokens int, count func(string) int) string {
 			return text
 		}
 		for over > 0 && len(kept) > 0 { // the headings
-			over -= kept[len(kept)-1].size
-			kept = kept[:len(kept)-1]
+			last := kept[len(kept)-1]
+			over -= last.size
+			if last.short == "" || last.line == last.short {
+				kept = kept[:len(kept)-1]
+				continue
+			}
+			last.line = last.short
+			last.size = min(max(0, count(last.line)), maxTokens) + 1
+			over += last.size
 		}
 	}
 }

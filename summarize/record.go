@@ -3,6 +3,7 @@ package summarize
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/tiercompact/tiercompact/chat"
 )
@@ -29,15 +30,29 @@ func (r *Record) Add(m chat.Message) {
 	case m.State == chat.Marked:
 		return
 	}
+	known := len(r.w.list)
 	r.w.add(m)
+	r.w.steps = nil // only the text of a summary needs them
+	for _, x := range r.w.list[known:] {
+		x.detach()
+	}
 	if len(r.w.list) > maxItems {
 		r.w.dropOldItems()
 	}
 }
 
+// detach copies the strings of the item, so that it does not keep whole messages in
+// memory.
+func (x *summaryItem) detach() {
+	x.text, x.key, x.end = strings.Clone(x.text), strings.Clone(x.key), strings.Clone(x.end)
+	for i, name := range x.names {
+		x.names[i] = strings.Clone(name)
+	}
+}
+
 // The number of items above which a record drops the oldest, and how many of each
 // kind stay.
-const maxItems, keptItems = 4000, 300
+const maxItems, keptItems = 1000, 100
 
 // Text returns the whole record as lines, from which [NewRecord] continues.
 func (r *Record) Text() string {

@@ -118,7 +118,7 @@ func TestFaultsOfBudget(t *testing.T) {
 
 func TestFaultOfPrefix(t *testing.T) {
 	t.Run("47 what was rewritten stays as it is", func(t *testing.T) {
-		s := start(t, tiercompact.Config{Window: 6000, Preset: tiercompact.Steady})
+		s := start(t, tiercompact.Config{Window: 6000, Preset: tiercompact.Steady, Thresholds: tiercompact.Defaults(tiercompact.Default).Thresholds, MinGain: 0.01})
 		var last chat.Transcript
 		rounds, kept := 0, 0
 		for _, m := range working(60, 300) {

@@ -93,7 +93,7 @@ func TestALevelIsAddedByTheRecipe(t *testing.T) {
 	r.run("", "go", "build", "-buildvcs=false", "-overlay", r.overlay, "-o", program, "./cmd/tiercompact")
 	use := func(args ...string) string { r.Helper(); return r.run(r.folder, program, args...) }
 
-	r.expect("help", strings.Join(strings.Fields(use("plan", "--help")), " "), "this level instead of the one by usage: soft, NAME, hard, emergency", "--thresholds S,O,H,E")
+	r.expect("help", strings.Join(strings.Fields(use("plan", "--help")), " "), "use this level in place of the one by usage: soft, NAME, hard, emergency", "--thresholds S,O,H,E")
 	r.expect("bench's help", strings.Join(strings.Fields(use("bench", "--help")), " "), "auto, soft, NAME, hard, emergency")
 	r.expect("settings of --thresholds", use("config", "show", "--thresholds", "0.5,0.6,0.7,0.8", "--level", r.name), "level: +NAME", "NAME: +0.6 ")
 	r.write("compact.yaml", "level: "+r.name+"\nthresholds: {"+r.name+": 0.62}\n")

@@ -109,7 +109,7 @@ func TestTheShareOfNamesAndFactsInASummary(t *testing.T) {
 		if quarter(facts) > limit/4 || quarter(facts) > 32000*5/100 || quarter(list) > 32000*3/100 {
 			t.Errorf("limit %d: %d tokens of facts, %d of names", limit, quarter(facts), quarter(list))
 		}
-		if text == "" || facts == "" || limit > 200 && list == "" {
+		if text == "" || facts == "" || limit == 1024 && list == "" {
 			t.Errorf("limit %d: %d tokens of text, %d of facts, %d of names", limit, quarter(text), quarter(facts), quarter(list))
 		}
 	}
