@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -187,9 +188,7 @@ func (s *Session) decideHistory(h History, r Rounds, known *resentHistory, t cha
 		conv := s.takeHistory(fullHistory{id: h.ID, messages: h.Messages}, known, t, u.Tools)
 		gate := cooldown.State{Fired: len(r.rewrites) > 0, Since: len(h.Messages) - r.length}
 		d = decide(&s.cfg, q, &state{usage: u, t: &conv, waits: r.waits, open: s.cfg.gate.Open(gate)})
-		for name, w := range r.waits {
-			s.wait[name] = w
-		}
+		maps.Copy(s.wait, r.waits)
 		return d, &conv
 	}
 	return d, nil

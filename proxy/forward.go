@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"maps"
 	"net/http"
 	"net/http/httputil"
 	"strconv"
@@ -147,9 +148,7 @@ func (p *Proxy) modifyResponse(answer *http.Response) error {
 			delete(answer.Header, name)
 		}
 	}
-	for name, values := range x.headers {
-		answer.Header[name] = values
-	}
+	maps.Copy(answer.Header, x.headers)
 	if x.sent != nil && x.sent.api.counts && answer.StatusCode == http.StatusNotFound {
 		p.answerCount(answer, x)
 		return nil
@@ -204,9 +203,7 @@ func (p *Proxy) upstreamFailed(w http.ResponseWriter, r *http.Request, err error
 	api := ""
 	if x != nil && x.api != nil {
 		api = x.api.name
-		for name, values := range x.headers {
-			w.Header()[name] = values
-		}
+		maps.Copy(w.Header(), x.headers)
 	}
 	p.metrics.upstream.Add(1)
 	status, reason := http.StatusBadGateway, "the upstream "+p.cfg.Upstream.Host+" does not answer: "+p.engine.redacted(err)

@@ -213,5 +213,5 @@ func hashOfID(id string) uint64 {
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 func hashOfText(role chat.Role, text string) uint32 {
-	return crc32.Checksum([]byte(fmt.Sprintf("%s\n%s", role, text)), castagnoli)
+	return crc32.Checksum(fmt.Appendf(nil, "%s\n%s", role, text), castagnoli)
 }

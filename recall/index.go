@@ -272,7 +272,7 @@ func (x *index) appendBlock(block []byte) error {
 	}
 	info, err := f.Stat()
 	if err == nil && info.Size() != x.size { // a crash left a part of a block, or another process wrote it
-		err = errors.Join(f.Close(), errStale)
+		f.Close() // nothing was written
 		x.writeFile()
 		return nil
 	}

@@ -228,19 +228,19 @@ const mostChecked = 400
 // promote puts the passages first that have what the query asks for verbatim. It reports
 // whether there are any.
 func (s *snapshot) promote(ctx context.Context, store *readers, v verbatim, all []ranked) (bool, error) {
-	any := false
+	found := false
 	if len(v.paths)+len(v.ids) > 0 {
 		for i := range all {
 			p, _ := s.place(all[i].doc)
 			file := p.word(p.msg.file)
 			if file != "" && slices.ContainsFunc(v.paths, func(path string) bool { return isPathEnd(file, path) || isPathEnd(path, file) }) ||
 				slices.Contains(v.ids, p.ref().Entry) {
-				all[i].tier, any = 1, true
+				all[i].tier, found = 1, true
 			}
 		}
 	}
 	if len(v.phrases) == 0 {
-		return any, nil
+		return found, nil
 	}
 	best := sortRanked(all)
 	checked := best[:min(len(best), mostChecked)]
@@ -251,10 +251,10 @@ func (s *snapshot) promote(ctx context.Context, store *readers, v verbatim, all 
 	got, err := s.read(ctx, store, docs)
 	for i, text := range got {
 		if containsAll(text, v.phrases) {
-			checked[i].tier, any = checked[i].tier+2, true
+			checked[i].tier, found = checked[i].tier+2, true
 		}
 	}
-	return any, err
+	return found, err
 }
 
 func containsAll(text string, phrases []string) bool {

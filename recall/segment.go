@@ -384,7 +384,7 @@ func packStrings(words []string) []byte {
 func unpackStrings(packed []byte) []string {
 	text, err := io.ReadAll(flate.NewReader(bytes.NewReader(packed)))
 	words := []string{""}
-	for _, s := range bytes.Split(text, []byte{0}) {
+	for s := range bytes.SplitSeq(text, []byte{0}) {
 		words = append(words, string(s))
 	}
 	if err != nil || len(words) < 2 {

@@ -119,14 +119,11 @@ func (m *Model) summarizeOnce(ctx context.Context, r Request) (string, error) {
 	return text, err
 }
 
-// paced returns the pace of the model after change; nil changes nothing.
-func (m *Model) paced(change func(pace) pace) pace {
+// paced changes the pace of the model.
+func (m *Model) paced(change func(pace) pace) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if change != nil {
-		m.pace = change(m.pace)
-	}
-	return m.pace
+	m.pace = change(m.pace)
 }
 
 func (m *Model) seedOrDefault() int { return cmp.Or(m.Seed, defaultSeed) }

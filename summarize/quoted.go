@@ -32,7 +32,6 @@ func ownWords(body string) string {
 			until = openElement(t)
 			continue
 		case t == "":
-			shown = false
 		case isShownLine(t):
 			shown = false // this was announced
 			continue

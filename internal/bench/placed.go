@@ -109,7 +109,7 @@ func placings(need map[string]bool, t chat.Transcript) map[string][]placing {
 
 func wordSet(line string) map[string]bool {
 	set := make(map[string]bool)
-	for _, w := range strings.Fields(strings.ToLower(nonWords.ReplaceAllString(line, " "))) {
+	for w := range strings.FieldsSeq(strings.ToLower(nonWords.ReplaceAllString(line, " "))) {
 		set[w] = true
 	}
 	return set
