@@ -138,7 +138,7 @@ func (s *Session) putStep(ctx context.Context, r *round, a archive.Step) (int, e
 	return number, nil
 }
 
-// An failedStep is a step that could not be archived, and the error.
+// A failedStep is a step that could not be archived, and the error.
 type failedStep struct {
 	step archive.Step
 	err  error

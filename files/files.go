@@ -52,8 +52,8 @@ type Scan struct {
 	Idents   []uint32 // hashes of the identifiers that it names outside its copies of files, each once, sorted
 }
 
-// isEdit reports whether c is what a call, or the assistant's text, edits or
-// writes.
+// isEdit reports whether c is text that a call, or the assistant's own text, edits
+// or writes.
 func (c *Ref) isEdit() bool { return c.Arg != "" || c.marked }
 
 // Framed reports whether marks are on the lines around c, so that its

@@ -19,7 +19,7 @@ import (
 const maxRemembered = 4096
 
 // New returns a function that puts [redact.Mark] in place of the secrets that
-// gitleaks finds with its default rules. It belongs into [redact.Options.Extra],
+// gitleaks finds with its default rules. It belongs in [redact.Options.Extra],
 // after the built-in rules, and is safe for concurrent use; calls wait for each
 // other.
 func New() (func(string) string, error) {

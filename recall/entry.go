@@ -102,7 +102,8 @@ func (x *expander) read(ctx context.Context, e archive.Entry) error {
 	return nil
 }
 
-// expand appends the messages of e. path has the ids that it is inside of.
+// expand appends the messages of e. path holds the ids of the entries that e is
+// nested in.
 func (x *expander) expand(e archive.Entry, path map[string]bool) {
 	for _, m := range e.Messages {
 		original, there := x.originals[m.ID]

@@ -132,8 +132,8 @@ func (s *script) plantOpen() {
 	}
 }
 
-// lastChange returns how many messages before the newest the last change of a path
-// is.
+// lastChange returns how many messages ago path was last changed, counted from the
+// newest message.
 func (s *script) lastChange(path string) int {
 	for i := len(s.t) - 1; i >= 0; i-- {
 		for _, p := range s.t[i].Parts {
