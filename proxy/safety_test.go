@@ -311,15 +311,23 @@ func TestABodyThatIsTooLargeOrTooSlowIsRefused(t *testing.T) {
 	}
 }
 
-func TestHeadersThatAreTooLargeAreRefused(t *testing.T) {
-	s := newSetup(t, 100_000, nil)
+// serve starts the proxy on a port of loopback, until stop is called; then done has its
+// error.
+func (s *setup) serve(t *testing.T, grace time.Duration) (l net.Listener, stop context.CancelFunc, done chan error) {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- s.proxy.Serve(ctx, l, time.Second) }()
+	done = make(chan error, 1)
+	go func() { done <- s.proxy.Serve(ctx, l, grace) }()
+	return l, stop, done
+}
+
+func TestHeadersThatAreTooLargeAreRefused(t *testing.T) {
+	s := newSetup(t, 100_000, nil)
+	l, stop, done := s.serve(t, time.Second)
 	r, _ := http.NewRequest(http.MethodGet, "http://"+l.Addr().String()+"/healthz", nil)
 	r.Header.Set("X-Large", strings.Repeat("a", 1<<20))
 	if answer, err := http.DefaultClient.Do(r); err == nil {
@@ -336,13 +344,7 @@ func TestHeadersThatAreTooLargeAreRefused(t *testing.T) {
 
 func TestAnInterruptLetsAStreamEnd(t *testing.T) {
 	s := newSetup(t, 100_000, nil)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- s.proxy.Serve(ctx, l, time.Minute) }()
+	l, stop, done := s.serve(t, time.Minute)
 	s.answer = func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, "first\n")
 		w.(http.Flusher).Flush()

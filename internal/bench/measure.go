@@ -3,6 +3,7 @@ package bench
 import (
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/tiercompact/tiercompact/chat"
@@ -39,21 +40,18 @@ func identifiersOf(t chat.Transcript) map[string]bool {
 // TextOf returns the text of a message for the measures: its texts, and the names
 // and arguments of its calls, joined by line feeds.
 func TextOf(m chat.Message) string {
-	var texts []string
-	if text := m.Text(); text != "" {
-		texts = append(texts, text)
-	}
+	return textWith(m, func(args string) []string { return []string{args} })
+}
+
+// textWith is TextOf with the texts that argsTexts takes from arguments.
+func textWith(m chat.Message, argsTexts func(args string) []string) string {
+	texts := []string{m.Text()}
 	for _, p := range m.Parts {
-		if p.Kind != chat.Call {
-			continue
-		}
-		for _, s := range []string{p.Name, p.Args} {
-			if s != "" {
-				texts = append(texts, s)
-			}
+		if p.Kind == chat.Call {
+			texts = append(append(texts, p.Name), argsTexts(p.Args)...)
 		}
 	}
-	return strings.Join(texts, "\n")
+	return strings.Join(slices.DeleteFunc(texts, func(s string) bool { return s == "" }), "\n")
 }
 
 // frame is the number of tokens of a message beside its text.

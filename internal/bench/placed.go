@@ -118,22 +118,13 @@ func wordSet(line string) map[string]bool {
 // decodedText is TextOf with the strings of arguments decoded, so that an escape is no
 // part of a name.
 func decodedText(m chat.Message) string {
-	var texts []string
-	if text := m.Text(); text != "" {
-		texts = append(texts, text)
-	}
-	for _, p := range m.Parts {
-		if p.Kind != chat.Call {
-			continue
-		}
-		texts = append(texts, p.Name)
+	return textWith(m, func(text string) []string {
 		var args any
-		if json.Unmarshal([]byte(p.Args), &args) != nil {
-			args = p.Args
+		if json.Unmarshal([]byte(text), &args) != nil {
+			args = text
 		}
-		texts = appendStrings(texts, args)
-	}
-	return strings.Join(texts, "\n")
+		return appendStrings(nil, args)
+	})
 }
 
 // appendStrings adds the strings of a JSON value, and the keys, in their order.
