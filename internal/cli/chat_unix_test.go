@@ -13,6 +13,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -28,7 +29,7 @@ import (
 // A terminal is a tmux terminal that runs a command.
 type terminal struct {
 	t      *testing.T
-	socket string
+	socket string // of the running server
 	dir    string
 	screen bytes.Buffer // the recording
 
@@ -41,9 +42,18 @@ func newTerminal(t *testing.T) *terminal {
 	if _, err := exec.LookPath("tmux"); err != nil {
 		t.Skip("tmux is not installed; the tests of the chat's screen need it: apt-get install tmux")
 	}
-	x := &terminal{t: t, socket: fmt.Sprintf("tiercompact-%d", os.Getpid()), dir: t.TempDir()}
-	t.Cleanup(func() { exec.Command("tmux", "-L", x.socket, "kill-server").Run() })
-	return x
+	return &terminal{t: t, dir: t.TempDir()}
+}
+
+// servers counts the servers of tmux.
+var servers atomic.Int32
+
+// newServer starts each program in a server of its own: a server ends with its last
+// program, and refuses for a moment what comes then.
+func (x *terminal) newServer() {
+	socket := fmt.Sprintf("tiercompact-%d-%d", os.Getpid(), servers.Add(1))
+	x.t.Cleanup(func() { exec.Command("tmux", "-L", socket, "kill-server").Run() })
+	x.socket = socket
 }
 
 func (x *terminal) tmux(args ...string) string {
@@ -61,6 +71,7 @@ func (x *terminal) tmux(args ...string) string {
 func (x *terminal) run(command string) {
 	x.t.Helper()
 	fmt.Fprintf(&x.screen, "$ %s\n\n", command)
+	x.newServer()
 	x.tmux("new-session", "-d", "-x", "80", "-y", "24", "-c", x.dir, "exec "+command)
 }
 
@@ -208,7 +219,7 @@ func answerer(ended <-chan struct{}) func(prompt string) string {
 			<-ended
 		}
 		if times := map[string]int{"tell": 40, "list": 110}[last[:min(4, len(last))]]; times > 0 {
-			return "You said: " + last + "\n" + strings.Repeat("There is much to be told of the harbour, and of all who came there. ", times) + "\nThat is all."
+			return "You said: " + last + "\n" + strings.Repeat("There is much to be told of the harbour, and of all who came there. ", times) + "\n" + endOf(last)
 		}
 		if len(last) > 60 {
 			last = last[:60]
@@ -216,6 +227,9 @@ func answerer(ended <-chan struct{}) func(prompt string) string {
 		return "You said: " + last + "\nIt is noted, and will be kept in mind for the rest of the session."
 	}
 }
+
+// endOf is the last line of a long answer to a message.
+func endOf(message string) string { return "That is all to “" + message + "”." }
 
 // goFile returns a Go file with n functions.
 func goFile(n int) string {
@@ -395,11 +409,11 @@ func (x *terminal) tells(text string) string {
 		x.typed(line)
 		for range 500 {
 			s := x.shown()
-			_, m := x.session("demo")
-			if strings.Contains(s, roundShown) {
+			ended := strings.Contains(s, endOf(line))
+			if ended && strings.Contains(s, roundShown) {
 				return line
 			}
-			if lastTyped(m) == line && m[len(m)-1].Role == chat.Assistant && !strings.Contains(s, "Ctrl+C stops") {
+			if ended && !strings.Contains(s, "Ctrl+C stops") {
 				break
 			}
 			time.Sleep(20 * time.Millisecond)
@@ -456,7 +470,7 @@ func TestChatCompactsWhileTheUserReads(t *testing.T) {
 	}
 
 	first := x.tells("tell me all")
-	if s := x.while(roundShown); !strings.Contains(s, "That is all.") {
+	if s := x.while(roundShown); !strings.Contains(s, endOf(first)) {
 		t.Errorf("the answer is not there to be read:\n%s", s)
 	}
 	x.typed("and then?")
