@@ -113,11 +113,11 @@ func notInFiles() map[string]string {
 	}
 }
 
-// others is a file that an earlier version took, which sets each path to something
-// that is not its default. It is not changed when settings are: a name that goes
-// stays as another name.
+// others is a file that sets each setting to something that is not its default. A
+// new setting gets a line in it. A line is never renamed or removed: files of earlier
+// versions must load, so an old name stays as another name of its setting.
 //
-//go:embed testdata/before.yaml
+//go:embed testdata/settings.yaml
 var others string
 
 // othersNow returns others with a threshold for each level of today, below its

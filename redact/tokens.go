@@ -38,7 +38,7 @@ var knownTokens = []tokenKind{
 	{"npm_", &alnum, 36, 0}, {"pypi-", &dashed, 50, 0}, {"rubygems_", &lowerHex, 48, 48}, {"dckr_pat_", &dashed, 20, 0},
 	{"SG.", &dotted, 40, 0}, {"shpat_", &hex, 32, 32}, {"shpca_", &hex, 32, 32}, {"shppa_", &hex, 32, 32}, {"shpss_", &hex, 32, 32},
 	{"dapi", &lowerHex, 32, 32}, {"dop_v1_", &lowerHex, 64, 64}, {"doo_v1_", &lowerHex, 64, 64}, {"lin_api_", &alnum, 32, 0}, {"hvs.", &dashed, 20, 0}, {"hvb.", &dashed, 20, 0},
-	{"PMAK-", &dashed, 40, 0}, {"NRAK-", &capitals, 27, 0}, {"ATATT3", &base64s, 40, 0}, {"AGE-SECRET-KEY-1", &capitals, 58, 58}, {"tskey-", &dashed, 20, 0}, {"sntrys_", &base64s, 40, 0},
+	{"PMAK-", &dashed, 40, 0}, {"ATATT3", &base64s, 40, 0}, {"AGE-SECRET-KEY-1", &capitals, 58, 58}, {"tskey-", &dashed, 20, 0}, {"sntrys_", &base64s, 40, 0},
 
 	{"phx_", &alnum, 40, 0}, {"sb_secret_", &dashed, 24, 0}, {"lsv2_pt_", &word, 32, 0}, {"lsv2_sk_", &word, 32, 0}, {"nvapi-", &dashed, 50, 0}, {"ATBB", &alnum, 28, 40}, {"tvly-", &dashed, 28, 0}, {"CCIPAT_", &word, 40, 0},
 	{"bkua_", &alnum, 36, 0}, {"1//0", &dashed, 40, 0}, {"sk.eyJ1", &dotted, 40, 0}, {"napi_", &alnum, 48, 0},
@@ -48,7 +48,7 @@ var knownTokens = []tokenKind{
 	{"EAAM", &alnum, 100, 0}, {"EAAC", &alnum, 100, 0}, {"EAAA", &dashed, 22, 60}, {"FLWSECK_TEST-", &dashed, 12, 0}, {"FLWPUBK_TEST-", &dashed, 12, 0}, {"FLWSECK-", &dashed, 30, 0}, {"fm1r_", &base64s, 100, 0}, {"fm1a_", &base64s, 100, 0}, {"fm2_", &base64s, 100, 0}, {"fo1_", &dashed, 43, 43},
 	{"fio-u-", &base64s, 64, 64}, {"glffct-", &dashed, 20, 0}, {"glft-", &dashed, 20, 0}, {"glimt-", &dashed, 20, 0}, {"glagent-", &dashed, 40, 0}, {"gloas-", &dashed, 40, 0}, {"GR1348941", &dashed, 20, 0}, {"glsoat-", &dashed, 20, 0}, {"_gitlab_session=", &alnum, 32, 32},
 	{"glc_", &base64s, 32, 0}, {"glsa_", &word, 41, 41}, {"eyJrIjoi", &base64s, 60, 0}, {"ZXlK", &base64s, 36, 0}, {"pat.", &dotted, 68, 68}, {"sat.", &dotted, 68, 68}, {"HRKU-AA", &dashed, 58, 58}, {"api_org_", &alnum, 34, 34}, {"ico-", &alnum, 32, 32},
-	{"s-s4t2ud-", &hex, 64, 64}, {"s-s4t2af-", &hex, 64, 64}, {"webhook.office.com/webhookb2/", &teamPaths, 60, 0}, {"NRJS-", &alnum, 19, 19}, {"NRII-", &dashed, 32, 32}, {"NRAK-", &alnum, 27, 27}, {"ntn_", &alnum, 46, 46}, {"API-", &capitals, 26, 26},
+	{"s-s4t2ud-", &hex, 64, 64}, {"s-s4t2af-", &hex, 64, 64}, {"webhook.office.com/webhookb2/", &teamPaths, 60, 0}, {"NRJS-", &alnum, 19, 19}, {"NRII-", &dashed, 32, 32}, {"NRAK-", &alnum, 27, 0}, {"ntn_", &alnum, 46, 46}, {"API-", &capitals, 26, 26},
 	{"sha256~", &dashed, 43, 43}, {"pscale_tkn_", &dotted, 32, 64}, {"pscale_oauth_", &dotted, 32, 64}, {"pscale_pw_", &dotted, 32, 64}, {"pnu_", &alnum, 36, 36}, {"pul-", &hex, 40, 40}, {"rdme_", &alnum, 70, 70}, {"tk-us-", &dashed, 48, 48},
 	{"xkeysib-", &dashed, 80, 0}, {"sntryu_", &hex, 64, 64}, {"sm_aat_", &alnum, 16, 16}, {"sm_pat_", &alnum, 16, 16}, {"sm_sat_", &alnum, 16, 16}, {"shippo_live_", &hex, 40, 40}, {"shippo_test_", &hex, 40, 40}, {"xoxo-", &dashed, 8, 0}, {"xoxe.xoxb-", &dashed, 40, 0}, {"xoxe.xoxp-", &dashed, 40, 0},
 	{"sgp_", &word, 40, 0}, {"sq0atp-", &dashed, 22, 60}, {"sq0csp-", &dashed, 22, 60}, {"sk_prod_", &alnum, 10, 0}, {"rk_prod_", &alnum, 10, 0}, {"SK", &hex, 32, 32}, {"tfp_", &base64s, 59, 59}, {"s.", &alnum, 24, 24}, {"sbp_", &lowerHex, 40, 40}, {"figd_", &dashed, 40, 0},

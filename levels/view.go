@@ -1,8 +1,3 @@
-// Package levels holds the levels of compaction, mildest first, and the choice
-// between them.
-//
-// A level only proposes: it takes a [View] and returns edits. It does not count
-// tokens, archive messages, or change the conversation.
 package levels
 
 import (
