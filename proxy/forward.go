@@ -31,11 +31,22 @@ var quietLog = log.New(io.Discard, "", 0)
 // the proxy's own and those of the connection.
 func (p *Proxy) rewrite(r *httputil.ProxyRequest) {
 	r.Out.URL.Scheme, r.Out.URL.Host = p.cfg.Upstream.Scheme, p.cfg.Upstream.Host
-	if base := strings.TrimSuffix(p.cfg.Upstream.EscapedPath(), "/"); base != "" {
-		r.Out.URL.Path = strings.TrimSuffix(p.cfg.Upstream.Path, "/") + r.In.URL.Path
-		r.Out.URL.RawPath = base + r.In.URL.EscapedPath()
+	path, escaped := r.In.URL.Path, r.In.URL.EscapedPath()
+	x := exchangeOf(r.In)
+	if x.native != nil {
+		path, escaped = nativePath, nativePath
+		r.Out.URL.Path, r.Out.URL.RawPath = path, ""
 	}
-	r.Out.URL.RawQuery = r.In.URL.RawQuery // the standard library would drop what it cannot parse
+	if base := strings.TrimSuffix(p.cfg.Upstream.EscapedPath(), "/"); base != "" {
+		r.Out.URL.Path = strings.TrimSuffix(p.cfg.Upstream.Path, "/") + path
+		r.Out.URL.RawPath = base + escaped
+	}
+	if x.native == nil {
+		r.Out.URL.RawQuery = r.In.URL.RawQuery // the standard library would drop what it cannot parse
+	} else {
+		r.Out.URL.RawQuery = ""
+		r.Out.Header.Del("Accept-Encoding") // the answer is read here
+	}
 	r.Out.Host = ""
 	for name := range r.Out.Header {
 		if strings.HasPrefix(name, ownPrefix) {
@@ -46,7 +57,7 @@ func (p *Proxy) rewrite(r *httputil.ProxyRequest) {
 	if _, sent := r.In.Header["User-Agent"]; !sent {
 		r.Out.Header["User-Agent"] = nil // none of this program's either
 	}
-	if x := exchangeOf(r.In); x.body != nil {
+	if x.body != nil {
 		setBody(r.Out, x.body)
 	}
 }
@@ -68,13 +79,19 @@ func (p *Proxy) roundTrip(r *http.Request) (*http.Response, error) {
 		p.planLater(x)
 	}
 	answer, err := p.send.RoundTrip(r)
-	if err != nil || x.sent == nil || answer.StatusCode < http.StatusBadRequest || x.sent.api.counts {
+	if err != nil || answer.StatusCode < http.StatusBadRequest || x.sent == nil && x.native == nil || x.api.counts {
 		return answer, err
 	}
 	head, err := io.ReadAll(io.LimitReader(answer.Body, maxErrorBody))
 	whole := len(head) < maxErrorBody && err == nil
 	answer.Body = restored(head, answer.Body)
-	if !whole || !remote.TooLong(answer.StatusCode, string(head)) {
+	switch {
+	case !whole:
+		return answer, nil
+	case x.native != nil && x.native.think && !x.noThink && refusedToThink(answer.StatusCode, string(head)):
+		x.noThink = true // as Ollama's own /v1/messages does
+		return p.sendAgain(r, x, answer, x.source)
+	case x.sent == nil || !remote.TooLong(answer.StatusCode, string(head)):
 		return answer, nil
 	}
 	p.metrics.overflows.Add(1)
@@ -83,6 +100,29 @@ func (p *Proxy) roundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil || body == nil {
 		return answer, nil // the client gets the upstream's own words
 	}
+	second, err := p.sendAgain(r, x, answer, body)
+	if second == answer || err != nil {
+		return answer, nil
+	}
+	x.retried = true
+	x.plan.setHeaders(x.headers)
+	x.headers.Set(retriedHeader, "1")
+	p.metrics.retries.Add(1)
+	return second, nil
+}
+
+// sendAgain sends another body in the client's API for a request. If that fails, it
+// returns the answer that there is.
+func (p *Proxy) sendAgain(r *http.Request, x *exchange, answer *http.Response, body []byte) (*http.Response, error) {
+	source, native := x.source, x.native
+	if native != nil {
+		source = body
+		var err error
+		if body, native, err = translate(x.api, source, p.nativeSettings(r, x)); err != nil {
+			return answer, nil
+		}
+		native.prompt = x.plan.report.Usage.Tokens
+	}
 	again := r.Clone(r.Context())
 	setBody(again, body)
 	second, err := p.send.RoundTrip(again)
@@ -90,10 +130,7 @@ func (p *Proxy) roundTrip(r *http.Request) (*http.Response, error) {
 		return answer, nil
 	}
 	_ = answer.Body.Close()
-	x.retried, x.body = true, body
-	x.plan.setHeaders(x.headers)
-	x.headers.Set(retriedHeader, "1")
-	p.metrics.retries.Add(1)
+	x.body, x.source, x.native = body, source, native
 	return second, nil
 }
 
@@ -164,6 +201,9 @@ func (p *Proxy) modifyResponse(answer *http.Response) error {
 	}
 	body.start()
 	answer.Body = body
+	if x.native != nil {
+		x.native.translateAnswer(answer)
+	}
 	return nil
 }
 

@@ -29,6 +29,9 @@ type Config struct {
 	State State
 	Trace trace.Sink // for the proxy's own warnings; nil: none
 
+	Native    bool          // the upstream is Ollama: requests of OpenAI and Anthropic are translated to /api/chat
+	KeepAlive time.Duration // how long Ollama keeps the model of a translated request loaded; 0: its default
+
 	FailClosed bool          // refuse a request whose compaction fails; else it passes as it came
 	Token      string        // demanded of every client; "": none
 	Hosts      []string      // names by which clients may call the proxy, beside those of loopback; "*": any
@@ -122,7 +125,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r = r.WithContext(context.WithValue(ctx, exchangeKey{}, x))
 	p.metrics.requests.Add(1)
 	if api := apiOf(r); api != nil {
-		if !p.prepare(w, r, api, x) {
+		if !p.prepare(w, r, api, x) || !p.translateBody(w, r, x) {
 			return
 		}
 	}
@@ -138,6 +141,10 @@ type exchange struct {
 	plan    plan
 	headers http.Header // for the answer
 	retried bool
+
+	native  *translation // nil: it goes out in the client's API
+	source  []byte       // the body before its translation
+	noThink bool         // the model has refused to think
 }
 
 type exchangeKey struct{}

@@ -144,7 +144,7 @@ func realSetup(t *testing.T, server string, c *realClient) *setup {
 		t.Fatal(err)
 	}
 	s := &setup{upstream: &upstream{Server: httptest.NewUnstartedServer(nil)}, events: new(events), state: state}
-	s.proxy, err = proxy.New(proxy.Config{Upstream: to, Open: steady(c.window), State: state, Trace: s.events.add})
+	s.proxy, err = proxy.New(proxy.Config{Upstream: to, Open: steady(c.window), State: state, Trace: s.events.add, Native: c.native})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/tiercompact/tiercompact/proxy"
 )
 
 // sdkAnswer answers with what the real Ollama sent: see recorded_test.go.
@@ -17,19 +19,39 @@ func sdkAnswer(t *testing.T) http.HandlerFunc {
 	for _, name := range names {
 		answers[name], answers[name+"-stream"] = recorded(t, name), recorded(t, name+"-stream")
 	}
+	for _, name := range []string{"chat-call", "chat-call-stream", "openai-call", "openai-call-stream", "chat-no-model", "openai-no-model", "anthropic-no-model"} {
+		answers[name] = recorded(t, name)
+	}
+	thinking := `{"model":"m","created_at":"2026-01-01T00:00:00Z","message":{"role":"assistant","content":"","thinking":"Hm."},"done":false}` + "\n" // as api.ChatResponse of Ollama 0.17.4 is written
 	return func(w http.ResponseWriter, r *http.Request) {
-		var q struct{ Stream *bool }
+		var q struct {
+			Model  string
+			Stream *bool
+			Tools  json.RawMessage
+		}
 		body, _ := io.ReadAll(r.Body)
 		_ = json.Unmarshal(body, &q)
-		name := names[r.URL.Path]
-		if q.Stream != nil && *q.Stream || q.Stream == nil && name == "chat" {
+		name, ok := names[r.URL.Path]
+		stream := q.Stream != nil && *q.Stream || q.Stream == nil && name == "chat"
+		if len(q.Tools) > 0 {
+			name += "-call"
+		}
+		if stream {
 			name += "-stream"
 		}
-		if a, ok := answers[name]; ok {
-			a.write(w)
+		a := answers[name]
+		switch {
+		case !ok:
+			http.NotFound(w, r)
 			return
+		case q.Model == "absent":
+			a = answers[names[r.URL.Path]+"-no-model"]
+		case q.Model == "thinks":
+			a.Body = thinking + a.Body
+		case q.Model == "breaks":
+			a.Body = thinking + `{"error":"the model has crashed"}` + "\n"
 		}
-		http.NotFound(w, r)
+		a.write(w)
 	}
 }
 
@@ -40,13 +62,24 @@ func TestTheSDKsNeedNoChangeButTheURL(t *testing.T) {
 	if os.Getenv("SDK_MODULES") == "" {
 		t.Skip("SDK_MODULES names no folder with the SDKs")
 	}
-	s := newSetup(t, 4000, nil)
-	s.answer = sdkAnswer(t)
-	out, err := exec.Command("node", "testdata/clients.mjs", s.Server.URL).CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	for name, change := range map[string]func(*proxy.Config){"plain": nil, "native": func(c *proxy.Config) { c.Native = true }} {
+		t.Run(name, func(t *testing.T) {
+			s := newSetup(t, 4000, change)
+			s.answer = sdkAnswer(t)
+			out, err := exec.Command("node", "testdata/clients.mjs", s.Server.URL, name).CombinedOutput()
+			if err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			t.Logf("%s", out)
+			checkSizes(t, s)
+		})
 	}
-	t.Logf("%s", out)
+}
+
+// checkSizes checks that the requests fit a window of 4,000 tokens, and that some were
+// compacted.
+func checkSizes(t *testing.T, s *setup) {
+	t.Helper()
 	largest, compacted := 0, 0
 	for _, body := range s.received() {
 		largest = max(largest, len(body))
